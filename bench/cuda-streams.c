@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs of several streams, and how long each of their calls keeps the thread that
- * makes it.  The machine's part is taken off: of a call in which the thread did not sleep
- * its processor's time counts, and of one in which it did not what threads of the
- * process, one of which it may have slept for, waited for a processor. */
+/* Programs with several streams, which measure for how long each of their calls keeps the
+ * calling thread, without what the machine adds: a call in which the thread did not sleep
+ * counts with its processor time.  From the duration of a call in which it slept the time
+ * is subtracted for which threads of the process waited for a processor, because the
+ * thread may have waited for one of them. */
 #include "cuda-tenant.h"
 
 #include <dirent.h>
@@ -11,12 +12,12 @@
 #include <time.h>
 
 enum {
-	SLOTS = 4,         /* of a pipeline */
-	LONG_KERNELS = 50, /* short ones are as long as the one beside them */
+	SLOTS = 4,         /* slots of a pipeline */
+	LONG_KERNELS = 50, /* short kernels that take as long as the one long kernel */
 	PAGE_LOCKED = 0,
 	NO_TIMING = 2,
 	NON_BLOCKING = 1,
-	FEW_US = 100, /* what is longer is told */
+	FEW_US = 100, /* longer calls are printed */
 };
 
 /* Calls. */
@@ -61,7 +62,7 @@ static uint64_t queued_ns_of(const char *thread)
 	return queued_ns;
 }
 
-/* For how long threads of the process have waited for a processor, all together. */
+/* The time for which threads of the process have waited for a processor, in all. */
 static uint64_t queued_ns(void)
 {
 	DIR *threads = opendir("/proc/self/task");
@@ -77,7 +78,7 @@ static uint64_t queued_ns(void)
 	return sum;
 }
 
-/* Before a few calls. */
+/* To be called before a few calls. */
 static void calls_begin(struct calls *calls)
 {
 	calls->queued_ns = queued_ns();
@@ -135,7 +136,8 @@ static void tell(const struct tenant *t, const struct calls *calls)
 		printf("calls %llu\n", (unsigned long long)calls->n);
 }
 
-/* What comes in is computed with and goes out again, each in a stream of its own. */
+/* A pipeline: input is copied in, computed with and copied out, each in a stream of its
+ * own. */
 
 struct slot {
 	void *host;
@@ -200,7 +202,8 @@ void run_pipeline(struct tenant *t)
 	tell(t, &p.calls);
 }
 
-/* One stream has kernels as long as all of a round in the other together. */
+/* In each round one stream has a kernel that is as long as all kernels of the other
+ * stream together. */
 void run_two_streams(struct tenant *t)
 {
 	cuda_handle streams[2], events[2][2];

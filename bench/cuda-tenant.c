@@ -3,10 +3,10 @@
  *
  * usage: cuda-bench MODE KERNEL_US [KEY VALUE]...
  *
- * Says "ready PID" when it begins and goes on until its input ends.  What it says of
- * itself goes to the file that `log` names: "work TIME_NS DONE_US" every 10 ms, if it was
- * told by `cal` how many loops are a microsecond, and for each request "request
- * SUBMITTED_NS RETURNED_NS STARTED_NS", the last by the GPU's own clock. */
+ * It prints "ready PID" when it begins and runs until its input ends.  Its measurements
+ * go to the file that `log` names: "work TIME_NS DONE_US" every 10 ms, if `cal` gave it
+ * the number of loops in a microsecond, and for each request "request SUBMITTED_NS
+ * RETURNED_NS STARTED_NS", the last by the GPU's own clock. */
 #include "cuda-tenant.h"
 
 #include <pthread.h>
@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 enum {
-	BATCH_US = 10000, /* so much is submitted before the program looks back */
+	BATCH_US = 10000, /* work that is submitted before the program waits */
 	BATCH_MOST = 500,
 	WARM_UP = 2048,
 	COUNT_BATCH = 100,
@@ -79,7 +79,7 @@ static void request(struct tenant *t, int stamp)
 		(unsigned long long)t->work.page->stamps[stamp]);
 }
 
-/* So often, also if one took longer than that. */
+/* At this rate, also if a request took longer. */
 static void requests(struct tenant *t)
 {
 	uint64_t next_ns = work_now_ns();
@@ -91,7 +91,7 @@ static void requests(struct tenant *t)
 	}
 }
 
-/* Of its own and not inlined, so that callgrind can count here alone. */
+/* A separate function that is not inlined, so that callgrind can count in it alone. */
 __attribute__((noinline)) void launch_once(struct work *work, uint64_t loops);
 
 void launch_once(struct work *work, uint64_t loops)
@@ -109,8 +109,8 @@ static void count(struct tenant *t)
 	OK(cuStreamSynchronize(t->work.stream));
 }
 
-/* What the calling thread spends on a launch alone, the median of batches.  A batch goes
- * behind a first kernel, so that none finds the GPU idle, which has to be woken. */
+/* The time of the calling thread for a launch alone: the median of batches.  A batch is
+ * behind a first kernel, so that no launch finds the GPU idle and has to wake it. */
 static void launches(struct tenant *t)
 {
 	const uint64_t n = t->options.calls / COUNT_BATCH;
@@ -133,7 +133,7 @@ static void launches(struct tenant *t)
 	free(ns);
 }
 
-/* Has memory and does nothing. */
+/* Allocates memory and then does nothing. */
 static void hold(struct tenant *t)
 {
 	uint64_t at;
@@ -144,8 +144,8 @@ static void hold(struct tenant *t)
 		sleep(1);
 }
 
-/* How late this machine wakes who sleeps until a moment: median and 99th percentile, in
- * microseconds.  No GPU has a part in it. */
+/* How late the machine wakes a thread that sleeps until a certain time: median and 99th
+ * percentile, in microseconds.  Does not use the GPU. */
 static void wakes(struct tenant *t)
 {
 	uint64_t n = t->options.calls, at = work_now_ns();
@@ -188,7 +188,7 @@ static const struct {
 	{"wakes", wakes, ENDS_WITHOUT_GPU},
 };
 
-/* What it does beside that. */
+/* Threads beside the mode's own. */
 
 static void *wait_for_the_end(void *arg)
 {
@@ -198,7 +198,7 @@ static void *wait_for_the_end(void *arg)
 	while (read(STDIN_FILENO, rest, sizeof(rest)) > 0)
 		;
 	atomic_store(&t->ended, 1);
-	/* A kernel may take longer than anybody wants to wait. */
+	/* Does not wait for kernels, which may take too long. */
 	sleep(1);
 	fflush(t->log);
 	_exit(0);

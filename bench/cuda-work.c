@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernel of the CUDA benches and what is around it.  The double of the driver knows
- * kernels by how long they take; a GPU gets the same one as PTX. */
+/* The kernel of the CUDA benches, and its launch and calibration.  The double of the
+ * driver knows kernels by how long they take; a GPU gets the same kernel as PTX. */
 #include "cuda-work.h"
 
 #include <stddef.h>
@@ -18,7 +18,7 @@ enum {
 
 static const char of_double[] = "cleave-double-module\nkernel work param\n";
 
-/* The first thread of all says every 1,024 loops how far they are. */
+/* The first thread of all reports the progress every 1,024 loops. */
 static const char of_gpu[] =
 	".version 7.0\n.target sm_70\n.address_size 64\n"
 	".visible .entry work(.param .u64 loops, .param .u64 page, .param .u64 before,\n"
@@ -93,7 +93,7 @@ int work_compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* A GPU's clock goes up only when there is something to do. */
+/* A GPU raises its clock only while it has work. */
 double work_calibrate(struct work *work)
 {
 	const uint64_t warm_up = 1000000, measured = 2000000;

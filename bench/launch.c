@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Measures what single calls cost the caller: a launch, an allocation, the first use of
- * OpenCL in a process.  The referee runs it with and without a gate, in turns, and
+ * OpenCL in a process.  The referee runs it with and without a gate alternately, and
  * compares the medians; "count" only makes calls, so that callgrind can count their
  * instructions.
  *
- * It says nothing of how fast kernels run: they do next to nothing. */
+ * It does not measure how fast kernels run: they do next to nothing. */
 #include "ocl.h"
 #include <stdio.h>
 #include <stdlib.h>

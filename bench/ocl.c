@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The OpenCL part of the bench programs: a device, a queue and a kernel that does
- * arithmetic for a chosen time on every compute unit at once.  One kernel fills the whole
- * device, so that time on the device can be shared only by taking turns.
+ * arithmetic for a chosen time on all compute units at once.  One kernel fills the
+ * device, so leases can share it only by turns.
  *
- * It does not know of cleave, takes no decision about when to submit, and keeps no
- * record. */
+ * It does not know of cleave, does not decide when to submit, and keeps no record. */
 #include "ocl.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,8 +11,7 @@
 #include <time.h>
 
 enum {
-	GROUPS_PER_UNIT =
-		64, /* enough that the last group of a kernel leaves no unit idle */
+	GROUPS_PER_UNIT = 64, /* enough groups that the last one leaves no unit idle */
 	ITEMS_PER_GROUP = 4,
 	CAL_RUNS = 31,
 };
@@ -155,7 +153,8 @@ static int compare_u64(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* A fast run, though not the fastest: what other programs do only makes a run slower. */
+/* The duration of a fast run, but not of the fastest: other programs only make runs
+ * slower. */
 static uint64_t quick_kernel_ns(struct bench_ocl *ocl, uint32_t loops)
 {
 	uint64_t took_ns[CAL_RUNS], start_ns, end_ns;
@@ -178,7 +177,7 @@ struct bench_cal bench_ocl_calibrate(struct bench_ocl *ocl)
 	uint32_t loops = 64;
 	uint64_t took_ns;
 
-	quick_kernel_ns(ocl, loops); /* the first runs pay for building and waking */
+	quick_kernel_ns(ocl, loops); /* the first runs include building and waking */
 	cal.base_ns = quick_kernel_ns(ocl, 0);
 	while ((took_ns = quick_kernel_ns(ocl, loops)) < cal.base_ns + 2000000)
 		loops *= 2;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Online placement of MIG instances: a hundred GPUs of 80 GB, one arrival a slot of a
- * given mix, lives uniform, acceptance over the last 4,000 of 6,000 slots.  One JSON
- * object for each mix and way of placing, at one load, over so many seeds. */
+/* Online placement of MIG instances: a hundred GPUs of 80 GB, one arrival per slot from a
+ * given mix, uniform lifetimes, acceptance over the last 4,000 of 6,000 slots.  Prints
+ * one JSON object for each mix and method of placement, at one load, over a number of
+ * seeds. */
 #include "base/cleanup.h"
 #include "core/fleet/fleet.h"
 #include "core/fleet/workload.h"
@@ -52,7 +53,7 @@ struct world {
 	struct clv_fleet *fleet;
 	struct clv_placer *placer;
 	struct clv_admit admit;
-	int64_t *ends; /* by lease: when; 0: it is none */
+	int64_t *ends; /* by lease: the slot in which it ends; 0: no such lease */
 	uint32_t n_ends;
 	struct tally tally;
 };
@@ -130,7 +131,7 @@ static void depart(struct world *world, int64_t now)
 	}
 }
 
-/* Lives go on where leases go. */
+/* A lease that was moved keeps its end. */
 static void follow_moves(struct world *world, const struct clv_repack_plan *before,
 	const struct clv_repack_plan *after)
 {

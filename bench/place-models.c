@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Models on GPUs, as bench/place.py asks: a case a line on standard input, its GPUs,
- * their memory, and each model's size and demand.  It prints the worst pressure of each
- * case, whether none is better, and how long it took. */
+/* Placement of models on GPUs, for bench/place.py: one case per line of standard input,
+ * with its GPUs, their memory, and each model's size and demand.  Prints for each case
+ * the worst pressure, whether that is proven to be the least, and the time taken. */
 #include "base/clock.h"
 #include "core/place/models.h"
 

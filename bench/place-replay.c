@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One replay of a trace in an order that a file says, as bench/place.py wants it: line 1
- * of the order is counts, line 2 the rows of the trace in the order of arrival, line 3
- * the rows of the fleet in the order in which ties are broken.  It prints one JSON
- * object; the clock is read around each decision in a run of its own. */
+/* One replay of a trace in an order from a file, for bench/place.py: line 1 of the file
+ * has counts, line 2 the rows of the trace in order of arrival, line 3 the rows of the
+ * fleet in the order in which ties are broken.  Prints one JSON object; a separate run
+ * reads the clock around each decision. */
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -20,7 +20,7 @@
 #include <string.h>
 
 struct input {
-	struct clv_fleet *fleet; /* in the order of ties */
+	struct clv_fleet *fleet; /* in the order in which ties are broken */
 	struct clv_trace_item *items;
 	size_t n_items;
 	uint32_t *arrivals;
@@ -64,7 +64,7 @@ static uint32_t *read_numbers(FILE *file, size_t n)
 	return numbers;
 }
 
-/* The same nodes in another order. */
+/* A copy of the fleet with its nodes in another order. */
 static struct clv_fleet *ordered(
 	const struct clv_fleet *fleet, const uint32_t *order, size_t n)
 {
@@ -164,7 +164,7 @@ static int compare(const void *a, const void *b)
 	return one < other ? -1 : one > other;
 }
 
-/* Nanoseconds of each decision, with a placer that starts cold. */
+/* The nanoseconds of each decision, by a placer that starts without cached state. */
 static void time_decisions(
 	const struct input *input, const struct clv_place_policy *policy)
 {

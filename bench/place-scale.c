@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cost of a decision against the size of the fleet: nodes of the kinds that the openb
- * trace has, in its proportions, five devices each on average, filled to 98 % with the
- * trace's own mix and then kept there by departures.  One JSON object a size. */
+/* The cost of a decision by the size of the fleet: nodes of the kinds of the openb trace,
+ * in its proportions, with five devices each on average, filled to 98 % with the trace's
+ * own mix and kept there by departures.  Prints one JSON object per size. */
 #include "random.h"
 
 #include "base/cleanup.h"
@@ -113,7 +113,7 @@ static void decide(
 
 	clv_placer_place(placer, &request, &lease);
 	times_add(times, clv_clock_ns() - began_ns);
-	/* Full: as many go as come. */
+	/* The fleet is full: one lease ends for each that arrives. */
 	if (fleet->held_milli * 100 > fleet->milli * 98) {
 		uint32_t gone = bench_random_below(fleet->n_leases);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Services on the fewest GPUs, as bench/place.py asks: a line a service on standard input
- * with its rate and what an instance of 1g, 2g, 3g, 4g and 7g serves.  It prints a line
- * an instance: GPU, service, slices, start. */
+/* Services on as few GPUs as possible, for bench/place.py: one service per line of
+ * standard input, with its rate and what an instance of 1g, 2g, 3g, 4g and 7g serves.
+ * Prints one line per instance: GPU, service, slices, start. */
 #include "core/place/serve.h"
 
 #include <stdio.h>

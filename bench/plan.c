@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How long a plan takes: eight A100 GPUs, and a thousand mixed devices, each in several
- * situations.  It prints a JSON object a line with the median and the longest of many
- * plans; the clock is read around clv_plan_make() alone. */
+/* How long a plan takes: for eight A100 GPUs and for a thousand mixed devices, each in
+ * several situations.  Prints one JSON object per line with the median and the maximum of
+ * many plans; the clock is read around clv_plan_make() alone. */
 #include "core/plan/plan.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -21,17 +21,17 @@
 #define ROUNDS_MAX 10000u
 #define NEVER UINT32_MAX
 
-/* What an NVIDIA GPU is divided into before the plan. */
+/* The partitions of an NVIDIA GPU before the plan. */
 struct now {
 	const char *profile; /* NULL: MIG is off */
 	uint32_t count;
-	uint32_t first_held; /* those from here on are held; NEVER: none */
+	uint32_t first_held; /* partitions from this one on are held; NEVER: none */
 };
 
 struct situation {
 	const char *name;
 	struct now now;
-	const char *partitions; /* that are wanted, as a layout says it */
+	const char *partitions; /* the wanted ones, as in a layout */
 };
 
 /* clang-format off */
@@ -124,7 +124,7 @@ static void add_nvidia(struct clv_node *node, const char *model, struct now now)
 			i >= now.first_held);
 }
 
-/* The smallest profile of each model, everywhere. */
+/* The smallest profile of each model at all places. */
 static void add_mixed_nvidia(struct clv_node *node, const char *model, bool is_divided)
 {
 	const struct clv_mig_profile *smallest = clv_mig_model_find(model)->profiles;
@@ -205,7 +205,7 @@ static void add_mixed(struct clv_node *node, bool is_divided)
 		add_processors(node, is_divided);
 }
 
-/* Two of the smallest, and as many of the next as there is room for. */
+/* A layout with partitions of several sizes on most models. */
 static const char mixed_layout[] =
 	"version: 1\n"
 	"devices:\n"
@@ -299,7 +299,7 @@ static void measure_mixed(const char *name, bool is_divided, size_t n_rounds)
 	clv_node_clear(&node);
 }
 
-/* A rule for each device, as export writes them. */
+/* A layout with a rule for each device, as export writes it. */
 static void measure_exported(size_t n_rounds)
 {
 	struct clv_layout layout = {0};

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cost of the policy's decisions with many leases on one device and no kernels: every
- * lease is awake, each decision is one pick and one charge.  It only runs them and prints
- * how long they took; instructions are counted from outside, as the difference between
- * two runs of different length under valgrind, so that the start does not count. */
+/* The cost of the policy's decisions with many leases on one device and no kernels: each
+ * lease is awake, each decision is one pick and one charge.  It makes the decisions and
+ * prints how long they took.  Instructions are counted from outside, as the difference
+ * between two runs of different length under valgrind, so that the start does not count.
+ */
 #include "random.h"
 
 #include "arbiter/policy/policy.h"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The options of the bench workload, and the relay for one that has several processes:
- * each line from the referee goes to every child, and one line of answer comes back when
- * all have answered.  The relay itself never touches OpenCL, so that the children are the
- * only processes that have anything to attach. */
+/* The options of the bench workload, and the relay for a workload of several processes:
+ * each line from the referee goes to all children, and one line of answer is printed when
+ * all have answered.  The relay itself never uses OpenCL, so only the children attach. */
 #include "tenant.h"
 #include <errno.h>
 #include <getopt.h>
@@ -76,7 +75,7 @@ static void parse_kernels(struct tenant_options *opt, char *text)
 	}
 }
 
-/* Two numbers with a comma between. */
+/* Two numbers, separated by a comma. */
 static void parse_pair(char *text, const char *what, double *ret_a, double *ret_b)
 {
 	if (sscanf(text, "%lf,%lf", ret_a, ret_b) != 2) {
@@ -187,7 +186,8 @@ static void spawn(const struct tenant_options *opt, struct child *child, int pro
 		bench_die("fdopen", errno);
 }
 
-/* Collects one answer from each child; numbers behind the first word are added up. */
+/* Reads one answer from each child and prints their common one; numbers behind the first
+ * word are added up. */
 static void collect(struct child *children, int n)
 {
 	char line[LINE], word[LINE] = "gone";
@@ -248,7 +248,7 @@ int main(int argc, char **argv)
 	if (parse_options(argc, argv, &opt))
 		return tenant_calibrate();
 
-	/* Deep means about 10 ms of work waiting, whatever the kernels' length. */
+	/* "deep" means about 10 ms of work in the queue, whatever the kernels' length. */
 	for (int i = 0; i < opt.kernels; i++)
 		if (opt.kernel_us[i] < shortest_us)
 			shortest_us = opt.kernel_us[i];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The workload of every bench: a plain OpenCL program that submits kernels in one of
- * several habits and writes down, for each kernel, when the device ran it.  The referee
- * steers it by lines on its standard input: "run [NS]" (at that CLOCK_MONOTONIC time),
+/* The workload of all benches: a plain OpenCL program that submits kernels in one of
+ * several patterns and records for each kernel when the device ran it.  The referee
+ * controls it by lines on standard input: "run [NS]" (at that CLOCK_MONOTONIC time),
  * "pause", "alloc BYTES", "free", "quit"; each is answered by one line.  With --processes
- * it forks before it touches OpenCL and relays those lines to its children.
+ * it forks before it uses OpenCL and relays the lines to its children.
  *
- * It does not know of cleave, and it judges nothing: the log is the evidence. */
+ * It does not know of cleave and judges nothing: the referee evaluates the log. */
 #include "tenant.h"
 #include "ocl.h"
 #include <errno.h>
@@ -25,7 +25,7 @@ enum state { PAUSED, RUNNING, QUITTING };
 struct ring {
 	cl_event event[TENANT_DEPTH_MAX];
 	uint32_t work_ns[TENANT_DEPTH_MAX];
-	uint32_t head, count; /* head is the oldest */
+	uint32_t head, count; /* head: the oldest */
 };
 
 struct tenant {
@@ -41,7 +41,7 @@ struct tenant {
 	pthread_cond_t changed;
 	_Atomic int state;
 	uint64_t start_at_ns;
-	size_t alloc_bytes; /* 0: nothing asked for */
+	size_t alloc_bytes; /* 0: no allocation was requested */
 	int free_all;
 	cl_mem held;
 };
@@ -54,7 +54,8 @@ static uint32_t next_random(struct tenant *t)
 	return t->random;
 }
 
-/* Between half and one and a half of the mean: no habit locks on to a time slice. */
+/* Between half and one and a half of the mean, so that no pattern synchronizes with the
+ * turns. */
 static uint64_t jitter_us(struct tenant *t, uint64_t mean_us)
 {
 	return mean_us / 2 + (mean_us ? next_random(t) % mean_us : 0);
@@ -100,7 +101,7 @@ static void submit(struct tenant *t)
 	ring->count++;
 }
 
-/* Waits until no more than keep kernels are in flight, and records those that are done.
+/* Waits until at most `keep` kernels are in flight, and records those that are complete.
  */
 static void reap(struct tenant *t, uint32_t keep)
 {
@@ -130,7 +131,7 @@ static void reap(struct tenant *t, uint32_t keep)
 	t->kernels += n;
 }
 
-/* Sleeps in short steps, so that a pause is obeyed soon. */
+/* Sleeps in short steps, so that "pause" takes effect soon. */
 static void sleep_us(struct tenant *t, uint64_t us)
 {
 	uint64_t until_ns = bench_now_ns() + us * 1000, now_ns;

@@ -9,7 +9,7 @@
  *
  * Shapes.  Results are JSON values of the jansson library (`json_t *`), the objects that
  * docs/api.md describes and `cleave ... -o json` prints; lists are {"items": [...]}.
- * Requests are the structures below, where zero or NULL means "not said".
+ * Requests are the structures below, where zero or NULL means "not given".
  *
  * Units.  Shares are parts per million in requests (`share_ppm`) and fractions from 0 to
  * 1 in results; memory is in bytes; times to wait are in milliseconds; points in time are
@@ -49,10 +49,10 @@ struct clv_client_error {
 struct clv_client_options {
 	const char *
 		socket_path; /* NULL: CLEAVE_SOCKET, then the system's, then the user's */
-	bool start_agent;    /* none answers: start the user's own agent */
+	bool start_agent;    /* if none answers, start the user's own */
 	int interrupt_fd;    /* calls end with -EINTR once it is readable; 0: none */
-	/* A simulated node, described in this file.  It has an agent of its own, which is
-	 * started when none serves it; no socket is looked for then. */
+	/* The file that describes a simulated node.  The node's own agent is used, and
+	 * started if none runs; no other socket is tried. */
 	const char *sim_path;
 };
 
@@ -60,27 +60,27 @@ struct clv_client_lease_request {
 	const char *name;
 	const char *device;
 	const char *profile;    /* of a partition: "1g.10gb" */
-	const char *in;         /* a standing share */
+	const char *in;         /* name of a standing share */
 	const char *isolation;  /* "hardware": in a partition of its own */
 	const char *class_name; /* "latency", "normal", "batch" */
-	const char *command;    /* for people to recognise it */
-	uint32_t share_ppm;     /* of a range, the least */
+	const char *command;    /* shown to users to identify the lease */
+	uint32_t share_ppm;     /* the share, or the lower bound of a range */
 	uint32_t cap_ppm;
 	uint64_t memory_bytes;
 	bool wait; /* queue when it does not fit now */
 	bool overcommit;
-	uint32_t count;          /* of devices, all of them whole; 0: a share of one */
-	bool same_device;        /* with count: partitions of one device */
-	uint64_t time_s;         /* until it is ended; 0: never */
-	uint32_t share_most_ppm; /* of a range, between which the agent moves the share */
-	uint64_t spill_bytes;    /* of the host's memory beyond memory_bytes; 0: none */
-	const char *const *devices; /* those alone, all of them whole; NULL: not said */
-	size_t n_devices;           /* 0, or from 2 on */
-	uint32_t sm_ppm; /* of the multiprocessors or compute units at once; 0: all */
-	/* No process holds it: it ends when it is released, or its time is over. */
+	uint32_t count;             /* of whole devices; 0: a share of one */
+	bool same_device;           /* with count: partitions of one device only */
+	uint64_t time_s;            /* until the agent ends the lease; 0: never */
+	uint32_t share_most_ppm;    /* upper bound of a range, in which the share moves */
+	uint64_t spill_bytes;       /* host memory beyond memory_bytes; 0: none */
+	const char *const *devices; /* these whole devices; NULL: not given */
+	size_t n_devices;           /* 0, or at least 2 */
+	uint32_t sm_ppm;            /* multiprocessors or compute units at once; 0: all */
+	/* A kept lease: no process holds it, and it ends on release or after time_s. */
 	bool keep;
 	const char *admit; /* with keep: "holders" (the default) or "socket" */
-	bool has_user;     /* with keep, by admins: it is this user's */
+	bool has_user;     /* with keep, for admins: user owns the lease */
 	uint32_t user;
 };
 
@@ -90,12 +90,12 @@ struct clv_client_lease_change {
 	uint32_t cap_ppm;
 	bool remove_cap;
 	uint64_t memory_bytes;
-	uint32_t share_most_ppm; /* of a range; share_ppm is the least then */
+	uint32_t share_most_ppm; /* upper bound of a range; share_ppm is the lower */
 	uint64_t spill_bytes;
 	bool remove_spill;
 };
 
-/* A layout, in YAML or JSON, and how messages call it. */
+/* A layout in YAML or JSON, and its name in messages. */
 struct clv_client_layout {
 	const char *text;
 	size_t n_bytes;
@@ -111,14 +111,14 @@ struct clv_client_partition_request {
 	uint32_t count;
 };
 
-/* Finds the agent, starts it if wanted, and compares API versions.  options may be NULL.
- */
+/* Connects to the agent, or starts it if the options allow that, and compares API
+ * versions. options may be NULL. */
 int clv_client_new(const struct clv_client_options *options, struct clv_client **ret,
 	struct clv_client_error *err);
 
-/* For an agent that went away in the middle: connects to the one that listens there now,
- * or starts it where this client may start one.  It keeps to the socket that it has.
- * -ECONNREFUSED when nobody is there yet. */
+/* Connects again after the agent went away: to the agent that listens on the same socket
+ * now, or to one that is started if this client may start it.  -ECONNREFUSED if no agent
+ * listens yet. */
 int clv_client_reconnect(struct clv_client *client, struct clv_client_error *err);
 
 /* Accepts NULL; returns NULL. */
@@ -133,16 +133,16 @@ int clv_client_devices(
 	struct clv_client *client, struct json_t **ret, struct clv_client_error *err);
 int clv_client_leases(
 	struct clv_client *client, struct json_t **ret, struct clv_client_error *err);
-/* Those that have a device, or a part of it, and do not wait. */
+/* The active leases on a device or its partitions, without the queued ones. */
 int clv_client_leases_on(struct clv_client *client, const char *device,
 	struct json_t **ret, struct clv_client_error *err);
 
-/* By id or by the caller's own name for it. */
+/* One lease, by its id or by its name among the caller's own leases. */
 int clv_client_lease(struct clv_client *client, const char *id_or_name,
 	struct json_t **ret, struct clv_client_error *err);
 
 /* The calling process becomes the lease's holder: when it is dead and no process is
- * attached, the lease ends.  Of a lease to keep nobody is the holder. */
+ * attached, the lease ends.  A kept lease has no holder. */
 int clv_client_lease_create(struct clv_client *client,
 	const struct clv_client_lease_request *request, struct json_t **ret,
 	struct clv_client_error *err);
@@ -156,8 +156,8 @@ int clv_client_lease_update(struct clv_client *client, const char *id_or_name,
 	const struct clv_client_lease_change *change, struct json_t **ret,
 	struct clv_client_error *err);
 
-/* One more process, by its number on the agent's machine, holds the lease: it and what it
- * starts may attach.  It is the lease's user's, unless an admin says so. */
+/* Adds a holder to the lease: process pid, on the agent's machine, and its children may
+ * attach.  The process belongs to the lease's user, unless the caller is an admin. */
 int clv_client_lease_join(struct clv_client *client, const char *id_or_name, int pid,
 	struct json_t **ret, struct clv_client_error *err);
 
@@ -170,38 +170,38 @@ int clv_client_lease_release(struct clv_client *client, const char *id_or_name,
 int clv_client_events(struct clv_client *client, uint64_t after_id, uint32_t wait_ms,
 	uint32_t limit, struct json_t **ret, struct clv_client_error *err);
 
-/* The node: its devices, how each can be divided and how it is, and who holds what. */
+/* The node: its devices, how each can be and is divided, and the holders. */
 int clv_client_node(
 	struct clv_client *client, struct json_t **ret, struct clv_client_error *err);
 
-/* The steps from what the node is to the layout, and what is in their way.  Changes
- * nothing; on_busy is not looked at. */
+/* The steps from the current node to the layout, and the obstacles.  Changes nothing;
+ * on_busy is ignored. */
 int clv_client_plan(struct clv_client *client, const struct clv_client_layout *layout,
 	struct json_t **ret, struct clv_client_error *err);
 
-/* Begins to carry the layout out; *ret is the operation, which goes on in the agent. */
+/* Begins to carry the layout out; *ret is the operation, which runs in the agent. */
 int clv_client_apply(struct clv_client *client, const struct clv_client_layout *layout,
 	struct json_t **ret, struct clv_client_error *err);
 
-/* {"layout": "version: 1\n..."}: of the node as it is, or what was last applied
- * (-ENOENT: nothing was). */
+/* {"layout": "version: 1\n..."}: of the current node, or if wanted the one that was last
+ * applied (-ENOENT: none was). */
 int clv_client_layout_get(struct clv_client *client, bool wanted, struct json_t **ret,
 	struct clv_client_error *err);
 
-/* Standing shares of the layout, and the leases that are in them. */
+/* The standing shares of the layout, and their leases. */
 int clv_client_shares(
 	struct clv_client *client, struct json_t **ret, struct clv_client_error *err);
 
-/* What a device can be divided into, and how much more of it fits now.  device NULL: of
- * all. */
+/* The profiles of a device, and how many more partitions of each fit now.  device NULL:
+ * of all devices. */
 int clv_client_profiles(struct clv_client *client, const char *device,
 	struct json_t **ret, struct clv_client_error *err);
 
-/* Both return the operation. */
-/* The plan of what creating it would change. */
+/* The plan of what clv_client_partition_create() would change. */
 int clv_client_partition_plan(struct clv_client *client,
 	const struct clv_client_partition_request *request, struct json_t **ret,
 	struct clv_client_error *err);
+/* Both return the operation. */
 int clv_client_partition_create(struct clv_client *client,
 	const struct clv_client_partition_request *request, struct json_t **ret,
 	struct clv_client_error *err);
@@ -218,21 +218,21 @@ int clv_client_operation_wait(struct clv_client *client, const char *id,
 	uint64_t after_revision, uint32_t wait_ms, struct json_t **ret,
 	struct clv_client_error *err);
 
-/* Ends an operation that waits for others to end; one that runs cannot be ended. */
+/* Ends an operation that waits for holders to end; a running one cannot be ended. */
 int clv_client_operation_end(
 	struct clv_client *client, const char *id, struct clv_client_error *err);
 
-/* Access.  For admins, but for the tenants. */
+/* Access: for admins only, except clv_client_tenants(). */
 int clv_client_tokens(
 	struct clv_client *client, struct json_t **ret, struct clv_client_error *err);
 
 struct clv_client_token_request {
 	const char *name;
 	const char *scope;     /* "admin", "tenant", "viewer" */
-	const char *tenant;    /* of a tenant's: whose */
+	const char *tenant;    /* for scope "tenant": the tenant */
 	uint64_t expires_in_s; /* 0: never */
 };
-/* The answer has the token's "secret", which is in no other. */
+/* Only this answer has the token's "secret". */
 int clv_client_token_create(struct clv_client *client,
 	const struct clv_client_token_request *request, struct json_t **ret,
 	struct clv_client_error *err);
@@ -242,19 +242,19 @@ int clv_client_token_delete(
 int clv_client_tenants(
 	struct clv_client *client, struct json_t **ret, struct clv_client_error *err);
 
-/* A page; its "next" is the after_id of the one behind, or null. */
+/* One page; its "next" is the after_id of the next page, or null. */
 int clv_client_audit(struct clv_client *client, uint64_t after_id, struct json_t **ret,
 	struct clv_client_error *err);
 
-/* What leases would do with: of one, by id or name, or (NULL) of all. */
+/* Advice on the sizes and classes of leases: of one, by id or name, or (NULL) of all. */
 int clv_client_advice(struct clv_client *client, const char *id_or_name,
 	struct json_t **ret, struct clv_client_error *err);
 
-/* A device out of service and back. */
+/* Takes a device out of service, or returns it. */
 struct clv_client_service {
 	const char *action; /* "cordon", "drain", "uncordon" */
 	const char *reason; /* for people, or NULL */
-	bool force;         /* drain: end what runs there */
+	bool force;         /* with drain: end the programs on it */
 };
 int clv_client_device_service(struct clv_client *client, const char *device,
 	const struct clv_client_service *service, struct json_t **ret,
@@ -264,7 +264,7 @@ int clv_client_device_service(struct clv_client *client, const char *device,
 int clv_client_backup(
 	struct clv_client *client, struct json_t **ret, struct clv_client_error *err);
 
-/* Where cleaved is, as a client that starts one finds it. */
+/* The path of cleaved, as a client that starts an agent finds it. */
 #define CLV_CLIENT_PATH_MAX 4096
 int clv_client_agent_program(char ret[CLV_CLIENT_PATH_MAX], struct clv_client_error *err);
 

@@ -4,8 +4,8 @@
 #
 # usage: packaging/build.sh OUTPUT [VERSION]
 #
-# OUTPUT becomes a folder with the packages; VERSION stands in for the one in meson.build.
-# The same tree gives the same bytes: times are those of the last commit.
+# OUTPUT is the folder for the packages; VERSION replaces the version in meson.build.  Builds
+# are reproducible: all times are that of the last commit.
 set -eu
 tree=$(cd "$(dirname "$0")/.." && pwd)
 mkdir -p "$1"
@@ -20,7 +20,7 @@ in_git() {
 	[ -e "$tree/.git" ] && git -C "$tree" rev-parse HEAD >/dev/null 2>&1
 }
 
-# What is tracked, and what is new and not ignored; without git all but what was built.
+# Lists tracked files and new ones that are not ignored; without git, all but build outputs.
 list_files() {
 	cd "$tree"
 	if in_git; then
@@ -33,7 +33,7 @@ list_files() {
 copy_tree() {
 	mkdir -p "$source"
 	list_files | while read -r name; do
-		# One that was removed and not committed is still listed.
+		# git also lists files whose removal is not committed.
 		[ ! -e "$tree/$name" ] || echo "$name"
 	done | tar -C "$tree" -c -T - | tar -C "$source" -x
 	sed -i "s/^  version: '$own',$/  version: '$version',/" "$source/meson.build"

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads report pages and charges held time.  It decides nothing and publishes nothing. */
+/* Reads report pages and charges held time.  Makes no decisions and publishes nothing. */
 #include "arbiter/account.h"
 
 #include "arbiter/handover.h"
 #include "arbiter/preempt.h"
 #include "base/clock.h"
 
-/* A turn is uncharged for this part at most. */
+/* The hand-over is left uncharged up to this part of a turn. */
 #define FREE_PART 64
-/* And this part of it at most does not count against a cap. */
+/* Waits are refunded to a cap up to this part of a turn. */
 #define CAP_FREE_PART 8
-/* A ring is heard by then, also of a lease that has rung too often (arbiter.c). */
+/* By then a ring is served, also of a lease that is muted for ringing too often
+ * (arbiter.c). */
 #define UNHEARD_NS CLV_NS_PER_MS
 
-/* Calls visit for every live process's slot. */
+/* Calls visit for the slot of each live process. */
 static void visit_slots(const struct clv_arbiter_lease *lease,
 	void (*visit)(const struct clv_slot *slot, void *userdata), void *userdata)
 {
@@ -28,7 +29,8 @@ static void visit_slots(const struct clv_arbiter_lease *lease,
 	}
 }
 
-/* done before entered: see page.h.  A command's time is counted before the command. */
+/* done is loaded before entered: see page.h.  The gate adds a command's time to busy_ns
+ * before it counts the command as done. */
 static void observe_slot(const struct clv_slot *slot, void *userdata)
 {
 	struct clv_arbiter_lease *lease = userdata;
@@ -79,8 +81,8 @@ uint64_t clv_account_reported_busy_ns(
 	return busy.sum_ns;
 }
 
-/* While nobody contends, an idle holder keeps the device but does not use it; then its
- * own report of busy time, bounded by the clock, stands in the account. */
+/* Without contention an idle holder keeps the device but does not use it.  The account
+ * then has its own report of busy time, bounded by the clock. */
 static uint64_t relaxed_held_ns(
 	struct clv_arbiter_lease *lease, uint64_t elapsed_ns, uint64_t now_ns)
 {
@@ -91,9 +93,9 @@ static uint64_t relaxed_held_ns(
 	return delta < elapsed_ns ? delta : elapsed_ns;
 }
 
-/* The hand-over between two leases is nobody's: were it charged, a lease with short turns
- * would get less for its share than one with long turns.  But who makes its turns too
- * short to be worth one pays for it. */
+/* The hand-over between two leases is charged to neither: otherwise a lease with short
+ * turns would get less for its share than one with long turns.  The FREE_PART bound makes
+ * a lease pay for a turn that is too short to be worth a hand-over. */
 static uint64_t without_hand_over(struct clv_arbiter_lease *lease, uint64_t elapsed_ns)
 {
 	uint64_t free_ns = elapsed_ns / FREE_PART;
@@ -116,7 +118,7 @@ static uint64_t count_starts(const struct clv_arbiter_lease *lease)
 	return n;
 }
 
-/* A cap is of the time that the device works.  Each time that a program has waited for
+/* A cap limits the time for which the device works.  Each time that a program waits for
  * its work the device idles until threads of the driver and of the program have woken up,
  * in all for about as long as this thread's timer is late. */
 static void refund_waits(
@@ -144,7 +146,8 @@ void clv_account_charge_holder(struct clv_arbiter *arbiter, uint64_t now_ns)
 	if (!lease || now_ns <= lease->charged_until_ns)
 		return;
 
-	elapsed = clv_handover_part_ns(arbiter, lease, lease->charged_until_ns, now_ns);
+	elapsed =
+		clv_handover_charged_ns(arbiter, lease, lease->charged_until_ns, now_ns);
 	elapsed = without_hand_over(lease, elapsed);
 	lease->charged_until_ns = now_ns;
 	clv_policy_charge(arbiter->policy, lease->policy_lease, elapsed, now_ns);
@@ -154,8 +157,8 @@ void clv_account_charge_holder(struct clv_arbiter *arbiter, uint64_t now_ns)
 					  : elapsed;
 }
 
-/* Work since the lease was last seen without any: what has begun and ended meanwhile, by
- * the word of its processes, and of what is in flight as long as a ring takes.  Never
+/* Held time since the lease was last seen without work: what began and ended meanwhile,
+ * as its processes report it, plus what is in flight, up to the delay of a ring.  Never
  * more than the time that has passed. */
 static uint64_t unseen_ns(const struct clv_arbiter_lease *lease, uint64_t now_ns)
 {
@@ -178,7 +181,7 @@ static uint64_t stray_ns(const struct clv_arbiter *arbiter,
 		return unseen_ns(lease, now_ns);
 	if (now_ns <= lease->stray_since_ns)
 		return 0;
-	return clv_handover_part_ns(arbiter, lease, lease->stray_since_ns, now_ns);
+	return clv_handover_charged_ns(arbiter, lease, lease->stray_since_ns, now_ns);
 }
 
 void clv_account_charge_stray(
@@ -200,7 +203,7 @@ void clv_account_charge_stray(
 	lease->done_at_idle_ns = lease->done_ns;
 }
 
-void clv_account_look(
+void clv_account_observe_and_charge(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
 {
 	clv_account_observe(lease);

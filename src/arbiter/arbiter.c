@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The arbiter's interface and its thread.  The thread sleeps until a doorbell rings, the
- * agent kicks it, or a turn is due, and then lets turns.c move the device on. */
+ * agent kicks it, or a turn is due, and then lets turns.c advance the device. */
 #include "arbiter/arbiter.h"
 
 #include "arbiter/account.h"
@@ -50,14 +50,14 @@ static void listen_to(const struct clv_arbiter *arbiter, struct clv_arbiter_leas
 	lease->muted = !listening;
 }
 
-/* A lease that rings without pause is not heard again before its millisecond is over: it
- * only delays itself, and the arbiter keeps its time for the others. */
-static void hear(
+/* A lease that rings too often is muted until its millisecond is over: it delays only
+ * itself, and the arbiter keeps its time for the others. */
+static void handle_ring(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
 {
 	char rings[4096];
 
-	/* What does not fit is heard next time. */
+	/* epoll is level-triggered: what does not fit is read next time. */
 	(void)!read(lease->pages.doorbell_fd, rings, sizeof(rings));
 	lease->rung = true;
 	if (now_ns - lease->rings_since_ns >= CLV_NS_PER_MS) {
@@ -85,7 +85,8 @@ static uint64_t unmute(struct clv_arbiter *arbiter, uint64_t now_ns)
 	return next_ns;
 }
 
-/* Only this thread may lock and unlock beacons: they stand in its robust list. */
+/* Locks the beacons of new leases and frees removed leases.  Only this thread may lock
+ * and unlock beacons: robust mutexes are in the list of the thread that holds them. */
 static void tend_leases(struct clv_arbiter *arbiter)
 {
 	struct clv_arbiter_lease **link = &arbiter->leases;
@@ -131,7 +132,7 @@ static void wait_for_events(struct clv_arbiter *arbiter, uint64_t until_ns)
 		eventfd_t count;
 
 		if (events[i].data.ptr)
-			hear(arbiter, events[i].data.ptr, now_ns);
+			handle_ring(arbiter, events[i].data.ptr, now_ns);
 		else
 			eventfd_read(arbiter->kick_fd, &count);
 	}
@@ -160,8 +161,8 @@ static void *run(void *userdata)
 		stopping = arbiter->stopping;
 		unlock(arbiter);
 	}
-	/* The thread ends with the beacons of living leases locked: the kernel marks
-	 * them, and the gates look for the next agent. */
+	/* The thread ends with the beacons of live leases locked: the kernel sets
+	 * FUTEX_OWNER_DIED, and the gates look for the next agent. */
 	return NULL;
 }
 
@@ -171,11 +172,13 @@ static int open_fds(struct clv_arbiter *arbiter, struct clv_error *err)
 
 	arbiter->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (arbiter->epoll_fd < 0)
-		return clv_error_errno(err, errno, "cannot make the arbiter's poll set");
+		return clv_error_errno(
+			err, errno, "cannot create the arbiter's poll set");
 	arbiter->kick_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (arbiter->kick_fd < 0 ||
 		epoll_ctl(arbiter->epoll_fd, EPOLL_CTL_ADD, arbiter->kick_fd, &event) < 0)
-		return clv_error_errno(err, errno, "cannot make the arbiter's kick");
+		return clv_error_errno(
+			err, errno, "cannot create the arbiter's wake-up event");
 	return 0;
 }
 
@@ -186,7 +189,7 @@ int clv_arbiter_new(const struct clv_arbiter_config *config, struct clv_arbiter 
 	int r;
 
 	if (!arbiter)
-		return clv_error_errno(err, ENOMEM, "cannot make an arbiter");
+		return clv_error_errno(err, ENOMEM, "cannot create an arbiter");
 	arbiter->config = *config;
 	if (arbiter->config.drain_timeout_ns == 0)
 		arbiter->config.drain_timeout_ns = DEFAULT_DRAIN_TIMEOUT_NS;
@@ -196,7 +199,7 @@ int clv_arbiter_new(const struct clv_arbiter_config *config, struct clv_arbiter 
 	pthread_cond_init(&arbiter->beacon_locked, NULL);
 	arbiter->policy = clv_policy_new();
 	r = arbiter->policy ? open_fds(arbiter, err)
-			    : clv_error_errno(err, ENOMEM, "cannot make an arbiter");
+			    : clv_error_errno(err, ENOMEM, "cannot create an arbiter");
 	if (r == 0) {
 		r = -pthread_create(&arbiter->thread, NULL, run, arbiter);
 		if (r < 0)
@@ -227,9 +230,9 @@ struct clv_arbiter *clv_arbiter_free(struct clv_arbiter *arbiter)
 		struct clv_arbiter_lease *lease = arbiter->leases;
 
 		arbiter->leases = lease->next;
-		/* Who stands in line need not find out by himself that nobody is there.
-		 */
-		clv_preempt_go(arbiter, lease);
+		/* Opens the gates, so that threads in line need not detect that the agent
+		 * ended. */
+		clv_preempt_resume(arbiter, lease);
 		clv_preempt_forget_all(lease);
 		clv_publish_window(arbiter, lease, CLV_PHASE_OPEN, clv_clock_ns());
 		clv_publish_phase(lease, CLV_PHASE_OPEN);
@@ -277,7 +280,7 @@ static int publish_lease(struct clv_arbiter *arbiter, struct clv_arbiter_lease *
 	return 0;
 }
 
-/* A gate that got the pages before the beacon is locked would never learn that this agent
+/* A gate that got the pages before the beacon is locked would never see that this agent
  * died. */
 static void wait_for_beacon(
 	struct clv_arbiter *arbiter, const struct clv_arbiter_lease *lease)
@@ -343,7 +346,7 @@ int clv_arbiter_add(struct clv_arbiter *arbiter, const struct clv_share *share,
 void clv_arbiter_remove(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease)
 {
 	lock(arbiter);
-	clv_turns_forget(arbiter, lease, clv_clock_ns());
+	clv_turns_remove_lease(arbiter, lease, clv_clock_ns());
 	epoll_ctl(arbiter->epoll_fd, EPOLL_CTL_DEL, lease->pages.doorbell_fd, NULL);
 	lease->removed = true;
 	unlock(arbiter);
@@ -363,12 +366,13 @@ void clv_arbiter_each_debt(
 	unlock(arbiter);
 }
 
-int clv_arbiter_owe(struct clv_arbiter *arbiter, const struct clv_policy_debt *debt)
+int clv_arbiter_restore_debt(
+	struct clv_arbiter *arbiter, const struct clv_policy_debt *debt)
 {
 	int r;
 
 	lock(arbiter);
-	r = clv_policy_owe(arbiter->policy, debt);
+	r = clv_policy_restore_debt(arbiter->policy, debt);
 	unlock(arbiter);
 	return r;
 }
@@ -391,7 +395,7 @@ static bool slot_is_open(const struct clv_arbiter_lease *lease, uint32_t slot)
 	return lease->open_slots[slot / 64] >> (slot % 64) & 1;
 }
 
-/* Field by field and atomically: the tenant may be reading it. */
+/* Stores field by field, atomically: the tenant may be reading the slot. */
 static void clear_slot(struct clv_report_page *report, uint32_t index)
 {
 	struct clv_slot *slot = &report->slots[index];
@@ -426,7 +430,7 @@ int clv_arbiter_open_slot(struct clv_arbiter *arbiter, struct clv_arbiter_lease 
 	if (slot < CLV_SLOTS) {
 		if (slot != old_slot)
 			clear_slot(lease->pages.report, slot);
-		/* What it did in an earlier agent's time was paid then. */
+		/* What the process did under an earlier agent was charged then. */
 		lease->done_at_idle_ns +=
 			atomic_load(&lease->pages.report->slots[slot].busy_ns);
 		lease->open_slots[slot / 64] |= UINT64_C(1) << (slot % 64);
@@ -438,8 +442,8 @@ int clv_arbiter_open_slot(struct clv_arbiter *arbiter, struct clv_arbiter_lease 
 	unlock(arbiter);
 	if (slot >= CLV_SLOTS)
 		return clv_error_set(err, -ENOSPC,
-			"%u processes are attached to this lease already, and more "
-			"cannot be",
+			"%u processes are attached to this lease, and no more can "
+			"attach",
 			CLV_SLOTS);
 	kick(arbiter);
 
@@ -447,7 +451,7 @@ int clv_arbiter_open_slot(struct clv_arbiter *arbiter, struct clv_arbiter_lease 
 	return 0;
 }
 
-void clv_arbiter_show_used(const struct clv_arbiter_lease *lease, double share_used)
+void clv_arbiter_publish_used(const struct clv_arbiter_lease *lease, double share_used)
 {
 	atomic_store(&lease->pages.control->share_used_ppm, (uint32_t)(share_used * 1e6));
 }
@@ -457,15 +461,15 @@ void clv_arbiter_close_slot_at(struct clv_arbiter *arbiter,
 {
 	if (slot >= CLV_SLOTS || !slot_is_open(lease, slot))
 		return;
-	/* What it says of its busy time goes with it. */
+	/* Charge first: the slot's busy time is cleared with it. */
 	clv_turns_charge(arbiter, now_ns);
-	clv_account_look(arbiter, lease, now_ns);
+	clv_account_observe_and_charge(arbiter, lease, now_ns);
 	clear_slot(lease->pages.report, slot);
 	clv_preempt_forget(lease, slot);
 	lease->open_slots[slot / 64] &= ~(UINT64_C(1) << (slot % 64));
 	lease->n_slots--;
 	lease->busy_seen_ns = clv_account_reported_busy_ns(lease, now_ns);
-	clv_account_look(arbiter, lease, now_ns);
+	clv_account_observe_and_charge(arbiter, lease, now_ns);
 	lease->rung = true;
 }
 
@@ -485,8 +489,10 @@ void clv_arbiter_set_overhead(
 	atomic_store(&lease->pages.control->memory_overhead_bytes, n_bytes);
 }
 
-/* Whose work is being waited for may be stopped now, or whose was stopped may run. */
-static bool wants_look(
+/* Whether the arbiter must run a step after an object was noted with result r: work that
+ * is being waited for may now be stoppable, or work that was stopped may run after an
+ * error. */
+static bool needs_step(
 	const struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, int r)
 {
 	lease->rung |= r < 0 && lease->is_stopped;
@@ -496,39 +502,39 @@ static bool wants_look(
 int clv_arbiter_note_object(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
 	uint32_t slot, int fd, const struct clv_rm_object *object, uint64_t as_of)
 {
-	bool is_to_look = false;
+	bool must_kick = false;
 	int r = 0;
 
 	lock(arbiter);
 	if (slot < CLV_SLOTS && slot_is_open(lease, slot)) {
 		r = clv_preempt_note(arbiter, lease, slot, fd, object, as_of);
-		is_to_look = wants_look(arbiter, lease, r);
+		must_kick = needs_step(arbiter, lease, r);
 	}
 	unlock(arbiter);
-	if (is_to_look)
+	if (must_kick)
 		kick(arbiter);
 	return r;
 }
 
-void clv_arbiter_lose_object(
+void clv_arbiter_note_object_lost(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint32_t slot)
 {
-	bool is_to_look = false;
+	bool must_kick = false;
 
 	lock(arbiter);
 	if (slot < CLV_SLOTS && slot_is_open(lease, slot)) {
-		clv_preempt_lose(lease, slot);
-		is_to_look = wants_look(arbiter, lease, -EIO);
+		clv_preempt_note_lost(lease, slot);
+		must_kick = needs_step(arbiter, lease, -EIO);
 	}
 	unlock(arbiter);
-	if (is_to_look)
+	if (must_kick)
 		kick(arbiter);
 }
 
-enum clv_known clv_arbiter_known(struct clv_arbiter *arbiter,
+enum clv_preempt_knowledge clv_arbiter_known(struct clv_arbiter *arbiter,
 	const struct clv_arbiter_lease *lease, uint32_t *ret_slot)
 {
-	enum clv_known known;
+	enum clv_preempt_knowledge known;
 
 	lock(arbiter);
 	known = clv_preempt_known(arbiter, lease, ret_slot);
@@ -542,7 +548,7 @@ void clv_arbiter_set_method(struct clv_arbiter *arbiter, enum clv_rm_method meth
 	for (struct clv_arbiter_lease *l = arbiter->leases; l; l = l->next) {
 		bool is_off = l->is_stopped;
 
-		clv_preempt_go(arbiter, l);
+		clv_preempt_resume(arbiter, l);
 		l->rung |= is_off;
 		if (method == CLV_RM_BY_NOTHING)
 			atomic_store(&l->pages.control->is_preemptible, 0);
@@ -553,12 +559,12 @@ void clv_arbiter_set_method(struct clv_arbiter *arbiter, enum clv_rm_method meth
 	kick(arbiter);
 }
 
-void clv_arbiter_halt_threads(struct clv_arbiter *arbiter, enum clv_halting halting)
+void clv_arbiter_halt_threads(struct clv_arbiter *arbiter, enum clv_halt_policy halting)
 {
 	lock(arbiter);
 	for (struct clv_arbiter_lease *l = arbiter->leases; l; l = l->next) {
 		l->rung |= l->is_stopped;
-		clv_preempt_go(arbiter, l);
+		clv_preempt_resume(arbiter, l);
 		if (halting != CLV_HALTING_ALWAYS)
 			atomic_store(&l->pages.control->is_preemptible, 0);
 	}
@@ -579,21 +585,21 @@ int clv_arbiter_note_threads(struct clv_arbiter *arbiter, struct clv_arbiter_lea
 	return r;
 }
 
-uint32_t clv_arbiter_tend_stopped(struct clv_arbiter *arbiter)
+uint32_t clv_arbiter_retry_resume(struct clv_arbiter *arbiter)
 {
 	uint32_t refusal;
 
 	lock(arbiter);
 	for (struct clv_arbiter_lease *l = arbiter->leases; l; l = l->next) {
 		if (!l->is_stopped)
-			clv_preempt_go(arbiter, l);
+			clv_preempt_resume(arbiter, l);
 	}
 	refusal = arbiter->n_refusals >= CLV_PREEMPT_REFUSALS ? arbiter->refusal : 0;
 	unlock(arbiter);
 	return refusal;
 }
 
-void clv_arbiter_tell_time(
+void clv_arbiter_publish_time(
 	struct clv_arbiter *arbiter, const struct clv_arbiter_lease *lease)
 {
 	lock(arbiter);
@@ -636,9 +642,9 @@ void clv_arbiter_sample(struct clv_arbiter *arbiter, struct clv_arbiter_lease *l
 	lock(arbiter);
 	now_ns = clv_clock_ns();
 	clv_turns_charge(arbiter, now_ns);
-	/* A gate that did not ring, or could not. */
+	/* The gate may not have rung, or was muted. */
 	if (arbiter->holder != lease)
-		clv_account_look(arbiter, lease, now_ns);
+		clv_account_observe_and_charge(arbiter, lease, now_ns);
 	has_strayed = lease->stray_since_ns == now_ns;
 	*ret = lease->account;
 	if (lease->waiting_since_ns > 0)

@@ -1,32 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Measures hand-overs and decides when the next lease may be let in early. */
 #include "arbiter/handover.h"
 
 #include "arbiter/publish.h"
 #include "base/clock.h"
 #include "base/units.h"
 
-/* From the grant's timer to the device: this thread wakes up, then one of the next
- * lease's, then one of its driver's. */
+/* Wake-ups from the expiry of the grant's timer to work on the device: this thread, one
+ * of the next lease's, one of its driver's. */
 #define WAKE_UPS 3
 #define LEAD_NS_MIN (10 * CLV_NS_PER_US)
 #define LEAD_NS_MAX (300 * CLV_NS_PER_US)
-/* What a machine does once in a while is not what a wake-up takes. */
+/* Outliers do not count as the time of a wake-up. */
 #define LATE_NS_MAX (200 * CLV_NS_PER_US)
 #define COST_NS_MAX CLV_NS_PER_MS
 #define SMOOTHING 8
 
-/* Whose estimate was wrong is waited for in so many turns, and twice as many each time.
- */
+/* After a wrong estimate the next lease is not let in early for this many turns of that
+ * lease, and for twice as many each further time. */
 #define DENIED_AT_FIRST 2
 #define DENIED_MAX 64
 
+/* Turns are so long that hand-overs take this part of the time, within the limit. */
 #define LOST_PART_PPM 15000
 #define STRETCH_PERCENT_MAX 200
-/* All the others' turns together, which a lease waits for. */
+/* The limit for the turns of all other leases together, which a lease waits for. */
 #define ROUND_NS (64 * CLV_NS_PER_MS)
 
 #define LINGER_NS_MAX CLV_NS_PER_MS
-/* What is further away is no end to wait for. */
+/* An announced end beyond this is ignored. */
 #define END_NS_MAX (10 * CLV_NS_PER_S)
 
 static uint64_t smooth(uint64_t old_ns, uint64_t sample_ns)
@@ -46,7 +48,7 @@ static uint64_t lead_ns(const struct clv_arbiter *arbiter)
 		WAKE_UPS * arbiter->handover.late_ns, LEAD_NS_MIN, LEAD_NS_MAX);
 }
 
-/* Calls visit for each live process's slot and its words of the turn. */
+/* Calls visit for each live process's slot and its struct clv_slot_turn. */
 static void visit_turns(const struct clv_arbiter_lease *lease,
 	void (*visit)(const struct clv_slot *slot, const struct clv_slot_turn *turn,
 		void *userdata),
@@ -65,66 +67,68 @@ static void visit_turns(const struct clv_arbiter_lease *lease,
 	}
 }
 
-struct look {
+struct turn_reports {
 	uint64_t since_ns, now_ns;
-	uint64_t began_ns; /* the first; UINT64_MAX: nobody did */
-	/* All work one after the other, and the first process's end; UINT64_MAX: somebody
-	 * cannot tell. */
+	uint64_t began_ns; /* earliest of all processes; UINT64_MAX: none submitted */
+	/* ends_ns: the end if all processes' work runs one after the other; UINT64_MAX: a
+	 * process gave no usable estimate.  first_end_ns: the earliest end of one
+	 * process. */
 	uint64_t ends_ns, first_end_ns;
 	uint64_t left_ns; /* when the last work was complete */
 };
 
-static void look_at(
+static void add_report(
 	const struct clv_slot *slot, const struct clv_slot_turn *turn, void *userdata)
 {
-	struct look *look = userdata;
+	struct turn_reports *reports = userdata;
 	uint64_t began_ns = atomic_load(&turn->began_ns);
 	uint64_t ends_ns = atomic_load(&turn->ends_ns);
 	uint64_t left_ns = atomic_load(&slot->busy_since_ns);
 
-	if (began_ns >= look->since_ns && began_ns < look->began_ns)
-		look->began_ns = began_ns;
-	if (left_ns <= look->now_ns && left_ns > look->left_ns)
-		look->left_ns = left_ns;
+	if (began_ns >= reports->since_ns && began_ns < reports->began_ns)
+		reports->began_ns = began_ns;
+	if (left_ns <= reports->now_ns && left_ns > reports->left_ns)
+		reports->left_ns = left_ns;
 	if (atomic_load(&slot->done) == atomic_load(&slot->entered))
 		return;
-	if (ends_ns < look->since_ns || ends_ns > look->now_ns + END_NS_MAX)
-		look->ends_ns = UINT64_MAX;
-	if (ends_ns < look->first_end_ns)
-		look->first_end_ns = ends_ns;
-	if (look->ends_ns != UINT64_MAX && ends_ns > look->now_ns)
-		look->ends_ns += ends_ns - look->now_ns;
+	if (ends_ns < reports->since_ns || ends_ns > reports->now_ns + END_NS_MAX)
+		reports->ends_ns = UINT64_MAX;
+	if (ends_ns < reports->first_end_ns)
+		reports->first_end_ns = ends_ns;
+	if (reports->ends_ns != UINT64_MAX && ends_ns > reports->now_ns)
+		reports->ends_ns += ends_ns - reports->now_ns;
 }
 
-static struct look look_at_turn(
+static struct turn_reports read_turn_reports(
 	const struct clv_arbiter_lease *lease, uint64_t since_ns, uint64_t now_ns)
 {
-	struct look look = {.since_ns = since_ns,
+	struct turn_reports reports = {.since_ns = since_ns,
 		.now_ns = now_ns,
 		.began_ns = UINT64_MAX,
 		.ends_ns = now_ns,
 		.first_end_ns = UINT64_MAX};
 
-	visit_turns(lease, look_at, &look);
-	/* Of what is said to have ended long ago nothing follows. */
-	if (look.left_ns + COST_NS_MAX / 4 < now_ns)
-		look.left_ns = now_ns;
-	return look;
+	visit_turns(lease, add_report, &reports);
+	/* An end long ago does not tell since when the device is idle. */
+	if (reports.left_ns + COST_NS_MAX / 4 < now_ns)
+		reports.left_ns = now_ns;
+	return reports;
 }
 
 uint64_t clv_handover_early_ns(const struct clv_arbiter *arbiter, uint64_t now_ns)
 {
 	const struct clv_arbiter_lease *lease = arbiter->holder;
-	struct look look;
+	struct turn_reports reports;
 
 	if (arbiter->config.is_processor || arbiter->handover.leaving ||
 		lease->n_early_denied > 0)
 		return UINT64_MAX;
-	look = look_at_turn(lease, lease->turn_started_ns, now_ns);
-	/* Once it is late nobody knows how long it takes. */
-	if (look.ends_ns == UINT64_MAX || now_ns > look.first_end_ns + lead_ns(arbiter))
+	reports = read_turn_reports(lease, lease->turn_started_ns, now_ns);
+	/* Work that is late has no known end. */
+	if (reports.ends_ns == UINT64_MAX ||
+		now_ns > reports.first_end_ns + lead_ns(arbiter))
 		return UINT64_MAX;
-	return look.ends_ns - lead_ns(arbiter);
+	return reports.ends_ns - lead_ns(arbiter);
 }
 
 void clv_handover_begin(
@@ -138,7 +142,7 @@ void clv_handover_begin(
 	leaving->stray_since_ns = now_ns;
 }
 
-static void trust(struct clv_arbiter_lease *lease, bool was_right)
+static void judge_estimate(struct clv_arbiter_lease *lease, bool was_right)
 {
 	uint32_t n = lease->n_early_denials;
 
@@ -161,14 +165,15 @@ bool clv_handover_end(
 		return false;
 	if (!has_left && now_ns < arbiter->handover.latest_ns)
 		return false;
-	trust(lease, has_left);
+	judge_estimate(lease, has_left);
 	arbiter->handover.leaving = NULL;
 	if (has_left && holder)
-		holder->vacant_since_ns = look_at_turn(lease, 0, now_ns).left_ns;
+		holder->vacant_since_ns = read_turn_reports(lease, 0, now_ns).left_ns;
 	return has_left;
 }
 
-/* How much longer turns are worth it, as far as nobody waits for a short one. */
+/* By how much turns are stretched to lose less to hand-overs, as long as no attached
+ * lease needs short ones. */
 static uint32_t stretch_percent(const struct clv_arbiter *arbiter, uint64_t now_ns)
 {
 	uint64_t slice_ns = clv_policy_slice_ns(CLV_CLASS_NORMAL);
@@ -189,13 +194,13 @@ static uint32_t stretch_percent(const struct clv_arbiter *arbiter, uint64_t now_
 	return (uint32_t)clv_clock_bound_ns(percent, 100, STRETCH_PERCENT_MAX);
 }
 
-void clv_handover_learn(struct clv_arbiter *arbiter, uint64_t now_ns)
+void clv_handover_measure(struct clv_arbiter *arbiter, uint64_t now_ns)
 {
 	struct clv_arbiter_lease *lease = arbiter->holder;
 	uint64_t vacant_ns = lease->vacant_since_ns, began_ns;
 
 	lease->vacant_since_ns = 0;
-	began_ns = look_at_turn(lease, lease->turn_started_ns, now_ns).began_ns;
+	began_ns = read_turn_reports(lease, lease->turn_started_ns, now_ns).began_ns;
 	if (vacant_ns == 0 || began_ns > now_ns)
 		return;
 	arbiter->handover.cost_ns = smooth(arbiter->handover.cost_ns,
@@ -205,7 +210,7 @@ void clv_handover_learn(struct clv_arbiter *arbiter, uint64_t now_ns)
 	clv_policy_stretch(arbiter->policy, stretch_percent(arbiter, now_ns));
 }
 
-uint64_t clv_handover_part_ns(const struct clv_arbiter *arbiter,
+uint64_t clv_handover_charged_ns(const struct clv_arbiter *arbiter,
 	const struct clv_arbiter_lease *lease, uint64_t since_ns, uint64_t now_ns)
 {
 	const struct clv_handover *handover = &arbiter->handover;
@@ -225,10 +230,10 @@ void clv_handover_vacate(
 {
 	if (lease->n_early_denied > 0)
 		lease->n_early_denied--;
-	arbiter->handover.vacant_since_ns = look_at_turn(lease, 0, now_ns).left_ns;
+	arbiter->handover.vacant_since_ns = read_turn_reports(lease, 0, now_ns).left_ns;
 }
 
-uint64_t clv_handover_free_ns(const struct clv_arbiter *arbiter)
+uint64_t clv_handover_uncharged_ns(const struct clv_arbiter *arbiter)
 {
 	return arbiter->handover.cost_ns;
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Publishes the heartbeat, and takes the agent's own absence out of all timers and
+ * accounts. */
 #include "arbiter/heartbeat.h"
 
 #include "arbiter/preempt.h"
 
-/* So late gates take the agent for stopped (gate/heartbeat.c). */
+/* Gates assume after this delay that the agent is stopped (gate/attach/heartbeat.c). */
 #define ABSENT_NS (3 * CLV_HEARTBEAT_NS)
 
 void clv_heartbeat_publish(struct clv_arbiter *arbiter, uint64_t now_ns)
@@ -56,7 +58,7 @@ void clv_heartbeat_note_absence(struct clv_arbiter *arbiter, uint64_t now_ns)
 		shift(&l->idle_seen_ns, absent_ns);
 		shift(&l->idle_since_ns, absent_ns);
 		shift(&l->lingers_until_ns, absent_ns);
-		/* Without a heartbeat they went on. */
+		/* Halted threads continue when the heartbeat stops. */
 		clv_preempt_halt_again(arbiter, l);
 	}
 }

@@ -3,16 +3,19 @@
 
 #include "arbiter/internal.h"
 
-/* The arbiter's signs of life to its gates, and its own absences: an agent that was
- * stopped (SIGSTOP, a debugger, a frozen cgroup) finds turns that ended long ago. */
+/* The arbiter's heartbeat for its gates, and the detection of its own absence: an agent
+ * that was stopped (SIGSTOP, a debugger, a frozen cgroup) finds turns that ended long
+ * ago. */
 
-/* Tells all attached leases the time, which must be from under the lock. */
+/* Writes the time to the control pages of all attached leases.  now_ns must have been
+ * read with the arbiter's lock held. */
 void clv_heartbeat_publish(struct clv_arbiter *arbiter, uint64_t now_ns);
 
-/* When the next one is due: UINT64_MAX while no turn is granted and nobody waits. */
+/* When the next heartbeat is due; UINT64_MAX while no turn is granted and no thread
+ * waits. */
 uint64_t clv_heartbeat_due_ns(const struct clv_arbiter *arbiter, uint64_t now_ns);
 
-/* Before anything is charged.  Where a step was due and is late by far, the gates have
- * helped themselves meanwhile: that time is charged to nobody, and no time-out runs in
- * it. */
+/* Call before anything is charged.  If a step was due and is very late, the gates have
+ * opened by themselves meanwhile: that time is charged to no lease, and no timeout runs
+ * in it. */
 void clv_heartbeat_note_absence(struct clv_arbiter *arbiter, uint64_t now_ns);

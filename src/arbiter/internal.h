@@ -8,18 +8,20 @@
 
 #include <pthread.h>
 
-/* The arbiter's state, shared by arbiter.c (interface and thread) and turns.c (who holds
- * the device).  Everything is guarded by clv_arbiter.lock. */
+/* The arbiter's state, shared by arbiter.c (interface and thread) and turns.c (which
+ * lease holds the device).  All of it is guarded by clv_arbiter.lock. */
 
-/* A process whose work can be stopped half-way. */
+/* The objects of one process whose work can be stopped before it is complete. */
 struct clv_preempt_process {
-	enum clv_rm_method off_by;        /* BY_NOTHING: it is on */
-	struct clv_rm_channels *channels; /* NULL: nothing is known of it */
-	/* Up to here all that it made and freed is in channels, by its word, unless
-	 * something was lost; and since when that is not all that there is, 0: it is. */
+	/* How the process was taken off the device; BY_NOTHING: it is on the device. */
+	enum clv_rm_method off_by;
+	struct clv_rm_channels *channels; /* NULL: the entry is unused */
+	/* as_of: channels has everything up to this n_changes (page.h), as the process
+	 * said, unless has_lost is set.  behind_since_ns: since when as_of differs from
+	 * the n_changes of the report page; 0: it does not. */
 	uint64_t as_of, behind_since_ns;
 	bool has_lost;
-	/* Of a device that is the processor; NULL: it named none. */
+	/* For a device that is the processor; NULL: the process named no threads. */
 	struct clv_threads *threads;
 };
 
@@ -33,8 +35,9 @@ struct clv_arbiter_lease {
 	bool beacon_held;
 	bool removed;
 	bool rung;
-	bool has_rung; /* before this step */
-	bool woke;     /* in this step */
+	/* rung, as it was when the present step began. */
+	bool has_rung;
+	bool woke; /* woke up in this step */
 
 	/* As last published. */
 	enum clv_phase phase;
@@ -44,51 +47,59 @@ struct clv_arbiter_lease {
 	uint64_t n_in_flight;
 	uint32_t n_waiting;
 	uint32_t n_working_slots;
-	uint64_t done_ns;  /* how long it had work that is complete */
-	uint64_t began_ns; /* since when it has work; UINT64_MAX: it has none */
+	/* Sum over its processes: how long they had work in flight, without the present
+	 * stretch. */
+	uint64_t done_ns;
+	/* Since when it has work in flight; UINT64_MAX: it has none. */
+	uint64_t began_ns;
 	uint64_t busy_seen_ns;
 	uint64_t starts_seen;
 
 	/* The present turn. */
 	uint64_t turn_started_ns;
 	uint64_t charged_until_ns;
-	uint64_t free_ns;       /* of the hand-over, not given yet */
-	uint64_t idle_since_ns; /* seen without work; 0: it has some */
+	/* What is left of the hand-over's cost that this turn is not charged. */
+	uint64_t free_ns;
+	/* Since when the holder was seen without work; 0: it has some. */
+	uint64_t idle_since_ns;
 
-	/* Its turn ended while it was busy: until then it counts as awake, in line or
-	 * not; 0: it does not linger. */
+	/* The lease's turn ended while it was busy: until this time it counts as awake
+	 * even if no thread waits in line.  0: it does not linger. */
 	uint64_t lingers_until_ns;
 
-	/* Those of its processes that can be stopped, and whether they are: their work is
-	 * in flight then, and goes on with the next turn.  By slot; NULL: none yet. */
+	/* Processes whose objects are known, by slot; NULL: none yet.  While is_stopped
+	 * is set their work stays in flight and continues with the next turn. */
 	struct clv_preempt_process *preempt;
-	size_t n_preempt, n_objects; /* objects: of all of them */
+	/* n_objects: the sum over all processes. */
+	size_t n_preempt, n_objects;
 	bool is_stopped;
-	uint64_t stopped_at_ns, verify_at_ns; /* verify: that threads stand still */
+	/* verify_at_ns: when to check that the work really is stopped. */
+	uint64_t stopped_at_ns, verify_at_ns;
 
-	/* Habits: how often it comes back. */
+	/* How often the lease wakes up, smoothed. */
 	uint64_t last_wake_ns;
 	uint64_t usual_wake_interval_ns;
 
-	/* Since when nobody's work was on the device when its turn came; 0: not known. */
+	/* Since when the device was idle when this turn began; 0: not known. */
 	uint64_t vacant_since_ns;
-	/* In so many turns its estimate is not believed; and the last such number. */
+	/* For n_early_denied more turns the lease's estimate of its end is ignored;
+	 * n_early_denials is the number that was set last. */
 	uint32_t n_early_denied, n_early_denials;
 
-	/* Work that runs although the gate is closed; 0: none. */
+	/* Up to when work that runs without a turn is charged; 0: there is none. */
 	uint64_t stray_since_ns;
-	/* With the gate closed and nothing in flight: when that was seen last, 0: not
-	 * yet, and done_ns as it was then. */
+	/* When the lease was last seen with a closed gate and nothing in flight, and its
+	 * done_ns at that time.  0: not seen yet. */
 	uint64_t idle_seen_ns, done_at_idle_ns;
 	uint64_t drain_timeout_ns;
-	bool is_overdue; /* it did not drain in time, and has not drained since */
-	/* When its last command is overdue, if the next was let in early; else 0. */
+	bool is_overdue; /* the lease did not drain in time, and has not drained since */
+	/* When the last command becomes overdue, if the next lease was let in before it
+	 * was complete; else 0. */
 	uint64_t overdue_at_ns;
 	uint64_t throttled_since_ns;
-	uint64_t waiting_since_ns; /* somebody stands in line; 0: nobody does */
+	uint64_t waiting_since_ns; /* since when a thread waits in line; 0: none does */
 
-	/* A ring costs the arbiter a wake-up, so a lease has only so many per
-	 * millisecond. */
+	/* Rate limit of the doorbell: each ring costs the arbiter a wake-up. */
 	uint64_t rings_since_ns;
 	uint32_t n_rings;
 	bool muted;
@@ -96,15 +107,20 @@ struct clv_arbiter_lease {
 	struct clv_arbiter_sample account;
 };
 
-/* Of handover.c. */
+/* The state of handover.c. */
 struct clv_handover {
-	uint64_t late_ns; /* what one wake-up takes; smoothed, as the next */
-	uint64_t cost_ns; /* from the end of a lease's work to the begin of the next's */
+	/* How late a wake-up of this thread is; smoothed, as cost_ns is. */
+	uint64_t late_ns;
+	/* From the end of a lease's work to the beginning of the next lease's. */
+	uint64_t cost_ns;
 	uint64_t n_measured;
-	/* Its last command is in flight, in the next one's turn; NULL: nobody's is. */
+	/* The lease whose last command is still in flight in the next lease's turn; NULL:
+	 * none. */
 	struct clv_arbiter_lease *leaving;
-	uint64_t ends_ns, latest_ns; /* then it should be complete, and at the latest */
-	uint64_t vacant_since_ns;    /* in this step; 0: it is not */
+	/* When that command should be complete, and when waiting for it ends. */
+	uint64_t ends_ns, latest_ns;
+	/* Since when the device is idle, within the present step; 0: it is not. */
+	uint64_t vacant_since_ns;
 };
 
 struct clv_arbiter {
@@ -119,47 +135,49 @@ struct clv_arbiter {
 	struct clv_arbiter_lease *leases;
 
 	struct clv_arbiter_lease *holder;
-	const struct clv_arbiter_lease *last_holder; /* to compare with */
+	const struct clv_arbiter_lease *last_holder; /* compared and never dereferenced */
 	bool closing; /* the holder is closed and not yet drained */
 	uint64_t closing_since_ns;
-	uint64_t early_ns;     /* while closing: the next may be let in from then on */
-	uint64_t decide_at_ns; /* the holder's turn is looked at again */
-	uint64_t retry_at_ns;  /* nobody may run before */
-	uint64_t due_ns;       /* the next step at the latest; UINT64_MAX: none is */
+	/* While closing: from when on the next lease may be let in. */
+	uint64_t early_ns;
+	uint64_t decide_at_ns; /* when the holder's turn is reviewed */
+	uint64_t retry_at_ns;  /* no lease may run before */
+	uint64_t due_ns;       /* when the next step is due; UINT64_MAX: never */
 	struct clv_handover handover;
 
-	enum clv_rm_method method; /* of stopping work half-way */
-	enum clv_halting halting;  /* another way of that */
-	uint32_t refusal;          /* the driver's last status that was none */
-	uint32_t n_refusals;       /* one after the other, up to now */
+	enum clv_rm_method method;    /* how work is stopped on a GPU */
+	enum clv_halt_policy halting; /* when threads are halted on a processor */
+	uint32_t refusal;             /* the driver's last status that was not OK */
+	uint32_t n_refusals;          /* in succession, up to now */
 };
 
-/* A hand-over takes about this long before one was measured. */
+/* The assumed cost of a hand-over before one was measured. */
 #define CLV_HAND_OVER_NS UINT64_C(120000)
 
-/* It has the device, and nobody else wants it: no deadline. */
+/* The lease holds the device without a deadline, because no other lease wants it. */
 static inline bool clv_lease_is_relaxed(const struct clv_arbiter_lease *lease)
 {
 	return lease->phase == CLV_PHASE_OPEN || lease->phase == CLV_PHASE_SHARED;
 }
 
-/* It wants a turn: threads stand in line, or work of it was stopped half-way. */
+/* The lease wants a turn: threads wait in line, or work of it was stopped and is not
+ * complete. */
 static inline bool clv_lease_is_in_line(const struct clv_arbiter_lease *lease)
 {
 	return lease->n_waiting > 0 || (lease->is_stopped && lease->n_in_flight > 0);
 }
 
-/* Takes in what the report pages say and moves the device on.  Returns when to be called
- * again at the latest (CLOCK_MONOTONIC; UINT64_MAX: only when something happens). */
+/* Reads the report pages and advances the state of the device.  Returns by when it must
+ * be called again (CLOCK_MONOTONIC; UINT64_MAX: only after an event). */
 uint64_t clv_turns_step(struct clv_arbiter *arbiter, uint64_t now_ns);
 
-/* Brings the account up to now_ns. */
+/* Charges the holder up to now_ns. */
 void clv_turns_charge(struct clv_arbiter *arbiter, uint64_t now_ns);
 
-/* clv_arbiter_close_slot() with the lock held, at a time of the caller's. */
+/* clv_arbiter_close_slot() for a caller that holds the lock, as of now_ns. */
 void clv_arbiter_close_slot_at(struct clv_arbiter *arbiter,
 	struct clv_arbiter_lease *lease, uint32_t slot, uint64_t now_ns);
 
-/* The lease loses the device for good; charges what it held. */
-void clv_turns_forget(
+/* Takes the device from the lease for good, after charging what it held. */
+void clv_turns_remove_lease(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes and unmakes the lease pages.  The arbiter writes their contents. */
+/* Creates and frees the lease pages.  The arbiter writes their contents. */
 #include "arbiter/pages.h"
 
 #include "base/cleanup.h"
@@ -25,7 +25,7 @@ static int make_page(const char *name, size_t n_bytes, int seals, void **ret_map
 	void *map;
 
 	if (fd < 0)
-		return clv_error_errno(err, errno, "cannot make a lease page");
+		return clv_error_errno(err, errno, "cannot create a lease page");
 	if (ftruncate(fd, (off_t)n_bytes) < 0)
 		return clv_error_errno(err, errno, "cannot size a lease page");
 	map = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -52,7 +52,7 @@ static int take_report_page(int report_fd, void **ret_map, struct clv_error *err
 	if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstat(report_fd, &st) < 0 ||
 		st.st_size != CLV_REPORT_PAGE_BYTES)
 		return clv_error_set(
-			err, -EINVAL, "the old report page is not one of ours");
+			err, -EINVAL, "the old report page is not a lease's report page");
 	fd = fcntl(report_fd, F_DUPFD_CLOEXEC, 3);
 	if (fd < 0)
 		return clv_error_errno(err, errno, "cannot keep the old report page");
@@ -101,10 +101,10 @@ int clv_pages_init(struct clv_pages *pages, uint64_t device_memory_bytes, int re
 		goto undo;
 	pages->report_fd = r;
 	pages->report = report;
-	/* A pipe has an inode of its own, by which a gate tells it from what a program
-	 * put in its place; all eventfds share one. */
+	/* A pipe has an inode of its own, by which a gate recognizes its descriptor if
+	 * the program has replaced it; all eventfds share one inode. */
 	if (pipe2(ring, O_CLOEXEC | O_NONBLOCK) < 0) {
-		r = clv_error_errno(err, errno, "cannot make a doorbell");
+		r = clv_error_errno(err, errno, "cannot create a doorbell");
 		goto undo;
 	}
 	pages->doorbell_fd = ring[0];

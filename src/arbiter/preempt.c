@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Stops and resumes the work of a lease through the driver (GPU channels) or by signals
+ * (the threads of a device that is the processor). */
 #include "arbiter/preempt.h"
 
 #include "arbiter/threads.h"
@@ -9,7 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* A signal is delivered, and a thread in its handler, by then. */
+/* By then a signal is delivered and its thread is in the handler. */
 #define VERIFY_FIRST_NS (4 * CLV_NS_PER_MS)
 #define VERIFY_NS (16 * CLV_NS_PER_MS)
 
@@ -21,7 +23,8 @@ static struct clv_preempt_process *find(
 	return is_there ? &lease->preempt[slot] : NULL;
 }
 
-/* The first from *slot on, which is behind it then; NULL: there are no more. */
+/* The first recorded process from *slot on; *slot is then one past its slot.  NULL: there
+ * are no more. */
 static struct clv_preempt_process *next_process(
 	const struct clv_arbiter_lease *lease, uint32_t *slot)
 {
@@ -67,7 +70,7 @@ static int note(struct clv_arbiter_lease *lease, struct clv_preempt_process *pro
 	return r;
 }
 
-/* What is new is off as well. */
+/* Takes a new object of a process that is off the device off too. */
 static int take_off(struct clv_arbiter *arbiter, struct clv_preempt_process *process,
 	const struct clv_rm_object *object)
 {
@@ -103,7 +106,7 @@ int clv_preempt_note(struct clv_arbiter *arbiter, struct clv_arbiter_lease *leas
 	return r;
 }
 
-void clv_preempt_lose(struct clv_arbiter_lease *lease, uint32_t slot)
+void clv_preempt_note_lost(struct clv_arbiter_lease *lease, uint32_t slot)
 {
 	struct clv_preempt_process *process = find_or_add(lease, slot);
 
@@ -163,7 +166,7 @@ static bool halts_threads(const struct clv_arbiter *arbiter)
 	return arbiter->halting != CLV_HALTING_NEVER;
 }
 
-/* Those of its processes that count. */
+/* Selects the processes that a check covers. */
 typedef bool (*counts_fn)(const struct clv_arbiter_lease *lease, uint32_t slot);
 
 static uint64_t n_changes_of(const struct clv_arbiter_lease *lease, uint32_t slot)
@@ -171,7 +174,7 @@ static uint64_t n_changes_of(const struct clv_arbiter_lease *lease, uint32_t slo
 	return atomic_load(&lease->pages.report->turns[slot].n_changes);
 }
 
-/* Or is about to. */
+/* Whether the process has had work, or has created objects and so is about to. */
 static bool has_had_work(const struct clv_arbiter_lease *lease, uint32_t slot)
 {
 	return is_open(lease, slot) &&
@@ -184,14 +187,14 @@ static bool is_behind(const struct clv_arbiter_lease *lease, uint32_t slot)
 	return lease->preempt[slot].as_of != n_changes_of(lease, slot);
 }
 
-/* Whether its work can be stopped, all of it. */
+/* Whether all work of the process can be stopped. */
 static bool is_known(const struct clv_arbiter *arbiter,
 	const struct clv_arbiter_lease *lease, uint32_t slot)
 {
 	struct clv_preempt_process *process = find(lease, slot);
 
 	if (process && halts_threads(arbiter))
-		return process->threads && clv_threads_obey(process->threads);
+		return process->threads && clv_threads_can_be_halted(process->threads);
 	return process && clv_rm_channels_has_groups(process->channels) &&
 	       !process->has_lost && !is_behind(lease, slot);
 }
@@ -211,7 +214,8 @@ static size_t count_calls(const struct clv_arbiter *arbiter,
 	return n;
 }
 
-/* Whether all that count can be stopped, and in the time that a switch may take. */
+/* Whether all selected processes can be stopped, with no more calls than a switch may
+ * take. */
 static bool are_known(const struct clv_arbiter *arbiter,
 	const struct clv_arbiter_lease *lease, counts_fn counts)
 {
@@ -233,13 +237,13 @@ static bool has_means(
 	return (arbiter->method != CLV_RM_BY_NOTHING || halts) && lease->n_preempt > 0;
 }
 
-bool clv_preempt_can(
+bool clv_preempt_can_stop(
 	const struct clv_arbiter *arbiter, const struct clv_arbiter_lease *lease)
 {
 	return has_means(arbiter, lease) && are_known(arbiter, lease, has_work);
 }
 
-bool clv_preempt_could(
+bool clv_preempt_may_stop_next_turn(
 	const struct clv_arbiter *arbiter, const struct clv_arbiter_lease *lease)
 {
 	return has_means(arbiter, lease) && are_known(arbiter, lease, has_had_work);
@@ -278,14 +282,14 @@ bool clv_preempt_stop(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lea
 	struct clv_preempt_process *process;
 	uint32_t slot = 0;
 
-	if (!clv_preempt_can(arbiter, lease))
+	if (!clv_preempt_can_stop(arbiter, lease))
 		return false;
 	if (halts_threads(arbiter))
 		set_halted(lease, true);
 	while ((process = next_process(lease, &slot))) {
 		if (!has_work(lease, slot - 1) || switch_off(arbiter, process))
 			continue;
-		clv_preempt_go(arbiter, lease);
+		clv_preempt_resume(arbiter, lease);
 		return false;
 	}
 	lease->is_stopped = true;
@@ -294,7 +298,7 @@ bool clv_preempt_stop(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lea
 	return true;
 }
 
-/* Returns whether it stands still, as far as is known. */
+/* Returns whether the process's threads are halted, as far as is known. */
 static bool verify_threads(
 	const struct clv_arbiter_lease *lease, uint32_t slot, uint64_t now_ns)
 {
@@ -307,8 +311,9 @@ static bool verify_threads(
 	return clv_threads_verify(process->threads, now_ns);
 }
 
-/* Of what is made while a process is off the agent hears soon, and what has just been
- * made has no work yet. */
+/* Whether the reported objects have been incomplete for long.  The agent learns of an
+ * object that is created while the process is off soon, and a new object has no work
+ * yet. */
 static bool is_long_behind(
 	const struct clv_arbiter_lease *lease, uint32_t slot, uint64_t now_ns)
 {
@@ -322,8 +327,8 @@ static bool is_long_behind(
 	       now_ns - process->behind_since_ns >= VERIFY_NS;
 }
 
-/* The same of channels: those of a process that was idle when the others were stopped are
- * still on. */
+/* The same for channels.  Those of a process that was idle when the others were stopped
+ * are still on, and are taken off now. */
 static bool verify_channels(struct clv_arbiter *arbiter,
 	const struct clv_arbiter_lease *lease, uint32_t slot, uint64_t now_ns)
 {
@@ -391,8 +396,9 @@ bool clv_preempt_is_off(const struct clv_arbiter_lease *lease)
 	return lease->is_stopped && atomic_load(&lease->pages.control->is_halted);
 }
 
-/* A driver that refuses is asked again, for they would never run. */
-void clv_preempt_go(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease)
+/* process->off_by stays set if the driver refuses, so that the next call retries:
+ * otherwise the process would never run again. */
+void clv_preempt_resume(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease)
 {
 	struct clv_preempt_process *process;
 	uint32_t slot = 0;
@@ -403,21 +409,23 @@ void clv_preempt_go(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease
 		uint32_t status;
 
 		if (process->threads)
-			clv_threads_go(process->threads);
+			clv_threads_resume(process->threads);
 		status = clv_rm_channels_switch(process->channels, process->off_by, true);
 
 		if (status == 0) {
 			process->off_by = CLV_RM_BY_NOTHING;
 		} else {
-			/* That is no chance. */
+			/* Unlike a refusal to stop, this cannot be a race: counts as
+			 * permanent. */
 			arbiter->refusal = status;
 			arbiter->n_refusals = CLV_PREEMPT_REFUSALS;
 		}
 	}
 }
 
-/* What is wrong with it, for a person. */
-static enum clv_known known_of(const struct clv_arbiter_lease *lease, uint32_t slot)
+/* Why a process cannot be stopped, for display. */
+static enum clv_preempt_knowledge known_of(
+	const struct clv_arbiter_lease *lease, uint32_t slot)
 {
 	const struct clv_preempt_process *process = find(lease, slot);
 	uint64_t n_changes = n_changes_of(lease, slot);
@@ -428,17 +436,17 @@ static enum clv_known known_of(const struct clv_arbiter_lease *lease, uint32_t s
 							   : CLV_KNOWN_ALL;
 }
 
-enum clv_known clv_preempt_known(const struct clv_arbiter *arbiter,
+enum clv_preempt_knowledge clv_preempt_known(const struct clv_arbiter *arbiter,
 	const struct clv_arbiter_lease *lease, uint32_t *ret_slot)
 {
 	uint32_t n_used = atomic_load(&lease->pages.control->slots_used);
-	enum clv_known worst = CLV_KNOWN_ALL;
+	enum clv_preempt_knowledge worst = CLV_KNOWN_ALL;
 
 	*ret_slot = 0;
 	if (arbiter->method == CLV_RM_BY_NOTHING)
 		return CLV_KNOWN_ALL;
 	for (uint32_t slot = 0; slot < n_used; slot++) {
-		enum clv_known known =
+		enum clv_preempt_knowledge known =
 			is_open(lease, slot) ? known_of(lease, slot) : CLV_KNOWN_ALL;
 
 		if (known > worst || (worst == CLV_KNOWN_ALL && find(lease, slot)))

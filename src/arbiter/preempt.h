@@ -3,63 +3,68 @@
 
 #include "arbiter/internal.h"
 
-/* Taking a lease off the device in the middle of its work, where the driver lets whoever
- * has its files do that.  Guarded by clv_arbiter.lock, as all of the arbiter's state. */
+/* Takes a lease off the device before its work is complete, where the driver lets any
+ * process do that which has the files.  Guarded by clv_arbiter.lock, as all of the
+ * arbiter's state. */
 
-/* So many refusals to stop one after the other are no chance. */
+/* After this many refusals in succession the driver is taken to refuse always. */
 #define CLV_PREEMPT_REFUSALS 8u
-/* While work is stopped, or goes on, no other lease is looked at, and what a lease has is
- * its tenant's word.  So many objects of a lease's processes are kept; and so many calls
- * of the driver a switch may take, or the lease's work is waited for. */
+/* Bounds on what a tenant can report: while work is stopped or resumed the arbiter serves
+ * no other lease.  OBJECTS_MAX objects of a lease are recorded; if a switch takes more
+ * than CALLS_MAX driver calls the lease's work is waited for instead. */
 #define CLV_PREEMPT_OBJECTS_MAX 16384u
 #define CLV_PREEMPT_CALLS_MAX 512u
 
-/* A process made or freed something on the device, through the file fd (borrowed); as_of
- * as in arbiter/attach.h.  On an error something is lost. */
+/* Records that a process created or freed an object on the device through the file fd
+ * (borrowed); as_of as in arbiter/attach.h.  After an error the process counts as
+ * incompletely known. */
 int clv_preempt_note(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
 	uint32_t slot, int fd, const struct clv_rm_object *object, uint64_t as_of);
 
-/* Something of it is not known and never will be: its work is waited for. */
-void clv_preempt_lose(struct clv_arbiter_lease *lease, uint32_t slot);
+/* An object of the process was lost for good: its work is never stopped, only waited
+ * for. */
+void clv_preempt_note_lost(struct clv_arbiter_lease *lease, uint32_t slot);
 
 /* See clv_arbiter_known(). */
-enum clv_known clv_preempt_known(const struct clv_arbiter *arbiter,
+enum clv_preempt_knowledge clv_preempt_known(const struct clv_arbiter *arbiter,
 	const struct clv_arbiter_lease *lease, uint32_t *ret_slot);
 
-/* A process computes in these threads. */
+/* Replaces the threads in which the process computes. */
 int clv_preempt_note_threads(struct clv_arbiter_lease *lease, uint32_t slot, pid_t pid,
 	const int32_t *tids, uint32_t n);
 
-/* The process is gone, or all are. */
+/* Drops what is recorded of one process that is gone, or of all. */
 void clv_preempt_forget(struct clv_arbiter_lease *lease, uint32_t slot);
 void clv_preempt_forget_all(struct clv_arbiter_lease *lease);
 
-/* Whether all processes of the lease with work in flight could be stopped. */
-bool clv_preempt_can(
+/* Whether all processes of the lease with work in flight can be stopped now. */
+bool clv_preempt_can_stop(
 	const struct clv_arbiter *arbiter, const struct clv_arbiter_lease *lease);
 
-/* Whether it is likely in its next turn: all that ever had work could be. */
-bool clv_preempt_could(
+/* Whether that is likely in the next turn: all processes that ever had work can be
+ * stopped. */
+bool clv_preempt_may_stop_next_turn(
 	const struct clv_arbiter *arbiter, const struct clv_arbiter_lease *lease);
 
-/* Stops those that have work in flight.  False: one could not be stopped, and all run on.
- * Idle ones are left alone: what a driver does for them when they allocate or load code
- * would wait for a turn that nobody asks for. */
+/* Stops the processes that have work in flight.  False: one could not be stopped, and all
+ * continue.  Idle processes are left on the device: driver work for an allocation or for
+ * loading code would otherwise wait for a turn that no thread requests. */
 bool clv_preempt_stop(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease);
 
-/* Threads that were told to stand still may not, and processes that were idle may have
- * begun to work since: now and then, and when somebody rang.  False: something runs, and
- * has run since stopped_at_ns for all that is known. */
+/* Checks, at intervals and after a ring, that stopped work is stopped: threads may have
+ * ignored the signal, and processes that were idle may have begun to work since.  False:
+ * work runs, possibly since stopped_at_ns. */
 bool clv_preempt_verify(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns);
 
-/* Threads that stand still may have gone on while the arbiter did not run: they are told
- * again. */
+/* Signals halted threads again: they may have continued while the arbiter did not run. */
 void clv_preempt_halt_again(
 	const struct clv_arbiter *arbiter, const struct clv_arbiter_lease *lease);
 
-/* One of its processes is off the device, also because a driver does not let it go on. */
+/* Whether a process of the lease is off the device, also one that the driver did not
+ * resume. */
 bool clv_preempt_is_off(const struct clv_arbiter_lease *lease);
 
-/* They go on where they were.  Also for those that a driver did not let go on before. */
-void clv_preempt_go(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease);
+/* Resumes all processes of the lease, and retries those that the driver did not resume
+ * before. */
+void clv_preempt_resume(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease);

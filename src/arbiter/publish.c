@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes control pages.  Every store is for a reader that may look at any time. */
+/* Writes control pages.  A gate may read any field at any time, so every store is
+ * atomic. */
 #include "arbiter/publish.h"
 
 #include "arbiter/preempt.h"
@@ -7,15 +8,16 @@
 #include "base/clock.h"
 #include "base/futex.h"
 
-/* Nobody waits for the end of this work.  With an API whose queues have no bound, what a
- * newcomer finds in flight is one of this length at most for each queue. */
+/* No other lease waits for the end of this work.  With an API whose queues have no bound,
+ * another lease that attaches finds at most one command of this length in flight per
+ * queue. */
 #define OPEN_WINDOW_NS (1 * CLV_NS_PER_S)
-/* What starts before the deadline; the gate looks at that itself. */
+/* Covers the commands that start before the deadline, which the gate checks itself. */
 #define GRANTED_WINDOW_NS (8 * CLV_NS_PER_MS)
 #define SHARED_WINDOW_NS (4 * CLV_NS_PER_MS)
 #define PROMPT_WINDOW_NS (300 * CLV_NS_PER_US)
 
-/* Who comes back this often, with credit, is let in after at most two kernels. */
+/* A lease that wakes up this often, with credit, is let in after at most two kernels. */
 #define FREQUENT_WAKE_NS (50 * CLV_NS_PER_MS)
 
 void clv_publish_phase(struct clv_arbiter_lease *lease, enum clv_phase phase)
@@ -24,8 +26,9 @@ void clv_publish_phase(struct clv_arbiter_lease *lease, enum clv_phase phase)
 
 	bool for_threads = phase != CLV_PHASE_CLOSED;
 
-	/* With no window, whoever is just now between going in and being counted for the
-	 * next marker places one at once, and the drain does not wait for a poll. */
+	/* With a window of 0 a thread that has just entered but is not yet counted for
+	 * the next marker places a marker at once, so the drain does not wait for a
+	 * poll. */
 	if (!for_threads)
 		atomic_store(&control->window_ns, 0);
 	lease->phase = phase;
@@ -48,8 +51,8 @@ bool clv_publish_wakes_often(const struct clv_arbiter *arbiter,
 	       clv_policy_lag_ns(arbiter->policy, lease->policy_lease) >= 0;
 }
 
-/* What can be stopped keeps nobody waiting, and seems to take longer than it does: the
- * time for which it stood still is learned with it. */
+/* Work that can be stopped delays no other lease.  Its estimate is also too long: it was
+ * learned from times that include those for which the work was stopped. */
 static uint64_t window_of(bool can_stop, enum clv_phase phase)
 {
 	if (phase == CLV_PHASE_OPEN || can_stop)
@@ -60,7 +63,7 @@ static uint64_t window_of(bool can_stop, enum clv_phase phase)
 void clv_publish_window(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
 	enum clv_phase phase, uint64_t now_ns)
 {
-	bool can_stop = clv_preempt_could(arbiter, lease);
+	bool can_stop = clv_preempt_may_stop_next_turn(arbiter, lease);
 	uint64_t window_ns = window_of(can_stop, phase);
 	uint32_t commands = 1;
 

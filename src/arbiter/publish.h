@@ -3,15 +3,17 @@
 
 #include "arbiter/internal.h"
 
-/* What the gates of a lease are told, through its control page. */
+/* Writes the control page of a lease. */
 
-/* A new phase (or a new turn of the same), and all threads that wait for it woken. */
+/* Publishes a phase, or a new turn of the same phase.  Wakes the threads that wait for a
+ * turn unless the phase is CLOSED, and the helper if it is or if no thread waits. */
 void clv_publish_phase(struct clv_arbiter_lease *lease, enum clv_phase phase);
 
-/* It is idle and has credit most of the time, and comes back often: it is let in soon. */
+/* Whether the lease wakes up often and has credit, so that it should be let in soon. */
 bool clv_publish_wakes_often(const struct clv_arbiter *arbiter,
 	const struct clv_arbiter_lease *lease, uint64_t now_ns);
 
-/* How much may be in flight: the less, the sooner somebody else can be let in. */
+/* Publishes how much may be in flight: the less, the sooner another lease can be let
+ * in. */
 void clv_publish_window(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
 	enum clv_phase phase, uint64_t now_ns);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Halts the threads in which a process computes by a signal, and checks that they
+ * stop. */
 #include "arbiter/threads.h"
 
 #include "arbiter/attach.h"
@@ -13,28 +15,31 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Who ran on is waited for as long as this, before it is told again. */
+/* Threads that ran on are not signalled again for this long. */
 #define AGAIN_NS (10 * CLV_NS_PER_S)
 
-/* What a thread takes to come to rest, and a part of the time that is not worth a word.
- */
+/* The time that a thread takes to halt, and the part of the time that it may run
+ * unnoticed. */
 #define SETTLE_NS (2 * CLV_NS_PER_MS)
 #define WORTH_PART 8
 
-/* So much is enough to tell who computes. */
+/* This much processor time is enough to tell which threads compute. */
 #define PROOF_NS (1 * CLV_NS_PER_MS)
 
 struct clv_threads {
 	pid_t pid;
 	uint32_t n;
 	bool are_halted;
-	bool do_compute; /* which was seen once */
+	bool do_compute; /* observed once, and kept */
 	uint64_t seen_process_ns, seen_threads_ns;
-	/* Of the process when they were told, and of the threads when the process's had
-	 * grown since. */
+	/* halted_ns, process_ns: the time and the process's processor time when the
+	 * threads were told to halt.  looked_ns, threads_ns: the time and the threads'
+	 * processor time when the process's was first seen to have grown since; looked_ns
+	 * 0: not yet. */
 	uint64_t halted_ns, process_ns;
-	uint64_t looked_ns, threads_ns; /* 0: not yet */
-	uint64_t ran_on_ns;             /* when they did; 0: never */
+	uint64_t looked_ns, threads_ns;
+	/* When the threads last ran on although they were told to halt; 0: never. */
+	uint64_t ran_on_ns;
 	int32_t tids[];
 };
 
@@ -56,7 +61,8 @@ struct clv_threads *clv_threads_free(struct clv_threads *threads)
 	return NULL;
 }
 
-/* Of all its threads, at the cost of one system call.  0: it is gone. */
+/* The processor time of all threads of the process, by one system call.  0: it is
+ * gone. */
 static uint64_t process_ns(const struct clv_threads *threads)
 {
 	struct timespec t;
@@ -68,8 +74,9 @@ static uint64_t process_ns(const struct clv_threads *threads)
 	return (uint64_t)t.tv_sec * CLV_NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
-/* Documentation/scheduler/sched-stats.rst: the first number.  0: it is gone, or the
- * kernel does not count. */
+/* The processor time of one thread: the first number of schedstat
+ * (Documentation/scheduler/sched-stats.rst).  0: the thread is gone, or the kernel does
+ * not count. */
 static uint64_t thread_ns(pid_t pid, int32_t tid)
 {
 	char path[64], text[64] = "";
@@ -94,8 +101,9 @@ static uint64_t threads_ns(const struct clv_threads *threads)
 	return sum_ns;
 }
 
-/* They are stopped only once they were seen to do most of what the process does: a driver
- * may compute in threads that it makes later, and these be for something else. */
+/* Threads are halted only once they were seen to do most of what the process does: a
+ * driver may compute in threads that it creates later and use these for something
+ * else. */
 static bool do_compute(struct clv_threads *threads)
 {
 	uint64_t of_process_ns, of_threads_ns, ran_ns;
@@ -116,7 +124,7 @@ static bool do_compute(struct clv_threads *threads)
 	return threads->do_compute;
 }
 
-bool clv_threads_obey(struct clv_threads *threads)
+bool clv_threads_can_be_halted(struct clv_threads *threads)
 {
 	bool ran_on =
 		threads->ran_on_ns != 0 && clv_clock_ns() - threads->ran_on_ns < AGAIN_NS;
@@ -159,18 +167,19 @@ bool clv_threads_are_halted(const struct clv_threads *threads)
 	return threads->are_halted;
 }
 
-void clv_threads_go(struct clv_threads *threads)
+void clv_threads_resume(struct clv_threads *threads)
 {
 	threads->are_halted = false;
 }
 
-/* What is gone has no time any more. */
+/* A process or thread that is gone reads as 0, so it has not run. */
 static bool have_run(uint64_t ran_ns, uint64_t before_ns, uint64_t elapsed_ns)
 {
 	return ran_ns > before_ns + SETTLE_NS + elapsed_ns / WORTH_PART;
 }
 
-/* The rest of the process may well run. */
+/* The threads are read one by one only if the whole process has run: other threads of the
+ * process may run. */
 bool clv_threads_verify(struct clv_threads *threads, uint64_t now_ns)
 {
 	uint64_t ran_ns;

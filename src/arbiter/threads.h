@@ -6,23 +6,23 @@
 #include <sys/types.h>
 
 /* The threads in which one process computes, on a device that is the processor.  They
- * stand still by themselves, in the handler of a signal (arbiter/attach.h); whether they
- * do is seen by the processor time that the kernel counts.  Nothing here waits for them.
- * Used by one thread at a time. */
+ * halt themselves in a signal handler (arbiter/attach.h); whether they do is checked by
+ * the processor time that the kernel counts.  No function here waits for them.  Not
+ * thread-safe. */
 struct clv_threads;
 
-/* NULL: no memory. */
+/* Copies tids.  NULL: no memory. */
 struct clv_threads *clv_threads_new(pid_t pid, const int32_t *tids, uint32_t n);
 struct clv_threads *clv_threads_free(struct clv_threads *threads);
 
-/* Whether they are known to be those that compute, and did not run on of late when they
- * were told to stand still. */
-bool clv_threads_obey(struct clv_threads *threads);
+/* Whether the threads are known to be those that compute, and have not recently run on
+ * after being told to halt. */
+bool clv_threads_can_be_halted(struct clv_threads *threads);
 
-/* Tells them to stand still.  False: one could not be told. */
+/* Sends each thread the signal to halt.  False: one could not be signalled. */
 bool clv_threads_halt(struct clv_threads *threads);
 bool clv_threads_are_halted(const struct clv_threads *threads);
-void clv_threads_go(struct clv_threads *threads); /* the caller has told them */
+void clv_threads_resume(struct clv_threads *threads); /* the caller wakes them */
 
-/* Of those that were told: false if they run on all the same. */
+/* Checks threads that were told to halt.  False: they run on. */
 bool clv_threads_verify(struct clv_threads *threads, uint64_t now_ns);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who holds the device: asks the policy and lets turns begin and end (account.c reads and
- * charges, publish.c tells the gates).  It never waits; the thread in arbiter.c calls it
- * when a doorbell rings or the time that it asked for has come. */
+/* Decides which lease holds the device: asks the policy and begins and ends turns
+ * (account.c reads and charges, publish.c writes to the gates).  It never waits; the
+ * thread in arbiter.c calls it when a doorbell rings or when the time that it returned
+ * has come. */
 #include "arbiter/account.h"
 #include "arbiter/handover.h"
 #include "arbiter/heartbeat.h"
@@ -11,7 +12,8 @@
 #include "base/clock.h"
 
 #define MIN_TURN_NS (500 * CLV_NS_PER_US)
-/* Twice what a gate waits before it says so (gate/grace.c). */
+/* Twice as long as a gate waits before it reports that it is idle
+ * (gate/window/grace.c). */
 #define SILENT_IDLE_NS (500 * CLV_NS_PER_US)
 
 #define STRAY_POLL_NS (1 * CLV_NS_PER_MS)
@@ -47,9 +49,9 @@ static bool others_awake(
 	return false;
 }
 
-/* When a granted turn is looked at again.  While nobody else wants the device (its holder
- * has a cap, or it would have no deadline) half-way: a turn that goes on is then extended
- * before the gate runs out of it, and the device never idles in between. */
+/* When a granted turn is reviewed.  While no other lease is awake (the turn has a
+ * deadline only because its holder has a cap) half of it: a turn that continues is then
+ * extended before the gate runs out of it, and the device never idles in between. */
 static uint64_t when_to_decide(const struct clv_arbiter *arbiter,
 	const struct clv_arbiter_lease *lease, uint64_t slice_ns, uint64_t now_ns)
 {
@@ -58,8 +60,9 @@ static uint64_t when_to_decide(const struct clv_arbiter *arbiter,
 	return now_ns + slice_ns / 2;
 }
 
-/* Until now: what a driver takes to stop and resume work is nobody's, as the hand-over
- * is, unless it has so many channels that it takes long. */
+/* The time from which the holder is charged after a driver has stopped or resumed work
+ * since since_ns: the time that the driver takes is charged to no lease, up to
+ * FREE_SWITCH_NS. */
 static uint64_t free_until(uint64_t since_ns)
 {
 	uint64_t now_ns = clv_clock_ns();
@@ -71,7 +74,7 @@ static void resume(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease)
 {
 	uint64_t now_ns = clv_clock_ns();
 
-	clv_preempt_go(arbiter, lease);
+	clv_preempt_resume(arbiter, lease);
 	lease->charged_until_ns = free_until(now_ns);
 }
 
@@ -82,15 +85,16 @@ static void hold_until(struct clv_arbiter *arbiter, struct clv_arbiter_lease *le
 	bool goes_on = arbiter->holder == lease && lease->phase == phase;
 
 	if (arbiter->holder == lease)
-		clv_handover_learn(arbiter, now_ns);
+		clv_handover_measure(arbiter, now_ns);
 	if (arbiter->holder != lease) {
-		clv_account_look(arbiter, lease, now_ns);
+		clv_account_observe_and_charge(arbiter, lease, now_ns);
 		arbiter->holder = lease;
 		lease->turn_started_ns = now_ns;
 		lease->idle_since_ns = 0;
 		lease->charged_until_ns = now_ns;
-		lease->free_ns =
-			arbiter->last_holder == lease ? 0 : clv_handover_free_ns(arbiter);
+		lease->free_ns = arbiter->last_holder == lease
+					 ? 0
+					 : clv_handover_uncharged_ns(arbiter);
 		lease->vacant_since_ns = arbiter->handover.vacant_since_ns;
 		lease->account.turns++;
 		clv_account_end_wait(lease, now_ns);
@@ -107,7 +111,7 @@ static void hold_until(struct clv_arbiter *arbiter, struct clv_arbiter_lease *le
 	if (lease->is_stopped)
 		resume(arbiter, lease);
 	atomic_store(&control->deadline_ns, deadline_ns);
-	/* Whoever stands in line must hear of it, also who came just now. */
+	/* Every thread in line must be woken, also one that has come just now. */
 	clv_account_observe(lease);
 	if (!goes_on || lease->n_waiting > 0)
 		clv_publish_phase(lease, phase);
@@ -120,7 +124,7 @@ static void hold(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
 	arbiter->decide_at_ns = when_to_decide(arbiter, lease, slice_ns, now_ns);
 }
 
-/* Nobody else wants the device: no deadline then, unless a cap must be kept. */
+/* No other lease wants the device: the turn has no deadline. */
 static void hold_relaxed(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
 {
@@ -157,8 +161,8 @@ static void grant_next(struct clv_arbiter *arbiter, uint64_t now_ns)
 		hold(arbiter, lease, next.slice_ns, now_ns);
 }
 
-/* Threads that wait for their work are on their way into the line when its end ends the
- * turn. */
+/* Threads that wait for their work are about to come back into the line when the end of
+ * that work ends the turn: the lease stays awake for that long. */
 static void linger(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
 {
@@ -168,16 +172,16 @@ static void linger(
 		lease->lingers_until_ns = now_ns + clv_handover_linger_ns(arbiter);
 }
 
-/* Who comes next is let in, and goes on, before the holder is stopped half-way: the calls
- * take long and threads take long to wake, and the device would idle meanwhile.  Whom a
- * driver does not stop is a stray then. */
+/* The next lease is let in, and resumed, before the holder is stopped: the driver calls
+ * and the threads' wake-ups take long, and the device would idle meanwhile.  If the
+ * driver does not stop the holder's work it becomes a stray. */
 static void stop_for_next(struct clv_arbiter *arbiter, uint64_t now_ns)
 {
 	struct clv_arbiter_lease *lease = arbiter->holder;
 
 	clv_account_charge_holder(arbiter, now_ns);
-	/* It was idle when its turn ended and has submitted since.  No bell tells of what
-	 * stands still. */
+	/* The lease was idle when its turn ended and has submitted since.  Stopped work
+	 * rings no doorbell, so the lease is woken here. */
 	if (!clv_policy_is_awake(arbiter->policy, lease->policy_lease))
 		clv_policy_wake(arbiter->policy, lease->policy_lease, now_ns);
 	arbiter->holder = NULL;
@@ -199,8 +203,8 @@ static void note_overdue(struct clv_arbiter_lease *lease)
 		lease->drain_timeout_ns /= 2;
 }
 
-/* The last command of the closed holder is about to be complete: the next lease's threads
- * wake up meanwhile. */
+/* The last command of the closed holder is almost complete: lets in the next lease, whose
+ * threads wake up meanwhile. */
 static void let_in_early(struct clv_arbiter *arbiter, uint64_t now_ns)
 {
 	struct clv_arbiter_lease *lease = arbiter->holder;
@@ -215,8 +219,8 @@ static void let_in_early(struct clv_arbiter *arbiter, uint64_t now_ns)
 	clv_handover_begin(arbiter, lease, now_ns);
 }
 
-/* Reports a lease whose last command has not completed although the next lease was let in
- * because it was about to. */
+/* Counts as overdue a lease whose last command is not complete in time although the next
+ * lease was let in early because of its estimate. */
 static void check_early_leaver(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
 {
@@ -228,15 +232,15 @@ static void check_early_leaver(
 	}
 }
 
-/* The device is free again once the closed holder has drained; a holder that does not
- * drain in time is left behind, charged on as a stray, and given less time at its next
- * close. */
+/* Frees the device once the closed holder has drained.  A holder that does not drain in
+ * time loses the device all the same, is charged on as a stray, and gets less time to
+ * drain at its next close. */
 static void finish_close(struct clv_arbiter *arbiter, uint64_t now_ns)
 {
 	struct clv_arbiter_lease *lease = arbiter->holder;
 
 	clv_account_observe(lease);
-	if (lease->n_in_flight > 0 && clv_preempt_can(arbiter, lease)) {
+	if (lease->n_in_flight > 0 && clv_preempt_can_stop(arbiter, lease)) {
 		stop_for_next(arbiter, now_ns);
 		return;
 	}
@@ -259,13 +263,13 @@ static void finish_close(struct clv_arbiter *arbiter, uint64_t now_ns)
 	clv_account_charge_holder(arbiter, now_ns);
 	arbiter->holder = NULL;
 	arbiter->closing = false;
-	/* What comes from now on is no part of the turn. */
+	/* What the lease submits from now on is not part of the turn. */
 	clv_account_charge_stray(arbiter, lease, now_ns);
 	linger(arbiter, lease, now_ns);
 }
 
-/* Threads that were waiting for their work when the turn ended are on their way into the
- * line: that is no sleep, and their coming is no wake-up. */
+/* Ends the lingering of linger().  A lease whose threads came back into the line in time
+ * has neither slept nor woken up. */
 static void end_lingering(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
 {
@@ -282,14 +286,16 @@ static void end_lingering(
 static void close_holder(struct clv_arbiter *arbiter, uint64_t now_ns)
 {
 	clv_publish_phase(arbiter->holder, CLV_PHASE_CLOSED);
-	clv_handover_learn(arbiter, now_ns);
+	clv_handover_measure(arbiter, now_ns);
 	arbiter->closing = true;
 	arbiter->closing_since_ns = now_ns;
+	/* Pairs with a submission, which increments entered and then loads phase
+	 * (page.h). */
 	atomic_thread_fence(memory_order_seq_cst);
 	finish_close(arbiter, now_ns);
 }
 
-/* A lease whose threads wait in line is awake.  Returns whether it just woke. */
+/* Marks a lease whose threads wait in line as awake.  Returns whether it just woke up. */
 static bool note_wake(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
 {
@@ -305,7 +311,8 @@ static bool note_wake(
 	return true;
 }
 
-/* A wake-up with an earlier deadline takes the device, after a minimum turn. */
+/* A lease that wakes up with an earlier deadline takes the device, after a minimum turn
+ * unless it is of the latency class. */
 static void consider_waker(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *waker, uint64_t now_ns)
 {
@@ -325,7 +332,7 @@ static void consider_waker(
 	close_holder(arbiter, now_ns);
 }
 
-/* The end of a slice, or of a minimum turn with somebody at the door. */
+/* A slice has ended, or a minimum turn with another lease waiting. */
 static void decide(struct clv_arbiter *arbiter, uint64_t now_ns)
 {
 	struct clv_arbiter_lease *holder = arbiter->holder;
@@ -337,8 +344,8 @@ static void decide(struct clv_arbiter *arbiter, uint64_t now_ns)
 		close_holder(arbiter, now_ns);
 }
 
-/* In a granted turn its gate says when it is idle for good; one that says nothing is
- * not waited for long. */
+/* In a granted turn a gate rings when it has been idle for a while; one that does not
+ * ring is not waited for long. */
 static bool is_idle(struct clv_arbiter_lease *holder, uint64_t now_ns)
 {
 	if (has_work(holder)) {
@@ -370,8 +377,8 @@ static void review_holder(struct clv_arbiter *arbiter, uint64_t now_ns)
 		decide(arbiter, now_ns);
 }
 
-/* With one lease attached and no work the device is handed over before it is asked
- * for, so that the first submission costs no wait. */
+/* If only one lease is attached it gets the device before it asks, so that its first
+ * submission does not wait. */
 static void grant_ahead(struct clv_arbiter *arbiter, uint64_t now_ns)
 {
 	struct clv_arbiter_lease *only = NULL;
@@ -395,23 +402,23 @@ static uint64_t min_ns(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* What runs without a turn, its own or no longer, and can be stopped: it has waited for
- * long enough. */
+/* Stops work that runs without a turn if it can be stopped by now. */
 static void stop_stray(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
 {
 	if (lease == arbiter->holder || lease->n_in_flight == 0 || lease->is_stopped)
 		return;
 	clv_account_charge_stray(arbiter, lease, now_ns);
-	/* It is in line now, which is looked at where bells are. */
+	/* The lease now waits in line, which wake_rung() checks for leases that have
+	 * rung. */
 	lease->rung |= clv_preempt_stop(arbiter, lease);
 }
 
-static void take_in(
+static void update_lease(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
 {
 	if (!clv_preempt_verify(arbiter, lease, now_ns)) {
-		clv_preempt_go(arbiter, lease);
+		clv_preempt_resume(arbiter, lease);
 		lease->stray_since_ns = lease->stopped_at_ns;
 	}
 	if (lease->rung || lease == arbiter->holder || lease->stray_since_ns > 0) {
@@ -472,7 +479,7 @@ uint64_t clv_turns_step(struct clv_arbiter *arbiter, uint64_t now_ns)
 	clv_turns_charge(arbiter, now_ns);
 	clv_heartbeat_publish(arbiter, now_ns);
 	for (struct clv_arbiter_lease *l = arbiter->leases; l; l = l->next)
-		take_in(arbiter, l, now_ns);
+		update_lease(arbiter, l, now_ns);
 	if (arbiter->closing)
 		finish_close(arbiter, now_ns);
 	wake_rung(arbiter, now_ns);
@@ -495,7 +502,7 @@ void clv_turns_charge(struct clv_arbiter *arbiter, uint64_t now_ns)
 	clv_account_charge_holder(arbiter, now_ns);
 }
 
-void clv_turns_forget(
+void clv_turns_remove_lease(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
 {
 	if (arbiter->holder == lease) {
@@ -503,7 +510,7 @@ void clv_turns_forget(
 		arbiter->holder = NULL;
 		arbiter->closing = false;
 	} else {
-		clv_account_look(arbiter, lease, now_ns);
+		clv_account_observe_and_charge(arbiter, lease, now_ns);
 	}
 	if (arbiter->last_holder == lease)
 		arbiter->last_holder = NULL;

@@ -11,14 +11,14 @@
 struct clv_error;
 struct clv_step;
 
-/* A backend speaks to one kind of device.  Its calls may block for as long as a driver
- * does, so the agent makes them in a process of their own, never on its loop.  One thread
- * at a time.
+/* The interface to the drivers of one kind of device.  Calls block for as long as the
+ * driver blocks, so the agent makes them in its worker process and never on its event
+ * loop.  A backend is used by one thread at a time.
  *
- * Every call returns 0 or a negative errno with what, why and what would work: -EBUSY
- * (somebody uses it), -EPERM (rights), -ENODEV (the device or its driver is gone),
- * -ENOSPC (no room for it), -ENOTSUP (this driver or version cannot), -ETIMEDOUT,
- * -EIO (the driver failed for no reason that it says). */
+ * Every call returns 0 or a negative errno, and then sets err to what failed, why, and
+ * what would work: -EBUSY (in use), -EPERM (missing rights), -ENODEV (the device or its
+ * driver is gone), -ENOSPC (no room), -ENOTSUP (not supported by this driver or version),
+ * -ETIMEDOUT, -EIO (the driver failed without a reason). */
 #define CLV_BACKEND_ABI 3u
 
 struct clv_backend {
@@ -33,68 +33,73 @@ struct clv_device_list {
 struct clv_backend_ops {
 	uint32_t abi;
 	const char *name;
-	/* Mandatory.  Finds the vendor's library or files; -ENODEV with the reason if
-	 * there are none. */
+	/* Mandatory.  Opens the vendor's library or finds its files in sysfs; -ENODEV
+	 * with the reason if there are none. */
 	int (*probe)(struct clv_backend **ret, struct clv_error *err);
 	/* Mandatory. */
 	void (*free)(struct clv_backend *backend);
 
-	/* Of two, one is mandatory.  enumerate: the devices that programs can be held to
-	 * shares of; names (gpu0...) are given by the caller.  survey: appends the
-	 * devices that can be divided, with how they are divided now and who uses them.
-	 * What is wrong with one device is said with clv_node_add_problem() or in its
-	 * cannot_divide, and does not keep the others from being shown. */
+	/* One of these two is mandatory.  enumerate returns the devices whose shares a
+	 * gate can enforce; the caller gives them names (gpu0...).  survey appends the
+	 * devices that can be divided, with their partitions and holders.  A fault of one
+	 * device is reported with clv_node_add_problem() or in its cannot_divide, so that
+	 * the other devices are still shown. */
 	int (*enumerate)(struct clv_backend *backend, struct clv_device_list *ret,
 		struct clv_error *err);
 	int (*survey)(struct clv_backend *backend, struct clv_node *node,
 		struct clv_error *err);
 
-	/* Mandatory with survey.  Reads the device anew, in place: its UUID says which it
-	 * is, its name stays. */
+	/* Mandatory with survey.  Reads the device with this UUID again, in place; its
+	 * name stays. */
 	int (*read)(struct clv_backend *backend, struct clv_node_device *device,
 		struct clv_error *err);
 
-	/* NULL where the driver tells nothing.  What the device does now and how it is,
-	 * into a reading that was begun; it is cheap enough to be asked every second.
-	 * What the driver does not say is left as it is; -ENODEV: it does not reach the
-	 * device. */
+	/* NULL if the driver reports nothing.  Adds load, memory, processes and health to
+	 * an initialised reading; cheap enough for a call every second.  Values that the
+	 * driver does not report are left unchanged.  -ENODEV: the driver does not reach
+	 * the device. */
 	int (*sample)(struct clv_backend *backend, const struct clv_node_device *device,
 		struct clv_reading *ret, struct clv_error *err);
 
-	/* NULL where no driver holds it.  What the processes of a cgroup may have of the
-	 * device's memory, by the full path of its folder; UINT64_MAX: all.  0: the
-	 * driver says that it is so. */
+	/* NULL if no driver enforces it.  Limits the device memory of a cgroup, which is
+	 * named by the full path of its folder; UINT64_MAX removes the limit.  Returns 0
+	 * only if the driver confirms the limit. */
 	int (*limit_memory)(struct clv_backend *backend,
 		const struct clv_node_device *device, const char *cgroup, uint64_t bytes,
 		struct clv_error *err);
 
-	/* NULL where the vendor has no such thing.  The device is as last read; after the
-	 * call the caller reads it again and compares. */
+	/* The changes.  A member is NULL if the vendor has no such operation.  device is
+	 * the last reading; after the call the caller reads the device again and
+	 * compares.
+	 */
 	int (*set_mig_mode)(struct clv_backend *backend,
 		const struct clv_node_device *device, bool on, struct clv_error *err);
 	int (*set_compute_mode)(struct clv_backend *backend,
 		const struct clv_node_device *device, enum clv_compute_mode mode,
 		struct clv_error *err);
-	/* Records the wish; it comes true with reload_driver. */
+	/* Requests a memory mode, which takes effect with reload_driver. */
 	int (*set_memory_mode)(struct clv_backend *backend,
 		const struct clv_node_device *device, enum clv_memory_mode mode,
 		struct clv_error *err);
 	int (*reload_driver)(struct clv_backend *backend,
 		const struct clv_node_device *device, struct clv_error *err);
-	/* From 0 to a count, or to 0. */
+	/* From 0 to a count, or from a count to 0; drivers refuse other changes. */
 	int (*set_vf_count)(struct clv_backend *backend,
 		const struct clv_node_device *device, uint32_t count,
 		struct clv_error *err);
-	/* The function's type, quotas and driver, those that are said. */
+	/* Sets the type, quotas and driver of a function; unset members of quota are left
+	 * unchanged. */
 	int (*set_vf_quota)(struct clv_backend *backend,
 		const struct clv_node_device *device, uint32_t number,
 		const struct clv_vf_quota *quota, struct clv_error *err);
-	/* A step of kind CREATE or CREATE_PART: profile, start, has_parts (leave it
-	 * empty), inside.  What was made half is unmade before it returns an error. */
+	/* Carries out a step of kind CREATE or CREATE_PART; of the step it reads profile,
+	 * start, size, inside and has_parts (do not fill the partition with one part). An
+	 * incomplete partition is destroyed before an error is returned. */
 	int (*create)(struct clv_backend *backend, const struct clv_node_device *device,
 		const struct clv_step *step, struct clv_error *err);
-	/* The partition with its parts, or a part of one: then inside is its owner, and
-	 * of one that a single part fills, partition and inside are the same. */
+	/* Destroys a partition with its parts (inside is NULL), or a part of the
+	 * partition inside.  A part that fills its partition is not listed in it: then
+	 * both arguments are the partition. */
 	int (*destroy)(struct clv_backend *backend, const struct clv_node_device *device,
 		const struct clv_partition *partition, const struct clv_partition *inside,
 		struct clv_error *err);
@@ -106,5 +111,5 @@ extern const struct clv_backend_ops clv_backend_opencl;
 extern const struct clv_backend_ops clv_backend_sim;   /* a node from a file */
 extern const struct clv_backend_ops clv_backend_sriov; /* sysfs of PCI, xe, i915, vGPU */
 
-/* Where sysfs is: "/sys", or what CLEAVE_SYSFS says.  Borrowed. */
+/* The root of sysfs: "/sys", or the value of CLEAVE_SYSFS (for tests).  Borrowed. */
 const char *clv_backend_sysfs(void);

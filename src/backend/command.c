@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs of others that have to be run: modprobe, NVIDIA's sriov-manage.  What they say
- * goes to a file in memory and not into a pipe, so that something that they leave running
- * cannot keep us waiting. */
+/* Runs external programs: modprobe, NVIDIA's sriov-manage.  Their output goes to a memfd
+ * and not into a pipe: a background process that inherits a pipe would keep it open, and
+ * the reader would block. */
 #include "backend/command.h"
 
 #include "base/cleanup.h"
@@ -34,9 +34,9 @@ static void keep_last_line(int fd, char *ret, size_t ret_bytes)
 	snprintf(ret, ret_bytes, "%s", line ? line + 1 : text);
 }
 
-/* A program whose caller is killed goes too: whoever looks at the device next must not
- * see it change under his eyes.  So it is a fork, which can ask for that, and not a
- * spawn. */
+/* The program is killed with its caller (PR_SET_PDEATHSIG), so that the next reader of
+ * the device does not race with it.  posix_spawn() cannot set this, hence fork().  The
+ * parent may have died before prctl(), which getppid() detects. */
 static void become(const char *const *argv, int output_fd, pid_t parent)
 {
 	int nothing = open("/dev/null", O_RDONLY);
@@ -51,7 +51,7 @@ static void become(const char *const *argv, int output_fd, pid_t parent)
 		execvp(argv[0], (char *const *)argv);
 }
 
-/* What keeps it from running comes back through a pipe that a program closes. */
+/* The child reports a failed exec through a close-on-exec pipe. */
 static int spawn(const char *const *argv, int output_fd, pid_t *ret_pid)
 {
 	int fds[2], why = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading, writing and listing what is in sysfs.  It knows no driver.  Nothing is created
- * here and nothing kept open: a file that is not there is a driver that cannot. */
+/* Reads, writes and lists files of sysfs, without knowledge of any driver.  Files are
+ * never created: a missing attribute means that the driver lacks the feature. */
 #include "backend/files.h"
 
 #include "backend/backend.h"
@@ -32,7 +32,7 @@ make_path(char ret[PATH_BYTES], const char *format, va_list args)
 	return more >= PATH_BYTES - used ? -ENAMETOOLONG : 0;
 }
 
-/* The path that the caller's format and arguments name, in a variable of that name. */
+/* Declares the variable path and fills it from the caller's format and arguments. */
 #define MAKE_PATH(path, format)                             \
 	char path[PATH_BYTES];                              \
 	{                                                   \
@@ -144,13 +144,13 @@ bool clv_file_is_writable(const char *format, ...)
 {
 	struct stat st;
 
-	/* By its mode: access() would say yes to root for whatever is read-only. */
+	/* The mode is checked, because access() permits root to write any file. */
 	MAKE_PATH(path, format);
 	return stat(path, &st) == 0 && (st.st_mode & 0222) != 0;
 }
 
-/* The shorter first: gt2 before gt10, and addresses, which are all of one length, as they
- * are on their bus. */
+/* Shorter names first: gt2 before gt10.  PCI addresses have one length and so are in bus
+ * order. */
 static int compare_names(const void *a, const void *b)
 {
 	size_t a_length = strlen(a), b_length = strlen(b);
@@ -165,7 +165,7 @@ int clv_names_add(struct clv_names *names, const char *name)
 	char(*item)[CLV_FILE_NAME_MAX];
 
 	if (strlen(name) >= CLV_FILE_NAME_MAX)
-		return 0; /* nothing that is looked for has such a name */
+		return 0; /* no name that callers need is as long */
 	item = CLV_APPEND(names->items, names->n);
 	if (!item)
 		return -ENOMEM;
@@ -211,12 +211,12 @@ static const struct {
 	int code;
 	const char *why;
 } meanings[] = {
-	{ EACCES,       EPERM,     "not permitted: it takes root" },
-	{ EPERM,        EPERM,     "not permitted: it takes root and a driver that allows it" },
+	{ EACCES,       EPERM,     "not permitted: run as root" },
+	{ EPERM,        EPERM,     "not permitted: run as root, and with a driver that allows it" },
 	{ EROFS,        EPERM,     "sysfs is mounted read-only: run on the host itself" },
-	{ ENOENT,       ENOTSUP,   "this driver has no such file: install a newer one" },
-	{ EOPNOTSUPP,   ENOTSUP,   "this driver cannot do it" },
-	{ ENOTTY,       ENOTSUP,   "this driver cannot do it" },
+	{ ENOENT,       ENOTSUP,   "this driver has no such file: install a newer driver" },
+	{ EOPNOTSUPP,   ENOTSUP,   "this driver does not support it" },
+	{ ENOTTY,       ENOTSUP,   "this driver does not support it" },
 	{ ENODEV,       ENODEV,    "the device is gone" },
 	{ ENXIO,        ENODEV,    "the device is gone" },
 	{ EBUSY,        EBUSY,     "it is in use" },
@@ -226,8 +226,8 @@ static const struct {
 	{ ERANGE,       ENOSPC,    "it is more than the device has" },
 	{ EDQUOT,       ENOSPC,    "there is no room for it" },
 	{ ETIMEDOUT,    ETIMEDOUT, "the driver did not answer in time" },
-	{ EINVAL,       EINVAL,    "the driver does not take that now" },
-	{ EUCLEAN,      EIO,       "the parts of the device disagree about it" },
+	{ EINVAL,       EINVAL,    "the driver rejects the value in its current state" },
+	{ EUCLEAN,      EIO,       "the parts of the device are in different states" },
 };
 /* clang-format on */
 

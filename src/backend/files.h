@@ -7,27 +7,27 @@
 
 struct clv_error;
 
-/* The small files of sysfs, each named by a format, from clv_backend_sysfs() down.
- * Results are 0 or more, or a negative errno: the driver's own, since it is what says why
- * it refused. */
+/* Attributes of sysfs.  A path is a format, relative to clv_backend_sysfs().  Functions
+ * return 0 or more, or a negative errno, which is the driver's own and so tells why it
+ * refused. */
 
-/* What one attribute holds at most: a page. */
+/* The most bytes of one attribute, a page, and the final NUL. */
 #define CLV_FILE_TEXT_MAX 4097
 
-/* Stores the text without the blanks at its end and returns its length.  -EFBIG: it does
+/* Stores the text without trailing blanks and returns its length.  -EFBIG: the text does
  * not fit. */
 int clv_file_read(char *ret, size_t ret_bytes, const char *path, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* A number alone in its file, decimal or with 0x.  -EINVAL: it is something else. */
+/* Reads a file that holds one number, decimal or with 0x.  -EINVAL: no such number. */
 int clv_file_read_number(uint64_t *ret, const char *path, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* One write of all the text, as drivers want it. */
+/* Writes the text with one write(), as sysfs requires. */
 int clv_file_write(const char *text, const char *path, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* The last part of what a link points to: the name of a driver, of a group. */
+/* The last component of a link's target: the name of a driver or of an IOMMU group. */
 int clv_file_link(char *ret, size_t ret_bytes, const char *path, ...)
 	__attribute__((format(printf, 3, 4)));
 
@@ -41,8 +41,8 @@ struct clv_names {
 	size_t n;
 };
 
-/* What is in a folder, sorted as people count (gt2 before gt10), without what begins with
- * a dot. */
+/* Lists a folder, sorted by length and then by name (gt2 before gt10), without names that
+ * begin with a dot. */
 int clv_file_list(struct clv_names *ret, const char *path, ...)
 	__attribute__((format(printf, 2, 3)));
 void clv_names_clear(struct clv_names *names);
@@ -51,7 +51,8 @@ void clv_names_clear(struct clv_names *names);
 /* -ENOMEM */
 int clv_names_add(struct clv_names *names, const char *name);
 
-/* Sets "what: why" for an errno of a driver, and returns what the vtable promises for it:
- * -EPERM, -ENODEV, -ENOSPC, -ENOTSUP, -EBUSY, -ETIMEDOUT, -EINVAL or -EIO. */
+/* Sets err to "what: why" for an errno of a driver, and returns the code of
+ * clv_backend_ops for it: -EPERM, -ENODEV, -ENOSPC, -ENOTSUP, -EBUSY, -ETIMEDOUT, -EINVAL
+ * or -EIO. */
 int clv_file_error(struct clv_error *err, int errnum, const char *what, ...)
 	__attribute__((format(printf, 3, 4)));

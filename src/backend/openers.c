@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who uses a device, from the links in /proc/PID/fd.  One walk for all that a survey
- * wants to know.  A process that has only a mapping of a device is not found: drivers
- * that count their users count open files as well. */
+/* Finds the users of devices in the links of /proc/PID/fd, with one walk for a whole
+ * survey.  A process that has only a mapping of a device is not found; drivers count open
+ * files as well. */
 #include "backend/openers.h"
 
 #include "base/array.h"
@@ -18,7 +18,7 @@
 
 #define SHOWN 3 /* holders named in one message */
 
-/* CLEAVE_PROCFS is for tests, as CLEAVE_SYSFS is. */
+/* CLEAVE_PROCFS and CLEAVE_SYSFS are for tests. */
 static const char *procfs(void)
 {
 	const char *folder = getenv("CLEAVE_PROCFS");
@@ -35,7 +35,7 @@ static bool is_wanted(const char *path, const char *const *prefixes, size_t n)
 	return false;
 }
 
-static int look_at_files(DIR *folder, uint32_t pid, const char *const *prefixes,
+static int collect_open_files(DIR *folder, uint32_t pid, const char *const *prefixes,
 	size_t n_prefixes, struct clv_openers *openers)
 {
 	struct dirent *entry;
@@ -77,8 +77,8 @@ int clv_openers_find(
 		snprintf(path, sizeof(path), "%.200s/%.20s/fd", procfs(), entry->d_name);
 		files = opendir(path);
 		if (!files)
-			continue; /* another user's, or it has just ended */
-		r = look_at_files(files, (uint32_t)strtoul(entry->d_name, NULL, 10),
+			continue; /* another user's process, or one that has just ended */
+		r = collect_open_files(files, (uint32_t)strtoul(entry->d_name, NULL, 10),
 			prefixes, n_prefixes, ret);
 		closedir(files);
 	}

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Which processes have which device files open, as /proc shows it: all of them to
- * root, the user's own to others. */
+/* Processes that have device files open, from /proc/PID/fd.  Root sees all processes, a
+ * user its own. */
 
 struct clv_opener {
 	uint32_t pid;
@@ -19,21 +19,21 @@ struct clv_openers {
 	size_t n;
 };
 
-/* Of the files that begin with one of these.  -ENOMEM. */
+/* Finds the open files whose paths begin with one of the prefixes.  -ENOMEM. */
 int clv_openers_find(
 	const char *const *prefixes, size_t n_prefixes, struct clv_openers *ret);
 void clv_openers_clear(struct clv_openers *openers);
 #define _cleanup_openers_ CLV_CLEANUP(clv_openers_clear)
 
-/* Adds who has the file open; nobody twice.  -ENOMEM. */
+/* Adds the processes that have the file open, each once.  -ENOMEM. */
 int clv_openers_hold(
 	const struct clv_openers *openers, const char *path, struct clv_holders *holders);
 
-/* "process 4711 (python3)", unless it is there already.  -ENOMEM. */
+/* Adds "process 4711 (python3)", unless the process is a holder already.  -ENOMEM. */
 int clv_holders_add_process(struct clv_holders *holders, uint32_t pid);
-/* What is no process.  -ENOMEM. */
+/* Adds a holder that is not a process, such as a kernel module.  -ENOMEM. */
 int clv_holders_add_text(struct clv_holders *holders, const char *text);
 /* -ENOMEM */
 int clv_holders_copy(struct clv_holders *to, const struct clv_holders *from);
-/* "process 4711 (python3), process 4712 (a) and 3 more" */
+/* Writes "process 4711 (python3), process 4712 (a) and 3 more". */
 void clv_holders_describe(const struct clv_holders *holders, char *ret, size_t ret_bytes);

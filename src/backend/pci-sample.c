@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads hwmon, amdgpu's utilization files and devcoredump. */
 #include "backend/pci-sample.h"
 
 #include "backend/files.h"
@@ -13,7 +14,7 @@
 #define HWMON DEVICE "/hwmon/%s"
 #define SENSORS_MAX 4
 
-/* Files of hwmon that say the same, the better one first. */
+/* Files of hwmon; of several for one value the preferred one is first. */
 static const struct {
 	const char *file;
 	size_t offset; /* of a double in a reading */
@@ -24,7 +25,7 @@ static const struct {
 	{"energy1_input", offsetof(struct clv_reading, energy_joules), 1e-6},
 };
 
-/* What drivers call the sensor in the chip, the hottest first. */
+/* Labels of the on-chip sensors, the hottest first. */
 static const char *const chips[] = {"junction", "pkg", "edge"};
 
 static void read_figures(const char *address, const char *hwmon, struct clv_reading *ret)

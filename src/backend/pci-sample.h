@@ -5,7 +5,8 @@
 
 struct clv_error;
 
-/* What the kernel's own interfaces say of any GPU (Documentation/hwmon/sysfs-interface,
- * Documentation/gpu/amdgpu): hwmon's power, temperature and energy, amdgpu's use and
- * memory, and what a hang left in devcoredump.  -ENODEV: the function is gone. */
+/* Samples a GPU through common kernel interfaces (Documentation/hwmon/sysfs-interface,
+ * Documentation/gpu/amdgpu): power, temperature and energy from hwmon, utilization and
+ * used memory from amdgpu's files, and whether a hang left a devcoredump.  -ENODEV: the
+ * function is gone. */
 int clv_pci_sample(const char *address, struct clv_reading *ret, struct clv_error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every PCI function has in sysfs, whatever its driver. */
+/* Attributes that every PCI function has in sysfs, independent of its driver. */
 #include "backend/pci.h"
 
 #include "backend/files.h"
@@ -14,8 +14,8 @@
 
 static const struct {
 	uint32_t id;
-	const char *name;  /* as devices are selected by */
-	const char *title; /* as people write it */
+	const char *name;  /* in selectors of devices */
+	const char *title; /* in names of models */
 } vendors[] = {
 	{CLV_PCI_VENDOR_AMD, "amd", "AMD"},
 	{CLV_PCI_VENDOR_NVIDIA, "nvidia", "NVIDIA"},
@@ -69,7 +69,8 @@ void clv_pci_vendor(const struct clv_pci *pci, char ret[CLV_DEVICE_TEXT_MAX])
 	snprintf(ret, CLV_DEVICE_TEXT_MAX, "%04x", pci->vendor);
 }
 
-/* A vendor's line begins with its number, a device's with a tab and its number. */
+/* The format of pci.ids: a vendor's line begins with its id, a device's line with a tab
+ * and its id. */
 static bool find_name(FILE *list, const struct clv_pci *pci, char *ret, size_t ret_bytes)
 {
 	char line[256], wanted[8];

@@ -19,36 +19,38 @@ struct clv_pci {
 	uint32_t device;
 	uint32_t class;    /* base class and subclass: 0x0302 */
 	int32_t numa_node; /* -1: not known */
-	char driver[24];   /* bound to it, "" for none */
-	bool is_virtual;   /* a virtual function of another one */
+	char driver[24];   /* the bound driver, "" if none */
+	bool is_virtual;   /* an SR-IOV virtual function */
 };
 
-/* -ENODEV: there is none at that address. */
+/* -ENODEV: there is no function at that address. */
 int clv_pci_read(const char *address, struct clv_pci *ret);
 
 /* Display controllers and processing accelerators. */
 bool clv_pci_is_gpu(const struct clv_pci *pci);
 
-/* "amd"; of a vendor that is not known, its number. */
+/* "amd"; the hexadecimal id of a vendor that is not known. */
 void clv_pci_vendor(const struct clv_pci *pci, char ret[CLV_DEVICE_TEXT_MAX]);
 
-/* Of those whose driver does not say what they are.  NULL: none. */
+/* The table entry of a GPU whose driver does not report a product name (Intel).  NULL if
+ * there is none.  Static. */
 const struct clv_gpu *clv_pci_product(const struct clv_pci *pci);
 
-/* The product's name, else as the system's list of PCI names has it, else vendor and
- * number. */
+/* The product's name, else the name in the system's pci.ids, else vendor and id. */
 void clv_pci_model(const struct clv_pci *pci, char ret[CLV_DEVICE_TEXT_MAX]);
 
-/* The module's own version, else the kernel's that it came with. */
+/* The version of the driver's module, else the kernel's release; "" without a driver. */
 void clv_pci_driver_version(const char *driver, char ret[CLV_DEVICE_TEXT_MAX]);
 
-/* Level Zero numbers Intel's devices by address where ZE_ENABLE_PCI_ID_DEVICE_ORDER=1
- * (Intel's compute-runtime, its list of environment variables): those that have a driver
- * for programs, virtual functions among them.  "" for any other.  ret: 16 bytes. */
+/* The index of an Intel GPU in Level Zero, which orders devices by PCI address if
+ * ZE_ENABLE_PCI_ID_DEVICE_ORDER=1 (the list of environment variables of Intel's
+ * compute-runtime).  It counts GPUs bound to xe or i915, virtual functions included.  ""
+ * for other devices.  ret: 16 bytes. */
 void clv_pci_number(const struct clv_pci *pci, char ret[16]);
 
-/* What vendor, class, driver and address say of the device; uuid is "pci-ADDRESS". */
+/* Fills ret from vendor, class, driver and address; the UUID is "pci-ADDRESS". */
 void clv_pci_describe(const struct clv_pci *pci, struct clv_device *ret);
 
-/* What messages call a device: its name, or its address while it has none.  Borrowed. */
+/* The device's name in messages: its name, or its address before it has one.  Borrowed.
+ */
 const char *clv_pci_label(const struct clv_node_device *device);

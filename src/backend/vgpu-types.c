@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The cache of vGPU types. */
 #include "backend/vgpu-types.h"
 
 #include "backend/pci.h"
@@ -15,7 +16,7 @@ struct note {
 	size_t n;
 };
 
-/* A process has one set of GPUs, and backends are not told of each other. */
+/* Global, because backends have no reference to each other. */
 static struct note *notes;
 static size_t n_notes;
 

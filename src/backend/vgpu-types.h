@@ -5,13 +5,14 @@
 
 #include <stddef.h>
 
-/* NVIDIA's library knows all types of vGPU that a GPU can have, whether or not there are
- * functions; sysfs names those that can be made on a function now.  This is what the
- * library has said, by PCI address, for whoever reads sysfs in the same process. */
+/* A cache of the vGPU types of each GPU, by PCI address.  The nvidia backend fills it
+ * from NVML, which lists all types of a GPU; the sriov backend reads it, because sysfs
+ * lists only types that can be created on a function now.  Used by one thread of one
+ * process. */
 
-/* In place of what was said of the GPU before.  -ENOMEM */
+/* Replaces the types of the GPU.  -ENOMEM */
 int clv_vgpu_types_note(
 	const char *pci_address, const struct clv_vgpu_type *types, size_t n);
 
-/* Borrowed until the next note; NULL and 0 where nothing was said. */
+/* Borrowed until the next clv_vgpu_types_note(); NULL and 0 if there is no entry. */
 const struct clv_vgpu_type *clv_vgpu_types_noted(const char *pci_address, size_t *ret_n);

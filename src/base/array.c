@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Room is a power of two, so that it follows from the count. */
+/* The capacity is always a power of two, so it follows from the count and is not
+ * stored. */
 void *clv_array_grow(void **items, size_t n, size_t item_bytes)
 {
 	if ((n & (n - 1)) == 0) {

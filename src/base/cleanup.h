@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Scope-bound release of resources, and the hand-over that ends it.  A variable marked
- * with one of the _cleanup_x_ attributes is released when it leaves its scope, unless its
- * value was taken away with CLV_TAKE() or CLV_TAKE_FD(). */
+/* Scope-bound release of resources.  A variable marked with one of the _cleanup_x_
+ * attributes is released when it leaves its scope, unless CLV_TAKE() or CLV_TAKE_FD()
+ * moved its value out. */
 #define CLV_CLEANUP(f) __attribute__((cleanup(f)))
 
 #define CLV_DEFINE_CLEANUP(type, free_function)      \

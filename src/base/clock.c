@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Time for people.  Reading the clocks is inline in the header, since hot paths do it. */
+/* Choice of the clock, and RFC 3339 timestamps.  Reading a clock is inline in the header,
+ * because hot paths do it. */
 #include "base/clock.h"
 
 #include <errno.h>
@@ -14,7 +15,8 @@ static int ask_kernel(clockid_t clock, struct timespec *ret)
 	return (int)syscall(SYS_clock_gettime, clock, ret);
 }
 
-/* The first to read the clock finds out how; all who do find the same. */
+/* Initial value of clv_clock_read: chooses the implementation on first use.  Threads that
+ * race here all choose the same one. */
 static int read_first(clockid_t clock, struct timespec *ret)
 {
 	clv_vdso_clock_fn found = clv_vdso_find_clock();
@@ -47,7 +49,7 @@ static int parse_offset(const char *text, int64_t *ret_s)
 	*ret_s = 0;
 	if ((text[0] == 'Z' || text[0] == 'z') && text[1] == '\0')
 		return 0;
-	/* A plus that was not encoded in a query arrives as a blank. */
+	/* A '+' that was not percent-encoded in a query string arrives as a blank. */
 	if (text[0] != '+' && text[0] != '-' && text[0] != ' ')
 		return -EINVAL;
 	if (sscanf(text + 1, "%2u:%2u%n", &hours, &minutes, &n) != 2 || n != 5 ||

@@ -8,13 +8,13 @@
 #include <stdint.h>
 #include <time.h>
 
-/* Reads a clock of the kernel's: by the vDSO, else by a system call.  libc's
- * clock_gettime may be a preloaded one that shifts time. */
+/* Reads a kernel clock through the vDSO, or by system call if there is none.  It bypasses
+ * libc's clock_gettime, which a preloaded library may replace to shift time. */
 extern __attribute__((visibility("hidden"))) _Atomic(clv_vdso_clock_fn) clv_clock_read;
 
-/* CLOCK_MONOTONIC in nanoseconds.  It is the same for all processes of a machine that
- * share a time namespace: what a gate compares with the agent's goes through
- * gate/heartbeat.h. */
+/* CLOCK_MONOTONIC in nanoseconds.  All processes of one time namespace read the same
+ * values.  Times of a gate and of the agent are compared through gate/attach/heartbeat.h
+ * only, because their namespaces may differ. */
 static inline uint64_t clv_clock_ns(void)
 {
 	struct timespec t;
@@ -31,7 +31,8 @@ static inline uint64_t clv_clock_bound_ns(
 	return ns < most_ns ? ns : most_ns;
 }
 
-/* Wall-clock time in nanoseconds since 1970, for what people and files see. */
+/* Wall-clock time in nanoseconds since 1970, for timestamps shown to users or stored in
+ * files. */
 static inline uint64_t clv_clock_real_ns(void)
 {
 	struct timespec t;
@@ -43,6 +44,6 @@ static inline uint64_t clv_clock_real_ns(void)
 /* "2026-01-31T12:34:56.789Z" (RFC 3339, UTC).  buffer holds at least 32 bytes. */
 void clv_clock_format_rfc3339(uint64_t real_ns, char buffer[32]);
 
-/* The same back, in seconds since 1970; any offset, parts of a second are left out.
- * Returns 0 or -EINVAL. */
+/* Parses an RFC 3339 timestamp with any UTC offset to seconds since 1970; fractions of a
+ * second are dropped.  Returns 0 or -EINVAL. */
 int clv_clock_parse_rfc3339(const char *text, int64_t *ret_s);

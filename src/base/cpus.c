@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Moves *text behind the number; CPU_SETSIZE when there is none or it is too large. */
+/* Advances *text past the number.  Returns CPU_SETSIZE if there is no number or it is too
+ * large. */
 static unsigned long read_number(const char **text)
 {
 	unsigned long number = 0;

@@ -4,11 +4,12 @@
 #include <sched.h>
 #include <stddef.h>
 
-/* Sets of processors as Linux writes them: "0-3,8". */
+/* CPU lists in the format of the kernel: "0-3,8". */
 
-/* -EINVAL: it is none, or it is empty, or a number is too large for a cpu_set_t. */
+/* Returns 0, or -EINVAL if the text is not a CPU list, is empty, or has a number that is
+ * too large for a cpu_set_t. */
 int clv_cpus_parse(const char *text, cpu_set_t *ret);
-/* As much as fits. */
+/* Truncates the list if the buffer is too small. */
 void clv_cpus_format(const cpu_set_t *cpus, char *ret, size_t ret_bytes);
-/* CPU_SETSIZE when there is none. */
+/* The lowest CPU of the set, or CPU_SETSIZE if the set is empty. */
 unsigned int clv_cpus_first(const cpu_set_t *cpus);

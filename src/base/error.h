@@ -3,10 +3,10 @@
 
 #include <stdarg.h>
 
-/* What went wrong, for a person.  The storage is the caller's, so that reporting an error
+/* An error message for users.  The caller owns the storage, so that reporting an error
  * never allocates.  `code` equals the negative errno that the failing function returned.
- * On success nobody touches it; every setter accepts NULL.  Messages are one line without
- * a full stop: what failed, why, and what would work. */
+ * On success the struct is not touched; every setter accepts NULL.  Messages are one line
+ * without a full stop: what failed, why, and what would work. */
 struct clv_error {
 	int code;
 	char msg[512];
@@ -18,11 +18,11 @@ int clv_error_set(struct clv_error *err, int code, const char *format, ...)
 int clv_error_setv(struct clv_error *err, int code, const char *format, va_list args)
 	__attribute__((format(printf, 3, 0)));
 
-/* The same, followed by ": " and the text of errnum (a positive errno). Returns -errnum.
- */
+/* Like clv_error_set(), followed by ": " and the text of errnum (a positive errno).
+ * Returns -errnum. */
 int clv_error_errno(struct clv_error *err, int errnum, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Puts context in front of the message on the way up.  Returns err->code (0 if NULL). */
+/* Prepends "CONTEXT: " to the message.  Returns err->code (0 if err is NULL). */
 int clv_error_prefix(struct clv_error *err, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Whole files: atomic replacement, bounded reads, lock files. */
 #include "base/file.h"
 
 #include "base/cleanup.h"
@@ -13,7 +14,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-/* A name beside the file's. */
+/* Builds PATH with an ending, a name in the same folder. */
 static int make_name(const char *path, const char *ending, char ret[CLV_PATH_MAX],
 	struct clv_error *err)
 {
@@ -73,7 +74,7 @@ static int write_new(const char *name, const char *text, struct clv_error *err)
 	return write_out(fd, text, name, err);
 }
 
-/* The rename is on the disk when its folder is. */
+/* A rename is durable only after fsync() of the folder. */
 static int sync_folder(const char *path, struct clv_error *err)
 {
 	const char *slash = strrchr(path, '/');
@@ -123,7 +124,7 @@ static int read_open(
 		return clv_error_errno(err, errno, "cannot read");
 	if (n > most_bytes)
 		return clv_error_set(
-			err, -EFBIG, "it has more than %zu bytes", most_bytes);
+			err, -EFBIG, "the file has more than %zu bytes", most_bytes);
 	data[n] = '\0';
 	*ret = data;
 	data = NULL;

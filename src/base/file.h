@@ -5,14 +5,17 @@
 
 struct clv_error;
 
-/* Replaces the file by one with this text: whenever the process dies, or the machine, the
- * file is the one before or the one after.  Returns 0 or a negative errno. */
+/* Replaces the content of a file atomically and durably: after a crash of the process or
+ * the machine the file has the old or the new content.  Concurrent writers must exclude
+ * each other (clv_file_lock()).  Returns 0 or a negative errno. */
 int clv_file_replace(const char *path, const char *text, struct clv_error *err);
 
-/* All of a file of at most so many bytes, with a NUL behind it; to be freed.  ret_bytes
- * may be NULL.  -EFBIG, or the errno of opening or reading it. */
+/* Reads a whole file of at most most_bytes bytes and appends a NUL; the caller frees
+ * *ret.  ret_bytes may be NULL.  Returns 0, -EFBIG if the file is larger, or the negative
+ * errno of opening or reading it. */
 int clv_file_read_all(const char *path, size_t most_bytes, char **ret, size_t *ret_bytes,
 	struct clv_error *err);
 
-/* A lock file beside it ("PATH.lock"), waited for; the descriptor holds it. */
+/* Takes an exclusive lock on the file "PATH.lock", which is created if necessary, and
+ * waits until it is free.  Closing *ret_fd releases the lock. */
 int clv_file_lock(const char *path, int *ret_fd, struct clv_error *err);

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 /* Futexes on words that processes share (so never FUTEX_PRIVATE).  Waiting works on a
- * read-only mapping.  timeout_ns is relative; 0 waits for ever.  Callers re-check their
- * condition whatever is returned. */
+ * read-only mapping.  timeout_ns is relative; 0 means no timeout.  Callers must check
+ * their condition again after every return. */
 static inline int clv_futex_wait(
 	_Atomic uint32_t *word, uint32_t expected, uint64_t timeout_ns)
 {

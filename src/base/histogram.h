@@ -5,9 +5,9 @@
 
 #include <stdint.h>
 
-/* Counts of times by length, in buckets that are the same everywhere: no allocation, no
- * lock, a few comparisons.  What takes a thousand times as long is counted in
- * microseconds instead of nanoseconds and shown in thousands. */
+/* A histogram of durations with fixed buckets: no allocation, no lock, a few comparisons.
+ * Durations that are a thousand times as long are counted in microseconds instead of
+ * nanoseconds, and the bounds are multiplied by a thousand when shown. */
 #define CLV_HISTOGRAM_BOUNDS 12u
 
 static const uint64_t clv_histogram_bounds_ns[CLV_HISTOGRAM_BOUNDS] = {
@@ -26,8 +26,8 @@ static const uint64_t clv_histogram_bounds_ns[CLV_HISTOGRAM_BOUNDS] = {
 };
 
 struct clv_histogram {
-	uint64_t counts[CLV_HISTOGRAM_BOUNDS +
-			1]; /* up to each bound; then what is above */
+	/* values up to each bound; the last one counts those above all bounds */
+	uint64_t counts[CLV_HISTOGRAM_BOUNDS + 1];
 	uint64_t sum_ns;
 };
 

@@ -4,19 +4,21 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-/* How long commands were and how often the device was left, counted by all processes of a
- * program into one page of shared memory: additions and nothing else, so that a process
- * that is killed has told all that it did.  Lengths are kept to a fifth or better. */
+/* Durations of commands and number of pauses, counted by all processes of a profiled
+ * program in one page of shared memory.  Each update is one atomic operation, so that the
+ * counts of a killed process are kept.  An octave has four buckets: a duration is known
+ * to a fifth or better. */
 #define CLV_LENGTHS_MAGIC UINT32_C(0x4c435643)
 #define CLV_LENGTHS_VERSION 1u
-#define CLV_LENGTHS_SHORTEST_LOG2 10u /* 1 us, and all that is shorter */
+/* the first bucket begins at 1 us and also has everything shorter */
+#define CLV_LENGTHS_SHORTEST_LOG2 10u
 #define CLV_LENGTHS_PER_OCTAVE 4u
 #define CLV_LENGTHS_BUCKETS 128u
 
 struct clv_lengths {
 	uint32_t magic, version;
-	_Atomic uint64_t
-		n_pauses; /* the device was left, for longer than a turn is kept */
+	/* times that the program left the device for longer than a turn is kept */
+	_Atomic uint64_t n_pauses;
 	_Atomic uint64_t longest_ns;
 	_Atomic uint64_t sum_ns;
 	_Atomic uint64_t counts[CLV_LENGTHS_BUCKETS];
@@ -34,7 +36,7 @@ static inline unsigned int clv_lengths_bucket(uint64_t length_ns)
 	return at < CLV_LENGTHS_BUCKETS ? at : CLV_LENGTHS_BUCKETS - 1;
 }
 
-/* n commands that took so long each. */
+/* Counts n commands of length_ns each. */
 static inline void clv_lengths_add(
 	struct clv_lengths *lengths, uint64_t length_ns, uint64_t n)
 {
@@ -57,8 +59,8 @@ static inline uint64_t clv_lengths_count(const struct clv_lengths *lengths)
 	return n;
 }
 
-/* The middle of the bucket in which that part of the commands is reached; 0: there were
- * none. */
+/* The percentile, as the middle of its bucket but at most the longest duration; 0 if
+ * there were no commands. */
 static inline uint64_t clv_lengths_percentile(
 	const struct clv_lengths *lengths, unsigned int percent)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines on stderr for the programs' outermost layer.  No files, no rotation: the journal
- * or the shell does that better. */
+/* Log lines on stderr for the programs' outermost layer.  There are no log files and no
+ * rotation: that is left to the journal or the shell. */
 #include "base/log.h"
 
 #include "base/cleanup.h"
@@ -67,7 +67,8 @@ write_line(int level, const struct clv_log_field *fields, size_t n_fields,
 	char line[1024];
 
 	vsnprintf(line, sizeof(line), format, args);
-	/* What is quoted may be anybody's: it makes no lines and colours of its own. */
+	/* Arguments may come from untrusted users.  Replacing control characters keeps
+	 * them from forging lines and from sending escape sequences to a terminal. */
 	for (char *p = line; *p; p++) {
 		if ((unsigned char)*p < 0x20 || *p == 0x7f)
 			*p = '?';

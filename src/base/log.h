@@ -5,19 +5,21 @@
 #include <stddef.h>
 #include <syslog.h>
 
-/* Only outermost layers (the agent, a command's main) log; everything below returns
- * errors. Lines go to stderr, with the journal's "<N>" level prefix when stderr is the
+/* Only the outermost layers (the agent, a command's main) log; everything below returns
+ * errors.  Lines go to stderr, with the journal's "<N>" level prefix when stderr is the
  * journal. */
 void clv_log_set_level(int level);
 
 /* Reads CLEAVE_LOG: "debug", "info", "notice", "warning", "error". */
 void clv_log_set_level_from_env(void);
 
-/* All return r, so that `return clv_log_error(r, "...")` is one line. */
+/* clv_log() and the macros below return r, so that `return clv_log_error(r, "...")` is
+ * one line. */
 int clv_log(int level, int r, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* For what a search is to find; only a sink sees them. */
+/* A structured field of a line, by which the journal can be searched.  Only a sink gets
+ * fields. */
 struct clv_log_field {
 	const char *name, *value;
 };
@@ -25,11 +27,12 @@ struct clv_log_field {
 int clv_log_fields(int level, const struct clv_log_field *fields, size_t n_fields,
 	const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* Takes the lines in place of stderr; NULL: stderr again. */
+/* Sends lines to sink instead of stderr; NULL restores stderr. */
 void clv_log_set_sink(void (*sink)(int level, const char *line,
 	const struct clv_log_field *fields, size_t n_fields));
 
-/* stderr is the journal, and not merely that of somebody above us. */
+/* Whether stderr of this process is the journal.  JOURNAL_STREAM being set is not enough:
+ * a child with redirected stderr inherits the variable. */
 bool clv_log_is_journal(void);
 
 #define clv_log_error(r, ...) clv_log(LOG_ERR, (r), __VA_ARGS__)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Bind mounts in a private mount namespace. */
 #include "base/mounts.h"
 
 #include "base/cleanup.h"
@@ -19,7 +20,7 @@ static int make_slaves_of_chroot(struct clv_error *err)
 	char point[CLV_PATH_MAX];
 
 	if (!mounts)
-		return clv_error_errno(err, errno, "reading the list of mounts");
+		return clv_error_errno(err, errno, "cannot read /proc/self/mountinfo");
 	while (fscanf(mounts, "%*s %*s %*s %*s %4095s%*[^\n]", point) == 1)
 		mount(NULL, point, NULL, MS_SLAVE, NULL);
 	fclose(mounts);
@@ -44,8 +45,8 @@ struct clv_bind clv_bind_make(const char *from, const char *to)
 		from, to, open(folder[0] ? folder : "/", O_PATH | O_CLOEXEC)};
 }
 
-/* What is mounted on it, or what is underneath, as the namespace that its folder was
- * opened in sees it. */
+/* Whether `to` in the old namespace is now the mounted file, or was that file all
+ * along. */
 static bool is_seen_outside(const struct clv_bind *bind)
 {
 	struct stat inside, outside;
@@ -59,12 +60,12 @@ int clv_bind_mount(const struct clv_bind *bind, struct clv_error *err)
 {
 	if (mount(bind->from, bind->to, NULL, MS_BIND | MS_REC, NULL) < 0)
 		return clv_error_errno(
-			err, errno, "mounting %s on %s", bind->from, bind->to);
+			err, errno, "cannot mount %s on %s", bind->from, bind->to);
 	if (!is_seen_outside(bind))
 		return 0;
 	umount2(bind->to, MNT_DETACH);
 	return clv_error_set(err, -EPERM,
-		"a mount on %s would be seen outside of this chroot", bind->to);
+		"a mount on %s would be visible outside of this chroot", bind->to);
 }
 
 void clv_bind_done(struct clv_bind *bind)

@@ -3,22 +3,25 @@
 
 struct clv_error;
 
-/* Mounts that are to be seen in a mount namespace alone, by a process that has just made
- * one with unshare(). */
+/* Bind mounts that are visible only in the mount namespace that the caller has just
+ * created with unshare(). */
 
-/* Mounts made outside go on appearing inside, never the other way.  In a chroot, the root
- * is a folder inside a mount that has no name here: all that can be named is made a
- * slave, and clv_bind_mount() looks whether the rest is shared. */
+/* Makes all mounts slaves: later mounts outside still appear inside, but not the other
+ * way.  In a chroot whose root is not a mount point, the mount of the root has no name:
+ * only the mounts that have one are made slaves, and clv_bind_mount() checks whether its
+ * mount has propagated. */
 int clv_mounts_make_slaves(struct clv_error *err);
 
-/* One of them.  It is made before the namespace is left, for it holds the folder of `to`
- * as it is seen there.  Paths are absolute and borrowed. */
+/* One bind mount.  It must be created before unshare(): folder_fd is the folder of `to`
+ * in the old namespace, by which clv_bind_mount() sees whether its mount has propagated
+ * there.  Paths are absolute and borrowed. */
 struct clv_bind {
 	const char *from, *to;
 	int folder_fd;
 };
 
 struct clv_bind clv_bind_make(const char *from, const char *to);
-/* -EPERM, with the mount undone, where it would be seen outside. */
+/* Mounts `from` on `to`.  A mount that has propagated to the old namespace is undone, and
+ * the result is -EPERM. */
 int clv_bind_mount(const struct clv_bind *bind, struct clv_error *err);
 void clv_bind_done(struct clv_bind *bind);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where sockets and state live.  A folder that somebody else owns is refused: whoever
- * owns the folder could put a socket of his own there and answer in the agent's place. */
+/* Folders for sockets and state.  A folder that another user owns is refused: its owner
+ * could put a socket there and answer in place of the agent. */
 #include "base/paths.h"
 
 #include "base/error.h"

@@ -6,21 +6,22 @@
 
 struct clv_error;
 
-/* Where sockets and state live.  Paths of the system's agent (root's service) and of a
- * user's own agent differ only in these folders. */
+/* Folders for sockets and state.  The paths of the system's agent (root's service) and of
+ * a user's own agent differ only in these folders. */
 #define CLV_PATH_SYSTEM_RUNTIME "/run/cleave"
 #define CLV_PATH_SYSTEM_STATE "/var/lib/cleave"
 #define CLV_PATH_LOCKS "/run/lock"
 #define CLV_PATH_MAX 4096
 
-/* The gates' files. */
+/* File names of the gates. */
 #define CLV_GATE_OPENCL "libcleave-opencl.so"
 #define CLV_GATE_CUDA "libcleave-cuda.so"
 #define CLV_GATE_HIP "libcleave-hip.so"
 
-/* The drivers' libraries that a lease's mount namespace covers.  Beside the gate are
- * folders: what programs find in place of a library, what the gate finds, and, of what
- * that needs in its turn by looking beside itself, what the gate finds. */
+/* Drivers' libraries that a lease's mount namespace covers, and folders next to the gate.
+ * "drivers" has the shims that programs find in place of the libraries, "drivers.real"
+ * the libraries that the gate finds.  A real library that others look for in their own
+ * folder is in "drivers.below" instead, and "drivers.real" links to its shim. */
 #define CLV_DRIVER_CUDA "libcuda.so.1"
 #define CLV_DRIVER_NVML "libnvidia-ml.so.1"
 #define CLV_DRIVER_HSA "libhsa-runtime64.so.1"
@@ -32,13 +33,12 @@ struct clv_error;
 #define CLV_DRIVERS_BELOW "drivers.below"
 
 /* The calling user's runtime folder: $XDG_RUNTIME_DIR/cleave, else /run/user/UID/cleave
- * if /run/user/UID is ours, else /tmp/cleave-UID.  With make, it is created (0700).
- * Refuses
- * (-EPERM) a folder that another user owns or may write. */
+ * if the user owns /run/user/UID, else /tmp/cleave-UID.  With make, it is created (0700).
+ * -EPERM for a folder that another user owns or that group or others may write. */
 int clv_path_user_runtime(bool make, char *ret, size_t ret_bytes, struct clv_error *err);
 
 /* $XDG_STATE_HOME/cleave, else $HOME/.local/state/cleave; created (0700) with make. */
 int clv_path_user_state(bool make, char *ret, size_t ret_bytes, struct clv_error *err);
 
-/* mkdir -p with mode for each folder that is made. */
+/* Like mkdir -p; each new folder gets mode. */
 int clv_path_make(const char *path, unsigned int mode, struct clv_error *err);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* State, threads and arguments of a process from /proc. */
 #include "base/proc.h"
 
 #include "base/cleanup.h"
@@ -11,8 +12,8 @@
 
 #define TEXT_MAX 8192
 
-/* Zeros are left as they are: arguments end with them.  Returns how many bytes there are.
- */
+/* Reads up to TEXT_MAX - 1 bytes of /proc/PID/NAME and appends a NUL.  NULs in the file
+ * stay: they end the arguments of cmdline.  Returns the number of bytes, 0 on error. */
 static size_t read_text(pid_t pid, const char *name, char ret[TEXT_MAX])
 {
 	char path[64];
@@ -57,7 +58,8 @@ static char state_of_thread(pid_t pid, const char *thread)
 
 	snprintf(name, sizeof(name), "task/%.16s/stat", thread);
 	read_text(pid, name, text);
-	/* A name may have parentheses of its own. */
+	/* The name of the thread is in parentheses and may contain some, so the last one
+	 * counts. */
 	end = strrchr(text, ')');
 	return end && end[1] == ' ' ? end[2] : '\0';
 }

@@ -5,17 +5,17 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* What /proc says of a process, by its first thread. */
+/* State of a process from /proc/PID/status, which describes its main thread. */
 struct clv_proc {
-	char state; /* as ps has it: R runs, S sleeps, T is stopped, t is traced, Z */
-	uint64_t n_switches; /* how often it went to sleep or was taken off */
+	char state; /* as in ps: R running, S sleeping, T stopped, t traced, Z zombie */
+	uint64_t n_switches; /* voluntary and involuntary context switches */
 };
 
-/* False: there is none, or it cannot be seen from here. */
+/* Returns false if there is no such process or it is not visible in /proc. */
 bool clv_proc_read(pid_t pid, struct clv_proc *ret);
 
-/* Whether a thread of it waits in the kernel for what cannot be interrupted. */
+/* Whether a thread of the process is in uninterruptible sleep (state D). */
 bool clv_proc_waits_for_disk(pid_t pid);
 
-/* Whether an argument that it was started with begins so. */
+/* Whether an argument in the first 8 KiB of its command line begins with prefix. */
 bool clv_proc_has_argument(pid_t pid, const char *prefix);

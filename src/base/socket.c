@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Unix sockets and the file descriptors that travel over them.  Used by gates as well, so
- * it needs nothing but libc. */
+/* Unix sockets and file descriptor passing.  Gates use this too, so it depends on libc
+ * only. */
 #include "base/socket.h"
 
 #include "base/cleanup.h"
@@ -45,7 +45,7 @@ int clv_socket_connect(const char *path, int type, int timeout_ms, struct clv_er
 		return r;
 	fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
 	if (fd < 0)
-		return clv_error_errno(err, errno, "cannot make a socket");
+		return clv_error_errno(err, errno, "cannot create a socket");
 	if (timeout_ms > 0) {
 		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
 		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
@@ -75,7 +75,7 @@ int clv_socket_listen(
 		return clv_error_errno(err, errno, "cannot replace %s", path);
 	fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
-		return clv_error_errno(err, errno, "cannot make a socket");
+		return clv_error_errno(err, errno, "cannot create a socket");
 	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
 		return clv_error_errno(err, errno, "cannot bind %s", path);
 	if (chmod(path, mode) < 0 || listen(fd, 128) < 0)
@@ -106,7 +106,8 @@ int clv_socket_send(
 	return sent < 0 ? -errno : 0;
 }
 
-/* Closes what does not fit: a peer must not be able to fill our table of descriptors. */
+/* Closes descriptors beyond room: otherwise a peer could fill the descriptor table of
+ * this process. */
 static void take_fds(struct cmsghdr *header, int *fds, size_t room, size_t *n_fds)
 {
 	size_t n = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);

@@ -6,19 +6,22 @@
 
 struct clv_error;
 
-/* Unix sockets of type SOCK_SEQPACKET, and file descriptors passed over them.  All fds
- * are close-on-exec. */
+/* Unix sockets (mostly SOCK_SEQPACKET) and file descriptor passing.  All descriptors are
+ * close-on-exec. */
 #define CLV_SOCKET_FDS_MAX 4
 
-/* Connects to path; with timeout_ms sends and receives end with -EAGAIN after it. */
+/* Connects to path and returns the descriptor or a negative errno.  If timeout_ms is not
+ * 0, sends and receives fail with -EAGAIN after that time. */
 int clv_socket_connect(const char *path, int type, int timeout_ms, struct clv_error *err);
 
-/* Binds and listens; an old socket file that nobody listens on is replaced, one with a
- * listener is -EADDRINUSE. */
+/* Binds to path, listens, and returns a non-blocking descriptor or a negative errno.  A
+ * stale socket file without a listener is replaced; -EADDRINUSE if there is a
+ * listener. */
 int clv_socket_listen(
 	const char *path, int type, unsigned int mode, struct clv_error *err);
 
-/* One message with up to CLV_SOCKET_FDS_MAX file descriptors.  Returns 0 or -errno. */
+/* Sends one message with up to CLV_SOCKET_FDS_MAX file descriptors.  Returns 0 or
+ * -errno. */
 int clv_socket_send(
 	int fd, const void *data, size_t n_bytes, const int *fds, size_t n_fds);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* "Did you mean ...?": the nearest name by edit distance (insert, delete, replace, swap
- * of adjacent letters).  Names farther than a third of their length are no help and not
+ * of adjacent letters).  Names farther than a third of their length plus one are not
  * offered. */
 #include "base/suggest.h"
 

@@ -3,5 +3,5 @@
 
 #include <stddef.h>
 
-/* The name that the word was most likely meant to be, or NULL when none is near. */
+/* The name nearest to word, for "did you mean ...?"; NULL if none is near enough. */
 const char *clv_suggest(const char *word, const char *const *names, size_t n_names);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Untrusted text: UTF-8, printable characters, lists. */
 #include "base/text.h"
 
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-/* The next character of well-formed UTF-8, or 0. */
+/* Decodes one UTF-8 character and advances *at; 0 if it is malformed. */
 static uint32_t next_character(const unsigned char **at)
 {
 	static const uint32_t least[] = {0, 0x80, 0x800, 0x10000};
@@ -25,7 +26,8 @@ static uint32_t next_character(const unsigned char **at)
 	return c < least[n_more] ? 0 : c;
 }
 
-/* On one line, and in a document that is written again. */
+/* Printable on one line and in YAML or JSON that cleave writes: no control characters,
+ * line separators, surrogates, byte order mark, U+FFFE or U+FFFF. */
 static bool is_printable(uint32_t c)
 {
 	return (c >= 0x20 && c < 0x7f) || (c >= 0xa0 && c < 0x2028) ||

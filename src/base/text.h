@@ -4,14 +4,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Text that comes from outside: what of it may stand in a message, a name, a file. */
+/* Checks and cleanup of untrusted text for messages, names and files. */
 
-/* UTF-8 without line breaks and control characters. */
+/* Whether the text is valid UTF-8 without line breaks and control characters. */
 bool clv_text_is_line(const char *text);
 
-/* Puts a question mark in place of each character that is not so, those that were cut in
- * the middle too. */
+/* Replaces the bytes of each character that clv_text_is_line() refuses, and of incomplete
+ * UTF-8 sequences, by question marks. */
 void clv_text_make_printable(char *text);
 
-/* Adds ", ITEM" to a list, or the item alone where it is empty; as much as fits. */
+/* Appends item to a list that is separated by ", "; truncates it if the buffer is too
+ * small. */
 void clv_text_list(char *list, size_t list_bytes, const char *item);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scheduling of the few threads that stand between one tenant's end of turn and the next
- * one's start.  Nothing here needs a privilege; what is refused is done without. */
+/* Scheduling of the few threads on the path of a hand-over between two tenants.  Nothing
+ * here needs a privilege; what the kernel refuses is skipped. */
 #include "base/thread.h"
 
 #include <signal.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sizes, fractions and durations as people write them.  Numbers are read as decimal
- * digits, never by strtod: the locale, "nan", "inf" and hexadecimal floats stay outside.
- */
+/* Sizes, fractions and durations as users write them.  strtod() is not used: it depends
+ * on the locale and accepts "nan", "inf" and hexadecimal floats. */
 #include "base/units.h"
 
 #include "base/cleanup.h"
@@ -68,8 +67,8 @@ static bool read_decimal(const char *text, struct decimal *ret)
 		if (*d.end < '0' || *d.end > '9')
 			break;
 		any = true;
-		/* Decimals beyond these are finer than any unit; 10 to their number must
-		 * fit 64 bits. */
+		/* Further decimals are below the resolution of every unit and are
+		 * dropped, so that 10^decimals fits 64 bits. */
 		if (point && (d.decimals == 18 || d.digits > MAX_DIGITS))
 			continue;
 		if (d.digits > MAX_DIGITS)
@@ -145,7 +144,7 @@ static int fraction_range_error(const char *text, struct clv_error *err)
 		text);
 }
 
-/* Reads "6/20"; d holds the 6. */
+/* Reads the "/20" of "6/20"; d holds the 6. */
 static bool read_ratio(const struct decimal *d, uint64_t *ret_ppm)
 {
 	unsigned __int128 value;
@@ -192,7 +191,7 @@ int clv_units_parse_fraction(const char *text, uint32_t *ret_ppm, struct clv_err
 static int fail_range(const char *text, struct clv_error *err)
 {
 	return clv_error_set(err, -EINVAL,
-		"'%.40s' is not a range of shares: write the least and the most of it, "
+		"'%.40s' is not a range of shares: write a lower and an upper bound, "
 		"as 0.1..0.6",
 		text);
 }

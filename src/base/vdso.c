@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looks the kernel's clock up in the vDSO, an ELF image that the kernel maps into every
- * process.  It asks neither the dynamic linker nor libc's clock: either may be one that
- * was preloaded into the process. */
+/* Finds clock_gettime in the vDSO, an ELF image that the kernel maps into every process.
+ * The image is parsed here because dlsym() and libc's clock_gettime may be replaced by a
+ * preloaded library. */
 #include "base/vdso.h"
 
 #include "base/cleanup.h"
@@ -13,12 +13,12 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-/* Of x86 and RISC-V, and of ARM. */
+/* Names on x86 and RISC-V, and on arm64. */
 static const char *const clock_names[] = {
 	"__vdso_clock_gettime", "__kernel_clock_gettime"};
 
 struct image {
-	uintptr_t shift; /* what is to be added to the addresses that the image says */
+	uintptr_t shift; /* load bias: added to addresses that the image contains */
 	const ElfW(Dyn) * dynamic;
 	const ElfW(Sym) * symbols;
 	const char *names;
@@ -65,8 +65,8 @@ static void find_tables(struct image *image)
 	}
 }
 
-/* No table says how many symbols there are but these two of hashes; of the newer kind the
- * last chain ends with the last symbol. */
+/* The number of symbols follows from a hash table only.  DT_HASH has it as a field; in
+ * DT_GNU_HASH the last chain ends with the last symbol. */
 static uint32_t count_symbols(const struct image *image)
 {
 	const uint32_t *table = image->gnu_hash, *buckets, *chains;

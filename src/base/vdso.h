@@ -3,9 +3,8 @@
 
 #include <time.h>
 
-/* The kernel's own clock_gettime, in the code that it maps into every process.  Returns 0
- * or a negative errno. */
+/* clock_gettime of the vDSO.  Returns 0 or a negative errno. */
 typedef int (*clv_vdso_clock_fn)(clockid_t clock, struct timespec *ret);
 
-/* NULL: the kernel gives none (valgrind hides it). */
+/* Finds it.  NULL if the process has no vDSO (valgrind hides it). */
 clv_vdso_clock_fn clv_vdso_find_clock(void);

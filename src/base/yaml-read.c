@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values of a document by tables of keys, and scalars by kind.  What is wrong is said
- * with its place. */
+/* Maps by tables of keys, lists, and scalars by type.  Errors name line and column. */
 #include "base/yaml.h"
 
 #include "base/cleanup.h"
@@ -33,7 +32,7 @@ static int fail_with_key(struct clv_yaml_value key, const struct clv_yaml_field 
 		return clv_yaml_fail(key, err, -EINVAL,
 			"unknown key '%.40s': did you mean '%s'?", clv_yaml_text(key),
 			nearest);
-	return clv_yaml_fail(key, err, -EINVAL, "unknown key '%.40s': here may be %s",
+	return clv_yaml_fail(key, err, -EINVAL, "unknown key '%.40s': known keys are %s",
 		clv_yaml_text(key), known);
 }
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Documents on top of libyaml: bounds on size, depth and aliases, and access to
+ * values. */
 #include "base/yaml.h"
 
 #include "base/cleanup.h"
@@ -13,7 +15,7 @@
 
 #define DEPTH_MAX 32
 #define TOO_DEEP "nested more than %d levels deep"
-/* Aliases may name a part often; unfolded, a document has at most so many. */
+/* Bound on the values of a document after aliases are expanded. */
 #define VISITS_MAX 200000u
 #define ANCHORS_MAX 1000u
 #define ALIASES_MAX 10000u
@@ -24,7 +26,7 @@ struct clv_yaml {
 	char name[128];
 };
 
-/* The text that is parsed, for places in it. */
+/* The text that is parsed, for line and column in messages. */
 struct source {
 	const char *name;
 	const unsigned char *data;
@@ -41,7 +43,7 @@ static int fail_at(const struct source *source, size_t line, size_t column,
 	struct clv_error *err, int code, const char *format, ...)
 	__attribute__((format(printf, 6, 7)));
 
-/* Line and column from 0. */
+/* Line and column count from 0, as in libyaml. */
 static int fail_at(const struct source *source, size_t line, size_t column,
 	struct clv_error *err, int code, const char *format, ...)
 {
@@ -54,7 +56,7 @@ static int fail_at(const struct source *source, size_t line, size_t column,
 	return code;
 }
 
-/* Of bytes that are no text libyaml only tells how many are in front of them. */
+/* For bytes that are not valid text, libyaml reports only their offset. */
 static int fail_with_bytes(
 	const struct source *source, const yaml_parser_t *parser, struct clv_error *err)
 {
@@ -69,7 +71,7 @@ static int fail_with_bytes(
 		}
 	}
 	return fail_at(
-		source, line, column, err, -EINVAL, "%s: no YAML", parser->problem);
+		source, line, column, err, -EINVAL, "%s: invalid YAML", parser->problem);
 }
 
 static int fail_to_parse(
@@ -80,19 +82,19 @@ static int fail_to_parse(
 	if (parser->error == YAML_READER_ERROR)
 		return fail_with_bytes(source, parser, err);
 	return fail_at(source, parser->problem_mark.line, parser->problem_mark.column,
-		err, -EINVAL, "%s: no YAML",
+		err, -EINVAL, "%s: invalid YAML",
 		parser->problem ? parser->problem : "it cannot be read");
 }
 
-/* A look at the tokens, before libyaml builds nodes of them: its time grows with the
- * square of the depth, of the anchors and of the %TAG lines, so that a document of a
- * megabyte could take hours. */
+/* First pass, over the tokens.  When libyaml builds nodes, its time grows with the square
+ * of the depth, of the anchors and of the %TAG lines: a document of a megabyte could take
+ * hours. */
 struct scan {
 	const struct source *source;
 	unsigned depth;
 	unsigned n_anchors;
 	unsigned n_aliases;
-	bool has_begun; /* the document */
+	bool has_begun; /* a document start was seen */
 	bool has_content;
 	bool has_ended;
 };
@@ -125,12 +127,12 @@ static int scan_token(struct scan *scan, const yaml_token_t *token, struct clv_e
 		return 0;
 	case YAML_TAG_DIRECTIVE_TOKEN:
 		return fail_at(scan->source, at->line, at->column, err, -EINVAL,
-			"%%TAG has no meaning here: leave it out");
+			"%%TAG is not supported: remove it");
 	case YAML_BLOCK_SEQUENCE_START_TOKEN:
 	case YAML_BLOCK_MAPPING_START_TOKEN:
 	case YAML_FLOW_SEQUENCE_START_TOKEN:
 	case YAML_FLOW_MAPPING_START_TOKEN:
-		/* What is at the deepest level may be an empty list or map. */
+		/* A value at the deepest level may still be an empty list or map. */
 		if (++scan->depth > DEPTH_MAX + 1)
 			return fail_at(scan->source, at->line, at->column, err, -EINVAL,
 				TOO_DEEP, DEPTH_MAX);
@@ -183,7 +185,7 @@ struct walk {
 static int check(struct walk *walk, struct clv_yaml_value value, unsigned depth,
 	struct clv_error *err);
 
-/* A text that ends where it says. */
+/* Whether the text has no embedded NUL, which would truncate it as a C string. */
 static bool is_whole(const yaml_node_t *node)
 {
 	return strlen((const char *)node->data.scalar.value) == node->data.scalar.length;
@@ -198,17 +200,18 @@ static bool are_equal(const yaml_node_t *a, const yaml_node_t *b)
 
 static int check_key(struct clv_yaml_value map, size_t at, struct clv_error *err)
 {
-	const yaml_node_t *nodes = map.yaml->document.nodes.start; /* from 1 */
+	/* indexes count from 1 */
+	const yaml_node_t *nodes = map.yaml->document.nodes.start;
 	const yaml_node_pair_t *pairs = node_of(map)->data.mapping.pairs.start;
 	const yaml_node_t *node = &nodes[pairs[at].key - 1];
 	struct clv_yaml_value key = clv_yaml_key(map, at);
 
 	if (clv_yaml_kind(key) != CLV_YAML_TEXT || !is_whole(node))
-		return clv_yaml_fail(key, err, -EINVAL, "a key must be a word");
+		return clv_yaml_fail(key, err, -EINVAL, "a key must be a text");
 	for (size_t i = 0; i < at; i++) {
 		if (are_equal(&nodes[pairs[i].key - 1], node))
 			return clv_yaml_fail(key, err, -EINVAL,
-				"the key '%.40s' is said twice", clv_yaml_text(key));
+				"the key '%.40s' appears twice", clv_yaml_text(key));
 	}
 	return 0;
 }
@@ -232,7 +235,7 @@ static int check_parts(struct walk *walk, struct clv_yaml_value value, unsigned 
 	return r;
 }
 
-/* An alias may lead back to what it stands in: depth bounds that too. */
+/* An alias may refer to a node that contains it; the bound on the depth ends that too. */
 static int check(struct walk *walk, struct clv_yaml_value value, unsigned depth,
 	struct clv_error *err)
 {
@@ -240,10 +243,10 @@ static int check(struct walk *walk, struct clv_yaml_value value, unsigned depth,
 		return clv_yaml_fail(value, err, -EINVAL, TOO_DEEP, DEPTH_MAX);
 	if (++walk->n_visits > VISITS_MAX)
 		return clv_yaml_fail(value, err, -E2BIG,
-			"too much: at most %u values, aliases unfolded", VISITS_MAX);
+			"too large: at most %u values with aliases expanded", VISITS_MAX);
 	if (node_of(value)->type == YAML_SCALAR_NODE && !is_whole(node_of(value)))
 		return clv_yaml_fail(
-			value, err, -EINVAL, "a text may not have a zero byte in it");
+			value, err, -EINVAL, "a text must not contain a NUL byte");
 	return check_parts(walk, value, depth, err);
 }
 
@@ -255,11 +258,12 @@ static int load(const struct source *source, yaml_parser_t *parser, struct clv_y
 	if (!yaml_parser_load(parser, &yaml->document))
 		return fail_to_parse(source, parser, err);
 	if (!yaml_document_get_root_node(&yaml->document))
-		return clv_error_set(err, -EINVAL, "%s: it is empty", source->name);
+		return clv_error_set(
+			err, -EINVAL, "%s: the document is empty", source->name);
 	return check(&walk, clv_yaml_root(yaml), 0, err);
 }
 
-/* From the beginning. */
+/* Starts at the beginning of the text. */
 static int start_parser(
 	const struct source *source, yaml_parser_t *ret, struct clv_error *err)
 {
@@ -296,7 +300,8 @@ int clv_yaml_parse(const char *data, size_t n_bytes, const char *name,
 	int r;
 
 	if (n_bytes > CLV_YAML_MAX_BYTES)
-		return clv_error_set(err, -E2BIG, "%s: it is larger than %u bytes", name,
+		return clv_error_set(err, -E2BIG,
+			"%s: the document is larger than %u bytes", name,
 			CLV_YAML_MAX_BYTES);
 	yaml = calloc(1, sizeof(*yaml));
 	if (!yaml)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sends a request and reads the answer.  Nothing is checked here that the agent checks:
- * its sentences say why. */
+/* Sends a request and reads the answer.  The agent alone validates requests, since its
+ * messages say why one is refused. */
 #include "client/call.h"
 
 #include "client/connection.h"
@@ -48,8 +48,8 @@ static int send_once(struct clv_client *client, const struct clv_request *reques
 	return r;
 }
 
-/* Of a request that makes something: with it the same may be sent again when an agent
- * died before it answered. */
+/* Makes the idempotency key of a POST, so that the request may be sent again if the agent
+ * died before it answered; "" for other methods. */
 static void make_key(const char *method, char ret[KEY_MAX])
 {
 	uint64_t random[2];

@@ -12,24 +12,25 @@
 struct clv_client;
 struct clv_client_error;
 
-/* One request of libcleave and its answer: what every call is made of. */
+/* One request and its answer; every call of libcleave is made of this. */
 struct clv_call {
 	const char *method;
 	struct clv_url url;
 	const json_t *body; /* sent as JSON; NULL: text */
 	const char *text;   /* sent as YAML; NULL: no body at all */
 	size_t n_bytes;
-	uint32_t timeout_ms; /* for any answer; 0: as long as the agent may take */
-	uint32_t wait_ms;    /* longer than any answer takes may this one */
-	bool only_here;      /* it means nothing to the agent's successor */
+	uint32_t timeout_ms; /* for the answer; 0: the default */
+	uint32_t wait_ms;    /* added to it, for a call that waits in the agent */
+	bool only_here;      /* not sent again to the agent's successor */
 };
 
-/* How long drivers may take to say what devices there are, and how they are divided. */
+/* How long drivers may take to list the devices, and to report how they are divided. */
 #define CLV_CALL_PROBE_MS 10000u
 #define CLV_CALL_SURVEY_MS 60000u
 
-/* ret may be NULL.  A request that was never sent, because the agent had left when it was
- * idle, is sent to its successor. */
+/* Sends the request.  If the agent went away and this client may start one, the request
+ * is sent once more to its successor, unless it may have been carried out: only if it was
+ * never sent, is a GET, or has an idempotency key.  ret may be NULL. */
 int clv_call(struct clv_client *client, const struct clv_call *call, json_t **ret,
 	struct clv_client_error *err);
 
@@ -44,7 +45,7 @@ static inline void clv_call_decref(json_t *value)
 CLV_DEFINE_CLEANUP(json_t *, clv_call_decref)
 #define _cleanup_json_ CLV_CLEANUP(clv_call_decrefp)
 
-/* Members of a request's body; what is not said is left out. */
+/* Set members of a request's body; NULL, zero and false are left out. */
 void clv_call_set_text(json_t *object, const char *key, const char *text);
 void clv_call_set_fraction(json_t *object, const char *key, uint32_t ppm);
 /* With most_ppm: a range. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds the agent, or starts it, and finds it again when it went away.  From its first
- * connection on a client keeps to one socket: what an agent said about its node must not
- * be mixed with what another one says. */
+/* Connects to the agent, or starts it, and connects again after it went away.  After its
+ * first connection a client uses one socket only, so that it never mixes the answers of
+ * agents with different nodes. */
 #include "client/call.h"
 #include "client/connection.h"
 #include "client/error.h"
@@ -22,10 +22,11 @@
 
 CLV_DEFINE_CLEANUP(struct clv_client *, clv_client_free)
 
-/* In all as long as any answer may take. */
-static const uint32_t patience_ms[] = {1000, 1000, 8000};
+/* Timeouts of the attempts to get the version; the sum is the default of a call. */
+static const uint32_t version_timeouts_ms[] = {1000, 1000, 8000};
 
-/* Nobody waits for an agent that is stopped or hangs. */
+/* Asks for the version.  Between the attempts it checks whether the agent is stopped or
+ * hangs. */
 static int ask_version(struct clv_client *client, const char *socket_path, bool may_end,
 	json_t **ret, struct clv_client_error *err)
 {
@@ -35,8 +36,10 @@ static int ask_version(struct clv_client *client, const char *socket_path, bool 
 		.pidfd = -1};
 	int r = -ETIMEDOUT;
 
-	for (size_t i = 0; i < CLV_ARRAY_SIZE(patience_ms) && r == -ETIMEDOUT; i++) {
-		struct clv_call call = {.method = "GET", .timeout_ms = patience_ms[i]};
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(version_timeouts_ms) && r == -ETIMEDOUT;
+		i++) {
+		struct clv_call call = {
+			.method = "GET", .timeout_ms = version_timeouts_ms[i]};
 
 		if (i > 0 && (r = clv_silent_look(&silent, err)) < 0)
 			break;
@@ -96,8 +99,9 @@ static int find_socket(const struct clv_locate *where, struct clv_client_error *
 	return fail_none(where, err);
 }
 
-/* The system's agent comes first in the list, and is nobody's to start. */
-static void keep_to(struct clv_client *client, unsigned int found)
+/* Keeps the client to one socket.  Only the agent of the last socket is the user's own,
+ * which the client may start. */
+static void keep_socket(struct clv_client *client, unsigned int found)
 {
 	struct clv_locate *where = client->where;
 
@@ -121,20 +125,20 @@ static int connect_once(struct clv_client *client, struct clv_client_error *err)
 	if (!client->transport)
 		r = clv_transport_new(
 			socket_path, client->interrupt_fd, &client->transport, err);
-	/* The last is the user's own. */
+	/* Only the user's own agent, whose socket is the last, may be ended. */
 	if (r >= 0)
 		r = check_version(client, socket_path,
 			client->may_start && (unsigned int)found + 1 == where->n_paths,
 			err);
 	if (r >= 0)
-		keep_to(client, (unsigned int)found);
+		keep_socket(client, (unsigned int)found);
 	else if (where->n_paths > 1)
 		client->transport = clv_transport_free(client->transport);
 	return r;
 }
 
-/* An agent that has been idle may be leaving while we come: then its successor has to
- * wait for its locks, and we for the successor. */
+/* An idle agent may exit while this client connects: then its successor waits for its
+ * locks, and this client for the successor. */
 static int connect_or_start(struct clv_client *client, struct clv_client_error *err)
 {
 	const struct timespec pause = {.tv_nsec = START_PAUSE_NS};

@@ -7,11 +7,11 @@ struct clv_client_error;
 struct clv_locate;
 struct clv_transport;
 
-/* The inside of a client, for the files of libcleave alone. */
+/* The members of a client, private to libcleave. */
 struct clv_client {
 	struct clv_transport *transport;
-	struct clv_locate *where; /* once connected: the one socket */
-	bool may_start;           /* an agent, where none answers */
+	struct clv_locate *where; /* the sockets to try; one once connected */
+	bool may_start;           /* start an agent if none answers */
 	bool is_ready;            /* connected, and of the right version */
 	int interrupt_fd;
 	/* Connects to the agent's successor, or starts one (client.c). */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How problems become errors: one table from the API's codes to errno.  The agent's own
- * sentence is handed on unchanged, because only it knows what would fit. */
+/* Makes errors from problem documents, by one table from the API's codes to errno.  The
+ * agent's text is passed on, since only the agent knows what would work. */
 #include "client/error.h"
 
 #include "base/cleanup.h"
@@ -50,7 +50,7 @@ int clv_client_fail(struct clv_client_error *err, int error, const char *code,
 	return error;
 }
 
-/* A message is one line whatever the other side sent. */
+/* Replaces control characters, so that a message is one line. */
 static void flatten(char *text)
 {
 	for (; *text; text++) {

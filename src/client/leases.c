@@ -14,7 +14,8 @@ int clv_client_devices(
 	return clv_call_get(client, "/v1/devices", CLV_CALL_PROBE_MS, ret, err);
 }
 
-/* Page by page, into one list.  filter: names and values, of which NULL is not said. */
+/* Reads all pages into one list.  filter has pairs of a name and a value; a pair with a
+ * value of NULL is left out. */
 static int get_pages(struct clv_client *client, const char *path,
 	const char *const filter[4], json_t **ret, struct clv_client_error *err)
 {
@@ -67,7 +68,7 @@ int clv_client_leases_on(struct clv_client *client, const char *device, json_t *
 	return get_leases(client, device, ret, err);
 }
 
-/* A call about one lease. */
+/* Begins a call about one lease. */
 static int begin(struct clv_call *call, const char *method, const char *name,
 	struct clv_client_error *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds the agent's socket.  A path is not trusted because of its name: the listener has
- * to be root's or the caller's own, by the kernel's word (SO_PEERCRED) and not only by
- * the file's owner, or anybody could answer in the agent's place. */
+/* Finds the agent's socket.  The path is not trusted: the file and, by SO_PEERCRED, the
+ * listener must belong to root or to the caller, since otherwise any user could answer
+ * instead of the agent. */
 #include "client/locate.h"
 
 #include "base/cleanup.h"
@@ -23,7 +23,7 @@
 
 #define SOCKET_NAME "/api.sock"
 
-/* FNV-1a: it only has to keep apart the few files of one user. */
+/* FNV-1a, which is enough to distinguish the few files of one user. */
 static uint64_t hash_text(const char *text)
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -40,8 +40,8 @@ static int fail_sim(const char *path, const char *why, struct clv_client_error *
 		path, why);
 }
 
-/* Folders of its own for each described node, so that two of them, and the real one, may
- * be used side by side. */
+/* Gives each simulated node its own folders, so that several of them and the real node
+ * can be used at once. */
 static int fill_sim(
 	const char *path, struct clv_locate *ret, struct clv_client_error *err)
 {
@@ -120,7 +120,7 @@ static int fail_connect(const char *path, int errnum, struct clv_client_error *e
 	if (errnum == EAGAIN)
 		return clv_client_fail(err, -ETIMEDOUT, "unreachable",
 			"the agent on %s takes no more calls: it is stopped or hangs, so "
-			"let it go on (kill -CONT), or end it and start it again",
+			"continue it (kill -CONT), or end it and start it again",
 			path);
 	if (errnum == EACCES || errnum == EPERM)
 		return clv_client_fail(err, -errnum, "not_permitted",
@@ -157,7 +157,7 @@ int clv_locate_probe(const char *path, struct clv_client_error *err)
 	if (fd < 0)
 		return clv_client_fail(err, -errno, "internal",
 			"cannot make a socket: %s", strerror(errno));
-	/* Where too many wait already, one more would wait for ever. */
+	/* With a full backlog connect() would block without a limit. */
 	setsockopt(
 		fd, SOL_SOCKET, SO_SNDTIMEO, &connect_timeout, sizeof(connect_timeout));
 	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)

@@ -119,7 +119,7 @@ int clv_client_operations(
 	return clv_call_get(client, "/v1/operations", 0, ret, err);
 }
 
-/* A call about one operation. */
+/* Begins a call about one operation. */
 static int begin(struct clv_call *call, const char *method, const char *id,
 	struct clv_client_error *err)
 {
@@ -154,7 +154,7 @@ int clv_client_operation_wait(struct clv_client *client, const char *id,
 	clv_url_query_number(&call.url, "wait_ms", wait_ms);
 	clv_url_query_number(&call.url, "after", after_revision);
 	call.wait_ms = wait_ms;
-	/* A new agent may count revisions anew. */
+	/* A new agent may count revisions from 0. */
 	call.only_here = true;
 	return clv_call(client, &call, ret, err);
 }

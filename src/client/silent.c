@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Finds out whether an agent that does not answer is stopped or hangs, and ends it. */
 #include "client/silent.h"
 
 #include "base/socket.h"
@@ -16,7 +17,7 @@
 #define CONNECT_TIMEOUT_MS 1000
 #define END_TIMEOUT_MS 2000
 
-/* Who listens there; false: nobody who can be seen from here. */
+/* Finds the process that listens on the socket; false if it is not visible from here. */
 static bool find_process(struct clv_silent *silent)
 {
 	_cleanup_close_ int fd = clv_socket_connect(
@@ -29,7 +30,7 @@ static bool find_process(struct clv_silent *silent)
 		return false;
 	silent->pid = peer.pid;
 	silent->pidfd = (int)syscall(SYS_pidfd_open, peer.pid, 0);
-	/* What somebody started himself, or a service manager, is theirs to end. */
+	/* An agent that a user or a service manager started is not ended here. */
 	silent->may_end = silent->may_end && peer.uid == geteuid() &&
 			  clv_proc_has_argument(peer.pid, CLV_START_ON_DEMAND);
 	return silent->pidfd >= 0;
@@ -43,7 +44,7 @@ static int fail_kill(const struct clv_silent *silent, const char *what, const ch
 		silent->socket_path, (int)silent->pid, what, why);
 }
 
-/* Its locks are free when it is dead, and not before: then another may have its place. */
+/* Kills the agent and waits for its end, which frees its locks for the next agent. */
 static int end_process(
 	const struct clv_silent *silent, const char *what, struct clv_client_error *err)
 {
@@ -62,21 +63,21 @@ static int end_process(
 	if (fds[1].revents)
 		return clv_client_fail(err, -EINTR, "interrupted", "interrupted");
 	return fail_kill(silent, what,
-		"it waits for a disk or a driver, and goes when that has answered", err);
+		"it waits for a disk or a driver, and ends when that has answered", err);
 }
 
 static int fail_stopped(const struct clv_silent *silent, struct clv_client_error *err)
 {
 	return clv_client_fail(err, -ETIMEDOUT, "unreachable",
-		"the agent on %s (process %d) is %s: let it go on (kill -CONT %d), or "
+		"the agent on %s (process %d) is %s: continue it (kill -CONT %d), or "
 		"end it (kill -KILL %d) and start it again",
 		silent->socket_path, (int)silent->pid,
 		silent->before.state == 'T' ? "stopped" : "stopped by a debugger",
 		(int)silent->pid, (int)silent->pid);
 }
 
-/* Somebody waits in its socket: awake it would have been back at that.  Unless it waits
- * for a thread of its own, and that for a disk, which comes to an end. */
+/* Whether the agent slept since the last check although a call waits in its socket: it
+ * hangs, unless one of its threads waits for a disk, which will answer. */
 static bool has_slept(const struct clv_silent *silent, const struct clv_proc *before)
 {
 	return before->state == 'S' && silent->before.state == 'S' &&

@@ -6,15 +6,15 @@
 
 struct clv_client_error;
 
-/* An agent that listens and does not answer: whether it is slow, or nobody need wait for
- * it. */
+/* Checks on an agent that listens but does not answer: whether it is slow, or will never
+ * answer. */
 struct clv_silent {
 	const char *socket_path; /* borrowed */
 	bool may_end;            /* the caller may start another in its place */
 	int interrupt_fd;        /* 0: none */
-	int pidfd;               /* -1: not looked yet */
+	int pidfd;               /* -1: not checked yet */
 	pid_t pid;
-	struct clv_proc before;
+	struct clv_proc before; /* at the last check */
 };
 
 static inline void clv_silent_close(const struct clv_silent *silent)
@@ -23,8 +23,8 @@ static inline void clv_silent_close(const struct clv_silent *silent)
 }
 #define _cleanup_silent_ CLV_CLEANUP(clv_silent_close)
 
-/* After each time in which it has not answered.  One that is stopped, or that has slept
- * all the time since the last look, will not: if it was started on demand and may be
- * ended it is, so that there never are two, and this is -ECONNREFUSED, as if there had
- * been none.  0: it may be slow; any other error says what to do about it. */
+/* Checks the agent; called after each timeout.  Returns 0 if it may be slow.  An agent
+ * that is stopped, or that has slept since the last check, will not answer: if it was
+ * started on demand and may be ended it is killed, so that there are never two, and the
+ * result is -ECONNREFUSED, as without an agent.  Other errors say in *err what to do. */
 int clv_silent_look(struct clv_silent *silent, struct clv_client_error *err);

@@ -2,8 +2,8 @@
 /* Starts the user's own agent on demand.  A lock in the runtime folder makes two commands
  * that are started together start one agent.  The agent leaves the caller's session and
  * process tree (double fork, setsid), so that neither Ctrl-C nor the end of the terminal
- * touches it.  It is not restarted here: it ends when idle and comes back on demand, and
- * while programs run in its leases cleave run looks after it (cli/launch/guard.c). */
+ * touches it.  It is not restarted here: it ends when idle and is started on demand, and
+ * cleave run watches it while programs run in its leases (cli/launch/guard.c). */
 #include "client/start.h"
 
 #include "base/cleanup.h"
@@ -34,7 +34,7 @@
 
 /* Places relative to the running program: installed side by side, installed with the
  * agent in libexec, and a build tree. */
-static const char *const beside[] = {
+static const char *const relative_paths[] = {
 	"cleaved",
 	"../libexec/cleave/cleaved",
 	"../sbin/cleaved",
@@ -61,8 +61,8 @@ static bool find_beside(char ret[CLV_PATH_MAX])
 	if (!slash)
 		return false;
 	*slash = '\0';
-	for (size_t i = 0; i < CLV_ARRAY_SIZE(beside); i++) {
-		int n = snprintf(ret, CLV_PATH_MAX, "%s/%s", self, beside[i]);
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(relative_paths); i++) {
+		int n = snprintf(ret, CLV_PATH_MAX, "%s/%s", self, relative_paths[i]);
 
 		if (n > 0 && n < CLV_PATH_MAX && is_program(ret))
 			return true;
@@ -103,7 +103,8 @@ static int find_agent(char ret[CLV_PATH_MAX], struct clv_client_error *err)
 		return 0;
 
 	return clv_client_fail(err, -ENOENT, "unreachable",
-		"no agent runs and cleaved is not installed beside this program or in "
+		"no agent runs and cleaved is not installed beside this program "
+		"or in "
 		"PATH: install it, or name it in CLEAVE_AGENT");
 }
 
@@ -113,7 +114,7 @@ int clv_client_agent_program(char ret[CLV_CLIENT_PATH_MAX], struct clv_client_er
 	return find_agent(ret, err);
 }
 
-/* What the agent is told. */
+/* The agent's command line. */
 struct command {
 	char program[CLV_PATH_MAX];
 	char ready[32];
@@ -143,7 +144,8 @@ static void fill_command(const struct clv_locate *where, struct command *ret)
 	ret->argv[n] = NULL;
 }
 
-/* In the child: leaves everything of the caller behind but the environment. */
+/* In the child: drops the caller's signals, folder and descriptors, but not its
+ * environment, and executes the agent. */
 static void __attribute__((noreturn))
 become_agent(const struct command *command, int ready_fd, int log_fd)
 {
@@ -164,7 +166,7 @@ become_agent(const struct command *command, int ready_fd, int log_fd)
 	if (open("/dev/null", O_RDONLY) != STDIN_FILENO)
 		_exit(127);
 	close_range(READY_FD + 1, ~0U, 0);
-	/* An agent must not live inside a share, even when the caller does. */
+	/* The agent must not run in a share, even if the caller does. */
 	unsetenv("CLEAVE_LEASE");
 	unsetenv("OPENCL_LAYERS");
 	unsetenv("OCL_ICD_LAYERS");
@@ -216,8 +218,8 @@ static int fail_with_log(
 	line = strrchr(tail, '\n');
 	line = line ? line + 1 : tail;
 	return clv_client_fail(err, -ECHILD, "unreachable",
-		"the agent %s: %s (its log is %s; cleave doctor says what is amiss)",
-		what, line[0] ? line : "it said nothing", log_path);
+		"the agent %s: %s (its log is %s; cleave doctor says what is wrong)",
+		what, line[0] ? line : "without a message", log_path);
 }
 
 static int fail_interrupted(struct clv_client_error *err)
@@ -282,7 +284,7 @@ static int start_locked(
 	return wait_ready(ready_fd, interrupt_fd, log_path, log_fd, err);
 }
 
-/* Waits for the lock without giving up the ear for an interrupt. */
+/* Waits for the lock or an interrupt. */
 static int lock_start(int lock_fd, int interrupt_fd, struct clv_client_error *err)
 {
 	struct pollfd interrupt = {
@@ -299,7 +301,8 @@ static int lock_start(int lock_fd, int interrupt_fd, struct clv_client_error *er
 	return 0;
 }
 
-/* The user's runtime folder is looked at again: its owner decides whom we listen to. */
+/* Checks the user's runtime folder again, since its owner controls which agent is used.
+ */
 static int make_folder(const struct clv_locate *where, struct clv_client_error *err)
 {
 	char folder[CLV_PATH_MAX];

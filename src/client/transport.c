@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One HTTP request and its answer through libcurl, over a Unix socket.  The multi
- * interface is used for one thing alone: it can wait for a file descriptor of the caller
- * as well, so that Ctrl-C ends a long wait at once.  No retries and no TLS here. */
+/* Sends one HTTP request with libcurl over a Unix socket, and reads the answer.  The
+ * multi interface is used because it can also wait for a descriptor of the caller, so
+ * that Ctrl-C ends a long wait at once.  There are no retries and no TLS. */
 #include "client/transport.h"
 
 #include "client/error.h"
@@ -114,7 +114,7 @@ static void prepare(struct clv_transport *t, const struct clv_request *request,
 }
 
 /* Returns 0 with *ret_result set once the transfer is over, or -EINTR. */
-static int drive(struct clv_transport *t, CURLcode *ret_result)
+static int run_transfer(struct clv_transport *t, CURLcode *ret_result)
 {
 	struct curl_waitfd extra = {.fd = t->interrupt_fd, .events = CURL_WAIT_POLLIN};
 	unsigned int n_extra = t->interrupt_fd > 0;
@@ -144,7 +144,7 @@ static int fail_transfer(
 {
 	if (result == CURLE_OPERATION_TIMEDOUT)
 		return clv_client_fail(err, -ETIMEDOUT, "unreachable",
-			"the agent on %s does not answer: see its log, or start it anew",
+			"the agent on %s does not answer: see its log, or restart it",
 			t->socket_path);
 	if (result == CURLE_WRITE_ERROR)
 		return clv_client_fail(err, -EMSGSIZE, "bad_reply",
@@ -157,7 +157,7 @@ static int fail_transfer(
 		t->socket_path, curl_easy_strerror(result));
 }
 
-/* NULL, and the list is gone, without memory. */
+/* Appends a header.  Without memory the list is freed and NULL returned. */
 static struct curl_slist *append(struct curl_slist *list, const char *header)
 {
 	struct curl_slist *longer = curl_slist_append(list, header);
@@ -188,7 +188,7 @@ int clv_transport_request(struct clv_transport *t, const struct clv_request *req
 		return clv_client_fail(err, -ENOMEM, "internal", "out of memory");
 	prepare(t, request, url, headers, &response);
 	curl_multi_add_handle(t->multi, t->easy);
-	r = drive(t, &result);
+	r = run_transfer(t, &result);
 	curl_multi_remove_handle(t->multi, t->easy);
 	curl_slist_free_all(headers);
 	if (r == 0 && result == CURLE_OK && !response.body)

@@ -8,8 +8,8 @@
 
 struct clv_client_error;
 
-/* HTTP/1.1 over one Unix socket, one request at a time on a connection that is kept.
- * Owned and used by one thread. */
+/* HTTP/1.1 over one Unix socket, with one request at a time on a kept connection.  Used
+ * by one thread. */
 struct clv_transport;
 
 struct clv_request {
@@ -18,8 +18,7 @@ struct clv_request {
 	const char *body; /* NULL: none */
 	size_t n_bytes;
 	const char *content_type;
-	const char
-		*once_key; /* "": none; else it is done once, however often it is sent */
+	const char *once_key; /* idempotency key; "": none */
 	uint32_t timeout_ms;
 };
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Builds the path and the query of a request. */
 #include "client/url.h"
 
 #include "client/error.h"

@@ -8,7 +8,7 @@ struct clv_client_error;
 
 #define CLV_URL_MAX 2048
 
-/* The path and the query of a request, built piece by piece.  What comes from people is
+/* The path and the query of a request, built piece by piece.  Segments and values are
  * percent-encoded.  Plain data; zero it to begin. */
 struct clv_url {
 	char text[CLV_URL_MAX];
@@ -17,13 +17,13 @@ struct clv_url {
 	size_t n_lost; /* bytes that had no room */
 };
 
-/* As it is: "/v1/leases/". */
+/* Appends text as it is, such as "/v1/leases/". */
 void clv_url_path(struct clv_url *url, const char *path);
 
-/* One piece of the path. */
+/* Appends one percent-encoded segment of the path. */
 void clv_url_segment(struct clv_url *url, const char *text);
 
-/* "?key=text", or with '&' from the second on; a text of NULL: nothing. */
+/* Appends "?key=text", with '&' from the second one on; nothing if text is NULL. */
 void clv_url_query(struct clv_url *url, const char *key, const char *text);
 void clv_url_query_number(struct clv_url *url, const char *key, uint64_t number);
 

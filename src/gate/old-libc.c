@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions of glibc that are newer than the oldest that a gate is loaded beside, made of
- * older ones.  What is linked into a gate, src/base too, finds these first; nobody
- * outside sees them. */
+/* Functions of glibc that the oldest supported glibc lacks, implemented with older ones.
+ * Everything that is linked into a gate, src/base too, binds to these; they are not
+ * exported. */
 #include "gate/old-libc.h"
 
 #include <errno.h>
@@ -10,14 +10,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Since 2.33; the kernel's structure is glibc's on processors of 64 bits. */
+/* In glibc since 2.33.  On 64-bit processors the kernel's structure is glibc's. */
 int fstat(int fd, struct stat *st)
 {
 	return (int)syscall(SYS_fstat, fd, st);
 }
 
-/* In libc since 2.32, before in libpthread.  On Linux, sigprocmask is of the thread too,
- * and leaves glibc's own signals unblocked. */
+/* In libc since 2.32, in libpthread before.  On Linux sigprocmask also sets the mask of
+ * the thread, and leaves glibc's own signals unblocked. */
 int pthread_sigmask(int how, const sigset_t *set, sigset_t *ret_before)
 {
 	return sigprocmask(how, set, ret_before) < 0 ? errno : 0;

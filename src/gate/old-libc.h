@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Included in front of every source of a gate: which version of a function of glibc the
- * gate is bound to.
+/* Included before every source of a gate: binds functions of glibc to their first
+ * versions.
  *
  * A gate is loaded into programs of images that are older than the machine it was built
  * on.  glibc 2.34 made libpthread and libdl parts of libc and gave their functions new
  * versions, which no older glibc has.  The first versions are the same functions and are
- * in every glibc: before 2.34 in those two libraries, which a gate therefore names as
- * needed, since then in libc.  `tests/lint/libraries.py` finds what is missing here. */
+ * in every glibc: before 2.34 in those two libraries, which a gate therefore lists as
+ * needed, since then in libc.  `tests/lint/libraries.py` reports functions that are
+ * missing here. */
 
 #if defined(__x86_64__)
 #define CLV_FIRST_GLIBC "GLIBC_2.2.5"

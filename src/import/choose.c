@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A file may hold several configurations, for several kinds of nodes; a layout is of one
- * node.  Which one is meant is never guessed. */
+/* A file may hold several configurations for several kinds of nodes, but a layout is for
+ * one node.  The choice among them is never guessed. */
 #include "import/internal.h"
 
 #include "base/cleanup.h"
@@ -14,7 +14,7 @@
 
 #define LIST_BYTES 300
 
-/* As many names as there is room for. */
+/* Lists as many names as fit. */
 static void list_names(
 	const struct clv_import_choice *choices, size_t n, char text[LIST_BYTES])
 {

@@ -7,12 +7,12 @@
 
 struct clv_gpu;
 
-/* By name, whatever the case; Azure's with or without "Standard_".  NULL: an unknown one.
- */
+/* Finds the GPUs of an instance type by name, in any case; Azure's with or without
+ * "Standard_".  NULL if the type is unknown. */
 const struct clv_gpu *clv_cloud_find(const char *type, unsigned *ret_count);
 
-/* The nearest that is known, or NULL. */
+/* The nearest known type, or NULL. */
 const char *clv_cloud_suggest(const char *type);
 
-/* One after the other; NULL behind the last. */
+/* All types; NULL after the last. */
 const char *clv_cloud_type(size_t at);

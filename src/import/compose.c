@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compose files with Omnistrate's x-internal-integrations.multiTenantGpu, which stands at
- * the top and is taken from a service as well.  What it says of GPUs becomes a rule;
- * an import does not run the services. */
+/* Compose files with Omnistrate's x-internal-integrations.multiTenantGpu, at the top
+ * level or in a service.  Its settings of GPUs become a rule; an import does not run the
+ * services. */
 #include "import/internal.h"
 
 #include "base/array.h"
@@ -26,7 +26,7 @@ struct slicing {
 	struct clv_yaml_value place;
 	char type[96]; /* of the instance */
 	struct clv_yaml_value type_at;
-	uint32_t replicas; /* 0: not said */
+	uint32_t replicas; /* 0: unset */
 	struct clv_yaml_value replicas_at;
 	bool has_profile;
 	struct clv_import_profile profile;
@@ -86,12 +86,12 @@ static int fail_with_type(const struct slicing *slicing, struct clv_error *err)
 
 	if (nearest)
 		return clv_yaml_fail(slicing->type_at, err, -EINVAL,
-			"no instance type '%.60s' is known, so nothing says how many %s "
+			"the instance type '%.60s' is unknown, and so is how many %s "
 			"its GPUs hold: did you mean '%s'?",
 			slicing->type, slicing->profile.name, nearest);
 	return clv_yaml_fail(slicing->type_at, err, -EINVAL,
-		"no instance type '%.60s' is known, so nothing says how many %s its GPUs "
-		"hold: take one that is (docs/import.md), or write the layout by hand",
+		"the instance type '%.60s' is unknown, and so is how many %s its GPUs "
+		"hold: use a known one (docs/import.md), or write the layout by hand",
 		slicing->type, slicing->profile.name);
 }
 
@@ -103,8 +103,8 @@ static int find_gpu(struct slicing *slicing, struct clv_error *err)
 	if (slicing->has_profile)
 		return fail_with_type(slicing, err);
 	return clv_import_remark(slicing->job, slicing->type_at, err,
-		"no instance type '%.60s' is known: the shares are of every GPU of "
-		"NVIDIA's that the node has, set the rule's select where that is wrong",
+		"the instance type '%.60s' is unknown: the shares are of every NVIDIA "
+		"GPU of the node, set the rule's select if that is wrong",
 		slicing->type);
 }
 
@@ -113,7 +113,7 @@ static int fail_without_mig(const struct slicing *slicing, struct clv_error *err
 	bool is_amd = slicing->gpu->vendor == CLV_GPU_AMD;
 
 	return clv_yaml_fail(slicing->profile_at, err, -EINVAL,
-		"%s has %u x %s, which MIG cannot divide: leave migProfile away and %s",
+		"%s has %u x %s, which MIG cannot divide: leave migProfile out and %s",
 		slicing->type, slicing->n_gpus, clv_gpu_label(slicing->gpu),
 		is_amd ? "set compute-mode in the layout (SPX to CPX)"
 		       : "use timeSlicingReplicas, or an instance type with A100, H100 "
@@ -122,7 +122,7 @@ static int fail_without_mig(const struct slicing *slicing, struct clv_error *err
 
 /* --- Rules --- */
 
-/* As many as a GPU holds. */
+/* As many partitions as a GPU holds. */
 static int count_partitions(
 	const struct slicing *slicing, struct clv_import_row *row, struct clv_error *err)
 {
@@ -193,7 +193,7 @@ static int read_slicing(
 		return r;
 	if (slicing.replicas == 0 && !slicing.has_profile)
 		return clv_yaml_fail(value, err, -EINVAL,
-			"the GPUs are neither shared nor divided: say "
+			"the GPUs are neither shared nor divided: set "
 			"timeSlicingReplicas, migProfile or both");
 	r = find_gpu(&slicing, err);
 	if (r >= 0 && slicing.has_profile && !slicing.gpu->has_mig)
@@ -201,7 +201,7 @@ static int read_slicing(
 	return r < 0 ? r : add_rule(&slicing, err);
 }
 
-/* --- Where it stands --- */
+/* --- Where multiTenantGpu is --- */
 
 struct places {
 	struct clv_import_choice *items;
@@ -211,7 +211,7 @@ struct places {
 static bool has_place(const struct places *places, struct clv_yaml_value value)
 {
 	for (size_t i = 0; i < places->n; i++) {
-		/* An alias is the same place again. */
+		/* An alias refers to the same place. */
 		if (places->items[i].value.index == value.index)
 			return true;
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In a cluster these files live in ConfigMaps, as text, which is a document of its own.
- */
+/* Kubernetes ConfigMaps, whose entries hold configuration files as text: each is a
+ * document of its own. */
 #include "import/internal.h"
 
 #include "base/cleanup.h"
@@ -20,8 +20,8 @@ static bool is_configmap(struct clv_yaml_value root)
 	       strcmp(clv_yaml_text(kind), "ConfigMap") == 0;
 }
 
-/* Takes "ENTRY" or "ENTRY/" off what is selected, if that is said.  A ConfigMap of one
- * entry needs no word about it. */
+/* Removes "ENTRY" or "ENTRY/" from the front of options->select and returns the name of
+ * the entry.  A ConfigMap with one entry does not need it. */
 static const char *take_entry(
 	struct clv_yaml_value data, struct clv_import_options *options)
 {
@@ -41,8 +41,8 @@ static const char *take_entry(
 	return clv_yaml_count(data) > 1 ? select : NULL;
 }
 
-/* The lines of a block are lines of the file: as many empty ones in front make the parser
- * count them so.  Columns count from the block's margin. */
+/* Pads the text with empty lines, so that line numbers in messages are those of the file.
+ * Columns count from the margin of the block. */
 static int parse_block(
 	struct clv_yaml_value entry, struct clv_yaml **ret_content, struct clv_error *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* AMD's Device Config Manager: named profiles, each with the GPUs that it leaves alone
- * and how many of the others, in their order, get which pair of modes. */
+/* AMD's Device Config Manager: named profiles, each with the GPUs that it skips and sets
+ * that assign a pair of modes to a number of the other GPUs, in their order. */
 #include "import/internal.h"
 
 #include "base/cleanup.h"
@@ -74,9 +74,9 @@ static const struct clv_yaml_field set_fields[] = {
 	{"numGPUsAssigned", read_count, true},
 };
 
-/* The memory modes beside which some GPU takes the compute mode; which GPU the node has
- * is not said here. */
-static uint32_t modes_beside(enum clv_compute_mode compute)
+/* The memory modes that some GPU supports with the compute mode; the file does not say
+ * which GPU the node has. */
+static uint32_t modes_allowed_with(enum clv_compute_mode compute)
 {
 	const struct clv_xcp_model *model;
 	uint32_t modes = 0;
@@ -89,7 +89,7 @@ static uint32_t modes_beside(enum clv_compute_mode compute)
 static int check_modes(
 	const struct set *set, struct clv_yaml_value place, struct clv_error *err)
 {
-	uint32_t modes = modes_beside(set->compute);
+	uint32_t modes = modes_allowed_with(set->compute);
 	char known[64] = "";
 	size_t used = 0;
 
@@ -102,7 +102,7 @@ static int check_modes(
 				clv_memory_mode_to_string((enum clv_memory_mode)mode));
 	}
 	return clv_yaml_fail(place, err, -EINVAL,
-		"no GPU takes %s with %s: with %s go %s",
+		"no GPU accepts %s with %s: %s allows %s",
 		clv_compute_mode_to_string(set->compute),
 		clv_memory_mode_to_string((enum clv_memory_mode)set->memory),
 		clv_compute_mode_to_string(set->compute), known);
@@ -116,13 +116,14 @@ static int check_memory(struct profile *profile, const struct set *set,
 	if (profile->memory == set->memory)
 		return 0;
 	return clv_yaml_fail(place, err, -EINVAL,
-		"%s beside %s: all GPUs of a profile have one memory partition, take one "
+		"%s and %s: all GPUs of a profile must have one memory partition, use "
+		"one "
 		"of them",
 		clv_memory_mode_to_string((enum clv_memory_mode)set->memory),
 		clv_memory_mode_to_string((enum clv_memory_mode)profile->memory));
 }
 
-/* The next GPUs that are not skipped. */
+/* Assigns the next GPUs that are not skipped. */
 static int assign(struct profile *profile, struct clv_layout_rule *rule, uint32_t count,
 	struct clv_yaml_value place, struct clv_error *err)
 {
@@ -133,8 +134,7 @@ static int assign(struct profile *profile, struct clv_layout_rule *rule, uint32_
 			profile->next++;
 		if (profile->next == GPUS_MAX)
 			return clv_yaml_fail(place, err, -ERANGE,
-				"more than %u GPUs in a node are not known to cleave",
-				GPUS_MAX);
+				"cleave supports at most %u GPUs in a node", GPUS_MAX);
 		r = clv_import_add_index(rule, profile->next++, place, err);
 		if (r < 0)
 			return r;
@@ -208,7 +208,7 @@ static int read_skipped(struct clv_yaml_value value, void *into, struct clv_erro
 	return clv_yaml_read_map(value, fields, CLV_ARRAY_SIZE(fields), into, err);
 }
 
-/* Kept for later: which GPUs are skipped has to be known first. */
+/* Stores the sets for later, because the skipped GPUs must be known first. */
 static int note_sets(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
 	struct profile *profile = into;
@@ -221,7 +221,7 @@ static int note_sets(struct clv_yaml_value value, void *into, struct clv_error *
 		"memoryPartition and numGPUsAssigned");
 }
 
-/* The manager wants every GPU to be either skipped or assigned, so that the file says
+/* The manager requires every GPU to be either skipped or assigned, so the file implies
  * how many there are. */
 static int check_skipped(const struct profile *profile, struct clv_error *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a resource of the device plugin to rules.  How GPUs are divided is not in these
- * files, so nothing is taken apart: partitions that a rule does not list stay. */
+/* Turns resources of the device plugin into rules.  The files do not say how GPUs are
+ * divided, so nothing is destroyed: partitions that a rule does not list stay. */
 #include "import/device-plugin.h"
 
 #include "base/cleanup.h"
@@ -44,8 +44,8 @@ static int add_name(struct clv_layout_rule *rule, const char *name,
 	return 0;
 }
 
-/* The rule for MIG partitions of a GPU that is named, or numbered, or (neither) of all:
- * several resources may be parts of one GPU. */
+/* Whose MIG partitions a rule is for: a GPU by name, by index, or (neither) all GPUs.
+ * Several resources may be parts of one GPU. */
 struct parent {
 	const char *name; /* NULL: by index */
 	int64_t index;    /* -1: all GPUs */
@@ -103,7 +103,7 @@ static struct clv_layout_partition *find_partition(
 	return NULL;
 }
 
-/* One more partition of the resource's profile. */
+/* Adds one partition of the resource's profile. */
 static int add_partition(struct clv_plugin_resource *resource, struct parent parent,
 	struct clv_yaml_value place, struct clv_error *err)
 {
@@ -134,13 +134,13 @@ static int add_partition(struct clv_plugin_resource *resource, struct parent par
 static int fail_with_reference(struct clv_yaml_value value, struct clv_error *err)
 {
 	return clv_yaml_fail(value, err, -EINVAL,
-		"'%.60s' is no device: it is a number, GPU:MIG like 0:1, or a UUID "
+		"'%.60s' is no device: use a number, GPU:MIG like 0:1, or a UUID "
 		"like GPU-... or MIG-...",
 		clv_yaml_text(value));
 }
 
-/* Whole GPUs: those by number in one rule, those by UUID in another, for all that a
- * selector says must hold. */
+/* Whole GPUs: indexes are in one rule and UUIDs in another, because all conditions of a
+ * selector must hold. */
 struct picked {
 	struct clv_plugin_resource *resource;
 	struct clv_layout_rule *rule;
@@ -265,8 +265,8 @@ static int share_all_partitions(
 	if (r < 0)
 		return r;
 	return clv_import_remark(resource->plugin->job, resource->place, err,
-		"how many %s a GPU has is not said here: one is written, set its "
-		"count to what divides the GPU (mig-parted) makes",
+		"the file does not say how many %s a GPU has: one is written, set its "
+		"count to the number that mig-parted creates",
 		resource->profile.name);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NVIDIA's Kubernetes device plugin: the file.  Names that it gives to Kubernetes'
- * resources and flags of its own have no place in a layout. */
+/* Configuration files of NVIDIA's Kubernetes device plugin.  Names of Kubernetes
+ * resources and flags of the plugin have no counterpart in a layout. */
 #include "import/device-plugin.h"
 
 #include "base/cleanup.h"
@@ -93,8 +93,9 @@ static int remark_strategy(struct clv_plugin_resource *resource, struct clv_erro
 		return clv_import_remark_time_slices(
 			plugin->job, resource->place, resource->replicas, err);
 	return clv_import_remark(plugin->job, resource->place, err,
-		"MPS keeps each replica to 1/%" PRIu32 " of the compute, a share may use "
-		"what others leave idle: list shares with a cap where that is wanted",
+		"MPS limits each replica to 1/%" PRIu32
+		" of the compute, a share may use "
+		"what others leave idle: list shares with a cap to keep the limit",
 		resource->replicas);
 }
 
@@ -200,7 +201,7 @@ static int read_sharing(struct clv_yaml_value value, void *into, struct clv_erro
 		value, sharing_fields, CLV_ARRAY_SIZE(sharing_fields), plugin, err);
 	if (r >= 0 && plugin->has_mps && plugin->has_time_slicing)
 		r = clv_import_remark(plugin->job, plugin->time_slicing, err,
-			"where both are said the plugin does MPS, and so does this: "
+			"if both are given the plugin uses MPS, and so does this: "
 			"remove 'mps' to import the time-slices");
 	plugin->is_mps = plugin->has_mps;
 	if (r >= 0 && (plugin->has_mps || plugin->has_time_slicing))
@@ -216,11 +217,11 @@ static int read_version(struct clv_yaml_value value, void *into, struct clv_erro
 	static const char *const versions[] = {"v1"};
 
 	if (clv_yaml_text(value)[0] == '\0')
-		return 0; /* the plugin takes v1 then */
+		return 0; /* the plugin assumes v1 then */
 	return clv_yaml_read_choice(value, versions, CLV_ARRAY_SIZE(versions), err);
 }
 
-/* Read before the rest: it says what nvidia.com/gpu is. */
+/* Read first, because it determines what nvidia.com/gpu means. */
 static int read_mig_strategy(
 	struct clv_plugin *plugin, struct clv_yaml_value root, struct clv_error *err)
 {

@@ -7,19 +7,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* NVIDIA's Kubernetes device plugin hands a resource out several times; the resource is
+/* NVIDIA's Kubernetes device plugin hands out a resource several times; the resource is
  * whole GPUs or MIG partitions of one profile. */
 
 #define CLV_PLUGIN_PREFIX "nvidia.com/"
-#define CLV_PLUGIN_NAME_MAX 64 /* with the prefix: what Kubernetes allows */
+#define CLV_PLUGIN_NAME_MAX 64 /* with the prefix: the limit of Kubernetes */
 
 struct clv_plugin {
 	struct clv_import_job *job;
-	bool is_single; /* migStrategy: MIG partitions go by the name of GPUs */
+	bool is_single; /* migStrategy: MIG partitions have the resource name of GPUs */
 	bool is_mps;
 	bool has_time_slicing, has_mps;
 	struct clv_yaml_value time_slicing, mps;
-	size_t n_selected; /* resources */
+	size_t n_selected; /* number of selected resources */
 };
 
 struct clv_plugin_resource {
@@ -30,16 +30,16 @@ struct clv_plugin_resource {
 	bool has_devices;
 	struct clv_yaml_value devices;     /* a list or a number */
 	struct clv_import_profile profile; /* of a MIG resource */
-	bool is_shared;                    /* there are shares of it */
+	bool is_shared;                    /* rules with shares of it were added */
 };
 
-/* Rules with shares for it, or remarks why not. */
+/* Adds rules with shares of the resource, or remarks that say why not. */
 int clv_plugin_share(struct clv_plugin_resource *resource, struct clv_error *err);
 
-/* Whether the partitions of all resources have room beside each other. */
+/* Whether the partitions of all resources fit together. */
 int clv_plugin_check_fit(struct clv_plugin *plugin, struct clv_error *err);
 
-/* What an item of a devices list is. */
+/* Kinds of items in a list of devices. */
 enum clv_plugin_reference {
 	CLV_PLUGIN_GPU_INDEX,  /* 0 */
 	CLV_PLUGIN_GPU_UUID,   /* GPU-b1028956-... */
@@ -52,6 +52,7 @@ enum clv_plugin_reference {
 
 #define CLV_PLUGIN_UUID_MAX 41
 
-/* *ret_index is the GPU's number and ret_parent its UUID, where the item says them. */
+/* Sets *ret_index to the number of the GPU and ret_parent to its UUID, if the item has
+ * them. */
 enum clv_plugin_reference clv_plugin_read_reference(
 	const char *text, uint32_t *ret_index, char ret_parent[CLV_PLUGIN_UUID_MAX]);

@@ -36,7 +36,7 @@ static bool take_number(const char **text, uint32_t *ret)
 	return true;
 }
 
-/* Two numbers with the character between them, and nothing behind. */
+/* Whether the text is two numbers with the character between them. */
 static bool is_pair(const char *text, char between, uint32_t *ret_first)
 {
 	uint32_t second;

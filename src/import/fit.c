@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether GPU instances fit on a GPU, by core's tables and search; and into a rule with
- * them. */
+/* Checks whether GPU instances fit on a GPU, with core's tables and search, and adds them
+ * to a rule. */
 #include "import/mig.h"
 
 #include "base/error.h"
@@ -15,7 +15,7 @@
 
 enum fit {
 	LACKS, /* the model lacks one of the profiles */
-	FULL,  /* it has them all, and no room for so many */
+	FULL,  /* it has all profiles, but no room for so many */
 	FITS,
 };
 
@@ -28,7 +28,7 @@ static unsigned capacity_of(const struct clv_mig_model *model, const char *name)
 	return profile < 0 ? 0 : clv_mig_set_capacity(model, &empty, (uint8_t)profile);
 }
 
-/* In all rows: they may differ in what is inside. */
+/* The sum over all rows, which may differ in their compute instances. */
 static uint32_t count_of(const struct clv_import_row *rows, size_t n, const char *profile)
 {
 	uint32_t count = 0;
@@ -51,7 +51,7 @@ static enum fit fit_on(
 		if (clv_mig_profile_find(model, rows[i].profile, NULL) < 0)
 			return LACKS;
 	}
-	/* No search is needed to see that a profile alone is too much. */
+	/* A single profile that is too much needs no search. */
 	for (size_t i = 0; i < n; i++) {
 		if (count_of(rows, n, rows[i].profile) >
 			capacity_of(model, rows[i].profile))
@@ -101,8 +101,8 @@ static bool is_known(const struct clv_import_row *row)
 	return false;
 }
 
-/* The model that comes nearest: of those that have all the profiles, the one that holds
- * the most of the first. */
+/* The nearest model: one that fits, or of those that have all the profiles the one that
+ * holds the most of the first. */
 static const struct clv_mig_model *nearest_model(
 	const struct clv_import_row *rows, size_t n, enum fit *ret_fit)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which format a document has, and what is true of all of them: a ConfigMap is looked
- * into, an import without a rule is none, messages keep to one line. */
+/* Detects the format of a document, and does what all formats need: unwraps ConfigMaps,
+ * refuses an import without a rule, keeps messages on one line. */
 #include "import/import.h"
 
 #include "base/cleanup.h"
@@ -112,7 +112,7 @@ static int guess_format(struct clv_yaml_value root, const struct clv_import_form
 	return fail_to_guess(root, err);
 }
 
-/* Keys and texts of a document may hold anything that quotes can. */
+/* Quoted keys and texts of a document may contain any character. */
 static void make_one_line(char *text)
 {
 	for (; *text; text++) {
@@ -127,10 +127,10 @@ static int check_result(const struct clv_import_job *job, struct clv_yaml_value 
 	if (job->out->layout.n_rules > 0)
 		return clv_import_check_overlaps(job, err);
 	if (job->out->n_remarks > 0)
-		return clv_error_set(err, -EINVAL, "%s: and nothing else is left",
+		return clv_error_set(err, -EINVAL, "%s: nothing else can be imported",
 			job->out->remarks[job->out->n_remarks - 1].text);
 	return clv_yaml_fail(root, err, -EINVAL,
-		"it divides and shares no GPU: there is nothing to import");
+		"the file neither divides nor shares a GPU: there is nothing to import");
 }
 
 static int import_root(
@@ -160,7 +160,7 @@ static int import_document(const char *format, const struct clv_yaml *document,
 	return import_root(&job, root, err);
 }
 
-/* In the order of the file, which is not that in which it was read. */
+/* Sorts by line, because the file is not read in order. */
 static void sort_remarks(struct clv_import *import)
 {
 	for (size_t i = 1; i < import->n_remarks; i++) {

@@ -9,12 +9,12 @@
 
 struct clv_error;
 
-/* Other tools' configuration files, read into a layout.  What a layout has no word for is
- * a remark, with what to do instead; what is wrong, or would come to mean something else,
- * is an error.  docs/import.md lists what becomes of what. */
+/* Imports configuration files of other tools as a layout.  What a layout cannot express
+ * becomes a remark that says what to do instead; what is wrong, or would change its
+ * meaning, is an error.  docs/import.md lists how each setting is translated. */
 
 struct clv_import_options {
-	/* Which of several configurations the file has; NULL: the only one.  Of a
+	/* The configuration to import if the file has several; NULL: the only one.  For a
 	 * Kubernetes ConfigMap with several entries, "ENTRY" or "ENTRY/CONFIGURATION". */
 	const char *select;
 };
@@ -25,7 +25,7 @@ struct clv_import_remark {
 };
 
 struct clv_import {
-	const struct clv_import_format *format; /* that it was read as */
+	const struct clv_import_format *format; /* the format that it was read as */
 	struct clv_layout layout;
 	struct clv_import_remark *remarks;
 	size_t n_remarks;
@@ -36,10 +36,10 @@ struct clv_import_job;
 struct clv_import_format {
 	const char *name;  /* "mig-parted" */
 	const char *title; /* "NVIDIA mig-parted" */
-	/* Any of these at the top makes it this format: the first says what it looks
-	 * like. NULL behind the last. */
+	/* A document with any of these top-level keys has this format; messages name the
+	 * first.  NULL after the last. */
 	const char *keys[4];
-	/* Why two of its entries may speak for one device, and what to do. */
+	/* Why two entries may select one device, and what to do. */
 	const char *overlap;
 	int (*read)(struct clv_import_job *job, struct clv_yaml_value root,
 		struct clv_error *err);
@@ -48,8 +48,8 @@ struct clv_import_format {
 extern const struct clv_import_format clv_import_formats[];
 extern const size_t clv_import_n_formats;
 
-/* format NULL: by what the document looks like; options NULL: none.  -EINVAL or -ERANGE
- * with the place.  *ret is the caller's to clear. */
+/* format NULL: detected by the keys of the document; options NULL: none.  -EINVAL or
+ * -ERANGE with line and column.  The caller clears *ret. */
 int clv_import(const char *format, const struct clv_yaml *document,
 	const struct clv_import_options *options, struct clv_import *ret,
 	struct clv_error *err);

@@ -23,7 +23,7 @@
 struct entry {
 	struct clv_import_job *job;
 	struct clv_yaml_value place;
-	/* Of device-filter: distinct, static texts. */
+	/* Models of device-filter: distinct, static texts. */
 	const char *models[MODELS_MAX];
 	size_t n_models;
 	bool has_filter;
@@ -65,8 +65,8 @@ static int fail_with_id(
 	struct clv_yaml_value value, const char *text, struct clv_error *err)
 {
 	return clv_yaml_fail(value, err, -EINVAL,
-		"'%.40s' is no PCI id of NVIDIA's: the device comes first, the vendor "
-		"behind it, like 0x20B210DE",
+		"'%.40s' is no PCI id of NVIDIA's: the device id comes first, then the "
+		"vendor id, like 0x20B210DE",
 		text);
 }
 
@@ -94,7 +94,7 @@ static int read_filter_id(struct clv_yaml_value value, void *into, struct clv_er
 }
 
 /* Null, "" or an empty list: it filters nothing. */
-static bool is_nothing(struct clv_yaml_value value)
+static bool is_empty(struct clv_yaml_value value)
 {
 	return clv_yaml_kind(value) != CLV_YAML_MAP && clv_yaml_count(value) == 0 &&
 	       clv_yaml_text(value)[0] == '\0';
@@ -104,7 +104,7 @@ static int read_filter(struct clv_yaml_value value, void *into, struct clv_error
 {
 	struct entry *entry = into;
 
-	if (is_nothing(value))
+	if (is_empty(value))
 		return 0;
 	entry->has_filter = true;
 	entry->filter = value;
@@ -168,7 +168,7 @@ static int read_instances(struct clv_yaml_value value, void *into, struct clv_er
 			entry, clv_yaml_key(value, i), clv_yaml_at(value, i), err);
 	if (r >= 0 && entry->n_wants == 0 && clv_yaml_count(value) > 0)
 		return clv_yaml_fail(value, err, -EINVAL,
-			"all of these are none: write {} for no instance");
+			"all counts are 0: write {} for no instance");
 	return r;
 }
 
@@ -187,7 +187,7 @@ static int check_entry(const struct entry *entry, struct clv_error *err)
 			"instance");
 	if (!entry->is_mig && entry->n_wants > 0)
 		return clv_yaml_fail(entry->instances, err, -EINVAL,
-			"instances are asked for and MIG is off: say 'mig-enabled: "
+			"instances are requested and MIG is off: set 'mig-enabled: "
 			"true'");
 	return 0;
 }
@@ -221,8 +221,8 @@ static int add_rule(struct entry *entry, const char *model,
 	return r;
 }
 
-/* One rule by number, whatever the filter: a layout counts among the devices that the
- * rest of the selector leaves, mig-parted among all. */
+/* One rule by index, whatever the filter: a layout counts the devices that match the rest
+ * of the selector, mig-parted counts all. */
 static int add_numbered_rule(struct entry *entry, const struct clv_import_row *rows,
 	size_t n_rows, struct clv_error *err)
 {

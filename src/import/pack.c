@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From compute instances, which other tools count, to the GPU instances that hold them:
- * the largest first, each into the first that has room. */
+/* Packs compute instances, which other tools count, into GPU instances: the largest
+ * first, each into the first GPU instance that has room. */
 #include "import/mig.h"
 
 #include "base/array.h"
@@ -25,8 +25,8 @@ struct bin {
 struct packing {
 	const struct clv_import_want *wants;
 	size_t n_wants;
-	size_t first; /* of wants: the one whose GPU instances are being filled */
-	const struct clv_mig_model *model; /* of the inside of such a one */
+	size_t first; /* index in wants of the profile that is being packed */
+	const struct clv_mig_model *model; /* of the compute instances inside */
 	struct bin bins[CLV_MIG_INSTANCES_MAX];
 	size_t n_bins;
 };
@@ -56,7 +56,7 @@ static bool fits_in(const struct clv_mig_model *model, uint8_t part, struct bin 
 	return false;
 }
 
-/* False: more than any GPU has GPU instances. */
+/* Returns false if more GPU instances are needed than any GPU has. */
 static bool put(struct packing *packing, uint8_t part)
 {
 	for (size_t i = 0; i < CLV_MIG_INSTANCES_MAX; i++) {
@@ -115,7 +115,7 @@ static int add_row(struct clv_import_row **rows, size_t *n,
 	return 0;
 }
 
-/* Equal ones follow each other: the largest instances went in first. */
+/* Equal bins are adjacent, because the largest instances were packed first. */
 static int add_bins(const struct packing *packing, struct clv_import_row **rows,
 	size_t *n, struct clv_error *err)
 {
@@ -152,7 +152,7 @@ static int fill(struct packing *packing, struct clv_error *err)
 	return r;
 }
 
-/* Whether an earlier one took this with it. */
+/* Whether this one was packed together with an earlier one of its profile. */
 static bool is_packed(const struct clv_import_want *wants, size_t at)
 {
 	for (size_t i = 0; i < at; i++) {

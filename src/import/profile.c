@@ -11,7 +11,8 @@
 
 #define SLICES_MAX 8
 
-/* Reads "12gb" or the like; false, and *text stays, when it is not there. */
+/* Reads a number with its unit, such as "12gb", and advances *text.  Returns false, with
+ * *text unchanged, if there is none. */
 static bool take_number(const char **text, const char *unit, uint32_t *ret)
 {
 	const char *p = *text;
@@ -39,7 +40,7 @@ static bool is_attribute(const char *text)
 static bool parse(const char *text, struct clv_import_profile *ret)
 {
 	struct clv_import_profile profile = {0};
-	uint32_t memory_gb; /* 0 where the memory is the host's */
+	uint32_t memory_gb; /* 0 if the GPU uses memory of the host */
 	bool has_part = take_number(&text, "c.", &profile.part);
 
 	if (has_part && (profile.part == 0 || profile.part > SLICES_MAX))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Remarks and rules.  Whatever knows how a layout's rules meet is here. */
+/* Remarks and rules of an import, and the check for rules that overlap. */
 #include "import/internal.h"
 
 #include "base/array.h"
@@ -108,8 +108,8 @@ static bool share_model(const char *a, const char *b)
 	return !a || !b || strcasecmp(a, b) == 0;
 }
 
-/* Surely, as far as that is known without a node: an index may be that of any name, so
- * such pairs are left to the node. */
+/* Whether the selectors certainly select a common device.  Only the node knows which
+ * index belongs to which name, so pairs of these are left to it. */
 static bool share_device(const struct clv_selector *a, const struct clv_selector *b)
 {
 	bool is_all = (a->n_names == 0 && a->n_indexes == 0) ||
@@ -126,7 +126,7 @@ static int check_rule(const struct clv_import_job *job, size_t at, struct clv_er
 		if (share_model(job->origins[i].model, job->origins[at].model) &&
 			share_device(&rules[i].select, &rules[at].select))
 			return clv_yaml_fail(job->origins[at].place, err, -EINVAL,
-				"this and line %" PRIu32 " speak for the same devices, "
+				"this and line %" PRIu32 " select the same devices, "
 				"and a layout has one rule for each: %s",
 				rules[i].line, job->out->format->overlap);
 	}

@@ -4,16 +4,16 @@
 #include <assert.h>
 #include <stdint.h>
 
-/* The interface of NVIDIA's kernel driver to its resource manager, as far as it concerns
- * channel groups.  Sources: all 144 versions of NVIDIA/open-gpu-kernel-modules from
+/* The interface of NVIDIA's kernel driver to its resource manager, as far as channel
+ * groups need it.  Sources: all 144 versions of NVIDIA/open-gpu-kernel-modules from
  * 535.43.02 to 595.45.04: nvos.h and nv_escape.h (calls), class/cla06c.h and clXX6f.h
  * (classes), ctrl/ctrla06c.h, ctrla06fgpfifo.h and ctrl2080fifo.h (controls), and the
- * tables of controls that are generated from them, which say who may call what.  It is no
- * stable interface, so what of it works is tried before it is relied on
- * (agent/lease/executor.c).
+ * tables of controls that are generated from them, which define the privileges that a
+ * caller needs.  The interface is not stable, so the agent tries it for each driver
+ * before it relies on it (agent/lease/executor.c).
  *
  * Bytes of each structure, by version; a control with another number of bytes is refused
- * with CLV_RM_INVALID_PARAMETERS before anything is done:
+ * with CLV_RM_INVALID_PARAMETERS before it has any effect:
  *
  *                      535  545  550  555  560  565  570  575  580  590  595
  *   ALLOC (short)       32   32   32   32   32   32   32   32   32   32   32
@@ -37,7 +37,7 @@
 
 #define CLV_RM_CLASS_SUBDEVICE 0x2080u
 #define CLV_RM_CLASS_GROUP 0xa06cu
-#define CLV_RM_CLASS_CHANNEL 0x6fu /* the low byte of all of them */
+#define CLV_RM_CLASS_CHANNEL 0x6fu /* the low byte of every channel class */
 
 #define CLV_RM_GROUP_SCHEDULE 0xa06c0101u
 #define CLV_RM_GROUP_SET_TIMESLICE 0xa06c0103u
@@ -55,7 +55,7 @@ struct clv_rm_free {
 	uint32_t client, parent, object, status;
 };
 
-/* NVOS21_PARAMETERS, and how NVOS64_PARAMETERS begins. */
+/* NVOS21_PARAMETERS, which is also the beginning of NVOS64_PARAMETERS. */
 struct clv_rm_alloc {
 	uint32_t client, parent, object, class;
 	uint64_t parameters;

@@ -5,8 +5,8 @@
 
 #include <sys/queue.h>
 
-/* What channels.c, switch.c and telling.c share: what one process has, by handle and by
- * device, so that nothing is searched for when it is switched. */
+/* Shared by channels.c, switch.c and telling.c: the objects of one process, indexed by
+ * handle and by device, so that a switch searches for nothing. */
 
 #define CLV_RM_OBJECTS_MAX 4096u
 #define CLV_RM_CLIENTS_MAX 16u
@@ -16,29 +16,31 @@ struct clv_rm_client {
 	uint32_t handle;
 	int fd;
 	bool is_used;
-	bool is_told; /* whoever was told of something of it has its file */
+	/* The receiver was told of an object of this client and has its file. */
+	bool is_told;
 };
 
-/* What hangs on one handle that is no group: a GPU, as one client has it. */
+/* The objects below one parent handle that is not a group: a GPU, as one client has
+ * it. */
 struct clv_rm_device {
 	LIST_ENTRY(clv_rm_device) entry, in_bucket;
 	struct clv_rm_client *client;
 	uint32_t handle;
 	LIST_HEAD(, clv_rm_node) groups, subdevices, channels;
-	size_t n_groups, n_subdevices, n_channels; /* channels in groups too */
+	size_t n_groups, n_subdevices, n_channels; /* n_channels: with those in groups */
 };
 
 struct clv_rm_node {
 	LIST_ENTRY(clv_rm_node) in_bucket, on_device, in_group;
 	struct clv_rm_object object;
 	struct clv_rm_device *device;
-	LIST_HEAD(, clv_rm_node) members; /* of a group */
+	LIST_HEAD(, clv_rm_node) members; /* the channels of a group */
 	bool has_group;
 	TAILQ_ENTRY(clv_rm_node) in_order;
 	bool is_told;
 };
 
-/* That was told and is gone. */
+/* An object that the receiver was told of and that has been freed. */
 struct clv_rm_freed {
 	STAILQ_ENTRY(clv_rm_freed) entry;
 	uint32_t client, handle;
@@ -47,29 +49,29 @@ struct clv_rm_freed {
 struct clv_rm_channels {
 	bool keeps_files;
 	bool is_whole;
-	uint64_t multiplier; /* of the hash; odd */
+	uint64_t multiplier; /* the hash's multiplier; odd */
 	struct clv_rm_client clients[CLV_RM_CLIENTS_MAX];
 	LIST_HEAD(, clv_rm_device) devices;
 	LIST_HEAD(, clv_rm_node) buckets[CLV_RM_BUCKETS];
 	LIST_HEAD(, clv_rm_device) device_buckets[CLV_RM_BUCKETS];
 	size_t n_objects, n_groups;
 	uint64_t n_changes;
-	/* As they came, so that parents are before what hangs on them; up to the first
-	 * that is not, they are told. */
+	/* All objects in the order in which they were created, so that parents come
+	 * before their children; those before first_untold have been told. */
 	TAILQ_HEAD(, clv_rm_node) nodes;
 	struct clv_rm_node *first_untold;
 	STAILQ_HEAD(, clv_rm_freed) freed;
-	size_t n_told; /* of the objects */
+	size_t n_told; /* how many of n_objects have been told */
 };
 
 struct clv_rm_node *clv_rm_table_find(
 	const struct clv_rm_channels *channels, uint32_t client, uint32_t handle);
 
-/* Telling, from channels.c. */
+/* Called by channels.c when an object is added or dropped. */
 
 void clv_rm_telling_add(struct clv_rm_channels *channels, struct clv_rm_node *node);
 void clv_rm_telling_drop(struct clv_rm_channels *channels, struct clv_rm_node *node);
 
-/* The handle went, and with it something that was told. */
+/* The handle was freed, and with it an object that had been told. */
 void clv_rm_telling_free(
 	struct clv_rm_channels *channels, uint32_t client, uint32_t handle);

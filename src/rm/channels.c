@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a process has on GPUs, from what it made and freed.  Groups hang on devices, and
- * channels on groups or on devices; the devices themselves are known only as parents.
- * Which device a channel is on is found once, when it is noted. */
+/* The objects that a process has on GPUs, from what it created and freed.  Groups belong
+ * to devices, and channels to groups or devices; the devices themselves are known only as
+ * parents.  The device of a channel is looked up once, when it is noted. */
 #include "rm/channels.h"
 
 #include "base/clock.h"
@@ -43,7 +43,7 @@ struct clv_rm_channels *clv_rm_channels_new(bool keeps_files)
 		return NULL;
 	channels->keeps_files = keeps_files;
 	channels->is_whole = true;
-	/* Who chooses handles that fall together does not know how they are spread. */
+	/* A hidden multiplier, so that a process cannot choose handles that collide. */
 	channels->multiplier =
 		((clv_clock_ns() ^ (uintptr_t)channels) * UINT64_C(0x9e3779b97f4a7c15)) |
 		1;
@@ -52,7 +52,7 @@ struct clv_rm_channels *clv_rm_channels_new(bool keeps_files)
 	return channels;
 }
 
-/* By handle. */
+/* Lookup by handle. */
 
 static size_t bucket_of(
 	const struct clv_rm_channels *channels, uint32_t client, uint32_t handle)
@@ -88,7 +88,7 @@ static struct clv_rm_client *find_client(
 	return NULL;
 }
 
-static int have_client(struct clv_rm_channels *channels, int fd, uint32_t handle,
+static int find_or_add_client(struct clv_rm_channels *channels, int fd, uint32_t handle,
 	struct clv_rm_client **ret)
 {
 	struct clv_rm_client *client = channels->clients;
@@ -110,7 +110,7 @@ static int have_client(struct clv_rm_channels *channels, int fd, uint32_t handle
 	return 0;
 }
 
-static void let_go(struct clv_rm_channels *channels, struct clv_rm_client *client)
+static void release_client(struct clv_rm_channels *channels, struct clv_rm_client *client)
 {
 	if (channels->keeps_files)
 		close(client->fd);
@@ -131,8 +131,8 @@ static struct clv_rm_device *find_device(
 	return NULL;
 }
 
-/* There are no more of them than objects.  NULL: no memory. */
-static struct clv_rm_device *have_device(
+/* Finds or adds a device; there are never more devices than objects.  NULL: no memory. */
+static struct clv_rm_device *find_or_add_device(
 	struct clv_rm_channels *channels, struct clv_rm_client *client, uint32_t handle)
 {
 	struct clv_rm_device *device = find_device(channels, client->handle, handle);
@@ -160,7 +160,7 @@ static void drop_if_empty(struct clv_rm_device *device)
 	free(device);
 }
 
-/* What goes. */
+/* Removal. */
 
 static void drop_node(struct clv_rm_channels *channels, struct clv_rm_node *node)
 {
@@ -201,7 +201,7 @@ static void drop_all_on(struct clv_rm_channels *channels, struct clv_rm_device *
 	drop_if_empty(device);
 }
 
-/* Returns whether there was one. */
+/* Returns whether the client existed. */
 static bool drop_client(struct clv_rm_channels *channels, uint32_t handle)
 {
 	struct clv_rm_client *client = find_client(channels, handle);
@@ -216,12 +216,12 @@ static bool drop_client(struct clv_rm_channels *channels, uint32_t handle)
 	}
 	if (client->is_told)
 		clv_rm_telling_free(channels, handle, handle);
-	let_go(channels, client);
+	release_client(channels, client);
 	return true;
 }
 
-/* The object, and what hangs on it, also where it hangs on itself.  Returns whether there
- * was anything. */
+/* Drops the object and its descendants, also if it is its own parent.  Returns whether
+ * there was any. */
 static bool drop_tree(struct clv_rm_channels *channels, uint32_t client, uint32_t handle)
 {
 	size_t n_before = channels->n_objects, n_told = channels->n_told;
@@ -241,9 +241,9 @@ static bool drop_tree(struct clv_rm_channels *channels, uint32_t client, uint32_
 	return channels->n_objects < n_before;
 }
 
-/* What comes. */
+/* Addition. */
 
-static void hang_on(struct clv_rm_device *device, struct clv_rm_node *node)
+static void link_to_device(struct clv_rm_device *device, struct clv_rm_node *node)
 {
 	if (node->object.class == CLV_RM_CLASS_GROUP) {
 		LIST_INSERT_HEAD(&device->groups, node, on_device);
@@ -279,10 +279,11 @@ static int add(
 
 	if (channels->n_objects == CLV_RM_OBJECTS_MAX)
 		return -E2BIG;
-	r = have_client(channels, fd, object->client, &client);
+	r = find_or_add_client(channels, fd, object->client, &client);
 	if (r < 0)
 		return r;
-	device = group ? group->device : have_device(channels, client, object->parent);
+	device = group ? group->device
+		       : find_or_add_device(channels, client, object->parent);
 	if (!device)
 		return -ENOMEM;
 	node = calloc(1, sizeof(*node));
@@ -292,7 +293,7 @@ static int add(
 	}
 	node->object = *object;
 	node->has_group = group;
-	hang_on(device, node);
+	link_to_device(device, node);
 	if (group)
 		LIST_INSERT_HEAD(&group->members, node, in_group);
 	LIST_INSERT_HEAD(
@@ -310,7 +311,7 @@ int clv_rm_channels_note(
 	bool is_client = object->handle == object->client, is_change;
 	int r = 0;
 
-	/* A handle that is made anew is another object. */
+	/* A handle that is allocated again is another object. */
 	if (!is_client)
 		is_change = drop_tree(channels, object->client, object->handle);
 	else

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Issues controls of the resource manager by ioctl. */
 #include "rm/control.h"
 
 #include <errno.h>
@@ -6,8 +7,9 @@
 #include <stddef.h>
 #include <sys/ioctl.h>
 
-/* GPFIFO_SCHEDULE, before 575 and since.  One kernel has one driver, so that whoever
- * finds the size finds it for all; a driver that was replaced is found again. */
+/* The sizes of GPFIFO_SCHEDULE since 575 and before.  A kernel has one driver, so the
+ * size that worked once works for all files; if the driver was replaced the other size is
+ * tried again. */
 #define SCHEDULE_BYTES sizeof(struct clv_rm_schedule)
 #define OLD_SCHEDULE_BYTES offsetof(struct clv_rm_schedule, skip_enable)
 

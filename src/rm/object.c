@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Decodes the ioctls by which a process creates and frees objects. */
 #include "rm/object.h"
 
 #include "rm/abi.h"
@@ -13,7 +14,7 @@ bool clv_rm_object_is_channel(const struct clv_rm_object *object)
 	       (object->class & 0xff) == CLV_RM_CLASS_CHANNEL;
 }
 
-static bool matters(const struct clv_rm_object *object)
+static bool is_tracked_class(const struct clv_rm_object *object)
 {
 	return object->class == CLV_RM_CLASS_GROUP ||
 	       object->class == CLV_RM_CLASS_SUBDEVICE ||
@@ -38,7 +39,7 @@ static bool read_alloc(const void *argument, size_t n_bytes, struct clv_rm_objec
 		.handle = made.object,
 		.class = made.class,
 	};
-	return status == CLV_RM_OK && matters(ret);
+	return status == CLV_RM_OK && is_tracked_class(ret);
 }
 
 static bool read_free(const void *argument, struct clv_rm_object *ret)

@@ -4,16 +4,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a process makes of the resource manager (rm/abi.h), read from its own calls. */
+/* An object of the resource manager (rm/abi.h), read from the ioctls of the process that
+ * creates it. */
 
 struct clv_rm_object {
 	uint32_t client, parent, handle;
-	uint32_t class; /* 0: it was freed, with all that hung on it */
+	uint32_t class; /* 0: it was freed, with all its children */
 };
 
-/* After the ioctl succeeded, with its argument.  False: nothing that matters here was
- * made or freed: groups, channels and subdevices are kept, and what any of them may hang
- * on is freed.  Pure. */
+/* Reads an ioctl that succeeded.  False: it neither created a group, channel or subdevice
+ * nor freed an object (any free is reported, since these may be descendants of the
+ * object).  Pure. */
 bool clv_rm_object_read(
 	unsigned long request, const void *argument, struct clv_rm_object *ret);
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Taking channels off a GPU and putting them back, in each of the ways that drivers know.
- */
+/* Takes channels off a GPU and puts them back, by each of the methods. */
 #include "rm/channels-internal.h"
 #include "rm/control.h"
 
@@ -22,7 +21,7 @@ static void keep_first(uint32_t *first, uint32_t status)
 		*first = status;
 }
 
-/* By channels. */
+/* Method: channels. */
 
 static uint32_t flush(
 	const struct clv_rm_device *device, struct clv_rm_disable_channels *request)
@@ -44,7 +43,7 @@ static void put_in(
 	request->channels[request->n_channels++] = object->handle;
 }
 
-/* All channels on it, with as few calls as there can be. */
+/* Switches all channels of a device with as few calls as possible. */
 static uint32_t switch_device(const struct clv_rm_device *device, bool on)
 {
 	struct clv_rm_disable_channels request = {.disable = !on};
@@ -71,7 +70,7 @@ static uint32_t switch_channels(const struct clv_rm_channels *channels, bool on)
 	return first;
 }
 
-/* By groups, and by their time-slices. */
+/* Methods: groups, and time slices. */
 
 typedef uint32_t (*act_fn)(struct clv_rm_target group, uint64_t value);
 
@@ -167,7 +166,7 @@ static uint32_t restore_slice(struct clv_rm_target group, uint64_t us)
 	return clv_rm_control_set_timeslice(group, us);
 }
 
-void clv_rm_channels_put_back(const struct clv_rm_channels *channels)
+void clv_rm_channels_restore(const struct clv_rm_channels *channels)
 {
 	clv_rm_channels_switch(channels, CLV_RM_BY_CHANNELS, true);
 	clv_rm_channels_switch(channels, CLV_RM_BY_GROUPS, true);

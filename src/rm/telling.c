@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which of a process's objects another process was told of.  What was freed is told
- * first, then what is there, in the order in which it came: whoever hears of an object
- * drops what he had under its handle, and what hung on that. */
+/* Tracks which of a process's objects another process was told of.  Freed handles are
+ * told first, then the objects that exist, in the order of their creation: a receiver
+ * that is told of an object drops what it had under that handle, and its children. */
 #include "rm/channels-internal.h"
 
 #include <stdlib.h>
@@ -21,7 +21,7 @@ void clv_rm_telling_drop(struct clv_rm_channels *channels, struct clv_rm_node *n
 	channels->n_told -= node->is_told;
 }
 
-/* There are no more of these than there were objects that had been told. */
+/* There are never more of these records than objects that had been told. */
 void clv_rm_telling_free(
 	struct clv_rm_channels *channels, uint32_t client, uint32_t handle)
 {

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The child of cleave-try-preempt: launches kernels, and sends its parent each object
+ * that the driver's library creates. */
 #include "rm/try-child.h"
 
 #include "base/clock.h"
@@ -15,7 +17,7 @@
 #define WORK_NS CLV_NS_PER_MS
 #define NOT_READY 600 /* CUDA_ERROR_NOT_READY */
 
-/* Busy until as many nanoseconds have gone by as it is told; and for about as many
+/* spin: busy until that many nanoseconds have passed.  work: busy for about that many
  * nanoseconds of the GPU's own time, however long that takes. */
 static const char image[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
 			    ".visible .entry spin(.param .u64 ns)\n{\n"
@@ -64,7 +66,7 @@ static const struct {
 
 static int peer = -1; /* the parent, in the child */
 
-static void say(int kind, int code, const char *what)
+static void send_message(int kind, int code, const char *what)
 {
 	struct clv_try_message message = {.kind = kind, .code = code};
 
@@ -72,7 +74,8 @@ static void say(int kind, int code, const char *what)
 	clv_socket_send(peer, &message, sizeof(message), NULL, 0);
 }
 
-/* In front of the C library's: what the driver's library asks its kernel part for. */
+/* Interposes the C library's ioctl, to see the objects that the driver's library
+ * creates. */
 __attribute__((visibility("default"))) int ioctl(int fd, unsigned long request, ...)
 {
 	static int (*next)(int, unsigned long, ...);
@@ -107,14 +110,14 @@ static bool load_driver(void)
 	return true;
 }
 
-#define DO(call)                                             \
-	do {                                                 \
-		int failure = (call);                        \
-                                                             \
-		if (failure != 0) {                          \
-			say(CLV_TRY_FAILED, failure, #call); \
-			return;                              \
-		}                                            \
+#define DO(call)                                                      \
+	do {                                                          \
+		int failure = (call);                                 \
+                                                                      \
+		if (failure != 0) {                                   \
+			send_message(CLV_TRY_FAILED, failure, #call); \
+			return;                                       \
+		}                                                     \
 	} while (0)
 
 struct work {
@@ -130,7 +133,7 @@ static void launch(struct work *work)
 
 	DO(cuda.cuLaunchKernel(
 		work->spin, 1, 1, 1, 1, 1, 1, 0, work->stream, parameters, NULL));
-	say(CLV_TRY_LAUNCHED, 0, "");
+	send_message(CLV_TRY_LAUNCHED, 0, "");
 }
 
 static void launch_work(struct work *work)
@@ -144,7 +147,7 @@ static void launch_work(struct work *work)
 			work->work, 1, 1, 1, 1, 1, 1, 0, work->stream, parameters, NULL));
 		DO(cuda.cuEventRecord(work->events[i], work->stream));
 	}
-	say(CLV_TRY_LAUNCHED, 0, "");
+	send_message(CLV_TRY_LAUNCHED, 0, "");
 }
 
 static void count_work(struct work *work)
@@ -152,7 +155,7 @@ static void count_work(struct work *work)
 	while (work->n_done < (int)CLV_TRY_WORK_KERNELS &&
 		cuda.cuEventQuery(work->events[work->n_done]) == 0)
 		work->n_done++;
-	say(CLV_TRY_DONE, work->n_done, "");
+	send_message(CLV_TRY_DONE, work->n_done, "");
 }
 
 static void query(struct work *work)
@@ -160,9 +163,9 @@ static void query(struct work *work)
 	int code = cuda.cuStreamQuery(work->stream);
 
 	if (code == 0)
-		say(CLV_TRY_DONE, 0, "");
+		send_message(CLV_TRY_DONE, 0, "");
 	else
-		say(code == NOT_READY ? CLV_TRY_NOT_DONE : CLV_TRY_FAILED, code,
+		send_message(code == NOT_READY ? CLV_TRY_NOT_DONE : CLV_TRY_FAILED, code,
 			"cuStreamQuery");
 }
 
@@ -193,7 +196,7 @@ static void compute(void)
 	void *context, *module;
 
 	if (!load_driver()) {
-		say(CLV_TRY_FAILED, 0, "libcuda.so.1");
+		send_message(CLV_TRY_FAILED, 0, "libcuda.so.1");
 		return;
 	}
 	DO(cuda.cuInit(0));
@@ -203,7 +206,7 @@ static void compute(void)
 	DO(cuda.cuModuleLoadData(&module, image));
 	DO(cuda.cuModuleGetFunction(&work.spin, module, "spin"));
 	DO(cuda.cuModuleGetFunction(&work.work, module, "work"));
-	say(CLV_TRY_LAUNCHED, 0, "");
+	send_message(CLV_TRY_LAUNCHED, 0, "");
 	serve(&work);
 }
 

@@ -3,19 +3,21 @@
 
 #include "rm/object.h"
 
-/* The child of cleave-try-preempt: it computes on the GPU, passes on what the driver's
- * library makes of the resource manager, and answers questions of a byte each. */
+/* The child of cleave-try-preempt: it computes on the GPU, reports the objects of the
+ * resource manager that the driver's library creates, and answers one-byte questions. */
 
 #define CLV_TRY_WORK_KERNELS 400
 
 enum clv_try_question {
-	CLV_TRY_LAUNCH = 'l',    /* a kernel of 100 ms: LAUNCHED */
-	CLV_TRY_QUERY = 'q',     /* is it complete: DONE or NOT_DONE */
-	CLV_TRY_WORK = 'w',      /* as many kernels of about 1 ms: LAUNCHED */
-	CLV_TRY_WORK_DONE = 'n', /* how many of these are complete: DONE */
+	CLV_TRY_LAUNCH = 'l', /* launch a kernel of 100 ms; answer: LAUNCHED */
+	CLV_TRY_QUERY = 'q',  /* is it complete; answer: DONE or NOT_DONE */
+	CLV_TRY_WORK =
+		'w', /* launch WORK_KERNELS kernels of about 1 ms; answer: LAUNCHED */
+	CLV_TRY_WORK_DONE = 'n', /* how many of these are complete; answer: DONE */
 };
 
-/* What it says: objects, each with its file; then how it went; then answers. */
+/* Its messages: objects, each with its file; then the outcome of the start; then
+ * answers. */
 struct clv_try_message {
 	enum {
 		CLV_TRY_OBJECT,
@@ -24,10 +26,10 @@ struct clv_try_message {
 		CLV_TRY_DONE,
 		CLV_TRY_NOT_DONE
 	} kind;
-	int code; /* of FAILED a CUresult, 0: there is no driver; of DONE how many */
+	int code; /* FAILED: a CUresult, or 0 without a driver; DONE: how many */
 	char what[32];
 	struct clv_rm_object object;
 };
 
-/* In the child, over the socket to its parent; returns when that is closed. */
+/* Runs in the child, over the socket to its parent; returns when the socket is closed. */
 void clv_try_compute(int socket);

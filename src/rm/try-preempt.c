@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tries on a GPU whether the driver lets another process stop a kernel half-way, as the
- * agent does it: a child computes and passes on its channel groups with their file; this
- * process takes them off and puts them back.  The interface is not a stable one, so that
- * is tried for each driver before it is relied on.  Where neither channels nor groups can
- * be taken off it is measured what time-slices do: two children compute without a pause,
- * and each in turn must have nearly all of the GPU.
+/* Tries on a GPU whether the driver lets another process stop a kernel before it is
+ * complete, as the agent does: a child computes and passes on its channel groups with
+ * their file; this process takes them off the GPU and puts them back.  The interface is
+ * not stable, so it is tried for each driver before the agent relies on it.  If neither
+ * channels nor groups can be taken off, time slices are measured: two children compute
+ * without a pause, and each in turn must get nearly all of the GPU.
  *
  * usage: cleave-try-preempt GPU-UUID
- * Prints "ok METHOD OFF_US ON_US" or "no REASON", one line, and ends with 0. */
+ * Prints "ok METHOD OFF_US ON_US" or "no REASON", one line, and exits with 0. */
 #include "base/clock.h"
 #include "base/socket.h"
 #include "rm/channels.h"
@@ -26,9 +26,9 @@
 #define STOPPED_MS 150u
 #define AT_MOST_MS 3000u
 
-/* Of slices: how much of what the children do is looked at, and which part of
- * that must be of the one that is on.  Time-slices of 8 ms and 1 us make it 0.9999; what
- * is lost to the hardware's own least slice, and to switching, no document says. */
+/* Time slices: how many kernels are counted, and which part of them must be of the child
+ * that is on.  Slices of 8 ms and 1 us would make it 0.9999; no document says what the
+ * hardware's own least slice and its switches cost. */
 #define LOOKED_AT 60u
 #define SETTLE_MS 20u
 #define ENOUGH_PERCENT 90u
@@ -46,8 +46,8 @@ static void pause_ms(unsigned ms)
 	nanosleep(&pause, NULL);
 }
 
-/* The next that is no object.  False: the child is gone. */
-static bool hear(struct test *test)
+/* Receives messages up to the next that is not an object.  False: the child is gone. */
+static bool receive_answer(struct test *test)
 {
 	for (;;) {
 		size_t n_fds = 1;
@@ -70,7 +70,7 @@ static bool ask(struct test *test, enum clv_try_question question)
 {
 	char byte = (char)question;
 
-	return write(test->child, &byte, 1) == 1 && hear(test);
+	return write(test->child, &byte, 1) == 1 && receive_answer(test);
 }
 
 static bool is_done(struct test *test)
@@ -78,7 +78,7 @@ static bool is_done(struct test *test)
 	return ask(test, CLV_TRY_QUERY) && test->last.kind == CLV_TRY_DONE;
 }
 
-static bool comes_to_an_end(struct test *test)
+static bool ends_in_time(struct test *test)
 {
 	for (unsigned ms = 0; ms < AT_MOST_MS; ms += 10) {
 		if (is_done(test))
@@ -88,7 +88,7 @@ static bool comes_to_an_end(struct test *test)
 	return false;
 }
 
-/* NULL: it works. */
+/* Tries one method.  Returns NULL if it works, else why not. */
 static const char *try(struct test *test, enum clv_rm_method method, uint64_t *ret_off_ns,
 	uint64_t *ret_on_ns)
 {
@@ -108,13 +108,13 @@ static const char *try(struct test *test, enum clv_rm_method method, uint64_t *r
 	began_ns = clv_clock_ns();
 	on = clv_rm_channels_switch(test->channels, method, true);
 	*ret_on_ns = clv_clock_ns() - began_ns;
-	if (!comes_to_an_end(test))
-		return "a kernel that was stopped did not go on";
+	if (!ends_in_time(test))
+		return "a stopped kernel did not resume";
 	snprintf(reason, sizeof(reason), "the driver refused with status 0x%x",
 		off ? off : on);
 	if (off || on)
 		return reason;
-	return is_stopped ? NULL : "the driver accepts it and the kernel ran on";
+	return is_stopped ? NULL : "the driver accepted it and the kernel ran on";
 }
 
 static const char *explain(const struct test *test)
@@ -147,10 +147,10 @@ static bool begin(struct test *test)
 	}
 	close(pair[1]);
 	test->child = pair[0];
-	return hear(test) && test->last.kind == CLV_TRY_LAUNCHED;
+	return receive_answer(test) && test->last.kind == CLV_TRY_LAUNCHED;
 }
 
-/* Time-slices. */
+/* Time slices. */
 
 static bool count(struct test *test, int *ret)
 {
@@ -160,9 +160,9 @@ static bool count(struct test *test, int *ret)
 	return *ret >= 0;
 }
 
-/* Which part of the work is of the first while both have some, in percent; -1: it cannot
- * be said. */
-static int divide(struct test tests[2])
+/* The first child's part of the work while both have some, in percent; -1: it could not
+ * be measured. */
+static int measure_part(struct test tests[2])
 {
 	int before[2], now[2], did[2] = {0};
 
@@ -183,7 +183,7 @@ static int divide(struct test tests[2])
 	return did[0] + did[1] > 0 ? 100 * did[0] / (did[0] + did[1]) : -1;
 }
 
-/* The first has the GPU and the second does not, and then the reverse. */
+/* Gives the GPU to the first child and not to the second, and then the reverse. */
 static const char *try_slices(
 	struct test tests[2], uint64_t *ret_off_ns, uint64_t *ret_on_ns)
 {
@@ -193,7 +193,7 @@ static const char *try_slices(
 
 	if (!begin(&tests[1]) || !ask(&tests[0], CLV_TRY_WORK) ||
 		!ask(&tests[1], CLV_TRY_WORK))
-		return "there is no second process to measure time-slices with";
+		return "no second process runs to measure time slices with";
 	for (int i = 0; i < 2; i++) {
 		int part;
 
@@ -207,13 +207,12 @@ static const char *try_slices(
 			off ? off : on);
 		if (off || on)
 			return reason;
-		part = divide(tests);
+		part = measure_part(tests);
 		if (part < 0)
-			return "what time-slices do could not be measured";
+			return "the effect of time slices could not be measured";
 		part = i == 0 ? part : 100 - part;
 		snprintf(reason, sizeof(reason),
-			"time-slices do not divide the GPU: %d %% where it should be "
-			"nearly all",
+			"time slices do not divide the GPU: %d %% instead of nearly all",
 			part);
 		if (part < (int)ENOUGH_PERCENT)
 			return reason;
@@ -240,7 +239,7 @@ static const char *try_all(struct test tests[2])
 	if (!begin(&tests[0]))
 		return explain(&tests[0]);
 	if (!clv_rm_channels_has_groups(tests[0].channels))
-		return "no channel group was seen to be made";
+		return "no channel group was seen";
 	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
 		reasons[0] = try(&tests[0], methods[i], &off_ns, &on_ns);
 		if (!reasons[0])

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Twice as many each time until it is enough, then halves.  More nodes never accept less
- * but for a hair (a policy may do better by chance), so the answer is the first that was
- * found to be enough. */
+/* Doubles the number of nodes until it suffices, then bisects.  More nodes almost never
+ * accept less (a policy may do better by chance), so the result is the smallest number
+ * that was found to suffice. */
 #include "simulate/capacity.h"
 #include "core/fleet/fleet.h"
 #include "core/place/policy.h"
@@ -14,7 +14,7 @@ static int fleet_of(const struct clv_fleet *like, const struct clv_fleet_node_sp
 	uint32_t n, struct clv_fleet **ret, struct clv_error *err)
 {
 	struct clv_fleet *fleet = clv_fleet_new();
-	int r = fleet ? 0 : clv_error_errno(err, ENOMEM, "making a fleet");
+	int r = fleet ? 0 : clv_error_errno(err, ENOMEM, "cannot create a fleet");
 
 	for (uint32_t i = 0; r == 0 && i < like->n_schemes; i++)
 		r = clv_fleet_add_scheme(fleet, &like->schemes[i]) < 0 ? -ENOMEM : 0;
@@ -28,7 +28,7 @@ static int fleet_of(const struct clv_fleet *like, const struct clv_fleet_node_sp
 	return 0;
 }
 
-/* Plays the trace on so many nodes. */
+/* Replays the trace on n nodes. */
 static int try_nodes(const struct clv_runs *like, const struct clv_place_policy *policy,
 	const struct clv_fleet_node_spec *kind, uint32_t n, struct clv_capacity *capacity,
 	double *ret_accepted, struct clv_error *err)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Writes the curves of replays as an SVG with one panel for each quantity. */
 #include "simulate/chart.h"
 
 #include "base/cleanup.h"

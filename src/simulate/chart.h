@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
-/* Curves of several replays as an SVG: allocation, what is stranded, devices in use, each
- * against what x says: the load that arrived, or the time. */
+/* Writes curves of several replays as SVG: allocated compute, stranded compute and
+ * devices in use, each over the load that arrived or over time, as the label x says. */
 struct clv_chart_series {
 	const char *name;
 	const struct clv_replay_point *points; /* CLV_REPLAY_POINTS of them */

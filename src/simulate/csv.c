@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Comma-separated values: lines, fields, and columns by name. */
 #include "simulate/csv.h"
 
 #include "base/error.h"
@@ -28,7 +29,7 @@ int clv_csv_fail(const struct clv_csv *csv, unsigned column, struct clv_error *e
 		   : code;
 }
 
-/* One line into text.  1, 0 at the end, or an error. */
+/* Reads one line into csv->text.  Returns 1, 0 at the end, or an error. */
 static int read_line(struct clv_csv *csv, struct clv_error *err)
 {
 	unsigned n = 0;
@@ -37,8 +38,8 @@ static int read_line(struct clv_csv *csv, struct clv_error *err)
 	csv->line++;
 	while ((c = getc_unlocked(csv->file)) != EOF && c != '\n') {
 		if (c == '\0')
-			return clv_csv_fail(
-				csv, n + 1, err, -EINVAL, "a zero byte: this is no text");
+			return clv_csv_fail(csv, n + 1, err, -EINVAL,
+				"a NUL byte: the file is not text");
 		if (n == sizeof(csv->text) - 1)
 			return clv_csv_fail(csv, n + 1, err, -EINVAL,
 				"a line has at most %zu characters",
@@ -53,7 +54,7 @@ static int read_line(struct clv_csv *csv, struct clv_error *err)
 	return c != EOF || n > 0;
 }
 
-/* Takes the quotes off a field, and stops behind its end. */
+/* Removes the quotes of a field in place, and moves *at to its end. */
 static int read_quoted(struct clv_csv *csv, char **at, struct clv_error *err)
 {
 	char *to = *at, *from = *at + 1;
@@ -69,9 +70,9 @@ static int read_quoted(struct clv_csv *csv, char **at, struct clv_error *err)
 	}
 	if (*from != '\0' && *from != ',')
 		return clv_csv_fail(csv, (unsigned)(from - csv->text) + 1, err, -EINVAL,
-			"there is a comma between fields");
+			"a comma is expected between fields");
 	*at = from;
-	*to = '\0'; /* which is before from: two quotes were taken off */
+	*to = '\0'; /* before `from`: two quotes were removed */
 	return 0;
 }
 
@@ -123,7 +124,7 @@ static int find_column(
 			continue;
 		if (*ret >= 0)
 			return clv_csv_fail(csv, csv->fields[i].column, err, -EINVAL,
-				"the column '%s' is there twice", name);
+				"the column '%s' appears twice", name);
 		*ret = (int)i;
 	}
 	return 0;

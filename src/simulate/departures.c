@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A binary heap of the ends of leases, with lazy removal of stale entries. */
 #include "simulate/departures.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-/* Moves for one request. */
+/* Maximum number of moves for one request. */
 #define FOLLOWED_MAX 16
 
 static bool is_before(const struct clv_departure *one, const struct clv_departure *other)
@@ -13,7 +14,7 @@ static bool is_before(const struct clv_departure *one, const struct clv_departur
 					: one->lease < other->lease;
 }
 
-static int know_lease(struct clv_departures *departures, uint32_t lease)
+static int grow_ends(struct clv_departures *departures, uint32_t lease)
 {
 	uint32_t n = departures->n_leases ? departures->n_leases : 256;
 	int64_t *grown;
@@ -37,7 +38,7 @@ int clv_departures_add(struct clv_departures *departures, int64_t at_s, uint32_t
 	struct clv_departure added = {.at_s = at_s, .lease = lease};
 	size_t i = departures->n;
 
-	if (know_lease(departures, lease) < 0)
+	if (grow_ends(departures, lease) < 0)
 		return -ENOMEM;
 	if (departures->n == departures->room) {
 		size_t room = departures->room ? 2 * departures->room : 256;
@@ -103,7 +104,7 @@ static bool take_first(
 	return true;
 }
 
-/* What has moved is in the heap under its old number too. */
+/* Skips stale entries: a lease that has moved is in the heap under its old number too. */
 bool clv_departures_take(
 	struct clv_departures *departures, int64_t until_s, struct clv_departure *ret)
 {

@@ -5,28 +5,29 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Leases by when they end: a binary heap.  Of equal times the lease with the lower number
- * is first, so that a replay is a function of what it is given.  Zeroed is empty. */
+/* A priority queue of leases by their end (a binary heap).  Of equal times the lower
+ * number of a lease is first, so that a replay is deterministic.  Zeroed: empty. */
 struct clv_departure {
 	int64_t at_s;
 	uint32_t lease;
 };
 
 struct clv_departures {
-	struct clv_departure *items; /* also of leases that have moved since */
+	/* the heap, with stale entries of leases that have moved */
+	struct clv_departure *items;
 	size_t n, room;
-	int64_t *ends; /* by lease: what is true; or CLV_DEPARTURES_NEVER */
+	int64_t *ends; /* by lease: its end, or CLV_DEPARTURES_NEVER */
 	uint32_t n_leases;
 };
 
 #define CLV_DEPARTURES_NEVER INT64_MIN
 
-/* -ENOMEM, and nothing is added. */
+/* Returns 0, or -ENOMEM and nothing is added. */
 int clv_departures_add(struct clv_departures *departures, int64_t at_s, uint32_t lease);
-/* Leases have got other numbers, all at once.  -ENOMEM. */
+/* Renumbers n leases at once.  Returns 0 or -ENOMEM. */
 int clv_departures_follow(struct clv_departures *departures, const uint32_t *from,
 	const uint32_t *to, unsigned n);
-/* False: none ends at that time or before. */
+/* Removes the next lease that ends at until_s or before; false if there is none. */
 bool clv_departures_take(
 	struct clv_departures *departures, int64_t until_s, struct clv_departure *ret);
 void clv_departures_done(struct clv_departures *departures);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A hash table of 64-bit hashes with linear probing. */
 #include "simulate/names.h"
 
 #include <errno.h>
@@ -15,7 +16,7 @@ uint64_t clv_names_hash(const char *name)
 	return hash;
 }
 
-/* 0 is empty. */
+/* Never 0, which marks an empty slot. */
 static uint64_t hash_of(const char *name)
 {
 	uint64_t hash = clv_names_hash(name);

@@ -5,17 +5,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Names that were met, by a hash of 64 bits each: among a hundred million of them, two
- * that differ are taken for one in one of 3,700 files.  11 bytes or more a name.  Zeroed
- * is empty. */
+/* A set of names, each stored as a hash of 64 bits: with a hundred million names, two
+ * different ones are taken for the same in one of 3,700 files.  11 bytes or more per
+ * name.  Zeroed: empty. */
 struct clv_names {
-	uint64_t *hashes; /* 0 is empty */
+	uint64_t *hashes; /* 0: an empty slot */
 	size_t n_hashes, n_slots;
 };
 
 /* A hash of all 64 bits, the same in every run. */
 uint64_t clv_names_hash(const char *name);
 
-/* 1: new; 0: it was there; -ENOMEM. */
+/* Returns 1: the name is new; 0: it was in the set; -ENOMEM. */
 int clv_names_add(struct clv_names *names, const char *name);
 void clv_names_done(struct clv_names *names);

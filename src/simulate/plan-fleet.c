@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Fleets in YAML. */
 #include "simulate/plan-file.h"
 
 #include "core/gpu/gpu.h"
@@ -33,7 +34,8 @@ static const struct clv_yaml_field node_fields[] = {
 /* clang-format on */
 #undef AT
 
-/* The scheme of a model that is divided by MIG, added where it is new. */
+/* Returns 1 + the index of the scheme of a model with MIG, which is added if it is new,
+ * or a negative errno. */
 static int scheme_of(struct clv_fleet *fleet, const char *model)
 {
 	struct clv_fleet_scheme scheme = {.model = clv_mig_model_find(model)};

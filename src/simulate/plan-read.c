@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Readers of single values of fleets and traces in YAML. */
 #include "simulate/plan-read.h"
 
 #include "base/error.h"

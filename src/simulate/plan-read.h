@@ -4,9 +4,9 @@
 #include "base/cleanup.h"
 #include "base/yaml.h"
 
-/* Readers of single values, for the tables of keys of fleets and traces.  into is the
- * member that a table names; its type is said here. */
-/* Nothing is stored: it must be 1. */
+/* Readers of values for the tables of keys of fleets and traces.  `into` is the member
+ * that a table names; its type is given here. */
+/* The version must be 1; nothing is stored. */
 int clv_plan_read_version(struct clv_yaml_value value, void *into, struct clv_error *err);
 /* uint64_t, from 1 to a million. */
 int clv_plan_read_u64(struct clv_yaml_value value, void *into, struct clv_error *err);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Traces in YAML. */
 #include "simulate/plan-file.h"
 
 #include "simulate/names.h"
@@ -28,7 +29,7 @@ static int read_models(struct clv_yaml_value value, void *into, struct clv_error
 	return 0;
 }
 
-/* Numbers of devices, from 0, as bits. */
+/* Adds the number of a device, from 0, to a bitmap. */
 static int read_device(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
 	uint64_t number, *devices = into;
@@ -119,9 +120,9 @@ static int find_profile(const struct clv_fleet *fleet, struct clv_yaml_value val
 		"no node of the fleet is divided into '%.40s'", name);
 }
 
-/* What was not said: one device where anything of one is asked for, and of several, or of
- * one of which no memory is said, the whole. */
-static void fill_in(struct clv_place_request *request)
+/* Defaults: one device if a share, memory or profile is requested, and whole devices if
+ * neither a share nor memory is. */
+static void set_defaults(struct clv_place_request *request)
 {
 	if (request->n_devices == 0 &&
 		(request->milli || request->device_mib || request->profile))
@@ -143,7 +144,7 @@ static int finish_entry(struct trace_reader *reader, struct clv_yaml_value value
 		return clv_yaml_fail(value, err, r, "out of memory");
 	if (r == 0)
 		return clv_yaml_fail(value, err, -EINVAL,
-			"the name '%.60s' was there before", entry->name);
+			"the name '%.60s' appears twice", entry->name);
 	r = 0;
 	entry->request.class = CLV_CLASS_NORMAL;
 	if (text->class[0]) {
@@ -158,7 +159,7 @@ static int finish_entry(struct trace_reader *reader, struct clv_yaml_value value
 			reader->fleet, value, text->profile, &entry->request, err);
 	if (r < 0)
 		return r;
-	fill_in(&entry->request);
+	set_defaults(&entry->request);
 	r = clv_fleet_check(reader->fleet, &entry->request, err);
 	if (r < 0)
 		return clv_yaml_at_fault(value, err);
@@ -298,7 +299,7 @@ static int check_trace(const struct trace_reader *reader, struct clv_yaml_value 
 		return clv_yaml_fail(root, err, -EINVAL, "the trace has no requests");
 	if (reader->has_mix && (trace->per_hour <= 0 || trace->until_ns == 0))
 		return clv_yaml_fail(
-			root, err, -EINVAL, "a mix needs per_hour and until beside it");
+			root, err, -EINVAL, "a mix needs per_hour and until");
 	if (reader->has_list)
 		trace->per_hour = 0;
 	return 0;
@@ -340,7 +341,8 @@ int clv_plan_take_placed(const struct clv_plan_trace *trace, struct clv_fleet *f
 
 		if (r < 0)
 			return clv_error_set(err, -EINVAL,
-				"what is placed as number %zu has no room on node %u: %s",
+				"the placed request number %zu has no room on node %u: "
+				"%s",
 				i + 1, entry->at.node,
 				r == -EINVAL ? "there is no such place" : "taken");
 		if (taken)

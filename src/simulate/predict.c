@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The device is in the hands of one program at a time, and time jumps from event to
- * event: a burst ends, a turn ends, somebody comes back.  What arbiter/turns.c does then
- * is done here, without its pages and threads. */
+/* A discrete event simulation: one program holds the device at a time, and time jumps
+ * from event to event, which are the end of a burst, the end of a turn and the return of
+ * a program.  It does what arbiter/turns.c does then, without pages and threads. */
 #include "simulate/predict.h"
 
 #include "arbiter/policy/policy.h"
@@ -15,7 +15,7 @@
 #define MIN_TURN_NS (500 * CLV_NS_PER_US)
 /* From the last command of one program to the first of the next, measured on PoCL. */
 #define HAND_OVER_NS (150 * CLV_NS_PER_US)
-/* What the arbiter lets be under way (arbiter/publish.c). */
+/* The work in flight that the arbiter allows (arbiter/publish.c). */
 #define GRANTED_WINDOW_NS (8 * CLV_NS_PER_MS)
 #define SHARED_WINDOW_NS (4 * CLV_NS_PER_MS)
 #define PROMPT_WINDOW_NS (300 * CLV_NS_PER_US)
@@ -26,7 +26,7 @@ struct player {
 	struct clv_predict_program *program;
 	uint32_t lease;
 	uint64_t burst_ns, pause_ns; /* means; a burst of NEVER has no end */
-	uint64_t left_ns;            /* of the present burst */
+	uint64_t left_ns;            /* rest of the current burst */
 	uint64_t wakes_ns;           /* NEVER: it is awake */
 	uint64_t held_ns;
 };
@@ -35,13 +35,14 @@ struct game {
 	struct player players[CLV_PREDICT_MAX];
 	size_t n;
 	struct clv_policy *policy;
-	struct player *last; /* who had the device */
+	struct player *last; /* the last holder of the device */
 	uint64_t now_ns;
 	uint64_t random_state;
 };
 
-/* From a half to one and a half of the mean, so that no rhythm locks on to another. */
-static uint64_t around(struct game *game, uint64_t mean_ns)
+/* Draws from half to one and a half of the mean, so that no two programs run in
+ * lockstep. */
+static uint64_t jitter(struct game *game, uint64_t mean_ns)
 {
 	uint64_t x = game->random_state += UINT64_C(0x9e3779b97f4a7c15);
 
@@ -92,7 +93,7 @@ static void wake(struct game *game, struct player *player)
 {
 	clv_policy_wake(game->policy, player->lease, game->now_ns);
 	player->wakes_ns = NEVER;
-	player->left_ns = around(game, player->burst_ns);
+	player->left_ns = jitter(game, player->burst_ns);
 }
 
 static void wake_due(struct game *game)
@@ -115,7 +116,7 @@ static void work_until(struct game *game, struct player *player, uint64_t until_
 	if (player->left_ns > 0)
 		return;
 	clv_policy_sleep(game->policy, player->lease, until_ns);
-	player->wakes_ns = until_ns + around(game, player->pause_ns);
+	player->wakes_ns = until_ns + jitter(game, player->pause_ns);
 }
 
 static bool is_frequent(const struct game *game, const struct player *player)
@@ -135,7 +136,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* How much of its burst is under way. */
+/* The part of the burst of the holder that is in flight. */
 static uint64_t window_of(
 	const struct game *game, const struct player *holder, bool is_granted)
 {
@@ -156,8 +157,9 @@ static uint64_t window_of(
 	return most(command_ns, window_ns);
 }
 
-/* Its gate is closed: what is under way ends, and until then the device is its own.
- * under_way_ns: all that may be, of which on average one command is half done. */
+/* Closes the gate of the holder: work in flight completes, and until then the holder
+ * keeps the device.  under_way_ns: the most that is in flight; on average one command of
+ * it is half done. */
 static void drain(struct game *game, struct player *holder, uint64_t under_way_ns)
 {
 	uint64_t command_ns = holder->program->command_ns;
@@ -171,11 +173,11 @@ static void drain(struct game *game, struct player *holder, uint64_t under_way_n
 
 struct turn {
 	struct player *holder;
-	uint64_t began_ns, ends_ns; /* NEVER: nobody else wants the device */
+	uint64_t began_ns, ends_ns; /* NEVER: no other program wants the device */
 	bool is_over;
 };
 
-/* The policy's word on who goes on. */
+/* Asks the policy which program continues. */
 static void decide(struct game *game, struct turn *turn, uint64_t under_way_ns)
 {
 	struct clv_policy_decision next = clv_policy_pick(game->policy, game->now_ns);
@@ -191,7 +193,7 @@ static void decide(struct game *game, struct turn *turn, uint64_t under_way_ns)
 	turn->is_over = true;
 }
 
-static void meet(struct game *game, struct turn *turn, struct player *waker)
+static void handle_wakeup(struct game *game, struct turn *turn, struct player *waker)
 {
 	uint64_t window_ns = window_of(game, turn->holder, turn->ends_ns != NEVER);
 	uint64_t soonest_ns = turn->began_ns + MIN_TURN_NS;
@@ -236,7 +238,7 @@ static void play_turn(struct game *game, struct player *holder, uint64_t slice_n
 		if (!is_awake(holder))
 			return;
 		if (waker && waker->wakes_ns <= until_ns)
-			meet(game, &turn, waker);
+			handle_wakeup(game, &turn, waker);
 		else if (until_ns == turn.ends_ns)
 			decide(game, &turn, holder->program->command_ns);
 	}

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Finds duplicate names by 44 bits of a hash, stored in chunks by bucket. */
 #include "simulate/repeats.h"
 
 #include "base/array.h"
@@ -12,7 +13,7 @@
 #define N_BUCKETS 4096u
 #define BUCKET_BITS 32
 #define CHUNK_ITEMS 252u
-/* Beyond so many, the first of these will do. */
+/* Suspects beyond this number are dropped. */
 #define SUSPECTS_MOST (UINT64_C(1) << 20)
 
 struct clv_repeats_chunk {
@@ -21,7 +22,7 @@ struct clv_repeats_chunk {
 	uint32_t items[CHUNK_ITEMS];
 };
 
-/* 44 bits, of which the upper ones are the bucket. */
+/* 44 bits, of which the upper ones select the bucket. */
 static uint64_t hash_of(const char *name)
 {
 	return clv_names_hash(name) & ((UINT64_C(1) << BUCKET_BITS) * N_BUCKETS - 1);
@@ -71,7 +72,7 @@ static int compare_items(const void *a, const void *b)
 	return one < other ? -1 : one > other;
 }
 
-static int suspect(struct clv_repeats *repeats, uint64_t hash)
+static int add_suspect(struct clv_repeats *repeats, uint64_t hash)
 {
 	if (repeats->n_suspects == SUSPECTS_MOST)
 		return 0;
@@ -88,8 +89,8 @@ static int suspect(struct clv_repeats *repeats, uint64_t hash)
 	return 0;
 }
 
-/* What is in a bucket twice, each once and rising. */
-static int look_at(struct clv_repeats *repeats, unsigned bucket)
+/* Adds the hashes that occur more than once in a bucket, each once, ascending. */
+static int find_suspects(struct clv_repeats *repeats, unsigned bucket)
 {
 	_cleanup_free_ uint32_t *items = NULL;
 	size_t n = 0;
@@ -111,7 +112,8 @@ static int look_at(struct clv_repeats *repeats, unsigned bucket)
 	qsort(items, n, sizeof(*items), compare_items);
 	for (size_t i = 1; r == 0 && i < n; i++) {
 		if (items[i] == items[i - 1] && (i == 1 || items[i] != items[i - 2]))
-			r = suspect(repeats, (uint64_t)bucket << BUCKET_BITS | items[i]);
+			r = add_suspect(
+				repeats, (uint64_t)bucket << BUCKET_BITS | items[i]);
 	}
 	return r;
 }
@@ -122,7 +124,7 @@ int clv_repeats_look(struct clv_repeats *repeats)
 
 	for (unsigned i = 0; repeats->buckets && i < N_BUCKETS; i++) {
 		if (r == 0)
-			r = look_at(repeats, i);
+			r = find_suspects(repeats, i);
 		free_bucket(repeats, i);
 	}
 	repeats->n = 0;

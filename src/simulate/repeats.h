@@ -5,30 +5,32 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Whether a name comes twice among very many, in a little more than 4 bytes each: of
- * every name 44 bits of a hash are kept, and when all have been seen those that came
- * twice are looked for.  A few of them are different names with the same bits, so whoever
- * asks goes through the names once more, and then it is exact.  Zeroed is empty. */
+/* Finds duplicates among very many names, with little more than 4 bytes for each.  The
+ * first pass keeps 44 bits of a hash of every name, and then looks for equal hashes.
+ * Some of these are of different names, so a second pass over the names makes the result
+ * exact.  Zeroed: empty. */
 
 struct clv_repeats {
-	struct clv_repeats_chunk *
-		*buckets; /* by the upper bits; the newest chunk first */
+	/* by the upper bits of the hash; the newest chunk first */
+	struct clv_repeats_chunk **buckets;
 	uint64_t n;
 	size_t n_chunks;
-	/* Hashes that came twice, rising. */
+	/* Hashes that occurred twice, ascending. */
 	uint64_t *suspects;
 	size_t n_suspects, room;
-	/* Names that have such a hash, as far as the second pass has come. */
+	/* Names with such a hash that the second pass has seen. */
 	char **seen;
 	size_t n_seen;
 };
 
+/* The first pass.  Returns 0 or -ENOMEM. */
 int clv_repeats_add(struct clv_repeats *repeats, const char *name);
-/* 1: some may have come twice, see clv_repeats_confirm(); 0: none did; -ENOMEM.  What was
- * added is forgotten. */
+/* Ends the first pass and frees its hashes.  Returns 1: there may be duplicates, see
+ * clv_repeats_confirm(); 0: there are none; -ENOMEM. */
 int clv_repeats_look(struct clv_repeats *repeats);
-/* The names again, in their order.  1: this one was there before; 0, -ENOMEM. */
+/* The second pass: all names again, in their order.  Returns 1: this name appeared
+ * before; 0, -ENOMEM. */
 int clv_repeats_confirm(struct clv_repeats *repeats, const char *name);
-/* All that it holds. */
+/* Its size in memory, in bytes, without names of the second pass. */
 size_t clv_repeats_bytes(const struct clv_repeats *repeats);
 void clv_repeats_done(struct clv_repeats *repeats);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Replays arrivals on a fleet: departures, single requests, gangs, counts and curves. */
 #include "simulate/replay.h"
 
 #include "base/error.h"
@@ -16,12 +17,12 @@
 
 struct clv_replay {
 	struct clv_fleet *fleet;
-	struct clv_fleet *empty; /* as it was: what fits there would fit some time */
+	struct clv_fleet *empty; /* the initial fleet, to tell what could never fit */
 	struct clv_frag *frag;
 	struct clv_placer *placer;
 	struct clv_departures departures;
 	struct clv_settle settle;
-	/* A gang that is not known to its end. */
+	/* The gang that is being collected. */
 	struct clv_trace_item *gang;
 	struct clv_place_request *requests;
 	uint32_t *leases;
@@ -30,7 +31,7 @@ struct clv_replay {
 	struct clv_replay_counts counts;
 	struct clv_replay_point curve[CLV_REPLAY_POINTS];
 	int64_t now_s;
-	int64_t first_s, last_s; /* of a curve over time; equal: it is one over load */
+	int64_t first_s, last_s; /* of a curve over time; equal: the curve is over load */
 };
 
 int clv_replay_new(struct clv_fleet *fleet, const struct clv_place_policy *policy,
@@ -43,7 +44,7 @@ int clv_replay_new(struct clv_fleet *fleet, const struct clv_place_policy *polic
 
 	if (!replay) {
 		clv_fleet_free(fleet);
-		return clv_error_errno(err, ENOMEM, "making a replay");
+		return clv_error_errno(err, ENOMEM, "cannot create a replay");
 	}
 	replay->fleet = fleet;
 	replay->empty = clv_fleet_copy(fleet);
@@ -52,7 +53,7 @@ int clv_replay_new(struct clv_fleet *fleet, const struct clv_place_policy *polic
 		r = clv_placer_new(
 			fleet, policy, workload, &options, &replay->placer, err);
 	else
-		r = clv_error_errno(err, ENOMEM, "making a replay");
+		r = clv_error_errno(err, ENOMEM, "cannot create a replay");
 	if (r < 0) {
 		clv_replay_free(replay);
 		return r;
@@ -142,7 +143,7 @@ static double percent_of(const struct clv_replay *replay)
 		     (double)(replay->last_s - replay->first_s));
 }
 
-/* What takes a look at the whole fleet is looked at once a percent. */
+/* Figures of the whole fleet are computed once per percent. */
 static void add_point(struct clv_replay *replay)
 {
 	double milli = (double)replay->fleet->milli;
@@ -165,7 +166,7 @@ static void add_point(struct clv_replay *replay)
 		((double)replay->fleet->held_milli / milli - point->allocated) / point->n;
 }
 
-/* -ENOSPC too where some of them can have no model. */
+/* Also -ENOSPC if the fleet has no model for one of them. */
 static int settle(struct clv_replay *replay, const struct clv_trace_item *items, size_t n,
 	uint32_t *ret_leases)
 {
@@ -194,13 +195,13 @@ static int book(struct clv_replay *replay, const struct clv_trace_item *item,
 	replay->counts.placed++;
 	replay->counts.placed_milli +=
 		clv_fleet_request_milli(replay->fleet, &item->request);
-	/* To the end of time, and beyond. */
+	/* A lease that ends beyond the range of time never departs. */
 	if (!replay->is_timed || item->stays_s >= CLV_TRACE_FOREVER - now_s)
 		return 0;
 	return clv_departures_add(&replay->departures, now_s + item->stays_s, lease);
 }
 
-/* One, or a gang. */
+/* Plays one request or a gang. */
 static int play(struct clv_replay *replay, const struct clv_trace_item *items, size_t n,
 	uint32_t *leases)
 {

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Replays of one trace in parallel: a thread per processor takes one run after the
+ * other. */
 #include "simulate/runs.h"
 
 #include "base/error.h"
@@ -31,7 +33,7 @@ int clv_runs_learn(
 		runs->last_s = item.arrives_s;
 		r = clv_workload_add(&runs->workload, &item.request, 1);
 		if (r < 0)
-			clv_error_errno(err, -r, "reading a trace");
+			clv_error_errno(err, -r, "cannot read the trace");
 	}
 	clv_source_close(source);
 	if (r < 0)
@@ -62,7 +64,7 @@ static int play(struct clv_runs *runs, struct clv_run *run)
 	while (r == 0 && (r = clv_source_next(source, &item, &run->err)) > 0) {
 		r = clv_replay_arrive(run->replay, &item, runs->options.is_timed);
 		if (r < 0)
-			clv_error_errno(&run->err, -r, "replaying");
+			clv_error_errno(&run->err, -r, "cannot replay the trace");
 		atomic_fetch_add_explicit(&runs->n_done, 1, memory_order_relaxed);
 	}
 	clv_source_close(source);

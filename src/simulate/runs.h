@@ -7,8 +7,9 @@
 
 #include <stdatomic.h>
 
-/* Several replays of one trace, each with its own policy or fleet, on all processors.
- * What comes out is a function of the input and the seed, whatever ran when. */
+/* Several replays of one trace, each with its own policy or fleet, in parallel on all
+ * processors.  The result depends on the input and the seed only, not on the order of
+ * execution. */
 
 struct clv_fleet;
 struct clv_place_policy;
@@ -17,10 +18,10 @@ struct clv_replay;
 struct clv_run {
 	/* In. */
 	const struct clv_place_policy *policy;
-	struct clv_fleet *fleet; /* handed over: the replay's own */
+	struct clv_fleet *fleet; /* owned by the replay afterwards */
 	/* Out. */
-	struct clv_replay *replay; /* NULL where it failed */
-	struct clv_error err;      /* of this one */
+	struct clv_replay *replay; /* NULL if it failed */
+	struct clv_error err;      /* why it failed */
 	int result;
 };
 
@@ -29,20 +30,21 @@ struct clv_runs {
 	struct clv_source_options options;
 	struct clv_run *runs;
 	size_t n_runs;
-	unsigned most_moves; /* of leases, where a request does not fit; 0: none */
-	/* Arrivals played in all runs together, for a progress bar: any thread may look.
-	 */
+	unsigned most_moves; /* leases moved for a request that does not fit; 0: none */
+	/* Arrivals played in all runs together, for a progress bar; readable by any
+	 * thread. */
 	_Atomic uint64_t n_done;
-	uint64_t n_arrivals;     /* of one run, once clv_runs_learn() has counted them */
-	int64_t first_s, last_s; /* arrivals, likewise */
+	uint64_t n_arrivals;     /* of one run; set by clv_runs_learn() */
+	int64_t first_s, last_s; /* first and last arrival, likewise */
 	struct clv_workload workload;
 };
 
-/* Reads the trace once: what is asked for, and how much.  Errors with their place. */
+/* Reads the trace once: the number of arrivals, and the workload.  Errors name the line
+ * and column. */
 int clv_runs_learn(
 	struct clv_runs *runs, const struct clv_fleet *fleet, struct clv_error *err);
-/* All of them; tick is called on the calling thread ten times a second, and may be NULL.
- * The first error, if there is one. */
+/* Plays all runs.  tick is called on the calling thread ten times a second, and may be
+ * NULL.  Returns the first error of a run, or 0. */
 int clv_runs_play(struct clv_runs *runs, void (*tick)(void *userdata, double part),
 	void *userdata, struct clv_error *err);
 void clv_runs_done(struct clv_runs *runs);

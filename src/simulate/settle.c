@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Places requests and gangs of a replay, and rolls back a gang that does not fit. */
 #include "simulate/settle.h"
 #include "core/fleet/fleet.h"
 #include "core/place/place.h"
 
 #include <errno.h>
 
-/* Places that are looked at for one request: a full fleet refuses many. */
+/* Bound on the search for one request: a full fleet refuses many. */
 #define MOST_TRIES 20000
 
-/* A request of the gang that made others move. */
+/* A request of the gang for which other leases were moved. */
 struct moved {
 	struct clv_repack_plan plan;
 	size_t member;
@@ -19,8 +20,7 @@ struct gang {
 	unsigned n_moved, n_moves_left;
 };
 
-/* Departures, and those of the gang that have a place already, go on under new numbers.
- */
+/* Renumbers moved leases in the departures and among the placed requests of the gang. */
 static int follow(struct clv_settle *settle, const struct clv_repack_plan *before,
 	const struct clv_repack_plan *after, uint32_t *leases, size_t n)
 {
@@ -71,8 +71,8 @@ static int place(struct clv_settle *settle, struct gang *gang,
 	return make_room(settle, gang, request, member, leases);
 }
 
-/* The last one first, so that each finds the fleet as it left it. */
-static void give_back(
+/* Undoes the placements in reverse order, so that each finds the fleet as it left it. */
+static void roll_back(
 	struct clv_settle *settle, struct gang *gang, uint32_t *leases, size_t n)
 {
 	while (n-- > 0) {
@@ -100,7 +100,7 @@ int clv_settle(struct clv_settle *settle, const struct clv_place_request *reques
 
 		if (r == 0)
 			continue;
-		give_back(settle, &gang, ret_leases, i);
+		roll_back(settle, &gang, ret_leases, i);
 		return r;
 	}
 	settle->n_moved += settle->most_moves - gang.n_moves_left;

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Arrivals from a CSV file, a list, a generator, or a shuffled trace that fills a
+ * fleet. */
 #include "simulate/source.h"
 
 #include "base/clock.h"
@@ -21,16 +23,17 @@ struct clv_source {
 	/* A CSV. */
 	FILE *file;
 	struct clv_trace csv;
-	/* YAML: where in the list, and how many of an entry were told. */
+	/* YAML: the position in the list, and how many arrivals of the entry were
+	 * returned. */
 	struct clv_plan_trace plan;
 	size_t at;
 	uint64_t n_told;
-	double now_s; /* of a generator */
-	/* Of a gang in YAML: what is told again, and how often. */
+	double now_s; /* time of the generator */
+	/* A gang in YAML: the item that is repeated, and how often. */
 	struct clv_trace_item member;
 	uint64_t n_members_left;
 	uint32_t last_gang;
-	/* Filling: all of the trace, in its drawn order. */
+	/* Filling: the whole trace in random order. */
 	struct clv_trace_item *items;
 	size_t n_items;
 	uint64_t filled_milli;
@@ -46,7 +49,7 @@ static uint64_t draw(struct clv_source *source)
 	return x ^ x >> 31;
 }
 
-/* 0 up to and without 1. */
+/* Uniform in [0, 1). */
 static double draw_part(struct clv_source *source)
 {
 	return (double)(draw(source) >> 11) / (double)(UINT64_C(1) << 53);
@@ -69,7 +72,7 @@ static struct clv_trace_item item_of(const struct clv_plan_entry *entry)
 	};
 }
 
-/* The first of it is told, the others follow. */
+/* Makes the item the first of a gang; clv_source_next() repeats it for the others. */
 static void begin_gang(struct clv_source *source, const struct clv_plan_entry *entry,
 	struct clv_trace_item *item)
 {
@@ -150,13 +153,13 @@ static int next_of_fill(
 		       ? source->items[source->at++]
 		       : source->items[draw(source) % source->n_items];
 	source->filled_milli += clv_fleet_request_milli(source->fleet, &ret->request);
-	/* A trace of processors alone would never fill anything. */
+	/* A trace without devices would never reach the limit. */
 	if (source->filled_milli == 0 && source->at == source->n_items)
 		return 0;
 	return 1;
 }
 
-/* All arrivals of what the source is, in an order drawn by the seed. */
+/* Reads all arrivals of the source and shuffles them by the seed. */
 static int gather(struct clv_source *source, struct clv_error *err)
 {
 	size_t room = 0;
@@ -179,7 +182,8 @@ static int gather(struct clv_source *source, struct clv_error *err)
 			room = room ? 2 * room : 1024;
 			grown = reallocarray(source->items, room, sizeof(*grown));
 			if (!grown)
-				return clv_error_errno(err, ENOMEM, "reading a trace");
+				return clv_error_errno(
+					err, ENOMEM, "cannot read the trace");
 			source->items = grown;
 		}
 		source->items[source->n_items++] = item;
@@ -240,7 +244,7 @@ static int open_plan(struct clv_source *source, const char *path, struct clv_err
 	source->next = source->plan.per_hour > 0 ? next_of_mix : next_of_list;
 	if (r == 0 && source->plan.n_placed > 0 && !source->options.has_placed)
 		return clv_error_set(err, -EINVAL,
-			"%.200s: what is placed already is for cleave fit and defrag",
+			"%.200s: 'placed' is for cleave fit and cleave defrag only",
 			path);
 	return r;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The two kinds of file as tables of columns.  Names are theirs; what is not in openb's
- * trace (memory of devices, classes, groups, times of our own) has columns beside. */
+/* The two kinds of file as tables of columns.  The names of columns are those of openb's
+ * trace; what it lacks (memory of devices, classes, groups, other times) has additional
+ * columns. */
 #include "simulate/trace.h"
 
 #include "simulate/names.h"
@@ -37,7 +38,7 @@ struct pod_row {
 	uint64_t created_s, deleted_s, arrives_s, stays_s;
 };
 
-#define UNSAID UINT64_MAX
+#define UNSET UINT64_MAX
 #define AT(member) offsetof(struct pod_row, member)
 /* clang-format off */
 static const struct clv_csv_column pod_columns[] = {
@@ -67,7 +68,7 @@ static const char *const rules[_CLV_PLACE_RULE_MAX] = {
 	[CLV_PLACE_SPREAD] = "spread",
 };
 
-/* Column numbers of the table's rows, for messages about what was read. */
+/* The column of a value in the current row, for messages. */
 static unsigned column_of(
 	const struct clv_csv *csv, const struct clv_csv_map *map, const char *name)
 {
@@ -82,7 +83,7 @@ static int fail_name(const struct clv_csv *csv, const struct clv_csv_map *map,
 	const char *name, struct clv_error *err)
 {
 	return clv_csv_fail(csv, column_of(csv, map, map->columns[0].name), err, -EINVAL,
-		"the name '%.60s' was there before", name);
+		"the name '%.60s' appears twice", name);
 }
 
 static int check_name(const struct clv_csv *csv, struct clv_names *names,
@@ -171,7 +172,8 @@ int clv_trace_begin(struct clv_trace *trace, FILE *file, const char *name,
 		&trace->csv, pod_columns, CLV_ARRAY_SIZE(pod_columns), &trace->map, err);
 }
 
-/* "A|B": those that the fleet has.  False: it has none of them. */
+/* Reads a list "A|B" of models into a bitmap of those that the fleet has.  Returns false
+ * if it has none. */
 static bool read_models(const struct clv_fleet *fleet, const char *text, uint64_t *ret)
 {
 	char name[32];
@@ -220,8 +222,8 @@ static int read_words(const struct clv_trace *trace, const struct pod_row *row,
 	return 0;
 }
 
-/* openb's tasks of several devices ask for whole ones, and say more than a whole one for
- * some of one. */
+/* In openb, tasks of several devices use whole ones, and some tasks of one device state
+ * more than a whole one. */
 static int make_request(const struct clv_trace *trace, const struct pod_row *row,
 	struct clv_place_request *request, struct clv_error *err)
 {
@@ -248,22 +250,22 @@ static int make_request(const struct clv_trace *trace, const struct pod_row *row
 	return read_words(trace, row, request, err);
 }
 
-/* Times of our own go before those of openb's trace. */
+/* arrives_s and stays_s take precedence over the times of openb. */
 static int read_times(struct clv_trace *trace, const struct pod_row *row,
 	struct clv_trace_item *item, struct clv_error *err)
 {
-	bool is_ours = row->arrives_s != UNSAID;
-	uint64_t arrives_s = is_ours                    ? row->arrives_s
-			     : row->created_s != UNSAID ? row->created_s
-							: 0;
+	bool is_ours = row->arrives_s != UNSET;
+	uint64_t arrives_s = is_ours                   ? row->arrives_s
+			     : row->created_s != UNSET ? row->created_s
+						       : 0;
 
 	item->arrives_s = (int64_t)arrives_s;
 	item->stays_s = CLV_TRACE_FOREVER;
-	if (row->stays_s != UNSAID)
+	if (row->stays_s != UNSET)
 		item->stays_s = (int64_t)row->stays_s;
-	else if (!is_ours && row->deleted_s != UNSAID && row->deleted_s >= arrives_s)
+	else if (!is_ours && row->deleted_s != UNSET && row->deleted_s >= arrives_s)
 		item->stays_s = (int64_t)(row->deleted_s - arrives_s);
-	else if (!is_ours && row->deleted_s != UNSAID)
+	else if (!is_ours && row->deleted_s != UNSET)
 		return clv_csv_fail(&trace->csv,
 			column_of(&trace->csv, &trace->map, "deletion_time"), err,
 			-EINVAL, "it ends before it begins");
@@ -282,10 +284,10 @@ static int next_row(struct clv_trace *trace, struct pod_row *ret, struct clv_err
 	int r = clv_csv_next(&trace->csv, err);
 
 	*ret = (struct pod_row){
-		.created_s = UNSAID,
-		.deleted_s = UNSAID,
-		.arrives_s = UNSAID,
-		.stays_s = UNSAID,
+		.created_s = UNSET,
+		.deleted_s = UNSET,
+		.arrives_s = UNSET,
+		.stays_s = UNSET,
 	};
 	if (r <= 0)
 		return r;
@@ -293,7 +295,7 @@ static int next_row(struct clv_trace *trace, struct pod_row *ret, struct clv_err
 	return r < 0 ? r : 1;
 }
 
-/* The rows once more, for names that may have come twice. */
+/* Reads the rows again to confirm names that may appear twice. */
 static int confirm_names(struct clv_trace *trace, struct clv_error *err)
 {
 	struct clv_csv *csv = &trace->csv;
@@ -302,7 +304,7 @@ static int confirm_names(struct clv_trace *trace, struct clv_error *err)
 
 	if (fseeko(csv->file, 0, SEEK_SET) < 0)
 		return clv_error_set(err, -EINVAL,
-			"%.200s: its names must be looked at twice, so it must be a file",
+			"%.200s: the names must be read twice, so it must be a file",
 			csv->name);
 	clv_csv_init(csv, csv->file, csv->name);
 	r = read_header(csv, pod_columns, CLV_ARRAY_SIZE(pod_columns), &trace->map, err);
@@ -328,7 +330,7 @@ static int end_of_rows(struct clv_trace *trace, struct clv_error *err)
 	return r;
 }
 
-/* Rows that follow each other are one gang. */
+/* Adjacent rows with the same number are one gang. */
 static int count_gang(struct clv_trace *trace, uint32_t gang, struct clv_error *err)
 {
 	trace->n_in_gang = gang && gang == trace->gang ? trace->n_in_gang + 1 : 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the agent's rooms find in the place of sockets, processes, drivers, threads,
- * timers and clocks: each function is called for the one that its name says, by --wrap.
+/* Doubles of sockets, processes, drivers, threads, timers and clocks.  The linker's
+ * --wrap puts each __wrap_ function in the place of the function that its name contains.
  */
 #include "world.h"
 
@@ -63,7 +63,7 @@ static struct world_timer *free_timer(void)
 
 DOUBLE(sd_event_add_time_relative);
 
-/* The source is one that never fires by itself; the world fires it. */
+/* The source never fires by itself: the world calls the function when it is due. */
 int __wrap_sd_event_add_time_relative(sd_event *event, sd_event_source **ret,
 	clockid_t clock, uint64_t after_us, uint64_t accuracy_us,
 	sd_event_time_handler_t function, void *userdata)
@@ -137,16 +137,16 @@ static void note_signal(pid_t pid, int signal_number)
 	process->n_kills += signal_number == SIGKILL;
 }
 
-/* As the real one: once, and again after five seconds, harder. */
+/* As the real function: SIGTERM first, SIGKILL after five seconds. */
 void __wrap_clv_process_end(
-	const struct clv_process_id *id, uint64_t now_ns, uint64_t *told_ns)
+	const struct clv_process_id *id, uint64_t now_ns, uint64_t *signalled_ns)
 {
-	bool is_late = *told_ns > 0 && now_ns - *told_ns >= 5 * CLV_NS_PER_S;
+	bool is_late = *signalled_ns > 0 && now_ns - *signalled_ns >= 5 * CLV_NS_PER_S;
 
-	if (id->start_ticks == 0 || (*told_ns > 0 && !is_late))
+	if (id->start_ticks == 0 || (*signalled_ns > 0 && !is_late))
 		return;
 	note_signal(id->pid, is_late ? SIGKILL : SIGTERM);
-	*told_ns = now_ns;
+	*signalled_ns = now_ns;
 }
 
 bool __wrap_clv_process_has_ancestor(pid_t pid, clv_process_match match, void *userdata)
@@ -199,18 +199,18 @@ int __wrap_clv_watch_signal(const struct clv_watch *watch, int signal_number)
 	return 0;
 }
 
-DOUBLE(clv_heirs_note);
+DOUBLE(clv_heirs_record);
 DOUBLE(clv_heirs_find);
 DOUBLE(clv_heirs_has_page);
 
-void __wrap_clv_heirs_note(struct clv_attached *process)
+void __wrap_clv_heirs_record(struct clv_attached *process)
 {
 }
 
-enum clv_answer __wrap_clv_heirs_find(
+enum clv_lookup __wrap_clv_heirs_find(
 	const struct clv_attached *process, struct clv_process_id *ret)
 {
-	static const enum clv_answer answers[] = {
+	static const enum clv_lookup answers[] = {
 		[WORLD_HEIR_NO] = CLV_ANSWER_NO,
 		[WORLD_HEIR_UNKNOWN] = CLV_ANSWER_UNKNOWN,
 		[WORLD_HEIR_YES] = CLV_ANSWER_YES,
@@ -220,7 +220,7 @@ enum clv_answer __wrap_clv_heirs_find(
 	return answers[world.heir];
 }
 
-enum clv_answer __wrap_clv_heirs_has_page(const struct clv_attached *process)
+enum clv_lookup __wrap_clv_heirs_has_page(const struct clv_attached *process)
 {
 	return CLV_ANSWER_YES;
 }
@@ -241,7 +241,7 @@ int __wrap_clv_gate_server_new(
 {
 	if (world.no_gate)
 		return clv_error_set(err, -EADDRINUSE, "no socket in this world");
-	/* As the real one does before it listens. */
+	/* As the real function does before it listens. */
 	if (clv_lease_make_folder(lease, err) < 0)
 		return -EIO;
 	world.n_gates++;
@@ -295,13 +295,13 @@ int __wrap_clv_store_commit(struct clv_store *store, struct clv_error *err)
 
 /* --- Drivers --- */
 
-DOUBLE(clv_hardware_ask);
+DOUBLE(clv_hardware_survey_for);
 DOUBLE(clv_hardware_step);
 DOUBLE(clv_hardware_sample);
 DOUBLE(clv_hardware_readings);
 DOUBLE(clv_hardware_survey);
-DOUBLE(clv_hardware_surveyed);
-DOUBLE(clv_hardware_forget);
+DOUBLE(clv_hardware_last_survey);
+DOUBLE(clv_hardware_cancel);
 DOUBLE(clv_device_lock);
 
 static struct world_question *add_question(clv_hardware_fn done, void *userdata)
@@ -314,7 +314,7 @@ static struct world_question *add_question(clv_hardware_fn done, void *userdata)
 	return question;
 }
 
-void __wrap_clv_hardware_ask(
+void __wrap_clv_hardware_survey_for(
 	struct clv_hardware *hardware, clv_hardware_fn done, void *userdata)
 {
 	add_question(done, userdata)->kind = WORLD_ASK;
@@ -350,12 +350,12 @@ uint64_t __wrap_clv_hardware_survey(struct clv_hardware *hardware)
 	return ++world.n_surveys;
 }
 
-uint64_t __wrap_clv_hardware_surveyed(const struct clv_hardware *hardware)
+uint64_t __wrap_clv_hardware_last_survey(const struct clv_hardware *hardware)
 {
 	return world.n_surveys;
 }
 
-void __wrap_clv_hardware_forget(struct clv_hardware *hardware, const void *userdata)
+void __wrap_clv_hardware_cancel(struct clv_hardware *hardware, const void *userdata)
 {
 	for (size_t i = 0; i < world.n_questions; i++) {
 		if (world.questions[i].userdata == userdata)
@@ -373,7 +373,7 @@ int __wrap_clv_device_lock(const char *folder, const char *uuid, const char *soc
 
 /* --- The arbiter --- */
 
-/* The agent's rooms know these by name alone. */
+/* The agent's rooms only know the name of this struct. */
 struct clv_arbiter {
 	TAILQ_HEAD(, clv_arbiter_lease) leases;
 };
@@ -397,7 +397,7 @@ DOUBLE(clv_arbiter_set_sm);
 DOUBLE(clv_arbiter_open_slot);
 DOUBLE(clv_arbiter_close_slot);
 DOUBLE(clv_arbiter_each_debt);
-DOUBLE(clv_arbiter_owe);
+DOUBLE(clv_arbiter_restore_debt);
 
 int __wrap_clv_arbiter_new(const struct clv_arbiter_config *config,
 	struct clv_arbiter **ret, struct clv_error *err)
@@ -407,7 +407,7 @@ int __wrap_clv_arbiter_new(const struct clv_arbiter_config *config,
 	return 0;
 }
 
-/* Its pages go with it. */
+/* The lease pages are freed with the arbiter. */
 struct clv_arbiter *__wrap_clv_arbiter_free(struct clv_arbiter *arbiter)
 {
 	struct clv_arbiter_lease *lease;
@@ -502,7 +502,7 @@ void __wrap_clv_arbiter_each_debt(
 {
 }
 
-int __wrap_clv_arbiter_owe(
+int __wrap_clv_arbiter_restore_debt(
 	struct clv_arbiter *arbiter, const struct clv_policy_debt *debt)
 {
 	return 0;

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-/* A test for each row of a table: its state is the row, whose member `name` is the
- * test's. */
+/* Makes a test of each row of a table.  The test's state is the row, its name the row's
+ * member `name`. */
 #define ROWS_MAX 256
 
 struct rows {
@@ -37,7 +37,7 @@ static inline void rows_add(
 
 #define ROWS_ONE(rows, test) rows_add((rows), #test, (test), NULL)
 
-/* Around all of them, in the place of world_begin() and world_end(). */
+/* Set-up and tear-down of each test, in place of world_begin() and world_end(). */
 static inline void rows_set_up(
 	struct rows *rows, CMFixtureFunction begin, CMFixtureFunction end)
 {

@@ -16,7 +16,7 @@
 
 #define KINDS_MAX 32
 
-/* What is read, as text: a line for each record. */
+/* The records that were read, as text: a line for each. */
 struct text {
 	char *data;
 	size_t n_bytes;
@@ -72,7 +72,7 @@ struct clv_store *store_reopen(struct clv_store *store)
 	return again;
 }
 
-/* Versions that are there: "", "1", "2" or "12". */
+/* Compares the stored versions of the record with "", "1", "2" or "12". */
 static void check(
 	const struct store_kind *kind, struct clv_store *store, const char *versions)
 {
@@ -90,7 +90,7 @@ static void check(
 	free(expected.data);
 }
 
-/* Given up, one leaves no trace; what is carried out in several is there. */
+/* A rolled back transaction leaves no trace; one that is committed is stored. */
 static void check_transactions(const struct store_kind *kind, struct clv_store *store)
 {
 	assert_int_equal(clv_store_begin(store, false, NULL), 0);
@@ -128,12 +128,13 @@ static void test_kind(void **state)
 		check(kind, store, "");
 		store = store_reopen(store);
 		check(kind, store, "");
-		assert_int_equal(kind->take_out(store), 0); /* again: it is no error */
+		assert_int_equal(
+			kind->take_out(store), 0); /* deleting it again is no error */
 	}
 	clv_store_free(store);
 }
 
-/* A copy has it, and is a state file of its own. */
+/* A copy has the record, and is a state file of its own. */
 static void test_copy(void **state)
 {
 	const struct store_kind *kind = *state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operations: from each state, whatever the drivers, a tenant, the disk or a next agent
- * do. The drivers are a node in memory that the planner's tests have; a timeline has a
- * letter for each thing that happens and one for the state after it. */
+/* Operations: each state, with every event of drivers, tenants, the disk and a next
+ * agent. The drivers are the node in memory of the planner's tests.  A timeline has a
+ * letter for each event, and one for the state after it. */
 #include "../unit/plan-apply.h"
 #include "../unit/plan-world.h"
 #include "rows.h"
@@ -22,14 +22,14 @@
 
 #define STATES "UWRBDFK" /* as enum state */
 
-/* What happens:
- *   s  the drivers are asked and answer         S  and fail to
- *   +  the step is carried out                  -  it is not
- *   n  the driver has no room for it            w  half a second passes
- *   r  the lease a ends                         c  somebody cancels it
- *   d  the disk is full from now on             D  not any more
- *   g  the device is gone                       A  the agent is another one
- * and the states:
+/* Events:
+ *   s  a survey succeeds                        S  a survey fails
+ *   +  the step succeeds                        -  the step fails
+ *   n  the driver has no room for the step      w  half a second passes
+ *   r  the lease a ends                         c  a caller cancels the operation
+ *   d  the disk is full from now on             D  the disk has room again
+ *   g  the device is gone                       A  another agent starts
+ * States:
  *   U surveying  W waiting  R running  B rolling back  D done  F failed  K rolled back */
 struct row {
 	const char *name;
@@ -37,8 +37,8 @@ struct row {
 	const char *rules;
 	bool waits; /* on-busy */
 	const char *happens;
-	const char *states; /* the first before anything happened */
-	int code;           /* why it failed */
+	const char *states; /* the first is the state before the events */
+	int code;           /* the error of the operation */
 };
 
 #define EMPTY "A100-40GB on"
@@ -103,7 +103,7 @@ static struct clv_node *node(void)
 	return clv_hardware_node(world.agent.hardware);
 }
 
-static struct clv_agent_device *part; /* that some rows take away */
+static struct clv_agent_device *part; /* some rows remove it */
 
 static int begin(void **state)
 {
@@ -238,7 +238,7 @@ static size_t n_ended(void)
 	return n;
 }
 
-/* And the operation still wants to know. */
+/* Whether a question is open whose answer the operation waits for. */
 static bool is_asked(void)
 {
 	return world.n_questions > 0 && world.questions[0].done;
@@ -250,7 +250,8 @@ static void check_state(const struct clv_operation *op, bool had_full_disk, bool
 
 	assert_int_equal(clv_operation_has_ended(op), has_ended);
 	assert_int_equal(clv_apply_is_busy(world.agent.apply), !has_ended);
-	/* Nobody is let in where something goes; nothing is closed afterwards. */
+	/* A partition that will be destroyed takes no new lease; afterwards all devices
+	 * do again. */
 	if (goes && (op->state == RUNNING || op->state == WAITING))
 		assert_true(part->is_changing);
 	if (has_ended)
@@ -259,7 +260,7 @@ static void check_state(const struct clv_operation *op, bool had_full_disk, bool
 		assert_int_equal(has_journal(), op->state == RUNNING ||
 							op->state == ROLLING_BACK ||
 							(op->is_resumed && !has_ended));
-	/* The drivers have something to do, or the operation waits, or it is over. */
+	/* The operation waits for the drivers or for a timer, or has ended. */
 	assert_int_equal(is_asked() || op->timer != NULL, !has_ended);
 }
 
@@ -273,7 +274,7 @@ static void check_end(const struct clv_operation *op, const struct row *row)
 	assert_int_equal(world_n_events(CLV_EVENT_APPLY_FAILED), op->state == FAILED);
 	assert_int_equal(
 		world_n_events(CLV_EVENT_APPLY_ROLLED_BACK), op->state == ROLLED_BACK);
-	/* Once by each agent that saw it through. */
+	/* Each agent that completes the operation emits one event. */
 	assert_int_equal(world_n_events(CLV_EVENT_APPLY_DONE),
 		(op->state == DONE && op->before != NULL) +
 			(strchr(row->happens, 'D') != NULL));
@@ -435,7 +436,7 @@ static void test_so_many_are_remembered(void **state)
 	assert_null(clv_apply_at(world.agent.apply, CLV_OPERATIONS_KEPT));
 }
 
-/* A layout that was applied is applied again by the next agent, and destroys nothing. */
+/* The next agent applies a layout again, and destroys nothing. */
 static void test_again(void **state)
 {
 	const struct row row = {"", EMPTY, WANT_ONE, .waits = false};
@@ -453,7 +454,7 @@ static void test_again(void **state)
 	assert_int_equal(n_partitions(), 2);
 }
 
-/* One that ended in an earlier agent's time is shown by the next. */
+/* An operation that ended under an earlier agent is listed by the next one. */
 static void test_past(void **state)
 {
 	const struct row row = {"", EMPTY, WANT_ONE, .waits = false};
@@ -463,7 +464,7 @@ static void test_past(void **state)
 	happens('s');
 	happens('+');
 	past = clv_apply_past(world.agent.apply);
-	assert_int_equal(json_array_size(past), 0); /* it is this one's */
+	assert_int_equal(json_array_size(past), 0); /* it ended under this agent */
 	json_decref(past);
 	next_agent();
 	past = clv_apply_past(world.agent.apply);
@@ -497,7 +498,7 @@ static size_t n_stored_made(void)
 	return n;
 }
 
-/* u: the lease that it was made for is there; -: none is. */
+/* u: the lease that the partition was created for exists; -: it does not. */
 struct made_row {
 	const char *name;
 	const char *seconds;
@@ -531,7 +532,7 @@ static void test_made(void **state)
 	}
 	assert_int_equal(world.n_questions, row->is_destroyed);
 	assert_int_equal(n_stored_made(), 1);
-	/* Its name is forgotten once it is gone. */
+	/* The name is deleted once the partition is gone. */
 	part->is_present = false;
 	if (row->is_destroyed) {
 		happens('s');

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The processes that hold leases: watched once each, and let go once each. */
+/* The processes that hold leases: each is watched once and released once. */
 #include "rows.h"
 
 #include "agent/lease/holder.h"
@@ -53,7 +53,7 @@ static size_t n_watches(void)
 static void count_one(
 	void *userdata, const struct clv_process_id *id, struct clv_lease *lease)
 {
-	assert_true(clv_holder_is(lease, id));
+	assert_true(clv_holder_contains(lease, id));
 	++*(size_t *)userdata;
 }
 
@@ -69,8 +69,8 @@ static size_t n_holders(void)
 
 enum happening {
 	NOTHING,
-	A_TAKES,  /* the process holds a from now on */
-	A_ADOPTS, /* the same, as an earlier agent knew it */
+	A_TAKES,  /* the process becomes a holder of lease a */
+	A_ADOPTS, /* the same, from the state of an earlier agent */
 	B_TAKES,
 	B_ADOPTS,
 	A_FORGETS,
@@ -140,10 +140,10 @@ static void test_sequence(void **state)
 
 	for (size_t i = 0; i < 4; i++)
 		happens(row->happenings[i], a, b);
-	assert_int_equal(clv_holder_has(a), row->has_a);
-	assert_int_equal(clv_holder_has(b), row->has_b);
-	assert_int_equal(clv_holder_is(a, id_of(ONE)), row->has_a);
-	assert_int_equal(clv_holder_is(b, id_of(ONE)), row->has_b);
+	assert_int_equal(clv_holder_is_any(a), row->has_a);
+	assert_int_equal(clv_holder_is_any(b), row->has_b);
+	assert_int_equal(clv_holder_contains(a, id_of(ONE)), row->has_a);
+	assert_int_equal(clv_holder_contains(b, id_of(ONE)), row->has_b);
 	assert_int_equal(n_watches(), row->n_watches);
 	assert_int_equal(n_holders(), row->n_watches);
 	assert_int_equal(world.n_notices[CLV_NOTICE_LEASE_LEFT], row->n_left);
@@ -151,29 +151,29 @@ static void test_sequence(void **state)
 
 /* --- Who it is --- */
 
-/* A process that got another's number is not that one. */
+/* A later process with the pid of another one is not that process. */
 static void test_number_given_again(void **state)
 {
 	struct clv_lease *lease = begin();
 	struct clv_process_id before = *id_of(ONE);
 
 	watch(lease, ONE);
-	world_process(ONE, 1); /* later, of the same number */
-	assert_false(clv_holder_is(lease, id_of(ONE)));
-	assert_true(clv_holder_is(lease, &before));
+	world_process(ONE, 1); /* a later process with the same pid */
+	assert_false(clv_holder_contains(lease, id_of(ONE)));
+	assert_true(clv_holder_contains(lease, &before));
 	assert_null(clv_holder_find(&world.agent, id_of(ONE), lease->device));
 	assert_ptr_equal(clv_holder_find(&world.agent, &before, lease->device), lease);
 }
 
-/* One whose death the loop has not been told of yet is no holder any more. */
+/* A process is no holder from its death on, even before the loop is notified of it. */
 static void test_dead_before_it_is_told(void **state)
 {
 	struct clv_lease *lease = begin();
 
 	watch(lease, ONE);
 	world_find_process(ONE)->is_alive = false;
-	assert_false(clv_holder_is(lease, id_of(ONE)));
-	assert_true(clv_holder_has(lease));
+	assert_false(clv_holder_contains(lease, id_of(ONE)));
+	assert_true(clv_holder_is_any(lease));
 }
 
 static void test_two_hold_one(void **state)
@@ -184,12 +184,13 @@ static void test_two_hold_one(void **state)
 	watch(lease, OTHER);
 	assert_int_equal(n_watches(), 2);
 	world_kill(ONE);
-	assert_true(clv_holder_has(lease));
+	assert_true(clv_holder_is_any(lease));
 	world_kill(OTHER);
-	assert_false(clv_holder_has(lease));
+	assert_false(clv_holder_is_any(lease));
 }
 
-/* Of several leases that one holds, the active one on the device is meant. */
+/* A process that holds several leases is found as holder of the active one on the device.
+ */
 static void test_find(void **state)
 {
 	struct clv_lease *here = begin();
@@ -233,7 +234,7 @@ static struct stored read_stored(const struct clv_lease *lease)
 	return stored;
 }
 
-/* Rows of those that joined are kept with the lease's row. */
+/* Rows of processes that joined are stored with the lease's row. */
 static struct clv_lease *begin_stored(void)
 {
 	struct clv_lease *lease = begin();
@@ -280,7 +281,7 @@ static void test_join(void **state)
 	assert_int_equal(clv_holder_add(lease, getpid(), &caller, &err), row->code);
 	assert_int_equal(err.code, row->code);
 	world.agent.state->is_copy = false;
-	assert_int_equal(clv_holder_is(lease, id_of(getpid())), row->code == 0);
+	assert_int_equal(clv_holder_contains(lease, id_of(getpid())), row->code == 0);
 	assert_int_equal(n_watches(), row->code == 0 ? 2 : 1);
 	assert_int_equal(read_stored(lease).n, row->code == 0);
 }
@@ -303,7 +304,7 @@ static void test_stored(void **state)
 	assert_false(world.agent.state->is_stale);
 }
 
-/* What cannot be taken out of the file now is written later. */
+/* A row that cannot be deleted now makes the state stale, and is deleted later. */
 static void test_death_without_disk(void **state)
 {
 	struct clv_lease *lease = begin_stored();
@@ -314,10 +315,10 @@ static void test_death_without_disk(void **state)
 	world_kill(OTHER);
 	world.agent.state->is_copy = false;
 	assert_true(world.agent.state->is_stale);
-	assert_true(clv_holder_has(lease));
+	assert_true(clv_holder_is_any(lease));
 }
 
-/* One that joined and has died while no agent was there. */
+/* A process that had joined and ended while no agent was running. */
 static void test_adopts_dead_joined(void **state)
 {
 	struct clv_lease *lease = begin_stored();
@@ -328,7 +329,7 @@ static void test_adopts_dead_joined(void **state)
 	world_find_process(OTHER)->is_alive = false;
 	assert_int_equal(clv_holder_adopt(lease, id_of(OTHER), NULL), 0);
 	assert_int_equal(read_stored(lease).n, 0);
-	assert_false(clv_holder_has(lease));
+	assert_false(clv_holder_is_any(lease));
 }
 
 static void test_kept_has_none(void **state)
@@ -337,7 +338,7 @@ static void test_kept_has_none(void **state)
 	const struct clv_process_id none = {0};
 
 	assert_int_equal(clv_holder_adopt(lease, &none, NULL), 0);
-	assert_false(clv_holder_has(lease));
+	assert_false(clv_holder_is_any(lease));
 	assert_int_equal(n_watches(), 0);
 }
 
@@ -350,11 +351,11 @@ static void test_no_memory(void **state)
 	assert_int_equal(
 		clv_holder_watch(lease, id_of(ONE), world_pidfd(ONE), &err), -ENOMEM);
 	assert_int_equal(err.code, -ENOMEM);
-	assert_false(clv_holder_has(lease));
+	assert_false(clv_holder_is_any(lease));
 	assert_int_equal(n_holders(), 0);
 }
 
-/* The one that asked for the lease may have joined it as well: it holds it once. */
+/* The process that requested the lease may have joined it as well, and holds it once. */
 static void test_adopts_once(void **state)
 {
 	struct clv_lease *lease = begin();

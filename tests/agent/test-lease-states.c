@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The states of a lease and what happens to it, each with each: a row of the table below
- * is a test. */
+/* The states of a lease, with every event in each: a row of the table below is a test. */
 #include "rows.h"
 
 #include "agent/lease/holder.h"
@@ -13,18 +12,18 @@
 #include <string.h>
 
 #define HOLDER PID(1)
-#define PROCESS PID(2) /* that it has started */
+#define PROCESS PID(2) /* started by HOLDER */
 #define OTHER PID(3)
 
 enum lease_state {
 	QUEUED,       /* behind another lease */
-	IDLE,         /* held, nobody attached */
+	IDLE,         /* held, without attached processes */
 	RUNNING,      /* held, a process attached */
 	ORPHAN,       /* its holder is dead, a process is attached */
-	KEPT,         /* by nobody, until it is released */
-	KEPT_RUNNING, /* the same with a process */
-	ENDING,       /* its process was told to end */
-	DORMANT,      /* taken over from an earlier agent, its socket not open yet */
+	KEPT,         /* held by no process, until it is released */
+	KEPT_RUNNING, /* the same, with an attached process */
+	ENDING,       /* its process got SIGTERM */
+	DORMANT,      /* adopted from an earlier agent, its socket not open yet */
 	GONE,
 	_STATE_MAX,
 };
@@ -37,8 +36,8 @@ enum lease_event {
 	PROCESS_DIES,
 	RELEASED,
 	EXPIRES,
-	ROOM,     /* the lease that it may wait for ends */
-	RESTARTS, /* the agent does */
+	ROOM,     /* the lease in front of it ends */
+	RESTARTS, /* a next agent starts */
 	LATER,    /* ten seconds */
 	_EVENT_MAX,
 };
@@ -47,7 +46,7 @@ static const char *const event_names[_EVENT_MAX] = {"its holder dies", "its proc
 	"it is released", "its time is over", "there is room", "the agent restarts",
 	"ten seconds pass"};
 
-#define NEVER (-1) /* there is no such process in that state */
+#define NEVER (-1) /* the state has no such process */
 
 /* clang-format off */
 static const int expected[GONE][_EVENT_MAX] = {
@@ -59,7 +58,7 @@ static const int expected[GONE][_EVENT_MAX] = {
 	[KEPT]         = { NEVER,   NEVER,   GONE,     GONE,     KEPT,    KEPT,         KEPT },
 	[KEPT_RUNNING] = { NEVER,   KEPT,    ENDING,   ENDING,   KEPT_RUNNING, KEPT_RUNNING,
 			   KEPT_RUNNING },
-	/* That it was released is not stored: a new agent has to be told again. */
+	/* A release is not stored: a next agent has to be told again. */
 	[ENDING]       = { ENDING,  GONE,    ENDING,   ENDING,   ENDING,  RUNNING,      ENDING },
 	[DORMANT]      = { GONE,    NEVER,   GONE,     GONE,     IDLE,    IDLE,         IDLE },
 };
@@ -74,7 +73,7 @@ struct row {
 
 /* --- Into a state --- */
 
-static char id[CLV_LEASE_ID_MAX]; /* of the lease that it is about */
+static char id[CLV_LEASE_ID_MAX]; /* of the lease that the event is about */
 
 static struct clv_lease *it(void)
 {
@@ -150,7 +149,7 @@ static enum lease_state state_now(void)
 	if (lease->record.is_kept)
 		return lease->n_processes > 0 ? KEPT_RUNNING : KEPT;
 	if (lease->n_processes > 0)
-		return clv_holder_has(lease) ? RUNNING : ORPHAN;
+		return clv_holder_is_any(lease) ? RUNNING : ORPHAN;
 	return IDLE;
 }
 
@@ -213,7 +212,7 @@ static void test_row(void **state)
 		(row->expected == GONE) + (row->event == ROOM));
 	if (row->expected != GONE)
 		return;
-	/* What it had is free again. */
+	/* Its share and memory are free again. */
 	assert_false(world_stored(id, NULL));
 	if (other())
 		clv_force_end(other());

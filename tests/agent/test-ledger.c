@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of leases: who is found by what, what is counted, what a failure leaves. */
+/* The table of leases: lookups, counts, and what a failure leaves behind. */
 #include "rows.h"
 
 #include "agent/lease/lease-open.h"
@@ -18,13 +18,13 @@
 
 /* --- Finding --- */
 
-/* alice has train and both; bob has both and his; carol has nothing. */
+/* alice owns train and both; bob owns both and his; carol owns none. */
 struct search_row {
 	const char *name;
-	uid_t caller; /* 0: nobody in particular */
+	uid_t caller; /* 0: no particular user */
 	enum clv_scope scope;
 	const char *wanted; /* a lease's name, or "id of NAME" by whom */
-	uid_t owner;        /* of the one that is found */
+	uid_t owner;        /* of the lease that is found */
 	int code;
 };
 
@@ -91,7 +91,7 @@ static void test_search(void **state)
 		assert_int_equal(found->owner, row->owner);
 }
 
-/* Users whose numbers fall in one bucket of the index have leases of their own. */
+/* Users whose uids fall into one bucket of the index have separate lists of leases. */
 static void test_leases_of_one_user(void **state)
 {
 	const uid_t same_bucket = ALICE + 4096;
@@ -147,7 +147,7 @@ static void test_counts(void **state)
 	assert_int_equal(world.agent.n_leases, 0);
 }
 
-/* A device lists those that have it oldest first, whichever has gone. */
+/* A device lists its leases oldest first, whichever lease has ended. */
 static void test_order_on_a_device(void **state)
 {
 	struct world_lease spec = {"a", ALICE, .percent = 1};
@@ -172,7 +172,7 @@ static struct clv_lease *make_on_three(struct clv_agent_device **devices)
 	return lease;
 }
 
-/* Without memory for the list of its n-th device nothing is changed. */
+/* If the list of the n-th device cannot grow, nothing is changed. */
 static void test_no_memory_to_add(void **state)
 {
 	struct clv_agent_device *devices[3];

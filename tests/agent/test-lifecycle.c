@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Making, resizing, admitting and ending leases: what a failure leaves behind, who is let
- * in next.  The states of one lease are test-lease-states.c's. */
+/* Creating, resizing, admitting and ending leases: what a failure leaves behind, and
+ * which lease is admitted next.  test-lease-states.c has the states of one lease. */
 #include "rows.h"
 
 #include "agent/lease/attached.h"
@@ -119,7 +119,7 @@ static void test_creation(void **state)
 	world_check();
 }
 
-/* The tables' own sources and watches are given back when the loop cannot be used. */
+/* Sources and watches are freed when the loop refuses one. */
 static void test_no_loop(void **state)
 {
 	sd_event *event = world.agent.event;
@@ -203,7 +203,7 @@ static void test_overcommit(void **state)
 
 /* --- Whose turn it is --- */
 
-/* Whoever is first is waited for: a small lease behind a large one does not pass it. */
+/* A small lease does not overtake a large one at the head of the queue. */
 static void test_first_is_waited_for(void **state)
 {
 	struct clv_lease *running, *large, *small;
@@ -222,7 +222,7 @@ static void test_first_is_waited_for(void **state)
 	world_check();
 }
 
-/* One that cannot be opened when its turn comes ends, and the next one has its turn. */
+/* A lease that cannot be opened at its turn ends, and the next one is admitted. */
 static void test_turn_that_fails(void **state)
 {
 	struct clv_lease *running;
@@ -244,7 +244,7 @@ struct closed_row {
 	bool is_cordoned, is_numbered;
 };
 
-/* What is closed to new leases is so to those that wait. */
+/* A device that takes no new lease does not admit queued ones either. */
 static const struct closed_row closed[] = {
 	{"the device is cordoned", .is_cordoned = true},
 	{"the device's number is not known", .is_numbered = true},
@@ -269,8 +269,8 @@ static void test_closed(void **state)
 	world_check();
 }
 
-/* A tenant who waits for his own allowance is let in when a lease of his on another
- * device ends. */
+/* A lease that waits for its tenant's allowance is admitted when a lease of the tenant on
+ * another device ends. */
 static void test_own_allowance(void **state)
 {
 	struct clv_config_tenant tenant = {.allowance = {.leases = 1}};
@@ -298,7 +298,7 @@ static void test_own_allowance(void **state)
 struct resize_row {
 	const char *name;
 	uint32_t others, has, wanted; /* percent */
-	bool is_overcommitted;        /* the device, by the others */
+	bool is_overcommitted;        /* the device, by the other leases */
 	int code;
 };
 
@@ -353,7 +353,7 @@ static void test_resize(void **state)
 	world_check();
 }
 
-/* A full disk refuses it, and nothing is changed. */
+/* A full disk refuses a resize, and nothing is changed. */
 static void test_resize_without_disk(void **state)
 {
 	struct clv_lease *lease;
@@ -383,7 +383,7 @@ static void test_resize_lets_others_in(void **state)
 	world_check();
 }
 
-/* Nothing is promised to one that waits, so it may ask for anything. */
+/* A queued lease has no promise yet, so it may be resized to any size. */
 static void test_resize_of_a_waiting_one(void **state)
 {
 	struct clv_lease *waiting;
@@ -419,7 +419,7 @@ static void test_several_are_whole(void **state)
 
 /* --- Ending --- */
 
-/* An end is refused by nothing: what cannot be written is written later. */
+/* No failure prevents the end of a lease; what cannot be written is written later. */
 static void test_end_without_disk(void **state)
 {
 	struct clv_lease *lease;
@@ -434,7 +434,7 @@ static void test_end_without_disk(void **state)
 	world_check();
 }
 
-/* Where a lease has a part, the whole stays claimed until the last part is free. */
+/* While a lease has a partition, the lock of the whole device is held. */
 static void test_claim_of_parts(void **state)
 {
 	struct clv_agent_device *whole = begin();
@@ -470,7 +470,7 @@ static void test_force_on_a_device(void **state)
 	clv_force_end(ending);
 	clv_force_end_all(&world.agent, device);
 	world_turn();
-	/* The one that waited is gone; two end with their processes, told once each. */
+	/* The queued lease is gone; two end with their processes, signalled once each. */
 	assert_int_equal(world.agent.n_leases, 2);
 	assert_true(running->is_ending && ending->is_ending);
 	for (pid_t pid = PID(2); pid <= PID(3); pid++) {
@@ -482,7 +482,7 @@ static void test_force_on_a_device(void **state)
 	world_check();
 }
 
-/* A device that is divided stands for its parts; others are left alone. */
+/* For a divided device its partitions are drained; other devices are not affected. */
 static void test_force_on_parts(void **state)
 {
 	struct clv_agent_device *whole = begin();
@@ -530,7 +530,7 @@ static void test_time_is_over(void **state)
 struct heir_row {
 	const char *name;
 	int heir;
-	size_t n_leases; /* after the process of a lease without a holder died */
+	size_t n_leases; /* after the end of the process of a lease without a holder */
 	int n_kills;     /* of the heir */
 };
 

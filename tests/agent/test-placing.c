@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a request goes, or why it goes nowhere: nodes and requests as short texts. */
+/* Where a request is placed, or why it is not: nodes and requests as short texts. */
 #include "rows.h"
 
 #include "agent/device/condition.h"
@@ -20,9 +20,9 @@
 
 /* Nodes: devices are divided by ";".  A word that begins with "/" is a partition of the
  * device before it, of an eighth of its memory.  The others:
- *   used=60   somebody has a lease of 60 % there      waits  somebody waits there
- *   cordoned changing absent divided lost degraded    as it says
- *   numbered  its number is being read anew           locked another agent has it
+ *   used=60   a lease has 60 % of it                  waits  a lease is queued for it
+ *   cordoned changing absent divided lost degraded    the state of the device
+ *   numbered  its number is read again                locked another agent has it
  *   amd cpu   other than NVIDIA's                     numa=1
  *   big       twice the memory                        set    25 % are set aside: "train"
  *   taken     and are in a lease
@@ -31,7 +31,7 @@ struct row {
 	const char *name;
 	const char *node;
 	const char *request;  /* "50%", "device=gpu0", "wait", ... */
-	const char *expected; /* devices, or what the error says */
+	const char *expected; /* devices, or a part of the error message */
 	int code;
 	bool must_wait;
 };
@@ -66,10 +66,10 @@ static const struct row rows_of_one[] = {
 	{"a cordoned one by name", "cordoned;", "50% device=gpu0", "takes no new lease", -EBUSY},
 	{"all are cordoned", "cordoned", "50%", "takes no new lease", -EBUSY},
 	{"not one that is about to be divided", "changing;", "50%", "gpu1"},
-	{"all are about to be divided", "changing", "50%", "is being divided anew", -EBUSY},
+	{"all are about to be divided", "changing", "50%", "is being repartitioned", -EBUSY},
 	{"not one whose number is being read", "numbered;", "50%", "gpu1"},
 	{"by name, its number is being read", "numbered;", "50% device=gpu0",
-		"is being divided anew", -EBUSY},
+		"is being repartitioned", -EBUSY},
 	{"not one that the drivers do not show", "absent;", "50%", "gpu1"},
 	{"not a divided one", "divided;", "50%", "gpu1"},
 	{"not a degraded one", "degraded;", "50%", "gpu1"},
@@ -95,12 +95,12 @@ static const struct row rows_of_one[] = {
 		"profile=1g.10gb 100%", "gpu1/1g.10gb@0"},
 
 	{"a limit in space on AMD", "cpu; amd", "50% sm", "gpu1"},
-	{"a limit in space where nothing holds it", "cpu", "50% sm", "nothing would hold", -EINVAL},
+	{"a limit in space where nothing holds it", "cpu", "50% sm", "enforces sm", -EINVAL},
 	{"host memory on NVIDIA", "amd;", "50% spill", "gpu1"},
 	{"host memory elsewhere", "amd", "50% spill", "nothing spills", -EINVAL},
 
 	{"what is set aside is not given away", "set used=60", "20%",
-		"or take a share that is set aside there, with --in gpu0/train", -EBUSY},
+		"or take a standing share there, with --in gpu0/train", -EBUSY},
 	{"what is set aside by name", "set used=60", "in=train", "gpu0 as gpu0/train"},
 	{"by its whole name", "set; set", "in=gpu1/train", "gpu1 as gpu1/train"},
 	{"the first of a name that is free", "set taken; set", "in=train", "gpu1 as gpu1/train"},
@@ -110,8 +110,8 @@ static const struct row rows_of_one[] = {
 	{"no share of that name", "set", "in=none", "there is no standing share none", -ENODEV},
 	{"set aside on a cordoned device", "set cordoned", "in=train", "takes no new lease",
 		-EBUSY},
-	{"set aside on what is not there", "set absent", "in=train", "is not there now", -ENODEV},
-	{"set aside on what has no number", "set numbered", "in=train", "being divided anew",
+	{"set aside on what is not there", "set absent", "in=train", "is not present now", -ENODEV},
+	{"set aside on what has no number", "set numbered", "in=train", "being repartitioned",
 		-EBUSY},
 	{"set aside on another agent's", "set locked", "in=train", "another agent has it",
 		-EADDRINUSE},
@@ -146,7 +146,7 @@ static const struct row rows_of_several[] = {
 
 static void set_health(struct clv_agent_device *device, enum clv_sign sign)
 {
-	clv_condition_miss(&world.agent, device, sign);
+	clv_condition_set_missing(&world.agent, device, sign);
 }
 
 static void use(struct clv_agent_device *device, uint32_t percent, bool is_queued)
@@ -318,7 +318,7 @@ static void check_claims(const struct clv_placing *placing)
 		assert_true(clv_devices_root(placing->others[i])->lock_fd >= 0);
 }
 
-/* Who asks for memory alone has its part of the compute. */
+/* A request for memory only gets the same part of the compute time. */
 static uint32_t share_of_memory(
 	const struct clv_lease_request *request, const struct clv_placing *placing)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose turn it is: an order that is written down by hand for each row. */
+/* The order of the queue: for each row it is written down by hand. */
 #include "rows.h"
 
 #include "agent/ledger/ledger.h"
@@ -11,9 +11,9 @@
 
 #define LEASES_MAX 8
 
-/* In the order in which they came. */
+/* In the order of their creation. */
 struct spec {
-	char name; /* a small letter waits, a capital one is active */
+	char name; /* lower case: queued; upper case: active */
 	uid_t uid;
 	uint32_t percent;
 	const char *devices; /* "0", "1", "01": the first is the lease's own */
@@ -24,8 +24,8 @@ struct order_row {
 	const char *name;
 	struct spec specs[LEASES_MAX];
 	const char *first[2];  /* on gpu0 and gpu1 */
-	const char *positions; /* of those that wait, in the order in which they came */
-	uint32_t most_leases;  /* that anybody may have; 0: any number */
+	const char *positions; /* of the queued leases, in the order of their creation */
+	uint32_t most_leases;  /* of each user; 0: no limit */
 };
 
 /* clang-format off */
@@ -127,11 +127,11 @@ static void test_order(void **state)
 	for (size_t i = 0; i < LEASES_MAX && row->specs[i].name; i++)
 		add(&row->specs[i]);
 	check_order(row);
-	check_order(row); /* it is the same when it is asked again */
+	check_order(row); /* a second query gives the same order */
 }
 
-/* Groups of users change without notice: positions are counted anew after a second, and
- * with each change of the ledger at once. */
+/* The members of groups change without a notification: positions are computed again after
+ * a second, and at once after a change of the ledger. */
 static void test_positions_are_kept_for_a_second(void **state)
 {
 	struct clv_agent_device *device = world_device(GIB);
@@ -141,7 +141,7 @@ static void test_positions_are_kept_for_a_second(void **state)
 	lease = world_lease(
 		device, &(struct world_lease){"b", BOB, 40, .is_queued = true});
 	assert_int_equal(clv_queue_position(lease), 1);
-	lease->record.share.compute_ppm = 90 * PERCENT; /* unnoticed */
+	lease->record.share.compute_ppm = 90 * PERCENT; /* without a notification */
 	world.now_ns += CLV_NS_PER_S - 1;
 	assert_int_equal(clv_queue_position(lease), 1);
 	world.now_ns += 1;
@@ -151,7 +151,8 @@ static void test_positions_are_kept_for_a_second(void **state)
 	assert_int_equal(clv_queue_position(lease), 1);
 }
 
-/* Without memory for a user's account his lease is behind the others, and is there. */
+/* Without memory for a user's sums its lease is ranked last, but still is in the queue.
+ */
 static void test_no_memory(void **state)
 {
 	struct clv_agent_device *device = world_device(GIB);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who may do what and who did, what is owed, which devices are closed. */
+/* Tokens, idempotency keys, the audit, debts and cordons in the state file. */
 #include "store-kinds.h"
 
 #include "arbiter/policy/policy.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Leases and what belongs to them, devices, layouts and operations. */
+/* Leases and their rows, devices, layouts and operations in the state file. */
 #include "store-kinds.h"
 
 #include "agent/record/standing-record.h"
@@ -189,7 +189,7 @@ static void read_lease_devices(struct clv_store *store, FILE *to)
 		clv_store_read_lease_devices(store, LEASE, store_text, to, NULL), 0);
 }
 
-/* In order of their places, not of their names. */
+/* Ordered by position, not by UUID. */
 static void expect_lease_device(FILE *to, unsigned int v)
 {
 	store_text(to, v == 1 ? "GPU-9" : "GPU-1");

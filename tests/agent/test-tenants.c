@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What tenants have, and whether one lease more is within what they may have. */
+/* What tenants have, and whether one more lease is within their allowance. */
 #include "rows.h"
 
 #include "agent/ledger/ledger.h"
@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Alice has two leases on devices of 8 GiB: one of 50 % and 2 GiB, and one of 30 % and
- * 1 GiB on each of two devices; and one that waits. */
+/* Alice has two leases on devices of 8 GiB: one of 50 % and 2 GiB, and one of 30 % and 1
+ * GiB on each of two devices; and a queued one. */
 static struct clv_lease *make_leases(void)
 {
 	struct clv_agent_device *device = world_device(8 * GIB);
@@ -32,7 +32,7 @@ static struct clv_lease *make_leases(void)
 struct check_row {
 	const char *name;
 	uid_t owner;
-	struct clv_allowance allowance; /* everybody's */
+	struct clv_allowance allowance; /* of all users */
 	bool without_single;
 	uint32_t percent;
 	uint64_t memory_bytes;
@@ -94,7 +94,7 @@ static void test_check(void **state)
 	assert_int_equal(err.code, row->code);
 }
 
-/* The agent's own user is nobody's tenant, and without settings nobody is held to any. */
+/* No allowance applies to the agent's own user, and without settings to no user. */
 static void test_who_is_free(void **state)
 {
 	struct clv_config_tenant tenant = {.allowance = {.compute_ppm = 1}};
@@ -116,7 +116,7 @@ static void test_who_is_free(void **state)
 	assert_int_equal(allowance.compute_ppm, 1);
 }
 
-/* The first entry that names the tenant is his. */
+/* The first entry that matches the tenant is its allowance. */
 static void test_whose_allowance(void **state)
 {
 	struct clv_config_tenant tenants[] = {
@@ -141,7 +141,7 @@ static void test_use_of_several_devices(void **state)
 	struct clv_lease *wide = TAILQ_NEXT(single, entry);
 	struct clv_allowance_use use = {0};
 
-	/* Those with several devices were listed last. */
+	/* The lease with several devices was added last. */
 	while (wide->n_others == 0)
 		wide = TAILQ_NEXT(wide, entry);
 	clv_tenants_add_use(single, &use);
@@ -150,14 +150,15 @@ static void test_use_of_several_devices(void **state)
 	assert_int_equal(use.leases, 2);
 	assert_int_equal(use.compute_ppm, (50 + 2 * 30) * PERCENT);
 	assert_int_equal(use.memory_bytes, 4 * GIB);
-	/* Of a range the most counts. */
+	/* A range counts with its upper bound. */
 	single->record.share.range = (struct clv_share_range){PERCENT, 70 * PERCENT};
 	use = (struct clv_allowance_use){0};
 	clv_tenants_add_use(single, &use);
 	assert_int_equal(use.compute_ppm, 70 * PERCENT);
 }
 
-/* Whatever the settings say, a user has at most so many, those that wait included. */
+/* Independently of the settings the number of leases of a user is limited, queued ones
+ * included. */
 static void test_count(void **state)
 {
 	struct clv_agent_device *device = world_device(8 * GIB);
@@ -194,7 +195,7 @@ struct seen_row {
 	const char *sees;
 };
 
-/* The settings name zoe, of whom nobody knows; bob and alice have leases. */
+/* The settings name zoe, who is no user of this machine; bob and alice have leases. */
 static const struct seen_row seen[] = {
 	{"a tenant sees himself", BOB, CLV_SCOPE_TENANT, "bob"},
 	{"also one who has nothing", CAROL, CLV_SCOPE_TENANT, "carol"},

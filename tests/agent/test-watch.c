@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What drivers say against the ledger: whose a process is, quotas, work past a gate, work
- * that hangs.  Each machine has a table of timelines, a letter for each second. */
+/* Comparing readings with the ledger: owners of processes, quotas, work that bypasses a
+ * gate, work that hangs.  Each state machine has a table of timelines, with a letter for
+ * each second. */
 #include "rows.h"
 
 #include "agent/device/condition.h"
@@ -88,7 +89,7 @@ static void take(size_t device, pid_t pid, uint64_t memory_bytes, double utiliza
 	clv_reading_clear(&reading);
 }
 
-/* What there was of it in this second: a letter, or ".". */
+/* The events of this type in this second: the letter, or ".". */
 static char seen_of(enum clv_event_type type, uint64_t *before, char letter)
 {
 	uint64_t now = world_n_events(type);
@@ -109,10 +110,10 @@ struct whose_row {
 	const char *name;
 	size_t device;
 	pid_t pid;
-	bool is_queued;      /* the lease waits */
-	bool has_left;       /* it is no descendant of the holder any more */
-	bool is_seen_before; /* while it was one, and the lease was active */
-	bool has_ended;      /* the lease */
+	bool is_queued;      /* the lease is queued */
+	bool has_left;       /* it is not a descendant of the holder any more */
+	bool is_seen_before; /* seen as a descendant of the holder of an active lease */
+	bool has_ended;      /* the lease has ended */
 	bool is_attached;
 	enum clv_sighting_kind kind;
 };
@@ -123,17 +124,17 @@ static const struct whose_row whose[] = {
 	{"of a lease that waits", 0, PROCESS, .is_queued = true,
 		.kind = CLV_SIGHTING_MISPLACED},
 	{"the holder itself", 0, HOLDER, .kind = CLV_SIGHTING_LEASED},
-	{"of no lease", 0, STRANGER, .kind = CLV_SIGHTING_STRANGER},
+	{"of no lease", 0, STRANGER, .kind = CLV_SIGHTING_UNLEASED},
 	{"it left its holder, and was seen before", 0, PROCESS, .has_left = true,
 		.is_seen_before = true, .kind = CLV_SIGHTING_LEASED},
 	{"it left its holder, and was not", 0, PROCESS, .has_left = true,
-		.kind = CLV_SIGHTING_STRANGER},
+		.kind = CLV_SIGHTING_UNLEASED},
 	{"it left its holder, and is attached", 0, PROCESS, .has_left = true,
 		.is_attached = true, .kind = CLV_SIGHTING_LEASED},
 	{"its lease has ended", 0, PROCESS, .is_seen_before = true, .has_ended = true,
 		.kind = CLV_SIGHTING_LEFT_OVER},
 	{"its lease had ended when it was seen", 0, PROCESS, .has_ended = true,
-		.kind = CLV_SIGHTING_STRANGER},
+		.kind = CLV_SIGHTING_UNLEASED},
 };
 
 static void test_whose(void **state)
@@ -154,12 +155,12 @@ static void test_whose(void **state)
 	assert_int_equal(sightings.n, 1);
 	assert_int_equal(sightings.items[0].kind, row->kind);
 	assert_int_equal(
-		sightings.items[0].lease[0] != '\0', row->kind != CLV_SIGHTING_STRANGER);
+		sightings.items[0].lease[0] != '\0', row->kind != CLV_SIGHTING_UNLEASED);
 	take(row->device, 0, 0, NAN);
 	assert_int_equal(sightings.n, 0);
 }
 
-/* A reading of one device says nothing of who is on another. */
+/* A reading of one device does not change the sightings of another. */
 static void test_other_device_stays(void **state)
 {
 	make_lease(false);
@@ -173,12 +174,13 @@ static void test_other_device_stays(void **state)
 
 /* --- Over a quota --- */
 
-/* o: 1 GiB over it; t: over it by less than is tolerated; w: within; u: not said. */
+/* o: 1 GiB over the quota; t: over it within the tolerance; w: within; u: not reported.
+ */
 struct quota_row {
 	const char *name;
 	enum clv_watch_policy policy;
 	const char *seconds;
-	const char *events; /* O: it is over; W: it is within again */
+	const char *events; /* O: over the quota; W: within it again */
 	bool is_throttled;  /* in the end */
 	int n_terms, n_kills;
 	bool is_detached; /* it has no gate */
@@ -241,7 +243,7 @@ static void test_quota(void **state)
 	assert_int_equal(world_find_process(HOLDER)->n_terms, 0);
 }
 
-/* A lease that waits and one that has its devices whole have no quota to be over. */
+/* A queued lease and one that has whole devices have no quota to exceed. */
 static void test_without_quota(void **state)
 {
 	struct clv_lease *lease = make_lease(true);
@@ -259,7 +261,7 @@ static void test_without_quota(void **state)
 
 struct overhead_row {
 	const char *name;
-	uint64_t driver_mib[4], ledger_mib[4]; /* UINT64_MAX: not said */
+	uint64_t driver_mib[4], ledger_mib[4]; /* UINT64_MAX: not reported */
 	uint64_t overhead_mib;
 };
 
@@ -286,13 +288,13 @@ static void test_overhead(void **state)
 	assert_int_equal(world_overhead(lease), row->overhead_mib * MIB);
 }
 
-/* The ledger's figures of before and after the reading are not one: the larger counts. */
+/* The ledger's sums before and after the reading may differ: the larger one counts. */
 static void test_overhead_of_one_that_frees(void **state)
 {
 	struct clv_lease *lease = make_lease(true);
 	struct clv_arbiter_sample noted = {.memory_used_bytes = 300 * MIB};
 
-	clv_watchdog_note(lease, &noted);
+	clv_watchdog_add_sample(lease, &noted);
 	for (size_t i = 0; i < 3; i++) {
 		world_sample(lease)->memory_used_bytes = 10 * MIB;
 		take(0, PROCESS, 320 * MIB, NAN);
@@ -302,13 +304,13 @@ static void test_overhead_of_one_that_frees(void **state)
 
 /* --- Work that passes by a gate --- */
 
-/* 1: the driver says it computed all the time, and it had no turn; h: and it had all the
- * turns; 0: it did not compute; u: the driver does not say. */
+/* 1: the driver reports computing all the time, and the lease had no turn; h: the same,
+ * and it had all the turns; 0: no computing; u: not reported. */
 struct gate_row {
 	const char *name;
 	enum clv_watch_policy policy;
 	const char *seconds;
-	const char *events; /* P: past its gate; G: not any more */
+	const char *events; /* P: it bypasses its gate; G: not any more */
 	int n_terms;
 	const char *backend, *executor;
 };
@@ -316,8 +318,8 @@ struct gate_row {
 static const struct gate_row gates[] = {
 	{"it computes in its turns", CLV_WATCH_END, "hhhhhhhh", "........"},
 	{"it does not compute", CLV_WATCH_END, "00000", "....."},
-	/* The first look has nothing to compare with, the second is over the tolerance.
-	 */
+	/* The first reading has nothing to compare with, the second exceeds the
+	 * tolerance. */
 	{"past its gate for the grace", CLV_WATCH_REPORT, "111111", "...P.."},
 	{"and not any more", CLV_WATCH_REPORT, "11110000", "...P...G"},
 	{"for less than the grace", CLV_WATCH_REPORT, "11000000", "........"},
@@ -358,7 +360,7 @@ static void test_past_gate(void **state)
 struct stranger_row {
 	const char *name;
 	enum clv_watch_policy policy;
-	bool is_misplaced; /* a lease's, on another device; else a stranger */
+	bool is_misplaced; /* of a lease on another device; else of no lease */
 	bool is_ours;      /* the agent started it */
 	unsigned int seconds;
 	unsigned int n_events;
@@ -395,11 +397,12 @@ static void test_stranger(void **state)
 
 /* --- Work that does not come back --- */
 
-/* f: it is in flight; o: and others wait in vain; p: something completes; i: idle. */
+/* f: work is in flight; o: and other leases wait in vain; p: some work completes; i:
+ * idle. */
 struct hang_row {
 	const char *name;
 	const char *seconds;
-	const char *stuck; /* 1: it is */
+	const char *stuck; /* 1: the work is stuck */
 };
 
 static const struct hang_row hangs[] = {
@@ -419,7 +422,7 @@ static void note(struct clv_lease *lease, char letter)
 	sample->in_flight = letter != 'i';
 	sample->overdue += letter == 'o';
 	sample->done += letter == 'p';
-	clv_watchdog_note(lease, sample);
+	clv_watchdog_add_sample(lease, sample);
 }
 
 static void test_hang(void **state)
@@ -448,7 +451,7 @@ static struct clv_watchdog *begin_watchdog(void)
 	return watchdog;
 }
 
-/* Answers what was asked, if anything was. */
+/* Answers the open question.  False: there is none. */
 static bool answer(int code)
 {
 	struct clv_error err = {.code = code};
@@ -474,8 +477,9 @@ struct tick_row {
 	const char *name;
 	uint32_t every_s;
 	bool is_unsurveyed, has_readings;
-	unsigned int hurried_at; /* before this tick; 0: never */
-	const char *asked;       /* 1: at this tick */
+	unsigned int
+		hurried_at; /* clv_watchdog_sample_soon() before this tick; 0: never */
+	const char *asked;  /* 1: a sample is requested at this tick */
 };
 
 static const struct tick_row ticks[] = {
@@ -483,7 +487,7 @@ static const struct tick_row ticks[] = {
 	{"every third", 3, false, true, 0, "001001"},
 	{"never", 0, false, true, 0, "000000"},
 	{"not before a survey", 1, true, true, 0, "000000"},
-	/* Three readings count, and one more for what began in between. */
+	/* Three more readings, and one for work that began between two. */
 	{"sooner for one that has just begun", 10, false, true, 2, "011110"},
 	{"no driver says anything", 1, false, false, 0, "100000"},
 };
@@ -502,7 +506,7 @@ static void test_tick(void **state)
 		show_device();
 	for (unsigned int i = 0; i < strlen(row->asked); i++) {
 		if (row->hurried_at == i + 1)
-			clv_watchdog_hurry(watchdog);
+			clv_watchdog_sample_soon(watchdog);
 		clv_watchdog_tick(watchdog);
 		asked[i] = answer(0) ? '1' : '0';
 	}
@@ -511,11 +515,12 @@ static void test_tick(void **state)
 	world.n_surveys = 1;
 	clv_watchdog_tick(watchdog);
 	if (!row->has_readings)
-		assert_int_equal(world.n_questions, 1); /* after a survey it asks again */
+		assert_int_equal(
+			world.n_questions, 1); /* it samples again after a survey */
 	clv_watchdog_free(watchdog);
 }
 
-/* A lease that hangs makes its device degraded for as long as it does. */
+/* A lease that hangs degrades its device as long as it hangs. */
 static void test_hang_of_a_device(void **state)
 {
 	struct clv_lease *lease = make_lease(true);
@@ -533,7 +538,7 @@ static void test_hang_of_a_device(void **state)
 	clv_watchdog_free(watchdog);
 }
 
-/* A driver that does not answer: of the devices that it has shown before. */
+/* A driver that does not answer affects the devices that it has shown before. */
 static void test_silence(void **state)
 {
 	struct clv_watchdog *watchdog;
@@ -554,7 +559,7 @@ static void test_silence(void **state)
 	clv_watchdog_free(watchdog);
 }
 
-/* What a survey does not show any more is lost, and is looked for now and then. */
+/* A device that a survey does not show is lost, and is searched for now and then. */
 static void test_lost(void **state)
 {
 	struct clv_watchdog *watchdog;

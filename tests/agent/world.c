@@ -103,7 +103,7 @@ static int remove_one(
 	return remove(path);
 }
 
-/* A descriptor that a function was to take and has not closed. */
+/* Descriptors that a function was to take over and has not closed. */
 static size_t count_open_pidfds(void)
 {
 	size_t n = 0;
@@ -146,7 +146,7 @@ static void serve(void *userdata, const struct clv_notice *notice)
 	clv_lifecycle_serve(world.agent.lifecycle, notice->device);
 }
 
-/* Those of agent/main/subscribers.c that the lifecycle has. */
+/* The subscribers of agent/main/subscribers.c that belong to the lifecycle. */
 void world_begin_lifecycle(void)
 {
 	struct clv_agent *agent = &world.agent;
@@ -154,7 +154,7 @@ void world_begin_lifecycle(void)
 
 	assert_int_equal(clv_lifecycle_new(agent, &agent->lifecycle, &err), 0);
 	clv_notify_subscribe(agent->notify, CLV_NOTICE_LEASE_LEFT, check_end, NULL);
-	clv_notify_subscribe(agent->notify, CLV_NOTICE_ADMITS, serve, NULL);
+	clv_notify_subscribe(agent->notify, CLV_NOTICE_ROOM, serve, NULL);
 }
 
 struct adopted {
@@ -565,7 +565,7 @@ static void add_up(struct sums *sums)
 	}
 }
 
-/* Of leases that did not ask for more than there is. */
+/* The sums of leases without overcommit. */
 static void check_device(const struct clv_agent_device *device)
 {
 	uint64_t memory_bytes = 0, compute_ppm = 0;

@@ -19,7 +19,7 @@
  * arbiter's thread, timers and clocks are doubles (doubles.c), which the linker's --wrap
  * puts in their place. */
 
-/* Users: no process of a test runs as one of them. */
+/* uids that no process of a test has. */
 #define ALICE 300000001u
 #define BOB 300000002u
 #define CAROL 300000003u
@@ -27,7 +27,7 @@
 #define GIB (UINT64_C(1) << 30)
 #define PERCENT 10000u /* in parts per million of a device */
 
-/* Numbers that no process of the machine has: beyond the kernel's largest. */
+/* pids beyond the kernel's largest, which no process of the machine has. */
 #define PID(n) (10000000 + (n))
 
 #define WORLD_PROCESSES 32
@@ -52,7 +52,7 @@ struct world_watch {
 };
 
 struct world_timer {
-	sd_event_source *source; /* NULL: it is over, or was given up */
+	sd_event_source *source; /* NULL: it has fired, or was freed */
 	sd_event_time_handler_t function;
 	void *userdata;
 	uint64_t due_ns;
@@ -73,7 +73,8 @@ struct world {
 	uint64_t now_ns, real_ns;
 	struct world_process processes[WORLD_PROCESSES];
 	size_t n_processes;
-	pid_t fds[WORLD_FDS]; /* whose pidfd this descriptor stands for; 0: none */
+	pid_t fds[WORLD_FDS]; /* the process whose pidfd the descriptor stands for; 0:
+				 none */
 	TAILQ_HEAD(, world_watch) watches;
 	struct world_timer timers[WORLD_TIMERS];
 	struct world_question questions[WORLD_QUESTIONS];
@@ -81,7 +82,7 @@ struct world {
 	uint64_t n_surveys;
 	struct clv_readings readings;
 	unsigned int n_notices[16]; /* by enum clv_notice_type */
-	/* How many there are now: leases that are open to gates; arbiters' leases. */
+	/* Current numbers: leases that are open to gates, and leases of arbiters. */
 	int n_gates, n_arbiter_leases;
 	unsigned int n_resumed;
 	/* What the doubles refuse while this is set. */
@@ -93,13 +94,13 @@ struct world {
 };
 extern struct world world;
 
-/* For cmocka: around every test.  The state stays the test's row. */
+/* For cmocka: set-up and tear-down of each test.  The state stays the test's row. */
 int world_begin(void **state);
 int world_end(void **state);
 
-/* Subscribes to all notices: lets the lifecycle hear what main tells it, and counts. */
+/* Subscribes to all notices: to notify the lifecycle as main does, and to count. */
 void world_begin_lifecycle(void);
-/* Ends the lifecycle and begins it and the ledger anew, as a next agent would. */
+/* Frees the lifecycle and the ledger and creates them again, as a next agent would. */
 void world_restart(void);
 
 /* gpu0, gpu1, ...: with so much memory. */
@@ -112,7 +113,7 @@ struct clv_agent_device *world_part(struct clv_agent_device *whole, const char *
 struct clv_process_id world_process(pid_t pid, pid_t parent);
 int world_pidfd(pid_t pid);
 struct world_process *world_find_process(pid_t pid);
-/* It dies, and whoever watches it is told. */
+/* Ends a process and notifies its watches. */
 void world_kill(pid_t pid);
 
 /* For the doubles: takes the descriptor; closes it. */
@@ -138,7 +139,7 @@ struct clv_lease *world_lease(
 	struct clv_agent_device *device, const struct world_lease *spec);
 void world_drop(struct clv_lease *lease);
 
-/* By way of the lifecycle: pid (0: none, it is kept) holds it. */
+/* Creates a lease through the lifecycle; pid is its holder, 0: it is kept. */
 int world_create(const struct clv_lease_request *request, uid_t uid, pid_t pid,
 	struct clv_lease **ret);
 struct clv_lease_request world_request(uint32_t percent);
@@ -146,10 +147,10 @@ struct clv_lease_request world_request(uint32_t percent);
 struct clv_attached *world_attach(struct clv_lease *lease, pid_t pid);
 /* The account of the lease's arbiter, to be filled in. */
 struct clv_arbiter_sample *world_sample(struct clv_lease *lease);
-/* The share that the arbiter was told of last. */
+/* The last share that the arbiter was given. */
 const struct clv_share *world_enforced(const struct clv_lease *lease);
 
-/* What the driver was found to hold beside what programs asked for. */
+/* The overhead that the watchdog has found beyond the allocations of programs. */
 uint64_t world_overhead(const struct clv_lease *lease);
 
 /* Lets the loop run until there is nothing to do. */

@@ -95,7 +95,7 @@ class Modes(SysfsCase):
         world.faults("command modprobe/-r/amdgpu 1 ignore")
         operation = agent.finish(layout("select: {vendor: amd}, compute-mode: CPX, "
                                         "memory-mode: NPS4"))
-        self.ends(operation, "failed", "reload", "NPS4 may have been asked for")
+        self.ends(operation, "failed", "reload", "NPS4 may have been requested")
         self.assertEqual(self.modes(agent), [("SPX", 1)] * 2)
 
     def test_applied_again_after_a_reboot(self):

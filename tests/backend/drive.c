@@ -45,7 +45,7 @@ static json_t *partition_to_json(const struct clv_partition *p)
 		(int)p->driver_id, "start", (int)p->start, "size", (int)p->size,
 		"compute_units", (int)p->compute_units, "memory_bytes",
 		(json_int_t)p->memory_bytes, "holders", holders_to_json(&p->holders),
-		"parts", parts, "is_half_made", (int)p->is_half_made);
+		"parts", parts, "is_incomplete", (int)p->is_incomplete);
 }
 
 static json_t *profile_to_json(const struct clv_mig_profile *p)

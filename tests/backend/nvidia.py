@@ -135,7 +135,7 @@ def make_and_destroy(it, profile, start):
     made = partitions[0]
     expect(brief(made) == (name, start, profile["size"]), name, made)
     expect(made["profile"] == profile["name"] and made["parts"] == [] and
-           not made["is_half_made"], made)
+           not made["is_incomplete"], made)
     expect(made["uuid"].startswith("MIG-"), made["uuid"])
     expect(made["compute_units"] == profile["multiprocessors"], made)
     expect(made["memory_bytes"] == profile["memory_mib"] * MIB, made)
@@ -180,11 +180,11 @@ def parts():
         it.survey()
         it.do("create", "gpu0", "4g.20gb", 0, 1)
         owner = it.read()["partitions"][0]
-        expect(owner["is_half_made"] and owner["uuid"] == "" and owner["parts"] == [], owner)
+        expect(owner["is_incomplete"] and owner["uuid"] == "" and owner["parts"] == [], owner)
         it.do("create-part", "gpu0", "gpu0/4g.20gb@0", 2, 2)
         it.do("create-part", "gpu0", "gpu0/4g.20gb@0", 1, 0)
         owner = it.read()["partitions"][0]
-        expect(not owner["is_half_made"] and owner["uuid"] == "", owner)
+        expect(not owner["is_incomplete"] and owner["uuid"] == "", owner)
         expect([brief(p) + (p["profile"],) for p in owner["parts"]] == [
             ("gpu0/4g.20gb@0/1c@0", 0, 1, "1c.4g.20gb"),
             ("gpu0/4g.20gb@0/2c@2", 2, 2, "2c.4g.20gb")], owner["parts"])
@@ -243,7 +243,7 @@ def another_has_its_number():
         it.read()
         other.read()
         other.do("destroy", "gpu0", "gpu0/1g.5gb@0")
-        it.refuse(errno.ENODEV, "not there any more", "destroy", "gpu0", "gpu0/1g.5gb@0")
+        it.refuse(errno.ENODEV, "does not exist any more", "destroy", "gpu0", "gpu0/1g.5gb@0")
         other.do("create", "gpu0", "1g.5gb", 5, 0)
         it.refuse(errno.ENODEV, "another instance", "destroy", "gpu0", "gpu0/1g.5gb@0")
         expect(names(it.read()) == ["gpu0/1g.5gb@5"], "destroyed another's")

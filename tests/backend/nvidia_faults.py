@@ -82,7 +82,7 @@ ABSENT = (2, 3)
 
 def check_honest(now, before, fault):
     """It is divided as it was, or it says that this is not known."""
-    layouts = [[(p["name"], p["is_half_made"], names({"partitions": p["parts"]}))
+    layouts = [[(p["name"], p["is_incomplete"], names({"partitions": p["parts"]}))
                 for p in device["partitions"]] for device in (now, before)]
     expect(layouts[0] == layouts[1] or now["cannot_divide"], fault, layouts)
     expect(bool(now["cannot_divide"]) != now["mig"]["is_capable"], fault, now)
@@ -162,8 +162,8 @@ def undo_fails():
         it.survey()
         it.write("faults", "nvmlGpuInstanceCreateComputeInstance 1 23\n"
                            "nvmlGpuInstanceDestroy 1 19")
-        it.refuse(errno.ENOSPC, "half made", "create", "gpu0", "2g.10gb", 4, 0)
-        expect(it.read()["partitions"][0]["is_half_made"], "it is not there")
+        it.refuse(errno.ENOSPC, "incomplete instance", "create", "gpu0", "2g.10gb", 4, 0)
+        expect(it.read()["partitions"][0]["is_incomplete"], "it is not there")
 
 
 def faults_in_destroy():
@@ -192,7 +192,7 @@ def check_truth(answer, before, after, fault):
     lost = set(names(before[0])) - set(names(after[0]))
     lost_parts = sum(len(p["parts"]) for p in before[0]["partitions"]) - \
         sum(len(p["parts"]) for p in after[0]["partitions"])
-    emptied = [p["name"] for p in after[0]["partitions"] if p["is_half_made"]]
+    emptied = [p["name"] for p in after[0]["partitions"] if p["is_incomplete"]]
     said = "of its compute instances are destroyed" in answer["error"]
     if answer["result"] == 0:
         expect(lost or lost_parts or fault[2] == 0, fault, "nothing has gone")

@@ -403,7 +403,7 @@ class Ends(Case):
                     lease["id"])
         CLUSTER.touch("go")
         text = self.ends(job, "FAILED")
-        self.assertIn(f"cleave: the lease of job {job} on this node was ended before the job",
+        self.assertIn(f"cleave: the lease of job {job} on this node ended before the job",
                       text)
         self.assertEqual(CLUSTER.job(job)["ExitCode"], "77:0")
 

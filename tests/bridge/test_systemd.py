@@ -68,7 +68,7 @@ class DropIns(unittest.TestCase):
             with self.subTest(words):
                 self.assertIn(words, self.write(self.unit(**lines), code=78))
         path = self.unit(ExecStart="/bin/true")
-        self.assertIn("what size", self.write(path, "--class=batch", code=64))
+        self.assertIn("no size", self.write(path, "--class=batch", code=64))
         with open(path, "a", encoding="utf-8") as file:
             file.write("no line of a unit\n")
         self.assertIn("no line of a unit", self.write(path, code=78))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ways to work that is not counted, or counted as done before it is. */
+/* Ways to have work that is not counted, or that counts as complete before it is. */
 #include "cuda.h"
 
 #include <pthread.h>
@@ -8,7 +8,8 @@
 
 int cuLaunchCooperativeKernelMultiDevice(void *launches, unsigned n, unsigned flags);
 
-/* A kernel that was short as long as anybody looked, four thousand times. */
+/* The kernel is short until the gate has learned that.  Then it is launched four thousand
+ * times and is long. */
 static int trained(char **arguments)
 {
 	handle stream;
@@ -26,8 +27,8 @@ static int trained(char **arguments)
 	}
 }
 
-/* Copies between host and device are complete when the call returns; does one of nothing
- * say so of what is before it? */
+/* A copy between host and device is complete when the call returns.  A copy of no bytes
+ * must not make the gate count what is before it as complete. */
 static int empty_copy(char **arguments)
 {
 	char nothing = 0;
@@ -44,8 +45,9 @@ static int empty_copy(char **arguments)
 	}
 }
 
-/* While a stream is captured the legacy one cannot be marked; when the primary context
- * loses one of several references the gate lets its streams go. */
+/* While a stream is captured, no marker can be placed in the legacy stream.  Releasing
+ * one of several references to the primary context must not make the gate drop its
+ * streams. */
 static int let_go_in_capture(char **arguments)
 {
 	handle captured, context;
@@ -80,7 +82,7 @@ static int let_go(char **arguments)
 	}
 }
 
-/* The same through a context that is none. */
+/* The same with a context that does not exist. */
 static int destroy_nothing(char **arguments)
 {
 	handle captured;
@@ -113,8 +115,8 @@ static void *capture_for_ever(void *userdata)
 	return NULL;
 }
 
-/* Another thread's default stream is waited for by its whole context, which may not be
- * waited for while one of its streams is captured. */
+/* For another thread's default stream the gate waits for the whole context, which is not
+ * possible while one of its streams is captured. */
 static int beside_captures(char **arguments)
 {
 	pthread_t thread;
@@ -133,7 +135,8 @@ static int beside_captures(char **arguments)
 	}
 }
 
-/* A stream joins a capture and is destroyed in it; the gate believes the capture over. */
+/* A stream joins a capture and is destroyed in it, so that the gate takes the capture for
+ * ended. */
 static int joined_and_destroyed(char **arguments)
 {
 	handle captured, joined, event, graph, exec;
@@ -166,7 +169,7 @@ static int joined_and_destroyed(char **arguments)
 	}
 }
 
-/* Hundreds of kernels that are one call. */
+/* Hundreds of kernels in one call. */
 static int several_at_once(char **arguments)
 {
 	struct of_one {
@@ -192,7 +195,7 @@ static int several_at_once(char **arguments)
 	}
 }
 
-/* The entry of a table that only the vendor's own runtimes know. */
+/* A function of a table that only NVIDIA's own runtimes know. */
 static int export_table(char **arguments)
 {
 	static const unsigned char id[16] = {0xc1, 0xea, 0x7e, 0xd0, 0x0b, 0x1e, 0x4a,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program that keeps its environment as it is: its own setenv, which every library in
- * it calls in place of the C library's, does nothing. */
+/* A program whose environment the gate cannot change: its own setenv does nothing, and
+ * all libraries of the process call it instead of the C library's. */
 #include "../doubles/cuda/selftest/cuda.h"
 
 #include <stdio.h>

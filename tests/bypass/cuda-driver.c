@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ways through the kernel's driver, past its library: what a process may do with its own
- * channel groups.  It learns their names as the library makes them. */
+/* Ways past the driver's library, by the kernel driver: what a process may do with its
+ * own channel groups.  It learns their handles when the library creates them. */
 #include "cuda.h"
 
 #include <dlfcn.h>
@@ -36,7 +36,7 @@ struct disable {
 	uint32_t clients[CHANNELS_MAX], channels[CHANNELS_MAX];
 };
 
-/* The first group is the one that computes. */
+/* The first group, which is the one that computes. */
 static struct {
 	int fd;
 	uint32_t client, subdevice, group, n_channels;
@@ -96,7 +96,7 @@ static void open_with_group(void)
 		die("no channel group", 0);
 }
 
-/* A second at a time, where others have a millisecond. */
+/* Time slices of a second; the usual ones are of a millisecond. */
 static void take_long_slices(void)
 {
 	uint64_t us = 1000000;
@@ -142,7 +142,7 @@ static void *put_back(void *userdata)
 	return NULL;
 }
 
-/* What the agent takes off the GPU is put back at once. */
+/* Channels that the agent takes off the GPU are put back at once. */
 static int channels_put_back(char **arguments)
 {
 	pthread_t thread;

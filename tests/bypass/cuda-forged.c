@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every call that the gate has, with arguments that nobody should give: what the driver
- * answers with an error, the gate may not crash at, or hang.  Names come on the standard
- * input; each crash and each hang is a line. */
+/* Every call that the gate wraps, with invalid arguments: where the driver returns an
+ * error the gate must not crash or hang.  The names come from standard input; each crash
+ * and each hang is printed as a line. */
 #include "cuda.h"
 
 #include <dlfcn.h>
@@ -17,7 +17,7 @@ typedef int call(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uin
 	uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
 
 static char names[NAMES_MAX][64];
-static volatile int *at; /* the one that is being called */
+static volatile int *at; /* the index of the call in progress */
 
 static uint64_t argument_of(const char *pattern)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ways to more than the share through graphs. */
+/* Ways to get more than the share by graphs. */
 #include "cuda.h"
 
 struct kernel_parameters {
@@ -88,7 +88,7 @@ static void prepare_children(void)
 	instantiate(graph);
 }
 
-/* A loop of twenty, in the graph itself. */
+/* A loop of twenty iterations in the graph itself. */
 static void prepare_loop(void)
 {
 	struct node_parameters parameters = {.type = 13};
@@ -104,7 +104,7 @@ static void prepare_loop(void)
 	instantiate(graph);
 }
 
-/* It launches itself from the device, which no call shows. */
+/* A graph that launches itself from the device, which no call shows. */
 static void prepare_relaunch(void)
 {
 	handle graph = new_graph();
@@ -129,7 +129,7 @@ static handle captured(handle stream)
 	return graph;
 }
 
-/* New graphs all the time. */
+/* A new graph for each launch. */
 static void capture_and_run(handle stream)
 {
 	handle graph = captured(stream);
@@ -140,7 +140,8 @@ static void capture_and_run(handle stream)
 	OK(cuGraphDestroy(graph));
 }
 
-/* What was short when the gate learned of it is long, and short again. */
+/* A kernel that was short when the gate learned its duration becomes long, and short
+ * again. */
 static void change_and_run(handle stream)
 {
 	static unsigned n;

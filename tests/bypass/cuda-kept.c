@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory that the ledger may believe gone: freed behind work that does not end, in
- * graphs, in captures, through other handles. */
+/* Memory that the ledger may take for freed: freed behind work that does not end, in
+ * graphs, in captures, by other handles. */
 #include "cuda.h"
 
 #include <fcntl.h>
@@ -12,7 +12,7 @@ int cuGraphUpload(handle exec, handle stream);
 
 static uint32_t *gate_word;
 
-/* A stream that does not go on. */
+/* A blocked stream. */
 static handle held_stream(void)
 {
 	handle stream = new_stream();
@@ -24,7 +24,7 @@ static handle held_stream(void)
 	return stream;
 }
 
-/* What is freed in a stream is there until the stream comes to it. */
+/* Memory freed in stream order exists until the stream reaches the free. */
 static int freed_in_held_stream(void)
 {
 	static handle stream;
@@ -37,7 +37,7 @@ static int freed_in_held_stream(void)
 	return r ? r : cuMemFreeAsync(piece, stream);
 }
 
-/* In a capture it becomes a node of a graph, which nobody launches. */
+/* In a capture the free becomes a node of a graph that is never launched. */
 static int freed_in_capture(void)
 {
 	static handle stream;
@@ -103,7 +103,7 @@ static int graph_uploaded(void)
 	return cuGraphLaunch(exec, stream);
 }
 
-/* Graphs in graphs, deeper than anybody would look. */
+/* Deeply nested child graphs. */
 static int graph_nested(void)
 {
 	static handle stream;
@@ -137,7 +137,7 @@ static int beside_capture(void)
 	return cuMemAllocAsync(&piece, PIECE_BYTES, NULL);
 }
 
-/* The same with a stream that the default one waits for. */
+/* The same with a blocking stream, for which the default stream waits. */
 static int beside_blocking_capture(void)
 {
 	static handle captured;
@@ -169,7 +169,7 @@ static int external(void)
 	return cuImportExternalMemory(&memory, &of_file);
 }
 
-/* Of an array's or a piece's handle made an address, and the other way round. */
+/* Memory freed by the calls of other kinds of memory. */
 static int freed_as_another_kind(void)
 {
 	static handle pool;
@@ -188,7 +188,8 @@ static int freed_as_another_kind(void)
 	return 0;
 }
 
-/* The context that seemed to own it ends, and a last reference to it does not. */
+/* A reference to the primary context is released, but not the last one, so the memory
+ * stays. */
 static int retained_primary(void)
 {
 	handle context;
@@ -238,7 +239,7 @@ static void *take_in_thread(void *userdata)
 	int r = 0;
 
 	OK(cuCtxSetCurrent(userdata));
-	/* Two that race may both be refused: try again before giving up. */
+	/* Two requests that race may both be refused, so each is tried again. */
 	for (int refused = 0; refused < 20 && n < PIECES_MAX;) {
 		r = n % 2 ? cuMemAllocAsync(&piece, PIECE_BYTES, NULL) : take_plain();
 		if (r)
@@ -282,7 +283,7 @@ static void *launch_graph(void *userdata)
 	return NULL;
 }
 
-/* Graphs that all see the same room left in the graphs' pool. */
+/* Graphs launched at once, all of which find the same free room in the graphs' pool. */
 static int graph_threads(char **arguments)
 {
 	void *both[PIECES_MAX][2];
@@ -309,7 +310,7 @@ static int graph_threads(char **arguments)
 	return 0;
 }
 
-/* Sizes at which a sum of bytes would wrap round. */
+/* Sizes at which a sum of bytes overflows. */
 static int wrapped_sizes(char **arguments)
 {
 	static const size_t sizes[] = {
@@ -330,7 +331,7 @@ static int wrapped_sizes(char **arguments)
 	return 0;
 }
 
-/* Half, then a context that ends with other memory, then all that is left. */
+/* Contexts that end with memory in them, and then all memory that is left. */
 static int ended_context(char **arguments)
 {
 	handle context;
@@ -350,7 +351,8 @@ static int ended_context(char **arguments)
 	return 0;
 }
 
-/* Accounted once, and freed as often as taken: no false refusal (HAMi-core 96). */
+/* Memory that is freed as often as allocated must not be refused in the end (HAMi-core
+ * 96). */
 static int pool_again_and_again(char **arguments)
 {
 	handle stream;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ways past the gate's symbols: this program is not linked with libcuda, and finds the
- * calls that it needs by itself.  It takes memory and says what it got.
+/* Ways past the gate's symbols.  This program is not linked with libcuda and finds the
+ * calls that it needs by itself.  It allocates memory and prints how much it got.
  *
  * usage: bypass-cuda-loader WAY LIBRARY */
 #include <dlfcn.h>
@@ -50,7 +50,7 @@ static void *by_dlsym(void *library, const char *name)
 }
 
 #ifndef WAY_STATIC
-/* The symbol table of a library, read by hand: nobody is asked. */
+/* Reads the symbol table of a loaded library, without a call of the loader. */
 static void *in_table(const struct link_map *map, const char *name)
 {
 	const char *names = NULL;
@@ -65,7 +65,7 @@ static void *in_table(const struct link_map *map, const char *name)
 		else if (entry->d_tag == DT_GNU_HASH)
 			hash = (const uint32_t *)entry->d_un.d_ptr;
 	}
-	/* What is exported begins where the hash table says, if there is any. */
+	/* The exported symbols begin where the hash table says, if it is not empty. */
 	for (uint32_t i = hash[1]; hash[4 + 2 * hash[2]] && i < 100000; i++) {
 		if (strcmp(names + symbols[i].st_name, name) == 0)
 			return (void *)(map->l_addr + symbols[i].st_value);
@@ -73,7 +73,7 @@ static void *in_table(const struct link_map *map, const char *name)
 	return NULL;
 }
 
-/* Of those that are called so, the driver's own has it. */
+/* Searches all loaded libraries of this name: one of them is the driver's own. */
 static void *by_hand(void *library, const char *name)
 {
 	void *found = NULL;
@@ -104,7 +104,7 @@ static void *look_up(void *userdata)
 	return NULL;
 }
 
-/* All threads look for the same at once (vgpu-manager 60e783c: one finds nothing). */
+/* All threads look up one symbol at once (vgpu-manager 60e783c: one finds nothing). */
 static void *by_threads(void *library, const char *name)
 {
 	pthread_t threads[8];
@@ -121,7 +121,8 @@ static void *by_threads(void *library, const char *name)
 	return failed ? NULL : dlsym(library, name);
 }
 
-/* Under another name and from another place, as a program may bring its own. */
+/* A copy of the library under another name and in another folder, as a program may bring
+ * its own. */
 static void *copy_of(const char *path)
 {
 	char copy[] = "/tmp/bypass-XXXXXX", command[512];
@@ -138,7 +139,7 @@ static void *copy_of(const char *path)
 }
 #endif
 
-/* All by dlopen of one name or another, and dlsym or something else. */
+/* All ways open a library by some name and find functions by dlsym or otherwise. */
 static void choose(struct calls *calls, const char *way, const char *path)
 {
 	find_function find = by_dlsym;

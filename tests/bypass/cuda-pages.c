@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ways through what a tenant shares with the agent and the kernel: the lease's pages and
- * its socket.  All of them mean harm. */
+/* Attacks on what a tenant shares with the agent and the kernel: the lease's pages and
+ * its socket. */
 #include "cuda.h"
 #include "mapped.h"
 
@@ -38,7 +38,7 @@ static int control_page(char **arguments)
 	return 0;
 }
 
-/* The figure of the memory in use is the third of each slot: never anything. */
+/* Sets the memory in use, the third word of each slot, to 0. */
 static int report_memory(char **arguments)
 {
 	struct mapping page;
@@ -63,7 +63,7 @@ static int report_memory(char **arguments)
 
 static struct mapping report;
 
-/* What went in is what came out, at any time. */
+/* Reports all work as complete at any time. */
 static void *nothing_is_out(void *userdata)
 {
 	(void)userdata;
@@ -90,7 +90,7 @@ static int report_done(char **arguments)
 	return 0;
 }
 
-/* Any bytes anywhere, all the time. */
+/* Writes random bytes at random places of the page. */
 static int report_noise(char **arguments)
 {
 	uint64_t state = 88172645463325252u;
@@ -124,7 +124,7 @@ static int connect_to(const char *path)
 	return fd;
 }
 
-/* Messages of any bytes and any length, and connections that say nothing. */
+/* Messages of random bytes and lengths, and connections that send nothing. */
 static int socket_noise(char **arguments)
 {
 	const char *path = getenv("CLEAVE_LEASE");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ways to more memory than the quota: each call of CUDA that takes some, again and again
+/* Ways to get more memory than the quota: each call of CUDA that allocates, repeated
  * until it is refused. */
 #include "cuda.h"
 
@@ -40,7 +40,7 @@ struct shape_3d {
 
 static const struct properties on_device = {1, 1, {1, 0}, NULL, {0}};
 
-/* Sizes that a driver rounds up to the next two MiB. */
+/* Sizes that a driver rounds up to a multiple of 2 MiB. */
 static int odd_sizes(void)
 {
 	dptr piece;
@@ -63,7 +63,7 @@ static int pitched(void)
 	size_t pitch;
 	dptr piece;
 
-	/* Each row is widened. */
+	/* Each row is padded. */
 	return cuMemAllocPitch_v2(&piece, &pitch, 257, PIECE_BYTES / 512, 4);
 }
 
@@ -125,7 +125,7 @@ static int from_own_pool(void)
 	return cuMemAllocFromPoolAsync(&piece, PIECE_BYTES, pool, NULL);
 }
 
-/* A pool for each: what each has in reserve is more than what is taken from it. */
+/* A pool for each allocation: a pool reserves more than is allocated from it. */
 static int from_many_pools(void)
 {
 	dptr piece;
@@ -133,7 +133,7 @@ static int from_many_pools(void)
 	return cuMemAllocFromPoolAsync(&piece, PIECE_BYTES, make_pool(0), NULL);
 }
 
-/* A pool that is destroyed lives on for what was taken from it. */
+/* A destroyed pool exists as long as its allocations. */
 static int from_destroyed_pool(void)
 {
 	handle pool = make_pool(0);
@@ -144,7 +144,7 @@ static int from_destroyed_pool(void)
 	return r;
 }
 
-/* A pool of this process's own that came from elsewhere, as it seems. */
+/* A pool of this process, imported again as if it were another process's. */
 static int from_imported_pool(void)
 {
 	static handle pool, imported;
@@ -172,7 +172,7 @@ static int physical(void)
 	return cuMemCreate(&piece, PIECE_BYTES, &on_device, 0);
 }
 
-/* Its mapping keeps it. */
+/* The mapping keeps the memory after the handle is released. */
 static int mapped(void)
 {
 	handle piece;
@@ -186,7 +186,7 @@ static int mapped(void)
 	return cuMemRelease(piece);
 }
 
-/* Exported and imported again, so that it has two handles of which one is released. */
+/* Exported and imported again: of two handles one is released. */
 static int exported(void)
 {
 	handle piece, other;
@@ -199,7 +199,7 @@ static int exported(void)
 	return cuMemRelease(piece);
 }
 
-/* A second context, with memory of its own. */
+/* Memory in a second context. */
 static int in_second_context(void)
 {
 	static handle context;
@@ -256,7 +256,7 @@ static int contexts(void)
 
 #define HEAP 2
 
-/* What kernels may allocate themselves. */
+/* The heap from which kernels allocate. */
 static int device_heap(void)
 {
 	static size_t n;
@@ -288,7 +288,7 @@ static int library_image(void)
 	return cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL);
 }
 
-/* Loaded with its first launch, as programs are by default. */
+/* Code that is loaded by the first launch, as is the default. */
 static int lazy_code(void)
 {
 	static int n;

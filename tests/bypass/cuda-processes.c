@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ways through other processes: every manner of making a child, and of becoming another
- * program.  Where a part was taken before, the child must find only the rest. */
+/* Ways by other processes: every method of creating a child and of becoming another
+ * program.  If memory was allocated before, the child must get only the rest of the
+ * quota. */
 #include "cuda.h"
 
 #include <errno.h>
@@ -57,7 +58,7 @@ static int in_fork(char **arguments)
 	return wait_for(pid);
 }
 
-/* CUDA is not for children that go on with their parent's context: they get its error. */
+/* CUDA does not support children that use their parent's context: they get its error. */
 static int fork_inherited(char **arguments)
 {
 	pid_t pid;
@@ -88,7 +89,7 @@ static int in_vfork(char **arguments)
 	return wait_for(pid);
 }
 
-/* Past the C library, so that nothing registered for fork is run. */
+/* Without the C library, so that no handler registered for fork runs. */
 static int in_clone(char **arguments)
 {
 	pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, 0);
@@ -120,7 +121,7 @@ static int exec_self(char **arguments)
 	die("execve", errno);
 }
 
-/* Out of the session and the parent's sight; the first process is gone at once. */
+/* In another session and with another parent; the first process ends at once. */
 static int daemonized(char **arguments)
 {
 	(void)arguments;
@@ -152,7 +153,8 @@ static int many(char **arguments)
 	return r;
 }
 
-/* Killed and come again: what the dead had is free, and no more than that. */
+/* Killed and started again: the memory of the dead process is free, and no more than
+ * that. */
 static int killed_again_and_again(char **arguments)
 {
 	(void)arguments;
@@ -203,7 +205,7 @@ static int working(char **arguments)
 	return 0;
 }
 
-/* Each has but little time to be noticed. */
+/* Each process is too short to be noticed easily. */
 static int short_lived(char **arguments)
 {
 	(void)arguments;
@@ -224,7 +226,7 @@ static int short_lived(char **arguments)
 	}
 }
 
-/* Killed at any moment of its work, again and again. */
+/* Killed at random times during its work, again and again. */
 static int killed_at_work(char **arguments)
 {
 	unsigned n = 1;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ways to more than the share through many streams, threads and contexts, and through
- * streams and contexts that come and go. */
+/* Ways to get more than the share by many streams, threads and contexts, and by streams
+ * and contexts that come and go. */
 #include "cuda.h"
 
 #include <pthread.h>
 #include <unistd.h>
 
-#define N_STREAMS 180 /* what the double has */
+#define N_STREAMS 180 /* the number that the double supports */
 
 static int many(char **arguments)
 {
@@ -24,7 +24,7 @@ static int many(char **arguments)
 	}
 }
 
-/* Destroyed while they have work, which goes on. */
+/* Streams that are destroyed while they have work, which continues. */
 static int destroyed(char **arguments)
 {
 	(void)arguments;
@@ -126,7 +126,7 @@ static void *flood_in_own_context(void *userdata)
 	return NULL;
 }
 
-/* Each is a channel group of its own to the GPU. */
+/* Each context is a channel group of the GPU. */
 static int many_contexts(char **arguments)
 {
 	(void)arguments;
@@ -197,7 +197,7 @@ static int green(char **arguments)
 	return 0;
 }
 
-/* Each ends while its stream has work. */
+/* Each green context ends while its stream has work. */
 static int green_after_green(char **arguments)
 {
 	handle stream, context;
@@ -218,7 +218,7 @@ static int green_after_green(char **arguments)
 	}
 }
 
-/* One stream waits for another's event, in turns. */
+/* Two streams wait for each other's events in turn. */
 static int crossed(char **arguments)
 {
 	handle a, b, event;

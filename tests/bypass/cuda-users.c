@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What programs do that mean no harm, and that gates of this kind have failed at: says
- * "no" where all went as without a gate, "yes" and what went wrong where it did not, and
- * nothing where it hangs. */
+/* What ordinary programs do and other gates have failed at.  Prints "no" if everything is
+ * as without a gate, "yes" and what is wrong if it is not; a hang prints nothing. */
 #include "cuda.h"
 
 #include <pthread.h>
@@ -9,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What hangs does so for good: a busy machine takes less. */
+/* A hang lasts for ever; a busy machine takes less than this. */
 #define PATIENCE_NS UINT64_C(10000000000)
 
 static void verdict(uint64_t since_ns, uint64_t at_most_ns)
@@ -26,7 +25,8 @@ static void launch_many(handle stream)
 		launch(stream, KERNEL_NS);
 }
 
-/* Into the default stream, while a stream that does not mind is captured. */
+/* Launches into the default stream while a non-blocking stream is captured in relaxed
+ * mode. */
 static int default_beside_capture(char **arguments)
 {
 	handle captured, graph;
@@ -43,7 +43,7 @@ static int default_beside_capture(char **arguments)
 	return 0;
 }
 
-/* A capture whose context goes, as after an error. */
+/* A capture whose context is destroyed, as after an error. */
 static int capture_lost(char **arguments)
 {
 	handle primary, context;
@@ -87,8 +87,8 @@ static long n_sleeps(void)
 	return usage.ru_nvcsw;
 }
 
-/* How often this thread sleeps in the calls of a second.  A busy machine makes calls take
- * long, and makes nobody sleep. */
+/* How often this thread sleeps in repeated calls.  A busy machine makes calls slow, but
+ * makes no thread sleep. */
 static int call_beside_work(int (*call)(void))
 {
 	uint64_t until_ns;
@@ -114,7 +114,7 @@ static int release(void)
 	return cuDevicePrimaryCtxRelease_v2(0);
 }
 
-/* Libraries take the primary context and let it go while others compute. */
+/* Libraries retain and release the primary context while the program computes. */
 static int release_beside_work(char **arguments)
 {
 	(void)arguments;
@@ -132,7 +132,7 @@ static int destroy_nothing_beside_work(char **arguments)
 	return call_beside_work(destroy_nothing);
 }
 
-/* The stream goes on when the program says so: after the next call. */
+/* The program unblocks the stream only after the next call. */
 static int pool_in_held_stream(char **arguments)
 {
 	uint32_t *word;
@@ -155,7 +155,7 @@ static int pool_in_held_stream(char **arguments)
 	return 0;
 }
 
-/* What it waits for, the program does after the next launch. */
+/* The stream waits for a word that the program writes after the next launches. */
 static int word_after_launch(char **arguments)
 {
 	handle waiting, other;
@@ -183,7 +183,7 @@ static int word_after_launch(char **arguments)
 	return 0;
 }
 
-/* The same with the GPU to itself, and more than is ever in flight. */
+/* The same with the GPU for itself, and more launches than are ever in flight. */
 static int word_after_launches(char **arguments)
 {
 	handle waiting, other;
@@ -211,7 +211,7 @@ static void wait_for_flag(void *userdata)
 		usleep(100);
 }
 
-/* A callback that waits until the program has submitted what comes next. */
+/* A callback that waits until the program has submitted the next work. */
 static int callback_before_launch(char **arguments)
 {
 	static volatile int flag;
@@ -237,7 +237,7 @@ static int callback_before_launch(char **arguments)
 	return 0;
 }
 
-/* A capture gives the GPU nothing to do, so it waits for nothing. */
+/* A capture gives the GPU no work, so it must not wait for a turn. */
 static int capture_while_closed(char **arguments)
 {
 	handle stream, graph;
@@ -260,7 +260,7 @@ static int capture_while_closed(char **arguments)
 	return 0;
 }
 
-/* What the GPU's size is, and what is left of it, goes together (HAMi 446). */
+/* The GPU's reported size and its free memory must be consistent (HAMi 446). */
 static int sizes_agree(char **arguments)
 {
 	size_t left, total, before, device;
@@ -281,7 +281,7 @@ static int sizes_agree(char **arguments)
 	return 0;
 }
 
-/* What a pool gave back is another process's (HAMi-core 96). */
+/* Another process can allocate what a pool has given back (HAMi-core 96). */
 static int trimmed_pool(char **arguments)
 {
 	struct {
@@ -328,8 +328,8 @@ static void *allocate_for_ever(void *userdata)
 	return NULL;
 }
 
-/* A child has no part in CUDA: each call is an error, and none waits for a lock that a
- * thread had when the process was forked. */
+/* CUDA does not work in a forked child: each call returns an error, and none waits for a
+ * lock that a thread of the parent held at the fork. */
 static int forked_amid_calls(char **arguments)
 {
 	pthread_t thread;

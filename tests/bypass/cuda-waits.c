@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ways to more than the share, or to less for others, through waiting: callbacks, streams
- * that stand still, kernels that do not end. */
+/* Ways to get more than the share, or to take from the share of others, by waiting:
+ * callbacks, blocked streams, kernels that do not end. */
 #include "cuda.h"
 
 #include <pthread.h>
@@ -12,7 +12,7 @@ int cuStreamAddCallback(handle stream,
 
 static handle in_callback, programs_context;
 
-/* Refused, or done as well as anywhere. */
+/* The launches are either refused or done. */
 static void try_launches(handle stream)
 {
 	int r = cuCtxSetCurrent(programs_context);
@@ -23,7 +23,7 @@ static void try_launches(handle stream)
 		die("a launch in a callback", r);
 }
 
-/* Each starts the next, and the work before it. */
+/* Each callback submits work and the next callback. */
 static void launch_again(void *userdata)
 {
 	try_launches(in_callback);
@@ -73,7 +73,7 @@ static void take_lock(void *userdata)
 	pthread_mutex_unlock(&programs_lock);
 }
 
-/* A callback waits for a lock that is held by whoever submits. */
+/* A callback waits for a lock that the submitting thread holds. */
 static int callbacks_locked(char **arguments)
 {
 	handle stream;
@@ -107,8 +107,8 @@ static void *flood_beside(void *userdata)
 	return NULL;
 }
 
-/* A callback that never returns: what waits for a turn must not wait for it, and may it
- * therefore go without one? */
+/* A callback that never returns: work that waits for a turn must not wait for it, and
+ * must still wait for the turn. */
 static int stuck_callback(char **arguments)
 {
 	pthread_t threads[4];
@@ -127,7 +127,7 @@ static int stuck_callback(char **arguments)
 	return 0;
 }
 
-/* --- Streams that stand still --- */
+/* --- Blocked streams --- */
 
 static volatile uint32_t *word;
 
@@ -145,7 +145,7 @@ static dptr at_word(void)
 	return (dptr)(uintptr_t)word;
 }
 
-/* One stream never goes on; the others do. */
+/* One stream is blocked for ever; the others run. */
 static int standing_stream(char **arguments)
 {
 	handle stream;
@@ -161,7 +161,7 @@ static int standing_stream(char **arguments)
 	return 0;
 }
 
-/* It keeps its turn and does nothing with it. */
+/* The process keeps its turn and does nothing with it. */
 static int holding_turn(char **arguments)
 {
 	handle stream;
@@ -181,7 +181,7 @@ static int holding_turn(char **arguments)
 	}
 }
 
-/* All that goes in is let go at once. */
+/* All submitted work is unblocked at once. */
 static int let_go_at_once(char **arguments)
 {
 	handle streams[64];
@@ -204,8 +204,9 @@ static int let_go_at_once(char **arguments)
 	}
 }
 
-/* All is submitted in one turn, and let go one after the other, each when the last is
- * complete: the process is not in line for a turn meanwhile.  Then it is. */
+/* Everything is submitted in one turn.  Then it is unblocked piece by piece, each when
+ * the last one is complete, without the process waiting for a turn.  After that it
+ * submits as usual. */
 static int repeat_debt(char **arguments)
 {
 	const uint32_t n = 60;
@@ -229,7 +230,7 @@ static int repeat_debt(char **arguments)
 	return 0;
 }
 
-/* Words written as fast as they go: next to nothing for the GPU. */
+/* Memory words are written as fast as possible, which is nearly no work for the GPU. */
 static int spinning_writes(char **arguments)
 {
 	handle stream;
@@ -274,7 +275,7 @@ static int endless_kernel(char **arguments)
 	return 0;
 }
 
-/* It is stopped in the middle of its turn. */
+/* The process is stopped in the middle of its turn. */
 static int stopped(char **arguments)
 {
 	handle stream;

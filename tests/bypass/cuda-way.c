@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs one way by its name, and holds what the ways have in common.  It judges nothing:
- * a way says what it got, and the referee knows what it should have got. */
+/* Runs one way by its name, and has what the ways have in common.  It judges nothing: a
+ * way prints what it got, and the referee knows what it should have got. */
 #include "cuda.h"
 
 #include <pthread.h>
@@ -28,7 +28,7 @@ void say(const char *format, ...)
 	va_start(arguments, format);
 	n = vsnprintf(line, sizeof(line), format, arguments);
 	va_end(arguments);
-	/* In one piece: several processes speak at once. */
+	/* Written in one call, because several processes write at once. */
 	if (n <= 0 || write(STDOUT_FILENO, line, (size_t)n) != n)
 		_exit(1);
 }
@@ -74,7 +74,7 @@ handle load_kernel(const char *line)
 	handle module, function = NULL;
 
 	snprintf(image, sizeof(image), "cleave-double-module\n%s", line);
-	/* A GPU's own driver takes code, of which there is that of one kernel. */
+	/* A real driver needs code: that of one kernel exists. */
 	if (cuModuleLoadData(&module, image) != 0)
 		OK(cuModuleLoadData(&module, spin_of_gpu));
 	if (sscanf(line, "kernel %63s", name) == 1)
@@ -161,7 +161,7 @@ int take_plain(void)
 	return cuMemAlloc_v2(&piece, PIECE_BYTES);
 }
 
-/* --- What is no way round anything --- */
+/* --- Modes that bypass nothing --- */
 
 static void *flood_for_ever(void *userdata)
 {
@@ -173,7 +173,8 @@ static void *flood_for_ever(void *userdata)
 }
 
 /* Keeps the GPU busy until it is killed.  Two threads, so that it always has work ready:
- * whoever has none gives way, and then the other's share would prove nothing. */
+ * a lease without work gives its share away, and then the other lease's share would prove
+ * nothing. */
 static int neighbour(char **arguments)
 {
 	pthread_t threads[2];
@@ -200,7 +201,7 @@ static int hold(char **arguments)
 	return 0;
 }
 
-/* A piece for each byte of its input. */
+/* Allocates a piece for each byte of its input. */
 static int step(char **arguments)
 {
 	char byte;
@@ -213,7 +214,7 @@ static int step(char **arguments)
 	return 0;
 }
 
-/* When its first kernel was submitted and when it was done. */
+/* Prints when its first kernel was submitted and when it was complete. */
 static int first_kernel(char **arguments)
 {
 	handle stream;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ways to more than the share: each call of CUDA that gives the GPU work, as much of it
- * as goes. */
+/* Ways to get more than the share: each call of CUDA that gives the GPU work, as much of
+ * it as possible. */
 #include "cuda.h"
 
 #include <string.h>
@@ -73,7 +73,7 @@ typedef int launch_function(handle function, unsigned gx, unsigned gy, unsigned 
 	unsigned bx, unsigned by, unsigned bz, unsigned shared, handle stream,
 	void **parameters, void **extra);
 
-/* As runtimes ask that are built for streams of each thread. */
+/* As runtimes look the call up that are built for per-thread default streams. */
 static void of_thread_by_flag(handle stream)
 {
 	static launch_function *function;
@@ -124,7 +124,7 @@ static void prepare_ancient(void)
 	OK(cuParamSetv(spin, 0, &kernel_ns, 8));
 }
 
-/* As programs did before CUDA 4. */
+/* The calls of CUDA before version 4. */
 static void ancient(handle stream)
 {
 	OK(cuLaunch(spin));
@@ -162,7 +162,7 @@ static void in_urgent_stream(handle stream)
 	(void)stream;
 }
 
-/* A new name for it each time: the gate knows none of them. */
+/* A new size of the kernel for each launch, of which the gate knows no duration. */
 static void never_seen(handle stream)
 {
 	static unsigned n;
@@ -171,7 +171,7 @@ static void never_seen(handle stream)
 		spin, 1 + n++ % 65000, 1, 1, 32, 1, 1, 0, stream, parameters, NULL));
 }
 
-/* Its length says nothing about the next one's. */
+/* A kernel whose duration predicts nothing about the next launch. */
 static void of_changing_length(handle stream)
 {
 	static unsigned n;
@@ -197,7 +197,8 @@ static void copies(handle stream)
 	OK(cuMemcpyAsync(to, from, COPY_BYTES, stream));
 }
 
-/* The stream has nothing else. */
+/* The copies are within the device, by a call that is named as one from the host; the
+ * stream has no other work. */
 static void copies_named_from_host(handle stream)
 {
 	OK(cuMemcpyHtoDAsync_v2(to, (const void *)(uintptr_t)from, COPY_BYTES, stream));

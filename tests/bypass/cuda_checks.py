@@ -64,7 +64,7 @@ class Referee:
         if not self.neighbour:
             self.neighbour = self.session.start(NEIGHBOUR, self.way("neighbour"), "neighbour")
             self.neighbour.wait_for(["go"])
-            if self.kind.get("kernel") and not self.session.executor_is("stopped half-way"):
+            if self.kind.get("kernel") and not self.session.executor_is("is preempted"):
                 raise Trouble("the device's turns are not ended by its driver")
         lease = self.session.leases()["neighbour"]
         return lease["processes"][0]["pid"]

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ways through the descriptor table: programs that close what they do not know, before or
- * after the device was opened, and then use the same numbers for something else. */
+/* Ways by the descriptor table: programs that close descriptors that they do not know,
+ * before or after the device was opened, and then use the same numbers for something
+ * else. */
 #include "way.h"
 
 #include <errno.h>
@@ -52,8 +53,8 @@ static int way_closefrom_work(char **arguments)
 	return 0;
 }
 
-/* Every number that was in use now is an event counter or a file of the program's own.
- * Nobody else may write to either. */
+/* Replaces each open descriptor by an event counter or a file of the program's own, to
+ * which nothing but the program may write. */
 static int reuse(int own)
 {
 	char open_before[LAST] = {0};
@@ -84,7 +85,8 @@ static int way_reused_numbers(char **arguments)
 	own = eventfd(0, EFD_NONBLOCK);
 	n = reuse(own);
 	way_begin();
-	/* Now busy, now idle: at each change the gate has something to tell. */
+	/* Alternately busy and idle, so that the gate has something to tell at each
+	 * change. */
 	while (way_goes_on()) {
 		way_submit(&d, queue, 1000, 0, NULL, NULL);
 		clFinish(queue);

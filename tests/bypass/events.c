@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ways to more time on the device by events: work held back and then let go at once, work
- * given from callbacks, work recorded beforehand.  None of it may wait for a turn, so all
- * of it must be paid for afterwards. */
+/* Ways to get more time on the device by events: work that is held back and then let go
+ * at once, work submitted in callbacks, recorded work.  None of it may wait for a turn,
+ * so all of it must be charged afterwards. */
 #include "way.h"
 
 #include <CL/cl_ext.h>
@@ -35,11 +35,11 @@ static int way_user_events(char **arguments)
 	return 0;
 }
 
-/* A kernel's end starts the next one. */
+/* The end of each kernel starts the next one. */
 struct chain {
 	struct way_device d; /* a kernel object of its own */
 	cl_command_queue queue;
-	pthread_mutex_t *lock; /* or NULL */
+	pthread_mutex_t *lock; /* may be NULL */
 };
 
 static void start_next(struct chain *chain);
@@ -93,8 +93,8 @@ static int way_callbacks(char **arguments)
 	return run_chains(NULL);
 }
 
-/* A lock round each submission, as libraries have one: a callback waits for it while its
- * holder waits for a turn. */
+/* A lock around each submission, as libraries have: a callback waits for the lock while
+ * the lock's holder waits for a turn. */
 static int way_callbacks_locked(char **arguments)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -150,7 +150,7 @@ static int way_command_buffers(char **arguments)
 	buffer = record(&d, queue);
 	way_begin();
 	while (way_goes_on()) {
-		/* A command buffer may not be given twice before it is through. */
+		/* A command buffer must not be submitted again before it is complete. */
 		n_queues = 1 - n_queues;
 		r = enqueue(n_queues, n_queues ? &queue : NULL, buffer, 0, NULL, NULL);
 		if (r)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ways to keep the agent busy over the lease's socket, as fast as a process can: one that
- * attaches again and again, one that says things once it has attached, with descriptors
- * beside them, and one that connects and says nothing.  They take no work and no memory,
- * and of the processors what others leave. */
+/* Ways to keep the agent busy over the lease's socket as fast as a process can: by
+ * attaching again and again, by sending messages with descriptors once attached, and by
+ * connecting without sending anything.  They take no work and no memory, and only the
+ * processor time that is left. */
 #include "way.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@
 
 enum { N_OPEN = 64, N_FILES = 64, N_TALKERS = 4, REPLY_BYTES = 8192 };
 
-/* The attach messages, by their bytes. */
+/* The numbers of the attach messages. */
 #define MAGIC 0x43564c43u
 #define THREADS_MAGIC 0x54564c43u
 #define NO_SLOT 0xffffffffu
@@ -46,7 +46,7 @@ static int connect_to_lease(int flags)
 	return fd;
 }
 
-/* The answer's descriptors are not taken. */
+/* Does not receive the answer's descriptors. */
 static bool has_answer(int fd)
 {
 	struct pollfd some = {.fd = fd, .events = POLLIN};
@@ -104,7 +104,7 @@ static bool say(int fd, const void *data, size_t n_bytes, size_t n_files)
 	return sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) > 0;
 }
 
-/* Lists of threads, all of the longest, and noise. */
+/* Sends lists of threads of the maximum length, and noise. */
 static void *talk(void *userdata)
 {
 	uint32_t threads[1024] = {THREADS_MAGIC, 1022};

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ways round the limits through HIP and HSA.
+/* Ways past the limits by HIP and HSA.
  *
  * usage: bypass-hip WAY
  *
- * One of memory takes as much as it can get of 4 GiB and says "took MIB", and waits for
- * the end of its input; one of work says "ready" and goes on for ever; one that is
- * refused says "refused" and why. */
+ * A way of memory allocates as much as it can of 4 GiB, prints "took MIB", and waits for
+ * the end of its input.  A way of work prints "ready" and runs until it is killed.  A way
+ * that is refused prints "refused" and why. */
 #include "../hip/tenant.h"
 
 #include <dlfcn.h>
@@ -85,7 +85,7 @@ int hsa_signal_create(int64_t value, uint32_t n, const uint64_t *agents, uint64_
 static handle function, stream, other;
 static uint64_t gpu, pool, region;
 
-/* Memory: one piece; 0: it was had. */
+/* Memory.  Each allocates one piece; 0: success. */
 
 static int allocate(void)
 {
@@ -101,7 +101,7 @@ static int allocate_fine(void)
 	return hipExtMallocWithFlags(&p, PIECE, 1);
 }
 
-/* Of a page more than half of it is rounding. */
+/* Sizes just above a multiple of the page size. */
 static int allocate_odd(void)
 {
 	void *p;
@@ -211,7 +211,7 @@ static int allocate_region(void)
 	return hsa_memory_allocate(region, PIECE, &p);
 }
 
-/* A function of a library that was opened by its path. */
+/* A function of a library that is opened by its path. */
 static int allocate_opened(void)
 {
 	int (*opened)(void **, size_t) = NULL;
@@ -248,7 +248,7 @@ static void called(handle from, int status, void *userdata)
 		launch(userdata, KERNEL_NS);
 }
 
-/* Nearly all that it does is launched there. */
+/* Nearly all of its work is launched in callbacks. */
 static void in_callbacks(void)
 {
 	for (;;) {
@@ -279,7 +279,7 @@ static void destroyed_streams(void)
 	}
 }
 
-/* Each a process of its own. */
+/* Several processes, each with its own work. */
 static void processes(void)
 {
 	for (int i = 0; i < 3 && fork() > 0; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ways past the loader, or to it: this program is not linked with libOpenCL, and finds
- * the calls that it needs by itself.  It takes buffers and says what it got. */
+/* Ways past the loader, or to it.  This program is not linked with libOpenCL and finds
+ * the calls that it needs by itself.  It allocates buffers and prints how much it got. */
 #include <CL/cl_icd.h>
 #include <dlfcn.h>
 #include <glob.h>
@@ -51,7 +51,7 @@ static void *must_open(void *library)
 	return library;
 }
 
-/* The vendor's library is asked as the loader would ask it. */
+/* Uses the driver's library as the loader would. */
 static void fill_from_vendor(struct calls *calls, const char *path)
 {
 	void *library = must_open(dlopen(path, RTLD_NOW | RTLD_LOCAL));
@@ -68,7 +68,7 @@ static void fill_from_vendor(struct calls *calls, const char *path)
 	calls->buffer = dispatch->clCreateBuffer;
 }
 
-/* A loader of its own, which takes no layers: the first driver that the folder names. */
+/* A loader of its own without layers: uses the first driver that the folder names. */
 static void fill_as_loader(struct calls *calls)
 {
 	const char *folder = getenv("OCL_ICD_VENDORS");
@@ -86,7 +86,7 @@ static void fill_as_loader(struct calls *calls)
 	fill_from_vendor(calls, path);
 }
 
-/* Through the loader to the platform, and from its first word to the vendor's table. */
+/* Gets the platform from the loader, and the driver's table from its first word. */
 static void fill_from_table(struct calls *calls)
 {
 	const cl_icd_dispatch *dispatch;

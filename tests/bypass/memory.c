@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ways to more memory than the quota: every call that makes an object with memory of its
- * own, and objects that outlive what made them.  Each takes pieces of one size until it
- * is refused, or far beyond any quota that the referee gives. */
+/* Ways to get more memory than the quota: each call that creates an object with memory of
+ * its own, and objects that outlive what created them.  Each allocates pieces of one size
+ * until it is refused, or far beyond any quota that the referee sets. */
 #include "way.h"
 
 #include <CL/cl_ext.h>
@@ -25,7 +25,7 @@ static int take(make_function make)
 	return 0;
 }
 
-/* Four bytes a pixel. */
+/* Four bytes per pixel. */
 static const cl_image_format format = {CL_RGBA, CL_UNORM_INT8};
 
 #define WIDTH 2048
@@ -77,7 +77,7 @@ WAY_OF_MAKING(image_3d, clCreateImage3D(d->context, CL_MEM_READ_WRITE, &format,
 				WIDTH / 16, HEIGHT, 16, 0, 0, NULL, ret))
 WAY_OF_MAKING(pipe, clCreatePipe(d->context, 0, 1024, WAY_PIECE_BYTES / 1024, NULL, ret))
 
-/* An image a pixel wide, which a driver that pads its rows makes many times as large. */
+/* An image one pixel wide, whose size multiplies in a driver that pads rows. */
 static size_t take_narrow(struct way_device *d, size_t n_rows, cl_int *ret)
 {
 	const cl_image_desc narrow = {
@@ -94,8 +94,8 @@ static size_t take_narrow(struct way_device *d, size_t n_rows, cl_int *ret)
 	return n_bytes;
 }
 
-/* One that is asked for with a thousandth of the quota and is more than all of it; then
- * what there is to be had. */
+/* An image of a thousandth of the quota that is larger than the quota when padded; then
+ * smaller ones, as many as possible. */
 static int way_padded_images(char **arguments)
 {
 	static const size_t n_rows[] = {16384, 1024};
@@ -131,7 +131,8 @@ static int way_svm(char **arguments)
 	return take(make_svm);
 }
 
-/* Freed by whom it does not belong to, again and again: the vendor keeps it. */
+/* Freed by a context or queue to which the memory does not belong, so the driver keeps
+ * it. */
 static cl_context other_context;
 static cl_command_queue other_queue;
 
@@ -205,7 +206,8 @@ static int way_svm_kept(char **arguments)
 	return take(make_svm_that_is_kept);
 }
 
-/* Unified shared memory, by name and with no prototype in any header of this age. */
+/* Intel's unified shared memory, looked up by name; the headers of this version have no
+ * prototypes. */
 typedef void *(*usm_on_device)(
 	cl_context, cl_device_id, const cl_bitfield *, size_t, cl_uint, cl_int *);
 typedef void *(*usm_on_host)(cl_context, const cl_bitfield *, size_t, cl_uint, cl_int *);
@@ -255,8 +257,8 @@ static size_t resident_bytes(void)
 	return resident * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* As many buffers of a byte as there are to be had, each used: what they take of the
- * machine, which for this device is its memory. */
+/* As many buffers of one byte as possible, each used: the result is the memory that they
+ * take of the machine, which is the memory of this device. */
 static int way_small_buffers(char **arguments)
 {
 	static const char zero;
@@ -283,7 +285,7 @@ static int way_small_buffers(char **arguments)
 	return 0;
 }
 
-/* The name of a core function, asked for before anything else is. */
+/* A core function, looked up by name before any other call. */
 static int way_by_name(char **arguments)
 {
 	cl_mem (*create)(cl_context, cl_mem_flags, size_t, void *, cl_int *);
@@ -306,7 +308,7 @@ static int way_by_name(char **arguments)
 	return 0;
 }
 
-/* A small part keeps all of a released buffer alive. */
+/* A small sub-buffer keeps all of a released buffer alive. */
 static int way_sub_buffer(char **arguments)
 {
 	cl_buffer_region part = {0, 4096};
@@ -332,7 +334,7 @@ static int way_sub_buffer(char **arguments)
 	return 0;
 }
 
-/* Released once, retained once: alive. */
+/* Retained once and released once: the object still exists. */
 static int way_retained(char **arguments)
 {
 	struct way_device d;
@@ -355,7 +357,7 @@ static int way_retained(char **arguments)
 	return 0;
 }
 
-/* Released by the program, in use by a command that waits for the program. */
+/* Released by the program, but in use by a command that waits for the program. */
 static int way_in_use(char **arguments)
 {
 	static const char zero;
@@ -386,7 +388,7 @@ static int way_in_use(char **arguments)
 	return 0;
 }
 
-/* Sizes at which a sum of bytes would wrap round. */
+/* Sizes at which a sum of bytes overflows. */
 static int way_wrapped_size(char **arguments)
 {
 	static const size_t sizes[] = {
@@ -409,7 +411,7 @@ static void *take_in_thread(void *userdata)
 	cl_int r = 0;
 	size_t n = 0;
 
-	/* Two that race may both be refused: try again before giving up. */
+	/* Two requests that race may both be refused, so each is tried again. */
 	for (int refused = 0; refused < 20 && n < WAY_PIECES_MAX;) {
 		struct way_device *d = userdata;
 
@@ -437,7 +439,8 @@ static int way_threads(char **arguments)
 	return 0;
 }
 
-/* More room than there are devices: whatever comes to stand in it is tried. */
+/* An array with more room than there are devices: every handle that is written into it is
+ * tried. */
 static int way_other_devices(char **arguments)
 {
 	cl_device_id devices[8] = {NULL};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ways through what a tenant shares with the agent: the control page, the report page,
- * the lease's socket, and the agent's process itself.  All of them mean harm. */
+/* Attacks on what a tenant shares with the agent: the control page, the report page, the
+ * lease's socket, and the agent's process itself. */
 #include "mapped.h"
 #include "way.h"
 
@@ -26,7 +26,7 @@ static struct mapping find_page(const char *name)
 	return found;
 }
 
-/* The page's file, opened anew through the mapping. */
+/* Opens the page's file again by its mapping. */
 static bool map_anew(const struct mapping *page)
 {
 	char path[128];
@@ -64,7 +64,7 @@ static int way_control_page(char **arguments)
 	return 0;
 }
 
-/* Any bytes anywhere, all the time. */
+/* Writes random bytes at random places of the page. */
 static int way_report_noise(char **arguments)
 {
 	struct way_device d;
@@ -88,7 +88,7 @@ static int way_report_noise(char **arguments)
 	return 0;
 }
 
-/* The figure of the memory in use is the third of each slot: never anything. */
+/* Sets the memory in use, the third word of each slot, to 0. */
 static int way_report_memory(char **arguments)
 {
 	struct way_device d;
@@ -124,7 +124,7 @@ static int connect_to(const char *path)
 	return fd;
 }
 
-/* Messages of any bytes and any length, and connections that say nothing. */
+/* Messages of random bytes and lengths, and connections that send nothing. */
 static int way_socket_noise(char **arguments)
 {
 	const char *path = getenv("CLEAVE_LEASE");
@@ -151,7 +151,7 @@ static int way_socket_noise(char **arguments)
 	return 0;
 }
 
-/* The agent of one user is that user's process. */
+/* A user's own agent is that user's process. */
 static int way_trace_agent(char **arguments)
 {
 	pid_t pid = arguments[0] ? (pid_t)strtol(arguments[0], NULL, 10) : 0;
@@ -169,7 +169,7 @@ static int way_trace_agent(char **arguments)
 	return 0;
 }
 
-/* Stops in the middle of its turn, and stays so. */
+/* The process stops in the middle of its turn, and stays stopped. */
 static int way_stopped(char **arguments)
 {
 	struct way_device d;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ways through other processes: every manner of making a child, and of becoming another
- * program.  Where a part was taken before, the child must find only the rest. */
+/* Ways by other processes: every method of creating a child and of becoming another
+ * program.  If memory was allocated before, the child must get only the rest of the
+ * quota. */
 #include "way.h"
 
 #include <errno.h>
@@ -40,7 +41,7 @@ static void take_all(void)
 	way_take_buffers(&d, WAY_PIECES_MAX);
 }
 
-/* Half of what the referee gives, and kept. */
+/* Allocates half of the quota that the referee sets, and keeps it. */
 static void take_half(struct way_device *d)
 {
 	way_open(d);
@@ -59,8 +60,8 @@ static int way_fork(char **arguments)
 	return wait_for(pid);
 }
 
-/* The child goes on with the parent's context.  No standard promises that this works;
- * where it does it is no way out. */
+/* The child uses the parent's context.  No standard promises that this works; where it
+ * does it must not bypass the quota. */
 static int way_fork_inherited(char **arguments)
 {
 	struct way_device d;
@@ -91,7 +92,7 @@ static int way_vfork(char **arguments)
 	return wait_for(pid);
 }
 
-/* Past the C library, so that nothing registered for fork is run. */
+/* Without the C library, so that no handler registered for fork runs. */
 static int way_clone(char **arguments)
 {
 	pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, 0);
@@ -132,8 +133,8 @@ static int take_one(void *userdata)
 	_exit(0);
 }
 
-/* Another process in the same memory: what it takes would stay when this one ends, and is
- * not in the name of either. */
+/* Another process in the same address space: what it allocates would stay when this
+ * process ends, and would be charged to neither. */
 static int way_clone_shared(char **arguments)
 {
 	static _Alignas(64) char stack[1 << 20];
@@ -166,7 +167,7 @@ static int way_exec_self(char **arguments)
 	way_die("execve", errno);
 }
 
-/* Out of the session and the parent's sight; the first process is gone at once. */
+/* In another session and with another parent; the first process ends at once. */
 static int way_daemon(char **arguments)
 {
 	(void)arguments;
@@ -193,7 +194,7 @@ static int way_many_processes(char **arguments)
 
 			way_open(&d);
 			way_take_buffers(&d, WAY_PIECES_MAX);
-			/* All keep what they have until all have tried. */
+			/* All keep their memory until all have tried. */
 			usleep(1000000);
 			_exit(0);
 		}
@@ -203,7 +204,7 @@ static int way_many_processes(char **arguments)
 	return r;
 }
 
-/* A child with no environment but the path. */
+/* A child whose environment has only the path. */
 static int way_empty_environment(char **arguments)
 {
 	char path[] = "PATH=/usr/bin:/bin";
@@ -214,7 +215,7 @@ static int way_empty_environment(char **arguments)
 	way_die("execve", errno);
 }
 
-/* What cleave run laid over the folder of drivers is taken off again. */
+/* Unmounts what cleave run mounted over the folder of drivers. */
 static int way_umount(char **arguments)
 {
 	char path[] = "PATH=/usr/bin:/bin";

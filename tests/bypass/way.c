@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs one way by its name, and holds what the ways have in common.  It judges nothing:
- * a way says what it got, and the referee knows what it should have got. */
+/* Runs one way by its name, and has what the ways have in common.  It judges nothing: a
+ * way prints what it got, and the referee knows what it should have got. */
 #include "way.h"
 
 #include <pthread.h>
@@ -39,7 +39,7 @@ void way_say(const char *format, ...)
 	va_start(arguments, format);
 	n = vsnprintf(line, sizeof(line), format, arguments);
 	va_end(arguments);
-	/* In one piece: several processes speak at once. */
+	/* Written in one call, because several processes write at once. */
 	if (n <= 0 || write(STDOUT_FILENO, line, (size_t)n) != n)
 		exit(1);
 }
@@ -75,7 +75,7 @@ void way_open(struct way_device *d)
 		way_die("clCreateContext", r);
 }
 
-/* Drivers of OpenCL 1.2 need not have the newer call (oclgrind's never returns). */
+/* Drivers of OpenCL 1.2 may lack the newer call (oclgrind's never returns). */
 cl_command_queue way_queue(struct way_device *d, cl_command_queue_properties properties)
 {
 	cl_queue_properties list[] = {CL_QUEUE_PROPERTIES, properties, 0};
@@ -159,7 +159,7 @@ void way_end(void)
 	way_say("done\n");
 	while (read(STDIN_FILENO, &byte, 1) > 0)
 		;
-	/* Work that a way left behind is not worth waiting for. */
+	/* Does not wait for work that a way has left. */
 	_exit(0);
 }
 
@@ -194,7 +194,7 @@ size_t way_take_buffers(struct way_device *d, size_t n_pieces_max)
 	return n;
 }
 
-/* How many loops make a millisecond: the quickest of some runs. */
+/* The number of loops in a millisecond, by the fastest of some runs. */
 static int calibrate(char **arguments)
 {
 	struct way_device d;
@@ -224,7 +224,8 @@ static void *flood_for_ever(void *userdata)
 }
 
 /* Keeps the device busy until it is killed.  Several threads, so that it always has work
- * ready: whoever has none gives way, and then the other's share would prove nothing. */
+ * ready: a lease without work gives its share away, and then the other lease's share
+ * would prove nothing. */
 static int neighbour(char **arguments)
 {
 	struct way_device d;
@@ -241,7 +242,7 @@ static int neighbour(char **arguments)
 	return 0;
 }
 
-/* Holds a lease and does nothing with it. */
+/* Opens the device and does nothing. */
 static int hold(char **arguments)
 {
 	struct way_device d;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ways to more time on the device than the share: habits of giving it work.  Each keeps
+/* Ways to get more time on the device than the share: patterns of submission.  Each keeps
  * the device as busy as it can from "go" to "done"; none of them looks at what cleave
  * does. */
 #include "way.h"
@@ -11,7 +11,8 @@
 
 enum { QUEUES = 16, THREADS = 8, PROCESSES = 4, COPY_BYTES = 12 << 20 };
 
-/* Of a kernel that is not meant to end, and of those that are meant to overrun a turn. */
+/* Durations of a kernel that does not end within the test, and of kernels that overrun a
+ * turn. */
 #define ENDLESS_US UINT32_MAX
 #define LONG_US 200000
 #define LONGEST_US 500000
@@ -68,7 +69,7 @@ static int way_sync(char **arguments)
 	return 0;
 }
 
-/* A new length at each launch, of the same kernel and size: what was learned of it is
+/* A new duration for each launch of the same kernel and size, so that what was learned is
  * always wrong. */
 static int way_changing_lengths(char **arguments)
 {
@@ -89,7 +90,8 @@ static int way_changing_lengths(char **arguments)
 	return 0;
 }
 
-/* Short by its arguments until that is well known, and then long by them. */
+/* A kernel that is short by its arguments until that has been learned, and then long by
+ * its arguments. */
 static int way_longer_arguments(char **arguments)
 {
 	struct way_device d;
@@ -128,7 +130,7 @@ static int way_endless_kernel(char **arguments)
 	return 0;
 }
 
-/* One kernel that is far longer than a turn, and gone before it is paid for. */
+/* One kernel far longer than a turn; the process ends before it is charged. */
 static int way_one_and_gone(char **arguments)
 {
 	struct way_device d;
@@ -142,7 +144,7 @@ static int way_one_and_gone(char **arguments)
 	_exit(0);
 }
 
-/* Asleep, then all at once. */
+/* Idle, and then all work at once. */
 static int way_bursts(char **arguments)
 {
 	struct way_device d;
@@ -162,7 +164,7 @@ static int way_bursts(char **arguments)
 	return 0;
 }
 
-/* The program never flushes nor waits for long. */
+/* The program never flushes, and never waits for long. */
 static int way_no_flush(char **arguments)
 {
 	struct way_device d;
@@ -245,7 +247,7 @@ static int way_work_processes(char **arguments)
 		close(ready[1]);
 		(void)!read(ready[0], &byte, 1);
 		way_open(&d);
-		/* As long as the parent, which alone says when. */
+		/* Runs as long as the parent, which alone reports the end. */
 		for (cl_command_queue queue = way_queue(&d, 0);;) {
 			for (int n = 0; n < 16; n++)
 				way_submit(&d, queue, 1000, 0, NULL, NULL);
@@ -263,7 +265,7 @@ static int way_work_processes(char **arguments)
 	return 0;
 }
 
-/* Parts of the device, each with a queue. */
+/* Sub-devices, each with a queue. */
 static int way_sub_devices(char **arguments)
 {
 	cl_device_partition_property equally[] = {CL_DEVICE_PARTITION_EQUALLY, 1, 0};
@@ -330,7 +332,7 @@ static int flood_with_natives(uint32_t us, int batch)
 	return 0;
 }
 
-/* The program's own functions, run by the device's queue. */
+/* Native kernels: functions of the program that the device's queue runs. */
 static int way_native_kernels(char **arguments)
 {
 	(void)arguments;
@@ -343,7 +345,7 @@ static int way_native_long(char **arguments)
 	return flood_with_natives(LONG_US, 2);
 }
 
-/* A function of the program's that the device runs gives the device more work. */
+/* A function of the program that the device runs submits more work. */
 struct submitter {
 	struct way_device *device;
 	cl_command_queue queue;

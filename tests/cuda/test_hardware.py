@@ -42,7 +42,7 @@ class Case(machine.Case):
     def until(self, condition, what, seconds=60):
         self.assertTrue(wait_until(condition, seconds), (what, self.agent.log()[-2000:]))
 
-    def launch_all(self, *tenants, word="stopped half-way"):
+    def launch_all(self, *tenants, word="is preempted"):
         """The others come when it is known how turns end: none has debts from before."""
         pids = [self.launch(*tenants[0])]
         self.until_executor("hardware", word)
@@ -97,7 +97,7 @@ class Executor(Case):
     def test_a_cap_stops_what_runs(self):
         self.begin_machine()
         pid = self.launch(.3, "queue", LONG, "--cap", "0.3")
-        self.until_executor("hardware", "stopped half-way")
+        self.until_executor("hardware", "is preempted")
         time.sleep(1)
         then, before = self.run_ns(pid)
         time.sleep(3)
@@ -171,7 +171,8 @@ class Contexts(Case):
         self.says("made")
         self.until(self.reports, "it is reported")
         # A slow program has not told of all when that is looked at first.
-        self.assertRegex(self.reports()[0], "more channels than are kept|not told yet of all channels")
+        self.assertRegex(self.reports()[0],
+                         "more channels than the agent can record|not reported all its channels")
         self.assertIn("1 lease is waited for", self.device()["executor_reason"])
         self.assertEqual(self.device()["executor"], "hardware")
         self.assert_parts([.2 / .7, .5 / .7], [self.let_it_work(), neighbour])
@@ -206,7 +207,7 @@ class Fallback(Case):
         self.begin_machine()
         pids = self.launch_all((.3, "queue", 100_000), (.7, "queue", 100_000))
         self.world.put("policy", f"{DISABLE_CHANNELS} {NOT_PERMITTED}")
-        self.until_executor("gate", "does not do it any more (status 0x1b)")
+        self.until_executor("gate", "refuses to stop work (status 0x1b)")
         self.world.put("policy", "")
         time.sleep(2)
         self.assertGreater(min(self.parts(pids)), bound(.1, 0), "both run again, and pay for what was")
@@ -221,7 +222,7 @@ class Fallback(Case):
         self.begin_machine(config="version: 1\nexecutor: gate\n")
         self.launch(.3, "queue", 100_000)
         self.assertEqual(self.device()["executor"], "gate")
-        self.assertIn("the settings say so", self.device()["executor_reason"])
+        self.assertIn("the setting executor is gate", self.device()["executor_reason"])
         self.assertEqual(self.agent.events("device_executor"), [])
 
 
@@ -255,7 +256,7 @@ class Life(Case):
         self.agent.process.send_signal(signal.SIGKILL)
         self.agent.process.wait()
         self.agent.start()
-        self.until_executor("hardware", "stopped half-way")
+        self.until_executor("hardware", "is preempted")
         time.sleep(1)
         self.assert_parts([.6, .4], pids)
 
@@ -276,7 +277,7 @@ class Life(Case):
         """No file of them stays."""
         self.begin_machine()
         self.launch(.2, "queue", LONG)
-        self.until_executor("hardware", "stopped half-way")
+        self.until_executor("hardware", "is preempted")
         files = self.open_files()
         for _ in range(5):
             self.run_in_lease(machine.program("cuda-tenant"), "queue", "100000", "1",
@@ -290,7 +291,7 @@ class Hostile(Case):
     def test_files_that_are_no_gpus(self):
         self.begin_machine()
         pid = self.launch(.5, "queue", 100_000)
-        self.until_executor("hardware", "stopped half-way")
+        self.until_executor("hardware", "is preempted")
         files = self.open_files()
         self.run_in_lease(sys.executable, os.path.join(os.path.dirname(__file__), "liar.py"),
                           options=("--share", "0.5"))

@@ -56,7 +56,7 @@ class KernelQuota(own_cgroup.OwnCgroup, machine.Case):
     def test_a_driver_that_lets_nobody(self):
         self.begin_with(node="gpu H100-80GB\nunprivileged 1")
         self.start_inside()
-        self.assertTrue(wait_until(lambda: "gates alone hold its memory" in self.agent.log(), 15))
+        self.assertTrue(wait_until(lambda: "only its gates enforce its memory" in self.agent.log(), 15))
         self.assertEqual((self.held_by(), self.limits()), ("gate", []))
         self.end_lease()
 
@@ -65,7 +65,7 @@ class KernelQuota(own_cgroup.OwnCgroup, machine.Case):
         self.start_inside()
         self.assertEqual((self.held_by(), self.limits()), ("gate", []))
         self.end_lease()
-        self.assertNotIn("alone hold its memory", self.agent.log(), "it is no news")
+        self.assertNotIn("only its gates enforce its memory", self.agent.log(), "it is no news")
 
 
 if __name__ == "__main__":

@@ -87,7 +87,7 @@ class Unset(machine.Case):
         process = self.start("env", tls, static, "open", self.driver, options=QUOTA)
         out, err = process.communicate(timeout=60)
         self.assertEqual((process.returncode, out), (0, "801 found\n"), err)
-        self.assertIn("linked statically cannot be held", err)
+        self.assertIn("no share can be enforced in a statically linked", err)
         self.assertEqual(self.run_in_lease("env", tls, static, "open", self.driver,
                                            options=(*QUOTA, "--allow-ungated")), LOST)
 
@@ -152,7 +152,7 @@ class Unset(machine.Case):
         shutil.copy(worlds.built("src/gate/libcleave-opencl.so"), gates)
         for more, verdict, words in (
                 ({}, "ok", f"libcleave-cuda.so, in front of {os.path.realpath(self.driver)}"),
-                ({"CLEAVE_GATE_DIR": gates}, "warning", "is no working gate"),
+                ({"CLEAVE_GATE_DIR": gates}, "warning", "is not a working gate"),
                 ({"LD_LIBRARY_PATH": ""}, "info", "no libcuda.so.1")):
             out = subprocess.run(
                 [worlds.built("src/cli/cleave"), "doctor", "-o", "json", "--socket",

@@ -139,7 +139,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 	check_same(own, told);
 	clv_rm_channels_switch(told, CLV_RM_BY_CHANNELS, false);
 	clv_rm_channels_switch(told, CLV_RM_BY_GROUPS, true);
-	clv_rm_channels_put_back(told);
+	clv_rm_channels_restore(told);
 	clv_rm_channels_free(own);
 	clv_rm_channels_free(told);
 	CLV_MUST(count_open() == before);

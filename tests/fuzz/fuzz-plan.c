@@ -65,7 +65,7 @@ static void add_parts(struct clv_fuzz_input *input, struct clv_partition *partit
 {
 	uint32_t n = take(input, 4);
 
-	partition->is_half_made = n == 0 && take(input, 4) == 0;
+	partition->is_incomplete = n == 0 && take(input, 4) == 0;
 	for (uint32_t i = 0; i < n; i++) {
 		struct clv_partition *part = clv_node_add_part(partition);
 

@@ -7,7 +7,7 @@
 
 #define clv_gate OWN(clv_gate)
 #define clv_gate_thread OWN(clv_gate_thread)
-#define clv_forkless OWN(clv_forkless)
+#define clv_wiped_on_fork OWN(clv_wiped_on_fork)
 #define clv_flight_enter OWN(clv_flight_enter)
 #define clv_flight_leave OWN(clv_flight_leave)
 #define clv_flight_try OWN(clv_flight_try)
@@ -25,7 +25,7 @@
 #define clv_heartbeat_is_silent OWN(clv_heartbeat_is_silent)
 #define clv_heartbeat_set_clock OWN(clv_heartbeat_set_clock)
 #define clv_grace_begin OWN(clv_grace_begin)
-#define clv_grace_came_back OWN(clv_grace_came_back)
+#define clv_grace_succeeded OWN(clv_grace_succeeded)
 #define clv_grace_left_ns OWN(clv_grace_left_ns)
 #define clv_grace_failed OWN(clv_grace_failed)
 #define clv_helper_start OWN(clv_helper_start)
@@ -46,7 +46,7 @@
 #define clv_ledger_epoch OWN(clv_ledger_epoch)
 #define clv_ledger_quota_bytes OWN(clv_ledger_quota_bytes)
 #define clv_ledger_used_bytes OWN(clv_ledger_used_bytes)
-#define clv_ledger_show OWN(clv_ledger_show)
+#define clv_ledger_clamp_info OWN(clv_ledger_clamp_info)
 #define clv_ledger_settled_bytes OWN(clv_ledger_settled_bytes)
 
 #include "instance.h"
@@ -83,8 +83,8 @@ struct clv_gate_state clv_gate = {.api = &api};
 __thread struct clv_gate_thread clv_gate_thread;
 
 static struct clv_view view;
-static struct clv_forkless forkless = {.view = &view, .epoch = 1};
-struct clv_forkless *clv_forkless = &forkless;
+static struct clv_wiped_on_fork forkless = {.view = &view, .epoch = 1};
+struct clv_wiped_on_fork *clv_wiped_on_fork = &forkless;
 
 static uint32_t lease_index;
 static struct clv_backlog backlog;

@@ -121,7 +121,7 @@ class FewFiles(Lacking):
             with self.subTest(number=number):
                 answer = self.run_program(*self.few(number), *self.program)
                 if answer.returncode:
-                    self.assert_told(answer, f"may have {number} open files", "ulimit -n")
+                    self.assert_told(answer, f"the limit of {number} open files", "ulimit -n")
                     n_told += 1
                 else:
                     self.assertEqual((answer.stdout, answer.stderr), (HELD, ""))
@@ -148,8 +148,8 @@ class FewFiles(Lacking):
                 answer = self.run_program(*self.program, limits=(number, number))
                 self.assertEqual((answer.returncode, answer.stdout), (69, ""), answer.stderr)
                 self.assertRegex(answer.stderr, r"\Acleave: [^\n]+\n\Z")
-                self.assertIn(f"an agent needs 64 open files and may have {number}: start it "
-                              "from where the limit is higher (ulimit -n)", answer.stderr)
+                self.assertIn(f"the agent needs 64 open files and the limit is {number}: raise "
+                              "the limit (ulimit -n)", answer.stderr)
 
 
 class StoppedAgent(Lacking):

@@ -60,7 +60,7 @@ class KernelQuota(own_cgroup.OwnCgroup, machine.Case):
         self.begin_with({"dmem.max": None})
         self.start_inside()
         self.assertEqual(self.held_by(), "gate")
-        self.assertIn("does not take the limit", self.agent.log())
+        self.assertIn("does not accept the limit", self.agent.log())
         self.end_lease()
 
     def test_no_cgroup(self):

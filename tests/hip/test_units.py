@@ -115,7 +115,7 @@ class Units(machine.Case):
         listing = machine.gpus.subprocess.run(
             [worlds.built("src/cli/cleave"), "ps", "--socket", self.agent.api], text=True,
             capture_output=True, check=True, env=self.agent.env).stdout
-        self.assertIn("nothing holds its SM limit", listing)
+        self.assertIn("SM limit not enforced", listing)
 
 
 class Requests(machine.Case):

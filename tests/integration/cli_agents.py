@@ -118,7 +118,7 @@ int main(void) {{
         agent.send_signal(signal.SIGSTOP)
         for arguments in (["run", "--no-namespace", "-s.2", "true"], ["ps"]):
             result = self.cleave(*arguments)
-            self.assert_refused(result, 69, f"(process {agent.pid}) is stopped: let it go on "
+            self.assert_refused(result, 69, f"(process {agent.pid}) is stopped: continue it "
                                 f"(kill -CONT {agent.pid})")
         self.assertTrue(is_alive(agent.pid))
 

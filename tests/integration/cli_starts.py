@@ -44,7 +44,8 @@ class Starts:
                     self.assertEqual(result.returncode, code if is_old else 0, result.stderr)
                     if is_old and code:
                         self.assertRegex(result.stderr, r"libOpenCL\.so\.1 \(ocl-icd 2\.2\.12\), "
-                                         "takes no layers, so that no gate would hold it: install ")
+                                         "takes no layers, so no gate would enforce the share: "
+                                         "install ")
                     else:
                         self.assertEqual(result.stderr, "")
         self.assertEqual(self.leases(), [])
@@ -74,7 +75,7 @@ class Starts:
                     self.assertEqual((result.returncode, result.stderr), (0, ""))
                 else:
                     self.assert_refused(result, 77, "(Khronos' loader), takes no layers and opens ",
-                                        "no gate would hold it: unset OCL_ICD_FILENAMES")
+                                        "enforce the share: unset OCL_ICD_FILENAMES")
         self.assertEqual(self.leases(), [])
 
     def test_loader_with_a_folder_of_its_own(self):
@@ -84,7 +85,7 @@ class Starts:
         strings = "OCL_ICD_PLATFORM_SORT", "/opt/here/etc/OpenCL/vendors"
         folder = self.build_loader("old", *strings)
         result = self.cleave("run", "-s.1", "true", env={"LD_LIBRARY_PATH": folder})
-        self.assert_refused(result, 77, "has its drivers from elsewhere than /etc/OpenCL/vendors")
+        self.assert_refused(result, 77, "does not look for drivers in /etc/OpenCL/vendors")
         folder = self.build_loader("new", *strings, "OPENCL_LAYERS")
         result = self.cleave("run", "-s.1", "true", env={"LD_LIBRARY_PATH": folder})
         self.assertEqual((result.returncode, result.stderr), (0, ""))
@@ -111,8 +112,8 @@ class Starts:
         os.chmod(path, 0o755)
         result = self.cleave("run", "-s.1", path)
         self.assertEqual(result.returncode, 77, result.stderr)
-        self.assertIn("is made for another C library (musl), so that nothing would hold what it "
-                      "does with OpenCL", result.stderr)
+        self.assertIn("is made for another C library (musl), so the share could not be "
+                      "enforced on its use of OpenCL", result.stderr)
         result = self.cleave("run", "-s.1", "--allow-ungated", path)
         self.assertIn(result.returncode, (0, 126, 127))
         self.assertIn("(musl)", result.stderr)

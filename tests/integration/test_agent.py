@@ -84,7 +84,7 @@ class Agents(Case):
         done = subprocess.run([PROGRAMS["cleaved"], "--foreground", "--runtime-dir", folder],
                               capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, 125)
-        self.assertIn("nobody else can write", done.stderr)
+        self.assertIn("others cannot write", done.stderr)
         os.rmdir(folder)
 
     @unittest.skipUnless(os.geteuid() == 0, "needs root to become another user")

@@ -70,7 +70,7 @@ class Plans(WithDouble):
         self.write(plan=plan(DESTROY, CREATE, obstacles=[OBSTACLE]))
         result = self.cleave("plan", self.layout)
         self.assertEqual(result.returncode, 75)
-        self.assertRegex(result.stdout, r"has to end first:\nWHERE +HELD BY +PID +LEASE +WHY\n"
+        self.assertRegex(result.stdout, r"have to end first:\nWHERE +HELD BY +PID +LEASE +WHY\n"
                          r"gpu0/1g.10gb@0 +lease train of bob +l4f9c0a1b2c3d4e5 2g.20gb fits "
                          r"nowhere else\ngpu0/1g.10gb@0 +process 4711 \(python3\) +4711 *\n")
         self.assertRegex(result.stderr, r"\Acleave: the layout cannot be applied now: "
@@ -80,7 +80,7 @@ class Plans(WithDouble):
         self.write(plan=plan(CREATE, obstacles=[dict(OBSTACLE, partition="", holders=[])]))
         result = self.cleave("plan", self.layout)
         self.assertEqual(result.returncode, 75)
-        self.assertIn("gpu0 is held by somebody that the driver does not name", result.stderr)
+        self.assertIn("gpu0 is held by a process that the driver does not name", result.stderr)
         self.assertRegex(result.stdout, r"(?m)^gpu0 +2g.20gb fits nowhere else$")
 
     def test_objects(self):
@@ -227,7 +227,7 @@ class Partitions(WithDouble):
         rows = self.rows("partition", "list")
         self.assertEqual(len(rows), 6)
         self.assertRegex(rows[1], r"^gpu0/1g.10gb@0 +1g.10gb +10G +14 lease train of bob +MIG-")
-        self.assertIn("1g.10gb (half made)", rows[2])
+        self.assertIn("1g.10gb (incomplete)", rows[2])
         self.assertRegex(rows[4], r"^  gpu0/3g.40gb@4/1c@0 ")
         self.assertEqual(len(self.rows("partition", "list", "GPU-gpu0")), 6)
         result = self.cleave("partition", "list", "gpu1")
@@ -313,7 +313,7 @@ class Partitions(WithDouble):
                 (["partition", "list", "a", "b"], ["[DEVICE]"]),
                 (["partition", "list", "gpu9"], ["there is no device 'gpu9'"]),
                 (["partition", "create", "a", "b", "--count=0"], ["--count", "from 1 to"]),
-                (["apply", "--follow=a/b"], ["a/b", "no operation"]),
+                (["apply", "--follow=a/b"], ["a/b", "not the id of an operation"]),
                 (["partition", "list", "--count=2"], ["--count"]),
                 (["partition", "create", "a", "b", "--start=-1"], ["--start"]),
                 (["partition", "create", "a", "b", "--start=1", "--count=2"], ["--start"]),

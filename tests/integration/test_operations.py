@@ -78,7 +78,7 @@ class Applies(WithDouble):
         for columns in (40, 80):
             code, text = self.terminal("apply", "-y", self.layout, columns=columns)
             self.assertEqual(code, 0)
-            self.assertIn("looking at the node", text)
+            self.assertIn("reading the state of the node", text)
             self.assertIn("[....................] 0/2", text)
             self.assertIn("[##########..........] 1/2", text)
             for drawn in re.findall(r"\r\x1b\[K([^\r\n]*)(?=\r\x1b)", text):
@@ -132,19 +132,19 @@ class Applies(WithDouble):
         self.write(plan=blocked)
         result = self.cleave("apply", "-y", self.layout)
         self.assertEqual(result.returncode, 75)
-        self.assertIn("has to end first", result.stdout)
-        self.assertNotIn("All that is held", result.stdout)
+        self.assertIn("have to end first", result.stdout)
+        self.assertNotIn("All holders", result.stdout)
         result = self.cleave("apply", "-y", "--on-busy=list", self.layout)
         self.assertEqual(result.returncode, 75)
-        held = result.stdout.partition("All that is held on these devices:\n")[2]
+        held = result.stdout.partition("All holders on these devices:\n")[2]
         self.assertEqual(len(held.splitlines()), 3)
         self.assertRegex(held, r"gpu0/3g.40gb@4/2c@1 +process 4711")
         result = self.cleave("apply", "-y", self.layout, "-o", "json")
         self.assertEqual((result.returncode, json.loads(result.stdout)), (75, blocked))
         self.write(plan=dict(blocked, on_busy="list"))
-        self.assertIn("All that is held", self.cleave("apply", "-y", self.layout).stdout)
+        self.assertIn("All holders", self.cleave("apply", "-y", self.layout).stdout)
         result = self.cleave("apply", "-y", "--on-busy=fail", self.layout)
-        self.assertNotIn("All that is held", result.stdout)
+        self.assertNotIn("All holders", result.stdout)
         self.assertEqual(self.asked("POST", "v1/apply"), [])
 
     def test_wait(self):
@@ -168,7 +168,7 @@ class Applies(WithDouble):
                    operation={"states": WAITING})
         code, text = self.terminal("apply", "-y", self.layout, keys=[(b"waiting", b"\x03")])
         self.assertEqual(code, 130)
-        self.assertRegex(text, r"the waiting is ended, and nothing was changed")
+        self.assertRegex(text, r"the wait was ended, and nothing was changed")
         self.assertEqual(len(self.asked("DELETE", "v1/operations/op1")), 1)
         process = subprocess.Popen([Paths.cleave, "apply", "-y", self.layout], env=self.env,
                                    stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
@@ -421,7 +421,7 @@ class Examples(WithAgent):
         self.end_agents()
         with open(path + ".bad", "w") as file:
             file.write("no database")
-        self.assert_refused_by(restore(path + ".bad"), 78, "no backup")
+        self.assert_refused_by(restore(path + ".bad"), 78, "not a backup")
         self.assertEqual(restore(path).returncode, 0)
         self.assertIn("before", self.on(node, "token", "list").stdout)
         self.assertNotIn("after", self.on(node, "token", "list").stdout)
@@ -453,7 +453,7 @@ class Examples(WithAgent):
                              "{name: b, share: 0.5, memory: 30G}")
         for verb in ("plan", "apply"):
             self.assert_refused(self.on("dgx-a100", verb, layout), 78,
-                                "60 GiB of memory together", "let them have less")
+                                "60 GiB of memory together", "make them smaller")
 
     def carry_out(self, node, layout):
         result = self.on(node, "apply", "--yes", layout)
@@ -470,7 +470,7 @@ class Examples(WithAgent):
         layout, = (each for each in self.layouts("trouble") if "refill" in each)
         result = self.on("trouble", "apply", "-y", layout)
         self.assertEqual(result.returncode, 125)
-        self.assertRegex(result.stderr, r"failed, and what had been done was undone: create gpu0/")
+        self.assertRegex(result.stderr, r"failed, and the completed steps were undone: create gpu0/")
         result = self.on("trouble", "apply", "-y", layout)
         self.assertEqual(result.returncode, 0, result.stderr)
 
@@ -517,7 +517,7 @@ class Examples(WithAgent):
         for arguments in (["--device", part], ["--device", "gpu0/1g.18gb@3"],
                           ["--profile", "3g.71gb"]):
             self.assert_refused(self.on("hgx-h200", "run", *arguments, "--share=0.1", "true"), 75,
-                                arguments[1] + " is being divided anew")
+                                arguments[1] + " is being repartitioned")
         # Partitions that stay take new leases, and so do other devices.
         for arguments in (["--device", "gpu0/1g.18gb@0"], ["--device", "gpu1"]):
             result = self.on("hgx-h200", "run", *arguments, "--share=0.1", "true")
@@ -525,7 +525,7 @@ class Examples(WithAgent):
         self.assert_refused(self.on("hgx-h200", "partition", "create", "gpu1", "1g.18gb"), 75,
                             "another change is under way", "cleave apply --follow o")
         process.send_signal(signal.SIGINT)
-        self.assertIn("the waiting is ended", process.communicate(timeout=60)[1])
+        self.assertIn("the wait was ended", process.communicate(timeout=60)[1])
         result = self.on("hgx-h200", "run", "--device", part, "--share=0.1", "true")
         self.assertEqual(result.returncode, 0, result.stderr)
 
@@ -533,7 +533,7 @@ class Examples(WithAgent):
         layout, = (each for each in self.layouts("trouble") if "blocked" in each)
         result = self.on("trouble", "apply", "-y", layout)
         self.assertEqual(result.returncode, 75)
-        self.assertIn("All that is held on these devices", result.stdout)
+        self.assertIn("All holders on these devices", result.stdout)
         self.assertIn("virtual machine desk-17", result.stderr + result.stdout)
 
     def test_wrong_layouts(self):

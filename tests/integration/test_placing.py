@@ -131,10 +131,10 @@ class Placing(WithAgent):
         result = self.on("dgx-a100", "defrag", "--share", "1")
         self.assertIn("no running program's memory can be moved", result.stderr)
         self.assertIn("sleep", result.stdout)
-        for words, arguments in (("what is to fit", ()), ("name both files", ("x.yaml",)),
+        for words, arguments in (("no request is given", ()), ("name both files", ("x.yaml",)),
                                  ("leave out --share", ("a.yaml", "b.yaml", "--share", "1")),
                                  ("at most 8", ("--share", "1", "--moves", "9")),
-                                 ("each device whole", ("--count", "2", "--share", "1"))):
+                                 ("whole devices", ("--count", "2", "--share", "1"))):
             with self.subTest(arguments):
                 self.assert_refused(self.on("dgx-a100", "defrag", *arguments), 64, words)
 

@@ -109,7 +109,7 @@ class Profile(Case):
         self.assertEqual(self.profile(program=["sh", "-c", "exit 3"]).returncode, 3)
         done = self.profile(program=["sh", "-c", "sleep 1; kill -9 $$"])
         self.assertEqual(done.returncode, 137)
-        self.assertIn("commands  none was seen", done.stderr)
+        self.assertIn("commands  none", done.stderr)
         self.assertIn("proposed  cleave run --share 0.05", done.stderr)
         done = self.profile("--for", "1s", "-o", "json", program=["sleep", "600"])
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -169,7 +169,7 @@ class Predict(Case):
         for words, code, message in (
                 ((good, good), 75, "1.2 of a device together"),
                 ((f"{good}=0",), 64, "0"), ((f"{good}=0.5,fast",), 64, "'fast' is no class"),
-                ((bad,), 78, "bad.json: it is no report"), (("none.json",), 78, "none.json: "),
+                ((bad,), 78, "bad.json: it is not a report"), (("none.json",), 78, "none.json: "),
                 ((), 64, "")):
             done = self.cleave("fit", "--predict", *map(str, words))
             self.assertEqual((done.returncode, done.stdout), (code, ""), done.stderr)

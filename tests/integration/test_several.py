@@ -132,8 +132,8 @@ class Several(WithAgent):
 
     def test_inputs(self):
         for words, arguments in (
-                ("each device whole", ("--count", "2", "--share", "0.5")),
-                ("each device whole", ("--count", "2", "--memory", "1G")),
+                ("whole devices", ("--count", "2", "--share", "0.5")),
+                ("whole devices", ("--count", "2", "--memory", "1G")),
                 ("add --count", ("--same-device", "--share", "0.5")),
                 ("from 1 to", ("--count", "0")),
                 ("from 1 to 64", ("--count", "65")),

@@ -154,14 +154,14 @@ class Simulate(Case):
     def test_wrong_files_say_where(self):
         nodes, bad = self.file("nodes.csv", NODES), self.file("bad.csv", PODS + "p,1,1,1,1,,,\n")
         for words, code, message in (
-                ((nodes, bad), 78, f"{bad}:7:1: the name 'p' was there before"),
+                ((nodes, bad), 78, f"{bad}:7:1: the name 'p' appears twice"),
                 ((bad, nodes), 78, f"{bad}:1:1: the column 'sn' is missing"),
                 ((nodes, self.folder / "none.csv"), 78, "No such file"),
                 ((FLEET, self.file("x.yaml", "version: 1\nmix: [{shar: 1}]\n")), 78,
                  "x.yaml:2:8: "),
                 ((FLEET, self.file("y.yaml", "version: 1\nrequests: [{name: a, cpus: 1}, "
                                    "{name: a, cpus: 2}]\n")), 78,
-                 "y.yaml:2:32: the name 'a' was there before"),
+                 "y.yaml:2:32: the name 'a' appears twice"),
                 ((nodes, self.file("minus.csv", PODS + "u,1,-5,1,1,,,\n")), 78,
                  "minus.csv:7:5: '-5' is less than 0"),
                 ((nodes, self.file("late.csv", PODS + f"u,1,5,1,1,,{1 << 63},\n")), 78,

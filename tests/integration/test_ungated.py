@@ -58,8 +58,8 @@ class OpenCL(Ungated):
         self.assertEqual(self.uses(lease), ["opencl"])
         event, = self.agent.events("ungated_api")
         self.assertEqual(event["lease"], lease["id"])
-        self.assertEqual(event["message"], f"process {program} uses opencl, without its gate: it "
-                                           "is not held to its share there")
+        self.assertEqual(event["message"], f"process {program} uses opencl, without its gate: its "
+                                           "share is not enforced there")
         self.assertEqual(self.uses(neighbour), [])
 
     def test_within_two_seconds(self):
@@ -89,7 +89,7 @@ class OpenCL(Ungated):
         self.assertTrue(wait_until(lambda: self.uses(lease), 10), self.agent.log())
         event, = self.agent.events("ungated_api")
         self.assertTrue(event["message"].endswith(
-            "uses opencl, not attached: it is not held to its share there, unless its gate shows "
+            "uses opencl, not attached: its share is not enforced there, unless its gate shows "
             "it no device"), event)
 
     def test_a_grandchild_that_nobody_knows(self):

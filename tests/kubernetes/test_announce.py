@@ -63,7 +63,7 @@ class Announce(Bed):
     def test_a_server_that_is_away(self):
         self.api.down = True
         self.start_bridge()
-        self.assertTrue(wait_until(lambda: "does not say what is free" in self.log()))
+        self.assertTrue(wait_until(lambda: "cannot announce what is free" in self.log()))
         self.api.down = False
         self.says(1000, 1000)
 

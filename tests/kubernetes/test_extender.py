@@ -261,7 +261,7 @@ class Tls(WithServer):
         self.assertIn("--client-ca", self.refused("--listen=0.0.0.0:0"))
         self.assertIn("--key", self.refused("--certificate=x"))
         self.assertIn("TLS", self.refused("--client-ca=x"))
-        self.assertIn("numbers", self.refused("--listen=localhost:1"))
+        self.assertIn("numeric", self.refused("--listen=localhost:1"))
         self.assertIn("ADDRESS:PORT", self.refused("--listen=1"))
         self.assertIn("no-such-file", self.refused("--kubeconfig=/no-such-file"))
 

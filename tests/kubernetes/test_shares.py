@@ -274,7 +274,7 @@ class Shares(SharesBed):
     def test_refused_registration_is_tried_again(self):
         self.kubelet.refuse = True
         self.kubelet.restart()
-        wait_until(lambda: "does not take" in self.log())
+        wait_until(lambda: "does not accept" in self.log())
         self.kubelet.refuse = False
         self.assertEqual(len(self.kubelet.resource(SHARE, 20).healthy()), 100)
 
@@ -353,7 +353,7 @@ class Both(SharesBed):
             self.kubelet.admit("p", {"c": {resource: 5}})
             with self.assertRaises(Refused) as caught:
                 self.kubelet.start_container("p", "c")
-            self.assertIn("takes both", str(caught.exception))
+            self.assertIn("requires both", str(caught.exception))
             self.kubelet.delete("p")
         wait_until(lambda: not self.leases())
         self.assertEqual(self.leases(), {})

@@ -56,7 +56,7 @@ inline submit(s, waits, writes)
 	}
 }
 
-/* clv_legacy_mark(), the event, clv_legacy_marked(). */
+/* clv_legacy_mark(), the event, clv_legacy_mark_done(). */
 inline record()
 {
 #ifndef M_LOOKS_FIRST

@@ -157,8 +157,8 @@ def incapable():
             (nothing, "1002:74b5", "host"),
             ({"current_compute_partition": "UNKNOWN"}, "1002:74a1", "try again"),
             ({"current_memory_partition": "UNKNOWN"}, "1002:74a1", "try again"),
-            ({"available_compute_partition": None}, "1002:74a1", "nobody"),
-            ({"available_compute_partition": "FPX"}, "1002:74a1", "nobody")):
+            ({"available_compute_partition": None}, "1002:74a1", "not allow"),
+            ({"available_compute_partition": "FPX"}, "1002:74a1", "not allow")):
         with Tree() as tree:
             gpu(tree, ids=ids, product_name=None, **files)
             device = one(tree)
@@ -169,7 +169,7 @@ def incapable():
     with Tree() as tree:
         folder = gpu(tree)
         os.chmod(tree.root / folder / "current_compute_partition", 0o444)
-        check.holds("nobody" in one(tree)["cannot_divide"], "a mode that is read-only")
+        check.holds("not allow" in one(tree)["cannot_divide"], "a mode that is read-only")
 
 
 def one_memory_mode():

@@ -73,7 +73,7 @@ def illegal():
         w.ask("memory", BDF, "NPS4")
         w.ask("reload", BDF)
         check.equal(w.device()["xcp"]["memory"], ["NPS4"], "NPS4")
-        check.refused(w.ask("compute", BDF, "SPX"), "EINVAL", "NPS4 does not go with SPX")
+        check.refused(w.ask("compute", BDF, "SPX"), "EINVAL", "NPS4 cannot be used with SPX")
         check.refused(w.ask("memory", BDF, "NPS8"), "EINVAL", "no such mode")
 
 
@@ -93,7 +93,8 @@ def memory():
         w.restart()
         check.equal([w.device(i)["xcp"]["requested_memory"] for i in range(3)],
                     [["NPS4"], ["NPS4"], []], "known to the next process")
-        check.refused(w.ask("memory", OTHER, "NPS1"), "ENOTSUP", "NPS4 was asked for", "reload")
+        check.refused(w.ask("memory", OTHER, "NPS1"), "ENOTSUP", "pending request for NPS4",
+                      "reload")
         check.equal(w.ask("reload", OTHER), {"ok": True}, "reload")
         devices = [w.device(i) for i in range(3)]
         check.equal([(d["xcp"]["memory"], d["xcp"]["requested_memory"], d["xcp"]["compute"])
@@ -182,7 +183,7 @@ def every_error():
         w.double.put("faults", [])
         check.equal(w.device(), before, "unchanged")
         w.double.put("faults", ["write */current_compute_partition * ignore"])
-        check.refused(w.ask("compute", BDF, "CPX"), "EIO", "took it and shows SPX")
+        check.refused(w.ask("compute", BDF, "CPX"), "EIO", "accepted the mode but shows SPX")
         w.double.put("faults", ["write */current_compute_partition * fail-after EIO"])
         check.refused(w.ask("compute", BDF, "CPX"), "EIO")
         w.double.put("faults", [])

@@ -268,7 +268,7 @@ def incapable():
                 check.refused(sriov.ask("count", PF, 2), "ENOTSUP", word)
     with Tree() as tree:
         os.chmod(tree.root / physical(tree) / "sriov_numvfs", 0o444)
-        check.holds("does not make" in one(tree)["cannot_divide"], "read-only count")
+        check.holds("does not create" in one(tree)["cannot_divide"], "read-only count")
 
 
 def which_devices():
@@ -302,8 +302,8 @@ def refused_counts():
         tree.process(4711, "qemu", "/dev/vfio/22")
         with session(tree) as sriov:
             sriov.devices()
-            check.refused(sriov.ask("count", PF, 3), "EBUSY", "has 2", "way of 0")
-            check.refused(sriov.ask("count", PF, 8), "ENOSPC", "7 at most")
+            check.refused(sriov.ask("count", PF, 3), "EBUSY", "has 2", "setting 0")
+            check.refused(sriov.ask("count", PF, 8), "ENOSPC", "at most 7")
             check.refused(sriov.ask("count", PF, 0), "EBUSY", "0000:3a:00.2",
                           "process 4711 (qemu)")
             check.equal(sriov.ask("count", PF, 2), {"ok": True}, "as it is")

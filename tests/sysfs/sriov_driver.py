@@ -80,8 +80,8 @@ def counts():
             check.equal({p["profile"] for p in device["partitions"]}, {"vf:4"}, name)
             check.holds(all(p["memory_bytes"] > GIB // 2 for p in device["partitions"]), name,
                         device["partitions"])
-            check.refused(w.ask("count", PF, 2), "EBUSY", "way of 0")
-            check.refused(w.ask("count", PF, total + 1), "ENOSPC", f"{total} at most")
+            check.refused(w.ask("count", PF, 2), "EBUSY", "setting 0")
+            check.refused(w.ask("count", PF, total + 1), "ENOSPC", f"at most {total}")
             check.equal(w.ask("count", PF, 0), OK, name)
             check.equal(functions(w), [], name)
             check.equal(w.ask("count", PF, 0), OK, name, "0 again")
@@ -105,7 +105,7 @@ def quotas():
             check.refused(answer, "ENOSPC", "memory", "function 2")
             check.equal(functions(w)[1]["quota"]["memory_bytes"], before, name, "put back")
             w.double.put("faults", ["write */exec_quantum_ms * ignore"])
-            check.refused(w.ask("quota", PF, 1, "quantum=40"), "EIO", "took 40", "shows 20")
+            check.refused(w.ask("quota", PF, 1, "quantum=40"), "EIO", "accepted 40", "shows 20")
             w.double.put("faults", [])
             answer = w.ask("quota", PF, 2, "contexts=512;doorbells=16")
             if name == "sriov_admin":
@@ -172,10 +172,10 @@ def partly_ahead():
     with world({**INTEL["sriov_admin"], "refuses_partial": "yes"}) as w:
         w.device()
         check.equal(w.ask("quota", PF, 1, f"memory={GIB}"), OK, "one of two")
-        check.refused(w.ask("count", PF, 2), "EINVAL", "1 of them", "all or to none")
+        check.refused(w.ask("count", PF, 2), "EINVAL", "1 of them", "all or for none")
         # Said by somebody else, so that the driver is the one that refuses.
         w.double.write(w.path(PF, "sriov_admin/vf2/profile/vram_quota"), GIB)
-        check.refused(w.ask("count", PF, 2), "EINVAL", "all or to none")
+        check.refused(w.ask("count", PF, 2), "EINVAL", "all or for none")
 
 
 def bindings():
@@ -200,7 +200,7 @@ def bindings():
         check.equal(w.ask("quota", PF, 1, "driver=xe"), OK, "back to the host")
         check.equal(functions(w)[0]["driver"], "xe", "back")
         w.double.put("conditions", [f"probe-fails {functions(w)[0]['address']}"])
-        check.refused(w.ask("quota", PF, 1, "driver=vfio-pci"), "EIO", "does not take it")
+        check.refused(w.ask("quota", PF, 1, "driver=vfio-pci"), "EIO", "does not bind it")
         check.equal(w.double.read(w.path(functions(w)[0]["address"], "driver_override")),
                     "(null)", "the override was taken back")
         w.double.put("conditions", [])
@@ -279,7 +279,7 @@ def same_mdev():
 
 def sriov_manage():
     for fault, error, word in (("command sriov-manage/* * fail EIO", "EIO", "sriov-manage"),
-                               ("command sriov-manage/* * ignore", "EIO", "made 0")):
+                               ("command sriov-manage/* * ignore", "EIO", "created 0")):
         with world(NVIDIA["vendor-vfio"]) as w:
             total = w.device()["vf"]["total"]
             w.double.put("faults", [fault])

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the history costs: so many series, each with a row a second, in a file as the
- * agent has it.  Prints the time that a second's rows take, in per cent of a core, for
- * series that stay as they are and for series of which every row is another.
+/* The cost of the history, for a number of series with a row a second each, in a file as
+ * the agent has it.  Prints the time for a second's rows in per cent of a core, for
+ * series that do not change and for series of which every row differs.
  *
  * usage: history-scale FOLDER [SERIES...] */
 #include "agent/history/history-series.h"

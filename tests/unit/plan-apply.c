@@ -140,7 +140,7 @@ static const char *create_instance(
 		return "an instance of another size than its profile's";
 	if (!fits(device, index, step->start))
 		return "an instance is made where there is no room";
-	add(device, step->profile, step->start, step->size)->is_half_made =
+	add(device, step->profile, step->start, step->size)->is_incomplete =
 		step->has_parts;
 	return NULL;
 }
@@ -188,10 +188,10 @@ static const char *create_part(
 	if (!partition)
 		return "a part is made in an instance that is not there";
 	model = parts_of(device, partition->profile);
-	if (!model || (partition->n_parts == 0 && !partition->is_half_made) ||
+	if (!model || (partition->n_parts == 0 && !partition->is_incomplete) ||
 		!part_fits(model, partition, step))
 		return "a part is made where there is no room";
-	partition->is_half_made = false;
+	partition->is_incomplete = false;
 	if (is_filled(device, partition, step->size))
 		return NULL;
 	part = clv_node_add_part(partition);
@@ -213,13 +213,13 @@ static const char *destroy_part(
 	struct clv_partition *parts = NULL;
 	size_t n = 0, n_before;
 
-	if (!partition || partition->is_half_made)
+	if (!partition || partition->is_incomplete)
 		return "a part is destroyed that is not there";
 	if (partition->holders.n > 0)
 		return "a part is destroyed in an instance that is in use";
 	if (partition->n_parts == 0) {
-		partition->is_half_made = is_filled(device, partition, step->size);
-		return partition->is_half_made ? NULL : "a part of another size";
+		partition->is_incomplete = is_filled(device, partition, step->size);
+		return partition->is_incomplete ? NULL : "a part of another size";
 	}
 	n_before = partition->n_parts;
 	for (size_t i = 0; i < n_before; i++) {
@@ -238,7 +238,7 @@ static const char *destroy_part(
 	free(partition->parts);
 	partition->parts = parts;
 	partition->n_parts = n;
-	partition->is_half_made = n == 0;
+	partition->is_incomplete = n == 0;
 	return n + 1 == n_before ? NULL : "a part is destroyed that is not there";
 }
 

@@ -103,7 +103,7 @@ static bool has_parts(const struct clv_node_device *device, const struct wish *w
 	uint8_t wanted[256] = {0}, there[256] = {0};
 	uint32_t slices = slices_of(device, wish->profile);
 
-	if (partition->is_half_made)
+	if (partition->is_incomplete)
 		return false;
 	if (partition->n_parts == 0)
 		there[slices]++;

@@ -104,7 +104,7 @@ static void add_instance(struct clv_node_device *device, char *word)
 	}
 	partition = add_partition(device, "", 0, 0);
 	take_holders(word, &partition->holders);
-	partition->is_half_made = word[strlen(word) - 1] == '~';
+	partition->is_incomplete = word[strlen(word) - 1] == '~';
 	start = number_after(word, '@');
 	at = strchr(word, '@');
 	*at = '\0';

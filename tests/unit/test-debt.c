@@ -42,8 +42,8 @@ struct clv_gate_state clv_gate = {.api = &api};
 __thread struct clv_gate_thread clv_gate_thread;
 
 static struct clv_view view;
-static struct clv_forkless forkless;
-struct clv_forkless *clv_forkless = &forkless;
+static struct clv_wiped_on_fork forkless;
+struct clv_wiped_on_fork *clv_wiped_on_fork = &forkless;
 
 static bool has_none(void)
 {

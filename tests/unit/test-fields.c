@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables of fields: every row of them is whole, and what is made from them is right. */
+/* Tables of fields: every row is complete, and what is derived from them is right. */
 #include "agent/record/device-fields.h"
 #include "agent/record/event-fields.h"
 #include "agent/record/field-json.h"
@@ -63,7 +63,7 @@ static void check_member(const char *what, enum clv_field_kind kind, size_t room
 
 static void check_asked(const char *what, const struct clv_field *field)
 {
-	const struct clv_field_ask *asked = &field->asked;
+	const struct clv_field_request *asked = &field->asked;
 
 	if (asked->number == 0)
 		return;
@@ -138,7 +138,7 @@ static void test_rows_are_distinct(void **state)
 	}
 }
 
-/* A table of its own, so that it says what the table of leases does not have yet. */
+/* A separate table, with features that the table of leases does not use yet. */
 struct thing {
 	char name[8];
 	bool is_new;
@@ -239,7 +239,7 @@ static void test_passes(void **state)
 {
 	struct thing thing = {"a", true, 1, 2};
 
-	clv_field_pass(&things, &(struct wish){500000}, &thing);
+	clv_field_copy_request(&things, &(struct wish){500000}, &thing);
 	assert_int_equal(thing.share_ppm, 500000);
 	assert_string_equal(thing.name, "a");
 }

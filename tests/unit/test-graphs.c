@@ -105,8 +105,8 @@ static const struct clv_stream_driver driver = {
 const struct clv_stream_driver *clv_stream_driver = &driver;
 
 static struct clv_view view;
-static struct clv_forkless forkless = {.view = &view};
-struct clv_forkless *clv_forkless = &forkless;
+static struct clv_wiped_on_fork forkless = {.view = &view};
+struct clv_wiped_on_fork *clv_wiped_on_fork = &forkless;
 static bool captures;
 
 bool clv_stream_is_capturing(void *stream, bool is_per_thread)
@@ -114,14 +114,14 @@ bool clv_stream_is_capturing(void *stream, bool is_per_thread)
 	return captures;
 }
 
-struct clv_stand_waiting clv_stand_waiting_begin(
+struct clv_blocked_waiting clv_blocked_waiting_begin(
 	void *stream, bool is_per_thread, bool is_for_event)
 {
 	assert_false(is_for_event);
-	return (struct clv_stand_waiting){0};
+	return (struct clv_blocked_waiting){0};
 }
 
-int clv_stand_waiting_end(const struct clv_stand_waiting *waiting, int result)
+int clv_blocked_waiting_end(const struct clv_blocked_waiting *waiting, int result)
 {
 	return result;
 }

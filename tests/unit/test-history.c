@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The history: which rows are written as the clock goes, what becomes of them in blocks
- * that are torn, cut and damaged, and what stays when there is no more room. */
+/* The history: which rows are written as the clock runs, which are read from blocks that
+ * are torn, cut or damaged, and which are kept when the file is full. */
 #include "agent/history/history-series.h"
 #include "base/clock.h"
 #include "base/crc32.h"
@@ -87,13 +87,14 @@ static void test_advance(void **state)
 		{NOON, NOON + 1, 1, 0, 1, false},
 		{NOON, NOON, 1, 0, 0, false},       /* two ticks in a second */
 		{NOON, NOON + 2, 1, 0, 2, false},   /* none in one */
-		{NOON, NOON + 3, 1, 2, 1, false},   /* the agent stood still */
+		{NOON, NOON + 3, 1, 2, 1, false},   /* the agent was stopped */
 		{NOON, NOON + 1025, 1, 0, 1, true}, /* a long time */
 		{NOON, NOON - 1, 1, 0, 0, false},   /* the clock was put back a little */
 		{NOON, NOON - 60, 1, 0, 0, false},
 		{NOON, NOON - 61, 1, 0, 1, true}, /* and more than that */
 		{NOON, NOON + 60, 60, 0, 1, false},
-		{NOON, NOON + 120, 60, 1, 1, false}, /* no minute is made up */
+		{NOON, NOON + 120, 60, 1, 1,
+			false}, /* a missing minute is not filled in */
 		{NOON, NOON, 60, 0, 0, false},
 		{NOON, NOON - 60, 60, 0, 0, false},
 		{NOON, NOON - 120, 60, 0, 1, true},
@@ -220,8 +221,8 @@ static void test_an_idle_series_needs_no_room(void **state)
 	assert_int_equal(clv_history_skip(&block, &writer, 1), -ENOSPC);
 }
 
-/* Whatever of a write reached the disk, and in whatever order: the rows of the commit
- * before are there. */
+/* Whichever parts of a write have reached the disk, the rows of the last commit are
+ * valid. */
 static void test_torn_writes(void **state)
 {
 	struct clv_history_block before, after, torn;
@@ -242,7 +243,7 @@ static void test_torn_writes(void **state)
 			after = before;
 			continue;
 		}
-		/* Now "after" is the commit before. */
+		/* "after" is the last commit now. */
 		for (int i = 0; i < 200; i++) {
 			for (size_t at = 0; at < sizeof(torn); at += 8)
 				memcpy((char *)&torn + at,
@@ -343,7 +344,7 @@ static void put(struct place *place, unsigned int which, int64_t now, uint64_t n
 		clv_history_series_flush(&place->book, series, now);
 }
 
-/* As kill -9 does it: what is in memory is lost. */
+/* Like kill -9: rows in memory are lost. */
 static void kill_book(struct place *place)
 {
 	place->book.file = clv_history_file_free(place->book.file);
@@ -426,7 +427,7 @@ static void test_kill(void **state)
 	open_book(place, 0);
 	n_lost = 260 - read_rows(place, 0, CLV_HISTORY_SECOND, NOON, 260, rows, has_row);
 	assert_true(n_lost <= 20 * 8);
-	/* Blocks are gone on with, so that agents that start often need no more room. */
+	/* Blocks are resumed, so that frequent starts need no more room. */
 	assert_true(clv_history_file_blocks(place->book.file) <= 4);
 	put(place, 0, now + 60, 1);
 	assert_true(read_rows(place, 0, CLV_HISTORY_MINUTE, NOON, 5, rows, has_row) >= 4);
@@ -449,7 +450,7 @@ static void test_no_more_than_its_bound(void **state)
 	assert_true(st.st_size <= 64 << 10);
 	open_book(place, 64 << 10);
 	for (unsigned int i = 0; i < 8; i++) {
-		/* Each has its last seconds; the oldest have gone. */
+		/* Each series has its last seconds; the oldest are overwritten. */
 		assert_true(read_rows(place, i, CLV_HISTORY_SECOND, NOON + 2 * HOUR - 60,
 				    60, rows, has_row) == 60);
 		assert_true(read_rows(place, i, CLV_HISTORY_SECOND, NOON, HOUR, rows,
@@ -512,8 +513,8 @@ static void test_two_agents(void **state)
 	assert_null(other);
 }
 
-/* Bytes are changed and the end is cut off, anywhere: what is left is right, and the file
- * goes on. */
+/* With bytes changed and the end cut off anywhere, the remaining rows are right, and the
+ * file can be written. */
 static void test_damaged_file(void **state)
 {
 	static struct clv_history_row rows[600];
@@ -570,7 +571,7 @@ static void test_full_disk(void **state)
 	}
 	setrlimit(RLIMIT_FSIZE, &before);
 	assert_true(place->book.n_failed > 0 && place->book.problem < 0);
-	/* What could not be written is still known, and written when it can be. */
+	/* Rows that could not be written are still known, and written later. */
 	for (unsigned int i = 0; i < 4; i++)
 		assert_int_equal(
 			read_rows(place, i, CLV_HISTORY_SECOND, NOON, 20, rows, has_row),
@@ -603,7 +604,7 @@ static void test_without_a_file(void **state)
 		read_rows(place, 0, CLV_HISTORY_SECOND, NOON, 60, rows, has_row) > 50);
 }
 
-/* The clock goes back an hour: what is written then counts. */
+/* The clock goes back an hour: rows that are written then are used. */
 static void test_clock_goes_back(void **state)
 {
 	static struct clv_history_row rows[300];

@@ -26,10 +26,10 @@ static const struct {
 		"Khronos' loader 3.0.6", "OPENCL_LAYERS"},
 	{BYTES("OCL_ICD_FILENAMES\0OCL_ICD_VENDORS"), "Khronos' loader", NULL},
 	{BYTES("GLIBC_2.2.5\0" "1.2.3.4\0.1.2\0" "1..2\0" "12345678.1234567.1"),
-		"a loader that is not known", NULL},
-	{BYTES("OPENCL_LAYERS_AND_MORE"), "a loader that is not known", NULL},
-	{"", 0, "a loader that is not known", NULL},
-	{"OPENCL_LAYERS 1.2.3", 19, "a loader that is not known", NULL}, /* cut off */
+		"an unknown loader", NULL},
+	{BYTES("OPENCL_LAYERS_AND_MORE"), "an unknown loader", NULL},
+	{"", 0, "an unknown loader", NULL},
+	{"OPENCL_LAYERS 1.2.3", 19, "an unknown loader", NULL}, /* cut off */
 	/* clang-format on */
 };
 

@@ -58,7 +58,7 @@ static void test_slicing(void **state)
 			"amd MI300X shares=4\n", {MEMORY("4")}},
 		{SLICING("instanceType: x9.large, timeSlicingReplicas: 4"), NULL,
 			"nvidia shares=4\n",
-			{"no instance type 'x9.large' is known", MEMORY("4")}},
+			{"the instance type 'x9.large' is unknown", MEMORY("4")}},
 	};
 
 	CHECK_IMPORTS(cases);
@@ -122,7 +122,7 @@ static void test_slips(void **state)
 			{"f:2:34:", "did you mean 'p4d.24xlarge'?"}},
 		{SLICING("instanceType: something-else-entirely, migProfile: 1g.5gb"),
 			NULL, NULL,
-			{"no instance type 'something-else-entirely'", "by hand"}},
+			{"the instance type 'something-else-entirely'", "by hand"}},
 		{SLICING("instanceType: p4d.24xlarge"), NULL, NULL,
 			{"neither shared nor divided"}},
 		{SLICING("timeSlicingReplicas: 2"), NULL, NULL,

@@ -19,7 +19,7 @@
 #define MPS(resources) "sharing: {mps: {resources: [" resources "]}}\n"
 #define GPU4 "{name: nvidia.com/gpu, replicas: 4}"
 #define MEMORY(n) "a share holds 1/" n " of it"
-#define COUNT(profile) "how many " profile " a GPU has is not said here"
+#define COUNT(profile) "the file does not say how many " profile " a GPU has"
 
 static void test_gpus(void **state)
 {
@@ -29,7 +29,7 @@ static void test_gpus(void **state)
 			{MEMORY("10")}},
 		{SLICES("{name: gpu, replicas: 2, devices: all}"), NULL,
 			"nvidia shares=2\n", {MEMORY("2")}},
-		{MPS(GPU4), NULL, "nvidia shares=4\n", {"keeps each replica to 1/4"}},
+		{MPS(GPU4), NULL, "nvidia shares=4\n", {"limits each replica to 1/4"}},
 		{SLICES("{name: gpu, replicas: 2, devices: 3}"), NULL,
 			"nvidia [0,1,2] shares=2\n",
 			{"which 3 GPUs is left to the plugin", MEMORY("2")}},
@@ -91,7 +91,7 @@ static void test_partitions(void **state)
 			"nvidia [0] mig=on 1g.5gb*1/2 preserve\n",
 			{"'1' is a whole GPU", MEMORY("2")}},
 		{SLICES("{name: mig-1g.5gb, replicas: 2, devices: 3}"), NULL, NULL,
-			{"on which GPUs they are", "nothing else is left"}},
+			{"on which GPUs they are", "nothing else can be imported"}},
 		{SLICES("{name: mig-1c.3g.20gb, replicas: 2}"), NULL, NULL,
 			{"not of a compute instance", "without '1c.'"}},
 		{SLICES("{name: mig-small, replicas: 2}"), NULL, NULL,
@@ -131,7 +131,7 @@ static void test_selection(void **state)
 			{MEMORY("2"), MEMORY("2")}},
 		{SLICES("{name: gpu, replicas: 2, devices: [0, 1]}, {name: mig-1g.5gb, "
 			"replicas: 2, devices: [\"1:0\"]}"),
-			NULL, NULL, {"speak for the same devices"}},
+			NULL, NULL, {"select the same devices"}},
 	};
 
 	CHECK_IMPORTS(cases);
@@ -167,12 +167,12 @@ static void test_remarks(void **state)
 		{"sharing: {mps: {resources: [" GPU4
 		 "]}, timeSlicing: {resources: [{name: "
 		 "gpu, replicas: 9}]}}\n",
-			NULL, "nvidia shares=4\n", {"the plugin does MPS", "1/4"}},
+			NULL, "nvidia shares=4\n", {"the plugin uses MPS", "1/4"}},
 		{"sharing: {mps: null, timeSlicing: {resources: [" GPU4 "]}}\n", NULL,
 			"nvidia shares=4\n", {MEMORY("4")}},
 		{"flags: {migStrategy: single}\n" SHARING, NULL, NULL,
 			{"f:2:37: with migStrategy single", "add shares: 4",
-				"nothing else is left"}},
+				"nothing else can be imported"}},
 	};
 
 	CHECK_IMPORTS(cases);
@@ -186,9 +186,11 @@ static void test_slips(void **state)
 			{"f:1:22: 'some' is none of none, single, mixed"}},
 		{"flag: {}\n" SHARING, NULL, NULL, {"did you mean 'flags'?"}},
 		{"version: v1\nflags: {migStrategy: mixed}\n", NULL, NULL,
-			{"it divides and shares no GPU"}},
-		{"sharing: {}\n", NULL, NULL, {"it divides and shares no GPU"}},
-		{"sharing: null\n", NULL, NULL, {"it divides and shares no GPU"}},
+			{"the file neither divides nor shares a GPU"}},
+		{"sharing: {}\n", NULL, NULL,
+			{"the file neither divides nor shares a GPU"}},
+		{"sharing: null\n", NULL, NULL,
+			{"the file neither divides nor shares a GPU"}},
 		{"sharing: {timeslicing: {}}\n", NULL, NULL,
 			{"did you mean 'timeSlicing'?"}},
 		{"sharing: {timeSlicing: {renameByDefault: true}}\n", NULL, NULL,

@@ -180,7 +180,7 @@ static void test_configmaps(void **state)
 		{MAP "data: {a: \"\"}\n", NULL, NULL, {"a file's content is expected"}},
 		{MAP "data: [a]\n", NULL, NULL, {"names of files and their contents"}},
 		{MAP "data: [a, b]\n", "a", NULL, {"names of files and their contents"}},
-		{MAP "data:\n  a: |\n    b: [\n", NULL, NULL, {"f:7:1:", "no YAML"}},
+		{MAP "data:\n  a: |\n    b: [\n", NULL, NULL, {"f:7:1:", "invalid YAML"}},
 		{"kind: Secret\ndata: {}\n", NULL, NULL, {"none of the formats"}},
 	};
 

@@ -115,7 +115,8 @@ static void test_filters(void **state)
 		/* an id that nobody knows yet */
 		{FILTER("[0x20B710DE, 0xABCD10DE]"), NULL,
 			"nvidia A30-24GB mig=on none\n", {"PCI device id 0xABCD"}},
-		{FILTER("0xABCD10DE"), NULL, NULL, {"0xABCD", "nothing else is left"}},
+		{FILTER("0xABCD10DE"), NULL, NULL,
+			{"0xABCD", "nothing else can be imported"}},
 		/* a model whose profiles the tables lack */
 		{ENTRY("device-filter: 0x294110DE, devices: all, mig-enabled: true, "
 		       "mig-devices: {2g.47gb: 3}"),
@@ -210,7 +211,7 @@ static void test_slips(void **state)
 			NULL, {"profiles and their numbers"}},
 		{ENTRY("devices: all, mig-enabled: true, mig-device: {}"), NULL, NULL,
 			{"did you mean 'mig-devices'?"}},
-		{MIG("1g.5gb: 0"), NULL, NULL, {"all of these are none"}},
+		{MIG("1g.5gb: 0"), NULL, NULL, {"all counts are 0"}},
 		{MIG("1g.5gb: -1"), NULL, NULL, {"a whole number"}},
 		{MIG("1g.5gb: many"), NULL, NULL, {"a whole number"}},
 		{MIG("1g5gb: 1"), NULL, NULL, {"'1g5gb' is no MIG profile", "1g.10gb"}},

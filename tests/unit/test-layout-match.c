@@ -126,10 +126,10 @@ static void test_match(void **state)
 			"with the index 2 here: they are 0 to 1" },
 		{ "- select: {vendor: nvidia}\n- select: {model: T4}",
 			"-22 l.yaml:4: gpu3 is selected here and by the rule in line 3: only one "
-			"rule may speak for a device" },
+			"rule may select a device" },
 		{ "- select: {name: spare}\n- {select: {vendor: amd}}\n- select: {index: 8}",
 			"-22 l.yaml:5: spare is selected here and by the rule in line 3: only one "
-			"rule may speak for a device" },
+			"rule may select a device" },
 		/* clang-format on */
 	};
 

@@ -394,14 +394,14 @@ struct bad {
 
 /* clang-format off */
 static const struct bad bad_layouts[] = {
-	{ "",                         -EINVAL, "l.yaml: it is empty" },
+	{ "",                         -EINVAL, "l.yaml: the document is empty" },
 	{ "gpu0",                     -EINVAL, "l.yaml:1:1: keys with values are expected here" },
 	{ "{devices: []}",            -EINVAL, "l.yaml:1:1: the key 'version' is missing" },
 	{ "{version: 1}",             -EINVAL, "l.yaml:1:1: the key 'devices' is missing" },
 	{ "{version: 2, devices: []}", -EINVAL,
-		"l.yaml:1:11: version 2 is not known: version 1 is" },
+		"l.yaml:1:11: version 2 is not supported: use version 1" },
 	{ "{version: 0, devices: []}", -EINVAL,
-		"l.yaml:1:11: version 0 is not known: version 1 is" },
+		"l.yaml:1:11: version 0 is not supported: use version 1" },
 	{ "{version: one, devices: []}", -EINVAL, "l.yaml:1:11: " WHOLE },
 	{ "{version: 1, devices: }",  -EINVAL,
 		"l.yaml:1:23: keys with values are expected here" },
@@ -420,7 +420,7 @@ static const struct bad bad_layouts[] = {
 		"l.yaml:3:3: the key 'select' is missing" },
 	{ RULE("migg: on"),           -EINVAL,
 		"l.yaml:4:3: unknown key 'migg': did you mean 'mig'?" },
-	{ RULE("nvlink: on"),         -EINVAL, "l.yaml:4:3: unknown key 'nvlink': here may be "
+	{ RULE("nvlink: on"),         -EINVAL, "l.yaml:4:3: unknown key 'nvlink': known keys are "
 		"select, mig, partitions, compute-mode, memory-mode, vf, shares, preserve" },
 	{ RULE("mig: maybe"),         -EINVAL, "l.yaml:4:8: 'maybe' is neither on nor off" },
 	{ RULE("mig:"),               -EINVAL, "l.yaml:4:7: '' is neither on nor off" },
@@ -436,7 +436,7 @@ static const struct bad bad_layouts[] = {
 	{ SELECT("all"),              -EINVAL, "l.yaml:3:11: keys with values are expected here" },
 	{ SELECT("{modelx: A100}"),   -EINVAL,
 		"l.yaml:3:12: unknown key 'modelx': did you mean 'model'?" },
-	{ SELECT("{gpu: 0}"),         -EINVAL, "l.yaml:3:12: unknown key 'gpu': here may be "
+	{ SELECT("{gpu: 0}"),         -EINVAL, "l.yaml:3:12: unknown key 'gpu': known keys are "
 		"index, name, uuid, pci, model, vendor, homogeneous, optional" },
 	{ SELECT("{index: -1}"),      -EINVAL, "l.yaml:3:19: " WHOLE },
 	{ SELECT("{index: [0, x]}"),  -EINVAL, "l.yaml:3:23: " WHOLE },
@@ -470,7 +470,7 @@ static const struct bad bad_layouts[] = {
 	{ PARTITION("count: 4097"),   -ERANGE, "l.yaml:4:41: 4097 is out of range: from 1 to 4096" },
 	{ PARTITION("count: two"),    -EINVAL, "l.yaml:4:41: " WHOLE },
 	{ PARTITION("start: []"),     -EINVAL, "l.yaml:4:41: " EMPTY },
-	{ PARTITION("start: [0, 1, 0]"), -EINVAL, "l.yaml:4:48: the start 0 is said twice" },
+	{ PARTITION("start: [0, 1, 0]"), -EINVAL, "l.yaml:4:48: the start 0 appears twice" },
 	{ PARTITION("start: 5000"),   -ERANGE, "l.yaml:4:41: 5000 is out of range: from 0 to 4096" },
 	{ PARTITION("start: 0, count: 1"), -EINVAL, "l.yaml:4:16: count and start exclude each "
 		"other: start lists the places, one for each partition" },
@@ -491,15 +491,15 @@ static const struct bad bad_layouts[] = {
 	{ RULE("shares: [4]"),        -EINVAL, "l.yaml:4:12: keys with values are expected here" },
 	{ RULE("shares: [{share: 0.5}]"), -EINVAL, "l.yaml:4:12: the key 'name' is missing" },
 	{ RULE("shares: [{name: a}]"), -EINVAL,
-		"l.yaml:4:12: the share 'a' has no size: say share, memory or both" },
+		"l.yaml:4:12: the share 'a' has no size: set share, memory or both" },
 	{ RULE("shares: [{name: a, class: batch, cap: 1}]"), -EINVAL,
-		"l.yaml:4:12: the share 'a' has no size: say share, memory or both" },
+		"l.yaml:4:12: the share 'a' has no size: set share, memory or both" },
 	{ RULE("shares: [{name: a, share: 0.1}, {name: a, share: 0.2}]"), -EINVAL,
 		"l.yaml:4:35: two shares are named 'a'" },
 	{ RULE("shares: [{name: a, share: 0.5}, {name: b, share: 0.6}]"), -EINVAL,
-		"l.yaml:4:35: the shares are 1.1 together: they can be had if they are at most 1" },
+		"l.yaml:4:35: the shares sum to 1.1: the sum must be at most 1" },
 	{ SHARE("share: 0.5, cap: 0.4"), -EINVAL,
-		"l.yaml:4:12: the cap of 'a' is below its share, which could never be had" },
+		"l.yaml:4:12: the cap of 'a' is below its share, which could never be reached" },
 	{ RULE("shares: [{name: a/b, share: 1}]"), -EINVAL, "l.yaml:4:19: 'a/b' " A_NAME },
 	{ RULE("shares: [{name: -a, share: 1}]"), -EINVAL, "l.yaml:4:19: '-a' " A_NAME },
 	{ RULE("shares: [{name: a b, share: 1}]"), -EINVAL, "l.yaml:4:19: 'a b' " A_NAME },
@@ -521,7 +521,7 @@ static const struct bad bad_layouts[] = {
 		"use K, M, G, T (binary) or KB, MB, GB, TB (decimal)" },
 	{ SHARE("memory: 1G, class: fast"), -EINVAL,
 		"l.yaml:4:41: 'fast' is no class: latency, normal, batch" },
-	{ SHARE("compute: 1"),        -EINVAL, "l.yaml:4:22: unknown key 'compute': here may be "
+	{ SHARE("compute: 1"),        -EINVAL, "l.yaml:4:22: unknown key 'compute': known keys are "
 		"name, share, memory, cap, class" },
 	/* virtual functions */
 	{ RULE("vf: 4"),              -EINVAL, "l.yaml:4:7: keys with values are expected here" },

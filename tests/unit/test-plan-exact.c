@@ -119,7 +119,7 @@ static void stay_as(struct brute *b, size_t at, size_t wish, const uint8_t *star
 	uint64_t ended_before = b->ended;
 	unsigned refilled_before = b->n_refilled;
 	size_t n_stay = 0;
-	bool is_whole = now->n_parts == 0 && !now->is_half_made;
+	bool is_whole = now->n_parts == 0 && !now->is_incomplete;
 	bool is_changed = is_whole != (w->n_parts == 0);
 
 	if (is_whole && w->n_parts > 0)

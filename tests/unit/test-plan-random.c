@@ -186,7 +186,7 @@ static bool is_any_half_made(const struct clv_node *node)
 {
 	for (size_t i = 0; i < node->n_devices; i++) {
 		for (size_t p = 0; p < node->devices[i].n_partitions; p++) {
-			if (node->devices[i].partitions[p].is_half_made)
+			if (node->devices[i].partitions[p].is_incomplete)
 				return true;
 		}
 	}

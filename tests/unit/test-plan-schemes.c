@@ -23,8 +23,8 @@
 #define CPX_NPS4 "- {select: {}, compute-mode: CPX, memory-mode: NPS4}"
 #define AMD(text) "error -22 l.yaml:3: gpu0 (MI300X): " text "\n"
 #define TWO "MI300X hive=h\nMI300X hive=h"
-#define UNVALIDATED(device, mode)                                                \
-	"warn " device ": the driver takes " mode ", and AMD has not validated " \
+#define UNVALIDATED(device, mode)                                                  \
+	"warn " device ": the driver accepts " mode ", but AMD has not validated " \
 	"the pair on MI300X\n"
 
 /* --- AMD --- */
@@ -66,45 +66,45 @@ static void test_memory_modes(void **state)
 		/* clang-format off */
 		/* SPX first, ask all of the hive, one reload, then each its mode */
 		{ TWO, CPX_NPS4, "sy",
-			"ask for NPS4 on gpu0\nask for NPS4 on gpu1\n"
-			"reload the driver of gpu0 (idle reload) gpu0 gpu1: a memory mode comes true "
+			"request NPS4 on gpu0\nrequest NPS4 on gpu1\n"
+			"reload the driver of gpu0 (idle reload) gpu0 gpu1: a memory mode takes effect "
 			"when the driver is reloaded: all its devices vanish for up to two minutes\n"
 			"set gpu0 to CPX (idle): a reload leaves it in CPX, or in another mode with older drivers\n"
 			"set gpu1 to CPX (idle): a reload leaves it in CPX, or in another mode with older drivers\n" },
 		{ "MI300X hive=h CPX/NPS4\nMI300X hive=h CPX/NPS4",
 			"- {select: {}, compute-mode: SPX, memory-mode: NPS1}", "s",
-			"ask for NPS1 on gpu0\nask for NPS1 on gpu1\n"
+			"request NPS1 on gpu0\nrequest NPS1 on gpu1\n"
 			"reload the driver of gpu0 (idle reload) gpu0 gpu1\n" },
 		{ "MI300X CPX/NPS4", CPX_NPS4, "sbw", "" },
 		{ "MI300X DPX/NPS1", ONE("{profile: DPX/NPS2}"), "s",
-			"set gpu0 to SPX (idle)\nask for NPS2 on gpu0\n"
+			"set gpu0 to SPX (idle)\nrequest NPS2 on gpu0\n"
 			"reload the driver of gpu0 (idle reload) gpu0\nset gpu0 to DPX (idle)\n" },
 		/* what the driver chooses is another with each memory mode */
 		{ "MI300X", "- {select: {}, compute-mode: QPX, memory-mode: NPS4}", "sy",
-			"ask for NPS4 on gpu0\nreload the driver of gpu0 (idle reload) gpu0: a memory "
-			"mode comes true when the driver is reloaded: all its devices vanish for up to "
+			"request NPS4 on gpu0\nreload the driver of gpu0 (idle reload) gpu0: a memory "
+			"mode takes effect when the driver is reloaded: all its devices vanish for up to "
 			"two minutes\nset gpu0 to QPX (idle): a reload leaves it in CPX, which the "
 			"driver chooses for NPS4\n" },
 		{ "MI300X CPX/NPS4", "- {select: {}, compute-mode: CPX, memory-mode: NPS1}", "sy",
-			"ask for NPS1 on gpu0\nreload the driver of gpu0 (idle reload) gpu0: a memory "
-			"mode comes true when the driver is reloaded: all its devices vanish for up to "
+			"request NPS1 on gpu0\nreload the driver of gpu0 (idle reload) gpu0: a memory "
+			"mode takes effect when the driver is reloaded: all its devices vanish for up to "
 			"two minutes\nset gpu0 to CPX (idle): a reload leaves it in SPX, which the "
 			"driver chooses for NPS1\n" },
 		/* from a mode that goes with both, where SPX cannot be had; or from what it is */
 		{ "MI300X CPX/NPS4", "- {select: {}, compute-mode: DPX, memory-mode: NPS1}", "s",
-			"ask for NPS1 on gpu0\nreload the driver of gpu0 (idle reload) gpu0\n"
+			"request NPS1 on gpu0\nreload the driver of gpu0 (idle reload) gpu0\n"
 			"set gpu0 to DPX (idle)\n" },
 		{ "MI300X QPX/NPS4", "- {select: {}, compute-mode: DPX, memory-mode: NPS2}", "s",
-			"ask for NPS2 on gpu0\nreload the driver of gpu0 (idle reload) gpu0\n"
+			"request NPS2 on gpu0\nreload the driver of gpu0 (idle reload) gpu0\n"
 			"set gpu0 to DPX (idle)\n" },
 		/* none of what it has: whole again, in the memory mode that goes with it */
 		{ "MI300X CPX/NPS4", ONE(""), "s",
-			"ask for NPS1 on gpu0\n"
+			"request NPS1 on gpu0\n"
 			"reload the driver of gpu0 (idle reload) gpu0\n" },
 		/* other hives, and other devices of the driver, are reloaded too */
 		{ "MI300X hive=h\nMI300X hive=i CPX/NPS1\nMI300X CPX/NPS1\nMI210 vendor=amd\nT4",
 			"- {select: {name: gpu0}, compute-mode: CPX, memory-mode: NPS4}", "sw",
-			"ask for NPS4 on gpu0\n"
+			"request NPS4 on gpu0\n"
 			"reload the driver of gpu0 (idle reload) gpu0 gpu1 gpu2 gpu3\n"
 			"set gpu0 to CPX (idle)\nset gpu1 to CPX (idle)\nset gpu2 to CPX (idle)\n"
 			"warn gpu0 will have NPS4 and gpu1 NPS1: AMD advises against mixed memory "
@@ -125,14 +125,14 @@ static void test_memory_modes(void **state)
 			"another one: select all of the hive") },
 		{ "MI300X hive=h\nMI300X hive=h CPX/NPS4",
 			"- {select: {name: gpu0}, compute-mode: CPX, memory-mode: NPS4}", "s",
-			"ask for NPS4 on gpu0\nreload the driver of gpu0 (idle reload) gpu0 gpu1\n"
+			"request NPS4 on gpu0\nreload the driver of gpu0 (idle reload) gpu0 gpu1\n"
 			"set gpu0 to CPX (idle)\nset gpu1 to CPX (idle)\n" },
 		/* asked for before, by somebody else */
 		{ "MI300X CPX/NPS1 asked=NPS4", CPX_NPS4, "s",
-			"set gpu0 to SPX (idle)\nask for NPS4 on gpu0\n"
+			"set gpu0 to SPX (idle)\nrequest NPS4 on gpu0\n"
 			"reload the driver of gpu0 (idle reload) gpu0\nset gpu0 to CPX (idle)\n" },
 		{ "MI300X CPX/NPS1 asked=NPS4", "- {select: {}, compute-mode: CPX}", "sw",
-			"warn gpu0: NPS4 was asked for earlier and comes true with the next reload of "
+			"warn gpu0: NPS4 was requested earlier and takes effect with the next reload of "
 			"its driver, which cannot take that back\n" },
 		/* mixed modes are warned of where a rule speaks of modes */
 		{ "MI300X CPX/NPS4\nMI300X\nT4", "- {select: {name: gpu2}, shares: 2}", "w", "" },
@@ -151,11 +151,11 @@ static void test_bad_modes(void **state)
 	static const struct plan_case cases[] = {
 		/* clang-format off */
 		{ "MI300X", "- {select: {}, memory-mode: NPS4}", "",
-			AMD("NPS4 does not go with SPX on MI300X: with SPX go NPS1") },
+			AMD("NPS4 cannot be used with SPX on MI300X: SPX allows NPS1") },
 		{ "MI300X CPX/NPS4", "- {select: {}, compute-mode: SPX}", "",
-			AMD("NPS4 does not go with SPX on MI300X: with SPX go NPS1") },
+			AMD("NPS4 cannot be used with SPX on MI300X: SPX allows NPS1") },
 		{ "MI300X", "- {select: {}, compute-mode: DPX, memory-mode: NPS4}", "",
-			AMD("NPS4 does not go with DPX on MI300X: with DPX go NPS1, NPS2") },
+			AMD("NPS4 cannot be used with DPX on MI300X: DPX allows NPS1, NPS2") },
 		{ "MI300X", "- {select: {}, compute-mode: TPX}", "",
 			AMD("MI300X has no mode TPX: it has SPX, DPX, QPX, CPX") },
 		{ "MI300X", "- {select: {}, compute-mode: CPX, memory-mode: NPS8}", "",
@@ -166,24 +166,24 @@ static void test_bad_modes(void **state)
 		{ "MI300X offers=NPS1,NPS2", CPX_NPS4, "",
 			AMD("its driver does not offer NPS4: it offers NPS1, NPS2") },
 		{ "MI300X modes=SPX,CPX", "- {select: {}, compute-mode: DPX}", "",
-			AMD("its driver does not offer DPX beside NPS1: it offers SPX, CPX") },
+			AMD("its driver does not offer DPX with NPS1: it offers SPX, CPX") },
 		/* a mode is said once, of the whole device */
 		{ "MI300X", ONE("{profile: CPX}, {profile: SPX}"), "",
-			AMD("a mode divides the whole device: say it once, without start or parts") },
+			AMD("a mode divides the whole device: set it once, without start or parts") },
 		{ "MI300X", ONE("{profile: CPX, start: 0}"), "",
-			AMD("a mode divides the whole device: say it once, without start or parts") },
+			AMD("a mode divides the whole device: set it once, without start or parts") },
 		{ "MI300X", ONE("{profile: CPX, parts: 1c}"), "",
-			AMD("a mode divides the whole device: say it once, without start or parts") },
+			AMD("a mode divides the whole device: set it once, without start or parts") },
 		{ "MI300X", ONE("{profile: CPX, count: 4}"), "",
 			AMD("CPX makes 8 partitions of it, not 4") },
 		{ "MI300X", ONE("{profile: CPX/NPS3}"), "",
-			AMD("'CPX/NPS3' is no mode: CPX or CPX/NPS4, say") },
+			AMD("'CPX/NPS3' is no mode: write CPX or CPX/NPS4, for example") },
 		{ "MI300X", ONE("{profile: CPX/}"), "",
-			AMD("'CPX/' is no mode: CPX or CPX/NPS4, say") },
+			AMD("'CPX/' is no mode: write CPX or CPX/NPS4, for example") },
 		{ "MI300X", "- {select: {}, compute-mode: SPX, partitions: [{profile: CPX}]}", "",
-			AMD("compute-mode says SPX and the profile CPX: say it once") },
+			AMD("compute-mode is SPX and the profile CPX: set it once") },
 		{ "MI300X", "- {select: {}, memory-mode: NPS1, partitions: [{profile: CPX/NPS4}]}",
-			"", AMD("memory-mode says NPS1 and the profile CPX/NPS4: say it once") },
+			"", AMD("memory-mode is NPS1 and the profile CPX/NPS4: set it once") },
 		{ "MI300X", "- {select: {}, memory-mode: NPS1, partitions: [{profile: CPX}]}", "s",
 			"set gpu0 to CPX (idle)\n" },
 		{ "MI300X CPX/NPS1", "- {select: {}, compute-mode: QPX, preserve: true}", "sw",
@@ -272,11 +272,11 @@ static void test_bad_functions(void **state)
 	static const struct plan_case cases[] = {
 		/* clang-format off */
 		{ "VF total=4", "- {select: {}, vf: {count: 5}}", "",
-			VF("it cannot have 5 virtual functions: it takes 0 to 4") },
+			VF("it cannot have 5 virtual functions: it can have 0 to 4") },
 		{ "VF total=16 counts=1,2,4,16", "- {select: {}, vf: {count: 3}}", "",
-			VF("it cannot have 3 virtual functions: it takes 0, 1, 2, 4, 16") },
+			VF("it cannot have 3 virtual functions: it can have 0, 1, 2, 4, 16") },
 		{ "VF total=16 counts=1,2,4,16", ONE("{profile: \"vf:8\"}"), "",
-			VF("it cannot have 8 virtual functions: it takes 0, 1, 2, 4, 16") },
+			VF("it cannot have 8 virtual functions: it can have 0, 1, 2, 4, 16") },
 		{ "VF", ONE("{profile: \"vf:\"}"), "", VF("'vf:' must end in a number: vf:4") },
 		{ "VF", ONE("{profile: \"vf:2x\"}"), "", VF("'vf:2x' must end in a number: vf:4") },
 		{ "VF", ONE("{profile: \"vf:-1\"}"), "", VF("'vf:-1' must end in a number: vf:4") },
@@ -284,15 +284,15 @@ static void test_bad_functions(void **state)
 		{ "VF", ONE("{profile: \"vf:4294967298\"}"), "",
 			VF("'vf:4294967298' must end in a number: vf:4") },
 		{ "VF", ONE("{profile: \"vf:2\"}, {profile: \"vf:2\"}"), "",
-			VF("only one number of virtual functions can be wanted") },
+			VF("a rule can have only one number of virtual functions") },
 		{ "VF", "- {select: {}, vf: {count: 3}, partitions: [{profile: \"vf:2\"}]}", "",
-			VF("only one number of virtual functions can be wanted") },
+			VF("a rule can have only one number of virtual functions") },
 		{ "VF", ONE("{profile: \"vf:4\", count: 2}"), "",
 			VF("vf:4 makes 4 partitions of it, not 2") },
 		{ "VF", ONE("{profile: \"vf:4\", start: 1}"), "",
-			VF("functions are all alike: say vf:4 without start or parts") },
+			VF("functions are all alike: write vf:4 without start or parts") },
 		{ "VF", ONE("{profile: \"vf:4\", parts: 1c}"), "",
-			VF("functions are all alike: say vf:4 without start or parts") },
+			VF("functions are all alike: write vf:4 without start or parts") },
 		{ "VF memory=16G", "- {select: {}, vf: {count: 4, memory: 5G}}", "", "error -28 "
 			"l.yaml:3: gpu0 (VF): 4 functions of 5 GiB do not fit in its memory: at most "
 			"4 GiB each\n" },
@@ -319,7 +319,7 @@ static void test_bad_functions(void **state)
 #define WANT(n, type) "- {select: {}, vf: {count: " #n ", type: " type "}}"
 #define SET_4Q(i) "make virtual function " #i " of gpu0 a vGPU of type GRID A-4Q\n"
 #define SET_8Q(i) "make virtual function " #i " of gpu0 a vGPU of type GRID A-8Q\n"
-#define CLEAR(i) "take the vGPU of virtual function " #i " of gpu0 away\n"
+#define CLEAR(i) "remove the vGPU of virtual function " #i " of gpu0\n"
 
 static void test_vgpus(void **state)
 {
@@ -335,11 +335,11 @@ static void test_vgpus(void **state)
 		{ HOST "vf=4 vgpu=2:GRID_A-4Q", WANT(2, "a-4q"), "sb", SET_4Q(1) },
 		/* what is too much goes, the unused first */
 		{ HOST "vf=4 vgpu=1:GRID_A-4Q vgpu=3:GRID_A-4Q #3!a", WANT(1, "A-4Q"), "sby",
-			"take the vGPU of virtual function 1 of gpu0 away: the layout does not "
+			"remove the vGPU of virtual function 1 of gpu0: the layout does not "
 			"have it\n" },
 		{ HOST "vf=4 vgpu=1:GRID_A-4Q vgpu=3:GRID_A-4Q #1!a #3!b", WANT(1, "A-4Q"), "sby",
-			"take the vGPU of virtual function 3 of gpu0 away: the layout does not "
-			"have it\nblock gpu0/vf:4@3 b: its vGPU, GRID A-4Q, goes when nobody uses "
+			"remove the vGPU of virtual function 3 of gpu0: the layout does not "
+			"have it\nblock gpu0/vf:4@3 b: its vGPU, GRID A-4Q, goes when no process uses "
 			"it\n" },
 		/* another type: the old ones all go before the first new one comes */
 		{ HOST "vf=4 vgpu=1:GRID_A-4Q vgpu=2:GRID_A-4Q", WANT(2, "A-8Q"), "sb",
@@ -350,7 +350,7 @@ static void test_vgpus(void **state)
 		{ HOST "vf=4 vgpu=3:GRID_A-4Q", WANT(4, "none"), "sb", CLEAR(3) },
 		{ HOST, WANT(4, "none"), "sb", "set gpu0 to 4 virtual functions\n" },
 		{ HOST "vf=4 vgpu=3:GRID_A-4Q", "- {select: {}, vf: {count: 0}}", "sby",
-			"take the vGPU of virtual function 3 of gpu0 away: functions go when none is "
+			"remove the vGPU of virtual function 3 of gpu0: functions go when none is "
 			"a vGPU\n"
 			"set gpu0 to 0 virtual functions (idle): the kernel changes the number of "
 			"functions through 0 only\n" },
@@ -375,8 +375,8 @@ static void test_vgpus(void **state)
 			"make virtual function 1 of gpu0 a vGPU of type NVIDIA L40S-4Q\n"
 			"make virtual function 2 of gpu0 a vGPU of type NVIDIA L40S-4Q\n"
 			"warn gpu0: its driver does not list the vGPU type 'NVIDIA L40S-4Q' yet, only "
-			"what fits on the functions that there are: it is checked when it is set, and "
-			"all is put back if there is none\n" },
+			"types that fit on the existing functions: the type is checked when it is set, "
+			"and everything is rolled back if there is no such type\n" },
 		{ HOST "unlisted vf=4 vgpu=1:GRID_A-2Q", WANT(2, "A-2Q"), "sw",
 			"make virtual function 2 of gpu0 a vGPU of type A-2Q\n" },
 		/* clang-format on */
@@ -390,12 +390,12 @@ static void test_bad_vgpus(void **state)
 	static const struct plan_case cases[] = {
 		/* clang-format off */
 		{ HOST, "- {select: {}, vf: {count: 2}}", "",
-			VF("it cannot have 2 virtual functions: it takes 0, 4") },
+			VF("it cannot have 2 virtual functions: it can have 0, 4") },
 		{ HOST, WANT(2, "none"), "",
-			VF("it cannot have 2 virtual functions: it takes 0, 4") },
+			VF("it cannot have 2 virtual functions: it can have 0, 4") },
 		/* a driver that says that it makes none */
 		{ "VF vgpus total=4", WANT(2, "A-4Q"), "",
-			VF("it cannot have 2 virtual functions: it takes 0") },
+			VF("it cannot have 2 virtual functions: it can have 0") },
 		{ HOST, WANT(4, "A-4Q"), "", "error -28 l.yaml:3: gpu0 (VF): 4 vGPUs of type GRID "
 			"A-4Q do not fit: at most 3 do\n" },
 		{ HOST, WANT(5, "A-8Q"), "", "error -28 l.yaml:3: gpu0 (VF): it has 4 virtual "
@@ -404,7 +404,7 @@ static void test_bad_vgpus(void **state)
 			"GRID A-4Q, GRID A-8Q, and the nearest is A-4Q") },
 		{ HOST "vf=4 vgpu=1:GRID_A-4Q", "- {select: {}, preserve: true, vf: {count: 1, "
 			"type: A-8Q}}", "", VF("preserve keeps a vGPU of type GRID A-4Q, and its "
-			"driver has vGPUs of one size at a time: want that type, leave preserve out, "
+			"driver has vGPUs of one size at a time: use that type, leave preserve out, "
 			"or allow several sizes with nvidia-smi vgpu -shm 1") },
 		{ HOST "mixed vf=4 vgpu=1:GRID_A-4Q vgpu=2:GRID_A-4Q vgpu=3:GRID_A-4Q",
 			"- {select: {}, preserve: true, vf: {count: 2, type: A-8Q}}", "", "error -28 "
@@ -425,8 +425,8 @@ static void test_processors(void **state)
 	static const struct plan_case cases[] = {
 		/* clang-format off */
 		{ "CPU cores=8", ONE("{profile: \"cores:2\", count: 2}"), PLAN_ALL,
-			"create gpu0/cores:2@0 =0-1: the lowest that are free\n"
-			"create gpu0/cores:2@2 =2-3: the lowest that are free\n" },
+			"create gpu0/cores:2@0 =0-1: the lowest free processors\n"
+			"create gpu0/cores:2@2 =2-3: the lowest free processors\n" },
 		{ "CPU cores=8", ONE("{profile: \"cores:8\"}"), "s", "create gpu0/cores:8@0 =0-7\n" },
 		/* what can stay stays; the new ones go round it */
 		{ "CPU cores=8 cores:2@1=1,4!a cores:2@6=6-7",
@@ -435,7 +435,7 @@ static void test_processors(void **state)
 		{ "CPU cores=8 cores:2@0=0-1", ONE(""), "s", "destroy gpu0/cores:2@0\n" },
 		{ "CPU cores=8 cores:2@0=0-1!a", ONE("{profile: \"cores:4\"}"), "sby",
 			"destroy gpu0/cores:2@0: the layout does not have it\n"
-			"create gpu0/cores:4@0 =0-3: the lowest that are free\n"
+			"create gpu0/cores:4@0 =0-3: the lowest free processors\n"
 			"block gpu0/cores:2@0 a: the layout does not have it\n" },
 		{ "CPU cores=8 cores:2@0=0-1",
 			"- {select: {}, preserve: true, partitions: [{profile: \"cores:4\"}]}", "sk",
@@ -478,22 +478,22 @@ static void test_bad_processors(void **state)
 	static const struct plan_case cases[] = {
 		/* clang-format off */
 		{ "CPU cores=4", ONE("{profile: \"cores:5\"}"), "",
-			CPU(-22, "'cores:5' is no part of it: cores:1 to cores:4") },
+			CPU(-22, "'cores:5' is not possible: use cores:1 to cores:4") },
 		{ "CPU cores=4", ONE("{profile: \"cores:0\"}"), "",
-			CPU(-22, "'cores:0' is no part of it: cores:1 to cores:4") },
+			CPU(-22, "'cores:0' is not possible: use cores:1 to cores:4") },
 		{ "CPU cores=4", ONE("{profile: \"cores:x\"}"), "",
-			CPU(-22, "'cores:x' is no part of it: cores:1 to cores:4") },
+			CPU(-22, "'cores:x' is not possible: use cores:1 to cores:4") },
 		{ "CPU cores=4", ONE("{profile: \"cores:+2\"}"), "",
-			CPU(-22, "'cores:+2' is no part of it: cores:1 to cores:4") },
+			CPU(-22, "'cores:+2' is not possible: use cores:1 to cores:4") },
 		{ "CPU cores=4", ONE("{profile: \"cores:4294967298\"}"), "",
-			CPU(-22, "'cores:4294967298' is no part of it: cores:1 to cores:4") },
+			CPU(-22, "'cores:4294967298' is not possible: use cores:1 to cores:4") },
 		{ "CPU cores=4", ONE("{profile: \"cores:2\", parts: 1c}"), "",
 			CPU(-22, "parts are for MIG instances: use shares") },
 		{ "CPU cores=4", ONE("{profile: \"cores:3\"}, {profile: \"cores:1\", count: 2}"), "",
 			CPU(-28, "the layout wants 5 processors and it has 4") },
 		{ "CPU cores=4 cores:2@0=0-1", "- {select: {}, preserve: true, partitions: "
 			"[{profile: \"cores:3\"}]}", "",
-			CPU(-28, "the layout wants 5 processors, those that are kept too, and it has "
+			CPU(-28, "the layout wants 5 processors, including those that are kept, and it has "
 			"4") },
 		{ "CPU cores=4", ONE("{profile: \"cores:2\", start: 3}"), "",
 			CPU(-28, "cores:2 does not fit at processor 3: leave start out") },
@@ -502,10 +502,10 @@ static void test_bad_processors(void **state)
 		{ "CPU cores=4", ONE("{profile: \"cores:1\", start: 1}, {profile: \"cores:2\", "
 			"start: 1}"), "", CPU(-28, "cores:2 does not fit at processor 1: leave start out") },
 		{ "CPU cores=4 cores:2@0=0-1!a cores:2@1=1-2", ONE(""), "", CPU(-22,
-			"gpu0/cores:2@1 is there and not understood: another has its name or some "
+			"gpu0/cores:2@1 exists but is not understood: another has its name or some "
 			"of its processors: destroy it first") },
 		{ "CPU cores=4 cores:2@0=0-1 cores:2@0=2-3", ONE(""), "", CPU(-22,
-			"gpu0/cores:2@0 is there and not understood: another has its name or some "
+			"gpu0/cores:2@0 exists but is not understood: another has its name or some "
 			"of its processors: destroy it first") },
 		{ "CPU cores=4", ONE("{profile: 1g.5gb}"), "", CPU(-22, "it has no MIG instances: it "
 			"can be divided by partitions of cores:N") },
@@ -594,9 +594,10 @@ static void test_shares(void **state)
 	plan_check_cases(cases, CLV_ARRAY_SIZE(cases));
 }
 
-#define DIVIDED(model)                                                                \
-	"error -22 l.yaml:3: gpu0 (" model "): it is or will be divided: say shares " \
-	"of its partitions, inside partitions\n"
+#define DIVIDED(model)                                  \
+	"error -22 l.yaml:3: gpu0 (" model              \
+	"): it is or will be divided: give the shares " \
+	"of its partitions inside partitions\n"
 
 static void test_shares_of_what_is_divided(void **state)
 {
@@ -664,12 +665,11 @@ static void test_one_way_at_a_time(void **state)
 			"error -22 l.yaml:3: gpu0 (A100-40GB): a device is divided in one way at a "
 			"time, and the rule wants MIG instances and virtual functions\n" },
 		{ "A100-40GB on", "- {select: {}, vf: {count: 2}}", "error -22 l.yaml:3: gpu0 "
-			"(A100-40GB): it is divided by MIG now: say mig: off too\n" },
+			"(A100-40GB): it is divided by MIG now: add mig: off\n" },
 		{ "A100-40GB vf=2", "- {select: {}, mig: on}", "error -22 l.yaml:3: gpu0 "
-			"(A100-40GB): it is divided by virtual functions now: say vf: {count: 0} "
-			"too\n" },
+			"(A100-40GB): it is divided by virtual functions now: add vf: {count: 0}\n" },
 		{ "MI300X CPX/NPS1", "- {select: {}, vf: {count: 1}}", "error -22 l.yaml:3: gpu0 "
-			"(MI300X): it is divided by a compute mode now: say compute-mode: SPX too\n" },
+			"(MI300X): it is divided by a compute mode now: add compute-mode: SPX\n" },
 		{ "MI300X", "- {select: {}, compute-mode: SPX, vf: {count: 1}}",
 			"set gpu0 to 1 virtual function\n" },
 		/* clang-format on */

@@ -47,8 +47,8 @@ static void test_instances(void **state)
 		{ "A100-40GB", "- {select: {}, mig: off}", PLAN_ALL, "" },
 		/* placed where it is said, whatever that leaves */
 		{ "A100-40GB on", ONE("{profile: 1g.5gb, start: [6, 0]}"), "sy",
-			"create gpu0/1g.5gb@6: placed as line 3 says\n"
-			"create gpu0/1g.5gb@0: placed as line 3 says\n" },
+			"create gpu0/1g.5gb@6: placed by line 3\n"
+			"create gpu0/1g.5gb@0: placed by line 3\n" },
 		{ "A100-40GB on", ONE("{profile: 3g.20gb, start: 0}, {profile: 1g.5gb}"), "s",
 			"create gpu0/3g.20gb@0\ncreate gpu0/1g.5gb@6\n" },
 		{ "A100-40GB on", ONE("{profile: 7g.40gb}"), "sy",
@@ -111,7 +111,7 @@ static void test_preserve(void **state)
 			"partitions: []}", "sbk", "keep gpu0/1g.5gb@0\nkeep gpu0/2g.10gb@2\n" },
 		{ "A100-40GB on 1g.5gb@0 1g.5gb@4", "- {select: {}, preserve: true, partitions: "
 			"[{profile: 3g.20gb}]}", "s", "error -28 l.yaml:3: gpu0 (A100-40GB): only "
-			"the first 0 of 1 instances fit together beside those that are kept; 3g.20gb "
+			"the first 0 of 1 instances fit together with the kept ones; 3g.20gb "
 			"has no room then, what still fits is 1g.5gb, 1g.10gb, 2g.10gb\n" },
 		/* it cannot keep what the mode takes away */
 		{ "A100-40GB on 1g.5gb@0", "- {select: {}, mig: off, preserve: true}", "sw",
@@ -212,7 +212,7 @@ static void test_obstacles(void **state)
 		{ "H100-80GB guest", "- {select: {}, mig: on}", "b", "" },
 		/* what was asked for earlier and is not wanted is taken back */
 		{ "A100-40GB pending", "- {select: {}, mig: off}", "sby",
-			"turn off MIG of gpu0: takes back an earlier change, which would come true "
+			"turn off MIG of gpu0: takes back an earlier change, which would take effect "
 			"with the next reset\n" },
 		{ "A100-40GB on pending 1g.5gb@0!a", ONE("{profile: 1g.5gb}"), "sbk",
 			"turn on MIG of gpu0\nkeep gpu0/1g.5gb@0\n" },
@@ -332,7 +332,7 @@ static void test_bad_parts(void **state)
 			"gpu0 (A100-40GB): 2c cannot be placed at 1 in 3g.20gb: its places are 0\n" },
 		{ "A100-40GB", ONE("{profile: 3g.20gb, parts: [1c@0, 2c@0]}"), "", "error -28 "
 			"l.yaml:3: gpu0 (A100-40GB): these parts do not fit together in 3g.20gb: leave their "
-			"places out, or want fewer\n" },
+			"places out, or request fewer\n" },
 		{ "A100-40GB", ONE("{profile: 3c.4g.20gb}"), "", "error -22 l.yaml:3: gpu0 "
 			"(A100-40GB): 4g.20gb has no compute instance 3c: it has 1c, 2c, 4c\n" },
 		{ "A100-40GB", ONE("{profile: 7g.40gb, parts: [1c, 1c, 1c, 1c, 1c, 1c, 1c, 1c, 1c]}"),
@@ -344,7 +344,7 @@ static void test_bad_parts(void **state)
 			"(A100-40GB): A100-40GB has no profile '9g.5gb': it has 1g.5gb, 1g.5gb+me, "
 			"1g.10gb, 2g.10gb, 3g.20gb, 4g.20gb, 7g.40gb\n" },
 		{ "A100-40GB", ONE("{profile: 1c.3g.20gb, start: 0}"), "", "error -22 l.yaml:3: gpu0 "
-			"(A100-40GB): 1c.3g.20gb takes a count alone: for places, say {profile: "
+			"(A100-40GB): 1c.3g.20gb takes only a count: for places, write {profile: "
 			"3g.20gb, start: [...], parts: [1c, ...]}\n" },
 		/* clang-format on */
 	};
@@ -361,25 +361,25 @@ static void test_unknown_instances(void **state)
 		{ "A100-40GB on 9g.5gb@0", "- {select: {}, mig: off}", "s",
 			"destroy gpu0/9g.5gb@0\nturn off MIG of gpu0 (idle) gpu0\n" },
 		{ "A100-40GB on 9g.5gb@0", ONE("{profile: 1g.5gb}"), "", "error -22 l.yaml:3: gpu0 "
-			"(A100-40GB): gpu0/9g.5gb@0 is there and not understood: A100-40GB has no "
+			"(A100-40GB): gpu0/9g.5gb@0 exists but is not understood: A100-40GB has no "
 			"profile '9g.5gb': it has 1g.5gb, 1g.5gb+me, 1g.10gb, 2g.10gb, 3g.20gb, "
 			"4g.20gb, 7g.40gb: destroy it with the tool that made it\n" },
 		{ "A100-40GB on 2g.10gb@40", ONE("{profile: 1g.5gb}"), "", "error -22 l.yaml:3: "
-			"gpu0 (A100-40GB): gpu0/2g.10gb@40 is there and not understood: it is not "
+			"gpu0 (A100-40GB): gpu0/2g.10gb@40 exists but is not understood: it is not "
 			"inside the GPU's grid: destroy it with the tool that made it\n" },
 		{ "A100-40GB on 3g.20gb@0(5c@0)", ONE("{profile: 1g.5gb}"), "", "error -22 "
-			"l.yaml:3: gpu0 (A100-40GB): gpu0/3g.20gb@0/5c@0 is there and not "
+			"l.yaml:3: gpu0 (A100-40GB): gpu0/3g.20gb@0/5c@0 exists but is not "
 			"understood: 3g.20gb has no such compute instance: destroy it with the tool "
 			"that made it\n" },
 		{ "A100-40GB on 3g.20gb@0(2c@2)", ONE("{profile: 1g.5gb}"), "", "error -22 "
-			"l.yaml:3: gpu0 (A100-40GB): gpu0/3g.20gb@0/2c@2 is there and not "
+			"l.yaml:3: gpu0 (A100-40GB): gpu0/3g.20gb@0/2c@2 exists but is not "
 			"understood: 3g.20gb has no such compute instance: destroy it with the tool "
 			"that made it\n" },
 		{ "A100-40GB on 3g.20gb@0(2c@0+1c@1)", ONE("{profile: 1g.5gb}"), "", "error -22 "
-			"l.yaml:3: gpu0 (A100-40GB): gpu0/3g.20gb@0/1c@1 is there and not "
+			"l.yaml:3: gpu0 (A100-40GB): gpu0/3g.20gb@0/1c@1 exists but is not "
 			"understood: another is in its place: destroy it with the tool that made it\n" },
 		{ "A100-40GB on 2g.10gb@0 1g.5gb@1", ONE("{profile: 1g.5gb}"), "", "error -22 "
-			"l.yaml:3: gpu0 (A100-40GB): gpu0/1g.5gb@1 is there and not understood: "
+			"l.yaml:3: gpu0 (A100-40GB): gpu0/1g.5gb@1 exists but is not understood: "
 			"another is in its place: destroy it with the tool that made it\n" },
 		/* clang-format on */
 	};

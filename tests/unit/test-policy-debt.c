@@ -291,7 +291,7 @@ static void test_debts_are_brought_along(void **state)
 	struct world w;
 
 	world_init(&w, "restart", 1);
-	assert_int_equal(clv_policy_owe(w.policy, &debt), 0);
+	assert_int_equal(clv_policy_restore_debt(w.policy, &debt), 0);
 	assert_near(debt_ns(&w, "a"), 900e6, 1000);
 	world_add(&w, &a);
 	assert_near(lag_s(&w, 0), -0.9, 1e-6);

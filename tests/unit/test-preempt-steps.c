@@ -99,7 +99,7 @@ static bool switch_both_ways(void)
 	n_calls = 0;
 	n_steps = 0;
 	is_off = clv_preempt_stop(&device.arbiter, lease);
-	clv_preempt_go(&device.arbiter, lease);
+	clv_preempt_resume(&device.arbiter, lease);
 	assert_in_range(n_steps, 1, STEPS_MAX);
 	assert_in_range(n_calls, 0, 2 * CLV_PREEMPT_CALLS_MAX);
 	return is_off;
@@ -116,14 +116,14 @@ static void tell(uint32_t slot, uint64_t n_changes, uint64_t as_of)
 		0);
 }
 
-static void check_known(enum clv_known expected, uint32_t expected_slot)
+static void check_known(enum clv_preempt_knowledge expected, uint32_t expected_slot)
 {
 	uint32_t slot;
 
 	assert_int_equal(clv_preempt_known(&device.arbiter, lease, &slot), expected);
 	assert_int_equal(slot, expected_slot);
-	assert_int_equal(
-		clv_preempt_could(&device.arbiter, lease), expected == CLV_KNOWN_ALL);
+	assert_int_equal(clv_preempt_may_stop_next_turn(&device.arbiter, lease),
+		expected == CLV_KNOWN_ALL);
 	assert_int_equal(switch_both_ways(), expected == CLV_KNOWN_ALL);
 }
 
@@ -185,7 +185,7 @@ static void test_who_has_not_told_all(void **state)
 	check_known(CLV_KNOWN_TOO_MANY, 0);
 	tell(0, 6, 6);
 	check_known(CLV_KNOWN_ALL, 1);
-	clv_preempt_lose(lease, 1);
+	clv_preempt_note_lost(lease, 1);
 	check_known(CLV_KNOWN_TOO_MANY, 1);
 	tell(1, 9, 9);
 	check_known(CLV_KNOWN_TOO_MANY, 1);
@@ -231,7 +231,7 @@ static void test_who_begins_while_the_others_are_stopped(void **state)
 	assert_int_equal(clv_arbiter_open_slot(&device.arbiter, lease, 2, &got, NULL), 0);
 	atomic_store(&lease->pages.report->slots[2].entered, 1);
 	assert_false(verify(now_ns));
-	clv_preempt_go(&device.arbiter, lease);
+	clv_preempt_resume(&device.arbiter, lease);
 }
 
 /* What a process makes while it is stopped is heard of soon, or it runs on. */
@@ -251,9 +251,9 @@ static void test_who_makes_more_while_it_is_stopped(void **state)
 	assert_false(verify(now_ns + 3 * CLV_NS_PER_S));
 	tell(0, 7, 7);
 	assert_true(verify(now_ns + 3 * CLV_NS_PER_S));
-	clv_preempt_lose(lease, 0);
+	clv_preempt_note_lost(lease, 0);
 	assert_false(verify(now_ns + 3 * CLV_NS_PER_S));
-	clv_preempt_go(&device.arbiter, lease);
+	clv_preempt_resume(&device.arbiter, lease);
 }
 
 static void test_the_seventeenth_client(void **state)
@@ -296,7 +296,7 @@ static void test_what_comes_while_it_is_off(void **state)
 		assert_int_equal(note(0, 12, 5000 + i, CHANNEL), 0);
 	assert_int_equal(n_calls, 1000);
 	assert_in_range(n_steps, 1000, 1000 * 1000);
-	clv_preempt_go(&device.arbiter, lease);
+	clv_preempt_resume(&device.arbiter, lease);
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Processes: who they are, who descends from whom, when they are dead, what they map. */
+/* Processes: identity, ancestors, end and mapped files; and the locks of devices. */
 #include "agent/device/device-lock.h"
 #include "agent/os/processes.h"
 #include "base/error.h"
@@ -67,7 +67,7 @@ static void test_open_knows_the_start_time(void **state)
 	assert_int_equal(clv_process_open(&id), -ESRCH);
 	id.start_ticks--;
 	kill(id.pid, SIGKILL);
-	/* A zombie is dead, though its number is still its own. */
+	/* A zombie has ended, although it still has its pid. */
 	for (int i = 0; i < 60000 && !clv_process_is_dead(pidfd); i++)
 		usleep(1000);
 	assert_true(clv_process_is_dead(pidfd));
@@ -114,7 +114,7 @@ static void test_tree(void **state)
 	assert_false(clv_process_has_ancestor(grandchild, is_id, &self));
 	self.start_ticks++;
 
-	/* An orphan goes to whoever reaps it: no longer ours. */
+	/* An orphan gets another parent: it is no descendant any more. */
 	end(child);
 	assert_false(clv_process_has_ancestor(grandchild, is_id, &self));
 	kill(grandchild, SIGKILL);
@@ -259,7 +259,7 @@ static void test_device_lock(void **state)
 	assert_true(fd >= 0);
 	snprintf(path, sizeof(path), "%s/cleave-___a_b.lock", folder);
 	assert_int_equal(access(path, F_OK), 0);
-	/* A second open file is what another process would have. */
+	/* A second open file description is what another process would have. */
 	second = clv_device_lock(folder, "../a b", "/run/y.sock", &err);
 	assert_int_equal(second, -EADDRINUSE);
 	assert_non_null(strstr(err.msg, "/run/x.sock"));
@@ -267,7 +267,7 @@ static void test_device_lock(void **state)
 	fd = clv_device_lock(folder, "../a b", "/run/y.sock", &err);
 	assert_true(fd >= 0);
 	close(fd);
-	/* A link in the lock's place is not followed. */
+	/* A symbolic link in place of the lock file is not followed. */
 	unlink(path);
 	assert_int_equal(symlink("/etc/passwd", path), 0);
 	assert_int_equal(clv_device_lock(folder, "../a b", "/run/y.sock", &err), -EACCES);

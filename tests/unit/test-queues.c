@@ -2,10 +2,10 @@
 /* Queue records and their markers in rare orders of threads: what another thread does at
  * a certain moment is done here inside the call that this one makes then. */
 #include "gate/process/thread.h"
+#include "gate/queue/blocked-queue.h"
 #include "gate/queue/custody.h"
 #include "gate/queue/markers.h"
 #include "gate/queue/parked.h"
-#include "gate/queue/polled.h"
 #include "gate/queue/queues.h"
 #include "gate/queue/table.h"
 
@@ -43,7 +43,7 @@ static void release_event(struct clv_queue *queue, void *event)
 /* Streams may stand still, none does, and their work goes on for now. */
 static bool is_asked, goes_on;
 
-static bool may_stand(void)
+static bool may_block(void)
 {
 	return is_asked;
 }
@@ -69,7 +69,7 @@ static const struct clv_queue_ops ops = {
 	.mark = mark,
 	.wait_for_event = wait_for_event,
 	.release_event = release_event,
-	.may_stand = may_stand,
+	.may_block = may_block,
 	.is_complete = is_complete,
 	.stands = stands,
 };
@@ -97,9 +97,9 @@ static struct clv_control_page control = {.window_ns = 10 * CLV_NS_PER_MS};
 static struct clv_report_page report;
 static struct clv_view view = {
 	.control = &control, .report = &report, .slot = report.slots};
-static struct clv_forkless forkless = {.view = &view};
+static struct clv_wiped_on_fork forkless = {.view = &view};
 
-struct clv_forkless *clv_forkless = &forkless;
+struct clv_wiped_on_fork *clv_wiped_on_fork = &forkless;
 struct clv_queue clv_no_queue;
 struct clv_gate_state clv_gate = {.api = &api};
 __thread struct clv_gate_thread clv_gate_thread;

@@ -16,7 +16,7 @@ static struct clv_view make_view(int ring[2])
 
 	assert_int_equal(pipe2(ring, O_CLOEXEC | O_NONBLOCK), 0);
 	view.doorbell_fd = ring[1];
-	remember(view.doorbell_fd, &view.doorbell_device, &view.doorbell_inode);
+	record_file(view.doorbell_fd, &view.doorbell_device, &view.doorbell_inode);
 	return view;
 }
 

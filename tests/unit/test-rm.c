@@ -205,7 +205,7 @@ static void test_put_back(void **state)
 
 		add_gpu(channels, 0x1000, 1);
 		driver.slice_us = before[i];
-		clv_rm_channels_put_back(channels);
+		clv_rm_channels_restore(channels);
 		assert_int_equal(count(DISABLE), 1);
 		assert_int_equal(count(SCHEDULE), 1);
 		assert_int_equal(driver.slice_us, i == 0 ? CLV_RM_SLICE_ON_US : 1024);

@@ -238,7 +238,7 @@ static void check_instances(const struct clv_node_device *device)
 
 		assert_int_equal(
 			clv_mig_set_add(device->mig.model, &set, instance), CLV_MIG_FITS);
-		assert_true(partition->is_half_made || partition->n_parts > 0 ||
+		assert_true(partition->is_incomplete || partition->n_parts > 0 ||
 			    partition->uuid[0] != '\0');
 	}
 }

@@ -156,12 +156,12 @@ static const struct {
 	const char *says;
 } broken[] = {
 	/* clang-format off */
-	{ "", -EINVAL, "it is empty" },
+	{ "", -EINVAL, "the document is empty" },
 	{ "hello", -EINVAL, ":1:1: keys with values are expected here" },
-	{ "cleave-sim-state: [", -EINVAL, "no YAML" },
+	{ "cleave-sim-state: [", -EINVAL, "invalid YAML" },
 	{ "version: 1\nname: test\ndevices: []\n", -EINVAL, ":1:1: unknown key 'version'" },
 	{ "cleave-sim-state: 2\nnode: test\ndevices: []\n", -ERANGE, ":1:19: 2 is out of range" },
-	{ "cleave-sim-state: 1\nnode: other\ndevices: []\n", -EINVAL, ":2:7: it is of the node 'other', not of 'test'" },
+	{ "cleave-sim-state: 1\nnode: other\ndevices: []\n", -EINVAL, ":2:7: the state is of the node 'other', not of 'test'" },
 	{ HEAD "  - {uuid: GPU-0, model: T4, state: {}}\n", -EINVAL, "the node has no device 'GPU-0'" },
 	{ HEAD "  - {model: T4}\n", -EINVAL, "the key 'uuid' is missing" },
 	{ HEAD "  - {state: {}, uuid: a}\n", -EINVAL, "the UUID comes first" },
@@ -177,7 +177,7 @@ static void what_is_no_state_of_it_is_refused(void **state)
 		sim_world_refused(
 			&world, sim_world_look(&world), broken[i].code, broken[i].says);
 		assert_non_null(strstr(world.err.msg,
-			"this is no state of the simulated node test: name another file "
+			"the file is not a state of the simulated node test: name another file "
 			"with CLEAVE_SIM_STATE, or remove it"));
 		left = read_state();
 		assert_string_equal(left, broken[i].text);
@@ -198,16 +198,16 @@ static const struct {
 	{ 0, "A100-40GB", "{}", "this device is now of the model A30-24GB" },
 	{ 0, "A30-24GB", "{mgi: on}", "unknown key 'mgi': did you mean 'mig'?" },
 	{ 0, "A30-24GB", "{compute-mode: CPX}", "A30-24GB cannot have 'compute-mode'" },
-	{ 0, "A30-24GB", "{mig: off, instances: [{profile: 1g.6gb, start: 0}]}", "MIG is not on" },
+	{ 0, "A30-24GB", "{mig: off, instances: [{profile: 1g.6gb, start: 0}]}", "MIG is off" },
 	{ 0, "A30-24GB", "{mig: on, instances: [{profile: 2g.12gb, start: 0}, {profile: 1g.6gb, start: 1}]}", "another instance is there" },
 	{ 0, "A30-24GB", "{mig: on, instances: [{profile: 2g.12gb, start: 0, parts: [1c@0, 1c@0]}]}", "no 1c.2g.12gb at 0: another instance is there" },
 	{ 4, "MI300X", "{compute-mode: TPX, memory-mode: NPS1}", "MI300X has no mode TPX" },
-	{ 4, "MI300X", "{memory-mode: NPS4}", "NPS4 does not go with SPX" },
+	{ 4, "MI300X", "{memory-mode: NPS4}", "NPS4 cannot be used with SPX" },
 	{ 6, "Arc Pro B60", "{vf-count: 17}", "at most 16" },
 	{ 6, "Arc Pro B60", "{vf: [{number: 1, memory: 30G}]}", "are more than the device has" },
-	{ 6, "Arc Pro B60", "{vf: [{number: 1, doorbells: 2}]}", "takes no doorbells" },
-	{ 6, "Arc Pro B60", "{vf: [{number: 1, priority: top}]}", "'top' is no priority" },
-	{ 7, "CPU", "{core-sets: [\"7-8\"]}", "the device has not all of the processors 7-8" },
+	{ 6, "Arc Pro B60", "{vf: [{number: 1, doorbells: 2}]}", "does not support doorbells" },
+	{ 6, "Arc Pro B60", "{vf: [{number: 1, priority: top}]}", "'top' is not a priority" },
+	{ 7, "CPU", "{core-sets: [\"7-8\"]}", "the device lacks some of the processors 7-8" },
 	{ 7, "CPU", "{calls: {dance: 1}}", "'dance' is none of create" },
 	/* clang-format on */
 };

@@ -115,7 +115,7 @@ static const struct {
 	{ "version: 1\nname: x\n", -EINVAL, "the key 'devices' is missing" },
 	{ "version: 2\nname: x\ndevices: [{model: T4}]\n", -ERANGE, ":1:10: 2 is out of range" },
 	{ "version: 1\nname: \"a\\tb\"\ndevices: [{model: T4}]\n", -EINVAL, ":2:7: letters, digits" },
-	{ NODE(""), -EINVAL, "a node has a device at least" },
+	{ NODE(""), -EINVAL, "a node has at least one device" },
 	{ NODE("{count: 2}"), -EINVAL, ":3:11: the key 'model' is missing" },
 	{ NODE("{model: A100-41GB}"), -EINVAL, ":3:19: unknown model 'A100-41GB': did you mean 'A100-40GB'?" },
 	{ NODE("{model: Voodoo}"), -EINVAL, ":3:19: unknown model 'Voodoo': there are A30-24GB, A100-40GB" },
@@ -126,14 +126,14 @@ static const struct {
 	{ NODE("{model: T4, reset: none}"), -EINVAL, "T4 cannot have 'reset': that is for GPUs with MIG" },
 	{ NODE("{model: T4, cores: 4}"), -EINVAL, "T4 cannot have 'cores': that is for the CPU" },
 	{ NODE("{model: CPU, sriov: {total: 4}}"), -EINVAL, "CPU cannot have 'sriov': that is for GPUs" },
-	{ NODE("{model: A30-24GB, memory: 3G}"), -EINVAL, "A30-24GB cannot have 'memory': that is for devices whose memory no table has" },
+	{ NODE("{model: A30-24GB, memory: 3G}"), -EINVAL, "A30-24GB cannot have 'memory': that is for devices whose memory is in no table" },
 	{ NODE("{model: T4, memory: 3X}"), -EINVAL, "no unit that cleave knows" },
-	{ NODE("{model: T4, memory: 1M}"), -ERANGE, "a device has 1G at least" },
-	{ NODE("{model: T4, pci: 3b:00.0}"), -EINVAL, "'3b:00.0' is no PCI address" },
+	{ NODE("{model: T4, memory: 1M}"), -ERANGE, "a device has at least 1G" },
+	{ NODE("{model: T4, pci: 3b:00.0}"), -EINVAL, "'3b:00.0' is not a PCI address" },
 	{ NODE("{model: T4, count: 2, pci: [\"0000:3b:00.0\"]}"), -EINVAL, "1 are listed and there are 2 devices" },
 	{ NODE("{model: T4, count: 2, pci: \"0000:3b:00.0\"}"), -EINVAL, "device 0 is at 0000:3b:00.0 too" },
 	{ NODE("{model: T4, numa: [0, 1]}"), -EINVAL, "2 are listed and there are 1 devices" },
-	{ NODE("{model: CPU, cores: 3-1}"), -EINVAL, "'3-1' are no processors" },
+	{ NODE("{model: CPU, cores: 3-1}"), -EINVAL, "'3-1' is not a list of processors" },
 	{ NODE("{model: A30-24GB, reset: maybe}"), -EINVAL, "'maybe' is none of none, allowed, refused" },
 	{ NODE("{model: A30-24GB, fail: {creat: 1}}"), -EINVAL, "'creat' is none of create, destroy" },
 	{ NODE("{model: A30-24GB, fail: 3}"), -EINVAL, "calls with numbers are expected here" },
@@ -141,21 +141,21 @@ static const struct {
 	{ NODE("{model: L4, sriov: {total: 4, framework: xen}}"), -EINVAL, "'xen' is none of pci, xe" },
 	{ NODE("{model: L4, sriov: {total: 4, types: [{id: 1, name: a}]}}"), -EINVAL, "the key 'memory' is missing" },
 	{ NODE("{model: T4, at-start: {mig: on}}"), -EINVAL, "T4 cannot have 'mig'" },
-	{ NODE("{model: A30-24GB, at-start: {instances: [{profile: 1g.6gb, start: 0}]}}"), -EINVAL, "instances, and MIG is not on" },
+	{ NODE("{model: A30-24GB, at-start: {instances: [{profile: 1g.6gb, start: 0}]}}"), -EINVAL, "there are instances, but MIG is off" },
 	{ NODE("{model: A30-24GB, at-start: {mig: on, instances: [{profile: 1g.5gb, start: 0}]}}"), -EINVAL, ":3:71: A30-24GB has no profile '1g.5gb'" },
 	{ NODE("{model: A30-24GB, at-start: {mig: on, instances: [{profile: 2g.12gb, start: 1}]}}"), -EINVAL, "no 2g.12gb at 1: the profile has no placement there" },
 	{ NODE("{model: A30-24GB, at-start: {mig: on, instances: [{profile: 2g.12gb, start: 0, parts: [3c@0]}]}}"), -EINVAL, "no 3c.2g.12gb at 0: the profile has no placement there" },
-	{ NODE("{model: A30-24GB, at-start: {mig: on, instances: [{profile: 2g.12gb, start: 0, parts: [half]}]}}"), -EINVAL, "'half' is no compute instance: write 2c@0" },
-	{ NODE("{model: MI300X, at-start: {compute-mode: SPX, memory-mode: NPS4}}"), -EINVAL, "NPS4 does not go with SPX on MI300X" },
-	{ NODE("{model: MI300X, at-start: {compute-mode: XPX}}"), -EINVAL, "'XPX' is no compute mode" },
+	{ NODE("{model: A30-24GB, at-start: {mig: on, instances: [{profile: 2g.12gb, start: 0, parts: [half]}]}}"), -EINVAL, "'half' is not a compute instance: write 2c@0" },
+	{ NODE("{model: MI300X, at-start: {compute-mode: SPX, memory-mode: NPS4}}"), -EINVAL, "NPS4 cannot be used with SPX on MI300X" },
+	{ NODE("{model: MI300X, at-start: {compute-mode: XPX}}"), -EINVAL, "'XPX' is not a compute mode" },
 	{ NODE("{model: MI325X, at-start: {requested-memory-mode: NPS2}}"), -EINVAL, "MI325X has no memory mode NPS2" },
 	{ NODE("{model: Flex 170, at-start: {vf-count: 17}}"), -ERANGE, "17 virtual functions are too many: at most 16" },
 	{ NODE("{model: Flex 170, at-start: {vf: [{number: 17}]}}"), -ERANGE, "from 1 to 16" },
-	{ NODE("{model: Flex 170, at-start: {vf: [{number: 1, type: a}]}}"), -ENOTSUP, "takes no type" },
+	{ NODE("{model: Flex 170, at-start: {vf: [{number: 1, type: a}]}}"), -ENOTSUP, "does not support type" },
 	{ NODE("{model: CPU, cores: 4, at-start: {core-sets: [0-1, 1-2]}}"), -ENOSPC, "the processors 1 are in another partition" },
 	{ NODE("{model: A30-24GB, sriov: {total: 2}, at-start: {mig: on, vf-count: 2}}"), -EINVAL, "a device is divided in one way at a time" },
 	{ NODE("{model: T4}") "holders: [{on: gpu1}]\n", -EINVAL, "there is no gpu1: the devices are gpu0 to gpu0" },
-	{ NODE("{model: T4}") "holders: [{on: cpu0}]\n", -EINVAL, "'cpu0' is no part of a device" },
+	{ NODE("{model: T4}") "holders: [{on: cpu0}]\n", -EINVAL, "'cpu0' is not a device or partition" },
 	{ NODE("{model: T4}") "holders: [{pid: 1}]\n", -EINVAL, "the key 'on' is missing" },
 	{ NODE("{model: T4}") "holders: [{on: gpu0, pid: 0}]\n", -ERANGE, "0 is out of range" },
 	/* clang-format on */
@@ -213,9 +213,9 @@ static void what_cannot_be_divided_says_what_to_use(void **state)
 	refused(sim_world_vf_quota(&world, 0, 1, (struct clv_vf_quota){0}), -ENODEV,
 		"gpu0 has no virtual function 1");
 	refused(sim_world_create(&world, 0, "1g.5gb", 0), -ENOTSUP,
-		"not made one by one");
+		"cannot be created one by one");
 	refused(sim_world_destroy(&world, 0, "1g.5gb@0"), -ENOTSUP,
-		"do not go one by one");
+		"cannot be destroyed one by one");
 }
 
 /* --- MIG --- */
@@ -344,11 +344,11 @@ static void compute_instances_divide_an_instance(void **state)
 	open_node(NODE("{model: A100-40GB, at-start: {mig: on}}"));
 	works(sim_world_create_half(&world, 0, "3g.20gb", 0));
 	owner = sim_world_find(&world, 0, "3g.20gb@0");
-	assert_true(owner->is_half_made && owner->uuid[0] == '\0');
+	assert_true(owner->is_incomplete && owner->uuid[0] == '\0');
 	works(sim_world_create_part(&world, 0, "3g.20gb@0", "1c.3g.20gb", 2));
 	works(sim_world_create_part(&world, 0, "3g.20gb@0", "2c.3g.20gb", 0));
 	owner = sim_world_find(&world, 0, "3g.20gb@0");
-	assert_false(owner->is_half_made);
+	assert_false(owner->is_incomplete);
 	assert_int_equal(owner->n_parts, 2);
 	part = sim_world_find(&world, 0, "3g.20gb@0/2c@0");
 	assert_string_equal(part->profile, "2c.3g.20gb");
@@ -362,16 +362,16 @@ static void compute_instances_divide_an_instance(void **state)
 	refused(sim_world_create_part(&world, 0, "3g.20gb@0", "2c.3g.20gb", 1), -EINVAL,
 		"no 2c.3g.20gb at 1: the profile has no placement there");
 	refused(sim_world_create_part(&world, 0, "3g.20gb@0", "1c.4g.20gb", 0), -EINVAL,
-		"'1c.4g.20gb' is no compute instance of 3g.20gb");
+		"'1c.4g.20gb' is not a compute instance of 3g.20gb");
 	refused(sim_world_create_part(&world, 0, "3g.20gb@4", "1c.3g.20gb", 0), -ENODEV,
 		"there is no partition gpu0/3g.20gb@4");
 	refused(sim_world_destroy_part(&world, 0, "3g.20gb@0", "3g.20gb@0/2c@0"), -ENODEV,
 		"there is no partition gpu0/3g.20gb@0/2c@0");
 	works(sim_world_destroy_part(&world, 0, "3g.20gb@0", "3g.20gb@0/1c@2"));
-	assert_true(sim_world_find(&world, 0, "3g.20gb@0")->is_half_made);
+	assert_true(sim_world_find(&world, 0, "3g.20gb@0")->is_incomplete);
 	works(sim_world_create_part(&world, 0, "3g.20gb@0", "3g.20gb", 0));
 	owner = sim_world_find(&world, 0, "3g.20gb@0");
-	assert_true(owner->n_parts == 0 && !owner->is_half_made && owner->uuid[0]);
+	assert_true(owner->n_parts == 0 && !owner->is_incomplete && owner->uuid[0]);
 }
 
 static void what_is_used_is_not_destroyed(void **state)
@@ -453,7 +453,7 @@ static void a_memory_mode_is_a_wish_until_the_reload(void **state)
 	assert_int_equal(sim_world_device(&world, 2)->xcp.memory, CLV_NPS1);
 	assert_int_equal(sim_world_device(&world, 2)->xcp.compute, CLV_SPX);
 	refused(sim_world_compute(&world, 0, CLV_SPX), -EINVAL,
-		"NPS4 does not go with SPX on MI300X: with SPX go NPS1");
+		"NPS4 cannot be used with SPX on MI300X: SPX allows NPS1");
 	works(sim_world_compute(&world, 0, CLV_QPX));
 
 	works(sim_world_memory(&world, 0, CLV_NPS2));
@@ -496,7 +496,7 @@ static void their_number_changes_from_and_to_none(void **state)
 	assert_true(device->vf.items[1].quota.memory_bytes == 8064 * MI);
 	assert_int_equal(device->vf.items[1].quota.doorbells, 120);
 	refused(sim_world_vf_count(&world, 0, 4), -EBUSY,
-		"gpu0 has 2 virtual functions: their number changes only from 0");
+		"gpu0 has 2 virtual functions: their number can only be changed from 0");
 	works(sim_world_vf_count(&world, 0, 0));
 	works(sim_world_vf_count(&world, 0, 4));
 	assert_string_equal(device->partitions[1].name, "gpu0/vf:4@2");
@@ -539,9 +539,9 @@ static void quotas_are_aligned_and_summed(void **state)
 	refused(sim_world_vf_quota(
 			&world, 0, 1, (struct clv_vf_quota){.priority = "low"}),
 		-ENOTSUP,
-		"virtual function 1 of gpu0: the driver (i915) takes no priority");
+		"virtual function 1 of gpu0: the driver (i915) does not support priority");
 	refused(sim_world_vf_quota(&world, 0, 1, (struct clv_vf_quota){.driver = "a b"}),
-		-EINVAL, "'a b' is no name of a driver");
+		-EINVAL, "'a b' is not a name of a driver");
 	refused(sim_world_vf_quota(&world, 0, 5, (struct clv_vf_quota){.contexts = 1}),
 		-ENODEV, "gpu0 has no virtual function 5: there are 4");
 	refused(sim_world_vf_quota(&world, 0, 0, (struct clv_vf_quota){.contexts = 1}),
@@ -557,7 +557,7 @@ static void quotas_given_before_keep_the_driver_from_giving_any(void **state)
 		(struct clv_vf_quota){.memory_bytes = 4 * GI, .priority = "high"}));
 	refused(sim_world_vf_quota(
 			&world, 0, 2, (struct clv_vf_quota){.priority = "top"}),
-		-EINVAL, "'top' is no priority");
+		-EINVAL, "'top' is not a priority");
 	works(sim_world_vf_count(&world, 0, 2));
 	vf = sim_world_device(&world, 0)->vf.items;
 	assert_true(vf[0].quota.memory_bytes == 0);
@@ -610,7 +610,7 @@ static void types_of_vgpu_are_of_one_size(void **state)
 	assert_string_equal(device->vf.items[1].quota.type, "L40S-12Q");
 	refused(sim_world_vf_quota(
 			&world, 0, 3, (struct clv_vf_quota){.type = "L40S-4Q"}),
-		-ENOSPC, "L40S-4Q and L40S-12Q are of different size");
+		-ENOSPC, "L40S-4Q and L40S-12Q have different sizes");
 	refused(sim_world_vf_quota(
 			&world, 0, 3, (struct clv_vf_quota){.type = "L40S-12Q"}),
 		-ENOSPC, "a GPU has at most 2 of the type L40S-12Q");
@@ -623,10 +623,10 @@ static void types_of_vgpu_are_of_one_size(void **state)
 	assert_string_equal(device->vf.items[1].quota.type, "");
 	refused(sim_world_vf_quota(
 			&world, 0, 3, (struct clv_vf_quota){.driver = "vfio-pci"}),
-		-ENOTSUP, "the driver (vgpu-vfio) takes no driver");
+		-ENOTSUP, "the driver (vgpu-vfio) does not support driver");
 	refused(sim_world_vf_quota(
 			&world, 0, 3, (struct clv_vf_quota){.memory_bytes = GI}),
-		-ENOTSUP, "takes no memory");
+		-ENOTSUP, "does not support memory");
 }
 
 static void types_of_vgpu_may_mix_where_the_file_says_so(void **state)
@@ -651,7 +651,7 @@ static void plain_functions_divide_the_memory(void **state)
 	assert_true(sim_world_device(&world, 0)->partitions[0].memory_bytes == 24 * GI);
 	assert_string_equal(sim_world_device(&world, 0)->vf.items[0].driver, "amdgpu");
 	refused(sim_world_compute(&world, 0, CLV_CPX), -EBUSY,
-		"gpu0 is divided already (vf), and only one way at a time");
+		"gpu0 is divided already (vf), and a device is divided in one way at a time");
 	works(sim_world_vf_count(&world, 0, 0));
 	works(sim_world_compute(&world, 0, CLV_CPX));
 	refused(sim_world_vf_count(&world, 0, 8), -EBUSY, "divided already (xcp)");
@@ -674,11 +674,11 @@ static void sets_of_processors_are_disjoint(void **state)
 	refused(sim_world_create_cores(&world, 0, "cores:2", "4-5"), -ENOSPC,
 		"gpu0: the processors 4 are in another partition");
 	refused(sim_world_create_cores(&world, 0, "cores:1", "8"), -EINVAL,
-		"the device has not all of the processors 8");
+		"the device lacks some of the processors 8");
 	refused(sim_world_create_cores(&world, 0, "cores:2", "5"), -EINVAL,
 		"1 processors are named for a partition of cores:2");
 	refused(sim_world_create_cores(&world, 0, "cores:1", "x"), -EINVAL,
-		"'x' are no processors");
+		"'x' is not a list of processors");
 	works(sim_world_create_cores(&world, 0, "cores:1", "7"));
 	refused(sim_world_destroy(&world, 0, "cores:1@7"), -EBUSY, "used by process 5");
 	works(sim_world_destroy(&world, 0, "cores:3@0"));
@@ -692,7 +692,7 @@ static void the_call_that_is_to_fail_fails_once(void **state)
 {
 	open_node(NODE("{model: A30-24GB, fail: {create: 2, mig-mode: 1}}"));
 	refused(sim_world_mig(&world, 0, true), -EIO,
-		"the simulated driver fails: the node's file says so of call 1 of");
+		"the simulated driver fails: the node's file sets call 1 of");
 	works(sim_world_mig(&world, 0, true));
 	works(sim_world_create(&world, 0, "1g.6gb", 0));
 	sim_world_reopen(&world);

@@ -43,13 +43,12 @@ static void test_shares(void **state)
 
 	assert_string_equal(text, "# gres.conf\n"
 				  "NodeName=n1 Name=cleave Count=200\n\n"
-				  "# slurm.conf: these words beside what the line of the "
-				  "node says already.\n"
+				  "# slurm.conf: add these values to GresTypes and to "
+				  "the line of the node.\n"
 				  "GresTypes=cleave\n"
 				  "NodeName=n1 Gres=cleave:200\n\n"
-				  "# plugstack.conf: full= says what becomes of a script "
-				  "for which there is "
-				  "no room.\n"
+				  "# plugstack.conf: full= is what happens to a batch "
+				  "script for which there is no room.\n"
 				  "optional spank_cleave.so full=requeue\n");
 }
 

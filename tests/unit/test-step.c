@@ -46,7 +46,7 @@ static void test_words(void **state)
 		{ { CLV_STEP_MIG_MODE, 1, .value = 1 }, "turn on MIG of gpu1" },
 		{ { CLV_STEP_MIG_MODE, 1, .value = 0 }, "turn off MIG of gpu1" },
 		{ { CLV_STEP_COMPUTE_MODE, 1, .value = CLV_CPX }, "set gpu1 to CPX" },
-		{ { CLV_STEP_MEMORY_MODE, 1, .value = CLV_NPS4 }, "ask for NPS4 on gpu1" },
+		{ { CLV_STEP_MEMORY_MODE, 1, .value = CLV_NPS4 }, "request NPS4 on gpu1" },
 		{ { CLV_STEP_RELOAD, 1 }, "reload the driver of gpu1" },
 		{ { CLV_STEP_VF_COUNT, 1, .value = 0 }, "set gpu1 to 0 virtual functions" },
 		{ { CLV_STEP_VF_COUNT, 1, .value = 1 }, "set gpu1 to 1 virtual function" },

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The state file: what goes in comes out, after a kill as well; what cannot be written
- * changes nothing. */
+/* The state file: records are read as they were written, also after a kill; a failed
+ * write changes nothing. */
 #include "agent/store/store.h"
 
 #include "agent/record/lease-fields.h"
@@ -143,7 +143,7 @@ static void test_lease_round_trip(void **state)
 	assert_true(found.leases[0].is_queued && found.leases[0].overcommit);
 	assert_int_equal(found.leases[0].overdue, 5);
 
-	/* A change keeps its place in the queue. */
+	/* An update keeps the row's position in the queue. */
 	lease.is_queued = false;
 	lease.share.cap_ppm = 0;
 	assert_int_equal(clv_store_put_lease(store, &lease, NULL), 0);
@@ -218,7 +218,7 @@ static void test_events_are_kept_within_bounds(void **state)
 	clv_store_free(store);
 }
 
-/* A tenant who makes much happen does not push out what happened to others. */
+/* A tenant with many events does not displace the events of others. */
 static void test_events_of_one(void **state)
 {
 	const struct clv_event_bounds bounds = {1000, 100, 7};
@@ -229,7 +229,7 @@ static void test_events_of_one(void **state)
 	for (uint64_t i = 0; i < 2000; i++) {
 		events[i % 10] = (struct clv_event){.id = i + 1,
 			.uid = i < 50   ? 1000
-			       : i < 60 ? CLV_EVENT_NOBODY
+			       : i < 60 ? CLV_EVENT_NO_OWNER
 					: 1001};
 		if (i % 10 == 9)
 			assert_int_equal(
@@ -291,7 +291,7 @@ static int count_process(void *userdata, const struct clv_process_record *proces
 	return 0;
 }
 
-/* The log is copied into the file while more is written to it. */
+/* The log is checkpointed while more is written to it. */
 static void test_long_log(void **state)
 {
 	const struct place *place = *state;
@@ -324,7 +324,7 @@ static void test_long_log(void **state)
 	clv_store_free(store);
 }
 
-/* Another agent is another process, and was there before this one opened anything. */
+/* Another agent is another process, which opened the file before this one. */
 static void test_one_at_a_time(void **state)
 {
 	const struct place *place = *state;
@@ -366,7 +366,7 @@ static void drop_columns_since(sqlite3 *db, int version)
 	}
 }
 
-/* A file from before there were ranges, spill and limits in space. */
+/* A file from before the fields for ranges, spill and limits in space. */
 static void test_earlier_schema(void **state)
 {
 	static const char *const before[] = {
@@ -463,7 +463,7 @@ static int count_audit(void *userdata, const struct clv_audit_record *record)
 	return 0;
 }
 
-/* One who does much does not push out what another did. */
+/* A caller with many audit entries does not displace those of others. */
 static void test_audit_is_kept_within_bounds(void **state)
 {
 	struct clv_store *store = open_store(*state);

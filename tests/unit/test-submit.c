@@ -133,7 +133,7 @@ static cl_int CL_API_CALL finish(cl_command_queue queue)
 
 _Atomic(void **) clv_vendor_table;
 
-bool clv_vendor_take_object(const void *object)
+bool clv_vendor_gate_object(const void *object)
 {
 	return true;
 }
@@ -144,10 +144,10 @@ static struct clv_control_page control = {.window_ns = 10 * CLV_NS_PER_MS};
 static struct clv_report_page report;
 static struct clv_view view = {
 	.control = &control, .report = &report, .slot = report.slots};
-static struct clv_forkless forkless = {.view = &view};
+static struct clv_wiped_on_fork forkless = {.view = &view};
 static const struct clv_gate_api api = {.queues = &clv_cl_queue_ops};
 
-struct clv_forkless *clv_forkless = &forkless;
+struct clv_wiped_on_fork *clv_wiped_on_fork = &forkless;
 struct clv_queue clv_no_queue;
 struct clv_gate_state clv_gate = {.api = &api};
 __thread struct clv_gate_thread clv_gate_thread;
@@ -174,7 +174,7 @@ void clv_helper_wake(void)
 {
 }
 
-bool clv_threads_start(void)
+bool clv_gate_threads_start(void)
 {
 	return true;
 }

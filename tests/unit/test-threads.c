@@ -83,7 +83,7 @@ static bool come_to_obey(struct clv_threads *threads)
 	uint64_t until_ns = clv_clock_ns() + PATIENCE_NS;
 
 	while (clv_clock_ns() < until_ns) {
-		if (clv_threads_obey(threads))
+		if (clv_threads_can_be_halted(threads))
 			return true;
 		usleep(1000);
 	}
@@ -110,10 +110,10 @@ static void test_who_computes_stands_still(void **state)
 	assert_true(clv_threads_verify(threads, clv_clock_ns()));
 
 	atomic_store(&is_halted, 0);
-	clv_threads_go(threads);
+	clv_threads_resume(threads);
 	while (atomic_load(&worker.n_loops) == n_loops)
 		usleep(1000);
-	assert_true(clv_threads_obey(threads));
+	assert_true(clv_threads_can_be_halted(threads));
 	finish(&worker);
 	clv_threads_free(threads);
 }
@@ -131,7 +131,7 @@ static void test_who_runs_on_is_found(void **state)
 	assert_true(clv_threads_halt(threads));
 	while (clv_threads_verify(threads, clv_clock_ns()) && clv_clock_ns() < until_ns)
 		usleep(4000);
-	assert_false(clv_threads_obey(threads));
+	assert_false(clv_threads_can_be_halted(threads));
 	finish(&worker);
 	clv_threads_free(threads);
 }
@@ -146,7 +146,7 @@ static void test_who_does_not_compute_is_left_alone(void **state)
 	start(&worker);
 	threads = threads_of(&named);
 	for (int i = 0; i < 100; i++) {
-		assert_false(clv_threads_obey(threads));
+		assert_false(clv_threads_can_be_halted(threads));
 		usleep(2000);
 	}
 	finish(&named);
@@ -166,7 +166,7 @@ static void test_who_is_gone(void **state)
 	while (syscall(SYS_tgkill, getpid(), atomic_load(&worker.tid), 0) == 0)
 		usleep(1000);
 	assert_false(clv_threads_halt(threads));
-	assert_false(clv_threads_obey(threads));
+	assert_false(clv_threads_can_be_halted(threads));
 	assert_true(clv_threads_verify(threads, clv_clock_ns()));
 	clv_threads_free(threads);
 }

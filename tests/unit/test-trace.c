@@ -83,8 +83,8 @@ static void test_wrong_fleets(void **state)
 		{"", "nodes.csv:1:1: the file is empty"},
 		{NODES, "nodes.csv:2:1: the fleet has no nodes"},
 		{"sn,cpu_milli,gpu\n", "nodes.csv:1:1: the column 'memory_mib' is missing"},
-		{"sn,sn,gpu\n", "nodes.csv:1:4: the column 'sn' is there twice"},
-		{NODES "a,1,1,1,A\na,1,1,1,A\n", "nodes.csv:3:1: the name 'a' was there before"},
+		{"sn,sn,gpu\n", "nodes.csv:1:4: the column 'sn' appears twice"},
+		{NODES "a,1,1,1,A\na,1,1,1,A\n", "nodes.csv:3:1: the name 'a' appears twice"},
 		{NODES "a,-5,1,1,A\n", "nodes.csv:2:3: '-5' is less than 0"},
 		{NODES "a,1,1x,1,A\n", "nodes.csv:2:5: '1x' is no whole number"},
 		{NODES "a,1,99999999999999999999,1,A\n",
@@ -93,7 +93,7 @@ static void test_wrong_fleets(void **state)
 		{NODES "a,,1,1,A\n", "nodes.csv:2:3: 'cpu_milli' is empty"},
 		{NODES "a,1\n", "nodes.csv:2:1: the row ends before its column 'memory_mib'"},
 		{NODES "\"a,1\n", "nodes.csv:2:1: the quote is not closed"},
-		{NODES "\"a\"b,1\n", "nodes.csv:2:4: there is a comma between fields"},
+		{NODES "\"a\"b,1\n", "nodes.csv:2:4: a comma is expected between fields"},
 	};
 	/* clang-format on */
 	(void)state;
@@ -137,9 +137,9 @@ static void test_wrong_traces(void **state)
 		{"name,cpu_milli\n", "pods.csv:1:1: the column 'memory_mib' is missing"},
 		{PODS "p,1,1,1,-1,,,\n", "pods.csv:2:9: '-1' is less than 0"},
 		{PODS "p,1,1,99,1000,,,\n", "pods.csv:2:7: 99 devices: a node has at most 64"},
-		{PODS "p,1,1,2,0,,,\n", "pods.csv:2:7: 2 devices and nothing of them"},
+		{PODS "p,1,1,2,0,,,\n", "pods.csv:2:7: 2 devices without a share or memory of them"},
 		{PODS "p,1,1,1,1,,,\np,1,1,1,1,,,\n",
-			"pods.csv:3:1: the name 'p' was there before"},
+			"pods.csv:3:1: the name 'p' appears twice"},
 		{PODS "p,1,1,1,1,,9,\nq,1,1,1,1,,8,\n",
 			"pods.csv:3:12: it arrives before the one above: sort the file by arrival"},
 		{"name,cpu_milli,memory_mib,num_gpu,gpu_milli,class\np,1,1,1,1,fast\n",

@@ -12,8 +12,8 @@
 
 #define N_VIEWS 3
 
-static struct clv_forkless unattached;
-struct clv_forkless *clv_forkless = &unattached;
+static struct clv_wiped_on_fork unattached;
+struct clv_wiped_on_fork *clv_wiped_on_fork = &unattached;
 struct clv_gate_state clv_gate;
 __thread struct clv_gate_thread clv_gate_thread;
 
@@ -71,7 +71,7 @@ static int begin(void **state)
 	bool refused;
 
 	clv_gate.api = &api;
-	clv_forkless = &unattached;
+	clv_wiped_on_fork = &unattached;
 	memset(&unattached, 0, sizeof(unattached));
 	atomic_store(&last_epoch, 0);
 	atomic_store(&views.present, NULL);
@@ -89,24 +89,24 @@ static void assert_counts(const struct clv_view *view, uint64_t entered, uint64_
 
 static void test_counts_go_over(void **state)
 {
-	struct clv_view *old = clv_gate_peek();
+	struct clv_view *old = clv_gate_current_view();
 
 	atomic_store(&old->slot->entered, 7);
 	atomic_store(&old->slot->done, 5);
 	atomic_store(&old->slot->memory_bytes, 4096);
 	assert_true(replace_view(old));
-	assert_counts(clv_gate_peek(), 7, 5);
-	assert_int_equal(atomic_load(&clv_gate_peek()->slot->memory_bytes), 4096);
+	assert_counts(clv_gate_current_view(), 7, 5);
+	assert_int_equal(atomic_load(&clv_gate_current_view()->slot->memory_bytes), 4096);
 	assert_counts(old, 0, 0);
 }
 
 /* It looked the old view up and was then kept from running until all was moved. */
 static void test_late_thread(void **state)
 {
-	struct clv_view *old = clv_gate_peek(), *view;
+	struct clv_view *old = clv_gate_current_view(), *view;
 
 	assert_true(replace_view(old));
-	view = clv_gate_peek();
+	view = clv_gate_current_view();
 	atomic_fetch_add(&old->slot->entered, 1);
 	clv_gate_carry_leftovers();
 	assert_counts(view, 1, 0);
@@ -126,14 +126,14 @@ static void test_late_thread(void **state)
 /* The agent gave its slot of a page that is used on to another process. */
 static void test_same_page(void **state)
 {
-	struct clv_view *old = clv_gate_peek();
+	struct clv_view *old = clv_gate_current_view();
 
 	assert_true(replace_view(old));
-	clv_gate_peek()->report_inode = old->report_inode;
-	clv_gate_peek()->slot_index = old->slot_index + 1;
+	clv_gate_current_view()->report_inode = old->report_inode;
+	clv_gate_current_view()->slot_index = old->slot_index + 1;
 	atomic_fetch_add(&old->slot->entered, 1);
 	clv_gate_carry_leftovers();
-	assert_counts(clv_gate_peek(), 0, 0);
+	assert_counts(clv_gate_current_view(), 0, 0);
 	assert_counts(old, 1, 0);
 }
 
@@ -148,7 +148,7 @@ static void test_child_closes_its_parents(void **state)
 		assert_int_equal(n_attached - n_closed, 1);
 	}
 	/* And those that the parent kept for threads that might still ring. */
-	assert_true(replace_view(clv_gate_peek()));
+	assert_true(replace_view(clv_gate_current_view()));
 	assert_int_equal(n_attached - n_closed, 2);
 	memset(&unattached, 0, sizeof(unattached));
 	assert_non_null(clv_gate_view(&refused));

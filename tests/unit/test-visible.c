@@ -61,7 +61,7 @@ static void test_lists(void **state)
 			setenv("CUDA_VISIBLE_DEVICES", rows[i].said, 1);
 		else
 			unsetenv("CUDA_VISIBLE_DEVICES");
-		unsetenv(CLV_VISIBLE_TOLD);
+		unsetenv(CLV_VISIBLE_SET);
 		clv_visible_choose("CUDA_VISIBLE_DEVICES", rows[i].lease);
 		assert_string_equal(getenv("CUDA_VISIBLE_DEVICES"), rows[i].left);
 	}
@@ -70,7 +70,7 @@ static void test_lists(void **state)
 /* Chosen again, as by a program that it starts, it stays. */
 static void test_again(void **state)
 {
-	unsetenv(CLV_VISIBLE_TOLD);
+	unsetenv(CLV_VISIBLE_SET);
 	setenv("CUDA_VISIBLE_DEVICES", "1", 1);
 	for (int i = 0; i < 2; i++)
 		clv_visible_choose("CUDA_VISIBLE_DEVICES", MIG_A "," MIG_B);
@@ -84,7 +84,7 @@ static void test_other_numbers(void **state)
 	static const char *const numbers[] = {"22", "30,31", "0"};
 
 	setenv("ROCR_VISIBLE_DEVICES", "9", 1);
-	setenv(CLV_VISIBLE_TOLD, "9", 1);
+	setenv(CLV_VISIBLE_SET, "9", 1);
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(numbers); i++) {
 		clv_visible_choose("ROCR_VISIBLE_DEVICES", numbers[i]);
 		assert_string_equal(getenv("ROCR_VISIBLE_DEVICES"), numbers[i]);

@@ -132,7 +132,7 @@ class Health(Case):
         self.begin()
         self.world.put("readings", "0 ecc 2\n0 rows-pending 1\n0 rows-failed 0")
         self.until_health("degraded", "2 uncorrectable memory errors")
-        self.until_health("degraded", "reset it when nobody uses it")
+        self.until_health("degraded", "reset it when no process uses it")
         self.assertTrue(self.device()["health"]["since"])
         self.until_event("device_degraded", "remapped")
         self.assertEqual(self.metric("cleave_device_health{"),
@@ -215,7 +215,7 @@ class Health(Case):
         time.sleep(4)
         self.assertEqual(self.device()["health"]["state"], "ok")
         other.do("stand_in_line", threads=1)
-        self.until_health("degraded", "the lease keeper has not given it back for over 2 s")
+        self.until_health("degraded", "the lease keeper has not returned the device for over 2 s")
         keeper.do("commands", entered=1, done=1)
         self.until_health("ok")
         self.until_event("device_recovered")
@@ -578,7 +578,7 @@ class Truth(Case):
     def test_a_process_that_is_not_of_this_machine(self):
         self.begin()
         self.see((4194000, 10 * MIB))
-        self.until_event("process_without_lease", "4194000 (?) of nobody here")
+        self.until_event("process_without_lease", "4194000 (?) of an unknown user")
 
     def test_memory_that_the_driver_does_not_tell(self):
         self.begin()

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GET /v1/advice: what the history says of leases, put to core/share/advise.h.  A lease
- * is read once for an answer, however often it is compared with others; how many are
- * looked at is bounded, since an hour of seconds of a busy lease takes a fraction of a
- * millisecond to read. */
+/* GET /v1/advice: applies core/share/advise.h to the history of leases.  A lease is read
+ * once for an answer, however often others are compared with it; the number of leases is
+ * bounded, because reading an hour of seconds of a busy lease takes a fraction of a
+ * millisecond. */
 #include "agent/api/api.h"
 #include "agent/apply/profiles.h"
 #include "agent/device/devices.h"
@@ -26,26 +26,26 @@
 
 #define PAGE 20u
 #define PAGE_MAX 100u
-#define NEIGHBOURS_MAX 32u
+#define OTHERS_MAX 32u
 #define RATE_TO_PPM (CLV_PPM / 10000u)
 #define PROFILES_MAX 64u
 
-struct watched {
+struct observed {
 	const struct clv_lease *lease;
 	struct clv_advise_lease seen;
 };
 
 struct advice {
 	struct clv_request *request;
-	struct watched *items;
+	struct observed *items;
 	size_t n;
 	struct clv_history_row *rows;
 	bool *has_row;
 };
 
-/* What it used; and where that was all of its share, or it was kept by its cap, the time
- * in line, in which it would have used more.  Who used less had what he wanted, only
- * later. */
+/* Adds the compute that the lease wanted in a second: what it used and, if that was all
+ * of its share or its cap stopped it, the time that it waited.  A lease that used less
+ * had all it wanted, only later. */
 static void add_second(struct clv_advise_use *use, const struct clv_history_row *row)
 {
 	uint32_t used = (uint32_t)row->values[CLV_HISTORY_SHARE_USED] * RATE_TO_PPM;
@@ -65,7 +65,7 @@ static int compare(const void *a, const void *b)
 	return one < other ? -1 : one > other;
 }
 
-/* What it had for half of the time. */
+/* The memory that it had for half of the time. */
 static uint64_t median(uint64_t *bytes, size_t n)
 {
 	if (n == 0)
@@ -74,7 +74,7 @@ static uint64_t median(uint64_t *bytes, size_t n)
 	return bytes[n / 2];
 }
 
-/* Seconds before its programs attached are no use of it. */
+/* Seconds without a row, before its programs attached, do not count. */
 static void sum_up(const struct advice *advice, size_t n, uint64_t *bytes,
 	struct clv_advise_use *use)
 {
@@ -110,8 +110,8 @@ static uint64_t count_refused(const struct clv_lease *lease)
 	return all > lease->refused_before ? all - lease->refused_before : 0;
 }
 
-static int watch(struct advice *advice, const struct clv_lease *lease,
-	struct watched *ret, struct clv_error *err)
+static int observe(struct advice *advice, const struct clv_lease *lease,
+	struct observed *ret, struct clv_error *err)
 {
 	struct clv_history_key key = {.kind = CLV_HISTORY_LEASE, .owner = lease->owner};
 	const struct clv_share *share = &lease->record.share;
@@ -119,7 +119,7 @@ static int watch(struct advice *advice, const struct clv_lease *lease,
 	_cleanup_free_ uint64_t *bytes = calloc(CLV_HISTORY_SECONDS_KEPT, sizeof(*bytes));
 	int r;
 
-	*ret = (struct watched){.lease = lease,
+	*ret = (struct observed){.lease = lease,
 		.seen = {
 			.has = {.share_ppm = share->compute_ppm,
 				.cap_ppm = share->cap_ppm,
@@ -131,7 +131,7 @@ static int watch(struct advice *advice, const struct clv_lease *lease,
 	ret->seen.use.wanted_ppm =
 		calloc(CLV_HISTORY_SECONDS_KEPT, sizeof(*ret->seen.use.wanted_ppm));
 	if (!bytes || !ret->seen.use.wanted_ppm)
-		return clv_error_errno(err, ENOMEM, "cannot look at the history");
+		return clv_error_errno(err, ENOMEM, "cannot read the history");
 	snprintf(ret->seen.has.profile, sizeof(ret->seen.has.profile), "%s",
 		lease->device->info.profile);
 	snprintf(key.name, sizeof(key.name), "%s", lease->record.id);
@@ -145,31 +145,30 @@ static int watch(struct advice *advice, const struct clv_lease *lease,
 	return 0;
 }
 
-/* NULL: it cannot be read, or there is nothing to be read. */
-static const struct watched *find(
+/* Finds the lease's observation or makes it; NULL on error. */
+static const struct observed *find_or_observe(
 	struct advice *advice, const struct clv_lease *lease, struct clv_error *err)
 {
-	struct watched watched, *item;
+	struct observed observed, *item;
 
 	for (size_t i = 0; i < advice->n; i++) {
 		if (advice->items[i].lease == lease)
 			return &advice->items[i];
 	}
-	if (watch(advice, lease, &watched, err) < 0) {
-		free(watched.seen.use.wanted_ppm);
+	if (observe(advice, lease, &observed, err) < 0) {
+		free(observed.seen.use.wanted_ppm);
 		return NULL;
 	}
 	item = CLV_APPEND(advice->items, advice->n);
 	if (!item) {
-		free(watched.seen.use.wanted_ppm);
+		free(observed.seen.use.wanted_ppm);
 		return NULL;
 	}
-	*item = watched;
+	*item = observed;
 	return item;
 }
 
-/* What hardware can make of the device: not sets of processors, which isolate no memory.
- */
+/* The device's profiles, without sets of processors, which do not isolate memory. */
 static size_t read_profiles(const struct clv_agent *agent,
 	const struct clv_agent_device *device, struct clv_advise_profile *ret)
 {
@@ -226,63 +225,63 @@ static json_t *part_to_json(const struct clv_advise_part *part, bool is_proposed
 	return object;
 }
 
-static json_t *to_json(const struct watched *watched, const struct clv_advice *advice)
+static json_t *to_json(const struct observed *observed, const struct clv_advice *advice)
 {
-	const struct clv_lease_record *record = &watched->lease->record;
+	const struct clv_lease_record *record = &observed->lease->record;
 	json_t *name = json_string(record->tenant);
 
 	return json_pack("{s:s,s:s,s:o,s:s,s:s,s:o,s:o,s:f,s:s,s:I}", "lease", record->id,
 		"name", record->name, "tenant", name ? name : json_string(""), "kind",
 		clv_advice_kind_to_string(advice->kind), "text", advice->text, "current",
-		part_to_json(&watched->seen.has, false), "proposed",
+		part_to_json(&observed->seen.has, false), "proposed",
 		part_to_json(&advice->proposed, true), "expected_slowdown",
 		advice->slowdown, "confidence",
-		clv_advise_confidence(watched->seen.observed_s), "observed_seconds",
-		(json_int_t)watched->seen.observed_s);
+		clv_advise_confidence(observed->seen.observed_s), "observed_seconds",
+		(json_int_t)observed->seen.observed_s);
 }
 
-/* Whoever else is on its device, as far as there is an end to them.  What is returned is
- * an index of leases. */
+/* Looks for an idle lease among the other leases of the device, up to OTHERS_MAX. Returns
+ * its index in leases, or SIZE_MAX. */
 static size_t find_idle(struct advice *advice, const struct clv_lease *lease,
 	const struct clv_lease **leases, struct clv_advise_lease *seen,
 	struct clv_error *err)
 {
-	const struct clv_advise_lease *others[NEIGHBOURS_MAX];
+	const struct clv_advise_lease *others[OTHERS_MAX];
 	const struct clv_agent_device *device = lease->device;
-	const struct watched *self;
+	const struct observed *self;
 	size_t n = 0, at;
 
-	for (size_t i = 0; i < device->n_leases && n < NEIGHBOURS_MAX; i++) {
-		const struct watched *other;
+	for (size_t i = 0; i < device->n_leases && n < OTHERS_MAX; i++) {
+		const struct observed *other;
 
 		if (device->leases[i] == lease || device->leases[i]->record.is_queued)
 			continue;
-		other = find(advice, device->leases[i], err);
+		other = find_or_observe(advice, device->leases[i], err);
 		leases[n] = device->leases[i];
 		if (other)
 			seen[n] = other->seen;
 		others[n] = other ? &seen[n] : NULL;
 		n++;
 	}
-	self = find(advice, lease, err);
+	self = find_or_observe(advice, lease, err);
 	at = self ? clv_advise_find_idle(&self->seen, others, n) : n;
 	return at < n ? at : SIZE_MAX;
 }
 
-/* Puts what is wrong with the split in the place of "too small". */
-static void look_around(struct advice *advice, const struct clv_lease *lease,
+/* Replaces "too small" by advice on the split, if another lease of the device is idle. */
+static void check_split(struct advice *advice, const struct clv_lease *lease,
 	const struct clv_advise_device *device, struct clv_advice *ret,
 	struct clv_error *err)
 {
-	const struct clv_lease *leases[NEIGHBOURS_MAX];
-	struct clv_advise_lease seen[NEIGHBOURS_MAX];
+	const struct clv_lease *leases[OTHERS_MAX];
+	struct clv_advise_lease seen[OTHERS_MAX];
 	size_t at = find_idle(advice, lease, leases, seen, err);
-	const struct watched *self = find(advice, lease, err);
+	const struct observed *self = find_or_observe(advice, lease, err);
 	bool is_known;
 
 	if (at == SIZE_MAX || !self)
 		return;
-	/* Another tenant's lease has no name. */
+	/* The name of another tenant's lease is not shown. */
 	is_known = clv_caller_sees(&advice->request->caller, leases[at]->owner);
 	clv_advise_split(&self->seen, &seen[at],
 		is_known ? leases[at]->record.name : "another lease", device, ret);
@@ -295,21 +294,21 @@ static void advise(struct advice *advice, const struct clv_lease *lease, json_t 
 	struct clv_advise_device device = {
 		.memory_bytes = lease->device->info.memory_bytes, .profiles = profiles};
 	struct clv_advice found[CLV_ADVICES_MAX];
-	const struct watched *watched = find(advice, lease, err);
+	const struct observed *observed = find_or_observe(advice, lease, err);
 	size_t n;
 
-	if (!watched || watched->seen.observed_s < CLV_ADVISE_WATCHED_S)
+	if (!observed || observed->seen.observed_s < CLV_ADVISE_WATCHED_S)
 		return;
 	snprintf(device.name, sizeof(device.name), "%s", lease->device->info.name);
 	device.n_profiles =
 		read_profiles(advice->request->agent, lease->device, profiles);
-	n = clv_advise_lease(&watched->seen, &device, found);
+	n = clv_advise_lease(&observed->seen, &device, found);
 	for (size_t i = 0; i < n; i++) {
 		if (found[i].kind == CLV_ADVICE_TOO_SMALL)
-			look_around(advice, lease, &device, &found[i], err);
-		watched = find(advice, lease, err);
-		if (watched)
-			json_array_append_new(items, to_json(watched, &found[i]));
+			check_split(advice, lease, &device, &found[i], err);
+		observed = find_or_observe(advice, lease, err);
+		if (observed)
+			json_array_append_new(items, to_json(observed, &found[i]));
 	}
 }
 
@@ -321,7 +320,7 @@ static uint64_t advise_all(struct advice *advice, const struct clv_page *page,
 
 	TAILQ_FOREACH(lease, clv_ledger_leases(advice->request->agent->ledger), entry)
 	{
-		/* In one that nothing attached to there is nothing to be seen. */
+		/* A lease without an attached process has no use to observe. */
 		if (lease->sequence <= page->after || lease->record.is_queued ||
 			!lease->arbiter_lease ||
 			!clv_caller_sees(&advice->request->caller, lease->owner))
@@ -340,7 +339,7 @@ static int begin(struct advice *advice, struct clv_error *err)
 	advice->has_row = calloc(CLV_HISTORY_SECONDS_KEPT, sizeof(*advice->has_row));
 	return advice->rows && advice->has_row
 		       ? 0
-		       : clv_error_errno(err, ENOMEM, "cannot look at the history");
+		       : clv_error_errno(err, ENOMEM, "cannot read the history");
 }
 
 static void end(struct advice *advice)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who the caller is, who the tenants are, and tokens. */
+/* The routes of the caller's identity, tenants and tokens. */
 #include "agent/api/api.h"
 #include "agent/api/request/request.h"
 #include "agent/auth/tokens.h"
@@ -184,7 +184,7 @@ int clv_api_delete_token(
 	int r = clv_tokens_delete(request->agent->tokens, argument, err);
 
 	request->status = 204;
-	/* What is open with it ends as well. */
+	/* Connections that wait with this token must end too. */
 	if (r >= 0)
 		clv_http_wake(request->agent->http, ~0u);
 	return r;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The web console's files, out of the program itself: no folder to find, no path to climb
- * out of.  They are packed already and are sent so to all clients, for there is no
- * browser that cannot unpack.  What the page may do is said here too: it runs no script
- * and loads nothing that is not in this table, and speaks to this agent and to those that
- * its administrator has named. */
+/* The web console's files, from the program itself, so there is no path to traverse.
+ * They are compressed already and are sent so to all clients, as every browser can
+ * decompress.  The content security policy is set here too: the page runs no script and
+ * loads nothing that is not in this table, and connects to this agent and to those that
+ * its administrator has listed. */
 #include "agent/api/api-console.h"
 
 #include "agent/api/console-files.h"
@@ -22,10 +22,10 @@
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; connect-src " \
 	"'self'"
 
-/* Their names change with what is in them, so a browser may keep them for good. */
+/* Their names contain a hash of the content, so a browser may cache them forever. */
 #define NAMED_BY_CONTENT "assets/"
 
-static const struct clv_console_header always[] = {
+static const struct clv_console_header common_headers[] = {
 	{"Content-Encoding", "gzip"},
 	{"Vary", "Accept-Encoding"},
 	{"X-Content-Type-Options", "nosniff"},
@@ -57,7 +57,7 @@ static const struct clv_console_file *find(
 	return NULL;
 }
 
-/* If-None-Match: a list of tags, each of which may be weak; or a star. */
+/* Whether If-None-Match, a list of tags, each possibly weak, or "*", has the tag. */
 static bool has_tag(const char *list, const char *etag)
 {
 	size_t length = strlen(etag);
@@ -75,7 +75,8 @@ static bool has_tag(const char *list, const char *etag)
 	return false;
 }
 
-/* An origin ends where the policy's next word begins: nothing else may get in. */
+/* Only characters of origins may get into the policy, or an origin could add
+ * directives. */
 static int set_policy(
 	const char *connect, struct clv_console_answer *answer, struct clv_error *err)
 {
@@ -86,7 +87,8 @@ static int set_policy(
 
 	if (more[strspn(more, allowed)] != '\0')
 		return clv_error_set(err, -EINVAL,
-			"'%.64s' are no addresses of agents: write https://host:port",
+			"'%.64s' is not a list of agents' addresses: write "
+			"https://host:port",
 			more);
 	length = snprintf(answer->policy, sizeof(answer->policy), "%s%s%s", POLICY,
 		more[0] ? " " : "", more);
@@ -108,8 +110,8 @@ static int fill(const struct clv_console_file *file,
 	if (r < 0)
 		return r;
 
-	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
-		add(ret, always[i].name, always[i].value);
+	for (size_t i = 0; i < sizeof(common_headers) / sizeof(common_headers[0]); i++)
+		add(ret, common_headers[i].name, common_headers[i].value);
 	add(ret, "Content-Type", file->type);
 	add(ret, "Content-Security-Policy", ret->policy);
 	add(ret, "ETag", file->etag);

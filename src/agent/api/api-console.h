@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The answers of the web console, without HTTP. */
 #pragma once
 
 #include <stddef.h>
@@ -9,14 +10,14 @@ struct clv_error;
 #define CLV_CONSOLE_HEADERS_MAX 12
 #define CLV_CONSOLE_POLICY_MAX 2048
 
-/* What is asked of the console.  It needs no caller's identity: the files are the same
- * for all, and hold no data. */
+/* A request to the console.  It needs no caller's identity: the files are the same for
+ * all callers and have no data. */
 struct clv_console_request {
 	const char *method;
 	const char *path;          /* "/", "/console" or below; without the query */
 	const char *if_none_match; /* NULL: not sent */
 	const char
-		*connect; /* origins of other agents, with blanks between; NULL: none */
+		*connect; /* origins of other agents, separated by blanks; NULL: none */
 };
 
 struct clv_console_header {
@@ -24,8 +25,8 @@ struct clv_console_header {
 	const char *value;
 };
 
-/* Names and values are static, the file's, or in policy: an answer must not outlive a
- * copy of itself.  The body is static; an answer to HEAD has one too, for its length. */
+/* Header names and values are static, the file's, or point into policy, so an answer must
+ * not be copied.  The body is static; an answer to HEAD has one too, for its length. */
 struct clv_console_answer {
 	unsigned int status;
 	struct clv_console_header headers[CLV_CONSOLE_HEADERS_MAX];
@@ -35,9 +36,9 @@ struct clv_console_answer {
 	char policy[CLV_CONSOLE_POLICY_MAX];
 };
 
-/* Finds the file in the table (clv_console_files, or a test's) and fills *ret with it;
- * also with 304 and 308.  Returns 0, -ENOENT (no such file, or no console in this
- * cleaved), -CLV_E_METHOD, or -EINVAL for origins that a header cannot have. */
+/* Finds the file in the table (clv_console_files, or a test's) and fills in *ret, which
+ * may be a 304 or 308.  Returns 0, -ENOENT (no such file, or no console in this cleaved),
+ * -CLV_E_METHOD, or -EINVAL for origins with characters that a header must not have. */
 int clv_console_answer(const struct clv_console_file *files, size_t n_files,
 	const struct clv_console_request *request, struct clv_console_answer *ret,
 	struct clv_error *err);

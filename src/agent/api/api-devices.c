@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Devices, and the taking of one out of service: cordon, drain, uncordon. */
+/* The routes of devices: listing, cordon, drain, uncordon. */
 #include "agent/api/api.h"
 #include "agent/api/show/render.h"
 #include "agent/device/condition.h"
@@ -17,10 +17,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A little more than the drivers' own time-out. */
+/* A little more than the drivers' own timeout. */
 #define DEVICES_WAIT_MS 15000u
 
-/* A device that was there and is lost is not to vanish without a word. */
+/* A device that was present and is lost stays in the list, with its health. */
 static bool is_shown(const struct clv_agent_device *device)
 {
 	return device->is_present ||
@@ -62,7 +62,7 @@ int clv_api_get_devices(
 	return 0;
 }
 
-/* {"reason": "driver update"}, or nothing. */
+/* Reads the body: {"reason": "driver update"}, or empty. */
 static int read_reason(const struct clv_request *request, char *ret, size_t ret_bytes,
 	struct clv_error *err)
 {
@@ -75,7 +75,7 @@ static int read_reason(const struct clv_request *request, char *ret, size_t ret_
 
 	if (!json_is_object(body) || json_object_size(body) != (reason ? 1 : 0))
 		r = clv_error_set(err, -EINVAL,
-			"the body may be empty, or say why: {\"reason\": \"driver "
+			"the body must be empty or give a reason: {\"reason\": \"driver "
 			"update\"}");
 	else if (reason && strlen(reason) >= ret_bytes)
 		r = clv_error_set(err, -ERANGE, "reason is over %zu bytes: shorten it",
@@ -88,7 +88,7 @@ static int read_reason(const struct clv_request *request, char *ret, size_t ret_
 	return r;
 }
 
-static int find(const struct clv_request *request, const char *name,
+static int find_device(const struct clv_request *request, const char *name,
 	struct clv_agent_device **ret, struct clv_error *err)
 {
 	struct clv_agent_device *device = clv_devices_find(request->agent->devices, name);
@@ -122,7 +122,7 @@ int clv_api_post_cordon(
 {
 	struct clv_agent_device *device = NULL;
 	char reason[CLV_REASON_MAX];
-	int r = find(request, argument, &device, err);
+	int r = find_device(request, argument, &device, err);
 
 	if (r >= 0)
 		r = read_reason(request, reason, sizeof(reason), err);
@@ -135,7 +135,7 @@ int clv_api_post_uncordon(
 	struct clv_request *request, const char *argument, struct clv_error *err)
 {
 	struct clv_agent_device *device = NULL;
-	int r = find(request, argument, &device, err);
+	int r = find_device(request, argument, &device, err);
 
 	if (r >= 0)
 		r = set_cordon(request, device, NULL, err);
@@ -144,14 +144,14 @@ int clv_api_post_uncordon(
 	return r < 0 ? r : answer(request, 200, device);
 }
 
-/* Without force what runs there may end by itself, and is only not followed by more. */
+/* Without force the running leases continue and no new ones follow. */
 int clv_api_post_drain(
 	struct clv_request *request, const char *argument, struct clv_error *err)
 {
 	const char *force = clv_request_argument(request, "force");
 	struct clv_agent_device *device = NULL;
 	char reason[CLV_REASON_MAX];
-	int r = find(request, argument, &device, err);
+	int r = find_device(request, argument, &device, err);
 
 	if (r >= 0 && force && strcmp(force, "true") != 0 && strcmp(force, "false") != 0)
 		r = clv_error_set(err, -EINVAL, "force must be true or false");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events: a list with a long poll for the first one, and a stream of them. */
+/* The routes of events: a list with a long poll for the first one, and a stream. */
 #include "agent/api/api.h"
 #include "agent/api/request/request.h"
 #include "agent/api/show/render.h"
@@ -50,7 +50,7 @@ int clv_api_get_events(
 		r = clv_api_get_wait(request, &wait_ms, err);
 	if (r < 0)
 		return r;
-	/* Up to there it has been looked at before. */
+	/* The earlier runs of this request have read up to there. */
 	if (!request->is_first_run && request->number > after)
 		after = request->number;
 
@@ -70,8 +70,8 @@ int clv_api_get_events(
 	return 0;
 }
 
-/* The stream.  Each block has whole events; one that does not fit into what is left of
- * the room is left for the next. */
+/* The stream.  Each block has whole events; an event that does not fit into the rest of
+ * the buffer is left for the next block. */
 struct block {
 	char *room;
 	size_t n_room, used;
@@ -111,7 +111,7 @@ static size_t stream(struct clv_request *request, char *room, size_t n_room_byte
 	r = clv_events_read(request->agent->events, request->number, STREAM_AT_ONCE,
 		request->caller.scope != CLV_SCOPE_TENANT, request->caller.uid,
 		write_event, &block, NULL);
-	/* What he may not see need not be looked at again, for each that happens. */
+	/* Skip events that the caller may not see, so that they are not read again. */
 	if (r >= 0 && block.used == 0 && !block.is_full)
 		block.last_id = clv_events_last_id(request->agent->events);
 	if (block.last_id > request->number)

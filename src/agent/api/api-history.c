@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The route of the history.  A month of minutes is forty thousand rows: the answer is
- * written as text at once, so that it does not keep the loop. */
+ * written as text directly, which keeps the loop busy for a shorter time than JSON
+ * objects would. */
 #include "agent/api/api.h"
 #include "agent/device/devices.h"
 #include "agent/history/history-file.h"
@@ -32,7 +33,8 @@ static int fail_unknown(const struct wanted *wanted, struct clv_error *err)
 	return clv_error_set(err, -ENOENT, "there is no history of %s", wanted->of);
 }
 
-/* By id; by name too, while it lives.  Of other tenants' there is nothing to be seen. */
+/* Finds a lease by id, or while it exists also by name.  Other tenants' leases are not
+ * found. */
 static int find_lease(
 	struct clv_request *request, struct wanted *wanted, struct clv_error *err)
 {
@@ -60,8 +62,7 @@ static int find_tenant(
 					 strcmp(caller->subject, wanted->key.name) == 0;
 
 	if (!is_own)
-		return clv_error_set(
-			err, -EPERM, "a tenant sees his own history and no other's");
+		return clv_error_set(err, -EPERM, "a tenant sees only its own history");
 	return is_known ? 0 : fail_unknown(wanted, err);
 }
 
@@ -118,19 +119,19 @@ static int read_step(
 	return 0;
 }
 
-static int read_time(struct clv_request *request, const char *name, int64_t without,
+static int read_time(struct clv_request *request, const char *name, int64_t otherwise,
 	int64_t *ret, struct clv_error *err)
 {
 	const char *text = clv_request_argument(request, name);
 
-	*ret = without;
+	*ret = otherwise;
 	if (text && clv_clock_parse_rfc3339(text, ret) < 0)
 		return clv_error_set(err, -EINVAL,
 			"%s must be a time like 2026-01-31T12:00:00Z", name);
 	return 0;
 }
 
-/* What is asked of the future, or was not kept, is left out. */
+/* Reads from and to, limited to the past and to what is kept. */
 static int read_times(
 	struct clv_request *request, struct wanted *wanted, struct clv_error *err)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The routes of hardware partitions: the node, plans, layouts, profiles, and the
- * operations that change it. */
+/* The routes of partitions: the node, plans, layouts, profiles, operations and shares. */
 #include "agent/api/api.h"
 #include "agent/api/request/request.h"
 #include "agent/api/show/render.h"
@@ -26,25 +25,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A little more than the worker's own time-out. */
+/* A little more than the worker's own timeout. */
 #define SURVEY_WAIT_MS 65000u
 #define TAG_MAX 40
 
-/* 0 with a node as it is at this moment, or -EINPROGRESS. */
+/* Gets the node as of a survey that began after the request, or -EINPROGRESS. */
 static int get_node(
 	struct clv_request *request, struct clv_node **ret, struct clv_error *err)
 {
 	struct clv_agent *agent = request->agent;
 
-	/* A survey behind a step that reloads a driver would be long in coming: the last
-	 * one will do, if there is one.  An agent that has just been started is busy
-	 * seeing to the layout of before, and knows of no device yet. */
+	/* During an operation a survey may wait long for a step that reloads a driver:
+	 * the last survey is used, if there is one.  A new agent is busy with the former
+	 * layout and has none. */
 	if (request->is_first_run) {
-		request->number = clv_hardware_surveyed(agent->hardware);
+		request->number = clv_hardware_last_survey(agent->hardware);
 		if (!clv_apply_is_busy(agent->apply) || request->number == 0)
 			request->number = clv_hardware_survey(agent->hardware);
 	}
-	if (clv_hardware_surveyed(agent->hardware) < request->number && !request->is_late)
+	if (clv_hardware_last_survey(agent->hardware) < request->number &&
+		!request->is_late)
 		return clv_request_wait(request, CLV_TOPIC_HARDWARE, SURVEY_WAIT_MS);
 	*ret = clv_holders_node(agent);
 	return 0;
@@ -66,7 +66,7 @@ int clv_api_get_node(
 	return r < 0 ? r : answer(request, 200, clv_node_to_json(node));
 }
 
-/* Messages, events and the journal quote it: on one line, in UTF-8. */
+/* Whether the text is one line of UTF-8: messages, events and the journal quote it. */
 static bool is_plain(const char *text)
 {
 	json_t *string = json_string(text);
@@ -85,8 +85,8 @@ static const char *layout_name(const struct clv_request *request)
 	return name && name[0] && strlen(name) < 100 && is_plain(name) ? name : "layout";
 }
 
-/* A layout that this node cannot follow is a wrong one, whatever the reason. */
-static int wrong_layout(int r, struct clv_error *err)
+/* A layout that the node cannot follow is an invalid layout, for any reason. */
+static int fail_layout(int r, struct clv_error *err)
 {
 	if (r != -ENOMEM)
 		err->code = -EBADMSG;
@@ -116,7 +116,7 @@ int clv_api_post_plan(
 		clv_node_add_problems(node, err);
 		clv_plan_clear(&plan);
 		clv_layout_clear(&layout);
-		return wrong_layout(r, err);
+		return fail_layout(r, err);
 	}
 	json = clv_plan_to_json(&plan, node);
 	json_object_set_new(
@@ -178,7 +178,7 @@ static int apply(struct clv_request *request, struct clv_error *err)
 	snprintf(wanted.what, sizeof(wanted.what), "apply %s", wanted.layout_name);
 	r = start(request, &wanted, err);
 	free(text);
-	return r == -EINVAL || r == -ERANGE || r == -E2BIG ? wrong_layout(r, err) : r;
+	return r == -EINVAL || r == -ERANGE || r == -E2BIG ? fail_layout(r, err) : r;
 }
 
 int clv_api_post_apply(
@@ -187,7 +187,7 @@ int clv_api_post_apply(
 	return apply(request, err);
 }
 
-/* The node as a layout, and what tells it from others.  The text is to be freed. */
+/* Writes the node as a layout, to be freed, and its ETag. */
 static int write_node(
 	const struct clv_node *node, char **ret, char tag[TAG_MAX], struct clv_error *err)
 {
@@ -206,7 +206,7 @@ static int write_node(
 	return 0;
 }
 
-/* Nobody's change is lost: with If-Match the node must still be as the caller saw it. */
+/* Prevents lost updates: with If-Match the node must still be as the caller saw it. */
 int clv_api_put_layout(
 	struct clv_request *request, const char *argument, struct clv_error *err)
 {
@@ -222,9 +222,8 @@ int clv_api_put_layout(
 		free(text);
 		if (strcmp(wanted, "*") != 0 && strcmp(wanted, tag) != 0)
 			return clv_error_set(err, -CLV_E_CHANGED,
-				"the node was divided anew since you looked: get the "
-				"layout again and see whether yours still is what you "
-				"want");
+				"the node has changed since the layout was read: get the "
+				"layout again and check yours against it");
 	}
 	return r < 0 ? r : apply(request, err);
 }
@@ -300,7 +299,8 @@ static int read_partition(
 	return 0;
 }
 
-/* What it would come to: creating one may reset the device, or divide all of it anew. */
+/* Answers with the plan: creating a partition may reset the device or repartition all of
+ * it. */
 static int plan_partition(struct clv_request *request,
 	const struct clv_apply_request *wanted, struct clv_error *err)
 {
@@ -319,7 +319,7 @@ static int plan_partition(struct clv_request *request,
 		answer(request, 200, clv_plan_to_json(&plan, node));
 		json_object_set_new(request->answer, "on_busy", json_string("fail"));
 	} else {
-		clv_apply_drop_place(&layout, err);
+		clv_apply_strip_position(&layout, err);
 		clv_error_prefix(err, "%s failed", wanted->what);
 		err->code = r == -ENOSPC ? -EBUSY : r;
 	}
@@ -371,7 +371,8 @@ int clv_api_delete_partition(
 	if (!name || name[0] == '\0' || strlen(name) >= sizeof(wanted.partition) ||
 		!is_plain(name))
 		return clv_error_set(err, -EINVAL,
-			"say which one: DELETE /v1/partitions?name=gpu0/1g.10gb@4");
+			"name must be that of a partition: DELETE "
+			"/v1/partitions?name=gpu0/1g.10gb@4");
 	snprintf(wanted.partition, sizeof(wanted.partition), "%s", name);
 	snprintf(wanted.what, sizeof(wanted.what), "destroy %s", name);
 	return start(request, &wanted, err);
@@ -389,7 +390,7 @@ int clv_api_get_operations(
 	return answer(request, 200, clv_api_list(items, 0));
 }
 
-/* One that ended in an earlier agent's time. */
+/* Finds an operation that ended before this agent started. */
 static json_t *find_past(struct clv_apply *apply, const char *id)
 {
 	json_t *items = clv_apply_past(apply), *item, *found = NULL;
@@ -469,7 +470,7 @@ int clv_api_get_layout(
 	return 0;
 }
 
-/* To a tenant, a lease of another's is just somebody's. */
+/* Hides the ids of other tenants' leases from a tenant. */
 static void hide_lease(const struct clv_request *request, json_t *item)
 {
 	const char *id = json_string_value(json_object_get(item, "lease"));

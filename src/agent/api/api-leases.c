@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The routes of leases.  Who may do what is decided by the peer's user id; everything
+/* The routes of leases.  Access is decided by the caller's owner and scope; everything
  * else by the ledger. */
 #include "agent/api/api.h"
 #include "agent/api/request/request.h"
@@ -26,7 +26,7 @@
 #define DEVICES_WAIT_MS 15000u
 #define FORCE_WAIT_MS 10000u
 
-/* Which leases of a list are wanted; NULL: any. */
+/* The filter of a list; NULL: any. */
 struct filter {
 	const char *tenant, *device, *state;
 };
@@ -46,7 +46,8 @@ static int read_filter(
 	return 0;
 }
 
-/* By the name of one of its devices, or of what that is a part of. */
+/* Whether the name is that of one of the lease's devices or of the device it is a
+ * partition of. */
 static bool is_on(const struct clv_lease *lease, const char *name)
 {
 	struct clv_agent_device *device;
@@ -59,7 +60,7 @@ static bool is_on(const struct clv_lease *lease, const char *name)
 	return false;
 }
 
-static bool is_wanted(const struct filter *filter, const struct clv_lease *lease)
+static bool matches(const struct filter *filter, const struct clv_lease *lease)
 {
 	const struct clv_lease_record *record = &lease->record;
 
@@ -89,7 +90,7 @@ int clv_api_get_leases(
 	{
 		if (lease->sequence <= page.after ||
 			!clv_caller_sees(&request->caller, lease->owner) ||
-			!is_wanted(&filter, lease))
+			!matches(&filter, lease))
 			continue;
 		if (json_array_size(items) == page.limit)
 			break;
@@ -112,7 +113,8 @@ static int wants_queued(struct clv_request *request, bool *ret, struct clv_error
 	return 0;
 }
 
-/* Who is on this machine may be about to start a program in it. */
+/* A local caller may be about to start a program in the lease, which needs the device's
+ * number. */
 static bool awaits_number(
 	const struct clv_request *request, const struct clv_lease *lease)
 {
@@ -134,7 +136,7 @@ int clv_api_get_lease(
 		r = wants_queued(request, &while_queued, err);
 	if (r < 0)
 		return r;
-	/* By id after the first look: the name may be another lease's by then. */
+	/* After the first run by id: the name may belong to another lease by now. */
 	lease = clv_ledger_find(ledger, request->is_first_run ? argument : request->note,
 		&request->caller, err);
 	if (!lease)
@@ -167,7 +169,7 @@ static int find_user(const struct clv_request *request, uid_t uid, struct clv_pe
 	return clv_caller_of_peer(request->agent, ret, NULL, ret_caller, err);
 }
 
-/* Whose a lease is that nobody holds. */
+/* Finds the owner of a kept lease: the requested user, or the caller. */
 static int find_owner(struct clv_request *request, const struct clv_lease_request *wanted,
 	struct clv_peer *ret, struct clv_caller *ret_caller, struct clv_error *err)
 {
@@ -175,9 +177,8 @@ static int find_owner(struct clv_request *request, const struct clv_lease_reques
 
 	if (wanted->admit == CLV_ADMIT_SOCKET && request->caller.scope != CLV_SCOPE_ADMIN)
 		return clv_error_set(err, -EPERM,
-			"only an admin can mount the socket of such a lease for others: "
-			"ask "
-			"one, or start an agent of your own");
+			"only an admin may make a lease that admits by its socket: ask "
+			"an admin, or start an agent of your own");
 	if (wanted->has_user)
 		return find_user(request, wanted->user, ret, ret_caller, err);
 	r = clv_process_of_socket(request->fd, ret, &pidfd, err);
@@ -200,8 +201,8 @@ int clv_api_post_lease(
 
 	if (!request->is_local)
 		return clv_error_set(err, -EINVAL,
-			"a lease is held by the process that asks for it, which must "
-			"be on the node: use cleave run there");
+			"a lease is held by the process that requests it, which must be "
+			"on the node: use cleave run there");
 	r = clv_request_parse_lease(request->body, request->n_body_bytes, &wanted, err);
 	if (r < 0)
 		return r;
@@ -269,7 +270,7 @@ int clv_api_post_holder(
 	r = clv_request_parse_holder(request->body, request->n_body_bytes, &pid, err);
 	if (r >= 0 && lease->is_ending)
 		r = clv_error_set(err, -EPERM,
-			"the lease %s is being ended: ask for another",
+			"the lease %s is being ended: request another",
 			lease->record.name);
 	if (r >= 0)
 		r = clv_holder_add(lease, pid, &request->caller, err);
@@ -314,14 +315,14 @@ int clv_api_delete_lease(
 			"%u %s of the lease %s still run%s: %s", lease->n_processes,
 			lease->n_processes == 1 ? "process" : "processes",
 			lease->record.name, lease->n_processes == 1 ? "s" : "",
-			force ? "they did not end when told to; try again"
+			force ? "they have not ended yet; try again"
 			      : "end them first, or release it with --force");
 	if (request->is_first_run)
 		snprintf(request->note, sizeof(request->note), "%s", lease->record.id);
 	snprintf(request->object, sizeof(request->object), "%s", lease->record.id);
 	snprintf(request->detail, sizeof(request->detail), "%s", lease->record.name);
 	clv_force_end(lease);
-	/* With processes it ends when they have; without, it is gone already. */
+	/* A lease with processes ends with them; one without has ended already. */
 	if (clv_ledger_find(ledger, request->note, &request->caller, NULL))
 		return clv_request_wait(request, CLV_TOPIC_LEASES, FORCE_WAIT_MS);
 	return 0;

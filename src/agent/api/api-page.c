@@ -17,7 +17,7 @@ bool clv_api_is_page(const char *path)
 	       strncmp(path, "/console/", 9) == 0;
 }
 
-/* Where the page may call besides its own agent. */
+/* The origins that the page may connect to besides its own agent, or NULL. */
 static char *list_origins(const struct clv_config *settings)
 {
 	char *text = NULL;

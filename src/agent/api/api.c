@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Parameters and answers that several routes have. */
 #include "agent/api/api.h"
 
 #include "agent/api/request/request.h"

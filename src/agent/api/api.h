@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the API share: the handlers, and reading of common parameters. */
 #pragma once
 
 #include "agent/api/object/route.h"
 #include "agent/http/http.h"
 
-/* Handlers, a file per kind of object. */
+/* The handlers of the routes, a file for each kind of object.  They set the request's
+ * answer and status. 0, -EINPROGRESS after clv_request_wait(), or an error. */
 #define CLV_HANDLER(name) \
 	int name(struct clv_request *request, const char *argument, struct clv_error *err)
 
@@ -45,15 +47,16 @@ CLV_HANDLER(clv_api_post_token);
 CLV_HANDLER(clv_api_delete_token);
 CLV_HANDLER(clv_api_whoami);
 
-/* The console's files, which are no part of the API: "/" and what is below "/console". */
+/* Whether the path is one of the web console, "/" or below "/console", and the handler of
+ * these; the console is not part of the API. */
 bool clv_api_is_page(const char *path);
 int clv_api_serve_page(struct clv_request *request, struct clv_error *err);
 
-/* "wait_ms", 0 when it is not given. */
+/* Reads the parameter wait_ms; 0 without one. */
 int clv_api_get_wait(
 	struct clv_request *request, uint64_t *ret_ms, struct clv_error *err);
 
-/* "limit" and "after" of a list: the first one behind. */
+/* The parameters of a list: at most `limit` items, of those behind `after`. */
 struct clv_page {
 	uint64_t after;
 	uint64_t limit;
@@ -61,5 +64,6 @@ struct clv_page {
 int clv_api_get_page(struct clv_request *request, uint64_t default_limit,
 	struct clv_page *ret, struct clv_error *err);
 
-/* {"items": [...], "next": CURSOR or null}; takes items.  next 0: there is no more. */
+/* Makes {"items": [...], "next": CURSOR or null}; takes items. next: 0 if no items are
+ * left. */
 json_t *clv_api_list(json_t *items, uint64_t next);

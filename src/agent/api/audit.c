@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Writes the audit, and its route. */
 #include "agent/api/audit.h"
 
 #include "agent/api/api.h"

@@ -4,9 +4,9 @@
 struct clv_error;
 struct clv_request;
 
-/* The audit: every change that was asked for, by whom, from where, and what came of it.
- * It is in the state file before the answer is sent; where that cannot be written it is
- * in the log alone.  object: what it is about, unless the handler said.  err: NULL when
- * it was done. */
+/* Records an attempted change in the audit: caller, origin, action and result.  The
+ * record is in the state file before the answer is sent, or only in the log if the state
+ * file cannot be written. object: the affected object, unless the handler has set it in
+ * the request. err: NULL on success. */
 void clv_audit_note(const struct clv_request *request, const char *action,
 	const char *object, const struct clv_error *err);

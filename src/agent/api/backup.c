@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Backups of the state: made by the agent as it runs, put back while none does. */
+/* Backups of the state file: made by a running agent, restored while none runs. */
 #include "agent/api/backup.h"
 
 #include "agent/api/api.h"
@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* "backup/20260131T120000.123Z.db" below the state's folder: names sort by time. */
+/* A file name like "20260131T120000.123Z.db", so that names sort by time. */
 static void make_name(uint64_t real_ns, char *ret, size_t ret_bytes)
 {
 	char stamp[32];
@@ -107,6 +107,6 @@ int clv_backup_restore(
 	r = clv_store_open(state, &store, err);
 	clv_store_free(store);
 	if (r >= 0 && aside[0] != '\0')
-		clv_log_info("restored; what was there before is %s", aside);
+		clv_log_info("restored; the former state file is %s", aside);
 	return r;
 }

@@ -4,7 +4,7 @@
 struct clv_agent_config;
 struct clv_error;
 
-/* Puts a backup in the place of the state file, which is kept beside it.  No agent may
- * run on it.  -EBADMSG: the file is no backup, or of a later cleave. */
+/* Replaces the state file by a backup; the former file is kept beside it.  No agent may
+ * use the state file.  -EBADMSG: the file is not a backup, or of a later version. */
 int clv_backup_restore(
 	const struct clv_agent_config *config, const char *path, struct clv_error *err);

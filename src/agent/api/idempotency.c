@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Idempotency keys: a digest of each request with a key is stored with the object that
+ * the request created. */
 #include "agent/api/idempotency.h"
 
 #include "agent/api/api.h"
@@ -24,7 +26,7 @@
 
 #define KEPT_NS (UINT64_C(86400) * CLV_NS_PER_S)
 
-/* These show an object that a request created, in its current state; NULL: the object has
+/* Renderers of an object that a request created, in its current state; NULL: it has
  * ended. */
 static json_t *show_lease(struct clv_request *request, const char *id)
 {
@@ -85,7 +87,7 @@ static int digest_request(const struct clv_request *request,
 	return ret[0] ? 0 : -ENOMEM;
 }
 
-static int fill(const struct clv_request *request, const struct clv_route *route,
+static int fill_key(const struct clv_request *request, const struct clv_route *route,
 	const char *key, struct clv_key_record *ret)
 {
 	char digest[CLV_DIGEST_MAX] = "";
@@ -109,7 +111,8 @@ static int replay_answer(struct clv_request *request, const struct clv_route *ro
 	}
 	if (!request->answer)
 		return clv_error_set(err, -ECANCELED,
-			"what this key made, %s, has ended: use a new key", key->object);
+			"the object that this key created, %s, has ended: use a new key",
+			key->object);
 	request->status = route->status;
 	clv_request_set_header(request, "Idempotency-Replayed", "true");
 	return 1;
@@ -140,16 +143,16 @@ int clv_idempotency_begin(
 			"Idempotency-Key must be 1 to %zu printable characters without "
 			"blanks",
 			sizeof(known.key) - 1);
-	if (fill(request, route, key, &agent->state->current_key) < 0)
-		return clv_error_errno(err, ENOMEM, "cannot take the request");
+	if (fill_key(request, route, key, &agent->state->current_key) < 0)
+		return clv_error_errno(err, ENOMEM, "cannot process the request");
 	known = agent->state->current_key;
 	if (clv_store_get_key(store, &known, NULL) < 0 ||
 		known.time_real_ns + KEPT_NS < agent->state->current_key.time_real_ns)
 		return 0;
 	if (strcmp(known.request, agent->state->current_key.request) != 0)
 		return clv_error_set(err, -EINVAL,
-			"this Idempotency-Key came with another request before: use "
-			"a new one");
+			"this Idempotency-Key was used with another request: use a new "
+			"one");
 	return replay_answer(request, route, &known, err);
 }
 

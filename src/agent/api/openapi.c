@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The OpenAPI document, made from the tables of routes, parameters and schemas. */
+/* Generates the OpenAPI document from the tables of routes, parameters and schemas. */
 #include "agent/api/api.h"
 #include "agent/api/object/schemas.h"
 #include "agent/record/agent.h"
@@ -9,45 +9,45 @@
 #include <string.h>
 
 /* clang-format off */
-/* One name that means two things has what it is of behind it. */
+/* A parameter with a second meaning has a second row, NAME=MEANING. */
 static const struct {
 	const char *name, *type, *about;
 } parameters[] = {
-	{"after", "integer", "of a list: what comes behind this one; of an operation: a later revision"},
-	{"device", "string", "of this device alone"},
+	{"after", "integer", "of a list: the items behind this one; of an operation: a later revision"},
+	{"device", "string", "only of this device"},
 	{"dry_run", "true|false", "answer with the plan (200) and change nothing"},
 	{"force", "true|false", "end its processes first"},
 	{"from", "time", "from this moment on"},
-	{"limit", "integer", "at most so many"},
+	{"limit", "integer", "the most items"},
 	{"name", "string", "of the layout in messages, or of the partition"},
 	{"of", "node|wanted", "the node as it is, or what was applied last"},
 	{"of=series", "string", "device:NAME, partition:NAME, lease:ID or tenant:NAME"},
-	{"on_busy", "fail|wait|list", "in place of what the layout says"},
-	{"resolution", "second|minute", "an hour of the one, a month of the other"},
+	{"on_busy", "fail|wait|list", "replaces the layout's on-busy"},
+	{"resolution", "second|minute", "seconds are kept for an hour, minutes for a month"},
 	{"state", "queued|active", "leases in this state"},
 	{"tenant", "string", "leases of this tenant"},
 	{"to", "time", "to before this moment"},
-	{"wait_ms", "integer", "wait so long for the answer to be worth having"},
+	{"wait_ms", "integer", "wait up to this long for a change"},
 	{"while", "queued", "wait while the lease is queued"},
 };
 
-/* What one route takes as a header, by its action or its path. */
+/* Headers of requests, by the route's action or path. */
 static const struct {
 	const char *of, *name, *about;
 } headers[] = {
-	{"lease.create", "Idempotency-Key", "the same key: done once"},
-	{"partition.create", "Idempotency-Key", "the same key: done once"},
-	{"layout.apply", "Idempotency-Key", "the same key: done once"},
-	{"token.create", "Idempotency-Key", "the same key: done once"},
+	{"lease.create", "Idempotency-Key", "requests with the same key are carried out once"},
+	{"partition.create", "Idempotency-Key", "requests with the same key are carried out once"},
+	{"layout.apply", "Idempotency-Key", "requests with the same key are carried out once"},
+	{"token.create", "Idempotency-Key", "requests with the same key are carried out once"},
 	{"/v1/layout", "If-Match", "of PUT: the ETag of the layout as the caller saw it"},
 	{"/v1/events/stream", "Last-Event-ID", "in place of after"},
 };
 
-/* Answers besides the one of the table of routes. */
+/* Answers in addition to that of the table of routes. */
 static const struct {
 	const char *method, *path, *status, *about, *schema;
-} others[] = {
-	{"GET", "/readyz", "503", "leases cannot be had", "Readiness"},
+} more_answers[] = {
+	{"GET", "/readyz", "503", "the agent cannot grant leases", "Readiness"},
 	{"POST", "/v1/partitions", "200", "with dry_run: the plan", "Plan"},
 };
 /* clang-format on */
@@ -80,7 +80,7 @@ static void add_headers(const struct clv_route *route, json_t *array)
 	}
 }
 
-/* The part of the path in braces, those of the query, and headers. */
+/* The parameters of a route: in the path, in the query, and headers. */
 static json_t *parameters_of(const struct clv_route *route)
 {
 	const char *brace = strchr(route->path, '{');
@@ -136,16 +136,17 @@ static json_t *result_of(const struct clv_route *route)
 	return answer;
 }
 
-static void add_others(const struct clv_route *route, json_t *responses)
+static void add_more_answers(const struct clv_route *route, json_t *responses)
 {
-	for (size_t i = 0; i < CLV_ARRAY_SIZE(others); i++) {
-		if (strcmp(others[i].path, route->path) != 0 ||
-			strcmp(others[i].method, route->method) != 0)
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(more_answers); i++) {
+		if (strcmp(more_answers[i].path, route->path) != 0 ||
+			strcmp(more_answers[i].method, route->method) != 0)
 			continue;
-		json_object_set_new(responses, others[i].status,
-			json_pack("{s:s,s:o}", "description", others[i].about, "content",
+		json_object_set_new(responses, more_answers[i].status,
+			json_pack("{s:s,s:o}", "description", more_answers[i].about,
+				"content",
 				content("application/json",
-					clv_schema_of_type(others[i].schema))));
+					clv_schema_of_type(more_answers[i].schema))));
 	}
 }
 
@@ -162,8 +163,8 @@ static json_t *describe(const struct clv_route *route)
 	snprintf(status, sizeof(status), "%u", route->status);
 	json_object_set_new(
 		json_object_get(about, "responses"), status, result_of(route));
-	add_others(route, json_object_get(about, "responses"));
-	/* What holds for all of them does not hold for routes that are open to all. */
+	add_more_answers(route, json_object_get(about, "responses"));
+	/* Routes that are open to all callers need no token. */
 	if (route->who == CLV_MAY_ALL)
 		json_object_set_new(about, "security", json_array());
 	if (route->body) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes, plans and operations are rendered in the same way for all callers; what a tenant
- * may not see is removed from the answer to a tenant. */
+/* Nodes, plans and operations are rendered the same for all callers; this removes from an
+ * answer to a tenant what a tenant may not see. */
 #include "agent/api/redact.h"
 
 #include "agent/http/http.h"

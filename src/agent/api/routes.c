@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of routes of the API (docs/api.md), and the routes too small for a file of
- * their own. */
+/* The table of routes of the API (docs/api.md), their dispatch, and handlers that need no
+ * file of their own. */
 #include "agent/api/routes.h"
 
 #include "agent/api/api.h"
@@ -76,9 +76,9 @@ static const struct clv_route routes[] = {
 	{"GET", "/healthz", get_health, CLV_MAY_ALL, NULL,
 		"whether the agent answers", NULL, NULL, NULL, 200},
 	{"GET", "/readyz", get_ready, CLV_MAY_ALL, NULL,
-		"whether leases can be had", NULL, NULL, "Readiness", 200},
+		"whether the agent can grant leases", NULL, NULL, "Readiness", 200},
 	{"GET", "/metrics", clv_api_get_metrics, CLV_MAY_LOOK, NULL,
-		"what there is to measure, for Prometheus", NULL, NULL, "text/plain", 200},
+		"metrics, for Prometheus", NULL, NULL, "text/plain", 200},
 	{"GET", "/openapi.json", clv_api_get_openapi, CLV_MAY_ALL, NULL,
 		"this API, as OpenAPI describes it", NULL, NULL, "object", 200},
 	{"GET", "/console/nodes.json", clv_api_get_nodes, CLV_MAY_KNOWN, NULL,
@@ -87,7 +87,7 @@ static const struct clv_route routes[] = {
 	{"GET", "/v1/version", get_version, CLV_MAY_KNOWN, NULL,
 		"the agent's version", NULL, NULL, "Version", 200},
 	{"GET", "/v1/whoami", clv_api_whoami, CLV_MAY_KNOWN, NULL,
-		"as whom the caller is known", NULL, NULL, "Caller", 200},
+		"the caller's identity", NULL, NULL, "Caller", 200},
 	{"GET", "/v1/devices", clv_api_get_devices, CLV_MAY_KNOWN, NULL,
 		"devices and partitions with what is promised and used on them",
 		NULL, NULL, "DeviceList", 200},
@@ -111,7 +111,7 @@ static const struct clv_route routes[] = {
 		"lease.resize", "change a lease as it runs", NULL, "LeaseChange", "Lease",
 		200},
 	{"POST", "/v1/leases/{lease}/holders", clv_api_post_holder, CLV_MAY_CHANGE,
-		"lease.join", "let one more process hold a lease, and what it starts be in it",
+		"lease.join", "add a holder to a lease",
 		NULL, "HolderRequest", "Lease", 200},
 	{"DELETE", "/v1/leases/{lease}", clv_api_delete_lease, CLV_MAY_CHANGE,
 		"lease.release", "end a lease", "force", NULL, NULL, 204},
@@ -123,19 +123,19 @@ static const struct clv_route routes[] = {
 		"what was used, second by second or minute by minute",
 		"of=series resolution from to", NULL, "History", 200},
 	{"GET", "/v1/advice", clv_api_get_advice, CLV_MAY_KNOWN, NULL,
-		"what leases would do with, by what they were seen to use",
+		"advice on the size of leases, by their history",
 		"lease limit after", NULL, "[Advice]", 200},
 	{"GET", "/v1/node", clv_api_get_node, CLV_MAY_KNOWN, NULL,
 		"the node: how devices can be divided and are", NULL, NULL, "Node", 200},
 	{"POST", "/v1/plan", clv_api_post_plan, CLV_MAY_KNOWN, NULL,
 		"what a layout would change", "name", "text", "Plan", 200},
 	{"POST", "/v1/apply", clv_api_post_apply, CLV_MAY_ADMIN, "layout.apply",
-		"carry a layout out", "name on_busy", "text", "Operation", 202},
+		"apply a layout", "name on_busy", "text", "Operation", 202},
 	{"GET", "/v1/layout", clv_api_get_layout, CLV_MAY_KNOWN, NULL,
 		"the node as a layout, or what was applied last", "of", NULL, "Layout",
 		200},
 	{"PUT", "/v1/layout", clv_api_put_layout, CLV_MAY_ADMIN, "layout.apply",
-		"carry a layout out, if the node is as it was seen", "name on_busy",
+		"apply a layout, if the node is as it was read", "name on_busy",
 		"text", "Operation", 202},
 	{"GET", "/v1/shares", clv_api_get_shares, CLV_MAY_KNOWN, NULL,
 		"standing shares, and the leases that are in them", NULL, NULL,
@@ -146,22 +146,22 @@ static const struct clv_route routes[] = {
 		"partition.create", "create partitions", "dry_run", "PartitionRequest",
 		"Operation", 202},
 	{"DELETE", "/v1/partitions", clv_api_delete_partition, CLV_MAY_ADMIN,
-		"partition.destroy", "destroy one", "name", NULL, "Operation", 202},
+		"partition.destroy", "destroy a partition", "name", NULL, "Operation", 202},
 	{"GET", "/v1/operations", clv_api_get_operations, CLV_MAY_KNOWN, NULL,
 		"operations, oldest first", NULL, NULL, "[Operation]", 200},
 	{"GET", "/v1/operations/{operation}", clv_api_get_operation, CLV_MAY_KNOWN, NULL,
-		"one of them", "wait_ms after", NULL, "Operation", 200},
+		"one operation", "wait_ms after", NULL, "Operation", 200},
 	{"DELETE", "/v1/operations/{operation}", clv_api_delete_operation, CLV_MAY_ADMIN,
-		"operation.cancel", "end one that waits", NULL, NULL, "Operation", 200},
+		"operation.cancel", "cancel an operation that waits", NULL, NULL, "Operation", 200},
 	{"GET", "/v1/tenants", clv_api_get_tenants, CLV_MAY_KNOWN, NULL,
-		"tenants with what they have and may have", NULL, NULL, "[Tenant]", 200},
+		"tenants, with their use and their allowances", NULL, NULL, "[Tenant]", 200},
 	{"GET", "/v1/tokens", clv_api_get_tokens, CLV_MAY_ADMIN, NULL,
 		"tokens, without their secrets", NULL, NULL, "[Token]", 200},
 	{"POST", "/v1/tokens", clv_api_post_token, CLV_MAY_ADMIN, "token.create",
 		"a new token; its secret is in this answer and nowhere else", NULL,
 		"TokenRequest", "NewToken", 201},
 	{"DELETE", "/v1/tokens/{token}", clv_api_delete_token, CLV_MAY_ADMIN,
-		"token.delete", "end a token", NULL, NULL, NULL, 204},
+		"token.delete", "delete a token", NULL, NULL, NULL, 204},
 	{"POST", "/v1/backup", clv_api_post_backup, CLV_MAY_ADMIN, "state.backup",
 		"back up the state into a file in its folder", NULL, NULL, "Backup", 201},
 	{"GET", "/v1/audit", clv_api_get_audit, CLV_MAY_LOOK, NULL,
@@ -175,7 +175,7 @@ const struct clv_route_table clv_api_routes = {routes, CLV_ARRAY_SIZE(routes)};
 static const struct clv_route *find(const struct clv_request *request, char *argument,
 	size_t argument_bytes, bool *ret_is_known)
 {
-	/* The server leaves out the body itself. */
+	/* HEAD is GET; the server leaves out the body. */
 	const char *method =
 		strcmp(request->method, "HEAD") == 0 ? "GET" : request->method;
 
@@ -191,8 +191,8 @@ static const struct clv_route *find(const struct clv_request *request, char *arg
 	return NULL;
 }
 
-/* A browser asks, without a token, whether a page may ask at all: the headers of every
- * answer say so. */
+/* A browser's CORS preflight has no token.  Its answer needs only the headers that every
+ * answer has. */
 static bool is_preflight(const struct clv_request *request)
 {
 	return strcmp(request->method, "OPTIONS") == 0;
@@ -224,8 +224,8 @@ static int check_scope(const struct clv_request *request, const struct clv_route
 		clv_scope_to_string(request->caller.scope), route->about);
 }
 
-/* The methods of a path, as Allow lists them. */
-static void say_allowed(struct clv_request *request)
+/* Sets the header Allow: the methods of the path. */
+static void set_allow(struct clv_request *request)
 {
 	char argument[CLV_ARGUMENT_MAX], allowed[64] = "";
 	size_t used = 0;
@@ -244,13 +244,13 @@ static int fail_without_route(
 	struct clv_request *request, bool is_known, struct clv_error *err)
 {
 	if (is_known)
-		say_allowed(request);
+		set_allow(request);
 	if (is_known)
 		return clv_error_set(err, -CLV_E_METHOD,
-			"this path does not take %.16s: see docs/api.md",
+			"this path does not support %.16s: see docs/api.md",
 			request->method);
-	return clv_error_set(err, -ENOSYS,
-		"the API has no such path: /openapi.json says which there are");
+	return clv_error_set(
+		err, -ENOSYS, "the API has no such path: /openapi.json lists the paths");
 }
 
 static int run(struct clv_request *request, struct clv_error *err)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Computes the layouts and plans of roll-backs and resumed operations. */
 #include "agent/apply/apply-back.h"
 
 #include "base/cleanup.h"
@@ -37,7 +38,7 @@ static void drop_rule(struct clv_layout *layout, size_t at)
 	clv_layout_clear(&dropped);
 }
 
-int clv_apply_back(const char *before, const struct clv_node *node,
+int clv_apply_parse_before(const char *before, const struct clv_node *node,
 	struct clv_layout *ret, char *ret_gone, size_t gone_bytes, struct clv_error *err)
 {
 	struct clv_layout layout;
@@ -62,7 +63,7 @@ int clv_apply_back(const char *before, const struct clv_node *node,
 	return 0;
 }
 
-static int take_rule(struct clv_layout *to, struct clv_layout_rule *rule)
+static int move_rule(struct clv_layout *to, struct clv_layout_rule *rule)
 {
 	struct clv_layout_rule *slot = clv_layout_add_rule(to);
 
@@ -74,7 +75,7 @@ static int take_rule(struct clv_layout *to, struct clv_layout_rule *rule)
 }
 
 /* Moves the rules of modes for devices that no rule of `to` selects. */
-static int take_modes(struct clv_layout *to, struct clv_layout *from,
+static int move_modes(struct clv_layout *to, struct clv_layout *from,
 	const struct clv_node *node, const int32_t *rule_of)
 {
 	int r = 0;
@@ -87,7 +88,7 @@ static int take_modes(struct clv_layout *to, struct clv_layout *from,
 				: NULL;
 
 		if (device && rule_of[device - node->devices] < 0)
-			r = take_rule(to, rule);
+			r = move_rule(to, rule);
 	}
 	return r;
 }
@@ -96,7 +97,7 @@ static int add_modes(struct clv_layout *layout, const char *before,
 	const struct clv_node *node, struct clv_error *err)
 {
 	_cleanup_free_ int32_t *rule_of = calloc(node->n_devices + 1, sizeof(*rule_of));
-	struct clv_layout was;
+	struct clv_layout former;
 	char gone[8];
 	int r;
 
@@ -104,17 +105,18 @@ static int add_modes(struct clv_layout *layout, const char *before,
 		return clv_error_errno(err, ENOMEM, "cannot plan");
 	r = clv_layout_match(layout, node, rule_of, err);
 	if (r >= 0)
-		r = clv_apply_back(before, node, &was, gone, sizeof(gone), err);
+		r = clv_apply_parse_before(
+			before, node, &former, gone, sizeof(gone), err);
 	if (r < 0)
 		return r;
-	if (take_modes(layout, &was, node, rule_of) < 0)
+	if (move_modes(layout, &former, node, rule_of) < 0)
 		r = clv_error_errno(err, ENOMEM, "cannot plan");
-	clv_layout_clear(&was);
+	clv_layout_clear(&former);
 	return r;
 }
 
-int clv_apply_plan_on(const char *target, const char *before, const struct clv_node *node,
-	struct clv_plan *ret, struct clv_error *err)
+int clv_apply_plan_resumed(const char *target, const char *before,
+	const struct clv_node *node, struct clv_plan *ret, struct clv_error *err)
 {
 	struct clv_layout layout;
 	int r = clv_layout_parse(target, strlen(target), "the journal", &layout, err);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Plans that lead back to an earlier state of the node. */
 #pragma once
 
 #include "core/device/node.h"
@@ -9,17 +10,17 @@
 
 struct clv_error;
 
-/* The layout `before`, as text, for those of its devices that are still there and can
- * still be divided: one that is gone must not keep the others from being put back.
- * ret_gone names those that are left out, "" for none. */
-int clv_apply_back(const char *before, const struct clv_node *node,
+/* Parses the layout `before` and drops the devices that are gone or can no longer be
+ * divided, so that the others can still be put back. *ret is the caller's to clear.
+ * ret_gone: the names of the dropped devices, "" for none. */
+int clv_apply_parse_before(const char *before, const struct clv_node *node,
 	struct clv_layout *ret, char *ret_gone, size_t gone_bytes, struct clv_error *err);
 
-/* The plan of an operation that another agent began: a reload may have taken the compute
- * modes of devices that the layout does not speak of, so those are as they were before,
- * too. */
-int clv_apply_plan_on(const char *target, const char *before, const struct clv_node *node,
-	struct clv_plan *ret, struct clv_error *err);
+/* The plan for an operation that an earlier agent began: towards `target`, and for
+ * devices that `target` does not select towards their compute modes in `before`, which a
+ * reload of the driver may have reset. */
+int clv_apply_plan_resumed(const char *target, const char *before,
+	const struct clv_node *node, struct clv_plan *ret, struct clv_error *err);
 
-/* The memory mode that a layout asks for anywhere; 0: none. */
+/* The memory mode that a layout requests for any device; 0: none. */
 uint32_t clv_apply_memory_mode(const struct clv_layout *layout);

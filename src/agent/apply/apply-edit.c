@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Edits the layout of a device as it is, for one partition to create or destroy. */
 #include "agent/apply/apply-edit.h"
 
 #include "base/error.h"
@@ -8,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int add(const struct clv_apply_request *request, struct clv_layout_rule *rule,
-	struct clv_error *err)
+static int add_partition(const struct clv_apply_request *request,
+	struct clv_layout_rule *rule, struct clv_error *err)
 {
 	struct clv_layout_partition *partition = clv_layout_add_partition(rule);
 
@@ -17,12 +18,12 @@ static int add(const struct clv_apply_request *request, struct clv_layout_rule *
 		return clv_error_errno(err, ENOMEM, "cannot make a partition");
 	snprintf(partition->profile, sizeof(partition->profile), "%s", request->profile);
 	partition->line = 1;
-	/* The profile says anew what the device's own keys say of it. */
+	/* The profile sets the modes, so the keys of the device's rule must not. */
 	rule->has_compute_mode = false;
 	rule->memory_mode = 0;
 	if (strncmp(request->profile, "vf:", 3) == 0) {
-		/* What each of another number had is not what each of these is to have.
-		 */
+		/* Quotas of functions do not carry over to another number of
+		 * functions. */
 		rule->has_vf = false;
 		rule->vf_quota = (struct clv_vf_quota){0};
 	} else if (rule->has_mig)
@@ -34,7 +35,7 @@ static int add(const struct clv_apply_request *request, struct clv_layout_rule *
 	return 0;
 }
 
-static bool take_start(struct clv_layout_partition *partition, uint32_t start)
+static bool remove_start(struct clv_layout_partition *partition, uint32_t start)
 {
 	for (size_t i = 0; i < partition->n_starts; i++) {
 		if (partition->starts[i] != start)
@@ -45,7 +46,7 @@ static bool take_start(struct clv_layout_partition *partition, uint32_t start)
 	return false;
 }
 
-static void drop(struct clv_layout_rule *rule, size_t at)
+static void remove_line(struct clv_layout_rule *rule, size_t at)
 {
 	struct clv_layout_partition *partition = &rule->partitions[at];
 
@@ -55,7 +56,7 @@ static void drop(struct clv_layout_rule *rule, size_t at)
 	*partition = rule->partitions[--rule->n_partitions];
 }
 
-static int take_away(const struct clv_apply_request *request,
+static int remove_partition(const struct clv_apply_request *request,
 	struct clv_layout_rule *rule, struct clv_error *err)
 {
 	const char *at = strrchr(request->partition, '@');
@@ -64,7 +65,7 @@ static int take_away(const struct clv_apply_request *request,
 
 	if (!at || !profile || sscanf(at + 1, "%u", &start) != 1)
 		return clv_error_set(err, -EINVAL,
-			"'%s' is no partition's name: gpu0/1g.10gb@4, say",
+			"'%s' is not the name of a partition, such as gpu0/1g.10gb@4",
 			request->partition);
 	profile++;
 	for (size_t i = 0; i < rule->n_partitions; i++) {
@@ -73,10 +74,10 @@ static int take_away(const struct clv_apply_request *request,
 		if (strlen(partition->profile) == (size_t)(at - profile) &&
 			strncmp(partition->profile, profile, (size_t)(at - profile)) ==
 				0 &&
-			take_start(partition, start)) {
-			/* A line without a place would stand for one anywhere. */
+			remove_start(partition, start)) {
+			/* A line without a start would mean one anywhere. */
 			if (partition->n_starts == 0)
-				drop(rule, i);
+				remove_line(rule, i);
 			if (rule->n_partitions == 0 && request->turns_off)
 				rule->mig = false;
 			return 0;
@@ -121,9 +122,9 @@ int clv_apply_edit(const struct clv_apply_request *request, const struct clv_nod
 			device->info.name,
 			device->cannot_divide[0] ? device->cannot_divide : "use shares");
 	else if (request->partition[0] != '\0')
-		r = take_away(request, &layout.rules[0], err);
+		r = remove_partition(request, &layout.rules[0], err);
 	else
-		r = add(request, &layout.rules[0], err);
+		r = add_partition(request, &layout.rules[0], err);
 	if (r >= 0)
 		r = clv_layout_write(&layout, ret_text, err);
 	if (r < 0) {
@@ -134,7 +135,7 @@ int clv_apply_edit(const struct clv_apply_request *request, const struct clv_nod
 	return 0;
 }
 
-void clv_apply_drop_place(const struct clv_layout *layout, struct clv_error *err)
+void clv_apply_strip_position(const struct clv_layout *layout, struct clv_error *err)
 {
 	size_t length = strlen(layout->name);
 	const char *p = err->msg + length;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Requests to create or destroy one partition, as layouts. */
 #pragma once
 
 #include "agent/apply/apply.h"
 
-/* A request for one partition more or less as a layout: its device as it is, exactly, and
- * the change.  *ret_text is the same as text, to be freed.  -ENODEV, -EINVAL. */
+/* Turns a request to create or destroy a partition into a layout: the device exactly as
+ * it is, with the change. *ret is the caller's to clear; *ret_text is the same as text,
+ * to be freed.  -ENODEV, -EINVAL. */
 int clv_apply_edit(const struct clv_apply_request *request, const struct clv_node *node,
 	struct clv_layout *ret, char **ret_text, struct clv_error *err);
 
-/* One partition more or less became a layout that nobody has written: its name and line
- * tell nobody anything, and are taken off an error. */
-void clv_apply_drop_place(const struct clv_layout *layout, struct clv_error *err);
+/* Removes the layout's name and line from an error: no user wrote this layout, so they
+ * would mean nothing. */
+void clv_apply_strip_position(const struct clv_layout *layout, struct clv_error *err);

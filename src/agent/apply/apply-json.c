@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An operation as others see it. */
+/* Accessors of an operation, and its JSON. */
 #include "agent/apply/apply-internal.h"
 
 #include "agent/http/problem.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an agent that starts does about partitions: it goes on with what an earlier one
- * left unfinished, or sees to it that the layout that was applied last still holds. */
+/* Operations at the start of the agent: resumes what an earlier agent left unfinished, or
+ * applies the last layout again. */
 #include "agent/apply/apply-internal.h"
 
 #include "agent/apply/apply-back.h"
@@ -28,8 +28,8 @@ static void take_journal(struct clv_operation *op, const struct clv_journal *jou
 	clv_error_set(&op->error, -EIO, "%s", journal->error);
 }
 
-/* A target that cannot be read any more ends in a roll-back. */
-static void go_on(struct clv_apply *apply, struct clv_journal *journal)
+/* A target that this version cannot parse is rolled back. */
+static void resume(struct clv_apply *apply, struct clv_journal *journal)
 {
 	struct clv_apply_request request = {
 		.uid = journal->uid,
@@ -43,12 +43,12 @@ static void go_on(struct clv_apply *apply, struct clv_journal *journal)
 	snprintf(request.what, sizeof(request.what), "%s", journal->what);
 	op = clv_operation_add(apply, &request);
 	if (!op) {
-		clv_log_error(0, "out of memory: %s is not gone on with", journal->what);
+		clv_log_error(0, "out of memory: %s is not resumed", journal->what);
 		return;
 	}
 	take_journal(op, journal);
 	clv_events_emit(apply->agent, CLV_EVENT_APPLY_RESUMED,
-		"%s: gone on with after step %u of %u", journal->what, journal->step,
+		"%s: resumed after step %u of %u", journal->what, journal->step,
 		journal->n_steps);
 	r = clv_layout_parse(journal->target, strlen(journal->target), "the journal",
 		&op->layout, &err);
@@ -83,7 +83,7 @@ void clv_apply_resume(struct clv_apply *apply)
 	if (!store)
 		return;
 	if (clv_store_get_journal(store, &journal, NULL) >= 0)
-		go_on(apply, &journal);
+		resume(apply, &journal);
 	else if (clv_store_get_layout(store, &layout, NULL) >= 0)
 		apply_again(apply, layout);
 	free((char *)journal.target);
@@ -96,7 +96,7 @@ struct past {
 	json_t *items;
 };
 
-static int take_past(void *userdata, const char *text)
+static int add_past(void *userdata, const char *text)
 {
 	struct past *past = userdata;
 	json_t *json = json_loads(text, 0, NULL);
@@ -114,7 +114,7 @@ json_t *clv_apply_past(struct clv_apply *apply)
 	struct clv_store *store = clv_state_get(apply->agent, NULL);
 	struct clv_error err = {0};
 
-	if (store && clv_store_read_ended(store, take_past, &past, &err) < 0)
+	if (store && clv_store_read_ended(store, add_past, &past, &err) < 0)
 		clv_log_warning(0, "%s", err.msg);
 	return past.items;
 }

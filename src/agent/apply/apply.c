@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Carries out operations: survey, plan, steps, roll-back.  Each state is entered from a
+ * callback of the worker or of a timer, so the agent's loop never blocks. */
 #include "agent/apply/apply.h"
 
 #include "agent/apply/apply-back.h"
@@ -44,22 +46,22 @@ const char *const clv_operation_states[_STATE_MAX] = {
 
 static void run_next(struct clv_operation *op);
 
-static void tell(const struct clv_operation *op)
+static void publish_change(const struct clv_operation *op)
 {
 	struct clv_agent *agent = op->apply->agent;
 
 	clv_notify_changed(agent->notify, CLV_TOPIC_HARDWARE);
-	clv_notify(agent->notify, CLV_NOTICE_NEEDED);
+	clv_notify(agent->notify, CLV_NOTICE_IN_USE);
 }
 
-static void changed(struct clv_operation *op)
+static void note_change(struct clv_operation *op)
 {
 	op->revision++;
-	tell(op);
+	publish_change(op);
 }
 
-/* The journal.  A step that cannot be recorded is not begun; an end that cannot be is
- * noted when the next agent finds it done already. */
+/* Writes the journal.  A step that cannot be recorded is not begun.  If an end cannot be
+ * recorded, the next agent resumes the operation and finds it complete. */
 static int write_journal(struct clv_operation *op, struct clv_error *err)
 {
 	struct clv_store *store = clv_state_get(op->apply->agent, err);
@@ -84,7 +86,7 @@ static int write_journal(struct clv_operation *op, struct clv_error *err)
 	return clv_store_put_journal(store, &journal, err);
 }
 
-/* With all that there is to be seen of it, for those who ask a later agent. */
+/* Records the end, with the operation's JSON for callers of a later agent. */
 static int write_end(struct clv_operation *op, struct clv_error *err)
 {
 	struct clv_store *store = clv_state_get(op->apply->agent, err);
@@ -93,7 +95,7 @@ static int write_end(struct clv_operation *op, struct clv_error *err)
 	int r = store ? clv_store_begin(store, false, err) : err->code;
 
 	json_decref(json);
-	/* All or nothing: an end without a word of how would be forgotten. */
+	/* In one transaction: an end without its JSON could never be shown. */
 	if (r >= 0)
 		r = write_journal(op, err);
 	if (r >= 0 && text)
@@ -106,7 +108,7 @@ static int write_end(struct clv_operation *op, struct clv_error *err)
 	return r;
 }
 
-/* What stays stays open to leases: only what goes is closed. */
+/* Closes to new leases only what the step changes: a partition, or the whole device. */
 static void mark_device(
 	struct clv_devices *devices, const char *uuid, const struct clv_step *step)
 {
@@ -135,7 +137,8 @@ static void mark_devices(struct clv_operation *op)
 			&op->stages[i].step);
 }
 
-/* Of a plan that waits for somebody: whoever came now would be waited for as well. */
+/* For a plan that waits for holders: a new lease on what changes would prolong the
+ * wait. */
 static void mark_devices_of(struct clv_operation *op, const struct clv_plan *plan,
 	const struct clv_node *node)
 {
@@ -161,7 +164,7 @@ static void count_end(const struct clv_operation *op)
 			(op->ended_real_ns - op->started_real_ns) / 1000);
 }
 
-/* Tenants see it too: whose lease was in the way is said by the operation. */
+/* Tenants see events, so the holder of an obstacle is named in the operation only. */
 static void emit_end(struct clv_operation *op, enum clv_event_type type)
 {
 	bool is_quoting = op->error.code == -CLV_E_IN_USE;
@@ -190,10 +193,10 @@ static void end(struct clv_operation *op, enum state state)
 			op->error.code ? ": " : "", op->error.msg);
 	if (was_begun || state != DONE)
 		emit_end(op, end_events[state]);
-	tell(op);
+	publish_change(op);
 }
 
-/* What went wrong first is said first, and room is kept for what it led to. */
+/* Appends to the error; the first error is truncated to make room. */
 static void add_to_error(struct clv_operation *op, const char *more)
 {
 	struct clv_error first = op->error;
@@ -205,8 +208,8 @@ static void add_to_error(struct clv_operation *op, const char *more)
 
 static void roll_back(struct clv_operation *op, const struct clv_error *why);
 
-/* Before anything was changed that is all; after it, by an earlier agent too, the node
- * is put back; and if that cannot be, it is said. */
+/* Before any change the operation just fails.  After one, also by an earlier agent, the
+ * node is rolled back; a failure of that is reported. */
 void clv_operation_fail(struct clv_operation *op, const struct clv_error *why)
 {
 	char more[300];
@@ -234,7 +237,7 @@ static void drop_stages(struct clv_operation *op)
 	op->n_stages = op->at = 0;
 }
 
-static int take_plan(struct clv_operation *op, const struct clv_plan *plan,
+static int make_stages(struct clv_operation *op, const struct clv_plan *plan,
 	const struct clv_node *node, struct clv_error *err)
 {
 	drop_stages(op);
@@ -256,7 +259,7 @@ static int take_plan(struct clv_operation *op, const struct clv_plan *plan,
 	return 0;
 }
 
-/* What was before, to go back to. */
+/* Keeps the node's state as a layout, to roll back to. */
 static int keep_before(
 	struct clv_operation *op, const struct clv_node *node, struct clv_error *err)
 {
@@ -293,7 +296,7 @@ static void block(struct clv_operation *op, const struct clv_plan *plan,
 	}
 	clv_error_set(&err, -CLV_E_IN_USE, "%s is in use by %s%s: %s%s", name,
 		first->holders.n ? first->holders.items[0].text : "a pending change",
-		plan->n_obstacles > 1 ? " (and there are others)" : "", first->why,
+		plan->n_obstacles > 1 ? " (and by others)" : "", first->why,
 		op->before ? "" : "; nothing was changed");
 	clv_operation_fail(op, &err);
 }
@@ -305,7 +308,7 @@ static void begin(struct clv_operation *op, const struct clv_plan *plan,
 	int r;
 
 	assert(plan->n_obstacles == 0 && op->state != RUNNING);
-	r = take_plan(op, plan, node, &err);
+	r = make_stages(op, plan, node, &err);
 	if (r >= 0 && plan->n_steps > 0 && op->state != ROLLING_BACK)
 		r = keep_before(op, node, &err);
 	if (r < 0) {
@@ -315,12 +318,11 @@ static void begin(struct clv_operation *op, const struct clv_plan *plan,
 	if (op->state != ROLLING_BACK)
 		op->state = RUNNING;
 	mark_devices(op);
-	changed(op);
+	note_change(op);
 	run_next(op);
 }
 
-/* A layout that asks for too much is a wrong layout; a partition too many may fit at
- * another time. */
+/* An impossible layout is an invalid one; a partition that does not fit may fit later. */
 static void fail_with_layout(struct clv_operation *op, struct clv_error *err)
 {
 	if (err->code != -ENOMEM && op->request.keeps_layout)
@@ -328,7 +330,7 @@ static void fail_with_layout(struct clv_operation *op, struct clv_error *err)
 	else if (err->code == -ENOSPC)
 		err->code = -EBUSY;
 	if (!op->request.keeps_layout)
-		clv_apply_drop_place(&op->layout, err);
+		clv_apply_strip_position(&op->layout, err);
 	clv_operation_fail(op, err);
 }
 
@@ -336,7 +338,7 @@ static int plan_back(struct clv_operation *op, const struct clv_node *node,
 	struct clv_plan *ret, struct clv_error *err)
 {
 	struct clv_layout layout;
-	int r = clv_apply_back(
+	int r = clv_apply_parse_before(
 		op->before, node, &layout, op->gone, sizeof(op->gone), err);
 
 	if (r < 0)
@@ -346,7 +348,7 @@ static int plan_back(struct clv_operation *op, const struct clv_node *node,
 	return r;
 }
 
-/* With what the hardware shows now. */
+/* Plans from what the hardware shows now, and begins, waits or fails. */
 static void plan_now(struct clv_operation *op)
 {
 	struct clv_node *node = clv_holders_node(op->apply->agent);
@@ -354,13 +356,13 @@ static void plan_now(struct clv_operation *op)
 	struct clv_error err = {0};
 	int r = 0;
 
-	/* One partition more or less is said as a layout once the node is known. */
+	/* A partition to create or destroy becomes a layout once the node is known. */
 	if (op->state != ROLLING_BACK && !op->target)
 		r = clv_apply_edit(&op->request, node, &op->layout, &op->target, &err);
 	if (r >= 0 && op->state == ROLLING_BACK)
 		r = plan_back(op, node, &plan, &err);
 	else if (r >= 0 && op->is_resumed)
-		r = clv_apply_plan_on(op->target, op->before, node, &plan, &err);
+		r = clv_apply_plan_resumed(op->target, op->before, node, &plan, &err);
 	else if (r >= 0)
 		r = clv_plan_make(node, &op->layout, &plan, &err);
 	if (r >= 0 && op->state != ROLLING_BACK && !op->is_resumed)
@@ -391,7 +393,7 @@ static void on_surveyed(void *userdata, const struct clv_error *err)
 
 void clv_operation_survey(struct clv_operation *op)
 {
-	clv_hardware_ask(op->apply->agent->hardware, on_surveyed, op);
+	clv_hardware_survey_for(op->apply->agent->hardware, on_surveyed, op);
 }
 
 static int on_wait(sd_event_source *source, uint64_t now_us, void *userdata)
@@ -409,7 +411,7 @@ static void wait_for_holders(struct clv_operation *op)
 	sd_event_add_time_relative(op->apply->agent->event, &op->timer, CLOCK_MONOTONIC,
 		WAIT_US, 0, on_wait, op);
 	if (is_new)
-		changed(op);
+		note_change(op);
 }
 
 /* Steps. */
@@ -427,12 +429,12 @@ static void roll_back(struct clv_operation *op, const struct clv_error *why)
 	op->timer = sd_event_source_disable_unref(op->timer);
 	if (write_journal(op, &err) < 0)
 		clv_log_warning(0, "%s", err.msg);
-	changed(op);
+	note_change(op);
 	clv_operation_survey(op);
 }
 
-/* The node is as the layout wants it: a plan has no steps now, and says which shares
- * there are to be. */
+/* Sets aside the layout's standing shares.  The node is as the layout wants it, so a plan
+ * now has no steps, only shares. */
 static int set_aside(struct clv_operation *op, struct clv_error *err)
 {
 	struct clv_agent *agent = op->apply->agent;
@@ -465,7 +467,8 @@ static bool turned_on(const struct clv_operation *op)
 	return false;
 }
 
-/* A request for another mode than there is. */
+/* Whether a memory mode other than the current one may have been requested of a
+ * driver. */
 static bool has_asked_for_memory(const struct clv_operation *op)
 {
 	const struct clv_node *node = clv_holders_node(op->apply->agent);
@@ -479,7 +482,7 @@ static bool has_asked_for_memory(const struct clv_operation *op)
 	return false;
 }
 
-/* As far as it goes. */
+/* Ends a roll-back, with an error if a part could not be undone. */
 static void end_rolling_back(struct clv_operation *op)
 {
 	char more[256];
@@ -495,8 +498,8 @@ static void end_rolling_back(struct clv_operation *op)
 			op->gone);
 	else
 		snprintf(more, sizeof(more),
-			"all is as it was, but %s may have been asked for and stays so "
-			"until the driver is reloaded",
+			"all is as it was, but %s may have been requested and stays "
+			"requested until the driver is reloaded",
 			clv_memory_mode_to_string(
 				(enum clv_memory_mode)op->asked_memory));
 	add_to_error(op, more);
@@ -514,7 +517,7 @@ static void succeed(struct clv_operation *op)
 		return;
 	}
 	if (op->request.keeps_layout && set_aside(op, &err) < 0) {
-		/* Without a step there is nothing to go back to. */
+		/* Without a step there is nothing to roll back. */
 		if (op->before)
 			roll_back(op, &err);
 		else
@@ -524,8 +527,9 @@ static void succeed(struct clv_operation *op)
 	store = clv_state_get(agent, &err);
 	if (!store || (op->request.keeps_layout &&
 			      clv_store_put_layout(store, op->target, &err) < 0))
-		clv_log_warning(
-			0, "%s: it is not applied again after a restart", err.msg);
+		clv_log_warning(0,
+			"%s: the layout will not be applied again after a restart",
+			err.msg);
 	end(op, DONE);
 	if (op->request.is_for_lease && clv_operation_created(op)[0] != '\0')
 		clv_notify_publish(agent->notify,
@@ -534,7 +538,8 @@ static void succeed(struct clv_operation *op)
 				.turned_on = turned_on(op)});
 }
 
-/* A driver that refuses for a reason has not been asked; after a crash nobody knows. */
+/* Records which memory mode may be pending in the driver: after a refusal none, after
+ * -EIO or a timeout it is unknown. */
 static void note_memory(struct clv_operation *op, const struct clv_step *step, int code)
 {
 	if (step->kind == CLV_STEP_RELOAD && code == 0)
@@ -567,7 +572,7 @@ static void on_step(void *userdata, const struct clv_error *err)
 	if (err->code != 0) {
 		struct clv_error why = *err;
 
-		/* The driver's room, not the disk's. */
+		/* -ENOSPC of a driver means no room on the device, not on the disk. */
 		if (why.code == -ENOSPC)
 			why.code = -EBUSY;
 		clv_error_prefix(&why, "%s", stage->text);
@@ -575,10 +580,10 @@ static void on_step(void *userdata, const struct clv_error *err)
 		return;
 	}
 	op->at++;
-	changed(op);
-	/* It comes to all devices of the driver, and the step has shown one. */
+	note_change(op);
+	/* A reload affects all devices of the driver, and the step has read only one. */
 	if (stage->step.kind == CLV_STEP_RELOAD)
-		clv_hardware_ask(op->apply->agent->hardware, on_reloaded, op);
+		clv_hardware_survey_for(op->apply->agent->hardware, on_reloaded, op);
 	else
 		run_next(op);
 }
@@ -588,7 +593,7 @@ static bool is_done_already(const struct clv_operation *op, const struct stage *
 	const struct clv_node_device *device =
 		clv_node_find(clv_holders_node(op->apply->agent), stage->uuid);
 
-	/* A reload also comes to devices that nothing was asked of. */
+	/* A reload can also complete the steps of other devices. */
 	return device && stage->step.kind == CLV_STEP_COMPUTE_MODE &&
 	       clv_step_is_done(&stage->step, device);
 }
@@ -618,7 +623,7 @@ static void run_next(struct clv_operation *op)
 
 static void free_operation(struct clv_operation *op)
 {
-	clv_hardware_forget(op->apply->agent->hardware, op);
+	clv_hardware_cancel(op->apply->agent->hardware, op);
 	sd_event_source_disable_unref(op->timer);
 	clv_layout_clear(&op->layout);
 	json_decref(op->obstacles);
@@ -680,7 +685,7 @@ static int take_layout(struct clv_operation *op, const struct clv_apply_request 
 		return r;
 	if (request->has_on_busy)
 		op->layout.on_busy = request->on_busy;
-	/* Nobody has been shown what would be destroyed: nothing is. */
+	/* No user has confirmed what would be destroyed, so nothing is. */
 	for (size_t i = 0; i < op->layout.n_rules && request->is_again; i++)
 		op->layout.rules[i].preserve = true;
 	op->target = strdup(request->layout);
@@ -695,8 +700,8 @@ int clv_apply_start(struct clv_apply *apply, const struct clv_apply_request *req
 
 	if (clv_apply_is_busy(apply))
 		return clv_error_set(err, -EBUSY,
-			"another change is under way: try again when it has ended, which "
-			"cleave apply --follow %s waits for",
+			"another change is under way: wait for its end with cleave apply "
+			"--follow %s, and try again",
 			TAILQ_LAST(&apply->operations, operation_list)->id);
 	op = clv_operation_add(apply, request);
 	if (!op)
@@ -720,15 +725,16 @@ int clv_apply_cancel(
 
 	if (op->state == RUNNING || op->state == ROLLING_BACK)
 		return clv_error_set(err, -EBUSY,
-			"%s is at work: it ends by itself, done or as it was before",
+			"%s is running and cannot be cancelled: it ends by itself, done "
+			"or rolled back",
 			op->id);
 	if (clv_operation_has_ended(op))
 		return 0;
-	clv_error_set(
-		&why, -ECANCELED, "it was ended while it waited; nothing was changed");
+	clv_error_set(&why, -ECANCELED,
+		"it was cancelled while it waited; nothing was changed");
 	if (op->before)
-		clv_error_set(&why, -ECANCELED, "it was ended while it waited");
-	clv_hardware_forget(apply->agent->hardware, op);
+		clv_error_set(&why, -ECANCELED, "it was cancelled while it waited");
+	clv_hardware_cancel(apply->agent->hardware, op);
 	clv_operation_fail(op, &why);
 	return 0;
 }
@@ -764,7 +770,7 @@ int clv_apply_new(struct clv_agent *agent, struct clv_apply **ret, struct clv_er
 	struct clv_apply *apply = calloc(1, sizeof(*apply));
 
 	if (!apply)
-		return clv_error_errno(err, ENOMEM, "cannot look after partitions");
+		return clv_error_errno(err, ENOMEM, "cannot manage partitions");
 	apply->agent = agent;
 	TAILQ_INIT(&apply->operations);
 	*ret = apply;

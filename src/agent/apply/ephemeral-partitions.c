@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Creates partitions for leases, and destroys them afterwards. */
 #include "agent/apply/ephemeral-partitions.h"
 
 #include "agent/apply/apply.h"
@@ -22,16 +23,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How long a new partition may be without a lease: the request that it was created for is
- * about to take it. */
-#define UNTAKEN_TICKS 10u
+/* How long a new partition may stay without a lease; the request that it was created for
+ * is about to take it. */
+#define UNUSED_TICKS 10u
 #define MAKE_WAIT_MS 70000u
 
 struct item {
 	char name[CLV_PARTITION_NAME_MAX];
-	bool turned_on; /* MIG, for it */
-	bool was_taken;
-	unsigned n_ticks;
+	bool turned_on;   /* MIG was turned on for it */
+	bool was_taken;   /* a lease was on it */
+	unsigned n_ticks; /* without a lease, so far */
 };
 
 struct clv_ephemeral {
@@ -40,7 +41,7 @@ struct clv_ephemeral {
 	size_t n;
 };
 
-static int load_one(void *userdata, const char *name, bool turned_on)
+static int append_item(void *userdata, const char *name, bool turned_on)
 {
 	struct clv_ephemeral *ephemeral = userdata;
 	struct item *item = CLV_APPEND(ephemeral->items, ephemeral->n);
@@ -61,7 +62,7 @@ int clv_ephemeral_new(
 	if (!ephemeral)
 		return clv_error_errno(err, ENOMEM, "cannot make partitions");
 	ephemeral->agent = agent;
-	if (store && clv_store_read_ephemeral(store, load_one, ephemeral, err) < 0)
+	if (store && clv_store_read_ephemeral(store, append_item, ephemeral, err) < 0)
 		clv_log_warning(0, "%s", err->msg);
 	*ret = ephemeral;
 	return 0;
@@ -75,7 +76,7 @@ struct clv_ephemeral *clv_ephemeral_free(struct clv_ephemeral *ephemeral)
 	return NULL;
 }
 
-/* The smallest that is there, free and large enough. */
+/* The smallest existing partition that is free and large enough. */
 static const struct clv_agent_device *find_free(
 	const struct clv_ephemeral *ephemeral, const struct clv_lease_request *wanted)
 {
@@ -100,8 +101,8 @@ static const struct clv_agent_device *find_free(
 	return best;
 }
 
-/* All of the partition, whose memory is what was asked for or more. */
-static void give(struct clv_lease_request *wanted, const char *name)
+/* Makes the request one for all of the partition. */
+static void request_all_of(struct clv_lease_request *wanted, const char *name)
 {
 	snprintf(wanted->device, sizeof(wanted->device), "%s", name);
 	wanted->profile[0] = '\0';
@@ -154,8 +155,8 @@ static int finish(struct clv_ephemeral *ephemeral, struct clv_request *http,
 		return clv_request_wait(http, CLV_TOPIC_HARDWARE, MAKE_WAIT_MS);
 	if (clv_operation_created(op)[0] == '\0')
 		return clv_operation_error(op, err);
-	give(wanted, clv_operation_created(op));
-	/* The lease that this request makes may be gone before the next look. */
+	request_all_of(wanted, clv_operation_created(op));
+	/* The new lease may end before the next tick. */
 	for (size_t i = 0; i < ephemeral->n; i++) {
 		if (strcmp(ephemeral->items[i].name, clv_operation_created(op)) == 0)
 			ephemeral->items[i].was_taken = true;
@@ -171,18 +172,18 @@ int clv_ephemeral_get(struct clv_ephemeral *ephemeral, struct clv_request *http,
 
 	if (http->caller.scope != CLV_SCOPE_ADMIN)
 		return clv_error_set(err, -EPERM,
-			"only an admin may have partitions made on this machine: "
-			"take one that is there with --profile, or a share");
+			"only an admin may have partitions created on this machine: "
+			"request an existing one with --profile, or a share");
 	if (http->note[0] != '\0')
 		return finish(ephemeral, http, wanted, err);
 	device = find_free(ephemeral, wanted);
 	if (device) {
-		give(wanted, device->info.name);
+		request_all_of(wanted, device->info.name);
 		return 0;
 	}
 	if (http->number == 0)
 		http->number = clv_hardware_survey(hardware);
-	if (clv_hardware_surveyed(hardware) < http->number && !http->is_late)
+	if (clv_hardware_last_survey(hardware) < http->number && !http->is_late)
 		return clv_request_wait(http, CLV_TOPIC_HARDWARE, MAKE_WAIT_MS);
 	return start(ephemeral, http, wanted, err);
 }
@@ -194,11 +195,12 @@ void clv_ephemeral_add(struct clv_ephemeral *ephemeral, const char *name, bool t
 
 	if (!store || clv_store_put_ephemeral(store, name, turned_on, &err) < 0)
 		clv_log_warning(0, "%s", err.msg);
-	if (load_one(ephemeral, name, turned_on) < 0)
-		clv_log_warning(0, "out of memory: %s stays", name);
+	if (append_item(ephemeral, name, turned_on) < 0)
+		clv_log_warning(0,
+			"out of memory: %s is not destroyed when its lease ends", name);
 }
 
-static void forget(struct clv_ephemeral *ephemeral, struct item *item)
+static void remove_item(struct clv_ephemeral *ephemeral, struct item *item)
 {
 	struct clv_error err = {0};
 	struct clv_store *store = clv_state_get(ephemeral->agent, &err);
@@ -225,7 +227,7 @@ void clv_ephemeral_tick(struct clv_ephemeral *ephemeral)
 {
 	if (clv_apply_is_busy(ephemeral->agent->apply) ||
 		clv_hardware_awaits_devices(ephemeral->agent) ||
-		clv_hardware_surveyed(ephemeral->agent->hardware) <
+		clv_hardware_last_survey(ephemeral->agent->hardware) <
 			ephemeral->agent->first_survey)
 		return;
 	for (size_t i = 0; i < ephemeral->n; i++) {
@@ -234,12 +236,12 @@ void clv_ephemeral_tick(struct clv_ephemeral *ephemeral)
 			clv_devices_find(ephemeral->agent->devices, item->name);
 
 		if (!device || !device->is_present) {
-			forget(ephemeral, item);
+			remove_item(ephemeral, item);
 			return;
 		}
 		if (device->n_leases > 0) {
 			item->was_taken = true;
-		} else if (item->was_taken || item->n_ticks++ >= UNTAKEN_TICKS) {
+		} else if (item->was_taken || item->n_ticks++ >= UNUSED_TICKS) {
 			destroy(ephemeral, item);
 			return;
 		}

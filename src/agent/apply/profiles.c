@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The profiles of a device, for GET /v1/profiles. */
 #include "agent/apply/profiles.h"
 
 #include "agent/os/engines.h"
@@ -15,7 +16,7 @@ struct profile {
 	const char *name;
 	uint64_t memory_bytes;
 	uint32_t compute_units;
-	uint32_t fits, most;
+	uint32_t fits, most; /* now; on an empty device */
 	const char *note;
 	const struct clv_engines *engines; /* NULL: not known */
 };
@@ -36,7 +37,8 @@ static json_t *append(const struct clv_node_device *device, enum clv_scheme sche
 	return item;
 }
 
-static void set_of(const struct clv_node_device *device, struct clv_mig_set *ret)
+static void current_instances(
+	const struct clv_node_device *device, struct clv_mig_set *ret)
 {
 	const struct clv_mig_model *model = device->mig.model;
 
@@ -59,7 +61,7 @@ static void add_mig(const struct clv_node_device *device, json_t *items)
 
 	if (!model)
 		return;
-	set_of(device, &set);
+	current_instances(device, &set);
 	for (uint8_t i = 0; i < model->n_profiles; i++) {
 		const struct clv_mig_profile *profile = &model->profiles[i];
 		json_t *starts = json_array();
@@ -82,12 +84,12 @@ static void add_mig(const struct clv_node_device *device, json_t *items)
 	}
 }
 
-/* What each pair is good for: AMD's own advice. */
+/* What a pair of modes is good for, by AMD's documentation. */
 static const char *advice(const struct clv_xcp_state *xcp, enum clv_compute_mode compute,
 	enum clv_memory_mode memory)
 {
 	if (xcp->model && !clv_xcp_is_validated(xcp->model, compute, memory))
-		return "taken by the driver, not validated by AMD";
+		return "accepted by the driver, not validated by AMD";
 	if (compute == CLV_SPX)
 		return "one large model, all memory in one piece";
 	if (memory == CLV_NPS1)
@@ -124,19 +126,19 @@ static void add_xcp(const struct clv_node_device *device, json_t *items)
 	const struct clv_xcp_state *xcp = &device->xcp;
 
 	for (int c = 0; c < _CLV_COMPUTE_MODE_MAX; c++) {
-		uint32_t beside =
+		uint32_t memory_modes =
 			clv_xcp_memory_modes((enum clv_compute_mode)c, xcp->dies) &
 			(xcp->memory_available | xcp->memory);
 
 		for (uint32_t m = CLV_NPS1; m <= CLV_NPS8; m <<= 1) {
-			if (beside & m)
+			if (memory_modes & m)
 				add_pair(device, (enum clv_compute_mode)c,
 					(enum clv_memory_mode)m, items);
 		}
 	}
 }
 
-/* Each count shows the memory that a function would get. */
+/* One row for each possible number of functions, with the memory of each. */
 static void add_vf(const struct clv_node_device *device, json_t *items)
 {
 	const struct clv_vf_state *vf = &device->vf;
@@ -167,7 +169,7 @@ static void add_cores(const struct clv_node_device *device, json_t *items)
 	for (size_t i = 0; i < device->n_partitions; i++)
 		n_free -= device->partitions[i].size < n_free ? device->partitions[i].size
 							      : n_free;
-	/* Powers of two and the whole: any other number will do as well. */
+	/* Rows for powers of two and for the whole; other numbers are possible too. */
 	for (uint32_t n = 1; n <= total; n = n * 2 > total && n < total ? total : n * 2) {
 		snprintf(name, sizeof(name), "cores:%" PRIu32, n);
 		append(device, CLV_SCHEME_CORES,

@@ -5,6 +5,6 @@
 
 #include <jansson.h>
 
-/* Appends, for each shape that a partition of the device may have, what it is and how
- * many more of it fit now.  docs/api.md has the members. */
+/* Appends an object for each profile of the device, with how many more of it fit now.
+ * docs/api.md has the members. */
 void clv_profiles_add(const struct clv_node_device *device, json_t *items);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tokens in memory, loaded from the state file; their creation, check and deletion. */
 #include "agent/auth/tokens.h"
 
 #include "agent/config/config.h"
@@ -41,7 +42,7 @@ static int load_one(void *userdata, const struct clv_token_record *record)
 	return 0;
 }
 
-/* A state file that only opens later is read then. */
+/* Runs again when the state file could be opened only after the start. */
 int clv_tokens_read(struct clv_tokens *tokens, struct clv_error *err)
 {
 	struct clv_store *store = tokens->agent->state->store;
@@ -57,7 +58,7 @@ int clv_tokens_new(
 	int r;
 
 	if (!tokens)
-		return clv_error_errno(err, ENOMEM, "cannot keep tokens");
+		return clv_error_errno(err, ENOMEM, "cannot load the tokens");
 	tokens->agent = agent;
 	r = clv_tokens_read(tokens, err);
 	if (r < 0) {
@@ -99,7 +100,7 @@ static int hash(const char *secret, uint8_t ret[CLV_TOKEN_HASH_BYTES])
 										    : 0;
 }
 
-/* In a time that does not tell how much of it was right. */
+/* Compares in constant time, so that a caller cannot find the hash byte by byte. */
 static bool is_same(const uint8_t *a, const uint8_t *b)
 {
 	return gnutls_memcmp(a, b, CLV_TOKEN_HASH_BYTES) == 0;
@@ -108,8 +109,8 @@ static bool is_same(const uint8_t *a, const uint8_t *b)
 static int fail_unknown(struct clv_error *err)
 {
 	return clv_error_set(err, -EACCES,
-		"a token is needed here and this is none that is known: make one on the "
-		"node with cleave token create");
+		"a valid token is needed: create one on the node with cleave token "
+		"create");
 }
 
 static int check_time(const struct clv_token_record *token, struct clv_error *err)
@@ -117,8 +118,8 @@ static int check_time(const struct clv_token_record *token, struct clv_error *er
 	if (token->expires_real_ns == 0 || token->expires_real_ns > clv_clock_real_ns())
 		return 0;
 	return clv_error_set(err, -EACCES,
-		"the token %s has expired: make a new one on the node with cleave token "
-		"create",
+		"the token %s has expired: create a new one on the node with cleave "
+		"token create",
 		token->name);
 }
 
@@ -136,20 +137,20 @@ static int fill_caller(const struct clv_token_record *token, struct clv_caller *
 	struct passwd entry, *found = NULL;
 	char room[4096];
 
-	*ret = (struct clv_caller){.scope = token->scope, .uid = CLV_CALLER_NOBODY};
+	*ret = (struct clv_caller){.scope = token->scope, .uid = CLV_CALLER_NO_UID};
 	snprintf(ret->subject, sizeof(ret->subject), "%s",
 		token->tenant[0] ? token->tenant : token->name);
 	snprintf(ret->token, sizeof(ret->token), "%s", token->id);
 	if (token->tenant[0] == '\0')
 		return 0;
 	if (token->tenant[0] == CLV_OWNER_CGROUP) {
-		ret->uid = clv_owner_of(token->tenant, CLV_CALLER_NOBODY);
+		ret->uid = clv_owner_of(token->tenant, CLV_CALLER_NO_UID);
 		return 0;
 	}
 	if (getpwnam_r(token->tenant, &entry, room, sizeof(room), &found) != 0 || !found)
 		return clv_error_set(err, -EACCES,
-			"the token is of user %s, whom this machine does not know any "
-			"more",
+			"the token belongs to user %s, who no longer exists on this "
+			"machine",
 			token->tenant);
 	ret->uid = found->pw_uid;
 	ret->gid = found->pw_gid;
@@ -164,7 +165,7 @@ int clv_tokens_identify(struct clv_tokens *tokens, const char *header,
 	char id[CLV_TOKEN_ID_MAX];
 	const char *secret;
 
-	*ret = (struct clv_caller){.uid = CLV_CALLER_NOBODY};
+	*ret = (struct clv_caller){.uid = CLV_CALLER_NO_UID};
 	if (!header || !clv_wire_split_bearer(header, id, sizeof(id), &secret) ||
 		hash(secret, seen) < 0)
 		return fail_unknown(err);
@@ -177,7 +178,7 @@ int clv_tokens_identify(struct clv_tokens *tokens, const char *header,
 	return fill_caller(token, ret, err);
 }
 
-/* Making and ending them. */
+/* Creation and deletion. */
 
 static json_t *to_json(const struct clv_token_record *token)
 {
@@ -210,8 +211,8 @@ static int check_request(const struct clv_config *settings,
 
 	if ((request->scope == CLV_SCOPE_TENANT) != (request->tenant[0] != '\0'))
 		return clv_error_set(err, -EINVAL,
-			"a tenant's token says which tenant's, with tenant; a "
-			"viewer's or an admin's does not");
+			"a token of scope tenant needs a tenant; a token of another "
+			"scope has none");
 	if (request->tenant[0] == CLV_OWNER_CGROUP) {
 		if (clv_config_has_tenant(settings, request->tenant))
 			return 0;
@@ -223,12 +224,12 @@ static int check_request(const struct clv_config *settings,
 		(getpwnam_r(request->tenant, &entry, room, sizeof(room), &found) != 0 ||
 			!found))
 		return clv_error_set(err, -EINVAL,
-			"this machine has no user %s: a tenant is a user of it",
+			"this machine has no user %s: give an existing user as tenant",
 			request->tenant);
 	return 0;
 }
 
-/* Random texts of lower-case digits. */
+/* Makes a random id and secret, in hexadecimal digits. */
 static int make_secret(struct clv_token_record *token, char secret[2 * SECRET_BYTES + 1])
 {
 	uint8_t bytes[SECRET_BYTES], id[6];
@@ -260,10 +261,10 @@ int clv_tokens_create(struct clv_tokens *tokens, const struct clv_token_request 
 		token.expires_real_ns =
 			token.created_real_ns + request->expires_in_s * CLV_NS_PER_S;
 	if (make_secret(&token, secret) < 0)
-		return clv_error_set(err, -EIO, "cannot make a token: no randomness");
+		return clv_error_set(err, -EIO, "cannot create a token: no random bytes");
 	r = clv_store_put_token(store, &token, err);
 	if (r >= 0 && load_one(tokens, &token) < 0)
-		r = clv_error_errno(err, ENOMEM, "cannot keep tokens");
+		r = clv_error_errno(err, ENOMEM, "cannot load the tokens");
 	if (r < 0)
 		return r;
 	snprintf(whole, sizeof(whole), CLV_TOKEN_PREFIX "%s_%s", token.id, secret);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The settings' file, by tables of its keys.  docs/agent.md says the same for people. */
+/* Reads the settings file by tables of its keys.  docs/agent.md documents them. */
 #include "agent/config/config.h"
 
 #include "agent/os/owner.h"
@@ -23,8 +23,8 @@
 #define PORT_MAX 65535u
 #define LEASES_MAX 1000000u
 #define DEVICES_MAX 100000.0
-#define GROUPS_MAX 65536 /* the kernel's own limit */
-/* A context and the code of its kernels take some hundred MiB of a GPU. */
+#define GROUPS_MAX 65536 /* NGROUPS_MAX of the kernel */
+/* Default: a context and the code of its kernels take some hundred MiB of a GPU. */
 #define TOLERANCE_BYTES (UINT64_C(512) << 20)
 #define GRACE_NS (10 * CLV_NS_PER_S)
 #define HANG_NS (60 * CLV_NS_PER_S)
@@ -75,7 +75,7 @@ static int read_path(struct clv_yaml_value value, void *into, struct clv_error *
 
 	if (r >= 0 && ((const char *)into)[0] != '/')
 		return clv_yaml_fail(value, err, -EINVAL,
-			"'%.100s' is no path from the root: begin it with /",
+			"'%.100s' is not an absolute path: begin it with /",
 			(const char *)into);
 	return r;
 }
@@ -102,18 +102,20 @@ static int read_leases(struct clv_yaml_value value, void *into, struct clv_error
 	return r;
 }
 
-/* In devices: 2.5 is two and a half. */
+/* A number of devices, 0.5 or 2, stored as parts per million of a device. */
 static int read_devices(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
 	const char *text = clv_yaml_text(value);
 	char *end;
 	double devices = strtod(text, &end);
 
-	/* Written so that NaN is refused too. */
+	/* The comparison is written so that NaN fails it. */
 	if (text[0] < '0' || text[0] > '9' || *end != '\0' ||
 		!(devices * CLV_PPM >= 1 && devices <= DEVICES_MAX))
 		return clv_yaml_fail(value, err, -EINVAL,
-			"'%.40s' is no number of devices: write 0.5 or 2, say", text);
+			"'%.40s' is not a number of devices: write a number such as 0.5 "
+			"or 2",
+			text);
 	*(uint64_t *)into = (uint64_t)(devices * CLV_PPM + 0.5);
 	return 0;
 }
@@ -150,13 +152,13 @@ static int read_policy(struct clv_yaml_value value, void *into, struct clv_error
 	return which < 0 ? which : 0;
 }
 
-/* People. */
+/* Users, groups and cgroups. */
 
 static int set_who(struct clv_yaml_value value, const char *name, bool is_group,
-	struct clv_config_who *who, struct clv_error *err)
+	struct clv_config_subject *who, struct clv_error *err)
 {
 	if (name[0] == '\0' || strlen(name) >= sizeof(who->name))
-		return clv_yaml_fail(value, err, -EINVAL, "'%.80s' is no name of a %s",
+		return clv_yaml_fail(value, err, -EINVAL, "'%.80s' is not a name of a %s",
 			name, is_group ? "group" : "user");
 	who->is_group = is_group;
 	snprintf(who->name, sizeof(who->name), "%s", name);
@@ -175,28 +177,28 @@ static int read_group(struct clv_yaml_value value, void *into, struct clv_error 
 
 static int read_cgroup(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
-	return read_path(value, ((struct clv_config_who *)into)->cgroup, err);
+	return read_path(value, ((struct clv_config_subject *)into)->cgroup, err);
 }
 
-/* With a sign that no user's name begins with. */
+/* The name is stored behind a sign with which no user's name begins. */
 static int read_tenant_name(
 	struct clv_yaml_value value, void *into, struct clv_error *err)
 {
-	struct clv_config_who *who = into;
+	struct clv_config_subject *who = into;
 
 	who->name[0] = CLV_OWNER_CGROUP;
 	return clv_yaml_read_text(value, who->name + 1, sizeof(who->name) - 1, err);
 }
 
 /* "alice" or "group:staff" */
-static int read_who(struct clv_yaml_value value, struct clv_config_who **list,
+static int read_who(struct clv_yaml_value value, struct clv_config_subject **list,
 	size_t *n_list, struct clv_error *err)
 {
 	static const char group[] = "group:", user[] = "user:";
 	const char *text = clv_yaml_text(value);
 	bool is_group = strncmp(text, group, sizeof(group) - 1) == 0;
-	struct clv_config_who who;
-	struct clv_config_who *slot;
+	struct clv_config_subject who;
+	struct clv_config_subject *slot;
 	int r;
 
 	if (is_group)
@@ -269,20 +271,21 @@ static const struct clv_yaml_field tenant_fields[] = {
 	{"classes", read_classes, false, TENANT(allowance.classes)},
 };
 
-/* Names are distinguished by a number that is derived from them. */
+/* Two names whose owners have the same number cannot be distinguished. */
 static int check_unique(const struct clv_config *config, struct clv_yaml_value value,
 	struct clv_error *err)
 {
-	const struct clv_config_who *last = &config->tenants[config->n_tenants - 1].who;
+	const struct clv_config_subject *last =
+		&config->tenants[config->n_tenants - 1].who;
 
 	for (size_t i = 0; last->cgroup[0] != '\0' && i + 1 < config->n_tenants; i++) {
-		const struct clv_config_who *who = &config->tenants[i].who;
+		const struct clv_config_subject *who = &config->tenants[i].who;
 
 		if (who->cgroup[0] != '\0' &&
 			clv_owner_of(who->name, 0) == clv_owner_of(last->name, 0))
 			return clv_yaml_fail(value, err, -EINVAL,
-				"'%s' and '%s' cannot be told apart: give one of them "
-				"another name",
+				"'%s' and '%s' have the same owner number: give one of "
+				"them another name",
 				who->name + 1, last->name + 1);
 	}
 	return 0;
@@ -301,12 +304,13 @@ static int read_tenant(struct clv_yaml_value value, void *into, struct clv_error
 			clv_yaml_find(value, "cgroup", &other) >
 		1)
 		return clv_yaml_fail(value, err, -EINVAL,
-			"a tenant is a user, a group or a cgroup: leave the others out");
+			"a tenant is a user, a group or a cgroup: give only one of "
+			"these");
 	if (clv_yaml_find(value, "cgroup", &other) !=
 		clv_yaml_find(value, "name", &other))
 		return clv_yaml_fail(value, err, -EINVAL,
-			"a cgroup's tenant has a name of his own, and nobody else has: "
-			"give both, cgroup and name, or neither");
+			"a tenant has a name if, and only if, it is a cgroup: give both, "
+			"cgroup and name, or neither");
 	r = MAP(tenant_fields, value, tenant, err);
 	return r < 0 ? r : check_unique(config, value, err);
 }
@@ -339,10 +343,10 @@ static int read_listen(struct clv_yaml_value value, void *into, struct clv_error
 		return r;
 	if ((config->certificate[0] == '\0') != (config->key[0] == '\0'))
 		return clv_yaml_fail(
-			value, err, -EINVAL, "TLS takes both a certificate and a key");
+			value, err, -EINVAL, "TLS needs both a certificate and a key");
 	if (config->certificate[0] == '\0' && !is_loopback(config->address))
 		return clv_yaml_fail(value, err, -EINVAL,
-			"tokens are not sent over a network in the open: give "
+			"tokens would cross the network without encryption: give "
 			"certificate and key, or the address 127.0.0.1");
 	return 0;
 }
@@ -384,9 +388,9 @@ static int read_nodes(struct clv_yaml_value value, void *into, struct clv_error 
 	return clv_yaml_read_list(value, read_node, into, err);
 }
 
-/* All of it. */
+/* The watchdog, and the file as a whole. */
 
-/* A gate that is not there, or is walked round, holds nobody back. */
+/* The policy throttle needs a gate that the work passes through. */
 static int read_without_throttle(struct clv_yaml_value value, const char *why,
 	enum clv_watch_policy *into, struct clv_error *err)
 {
@@ -399,20 +403,21 @@ static int read_without_throttle(struct clv_yaml_value value, const char *why,
 
 static int read_no_lease(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
-	return read_without_throttle(
-		value, "a process without a lease has no gate", into, err);
+	return read_without_throttle(value,
+		"a process without a lease has no gate that could throttle it", into,
+		err);
 }
 
 static int read_past_gate(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
 	return read_without_throttle(
-		value, "no gate throttles what passes by it", into, err);
+		value, "a gate cannot throttle work that bypasses it", into, err);
 }
 
 static int read_ungated(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
 	return read_without_throttle(
-		value, "what has no gate cannot be throttled", into, err);
+		value, "an API without a gate cannot be throttled", into, err);
 }
 
 static int read_duration(struct clv_yaml_value value, void *into, struct clv_error *err)
@@ -430,7 +435,7 @@ static int read_tolerance(struct clv_yaml_value value, void *into, struct clv_er
 	return read_bytes(value, into, err);
 }
 
-/* "off": the drivers are not asked. */
+/* "off" is stored as 0: the drivers are not sampled. */
 static int read_every(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
 	uint64_t ns = 0;
@@ -442,7 +447,8 @@ static int read_every(struct clv_yaml_value value, void *into, struct clv_error 
 		return clv_yaml_at_fault(value, err);
 	if (ns % CLV_NS_PER_S != 0 || ns > EVERY_MAX_S * CLV_NS_PER_S)
 		return clv_yaml_fail(value, err, -EINVAL,
-			"'%.40s' is no number of seconds up to an hour: write 2s, or off",
+			"'%.40s' is not a number of seconds up to an hour: write 2s, or "
+			"off",
 			clv_yaml_text(value));
 	*(uint32_t *)into = (uint32_t)(ns / CLV_NS_PER_S);
 	return 0;
@@ -592,9 +598,9 @@ struct clv_config *clv_config_free(struct clv_config *config)
 	return NULL;
 }
 
-/* Who somebody is. */
+/* Lookups by user, group and cgroup. */
 
-/* The entry lists the members, who may be many. */
+/* getgrnam_r() needs room for all members of the group, who may be many. */
 static bool find_group(const char *name, gid_t *ret)
 {
 	struct group entry, *found = NULL;
@@ -632,7 +638,8 @@ static bool is_in_group(const char *user, gid_t primary, const char *group)
 	return is_in;
 }
 
-static bool is_meant(const struct clv_config_who *who, const char *user, gid_t group)
+static bool matches_user(
+	const struct clv_config_subject *who, const char *user, gid_t group)
 {
 	if (who->name[0] == '\0')
 		return true;
@@ -643,7 +650,7 @@ static bool is_meant(const struct clv_config_who *who, const char *user, gid_t g
 bool clv_config_has_tenant(const struct clv_config *config, const char *name)
 {
 	for (size_t i = 0; i < config->n_tenants; i++) {
-		const struct clv_config_who *who = &config->tenants[i].who;
+		const struct clv_config_subject *who = &config->tenants[i].who;
 
 		if (who->cgroup[0] != '\0' && strcmp(who->name, name) == 0)
 			return true;
@@ -663,7 +670,7 @@ bool clv_config_has_cgroups(const struct clv_config *config)
 const char *clv_config_cgroup_tenant(const struct clv_config *config, const char *cgroup)
 {
 	for (size_t i = 0; i < config->n_tenants; i++) {
-		const struct clv_config_who *who = &config->tenants[i].who;
+		const struct clv_config_subject *who = &config->tenants[i].who;
 
 		if (who->cgroup[0] != '\0' &&
 			fnmatch(who->cgroup, cgroup, FNM_PATHNAME | FNM_LEADING_DIR) == 0)
@@ -672,11 +679,11 @@ const char *clv_config_cgroup_tenant(const struct clv_config *config, const char
 	return NULL;
 }
 
-static bool is_one_of(
-	const struct clv_config_who *list, size_t n_list, const char *user, gid_t group)
+static bool is_listed(const struct clv_config_subject *list, size_t n_list,
+	const char *user, gid_t group)
 {
 	for (size_t i = 0; i < n_list; i++) {
-		if (is_meant(&list[i], user, group))
+		if (matches_user(&list[i], user, group))
 			return true;
 	}
 	return false;
@@ -685,9 +692,9 @@ static bool is_one_of(
 enum clv_scope clv_config_scope(
 	const struct clv_config *config, const char *user, gid_t group)
 {
-	if (is_one_of(config->admins, config->n_admins, user, group))
+	if (is_listed(config->admins, config->n_admins, user, group))
 		return CLV_SCOPE_ADMIN;
-	if (is_one_of(config->viewers, config->n_viewers, user, group))
+	if (is_listed(config->viewers, config->n_viewers, user, group))
 		return CLV_SCOPE_VIEWER;
 	return CLV_SCOPE_TENANT;
 }
@@ -696,7 +703,7 @@ struct clv_allowance clv_config_allowance(
 	const struct clv_config *config, const char *user, gid_t group)
 {
 	for (size_t i = 0; i < config->n_tenants; i++) {
-		if (is_meant(&config->tenants[i].who, user, group))
+		if (matches_user(&config->tenants[i].who, user, group))
 			return config->tenants[i].allowance;
 	}
 	return (struct clv_allowance){0};

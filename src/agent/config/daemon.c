@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The agent as a process: folders, the one-per-folder lock, background, readiness. */
+/* The agent as a daemon: folders, the lock of the runtime folder, background, readiness.
+ */
 #include "agent/config/daemon.h"
 
 #include "agent/config/config.h"
@@ -24,14 +25,15 @@
 #include <sys/wait.h>
 #include <time.h>
 
-/* Itself and a few leases; with fewer it would start, and turn programs away. */
+/* For the agent and a few leases.  With fewer it would start, and then refuse programs.
+ */
 #define NEEDED_FILES 64
 #define LOCK_TRIES 500
 #define LOCK_PAUSE_NS 10000000
 #define LONGEST_SOCKET "/lease/l0123456789abcdef/door/lease.sock"
 #define EXIT_CODE_FAILED 125
 
-/* Those that are below 3 are none. */
+/* Numbers below 3 are ignored. */
 static void close_all_but(int one, int other)
 {
 	int kept[] = {one < other ? one : other, one < other ? other : one};
@@ -56,8 +58,8 @@ int clv_daemon_raise_files(struct clv_error *err)
 		return 0;
 	if (files.rlim_max < NEEDED_FILES)
 		return clv_error_set(err, -EMFILE,
-			"an agent needs %d open files and may have %llu: start it from "
-			"where the limit is higher (ulimit -n)",
+			"the agent needs %d open files and the limit is %llu: raise the "
+			"limit (ulimit -n)",
 			NEEDED_FILES, (unsigned long long)files.rlim_max);
 	files.rlim_cur = files.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &files);
@@ -99,10 +101,10 @@ int clv_daemon_detach(const struct clv_agent_config *config, struct clv_error *e
 	if (config->is_foreground)
 		return -1;
 	if (pipe2(fds, O_CLOEXEC) < 0)
-		return clv_error_errno(err, errno, "cannot go to the background");
+		return clv_error_errno(err, errno, "cannot run in the background");
 	child = fork();
 	if (child < 0)
-		return clv_error_errno(err, errno, "cannot go to the background");
+		return clv_error_errno(err, errno, "cannot run in the background");
 	if (child > 0) {
 		close(fds[1]);
 		wait_for_child(fds[0], child);
@@ -116,7 +118,7 @@ int clv_daemon_detach(const struct clv_agent_config *config, struct clv_error *e
 		close(null_fd);
 	}
 	if (chdir("/") < 0)
-		return clv_error_errno(err, errno, "cannot go to the background");
+		return clv_error_errno(err, errno, "cannot run in the background");
 	return fds[1];
 }
 
@@ -148,9 +150,9 @@ void clv_daemon_report_ready(const struct clv_agent_config *config, int parent_f
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(fds); i++) {
 		if (fds[i] < 0)
 			continue;
-		/* Whoever asked may be gone: that is no reason to stop. */
+		/* The process that waits may have ended: the agent continues. */
 		if (write(fds[i], "1", 1) != 1)
-			clv_log_debug("nobody waits for readiness");
+			clv_log_debug("readiness: the descriptor has no reader");
 		close(fds[i]);
 	}
 }
@@ -164,7 +166,7 @@ static int check_folder(const char *path, struct clv_error *err)
 	if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
 		st.st_mode & (S_IWGRP | S_IWOTH))
 		return clv_error_set(err, -EPERM,
-			"%s must be a folder of your own that nobody else can write: "
+			"%s must be a folder that you own and others cannot write: "
 			"choose another with --runtime-dir",
 			path);
 	return 0;
@@ -195,7 +197,8 @@ int clv_daemon_find_folders(struct clv_agent_config *config, struct clv_error *e
 		return r;
 	if (strlen(config->runtime) + strlen(LONGEST_SOCKET) > room)
 		return clv_error_set(err, -ENAMETOOLONG,
-			"%.200s is too long for a folder of sockets: at most %zu bytes",
+			"%.200s is too long for the paths of sockets in it: at most %zu "
+			"bytes",
 			config->runtime, room - strlen(LONGEST_SOCKET));
 	if (config->locks[0] == '\0')
 		snprintf(config->locks, sizeof(config->locks), "%s",
@@ -208,7 +211,7 @@ int clv_daemon_find_folders(struct clv_agent_config *config, struct clv_error *e
 			true, config->state, sizeof(config->state), &problem);
 	else
 		r = clv_path_make(config->state, 0700, &problem);
-	/* A state that cannot be kept is said when a lease is asked for. */
+	/* Not an error yet: requests for leases fail with the reason. */
 	if (r < 0)
 		clv_log_warning(0, "%s", problem.msg);
 	return 0;
@@ -225,7 +228,7 @@ int clv_daemon_lock(const struct clv_agent_config *config, struct clv_error *err
 	if (fd < 0)
 		return clv_error_errno(err, errno, "cannot lock %s", path);
 	snprintf(path, sizeof(path), "%s/api.sock", config->runtime);
-	/* Whoever holds it may be just starting, or just ending. */
+	/* The holder of the lock may be starting or ending. */
 	for (int i = 0; i < LOCK_TRIES; i++) {
 		int other;
 
@@ -234,26 +237,26 @@ int clv_daemon_lock(const struct clv_agent_config *config, struct clv_error *err
 		if (errno != EWOULDBLOCK)
 			return clv_error_errno(
 				err, errno, "cannot lock %s", config->runtime);
-		/* At the service manager's socket whoever connects is heard. */
+		/* The service manager's socket accepts connections without an agent. */
 		other = config->api_fd > 0
 				? -1
 				: clv_socket_connect(path, SOCK_STREAM, 1000, NULL);
 		if (other >= 0) {
 			close(other);
 			return clv_error_set(err, -EALREADY,
-				"another agent serves %s already: use it, or choose "
+				"another agent already serves %s: use it, or choose "
 				"another --runtime-dir",
 				path);
 		}
 		nanosleep(&pause, NULL);
 	}
 	return clv_error_set(err, -EBUSY,
-		"another agent holds %s and does not answer: end it first",
+		"another agent has locked %s and does not answer: end it first",
 		config->runtime);
 }
 
-/* Leaves *ret where there are none to be found: a simulated node is not to answer where
- * the real one's agent is configured to. */
+/* Leaves *ret as it is if there is no default path.  A simulated node has none: its agent
+ * must not listen where the real node's agent is configured to. */
 static void find_settings(const struct clv_agent_config *config, char *ret, size_t size)
 {
 	const char *folder = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");

@@ -4,34 +4,37 @@
 struct clv_agent_config;
 struct clv_error;
 
-/* What makes a process a good daemon, and the words by which it says that it is ready. */
+/* Startup of the daemon, and how it reports that it is ready. */
 
-/* The limit of open files, up to the hard one.  -EMFILE: no agent can work with that. */
+/* Raises the limit of open files to the hard limit.  -EMFILE: that is too low for an
+ * agent. */
 int clv_daemon_raise_files(struct clv_error *err);
 
-/* Closes descriptors that a parent left open and nobody asked for, ignores SIGPIPE,
- * blocks the signals that the loop takes. */
+/* Closes descriptors inherited from the parent, except those that the options name,
+ * ignores SIGPIPE, and blocks the signals that the loop handles. */
 void clv_daemon_prepare(const struct clv_agent_config *config);
 
-/* Unless in the foreground: goes on in a child in a session of its own.  The parent waits
- * for the child's readiness and exits with 0, or with the child's code if it fails.
- * Returns, in the child, the descriptor to report readiness on (-1 in the foreground). */
+/* Continues in a child with a session of its own, except in the foreground.  The parent
+ * exits with 0 when the child is ready, or with the child's exit code.  Returns, in the
+ * child, the descriptor to report readiness on; -1 in the foreground. */
 int clv_daemon_detach(const struct clv_agent_config *config, struct clv_error *err);
 
-/* In the background, messages go to cleaved.log in the runtime folder from here on.
- * Returns what stderr was, for the reason of a failed start; -1 in the foreground. */
+/* In the background: redirects stderr to cleaved.log in the runtime folder.  Returns the
+ * old stderr, for the reason of a failed start; -1 in the foreground. */
 int clv_daemon_redirect(const struct clv_agent_config *config);
 
-/* The sockets listen: tells the parent and --ready-fd. */
+/* Reports to the parent and to --ready-fd that the sockets listen. */
 void clv_daemon_report_ready(const struct clv_agent_config *config, int parent_fd);
 
-/* Chooses the folders that were not given, makes them and checks that they are ours. */
+/* Chooses the folders that the options do not give, creates them, and checks that no
+ * other user can write the runtime folder. */
 int clv_daemon_find_folders(struct clv_agent_config *config, struct clv_error *err);
 
-/* One agent per runtime folder.  Returns the descriptor that holds the lock, or
- * -EALREADY when another agent answers there. */
+/* Locks the runtime folder for this agent.  Returns the descriptor that holds the lock.
+ * -EALREADY: another agent answers there; -EBUSY: one has the lock and does not answer.
+ */
 int clv_daemon_lock(const struct clv_agent_config *config, struct clv_error *err);
 
-/* Reads the settings into agent->settings.  -EBADMSG: the file is wrong. */
+/* Reads the settings into agent->settings.  -EBADMSG: the file is invalid. */
 struct clv_agent;
 int clv_daemon_read_settings(struct clv_agent *agent, struct clv_error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cleaved's command line, from one table. */
+/* The command line of cleaved, parsed by one table. */
 #include "agent/config/options.h"
 
 #include "base/cleanup.h"
@@ -123,35 +123,35 @@ static int set_allow_overcommit(
 static const struct {
 	const char *name;
 	const char *argument; /* NULL: takes none */
-	bool is_optional;     /* the argument */
+	bool is_optional;     /* the argument is optional */
 	enum clv_options_mode mode;
 	int (*set)(struct clv_agent_config *config, const char *value,
 		struct clv_error *err);
-	const char *help; /* NULL: not for people */
+	const char *help; /* NULL: only the agent itself uses the option */
 } options[] = {
 	/* clang-format off */
 	{"system", NULL, false, CLV_OPTIONS_RUN, set_system,
-		"serve all users of the machine (needs root); else only yours"},
+		"serve all users of the machine (needs root); default: only you"},
 	{"foreground", NULL, false, CLV_OPTIONS_RUN, set_foreground,
 		"stay in the foreground, messages to stderr"},
 	{"runtime-dir", "DIR", false, CLV_OPTIONS_RUN, set_runtime,
-		"where the sockets are ($XDG_RUNTIME_DIR/cleave, or /run/cleave)"},
+		"folder of the sockets ($XDG_RUNTIME_DIR/cleave, or /run/cleave)"},
 	{"state-dir", "DIR", false, CLV_OPTIONS_RUN, set_state,
-		"where the state is ($XDG_STATE_HOME/cleave, or /var/lib/cleave)"},
+		"folder of the state ($XDG_STATE_HOME/cleave, or /var/lib/cleave)"},
 	{"lock-dir", "DIR", false, CLV_OPTIONS_RUN, set_locks,
-		"where devices are locked against other agents (/run/lock)"},
+		"folder of the lock files of devices (/run/lock)"},
 	{"sim", "FILE", false, CLV_OPTIONS_RUN, set_sim,
-		"a simulated node, as FILE describes it, in place of this one"},
+		"simulate the node that FILE describes"},
 	{"config", "FILE", false, CLV_OPTIONS_RUN, set_settings,
-		"the settings (/etc/cleave/cleaved.yaml, or your own's)"},
+		"settings (/etc/cleave/cleaved.yaml, ~/.config/cleave/cleaved.yaml)"},
 	{"restore", "FILE", false, CLV_OPTIONS_RUN, set_restore,
-		"put a backup in the place of the state, and end"},
+		"replace the state by the backup in FILE, and exit"},
 	{"idle-exit", "TIME", true, CLV_OPTIONS_RUN, set_idle_exit,
-		"end after TIME (60s) without lease and request"},
+		"exit after TIME (60s) without a lease or request"},
 	{"allow-overcommit", NULL, false, CLV_OPTIONS_RUN, set_allow_overcommit,
-		"with --system: let users promise more than there is"},
+		"with --system: let users overcommit devices"},
 	{"ready-fd", "N", false, CLV_OPTIONS_RUN, set_ready_fd,
-		"write a byte to descriptor N when the sockets listen"},
+		"write a byte to file descriptor N when the sockets listen"},
 	{"help", NULL, false, CLV_OPTIONS_HELP, NULL, "print this"},
 	{"version", NULL, false, CLV_OPTIONS_VERSION, NULL, "print the version"},
 	{"probe", NULL, false, CLV_OPTIONS_PROBE, NULL, NULL},
@@ -201,7 +201,7 @@ int clv_options_parse(int argc, char **argv, struct clv_agent_config *ret,
 	while ((which = getopt_long(argc, argv, "", table, NULL)) != -1) {
 		if (which < 1000)
 			return clv_error_set(err, -EINVAL,
-				"%s is no option or lacks its argument: see cleaved "
+				"%s is not an option or lacks its argument: see cleaved "
 				"--help",
 				argv[optind - 1]);
 		if (options[which - 1000].mode != CLV_OPTIONS_RUN)

@@ -9,11 +9,11 @@ enum clv_options_mode {
 	CLV_OPTIONS_RUN,
 	CLV_OPTIONS_HELP,
 	CLV_OPTIONS_VERSION,
-	CLV_OPTIONS_PROBE,
-	CLV_OPTIONS_DRIVERS, /* the agent's own helper process */
+	CLV_OPTIONS_PROBE,   /* run as the probe of OpenCL devices */
+	CLV_OPTIONS_DRIVERS, /* run as the worker that calls drivers */
 };
 
-/* Reads cleaved's command line.  Folders that were not given are left empty. */
+/* Parses the command line.  Folders that it does not give are left empty. */
 int clv_options_parse(int argc, char **argv, struct clv_agent_config *ret,
 	enum clv_options_mode *ret_mode, struct clv_error *err);
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The health and the last reading of each device, with events for changes, and their
+ * JSON. */
 #include "agent/device/condition.h"
 
 #include "agent/device/devices.h"
@@ -14,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct clv_condition *get(struct clv_agent_device *device)
+static struct clv_condition *get_or_create(struct clv_agent_device *device)
 {
 	if (!device->condition) {
 		device->condition = calloc(1, sizeof(*device->condition));
@@ -24,13 +26,13 @@ static struct clv_condition *get(struct clv_agent_device *device)
 	return device->condition;
 }
 
-static const struct clv_condition *of(const struct clv_agent_device *device)
+static const struct clv_condition *condition_of(const struct clv_agent_device *device)
 {
 	return clv_devices_root((struct clv_agent_device *)device)->condition;
 }
 
-/* The worst of what is wrong; of equals the newest. */
-static const char *say_worst(const struct clv_health *health)
+/* The newest reason among those of the worst state; "": there is none. */
+static const char *worst_reason(const struct clv_health *health)
 {
 	const char *text = "";
 
@@ -41,7 +43,7 @@ static const char *say_worst(const struct clv_health *health)
 	return text;
 }
 
-static void tell(struct clv_agent *agent, struct clv_agent_device *device,
+static void report_change(struct clv_agent *agent, struct clv_agent_device *device,
 	enum clv_health_state before)
 {
 	static const enum clv_event_type types[_CLV_HEALTH_STATE_MAX] = {
@@ -55,14 +57,14 @@ static void tell(struct clv_agent *agent, struct clv_agent_device *device,
 	if (now != before)
 		condition->since_real_ns = clv_clock_real_ns();
 	clv_events_emit_for_device(agent, types[now], device->info.name, "%s",
-		now == CLV_HEALTH_OK ? "nothing is wrong with it any more"
-				     : say_worst(&condition->health));
-	/* Who waits may have waited for it. */
+		now == CLV_HEALTH_OK ? "the device is healthy again"
+				     : worst_reason(&condition->health));
+	/* Queued leases may have waited for the device. */
 	if (now < before)
 		clv_notify_admits(agent->notify, device);
 }
 
-static void tell_of_programs(
+static void report_program_errors(
 	struct clv_agent *agent, const struct clv_agent_device *device)
 {
 	const struct clv_reading *reading = &device->condition->reading;
@@ -77,10 +79,10 @@ static void tell_of_programs(
 	}
 }
 
-void clv_condition_take(struct clv_agent *agent, struct clv_agent_device *device,
+void clv_condition_update(struct clv_agent *agent, struct clv_agent_device *device,
 	struct clv_reading *reading)
 {
-	struct clv_condition *condition = get(device);
+	struct clv_condition *condition = get_or_create(device);
 	enum clv_health_state before;
 
 	if (!condition)
@@ -90,32 +92,32 @@ void clv_condition_take(struct clv_agent *agent, struct clv_agent_device *device
 	condition->reading = *reading;
 	*reading = (struct clv_reading){0};
 	if (clv_health_take(&condition->health, &condition->reading))
-		tell(agent, device, before);
-	tell_of_programs(agent, device);
+		report_change(agent, device, before);
+	report_program_errors(agent, device);
 }
 
-void clv_condition_miss(
+void clv_condition_set_missing(
 	struct clv_agent *agent, struct clv_agent_device *device, enum clv_sign sign)
 {
 	struct clv_reading reading;
 
 	clv_reading_begin(&reading, device->info.uuid);
-	/* What it said of itself before it fell silent is still so. */
+	/* The signs of the last reading still hold while the driver does not answer. */
 	if (sign == CLV_SIGN_SILENT && device->condition)
 		memcpy(reading.signs, device->condition->reading.signs,
 			sizeof(reading.signs));
 	reading.signs[sign] = 1;
-	clv_condition_take(agent, device, &reading);
+	clv_condition_update(agent, device, &reading);
 }
 
-void clv_condition_find(struct clv_agent *agent, struct clv_agent_device *device)
+void clv_condition_set_found(struct clv_agent *agent, struct clv_agent_device *device)
 {
 	struct clv_reading reading;
 
 	if (!device->condition || device->condition->reading.signs[CLV_SIGN_LOST] == 0)
 		return;
 	clv_reading_begin(&reading, device->info.uuid);
-	clv_condition_take(agent, device, &reading);
+	clv_condition_update(agent, device, &reading);
 }
 
 static void set_hang(struct clv_agent *agent, struct clv_agent_device *device,
@@ -124,13 +126,13 @@ static void set_hang(struct clv_agent *agent, struct clv_agent_device *device,
 	enum clv_health_state before = device->condition->health.state;
 
 	if (clv_health_take_hang(&device->condition->health, lease, seconds))
-		tell(agent, device, before);
+		report_change(agent, device, before);
 }
 
-void clv_condition_take_hang(struct clv_agent *agent, struct clv_agent_device *device,
+void clv_condition_report_hang(struct clv_agent *agent, struct clv_agent_device *device,
 	const char *lease, uint64_t seconds)
 {
-	struct clv_condition *condition = get(device);
+	struct clv_condition *condition = get_or_create(device);
 
 	if (!condition || condition->is_hanging)
 		return;
@@ -153,21 +155,21 @@ void clv_condition_acknowledge(struct clv_agent *agent, struct clv_agent_device 
 	enum clv_health_state before = condition ? condition->health.state : 0;
 
 	if (condition && clv_health_acknowledge(&condition->health))
-		tell(agent, device, before);
+		report_change(agent, device, before);
 }
 
 enum clv_health_state clv_condition_state(const struct clv_agent_device *device)
 {
-	const struct clv_condition *condition = of(device);
+	const struct clv_condition *condition = condition_of(device);
 
 	return condition ? condition->health.state : CLV_HEALTH_OK;
 }
 
 const char *clv_condition_reason(const struct clv_agent_device *device)
 {
-	const struct clv_condition *condition = of(device);
+	const struct clv_condition *condition = condition_of(device);
 
-	return condition ? say_worst(&condition->health) : "";
+	return condition ? worst_reason(&condition->health) : "";
 }
 
 /* JSON. */
@@ -208,10 +210,10 @@ static json_t *render_health(const struct clv_condition *condition)
 
 void clv_condition_render(const struct clv_agent_device *device, json_t *object)
 {
-	const struct clv_condition *condition = of(device);
+	const struct clv_condition *condition = condition_of(device);
 	uint64_t used_bytes = CLV_READING_UNKNOWN;
 
-	/* What the whole device does is not its parts' doing. */
+	/* The driver reports these values of the whole device only. */
 	if (condition && !device->parent)
 		used_bytes = condition->reading.memory_used_bytes;
 	json_object_set_new(object, "health", render_health(condition));

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Cordons of devices: in the state file and on the devices themselves. */
 #include "agent/device/cordons.h"
 
 #include "agent/device/devices.h"
@@ -31,7 +32,8 @@ int clv_cordons_set(struct clv_agent *agent, struct clv_agent_device *device,
 	mark(device, reason);
 	clv_events_emit_for_device(agent,
 		reason ? CLV_EVENT_DEVICE_CORDONED : CLV_EVENT_DEVICE_UNCORDONED,
-		device->info.name, "%s", reason ? reason : "it takes leases again");
+		device->info.name, "%s",
+		reason ? reason : "the device takes leases again");
 	if (!reason)
 		clv_notify_admits(agent->notify, device);
 	return 0;
@@ -49,7 +51,7 @@ static int restore_one(void *userdata, const char *uuid, const char *reason)
 
 void clv_cordons_restore(struct clv_agent *agent)
 {
-	struct clv_store *store = agent->state->store; /* or what could be read of it */
+	struct clv_store *store = agent->state->store; /* may be a copy */
 	struct clv_error err = {0};
 
 	if (store && clv_store_read_cordons(store, restore_one, agent, &err) < 0)

@@ -5,12 +5,12 @@ struct clv_agent;
 struct clv_agent_device;
 struct clv_error;
 
-/* Devices that take no new lease, for a driver update or a repair.  They are in the state
- * file, so that a restart of anything changes nothing. */
+/* Cordoned devices, which take no new lease, for a driver update or a repair.  The state
+ * file has them, so they survive restarts. */
 
-/* reason NULL: it takes leases again, and who waits for it is served. */
+/* Cordons the device; a NULL reason removes the cordon and serves the queue. */
 int clv_cordons_set(struct clv_agent *agent, struct clv_agent_device *device,
 	const char *reason, struct clv_error *err);
 
-/* Marks the devices that are known by now. */
+/* Applies the stored cordons to the devices that are known now. */
 void clv_cordons_restore(struct clv_agent *agent);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cache of the devices, so that a start of the agent needs no driver.  The key covers
- * everything that could change the drivers' answer without a reboot, as far as files
- * show it; a driver that changes its mind for another reason is asked again after the
+/* The cache of the probe's answer, by which the agent starts without a driver.  The key
+ * covers everything visible in files that can change the drivers' answer without a
+ * reboot.  A driver that answers differently for another reason is asked again after the
  * next boot. */
 #include "agent/device/device-cache.h"
 
@@ -18,7 +18,7 @@
 #define VENDORS_FOLDER "/etc/OpenCL/vendors"
 #define MAX_NAMES 64
 
-/* Variables that loaders and drivers read to choose what they show. */
+/* Prefixes of variables by which loaders and drivers choose what they show. */
 static const char *const environment_prefixes[] = {
 	"OCL_",
 	"OPENCL_VENDOR",
@@ -33,7 +33,8 @@ static const char *const environment_prefixes[] = {
 	"LD_LIBRARY_PATH",
 };
 
-/* Where a bare library name is looked for; the loader's own cache is in the key too. */
+/* Where the loader searches a library name without a path; its own cache is in the key
+ * too. */
 static const char *const library_folders[] = {
 	"/usr/lib/x86_64-linux-gnu",
 	"/usr/lib/aarch64-linux-gnu",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Devices to JSON and back, by one table of members. */
+/* Converts devices to JSON and back, by one table of members. */
 #include "agent/device/device-json.h"
 
 #include "agent/device/node-json.h"
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define N_ALWAYS 8 /* of the texts: those of every device */
+#define N_ALWAYS 8 /* the first texts, which every device has */
 
 #define TEXT(key, member)                                           \
 	{                                                           \
@@ -32,7 +32,7 @@ static const struct {
 	TEXT("type", type),
 	TEXT("platform", locator.platform),
 	TEXT("locator_model", locator.model),
-	/* From here on "" where an earlier cleave did not write them. */
+	/* May be missing, then "": earlier versions of cleave did not write them. */
 	TEXT("parent", parent),
 	TEXT("scheme", scheme),
 	TEXT("profile", profile),

@@ -7,9 +7,9 @@
 
 struct clv_error;
 
-/* A device as it is passed from the probing process, cached and stored: all that the
- * drivers said of it.  The caller owns the result. */
+/* A device as the probe reports it, the cache keeps it and the state file stores it.  The
+ * caller owns the result. */
 json_t *clv_device_to_json(const struct clv_device *device);
-/* -EINVAL for what is none. */
+/* -EINVAL: the JSON is not a device. */
 int clv_device_from_json(
 	const json_t *json, struct clv_device *ret, struct clv_error *err);

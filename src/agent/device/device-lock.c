@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lock files of devices.  The file stays when the lock is given up: removing it would
- * let two agents lock two files of one name. */
+/* The lock files of devices.  A file is not removed when its lock is released, or two
+ * agents could hold locks on two files of the same name. */
 #include "agent/device/device-lock.h"
 
 #include "base/cleanup.h"
@@ -25,7 +25,7 @@ static int open_lock_file(const char *path)
 
 		if (fd < 0 && errno == ENOENT) {
 			fd = open(path, flags | O_CREAT | O_EXCL, 0666);
-			/* Other users' agents must be able to lock it after us. */
+			/* Other users' agents must be able to lock the file later. */
 			if (fd >= 0 && fchmod(fd, 0666) < 0) {
 				close(fd);
 				return -errno;
@@ -39,7 +39,8 @@ static int open_lock_file(const char *path)
 	return -EEXIST;
 }
 
-/* Anybody may have written it: one line of printable text, or nothing. */
+/* Reads the holder's text.  Any user may have written the file: the result is one
+ * printable line. */
 static void read_holder(int fd, char *ret, size_t ret_bytes)
 {
 	ssize_t length = pread(fd, ret, ret_bytes - 1, 0);
@@ -51,7 +52,7 @@ static void read_holder(int fd, char *ret, size_t ret_bytes)
 			*p = '?';
 	}
 	if (ret[0] == '\0')
-		snprintf(ret, ret_bytes, "a process that did not say who it is");
+		snprintf(ret, ret_bytes, "process that has not left its name");
 }
 
 static void write_holder(int fd, const char *socket_path)
@@ -61,7 +62,7 @@ static void write_holder(int fd, const char *socket_path)
 		(int)getpid(), socket_path);
 
 	if (ftruncate(fd, 0) < 0 || pwrite(fd, text, (size_t)length, 0) != length)
-		return; /* only the text of another agent's message is lost */
+		return; /* other agents cannot name this one then */
 }
 
 int clv_device_lock(const char *folder, const char *uuid, const char *socket_path,

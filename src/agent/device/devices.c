@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The devices of the machine: found by the probe or the cache, kept by UUID for as long
- * as the agent runs, claimed by a lock before the first lease.  What is promised on them
- * is the ledger's. */
+/* The devices of the machine: found by the probe or in its cache, kept by UUID until the
+ * agent ends, and locked against other agents before their first lease.  The ledger has
+ * what is promised on them. */
 #include "agent/device/devices.h"
 
 #include "agent/device/device-cache.h"
@@ -22,21 +22,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_DEVICES 16384u /* partitions too; they are never forgotten */
-/* Drivers that showed nothing are asked again, but not by every request. */
+#define MAX_DEVICES 16384u /* with partitions; they are never freed */
+/* Drivers that showed no device are asked again after this time. */
 #define RETRY_NS (5 * CLV_NS_PER_S)
 
 struct clv_devices {
 	struct clv_agent *agent;
 	struct clv_agent_device *items[MAX_DEVICES];
 	size_t n_items;
-	json_t *problems;
+	json_t *problems; /* array of strings */
 	struct clv_probe *probe;
 	bool is_pending;
-	char key[17];    /* of the answer that is known or asked for */
-	bool has_answer; /* for this key */
+	char key[17];    /* of the known or the pending answer */
+	bool has_answer; /* the answer for key is known */
 	uint64_t answered_ns;
-	bool has_no_lock_folder;
+	bool has_no_lock_folder; /* this was logged */
 };
 
 int clv_devices_new(
@@ -102,7 +102,7 @@ const json_t *clv_devices_problems(const struct clv_devices *devices)
 	return devices->problems;
 }
 
-/* gpu0, gpu1, ...: the lowest number that no device has had since the start. */
+/* gpu0, gpu1, ...: the lowest number that no device has had since the agent's start. */
 static void give_name(const struct clv_devices *devices, struct clv_device *info)
 {
 	unsigned int number = 0;
@@ -133,7 +133,7 @@ static struct clv_agent_device *append(
 
 struct clv_agent_device *clv_devices_root(struct clv_agent_device *device)
 {
-	/* A part of a part is a part of the whole to the agent. */
+	/* Parts of partitions have the whole device as parent too. */
 	assert(!device->parent || !device->parent->parent);
 	return device->parent ? device->parent : device;
 }
@@ -158,8 +158,8 @@ static void add_problem(struct clv_devices *devices, const char *text)
 	json_array_append_new(devices->problems, json_string(text));
 }
 
-/* A device that was divided before its drivers for programs were asked is known, but not
- * how programs use it; nor are its partitions. */
+/* A device that was known as a divided one before the OpenCL drivers were asked lacks the
+ * data of these drivers, and so do its partitions: copies it from info. */
 static void complete(const struct clv_devices *devices, struct clv_agent_device *device,
 	const struct clv_device *info)
 {
@@ -178,8 +178,8 @@ static void complete(const struct clv_devices *devices, struct clv_agent_device 
 	}
 }
 
-/* One device of an answer.  A second driver for hardware that the first one shows as well
- * (the same UUID) is left out: promised twice, it would be promised too much. */
+/* Takes one device of an answer.  If a second driver shows the same hardware (the same
+ * UUID) it is left out, or its capacity would be promised twice. */
 static void take_device(struct clv_devices *devices, const struct clv_device *info)
 {
 	struct clv_agent_device *device = clv_devices_find(devices, info->uuid);
@@ -187,8 +187,8 @@ static void take_device(struct clv_devices *devices, const struct clv_device *in
 
 	if (device && device->is_present) {
 		snprintf(text, sizeof(text),
-			"%.100s of platform %.100s is %s through another driver and is "
-			"left out",
+			"%.100s of platform %.100s is left out: it is %s through another "
+			"driver",
 			info->model, info->locator.platform, device->info.name);
 		add_problem(devices, text);
 		return;
@@ -215,7 +215,8 @@ static void take_answer(struct clv_devices *devices, const json_t *answer)
 			!devices->items[i]->parent)
 			devices->items[i]->is_present = false;
 	}
-	/* A machine's GPUs get the low numbers, its CPU the last. */
+	/* Names are given in this order: GPUs get the lowest numbers, the CPU the last.
+	 */
 	for (int rank = 0; rank <= 2; rank++) {
 		json_array_foreach (items, i, item) {
 			if (clv_device_from_json(item, &info, NULL) < 0 ||
@@ -248,8 +249,8 @@ int clv_devices_claim(struct clv_devices *devices, struct clv_agent_device *devi
 	if (fd == -EACCES) {
 		if (!devices->has_no_lock_folder)
 			clv_log_warning(0,
-				"%s; %s is used instead, so agents of other users are "
-				"not kept off the device",
+				"%s; %s is used instead, which does not keep agents of "
+				"other users off the device",
 				err ? err->msg : config->locks, config->runtime);
 		devices->has_no_lock_folder = true;
 		fd = clv_device_lock(
@@ -284,7 +285,8 @@ static void on_answer(void *userdata, const json_t *answer)
 	for (size_t i = 0; i < json_array_size(devices->problems); i++)
 		clv_log_warning(
 			0, "%s", json_string_value(json_array_get(devices->problems, i)));
-	/* A failure may pass by itself: only a good answer is kept. */
+	/* Only an answer without problems is cached, because a failure may be transient.
+	 */
 	if (json_array_size(json_object_get(answer, "items")) > 0 &&
 		json_array_size(json_object_get(answer, "problems")) == 0)
 		clv_device_cache_save(devices->agent->config.state, devices->key, answer);
@@ -310,7 +312,7 @@ void clv_devices_refresh(struct clv_devices *devices)
 	char key[17];
 	json_t *cached;
 
-	/* A simulated node is the worker's to describe, and has no other devices. */
+	/* The devices of a simulated node all come from the worker. */
 	if (devices->is_pending || devices->agent->config.sim[0] != '\0')
 		return;
 	clv_device_cache_key(key);

@@ -16,77 +16,78 @@ struct clv_lease;
 
 #define CLV_REASON_MAX 128u
 
-/* A device of this machine.  Owned by struct clv_devices, never moved, never freed before
- * it. */
+/* A device of this machine, or a partition of one.  Owned by struct clv_devices; its
+ * address is stable until that is freed. */
 struct clv_agent_device {
 	struct clv_device info;
-	struct clv_arbiter *arbiter; /* from the first attach on */
-	int lock_fd;                 /* the machine-wide lock; -1: not ours */
-	bool is_present;             /* the drivers show it */
-	/* NULL: a whole device.  Else this is a partition, and locks are its parent's. */
+	struct clv_arbiter *arbiter; /* NULL until the first attach */
+	int lock_fd;                 /* the machine-wide lock; -1: not held */
+	bool is_present;             /* the drivers show it at present */
+	/* NULL: a whole device; else this is a partition, and its parent has the lock. */
 	struct clv_agent_device *parent;
-	/* Those that have it or wait for it, oldest first; the ledger's. */
+	/* The leases on it, active and queued, oldest first; maintained by the ledger. */
 	struct clv_lease **leases;
 	size_t n_leases;
-	int32_t numa_node; /* that is nearest to it; -1: not known */
-	bool is_divided;   /* into partitions: these are leased, the whole is not */
-	bool is_cordoned;  /* by an admin: nothing new is let in until he says so */
+	int32_t numa_node; /* nearest to it; -1: unknown */
+	bool is_divided;   /* into partitions, which are leased in its place */
+	bool is_cordoned;  /* by an admin: it takes no new lease */
 	char cordon_reason[CLV_REASON_MAX];
 	struct clv_usage usage;
 	struct clv_usage_idle idle;
-	struct clv_executor *executor; /* NULL: nothing was tried */
-	bool is_enforced; /* drivers said something of its leases when it was last read */
-	struct clv_condition *condition; /* of a whole device; NULL: nothing is known */
-	bool has_stored_debts; /* the state has some of it: agent/lease/debts.h */
-	bool is_changing;  /* an apply is about to take it away: nothing new is let in */
-	uint32_t n_ranked; /* the queue's */
+	struct clv_executor *executor; /* NULL: none was tried */
+	bool is_enforced; /* the last readings said something about its leases */
+	struct clv_condition *condition; /* of a whole device; NULL: unknown */
+	bool has_stored_debts;           /* see agent/lease/debts.h */
+	bool is_changing;  /* an operation will change it: it takes no new lease */
+	uint32_t n_ranked; /* scratch number of the queue's ranking */
 };
 
-/* The devices and how they are found: drivers are asked in a process of their own, with a
- * time-out, and the answer is kept in a cache file. */
+/* All devices, and the probe that finds them: a child process asks the drivers, with a
+ * timeout, and its answer is cached in a file. */
 struct clv_devices;
 
 int clv_devices_new(
 	struct clv_agent *agent, struct clv_devices **ret, struct clv_error *err);
-/* Stops the arbiters; leases must be gone. */
+/* Stops the arbiters.  All leases must have been freed. */
 struct clv_devices *clv_devices_free(struct clv_devices *devices);
 
-/* Takes the devices from the cache, or starts to ask the drivers if the cache does not
- * fit (any more) what is installed.  Cheap when nothing changed. */
+/* Takes the devices from the cache, or starts the probe if the cache does not match what
+ * is installed.  Cheap if nothing has changed. */
 void clv_devices_refresh(struct clv_devices *devices);
 
-/* The drivers are being asked; CLV_TOPIC_DEVICES is woken when they answered. */
+/* The probe is running.  CLV_TOPIC_DEVICES is published when it has answered. */
 bool clv_devices_is_pending(const struct clv_devices *devices);
 
 size_t clv_devices_count(const struct clv_devices *devices);
 struct clv_agent_device *clv_devices_at(const struct clv_devices *devices, size_t at);
-/* By name or UUID; NULL if there is none. */
+/* Looks up a device by name or UUID; NULL: there is none. */
 struct clv_agent_device *clv_devices_find(
 	const struct clv_devices *devices, const char *name);
 
-/* The device itself, or what it is a part of. */
+/* The device itself, or the device that a partition is a part of. */
 struct clv_agent_device *clv_devices_root(struct clv_agent_device *device);
 
-/* The device of this UUID, made from info if there is none yet; its name stays.  NULL
- * without room. */
+/* The device of this UUID, which is added if it is new; the name of a known one stays.
+ * NULL: out of memory, or too many devices. */
 struct clv_agent_device *clv_devices_add(
 	struct clv_devices *devices, const struct clv_device *info);
 
-/* Why there are not more of them: an array of strings, borrowed. */
+/* Problems that the probe reported: an array of strings, borrowed. */
 const json_t *clv_devices_problems(const struct clv_devices *devices);
 
-/* For adoption: a device as it was stored. */
+/* For the adoption: adds a device as it was stored.  NULL with *err set. */
 struct clv_agent_device *clv_devices_restore(
 	struct clv_devices *devices, const char *json, struct clv_error *err);
 
-/* Takes the machine-wide lock of the device if this agent has not got it yet.
- * -EADDRINUSE names the agent that has it. */
+/* Takes the machine-wide lock of the device, or of the whole of a partition, unless this
+ * agent has it.  -EADDRINUSE: the message names the agent that has it. */
 int clv_devices_claim(struct clv_devices *devices, struct clv_agent_device *device,
 	struct clv_error *err);
-/* The system's agent has all devices for as long as it runs; others, none in advance. */
+/* Claims all devices for the lifetime of the system's agent; other agents claim none in
+ * advance. */
 void clv_devices_claim_all(struct clv_devices *devices);
-/* Gives it back, unless this is the system's agent. */
+/* Releases the lock, unless this is the system's agent. */
 void clv_devices_unclaim(struct clv_devices *devices, struct clv_agent_device *device);
 
-/* The names of whole devices: {UUID: NAME}. */
+/* Adds the names of whole devices to an object: {UUID: NAME}. */
 void clv_devices_add_names(const struct clv_devices *devices, json_t *names);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The queue of questions to the worker, and the worker's lifetime.  One question is in
+ * flight at a time; a worker that takes too long is killed. */
 #include "agent/device/hardware.h"
 
 #include "agent/device/devices.h"
@@ -36,7 +38,7 @@
 #define RELOAD_NS (200 * CLV_NS_PER_S)
 
 static const char not_understood[] =
-	"the process that speaks to the drivers is not understood";
+	"the process that calls the drivers sent an invalid answer";
 
 extern char **environ;
 
@@ -50,7 +52,7 @@ enum kind {
 
 static const struct {
 	const char *name;
-	const char *answer; /* the member that it is in */
+	const char *answer; /* the member of the answer that has the result */
 } kinds[N_KINDS] = {
 	[SURVEY] = {"survey", "node"},
 	[STEP] = {"step", "device"},
@@ -58,11 +60,11 @@ static const struct {
 	[LIMIT] = {"limit", "limited"},
 };
 
-/* Somebody's question. */
+/* A question, with the callback of its caller. */
 struct question {
 	TAILQ_ENTRY(question) entry;
 	enum kind kind;
-	uint64_t survey; /* its number */
+	uint64_t survey; /* the number of the survey */
 	struct clv_step step;
 	char uuid[sizeof(((struct clv_device *)NULL)->uuid)];
 	char cgroup[CLV_CGROUP_FOLDER_MAX];
@@ -75,13 +77,13 @@ struct clv_hardware {
 	struct clv_agent *agent;
 	struct clv_node node;
 	struct clv_readings readings;
-	uint64_t asked, surveyed;
+	uint64_t asked, surveyed; /* numbers of surveys: requested, answered */
 	bool is_renumbering;
-	TAILQ_HEAD(question_list, question) questions; /* the first is being answered */
+	TAILQ_HEAD(question_list, question) questions; /* is_asking: the first is sent */
 	bool is_asking;
 	pid_t pid;    /* of the worker; 0: none */
-	bool is_warm; /* it has answered: its drivers are open */
-	int fd;       /* both ways */
+	bool is_warm; /* it has answered: its drivers are loaded */
+	int fd;       /* the worker's stdin and stdout */
 	sd_event_source *child, *input, *timer, *soon;
 	char *answer;
 	size_t n_bytes;
@@ -96,8 +98,8 @@ static void end_worker(struct clv_hardware *hw)
 	hw->input = sd_event_source_disable_unref(hw->input);
 	if (hw->pid > 0) {
 		kill(-hw->pid, SIGKILL);
-		/* A driver that hangs in the kernel must not keep us: the loop reaps it
-		 * whenever it ends. */
+		/* A worker that hangs in a driver's kernel code ends late: the loop reaps
+		 * it then. */
 		sd_event_source_set_userdata(hw->child, NULL);
 		sd_event_source_set_floating(hw->child, true);
 		hw->child = sd_event_source_unref(hw->child);
@@ -154,13 +156,13 @@ static int on_exit_of_worker(
 
 	if (!hw)
 		return 0;
-	/* What it had started, a modprobe say, goes with it. */
+	/* The children of the worker, such as modprobe, are killed with it. */
 	kill(-hw->pid, SIGKILL);
 	hw->pid = 0;
 	if (hw->is_asking)
 		fail(hw, -EIO,
-			"the process that speaks to the drivers crashed: see the "
-			"kernel's log for the driver that did it");
+			"the process that calls the drivers crashed: see the kernel's "
+			"log for the driver that caused it");
 	else
 		end_worker(hw);
 	return 0;
@@ -172,14 +174,14 @@ static int on_timeout(sd_event_source *source, uint64_t now_us, void *userdata)
 
 	if (hw->is_asking)
 		fail(hw, -ETIMEDOUT,
-			"a driver does not answer: see the kernel's log; what it was "
-			"asked may still happen");
+			"a driver does not answer: see the kernel's log; the requested "
+			"change may still happen");
 	else
 		end_worker(hw);
 	return 0;
 }
 
-/* What is there of the answer.  False: the worker is of no use any more. */
+/* Reads what has arrived of the answer.  False: the worker is unusable. */
 static bool read_more(struct clv_hardware *hw)
 {
 	char *answer = realloc(hw->answer, hw->n_bytes + READ_BYTES);
@@ -194,7 +196,7 @@ static bool read_more(struct clv_hardware *hw)
 	return got > 0 || (got < 0 && errno == EAGAIN);
 }
 
-/* A node, a device as it is after the step, or what went wrong. */
+/* Whether this is an error, or has the member that answers the question. */
 static bool is_answer(const struct clv_hardware *hw, const json_t *answer)
 {
 	const json_t *error = json_object_get(answer, "error");
@@ -212,7 +214,7 @@ static int on_input(sd_event_source *source, int fd, uint32_t events, void *user
 	json_t *answer;
 
 	if (!read_more(hw)) {
-		/* Its exit says why. */
+		/* The worker's exit, or the timeout, reports the failure. */
 		sd_event_source_set_enabled(source, SD_EVENT_OFF);
 		return 0;
 	}
@@ -221,7 +223,7 @@ static int on_input(sd_event_source *source, int fd, uint32_t events, void *user
 	answer = json_loadb(hw->answer, hw->n_bytes, 0, NULL);
 	hw->n_bytes = 0;
 	if (!hw->is_asking)
-		end_worker(hw); /* nobody asked: what it says next is no answer */
+		end_worker(hw); /* unsolicited: the next line would be no answer either */
 	else if (is_answer(hw, answer))
 		finish(hw, answer);
 	else
@@ -297,7 +299,7 @@ static int write_all(int fd, const char *text, size_t n_bytes)
 	return 0;
 }
 
-/* A question is a few kilobytes and the worker waits for it: it never blocks. */
+/* Does not block: a question has a few kilobytes, and the worker is waiting for it. */
 static int send_question(struct clv_hardware *hw, const struct question *question)
 {
 	json_t *json = question_to_json(hw, question);
@@ -338,7 +340,7 @@ static void ask_next(struct clv_hardware *hw)
 		r = send_question(hw, question);
 	set_timer(hw, time_allowed(hw, question));
 	if (r < 0)
-		fail(hw, r, "the process that speaks to the drivers cannot be started");
+		fail(hw, r, "the process that calls the drivers cannot be started");
 }
 
 static int on_soon(sd_event_source *source, void *userdata)
@@ -389,7 +391,7 @@ static void take_node(
 		clv_log_warning(0, "%s", node.problems[i]);
 }
 
-/* A step whose device cannot be read has failed, whatever it says. */
+/* A step whose device cannot be parsed has failed, even if it reports success. */
 static void take_device(struct clv_hardware *hw, const struct question *question,
 	const json_t *answer, struct clv_error *err)
 {
@@ -430,7 +432,8 @@ static bool has_steps(const struct clv_hardware *hw)
 	return false;
 }
 
-/* A step shows one device, and those behind it have other numbers now. */
+/* A step returns one device, but the devices after it may have new numbers: they are
+ * surveyed again. */
 static void update_renumbering(struct clv_hardware *hw, enum kind done)
 {
 	bool was_renumbering = hw->is_renumbering;
@@ -485,7 +488,7 @@ uint64_t clv_hardware_survey(struct clv_hardware *hw)
 {
 	struct question *last = TAILQ_LAST(&hw->questions, question_list);
 
-	/* One that has not been sent yet will do. */
+	/* A survey that has not been sent yet serves this caller too. */
 	if (last && last->kind == SURVEY &&
 		(last != TAILQ_FIRST(&hw->questions) || !hw->is_asking))
 		return last->survey;
@@ -493,12 +496,12 @@ uint64_t clv_hardware_survey(struct clv_hardware *hw)
 	return hw->asked;
 }
 
-void clv_hardware_begin(struct clv_hardware *hw)
+void clv_hardware_flush(struct clv_hardware *hw)
 {
 	ask_next(hw);
 }
 
-uint64_t clv_hardware_surveyed(const struct clv_hardware *hw)
+uint64_t clv_hardware_last_survey(const struct clv_hardware *hw)
 {
 	return hw->surveyed;
 }
@@ -508,7 +511,8 @@ struct clv_node *clv_hardware_node(struct clv_hardware *hw)
 	return &hw->node;
 }
 
-void clv_hardware_ask(struct clv_hardware *hw, clv_hardware_fn done, void *userdata)
+void clv_hardware_survey_for(
+	struct clv_hardware *hw, clv_hardware_fn done, void *userdata)
 {
 	append(hw, &(struct question){.kind = SURVEY,
 			   .survey = ++hw->asked,
@@ -558,7 +562,7 @@ void clv_hardware_limit(struct clv_hardware *hw, const char *uuid, const char *c
 	append(hw, &question);
 }
 
-void clv_hardware_forget(struct clv_hardware *hw, const void *userdata)
+void clv_hardware_cancel(struct clv_hardware *hw, const void *userdata)
 {
 	struct question *question;
 
@@ -576,16 +580,18 @@ int clv_hardware_new(
 	int r;
 
 	if (!hw)
-		return clv_error_errno(err, ENOMEM, "cannot look after hardware");
+		return clv_error_errno(
+			err, ENOMEM, "cannot prepare the queries of drivers");
 	hw->agent = agent;
 	hw->fd = -1;
-	/* The numbers that leases were stored with are an earlier agent's. */
+	/* Leases are stored with the numbers of an earlier agent, which may have changed.
+	 */
 	hw->is_renumbering = true;
 	TAILQ_INIT(&hw->questions);
 	r = sd_event_add_defer(agent->event, &hw->soon, on_soon, hw);
 	if (r < 0) {
 		free(hw);
-		return clv_error_errno(err, -r, "cannot look after hardware");
+		return clv_error_errno(err, -r, "cannot prepare the queries of drivers");
 	}
 	sd_event_source_set_enabled(hw->soon, SD_EVENT_OFF);
 	*ret = hw;
@@ -619,11 +625,11 @@ bool clv_hardware_is_renumbering_device(
 	       clv_hardware_is_renumbering(agent->hardware);
 }
 
-/* The drivers that divide devices are waited for while the agent starts: one that hangs
- * must not hide the others' devices for longer. */
+/* The first survey is awaited at the start, but not for long: a driver that hangs must
+ * not hide the devices of other drivers. */
 static bool is_survey_pending(const struct clv_agent *agent)
 {
-	return clv_hardware_surveyed(agent->hardware) < agent->first_survey &&
+	return clv_hardware_last_survey(agent->hardware) < agent->first_survey &&
 	       clv_clock_real_ns() - agent->started_real_ns < SURVEY_WAIT_NS;
 }
 

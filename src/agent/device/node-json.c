@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Nodes, devices and steps as JSON, by tables of members and by functions for the rest.
+ */
 #include "agent/device/node-json.h"
 
 #include "agent/os/engines.h"
@@ -44,7 +46,7 @@ static const struct clv_json_field partition_fields[] = {
 	U64(struct clv_partition, "memory_bytes", memory_bytes),
 	I32(struct clv_partition, "numa_node", numa_node),
 	I32(struct clv_partition, "memory_part", memory_part),
-	BOOL(struct clv_partition, "half_made", is_half_made),
+	BOOL(struct clv_partition, "half_made", is_incomplete),
 };
 
 static const struct clv_json_field mig_fields[] = {
@@ -370,13 +372,13 @@ static int read_profile(
 
 	ret->name = json_string_value(json_object_get(json, "name"));
 	if (!ret->name || json_array_size(starts) > CLV_MIG_STARTS_MAX)
-		return clv_error_set(err, -EINVAL, "a profile is not understood");
+		return clv_error_set(err, -EINVAL, "a MIG profile is invalid");
 	json_array_foreach (starts, i, start)
 		ret->starts[ret->n_starts++] = (uint8_t)json_integer_value(start);
 	return clv_json_read(json, FIELDS(profile_fields), ret, err);
 }
 
-/* The names are the JSON's until the copy. */
+/* The names belong to the JSON until the model is copied. */
 static int read_model(
 	const json_t *json, struct clv_mig_state *ret, struct clv_error *err)
 {
@@ -424,7 +426,7 @@ static int read_xcp(const json_t *json, struct clv_xcp_state *ret, struct clv_er
 	ret->is_capable = true;
 	ret->compute = clv_compute_mode_from_string(compute ? compute : "");
 	if (ret->compute == _CLV_COMPUTE_MODE_INVALID)
-		return clv_error_set(err, -EINVAL, "a compute mode is not understood");
+		return clv_error_set(err, -EINVAL, "a compute mode is unknown");
 	ret->model = clv_xcp_model_find(model ? model : "");
 	return clv_json_read(json, FIELDS(xcp_fields), ret, err);
 }
@@ -452,7 +454,8 @@ static int read_vf(const json_t *json, struct clv_vf_state *ret, struct clv_erro
 
 	ret->framework = clv_vf_framework_from_string(framework ? framework : "");
 	if (r >= 0 && ret->framework == _CLV_VF_FRAMEWORK_INVALID)
-		r = clv_error_set(err, -EINVAL, "a framework is not understood");
+		r = clv_error_set(
+			err, -EINVAL, "a framework of virtual functions is unknown");
 	json_array_foreach (json_object_get(json, "functions"), i, item) {
 		if (r >= 0)
 			r = read_function(item, ret, err);
@@ -486,7 +489,7 @@ static int read_cores(const json_t *json, struct clv_cores_state *ret)
 	return 0;
 }
 
-/* And by what shares of its devices are held. */
+/* The backends, with what enforces shares of their devices. */
 static const struct {
 	const char *name, *executor;
 } backends[] = {
@@ -528,7 +531,7 @@ static int read_device(
 	ret->info.executor = clv_node_backend_executor(ret->info.backend);
 	ret->scheme = clv_scheme_from_string(scheme ? scheme : "");
 	if (r >= 0 && ret->scheme == _CLV_SCHEME_INVALID)
-		r = clv_error_set(err, -EINVAL, "a scheme is not understood");
+		r = clv_error_set(err, -EINVAL, "a scheme of partitions is unknown");
 	if (r >= 0)
 		r = read_mig(json_object_get(json, "mig"), &ret->mig, err);
 	if (r >= 0)
@@ -601,7 +604,7 @@ int clv_step_from_json(const json_t *json, struct clv_step *ret, struct clv_erro
 			&step.quota, err);
 	step.kind = clv_step_kind_from_string(kind ? kind : "");
 	if (r >= 0 && step.kind == _CLV_STEP_KIND_INVALID)
-		r = clv_error_set(err, -EINVAL, "a step is not understood");
+		r = clv_error_set(err, -EINVAL, "the kind of a step is unknown");
 	if (r >= 0)
 		*ret = step;
 	return r;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Translation of thread ids between PID namespaces, by /proc. */
 #include "agent/device/numbering.h"
 
 #include <dirent.h>
@@ -6,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A process with more threads is not looked through: others wait for the answer. */
+/* No more threads of a process are read, because the loop waits for the result. */
 #define THREADS_MAX 4096
 
-/* Its number in the innermost namespace, which is the last one of NSpid; 0: it is gone.
+/* The thread's id in its innermost PID namespace, the last one in NSpid; 0: it has ended.
  */
-static int32_t inner_number(pid_t pid, int32_t tid)
+static int32_t innermost_tid(pid_t pid, int32_t tid)
 {
 	char path[64], line[256];
 	const char *last = NULL;
@@ -28,7 +29,7 @@ static int32_t inner_number(pid_t pid, int32_t tid)
 	return last ? atoi(last) : 0;
 }
 
-static uint32_t put(
+static uint32_t store_matches(
 	const int32_t *tids, uint32_t n, int32_t inner, int32_t outer, int32_t *ret)
 {
 	uint32_t found = 0;
@@ -58,7 +59,7 @@ bool clv_numbering_of_threads(pid_t pid, const int32_t *tids, uint32_t n, int32_
 		if (tid <= 0)
 			continue;
 		n_seen++;
-		n_found += put(tids, n, inner_number(pid, tid), tid, ret);
+		n_found += store_matches(tids, n, innermost_tid(pid, tid), tid, ret);
 	}
 	if (folder)
 		closedir(folder);

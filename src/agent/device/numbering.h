@@ -5,6 +5,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The threads of a process of another PID namespace, as this one numbers them, in ret.
- * False: not all of them are there. */
+/* Translates thread ids of a process in another PID namespace into ids of the agent's
+ * namespace.  False: not all threads were found. */
 bool clv_numbering_of_threads(pid_t pid, const int32_t *tids, uint32_t n, int32_t *ret);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Makes devices of the partitions that a survey has found. */
 #include "agent/device/partitions.h"
 
 #include "agent/device/cordons.h"
@@ -9,7 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What a lease finds the partition by: the driver's own UUID where there is one. */
+/* The UUID by which leases refer to the partition: the driver's, or else the device's
+ * UUID with the rest of the partition's name. */
 static void make_uuid(const struct clv_node_device *device,
 	const struct clv_partition *partition, char *ret, size_t ret_bytes)
 {
@@ -46,8 +48,8 @@ static void take_partition(struct clv_agent *agent, struct clv_agent_device *who
 	struct clv_agent_device *part;
 	struct clv_device info;
 
-	/* What no program can use is nobody's to lease. */
-	if (partition->is_half_made || partition->memory_bytes == 0)
+	/* Programs cannot use an incomplete partition, or one without memory. */
+	if (partition->is_incomplete || partition->memory_bytes == 0)
 		return;
 	make_info(whole, device, partition, &info);
 	part = clv_devices_add(agent->devices, &info);
@@ -74,7 +76,7 @@ static void take_partitions(struct clv_agent *agent, struct clv_agent_device *wh
 	}
 }
 
-/* A MIG GPU without instances is of no use to programs either. */
+/* A GPU in MIG mode is divided even without instances: programs cannot use the whole. */
 static bool is_divided(const struct clv_node_device *device)
 {
 	return device->n_partitions > 0 || device->mig.is_on;
@@ -103,7 +105,7 @@ void clv_partitions_take_node(struct clv_agent *agent, const struct clv_node *no
 		if (device->parent || device->info.parent[0] != '\0' ||
 			strcmp(device->info.backend, "opencl") != 0) {
 			device->is_present = false;
-			/* It may be another's by now. */
+			/* The number may be another device's by now. */
 			device->info.visible[0] = '\0';
 		}
 		device->is_divided = false;

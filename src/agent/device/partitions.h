@@ -5,8 +5,8 @@
 
 struct clv_agent;
 
-/* Between the node as drivers show it and the devices that leases are on: a partition is
- * a device of its own to whoever gets it.  Loop thread only. */
+/* Maps the node as the drivers show it to the agent's devices.  A partition is a device
+ * of its own for its leases.  Loop thread only. */
 
-/* Devices and partitions that are new become known, those that are gone are marked so. */
+/* Adds new devices and partitions, and marks those that are gone as not present. */
 void clv_partitions_take_node(struct clv_agent *agent, const struct clv_node *node);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs the backends' enumeration in a child: this same program, started anew, so that
- * neither the agent's threads nor its descriptors are in a driver's reach.  The child
- * answers with JSON on a pipe and is killed when it takes too long. */
+/* Enumerates devices in a child, which is this program executed again, so that drivers
+ * can reach neither the agent's threads nor its descriptors.  The child answers with JSON
+ * on a pipe and is killed when it takes too long. */
 #include "agent/device/probe.h"
 
 #include "agent/device/device-json.h"
@@ -39,8 +39,8 @@ static void probe_backend(
 		for (size_t i = 0; i < list.n_items; i++)
 			json_array_append_new(items, clv_device_to_json(&list.items[i]));
 	}
-	/* The backend is not freed: unloading drivers is one more way to crash, and the
-	 * process ends anyway. */
+	/* The backend is not freed: unloading drivers may crash, and the process ends
+	 * anyway. */
 	if (r < 0)
 		json_array_append_new(problems, json_string(err.msg));
 	free(list.items);
@@ -51,7 +51,8 @@ int clv_probe_main(void)
 	json_t *items = json_array(), *problems = json_array(), *answer;
 	int answer_fd = dup(STDOUT_FILENO), r;
 
-	/* The agent's gates and layers must not be loaded here, and drivers print. */
+	/* Gates and layers must not be loaded here.  Drivers may print to stdout, so it
+	 * becomes stderr and the answer goes to a duplicate. */
 	unsetenv("OPENCL_LAYERS");
 	unsetenv("OCL_ICD_LAYERS");
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -60,7 +61,7 @@ int clv_probe_main(void)
 		probe_backend(backends[i], items, problems);
 	answer = json_pack("{s:o,s:o}", "items", items, "problems", problems);
 	r = json_dumpfd(answer, answer_fd, JSON_COMPACT);
-	/* Drivers' exit handlers are no use to anybody and may hang. */
+	/* Without exit handlers of drivers, which may hang. */
 	_exit(r < 0 ? 1 : 0);
 }
 
@@ -80,8 +81,8 @@ static void take_answer(const struct clv_probe *probe, const struct clv_child_en
 	if (json_is_array(json_object_get(answer, "items")))
 		probe->done(probe->userdata, answer);
 	else
-		fail(probe, "the OpenCL drivers ended the process that asked for their "
-			    "devices: see whether clinfo works");
+		fail(probe, "an OpenCL driver ended the process that lists the devices: "
+			    "check whether clinfo works");
 	json_decref(answer);
 }
 
@@ -91,12 +92,12 @@ static void on_end(void *userdata, const struct clv_child_end *end)
 	char what[256];
 
 	if (end->is_timed_out) {
-		fail(probe, "the OpenCL drivers did not answer within 10 s: see whether "
-			    "clinfo works");
+		fail(probe, "the OpenCL drivers did not answer within 10 s: check "
+			    "whether clinfo works");
 	} else if (end->signal != 0) {
 		snprintf(what, sizeof(what),
-			"an OpenCL driver crashed (%s) when asked for its devices: find "
-			"out which with clinfo and remove it",
+			"an OpenCL driver crashed (%s) while it listed its devices: find "
+			"out which one with clinfo and remove it",
 			strsignal(end->signal));
 		fail(probe, what);
 	} else {
@@ -112,7 +113,7 @@ int clv_probe_start(sd_event *event, clv_probe_fn done, void *userdata,
 	int r;
 
 	if (!probe)
-		return clv_error_errno(err, ENOMEM, "cannot ask for the devices");
+		return clv_error_errno(err, ENOMEM, "cannot start the probe of devices");
 	*probe = (struct clv_probe){.done = done, .userdata = userdata};
 	r = clv_child_start(event, "/proc/self/exe", arguments, TIMEOUT_NS, on_end, probe,
 		&probe->child, err);

@@ -6,17 +6,19 @@
 
 struct clv_error;
 
-/* Asks the drivers in a process of its own: a driver that crashes or hangs takes only
+/* Enumerates OpenCL devices in a child process: a driver that crashes or hangs takes only
  * that process with it. */
 
-/* The body of that process: writes {"items": [...], "problems": [...]} to stdout. */
+/* The main function of that process: writes {"items": [...], "problems": [...]} to
+ * stdout. */
 int clv_probe_main(void);
 
-/* The asking side.  done is called once, from the loop, with the answer (borrowed); after
- * a crash or the time-out the answer has no items and says what happened. */
+/* Starts that process.  done is called once, from the loop, with the answer (borrowed);
+ * after a crash or timeout the answer has no items, and a problem that says what
+ * happened. */
 struct clv_probe;
 typedef void (*clv_probe_fn)(void *userdata, const json_t *answer);
 int clv_probe_start(sd_event *event, clv_probe_fn done, void *userdata,
 	struct clv_probe **ret, struct clv_error *err);
-/* Kills it if it still runs. */
+/* Kills the process if it still runs. */
 struct clv_probe *clv_probe_free(struct clv_probe *probe);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Readings of devices as JSON, between the worker and the agent. */
 #include "agent/device/reading-json.h"
 
 #include "base/array.h"
@@ -109,7 +110,7 @@ static int read_processes(
 		if (!partition)
 			partition = "";
 		if (pid <= 0 || pid > INT32_MAX)
-			return clv_error_set(err, -EINVAL, "a process has no number");
+			return clv_error_set(err, -EINVAL, "a process has no valid pid");
 		if (clv_reading_add_process(ret, (uint32_t)pid,
 			    get_bytes(object, "memory_bytes"), partition) < 0)
 			return clv_error_errno(err, ENOMEM, "cannot read processes");
@@ -166,7 +167,9 @@ int clv_readings_from_json(
 {
 	const json_t *object;
 	size_t i;
-	int r = json_is_array(json) ? 0 : clv_error_set(err, -EINVAL, "no readings");
+	int r = json_is_array(json)
+			? 0
+			: clv_error_set(err, -EINVAL, "the readings are not an array");
 
 	json_array_foreach (json, i, object) {
 		struct clv_reading *reading =

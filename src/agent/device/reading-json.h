@@ -7,10 +7,11 @@
 
 struct clv_error;
 
-/* What the process that speaks to drivers says of devices: an array of objects without
- * what the drivers do not tell. */
+/* The worker's readings as a JSON array; values that a driver does not report are left
+ * out. */
 json_t *clv_readings_to_json(const struct clv_readings *readings);
 
-/* Into a zeroed one, which is to be cleared in any case.  -EINVAL, -ENOMEM. */
+/* Reads into a zeroed struct, which the caller clears also on failure.  -EINVAL, -ENOMEM.
+ */
 int clv_readings_from_json(
 	const json_t *json, struct clv_readings *ret, struct clv_error *err);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The worker's side of the protocol in worker.h: finds the devices of all backends and
+ * calls the backends' functions. */
 #include "agent/device/worker.h"
 
 #include "agent/device/node-json.h"
@@ -27,14 +29,14 @@ static const struct clv_backend_ops *const backends[] = {
 #define N_BACKENDS CLV_ARRAY_SIZE(backends)
 
 struct worker {
-	struct clv_backend *open[N_BACKENDS]; /* NULL: not there */
+	struct clv_backend *open[N_BACKENDS]; /* NULL: not available */
 	struct clv_node node;
-	struct clv_error absent[N_BACKENDS]; /* why it is not there */
-	uint8_t *backend_of;                 /* by device */
+	struct clv_error absent[N_BACKENDS]; /* why it is not available */
+	uint8_t *backend_of; /* index into open, for each device of the node */
 	FILE *answers;
 };
 
-/* A simulated node is all there is, or it is not there. */
+/* With CLEAVE_SIM the simulator is the only backend, without it all others are used. */
 static bool is_wanted(const struct clv_backend_ops *ops)
 {
 	return (getenv("CLEAVE_SIM") != NULL) == (ops == &clv_backend_sim) && ops->survey;
@@ -49,9 +51,9 @@ static void open_backends(struct worker *w)
 	}
 }
 
-/* A vendor whose driver is not there is no problem as long as there are other devices;
- * one whose driver fails is. */
-static void tell_absent(struct worker *w)
+/* A missing driver is a problem only if there is no device at all; a driver that fails is
+ * one in any case. */
+static void report_absent(struct worker *w)
 {
 	for (size_t i = 0; i < N_BACKENDS; i++) {
 		int code = w->absent[i].code;
@@ -61,7 +63,7 @@ static void tell_absent(struct worker *w)
 	}
 }
 
-/* Another backend has the same hardware: its UUID or its place on the bus. */
+/* Whether one of the first n devices has the UUID of the device at this index. */
 static bool is_known(const struct clv_node *node, size_t n, size_t at)
 {
 	const struct clv_node_device *device = &node->devices[at];
@@ -83,7 +85,8 @@ static struct clv_node_device *find_by_address(
 	return NULL;
 }
 
-/* A GPU that its vendor's backend knows gets the virtual functions that sysfs knows. */
+/* Moves what sysfs shows of a GPU's virtual functions to the vendor's device at the same
+ * PCI address.  False: there is none. */
 static bool merge_functions(struct worker *w, size_t n, size_t at)
 {
 	struct clv_node_device *device = &w->node.devices[at];
@@ -120,14 +123,14 @@ static int survey_one(struct worker *w, size_t backend)
 		clv_node_add_problem(&w->node, err.msg);
 	n = before;
 	for (size_t i = before; i < w->node.n_devices; i++) {
-		struct clv_node_device held = w->node.devices[i];
+		struct clv_node_device candidate = w->node.devices[i];
 
 		if (is_known(&w->node, n, i) || merge_functions(w, n, i)) {
 			clv_node_device_clear(&w->node.devices[i]);
 			continue;
 		}
 		w->node.devices[i] = (struct clv_node_device){0};
-		w->node.devices[n] = held;
+		w->node.devices[n] = candidate;
 		owner = CLV_APPEND(w->backend_of, n);
 		if (!owner)
 			return -ENOMEM;
@@ -138,7 +141,7 @@ static int survey_one(struct worker *w, size_t backend)
 	return 0;
 }
 
-static bool is_given(const json_t *names, const char *name)
+static bool is_name_taken(const json_t *names, const char *name)
 {
 	const char *uuid;
 	json_t *value;
@@ -158,11 +161,12 @@ static void give_name(
 
 	do
 		snprintf(name, sizeof(name), "gpu%u", number++);
-	while (clv_node_find(node, name) || is_given(names, name));
+	while (clv_node_find(node, name) || is_name_taken(names, name));
 	memcpy(device->info.name, name, sizeof(name));
 }
 
-/* Names that the agent has given stay; the rest get the lowest free ones. */
+/* Devices keep the names that the agent has given; the others get the lowest free names.
+ */
 static void name_devices(struct clv_node *node, const json_t *names)
 {
 	for (size_t i = 0; i < node->n_devices; i++) {
@@ -190,7 +194,7 @@ static json_t *survey(struct worker *w, const json_t *names)
 		if (w->open[i] && survey_one(w, i) < 0)
 			clv_node_add_problem(&w->node, "out of memory");
 	}
-	tell_absent(w);
+	report_absent(w);
 	name_devices(&w->node, names);
 	return json_pack("{s:o}", "node", clv_node_to_json(&w->node));
 }
@@ -215,9 +219,10 @@ static int destroy(struct clv_backend *backend, const struct clv_node_device *de
 		find_partition(device, is_part ? step->inside : step->partition);
 
 	if (!backend->ops->destroy)
-		return clv_error_set(err, -ENOTSUP, "%s cannot be divided by steps",
+		return clv_error_set(err, -ENOTSUP,
+			"%s cannot be divided: its backend destroys no partitions",
 			device->info.name);
-	/* Gone already is as good. */
+	/* The partition is gone already: success. */
 	if (!owner)
 		return 0;
 	if (!is_part)
@@ -228,9 +233,9 @@ static int destroy(struct clv_backend *backend, const struct clv_node_device *de
 			return backend->ops->destroy(
 				backend, device, &owner->parts[i], owner, err);
 	}
-	/* Alone it fills the whole and is not listed: the backend knows it by the owner.
-	 */
-	if (owner->n_parts == 0 && !owner->is_half_made)
+	/* A part that fills its whole partition is not listed: the backend finds it by
+	 * its owner. */
+	if (owner->n_parts == 0 && !owner->is_incomplete)
 		return backend->ops->destroy(backend, device, owner, owner, err);
 	return 0;
 }
@@ -283,7 +288,8 @@ static int carry_out(struct clv_backend *backend, const struct clv_node_device *
 		clv_step_kind_to_string(step->kind));
 }
 
-/* Virtual functions are sysfs's matter, whoever else speaks for the device. */
+/* Steps on virtual functions go to the sysfs backend, all others to the backend that
+ * found the device. */
 static struct clv_backend *backend_for(
 	const struct worker *w, size_t at, const struct clv_step *step)
 {
@@ -309,8 +315,8 @@ static int read_again(struct clv_backend *backend, struct clv_node_device *devic
 	return r;
 }
 
-/* A tool that reports success and did nothing is what nobody needs: the device is read
- * again and has to show it. */
+/* A tool may report success without effect: the device is read again, and the step has
+ * failed if the device does not show it. */
 static int run_step(struct worker *w, struct clv_node_device *device,
 	const struct clv_step *step, struct clv_error *err)
 {
@@ -325,7 +331,8 @@ static int run_step(struct worker *w, struct clv_node_device *device,
 	if (r >= 0 && !clv_step_is_done(step, device))
 		return clv_error_set(err, -EIO,
 			"the driver of %s reported success and the device does not show "
-			"it: see the kernel's log, and what else manages this device",
+			"the change: see the kernel's log, and check what else manages "
+			"this device",
 			device->info.name);
 	return r;
 }
@@ -356,7 +363,7 @@ static json_t *step(struct worker *w, const json_t *question)
 	return answer;
 }
 
-/* What the driver holds of a cgroup's memory. */
+/* Sets the driver's limit for the memory of a cgroup. */
 static json_t *limit(struct worker *w, const json_t *question)
 {
 	const char *uuid = json_string_value(json_object_get(question, "uuid"));
@@ -376,7 +383,8 @@ static json_t *limit(struct worker *w, const json_t *question)
 			      json_is_null(bytes) ? UINT64_MAX
 						  : (uint64_t)json_integer_value(bytes),
 			      &err)
-		    : clv_error_set(&err, -ENOTSUP, "its driver holds no limit");
+		    : clv_error_set(&err, -ENOTSUP,
+			      "the driver of the device cannot limit memory");
 	return r < 0 ? json_pack("{s:o}", "error", error_to_json(&err))
 		     : json_pack("{s:b}", "limited", true);
 }
@@ -401,7 +409,7 @@ static int sample_one(struct worker *w, size_t at, struct clv_readings *readings
 	return 0;
 }
 
-/* Only what has been surveyed is sampled: to look for devices may take seconds. */
+/* Samples the devices of the last survey only, because a survey may take seconds. */
 static json_t *sample(struct worker *w)
 {
 	struct clv_readings readings = {0};
@@ -432,7 +440,7 @@ static json_t *answer(struct worker *w, const json_t *question)
 	if (what && strcmp(what, "limit") == 0)
 		return limit(w, question);
 	return json_pack("{s:{s:i,s:s}}", "error", "code", -EINVAL, "message",
-		"a question is not understood");
+		"the question is unknown");
 }
 
 int clv_worker_main(void)
@@ -441,21 +449,22 @@ int clv_worker_main(void)
 	char *line = NULL;
 	size_t room = 0;
 
-	/* The agent's gates and layers must not be loaded here, and drivers print. */
+	/* Gates and layers must not be loaded here.  Drivers may print to stdout, so it
+	 * becomes stderr and answers go to a duplicate. */
 	unsetenv("OPENCL_LAYERS");
 	unsetenv("OCL_ICD_LAYERS");
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	dup2(STDERR_FILENO, STDOUT_FILENO);
 	while (w.answers && getline(&line, &room, stdin) > 0) {
 		json_t *question = json_loads(line, 0, NULL);
-		json_t *said = answer(&w, question);
+		json_t *reply = answer(&w, question);
 
-		json_dumpf(said, w.answers, JSON_COMPACT);
+		json_dumpf(reply, w.answers, JSON_COMPACT);
 		fputc('\n', w.answers);
 		fflush(w.answers);
-		json_decref(said);
+		json_decref(reply);
 		json_decref(question);
 	}
-	/* Drivers' exit handlers are no use to anybody and may hang. */
+	/* Without exit handlers of drivers, which may hang. */
 	_exit(0);
 }

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* The process that speaks to the drivers of hardware that can be divided: this same
- * program, started anew, so that a driver that hangs or crashes takes only that process
- * with it, and so that its libraries are loaded once for many questions.
+/* The worker: the process that calls the drivers of hardware that can be divided.  It is
+ * this program, executed again: a driver that hangs or crashes takes only this process
+ * with it, and the libraries are loaded once for many questions.
  *
- * A question a line on stdin, an answer a line on stdout, both JSON:
- *   {"do": "survey", "names": {UUID: NAME}}   {"node": {...}}
- *   {"do": "step", "uuid": UUID, "step": {}}  {"device": {...}}
- * or, beside what can be said all the same, {"error": {"code": -16, "message": ""}}.
- * A device is in the answer as it was read after the step. */
+ * A question is a line of JSON on stdin, its answer a line of JSON on stdout:
+ *   {"do": "survey", "names": {UUID: NAME}}    {"node": {...}}
+ *   {"do": "step", "uuid": UUID, "step": {}}   {"device": {...}}
+ *   {"do": "sample"}                           {"readings": [...]}
+ *   {"do": "limit", "uuid": UUID, "cgroup": PATH, "bytes": N}  {"limited": true}
+ * A failure adds {"error": {"code": -16, "message": ""}}.  A step's answer has the device
+ * as it was read after the step. */
 int clv_worker_main(void);

@@ -16,8 +16,8 @@ struct clv_counters *clv_counters_new(size_t n_routes)
 	return counters;
 }
 
-void clv_counters_note(struct clv_counters *counters, size_t route, unsigned int status,
-	uint64_t busy_ns)
+void clv_counters_add_request(struct clv_counters *counters, size_t route,
+	unsigned int status, uint64_t busy_ns)
 {
 	size_t none = counters->n_routes - 1, at = 0;
 	struct clv_route_counters *counted =

@@ -7,15 +7,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What the agent counts of itself, from its start on.  Loop thread only. */
+/* Counters of the agent itself since its start, for the metrics.  Loop thread only. */
 
-/* The statuses that the API answers with; the last stands for all others. */
+/* The statuses of the API's answers; the last entry, 0, counts all others. */
 #define CLV_COUNTED_STATUSES 16u
 extern const unsigned int clv_counted_statuses[CLV_COUNTED_STATUSES];
 
 struct clv_route_counters {
 	uint64_t statuses[CLV_COUNTED_STATUSES];
-	struct clv_histogram busy; /* the loop was, without what a request waited */
+	struct clv_histogram busy; /* time in the loop, without waits */
 };
 
 enum clv_counted_result {
@@ -28,15 +28,15 @@ enum clv_counted_result {
 struct clv_counters {
 	uint64_t events[_CLV_EVENT_TYPE_MAX];
 	uint64_t operations[_CLV_COUNTED_RESULT_MAX];
-	struct clv_histogram applies; /* in microseconds instead of nanoseconds */
-	size_t n_routes;              /* one more than there are: what has none */
+	struct clv_histogram applies; /* durations of operations; in us, not ns */
+	size_t n_routes; /* with one more at the end, for requests without a route */
 	struct clv_route_counters routes[];
 };
 
-/* For so many routes.  NULL without memory. */
+/* NULL: out of memory. */
 struct clv_counters *clv_counters_new(size_t n_routes);
 
-/* A request that has its answer.  route: the number of its route, n_routes or more if it
- * has none. */
-void clv_counters_note(struct clv_counters *counters, size_t route, unsigned int status,
-	uint64_t busy_ns);
+/* Counts an answered request.  route: the number of its route; any number out of range if
+ * it has none. */
+void clv_counters_add_request(struct clv_counters *counters, size_t route,
+	unsigned int status, uint64_t busy_ns);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The record of what happened.  Numbers are given at once; the rows are written in one
- * transaction at the end of the loop's turn and stay in memory while the state file
- * cannot be written.  Nothing here can make the action that it records fail. */
+/* Events get their id at once.  Their rows are written in one transaction at the end of
+ * the loop's iteration, and stay in memory while the state file cannot be written.  A
+ * failure here never makes the recorded action fail. */
 #include "agent/event/events.h"
 
 #include "agent/event/counters.h"
@@ -31,7 +31,7 @@ struct clv_events {
 	uint64_t last_id;
 	struct clv_event *pending; /* not in the state file yet */
 	size_t n_pending, room;
-	bool is_failing; /* said so already */
+	bool is_failing; /* this was logged already */
 };
 
 static int on_flush(sd_event_source *source, void *userdata)
@@ -96,7 +96,8 @@ static struct clv_event *append(struct clv_events *events)
 	return &events->pending[events->n_pending++];
 }
 
-/* The new event, or NULL; the caller fills in the rest and then calls publish(). */
+/* Appends an event; NULL: no memory.  The caller fills in the rest and calls publish().
+ */
 static struct clv_event *begin(struct clv_agent *agent, enum clv_event_type type,
 	const struct clv_lease_record *record)
 {
@@ -112,7 +113,7 @@ static struct clv_event *begin(struct clv_agent *agent, enum clv_event_type type
 	*event = (struct clv_event){
 		.id = ++events->last_id,
 		.time_real_ns = clv_clock_real_ns(),
-		.uid = CLV_EVENT_NOBODY,
+		.uid = CLV_EVENT_NO_OWNER,
 	};
 	snprintf(event->type, sizeof(event->type), "%s", clv_event_type_to_string(type));
 	if (record) {
@@ -123,7 +124,7 @@ static struct clv_event *begin(struct clv_agent *agent, enum clv_event_type type
 	return event;
 }
 
-/* The journal can be searched for these. */
+/* The fields by which the journal can be searched. */
 static void write_log(const struct clv_event *event)
 {
 	const struct clv_log_field fields[] = {{"CLV_EVENT", event->type},
@@ -258,7 +259,7 @@ int clv_events_read(struct clv_events *events, uint64_t after, uint64_t limit, i
 		const struct clv_event *event = &events->pending[i];
 
 		if (event->id <= after ||
-			(!all && event->uid != uid && event->uid != CLV_EVENT_NOBODY))
+			(!all && event->uid != uid && event->uid != CLV_EVENT_NO_OWNER))
 			continue;
 		r = count(&counted, event);
 	}

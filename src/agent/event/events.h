@@ -10,46 +10,49 @@
 struct clv_agent;
 struct clv_error;
 
-/* What happened, for people and programs that watch.  Events get their number at once and
- * reach the state file at the end of the loop's turn, so that no request waits for them;
- * while the file cannot be written they are kept in memory. */
+/* Events of the agent, for users and for programs that follow them.  An event gets its id
+ * at once and reaches the state file at the end of the loop's iteration, so that no
+ * request waits for the disk; while the file cannot be written events are kept in memory.
+ */
 struct clv_events;
 
 int clv_events_new(
 	struct clv_agent *agent, struct clv_events **ret, struct clv_error *err);
-/* Writes what is left. */
+/* Writes the pending events first. */
 struct clv_events *clv_events_free(struct clv_events *events);
 
-/* Of the agent itself. */
+/* Records an event of the agent itself. */
 void clv_events_emit(struct clv_agent *agent, enum clv_event_type type,
 	const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* Of a device, by its name. */
+/* Records an event of a device, by its name. */
 void clv_events_emit_for_device(struct clv_agent *agent, enum clv_event_type type,
 	const char *device, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* Of a lease; clv_lease_emit() is for one that this agent has. */
+/* Records an event of a lease that is not in the ledger; clv_lease_emit() is for the
+ * others. */
 struct clv_lease_record;
 void clv_events_emit_for_record(struct clv_agent *agent, enum clv_event_type type,
 	const struct clv_lease_record *record, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* device: its name, or NULL. */
+/* Records an event; record and device (a name) may be NULL. */
 void clv_events_emit_args(struct clv_agent *agent, enum clv_event_type type,
 	const struct clv_lease_record *record, const char *device, const char *format,
 	va_list args) __attribute__((format(printf, 5, 0)));
 
-/* The state file has come late, with events of its own: goes on from their numbers. */
+/* To be called when a state file could be opened only after the start: renumbers the
+ * pending events behind those in the file. */
 void clv_events_renumber(struct clv_events *events);
 
-/* Of the newest one; 0: there is none. */
+/* The id of the newest event; 0: there is none. */
 uint64_t clv_events_last_id(const struct clv_events *events);
 
-/* Tries to write what is pending. */
+/* Writes the pending events.  If that fails they stay in memory. */
 void clv_events_flush(struct clv_events *events);
 
-/* As clv_store_read_events, what is still in memory included. */
+/* As clv_store_read_events(), with the pending events. */
 int clv_events_read(struct clv_events *events, uint64_t after, uint64_t limit, int all,
 	uid_t uid, int (*callback)(void *userdata, const struct clv_event *event),
 	void *userdata, struct clv_error *err);

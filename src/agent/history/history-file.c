@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The blocks of the history file.  They are written with pwrite and not through a map, so
- * that a full disk is an error and not a signal.  What is in memory of each is what is
- * needed to find it and to see when its time is over. */
+/* The blocks of the history file.  They are written with pwrite() and not through a
+ * mapping, in which a full disk would be a signal and not an error.  Memory has an entry
+ * for each block, by which it is found and its age is known. */
 #include "agent/history/history-file.h"
 
 #include "base/cleanup.h"
@@ -20,8 +20,8 @@
 #define VERSION 1u
 #define BLOCK CLV_HISTORY_BLOCK_BYTES
 #define READ_AT_ONCE 256u
-/* How many are looked for when one is needed, and after how many it is looked again
- * whether the time of others is over. */
+/* How many blocks one search selects for reuse, and after how many new blocks a file that
+ * is not full is searched again for expired ones. */
 #define CHOSEN_MAX 256u
 #define LOOK_EVERY 1024u
 #define AGES 256u
@@ -35,13 +35,15 @@ struct header {
 	uint32_t sum;
 };
 
+/* OPEN: its series still writes to it. */
 enum use { FREE, CLOSED, OPEN };
 
+/* What memory has of a block. */
 struct place {
 	uint64_t serial;
 	int64_t start;
 	uint32_t key_sum;
-	uint32_t next; /* of those with a like key; NOWHERE: the last */
+	uint32_t next; /* in the list by key; NOWHERE: none */
 	uint16_t n_rows;
 	uint8_t step, use;
 	bool is_listed;
@@ -52,8 +54,8 @@ struct clv_history_file {
 	uint32_t n_most, n_places, n_room, n_damaged;
 	uint64_t last_serial;
 	struct place *places;
-	uint32_t lists[LISTS];       /* by key */
-	uint32_t chosen[CHOSEN_MAX]; /* to be written over next, the last first */
+	uint32_t lists[LISTS];       /* heads of the lists by key */
+	uint32_t chosen[CHOSEN_MAX]; /* to be overwritten next, the last one first */
 	uint32_t n_chosen, n_taken;
 };
 
@@ -62,7 +64,7 @@ static uint32_t sum_of_key(const struct clv_history_key *key)
 	return clv_crc32(key->kind, key->name, strlen(key->name));
 }
 
-static bool is_same(const struct clv_history_key *a, const struct clv_history_key *b)
+static bool is_same_key(const struct clv_history_key *a, const struct clv_history_key *b)
 {
 	return a->kind == b->kind && strcmp(a->name, b->name) == 0;
 }
@@ -100,7 +102,7 @@ static int grow(struct clv_history_file *file)
 	return 0;
 }
 
-/* Lists by key. */
+/* Lists by the hash of the key. */
 
 static void list(struct clv_history_file *file, uint32_t at)
 {
@@ -125,7 +127,7 @@ static void unlist(struct clv_history_file *file, uint32_t at)
 	place->is_listed = false;
 }
 
-static void note(
+static void index_block(
 	struct clv_history_file *file, uint32_t at, const struct clv_history_block *block)
 {
 	struct place *place = &file->places[at];
@@ -140,7 +142,7 @@ static void note(
 
 /* Opening. */
 
-static void look_at(
+static void read_entry(
 	struct clv_history_file *file, uint32_t at, const struct clv_history_block *block)
 {
 	static const struct clv_history_block hole;
@@ -152,7 +154,7 @@ static void look_at(
 		file->n_damaged += memcmp(block, &hole, BLOCK) != 0;
 		return;
 	}
-	note(file, at, block);
+	index_block(file, at, block);
 	place->n_rows = (uint16_t)n_rows;
 	place->use = CLOSED;
 	if (block->serial > file->last_serial)
@@ -176,7 +178,7 @@ static int scan(struct clv_history_file *file, struct clv_error *err)
 			if (grow(file) < 0)
 				return clv_error_errno(
 					err, ENOMEM, "cannot read the history");
-			look_at(file, file->n_places++, &blocks[i]);
+			read_entry(file, file->n_places++, &blocks[i]);
 		}
 	} while (n >= BLOCK && file->n_places < file->n_most);
 	return 0;
@@ -211,7 +213,7 @@ static int open_file(struct clv_history_file *file, const char *path)
 	return 0;
 }
 
-/* -EBADMSG: it is none of ours. */
+/* -EBADMSG: not a history file of this version. */
 static int check_header(const struct clv_history_file *file)
 {
 	struct header expected = make_header(), header = {0};
@@ -228,13 +230,13 @@ static int check_header(const struct clv_history_file *file)
 	return memcmp(&header, &expected, sizeof(header)) == 0 ? 0 : -EBADMSG;
 }
 
-static int put_aside(struct clv_history_file *file, const char *path, char *ret_aside,
+static int put_aside(struct clv_history_file *file, const char *path, char *ret_renamed,
 	size_t aside_bytes)
 {
 	int r;
 
-	snprintf(ret_aside, aside_bytes, "%s.damaged", path);
-	if (rename(path, ret_aside) < 0)
+	snprintf(ret_renamed, aside_bytes, "%s.damaged", path);
+	if (rename(path, ret_renamed) < 0)
 		return -errno;
 	clv_close_fd(&file->fd);
 	r = open_file(file, path);
@@ -242,13 +244,13 @@ static int put_aside(struct clv_history_file *file, const char *path, char *ret_
 }
 
 int clv_history_file_open(const char *path, uint32_t most_bytes,
-	struct clv_history_file **ret, char *ret_aside, size_t aside_bytes,
+	struct clv_history_file **ret, char *ret_renamed, size_t aside_bytes,
 	struct clv_error *err)
 {
 	struct clv_history_file *file = calloc(1, sizeof(*file));
 	int r;
 
-	ret_aside[0] = '\0';
+	ret_renamed[0] = '\0';
 	if (!file)
 		return clv_error_errno(err, ENOMEM, "cannot keep a history");
 	memset(file->lists, 0xff, sizeof(file->lists));
@@ -257,7 +259,7 @@ int clv_history_file_open(const char *path, uint32_t most_bytes,
 	if (r >= 0)
 		r = check_header(file);
 	if (r == -EBADMSG)
-		r = put_aside(file, path, ret_aside, aside_bytes);
+		r = put_aside(file, path, ret_renamed, aside_bytes);
 	if (r < 0)
 		clv_error_errno(err, -r, "cannot keep a history in %s", path);
 	else
@@ -290,9 +292,9 @@ uint32_t clv_history_file_blocks(const struct clv_history_file *file)
 	return file->n_places;
 }
 
-/* Which place is next. */
+/* Choice of the next block. */
 
-/* How much of its time a block has had, in 128ths. */
+/* The age of a block in 128ths of the time that it is kept. */
 static uint32_t age_of(const struct place *place, int64_t now)
 {
 	int64_t kept = place->step == CLV_HISTORY_SECOND ? CLV_HISTORY_SECONDS_KEPT
@@ -306,7 +308,8 @@ static uint32_t age_of(const struct place *place, int64_t now)
 	return age >= 2 * kept ? AGES - 1 : (uint32_t)(age * (AGES / 2) / kept);
 }
 
-/* The age from which on there are enough of them, or those whose time is over. */
+/* The least age of the blocks to reuse: so that there are about CHOSEN_MAX, but only
+ * expired ones, or if a full file has none the oldest. */
 static uint32_t find_age(const struct clv_history_file *file, int64_t now)
 {
 	uint32_t counts[AGES] = {0}, n = 0, age = AGES;
@@ -338,7 +341,7 @@ static bool pop(struct clv_history_file *file, uint32_t *ret_at)
 {
 	while (file->n_chosen > 0) {
 		*ret_at = file->chosen[--file->n_chosen];
-		if (file->places[*ret_at].use != OPEN) /* gone on with meanwhile */
+		if (file->places[*ret_at].use != OPEN) /* not resumed meanwhile */
 			return true;
 	}
 	return false;
@@ -378,7 +381,7 @@ int clv_history_file_write(
 	if (n != BLOCK)
 		return n < 0 ? -errno : -ENOSPC;
 	if (place->serial != block->serial)
-		note(file, at, block);
+		index_block(file, at, block);
 	place->n_rows = (uint16_t)n_rows;
 	return 0;
 }
@@ -390,14 +393,14 @@ void clv_history_file_release(struct clv_history_file *file, uint32_t at, bool k
 	place->use = keep && place->n_rows > 0 ? CLOSED : FREE;
 }
 
-/* Finding. */
+/* Lookup. */
 
-static uint32_t first(const struct clv_history_file *file, uint32_t key_sum)
+static uint32_t first_of_key(const struct clv_history_file *file, uint32_t key_sum)
 {
 	return file->lists[key_sum % LISTS];
 }
 
-static bool may_be(const struct place *place, uint32_t key_sum, uint32_t step)
+static bool may_match(const struct place *place, uint32_t key_sum, uint32_t step)
 {
 	return place->use != FREE && place->n_rows > 0 && place->key_sum == key_sum &&
 	       place->step == step;
@@ -410,14 +413,14 @@ int clv_history_file_resume(struct clv_history_file *file,
 	uint32_t sum = sum_of_key(key), found = NOWHERE, n_rows;
 	const struct place *place;
 
-	for (uint32_t i = first(file, sum); i != NOWHERE; i = place->next) {
+	for (uint32_t i = first_of_key(file, sum); i != NOWHERE; i = place->next) {
 		place = &file->places[i];
-		if (place->use == CLOSED && may_be(place, sum, step) &&
+		if (place->use == CLOSED && may_match(place, sum, step) &&
 			(found == NOWHERE || place->serial > file->places[found].serial))
 			found = i;
 	}
 	if (found == NOWHERE || read_block(file, found, ret) < 0 ||
-		clv_history_check(ret, &n_rows) < 0 || !is_same(&ret->key, key) ||
+		clv_history_check(ret, &n_rows) < 0 || !is_same_key(&ret->key, key) ||
 		ret->key.owner != key->owner)
 		return -ENOENT;
 	file->places[found].use = OPEN;
@@ -437,17 +440,17 @@ static int compare(const void *a, const void *b)
 	return left->serial < right->serial ? -1 : left->serial > right->serial;
 }
 
-/* The places that may be of the series, in order. */
+/* The blocks that may be of the series, by serial. */
 static struct found *find_all(const struct clv_history_file *file, uint32_t key_sum,
 	uint32_t step, int64_t from, int64_t to, uint32_t *ret_n)
 {
 	struct found *found = malloc((file->n_places + 1) * sizeof(*found));
 	const struct place *place;
-	uint32_t n = 0, i = first(file, key_sum);
+	uint32_t n = 0, i = first_of_key(file, key_sum);
 
 	for (; found && i != NOWHERE; i = place->next) {
 		place = &file->places[i];
-		if (may_be(place, key_sum, step) && place->start < to &&
+		if (may_match(place, key_sum, step) && place->start < to &&
 			end_of(place) > from)
 			found[n++] = (struct found){place->serial, i};
 	}
@@ -474,7 +477,8 @@ int clv_history_file_find(struct clv_history_file *file,
 		r = read_block(file, found[i].at, &block);
 		if (r < 0)
 			return r;
-		if (clv_history_check(&block, &n_rows) >= 0 && is_same(&block.key, key))
+		if (clv_history_check(&block, &n_rows) >= 0 &&
+			is_same_key(&block.key, key))
 			callback(userdata, found[i].at, &block);
 	}
 	return 0;
@@ -487,12 +491,12 @@ int clv_history_file_key(
 	struct clv_history_block block;
 	const struct place *place;
 
-	for (uint32_t i = first(file, sum); i != NOWHERE; i = place->next) {
+	for (uint32_t i = first_of_key(file, sum); i != NOWHERE; i = place->next) {
 		place = &file->places[i];
 		if (place->use == FREE || place->n_rows == 0 || place->key_sum != sum ||
 			read_block(file, i, &block) < 0 ||
 			clv_history_check(&block, &n_rows) < 0 ||
-			!is_same(&block.key, key_with_owner))
+			!is_same_key(&block.key, key_with_owner))
 			continue;
 		key_with_owner->owner = block.key.owner;
 		return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How rows are written: a byte that says which columns differ from the row before, and
- * the differences, small numbers in few bytes.  A zero byte is followed by how often the
- * row before is repeated, or how many moments have none.  A lease that idles so needs a
- * block an hour, a busy one half a dozen bytes a row. */
+/* The encoding of rows: a mask of the columns that differ from the row before, and the
+ * differences as varints, whose sign is folded.  A mask of zero is followed by a run: how
+ * often the row before is repeated, or how many moments have no row.  So an idle lease
+ * needs a block an hour, and a busy one half a dozen bytes a row. */
 #include "agent/history/history-rows.h"
 
 #include "base/crc32.h"
@@ -48,7 +48,7 @@ static uint8_t *put_number(uint8_t *at, uint64_t value)
 	return at;
 }
 
-/* Small numbers of either sign become small ones without. */
+/* Zigzag encoding: small differences of either sign become small unsigned numbers. */
 static uint64_t fold_sign(uint64_t difference)
 {
 	return difference << 1 ^ (uint64_t)((int64_t)difference >> 63);
@@ -175,7 +175,7 @@ static bool commit_is_good(const struct clv_history_commit *commit)
 	       commit->run <= CLV_HISTORY_ROWS_MAX - commit->n_rows;
 }
 
-/* The later one that is good; NULL: neither is. */
+/* The later of the valid commits; NULL: neither is valid. */
 static const struct clv_history_commit *find_commit(
 	const struct clv_history_block *block, bool checks_payload)
 {
@@ -237,7 +237,7 @@ static int get_number(struct reader *reader, uint64_t *ret)
 	return -EBADMSG;
 }
 
-static int tell(struct reader *reader, uint64_t n, bool has_row)
+static int emit_moments(struct reader *reader, uint64_t n, bool has_row)
 {
 	const struct clv_history_block *block = reader->block;
 
@@ -263,7 +263,7 @@ static int get_row(struct reader *reader, uint8_t mask)
 			return -EBADMSG;
 		reader->last.values[i] += value >> 1 ^ (0 - (value & 1));
 	}
-	return tell(reader, 1, true);
+	return emit_moments(reader, 1, true);
 }
 
 int clv_history_read(const struct clv_history_block *block, clv_history_row_fn callback,
@@ -284,11 +284,11 @@ int clv_history_read(const struct clv_history_block *block, clv_history_row_fn c
 		if (mask != 0)
 			r = get_row(&reader, mask);
 		else if ((r = get_number(&reader, &n)) >= 0)
-			r = tell(&reader, n >> 1, !(n & 1));
+			r = emit_moments(&reader, n >> 1, !(n & 1));
 	}
 	if (r < 0 || reader.n_rows != reader.commit->n_rows)
 		return -EBADMSG;
-	r = tell(&reader, reader.commit->run, true);
+	r = emit_moments(&reader, reader.commit->run, true);
 	if (r >= 0 && ret)
 		*ret = (struct clv_history_writer){
 			.last = reader.last,

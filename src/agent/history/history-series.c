@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Series in memory: each has at most one block of seconds and one of minutes that are
- * being written.  What is in them reaches the file when it is the series' turn, and when
- * they are full. */
+/* Series in memory.  Each has at most one open block of seconds and one of minutes, which
+ * are written to the file when it is the series' turn and when they are full. */
 #include "agent/history/history-series.h"
 
 #include "base/cleanup.h"
@@ -21,7 +20,7 @@ void clv_history_book_done(struct clv_history_book *book, int64_t now)
 {
 	struct clv_history_series *series;
 
-	/* Their minute is not over: the next agent goes on with it. */
+	/* The minute is not complete: the next agent continues it. */
 	while ((series = TAILQ_FIRST(&book->series))) {
 		clv_history_fold_clear(&series->fold);
 		clv_history_series_end(book, series, now);
@@ -64,7 +63,7 @@ static void write_track(
 
 	if (!track->block || !track->is_dirty || !book->file)
 		return;
-	/* It was begun while there was no file, or no room in it. */
+	/* The block was begun without a file, or without room in it. */
 	if (track->at == CLV_HISTORY_NOWHERE) {
 		r = clv_history_file_take(book->file, now, &track->at, &serial);
 		if (r >= 0)
@@ -150,9 +149,9 @@ static void put_minute(struct clv_history_book *book, struct clv_history_series 
 	clv_history_fold_clear(&series->fold);
 }
 
-/* Going on with what an earlier agent wrote. */
+/* Resuming the blocks of an earlier agent. */
 
-static void fold_again(
+static void refold(
 	void *userdata, int64_t time, bool has_row, const struct clv_history_row *row)
 {
 	struct clv_history_series *series = userdata;
@@ -185,13 +184,14 @@ static void resume(struct clv_history_book *book, struct clv_history_series *ser
 		      ((int64_t)track->writer.n_rows + track->writer.run - 1) * step;
 }
 
-static void look_back(struct clv_history_book *book, struct clv_history_series *series)
+static void resume_blocks(
+	struct clv_history_book *book, struct clv_history_series *series)
 {
 	series->is_known = true;
-	if (series->seconds.block) /* there was no file until now */
+	if (series->seconds.block) /* begun while there was no file */
 		return;
 	resume(book, series, &series->minutes, CLV_HISTORY_MINUTE, NULL);
-	resume(book, series, &series->seconds, CLV_HISTORY_SECOND, fold_again);
+	resume(book, series, &series->seconds, CLV_HISTORY_SECOND, refold);
 }
 
 void clv_history_series_put(struct clv_history_book *book,
@@ -202,7 +202,7 @@ void clv_history_series_put(struct clv_history_book *book,
 	means.values[CLV_HISTORY_SHARE_USED_MAX] = 0;
 	means.values[CLV_HISTORY_MEMORY_USED_MAX] = 0;
 	if (!series->is_known && book->file)
-		look_back(book, series);
+		resume_blocks(book, series);
 	put(book, series, &series->seconds, CLV_HISTORY_SECOND, now, &means);
 	if (clv_history_fold_is_over(&series->fold, now))
 		put_minute(book, series);
@@ -301,11 +301,11 @@ static void fill(
 
 static void fill_from(void *userdata, uint32_t at, const struct clv_history_block *block)
 {
-	/* What is damaged is missing. */
+	/* Damaged rows are missing. */
 	clv_history_read(block, fill, userdata, NULL);
 }
 
-/* What has not reached the file. */
+/* Adds the rows that have not been written to the file. */
 static void fill_from_track(struct window *window, struct clv_history_track *track)
 {
 	if (!track->block || !track->is_dirty)
@@ -324,7 +324,7 @@ int clv_history_get(struct clv_history_book *book, const struct clv_history_key 
 
 	memset(has_row, 0, n * sizeof(*has_row));
 	if (series && !series->is_known && book->file)
-		look_back(book, series);
+		resume_blocks(book, series);
 	if (series)
 		clv_history_series_flush(book, series, now);
 	if (book->file)

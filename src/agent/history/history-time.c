@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The rules of the history for the clock, and for the rows of minutes. */
 #include "agent/history/history-time.h"
 
 #define PATIENCE_S 60
-/* A gap within a block costs two bytes and keeps its room from being lost. */
+/* A gap within a block costs two bytes; a new block would waste the rest of the old one.
+ */
 #define GAP_MAX 1024
 
 struct clv_history_advance clv_history_advance(int64_t last, int64_t now, uint32_t step)

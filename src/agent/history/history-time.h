@@ -3,27 +3,27 @@
 
 #include "agent/history/history-rows.h"
 
-/* When rows are written, and how seconds become minutes.  Pure: the wall clock is an
- * argument, because queries use it, and it stops, jumps ahead and goes back.
- */
+/* The rules for the moments of rows, and the sums of seconds to minutes.  Pure.  The time
+ * is wall-clock time, because queries use it: it may stop, jump ahead and go back. */
 
 #define CLV_HISTORY_NEVER INT64_MIN
 
 struct clv_history_advance {
 	uint32_t n_missing; /* moments without a row, to be skipped first */
-	uint32_t n_rows;    /* then the same row so many times; 0: none this time */
-	bool begins;        /* in a new block: it does not go on from the one before */
+	uint32_t n_rows;    /* then this many times the new row; 0: none this time */
+	bool begins; /* a new block begins: the row does not continue the last one */
 };
 
 /* last: the moment of the last row (CLV_HISTORY_NEVER: none); now: that of the new one;
  * both multiples of step.
  *
- * A second that was left out, since the agent's seconds are a little longer than the
- * clock's, has the row of the next one.  After a longer time it is missing.  A clock that
- * went back is waited for, for a minute; if it went back further, time begins anew. */
+ * The agent's seconds are a little longer than the clock's: a single second without a row
+ * gets the next one.  More of them stay without rows.  If the clock has gone back, no row
+ * is written for up to a minute until it has caught up; if it went back further, a new
+ * block begins. */
 struct clv_history_advance clv_history_advance(int64_t last, int64_t now, uint32_t step);
 
-/* Seconds that become a minute. */
+/* The sums over the seconds of one minute. */
 struct clv_history_fold {
 	int64_t minute; /* its first second; CLV_HISTORY_NEVER: none is begun */
 	uint32_t n;
@@ -33,18 +33,17 @@ struct clv_history_fold {
 
 void clv_history_fold_clear(struct clv_history_fold *fold);
 
-/* Whether a second of this time belongs to another minute than the one that is begun. */
+/* Whether a second of this time belongs to another minute than the current one. */
 bool clv_history_fold_is_over(const struct clv_history_fold *fold, int64_t time);
 
 void clv_history_fold_add(
 	struct clv_history_fold *fold, int64_t time, const struct clv_history_row *row);
 
-/* The minute: means of the seconds that there were, and maxima.  False: there were none.
- */
+/* The row of the minute: means over its seconds, and maxima.  False: it has no second. */
 bool clv_history_fold_get(
 	const struct clv_history_fold *fold, struct clv_history_row *ret);
 
-/* The moment that time is in, of so many seconds. */
+/* Rounds time down to a multiple of step. */
 static inline int64_t clv_history_floor(int64_t time, uint32_t step)
 {
 	return time - ((time % step) + step) % step;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which series there are, and the file they are in.  A series is written every eighth
- * second, each in its own turn, so that ten thousand leases are no more than a thousand
- * small writes a second and a kill costs eight seconds.  Leases are put down some at a
- * time, for all their blocks may be full in one second, and callers are waiting. */
+/* The series of the agent's objects, and their file.  Each series is written every eighth
+ * second, in its turn, so that ten thousand leases cause about a thousand small writes a
+ * second and a kill loses eight seconds.  The rows of leases are recorded some at a time,
+ * between requests, because the blocks of all leases may be full in the same second. */
 #include "agent/history/history.h"
 
 #include "agent/device/devices.h"
@@ -22,8 +22,8 @@
 #define FLUSH_EVERY 8u
 #define OPEN_EVERY 60u
 #define AT_ONCE 128u
-#define IDLE_MAX 1000u /* leases, more of which have no rows while nothing is in them */
-#define EVERYBODY ((uint32_t)-1)
+#define IDLE_MAX 1000u /* of more leases only those in use are recorded */
+#define ALL_USERS ((uint32_t)-1)
 
 static const char *const kind_names[_CLV_HISTORY_KIND_MAX] = {
 	[CLV_HISTORY_DEVICE] = "device",
@@ -36,12 +36,12 @@ struct clv_history {
 	struct clv_agent *agent;
 	struct clv_history_book book;
 	uint32_t n_ticks;
-	sd_event_source *rest; /* puts down what is left of this second's leases */
-	struct clv_lease *next;
-	int64_t moment;
-	bool is_of_all;   /* next is of all leases, and not of those in use */
-	int open_problem; /* said so already */
-	bool is_failing;  /* the same, of writing */
+	sd_event_source *rest;  /* records the remaining leases of this second */
+	struct clv_lease *next; /* to be recorded; NULL: all are */
+	int64_t moment;         /* this second */
+	bool is_of_all;         /* next walks all leases, not only those in use */
+	int open_problem;       /* errno of the last failure that was logged */
+	bool is_failing;        /* a failure to write was logged */
 };
 
 enum clv_history_kind clv_history_kind_from_string(const char *text, size_t n)
@@ -97,8 +97,8 @@ static void open_file(struct clv_history *history)
 		path, 0, &history->book.file, aside, sizeof(aside), &err);
 	if (aside[0] != '\0')
 		clv_log_warning(0,
-			"the history was damaged: it is now %s, and a new one "
-			"is begun",
+			"the history file was damaged: it is renamed to %s and a new one "
+			"is created",
 			aside);
 	if (r < 0 && r != history->open_problem)
 		clv_log_warning(
@@ -143,7 +143,7 @@ static void put_devices(struct clv_history *history, int64_t now)
 			put(history, &device->usage,
 				device->parent ? CLV_HISTORY_PARTITION
 					       : CLV_HISTORY_DEVICE,
-				device->info.name, EVERYBODY, now);
+				device->info.name, ALL_USERS, now);
 	}
 }
 
@@ -154,14 +154,14 @@ static void put_lease(struct clv_history *history, struct clv_lease *lease, int6
 			lease->owner, now);
 }
 
-static struct clv_lease *behind(
+static struct clv_lease *next_lease(
 	const struct clv_history *history, const struct clv_lease *lease)
 {
 	return history->is_of_all ? TAILQ_NEXT(lease, entry) : LIST_NEXT(lease, of_use);
 }
 
-/* Nothing happens in a lease that no process has attached to: of very many only the
- * others are put down. */
+/* A lease without processes does not change: of very many leases only the others are
+ * recorded. */
 static void begin_leases(struct clv_history *history, int64_t now)
 {
 	struct clv_agent *agent = history->agent;
@@ -194,7 +194,7 @@ static void put_leases(struct clv_history *history, uint32_t most)
 	for (; history->next && most > 0; most--) {
 		struct clv_lease *lease = history->next;
 
-		history->next = behind(history, lease);
+		history->next = next_lease(history, lease);
 		put_lease(history, lease, history->moment);
 	}
 	if (history->next)
@@ -214,8 +214,8 @@ void clv_history_tick(struct clv_history *history)
 {
 	int64_t now = now_s();
 
-	put_leases(history, UINT32_MAX); /* of a second that took longer than one */
-	/* Not at the start: whoever waits for the agent does not wait for this. */
+	put_leases(history, UINT32_MAX); /* left from a second that took too long */
+	/* Not at the start: callers that wait for the agent need not wait for this. */
 	if (!history->book.file && history->n_ticks % OPEN_EVERY == 0)
 		open_file(history);
 	history->n_ticks++;
@@ -229,13 +229,14 @@ void clv_history_end(struct clv_history *history, struct clv_lease *lease)
 {
 	if (!history)
 		return;
-	/* It is out of the list of all by now, and still says who was behind it. */
+	/* The lease has left the list of all leases, but still has its link to the next
+	 * one. */
 	if (history->next == lease)
-		history->next = behind(history, lease);
+		history->next = next_lease(history, lease);
 	clv_history_series_end(&history->book, lease->usage.usage.series, now_s());
 }
 
-/* Whoever asks before the first second is over. */
+/* A query may come before the first tick. */
 static void open_for_reading(struct clv_history *history)
 {
 	if (history->n_ticks == 0 && !history->book.file)

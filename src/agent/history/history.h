@@ -7,18 +7,20 @@ struct clv_agent;
 struct clv_error;
 struct clv_lease;
 
-/* What was used: per second for an hour and per minute for a month, of devices,
- * partitions, active leases and tenants who have some, in one file of bounded size.  It
- * is for people and advice; nothing depends on it, so whatever is wrong with the file is
- * said in the log and no reason to refuse anything.  Loop thread only. */
+/* The history of usage: per second for an hour and per minute for a month, of devices,
+ * partitions, active leases and tenants with leases, in one file of bounded size.  It is
+ * for display and advice: a failure of the file is logged and refuses nothing.  Loop
+ * thread only. */
 struct clv_history;
 
 struct clv_history *clv_history_new(struct clv_agent *agent);
 struct clv_history *clv_history_free(struct clv_history *history);
 
-/* Once a second, after clv_usage_add() of all leases. */
+/* Records this second.  To be called once a second, after the calls of clv_usage_add().
+ */
 void clv_history_tick(struct clv_history *history);
 
+/* Ends the series of a lease that ends. */
 void clv_history_end(struct clv_history *history, struct clv_lease *lease);
 
 /* "device", "partition", "lease", "tenant". */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counters of leases end with them, and those of an adopted lease begin where its last
- * one was saved; so everything is summed up from differences, second by second. */
+/* Totals are sums of differences from second to second, because the counters of a lease
+ * end with it, and those of an adopted lease begin at its stored totals. */
 #include "agent/history/usage.h"
 
 #include "agent/device/devices.h"
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RATE_ONE 10000u /* clv_history_columns' parts of a rate */
+#define RATE_ONE 10000u /* a rate of 1, as clv_history_columns stores it */
 
 struct clv_usage_book {
 	struct clv_agent *agent;
@@ -85,47 +85,47 @@ void clv_usage_begin(struct clv_usage_book *book)
 	}
 }
 
-static void keep(const struct clv_usage *usage, struct clv_usage_idle *idle)
+static void save_idle(const struct clv_usage *usage, struct clv_usage_idle *idle)
 {
 	idle->row = usage->now;
 	idle->n_leases = usage->n_leases;
 	idle->n_queued = usage->n_queued;
 }
 
-static void put_back(struct clv_usage *usage, const struct clv_usage_idle *idle)
+static void restore_idle(struct clv_usage *usage, const struct clv_usage_idle *idle)
 {
 	usage->now = idle->row;
 	usage->n_leases = idle->n_leases;
 	usage->n_queued = idle->n_queued;
 }
 
-void clv_usage_keep_idle(struct clv_usage_book *book)
+void clv_usage_save_idle(struct clv_usage_book *book)
 {
 	struct clv_devices *devices = book->agent->devices;
 
 	for (size_t i = 0; i < book->n_tenants; i++)
-		keep(&book->tenants[i]->usage, &book->tenants[i]->idle);
+		save_idle(&book->tenants[i]->usage, &book->tenants[i]->idle);
 	for (size_t i = 0; i < clv_devices_count(devices); i++) {
 		struct clv_agent_device *device = clv_devices_at(devices, i);
 
-		keep(&device->usage, &device->idle);
+		save_idle(&device->usage, &device->idle);
 	}
 }
 
-void clv_usage_begin_as_kept(struct clv_usage_book *book)
+void clv_usage_begin_from_saved(struct clv_usage_book *book)
 {
 	struct clv_devices *devices = book->agent->devices;
 
 	for (size_t i = 0; i < book->n_tenants; i++)
-		put_back(&book->tenants[i]->usage, &book->tenants[i]->idle);
+		restore_idle(&book->tenants[i]->usage, &book->tenants[i]->idle);
 	for (size_t i = 0; i < clv_devices_count(devices); i++) {
 		struct clv_agent_device *device = clv_devices_at(devices, i);
 
-		put_back(&device->usage, &device->idle);
+		restore_idle(&device->usage, &device->idle);
 	}
 }
 
-/* This agent's part of the account, as counters. */
+/* What the lease has counted since this agent's start or adoption. */
 static void read_counts(const struct clv_lease *lease,
 	const struct clv_arbiter_sample *sample, uint64_t ret[_CLV_USAGE_MAX])
 {
@@ -142,7 +142,7 @@ static void read_counts(const struct clv_lease *lease,
 	memcpy(&ret[CLV_USAGE_WAITS], sample->waits.counts, sizeof(sample->waits.counts));
 }
 
-/* Counters of processes that ended are gone from the sum of refusals. */
+/* The number of refusals shrinks when a process ends: that is no growth. */
 static void take_growth(const struct clv_lease *lease,
 	const struct clv_arbiter_sample *sample, uint64_t seen[_CLV_USAGE_MAX],
 	uint64_t ret[_CLV_USAGE_MAX])
@@ -194,8 +194,7 @@ static void make_row(struct clv_lease *lease, const struct clv_arbiter_sample *s
 		}};
 }
 
-/* What is used and who waits is known of the first of several devices, promised is each.
- */
+/* Usage and waiting are known of the first of several devices; promises are on each. */
 static void add_to_devices(struct clv_lease *lease, const struct clv_history_row *row)
 {
 	struct clv_history_row promise = {
@@ -228,7 +227,7 @@ static void add_to_tenant(struct clv_usage *usage, const struct clv_lease *lease
 		add_row(usage, &sum);
 }
 
-/* Returns the time since the last sample; 0: there was none. */
+/* Adds the growth of the counters.  Returns the time since the last sample; 0: none. */
 static uint64_t count(struct clv_usage_book *book, struct clv_lease *lease,
 	const struct clv_arbiter_sample *sample, uint64_t ret_growth[_CLV_USAGE_MAX])
 {
@@ -259,7 +258,7 @@ void clv_usage_add(struct clv_usage_book *book, struct clv_lease *lease,
 		add_to_tenant(&usage->tenant->usage, lease, &usage->usage.now);
 }
 
-/* It has counted nothing since it was made, or adopted. */
+/* Its counters have not changed since it was created or adopted. */
 void clv_usage_add_idle(struct clv_usage_book *book, struct clv_lease *lease)
 {
 	const struct clv_share *share = &lease->record.share;

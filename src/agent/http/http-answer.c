@@ -85,7 +85,7 @@ static struct MHD_Response *make_response(struct clv_exchange *exchange)
 	return MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
 }
 
-/* Consoles of other nodes may call, where the settings name them. */
+/* CORS: consoles of other nodes may call if the settings list their origins. */
 static void allow_origin(const struct clv_request *request, struct MHD_Response *response)
 {
 	const struct clv_config *config = request->agent->settings;
@@ -111,10 +111,10 @@ static void allow_origin(const struct clv_request *request, struct MHD_Response 
 	}
 }
 
-/* What every answer has, unless the handler has said it another way. */
+/* The headers of every answer, unless the handler has set them. */
 static const struct {
 	const char *name, *value;
-} always[] = {
+} default_headers[] = {
 	{MHD_HTTP_HEADER_CACHE_CONTROL, "no-store"},
 	{"X-Content-Type-Options", "nosniff"},
 };
@@ -136,10 +136,10 @@ static void add_headers(
 	for (size_t i = 0; i < request->n_headers; i++)
 		MHD_add_response_header(
 			response, request->headers[i].name, request->headers[i].value);
-	for (size_t i = 0; i < CLV_ARRAY_SIZE(always); i++) {
-		if (!has_header(request, always[i].name))
-			MHD_add_response_header(
-				response, always[i].name, always[i].value);
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(default_headers); i++) {
+		if (!has_header(request, default_headers[i].name))
+			MHD_add_response_header(response, default_headers[i].name,
+				default_headers[i].value);
 	}
 	allow_origin(request, response);
 }

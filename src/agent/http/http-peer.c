@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The peers of connections: their credentials, how many connections each user may have
- * open, and a limit for the time until a request is complete.  libmicrohttpd's own
- * timeout is for idle connections only: a byte now and then would keep one open. */
+/* The peers of connections: their credentials, a limit of connections per user, and a
+ * limit for the time until a request is complete.  libmicrohttpd's own timeout is for
+ * idle connections only: a client that sends a byte now and then would keep one open. */
 #include "agent/http/http-internal.h"
 
 #include "agent/auth/caller.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The HTTP server: connections, bodies, waiting, answers.  What a request means is in the
- * handler's to say.  libmicrohttpd runs without threads of its own. */
+/* The HTTP server: connections, bodies, waiting requests, answers.  The handler
+ * interprets the requests.  libmicrohttpd runs in the agent's loop, without threads of
+ * its own. */
 #include "agent/http/http.h"
 
 #include "agent/auth/tokens.h"
@@ -24,8 +25,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define STRANGERS_EVERY_NS (10 * CLV_NS_PER_S)
-#define READ_ALL_THE_SAME_BYTES (1u << 20)
+#define UNAUTHENTICATED_LOG_NS (10 * CLV_NS_PER_S)
+#define DISCARD_MAX_BYTES (1u << 20) /* read of a body that is too large */
 #define SILENT_CONNECTION_S 60u
 #define LISTENERS_MAX 2u
 #define TLS_VERSIONS "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
@@ -40,9 +41,9 @@ struct clv_http {
 	size_t n_waiting;
 	struct clv_http_peers *peers;
 	bool is_stopping;
-	/* Requests without a valid token that no line of the log counts yet. */
-	unsigned int n_strangers;
-	uint64_t told_of_strangers_ns; /* 0: never */
+	/* Requests without a valid token since the last line of the log about them. */
+	unsigned int n_unauthenticated;
+	uint64_t unauthenticated_logged_ns; /* 0: never */
 };
 
 struct counted {
@@ -82,7 +83,7 @@ int clv_request_wait(struct clv_request *request, unsigned int topics, uint64_t 
 	return -EINPROGRESS;
 }
 
-/* When the loop must look at the server again: its own time-outs and the waits'. */
+/* Sets the timer to the next timeout of a server or of a waiting request. */
 static void arm_timer(struct clv_http *http)
 {
 	uint64_t now_ns = clv_clock_ns(), next_ns = UINT64_MAX;
@@ -116,7 +117,7 @@ static void resume(struct clv_exchange *exchange)
 	exchange->is_suspended = false;
 	exchange->hangup = sd_event_source_disable_unref(exchange->hangup);
 	MHD_resume_connection(exchange->request.connection);
-	/* Nothing becomes readable by this: the timer has the server run. */
+	/* No descriptor becomes readable by this, so the timer runs the server. */
 	sd_event_source_set_time(http->timer, 0);
 	sd_event_source_set_enabled(http->timer, SD_EVENT_ONESHOT);
 }
@@ -164,8 +165,8 @@ void clv_http_wake(struct clv_http *http, unsigned int topics)
 	}
 }
 
-/* The server does not look at a suspended connection, so a client that dies would leave
- * its request waiting. */
+/* libmicrohttpd does not poll a suspended connection, so the request of a client that
+ * hangs up would wait on. */
 static int on_hangup(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
 	struct clv_exchange *exchange = userdata;
@@ -182,8 +183,8 @@ void clv_exchange_suspend(struct clv_exchange *exchange)
 	TAILQ_INSERT_TAIL(&http->waiting, exchange, entry);
 	http->n_waiting++;
 	exchange->is_suspended = true;
-	/* Errors and hang-ups are always told; over the network the other end's close is
-	 * neither. */
+	/* epoll always reports errors and hang-ups; that a client closes its end of a TCP
+	 * connection is only reported with EPOLLRDHUP. */
 	sd_event_add_io(http->agent->event, &exchange->hangup, exchange->request.fd,
 		exchange->request.is_local ? 0 : EPOLLRDHUP, on_hangup, exchange);
 	MHD_suspend_connection(exchange->request.connection);
@@ -222,23 +223,24 @@ int clv_http_check_caller(const struct clv_request *request, struct clv_error *e
 	return clv_tokens_check(request->agent->tokens, request->caller.token, err);
 }
 
-/* Somebody who tries tokens is seen, and fills no log. */
-static void note_stranger(struct clv_http *http, const char *from, const char *why)
+/* Logs callers without a valid token, at most once in UNAUTHENTICATED_LOG_NS. */
+static void note_unauthenticated(struct clv_http *http, const char *from, const char *why)
 {
 	uint64_t now_ns = clv_clock_ns();
 
-	http->n_strangers++;
-	if (http->told_of_strangers_ns > 0 &&
-		now_ns - http->told_of_strangers_ns < STRANGERS_EVERY_NS)
+	http->n_unauthenticated++;
+	if (http->unauthenticated_logged_ns > 0 &&
+		now_ns - http->unauthenticated_logged_ns < UNAUTHENTICATED_LOG_NS)
 		return;
 	clv_log_warning(0,
 		"%u requests over the network without a valid token, last from %s: %s",
-		http->n_strangers, from, why);
-	http->n_strangers = 0;
-	http->told_of_strangers_ns = now_ns;
+		http->n_unauthenticated, from, why);
+	http->n_unauthenticated = 0;
+	http->unauthenticated_logged_ns = now_ns;
 }
 
-/* A user of this machine by his socket, anybody else by a token. */
+/* Identifies the caller: on the Unix socket by its credentials, over the network by a
+ * token. */
 static int identify(struct clv_exchange *exchange, struct clv_error *err)
 {
 	struct clv_request *request = &exchange->request;
@@ -252,17 +254,16 @@ static int identify(struct clv_exchange *exchange, struct clv_error *err)
 			peer->cgroup_tenant, &request->caller, err);
 	if (count_headers(request, MHD_HTTP_HEADER_AUTHORIZATION) > 1)
 		return clv_error_set(err, -EACCES,
-			"a request has one Authorization header: which of several "
-			"counts is anybody's guess");
+			"the request has several Authorization headers: send one");
 	r = clv_tokens_identify(request->agent->tokens,
 		clv_request_header(request, MHD_HTTP_HEADER_AUTHORIZATION),
 		&request->caller, err);
 	snprintf(request->caller.from, sizeof(request->caller.from), "%s", peer->from);
-	/* What needs no token is left to the table of routes. */
+	/* Public routes need no token. */
 	if (r == -EACCES && exchange->http->handler->is_public(request))
 		return 0;
 	if (r == -EACCES)
-		note_stranger(exchange->http, peer->from, err->msg);
+		note_unauthenticated(exchange->http, peer->from, err->msg);
 	return r;
 }
 
@@ -293,13 +294,13 @@ static enum MHD_Result handle(struct clv_exchange *exchange)
 	if (r == -EINPROGRESS)
 		exchange->http->handler->leave(request);
 	if (r == -EINPROGRESS)
-		clv_error_set(&err, -ECANCELED, "the agent is ending: try again");
+		clv_error_set(&err, -ECANCELED, "the agent is stopping: try again");
 	exchange->deadline_ns = 0;
 	exchange->is_answered = true;
 	result = r < 0 ? clv_exchange_refuse(exchange, &err)
 		       : clv_exchange_answer(exchange);
-	clv_counters_note(request->agent->counters, request->route, request->status,
-		request->busy_ns);
+	clv_counters_add_request(request->agent->counters, request->route,
+		request->status, request->busy_ns);
 	return result;
 }
 
@@ -331,11 +332,11 @@ static bool announces_too_much(struct MHD_Connection *connection)
 	const char *text = MHD_lookup_connection_value(
 		connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
 
-	return text && strtoull(text, NULL, 10) > READ_ALL_THE_SAME_BYTES;
+	return text && strtoull(text, NULL, 10) > DISCARD_MAX_BYTES;
 }
 
-/* Two servers could find the end of such a request in two places, and what one takes for
- * its body be a request to the other. */
+/* Request smuggling: a proxy could find another end of such a request than this server,
+ * and forward a part of its body as a request. */
 static bool is_ambiguous(const struct clv_request *request)
 {
 	const char *coding =
@@ -353,8 +354,8 @@ static enum MHD_Result refuse_ambiguous(struct clv_exchange *exchange)
 	struct clv_error err = {0};
 
 	clv_error_set(&err, -EINVAL,
-		"the length of the request can be read in several ways: give one "
-		"Content-Length, or chunked as the only Transfer-Encoding");
+		"the length of the request is ambiguous: give one Content-Length, or "
+		"chunked as the only Transfer-Encoding");
 	clv_request_set_header(&exchange->request, MHD_HTTP_HEADER_CONNECTION, "close");
 	return clv_exchange_refuse(exchange, &err);
 }
@@ -398,8 +399,8 @@ static enum MHD_Result on_access(void *userdata, struct MHD_Connection *connecti
 		*state = exchange;
 		if (is_ambiguous(&exchange->request))
 			return refuse_ambiguous(exchange);
-		/* An answer before the end of the body breaks the connection: only what
-		 * would never end gets one. */
+		/* An answer before the end of the body closes the connection, so only
+		 * bodies that are not read to their end get one. */
 		if (announces_too_much(connection)) {
 			exchange->request.is_too_large = true;
 			return handle(exchange);
@@ -410,10 +411,10 @@ static enum MHD_Result on_access(void *userdata, struct MHD_Connection *connecti
 		take_body(exchange, upload, *upload_bytes);
 		exchange->n_read += *upload_bytes;
 		*upload_bytes = 0;
-		/* In chunks it might never end. */
-		return exchange->n_read > READ_ALL_THE_SAME_BYTES ? MHD_NO : MHD_YES;
+		/* A chunked body may be endless. */
+		return exchange->n_read > DISCARD_MAX_BYTES ? MHD_NO : MHD_YES;
 	}
-	/* libmicrohttpd may look in again while the connection is suspended. */
+	/* libmicrohttpd may call this while the connection is suspended. */
 	if (exchange->is_suspended)
 		return MHD_YES;
 	return handle(exchange);
@@ -440,7 +441,7 @@ static void on_completed(void *userdata, struct MHD_Connection *connection, void
 		free(exchange->request.headers[i].value);
 	free(exchange->request.text);
 	free(exchange->body);
-	clv_notify(exchange->http->agent->notify, CLV_NOTICE_NEEDED);
+	clv_notify(exchange->http->agent->notify, CLV_NOTICE_IN_USE);
 	free(exchange);
 }
 
@@ -455,8 +456,8 @@ static void on_connection(void *userdata, struct MHD_Connection *connection, voi
 		*state = clv_http_peer_free(*state);
 		return;
 	}
-	/* Its request is on the way: not the time to end for idleness. */
-	clv_notify(server->http->agent->notify, CLV_NOTICE_NEEDED);
+	/* A request will follow: the agent must not exit for idleness now. */
+	clv_notify(server->http->agent->notify, CLV_NOTICE_IN_USE);
 	*state = info ? clv_http_peer_new(server->http->peers, server, info->connect_fd)
 		      : NULL;
 }
@@ -535,9 +536,9 @@ int clv_http_listen(struct clv_http *http, const struct clv_http_listener *liste
 		close(listener->fd);
 		return clv_error_set(err, -EIO,
 			listener->certificate
-				? "cannot serve the API with TLS: see that certificate "
-				  "and key are PEM and belong together"
-				: "cannot serve the API: no HTTP server");
+				? "cannot serve the API with TLS: check that certificate "
+				  "and key are PEM files and belong together"
+				: "cannot serve the API: the HTTP server does not start");
 	}
 	http->n_servers++;
 	return watch_server(server, err);
@@ -547,7 +548,8 @@ struct clv_http *clv_http_free(struct clv_http *http)
 {
 	if (!http)
 		return NULL;
-	/* Those who wait get an answer; a suspended connection cannot be closed. */
+	/* Waiting requests get an answer, because a suspended connection cannot be
+	 * closed. */
 	http->is_stopping = true;
 	clv_http_wake(http, ~0u);
 	for (size_t i = 0; i < http->n_servers; i++) {

@@ -34,27 +34,27 @@ struct clv_request {
 	bool is_local; /* on the Unix socket: its peer is a process of this machine */
 	const char *body;
 	size_t n_body_bytes;
-	bool is_too_large; /* there is more of it, which was not kept */
-	bool is_first_run; /* false: woken up after a wait */
-	bool is_late;      /* its wait is over */
-	char note[64];     /* the handler's own, kept from run to run */
+	bool is_too_large; /* the body exceeded the limit and is incomplete */
+	bool is_first_run; /* false: it runs again after a wait */
+	bool is_late;      /* the time of its wait is over */
+	char note[64];     /* for the handler, kept from run to run */
 	uint64_t number;   /* the same */
-	size_t route;      /* its number; CLV_REQUEST_NO_ROUTE: none was found */
-	uint64_t busy_ns;  /* of all its runs */
+	size_t route;      /* number of the route; CLV_REQUEST_NO_ROUTE: none matches */
+	uint64_t busy_ns;  /* time in the handler, in all runs */
 
-	/* For the audit, where the path does not say it: what it is about, and how. */
+	/* For the audit: the object, if the path does not name it, and details. */
 	char object[96];
 	char detail[256];
 	unsigned int status;
-	/* The answer is one of these: JSON; text that is owned, or that lives as long as
-	 * the program; or a stream.  None: it is empty. */
+	/* The answer is one of these, or empty: JSON; text, which is owned; file, which
+	 * is static; a stream. */
 	json_t *answer;
 	char *text;
 	const void *file;
 	size_t n_bytes;           /* of text or file */
-	const char *content_type; /* of these; static */
-	/* Writes what is new and returns how much; 0: nothing at present, ask again after
-	 * clv_request_wait(). */
+	const char *content_type; /* of text, file or stream; static */
+	/* Writes new data to room and returns its length; 0: there is none yet, and the
+	 * stream runs again after clv_request_wait(). */
 	size_t (*stream)(struct clv_request *request, char *room, size_t n_room_bytes);
 	struct {
 		const char *name; /* static */
@@ -63,7 +63,7 @@ struct clv_request {
 	size_t n_headers;
 };
 
-/* The query's argument, or NULL; the request's header, or NULL. */
+/* A query argument, or a header of the request; NULL: there is none. */
 const char *clv_request_argument(const struct clv_request *request, const char *name);
 const char *clv_request_header(const struct clv_request *request, const char *name);
 
@@ -71,14 +71,14 @@ const char *clv_request_header(const struct clv_request *request, const char *na
 void clv_request_set_header(struct clv_request *request, const char *name,
 	const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* From a handler: run me again when one of the topics is woken or wait_ms after the first
- * run.  Returns -EINPROGRESS for the handler to return. */
+/* For a handler, which returns the result, -EINPROGRESS: it runs again when one of the
+ * topics is published, or wait_ms after the first call. */
 int clv_request_wait(struct clv_request *request, unsigned int topics, uint64_t wait_ms);
 
-/* What the server does with requests.  handle returns 0 with status and answer set,
- * -EINPROGRESS when the request waits, or an error for a problem document; leave is
- * called for a request that has no answer yet and whose caller is gone; is_public: a
- * caller whom nobody knows may ask this. */
+/* The interpreter of requests.  handle returns 0 with status and answer set, -EINPROGRESS
+ * if the request waits, or an error for a problem document.  leave is called for a
+ * request that has waited and gets no answer, because the client is gone or the agent
+ * stops.  is_public: the request needs no authentication. */
 struct clv_http_handler {
 	int (*handle)(struct clv_request *request, struct clv_error *err);
 	void (*leave)(struct clv_request *request);
@@ -90,7 +90,7 @@ int clv_http_new(struct clv_agent *agent, const struct clv_http_handler *handler
 	struct clv_http **ret, struct clv_error *err);
 struct clv_http *clv_http_free(struct clv_http *http);
 
-/* A listening socket, taken in every case, and how it is spoken on. */
+/* A listening socket and its protocol.  clv_http_listen() takes fd also when it fails. */
 struct clv_http_listener {
 	int fd;
 	bool is_unix;
@@ -99,11 +99,12 @@ struct clv_http_listener {
 int clv_http_listen(struct clv_http *http, const struct clv_http_listener *listener,
 	struct clv_error *err);
 
-/* Of the Unix socket; borrowed. */
+/* The descriptor of the Unix socket, borrowed; -1: there is none. */
 int clv_http_listen_fd(const struct clv_http *http);
 
 /* Runs the handlers of requests that wait for one of the topics. */
 void clv_http_wake(struct clv_http *http, unsigned int topics);
 
-/* For the idle rule: requests that wait, streams among them. */
+/* The number of waiting requests and streams; the agent does not exit for idleness while
+ * there are any. */
 size_t clv_http_count_waiting(const struct clv_http *http);

@@ -52,8 +52,9 @@ json_t *clv_problem_to_json(const struct clv_error *err, unsigned int *ret_statu
 	struct clv_error clean = *err;
 	json_t *json;
 
-	/* A message may quote what a caller sent: it is one line all the same, and may
-	 * have been cut in the middle of a character. */
+	/* A message may quote input of a caller: control characters are replaced, so that
+	 * it is one line.  clv_json_set_text() replaces a character that was cut at the
+	 * end. */
 	for (char *p = clean.msg; *p; p++) {
 		if ((unsigned char)*p < 0x20 || *p == 0x7f)
 			*p = '?';

@@ -5,13 +5,13 @@
 
 #include <jansson.h>
 
-/* The API's errors are the functions' errors, by one table.  Two codes of errno stand for
- * what has none of its own. */
-#define CLV_E_METHOD EOPNOTSUPP /* that path, but not that method */
+/* Maps the errors of functions to errors of the API, by one table.  The following codes
+ * of errno stand for errors that have none of their own. */
+#define CLV_E_METHOD EOPNOTSUPP /* the path exists, but not with this method */
 #define CLV_E_IN_USE EADDRINUSE
-#define CLV_E_CHANGED ESTALE /* it is not any more as the caller has seen it */
+#define CLV_E_CHANGED ESTALE /* the object has changed since the caller read it */
 
-/* What programs know an error by: "does_not_fit". */
+/* The code by which programs recognise an error: "does_not_fit". */
 const char *clv_problem_code(int code);
 
 /* A problem document (RFC 9457) and its status. */

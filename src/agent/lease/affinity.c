@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Corrects the affinity of threads that left the processors of their lease's
+ * partition. */
 #include "agent/lease/affinity.h"
 
 #include "agent/device/devices.h"
@@ -12,11 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How many of the process's threads had to be put back. */
+/* Returns how many threads of the process were moved back to cpus. */
 static unsigned hold_process(pid_t pid, const cpu_set_t *cpus)
 {
 	const struct dirent *entry;
-	unsigned n_strayed = 0;
+	unsigned n_moved = 0;
 	cpu_set_t now, outside;
 	char path[48];
 	DIR *threads;
@@ -31,15 +33,15 @@ static unsigned hold_process(pid_t pid, const cpu_set_t *cpus)
 		CPU_OR(&outside, &now, cpus);
 		if (CPU_EQUAL(&outside, cpus))
 			continue;
-		/* What it may keep of its own choice it keeps. */
+		/* Keep the thread's own choice as far as it is within cpus. */
 		CPU_AND(&now, &now, cpus);
 		if (sched_setaffinity(
 			    thread, sizeof(now), CPU_COUNT(&now) > 0 ? &now : cpus) == 0)
-			n_strayed++;
+			n_moved++;
 	}
 	if (threads)
 		closedir(threads);
-	return n_strayed;
+	return n_moved;
 }
 
 void clv_affinity_hold(struct clv_lease *lease)
@@ -57,8 +59,8 @@ void clv_affinity_hold(struct clv_lease *lease)
 
 		if (n > 0)
 			clv_lease_emit(lease, CLV_EVENT_PROCESS_STRAYED,
-				"process %d left the processors %.40s with %u %s: put "
-				"back",
+				"process %d left the processors %.40s with %u %s, which "
+				"the agent moved back",
 				(int)process->record.id.pid, info->address, n,
 				n == 1 ? "thread" : "threads");
 	}

@@ -3,8 +3,8 @@
 
 struct clv_lease;
 
-/* Sees to it that the attached processes of a lease on a set of processors keep to it: a
- * thread that left it is put back, and an event says so.  For all other leases nothing is
- * done.  Linux lets a process choose among the processors that its cpuset allows, so
- * without a cpuset this is what a set is held by. */
+/* Keeps the attached processes of a lease on `cores:N` on their processors: a thread with
+ * another affinity is put back and reported by an event.  Does nothing for other leases.
+ * Linux lets a process choose any processors of its cpuset, so without a cpuset only this
+ * enforces the set.  Called once a second. */
 void clv_affinity_hold(struct clv_lease *lease);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The processes of a lease.  A process counts until its pidfd says that it is dead, not
- * until its socket ends: a forked child keeps the socket, and a living process may close
- * it. */
+/* The processes of a lease.  A process counts until its pidfd reports its death, and not
+ * until its connection ends: a forked child keeps the connection open, and a living
+ * process may close it. */
 #include "agent/lease/attached.h"
 
 #include "agent/device/devices.h"
@@ -25,9 +25,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* How long after one look at a process without a connection the next one follows. */
-#define LOOK_FIRST_NS (900 * CLV_NS_PER_MS)
-#define LOOK_LAST_NS (8 * CLV_NS_PER_S)
+/* The interval between checks of a process without a connection: the first and the
+ * longest. */
+#define CHECK_FIRST_NS (900 * CLV_NS_PER_MS)
+#define CHECK_LAST_NS (8 * CLV_NS_PER_S)
 
 static bool is_same(const struct clv_process_id *a, const struct clv_process_id *b)
 {
@@ -45,7 +46,8 @@ struct clv_attached *clv_attached_free(struct clv_attached *process)
 	return NULL;
 }
 
-/* The process is no part of the lease any more. */
+/* Removes the process from the lease: its slot, its row in the state file, its
+ * connection. */
 static void drop(struct clv_attached *process, const char *how)
 {
 	struct clv_lease *lease = process->lease;
@@ -72,7 +74,7 @@ static void drop(struct clv_attached *process, const char *how)
 
 static void on_death(void *userdata);
 
-/* The row in the state file is another's from now on. */
+/* Replaces the row of the former process in the state file by that of its heir. */
 static void restore_record(
 	struct clv_attached *process, const struct clv_process_record *before)
 {
@@ -87,8 +89,9 @@ static void restore_record(
 		clv_state_set_stale(lease->agent, &err);
 }
 
-/* What was the dead process's is its heir's: the slot with what is charged in it, and
- * the watch.  The heir's gate is the same, but its helper is gone with its thread. */
+/* Gives the entry of a process that ended to its heir: the slot with its charges, and the
+ * watch.  The heir has the same gate code but no connection: the gate's helper thread
+ * ended with the process. */
 static bool hand_over(struct clv_attached *process, const struct clv_process_id *heir)
 {
 	struct clv_lease *lease = process->lease;
@@ -103,15 +106,16 @@ static bool hand_over(struct clv_attached *process, const struct clv_process_id 
 	process->watch = watch;
 	process->record.id = *heir;
 	process->is_connected = false;
-	clv_heirs_note(process);
+	clv_heirs_record(process);
 	restore_record(process, &before);
 	clv_lease_emit(lease, CLV_EVENT_PROCESS_ATTACHED,
-		"process %d shares the memory that process %d had, and has its slot %u",
+		"process %d shares the address space that process %d left, and takes "
+		"over its slot %u",
 		(int)heir->pid, (int)before.id.pid, process->record.slot);
 	return true;
 }
 
-/* It may have several places in the lease, one of each API. */
+/* A process has an entry for each API that it uses; all go to the heir. */
 static bool hand_over_all(struct clv_attached *process, const struct clv_process_id *heir)
 {
 	struct clv_process_id before = process->record.id;
@@ -129,12 +133,12 @@ static bool hand_over_all(struct clv_attached *process, const struct clv_process
 	return true;
 }
 
-/* It has ended, or become another program.  While nobody can tell whether somebody shares
- * what was its memory, it stays. */
+/* The process has ended or called exec.  While it is unknown whether a process shares its
+ * former memory the entry stays. */
 static void leave(struct clv_attached *process, const char *how)
 {
 	struct clv_process_id heir;
-	enum clv_answer answer = clv_heirs_find(process, &heir);
+	enum clv_lookup answer = clv_heirs_find(process, &heir);
 
 	if (answer == CLV_ANSWER_UNKNOWN)
 		return;
@@ -168,7 +172,7 @@ static struct clv_attached *add(struct clv_lease *lease,
 		clv_error_errno(err, -r, "cannot watch a process");
 		return NULL;
 	}
-	clv_heirs_note(process);
+	clv_heirs_record(process);
 	TAILQ_INSERT_TAIL(&lease->processes, process, entry);
 	lease->n_processes++;
 	return process;
@@ -186,14 +190,14 @@ int clv_attached_adopt(struct clv_lease *lease, const struct clv_process_record 
 	return -ESRCH;
 }
 
-/* The entry of an earlier connection of this process that its new one replaces: it comes
- * back to the same slot (to a new agent, or after it closed descriptors that it did not
- * know), or it has lost its pages to exec. */
+/* Finds the entry that a new connection of the process replaces: the one of old_slot, if
+ * the gate comes back to it (to a new agent, or after the program closed unknown
+ * descriptors), or one whose pages an exec unmapped. */
 static struct clv_attached *find_earlier(
 	const struct clv_lease *lease, const struct clv_process_id *id, uint32_t old_slot)
 {
 	struct clv_attached *process, *lost = NULL;
-	bool has_looked = false;
+	bool is_checked = false;
 
 	TAILQ_FOREACH(process, &lease->processes, entry)
 	{
@@ -205,9 +209,9 @@ static struct clv_attached *find_earlier(
 			continue;
 		if (!process->is_reattached) {
 			lost = process;
-		} else if (!has_looked) {
-			/* All of its entries are of one address space. */
-			has_looked = true;
+		} else if (!is_checked) {
+			/* All its entries have one address space: check once. */
+			is_checked = true;
 			if (clv_heirs_has_page(process) == CLV_ANSWER_NO)
 				lost = process;
 		}
@@ -238,7 +242,7 @@ static int open_new(struct clv_lease *lease, const struct clv_peer *peer, int pi
 		return -ENOMEM;
 	}
 	process->has_slot = true;
-	/* A program that runs is not turned away for the sake of the state file. */
+	/* A failing state file is no reason to refuse a running program. */
 	if (!store ||
 		clv_store_put_process(store, lease->record.id, &record, &problem) < 0)
 		clv_state_set_stale(lease->agent, &problem);
@@ -256,7 +260,7 @@ int clv_attached_attach(struct clv_lease *lease, const struct clv_peer *peer, in
 	assert(lease->arbiter_lease && !lease->record.is_queued);
 	if (earlier && earlier->record.slot == old_slot && earlier->has_slot) {
 		close(pidfd);
-		/* A child may hold the lost connection open. */
+		/* A child may keep the earlier connection open. */
 		if (earlier->disconnect)
 			earlier->disconnect(earlier);
 		process = earlier;
@@ -264,12 +268,13 @@ int clv_attached_attach(struct clv_lease *lease, const struct clv_peer *peer, in
 		r = open_new(lease, peer, pidfd, old_slot, &process, err);
 		if (r < 0)
 			return r;
-		/* After the new one is there: the lease must not seem empty. */
+		/* Only after the new entry exists: a lease without processes would
+		 * end. */
 		if (earlier)
-			leave(earlier, "started another program");
+			leave(earlier, "called exec");
 	}
 	process->is_reattached = process->is_connected = true;
-	process->has_told_threads = false;
+	process->has_sent_threads = false;
 	clv_lease_emit(lease, CLV_EVENT_PROCESS_ATTACHED,
 		"process %d attached in slot %u", (int)peer->id.pid,
 		process->record.slot);
@@ -279,23 +284,24 @@ int clv_attached_attach(struct clv_lease *lease, const struct clv_peer *peer, in
 
 void clv_attached_disconnected(struct clv_attached *process)
 {
-	/* A process that ends loses its pages a moment before its pidfd says so: whether
-	 * this one lives on without them shows at the next look. */
+	/* A process that ends unmaps its pages shortly before its pidfd reports death, so
+	 * whether this one lives on without them is decided by the next check. */
 	process->is_connected = false;
 }
 
-/* All entries of a process are of one address space. */
-struct last_look {
+/* The last result, reused for other entries of the same process: one address space. */
+struct last_check {
 	struct clv_process_id id;
 	bool is_reattached;
-	enum clv_answer answer;
+	enum clv_lookup answer;
 };
 
-/* What came from an earlier agent still maps that one's page until it comes back; if it
- * maps none, it became another program while no agent was there.  Who has its pages is
- * looked at less and less often. */
+/* Whether a process without a connection no longer maps the report page.  A process from
+ * an earlier agent maps that agent's page until it attaches again; if it maps none, it
+ * called exec while there was no agent.  A process that has its pages is checked at
+ * growing intervals. */
 static bool has_left_pages(
-	struct clv_attached *process, struct last_look *last, uint64_t now_ns)
+	struct clv_attached *process, struct last_check *last, uint64_t now_ns)
 {
 	if (process->is_connected) {
 		process->look_at_ns = process->look_interval_ns = 0;
@@ -305,14 +311,14 @@ static bool has_left_pages(
 		return false;
 	if (!is_same(&last->id, &process->record.id) ||
 		last->is_reattached != process->is_reattached)
-		*last = (struct last_look){.id = process->record.id,
+		*last = (struct last_check){.id = process->record.id,
 			.is_reattached = process->is_reattached,
 			.answer = clv_heirs_has_page(process)};
 	if (last->answer == CLV_ANSWER_UNKNOWN)
 		return false;
-	process->look_interval_ns = 2 * process->look_interval_ns + LOOK_FIRST_NS;
-	if (process->look_interval_ns > LOOK_LAST_NS)
-		process->look_interval_ns = LOOK_LAST_NS;
+	process->look_interval_ns = 2 * process->look_interval_ns + CHECK_FIRST_NS;
+	if (process->look_interval_ns > CHECK_LAST_NS)
+		process->look_interval_ns = CHECK_LAST_NS;
 	process->look_at_ns = now_ns + process->look_interval_ns;
 	return last->answer == CLV_ANSWER_NO;
 }
@@ -320,7 +326,7 @@ static bool has_left_pages(
 void clv_attached_check(struct clv_lease *lease)
 {
 	struct clv_attached *process = TAILQ_FIRST(&lease->processes);
-	struct last_look last = {0};
+	struct last_check last = {0};
 	uint64_t now_ns = clv_clock_ns();
 
 	while (process) {
@@ -329,7 +335,7 @@ void clv_attached_check(struct clv_lease *lease)
 		if (clv_watch_is_dead(process->watch))
 			leave(process, "ended");
 		else if (has_left_pages(process, &last, now_ns))
-			leave(process, "has left its pages");
+			leave(process, "no longer maps the lease's pages");
 		process = next;
 	}
 }

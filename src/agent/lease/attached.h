@@ -5,27 +5,31 @@
 
 struct clv_error;
 
-/* The processes of a lease: from attach (or adoption) until their pidfd says dead. */
+/* The processes of a lease, from attach or adoption until the pidfd reports death.  Loop
+ * thread only. */
 
-/* A gate's hello from peer, who belongs to the lease.  Its lease is known to the
- * arbiter.  Takes pidfd in every case. */
+/* Attaches the peer that sent a hello, or reuses its earlier entry if it comes back to
+ * old_slot.  The caller has checked that the peer belongs to the lease, and has added the
+ * lease to the arbiter.  Takes pidfd in every case. *ret is owned by the lease. */
 int clv_attached_attach(struct clv_lease *lease, const struct clv_peer *peer, int pidfd,
 	uint32_t old_slot, struct clv_attached **ret, struct clv_error *err);
 
-/* One that an earlier agent knew.  Returns 0, or -ESRCH when it is dead: then its slot is
- * cleared when the arbiter gets the lease. */
+/* Adds a process from an earlier agent's state file.  Returns 0, -ENOMEM, or -ESRCH when
+ * it is dead: then its slot is cleared when the lease is added to the arbiter. */
 int clv_attached_adopt(struct clv_lease *lease, const struct clv_process_record *record);
 
-/* Its connection ended.  If it lives, it has called exec or closefrom. */
+/* The gate's connection ended.  A process that lives on has called exec or closed its
+ * descriptors. */
 void clv_attached_disconnected(struct clv_attached *process);
 
-/* Gives back the slots of living processes without a connection that do not map the page
- * any more.  Called once a second. */
+/* Drops dead processes, and living ones without a connection that no longer map the
+ * report page.  Called once a second. */
 void clv_attached_check(struct clv_lease *lease);
 
-/* Only the memory and the watch. */
+/* Frees the entry and its watch; the slot, the state file and the arbiter are not
+ * changed. */
 struct clv_attached *clv_attached_free(struct clv_attached *process);
 
-/* Whether id is one of the lease's processes, alive. */
+/* Whether id is an attached process of the lease and alive. */
 bool clv_attached_is_member(
 	const struct clv_lease *lease, const struct clv_process_id *id);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Accounts of debt: their names, and copying them between the arbiters and the state
+ * file. */
 #include "agent/lease/debts.h"
 
 #include "agent/config/config.h"
@@ -24,7 +26,8 @@ static const struct clv_process_id *any_process(const struct clv_lease *lease)
 	return process ? &process->record.id : &lease->record.holder;
 }
 
-/* Kubelet calls a pod's cgroup podUID, or with systemd kubepods-QOS-podUID.slice. */
+/* The length of the path up to a pod's cgroup, which kubelet names podUID or, with
+ * systemd, kubepods-QOS-podUID.slice; without one the whole length. */
 static size_t length_of_pod(const char *path)
 {
 	for (const char *part = path; part; part = strchr(part + 1, '/')) {
@@ -37,7 +40,7 @@ static size_t length_of_pod(const char *path)
 	return strlen(path);
 }
 
-void clv_debts_name(struct clv_lease *lease, const struct clv_process_id *id)
+void clv_debts_set_account(struct clv_lease *lease, const struct clv_process_id *id)
 {
 	enum clv_debts_of debts_of = lease->agent->settings->debts_of;
 	char path[CLV_CGROUP_MAX];
@@ -54,7 +57,7 @@ void clv_debts_name(struct clv_lease *lease, const struct clv_process_id *id)
 		return;
 	}
 	length = debts_of == CLV_DEBTS_OF_POD ? length_of_pod(path) : strlen(path);
-	/* The end of a long path says more than its beginning. */
+	/* Keep the end of a path that is too long: it distinguishes cgroups better. */
 	snprintf(lease->debtor, sizeof(lease->debtor), "%.*s",
 		(int)(length < sizeof(lease->debtor) ? length
 						     : sizeof(lease->debtor) - 1),
@@ -68,7 +71,7 @@ static int restore_one(void *userdata, const struct clv_policy_debt *debt)
 	struct clv_agent_device *device = userdata;
 
 	device->has_stored_debts = true;
-	return clv_arbiter_owe(device->arbiter, debt);
+	return clv_arbiter_restore_debt(device->arbiter, debt);
 }
 
 void clv_debts_restore(struct clv_agent *agent, struct clv_agent_device *device)
@@ -112,7 +115,7 @@ int clv_debts_put(
 	return writing.r;
 }
 
-static void see_one(void *userdata, const struct clv_policy_debt *debt)
+static void set_true(void *userdata, const struct clv_policy_debt *debt)
 {
 	*(bool *)userdata = true;
 }
@@ -125,7 +128,7 @@ void clv_debts_save(struct clv_agent *agent, struct clv_agent_device *device)
 	int r;
 
 	if (device->arbiter)
-		clv_arbiter_each_debt(device->arbiter, see_one, &has_any);
+		clv_arbiter_each_debt(device->arbiter, set_true, &has_any);
 	if (!has_any && !device->has_stored_debts)
 		return;
 	store = clv_state_get(agent, &err);
@@ -141,7 +144,7 @@ void clv_debts_save(struct clv_agent *agent, struct clv_agent_device *device)
 }
 
 struct sum {
-	const char *debtor; /* NULL: all, of past leases */
+	const char *debtor; /* NULL: sum all debts of past leases */
 	uint64_t debt_ns;
 };
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the processes of leases: each tick lists /proc once, and reads the parents of new
+ * pids only. */
 #include "agent/lease/descendants.h"
 
 #include "agent/lease/holder.h"
@@ -13,7 +15,8 @@
 
 #define PROCESSES_MAX 4096u
 
-/* Most are asked for in the order in which they were found. */
+/* Lookups mostly come in the order of the array, so the search begins behind the last
+ * hit. */
 static struct clv_descendant *find(
 	struct clv_descendants *descendants, const struct clv_process_id *id)
 {
@@ -29,8 +32,9 @@ static struct clv_descendant *find(
 	return NULL;
 }
 
-/* Not the agent, which a holder may have started.  NULL: there is no room. */
-static struct clv_descendant *take(struct clv_descendants *descendants,
+/* Finds or adds a process.  NULL: it is the agent itself, which a holder may have
+ * started, or there is no room. */
+static struct clv_descendant *find_or_add(struct clv_descendants *descendants,
 	const struct clv_process_id *id, const char *lease)
 {
 	struct clv_descendant *item = find(descendants, id);
@@ -45,16 +49,16 @@ static struct clv_descendant *take(struct clv_descendants *descendants,
 	return item;
 }
 
-/* Those that begin a tree. */
+/* The roots: holders and attached processes. */
 
 static void on_holder(
 	void *userdata, const struct clv_process_id *id, struct clv_lease *lease)
 {
 	if (lease && !lease->record.is_queued)
-		take(userdata, id, lease->record.id);
+		find_or_add(userdata, id, lease->record.id);
 }
 
-static void take_roots(struct clv_descendants *descendants, uint32_t now_s)
+static void add_roots(struct clv_descendants *descendants, uint32_t now_s)
 {
 	const struct clv_lease *lease;
 
@@ -65,8 +69,8 @@ static void take_roots(struct clv_descendants *descendants, uint32_t now_s)
 
 		TAILQ_FOREACH(process, &lease->processes, entry)
 		{
-			struct clv_descendant *item =
-				take(descendants, &process->record.id, lease->record.id);
+			struct clv_descendant *item = find_or_add(
+				descendants, &process->record.id, lease->record.id);
 
 			if (item)
 				item->attached_s = now_s;
@@ -74,7 +78,7 @@ static void take_roots(struct clv_descendants *descendants, uint32_t now_s)
 	}
 }
 
-/* Those that were started since the last tick. */
+/* Processes that are new since the last tick. */
 
 static int compare_pids(const void *a, const void *b)
 {
@@ -115,7 +119,7 @@ static const struct clv_descendant *find_pid(
 	return NULL;
 }
 
-static void take_if_descendant(struct clv_descendants *descendants, pid_t pid)
+static void add_if_descendant(struct clv_descendants *descendants, pid_t pid)
 {
 	const struct clv_descendant *parent;
 	struct clv_process_id id = {.pid = pid};
@@ -127,13 +131,13 @@ static void take_if_descendant(struct clv_descendants *descendants, pid_t pid)
 	parent = find_pid(descendants, parent_pid);
 	if (!parent)
 		return;
-	memcpy(lease, parent->lease, sizeof(lease)); /* items move */
-	take(descendants, &id, lease);
+	memcpy(lease, parent->lease, sizeof(lease)); /* adding moves the items */
+	find_or_add(descendants, &id, lease);
 }
 
-/* Numbers ascend, so that a parent comes before its child; where they have begun anew,
- * the child is found among its parent's children. */
-static void take_new(struct clv_descendants *descendants)
+/* Ascending pids mean that a parent is added before its child; where pids have wrapped
+ * around, clv_descendants_add_children() finds the child later. */
+static void add_new(struct clv_descendants *descendants)
 {
 	int *pids = NULL;
 	size_t n = list_pids(&pids), before = 0;
@@ -143,16 +147,16 @@ static void take_new(struct clv_descendants *descendants)
 			descendants->pids[before] < pids[i])
 			before++;
 		if (before == descendants->n_pids || descendants->pids[before] != pids[i])
-			take_if_descendant(descendants, pids[i]);
+			add_if_descendant(descendants, pids[i]);
 	}
 	free(descendants->pids);
 	descendants->pids = pids;
 	descendants->n_pids = n;
 }
 
-/* Children of one process. */
+/* The children of one process. */
 
-static void take_listed(
+static void add_listed(
 	struct clv_descendants *descendants, const char *path, const char *lease)
 {
 	FILE *children = fopen(path, "re");
@@ -162,16 +166,16 @@ static void take_listed(
 	while (children && fscanf(children, "%d", &pid) == 1) {
 		id.pid = pid;
 		if (clv_process_read(pid, NULL, &id.start_ticks) >= 0)
-			take(descendants, &id, lease);
+			find_or_add(descendants, &id, lease);
 	}
 	if (children)
 		fclose(children);
 }
 
-/* Children belong to the thread that made them. */
+/* /proc lists children by the thread that created them. */
 void clv_descendants_add_children(struct clv_descendants *descendants, size_t at)
 {
-	const struct clv_descendant parent = descendants->items[at]; /* items move */
+	const struct clv_descendant parent = descendants->items[at]; /* a copy */
 	const struct dirent *thread;
 	char path[64];
 	DIR *threads;
@@ -183,7 +187,7 @@ void clv_descendants_add_children(struct clv_descendants *descendants, size_t at
 			continue;
 		snprintf(path, sizeof(path), "/proc/%d/task/%.16s/children",
 			(int)parent.id.pid, thread->d_name);
-		take_listed(descendants, path, parent.lease);
+		add_listed(descendants, path, parent.lease);
 	}
 	if (threads)
 		closedir(threads);
@@ -191,9 +195,9 @@ void clv_descendants_add_children(struct clv_descendants *descendants, size_t at
 
 void clv_descendants_tick(struct clv_descendants *descendants, uint32_t now_s)
 {
-	take_roots(descendants, now_s);
+	add_roots(descendants, now_s);
 	if (descendants->n > 0)
-		take_new(descendants);
+		add_new(descendants);
 	else
 		descendants->n_pids = 0;
 }

@@ -9,16 +9,18 @@
 
 struct clv_agent;
 
-/* The processes of leases, whether they are attached or not: the leases' holders, the
- * attached ones, and all that these start.  Which root file system, namespaces and
- * environment they have does not matter: children are known by their parents.  Who leaves
- * the tree within a second, by a double fork that nobody collects (`cleave run` does), is
- * lost.  Loop thread only. */
+/* The processes of leases, attached or not: the leases' holders, the attached processes
+ * and the descendants of both.  Children are found by their parents' pids, so root file
+ * system, namespaces and environment do not matter.  A process that a double fork
+ * reparents outside of the lease within a second is missed; below `cleave run`, a
+ * subreaper, it is not.  Loop thread only. */
 struct clv_descendant {
 	struct clv_process_id id;
 	char lease[CLV_LEASE_ID_MAX];
-	uint32_t attached_s; /* the last tick at which it was attached to any lease */
-	/* The rest is for who looks at it, and is zero at first. */
+	/* now_s of the last tick at which it was attached to any lease */
+	uint32_t attached_s;
+	/* The other fields belong to the caller (agent/watch/ungated.c); they begin as
+	 * 0. */
 	uint32_t due_s, interval_s;
 	uint64_t vm_bytes;
 	uint32_t doubts;
@@ -29,17 +31,17 @@ struct clv_descendants {
 	struct clv_agent *agent;
 	struct clv_descendant *items; /* owned */
 	size_t n, last_found;
-	int *pids; /* owned: all processes of the last tick, in ascending order */
+	int *pids; /* all processes of the machine at the last tick, ascending; owned */
 	size_t n_pids;
 };
 
 void clv_descendants_done(struct clv_descendants *descendants);
 
-/* Once a second, now_s one more each time: takes in who is new. */
+/* Adds new descendants.  Call once a second with now_s one larger each time. */
 void clv_descendants_tick(struct clv_descendants *descendants, uint32_t now_s);
 
-/* The children that it has by now, of whatever age. */
+/* Adds all children of the item at index `at`, also those that are not new. */
 void clv_descendants_add_children(struct clv_descendants *descendants, size_t at);
 
-/* It is gone; the last one takes its place. */
+/* Removes the item at index `at`; the last item moves there. */
 void clv_descendants_remove(struct clv_descendants *descendants, size_t at);

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Chooses the executor of each device, and reports leases whose work is not preempted.
+ * Whether an NVIDIA GPU can be preempted is tested by a program of its own,
+ * cleave-try-preempt, because the agent's process loads no driver. */
 #include "agent/lease/executor.h"
 
 #include "agent/config/config.h"
@@ -24,29 +27,30 @@
 #include <unistd.h>
 
 #define PROGRAM "cleave-try-preempt"
-#define TIMEOUT_NS (60 * CLV_NS_PER_S) /* a first context may take tens of seconds */
-#define NVIDIA_MAJOR 195u              /* Documentation/admin-guide/devices.txt */
+/* Creating the first context may take tens of seconds. */
+#define TIMEOUT_NS (60 * CLV_NS_PER_S)
+#define NVIDIA_MAJOR 195u /* Documentation/admin-guide/devices.txt */
 #define METHOD_MAX 16
-#define AGAIN_NS (60 * CLV_NS_PER_S)
-/* A process that has not told all of its channels after so many seconds is reported. */
+#define RETRY_NS (60 * CLV_NS_PER_S)
+/* A process is reported if not all its channels are known after this many ticks. */
 #define BEHIND_MAX 2
 
 struct clv_executor {
 	struct clv_agent *agent;
 	struct clv_agent_device *device;
-	struct clv_child *child; /* while it is tried */
+	struct clv_child *child; /* the test, while it runs */
 	enum clv_rm_method method;
-	enum clv_halting halting;
-	uint64_t again_ns; /* when to try again what failed for want of memory, say; 0:
-			      never */
+	enum clv_halt_policy halting;
+	/* When to repeat a test that failed, for lack of memory for example; 0: never. */
+	uint64_t retry_ns;
 	char reason[160];
-	uint32_t n_waited_for; /* leases */
-	char shown[256];       /* the reason, with these */
+	uint32_t n_waited_for; /* leases whose turns end by waiting for their work */
+	char full_reason[256]; /* the reason with this number */
 };
 
-/* What was found. */
+/* The result of the test. */
 
-static void use(struct clv_executor *executor, enum clv_rm_method method)
+static void set_method(struct clv_executor *executor, enum clv_rm_method method)
 {
 	executor->method = method;
 	executor->n_waited_for = 0;
@@ -57,41 +61,41 @@ static void fall_back(struct clv_executor *executor, const char *why)
 {
 	char reason[sizeof(executor->reason)];
 
-	snprintf(reason, sizeof(reason), "work is not stopped half-way: %.120s", why);
-	/* It may be tried again and again. */
+	snprintf(reason, sizeof(reason), "work is not preempted: %.120s", why);
+	/* A repeated test must not repeat the event. */
 	if (strcmp(reason, executor->reason) != 0)
 		clv_events_emit_for_device(executor->agent, CLV_EVENT_DEVICE_EXECUTOR,
 			executor->device->info.name,
-			"its shares are held by the gate, and turns end when work is "
+			"the gate enforces its shares, and a turn ends when its work is "
 			"complete: %s",
 			why);
 	memcpy(executor->reason, reason, sizeof(reason));
-	use(executor, CLV_RM_BY_NOTHING);
+	set_method(executor, CLV_RM_BY_NOTHING);
 }
 
-static void take_up(
+static void accept_method(
 	struct clv_executor *executor, const char *name, unsigned off_us, unsigned on_us)
 {
 	enum clv_rm_method method = clv_rm_method_from_string(name);
 
 	if (method == CLV_RM_BY_NOTHING) {
-		fall_back(executor, "the program that tries it is of another version");
+		fall_back(executor, PROGRAM " is of another version");
 		return;
 	}
 	snprintf(executor->reason, sizeof(executor->reason),
-		"work is stopped half-way by %s: off in %u us, on in %u us", name, off_us,
-		on_us);
+		"work is preempted by %s: stopped in %u us, resumed in %u us", name,
+		off_us, on_us);
 	clv_events_emit_for_device(executor->agent, CLV_EVENT_DEVICE_EXECUTOR,
-		executor->device->info.name, "its shares are held by the hardware: %s",
+		executor->device->info.name, "the hardware enforces its shares: %s",
 		executor->reason);
-	use(executor, method);
+	set_method(executor, method);
 }
 
-/* A driver that cannot run a kernel now may be able to later: the GPU is full. */
-static void take_refusal(struct clv_executor *executor, const char *why)
+/* A driver that could not run a kernel may succeed later: the GPU may have been full. */
+static void reject_method(struct clv_executor *executor, const char *why)
 {
 	if (strncmp(why, "CUDA error", strlen("CUDA error")) == 0)
-		executor->again_ns = clv_clock_ns() + AGAIN_NS;
+		executor->retry_ns = clv_clock_ns() + RETRY_NS;
 	fall_back(executor, why);
 }
 
@@ -101,11 +105,11 @@ static void read_answer(struct clv_executor *executor, const char *line)
 	char method[METHOD_MAX], why[120];
 
 	if (sscanf(line, "ok %15s %u %u", method, &off_us, &on_us) == 3)
-		take_up(executor, method, off_us, on_us);
+		accept_method(executor, method, off_us, on_us);
 	else if (sscanf(line, "no %119[^\n]", why) == 1)
-		take_refusal(executor, why);
+		reject_method(executor, why);
 	else
-		fall_back(executor, "the program that tries it said nothing");
+		fall_back(executor, PROGRAM " gave no answer");
 }
 
 static void on_end(void *userdata, const struct clv_child_end *end)
@@ -116,17 +120,17 @@ static void on_end(void *userdata, const struct clv_child_end *end)
 	if (end->output)
 		snprintf(line, sizeof(line), "%.*s", (int)end->n_bytes, end->output);
 	if (end->is_timed_out)
-		fall_back(executor, "trying it took over a minute");
+		fall_back(executor, PROGRAM " took longer than a minute");
 	else if (end->signal != 0)
-		fall_back(executor, "the program that tries it crashed");
+		fall_back(executor, PROGRAM " crashed");
 	else
 		read_answer(executor, line);
 }
 
-/* Trying. */
+/* Running the test. */
 
-/* Beside the agent, where it is installed; in a build tree; or where an agent that is
- * installed for people finds it. */
+/* Looks beside the agent, where packages install it, in a build tree, and in libexec for
+ * an agent in bin. */
 static bool find_program(char ret[CLV_PATH_MAX])
 {
 	static const char *const places[] = {
@@ -148,7 +152,7 @@ static bool find_program(char ret[CLV_PATH_MAX])
 	return false;
 }
 
-static void try(struct clv_executor *executor)
+static void start_test(struct clv_executor *executor)
 {
 	char path[CLV_PATH_MAX];
 	char *arguments[] = {(char[]){PROGRAM}, executor->device->info.uuid, NULL};
@@ -168,12 +172,13 @@ static bool is_processor(const struct clv_agent_device *device)
 	       strcmp(device->info.type, "cpu") == 0;
 }
 
-static void halt_threads(struct clv_executor *executor, enum clv_halting halting)
+static void halt_threads(struct clv_executor *executor, enum clv_halt_policy halting)
 {
 	snprintf(executor->reason, sizeof(executor->reason), "%s",
 		halting == CLV_HALTING_ALWAYS
-			? "work is stopped half-way: the driver's threads stand still"
-			: "work is waited for, and stopped half-way if it does not end");
+			? "work is preempted: the driver's threads are stopped by signals"
+			: "turns end when work is complete; overdue work is stopped by "
+			  "signals");
 	executor->halting = halting;
 	clv_arbiter_halt_threads(executor->device->arbiter, halting);
 }
@@ -195,12 +200,12 @@ void clv_executor_begin(struct clv_agent *agent, struct clv_agent_device *device
 	device->executor = executor;
 	if (choice == CLV_EXECUTOR_GATE)
 		snprintf(executor->reason, sizeof(executor->reason),
-			"work is not stopped half-way: the settings say so");
+			"work is not preempted: the setting executor is gate");
 	else if (is_processor(device))
 		halt_threads(executor, choice == CLV_EXECUTOR_CPU ? CLV_HALTING_ALWAYS
 								  : CLV_HALTING_OVERDUE);
 	else
-		try(executor);
+		start_test(executor);
 }
 
 void clv_executor_end_all(struct clv_agent *agent)
@@ -215,13 +220,13 @@ void clv_executor_end_all(struct clv_agent *agent)
 	}
 }
 
-/* Leases whose work is waited for all the same. */
+/* Leases whose work cannot be preempted although the device's can. */
 
-static const char *const lacks[] = {
-	[CLV_KNOWN_NOT_YET] = "has not told yet of all channels that it has made",
+static const char *const waiting_reasons[] = {
+	[CLV_KNOWN_NOT_YET] = "has not reported all its channels yet",
 	[CLV_KNOWN_TOO_LONG] =
 		"and others have more channels than can be stopped in time",
-	[CLV_KNOWN_TOO_MANY] = "has made more channels than are kept of it",
+	[CLV_KNOWN_TOO_MANY] = "has more channels than the agent can record",
 };
 
 static int pid_in(const struct clv_lease *lease, uint32_t slot)
@@ -236,32 +241,35 @@ static int pid_in(const struct clv_lease *lease, uint32_t slot)
 	return 0;
 }
 
-static void report(const struct clv_lease *lease, enum clv_known known, uint32_t slot)
+static void report(
+	const struct clv_lease *lease, enum clv_preempt_knowledge known, uint32_t slot)
 {
-	if (lease->is_waited_for)
+	if (lease->is_not_preempted)
 		clv_lease_emit(lease, CLV_EVENT_DEVICE_EXECUTOR,
-			"its work is not stopped half-way, and its turns end when that "
-			"is complete: process %d %s",
-			pid_in(lease, slot), lacks[known]);
+			"its work is not preempted, and its turns end when the work is "
+			"complete: process %d %s",
+			pid_in(lease, slot), waiting_reasons[known]);
 	else
 		clv_lease_emit(lease, CLV_EVENT_DEVICE_EXECUTOR,
-			"its work is stopped half-way again when its turns end");
+			"its work is preempted again at the end of its turns");
 }
 
-static void look_at(struct clv_lease *lease)
+static void update_lease(struct clv_lease *lease)
 {
-	bool was_waited_for = lease->is_waited_for;
+	bool was_waited_for = lease->is_not_preempted;
 	uint32_t slot;
-	enum clv_known known =
+	enum clv_preempt_knowledge known =
 		clv_arbiter_known(lease->device->arbiter, lease->arbiter_lease, &slot);
 
-	lease->n_behind = known == CLV_KNOWN_NOT_YET ? lease->n_behind + 1 : 0;
-	lease->is_waited_for = known > CLV_KNOWN_NOT_YET || lease->n_behind >= BEHIND_MAX;
-	if (lease->is_waited_for != was_waited_for)
+	lease->n_ticks_unknown =
+		known == CLV_KNOWN_NOT_YET ? lease->n_ticks_unknown + 1 : 0;
+	lease->is_not_preempted =
+		known > CLV_KNOWN_NOT_YET || lease->n_ticks_unknown >= BEHIND_MAX;
+	if (lease->is_not_preempted != was_waited_for)
 		report(lease, known, slot);
 }
 
-static void look_at_leases(struct clv_executor *executor)
+static void update_leases(struct clv_executor *executor)
 {
 	struct clv_lease *lease;
 
@@ -271,13 +279,14 @@ static void look_at_leases(struct clv_executor *executor)
 		if (lease->device != executor->device || !lease->arbiter_lease)
 			continue;
 		if (executor->method == CLV_RM_BY_NOTHING)
-			lease->is_waited_for = false;
+			lease->is_not_preempted = false;
 		else
-			look_at(lease);
-		executor->n_waited_for += lease->is_waited_for;
+			update_lease(lease);
+		executor->n_waited_for += lease->is_not_preempted;
 	}
-	snprintf(executor->shown, sizeof(executor->shown),
-		"%s; that of %u lease%s is waited for, as device_executor events say",
+	snprintf(executor->full_reason, sizeof(executor->full_reason),
+		"%s; the work of %u lease%s is waited for: see the device_executor "
+		"events",
 		executor->reason, executor->n_waited_for,
 		executor->n_waited_for == 1 ? "" : "s");
 }
@@ -290,15 +299,15 @@ void clv_executor_tick(struct clv_agent_device *device)
 
 	if (!executor)
 		return;
-	if (executor->again_ns > 0 && clv_clock_ns() >= executor->again_ns) {
-		executor->again_ns = 0;
-		try(executor);
+	if (executor->retry_ns > 0 && clv_clock_ns() >= executor->retry_ns) {
+		executor->retry_ns = 0;
+		start_test(executor);
 	}
-	look_at_leases(executor);
-	status = clv_arbiter_tend_stopped(device->arbiter);
+	update_leases(executor);
+	status = clv_arbiter_retry_resume(device->arbiter);
 	if (status == 0 || executor->method == CLV_RM_BY_NOTHING)
 		return;
-	snprintf(why, sizeof(why), "the driver does not do it any more (status 0x%x)",
+	snprintf(why, sizeof(why), "the driver refuses to stop work (status 0x%x)",
 		status);
 	fall_back(executor, why);
 }
@@ -318,12 +327,13 @@ const char *clv_executor_reason(const struct clv_agent_device *device)
 
 	if (!executor || executor->reason[0] == '\0')
 		return NULL;
-	return executor->n_waited_for > 0 ? executor->shown : executor->reason;
+	return executor->n_waited_for > 0 ? executor->full_reason : executor->reason;
 }
 
 /* Processes. */
 
-/* A tenant may send any file; a call on one of his own making might never return. */
+/* A tenant may send any file, and a call on a file that it controls (FUSE) might never
+ * return. */
 static bool is_nvidia(int fd)
 {
 	struct stat st;
@@ -332,47 +342,49 @@ static bool is_nvidia(int fd)
 	       major(st.st_rdev) == NVIDIA_MAJOR;
 }
 
-/* Kept as long as it may be of use: also while it is being tried. */
-static bool is_wanted(const struct clv_executor *executor)
+/* Objects are recorded also while the test runs or is to be repeated: they may be needed
+ * afterwards. */
+static bool needs_objects(const struct clv_executor *executor)
 {
 	return executor && (executor->method != CLV_RM_BY_NOTHING ||
-				   executor->reason[0] == '\0' || executor->again_ns > 0);
+				   executor->reason[0] == '\0' || executor->retry_ns > 0);
 }
 
-void clv_executor_note(struct clv_attached *process, int fd,
+void clv_executor_record_object(struct clv_attached *process, int fd,
 	const struct clv_rm_object *object, uint64_t as_of)
 {
 	struct clv_lease *lease = process->lease;
 	struct clv_arbiter *arbiter = lease->device->arbiter;
 
 	if (!process->has_slot || !lease->arbiter_lease ||
-		!is_wanted(lease->device->executor))
+		!needs_objects(lease->device->executor))
 		return;
-	/* Also where this process had no room for one more file. */
+	/* Also when the agent had no free descriptor to receive the file. */
 	if (object->class != 0 && !is_nvidia(fd)) {
-		clv_arbiter_lose_object(
+		clv_arbiter_note_object_lost(
 			arbiter, lease->arbiter_lease, process->record.slot);
 		return;
 	}
 	if (object->class == CLV_RM_CLASS_GROUP)
 		clv_notify(lease->agent->notify, CLV_NOTICE_COMPUTES);
-	/* What fails is in clv_arbiter_known(). */
+	/* A failure shows in clv_arbiter_known(). */
 	clv_arbiter_note_object(
 		arbiter, lease->arbiter_lease, process->record.slot, fd, object, as_of);
 }
 
-void clv_executor_note_threads(
+void clv_executor_record_threads(
 	struct clv_attached *process, const int32_t *tids, uint32_t n)
 {
 	struct clv_lease *lease = process->lease;
 	const struct clv_executor *executor = lease->device->executor;
 	int32_t own[CLV_ATTACH_THREADS_MAX];
 
-	/* The list is made once; finding out the numbers costs a look at each thread. */
-	if (process->has_told_threads || !process->has_slot || !lease->arbiter_lease ||
+	/* Only the first list of a connection counts: translating its tids reads /proc
+	 * for each thread. */
+	if (process->has_sent_threads || !process->has_slot || !lease->arbiter_lease ||
 		!executor || executor->halting == CLV_HALTING_NEVER)
 		return;
-	process->has_told_threads = true;
+	process->has_sent_threads = true;
 	if (!clv_numbering_of_threads(process->record.id.pid, tids, n, own))
 		return;
 	clv_arbiter_note_threads(lease->device->arbiter, lease->arbiter_lease,

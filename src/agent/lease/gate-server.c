@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Speaks the attach protocol on a lease's socket: who may attach, and what they get.  A
- * peer may send anything or nothing; it gets a time-out or a refusal with one line of
- * text, and can fill no table but its own lease's.  The process's entry outlives its
- * connection: see attached.c. */
+/* Serves the attach protocol on a lease's socket: decides which processes may attach, and
+ * sends them the lease's pages.  A peer may send anything or nothing: it gets a timeout
+ * or a refusal with one line of text, and can use up no table but its own lease's.  The
+ * process's entry outlives its connection: see attached.c. */
 #include "agent/lease/gate-server.h"
 
 #include "agent/device/devices.h"
@@ -31,10 +31,11 @@
 #include <sys/socket.h>
 
 #define HELLO_TIMEOUT_US 2000000u
-/* Gates wait 30 s for their answer (gate/attach.c), and take none for no agent. */
+/* Less than the 30 s for which a gate waits for its reply (gate/attach), so that it gets
+ * the refusal. */
 #define PARK_TIMEOUT_US 25000000u
-#define PAUSE_US 200000u /* when there is no descriptor for one more connection */
-#define MAX_SILENT 64u   /* connections that have not attached */
+#define PAUSE_US 200000u   /* before accepting again after a lack of descriptors */
+#define MAX_UNATTACHED 64u /* connections that have not attached */
 #define REFUSAL_EVENT_NS CLV_NS_PER_S
 
 struct connection {
@@ -44,8 +45,10 @@ struct connection {
 	sd_event_source *io, *timer;
 	struct clv_attached *process; /* NULL until attached */
 	uint32_t api;                 /* enum clv_attach_api */
-	uint32_t reply_bytes;         /* that the gate can read; 0: the first form */
-	/* A hello that waits until the adopted lease is settled, or its numbers known. */
+	/* The longest reply that the gate can read; 0: CLV_ATTACH_REPLY_FIRST_BYTES. */
+	uint32_t reply_bytes;
+	/* The hello waits until the adopted lease is settled or the device numbers are
+	 * known. */
 	bool is_parked;
 	uint32_t old_slot;
 };
@@ -55,13 +58,13 @@ struct clv_gate_server {
 	int listen_fd;
 	sd_event_source *io, *pause_timer;
 	TAILQ_HEAD(, connection) connections;
-	unsigned int n_silent;
+	unsigned int n_unattached;
 };
 
-/* There may be room for one more who waits in the queue. */
-static void take_more(struct clv_gate_server *server)
+/* Accepts connections again unless too many have not attached. */
+static void resume_accepting(struct clv_gate_server *server)
 {
-	if (server->n_silent < MAX_SILENT && !server->pause_timer)
+	if (server->n_unattached < MAX_UNATTACHED && !server->pause_timer)
 		sd_event_source_set_enabled(server->io, SD_EVENT_ON);
 }
 
@@ -71,17 +74,17 @@ static struct connection *connection_free(struct connection *connection)
 
 	TAILQ_REMOVE(&server->connections, connection, entry);
 	if (!connection->process)
-		server->n_silent--;
+		server->n_unattached--;
 	sd_event_source_disable_unref(connection->io);
 	sd_event_source_disable_unref(connection->timer);
 	close(connection->fd);
 	free(connection);
-	take_more(server);
+	resume_accepting(server);
 	return NULL;
 }
 
-/* A message that is still unread when we close would turn the reply into an error at the
- * peer's side. */
+/* If unread messages are left at close(), the peer gets ECONNRESET in place of the
+ * reply. */
 static void drain_input(int fd)
 {
 	char rest[512];
@@ -110,7 +113,8 @@ static void refuse(struct connection *connection, const struct clv_peer *peer,
 	snprintf(reply.message, sizeof(reply.message), "%.255s", err->msg);
 	clv_socket_send(connection->fd, &reply, CLV_ATTACH_REPLY_FIRST_BYTES, NULL, 0);
 	drain_input(connection->fd);
-	/* A loop of refusals must not fill the record of events. */
+	/* Rate-limited: a tenant that is refused in a loop must not fill the event
+	 * log. */
 	if (lease->refusal_event_ns == 0 ||
 		now_ns - lease->refusal_event_ns > REFUSAL_EVENT_NS) {
 		lease->refusal_event_ns = now_ns;
@@ -125,7 +129,7 @@ static bool is_of_lease(void *userdata, const struct clv_process_id *id)
 {
 	const struct clv_lease *lease = userdata;
 
-	return clv_holder_is(lease, id) || clv_attached_is_member(lease, id);
+	return clv_holder_contains(lease, id) || clv_attached_is_member(lease, id);
 }
 
 static int check_peer(
@@ -133,16 +137,17 @@ static int check_peer(
 {
 	if (lease->is_ending)
 		return clv_error_set(err, -EPERM,
-			"the lease %s is being ended: start the program anew with cleave "
-			"run",
+			"the lease %s is being ended: start the program again with "
+			"cleave run",
 			lease->record.name);
-	/* Its folder lets nobody through but those for whom the socket is mounted. */
+	/* Access is controlled by the folder: only processes for which the socket is
+	 * mounted reach it. */
 	if (lease->record.admit == CLV_ADMIT_SOCKET)
 		return 0;
 	if (peer->uid != lease->record.uid && peer->uid != 0)
 		return clv_error_set(err, -EPERM,
-			"the lease %s belongs to user %u, not to user %u: make one of "
-			"your own with cleave run",
+			"the lease %s belongs to user %u, not to user %u: start the "
+			"program in a lease of your own with cleave run",
 			lease->record.name, lease->record.uid, peer->uid);
 	if (!clv_process_has_ancestor(peer->id.pid, is_of_lease, lease))
 		return clv_error_set(err, -EPERM,
@@ -152,7 +157,8 @@ static int check_peer(
 	return 0;
 }
 
-/* ROCm may know partitions of a GPU by their numbers alone. */
+/* The device's name for the gate's API. ROCm may identify partitions of a GPU only by
+ * their numbers. */
 static const char *name_for(
 	const struct connection *connection, const struct clv_device *device)
 {
@@ -161,7 +167,7 @@ static const char *name_for(
 		       : device->uuid;
 }
 
-/* Which device it is, as the API of the gate names it. */
+/* Fills in the device as the gate's API identifies it. */
 static void locate(const struct connection *connection, struct clv_attach_reply *reply)
 {
 	const struct clv_lease *lease = connection->server->lease;
@@ -192,7 +198,7 @@ static void list_devices(
 		int n = snprintf(ret + used, room, "%s%s", i > 0 ? "," : "",
 			name_for(connection, &device->info));
 
-		/* Half a name would be another device's, or nobody's. */
+		/* A truncated name could be that of another device: drop it. */
 		if (n < 0 || (size_t)n >= room) {
 			ret[used] = '\0';
 			return;
@@ -222,7 +228,7 @@ static int send_reply(struct connection *connection, const struct clv_attached *
 
 	locate(connection, &reply);
 	list_devices(connection, reply.devices);
-	clv_arbiter_tell_time(lease->device->arbiter, lease->arbiter_lease);
+	clv_arbiter_publish_time(lease->device->arbiter, lease->arbiter_lease);
 	clv_arbiter_get_fds(lease->arbiter_lease, &pages);
 	fds[CLV_ATTACH_FD_CONTROL] = pages.control;
 	fds[CLV_ATTACH_FD_REPORT] = pages.report;
@@ -231,9 +237,10 @@ static int send_reply(struct connection *connection, const struct clv_attached *
 		connection->fd, &reply, reply_length(connection), fds, CLV_ATTACH_FDS);
 }
 
-static const struct clv_attach_sm_state of_opencl = {.state = CLV_ATTACH_SM_OTHER_API};
+static const struct clv_attach_sm_state opencl_sm_state = {
+	.state = CLV_ATTACH_SM_OTHER_API};
 
-static struct connection *find(
+static struct connection *find_connection(
 	struct clv_gate_server *server, const struct clv_attached *process)
 {
 	struct connection *connection;
@@ -249,13 +256,13 @@ static struct connection *find(
 static void disconnect(struct clv_attached *process)
 {
 	struct clv_gate_server *server = process->lease->gate;
-	struct connection *connection = server ? find(server, process) : NULL;
+	struct connection *connection = server ? find_connection(server, process) : NULL;
 
 	if (connection)
 		connection_free(connection);
 }
 
-/* Ends with the connection attached, parked or freed. */
+/* Attaches the peer or refuses it, which frees the connection. */
 static void attach(struct connection *connection, uint32_t old_slot, int report_fd)
 {
 	struct clv_gate_server *server = connection->server;
@@ -285,11 +292,11 @@ static void attach(struct connection *connection, uint32_t old_slot, int report_
 	connection->timer = sd_event_source_disable_unref(connection->timer);
 	connection->process = process;
 	process->disconnect = disconnect;
-	server->n_silent--;
-	take_more(server);
+	server->n_unattached--;
+	resume_accepting(server);
 	sd_event_source_set_io_events(connection->io, EPOLLIN | EPOLLRDHUP);
 	if (connection->api == CLV_ATTACH_API_OPENCL)
-		clv_sm_note(process, &of_opencl);
+		clv_sm_record_state(process, &opencl_sm_state);
 	clv_notify(lease->agent->notify, CLV_NOTICE_COMPUTES);
 	if (send_reply(connection, process) < 0) {
 		connection_free(connection);
@@ -341,7 +348,8 @@ static void on_hello(struct connection *connection)
 	memcpy(&hello, message, sizeof(hello));
 	connection->api = hello.api;
 	connection->reply_bytes = hello.reply_bytes;
-	/* Others of an adopted lease are about to bring its report page. */
+	/* In an adopted lease another process may still bring the report page, so one
+	 * without it waits. */
 	if (n_fds == 0 &&
 		(server->lease->settle_timer || waits_for_numbers(connection))) {
 		park(connection, hello.old_slot);
@@ -362,11 +370,11 @@ static void note_object(
 		.handle = message->handle,
 		.class = message->class};
 
-	clv_executor_note(connection->process, fd, &object, message->as_of);
+	clv_executor_record_object(connection->process, fd, &object, message->as_of);
 }
 
-/* It is of its own length. */
-static bool are_threads(const struct clv_attach_threads *message, ssize_t n_bytes)
+/* The message has as many tids as it says. */
+static bool is_threads_message(const struct clv_attach_threads *message, ssize_t n_bytes)
 {
 	size_t first = offsetof(struct clv_attach_threads, tids);
 
@@ -375,7 +383,7 @@ static bool are_threads(const struct clv_attach_threads *message, ssize_t n_byte
 	       (size_t)n_bytes == first + message->n * sizeof(message->tids[0]);
 }
 
-/* Returns false at the connection's end. */
+/* Returns false when the connection has ended. */
 static bool on_message(struct connection *connection)
 {
 	union {
@@ -392,9 +400,9 @@ static bool on_message(struct connection *connection)
 	if (got == sizeof(message.object) && message.magic == CLV_ATTACH_MAGIC)
 		note_object(connection, fd, &message.object);
 	else if (got == sizeof(message.sm) && message.magic == CLV_ATTACH_SM_MAGIC)
-		clv_sm_note(connection->process, &message.sm);
-	else if (are_threads(&message.threads, got))
-		clv_executor_note_threads(
+		clv_sm_record_state(connection->process, &message.sm);
+	else if (is_threads_message(&message.threads, got))
+		clv_executor_record_threads(
 			connection->process, message.threads.tids, message.threads.n);
 	if (n_fds > 0)
 		clv_close_fd(&fd);
@@ -418,15 +426,15 @@ static int on_connection(sd_event_source *source, int fd, uint32_t events, void 
 	return 0;
 }
 
-static int on_silence(sd_event_source *source, uint64_t now_us, void *userdata)
+static int on_timeout(sd_event_source *source, uint64_t now_us, void *userdata)
 {
 	struct connection *connection = userdata;
 	struct clv_error err;
 
 	if (connection->is_parked)
 		clv_error_set(&err, -EBUSY,
-			"devices are being divided anew, and which number each has is "
-			"not known: start the program again when that has ended");
+			"devices are being repartitioned and their new numbers are not "
+			"known yet: start the program again when that is complete");
 	else
 		clv_error_set(
 			&err, -ETIMEDOUT, "no hello of a cleave gate came within 2 s");
@@ -434,7 +442,7 @@ static int on_silence(sd_event_source *source, uint64_t now_us, void *userdata)
 	return 0;
 }
 
-static void serve(struct clv_gate_server *server, int fd)
+static void add_connection(struct clv_gate_server *server, int fd)
 {
 	struct connection *connection = calloc(1, sizeof(*connection));
 	sd_event *event = server->lease->agent->event;
@@ -446,12 +454,12 @@ static void serve(struct clv_gate_server *server, int fd)
 	connection->server = server;
 	connection->fd = fd;
 	TAILQ_INSERT_TAIL(&server->connections, connection, entry);
-	if (++server->n_silent >= MAX_SILENT)
+	if (++server->n_unattached >= MAX_UNATTACHED)
 		sd_event_source_set_enabled(server->io, SD_EVENT_OFF);
 	if (sd_event_add_io(
 		    event, &connection->io, fd, EPOLLIN, on_connection, connection) < 0 ||
 		sd_event_add_time_relative(event, &connection->timer, CLOCK_MONOTONIC,
-			HELLO_TIMEOUT_US, 0, on_silence, connection) < 0)
+			HELLO_TIMEOUT_US, 0, on_timeout, connection) < 0)
 		connection_free(connection);
 }
 
@@ -460,7 +468,7 @@ static int on_pause_over(sd_event_source *source, uint64_t now_us, void *userdat
 	struct clv_gate_server *server = userdata;
 
 	server->pause_timer = sd_event_source_disable_unref(server->pause_timer);
-	if (server->n_silent < MAX_SILENT)
+	if (server->n_unattached < MAX_UNATTACHED)
 		sd_event_source_set_enabled(server->io, SD_EVENT_ON);
 	return 0;
 }
@@ -472,11 +480,11 @@ static int on_connect(
 	int fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 	if (fd >= 0) {
-		serve(server, fd);
+		add_connection(server, fd);
 		return 0;
 	}
-	/* The peer stays in the queue and keeps the socket readable: looking again at
-	 * once would only spin. */
+	/* The pending connection keeps the socket readable: without a pause the loop
+	 * would spin. */
 	if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
 		sd_event_source_set_enabled(server->io, SD_EVENT_OFF);
 		sd_event_add_time_relative(server->lease->agent->event,

@@ -5,13 +5,15 @@ struct clv_attached;
 struct clv_error;
 struct clv_lease;
 
-/* The socket of one lease, where gates attach (arbiter/attach.h).  Loop thread only. */
+/* The server of one lease's socket, where gates attach (arbiter/attach.h).  Loop thread
+ * only. */
 struct clv_gate_server;
 
 int clv_gate_server_new(
 	struct clv_lease *lease, struct clv_gate_server **ret, struct clv_error *err);
-/* Ends all its connections. */
+/* Closes the socket and all connections. */
 struct clv_gate_server *clv_gate_server_free(struct clv_gate_server *server);
 
-/* The adopted lease is settled: gates that had to wait are served. */
+/* Ends the wait for the report page after an adoption, and attaches the gates that waited
+ * for it or for device numbers that are now known. */
 void clv_gate_server_resume(struct clv_gate_server *server);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Lookups of report pages and of heirs in /proc, with a bound on their time for each
+ * lease. */
 #include "agent/lease/heirs.h"
 
 #include "arbiter/arbiter.h"
@@ -13,9 +15,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Looking at pages. */
+/* Report pages. */
 
-static bool may_look(struct clv_lease *lease)
+static bool is_lookup_allowed(struct clv_lease *lease)
 {
 	uint64_t now_ns = clv_clock_ns();
 
@@ -23,7 +25,7 @@ static bool may_look(struct clv_lease *lease)
 		lease->looks_since_ns = now_ns;
 		lease->looks_ns = 0;
 	}
-	return lease->looks_ns < CLV_LOOK_NS;
+	return lease->looks_ns < CLV_LOOKUP_NS;
 }
 
 static bool maps_page(const struct clv_lease *lease, pid_t pid, bool any_lease)
@@ -41,42 +43,43 @@ static bool maps_page(const struct clv_lease *lease, pid_t pid, bool any_lease)
 	return clv_process_maps_file(pid, st.st_dev, st.st_ino);
 }
 
-enum clv_answer clv_heirs_has_page(const struct clv_attached *process)
+enum clv_lookup clv_heirs_has_page(const struct clv_attached *process)
 {
 	struct clv_lease *lease = process->lease;
 	uint64_t began_ns = clv_clock_ns();
 	bool found;
 
-	if (!may_look(lease))
+	if (!is_lookup_allowed(lease))
 		return CLV_ANSWER_UNKNOWN;
 	found = maps_page(lease, process->record.id.pid, !process->is_reattached);
 	lease->looks_ns += clv_clock_ns() - began_ns;
 	return found ? CLV_ANSWER_YES : CLV_ANSWER_NO;
 }
 
-/* What was seen of processes that are not in the lease, so that it is not read anew for
- * each of a hundred that end together.  Who had no page once a process was attached does
- * not share that one's memory.  Numbers are used again: it is kept for a second. */
+/* A cache of what was read of processes outside the lease, so that they are read once
+ * when a hundred processes end together.  A process that did not map the page when
+ * another was attached does not share that one's memory.  Pids are reused, so entries are
+ * kept for a second. */
 
-#define SEEN_MAX 4096u
+#define CACHE_MAX 4096u
 
 struct seen {
-	pid_t pid; /* 0: none */
+	pid_t pid; /* 0: a free entry */
 	bool has_no_page;
 	uint64_t looked_ns;
 	struct clv_process_layout layout;
 };
 
-struct clv_seen {
+struct clv_lookup_cache {
 	uint64_t began_ns;
 	size_t n;
-	struct seen items[SEEN_MAX];
+	struct seen items[CACHE_MAX];
 };
 
-static struct clv_seen *fresh_table(struct clv_lease *lease)
+static struct clv_lookup_cache *fresh_table(struct clv_lease *lease)
 {
 	uint64_t now_ns = clv_clock_ns();
-	struct clv_seen *seen = lease->seen;
+	struct clv_lookup_cache *seen = lease->seen;
 
 	if (!seen)
 		seen = lease->seen = calloc(1, sizeof(*seen));
@@ -87,20 +90,20 @@ static struct clv_seen *fresh_table(struct clv_lease *lease)
 	return seen;
 }
 
-/* NULL: nothing new is kept any more. */
-static struct seen *find_seen(struct clv_lease *lease, pid_t pid)
+/* NULL: the cache is full or there is no memory. */
+static struct seen *find_cached(struct clv_lease *lease, pid_t pid)
 {
-	struct clv_seen *seen = fresh_table(lease);
+	struct clv_lookup_cache *seen = fresh_table(lease);
 	uint32_t at = (uint32_t)pid * 2654435761u;
 
 	for (; seen; at++) {
-		struct seen *item = &seen->items[at % SEEN_MAX];
+		struct seen *item = &seen->items[at % CACHE_MAX];
 
 		if (item->pid == pid)
 			return item;
 		if (item->pid != 0)
 			continue;
-		if (seen->n == SEEN_MAX / 2)
+		if (seen->n == CACHE_MAX / 2)
 			return NULL;
 		seen->n++;
 		item->pid = pid;
@@ -109,9 +112,9 @@ static struct seen *find_seen(struct clv_lease *lease, pid_t pid)
 	return NULL;
 }
 
-/* Looking for heirs. */
+/* Heirs. */
 
-void clv_heirs_note(struct clv_attached *process)
+void clv_heirs_record(struct clv_attached *process)
 {
 	struct clv_process_id ancestors[CLV_ANCESTORS_MAX];
 	pid_t pid = process->record.id.pid;
@@ -140,7 +143,7 @@ struct search {
 	const struct clv_attached *of;
 	uint64_t counted_ns;
 	struct clv_process_id id;
-	enum clv_answer answer;
+	enum clv_lookup answer;
 };
 
 static bool is_attached(const struct clv_lease *lease, pid_t pid)
@@ -155,20 +158,20 @@ static bool is_attached(const struct clv_lease *lease, pid_t pid)
 	return false;
 }
 
-/* Of this lease's own, and of this agent, which may be a child of init too, nothing is
- * looked at. */
-static void see(const struct clv_lease *lease, struct seen *seen)
+/* Reads a candidate's layout.  A process that is attached to the lease, and the agent,
+ * which may be a child of init too, cannot be an heir. */
+static void examine(const struct clv_lease *lease, struct seen *seen)
 {
 	seen->looked_ns = clv_clock_ns();
 	seen->has_no_page = seen->pid == getpid() || is_attached(lease, seen->pid) ||
 			    clv_process_read_layout(seen->pid, &seen->layout) < 0;
 }
 
-/* With program and stack where they were, and in the same pages. */
+/* An heir has its program and stack at the same addresses and maps the page. */
 static bool is_heir(const struct clv_attached *of, struct seen *seen)
 {
 	if (seen->looked_ns <= of->noted_ns)
-		see(of->lease, seen);
+		examine(of->lease, seen);
 	if (seen->has_no_page || seen->layout.code != of->layout.code ||
 		seen->layout.stack != of->layout.stack)
 		return false;
@@ -177,43 +180,45 @@ static bool is_heir(const struct clv_attached *of, struct seen *seen)
 	return !seen->has_no_page;
 }
 
-/* What has taken so far counts as taken. */
-static bool may_go_on(struct search *search)
+/* Charges the time so far to the lease; false: an heir is found, or the lease's time is
+ * used up. */
+static bool may_continue(struct search *search)
 {
 	struct clv_lease *lease = search->of->lease;
 	uint64_t now_ns = clv_clock_ns();
 
 	lease->looks_ns += now_ns - search->counted_ns;
 	search->counted_ns = now_ns;
-	if (search->answer == CLV_ANSWER_NO && !may_look(lease))
+	if (search->answer == CLV_ANSWER_NO && !is_lookup_allowed(lease))
 		search->answer = CLV_ANSWER_UNKNOWN;
 	return search->answer == CLV_ANSWER_NO;
 }
 
-static void look_at(struct search *search, pid_t pid)
+static void check_candidate(struct search *search, pid_t pid)
 {
-	struct seen *kept = find_seen(search->of->lease, pid), once = {.pid = pid};
+	struct seen *kept = find_cached(search->of->lease, pid), uncached = {.pid = pid};
 
-	if (!is_heir(search->of, kept ? kept : &once) ||
+	if (!is_heir(search->of, kept ? kept : &uncached) ||
 		clv_process_read(pid, NULL, &search->id.start_ticks) < 0)
 		return;
 	search->id.pid = pid;
 	search->answer = CLV_ANSWER_YES;
 }
 
-static void look_at_listed(struct search *search, const char *path)
+static void check_listed(struct search *search, const char *path)
 {
 	FILE *children = fopen(path, "re");
 	int pid;
 
-	while (children && may_go_on(search) && fscanf(children, "%d", &pid) == 1)
-		look_at(search, pid);
+	while (children && may_continue(search) && fscanf(children, "%d", &pid) == 1)
+		check_candidate(search, pid);
 	if (children)
 		fclose(children);
 }
 
-/* Children belong to the thread that made them, or has them now. */
-static void look_below(struct search *search, const struct clv_process_id *parent)
+/* /proc lists children by the thread that created them or to which they were
+ * reparented. */
+static void check_children(struct search *search, const struct clv_process_id *parent)
 {
 	const struct dirent *thread;
 	uint64_t start_ticks;
@@ -225,20 +230,18 @@ static void look_below(struct search *search, const struct clv_process_id *paren
 		return;
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)parent->pid);
 	threads = opendir(path);
-	while (threads && may_go_on(search) && (thread = readdir(threads))) {
+	while (threads && may_continue(search) && (thread = readdir(threads))) {
 		if (thread->d_name[0] == '.')
 			continue;
 		snprintf(path, sizeof(path), "/proc/%d/task/%.16s/children",
 			(int)parent->pid, thread->d_name);
-		look_at_listed(search, path);
+		check_listed(search, path);
 	}
 	if (threads)
 		closedir(threads);
 }
 
-/* A process may have attached many times, from one address space: that is looked for
- * once.
- */
+/* A process may have several entries with one address space: search once for all. */
 static bool is_heirless(const struct clv_attached *process)
 {
 	const struct clv_lease *lease = process->lease;
@@ -248,18 +251,18 @@ static bool is_heirless(const struct clv_attached *process)
 	       lease->heirless_ns > process->noted_ns;
 }
 
-/* A child of a process that has ended is one of an ancestor's now: of the nearest that
- * takes such children, or of init. */
-enum clv_answer clv_heirs_find(
+/* The child of a process that ended was reparented to the nearest ancestor that is a
+ * subreaper, or to init. */
+enum clv_lookup clv_heirs_find(
 	const struct clv_attached *process, struct clv_process_id *ret)
 {
 	struct search search = {.of = process, .counted_ns = clv_clock_ns()};
 
 	if (!process->has_slot || is_heirless(process))
 		return CLV_ANSWER_NO;
-	look_below(&search, &process->record.id);
-	for (size_t i = 0; i < process->n_ancestors && may_go_on(&search); i++)
-		look_below(&search, &process->ancestors[i]);
+	check_children(&search, &process->record.id);
+	for (size_t i = 0; i < process->n_ancestors && may_continue(&search); i++)
+		check_children(&search, &process->ancestors[i]);
 	*ret = search.id;
 	if (search.answer == CLV_ANSWER_NO) {
 		process->lease->heirless = process->record.id;

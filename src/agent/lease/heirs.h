@@ -3,28 +3,31 @@
 
 #include "agent/lease/lease.h"
 
-/* Whether a process has its lease's pages, and who else is its address space: a child
- * that was made with CLONE_VM lives on in it when the process ends or becomes another
- * program, with what that allocated.  Both are read from /proc/PID/maps, and how long
- * that takes is up to the process.  So of one lease's processes no more is read in a
- * second than takes CLV_LOOK_NS; what lies beyond is unknown until the next one. */
+/* Whether a process still maps its lease's pages, and which other process shares its
+ * address space: a child that was made with CLONE_VM keeps the memory, with its
+ * allocations, when the process ends or calls exec.  Both are read from /proc/PID/maps,
+ * which takes as long as the process makes it take.  So the lookups for one lease may
+ * take CLV_LOOKUP_NS in a second; after that the answer is UNKNOWN until the next
+ * second. */
 
-#define CLV_LOOK_NS UINT64_C(100000000)
+#define CLV_LOOKUP_NS UINT64_C(100000000)
 
-enum clv_answer {
+enum clv_lookup {
 	CLV_ANSWER_NO,
 	CLV_ANSWER_YES,
 	CLV_ANSWER_UNKNOWN,
 };
 
-/* Whether it has mapped the lease's report page; of one that has not spoken to this agent
- * yet, any lease's.  Yes, where /proc does not say. */
-enum clv_answer clv_heirs_has_page(const struct clv_attached *process);
+/* Whether the process maps the lease's report page or, if it has not attached to this
+ * agent yet, the report page of any lease.  YES where /proc cannot be read. */
+enum clv_lookup clv_heirs_has_page(const struct clv_attached *process);
 
-/* Keeps what there is to know of a process while it lives: where its program and its
- * stack lie, and whose child a child of it may become. */
-void clv_heirs_note(struct clv_attached *process);
+/* Records what is needed to find an heir later and can be read only while the process
+ * lives: where its program and stack are, and its ancestors, to which its children may be
+ * reparented. */
+void clv_heirs_record(struct clv_attached *process);
 
-/* Yes: *ret is in the same address space, and no process of the lease's itself. */
-enum clv_answer clv_heirs_find(
+/* Looks for a process with the same address space that is not attached to the lease
+ * itself.  YES: it is in *ret. */
+enum clv_lookup clv_heirs_find(
 	const struct clv_attached *process, struct clv_process_id *ret);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether a message is a hello that this agent can answer.  No I/O: what arrives from a
- * tenant is checked here and nowhere else, and this is what gets fuzzed. */
+/* Validates a gate's hello.  No I/O: a tenant's bytes are checked here and nowhere else,
+ * so this is what is fuzzed. */
 #include "agent/lease/hello.h"
 
 #include "arbiter/attach.h"
@@ -14,7 +14,7 @@ int clv_attach_hello_check(const void *data, size_t n_bytes, struct clv_error *e
 {
 	struct clv_attach_hello hello;
 
-	/* Later versions may be longer; magic and version stay in front for ever. */
+	/* Later versions may have another length; magic and version stay at the front. */
 	if (n_bytes < 2 * sizeof(uint32_t))
 		return clv_error_set(err, -EPROTO,
 			"a hello of %zu bytes is no hello of a cleave gate", n_bytes);

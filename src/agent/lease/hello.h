@@ -5,6 +5,7 @@
 
 struct clv_error;
 
-/* Checks a gate's hello as it came from the socket.  Pure; data may be anything.  Returns
- * 0, -EPROTO for what is no hello, or -EPROTONOSUPPORT for a gate of another version. */
+/* Validates a gate's hello as received from the socket.  Pure; data may be any bytes.
+ * Returns 0, -EPROTO if it is not a hello, or -EPROTONOSUPPORT for a gate of another
+ * version or API. */
 int clv_attach_hello_check(const void *data, size_t n_bytes, struct clv_error *err);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The holders of leases.  A hash table of processes with one pidfd watch each; a holding
+ * links a process to a lease. */
 #include "agent/lease/holder.h"
 
 #include "agent/auth/caller.h"
@@ -18,7 +20,7 @@
 
 #define BUCKETS 256u
 
-/* One process of one lease. */
+/* The link between a process and a lease that it holds. */
 struct clv_holding {
 	LIST_ENTRY(clv_holding) of_process, of_lease;
 	struct clv_lease *lease;
@@ -62,7 +64,7 @@ static bool is_same(const struct clv_process_id *a, const struct clv_process_id 
 	return a->pid == b->pid && a->start_ticks == b->start_ticks;
 }
 
-static struct clv_holder_watch *find(
+static struct clv_holder_watch *find_watch(
 	const struct clv_agent *agent, const struct clv_process_id *id)
 {
 	struct clv_holder_watch *watch;
@@ -83,14 +85,14 @@ static void unlink_watch(struct clv_holder_watch *watch)
 	free(watch);
 }
 
-static void let_go(struct clv_holding *holding)
+static void free_holding(struct clv_holding *holding)
 {
 	LIST_REMOVE(holding, of_process);
 	LIST_REMOVE(holding, of_lease);
 	free(holding);
 }
 
-/* What joined is stored apart from the lease. */
+/* Only holders that joined have rows of their own; the first is in the lease's row. */
 static void unstore(struct clv_lease *lease, const struct clv_process_id *id)
 {
 	struct clv_error err = {0};
@@ -111,15 +113,15 @@ static void on_death(void *userdata)
 	while ((holding = LIST_FIRST(&watch->holdings))) {
 		struct clv_lease *lease = holding->lease;
 
-		let_go(holding);
+		free_holding(holding);
 		unstore(lease, &watch->id);
 		clv_notify_lease(lease->agent->notify, CLV_NOTICE_LEASE_LEFT, lease);
 	}
 	unlink_watch(watch);
 }
 
-/* Takes the pidfd. */
-static struct clv_holder_watch *make(
+/* Takes the pidfd in every case. */
+static struct clv_holder_watch *new_watch(
 	struct clv_agent *agent, const struct clv_process_id *id, int pidfd)
 {
 	struct clv_holder_watch *watch = calloc(1, sizeof(*watch));
@@ -138,7 +140,7 @@ static struct clv_holder_watch *make(
 	return watch;
 }
 
-/* Dead or alive. */
+/* Also finds a dead holder. */
 static struct clv_holding *find_holding(
 	const struct clv_lease *lease, const struct clv_process_id *id)
 {
@@ -152,7 +154,7 @@ static struct clv_holding *find_holding(
 	return NULL;
 }
 
-static int hold(struct clv_lease *lease, struct clv_holder_watch *watch)
+static int add_holding(struct clv_lease *lease, struct clv_holder_watch *watch)
 {
 	struct clv_holding *holding = calloc(1, sizeof(*holding));
 
@@ -172,7 +174,7 @@ static int hold(struct clv_lease *lease, struct clv_holder_watch *watch)
 int clv_holder_watch(struct clv_lease *lease, const struct clv_process_id *id, int pidfd,
 	struct clv_error *err)
 {
-	struct clv_holder_watch *watch = find(lease->agent, id);
+	struct clv_holder_watch *watch = find_watch(lease->agent, id);
 
 	if (find_holding(lease, id)) {
 		close(pidfd);
@@ -181,8 +183,8 @@ int clv_holder_watch(struct clv_lease *lease, const struct clv_process_id *id, i
 	if (watch)
 		close(pidfd);
 	else
-		watch = make(lease->agent, id, pidfd);
-	if (!watch || hold(lease, watch) < 0)
+		watch = new_watch(lease->agent, id, pidfd);
+	if (!watch || add_holding(lease, watch) < 0)
 		return clv_error_errno(err, ENOMEM, "cannot watch the holder");
 	return 0;
 }
@@ -190,14 +192,14 @@ int clv_holder_watch(struct clv_lease *lease, const struct clv_process_id *id, i
 int clv_holder_adopt(
 	struct clv_lease *lease, const struct clv_process_id *id, struct clv_error *err)
 {
-	struct clv_holder_watch *watch = find(lease->agent, id);
+	struct clv_holder_watch *watch = find_watch(lease->agent, id);
 	int pidfd;
 
-	/* The one that asked for it may have joined it as well. */
-	if (find_holding(lease, id) || id->pid == 0) /* 0: of a kept lease */
+	/* The process that asked for the lease may have joined it too. */
+	if (find_holding(lease, id) || id->pid == 0) /* 0: a kept lease has none */
 		return 0;
 	if (watch)
-		return hold(lease, watch) < 0
+		return add_holding(lease, watch) < 0
 			       ? clv_error_errno(err, ENOMEM, "cannot watch the holder")
 			       : 0;
 	pidfd = clv_process_open(id);
@@ -219,8 +221,8 @@ static int check_user(const struct clv_lease *lease, pid_t pid,
 	if (st.st_uid == lease->record.uid || caller->scope == CLV_SCOPE_ADMIN)
 		return 0;
 	return clv_error_set(err, -EPERM,
-		"process %d is user %u's, the lease %s user %u's: have a process of that "
-		"user join it",
+		"process %d belongs to user %u and the lease %s to user %u: let a "
+		"process of that user join it",
 		(int)pid, st.st_uid, lease->record.name, lease->record.uid);
 }
 
@@ -279,20 +281,20 @@ void clv_holder_forget(struct clv_lease *lease)
 	while ((holding = LIST_FIRST(&lease->holdings))) {
 		struct clv_holder_watch *watch = holding->watch;
 
-		let_go(holding);
+		free_holding(holding);
 		if (LIST_EMPTY(&watch->holdings))
 			unlink_watch(watch);
 	}
 }
 
-bool clv_holder_is(const struct clv_lease *lease, const struct clv_process_id *id)
+bool clv_holder_contains(const struct clv_lease *lease, const struct clv_process_id *id)
 {
 	const struct clv_holding *holding = find_holding(lease, id);
 
 	return holding && !clv_watch_is_dead(holding->watch->watch);
 }
 
-bool clv_holder_has(const struct clv_lease *lease)
+bool clv_holder_is_any(const struct clv_lease *lease)
 {
 	return !LIST_EMPTY(&lease->holdings);
 }
@@ -300,7 +302,7 @@ bool clv_holder_has(const struct clv_lease *lease)
 struct clv_lease *clv_holder_find(const struct clv_agent *agent,
 	const struct clv_process_id *id, const struct clv_agent_device *device)
 {
-	const struct clv_holder_watch *watch = find(agent, id);
+	const struct clv_holder_watch *watch = find_watch(agent, id);
 	const struct clv_holding *holding;
 	struct clv_lease *other = NULL;
 
@@ -324,7 +326,7 @@ void clv_holder_each(const struct clv_agent *agent, clv_holder_fn fn, void *user
 
 		LIST_FOREACH(watch, &agent->watches->buckets[i], entry)
 		{
-			/* One that nobody is held by is watched no longer. */
+			/* A watch is freed with its last holding. */
 			assert(!LIST_EMPTY(&watch->holdings));
 			fn(userdata, &watch->id, LIST_FIRST(&watch->holdings)->lease);
 		}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dmem's files, by Documentation/admin-guide/cgroup-v2.rst: lines of REGION BYTES, "max"
- * for none; a limit is written as one such line. */
+/* Sets a lease's memory limit in the kernel.  The files of dmem, by
+ * Documentation/admin-guide/cgroup-v2.rst: lines of REGION BYTES, "max" for no limit; a
+ * limit is set by writing one such line. */
 #include "agent/lease/kernel-quota.h"
 
 #include "agent/device/devices.h"
@@ -26,20 +27,21 @@
 #define PROCESSES_MAX 4096u
 
 struct clv_kernel_quota {
-	char folder[CLV_CGROUP_FOLDER_MAX]; /* of its cgroup */
-	char region[64]; /* "drm/0000:03:00.0/vram"; "": the driver is asked to do it */
+	char folder[CLV_CGROUP_FOLDER_MAX]; /* of the lease's cgroup */
+	/* Of dmem, as "drm/0000:03:00.0/vram"; "": the driver sets the limit. */
+	char region[64];
 	bool is_held;
 };
 
 void clv_kernel_quota_forget(struct clv_lease *lease)
 {
 	if (lease->agent->hardware)
-		clv_hardware_forget(lease->agent->hardware, lease);
+		clv_hardware_cancel(lease->agent->hardware, lease);
 	free(lease->kernel_quota);
 	lease->kernel_quota = NULL;
 }
 
-/* A test has another folder. */
+/* The environment variable is for tests. */
 static const char *root(void)
 {
 	const char *folder = getenv("CLEAVE_CGROUPFS");
@@ -56,7 +58,7 @@ static char *read_text(const char *folder, const char *name)
 									      : text;
 }
 
-/* The device's memory among what drivers have registered. */
+/* Finds the device's memory among the regions that drivers have registered. */
 static bool find_region(const char *pci_address, char ret[64])
 {
 	_cleanup_free_ char *capacity =
@@ -83,8 +85,9 @@ static bool is_holder(void *userdata, const struct clv_process_id *id)
 	return id->pid == holder->pid && id->start_ticks == holder->start_ticks;
 }
 
-/* A limit is for all in a cgroup: there may be nobody else. */
-static bool is_its_own(const char *folder, struct clv_process_id holder)
+/* Whether all processes of the cgroup descend from the holder: the limit applies to all
+ * of them. */
+static bool has_only_descendants(const char *folder, struct clv_process_id holder)
 {
 	_cleanup_free_ char *processes = read_text(folder, "cgroup.procs");
 	char *rest = NULL;
@@ -121,10 +124,10 @@ static bool find_folder(const struct clv_lease *lease, char ret[CLV_CGROUP_FOLDE
 	if (clv_process_cgroup(&lease->record.holder, cgroup) < 0)
 		return false;
 	snprintf(ret, CLV_CGROUP_FOLDER_MAX, "%s%s", root(), cgroup);
-	return !has_folders(ret) && is_its_own(ret, lease->record.holder);
+	return !has_folders(ret) && has_only_descendants(ret, lease->record.holder);
 }
 
-/* By files. */
+/* Through dmem.max. */
 
 static bool write_limit(const struct clv_kernel_quota *quota, const char *bytes)
 {
@@ -137,7 +140,7 @@ static bool write_limit(const struct clv_kernel_quota *quota, const char *bytes)
 	return fd >= 0 && write(fd, line, (size_t)n) == n;
 }
 
-/* What it says of the region afterwards is what counts. */
+/* Reads the limit back: a write may succeed without effect. */
 static bool has_limit(const struct clv_kernel_quota *quota, const char *bytes)
 {
 	_cleanup_free_ char *text = read_text(quota->folder, "dmem.max");
@@ -154,7 +157,7 @@ static bool has_limit(const struct clv_kernel_quota *quota, const char *bytes)
 
 static void give_up(struct clv_lease *lease, const char *why)
 {
-	clv_log_warning(0, "lease %s: its gates alone hold its memory: %s",
+	clv_log_warning(0, "lease %s: only its gates enforce its memory quota: %s",
 		lease->record.name, why);
 	clv_kernel_quota_clear(lease);
 }
@@ -167,10 +170,10 @@ static void set_by_file(struct clv_lease *lease)
 	snprintf(bytes, sizeof(bytes), "%" PRIu64, lease->record.share.memory_bytes);
 	quota->is_held = write_limit(quota, bytes) && has_limit(quota, bytes);
 	if (!quota->is_held)
-		give_up(lease, "its cgroup's dmem.max does not take the limit");
+		give_up(lease, "its cgroup's dmem.max does not accept the limit");
 }
 
-/* By the driver, which says so later. */
+/* Through the driver, whose result comes later. */
 
 static void on_limited(void *userdata, const struct clv_error *err)
 {
@@ -192,10 +195,10 @@ static void ask_driver(struct clv_lease *lease, uint64_t bytes, clv_hardware_fn 
 		bytes, done, done ? lease : NULL);
 }
 
-static bool find(struct clv_lease *lease, struct clv_kernel_quota *ret)
+static bool find_means(struct clv_lease *lease, struct clv_kernel_quota *ret)
 {
 	const struct clv_device *info = &clv_devices_root(lease->device)->info;
-	/* The driver holds no parts of a GPU that is divided. */
+	/* The driver limits whole GPUs only. */
 	bool is_drivers = strcmp(info->backend, "nvidia") == 0 &&
 			  !lease->device->parent && lease->agent->hardware;
 
@@ -205,11 +208,11 @@ static bool find(struct clv_lease *lease, struct clv_kernel_quota *ret)
 	       find_folder(lease, ret->folder);
 }
 
-static struct clv_kernel_quota *look_for(struct clv_lease *lease)
+static struct clv_kernel_quota *new_quota(struct clv_lease *lease)
 {
 	struct clv_kernel_quota *quota = malloc(sizeof(*quota));
 
-	if (quota && !find(lease, quota)) {
+	if (quota && !find_means(lease, quota)) {
 		free(quota);
 		quota = NULL;
 	}
@@ -219,7 +222,7 @@ static struct clv_kernel_quota *look_for(struct clv_lease *lease)
 void clv_kernel_quota_set(struct clv_lease *lease)
 {
 	if (!lease->kernel_quota)
-		lease->kernel_quota = look_for(lease);
+		lease->kernel_quota = new_quota(lease);
 	if (!lease->kernel_quota)
 		return;
 	if (lease->kernel_quota->region[0] != '\0')
@@ -239,7 +242,7 @@ void clv_kernel_quota_clear(struct clv_lease *lease)
 	clv_kernel_quota_forget(lease);
 }
 
-bool clv_kernel_quota_holds(const struct clv_lease *lease)
+bool clv_kernel_quota_is_enforced(const struct clv_lease *lease)
 {
 	return lease->kernel_quota && lease->kernel_quota->is_held;
 }

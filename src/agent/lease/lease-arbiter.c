@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Adds a lease to its device's arbiter. */
 #include "agent/lease/lease-arbiter.h"
 
 #include "agent/device/devices.h"
@@ -13,8 +14,8 @@
 #include <assert.h>
 #include <string.h>
 
-/* Slots of the living are theirs again; those of the dead are cleared, so that the quota
- * does not count what no longer is. */
+/* Opens the slots of living processes again, and clears those of dead ones, so that the
+ * quota does not count memory that was freed. */
 static void restore_slots(struct clv_lease *lease)
 {
 	struct clv_arbiter *arbiter = lease->device->arbiter;
@@ -40,7 +41,7 @@ static void restore_slots(struct clv_lease *lease)
 	}
 }
 
-/* The device's arbiter is started when first asked for. */
+/* Starts the device's arbiter unless it runs. */
 static int start_arbiter(
 	struct clv_agent *agent, struct clv_agent_device *device, struct clv_error *err)
 {
@@ -73,10 +74,10 @@ int clv_lease_open_arbiter(struct clv_lease *lease, const struct clv_process_id 
 	if (r < 0)
 		return r;
 	arbiter = lease->device->arbiter;
-	clv_debts_name(lease, id);
+	clv_debts_set_account(lease, id);
 	r = clv_arbiter_add(
 		arbiter, &share, lease->debtor, report_fd, &lease->arbiter_lease, NULL);
-	/* An old page that is none of ours is not a reason to refuse the program. */
+	/* An invalid report page is no reason to refuse the program: make a new one. */
 	if (r < 0)
 		r = clv_arbiter_add(
 			arbiter, &share, lease->debtor, -1, &lease->arbiter_lease, err);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The folder of a lease, RUNTIME/lease/ID.  The system's agent works in it as root and
- * then gives it to the tenant, so it takes it back before it touches it again: in a
- * folder that a tenant can write, a name may turn into a link at any moment. */
+/* The folder of a lease, RUNTIME/lease/ID. The system's agent prepares it as root and
+ * then gives it to the tenant.  It takes the ownership back before it changes the folder
+ * again: in a folder that a tenant can write, a name may become a symbolic link at any
+ * moment (TOCTOU). */
 #include "agent/lease/lease.h"
 #include "agent/record/agent.h"
 #include "arbiter/attach.h"
@@ -22,8 +23,9 @@ void clv_lease_folder(const struct clv_lease *lease, char *ret, size_t ret_bytes
 		lease->record.id);
 }
 
-/* Where whoever reaches the socket may attach it is one folder further in: that folder
- * alone is mounted for others, who cannot enter the one around it. */
+/* If any process that reaches the socket may attach, the socket is in a folder of its
+ * own, "door".  Only that is mounted for other users, who cannot enter the lease's
+ * folder. */
 static bool has_door(const struct clv_lease *lease)
 {
 	return lease->record.admit == CLV_ADMIT_SOCKET;
@@ -110,9 +112,9 @@ int clv_lease_give_folder(const struct clv_lease *lease, struct clv_error *err)
 	return 0;
 }
 
-/* What cleave run makes there, should it have been killed before it could clean up.  The
- * folders in it are still the tenant's, so names are taken relative to what was opened,
- * and links are not followed. */
+/* Removes what cleave run creates there, in case it was killed before its cleanup.  The
+ * folders inside still belong to the tenant, so names are resolved relative to open
+ * folders and symbolic links are not followed. */
 static void remove_namespace(int fd)
 {
 	static const char *const entries[][2] = {
@@ -165,7 +167,7 @@ void clv_lease_remove_folder(const struct clv_lease *lease)
 		remove_namespace(fd);
 	}
 	clv_lease_folder(lease, path, sizeof(path));
-	/* What a tenant has put there stays; the folder is named by its lease for ever.
-	 */
+	/* Files of the tenant keep the folder.  It does no harm, as lease ids are never
+	 * reused. */
 	rmdir(path);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Makes and frees leases, and opens and closes their sockets. */
 #include "agent/lease/lease-open.h"
 
 #include "agent/lease/attached.h"

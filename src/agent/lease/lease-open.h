@@ -3,13 +3,14 @@
 
 #include "agent/lease/lease.h"
 
-/* Takes the record; the device is looked up by the caller. */
+/* Makes a lease on the device with a copy of the record.  It is neither in the ledger nor
+ * active.  NULL without memory. */
 struct clv_lease *clv_lease_new(struct clv_agent *agent, struct clv_agent_device *device,
 	const struct clv_lease_record *record);
-/* Releases everything but the row in the state file and the folder. */
+/* Frees the lease.  Its row in the state file and its folder stay. */
 struct clv_lease *clv_lease_free(struct clv_lease *lease);
 
-/* Opens it for programs, with its quota in the kernel's hands where that takes it; and
- * the end of that. */
+/* Activation makes the lease's folder and socket and sets the kernel's memory limit where
+ * possible.  Deactivation undoes all of it. */
 int clv_lease_activate(struct clv_lease *lease, struct clv_error *err);
 void clv_lease_deactivate(struct clv_lease *lease);

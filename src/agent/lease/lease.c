@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One lease: its devices, its account, its text.  Which leases there are, and what they
- * may have, is the ledger's. */
+/* One lease: its devices, its account, its descriptions.  The ledger has the table of
+ * leases and admission. */
 #include "agent/lease/lease.h"
 
 #include "agent/device/devices.h"
@@ -20,7 +20,8 @@
 #include <string.h>
 #include <sys/random.h>
 
-/* A throttled lease runs on, so that it can free what it has too much. */
+/* A throttled lease keeps a part of its share, at least 1 %, so that it can free
+ * memory. */
 #define THROTTLED_PART 10u
 #define THROTTLED_LEAST_PPM 10000u
 
@@ -99,7 +100,7 @@ double clv_lease_share_used(const struct clv_lease *lease)
 	if (lease->samples[0].time_ns != 0) {
 		held_ns = lease->samples[1].held_ns - lease->samples[0].held_ns;
 		time_ns = lease->samples[1].time_ns - lease->samples[0].time_ns;
-	} else { /* in its first second */
+	} else { /* no second sample yet: measure since the first */
 		clv_lease_sample(lease, &now);
 		held_ns = now.held_ns - lease->samples[1].held_ns;
 		time_ns = clv_clock_ns() - lease->samples[1].time_ns;
@@ -113,7 +114,8 @@ struct clv_share clv_lease_enforced_share(const struct clv_lease *lease)
 	struct clv_share share = lease->record.share;
 	uint32_t cap_ppm = share.compute_ppm / THROTTLED_PART;
 
-	/* Of several devices it has each whole, and so their own bounds. */
+	/* A lease on several devices has each of them whole, so its memory needs no
+	 * quota. */
 	if (lease->n_others > 0)
 		share.memory_bytes = UINT64_MAX;
 	if (!lease->truth.is_throttled)

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A lease: a tenant's right to a share of one or more devices, with the processes that
+ * use it.  Declares the lease object, the sampling of its account, its folder and socket,
+ * and its descriptions for people. */
 #pragma once
 
 #include "agent/record/event-record.h"
@@ -26,154 +29,172 @@ struct clv_holding;
 
 #define CLV_LEASE_SAMPLES 2
 
-/* A process that is attached to a lease, or was when an earlier agent ran. */
+/* A process that is attached to a lease, or that was attached when an earlier agent
+ * ran. */
 struct clv_attached {
 	TAILQ_ENTRY(clv_attached) entry;
 	struct clv_lease *lease;
 	struct clv_process_record record;
 	struct clv_watch *watch;
-	bool has_slot;         /* the arbiter counts record.slot for it */
+	bool has_slot;         /* record.slot is open at the arbiter */
 	bool is_connected;     /* its gate's connection is open */
-	bool has_told_threads; /* over this connection, in which it computes */
-	/* Ends that connection; the gate server's. */
+	bool has_sent_threads; /* its compute threads are known, from this connection */
+	/* Closes the gate's connection; set by the gate server. */
 	void (*disconnect)(struct clv_attached *process);
-	bool is_reattached; /* spoke to this agent */
-	/* What holds it to the lease's limit in space, and to how many. */
+	bool is_reattached; /* has attached to this agent, not only to an earlier one */
+	/* What enforces the lease's limit in space, and to how many multiprocessors or
+	 * compute units. */
 	enum clv_attach_sm sm;
 	uint32_t sm_count;
-	/* For agent/lease/heirs.h. */
+	/* Recorded for agent/lease/heirs.h, at noted_ns. */
 	struct clv_process_layout layout;
 	struct clv_process_id *ancestors;
 	size_t n_ancestors;
 	uint64_t noted_ns;
-	/* When it is looked at again, without a connection; each time later. */
+	/* While it has no connection: when its mappings are checked next; the interval
+	 * doubles. */
 	uint64_t look_at_ns, look_interval_ns;
 };
 TAILQ_HEAD(clv_attached_list, clv_attached);
 
-/* What a driver says that its processes compute, and what the ledger gave it: parts of
- * the device's time. */
+/* The driver's utilization of a lease's processes and the lease's held time, both as
+ * parts of the device's time: agent/watch/bypass-detect.h. */
 struct clv_lease_work {
 	bool is_known;
 	double utilization;
-	double mean_utilization, mean_held; /* over the last looks */
-	uint64_t looked_ns, held_ns;        /* the last look, and its account then */
-	uint64_t over_ns;  /* since when it computes more; 0: it does not */
-	bool is_past_gate; /* for long enough that it was reported */
+	double mean_utilization, mean_held; /* moving averages over the last readings */
+	uint64_t looked_ns, held_ns;        /* the last reading, and the held time then */
+	/* Since when utilization exceeds held time by the tolerance; 0: it does not. */
+	uint64_t over_ns;
+	bool bypasses_gate; /* over_ns is older than the grace time, and reported */
 };
 
 #define CLV_OVERHEADS 3
 
-/* What the drivers say of a lease, beside what its gates say. */
-struct clv_lease_truth {
-	bool is_known;         /* a driver shows its processes and what they hold */
-	uint64_t memory_bytes; /* that they hold */
-	uint64_t over_ns;      /* since when it is over its quota; 0: it is not */
-	uint64_t within_ns;    /* since when it is not any more */
-	bool is_over;          /* for long enough that it was reported */
+/* What the drivers report of a lease, independently of its gates. */
+struct clv_lease_observed {
+	bool is_known;         /* a driver reports the memory of its processes */
+	uint64_t memory_bytes; /* of these processes together, by the driver */
+	/* Since when memory_bytes exceeds the quota and the tolerance; 0: it does not. */
+	uint64_t over_ns;
+	/* While is_over: since when it is within the quota again. */
+	uint64_t within_ns;
+	bool is_over; /* over_ns is older than the grace time, and reported */
 	bool is_throttled;
 	struct clv_lease_work work;
-	uint64_t noted_bytes; /* that its programs had asked for a second ago or less */
-	uint64_t overheads[CLV_OVERHEADS]; /* what drivers said beyond that, lately */
+	uint64_t noted_bytes; /* charged by its gates, at the last tick */
+	/* The drivers' figure less that one, in the last readings. */
+	uint64_t overheads[CLV_OVERHEADS];
 	size_t n_overheads;
-	uint32_t ungated; /* APIs in use that no gate holds: bits of ungated.h */
-	/* When it last completed something or had nothing to complete, and its counters
-	 * then; 0: never. */
+	uint32_t ungated; /* reported APIs that no gate enforces: bits of ungated.h */
+	/* When it last completed work or had none in flight (0: never), and its counters
+	 * then. */
 	uint64_t progress_ns, done, overdue;
-	bool is_stuck; /* for a minute, while others waited for it */
+	bool is_stuck; /* no progress for settings->hang_ns while other leases waited */
 };
 
-/* What a lease with a range keeps of it. */
+/* The state of a lease's range: agent/ledger/ranges.h. */
 struct clv_lease_range {
 	struct clv_range_watch watch;
-	/* Moves that no event has told of yet. */
-	uint32_t told_ppm; /* the share that the last one told of; 0: it has not moved */
+	/* Moves of the share that no event has reported yet. */
+	uint32_t reported_ppm; /* the share before these moves; 0: there are none */
 	uint64_t moved_since_ns, moved_ns; /* the first and the last of these moves */
 };
 
-/* Who holds a share: its tenant, its resources, the processes in it.  Owned by the
+/* A tenant's right to a share: its record, devices, processes and accounts.  Owned by the
  * ledger; loop thread only. */
 struct clv_lease {
 	TAILQ_ENTRY(clv_lease) entry;
 	struct clv_agent *agent;
-	uint64_t sequence;                /* larger than that of every earlier one */
-	struct clv_agent_device *device;  /* the first: its gate runs on this one */
-	struct clv_agent_device **others; /* NULL: it has one */
-	uint64_t would_have;              /* while it waits: the queue's */
-	uint32_t position;                /* the same */
+	/* Increases with each lease that is added to the ledger. */
+	uint64_t sequence;
+	/* The first device; its arbiter grants the turns. */
+	struct clv_agent_device *device;
+	struct clv_agent_device **others; /* the devices after the first; NULL: none */
+	/* While queued: the sort key of agent/ledger/queue.c. */
+	uint64_t queue_key;
+	/* In the queue, 1 is next; set by agent/ledger/queue.c. */
+	uint32_t position;
 	size_t n_others;
 	struct clv_lease_record record;
 	uid_t owner;                       /* of the tenant: clv_owner_of() */
-	LIST_HEAD(, clv_holding) holdings; /* by living processes */
-	LIST_ENTRY(clv_lease) of_id, of_name, of_owner; /* in the ledger's index */
-	/* The agent's list while it has an arbiter_lease, the ledger's while it is
+	LIST_HEAD(, clv_holding) holdings; /* one for each living holder */
+	LIST_ENTRY(clv_lease) of_id, of_name, of_owner; /* links of the ledger's index */
+	/* In agent->in_use while it has an arbiter_lease; in the lifecycle's list while
 	 * dormant. */
 	LIST_ENTRY(clv_lease) of_use;
-	bool is_dormant; /* adopted, its socket is still to be opened */
-	bool is_ending;  /* its processes are being ended; nobody new attaches */
+	bool is_dormant; /* adopted, and its socket is not open yet */
+	bool is_ending;  /* its processes are being ended; no process may attach */
 	sd_event_source *ending_timer;
 	struct clv_attached_list processes;
 	uint32_t n_processes;
-	struct clv_gate_server *gate;            /* while active */
+	struct clv_gate_server *gate;            /* NULL: queued or dormant */
 	struct clv_arbiter_lease *arbiter_lease; /* from the first attach */
-	char debtor[CLV_POLICY_TENANT_MAX];      /* from then on: agent/lease/debts.h */
-	/* Once a second: the account, for share_used, and counters whose growth is an
+	/* The account of its debts, from then on: agent/lease/debts.h. */
+	char debtor[CLV_POLICY_TENANT_MAX];
+	/* Taken once a second: the account, of which clv_lease_share_used() takes the
+	 * difference, the older sample first; and counters whose growth is reported as an
 	 * event. */
 	struct {
 		uint64_t time_ns, held_ns;
-	} samples[CLV_LEASE_SAMPLES]; /* the older one first */
+	} samples[CLV_LEASE_SAMPLES];
 	uint64_t seen_refused, seen_overdue;
-	/* After an adoption: slots of processes that died meanwhile, to be cleared, and
-	 * the time for the living ones to bring the report page along. */
+	/* After an adoption: a bitmap of the slots of processes that died without an
+	 * agent, to be cleared; and the time in which a living process may bring the
+	 * report page. */
 	uint64_t dead_slots[CLV_SLOTS / 64];
-	sd_event_source *settle_timer; /* NULL: settled */
+	sd_event_source *settle_timer; /* NULL: over */
 	struct clv_lease_usage usage;
 	struct clv_lease_range range;
-	uint64_t refused_before;   /* allocations, over a quota that it no longer has */
-	uint64_t refusal_event_ns; /* the last process_refused, to keep them rare */
-	/* On a device that stops work half-way (agent/lease/executor.c): for so many
-	 * seconds not all of its processes is known; and it was reported that its is
-	 * waited for.
-	 */
-	uint32_t n_behind;
-	bool is_waited_for;
-	uint64_t looks_since_ns, looks_ns; /* in this second: agent/lease/heirs.h */
-	struct clv_seen *seen;             /* likewise; owned */
-	/* The last process of which no heir was found, and when. */
+	/* Refused allocations up to the last resize, of the former quota. */
+	uint64_t refused_before;
+	/* Of the last process_refused, which is rate-limited. */
+	uint64_t refusal_event_ns;
+	/* On a device that preempts work (agent/lease/executor.c): for how many ticks in
+	 * turn not all channels of its processes are known; and whether its turns end by
+	 * waiting for its work for this reason. */
+	uint32_t n_ticks_unknown;
+	bool is_not_preempted;
+	/* Time spent on lookups in the second since looks_since_ns:
+	 * agent/lease/heirs.h. */
+	uint64_t looks_since_ns, looks_ns;
+	struct clv_lookup_cache *seen; /* the cache of these lookups; owned */
+	/* The last process for which no heir was found, and when. */
 	struct clv_process_id heirless;
 	uint64_t heirless_ns;
-	struct clv_lease_truth truth;
-	struct clv_kernel_quota *kernel_quota; /* NULL: the kernel knows none */
+	struct clv_lease_observed truth;
+	struct clv_kernel_quota *kernel_quota; /* NULL: the kernel enforces none */
 };
 TAILQ_HEAD(clv_lease_list, clv_lease);
 
-/* Its devices in order; NULL behind the last. */
+/* The lease's devices by index, 0 is the first; NULL behind the last. */
 struct clv_agent_device *clv_lease_device(const struct clv_lease *lease, size_t at);
 bool clv_lease_is_on(
 	const struct clv_lease *lease, const struct clv_agent_device *device);
-/* One more; -E2BIG. */
+/* Appends a device. 0, -E2BIG or -ENOMEM. */
 int clv_lease_add_device(struct clv_lease *lease, struct clv_agent_device *device);
 
-/* The account now, earlier agents' time included. */
+/* The account now, including what earlier agents recorded. */
 void clv_lease_sample(const struct clv_lease *lease, struct clv_arbiter_sample *ret);
 
-/* The record with the account as it is now, to be stored. */
+/* The record with the account of now, for the state file. */
 void clv_lease_snapshot(const struct clv_lease *lease, struct clv_lease_record *ret);
 
-/* The share that the arbiter is to hold the lease to: its own, or less while it is
- * throttled. */
+/* The share that the arbiter enforces: the lease's own, or a lower cap while the lease is
+ * throttled for being over its quota. */
 struct clv_share clv_lease_enforced_share(const struct clv_lease *lease);
 
-/* An event of the lease and its device. */
+/* Emits an event about the lease, with its first device. */
 void clv_lease_emit(const struct clv_lease *lease, enum clv_event_type type,
 	const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* Held time over the last second, 0 to 1. */
+/* The part of the last second for which the lease held the device, 0 to 1. */
 double clv_lease_share_used(const struct clv_lease *lease);
 
-/* The lease's own folder and socket. */
+/* Makes the lease's folder, RUNTIME/lease/ID, owned by the agent. */
 int clv_lease_make_folder(const struct clv_lease *lease, struct clv_error *err);
-/* Hands the folder to the tenant, once the socket is in it. */
+/* Gives the folder and the socket in it to the tenant, unless any process that reaches
+ * the socket may attach. */
 int clv_lease_give_folder(const struct clv_lease *lease, struct clv_error *err);
 void clv_lease_remove_folder(const struct clv_lease *lease);
 void clv_lease_folder(const struct clv_lease *lease, char *ret, size_t ret_bytes);
@@ -182,12 +203,12 @@ void clv_lease_socket(const struct clv_lease *lease, char *ret, size_t ret_bytes
 /* "l" and 16 random hexadecimal digits. */
 int clv_lease_make_id(char ret[CLV_LEASE_ID_MAX]);
 
-/* For people: what it may have. */
+/* Writes a share as text for people. */
 void clv_lease_describe_share(const struct clv_share *share, char *ret, size_t ret_bytes);
 
-/* For people: its name, where it is, what it may have. */
+/* Writes the lease's name, device and share as text for people. */
 void clv_lease_describe(const struct clv_lease *lease, char *ret, size_t ret_bytes);
 
-/* Whether any of its devices is root or a part of it. */
+/* Whether any of the lease's devices is root or a partition of it. */
 bool clv_lease_is_below(
 	const struct clv_lease *lease, const struct clv_agent_device *root);

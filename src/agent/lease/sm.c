@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is not held is said, never passed over: a lease with a process that nothing holds
- * has the limit in name only. */
+/* Limits in space.  A process in which nothing enforces the limit is always reported,
+ * because its lease has the limit in name only. */
 #include "agent/lease/sm.h"
 
 #include "agent/device/devices.h"
@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #define MPS_CONTROL "/tmp/nvidia-mps/control"
-#define FIRST_GREEN_DRIVER 555 /* of CUDA 12.5 */
+#define FIRST_GREEN_DRIVER 555 /* the driver of CUDA 12.5 */
 
 static const struct {
 	const char *held_by, *reason;
@@ -27,16 +27,16 @@ static const struct {
 	[CLV_ATTACH_SM_MASKS] = {"masks", NULL},
 	[CLV_ATTACH_SM_GREEN] = {"green_contexts", NULL},
 	[CLV_ATTACH_SM_NO_MEANS] = {"nothing",
-		"its driver offers nothing that would hold it there"},
+		"its driver has no means to enforce the limit"},
 	[CLV_ATTACH_SM_OTHER_CONTEXT] = {"nothing",
-		"it has made a context of its own, which only an MPS daemon would hold"},
+		"it created a context of its own, which only an MPS daemon could limit"},
 	[CLV_ATTACH_SM_OTHER_STREAM] = {"nothing",
-		"it uses a default or blocking stream, which only an MPS daemon would "
-		"hold"},
-	[CLV_ATTACH_SM_OTHER_GRAPH] = {"nothing", "it puts kernels into graphs by hand, "
-						  "which only an MPS daemon would hold"},
+		"it uses a default or blocking stream, which only an MPS daemon could "
+		"limit"},
+	[CLV_ATTACH_SM_OTHER_GRAPH] = {"nothing", "it adds kernels to graphs explicitly, "
+						  "which only an MPS daemon could limit"},
 	[CLV_ATTACH_SM_OTHER_API] = {"nothing",
-		"it uses OpenCL, of which no gate holds multiprocessors"},
+		"it uses OpenCL, whose gate cannot limit multiprocessors"},
 };
 
 static bool has_masks(const struct clv_device *device)
@@ -44,7 +44,7 @@ static bool has_masks(const struct clv_device *device)
 	return strcmp(device->backend, "amd") == 0;
 }
 
-/* Without a version it is not known. */
+/* If the version is unknown (0) the driver may have them. */
 static bool has_green_contexts(const struct clv_device *device)
 {
 	int major = atoi(device->driver);
@@ -58,19 +58,19 @@ int clv_sm_check(const struct clv_device *device, uint32_t ppm, struct clv_error
 		return 0;
 	if (strcmp(device->backend, "nvidia") != 0)
 		return clv_error_set(err, -EINVAL,
-			"nothing would hold a program to a part of %s at once, as it "
-			"would on an NVIDIA or AMD GPU: leave out sm, or name such a one",
+			"nothing on %s enforces sm, which needs an NVIDIA or AMD GPU: "
+			"leave out sm, or request such a device",
 			device->name);
 	if (has_green_contexts(device) || access(MPS_CONTROL, F_OK) == 0)
 		return 0;
 	return clv_error_set(err, -EINVAL,
 		"the driver of %s, %s, has no green contexts and there is no MPS daemon "
-		"at %s, so nothing would hold sm: leave it out, start "
+		"at %s, so nothing enforces sm: leave it out, start "
 		"nvidia-cuda-mps-control, or install driver %d or later",
 		device->name, device->driver, MPS_CONTROL, FIRST_GREEN_DRIVER);
 }
 
-struct clv_sm clv_sm_on(const struct clv_agent_device *device, uint32_t ppm)
+struct clv_sm clv_sm_place_on(const struct clv_agent_device *device, uint32_t ppm)
 {
 	struct clv_sm sm = {.ppm = ppm}, *others;
 	size_t n = 0;
@@ -89,27 +89,29 @@ struct clv_sm clv_sm_on(const struct clv_agent_device *device, uint32_t ppm)
 	return sm;
 }
 
-/* Of NVIDIA's multiprocessors this is the maximum; the driver decides on the steps in
- * which they are given, and on their places. */
-static struct clv_sm_part counted(const struct clv_lease *lease)
+/* The part of the device that the lease gets.  On NVIDIA GPUs it is a maximum: the driver
+ * decides on granularity and position. */
+static struct clv_sm_part part_of(const struct clv_lease *lease)
 {
-	/* Masks of newer AMD GPUs switch units in pairs.  Those of several dies deal
-	 * units out to up to eight in turn, of which none should be left without. */
-	static const struct clv_sm_steps of_masks = {2, 8}, of_nvidia = {1, 1};
+	/* Masks of newer AMD GPUs switch compute units in pairs.  GPUs with several dies
+	 * distribute the units of a mask to up to eight dies in turn, and no die should
+	 * be left without. */
+	static const struct clv_sm_steps amd_steps = {2, 8}, nvidia_steps = {1, 1};
 	const struct clv_device *info = &lease->device->info;
 
 	return clv_sm_count(&lease->record.sm, info->compute_units,
-		has_masks(info) ? &of_masks : &of_nvidia);
+		has_masks(info) ? &amd_steps : &nvidia_steps);
 }
 
 void clv_sm_publish(const struct clv_lease *lease)
 {
-	struct clv_sm_part part = counted(lease);
+	struct clv_sm_part part = part_of(lease);
 
 	clv_arbiter_set_sm(lease->arbiter_lease, lease->record.sm.ppm, &part);
 }
 
-void clv_sm_note(struct clv_attached *process, const struct clv_attach_sm_state *state)
+void clv_sm_record_state(
+	struct clv_attached *process, const struct clv_attach_sm_state *state)
 {
 	struct clv_lease *lease = process->lease;
 	bool is_new;
@@ -118,19 +120,21 @@ void clv_sm_note(struct clv_attached *process, const struct clv_attach_sm_state 
 		state->state >= _CLV_ATTACH_SM_MAX)
 		return;
 	is_new = process->sm < state->state;
-	/* What it did once it may do again. */
+	/* The worst state is kept: the process may do the same again. */
 	if (is_new)
 		process->sm = (enum clv_attach_sm)state->state;
 	process->sm_count = state->count;
 	if (is_new && process->sm > _CLV_ATTACH_SM_HELD)
 		clv_lease_emit(lease, CLV_EVENT_SM_NOT_HELD,
-			"nothing holds process %d to %u %% of the device at once: %s",
+			"nothing limits process %d to %u %% of the device's "
+			"multiprocessors: %s",
 			(int)process->record.id.pid, lease->record.sm.ppm / 10000,
 			states[process->sm].reason);
 }
 
-/* A lease is as well held as the worst of its processes. */
-static const struct clv_attached *worst_held(const struct clv_lease *lease)
+/* The process in which the limit is enforced worst, which determines the lease's
+ * state. */
+static const struct clv_attached *find_worst(const struct clv_lease *lease)
 {
 	const struct clv_attached *process, *worst = NULL;
 
@@ -149,10 +153,10 @@ static json_t *text_or_null(const char *text)
 
 json_t *clv_sm_to_json(const struct clv_lease *lease)
 {
-	const struct clv_attached *worst = worst_held(lease);
+	const struct clv_attached *worst = find_worst(lease);
 	enum clv_attach_sm state = worst ? worst->sm : CLV_ATTACH_SM_UNKNOWN;
 	bool is_placed = has_masks(&lease->device->info);
-	struct clv_sm_part part = counted(lease);
+	struct clv_sm_part part = part_of(lease);
 	uint32_t count = is_placed ? part.count : worst ? worst->sm_count : 0;
 
 	if (lease->record.sm.ppm == 0)

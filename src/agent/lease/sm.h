@@ -12,19 +12,22 @@ struct clv_device;
 struct clv_error;
 struct clv_lease;
 
-/* Limits in space of leases (core/share/sm.h): where they can be had, where they are, and
- * what holds their processes to them.  Loop thread only. */
+/* Limits in space of leases (core/share/sm.h): whether a device supports them, which part
+ * of the device a lease gets, and what enforces the limit in its processes.  Loop thread
+ * only. */
 
-/* -EINVAL where it is known that nothing would hold one. */
+/* 0, or -EINVAL if nothing on the device would enforce a limit of ppm. */
 int clv_sm_check(const struct clv_device *device, uint32_t ppm, struct clv_error *err);
 
-/* Of this size, beside those that are there. */
-struct clv_sm clv_sm_on(const struct clv_agent_device *device, uint32_t ppm);
+/* A limit of this size, placed beside those of the device's other leases. */
+struct clv_sm clv_sm_place_on(const struct clv_agent_device *device, uint32_t ppm);
 
-/* To the lease's control page. */
+/* Writes the lease's limit to its control page. */
 void clv_sm_publish(const struct clv_lease *lease);
 
-/* A process, or the agent, says what holds the process. */
-void clv_sm_note(struct clv_attached *process, const struct clv_attach_sm_state *state);
+/* Records what enforces the limit in the process, as its gate or the agent found; reports
+ * a process in which nothing does. */
+void clv_sm_record_state(
+	struct clv_attached *process, const struct clv_attach_sm_state *state);
 
 json_t *clv_sm_to_json(const struct clv_lease *lease);

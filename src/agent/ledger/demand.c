@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A ring of the most recent requests. */
 #include "agent/ledger/demand.h"
 
 #include "agent/device/devices.h"
@@ -14,7 +15,7 @@
 
 struct clv_demand {
 	struct clv_demand_item {
-		char profile[40]; /* of a partition, or "" */
+		char profile[40]; /* of a partition, "" for a whole device */
 		uint32_t device_mib;
 		uint16_t milli;
 		uint8_t n_devices;
@@ -58,8 +59,8 @@ void clv_demand_model(const char *profile, char *ret, size_t ret_bytes)
 	snprintf(ret, ret_bytes, "%s", profile[0] ? profile : "whole");
 }
 
-/* A whole device may be had by a share as well as a part of one; a partition is asked for
- * by its name. */
+/* A request without a profile fits any model; one for a partition only the model of its
+ * profile. */
 static int expect(const struct clv_demand_item *item, const struct clv_fleet *fleet,
 	struct clv_workload *workload)
 {

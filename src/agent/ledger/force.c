@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ends leases that have processes: asks them first, and kills them when they stay. */
+/* Ends leases by force: SIGTERM to their processes, and SIGKILL after a time. */
 #include "agent/ledger/force.h"
 
 #include "agent/lease/attached.h"
@@ -86,7 +86,7 @@ void clv_force_end_expired(struct clv_agent *agent)
 	struct clv_lease *lease;
 
 	while ((lease = find_expired(agent, now_ns))) {
-		clv_lease_emit(lease, CLV_EVENT_LEASE_EXPIRED, "its time is over");
+		clv_lease_emit(lease, CLV_EVENT_LEASE_EXPIRED, "its time has expired");
 		clv_force_end(lease);
 	}
 }

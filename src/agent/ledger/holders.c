@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Enters the agent's leases into the survey's lists of holders. */
 #include "agent/ledger/holders.h"
 
 #include "agent/device/devices.h"
@@ -64,7 +65,7 @@ struct clv_node *clv_holders_node(const struct clv_agent *agent)
 			for (size_t k = 0; k < partition->n_parts; k++)
 				add_leases(agent, partition->parts[k].name,
 					&partition->parts[k].holders);
-			/* Functions are held by what holds their partition. */
+			/* A virtual function has the holders of its partition. */
 			if (device->scheme == CLV_SCHEME_VF && j < device->vf.n)
 				add_leases(agent, partition->name,
 					&device->vf.items[j].holders);

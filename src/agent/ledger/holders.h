@@ -4,6 +4,6 @@
 struct clv_agent;
 struct clv_node;
 
-/* The node as the drivers showed it last, with this agent's leases among the holders of
- * what they are on; borrowed until the next survey. */
+/* The node as of the last survey, with the cordons and with this agent's active leases
+ * among the holders of devices and partitions.  Borrowed until the next survey. */
 struct clv_node *clv_holders_node(const struct clv_agent *agent);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Chained hash tables of a fixed size. */
 #include "agent/ledger/lease-index.h"
 
 #include "agent/lease/lease.h"

@@ -6,8 +6,8 @@
 
 struct clv_lease;
 
-/* Leases by their ids, and by user and name, for ledgers of ten thousand.  Leases are
- * borrowed.  Loop thread only. */
+/* Hash tables of leases by id, by owner and name, and by owner, sized for ten thousand
+ * leases.  Leases are borrowed.  Loop thread only. */
 struct clv_lease_index;
 
 struct clv_lease_index *clv_lease_index_new(void);
@@ -16,11 +16,11 @@ struct clv_lease_index *clv_lease_index_free(struct clv_lease_index *index);
 void clv_lease_index_add(struct clv_lease_index *index, struct clv_lease *lease);
 void clv_lease_index_remove(struct clv_lease *lease);
 
-/* NULL: there is none. */
+/* NULL if there is none. */
 struct clv_lease *clv_lease_index_by_id(
 	const struct clv_lease_index *index, const char *id);
 struct clv_lease *clv_lease_index_by_name(
 	const struct clv_lease_index *index, uid_t uid, const char *name);
-/* A user's leases one after the other: the first behind NULL, NULL behind the last. */
+/* Iterates over a user's leases: after NULL comes the first, after the last NULL. */
 struct clv_lease *clv_lease_index_next_of(
 	const struct clv_lease_index *index, uid_t uid, const struct clv_lease *after);

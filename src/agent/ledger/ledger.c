@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of leases.  What happens to them is lifecycle.c's. */
+/* The table of leases. lifecycle.c makes and ends them. */
 #include "agent/ledger/ledger.h"
 
 #include "agent/auth/caller.h"
@@ -53,8 +53,8 @@ struct clv_lease_list *clv_ledger_leases(struct clv_ledger *ledger)
 	return &ledger->leases;
 }
 
-/* Of any owner; several may have one of this name. */
-static struct clv_lease *find_of_all(
+/* Finds by name among the leases of all owners, of which several may have the name. */
+static struct clv_lease *find_of_any_owner(
 	struct clv_ledger *ledger, const char *name, struct clv_error *err)
 {
 	struct clv_lease *lease, *found = NULL;
@@ -72,7 +72,7 @@ static struct clv_lease *find_of_all(
 	}
 	if (!found)
 		clv_error_set(err, -ENOENT,
-			"there is no such lease: see cleave ps for those that are");
+			"there is no such lease: cleave ps lists the leases");
 	return found;
 }
 
@@ -88,9 +88,8 @@ struct clv_lease *clv_ledger_find(struct clv_ledger *ledger, const char *id_or_n
 	if (lease)
 		return lease;
 	if (!caller || caller->scope != CLV_SCOPE_TENANT)
-		return find_of_all(ledger, id_or_name, err);
-	clv_error_set(
-		err, -ENOENT, "there is no such lease: see cleave ps for those that are");
+		return find_of_any_owner(ledger, id_or_name, err);
+	clv_error_set(err, -ENOENT, "there is no such lease: cleave ps lists the leases");
 	return NULL;
 }
 
@@ -123,7 +122,8 @@ const struct clv_lease *clv_ledger_standing(
 	return NULL;
 }
 
-static void take_off(struct clv_agent_device *device, const struct clv_lease *lease)
+static void remove_from_device(
+	struct clv_agent_device *device, const struct clv_lease *lease)
 {
 	for (size_t i = 0; i < device->n_leases; i++) {
 		if (device->leases[i] != lease)
@@ -134,12 +134,12 @@ static void take_off(struct clv_agent_device *device, const struct clv_lease *le
 	}
 }
 
-static void take_off_all(const struct clv_lease *lease)
+static void remove_from_devices(const struct clv_lease *lease)
 {
 	struct clv_agent_device *device;
 
 	for (size_t i = 0; (device = clv_lease_device(lease, i)); i++)
-		take_off(device, lease);
+		remove_from_device(device, lease);
 }
 
 int clv_ledger_add(
@@ -153,7 +153,7 @@ int clv_ledger_add(
 	for (size_t i = 0; (device = clv_lease_device(lease, i)); i++) {
 		slot = CLV_APPEND(device->leases, device->n_leases);
 		if (!slot) {
-			take_off_all(lease);
+			remove_from_devices(lease);
 			return clv_error_errno(err, ENOMEM, "cannot keep the lease");
 		}
 		*slot = lease;
@@ -173,7 +173,7 @@ void clv_ledger_remove(struct clv_ledger *ledger, struct clv_lease *lease)
 	assert(clv_lease_index_by_id(ledger->index, lease->record.id) == lease);
 	assert(ledger->agent->n_leases > 0);
 	assert(ledger->agent->n_queued >= lease->record.is_queued);
-	take_off_all(lease);
+	remove_from_devices(lease);
 	ledger->agent->n_leases--;
 	ledger->agent->n_queued -= lease->record.is_queued;
 	ledger->agent->n_expiring -= lease->record.expires_real_ns > 0;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Leases from request to end: admission, the queue of each device, resizing, and the
- * rules of ending (holder dead and nobody attached).  A change is written to the state
- * file before it takes effect, so that a full disk refuses it cleanly; an end is not
- * refused by anything. */
+/* Leases from request to end: admission, the queue of each device, resizing, and ending
+ * (holder dead and no process attached).  A change is written to the state file before it
+ * takes effect, so that a full disk refuses it cleanly; nothing refuses an end. */
 #include "agent/ledger/lifecycle.h"
 
 #include "agent/auth/caller.h"
@@ -49,15 +48,15 @@
 struct clv_lifecycle {
 	struct clv_agent *agent;
 	LIST_HEAD(, clv_lease) dormant;
-	sd_event_source *wake_source; /* opens sockets of adopted leases */
-	sd_event_source *end_source;  /* looks for leases that are over */
+	sd_event_source *wake_source; /* opens the sockets of dormant leases */
+	sd_event_source *end_source;  /* ends leases that are over */
 };
 
 static bool is_over(const struct clv_lease *lease)
 {
 	if (lease->n_processes > 0)
 		return false;
-	return lease->is_ending || (!lease->record.is_kept && !clv_holder_has(lease));
+	return lease->is_ending || (!lease->record.is_kept && !clv_holder_is_any(lease));
 }
 
 static struct clv_lease *find_over(const struct clv_lifecycle *lifecycle)
@@ -77,7 +76,8 @@ static int on_end(sd_event_source *source, void *userdata)
 	struct clv_lifecycle *lifecycle = userdata;
 	struct clv_lease *lease;
 
-	/* An end may bring others about: each begins anew. */
+	/* Ending a lease can end others and change the list, so search from the start
+	 * each time. */
 	while ((lease = find_over(lifecycle)))
 		clv_lifecycle_end(lifecycle, lease,
 			lease->is_ending ? "ended by force" : "its last process ended");
@@ -118,14 +118,14 @@ int clv_lifecycle_new(
 
 static void serve_queue(struct clv_lifecycle *lifecycle, struct clv_agent_device *device);
 
-static void changed(struct clv_agent *agent)
+static void note_change(struct clv_agent *agent)
 {
 	agent->n_changes++;
 	clv_notify_changed(agent->notify, CLV_TOPIC_LEASES);
-	clv_notify(agent->notify, CLV_NOTICE_NEEDED);
+	clv_notify(agent->notify, CLV_NOTICE_IN_USE);
 }
 
-static void unclaim_if_free(
+static void unclaim_if_unused(
 	struct clv_lifecycle *lifecycle, struct clv_agent_device *device)
 {
 	struct clv_devices *devices = lifecycle->agent->devices;
@@ -188,7 +188,7 @@ static int insert(
 static void set_dormant(
 	struct clv_lifecycle *lifecycle, struct clv_lease *lease, bool is_dormant)
 {
-	/* It is in one list at a time: agent->in_use, or that of the dormant. */
+	/* of_use links a lease into one list: agent->in_use or the dormant ones. */
 	assert(!is_dormant || !lease->arbiter_lease);
 	if (lease->is_dormant && !is_dormant)
 		LIST_REMOVE(lease, of_use);
@@ -197,7 +197,7 @@ static void set_dormant(
 	lease->is_dormant = is_dormant;
 }
 
-static void take_out(struct clv_lifecycle *lifecycle, struct clv_lease *lease)
+static void remove_lease(struct clv_lifecycle *lifecycle, struct clv_lease *lease)
 {
 	set_dormant(lifecycle, lease, false);
 	clv_ledger_remove(lifecycle->agent->ledger, lease);
@@ -212,8 +212,7 @@ int clv_lifecycle_adopt(
 	assert(!lease->gate && !lease->is_dormant);
 	r = clv_holder_adopt(lease, &lease->record.holder, err);
 	if (r >= 0 && is_over(lease))
-		r = clv_error_set(
-			err, -ESRCH, "its processes ended while no agent was there");
+		r = clv_error_set(err, -ESRCH, "its processes ended while no agent ran");
 	if (r >= 0 && is_active && lease->n_processes > 0)
 		r = clv_lease_activate(lease, err);
 	if (r >= 0)
@@ -230,8 +229,9 @@ int clv_lifecycle_adopt(
 	return 0;
 }
 
-/* Sockets of adopted leases that no process has attached to yet, some at a time: ten
- * thousand of them take a second, in which the agent serves others. */
+/* Opens the sockets of adopted leases without processes, WAKE_AT_ONCE in each idle
+ * iteration of the loop: ten thousand of them take a second, in which the agent answers
+ * requests. */
 static int on_wake(sd_event_source *source, void *userdata)
 {
 	struct clv_lifecycle *lifecycle = userdata;
@@ -260,7 +260,7 @@ struct clv_lifecycle *clv_lifecycle_free(struct clv_lifecycle *lifecycle)
 	while (!TAILQ_EMPTY(leases)) {
 		struct clv_lease *lease = TAILQ_FIRST(leases);
 
-		take_out(lifecycle, lease);
+		remove_lease(lifecycle, lease);
 		clv_lease_free(lease);
 	}
 	sd_event_source_disable_unref(lifecycle->end_source);
@@ -271,7 +271,7 @@ struct clv_lifecycle *clv_lifecycle_free(struct clv_lifecycle *lifecycle)
 	return NULL;
 }
 
-/* One that may wait waits for its tenant's own other leases too. */
+/* A request that may wait also waits for other leases of its own tenant to end. */
 static int check_allowance(struct clv_lifecycle *lifecycle,
 	const struct clv_lease_request *request, struct clv_placing *placing,
 	const struct clv_caller *caller, struct clv_error *err)
@@ -290,8 +290,8 @@ static int check_allowance(struct clv_lifecycle *lifecycle,
 	return r;
 }
 
-/* Where the lease goes, what it is called, whether it waits: all that needs no change of
- * anything. */
+/* Decides everything about a new lease (name, device, share, whether it is queued)
+ * without changing any state but claims of devices. */
 static int draft(struct clv_lifecycle *lifecycle, const struct clv_lease_request *request,
 	const struct clv_caller *caller, const struct clv_peer *peer,
 	struct clv_lease_record *ret, struct clv_placing *placing, struct clv_error *err)
@@ -309,7 +309,7 @@ static int draft(struct clv_lifecycle *lifecycle, const struct clv_lease_request
 	if (request->overcommit && agent->config.is_system &&
 		!agent->config.allow_overcommit && caller->uid != 0)
 		return clv_error_set(err, -EPERM,
-			"this node does not allow overcommitment: ask for what is left, "
+			"this node does not allow overcommitment: request what is free, "
 			"or wait with --wait");
 	r = clv_tenants_check_count(agent, caller->uid, err);
 	if (r < 0)
@@ -330,13 +330,13 @@ static int draft(struct clv_lifecycle *lifecycle, const struct clv_lease_request
 		return r;
 
 	record.share = placing->share;
-	record.sm = clv_sm_on(placing->device, request->sm_ppm);
+	record.sm = clv_sm_place_on(placing->device, request->sm_ppm);
 	record.is_queued = placing->must_wait;
 	if (request->time_s > 0)
 		record.expires_real_ns =
 			record.created_real_ns + request->time_s * CLV_NS_PER_S;
 	memcpy(record.standing, placing->standing, sizeof(record.standing));
-	clv_field_pass(&clv_lease_fields, request, &record);
+	clv_field_copy_request(&clv_lease_fields, request, &record);
 	snprintf(record.device_uuid, sizeof(record.device_uuid), "%s",
 		placing->device->info.uuid);
 	memcpy(record.tenant, caller->subject, sizeof(record.tenant));
@@ -345,9 +345,9 @@ static int draft(struct clv_lifecycle *lifecycle, const struct clv_lease_request
 	return 0;
 }
 
-/* NULL when there is no memory for it. */
-static struct clv_lease *make(struct clv_agent *agent, const struct clv_placing *placing,
-	const struct clv_lease_record *record)
+/* NULL without memory. */
+static struct clv_lease *new_lease(struct clv_agent *agent,
+	const struct clv_placing *placing, const struct clv_lease_record *record)
 {
 	struct clv_lease *lease = clv_lease_new(agent, placing->device, record);
 
@@ -361,12 +361,12 @@ static struct clv_lease *make(struct clv_agent *agent, const struct clv_placing 
 static void unclaim_all(
 	struct clv_lifecycle *lifecycle, const struct clv_placing *placing)
 {
-	unclaim_if_free(lifecycle, placing->device);
+	unclaim_if_unused(lifecycle, placing->device);
 	for (size_t i = 0; i < placing->n_others; i++)
-		unclaim_if_free(lifecycle, placing->others[i]);
+		unclaim_if_unused(lifecycle, placing->others[i]);
 }
 
-/* One that is kept has no pidfd. */
+/* A kept lease has no pidfd (-1). */
 static int set_up(struct clv_lifecycle *lifecycle, struct clv_lease *lease, int pidfd,
 	struct clv_error *err)
 {
@@ -405,7 +405,7 @@ int clv_lifecycle_create(struct clv_lifecycle *lifecycle,
 		clv_close_fd(&pidfd);
 		return r;
 	}
-	lease = make(lifecycle->agent, &placing, &record);
+	lease = new_lease(lifecycle->agent, &placing, &record);
 	if (!lease) {
 		clv_close_fd(&pidfd);
 		r = clv_error_errno(err, ENOMEM, "cannot make a lease");
@@ -422,10 +422,10 @@ int clv_lifecycle_create(struct clv_lifecycle *lifecycle,
 	clv_lease_emit(lease,
 		record.is_queued ? CLV_EVENT_LEASE_QUEUED : CLV_EVENT_LEASE_CREATED, "%s",
 		text);
-	/* Its tenant may be the one whose turn it is. */
+	/* The queue's order may admit the new lease at once. */
 	if (record.is_queued)
 		serve_queue(lifecycle, lease->device);
-	changed(lifecycle->agent);
+	note_change(lifecycle->agent);
 	*ret = lease;
 	return 0;
 }
@@ -461,7 +461,7 @@ static int admit(struct clv_lifecycle *lifecycle, struct clv_lease *lease)
 
 	assert(record.is_queued && !lease->gate && lifecycle->agent->n_queued > 0);
 	record.is_queued = false;
-	record.sm = clv_sm_on(lease->device, record.sm.ppm);
+	record.sm = clv_sm_place_on(lease->device, record.sm.ppm);
 	if (store_lease(lifecycle->agent, lease, &record, &err) < 0)
 		clv_state_set_stale(lifecycle->agent, &err);
 	lifecycle->agent->n_queued -= lease->record.is_queued;
@@ -475,8 +475,8 @@ static int admit(struct clv_lifecycle *lifecycle, struct clv_lease *lease)
 	return -EIO;
 }
 
-/* Admits the next one for as long as it fits: whoever is first is waited for, so that a
- * large request is not starved by small ones. */
+/* Admits the first of the queue as long as it fits.  No lease passes one that does not
+ * fit, so small requests cannot starve a large one. */
 static void serve_queue(struct clv_lifecycle *lifecycle, struct clv_agent_device *device)
 {
 	struct clv_lease *lease;
@@ -485,8 +485,8 @@ static void serve_queue(struct clv_lifecycle *lifecycle, struct clv_agent_device
 		fits_now(lifecycle, lease)) {
 		if (admit(lifecycle, lease) < 0)
 			continue;
-		clv_lease_emit(
-			lease, CLV_EVENT_LEASE_CREATED, "its turn in the queue has come");
+		clv_lease_emit(lease, CLV_EVENT_LEASE_CREATED,
+			"it was first in the queue and fits now");
 	}
 }
 
@@ -501,7 +501,8 @@ static bool has_waiting(const struct clv_lifecycle *lifecycle, uid_t uid)
 	return false;
 }
 
-/* Who waits for his own allowance waits for his leases on any device. */
+/* A lease that waits for its tenant's allowance may fit after an end or a resize on any
+ * device. */
 static void serve_tenant(struct clv_lifecycle *lifecycle, uid_t uid)
 {
 	struct clv_agent *agent = lifecycle->agent;
@@ -525,12 +526,12 @@ static int check_growth(const struct clv_lifecycle *lifecycle,
 
 	if (lease->n_others > 0)
 		return clv_error_set(err, -EINVAL,
-			"the lease %s has its %zu devices whole: there is nothing to "
-			"resize",
+			"the lease %s has each of its %zu devices whole and cannot be "
+			"resized: release it and request another",
 			lease->record.name, lease->n_others + 1);
 	if (lease->record.is_queued)
 		return 0;
-	/* Giving back is always right, also on a device that is overcommitted. */
+	/* Shrinking is always allowed, also on an overcommitted device. */
 	growth.range = (struct clv_share_range){0};
 	growth.compute_ppm = clv_share_promise_ppm(wanted);
 	if (growth.compute_ppm <= clv_share_promise_ppm(has))
@@ -583,7 +584,7 @@ int clv_lifecycle_resize(struct clv_lifecycle *lifecycle, struct clv_lease *leas
 	clv_lease_emit(lease, CLV_EVENT_LEASE_RESIZED, "now %s", text);
 	serve_queue(lifecycle, lease->device);
 	serve_tenant(lifecycle, lease->owner);
-	changed(lifecycle->agent);
+	note_change(lifecycle->agent);
 	return 0;
 }
 
@@ -598,7 +599,7 @@ void clv_lifecycle_end(
 	if (had.n_others > 0)
 		memcpy(had.others, lease->others, had.n_others * sizeof(had.others[0]));
 	lifecycle->agent->ranked_ns = 0;
-	take_out(lifecycle, lease);
+	remove_lease(lifecycle, lease);
 	clv_notify_lease(agent->notify, CLV_NOTICE_LEASE_ENDED, lease);
 	if (lease->arbiter_lease) {
 		clv_arbiter_remove(lease->device->arbiter, lease->arbiter_lease);
@@ -615,7 +616,7 @@ void clv_lifecycle_end(
 		serve_queue(lifecycle, had.others[i]);
 	serve_tenant(lifecycle, owner);
 	unclaim_all(lifecycle, &had);
-	changed(agent);
+	note_change(agent);
 }
 
 void clv_lifecycle_check_end(struct clv_lifecycle *lifecycle, struct clv_lease *lease)
@@ -633,5 +634,5 @@ void clv_lifecycle_serve(struct clv_lifecycle *lifecycle, struct clv_agent_devic
 		if (clv_devices_root(part) == device)
 			serve_queue(lifecycle, part);
 	}
-	changed(lifecycle->agent);
+	note_change(lifecycle->agent);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of leases and tenants. */
+/* Names of new leases. */
 #include "agent/ledger/naming.h"
 
 #include "agent/ledger/ledger.h"
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Room for "-" and a number behind the part that comes from the command. */
+/* The part that comes from the command leaves room for "-" and a number. */
 #define STEM_MAX (CLV_LEASE_NAME_MAX - 12)
 
 static void make_stem(const char *command, char ret[STEM_MAX])
@@ -19,12 +19,12 @@ static void make_stem(const char *command, char ret[STEM_MAX])
 	size_t n = 0;
 
 	for (const char *p = slash ? slash + 1 : command; *p && n < STEM_MAX - 1; p++) {
-		bool is_fine = (unsigned char)*p < 0x80 &&
-			       (isalnum((unsigned char)*p) || strchr("._-", *p));
+		bool is_allowed = (unsigned char)*p < 0x80 &&
+				  (isalnum((unsigned char)*p) || strchr("._-", *p));
 
 		if (n == 0 && !isalnum((unsigned char)*p))
 			continue;
-		ret[n++] = is_fine ? *p : '-';
+		ret[n++] = is_allowed ? *p : '-';
 	}
 	ret[n] = '\0';
 	if (clv_lease_check_name(ret, NULL) < 0)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which of the devices with room a lease goes to, by core/place and the policy that is
- * our own: what is left must be of use to the leases that usually come.  To it the
- * machine is a fleet: devices that a lease may have together (whole ones that are alike;
- * a device's partitions of one profile) are the devices of one node.  Whether something
- * fits is not decided here but by the admission's exact figures; thousandths and MiB,
- * rounded down, only say how well. */
+/* Chooses among the devices with room with core/place, whose policy keeps what is left of
+ * use to the expected leases.  The machine is presented to it as a fleet: devices that
+ * one lease may have together (whole devices that are alike; one device's partitions of
+ * one profile) are a node.  Whether a share fits is decided by admission with exact
+ * figures; the thousandths and MiB here, rounded down, only rank the options. */
 #include "agent/ledger/placing-internal.h"
 
 #include "agent/device/devices.h"
@@ -25,14 +24,15 @@
 #define POLICY "balance"
 #define MIB_SHIFT 20
 
-/* The machine as core/place sees it. */
-struct bed {
+/* The machine as a fleet for core/place. */
+struct fleet_view {
 	struct clv_fleet *fleet;
 	struct clv_placer *placer;
 	struct clv_workload workload;
-	struct clv_place_request *requests; /* by node */
-	size_t *options;                    /* by device of the fleet */
-	bool *is_put;                       /* by option */
+	struct clv_place_request *requests; /* by node of the fleet */
+	/* Index of the option, by device of the fleet. */
+	size_t *options;
+	bool *is_added; /* by option: it is in a node */
 };
 
 bool clv_placing_are_alike(
@@ -43,7 +43,7 @@ bool clv_placing_are_alike(
 	       a->info.memory_bytes == b->info.memory_bytes;
 }
 
-static bool are_together(const struct clv_placing_wish *wish, struct clv_agent_device *a,
+static bool are_together(const struct clv_placing_goal *wish, struct clv_agent_device *a,
 	struct clv_agent_device *b)
 {
 	if (!clv_placing_are_alike(a, b))
@@ -58,12 +58,14 @@ static uint32_t mib_of(uint64_t bytes)
 	return (uint32_t)(bytes >> MIB_SHIFT);
 }
 
-/* What is promised of it already; where nothing may be added, all of it. */
-static int take_promised(struct bed *bed, uint32_t node, unsigned at,
+/* Takes the device's promises off the fleet's device; all of it if the option is not
+ * open. */
+static int take_promised(struct fleet_view *fleet_view, uint32_t node, unsigned at,
 	const struct clv_placing_option *option)
 {
 	const struct clv_fleet_device *device =
-		&bed->fleet->devices[bed->fleet->nodes[node].first_device + at];
+		&fleet_view->fleet
+			 ->devices[fleet_view->fleet->nodes[node].first_device + at];
 	uint64_t ppm = option->promised.compute_ppm;
 	struct clv_place_request request = {
 		.device_mib = mib_of(option->promised.memory_bytes),
@@ -77,38 +79,41 @@ static int take_promised(struct bed *bed, uint32_t node, unsigned at,
 		request.milli = CLV_PLACE_WHOLE;
 	if (!option->is_open || request.device_mib > device->memory_mib)
 		request.device_mib = device->memory_mib;
-	return clv_fleet_take(bed->fleet, &request, &place, &lease);
+	return clv_fleet_take(fleet_view->fleet, &request, &place, &lease);
 }
 
-/* One node: the option and all that are together with it. */
-static int add_node(struct bed *bed, const struct clv_placing_wish *wish, size_t first)
+/* Adds a node: the option and all options that may be in a lease with it. */
+static int add_node(
+	struct fleet_view *fleet_view, const struct clv_placing_goal *wish, size_t first)
 {
 	const struct clv_device *info = &wish->options[first].device->info;
-	uint32_t node = bed->fleet->n_nodes, first_device = bed->fleet->n_devices;
+	uint32_t node = fleet_view->fleet->n_nodes,
+		 first_device = fleet_view->fleet->n_devices;
 	struct clv_fleet_node_spec spec = {.device_mib = mib_of(info->memory_bytes)};
-	char model[sizeof(*bed->fleet->models)];
+	char model[sizeof(*fleet_view->fleet->models)];
 	int r;
 
 	for (size_t i = first; i < wish->n && spec.n_devices < CLV_PLACE_DEVICES_MAX;
 		i++) {
-		if (bed->is_put[i] || !are_together(wish, wish->options[first].device,
-					      wish->options[i].device))
+		if (fleet_view->is_added[i] ||
+			!are_together(wish, wish->options[first].device,
+				wish->options[i].device))
 			continue;
-		bed->is_put[i] = true;
-		bed->options[first_device + spec.n_devices++] = i;
+		fleet_view->is_added[i] = true;
+		fleet_view->options[first_device + spec.n_devices++] = i;
 	}
 	clv_demand_model(info->profile, model, sizeof(model));
 	spec.model = model;
-	r = clv_fleet_add_node(bed->fleet, &spec, NULL);
+	r = clv_fleet_add_node(fleet_view->fleet, &spec, NULL);
 	for (unsigned i = 0; r == 0 && i < spec.n_devices; i++) {
 		const struct clv_placing_option *option =
-			&wish->options[bed->options[first_device + i]];
+			&wish->options[fleet_view->options[first_device + i]];
 
-		bed->fleet->devices[first_device + i].numa =
+		fleet_view->fleet->devices[first_device + i].numa =
 			(uint8_t)(option->device->numa_node + 1);
-		r = take_promised(bed, node, i, option);
+		r = take_promised(fleet_view, node, i, option);
 	}
-	bed->requests[node] = (struct clv_place_request){
+	fleet_view->requests[node] = (struct clv_place_request){
 		.device_mib = mib_of(wish->options[first].share.memory_bytes),
 		.milli = clv_demand_milli(
 			clv_share_promise_ppm(&wish->options[first].share)),
@@ -118,61 +123,65 @@ static int add_node(struct bed *bed, const struct clv_placing_wish *wish, size_t
 	return r;
 }
 
-static int make_bed(const struct clv_agent *agent, const struct clv_placing_wish *wish,
-	struct bed *bed)
+static int make_view(const struct clv_agent *agent, const struct clv_placing_goal *wish,
+	struct fleet_view *fleet_view)
 {
 	int r = 0;
 
-	bed->fleet = clv_fleet_new();
-	bed->requests = calloc(wish->n, sizeof(*bed->requests));
-	bed->options = calloc(wish->n, sizeof(*bed->options));
-	bed->is_put = calloc(wish->n, sizeof(*bed->is_put));
-	if (!bed->fleet || !bed->requests || !bed->options || !bed->is_put)
+	fleet_view->fleet = clv_fleet_new();
+	fleet_view->requests = calloc(wish->n, sizeof(*fleet_view->requests));
+	fleet_view->options = calloc(wish->n, sizeof(*fleet_view->options));
+	fleet_view->is_added = calloc(wish->n, sizeof(*fleet_view->is_added));
+	if (!fleet_view->fleet || !fleet_view->requests || !fleet_view->options ||
+		!fleet_view->is_added)
 		return -ENOMEM;
 	for (size_t i = 0; r == 0 && i < wish->n; i++) {
-		if (!bed->is_put[i])
-			r = add_node(bed, wish, i);
+		if (!fleet_view->is_added[i])
+			r = add_node(fleet_view, wish, i);
 	}
 	if (r == 0)
-		r = clv_demand_expect(agent->demand, bed->fleet, &bed->workload);
-	for (uint32_t i = 0; r == 0 && i < bed->fleet->n_nodes; i++) {
-		if (i == 0 || bed->requests[i].device_mib != bed->requests[0].device_mib)
-			r = clv_workload_add(&bed->workload, &bed->requests[i], 1);
+		r = clv_demand_expect(
+			agent->demand, fleet_view->fleet, &fleet_view->workload);
+	for (uint32_t i = 0; r == 0 && i < fleet_view->fleet->n_nodes; i++) {
+		if (i == 0 || fleet_view->requests[i].device_mib !=
+				      fleet_view->requests[0].device_mib)
+			r = clv_workload_add(
+				&fleet_view->workload, &fleet_view->requests[i], 1);
 	}
-	clv_workload_cut(&bed->workload, 100);
+	clv_workload_cut(&fleet_view->workload, 100);
 	if (r == 0)
-		r = clv_placer_new(bed->fleet, clv_place_policy_find(POLICY),
-			&bed->workload, NULL, &bed->placer, NULL);
+		r = clv_placer_new(fleet_view->fleet, clv_place_policy_find(POLICY),
+			&fleet_view->workload, NULL, &fleet_view->placer, NULL);
 	return r;
 }
 
-static void done(struct bed *bed)
+static void done(struct fleet_view *fleet_view)
 {
-	clv_placer_free(bed->placer);
-	clv_workload_done(&bed->workload);
-	clv_fleet_free(bed->fleet);
-	free(bed->requests);
-	free(bed->options);
-	free(bed->is_put);
+	clv_placer_free(fleet_view->placer);
+	clv_workload_done(&fleet_view->workload);
+	clv_fleet_free(fleet_view->fleet);
+	free(fleet_view->requests);
+	free(fleet_view->options);
+	free(fleet_view->is_added);
 }
 
-/* Near each other first, then anywhere on the node. */
-static int find(
-	struct bed *bed, const struct clv_placing_wish *wish, struct clv_place_at *ret_at)
+/* Several devices are looked for on one NUMA node first. */
+static int find(struct fleet_view *fleet_view, const struct clv_placing_goal *wish,
+	struct clv_place_at *ret_at)
 {
 	int r;
 
-	for (uint32_t i = 0; i < bed->fleet->n_nodes; i++)
-		bed->requests[i].same_numa = wish->count > 1;
-	r = clv_placer_find_each(bed->placer, bed->requests, ret_at);
+	for (uint32_t i = 0; i < fleet_view->fleet->n_nodes; i++)
+		fleet_view->requests[i].same_numa = wish->count > 1;
+	r = clv_placer_find_each(fleet_view->placer, fleet_view->requests, ret_at);
 	if (r != -ENOSPC || wish->count == 1)
 		return r;
-	for (uint32_t i = 0; i < bed->fleet->n_nodes; i++)
-		bed->requests[i].same_numa = false;
-	return clv_placer_find_each(bed->placer, bed->requests, ret_at);
+	for (uint32_t i = 0; i < fleet_view->fleet->n_nodes; i++)
+		fleet_view->requests[i].same_numa = false;
+	return clv_placer_find_each(fleet_view->placer, fleet_view->requests, ret_at);
 }
 
-static bool is_only_one(const struct clv_placing_wish *wish, size_t *ret)
+static bool is_only_one(const struct clv_placing_goal *wish, size_t *ret)
 {
 	size_t n = 0;
 
@@ -185,8 +194,8 @@ static bool is_only_one(const struct clv_placing_wish *wish, size_t *ret)
 	return n == 1 && wish->count == 1;
 }
 
-/* Who overcommits fits nowhere at times, and goes where the least is promised. */
-static int find_least(const struct clv_placing_wish *wish, size_t *ret)
+/* An overcommitting request may fit nowhere: it goes where the least is promised. */
+static int find_least(const struct clv_placing_goal *wish, size_t *ret)
 {
 	size_t best = wish->n;
 
@@ -202,21 +211,22 @@ static int find_least(const struct clv_placing_wish *wish, size_t *ret)
 }
 
 int clv_placing_best(
-	const struct clv_agent *agent, const struct clv_placing_wish *wish, size_t *ret)
+	const struct clv_agent *agent, const struct clv_placing_goal *wish, size_t *ret)
 {
-	struct bed bed = {0};
+	struct fleet_view fleet_view = {0};
 	struct clv_place_at at;
 	int r;
 
 	assert(wish->n > 0 && wish->count > 0 && wish->count <= CLV_LEASE_DEVICES_MAX);
 	if (is_only_one(wish, ret))
 		return 0;
-	r = make_bed(agent, wish, &bed);
+	r = make_view(agent, wish, &fleet_view);
 	if (r == 0)
-		r = find(&bed, wish, &at);
+		r = find(&fleet_view, wish, &at);
 	for (uint64_t left = r == 0 ? at.devices : 0; left; left &= left - 1)
-		*ret++ = bed.options[bed.fleet->nodes[at.node].first_device +
-				     (uint32_t)__builtin_ctzll(left)];
-	done(&bed);
+		*ret++ =
+			fleet_view.options[fleet_view.fleet->nodes[at.node].first_device +
+					   (uint32_t)__builtin_ctzll(left)];
+	done(&fleet_view);
 	return r == -ENOSPC && wish->count == 1 ? find_least(wish, ret) : r;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chooses the devices of a lease on several: all alike, each of them whole, as near to
- * each other as can be; core/place says which where there is a choice (placing-best.c).
- * Only partitions that are not to be had on one device are gathered from several. */
+/* Chooses the devices of a lease on several devices: all alike, each of them whole, as
+ * near to each other as possible; core/place chooses where there is a choice
+ * (placing-best.c).  Partitions are taken from several devices only if one device does
+ * not have enough. */
 #include "agent/ledger/placing-internal.h"
 
 #include "agent/device/devices.h"
@@ -14,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Partitions that are of no use together. */
+/* Schemes whose partitions are of no use together. */
 static const struct {
 	const char *scheme, *why;
 } alone[] = {
@@ -23,7 +24,7 @@ static const struct {
 	{"cores",
 		"sets of processors of one device make one larger set: ask for that, as "
 		"cores:4"},
-	{"vf", "a virtual function is a device to a machine of its own: ask for one"},
+	{"vf", "a virtual function is the device of one virtual machine: request one"},
 };
 
 struct several {
@@ -33,7 +34,7 @@ struct several {
 	bool is_same_device;
 };
 
-/* The devices that a start from one of them gives, and how far apart they are. */
+/* A set of devices around one of them, and the sum of their distances from it. */
 struct choice {
 	struct clv_agent_device *devices[CLV_LEASE_DEVICES_MAX];
 	uint32_t n, distance;
@@ -42,7 +43,7 @@ struct choice {
 enum nearness {
 	ELSEWHERE,
 	SAME_DEVICE,
-	SAME_NODE, /* and the same device */
+	SAME_NODE, /* the same device and NUMA node */
 	_NEARNESS_MAX,
 };
 
@@ -62,6 +63,7 @@ static const char *why_alone(const struct clv_agent_device *device)
 	return NULL;
 }
 
+/* Collects the candidates; fails if there are none. */
 static int collect(struct clv_agent *agent, const struct clv_lease_request *request,
 	struct several *ret, struct clv_error *err)
 {
@@ -92,7 +94,7 @@ static int collect(struct clv_agent *agent, const struct clv_lease_request *requ
 	return clv_placing_fail_without_device(agent, request, err);
 }
 
-static void take(const struct several *several, struct clv_agent_device *first,
+static void add_near(const struct several *several, struct clv_agent_device *first,
 	enum nearness near, bool must_be_free, struct choice *choice)
 {
 	for (size_t i = 0; i < several->n && choice->n < several->wanted; i++) {
@@ -107,7 +109,8 @@ static void take(const struct several *several, struct clv_agent_device *first,
 	}
 }
 
-/* From the devices beside it gives the same. */
+/* Whether the item differs from the one before it; alike items in a row give the same
+ * choice. */
 static bool begins_group(const struct several *several, size_t i)
 {
 	return i == 0 ||
@@ -117,7 +120,7 @@ static bool begins_group(const struct several *several, size_t i)
 		       several->items[i - 1].device, several->items[i].device);
 }
 
-/* The most devices, and of as many those that are nearest to each other. */
+/* Chooses the most devices and, of equally many, the nearest to each other. */
 static struct choice choose(const struct several *several, bool must_be_free)
 {
 	struct choice best = {0};
@@ -129,7 +132,7 @@ static struct choice choose(const struct several *several, bool must_be_free)
 		if (!begins_group(several, i))
 			continue;
 		for (int near = SAME_NODE; near >= last; near--)
-			take(several, several->items[i].device, (enum nearness)near,
+			add_near(several, several->items[i].device, (enum nearness)near,
 				must_be_free, &choice);
 		if (choice.n > best.n ||
 			(choice.n == best.n && choice.distance < best.distance))
@@ -138,11 +141,12 @@ static struct choice choose(const struct several *several, bool must_be_free)
 	return best;
 }
 
-/* What is free now: together if that can be, else gathered. */
+/* Chooses among the devices that are free now: by core/place, else what can be
+ * gathered. */
 static struct choice choose_now(
 	const struct clv_agent *agent, const struct several *several)
 {
-	struct clv_placing_wish wish = {
+	struct clv_placing_goal wish = {
 		several->items, several->n, several->wanted, several->is_same_device};
 	struct choice choice = {.n = several->wanted};
 	size_t at[CLV_LEASE_DEVICES_MAX];
@@ -195,7 +199,7 @@ int clv_placing_choose_several(struct clv_agent *agent,
 	struct several several = {.items = items,
 		.wanted = request->count,
 		.is_same_device = request->is_same_device};
-	struct choice now, ever;
+	struct choice now, possible;
 	int r;
 
 	assert(request->count > 1 && request->count <= CLV_LEASE_DEVICES_MAX);
@@ -207,11 +211,11 @@ int clv_placing_choose_several(struct clv_agent *agent,
 	now = choose_now(agent, &several);
 	if (now.n == request->count)
 		return claim(agent, request, &now, ret, err);
-	ever = choose(&several, false);
-	if (ever.n < request->count)
-		return fail_short(&several, ever.n, false, err);
+	possible = choose(&several, false);
+	if (possible.n < request->count)
+		return fail_short(&several, possible.n, false, err);
 	if (!request->wait)
 		return fail_short(&several, now.n, true, err);
 	ret->must_wait = true;
-	return claim(agent, request, &ever, ret, err);
+	return claim(agent, request, &possible, ret, err);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which devices a new lease may go to, and why not; placing-best.c chooses among those
- * that have room.  Whoever waits already on a device goes first, so a
- * request that would fit beside the queue waits behind it (overcommitting ones do not
- * take what is promised, so they pass). */
+/* Decides which devices a new lease may go to, and why not; placing-best.c chooses among
+ * those with room.  Leases that are queued on a device go first, so a request that would
+ * fit now is queued behind them.  Overcommitting requests pass the queue, because they
+ * take nothing that is promised. */
 #include "agent/ledger/placing.h"
 
 #include "agent/device/condition.h"
@@ -32,8 +32,8 @@ static uint32_t count_queued(const struct clv_agent_device *device)
 	return n;
 }
 
-/* What is set aside there is not lost to who knows its name. */
-static void add_standing(const struct clv_agent *agent,
+/* Adds to the error that the device has a free standing share, if it has one. */
+static void mention_standing(const struct clv_agent *agent,
 	const struct clv_agent_device *device, struct clv_error *err)
 {
 	const struct clv_standing_share *share;
@@ -46,7 +46,7 @@ static void add_standing(const struct clv_agent *agent,
 			continue;
 		if (err)
 			snprintf(err->msg + used, sizeof(err->msg) - used,
-				"; or take a share that is set aside there, with --in %s",
+				"; or take a standing share there, with --in %s",
 				share->name);
 		return;
 	}
@@ -62,12 +62,12 @@ int clv_placing_try(const struct clv_agent *agent, const struct clv_agent_device
 	clv_promises_add_up(agent, device, NULL, "", ret_promised);
 	if (n_queued > 0)
 		return clv_error_set(err, -EBUSY,
-			"%u %s already for %s: wait behind with --wait", n_queued,
+			"%u %s already for %s: join the queue with --wait", n_queued,
 			n_queued == 1 ? "lease waits" : "leases wait", device->info.name);
 	r = clv_admission_check(ret_promised, share, device->info.memory_bytes,
 		device->info.name, overcommit, err);
 	if (r < 0)
-		add_standing(agent, device, err);
+		mention_standing(agent, device, err);
 	return r;
 }
 
@@ -77,13 +77,13 @@ int clv_placing_check_spill(
 	if (spill_bytes == 0 || strcmp(device->backend, "nvidia") == 0)
 		return 0;
 	return clv_error_set(err, -EINVAL,
-		"nothing spills from %s into the host's memory: that is for CUDA "
-		"programs on NVIDIA GPUs, so ask for more memory and no spill",
+		"memory of %s cannot spill to the host, which needs CUDA on an NVIDIA "
+		"GPU: request more memory and no spill",
 		device->name);
 }
 
-/* 0: could go there now; -EBUSY: could go there later; else: cannot, and *err says why.
- */
+/* Fills in the option. 0: the request fits there now; -EBUSY: it may fit later; other
+ * errors: never; *err says why. */
 static int consider(const struct clv_agent *agent, struct clv_agent_device *device,
 	const struct clv_lease_request *request, struct clv_placing_option *ret,
 	struct clv_error *err)
@@ -103,7 +103,7 @@ static int consider(const struct clv_agent *agent, struct clv_agent_device *devi
 	return r;
 }
 
-/* Is something of what was asked for about to go? */
+/* Whether a device or partition that the request names is being changed or renumbered. */
 static bool is_changing(
 	const struct clv_agent *agent, const struct clv_lease_request *request)
 {
@@ -144,33 +144,33 @@ static int fail_cordoned(const struct clv_agent_device *device, struct clv_error
 		device->info.name, device->cordon_reason);
 }
 
-/* A device that is named stands for its partitions as well, when it has any. */
-static bool is_meant(const struct clv_device *info, const char *name)
+/* A name or UUID; that of a device also means its partitions. */
+static bool is_named(const struct clv_device *info, const char *name)
 {
 	return strcmp(info->name, name) == 0 || strcmp(info->uuid, name) == 0;
 }
 
-static const struct clv_agent_device *find_ill(
+static const struct clv_agent_device *find_degraded(
 	const struct clv_agent *agent, const char *name)
 {
 	for (size_t i = 0; i < clv_devices_count(agent->devices); i++) {
 		const struct clv_agent_device *device = clv_devices_at(agent->devices, i);
 
 		if (clv_condition_state(device) != CLV_HEALTH_OK &&
-			(name[0] == '\0' || is_meant(&device->info, name)))
+			(name[0] == '\0' || is_named(&device->info, name)))
 			return device;
 	}
 	return NULL;
 }
 
-static int fail_ill(const struct clv_agent_device *device, struct clv_error *err)
+static int fail_degraded(const struct clv_agent_device *device, struct clv_error *err)
 {
 	bool is_lost = clv_condition_state(device) == CLV_HEALTH_LOST;
 
 	return clv_error_set(err, -EBUSY, "%s is %s, %s%s", device->info.name,
 		clv_health_state_to_string(clv_condition_state(device)),
 		clv_condition_reason(device),
-		is_lost ? "" : "; or ask for it by its name, with --device");
+		is_lost ? "" : "; or request it by name, with --device");
 }
 
 int clv_placing_fail_without_device(const struct clv_agent *agent,
@@ -179,34 +179,34 @@ int clv_placing_fail_without_device(const struct clv_agent *agent,
 	const char *problem = json_string_value(
 		json_array_get(clv_devices_problems(agent->devices), 0));
 	const struct clv_agent_device *cordoned = find_cordoned(agent, request->device);
-	const struct clv_agent_device *ill = find_ill(agent, request->device);
+	const struct clv_agent_device *degraded = find_degraded(agent, request->device);
 
 	if (cordoned)
 		return fail_cordoned(cordoned, err);
-	if (ill)
-		return fail_ill(ill, err);
+	if (degraded)
+		return fail_degraded(degraded, err);
 	if (is_changing(agent, request))
 		return clv_error_set(err, -EBUSY,
-			"%s is being divided anew: try again when that has ended",
+			"%s is being repartitioned: try again when that is complete",
 			request->device[0]    ? request->device
 			: request->profile[0] ? request->profile
 					      : "the device");
 	if (request->profile[0] != '\0')
 		return clv_error_set(err, -ENODEV,
-			"there is no partition %s%s%s: see cleave devices for those that "
-			"are, and cleave partition create to make one",
+			"there is no partition %s%s%s: cleave devices lists partitions, "
+			"and cleave partition create makes one",
 			request->profile, request->device[0] ? " on " : "",
 			request->device);
 	if (clv_devices_count(agent->devices) > 0 && request->device[0] != '\0')
 		return clv_error_set(err, -ENODEV,
-			"there is no device %s: see cleave devices for those that are",
+			"there is no device %s: cleave devices lists the devices",
 			request->device);
 	return clv_error_set(err, -ENODEV, "there is no device to share: %s",
 		problem ? problem : "install the package pocl-opencl-icd");
 }
 
-/* What is degraded is for whoever asks for it by its name. */
-static bool is_well(
+/* A degraded device is used only if the request names it. */
+static bool is_healthy_enough(
 	const struct clv_agent_device *device, const struct clv_lease_request *request)
 {
 	enum clv_health_state state = clv_condition_state(device);
@@ -223,7 +223,7 @@ static bool is_listed(const char *devices, const char *name)
 	return strstr(devices, between_commas) != NULL;
 }
 
-static bool may_have(
+static bool matches_request(
 	const struct clv_agent_device *device, const struct clv_lease_request *request)
 {
 	const char *name = request->device;
@@ -231,7 +231,8 @@ static bool may_have(
 		clv_devices_root((struct clv_agent_device *)device);
 
 	if (!device->is_present || device->is_divided || device->is_changing ||
-		root->is_changing || root->is_cordoned || !is_well(device, request))
+		root->is_changing || root->is_cordoned ||
+		!is_healthy_enough(device, request))
 		return false;
 	if (request->profile[0] != '\0' &&
 		strcmp(device->info.profile, request->profile) != 0)
@@ -239,14 +240,14 @@ static bool may_have(
 	if (request->devices[0] != '\0')
 		return is_listed(request->devices, device->info.name) ||
 		       is_listed(request->devices, device->info.uuid);
-	return name[0] == '\0' || is_meant(&device->info, name) ||
-	       (device->parent && is_meant(&device->parent->info, name));
+	return name[0] == '\0' || is_named(&device->info, name) ||
+	       (device->parent && is_named(&device->parent->info, name));
 }
 
 bool clv_placing_is_candidate(const struct clv_agent *agent,
 	const struct clv_agent_device *device, const struct clv_lease_request *request)
 {
-	return may_have(device, request) &&
+	return matches_request(device, request) &&
 	       !clv_hardware_is_renumbering_device(agent, device);
 }
 
@@ -257,13 +258,13 @@ bool clv_placing_awaits_numbers(
 		const struct clv_agent_device *device = clv_devices_at(agent->devices, i);
 
 		if (clv_hardware_is_renumbering_device(agent, device) &&
-			may_have(device, request))
+			matches_request(device, request))
 			return true;
 	}
 	return false;
 }
 
-/* What a standing share is, its lease gets; it may have a limit in space of its own. */
+/* Gives the request a standing share as it is; a limit in space may be added. */
 static int take_standing(struct clv_agent *agent, const struct clv_standing_share *share,
 	const struct clv_lease_request *request, struct clv_placing *ret,
 	struct clv_error *err)
@@ -276,10 +277,12 @@ static int take_standing(struct clv_agent *agent, const struct clv_standing_shar
 		return fail_cordoned(clv_devices_root(device), err);
 	if (device && clv_hardware_is_renumbering_device(agent, device))
 		return clv_error_set(err, -EBUSY,
-			"devices are being divided anew: try again when that has ended");
+			"devices are being repartitioned: try again when that is "
+			"complete");
 	if (!device || !device->is_present || device->is_changing)
 		return clv_error_set(err, -ENODEV,
-			"the share %s is on a part of a device that is not there now",
+			"the share %s is on a device or partition that is not present "
+			"now",
 			share->name);
 	r = clv_sm_check(&device->info, request->sm_ppm, err);
 	if (r < 0)
@@ -290,7 +293,8 @@ static int take_standing(struct clv_agent *agent, const struct clv_standing_shar
 	return clv_devices_claim(agent->devices, device, err);
 }
 
-/* The first of that name that is free; if none is and it may wait, the first. */
+/* Takes the first free standing share of the name; if none is free and the request may
+ * wait, the first. */
 static int choose_standing(struct clv_agent *agent,
 	const struct clv_lease_request *request, struct clv_placing *ret,
 	struct clv_error *err)
@@ -307,7 +311,7 @@ static int choose_standing(struct clv_agent *agent,
 	}
 	if (!taken)
 		return clv_error_set(err, -ENODEV,
-			"there is no standing share %s: a layout makes them, see cleave "
+			"there is no standing share %s: layouts define them, see cleave "
 			"export --wanted",
 			request->in);
 	if (request->wait) {
@@ -315,40 +319,42 @@ static int choose_standing(struct clv_agent *agent,
 		return take_standing(agent, taken, request, ret, err);
 	}
 	return clv_error_set(err, -EBUSY,
-		"the share %s is taken by another lease: wait behind it with --wait",
+		"the share %s is taken by another lease: wait for it with --wait",
 		taken->name);
 }
 
-/* All that was looked at for one request. */
-struct look {
+/* All candidates of one request. */
+struct candidates {
 	struct clv_placing_option *options;
 	size_t n, n_open;
-	/* Why not, by the first device that could take it later, else by the first. */
-	struct clv_error first;
-	size_t first_at;
-	/* To wait for: the one with the shortest queue. */
+	/* Why the request was refused: by the first device where it may fit later, else
+	 * by the first device. */
+	struct clv_error refusal;
+	size_t refusal_at;
+	/* Where to wait: the option with the shortest queue. */
 	const struct clv_placing_option *shortest;
 	uint32_t n_queued;
 };
 
-static void note(struct look *look, size_t at, const struct clv_error *why)
+static void note_refusal(
+	struct candidates *candidates, size_t at, const struct clv_error *why)
 {
-	bool is_better = (why->code == -EBUSY) > (look->first.code == -EBUSY) ||
-			 ((why->code == -EBUSY) == (look->first.code == -EBUSY) &&
-				 at < look->first_at);
+	bool is_better = (why->code == -EBUSY) > (candidates->refusal.code == -EBUSY) ||
+			 ((why->code == -EBUSY) == (candidates->refusal.code == -EBUSY) &&
+				 at < candidates->refusal_at);
 
-	if (look->first.code != 0 && !is_better)
+	if (candidates->refusal.code != 0 && !is_better)
 		return;
-	look->first = *why;
-	look->first_at = at;
+	candidates->refusal = *why;
+	candidates->refusal_at = at;
 }
 
-static void look_at_all(struct clv_agent *agent, const struct clv_lease_request *request,
-	struct look *look)
+static void consider_all(struct clv_agent *agent, const struct clv_lease_request *request,
+	struct candidates *candidates)
 {
 	for (size_t i = 0; i < clv_devices_count(agent->devices); i++) {
 		struct clv_agent_device *device = clv_devices_at(agent->devices, i);
-		struct clv_placing_option *option = &look->options[look->n];
+		struct clv_placing_option *option = &candidates->options[candidates->n];
 		struct clv_error why = {0};
 		int r;
 
@@ -356,16 +362,16 @@ static void look_at_all(struct clv_agent *agent, const struct clv_lease_request 
 			continue;
 		r = consider(agent, device, request, option, &why);
 		if (r < 0)
-			note(look, look->n, &why);
+			note_refusal(candidates, candidates->n, &why);
 		if (r < 0 && r != -EBUSY)
 			continue;
-		if (r == -EBUSY &&
-			(!look->shortest || count_queued(device) < look->n_queued)) {
-			look->shortest = option;
-			look->n_queued = count_queued(device);
+		if (r == -EBUSY && (!candidates->shortest ||
+					   count_queued(device) < candidates->n_queued)) {
+			candidates->shortest = option;
+			candidates->n_queued = count_queued(device);
 		}
-		look->n_open += option->is_open;
-		look->n++;
+		candidates->n_open += option->is_open;
+		candidates->n++;
 	}
 }
 
@@ -382,26 +388,28 @@ static int take(struct clv_agent *agent, const struct clv_placing_option *option
 	return 0;
 }
 
-/* The best that is not another agent's. */
-static int take_best(struct clv_agent *agent, struct look *look, struct clv_placing *ret)
+/* Takes the best option; one that another agent has claimed is dropped, and the next is
+ * tried. */
+static int take_best(
+	struct clv_agent *agent, struct candidates *candidates, struct clv_placing *ret)
 {
-	struct clv_placing_wish wish = {look->options, look->n, 1, false};
+	struct clv_placing_goal wish = {candidates->options, candidates->n, 1, false};
 
-	while (look->n_open > 0) {
+	while (candidates->n_open > 0) {
 		struct clv_error why = {0};
 		size_t at;
 		int r = clv_placing_best(agent, &wish, &at);
 
 		if (r == 0)
-			r = take(agent, &look->options[at], ret, &why);
+			r = take(agent, &candidates->options[at], ret, &why);
 		else
 			return clv_error_errno(
-				&look->first, -r, "cannot choose a device");
+				&candidates->refusal, -r, "cannot choose a device");
 		if (r == 0)
 			return 0;
-		note(look, at, &why);
-		look->options[at].is_open = false;
-		look->n_open--;
+		note_refusal(candidates, at, &why);
+		candidates->options[at].is_open = false;
+		candidates->n_open--;
 	}
 	return -EBUSY;
 }
@@ -410,7 +418,7 @@ int clv_placing_choose(struct clv_agent *agent, const struct clv_lease_request *
 	struct clv_placing *ret, struct clv_error *err)
 {
 	_cleanup_free_ struct clv_placing_option *options = NULL;
-	struct look look = {0};
+	struct candidates candidates = {0};
 
 	assert(agent->standing && agent->demand);
 	*ret = (struct clv_placing){0};
@@ -421,13 +429,14 @@ int clv_placing_choose(struct clv_agent *agent, const struct clv_lease_request *
 	options = calloc(clv_devices_count(agent->devices) + 1, sizeof(*options));
 	if (!options)
 		return clv_error_errno(err, ENOMEM, "cannot choose a device");
-	look.options = options;
-	look_at_all(agent, request, &look);
-	if (take_best(agent, &look, ret) == 0)
+	candidates.options = options;
+	consider_all(agent, request, &candidates);
+	if (take_best(agent, &candidates, ret) == 0)
 		return 0;
-	if (look.first.code == 0)
+	if (candidates.refusal.code == 0)
 		return clv_placing_fail_without_device(agent, request, err);
-	if (!request->wait || !look.shortest)
-		return clv_error_set(err, look.first.code, "%s", look.first.msg);
-	return take(agent, look.shortest, ret, err);
+	if (!request->wait || !candidates.shortest)
+		return clv_error_set(
+			err, candidates.refusal.code, "%s", candidates.refusal.msg);
+	return take(agent, candidates.shortest, ret, err);
 }

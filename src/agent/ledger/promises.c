@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Sums what is promised on a device. */
 #include "agent/ledger/promises.h"
 
 #include "agent/device/devices.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any tenant may make leases that wait, so the order of all of them is found in one go:
- * a pass over the leases for what each tenant has, one for what each would have, and for
+/* Any tenant may queue many leases, so the order of all is computed in one pass: a loop
+ * over the leases for what each tenant has, one for what each would have, and for
  * positions a sort. */
 #include "agent/ledger/queue.h"
 
@@ -14,11 +14,11 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* Of one tenant. */
+/* What one tenant has. */
 struct account {
 	uid_t uid;
-	uint64_t sum_ppm; /* active, and waiting for longer than the lease that is looked
-			     at */
+	/* Active leases, and queued ones that are older than the current one. */
+	uint64_t sum_ppm;
 	struct clv_allowance_use use;
 	struct clv_allowance allowance;
 	bool has_allowance;
@@ -29,8 +29,8 @@ struct accounts {
 	size_t n;
 };
 
-/* NULL when there is no memory. */
-static struct account *find(struct accounts *accounts, uid_t uid)
+/* Finds or adds an account; NULL without memory. */
+static struct account *find_account(struct accounts *accounts, uid_t uid)
 {
 	struct account *account;
 
@@ -44,7 +44,7 @@ static struct account *find(struct accounts *accounts, uid_t uid)
 	return account;
 }
 
-/* Of all its devices. */
+/* The compute that the lease is promised, of all its devices together. */
 static uint64_t compute_of(const struct clv_lease *lease)
 {
 	return (uint64_t)clv_share_promise_ppm(&lease->record.share) *
@@ -54,7 +54,7 @@ static uint64_t compute_of(const struct clv_lease *lease)
 static void add_active(struct accounts *accounts, const struct clv_lease *lease)
 {
 	struct account *account =
-		lease->record.is_queued ? NULL : find(accounts, lease->owner);
+		lease->record.is_queued ? NULL : find_account(accounts, lease->owner);
 
 	if (!account)
 		return;
@@ -76,21 +76,22 @@ static bool is_allowed(struct account *account, const struct clv_lease *lease)
 	       0;
 }
 
-/* What the lease's tenant would have with it, with what he has and what he waits for
- * longer.  One who may not have it at present, by his allowance, is behind all others. */
+/* Sets what the tenant would have with this lease: its active leases, its older queued
+ * ones and this one.  A lease that the allowance does not permit now comes last
+ * (UINT64_MAX). */
 static void weigh(struct accounts *accounts, struct clv_lease *lease)
 {
-	struct account *account = find(accounts, lease->owner);
+	struct account *account = find_account(accounts, lease->owner);
 
-	lease->would_have = UINT64_MAX;
+	lease->queue_key = UINT64_MAX;
 	if (!account)
 		return;
 	account->sum_ppm += compute_of(lease);
 	if (is_allowed(account, lease))
-		lease->would_have = account->sum_ppm;
+		lease->queue_key = account->sum_ppm;
 }
 
-/* Returns how many wait. */
+/* Sets queue_key of all queued leases; returns their number. */
 static size_t weigh_all(struct clv_ledger *ledger)
 {
 	struct accounts accounts = {0};
@@ -101,7 +102,7 @@ static size_t weigh_all(struct clv_ledger *ledger)
 		return 0;
 	TAILQ_FOREACH(lease, clv_ledger_leases(ledger), entry)
 	add_active(&accounts, lease);
-	/* The list is in the order in which they came. */
+	/* The list is in order of arrival. */
 	TAILQ_FOREACH(lease, clv_ledger_leases(ledger), entry)
 	{
 		if (!lease->record.is_queued)
@@ -124,9 +125,9 @@ struct clv_lease *clv_queue_first(
 	TAILQ_FOREACH(lease, clv_ledger_leases(ledger), entry)
 	{
 		if (!lease->record.is_queued || !clv_lease_is_on(lease, device) ||
-			lease->would_have >= least)
+			lease->queue_key >= least)
 			continue;
-		least = lease->would_have;
+		least = lease->queue_key;
 		first = lease;
 	}
 	return first;
@@ -137,13 +138,15 @@ static int compare(const void *a, const void *b)
 	const struct clv_lease *one = *(struct clv_lease *const *)a;
 	const struct clv_lease *other = *(struct clv_lease *const *)b;
 
-	if (one->would_have != other->would_have)
-		return one->would_have < other->would_have ? -1 : 1;
+	if (one->queue_key != other->queue_key)
+		return one->queue_key < other->queue_key ? -1 : 1;
 	return one->sequence < other->sequence ? -1 : 1;
 }
 
-/* In order: each is behind those that were counted on its first device before it. */
-static void count_up(struct clv_agent *agent, struct clv_lease **queued, size_t n_queued)
+/* Sets positions, from leases in order: a lease is behind the earlier ones on its first
+ * device. */
+static void set_positions(
+	struct clv_agent *agent, struct clv_lease **queued, size_t n_queued)
 {
 	struct clv_agent_device *device;
 
@@ -172,12 +175,13 @@ static void rank(struct clv_ledger *ledger)
 	}
 	assert(n == n_queued);
 	qsort(queued, n, sizeof(struct clv_lease *), compare);
-	count_up(queued[0]->agent, queued, n);
+	set_positions(queued[0]->agent, queued, n);
 	free(queued);
 }
 
-/* Groups of users change without notice, so an order is kept for a second only. */
-static void keep_ranked(struct clv_agent *agent)
+/* An order is kept for a second only, because allowances depend on users' groups, which
+ * change without notice. */
+static void rank_if_stale(struct clv_agent *agent)
 {
 	uint64_t now_ns = clv_clock_ns();
 
@@ -191,6 +195,6 @@ uint32_t clv_queue_position(const struct clv_lease *lease)
 {
 	if (!lease->record.is_queued)
 		return 0;
-	keep_ranked(lease->agent);
+	rank_if_stale(lease->agent);
 	return lease->position;
 }

@@ -7,14 +7,15 @@ struct clv_agent_device;
 struct clv_lease;
 struct clv_ledger;
 
-/* The order in which leases that wait for a device are served.  Tenants take turns: first
- * comes who would have least on this node with it, so that a tenant with a hundred
- * requests does not keep one with a single request waiting.  A tenant's own are served in
- * the order in which they came.  Whoever is first is waited for, however large he is. */
+/* The order in which queued leases are served.  It is fair between tenants: first comes
+ * the lease whose tenant would have the least compute on this node with it, so that a
+ * tenant with a hundred requests does not delay a tenant with one.  A tenant's own leases
+ * are served in order of arrival.  No lease passes the first one, however large that
+ * is. */
 
-/* The one to serve next; NULL: none waits. */
+/* The lease to serve next; NULL: none is queued that its tenant's allowance permits. */
 struct clv_lease *clv_queue_first(
 	struct clv_ledger *ledger, const struct clv_agent_device *device);
 
-/* 1 is next; 0: it does not wait. */
+/* The lease's position, 1 is next; 0: it is not queued. */
 uint32_t clv_queue_position(const struct clv_lease *lease);

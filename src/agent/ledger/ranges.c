@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Moves the shares of leases with a range, and reports moves in summary. */
 #include "agent/ledger/ranges.h"
 
 #include "agent/device/devices.h"
@@ -15,9 +16,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* A lease that moves often tells of it once it has come to rest, or so often. */
+/* Moves are reported in one event once the share has rested for RESTS_AFTER_NS, or every
+ * TELL_EVERY_NS. */
 #define RESTS_AFTER_NS (3 * CLV_NS_PER_S)
-#define TELL_EVERY_NS (30 * CLV_NS_PER_S)
+#define REPORT_EVERY_NS (30 * CLV_NS_PER_S)
 #define RATE_TO_PPM (CLV_PPM / 10000u)
 
 struct members {
@@ -32,7 +34,7 @@ static bool has_range(const struct clv_lease *lease)
 	return lease->record.share.range.most_ppm > 0 && !lease->record.is_queued;
 }
 
-static size_t count(const struct clv_agent_device *device)
+static size_t count_ranges(const struct clv_agent_device *device)
 {
 	size_t n = 0;
 
@@ -41,8 +43,8 @@ static size_t count(const struct clv_agent_device *device)
 	return n;
 }
 
-/* Of the whole device, what is promised to leases without a range or set aside is not
- * theirs. */
+/* The compute that leases with a range share: the device less its promises to leases
+ * without a range and its standing shares. */
 static uint64_t find_room(
 	const struct clv_agent *agent, const struct clv_agent_device *device)
 {
@@ -62,11 +64,11 @@ static uint64_t find_room(
 	return others_ppm < CLV_PPM ? CLV_PPM - others_ppm : 0;
 }
 
-/* None: nobody on the device has a range, or there is no memory. */
+/* Collects the leases with a range; none without memory. */
 static void gather(const struct clv_agent *agent, const struct clv_agent_device *device,
 	struct members *ret)
 {
-	size_t n = count(device);
+	size_t n = count_ranges(device);
 
 	*ret = (struct members){0};
 	if (n == 0)
@@ -88,7 +90,7 @@ static void gather(const struct clv_agent *agent, const struct clv_agent_device 
 	ret->room_ppm = find_room(agent, device);
 }
 
-static void move(struct clv_lease *lease, uint32_t to_ppm)
+static void move_share(struct clv_lease *lease, uint32_t to_ppm)
 {
 	struct clv_share *share = &lease->record.share;
 	struct clv_lease_range *range = &lease->range;
@@ -97,8 +99,8 @@ static void move(struct clv_lease *lease, uint32_t to_ppm)
 	if (to_ppm == share->compute_ppm)
 		return;
 	range->moved_ns = clv_clock_ns();
-	if (range->told_ppm == 0) {
-		range->told_ppm = share->compute_ppm;
+	if (range->reported_ppm == 0) {
+		range->reported_ppm = share->compute_ppm;
 		range->moved_since_ns = range->moved_ns;
 	}
 	share->compute_ppm = to_ppm;
@@ -110,10 +112,10 @@ static void move(struct clv_lease *lease, uint32_t to_ppm)
 static void carry_out(const struct members *members)
 {
 	for (size_t i = 0; i < members->n; i++)
-		move(members->leases[i], members->items[i].share_ppm);
+		move_share(members->leases[i], members->items[i].share_ppm);
 }
 
-static void done(struct members *members)
+static void free_members(struct members *members)
 {
 	free(members->items);
 	free(members->leases);
@@ -126,7 +128,7 @@ void clv_ranges_fit(struct clv_agent *agent, const struct clv_agent_device *devi
 	gather(agent, device, &members);
 	clv_range_fit(members.items, members.n, members.room_ppm);
 	carry_out(&members);
-	done(&members);
+	free_members(&members);
 }
 
 struct clv_share_request clv_ranges_wanted(
@@ -146,7 +148,7 @@ struct clv_share_request clv_ranges_wanted(
 	};
 }
 
-static void see(struct clv_lease *lease)
+static void observe(struct clv_lease *lease)
 {
 	const uint64_t *now = lease->usage.usage.now.values;
 	uint64_t waiting = now[CLV_HISTORY_WAITING];
@@ -158,23 +160,23 @@ static void see(struct clv_lease *lease)
 		(uint32_t)waiting * RATE_TO_PPM);
 }
 
-static void tell(struct clv_lease *lease)
+static void report_move(struct clv_lease *lease)
 {
 	struct clv_lease_range *range = &lease->range;
 	uint64_t now_ns = clv_clock_ns();
 	char from[16], to[16];
 
-	if (range->told_ppm == 0 ||
+	if (range->reported_ppm == 0 ||
 		(now_ns - range->moved_ns < RESTS_AFTER_NS &&
-			now_ns - range->moved_since_ns < TELL_EVERY_NS))
+			now_ns - range->moved_since_ns < REPORT_EVERY_NS))
 		return;
-	clv_units_format_fraction(range->told_ppm, from);
+	clv_units_format_fraction(range->reported_ppm, from);
 	clv_units_format_fraction(lease->record.share.compute_ppm, to);
-	if (range->told_ppm != lease->record.share.compute_ppm)
+	if (range->reported_ppm != lease->record.share.compute_ppm)
 		clv_lease_emit(lease, CLV_EVENT_SHARE_MOVED,
 			"share from %s to %s in %" PRIu64 " s", from, to,
 			(range->moved_ns - range->moved_since_ns) / CLV_NS_PER_S + 1);
-	range->told_ppm = 0;
+	range->reported_ppm = 0;
 }
 
 static void tick(struct clv_agent *agent, const struct clv_agent_device *device)
@@ -183,12 +185,12 @@ static void tick(struct clv_agent *agent, const struct clv_agent_device *device)
 
 	gather(agent, device, &members);
 	for (size_t i = 0; i < members.n; i++)
-		see(members.leases[i]);
+		observe(members.leases[i]);
 	clv_range_move(members.items, members.n, members.room_ppm);
 	carry_out(&members);
 	for (size_t i = 0; i < members.n; i++)
-		tell(members.leases[i]);
-	done(&members);
+		report_move(members.leases[i]);
+	free_members(&members);
 }
 
 void clv_ranges_tick(struct clv_agent *agent)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Resumes what waited for device numbers. */
 #include "agent/ledger/renumbering.h"
 
 #include "agent/device/devices.h"

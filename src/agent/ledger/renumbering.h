@@ -9,5 +9,5 @@ struct clv_agent;
  * the agent hands out no number: it could be that of another device.  New leases, queued
  * requests and gates wait.  Loop thread only. */
 
-/* Resumes the gates and the queue that waited. */
+/* Call when the numbers are known again: resumes the gates and the queues. */
 void clv_renumbering_ended(struct clv_agent *agent);

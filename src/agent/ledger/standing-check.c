@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether the standing shares of a plan can be had: by the memory of what they are of,
- * and beside the leases that are there. */
+/* Checks the standing shares of a plan: against the memory of their devices and
+ * partitions, and against the active leases. */
 #include "agent/ledger/standing.h"
 
 #include "agent/device/devices.h"
@@ -29,7 +29,8 @@ static const struct clv_partition *find_partition(
 	return found;
 }
 
-/* Into how many equal parts of the whole's memory a mode divides it; 0: no mode. */
+/* The number of equal parts into which a mode divides the device's memory; 0: not a
+ * mode. */
 static uint32_t count_of_mode(const struct clv_node_device *device, const char *profile)
 {
 	enum clv_compute_mode compute;
@@ -43,8 +44,9 @@ static uint32_t count_of_mode(const struct clv_node_device *device, const char *
 	return compute < 0 ? 0 : clv_xcp_devices(compute, device->xcp.dies);
 }
 
-/* Of a partition that is to be made, by its profile: at most this.  0: not known. */
-static uint64_t memory_to_be(const struct clv_node_device *device, const char *where)
+/* The most memory that a partition that does not exist yet can have, by its profile in
+ * `where`. 0: not known. */
+static uint64_t planned_memory(const struct clv_node_device *device, const char *where)
 {
 	const char *slash = strchr(where, '/');
 	char profile[CLV_PROFILE_NAME_MAX];
@@ -72,11 +74,11 @@ static uint64_t memory_of(const struct clv_node_device *device, const char *wher
 
 	if (strcmp(where, device->info.name) == 0)
 		return device->info.memory_bytes;
-	return partition ? partition->memory_bytes : memory_to_be(device, where);
+	return partition ? partition->memory_bytes : planned_memory(device, where);
 }
 
-/* Of all shares of one device or partition, resolved.  -ERANGE or -EINVAL: one is too
- * large for it by itself. */
+/* Sums the plan's shares of one device or partition, resolved.  -ERANGE or -EINVAL: one
+ * share alone is too large. */
 static int sum_shares(const struct clv_plan *plan, const char *where,
 	uint64_t memory_bytes, const char *layout_name, struct clv_promised *ret,
 	struct clv_error *err)
@@ -114,14 +116,13 @@ static int check_memory(const char *where, uint64_t wanted_bytes, uint64_t memor
 {
 	char wanted[32], has[32];
 
-	/* Equal parts may be a byte each too much. */
 	if (wanted_bytes <= memory_bytes)
 		return 0;
 	clv_units_format_bytes(wanted_bytes, wanted);
 	clv_units_format_bytes(memory_bytes, has);
 	return clv_error_set(err, -ERANGE,
-		"%s: the shares of %s have %s of memory together and it has %s: let them "
-		"have less",
+		"%s: the shares of %s need %s of memory together and it has %s: make "
+		"them smaller",
 		layout_name, where, wanted, has);
 }
 
@@ -149,7 +150,7 @@ int clv_standing_check(const struct clv_node *node, const struct clv_plan *plan,
 
 /* Leases. */
 
-static bool is_in(const struct clv_plan *plan, const char *standing)
+static bool is_in_plan(const struct clv_plan *plan, const char *standing)
 {
 	for (size_t i = 0; i < plan->n_shares; i++) {
 		if (strcmp(plan->shares[i].name, standing) == 0)
@@ -158,12 +159,13 @@ static bool is_in(const struct clv_plan *plan, const char *standing)
 	return false;
 }
 
-/* One that is in a share that stays is counted with that. */
+/* Whether the lease counts beside the plan's shares; one in a share of the plan is
+ * counted with the share. */
 static bool counts(const struct clv_lease *lease, const struct clv_agent_device *device,
 	const struct clv_plan *plan)
 {
 	return clv_lease_is_on(lease, device) && !lease->record.is_queued &&
-	       !is_in(plan, lease->record.standing);
+	       !is_in_plan(plan, lease->record.standing);
 }
 
 static int add_obstacle(struct clv_agent *agent, struct clv_plan *plan,
@@ -178,7 +180,7 @@ static int add_obstacle(struct clv_agent *agent, struct clv_plan *plan,
 	snprintf(obstacle->partition, sizeof(obstacle->partition), "%s",
 		device->parent ? share->where : "");
 	snprintf(obstacle->why, sizeof(obstacle->why),
-		"what it is promised does not fit beside the standing shares");
+		"what is promised on it does not fit beside the standing shares");
 	TAILQ_FOREACH(lease, clv_ledger_leases(agent->ledger), entry)
 	{
 		struct clv_holder *holder = counts(lease, device, plan)

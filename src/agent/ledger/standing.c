@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The table of standing shares, and its copy in the state file. */
 #include "agent/ledger/standing.h"
 
 #include "agent/device/devices.h"
@@ -21,7 +22,7 @@ struct clv_standing {
 	size_t n;
 };
 
-static int load_one(void *userdata, const struct clv_standing_share *share)
+static int append_share(void *userdata, const struct clv_standing_share *share)
 {
 	struct clv_standing *standing = userdata;
 	struct clv_standing_share *copy = CLV_APPEND(standing->items, standing->n);
@@ -41,7 +42,7 @@ int clv_standing_new(
 	if (!standing)
 		return clv_error_errno(err, ENOMEM, "cannot keep standing shares");
 	standing->agent = agent;
-	if (store && clv_store_read_standing(store, load_one, standing, err) < 0)
+	if (store && clv_store_read_standing(store, append_share, standing, err) < 0)
 		clv_log_warning(0, "%s", err->msg);
 	*ret = standing;
 	return 0;
@@ -85,7 +86,8 @@ static int add(struct clv_standing *standing, const struct clv_plan_share *wante
 	int r;
 
 	if (!device)
-		return clv_error_set(err, -ENODEV, "%s is not there for the share %s",
+		return clv_error_set(err, -ENODEV,
+			"the device or partition %s, for the share %s, does not exist",
 			wanted->where, wanted->name);
 	r = clv_share_resolve(
 		&wanted->request, device->info.memory_bytes, &share.share, err);
@@ -95,7 +97,7 @@ static int add(struct clv_standing *standing, const struct clv_plan_share *wante
 	}
 	snprintf(share.name, sizeof(share.name), "%s", wanted->name);
 	snprintf(share.device_uuid, sizeof(share.device_uuid), "%s", device->info.uuid);
-	return load_one(standing, &share) < 0
+	return append_share(standing, &share) < 0
 		       ? clv_error_errno(err, ENOMEM, "cannot keep standing shares")
 		       : 0;
 }
@@ -130,12 +132,12 @@ int clv_standing_replace(struct clv_standing *standing, const struct clv_node *n
 	standing->n = 0;
 	for (size_t i = 0; i < before.n && r >= 0; i++) {
 		if (!is_replaced(&before, &before.items[i], node, is_selected) &&
-			load_one(standing, &before.items[i]) < 0)
+			append_share(standing, &before.items[i]) < 0)
 			r = clv_error_errno(err, ENOMEM, "cannot keep standing shares");
 	}
 	for (size_t i = 0; i < plan->n_shares && r >= 0; i++)
 		r = add(standing, &plan->shares[i], err);
-	/* Nothing was there and nothing is: the disk need not hear of it. */
+	/* Skip the write if there were no shares and there are none. */
 	if (r >= 0 && before.n + standing->n > 0)
 		r = store_all(standing, err);
 	if (r < 0) {

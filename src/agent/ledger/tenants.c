@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Checks allowances, and renders tenants as JSON. */
 #include "agent/ledger/tenants.h"
 
 #include "agent/auth/caller.h"
@@ -38,7 +39,7 @@ json_t *clv_tenant_uid_to_json(uid_t owner)
 	return clv_owner_is_user(owner) ? json_integer(owner) : json_null();
 }
 
-/* A lease on several devices has all of each. */
+/* A lease on several devices has its share of each, so it counts n times. */
 void clv_tenants_add_use(const struct clv_lease *lease, struct clv_allowance_use *use)
 {
 	uint64_t n = lease->n_others + 1;
@@ -58,7 +59,7 @@ void clv_tenants_get_allowance(const struct clv_agent *agent, struct clv_tenant 
 	*ret = clv_config_allowance(agent->settings, tenant.name, tenant.gid);
 }
 
-/* Whatever the settings say: each lease costs the agent descriptors and memory. */
+/* Independent of the settings: each lease costs the agent descriptors and memory. */
 int clv_tenants_check_count(
 	const struct clv_agent *agent, uid_t owner, struct clv_error *err)
 {
@@ -72,8 +73,8 @@ int clv_tenants_check_count(
 	if (n < CLV_TENANT_LEASES_MAX)
 		return 0;
 	return clv_error_set(err, -EBUSY,
-		"a user has at most %u leases at a time, with those that wait: release "
-		"one",
+		"a user may have at most %u leases at a time, queued ones included: "
+		"release one",
 		CLV_TENANT_LEASES_MAX);
 }
 
@@ -96,7 +97,7 @@ int clv_tenants_check(struct clv_agent *agent, struct clv_tenant tenant,
 	return clv_allowance_check(&allowance, &use, wanted, profile, err);
 }
 
-/* For people. */
+/* Tenants as JSON. */
 
 struct tenants {
 	struct clv_tenant_record *items;
@@ -149,7 +150,7 @@ static void add_named(struct tenants *tenants, const char *name)
 	char room[4096];
 
 	getpwnam_r(name, &entry, room, sizeof(room), &found);
-	find(tenants, name, found ? found->pw_uid : CLV_CALLER_NOBODY,
+	find(tenants, name, found ? found->pw_uid : CLV_CALLER_NO_UID,
 		found ? found->pw_gid : (gid_t)-1);
 }
 
@@ -250,7 +251,7 @@ json_t *clv_tenants_to_json(struct clv_agent *agent, const struct clv_caller *ca
 			add_lease(&tenants, lease);
 	}
 	for (size_t i = 0; i < settings->n_tenants; i++) {
-		const struct clv_config_who *who = &settings->tenants[i].who;
+		const struct clv_config_subject *who = &settings->tenants[i].who;
 
 		if (who->name[0] != '\0' && !who->is_group &&
 			(caller->scope != CLV_SCOPE_TENANT ||

@@ -12,10 +12,10 @@ struct clv_caller;
 struct clv_error;
 struct clv_lease;
 
-/* Tenants: what each has, and whether one lease more is within what he may have.  Loop
- * thread only. */
+/* Tenants: what each has, and whether another lease is within its allowance.  Loop thread
+ * only. */
 
-/* Whose a lease is, or would be.  The name is borrowed. */
+/* The tenant of a lease or of a caller.  The name is borrowed. */
 struct clv_tenant {
 	uid_t owner; /* clv_owner_of() */
 	gid_t gid;
@@ -25,24 +25,27 @@ struct clv_tenant {
 struct clv_tenant clv_tenant_of_lease(const struct clv_lease *lease);
 struct clv_tenant clv_tenant_of_caller(const struct clv_caller *caller);
 
-/* The number of a user; null for what is none. */
+/* The user's uid, or null if the owner is not a user. */
 json_t *clv_tenant_uid_to_json(uid_t owner);
 
-/* without: a lease that does not count, or NULL.  0, -EPERM or -EBUSY as
- * clv_allowance_check().  Root and an agent's own user may have anything. */
+/* Checks that the tenant may have `wanted`, all devices of the lease together, beside its
+ * active leases except `without` (may be NULL). 0, -EPERM or -EBUSY as
+ * clv_allowance_check().  Root and the agent's own user have no limits. */
 int clv_tenants_check(struct clv_agent *agent, struct clv_tenant tenant,
 	const struct clv_lease *without, const struct clv_share *wanted,
 	const char *profile, struct clv_error *err);
 
-/* -EBUSY: he has as many leases as anybody may have. */
+/* -EBUSY if the owner has CLV_TENANT_LEASES_MAX leases, queued ones included. */
 #define CLV_TENANT_LEASES_MAX 1024u
 int clv_tenants_check_count(
 	const struct clv_agent *agent, uid_t owner, struct clv_error *err);
 
-/* All zero: anything. */
+/* The tenant's allowance by the settings; all zero: no limits. */
 void clv_tenants_get_allowance(const struct clv_agent *agent, struct clv_tenant tenant,
 	struct clv_allowance *ret);
+/* Adds what the lease uses of its tenant's allowance. */
 void clv_tenants_add_use(const struct clv_lease *lease, struct clv_allowance_use *use);
 
-/* Those who have leases, and those whom the settings name, as far as the caller sees. */
+/* An array of the tenants that have leases or are named in the settings, as far as the
+ * caller may see them. */
 json_t *clv_tenants_to_json(struct clv_agent *agent, const struct clv_caller *caller);

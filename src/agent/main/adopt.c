@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Adoption.  Programs of the leases run all the while; their gates open for compute when
- * an agent dies and connect to the same socket path when the next one listens.  The
- * first to come back brings the report page, with the memory ledger in it; who comes
- * without one waits for it for two seconds. */
+/* Adoption of an earlier agent's leases.  Their programs keep running: when an agent dies
+ * their gates let work through without turns, and connect to the same socket path when
+ * the next agent listens.  The first gate to reconnect passes the report page, which has
+ * the memory ledger; gates without the page wait for it for two seconds. */
 #include "agent/main/adopt.h"
 
 #include "agent/device/devices.h"
@@ -36,12 +36,12 @@
 struct records {
 	struct clv_lease_record *items;
 	size_t n_items;
-	/* Of these more is stored than their records. */
+	/* The ids of leases of which more is stored than the record, sorted. */
 	char (*attached)[CLV_LEASE_ID_MAX];
 	size_t n_attached;
 	char boot_id[40];
-	size_t n_silent; /* adopted without an event of their own */
-	/* Of many leases on few devices: those found last, by UUID. */
+	size_t n_silent; /* adopted without an event for each */
+	/* A cache of lookups by UUID, for many leases on few devices. */
 	struct clv_agent_device *found[FOUND];
 };
 
@@ -172,8 +172,9 @@ static int read_more(
 	return r;
 }
 
-/* Where there are very many, those with nothing attached are summed up. */
-static void tell(struct records *records, const struct clv_lease *lease)
+/* Emits an event for each lease; of very many leases those without processes are only
+ * counted. */
+static void emit_adopted(struct records *records, const struct clv_lease *lease)
 {
 	if (lease->n_processes == 0 && records->n_items > EVENTS_MAX) {
 		records->n_silent++;
@@ -192,13 +193,13 @@ static int adopt(struct clv_agent *agent, struct records *records,
 
 	if (strcmp(record->boot_id, records->boot_id) != 0)
 		return clv_error_set(
-			err, -ESRCH, "the machine was started anew since then");
+			err, -ESRCH, "the machine has been restarted since then");
 	device = find_first(agent, records, record->device_uuid, err);
 	if (!device)
 		return -ENODEV;
 	lease = clv_lease_new(agent, device, record);
 	if (!lease)
-		return clv_error_errno(err, ENOMEM, "cannot make a lease");
+		return clv_error_errno(err, ENOMEM, "cannot adopt a lease");
 	if (is_attached(records, record->id))
 		r = read_more(agent, lease, err);
 	if (r < 0) {
@@ -213,7 +214,7 @@ static int adopt(struct clv_agent *agent, struct records *records,
 	if (lease->n_processes > 0 && !record->is_queued)
 		sd_event_add_time_relative(agent->event, &lease->settle_timer,
 			CLOCK_MONOTONIC, SETTLE_US, 0, on_settle_timer, lease);
-	tell(records, lease);
+	emit_adopted(records, lease);
 	return 0;
 }
 
@@ -227,8 +228,8 @@ static void forget(
 	clv_events_emit_for_record(agent, CLV_EVENT_LEASE_ENDED, record, "%s", why);
 }
 
-/* Folders of leases that no state file knows: their agent died before it could remove
- * them. */
+/* Removes folders of leases that are not in the ledger: their agent died before it could
+ * remove them. */
 static void remove_stray_folders(struct clv_agent *agent)
 {
 	struct clv_lease stray = {.agent = agent};
@@ -269,7 +270,7 @@ void clv_adopt_all(struct clv_agent *agent)
 		int r;
 
 		if (clv_ledger_find_id(agent->ledger, records.items[i].id))
-			continue; /* this agent's own */
+			continue; /* in this agent's ledger already */
 		r = adopt(agent, &records, &records.items[i], &why);
 		if (r == -ESRCH || r == -ENODEV)
 			forget(agent, &records.items[i], why.msg);

@@ -3,7 +3,7 @@
 
 struct clv_agent;
 
-/* At start: takes over the leases of an earlier agent whose holder or one of whose
- * processes lives, with the same id, name, socket, share and quota; forgets the others.
- * Needs no driver.  Failures are logged: the agent starts in any case. */
+/* At the start: adopts the leases of an earlier agent whose holder or one of whose
+ * processes still runs, with the same id, name, socket, share and quota, and deletes the
+ * others.  Calls no driver.  Failures are logged, and the agent starts in any case. */
 void clv_adopt_all(struct clv_agent *agent);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The API's Unix socket: its path, and its removal without losing a client. */
 #include "agent/main/api-socket.h"
 
 #include "agent/http/http.h"
@@ -32,9 +33,10 @@ int clv_api_socket_serve(struct clv_agent *agent, struct clv_error *err)
 			path, SOCK_STREAM, agent->config.is_system ? 0666 : 0600, err);
 	if (listener.fd < 0)
 		return listener.fd;
-	/* A full queue refuses callers on the spot; a burst of them is no error. */
+	/* With a full backlog connect() fails at once, and a burst of callers must not
+	 * fail. */
 	if (listen(listener.fd, BACKLOG) < 0)
-		clv_log_debug("the queue of %s stays short", path);
+		clv_log_debug("the backlog of %s stays short", path);
 	return clv_http_listen(agent->http, &listener, err);
 }
 
@@ -48,12 +50,13 @@ void clv_api_socket_remove(const struct clv_agent *agent)
 	unlink(path);
 }
 
-bool clv_api_socket_leave(struct clv_agent *agent)
+bool clv_api_socket_try_remove(struct clv_agent *agent)
 {
 	struct pollfd waiting = {.fd = clv_http_listen_fd(agent->http), .events = POLLIN};
 	char path[CLV_FOLDER_MAX + 16], hidden[CLV_FOLDER_MAX + 32];
 
-	/* Who calls after us is heard: the service manager starts the next agent. */
+	/* The manager starts the next agent for later callers; only those already queued
+	 * count. */
 	if (clv_service_keeps_socket(&agent->config))
 		return poll(&waiting, 1, 0) <= 0;
 	socket_path(agent, path, sizeof(path));
@@ -61,7 +64,8 @@ bool clv_api_socket_leave(struct clv_agent *agent)
 	if (rename(path, hidden) < 0)
 		return true;
 	if (poll(&waiting, 1, 0) > 0) {
-		/* Nobody can have bound the name meanwhile: that takes our lock. */
+		/* No other agent can have bound the name meanwhile, because that takes
+		 * the lock. */
 		if (rename(hidden, path) < 0)
 			clv_log_warning(-errno, "cannot put %s back", path);
 		return false;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When an agent on demand may go.  A client may connect in the very moment of leaving: so
- * the socket's name is taken away first, and put back if somebody is in the queue. */
+/* The exit of an idle agent that was started on demand.  A client may connect just before
+ * the exit: so the socket's path is removed first, and restored if a connection is
+ * waiting. */
 #include "agent/main/idle.h"
 
 #include "agent/apply/apply.h"
@@ -41,12 +42,12 @@ static int on_timer(sd_event_source *source, uint64_t now_us, void *userdata)
 		clv_idle_touch(idle);
 		return 0;
 	}
-	if (!clv_api_socket_leave(agent)) {
+	if (!clv_api_socket_try_remove(agent)) {
 		clv_idle_touch(idle);
 		return 0;
 	}
 	clv_log_info(
-		"no lease and no request for %u s: ending", agent->config.idle_exit_s);
+		"no lease and no request for %u s: exiting", agent->config.idle_exit_s);
 	return sd_event_exit(agent->event, 0);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The agent from start to end.  At the end leases are not ended: their rows stay in the
- * state file, their programs run on, and the next agent adopts them. */
+/* The agent from start to end.  Leases do not end with it: their rows stay in the state
+ * file, their programs keep running, and the next agent adopts them. */
 #include "agent/main/loop.h"
 
 #include "agent/api/routes.h"
@@ -48,7 +48,8 @@ static int on_signal(
 {
 	struct clv_agent *agent = userdata;
 
-	clv_log_info("%s: ending; programs run on", strsignal((int)info->ssi_signo));
+	clv_log_info(
+		"%s: exiting; programs keep running", strsignal((int)info->ssi_signo));
 	return sd_event_exit(agent->event, 0);
 }
 
@@ -61,7 +62,7 @@ static int watch_signals(struct clv_agent *agent, struct clv_error *err)
 		r = sd_event_add_signal(agent->event, NULL, signals[i], on_signal, agent);
 	if (r >= 0)
 		r = sd_event_set_watchdog(agent->event, true);
-	return r < 0 ? clv_error_errno(err, -r, "cannot make an event loop") : 0;
+	return r < 0 ? clv_error_errno(err, -r, "cannot create an event loop") : 0;
 }
 
 static int serve(struct clv_agent *agent, struct clv_error *err)
@@ -75,8 +76,8 @@ static int serve(struct clv_agent *agent, struct clv_error *err)
 	return r < 0 ? r : clv_network_serve(agent, err);
 }
 
-/* The worker and its backends read this from the environment. */
-static void tell_backends(const struct clv_agent *agent)
+/* The worker and its backends read these variables. */
+static void set_environment(const struct clv_agent *agent)
 {
 	char path[CLV_FOLDER_MAX + 16];
 
@@ -92,11 +93,11 @@ static void tell_backends(const struct clv_agent *agent)
 	setenv("CLEAVE_AMD_RELOAD", path, 1);
 }
 
-/* The drivers answer while leases are adopted. */
+/* Sends the survey now, so that the drivers answer while leases are adopted. */
 static void start_hardware(struct clv_agent *agent)
 {
 	agent->first_survey = clv_hardware_survey(agent->hardware);
-	clv_hardware_begin(agent->hardware);
+	clv_hardware_flush(agent->hardware);
 }
 
 static int build(struct clv_agent *agent, struct clv_error *err)
@@ -104,7 +105,7 @@ static int build(struct clv_agent *agent, struct clv_error *err)
 	int r;
 
 	agent->started_real_ns = clv_clock_real_ns();
-	tell_backends(agent);
+	set_environment(agent);
 	r = clv_notify_new(&agent->notify, err);
 	if (r >= 0)
 		r = watch_signals(agent, err);
@@ -118,7 +119,7 @@ static int build(struct clv_agent *agent, struct clv_error *err)
 	agent->usage = clv_usage_new(agent);
 	agent->history = clv_history_new(agent);
 	if (!agent->counters || !agent->usage || !agent->history)
-		return clv_error_errno(err, ENOMEM, "cannot begin");
+		return clv_error_errno(err, ENOMEM, "cannot start the agent");
 	r = clv_service_new(agent, &agent->service, err);
 	if (r >= 0)
 		r = clv_events_new(agent, &agent->events, err);

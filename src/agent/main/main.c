@@ -22,7 +22,7 @@
 struct readiness {
 	struct clv_agent *agent;
 	int parent_fd;
-	int stderr_fd; /* what stderr was; -1: still is */
+	int stderr_fd; /* the old stderr; -1: not redirected */
 };
 
 static void report_ready(void *userdata)
@@ -31,12 +31,12 @@ static void report_ready(void *userdata)
 
 	clv_daemon_report_ready(&readiness->agent->config, readiness->parent_fd);
 	clv_service_ready(readiness->agent);
-	/* A pipe that the starter reads to its end must not wait for us. */
+	/* The starter may read this pipe to its end. */
 	clv_close_fd(&readiness->stderr_fd);
 	readiness->stderr_fd = -1;
 }
 
-/* Nobody may have the state meanwhile. */
+/* Restores a backup, with the lock, so that no agent uses the state meanwhile. */
 static int restore(struct clv_agent *agent)
 {
 	struct clv_error err = {0};
@@ -47,7 +47,8 @@ static int restore(struct clv_agent *agent)
 		r = lock_fd = clv_daemon_lock(&agent->config, &err);
 	if (r == -EALREADY)
 		clv_error_set(&err, -EALREADY,
-			"the agent runs: stop it first, then restore, then start it");
+			"the agent is running: stop it first, then restore, then start "
+			"it");
 	if (r >= 0)
 		r = clv_backup_restore(&agent->config, agent->config.restore, &err);
 	if (r < 0)
@@ -90,11 +91,11 @@ static int run(struct clv_agent *agent)
 	if (r >= 0)
 		r = lock_fd = clv_daemon_lock(&agent->config, &err);
 	if (r == -EALREADY) {
-		/* Whoever started us wanted an agent, and there is one. */
+		/* The starter wants a running agent, and there is one. */
 		clv_log_warning(0, "%s", err.msg);
 		if (agent->config.ready_fd >= 0 &&
 			write(agent->config.ready_fd, "1", 1) != 1)
-			clv_log_debug("nobody waits for readiness");
+			clv_log_debug("readiness: the descriptor has no reader");
 		return EX_TEMPFAIL;
 	}
 	if (r >= 0) {

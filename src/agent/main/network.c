@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The API over TCP, as the settings say. */
 #include "agent/main/network.h"
 
 #include "agent/config/config.h"
@@ -51,7 +52,7 @@ static int open_socket(const struct clv_config *settings, struct clv_error *err)
 	r = getaddrinfo(settings->address, port, &wanted, &found);
 	if (r != 0)
 		return clv_error_set(err, -EINVAL,
-			"cannot listen on %s: %s (an address in numbers is needed)",
+			"cannot listen on %s: %s: give a numeric address",
 			settings->address, gai_strerror(r));
 	r = bind_to(found);
 	freeaddrinfo(found);

@@ -4,6 +4,6 @@
 struct clv_agent;
 struct clv_error;
 
-/* Serves the API over TCP, where the settings say so; with TLS where they name a
+/* Serves the API over TCP if the settings have a port, with TLS if they name a
  * certificate. */
 int clv_network_serve(struct clv_agent *agent, struct clv_error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes the ledger anew once the state file can be written again. */
+/* Rewrites the ledger once the state file can be written again. */
 #include "agent/main/repair.h"
 
 #include "agent/auth/tokens.h"
@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/log.h"
 
-/* A file that could not be opened at the start may be fine by now. */
+/* Retries to open a file that could not be opened at the start. */
 static void reopen(struct clv_agent *agent)
 {
 	struct clv_error err = {0};

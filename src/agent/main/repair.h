@@ -3,5 +3,5 @@
 
 struct clv_agent;
 
-/* Writes everything anew if a write was missed.  Called once a second. */
+/* Rewrites the whole ledger if the state file misses a change.  Called once a second. */
 void clv_repair_state(struct clv_agent *agent);

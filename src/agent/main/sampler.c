@@ -32,7 +32,7 @@
 #define PERIOD_US 1000000u
 #define ACCURACY_US 20000u
 #define SAVE_EVERY 10u
-#define LOOK_EVERY 60u
+#define RECOUNT_EVERY 60u
 #define FORGET_EVERY 3600u
 
 struct clv_sampler {
@@ -45,7 +45,7 @@ struct clv_sampler {
 static void report_growth(struct clv_lease *lease, enum clv_event_type type, uint64_t now,
 	uint64_t *seen, const char *what)
 {
-	/* Counters of processes that ended are gone from the sum. */
+	/* The sum shrinks when a process ends and its counters are gone. */
 	if (now > *seen)
 		clv_lease_emit(lease, type, "%" PRIu64 " more %s", now - *seen, what);
 	*seen = now;
@@ -60,12 +60,12 @@ static void sample(struct clv_lease *lease)
 	lease->samples[0] = lease->samples[1];
 	lease->samples[1].time_ns = clv_clock_ns();
 	lease->samples[1].held_ns = now.held_ns;
-	clv_arbiter_show_used(lease->arbiter_lease, clv_lease_share_used(lease));
+	clv_arbiter_publish_used(lease->arbiter_lease, clv_lease_share_used(lease));
 	report_growth(lease, CLV_EVENT_MEMORY_REFUSED, now.refused, &lease->seen_refused,
 		"allocations over the memory quota were refused");
 	report_growth(lease, CLV_EVENT_DRAIN_OVERDUE, now.overdue, &lease->seen_overdue,
 		"turns did not give the device back in time");
-	clv_watchdog_note(lease, &now);
+	clv_watchdog_add_sample(lease, &now);
 	clv_attached_check(lease);
 }
 
@@ -107,16 +107,16 @@ static void add_idle(struct clv_agent *agent)
 		if (!lease->arbiter_lease)
 			clv_usage_add_idle(agent->usage, lease);
 	}
-	clv_usage_keep_idle(agent->usage);
+	clv_usage_save_idle(agent->usage);
 }
 
-/* A lease that no program is in costs something when any lease comes, goes or changes,
- * and else nothing. */
+/* Leases without processes are summed up only after a change of any lease and once a
+ * minute, and cost nothing at other ticks. */
 static void sample_all(struct clv_sampler *sampler)
 {
 	struct clv_agent *agent = sampler->agent;
 	bool has_changed = agent->n_changes != sampler->n_changes_seen ||
-			   sampler->n_ticks % LOOK_EVERY == 0;
+			   sampler->n_ticks % RECOUNT_EVERY == 0;
 	struct clv_lease *lease;
 
 	if (LIST_EMPTY(&agent->in_use) && !has_changed)
@@ -125,7 +125,7 @@ static void sample_all(struct clv_sampler *sampler)
 	if (has_changed)
 		add_idle(agent);
 	else
-		clv_usage_begin_as_kept(agent->usage);
+		clv_usage_begin_from_saved(agent->usage);
 	LIST_FOREACH(lease, &agent->in_use, of_use)
 	{
 		sample(lease);

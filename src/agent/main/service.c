@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The state is told at most once a second, however much happens, and not at all while
- * nothing does: an idle agent is not woken for it. */
+/* The service manager's side: sockets, readiness, status and the journal.  The status is
+ * sent at most once a second and only after a change, so that an idle agent is not woken.
+ */
 #include "agent/main/service.h"
 
 #include "agent/device/devices.h"
@@ -51,7 +52,7 @@ static void to_journal(
 	}
 	for (size_t i = 0; i < n; i++)
 		parts[i] = (struct iovec){texts[i], strlen(texts[i])};
-	/* What the journal does not take is lost: there is no better place for it. */
+	/* Lines that the journal does not take are lost. */
 	(void)sd_journal_sendv(parts, (int)n);
 }
 
@@ -76,8 +77,8 @@ static void take_sockets(struct clv_agent_config *config)
 			config->api_fd = fd;
 		} else {
 			clv_log_warning(0,
-				"the socket %.40s from the service manager is not used: "
-				"a stream socket of the name " API_NAME " is",
+				"the socket %.40s from the service manager is ignored: "
+				"only a stream socket named " API_NAME " is used",
 				names[i]);
 		}
 		free(names[i]);
@@ -107,8 +108,9 @@ bool clv_service_keeps_socket(const struct clv_agent_config *config)
 	return config->api_fd > 0 || config->api_is_stored;
 }
 
-/* Without a socket unit: the manager holds it while the service restarts, so that who
- * calls then waits instead of being refused.  It ignores this if it is not to. */
+/* Without a socket unit: passes the socket to the manager's fd store, so that callers
+ * wait while the service restarts and are not refused.  The manager ignores it unless the
+ * unit has FileDescriptorStoreMax=. */
 static void store_socket(struct clv_agent *agent)
 {
 	int fd = clv_http_listen_fd(agent->http);
@@ -119,9 +121,9 @@ static void store_socket(struct clv_agent *agent)
 		agent->config.api_is_stored = true;
 }
 
-/* State. */
+/* Status. */
 
-static void tell_status(struct clv_agent *agent, const char *first)
+static void send_status(struct clv_agent *agent, const char *prefix)
 {
 	size_t n_devices = 0, n_leases = 0, n_queued = 0, n_processes = 0;
 	const struct clv_attached *process;
@@ -138,14 +140,14 @@ static void tell_status(struct clv_agent *agent, const char *first)
 	}
 	sd_notifyf(0,
 		"%sSTATUS=Devices: %zu. Leases: %zu, and %zu queued. Processes: %zu.",
-		first, n_devices, n_leases, n_queued, n_processes);
+		prefix, n_devices, n_leases, n_queued, n_processes);
 }
 
 static int on_timer(sd_event_source *source, uint64_t now_us, void *userdata)
 {
 	struct clv_service *service = userdata;
 
-	tell_status(service->agent, "");
+	send_status(service->agent, "");
 	return 0;
 }
 
@@ -160,7 +162,7 @@ int clv_service_new(
 		return 0;
 	service = calloc(1, sizeof(*service));
 	if (!service)
-		return clv_error_errno(err, ENOMEM, "cannot speak to the manager");
+		return clv_error_errno(err, ENOMEM, "cannot notify the service manager");
 	service->agent = agent;
 	r = sd_event_add_time(agent->event, &service->timer, CLOCK_MONOTONIC, UINT64_MAX,
 		0, on_timer, service);
@@ -169,7 +171,7 @@ int clv_service_new(
 	if (r < 0) {
 		sd_event_source_disable_unref(service->timer);
 		free(service);
-		return clv_error_errno(err, -r, "cannot speak to the manager");
+		return clv_error_errno(err, -r, "cannot notify the service manager");
 	}
 	*ret = service;
 	return 0;
@@ -187,14 +189,14 @@ struct clv_service *clv_service_free(struct clv_service *service)
 void clv_service_ready(struct clv_agent *agent)
 {
 	store_socket(agent);
-	tell_status(agent, "READY=1\n");
+	send_status(agent, "READY=1\n");
 }
 
 void clv_service_changed(struct clv_agent *agent)
 {
 	int enabled;
 
-	/* One that is under way tells this as well. */
+	/* A pending status will include this change. */
 	if (!agent->service ||
 		sd_event_source_get_enabled(agent->service->timer, &enabled) < 0 ||
 		enabled != SD_EVENT_OFF)
@@ -205,5 +207,5 @@ void clv_service_changed(struct clv_agent *agent)
 
 void clv_service_stopping(void)
 {
-	sd_notify(0, "STOPPING=1\nSTATUS=Ending; programs run on.");
+	sd_notify(0, "STOPPING=1\nSTATUS=Stopping; programs keep running.");
 }

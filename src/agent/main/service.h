@@ -7,32 +7,35 @@ struct clv_agent;
 struct clv_agent_config;
 struct clv_error;
 
-/* What the agent and its service manager tell each other: sockets that the manager holds,
- * readiness and state, fields for the journal.  The watchdog is the event loop's own.
+/* The link to the service manager: sockets that it passes or keeps, readiness, status,
+ * fields of the journal.  sd-event answers its watchdog.
  *
- * Only an agent in the foreground has a manager.  One in the background was started on
- * demand by a program that may be a service itself, and must not speak in its name. */
+ * Only an agent in the foreground has a service manager.  An agent in the background was
+ * started on demand by a program that may be a service itself, and must not notify in
+ * that service's name. */
 struct clv_service;
 
-/* Before anything else is opened or closed: takes the API's socket from the manager, if
- * it passes one of the name "api", into config->api_fd, and sees to it that what is
- * logged to the journal has fields. */
+/* To be called before any descriptor is opened or closed: stores the API's socket in
+ * config->api_fd, if the manager passes one named "api", and has log lines for the
+ * journal written with fields. */
 void clv_service_prepare(struct clv_agent_config *config);
 
-/* The API's socket from the manager, for the caller to close, or -1. */
+/* The API's socket from the manager, which the caller then owns; -1: there is none. */
 int clv_service_take_socket(const struct clv_agent_config *config);
 
-/* The manager keeps the API's socket after our end: its name must stay. */
+/* Whether the manager keeps the API's socket after the agent's end: its path must stay.
+ */
 bool clv_service_keeps_socket(const struct clv_agent_config *config);
 
+/* *ret is NULL without a service manager. */
 int clv_service_new(
 	struct clv_agent *agent, struct clv_service **ret, struct clv_error *err);
 struct clv_service *clv_service_free(struct clv_service *service);
 
-/* The sockets listen. */
+/* Notifies the manager that the sockets listen. */
 void clv_service_ready(struct clv_agent *agent);
 
-/* Leases, processes or devices came or went: the state is told soon. */
+/* Leases, processes or devices have changed: the status is sent within a second. */
 void clv_service_changed(struct clv_agent *agent);
 
 void clv_service_stopping(void);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who reacts to which notice.  Notices may come before a subscriber's room has started
- * and after it has ended. */
+/* The subscribers of each notice.  Notices may be published before a subscriber's room
+ * has started and after it has ended, when its pointer is NULL. */
 #include "agent/main/subscribers.h"
 
 #include "agent/apply/ephemeral-partitions.h"
@@ -44,7 +44,7 @@ static void sample_soon(void *userdata, const struct clv_notice *notice)
 	struct clv_agent *agent = userdata;
 
 	if (agent->watchdog)
-		clv_watchdog_hurry(agent->watchdog);
+		clv_watchdog_sample_soon(agent->watchdog);
 }
 
 static void compare_devices(void *userdata, const struct clv_notice *notice)
@@ -107,12 +107,12 @@ static const struct {
 	clv_notify_fn function;
 } subscribers[] = {
 	{CLV_NOTICE_CHANGED, wake_requests},
-	{CLV_NOTICE_NEEDED, postpone_exit},
+	{CLV_NOTICE_IN_USE, postpone_exit},
 	{CLV_NOTICE_STATUS, update_status},
 	{CLV_NOTICE_COMPUTES, sample_soon},
 	{CLV_NOTICE_SURVEYED, compare_devices},
 	{CLV_NOTICE_RENUMBERED, resume_after_renumbering},
-	{CLV_NOTICE_ADMITS, serve_queue},
+	{CLV_NOTICE_ROOM, serve_queue},
 	{CLV_NOTICE_LEASE_LEFT, check_lease_end},
 	{CLV_NOTICE_LEASE_ENDED, close_usage},
 	{CLV_NOTICE_LEASE_ENDED, close_history},

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Child processes with a timeout, whose output is read by the event loop. */
 #include "agent/os/child.h"
 
 #include "base/clock.h"
@@ -41,7 +42,7 @@ static void finish(struct clv_child *child, struct clv_child_end *end)
 	child->done(child->userdata, end);
 }
 
-/* What read() returned: 0 at the end of the output, also when it is too long. */
+/* Returns what read() returned; also 0 if the output is too long or memory is short. */
 static ssize_t read_more(struct clv_child *child)
 {
 	char *text = realloc(child->text, child->n_bytes + READ_BYTES);
@@ -122,7 +123,8 @@ static int start(struct clv_child *child, sd_event *event, const char *path,
 	if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
 		return -errno;
 	child->fd = fds[0];
-	/* The child's writes must wait for us instead of failing. */
+	/* The child's end blocks: its writes must wait for the agent instead of failing.
+	 */
 	fcntl(fds[1], F_SETFL, 0);
 	r = spawn(child, path, arguments, fds[1]);
 	close(fds[1]);
@@ -168,7 +170,8 @@ struct clv_child *clv_child_free(struct clv_child *child)
 	sd_event_source_disable_unref(child->end);
 	if (child->pid > 0) {
 		kill(-child->pid, SIGKILL);
-		/* A driver that hangs in the kernel must not keep us: init reaps it. */
+		/* WNOHANG: a child that hangs in a driver's kernel code must not block
+		 * the agent. */
 		waitpid(child->pid, NULL, WNOHANG);
 	}
 	if (child->fd >= 0)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The media and copy engines of MIG GPUs and of their instances, as JSON. */
 #include "agent/os/engines.h"
 
 static json_t *count(uint8_t number)

@@ -5,10 +5,10 @@
 
 #include <jansson.h>
 
-/* {"copy", "decode", "encode", "jpeg", "optical_flow"}, each null where only a driver
- * would know. */
+/* {"copy", "decode", "encode", "jpeg", "optical_flow"}: the number of engines of each
+ * kind, null if unknown. */
 json_t *clv_engines_to_json(const struct clv_engines *engines);
 
-/* Adds to the JSON object of a device, and to those of its partitions in it, what engines
- * they have; null where it is not known. */
+/* Adds "engines" to the JSON object of a device, and to the objects of its partitions and
+ * their parts in it; null if unknown. */
 void clv_engines_add(const struct clv_node_device *device, json_t *object);

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Writes metrics in the text formats of Prometheus and OpenMetrics. */
 #include "agent/os/exposition.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define EXACT_BELOW 1e15 /* and written with all digits */
+#define EXACT_BELOW 1e15 /* whole numbers below this are written as integers */
 
 static const char *const type_names[] = {"counter", "gauge", "histogram", "info"};
 static const char *const endings[] = {"_total", "", "", "_info"};
 
 void clv_exposition_family(struct clv_exposition *to, const struct clv_family *family)
 {
-	/* Elsewhere an ending is part of the name, and an info a gauge. */
+	/* Prometheus' format has the suffix in the family's name, and no type "info". */
 	const char *ending = to->is_open_metrics ? "" : endings[family->type];
 	const char *type = !to->is_open_metrics && family->type == CLV_METRIC_INFO
 				   ? "gauge"
@@ -24,8 +25,8 @@ void clv_exposition_family(struct clv_exposition *to, const struct clv_family *f
 		fprintf(to->out, "# UNIT %s %s\n", family->name, family->unit);
 }
 
-/* A scrape is some ten thousand samples, so none of what follows takes a lock or parses a
- * format where it can be helped. */
+/* A scrape has some ten thousand samples: the functions below avoid stdio's locks, and
+ * printf where they can. */
 
 static void put_text(FILE *out, const char *text)
 {
@@ -45,7 +46,7 @@ static void put_escaped(FILE *out, const char *text)
 	}
 }
 
-/* Whether there was any. */
+/* Writes name="value" pairs.  Returns whether there was one. */
 static bool put_items(FILE *out, const struct clv_labels *labels)
 {
 	bool has_any = false;
@@ -90,7 +91,7 @@ static bool has_label(const struct clv_labels *labels)
 	return false;
 }
 
-/* bound: of a histogram's bucket, or NULL. */
+/* bound: the upper bound of a histogram's bucket, or NULL. */
 static void put_labels(FILE *out, const struct clv_labels *labels, const char *bound)
 {
 	bool has_any = has_label(labels);
@@ -110,7 +111,7 @@ static void put_labels(FILE *out, const struct clv_labels *labels, const char *b
 	putc_unlocked('}', out);
 }
 
-/* Most are whole, and a good part of these nothing. */
+/* Avoids printf for whole numbers, which most values are. */
 static void put_value(FILE *out, double value)
 {
 	char digits[24], *at = digits + sizeof(digits);
@@ -151,7 +152,7 @@ static void make_bounds(struct clv_exposition *to, double scale)
 	to->bounds_scale = scale;
 	for (uint32_t i = 0; i < CLV_HISTOGRAM_BOUNDS; i++) {
 		double value = (double)clv_histogram_bounds_ns[i] * scale;
-		/* OpenMetrics has bounds look like what they are: not whole numbers. */
+		/* OpenMetrics wants bounds in floating-point form: 1.0, not 1. */
 		bool is_whole = value == (double)(int64_t)value;
 
 		snprintf(to->bounds[i], sizeof(to->bounds[i]), is_whole ? "%.1f" : "%.9g",

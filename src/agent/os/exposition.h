@@ -7,12 +7,12 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Metrics as text: what Prometheus has always read, or OpenMetrics, which asks for the
- * unit and for the end to be said, and names counters and infos otherwise. */
+/* Metrics as text, in Prometheus' text format or as OpenMetrics, which adds unit and end
+ * lines and names the families of counters and infos without their suffix. */
 struct clv_exposition {
 	FILE *out;
 	bool is_open_metrics;
-	/* The bounds of histograms as texts, made once for a scale. */
+	/* Cache: the bounds of histograms as text, for bounds_scale. */
 	double bounds_scale;
 	char bounds[CLV_HISTOGRAM_BOUNDS][24];
 };
@@ -21,10 +21,10 @@ enum clv_metric_type {
 	CLV_METRIC_COUNTER,
 	CLV_METRIC_GAUGE,
 	CLV_METRIC_HISTOGRAM,
-	CLV_METRIC_INFO, /* a one, for its labels */
+	CLV_METRIC_INFO, /* always 1: its labels are the information */
 };
 
-/* The name is without "_total" and "_info"; unit "": it has none. */
+/* name: without the suffix "_total" or "_info"; unit: "" for none. */
 struct clv_family {
 	const char *name;
 	enum clv_metric_type type;
@@ -32,25 +32,26 @@ struct clv_family {
 	const char *help;
 };
 
-/* A value that is NULL or "" is left out. */
+/* A label whose value is NULL or "" is left out. */
 #define CLV_LABELS_MAX 6u
 struct clv_label {
 	const char *name, *value;
 };
 struct clv_labels {
 	struct clv_label items[CLV_LABELS_MAX];
-	const char
-		*text; /* all of them as clv_exposition_labels() has it; NULL: not yet */
+	/* Cache: all labels as clv_exposition_labels() writes them; NULL: none. */
+	const char *text;
 };
 
-/* For labels of many samples: what stands between their braces.  To be freed; NULL
- * without memory. */
+/* Returns the text between the braces of a sample, for labels that many samples share.
+ * The caller frees it; NULL: out of memory. */
 char *clv_exposition_labels(const struct clv_labels *labels);
 
 void clv_exposition_family(struct clv_exposition *to, const struct clv_family *family);
 void clv_exposition_value(struct clv_exposition *to, const struct clv_family *family,
 	const struct clv_labels *labels, double value);
-/* counts: as in struct clv_histogram; scale: of a nanosecond in the unit. */
+/* counts: as in struct clv_histogram; scale: the factor from the histogram's unit of time
+ * to the family's unit. */
 void clv_exposition_histogram(struct clv_exposition *to, const struct clv_family *family,
 	const struct clv_labels *labels, const uint64_t *counts, uint64_t sum,
 	double scale);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Conversion between structs and JSON objects, driven by tables of fields. */
 #include "agent/os/json-fields.h"
 
 #include "base/cleanup.h"
@@ -45,7 +46,7 @@ static json_int_t get_number(enum clv_json_type type, const void *from)
 {
 	union {
 		int32_t i32;
-		uint64_t u64; /* little-endian: the narrow ones are its first bytes */
+		uint64_t u64; /* little-endian: narrower types are its first bytes */
 	} value = {.u64 = 0};
 
 	memcpy(&value, from, numbers[type].n_bytes);
@@ -109,7 +110,8 @@ int clv_json_read(const json_t *object, const struct clv_json_field *fields,
 		if (!read_field(json_object_get(object, fields[i].key), &fields[i],
 			    (char *)into + fields[i].offset))
 			return clv_error_set(err, -EINVAL,
-				"%s is missing or not what it should be", fields[i].key);
+				"%s is missing, of the wrong type or out of range",
+				fields[i].key);
 	}
 	return 0;
 }

@@ -7,7 +7,7 @@
 
 struct clv_error;
 
-/* Structs to JSON objects and back, by tables of their members. */
+/* Converts structs to JSON objects and back, by tables of their members. */
 
 enum clv_json_type {
 	CLV_JSON_TEXT, /* char[] */
@@ -22,7 +22,7 @@ enum clv_json_type {
 struct clv_json_field {
 	const char *key;
 	enum clv_json_type type;
-	size_t offset, room;
+	size_t offset, room; /* of the member, in bytes */
 };
 
 #define CLV_JSON_FIELD(type, key, kind, member)                                   \
@@ -30,15 +30,15 @@ struct clv_json_field {
 		key, kind, offsetof(type, member), sizeof(((type *)NULL)->member) \
 	}
 
-/* Text that is no UTF-8, which drivers have been seen to return, has its odd bytes
- * replaced. */
+/* Drivers have been seen to return text that is not UTF-8: its non-ASCII bytes become
+ * '?'. */
 json_t *clv_json_text(const char *text);
 void clv_json_set_text(json_t *object, const char *key, const char *text);
 
 void clv_json_write(json_t *object, const struct clv_json_field *fields, size_t n_fields,
 	const void *from);
 
-/* Every field must be there, of its type and in its range; other keys are left alone.
- * -EINVAL. */
+/* Reads all fields into a struct; other keys are ignored.  -EINVAL: a field is missing,
+ * has another type or is out of range. */
 int clv_json_read(const json_t *object, const struct clv_json_field *fields,
 	size_t n_fields, void *into, struct clv_error *err);

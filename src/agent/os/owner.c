@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Numbers of users, and of those that machines make for containers, are below. */
+/* The uids of users, and those mapped into containers, are below this number. */
 #define FIRST_CGROUP 0x80000000u
 
 bool clv_owner_is_user(uid_t owner)
@@ -21,7 +21,7 @@ uid_t clv_owner_of(const char *tenant, uid_t uid)
 		return uid;
 	for (const char *p = tenant; *p; p++)
 		hash = (hash ^ (unsigned char)*p) * 16777619u;
-	/* The last number is nobody's. */
+	/* The modulus keeps clear of (uid_t)-1, which means "no user". */
 	return FIRST_CGROUP | (hash % (FIRST_CGROUP - 1));
 }
 

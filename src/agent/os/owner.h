@@ -4,14 +4,16 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Tenants are users, or cgroups whom the settings name.  An owner is a number for each:
- * the user's own, or for a cgroup's tenant one that no user has, made from the name. */
+/* A tenant is a user, or a cgroup that the settings name.  An owner is the number of a
+ * tenant: the uid of a user, or for a cgroup a hash of the tenant's name that no uid
+ * equals. */
 
-/* The names of tenants that are cgroups begin so; no user's does. */
+/* The names of cgroups' tenants begin with this; no user's name does. */
 #define CLV_OWNER_CGROUP '@'
 
+/* The owner of a tenant by its name; of a user it is uid. */
 uid_t clv_owner_of(const char *tenant, uid_t uid);
 bool clv_owner_is_user(uid_t owner);
 
-/* The user's name, or the number where there is none. */
+/* The user's name, or the uid in digits if the user database does not have it. */
 void clv_owner_name(uid_t uid, char *ret, size_t ret_bytes);

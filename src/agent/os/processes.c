@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Processes as the agent must know them: by pidfd where it waits for their death, by
- * number and start time where they are stored, and by /proc for who descends from whom.
- * It decides nothing; the ledger and the gate server do. */
+/* Processes: pidfds to wait for their end, pid and start time to store them, and their
+ * ancestors, cgroups and mapped files by /proc.  Policy is the ledger's and the gate
+ * server's. */
 #include "agent/os/processes.h"
 
 #include "base/cleanup.h"
@@ -37,7 +37,8 @@ struct clv_watch {
 	void *userdata;
 };
 
-/* glibc has these since 2.36 only, and older systems run the agent too. */
+/* Raw system calls, because glibc has the wrappers only since 2.36 and the agent also
+ * runs with older versions. */
 static int open_pidfd(pid_t pid)
 {
 	return (int)syscall(SYS_pidfd_open, pid, 0);
@@ -69,8 +70,8 @@ static int read_stat_file(pid_t pid, struct stat_file *ret)
 	if (length <= 0)
 		return -ESRCH;
 	text[length] = '\0';
-	/* The name stands in parentheses and may hold any character, so count from the
-	 * last one. */
+	/* The name is in parentheses and may contain any character, so the fields are
+	 * counted from the last parenthesis. */
 	after_name = strrchr(text, ')');
 	if (!after_name ||
 		sscanf(after_name + 1,
@@ -116,7 +117,8 @@ int clv_process_read_layout(pid_t pid, struct clv_process_layout *ret)
 	return 0;
 }
 
-/* "0::/user.slice" or "1:name=systemd:/user.slice"; the root says nothing. */
+/* The path in "0::/user.slice" or "1:name=systemd:/user.slice"; NULL for other lines and
+ * for the root cgroup, which says nothing about the process. */
 static const char *read_cgroup_line(char *line, bool *ret_is_unified)
 {
 	static const char unified[] = "0::", systemd[] = ":name=systemd:";
@@ -152,7 +154,8 @@ int clv_process_cgroup(const struct clv_process_id *id, char ret[CLV_CGROUP_MAX]
 	}
 	if (file)
 		fclose(file);
-	/* It was that process's if it is still there. */
+	/* The pid may have been reused before the file was opened: the start time tells.
+	 */
 	if (clv_process_read(id->pid, NULL, &start_ticks) < 0 ||
 		start_ticks != id->start_ticks)
 		return -ESRCH;
@@ -173,7 +176,8 @@ int clv_process_open(const struct clv_process_id *id)
 
 	if (pidfd < 0)
 		return -ESRCH;
-	/* Alive after its start time was read: so the time was that of this process. */
+	/* The pid may have been reused between the two calls.  The start time read is
+	 * that of the pidfd's process if this process is still alive afterwards. */
 	if (clv_process_read(id->pid, NULL, &start_ticks) < 0 ||
 		start_ticks != id->start_ticks || clv_process_is_dead(pidfd))
 		return -ESRCH;
@@ -181,18 +185,19 @@ int clv_process_open(const struct clv_process_id *id)
 	return CLV_TAKE_FD(pidfd);
 }
 
-void clv_process_end(const struct clv_process_id *id, uint64_t now_ns, uint64_t *told_ns)
+void clv_process_end(
+	const struct clv_process_id *id, uint64_t now_ns, uint64_t *signalled_ns)
 {
 	_cleanup_close_ int pidfd = -1;
-	bool is_late = *told_ns > 0 && now_ns - *told_ns >= KILL_AFTER_NS;
+	bool is_late = *signalled_ns > 0 && now_ns - *signalled_ns >= KILL_AFTER_NS;
 
-	if (id->start_ticks == 0 || (*told_ns > 0 && !is_late))
+	if (id->start_ticks == 0 || (*signalled_ns > 0 && !is_late))
 		return;
 	pidfd = clv_process_open(id);
 	if (pidfd < 0)
 		return;
 	send_signal(pidfd, is_late ? SIGKILL : SIGTERM);
-	*told_ns = now_ns;
+	*signalled_ns = now_ns;
 }
 
 int clv_process_of_socket(
@@ -204,11 +209,13 @@ int clv_process_of_socket(
 	int pidfd = -1;
 
 	if (getsockopt(socket_fd, SOL_SOCKET, SO_PEERCRED, &credentials, &length) < 0)
-		return clv_error_errno(err, errno, "cannot tell who is calling");
+		return clv_error_errno(
+			err, errno, "cannot read the caller's credentials");
 	if (credentials.pid <= 0)
 		return clv_error_set(err, -EPERM,
-			"the caller is in a process namespace that the agent cannot see: "
-			"call from the agent's own or from one below it");
+			"the caller is in a PID namespace that the agent cannot see: "
+			"call "
+			"from the agent's own PID namespace or from one below it");
 
 	peer = (struct clv_peer){.id.pid = credentials.pid,
 		.uid = credentials.uid,
@@ -234,7 +241,8 @@ gone:
 	if (pidfd >= 0)
 		close(pidfd);
 	return clv_error_set(err, -ESRCH,
-		"the process %d that called is gone: call from one that stays",
+		"the calling process %d has ended: call from a process that keeps "
+		"running",
 		(int)credentials.pid);
 }
 
@@ -257,7 +265,8 @@ bool clv_process_has_ancestor(pid_t pid, clv_process_match match, void *userdata
 {
 	int r = -EAGAIN;
 
-	/* An ancestor that dies while we walk gives its children to another one. */
+	/* An ancestor that ends during the walk gives its children another parent: the
+	 * walk then fails and is repeated. */
 	for (int i = 0; i < MAX_WALKS && r == -EAGAIN; i++)
 		r = walk(pid, match, userdata);
 	return r > 0;
@@ -274,7 +283,7 @@ static bool take_ancestor(void *userdata, const struct clv_process_id *id)
 	struct ancestors *ancestors = userdata;
 
 	if (id->pid == ancestors->of)
-		ancestors->n = 0; /* a walk begins, perhaps anew */
+		ancestors->n = 0; /* a walk begins, perhaps a repeated one */
 	else if (ancestors->n < ancestors->room)
 		ancestors->ret[ancestors->n++] = *id;
 	return ancestors->n == ancestors->room;
@@ -352,8 +361,9 @@ int clv_watch_new(sd_event *event, int pidfd, void (*callback)(void *userdata),
 	*watch = (struct clv_watch){
 		.pidfd = pidfd, .callback = callback, .userdata = userdata};
 	r = sd_event_add_io(event, &watch->source, pidfd, EPOLLIN, on_readable, watch);
-	/* Before requests that came with it: a launcher's release of its lease, sent once
-	 * its program has ended, must not find that program still counted. */
+	/* The end of a process is dispatched before requests that became readable in the
+	 * same iteration: when a launcher releases its lease after its program has ended,
+	 * that program must no longer count. */
 	if (r >= 0)
 		r = sd_event_source_set_priority(
 			watch->source, SD_EVENT_PRIORITY_IMPORTANT);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counts by user, for the few users that have something open at a time. */
+/* Counts by user.  A plain array, because few users have something open at a time. */
 #include "agent/os/quota.h"
 
 #include "base/cleanup.h"

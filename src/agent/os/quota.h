@@ -4,13 +4,13 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* How many connections each user has open, so that one user cannot take them all. */
+/* Counts the open connections of each user, so that one user cannot take all of them. */
 struct clv_quota;
 
 struct clv_quota *clv_quota_new(unsigned int most_per_user);
 struct clv_quota *clv_quota_free(struct clv_quota *quota);
 
-/* False: the user has all that he may have (root may always have one more).  Each true is
- * undone by one clv_quota_give_back(). */
+/* Counts one more for the user.  False: the user is at the limit, which root does not
+ * have, or memory is short.  Each true is undone by one clv_quota_give_back(). */
 bool clv_quota_take(struct clv_quota *quota, uid_t uid);
 void clv_quota_give_back(struct clv_quota *quota, uid_t uid);

@@ -35,7 +35,7 @@ static uint32_t count_fds(void)
 	while ((entry = readdir(folder)))
 		n += entry->d_name[0] != '.';
 	closedir(folder);
-	return n - 1; /* without the folder's own */
+	return n - 1; /* not the descriptor of the folder itself */
 }
 
 void clv_self_read(struct clv_self *ret)

@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-/* What the agent itself uses. */
+/* The resources that the agent's own process uses, for its metrics. */
 struct clv_self {
 	double cpu_seconds;
 	uint64_t resident_bytes;

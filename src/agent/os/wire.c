@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Percent-encoding, routes, bearer tokens and idempotency keys of HTTP requests. */
 #include "agent/os/wire.h"
 
 #include <stdio.h>

@@ -33,27 +33,27 @@ struct clv_tokens;
 struct clv_usage_book;
 struct clv_watchdog;
 
-/* How the agent was started. */
+/* How the agent was started: its command line, and what the service manager passed. */
 struct clv_agent_config {
 	char runtime[CLV_FOLDER_MAX];  /* sockets */
 	char state[CLV_FOLDER_MAX];    /* the state file */
 	char locks[CLV_FOLDER_MAX];    /* one lock file per device of the machine */
 	char sim[CLV_FOLDER_MAX];      /* a simulated node's file; "": a real node */
-	char restore[CLV_FOLDER_MAX];  /* a backup to put in place, and end; "": none */
-	char settings[CLV_FOLDER_MAX]; /* the settings' file; "": where it usually is */
+	char restore[CLV_FOLDER_MAX];  /* a backup to restore before exiting; "": none */
+	char settings[CLV_FOLDER_MAX]; /* the settings file; "": the default path */
 	bool is_system;                /* serves all users */
 	bool allow_overcommit;
 	bool is_foreground;
 	uint32_t idle_exit_s; /* 0: never */
 	int ready_fd;         /* -1: none */
-	int api_fd;           /* the API's socket from the service manager; 0: none */
-	bool api_is_stored;   /* the service manager keeps a copy of our own */
+	int api_fd;         /* the API's socket, passed by the service manager; 0: none */
+	bool api_is_stored; /* the service manager's fd store has our own socket */
 };
 
-/* What the parts of the agent know of each other.  Owned by main; loop thread only. */
+/* The parts of the agent, for all rooms.  Owned by main(); loop thread only. */
 struct clv_agent {
 	struct clv_agent_config config;
-	struct clv_config *settings; /* the file's; never NULL */
+	struct clv_config *settings; /* of the settings file, or defaults; never NULL */
 	sd_event *event;
 	struct clv_notify *notify;
 	struct clv_state *state;
@@ -65,14 +65,14 @@ struct clv_agent {
 	struct clv_demand *demand;
 	struct clv_ephemeral *ephemeral;
 	struct clv_tokens *tokens;
-	uint64_t first_survey; /* devices are not known before it is answered */
+	uint64_t first_survey; /* made at start; it finds the partitions */
 	struct clv_holder_watches *watches;
 	struct clv_ledger *ledger;
 	struct clv_lifecycle *lifecycle;
-	size_t n_leases, n_queued, n_expiring;
-	uint64_t ranked_ns; /* when queues were ranked; 0: not since a change */
+	size_t n_leases, n_queued, n_expiring; /* of the ledger */
+	uint64_t ranked_ns; /* when the queues were last ranked; 0: they must be again */
 	LIST_HEAD(, clv_lease) in_use; /* leases that a process has attached to */
-	uint64_t n_changes;            /* of leases: what is promised has changed since */
+	uint64_t n_changes;            /* of promises and of in_use */
 	const struct clv_route_table *routes;
 	struct clv_http *http;
 	struct clv_idle *idle;

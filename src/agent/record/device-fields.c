@@ -9,8 +9,8 @@
 	.source = CLV_FIELD_OF_SAMPLE, \
 	CLV_FIELD_MEMBER(struct clv_device_figures, how, member)
 #define BY_FUNCTION .source = CLV_FIELD_BY_FUNCTION
-/* By agent/device/condition.c, which has what the driver says, and the watchdog. */
-#define ELSEWHERE .source = CLV_FIELD_ELSEWHERE
+/* Filled in by agent/device/condition.c, from readings, and by the watchdog. */
+#define ELSEWHERE .source = CLV_FIELD_BY_CALLER
 
 /* clang-format off */
 static const struct clv_field devices[] = {
@@ -18,10 +18,10 @@ static const struct clv_field devices[] = {
 	{"uuid", "string", RECORD(TEXT, uuid)},
 	{"model", "string", RECORD(TEXT, model)},
 	{"vendor", "string", RECORD(TEXT, vendor)},
-	{"driver", "string", "its version", RECORD(TEXT, driver)},
+	{"driver", "string", "version of the driver", RECORD(TEXT, driver)},
 	{"type", "string", "gpu, cpu or accelerator", RECORD(TEXT, type)},
 	{"backend", "string", BY_FUNCTION},
-	{"executor", "gate|hardware|cpu|none", "what holds shares of it", BY_FUNCTION},
+	{"executor", "gate|hardware|cpu|none", "what ends turns on it", BY_FUNCTION},
 	{"platform", "string", RECORD(TEXT, locator.platform)},
 	{"compute_units", "integer", RECORD(U32, compute_units)},
 	{"memory_bytes", "integer", RECORD(U64, memory_bytes)},
@@ -31,14 +31,14 @@ static const struct clv_field devices[] = {
 	{"memory_used_bytes", "integer", SAMPLE(U64, used_bytes)},
 	{"leases", "integer", SAMPLE(U64, n_leases)},
 	{"queued", "integer", SAMPLE(U64, n_queued)},
-	{"debt_seconds", "number", "that tenants owe of leases that ended", SAMPLE(NS, debt_ns)},
-	{"executor_reason", "string?", "why it is the one or the other, where it was tried",
+	{"debt_seconds", "number", "debts of tenants from ended leases", SAMPLE(NS, debt_ns)},
+	{"executor_reason", "string?", "why this executor is used; null: none was tried",
 		BY_FUNCTION},
 	{"hand_over_seconds", "number?",
-		"from the end of one lease's work to the begin of the next's; null: none was seen",
+		"between the work of one lease and that of the next; null: not measured",
 		SAMPLE(NS, hand_over_ns)},
 	{"turn_seconds", "number?",
-		"how long a turn of the class normal is, longer where hand-overs are",
+		"length of a turn of class normal, which grows with hand_over_seconds",
 		SAMPLE(NS, turn_ns)},
 	{"parent", "string?", "of a partition: the device that it is a part of", BY_FUNCTION},
 	{"partition", "Partition?", BY_FUNCTION},
@@ -47,14 +47,17 @@ static const struct clv_field devices[] = {
 	{"divided", "boolean", "its partitions are leased, not the whole", BY_FUNCTION},
 	{"numa_node", "integer?", BY_FUNCTION},
 	{"health", "Health", ELSEWHERE},
-	{"power_watts", "number?", "as its driver says; null: it does not", ELSEWHERE},
+	{"power_watts", "number?", "as its driver reports it; null: it does not", ELSEWHERE},
 	{"temperature_celsius", "number?", ELSEWHERE},
 	{"energy_joules", "number?", "since its driver was loaded", ELSEWHERE},
-	{"utilization", "number?", "part of the last moments with work on it", ELSEWHERE},
+	{"utilization", "number?", "part of the driver's last sampling period in which work ran",
+		ELSEWHERE},
 	{"encoder_utilization", "number?", ELSEWHERE},
 	{"decoder_utilization", "number?", ELSEWHERE},
-	{"driver_memory_used_bytes", "integer?", "by whomever", ELSEWHERE},
-	{"processes", "[DriverProcess]", "whom its driver sees on it; to tenants, their own",
+	{"driver_memory_used_bytes", "integer?", "by all processes, as its driver reports it",
+		ELSEWHERE},
+	{"processes", "[DriverProcess]",
+		"that its driver sees on it; tenants are shown their own",
 		ELSEWHERE},
 };
 

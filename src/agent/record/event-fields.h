@@ -3,5 +3,6 @@
 
 #include "agent/record/field.h"
 
-/* An event: the schema "Event" and the table "events"; the record is struct clv_event. */
+/* The fields of an event: the schema "Event" and the table "events" of the state file.
+ * The record is struct clv_event. */
 extern const struct clv_field_table clv_event_fields;

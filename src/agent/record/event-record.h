@@ -43,16 +43,17 @@ enum clv_event_type {
 
 const char *clv_event_type_to_string(enum clv_event_type type);
 
-#define CLV_EVENT_NOBODY ((uid_t)-1) /* of the agent, shown to all */
+/* The owner of the agent's own events, which all callers see. */
+#define CLV_EVENT_NO_OWNER ((uid_t)-1)
 #define CLV_EVENTS_KEPT 10000u
 
 struct clv_event {
 	uint64_t id;
 	uint64_t time_real_ns;
 	char type[32];
-	char lease[24];
-	char name[64];
+	char lease[24]; /* its id; "": of no lease */
+	char name[64];  /* of the lease */
 	char device[72];
-	uid_t uid;
+	uid_t uid; /* the lease's owner, or CLV_EVENT_NO_OWNER */
 	char message[256];
 };

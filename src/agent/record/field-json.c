@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Objects of the API as JSON, by the tables of their fields. */
 #include "agent/record/field-json.h"
 
 #include "agent/os/owner.h"
@@ -14,7 +15,7 @@ static json_t *text_to_json(const char *text)
 {
 	json_t *string = json_string(text);
 
-	/* One that is not UTF-8. */
+	/* json_string() refuses text that is not UTF-8. */
 	return string ? string : json_string("");
 }
 
@@ -65,7 +66,7 @@ static json_t *value_to_json(enum clv_field_kind kind, const void *member)
 	}
 }
 
-/* 0, "" and false in a member of any kind. */
+/* Whether the member is 0, "" or false. */
 static bool is_empty(const struct clv_field *field, const char *member)
 {
 	if (field->kind == CLV_FIELD_TEXT)
@@ -85,7 +86,7 @@ static json_t *member_to_json(
 	const char *member = (const char *)from + field->offset;
 	bool may_be_null = field->type[strlen(field->type) - 1] == '?';
 
-	/* Of owners 0 is one. */
+	/* Owner 0 is root, not "none". */
 	if (may_be_null && field->kind != CLV_FIELD_OWNER && is_empty(field, member))
 		return json_null();
 	return value_to_json(field->kind, member);
@@ -101,7 +102,7 @@ json_t *clv_field_to_json(
 		const struct clv_field *field = &table->rows[i];
 		const struct clv_field_show *function;
 
-		if (!field->type || field->source == CLV_FIELD_ELSEWHERE)
+		if (!field->type || field->source == CLV_FIELD_BY_CALLER)
 			continue;
 		if (field->source != CLV_FIELD_BY_FUNCTION) {
 			json_object_set_new_nocheck(

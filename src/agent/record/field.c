@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Lookups in tables of fields. */
 #include "agent/record/field.h"
 
 #include <assert.h>
@@ -26,7 +27,7 @@ const struct clv_field *clv_field_asked_by_name(
 	return NULL;
 }
 
-/* The next from this number on. */
+/* The first field, from this number on, that these requests may have. */
 static const struct clv_field *next_asked(
 	const struct clv_field_table *table, unsigned int by, unsigned int number)
 {
@@ -61,7 +62,7 @@ void clv_field_list_asked(const struct clv_field_table *table, unsigned int by,
 	}
 }
 
-void clv_field_pass(
+void clv_field_copy_request(
 	const struct clv_field_table *table, const void *request, void *record)
 {
 	for (size_t i = 0; i < table->n; i++) {

@@ -5,14 +5,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* An object of the API, a row for each of its fields: what it is called, its type and a
- * text about it, which member of a struct has it, which column of the state file keeps
- * it, and who may set it.  Requests are parsed, state is stored, answers and
- * /openapi.json are made from the rows; docs/api.md and the console's types are held to
- * them by a test. */
+/* Tables of the fields of the API's objects.  A row has a field's name, its type and
+ * description, the struct member that holds it, the column of the state file that stores
+ * it, and the requests that may set it.  Parsers of requests, statements of the state
+ * file, answers and /openapi.json are derived from the rows; test_fields compares
+ * docs/api.md and the console's types with them. */
 
-/* How a member keeps a value.  In the state file PPM, NS and TIME are integers, CLASS,
- * ADMIT and SCOPE texts. */
+/* The type of a member.  The state file stores PPM, NS and TIME as integers, and CLASS,
+ * ADMIT and SCOPE as text. */
 enum clv_field_kind {
 	CLV_FIELD_NONE,
 	CLV_FIELD_TEXT, /* char[] */
@@ -27,56 +27,56 @@ enum clv_field_kind {
 	CLV_FIELD_CLASS, /* enum clv_class */
 	CLV_FIELD_ADMIT, /* enum clv_admit */
 	CLV_FIELD_SCOPE, /* enum clv_scope */
-	CLV_FIELD_OWNER, /* uid_t of a tenant; the largest, nobody, is kept as -1 */
-	CLV_FIELD_BYTES, /* uint8_t[], which is not shown */
+	CLV_FIELD_OWNER, /* uid_t of a tenant; (uid_t)-1, no tenant, is stored as -1 */
+	CLV_FIELD_BYTES, /* uint8_t[], in no answer */
 	_CLV_FIELD_KIND_MAX,
 };
 
-/* A member of a row, with how it keeps its value. */
+/* Initialisers of a row for a member: its type, offset and size. */
 #define CLV_FIELD_MEMBER(type, how, member)                        \
 	.kind = CLV_FIELD_##how, .offset = offsetof(type, member), \
 	.room = sizeof(((type *)NULL)->member)
 
 enum clv_field_source {
-	CLV_FIELD_OF_RECORD,   /* the member below */
-	CLV_FIELD_OF_SAMPLE,   /* a member of a struct that is filled to be shown */
-	CLV_FIELD_BY_FUNCTION, /* of agent/api/show */
-	CLV_FIELD_ELSEWHERE,   /* whoever shows the object adds it */
+	CLV_FIELD_OF_RECORD, /* a member of the object's record */
+	CLV_FIELD_OF_SAMPLE, /* a member of the sample, which is filled for the answer */
+	CLV_FIELD_BY_FUNCTION, /* made by a function of agent/api/show */
+	CLV_FIELD_BY_CALLER,   /* the caller of clv_field_to_json() adds it */
 };
 
 /* Which requests may have a field. */
 #define CLV_FIELD_CREATE 1u
 #define CLV_FIELD_CHANGE 2u
 
-/* A field in requests.  One of which more is asked than a type and a range has a function
- * in agent/api/request; it may have no kind. */
-struct clv_field_ask {
-	uint8_t number; /* from 1, in the order of the texts about requests; 0: in none */
+/* A field in requests.  If the checks of type and range do not suffice, a function of
+ * agent/api/request parses it, and the kind may be CLV_FIELD_NONE. */
+struct clv_field_request {
+	uint8_t number; /* from 1: the order in messages; 0: in no request */
 	uint8_t by;     /* CLV_FIELD_CREATE, CLV_FIELD_CHANGE */
 	const char *type;
 	const char *about;
 	enum clv_field_kind kind;
 	size_t offset, room;  /* in the request's struct */
-	uint64_t least, most; /* of whole numbers */
-	const char *unit;     /* of whole numbers; NULL: none */
-	/* As it was asked for it goes into the record, which has a member of this kind.
-	 */
+	uint64_t least, most; /* the range of a whole number */
+	const char *unit;     /* of a whole number; NULL: none */
+	/* The value is copied unchanged into the record's member, which has the same kind
+	 * and size. */
 	bool passes;
 };
 
 struct clv_field {
-	const char *name; /* NULL: it is only kept */
-	/* In answers, as agent/api/object/schemas.h says; NULL: in none.  With a "?"
-	 * behind it 0 and "" are shown as null. */
+	const char *name; /* NULL: only the state file has the field */
+	/* The type in answers, in the notation of agent/api/object/schemas.h; NULL: in no
+	 * answer.  With "?" at the end 0 and "" are shown as null. */
 	const char *type;
-	const char *about; /* NULL: the name says it */
+	const char *about; /* NULL: the name suffices */
 	enum clv_field_source source;
 	enum clv_field_kind kind;
 	size_t offset, room;
-	const char *column; /* in the state file; NULL: it is not kept */
-	uint8_t since;      /* the version of the state file that has the column first */
-	bool changes;       /* the column, after its row was made */
-	struct clv_field_ask asked;
+	const char *column; /* in the state file; NULL: not stored */
+	uint8_t since;      /* the first version of the state file with the column */
+	bool changes;       /* updates of a row write the column too */
+	struct clv_field_request asked;
 };
 
 struct clv_field_table {
@@ -84,17 +84,17 @@ struct clv_field_table {
 	size_t n;
 };
 
-/* The field of that number in requests; NULL behind the last. */
+/* The request field with this number, or with this name; NULL: there is none. */
 const struct clv_field *clv_field_asked(
 	const struct clv_field_table *table, unsigned int number);
 const struct clv_field *clv_field_asked_by_name(
 	const struct clv_field_table *table, const char *name);
 
-/* "a, b and c": what may be asked for by these requests, in the order of the numbers.
- * What does not fit is left out. */
+/* Writes the names of the fields that these requests may have, ordered by number: "a, b
+ * and c" with last_word "and".  Names that do not fit are left out. */
 void clv_field_list_asked(const struct clv_field_table *table, unsigned int by,
 	const char *last_word, char *ret, size_t ret_bytes);
 
-/* Copies what passes from a request into a record. */
-void clv_field_pass(
+/* Copies the fields with asked.passes from a request into a record. */
+void clv_field_copy_request(
 	const struct clv_field_table *table, const void *request, void *record);

@@ -19,46 +19,47 @@ struct clv_error;
 
 /* Which processes may attach to a lease. */
 enum clv_admit {
-	CLV_ADMIT_HOLDERS, /* who holds it, and what they have started */
-	CLV_ADMIT_SOCKET,  /* whoever reaches its socket, which nobody does unless it is
-			    * mounted for him */
+	CLV_ADMIT_HOLDERS, /* the holders, and processes that they have started */
+	CLV_ADMIT_SOCKET,  /* any process that can reach the lease's socket, which has to
+			      be mounted for it */
 	_CLV_ADMIT_MAX,
 	_CLV_ADMIT_INVALID = -22, /* -EINVAL */
 };
 const char *clv_admit_to_string(enum clv_admit admit);
 enum clv_admit clv_admit_from_string(const char *text);
 
-/* What of a lease is kept in the state file. */
+/* A lease as the state file stores it. */
 struct clv_lease_record {
 	char id[CLV_LEASE_ID_MAX];
 	char name[CLV_LEASE_NAME_MAX];
 	char tenant[64];
 	char command[CLV_LEASE_COMMAND_MAX];
 	char device_uuid[96];
-	char standing[CLV_PARTITION_NAME_MAX +
-		      64]; /* the standing share it is in, or "" */
+	/* The name of the standing share that the lease is in, or "". */
+	char standing[CLV_PARTITION_NAME_MAX + 64];
 	char boot_id[40];
 	uid_t uid;
 	gid_t gid;
 	struct clv_share share;
-	struct clv_sm sm; /* how much of the device at once */
+	struct clv_sm sm; /* limit in multiprocessors or compute units */
 	bool overcommit;
 	bool is_queued;
 	uint64_t created_real_ns;
 	uint64_t expires_real_ns;     /* 0: never */
-	struct clv_process_id holder; /* who asked for it; of a kept one none */
-	bool is_kept;                 /* until it is released, whoever ends */
+	struct clv_process_id holder; /* that requested the lease; none if is_kept */
+	bool is_kept;                 /* ends when it is released, not with a process */
 	enum clv_admit admit;
-	/* The account of earlier agents' time. */
+	/* Totals of earlier agents' time. */
 	uint64_t held_ns, throttled_ns, turns, revocations, overdue;
 };
 
-/* What of an attached process is kept in the state file. */
+/* An attached process as the state file stores it. */
 struct clv_process_record {
 	struct clv_process_id id;
-	uint32_t slot;
+	uint32_t slot; /* of the report page */
 	uint64_t attached_real_ns;
 };
 
-/* Whether a name may be given to a lease: what is safe in a path, a URL and a table. */
+/* Checks the name for a new lease: it must be safe in a path, a URL and a table, and must
+ * not look like an id.  -EINVAL. */
 int clv_lease_check_name(const char *name, struct clv_error *err);

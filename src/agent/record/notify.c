@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Publish and subscribe between the rooms of the agent. */
 #include "agent/record/notify.h"
 
 #include "base/error.h"
@@ -20,7 +21,7 @@ struct clv_notify {
 int clv_notify_new(struct clv_notify **ret, struct clv_error *err)
 {
 	*ret = calloc(1, sizeof(**ret));
-	return *ret ? 0 : clv_error_errno(err, ENOMEM, "cannot begin");
+	return *ret ? 0 : clv_error_errno(err, ENOMEM, "cannot start the agent");
 }
 
 struct clv_notify *clv_notify_free(struct clv_notify *notify)

@@ -20,17 +20,17 @@ struct clv_notify;
 #define CLV_TOPIC_HARDWARE 8u /* a survey was answered, an operation moved */
 
 enum clv_notice_type {
-	CLV_NOTICE_CHANGED,     /* topics: waiting requests look again */
-	CLV_NOTICE_NEEDED,      /* a connection, a lease or an operation: do not exit */
+	CLV_NOTICE_CHANGED,     /* topics: requests that wait for one of them run again */
+	CLV_NOTICE_IN_USE,      /* a connection, lease or operation began: do not exit */
 	CLV_NOTICE_STATUS,      /* the service manager's status line may be out of date */
 	CLV_NOTICE_COMPUTES,    /* a process has begun to use its device */
 	CLV_NOTICE_SURVEYED,    /* the drivers have answered a survey */
 	CLV_NOTICE_RENUMBERED,  /* device numbers are known again */
-	CLV_NOTICE_ADMITS,      /* device: waiting leases may fit now */
+	CLV_NOTICE_ROOM,        /* device: waiting leases may fit now */
 	CLV_NOTICE_LEASE_LEFT,  /* lease: a process or a holder of it ended */
-	CLV_NOTICE_LEASE_ENDED, /* lease: it is about to be freed */
+	CLV_NOTICE_LEASE_ENDED, /* lease: freed after the subscribers have run */
 	CLV_NOTICE_NODE_READ,   /* the drivers have shown the node */
-	CLV_NOTICE_PARTITION_MADE, /* name, turned_on: a partition for one lease */
+	CLV_NOTICE_PARTITION_MADE, /* name, turned_on: created for one lease */
 	_CLV_NOTICE_TYPE_MAX,
 };
 
@@ -40,7 +40,7 @@ struct clv_notice {
 	struct clv_lease *lease;
 	struct clv_agent_device *device;
 	const char *name;
-	bool turned_on; /* with its device's MIG mode */
+	bool turned_on; /* the device's MIG mode was turned on for it */
 };
 
 typedef void (*clv_notify_fn)(void *userdata, const struct clv_notice *notice);
@@ -48,12 +48,12 @@ typedef void (*clv_notify_fn)(void *userdata, const struct clv_notice *notice);
 int clv_notify_new(struct clv_notify **ret, struct clv_error *err);
 struct clv_notify *clv_notify_free(struct clv_notify *notify);
 
-/* At most CLV_NOTIFY_SUBSCRIBERS for each type, which the caller guarantees. */
+/* The caller guarantees at most CLV_NOTIFY_SUBSCRIBERS for each type. */
 #define CLV_NOTIFY_SUBSCRIBERS 4u
 void clv_notify_subscribe(struct clv_notify *notify, enum clv_notice_type type,
 	clv_notify_fn function, void *userdata);
 
-/* Without subscribers nothing happens.  The notice is the caller's. */
+/* Calls the subscribers of the notice's type.  The notice stays the caller's. */
 void clv_notify_publish(struct clv_notify *notify, const struct clv_notice *notice);
 
 static inline void clv_notify(struct clv_notify *notify, enum clv_notice_type type)
@@ -76,6 +76,6 @@ static inline void clv_notify_lease(
 static inline void clv_notify_admits(
 	struct clv_notify *notify, struct clv_agent_device *device)
 {
-	clv_notify_publish(notify,
-		&(struct clv_notice){.type = CLV_NOTICE_ADMITS, .device = device});
+	clv_notify_publish(
+		notify, &(struct clv_notice){.type = CLV_NOTICE_ROOM, .device = device});
 }

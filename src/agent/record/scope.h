@@ -3,8 +3,8 @@
 
 #include <sys/types.h>
 
-/* What a caller may do.  Each scope can see what the one before it can, but for this: a
- * viewer sees all leases and changes nothing, a tenant has his own alone. */
+/* What a caller may do.  A viewer sees the leases of all tenants and changes nothing; a
+ * tenant sees and changes only its own; an admin sees and changes all. */
 enum clv_scope {
 	CLV_SCOPE_VIEWER,
 	CLV_SCOPE_TENANT,
@@ -16,4 +16,5 @@ enum clv_scope {
 const char *clv_scope_to_string(enum clv_scope scope);
 enum clv_scope clv_scope_from_string(const char *text);
 
-#define CLV_CALLER_NOBODY ((uid_t)-1)
+/* The uid of a caller that is no user of this machine. */
+#define CLV_CALLER_NO_UID ((uid_t)-1)

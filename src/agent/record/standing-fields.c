@@ -10,10 +10,10 @@
 
 /* clang-format off */
 static const struct clv_field rows[] = {
-	{"name", "string", "as cleave run --in takes it", RECORD(TEXT, name),
+	{"name", "string", "the argument of cleave run --in", RECORD(TEXT, name),
 		.column = "name", .since = 2},
 	{NULL, RECORD(TEXT, device_uuid), KEPT("device_uuid", 2)},
-	{"device", "string?", "null: it is not there at present", BY_FUNCTION},
+	{"device", "string?", "null: it is not present", BY_FUNCTION},
 	{"share", "number", RECORD(PPM, share.compute_ppm), KEPT("compute_ppm", 2)},
 	{"share_range", "ShareRange?", BY_FUNCTION},
 	{NULL, RECORD(U32, share.range.least_ppm), KEPT("least_ppm", 5)},
@@ -21,7 +21,7 @@ static const struct clv_field rows[] = {
 	{"cap", "number?", RECORD(PPM, share.cap_ppm), KEPT("cap_ppm", 2)},
 	{"memory_bytes", "integer", RECORD(U64, share.memory_bytes), KEPT("memory_bytes", 2)},
 	{"class", "latency|normal|batch", RECORD(CLASS, share.class), KEPT("class", 2)},
-	{"lease", "string?", "that is in it; null: it is free", BY_FUNCTION},
+	{"lease", "string?", "the lease that is in it; null: it is free", BY_FUNCTION},
 };
 /* clang-format on */
 

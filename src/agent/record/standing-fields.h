@@ -3,6 +3,6 @@
 
 #include "agent/record/field.h"
 
-/* A standing share: the schema "StandingShare" and the table "standing"; the record is
- * struct clv_standing_share. */
+/* The fields of a standing share: the schema "StandingShare" and the table "standing" of
+ * the state file.  The record is struct clv_standing_share. */
 extern const struct clv_field_table clv_standing_fields;

@@ -3,11 +3,11 @@
 
 #include <stdint.h>
 
-/* A request that came with a key of its caller's, and what it made. */
+/* A request with an Idempotency-Key, and the object that it created. */
 struct clv_key_record {
-	char subject[80]; /* whose key it is */
-	char key[72];     /* as it came; "": there is none */
-	char request[72]; /* what was asked, and a digest of it */
-	char object[24];  /* the id of what was made; "": nothing yet */
+	char subject[80]; /* the caller's namespace: keys of other callers differ */
+	char key[72];     /* as the caller sent it; "": none was sent */
+	char request[72]; /* the action, and a digest of query and body */
+	char object[24];  /* id of the created object; "": none yet */
 	uint64_t time_real_ns;
 };

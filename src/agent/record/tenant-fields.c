@@ -14,7 +14,7 @@ static const struct clv_field rows[] = {
 	{"queued", "integer", RECORD(U32, n_queued)},
 	{"share", "number", "in devices", RECORD(PPM64, compute_ppm)},
 	{"memory_bytes", "integer", RECORD(U64, memory_bytes)},
-	{"gpu_seconds", "number", "held by the leases that there are", RECORD(NS, held_ns)},
+	{"gpu_seconds", "number", "held time of its present leases", RECORD(NS, held_ns)},
 	{"allowance", "Allowance", BY_FUNCTION},
 };
 /* clang-format on */

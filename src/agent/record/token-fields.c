@@ -22,10 +22,10 @@ static const struct clv_field rows[] = {
 		.changes = true},
 	{"last_used_at", "time?", RECORD(TIME, last_used_real_ns)},
 	{"tenant", "string?", RECORD(TEXT, tenant), KEPT("tenant"), .changes = true,
-		ASKED(3, "string", "of a tenant's token: a user of this machine")},
+		ASKED(3, "string", "with scope tenant: a user of this machine")},
 	{NULL, RECORD(BYTES, hash), KEPT("hash"), .changes = true},
 
-	/* In requests alone. */
+	/* Only in requests. */
 	{"expires_in", ASKED(4, "integer", "seconds")},
 };
 /* clang-format on */

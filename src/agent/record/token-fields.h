@@ -3,7 +3,7 @@
 
 #include "agent/record/field.h"
 
-/* A token: the schemas "Token" and "TokenRequest" and the table "tokens"; the records are
- * struct clv_token_record and struct clv_token_request.  Its secret is no field: it is in
- * the answer to its creation and nowhere else. */
+/* The fields of a token: the schemas "Token" and "TokenRequest" and the table "tokens" of
+ * the state file.  The records are struct clv_token_record and struct clv_token_request.
+ * The secret is not a field: only the answer to the token's creation has it. */
 extern const struct clv_field_table clv_token_fields;

@@ -11,17 +11,17 @@
 struct clv_token_record {
 	char id[CLV_TOKEN_ID_MAX];
 	char name[64];
-	char tenant[64]; /* "" unless it is a tenant's */
+	char tenant[64]; /* whose token it is, with scope tenant; else "" */
 	enum clv_scope scope;
 	uint8_t hash[CLV_TOKEN_HASH_BYTES];        /* SHA-256 of the secret */
 	uint64_t created_real_ns, expires_real_ns; /* 0: never */
-	uint64_t last_used_real_ns;                /* not kept */
+	uint64_t last_used_real_ns;                /* not stored */
 };
 
-/* What one is asked for with. */
+/* A request for a token. */
 struct clv_token_request {
 	char name[64];
 	enum clv_scope scope;
-	char tenant[64];       /* of a tenant's token: whose */
+	char tenant[64];       /* whose token it is, with scope tenant; else "" */
 	uint64_t expires_in_s; /* 0: never */
 };

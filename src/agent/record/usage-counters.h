@@ -8,7 +8,7 @@
 struct clv_history_series;
 struct clv_usage_tenant;
 
-/* What a lease, a device or a tenant has used; agent/history/usage.h counts it. */
+/* What a lease, a device or a tenant has used; agent/history/usage.h fills it in. */
 
 enum clv_history_column {
 	CLV_HISTORY_SHARE_USED,
@@ -18,13 +18,13 @@ enum clv_history_column {
 	CLV_HISTORY_WAITING,
 	CLV_HISTORY_THROTTLED,
 	_CLV_HISTORY_MEANS,
-	/* Of minutes, in which the mean says less. */
+	/* Only in rows of minutes, whose means hide peaks. */
 	CLV_HISTORY_SHARE_USED_MAX = _CLV_HISTORY_MEANS,
 	CLV_HISTORY_MEMORY_USED_MAX,
 	_CLV_HISTORY_COLUMN_MAX,
 };
 
-/* Whole numbers; clv_history_columns says of what. */
+/* Whole numbers; clv_history_columns has their units. */
 struct clv_history_row {
 	uint64_t values[_CLV_HISTORY_COLUMN_MAX];
 };
@@ -38,18 +38,19 @@ enum clv_usage_counter {
 	CLV_USAGE_OVERDUE,
 	CLV_USAGE_REFUSED,
 	CLV_USAGE_WAIT_SUM_NS,
-	CLV_USAGE_WAITS, /* the first bucket, and so on */
+	CLV_USAGE_WAITS, /* the first bucket of the histogram; the others follow */
 	_CLV_USAGE_MAX = CLV_USAGE_WAITS + CLV_HISTOGRAM_BOUNDS + 1,
 };
 
 struct clv_usage {
-	uint64_t counts[_CLV_USAGE_MAX];
-	struct clv_history_row now;
-	struct clv_history_series *series; /* NULL: none yet */
+	uint64_t counts[_CLV_USAGE_MAX];   /* they only grow */
+	struct clv_history_row now;        /* of the last second */
+	struct clv_history_series *series; /* NULL: no row was written yet */
 	uint32_t n_leases, n_queued;       /* of a device or tenant */
 };
 
-/* Of a device or tenant: the part of its rates that leases with nothing in them have. */
+/* Of a device or tenant: the part of the row that comes from leases without attached
+ * processes, which is summed up only after a change. */
 struct clv_usage_idle {
 	struct clv_history_row row;
 	uint32_t n_leases, n_queued;
@@ -57,8 +58,8 @@ struct clv_usage_idle {
 
 struct clv_lease_usage {
 	struct clv_usage usage;
-	uint64_t seen[_CLV_USAGE_MAX];
-	uint64_t seen_ns; /* 0: never */
+	uint64_t seen[_CLV_USAGE_MAX]; /* the arbiter's counters at seen_ns */
+	uint64_t seen_ns;              /* time of the last sample; 0: none */
 	int64_t lag_ns;
-	struct clv_usage_tenant *tenant; /* NULL: not known yet, or there are too many */
+	struct clv_usage_tenant *tenant; /* NULL: not looked up, or too many exist */
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The state file's handle.  The agent goes on while the file cannot be written: what is
- * missing is remembered as "stale", and agent/main/repair.h writes it later. */
+/* The handle of the state file.  While the file cannot be written the agent continues:
+ * is_stale records that changes are missing, and agent/main/repair.h writes them later.
+ */
 #include "agent/store/state.h"
 
 #include "agent/record/agent.h"
@@ -17,7 +18,7 @@
 #include <sys/sendfile.h>
 #include <unistd.h>
 
-#define REOPEN_EVERY 5u /* calls, one a second */
+#define REOPEN_EVERY 5u /* calls; there is one a second */
 
 void clv_state_path(const struct clv_agent_config *config, char *ret, size_t ret_bytes)
 {
@@ -47,8 +48,9 @@ static int copy_file(const char *from_path, const char *to_path)
 	return n < 0 ? -errno : 0;
 }
 
-/* SQLite cannot read what was left by a kill without writing beside it.  So that leases
- * are adopted from a disk that is read-only all the same, they are read from a copy. */
+/* If a killed agent left a write-ahead log, SQLite cannot read the file without writing
+ * beside it.  So leases on a read-only disk are adopted from a copy in the runtime
+ * folder. */
 static int open_copy(struct clv_agent *agent)
 {
 	static const char *const endings[] = {"", "-wal"};
@@ -73,7 +75,7 @@ int clv_state_open(struct clv_agent *agent, struct clv_error *err)
 	int r;
 
 	if (!state)
-		return clv_error_errno(err, ENOMEM, "cannot begin");
+		return clv_error_errno(err, ENOMEM, "cannot start the agent");
 	agent->state = state;
 	clv_state_path(&agent->config, path, sizeof(path));
 	r = clv_store_open(path, &state->store, &problem);
@@ -81,8 +83,8 @@ int clv_state_open(struct clv_agent *agent, struct clv_error *err)
 		return 0;
 	state->code = r == -ENOSPC ? -ENOSPC : -EIO;
 	snprintf(state->problem, sizeof(state->problem), "%.255s", problem.msg);
-	clv_log_warning(r, "no new lease can be made: %s", problem.msg);
-	/* What another agent has open is that agent's. */
+	clv_log_warning(r, "new leases are refused: %s", problem.msg);
+	/* The leases in a file that another agent has open are that agent's. */
 	if (r != -EBUSY && open_copy(agent) >= 0)
 		state->is_copy = true;
 	return 0;
@@ -131,7 +133,8 @@ struct clv_store *clv_state_get(struct clv_agent *agent, struct clv_error *err)
 void clv_state_set_stale(struct clv_agent *agent, const struct clv_error *err)
 {
 	if (!agent->state->is_stale)
-		clv_log_warning(0, "the state will be written again later: %s",
+		clv_log_warning(0,
+			"the state file misses changes and is rewritten later: %s",
 			err ? err->msg : "");
 	agent->state->n_errors++;
 	agent->state->is_stale = true;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tokens, keys of requests that must not be done twice, the audit, and devices that are
- * cordoned.  They are written seldom, so their statements are prepared as they are
- * needed. */
+/* Tokens, idempotency keys, the audit, cordons and debts.  They are written rarely, so
+ * their statements are prepared at each use. */
 #include "agent/record/token-fields.h"
 #include "agent/store/store-fields.h"
 #include "agent/store/store-internal.h"
@@ -23,7 +22,7 @@ int clv_store_put_token(struct clv_store *store, const struct clv_token_record *
 {
 	static const char doing[] = "cannot store the token";
 	sqlite3_stmt *query;
-	int r = clv_store_prepare_made(store,
+	int r = clv_store_prepare_owned(store,
 		clv_store_fields_put("tokens", &clv_token_fields), doing, &query, err);
 
 	if (r < 0)
@@ -45,7 +44,7 @@ int clv_store_delete_token(struct clv_store *store, const char *id, struct clv_e
 	return clv_store_finish(store, query, doing, err);
 }
 
-/* One with a scope or a hash that is none is left out: it opens nothing. */
+/* A row with an invalid scope or hash is skipped: it cannot authenticate a caller. */
 static bool is_sound(const struct clv_token_record *token)
 {
 	static const uint8_t none[CLV_TOKEN_HASH_BYTES];
@@ -59,7 +58,7 @@ int clv_store_read_tokens(struct clv_store *store, clv_store_token_fn callback,
 	static const char doing[] = "cannot read the tokens";
 	sqlite3_stmt *query;
 	int step = SQLITE_DONE;
-	int r = clv_store_prepare_made(store,
+	int r = clv_store_prepare_owned(store,
 		clv_store_fields_read("tokens", &clv_token_fields, "ORDER BY created_ns"),
 		doing, &query, err);
 
@@ -72,15 +71,15 @@ int clv_store_read_tokens(struct clv_store *store, clv_store_token_fn callback,
 		if (is_sound(&token))
 			r = callback(userdata, &token);
 	}
-	return clv_store_end(store, query, step, r, doing, err);
+	return clv_store_finish_rows(store, query, step, r, doing, err);
 }
 
-/* Keys. */
+/* Idempotency keys. */
 
 int clv_store_put_key(
 	struct clv_store *store, const struct clv_key_record *key, struct clv_error *err)
 {
-	static const char doing[] = "cannot note down the request";
+	static const char doing[] = "cannot store the idempotency key";
 	sqlite3_stmt *query;
 	int r = clv_store_prepare(store,
 		"INSERT OR REPLACE INTO keys(subject,key,request,object,time_ns) "
@@ -100,7 +99,7 @@ int clv_store_put_key(
 int clv_store_get_key(
 	struct clv_store *store, struct clv_key_record *key, struct clv_error *err)
 {
-	static const char doing[] = "cannot look for the request";
+	static const char doing[] = "cannot look up the idempotency key";
 	sqlite3_stmt *query;
 	int step;
 	int r = clv_store_prepare(store,
@@ -121,13 +120,13 @@ int clv_store_get_key(
 	} else if (step == SQLITE_DONE) {
 		r = -ENOENT;
 	}
-	return clv_store_end(store, query, step, r, doing, err);
+	return clv_store_finish_rows(store, query, step, r, doing, err);
 }
 
 int clv_store_drop_keys(
 	struct clv_store *store, uint64_t before_real_ns, struct clv_error *err)
 {
-	static const char doing[] = "cannot drop old requests";
+	static const char doing[] = "cannot delete old idempotency keys";
 	sqlite3_stmt *query;
 	int r = clv_store_prepare(
 		store, "DELETE FROM keys WHERE time_ns<?1", doing, &query, err);
@@ -170,14 +169,14 @@ int clv_store_add_audit(struct clv_store *store, const struct clv_audit_record *
 	sqlite3_bind_int64(query, 1, (sqlite3_int64)record->time_real_ns);
 	clv_store_bind_text(query, 2, record->subject);
 	sqlite3_bind_int64(query, 3,
-		record->uid == CLV_CALLER_NOBODY ? -1 : (sqlite3_int64)record->uid);
+		record->uid == CLV_CALLER_NO_UID ? -1 : (sqlite3_int64)record->uid);
 	clv_store_bind_text(query, 4, record->token);
 	clv_store_bind_text(query, 5, record->origin);
 	clv_store_bind_text(query, 6, record->action);
 	clv_store_bind_text(query, 7, record->object);
 	clv_store_bind_text(query, 8, record->detail);
 	clv_store_bind_text(query, 9, record->result);
-	/* It survives the agent; that the disk has it need not be waited for. */
+	/* Not synced: an entry must survive the agent, not a crash of the machine. */
 	clv_store_set_relaxed(store, true);
 	r = clv_store_finish(store, query, writing_audit, err);
 	if (r < 0 || sqlite3_last_insert_rowid(store->db) % DROP_AUDIT_EVERY != 0)
@@ -230,7 +229,7 @@ int clv_store_read_audit(struct clv_store *store, uint64_t after, uint64_t limit
 		read_audit(query, &record);
 		r = callback(userdata, &record);
 	}
-	return clv_store_end(store, query, step, r, doing, err);
+	return clv_store_finish_rows(store, query, step, r, doing, err);
 }
 
 /* Cordons. */
@@ -238,7 +237,7 @@ int clv_store_read_audit(struct clv_store *store, uint64_t after, uint64_t limit
 int clv_store_put_cordon(struct clv_store *store, const char *uuid, const char *reason,
 	struct clv_error *err)
 {
-	static const char doing[] = "cannot note down the cordon";
+	static const char doing[] = "cannot store the cordon";
 	sqlite3_stmt *query;
 	int r = clv_store_prepare(store,
 		reason ? "INSERT OR REPLACE INTO cordons(uuid,reason) VALUES(?1,?2)"
@@ -266,7 +265,7 @@ int clv_store_read_cordons(struct clv_store *store, clv_store_cordon_fn callback
 	while (r >= 0 && (step = sqlite3_step(query)) == SQLITE_ROW)
 		r = callback(
 			userdata, clv_store_text(query, 0), clv_store_text(query, 1));
-	return clv_store_end(store, query, step, r, doing, err);
+	return clv_store_finish_rows(store, query, step, r, doing, err);
 }
 
 /* Debts. */
@@ -274,7 +273,7 @@ int clv_store_read_cordons(struct clv_store *store, clv_store_cordon_fn callback
 int clv_store_put_debt(struct clv_store *store, const char *uuid,
 	const struct clv_policy_debt *debt, struct clv_error *err)
 {
-	static const char doing[] = "cannot note down a debt";
+	static const char doing[] = "cannot store a debt";
 	sqlite3_stmt *query;
 	int r = clv_store_prepare(store,
 		"INSERT INTO debts(device_uuid,tenant,weight_ppm,class,debt_ns) "
@@ -294,7 +293,7 @@ int clv_store_put_debt(struct clv_store *store, const char *uuid,
 int clv_store_clear_debts(
 	struct clv_store *store, const char *uuid, struct clv_error *err)
 {
-	static const char doing[] = "cannot forget the debts";
+	static const char doing[] = "cannot delete the debts";
 	sqlite3_stmt *query;
 	int r = clv_store_prepare(
 		store, "DELETE FROM debts WHERE device_uuid=?1", doing, &query, err);
@@ -305,7 +304,7 @@ int clv_store_clear_debts(
 	return clv_store_finish(store, query, doing, err);
 }
 
-/* Of a file that anybody may have edited. */
+/* Refuses values out of range: the file may have been edited. */
 static bool read_debt(sqlite3_stmt *row, struct clv_policy_debt *ret)
 {
 	int64_t weight_ppm = sqlite3_column_int64(row, 1);
@@ -342,5 +341,5 @@ int clv_store_read_debts(struct clv_store *store, const char *uuid,
 		if (read_debt(query, &debt))
 			r = callback(userdata, &debt);
 	}
-	return clv_store_end(store, query, step, r, doing, err);
+	return clv_store_finish_rows(store, query, step, r, doing, err);
 }

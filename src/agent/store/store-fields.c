@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Derives the SQL of records from their tables of fields, and binds and reads their
+ * columns. */
 #include "agent/store/store-fields.h"
 
 #include "agent/record/lease-record.h"
@@ -7,8 +9,8 @@
 
 #include <string.h>
 
-/* The next row from this one on that is kept; NULL behind the last. */
-static const struct clv_field *kept(
+/* The first stored field from this row on; NULL: there is none. */
+static const struct clv_field *next_stored(
 	const struct clv_field_table *table, const struct clv_field *from)
 {
 	while (from < table->rows + table->n && !from->column)
@@ -18,19 +20,19 @@ static const struct clv_field *kept(
 
 static void write_columns(FILE *out, const struct clv_field_table *table)
 {
-	const struct clv_field *first = kept(table, table->rows);
+	const struct clv_field *first = next_stored(table, table->rows);
 
-	for (const struct clv_field *f = first; f; f = kept(table, f + 1))
+	for (const struct clv_field *f = first; f; f = next_stored(table, f + 1))
 		fprintf(out, "%s%s", f == first ? "" : ",", f->column);
 }
 
 static void write_update(FILE *out, const struct clv_field_table *table)
 {
-	const struct clv_field *first = kept(table, table->rows);
+	const struct clv_field *first = next_stored(table, table->rows);
 	bool has_begun = false;
 	int n = 0;
 
-	for (const struct clv_field *f = first; f; f = kept(table, f + 1)) {
+	for (const struct clv_field *f = first; f; f = next_stored(table, f + 1)) {
 		n++;
 		if (!f->changes)
 			continue;
@@ -43,13 +45,13 @@ static void write_update(FILE *out, const struct clv_field_table *table)
 
 static void write_put(FILE *out, const char *name, const struct clv_field_table *table)
 {
-	const struct clv_field *first = kept(table, table->rows);
+	const struct clv_field *first = next_stored(table, table->rows);
 	int n = 0;
 
 	fprintf(out, "INSERT INTO %s(", name);
 	write_columns(out, table);
 	fputs(") VALUES(", out);
-	for (const struct clv_field *f = first; f; f = kept(table, f + 1))
+	for (const struct clv_field *f = first; f; f = next_stored(table, f + 1))
 		fprintf(out, "%s?%d", f == first ? "" : ",", ++n);
 	fputs(")", out);
 	write_update(out, table);
@@ -116,8 +118,8 @@ void clv_store_fields_bind(
 {
 	int at = 0;
 
-	for (const struct clv_field *f = kept(table, table->rows); f;
-		f = kept(table, f + 1)) {
+	for (const struct clv_field *f = next_stored(table, table->rows); f;
+		f = next_stored(table, f + 1)) {
 		const void *member = (const char *)record + f->offset;
 		const char *text = text_of(f->kind, member);
 
@@ -186,8 +188,8 @@ void clv_store_fields_get(
 {
 	int at = 0;
 
-	for (const struct clv_field *f = kept(table, table->rows); f;
-		f = kept(table, f + 1))
+	for (const struct clv_field *f = next_stored(table, table->rows); f;
+		f = next_stored(table, f + 1))
 		set(f, row, at++, (char *)record + f->offset);
 }
 
@@ -201,8 +203,8 @@ int clv_store_fields_version(const struct clv_field_table *table)
 {
 	int version = 0;
 
-	for (const struct clv_field *f = kept(table, table->rows); f;
-		f = kept(table, f + 1)) {
+	for (const struct clv_field *f = next_stored(table, table->rows); f;
+		f = next_stored(table, f + 1)) {
 		if (f->since > version)
 			version = f->since;
 	}
@@ -212,8 +214,8 @@ int clv_store_fields_version(const struct clv_field_table *table)
 void clv_store_fields_add_columns(
 	FILE *out, const char *name, const struct clv_field_table *table, int version)
 {
-	for (const struct clv_field *f = kept(table, table->rows); f;
-		f = kept(table, f + 1)) {
+	for (const struct clv_field *f = next_stored(table, table->rows); f;
+		f = next_stored(table, f + 1)) {
 		if (f->since == version)
 			fprintf(out, "ALTER TABLE %s ADD COLUMN %s %s;", name, f->column,
 				is_text(f->kind) ? "TEXT DEFAULT ''"

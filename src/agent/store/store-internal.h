@@ -5,7 +5,7 @@
 
 #include <sqlite3.h>
 
-/* What the files of the store share. */
+/* Shared by the files of the store. */
 
 enum statement {
 	PUT_LEASE,
@@ -34,45 +34,47 @@ enum statement {
 
 struct clv_store_log;
 
-/* It locks every other process out and keeps the index of the log in memory, and lets
- * this process have several connections. */
+/* SQLite's VFS that excludes other processes, keeps the index of the write-ahead log in
+ * the heap, and allows this process several connections. */
 #define CLV_STORE_VFS "unix-excl"
 
 struct clv_store {
 	sqlite3 *db;
-	struct clv_store_log *log; /* NULL: it was never long */
+	struct clv_store_log *log; /* NULL: the log was never long */
 	sqlite3_stmt *prepared[_STATEMENT_MAX];
 	uint64_t n_events; /* 0: not counted yet */
 	bool is_relaxed;   /* synchronous=NORMAL at present */
 	bool in_transaction;
 };
 
-/* Stores and returns -ENOSPC, -EBUSY or -EIO.  db may be NULL. */
+/* Converts an SQLite result into -ENOSPC, -EBUSY or -EIO, sets *err and returns the code.
+ * db may be NULL. */
 int clv_store_error(struct clv_error *err, sqlite3 *db, int code, const char *doing);
 
-/* Makes this version of the tables of the one before it, in a transaction. */
+/* Upgrades the tables from the version before this one, in a transaction. */
 int clv_store_upgrade(struct clv_store *store, int version, struct clv_error *err);
 
-/* What need not survive the machine is not waited for.  SQLite takes this setting only
- * between transactions. */
+/* relaxed: commits are not synced, for rows that need not survive a crash of the machine.
+ * No effect within a transaction, where SQLite cannot change this. */
 void clv_store_set_relaxed(struct clv_store *store, bool relaxed);
 
-/* From now on the log is copied into the file as it gets long. */
+/* Starts to checkpoint the write-ahead log whenever it is long (store-log.c). */
 void clv_store_log_watch(struct clv_store *store);
-/* Before the store's connection is closed. */
+/* Ends the checkpoint thread.  To be called before the store's connection is closed. */
 struct clv_store_log *clv_store_log_free(struct clv_store_log *log);
 
-/* Statements that are run seldom.  prepare: 0 with *ret; finish: runs one without rows,
- * and ends it; end: after the last row, or a callback's r < 0. */
+/* Statements that are run rarely.  prepare returns 0 and *ret; finish runs and finalizes
+ * a statement without rows; end finalizes one after its last row (step), or after a
+ * callback returned r < 0.  Error messages begin with doing. */
 int clv_store_prepare(struct clv_store *store, const char *sql, const char *doing,
 	sqlite3_stmt **ret, struct clv_error *err);
-/* The same of a text that is freed; NULL: there was no memory for it. */
-int clv_store_prepare_made(struct clv_store *store, char *sql, const char *doing,
+/* As clv_store_prepare(), and frees sql; NULL: -ENOMEM. */
+int clv_store_prepare_owned(struct clv_store *store, char *sql, const char *doing,
 	sqlite3_stmt **ret, struct clv_error *err);
 int clv_store_finish(struct clv_store *store, sqlite3_stmt *query, const char *doing,
 	struct clv_error *err);
-int clv_store_end(struct clv_store *store, sqlite3_stmt *query, int step, int r,
+int clv_store_finish_rows(struct clv_store *store, sqlite3_stmt *query, int step, int r,
 	const char *doing, struct clv_error *err);
-/* NULL is "" in the state. */
+/* NULL is bound as "", and read as "". */
 void clv_store_bind_text(sqlite3_stmt *query, int at, const char *text);
 const char *clv_store_text(sqlite3_stmt *row, int at);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The journal of operations, the layout that is wanted, and standing shares.  They are
- * written seldom, so their statements are prepared as they are needed. */
+/* The journal of operations, the applied layout, the partitions created for leases, and
+ * standing shares.  They are written rarely, so their statements are prepared at each
+ * use. */
 #include "agent/record/standing-fields.h"
 #include "agent/record/standing-record.h"
 #include "agent/store/store-fields.h"
@@ -13,8 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* There is one operation at a time: another one that seems unfinished is one whose end
- * could not be written, and must not be gone on with after this one. */
+/* Only one operation runs at a time.  Another unfinished one in the journal is one whose
+ * end could not be written: it is marked as failed, or it would be resumed after this
+ * one. */
 static int end_others(
 	struct clv_store *store, const char *id, const char *doing, struct clv_error *err)
 {
@@ -107,7 +109,7 @@ int clv_store_read_ended(struct clv_store *store, clv_store_text_fn callback,
 		return r;
 	while (r >= 0 && (step = sqlite3_step(query)) == SQLITE_ROW)
 		r = callback(userdata, clv_store_text(query, 0));
-	return clv_store_end(store, query, step, r, doing, err);
+	return clv_store_finish_rows(store, query, step, r, doing, err);
 }
 
 static void read_journal(sqlite3_stmt *row, struct clv_journal *ret)
@@ -195,7 +197,7 @@ int clv_store_get_layout(struct clv_store *store, char **ret, struct clv_error *
 int clv_store_put_ephemeral(
 	struct clv_store *store, const char *name, bool turned_on, struct clv_error *err)
 {
-	static const char doing[] = "cannot note down a partition";
+	static const char doing[] = "cannot store the name of a partition";
 	sqlite3_stmt *query;
 	int r = clv_store_prepare(store,
 		"INSERT OR REPLACE INTO made(name,turned_on) VALUES(?1,?2)", doing,
@@ -211,7 +213,7 @@ int clv_store_put_ephemeral(
 int clv_store_delete_ephemeral(
 	struct clv_store *store, const char *name, struct clv_error *err)
 {
-	static const char doing[] = "cannot forget a partition";
+	static const char doing[] = "cannot delete the name of a partition";
 	sqlite3_stmt *query;
 	int r = clv_store_prepare(
 		store, "DELETE FROM made WHERE name=?1", doing, &query, err);
@@ -236,7 +238,7 @@ int clv_store_read_ephemeral(struct clv_store *store, clv_store_ephemeral_fn cal
 	while (r >= 0 && (step = sqlite3_step(query)) == SQLITE_ROW)
 		r = callback(userdata, clv_store_text(query, 0),
 			sqlite3_column_int(query, 1) != 0);
-	return clv_store_end(store, query, step, r, doing, err);
+	return clv_store_finish_rows(store, query, step, r, doing, err);
 }
 
 int clv_store_clear_standing(struct clv_store *store, struct clv_error *err)
@@ -253,7 +255,7 @@ int clv_store_put_standing(struct clv_store *store,
 {
 	static const char doing[] = "cannot store a standing share";
 	sqlite3_stmt *query;
-	int r = clv_store_prepare_made(store,
+	int r = clv_store_prepare_owned(store,
 		clv_store_fields_put("standing", &clv_standing_fields), doing, &query,
 		err);
 
@@ -268,7 +270,7 @@ int clv_store_read_standing(struct clv_store *store, clv_store_standing_fn callb
 {
 	static const char doing[] = "cannot read the standing shares";
 	sqlite3_stmt *query;
-	int r = clv_store_prepare_made(store,
+	int r = clv_store_prepare_owned(store,
 		clv_store_fields_read("standing", &clv_standing_fields, "ORDER BY rowid"),
 		doing, &query, err);
 	int step = SQLITE_DONE;
@@ -281,5 +283,5 @@ int clv_store_read_standing(struct clv_store *store, clv_store_standing_fn callb
 		clv_store_fields_get(query, &clv_standing_fields, &share);
 		r = callback(userdata, &share);
 	}
-	return clv_store_end(store, query, step, r, doing, err);
+	return clv_store_finish_rows(store, query, step, r, doing, err);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The write-ahead log reaches the state file here.  SQLite would do it inside whichever
- * commit makes the log long enough, and that one request would wait for a thousand pages
- * and two flushes of the disk.  So a thread copies them beside the commits, over a
- * connection of its own; what came meanwhile is little, and the next commit copies it, so
- * that the log begins anew and does not grow for as long as somebody writes. */
+/* Checkpoints of the write-ahead log.  SQLite itself would checkpoint within the commit
+ * that makes the log long enough, and that request would wait for a thousand pages and
+ * two flushes of the disk.  So a thread checkpoints in parallel with commits, over a
+ * connection of its own.  The next commit copies the few pages that were added meanwhile,
+ * so that the log restarts and does not grow for as long as something writes. */
 #include "agent/store/store-internal.h"
 
 #include "base/clock.h"
@@ -14,10 +14,10 @@
 #include <string.h>
 #include <time.h>
 
-#define LONG_PAGES 4000 /* the thread is woken */
-/* It does not keep up: a commit waits for it, and so does another each time that the log
- * has grown by STEP_PAGES.  Not each commit: the disk may be slow, and the loop goes on.
- */
+#define LONG_PAGES 4000 /* from this length on the thread is woken */
+/* At this length the thread does not keep up: a commit waits for it, and another one each
+ * time that the log has grown by STEP_PAGES.  Not every commit waits, because the loop
+ * has to go on when the disk is slow. */
 #define LONGEST_PAGES 8000
 #define STEP_PAGES 1000
 #define WAIT_NS (100 * CLV_NS_PER_MS)
@@ -27,10 +27,10 @@ struct clv_store_log {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t woken, copied;
-	int wait_at_pages; /* of the thread that commits */
+	int wait_at_pages; /* a commit that reaches this length waits */
 	/* Under the lock. */
 	bool is_wanted, is_over;
-	bool is_copied; /* since the log was begun: the rest is little */
+	bool is_copied; /* by the thread, since the log restarted */
 };
 
 static void copy(struct clv_store_log *log, sqlite3 *db)
@@ -58,7 +58,7 @@ static bool wait_for_work(struct clv_store_log *log)
 	return !is_over;
 }
 
-/* A connection that has read nothing yet knows of no log. */
+/* A connection knows of the log only after it has read something. */
 static bool open_file(const char *path, sqlite3 **ret)
 {
 	int r = sqlite3_open_v2(
@@ -74,7 +74,7 @@ static void *run(void *userdata)
 	sqlite3 *db = NULL;
 
 	clv_thread_block_signals();
-	/* A file that cannot be opened is copied to by whoever commits. */
+	/* If the file cannot be opened here, the commits checkpoint. */
 	if (open_file(log->path, &db)) {
 		while (wait_for_work(log))
 			copy(log, db);
@@ -130,7 +130,8 @@ static void wait_for_thread(struct clv_store_log *log)
 		continue;
 }
 
-/* Whether the thread has done its part, or cannot. */
+/* Whether the commit is to checkpoint the rest: the thread has copied its part, or does
+ * not keep up. */
 static bool may_finish(struct clv_store_log *log, int n_pages)
 {
 	bool is_copied;
@@ -153,7 +154,8 @@ static bool may_finish(struct clv_store_log *log, int n_pages)
 	return is_copied || n_pages >= LONGEST_PAGES;
 }
 
-/* After each commit; the log begins anew with the next one when all of it is copied. */
+/* Runs after each commit.  SQLite restarts the log at the next commit if all of it is
+ * copied. */
 static int on_commit(void *userdata, sqlite3 *db, const char *name, int n_pages)
 {
 	struct clv_store *store = userdata;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Statements that are run seldom: prepared, run and ended each time. */
+/* Statements that are prepared at each use; copies of the state file, and their check. */
 #include "agent/store/store-internal.h"
 #include "base/error.h"
 
@@ -20,7 +20,7 @@ int clv_store_prepare(struct clv_store *store, const char *sql, const char *doin
 	return r == SQLITE_OK ? 0 : clv_store_error(err, store->db, r, doing);
 }
 
-int clv_store_prepare_made(struct clv_store *store, char *sql, const char *doing,
+int clv_store_prepare_owned(struct clv_store *store, char *sql, const char *doing,
 	sqlite3_stmt **ret, struct clv_error *err)
 {
 	int r = sql ? clv_store_prepare(store, sql, doing, ret, err)
@@ -39,7 +39,7 @@ int clv_store_finish(struct clv_store *store, sqlite3_stmt *query, const char *d
 	return r == SQLITE_DONE ? 0 : clv_store_error(err, store->db, r, doing);
 }
 
-int clv_store_end(struct clv_store *store, sqlite3_stmt *query, int step, int r,
+int clv_store_finish_rows(struct clv_store *store, sqlite3_stmt *query, int step, int r,
 	const char *doing, struct clv_error *err)
 {
 	if (r >= 0 && step != SQLITE_DONE && step != SQLITE_ROW)
@@ -81,8 +81,8 @@ int clv_store_copy(struct clv_store *store, const char *path, struct clv_error *
 	return copy_into(store->db, path, err);
 }
 
-/* The first value of the first row; "" for none. */
-static void ask(sqlite3 *db, const char *sql, char *ret, size_t ret_bytes)
+/* Runs a query and returns the first value of its first row; "": there is none. */
+static void query_value(sqlite3 *db, const char *sql, char *ret, size_t ret_bytes)
 {
 	sqlite3_stmt *query = NULL;
 
@@ -98,14 +98,15 @@ static int check(sqlite3 *db, const char *path, struct clv_error *err)
 	char sound[64], version[16], tables[16];
 	long number;
 
-	ask(db, "PRAGMA integrity_check(1)", sound, sizeof(sound));
-	ask(db, "PRAGMA user_version", version, sizeof(version));
-	ask(db, "SELECT count(*) FROM sqlite_master WHERE name IN ('leases','events')",
+	query_value(db, "PRAGMA integrity_check(1)", sound, sizeof(sound));
+	query_value(db, "PRAGMA user_version", version, sizeof(version));
+	query_value(db,
+		"SELECT count(*) FROM sqlite_master WHERE name IN ('leases','events')",
 		tables, sizeof(tables));
 	number = strtol(version, NULL, 10);
 	if (strcmp(sound, "ok") != 0 || strcmp(tables, "2") != 0 || number < 1)
 		return clv_error_set(err, -EBADMSG,
-			"%s is no backup of an agent's state, or is damaged", path);
+			"%s is not a backup of an agent's state, or is damaged", path);
 	if (number > clv_store_version())
 		return clv_error_set(err, -EBADMSG,
 			"%s was written by a later cleave (schema %ld, this one knows "

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables of the state file, by versions.  A file of an earlier version gets what each
- * later one brought, in order.  Columns of leases from version 10 on are made from their
- * table of fields; those of earlier versions are written out here, as they were made. */
+/* The schema of the state file, by version.  A file of an earlier version is upgraded one
+ * version at a time.  Columns of leases since version 10 are derived from their table of
+ * fields; those of earlier versions are spelled out here as they were released. */
 #include "agent/record/lease-fields.h"
 #include "agent/store/store-fields.h"
 #include "agent/store/store-internal.h"
@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define FROM_FIELDS 10 /* the first version whose columns are made from fields */
+#define FROM_FIELDS 10 /* the first version whose columns are derived from fields */
 
 static const char schema_1[] =
 	"CREATE TABLE leases(id TEXT PRIMARY KEY,name TEXT,tenant TEXT,command TEXT,"
@@ -68,7 +68,7 @@ static const char schema_7[] =
 	"ALTER TABLE leases ADD COLUMN sm_ppm INTEGER DEFAULT 0;"
 	"ALTER TABLE leases ADD COLUMN sm_first_ppm INTEGER DEFAULT 0;";
 
-/* Who joined a lease, beside who asked for it. */
+/* holders: the processes that joined a lease, besides the one that requested it. */
 static const char schema_8[] =
 	"CREATE TABLE holders(lease TEXT REFERENCES leases(id) ON DELETE CASCADE,"
 	"pid INTEGER,start_ticks INTEGER,PRIMARY KEY(lease,pid,start_ticks));"
@@ -79,7 +79,7 @@ static const char schema_9[] =
 	"CREATE TABLE debts(device_uuid TEXT,tenant TEXT,weight_ppm INTEGER,class TEXT,"
 	"debt_ns INTEGER);";
 
-/* By the version that each makes of the one before it. */
+/* Entry v - 1 upgrades version v - 1 to version v. */
 static const char *const schemas[] = {schema_1, schema_2, schema_3, schema_4, schema_5,
 	schema_6, schema_7, schema_8, schema_9};
 
@@ -91,7 +91,8 @@ int clv_store_version(void)
 	return of_fields > version ? of_fields : version;
 }
 
-/* What makes this version of the one before it, to be freed; NULL without memory. */
+/* Returns the statements of the upgrade to this version, to be freed; NULL: out of
+ * memory. */
 static char *make_upgrade(int version)
 {
 	char *text = NULL;
@@ -111,7 +112,7 @@ static char *make_upgrade(int version)
 
 int clv_store_upgrade(struct clv_store *store, int version, struct clv_error *err)
 {
-	static const char doing[] = "cannot make the state";
+	static const char doing[] = "cannot create the tables of the state";
 	_cleanup_free_ char *sql = make_upgrade(version);
 	int r = sql ? sqlite3_exec(store->db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
 

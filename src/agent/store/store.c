@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* State in SQLite: WAL, synchronous=FULL, closed to other processes (so there is no
- * shared-memory file that a full disk could turn into a SIGBUS).  It stores and reads
- * records; what they mean, and which of them still live, the ledger knows. */
+/* The state in SQLite: WAL, synchronous=FULL, other processes locked out, so that there
+ * is no shared-memory file that a full disk could turn into a SIGBUS.  The store reads
+ * and writes records; what they mean, and which of them are still valid, is the ledger's.
+ */
 #include "agent/store/store.h"
 
 #include "agent/record/event-fields.h"
@@ -19,7 +20,8 @@
 #include <string.h>
 
 static const char *const statements[_STATEMENT_MAX] = {
-	/* Those of leases and events are made from their tables of fields. */
+	/* make_statement() derives those of leases and events from their tables of
+	 * fields. */
 	[DELETE_LEASE] = "DELETE FROM leases WHERE id=?1",
 	[CLEAR_LEASES] = "DELETE FROM leases",
 	[PUT_PROCESS] = "INSERT OR REPLACE INTO processes(lease,pid,start_ticks,slot,"
@@ -40,12 +42,13 @@ static const char *const statements[_STATEMENT_MAX] = {
 		"VALUES(?1,?2,?3)",
 	[READ_LEASE_DEVICES] = "SELECT device_uuid FROM lease_devices WHERE lease=?1 "
 			       "ORDER BY position",
-	/* Most are there as they are: no page is written then. */
+	/* Most rows are written unchanged: no page is written then. */
 	[PUT_DEVICE] = "INSERT INTO devices(uuid,json) VALUES(?1,?2) ON CONFLICT(uuid) "
 		       "DO UPDATE "
 		       "SET json=?2 WHERE json IS NOT ?2",
 	[GET_DEVICE] = "SELECT json FROM devices WHERE uuid=?1",
-	/* The oldest; and of each user but the agent's own those behind the newest. */
+	/* The oldest events; and, of each user but root and the agent's own, all but the
+	 * newest. */
 	[DROP_EVENTS] = "DELETE FROM events WHERE id IN(SELECT id FROM events ORDER BY "
 			"id LIMIT ?1)",
 	[DROP_EVENTS_OF_ONE] =
@@ -74,8 +77,8 @@ int clv_store_error(struct clv_error *err, sqlite3 *db, int code, const char *do
 	case SQLITE_CORRUPT:
 	case SQLITE_NOTADB:
 		return clv_error_set(err, -EIO,
-			"%s: the state file is broken (%s): move it away, or use another "
-			"--state-dir; leases that run go on",
+			"%s: the state file is damaged (%s): move it away, or use "
+			"another --state-dir; running leases continue",
 			doing, db ? sqlite3_errmsg(db) : sqlite3_errstr(code));
 	default:
 		if (system_errno == ENOSPC || system_errno == EDQUOT)
@@ -111,7 +114,7 @@ static int get_version(struct clv_store *store, int *ret, struct clv_error *err)
 		       : clv_store_error(err, store->db, r, "cannot read the state");
 }
 
-/* To be freed; NULL without memory. */
+/* The caller frees the statement; NULL: out of memory. */
 static char *make_statement(enum statement which)
 {
 	switch (which) {
@@ -264,7 +267,7 @@ int clv_store_put_lease(struct clv_store *store, const struct clv_lease_record *
 
 int clv_store_delete_lease(struct clv_store *store, const char *id, struct clv_error *err)
 {
-	/* After a start of the machine no lease lives in any case. */
+	/* Not synced: no lease survives a restart of the machine. */
 	clv_store_set_relaxed(store, true);
 	bind_text(store->prepared[DELETE_LEASE], 1, id);
 	return finish(store, DELETE_LEASE, "cannot remove the lease", err);
@@ -276,7 +279,7 @@ int clv_store_clear_leases(struct clv_store *store, struct clv_error *err)
 	return finish(store, CLEAR_LEASES, "cannot rewrite the leases", err);
 }
 
-/* Ends a reading that may have been cut short by its callback. */
+/* Resets the statement after its last row, or after its callback failed. */
 static int end_reading(struct clv_store *store, enum statement which, int step,
 	int callback, struct clv_error *err)
 {
@@ -365,7 +368,7 @@ int clv_store_put_holder(struct clv_store *store, const char *lease_id,
 {
 	clv_store_set_relaxed(store, true);
 	bind_holder(store->prepared[PUT_HOLDER], lease_id, id);
-	return finish(store, PUT_HOLDER, "cannot store who joined the lease", err);
+	return finish(store, PUT_HOLDER, "cannot store the holder of the lease", err);
 }
 
 int clv_store_delete_holder(struct clv_store *store, const char *lease_id,
@@ -373,7 +376,7 @@ int clv_store_delete_holder(struct clv_store *store, const char *lease_id,
 {
 	clv_store_set_relaxed(store, true);
 	bind_holder(store->prepared[DELETE_HOLDER], lease_id, id);
-	return finish(store, DELETE_HOLDER, "cannot remove who joined the lease", err);
+	return finish(store, DELETE_HOLDER, "cannot remove the holder of the lease", err);
 }
 
 int clv_store_read_holders(struct clv_store *store, const char *lease_id,
@@ -480,8 +483,9 @@ static uint64_t count_events(struct clv_store *store)
 	return n;
 }
 
-/* Whoever has more than his part makes room first, so that nobody can push what happened
- * to others out.  That takes a sort, and so is done a twentieth too late. */
+/* Drops the excess of single users first, so that one user cannot displace the events of
+ * others.  That query sorts the table, so it runs only once the bound is exceeded by a
+ * twentieth. */
 static int drop_events(struct clv_store *store, const struct clv_event_bounds *bounds,
 	struct clv_error *err)
 {
@@ -521,7 +525,7 @@ int clv_store_add_events(struct clv_store *store, const struct clv_event *events
 		r = clv_store_commit(store, err);
 	if (r < 0) {
 		clv_store_rollback(store);
-		store->n_events = 0; /* to be counted again */
+		store->n_events = 0; /* unknown: counted again at the next call */
 	}
 	return r;
 }
@@ -578,7 +582,7 @@ int clv_store_commit(struct clv_store *store, struct clv_error *err)
 
 void clv_store_rollback(struct clv_store *store)
 {
-	/* A full disk may have ended the transaction already; then this has no effect. */
+	/* SQLite may have rolled back already, because the disk is full. */
 	if (!sqlite3_get_autocommit(store->db))
 		run(store, "ROLLBACK", "cannot undo", NULL);
 	store->in_transaction = false;

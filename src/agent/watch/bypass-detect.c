@@ -52,10 +52,10 @@ static void report(struct clv_lease *lease)
 	struct clv_lease_work *work = &lease->truth.work;
 	bool is_ended = lease->agent->settings->past_gate == CLV_WATCH_END;
 
-	work->is_past_gate = true;
+	work->bypasses_gate = true;
 	clv_lease_emit(lease, CLV_EVENT_LEASE_PAST_GATE,
-		"the driver says that it computes %.0f %% of the time, and its turns "
-		"were %.0f %%: work of it passes by its gate: %s",
+		"the driver reports that it computes %.0f %% of the time, and its turns "
+		"were %.0f %%: some of its work bypasses its gate: %s",
 		100 * work->mean_utilization, 100 * work->mean_held,
 		is_ended ? "its processes are ended" : "it is only reported");
 }
@@ -68,7 +68,7 @@ static void act(struct clv_lease *lease, struct clv_sightings *sightings, uint64
 		work->over_ns = now_ns;
 	if (now_ns - work->over_ns < lease->agent->settings->grace_ns)
 		return;
-	if (!work->is_past_gate)
+	if (!work->bypasses_gate)
 		report(lease);
 	if (lease->agent->settings->past_gate == CLV_WATCH_END)
 		clv_sightings_end(sightings, lease, now_ns);
@@ -95,10 +95,10 @@ void clv_bypass_check(struct clv_lease *lease, const struct clv_sightings_total 
 		return;
 	}
 	work->over_ns = 0;
-	if (work->is_past_gate)
+	if (work->bypasses_gate)
 		clv_lease_emit(lease, CLV_EVENT_LEASE_WITHIN_GATE,
-			"the driver says that it computes in its turns alone again");
-	work->is_past_gate = false;
+			"the driver reports that it computes only in its turns again");
+	work->bypasses_gate = false;
 }
 
 void clv_bypass_forget(struct clv_lease *lease)

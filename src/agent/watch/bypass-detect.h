@@ -3,12 +3,13 @@
 
 #include "agent/watch/sightings.h"
 
-/* Work that bypasses a gate: where a driver reports how much each process computes, a
- * lease that computes for longer than its turns bypasses its gate.  Loop thread only. */
+/* Detects work that bypasses a gate: where a driver reports the utilization of each
+ * process, a lease whose utilization exceeds its held time bypasses its gate.  Loop
+ * thread only. */
 
-/* After a reading with the utilization of the lease's device. */
+/* Call after each reading of the lease's device that has mean utilizations. */
 void clv_bypass_check(struct clv_lease *lease, const struct clv_sightings_total *total,
 	struct clv_sightings *sightings);
 
-/* Drops the means of a lease whose utilization is no longer known. */
+/* Drops the averages, for readings without utilizations. */
 void clv_bypass_forget(struct clv_lease *lease);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Enforces the settings of the watchdog: leases over their quota, and processes without a
+ * lease. */
 #include "agent/watch/enforce.h"
 
 #include "agent/config/config.h"
@@ -38,13 +40,14 @@ static void throttle(struct clv_lease *lease, bool is_wanted)
 	clv_arbiter_update(lease->device->arbiter, lease->arbiter_lease, &share);
 }
 
-static const char *say_policy(const struct clv_lease *lease)
+static const char *policy_text(const struct clv_lease *lease)
 {
 	switch (lease->agent->settings->over_quota) {
 	case CLV_WATCH_THROTTLE:
-		return lease->arbiter_lease
-			       ? "it gets a tenth of its share until it is within"
-			       : "it cannot be throttled, as it has no gate there";
+		return lease->arbiter_lease ? "it is throttled to a tenth of its share "
+					      "until it is within"
+					    : "it cannot be throttled, as no process of "
+					      "it is attached";
 	case CLV_WATCH_END:
 		return "its processes are ended";
 	default:
@@ -60,14 +63,14 @@ static void report_over(struct clv_lease *lease)
 	clv_units_format_bytes(lease->record.share.memory_bytes, quota);
 	lease->truth.is_over = true;
 	clv_lease_emit(lease, CLV_EVENT_LEASE_OVER_QUOTA,
-		"the driver says that it holds %s of a quota of %s: %s", held, quota,
-		say_policy(lease));
+		"the driver reports that it holds %s, with a quota of %s: %s", held,
+		quota, policy_text(lease));
 }
 
 static void act_on_over(const struct pass *pass, struct clv_lease *lease)
 {
 	const struct clv_config *settings = pass->agent->settings;
-	struct clv_lease_truth *truth = &lease->truth;
+	struct clv_lease_observed *truth = &lease->truth;
 
 	truth->within_ns = 0;
 	if (truth->over_ns == 0)
@@ -84,7 +87,7 @@ static void act_on_over(const struct pass *pass, struct clv_lease *lease)
 
 static void act_on_within(const struct pass *pass, struct clv_lease *lease)
 {
-	struct clv_lease_truth *truth = &lease->truth;
+	struct clv_lease_observed *truth = &lease->truth;
 
 	truth->over_ns = 0;
 	if (!truth->is_over)
@@ -96,13 +99,13 @@ static void act_on_within(const struct pass *pass, struct clv_lease *lease)
 	truth->is_over = false;
 	throttle(lease, false);
 	clv_lease_emit(lease, CLV_EVENT_LEASE_WITHIN_QUOTA,
-		"the driver says that it is within its quota again");
+		"the driver reports that it is within its quota again");
 }
 
-static void look_at_memory(const struct pass *pass, struct clv_lease *lease,
+static void check_memory(const struct pass *pass, struct clv_lease *lease,
 	const struct clv_sightings_total *total)
 {
-	struct clv_lease_truth *truth = &lease->truth;
+	struct clv_lease_observed *truth = &lease->truth;
 	uint64_t allowed_bytes = lease->record.share.memory_bytes +
 				 total->n * pass->agent->settings->tolerance_bytes;
 
@@ -115,15 +118,15 @@ static void look_at_memory(const struct pass *pass, struct clv_lease *lease,
 		act_on_within(pass, lease);
 }
 
-/* A lease that has whole devices has the device's own bound. */
-static void look_at_lease(const struct pass *pass, struct clv_lease *lease)
+/* A lease on several devices has them whole and no quota. */
+static void check_lease(const struct pass *pass, struct clv_lease *lease)
 {
 	struct clv_sightings_total total;
 
 	if (lease->record.is_queued || lease->n_others > 0)
 		return;
 	clv_sightings_sum(pass->sightings, lease, &total);
-	look_at_memory(pass, lease, &total);
+	check_memory(pass, lease, &total);
 	if (pass->has_mean_utilization)
 		clv_bypass_check(lease, &total, pass->sightings);
 	else
@@ -132,14 +135,14 @@ static void look_at_lease(const struct pass *pass, struct clv_lease *lease)
 
 /* Processes without a lease. */
 
-/* What the agent itself started: it tries what a driver can do. */
+/* The agent's own children use devices for tests and queries. */
 static bool is_self(void *userdata, const struct clv_process_id *id)
 {
 	return id->pid == getpid();
 }
 
-/* By the file itself: names are what a process likes to be called, and paths are another
- * thing in another mount namespace. */
+/* Compares the file, by device and inode: a process can choose its name, and paths differ
+ * between mount namespaces. */
 static bool is_ignored(const struct clv_config *settings, pid_t pid)
 {
 	struct stat runs, program;
@@ -188,7 +191,7 @@ static void report_stranger(struct clv_agent *agent, struct clv_sighting *sighti
 		why);
 }
 
-static void look_at_stranger(const struct pass *pass, struct clv_sighting *sighting)
+static void check_stranger(const struct pass *pass, struct clv_sighting *sighting)
 {
 	const struct clv_config *settings = pass->agent->settings;
 
@@ -199,9 +202,10 @@ static void look_at_stranger(const struct pass *pass, struct clv_sighting *sight
 		return;
 	if (!sighting->is_reported)
 		report_stranger(pass->agent, sighting);
-	/* Whoever is not known to be a tenant's may be the machine's own. */
+	/* A process that is not known to be a tenant's may be the system's: never end
+	 * it. */
 	if (settings->no_lease == CLV_WATCH_END &&
-		sighting->kind != CLV_SIGHTING_STRANGER)
+		sighting->kind != CLV_SIGHTING_UNLEASED)
 		clv_sighting_end(sighting, pass->now_ns);
 }
 
@@ -215,8 +219,8 @@ static bool has_sightings(
 	return false;
 }
 
-/* Whether there is anything to be said of one of them. */
-static bool look_at_leases(const struct pass *pass, const struct clv_agent_device *device)
+/* Checks all leases of a device; whether any has state that the next pass must update. */
+static bool check_leases(const struct pass *pass, const struct clv_agent_device *device)
 {
 	struct clv_devices *devices = pass->agent->devices;
 	bool is_any = false;
@@ -226,9 +230,9 @@ static bool look_at_leases(const struct pass *pass, const struct clv_agent_devic
 
 		for (size_t j = 0; clv_devices_root(part) == device && j < part->n_leases;
 			j++) {
-			const struct clv_lease_truth *truth = &part->leases[j]->truth;
+			const struct clv_lease_observed *truth = &part->leases[j]->truth;
 
-			look_at_lease(pass, part->leases[j]);
+			check_lease(pass, part->leases[j]);
 			is_any |= truth->is_known || truth->work.is_known ||
 				  truth->is_over || truth->over_ns > 0;
 		}
@@ -245,11 +249,12 @@ void clv_enforce(struct clv_agent *agent, struct clv_agent_device *device,
 		.has_mean_utilization = has_mean_utilization};
 
 	assert(!device->parent);
-	/* Nobody was there and nobody is: ten thousand leases need not be looked at. */
+	/* Skip a device that had no process before and has none now: it may have ten
+	 * thousand leases. */
 	if (device->is_enforced || has_sightings(sightings, device))
-		device->is_enforced = look_at_leases(&pass, device);
+		device->is_enforced = check_leases(&pass, device);
 	for (size_t i = 0; i < sightings->n; i++) {
 		if (clv_devices_root(sightings->items[i].device) == device)
-			look_at_stranger(&pass, &sightings->items[i]);
+			check_stranger(&pass, &sightings->items[i]);
 	}
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The driver's figure and the ledger's are not of one moment: a program that frees much
- * between the two would seem to have that beside.  So the ledger's larger figure of
- * before and after counts, and of several readings the least. */
+/* The overhead is the driver's figure less what gates charged.  The two are not taken at
+ * one moment, and memory that a program frees or allocates in between would count as
+ * overhead.  So the larger charge of before and after the reading is used, and the least
+ * difference of several readings. */
 #include "agent/watch/overhead.h"
 
 #include "agent/device/devices.h"
@@ -27,7 +28,7 @@ static uint64_t difference(
 
 void clv_overhead_take(struct clv_lease *lease, const struct clv_sightings_total *total)
 {
-	struct clv_lease_truth *truth = &lease->truth;
+	struct clv_lease_observed *truth = &lease->truth;
 	uint64_t least_bytes = UINT64_MAX;
 
 	if (!lease->arbiter_lease)

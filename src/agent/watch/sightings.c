@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Matches the processes that drivers report with leases, through their ancestors. */
 #include "agent/watch/sightings.h"
 
 #include "agent/auth/caller.h"
@@ -19,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Whose it is. */
+/* The lease of a process. */
 
 struct search {
 	struct clv_agent *agent;
@@ -27,7 +28,7 @@ struct search {
 	struct clv_lease *found;
 };
 
-/* Of a lease whose holder is dead the processes are known that are attached. */
+/* A lease whose holder is dead is found by its attached processes. */
 static bool match(void *userdata, const struct clv_process_id *id)
 {
 	struct search *search = userdata;
@@ -64,7 +65,7 @@ static void read_command(pid_t pid, char *ret, size_t ret_bytes)
 		ret[0] = '\0';
 	fclose(file);
 	ret[strcspn(ret, "\n")] = '\0';
-	/* The process chose the name. */
+	/* The process chose the name: make it printable. */
 	for (char *p = ret; *p; p++)
 		*p = (unsigned char)*p < 0x20 || (unsigned char)*p >= 0x7f ? '?' : *p;
 }
@@ -85,8 +86,8 @@ static void set_lease(struct clv_sighting *sighting, const struct clv_lease *lea
 	sighting->lease_owner = lease->owner;
 }
 
-/* What was a lease's once stays its own, wherever its ancestors went, and stays known as
- * such when the lease has ended. */
+/* A process that was seen in a lease stays in it, also when its ancestors end, and is
+ * known as left over when the lease ends. */
 static void find_owner(struct clv_agent *agent, struct clv_sighting *sighting)
 {
 	const struct clv_lease *lease =
@@ -102,7 +103,7 @@ static void find_owner(struct clv_agent *agent, struct clv_sighting *sighting)
 					 : CLV_SIGHTING_MISPLACED;
 	} else {
 		sighting->kind = sighting->lease[0] ? CLV_SIGHTING_LEFT_OVER
-						    : CLV_SIGHTING_STRANGER;
+						    : CLV_SIGHTING_UNLEASED;
 	}
 }
 
@@ -121,7 +122,7 @@ static struct clv_sighting *find(struct clv_sightings *sightings,
 	return NULL;
 }
 
-static struct clv_agent_device *find_place(struct clv_agent *agent,
+static struct clv_agent_device *device_of(struct clv_agent *agent,
 	struct clv_agent_device *device, const struct clv_reading_process *process)
 {
 	struct clv_agent_device *part =
@@ -132,10 +133,10 @@ static struct clv_agent_device *find_place(struct clv_agent *agent,
 	return part ? part : device;
 }
 
-static void see(struct clv_sightings *sightings, struct clv_agent *agent,
+static void add_or_update(struct clv_sightings *sightings, struct clv_agent *agent,
 	struct clv_agent_device *device, const struct clv_reading_process *process)
 {
-	struct clv_agent_device *place = find_place(agent, device, process);
+	struct clv_agent_device *place = device_of(agent, device, process);
 	struct clv_process_id id = {.pid = (pid_t)process->pid};
 	struct clv_sighting *sighting;
 
@@ -168,7 +169,7 @@ void clv_sightings_take(struct clv_sightings *sightings, struct clv_agent *agent
 			sightings->items[i].is_now = false;
 	}
 	for (size_t i = 0; i < reading->n_processes; i++)
-		see(sightings, agent, device, &reading->processes[i]);
+		add_or_update(sightings, agent, device, &reading->processes[i]);
 	for (size_t i = 0; i < sightings->n; i++) {
 		if (sightings->items[i].is_now)
 			sightings->items[n++] = sightings->items[i];
@@ -231,7 +232,7 @@ void clv_sighting_describe(
 	clv_owner_name(sighting->uid, user, sizeof(user));
 	snprintf(ret, ret_bytes, "process %d (%s) of %s", (int)sighting->id.pid,
 		sighting->command[0] ? sighting->command : "?",
-		sighting->uid == (uid_t)-1 ? "nobody here" : user);
+		sighting->uid == (uid_t)-1 ? "an unknown user" : user);
 }
 
 static json_t *bytes(uint64_t n)
@@ -252,7 +253,7 @@ static json_t *render(const struct clv_sighting *sighting)
 		(int)sighting->id.pid, "command", sighting->command, "uid",
 		sighting->uid == (uid_t)-1 ? json_null() : json_integer(sighting->uid),
 		"lease",
-		sighting->kind == CLV_SIGHTING_STRANGER ? json_null()
+		sighting->kind == CLV_SIGHTING_UNLEASED ? json_null()
 							: json_string(sighting->lease),
 		"has_lease_here", is_leased, "reported",
 		sighting->is_reported && !is_leased, "memory_bytes",
@@ -267,7 +268,7 @@ json_t *clv_sightings_render(const struct clv_sightings *sightings,
 
 	for (size_t i = 0; i < sightings->n; i++) {
 		const struct clv_sighting *sighting = &sightings->items[i];
-		bool is_own = sighting->kind != CLV_SIGHTING_STRANGER &&
+		bool is_own = sighting->kind != CLV_SIGHTING_UNLEASED &&
 			      sighting->lease_owner == caller->uid;
 
 		if ((sighting->device == device ||

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Detects use of a device without a gate by the drivers' libraries in /proc/PID/maps. */
 #include "agent/watch/ungated.h"
 
 #include "agent/config/config.h"
@@ -17,21 +18,24 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* What a large process maps takes the kernel a millisecond to say, and the loop waits for
- * it; how large it is, a hundredth of that. */
-#define LOOKS_PER_TICK 8u
+/* The kernel needs a millisecond to list the mappings of a large process, in which the
+ * loop waits, and a hundredth of that for its size. */
+#define CHECKS_PER_TICK 8u
 #define SIZES_PER_TICK 256u
-/* A process is looked at when its size has changed; and after so many seconds, then after
- * twice as many, and so on. */
+/* A process is checked when its size has changed, and at intervals that double from
+ * FIRST_S to LAST_S. */
 #define FIRST_S 1u
 #define LAST_S 16u
 
-/* What drivers load when a program uses the API, not the loader that anybody may link. */
+/* The libraries that are loaded when a program uses an API: the drivers', not the
+ * loaders, which programs link without using them. */
 static const struct {
 	const char *api;
-	const char *library; /* the file's name begins so */
-	const char *gate; /* what holds it where it is mapped too; NULL: there is none */
-	bool must_attach; /* a loader may have mapped the gate and not use it */
+	const char *library; /* the prefix of the file's name */
+	/* The gate that enforces the share where it is mapped too; NULL: none exists. */
+	const char *gate;
+	/* The gate counts only once attached: a loader may map it and not use it. */
+	bool must_attach;
 } libraries[] = {
 	{"level-zero", "libze_intel_gpu.so", NULL, false},
 	{"vulkan", "libvulkan_radeon.so", NULL, false},
@@ -71,7 +75,7 @@ struct clv_ungated {
 	uint32_t now_s;
 };
 
-/* Whether an earlier row has the API, so that this one has no bit of its own. */
+/* The bit of the row's API; rows of one API follow each other and share a bit. */
 static uint32_t bit_of(size_t row)
 {
 	uint32_t bit = 0;
@@ -92,8 +96,8 @@ static bool begins_with(const char *file, const char *name)
 	return name && strncmp(file, name, strlen(name)) == 0;
 }
 
-/* Bits of the APIs whose driver is mapped, whose gate is, and of those for which the gate
- * says nothing until the process is attached. */
+/* Bits of the APIs whose driver is mapped, of those whose gate is mapped, and of those
+ * whose gate counts only once the process is attached. */
 struct mapped {
 	uint32_t drivers, gates, to_attach;
 };
@@ -125,7 +129,7 @@ json_t *clv_ungated_to_json(uint32_t apis)
 	return array;
 }
 
-/* Looking at one process. */
+/* Checking one process. */
 
 static struct mapped read_mapped(pid_t pid)
 {
@@ -148,32 +152,32 @@ static struct mapped read_mapped(pid_t pid)
 	return mapped;
 }
 
-/* What a process uses without a gate; and what it may: a gate that shows it no device is
- * mapped and not attached too. */
+/* APIs that a process surely uses without a gate, and those that it may use: a gate that
+ * shows the program no device is mapped and not attached, too. */
 struct found {
 	uint32_t sure, unsure;
 };
 
-/* A program that looks for platforms has the driver mapped before it attaches, so that of
- * such APIs two looks in turn have to agree. */
+/* A program that lists platforms maps the driver before it attaches, so for such APIs two
+ * checks in a row must agree. */
 static struct found find_ungated(
 	const struct clv_ungated *ungated, struct clv_descendant *process)
 {
 	struct mapped mapped = read_mapped(process->id.pid);
-	uint32_t bare = mapped.drivers & ~mapped.gates;
+	uint32_t without_gate = mapped.drivers & ~mapped.gates;
 	uint32_t doubts = mapped.drivers & mapped.to_attach, again;
 
 	if (process->attached_s == ungated->now_s)
-		doubts &= bare;
+		doubts &= without_gate;
 	again = doubts & process->doubts;
 	process->doubts = doubts;
-	return (struct found){
-		.sure = bare & (again | ~mapped.to_attach), .unsure = again & ~bare};
+	return (struct found){.sure = without_gate & (again | ~mapped.to_attach),
+		.unsure = again & ~without_gate};
 }
 
-/* A container's, a sandbox's or a chroot's: what lies over the machine's drivers there is
- * not in it. */
-static const char *say_root(pid_t pid)
+/* A process in another root (container, sandbox, chroot) does not see the gates that are
+ * mounted over the machine's drivers. */
+static const char *root_text(pid_t pid)
 {
 	struct stat own, other;
 	char path[40];
@@ -185,14 +189,14 @@ static const char *say_root(pid_t pid)
 	return ", in another root file system";
 }
 
-/* What has all of a device takes nothing from anybody. */
+/* A lease with a whole device takes nothing from other leases. */
 static bool is_to_end(const struct clv_lease *lease)
 {
 	return lease->agent->settings->ungated == CLV_WATCH_END &&
 	       (lease->record.share.compute_ppm < CLV_PPM || lease->record.overcommit);
 }
 
-static const char *say_outcome(const struct clv_lease *lease, bool is_sure)
+static const char *outcome_text(const struct clv_lease *lease, bool is_sure)
 {
 	if (!is_sure)
 		return ", unless its gate shows it no device";
@@ -211,16 +215,16 @@ static void report(struct clv_lease *lease, pid_t pid, const struct found *found
 			continue;
 		apis &= ~bit;
 		clv_lease_emit(lease, CLV_EVENT_UNGATED_API,
-			"process %d uses %s%s, %s: it is not held to its share there%s",
-			(int)pid, libraries[i].api, say_root(pid),
+			"process %d uses %s%s, %s: its share is not enforced there%s",
+			(int)pid, libraries[i].api, root_text(pid),
 			!libraries[i].gate      ? "for which there is no gate"
 			: (found->unsure & bit) ? "not attached"
 						: "without its gate",
-			say_outcome(lease, found->sure & bit));
+			outcome_text(lease, found->sure & bit));
 	}
 }
 
-static void look(struct clv_ungated *ungated, size_t at, struct clv_lease *lease)
+static void check_process(struct clv_ungated *ungated, size_t at, struct clv_lease *lease)
 {
 	struct clv_descendant *process = &ungated->descendants.items[at];
 	struct found found = find_ungated(ungated, process);
@@ -239,7 +243,8 @@ static void look(struct clv_ungated *ungated, size_t at, struct clv_lease *lease
 	clv_descendants_add_children(&ungated->descendants, at);
 }
 
-/* One that is attached is held by what it has; others are looked at as they grow. */
+/* Attached processes are checked at intervals only; others also when their size
+ * changes. */
 static bool is_due(const struct clv_ungated *ungated, struct clv_descendant *process,
 	uint64_t vm_bytes)
 {
@@ -252,12 +257,13 @@ static bool is_due(const struct clv_ungated *ungated, struct clv_descendant *pro
 void clv_ungated_tick(struct clv_ungated *ungated)
 {
 	struct clv_descendants *descendants = &ungated->descendants;
-	unsigned int n_looks = 0, n_sizes = 0;
+	unsigned int n_checks = 0, n_sizes = 0;
 	size_t n;
 
 	clv_descendants_tick(descendants, ++ungated->now_s);
 	n = descendants->n;
-	for (size_t i = 0; i < n && n_looks < LOOKS_PER_TICK && n_sizes < SIZES_PER_TICK;
+	for (size_t i = 0;
+		i < n && n_checks < CHECKS_PER_TICK && n_sizes < SIZES_PER_TICK;
 		i++, n_sizes++) {
 		size_t at = ungated->next++ % n;
 		struct clv_descendant *process = &descendants->items[at];
@@ -273,8 +279,8 @@ void clv_ungated_tick(struct clv_ungated *ungated)
 		if (!is_due(ungated, process, vm_bytes))
 			continue;
 		process->vm_bytes = vm_bytes;
-		look(ungated, at, lease);
-		n_looks++;
+		check_process(ungated, at, lease);
+		n_checks++;
 	}
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The one-second tick of the watchdog: readings of the drivers, lost devices, hangs. */
 #include "agent/watch/watchdog.h"
 
 #include "agent/config/config.h"
@@ -18,21 +19,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOOK_EVERY 60u /* ticks, for what is lost */
+#define SURVEY_EVERY 60u /* in ticks, while a device is lost */
 
 struct clv_watchdog {
 	struct clv_agent *agent;
 	struct clv_sightings sightings;
 	struct clv_ungated *ungated;
 	unsigned int n_ticks;
-	unsigned int n_hurried; /* ticks at which to look all the same */
-	/* No driver tells anything: until the next survey nobody is asked again. */
+	unsigned int n_hurried; /* of the next ticks at which to sample in any case */
+	/* No driver reports anything: no sampling until the next survey. */
 	bool is_silent;
 };
 
 /* Readings. */
 
-static void take(struct clv_watchdog *watchdog, const struct clv_reading *reading)
+static void take_reading(struct clv_watchdog *watchdog, const struct clv_reading *reading)
 {
 	struct clv_agent *agent = watchdog->agent;
 	struct clv_agent_device *device = clv_devices_find(agent->devices, reading->uuid);
@@ -45,14 +46,15 @@ static void take(struct clv_watchdog *watchdog, const struct clv_reading *readin
 		clv_enforce(agent, device, &watchdog->sightings,
 			reading->has_mean_utilization);
 	}
-	/* The processes are in the sightings. */
+	/* The sightings keep the processes, the condition the rest. */
 	copy.processes = NULL;
 	copy.n_processes = 0;
-	clv_condition_take(agent, device, &copy);
+	clv_condition_update(agent, device, &copy);
 }
 
-/* The worker was killed for it: whose driver it was is not known. */
-static void take_silence(struct clv_watchdog *watchdog)
+/* The worker was killed after a timeout: it is unknown which driver hung, so all devices
+ * are marked. */
+static void mark_all_silent(struct clv_watchdog *watchdog)
 {
 	struct clv_agent *agent = watchdog->agent;
 
@@ -60,7 +62,7 @@ static void take_silence(struct clv_watchdog *watchdog)
 		struct clv_agent_device *device = clv_devices_at(agent->devices, i);
 
 		if (!device->parent && device->condition)
-			clv_condition_miss(agent, device, CLV_SIGN_SILENT);
+			clv_condition_set_missing(agent, device, CLV_SIGN_SILENT);
 	}
 }
 
@@ -71,11 +73,11 @@ static void on_readings(void *userdata, const struct clv_error *err)
 		clv_hardware_readings(watchdog->agent->hardware);
 
 	if (err->code == -ETIMEDOUT)
-		take_silence(watchdog);
+		mark_all_silent(watchdog);
 	if (err->code != 0)
 		return;
 	for (size_t i = 0; i < readings->n; i++)
-		take(watchdog, &readings->items[i]);
+		take_reading(watchdog, &readings->items[i]);
 	watchdog->is_silent = readings->n == 0;
 }
 
@@ -90,9 +92,9 @@ void clv_watchdog_surveyed(struct clv_watchdog *watchdog)
 		if (device->parent || !device->condition)
 			continue;
 		if (device->is_present)
-			clv_condition_find(agent, device);
+			clv_condition_set_found(agent, device);
 		else
-			clv_condition_miss(agent, device, CLV_SIGN_LOST);
+			clv_condition_set_missing(agent, device, CLV_SIGN_LOST);
 	}
 }
 
@@ -107,11 +109,12 @@ static bool is_any_lost(const struct clv_agent *agent)
 	return false;
 }
 
-/* What does not come back. */
+/* Leases whose work hangs. */
 
-void clv_watchdog_note(struct clv_lease *lease, const struct clv_arbiter_sample *sample)
+void clv_watchdog_add_sample(
+	struct clv_lease *lease, const struct clv_arbiter_sample *sample)
 {
-	struct clv_lease_truth *truth = &lease->truth;
+	struct clv_lease_observed *truth = &lease->truth;
 	uint64_t now_ns = clv_clock_ns();
 
 	truth->noted_bytes = sample->memory_used_bytes - sample->memory_overhead_bytes;
@@ -121,7 +124,7 @@ void clv_watchdog_note(struct clv_lease *lease, const struct clv_arbiter_sample 
 		truth->overdue = sample->overdue;
 		truth->progress_ns = now_ns;
 	}
-	/* Alone it may compute for as long as it likes. */
+	/* Long work is no hang unless other leases wait: then it is overdue. */
 	truth->is_stuck = sample->overdue > truth->overdue &&
 			  now_ns - truth->progress_ns >= lease->agent->settings->hang_ns;
 }
@@ -135,15 +138,15 @@ static const struct clv_lease *find_stuck(const struct clv_agent_device *device)
 	return NULL;
 }
 
-/* One that has a part of a device keeps the whole from being well. */
-static void look_for_stuck(struct clv_agent *agent)
+/* A hang on a partition degrades the whole device. */
+static void update_hangs(struct clv_agent *agent)
 {
 	for (size_t i = 0; i < clv_devices_count(agent->devices); i++) {
 		struct clv_agent_device *device = clv_devices_at(agent->devices, i);
 		const struct clv_lease *lease = find_stuck(device);
 
 		if (lease)
-			clv_condition_take_hang(agent, clv_devices_root(device),
+			clv_condition_report_hang(agent, clv_devices_root(device),
 				lease->record.name,
 				agent->settings->hang_ns / CLV_NS_PER_S);
 	}
@@ -161,19 +164,20 @@ void clv_watchdog_tick(struct clv_watchdog *watchdog)
 	clv_ungated_tick(watchdog->ungated);
 	for (size_t i = 0; i < clv_devices_count(agent->devices); i++)
 		clv_executor_tick(clv_devices_at(agent->devices, i));
-	look_for_stuck(agent);
-	if (watchdog->n_ticks % LOOK_EVERY == 0 && is_any_lost(agent))
+	update_hangs(agent);
+	if (watchdog->n_ticks % SURVEY_EVERY == 0 && is_any_lost(agent))
 		clv_hardware_survey(agent->hardware);
 	if (every_s == 0)
 		return;
 	is_due = watchdog->n_ticks % every_s == 0 || watchdog->n_hurried > 0;
 	if (watchdog->n_hurried > 0)
 		watchdog->n_hurried--;
-	if (is_due && !watchdog->is_silent && clv_hardware_surveyed(agent->hardware) > 0)
+	if (is_due && !watchdog->is_silent &&
+		clv_hardware_last_survey(agent->hardware) > 0)
 		clv_hardware_sample(agent->hardware, on_readings, watchdog);
 }
 
-void clv_watchdog_hurry(struct clv_watchdog *watchdog)
+void clv_watchdog_sample_soon(struct clv_watchdog *watchdog)
 {
 	watchdog->n_hurried = CLV_OVERHEADS + 1;
 }
@@ -192,7 +196,7 @@ int clv_watchdog_new(
 		watchdog->ungated = clv_ungated_new(agent);
 	if (!watchdog || !watchdog->ungated) {
 		free(watchdog);
-		return clv_error_errno(err, ENOMEM, "cannot watch over devices");
+		return clv_error_errno(err, ENOMEM, "cannot start the watchdog");
 	}
 	watchdog->agent = agent;
 	*ret = watchdog;
@@ -203,7 +207,7 @@ struct clv_watchdog *clv_watchdog_free(struct clv_watchdog *watchdog)
 {
 	if (!watchdog)
 		return NULL;
-	clv_hardware_forget(watchdog->agent->hardware, watchdog);
+	clv_hardware_cancel(watchdog->agent->hardware, watchdog);
 	clv_ungated_free(watchdog->ungated);
 	free(watchdog->sightings.items);
 	free(watchdog);

@@ -6,26 +6,28 @@
 struct clv_agent;
 struct clv_error;
 
-/* The reconciler: compares what drivers report that each process holds and does with the
- * ledger.  It samples them every few seconds, where a driver reports anything at all;
- * docs/agent.md ("watch") says what it does about what it finds.  Loop thread only. */
+/* The reconciler: samples what drivers report of each process every few seconds, where a
+ * driver reports anything, and compares it with the ledger; docs/agent.md ("watch") says
+ * what it does about differences.  Loop thread only. */
 struct clv_watchdog;
 
 int clv_watchdog_new(
 	struct clv_agent *agent, struct clv_watchdog **ret, struct clv_error *err);
 struct clv_watchdog *clv_watchdog_free(struct clv_watchdog *watchdog);
 
-/* A process has just begun to use a device: what it takes is looked at sooner. */
-void clv_watchdog_hurry(struct clv_watchdog *watchdog);
+/* Call when a process begins to use a device: samples at the next ticks. */
+void clv_watchdog_sample_soon(struct clv_watchdog *watchdog);
 
-/* Once a second. */
+/* Call once a second. */
 void clv_watchdog_tick(struct clv_watchdog *watchdog);
 
-/* A lease's account of this second. */
+/* Call once a second for each lease in use, with its account. */
 struct clv_arbiter_sample;
-void clv_watchdog_note(struct clv_lease *lease, const struct clv_arbiter_sample *sample);
+void clv_watchdog_add_sample(
+	struct clv_lease *lease, const struct clv_arbiter_sample *sample);
 
-/* The drivers have been surveyed: what they do not show any more is lost. */
+/* Call after a survey of the drivers: devices that are no longer found are lost. */
 void clv_watchdog_surveyed(struct clv_watchdog *watchdog);
 
+/* Borrowed. */
 const struct clv_sightings *clv_watchdog_sightings(const struct clv_watchdog *watchdog);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Caps as budgets.  A period begins when the cap is given, not on a common grid, so that
- * capped leases do not all come back at the same moment.  It does not know who asks:
- * queues and turns are the policy's. */
+/* Caps as budgets.  A period begins when the cap is set, not on a common grid, so that
+ * capped leases do not all become runnable at the same moment. */
 #include "arbiter/policy/cap.h"
 
 #include "base/units.h"
 
-/* An overdraft is not counted beyond a century. */
+/* Bounds the overdraft, at more than a century, so that the sums cannot overflow. */
 #define MIN_BUDGET_NS (-(INT64_C(1) << 62))
 
 static int64_t whole_budget_ns(const struct clv_cap *cap)
@@ -52,8 +51,8 @@ void clv_cap_refill(struct clv_cap *cap, uint64_t now_ns)
 	cap->period_start_ns += periods * CLV_CAP_PERIOD_NS;
 }
 
-/* First the time, then the budgets that began in its course: work that spans periods is
- * paid from all of them. */
+/* Deducts the time first and then adds the budgets of the periods that began meanwhile:
+ * work that spans periods is paid from all of them. */
 void clv_cap_charge(struct clv_cap *cap, uint64_t held_ns, uint64_t now_ns)
 {
 	if (cap->cap_ppm == 0)

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* EEVDF over held time.  Two times are kept in exact integers: V, the weighted mean of
- * the runnable leases' virtual times, decides who is eligible, and the clock, which is
- * where V would be if nobody had ever come or gone.  The clock advances by service /
- * (weight of all that compete); lag is kept against it, for were it kept against V, a
- * short sleep of another lease would forgive a debt.
+/* EEVDF over held time.  Two virtual times are kept in exact integers.  V, the weighted
+ * mean of the runnable leases' virtual times, decides which are eligible.  The clock is
+ * where V would be if no lease had ever joined or left.  The clock advances by service /
+ * (weight of all that compete); lag is kept against it, because against V a short sleep
+ * of another lease would forgive a debt.
  *
- * A lease competes while it is runnable, and after that, absent, until it has saved up
- * some credit: its part of what the others are served accrues to it
- * as if it had stayed.  So one that uses less than its share comes back with an earlier
- * deadline than whoever is always busy, a debt runs down no sooner by sleeping, and
- * claims never sum up to more than was served, be the shares what they may.  What is
- * outside keeps its savings and the rest of its request.  Why a lease is runnable or not
- * is not known here. */
+ * A lease competes while it is runnable, and after that, absent, until it has its
+ * savings: its part of what the others are served accrues to it as if it had stayed.  So
+ * a lease that uses less than its share returns with an earlier deadline than any that is
+ * always busy, a debt declines no sooner by sleeping, and claims never sum up to more
+ * than was served, whatever the shares.  A lease that is out keeps its savings and the
+ * rest of its request.  This file does not know why a lease is runnable. */
 #include "arbiter/policy/eevdf.h"
 
 #include "base/clock.h"
@@ -20,26 +19,27 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* A turn below this costs more in handing over than it is worth. */
+/* A shorter turn is not worth the cost of its hand-over. */
 #define MIN_TURN_NS (500 * CLV_NS_PER_US)
 
+/* The longest turn, in slices, while no other lease is eligible. */
 #define UNRIVALLED_SLICES 4
-/* Of a slice; less is not worth a turn. */
+/* The least rest of a request that is worth a turn: this part of a slice. */
 #define LEAST_REST_PART 4
 
 #define SAVINGS_NS (2 * CLV_NS_PER_MS)
 #define LATENCY_SAVINGS_NS (20 * CLV_NS_PER_MS)
 
-/* Less was lost in rounding off the last turn, or is. */
+/* A smaller debt may be a rounding error of the last turn, and is ignored. */
 #define LEAST_DEBT_NS (100 * CLV_NS_PER_US)
 
 /* Thirteen days: more than any kernel holds a device, and far from any overflow. */
 #define MAX_HELD_NS (UINT64_C(1) << 50)
 
-/* When credit that those outside keep, or came back with, has left the mean of the
- * competing and the clock apart, the clock runs this part faster or slower until they
- * meet.  Slow against any debt that somebody still waits for, quick against the life of a
- * lease. */
+/* Credit that leases keep while out, or came back with, makes the mean of the competing
+ * leases and the clock diverge.  The clock then runs slower or faster by this part until
+ * they meet: slowly compared to any debt that another lease still waits for, quickly
+ * compared to the life of a lease. */
 #define DRIFT_PART 256
 
 int clv_eevdf_reserve(struct clv_eevdf *eevdf, uint32_t capacity)
@@ -73,7 +73,7 @@ static uint32_t id_of(
 	return (uint32_t)(entity - eevdf->entities);
 }
 
-/* Most dividends fit a machine word, where division costs a tenth. */
+/* Most dividends fit a machine word, where a division costs a tenth. */
 static __int128 divide(__int128 dividend, uint64_t divisor)
 {
 	if (dividend >= 0 && dividend <= UINT64_MAX)
@@ -114,10 +114,10 @@ static __int128 virtual_slice(
 	return divide(scaled_slice(eevdf, entity), entity->weight_ppm);
 }
 
-/* What a lease may save up asleep: its part of 2 ms.  What all sleepers together may then
- * claim of one that used their time is 2 ms at most, however many they are.  The latency
- * class may save enough for a request of 20 ms as a whole, whatever its share: in a
- * second it gets two points more at most. */
+/* What a sleeping lease may save: its part of 2 ms, so all sleepers together can claim 2
+ * ms at most from one that used their time, however many they are.  A lease of the
+ * latency class may save a request of 20 ms whatever its share: over a second that gives
+ * it two points more at most. */
 static __int128 scaled_savings(const struct clv_eevdf_entity *entity)
 {
 	if (entity->is_gone)
@@ -181,7 +181,7 @@ static void set_carries(
 	begin_to_compete(eevdf, entity);
 }
 
-/* Puts a lease that competes into the queue where it belongs, or corrects its place. */
+/* Puts a competing lease into the queue, or updates its key there. */
 static void enqueue(struct clv_eevdf *eevdf, struct clv_eevdf_entity *entity,
 	enum clv_eevdf_queue queue)
 {
@@ -222,7 +222,7 @@ static void leave(struct clv_eevdf *eevdf, struct clv_eevdf_entity *entity)
 }
 
 /* Moves the clock by `scaled` service.  An absent lease leaves at the moment when it has
- * its savings, and what is left of the service moves the clock faster. */
+ * its savings, and the rest of the service then moves the clock faster. */
 static void move_clock(struct clv_eevdf *eevdf, __int128 scaled)
 {
 	const struct clv_heap *absent = &eevdf->queues[CLV_EEVDF_ABSENT];
@@ -249,22 +249,22 @@ static void move_clock(struct clv_eevdf *eevdf, __int128 scaled)
 	}
 }
 
-/* How far their mean is ahead of the clock, in scaled service: what the competing owe
- * together, to those outside. */
+/* How far the mean of the competing leases is ahead of the clock, in scaled service:
+ * their common debt to leases that are out. */
 static __int128 common_debt(const struct clv_eevdf *eevdf)
 {
 	return eevdf->competing.vtime - eevdf->clock * eevdf->competing.weight -
 	       eevdf->clock_remainder;
 }
 
-/* Of that, what was brought along from leases that ended. */
+/* The part of it that was carried over from leases that ended. */
 static __int128 carried_debt(const struct clv_eevdf *eevdf)
 {
 	return eevdf->carrying.vtime - eevdf->clock * eevdf->carrying.weight;
 }
 
-/* How far the clock may run ahead of what is served.  Debts that were brought along and
- * that nobody present has a claim on are no reason for the others to fall behind it. */
+/* How far the clock may run ahead of what is served.  Carried debts without a present
+ * creditor must not make the other leases fall behind the clock. */
 static __int128 most_drift(const struct clv_eevdf *eevdf, __int128 scaled)
 {
 	uint64_t others = eevdf->competing.weight - eevdf->carrying.weight;
@@ -286,8 +286,8 @@ static void advance_clock(struct clv_eevdf *eevdf, __int128 scaled)
 	move_clock(eevdf, scaled + apart);
 }
 
-/* What nobody will ask for any more is no debt to those who compete: the clock goes on as
- * if it had been served, so that they do not find themselves behind all who come back. */
+/* Credit that is given up is no longer a debt of the competing leases: the clock moves as
+ * if it had been served, so that they are not behind all leases that return. */
 static void write_off(struct clv_eevdf *eevdf, __int128 scaled)
 {
 	__int128 debt = common_debt(eevdf);
@@ -298,7 +298,7 @@ static void write_off(struct clv_eevdf *eevdf, __int128 scaled)
 		move_clock(eevdf, scaled);
 }
 
-/* Brings the credit of one that is outside down to this. */
+/* Limits the credit of a lease that is out. */
 static void keep_credit(
 	struct clv_eevdf *eevdf, struct clv_eevdf_entity *entity, __int128 most)
 {
@@ -310,15 +310,15 @@ static void keep_credit(
 	write_off(eevdf, excess);
 }
 
-/* To a nanosecond, which is what going out and being resized may round off. */
+/* With a tolerance of a nanosecond, which leaving and resizing may round off. */
 static bool has_savings(const struct clv_eevdf_entity *entity, __int128 credit)
 {
 	return credit + CLV_PPM >= scaled_savings(entity);
 }
 
-/* More than its savings a lease has only because it stood in line behind somebody's long
- * kernel: that it keeps, but no more than it came with or earned since, or short visits
- * would pile it up. */
+/* A lease has more than its savings only because it waited in line behind another's long
+ * kernel.  It keeps that credit, but no more than it came with or earned since: otherwise
+ * short visits would accumulate it. */
 static void keep_claim(struct clv_eevdf *eevdf, struct clv_eevdf_entity *entity)
 {
 	__int128 earned = (eevdf->clock - entity->came_at_clock) * entity->weight_ppm +
@@ -328,8 +328,8 @@ static void keep_claim(struct clv_eevdf *eevdf, struct clv_eevdf_entity *entity)
 		eevdf, entity, earned > entity->came_with ? earned : entity->came_with);
 }
 
-/* One that is not runnable competes on until it has its savings. */
-static void be_absent(struct clv_eevdf *eevdf, struct clv_eevdf_entity *entity)
+/* A lease that is not runnable continues to compete until it has its savings. */
+static void make_absent(struct clv_eevdf *eevdf, struct clv_eevdf_entity *entity)
 {
 	if (has_savings(entity, (eevdf->clock - entity->vtime) * entity->weight_ppm)) {
 		leave(eevdf, entity);
@@ -339,8 +339,8 @@ static void be_absent(struct clv_eevdf *eevdf, struct clv_eevdf_entity *entity)
 	}
 }
 
-/* Credit above the savings goes as others are served in its absence: who is back at once
- * has it still, and nobody comes back with old claims. */
+/* Credit above the savings declines by what others are served in the lease's absence: a
+ * lease that returns at once still has it, and none returns with an old claim. */
 static void lose_unused_credit(struct clv_eevdf *eevdf, struct clv_eevdf_entity *entity)
 {
 	__int128 left = entity->credit - (eevdf->served - entity->left_at_served);
@@ -350,10 +350,10 @@ static void lose_unused_credit(struct clv_eevdf *eevdf, struct clv_eevdf_entity 
 	keep_credit(eevdf, entity, left > savings ? left : savings);
 }
 
-/* One that never competed starts at the mean of the competing: neither has a claim on the
- * other then.  Where they owe to those outside, it takes over its part of that debt, and
- * the debt is no greater than before, or newcomers could raise it without end.  But what
- * a tenant owes from past leases is left to him alone. */
+/* A lease that never competed starts at the mean of the competing: then neither has a
+ * claim on the other.  If these are in debt to leases that are out, it takes over its
+ * part of that debt and the total stays the same, or newcomers could raise it without
+ * limit.  Carried debts are left to the tenants that they came from. */
 static void start_new(struct clv_eevdf *eevdf, struct clv_eevdf_entity *entity)
 {
 	uint64_t weight =
@@ -367,7 +367,7 @@ static void start_new(struct clv_eevdf *eevdf, struct clv_eevdf_entity *entity)
 	entity->vtime = eevdf->clock + divide(part, entity->weight_ppm);
 }
 
-/* A lease that was outside competes again, from where the clock is. */
+/* A lease that was out competes again, at the present clock. */
 static void enter(struct clv_eevdf *eevdf, struct clv_eevdf_entity *entity)
 {
 	if (entity->is_new) {
@@ -399,7 +399,7 @@ static void start(struct clv_eevdf *eevdf, struct clv_eevdf_entity *entity)
 static void stop(struct clv_eevdf *eevdf, struct clv_eevdf_entity *entity)
 {
 	sum_subtract(&eevdf->runnable, entity);
-	be_absent(eevdf, entity);
+	make_absent(eevdf, entity);
 }
 
 void clv_eevdf_set_runnable(struct clv_eevdf *eevdf, uint32_t id, bool runnable)
@@ -425,8 +425,8 @@ void clv_eevdf_add(
 	entity->request = virtual_slice(eevdf, entity);
 }
 
-/* The others' claims on one that is gone, and its claims on them, are nobody's now: the
- * clock follows the mean of the competing, as if it had never been among them. */
+/* Cancels the claims between a removed lease and the others: the clock follows the mean
+ * of the competing, as if the lease had never been among them. */
 static void settle_claims(struct clv_eevdf *eevdf, struct clv_eevdf_entity *entity)
 {
 	__int128 mean = eevdf->competing.vtime / eevdf->competing.weight;
@@ -478,7 +478,7 @@ bool clv_eevdf_retire(struct clv_eevdf *eevdf, uint32_t id)
 	return true;
 }
 
-void clv_eevdf_owe(struct clv_eevdf *eevdf, uint32_t id, __int128 scaled)
+void clv_eevdf_add_debt(struct clv_eevdf *eevdf, uint32_t id, __int128 scaled)
 {
 	struct clv_eevdf_entity *entity = &eevdf->entities[id];
 	bool was_runnable = is_runnable(entity);
@@ -500,15 +500,15 @@ void clv_eevdf_owe(struct clv_eevdf *eevdf, uint32_t id, __int128 scaled)
 		sum_add(&eevdf->runnable, entity);
 		enqueue_runnable(eevdf, entity);
 	} else {
-		be_absent(eevdf, entity);
+		make_absent(eevdf, entity);
 	}
 }
 
 void clv_eevdf_move_debt(
 	struct clv_eevdf *eevdf, uint32_t from, uint32_t to, __int128 scaled)
 {
-	clv_eevdf_owe(eevdf, from, -scaled);
-	clv_eevdf_owe(eevdf, to, scaled);
+	clv_eevdf_add_debt(eevdf, from, -scaled);
+	clv_eevdf_add_debt(eevdf, to, scaled);
 }
 
 static __int128 request_within_slice(const struct clv_eevdf *eevdf,
@@ -542,7 +542,7 @@ static void resize(struct clv_eevdf *eevdf, struct clv_eevdf_entity *entity,
 		sum_add(&eevdf->runnable, entity);
 		enqueue(eevdf, entity, entity->queue);
 	} else {
-		be_absent(eevdf, entity);
+		make_absent(eevdf, entity);
 	}
 }
 
@@ -560,7 +560,7 @@ void clv_eevdf_update(
 		resize(eevdf, entity, weight_ppm, class);
 		return;
 	}
-	/* By the class that it had. */
+	/* Uses the old class and weight. */
 	lose_unused_credit(eevdf, entity);
 	request = entity->request * entity->weight_ppm;
 	entity->weight_ppm = weight_ppm;
@@ -572,9 +572,10 @@ void clv_eevdf_update(
 		enter_absent(eevdf, entity);
 }
 
-/* One request follows the other, a slice of virtual time apart: what a turn overran by,
- * or left because no kernel fitted any more, is part of the next, which keeps its place
- * in the order.  Only where that would leave too little for a turn it starts anew. */
+/* Requests follow each other one slice of virtual time apart: what a turn overran by, or
+ * left unused because no kernel fitted any more, is part of the next request, whose place
+ * in the order does not change.  Only where that would leave too little for a turn the
+ * request starts from the present virtual time. */
 static void next_request(const struct clv_eevdf *eevdf, struct clv_eevdf_entity *entity)
 {
 	__int128 slice = virtual_slice(eevdf, entity), least = slice / LEAST_REST_PART;
@@ -586,7 +587,7 @@ static void next_request(const struct clv_eevdf *eevdf, struct clv_eevdf_entity 
 		entity->vdeadline = entity->vtime + slice;
 }
 
-/* Moves the lease's own virtual time. */
+/* Advances the lease's own virtual time, and the sums. */
 static void serve(
 	struct clv_eevdf *eevdf, struct clv_eevdf_entity *entity, __int128 scaled)
 {
@@ -615,8 +616,8 @@ void clv_eevdf_charge(struct clv_eevdf *eevdf, uint32_t id, uint64_t held_ns)
 		held_ns = MAX_HELD_NS;
 	scaled = (__int128)held_ns * CLV_PPM;
 
-	/* Work of one that does not run is paid from its credit; what that does not
-	 * cover makes it a debtor. */
+	/* Work of a lease that is not runnable is paid from its credit; the rest becomes
+	 * a debt. */
 	if (entity->queue == CLV_EEVDF_OUT)
 		enter_absent(eevdf, entity);
 	eevdf->served += scaled;
@@ -627,11 +628,12 @@ void clv_eevdf_charge(struct clv_eevdf *eevdf, uint32_t id, uint64_t held_ns)
 		enqueue(eevdf, entity, CLV_EEVDF_ABSENT);
 	advance_clock(eevdf, scaled);
 	if (entity->queue == CLV_EEVDF_ABSENT)
-		be_absent(eevdf, entity);
+		make_absent(eevdf, entity);
 }
 
-/* Sorts the top of the two queues by what V is now and returns the winner.  The least
- * virtual time is never above the mean, so there is one while anybody is runnable. */
+/* Moves the tops of the two queues to where they belong at the present V, and returns the
+ * winner.  The least virtual time is never above the mean, so an eligible lease exists
+ * while any is runnable. */
 uint32_t clv_eevdf_find_next(struct clv_eevdf *eevdf)
 {
 	struct clv_heap *eligible = &eevdf->queues[CLV_EEVDF_ELIGIBLE];
@@ -654,21 +656,21 @@ uint32_t clv_eevdf_find_next(struct clv_eevdf *eevdf)
 	}
 }
 
-/* Rounded up: after that much service the virtual time is there, not just short of it. */
+/* Rounded up: after that much service the virtual time is reached, not just missed. */
 static uint64_t scaled_to_ns(__int128 scaled)
 {
 	return (uint64_t)divide(scaled + CLV_PPM - 1, CLV_PPM);
 }
 
-/* How much service it takes until this one, ineligible now, is eligible. */
+/* How much service it takes until this ineligible lease is eligible. */
 static uint64_t eligible_in_ns(
 	const struct clv_eevdf *eevdf, const struct clv_eevdf_entity *next)
 {
 	return scaled_to_ns(next->vtime * eevdf->runnable.weight - eevdf->runnable.vtime);
 }
 
-/* How long until the first ineligible lease, if it is of a quicker class and has the
- * earlier deadline, becomes eligible by this lease's own running; else UINT64_MAX. */
+/* How long until the first ineligible lease becomes eligible by this lease's running, if
+ * it is of a quicker class and has the earlier deadline; else UINT64_MAX. */
 static uint64_t quicker_in_ns(
 	const struct clv_eevdf *eevdf, const struct clv_eevdf_entity *entity)
 {
@@ -683,8 +685,8 @@ static uint64_t quicker_in_ns(
 	return eligible_in_ns(eevdf, next);
 }
 
-/* With nobody else eligible it would win one decision after the other: until somebody is,
- * or for so many slices. */
+/* While no other lease is eligible this one would win every decision: until another
+ * becomes eligible, and for UNRIVALLED_SLICES at most. */
 static uint64_t unrivalled_ns(
 	const struct clv_eevdf *eevdf, const struct clv_eevdf_entity *entity)
 {
@@ -699,8 +701,9 @@ static uint64_t unrivalled_ns(
 	return until_ns < most_ns ? until_ns : most_ns;
 }
 
-/* What is left of its request, or up to when a quicker one has a better claim; but no
- * turn that is not worth handing over, and no end where it would go on. */
+/* The rest of the lease's request, or until a quicker lease has the better claim; at
+ * least a turn that is worth its hand-over, and not shorter than the lease would win
+ * anyway. */
 uint64_t clv_eevdf_turn_ns(const struct clv_eevdf *eevdf, uint32_t id)
 {
 	const struct clv_eevdf_entity *entity = &eevdf->entities[id];
@@ -725,7 +728,8 @@ bool clv_eevdf_preempts(const struct clv_eevdf *eevdf, uint32_t waker, uint32_t 
 		return false;
 	if (!is_runnable(h) || w->vdeadline < h->vdeadline)
 		return true;
-	/* Who uses less than its share need not wait for one that is ahead of its own. */
+	/* A lease that uses less than its share need not wait for one that is ahead of
+	 * its own. */
 	return !is_eligible(eevdf, h) &&
 	       has_savings(w, (eevdf->clock - w->vtime) * w->weight_ppm);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The indexed heap that keeps the policy's decisions at O(log n).  Four children a node:
- * the tree of 1,000 leases is five levels deep, and siblings share cache lines.  It never
- * shrinks its storage: leases come and go, and their number is small. */
+/* The indexed heap that keeps the policy's decisions at O(log n).  With four children per
+ * node the tree of 1,000 leases is five levels deep, and siblings share cache lines.  Its
+ * storage never shrinks: the number of leases is small. */
 #include "arbiter/policy/heap.h"
 
 #include <assert.h>

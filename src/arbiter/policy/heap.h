@@ -4,10 +4,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A 4-ary min-heap of small ids by a wide key, with the place of every id known, so that
- * any id can be moved or taken out in O(log n).  Equal keys come out by the lower id: the
- * order is a function of what is inside, never of how it came there.  Embedded in its
- * user; not thread-safe. */
+/* A 4-ary min-heap of small ids by a wide key.  The place of every id is recorded, so
+ * that any id can be moved or removed in O(log n).  Equal keys are ordered by id, so the
+ * order depends on the contents only, never on their history.  Embedded in its user; not
+ * thread-safe. */
 #define CLV_HEAP_NOWHERE UINT32_MAX
 
 struct clv_heap_node {
@@ -26,8 +26,8 @@ struct clv_heap {
 int clv_heap_reserve(struct clv_heap *heap, uint32_t capacity);
 void clv_heap_done(struct clv_heap *heap);
 
-/* None of these allocates.  The id must be inside for remove and update, and must not be
- * for push. */
+/* None of these allocates.  The id must be in the heap for remove and update, and must
+ * not be for push. */
 void clv_heap_push(struct clv_heap *heap, uint32_t id, __int128 key);
 void clv_heap_remove(struct clv_heap *heap, uint32_t id);
 void clv_heap_update(struct clv_heap *heap, uint32_t id, __int128 key);
@@ -37,7 +37,7 @@ static inline bool clv_heap_is_empty(const struct clv_heap *heap)
 	return heap->n_nodes == 0;
 }
 
-/* The least; the heap must not be empty. */
+/* The node with the least key; the heap must not be empty. */
 static inline const struct clv_heap_node *clv_heap_top(const struct clv_heap *heap)
 {
 	return &heap->nodes[0];

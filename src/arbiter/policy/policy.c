@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who is awake and what caps leave, on top of EEVDF: a lease that is awake and not
- * overdrawn is runnable, and EEVDF decides among those.  It does not know turns,
- * holders or minimum turns: those are the arbiter's. */
+/* Adds sleep and caps to EEVDF: a lease that is awake and whose cap is not overdrawn is
+ * runnable, and EEVDF decides among those.  Turns, holders and minimum turns are the
+ * arbiter's. */
 #include "arbiter/policy/policy.h"
 
 #include "arbiter/policy/cap.h"
@@ -21,7 +21,7 @@ static_assert(CLV_POLICY_NONE == CLV_EEVDF_NONE, "handles are the ids of EEVDF")
 struct lease {
 	bool used;
 	bool awake;
-	bool is_gone; /* removed: its entity keeps what it owed */
+	bool is_gone; /* removed: its entity keeps the debt */
 	char tenant[CLV_POLICY_TENANT_MAX];
 	struct clv_cap cap;
 	uint32_t next_free;
@@ -33,7 +33,8 @@ struct clv_policy {
 	uint32_t capacity;
 	uint32_t first_free;
 	struct clv_eevdf eevdf;
-	struct clv_heap throttled; /* awake ones, by the time that ends it */
+	/* Awake leases, by when their caps let them run again. */
+	struct clv_heap throttled;
 };
 
 struct clv_policy *clv_policy_new(void)
@@ -72,8 +73,8 @@ static bool is_in_throttled(const struct clv_policy *policy, uint32_t id)
 	return policy->throttled.places[id] != CLV_HEAP_NOWHERE;
 }
 
-/* Makes its place among the runnable or the throttled follow from what is true of it. */
-static void place(struct clv_policy *policy, uint32_t id)
+/* Makes the lease runnable, throttled or neither, from its state. */
+static void update_queues(struct clv_policy *policy, uint32_t id)
 {
 	struct lease *lease = lease_of(policy, id);
 	bool throttled = lease->awake && clv_cap_is_overdrawn(&lease->cap);
@@ -87,7 +88,7 @@ static void place(struct clv_policy *policy, uint32_t id)
 	clv_eevdf_set_runnable(&policy->eevdf, id, lease->awake && !throttled);
 }
 
-/* Ends the throttling of all whose time has come. */
+/* Makes throttled leases runnable whose caps have a budget again. */
 static void release_throttled(struct clv_policy *policy, uint64_t now_ns)
 {
 	while (!clv_heap_is_empty(&policy->throttled)) {
@@ -97,7 +98,7 @@ static void release_throttled(struct clv_policy *policy, uint64_t now_ns)
 		if (top->key > (__int128)now_ns || top->key == UINT64_MAX)
 			return;
 		clv_cap_refill(&policy->leases[id].cap, now_ns);
-		place(policy, id);
+		update_queues(policy, id);
 	}
 }
 
@@ -117,15 +118,15 @@ static int reserve(struct clv_policy *policy, uint32_t capacity)
 	return 0;
 }
 
-static void give_back(struct clv_policy *policy, uint32_t id)
+static void free_id(struct clv_policy *policy, uint32_t id)
 {
 	policy->leases[id].used = false;
 	policy->leases[id].next_free = policy->first_free;
 	policy->first_free = id;
 }
 
-/* Takes the ids of those that are gone and have paid. */
-static void forget_paid(struct clv_policy *policy)
+/* Frees the ids of removed leases whose debts are paid. */
+static void free_paid(struct clv_policy *policy)
 {
 	for (uint32_t id = 0; id < policy->n_leases; id++) {
 		const struct lease *lease = &policy->leases[id];
@@ -134,7 +135,7 @@ static void forget_paid(struct clv_policy *policy)
 			clv_eevdf_debt(&policy->eevdf, id) > 0)
 			continue;
 		clv_eevdf_remove(&policy->eevdf, id);
-		give_back(policy, id);
+		free_id(policy, id);
 	}
 }
 
@@ -142,7 +143,7 @@ static int take_id(struct clv_policy *policy, uint32_t *ret_id)
 {
 	uint32_t id;
 
-	forget_paid(policy);
+	free_paid(policy);
 	id = policy->first_free;
 	if (id != CLV_POLICY_NONE) {
 		policy->first_free = policy->leases[id].next_free;
@@ -156,7 +157,7 @@ static int take_id(struct clv_policy *policy, uint32_t *ret_id)
 	return 0;
 }
 
-static void begin(struct clv_policy *policy, uint32_t id, uint32_t weight_ppm,
+static void init_lease(struct clv_policy *policy, uint32_t id, uint32_t weight_ppm,
 	enum clv_class class, const char *tenant)
 {
 	struct lease *lease = &policy->leases[id];
@@ -167,7 +168,7 @@ static void begin(struct clv_policy *policy, uint32_t id, uint32_t weight_ppm,
 	clv_eevdf_add(&policy->eevdf, id, weight_ppm, class);
 }
 
-/* Of the same tenant, and it owes. */
+/* Whether the other lease is of the same tenant and in debt. */
 static bool is_debtor_beside(const struct clv_policy *policy, uint32_t other, uint32_t id)
 {
 	const struct lease *lease = &policy->leases[other];
@@ -177,9 +178,9 @@ static bool is_debtor_beside(const struct clv_policy *policy, uint32_t other, ui
 	       clv_eevdf_debt(&policy->eevdf, other) > 0;
 }
 
-/* A tenant's new lease takes over all that his past ones owe, and of each other that owes
- * the part of its own weight among theirs: were it less, who has many leases could let
- * each of them run up a debt in turn. */
+/* A tenant's new lease takes over all debts of the tenant's removed leases, and of each
+ * live debtor's debt a part in proportion to its own weight: were that less, a tenant
+ * with many leases could let each of them run up a debt in turn. */
 static void take_over_debts(struct clv_policy *policy, uint32_t id)
 {
 	struct clv_eevdf *eevdf = &policy->eevdf;
@@ -201,7 +202,7 @@ static void take_over_debts(struct clv_policy *policy, uint32_t id)
 			debt = debt * own / all;
 		clv_eevdf_move_debt(eevdf, i, id, debt);
 	}
-	forget_paid(policy);
+	free_paid(policy);
 }
 
 int clv_policy_add(struct clv_policy *policy, const struct clv_policy_params *params,
@@ -211,7 +212,7 @@ int clv_policy_add(struct clv_policy *policy, const struct clv_policy_params *pa
 
 	if (take_id(policy, &id) < 0)
 		return -ENOMEM;
-	begin(policy, id, params->weight_ppm, params->class, params->tenant);
+	init_lease(policy, id, params->weight_ppm, params->class, params->tenant);
 	clv_cap_init(&policy->leases[id].cap, params->cap_ppm, now_ns);
 	take_over_debts(policy, id);
 	*ret_lease = id;
@@ -231,20 +232,20 @@ void clv_policy_remove(struct clv_policy *policy, uint32_t id, uint64_t now_ns)
 	else if (clv_eevdf_retire(&policy->eevdf, id))
 		lease->is_gone = true;
 	if (!lease->is_gone)
-		give_back(policy, id);
-	forget_paid(policy);
+		free_id(policy, id);
+	free_paid(policy);
 }
 
-int clv_policy_owe(struct clv_policy *policy, const struct clv_policy_debt *debt)
+int clv_policy_restore_debt(struct clv_policy *policy, const struct clv_policy_debt *debt)
 {
 	uint32_t id;
 
 	if (take_id(policy, &id) < 0)
 		return -ENOMEM;
-	begin(policy, id, debt->weight_ppm, debt->class, debt->tenant);
+	init_lease(policy, id, debt->weight_ppm, debt->class, debt->tenant);
 	clv_cap_init(&policy->leases[id].cap, 0, 0);
 	policy->leases[id].is_gone = policy->eevdf.entities[id].is_gone = true;
-	clv_eevdf_owe(&policy->eevdf, id, (__int128)debt->debt_ns * CLV_PPM);
+	clv_eevdf_add_debt(&policy->eevdf, id, (__int128)debt->debt_ns * CLV_PPM);
 	return 0;
 }
 
@@ -284,7 +285,7 @@ void clv_policy_update(struct clv_policy *policy, uint32_t id,
 	clv_eevdf_update(&policy->eevdf, id, params->weight_ppm, params->class);
 	if (params->cap_ppm != lease->cap.cap_ppm) {
 		clv_cap_resize(&lease->cap, params->cap_ppm, now_ns);
-		place(policy, id);
+		update_queues(policy, id);
 	}
 }
 
@@ -297,7 +298,7 @@ void clv_policy_wake(struct clv_policy *policy, uint32_t id, uint64_t now_ns)
 		return;
 	lease->awake = true;
 	clv_cap_refill(&lease->cap, now_ns);
-	place(policy, id);
+	update_queues(policy, id);
 }
 
 void clv_policy_sleep(struct clv_policy *policy, uint32_t id, uint64_t now_ns)
@@ -308,7 +309,7 @@ void clv_policy_sleep(struct clv_policy *policy, uint32_t id, uint64_t now_ns)
 	if (!lease->awake)
 		return;
 	lease->awake = false;
-	place(policy, id);
+	update_queues(policy, id);
 }
 
 bool clv_policy_is_awake(const struct clv_policy *policy, uint32_t id)
@@ -324,14 +325,14 @@ void clv_policy_charge(
 	clv_eevdf_charge(&policy->eevdf, id, held_ns);
 	if (lease->cap.cap_ppm > 0) {
 		clv_cap_charge(&lease->cap, held_ns, now_ns);
-		place(policy, id);
+		update_queues(policy, id);
 	}
 }
 
 void clv_policy_refund_cap(struct clv_policy *policy, uint32_t id, uint64_t ns)
 {
 	clv_cap_refund(&lease_of(policy, id)->cap, ns);
-	place(policy, id);
+	update_queues(policy, id);
 }
 
 struct clv_policy_decision clv_policy_pick(struct clv_policy *policy, uint64_t now_ns)

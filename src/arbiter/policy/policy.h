@@ -7,61 +7,66 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Who runs next on one device: EEVDF (earliest eligible virtual deadline first; Stoica
- * and Abdel-Wahab, 1995) over held time.  Pure: a function of its state and of the times
- * that the caller passes in; it reads no clock, starts nothing and logs nothing.  Not
- * thread-safe.
+/* Decides which lease runs next on one device: EEVDF (earliest eligible virtual deadline
+ * first; Stoica and Abdel-Wahab, 1995) over held time.  Pure: a function of its state and
+ * of the times that the caller passes in; it reads no clock, starts no thread and logs
+ * nothing.  Not thread-safe.
  *
  * Virtual time of a lease is service / share.  A lease is eligible when its virtual time
  * is not ahead of the weighted mean V of the runnable ones; among the eligible and
  * unthrottled the earliest virtual deadline (start of its request + slice / share) wins.
  * Lag is share x (clock - own virtual time): positive is credit, negative is debt.  The
- * clock is where V would be if nobody had come or gone; only credit that is given up for
- * good moves it besides service.
- *  - A lease that sleeps earns on, its part of what others are served, until it has one
- * slice of credit; it keeps that, and no more.  With a slice of credit its deadline is
- * due: whoever uses less than its share takes the device when it wakes from any holder
- * that has no credit, such as one that is always busy (unless a third has more).
+ * clock is where V would be if no lease had ever joined or left; besides service only
+ * credit that is given up for good moves it.
+ *  - A sleeping lease earns its part of what others are served until it has its
+ *    savings (eevdf.c), and no more.  A lease with its savings that uses less than
+ *    its share takes the device when it wakes from any holder that has no credit,
+ *    such as one that is always busy (unless a third has more).
  *  - Sleep gains nothing else: over any time a lease gets at most its part of it, one
- * slice, and one turn.  Claims never sum up to more than was served, so shares that sum
- * up to more than 1 starve nobody.
- *  - Debt is never forgiven by sleeping: it is paid, or runs down with the virtual time
- * that the others' service makes pass.  Time in which nobody runs changes nothing.
- *  - Nor by ending: what a lease owes when it is removed its tenant goes on owing, as if
- * the lease slept (unless the tenant is ""), and the tenant's next lease takes it over.
- * That one also takes its part, by weight, of what the tenant's other leases owe.
- *  - A cap is a budget of cap x 100 ms per 100 ms, kept even when nobody else runs; what
- * is overdrawn is owed from the next budgets. */
+ *    slice, and one turn.  Claims never sum up to more than was served, so shares
+ *    that sum up to more than 1 starve no lease.
+ *  - Debt is never forgiven by sleeping: it is paid, or declines with the virtual
+ *    time that the others' service makes pass.  Time in which no lease runs changes
+ *    nothing.
+ *  - Nor by ending: a removed lease's debt stays with its tenant, as if the lease
+ *    slept (unless the tenant is ""), and the tenant's next lease takes it over.
+ *    That lease also takes its part, by weight, of the debts of the tenant's other
+ *    leases.
+ *  - A cap is a budget of cap x 100 ms per 100 ms, kept even when no other lease
+ *    runs; an overdraft is deducted from the next budgets. */
 
 #define CLV_POLICY_NONE UINT32_MAX
 #define CLV_POLICY_TENANT_MAX 256u
 
 struct clv_policy;
 
-/* What the policy needs to know of a lease. */
+/* The policy's parameters of a lease. */
 struct clv_policy_params {
 	uint32_t weight_ppm; /* 1..1000000 */
 	uint32_t cap_ppm;    /* 0: no cap */
 	enum clv_class class;
-	/* Whose debts are one account; NULL or "": the lease's own, which ends with it.
-	 * An update leaves it as it is. */
+	/* The leases of one tenant share one account of debts; NULL or "": an account of
+	 * the lease alone, which ends with it.  clv_policy_update() ignores it. */
 	const char *tenant;
 };
 
-/* What one lease of a tenant owes, or one that was removed. */
+/* The debt of a lease, or of a removed lease. */
 struct clv_policy_debt {
-	const char *tenant; /* borrowed: until the policy is called again */
+	/* Borrowed, until the next call of the policy. */
+	const char *tenant;
 	uint32_t weight_ppm;
 	enum clv_class class;
-	uint64_t debt_ns; /* of the device's time */
+	uint64_t debt_ns; /* in held time */
+	/* The lease was removed. */
 	bool is_gone;
 };
 
 struct clv_policy_decision {
-	uint32_t lease;    /* handle, or CLV_POLICY_NONE */
-	uint64_t slice_ns; /* how long its turn may last (bounded by its cap's budget) */
-	uint64_t retry_at_ns; /* with NONE: when a throttled lease may run again; else
-				 UINT64_MAX */
+	uint32_t lease; /* handle, or CLV_POLICY_NONE */
+	/* How long the turn may last (bounded by the budget of the lease's cap). */
+	uint64_t slice_ns;
+	/* With NONE: when a throttled lease may run again; else UINT64_MAX. */
+	uint64_t retry_at_ns;
 };
 
 struct clv_policy *clv_policy_new(void);
@@ -77,21 +82,22 @@ void clv_policy_remove(struct clv_policy *policy, uint32_t lease, uint64_t now_n
 void clv_policy_update(struct clv_policy *policy, uint32_t lease,
 	const struct clv_policy_params *params, uint64_t now_ns);
 
-/* The lease has work / has none.  Idempotent. */
+/* Tells that the lease has work, or has none.  Idempotent. */
 void clv_policy_wake(struct clv_policy *policy, uint32_t lease, uint64_t now_ns);
 void clv_policy_sleep(struct clv_policy *policy, uint32_t lease, uint64_t now_ns);
 bool clv_policy_is_awake(const struct clv_policy *policy, uint32_t lease);
 
-/* Books held time; also legal for a sleeping lease (work that ran while closed: debt). */
+/* Charges held time.  Also legal for a sleeping lease (work that ran while the gate was
+ * closed), which then owes it. */
 void clv_policy_charge(
 	struct clv_policy *policy, uint32_t lease, uint64_t held_ns, uint64_t now_ns);
 
-/* So much of what was charged does not count against the cap. */
+/* Excludes ns of the charged time from the cap's account. */
 void clv_policy_refund_cap(struct clv_policy *policy, uint32_t lease, uint64_t ns);
 
-/* Who should hold the device from now on.  Changes nothing that an immediate second call
- * would see, but may move leases between internal queues.  The present holder takes part
- * as any runnable lease, so charge it first. */
+/* Decides which lease should hold the device from now on.  An immediate second call
+ * returns the same; the call may move leases between internal queues.  The present holder
+ * competes like any runnable lease, so charge it first. */
 struct clv_policy_decision clv_policy_pick(struct clv_policy *policy, uint64_t now_ns);
 
 /* Whether `waker`, runnable, eligible and unthrottled, should take the device from
@@ -103,21 +109,24 @@ bool clv_policy_preempts(
 /* Credit (+) or debt (-) in device nanoseconds. */
 int64_t clv_policy_lag_ns(const struct clv_policy *policy, uint32_t lease);
 
-/* The debts of all tenants, in no order; *at is 0 at first.  False: there are no more. */
+/* Iterates over the debts of all tenants, in no particular order; *at must be 0 at first.
+ * Returns false at the end. */
 bool clv_policy_next_debt(
 	const struct clv_policy *policy, uint32_t *at, struct clv_policy_debt *ret);
 
-/* As if a lease that owes had been removed: what was kept elsewhere is back.  Returns 0
- * or -ENOMEM. */
-int clv_policy_owe(struct clv_policy *policy, const struct clv_policy_debt *debt);
+/* Restores a debt that was saved elsewhere, as if a lease with that debt had been
+ * removed.  Returns 0 or -ENOMEM. */
+int clv_policy_restore_debt(
+	struct clv_policy *policy, const struct clv_policy_debt *debt);
 
-/* Requests of the classes normal and batch are so much longer from now on; at first 100.
- */
+/* Sets the length of the requests of the classes normal and batch, in percent of their
+ * usual length; initially 100. */
 void clv_policy_stretch(struct clv_policy *policy, uint32_t percent);
+/* The present length of a class's requests. */
 uint64_t clv_policy_request_ns(const struct clv_policy *policy, enum clv_class class);
 
-/* Whether its cap keeps it from running now. */
+/* Whether the lease's cap keeps it from running now. */
 bool clv_policy_is_throttled(struct clv_policy *policy, uint32_t lease, uint64_t now_ns);
 
-/* The request of a class, not stretched: 1, 8, 16 ms. */
+/* The request of a class, without stretching: 1, 8, 16 ms. */
 uint64_t clv_policy_slice_ns(enum clv_class class);

@@ -6,21 +6,21 @@
 #include "backend/openers.h"
 #include "backend/pci.h"
 
-/* A memory mode that was asked for; both of enum clv_memory_mode. */
+/* A memory mode that was requested and waits for a reload of the driver. */
 struct clv_amd_request {
-	char scope[24]; /* the hive, or the address of a GPU in none */
-	uint32_t from;  /* the mode that it was in */
-	uint32_t mode;
+	char scope[24]; /* the XGMI hive, or the address of a GPU outside of hives */
+	uint32_t from;  /* the mode at the time of the request, enum clv_memory_mode */
+	uint32_t mode;  /* the requested mode, enum clv_memory_mode */
 };
 
 struct clv_amd_backend {
 	struct clv_backend base;
 	struct clv_amd_request *requests; /* owned */
 	size_t n_requests;
-	struct clv_kfd topology; /* for readings; without nodes: to be read anew */
+	struct clv_kfd topology; /* cache for samples; stale if it has no nodes */
 };
 
-/* Who does what at one moment, read once for all devices. */
+/* KFD's nodes and the open device files, read once for all devices. */
 struct clv_amd_scene {
 	struct clv_kfd kfd;
 	struct clv_openers openers;
@@ -31,15 +31,15 @@ int clv_amd_scene_read(struct clv_amd_scene *ret);
 void clv_amd_scene_clear(struct clv_amd_scene *scene);
 #define _cleanup_scene_ CLV_CLEANUP(clv_amd_scene_clear)
 
-/* Fills all but name and index.  -ENOMEM. */
+/* Fills ret except for name and index.  -ENOMEM. */
 int clv_amd_read_device(struct clv_amd_backend *backend, const struct clv_pci *pci,
 	const struct clv_amd_scene *scene, struct clv_node_device *ret);
 
-/* One partition for each that the device is divided into now.  -ENOMEM. */
+/* Appends the device's current partitions.  -ENOMEM. */
 int clv_amd_add_partitions(
 	const struct clv_amd_scene *scene, struct clv_node_device *device);
 
-/* All processes that the driver counts as users of the device.  -ENOMEM. */
+/* Adds all processes that the driver counts as users of the device.  -ENOMEM. */
 int clv_amd_add_holders(
 	const struct clv_amd_scene *scene, struct clv_node_device *device);
 
@@ -56,19 +56,20 @@ int clv_amd_reload_driver(struct clv_backend *backend,
 int clv_amd_sample(struct clv_backend *backend, const struct clv_node_device *device,
 	struct clv_reading *ret, struct clv_error *err);
 
-/* Loads the driver where a reload was cut short, by a crash or with an error; the file
- * that CLEAVE_AMD_RELOAD names says so.  0 where there was none. */
+/* Completes an interrupted reload: loads the driver if the file that CLEAVE_AMD_RELOAD
+ * names exists, which a crash or an error of a reload leaves behind.  0 if there was no
+ * interrupted reload. */
 int clv_amd_end_reload(struct clv_error *err);
 
 /* --- requests.c --- */
 
-/* What an earlier process of this start of the machine has asked for. */
+/* Loads the requests that earlier processes saved since the machine was booted. */
 void clv_amd_requests_load(struct clv_amd_backend *backend);
-/* What the device's hive was asked for, 0 if nothing. */
+/* The pending memory mode of the device's hive, 0 if none. */
 uint32_t clv_amd_requested(
 	const struct clv_amd_backend *backend, const struct clv_node_device *device);
 /* -ENOMEM */
 int clv_amd_note_request(struct clv_amd_backend *backend,
 	const struct clv_node_device *device, uint32_t mode);
-/* The driver was reloaded. */
+/* Drops all requests; to be called after a reload of the driver. */
 void clv_amd_forget_requests(struct clv_amd_backend *backend);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The vtable of amdgpu's GPUs, and how they are found: the functions of AMD on the PCI
- * bus that have that driver. */
+/* The backend's vtable, and the discovery of GPUs: PCI functions of AMD that are bound to
+ * amdgpu. */
 #include "backend/amd/amd.h"
 
 #include "backend/files.h"
@@ -28,7 +28,7 @@ static int amd_probe(struct clv_backend **ret, struct clv_error *err)
 			"load it with modprobe amdgpu");
 	backend = calloc(1, sizeof(*backend));
 	if (!backend)
-		return clv_error_errno(err, ENOMEM, "cannot look at amdgpu");
+		return clv_error_errno(err, ENOMEM, "cannot open the amd backend");
 	backend->base.ops = &clv_backend_amd;
 	clv_amd_requests_load(backend);
 	*ret = &backend->base;
@@ -57,7 +57,7 @@ static int add_device(struct clv_amd_backend *backend, const struct clv_pci *pci
 	return clv_amd_read_device(backend, pci, scene, device);
 }
 
-/* A GPU that could be divided if it had its driver. */
+/* Reports a GPU that could be divided but has no driver. */
 static int note_without_driver(const struct clv_pci *pci, struct clv_node *node)
 {
 	bool is_virtual;
@@ -115,11 +115,11 @@ static int amd_survey(
 	if (r == 0)
 		r = survey_all((struct clv_amd_backend *)base, &names, &scene, node);
 	if (r < 0)
-		return clv_error_errno(err, -r, "cannot look at AMD's GPUs");
+		return clv_error_errno(err, -r, "cannot read AMD's GPUs");
 	return 0;
 }
 
-/* Where the device is now: a reload may have brought it up elsewhere. */
+/* Searches by UUID, because the PCI address may change with a reload of the driver. */
 static bool find_by_uuid(struct clv_amd_backend *backend, const char *uuid,
 	const struct clv_amd_scene *scene, struct clv_node_device *ret)
 {
@@ -149,7 +149,7 @@ static int amd_read(
 
 	clv_kfd_clear(&((struct clv_amd_backend *)base)->topology);
 	if (r < 0)
-		return clv_error_errno(err, -r, "cannot look at AMD's GPUs");
+		return clv_error_errno(err, -r, "cannot read AMD's GPUs");
 	if (!find_by_uuid(
 		    (struct clv_amd_backend *)base, device->info.uuid, &scene, &now)) {
 		clv_node_device_clear(&now);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Changes a GPU's compute mode and asks for a memory mode.  What is legal the driver
- * decides; the tables only help to say why it refused. */
+/* Changes a GPU's compute mode and requests a memory mode.  The driver decides which
+ * modes are legal; the tables of core only serve to explain a refusal. */
 #include "backend/amd/amd.h"
 
 #include "backend/files.h"
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Who has it now, not when it was last read. */
+/* Reads the current holders again, because those of device may be stale. */
 static int explain_busy(
 	const struct clv_node_device *device, const char *what, struct clv_error *err)
 {
@@ -26,8 +26,9 @@ static int explain_busy(
 	clv_node_device_clear(&now);
 	if (who[0] == '\0')
 		return clv_error_set(err, -EBUSY,
-			"%s: its compute driver is busy and shows no process: one may be "
-			"just ending, or the GPU is being reset; try again",
+			"%s: the compute driver is busy and shows no process: a process "
+			"may "
+			"be just ending, or the GPU is being reset; try again",
 			what);
 	return clv_error_set(err, -EBUSY,
 		"%s: in use by %s; even a program that only watches GPUs counts: end it "
@@ -90,7 +91,8 @@ int clv_amd_set_compute_mode(struct clv_backend *backend,
 		return explain(device, what, -r, err);
 	if (strcmp(now, name) != 0)
 		return clv_error_set(err, -EIO,
-			"%s: the driver took it and shows %s: see dmesg", what, now);
+			"%s: the driver accepted the mode but shows %s: see dmesg", what,
+			now);
 	return 0;
 }
 
@@ -109,10 +111,11 @@ int clv_amd_set_memory_mode(struct clv_backend *base,
 	if (!device->xcp.is_capable)
 		return clv_error_set(
 			err, -ENOTSUP, "%s: %s", what, device->cannot_divide);
-	/* The driver skips a request for what it is in and keeps the one before. */
+	/* The driver ignores a request for the current mode and keeps an earlier request.
+	 */
 	if (mode == device->xcp.memory && requested != 0)
 		return clv_error_set(err, -ENOTSUP,
-			"%s: the driver cannot take back that %s was asked for: reload "
+			"%s: the driver cannot cancel the pending request for %s: reload "
 			"it, then ask for %s",
 			what, clv_memory_mode_to_string(requested), name);
 	r = clv_file_write(
@@ -121,7 +124,7 @@ int clv_amd_set_memory_mode(struct clv_backend *base,
 		return clv_error_set(err, -EINVAL, "%s: this GPU has no such mode", what);
 	if (r == -EACCES && geteuid() == 0)
 		return clv_error_set(
-			err, -ENOTSUP, "%s: this GPU has one memory mode alone", what);
+			err, -ENOTSUP, "%s: this GPU has only one memory mode", what);
 	if (r < 0)
 		return explain(device, what, -r, err);
 	if (clv_amd_note_request(backend, device, mode) < 0)

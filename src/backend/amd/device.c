@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One GPU of amdgpu as its files in sysfs show it: what it is, its modes, and why it
- * cannot be divided if it cannot.  ROCm SMI is not needed: what it would say of
- * partitions, users and memory it reads from the same files, but for the running total
- * of memory that each process has on a partition, which is no part of a survey. */
+/* Reads one GPU of amdgpu from sysfs: its identity, its modes, and why it cannot be
+ * divided.  ROCm SMI is not needed: it reads partitions, users and memory from the same
+ * files.  The memory of each process is read by clv_amd_sample(). */
 #include "backend/amd/amd.h"
 
 #include "backend/files.h"
@@ -23,7 +22,7 @@ static int read_text(const struct clv_pci *pci, const char *name, char *ret, siz
 	return r;
 }
 
-/* The one that the product's name speaks of, since one id covers several products. */
+/* Matches the product's name before the PCI id, since several products share one id. */
 static const struct clv_xcp_model *find_model(
 	const struct clv_pci *pci, const char *product, bool *ret_is_virtual)
 {
@@ -59,7 +58,7 @@ static void read_info(const struct clv_pci *pci, const struct clv_xcp_model *mod
 		info->memory_bytes = 0;
 }
 
-/* KFD counts what is there; the tables know what was sold. */
+/* KFD's counts of the running GPU are preferred to the nominal ones of the tables. */
 static void count_units(const struct clv_kfd *kfd, struct clv_node_device *device)
 {
 	const struct clv_kfd_node *node;
@@ -79,7 +78,7 @@ static void count_units(const struct clv_kfd *kfd, struct clv_node_device *devic
 		device->info.compute_units = units;
 }
 
-/* "SPX, DPX, CPX": the bits of those that are known. */
+/* Parses "SPX, DPX, CPX" into a mask; unknown modes are ignored. */
 static uint32_t parse_modes(char *text, uint32_t (*parse)(const char *))
 {
 	uint32_t bits = 0;
@@ -98,12 +97,13 @@ static uint32_t compute_bit(const char *text)
 	return mode < 0 ? 0 : 1u << mode;
 }
 
-static void refuse(struct clv_node_device *device, const char *why)
+static void set_cannot_divide(struct clv_node_device *device, const char *why)
 {
 	snprintf(device->cannot_divide, sizeof(device->cannot_divide), "%s", why);
 }
 
-/* A device in one memory mode for good has a file less, or none. */
+/* A GPU whose memory mode cannot change lacks available_memory_partition, or both files:
+ * its mode is taken as NPS1 then.  EPERM means that the GPU is being reset. */
 static bool read_memory_mode(const struct clv_pci *pci, struct clv_xcp_state *xcp)
 {
 	char text[CLV_FILE_TEXT_MAX];
@@ -156,22 +156,25 @@ static void read_modes(
 	xcp->memory = CLV_NPS1;
 	if (!clv_file_exists(
 		    "bus/pci/devices/%s/current_compute_partition", pci->address)) {
-		refuse(device, why_no_files(xcp->model, is_virtual));
+		set_cannot_divide(device, why_no_files(xcp->model, is_virtual));
 		return;
 	}
 	has_modes = read_memory_mode(pci, xcp);
 	has_modes = read_compute_mode(pci, xcp) && has_modes;
 	if (!has_modes)
-		refuse(device, "amdgpu shows no mode now, as while a GPU is reset: try "
-			       "again in a minute");
+		set_cannot_divide(device,
+			"amdgpu shows no mode, as while a GPU is reset: try "
+			"again in a minute");
 	else if (is_virtual)
-		refuse(device, "a virtual function: only its host can change its mode; "
-			       "give shares of it");
+		set_cannot_divide(device,
+			"a virtual function: only its host can change its mode; "
+			"give shares of it");
 	else if (!clv_file_is_writable(
 			 "bus/pci/devices/%s/current_compute_partition", pci->address) ||
 		 xcp->compute_available == 0)
-		refuse(device, "amdgpu lets nobody change this GPU's mode: give shares "
-			       "of it");
+		set_cannot_divide(device,
+			"amdgpu does not allow a change of this GPU's mode: give "
+			"shares of it");
 	else
 		xcp->is_capable = true;
 	if (has_modes && xcp->compute != CLV_SPX)

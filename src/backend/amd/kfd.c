@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads /sys/class/kfd.  The nodes of one GPU's partitions have its bus and device in
- * location_id; drivers have put the partition's number into the function bits and into
- * the top four, so neither is looked at: KFD adds a GPU's nodes in the order of its
- * partitions. */
+ * location_id.  Depending on its version the driver stores the partition's index in the
+ * function bits or in the top four bits, so both are masked out; KFD adds the nodes of a
+ * GPU in the order of its partitions. */
 #include "backend/amd/kfd.h"
 
 #include "backend/files.h"
@@ -19,7 +19,7 @@
 #define PROCESSES "class/kfd/kfd/proc"
 #define BUS_AND_DEVICE 0xfff8u
 
-/* The number after a word at the beginning of a line; 0 if there is none. */
+/* The value of a line "NAME VALUE"; 0 if there is none. */
 static uint64_t property(const char *text, const char *name)
 {
 	size_t length = strlen(name);
@@ -56,8 +56,8 @@ static int add_node(struct clv_kfd *kfd, const char *name)
 	struct clv_kfd_node *node;
 	uint64_t gpu_id = 0, simds_per_cu;
 
-	/* The nodes of processors have 0 for an id; what a device cgroup hides cannot be
-	 * read. */
+	/* Nodes of CPUs have gpu_id 0.  Nodes that a device cgroup hides cannot be read.
+	 */
 	if (clv_file_read_number(&gpu_id, NODES "/%s/gpu_id", name) < 0 || gpu_id == 0 ||
 		clv_file_read(text, sizeof(text), NODES "/%s/properties", name) < 0)
 		return 0;
@@ -96,7 +96,7 @@ static bool has_queue(const char *pid, uint32_t gpu_id)
 	return false;
 }
 
-/* Linux 5.9 and newer, on GPUs whose waves can be counted. */
+/* cu_occupancy exists since Linux 5.9, on GPUs whose waves can be counted. */
 static bool read_busy_units(const char *pid, uint32_t gpu_id, uint32_t *ret)
 {
 	uint64_t n = 0;
@@ -108,13 +108,13 @@ static bool read_busy_units(const char *pid, uint32_t gpu_id, uint32_t *ret)
 	return true;
 }
 
-/* The files vram_ID of a process say which nodes it was given. */
+/* A process has a file vram_GPUID for each node that it may use. */
 static int add_uses(struct clv_kfd *kfd, const char *pid)
 {
 	_cleanup_names_ struct clv_names files = {0};
 
 	if (clv_file_list(&files, PROCESSES "/%s", pid) < 0)
-		return 0; /* it has just ended */
+		return 0; /* the process has just ended */
 	for (size_t i = 0; i < files.n; i++) {
 		struct clv_kfd_use *use;
 		uint64_t bytes = 0;

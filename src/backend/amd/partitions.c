@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The partitions that a GPU is in, and who uses the GPU and each of them.  Partition 0
- * has the render node of the PCI function, each further one that of a platform device of
- * its own; KFD says which. */
+/* Reads a GPU's partitions and the holders of the GPU and of each partition.  Partition 0
+ * has the render node of the PCI function; each further partition has the render node of
+ * a platform device, which KFD reports. */
 #include "backend/amd/amd.h"
 
 #include "backend/files.h"
@@ -34,7 +34,7 @@ void clv_amd_scene_clear(struct clv_amd_scene *scene)
 	clv_openers_clear(&scene->openers);
 }
 
-static int hold_by_node(const struct clv_amd_scene *scene,
+static int add_users_of_node(const struct clv_amd_scene *scene,
 	const struct clv_kfd_node *node, bool only_active, struct clv_holders *holders)
 {
 	int r = 0;
@@ -48,7 +48,7 @@ static int hold_by_node(const struct clv_amd_scene *scene,
 	return r;
 }
 
-static int hold_by_render_node(
+static int add_openers_of_render_node(
 	const struct clv_amd_scene *scene, const char *name, struct clv_holders *holders)
 {
 	char path[64];
@@ -57,7 +57,7 @@ static int hold_by_render_node(
 	return clv_openers_hold(&scene->openers, path, holders);
 }
 
-/* The render node of the PCI function; "" if there is none. */
+/* The name of the PCI function's render node; "" if there is none. */
 static void get_own_render_node(const struct clv_node_device *device, char ret[32])
 {
 	_cleanup_names_ struct clv_names names = {0};
@@ -79,18 +79,17 @@ int clv_amd_add_holders(const struct clv_amd_scene *scene, struct clv_node_devic
 
 	for (unsigned i = 0;
 		r == 0 && (node = clv_kfd_find(&scene->kfd, device->pci_address, i)); i++)
-		r = hold_by_node(scene, node, false, &device->holders);
-	/* A driver that does not say who has which GPU counts them all. */
+		r = add_users_of_node(scene, node, false, &device->holders);
+	/* A driver without a list of processes counts all that have /dev/kfd open. */
 	if (r == 0 && !scene->kfd.has_processes)
 		r = clv_openers_hold(&scene->openers, "/dev/kfd", &device->holders);
 	get_own_render_node(device, name);
 	if (r == 0 && name[0] != '\0')
-		r = hold_by_render_node(scene, name, &device->holders);
+		r = add_openers_of_render_node(scene, name, &device->holders);
 	return r;
 }
 
-/* Older drivers give all partitions the id of their GPU, which tells a program nothing.
- */
+/* Older drivers give all partitions the id of their GPU, which cannot select one. */
 static bool is_unique(const struct clv_kfd *kfd, const struct clv_kfd_node *node)
 {
 	for (size_t i = 0; i < kfd->n_nodes; i++) {
@@ -116,13 +115,13 @@ static int read_node(const struct clv_amd_scene *scene, const struct clv_kfd_nod
 	if (node->render_minor > 0)
 		snprintf(part->address, sizeof(part->address), "renderD%u",
 			node->render_minor);
-	r = hold_by_node(scene, node, true, &part->holders);
+	r = add_users_of_node(scene, node, true, &part->holders);
 	if (r < 0 || part->address[0] == '\0')
 		return r;
-	r = hold_by_render_node(scene, part->address, &part->holders);
+	r = add_openers_of_render_node(scene, part->address, &part->holders);
 	if (r < 0)
 		return r;
-	return hold_by_render_node(scene, part->address, &device->holders);
+	return add_openers_of_render_node(scene, part->address, &device->holders);
 }
 
 static int add_partition(const struct clv_amd_scene *scene,
@@ -158,7 +157,7 @@ int clv_amd_add_partitions(
 		return 0;
 	while (clv_kfd_find(&scene->kfd, device->pci_address, n))
 		n++;
-	/* Without KFD the mode alone says how many there are. */
+	/* Without KFD the number of partitions follows from the mode. */
 	if (n < 2)
 		n = clv_xcp_devices(device->xcp.compute, device->xcp.dies);
 	for (unsigned i = 0; r == 0 && i < n; i++)

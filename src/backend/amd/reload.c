@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reloads amdgpu, so that a memory mode that was asked for comes true. */
+/* Reloads amdgpu, which applies a requested memory mode. */
 #include "backend/amd/amd.h"
 
 #include "backend/command.h"
@@ -27,8 +27,9 @@ static int modprobe(const char *const *argv, char *ret_said, size_t said_bytes)
 	return r;
 }
 
-/* A reload that is cut short leaves no driver and no GPU to be seen.  The file says that
- * one was begun, so that whoever looks next ends it. */
+/* An interrupted reload leaves the machine without a driver, so no GPU is visible.  This
+ * file marks a reload in progress; clv_amd_end_reload() of the next process completes it.
+ */
 static const char *mark_path(void)
 {
 	return getenv("CLEAVE_AMD_RELOAD");
@@ -57,14 +58,15 @@ int clv_amd_end_reload(struct clv_error *err)
 		return 0;
 	if (modprobe(load, said, sizeof(said)) != 0)
 		return clv_error_set(err, -EIO,
-			"a reload of amdgpu was cut short and it cannot be loaded (%s): "
-			"no AMD GPU works until it is; see dmesg",
+			"a reload of amdgpu was interrupted and amdgpu cannot be loaded "
+			"(%s): no AMD GPU works until it is loaded; see dmesg",
 			said);
 	clear_mark();
 	return 0;
 }
 
-/* The card of another driver is not touched. */
+/* Cards of other drivers do not block the reload.  A link that cannot be read counts as
+ * amdgpu's. */
 static bool is_of_amdgpu(const char *path)
 {
 	const char *name = strrchr(path, '/') + 1;
@@ -75,7 +77,7 @@ static bool is_of_amdgpu(const char *path)
 	       strcmp(driver, "amdgpu") == 0;
 }
 
-/* What keeps a module loaded: whoever has one of its files open, and other modules. */
+/* Users of a module: processes with its device files open, and other modules. */
 static void describe_users(char *ret, size_t ret_bytes)
 {
 	static const char *const devices[] = {"/dev/kfd", "/dev/dri/"};
@@ -117,12 +119,13 @@ int clv_amd_reload_driver(struct clv_backend *base, const struct clv_node_device
 	}
 	if (unloaded != 0)
 		describe_users(who, sizeof(who));
-	/* After a failure too: modprobe may have removed some of its modules. */
+	/* Also after a failure, because modprobe -r may have removed some of the modules.
+	 */
 	loaded = modprobe(load, loading, sizeof(loading));
 	if (loaded != 0)
 		return clv_error_set(err, -EIO,
 			"amdgpu cannot be loaded again (%s): no AMD GPU works until it "
-			"is; see dmesg",
+			"is loaded; see dmesg",
 			loading);
 	clear_mark();
 	if (unloaded != 0)

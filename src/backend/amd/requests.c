@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which memory modes were asked for and wait for a reload of the driver.  amdgpu shows
- * that nowhere and cannot take it back, so it is noted beside the file that
- * CLEAVE_AMD_RELOAD names: the process that asked may end before the reload.  A note is
- * no longer true after a restart of the machine, which drops what was asked for, nor when
- * the mode is another than it was. */
+/* Memory modes that were requested and wait for a reload of the driver.  amdgpu neither
+ * shows nor cancels such a request, and the requesting process may end before the reload,
+ * so requests are saved beside the file that CLEAVE_AMD_RELOAD names.  A saved request is
+ * stale after a reboot, which drops it, and once the GPU's mode differs from the mode at
+ * the time of the request. */
 #include "backend/amd/amd.h"
 
 #include "base/array.h"
@@ -24,7 +24,7 @@ static const char *scope_of(const struct clv_node_device *device)
 	return device->hive[0] != '\0' ? device->hive : device->pci_address;
 }
 
-/* "" where nothing is kept. */
+/* "" if requests are not saved. */
 static void get_path(char ret[512])
 {
 	const char *mark = getenv("CLEAVE_AMD_RELOAD");
@@ -42,7 +42,7 @@ static void get_boot(char ret[64])
 		fclose(file);
 }
 
-/* What cannot be kept is known to this process all the same. */
+/* Errors are ignored: this process still has the requests in memory. */
 static void save(const struct clv_amd_backend *backend)
 {
 	_cleanup_free_ char *text = NULL;

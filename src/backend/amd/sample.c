@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a GPU does now, and how it is: hwmon, RAS (Documentation/gpu/amdgpu/ras), and what
- * KFD says that each process holds of each partition. */
+/* Samples a GPU: hwmon, RAS errors (Documentation/gpu/amdgpu/ras), and the memory and
+ * compute units of each process on each partition from KFD. */
 #include "backend/amd/amd.h"
 
 #include "backend/files.h"
@@ -16,7 +16,7 @@
 #define RAS "bus/pci/devices/%s/ras"
 #define ERRORS "_err_count"
 
-/* "ue: 1\nce: 0": of these the uncorrectable ones. */
+/* Reads "ue: 1\nce: 0" and returns the uncorrectable errors. */
 static uint64_t read_errors(const char *address, const char *file)
 {
 	char text[CLV_FILE_TEXT_MAX];
@@ -46,8 +46,8 @@ static void read_ras(const char *address, struct clv_reading *ret)
 	}
 }
 
-/* A line for each page, which ends in R (retired), P (to be retired with the next load of
- * the driver) or F (cannot be). */
+/* The file has one line for each page, which ends in R (retired), P (retired at the next
+ * load of the driver) or F (cannot be retired). */
 static void read_bad_pages(const char *address, struct clv_reading *ret)
 {
 	char text[CLV_FILE_TEXT_MAX];
@@ -107,7 +107,8 @@ int clv_amd_sample(struct clv_backend *base, const struct clv_node_device *devic
 		return r;
 	read_ras(device->pci_address, ret);
 	read_bad_pages(device->pci_address, ret);
-	/* What the nodes are changes only with how the GPU is divided. */
+	/* The nodes change only with the partitions, and amd_survey() and amd_read() then
+	 * clear the cache. */
 	if (backend->topology.n_nodes == 0) {
 		clv_kfd_clear(&backend->topology);
 		r = clv_kfd_read(&backend->topology);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opens and closes the backend, and names its functions. */
+/* The backend's vtable; opens and closes the backend. */
 #include "backend/nvidia/change.h"
 #include "backend/nvidia/handles.h"
 #include "backend/nvidia/sample.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes instances, at the place that was asked for and at no other: where the driver puts
- * one by itself the next may not fit.  What was begun is undone when it cannot be
- * finished. */
+/* Creates instances at exact places: at a place that the driver chooses, an instance may
+ * block the next one of the plan.  An incomplete instance is destroyed on error. */
 #include "backend/nvidia/change.h"
 
 #include "backend/nvidia/error.h"
@@ -14,8 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A driver may have made the compute instance and yet say that it failed, so they are
- * looked for as well.  Says behind err if what had been made could not be unmade. */
+/* Destroys an incomplete GPU instance, with its compute instances, because a driver may
+ * report failure after it created one.  A failure of the rollback is appended to err. */
 static void undo(const struct clv_nvidia_library *nvml,
 	struct clv_nvml_gpu_instance *gpu_instance, struct clv_error *err)
 {
@@ -26,12 +25,12 @@ static void undo(const struct clv_nvidia_library *nvml,
 
 	if (code == CLV_NVML_SUCCESS || !err)
 		return;
-	clv_nvidia_error(nvml, code, &why, "and it stays, half made");
+	clv_nvidia_error(nvml, code, &why, "the incomplete instance stays");
 	used = strlen(err->msg);
 	snprintf(err->msg + used, sizeof(err->msg) - used, "; %s", why.msg);
 }
 
-/* The first of that size: those behind it are variants for special uses. */
+/* Returns the first profile of that size: later ones are variants for special uses. */
 static int find_compute_profile(const struct clv_nvidia_library *nvml,
 	struct clv_nvml_gpu_instance *gpu_instance, uint32_t slices, uint32_t *ret_id)
 {
@@ -47,7 +46,7 @@ static int find_compute_profile(const struct clv_nvidia_library *nvml,
 	return code == CLV_NVML_SUCCESS ? CLV_NVML_NOT_SUPPORTED : code;
 }
 
-/* With one compute instance that has all of it, so that programs can use it. */
+/* Fills the GPU instance with one compute instance: programs can only use those. */
 static int fill(const struct clv_nvidia_library *nvml,
 	struct clv_nvml_gpu_instance *gpu_instance, uint32_t slices)
 {
@@ -76,29 +75,30 @@ static int make_instance(const struct clv_nvidia_library *nvml,
 	const struct clv_step *step, struct clv_error *err)
 {
 	struct clv_nvml_placement placement = {step->start, profile->size};
-	struct clv_nvml_gpu_instance *made = NULL;
+	struct clv_nvml_gpu_instance *new_instance = NULL;
 	int r = 0, code;
 
-	code = nvml->create_gpu_instance(gpu, profile->driver_id, &placement, &made);
-	if (code == CLV_NVML_SUCCESS && !made)
+	code = nvml->create_gpu_instance(
+		gpu, profile->driver_id, &placement, &new_instance);
+	if (code == CLV_NVML_SUCCESS && !new_instance)
 		code = CLV_NVML_NO_DATA;
 	if (code != CLV_NVML_SUCCESS)
 		return clv_nvidia_error(
 			nvml, code, err, "cannot create %s", step->partition);
-	if (!is_at(nvml, made, &placement)) {
+	if (!is_at(nvml, new_instance, &placement)) {
 		r = clv_error_set(err, -EIO,
-			"cannot create %s: the driver does not show it "
-			"there: " CLV_NVIDIA_SEE_LOG,
+			"cannot create %s: the driver created it at another "
+			"place: " CLV_NVIDIA_SEE_LOG,
 			step->partition);
 	} else if (!step->has_parts) {
-		code = fill(nvml, made, profile->slices);
+		code = fill(nvml, new_instance, profile->slices);
 		if (code != CLV_NVML_SUCCESS)
 			r = clv_nvidia_error(nvml, code, err,
 				"cannot fill %s with a compute instance",
 				step->partition);
 	}
 	if (r < 0)
-		undo(nvml, made, err);
+		undo(nvml, new_instance, err);
 	return r;
 }
 
@@ -146,7 +146,7 @@ static int create_part(const struct clv_nvidia_library *nvml, struct clv_nvml_de
 	const struct clv_partition *owner = find_owner(device, step->inside);
 	struct clv_nvml_placement placement = {step->start, step->size};
 	struct clv_nvml_gpu_instance *gpu_instance = NULL;
-	struct clv_nvml_compute_instance *made = NULL;
+	struct clv_nvml_compute_instance *new_instance = NULL;
 	uint32_t id = 0;
 	int r = clv_nvidia_library_need(nvml, CLV_NVIDIA_PARTS, err), code;
 
@@ -161,8 +161,9 @@ static int create_part(const struct clv_nvidia_library *nvml, struct clv_nvml_de
 		return r;
 	code = find_compute_profile(nvml, gpu_instance, step->size, &id);
 	if (code == CLV_NVML_SUCCESS)
-		code = nvml->create_compute_instance(gpu_instance, id, &placement, &made);
-	if (code == CLV_NVML_SUCCESS && !made)
+		code = nvml->create_compute_instance(
+			gpu_instance, id, &placement, &new_instance);
+	if (code == CLV_NVML_SUCCESS && !new_instance)
 		code = CLV_NVML_NO_DATA;
 	if (code != CLV_NVML_SUCCESS)
 		return clv_nvidia_error(

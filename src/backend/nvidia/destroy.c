@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Destroys instances: of a GPU instance first what is in it.  Where that goes half way
- * and no further, it says how far. */
+/* Destroys instances; a GPU instance's compute instances are destroyed first.  After a
+ * partial failure the error tells how many of them are destroyed. */
 #include "backend/nvidia/change.h"
 
 #include "backend/nvidia/error.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each code of NVML means to a caller and to a person.  One table, so that the same
- * failure reads the same wherever it comes from; a code that it lacks is shown in the
- * library's own words. */
+/* Maps NVML's return codes to an errno and a message.  A code that the table lacks is
+ * shown with nvmlErrorString(). */
 #include "backend/nvidia/error.h"
 
 #include "base/cleanup.h"
@@ -23,10 +22,10 @@ struct meaning {
 /* clang-format off */
 static const struct meaning meanings[] = {
 	{ CLV_NVML_UNINITIALIZED, EIO, "NVML was shut down", "restart cleaved" },
-	{ CLV_NVML_INVALID_ARGUMENT, EIO, "the driver does not know what it was asked for", "read the devices again" },
+	{ CLV_NVML_INVALID_ARGUMENT, EIO, "the driver rejects an argument of the call", "read the devices again" },
 	{ CLV_NVML_NOT_SUPPORTED, ENOTSUP, "this GPU or its driver does not support it", "update the driver" },
 	{ CLV_NVML_NO_PERMISSION, EPERM, "the driver does not permit it", "run cleaved as root" },
-	{ CLV_NVML_NOT_FOUND, ENODEV, "it is not there any more", "read the devices again" },
+	{ CLV_NVML_NOT_FOUND, ENODEV, "it does not exist any more", "read the devices again" },
 	{ CLV_NVML_INSUFFICIENT_SIZE, EIO, "the driver's answer is too long", "read the devices again" },
 	{ CLV_NVML_INSUFFICIENT_POWER, ENODEV, "the GPU's power cable is not attached", "attach it" },
 	{ CLV_NVML_DRIVER_NOT_LOADED, ENODEV, "NVIDIA's kernel driver is not loaded", "modprobe nvidia" },
@@ -39,7 +38,7 @@ static const struct meaning meanings[] = {
 	{ CLV_NVML_RESET_REQUIRED, ENODEV, "the GPU needs a reset", "nvidia-smi --gpu-reset, or reboot" },
 	{ CLV_NVML_OPERATING_SYSTEM, EPERM, "the system blocks the device file", "allow /dev/nvidia* in its cgroup" },
 	{ CLV_NVML_LIB_RM_VERSION_MISMATCH, ENODEV, "NVIDIA's library and loaded kernel driver are of different versions", "reboot, or reload the nvidia modules" },
-	{ CLV_NVML_IN_USE, EBUSY, "it is in use", "end what uses it" },
+	{ CLV_NVML_IN_USE, EBUSY, "it is in use", "end the programs that use it" },
 	{ CLV_NVML_MEMORY, ENOSPC, "the driver is out of memory", "free some" },
 	{ CLV_NVML_NO_DATA, EIO, "the driver has no data", "try again" },
 	{ CLV_NVML_VGPU_ECC_NOT_SUPPORTED, ENOTSUP, "vGPU does not work with ECC on here", "turn ECC off" },

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GPUs by their names as NVML gives them: "NVIDIA A100-SXM4-40GB", without "NVIDIA " from
- * drivers before R470.  Nothing here stands in for an answer that a driver gives. */
+/* Facts about GPUs by their names in NVML: "NVIDIA A100-SXM4-40GB", without "NVIDIA "
+ * from drivers before R470.  A driver's own answer is preferred to these tables. */
 #include "backend/nvidia/gpu-types.h"
 
 #include "backend/nvidia/nvml.h"
@@ -26,7 +26,7 @@ static const struct {
 	{ CLV_NVML_BLACKWELL, 128 },
 };
 
-/* The longer suffix is before the one that it starts with. */
+/* A suffix matches the end of a name. */
 static const struct {
 	const char *suffix;
 	uint32_t attribute;
@@ -54,7 +54,7 @@ static const struct {
 };
 /* clang-format on */
 
-/* "H200" is not in "GH200", which is another GPU. */
+/* Matches at the beginning of a word: "H200" does not match "GH200", another GPU. */
 static bool has_word(const char *name, const char *part)
 {
 	const char *at = strstr(name, part);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Caches the GPUs' handles, and looks them up again when one is stale. */
 #include "backend/nvidia/handles.h"
 
 #include "backend/nvidia/error.h"
@@ -35,15 +36,16 @@ int clv_nvidia_handles_start(struct clv_nvidia_backend *backend, struct clv_erro
 	if (code != CLV_NVML_SUCCESS)
 		return clv_nvidia_error(nvml, code, err, "cannot use NVIDIA's driver");
 	backend->is_started = true;
-	/* Only shown: a driver that does not tell its version is still of use. */
+	/* The version is only displayed, so a failure is not fatal. */
 	if (nvml->get_driver_version(backend->driver, sizeof(backend->driver)) !=
 		CLV_NVML_SUCCESS)
 		backend->driver[0] = '\0';
 	return 0;
 }
 
-/* What nobody was told yet, and what somebody was. */
-static void carry_told(
+/* Keeps what samples need across a lookup: unreported Xids and the time of the newest
+ * utilization sample. */
+static void carry_sample_state(
 	const struct clv_nvidia_backend *backend, struct clv_nvidia_gpu *gpus, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
@@ -79,7 +81,7 @@ int clv_nvidia_handles_refresh(struct clv_nvidia_backend *backend, struct clv_er
 	for (uint32_t i = 0; i < n; i++)
 		look_up(nvml, i, &gpus[i]);
 	clv_nvidia_xids_stop(backend);
-	carry_told(backend, gpus, n);
+	carry_sample_state(backend, gpus, n);
 	free(backend->gpus);
 	backend->gpus = gpus;
 	backend->n_gpus = n;
@@ -104,7 +106,7 @@ static int find_kept(const struct clv_nvidia_backend *backend, const char *uuid)
 	return -ENODEV;
 }
 
-static bool is_still(const struct clv_nvidia_backend *backend, int index)
+static bool is_same_gpu(const struct clv_nvidia_backend *backend, int index)
 {
 	const struct clv_nvidia_gpu *gpu = &backend->gpus[index];
 	char uuid[CLV_NVML_UUID_BYTES] = "";
@@ -114,8 +116,8 @@ static bool is_still(const struct clv_nvidia_backend *backend, int index)
 	       strcmp(uuid, gpu->uuid) == 0;
 }
 
-/* The first reason why a GPU does not answer: most likely that of the one looked for. */
-static int say_not_found(
+/* Reports the first GPU whose lookup failed, most likely the one that is searched. */
+static int fail_not_found(
 	const struct clv_nvidia_backend *backend, const char *uuid, struct clv_error *err)
 {
 	for (uint32_t i = 0; i < backend->n_gpus; i++) {
@@ -138,7 +140,7 @@ int clv_nvidia_handles_find_kept(
 {
 	int index = find_kept(backend, uuid);
 
-	return index >= 0 && is_still(backend, index) ? index : -ENODEV;
+	return index >= 0 && is_same_gpu(backend, index) ? index : -ENODEV;
 }
 
 int clv_nvidia_handles_find(
@@ -153,5 +155,5 @@ int clv_nvidia_handles_find(
 	if (r < 0)
 		return r;
 	index = find_kept(backend, uuid);
-	return index >= 0 ? index : say_not_found(backend, uuid, err);
+	return index >= 0 ? index : fail_not_found(backend, uuid, err);
 }

@@ -3,27 +3,27 @@
 
 #include "backend/nvidia/nvidia.h"
 
-/* The handles of the GPUs.  A change of the MIG mode may reset a GPU, so a handle is used
- * only while it answers with its GPU's UUID. */
+/* The handles of the GPUs.  A change of the MIG mode may reset a GPU, which may change
+ * its handle, so a handle is used only while NVML returns the GPU's UUID for it. */
 
-/* Initialises NVML, where it is not yet. */
+/* Initialises NVML unless it is initialised. */
 int clv_nvidia_handles_start(struct clv_nvidia_backend *backend, struct clv_error *err);
 
-/* Looks all GPUs up anew.  One that cannot be reached keeps its place, with why. */
+/* Looks up all GPUs again.  A GPU that fails keeps its index, with NVML's code. */
 int clv_nvidia_handles_refresh(struct clv_nvidia_backend *backend, struct clv_error *err);
 
-/* Lets go of NVML and begins anew.  A driver may go on showing a process the MIG devices
- * that there were when it began. */
+/* Shuts NVML down and initialises it again, because a driver may show a process only the
+ * MIG devices that existed when the process initialised NVML. */
 int clv_nvidia_handles_restart(struct clv_nvidia_backend *backend, struct clv_error *err);
 
-/* The index of the GPU with this UUID, looked up anew if the kept handle is no longer
- * its, or -ENODEV. */
+/* The index of the GPU with this UUID, or -ENODEV.  All GPUs are looked up again if the
+ * cached handle is stale. */
 int clv_nvidia_handles_find(
 	struct clv_nvidia_backend *backend, const char *uuid, struct clv_error *err);
 
-/* The same without looking anything up: -ENODEV if the kept handle does not answer. */
+/* The same without a new lookup: -ENODEV if the cached handle is stale. */
 int clv_nvidia_handles_find_kept(
 	const struct clv_nvidia_backend *backend, const char *uuid);
 
-/* What messages call it: its name, or its UUID before it has one. */
+/* The device's name in messages: its name, or its UUID before it has one.  Borrowed. */
 const char *clv_nvidia_name(const struct clv_node_device *device);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose work ends if a GPU or an instance is taken away.  A driver tells it of the GPU as
- * a whole, of its MIG devices, or of both, as the caller's rights and its own version go;
- * so both are asked, and each process counts once. */
+/* Finds the processes that use a GPU or an instance.  Depending on its version and the
+ * caller's rights, a driver lists processes for the whole GPU, for its MIG devices, or
+ * for both.  Both lists are read, and each process counts once. */
 #include "backend/nvidia/holders.h"
 
 #include "backend/nvidia/mig-devices.h"
@@ -36,8 +36,8 @@ static int list_of_mig_devices(const struct clv_nvidia_library *nvml,
 	return r;
 }
 
-/* Of the GPU as a whole, and already seen in one of its instances. */
-static bool is_told_better(const struct clv_nvidia_processes *list, size_t which)
+/* True for an entry of the whole GPU whose process is listed for a MIG device, too. */
+static bool is_duplicate(const struct clv_nvidia_processes *list, size_t which)
 {
 	if (list->items[which].gpu_instance != CLV_NVML_NO_INSTANCE)
 		return false;
@@ -68,7 +68,7 @@ int clv_nvidia_holders_read(const struct clv_nvidia_library *nvml,
 		struct clv_partition *place = clv_nvidia_partitions_find(
 			device, process->gpu_instance, process->compute_instance);
 
-		if (!is_told_better(&list, i))
+		if (!is_duplicate(&list, i))
 			r = clv_nvidia_processes_hold(
 				place ? &place->holders : &device->holders, process->pid);
 	}
@@ -89,7 +89,7 @@ int clv_nvidia_holders_sample(const struct clv_nvidia_library *nvml,
 			clv_nvidia_partitions_find((struct clv_node_device *)device,
 				process->gpu_instance, process->compute_instance);
 
-		if (!is_told_better(&list, i))
+		if (!is_duplicate(&list, i))
 			r = clv_reading_add_process(reading, process->pid,
 				process->used_bytes, place ? place->name : "");
 	}

@@ -7,17 +7,18 @@ struct clv_error;
 struct clv_node_device;
 struct clv_reading;
 
-/* Adds to the device and to its partitions who uses them now.  -ENOMEM */
+/* Adds the processes that use the device and its partitions to their holders.  -ENOMEM */
 int clv_nvidia_holders_read(const struct clv_nvidia_library *nvml,
 	struct clv_nvml_device *gpu, struct clv_node_device *device,
 	struct clv_error *err);
 
-/* Adds to the reading who uses the device, and which of its partitions.  -ENOMEM */
+/* Adds the processes that use the device to the reading, each with its partition.
+ * -ENOMEM */
 int clv_nvidia_holders_sample(const struct clv_nvidia_library *nvml,
 	struct clv_nvml_device *gpu, const struct clv_node_device *device,
 	struct clv_reading *reading);
 
-/* Of the GPU instance alone, and of the whole GPU with CLV_NVML_NO_INSTANCE: puts who
- * uses it now behind the message. */
+/* Appends the processes that use the GPU instance, or with CLV_NVML_NO_INSTANCE the whole
+ * GPU, to the message of err. */
 void clv_nvidia_holders_say(const struct clv_nvidia_library *nvml,
 	struct clv_nvml_device *gpu, uint32_t gpu_instance, struct clv_error *err);

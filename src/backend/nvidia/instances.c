@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GPU instances by what was seen of them.  A number of the driver may have been given to
- * another instance since the device was read, so one is found only where it was seen. */
+/* Finds and destroys instances.  The driver reuses ids, so an instance that is found by
+ * id must also have the placement of the last reading. */
 #include "backend/nvidia/instances.h"
 
 #include "backend/nvidia/error.h"
@@ -23,7 +23,8 @@ int clv_nvidia_compute_profiles_read(const struct clv_nvidia_library *nvml,
 		int code = nvml->get_compute_profile(
 			gpu_instance, i, CLV_NVML_SHARED_ENGINES, &ret->items[ret->n]);
 
-		/* Not of this GPU instance, or not known to this driver. */
+		/* The GPU instance has no such profile, or the driver does not know it.
+		 */
 		if (code == CLV_NVML_NOT_SUPPORTED || code == CLV_NVML_INVALID_ARGUMENT)
 			continue;
 		if (code == CLV_NVML_SUCCESS && ret->items[ret->n].slices == 0)
@@ -41,7 +42,7 @@ static int check_place(const struct clv_partition *partition,
 	if (found->start == partition->start && found->size == partition->size)
 		return 0;
 	return clv_error_set(err, -ENODEV,
-		"%s is not there any more, another instance has its number: read the "
+		"%s does not exist any more, another instance has its id: read the "
 		"devices again",
 		clv_nvidia_instance_name(partition));
 }

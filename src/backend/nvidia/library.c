@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opens NVML at run time, from a table of symbols: the agent is never linked with it, so
- * that it starts on a machine without an NVIDIA driver and can say so.  A symbol that is
- * missing takes an ability away and nothing else. */
+/* Loads NVML at run time from a table of symbols.  The agent does not link with NVML, so
+ * it starts on a machine without an NVIDIA driver.  A missing symbol disables only its
+ * ability. */
 #include "backend/nvidia/library.h"
 
 #include "base/cleanup.h"
@@ -15,7 +15,7 @@ struct symbol {
 	enum clv_nvidia_ability ability;
 	size_t offset;
 	const char *name;
-	const char *instead; /* of an older driver, that may write less of its answer */
+	const char *instead; /* fallback of older drivers; may write a shorter struct */
 };
 
 #define AT(member) offsetof(struct clv_nvidia_library, member)
@@ -85,21 +85,21 @@ static const struct symbol symbols[] = {
 	{ CLV_NVIDIA_OPTIONAL, AT(wait_for_event), "nvmlEventSetWait_v2" },
 };
 
-/* What cannot be done without, and the first driver that can: the one that came with the
- * first public nvml.h to declare the newest of its functions. */
+/* For each ability the consequence of its absence, and the first driver that has it: the
+ * driver of the first public nvml.h that declares its newest function. */
 static const struct {
 	const char *what;
 	const char *since;
 } abilities[CLV_NVIDIA_OPTIONAL] = {
-	[CLV_NVIDIA_BASE] = { "NVIDIA GPUs cannot be seen", "R418" },
-	[CLV_NVIDIA_MIG] = { "MIG cannot be seen", "R450" },
+	[CLV_NVIDIA_BASE] = { "NVIDIA GPUs cannot be read", "R418" },
+	[CLV_NVIDIA_MIG] = { "MIG cannot be read", "R450" },
 	[CLV_NVIDIA_MIG_MODE] = { "MIG cannot be turned on or off", "R450" },
 	[CLV_NVIDIA_INSTANCES] = { "MIG instances cannot be changed", "R460" },
 	[CLV_NVIDIA_PARTS] = { "compute instances cannot be placed exactly", "R525" },
 };
 /* clang-format on */
 
-static int say_missing(const struct clv_nvidia_library *library,
+static int fail_if_missing(const struct clv_nvidia_library *library,
 	enum clv_nvidia_ability ability, int code, struct clv_error *err)
 {
 	if (!library->missing[ability])
@@ -112,7 +112,7 @@ static int say_missing(const struct clv_nvidia_library *library,
 int clv_nvidia_library_need(const struct clv_nvidia_library *library,
 	enum clv_nvidia_ability ability, struct clv_error *err)
 {
-	return say_missing(library, ability, -ENOTSUP, err);
+	return fail_if_missing(library, ability, -ENOTSUP, err);
 }
 
 static void find_symbol(struct clv_nvidia_library *library, const struct symbol *symbol)
@@ -141,7 +141,7 @@ int clv_nvidia_library_open(struct clv_nvidia_library *ret, struct clv_error *er
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(symbols); i++)
 		find_symbol(&library, &symbols[i]);
 
-	r = say_missing(&library, CLV_NVIDIA_BASE, -ENOTSUP, err);
+	r = fail_if_missing(&library, CLV_NVIDIA_BASE, -ENOTSUP, err);
 	if (r < 0) {
 		dlclose(library.handle);
 		return r;

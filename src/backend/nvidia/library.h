@@ -7,15 +7,15 @@
 
 struct clv_error;
 
-/* What a driver may lack because it is too old for it.  A symbol that is missing takes
- * away all that needs it, and its name is kept for the message. */
+/* Groups of symbols that an old driver may lack.  One missing symbol disables its whole
+ * group; its name is kept for the message. */
 enum clv_nvidia_ability {
-	CLV_NVIDIA_BASE,      /* without it there is no backend */
-	CLV_NVIDIA_MIG,       /* to see how a GPU is divided */
+	CLV_NVIDIA_BASE,      /* required by the backend */
+	CLV_NVIDIA_MIG,       /* to read MIG mode, profiles and instances */
 	CLV_NVIDIA_MIG_MODE,  /* to turn MIG on and off */
-	CLV_NVIDIA_INSTANCES, /* to make and destroy instances at exact places */
-	CLV_NVIDIA_PARTS,     /* to make compute instances at exact places */
-	CLV_NVIDIA_OPTIONAL,  /* each is NULL where it is not there; the last */
+	CLV_NVIDIA_INSTANCES, /* to create and destroy instances at exact places */
+	CLV_NVIDIA_PARTS,     /* to create compute instances at exact places */
+	CLV_NVIDIA_OPTIONAL,  /* no group: each missing symbol is NULL; the last */
 };
 
 typedef int clv_nvml_list_processes(
@@ -25,7 +25,7 @@ typedef int clv_nvml_list_processes(
  * clv_nvml_code. */
 struct clv_nvidia_library {
 	void *handle;
-	/* The first symbol that is missing of each ability, NULL if none is. */
+	/* The first missing symbol of each ability, NULL if none is missing. */
 	const char *missing[CLV_NVIDIA_OPTIONAL];
 
 	/* CLV_NVIDIA_BASE */
@@ -116,10 +116,11 @@ struct clv_nvidia_library {
 		struct clv_nvml_event_set *, struct clv_nvml_event *, uint32_t ms);
 };
 
-/* -ENODEV when there is no library, or one that lacks what nothing works without. */
+/* Opens libnvidia-ml.so.1.  -ENODEV: there is no library; -ENOTSUP: it lacks a symbol of
+ * CLV_NVIDIA_BASE. */
 int clv_nvidia_library_open(struct clv_nvidia_library *ret, struct clv_error *err);
 void clv_nvidia_library_close(struct clv_nvidia_library *library);
 
-/* 0, or -ENOTSUP with which symbol is missing and since which driver it is there. */
+/* 0, or -ENOTSUP with the missing symbol and the first driver that has it. */
 int clv_nvidia_library_need(const struct clv_nvidia_library *library,
 	enum clv_nvidia_ability ability, struct clv_error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Limits of a cgroup's memory on a GPU, which the driver itself holds, from R615 on. */
+/* Limits a cgroup's memory on a GPU.  The driver enforces the limit, since R615. */
 #include "backend/nvidia/change.h"
 
 #include "backend/nvidia/error.h"
@@ -16,7 +16,7 @@ static int set(const struct clv_nvidia_library *nvml, struct clv_nvml_device *gp
 	struct clv_nvml_memory memory = {0};
 	int code = CLV_NVML_SUCCESS;
 
-	/* None: all that there is. */
+	/* NVML has no "unlimited": the limit is the whole memory. */
 	if (bytes == UINT64_MAX) {
 		code = nvml->get_memory(gpu, &memory);
 		limits.hard = memory.total;
@@ -40,7 +40,8 @@ int clv_nvidia_limit_memory(struct clv_backend *base,
 
 	if (!nvml->set_limits || !nvml->get_limits)
 		return clv_error_set(err, -ENOTSUP,
-			"the driver of %s limits no cgroup's memory: R615 does",
+			"the driver of %s cannot limit a cgroup's memory: install R615 "
+			"or newer",
 			clv_nvidia_name(device));
 	index = clv_nvidia_handles_find(backend, device->info.uuid, err);
 	if (index < 0)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Lists the MIG devices of a GPU. */
 #include "backend/nvidia/mig-devices.h"
 
 #include "base/array.h"
@@ -13,8 +14,7 @@ static bool can_list(const struct clv_nvidia_library *nvml)
 	       nvml->get_gpu_instance_id && nvml->get_compute_instance_id;
 }
 
-/* A destroyed instance leaves a hole in the numbers, and a handle may outlive what it
- * stands for: both are passed over. */
+/* Skips indexes without a device (destroyed instances leave gaps) and stale handles. */
 static int append_device(const struct clv_nvidia_library *nvml,
 	struct clv_nvml_device *gpu, uint32_t index,
 	struct clv_nvidia_mig_devices *devices)

@@ -6,8 +6,8 @@
 
 #include <stddef.h>
 
-/* A compute instance as a device of its own, which is how programs see it: it alone has
- * the UUID and tells its memory and its processes. */
+/* A MIG device: the view of one compute instance as a device, as programs see it.  NVML
+ * reports UUID, memory and processes only for MIG devices, not for instances. */
 struct clv_nvidia_mig_device {
 	struct clv_nvml_device *handle;
 	uint32_t gpu_instance;
@@ -19,7 +19,7 @@ struct clv_nvidia_mig_devices {
 	size_t n;
 };
 
-/* None where the driver does not show them.  -ENOMEM */
+/* Appends all MIG devices of the GPU; none if the driver cannot list them.  -ENOMEM */
 int clv_nvidia_mig_devices_list(const struct clv_nvidia_library *nvml,
 	struct clv_nvml_device *gpu, struct clv_nvidia_mig_devices *ret);
 void clv_nvidia_mig_devices_clear(struct clv_nvidia_mig_devices *devices);

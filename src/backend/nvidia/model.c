@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The MIG model of a GPU as its driver describes it.  Profiles are asked for by index, in
- * the newest form of the answer that the driver knows: names came with R510.  Where a
- * driver is silent (most of it while MIG is off, before R470) the tables of core speak,
- * by the profile's number: it is the same for a GPU type with every driver. */
+/* Reads the MIG model of a GPU from its driver.  Profiles are queried by index, with the
+ * newest version of the struct that the driver knows (names exist since R510).  Values
+ * that a driver does not report (most of them while MIG is off, before R470) come from
+ * the tables of core, by profile id, which is the same with every driver. */
 #include "backend/nvidia/model.h"
 
 #include "backend/nvidia/error.h"
@@ -17,20 +17,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Indexes that are asked for: room for some that are newer than the table. */
+/* Queried indexes, with room for profiles that are newer than the table. */
 #define INDEXES 32u
 #define PLACES_MAX 32u
 #define UNITS_MAX 16u /* bits of clv_mig_set.units */
 
-/* One answer, whatever its form. */
+/* A profile, independent of the version of NVML's struct. */
 struct answer {
 	uint32_t id;
 	uint32_t slices;
 	uint32_t instances;
 	uint32_t multiprocessors;
-	uint32_t engines[5]; /* as NVML has them */
+	uint32_t engines[5]; /* in NVML's order */
 	uint64_t memory_mib;
-	char name[CLV_NVML_NAME_BYTES]; /* "" from a driver that gives none */
+	char name[CLV_NVML_NAME_BYTES]; /* "" if the driver reports no name */
 };
 
 struct reading {
@@ -87,21 +87,21 @@ static int ask_v1(const struct reading *reading, uint32_t index, struct answer *
 	return code;
 }
 
-static bool is_of_another_form(int code)
+static bool is_version_unknown(int code)
 {
 	return code == CLV_NVML_ARGUMENT_VERSION_MISMATCH ||
 	       code == CLV_NVML_INVALID_ARGUMENT || code == CLV_NVML_FUNCTION_NOT_FOUND;
 }
 
-/* A driver that does not know a form says so with the code that an index has which it
- * does not know, so only the oldest form's answer counts as no. */
+/* A driver returns the same code for an unknown version of the struct and for an unknown
+ * index, so only the answer for the oldest version tells that there is no profile. */
 static int ask(const struct reading *reading, uint32_t index, struct answer *ret)
 {
 	int code = ask_v3(reading, index, ret);
 
-	if (is_of_another_form(code))
+	if (is_version_unknown(code))
 		code = ask_v2(reading, index, ret);
-	if (is_of_another_form(code))
+	if (is_version_unknown(code))
 		code = ask_v1(reading, index, ret);
 	return code == CLV_NVML_SUCCESS && ret->slices == 0 ? CLV_NVML_NO_DATA : code;
 }
@@ -116,9 +116,9 @@ static const struct clv_mig_profile *find_in_table(
 	return NULL;
 }
 
-/* How a name's gigabytes follow from the sizes: the profile's memory in eighths of the
- * GPU's, rounded up, of the GPU's gigabytes (NVIDIA's go-nvlib names its MIG devices so).
- * It holds for every profile of the tables. */
+/* The gigabytes in a profile's name, as NVIDIA's go-nvlib computes them: the profile's
+ * memory in eighths of the GPU's memory, rounded up, times the GPU's gigabytes.  The
+ * formula holds for every profile of the tables. */
 static uint64_t name_gigabytes(const struct reading *reading, uint64_t memory_mib)
 {
 	uint64_t whole_mib = reading->device->info.memory_bytes >> 20;
@@ -159,7 +159,7 @@ static bool is_possible(const struct clv_nvml_placement *places, uint32_t n)
 	return n <= CLV_MIG_STARTS_MAX;
 }
 
-/* Returns the driver's code; without a start nothing of the profile can be made. */
+/* Returns NVML's code.  A profile may have no starts: then it cannot be created. */
 static int ask_places(
 	const struct reading *reading, uint32_t id, struct clv_mig_profile *profile)
 {
@@ -196,7 +196,7 @@ static int find_places(const struct reading *reading, const char *name,
 		return 0;
 	if (!known)
 		return clv_nvidia_error(reading->nvml, code, err,
-			"it is not known where %s may be", name);
+			"the placements of %s are not known", name);
 	memcpy(profile->starts, known->starts, sizeof(profile->starts));
 	profile->n_starts = known->n_starts;
 	profile->size = known->size;
@@ -208,7 +208,7 @@ static uint8_t clip(uint32_t number)
 	return number < UINT8_MAX ? (uint8_t)number : UINT8_MAX;
 }
 
-/* NVML has them in this order. */
+/* NVML's order: copy, decoder, encoder, JPEG, optical flow. */
 static struct clv_engines engines_of(const struct answer *answer)
 {
 	return (struct clv_engines){
@@ -270,7 +270,7 @@ static int ask_all(struct reading *reading, struct clv_error *err)
 			continue;
 		if (reading->n == CLV_MIG_PROFILES_MAX)
 			return clv_error_set(err, -EIO,
-				"the GPU has more MIG profiles than cleave knows of: "
+				"the GPU has more MIG profiles than cleave supports: "
 				"update cleave");
 		r = add_profile(reading, i, &answer, err);
 		if (r < 0)
@@ -279,7 +279,7 @@ static int ask_all(struct reading *reading, struct clv_error *err)
 	return 0;
 }
 
-/* Small before big, plain before special, as nvidia-smi lists them. */
+/* Small profiles before large ones, plain before special ones, as in nvidia-smi. */
 static int by_size(const void *a, const void *b)
 {
 	const struct clv_mig_profile *one = a, *other = b;

@@ -7,10 +7,10 @@ struct clv_error;
 struct clv_mig_model;
 struct clv_node_device;
 
-/* The profiles and places of this GPU, of which name and memory are known: from the
- * driver, and from the tables of core what it does not tell.  *ret is to be freed.  Fails
- * where neither knows, and where the places of one profile are not known: what is free is
- * not known then either. */
+/* Reads the MIG profiles of the GPU and their placements from the driver; the tables of
+ * core supply what it does not report.  info.model and info.memory_bytes of device must
+ * be set.  The caller frees *ret.  Fails if the profiles, or the placements of one
+ * profile, are unknown to both, because free space cannot be computed then. */
 int clv_nvidia_model_read(const struct clv_nvidia_library *nvml,
 	struct clv_nvml_device *gpu, const struct clv_node_device *device,
 	struct clv_mig_model **ret, struct clv_error *err);

@@ -5,10 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The part of NVML's binary interface that the backend calls, in declarations of our own:
- * the driver ships the library without a header.  Layouts, numbers and meanings are those
- * of NVIDIA's public nvml.h (API version 13); the assertions hold what it compiles to on
- * x86-64, which is how a driver sees the structs. */
+/* Declarations of the part of NVML's ABI that the backend calls; the driver ships the
+ * library without a header.  Layouts and numbers are those of NVIDIA's public nvml.h (API
+ * version 13); the assertions check the layouts of x86-64. */
 
 /* Handles.  The library owns what they point to. */
 struct clv_nvml_device;
@@ -91,7 +90,7 @@ struct clv_nvml_limits {
 };
 static_assert(sizeof(struct clv_nvml_limits) == 32, "nvmlGetMemoryLimits_v1_t");
 
-/* A driver writes these in one of three forms: see processes.c. */
+/* A driver writes entries of one of three sizes: see processes.c. */
 #define CLV_NVML_NO_INSTANCE UINT32_C(0xffffffff)
 
 struct clv_nvml_process {
@@ -103,8 +102,8 @@ struct clv_nvml_process {
 static_assert(sizeof(struct clv_nvml_process) == 24, "nvmlProcessInfo_v2_t");
 static_assert(offsetof(struct clv_nvml_process, gpu_instance) == 16, "as above");
 
-/* What is asked for by index, NVML_GPU_INSTANCE_PROFILE_*; the answer's id is what
- * everything else takes. */
+/* A profile is queried by its index, NVML_GPU_INSTANCE_PROFILE_*; all other calls take
+ * its id. */
 struct clv_nvml_gpu_profile_v1 {
 	uint32_t id;
 	uint32_t is_p2p_supported;
@@ -146,16 +145,15 @@ static_assert(sizeof(struct clv_nvml_gpu_profile_v3) == 152, "..ProfileInfo_v3_t
 static_assert(offsetof(struct clv_nvml_gpu_profile_v3, memory_mib) == 40, "as above");
 static_assert(offsetof(struct clv_nvml_gpu_profile_v3, capabilities) == 144, "as above");
 
-/* The library tells the versions of a struct apart by its first word: its size, and the
- * version in the top byte. */
+/* The first word of a versioned struct: its size, and the version in the top byte. */
 #define CLV_NVML_VERSION(type, number) ((uint32_t)(sizeof(type) | (number) << 24u))
 #define CLV_NVML_GPU_PROFILE_V2 CLV_NVML_VERSION(struct clv_nvml_gpu_profile_v2, 2u)
 #define CLV_NVML_GPU_PROFILE_V3 CLV_NVML_VERSION(struct clv_nvml_gpu_profile_v3, 3u)
 static_assert(CLV_NVML_GPU_PROFILE_V2 == 0x02000098, "NVML_STRUCT_VERSION");
 static_assert(CLV_NVML_GPU_PROFILE_V3 == 0x03000098, "NVML_STRUCT_VERSION");
 
-/* Of a GPU instance in units of the GPU's grid, of a compute instance in compute slices
- * of its GPU instance. */
+/* Units: of a GPU instance, the GPU's memory slices; of a compute instance, the compute
+ * slices of its GPU instance. */
 struct clv_nvml_placement {
 	uint32_t start;
 	uint32_t size;
@@ -200,7 +198,7 @@ struct clv_nvml_utilization {
 };
 static_assert(sizeof(struct clv_nvml_utilization) == 8, "nvmlUtilization_t");
 
-/* What a process computed in the driver's last period, in percent of the GPU. */
+/* The utilization of the GPU by a process in one sampling period, in percent. */
 struct clv_nvml_process_utilization {
 	uint32_t pid;
 	uint64_t time_us;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a GPU is divided now.  NVML lists instances by profile, so every profile of the
- * model is asked for; what a program is told of an instance (UUID, memory) comes from the
- * MIG devices, which are one for each compute instance. */
+/* Reads a GPU's MIG instances.  NVML lists instances by profile, so every profile of the
+ * model is queried.  UUID and memory come from the MIG devices, of which each compute
+ * instance has one. */
 #include "backend/nvidia/partitions.h"
 
 #include "backend/nvidia/error.h"
@@ -47,9 +47,9 @@ static int add_part(const struct clv_nvidia_library *nvml,
 	snprintf(part->address, sizeof(part->address), "%u/%u", partition->driver_id,
 		info.id);
 	part->start = info.placement.start;
-	part->size = info.placement.size; /* 0 before R460, which does not tell it */
+	part->size = info.placement.size; /* 0 from drivers before R460 */
 	part->compute_units = profile->multiprocessors;
-	part->memory_bytes = partition->memory_bytes; /* all share it */
+	part->memory_bytes = partition->memory_bytes; /* shared by all parts */
 	return 0;
 }
 
@@ -75,11 +75,12 @@ static int add_parts_of(const struct clv_nvidia_library *nvml,
 	return 0;
 }
 
-/* Where one compute instance fills its GPU instance, the two are one to all users. */
-static int settle_parts(
+/* A compute instance that fills its GPU instance is not listed as a part; the partition
+ * stands for both. */
+static int finish_parts(
 	struct clv_partition *partition, bool is_filled, struct clv_error *err)
 {
-	partition->is_half_made = partition->n_parts == 0;
+	partition->is_incomplete = partition->n_parts == 0;
 	if (partition->n_parts == 1 && is_filled) {
 		memcpy(partition->address, partition->parts[0].address,
 			sizeof(partition->address));
@@ -90,7 +91,8 @@ static int settle_parts(
 	for (size_t i = 0; i < partition->n_parts; i++) {
 		if (partition->parts[i].size == 0)
 			return clv_error_set(err, -ENOTSUP,
-				"the driver does not say where in %s at %u its compute "
+				"the driver does not report where in %s at %u its "
+				"compute "
 				"instances are: install R460 or newer",
 				partition->profile, partition->start);
 	}
@@ -122,7 +124,7 @@ static int add_parts(const struct clv_nvidia_library *nvml,
 		is_filled |= partition->n_parts > n_before &&
 			     profiles.items[i].slices == slices;
 	}
-	return settle_parts(partition, is_filled, err);
+	return finish_parts(partition, is_filled, err);
 }
 
 static int add_partition(const struct clv_nvidia_library *nvml,
@@ -193,8 +195,9 @@ static void identify(const struct clv_nvidia_library *nvml,
 		device, mig_device->gpu_instance, mig_device->compute_instance);
 	struct clv_nvml_memory memory = {0};
 
-	/* One that was made or destroyed meanwhile is none of those that are shown. */
-	if (!place || place->n_parts > 0 || place->is_half_made)
+	/* The instance was created or destroyed since the instances were listed, or is
+	 * only a container of parts. */
+	if (!place || place->n_parts > 0 || place->is_incomplete)
 		return;
 	if (nvml->get_uuid(mig_device->handle, place->uuid, sizeof(place->uuid)) !=
 		CLV_NVML_SUCCESS)
@@ -241,7 +244,7 @@ static bool is_identified(const struct clv_partition *partition)
 		if (partition->parts[i].uuid[0] == '\0')
 			return false;
 	}
-	return partition->n_parts > 0 || partition->is_half_made ||
+	return partition->n_parts > 0 || partition->is_incomplete ||
 	       partition->uuid[0] != '\0';
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who runs on a GPU.  Drivers write the list in entries of 16, 24 or 32 bytes behind one
- * and the same symbol (those of R535 before 535.98 use 32, which is memory corruption for
- * a caller that was built for 24), and nothing in the call says which.  So there is room
- * for the longest, and which it was is seen from how far the driver wrote. */
+/* Lists the processes on a GPU.  Depending on its version a driver writes entries of 16,
+ * 24 or 32 bytes through the same symbol (R535 before 535.98 writes 32, which overflows
+ * the buffer of a caller built for 24), and the call does not tell which.  So the buffer
+ * has room for the longest entries, and the size is derived from how far the driver
+ * wrote. */
 #include "backend/nvidia/processes.h"
 
 #include "base/array.h"
@@ -19,8 +20,8 @@
 
 static const size_t entry_bytes[] = {16, 24, ENTRY_MAX};
 
-/* The last byte of an entry is never UNTOUCHED: it is the highest of an instance's number
- * or of a number of bytes.  0 where nothing was written at all. */
+/* The last byte of an entry is never UNTOUCHED, because it is the highest byte of an
+ * instance's id or of a number of bytes.  Returns 0 if nothing was written. */
 static size_t find_entry_bytes(const unsigned char *data, size_t n)
 {
 	size_t written = n * ENTRY_MAX;
@@ -54,8 +55,8 @@ static int append_entries(
 	return 0;
 }
 
-/* New processes may start between two calls, so the list is asked for again when it has
- * outgrown its room. */
+/* Retries with more room while the list does not fit: processes may start between two
+ * calls. */
 static int append_kind(clv_nvml_list_processes *ask, struct clv_nvml_device *device,
 	struct clv_nvidia_processes *list)
 {
@@ -100,8 +101,8 @@ void clv_nvidia_processes_clear(struct clv_nvidia_processes *list)
 	*list = (struct clv_nvidia_processes){0};
 }
 
-/* The driver's number may be of another PID namespace, and the process may end at any
- * time: without a name the number has to do. */
+/* The pid may be of another PID namespace, or the process may have ended: then the text
+ * has no name. */
 static void describe(uint32_t pid, char *ret, size_t ret_bytes)
 {
 	char path[40], name[32] = "";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a GPU does now, and how it is.  Every call is optional: old drivers, virtual GPUs
- * and GPUs in MIG mode each lack some of them. */
+/* Samples a GPU's load, processes and health.  Every call is optional: old drivers,
+ * virtual GPUs and GPUs in MIG mode each lack some of them. */
 #include "backend/nvidia/sample.h"
 
 #include "backend/nvidia/error.h"
@@ -16,7 +16,7 @@
 #define MILLI 1e-3
 #define PERCENT 1e-2
 
-/* ask(handle, &value) for a function that may be absent. */
+/* Calls a function that may be absent; true on success. */
 #define ASK(function, ...) \
 	((function) && (function)(gpu, ##__VA_ARGS__) == CLV_NVML_SUCCESS)
 
@@ -58,7 +58,7 @@ static void read_signs(const struct clv_nvidia_library *nvml, struct clv_nvml_de
 		ret->signs[CLV_SIGN_ROWS_PENDING] = is_pending != 0;
 		ret->signs[CLV_SIGN_ROWS_FAILED] = has_failed != 0;
 	}
-	/* Of GPUs before Ampere; how many pages is not said. */
+	/* GPUs before Ampere; NVML does not report the number of pages. */
 	if (ASK(nvml->get_retirement_pending, &is_pending))
 		ret->signs[CLV_SIGN_PAGES_PENDING] = is_pending != 0;
 }

@@ -3,6 +3,6 @@
 
 #include "backend/backend.h"
 
-/* The member of the vtable. */
+/* The sample member of the vtable. */
 int clv_nvidia_sample(struct clv_backend *base, const struct clv_node_device *device,
 	struct clv_reading *ret, struct clv_error *err);

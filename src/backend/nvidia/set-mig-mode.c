@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Turns MIG on and off.  The driver takes the wish and then, in the same call, tries to
- * make it true, by a reset where the GPU needs one; it says apart how each went.  A wish
- * that could not come true because somebody uses the GPU is taken back: it would come
- * true at some later reset, when nobody expects it. */
+/* Turns MIG on and off.  nvmlDeviceSetMigMode() records the pending mode and then tries
+ * to activate it, with a reset if the GPU needs one; it returns a status for each.  If
+ * the activation fails, for example because the GPU is in use, the pending mode is
+ * reverted: otherwise some later reset would activate it unexpectedly. */
 #include "backend/nvidia/change.h"
 
 #include "backend/nvidia/error.h"
@@ -23,7 +23,7 @@ static int fail(const struct clv_nvidia_library *nvml, struct clv_nvml_device *g
 	return r;
 }
 
-static int say_reset_required(
+static int fail_reset_required(
 	const struct clv_node_device *device, bool on, struct clv_error *err)
 {
 	return clv_error_set(err, -ENOTSUP,
@@ -52,7 +52,7 @@ int clv_nvidia_set_mig_mode(struct clv_backend *base,
 	if (code != CLV_NVML_SUCCESS)
 		return fail(nvml, gpu, device, on, code, err);
 	if (activation == CLV_NVML_RESET_REQUIRED || activation == CLV_NVML_NOT_SUPPORTED)
-		return say_reset_required(device, on, err);
+		return fail_reset_required(device, on, err);
 	if (activation != CLV_NVML_SUCCESS) {
 		r = fail(nvml, gpu, device, on, activation, err);
 		nvml->set_mig_mode(gpu, !on, &activation);

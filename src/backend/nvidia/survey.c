@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each GPU is and how it is divided.  Only a GPU that does not even say which it is
- * is left out, with a line about why; of any other all is shown that it answers, and what
- * keeps it from being divided. */
+/* Reads each GPU and its partitions.  A GPU whose handle or UUID cannot be read is
+ * reported as a problem of the node.  Any other GPU is shown with all that can be read,
+ * and with the reason if it cannot be divided. */
 #include "backend/nvidia/survey.h"
 
 #include "backend/nvidia/error.h"
@@ -18,10 +18,10 @@
 #include <string.h>
 
 #define MIB UINT64_C(1048576)
-/* To start NVML takes up to seconds on a machine whose driver is not kept loaded. */
+/* The initialisation of NVML takes up to seconds without a persistence daemon. */
 #define VAIN_RESTARTS_MAX 3u
 
-/* "00000000:3B:00.0" to how Linux writes it. */
+/* Converts "00000000:3B:00.0" to the form of Linux, "0000:3b:00.0". */
 static void read_address(const struct clv_nvidia_library *nvml,
 	struct clv_nvml_device *gpu, struct clv_node_device *device)
 {
@@ -89,7 +89,7 @@ static uint32_t read_architecture(
 	return architecture;
 }
 
-/* What the largest instance has: all that a GPU in MIG mode has to give. */
+/* The largest profile has all that a GPU in MIG mode can give. */
 static struct clv_mig_profile find_largest(const struct clv_node_device *device)
 {
 	const struct clv_mig_profile *largest =
@@ -98,7 +98,8 @@ static struct clv_mig_profile find_largest(const struct clv_node_device *device)
 	return largest ? *largest : (struct clv_mig_profile){0};
 }
 
-/* A driver does not count the cores of a GPU that is in MIG mode. */
+/* A driver does not report the cores of a GPU in MIG mode; then the largest profile has
+ * the number. */
 static uint32_t count_multiprocessors(const struct clv_nvidia_library *nvml,
 	struct clv_nvml_device *gpu, const struct clv_node_device *device)
 {
@@ -112,7 +113,7 @@ static uint32_t count_multiprocessors(const struct clv_nvidia_library *nvml,
 	return find_largest(device).multiprocessors;
 }
 
-/* -ENOTSUP where the GPU or its driver has no MIG. */
+/* -ENOTSUP: the GPU or its driver does not support MIG. */
 static int read_mig_mode(const struct clv_nvidia_library *nvml,
 	struct clv_nvml_device *gpu, struct clv_node_device *device,
 	struct clv_error *err)
@@ -164,7 +165,7 @@ static int read_mig(const struct clv_nvidia_library *nvml, struct clv_nvml_devic
 	return r;
 }
 
-/* All of a GPU that has a handle, but names.  -ENOMEM */
+/* Reads everything about a GPU that has a handle, except for names.  -ENOMEM */
 static int read_once(const struct clv_nvidia_backend *backend, uint32_t index,
 	struct clv_node_device *device, struct clv_error *err)
 {
@@ -177,7 +178,7 @@ static int read_once(const struct clv_nvidia_backend *backend, uint32_t index,
 	r = read_mig(nvml, gpu, device, &why);
 	if (r == -ENOMEM)
 		return clv_error_set(err, r, "%s", why.msg);
-	/* Whoever does not see all that is there must not plan on it. */
+	/* A plan from an incomplete reading could destroy what was not read. */
 	if (r < 0) {
 		device->mig.is_capable = false;
 		snprintf(device->cannot_divide, sizeof(device->cannot_divide), "%s",
@@ -192,8 +193,8 @@ static int read_once(const struct clv_nvidia_backend *backend, uint32_t index,
 	return clv_nvidia_holders_read(nvml, gpu, device, err);
 }
 
-/* An instance without a UUID is most likely one that was made after NVML was started
- * here, and which the driver therefore does not show to this process as a MIG device. */
+/* An instance without a UUID was most likely created after this process initialised NVML,
+ * and the driver does not show its MIG device to this process. */
 static bool is_out_of_date(
 	const struct clv_nvidia_backend *backend, const struct clv_node_device *device)
 {

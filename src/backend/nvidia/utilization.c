@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A driver keeps samples of what each process computed, of up to a second each, and gives
- * those that are newer than a time; of one that did nothing there is none. */
+/* Utilization of processes.  The driver keeps samples for each process, of up to a second
+ * each, and returns those newer than a time; an idle process has no samples. */
 #include "backend/nvidia/utilization.h"
 
 #include "base/cleanup.h"
@@ -15,7 +15,7 @@ struct samples {
 	uint32_t n;
 };
 
-/* False: it is not told. */
+/* False: the driver does not report samples. */
 static bool read_samples(const struct clv_nvidia_library *nvml,
 	const struct clv_nvidia_gpu *gpu, struct samples *ret)
 {

@@ -3,7 +3,7 @@
 
 #include "backend/nvidia/nvidia.h"
 
-/* How much each process of the reading computed since the reading before.  Drivers tell
- * it of whole GPUs alone; of processes in MIG devices it is left unsaid. */
+/* Sets the mean utilization of each process of the reading since the reading before.
+ * Drivers report it only for whole GPUs; without it the reading stays as it is. */
 void clv_nvidia_utilization_sample(const struct clv_nvidia_library *nvml,
 	struct clv_nvidia_gpu *gpu, struct clv_reading *reading);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the vGPU types of a GPU from NVML. */
 #include "backend/nvidia/vgpu.h"
 
 #include "backend/files.h"
@@ -12,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A driver offers a few dozen. */
+/* A bound on the number of types; drivers offer a few dozen. */
 #define TYPES_MAX 1024u
 
 static int append_type(const struct clv_nvidia_library *nvml, struct clv_nvml_device *gpu,
@@ -42,9 +43,9 @@ static int append_type(const struct clv_nvidia_library *nvml, struct clv_nvml_de
 	return 0;
 }
 
-/* The functions that become vGPUs are those that sysfs shows, so that what is said of
- * them there is all of it; what the library knows besides is left for that. */
-static int leave_to_sysfs(const struct clv_nvidia_library *nvml,
+/* If sysfs shows the functions that become vGPUs, the sriov backend reports them with
+ * their types: the types of NVML are stored for it and removed here. */
+static int store_for_sriov(const struct clv_nvidia_library *nvml,
 	struct clv_nvml_device *gpu, struct clv_vf_state *vf)
 {
 	unsigned domain, bus, slot, function;
@@ -87,7 +88,7 @@ int clv_nvidia_vgpu_types_read(const struct clv_nvidia_library *nvml,
 		if (append_type(nvml, gpu, ids[i], vf) < 0)
 			return clv_error_errno(err, ENOMEM, "cannot list the vGPU types");
 	}
-	if (leave_to_sysfs(nvml, gpu, vf) < 0)
+	if (store_for_sriov(nvml, gpu, vf) < 0)
 		return clv_error_errno(err, ENOMEM, "cannot list the vGPU types");
 	return 0;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Collects Xid errors from an event set of NVML. */
 #include "backend/nvidia/xids.h"
 
 #include <string.h>
 
-#define AT_ONCE 64 /* a storm of them must not keep the caller */
+#define AT_ONCE 64 /* events of one poll, so that a storm does not block the caller */
 
-/* A GPU that cannot be listened to, a virtual one say, does not keep the others from it.
- */
+/* A GPU without support for events, such as a virtual one, is skipped. */
 static void start(struct clv_nvidia_backend *backend)
 {
 	const struct clv_nvidia_library *nvml = &backend->nvml;
@@ -24,7 +24,7 @@ static void start(struct clv_nvidia_backend *backend)
 	}
 }
 
-static void keep(struct clv_nvidia_gpu *gpu, uint64_t xid)
+static void record_xid(struct clv_nvidia_gpu *gpu, uint64_t xid)
 {
 	for (size_t i = 0; i < gpu->n_xids; i++) {
 		if (gpu->xids[i] == xid)
@@ -34,7 +34,9 @@ static void keep(struct clv_nvidia_gpu *gpu, uint64_t xid)
 		gpu->xids[gpu->n_xids++] = (uint32_t)xid;
 }
 
-/* A handle of an event may be another one than that of the look-up. */
+/* The handle in an event may differ from that of the lookup, so the UUID is compared,
+ * too.
+ */
 static struct clv_nvidia_gpu *find(
 	struct clv_nvidia_backend *backend, struct clv_nvml_device *handle)
 {
@@ -66,7 +68,7 @@ void clv_nvidia_xids_poll(struct clv_nvidia_backend *backend)
 			return;
 		gpu = event.device ? find(backend, event.device) : NULL;
 		if (gpu && event.type == CLV_NVML_EVENT_XID)
-			keep(gpu, event.data);
+			record_xid(gpu, event.data);
 	}
 }
 
@@ -74,7 +76,7 @@ void clv_nvidia_xids_stop(struct clv_nvidia_backend *backend)
 {
 	if (!backend->events)
 		return;
-	/* What has come is not to be lost with the set. */
+	/* Pending events would be lost with the set. */
 	clv_nvidia_xids_poll(backend);
 	backend->nvml.free_event_set(backend->events);
 	backend->events = NULL;

@@ -3,10 +3,11 @@
 
 #include "backend/nvidia/nvidia.h"
 
-/* The Xid errors that the driver reports while somebody listens. */
+/* Xid errors.  The driver reports them only while an event set is registered. */
 
-/* Listens, from the first call on, and keeps with each GPU what has come since. */
+/* Registers for events with the first call, and appends new Xids to each GPU's xids. */
 void clv_nvidia_xids_poll(struct clv_nvidia_backend *backend);
 
-/* NVML is about to be shut down, or its handles to be looked up anew. */
+/* Polls once more and unregisters; to be called before NVML is shut down or handles are
+ * looked up again. */
 void clv_nvidia_xids_stop(struct clv_nvidia_backend *backend);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Divides CPU devices into sets of processors.  The sets are only stored (sets.c); the
+ * affinity of threads is set when a lease uses a partition. */
 #include "backend/opencl/cores.h"
 
 #include "backend/opencl/library.h"
@@ -15,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The processors that this process may use are those that there are to divide. */
+/* The processors to divide are those in this process's affinity mask. */
 static int fill_cores(struct clv_cores_state *ret, cpu_set_t *all)
 {
 	size_t n = 0;
@@ -51,7 +53,7 @@ static int add_set(struct clv_node_device *device, const struct clv_core_set *se
 	return 0;
 }
 
-/* A set with a processor that is gone is no set any more. */
+/* A set with a processor that is no longer available is ignored. */
 static int fill_sets(
 	struct clv_node_device *device, const cpu_set_t *all, struct clv_error *err)
 {
@@ -81,7 +83,7 @@ static int fill(struct clv_node_device *device, struct clv_error *err)
 		return clv_error_errno(err, -r, "cannot list the processors");
 	if (!device->cores.is_capable)
 		snprintf(device->cannot_divide, sizeof(device->cannot_divide),
-			"it has one processor alone");
+			"it has only one processor");
 	return fill_sets(device, &all, err);
 }
 
@@ -91,7 +93,7 @@ int clv_opencl_survey(
 	struct clv_device_list list = {0};
 	int r = clv_opencl_enumerate(backend, &list, err);
 
-	/* A node without OpenCL has no CPU device to divide, and that is all. */
+	/* Without OpenCL there is no CPU device to divide, which is not an error. */
 	if (r == -ENODEV)
 		return 0;
 	for (size_t i = 0; i < list.n_items && r >= 0; i++) {
@@ -112,7 +114,7 @@ int clv_opencl_survey(
 	return r;
 }
 
-/* What the driver said of it stays; the sets are read again. */
+/* Reads only the sets again; the values of the driver do not change. */
 int clv_opencl_read(struct clv_backend *backend, struct clv_node_device *device,
 	struct clv_error *err)
 {
@@ -133,7 +135,7 @@ int clv_opencl_create(struct clv_backend *backend, const struct clv_node_device 
 
 	if (clv_cpus_parse(step->cpus, &cpus) < 0 ||
 		(uint32_t)CPU_COUNT(&cpus) != step->size)
-		return clv_error_set(err, -EINVAL, "'%s' are not %u processors",
+		return clv_error_set(err, -EINVAL, "'%s' is not a list of %u processors",
 			step->cpus, step->size);
 	return clv_core_sets_add(device->info.uuid, &cpus, err);
 }
@@ -145,7 +147,7 @@ int clv_opencl_destroy(struct clv_backend *backend, const struct clv_node_device
 	cpu_set_t cpus;
 
 	if (clv_cpus_parse(partition->address, &cpus) < 0)
-		return clv_error_set(
-			err, -EINVAL, "'%s' are no processors", partition->address);
+		return clv_error_set(err, -EINVAL, "'%s' is not a list of processors",
+			partition->address);
 	return clv_core_sets_remove(device->info.uuid, &cpus, err);
 }

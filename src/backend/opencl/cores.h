@@ -3,8 +3,8 @@
 
 #include "backend/backend.h"
 
-/* CPU devices as something to divide: into sets of processors, each with its part of the
- * memory.  The members of the vtable. */
+/* The members of the vtable that divide a CPU device into disjoint sets of processors,
+ * each with a proportional part of the memory. */
 int clv_opencl_survey(
 	struct clv_backend *backend, struct clv_node *node, struct clv_error *err);
 int clv_opencl_read(struct clv_backend *backend, struct clv_node_device *device,

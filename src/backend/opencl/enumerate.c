@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The devices of all OpenCL platforms, as the ICD loader shows them.  A device whose
- * driver offers no UUID gets one made from what names it to the gate as well (platform,
- * name, ordinal), so that it stays the same from start to start. */
+/* Enumerates the devices of all OpenCL platforms.  A device without a UUID of its driver
+ * gets one from a hash of its locator (platform, name, ordinal), which also identifies it
+ * to the gate; so the UUID is stable across starts. */
 #include "backend/opencl/library.h"
 
 #include "base/cleanup.h"
@@ -88,7 +88,7 @@ static void get_uuid(const struct clv_opencl_library *cl, cl_device_id device,
 		cl->get_device_info(device, CL_DEVICE_UUID_KHR, sizeof(id), id, NULL) !=
 			CL_SUCCESS) {
 		memcpy(id, halves, sizeof(id));
-		/* Version 8 (made by its maker's own rule), RFC 9562. */
+		/* RFC 9562, version 8: vendor-specific. */
 		id[6] = (unsigned char)((id[6] & 0x0f) | 0x80);
 		id[8] = (unsigned char)((id[8] & 0x3f) | 0x80);
 	}
@@ -160,8 +160,8 @@ static int enumerate_platform(const struct clv_opencl_library *cl,
 		struct clv_device device;
 
 		describe(cl, ids[i], name, i, &device);
-		/* A device of no size cannot be divided; drivers show one when they
-		 * failed half way. */
+		/* A device without memory cannot be divided; drivers show one after an
+		 * incomplete initialisation. */
 		if (device.memory_bytes == 0)
 			continue;
 		if (append(ret, &device) < 0)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opens the OpenCL ICD loader at run time, from a table of symbols.  The agent is never
- * linked with OpenCL, so it starts on a machine that has none and can say what to
- * install.  Drivers may crash or hang in any of these calls: the agent makes them in a
- * process of their own. */
+/* Loads the OpenCL ICD loader at run time from a table of symbols.  The agent does not
+ * link with OpenCL, so it starts on a machine without it and can report what to install.
+ */
 #include "backend/opencl/library.h"
 
 #include "base/cleanup.h"

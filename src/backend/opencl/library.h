@@ -5,7 +5,7 @@
 
 #include <CL/cl.h>
 
-/* The ICD loader's entry points that enumeration needs, found at run time. */
+/* The entry points of the ICD loader that enumeration needs, looked up at run time. */
 struct clv_opencl_library {
 	void *handle;
 	cl_int(CL_API_CALL *get_platforms)(cl_uint, cl_platform_id *, cl_uint *);
@@ -22,7 +22,7 @@ struct clv_opencl_backend {
 	struct clv_opencl_library library;
 };
 
-/* Returns 0, or -ENODEV when there is no ICD loader or it lacks an entry. */
+/* Returns 0, or -ENODEV if there is no ICD loader or it lacks an entry point. */
 int clv_opencl_library_open(struct clv_opencl_library *ret, struct clv_error *err);
 void clv_opencl_library_close(struct clv_opencl_library *library);
 

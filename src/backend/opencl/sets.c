@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The YAML file of sets of processors.  A change locks the file, reads it, and replaces
+ * it atomically. */
 #include "backend/opencl/sets.h"
 
 #include "base/array.h"
@@ -32,8 +34,8 @@ static int read_device(struct clv_yaml_value value, void *into, struct clv_error
 static int read_cpus(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
 	if (clv_cpus_parse(clv_yaml_text(value), into) < 0)
-		return clv_yaml_fail(value, err, -EINVAL, "'%.40s' are no processors",
-			clv_yaml_text(value));
+		return clv_yaml_fail(value, err, -EINVAL,
+			"'%.40s' is not a list of processors", clv_yaml_text(value));
 	return 0;
 }
 
@@ -99,7 +101,7 @@ static int save(const char *path, const struct clv_core_sets *sets, struct clv_e
 	return clv_file_replace(path, text, err);
 }
 
-static int add(struct clv_core_sets *sets, const char *device, const cpu_set_t *cpus,
+static int add_set(struct clv_core_sets *sets, const char *device, const cpu_set_t *cpus,
 	struct clv_error *err)
 {
 	struct clv_core_set *set;
@@ -123,7 +125,7 @@ static int add(struct clv_core_sets *sets, const char *device, const cpu_set_t *
 	return 0;
 }
 
-static int take_away(struct clv_core_sets *sets, const char *device,
+static int remove_set(struct clv_core_sets *sets, const char *device,
 	const cpu_set_t *cpus, struct clv_error *err)
 {
 	for (size_t i = 0; i < sets->n; i++) {
@@ -147,7 +149,8 @@ static int change(int (*how)(struct clv_core_sets *sets, const char *device,
 
 	if (!path)
 		return clv_error_set(err, -ENOTSUP,
-			"there is no file for sets of processors: CLEAVE_CORES names it");
+			"sets of processors cannot be stored: CLEAVE_CORES names no "
+			"file");
 	r = clv_file_lock(path, &lock, err);
 	if (r >= 0)
 		r = clv_core_sets_load(&sets, err);
@@ -162,10 +165,10 @@ static int change(int (*how)(struct clv_core_sets *sets, const char *device,
 
 int clv_core_sets_add(const char *device, const cpu_set_t *cpus, struct clv_error *err)
 {
-	return change(add, device, cpus, err);
+	return change(add_set, device, cpus, err);
 }
 
 int clv_core_sets_remove(const char *device, const cpu_set_t *cpus, struct clv_error *err)
 {
-	return change(take_away, device, cpus, err);
+	return change(remove_set, device, cpus, err);
 }

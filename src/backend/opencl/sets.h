@@ -6,9 +6,9 @@
 
 struct clv_error;
 
-/* The sets of processors into which this agent has divided CPU devices, kept in the file
- * that CLEAVE_CORES names: no driver keeps them for us.  Without it they are none, and
- * none can be made. */
+/* The sets of processors into which CPU devices are divided.  No driver stores them, so
+ * they are in the file that CLEAVE_CORES names.  Without the variable there are no sets,
+ * and none can be created. */
 
 struct clv_core_set {
 	char device[96]; /* UUID */
@@ -22,11 +22,11 @@ struct clv_core_sets {
 
 void clv_core_sets_clear(struct clv_core_sets *sets);
 
-/* 0, or -EINVAL for a file that is none. */
+/* Reads all sets; a missing file has none.  -EINVAL: the file is malformed. */
 int clv_core_sets_load(struct clv_core_sets *ret, struct clv_error *err);
 
-/* One more, or one less: 0; -ENOSPC when a processor is in another set, -ENODEV when
- * there is no such set, -ENOTSUP without a file. */
+/* Add or remove one set, under a lock of the file.  -ENOSPC: a processor is in another
+ * set; -ENODEV: there is no such set; -ENOTSUP: CLEAVE_CORES is not set. */
 int clv_core_sets_add(const char *device, const cpu_set_t *cpus, struct clv_error *err);
 int clv_core_sets_remove(
 	const char *device, const cpu_set_t *cpus, struct clv_error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Disjoint sets of a CPU's processors. */
+/* Creates and destroys partitions of a simulated CPU: disjoint sets of its processors. */
 #include "backend/sim/sim.h"
 
 #include "base/cpus.h"
@@ -18,8 +18,8 @@ int clv_sim_cores_add(const struct clv_sim_device *device, struct clv_sim_state 
 	CPU_AND(&common, cpus, &device->cpus);
 	clv_cpus_format(cpus, text, sizeof(text));
 	if (!CPU_EQUAL(&common, cpus))
-		return clv_error_set(err, -EINVAL,
-			"the device has not all of the processors %s", text);
+		return clv_error_set(
+			err, -EINVAL, "the device lacks some of the processors %s", text);
 	for (size_t i = 0; i < state->n_sets; i++) {
 		CPU_AND(&common, cpus, &state->sets[i]);
 		clv_cpus_format(&common, text, sizeof(text));
@@ -34,7 +34,7 @@ int clv_sim_cores_add(const struct clv_sim_device *device, struct clv_sim_state 
 	return 0;
 }
 
-/* Those that the step names, else so many from its start on. */
+/* The processors that the step names, else step->size of them from step->start on. */
 static int read_cpus(const struct clv_step *step, cpu_set_t *ret, struct clv_error *err)
 {
 	char profile[CLV_PROFILE_NAME_MAX];
@@ -44,7 +44,8 @@ static int read_cpus(const struct clv_step *step, cpu_set_t *ret, struct clv_err
 		for (uint32_t i = 0; i < step->size && i < CPU_SETSIZE; i++)
 			CPU_SET(step->start + i, ret);
 	} else if (clv_cpus_parse(step->cpus, ret) < 0) {
-		return clv_error_set(err, -EINVAL, "'%s' are no processors", step->cpus);
+		return clv_error_set(
+			err, -EINVAL, "'%s' is not a list of processors", step->cpus);
 	}
 	snprintf(profile, sizeof(profile), "cores:%d", CPU_COUNT(ret));
 	if (CPU_COUNT(ret) == 0 || strcmp(profile, step->profile) != 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who stands in the way of a change. */
+/* Checks that block a change of a simulated device: holders, and another scheme. */
 #include "backend/sim/sim.h"
 
 #include "base/error.h"
@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-static int fail_with(
+static int fail_if_held(
 	const char *what, const struct clv_holders *holders, struct clv_error *err)
 {
 	if (holders->n == 0)
@@ -19,17 +19,17 @@ static int fail_with(
 int clv_sim_check_partition_idle(
 	const struct clv_partition *partition, struct clv_error *err)
 {
-	int r = fail_with(partition->name, &partition->holders, err);
+	int r = fail_if_held(partition->name, &partition->holders, err);
 
 	for (size_t i = 0; i < partition->n_parts && r == 0; i++)
-		r = fail_with(
+		r = fail_if_held(
 			partition->parts[i].name, &partition->parts[i].holders, err);
 	return r;
 }
 
 int clv_sim_check_idle(const struct clv_node_device *seen, struct clv_error *err)
 {
-	int r = fail_with(seen->info.name, &seen->holders, err);
+	int r = fail_if_held(seen->info.name, &seen->holders, err);
 
 	for (size_t i = 0; i < seen->n_partitions && r == 0; i++)
 		r = clv_sim_check_partition_idle(&seen->partitions[i], err);
@@ -42,7 +42,8 @@ int clv_sim_check_scheme(
 	if (seen->scheme == CLV_SCHEME_NONE || seen->scheme == wanted)
 		return 0;
 	return clv_error_set(err, -EBUSY,
-		"%s is divided already (%s), and only one way at a time is possible: "
+		"%s is divided already (%s), and a device is divided in one way at a "
+		"time: "
 		"undo that first",
 		seen->info.name, clv_scheme_to_string(seen->scheme));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MIG as NVIDIA's driver does it: the mode and what it waits for, GPU instances at exact
- * places, compute instances inside them. */
+/* Simulates MIG as NVIDIA's driver implements it: the mode and its reset, GPU instances
+ * at exact places, compute instances inside them. */
 #include "backend/sim/sim.h"
 
 #include "base/cleanup.h"
@@ -13,7 +13,8 @@
 
 /* --- The mode --- */
 
-/* The driver notes the wish before it looks for clients, so it stays noted. */
+/* The driver records the pending mode before it looks for clients, so the mode stays
+ * pending if the GPU is in use. */
 static int reset(const struct clv_sim_request *request, struct clv_error *err)
 {
 	const char *name = request->seen->info.name;
@@ -62,7 +63,8 @@ int clv_sim_set_mig_mode(const struct clv_sim_request *request, struct clv_error
 	return 0;
 }
 
-/* A GPU forgets its instances when its driver goes, and from Hopper on the mode too. */
+/* A reload of the driver destroys all instances, and since Hopper resets the mode, too.
+ */
 void clv_sim_mig_reload(struct clv_sim_device *device)
 {
 	struct clv_sim_state *state = &device->state;
@@ -127,7 +129,7 @@ int clv_sim_mig_create(const struct clv_sim_request *request, struct clv_error *
 	if (r < 0)
 		return r;
 	if (step->start >= CLV_MIG_STARTS_MAX)
-		return clv_error_set(err, -EINVAL, "%s has no place %u",
+		return clv_error_set(err, -EINVAL, "%s has no placement at %u",
 			request->seen->info.name, step->start);
 	instance.profile = (uint8_t)r;
 	instance.start = (uint8_t)step->start;
@@ -141,7 +143,7 @@ int clv_sim_mig_create(const struct clv_sim_request *request, struct clv_error *
 	return r;
 }
 
-/* The partitions are shown in the order of the instances. */
+/* Partitions are shown in the order of state.instances, so the index is the same. */
 static struct clv_sim_instance *find_instance(const struct clv_sim_request *request,
 	const char *name, const struct clv_partition **ret_seen, struct clv_error *err)
 {
@@ -177,8 +179,8 @@ int clv_sim_mig_destroy(const struct clv_sim_request *request, struct clv_error 
 
 /* --- Compute instances --- */
 
-/* The rules inside an instance are core's as well; a part's size is its number of slices
- * and says which profile it is. */
+/* Core has the rules for parts inside an instance; the profile of a part follows from its
+ * size in slices. */
 static enum clv_mig_obstacle put_part(const struct clv_mig_model *model,
 	struct clv_mig_set *set, struct clv_sim_part part)
 {
@@ -217,7 +219,7 @@ bool clv_sim_instance_is_whole(
 	       instance->parts[0].size == model->profiles[instance->profile].slices;
 }
 
-/* "1c.3g.20gb" in an instance of 3g.20gb; what fills it may be called as that is. */
+/* Reads "1c.3g.20gb" in an instance of 3g.20gb; "3g.20gb" is a part that fills it. */
 static int read_part_profile(const struct clv_mig_profile *profile, const char *text,
 	uint8_t *ret_size, struct clv_error *err)
 {
@@ -231,7 +233,7 @@ static int read_part_profile(const struct clv_mig_profile *profile, const char *
 	if (size < 1 || size > profile->slices || strncmp(end, "c.", 2) != 0 ||
 		strcmp(end + 2, profile->name) != 0)
 		return clv_error_set(err, -EINVAL,
-			"'%.40s' is no compute instance of %s: write 1c.%s", text,
+			"'%.40s' is not a compute instance of %s: write 1c.%s", text,
 			profile->name, profile->name);
 	*ret_size = (uint8_t)size;
 	return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads an entry of a node's devices.  It stands for as many as it counts; what it says
- * of each alone (bus address, NUMA node) it says in lists. */
+/* Reads an entry of a node's devices.  An entry stands for `count` devices; values that
+ * differ between them (PCI address, NUMA node, readings) are lists. */
 #include "backend/sim/sim.h"
 
 #include "backend/sim/uuid.h"
@@ -25,7 +25,8 @@ static const char *const resets[_CLV_SIM_RESET_MAX] = {
 	[CLV_SIM_RESET_REFUSED] = "refused",
 };
 
-/* What can be judged only when all of the entry is known is kept; no yaml: not said. */
+/* An entry.  Values that need the complete entry are kept as YAML and read at the end; a
+ * value without yaml is absent. */
 struct entry {
 	struct clv_sim_device device;
 	uint32_t count;
@@ -50,7 +51,7 @@ static int read_memory(struct clv_yaml_value value, void *into, struct clv_error
 	int r = clv_sim_read_bytes(value, bytes, err);
 
 	if (r == 0 && *bytes < MEMORY_MIN)
-		return clv_yaml_fail(value, err, -ERANGE, "a device has 1G at least");
+		return clv_yaml_fail(value, err, -ERANGE, "a device has at least 1G");
 	return r;
 }
 
@@ -64,7 +65,7 @@ static int read_reset(struct clv_yaml_value value, void *into, struct clv_error 
 	return 0;
 }
 
-/* "8" is how many, "0-3,8" which. */
+/* "8" is a number of processors, "0-3,8" a list. */
 static int read_cores(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
 	cpu_set_t *cpus = into;
@@ -77,7 +78,9 @@ static int read_cores(struct clv_yaml_value value, void *into, struct clv_error 
 	}
 	if (clv_cpus_parse(clv_yaml_text(value), cpus) < 0)
 		return clv_yaml_fail(value, err, -EINVAL,
-			"'%.40s' are no processors: say how many (8) or which (0-3,8)",
+			"'%.40s' is not a list of processors: write how many (8) or "
+			"which "
+			"(0-3,8)",
 			clv_yaml_text(value));
 	return 0;
 }
@@ -124,7 +127,7 @@ static bool is_cpu(const struct clv_sim_product *product)
 	return product->vendor == CLV_SIM_CPU;
 }
 
-/* Keys that not every device has. */
+/* Keys that only some products may have. */
 static const struct {
 	const char *key;
 	bool (*may_have)(const struct clv_sim_product *product);
@@ -135,7 +138,7 @@ static const struct {
 	{"sriov", is_gpu, "GPUs"},
 	{"pci", is_gpu, "GPUs"},
 	{"cores", is_cpu, "the CPU"},
-	{"memory", lacks_tables, "devices whose memory no table has"},
+	{"memory", lacks_tables, "devices whose memory is in no table"},
 };
 
 static int check_keys(struct clv_yaml_value map, const struct clv_sim_product *product,
@@ -153,7 +156,7 @@ static int check_keys(struct clv_yaml_value map, const struct clv_sim_product *p
 	return 0;
 }
 
-/* What the model has and the entry does not say otherwise.  Before the entry is read. */
+/* Sets the model's defaults, before the entry's own values are read over them. */
 static int begin_with_model(
 	struct clv_yaml_value map, struct clv_sim_device *device, struct clv_error *err)
 {
@@ -200,7 +203,8 @@ static int finish_start(
 
 /* --- From the entry to its devices --- */
 
-/* Of a list the i-th, of what is no list always this. */
+/* Item i of a list with one item for each device; a value that is not a list is for all.
+ */
 static int pick(struct clv_yaml_value value, uint32_t count, uint32_t i,
 	struct clv_yaml_value *ret, struct clv_error *err)
 {
@@ -252,7 +256,7 @@ static int read_pci(
 {
 	if (!is_pci_address(clv_yaml_text(value)))
 		return clv_yaml_fail(value, err, -EINVAL,
-			"'%.40s' is no PCI address: write it as 0000:3b:00.0",
+			"'%.40s' is not a PCI address: write it as 0000:3b:00.0",
 			clv_yaml_text(value));
 	return clv_yaml_read_text(
 		value, device->pci_address, sizeof(device->pci_address), err);
@@ -267,7 +271,7 @@ static int place_on_bus(const struct entry *entry, uint32_t i,
 	if (device->product.vendor == CLV_SIM_CPU)
 		return 0;
 	if (!entry->pci.yaml) {
-		/* Three buses each: bridge, device, and its many functions. */
+		/* Three buses for each device: bridge, device, and virtual functions. */
 		snprintf(device->pci_address, sizeof(device->pci_address),
 			"%04x:%02x:00.0", device->index / 64,
 			(0x11 + 3 * (device->index % 64)) & 0xff);
@@ -308,7 +312,8 @@ static int check_bus(const struct clv_sim *sim, const struct clv_sim_device *dev
 		if (device->pci_address[0] != '\0' &&
 			strcmp(sim->devices[i].pci_address, device->pci_address) == 0)
 			return clv_yaml_fail(map, err, -EINVAL,
-				"device %zu is at %s too: say other addresses with 'pci'",
+				"device %zu is at %s, too: set other addresses with "
+				"'pci'",
 				i, device->pci_address);
 	}
 	return 0;

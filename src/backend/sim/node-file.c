@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the file that describes a node. */
+/* Reads the file that describes a node (docs/sim.md). */
 #include "backend/sim/sim.h"
 
 #include "base/cleanup.h"
@@ -26,7 +26,7 @@ CLV_SIM_DEFINE_READ_PLAIN(read_name, struct clv_sim, name)
 
 #define FILE_MEMBER(member) offsetof(struct file, member)
 
-/* The devices' UUIDs are made from the node's name, so they are read after it. */
+/* Devices are read after the name, because their UUIDs are derived from it. */
 static const struct clv_yaml_field file_fields[] = {
 	{"version", read_version, true, 0},
 	{"name", read_name, true, FILE_MEMBER(sim.name)},
@@ -40,7 +40,7 @@ static int read_lists(struct file *file, struct clv_error *err)
 
 	if (r == 0 && file->sim.n_devices == 0)
 		r = clv_yaml_fail(
-			file->devices, err, -EINVAL, "a node has a device at least");
+			file->devices, err, -EINVAL, "a node has at least one device");
 	if (r == 0 && file->holders.yaml)
 		r = clv_yaml_read_list(
 			file->holders, clv_sim_read_holder, &file->sim, err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads who uses the devices of a node, or parts of them: for demonstrations of what may
- * not be touched. */
+/* Reads the holders of a node's devices and partitions, which block changes as real users
+ * do. */
 #include "backend/sim/sim.h"
 
 #include "base/array.h"
@@ -20,7 +20,7 @@ struct entry {
 	char process[40];
 };
 
-/* "gpu2" or "gpu2/1g.10gb@4"; the number is the device's place in the file. */
+/* "gpu2" or "gpu2/1g.10gb@4"; the number is the device's index in the file. */
 static int read_on(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
 	struct entry *entry = into;
@@ -32,7 +32,8 @@ static int read_on(struct clv_yaml_value value, void *into, struct clv_error *er
 		index = strtoul(text + 3, &end, 10);
 	if (!end || (*end != '\0' && *end != '/'))
 		return clv_yaml_fail(value, err, -EINVAL,
-			"'%.40s' is no part of a device: write gpu2 or gpu2/1g.10gb@4",
+			"'%.40s' is not a device or partition: write gpu2 or "
+			"gpu2/1g.10gb@4",
 			text);
 	if (index >= entry->sim->n_devices)
 		return clv_yaml_fail(value, err, -EINVAL,

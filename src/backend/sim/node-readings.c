@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads what a device of a node does and how it is, and says it as a driver would. */
+/* Reads the readings (load, memory, health) of a node's devices from its file, and
+ * samples a simulated device. */
 #include "backend/sim/sim.h"
 
 #include "base/cleanup.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads what a node's file says of a device's virtual functions. */
+/* Reads the key `sriov` of a device: its virtual functions and vGPU types. */
 #include "backend/sim/sim.h"
 
 #include "base/cleanup.h"

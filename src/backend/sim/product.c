@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The devices that a node's file may name: the models whose figures core's table has, and
+/* The models that a node's file may name: those whose figures are in core's table, and
  * the CPU. */
 #include "backend/sim/sim.h"
 
@@ -14,7 +14,7 @@
 
 #define MODELS_MAX 64
 
-/* Its units are its processors. */
+/* The compute units of a CPU are its processors, which the entry gives. */
 static const struct clv_sim_product cpu = {
 	.name = "CPU",
 	.model = "CPU",
@@ -38,7 +38,7 @@ static const enum clv_sim_vendor gpu_vendors[_CLV_GPU_VENDOR_MAX] = {
 	[CLV_GPU_INTEL] = CLV_SIM_INTEL,
 };
 
-/* The at-th; NULL behind the last. */
+/* The model with this index; NULL behind the last one. */
 static const struct clv_gpu *model_at(size_t at)
 {
 	const struct clv_gpu *gpu;
@@ -50,8 +50,8 @@ static const struct clv_gpu *model_at(size_t at)
 	return NULL;
 }
 
-/* The driver resets an Ampere to change the mode, which is then kept; later generations
- * need no reset and lose the mode at a reboot. */
+/* The driver resets a GPU of the Ampere generation to change the MIG mode, which is
+ * persistent; later generations need no reset and lose the mode at a reboot. */
 static struct clv_sim_product product_of(const struct clv_gpu *gpu)
 {
 	bool needs_reset = gpu->mig && gpu->is_ga100;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values that both of this backend's files have. */
+/* Readers of values that occur in both files of this backend, the node's file and the
+ * state file. */
 #include "backend/sim/sim.h"
 
 #include "base/clock.h"
@@ -31,8 +32,8 @@ int clv_sim_read_plain(
 	for (const char *p = clv_yaml_text(value); *p; p++) {
 		if (*p < ' ' || *p > '~' || *p == '"' || *p == '\\')
 			return clv_yaml_fail(value, err, -EINVAL,
-				"letters, digits, blanks and simple signs are expected "
-				"here");
+				"only printable ASCII without quotes and backslashes is "
+				"allowed here");
 	}
 	return clv_yaml_read_text(value, ret, ret_bytes, err);
 }
@@ -99,8 +100,8 @@ int clv_sim_read_calls(struct clv_yaml_value value, void *into, struct clv_error
 	int r = 0;
 
 	if (clv_yaml_kind(value) != CLV_YAML_MAP)
-		return clv_yaml_fail(
-			value, err, -EINVAL, "calls with numbers are expected here");
+		return clv_yaml_fail(value, err, -EINVAL,
+			"a map of calls and numbers is expected here");
 	for (size_t i = 0; i < clv_yaml_count(value) && r >= 0; i++) {
 		r = clv_yaml_read_choice(
 			clv_yaml_key(value, i), clv_sim_calls, _CLV_SIM_CALL_MAX, err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The partitions of a simulated device, each as its vendor's driver would list it. */
+/* Lists the partitions of a simulated device as its vendor's driver would. */
 #include "backend/sim/sim.h"
 
 #include "backend/sim/uuid.h"
@@ -19,7 +19,7 @@ static uint64_t part_of(uint64_t whole, uint64_t n, uint64_t of)
 
 /* --- MIG --- */
 
-/* Where core's tables know no figure, a driver would: its part of the whole. */
+/* The table's figure, else the proportional part of the device. */
 static uint64_t instance_memory_bytes(
 	const struct clv_sim_device *device, const struct clv_mig_profile *profile)
 {
@@ -36,7 +36,7 @@ static uint32_t instance_units(
 	return device->compute_units * profile->slices / device->mig->slices;
 }
 
-/* The same instance has the same UUID, however often it is made. */
+/* An instance that is created again at the same place gets the same UUID. */
 static void make_uuid(const struct clv_sim_device *device,
 	const struct clv_mig_profile *profile, uint32_t start, struct clv_sim_part part,
 	struct clv_partition *ret)
@@ -64,7 +64,7 @@ static int show_part(const struct clv_sim_device *device,
 	part->start = from.start;
 	part->size = from.size;
 	part->compute_units = owner->compute_units * from.size / profile->slices;
-	part->memory_bytes = owner->memory_bytes; /* all parts share it */
+	part->memory_bytes = owner->memory_bytes; /* shared by all parts */
 	make_uuid(device, profile, owner->start, from, part);
 	return 0;
 }
@@ -75,7 +75,7 @@ static int show_parts(const struct clv_sim_device *device,
 	const struct clv_mig_profile *profile = &device->mig->profiles[instance->profile];
 	int r = 0;
 
-	ret->is_half_made = instance->n_parts == 0;
+	ret->is_incomplete = instance->n_parts == 0;
 	if (clv_sim_instance_is_whole(device->mig, instance)) {
 		make_uuid(device, profile, instance->start, instance->parts[0], ret);
 		return 0;
@@ -96,7 +96,7 @@ static int show_instance(const struct clv_sim_device *device,
 	clv_partition_make_name(
 		ret->info.name, profile->name, instance->start, partition->name);
 	snprintf(partition->profile, sizeof(partition->profile), "%s", profile->name);
-	/* The driver numbers the nodes of a binary tree, the whole GPU first. */
+	/* The id is the index in a binary tree whose root is the whole GPU. */
 	partition->driver_id =
 		device->mig->grid / profile->size - 1u + instance->start / profile->size;
 	partition->start = instance->start;
@@ -116,7 +116,7 @@ static int show_instances(
 	return r;
 }
 
-/* --- The others: parts of equal kind, numbered --- */
+/* --- Other schemes --- */
 
 static struct clv_partition *add(
 	struct clv_node_device *ret, const char *profile, uint32_t start, uint32_t size)
@@ -170,7 +170,7 @@ static uint64_t function_memory_bytes(
 	return quota->memory_bytes;
 }
 
-/* Functions follow their device on its bus, eight to a device number. */
+/* Virtual functions follow the device on its bus, eight for each PCI device number. */
 void clv_sim_vf_address(
 	const struct clv_sim_device *device, uint32_t number, char ret[16])
 {
@@ -189,7 +189,7 @@ static int show_functions(
 
 		if (!partition)
 			return -ENOMEM;
-		/* Functions take turns on all of it. */
+		/* Functions time-slice all compute units. */
 		partition->compute_units = device->compute_units;
 		partition->memory_bytes =
 			function_memory_bytes(device, &device->state.vf[i - 1]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shows a simulated device as a driver would: what it is, and who uses it. */
+/* Fills a reading of a simulated device: its properties, scheme and holders. */
 #include "backend/sim/sim.h"
 
 #include "base/cpus.h"
@@ -41,7 +41,7 @@ static void show_mig(const struct clv_sim_device *device, struct clv_mig_state *
 	mig->model = device->mig;
 }
 
-/* The driver lists as available what goes with the current memory mode. */
+/* The driver lists the compute modes that are legal in the current memory mode. */
 static void show_xcp(const struct clv_sim_device *device, struct clv_xcp_state *xcp)
 {
 	xcp->is_capable = device->xcp != NULL;
@@ -131,7 +131,7 @@ static enum clv_scheme scheme_of(const struct clv_sim_device *device)
 	return CLV_SCHEME_NONE;
 }
 
-static void say_what_to_use(struct clv_node_device *ret)
+static void explain_no_scheme(struct clv_node_device *ret)
 {
 	if (ret->mig.is_capable || ret->xcp.is_capable || ret->vf.is_capable ||
 		ret->cores.is_capable)
@@ -142,7 +142,7 @@ static void say_what_to_use(struct clv_node_device *ret)
 		ret->info.model);
 }
 
-/* --- Who uses it --- */
+/* --- Holders --- */
 
 static struct clv_holders *find_part(
 	struct clv_partition *partition, const char *name, size_t skip)
@@ -154,7 +154,8 @@ static struct clv_holders *find_part(
 	return NULL;
 }
 
-/* By the name without the device's; NULL: the device is not divided so now. */
+/* Finds a partition or part by its name without the device's; "": the device.  NULL: the
+ * device has no such partition now. */
 static struct clv_holders *find_holders(struct clv_node_device *ret, const char *name)
 {
 	size_t skip = strlen(ret->info.name) + 1;
@@ -183,7 +184,7 @@ static int add_holder(struct clv_holders *holders, const struct clv_holder *hold
 	return 0;
 }
 
-/* A function is shown twice, as itself and as a partition. */
+/* A virtual function is both in ret->vf.items and in ret->partitions. */
 static int add_to_function(
 	struct clv_node_device *ret, const char *name, const struct clv_holder *holder)
 {
@@ -217,14 +218,15 @@ static int show_holders(const struct clv_sim *sim, const struct clv_sim_device *
 	return r;
 }
 
-/* How many programs know it as. */
+/* The number of devices that programs see. */
 static unsigned int count_of(const struct clv_sim_device *device)
 {
 	return device->xcp ? clv_xcp_devices(device->state.compute, device->xcp->dies)
 			   : 1;
 }
 
-/* AMD's partitions and Intel's devices have numbers, as if the host used no function. */
+/* Sets the indexes of AMD's partitions (ROCm) and Intel's devices (Level Zero); virtual
+ * functions are not counted. */
 static void show_numbers(const struct clv_sim *sim, const struct clv_sim_device *device,
 	struct clv_node_device *ret)
 {
@@ -261,7 +263,7 @@ int clv_sim_show(const struct clv_sim *sim, const struct clv_sim_device *device,
 		r = clv_sim_show_partitions(device, ret);
 	if (r < 0)
 		return r;
-	say_what_to_use(ret);
+	explain_no_scheme(ret);
 	show_numbers(sim, device, ret);
 	return show_holders(sim, device, ret);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The vtable.  Each change is one transaction: the state is locked, read, changed by the
- * rule that is asked for, and on the disk before the call returns. */
+/* The backend's vtable.  Each change is one transaction: the state file is locked and
+ * read, a rule changes the state, and the file is written before the call returns. */
 #include "backend/sim/sim.h"
 
 #include "base/cleanup.h"
@@ -29,7 +29,7 @@ static void sim_free(struct clv_backend *base)
 	free(backend);
 }
 
-/* --- Finding and looking --- */
+/* --- Reading --- */
 
 static int read_node(const char *path, struct clv_sim *ret, struct clv_error *err)
 {
@@ -80,7 +80,7 @@ static int sim_probe(struct clv_backend **ret, struct clv_error *err)
 	return 0;
 }
 
-static int look(const struct clv_sim *sim, const struct clv_sim_device *device,
+static int read_device(const struct clv_sim *sim, const struct clv_sim_device *device,
 	const char *name, struct clv_node_device *ret, struct clv_error *err)
 {
 	int r;
@@ -88,7 +88,7 @@ static int look(const struct clv_sim *sim, const struct clv_sim_device *device,
 	snprintf(ret->info.name, sizeof(ret->info.name), "%s", name);
 	r = clv_sim_show(sim, device, ret);
 	if (r < 0)
-		clv_error_errno(err, -r, "cannot look at %s", name);
+		clv_error_errno(err, -r, "cannot read %s", name);
 	return r;
 }
 
@@ -101,7 +101,7 @@ static int survey_device(const struct clv_sim *sim, const struct clv_sim_device 
 	if (!shown)
 		return clv_error_errno(err, ENOMEM, "cannot list the devices");
 	snprintf(name, sizeof(name), "gpu%zu", node->n_devices - 1);
-	return look(sim, device, name, shown, err);
+	return read_device(sim, device, name, shown, err);
 }
 
 static int sim_survey(
@@ -142,7 +142,7 @@ static int sim_read(
 	from = find(&backend->sim, device, err);
 	if (!from)
 		return -ENODEV;
-	r = look(&backend->sim, from, device->info.name, &shown, err);
+	r = read_device(&backend->sim, from, device->info.name, &shown, err);
 	if (r < 0) {
 		clv_node_device_clear(&shown);
 		return r;
@@ -154,8 +154,8 @@ static int sim_read(
 
 /* --- Changing --- */
 
-/* Calls are counted where one of them is to fail. */
-static int count(
+/* Counts the calls of a kind of which one is to fail, and fails that call. */
+static int count_call(
 	struct clv_sim_device *device, enum clv_sim_call call, struct clv_error *err)
 {
 	if (device->fail_at[call] == 0)
@@ -163,7 +163,8 @@ static int count(
 	if (++device->state.n_calls[call] != device->fail_at[call])
 		return 0;
 	return clv_error_set(err, -EIO,
-		"the simulated driver fails: the node's file says so of call %u of '%s'",
+		"the simulated driver fails: the node's file sets call %u of '%s' to "
+		"fail",
 		device->fail_at[call], clv_sim_calls[call]);
 }
 
@@ -176,13 +177,14 @@ static int carry_out(struct clv_sim_request *request, struct clv_node_device *se
 	request->device = find(request->sim, device, err);
 	if (!request->device)
 		return -ENODEV;
-	r = look(request->sim, request->device, device->info.name, seen, err);
+	r = read_device(request->sim, request->device, device->info.name, seen, err);
 	if (r == 0)
-		r = count(request->device, call, err);
+		r = count_call(request->device, call, err);
 	return r < 0 ? r : rule(request, err);
 }
 
-/* A failed call may leave a trace too: that it was made, that a mode is pending. */
+/* The state is saved after a failed rule, too, because the rule may have counted a call
+ * or set a pending mode. */
 static int change(struct clv_backend *base, const struct clv_node_device *device,
 	clv_sim_rule rule, enum clv_sim_call call, struct clv_sim_request request,
 	struct clv_error *err)
@@ -230,10 +232,10 @@ static int sim_set_memory_mode(struct clv_backend *base,
 }
 
 static int sim_set_vf_count(struct clv_backend *base,
-	const struct clv_node_device *device, uint32_t count, struct clv_error *err)
+	const struct clv_node_device *device, uint32_t count_call, struct clv_error *err)
 {
 	return change(base, device, clv_sim_set_vf_count, CLV_SIM_VF_COUNT,
-		(struct clv_sim_request){.value = count}, err);
+		(struct clv_sim_request){.value = count_call}, err);
 }
 
 static int sim_set_vf_quota(struct clv_backend *base,
@@ -253,14 +255,14 @@ static int check_other(const struct clv_sim *sim, const struct clv_sim_device *d
 	snprintf(seen.info.name, sizeof(seen.info.name), "gpu%u", device->index);
 	r = clv_sim_show(sim, device, &seen);
 	if (r < 0)
-		clv_error_errno(err, -r, "cannot look at %s", seen.info.name);
+		clv_error_errno(err, -r, "cannot read %s", seen.info.name);
 	else
 		r = clv_sim_check_idle(&seen, err);
 	clv_node_device_clear(&seen);
 	return r;
 }
 
-/* One driver drives all devices of a vendor. */
+/* A reload of the driver affects all devices of the vendor. */
 static int check_vendor_idle(const struct clv_sim_request *request, struct clv_error *err)
 {
 	const struct clv_sim *sim = request->sim;
@@ -284,7 +286,7 @@ static int reload(const struct clv_sim_request *request, struct clv_error *err)
 
 	if (vendor != CLV_SIM_NVIDIA && vendor != CLV_SIM_AMD)
 		return clv_error_set(err, -ENOTSUP,
-			"nothing of %s waits for a reload of its driver",
+			"no change of %s needs a reload of its driver",
 			request->seen->info.name);
 	r = check_vendor_idle(request, err);
 	for (size_t i = 0; i < sim->n_devices && r == 0; i++) {
@@ -317,7 +319,8 @@ static int create(const struct clv_sim_request *request, struct clv_error *err)
 	if (CPU_COUNT(&request->device->cpus) > 0 && !is_part)
 		return clv_sim_cores_create(request, err);
 	return clv_error_set(err, -ENOTSUP,
-		"partitions of %s are not made one by one: set its mode or its number of "
+		"partitions of %s cannot be created one by one: set its mode or its "
+		"number of "
 		"virtual functions",
 		request->seen->info.name);
 }
@@ -330,8 +333,9 @@ static int destroy(const struct clv_sim_request *request, struct clv_error *err)
 	if (CPU_COUNT(&request->device->cpus) > 0)
 		return clv_sim_cores_destroy(request, err);
 	return clv_error_set(err, -ENOTSUP,
-		"partitions of %s do not go one by one: set its mode or its number of "
-		"virtual functions",
+		"partitions of %s cannot be destroyed one by one: set its mode or its "
+		"number "
+		"of virtual functions",
 		request->seen->info.name);
 }
 

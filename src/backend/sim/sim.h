@@ -12,9 +12,9 @@
 
 struct clv_error;
 
-/* A node that is not there: what it has comes from a file that a person writes, how it is
- * divided from a state file that this backend writes.  docs/sim.md says what may be in
- * the first.  Plain data; the arrays of struct clv_sim are its own. */
+/* A simulated node.  Its devices are described by a file that a person writes
+ * (docs/sim.md); how they are divided is in a state file that this backend writes.  Plain
+ * data; the arrays of struct clv_sim are owned by it. */
 
 #define CLV_SIM_DEVICES_MAX 1024
 #define CLV_SIM_VFS_MAX 64 /* the bits of clv_vf_state.counts */
@@ -29,15 +29,16 @@ enum clv_sim_vendor {
 	CLV_SIM_CPU,
 };
 
-/* What a change of the MIG mode takes. */
+/* Whether a change of the MIG mode needs a reset of the GPU. */
 enum clv_sim_reset {
 	CLV_SIM_RESET_NONE,
-	CLV_SIM_RESET_ALLOWED, /* the driver does it, on an idle GPU */
-	CLV_SIM_RESET_REFUSED, /* needed, but the GPU is passed through to this VM */
+	CLV_SIM_RESET_ALLOWED, /* the driver resets an idle GPU */
+	CLV_SIM_RESET_REFUSED, /* needed, but not possible in a VM with a passed-through
+				  GPU */
 	_CLV_SIM_RESET_MAX,
 };
 
-/* What can be told to fail. */
+/* Calls that the key `fail` of a node's file can make fail. */
 enum clv_sim_call {
 	CLV_SIM_CREATE,
 	CLV_SIM_DESTROY,
@@ -56,26 +57,27 @@ struct clv_sim_device;
 
 /* --- product.c --- */
 
-/* A device that a node's file may name, as the table of models has it. */
+/* A model that a node's file may name: a GPU of core's table, or the CPU. */
 struct clv_sim_product {
 	const char *name;  /* in the file */
-	const char *model; /* what its driver calls it */
+	const char *model; /* the driver's name for it */
 	enum clv_sim_vendor vendor;
-	const struct clv_mig_model *mig; /* NULL: it has none */
-	const struct clv_xcp_model *xcp; /* likewise */
+	const struct clv_mig_model *mig; /* NULL: no MIG */
+	const struct clv_xcp_model *xcp; /* NULL: no compute partitions */
 	uint64_t memory_bytes;
 	uint32_t compute_units;
 	enum clv_sim_reset reset;
 	bool is_mig_lost_at_reboot;
-	uint32_t vf_total; /* 0: none, unless the file says otherwise */
+	uint32_t vf_total; /* virtual functions; the node's file may override it */
 	enum clv_vf_framework vf_framework;
 };
 
-/* -EINVAL with the nearest name at the value's place. */
+/* -EINVAL: unknown model; the error suggests the nearest name and has the value's line.
+ */
 int clv_sim_product_read(
 	struct clv_yaml_value value, struct clv_sim_product *ret, struct clv_error *err);
 const char *clv_sim_vendor_to_string(enum clv_sim_vendor vendor);
-/* The driver that a virtual function is bound to when nobody chose one. */
+/* The default driver of a virtual function. */
 const char *clv_sim_vf_driver(const struct clv_sim_device *device);
 
 /* --- The node --- */
@@ -88,32 +90,32 @@ struct clv_sim_part {
 
 /* A GPU instance; without parts it is incomplete. */
 struct clv_sim_instance {
-	uint8_t profile; /* index in the model */
+	uint8_t profile; /* index in the model's profiles */
 	uint8_t start;
 	uint8_t n_parts;
 	struct clv_sim_part parts[CLV_SIM_PARTS_MAX];
 };
 
-/* How a device is divided. */
+/* The mutable state of a device, as the state file stores it. */
 struct clv_sim_state {
 	bool mig_on;
 	bool mig_pending;
 	uint8_t n_instances;
 	struct clv_sim_instance instances[CLV_MIG_INSTANCES_MAX];
 	enum clv_compute_mode compute;
-	uint32_t memory;
-	uint32_t requested_memory;
+	uint32_t memory;           /* enum clv_memory_mode */
+	uint32_t requested_memory; /* pending until a reload; 0: none */
 	uint32_t vf_count;
-	struct clv_vf_quota vf[CLV_SIM_VFS_MAX]; /* function 1 is the first */
+	struct clv_vf_quota vf[CLV_SIM_VFS_MAX]; /* function n is at n - 1 */
 	uint32_t n_sets;
 	cpu_set_t sets[CLV_SIM_SETS_MAX];
-	uint32_t n_calls[_CLV_SIM_CALL_MAX];
+	uint32_t n_calls[_CLV_SIM_CALL_MAX]; /* counted if fail_at is set */
 };
 
 struct clv_sim_device {
 	struct clv_sim_product product;
-	const struct clv_mig_model *mig; /* NULL: it has none */
-	const struct clv_xcp_model *xcp; /* likewise */
+	const struct clv_mig_model *mig; /* NULL: no MIG */
+	const struct clv_xcp_model *xcp; /* NULL: no compute partitions */
 	uint32_t index;
 	char uuid[64];
 	char pci_address[16];
@@ -128,19 +130,19 @@ struct clv_sim_device {
 	enum clv_vf_framework vf_framework;
 	struct clv_vgpu_type types[CLV_SIM_TYPES_MAX];
 	uint32_t n_types;
-	cpu_set_t cpus;
-	uint32_t fail_at[_CLV_SIM_CALL_MAX]; /* 0: never */
-	struct clv_sim_state begin;
+	cpu_set_t cpus; /* processors of a CPU device, empty for GPUs */
+	uint32_t fail_at[_CLV_SIM_CALL_MAX]; /* the number of the failing call; 0: none */
+	struct clv_sim_state begin;          /* the initial state, from the node's file */
 	struct clv_sim_state state;
 	struct clv_reading reading; /* without processes */
 };
 
 struct clv_sim_holder {
-	uint32_t device;
+	uint32_t device;                   /* index */
 	char part[CLV_PARTITION_NAME_MAX]; /* "3g.40gb@4/1c@0"; "": the device */
 	struct clv_holder holder;
-	uint64_t memory_bytes; /* 0: not said */
-	double utilization;    /* NAN: not said */
+	uint64_t memory_bytes; /* 0: unknown */
+	double utilization;    /* NAN: unknown */
 };
 
 struct clv_sim {
@@ -155,42 +157,42 @@ struct clv_sim {
 
 int clv_sim_node_parse(
 	struct clv_yaml_value root, struct clv_sim *ret, struct clv_error *err);
-/* Frees what it owns and zeroes it. */
+/* Frees the arrays and zeroes the struct. */
 void clv_sim_clear(struct clv_sim *sim);
-/* An item of a list each; into is the struct clv_sim. */
+/* Each reads one item of a list; into is the struct clv_sim. */
 int clv_sim_read_device(struct clv_yaml_value value, void *into, struct clv_error *err);
 int clv_sim_read_holder(struct clv_yaml_value value, void *into, struct clv_error *err);
-/* Into a struct clv_sim_device. */
+/* into is a struct clv_sim_device. */
 int clv_sim_read_sriov(struct clv_yaml_value value, void *into, struct clv_error *err);
 
 /* --- node-readings.c --- */
 
-/* Into a double, 0 to 1, and into a struct clv_reading that was begun. */
+/* into is a double from 0 to 1, or an initialised struct clv_reading. */
 int clv_sim_read_percent(struct clv_yaml_value value, void *into, struct clv_error *err);
 int clv_sim_read_reading(struct clv_yaml_value value, void *into, struct clv_error *err);
-/* As the member of the vtable; the reading was begun.  -ENOMEM */
+/* The sample member of the vtable; seen is the last reading of the device.  -ENOMEM */
 int clv_sim_sample(const struct clv_sim *sim, const struct clv_sim_device *device,
 	const struct clv_node_device *seen, struct clv_reading *ret);
 
 /* --- state-read.c --- */
 
-/* As a device is that nobody has divided yet. */
+/* Sets the state of an undivided device. */
 void clv_sim_state_init(struct clv_sim_device *device);
-/* Reads the map into device->state, which is as new. */
+/* Reads the map into device->state, which clv_sim_state_init() has set. */
 int clv_sim_state_read(
 	struct clv_yaml_value map, struct clv_sim_device *device, struct clv_error *err);
 
-/* --- read.c: values as the files of this backend have them --- */
+/* --- read.c: readers of values --- */
 
-/* Nothing in it that would need an escape in the state file or a message. */
+/* A text without characters that would need an escape in the state file or a message. */
 int clv_sim_read_plain(
 	struct clv_yaml_value value, char *ret, size_t ret_bytes, struct clv_error *err);
 int clv_sim_read_number(struct clv_yaml_value value, uint32_t least, uint32_t most,
 	uint32_t *ret, struct clv_error *err);
 
-/* For tables of keys: into is the member that the table names. */
+/* Readers for tables of keys; into points to the member that the table names. */
 
-/* The value itself, for what can be read only when all else is. */
+/* Keeps the YAML value, to be read later. */
 int clv_sim_keep(struct clv_yaml_value value, void *into, struct clv_error *err);
 /* bool */
 int clv_sim_read_flag(struct clv_yaml_value value, void *into, struct clv_error *err);
@@ -203,7 +205,7 @@ int clv_sim_read_ms(struct clv_yaml_value value, void *into, struct clv_error *e
 int clv_sim_read_us(struct clv_yaml_value value, void *into, struct clv_error *err);
 /* uint32_t[_CLV_SIM_CALL_MAX]: a map of calls and numbers */
 int clv_sim_read_calls(struct clv_yaml_value value, void *into, struct clv_error *err);
-/* A plain text of that member's size. */
+/* Defines a reader of a plain text into a member. */
 #define CLV_SIM_DEFINE_READ_PLAIN(name, type, member)                                   \
 	static int name(struct clv_yaml_value value, void *into, struct clv_error *err) \
 	{                                                                               \
@@ -213,56 +215,58 @@ int clv_sim_read_calls(struct clv_yaml_value value, void *into, struct clv_error
 
 /* --- state-text.c: the state of all devices --- */
 
-/* As the node's file begins them. */
+/* Sets all devices to their initial state. */
 void clv_sim_begin(struct clv_sim *sim);
-/* The same where the text does not speak of a device. */
+/* Sets all states from the text; a device that it does not name gets its initial state.
+ */
 int clv_sim_state_parse(
 	struct clv_yaml_value root, struct clv_sim *sim, struct clv_error *err);
-/* *ret is to be freed. */
+/* The caller frees *ret. */
 int clv_sim_state_write(const struct clv_sim *sim, char **ret, struct clv_error *err);
 
 /* --- state-file.c --- */
 
-/* path NULL: the state is in memory alone, and each of these does nothing. */
+/* If path is NULL the state is only in memory, and both calls do nothing. */
 
 int clv_sim_load(struct clv_sim *sim, const char *path, struct clv_error *err);
-/* On the disk when it returns, and at no time half of it. */
+/* Replaces the file atomically and syncs it to the disk. */
 int clv_sim_save(const struct clv_sim *sim, const char *path, struct clv_error *err);
 
 /* --- show.c, show-partitions.c --- */
 
-/* Fills ret, of which only the name is set.  -ENOMEM; then it is half filled. */
+/* Fills ret, whose info.name is set and all else is zero.  -ENOMEM; the caller clears ret
+ * in any case. */
 int clv_sim_show(const struct clv_sim *sim, const struct clv_sim_device *device,
 	struct clv_node_device *ret);
-/* A part of that. */
+/* Appends the partitions to ret; called by clv_sim_show(). */
 int clv_sim_show_partitions(
 	const struct clv_sim_device *device, struct clv_node_device *ret);
-/* Of a function, from 1. */
+/* The PCI address of a virtual function; numbers begin with 1. */
 void clv_sim_vf_address(
 	const struct clv_sim_device *device, uint32_t number, char ret[16]);
 
-/* --- What is asked of a device, and the rules that answer it --- */
+/* --- Changes --- */
 
 struct clv_sim_request {
 	struct clv_sim *sim;
 	struct clv_sim_device *device;
-	const struct clv_node_device *seen; /* as it is now */
-	/* What the call has of these. */
-	uint32_t value; /* mode, count or number */
+	const struct clv_node_device *seen; /* the current reading of the device */
+	/* The arguments of the call; others are 0 or NULL. */
+	uint32_t value; /* mode, count, or number of a function */
 	const struct clv_step *step;
 	const struct clv_vf_quota *quota;
 	const struct clv_partition *partition;
 	const struct clv_partition *inside;
 };
 
-/* Changes the state or leaves it as it was. */
+/* Checks a change and applies it to the state; on error the change is not applied. */
 typedef int (*clv_sim_rule)(const struct clv_sim_request *request, struct clv_error *err);
 
-/* idle.c: -EBUSY with who it is. */
+/* idle.c: -EBUSY with a holder. */
 int clv_sim_check_idle(const struct clv_node_device *seen, struct clv_error *err);
 int clv_sim_check_partition_idle(
 	const struct clv_partition *partition, struct clv_error *err);
-/* A device is divided in one way at a time. */
+/* -EBUSY if the device is divided with another scheme. */
 int clv_sim_check_scheme(const struct clv_node_device *seen, enum clv_scheme wanted,
 	struct clv_error *err);
 
@@ -274,7 +278,8 @@ int clv_sim_mig_destroy(const struct clv_sim_request *request, struct clv_error 
 int clv_sim_mig_destroy_part(
 	const struct clv_sim_request *request, struct clv_error *err);
 void clv_sim_mig_reload(struct clv_sim_device *device);
-/* Whether it may stand beside those that are there, as for clv_sim_mig_create(). */
+/* Adds an instance to a state, or a part to an instance.  -EINVAL: no such placement;
+ * -ENOSPC: it overlaps others. */
 int clv_sim_instance_add(const struct clv_sim_device *device, struct clv_sim_state *state,
 	const struct clv_sim_instance *instance, struct clv_error *err);
 int clv_sim_part_add(const struct clv_mig_model *model, struct clv_sim_instance *instance,
@@ -291,15 +296,15 @@ void clv_sim_xcp_reload(struct clv_sim_device *device);
 /* vf.c */
 int clv_sim_set_vf_count(const struct clv_sim_request *request, struct clv_error *err);
 int clv_sim_set_vf_quota(const struct clv_sim_request *request, struct clv_error *err);
-/* -EINVAL, -ERANGE */
+/* -ERANGE: more than the device has; -EINVAL: the driver does not offer this number. */
 int clv_sim_vf_count_check(
 	const struct clv_sim_device *device, uint32_t count, struct clv_error *err);
-/* Whether function number at + 1 may have it beside what the others have. */
+/* Whether function number at + 1 can have the quota, given those of the others. */
 int clv_sim_vf_quota_check(const struct clv_sim_device *device, size_t at,
 	const struct clv_vf_quota *quota, struct clv_error *err);
-/* Unless somebody gave quotas before, the driver gives equal ones. */
+/* Gives equal quotas to all functions, as drivers do, unless any quota is set. */
 void clv_sim_vf_provision(struct clv_sim_device *device, uint32_t count);
-/* By name or id; NULL: it offers none such. */
+/* Finds a vGPU type by name or id; NULL if there is none. */
 const struct clv_vgpu_type *clv_sim_type_find(
 	const struct clv_sim_device *device, const char *name);
 

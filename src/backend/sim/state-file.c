@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Loads and saves the state file of a simulated node. */
 #include "backend/sim/sim.h"
 
 #include "base/cleanup.h"
@@ -28,7 +29,7 @@ int clv_sim_load(struct clv_sim *sim, const char *path, struct clv_error *err)
 	}
 	if (r < 0)
 		clv_error_prefix(err,
-			"this is no state of the simulated node %s: name "
+			"the file is not a state of the simulated node %s: name "
 			"another file with CLEAVE_SIM_STATE, or remove it",
 			sim->name);
 	return r;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads how a device is divided: from the state file, and from at-start in a node's file.
- * Nothing is believed that the rules would not have let come about. */
+/* Reads how a device is divided, from the state file and from the key `at-start` of a
+ * node's file.  A state that the rules could not produce is rejected. */
 #include "backend/sim/sim.h"
 
 #include "base/cleanup.h"
@@ -60,7 +60,8 @@ static int read_part(struct clv_yaml_value value, void *into, struct clv_error *
 	if (strlen(text) != 4 || text[0] < '1' || text[0] > '9' || text[1] != 'c' ||
 		text[2] != '@' || text[3] < '0' || text[3] > '9')
 		return clv_yaml_fail(value, err, -EINVAL,
-			"'%.40s' is no compute instance: write 2c@0 for two slices from "
+			"'%.40s' is not a compute instance: write 2c@0 for two slices "
+			"from "
 			"the first",
 			text);
 	part = (struct clv_sim_part){(uint8_t)(text[3] - '0'), (uint8_t)(text[0] - '0')};
@@ -76,7 +77,7 @@ static const struct clv_yaml_field instance_fields[] = {
 	{"parts", clv_sim_keep, false, offsetof(struct instance_entry, parts)},
 };
 
-/* Without a word of parts, one fills it. */
+/* Without the key `parts` one part fills the instance. */
 static int read_parts(struct instance_entry *entry, struct clv_error *err)
 {
 	const struct clv_mig_profile *profile =
@@ -118,7 +119,7 @@ static int read_compute(struct clv_yaml_value value, void *into, struct clv_erro
 
 	if (mode < 0)
 		return clv_yaml_fail(value, err, -EINVAL,
-			"'%.40s' is no compute mode: there are SPX, DPX, TPX, QPX and "
+			"'%.40s' is not a compute mode: there are SPX, DPX, TPX, QPX and "
 			"CPX",
 			clv_yaml_text(value));
 	*(enum clv_compute_mode *)into = mode;
@@ -131,7 +132,8 @@ static int read_memory(struct clv_yaml_value value, void *into, struct clv_error
 
 	if (mode == 0)
 		return clv_yaml_fail(value, err, -EINVAL,
-			"'%.40s' is no memory mode: there are NPS1, NPS2, NPS4 and NPS8",
+			"'%.40s' is not a memory mode: there are NPS1, NPS2, NPS4 and "
+			"NPS8",
 			clv_yaml_text(value));
 	*(uint32_t *)into = mode;
 	return 0;
@@ -218,8 +220,8 @@ static int read_set(struct clv_yaml_value value, void *into, struct clv_error *e
 	int r;
 
 	if (clv_cpus_parse(clv_yaml_text(value), &cpus) < 0)
-		return clv_yaml_fail(value, err, -EINVAL, "'%.40s' are no processors",
-			clv_yaml_text(value));
+		return clv_yaml_fail(value, err, -EINVAL,
+			"'%.40s' is not a list of processors", clv_yaml_text(value));
 	r = clv_sim_cores_add(device, &device->state, &cpus, err);
 	if (r < 0)
 		clv_yaml_at_fault(value, err);
@@ -322,7 +324,8 @@ static int check_whole(struct clv_yaml_value map, const struct clv_sim_device *d
 		return clv_yaml_fail(
 			map, err, -EINVAL, "a device is divided in one way at a time");
 	if (state->n_instances > 0 && !state->mig_on)
-		return clv_yaml_fail(map, err, -EINVAL, "instances, and MIG is not on");
+		return clv_yaml_fail(
+			map, err, -EINVAL, "there are instances, but MIG is off");
 	if (device->xcp)
 		r = check_modes(device, err);
 	if (r < 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text of the state file: how each device is divided.  A device that it does not name
- * is as the node's file begins it.  It is YAML and not JSON, because one reader
- * (state-read.c) serves it and at-start in the node's file, which people write. */
+/* Reads and writes the state file, which holds how each device is divided.  A device that
+ * the file does not name has its initial state.  The file is YAML, because state-read.c
+ * also reads `at-start` in the node's file, which people write. */
 #include "backend/sim/sim.h"
 
 #include "base/cleanup.h"
@@ -37,7 +37,7 @@ static int check_node(struct clv_yaml_value value, void *into, struct clv_error 
 	if (strcmp(sim->name, clv_yaml_text(value)) == 0)
 		return 0;
 	return clv_yaml_fail(value, err, -EINVAL,
-		"it is of the node '%.60s', not of '%s'", clv_yaml_text(value),
+		"the state is of the node '%.60s', not of '%s'", clv_yaml_text(value),
 		sim->name);
 }
 
@@ -156,7 +156,7 @@ static void write_xcp(FILE *out, const struct clv_sim_state *state)
 				(enum clv_memory_mode)state->requested_memory));
 }
 
-static bool is_said(const struct clv_vf_quota *quota)
+static bool is_set(const struct clv_vf_quota *quota)
 {
 	return quota->memory_bytes || quota->exec_quantum_ms ||
 	       quota->preempt_timeout_us || quota->contexts || quota->doorbells ||
@@ -191,7 +191,7 @@ static void write_vf(FILE *out, const struct clv_sim_device *device)
 
 	fprintf(out, "      vf-count: %u\n", device->state.vf_count);
 	for (size_t i = 0; i < device->vf_total; i++) {
-		if (!is_said(&device->state.vf[i]))
+		if (!is_set(&device->state.vf[i]))
 			continue;
 		if (!any)
 			fprintf(out, "      vf:\n");
@@ -249,7 +249,8 @@ int clv_sim_state_write(const struct clv_sim *sim, char **ret, struct clv_error 
 	if (!out)
 		return clv_error_errno(err, errno, "cannot write the state");
 	fprintf(out,
-		"# How the simulated node is divided.  Without this file it is as new.\n"
+		"# How the simulated node is divided.  Without this file it is "
+		"undivided.\n"
 		"cleave-sim-state: %d\nnode: \"%s\"\ndevices:\n",
 		VERSION, sim->name);
 	for (size_t i = 0; i < sim->n_devices; i++)

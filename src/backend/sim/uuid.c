@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* UUIDs made from names, by SHA-1 as RFC 9562 asks for.  The same name has the same UUID
- * from start to start, so that whoever stored one finds its device again. */
+/* Name-based UUIDs, with SHA-1 as RFC 9562 requires.  They are stable across starts, so a
+ * stored UUID still finds its device. */
 #include "backend/sim/uuid.h"
 
 #include <nettle/sha1.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Virtual functions as Linux (sriov_numvfs), Intel's drivers (i915, xe) and NVIDIA's vGPU
- * do them: how many, and what each may have. */
+/* Simulates virtual functions as Linux (sriov_numvfs), Intel's drivers (i915, xe) and
+ * NVIDIA's vGPU implement them: their number and their quotas. */
 #include "backend/sim/sim.h"
 
 #include "base/cleanup.h"
@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Source: xe_gt_sriov_pf_config.c and intel_iov_provisioning.c.  The first two: memory
- * is given in these steps, and so much stays with the host. */
+/* Source: xe_gt_sriov_pf_config.c and intel_iov_provisioning.c.  MEMORY_STEP is the
+ * granularity of memory, MEMORY_SPARE the memory that stays with the host. */
 #define MEMORY_STEP (UINT64_C(2) << 20)
 #define MEMORY_SPARE (UINT64_C(128) << 20)
 #define EXEC_QUANTUM_MAX_MS 100000u
@@ -33,7 +33,7 @@ static uint64_t step_up(uint64_t value, uint64_t step)
 	return (value + step - 1) / step * step;
 }
 
-/* --- How many --- */
+/* --- The number of functions --- */
 
 int clv_sim_vf_count_check(
 	const struct clv_sim_device *device, uint32_t count, struct clv_error *err)
@@ -80,7 +80,7 @@ void clv_sim_vf_provision(struct clv_sim_device *device, uint32_t count)
 	}
 }
 
-/* A vGPU is taken away by name, and not by the way with its function. */
+/* A vGPU must be removed explicitly, not implicitly with its function. */
 static int check_no_vgpu(const struct clv_sim_request *request, struct clv_error *err)
 {
 	const struct clv_sim_state *state = &request->device->state;
@@ -88,8 +88,8 @@ static int check_no_vgpu(const struct clv_sim_request *request, struct clv_error
 	for (uint32_t i = 0; i < state->vf_count; i++) {
 		if (state->vf[i].type[0] != '\0')
 			return clv_error_set(err, -EBUSY,
-				"virtual function %u of %s is a vGPU (%s): take that "
-				"away first",
+				"virtual function %u of %s is a vGPU (%s): remove it "
+				"first",
 				i + 1, request->seen->info.name, state->vf[i].type);
 	}
 	return clv_sim_check_idle(request->seen, err);
@@ -103,7 +103,8 @@ static int check_count(const struct clv_sim_request *request, struct clv_error *
 		return check_no_vgpu(request, err);
 	if (now > 0)
 		return clv_error_set(err, -EBUSY,
-			"%s has %u virtual functions: their number changes only from 0",
+			"%s has %u virtual functions: their number can only be changed "
+			"from 0",
 			request->seen->info.name, now);
 	return clv_sim_check_scheme(request->seen, CLV_SCHEME_VF, err);
 }
@@ -131,9 +132,9 @@ int clv_sim_set_vf_count(const struct clv_sim_request *request, struct clv_error
 	return 0;
 }
 
-/* --- What each may have --- */
+/* --- Quotas --- */
 
-/* Which of it a driver can be told. */
+/* The members of a quota, and the frameworks whose drivers support each. */
 static const struct {
 	size_t offset;
 	size_t n_bytes;
@@ -149,13 +150,13 @@ static const struct {
 	{FIELD(doorbells), BIT(CLV_VF_I915), "doorbells"},
 	{FIELD(priority), BIT(CLV_VF_XE), "priority"},
 	{FIELD(type), VGPU, "type"},
-	/* NVIDIA's driver loses a function that is taken from it. */
+	/* Not CLV_VF_VFIO: NVIDIA's driver loses a function that is unbound from it. */
 	{FIELD(driver), INTEL | BIT(CLV_VF_PLAIN) | BIT(CLV_VF_MDEV), "driver"},
 #undef FIELD
 };
 
-/* Zero, and for texts empty, is not said. */
-static bool is_said(const struct clv_vf_quota *quota, size_t at)
+/* A member is set unless all its bytes are 0. */
+static bool is_set(const struct clv_vf_quota *quota, size_t at)
 {
 	const char *bytes = (const char *)quota + fields[at].offset;
 
@@ -169,7 +170,7 @@ static bool is_said(const struct clv_vf_quota *quota, size_t at)
 static void merge(const struct clv_vf_quota *from, struct clv_vf_quota *into)
 {
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(fields); i++) {
-		if (is_said(from, i))
+		if (is_set(from, i))
 			memcpy((char *)into + fields[i].offset,
 				(const char *)from + fields[i].offset, fields[i].n_bytes);
 	}
@@ -179,17 +180,16 @@ static int check_fields(const struct clv_sim_device *device,
 	const struct clv_vf_quota *quota, struct clv_error *err)
 {
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(fields); i++) {
-		if (!is_said(quota, i) ||
-			fields[i].frameworks & BIT(device->vf_framework))
+		if (!is_set(quota, i) || fields[i].frameworks & BIT(device->vf_framework))
 			continue;
 		return clv_error_set(err, -ENOTSUP,
-			"the driver (%s) takes no %s for a virtual function",
+			"the driver (%s) does not support %s of a virtual function",
 			clv_vf_framework_to_string(device->vf_framework), fields[i].name);
 	}
 	return 0;
 }
 
-/* Rounds and clamps as the drivers do, silently. */
+/* Rounds and clamps silently, as the drivers do. */
 static void align(struct clv_vf_quota *quota)
 {
 	quota->memory_bytes = step_up(quota->memory_bytes, MEMORY_STEP);
@@ -235,7 +235,7 @@ const struct clv_vgpu_type *clv_sim_type_find(
 	return clv_vgpu_find(device->types, device->n_types, name);
 }
 
-/* All types on a GPU are of one size, unless its mode is heterogeneous. */
+/* All vGPUs of a GPU have types of one size, unless its mode is heterogeneous. */
 static int check_type(const struct clv_sim_device *device, size_t at, const char *name,
 	struct clv_error *err)
 {
@@ -259,8 +259,9 @@ static int check_type(const struct clv_sim_device *device, size_t at, const char
 		n++;
 		if (other->memory_bytes != type->memory_bytes && !device->vf_is_mixed)
 			return clv_error_set(err, -ENOSPC,
-				"%s and %s are of different size: a GPU has types of one "
-				"size",
+				"%s and %s have different sizes: all vGPUs of this GPU "
+				"must "
+				"have one size",
 				type->name, other->name);
 	}
 	if (type->max_instances && n > type->max_instances)
@@ -278,13 +279,13 @@ static int check_words(const struct clv_vf_quota *quota, struct clv_error *err)
 		i++;
 	if (i == 4)
 		return clv_error_set(err, -EINVAL,
-			"'%s' is no priority: there are low, normal and high",
+			"'%s' is not a priority: there are low, normal and high",
 			quota->priority);
 	if (quota->driver[strspn(quota->driver, "abcdefghijklmnopqrstuvwxyz"
 						"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 						"0123456789_-")] != '\0')
 		return clv_error_set(
-			err, -EINVAL, "'%s' is no name of a driver", quota->driver);
+			err, -EINVAL, "'%s' is not a name of a driver", quota->driver);
 	return 0;
 }
 
@@ -302,7 +303,7 @@ int clv_sim_vf_quota_check(const struct clv_sim_device *device, size_t at,
 	return r;
 }
 
-/* Intel's drivers take quotas for functions that are not there yet. */
+/* Intel's drivers accept quotas for functions that do not exist yet. */
 static int check_number(const struct clv_sim_request *request, struct clv_error *err)
 {
 	const struct clv_sim_device *device = request->device;
@@ -325,7 +326,7 @@ static int check_function_idle(
 		&request->seen->partitions[request->value - 1], err);
 }
 
-/* Asked for by its id, it is shown by its name. */
+/* Replaces the id of a type by its name; the type "none" is stored as "". */
 static void name_type(const struct clv_sim_device *device, struct clv_vf_quota *quota)
 {
 	const struct clv_vgpu_type *type = clv_sim_type_find(device, quota->type);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compute and memory modes as AMD's driver does them (aqua_vanjaram.c, amdgpu_gmc.c). */
+/* Simulates compute and memory modes as AMD's driver implements them (aqua_vanjaram.c,
+ * amdgpu_gmc.c). */
 #include "backend/sim/sim.h"
 
 #include "base/error.h"
@@ -39,7 +40,7 @@ static bool are_in_one_hive(
 	return a == b || (a->hive[0] != '\0' && strcmp(a->hive, b->hive) == 0);
 }
 
-/* The driver ignores a request for the current mode: an older request stays. */
+/* The driver ignores a request for the current mode, and an earlier request stays. */
 int clv_sim_set_memory_mode(const struct clv_sim_request *request, struct clv_error *err)
 {
 	const struct clv_sim_device *device = request->device;

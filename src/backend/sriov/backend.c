@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The vtable of SR-IOV, and which PCI functions it is for: GPUs and accelerators that can
- * have virtual functions, and other classes of devices if CLEAVE_SRIOV_CLASSES names
- * them. */
+/* The backend's vtable, and the PCI functions that it handles: GPUs and accelerators that
+ * can have virtual functions, and other classes of devices that CLEAVE_SRIOV_CLASSES
+ * names. */
 #include "backend/sriov/sriov.h"
 
 #include "backend/files.h"
@@ -14,8 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "0108,0200": classes and subclasses in hexadecimal. */
-static bool is_asked_for(uint32_t class)
+/* CLEAVE_SRIOV_CLASSES is a list of classes and subclasses in hexadecimal: "0108,0200".
+ */
+static bool is_class_configured(uint32_t class)
 {
 	const char *list = getenv("CLEAVE_SRIOV_CLASSES");
 
@@ -31,7 +32,8 @@ static bool is_asked_for(uint32_t class)
 
 bool clv_sriov_is_ours(const struct clv_pci *pci)
 {
-	return (clv_pci_is_gpu(pci) || is_asked_for(pci->class)) && !pci->is_virtual &&
+	return (clv_pci_is_gpu(pci) || is_class_configured(pci->class)) &&
+	       !pci->is_virtual &&
 	       clv_file_exists("bus/pci/devices/%s/sriov_totalvfs", pci->address);
 }
 
@@ -59,11 +61,11 @@ static int sriov_probe(struct clv_backend **ret, struct clv_error *err)
 	}
 	if (!is_found)
 		return clv_error_set(err, -ENODEV,
-			"no GPU here can have virtual functions: if its data sheet says "
-			"otherwise, turn SR-IOV on in the firmware's set-up");
+			"no GPU of this machine can have virtual functions: if its data "
+			"sheet says otherwise, turn SR-IOV on in the firmware's set-up");
 	backend = calloc(1, sizeof(*backend));
 	if (!backend)
-		return clv_error_errno(err, ENOMEM, "cannot look at virtual functions");
+		return clv_error_errno(err, ENOMEM, "cannot open the sriov backend");
 	backend->base.ops = &clv_backend_sriov;
 	*ret = &backend->base;
 	return 0;
@@ -114,18 +116,18 @@ static int sriov_survey(
 	if (r == 0)
 		r = survey_all((struct clv_sriov_backend *)base, &names, &openers, node);
 	if (r < 0)
-		return clv_error_errno(err, -r, "cannot look at virtual functions");
+		return clv_error_errno(err, -r, "cannot read virtual functions");
 	return 0;
 }
 
-static int read_anew(struct clv_sriov_backend *backend,
+static int read_by_address(struct clv_sriov_backend *backend,
 	const struct clv_node_device *device, struct clv_node_device *ret)
 {
 	_cleanup_openers_ struct clv_openers openers = {0};
 	struct clv_pci pci;
 	int r;
 
-	/* By its address: the caller may know it by the UUID of another backend. */
+	/* Searched by address, because the UUID may be that of another backend. */
 	if (clv_pci_read(device->pci_address, &pci) < 0 || !clv_sriov_is_ours(&pci))
 		return -ENODEV;
 	r = clv_sriov_find_openers(&openers);
@@ -136,14 +138,14 @@ static int sriov_read(
 	struct clv_backend *base, struct clv_node_device *device, struct clv_error *err)
 {
 	struct clv_node_device now = {0};
-	int r = read_anew((struct clv_sriov_backend *)base, device, &now);
+	int r = read_by_address((struct clv_sriov_backend *)base, device, &now);
 
 	if (r < 0) {
 		clv_node_device_clear(&now);
 		if (r == -ENODEV)
 			return clv_error_set(err, r, "the device %s is gone from its bus",
 				device->pci_address);
-		return clv_error_errno(err, -r, "cannot look at virtual functions");
+		return clv_error_errno(err, -r, "cannot read virtual functions");
 	}
 	memcpy(now.info.name, device->info.name, sizeof(now.info.name));
 	memcpy(now.info.uuid, device->info.uuid, sizeof(now.info.uuid));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Binds a function to a driver, by name and not by its ids: driver_override, then the bus
- * is told to look again.  For a virtual machine all of its IOMMU group has to be free of
- * drivers of the host, or the machine's kernel refuses the group. */
+/* Binds a virtual function to a driver with driver_override and drivers_probe, which
+ * affects no other device with the same ids.  For VFIO no member of the function's IOMMU
+ * group may be bound to a driver of the host, or the kernel refuses the group. */
 #include "backend/sriov/sriov.h"
 
 #include "backend/command.h"
@@ -22,7 +22,8 @@ static bool is_vfio(const char *driver)
 	return strstr(driver, "vfio") != NULL;
 }
 
-/* Bridges have no memory of their own to reach, and pci-stub does nothing. */
+/* True if the driver does not prevent VFIO from using the group: bridges and pci-stub do
+ * no DMA of their own. */
 static bool is_harmless(const struct clv_pci *pci)
 {
 	return pci->driver[0] == '\0' || is_vfio(pci->driver) ||
@@ -37,7 +38,7 @@ static int check_group(const char *vf_address, const char *what, struct clv_erro
 
 	if (clv_file_link(group, sizeof(group), VF "iommu_group", vf_address) < 0)
 		return clv_error_set(err, -ENOTSUP,
-			"%s: it is in no IOMMU group: turn the IOMMU on in the "
+			"%s: the function is in no IOMMU group: turn the IOMMU on in the "
 			"firmware's set-up and with intel_iommu=on or amd_iommu=on",
 			what);
 	if (clv_file_list(&members, VF "iommu_group/devices", vf_address) < 0)
@@ -54,8 +55,8 @@ static int check_group(const char *vf_address, const char *what, struct clv_erro
 	if (used == 0)
 		return 0;
 	return clv_error_set(err, -EBUSY,
-		"%s: its IOMMU group %s also holds %s: a machine must get all of the "
-		"group, so unbind them, or put the GPU into another slot",
+		"%s: its IOMMU group %s also holds %s: a virtual machine must get the "
+		"whole group, so unbind them, or put the GPU into another slot",
 		what, group, others);
 }
 
@@ -75,7 +76,7 @@ static int load_driver(const char *driver, const char *what, struct clv_error *e
 
 	if (!is_name(driver))
 		return clv_error_set(
-			err, -EINVAL, "%s: '%s' is no name of a driver", what, driver);
+			err, -EINVAL, "%s: '%s' is not a name of a driver", what, driver);
 	if (clv_file_exists("bus/pci/drivers/%s", driver))
 		return 0;
 	if (clv_command_run(argv, said, sizeof(said)) == 0 &&
@@ -86,8 +87,8 @@ static int load_driver(const char *driver, const char *what, struct clv_error *e
 		driver, driver, said[0] != '\0' ? ": " : "", said);
 }
 
-/* Lets the bus choose as if nobody had asked. */
-static void give_back(const char *vf_address)
+/* Removes the override and lets the bus bind the default driver again. */
+static void restore_default_driver(const char *vf_address)
 {
 	clv_file_write("\n", VF "driver_override", vf_address);
 	clv_file_write(vf_address, "bus/pci/drivers_probe");
@@ -108,11 +109,11 @@ static int rebind(const char *vf_address, const char *driver, const char *what,
 	if (r == 0 && clv_file_link(now, sizeof(now), VF "driver", vf_address) == 0 &&
 		strcmp(now, driver) == 0)
 		return 0;
-	give_back(vf_address);
+	restore_default_driver(vf_address);
 	if (r < 0)
 		return clv_file_error(err, -r, "%s: drivers_probe", what);
 	return clv_error_set(
-		err, -EIO, "%s: the driver %s does not take it: see dmesg", what, driver);
+		err, -EIO, "%s: the driver %s does not bind it: see dmesg", what, driver);
 }
 
 int clv_sriov_bind(const struct clv_node_device *device, const char *vf_address,
@@ -124,12 +125,13 @@ int clv_sriov_bind(const struct clv_node_device *device, const char *vf_address,
 	if (clv_file_link(now, sizeof(now), VF "driver", vf_address) == 0 &&
 		strcmp(now, driver) == 0)
 		return 0;
-	/* Its registration with VFIO is lost with the driver and comes back only when all
-	 * functions are made anew. */
+	/* NVIDIA's driver registers a function with VFIO only when the functions are
+	 * created, so an unbound function would be unusable until all are created again.
+	 */
 	if (device->vf.framework == CLV_VF_VFIO)
 		return clv_error_set(err, -ENOTSUP,
 			"%s: a function of NVIDIA's vGPU stays with its driver: give "
-			"it a vGPU type, and the machine the function",
+			"it a vGPU type, and pass the function to the virtual machine",
 			what);
 	r = load_driver(driver, what, err);
 	if (r == 0 && is_vfio(driver))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Gives one function its quotas, vGPU type and driver.  For a function that does not
- * exist yet the quotas are written all the same, since drivers that have none by then
- * share out everything when the functions are made; type and driver are remembered until
- * then. */
+/* Sets the quotas, vGPU type and driver of one function.  Before the functions exist,
+ * quotas are written where the driver accepts them, because it otherwise divides all of
+ * the device among new functions.  The request is also recorded, and applied when the
+ * functions have been created. */
 #include "backend/sriov/sriov.h"
 
 #include "base/array.h"
@@ -14,7 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_of(const struct clv_sriov_wish *wish, const struct clv_node_device *device)
+static bool is_wish_of(
+	const struct clv_sriov_wish *wish, const struct clv_node_device *device)
 {
 	return strcmp(wish->address, device->pci_address) == 0;
 }
@@ -26,7 +27,7 @@ static int remember(struct clv_sriov_backend *backend,
 	struct clv_sriov_wish *wish = NULL;
 
 	for (size_t i = 0; !wish && i < backend->n_wishes; i++) {
-		if (is_of(&backend->wishes[i], device) &&
+		if (is_wish_of(&backend->wishes[i], device) &&
 			backend->wishes[i].number == number)
 			wish = &backend->wishes[i];
 	}
@@ -46,7 +47,7 @@ void clv_sriov_forget_wishes(
 	size_t kept = 0;
 
 	for (size_t i = 0; i < backend->n_wishes; i++) {
-		if (!is_of(&backend->wishes[i], device))
+		if (!is_wish_of(&backend->wishes[i], device))
 			backend->wishes[kept++] = backend->wishes[i];
 	}
 	backend->n_wishes = kept;
@@ -56,14 +57,15 @@ bool clv_sriov_wishes_driver(
 	const struct clv_sriov_backend *backend, const struct clv_node_device *device)
 {
 	for (size_t i = 0; i < backend->n_wishes; i++) {
-		if (is_of(&backend->wishes[i], device) &&
+		if (is_wish_of(&backend->wishes[i], device) &&
 			backend->wishes[i].quota.driver[0] != '\0')
 			return true;
 	}
 	return false;
 }
 
-/* Type and driver; what is there already is left alone, even in use. */
+/* Sets type and driver.  A value that is set already is not written, so the function may
+ * be in use. */
 static int apply(struct clv_sriov_backend *backend, const struct clv_node_device *device,
 	uint32_t number, const struct clv_vf_quota *quota, const char *what,
 	struct clv_error *err)
@@ -72,7 +74,8 @@ static int apply(struct clv_sriov_backend *backend, const struct clv_node_device
 	int r = clv_sriov_address(device->pci_address, number, address);
 
 	if (r < 0)
-		return clv_error_set(err, r, "%s: there is no function %u", what, number);
+		return clv_error_set(
+			err, r, "%s: function %u does not exist", what, number);
 	if (quota->type[0] != '\0')
 		r = clv_sriov_set_type(
 			backend, device->vf.framework, address, quota->type, what, err);
@@ -81,7 +84,7 @@ static int apply(struct clv_sriov_backend *backend, const struct clv_node_device
 	return r;
 }
 
-/* Time slices may change under a running machine, the rest may not. */
+/* Time slices may change while a virtual machine uses the function; the rest may not. */
 static bool disturbs(const struct clv_vf *now, const struct clv_vf_quota *quota)
 {
 	return (quota->driver[0] != '\0' && strcmp(quota->driver, now->driver) != 0) ||
@@ -97,9 +100,9 @@ static int change_function(struct clv_sriov_backend *backend,
 	const struct clv_node_device *device, uint32_t number,
 	const struct clv_vf_quota *quota, const char *what, struct clv_error *err)
 {
-	struct clv_openers nobody = {0};
+	struct clv_openers no_openers = {0};
 	struct clv_vf now = {.number = number};
-	int r = clv_sriov_read_function(backend, device, &nobody, &now);
+	int r = clv_sriov_read_function(backend, device, &no_openers, &now);
 
 	free(now.holders.items);
 	if (r < 0)
@@ -124,8 +127,9 @@ int clv_sriov_set_vf_quota(struct clv_backend *base, const struct clv_node_devic
 	snprintf(what, sizeof(what), "cannot set function %u of %s", number,
 		clv_pci_label(device));
 	if (number == 0 || number > device->vf.total || (count > 0 && number > count))
-		return clv_error_set(err, -ENODEV, "%s: it has %u of %u functions", what,
-			count, device->vf.total);
+		return clv_error_set(err, -ENODEV,
+			"%s: the device has %u of %u functions", what, count,
+			device->vf.total);
 	if (count > 0)
 		return change_function(backend, device, number, quota, what, err);
 	r = clv_sriov_write_quota(device, number, quota, CLV_SRIOV_AHEAD, what, err);
@@ -144,14 +148,14 @@ int clv_sriov_check_wishes(const struct clv_sriov_backend *backend,
 	for (size_t i = 0; i < backend->n_wishes; i++) {
 		const struct clv_sriov_wish *wish = &backend->wishes[i];
 
-		n += is_of(wish, device) && wish->number <= count &&
+		n += is_wish_of(wish, device) && wish->number <= count &&
 		     wish->quota.memory_bytes > 0;
 	}
 	if (device->vf.framework != CLV_VF_XE || n == 0 || n == count)
 		return 0;
 	return clv_error_set(err, -EINVAL,
-		"%s: %u of them have been given memory, and the driver gives the others "
-		"none then: give it to all or to none",
+		"%s: %u of them have a memory quota, and the driver gives the others no "
+		"memory then: set it for all or for none",
 		what, n);
 }
 
@@ -170,7 +174,8 @@ int clv_sriov_grant_wishes(struct clv_sriov_backend *backend,
 	uint32_t count = clv_sriov_count(device->pci_address);
 	int r = 0;
 
-	/* The least first: what it gives up of its fair share is what others get. */
+	/* The smallest quota first: it frees memory of the equal shares for larger ones.
+	 */
 	if (backend->n_wishes > 0)
 		qsort(backend->wishes, backend->n_wishes, sizeof(*backend->wishes),
 			compare_memory);
@@ -178,7 +183,7 @@ int clv_sriov_grant_wishes(struct clv_sriov_backend *backend,
 		const struct clv_sriov_wish *wish = &backend->wishes[i];
 		char what[96];
 
-		if (!is_of(wish, device) || wish->number > count)
+		if (!is_wish_of(wish, device) || wish->number > count)
 			continue;
 		snprintf(what, sizeof(what), "cannot set function %u of %s", wish->number,
 			clv_pci_label(device));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes and unmakes virtual functions: from none to a number, or to none.  A driver that
- * unmakes a function in use may wait for its user without end, so whoever uses one is
- * looked for first. */
+/* Creates and removes virtual functions: from 0 to a number, or to 0.  A driver that
+ * removes a function in use may block until its user is gone, so users are looked up
+ * first. */
 #include "backend/sriov/sriov.h"
 
 #include "backend/command.h"
@@ -17,7 +17,8 @@
 #define PF "bus/pci/devices/%s/"
 #define SRIOV_MANAGE_TRIES 5
 
-/* Its lock is held for moments by NVIDIA's own daemons; it says so and gives up. */
+/* Retries while sriov-manage fails because of a lock, which NVIDIA's daemons hold for
+ * short times. */
 static int run_sriov_manage(
 	const char *option, const char *address, const char *what, struct clv_error *err)
 {
@@ -46,7 +47,7 @@ static int run_sriov_manage(
 			strstr(said, "unbindLock") || strstr(said, "in use") ? -EBUSY
 									     : -EIO,
 			"%s: sriov-manage %s failed: %s", what, option,
-			said[0] != '\0' ? said : "it says nothing; see dmesg");
+			said[0] != '\0' ? said : "without output; see dmesg");
 	return 0;
 }
 
@@ -56,7 +57,8 @@ static int explain(const struct clv_node_device *device, int errnum, uint32_t co
 	switch (errnum) {
 	case ENOENT:
 		return clv_error_set(err, -ENOTSUP,
-			"%s: the device's driver does not make virtual functions", what);
+			"%s: the device's driver does not create virtual functions",
+			what);
 	case ENOMEM:
 	case ENOSPC:
 		return clv_error_set(err, -ENOSPC,
@@ -66,10 +68,10 @@ static int explain(const struct clv_node_device *device, int errnum, uint32_t co
 	case EUCLEAN:
 		return clv_error_set(err, -EINVAL,
 			"%s: the driver has quotas for some functions and none for "
-			"others: give them to all or to none",
+			"others: set them for all or for none",
 			what);
 	case ERANGE:
-		return clv_error_set(err, -ENOSPC, "%s: it can have %u at most", what,
+		return clv_error_set(err, -ENOSPC, "%s: it can have at most %u", what,
 			device->vf.total);
 	default:
 		return clv_file_error(err, errnum, "%s", what);
@@ -95,8 +97,8 @@ static int write_count(const struct clv_node_device *device, uint32_t count,
 	return r < 0 ? explain(device, -r, count, what, err) : 0;
 }
 
-/* A kernel that binds each new function to the host's driver would only have it unbound
- * again, so that is off while functions are made that are for another one. */
+/* Creates functions without binding them to the host's driver, if they are for another
+ * driver: otherwise each would be bound and then unbound. */
 static int write_count_unbound(const struct clv_node_device *device, uint32_t count,
 	const char *what, struct clv_error *err)
 {
@@ -125,8 +127,9 @@ static int check_all_unused(struct clv_sriov_backend *backend,
 	return r;
 }
 
-static int unmake(struct clv_sriov_backend *backend, const struct clv_node_device *device,
-	uint32_t n, const char *what, struct clv_error *err)
+static int remove_functions(struct clv_sriov_backend *backend,
+	const struct clv_node_device *device, uint32_t n, const char *what,
+	struct clv_error *err)
 {
 	int r = check_all_unused(backend, device, n, what, err);
 
@@ -141,13 +144,15 @@ static int unmake(struct clv_sriov_backend *backend, const struct clv_node_devic
 	n = clv_sriov_count(device->pci_address);
 	if (n != 0)
 		return clv_error_set(err, -EIO,
-			"%s: the driver took it and still has %u functions: see dmesg",
+			"%s: the driver accepted it and still has %u functions: see "
+			"dmesg",
 			what, n);
 	clv_sriov_forget_quotas(device);
 	return 0;
 }
 
-/* NVIDIA's framework shows itself with the functions, so the device is looked at again.
+/* NVIDIA's framework can only be detected once the functions exist, so it is detected
+ * again.
  */
 static int grant_wishes(struct clv_sriov_backend *backend,
 	const struct clv_node_device *device, struct clv_error *err)
@@ -160,11 +165,12 @@ static int grant_wishes(struct clv_sriov_backend *backend,
 	return clv_sriov_grant_wishes(backend, &now, err);
 }
 
-static int make(struct clv_sriov_backend *backend, const struct clv_node_device *device,
-	uint32_t count, const char *what, struct clv_error *err)
+static int create_functions(struct clv_sriov_backend *backend,
+	const struct clv_node_device *device, uint32_t count, const char *what,
+	struct clv_error *err)
 {
 	bool is_nvidia = clv_vgpu_has_types(device->vf.framework);
-	uint32_t made;
+	uint32_t n_created;
 	int r;
 
 	if (is_nvidia)
@@ -173,19 +179,19 @@ static int make(struct clv_sriov_backend *backend, const struct clv_node_device 
 		r = write_count_unbound(device, count, what, err);
 	else
 		r = write_count(device, count, what, err);
-	made = clv_sriov_count(device->pci_address);
-	if (r == 0 && made != count)
-		r = clv_error_set(
-			err, -EIO, "%s: the driver made %u: see dmesg", what, made);
+	n_created = clv_sriov_count(device->pci_address);
+	if (r == 0 && n_created != count)
+		r = clv_error_set(err, -EIO, "%s: the driver created %u: see dmesg", what,
+			n_created);
 	if (r == 0)
 		r = grant_wishes(backend, device, err);
 	if (r == 0)
 		return 0;
-	/* What was made half is unmade. */
+	/* Rollback. */
 	clv_sriov_forget_wishes(backend, device);
-	if (made > 0 && is_nvidia)
+	if (n_created > 0 && is_nvidia)
 		run_sriov_manage("-d", device->pci_address, what, NULL);
-	else if (made > 0)
+	else if (n_created > 0)
 		write_count(device, 0, what, NULL);
 	return r;
 }
@@ -203,22 +209,22 @@ int clv_sriov_set_vf_count(struct clv_backend *base, const struct clv_node_devic
 	if (count == now)
 		return 0;
 	if (count == 0)
-		return unmake(backend, device, now, what, err);
+		return remove_functions(backend, device, now, what, err);
 	if (!device->vf.is_capable)
 		return clv_error_set(err, -ENOTSUP, "%s: %s", what, device->vf.why_not);
 	if (count > device->vf.total)
-		return clv_error_set(err, -ENOSPC, "%s: it can have %u at most", what,
+		return clv_error_set(err, -ENOSPC, "%s: it can have at most %u", what,
 			device->vf.total);
 	if (now != 0)
 		return clv_error_set(err, -EBUSY,
-			"%s: it has %u, and another number is reached by way of 0 alone",
-			what, now);
+			"%s: it has %u: remove them first, by setting 0", what, now);
 	if (count <= 64 && device->vf.counts != 0 &&
 		!(device->vf.counts >> (count - 1) & 1))
 		return clv_error_set(err, -ENOTSUP,
-			"%s: its driver makes all %u or none: ask for %u and leave some "
+			"%s: its driver creates all %u or none: ask for %u and leave "
+			"some "
 			"unused",
 			what, device->vf.total, device->vf.total);
 	r = clv_sriov_check_wishes(backend, device, count, what, err);
-	return r < 0 ? r : make(backend, device, count, what, err);
+	return r < 0 ? r : create_functions(backend, device, count, what, err);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A physical function: how many virtual functions it can have and has, and who makes them
- * usable. */
+/* Reads a physical function: the virtual functions that it can have and has, and the
+ * driver framework that makes them usable. */
 #include "backend/sriov/sriov.h"
 
 #include "backend/files.h"
@@ -14,10 +14,10 @@
 
 #define PF "bus/pci/devices/%s/"
 
-/* Where a driver says how much memory the device has, in bytes: in a file of the device,
- * or in one in each folder whose name begins so, which add up. */
+/* The files in which drivers report the device's memory in bytes: one file of the device,
+ * or one in each folder whose name begins with prefix; then the values are summed. */
 static const struct {
-	const char *folder; /* "" for the device's own */
+	const char *folder; /* below the device's; "" for the device's own */
 	const char *prefix;
 	const char *name;
 } memory_files[] = {
@@ -31,13 +31,13 @@ static const struct {
 static const char *why_not(const struct clv_pci *pci, const struct clv_vf_state *vf)
 {
 	if (strncmp(pci->driver, "vfio", 4) == 0)
-		return "it is given to a virtual machine whole (bound to vfio-pci)";
+		return "it is passed to a virtual machine as a whole (bound to vfio-pci)";
 	if (pci->driver[0] == '\0')
-		return "it has no driver, and its driver makes the functions: load it";
+		return "it has no driver, and its driver creates the functions: load it";
 	if (vf->total == 0)
 		return "its driver offers no virtual functions now";
 	if (!clv_file_is_writable(PF "sriov_numvfs", pci->address))
-		return "its driver does not make virtual functions";
+		return "its driver does not create virtual functions";
 	if (clv_vgpu_has_types(vf->framework) && !clv_sriov_manage())
 		return "NVIDIA's vGPU host driver, with sriov-manage, is not installed";
 	return "";
@@ -50,7 +50,7 @@ static void read_abilities(const struct clv_pci *pci, struct clv_vf_state *vf)
 	clv_file_read_number(&total, PF "sriov_totalvfs", pci->address);
 	vf->total = total <= CLV_SRIOV_MAX ? (uint32_t)total : 0;
 	vf->framework = clv_sriov_detect(pci);
-	/* sriov-manage makes all of them or none. */
+	/* sriov-manage creates all functions or none. */
 	if (clv_vgpu_has_types(vf->framework) && vf->total > 0 && vf->total <= 64)
 		vf->counts = UINT64_C(1) << (vf->total - 1);
 	snprintf(vf->why_not, sizeof(vf->why_not), "%s", why_not(pci, vf));
@@ -81,7 +81,7 @@ static uint64_t sum_of(const char *folder, const char *prefix, const char *name)
 	return bytes;
 }
 
-/* The driver's word, else what the product was sold with. */
+/* The memory that the driver reports, else the product's nominal memory. */
 static void read_memory(const struct clv_pci *pci, struct clv_device *info)
 {
 	const struct clv_gpu *product = clv_pci_product(pci);
@@ -119,7 +119,7 @@ static int add_partition(struct clv_sriov_backend *backend,
 	partition->memory_bytes = vf->quota.memory_bytes;
 	if (clv_pci_read(vf->address, &function) == 0)
 		clv_pci_number(&function, partition->visible);
-	/* A machine is told the mdev, or the address where there is none. */
+	/* A virtual machine is given the mdev, or without one the address. */
 	clv_sriov_read_type(
 		backend, state->framework, vf->address, type, partition->uuid);
 	known = clv_vgpu_find(backend->types, backend->n_types, vf->quota.type);
@@ -128,7 +128,8 @@ static int add_partition(struct clv_sriov_backend *backend,
 	return clv_holders_copy(&partition->holders, &vf->holders);
 }
 
-/* With mdev each function has the same; with VFIO, what may be made on it. */
+/* With mdev all functions offer the same types, so one is read.  With VFIO each function
+ * offers the types that can be created on it now. */
 static int read_offered_types(
 	struct clv_sriov_backend *backend, uint32_t count, struct clv_node_device *device)
 {
@@ -160,7 +161,7 @@ static int read_functions(struct clv_sriov_backend *backend,
 		if (r < 0)
 			free(vf.holders.items);
 		if (r == -ENODEV)
-			r = 0; /* a count that is on its way up or down */
+			r = 0; /* the number of functions is changing */
 	}
 	clv_sriov_judge_types(backend, &device->vf);
 	return r < 0 ? r : clv_sriov_add_recalled_types(device);

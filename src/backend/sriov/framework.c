@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who makes the functions of a device usable, and the program that makes NVIDIA's. */
+/* Detects the driver framework of a device's functions, and finds NVIDIA's sriov-manage.
+ */
 #include "backend/sriov/sriov.h"
 
 #include "backend/files.h"
@@ -19,7 +20,7 @@ static enum clv_vf_framework detect_nvidia(const struct clv_pci *pci)
 	if (clv_file_exists(PF "virtfn0/mdev_supported_types", pci->address) ||
 		clv_file_exists(PF "mdev_supported_types", pci->address))
 		return CLV_VF_MDEV;
-	/* There are no functions to tell by: the older framework needs mdev's module. */
+	/* Without functions the loaded mdev module indicates the older framework. */
 	return clv_file_exists("class/mdev_bus") ? CLV_VF_MDEV : CLV_VF_VFIO;
 }
 
@@ -47,7 +48,7 @@ enum clv_vf_framework clv_sriov_detect(const struct clv_pci *pci)
 	return has_i915_iov(pci->address) ? CLV_VF_I915 : CLV_VF_PLAIN;
 }
 
-/* NVIDIA's own place for it, then wherever a distribution put it. */
+/* NVIDIA's own path first, then PATH. */
 const char *clv_sriov_manage(void)
 {
 	static char found[256];

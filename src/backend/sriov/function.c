@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A virtual function: where it is, what it is bound to, what shares its IOMMU group, and
- * who uses it.  A virtual machine is seen by what its process has open: the VFIO group,
- * or the function's own VFIO device where IOMMUFD is used. */
+/* Reads a virtual function: its address, driver, IOMMU group and users.  A virtual
+ * machine is detected by the open files of its process: the VFIO group, or with IOMMUFD
+ * the function's own VFIO device. */
 #include "backend/sriov/sriov.h"
 
 #include "backend/files.h"
@@ -66,8 +66,8 @@ static void read_group(struct clv_vf *vf)
 		vf->n_group_others = (uint32_t)members.n - 1;
 }
 
-/* Who has the VFIO group open that a device, or an mdev, is in. */
-static int hold_by_group(const struct clv_openers *openers, const char *folder,
+/* Adds the processes that have the VFIO group of a device or mdev open. */
+static int add_openers_of_group(const struct clv_openers *openers, const char *folder,
 	struct clv_holders *holders)
 {
 	char group[16], path[32];
@@ -78,8 +78,10 @@ static int hold_by_group(const struct clv_openers *openers, const char *folder,
 	return clv_openers_hold(openers, path, holders);
 }
 
-/* The files below /dev/prefix that the entries of a folder are named after. */
-static int hold_by_entries(const struct clv_openers *openers, const char *folder,
+/* Adds the processes that have a file open whose path is prefix and an entry of the
+ * folder.
+ */
+static int add_openers_of_entries(const struct clv_openers *openers, const char *folder,
 	const char *prefix, struct clv_holders *holders)
 {
 	_cleanup_names_ struct clv_names names = {0};
@@ -96,19 +98,20 @@ static int hold_by_entries(const struct clv_openers *openers, const char *folder
 	return r;
 }
 
-static int hold_by_vfio(const struct clv_openers *openers, const char *folder,
+static int add_openers_of_vfio(const struct clv_openers *openers, const char *folder,
 	struct clv_holders *holders)
 {
 	char devices[128];
-	int r = hold_by_group(openers, folder, holders);
+	int r = add_openers_of_group(openers, folder, holders);
 
 	snprintf(devices, sizeof(devices), "%.100s/vfio-dev", folder);
 	return r < 0 ? r
-		     : hold_by_entries(openers, devices, "/dev/vfio/devices/", holders);
+		     : add_openers_of_entries(
+			       openers, devices, "/dev/vfio/devices/", holders);
 }
 
-/* A vGPU is taken away by name, and not by the way with its function. */
-static int hold_by_type(const char *type, const char *mdev, struct clv_holders *holders)
+/* A vGPU counts as a user of its function, because it must be removed explicitly. */
+static int add_vgpu(const char *type, const char *mdev, struct clv_holders *holders)
 {
 	char text[80];
 
@@ -121,7 +124,7 @@ static int hold_by_type(const char *type, const char *mdev, struct clv_holders *
 	return clv_holders_add_text(holders, text);
 }
 
-/* The processes alone. */
+/* Adds only processes, those of the function and of its mdev. */
 static int add_processes(const struct clv_openers *openers, const char *address,
 	const char *mdev, struct clv_holders *holders)
 {
@@ -129,13 +132,13 @@ static int add_processes(const struct clv_openers *openers, const char *address,
 	int r;
 
 	snprintf(folder, sizeof(folder), "bus/pci/devices/%s", address);
-	r = hold_by_vfio(openers, folder, holders);
+	r = add_openers_of_vfio(openers, folder, holders);
 	if (r == 0 && mdev[0] != '\0') {
 		snprintf(folder, sizeof(folder), "bus/pci/devices/%s/%s", address, mdev);
-		r = hold_by_vfio(openers, folder, holders);
+		r = add_openers_of_vfio(openers, folder, holders);
 	}
 	snprintf(folder, sizeof(folder), "bus/pci/devices/%s/drm", address);
-	return r < 0 ? r : hold_by_entries(openers, folder, "/dev/dri/", holders);
+	return r < 0 ? r : add_openers_of_entries(openers, folder, "/dev/dri/", holders);
 }
 
 int clv_sriov_find_users(struct clv_sriov_backend *backend,
@@ -148,7 +151,7 @@ int clv_sriov_find_users(struct clv_sriov_backend *backend,
 
 	clv_sriov_read_type(backend, device->vf.framework, vf_address, type, mdev);
 	if (which == CLV_SRIOV_ALL_USERS)
-		r = hold_by_type(type, mdev, ret);
+		r = add_vgpu(type, mdev, ret);
 	return r < 0 ? r : add_processes(openers, vf_address, mdev, ret);
 }
 
@@ -168,7 +171,7 @@ int clv_sriov_read_function(struct clv_sriov_backend *backend,
 	clv_sriov_read_quota(device, vf->number, &vf->quota);
 	clv_sriov_read_type(
 		backend, device->vf.framework, vf->address, vf->quota.type, mdev);
-	/* A vGPU without a machine is nobody's: a plan may take it away. */
+	/* A vGPU that no virtual machine uses is not a holder: a plan may remove it. */
 	return clv_sriov_find_users(
 		backend, device, vf->address, openers, CLV_SRIOV_PROCESSES, &vf->holders);
 }
@@ -183,7 +186,7 @@ int clv_sriov_check_unused(struct clv_sriov_backend *backend,
 	int r = clv_sriov_address(device->pci_address, number, address);
 
 	if (r < 0)
-		return 0; /* it is not there, so nobody has it */
+		return 0; /* a function that does not exist has no users */
 	r = clv_sriov_find_openers(&openers);
 	if (r == 0)
 		r = clv_sriov_find_users(
@@ -191,7 +194,7 @@ int clv_sriov_check_unused(struct clv_sriov_backend *backend,
 	clv_holders_describe(&holders, who, sizeof(who));
 	free(holders.items);
 	if (r < 0)
-		return clv_error_errno(err, -r, "%s: cannot see who uses it", what);
+		return clv_error_errno(err, -r, "%s: cannot find its users", what);
 	if (who[0] != '\0')
 		return clv_error_set(err, -EBUSY, "%s: function %u (%s) is used by %s",
 			what, number, address, who);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where Intel's drivers keep what a virtual function may have.  xe: sriov_admin in sysfs
- * (Linux 6.19, memory from 7.0), in debugfs before, in two orders of folders.  i915: iov
- * or prelim_iov below the card, a folder per GT (a part of the GPU with engines of its
- * own). */
+/* Finds the files with the quotas of a virtual function of Intel's drivers.  xe has them
+ * in sriov_admin of sysfs (since Linux 6.19, memory since 7.0), and before in debugfs,
+ * with two different layouts of folders.  i915 has iov or prelim_iov below the card, with
+ * a folder for each GT (a part of the GPU with its own engines). */
 #include "backend/sriov/sriov.h"
 
 #include "backend/files.h"
@@ -25,9 +25,9 @@ struct search {
 	struct clv_sriov_files *found;
 };
 
-/* Keeps the file of one of the names, if the folder has one. */
+/* Appends the file with one of the names, if the folder has one. */
 static int __attribute__((format(printf, 2, 3)))
-look_into(struct search *search, const char *format, ...)
+add_file(struct search *search, const char *format, ...)
 {
 	char folder[PATH_BYTES];
 	va_list args;
@@ -49,8 +49,8 @@ look_into(struct search *search, const char *format, ...)
 	return 0;
 }
 
-/* Calls look_into() for "folder/NAME" + tail, for each name there that begins so. */
-static int look_into_each(
+/* Calls add_file() for "folder/NAME" + tail, for each NAME that begins with prefix. */
+static int add_file_of_each(
 	struct search *search, const char *folder, const char *prefix, const char *tail)
 {
 	_cleanup_names_ struct clv_names names = {0};
@@ -60,19 +60,19 @@ static int look_into_each(
 		return 0;
 	for (size_t i = 0; r == 0 && i < names.n; i++) {
 		if (strncmp(names.items[i], prefix, strlen(prefix)) == 0)
-			r = look_into(search, "%s/%s%s", folder, names.items[i], tail);
+			r = add_file(search, "%s/%s%s", folder, names.items[i], tail);
 	}
 	return r;
 }
 
 static int search_sriov_admin(struct search *search)
 {
-	return look_into(search, "bus/pci/devices/%s/sriov_admin/vf%u/profile",
+	return add_file(search, "bus/pci/devices/%s/sriov_admin/vf%u/profile",
 		search->pf_address, search->number);
 }
 
-/* Newer kernels name the folder by address, older ones by number, with the address in the
- * file name. */
+/* Newer kernels name the folder by PCI address, older ones by number; those have the
+ * address in the file `name`. */
 static bool find_debugfs(const char *pf_address, char ret[96])
 {
 	_cleanup_names_ struct clv_names names = {0};
@@ -94,7 +94,7 @@ static bool find_debugfs(const char *pf_address, char ret[96])
 	return false;
 }
 
-/* sriov/vfN/tileN/gtN: memory is the tile's, the rest the GT's. */
+/* sriov/vfN/tileN/gtN: tiles have the memory quota, GTs the other quotas. */
 static int search_debugfs(struct search *search)
 {
 	_cleanup_names_ struct clv_names tiles = {0};
@@ -107,9 +107,9 @@ static int search_debugfs(struct search *search)
 	for (size_t i = 0; r == 0 && i < tiles.n; i++) {
 		snprintf(folder, sizeof(folder), "%.80s/sriov/vf%u/%.32s", root,
 			search->number, tiles.items[i]);
-		r = look_into(search, "%s", folder);
+		r = add_file(search, "%s", folder);
 		if (r == 0)
-			r = look_into_each(search, folder, "gt", "");
+			r = add_file_of_each(search, folder, "gt", "");
 	}
 	return r;
 }
@@ -121,7 +121,7 @@ static int search_old_debugfs(struct search *search)
 	if (!find_debugfs(search->pf_address, root))
 		return 0;
 	snprintf(tail, sizeof(tail), "/vf%u", search->number);
-	return look_into_each(search, root, "gt", tail);
+	return add_file_of_each(search, root, "gt", tail);
 }
 
 static bool find_iov(const char *pf_address, char ret[128])
@@ -149,12 +149,13 @@ static int search_iov(struct search *search)
 	if (!find_iov(search->pf_address, root))
 		return 0;
 	snprintf(folder, sizeof(folder), "%.120s/vf%u", root, search->number);
-	return look_into_each(search, folder, "gt", "");
+	return add_file_of_each(search, folder, "gt", "");
 }
 
-/* In order: the first that has a file is where it is.  A driver that is told anything by
- * hand in debugfs or iov, before it makes the functions, gives them nothing by itself any
- * more, not even what nobody else can give them. */
+/* The first search that finds a file wins.  is_early: quotas may be written before the
+ * functions exist.  In debugfs and iov such a write would turn off the driver's automatic
+ * provisioning, and new functions would then lack resources that only the driver can
+ * assign. */
 static const struct {
 	int (*search)(struct search *search);
 	enum clv_vf_framework framework;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a function of Intel's GPUs may have: written, read back, and unset again.  Drivers
- * round what they are given to what the hardware can do; the value that counts is the one
- * that is read. */
+/* Writes, reads back and resets the quotas of a function of Intel's GPUs.  Drivers round
+ * values to what the hardware supports; the value that is read back is the effective one.
+ */
 #include "backend/sriov/sriov.h"
 
 #include "backend/files.h"
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More than any driver rounds memory by. */
+/* A bound above the step to which any driver rounds memory. */
 #define MEMORY_STEP_BYTES (UINT64_C(64) << 20)
 
 static const struct field {
@@ -22,7 +22,7 @@ static const struct field {
 	const char *names[2];
 	size_t offset;
 	size_t n_bytes;
-	bool is_split; /* each part of the device has its share of it */
+	bool is_split; /* the value is divided among the device's tiles or GTs */
 } fields[] = {
 	{"memory", {"vram_quota", "lmem_quota"},
 		offsetof(struct clv_vf_quota, memory_bytes), sizeof(uint64_t), true},
@@ -65,7 +65,7 @@ static void set(struct clv_vf_quota *quota, const struct field *field, uint64_t 
 		memcpy(at, &value, sizeof(value));
 }
 
-/* The whole of it; 0 for what cannot be read, or when the parts disagree. */
+/* The quota of the whole function; 0 if it cannot be read or the files differ. */
 static uint64_t read_field(const struct clv_sriov_files *files, const struct field *field)
 {
 	uint64_t sum = 0, value = 0;
@@ -81,7 +81,7 @@ static uint64_t read_field(const struct clv_sriov_files *files, const struct fie
 	return field->is_split ? sum : value;
 }
 
-/* "[low] normal high" in sysfs, a number in debugfs. */
+/* sysfs has "[low] normal high", debugfs a number. */
 static void parse_priority(const char *text, char ret[8])
 {
 	const char *open = strchr(text, '['), *close = strchr(text, ']');
@@ -124,11 +124,12 @@ static int refuse_field(const struct clv_node_device *device, const char *label,
 {
 	if (device->vf.framework == CLV_VF_XE)
 		return clv_error_set(err, -ENOTSUP,
-			"%s: this xe driver keeps no %s: mount debugfs, or install Linux "
-			"7.0",
+			"%s: this xe driver has no file for %s: mount debugfs, or "
+			"install "
+			"Linux 7.0",
 			what, label);
 	return clv_error_set(err, -ENOTSUP,
-		"%s: the device's driver keeps no %s for its functions", what, label);
+		"%s: the device's driver has no %s for its functions", what, label);
 }
 
 static int explain_write(
@@ -136,15 +137,16 @@ static int explain_write(
 {
 	if (errnum == EACCES || errnum == EPERM)
 		return clv_error_set(err, -EPERM,
-			"%s: %s: the driver lets nobody change it for one function, or "
-			"it takes root",
+			"%s: %s: not permitted: run as root, or the driver does not "
+			"allow "
+			"a change for one function",
 			what, label);
 	return clv_file_error(err, errnum, "%s: %s", what, label);
 }
 
-/* A driver that took the value and kept the old one has not done it, unless the old one
- * is what the value is rounded to. */
-static bool is_taken(
+/* Whether the driver applied the value.  If it shows the value from before the write it
+ * did not, unless the new value is rounded to that. */
+static bool is_applied(
 	const struct field *field, uint64_t before, uint64_t asked, uint64_t now)
 {
 	if (now == asked)
@@ -181,14 +183,15 @@ static int write_field(const struct clv_node_device *device,
 		return 0;
 	r = write_files(files, field, asked);
 	if (r < 0) {
-		/* Drivers release the old share before they look for the new one. */
+		/* Rollback: drivers release the old memory before they allocate the new.
+		 */
 		write_files(files, field, before);
 		return explain_write(-r, what, field->label, err);
 	}
 	now = read_field(files, field);
-	if (!is_taken(field, before, asked, now))
+	if (!is_applied(field, before, asked, now))
 		return clv_error_set(err, -EIO,
-			"%s: the driver took %llu for %s and shows %llu", what,
+			"%s: the driver accepted %llu for %s but shows %llu", what,
 			(unsigned long long)asked, field->label, (unsigned long long)now);
 	return 0;
 }
@@ -219,12 +222,12 @@ static int write_priority(const struct clv_node_device *device,
 	read_priority(files, now);
 	if (strcmp(now, asked) != 0)
 		return clv_error_set(err, -EIO,
-			"%s: the driver took %s for priority and shows %s", what, asked,
-			now);
+			"%s: the driver accepted %s for priority but shows %s", what,
+			asked, now);
 	return 0;
 }
 
-/* What may not be said ahead is left for when the functions are there. */
+/* With CLV_SRIOV_AHEAD only files are written that the driver accepts early. */
 static int write_each(const struct clv_node_device *device, uint32_t number,
 	const struct field *field, const struct clv_vf_quota *quota,
 	enum clv_sriov_when when, const char *what, struct clv_error *err)

@@ -5,9 +5,11 @@
 #include "backend/openers.h"
 #include "backend/pci.h"
 
-/* What a function is to have that does not exist yet.  A caller that knows what functions
- * are for says so before it has them made: then they are not bound to the host's driver
- * only to be unbound again, and share the device's memory as they are to. */
+/* The state and functions of the sriov backend. */
+
+/* A quota that was requested for a function before it exists.  A caller that knows the
+ * quotas sets them before it creates the functions: then a function for another driver is
+ * not bound to the host's driver first, and the driver divides memory as requested. */
 struct clv_sriov_wish {
 	char address[CLV_PCI_ADDRESS_MAX]; /* of the physical function */
 	uint32_t number;
@@ -18,43 +20,43 @@ struct clv_sriov_backend {
 	struct clv_backend base;
 	struct clv_sriov_wish *wishes; /* owned */
 	size_t n_wishes;
-	/* All types of vGPU that were ever seen: NVIDIA's driver lists those that can be
-	 * made now, and not the ones that functions have. */
+	/* All vGPU types seen so far, to name the types that functions have: NVIDIA's
+	 * driver lists only types that can be created now. */
 	struct clv_vgpu_type *types; /* owned */
 	size_t n_types;
 };
 
 /* --- backend.c --- */
 
-/* Whether the function is one that this backend is for. */
+/* Whether this backend handles the PCI function. */
 bool clv_sriov_is_ours(const struct clv_pci *pci);
 
 /* --- device.c --- */
 
-/* Fills all but name and index.  -ENOMEM. */
+/* Fills ret except for name and index.  -ENOMEM. */
 int clv_sriov_read_device(struct clv_sriov_backend *backend, const struct clv_pci *pci,
 	const struct clv_openers *openers, struct clv_node_device *ret);
 
 /* --- framework.c --- */
 
-/* Which path exists says who makes the functions usable. */
+/* Detects the driver framework of the device's functions by the paths that exist. */
 enum clv_vf_framework clv_sriov_detect(const struct clv_pci *pci);
-/* Where NVIDIA's host driver has its program, or NULL without one.  Good until the next
+/* The path of sriov-manage, or NULL if it is not installed.  Static; valid until the next
  * call. */
 const char *clv_sriov_manage(void);
 
 /* --- function.c --- */
 
-#define CLV_SRIOV_MAX 65535u /* PCI has 16 bits for their number */
+#define CLV_SRIOV_MAX 65535u /* TotalVFs of PCI has 16 bits */
 
-/* The PCI address of the number-th function, or -ENODEV. */
+/* The PCI address of a function; numbers begin with 1.  -ENODEV. */
 int clv_sriov_address(
 	const char *pf_address, uint32_t number, char ret[CLV_PCI_ADDRESS_MAX]);
 
-/* How many functions there are now. */
+/* The current number of functions. */
 uint32_t clv_sriov_count(const char *pf_address);
 
-/* Fills the function of vf->number.  -ENOMEM, -ENODEV. */
+/* Fills vf for the function vf->number.  -ENOMEM, -ENODEV. */
 int clv_sriov_read_function(struct clv_sriov_backend *backend,
 	const struct clv_node_device *device, const struct clv_openers *openers,
 	struct clv_vf *vf);
@@ -62,74 +64,77 @@ int clv_sriov_read_function(struct clv_sriov_backend *backend,
 int clv_sriov_add_function(struct clv_vf_state *state, const struct clv_vf *vf);
 
 enum clv_sriov_users {
-	CLV_SRIOV_PROCESSES, /* that run with it now */
-	CLV_SRIOV_ALL_USERS, /* and whoever had a vGPU made of it */
+	CLV_SRIOV_PROCESSES, /* processes that use the function now */
+	CLV_SRIOV_ALL_USERS, /* also a vGPU on the function */
 };
 
-/* -ENOMEM */
+/* Appends the users of a function.  -ENOMEM */
 int clv_sriov_find_users(struct clv_sriov_backend *backend,
 	const struct clv_node_device *device, const char *vf_address,
 	const struct clv_openers *openers, enum clv_sriov_users which,
 	struct clv_holders *ret);
 
-/* -EBUSY, with who, if somebody uses the function. */
+/* -EBUSY, with the users in err, if the function is in use. */
 int clv_sriov_check_unused(struct clv_sriov_backend *backend,
 	const struct clv_node_device *device, uint32_t number, enum clv_sriov_users which,
 	const char *what, struct clv_error *err);
 
-/* What the searches for users have to look for.  -ENOMEM. */
+/* Finds the open files of VFIO and render nodes, the openers argument of the functions
+ * above.  -ENOMEM. */
 int clv_sriov_find_openers(struct clv_openers *ret);
 
-/* --- quota.c: what xe and i915 keep for each function, also before it exists --- */
+/* --- quota.c: the quotas of functions with xe and i915, also before they exist --- */
 
-/* What the driver shows for the function; 0 and "" for what it does not. */
+/* Reads the quotas that the driver shows; others are 0 or "". */
 void clv_sriov_read_quota(const struct clv_node_device *device, uint32_t number,
 	struct clv_vf_quota *quota);
 
 enum clv_sriov_when {
-	CLV_SRIOV_AHEAD, /* before there are functions: only what may be said then */
+	CLV_SRIOV_AHEAD, /* before functions exist: only quotas that may be set then */
 	CLV_SRIOV_NOW,
 };
 
-/* Writes the numbers and the priority that are said and reads them back. */
+/* Writes the numbers and the priority that are set in quota, and reads them back. */
 int clv_sriov_write_quota(const struct clv_node_device *device, uint32_t number,
 	const struct clv_vf_quota *quota, enum clv_sriov_when when, const char *what,
 	struct clv_error *err);
 
-/* Unsets what is set for functions that are gone, so that the next are provisioned by the
- * driver again.  Best effort. */
+/* Resets all quotas after the functions were removed, so that the driver provisions the
+ * next ones automatically.  Errors are ignored. */
 void clv_sriov_forget_quotas(const struct clv_node_device *device);
 
-/* --- places.c: where those drivers keep it --- */
+/* --- places.c: the files of those quotas --- */
 
 struct clv_sriov_files {
-	char (*items)[192]; /* owned; paths in sysfs, one for each part of the device */
+	char (*items)[192]; /* owned; paths in sysfs, one for each tile or GT */
 	size_t n;
-	bool is_early; /* may be said before the functions are made */
+	bool is_early; /* may be written before the functions exist */
 };
 
-/* The files of the function that have one of the names.  -ENOMEM. */
+/* Finds the files of the function with one of the names.  The caller frees ret->items.
+ * -ENOMEM. */
 int clv_sriov_find_files(const struct clv_node_device *device, uint32_t number,
 	const char *const names[2], struct clv_sriov_files *ret);
 
-/* The switch that gives the provisioning back to the driver, "" if there is none. */
+/* The file that turns the driver's automatic provisioning on, "" if there is none. */
 void clv_sriov_find_auto_switch(const struct clv_node_device *device, char ret[192]);
 
 /* --- change.c --- */
 
-/* The member of the vtable. */
+/* The set_vf_quota member of the vtable. */
 int clv_sriov_set_vf_quota(struct clv_backend *backend,
 	const struct clv_node_device *device, uint32_t number,
 	const struct clv_vf_quota *quota, struct clv_error *err);
 
-/* Whether so many functions can be made with what was wished for. */
+/* -EINVAL if count functions cannot be created with the recorded quotas. */
 int clv_sriov_check_wishes(const struct clv_sriov_backend *backend,
 	const struct clv_node_device *device, uint32_t count, const char *what,
 	struct clv_error *err);
-/* Gives functions that have just been made what was wished for before. */
+/* Applies the recorded quotas to functions that have just been created, and forgets them.
+ */
 int clv_sriov_grant_wishes(struct clv_sriov_backend *backend,
 	const struct clv_node_device *device, struct clv_error *err);
-/* Whether one of them is to be bound to a driver. */
+/* Whether a recorded quota has a driver. */
 bool clv_sriov_wishes_driver(
 	const struct clv_sriov_backend *backend, const struct clv_node_device *device);
 void clv_sriov_forget_wishes(
@@ -141,35 +146,35 @@ void clv_sriov_forget_wishes(
  * -ENOMEM. */
 int clv_sriov_add_types(struct clv_sriov_backend *backend, const char *vf_address,
 	struct clv_node_device *device);
-/* From what functions offer and have: whether those are all types, and whether sizes may
- * mix. */
+/* Sets has_all_types and is_mixed, from the types that functions offer and have. */
 void clv_sriov_judge_types(
 	const struct clv_sriov_backend *backend, struct clv_vf_state *state);
-/* What NVIDIA's library knows besides: to name what functions have, and to be offered.
- * -ENOMEM. */
+/* Add the types of NVML (vgpu-types.h): the first to backend->types, to name the types
+ * that functions have, the second to the device's types.  -ENOMEM. */
 int clv_sriov_recall_types(
 	struct clv_sriov_backend *backend, const struct clv_node_device *device);
 int clv_sriov_add_recalled_types(struct clv_node_device *device);
 
-/* The type that the function has, "" for none, and the mdev that is it (or ""). */
+/* The vGPU type of the function, "" for none, and the UUID of its mdev, or "". */
 void clv_sriov_read_type(const struct clv_sriov_backend *backend,
 	enum clv_vf_framework framework, const char *vf_address, char ret_type[48],
 	char ret_mdev[40]);
 
-/* By name (the brand may be left out) or id; CLV_VGPU_NONE takes the vGPU
- * away.  Nobody may be using it. */
+/* Creates a vGPU of the type on an unused function, or with CLV_VGPU_NONE removes it.
+ * type is a name (without the brand is enough) or an id.  A vGPU of another type is
+ * removed first, and not restored on error. */
 int clv_sriov_set_type(struct clv_sriov_backend *backend, enum clv_vf_framework framework,
 	const char *vf_address, const char *type, const char *what,
 	struct clv_error *err);
 
 /* --- bind.c --- */
 
-/* Binds the function, which nobody uses, to the driver. */
+/* Binds an unused function to the driver, which is loaded if necessary. */
 int clv_sriov_bind(const struct clv_node_device *device, const char *vf_address,
 	const char *driver, const char *what, struct clv_error *err);
 
 /* --- count.c --- */
 
-/* The member of the vtable. */
+/* The set_vf_count member of the vtable. */
 int clv_sriov_set_vf_count(struct clv_backend *backend,
 	const struct clv_node_device *device, uint32_t count, struct clv_error *err);

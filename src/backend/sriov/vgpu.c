@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NVIDIA vGPU types, in both frameworks.  mdev: each function has a folder for each type
- * and a vGPU is an mdev that is made in it.  VFIO (from Linux 6.8): each function lists
- * the types that can be made on it now, and its vGPU is the number of one, or 0.  Neither
- * needs NVIDIA's library. */
+/* NVIDIA vGPU types, in both frameworks.  mdev: each function has a folder for each type,
+ * and a vGPU is an mdev that is created in it.  VFIO (since Linux 6.8): each function
+ * lists the types that can be created on it now, and a file holds the id of its vGPU's
+ * type, or 0.  NVML is not needed. */
 #include "backend/sriov/sriov.h"
 
 #include "backend/files.h"
@@ -22,10 +22,10 @@
 #define CREATABLE VF "nvidia/creatable_vgpu_types"
 #define CURRENT VF "nvidia/current_vgpu_type"
 
-/* A whole list, which is longer than a page on some GPUs. */
+/* Room for a list of types, which is longer than a page on some GPUs. */
 #define LIST_BYTES 16384
 
-/* Once each. */
+/* Appends a type unless its id is listed already. */
 static int add_type(
 	struct clv_vgpu_type **types, size_t *n, const struct clv_vgpu_type *type)
 {
@@ -42,8 +42,8 @@ static int add_type(
 	return 0;
 }
 
-/* "num_heads=4, ..., framebuffer=4096M, max_instance=12" */
-static uint64_t described(const char *text, const char *key)
+/* A value of a description: "num_heads=4, ..., framebuffer=4096M, max_instance=12". */
+static uint64_t description_value(const char *text, const char *key)
 {
 	const char *at = strstr(text, key);
 
@@ -64,12 +64,12 @@ static int read_mdev_type(
 	if (clv_file_read(text, sizeof(text), TYPES "/%s/description", vf_address, id) <
 		0)
 		text[0] = '\0';
-	ret->memory_bytes = described(text, "framebuffer=") << 20;
-	ret->max_instances = (uint32_t)described(text, "max_instance=");
+	ret->memory_bytes = description_value(text, "framebuffer=") << 20;
+	ret->max_instances = (uint32_t)description_value(text, "max_instance=");
 	return 0;
 }
 
-/* "1155 : NVIDIA L40S-1B"; the line above them has words where they have a number. */
+/* Parses "1155 : NVIDIA L40S-1B"; false for the header line, which has no number. */
 static bool parse_type_line(const char *line, struct clv_vgpu_type *ret)
 {
 	const char *colon = strchr(line, ':');
@@ -86,7 +86,7 @@ static bool parse_type_line(const char *line, struct clv_vgpu_type *ret)
 	return true;
 }
 
-/* What the function offers now, in either framework. */
+/* The types that can be created on the function now, with either framework. */
 static int list_types(
 	const char *vf_address, struct clv_vgpu_type **types, size_t *n_types)
 {
@@ -128,8 +128,8 @@ int clv_sriov_add_types(struct clv_sriov_backend *backend, const char *vf_addres
 	return r;
 }
 
-/* sysfs gives no number of instances in the newer framework, and puts the brand before
- * the number of a type in the older one. */
+/* Merges the types of NVML.  They replace those of sysfs with the same id, which lack
+ * max_instances with VFIO; with mdev sysfs puts "nvidia-" before the id. */
 static int add_noted(const struct clv_node_device *device, struct clv_vgpu_type **types,
 	size_t *n_types)
 {
@@ -197,7 +197,7 @@ void clv_sriov_judge_types(
 	}
 }
 
-/* An mdev is a folder of the function that is named by a UUID. */
+/* An mdev is a folder of the function whose name is a UUID. */
 static bool find_mdev(const char *vf_address, char ret[40])
 {
 	_cleanup_names_ struct clv_names names = {0};
@@ -214,7 +214,7 @@ static bool find_mdev(const char *vf_address, char ret[40])
 	return false;
 }
 
-/* By its name, or its number where no function offers it any more. */
+/* The name of a type, or its id if the name is not known. */
 static void name_type(
 	const struct clv_sriov_backend *backend, const char *id, char ret[48])
 {
@@ -241,11 +241,11 @@ void clv_sriov_read_type(const struct clv_sriov_backend *backend,
 	if (clv_file_link(id, sizeof(id), VF "%s/mdev_type", vf_address, ret_mdev) == 0)
 		name_type(backend, id, ret_type);
 	else
-		snprintf(ret_type, 48, "of a type that the driver does not say");
+		snprintf(ret_type, 48, "of a type that the driver does not report");
 }
 
-/* The same for a function each time: version 8 (RFC 9562), "cleave" in ASCII and the
- * address. */
+/* A UUID that is stable for a function: version 8 of RFC 9562, "cleave" in ASCII and the
+ * PCI address. */
 static void make_mdev_uuid(const char *vf_address, char ret[40])
 {
 	unsigned domain = 0, bus = 0, device = 0, function = 0;
@@ -255,7 +255,7 @@ static void make_mdev_uuid(const char *vf_address, char ret[40])
 		bus & 0xff, device & 0xff, function & 0xff);
 }
 
-static int take_away(enum clv_vf_framework framework, const char *vf_address,
+static int remove_vgpu(enum clv_vf_framework framework, const char *vf_address,
 	const char *what, struct clv_error *err)
 {
 	char mdev[40];
@@ -267,7 +267,7 @@ static int take_away(enum clv_vf_framework framework, const char *vf_address,
 		r = clv_file_write("1", VF "%s/remove", vf_address, mdev);
 	else
 		return 0;
-	return r < 0 ? clv_file_error(err, -r, "%s: cannot take its vGPU away", what) : 0;
+	return r < 0 ? clv_file_error(err, -r, "%s: cannot remove its vGPU", what) : 0;
 }
 
 static int make_mdev(const char *vf_address, const struct clv_vgpu_type *type,
@@ -281,8 +281,8 @@ static int make_mdev(const char *vf_address, const struct clv_vgpu_type *type,
 		&available, TYPES "/%s/available_instances", vf_address, type->id);
 	if (available == 0)
 		return clv_error_set(err, -ENOSPC,
-			"%s: no more vGPUs of type %s fit on the GPU beside those that "
-			"there are",
+			"%s: no more vGPUs of type %s fit on the GPU beside the existing "
+			"ones",
 			what, type->name);
 	make_mdev_uuid(vf_address, uuid);
 	r = clv_file_write(uuid, TYPES "/%s/create", vf_address, type->id);
@@ -290,7 +290,8 @@ static int make_mdev(const char *vf_address, const struct clv_vgpu_type *type,
 		return clv_file_error(err, -r, "%s: vGPU type %s", what, type->name);
 	if (!clv_file_exists(VF "%s", vf_address, uuid))
 		return clv_error_set(err, -EIO,
-			"%s: the driver took vGPU type %s and made no mdev: see dmesg",
+			"%s: the driver accepted vGPU type %s but created no mdev: see "
+			"dmesg",
 			what, type->name);
 	return 0;
 }
@@ -307,8 +308,8 @@ static int make_vfio(const char *vf_address, const struct clv_vgpu_type *type,
 		return clv_file_error(err, -r, "%s: vGPU type %s", what, type->name);
 	if (strcmp(now, type->id) != 0)
 		return clv_error_set(err, -EIO,
-			"%s: the driver took vGPU type %s and shows %s: see dmesg", what,
-			type->name, now);
+			"%s: the driver accepted vGPU type %s but shows %s: see dmesg",
+			what, type->name, now);
 	return 0;
 }
 
@@ -321,11 +322,11 @@ static int refuse_type(const struct clv_sriov_backend *backend,
 	clv_vgpu_list(offered, n, type, names, sizeof(names));
 	if (clv_vgpu_find(backend->types, backend->n_types, type))
 		return clv_error_set(err, -ENOSPC,
-			"%s: no vGPU of type %s can be made on it now; of these types "
-			"one can: %s",
+			"%s: no vGPU of type %s can be created on it now; possible types "
+			"are: %s",
 			what, type, names);
-	return clv_error_set(
-		err, -EINVAL, "%s: no vGPU type %s here; there is %s", what, type, names);
+	return clv_error_set(err, -EINVAL, "%s: there is no vGPU type %s; there is %s",
+		what, type, names);
 }
 
 int clv_sriov_set_type(struct clv_sriov_backend *backend, enum clv_vf_framework framework,
@@ -343,9 +344,10 @@ int clv_sriov_set_type(struct clv_sriov_backend *backend, enum clv_vf_framework 
 	clv_sriov_read_type(backend, framework, vf_address, now, mdev);
 	if (clv_vgpu_is_type(now, type))
 		return 0;
-	/* First, because the list of what can be made depends on what there is. */
+	/* Removed first, because the types that can be created depend on existing vGPUs.
+	 */
 	if (now[0] != '\0') {
-		r = take_away(framework, vf_address, what, err);
+		r = remove_vgpu(framework, vf_address, what, err);
 		if (r < 0)
 			return r;
 	}

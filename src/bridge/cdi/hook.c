@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Checks that the container's image can load the gates, and mounts the gate's folder
+ * over its folder of OpenCL vendors. */
 #include "bridge/cdi/hook.h"
 
 #include "base/cleanup.h"
@@ -26,7 +28,7 @@
 #define CONFIG_MAX_BYTES (16u << 20)
 #define GLIBC "GLIBC_2."
 
-/* Links lead nowhere but inside the image. */
+/* Symbolic links are resolved inside the image. */
 static int open_inside(int root, const char *path, int flags)
 {
 	struct open_how how = {
@@ -37,7 +39,7 @@ static int open_inside(int root, const char *path, int flags)
 	return (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
 }
 
-/* A container's folders of libraries, in the order of the loaders of its C library. */
+/* Folders of libraries in an image, in the search order of the dynamic loaders. */
 static const char *const folders[] = {
 	"lib/x86_64-linux-gnu",
 	"usr/lib/x86_64-linux-gnu",
@@ -50,7 +52,8 @@ static const char *const folders[] = {
 	"usr/local/lib",
 };
 
-/* What its first program gets, of what leads to libraries and drivers; NULL: not set. */
+/* Variables of the container's first program that select libraries and drivers; NULL: not
+ * set. */
 struct environment {
 	char *libraries; /* LD_LIBRARY_PATH */
 	char *detours[CLV_ICD_N_DETOURS];
@@ -63,7 +66,7 @@ static void free_environment(struct environment *environment)
 		free(environment->detours[i]);
 }
 
-/* As getenv() has it: the first counts. */
+/* The first definition wins, as with getenv(). */
 static void take_variable(const char *text, const char *name, char **ret)
 {
 	size_t n = strlen(name);
@@ -114,10 +117,9 @@ static int find_root(
 	json_decref(config);
 	return fd >= 0 ? fd
 		       : clv_error_set(err, -EINVAL,
-				 "the runtime did not say where the container's root is: "
+				 "standard input does not name the container's root: "
 				 "this "
-				 "is for OCI runtimes to call, as a createContainer "
-				 "hook");
+				 "program is a createContainer hook for OCI runtimes");
 }
 
 static int newest_in(const char *text, size_t n_bytes)
@@ -190,24 +192,23 @@ static int check_libc(int root, struct clv_error *err)
 	if (needed < 0)
 		return clv_error_set(err, -ENOENT,
 			"the gates are not in the container's " CLV_CDI_GATES
-			": does a mount of the container's own lie over it?");
+			": is another mount of the container over it?");
 	if (has >= needed)
 		return 0;
 	if (has < 0)
 		return clv_error_set(err, -ENOTSUP,
-			"the image has no GNU C library%s, and no gate can be loaded "
-			"without: nothing would hold its programs, so use an image that "
-			"has it, or a whole device or partition by the vendor's own "
-			"entry",
+			"the image has no GNU C library%s: the gates need it, and its "
+			"programs would run without limits, so use an image that has it, "
+			"or a whole device or partition by the vendor's own entry",
 			is_musl(root) ? " but musl" : "");
 	return clv_error_set(err, -ENOTSUP,
-		"the image's C library is 2.%d, and the gates need 2.%d: nothing would "
-		"hold its programs, so use a newer image, or a whole device or partition "
-		"by the vendor's own entry",
+		"the image's C library is 2.%d, and the gates need 2.%d: its programs "
+		"would run without limits, so use a newer image, or a whole device or "
+		"partition by the vendor's own entry",
 		has, needed);
 }
 
-/* Which OpenCL loader the image's programs meet. */
+/* --- The image's OpenCL loader --- */
 
 static bool identify(int root, const char *folder, char ret_path[CLV_PATH_MAX],
 	struct clv_icd_loader *ret)
@@ -245,7 +246,8 @@ static bool find_loader(int root, char *libraries, char ret_path[CLV_PATH_MAX],
 	return false;
 }
 
-/* Programs of CUDA and HIP have gates of their own. */
+/* Whether the lease has no API but OpenCL: the mounted list of preloaded gates has
+ * neither the gate for CUDA nor that for HIP. */
 static bool is_opencl_alone(int root)
 {
 	_cleanup_close_ int fd =
@@ -256,7 +258,7 @@ static bool is_opencl_alone(int root)
 	       !strstr(list, CLV_GATE_CUDA) && !strstr(list, CLV_GATE_HIP);
 }
 
-/* The variable that leads the loader past the folder in which the gate stands. */
+/* The variable that makes the loader read another folder than that with the gate. */
 static const char *find_detour(
 	const struct clv_icd_loader *loader, const struct environment *environment)
 {
@@ -283,13 +285,13 @@ static int fail_loader(const char *path, const struct clv_icd_loader *loader,
 
 	clv_icd_loader_describe(loader, what, sizeof(what));
 	return clv_error_set(err, -ENOTSUP,
-		"the image's OpenCL loader /%.120s (%s) takes no layers, and %s, so that "
-		"no gate would hold its programs: %s",
+		"the image's OpenCL loader /%.120s (%s) takes no layers, and %s, so its "
+		"programs would run without limits: %s",
 		path + strspn(path, "/"), what, why, remedy);
 }
 
-/* A loader that takes no layers meets the gate in the place of the drivers, where it
- * looks for them there and nowhere else. */
+/* A loader without support for layers loads the gate in place of the drivers, provided
+ * that it reads drivers only from the folder of vendors. */
 static int check_loader(
 	int root, const struct environment *environment, struct clv_error *err)
 {
@@ -313,7 +315,7 @@ static int check_loader(
 		return 0;
 	if (!loader.has_folder)
 		return fail_loader(path, &loader,
-			"has its drivers from elsewhere than /" VENDORS, newer, err);
+			"reads its drivers from elsewhere than /" VENDORS, newer, err);
 	return has_vendors(root) ? 0
 				 : fail_loader(path, &loader,
 					   "there is no folder /" VENDORS, newer, err);
@@ -327,7 +329,7 @@ static int bind(int from, int to, struct clv_error *err)
 	snprintf(to_path, sizeof(to_path), "/proc/self/fd/%d", to);
 	if (mount(from_path, to_path, NULL, MS_BIND | MS_REC, NULL) == 0)
 		return 0;
-	return clv_error_errno(err, errno, "cannot put the gate before /" VENDORS);
+	return clv_error_errno(err, errno, "cannot mount the gate over /" VENDORS);
 }
 
 static int cover_vendors(int root, struct clv_error *err)

@@ -5,20 +5,21 @@
 
 struct clv_error;
 
-/* What is done in a container before its first program starts, as OCI's createContainer
- * hook (opencontainers/runtime-spec, config.md, "Hooks": in the container's mount
- * namespace, before its root is entered).
+/* An OCI createContainer hook (opencontainers/runtime-spec, config.md, "Hooks").  It runs
+ * in the container's mount namespace, before pivot_root and before the first program.
  *
- * The container's folder of OpenCL vendors gets one entry, the gate, and what was there
- * is for the gate alone, so that programs are held whatever their environment says.  An
- * image in which the gates cannot be loaded is refused: its programs would be held by
- * nothing.  So is one whose OpenCL loader takes no layers and is led past that folder, by
- * a variable or, where the lease has no other API than OpenCL, by itself.
+ * It mounts a folder whose only entry is the gate over the container's folder of OpenCL
+ * vendors, and makes the original folder visible to the gate only, so that the share is
+ * enforced independent of the program's environment.  An image that cannot load the gates
+ * is refused, because its programs would run without any limit.  An image is also refused
+ * if its OpenCL loader supports no layers and bypasses that folder: because of a
+ * variable, or, where the lease has no API but OpenCL, because the loader reads another
+ * folder.
  *
- * state: the container's state, as the runtime gives it on standard input.  The image is
- * the tenant's: none of its links leads out of it. */
+ * state: the container's state, which the runtime passes on standard input.  The tenant
+ * controls the image, so its symbolic links are resolved inside it. */
 int clv_cdi_hook(const char *state, size_t n_bytes, struct clv_error *err);
 
-/* The newest version "GLIBC_2.N" that a library, or the C library itself, speaks of; -1:
- * none.  Used on the gate (what it needs) and on the image's libc.so.6 (what it has). */
+/* The highest N of the strings "GLIBC_2.N" in a library; -1: none.  For the gate this is
+ * the version that it requires, for libc.so.6 the version that it provides. */
 int clv_cdi_glibc_of(int fd);

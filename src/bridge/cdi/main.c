@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cleave-cdi-hook: for container runtimes to run, on hosts that have nothing of cleave
- * but what was copied there.  So it is linked statically. */
+/* cleave-cdi-hook, which container runtimes run.  It is linked statically, because it is
+ * copied to hosts that have nothing else of cleave installed. */
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -20,7 +20,7 @@ int main(void)
 
 	if (r >= 0)
 		r = clv_cdi_hook(state, n_bytes, &err);
-	/* It goes into the runtime's own message. */
+	/* The runtime includes standard error in its own message. */
 	if (r < 0)
 		fprintf(stderr, "cleave: %s\n", err.msg);
 	return r < 0 ? EXIT_FAILED : 0;

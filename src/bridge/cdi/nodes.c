@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Finds device nodes in /proc and /sys. */
 #include "bridge/cdi/nodes.h"
 
 #include "base/cleanup.h"
@@ -26,7 +27,7 @@ void clv_cdi_nodes_look_below(const char *folder)
 static void add(json_t *nodes, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* If it is there. */
+/* Adds the node if it exists. */
 static void add(json_t *nodes, const char *format, ...)
 {
 	char path[256], real[512];
@@ -41,8 +42,7 @@ static void add(json_t *nodes, const char *format, ...)
 		json_array_append_new(nodes, json_pack("{s:s}", "path", path));
 }
 
-/* "Device Minor:   0": the text behind the colon of the line that begins so; false: there
- * is none. */
+/* The value of a line such as "Device Minor:   0"; false: there is no such line. */
 static bool read_value(const char *path, const char *key, char *ret, size_t ret_bytes)
 {
 	_cleanup_free_ char *text = NULL;
@@ -61,7 +61,7 @@ static bool read_value(const char *path, const char *key, char *ret, size_t ret_
 	return true;
 }
 
-/* The minor number of the GPU of this UUID, or -1. */
+/* The minor number of the GPU with this UUID, or -1. */
 static int find_minor(const char *uuid)
 {
 	char path[512], value[128];
@@ -92,7 +92,7 @@ static void add_capability(json_t *nodes, const char *path)
 		add(nodes, "/dev/nvidia-caps/nvidia-cap%d", atoi(value));
 }
 
-/* "GI/CI" as the backend has it. */
+/* instances: "GI/CI", the partition's address. */
 static void add_mig(json_t *nodes, int minor, const char *instances)
 {
 	char path[256];

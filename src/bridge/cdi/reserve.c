@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Makes kept leases in free standing shares and partitions. */
 #include "bridge/cdi/reserve.h"
 
 #include "base/units.h"
@@ -20,7 +21,7 @@ static const char *text_of(const json_t *object, const char *key)
 	return text ? text : "";
 }
 
-/* "gpu0/1g.10gb@4" as a lease's name: gpu0-1g.10gb-4. */
+/* Makes a lease's name: "gpu0/1g.10gb@4" becomes "gpu0-1g.10gb-4". */
 static void make_name(const char *of, char ret[NAME_MAX_BYTES])
 {
 	snprintf(ret, NAME_MAX_BYTES, "%s", of);
@@ -30,9 +31,9 @@ static void make_name(const char *of, char ret[NAME_MAX_BYTES])
 	}
 }
 
-/* 1, or 0 where it is somebody's by now. */
-static int keep(struct clv_client *client, const struct clv_client_lease_request *request,
-	struct clv_client_error *err)
+/* Returns 1, or 0 if another client has taken the place or the name. */
+static int reserve(struct clv_client *client,
+	const struct clv_client_lease_request *request, struct clv_client_error *err)
 {
 	struct clv_client_error why = {0};
 	json_t *lease = NULL;
@@ -48,7 +49,7 @@ static int keep(struct clv_client *client, const struct clv_client_lease_request
 	return r;
 }
 
-static int keep_share(
+static int reserve_share(
 	struct clv_client *client, const json_t *share, struct clv_client_error *err)
 {
 	const char *name = text_of(share, "name"), *slash = strrchr(name, '/');
@@ -64,10 +65,10 @@ static int keep_share(
 	if (!json_is_null(json_object_get(share, "lease")))
 		return 0;
 	make_name(slash ? slash + 1 : name, own);
-	return keep(client, &request, err);
+	return reserve(client, &request, err);
 }
 
-static int keep_partition(
+static int reserve_partition(
 	struct clv_client *client, const json_t *device, struct clv_client_error *err)
 {
 	const char *name = text_of(device, "name");
@@ -81,20 +82,20 @@ static int keep_partition(
 		.command = COMMAND,
 	};
 
-	/* What has shares set aside in it is given away by these. */
+	/* A partition with standing shares is handed out through those. */
 	if (!json_is_object(json_object_get(device, "partition")) ||
 		json_number_value(json_object_get(device, "share_promised")) > 0)
 		return 0;
 	make_name(name, own);
-	return keep(client, &request, err);
+	return reserve(client, &request, err);
 }
 
 typedef int (*list_fn)(
 	struct clv_client *client, json_t **ret, struct clv_client_error *err);
-typedef int (*keep_fn)(
+typedef int (*reserve_fn)(
 	struct clv_client *client, const json_t *item, struct clv_client_error *err);
 
-static int keep_each(struct clv_client *client, list_fn list, keep_fn keep_one,
+static int reserve_each(struct clv_client *client, list_fn list, reserve_fn reserve_one,
 	struct clv_client_error *err)
 {
 	json_t *answer = NULL;
@@ -104,7 +105,7 @@ static int keep_each(struct clv_client *client, list_fn list, keep_fn keep_one,
 
 	json_array_foreach (json_object_get(answer, "items"), i, item) {
 		if (r >= 0)
-			r = keep_one(client, item, err);
+			r = reserve_one(client, item, err);
 		n_made += r > 0;
 	}
 	json_decref(answer);
@@ -113,10 +114,10 @@ static int keep_each(struct clv_client *client, list_fn list, keep_fn keep_one,
 
 int clv_cdi_reserve(struct clv_client *client, struct clv_client_error *err)
 {
-	int n_shares = keep_each(client, clv_client_shares, keep_share, err);
-	int n_partitions =
-		n_shares < 0 ? 0
-			     : keep_each(client, clv_client_devices, keep_partition, err);
+	int n_shares = reserve_each(client, clv_client_shares, reserve_share, err);
+	int n_partitions = n_shares < 0 ? 0
+					: reserve_each(client, clv_client_devices,
+						  reserve_partition, err);
 
 	if (n_shares < 0)
 		return n_shares;

@@ -4,7 +4,8 @@
 struct clv_client;
 struct clv_client_error;
 
-/* Keeps a lease for whoever reaches its socket, in each standing share and on each
- * partition that has none yet, so that containers can be given them by name.  Returns how
- * many it made, or a negative errno; one that another has taken meanwhile is left. */
+/* Makes a kept lease in each standing share and on each partition that has no lease yet,
+ * so that a container can be given it by name.  Any process that reaches the lease's
+ * socket may attach.  Returns the number of new leases, or a negative errno; a share or
+ * partition that another client takes at the same time is skipped. */
 int clv_cdi_reserve(struct clv_client *client, struct clv_client_error *err);

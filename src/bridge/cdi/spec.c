@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Generates CDI files from leases. */
 #include "bridge/cdi/spec.h"
 
 #include "base/error.h"
@@ -12,8 +13,8 @@
 
 #define OPENCL_IN_CONTAINER CLV_CDI_GATES "/" CLV_GATE_OPENCL
 
-/* What is loaded into each program of a container: the list of it lies beside the gates.
- */
+/* Lists of the libraries to preload into each program of a container, by the backend of
+ * the lease's device.  The files are beside the gates. */
 static const struct {
 	const char *backend, *list;
 } preloads[] = {
@@ -48,7 +49,7 @@ static bool is_unique(const json_t *leases, const json_t *lease)
 	return true;
 }
 
-/* Letters, digits and "_-.:", and it ends as it begins. */
+/* CDI allows letters, digits and "_-.:", and a letter or digit at both ends. */
 static void make_legal(char *name)
 {
 	for (char *p = name; *p; p++) {
@@ -91,7 +92,8 @@ static const char *preload_of(const json_t *lease)
 	}
 }
 
-/* The folder of the socket, and what loads the gates whatever the environment is. */
+/* Mounts of one lease: the folder of its socket, and /etc/ld.so.preload, which loads the
+ * gates independent of the environment. */
 static json_t *mounts_of(const json_t *lease, const struct clv_cdi_host *host)
 {
 	const char *socket = text_of(lease, "socket"), *slash = strrchr(socket, '/');
@@ -120,7 +122,7 @@ static json_t *device_of(
 	return json_pack("{s:s,s:o}", "name", name, "containerEdits", edits);
 }
 
-/* What all devices have in common, and is made once for a container. */
+/* Edits that are made once for a container, for all its devices. */
 static json_t *common_edits(const struct clv_cdi_host *host)
 {
 	return json_pack("{s:[s,s,s],s:[o],s:[{s:s,s:s,s:[s]}]}", "env",
@@ -131,7 +133,7 @@ static json_t *common_edits(const struct clv_cdi_host *host)
 		"path", host->hook, "args", "cleave-cdi-hook");
 }
 
-/* SPEC.md, "Released versions": from 0.5.0 on a device's name may begin with a digit. */
+/* A device's name may begin with a digit since 0.5.0 (SPEC.md, "Released versions"). */
 static const char *lowest_version(const json_t *devices)
 {
 	const json_t *device;

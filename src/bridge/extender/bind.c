@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Posts v1.Binding objects to the API server. */
 #include "bridge/extender/bind.h"
 
 #include "base/error.h"
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 
 struct binder {
-	pthread_mutex_t lock; /* the API server's client is for one thread at a time */
+	pthread_mutex_t lock; /* protects cluster */
 	struct clv_kube_cluster *cluster;
 };
 
@@ -60,7 +61,7 @@ int clv_extender_bind(void *userdata, const char *namespace, const char *name,
 	int r;
 
 	if (!body)
-		return clv_error_set(err, -EINVAL, "the pod's names are no text");
+		return clv_error_set(err, -EINVAL, "the pod's names are not UTF-8");
 	snprintf(path, sizeof(path), "/api/v1/namespaces/%s/pods/%s/binding", namespace,
 		name);
 	pthread_mutex_lock(&binder->lock);

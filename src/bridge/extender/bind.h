@@ -5,7 +5,7 @@ struct clv_error;
 
 /* Binds pods to nodes in the API server (pods/binding, v1.Binding).  Any thread. */
 
-/* kubeconfig: NULL for what Kubernetes gives to a pod. */
+/* kubeconfig: NULL for the service account of the pod. */
 int clv_extender_binder_new(const char *kubeconfig, void **ret, struct clv_error *err);
 /* Accepts NULL; returns NULL. */
 void *clv_extender_binder_free(void *binder);

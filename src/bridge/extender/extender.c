@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Answers kube-scheduler's requests: filter, prioritize and bind. */
 #include "bridge/extender/extender.h"
 
 #include "base/cleanup.h"
@@ -13,7 +14,7 @@
 
 struct clv_extender {
 	struct clv_extender_options options;
-	pthread_mutex_t lock; /* of places; not held while a pod is bound */
+	pthread_mutex_t lock; /* protects places; not held during the call to bind */
 	struct clv_places *places;
 };
 
@@ -51,10 +52,10 @@ static const char *name_of(const json_t *node)
 	return text_of(json_object_get(node, "metadata"), "name");
 }
 
-/* The nodes of a question with what was found of each; to be freed. */
+/* The nodes of a request and the verdict on each. */
 struct question {
-	const json_t *nodes; /* borrowed */
-	struct clv_verdict *verdicts;
+	const json_t *nodes;          /* borrowed */
+	struct clv_verdict *verdicts; /* owned */
 	size_t n;
 };
 
@@ -69,8 +70,7 @@ static int judge(struct clv_extender *extender, const json_t *body, uint64_t now
 	if (!json_is_array(nodes))
 		return clv_error_set(err, -EINVAL,
 			"the scheduler sent no nodes: set nodeCacheCapable: false for "
-			"this "
-			"extender, whose figures are in the nodes' annotations");
+			"this extender, which needs the nodes' annotations");
 	r = clv_pod_read(
 		json_object_get(body, "pod"), &extender->options.resources, &pod, err);
 	if (r < 0)
@@ -105,7 +105,7 @@ static json_t *filter(struct clv_extender *extender, const json_t *body, uint64_
 		failed, "error", r < 0 ? err.msg : "");
 }
 
-/* Whole numbers from 0 to BEST are all that there is room for. */
+/* Scales a score to the scheduler's range, whole numbers from 0 to BEST. */
 static int grade(const struct clv_verdict *verdict, int64_t least, int64_t most)
 {
 	if (!verdict->fits)
@@ -128,8 +128,8 @@ static void find_bounds(const struct question *question, int64_t *least, int64_t
 	}
 }
 
-/* A question that cannot be answered has no answer of its own form: all are alike then,
- * and the filter has said why. */
+/* The answer has no member for errors: all nodes get score 0 then; the filter has
+ * reported the error. */
 static json_t *prioritize(
 	struct clv_extender *extender, const json_t *body, uint64_t now_ns)
 {
@@ -149,7 +149,8 @@ static json_t *prioritize(
 	return list;
 }
 
-/* They become part of a path (apimachinery, pkg/util/validation: DNS subdomains). */
+/* Names become part of a URL path, so they must be DNS subdomains (apimachinery,
+ * pkg/util/validation). */
 static bool is_name(const char *name)
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789.-";
@@ -157,7 +158,7 @@ static bool is_name(const char *name)
 	return name[0] && name[0] != '.' && strspn(name, allowed) == strlen(name);
 }
 
-/* What is promised is held first, and given back if the pod could not be bound. */
+/* The room is held before the pod is bound, and released if the binding fails. */
 static json_t *bind(struct clv_extender *extender, const json_t *body, uint64_t now_ns)
 {
 	const struct clv_extender_options *options = &extender->options;
@@ -168,7 +169,8 @@ static json_t *bind(struct clv_extender *extender, const json_t *body, uint64_t 
 	int r;
 
 	if (!is_name(namespace) || !is_name(name) || !is_name(node))
-		return json_pack("{s:s}", "error", "the pod or the node has no name");
+		return json_pack(
+			"{s:s}", "error", "the pod or the node has no valid name");
 	pthread_mutex_lock(&extender->lock);
 	r = clv_places_hold(extender->places, uid, node, now_ns, &err);
 	pthread_mutex_unlock(&extender->lock);

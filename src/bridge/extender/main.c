@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cleave-extender: kube-scheduler asks it where pods with shares of devices should go. */
+/* cleave-extender: a scheduler extender, which kube-scheduler asks on which nodes pods
+ * with shares of devices should run. */
 #include "base/error.h"
 #include "bridge/extender/bind.h"
 #include "bridge/extender/extender.h"
@@ -19,17 +20,17 @@ static const char usage_text[] =
 	"Answers kube-scheduler: which nodes have a device with room for a pod, which "
 	"of\n"
 	"them leaves the fewest devices stranded, and binds it there.\n\n"
-	"  --listen=ADDRESS:PORT    where (127.0.0.1:8888); anywhere but on the "
-	"loopback\n"
-	"                           with --client-ca alone\n"
+	"  --listen=ADDRESS:PORT    the address to listen on (127.0.0.1:8888); any "
+	"but the\n"
+	"                           loopback needs --client-ca\n"
 	"  --certificate=FILE, --key=FILE\n"
-	"                           serve by TLS with these, PEM\n"
-	"  --client-ca=FILE         callers show a certificate of this authority\n"
-	"  --kubeconfig=FILE        how the API server is reached, from outside the "
-	"cluster\n"
-	"  --share=RESOURCE         hundredths of a device (cleave.dev/gpu-share)\n"
-	"  --memory=RESOURCE        memory (cleave.dev/gpu-memory)\n"
-	"  --memory-unit=MIB        that one of it is (1)\n"
+	"                           serve TLS with these PEM files\n"
+	"  --client-ca=FILE         require client certificates of this authority\n"
+	"  --kubeconfig=FILE        reach the API server from outside the cluster\n"
+	"  --share=RESOURCE         the resource of hundredths of a device\n"
+	"                           (cleave.dev/gpu-share)\n"
+	"  --memory=RESOURCE        the resource of memory (cleave.dev/gpu-memory)\n"
+	"  --memory-unit=MIB        the size of one unit of memory (1)\n"
 	"  --help, --version\n";
 
 static const struct option long_options[] = {
@@ -50,7 +51,7 @@ struct settings {
 	struct clv_server_options server;
 	struct clv_extender_options extender;
 	const char *kubeconfig;
-	char *listen; /* cut in two */
+	char *listen; /* owned; split into server.address and server.port */
 };
 
 static int fail_usage(const char *what)
@@ -59,7 +60,7 @@ static int fail_usage(const char *what)
 	return EXIT_USAGE;
 }
 
-/* "[::1]:8888" too. */
+/* Splits ADDRESS:PORT; an IPv6 address may have brackets, "[::1]:8888". */
 static int set_listen(struct settings *settings, const char *text)
 {
 	char *colon;
@@ -90,7 +91,7 @@ static int set_unit(struct settings *settings, const char *text)
 	return 0;
 }
 
-/* 0; an exit code; or -1: all is said. */
+/* Returns 0, an exit code, or -1 to exit with 0. */
 static int take_option(struct settings *settings, int option)
 {
 	switch (option) {
@@ -173,7 +174,7 @@ int main(int argc, char **argv)
 	if (r == 0 && optind < argc)
 		r = fail_usage("it takes no arguments");
 	if (r == 0) {
-		/* In all threads: sigwait() takes them. */
+		/* Blocked in all threads, because sigwait() receives them. */
 		sigemptyset(&signals);
 		sigaddset(&signals, SIGTERM);
 		sigaddset(&signals, SIGINT);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Keeps what nodes announce and what is held for bound pods, and judges nodes with
+ * core/place: each device of a node is a node of core's fleet. */
 #include "bridge/extender/places.h"
 
 #include "base/array.h"
@@ -19,30 +21,29 @@
 
 struct node {
 	char name[NAME_BYTES];
-	uint64_t version; /* of the object that was read last; 0: it had none */
+	uint64_t version; /* resourceVersion of the newest object read; 0: none */
 	struct clv_single devices[CLV_PLACE_DEVICES_MAX];
 	size_t n;
 };
 
-/* What a container of a pod was given on its node. */
+/* Held room: what a container of a bound pod gets on its node. */
 struct held {
 	char uid[64], node[NAME_BYTES];
-	size_t device;
+	size_t device; /* index in the node's devices */
 	uint32_t mib;
 	uint16_t milli;
 	uint64_t until_ns;
-	/* That was free there by the node's own word. */
-	uint16_t then_free_milli;
+	uint16_t then_free_milli; /* free on the device when the room was held */
 };
 
 struct clv_places {
-	struct clv_place_request shapes[SHAPES_KEPT]; /* asked for last */
+	struct clv_place_request shapes[SHAPES_KEPT]; /* ring of the latest requests */
 	uint64_t n_shapes;
-	struct clv_pod pods[PODS_KEPT]; /* judged last */
+	struct clv_pod pods[PODS_KEPT]; /* ring of the latest judged pods */
 	uint64_t n_pods;
 	struct held held[HELD_MAX];
 	size_t n_held;
-	struct node **nodes; /* as they were told of last; by name */
+	struct node **nodes; /* owned; sorted by name */
 	size_t n_nodes;
 };
 
@@ -61,7 +62,7 @@ struct clv_places *clv_places_free(struct clv_places *places)
 	return NULL;
 }
 
-/* What nodes say. */
+/* --- Nodes --- */
 
 static uint32_t number_of(const json_t *object, const char *key, uint32_t most)
 {
@@ -88,7 +89,7 @@ static const char *name_of(const json_t *object)
 	return name ? name : "";
 }
 
-/* "resourceVersion": numbers that grow with every change in the cluster. */
+/* resourceVersion grows with every change in the cluster. */
 static uint64_t version_of(const json_t *object)
 {
 	const char *text = json_string_value(
@@ -114,8 +115,9 @@ static void read_devices(const json_t *object, struct node *node)
 	json_decref(devices);
 }
 
-/* Where the node of this name is, or would be. */
-static size_t seek(const struct clv_places *places, const char *name, bool *ret_is_there)
+/* Binary search: the index of the node with this name, or where it would be inserted. */
+static size_t search_node(
+	const struct clv_places *places, const char *name, bool *ret_is_there)
 {
 	size_t low = 0, high = places->n_nodes;
 
@@ -137,17 +139,17 @@ static size_t seek(const struct clv_places *places, const char *name, bool *ret_
 static struct node *find_node(const struct clv_places *places, const char *name)
 {
 	bool is_there;
-	size_t at = seek(places, name, &is_there);
+	size_t at = search_node(places, name, &is_there);
 
 	return is_there ? places->nodes[at] : NULL;
 }
 
-/* NULL without memory. */
+/* NULL: out of memory. */
 static struct node *find_or_add_node(struct clv_places *places, const char *name)
 {
 	struct node **slot, *node;
 	bool is_there;
-	size_t at = seek(places, name, &is_there);
+	size_t at = search_node(places, name, &is_there);
 
 	if (is_there)
 		return places->nodes[at];
@@ -164,20 +166,21 @@ static struct node *find_or_add_node(struct clv_places *places, const char *name
 	return node;
 }
 
-/* What is held. */
+/* --- Held room --- */
 
 static void drop_held(struct clv_places *places, size_t at)
 {
 	places->held[at] = places->held[--places->n_held];
 }
 
-/* A node that has less free than when the pod was sent there has the pod in it by now. */
-static bool is_in_its_word(const struct held *held, const struct clv_single *device)
+/* The annotation includes the pod once it has that much less free than when the room was
+ * held. */
+static bool is_announced(const struct held *held, const struct clv_single *device)
 {
 	return device->free_milli + held->milli <= held->then_free_milli;
 }
 
-static void take_off(const struct held *held, struct clv_single *device)
+static void subtract_held(const struct held *held, struct clv_single *device)
 {
 	device->free_milli -=
 		held->milli < device->free_milli ? held->milli : device->free_milli;
@@ -189,21 +192,22 @@ static struct clv_single *device_of(const struct held *held, struct node *node)
 	return held->device < node->n ? &node->devices[held->device] : NULL;
 }
 
-/* From what the node has just said: first what is in that is left out, by the node's own
- * figures, and then the rest is taken off them. */
-static void take_held_off(struct clv_places *places, struct node *node)
+/* Drops held room that the newly read figures of the node include, judged by the
+ * unchanged figures, and then subtracts the rest from them. */
+static void apply_held(struct clv_places *places, struct node *node)
 {
 	for (size_t i = places->n_held; i-- > 0;) {
 		const struct held *held = &places->held[i];
 		const struct clv_single *device = device_of(held, node);
 
 		if (strcmp(held->node, node->name) == 0 &&
-			(!device || is_in_its_word(held, device)))
+			(!device || is_announced(held, device)))
 			drop_held(places, i);
 	}
 	for (size_t i = 0; i < places->n_held; i++) {
 		if (strcmp(places->held[i].node, node->name) == 0)
-			take_off(&places->held[i], device_of(&places->held[i], node));
+			subtract_held(
+				&places->held[i], device_of(&places->held[i], node));
 	}
 }
 
@@ -215,8 +219,8 @@ static void drop_expired(struct clv_places *places, uint64_t now_ns)
 	}
 }
 
-/* Those that are asked about, in their order. */
-static int take_nodes(struct clv_places *places, const json_t *nodes, uint64_t now_ns,
+/* Updates the nodes of a request and returns them in its order. */
+static int read_nodes(struct clv_places *places, const json_t *nodes, uint64_t now_ns,
 	struct node **ret)
 {
 	const json_t *object;
@@ -227,22 +231,22 @@ static int take_nodes(struct clv_places *places, const json_t *nodes, uint64_t n
 		ret[i] = find_or_add_node(places, name_of(object));
 		if (!ret[i])
 			return -ENOMEM;
-		/* Questions may overtake each other: what is older was known already. */
+		/* Requests may overtake each other: an older object is stale. */
 		if (version_of(object) < ret[i]->version)
 			continue;
 		ret[i]->version = version_of(object);
 		read_devices(object, ret[i]);
-		take_held_off(places, ret[i]);
+		apply_held(places, ret[i]);
 	}
 	return 0;
 }
 
-/* Judging. */
+/* --- Judging --- */
 
-/* All devices of the nodes, one after the other. */
+/* The devices of all nodes in one array. */
 struct judge {
 	struct clv_singles *singles;
-	size_t *first; /* by node: its first device in there */
+	size_t *first; /* by node: the index of its first device */
 };
 
 static void judge_done(struct judge *judge)
@@ -275,12 +279,13 @@ static int judge_init(const struct clv_places *places, struct node *const *nodes
 	return clv_singles_new(devices, n, places->shapes, n_shapes, &judge->singles);
 }
 
-/* Seats for all containers; they are given back, for the next node is judged alone. */
+/* The places of a pod's containers on one node.  find_seats() takes and then releases
+ * them, because each node is judged independently. */
 struct seats {
-	size_t devices[CLV_POD_CONTAINERS_MAX]; /* of the node */
-	struct clv_place_request on[CLV_POD_CONTAINERS_MAX];
-	size_t n;
-	int64_t score; /* the sum */
+	size_t devices[CLV_POD_CONTAINERS_MAX];              /* indexes in the node */
+	struct clv_place_request on[CLV_POD_CONTAINERS_MAX]; /* the amounts there */
+	size_t n;                                            /* containers that fit */
+	int64_t score;                                       /* the sum */
 };
 
 static void find_seats(const struct judge *judge, const struct node *node, size_t first,
@@ -306,7 +311,7 @@ static void find_seats(const struct judge *judge, const struct node *node, size_
 		clv_singles_release(judge->singles, leases[i]);
 }
 
-static void say_why(const struct node *node, const struct clv_pod *pod,
+static void explain_misfit(const struct node *node, const struct clv_pod *pod,
 	const struct seats *seats, char *ret, size_t ret_bytes)
 {
 	const struct clv_place_request *request = &pod->requests[seats->n];
@@ -315,7 +320,7 @@ static void say_why(const struct node *node, const struct clv_pod *pod,
 
 	if (node->n == 0) {
 		snprintf(ret, ret_bytes,
-			"no device that cleave shares is free for shares");
+			"no device of the node takes shares of cleave now");
 		return;
 	}
 	for (size_t i = 0; i < node->n; i++) {
@@ -325,7 +330,7 @@ static void say_why(const struct node *node, const struct clv_pod *pod,
 			most_mib = node->devices[i].free_mib;
 	}
 	snprintf(ret, ret_bytes,
-		"no one device has %u%% and %u MiB free (most: %u%%, and %u MiB)",
+		"no single device has %u%% and %u MiB free (most: %u%%, and %u MiB)",
 		request->milli / 10, request->device_mib, most_milli / 10, most_mib);
 }
 
@@ -341,13 +346,14 @@ static void remember(struct clv_places *places, const struct clv_pod *pod)
 	for (size_t i = 0; i < pod->n_requests; i++) {
 		const struct clv_place_request *shape = &pod->requests[i];
 
-		/* Memory alone is another share on each size of device. */
+		/* Without a share the request has no shape: its share depends on the
+		 * device's memory. */
 		if (shape->milli > 0)
 			places->shapes[places->n_shapes++ % SHAPES_KEPT] = *shape;
 	}
 }
 
-static void give_verdict(const struct judge *judge, const struct node *node, size_t first,
+static void judge_node(const struct judge *judge, const struct node *node, size_t first,
 	const struct clv_pod *pod, struct clv_verdict *ret)
 {
 	struct seats seats;
@@ -357,7 +363,7 @@ static void give_verdict(const struct judge *judge, const struct node *node, siz
 	ret->fits = seats.n == pod->n_requests;
 	ret->score = seats.score;
 	if (!ret->fits)
-		say_why(node, pod, &seats, ret->reason, sizeof(ret->reason));
+		explain_misfit(node, pod, &seats, ret->reason, sizeof(ret->reason));
 }
 
 int clv_places_judge(struct clv_places *places, const json_t *objects,
@@ -367,18 +373,18 @@ int clv_places_judge(struct clv_places *places, const json_t *objects,
 	size_t n = json_array_size(objects);
 	_cleanup_free_ struct node **nodes = calloc(n + 1, sizeof(struct node *));
 	struct judge judge = {0};
-	int r = nodes ? take_nodes(places, objects, now_ns, nodes) : -ENOMEM;
+	int r = nodes ? read_nodes(places, objects, now_ns, nodes) : -ENOMEM;
 
 	remember(places, pod);
 	if (r >= 0)
 		r = judge_init(places, nodes, n, &judge);
 	for (size_t i = 0; r >= 0 && i < n; i++)
-		give_verdict(&judge, nodes[i], judge.first[i], pod, &verdicts[i]);
+		judge_node(&judge, nodes[i], judge.first[i], pod, &verdicts[i]);
 	judge_done(&judge);
 	return r < 0 ? clv_error_errno(err, -r, "cannot judge the nodes") : 0;
 }
 
-/* Holding. */
+/* --- Holding --- */
 
 static const struct clv_pod *find_pod(const struct clv_places *places, const char *uid)
 {
@@ -425,7 +431,7 @@ int clv_places_hold(struct clv_places *places, const char *uid, const char *node
 			pod ? "the node" : "the pod");
 	if (places->n_held + pod->n_requests > HELD_MAX)
 		return clv_error_set(
-			err, -ENOSPC, "too many pods are on their way: try again");
+			err, -ENOSPC, "too many pods are being started: try again");
 	clv_places_let_go(places, uid);
 	r = judge_init(places, &node, 1, &judge);
 	if (r >= 0)
@@ -436,7 +442,7 @@ int clv_places_hold(struct clv_places *places, const char *uid, const char *node
 	if (seats.n < pod->n_requests) {
 		char why[128];
 
-		say_why(node, pod, &seats, why, sizeof(why));
+		explain_misfit(node, pod, &seats, why, sizeof(why));
 		return clv_error_set(err, -ENOSPC, "%s: %s", node_name, why);
 	}
 	hold_seats(places, uid, node, &seats, now_ns);

@@ -9,15 +9,15 @@
 
 struct clv_error;
 
-/* The nodes of a cluster as cleave-kubelet tells of them, and the pods that were given a
- * place which no node tells of yet.
+/* The free room on the nodes of a cluster: as cleave-kubelet announces it, less what was
+ * bound since.
  *
- * A node says in an annotation what is free on each of its devices that are not divided:
- *   cleave.dev/devices: [{"name": "gpu0", "model": "...", "memory_mib": 81559,
+ * An annotation of each node has what is free on each of its devices that are not
+ * divided: cleave.dev/devices: [{"name": "gpu0", "model": "...", "memory_mib": 81559,
  *                         "free_milli": 700, "free_mib": 57091}, ...]
- * What was bound to a node is held there until the node's own word has it, or for so long
- * that the pod must have been started or given up.  Meanwhile it may be counted twice,
- * never not at all: two pods are not given one place.
+ * The room of a bound pod is held until the annotation includes the pod, at most for
+ * CLV_PLACES_HELD_NS, in which the pod must have started or failed.  Until then a pod may
+ * be counted twice, but never zero times, so two pods never get the same room.
  *
  * Time is the caller's argument.  One thread at a time. */
 struct clv_places;
@@ -28,22 +28,23 @@ struct clv_places;
 struct clv_places *clv_places_new(void);
 struct clv_places *clv_places_free(struct clv_places *places);
 
-/* How well a pod would sit on each of these nodes. */
+/* Whether and how well a pod fits on a node. */
 struct clv_verdict {
 	bool fits;
-	int64_t score;    /* more is better; of those that fit */
-	char reason[128]; /* why it does not */
+	int64_t score;    /* if it fits; more is better */
+	char reason[128]; /* if it does not fit */
 };
 
-/* nodes: an array of v1.Node.  verdicts has one for each.  -ENOMEM. */
+/* Judges the pod on each node.  nodes: an array of v1.Node; verdicts: an array of the
+ * same length.  -ENOMEM. */
 int clv_places_judge(struct clv_places *places, const json_t *nodes,
 	const struct clv_pod *pod, uint64_t now_ns, struct clv_verdict *verdicts,
 	struct clv_error *err);
 
-/* The pod, which was judged, goes there: what it asks for is held.  -ENOENT: the pod or
- * the node was not seen; -ENOSPC: it does not fit there any more, and why. */
+/* Holds the room for a judged pod on the node.  -ENOENT: the pod or the node was not
+ * judged before; -ENOSPC: the pod no longer fits, with the reason. */
 int clv_places_hold(struct clv_places *places, const char *uid, const char *node,
 	uint64_t now_ns, struct clv_error *err);
 
-/* It did not go there after all. */
+/* Releases the held room of a pod that could not be bound. */
 void clv_places_let_go(struct clv_places *places, const char *uid);

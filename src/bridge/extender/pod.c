@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the limits of a pod's containers. */
 #include "bridge/extender/pod.h"
 
 #include "base/cleanup.h"
@@ -19,7 +20,7 @@ static const char *text_of(const json_t *object, const char *key)
 	return text ? text : "";
 }
 
-/* Limits: of an extended resource they are what is requested, too. */
+/* Reads the limit: of an extended resource the request must equal it. */
 static int read_amount(const json_t *container, const char *resource, uint64_t *ret,
 	struct clv_error *err)
 {
@@ -56,13 +57,12 @@ static int read_container(const json_t *container,
 	if (share * MILLI_PER_UNIT > CLV_PLACE_WHOLE)
 		return clv_error_set(err, -EINVAL,
 			"container %.64s asks for %llu of %s: a device has 100, and a "
-			"share is of "
-			"one device",
+			"share is a part of one device",
 			text_of(container, "name"), (unsigned long long)share,
 			resources->share);
 	if (memory > UINT32_MAX / resources->memory_unit_mib)
 		return clv_error_set(err, -EINVAL,
-			"container %.64s: no device has so much memory",
+			"container %.64s asks for more memory than any device has",
 			text_of(container, "name"));
 	if (pod->n_requests == CLV_POD_CONTAINERS_MAX)
 		return clv_error_set(err, -EINVAL,

@@ -8,8 +8,8 @@
 
 struct clv_error;
 
-/* What a pod asks of devices: a share and memory of one device for each of its containers
- * that asks for any.  Partitions and whole devices are counted by Kubernetes itself. */
+/* A pod's requests: a share and memory of one device for each container that requests
+ * any. Partitions and whole devices are counted by Kubernetes itself. */
 
 #define CLV_POD_CONTAINERS_MAX 32
 
@@ -19,13 +19,13 @@ struct clv_pod {
 	size_t n_requests;
 };
 
-/* The names of the resources, as cleave-kubelet offers them. */
+/* The names of the resources that cleave-kubelet offers. */
 struct clv_pod_resources {
 	const char *share;        /* "cleave.dev/gpu-share": hundredths of a device */
 	const char *memory;       /* "cleave.dev/gpu-memory" */
-	uint32_t memory_unit_mib; /* of which one is so much */
+	uint32_t memory_unit_mib; /* the size of one unit of memory */
 };
 
-/* pod: a v1.Pod.  -EINVAL with what is wrong with it. */
+/* Reads a v1.Pod.  -EINVAL: a request is invalid. */
 int clv_pod_read(const json_t *pod, const struct clv_pod_resources *resources,
 	struct clv_pod *ret, struct clv_error *err);

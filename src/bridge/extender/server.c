@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Serves the extender with libmicrohttpd, a thread for each connection. */
 #include "bridge/extender/server.h"
 
 #include "base/cleanup.h"
@@ -25,7 +26,7 @@
 struct clv_server {
 	struct clv_extender *extender;
 	struct MHD_Daemon *daemon;
-	char *certificate, *key, *client_ca; /* PEM; or NULL */
+	char *certificate, *key, *client_ca; /* owned, PEM; or NULL */
 	unsigned port;
 };
 
@@ -51,7 +52,7 @@ static enum MHD_Result reply(
 	return r;
 }
 
-static enum MHD_Result say(
+static enum MHD_Result reply_text(
 	struct MHD_Connection *connection, unsigned status, const char *words)
 {
 	char *text = strdup(words);
@@ -59,7 +60,8 @@ static enum MHD_Result say(
 	return text ? reply(connection, status, text, "text/plain") : MHD_NO;
 }
 
-static bool is_known(const struct clv_server *server, struct MHD_Connection *connection)
+static bool is_authenticated(
+	const struct clv_server *server, struct MHD_Connection *connection)
 {
 	const union MHD_ConnectionInfo *info;
 	unsigned status = 0;
@@ -88,12 +90,13 @@ static enum MHD_Result answer(const struct clv_server *server,
 	json_decref(question);
 	if (text)
 		return reply(connection, MHD_HTTP_OK, text, "application/json");
-	return is_json ? say(connection, MHD_HTTP_NOT_FOUND,
-				 "ask /filter, /prioritize or /bind\n")
-		       : say(connection, MHD_HTTP_BAD_REQUEST, "the body is no JSON\n");
+	return is_json ? reply_text(connection, MHD_HTTP_NOT_FOUND,
+				 "unknown path: use /filter, /prioritize or /bind\n")
+		       : reply_text(connection, MHD_HTTP_BAD_REQUEST,
+				 "the body is not JSON\n");
 }
 
-static bool take(struct body *body, const char *data, size_t n_bytes)
+static bool append_body(struct body *body, const char *data, size_t n_bytes)
 {
 	char *grown;
 
@@ -120,19 +123,19 @@ static enum MHD_Result on_request(void *userdata, struct MHD_Connection *connect
 		return *state ? MHD_YES : MHD_NO;
 	}
 	if (*n_bytes > 0) {
-		bool is_taken = take(body, data, *n_bytes);
+		bool is_appended = append_body(body, data, *n_bytes);
 
 		*n_bytes = 0;
-		return is_taken ? MHD_YES : MHD_NO;
+		return is_appended ? MHD_YES : MHD_NO;
 	}
 	if (strcmp(url, "/healthz") == 0)
-		return say(connection, MHD_HTTP_OK, "ok\n");
-	if (!is_known(server, connection))
-		return say(connection, MHD_HTTP_UNAUTHORIZED,
-			"show a certificate of the client CA\n");
+		return reply_text(connection, MHD_HTTP_OK, "ok\n");
+	if (!is_authenticated(server, connection))
+		return reply_text(connection, MHD_HTTP_UNAUTHORIZED,
+			"a certificate of the client CA is required\n");
 	if (strcmp(method, MHD_HTTP_METHOD_POST) != 0)
-		return say(connection, MHD_HTTP_METHOD_NOT_ALLOWED,
-			"POST is all that there is\n");
+		return reply_text(connection, MHD_HTTP_METHOD_NOT_ALLOWED,
+			"only POST is allowed\n");
 	return answer(server, connection, url, body);
 }
 
@@ -170,14 +173,12 @@ static int check(const struct clv_server_options *options, const struct sockaddr
 			"--certificate and --key go together: give both files");
 	if (options->client_ca && !options->certificate)
 		return clv_error_set(err, -EINVAL,
-			"--client-ca is a word about TLS: give --certificate and --key "
-			"too");
+			"--client-ca needs TLS: give --certificate and --key, too");
 	if (options->client_ca || is_loopback(address))
 		return 0;
 	return clv_error_set(err, -EPERM,
-		"whoever reaches %s could have pods bound: give --client-ca, or listen "
-		"on "
-		"127.0.0.1 beside the scheduler",
+		"any client that reaches %s could have pods bound: give --client-ca, or "
+		"listen on 127.0.0.1 beside the scheduler",
 		options->address);
 }
 
@@ -192,7 +193,7 @@ static int find_address(const struct clv_server_options *options, struct addrinf
 
 	return r == 0 ? 0
 		      : clv_error_set(err, -EINVAL,
-				"cannot listen on %s:%s: %s (an address in numbers is "
+				"cannot listen on %s:%s: %s (a numeric address is "
 				"needed)",
 				options->address, options->port, gai_strerror(r));
 }
@@ -220,9 +221,8 @@ static int start(
 		server->certificate ? tls : none, MHD_OPTION_END);
 	if (!server->daemon)
 		return clv_error_set(err, -EADDRINUSE,
-			"cannot listen there: is the port taken, and are certificate and "
-			"key of "
-			"one pair?");
+			"cannot listen there: is the port in use, or do certificate and "
+			"key not match?");
 	info = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_BIND_PORT);
 	server->port = info ? info->port : 0;
 	return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One call: its request gathered, handed to its method, its answer sent with the status
- * behind it. */
+/* One call of a server: receives the request, calls the method's handler, and sends the
+ * answer and the status. */
 #include "bridge/rpc/call.h"
 
 #include "base/cleanup.h"
@@ -125,7 +125,7 @@ static void begin_answer(struct clv_rpc_call *call)
 	clv_rpc_link_flush(&call->connection->link);
 }
 
-/* Status alone: the headers are the trailers. */
+/* An answer without a message: the headers have the status (gRPC's "Trailers-Only"). */
 static void answer_bare(struct clv_rpc_call *call)
 {
 	char code[16], message[CLV_RPC_ESCAPED_MAX];
@@ -257,7 +257,7 @@ void clv_rpc_call_take_headers_end(struct clv_rpc_call *call)
 	if (!call->is_post || !call->is_grpc)
 		answer_not_grpc(call);
 	else if (!call->method)
-		clv_rpc_fail(call, CLV_RPC_UNIMPLEMENTED, "there is no such method here");
+		clv_rpc_fail(call, CLV_RPC_UNIMPLEMENTED, "there is no such method");
 	else if (call->is_unfit)
 		clv_rpc_fail(call, CLV_RPC_INVALID_ARGUMENT, "grpc-timeout is malformed");
 	else if (call->timeout_ns > 0)
@@ -270,18 +270,18 @@ static void fail_request(struct clv_rpc_call *call, int r)
 	forget_request(call);
 	if (r == -EOPNOTSUPP)
 		clv_rpc_fail(call, CLV_RPC_UNIMPLEMENTED,
-			"compressed messages are not understood here");
+			"compressed messages are not supported");
 	else if (r == -EMSGSIZE)
 		clv_rpc_fail(call, CLV_RPC_RESOURCE_EXHAUSTED,
-			"a request may have %u bytes", CLV_RPC_REQUEST_MAX_BYTES);
+			"a request may have at most %u bytes", CLV_RPC_REQUEST_MAX_BYTES);
 	else if (r == -EINVAL)
-		clv_rpc_fail(call, CLV_RPC_INTERNAL, "a call has one request here");
+		clv_rpc_fail(call, CLV_RPC_INTERNAL, "a call must have one request");
 	else
 		clv_rpc_fail(call, CLV_RPC_RESOURCE_EXHAUSTED,
-			"too many requests at a time on this connection");
+			"too many incomplete requests on this connection");
 }
 
-/* What follows a message that is complete is one too many. */
+/* Data behind a complete message would be a second request, which is an error. */
 void clv_rpc_call_take_data(
 	struct clv_rpc_call *call, const uint8_t *data, size_t n_bytes)
 {
@@ -315,7 +315,8 @@ void clv_rpc_call_take_end(struct clv_rpc_call *call)
 		clv_rpc_fail(call, CLV_RPC_INTERNAL, "the request is not complete");
 		return;
 	}
-	/* It is kept until the handler returns, whatever becomes of the call. */
+	/* The request is owned here until the handler returns, which may free the call.
+	 */
 	call->is_handled = true;
 	call->connection->n_request_bytes -= reader.room;
 	call->reader = (struct clv_rpc_reader){};

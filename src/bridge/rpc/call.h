@@ -5,11 +5,11 @@
 #include "bridge/rpc/reader.h"
 #include "bridge/rpc/service.h"
 
-/* A call as its connection sees it.  It lives for as long as its HTTP/2 stream; its
- * handler knows it until it is finished or ended. */
+/* The server's side of a call.  It lives as long as its HTTP/2 stream; its handler may
+ * use it until it is finished or has ended. */
 
 struct clv_rpc_body {
-	uint8_t *data; /* with its prefix */
+	uint8_t *data; /* owned; a message with gRPC's prefix */
 	size_t n_bytes;
 };
 
@@ -25,12 +25,14 @@ struct clv_rpc_call {
 	sd_event_source *deadline;
 	uint64_t timeout_ns;
 	size_t n_header_bytes;
-	bool is_grpc, is_post, is_unfit;
-	bool is_handled;  /* the handler has had it */
-	bool is_done;     /* no answer will come any more: it was finished or ended */
-	bool has_headers; /* they were sent */
-	struct clv_rpc_body now, next_body;
-	size_t n_sent; /* of the field now */
+	bool is_grpc, is_post;
+	bool is_unfit;                 /* grpc-timeout is malformed */
+	bool is_handled;               /* the request was passed to the handler */
+	bool is_done;                  /* finished or ended: no answer follows */
+	bool has_headers;              /* the answer's headers were submitted */
+	struct clv_rpc_body now;       /* the message that is being sent */
+	struct clv_rpc_body next_body; /* the message to send after it */
+	size_t n_sent;                 /* bytes of now that were sent */
 	struct clv_rpc_status status;
 	void (*on_end)(void *userdata);
 	void *userdata;
@@ -39,26 +41,25 @@ struct clv_rpc_call {
 struct clv_rpc_connection {
 	struct clv_rpc_connection *next, *previous;
 	struct clv_rpc_server *server;
-	/* The server's, borrowed. */
-	sd_event *event;
-	const struct clv_rpc_service *service;
+	sd_event *event;                       /* the server's, borrowed */
+	const struct clv_rpc_service *service; /* the server's, borrowed */
 	struct clv_rpc_link link;
 	struct clv_rpc_call *calls;
-	size_t n_request_bytes; /* of requests that are not complete */
-	unsigned n_resets;      /* by the peer, since it last let a call end well */
+	size_t n_request_bytes; /* memory of incomplete requests */
+	unsigned n_resets;      /* RST_STREAM frames since the last call that completed */
 };
 
 struct clv_rpc_call *clv_rpc_call_new(
 	struct clv_rpc_connection *connection, int32_t stream);
 void clv_rpc_call_free(struct clv_rpc_call *call);
 
-/* Headers and the request as they come. */
+/* Process parts of the request as they arrive. */
 void clv_rpc_call_take_header(struct clv_rpc_call *call, const uint8_t *name,
 	size_t n_name, const uint8_t *value, size_t n_value);
 void clv_rpc_call_take_data(
 	struct clv_rpc_call *call, const uint8_t *data, size_t n_bytes);
 void clv_rpc_call_take_headers_end(struct clv_rpc_call *call);
-/* The caller has said all. */
+/* The request is complete: calls the handler. */
 void clv_rpc_call_take_end(struct clv_rpc_call *call);
-/* The stream is gone: tells the handler, if it still waits. */
+/* The stream is closed: calls on_end unless the call is finished. */
 void clv_rpc_call_end(struct clv_rpc_call *call);

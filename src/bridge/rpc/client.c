@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Answers are told from a place where nothing of nghttp2 is on the stack, so that whoever
- * is told may end the connection. */
+/* Callbacks run from a timer of the event loop and never from inside nghttp2, so that
+ * they may free the client. */
 #include "bridge/rpc/client.h"
 
 #include "base/clock.h"
@@ -17,16 +17,17 @@
 
 #define WINDOW_BYTES (4 << 20)
 
-struct asked {
-	struct asked *next;
+struct pending {
+	struct pending *next;
 	struct clv_rpc_client *client;
 	int32_t stream;
 	uint8_t *request;
 	size_t n_request, n_sent;
 	struct clv_rpc_reader reader;
-	bool has_answer, has_status, is_told;
+	bool has_answer, has_status;
+	bool is_complete; /* the result is known, and the timer is about to call back */
 	struct clv_rpc_status status;
-	sd_event_source *timer; /* the deadline; then, that it is to be told */
+	sd_event_source *timer; /* the deadline; once is_complete, due at once */
 	clv_rpc_on_answer on_answer;
 	void *userdata;
 };
@@ -34,147 +35,148 @@ struct asked {
 struct clv_rpc_client {
 	sd_event *event;
 	struct clv_rpc_link link;
-	struct asked *asked;
+	struct pending *pending;
 	bool is_over;
 };
 
-static void free_asked(struct asked *asked)
+static void free_pending(struct pending *pending)
 {
-	struct asked **at = &asked->client->asked;
+	struct pending **at = &pending->client->pending;
 
-	while (*at != asked)
+	while (*at != pending)
 		at = &(*at)->next;
-	*at = asked->next;
-	sd_event_source_disable_unref(asked->timer);
-	clv_rpc_reader_clear(&asked->reader);
-	free(asked->request);
-	free(asked);
+	*at = pending->next;
+	sd_event_source_disable_unref(pending->timer);
+	clv_rpc_reader_clear(&pending->reader);
+	free(pending->request);
+	free(pending);
 }
 
-static int on_told(sd_event_source *source, uint64_t usec, void *userdata)
+static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 {
-	struct asked *asked = userdata;
-	struct clv_rpc_client *client = asked->client;
-	struct clv_rpc_status status = asked->status;
-	clv_rpc_on_answer on_answer = asked->on_answer;
-	uint8_t *data = asked->reader.data;
-	size_t n_bytes = asked->reader.length;
-	void *of_answer = asked->userdata;
+	struct pending *pending = userdata;
+	struct clv_rpc_client *client = pending->client;
+	struct clv_rpc_status status = pending->status;
+	clv_rpc_on_answer on_answer = pending->on_answer;
+	uint8_t *data = pending->reader.data;
+	size_t n_bytes = pending->reader.length;
+	void *of_answer = pending->userdata;
 
-	if (!asked->is_told) {
-		/* The deadline, not the answer. */
+	if (!pending->is_complete) {
+		/* The timer is the deadline. */
 		status = (struct clv_rpc_status){
 			CLV_RPC_DEADLINE_EXCEEDED, "there was no answer in time"};
 		nghttp2_session_set_stream_user_data(
-			client->link.session, asked->stream, NULL);
+			client->link.session, pending->stream, NULL);
 		nghttp2_submit_rst_stream(client->link.session, NGHTTP2_FLAG_NONE,
-			asked->stream, NGHTTP2_CANCEL);
+			pending->stream, NGHTTP2_CANCEL);
 		clv_rpc_link_flush(&client->link);
 	}
-	asked->reader.data = NULL;
-	free_asked(asked);
+	pending->reader.data = NULL;
+	free_pending(pending);
 	on_answer(&status, data, n_bytes, of_answer);
 	free(data);
 	return 0;
 }
 
-/* Once nghttp2 has returned. */
-static void tell(struct asked *asked, int code, const char *message)
+/* Sets the result and makes the timer call back once nghttp2 has returned. */
+static void complete(struct pending *pending, int code, const char *message)
 {
-	if (asked->is_told)
+	if (pending->is_complete)
 		return;
-	asked->is_told = true;
+	pending->is_complete = true;
 	if (code != CLV_RPC_OK) {
-		asked->status.code = code;
-		snprintf(asked->status.message, sizeof(asked->status.message), "%s",
+		pending->status.code = code;
+		snprintf(pending->status.message, sizeof(pending->status.message), "%s",
 			message);
 	}
-	sd_event_source_set_time(asked->timer, 0);
+	sd_event_source_set_time(pending->timer, 0);
 }
 
-/* --- What nghttp2 says --- */
+/* --- nghttp2's callbacks --- */
 
-static struct asked *find(nghttp2_session *session, int32_t stream)
+static struct pending *find(nghttp2_session *session, int32_t stream)
 {
 	return nghttp2_session_get_stream_user_data(session, stream);
 }
 
-static void take_code(struct asked *asked, const uint8_t *value, size_t n_bytes)
+static void read_status(struct pending *pending, const uint8_t *value, size_t n_bytes)
 {
 	char text[16];
 
 	snprintf(text, sizeof(text), "%.*s", (int)(n_bytes > 15 ? 15 : n_bytes), value);
-	asked->status.code = atoi(text);
-	asked->has_status = true;
+	pending->status.code = atoi(text);
+	pending->has_status = true;
 }
 
 static int on_header(nghttp2_session *session, const nghttp2_frame *frame,
 	const uint8_t *name, size_t n_name, const uint8_t *value, size_t n_value,
 	uint8_t flags, void *userdata)
 {
-	struct asked *asked = find(session, frame->hd.stream_id);
+	struct pending *pending = find(session, frame->hd.stream_id);
 
-	if (!asked)
+	if (!pending)
 		return 0;
 	if (clv_rpc_is_header(name, n_name, "grpc-status"))
-		take_code(asked, value, n_value);
+		read_status(pending, value, n_value);
 	else if (clv_rpc_is_header(name, n_name, "grpc-message"))
-		clv_rpc_unescape((const char *)value, n_value, asked->status.message);
+		clv_rpc_unescape((const char *)value, n_value, pending->status.message);
 	else if (clv_rpc_is_header(name, n_name, ":status") &&
 		 !clv_rpc_is_header(value, n_value, "200"))
-		tell(asked, CLV_RPC_UNAVAILABLE, "the other end speaks no gRPC");
+		complete(
+			pending, CLV_RPC_UNAVAILABLE, "the server does not support gRPC");
 	return 0;
 }
 
 static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream,
 	const uint8_t *data, size_t n_bytes, void *userdata)
 {
-	struct asked *asked = find(session, stream);
+	struct pending *pending = find(session, stream);
 	size_t n_taken = 0;
 	int r;
 
-	if (!asked || asked->is_told || n_bytes == 0)
+	if (!pending || pending->is_complete || n_bytes == 0)
 		return 0;
-	r = asked->has_answer
+	r = pending->has_answer
 		    ? -EINVAL
-		    : clv_rpc_reader_take(&asked->reader, data, n_bytes, &n_taken);
-	asked->has_answer = asked->has_answer || r > 0;
+		    : clv_rpc_reader_take(&pending->reader, data, n_bytes, &n_taken);
+	pending->has_answer = pending->has_answer || r > 0;
 	if (r < 0 || n_taken < n_bytes)
-		tell(asked, CLV_RPC_INTERNAL,
+		complete(pending, CLV_RPC_INTERNAL,
 			r == -EMSGSIZE ? "the answer is too large"
-				       : "the answer cannot be read");
+				       : "the answer is malformed");
 	return 0;
 }
 
 static int on_stream_close(
 	nghttp2_session *session, int32_t stream, uint32_t error, void *userdata)
 {
-	struct asked *asked = find(session, stream);
+	struct pending *pending = find(session, stream);
 
-	if (!asked)
+	if (!pending)
 		return 0;
-	if (!asked->has_status)
-		tell(asked, CLV_RPC_UNAVAILABLE, "the call was broken off");
-	else if (asked->status.code == CLV_RPC_OK && !asked->has_answer)
-		tell(asked, CLV_RPC_INTERNAL, "there was no answer");
+	if (!pending->has_status)
+		complete(pending, CLV_RPC_UNAVAILABLE, "the server aborted the call");
+	else if (pending->status.code == CLV_RPC_OK && !pending->has_answer)
+		complete(pending, CLV_RPC_INTERNAL, "there was no answer");
 	else
-		tell(asked, CLV_RPC_OK, "");
+		complete(pending, CLV_RPC_OK, "");
 	return 0;
 }
 
 static ssize_t read_request(nghttp2_session *session, int32_t stream, uint8_t *buffer,
 	size_t room, uint32_t *flags, nghttp2_data_source *source, void *userdata)
 {
-	struct asked *asked = find(session, stream);
+	struct pending *pending = find(session, stream);
 	size_t n;
 
-	if (!asked)
+	if (!pending)
 		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
-	n = asked->n_request - asked->n_sent;
+	n = pending->n_request - pending->n_sent;
 	n = n < room ? n : room;
-	memcpy(buffer, asked->request + asked->n_sent, n);
-	asked->n_sent += n;
-	if (asked->n_sent == asked->n_request)
+	memcpy(buffer, pending->request + pending->n_sent, n);
+	pending->n_sent += n;
+	if (pending->n_sent == pending->n_request)
 		*flags |= NGHTTP2_DATA_FLAG_EOF;
 	return (ssize_t)n;
 }
@@ -183,11 +185,11 @@ static void on_link_end(void *userdata)
 {
 	struct clv_rpc_client *client = userdata;
 
-	/* The descriptor goes with the client; until then nothing is to be heard. */
+	/* The descriptor is closed with the client; until then it is not polled. */
 	client->is_over = true;
 	sd_event_source_set_enabled(client->link.source, SD_EVENT_OFF);
-	for (struct asked *asked = client->asked; asked; asked = asked->next)
-		tell(asked, CLV_RPC_UNAVAILABLE, "the connection ended");
+	for (struct pending *pending = client->pending; pending; pending = pending->next)
+		complete(pending, CLV_RPC_UNAVAILABLE, "the connection ended");
 }
 
 /* --- The client --- */
@@ -247,40 +249,41 @@ struct clv_rpc_client *clv_rpc_client_free(struct clv_rpc_client *client)
 	if (!client)
 		return NULL;
 
-	while (client->asked)
-		free_asked(client->asked);
+	while (client->pending)
+		free_pending(client->pending);
 	clv_rpc_link_close(&client->link);
 	sd_event_unref(client->event);
 	free(client);
 	return NULL;
 }
 
-static struct asked *make_asked(struct clv_rpc_client *client, const uint8_t *data,
+static struct pending *new_pending(struct clv_rpc_client *client, const uint8_t *data,
 	size_t n_bytes, uint32_t timeout_ms)
 {
-	struct asked *asked = calloc(1, sizeof(*asked));
+	struct pending *pending = calloc(1, sizeof(*pending));
 
-	if (!asked)
+	if (!pending)
 		return NULL;
-	asked->client = client;
-	asked->next = client->asked;
-	client->asked = asked;
-	asked->reader.most_bytes = CLV_RPC_ANSWER_MAX_BYTES;
-	asked->n_request = CLV_RPC_PREFIX_BYTES + n_bytes;
-	asked->request = malloc(asked->n_request);
-	if (!asked->request ||
-		sd_event_add_time_relative(client->event, &asked->timer, CLOCK_MONOTONIC,
-			timeout_ms * UINT64_C(1000), 1, on_told, asked) < 0) {
-		free_asked(asked);
+	pending->client = client;
+	pending->next = client->pending;
+	client->pending = pending;
+	pending->reader.most_bytes = CLV_RPC_ANSWER_MAX_BYTES;
+	pending->n_request = CLV_RPC_PREFIX_BYTES + n_bytes;
+	pending->request = malloc(pending->n_request);
+	if (!pending->request ||
+		sd_event_add_time_relative(client->event, &pending->timer,
+			CLOCK_MONOTONIC, timeout_ms * UINT64_C(1000), 1, on_timer,
+			pending) < 0) {
+		free_pending(pending);
 		return NULL;
 	}
-	clv_rpc_write_prefix(n_bytes, asked->request);
+	clv_rpc_write_prefix(n_bytes, pending->request);
 	if (n_bytes > 0)
-		memcpy(asked->request + CLV_RPC_PREFIX_BYTES, data, n_bytes);
-	return asked;
+		memcpy(pending->request + CLV_RPC_PREFIX_BYTES, data, n_bytes);
+	return pending;
 }
 
-static int32_t submit(struct clv_rpc_client *client, struct asked *asked,
+static int32_t submit(struct clv_rpc_client *client, struct pending *pending,
 	const char *path, const char *timeout)
 {
 	nghttp2_data_provider provider = {.read_callback = read_request};
@@ -295,25 +298,25 @@ static int32_t submit(struct clv_rpc_client *client, struct asked *asked,
 	};
 
 	return nghttp2_submit_request(client->link.session, NULL, headers,
-		CLV_ARRAY_SIZE(headers), &provider, asked);
+		CLV_ARRAY_SIZE(headers), &provider, pending);
 }
 
 int clv_rpc_client_call(struct clv_rpc_client *client, const char *path,
 	const uint8_t *data, size_t n_bytes, uint32_t timeout_ms,
 	clv_rpc_on_answer on_answer, void *userdata)
 {
-	struct asked *asked = make_asked(client, data, n_bytes, timeout_ms);
+	struct pending *pending = new_pending(client, data, n_bytes, timeout_ms);
 	char timeout[16];
 
-	if (!asked)
+	if (!pending)
 		return -ENOMEM;
-	asked->on_answer = on_answer;
-	asked->userdata = userdata;
+	pending->on_answer = on_answer;
+	pending->userdata = userdata;
 	snprintf(timeout, sizeof(timeout), "%um", timeout_ms % 100000000u);
 	if (!client->is_over)
-		asked->stream = submit(client, asked, path, timeout);
-	if (client->is_over || asked->stream < 0)
-		tell(asked, CLV_RPC_UNAVAILABLE, "the connection ended");
+		pending->stream = submit(client, pending, path, timeout);
+	if (client->is_over || pending->stream < 0)
+		complete(pending, CLV_RPC_UNAVAILABLE, "the connection ended");
 	else
 		clv_rpc_link_flush(&client->link);
 	return 0;

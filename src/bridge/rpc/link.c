@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Moves bytes between a socket and an nghttp2 session. */
 #include "bridge/rpc/link.h"
 
 #include "base/cleanup.h"
@@ -9,10 +10,10 @@
 #include <sys/socket.h>
 
 #define READ_BYTES 16384
-/* One that never stops talking leaves the others their turn. */
+/* Reads of one event, so that a busy peer does not starve other connections. */
 #define READS_MAX 16
 
-static int take_input(struct clv_rpc_link *link)
+static int read_input(struct clv_rpc_link *link)
 {
 	uint8_t bytes[READ_BYTES];
 
@@ -51,8 +52,8 @@ static int on_event(sd_event_source *source, int fd, uint32_t events, void *user
 	int r = 0;
 
 	if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))
-		r = take_input(link);
-	/* After a protocol error the peer is told which one. */
+		r = read_input(link);
+	/* After a protocol error nghttp2 has a GOAWAY frame to send. */
 	if (r >= 0 || r == -EPROTO)
 		clv_rpc_link_flush(link);
 	if (r < 0 || is_over(link))
@@ -76,7 +77,7 @@ void clv_rpc_link_flush(struct clv_rpc_link *link)
 		n = send(link->fd, link->pending, link->n_pending,
 			MSG_DONTWAIT | MSG_NOSIGNAL);
 		if (n < 0) {
-			/* The loop is told by the socket itself that it is over. */
+			/* The event loop reports the socket's error. */
 			link->is_broken = errno != EAGAIN && errno != EINTR;
 			break;
 		}

@@ -7,32 +7,33 @@
 #include <stdint.h>
 #include <systemd/sd-event.h>
 
-/* HTTP/2 over one socket in an event loop: bytes in, bytes out, and word when it is over.
- * Both ends are made of it.  Loop thread only. */
+/* An HTTP/2 connection: connects an nghttp2 session to a socket and an event loop.  Used
+ * by server and client.  Loop thread only. */
 struct clv_rpc_link {
 	nghttp2_session *session;
 	sd_event_source *source;
 	int fd;
-	const uint8_t *pending; /* nghttp2's, until it is asked for more */
+	const uint8_t *pending; /* unsent bytes; owned by nghttp2 until its next send */
 	size_t n_pending;
-	bool is_reading; /* inside nghttp2: what is to be sent goes out afterwards */
-	bool is_broken;  /* nothing can be sent any more; what is there is read */
-	/* The link is of no more use: the owner is to free it with all that hangs on it.
-	 * Never called from inside another of the link's functions, nor of its owner's.
+	bool is_reading; /* inside nghttp2: flushes are deferred */
+	bool is_broken;  /* send() has failed; received bytes are still read */
+	/* The connection has ended, and the owner must free or disable the link.  Called
+	 * only from the event loop, never from inside a function of the link or its
+	 * owner.
 	 */
 	void (*on_end)(void *userdata);
 	void *userdata;
 };
 
-/* session is there; fd is taken, also on failure. */
+/* link->session must be set.  Takes ownership of fd, also on failure. */
 int clv_rpc_link_open(struct clv_rpc_link *link, sd_event *event, int fd);
-/* Accepts one that was never opened. */
+/* Accepts a link that was never opened. */
 void clv_rpc_link_close(struct clv_rpc_link *link);
 
-/* Sends what nghttp2 has, as much as the socket takes. */
+/* Sends nghttp2's output, as much as the socket accepts. */
 void clv_rpc_link_flush(struct clv_rpc_link *link);
 
-/* Headers, for tables of them: both texts live until the call returns. */
+/* Makes a header for an array; both texts are borrowed until nghttp2 has copied them. */
 nghttp2_nv clv_rpc_header(const char *name, const char *value);
-/* Whether a header that arrived has this name. */
+/* Whether a received name or value equals the text. */
 bool clv_rpc_is_header(const uint8_t *name, size_t n_bytes, const char *wanted);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory grows with what has arrived, not with what was announced: four bytes that
- * announce megabytes cost nothing. */
+/* Memory is allocated for the bytes that have arrived and not for the announced length,
+ * so a peer cannot make the reader allocate megabytes with four bytes. */
 #include "bridge/rpc/reader.h"
 
 #include <errno.h>

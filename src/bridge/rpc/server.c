@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The socket, its connections, and what nghttp2 says of their streams.  What a peer does
- * wrong costs its connection at most. */
+/* The socket, its connections, and nghttp2's callbacks for their streams.  An error of a
+ * peer at most ends its connection. */
 #include "bridge/rpc/server.h"
 
 #include "base/error.h"
@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #define WINDOW_BYTES (1 << 20)
-#define RESETS_MAX 1000u
+#define RESETS_MAX 1000u /* of streams, before the connection is closed */
 
 struct clv_rpc_server {
 	sd_event *event;
@@ -78,7 +78,8 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream,
 
 static int on_reset(struct clv_rpc_connection *connection)
 {
-	/* Opening and dropping calls without end is no use that anybody makes of it. */
+	/* Defends against rapid resets (CVE-2023-44487): no client resets so many calls.
+	 */
 	return ++connection->n_resets > RESETS_MAX ? NGHTTP2_ERR_CALLBACK_FAILURE : 0;
 }
 

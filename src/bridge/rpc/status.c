@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* gRPC's status codes, and the encoding of grpc-message and grpc-timeout. */
 #include "bridge/rpc/status.h"
 
 #include "base/cleanup.h"

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How a gRPC call ended, and what of its headers has a form of its own.  Pure. */
+/* The status of a gRPC call, and the encoding of its headers.  Pure. */
 
 enum clv_rpc_code {
 	CLV_RPC_OK = 0,
@@ -23,16 +23,17 @@ enum clv_rpc_code {
 #define CLV_RPC_MESSAGE_MAX 512
 
 struct clv_rpc_status {
-	int code; /* enum clv_rpc_code, or what the peer said */
+	int code; /* enum clv_rpc_code, or another code of the peer */
 	char message[CLV_RPC_MESSAGE_MAX];
 };
 
-/* What a failure of our own is to the caller: -EINVAL is its fault, -EBUSY that there is
- * no room now, and so on. */
+/* The gRPC code for a negative errno: CLV_RPC_INVALID_ARGUMENT for -EINVAL,
+ * CLV_RPC_RESOURCE_EXHAUSTED for -EBUSY, and so on; else CLV_RPC_INTERNAL. */
 enum clv_rpc_code clv_rpc_code_of(int negative_errno);
 
-/* grpc-message: UTF-8 with everything but printable ASCII and '%' escaped.  What does not
- * fit is cut, never in the middle of an escape. */
+/* grpc-message is UTF-8 in which '%' and everything but printable ASCII is
+ * percent-encoded. A text that does not fit is truncated, never in the middle of an
+ * escape. */
 #define CLV_RPC_ESCAPED_MAX (3 * CLV_RPC_MESSAGE_MAX)
 void clv_rpc_escape(const char *message, char ret[CLV_RPC_ESCAPED_MAX]);
 void clv_rpc_unescape(const char *text, size_t n_bytes, char ret[CLV_RPC_MESSAGE_MAX]);

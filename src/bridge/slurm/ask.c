@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Runs squeue and scontrol and parses their output. */
 #include "bridge/slurm/ask.h"
 
 #include "base/cleanup.h"
@@ -18,7 +19,8 @@ extern char **environ;
 #define ANSWER_MAX 16384
 #define NO_COMMENT "(null)"
 
-/* Its exit code, and the beginning of what it printed; -1 when it cannot be run. */
+/* Runs a program and stores the beginning of its output.  Returns its exit code, or -1 if
+ * it could not be run. */
 static int run(const char *const *words, char answer[ANSWER_MAX])
 {
 	posix_spawn_file_actions_t actions;
@@ -126,7 +128,7 @@ int clv_slurm_ask_exclusive(unsigned int job, struct clv_error *err)
 	return strncmp(answer, "NO", 2) == 0;
 }
 
-/* Where it speaks of the name, up to the number. */
+/* Finds the name's key in the comment; *ret_bytes is the length of the key. */
 static char *find_seconds(const char *comment, const char *name, size_t *ret_bytes)
 {
 	char key[128];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gres.conf's device files: the driver's own word where it has said one, else what it
- * does by its documents.  A partition that Slurm hands out is one for jobs that take it
- * whole; what is not divided is cleave's, and counted. */
+/* Finds the device files for gres.conf: from the driver's files in /proc, else by the
+ * driver's documented numbering.  Slurm allocates partitions to jobs as a whole;
+ * undivided devices are shared by cleave and only counted. */
 #include "bridge/slurm/gres.h"
 
 #include "base/cleanup.h"
@@ -15,16 +15,17 @@
 
 #define TYPE_MAX 64
 
-/* Of /proc/driver/nvidia-caps/mig-minors: 3 for the first GPU's instance 0, and so on. */
+/* The numbering in /proc/driver/nvidia-caps/mig-minors: 3 is instance 0 of the first GPU.
+ */
 #define CAPS_FIRST 3u
-#define CAPS_PER_INSTANCE 9u /* itself and eight compute instances */
+#define CAPS_PER_INSTANCE 9u /* the GPU instance and eight compute instances */
 #define CAPS_PER_GPU (15u * CAPS_PER_INSTANCE)
 
 struct writing {
 	FILE *out;
 	const struct clv_slurm_gres *how;
-	json_t *counts; /* of each type of partition */
-	unsigned int n_shared;
+	json_t *counts;        /* partitions of each type */
+	unsigned int n_shared; /* devices for shares */
 };
 
 static const char *text(const json_t *object, const char *key)
@@ -41,8 +42,8 @@ static unsigned int number(const json_t *object, const char *key)
 	return value > 0 ? (unsigned int)value : 0;
 }
 
-/* The number behind a word in a file of the driver's, or `otherwise`. */
-static unsigned int driver_says(
+/* The number behind a word in a file of the driver, or `otherwise`. */
+static unsigned int read_number(
 	const char *path, const char *word, unsigned int otherwise)
 {
 	_cleanup_free_ char *content = NULL;
@@ -60,10 +61,10 @@ static unsigned int minor_of(const struct writing *w, const json_t *device)
 
 	snprintf(path, sizeof(path), "%s/proc/driver/nvidia/gpus/%s/information",
 		w->how->root, text(device, "pci_address"));
-	return driver_says(path, "Device Minor:", number(device, "index"));
+	return read_number(path, "Device Minor:", number(device, "index"));
 }
 
-/* A word that may stand in a gres. */
+/* Makes a valid type of a gres from a profile. */
 static void type_of(const char *profile, char ret[TYPE_MAX])
 {
 	snprintf(ret, TYPE_MAX, "%s", profile);
@@ -97,10 +98,11 @@ static unsigned int capability(const struct writing *w, unsigned int minor,
 	snprintf(path, sizeof(path),
 		"%s/proc/driver/nvidia/capabilities/gpu%u/mig/gi%u/%saccess",
 		w->how->root, minor, instance, below);
-	return driver_says(path, "DeviceFileMinor:", otherwise);
+	return read_number(path, "DeviceFileMinor:", otherwise);
 }
 
-/* A GPU instance is opened by three files: the GPU's, its own, its compute instance's. */
+/* A MIG device needs three files: the GPU's, the GPU instance's, the compute instance's.
+ */
 static void write_mig(struct writing *w, unsigned int minor, unsigned int instance,
 	unsigned int compute, const char *profile)
 {
@@ -146,8 +148,8 @@ static const json_t *function_at(const json_t *device, const char *address)
 	return NULL;
 }
 
-/* A virtual function is somebody's by the file of its IOMMU group, or, where the host
- * uses it itself, by its render node. */
+/* The device file of a virtual function is that of its IOMMU group, or, if a driver of
+ * the host uses the function, its render node. */
 static void write_function(
 	struct writing *w, const json_t *device, const json_t *partition)
 {
@@ -193,8 +195,8 @@ static void write_partition(
 	}
 }
 
-/* Sets of processors have no file that would keep a job to them: they are cleave's, as
- * whole devices are. */
+/* Sets of processors have no device file by which Slurm could restrict a job, so cleave
+ * hands them out, like undivided devices. */
 static bool is_handed_out_by_slurm(const json_t *device)
 {
 	return json_array_size(json_object_get(device, "partitions")) > 0 &&
@@ -206,8 +208,8 @@ static void write_gres_types(struct writing *w)
 	bool has_gpus = json_object_size(w->counts) > 0;
 
 	fprintf(w->out,
-		"\n# slurm.conf: these words beside what the line of the node says "
-		"already.\nGresTypes=%s%s%s\n",
+		"\n# slurm.conf: add these values to GresTypes and to the line of the "
+		"node.\nGresTypes=%s%s%s\n",
 		has_gpus ? "gpu" : "", has_gpus && w->n_shared ? "," : "",
 		w->n_shared ? CLV_SLURM_GRES : "");
 }
@@ -226,7 +228,7 @@ static void write_node_line(struct writing *w)
 		fprintf(w->out, "%s" CLV_SLURM_GRES ":%u", separator,
 			w->n_shared * CLV_SLURM_GRES_PER_DEVICE);
 	fprintf(w->out,
-		"\n\n# plugstack.conf: full= says what becomes of a script for "
+		"\n\n# plugstack.conf: full= is what happens to a batch script for "
 		"which there is no room.\noptional spank_cleave.so full=requeue\n");
 }
 

@@ -4,18 +4,19 @@
 #include <jansson.h>
 #include <stdio.h>
 
-/* What slurm.conf and gres.conf have to say of a node, from the node as the agent's API
- * shows it. */
+/* Generates the lines of slurm.conf and gres.conf for a node, from the agent's object of
+ * the node. */
 
-/* A share of a device is counted in hundredths of it. */
+/* The gres for shares counts hundredths of devices. */
 #define CLV_SLURM_GRES "cleave"
 #define CLV_SLURM_GRES_PER_DEVICE 100u
 
 struct clv_slurm_gres {
-	const char *node; /* as Slurm calls it */
-	const char *root; /* "" or, for tests, where /proc and /sys are */
+	const char *node; /* Slurm's NodeName */
+	const char *root; /* "", or for tests the folder that has /proc and /sys */
 };
 
-/* Partitions as typed gres with their device files, shares as a number without any. */
+/* Writes the lines: partitions as typed gres with device files, shares as a count
+ * without. */
 void clv_slurm_gres_write(
 	FILE *out, const struct clv_slurm_gres *how, const json_t *node);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Runs the program cleave with a clean environment, outside of the step's process tree.
+ */
 #include "bridge/slurm/helper.h"
 
 #include "base/cleanup.h"
@@ -20,7 +22,7 @@
 #define PATH_SET "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 #define CONF_MAX 4200
 
-/* Slurm's own programs have to find the cluster that this daemon is of. */
+/* A minimal environment, with SLURM_CONF so that Slurm's programs find this cluster. */
 static void fill_environment(char conf[CONF_MAX], char *ret[4])
 {
 	const char *said = getenv("SLURM_CONF");
@@ -39,8 +41,7 @@ void clv_slurm_command_add(struct clv_slurm_command *command, const char *word)
 		command->words[command->n++] = word;
 }
 
-/* Signals as they are for a program that is started from a shell; no descriptor of
- * Slurm's but the pipe. */
+/* Spawns the command with default signal handling and without Slurm's descriptors. */
 static int start(
 	const struct clv_slurm_command *command, int error_fd, pid_t *ret, short flags)
 {
@@ -72,7 +73,7 @@ static int start(
 	return -r;
 }
 
-/* The last line that has something in it. */
+/* Reads to the end and keeps the last line that is not empty. */
 static void read_last_line(int fd, char *ret, size_t ret_bytes)
 {
 	char line[1024];
@@ -99,20 +100,20 @@ static int fail(
 	const struct clv_slurm_command *command, int errnum, char *ret, size_t ret_bytes)
 {
 	snprintf(ret, ret_bytes,
-		"cannot run %s (%s): install cleave there, or name it in plugstack.conf "
-		"with cleave=PATH",
+		"cannot run %s (%s): install cleave there, or set cleave=PATH in "
+		"plugstack.conf",
 		command->words[0], strerror(errnum));
 	return EXIT_FAILED;
 }
 
-/* What the process outside says of it. */
+/* The result of a command, sent through a pipe by the process that waits for it. */
 struct end {
-	int error; /* errno: it could not be started */
-	int status;
+	int error;  /* errno if it could not be started, else 0 */
+	int status; /* of waitpid() */
 };
 
-/* Slurm ends a step by signals to all that descends from its slurmstepd, which are not
- * meant for this: so what waits for the command has no parent there. */
+/* Slurm ends a step with signals to all descendants of its slurmstepd, which must not hit
+ * the command: so the process that waits for it is a daemon, reparented to init. */
 static void __attribute__((noreturn))
 stay_outside(const struct clv_slurm_command *command, int line_fd, int end_fd)
 {
@@ -180,7 +181,7 @@ int clv_slurm_command_run(
 	return exit_code_of(command, &end, ret_line, ret_bytes);
 }
 
-/* Nobody waits: the process between has ended when this returns. */
+/* The intermediate process is reaped here, and the command is reparented. */
 void clv_slurm_command_leave(const struct clv_slurm_command *command)
 {
 	pid_t between = fork(), pid;

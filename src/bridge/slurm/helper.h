@@ -3,12 +3,13 @@
 
 #include <sys/types.h>
 
-/* Starts `cleave slurm ...`, which does all that takes an agent or a library.  A slurmd
- * or slurmstepd is root, and lives longer than one should trust that much code to. */
+/* Runs `cleave slurm ...`, which does everything that needs the agent or a library:
+ * slurmd and slurmstepd are long-lived processes of root that should load as little code
+ * as possible. */
 
 #define CLV_SLURM_ARGUMENTS_MAX 32
 
-/* NULL-terminated; [0] is the program. */
+/* A command line; words are borrowed, NULL-terminated, and the first is the program. */
 struct clv_slurm_command {
 	const char *words[CLV_SLURM_ARGUMENTS_MAX];
 	unsigned int n;
@@ -16,11 +17,11 @@ struct clv_slurm_command {
 
 void clv_slurm_command_add(struct clv_slurm_command *command, const char *word);
 
-/* Runs it to its end, with an environment that is none of the job's.  Returns its exit
- * code, with the last line that it said on stderr without "cleave: "; 125 and why when it
- * cannot be run. */
+/* Runs the command and waits for it; its environment has nothing of the job's.  Returns
+ * its exit code, and in ret_line the last line of its stderr without "cleave: "; or 125
+ * and the reason if it cannot be run. */
 int clv_slurm_command_run(
 	const struct clv_slurm_command *command, char *ret_line, size_t ret_bytes);
 
-/* Starts it and does not wait; nobody is told what becomes of it. */
+/* Starts the command in the background; its result is lost. */
 void clv_slurm_command_leave(const struct clv_slurm_command *command);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Makes a task's mounts and sets its variables and affinity, by the recipe. */
 #include "bridge/slurm/inside.h"
 
 #include "base/cleanup.h"
@@ -76,7 +77,7 @@ int clv_slurm_list_first(const char *list, const char *value, char *ret, size_t 
 	return used < ret_bytes ? 0 : -ENOSPC;
 }
 
-static int put_first(const struct clv_slurm_environment *environment,
+static int prepend(const struct clv_slurm_environment *environment,
 	const struct clv_slurm_step *step)
 {
 	_cleanup_free_ char *old = calloc(2, LIST_MAX_BYTES);
@@ -91,8 +92,8 @@ static int put_first(const struct clv_slurm_environment *environment,
 	return r < 0 ? r : environment->set(environment->userdata, step->what, list);
 }
 
-/* As for `cleave run`: what pins PoCL's workers helps only a task that has all of the
- * processors, and never goes against the user's own word. */
+/* As in `cleave run`, the variable that pins PoCL's workers is only set for a task that
+ * may use all processors, and never overrides the user's value. */
 static int set_default(const struct clv_slurm_environment *environment,
 	const struct clv_slurm_step *step)
 {
@@ -107,7 +108,7 @@ static int set_default(const struct clv_slurm_environment *environment,
 	return environment->set(environment->userdata, step->what, step->value);
 }
 
-static int keep_to(const char *list)
+static int set_affinity(const char *list)
 {
 	cpu_set_t cpus;
 	int r = clv_cpus_parse(list, &cpus);
@@ -126,9 +127,9 @@ static int carry_out(const struct clv_slurm_environment *environment,
 	case CLV_SLURM_DEFAULT:
 		return set_default(environment, step);
 	case CLV_SLURM_FIRST:
-		return put_first(environment, step);
+		return prepend(environment, step);
 	case CLV_SLURM_CPUS:
-		return keep_to(step->what);
+		return set_affinity(step->what);
 	default:
 		return 0;
 	}

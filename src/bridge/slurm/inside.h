@@ -6,26 +6,27 @@
 struct clv_error;
 struct clv_slurm_recipe;
 
-/* In a task, before it becomes the job's program: carries the recipe out. */
+/* Carries out the recipe in a task, before it executes the job's program. */
 
-/* The variables of the task, which is not the plugin's process's environment. */
+/* Access to the variables of the task, which are not the environment of the plugin's
+ * process. */
 struct clv_slurm_environment {
-	/* 0, or below when it is not set or has no room. */
+	/* Returns 0, or a negative errno if the variable is not set or does not fit. */
 	int (*get)(void *userdata, const char *name, char *ret, size_t ret_bytes);
-	/* 0, or below when it cannot be. */
+	/* Returns 0 or a negative errno. */
 	int (*set)(void *userdata, const char *name, const char *value);
 	void *userdata;
 };
 
-/* As root: leaves the node's mount namespace for one of the task's own and mounts what
- * the recipe says.  Mounts that are made outside go on appearing inside. */
+/* Moves the task to a new mount namespace and makes the recipe's mounts; needs root.
+ * Later mounts of the node still appear in the namespace (slave propagation). */
 int clv_slurm_inside_mount(const struct clv_slurm_recipe *recipe, struct clv_error *err);
 
-/* Variables and processors. */
+/* Sets the recipe's variables and processor affinity. */
 int clv_slurm_inside_set(const struct clv_slurm_recipe *recipe,
 	const struct clv_slurm_environment *environment, struct clv_error *err);
 
-/* `value` before the list's other entries, of which those of its file's name are left
- * out: they are another lease's gate.  Separators are ':' and ' '.  -ENOSPC */
+/* Prepends `value` to a list with the separators ':' and ' '.  Entries with the same file
+ * name are removed, because they are another lease's gate.  -ENOSPC */
 int clv_slurm_list_first(
 	const char *list, const char *value, char *ret, size_t ret_bytes);

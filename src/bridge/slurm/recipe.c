@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The text format of recipes: a head line, then lines of words separated by tabs. */
 #include "bridge/slurm/recipe.h"
 
 #include "base/cleanup.h"
@@ -104,8 +105,8 @@ int clv_slurm_recipe_parse(
 	}
 	clv_slurm_recipe_clear(&recipe);
 	return clv_error_set(err, r ? r : -EBADMSG,
-		"what is kept of the job's lease cannot be read: is it of another "
-		"release? Jobs that start anew are not affected");
+		"the recipe of the job's lease cannot be read: was it written by another "
+		"release? New jobs are not affected");
 }
 
 int clv_slurm_recipe_load(const char *state, unsigned int job,

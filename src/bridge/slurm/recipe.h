@@ -5,10 +5,10 @@
 
 struct clv_error;
 
-/* What makes a task a part of its job's lease on this node: `cleave slurm begin` writes
- * it once per job and node, the plugin carries it out in each task.  A text with a line
- * for each step, in a folder that is root's alone, so that reading it needs no care for
- * what a user may have put there. */
+/* A recipe: the steps that put a task into its job's lease on this node.  `cleave slurm
+ * begin` writes it once for a job and node, and the plugin carries it out in each task.
+ * It is a text with a line for each step, in a folder that only root can write, so its
+ * content is trusted. */
 
 #define CLV_SLURM_STATE "/run/cleave-slurm"
 #define CLV_SLURM_RECIPE "recipe" /* the file in the job's folder */
@@ -17,12 +17,12 @@ struct clv_error;
 #define CLV_SLURM_ASKED_MAX 256
 
 enum clv_slurm_step_kind {
-	CLV_SLURM_SET,     /* the variable `what` to `value` */
-	CLV_SLURM_DEFAULT, /* the same where the job does not say it itself and may use
-			      every processor */
-	CLV_SLURM_FIRST, /* `value` first in the list `what`, and no other of its name */
-	CLV_SLURM_CPUS,  /* only the processors `what` */
-	CLV_SLURM_BIND,  /* the file or folder `value` over `what` */
+	CLV_SLURM_SET,     /* set the variable `what` to `value` */
+	CLV_SLURM_DEFAULT, /* the same, if the job has not set it and may use all
+			      processors */
+	CLV_SLURM_FIRST,   /* prepend `value` to the list in the variable `what` */
+	CLV_SLURM_CPUS,    /* restrict the task to the processors `what` */
+	CLV_SLURM_BIND,    /* bind-mount the file or folder `value` over `what` */
 	_CLV_SLURM_STEP_MAX,
 };
 
@@ -32,26 +32,26 @@ struct clv_slurm_step {
 };
 
 struct clv_slurm_recipe {
-	char lease[CLV_SLURM_ID_MAX];    /* its id */
-	char asked[CLV_SLURM_ASKED_MAX]; /* what the job's first step asked for */
-	unsigned int restarts;           /* of the job, when it was written */
+	char lease[CLV_SLURM_ID_MAX];    /* the lease's id */
+	char asked[CLV_SLURM_ASKED_MAX]; /* the options of the job's first step */
+	unsigned int restarts;           /* the job's restart count at that time */
 	struct clv_slurm_step *steps;
 	size_t n_steps;
 };
 
-/* Neither text may be NULL; they are copied.  0 or -ENOMEM, -EINVAL for what no line can
- * hold. */
+/* Adds a step.  The texts are copied and not NULL.  -ENOMEM; -EINVAL: a text has a tab or
+ * a line break. */
 int clv_slurm_recipe_add(struct clv_slurm_recipe *recipe, enum clv_slurm_step_kind kind,
 	const char *what, const char *value);
 
-/* As a text, to be freed.  0 or -ENOMEM. */
+/* Writes the recipe as a text, which the caller frees.  -ENOMEM. */
 int clv_slurm_recipe_write(const struct clv_slurm_recipe *recipe, char **ret);
 
-/* -EBADMSG when it is none. */
+/* Parses a recipe; text is modified.  -EBADMSG: the text is not a recipe. */
 int clv_slurm_recipe_parse(
 	char *text, struct clv_slurm_recipe *ret, struct clv_error *err);
 
-/* The job's, in that folder of all jobs.  -ENOENT: it has none. */
+/* Reads the job's recipe from the folder of all jobs.  -ENOENT: the job has none. */
 int clv_slurm_recipe_load(const char *state, unsigned int job,
 	struct clv_slurm_recipe *ret, struct clv_error *err);
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spank_cleave.so: Slurm's jobs in shares.  Where a job is submitted it reads the
- * options; in a step's slurmstepd it has the job's lease made or the step joined to it;
- * in each task, forked but not yet the job's program, it carries out what makes it a part
- * of the lease; in the epilog it has the lease ended.  What takes the agent is done by
- * `cleave slurm` (bridge/slurm/helper.h).
+/* spank_cleave.so, the Slurm plugin.  In srun, sbatch and salloc it reads the options; in
+ * a step's slurmstepd it makes the job's lease or adds the step to it; in each task,
+ * before exec, it carries out the recipe; in the epilog it releases the lease. Everything
+ * that needs the agent is done by `cleave slurm` (bridge/slurm/helper.h).
  *
- * What is refused here is refused in the task, with the exit codes of `cleave run`: a
- * hook that fails would be ignored where plugstack.conf says "optional", and would drain
- * the node or requeue the job elsewhere. */
+ * Errors are reported by the task, which exits with the codes of `cleave run`: a failing
+ * hook is ignored if plugstack.conf has the plugin as "optional", and otherwise drains
+ * the node or requeues the job. */
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "bridge/slurm/helper.h"
@@ -24,7 +23,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-/* What Slurm looks for by name. */
+/* Symbols that Slurm looks up by name. */
 #pragma GCC visibility push(default)
 #include <slurm/slurm.h>
 #include <slurm/spank.h>
@@ -36,19 +35,19 @@ SPANK_PLUGIN(cleave, 1)
 #define EXIT_NO_FIT 75
 #define LINE_BYTES 1024
 
-/* From plugstack.conf. */
+/* Settings from plugstack.conf. */
 static struct {
 	const char *cleave, *socket, *state;
-	const char *node; /* where a machine is several */
-	const char *full; /* what becomes of a script for which there is no room */
+	const char *node; /* NodeName, if a machine runs several slurmd; or NULL */
+	const char *full; /* for a batch script without room: fail, requeue or hold */
 } settings = {CLV_BIN_DIR "/cleave", NULL, CLV_SLURM_STATE, NULL, "fail"};
 
 static struct clv_slurm_wanted wanted;
 
-/* Of the step, in its slurmstepd. */
+/* The step of this slurmstepd. */
 static struct {
-	struct clv_slurm_recipe recipe; /* no lease: the job has none */
-	int exit_code;                  /* of tasks that cannot be inside */
+	struct clv_slurm_recipe recipe; /* lease "": the job has no lease */
+	int exit_code;                  /* of the tasks if the step failed, else 0 */
 	char why[LINE_BYTES];
 } step;
 
@@ -76,8 +75,8 @@ static void read_settings(int argc, char **argv)
 		else if ((value = value_of(argv[i], "full")))
 			settings.full = value;
 		else
-			slurm_error("cleave: plugstack.conf: '%.80s' means nothing: "
-				    "write cleave=PROGRAM, socket=PATH, state=FOLDER, "
+			slurm_error("cleave: plugstack.conf: unknown setting '%.80s': "
+				    "use cleave=PROGRAM, socket=PATH, state=FOLDER, "
 				    "node=NAME or full=fail, requeue or hold",
 				argv[i]);
 	}
@@ -91,9 +90,9 @@ static int fail_step(int exit_code, const char *why)
 	return 0;
 }
 
-/* Where a job is submitted this ends srun or sbatch: the error of a hook counts for
- * nothing there where plugstack.conf says "optional", and is told in two lines. */
-static int refuse_words(const struct clv_error *err)
+/* In srun and sbatch this ends the program, because the error of a hook is ignored if
+ * plugstack.conf has the plugin as "optional", and is printed as two lines. */
+static int refuse_options(const struct clv_error *err)
 {
 	if (spank_context() != S_CTX_LOCAL && spank_context() != S_CTX_ALLOCATOR)
 		return fail_step(EXIT_USAGE, err->msg);
@@ -106,7 +105,7 @@ static int take_option(int which, const char *text, int is_remote)
 	struct clv_error err;
 
 	if (clv_slurm_wanted_set(&wanted, (enum clv_slurm_want)which, text, &err) < 0)
-		return refuse_words(&err);
+		return refuse_options(&err);
 	return 0;
 }
 
@@ -132,7 +131,7 @@ static void begin_command(
 	}
 }
 
-/* Jobs may have ended while no slurmd was there to run their epilogs. */
+/* Releases leases of jobs that ended while slurmd was not running their epilogs. */
 static int start_sweep(void)
 {
 	struct clv_slurm_command command = {};
@@ -186,9 +185,9 @@ static int run_for_job(
 	return clv_slurm_command_run(&command, line, LINE_BYTES);
 }
 
-/* Slurm's RequeueExit would do this too, but also for an srun of its own, which nobody
- * waits for any more then. */
-static void queue_again(const char *job)
+/* Slurm's RequeueExit would also requeue an interactive srun, whose terminal is gone
+ * then. */
+static void requeue_job(const char *job)
 {
 	char line[LINE_BYTES];
 	bool is_held = strcmp(settings.full, "hold") == 0;
@@ -196,7 +195,7 @@ static void queue_again(const char *job)
 	if (strcmp(settings.full, "requeue") != 0 && !is_held)
 		return;
 	if (run_for_job("again", is_held ? "--hold" : NULL, job, line))
-		slurm_error("cleave: job %s is not queued again: %s", job, line);
+		slurm_error("cleave: cannot requeue job %s: %s", job, line);
 }
 
 static int join(spank_t sp, uint32_t job_id, const char *job)
@@ -209,10 +208,10 @@ static int join(spank_t sp, uint32_t job_id, const char *job)
 	int code;
 
 	if (spank_get_item(sp, S_JOB_UID, &uid) != ESPANK_SUCCESS)
-		return fail_step(EXIT_FAILED, "Slurm does not say whose job it is");
+		return fail_step(EXIT_FAILED, "Slurm does not report the job's user");
 	snprintf(user, sizeof(user), "%u", uid);
 	snprintf(pid, sizeof(pid), "%d", (int)getpid());
-	/* Not by the environment, which is the user's. */
+	/* Not from the environment, which the user controls. */
 	spank_get_item(sp, S_SLURM_RESTART_COUNT, &restarts);
 	snprintf(again, sizeof(again), "%u", restarts);
 	begin_command(&command, "begin", job);
@@ -243,7 +242,7 @@ int slurm_spank_init_post_opt(spank_t sp, int argc, char **argv)
 	char job[16];
 
 	if (clv_slurm_wanted_check(&wanted, &err) < 0)
-		return refuse_words(&err);
+		return refuse_options(&err);
 	if (spank_context() != S_CTX_REMOTE ||
 		spank_get_item(sp, S_JOB_ID, &job_id) != ESPANK_SUCCESS ||
 		spank_get_item(sp, S_JOB_STEPID, &step_id) != ESPANK_SUCCESS ||
@@ -254,8 +253,9 @@ int slurm_spank_init_post_opt(spank_t sp, int argc, char **argv)
 		return 0;
 	join(sp, job_id, job);
 	if (step.exit_code == EXIT_NO_FIT && step_id == SLURM_BATCH_SCRIPT)
-		queue_again(job);
-	/* A daemon that a task leaves behind stays in the step, and so in the lease. */
+		requeue_job(job);
+	/* As the subreaper, slurmstepd keeps daemons of tasks in the step and the lease.
+	 */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	return 0;
 }
@@ -303,7 +303,8 @@ int slurm_spank_task_init(spank_t sp, int argc, char **argv)
 	return 0;
 }
 
-/* While the step is not over for slurmctld yet: afterwards it takes no comment. */
+/* Updates the job's comment before the step is over: Slurm refuses comments afterwards.
+ */
 int slurm_spank_exit(spank_t sp, int argc, char **argv)
 {
 	char job[16], line[LINE_BYTES];
@@ -313,15 +314,15 @@ int slurm_spank_exit(spank_t sp, int argc, char **argv)
 		spank_get_item(sp, S_JOB_ID, &job_id) != ESPANK_SUCCESS)
 		return 0;
 	snprintf(job, sizeof(job), "%u", job_id);
-	/* What this starts is none of the step's. */
+	/* The program started here must not be reparented to this slurmstepd. */
 	prctl(PR_SET_CHILD_SUBREAPER, 0);
 	if (run_for_job("account", NULL, job, line))
-		slurm_info("cleave: the account of job %s: %s", job, line);
+		slurm_info("cleave: cannot account job %s: %s", job, line);
 	return 0;
 }
 
-/* A lease that could not be ended is no reason to take the node out of service: it is
- * tried again with the next job, and when slurmd starts. */
+/* A failure does not drain the node: the release is retried by the epilog of the next
+ * job, and when slurmd starts. */
 int slurm_spank_job_epilog(spank_t sp, int argc, char **argv)
 {
 	char job[16], line[LINE_BYTES];
@@ -334,7 +335,7 @@ int slurm_spank_job_epilog(spank_t sp, int argc, char **argv)
 	if (!has_folder(job))
 		return 0;
 	if (run_for_job("end", NULL, job, line))
-		slurm_error("cleave: the lease of job %s: %s", job, line);
+		slurm_error("cleave: cannot release the lease of job %s: %s", job, line);
 	else if (line[0])
 		slurm_info("cleave: job %s: %s", job, line);
 	return 0;

@@ -48,7 +48,7 @@ static int check_class(const char *text, struct clv_error *err)
 			return 0;
 	}
 	return clv_error_set(err, -EINVAL,
-		"'%.40s' is no class: write latency, normal or batch", text);
+		"'%.40s' is not a class: write latency, normal or batch", text);
 }
 
 static int check_profile(const char *text, struct clv_error *err)
@@ -56,8 +56,8 @@ static int check_profile(const char *text, struct clv_error *err)
 	if (clv_text_is_line(text) && text[strcspn(text, " \t'\"")] == '\0')
 		return 0;
 	return clv_error_set(err, -EINVAL,
-		"'%.40s' is no profile: write one as cleave profiles lists them, "
-		"as 1g.10gb",
+		"'%.40s' is not a profile: cleave profiles lists them, for example "
+		"1g.10gb",
 		text);
 }
 
@@ -112,6 +112,6 @@ int clv_slurm_wanted_check(const struct clv_slurm_wanted *wanted, struct clv_err
 		wanted->texts[CLV_SLURM_MEMORY][0] || wanted->texts[CLV_SLURM_PROFILE][0])
 		return 0;
 	return clv_error_set(err, -EINVAL,
-		"--gpu-class alone is a share of what size? add --gpu-share=FRACTION (as "
+		"--gpu-class alone does not give a size: add --gpu-share=FRACTION (as "
 		"0.3), --gpu-memory=SIZE (as 512M), or both, or --gpu-profile");
 }

@@ -5,9 +5,8 @@
 
 struct clv_error;
 
-/* What a job asks for, in the words of srun and sbatch.  The texts are borrowed from the
- * command line; they were read once, by the rules of `cleave run`, so that a wrong one is
- * refused where the job is submitted. */
+/* The options of a job for srun, sbatch and salloc.  Values are checked by the rules of
+ * `cleave run` at submission and stored as texts. */
 enum clv_slurm_want {
 	CLV_SLURM_SHARE,
 	CLV_SLURM_MEMORY,
@@ -20,18 +19,19 @@ struct clv_slurm_wanted {
 	char texts[_CLV_SLURM_WANT_MAX][64]; /* "": not asked for */
 };
 
-/* The option without its dashes ("gpu-share"), that of `cleave slurm begin` for it, what
- * its value is called, and a line of help. */
 struct clv_slurm_option {
-	const char *name, *verb_option, *argument, *help;
+	const char *name;        /* Slurm's option without dashes, "gpu-share" */
+	const char *verb_option; /* the option of `cleave slurm begin` */
+	const char *argument;    /* the name of its value in the help */
+	const char *help;
 };
 extern const struct clv_slurm_option clv_slurm_options[_CLV_SLURM_WANT_MAX];
 
-/* Checks a value and keeps it.  -EINVAL or -ERANGE with what is wrong and would work. */
+/* Checks and stores a value.  -EINVAL, -ERANGE. */
 int clv_slurm_wanted_set(struct clv_slurm_wanted *wanted, enum clv_slurm_want which,
 	const char *text, struct clv_error *err);
 
 bool clv_slurm_wanted_any(const struct clv_slurm_wanted *wanted);
 
-/* Whether all of it together makes sense. */
+/* Checks the combination of options.  -EINVAL. */
 int clv_slurm_wanted_check(const struct clv_slurm_wanted *wanted, struct clv_error *err);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Parses the parts of unit files that a drop-in needs, and writes the drop-in. */
 #include "bridge/systemd/dropin.h"
 
 #include "base/cleanup.h"
@@ -32,7 +33,8 @@ static int add_command(struct clv_unit *unit, const char *value, struct clv_erro
 		return 0;
 	}
 	if (unit->n_commands == CLV_UNIT_COMMANDS_MAX)
-		return clv_error_set(err, -E2BIG, "it has more than %d ExecStart lines",
+		return clv_error_set(err, -E2BIG,
+			"the service has more than %d ExecStart lines",
 			CLV_UNIT_COMMANDS_MAX);
 	copy = strdup(value);
 	if (!copy)
@@ -41,7 +43,7 @@ static int add_command(struct clv_unit *unit, const char *value, struct clv_erro
 	return 0;
 }
 
-static int take(
+static int set_value(
 	struct clv_unit *unit, const char *key, const char *value, struct clv_error *err)
 {
 	if (strcmp(key, "ExecStart") == 0)
@@ -53,8 +55,8 @@ static int take(
 	return 0;
 }
 
-/* One line of the file, of which a backslash at the end makes one with the next; comments
- * between are left out.  Moves on; false: there is none. */
+/* Reads a line and advances *text.  Lines that end with a backslash are continued;
+ * comments between continued lines are skipped.  False: end of the text. */
 static bool next_line(const char **text, char *ret, size_t ret_bytes)
 {
 	size_t used = 0;
@@ -110,13 +112,12 @@ int clv_unit_read(struct clv_unit *unit, const char *text, struct clv_error *err
 		value = strchr(line, '=');
 		if (!value)
 			return clv_error_set(err, -EINVAL,
-				"'%.60s' is no line of a unit: is this a unit's file?",
-				line);
+				"'%.60s' is not a line of a unit file", line);
 		*value++ = '\0';
 		trim(line);
 		trim(value);
 		if (is_service)
-			r = take(unit, line, value, err);
+			r = set_value(unit, line, value, err);
 	}
 	return r;
 }
@@ -125,14 +126,13 @@ static int check(const struct clv_unit *unit, struct clv_error *err)
 {
 	if (unit->n_commands == 0)
 		return clv_error_set(err, -ENOTSUP,
-			"the service has no ExecStart: there is no program to put into a "
+			"the service has no ExecStart, so there is no program to run in "
+			"a "
 			"lease");
 	if (strcmp(unit->type, "forking") == 0 || strcmp(unit->type, "dbus") == 0)
 		return clv_error_set(err, -ENOTSUP,
-			"a service of Type=%s is not waited for by its first process: "
-			"give "
-			"its program the option to stay in the foreground, and the "
-			"service "
+			"the first process of a service of Type=%s may end before the "
+			"service: let its program stay in the foreground, and set "
 			"Type=exec",
 			unit->type);
 	for (size_t i = 0; i < unit->n_commands; i++) {
@@ -140,11 +140,11 @@ static int check(const struct clv_unit *unit, struct clv_error *err)
 
 		if (command[strspn(command, PREFIXES)] == '@')
 			return clv_error_set(err, -ENOTSUP,
-				"its ExecStart gives the program another name (@), which "
-				"cannot be passed on: leave that away");
+				"ExecStart gives the program another name (@), which "
+				"cannot be passed on: remove the @ and the name");
 		if (strstr(command, "cleave run"))
 			return clv_error_set(err, -EEXIST,
-				"its programs run by cleave already: remove that first");
+				"ExecStart has cleave run already: remove it first");
 	}
 	return 0;
 }
@@ -169,7 +169,7 @@ int clv_unit_drop_in(
 
 		fprintf(to, "ExecStart=%.*s%s %s\n", (int)n, command, run, command + n);
 	}
-	/* The program is not the service's first process. */
+	/* The program that notifies systemd is a child of the service's main process. */
 	if (strncmp(unit->type, "notify", 6) == 0 &&
 		strcmp(unit->notify_access, "all") != 0)
 		fprintf(to, "NotifyAccess=all\n");

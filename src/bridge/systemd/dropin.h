@@ -6,25 +6,26 @@
 
 struct clv_error;
 
-/* A drop-in that has a service's programs run in a lease: its ExecStart lines with
- * `cleave run OPTIONS --` in front (systemd.service(5), "Command lines"; systemd.unit(5)
- * for the syntax and for drop-ins).  Pure text: the caller knows where units are. */
+/* Makes a drop-in that runs a service's programs in a lease: its ExecStart lines preceded
+ * by `cleave run OPTIONS --` (systemd.service(5), "Command lines"; systemd.unit(5) for
+ * syntax and drop-ins).  Pure; the caller reads and writes the files. */
 
 #define CLV_UNIT_COMMANDS_MAX 16
 
 struct clv_unit {
-	char *commands[CLV_UNIT_COMMANDS_MAX]; /* ExecStart, as written */
+	char *commands[CLV_UNIT_COMMANDS_MAX]; /* owned; values of ExecStart */
 	size_t n_commands;
-	char type[16];          /* "": not said */
-	char notify_access[16]; /* the same */
+	char type[16];          /* "": not set */
+	char notify_access[16]; /* "": not set */
 };
 
-/* Reads a unit's file, or a drop-in of it after it: what is said later wins, an empty
- * ExecStart= forgets those before.  -EINVAL with the line. */
+/* Reads a unit's file, and then each of its drop-ins: later values win, and an empty
+ * ExecStart= clears earlier ones.  -EINVAL: not the syntax of a unit. */
 int clv_unit_read(struct clv_unit *unit, const char *text, struct clv_error *err);
 void clv_unit_free(struct clv_unit *unit);
 
-/* run: "/usr/bin/cleave run --name x --share 0.3 --", in systemd's words.  The caller
- * frees *ret.  -ENOTSUP for a service that cannot be started so, with what would work. */
+/* Makes the drop-in.  run: "/usr/bin/cleave run --name x --share 0.3 --", quoted for
+ * systemd. The caller frees *ret.  -ENOTSUP: the service cannot be run this way; -EEXIST:
+ * it already runs in a lease. */
 int clv_unit_drop_in(
 	const struct clv_unit *unit, const char *run, char **ret, struct clv_error *err);

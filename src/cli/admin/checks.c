@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks of the machine itself: OpenCL, the kernel, folders.  Each tries the thing and
- * does not compare version numbers where trying is possible; libraries of others are
- * opened in a child process, so that one that crashes or hangs there costs one line. */
+/* Checks of the machine: OpenCL, the kernel, folders.  Where possible a check tries a
+ * feature instead of comparing version numbers.  Vendors' libraries are opened in a child
+ * process, so that a crash or a hang fails one check only. */
 #include "cli/admin/checks.h"
 
 #include "base/cleanup.h"
@@ -63,7 +63,7 @@ void clv_finding_set(struct clv_finding *ret, enum clv_verdict verdict,
 	va_end(args);
 }
 
-/* What a child process found out about a library. */
+/* What the child process reports about a library. */
 struct library {
 	bool is_open;
 	bool has_symbol;
@@ -132,13 +132,13 @@ static void ask_loader(struct clv_finding *ret)
 			library.path, what, loader.layers);
 	else if (loader.has_folder)
 		clv_finding_set(ret, CLV_VERDICT_WARN, remedy,
-			"%s (%s) takes no layers: the gate holds programs from the place "
-			"of the drivers alone, and not with --no-namespace",
+			"%s (%s) takes no layers: the gate works only in place of the "
+			"drivers, and not with --no-namespace",
 			library.path, what);
 	else
 		clv_finding_set(ret, CLV_VERDICT_FAIL, remedy,
-			"%s (%s) takes no layers and has its drivers from elsewhere, so "
-			"no gate can be put in",
+			"%s (%s) takes no layers and does not look for drivers in "
+			"/etc/OpenCL/vendors, so no gate can be loaded",
 			library.path, what);
 }
 
@@ -149,7 +149,7 @@ static bool is_icd(const char *name)
 	return n > 4 && strcmp(name + n - 4, ".icd") == 0;
 }
 
-/* The library that an .icd file names, tried. */
+/* Whether the library that an .icd file names can be opened. */
 static bool is_usable_icd(const char *folder, const char *name)
 {
 	char path[CLV_PATH_MAX], line[CLV_PATH_MAX] = "";
@@ -222,7 +222,7 @@ static void ask_gate(struct clv_finding *ret)
 	try_library(path, "clInitLayer", &gate);
 	if (!gate.is_open || !gate.has_symbol)
 		clv_finding_set(ret, CLV_VERDICT_FAIL, "install cleave again",
-			"%.200s is no working gate: %.150s", path,
+			"%.200s is not a working gate: %.150s", path,
 			gate.is_open ? "it lacks clInitLayer" : gate.path);
 	else
 		clv_finding_set(ret, CLV_VERDICT_OK, "", "%s", path);
@@ -243,7 +243,8 @@ static bool find_preload(
 	return true;
 }
 
-/* It is loaded into programs, and lies in the library's place in their namespace. */
+/* Checks a gate that is preloaded into programs and covers the driver's library in their
+ * namespace. */
 static void ask_preload(const struct clv_preload *preload, struct clv_finding *ret)
 {
 	struct library gate = {.path = "it is not there"};
@@ -260,7 +261,7 @@ static void ask_preload(const struct clv_preload *preload, struct clv_finding *r
 			preload->libraries[0], preload->api);
 	else if (!gate.is_open || !gate.has_symbol)
 		clv_finding_set(ret, CLV_VERDICT_WARN, remedy,
-			"%.150s is no working gate: %.150s%s", path,
+			"%.150s is not a working gate: %.150s%s", path,
 			gate.is_open ? "it lacks " : gate.path,
 			gate.is_open ? preload->probe : "");
 	else
@@ -370,7 +371,7 @@ static void ask_futex_waitv(struct clv_finding *ret)
 {
 	if (syscall(SYS_futex_waitv, NULL, 0, 0, NULL, 0) < 0 && errno == ENOSYS)
 		clv_finding_set(ret, CLV_VERDICT_INFO, "",
-			"no futex_waitv (Linux 5.16): it is done without");
+			"no futex_waitv (Linux 5.16): cleave works without it");
 	else
 		clv_finding_set(ret, CLV_VERDICT_OK, "", "futex_waitv works");
 }
@@ -406,7 +407,7 @@ static void ask_dmem(struct clv_finding *ret)
 		clv_finding_set(ret, CLV_VERDICT_INFO, "", "cgroup v2 has dmem");
 	else
 		clv_finding_set(ret, CLV_VERDICT_INFO, "",
-			"cgroup v2 has no dmem: memory quotas are kept by the gate");
+			"cgroup v2 has no dmem: the gate alone enforces memory quotas");
 }
 
 static void ask_nvidia(struct clv_finding *ret)
@@ -424,7 +425,7 @@ static void ask_nvidia(struct clv_finding *ret)
 		"NVIDIA driver, %s", nvml.is_open ? nvml.path : "without its libraries");
 }
 
-/* RegistryDwords as the module was given them. */
+/* Whether the module's RegistryDwords turn the clearing of memory off. */
 static bool is_clearing_off(const char *params)
 {
 	const char *at = strcasestr(params, "RMDisableScrubOnFree=");
@@ -450,9 +451,8 @@ static void ask_clearing(struct clv_finding *ret)
 	if (is_clearing_off(params))
 		clv_finding_set(ret, CLV_VERDICT_WARN,
 			"load the nvidia module without RMDisableScrubOnFree",
-			"NVIDIA's driver was told not to clear memory: a program can "
-			"read "
-			"what others left");
+			"NVIDIA's driver is configured not to clear memory: a program "
+			"can read what others left");
 	else
 		clv_finding_set(ret, CLV_VERDICT_OK, "",
 			"NVIDIA's driver clears memory as it is freed");
@@ -467,23 +467,23 @@ static void ask_amd(struct clv_finding *ret)
 
 const struct clv_check clv_checks[] = {
 	/* clang-format off */
-	{ "opencl-loader",  "the gate is a layer of it",               ask_loader },
-	{ "opencl-vendors", "they are the devices",                    ask_vendors },
-	{ "gate",           "it holds programs to their share",        ask_gate },
-	{ "gate-cuda",      "the same for CUDA",                       ask_gate_cuda },
-	{ "gate-hip",       "the same for HIP",                        ask_gate_hip },
-	{ "runtime-folder", "sockets are there",                       ask_runtime },
-	{ "locks",          "one agent per device",                    ask_locks },
-	{ "mount-namespace", "holds programs that drop their environment", ask_namespace },
-	{ "pidfd",          "the end of a process is known by it",     ask_pidfd },
-	{ "memfd-seals",    "no tenant can write its own limits",      ask_seals },
-	{ "peer-pidfd",     "who attaches is known without a race",    ask_peer_pidfd },
-	{ "futex-waitv",    "waiting on several words at once",        ask_futex_waitv },
-	{ "slices",         "quick hand-overs under CPU load",         ask_slices },
-	{ "cgroup-dmem",    "memory quotas kept by the kernel",        ask_dmem },
+	{ "opencl-loader",  "it loads the gate as a layer",            ask_loader },
+	{ "opencl-vendors", "they provide the devices",                ask_vendors },
+	{ "gate",           "it enforces shares on OpenCL programs",   ask_gate },
+	{ "gate-cuda",      "it enforces shares on CUDA programs",     ask_gate_cuda },
+	{ "gate-hip",       "it enforces shares on HIP programs",      ask_gate_hip },
+	{ "runtime-folder", "it contains the sockets",                 ask_runtime },
+	{ "locks",          "a device has one agent at a time",        ask_locks },
+	{ "mount-namespace", "it enforces shares on programs that drop their environment", ask_namespace },
+	{ "pidfd",          "it reports the end of a process",         ask_pidfd },
+	{ "memfd-seals",    "tenants cannot write their own limits",   ask_seals },
+	{ "peer-pidfd",     "it identifies a process without a race",  ask_peer_pidfd },
+	{ "futex-waitv",    "it waits on several words at once",       ask_futex_waitv },
+	{ "slices",         "hand-overs are quick under CPU load",     ask_slices },
+	{ "cgroup-dmem",    "the kernel can enforce memory quotas",    ask_dmem },
 	{ "nvidia",         "partitions and faster hand-overs",        ask_nvidia },
 	{ "amd",            "partitions",                              ask_amd },
-	{ "memory-clearing", "no tenant reads what another left",      ask_clearing },
+	{ "memory-clearing", "no tenant can read what another left",  ask_clearing },
 	/* clang-format on */
 };
 const size_t clv_n_checks = CLV_ARRAY_SIZE(clv_checks);

@@ -3,12 +3,12 @@
 
 #include <stddef.h>
 
-/* The questions that `cleave doctor` asks of a machine.  Nothing is changed by asking. */
+/* The checks of `cleave doctor`.  They change nothing. */
 
 enum clv_verdict {
 	CLV_VERDICT_OK,
-	CLV_VERDICT_INFO, /* there or not: good to know */
-	CLV_VERDICT_WARN, /* works, but not as well */
+	CLV_VERDICT_INFO, /* optional, present or not */
+	CLV_VERDICT_WARN, /* works with a restriction */
 	CLV_VERDICT_FAIL, /* shares cannot run */
 	_CLV_VERDICT_MAX,
 };
@@ -30,7 +30,7 @@ struct clv_check {
 extern const struct clv_check clv_checks[];
 extern const size_t clv_n_checks;
 
-/* Stores a finding; found is a printf format. */
+/* Stores a finding; format gives the text of what was found. */
 void clv_finding_set(struct clv_finding *ret, enum clv_verdict verdict,
 	const char *remedy, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cleave tenants and cleave audit: who has what, and who changed what. */
+/* cleave tenants lists tenants with their resources, cleave audit the changes with their
+ * callers. */
 #include "cli/frame/verbs.h"
 
 #include "cli/frame/cells.h"
@@ -124,10 +125,10 @@ static const struct clv_listing audit = {
 	.columns = audit_columns,
 	.n_columns = CLV_ARRAY_SIZE(audit_columns),
 	.name_key = "id",
-	.none = "nothing was changed yet",
+	.none = "no change was requested yet",
 };
 
-/* Page by page: the agent keeps many. */
+/* Reads all pages of the audit. */
 static int run_audit(const void *userdata, int argc, char **argv)
 {
 	const struct audit_settings *settings = userdata;
@@ -166,7 +167,7 @@ static const struct clv_opt audit_options[] = {
 		.type = CLV_OPT_COUNT,
 		.offset = CLV_OPT_AT(struct audit_settings, after_id),
 		.argument = "ID",
-		.help = "Only what comes behind this one",
+		.help = "Only entries after this one",
 	},
 	CLV_OPT_HELP,
 	CLV_OPT_OUTPUT,
@@ -175,7 +176,7 @@ static const struct clv_opt audit_options[] = {
 
 const struct clv_verb clv_verb_tenants = {
 	.name = "tenants",
-	.summary = "list tenants with what they have and may have",
+	.summary = "list tenants with their resources and allowances",
 	.settings_bytes = sizeof(struct clv_common),
 	.options = tenant_options,
 	.n_options = CLV_ARRAY_SIZE(tenant_options),
@@ -184,8 +185,9 @@ const struct clv_verb clv_verb_tenants = {
 
 const struct clv_verb clv_verb_audit = {
 	.name = "audit",
-	.summary = "list who changed what, from where, and what came of it",
-	.about = "Attempts that were refused are there too. Admins and viewers see it.",
+	.summary = "list who changed what, from where, and with which result",
+	.about =
+		"Refused requests are listed too. Only admins and viewers see the audit.",
 	.settings_bytes = sizeof(struct audit_settings),
 	.options = audit_options,
 	.n_options = CLV_ARRAY_SIZE(audit_options),

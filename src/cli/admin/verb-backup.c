@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cleave backup and cleave restore: the agent's state in a file. */
+/* cleave backup and cleave restore: save the agent's state to a file, and restore it. */
 #include "cli/frame/verbs.h"
 
 #include "base/error.h"
@@ -32,7 +32,7 @@ static int copy_to(const char *from, const char *to)
 		return clv_cli_fail(CLV_EXIT_NOT_PERMITTED,
 			"the backup is in %s and cannot be copied from there: %s", from,
 			err.msg);
-	/* There are hashes of tokens in it. */
+	/* The backup has hashes of tokens. */
 	fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	out = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!out)
@@ -63,7 +63,8 @@ static int run_backup(const void *userdata, int argc, char **argv)
 	return CLV_EXIT_OK;
 }
 
-/* The agent's own program does it: it knows the file, and that no agent has it. */
+/* Executes the agent's program, which knows the format and checks that no agent uses the
+ * state. */
 static int run_restore(const void *userdata, int argc, char **argv)
 {
 	const struct restore_settings *settings = userdata;
@@ -89,7 +90,7 @@ static const struct clv_opt restore_options[] = {
 		.name = "system",
 		.type = CLV_OPT_FLAG,
 		.offset = CLV_OPT_AT(struct restore_settings, system),
-		.help = "The state of the machine's agent, and not of your own",
+		.help = "Restore the state of the system's agent instead of your own",
 	},
 	CLV_OPT_HELP,
 };
@@ -97,7 +98,7 @@ static const struct clv_opt restore_options[] = {
 const struct clv_verb clv_verb_backup = {
 	.name = "backup",
 	.arguments = "[FILE]",
-	.summary = "back up the agent's state as it runs",
+	.summary = "back up the state of the running agent",
 	.about = "The backup is a file in the agent's state folder, whose path is "
 		 "printed; with FILE it is copied there. Only an admin may do this.",
 	.settings_bytes = sizeof(struct clv_common),
@@ -111,9 +112,10 @@ const struct clv_verb clv_verb_backup = {
 const struct clv_verb clv_verb_restore = {
 	.name = "restore",
 	.arguments = "FILE",
-	.summary = "put a backup in the place of the agent's state",
-	.about = "The agent must not run. What was there is kept beside it. Leases whose "
-		 "programs are gone end at the next start; what the hardware says wins.",
+	.summary = "replace the agent's state with a backup",
+	.about = "The agent must be stopped. The replaced state is kept beside the new "
+		 "one. At the next start leases whose programs are gone end, and the "
+		 "state of the hardware takes precedence.",
 	.settings_bytes = sizeof(struct restore_settings),
 	.options = restore_options,
 	.n_options = CLV_ARRAY_SIZE(restore_options),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cleave doctor: why this machine is not able to run shares, and what to do.  The checks
- * of the machine are in checks.c; the agent is asked here, and started if none runs, for
- * that it starts is a finding as well. */
+/* cleave doctor: reports why this machine cannot run shares, and what to do.  checks.c
+ * has the checks of the machine; this file checks the agent, and starts it if none runs,
+ * since the start is checked as well. */
 #include "cli/frame/verbs.h"
 
 #include "cli/admin/checks.h"
@@ -64,7 +64,7 @@ static void ask_agent(const struct clv_common *settings, struct clv_client **cli
 	if (clv_client_new(&options, client, &err) < 0 ||
 		clv_client_version(*client, &version, &err) < 0)
 		clv_finding_set(ret, CLV_VERDICT_FAIL,
-			"put right what its message says, then run cleave doctor again",
+			"fix what the message says, then run cleave doctor again",
 			"%.380s", err.msg);
 	else
 		clv_finding_set(ret, CLV_VERDICT_OK, "", "version %.32s, pid %.0f, on %s",
@@ -81,8 +81,8 @@ static void ask_devices(struct clv_client *client, struct clv_finding *ret)
 	size_t i;
 
 	if (!client || clv_client_devices(client, &devices, &err) < 0) {
-		clv_finding_set(ret, CLV_VERDICT_FAIL, "put right the agent first",
-			"no agent could be asked");
+		clv_finding_set(
+			ret, CLV_VERDICT_FAIL, "fix the agent first", "no agent answers");
 		return;
 	}
 	json_array_foreach (json_object_get(devices, "items"), i, device) {
@@ -116,7 +116,7 @@ static bool fill_report(const struct clv_common *settings, json_t *items)
 	add(items, "agent", "it grants leases", &finding);
 	ask_devices(client, &finding);
 	is_able = is_able && finding.verdict != CLV_VERDICT_FAIL;
-	add(items, "devices", "there has to be one to share", &finding);
+	add(items, "devices", "at least one device is needed", &finding);
 	return is_able;
 }
 
@@ -162,7 +162,7 @@ static const struct clv_opt options[] = {
 
 const struct clv_verb clv_verb_doctor = {
 	.name = "doctor",
-	.summary = "say why this machine cannot do something, and what to do",
+	.summary = "check what shares need on this machine, and say what to do",
 	.about =
 		"Changes nothing, but starts the user's agent when none runs. Exits with "
 		"0 when shares can run here, else with 1.",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cleave events: what the agent did and why, as a list or live. */
+/* cleave events: prints the agent's events, as a list or live. */
 #include "cli/frame/verbs.h"
 
 #include "cli/frame/cli.h"
@@ -66,7 +66,7 @@ static const struct clv_listing listing = {
 	.none = "no events yet",
 };
 
-/* Appends all events that there are after *after_id and moves it. */
+/* Appends all events after *after_id, and advances it. */
 static int read_all(struct clv_client *client, uint64_t *after_id, json_t *into,
 	struct clv_client_error *err)
 {
@@ -170,8 +170,8 @@ static const struct clv_opt options[] = {
 		.letter = 'f',
 		.type = CLV_OPT_FLAG,
 		.offset = CLV_OPT_AT(struct events_settings, follow),
-		.help = "Go on printing events as they come, until interrupted; JSON is "
-			"then one object a line",
+		.help = "Keep printing events as they come, until interrupted; JSON is "
+			"then one object per line",
 	},
 	{
 		.name = "lines",
@@ -179,7 +179,7 @@ static const struct clv_opt options[] = {
 		.type = CLV_OPT_COUNT,
 		.offset = CLV_OPT_AT(struct events_settings, n_lines),
 		.argument = "N",
-		.help = "Start with the last N events that there are",
+		.help = "Start with the last N events",
 	},
 	{
 		.name = "after",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cleave token: by which callers over the network are known. */
+/* cleave token: manages the tokens that authenticate callers over the network. */
 #include "cli/frame/verbs.h"
 
 #include "base/clock.h"
@@ -50,7 +50,7 @@ static const struct clv_listing listing = {
 	.columns = columns,
 	.n_columns = CLV_ARRAY_SIZE(columns),
 	.name_key = "id",
-	.none = "no tokens: cleave token create makes one",
+	.none = "no tokens: cleave token create creates one",
 };
 
 static int run_list(const struct token_settings *settings, int argc, char **argv)
@@ -82,10 +82,10 @@ static int run_create(const struct token_settings *settings, int argc, char **ar
 				CLV_EXIT_FAILED, "cannot write the token: %m");
 		return CLV_EXIT_OK;
 	}
-	/* Alone on standard output, so that a script can take it. */
+	/* Standard output has the token only, for scripts. */
 	printf("%s\n", clv_json_text(token, "secret"));
 	if (isatty(STDOUT_FILENO))
-		fprintf(stderr, "cleave: keep it: it is not shown again\n");
+		fprintf(stderr, "cleave: keep the token: it is not shown again\n");
 	return CLV_EXIT_OK;
 }
 
@@ -126,7 +126,7 @@ static int run_token(const void *userdata, int argc, char **argv)
 		return verbs[i].run(settings, argc - 1, argv + 1);
 	}
 	return clv_cli_fail(CLV_EXIT_USAGE,
-		"'%.40s' is nothing that is done with tokens: write create, delete or "
+		"'%.40s' is not a command of cleave token: write create, delete or "
 		"list",
 		argv[0]);
 }
@@ -140,22 +140,22 @@ static const struct clv_opt options[] = {
 		.offset = CLV_OPT_AT(struct token_settings, scope),
 		.argument = "viewer|tenant|admin",
 		.choices = scopes,
-		.help = "create: what it may do: look (the default), what a tenant "
-			"may, or everything",
+		.help = "create: the permissions: viewer (read, the default), tenant, or "
+			"admin (everything)",
 	},
 	{
 		.name = "tenant",
 		.type = CLV_OPT_TEXT,
 		.offset = CLV_OPT_AT(struct token_settings, tenant),
 		.argument = "USER",
-		.help = "create: a tenant's, for this user's leases",
+		.help = "create: a token of a tenant, for this user's leases",
 	},
 	{
 		.name = "expires",
 		.type = CLV_OPT_DURATION,
 		.offset = CLV_OPT_AT(struct token_settings, expires_ns),
 		.argument = "TIME",
-		.help = "create: after so long, as 12h or 90d, it opens nothing any more",
+		.help = "create: the token expires after this time, as 12h or 90d",
 	},
 	CLV_OPT_HELP,
 	CLV_OPT_OUTPUT,
@@ -165,9 +165,9 @@ static const struct clv_opt options[] = {
 const struct clv_verb clv_verb_token = {
 	.name = "token",
 	.arguments = "create NAME|delete ID...|list",
-	.summary = "make, end or list tokens for callers over the network",
-	.about = "What create prints is the token itself, which is shown this once. "
-		 "Only an admin may do this.",
+	.summary = "create, delete or list tokens for callers over the network",
+	.about = "create prints the token, which cannot be shown again. Only an admin "
+		 "may do this.",
 	.settings_bytes = sizeof(struct token_settings),
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),

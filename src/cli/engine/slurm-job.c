@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A lease of a job is one that no process holds, named slurm-JOB, of the job's user.  Its
- * folder is made before it and removed after it, so that wherever this is killed the next
- * begin, end or sweep finds what it left. */
+/* The lease of a Slurm job is a kept lease named slurm-JOB, owned by the job's user.  Its
+ * folder is created before the lease and removed after it, so that the next begin, end or
+ * sweep finds everything that a killed command left. */
 #include "cli/engine/slurm-job.h"
 
 #include "base/error.h"
@@ -27,7 +27,7 @@
 
 #define COMMENT_MAX 4096
 #define FOLDERS_DEEP 8
-#define ACCOUNT_STEP 0.0005 /* seconds: less is not worth a word */
+#define ACCOUNT_STEP 0.0005 /* seconds; smaller differences are not written */
 #define ACCOUNT_TRIES 4
 #define LEFT "left"
 
@@ -47,7 +47,7 @@ static void job_done(struct job *job)
 }
 #define _cleanup_job_ __attribute__((cleanup(job_done)))
 
-/* On a machine with several slurmd, which have one agent, the node is a part of it. */
+/* If several slurmd of a machine share one agent, the lease's name includes the node. */
 static void job_init(const struct clv_slurm_settings *s, uint64_t number, struct job *ret)
 {
 	*ret = (struct job){.settings = s, .lock_fd = -1};
@@ -57,7 +57,8 @@ static void job_init(const struct clv_slurm_settings *s, uint64_t number, struct
 		(unsigned long long)number, s->node ? "-" : "", s->node ? s->node : "");
 }
 
-/* Steps of a job begin at the same time, and may do so while another one ends. */
+/* Locks the job's folder: steps of a job begin concurrently, also while its lease ends.
+ */
 static int lock(struct job *job, bool make)
 {
 	struct clv_error err;
@@ -91,7 +92,7 @@ static void remove_folder(const char *folder)
 
 /* --- Beginning --- */
 
-/* What was asked for, in one form however it was written. */
+/* Writes the requested lease in a canonical form, "" if no lease is requested. */
 static void describe(const struct clv_lease_settings *s, char ret[CLV_SLURM_ASKED_MAX])
 {
 	char least[16] = "", most[16] = "";
@@ -110,7 +111,7 @@ static void describe(const struct clv_lease_settings *s, char ret[CLV_SLURM_ASKE
 		s->profile ? s->profile : "none");
 }
 
-static int let_in(struct job *job, const struct clv_slurm_recipe *recipe)
+static int admit(struct job *job, const struct clv_slurm_recipe *recipe)
 {
 	_cleanup_json_ json_t *lease = NULL;
 	struct clv_client_error err;
@@ -122,14 +123,15 @@ static int let_in(struct job *job, const struct clv_slurm_recipe *recipe)
 		return 0;
 	if (strcmp(err.code, "not_found") == 0)
 		return clv_cli_fail(CLV_EXIT_NOT_PERMITTED,
-			"the lease of job %llu on this node was ended before the job: "
-			"see cleave events, and submit it again",
+			"the lease of job %llu on this node ended before the job: see "
+			"cleave events, and submit the job again",
 			(unsigned long long)job->settings->job);
 	return clv_cli_fail_client(&err);
 }
 
-/* A lease of ours that a step made and was killed before it could write it down. */
-static int release_nameless(struct job *job)
+/* Releases the job's lease if a step created it and was killed before it wrote the
+ * recipe. */
+static int release_unrecorded(struct job *job)
 {
 	_cleanup_json_ json_t *list = NULL;
 	struct clv_client_error err;
@@ -149,7 +151,7 @@ static int release_nameless(struct job *job)
 	return 0;
 }
 
-/* Slurm's --wait is another one. */
+/* Replaces the advice to use --wait, which means something else for Slurm. */
 static int fail_create(struct clv_client_error *err)
 {
 	char *advice = strstr(err->msg, "; ask for less");
@@ -179,7 +181,7 @@ static int create(struct job *job, json_t **ret)
 	request.user = (uint32_t)strtoul(s->user, NULL, 10);
 	r = clv_client_lease_create(job->client, &request, ret, &err);
 	if (r < 0 && strcmp(err.code, "name_in_use") == 0) {
-		if (release_nameless(job))
+		if (release_unrecorded(job))
 			return CLV_EXIT_FAILED;
 		r = clv_client_lease_create(job->client, &request, ret, &err);
 	}
@@ -229,8 +231,9 @@ static int fail_other(const struct job *job, const struct clv_slurm_recipe *reci
 	describe(&job->settings->request, asked);
 	return clv_cli_fail(CLV_EXIT_USAGE,
 		"job %llu has a lease on this node already (%s), and this step asks for "
-		"another (%s): leave the options of cleave out here, all steps of a job "
-		"share its lease",
+		"another (%s): leave out the options of cleave here, since all "
+		"steps of "
+		"a job share its lease",
 		(unsigned long long)job->settings->job, recipe->asked, asked);
 }
 
@@ -249,13 +252,13 @@ static int begin(struct job *job)
 	int r = clv_slurm_recipe_load(
 		job->settings->state, (unsigned int)job->settings->job, &recipe, &err);
 
-	/* The job was queued again, and its end here was never carried out. */
+	/* The job was requeued, and its earlier lease here was never ended. */
 	if (r == 0 && recipe.restarts != job->settings->restarts) {
 		clv_slurm_recipe_clear(&recipe);
 		unlinkat(job->lock_fd, LEFT, 0);
 		r = connect_agent(job);
 		if (!r)
-			r = release_nameless(job);
+			r = release_unrecorded(job);
 		if (r)
 			return r;
 		r = -ENOENT;
@@ -267,7 +270,7 @@ static int begin(struct job *job)
 		if (r)
 			return r;
 	}
-	return let_in(job, &recipe);
+	return admit(job, &recipe);
 }
 
 int clv_slurm_job_begin(const struct clv_slurm_settings *settings)
@@ -300,7 +303,7 @@ static const char *node_of(const struct clv_slurm_settings *s, char host[64])
 	return host;
 }
 
-static int comment_once(const struct job *job, const char *name, double seconds,
+static int try_update_comment(const struct job *job, const char *name, double seconds,
 	unsigned int *ret_nodes, struct clv_error *err)
 {
 	unsigned int number = (unsigned int)job->settings->job;
@@ -317,20 +320,20 @@ static int comment_once(const struct job *job, const char *name, double seconds,
 	return r < 0 ? r : 1;
 }
 
-/* Another node of the job may write at the same moment: what was written is looked at. */
-static int comment(const struct job *job, const struct clv_slurm_recipe *recipe,
+/* The job's nodes update the comment concurrently: reads it back and retries. */
+static int update_comment(const struct job *job, const struct clv_slurm_recipe *recipe,
 	double seconds, struct clv_error *err)
 {
 	char host[64], name[96], again[16] = "";
 	unsigned int n_nodes = 1;
 	int r = 1;
 
-	/* A job that was queued again has used what it used before. */
+	/* A requeued job keeps the seconds of its earlier runs. */
 	if (recipe->restarts)
 		snprintf(again, sizeof(again), "/%u", recipe->restarts);
 	snprintf(name, sizeof(name), "%s%s", node_of(job->settings, host), again);
 	for (int i = 0; r == 1 && i < ACCOUNT_TRIES && (i == 0 || n_nodes > 1); i++)
-		r = comment_once(job, name, seconds, &n_nodes, err);
+		r = try_update_comment(job, name, seconds, &n_nodes, err);
 	return r;
 }
 
@@ -355,7 +358,7 @@ int clv_slurm_job_account(const struct clv_slurm_settings *s)
 	if (clv_client_lease(job.client, recipe.lease, &lease, &client_err) < 0)
 		return clv_cli_fail_client(&client_err);
 	seconds = clv_json_number(lease, "held_seconds");
-	if (seconds >= ACCOUNT_STEP && comment(&job, &recipe, seconds, &err) < 0)
+	if (seconds >= ACCOUNT_STEP && update_comment(&job, &recipe, seconds, &err) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "%s", err.msg);
 	return 0;
 }
@@ -371,29 +374,30 @@ static int release(struct job *job)
 		return r;
 	if (clv_slurm_recipe_load(job->settings->state, (unsigned int)job->settings->job,
 		    &recipe, NULL) < 0)
-		return release_nameless(job);
+		return release_unrecorded(job);
 	if (clv_client_lease(job->client, recipe.lease, &lease, &err) < 0)
 		return strcmp(err.code, "not_found") == 0 ? 0 : clv_cli_fail_client(&err);
 	r = clv_client_lease_release(job->client, recipe.lease, true, &err);
 	if (r < 0 && strcmp(err.code, "not_found") != 0)
 		return clv_cli_fail_client(&err);
-	/* For the log of slurmd: Slurm lets nobody comment on a job that is over. */
+	/* For slurmd's log: Slurm rejects a comment on a job that is over. */
 	clv_cli_fail(0, "gpu_seconds=%.3f", clv_json_number(lease, "held_seconds"));
 	return 0;
 }
 
-/* Whose end was tried while no agent was there, or what it did. */
-static bool is_left(const struct job *job)
+/* Whether an earlier attempt to end the job's lease failed, as without an agent. */
+static bool is_marked_failed(const struct job *job)
 {
 	return faccessat(job->lock_fd, LEFT, F_OK, 0) == 0;
 }
 
-static void leave(const struct job *job)
+static void mark_failed(const struct job *job)
 {
 	close(openat(job->lock_fd, LEFT, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
 }
 
-/* One that is left is nobody's any more, unless its job was queued again meanwhile. */
+/* Ends the job's lease and removes its folder.  With only_left only after an earlier
+ * attempt has failed; begin removes that mark when the job is requeued. */
 static int end(const struct clv_slurm_settings *s, bool only_left)
 {
 	_cleanup_job_ struct job job;
@@ -403,17 +407,17 @@ static int end(const struct clv_slurm_settings *s, bool only_left)
 	if (access(job.folder, F_OK) < 0)
 		return 0;
 	r = lock(&job, false);
-	if (r || (only_left && !is_left(&job)))
+	if (r || (only_left && !is_marked_failed(&job)))
 		return r;
 	r = release(&job);
 	if (r)
-		leave(&job);
+		mark_failed(&job);
 	else
 		remove_folder(job.folder);
 	return r;
 }
 
-/* The number of each job that has a folder here; 0 behind the last. */
+/* Returns the next job that has a folder; 0 after the last one. */
 static unsigned int next_job(DIR *folder)
 {
 	struct dirent *entry;

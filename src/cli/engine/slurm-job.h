@@ -15,19 +15,21 @@ struct clv_slurm_settings {
 	bool hold;
 };
 
-/* The lease of a Slurm job on this node.  Each job that has one has a folder below
- * settings->state, root's alone: what its tasks are covered with, and the recipe
- * (bridge/slurm/recipe.h).  All return an exit code after having said why. */
+/* The lease of a Slurm job on this node.  A job with a lease has a folder below
+ * settings->state, which only root can write, with the files that its tasks mount and the
+ * recipe (bridge/slurm/recipe.h).  All functions return 0, or an exit code after printing
+ * the error. */
 
-/* Makes the job's lease, unless it is there, and lets settings->pid and what that starts
- * into it. */
+/* Creates the job's lease, unless it exists, and admits settings->pid and its children to
+ * the lease. */
 int clv_slurm_job_begin(const struct clv_slurm_settings *settings);
 
-/* Writes into the job's comment for how long its lease has held the device. */
+/* Writes into the job's comment for how many seconds its lease has held the device. */
 int clv_slurm_job_account(const struct clv_slurm_settings *settings);
 
-/* Ends it, with what is still attached, and says for how long it held the device. */
+/* Ends the job's lease and its attached processes, and prints for how many seconds the
+ * lease held the device. */
 int clv_slurm_job_end(const struct clv_slurm_settings *settings);
 
-/* Ends those whose jobs are over. */
+/* Ends the leases of all jobs that are over. */
 int clv_slurm_job_sweep(const struct clv_slurm_settings *settings);

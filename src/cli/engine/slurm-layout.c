@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was there is written down before anything is changed, so that the epilog, of
- * whichever outcome, puts it back; a node that was left halfway is put right by the next
- * prolog.  Slurm takes a node whose prolog or epilog fails out of service. */
+/* The prolog saves the node's layout before it changes anything, so that the epilog
+ * restores it after any outcome.  If the epilog never ran, the next prolog restores it.
+ * Slurm drains a node whose prolog or epilog fails. */
 #include "cli/engine/slurm-layout.h"
 
 #include "base/error.h"
@@ -19,9 +19,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Not with what jobs have in /run: a restart of the machine must not lose it. */
+/* Not in /run, since the saved layout must survive a restart of the machine. */
 #define KEPT_FOLDER "/var/lib/cleave-slurm"
-#define KEPT_NAME "-before.yaml" /* behind the job's number */
+#define KEPT_NAME "-before.yaml" /* after the job's number */
 
 static const char *folder_of(const struct clv_slurm_settings *s)
 {
@@ -34,7 +34,7 @@ static void path_of(const struct clv_slurm_settings *s, char ret[CLV_PATH_MAX])
 		(unsigned long long)s->job);
 }
 
-/* Of a job whose epilog never ran, as when the machine was started anew. */
+/* Finds the layout of a job whose epilog never ran, as after a restart of the machine. */
 static bool find_left(const struct clv_slurm_settings *s, char ret[CLV_PATH_MAX])
 {
 	DIR *folder = opendir(folder_of(s));
@@ -65,7 +65,7 @@ static int apply_text(struct clv_change *change, const char *text, const char *n
 	return clv_change_follow(change, &operation);
 }
 
-static int keep(
+static int save_layout(
 	struct clv_change *change, const struct clv_slurm_settings *s, const char *path)
 {
 	_cleanup_json_ json_t *layout = NULL;
@@ -91,7 +91,7 @@ static int restore(const struct clv_slurm_settings *s, const char *path)
 		return clv_cli_fail(CLV_EXIT_FAILED, "%s", err.msg);
 	r = clv_change_begin(&s->request.common, false, &change);
 	if (!r)
-		r = apply_text(&change, text, "what was there before the job");
+		r = apply_text(&change, text, "the layout before the job");
 	if (!r)
 		unlink(path);
 	return r;
@@ -108,10 +108,10 @@ static int divide(
 	if (!r)
 		r = clv_change_begin(&s->request.common, false, &change);
 	if (!r && is_new)
-		r = keep(&change, s, path);
+		r = save_layout(&change, s, path);
 	if (!r)
 		r = apply_text(&change, input.text, input.name);
-	/* The agent has put back what was there. */
+	/* The agent has rolled the failed operation back. */
 	if (r && is_new)
 		unlink(path);
 	return r;

@@ -3,11 +3,12 @@
 
 struct clv_slurm_settings;
 
-/* A node that is divided for one job.  Both return an exit code after having said why. */
+/* Divides a node for one job.  Both functions return 0, or an exit code after printing
+ * the error. */
 
-/* Applies the layout, if the job has the node for itself, and keeps what was there
- * before.  For a job that shares the node it does nothing. */
+/* If the job has the node exclusively, saves the current layout and applies the one in
+ * path.  Otherwise only restores a layout that an earlier job left. */
 int clv_slurm_layout_prolog(const struct clv_slurm_settings *settings, const char *path);
 
-/* Puts back what the prolog of this job found. */
+/* Restores the layout that the prolog of this job saved. */
 int clv_slurm_layout_epilog(const struct clv_slurm_settings *settings);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A job's tasks are started by Slurm, as any user, with whatever environment; this runs
- * once per job and node, as root.  So nothing here looks at what a user says: drivers are
- * those that the node's own loader finds.  Who names others in his environment reaches
- * them through the gate all the same, by OPENCL_LAYERS and LD_PRELOAD. */
+/* Makes the recipe by which a job's tasks enter its lease.  Slurm starts the tasks as any
+ * user with any environment; this code runs once per job and node, as root, and ignores
+ * the user's environment: the drivers are those that the node's loader finds.  If a
+ * task's environment names other drivers, OPENCL_LAYERS and LD_PRELOAD still load the
+ * gate. */
 #include "cli/engine/slurm-recipe.h"
 
 #include "base/cleanup.h"
@@ -22,12 +23,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What clv_visible_set() may say. */
+/* The variables that clv_visible_set() and clv_visible_limit() may set. */
 static const char *const visible[] = {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES",
 	"ZE_AFFINITY_MASK", "ZE_ENABLE_PCI_ID_DEVICE_ORDER", "CLEAVE_VISIBLE",
 	"HSA_CU_MASK", "POCL_MAX_PTHREAD_COUNT"};
 
-/* What would speak for the caller and not for the job. */
+/* Variables of the caller, which must not affect the job. */
 static const char *const foreign[] = {"OCL_ICD_VENDORS", "OPENCL_VENDOR_PATH",
 	"LD_LIBRARY_PATH", "LD_PRELOAD", "POCL_AFFINITY"};
 
@@ -66,8 +67,8 @@ static int add_gates(struct filling *f, const json_t *lease, const char *folder,
 	if (access(path, R_OK) == 0)
 		return 0;
 	return clv_error_set(err, -ENOENT,
-		"the gate %.300s is not there, and nothing else would hold a %s program: "
-		"install %s on this node",
+		"the gate %.300s is not installed, and nothing else enforces the share "
+		"of a %s program: install %s on this node",
 		path, gate->api, gate->package);
 }
 
@@ -96,7 +97,8 @@ static int add_devices(struct filling *f, const json_t *lease, struct clv_error 
 	return r;
 }
 
-/* The gate looks for the lease beside itself where the environment is lost. */
+/* Links the lease's socket beside the gate, which looks there if the environment is lost.
+ */
 static int link_socket(const json_t *lease, const char *path, struct clv_error *err)
 {
 	unlink(path);
@@ -143,7 +145,8 @@ int clv_slurm_recipe_of(const json_t *lease, const char *folder,
 	if (r == 0)
 		r = add_devices(&f, lease, err);
 	if (r == 0 && f.r < 0)
-		r = clv_error_errno(err, -f.r, "cannot write down how a task gets in");
+		r = clv_error_errno(
+			err, -f.r, "cannot make the recipe of the job's tasks");
 	snprintf(recipe->lease, sizeof(recipe->lease), "%s", clv_json_text(lease, "id"));
 	return r;
 }

@@ -6,7 +6,8 @@
 struct clv_error;
 struct clv_slurm_recipe;
 
-/* Makes the files that a lease's tasks need, in this folder, and writes down what each
- * task has to do to be inside: what `cleave run` does itself (cli/launch/program.h). */
+/* Creates in folder the files that the lease's tasks need, and fills the recipe with the
+ * steps by which each task enters the lease, as `cleave run` does itself
+ * (cli/launch/program.h).  0 or -errno. */
 int clv_slurm_recipe_of(const json_t *lease, const char *folder,
 	struct clv_slurm_recipe *recipe, struct clv_error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cleave cdi: leases as devices that container runtimes hand out. */
+/* cleave cdi: describes leases as CDI devices, for container runtimes. */
 #include "cli/frame/verbs.h"
 
 #include "base/error.h"
@@ -33,7 +33,7 @@ struct host {
 	struct clv_cdi_host paths;
 };
 
-/* The hook lies beside the gates, or in its own place in a build tree. */
+/* Finds the gates, and the hook beside them or in a build tree. */
 static int find_host(struct host *ret)
 {
 	static const char *const places[] = {"", "/../bridge/cdi"};
@@ -58,7 +58,7 @@ static int find_host(struct host *ret)
 		ret->gates);
 }
 
-/* Text, to be freed; NULL with an exit code after having said why. */
+/* Makes the specification, which the caller frees; NULL with *err set. */
 static char *make_text(const struct cdi_settings *settings, struct clv_client *client,
 	const struct host *host, struct clv_client_error *err)
 {
@@ -124,8 +124,8 @@ struct watch {
 	int signal_fd;
 };
 
-/* 0; an exit code after having said why the file cannot be written; or -1: the agent did
- * not answer, as *err says. */
+/* Writes the file if it has changed.  Returns 0, an exit code after printing why the file
+ * cannot be written, or -1 with *err set if the agent did not answer. */
 static int bring_up_to_date(struct watch *watch, struct clv_client_error *err)
 {
 	char *text = make_text(watch->settings, watch->client, &watch->host, err);
@@ -136,7 +136,7 @@ static int bring_up_to_date(struct watch *watch, struct clv_client_error *err)
 	if (!watch->written || strcmp(watch->written, text) != 0) {
 		r = write_file(watch->path, text);
 		clv_output_line(stderr, "cleave: %s %s", watch->path,
-			watch->written ? "is new" : "is there");
+			watch->written ? "was updated" : "was written");
 		free(watch->written);
 		watch->written = CLV_TAKE(text);
 	}
@@ -144,7 +144,7 @@ static int bring_up_to_date(struct watch *watch, struct clv_client_error *err)
 	return r;
 }
 
-/* The last of the events that there are; -1 without an agent. */
+/* Waits for events and keeps the id of the last one; -1 if the agent did not answer. */
 static int wait_for_events(struct watch *watch, struct clv_client_error *err)
 {
 	_cleanup_json_ json_t *page = NULL;
@@ -167,7 +167,7 @@ static bool is_told_to_end(const struct watch *watch, int timeout_ms)
 	return poll(&wait, 1, timeout_ms) > 0;
 }
 
-/* Until a signal comes, or the file cannot be written. */
+/* Runs until a signal comes, or the file cannot be written. */
 static int follow(struct watch *watch)
 {
 	bool is_silent = false;
@@ -239,7 +239,7 @@ static int run_cdi(const void *userdata, int argc, char **argv)
 			return verbs[i].run(settings);
 	}
 	return clv_cli_fail(CLV_EXIT_USAGE,
-		"'%.40s' is nothing that is done with CDI: write generate or watch",
+		"'%.40s' is not a command of cleave cdi: write generate or watch",
 		argv[0]);
 }
 
@@ -250,15 +250,15 @@ static const struct clv_opt options[] = {
 		.offset = CLV_OPT_AT(struct cdi_settings, to),
 		.argument = "FILE",
 		.completes = CLV_COMPLETE_FILE,
-		.help = "Write it there, in place of standard output (generate) or of "
+		.help = "Write to this file instead of standard output (generate) or "
 			"/var/run/cdi/cleave.json (watch)",
 	},
 	{
 		.name = "reserve",
 		.type = CLV_OPT_FLAG,
 		.offset = CLV_OPT_AT(struct cdi_settings, reserve),
-		.help = "First keep a lease in each standing share and on each partition "
-			"that has none, so that containers can be given them",
+		.help = "First reserve a lease in each standing share and on each "
+			"partition that has none, so that containers can use them",
 	},
 	CLV_OPT_HELP,
 	CLV_OPT_SOCKET,
@@ -269,10 +269,10 @@ const struct clv_verb clv_verb_cdi = {
 	.arguments = "generate|watch",
 	.summary = "describe leases as devices for container runtimes",
 	.about =
-		"Each lease that cleave reserve --admit=socket has made is a device, "
+		"Each lease of cleave reserve --admit=socket is a device, "
 		"cleave.dev/gpu=NAME, in a file that podman, Docker and containerd read. "
-		"generate writes it once; watch writes it whenever leases come and go, "
-		"until it is ended.",
+		"generate writes the file once; watch updates it whenever leases are "
+		"created or end, until the command is ended.",
 	.settings_bytes = sizeof(struct cdi_settings),
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cleave slurm: what Slurm's plugin, its scripts and its administrators need. */
+/* cleave slurm: commands for Slurm's plugin, its scripts and its administrators. */
 #include "cli/frame/verbs.h"
 
 #include "base/cleanup.h"
@@ -23,14 +23,14 @@ struct part_verb {
 	int (*run)(const struct clv_slurm_settings *settings, int argc, char **argv);
 };
 
-/* Slurm calls a node by the first part of its name. */
+/* The node's name for Slurm: the host name up to the first dot. */
 static int find_node(const struct clv_slurm_settings *s, char *ret, size_t ret_bytes)
 {
 	if (s->node)
 		snprintf(ret, ret_bytes, "%s", s->node);
 	else if (gethostname(ret, ret_bytes) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED,
-			"this machine has no name (%m): say the node's with --node");
+			"this machine has no host name (%m): name the node with --node");
 	ret[ret_bytes - 1] = '\0';
 	ret[strcspn(ret, ".")] = '\0';
 	return 0;
@@ -61,7 +61,7 @@ static int run_begin(const struct clv_slurm_settings *s, int argc, char **argv)
 {
 	if (!s->user || !s->pid)
 		return clv_cli_fail(CLV_EXIT_USAGE,
-			"whose job is it, and which process of it is to be let in? add "
+			"begin needs the job's user and the process to admit: add "
 			"--user=UID and --pid=PID");
 	return clv_slurm_job_begin(s);
 }
@@ -123,7 +123,7 @@ static int find_job(struct clv_slurm_settings *s)
 	if (s->job > 0 && s->job <= UINT32_MAX)
 		return 0;
 	return clv_cli_fail(CLV_EXIT_USAGE,
-		"of which job? add --job=NUMBER, or run it from a script of Slurm's, "
+		"no job is given: add --job=NUMBER, or run this in a script of Slurm's, "
 		"which has SLURM_JOB_ID");
 }
 
@@ -153,8 +153,8 @@ static int run_slurm(const void *userdata, int argc, char **argv)
 			return run_part(&verbs[i], s, argc - 1, argv + 1);
 	}
 	return clv_cli_fail(CLV_EXIT_USAGE,
-		"'%.40s' is nothing that Slurm needs: write conf, prolog, epilog, begin, "
-		"account, again, end or sweep",
+		"'%.40s' is not a command of cleave slurm: write conf, prolog, epilog, "
+		"begin, account, again, end or sweep",
 		argv[0]);
 }
 
@@ -165,14 +165,14 @@ static const struct clv_opt options[] = {
 		.type = CLV_OPT_COUNT,
 		.offset = CLV_OPT_AT(struct clv_slurm_settings, job),
 		.argument = "NUMBER",
-		.help = "Of this job; without it, of the one in SLURM_JOB_ID",
+		.help = "The number of the job (default SLURM_JOB_ID)",
 	},
 	{
 		.name = "node",
 		.type = CLV_OPT_TEXT,
 		.offset = CLV_OPT_AT(struct clv_slurm_settings, node),
 		.argument = "NAME",
-		.help = "What Slurm calls this node; without it, the machine's name",
+		.help = "This node's name for Slurm (default the host name)",
 	},
 	{
 		.name = "state",
@@ -180,7 +180,7 @@ static const struct clv_opt options[] = {
 		.offset = CLV_OPT_AT(struct clv_slurm_settings, state),
 		.argument = "FOLDER",
 		.completes = CLV_COMPLETE_FILE,
-		.help = "Where it is kept what jobs have here (default "
+		.help = "The folder of the jobs' files on this node (default "
 			"/run/cleave-slurm)",
 	},
 	CLV_OPT_LEASE_SHARE(struct clv_lease_settings,
@@ -194,29 +194,28 @@ static const struct clv_opt options[] = {
 		.type = CLV_OPT_TEXT,
 		.offset = CLV_OPT_AT(struct clv_lease_settings, profile),
 		.argument = "PROFILE",
-		.help = "begin: inside a partition of this shape",
+		.help = "begin: use a partition of this profile",
 	},
 	{
 		.name = "user",
 		.type = CLV_OPT_TEXT,
 		.offset = CLV_OPT_AT(struct clv_slurm_settings, user),
 		.argument = "UID",
-		.help = "begin: the number of the job's user",
+		.help = "begin: the uid of the job's user",
 	},
 	{
 		.name = "pid",
 		.type = CLV_OPT_COUNT,
 		.offset = CLV_OPT_AT(struct clv_slurm_settings, pid),
 		.argument = "PID",
-		.help = "begin: the process that is let into the lease, with all that it "
-			"starts",
+		.help = "begin: the process to admit to the lease, with its children",
 	},
 	{
 		.name = "restarts",
 		.type = CLV_OPT_COUNT,
 		.offset = CLV_OPT_AT(struct clv_slurm_settings, restarts),
 		.argument = "N",
-		.help = "begin: how often the job was queued again (SLURM_RESTART_COUNT)",
+		.help = "begin: how often the job was requeued (SLURM_RESTART_COUNT)",
 	},
 	{
 		.name = "kept",
@@ -224,14 +223,14 @@ static const struct clv_opt options[] = {
 		.offset = CLV_OPT_AT(struct clv_slurm_settings, kept),
 		.argument = "FOLDER",
 		.completes = CLV_COMPLETE_FILE,
-		.help = "prolog, epilog: where what was there is kept meanwhile (default "
+		.help = "prolog, epilog: the folder of the saved layouts (default "
 			"/var/lib/cleave-slurm)",
 	},
 	{
 		.name = "hold",
 		.type = CLV_OPT_FLAG,
 		.offset = CLV_OPT_AT(struct clv_slurm_settings, hold),
-		.help = "again: hold the job until somebody releases it",
+		.help = "again: hold the job until it is released by scontrol",
 	},
 	CLV_OPT_HELP,
 	CLV_OPT_SOCKET,
@@ -240,13 +239,13 @@ static const struct clv_opt options[] = {
 const struct clv_verb clv_verb_slurm = {
 	.name = "slurm",
 	.arguments = "conf|prolog LAYOUT|epilog|begin|account|again|end|sweep",
-	.summary = "what Slurm's scripts and its plugin need",
-	.about = "conf prints what gres.conf and slurm.conf have to say of this node; "
-		 "prolog and epilog divide it for a job that has it alone, and back. "
-		 "The others are what the SPANK plugin calls: begin makes the job's "
-		 "lease or lets a step into it, account writes its time into the job's "
-		 "comment, again queues the job again, end ends its lease, sweep ends "
-		 "those whose jobs are over.",
+	.summary = "commands for Slurm's scripts and its plugin",
+	.about = "conf prints the lines for gres.conf and slurm.conf on this node; "
+		 "prolog and epilog divide the node for an exclusive job, and restore "
+		 "it. The SPANK plugin calls the others: begin creates the job's lease "
+		 "or admits a step to it, account writes its seconds into the job's "
+		 "comment, again requeues the job, end ends its lease, sweep ends the "
+		 "leases of jobs that are over.",
 	.settings_bytes = sizeof(struct clv_slurm_settings),
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),

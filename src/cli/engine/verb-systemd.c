@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cleave systemd: a drop-in by which a service's programs run in a lease. */
+/* cleave systemd: writes a drop-in by which a service's programs run in a lease. */
 #include "cli/frame/verbs.h"
 
 #include "base/error.h"
@@ -62,8 +62,8 @@ static int is_other_drop_in(const struct dirent *entry)
 	       strcmp(entry->d_name, DROP_IN) != 0;
 }
 
-/* Folders in the order of their rank, files in that of their names: those of one name in
- * several folders are rare enough to be read twice. */
+/* Reads the drop-ins of each folder by their names, from the lowest priority to the
+ * highest. A name that is in several folders, which is rare, is read from each. */
 static int read_drop_ins(const char *name, struct clv_unit *unit)
 {
 	int r = 0;
@@ -86,7 +86,7 @@ static int read_drop_ins(const char *name, struct clv_unit *unit)
 	return r;
 }
 
-/* A lease's name has no '@' of a template in it. */
+/* Prints the unit's name as a lease's name, which cannot have the '@' of a template. */
 static void print_name(FILE *to, const char *unit)
 {
 	for (size_t i = 0; i < strcspn(unit, "."); i++)
@@ -95,7 +95,7 @@ static void print_name(FILE *to, const char *unit)
 			to);
 }
 
-/* `cleave run` with the options as they were said. */
+/* Makes the command line of `cleave run` with the given options. */
 static char *make_run(const struct clv_lease_settings *s, const char *name)
 {
 	char self[CLV_PATH_MAX] = "/usr/bin/cleave", *text = NULL;
@@ -153,8 +153,7 @@ static int write_drop_in(const char *name, const char *to, const char *text)
 		clv_file_replace(to ? to : path, text, &err) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "%s", err.msg);
 	clv_output_line(stderr,
-		"cleave: wrote %s: systemctl daemon-reload and a restart of %s make it "
-		"so",
+		"cleave: wrote %s: run systemctl daemon-reload, and restart %s",
 		to ? to : path, name);
 	return CLV_EXIT_OK;
 }
@@ -201,8 +200,7 @@ static const struct clv_opt options[] = {
 		.offset = CLV_OPT_AT(struct systemd_settings, to),
 		.argument = "FILE",
 		.completes = CLV_COMPLETE_FILE,
-		.help = "Write it there, in place of the service's own folder of "
-			"drop-ins "
+		.help = "Write to this file instead of the service's folder of drop-ins "
 			"in /etc/systemd/system; - is standard output",
 	},
 	CLV_OPT_HELP,
@@ -211,10 +209,10 @@ static const struct clv_opt options[] = {
 const struct clv_verb clv_verb_systemd = {
 	.name = "systemd",
 	.arguments = "SERVICE|FILE",
-	.summary = "have a service's programs run in a lease",
+	.summary = "run a service's programs in a lease",
 	.about = "Writes a drop-in that puts cleave run before the service's program. "
-		 "Units "
-		 "are read from systemd's folders; nothing is reloaded or restarted.",
+		 "Units are read from systemd's folders; nothing is reloaded or "
+		 "restarted.",
 	.settings_bytes = sizeof(struct systemd_settings),
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program's memory on a device cannot be carried to another one, so no lease with a
- * program in it is moved by anybody: what stands in the way is to be ended and started
- * again elsewhere, by whoever owns it.  This says what is the least of that. */
+/* Proposes moves on an agent's node.  A program's memory cannot be moved to another
+ * device, so a lease with a program moves by a restart: its owner ends it and starts the
+ * program elsewhere.  Plans without a restart are preferred, then those with the fewest
+ * moves. */
 #include "cli/fleet/defrag-live.h"
 
 #include "base/cleanup.h"
@@ -28,14 +29,15 @@ struct defrag {
 	struct clv_placer *placer;
 	struct clv_place_request wanted[CLV_LIVE_KINDS_MAX];
 	unsigned n_wanted;
-	struct clv_repack_plan plan;            /* of the one that costs least */
-	const struct clv_place_request *chosen; /* of wanted; NULL: nothing was found */
+	struct clv_repack_plan plan; /* for chosen, with the fewest moves */
+	const struct clv_place_request
+		*chosen; /* one of wanted; NULL: nothing was found */
 	bool may_restart, gave_up;
 	json_t *items;
 };
 
-/* What the options are on devices of that kind: -EINVAL, -ERANGE where they are nothing.
- */
+/* Makes the request of the options for a kind of devices; -EINVAL or -ERANGE if the kind
+ * cannot have it. */
 static int request_on(const struct clv_defrag_settings *settings,
 	const struct clv_live *live, unsigned kind, struct clv_place_request *ret,
 	struct clv_error *err)
@@ -127,7 +129,7 @@ static int make_placer(struct defrag *defrag, struct clv_error *err)
 	return r;
 }
 
-/* Of all kinds that would do the one that takes the fewest moves. */
+/* Keeps the plan with the fewest moves over all kinds of devices. */
 static void search(struct defrag *defrag, unsigned most)
 {
 	struct clv_repack_options options = {
@@ -146,8 +148,8 @@ static void search(struct defrag *defrag, unsigned most)
 	}
 }
 
-/* If it can be done without touching a program, so, however many moves that takes. */
-static void search_gently(struct defrag *defrag, unsigned most)
+/* Prefers a plan without restarts, even if it has more moves. */
+static void search_least_disruptive(struct defrag *defrag, unsigned most)
 {
 	search(defrag, most);
 	defrag->may_restart = true;
@@ -177,7 +179,7 @@ static json_t *place_text(const struct defrag *defrag,
 	return json_string(text);
 }
 
-static void tell_move(struct defrag *defrag, const struct clv_repack_move *move)
+static void add_move(struct defrag *defrag, const struct clv_repack_move *move)
 {
 	const struct clv_live_item *item = &defrag->live.items[move->lease];
 	json_t *row =
@@ -216,8 +218,8 @@ static const struct clv_listing listing = {
 	.name_key = "lease",
 };
 
-/* What the rows ask of people. */
-static void say_how(const struct defrag *defrag)
+/* Explains what the user has to do for the rows. */
+static void print_instructions(const struct defrag *defrag)
 {
 	unsigned n_restarts = 0;
 
@@ -227,15 +229,15 @@ static void say_how(const struct defrag *defrag)
 	if (defrag->plan.n_moves == 0)
 		return;
 	if (n_restarts > 0)
-		clv_output_line(stderr, "cleave: nothing was changed, and no running "
-					"program's memory can "
-					"be moved: end each of these leases first, then "
-					"start its program "
-					"again with --device as said under TO");
+		clv_output_line(stderr,
+			"cleave: nothing was changed, and no running "
+			"program's memory can be moved: end each of these "
+			"leases first, then start its program again with "
+			"the device under TO as --device");
 	if (n_restarts < defrag->plan.n_moves)
 		clv_output_line(stderr,
-			"cleave: instances to be made anew hold nobody: cleave partition "
-			"destroy, then create with --start, or have a layout do it");
+			"cleave: the instances to make anew have no holder: use cleave "
+			"partition destroy, then create with --start, or a layout");
 }
 
 static int show(const struct clv_defrag_settings *settings, struct defrag *defrag)
@@ -245,7 +247,7 @@ static int show(const struct clv_defrag_settings *settings, struct defrag *defra
 	defrag->items = json_array();
 	list = json_pack("{s:o}", "items", defrag->items);
 	for (unsigned i = 0; defrag->chosen && i < defrag->plan.n_moves; i++)
-		tell_move(defrag, &defrag->plan.moves[i]);
+		add_move(defrag, &defrag->plan.moves[i]);
 	if (defrag->chosen)
 		json_array_append_new(defrag->items,
 			json_pack("{s:s, s:o}", "do", "place", "to",
@@ -257,11 +259,11 @@ static int show(const struct clv_defrag_settings *settings, struct defrag *defra
 	if (clv_output_list(&listing, settings->common.output, list) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "cannot write the result: %m");
 	if (defrag->chosen && !clv_output_is_data(settings->common.output))
-		say_how(defrag);
+		print_instructions(defrag);
 	return defrag->chosen ? CLV_EXIT_OK : CLV_EXIT_NO_FIT;
 }
 
-/* An instance is wanted where a profile alone is named and some GPU makes such. */
+/* A profile alone requests a new instance, if a GPU has this profile. */
 static int read_node(const struct clv_defrag_settings *settings, struct defrag *defrag,
 	struct clv_error *err)
 {
@@ -278,8 +280,8 @@ static int read_node(const struct clv_defrag_settings *settings, struct defrag *
 		r = clv_live_read(&defrag->live, settings->profile, false);
 	}
 	if (r < 0)
-		return clv_error_set(err, r, "the node's devices cannot be looked at: %s",
-			strerror(-r));
+		return clv_error_set(
+			err, r, "the node's devices cannot be read: %s", strerror(-r));
 	return defrag->n_wanted ? 0 : add_shares(settings, defrag, err);
 }
 
@@ -292,11 +294,11 @@ static int find_and_show(
 	if (r < 0)
 		return clv_cli_fail(CLV_EXIT_USAGE, "%s", err.msg);
 	if (defrag->n_wanted == 0)
-		return clv_cli_fail(CLV_EXIT_NO_FIT,
-			"no device here takes such a lease: see cleave devices");
+		return clv_cli_fail(CLV_EXIT_NO_FIT, "no device of this node can take "
+						     "such a lease: see cleave devices");
 	if (make_placer(defrag, &err) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "%s", err.msg);
-	search_gently(defrag, most);
+	search_least_disruptive(defrag, most);
 	return show(settings, defrag);
 }
 
@@ -311,9 +313,8 @@ int clv_defrag_live(const struct clv_defrag_settings *settings, unsigned most)
 	if (!settings->share.ppm && !settings->memory_bytes && !settings->profile &&
 		!settings->count)
 		return clv_cli_fail(CLV_EXIT_USAGE,
-			"what is to fit on this node? say --share, --memory, --profile "
-			"or "
-			"--count as for cleave run, or name a FLEET and what is WANTED");
+			"no request is given: add --share, --memory, --profile or "
+			"--count as for cleave run, or name the files FLEET and WANTED");
 	r = clv_cli_connect(&settings->common, true, &client);
 	if (r)
 		return r;

@@ -13,7 +13,6 @@ struct clv_defrag_settings {
 	struct clv_opt_share share;
 };
 
-/* cleave defrag without files: which leases of an agent's node, at most so many, stand in
- * the way of the request that the options are, and where they would go.  Nothing is
- * changed.  An exit code. */
+/* cleave defrag without files: proposes at most `most` moves of leases on an agent's node
+ * that make the request of the options fit.  Changes nothing.  Returns an exit code. */
 int clv_defrag_live(const struct clv_defrag_settings *settings, unsigned most);

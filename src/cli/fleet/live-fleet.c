@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads an agent's node into a fleet, from the API's answers. */
 #include "cli/fleet/live-fleet.h"
 
 #include "base/cleanup.h"
@@ -79,7 +80,7 @@ static bool is_movable(const struct clv_live *live, const json_t *lease)
 	       !is_named(live->keep, clv_json_text(lease, "id"));
 }
 
-/* Active, and on this device alone. */
+/* Whether the lease is active on this device alone, and not overcommitted. */
 static bool is_on(const json_t *lease, const char *device)
 {
 	return strcmp(clv_json_text(lease, "device"), device) == 0 &&
@@ -102,7 +103,7 @@ static int take(struct clv_live *live, const struct clv_place_request *request,
 	return 0;
 }
 
-/* The part of a lease that is promised. */
+/* The promised part of a lease's share. */
 static double promise_of(const json_t *lease)
 {
 	const json_t *range = json_object_get(lease, "share_range");
@@ -111,7 +112,8 @@ static double promise_of(const json_t *lease)
 				    : clv_json_number(lease, "share");
 }
 
-/* The leases that are seen, and what else is promised there, which stays. */
+/* Places the leases that the caller sees, and as one fixed item the rest of what is
+ * promised on the device. */
 static int take_promised(struct clv_live *live, const json_t *device,
 	const struct clv_place_at *at, const struct clv_fleet_device *free)
 {
@@ -197,9 +199,10 @@ static int read_shares(struct clv_live *live, const char *profile)
 	return r;
 }
 
-/* Instances. */
+/* MIG instances. */
 
-/* The scheme's number from 1, added where it is new; 0: a model that is not known. */
+/* Returns the number of the device's scheme, from 1, and adds a new scheme; 0 if MIG is
+ * off or the model is unknown, or -errno. */
 static int scheme_of(struct clv_live *live, const json_t *device)
 {
 	const json_t *mig = json_object_get(device, "mig");
@@ -218,7 +221,8 @@ static int scheme_of(struct clv_live *live, const json_t *device)
 	return added < 0 ? added : added + 1;
 }
 
-/* One holder, which is a lease that is seen and may be moved; or nobody. */
+/* The item of an instance.  It is movable if it is unused, or if its only holder is a
+ * visible lease that may move. */
 static struct clv_live_item holder_of(
 	const struct clv_live *live, const json_t *partition)
 {
@@ -262,7 +266,7 @@ static int take_instances(struct clv_live *live, const json_t *device, uint8_t s
 	return 0;
 }
 
-/* One whose instances the tables do not know takes no part. */
+/* Reads the GPUs with MIG.  A GPU with an instance of an unknown profile is left out. */
 static int read_instances(struct clv_live *live)
 {
 	const json_t *device, *seen;

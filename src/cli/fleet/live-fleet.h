@@ -5,21 +5,21 @@
 
 #include <jansson.h>
 
-/* An agent's node as a fleet: what is on its devices now, from what the API says.  Whole
- * devices that are alike are the devices of one node of the fleet; so are a device's
- * partitions of one profile; a GPU whose MIG is on is, beside that, a node on which
- * instances are made.  Devices that take no new lease are left out. */
+/* An agent's node as a fleet, with its current leases.  Either whole devices of one kind
+ * form a node of the fleet, as do a device's partitions of one profile; or each GPU with
+ * MIG is a node on which instances can be made.  Devices that take no new lease are left
+ * out. */
 
 #define CLV_LIVE_KINDS_MAX 32
 
-/* What one lease of the fleet is.  Borrowed from the answers. */
+/* The origin of one lease of the fleet.  Borrowed from the answers. */
 struct clv_live_item {
-	const json_t *lease;     /* NULL: nobody's, or more than one can see */
-	const json_t *partition; /* an instance of MIG; NULL: a share */
+	const json_t *lease;     /* NULL: none, or one that the caller does not see */
+	const json_t *partition; /* a MIG instance; NULL: a share */
 	bool is_movable;
 };
 
-/* Devices that a lease may move between: its memory, and what it is called as a model. */
+/* A kind of devices, between which a lease may move; model is its name in the fleet. */
 struct clv_live_kind {
 	char model[8];
 	const json_t *device; /* the first of them */
@@ -34,11 +34,11 @@ struct clv_live {
 	size_t room;
 	/* Answers of the agent, borrowed. */
 	const json_t *devices, *leases, *node;
-	const char *keep; /* names of leases that stay, commas between; or NULL */
+	const char *keep; /* names or ids of leases that stay, comma-separated; or NULL */
 };
 
-/* Fills the fleet from devices, leases and node.  profile: that of the partitions that
- * count, or NULL for whole devices and all partitions; makes_instances: instead, GPUs on
- * which MIG instances can be made.  0 or -ENOMEM, -ENOSPC: too many kinds. */
+/* Fills the fleet from devices, leases and node.  With profile only partitions of that
+ * profile count; with makes_instances only GPUs on which MIG instances can be made.
+ * Returns 0, -ENOMEM, or -ENOSPC for too many kinds. */
 int clv_live_read(struct clv_live *live, const char *profile, bool makes_instances);
 void clv_live_done(struct clv_live *live);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* cleave fit --predict: simulates programs together, from their reports. */
 #include "cli/fleet/predict.h"
 
 #include "base/error.h"
@@ -12,7 +13,7 @@
 #include <string.h>
 
 #define NAME_MAX_BYTES 128
-/* Where nothing is known of a program's commands. */
+/* The assumed length of a command, if the report has none. */
 #define COMMAND_S 0.001
 
 struct prediction {
@@ -61,7 +62,7 @@ static const struct clv_listing listing = {
 	.name_key = "program",
 };
 
-/* "=0.3", "=0.3,latency"; text is cut at the equals sign. */
+/* Parses "=0.3" or "=0.3,latency" after the path, and cuts text at the equals sign. */
 static int read_words(char *text, struct clv_predict_program *program)
 {
 	char *share = strchr(text, '='), *class = share ? strchr(share, ',') : NULL;
@@ -75,7 +76,8 @@ static int read_words(char *text, struct clv_predict_program *program)
 		program->class = clv_class_from_string(class);
 		if (program->class < 0)
 			return clv_cli_fail(CLV_EXIT_USAGE,
-				"'%.40s' is no class: latency, normal or batch", class);
+				"'%.40s' is not a class: write latency, normal or batch",
+				class);
 	}
 	if (clv_units_parse_fraction(share, &program->share_ppm, &err) < 0)
 		return clv_cli_fail(CLV_EXIT_USAGE, "%s", err.msg);
@@ -102,14 +104,14 @@ static int read_report(
 	ret->class = clv_class_from_string(clv_json_text(proposal, "class"));
 	if (ret->busy <= 0 || ret->busy > 1 || ret->share_ppm == 0 || ret->class < 0)
 		return clv_cli_fail(CLV_EXIT_BAD_FILE,
-			"%.200s: it is no report of cleave profile, or of a program that "
+			"%.200s: it is not a report of cleave profile, or its program "
 			"never computed",
 			path);
 	return 0;
 }
 
 /* The file's name without its folder and ending. */
-static void take_name(const char *path, char ret[NAME_MAX_BYTES])
+static void copy_name(const char *path, char ret[NAME_MAX_BYTES])
 {
 	const char *from = strrchr(path, '/');
 	size_t length;
@@ -135,19 +137,19 @@ static int read_one(struct prediction *prediction, char *text)
 		program->share_ppm = words.share_ppm;
 	if (words.class >= 0)
 		program->class = words.class;
-	take_name(text, prediction->names[prediction->n++]);
+	copy_name(text, prediction->names[prediction->n++]);
 	prediction->share_ppm += program->share_ppm;
 	if (clv_json_flag(report, "disturbed"))
 		clv_output_line(stderr,
-			"cleave: %s: others used the device when it was "
-			"measured",
+			"cleave: %s: other leases used the device during the "
+			"measurement",
 			text);
 	if (prediction->device[0] == '\0')
 		snprintf(prediction->device, sizeof(prediction->device), "%s",
 			clv_json_text(report, "device"));
 	else if (strcmp(prediction->device, clv_json_text(report, "device")) != 0)
 		clv_output_line(stderr,
-			"cleave: %s: it was measured on %s, the first on %s", text,
+			"cleave: %s: it was measured on %s, the first report on %s", text,
 			clv_json_text(report, "device"), prediction->device);
 	return 0;
 }
@@ -180,8 +182,8 @@ int clv_predict_show(const struct clv_common *common, int argc, char **argv)
 	int r = 0;
 
 	if (argc > CLV_PREDICT_MAX)
-		return clv_cli_fail(
-			CLV_EXIT_USAGE, "at most %d programs at a time", CLV_PREDICT_MAX);
+		return clv_cli_fail(CLV_EXIT_USAGE,
+			"too many reports: at most %d at a time", CLV_PREDICT_MAX);
 	for (int i = 0; r == 0 && i < argc; i++)
 		r = read_one(&prediction, argv[i]);
 	if (r)
@@ -189,7 +191,7 @@ int clv_predict_show(const struct clv_common *common, int argc, char **argv)
 	if (prediction.share_ppm > CLV_PPM) {
 		clv_units_format_fraction((uint32_t)prediction.share_ppm, promised);
 		return clv_cli_fail(CLV_EXIT_NO_FIT,
-			"their shares are %s of a device together: say less, as "
+			"the shares add up to %s of a device: give smaller ones, as "
 			"%s.json=0.3",
 			promised, prediction.names[0]);
 	}

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Policies, fleet files and a progress bar, for the verbs about described fleets. */
 #include "cli/fleet/scenario.h"
 
 #include "base/error.h"
@@ -28,8 +29,9 @@ static int fail_policy(const char *name)
 	clv_place_list_policies(all, sizeof(all));
 	if (near)
 		return -clv_cli_fail(CLV_EXIT_USAGE,
-			"'%.40s' is no policy: did you mean '%s'?", name, near);
-	return -clv_cli_fail(CLV_EXIT_USAGE, "'%.40s' is no policy: %s", name, all);
+			"'%.40s' is not a policy: did you mean '%s'?", name, near);
+	return -clv_cli_fail(CLV_EXIT_USAGE,
+		"'%.40s' is not a policy: the policies are %s", name, all);
 }
 
 int clv_scenario_policies(const char *text, const char *usual,

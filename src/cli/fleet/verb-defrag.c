@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cleave defrag: which leases to move so that wanted requests fit, on a fleet that files
+/* cleave defrag: proposes moves of leases that make requests fit, on a fleet that files
  * describe or on an agent's node (defrag-live.c).  It moves nothing. */
 #include "cli/frame/verbs.h"
 
@@ -23,13 +23,13 @@
 
 #define USUAL_MOVES 4
 
-/* A fleet with what is on it, and who is who by lease. */
+/* A fleet with its leases, and their entries in the file. */
 struct state {
 	struct clv_fleet *fleet;
 	struct clv_placer *placer;
 	struct clv_plan_trace trace;
 	const struct clv_plan_entry **by_lease;
-	uint32_t n_leases; /* that by_lease has room for */
+	uint32_t n_leases; /* size of by_lease */
 	json_t *items;
 };
 
@@ -48,10 +48,10 @@ static const struct clv_listing listing = {
 	.columns = columns,
 	.n_columns = CLV_ARRAY_SIZE(columns),
 	.name_key = "lease",
-	.none = "nothing is wanted",
+	.none = "no request is listed",
 };
 
-/* "node 3: 0,1", and the start of a partition. */
+/* Writes "node 3: 0,1", and "@start" for a partition. */
 static json_t *place_text(
 	const struct clv_place_request *request, const struct clv_place_at *at)
 {
@@ -81,12 +81,13 @@ static bool is_movable(void *userdata, uint32_t lease)
 {
 	const struct state *state = userdata;
 
-	/* What was wanted and placed by an earlier row stays. */
+	/* A request that was placed before stays. */
 	return lease < state->n_leases && state->by_lease[lease] &&
 	       !state->by_lease[lease]->is_fixed;
 }
 
-static void note(void *userdata, const struct clv_plan_entry *entry, uint32_t lease)
+static void record_entry(
+	void *userdata, const struct clv_plan_entry *entry, uint32_t lease)
 {
 	((struct state *)userdata)->by_lease[lease] = entry;
 }
@@ -109,7 +110,7 @@ static int make_placer(struct state *state)
 	return r < 0 ? clv_cli_fail(CLV_EXIT_FAILED, "out of memory") : 0;
 }
 
-static void tell(struct state *state, const struct clv_plan_entry *wanted,
+static void add_row(struct state *state, const struct clv_plan_entry *wanted,
 	const char *what, json_t *lease, json_t *from, json_t *to)
 {
 	json_t *row = json_pack("{s:o, s:s}", "for", name_of(wanted), "do", what);
@@ -123,8 +124,8 @@ static void tell(struct state *state, const struct clv_plan_entry *wanted,
 	json_array_append_new(state->items, row);
 }
 
-/* Leases have new numbers now. */
-static void follow(struct state *state, const struct clv_repack_plan *before,
+/* Lists the moves, and updates by_lease, since moved leases have new numbers. */
+static void record_moves(struct state *state, const struct clv_repack_plan *before,
 	const struct clv_repack_plan *after, const struct clv_plan_entry *wanted)
 {
 	const struct clv_plan_entry *moved[CLV_REPACK_MOVES_MAX] = {NULL};
@@ -137,13 +138,13 @@ static void follow(struct state *state, const struct clv_repack_plan *before,
 		const struct clv_repack_move *move = &after->moves[i];
 
 		state->by_lease[move->lease] = moved[i];
-		tell(state, wanted, "move", name_of(moved[i]),
+		add_row(state, wanted, "move", name_of(moved[i]),
 			place_text(&move->request, &move->from),
 			place_text(&move->request, &move->to));
 	}
 }
 
-/* 1: it fits now; 0: it cannot be made to. */
+/* Makes room for a request and places it.  Returns 1, or 0 if it cannot fit. */
 static int make_room(
 	struct state *state, const struct clv_plan_entry *wanted, unsigned most)
 {
@@ -162,12 +163,13 @@ static int make_room(
 	if (r == 0)
 		r = clv_repack_apply(state->fleet, &wanted->request, &done, &lease);
 	if (r < 0) {
-		tell(state, wanted, r == -EAGAIN ? "give up searching" : "cannot fit",
+		add_row(state, wanted, r == -EAGAIN ? "give up searching" : "cannot fit",
 			NULL, NULL, NULL);
 		return 0;
 	}
-	follow(state, &plan, &done, wanted);
-	tell(state, wanted, "place", NULL, NULL, place_text(&wanted->request, &done.at));
+	record_moves(state, &plan, &done, wanted);
+	add_row(state, wanted, "place", NULL, NULL,
+		place_text(&wanted->request, &done.at));
 	return 1;
 }
 
@@ -198,14 +200,14 @@ static int begin(struct state *state, char **argv)
 		return clv_cli_fail(CLV_EXIT_BAD_FILE, "%s", err.msg);
 	if (state->trace.per_hour > 0)
 		return clv_cli_fail(CLV_EXIT_BAD_FILE,
-			"%.200s: a mix is for cleave simulate, not what is wanted now",
+			"%.200s: a mix is for cleave simulate: list the requests instead",
 			argv[1]);
 	n_leases = state->trace.n_placed;
 	for (size_t i = 0; i < state->trace.n_entries; i++) {
 		if (state->trace.entries[i].n_gang > 0)
 			return clv_cli_fail(CLV_EXIT_BAD_FILE,
-				"%.200s: room is made for single requests, not for a "
-				"gang",
+				"%.200s: a gang cannot be wanted here: list single "
+				"requests",
 				argv[1]);
 		n_leases += state->trace.entries[i].count;
 	}
@@ -214,7 +216,8 @@ static int begin(struct state *state, char **argv)
 	state->items = json_array();
 	if (!state->by_lease || !state->items)
 		return clv_cli_fail(CLV_EXIT_FAILED, "out of memory");
-	if (clv_plan_take_placed(&state->trace, state->fleet, note, state, &err) < 0)
+	if (clv_plan_take_placed(&state->trace, state->fleet, record_entry, state, &err) <
+		0)
 		return clv_cli_fail(CLV_EXIT_BAD_FILE, "%s", err.msg);
 	return make_placer(state);
 }
@@ -228,17 +231,17 @@ static int check_words(const struct clv_defrag_settings *settings, int argc)
 		return clv_cli_fail(
 			CLV_EXIT_USAGE, "--moves takes at most %d", CLV_REPACK_MOVES_MAX);
 	if (argc == 1)
-		return clv_cli_fail(CLV_EXIT_USAGE, "a FLEET goes with what is WANTED on "
-						    "it: name both files, or none "
-						    "for this node");
+		return clv_cli_fail(CLV_EXIT_USAGE, "a FLEET needs a WANTED file: name "
+						    "both files, or none for this "
+						    "node");
 	if (argc > 0 && is_request)
 		return clv_cli_fail(CLV_EXIT_USAGE,
-			"files say what is wanted and what stays: leave out --share, "
-			"--memory, --profile, --count and --keep");
+			"the files have the requests and the leases that stay: leave out "
+			"--share, --memory, --profile, --count and --keep");
 	if (settings->count > CLV_PLACE_DEVICES_MAX ||
 		(settings->count && (settings->share.ppm || settings->memory_bytes)))
 		return clv_cli_fail(CLV_EXIT_USAGE,
-			"--count takes from 1 to %d, and each device whole",
+			"--count takes from 1 to %d whole devices",
 			CLV_PLACE_DEVICES_MAX);
 	return 0;
 }
@@ -267,40 +270,40 @@ static int run_defrag(const void *userdata, int argc, char **argv)
 
 static const struct clv_opt options[] = {
 	CLV_OPT_LEASE_SHARE(struct clv_defrag_settings,
-		"Without files: a lease with this share of a device's compute "
-		"is to fit, as 0.3"),
-	CLV_OPT_LEASE_MEMORY(struct clv_defrag_settings,
-		"Without files: a lease with this memory, as 8G"),
+		"Without files: request this share of a device's compute, as "
+		"0.3"),
+	CLV_OPT_LEASE_MEMORY(
+		struct clv_defrag_settings, "Without files: request this memory, as 8G"),
 	{
 		.name = "profile",
 		.letter = 'p',
 		.type = CLV_OPT_TEXT,
 		.offset = CLV_OPT_AT(struct clv_defrag_settings, profile),
 		.argument = "PROFILE",
-		.help = "Without files: in a partition of this shape; alone, a new MIG "
-			"instance of it",
+		.help = "Without files: request a partition of this profile; alone, a "
+			"new MIG instance",
 	},
 	{
 		.name = "count",
 		.type = CLV_OPT_SEVERAL,
 		.offset = CLV_OPT_AT(struct clv_defrag_settings, count),
 		.argument = "N",
-		.help = "Without files: so many devices or partitions, each whole",
+		.help = "Without files: request N whole devices or partitions",
 	},
 	{
 		.name = "keep",
 		.type = CLV_OPT_TEXT,
 		.offset = CLV_OPT_AT(struct clv_defrag_settings, keep),
 		.argument = "LEASE[,LEASE...]",
-		.help = "Without files: leases, by name or id, that are to stay",
+		.help = "Without files: do not move these leases (names or ids)",
 	},
 	{
 		.name = "moves",
 		.type = CLV_OPT_SEVERAL,
 		.offset = CLV_OPT_AT(struct clv_defrag_settings, most_moves),
 		.argument = "COUNT",
-		.help = "Move at most so many leases for each request (default: 4, at "
-			"most 8)",
+		.help = "Move at most COUNT leases for each request (default 4, at most "
+			"8)",
 	},
 	CLV_OPT_HELP,
 	CLV_OPT_OUTPUT,
@@ -311,14 +314,11 @@ const struct clv_verb clv_verb_defrag = {
 	.name = "defrag",
 	.arguments = "[FLEET WANTED]",
 	.summary = "propose the fewest moves of leases that make requests fit",
-	.about =
-		"Without files it looks at an agent's node: which leases stand in the "
-		"way "
-		"of the request that the options are. FLEET is a file as cleave simulate "
-		"takes it. WANTED, in YAML, says under placed what is on the fleet and "
-		"under requests what is to fit. Nothing is moved: this is a proposal. "
-		"The "
-		"exit code is 75 when something cannot be made to fit.",
+	.about = "Without files, the options are a request for an agent's node. FLEET is "
+		 "a file as for cleave simulate. WANTED, in YAML, lists under placed the "
+		 "leases on the fleet, and under requests what is to fit. Nothing is "
+		 "moved: the output is a proposal. The exit code is 75 if a request "
+		 "cannot be made to fit.",
 	.settings_bytes = sizeof(struct clv_defrag_settings),
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cleave fit: would these requests fit a fleet, where, and if not, what is missing; or
- * how would these programs perform together (predict.c).  It talks to no agent. */
+/* cleave fit: checks whether requests fit a fleet, where, and what is missing; with
+ * --predict, how programs perform together (predict.c).  It talks to no agent. */
 #include "cli/frame/verbs.h"
 
 #include "base/error.h"
@@ -160,7 +160,7 @@ static void ease_device_memory(struct clv_place_request *request)
 	request->device_mib = 0;
 }
 
-/* What may be missing, and the request as it were if that were plenty. */
+/* What may be missing; ease() removes the requirement from a request. */
 static const struct {
 	void (*ease)(struct clv_place_request *request);
 	const char *text;
@@ -171,7 +171,7 @@ static const struct {
 	{ease_device_memory, "memory on devices with free compute"},
 };
 
-/* The first of the shortages without which it would fit somewhere. */
+/* The first shortage without which the request would fit a node. */
 static const char *missing_for(const struct clv_fleet *fleet, const struct wanted *wanted)
 {
 	if (wanted->item.is_of_no_model)
@@ -245,7 +245,7 @@ static int run_fit(const void *userdata, int argc, char **argv)
 		return clv_predict_show(&settings->common, argc, argv);
 	if (argc != 2)
 		return clv_cli_fail(CLV_EXIT_USAGE,
-			"a FLEET and REQUESTS, or with --predict reports "
+			"name a FLEET and REQUESTS, or with --predict reports "
 			"of cleave profile");
 	n = clv_scenario_policies(settings->policies, "balance", policies);
 	if (n < 0)
@@ -274,15 +274,14 @@ static const struct clv_opt options[] = {
 		.type = CLV_OPT_TEXT,
 		.offset = CLV_OPT_AT(struct fit_settings, policies),
 		.argument = "NAME",
-		.help = "Place by this policy (default: balance)",
+		.help = "Place by this policy (default balance)",
 	},
 	{
 		.name = "predict",
 		.type = CLV_OPT_FLAG,
 		.offset = CLV_OPT_AT(struct fit_settings, predict),
-		.help = "Say how much slower each of the programs would be, of which "
-			"these "
-			"are reports of cleave profile, together on one device",
+		.help = "Estimate how much slower programs run together on one device, "
+			"from their reports of cleave profile",
 	},
 };
 
@@ -290,12 +289,11 @@ const struct clv_verb clv_verb_fit = {
 	.name = "fit",
 	.arguments = "FLEET REQUESTS|REPORT[=SHARE[,CLASS]]...",
 	.summary =
-		"say whether requests fit a fleet together, where, and what is missing",
-	.about = "FLEET and REQUESTS are files as cleave simulate takes them. The "
-		 "largest are "
-		 "placed first. The exit code is 75 when not all of them fit. With "
-		 "--predict, each REPORT is a file that cleave profile --report wrote; "
-		 "without a SHARE and a CLASS the program has those that were proposed.",
+		"check whether requests fit a fleet together, where, and what is missing",
+	.about = "FLEET and REQUESTS are files as for cleave simulate. The largest "
+		 "requests are placed first. The exit code is 75 if not all of them "
+		 "fit. With --predict, each REPORT is a file of cleave profile "
+		 "--report; SHARE and CLASS are by default those that it proposes.",
 	.settings_bytes = sizeof(struct fit_settings),
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cleave simulate: a trace against a fleet, policies side by side, or how much of a fleet
- * the trace needs.  It talks to no agent. */
+/* cleave simulate: replays a trace on a fleet under several policies, or finds how many
+ * nodes the trace needs.  It talks to no agent. */
 #include "cli/frame/verbs.h"
 
 #include "base/units.h"
@@ -34,7 +34,7 @@ struct simulate_settings {
 
 #define KINDS_MAX 32
 #define MOST_NODES 100000
-/* Where to stop filling, in percent. */
+/* The largest value of --fill. */
 #define MOST_FILL 200
 
 /* --- policies side by side --- */
@@ -100,8 +100,8 @@ static json_t *curve_of(const struct clv_replay_point *points, const char *x)
 	return curve;
 }
 
-/* The point where the most was allocated, which at the end of a trace with departures is
- * long past. */
+/* The point with the most allocated; in a trace with departures it is not the last one.
+ */
 static const struct clv_replay_point *fullest(const struct clv_replay_point *points)
 {
 	const struct clv_replay_point *best = points;
@@ -114,7 +114,7 @@ static const struct clv_replay_point *fullest(const struct clv_replay_point *poi
 	return best;
 }
 
-/* What only some replays have. */
+/* Adds the members that only some replays have. */
 static void add_rare(json_t *row, const struct clv_replay_counts *counts, bool may_move)
 {
 	if (counts->gangs > 0) {
@@ -203,7 +203,7 @@ static int compare_policies(const struct simulate_settings *settings,
 static void cell_nodes(const json_t *row, char ret[CLV_CELL_MAX])
 {
 	if (json_is_null(json_object_get(row, "nodes")))
-		snprintf(ret, CLV_CELL_MAX, "none will do");
+		snprintf(ret, CLV_CELL_MAX, "none suffices");
 	else
 		snprintf(ret, CLV_CELL_MAX, "%.0f", clv_json_number(row, "nodes"));
 }
@@ -289,14 +289,15 @@ static int find_capacity(const struct simulate_settings *settings,
 static int check_settings(const struct simulate_settings *settings)
 {
 	if (settings->accept_ppm && settings->fill_percent)
-		return clv_cli_fail(CLV_EXIT_USAGE, "--accept asks how large a fleet "
-						    "must be, --fill fills the one there "
-						    "is: one of them");
+		return clv_cli_fail(CLV_EXIT_USAGE, "--accept finds the size of a fleet, "
+						    "--fill fills the given one: use one "
+						    "of them");
 	if (settings->accept_ppm && settings->svg)
-		return clv_cli_fail(CLV_EXIT_USAGE, "--svg draws policies, not --accept");
+		return clv_cli_fail(
+			CLV_EXIT_USAGE, "--svg draws policies: leave out --accept");
 	if (settings->times && settings->fill_percent)
-		return clv_cli_fail(CLV_EXIT_USAGE,
-			"--fill draws an order of its own: leave out --times");
+		return clv_cli_fail(
+			CLV_EXIT_USAGE, "--fill draws a random order: leave out --times");
 	if (settings->most_moves > CLV_REPACK_MOVES_MAX)
 		return clv_cli_fail(CLV_EXIT_USAGE, "--defrag takes at most %d",
 			CLV_REPACK_MOVES_MAX);
@@ -355,8 +356,9 @@ static const struct clv_opt options[] = {
 		.type = CLV_OPT_TEXT,
 		.offset = CLV_OPT_AT(struct simulate_settings, policies),
 		.argument = "NAME[,NAME...]",
-		.help = "Play these policies: random, first-fit, best-fit, worst-fit, "
-			"packing, dot-product, clustering, fgd, balance (default: "
+		.help = "Simulate these policies: random, first-fit, best-fit, "
+			"worst-fit, "
+			"packing, dot-product, clustering, fgd, balance (default "
 			"first-fit, best-fit, fgd and balance)",
 	},
 	{
@@ -364,26 +366,24 @@ static const struct clv_opt options[] = {
 		.letter = 't',
 		.type = CLV_OPT_FLAG,
 		.offset = CLV_OPT_AT(struct simulate_settings, times),
-		.help = "Requests come and go when the trace says; without it they come "
-			"in "
-			"its order and stay",
+		.help = "Let requests arrive and end at the times of the trace; by "
+			"default they arrive in its order and stay",
 	},
 	{
 		.name = "fill",
 		.type = CLV_OPT_SEVERAL,
 		.offset = CLV_OPT_AT(struct simulate_settings, fill_percent),
 		.argument = "PERCENT",
-		.help = "Draw the requests in an order by the seed, again and again, "
-			"until so "
-			"much of the fleet's compute has been asked for",
+		.help = "Draw requests in random order, by the seed, until this part of "
+			"the fleet's compute has been requested",
 	},
 	{
 		.name = "defrag",
 		.type = CLV_OPT_SEVERAL,
 		.offset = CLV_OPT_AT(struct simulate_settings, most_moves),
 		.argument = "COUNT",
-		.help = "Where a request does not fit, move at most so many leases for "
-			"it (at most 8); without it none",
+		.help = "If a request does not fit, move at most COUNT leases for it (at "
+			"most 8; default none)",
 	},
 	{
 		.name = "svg",
@@ -391,35 +391,32 @@ static const struct clv_opt options[] = {
 		.offset = CLV_OPT_AT(struct simulate_settings, svg),
 		.argument = "FILE",
 		.completes = CLV_COMPLETE_FILE,
-		.help = "Draw the curves there",
+		.help = "Draw the curves in this file",
 	},
 	{
 		.name = "accept",
 		.type = CLV_OPT_FRACTION,
 		.offset = CLV_OPT_AT(struct simulate_settings, accept_ppm),
 		.argument = "FRACTION",
-		.help = "Say how many nodes of each kind in the fleet, alone, accept so "
-			"much "
-			"of the trace: 99%",
+		.help = "For each kind of node in the fleet, find how many of it alone "
+			"accept this part of the trace, as 99%",
 	},
 	{
 		.name = "most-nodes",
 		.type = CLV_OPT_SEVERAL,
 		.offset = CLV_OPT_AT(struct simulate_settings, most_nodes),
 		.argument = "COUNT",
-		.help = "With --accept: give up at so many (default and most: 100000)",
+		.help = "With --accept: give up at this number (default and most 100000)",
 	},
 };
 
 const struct clv_verb clv_verb_simulate = {
 	.name = "simulate",
 	.arguments = "FLEET TRACE",
-	.summary = "play a trace of requests against a fleet, policies side by side",
-	.about = "FLEET and TRACE are files, CSV by their ending or else YAML. What does "
-		 "not "
-		 "fit when it comes is refused. The figures are of the moment when the "
-		 "most "
-		 "was allocated.",
+	.summary = "replay a trace of requests on a fleet, under several policies",
+	.about = "FLEET and TRACE are files, CSV by the end of their name or else YAML. "
+		 "A request that does not fit on arrival is refused. The figures are "
+		 "of the moment when the most was allocated.",
 	.settings_bytes = sizeof(struct simulate_settings),
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Short forms of values for tables.  Programs read JSON, which has them exactly. */
+/* Formats values for table cells, shortened for people; JSON output has the exact values.
+ */
 #include "cli/frame/cells.h"
 
 #include "base/cleanup.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the verbs have in common.  Errors are one line on stderr, whatever the output
- * format, so that stdout holds data or nothing. */
+/* Exit codes, error messages and the connection to the agent, for all verbs.  An error is
+ * one line on stderr, whatever the output format, so that stdout holds only data. */
 #include "cli/frame/cli.h"
 
 #include "cli/frame/output.h"
@@ -40,7 +40,7 @@ int clv_cli_fail(int exit_code, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(line, sizeof(line), format, args);
 	va_end(args);
-	/* It may quote what another process calls itself. */
+	/* The message may quote text from another process. */
 	clv_output_sanitize(line);
 	fflush(stdout);
 	fprintf(stderr, "cleave: %s\n", line);

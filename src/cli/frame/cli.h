@@ -7,8 +7,8 @@
 #include <cleave.h>
 #include <jansson.h>
 
-/* What the verbs have in common: exit codes, the way errors are told, the client.  One
- * thread. */
+/* What all verbs share: exit codes, error messages, the connection to the agent.  For one
+ * thread only. */
 
 enum clv_exit {
 	CLV_EXIT_OK = 0,
@@ -25,32 +25,34 @@ enum clv_exit {
 	CLV_EXIT_SIGNAL = 128, /* plus the signal's number */
 };
 
-/* What docs/api.md says for a code of the API or of libcleave. */
+/* The exit code of an error code of the API or of libcleave, as in docs/api.md;
+ * CLV_EXIT_FAILED for an unknown code. */
 int clv_cli_exit_code(const char *code);
 
 /* Prints "cleave: ..." on stderr; returns exit_code. */
 int clv_cli_fail(int exit_code, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* The same for what libcleave reported, with the exit code that docs/api.md gives it. */
+/* Prints an error of libcleave and returns its exit code. */
 int clv_cli_fail_client(const struct clv_client_error *err);
 
-/* The same about one lease among several: says which. */
+/* As clv_cli_fail_client(), with the name of the lease before the message. */
 int clv_cli_fail_named(const char *name, const struct clv_client_error *err);
 
-/* Which agent the user means. */
+/* The client options for the agent that --socket or --sim selects. */
 struct clv_client_options clv_cli_options(
 	const struct clv_common *common, bool start_agent);
 
-/* A simulated node whose file is wrong has no device and says why: 0, or an exit code
- * after having said it. */
+/* A simulated node whose file is invalid has no devices but a problem text.  Prints that
+ * text and returns an exit code; returns 0 for all other nodes. */
 int clv_cli_check_sim(const struct clv_common *common, struct clv_client *client);
 
-/* 0, or an exit code after having said why. */
+/* Connects to the agent; with start_agent starts the user's own if none runs.  Returns 0,
+ * or an exit code after printing the error; the caller frees *ret in both cases. */
 int clv_cli_connect(
 	const struct clv_common *common, bool start_agent, struct clv_client **ret);
 
-/* Prints what fetch brings, as the user wants to see it.  An exit code. */
+/* Connects, fetches a list and prints it in the user's format.  Returns an exit code. */
 struct clv_listing;
 int clv_cli_list(const struct clv_common *common, bool start_agent,
 	int (*fetch)(
@@ -67,7 +69,8 @@ static inline void clv_json_free(json_t *value)
 CLV_DEFINE_CLEANUP(json_t *, clv_json_free)
 #define _cleanup_json_ CLV_CLEANUP(clv_json_freep)
 
-/* Members of an object; "" and 0 when they are missing or null. */
+/* Members of an object; "", 0 or false if the member is missing or of another type.  A
+ * negative number of bytes is 0. */
 const char *clv_json_text(const json_t *object, const char *key);
 double clv_json_number(const json_t *object, const char *key);
 uint64_t clv_json_bytes(const json_t *object, const char *key);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Help texts and the generated parts of the man pages, from the option tables alone. */
+/* Prints help texts and fills the sources of man pages, from the option tables. */
 #include "cli/frame/help.h"
 
 #include "cli/frame/cli.h"
@@ -11,7 +11,7 @@
 
 #define INDENT 28
 
-/* The cursor is in column at. */
+/* Wraps text; the cursor is in column `at`, and further lines begin at `indent`. */
 static void print_wrapped(const char *text, int indent, int at, int width, FILE *stream)
 {
 	const char *gap = "";
@@ -106,7 +106,7 @@ void clv_help_print(const struct clv_verb *verb, FILE *stream)
 	fprintf(stream, "\nMore: man cleave%s%s\n", verb->name[0] ? "-" : "", verb->name);
 }
 
-/* scdoc gives meaning to *, _ and \. */
+/* Escapes the characters that are markup in scdoc. */
 static void print_escaped(const char *text, FILE *stream)
 {
 	for (; *text; text++) {

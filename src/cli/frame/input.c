@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads a whole file.  What is in it is for others to judge: the agent has the rules of
- * layouts, src/import those of other tools' files. */
+/* Reads a whole input file without parsing it: the agent validates layouts, src/import
+ * the files of other tools. */
 #include "cli/frame/input.h"
 
 #include "base/cleanup.h"
@@ -18,8 +18,8 @@ static int fail(const char *path, int errnum)
 		strerror(errnum));
 }
 
-/* The path as it was given finds the file again; the agent keeps the end of a long one.
- */
+/* Messages show the path as the user gave it, and only the end of a long path, which the
+ * agent does too. */
 static void set_name(const char *path, char *ret, size_t ret_bytes)
 {
 	size_t length = strlen(path);
@@ -28,7 +28,7 @@ static void set_name(const char *path, char *ret, size_t ret_bytes)
 		path = "stdin";
 	else if (length >= ret_bytes)
 		path += length - ret_bytes + 1;
-	/* Not from the middle of a character. */
+	/* Do not begin inside a UTF-8 character. */
 	while ((*path & 0xc0) == 0x80)
 		path++;
 	snprintf(ret, ret_bytes, "%s", path);
@@ -50,7 +50,7 @@ static int read_all(
 		return fail(path, errno);
 	if (n > max_bytes)
 		return clv_cli_fail(CLV_EXIT_BAD_FILE,
-			"%s is over %zu %s: is it the right file?", path,
+			"%s is larger than %zu %s: check that it is the right file", path,
 			max_bytes >> (max_bytes < 1u << 20 ? 10 : 20),
 			max_bytes < 1u << 20 ? "KiB" : "MiB");
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads a command line by a verb's option table, on getopt_long.  Messages are made here
- * and not by getopt, so that each says what would work.  It prints nothing itself. */
+/* Parses a command line with getopt_long() and a verb's option table.  The error messages
+ * are made here and not by getopt, so that each says what would work.  Nothing is
+ * printed.
+ */
 #include "cli/frame/opt.h"
 
 #include "base/cleanup.h"
@@ -98,7 +100,7 @@ static int parse_count(const char *text, uint64_t *ret, struct clv_error *err)
 	value = strtoull(text, &end, 10);
 	if (text[0] < '0' || text[0] > '9' || *end || errno)
 		return clv_error_set(
-			err, -EINVAL, "'%.40s' is not a whole number, as 100", text);
+			err, -EINVAL, "'%.40s' is not a whole number such as 100", text);
 
 	*ret = value;
 	return 0;
@@ -177,7 +179,7 @@ static int store(const struct clv_opt *opt, const char *text, void *settings,
 	case CLV_OPT_TEXT:
 		*(const char **)at = text;
 		if (text[0] == '\0')
-			return clv_error_set(err, -EINVAL, "it is empty");
+			return clv_error_set(err, -EINVAL, "the value is empty");
 		return 0;
 	case CLV_OPT_CHOICE:
 		return parse_choice(opt, text, at, err);
@@ -216,8 +218,8 @@ static void fill_tables(const struct clv_verb *verb, struct getopt_tables *ret)
 {
 	char *letter = ret->letters;
 
-	/* '+' stops at the first argument: what follows belongs to the program to run.
-	 * ':' leaves the messages to us. */
+	/* '+' stops at the first argument: the rest belongs to the program to run.
+	 * ':' makes getopt report a missing value by ':' instead of a message. */
 	if (verb->is_wrapper)
 		*letter++ = '+';
 	*letter++ = ':';
@@ -249,12 +251,13 @@ static int find_option(const struct clv_verb *verb, int value)
 	return -1;
 }
 
-static void verb_words(const struct clv_verb *verb, char ret[64])
+static void command_name(const struct clv_verb *verb, char ret[64])
 {
 	snprintf(ret, 64, verb->name[0] ? "cleave %s" : "cleave", verb->name);
 }
 
-/* The names that the unknown one may have been meant to be. */
+/* Fails for an unknown option, with a similar name as a hint, or for a flag with a value.
+ */
 static int fail_unknown(
 	const struct clv_verb *verb, const char *word, struct clv_error *err)
 {
@@ -263,7 +266,7 @@ static int fail_unknown(
 	const char *near;
 	char words[64], bare[64];
 
-	verb_words(verb, words);
+	command_name(verb, words);
 	if (optopt > 0 && optopt < FIRST_VALUE)
 		return clv_error_set(err, -EINVAL,
 			"-%c is not an option of %s: see %s --help", optopt, words,
@@ -302,7 +305,7 @@ static int check_count(const struct clv_verb *verb, int n, struct clv_error *err
 {
 	char words[64];
 
-	verb_words(verb, words);
+	command_name(verb, words);
 	if (n < verb->min_arguments)
 		return clv_error_set(err, -EINVAL,
 			"%s needs more arguments: write %s [OPTION...] %s", words, words,

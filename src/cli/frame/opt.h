@@ -7,8 +7,8 @@
 
 struct clv_error;
 
-/* The command line as data.  One table of options per verb gives the parser, the help,
- * the man page's options and the shells' completion; nothing of them is typed twice. */
+/* Option tables.  The parser, the help, the man page's options and the completion of a
+ * verb all come from its one table. */
 
 enum clv_opt_type {
 	CLV_OPT_FLAG,     /* bool */
@@ -17,19 +17,19 @@ enum clv_opt_type {
 	CLV_OPT_BYTES,    /* uint64_t */
 	CLV_OPT_SPILL,    /* struct clv_opt_spill: bytes, or "none" */
 	CLV_OPT_FRACTION, /* uint32_t, parts per million */
-	CLV_OPT_SHARE,    /* struct clv_opt_share: a fraction, or a range of them */
+	CLV_OPT_SHARE,    /* struct clv_opt_share: a fraction or a range */
 	CLV_OPT_CAP,      /* struct clv_opt_cap: a fraction, or "none" */
 	CLV_OPT_WAIT,     /* struct clv_opt_wait: a flag with an optional duration */
 	CLV_OPT_DURATION, /* uint64_t, nanoseconds */
 	CLV_OPT_COUNT,    /* uint64_t */
-	CLV_OPT_SEVERAL,  /* uint64_t, from 1 */
+	CLV_OPT_SEVERAL,  /* uint64_t, from 1 to 4096 */
 	CLV_OPT_PLACE,    /* struct clv_opt_place: a number that may be 0 */
 	_CLV_OPT_MAX,
 };
 
 struct clv_opt_share {
-	uint32_t ppm;      /* of a range, the least */
-	uint32_t most_ppm; /* 0: it is no range */
+	uint32_t ppm;      /* the share, or the lower bound of a range */
+	uint32_t most_ppm; /* upper bound of a range; 0: not a range */
 };
 
 struct clv_opt_cap {
@@ -52,13 +52,13 @@ struct clv_opt_place {
 	bool is_given;
 };
 
-/* What a shell may offer in an argument's place. */
+/* What a shell's completion offers for an argument. */
 enum clv_complete {
 	CLV_COMPLETE_NOTHING,
 	CLV_COMPLETE_FILE,
 	CLV_COMPLETE_LEASE,
 	CLV_COMPLETE_DEVICE,
-	CLV_COMPLETE_PARTITION, /* what to do with one, devices, partitions */
+	CLV_COMPLETE_PARTITION, /* subcommands, devices and partitions */
 	CLV_COMPLETE_PROGRAM,
 	CLV_COMPLETE_VERB,
 	CLV_COMPLETE_SHELL,
@@ -76,9 +76,8 @@ struct clv_opt {
 	bool is_hidden;
 };
 
-/* What every verb's settings begin with: a verb has a struct of its own, whose first
- * member this is, and whose other members its own options fill.  Zero means that an
- * option was not given. */
+/* The first member of every verb's settings; the verb's own options fill the other
+ * members.  Zero means that an option was not given. */
 struct clv_common {
 	const char *socket;
 	const char *sim;
@@ -91,7 +90,7 @@ struct clv_verb {
 	const char
 		*arguments;  /* for the synopsis: "NAME", "[--] PROGRAM [ARGUMENT...]" */
 	const char *summary; /* half a line, without a full stop */
-	const char *about;   /* sentences; NULL: the summary says it all */
+	const char *about;   /* sentences; NULL: none */
 	const struct clv_opt *options;
 	size_t n_options;
 	size_t settings_bytes; /* of the verb's settings */
@@ -100,8 +99,8 @@ struct clv_verb {
 	enum clv_complete completes;
 	bool is_wrapper; /* options end at the first argument */
 	bool is_hidden;
-	/* Returns the exit code.  settings are the verb's own; argv holds the arguments
-	 * that are not options. */
+	/* Returns the exit code.  settings is the verb's own struct; argv has the
+	 * arguments that are not options. */
 	int (*run)(const void *settings, int argc, char **argv);
 };
 
@@ -119,45 +118,45 @@ extern const char *const clv_opt_busy[];
 		.offset = CLV_OPT_COMMON(help), .help = "Show this help and exit" \
 	}
 
-#define CLV_OPT_SOCKET                                                                \
-	{                                                                             \
-		.name = "socket", .type = CLV_OPT_TEXT,                               \
-		.offset = CLV_OPT_COMMON(socket), .argument = "PATH",                 \
-		.completes = CLV_COMPLETE_FILE,                                       \
-		.help = "Talk to the agent on this socket instead of looking for one" \
-	}
-
-#define CLV_OPT_OUTPUT                                                                 \
-	{                                                                              \
-		.name = "output", .letter = 'o', .type = CLV_OPT_CHOICE,               \
-		.offset = CLV_OPT_COMMON(output), .argument = "FORMAT",                \
-		.choices = clv_opt_formats,                                            \
-		.help = "How to print: table, json (the API's own objects), yaml, or " \
-			"name (names alone, one a line)"                               \
-	}
-
-/* For verbs whose output is a layout, which is YAML itself. */
-#define CLV_OPT_OUTPUT_LAYOUT                                                       \
+#define CLV_OPT_SOCKET                                                              \
 	{                                                                           \
-		.name = "output", .letter = 'o', .type = CLV_OPT_CHOICE,            \
-		.offset = CLV_OPT_COMMON(output), .argument = "FORMAT",             \
-		.choices = clv_opt_layout_formats,                                  \
-		.help = "How to print: yaml, the layout alone, or json, an object " \
-			"with the layout as a text in it"                           \
+		.name = "socket", .type = CLV_OPT_TEXT,                             \
+		.offset = CLV_OPT_COMMON(socket), .argument = "PATH",               \
+		.completes = CLV_COMPLETE_FILE,                                     \
+		.help = "Use the agent on this socket instead of searching for one" \
 	}
 
-#define CLV_OPT_SEED(owner)                                               \
-	{                                                                 \
-		.name = "seed", .type = CLV_OPT_COUNT,                    \
-		.offset = CLV_OPT_AT(owner, seed), .argument = "NUMBER",  \
-		.help = "What is drawn is drawn by this number (default " \
-			"0): the same number, the same result"            \
+#define CLV_OPT_OUTPUT                                                                \
+	{                                                                             \
+		.name = "output", .letter = 'o', .type = CLV_OPT_CHOICE,              \
+		.offset = CLV_OPT_COMMON(output), .argument = "FORMAT",               \
+		.choices = clv_opt_formats,                                           \
+		.help = "Output format: table, json (the objects of the API), yaml, " \
+			"or name (names only, one per line)"                          \
 	}
 
-#define CLV_OPT_YES(owner)                                                       \
-	{                                                                        \
-		.name = "yes", .letter = 'y', .type = CLV_OPT_FLAG,              \
-		.offset = CLV_OPT_AT(owner, yes), .help = "Do it without asking" \
+/* For verbs that print a layout, which is YAML. */
+#define CLV_OPT_OUTPUT_LAYOUT                                                        \
+	{                                                                            \
+		.name = "output", .letter = 'o', .type = CLV_OPT_CHOICE,             \
+		.offset = CLV_OPT_COMMON(output), .argument = "FORMAT",              \
+		.choices = clv_opt_layout_formats,                                   \
+		.help = "Output format: yaml (the layout), or json (an object with " \
+			"the layout as a string)"                                    \
+	}
+
+#define CLV_OPT_SEED(owner)                                                 \
+	{                                                                   \
+		.name = "seed", .type = CLV_OPT_COUNT,                      \
+		.offset = CLV_OPT_AT(owner, seed), .argument = "NUMBER",    \
+		.help = "Seed of the random choices (default 0); the same " \
+			"seed gives the same result"                        \
+	}
+
+#define CLV_OPT_YES(owner)                                                              \
+	{                                                                               \
+		.name = "yes", .letter = 'y', .type = CLV_OPT_FLAG,                     \
+		.offset = CLV_OPT_AT(owner, yes), .help = "Do not ask for confirmation" \
 	}
 
 #define CLV_OPT_VERBOSE(owner, about)                                   \
@@ -170,11 +169,11 @@ extern const char *const clv_opt_busy[];
 	{                                                               \
 		.name = "explain", .letter = 'e', .type = CLV_OPT_FLAG, \
 		.offset = CLV_OPT_AT(owner, explain),                   \
-		.help = "Say why each step is "                         \
-			"there, and why there"                          \
+		.help = "Show the reason for each step and "            \
+			"its place"                                     \
 	}
 
-/* What a lease is made of: the same options with other words about them. */
+/* Options of a lease; each verb gives its own help text. */
 #define CLV_OPT_LEASE_SHARE(owner, about)                                   \
 	{                                                                   \
 		.name = "share", .letter = 's', .type = CLV_OPT_SHARE,      \
@@ -208,12 +207,12 @@ extern const char *const clv_opt_busy[];
 		.choices = clv_opt_classes, .help = about                     \
 	}
 
-#define CLV_OPT_LEASE_DEVICE(owner)                                           \
-	{                                                                     \
-		.name = "device", .letter = 'd', .type = CLV_OPT_TEXT,        \
-		.offset = CLV_OPT_AT(owner, device), .argument = "DEVICE",    \
-		.completes = CLV_COMPLETE_DEVICE,                             \
-		.help = "On this device, by name or UUID; see cleave devices" \
+#define CLV_OPT_LEASE_DEVICE(owner)                                          \
+	{                                                                    \
+		.name = "device", .letter = 'd', .type = CLV_OPT_TEXT,       \
+		.offset = CLV_OPT_AT(owner, device), .argument = "DEVICE",   \
+		.completes = CLV_COMPLETE_DEVICE,                            \
+		.help = "Use this device (name or UUID); see cleave devices" \
 	}
 
 #define CLV_OPT_LEASE_TIME(owner, about)                                                \
@@ -228,9 +227,9 @@ extern const char *const clv_opt_busy[];
 		.offset = CLV_OPT_AT(owner, wait), .argument = "TIMEOUT", .help = about \
 	}
 
-/* Reads argv[1..]; argv[0] is skipped.  settings are the verb's, zeroed but for what was
- * said before the verb.  Stores the index of the first argument that is not an option;
- * getopt may have moved the options before it.  -EINVAL with *err set. */
+/* Parses argv[1] and later into settings, which is zero except for the options before the
+ * verb.  *ret_first is the index of the first argument that is not an option; getopt may
+ * have moved options before it.  Returns 0, or a negative errno with *err set. */
 int clv_opt_parse(const struct clv_verb *verb, int argc, char **argv, void *settings,
 	int *ret_first, struct clv_error *err);
 

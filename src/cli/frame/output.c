@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows for people and for programs.  On a terminal a table fits its width: columns of the
- * highest rank go first, then long cells are cut.  In a pipe nothing is dropped, cut or
- * coloured. */
+/* Prints tables, JSON and YAML.  On a terminal a table fits the width: columns of the
+ * highest rank are dropped first, then long cells are cut.  In a pipe nothing is dropped,
+ * cut or coloured. */
 #include "cli/frame/output.h"
 
 #include "base/cleanup.h"
@@ -87,7 +87,7 @@ static void format_cell(
 	clv_output_sanitize(ret);
 }
 
-/* Which columns a terminal of this width has room for; 0 is any width. */
+/* Selects the columns that fit into the width; 0 is no limit. */
 static void choose_columns(const struct clv_listing *listing, const json_t *items,
 	int width, bool ret_shown[COLUMNS_MAX])
 {
@@ -105,7 +105,7 @@ static void choose_columns(const struct clv_listing *listing, const json_t *item
 		json_array_foreach (items, i, row) {
 			format_cell(column, row, cell);
 			has_any = has_any || cell[0];
-			/* A cell that may be cut asks for little. */
+			/* A cell that may be cut needs at most 10 columns. */
 			if (strlen(cell) > widths[c])
 				widths[c] = column->is_trunc && strlen(cell) > 10
 						    ? 10
@@ -168,7 +168,7 @@ static int add_row(struct libscols_table *table, const struct clv_listing *listi
 	return line ? 0 : -ENOMEM;
 }
 
-/* A line ends with its last cell that is not empty. */
+/* Prints lines without their trailing spaces. */
 static void print_trimmed(const char *text)
 {
 	while (*text) {

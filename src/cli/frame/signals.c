@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Blocks the terminating signals and reads them from a signalfd. */
 #include "cli/frame/signals.h"
 
 #include "base/cleanup.h"
@@ -8,7 +9,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+static const int terminating[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
 int clv_signals_watch(sigset_t *old_mask)
 {
@@ -16,8 +17,8 @@ int clv_signals_watch(sigset_t *old_mask)
 	int fd;
 
 	sigemptyset(&mask);
-	for (size_t i = 0; i < CLV_ARRAY_SIZE(ending); i++)
-		sigaddset(&mask, ending[i]);
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(terminating); i++)
+		sigaddset(&mask, terminating[i]);
 	sigprocmask(SIG_BLOCK, &mask, old_mask);
 	fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
 	return fd < 0 ? -errno : fd;

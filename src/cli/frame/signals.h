@@ -3,12 +3,12 @@
 
 #include <signal.h>
 
-/* The signals that end a command, read from a descriptor instead of killing it, so that
- * it leaves nothing behind.  It can be waited for together with the agent's answer
- * (struct clv_client_options, interrupt_fd). */
+/* The signals that end a command (SIGINT, SIGTERM, SIGHUP, SIGQUIT) are blocked and read
+ * from a signalfd, so that the command can clean up.  The descriptor can also interrupt
+ * calls to the agent (struct clv_client_options, interrupt_fd). */
 
-/* Returns the descriptor, or -errno.  old_mask may be NULL. */
+/* Returns the signalfd, or -errno.  *old_mask is the mask before; it may be NULL. */
 int clv_signals_watch(sigset_t *old_mask);
 
-/* The number of the signal that came, SIGINT when none did. */
+/* The number of a pending signal, or SIGINT if none is pending.  Does not block. */
 int clv_signals_take(int signal_fd);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Keeps the table of verbs that main() has, for the rooms below it. */
 #include "cli/frame/verb-table.h"
 
 #include "cli/frame/opt.h"

@@ -5,16 +5,16 @@
 
 struct clv_verb;
 
-/* The verbs that there are, for those who list all of them. */
+/* All verbs, for code that lists them, such as help and completion. */
 struct clv_verb_table {
 	const struct clv_verb *root; /* cleave itself */
 	const struct clv_verb *const *items;
 	size_t n;
 };
 
-/* By main, before anything else; static. */
+/* Called by main() before all other functions; the table is static. */
 void clv_verb_table_set(const struct clv_verb_table *table);
 const struct clv_verb_table *clv_verb_table(void);
 
-/* NULL when there is none of that name. */
+/* Looks a verb up by its name; NULL if there is none. */
 const struct clv_verb *clv_verb_find(const char *name);

@@ -41,5 +41,5 @@ extern const struct clv_verb clv_verb_version;
 extern const struct clv_verb clv_verb_completion;
 extern const struct clv_verb clv_verb_help;
 
-/* How leases are listed: `ps`, and `set` for the one that it changed. */
+/* The columns of leases, for `ps`, `set` and `reserve`. */
 extern const struct clv_listing clv_listing_leases;

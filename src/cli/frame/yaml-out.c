@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON values as YAML, through libyaml's emitter.  A text is written plain only where no
- * YAML reader can take it for a number, a date or a boolean; everything else is quoted.
- */
+/* Writes JSON values as YAML, with libyaml's emitter.  A string is plain only if no YAML
+ * reader can take it for a number, a date or a boolean; all other strings are quoted. */
 #include "cli/frame/yaml-out.h"
 
 #include "base/cleanup.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which files are the driver's library, and what is mounted over them.
- * cli/launch/namespace.c mounts it. */
+/* Finds the files of a driver's library, and creates the shim that cli/launch/namespace.c
+ * mounts over them. */
 #include "cli/launch/bind-mounts.h"
 
 #include "base/cleanup.h"
@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool is_for_us(const char *path)
+static bool is_same_arch(const char *path)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	struct clv_image image, self;
@@ -35,7 +35,7 @@ static bool is_known(const struct clv_bind_mounts *mounts, const char *path)
 	return false;
 }
 
-/* Inside another lease the file is that lease's: the original is behind it. */
+/* Inside another lease the file is that lease's shim, which names the original. */
 static void choose_original(struct clv_bind_mounts *mounts, const char *path)
 {
 	if (!clv_shim_read(path, mounts->original))
@@ -49,7 +49,7 @@ static void add_copy(void *userdata, const char *path)
 	char *copy;
 
 	if (mounts->n_copies == CLV_BIND_MOUNTS_MAX || !realpath(path, file) ||
-		is_known(mounts, file) || !is_for_us(file))
+		is_known(mounts, file) || !is_same_arch(file))
 		return;
 	copy = strdup(file);
 	if (!copy)
@@ -73,7 +73,7 @@ static int make_folder(const char *folder, const char *name, const char *file,
 	return 0;
 }
 
-/* A mount needs a file to mount on. */
+/* Creates the file that a bind mount needs as its target. */
 static int make_file(const char *path, struct clv_error *err)
 {
 	_cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Watches a user's own agent while a program runs in one of its leases, and starts a new
+ * agent when that one has died or is stopped. */
 #include "cli/launch/guard.h"
 
 #include "base/cleanup.h"
@@ -17,7 +19,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* The process that listens there; 0: it cannot be seen from here, -1: none does. */
+/* The process that listens on the socket; 0: it cannot be determined, -1: there is none.
+ */
 static pid_t find_agent(const char *socket_path)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -30,7 +33,7 @@ static pid_t find_agent(const char *socket_path)
 		return 0;
 	strcpy(address.sun_path, socket_path);
 	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
-		return errno == EAGAIN ? 0 : -1; /* too many wait there already */
+		return errno == EAGAIN ? 0 : -1; /* the backlog is full */
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n_bytes) < 0)
 		return 0;
 	return peer.pid;
@@ -73,8 +76,9 @@ void clv_guard_end(struct clv_guard *guard)
 	clv_close_fd(&guard->pidfd);
 }
 
-/* In a process of its own: an agent may take its time, and signals are forwarded
- * meanwhile.  Where another has just started one, that one is found. */
+/* Starts an agent from a child process, since the start may take long and the caller must
+ * forward signals meanwhile.  If another process has just started an agent, the child
+ * finds that one. */
 static void start_agent(struct clv_guard *guard)
 {
 	struct clv_client_options options = clv_cli_options(guard->common, true);
@@ -93,8 +97,9 @@ static bool is_gone(const struct clv_guard *guard)
 	return poll(&agent, 1, 0) > 0;
 }
 
-/* At two looks in a row: not when all of a session is stopped, and let go on again.  The
- * starter ends it (client/silent.h). */
+/* Whether an agent that was started on demand is stopped at two checks in a row; a single
+ * check could meet a session that is stopped and continued as a whole.  The starter kills
+ * the agent (client/silent.h). */
 static bool is_stopped(struct clv_guard *guard)
 {
 	struct clv_proc proc;
@@ -109,7 +114,7 @@ static bool is_stopped(struct clv_guard *guard)
 
 void clv_guard_look(struct clv_guard *guard)
 {
-	/* It is reaped with the other children. */
+	/* The supervisor reaps the starter with the other children. */
 	if (!guard->is_needed || (guard->starter > 0 && kill(guard->starter, 0) == 0))
 		return;
 	if (guard->starter != 0) {

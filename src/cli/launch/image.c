@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The headers of files in ELF, read as the kernel does. */
+/* Reads ELF headers, as the kernel does. */
 #include "cli/launch/image.h"
 
 #include "base/cleanup.h"
@@ -12,7 +12,7 @@
 
 #define ENTRIES_MAX 1024
 #define OWN_CLASS (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32)
-#define LOADER_UNKNOWN "(?)" /* the headers cannot be read to their end */
+#define LOADER_UNKNOWN "(?)" /* the program headers cannot be read */
 
 static bool read_at(int fd, void *to, size_t n_bytes, ElfW(Off) at)
 {
@@ -42,7 +42,7 @@ static void read_loader(int fd, const ElfW(Ehdr) * header, char ret[CLV_PATH_MAX
 
 bool clv_image_read(int fd, struct clv_image *ret)
 {
-	ElfW(Ehdr) header = {}; /* the kernel, too, reads zeros after a short file */
+	ElfW(Ehdr) header = {}; /* like the kernel, pads a short file with zeros */
 
 	if (pread(fd, &header, sizeof(header), 0) < SELFMAG ||
 		memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
@@ -66,7 +66,7 @@ bool clv_image_is_alike(const struct clv_image *a, const struct clv_image *b)
 	       a->ident[EI_DATA] == b->ident[EI_DATA] && a->machine == b->machine;
 }
 
-/* Where it is in the file what is going to be at the address; 0: nowhere. */
+/* The file offset of a virtual address; 0: not in the file. */
 static ElfW(Off) offset_of(int fd, const ElfW(Ehdr) * header, ElfW(Addr) address)
 {
 	ElfW(Phdr) part;
@@ -81,7 +81,7 @@ static ElfW(Off) offset_of(int fd, const ElfW(Ehdr) * header, ElfW(Addr) address
 	return 0;
 }
 
-/* "$ORIGIN/../lib" */
+/* Expands $ORIGIN, as in "$ORIGIN/../lib". */
 static void expand(const char *text, const char *path, char ret[CLV_PATH_MAX])
 {
 	static const char *const origins[] = {"${ORIGIN}", "$ORIGIN"};

@@ -6,27 +6,28 @@
 #include <elf.h>
 #include <stdbool.h>
 
-/* What the headers of a file in ELF say, as far as it matters here. */
+/* The ELF headers that decide whether a gate can be loaded. */
 struct clv_image {
 	unsigned char ident[EI_NIDENT];
 	unsigned int machine;
-	char loader[CLV_PATH_MAX]; /* "": it needs none */
+	char loader[CLV_PATH_MAX]; /* the dynamic loader; "": none */
 };
 
-/* False: it is no file in ELF.  What has another word size has no loader here. */
+/* Returns false if the file is not ELF.  The loader is only meaningful for this program's
+ * word size. */
 bool clv_image_read(int fd, struct clv_image *ret);
 
-/* Of cleave itself, which is made for the same loader as the gates. */
+/* Reads the headers of cleave itself, which has the same loader as the gates. */
 bool clv_image_read_self(struct clv_image *ret);
 
-/* Whether both are for one processor and word size. */
+/* Whether both are for the same processor and word size. */
 bool clv_image_is_alike(const struct clv_image *a, const struct clv_image *b);
 
-/* Where the headers say that its libraries are to be looked for, with $ORIGIN in full. */
+/* The search path for libraries in the headers, with $ORIGIN expanded. */
 struct clv_image_paths {
-	char list[CLV_PATH_MAX];   /* as in LD_LIBRARY_PATH; "": they say nothing */
-	bool is_after_environment; /* RUNPATH: behind LD_LIBRARY_PATH; else before it */
+	char list[CLV_PATH_MAX];   /* as in LD_LIBRARY_PATH; "": none */
+	bool is_after_environment; /* RUNPATH: after LD_LIBRARY_PATH; RPATH: before it */
 };
 
-/* path is the file's own name. */
+/* path is the path of the file, for $ORIGIN. */
 void clv_image_read_paths(int fd, const char *path, struct clv_image_paths *ret);

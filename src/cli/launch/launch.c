@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Gets a lease, starts the program in it, stands in for it until the last process of its
- * tree has ended, and gives the lease back. */
+/* Gets a lease, starts the program in it, supervises it until the last process of its
+ * tree has ended, and releases the lease. */
 #include "cli/launch/launch.h"
 
 #include "base/clock.h"
@@ -29,20 +29,21 @@
 struct run {
 	const struct clv_launch_settings *settings;
 	const struct clv_client_lease_request *request;
-	const struct clv_launch_watch *watch; /* NULL: nobody looks */
+	const struct clv_launch_watch *watch; /* NULL: none */
 	char **argv;
 	char program_path[CLV_PATH_MAX];
 	char gate_path[CLV_PATH_MAX];
 	struct clv_namespace ns;
-	json_t *lease;     /* NULL: runs outside any */
+	json_t *lease;     /* NULL: the program runs without a lease */
 	char *socket_path; /* of the agent */
 	struct clv_guard guard;
-	uint64_t guarded_ns; /* when it was last looked after */
+	uint64_t guarded_ns; /* time of the guard's last check */
 	sigset_t old_mask;
 	int signal_fd;
 };
 
-/* From here on Ctrl-C is read from a descriptor, so that it leaves no lease behind. */
+/* Reads signals from a descriptor from here on, so that Ctrl-C still releases the lease.
+ */
 static int watch_signals(struct run *run)
 {
 	run->signal_fd = clv_signals_watch(&run->old_mask);
@@ -66,7 +67,7 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* This process joins it: what it starts is in it. */
+/* Makes this process a holder of the lease, so that its children may attach. */
 static int join_lease(struct run *run, struct clv_client *client)
 {
 	struct clv_client_error err;
@@ -76,8 +77,8 @@ static int join_lease(struct run *run, struct clv_client *client)
 		return fail_lease(run, &err);
 	if (strcmp(clv_json_text(run->lease, "state"), "queued") == 0)
 		return clv_cli_fail(CLV_EXIT_NO_FIT,
-			"the lease %s still waits for its place: see cleave ps, or try "
-			"again later",
+			"the lease %s is still queued: see cleave ps, or try again "
+			"later",
 			run->settings->lease);
 	return 0;
 }
@@ -183,7 +184,8 @@ static int supervise(struct run *run, pid_t child)
 	return r;
 }
 
-/* What a lease has whole is held by being that: by the partition, or by admission. */
+/* Whether the lease has a whole partition or device.  Then the hardware, or the agent's
+ * admission of other leases, enforces it, and no gate is needed. */
 static bool is_whole(const struct run *run)
 {
 	const struct clv_lease_settings *wanted = &run->settings->request;
@@ -195,29 +197,31 @@ static bool is_whole(const struct run *run)
 	       !wanted->in;
 }
 
-/* Why nothing would hold what comes through a loader that takes no layers; NULL: the gate
- * does, from the place of the drivers and from their own tables. */
+/* Why no gate would intercept a program whose OpenCL loader takes no layers, as the end
+ * of a message; NULL: the gate intercepts it in place of the drivers, or in their tables.
+ */
 static const char *find_gap(const struct run *run, const struct clv_icd_loader *loader)
 {
 	const char *files = getenv(clv_icd_detours[CLV_ICD_FILENAMES]);
 	bool is_alone = !clv_preload_of(json_object_get(run->lease, "devices"));
 
 	if (run->settings->no_namespace)
-		return is_alone ? ", so that no gate would hold it: "
+		return is_alone ? ", so no gate would enforce the share: "
 				  "install " CLV_LOADER_REMEDY
 				  ", or leave out --no-namespace"
 				: NULL;
-	/* The namespace has its own word for the other variables. */
+	/* The namespace overrides the other variables. */
 	if (loader->reads[CLV_ICD_FILENAMES] && files && files[0])
-		return " and opens the drivers that OCL_ICD_FILENAMES names by itself, "
-		       "so that no gate would hold it: unset OCL_ICD_FILENAMES";
+		return " and opens the drivers that OCL_ICD_FILENAMES names itself, so "
+		       "no gate would enforce the share: unset OCL_ICD_FILENAMES";
 	if (!loader->has_folder && is_alone)
-		return " and has its drivers from elsewhere than /etc/OpenCL/vendors, so "
-		       "that no gate would hold it: install " CLV_LOADER_REMEDY;
+		return " and does not look for drivers in /etc/OpenCL/vendors, so no "
+		       "gate "
+		       "would enforce the share: install " CLV_LOADER_REMEDY;
 	return NULL;
 }
 
-/* Returns the exit code. */
+/* Refuses a program whose OpenCL loader would bypass the gate.  0 or an exit code. */
 static int check_loader(const struct run *run)
 {
 	char path[CLV_PATH_MAX], what[64];
@@ -232,7 +236,7 @@ static int check_loader(const struct run *run)
 		return 0;
 	clv_icd_loader_describe(&loader, what, sizeof(what));
 	return clv_cli_fail(CLV_EXIT_NOT_PERMITTED,
-		"the OpenCL loader that '%.100s' meets, %.150s (%s), takes no layers%s",
+		"the OpenCL loader of '%.100s', %.150s (%s), takes no layers%s",
 		run->program_path, path, what, gap);
 }
 
@@ -266,8 +270,8 @@ static int run_program(struct run *run)
 	close(status_fds[1]);
 	if (child < 0) {
 		close(status_fds[0]);
-		return clv_cli_fail(CLV_EXIT_FAILED,
-			"cannot start a process (%m): end some, or raise the limit");
+		return clv_cli_fail(CLV_EXIT_FAILED, "cannot start a process (%m): end "
+						     "other ones, or raise the limit");
 	}
 	r = clv_program_wait_started(status_fds[0]);
 	close(status_fds[0]);
@@ -303,7 +307,8 @@ int clv_launch(const struct clv_launch_settings *settings, char **argv,
 	if (!r)
 		r = run_program(&run);
 
-	/* In a lease that stays others may use it too; it goes with the lease. */
+	/* Other programs may use the files in a lease that stays; they end with the
+	 * lease. */
 	if (run.ns.folder[0] && !settings->lease)
 		clv_namespace_remove(&run.ns);
 	release_lease(&run);

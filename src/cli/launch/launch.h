@@ -8,13 +8,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* A program in a lease of its own: what `cleave run` and `cleave profile` have in common.
- */
+/* Runs a program in a lease, for `cleave run` and `cleave profile`. */
 
-/* Who looks at the lease while the program runs. */
+/* Callbacks for a caller that watches the lease while the program runs. */
 struct clv_launch_watch {
 	uint64_t every_ns;
-	/* The lease was refused; the error is told behind this.  NULL: nothing to add. */
+	/* The lease was refused; called before the error is printed.  May be NULL. */
 	void (*refused)(void *userdata, struct clv_client *client,
 		const struct clv_client_error *err);
 	void (*begin)(void *userdata, const json_t *lease);
@@ -22,17 +21,19 @@ struct clv_launch_watch {
 	void *userdata;
 };
 
-/* How a program is started in a lease.  First in the settings of the verbs that do so. */
+/* How a program is started in a lease.  The first member of the settings of those verbs.
+ */
 struct clv_launch_settings {
-	struct clv_lease_settings request; /* here: the agent, the wait, what is whole */
-	const char *lease;                 /* one to join; NULL: a new one is made */
+	struct clv_lease_settings
+		request;   /* used for the agent, --wait, and whole leases */
+	const char *lease; /* the lease to join; NULL: create one */
 	const char *if_no_agent;
 	bool allow_ungated;
 	bool no_namespace;
 };
 
-/* The request's command is filled in.  watch may be NULL.  Returns the exit
- * code. */
+/* Gets a lease, by the request or settings->lease, and runs argv in it.  Sets the command
+ * of the request itself; watch may be NULL.  Returns the exit code. */
 int clv_launch(const struct clv_launch_settings *settings, char **argv,
 	const struct clv_client_lease_request *request,
 	const struct clv_launch_watch *watch);

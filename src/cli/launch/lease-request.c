@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Checks the options of a new lease and makes the request from them. */
 #include "cli/launch/lease-request.h"
 
 #include "base/clock.h"
@@ -9,7 +10,8 @@
 
 const char *const clv_lease_isolations[] = {"hardware", "gate", NULL};
 
-/* What the agent would refuse as well, in the words of its own fields. */
+/* Rejects contradicting options.  The agent would reject them too, but would name the
+ * fields of its API. */
 static int check_words(const struct clv_lease_settings *s)
 {
 	bool is_isolated = s->isolation && strcmp(s->isolation, "hardware") == 0;
@@ -17,11 +19,11 @@ static int check_words(const struct clv_lease_settings *s)
 
 	if (s->same_device && !s->count)
 		return clv_cli_fail(CLV_EXIT_USAGE,
-			"--same-device is a word about several: add --count=N");
+			"--same-device is for several partitions: add --count=N");
 	if (s->count > 1 && (is_sized || s->sm_ppm || s->overcommit))
 		return clv_cli_fail(CLV_EXIT_USAGE,
-			"--count gives each device whole: leave out --share, --cap, "
-			"--memory, --spill, --sm and --overcommit, or ask for one");
+			"--count grants whole devices: leave out --share, --cap, "
+			"--memory, --spill, --sm and --overcommit, or use --count=1");
 	if (s->count > 1 && (s->in || is_isolated))
 		return clv_cli_fail(CLV_EXIT_USAGE,
 			"--count goes with --device and --profile, not with --in or "
@@ -34,7 +36,7 @@ static int check_words(const struct clv_lease_settings *s)
 	if (is_isolated && (!s->memory_bytes || s->share.ppm || s->sm_ppm))
 		return clv_cli_fail(CLV_EXIT_USAGE,
 			"--isolation=hardware takes --memory=SIZE, no --share and no "
-			"--sm: the partition is all the lease's own");
+			"--sm: the lease has the whole partition");
 	return 0;
 }
 
@@ -46,12 +48,12 @@ int clv_lease_request_check(const struct clv_lease_settings *s)
 		return r;
 	if (!s->share.ppm && !s->memory_bytes && !s->profile && !s->in && !s->count)
 		return clv_cli_fail(CLV_EXIT_USAGE,
-			"a share of what size? add --share=FRACTION (as 0.3), "
+			"the lease has no size: add --share=FRACTION (as 0.3), "
 			"--memory=SIZE (as 512M), or both, or name a --profile");
 	if (s->cap.ppm && s->share.ppm &&
 		(s->cap.ppm < s->share.ppm || s->cap.ppm < s->share.most_ppm))
 		return clv_cli_fail(CLV_EXIT_USAGE,
-			"--cap is below --share: what is promised could never be had, so "
+			"--cap is below --share, so the promise could never be used: "
 			"raise the cap or lower the share");
 	return 0;
 }
@@ -65,7 +67,7 @@ struct clv_client_lease_request clv_lease_request(const struct clv_lease_setting
 		.in = s->in,
 		.isolation = s->isolation,
 		.class_name = s->class_name,
-		/* A partition without a word of a share is meant as a whole. */
+		/* Without a share and memory the lease has the whole partition. */
 		.share_ppm = (s->profile || s->count) && !s->share.ppm && !s->memory_bytes
 				     ? CLV_PPM
 				     : s->share.ppm,

@@ -5,8 +5,8 @@
 
 #include <cleave.h>
 
-/* What a new lease is made of, as the command line says it: `run`, `reserve` and others
- * that make one.  First in the settings of those verbs. */
+/* The options of a new lease.  The first member of the settings of `run`, `reserve` and
+ * the other verbs that create a lease. */
 struct clv_lease_settings {
 	struct clv_common common;
 	uint64_t memory_bytes;
@@ -27,11 +27,12 @@ struct clv_lease_settings {
 	bool same_device;
 };
 
-/* 0, or an exit code after having said what makes no sense: what the agent would refuse
- * as well, in the words of its own fields. */
+/* Rejects options that contradict each other or give no size.  The agent would reject
+ * them too, but would name the fields of its API.  Returns 0, or an exit code after
+ * printing the error. */
 int clv_lease_request_check(const struct clv_lease_settings *settings);
 
-/* Texts are borrowed. */
+/* Borrows the strings of the settings. */
 struct clv_client_lease_request clv_lease_request(
 	const struct clv_lease_settings *settings);
 
@@ -41,29 +42,30 @@ extern const char *const clv_lease_isolations[];
 #define CLV_LEASE_OPTIONS \
 	CLV_OPT_LEASE_SHARE(struct clv_lease_settings, \
 		"The share of the device's compute, as 0.3, 30% or 6/20, or " \
-		"a range, as 0.1..0.6, of which the least is promised and " \
-		"within which the agent moves it by demand; without it, as " \
-		"much as the memory is of the device's"), \
+		"a range, as 0.1..0.6: the lower bound is promised, and the " \
+		"agent moves the share within the range by demand; without " \
+		"it, the memory's fraction of the device's memory"), \
 	CLV_OPT_LEASE_MEMORY(struct clv_lease_settings, \
-		"The memory quota, as 512M or 1.5GiB; without it, the share " \
-		"of the device's memory"), \
+		"The memory quota, as 512M or 1.5GiB; without it, the share's " \
+		"fraction of the device's memory"), \
 	CLV_OPT_LEASE_SPILL(struct clv_lease_settings, "SIZE", \
-		"As much of the host's memory for what does not fit " \
-		"the quota, at the bus's speed; CUDA programs on " \
-		"NVIDIA GPUs"), \
+		"Host memory for allocations beyond the quota, at the " \
+		"speed of the bus; for CUDA programs on NVIDIA GPUs"), \
 	CLV_OPT_LEASE_CAP(struct clv_lease_settings, \
-		"FRACTION", "Never more than this share, even when the device is idle"), \
+		"FRACTION", "The share that the lease never exceeds, even when the " \
+		"device is idle"), \
 	CLV_OPT_LEASE_CLASS(struct clv_lease_settings, \
-		"How fast it is served, never how much it gets: latency, " \
+		"When the lease runs, not how much time it gets: latency, " \
 		"normal (the default) or batch"), \
 	{ \
 		.name = "sm", \
 		.type = CLV_OPT_FRACTION, \
 		.offset = CLV_OPT_AT(struct clv_lease_settings, sm_ppm), \
 		.argument = "FRACTION", \
-		.help = "Beside the share: at most this part, as 25%, of an NVIDIA GPU's " \
-			"multiprocessors or an AMD GPU's compute units at once; what " \
-			"nothing holds to it is said, in cleave ps and as an event", \
+		.help = "In addition to the share, use at most this part, as 25%, of " \
+			"an NVIDIA GPU's multiprocessors or an AMD GPU's compute " \
+			"units at once; if nothing enforces the limit, cleave ps and " \
+			"an event say so", \
 	}, \
 	{ \
 		.name = "name", \
@@ -71,7 +73,7 @@ extern const char *const clv_lease_isolations[];
 		.type = CLV_OPT_TEXT, \
 		.offset = CLV_OPT_AT(struct clv_lease_settings, name), \
 		.argument = "NAME", \
-		.help = "What to call the lease; without it a name is made from the " \
+		.help = "The name of the lease; without it, a name made from the " \
 			"program's", \
 	}, \
 	CLV_OPT_LEASE_DEVICE(struct clv_lease_settings), \
@@ -81,7 +83,7 @@ extern const char *const clv_lease_isolations[];
 		.type = CLV_OPT_TEXT, \
 		.offset = CLV_OPT_AT(struct clv_lease_settings, profile), \
 		.argument = "PROFILE", \
-		.help = "Inside a partition of this shape, as 1g.10gb or cores:2; see " \
+		.help = "Use a partition of this profile, as 1g.10gb or cores:2; see " \
 			"cleave devices", \
 	}, \
 	{ \
@@ -89,21 +91,21 @@ extern const char *const clv_lease_isolations[];
 		.type = CLV_OPT_SEVERAL, \
 		.offset = CLV_OPT_AT(struct clv_lease_settings, count), \
 		.argument = "N", \
-		.help = "So many devices, or partitions with --profile, all alike, " \
-			"each of them whole, as near to each other as can be", \
+		.help = "Use N whole devices, or N whole partitions with --profile, all " \
+			"alike and as near to each other as possible", \
 	}, \
 	{ \
 		.name = "same-device", \
 		.type = CLV_OPT_FLAG, \
 		.offset = CLV_OPT_AT(struct clv_lease_settings, same_device), \
-		.help = "With --count: partitions of one device alone", \
+		.help = "With --count: use partitions of one device only", \
 	}, \
 	{ \
 		.name = "in", \
 		.type = CLV_OPT_TEXT, \
 		.offset = CLV_OPT_AT(struct clv_lease_settings, in), \
 		.argument = "NAME", \
-		.help = "In this standing share, which a layout has set aside, as train " \
+		.help = "Use this standing share, which a layout has set aside, as train " \
 			"or gpu0/train", \
 	}, \
 	{ \
@@ -112,15 +114,15 @@ extern const char *const clv_lease_isolations[];
 		.offset = CLV_OPT_AT(struct clv_lease_settings, isolation), \
 		.argument = "hardware|gate", \
 		.choices = clv_lease_isolations, \
-		.help = "With hardware, --memory alone is enough: the smallest " \
-			"partition that has it is found or made, and goes with the " \
-			"lease; gate (the default) is a share", \
+		.help = "hardware: use the smallest partition with --memory, which is " \
+			"created if needed and then destroyed with the lease; gate (the " \
+			"default): use a share", \
 	}, \
 	{ \
 		.name = "overcommit", \
 		.type = CLV_OPT_FLAG, \
 		.offset = CLV_OPT_AT(struct clv_lease_settings, overcommit), \
-		.help = "Take the share even when more than the whole device is promised " \
-			"then, if the node allows it", \
+		.help = "Grant the share even if more than the whole device is then " \
+			"promised, if the node allows it", \
 	}
 /* clang-format on */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where glibc's loader looks for a library.  It is not asked to load the library, for a
- * driver takes its time and may hang. */
+/* Lists the paths where glibc's loader searches for a library.  The library is not
+ * loaded, since a driver may be slow or hang. */
 #include "cli/launch/libraries.h"
 
 #include "base/cleanup.h"
@@ -18,7 +18,7 @@
 #define CACHE "/etc/ld.so.cache"
 #define MAGIC "glibc-ld.so.cache1.1"
 
-/* As ldconfig writes it since glibc 2.2; offsets are from the beginning. */
+/* The format of ldconfig since glibc 2.2; offsets are from the start of the file. */
 struct cache_head {
 	char magic[sizeof(MAGIC) - 1];
 	uint32_t n_entries;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Finds and identifies the OpenCL loader that a program would use. */
 #include "cli/launch/loader.h"
 
 #include "base/cleanup.h"
@@ -28,8 +29,8 @@ bool clv_loader_read(const char *path, struct clv_icd_loader *ret)
 	return true;
 }
 
-/* The first counts. */
-static void take(void *userdata, const char *path)
+/* Keeps the first path that has a library for this processor. */
+static void keep_first(void *userdata, const char *path)
 {
 	char *found = userdata;
 	struct clv_image image, self;
@@ -55,10 +56,10 @@ bool clv_loader_find(
 		clv_image_read_paths(fd, program, &own);
 	ret_path[0] = '\0';
 	if (!own.is_after_environment)
-		clv_libraries_in(own.list, CLV_ICD_LOADER_SONAME, take, ret_path);
+		clv_libraries_in(own.list, CLV_ICD_LOADER_SONAME, keep_first, ret_path);
 	clv_libraries_in(
-		getenv("LD_LIBRARY_PATH"), CLV_ICD_LOADER_SONAME, take, ret_path);
-	clv_libraries_in(own.list, CLV_ICD_LOADER_SONAME, take, ret_path);
-	clv_libraries_each(CLV_ICD_LOADER_SONAME, take, ret_path);
+		getenv("LD_LIBRARY_PATH"), CLV_ICD_LOADER_SONAME, keep_first, ret_path);
+	clv_libraries_in(own.list, CLV_ICD_LOADER_SONAME, keep_first, ret_path);
+	clv_libraries_each(CLV_ICD_LOADER_SONAME, keep_first, ret_path);
 	return ret_path[0] && clv_loader_read(ret_path, ret);
 }

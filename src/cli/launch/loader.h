@@ -6,17 +6,17 @@
 
 #include <stdbool.h>
 
-/* The OpenCL loader that a program meets: what its own headers name (RPATH, RUNPATH), the
- * caller's LD_LIBRARY_PATH, and the system's loader's cache and folders, in the order in
- * which that looks.  What a script's interpreter or a library opens by a path is not
- * known.  program may be NULL.  False: there is none. */
+/* Finds the OpenCL loader that a program would load, in the order of the system's loader:
+ * RPATH or RUNPATH, the caller's LD_LIBRARY_PATH, the cache and the default folders.  A
+ * loader that a script's interpreter or a library opens by its path is not found. program
+ * may be NULL.  Returns false if there is none. */
 bool clv_loader_find(
 	const char *program, char ret_path[CLV_PATH_MAX], struct clv_icd_loader *ret);
 
-/* The same of a file; false: it cannot be read. */
+/* Identifies the loader in a file; false if the file cannot be read. */
 bool clv_loader_read(const char *path, struct clv_icd_loader *ret);
 
-/* What is to be installed where a loader takes no layers. */
+/* What to install if a loader takes no layers. */
 #define CLV_LOADER_REMEDY                                                       \
 	"an OpenCL loader with layers (ocl-icd-libopencl1 2.2.14 or later, or " \
 	"Khronos' v2020.12.18 or later)"

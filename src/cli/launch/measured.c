@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Makes the report of `cleave profile` from samples of the lease. */
 #include "cli/launch/measured.h"
 
 #include "base/array.h"
@@ -49,8 +50,8 @@ static uint32_t part(
 	return part >= 1 ? CLV_PPM : part > 0 ? (uint32_t)(part * CLV_PPM) : 0;
 }
 
-/* Windows of so many samples each; to be freed. */
-static struct clv_advise_use cut(const struct clv_measured *measured, size_t step)
+/* Cuts the samples into windows of step samples each.  The caller frees wanted_ppm. */
+static struct clv_advise_use cut_windows(const struct clv_measured *measured, size_t step)
 {
 	struct clv_advise_use use = {
 		.wanted_ppm = calloc(measured->n, sizeof(*use.wanted_ppm))};
@@ -89,7 +90,7 @@ static double seconds(const struct clv_measured *measured)
 	       (double)CLV_NS_PER_S;
 }
 
-/* What hardware makes of the device; sets of processors isolate no memory. */
+/* The partitions that hardware isolates; sets of processors share their memory. */
 static size_t read_profiles(const json_t *list, struct clv_advise_profile *ret)
 {
 	json_t *items = json_object_get(list, "items"), *item;
@@ -160,7 +161,7 @@ static json_t *choices_to_json(const struct clv_advise_use *use)
 	return array;
 }
 
-/* Quoted where a shell would make something else of it. */
+/* Appends a word, quoted if a shell would interpret it. */
 static void append_word(FILE *to, const char *word)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -227,9 +228,9 @@ static json_t *proposal(const struct clv_advise_use *use, const json_t *lease,
 	return object;
 }
 
-/* From when it began to compute until it ended to: what its start and end take says
- * nothing of how it works. */
-static json_t *at_work_to_json(const struct clv_measured *measured)
+/* The figures from the first to the last window in which the program computed, without
+ * its start and end. */
+static json_t *computing_to_json(const struct clv_measured *measured)
 {
 	const struct clv_lengths *lengths = &measured->lengths;
 	size_t first = 1, last = measured->n - 1;
@@ -243,7 +244,7 @@ static json_t *at_work_to_json(const struct clv_measured *measured)
 	while (last > first && part(&measured->samples[last - 1],
 				       &measured->samples[last]) < IDLE_BELOW_PPM)
 		last--;
-	/* The window in which it began is not whole, nor that of its end. */
+	/* The program computed only in parts of the first and of the last window. */
 	if (last > first + 2)
 		last--;
 	from = &measured->samples[first];
@@ -265,8 +266,8 @@ json_t *clv_measured_report(const struct clv_measured *measured, const json_t *l
 	if (measured->n < SAMPLES_LEAST)
 		return NULL;
 	last = &measured->samples[measured->n - 1];
-	fine = cut(measured, 1);
-	coarse = cut(measured, 1000 / CLV_MEASURED_WINDOW_MS);
+	fine = cut_windows(measured, 1);
+	coarse = cut_windows(measured, 1000 / CLV_MEASURED_WINDOW_MS);
 	add_memory(measured, &fine);
 	fine.used_ppm = mean(&fine);
 	fine.knows_pauses = clv_lengths_count(&measured->lengths) > 0;
@@ -280,21 +281,22 @@ json_t *clv_measured_report(const struct clv_measured *measured, const json_t *l
 		(json_int_t)fine.memory_steady_bytes, "refusals",
 		(json_int_t)last->n_refused, "compute", "of_100ms",
 		windows_to_json(&fine), "of_1s", windows_to_json(&coarse), "commands",
-		lengths_to_json(&measured->lengths), "at_work", at_work_to_json(measured),
-		"proposal", proposal(&fine, lease, profiles, argv));
+		lengths_to_json(&measured->lengths), "at_work",
+		computing_to_json(measured), "proposal",
+		proposal(&fine, lease, profiles, argv));
 	free(fine.wanted_ppm);
 	free(coarse.wanted_ppm);
 	return object;
 }
 
-/* For people. */
+/* The report as text. */
 
 static void print_windows(const json_t *windows, const char *of, FILE *to)
 {
 	if (clv_json_number(windows, "windows") > 0)
 		clv_output_line(to,
-			"compute   %.0f %% of the time on average, in windows of %s half "
-			"below %.0f %% and one of twenty above %.0f %%",
+			"compute   %.0f %% of the time on average, in windows of %s the "
+			"median is %.0f %% and the 95th percentile %.0f %%",
 			100 * clv_json_number(windows, "mean"), of,
 			100 * clv_json_number(windows, "p50"),
 			100 * clv_json_number(windows, "p95"));
@@ -304,14 +306,14 @@ static void print_commands(const json_t *commands, FILE *to)
 {
 	if (clv_json_number(commands, "count") > 0)
 		clv_output_line(to,
-			"commands  %.0f, half below %.2f ms, one of twenty above %.2f "
+			"commands  %.0f, the median is %.2f ms, the 95th percentile %.2f "
 			"ms, the longest %.2f ms",
 			clv_json_number(commands, "count"),
 			1e3 * clv_json_number(commands, "p50_seconds"),
 			1e3 * clv_json_number(commands, "p95_seconds"),
 			1e3 * clv_json_number(commands, "longest_seconds"));
 	else
-		clv_output_line(to, "commands  none was seen");
+		clv_output_line(to, "commands  none");
 }
 
 static void print_proposal(const json_t *proposal, FILE *to)
@@ -321,7 +323,7 @@ static void print_proposal(const json_t *proposal, FILE *to)
 	size_t i;
 
 	clv_output_line(to,
-		"slowdown  %.2f in what is proposed, with all neighbours at work; by "
+		"slowdown  %.2f under the proposal, with all other leases busy; by "
 		"share:",
 		clv_json_number(proposal, "expected_slowdown"));
 	fputs("         ", to);
@@ -345,10 +347,9 @@ void clv_measured_print(const json_t *report, FILE *to)
 	clv_output_line(to, "profile   %.1f s on %s%s",
 		clv_json_number(report, "seconds"), clv_json_text(report, "device"),
 		clv_json_flag(report, "disturbed")
-			? ", disturbed: it stood in line for others"
+			? ", disturbed: the program waited for other leases"
 			: "");
-	clv_output_line(
-		to, "memory    %s at most, %s for half of the time", peak, steady);
+	clv_output_line(to, "memory    peak %s, median %s", peak, steady);
 	print_windows(json_object_get(compute, "of_1s"), "a second", to);
 	print_windows(json_object_get(compute, "of_100ms"), "100 ms", to);
 	print_commands(json_object_get(report, "commands"), to);

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* What a program was seen to do, and what follows from it. */
+/* Samples of a program's lease, and the report on them. */
 
 #define CLV_MEASURED_WINDOW_MS 100u
 
@@ -24,14 +24,15 @@ struct clv_measured {
 	struct clv_lengths lengths;
 };
 
-/* Its lease, as it is now. */
+/* Adds a sample from the current JSON object of the lease. */
 void clv_measured_add(
 	struct clv_measured *measured, uint64_t now_ns, const json_t *lease);
 void clv_measured_done(struct clv_measured *measured);
 
-/* NULL: it was too short.  profiles: what the API says of the lease's device, or NULL. */
+/* Returns the report, or NULL if there are too few samples.  profiles is the API's answer
+ * for the lease's device, or NULL; argv is the program's command line. */
 json_t *clv_measured_report(const struct clv_measured *measured, const json_t *lease,
 	const json_t *profiles, char *const *argv);
 
-/* For people. */
+/* Prints the report as text. */
 void clv_measured_print(const json_t *report, FILE *to);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Holds programs that drop their environment: in a mount namespace of the program's own
- * the folder of OpenCL vendors has one entry, the gate, and the original is reachable for
- * the gate alone, beside it.  It does not hide the vendors' libraries themselves: who
- * opens one by its path goes round the loader and the gate. */
+/* Enforces the share on programs that drop their environment: in the program's mount
+ * namespace the folder of OpenCL vendors has one entry, the gate, and the original folder
+ * is mounted beside the gate.  The vendors' libraries themselves stay visible: a program
+ * that opens one by its path bypasses the loader and the gate. */
 #include "cli/launch/namespace.h"
 
 #include "base/cleanup.h"
@@ -29,7 +29,7 @@
 
 static_assert(CLV_NAMESPACE_PATH_MAX == CLV_PATH_MAX, "joined paths fit");
 
-static bool says_already(const char *path, const char *text, size_t n_bytes)
+static bool has_content(const char *path, const char *text, size_t n_bytes)
 {
 	char old[CLV_NAMESPACE_PATH_MAX + 64];
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -38,25 +38,27 @@ static bool says_already(const char *path, const char *text, size_t n_bytes)
 	       memcmp(old, text, n_bytes) == 0;
 }
 
-/* What is right already is left alone: other programs of the lease may be reading it. */
+/* Leaves a file alone that has this content already, since other programs of the lease
+ * may be reading it. */
 static int write_file(const char *path, const char *text, struct clv_error *err)
 {
 	size_t n_bytes = strlen(text);
 	_cleanup_close_ int fd = -1;
 
-	if (says_already(path, text, n_bytes))
+	if (has_content(path, text, n_bytes))
 		return 0;
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return clv_error_errno(err, errno, "cannot write %s", path);
-	errno = ENOSPC; /* unless a short write has a reason of its own */
-	/* Whatever the caller's umask is: who changes the user reads it, too. */
+	errno = ENOSPC; /* a short write sets no errno */
+	/* Regardless of the umask: a program that changes its user reads the file, too.
+	 */
 	if (write(fd, text, n_bytes) != (ssize_t)n_bytes || fchmod(fd, 0644) < 0)
 		return clv_error_errno(err, errno, "cannot write %s", path);
 	return 0;
 }
 
-/* What is there may have another folder mounted on it. */
+/* Leaves an existing folder alone, since another folder may be mounted on it. */
 static int make_folder(const char *path, struct clv_error *err)
 {
 	int r = mkdir(path, 0755) < 0 ? -errno : 0;
@@ -78,7 +80,7 @@ static int make_link(
 	return 0;
 }
 
-/* What the caller's environment names as the vendors, or NULL. */
+/* The vendors that the caller's environment names, or NULL. */
 static const char *chosen_vendors(void)
 {
 	const char *chosen = getenv("OCL_ICD_VENDORS");
@@ -88,8 +90,8 @@ static const char *chosen_vendors(void)
 	return chosen && chosen[0] ? chosen : NULL;
 }
 
-/* Inside another lease the folder is that lease's: the original is behind it. */
-static void look_behind_outer_lease(char path[CLV_NAMESPACE_PATH_MAX])
+/* Inside another lease the folder is that lease's: replaces it with the original one. */
+static void resolve_outer_lease(char path[CLV_NAMESPACE_PATH_MAX])
 {
 	char icd[CLV_NAMESPACE_PATH_MAX + 32], line[CLV_NAMESPACE_PATH_MAX] = "";
 	char real[CLV_NAMESPACE_PATH_MAX], *slash;
@@ -109,8 +111,8 @@ static void look_behind_outer_lease(char path[CLV_NAMESPACE_PATH_MAX])
 	fclose(file);
 }
 
-/* The vendors that the program would have seen: a folder to mount, or, for the other
- * forms that loaders take (one .icd file, one library), an entry that says the same. */
+/* Finds the vendors that the program would have seen: a folder to mount, or, if the
+ * environment names one .icd file or one library, an entry for that. */
 static int find_original(struct clv_namespace *ns, struct clv_error *err)
 {
 	const char *chosen = chosen_vendors();
@@ -123,7 +125,7 @@ static int find_original(struct clv_namespace *ns, struct clv_error *err)
 	if (stat(chosen, &st) == 0 && S_ISDIR(st.st_mode)) {
 		if (!realpath(chosen, ns->original))
 			return clv_error_errno(err, errno, "cannot use %s", chosen);
-		look_behind_outer_lease(ns->original);
+		resolve_outer_lease(ns->original);
 		return 0;
 	}
 
@@ -147,15 +149,16 @@ static int choose_folder(
 
 	if (!slash || (size_t)(slash - lease_socket) >= sizeof(ns->folder))
 		return clv_error_set(err, -EINVAL,
-			"the agent gave '%.80s' as the lease's socket: is it of another "
-			"release?",
+			"the agent gave '%.80s' as the lease's socket, which is "
+			"unusable: "
+			"install the same release of cleave and cleaved",
 			lease_socket);
 	snprintf(ns->folder, sizeof(ns->folder), "%.*s", (int)(slash - lease_socket),
 		lease_socket);
 	return 0;
 }
 
-/* The other gates lie beside that of OpenCL. */
+/* Links the gates, which are all in the folder of OpenCL's, into the lease's folder. */
 static int link_gates(const char *folder, const char *gate_path, struct clv_error *err)
 {
 	static const char *const names[] = {CLV_GATE_OPENCL, CLV_GATE_CUDA, CLV_GATE_HIP};
@@ -173,10 +176,10 @@ static int link_gates(const char *folder, const char *gate_path, struct clv_erro
 	return 0;
 }
 
-/* The folder that is mounted over the system's has all that the gate looks for beside
- * itself.  No other user can enter the lease's folder, where the gate would be out of
- * reach for a program that changes its user, and nobody could say why there is no device.
- * The links lead others nowhere. */
+/* Links everything that the gate looks for beside itself into the folder that is mounted
+ * over the system's.  No other user can enter the lease's folder: a gate in it would be
+ * out of reach for a program that changes its user, and could not report why there is no
+ * device.  Other users cannot follow the links. */
 static int link_lease(const struct clv_namespace *ns, const char *gate_path,
 	const char *lease_socket, struct clv_error *err)
 {
@@ -188,14 +191,14 @@ static int link_lease(const struct clv_namespace *ns, const char *gate_path,
 	return r < 0 ? r : make_link(ns->vendors_real, ns->vendors, "vendors.real", err);
 }
 
-/* Where there is no such folder nothing is mounted, and a variable leads to the lease's.
- */
+/* If the system has no such folder, nothing is mounted, and a variable names the lease's
+ * folder. */
 static bool is_mounted(void)
 {
 	return access(SYSTEM_VENDORS, F_OK) == 0;
 }
 
-static const char *place_of(const struct clv_namespace *ns)
+static const char *vendors_folder(const struct clv_namespace *ns)
 {
 	return is_mounted() ? SYSTEM_VENDORS : ns->vendors;
 }
@@ -222,7 +225,7 @@ int clv_namespace_prepare(const char *lease_socket, const char *gate_path,
 		r = link_lease(ret, gate_path, lease_socket, err);
 	if (r < 0)
 		return r;
-	snprintf(line, sizeof(line), "%s/" CLV_GATE_OPENCL "\n", place_of(ret));
+	snprintf(line, sizeof(line), "%s/" CLV_GATE_OPENCL "\n", vendors_folder(ret));
 	snprintf(path, sizeof(path), "%s/%s", ret->vendors, ICD_NAME);
 	r = write_file(path, line, err);
 	if (r < 0)
@@ -231,7 +234,8 @@ int clv_namespace_prepare(const char *lease_socket, const char *gate_path,
 	return find_original(ret, err);
 }
 
-/* Beside the others it is the shim of it that they find. */
+/* Links the shim of the needed library beside the libraries that need it, so that they
+ * find the shim in their own folder. */
 static int link_needed(
 	const struct clv_namespace *ns, const char *needed, struct clv_error *err)
 {
@@ -282,8 +286,8 @@ static int write_map(const char *path, unsigned int id, struct clv_error *err)
 	return write_proc(path, line, err);
 }
 
-/* As root a mount namespace is enough; anybody else needs a user namespace around it, in
- * which he is nobody but himself. */
+/* Root needs a mount namespace only; other users need a user namespace as well, which
+ * maps just the user itself. */
 static int unshare_mounts(struct clv_error *err)
 {
 	unsigned int uid = geteuid(), gid = getegid();
@@ -301,7 +305,7 @@ static int unshare_mounts(struct clv_error *err)
 	return r;
 }
 
-static int leave_mounts(struct clv_error *err)
+static int enter_mount_namespace(struct clv_error *err)
 {
 	int r = unshare_mounts(err);
 
@@ -332,7 +336,7 @@ static void add_mounts(struct binds *binds, const struct clv_bind_mounts *mounts
 		add_bind(binds, mounts->shim, mounts->copies[i]);
 }
 
-/* In the order in which they are to be made: an original first, then what covers it. */
+/* Lists the mounts in their order: an original is mounted before it is covered. */
 static void list_binds(const struct clv_namespace *ns, struct binds *binds)
 {
 	if (ns->original[0])
@@ -354,7 +358,8 @@ void clv_namespace_each(const struct clv_namespace *ns,
 	close_binds(&binds);
 }
 
-/* Ubuntu's, since 23.10: then a program needs a profile that allows it. */
+/* Whether AppArmor allows user namespaces only to programs with a profile, as Ubuntu's
+ * does since 23.10. */
 static bool does_apparmor_restrict(void)
 {
 	const char *chosen = getenv("CLEAVE_APPARMOR_SETTING"); /* for tests */
@@ -382,8 +387,8 @@ const char *clv_namespace_remedy(void)
 static int fail_namespace(const struct clv_error *why, struct clv_error *err)
 {
 	return clv_error_set(err, -EPERM,
-		"no mount namespace can be made (%.60s), to hold programs that drop "
-		"their environment: %s, or add --no-namespace",
+		"no mount namespace can be made (%.60s), which enforces the share on "
+		"programs that drop their environment: %s, or add --no-namespace",
 		why->msg, clv_namespace_remedy());
 }
 
@@ -394,16 +399,16 @@ int clv_namespace_enter(const struct clv_namespace *ns, struct clv_error *err)
 	int r;
 
 	list_binds(ns, &binds);
-	r = leave_mounts(&why);
+	r = enter_mount_namespace(&why);
 	for (size_t i = 0; r == 0 && i < binds.n; i++)
 		r = clv_bind_mount(&binds.items[i], &why);
 	close_binds(&binds);
 	if (r < 0)
 		return fail_namespace(&why, err);
 	if (getenv("OCL_ICD_VENDORS"))
-		setenv("OCL_ICD_VENDORS", place_of(ns), 1);
+		setenv("OCL_ICD_VENDORS", vendors_folder(ns), 1);
 	if (getenv("OPENCL_VENDOR_PATH"))
-		setenv("OPENCL_VENDOR_PATH", place_of(ns), 1);
+		setenv("OPENCL_VENDOR_PATH", vendors_folder(ns), 1);
 
 	return 0;
 }
@@ -419,7 +424,7 @@ int clv_namespace_try(struct clv_error *err)
 		return clv_error_errno(err, errno, "cannot make a pipe");
 	child = fork();
 	if (child == 0) {
-		int r = leave_mounts(&why);
+		int r = enter_mount_namespace(&why);
 
 		(void)!write(pipe_fds[1], &why, sizeof(why));
 		_exit(r < 0);
@@ -428,7 +433,8 @@ int clv_namespace_try(struct clv_error *err)
 	n = read(pipe_fds[0], &why, sizeof(why));
 	close(pipe_fds[0]);
 	if (child < 0 || waitpid(child, &status, 0) < 0 || n != sizeof(why))
-		return clv_error_set(err, -EIO, "cannot try it in a child process");
+		return clv_error_set(
+			err, -EIO, "cannot test a namespace in a child process");
 	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
 		return clv_error_set(err, -EPERM, "%s", why.msg);
 

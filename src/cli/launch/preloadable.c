@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the kernel would load for a program: through "#!" lines to a file in ELF, and from
- * its headers to the loader.  A gate gets in where that loader is the one that the gate
- * was made for (cleave's own), and where the program gains no rights by being started,
- * for then loaders take nothing from the environment.  What a program starts later it
- * does not see, nor formats that the kernel has been taught (binfmt_misc). */
+/* Follows "#!" lines to the ELF file and to its loader, as the kernel does.  A gate can
+ * be preloaded if that loader is the one that the gate was built for (cleave's own), and
+ * if the program gains no rights at its start, since loaders then ignore LD_PRELOAD.
+ * Programs that it starts later, and formats of binfmt_misc, are not checked. */
 #include "cli/launch/preloadable.h"
 
 #include "base/cleanup.h"
@@ -41,7 +40,8 @@ static const char *base_name(const char *path)
 
 /* Rights that the program gains. */
 
-/* In a user namespace where an id means nothing, a program that has it gains nothing. */
+/* Whether the user namespace maps the id.  A set-user-ID program of an unmapped user
+ * gains nothing. */
 static bool is_mapped(const char *map_path, unsigned int id)
 {
 	FILE *map = fopen(map_path, "re");
@@ -66,13 +66,13 @@ static bool changes_ids(const struct stat *st)
 	       is_mapped("/proc/self/gid_map", st->st_gid);
 }
 
-/* root has all that a file could give. */
+/* File capabilities give root nothing that it lacks. */
 static bool has_capabilities(int fd)
 {
 	return getuid() != 0 && fgetxattr(fd, "security.capability", NULL, 0) > 0;
 }
 
-static bool may_gain(int fd)
+static bool may_gain_rights(int fd)
 {
 	struct statvfs mounted;
 
@@ -81,7 +81,7 @@ static bool may_gain(int fd)
 	return fstatvfs(fd, &mounted) < 0 || !(mounted.f_flag & ST_NOSUID);
 }
 
-/* What stands in the way; NULL: nothing does. */
+/* Why no gate can be loaded, as the end of a sentence; NULL: it can. */
 
 static bool is_musl(const struct clv_image *image)
 {
@@ -115,7 +115,7 @@ static const char *obstacle_of_file(int fd, const struct stat *st, bool is_loade
 	if (is_loaded)
 		return is_musl(&image) ? IS_MUSL : NULL;
 	obstacle = obstacle_of_image(&image, st);
-	if (obstacle || !may_gain(fd))
+	if (obstacle || !may_gain_rights(fd))
 		return obstacle;
 	if (changes_ids(st))
 		return "runs as another user or group (set-user-ID)";
@@ -123,7 +123,7 @@ static const char *obstacle_of_file(int fd, const struct stat *st, bool is_loade
 				    : NULL;
 }
 
-/* The interpreter that a first line names; false: there is none. */
+/* Reads the interpreter of a "#!" line; false if there is none. */
 static bool read_interpreter(int fd, char ret[SCRIPT_BYTES])
 {
 	char line[SCRIPT_BYTES];

@@ -3,14 +3,14 @@
 
 struct clv_error;
 
-/* Whether LD_PRELOAD would put a gate into the program, or into the interpreter that runs
- * it.  Returns 0 when it would, or when the kernel is going to refuse the program anyway
- * and says why better; -EPERM and what stands in the way, as "'/bin/x' is ...".
+/* Checks whether LD_PRELOAD loads a gate into the program, or into the interpreter that
+ * runs it.  Returns 0 if it does, or if the kernel will refuse the program with a better
+ * error; else -EPERM with the reason in *err, as "'/bin/x' is ...".
  *
- * For the process that is about to become the program: which rights a set-user-ID program
- * gains depends on its user namespace. */
+ * Called by the process that becomes the program: the rights that a set-user-ID program
+ * gains depend on the user namespace. */
 int clv_preloadable_check(const char *path, struct clv_error *err);
 
-/* The same for a gate that OpenCL's loader opens: whatever has no such loader needs no
- * gate, and one for another C library cannot open it. */
+/* The same for a gate that the OpenCL loader opens.  Only programs for musl are refused:
+ * a loader for musl cannot open the gate, and a program without a loader needs none. */
 int clv_preloadable_check_loaded(const char *path, struct clv_error *err);

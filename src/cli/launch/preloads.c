@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The gates that are preloaded, and the choice of one for the devices of a lease. */
 #include "cli/launch/preloads.h"
 
 #include "base/paths.h"

@@ -5,17 +5,17 @@
 
 #define CLV_PRELOAD_LIBRARIES_MAX 4
 
-/* The APIs that programs call by a vendor's own library, in front of which a gate is
- * preloaded. */
+/* An API that programs call in a vendor's library, and the gate that is preloaded before
+ * that library. */
 struct clv_preload {
 	const char *api;
-	const char *backend; /* of the devices that have it */
-	const char *gate;    /* its file */
+	const char *backend; /* of the devices with this API */
+	const char *gate;    /* its file name */
 	const char *package;
-	const char *probe; /* a function that the gate has, and the first library */
-	/* What the lease's mount namespace covers; NULL ends it, if there is room. */
+	const char *probe; /* a function of the gate and of the first library */
+	/* Covered by shims in the lease's mount namespace; ended by NULL unless full. */
 	const char *libraries[CLV_PRELOAD_LIBRARIES_MAX];
-	/* That of them which the others need, and may look for beside themselves. */
+	/* The one that the others need and may search for in their own folder. */
 	const char *needed;
 };
 
@@ -26,6 +26,6 @@ enum {
 };
 extern const struct clv_preload clv_preloads[CLV_N_PRELOADS];
 
-/* What holds programs on these devices, as the API shows those of a lease; NULL: no gate
- * is preloaded.  On a simulated GPU nothing can run. */
+/* The gate to preload for the devices of a lease, as the API shows them; NULL: none.  A
+ * simulated GPU needs none, since no program can use it. */
 const struct clv_preload *clv_preload_of(const json_t *devices);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Starts the program inside its lease: OpenCL's loader is told of the gate through
- * OPENCL_LAYERS (OCL_ICD_LAYERS), the system's through LD_PRELOAD where the lease is on a
- * GPU with CUDA or HIP, and the gates of the lease through CLEAVE_LEASE.  The program
- * gets the rest of the environment, its file descriptors and its process group as they
- * are. */
+/* Starts the program in its lease.  OPENCL_LAYERS (OCL_ICD_LAYERS) names the gate to the
+ * OpenCL loader, LD_PRELOAD to the system's loader if the lease is on a GPU with CUDA or
+ * HIP, and CLEAVE_LEASE names the lease to the gates.  The rest of the environment, the
+ * file descriptors and the process group stay as they are. */
 #include "cli/launch/program.h"
 
 #include "base/cleanup.h"
@@ -30,7 +29,7 @@ struct status {
 	char msg[512];
 };
 
-/* 0 executable, or the errno that tells why not. */
+/* Returns 0 if the file can be executed, else an errno. */
 static int check_program(const char *path)
 {
 	struct stat st;
@@ -85,7 +84,7 @@ int clv_program_find(const char *name, char *ret_path, size_t ret_bytes)
 
 int clv_program_find_gate(char *ret_path, size_t ret_bytes, struct clv_error *err)
 {
-	static const char *const beside[] = {"../gate", CLV_GATE_RELATIVE};
+	static const char *const relative_paths[] = {"../gate", CLV_GATE_RELATIVE};
 	const char *chosen = getenv("CLEAVE_GATE_DIR");
 	char self[CLV_PATH_MAX], path[CLV_PATH_MAX * 2];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -106,11 +105,11 @@ int clv_program_find_gate(char *ret_path, size_t ret_bytes, struct clv_error *er
 	slash = strrchr(self, '/');
 	if (slash)
 		*slash = '\0';
-	for (size_t i = 0; i < CLV_ARRAY_SIZE(beside); i++) {
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(relative_paths); i++) {
 		char real[CLV_PATH_MAX];
 
-		snprintf(
-			path, sizeof(path), "%s/%s/%s", self, beside[i], CLV_GATE_OPENCL);
+		snprintf(path, sizeof(path), "%s/%s/%s", self, relative_paths[i],
+			CLV_GATE_OPENCL);
 		if (realpath(path, real)) {
 			snprintf(ret_path, ret_bytes, "%s", real);
 			return 0;
@@ -132,8 +131,8 @@ static bool is_of_name(const char *entry, size_t n, const char *name)
 	return n >= n_name && memcmp(entry + n - n_name, name, n_name) == 0;
 }
 
-/* The gate comes first in the list; the caller's own entries stay, an outer lease's gate
- * does not. */
+/* Puts the gate first into the list of a variable.  The caller's entries stay, except for
+ * the gate of an outer lease. */
 static int put_first(const char *variable, const char *gate_path, const char *name,
 	const char *separators)
 {
@@ -156,8 +155,8 @@ static int put_first(const char *variable, const char *gate_path, const char *na
 	return setenv(variable, list, 1) < 0 ? -errno : 0;
 }
 
-/* Beside the other gate, or in the lease's own folder, where it finds the lease even if
- * the environment is lost. */
+/* Preloads the gate from the lease's folder, where it finds the lease even without the
+ * environment, or without a namespace from the folder of the OpenCL gate. */
 static int preload(const struct clv_program *program, const struct clv_preload *gate,
 	struct clv_error *err)
 {
@@ -173,8 +172,8 @@ static int preload(const struct clv_program *program, const struct clv_preload *
 	snprintf(path, sizeof(path), "%.*s/%s", n, other, gate->gate);
 	if (access(path, R_OK) < 0)
 		return clv_error_set(err, -ENOENT,
-			"the gate %.300s is not there, and nothing else would hold a "
-			"%s program: install %s",
+			"the gate %.300s is not installed, and nothing else enforces the "
+			"share of a %s program: install %s",
 			path, gate->api, gate->package);
 	if (put_first("LD_PRELOAD", path, gate->gate, ": ") < 0)
 		return clv_error_errno(err, ENOMEM, "cannot set LD_PRELOAD");
@@ -185,7 +184,7 @@ static int set_gates(const struct clv_program *program, struct clv_error *err)
 {
 	const struct clv_preload *gate = clv_preload_of(program->devices);
 
-	/* A loader knows one of them: core/device/icd-loader.h. */
+	/* An OpenCL loader reads one of the two: core/device/icd-loader.h. */
 	if (put_first("OPENCL_LAYERS", program->gate_path, CLV_GATE_OPENCL, ":") < 0 ||
 		put_first("OCL_ICD_LAYERS", program->gate_path, CLV_GATE_OPENCL, ":") < 0)
 		return clv_error_errno(err, ENOMEM, "cannot set OPENCL_LAYERS");
@@ -194,7 +193,7 @@ static int set_gates(const struct clv_program *program, struct clv_error *err)
 	return gate ? preload(program, gate, err) : 0;
 }
 
-/* 0, or an exit code with why the gate could not hold the program. */
+/* 0, or an exit code with the reason in *err if no gate can be loaded. */
 static int check_preload(const struct clv_program *program, struct clv_error *err)
 {
 	const struct clv_preload *gate = clv_preload_of(program->devices);
@@ -207,14 +206,14 @@ static int check_preload(const struct clv_program *program, struct clv_error *er
 		return 0;
 	if (program->allow_ungated) {
 		clv_cli_fail(0,
-			"%s, so that nothing holds what it does with %s; running it "
-			"all the same, as asked",
+			"%s, so the share is not enforced on its use of %s; running it "
+			"anyway, as asked",
 			why.msg, api);
 		return 0;
 	}
 	clv_error_set(err, -EPERM,
-		"%s, so that nothing would hold what it does with %s: give it a "
-		"partition or device of its own (--profile, --share 1), or add "
+		"%s, so the share could not be enforced on its use of %s: give it a "
+		"whole partition or device (--profile, --share 1), or add "
 		"--allow-ungated",
 		why.msg, api);
 	return CLV_EXIT_NOT_PERMITTED;

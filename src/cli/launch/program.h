@@ -8,10 +8,10 @@
 struct clv_error;
 struct clv_namespace;
 
-/* The program that `cleave run` starts: where it is, and what it gets. */
+/* Finds the program that `cleave run` starts, and starts it in its lease. */
 
 /* Finds the program as execvp() would.  Returns 0, or the exit code for "not found" or
- * "not executable" after having said why. */
+ * "not executable" after printing the error. */
 int clv_program_find(const char *name, char *ret_path, size_t ret_bytes);
 
 /* Finds the installed gate for OpenCL (or the build tree's).  0 or -errno. */
@@ -24,18 +24,17 @@ struct clv_program {
 	const char *lease_socket;       /* with a gate */
 	const char *if_no_agent;        /* may be NULL */
 	const json_t *devices;          /* of the lease, as the API shows them, or NULL */
-	const json_t *sm;               /* the same of its limit in space */
+	const json_t *sm;               /* its limit of multiprocessors, or NULL */
 	const struct clv_namespace *ns; /* NULL: none */
-	bool must_preload;  /* others share the device, and nothing else keeps them apart
-			     */
-	bool allow_ungated; /* start it even where no gate can be preloaded */
+	bool must_preload;              /* nothing but a gate enforces the share */
+	bool allow_ungated;             /* start it even where no gate can be preloaded */
 };
 
-/* In the child: sets the environment and the namespace and becomes the program; tells the
- * parent over status_fd (close-on-exec) when it cannot. */
+/* In the child: sets the environment, enters the namespace and executes the program.  On
+ * an error it writes the reason to status_fd (close-on-exec) and exits. */
 void clv_program_become(const struct clv_program *program, int status_fd)
 	__attribute__((noreturn));
 
-/* In the parent: waits until the child has become the program.  Returns 0, or the child's
- * exit code after having said what it reported. */
+/* In the parent: waits until the child has executed the program.  Returns 0, or the
+ * child's exit code after printing its error. */
 int clv_program_wait_started(int status_fd);

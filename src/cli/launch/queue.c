@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Waiting for a lease that does not fit yet.  On a terminal one line is kept up to date,
- * in a pipe each change of the place is a line.  Whoever gives up leaves the queue before
- * this process ends, so that those behind move up at once. */
+/* Waits for a queued lease.  On a terminal one line is updated; in a pipe each change of
+ * the position is a line.  A wait that is given up releases the lease before this process
+ * ends, so that the leases behind it move up at once. */
 #include "cli/launch/queue.h"
 
 #include "base/clock.h"
@@ -60,8 +60,8 @@ static uint32_t next_wait_ms(const struct queue *q)
 	return left_ms < wait_ms ? (uint32_t)left_ms : wait_ms;
 }
 
-/* The client ended a call because of the signal; a new one is needed to say goodbye,
- * without the descriptor that would end it again. */
+/* Releases the lease by a new client without the signal descriptor: the descriptor is
+ * still readable after the interrupted call, and would interrupt the next one. */
 static int leave_on_signal(const struct queue *q, const char *id)
 {
 	struct clv_client_options options = {
@@ -79,7 +79,7 @@ static int give_up(const struct queue *q, const json_t *lease)
 	clv_client_lease_release(q->client, clv_json_text(lease, "id"), false, NULL);
 	return clv_cli_fail(CLV_EXIT_NO_FIT,
 		"'%.64s' did not get its share of %s in time (position %.0f in the "
-		"queue): wait longer, ask for less, or see cleave ps for who holds it",
+		"queue): wait longer, ask for less, or see cleave ps for its holders",
 		clv_json_text(lease, "name"), clv_json_text(lease, "device"),
 		clv_json_number(lease, "queue_position"));
 }
@@ -91,8 +91,8 @@ static int fail_wait(
 		return leave_on_signal(q, clv_json_text(lease, "id"));
 	if (strcmp(err->code, "not_found") == 0)
 		return clv_cli_fail(CLV_EXIT_NO_FIT,
-			"the lease '%.64s' was released while it was queued: ask again "
-			"if that was not meant",
+			"the lease '%.64s' was released while it was queued: start again "
+			"if that was a mistake",
 			clv_json_text(lease, "name"));
 	return clv_cli_fail_client(err);
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The smallest shared object that loaders take: headers, a dynamic section, and tables of
- * symbols without a symbol.  Nothing in it is executed, so it may lie where nothing may
- * be
- * (/run is often mounted so). */
+/* Writes a minimal shared object: headers, a dynamic section, and symbol tables without a
+ * symbol.  It has no code, so it can be loaded from a noexec mount, as /run often is. */
 #include "cli/launch/shim.h"
 
 #include "base/cleanup.h"
@@ -20,7 +18,7 @@
 
 #define MARKER "cleave shim 2"
 #define SELF "/proc/self/exe"
-#define PAGE 0x10000 /* of any kernel */
+#define PAGE 0x10000 /* the largest of all kernels */
 
 enum {
 	PART_LOAD,
@@ -34,7 +32,7 @@ enum {
 	N_ENTRIES = 14,
 };
 
-/* A version that the library has: programs that were linked with it ask for that. */
+/* A symbol version of the library, which programs that were linked with it require. */
 struct version {
 	ElfW(Verdef) head;
 	ElfW(Verdaux) name;
@@ -50,13 +48,13 @@ struct shim {
 	struct version versions[CLV_VERSIONS_MAX];
 	ElfW(Half) symbol_version;
 	char marker[16];
-	uint32_t n_bytes; /* of all of it */
+	uint32_t n_bytes; /* of the file */
 	char strings[3 * CLV_PATH_MAX];
 };
 
 #define AT(member) offsetof(struct shim, member)
 
-/* Its own, so that it is for the same processor. */
+/* Copies the processor from cleave's own header. */
 static int set_header(struct shim *shim, struct clv_error *err)
 {
 	_cleanup_close_ int fd = open(SELF, O_RDONLY | O_CLOEXEC);
@@ -78,7 +76,7 @@ static int set_header(struct shim *shim, struct clv_error *err)
 	return 0;
 }
 
-/* The place of a new string; SIZE_MAX: there is no room. */
+/* Appends a string and returns its offset; SIZE_MAX if it does not fit. */
 static size_t add_string(struct shim *shim, const char *text)
 {
 	size_t at = shim->n_bytes - AT(strings), n = strlen(text) + 1;
@@ -125,7 +123,7 @@ static uint32_t hash_of(const char *name)
 	return value;
 }
 
-/* Returns how many there are; where there is no room for their names, none. */
+/* Returns the number of versions, 0 if their names do not fit. */
 static size_t set_versions(struct shim *shim, const struct clv_versions *versions)
 {
 	for (size_t i = 0; i < versions->n; i++) {
@@ -148,7 +146,7 @@ static size_t set_versions(struct shim *shim, const struct clv_versions *version
 	return versions->n;
 }
 
-/* It stays once it is loaded: the library stays, and has the same name. */
+/* NODELETE keeps the shim loaded, as the library, which has the same name, stays too. */
 static void set_dynamic(struct shim *shim, const size_t names[3], size_t n_versions)
 {
 	const struct {
@@ -165,7 +163,7 @@ static void set_dynamic(struct shim *shim, const size_t names[3], size_t n_versi
 		{DT_SYMTAB, AT(symbol)},
 		{DT_SYMENT, sizeof(shim->symbol)},
 		{DT_FLAGS_1, DF_1_NODELETE},
-		/* These last, for there may be none. */
+		/* Without versions this DT_NULL ends the section. */
 		{n_versions ? DT_VERDEF : DT_NULL, AT(versions)},
 		{DT_VERDEFNUM, n_versions},
 		{DT_VERSYM, AT(symbol_version)},
@@ -176,17 +174,17 @@ static void set_dynamic(struct shim *shim, const size_t names[3], size_t n_versi
 		shim->dynamic[i].d_tag = entries[i].tag;
 		shim->dynamic[i].d_un.d_val = entries[i].value;
 	}
-	/* One bucket with nothing in it, and the symbol that there always is. */
+	/* One empty bucket, and the undefined symbol at index 0. */
 	shim->hash[0] = 1;
 	shim->hash[1] = 1;
-	/* The same, behind a filter that lets nothing through. */
+	/* The same; the empty Bloom filter rejects every name. */
 	shim->gnu_hash[0] = 1;
 	shim->gnu_hash[1] = 1;
 	shim->gnu_hash[2] = 1;
 }
 
-/* Beside it, and then in its place: other programs of the lease may have the file mapped
- * that is there. */
+/* Writes a new file and renames it, since other programs of the lease may have the old
+ * one mapped. */
 static int write_all(const char *path, const struct shim *shim, struct clv_error *err)
 {
 	char beside[CLV_PATH_MAX + 16];
@@ -226,7 +224,7 @@ int clv_shim_write(const char *path, const char *soname, const char *gate,
 	}
 	clv_versions_read(original, &versions);
 	set_dynamic(&shim, names, set_versions(&shim, &versions));
-	/* And their size. */
+	/* After the strings, whose size the segment includes. */
 	set_parts(&shim);
 	return write_all(path, &shim, err);
 }

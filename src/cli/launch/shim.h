@@ -7,15 +7,15 @@
 
 struct clv_error;
 
-/* A shared object that has nothing of its own: it has a library's name, and needs a gate
- * and, after it, the library itself.  Where it lies in the library's place, whoever loads
- * that, linked or at run time, finds the gate's functions first and the library's others
- * behind them, those too that the gate does not know. */
+/* A shim is an empty shared object with the name of a library, which needs a gate and
+ * then the library itself.  It is mounted over the library: a program that loads the
+ * library, linked or at run time, finds the gate's functions first, and the library's
+ * functions for everything that the gate does not have. */
 
-/* Writes one.  The names are paths, the soname is what programs ask for.  Its symbols'
- * versions are those of the library, which still is where original says. */
+/* Writes a shim.  soname is the name that programs load; gate and library are paths.  The
+ * symbol versions come from the library, which is still at original.  0 or -errno. */
 int clv_shim_write(const char *path, const char *soname, const char *gate,
 	const char *library, const char *original, struct clv_error *err);
 
-/* Whether the file is a shim, and what library it is in front of. */
+/* Whether the file is a shim, and the library that it needs. */
 bool clv_shim_read(const char *path, char ret_library[CLV_PATH_MAX]);

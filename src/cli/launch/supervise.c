@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The wrapper's part in the life of a program.  Both are in one process group, so that a
- * terminal's signals reach the program by themselves; only what another process sends to
- * the wrapper is forwarded.  The wrapper is the tree's subreaper: it knows when the last
- * process has ended.  Nothing ties the program's life to the wrapper's: if that is
- * killed, the program goes on. */
+/* Supervises a program.  Both are in one process group, so a terminal's signals reach the
+ * program directly; only signals that another process sends to this one are forwarded.
+ * This process is the subreaper of the program's tree, so it sees the end of the last
+ * process.  If it is killed, the program continues. */
 #include "cli/launch/supervise.h"
 
 #include "base/clock.h"
@@ -14,7 +13,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-/* Left alone: what cannot be caught, and what a fault of this process itself raises. */
+/* Signals that cannot be caught, and those that a fault of this process raises. */
 static const int never_forwarded[] = {
 	SIGKILL, SIGSTOP, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
 
@@ -27,7 +26,7 @@ int clv_supervise_begin(sigset_t *ret_old)
 
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
 		return -errno;
-	/* Ignored, the kernel would reap the program itself and its status were lost. */
+	/* If SIGCHLD is ignored, the kernel reaps the program and its status is lost. */
 	sigaction(SIGCHLD, &reap, &old_child_action);
 	sigfillset(&all);
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(never_forwarded); i++)
@@ -41,8 +40,8 @@ void clv_supervise_restore(const sigset_t *old)
 	sigprocmask(SIG_SETMASK, old, NULL);
 }
 
-/* What is left of the tree once its first process has gone: our children now, but for the
- * one that is none of it.  Returns how many there are; number 0: only counts. */
+/* Signals the processes of the tree that were reparented to this process: all children
+ * but the outsider.  Returns their number; a signal number of 0 only counts. */
 static unsigned int signal_adopted(int number, pid_t outsider)
 {
 	FILE *children = fopen("/proc/thread-self/children", "re");
@@ -62,7 +61,7 @@ static unsigned int signal_adopted(int number, pid_t outsider)
 	return n;
 }
 
-/* Stops as the default action would, and comes back when continued. */
+/* Stops this process by the signal's default action, and returns when it is continued. */
 static void stop_self(int number)
 {
 	sigset_t one;
@@ -79,7 +78,8 @@ static void handle(
 {
 	int number = info->si_signo;
 
-	/* The kernel signals the whole group of a terminal: the program has it too. */
+	/* A terminal's signal goes to the whole process group: the program has it
+	 * already. */
 	bool is_sent = info->si_code <= 0 && info->si_pid != main_pid;
 
 	if (number == SIGCHLD)
@@ -92,7 +92,7 @@ static void handle(
 		stop_self(number);
 }
 
-/* Returns whether any child of the tree is left. */
+/* Reaps all dead children.  Returns whether a process of the tree is left. */
 static bool reap(pid_t main_pid, int *main_status, bool *is_main_alive, pid_t outsider)
 {
 	for (;;) {
@@ -112,7 +112,7 @@ static bool reap(pid_t main_pid, int *main_status, bool *is_main_alive, pid_t ou
 	}
 }
 
-/* For as long as is left to the next tick. */
+/* Waits for a signal until the next tick. */
 static int wait_for_signal(const sigset_t *wanted, siginfo_t *info, uint64_t next_ns)
 {
 	uint64_t now_ns = clv_clock_ns(),

@@ -5,26 +5,26 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Stands in for a program: signals go to it, its end ends this process. */
+/* Supervises a program: forwards signals to it and waits for the end of its tree. */
 
-/* Makes this process adopt the orphans of its tree, and blocks what is forwarded;
- * *ret_old is the mask to give back to the program. */
+/* Makes this process a subreaper and blocks the signals to forward; *ret_old is the mask
+ * to restore in the program.  0 or -errno. */
 int clv_supervise_begin(sigset_t *ret_old);
 
-/* In the child, before it becomes the program. */
+/* In the child, before it executes the program: restores the signals. */
 void clv_supervise_restore(const sigset_t *old);
 
 /* Forwards signals and reaps until the last process of the tree has ended.  Returns the
- * main one's exit code, 128 + n after signal n. */
+ * exit code of the main process, or 128 + n if signal n ended it. */
 int clv_supervise(pid_t main_pid);
 
-/* The same, and calls tick every so often. */
+/* The same, and calls tick every every_ns. */
 struct clv_supervise_watch {
 	uint64_t every_ns;
 	void (*tick)(void *userdata, pid_t main_pid);
 	void *userdata;
-	/* A child that is no part of the tree, as tick says it; 0: none is.  It is
-	 * neither waited for nor signalled. */
+	/* Read after each tick, may be NULL: a child that is not part of the tree, and is
+	 * neither waited for nor signalled; 0: none. */
 	const pid_t *outsider;
 };
 int clv_supervise_watched(pid_t main_pid, const struct clv_supervise_watch *watch);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the symbol versions of a shared object from its ELF headers. */
 #include "cli/launch/versions.h"
 
 #include "base/cleanup.h"
@@ -36,7 +37,7 @@ static bool read_parts(struct file *file)
 		header.e_phoff);
 }
 
-/* Where in the file that is which will be at an address; 0: nowhere. */
+/* The file offset of a virtual address; 0: not in the file. */
 static uint64_t offset_of(const struct file *file, uint64_t address)
 {
 	for (size_t i = 0; i < file->n_parts; i++) {
@@ -84,7 +85,7 @@ static bool find_tables(const struct file *file, struct tables *ret)
 	return ret->versions && ret->strings && ret->n <= CLV_VERSIONS_MAX;
 }
 
-/* The end of the file may be near. */
+/* A short read is fine: the name may be near the end of the file. */
 static bool read_name(const struct file *file, uint64_t at, char *ret)
 {
 	ssize_t n = pread(file->fd, ret, CLV_VERSION_NAME_MAX, (off_t)at);
@@ -92,7 +93,8 @@ static bool read_name(const struct file *file, uint64_t at, char *ret)
 	return n > 0 && memchr(ret, '\0', (size_t)n);
 }
 
-/* One of them; 0: that was the last, or there is no telling. */
+/* Reads one version.  Returns the offset of the next one; 0 after the last one, or if it
+ * cannot be read. */
 static uint64_t read_version(const struct file *file, const struct tables *tables,
 	uint64_t at, struct clv_versions *ret)
 {
@@ -120,7 +122,7 @@ void clv_versions_read(const char *path, struct clv_versions *ret)
 	at = tables.versions;
 	for (uint64_t i = 0; at && i < tables.n; i++)
 		at = read_version(&file, &tables, at, ret);
-	/* Of half of them the loader would miss the rest. */
+	/* With an incomplete list the loader would refuse programs that need the rest. */
 	if (ret->n != tables.n)
 		ret->n = 0;
 }

@@ -7,8 +7,8 @@
 #define CLV_VERSIONS_MAX 96
 #define CLV_VERSION_NAME_MAX 64
 
-/* The versions of symbols that a shared object defines, its own name as the first, as its
- * headers have them.  n is 0 where there are none, more than that, or no telling. */
+/* The symbol versions that a shared object defines; the first is its own name.  n is 0 if
+ * there are none, too many, or if they cannot be read. */
 struct clv_versions {
 	char names[CLV_VERSIONS_MAX][CLV_VERSION_NAME_MAX];
 	size_t n;

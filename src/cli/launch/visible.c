@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program sees the devices of its lease and nothing else. */
+/* Restricts a program to the devices of its lease, by its environment and affinity. */
 #include "cli/launch/visible.h"
 
 #include "base/cleanup.h"
@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* By what each vendor's runtime is told which devices it has. */
+/* The variable that names the visible devices to each vendor's runtime. */
 static const struct {
 	const char *vendor, *variable;
 } variables[] = {
@@ -23,12 +23,11 @@ static const struct {
 	{"intel", "ZE_AFFINITY_MASK"},
 };
 
-/* PoCL's workers, each on a processor of its own (docs of pocl: POCL_AFFINITY).  Woken
- * for a turn and left to the scheduler, two often land on one processor, and a kernel
- * takes twice as long while the other idles.  Not where the program may use only some
- * processors, for PoCL would not keep to them, nor where the user says how many workers
- * there are, for PoCL aborts when they are more than processors, and never against the
- * user's own word. */
+/* Pins PoCL's workers to one processor each (docs of pocl: POCL_AFFINITY).  Without that,
+ * the scheduler often wakes two workers on one processor when a turn begins, and a kernel
+ * takes twice as long.  Skipped if the program may use only some of the processors, which
+ * PoCL would ignore; if the user sets the number of workers, since PoCL aborts when there
+ * are more workers than processors; and if the user sets POCL_AFFINITY. */
 static void pin_workers(void)
 {
 	cpu_set_t allowed;
@@ -48,7 +47,7 @@ static int keep_to_cpus(const char *list, struct clv_error *err)
 		sched_setaffinity(0, sizeof(cpus), &cpus) < 0)
 		return clv_error_errno(err, errno,
 			"cannot keep the program to the processors %.60s", list);
-	/* PoCL makes a worker for each processor of the machine otherwise. */
+	/* By default PoCL starts a worker for each processor of the machine. */
 	snprintf(count, sizeof(count), "%d", CPU_COUNT(&cpus));
 	setenv("POCL_MAX_PTHREAD_COUNT", count, 1);
 	return 0;
@@ -77,7 +76,8 @@ static int keep_to_devices(
 		return clv_error_errno(err, ENOMEM, "cannot start the program");
 	json_array_foreach (devices, i, device)
 		fprintf(out, "%s%s", i > 0 ? "," : "", clv_json_text(device, "visible"));
-	/* The gate tells by the second what is the program's own word in the first. */
+	/* By the second variable the gate recognizes a first one that the program has
+	 * set. */
 	if (fclose(out) != 0 || setenv(variable, list, 1) < 0 ||
 		setenv("CLEAVE_VISIBLE", list, 1) < 0)
 		return clv_error_errno(err, ENOMEM, "cannot start the program");
@@ -92,7 +92,7 @@ int clv_visible_set(const json_t *devices, struct clv_error *err)
 
 	if (strcmp(clv_json_text(partition, "scheme"), "cores") == 0)
 		return keep_to_cpus(clv_json_text(partition, "address"), err);
-	/* What OpenCL alone shows is kept to its device by the gate. */
+	/* On a device that only OpenCL shows, the gate restricts the program. */
 	if (strcmp(clv_json_text(first, "backend"), "opencl") == 0) {
 		pin_workers();
 		return 0;
@@ -103,7 +103,7 @@ int clv_visible_set(const json_t *devices, struct clv_error *err)
 	return variable ? keep_to_devices(devices, variable, err) : 0;
 }
 
-/* Only where the agent says which ones they are, as it does of AMD's. */
+/* Only if the agent names the units, as it does for AMD GPUs. */
 int clv_visible_limit(const json_t *sm, struct clv_error *err)
 {
 	const json_t *first = json_object_get(sm, "first");

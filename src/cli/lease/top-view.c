@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lines of `cleave top`.  Every field has a width that depends on the terminal's
- * alone; a narrow one loses fields, a wide one gets longer bars.  Plain ASCII, so that
- * any terminal and any log shows the same. */
+/* Lays out the lines of `cleave top`.  The width of a field depends only on the width of
+ * the terminal: a narrow terminal has fewer fields, a wide one longer bars.  Bars are
+ * ASCII, so that every terminal and log shows the same. */
 #include "cli/lease/top-view.h"
 
 #include "base/cleanup.h"
@@ -27,8 +27,8 @@ enum field {
 	_FIELD_MAX,
 };
 
-/* A field is there from `from` columns on, `least` wide, and may take what is left over
- * up to `most`. */
+/* A field is shown on terminals of at least `from` columns.  It is `least` columns wide,
+ * and grows up to `most` while columns are left. */
 static const struct {
 	const char *header;
 	int from;
@@ -85,7 +85,7 @@ static void append(struct clv_top_line *line, int width, const char *format, ...
 	va_end(args);
 }
 
-/* "[###|   ]": what is used, and a mark at what was promised. */
+/* Draws "[###|   ]": the used part, and a mark at the promised part. */
 static void fill_bar(double used, double promised, int width, char *ret)
 {
 	int inner = width - 2;
@@ -101,7 +101,7 @@ static void fill_bar(double used, double promised, int width, char *ret)
 	ret[inner + 2] = '\0';
 }
 
-static const char *state_word(const json_t *lease, enum clv_top_style *ret_style)
+static const char *state_label(const json_t *lease, enum clv_top_style *ret_style)
 {
 	*ret_style = CLV_TOP_QUEUED;
 	if (strcmp(clv_json_text(lease, "state"), "queued") == 0)
@@ -159,7 +159,7 @@ static void fill_field(enum field field, const json_t *lease, int width,
 			json_array_size(json_object_get(lease, "processes")));
 		break;
 	case FIELD_STATE:
-		snprintf(ret, CLV_CELL_MAX, "%s", state_word(lease, ret_style));
+		snprintf(ret, CLV_CELL_MAX, "%s", state_label(lease, ret_style));
 		break;
 	case FIELD_COMMAND:
 		snprintf(ret, CLV_CELL_MAX, "%s", clv_json_text(lease, "command"));
@@ -170,7 +170,7 @@ static void fill_field(enum field field, const json_t *lease, int width,
 	clv_output_sanitize(ret);
 }
 
-/* lease NULL: the headers. */
+/* Appends the fields of a lease, or the headers if lease is NULL. */
 static void add_fields(struct clv_top_line *line, const json_t *lease, int width)
 {
 	int widths[_FIELD_MAX];

@@ -4,8 +4,8 @@
 #include <jansson.h>
 #include <stddef.h>
 
-/* What `cleave top` shows, as lines of text: a pure function of the agent's answers and
- * the width, so that it can be tested without a terminal. */
+/* The lines of `cleave top`, as a pure function of the agent's answers and the width, so
+ * that tests need no terminal. */
 
 enum clv_top_style {
 	CLV_TOP_TITLE,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cleave advise: what leases would do with, by what they were seen to use. */
+/* cleave advise: proposes sizes and classes for leases, from their measured use. */
 #include "cli/frame/verbs.h"
 
 #include "cli/frame/cells.h"
@@ -27,7 +27,7 @@ static void describe(const json_t *part, const json_t *other, char ret[CLV_CELL_
 		snprintf(cells[3], sizeof(cells[3]), "cap %.0f%%",
 			100 * clv_json_number(part, "cap"));
 	snprintf(cells[4], sizeof(cells[4]), "%.60s", clv_json_text(part, "profile"));
-	/* Only what is another there. */
+	/* Only the members that differ from the other part. */
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(keys); i++) {
 		if (cells[i][0] == '\0' || json_equal(json_object_get(part, keys[i]),
 						   json_object_get(other, keys[i])))
@@ -70,8 +70,8 @@ static const struct clv_listing listing = {
 	.columns = columns,
 	.n_columns = CLV_ARRAY_SIZE(columns),
 	.name_key = "name",
-	.none = "no advice: nothing was seen of leases for long enough that would be "
-		"better otherwise",
+	.none = "no advice: no lease that was observed for long enough needs another "
+		"size or class",
 };
 
 static int run_advise(const void *userdata, int argc, char **argv)
@@ -102,10 +102,11 @@ static const struct clv_opt options[] = {
 const struct clv_verb clv_verb_advise = {
 	.name = "advise",
 	.arguments = "[NAME|ID]",
-	.summary = "say which leases are too large, too small or idle, and what would do",
-	.about = "By what each lease was seen to use in the last hour. SLOWDOWN is "
-		 "how much slower than alone its programs would be in what is "
-		 "proposed, with all neighbours at work.",
+	.summary =
+		"say which leases are too large, too small or idle, and what to change",
+	.about = "Advice comes from the use of each lease in the last hour. SLOWDOWN is "
+		 "how much slower its programs would run under the proposal than on "
+		 "the whole device, while all other leases are busy.",
 	.settings_bytes = sizeof(struct clv_common),
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),

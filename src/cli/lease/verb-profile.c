@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cleave profile: runs a program with a device to itself, looks at its lease ten times a
- * second, and says what it would do with (core/share/advise.h). */
+/* cleave profile: runs a program in a lease on a whole device, samples the lease ten
+ * times a second, and proposes a share for the program (core/share/advise.h). */
 #include "cli/frame/verbs.h"
 
 #include "base/array.h"
@@ -39,8 +39,8 @@ struct profile {
 	bool is_killed;
 };
 
-/* Who has the device, in the order in which they came. */
-static void say_who(
+/* Lists the leases that hold the device, oldest first. */
+static void print_holders(
 	void *userdata, struct clv_client *client, const struct clv_client_error *err)
 {
 	const struct profile *profile = userdata;
@@ -62,8 +62,8 @@ static void say_who(
 			clv_json_text(lease, "device"));
 	}
 	clv_output_line(stderr,
-		"cleave: a profile needs a device to itself: wait with --wait, or "
-		"take it beside them with --shared; figures are disturbed then");
+		"cleave: a profile needs a whole device: wait for it with --wait, or "
+		"run beside these leases with --shared, which disturbs the figures");
 }
 
 static void begin(void *userdata, const json_t *lease)
@@ -79,8 +79,8 @@ static void begin(void *userdata, const json_t *lease)
 			"cleave: the agent cannot be reached: nothing is measured");
 }
 
-/* SIGTERM, and what does not heed it is killed. */
-static void end_in_time(struct profile *profile, pid_t main_pid)
+/* Ends the program after --for: SIGTERM, and SIGKILL if it still runs 5 s later. */
+static void end_after_limit(struct profile *profile, pid_t main_pid)
 {
 	uint64_t now_ns = clv_clock_ns();
 	uint64_t for_ns = profile->settings->for_ns;
@@ -105,10 +105,11 @@ static void tick(void *userdata, pid_t main_pid)
 		clv_client_lease(profile->client, clv_json_text(profile->lease, "id"),
 			&lease, NULL) == 0)
 		clv_measured_add(&profile->measured, clv_clock_ns(), lease);
-	end_in_time(profile, main_pid);
+	end_after_limit(profile, main_pid);
 }
 
-/* The page in which gates count commands. */
+/* Creates the file in which gates count commands; the program finds its path in
+ * CLEAVE_PROFILE. */
 static int open_page(struct profile *profile)
 {
 	const char *folder = getenv("XDG_RUNTIME_DIR");
@@ -128,7 +129,7 @@ static int open_page(struct profile *profile)
 		setenv("CLEAVE_PROFILE", profile->page_path, 1) < 0) {
 		profile->page_path[fd < 0 ? 0 : strlen(profile->page_path)] = '\0';
 		return clv_cli_fail(CLV_EXIT_FAILED,
-			"cannot make the page in which commands are counted: %m");
+			"cannot create the file in which gates count commands: %m");
 	}
 	close(fd);
 	return 0;
@@ -146,7 +147,7 @@ static void read_page(struct profile *profile)
 		close(fd);
 }
 
-/* All of what the device can be divided into. */
+/* The profiles of the device, or NULL if the agent does not answer. */
 static json_t *get_profiles(const struct profile *profile)
 {
 	json_t *list = NULL;
@@ -174,7 +175,8 @@ static int write_report(const struct profile_settings *settings, const json_t *r
 	return 0;
 }
 
-/* The program's own code, unless there is nothing to be told of it. */
+/* Writes the report.  Returns the program's exit code, 0 if --for ended the program, or
+ * the exit code of a failed write. */
 static int report(struct profile *profile, char **argv, int exit_code)
 {
 	_cleanup_json_ json_t *profiles = get_profiles(profile);
@@ -184,9 +186,9 @@ static int report(struct profile *profile, char **argv, int exit_code)
 	read_page(profile);
 	report = clv_measured_report(&profile->measured, profile->lease, profiles, argv);
 	if (!report) {
-		clv_output_line(stderr, "cleave: the program was too short to be "
-					"measured: it takes half a "
-					"second or more");
+		clv_output_line(stderr, "cleave: the program ended too early to be "
+					"measured: it must run for half a second "
+					"or more");
 		return exit_code;
 	}
 	json_object_set_new(report, "exit_code", json_integer(exit_code));
@@ -206,7 +208,7 @@ static int run_profile(const void *userdata, int argc, char **argv)
 		.wait = settings->launch.request.wait.is_given,
 		.overcommit = settings->shared,
 	};
-	struct clv_launch_watch watch = {EVERY_NS, say_who, begin, tick, &profile};
+	struct clv_launch_watch watch = {EVERY_NS, print_holders, begin, tick, &profile};
 	int r = open_page(&profile);
 
 	if (!r)
@@ -228,26 +230,26 @@ static const struct clv_opt options[] = {
 		.type = CLV_OPT_DURATION,
 		.offset = CLV_OPT_AT(struct profile_settings, for_ns),
 		.argument = "TIME",
-		.help = "End the program after so long, as 30s, and exit with 0",
+		.help = "End the program after this time, as 30s, and exit with 0",
 	},
 	{
 		.name = "shared",
 		.type = CLV_OPT_FLAG,
 		.offset = CLV_OPT_AT(struct profile_settings, shared),
-		.help = "Even when others hold the device: the figures are disturbed "
-			"then, and say so",
+		.help = "Run even beside other leases on the device; if they disturb the "
+			"figures, the report says so",
 	},
 	CLV_OPT_LEASE_WAIT(struct clv_lease_settings,
-		"When others hold the device, queue for it, at most TIMEOUT long (as "
-		"30s or 5m)"),
+		"If other leases hold the device, queue for it, for at most TIMEOUT "
+		"(as 30s or 5m)"),
 	{
 		.name = "report",
 		.type = CLV_OPT_TEXT,
 		.offset = CLV_OPT_AT(struct profile_settings, report),
 		.argument = "FILE",
 		.completes = CLV_COMPLETE_FILE,
-		.help = "Write what was measured into this file, as JSON, and nothing on "
-			"stderr",
+		.help = "Write the report to this file, as JSON, instead of to standard "
+			"error",
 	},
 	CLV_OPT_HELP,
 	CLV_OPT_OUTPUT,
@@ -258,9 +260,9 @@ const struct clv_verb clv_verb_profile = {
 	.name = "profile",
 	.arguments = "[--] PROGRAM [ARGUMENT...]",
 	.summary = "run a program alone, measure it, and propose a share for it",
-	.about = "The program has a device to itself. At the end its memory, how much "
-		 "of the time it computed, its commands and their lengths are told on "
-		 "stderr, with the share, memory and class that it would do with. "
+	.about = "The program has a whole device. At its end, standard error shows its "
+		 "memory, the part of the time in which it computed, its commands and "
+		 "their lengths, and the share, memory and class that it needs. "
 		 "Exits with the program's code, or 128+N when signal N ended it.",
 	.settings_bytes = sizeof(struct profile_settings),
 	.options = options,

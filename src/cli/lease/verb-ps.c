@@ -114,13 +114,13 @@ static void cell_sm(const json_t *row, char ret[CLV_CELL_MAX])
 		clv_cell_percent(clv_json_number(sm, "fraction"), ret);
 }
 
-static bool is_sm_in_name_only(const json_t *row)
+static bool is_sm_unenforced(const json_t *row)
 {
 	return strcmp(clv_json_text(json_object_get(row, "sm"), "held_by"), "nothing") ==
 	       0;
 }
 
-/* What its owner should know and does not ask for. */
+/* Conditions of the lease that its owner should know. */
 static void cell_note(const json_t *row, char ret[CLV_CELL_MAX])
 {
 	uint64_t spilled_bytes = clv_json_bytes(row, "spilled_bytes");
@@ -133,7 +133,7 @@ static void cell_note(const json_t *row, char ret[CLV_CELL_MAX])
 		clv_json_flag(row, "throttled") ? ", throttled" : "");
 	if (clv_json_flag(row, "past_gate")) {
 		used = strlen(ret);
-		snprintf(ret + used, CLV_CELL_MAX - used, "%scomputes past its gate",
+		snprintf(ret + used, CLV_CELL_MAX - used, "%sbypasses its gate",
 			used ? ", " : "");
 	}
 	if (spilled_bytes > 0) {
@@ -142,9 +142,9 @@ static void cell_note(const json_t *row, char ret[CLV_CELL_MAX])
 		snprintf(ret + used, CLV_CELL_MAX - used, "%s%.32s spilled",
 			used ? ", " : "", spilled);
 	}
-	if (is_sm_in_name_only(row)) {
+	if (is_sm_unenforced(row)) {
 		used = strlen(ret);
-		snprintf(ret + used, CLV_CELL_MAX - used, "%snothing holds its SM limit",
+		snprintf(ret + used, CLV_CELL_MAX - used, "%sSM limit not enforced",
 			used ? ", " : "");
 	}
 	json_array_foreach (json_object_get(row, "uses_ungated"), i, api) {
@@ -185,7 +185,7 @@ const struct clv_listing clv_listing_leases = {
 	.columns = columns,
 	.n_columns = CLV_ARRAY_SIZE(columns),
 	.name_key = "name",
-	.none = "no leases: cleave run makes one",
+	.none = "no leases: cleave run creates one",
 };
 
 static int run_ps(const void *userdata, int argc, char **argv)
@@ -204,7 +204,7 @@ const struct clv_verb clv_verb_ps = {
 	.name = "ps",
 	.summary = "list your leases: share promised, share used, memory, state",
 	.about = "Root sees the leases of all users. USED is the part of the device "
-		 "held over the last second, MEMORY what is allocated of the QUOTA.",
+		 "held over the last second, MEMORY the allocated part of the QUOTA.",
 	.settings_bytes = sizeof(struct clv_common),
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),

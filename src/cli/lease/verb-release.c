@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cleave release: ends leases.  Processes are ended only with --force; without it the
- * refusal lists them, so that nobody ends a colleague's work by a slip of the name. */
+/* cleave release: ends leases.  A lease with attached processes is refused with their
+ * list unless --force is given, so that a mistyped name does not end running work. */
 #include "cli/frame/verbs.h"
 
 #include "cli/frame/cli.h"
@@ -84,10 +84,10 @@ static const struct clv_opt options[] = {
 const struct clv_verb clv_verb_release = {
 	.name = "release",
 	.arguments = "NAME|ID...",
-	.summary = "end leases and give back what they hold",
+	.summary = "end leases and free what they hold",
 	.about = "A lease with attached processes is refused, with their list, unless "
-		 "--force is given. With several names each is tried; the exit code is "
-		 "the first failure's.",
+		 "--force is given. Given several names, each is tried; the exit code "
+		 "is that of the first failure.",
 	.settings_bytes = sizeof(struct release_settings),
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cleave reserve: a lease that no process holds. */
+/* cleave reserve: creates a kept lease, which does not end with a process. */
 #include "cli/frame/verbs.h"
 
 #include "cli/frame/cli.h"
@@ -15,7 +15,7 @@ struct reserve_settings {
 	const char *user;
 };
 
-/* By name or by number. */
+/* Looks the user up, by name or by number. */
 static int find_user(const char *text, struct clv_client_lease_request *request)
 {
 	const struct passwd *user = getpwnam(text);
@@ -25,8 +25,7 @@ static int find_user(const char *text, struct clv_client_lease_request *request)
 	if (!user && (end == text || *end != '\0' || number >= UINT32_MAX))
 		return clv_cli_fail(CLV_EXIT_USAGE,
 			"there is no user '%.40s': give a name that getent passwd knows, "
-			"or "
-			"a number",
+			"or a number",
 			text);
 	request->has_user = true;
 	request->user = (uint32_t)number;
@@ -67,21 +66,21 @@ static const struct clv_opt options[] = {
 		.offset = CLV_OPT_AT(struct reserve_settings, admit),
 		.argument = "holders|socket",
 		.choices = admit_choices,
-		.help = "Who may use it: holders (the default), programs that cleave run "
-			"starts in it; or socket, whoever the lease's socket is mounted "
-			"for, as in a container",
+		.help = "Which processes are admitted: holders (the default), those that "
+			"cleave run starts in the lease; socket, those that reach its "
+			"socket, as in a container that has it mounted",
 	},
 	{
 		.name = "user",
 		.type = CLV_OPT_TEXT,
 		.offset = CLV_OPT_AT(struct reserve_settings, user),
 		.argument = "USER",
-		.help = "For this user, by name or number; as root alone",
+		.help = "Create the lease for this user (name or number); root only",
 	},
 	CLV_OPT_LEASE_TIME(struct clv_lease_settings,
-		"After so long, as 2h, it is ended, with what runs in it"),
+		"End the lease and its programs after this time, as 2h"),
 	CLV_OPT_LEASE_WAIT(struct clv_lease_settings,
-		"When it does not fit now, queue for it; cleave ps shows its place"),
+		"If the lease does not fit now, queue it; cleave ps shows its place"),
 	CLV_OPT_HELP,
 	CLV_OPT_OUTPUT,
 	CLV_OPT_SOCKET,
@@ -89,10 +88,10 @@ static const struct clv_opt options[] = {
 
 const struct clv_verb clv_verb_reserve = {
 	.name = "reserve",
-	.summary = "make a lease that stays until it is released",
-	.about = "No process holds it: programs come and go in it, and cleave release "
-		 "ends "
-		 "it. It does not outlive a restart of the machine. Prints the lease.",
+	.summary = "create a lease that stays until it is released",
+	.about = "The lease does not end with a process: programs use it one after the "
+		 "other or at once, and cleave release ends it. It does not survive a "
+		 "restart of the machine. Prints the lease.",
 	.settings_bytes = sizeof(struct reserve_settings),
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cleave run: a program in a lease of its own (cli/launch/launch.h).  What holds the
- * program is the gate; nothing is enforced here. */
+/* cleave run: runs a program in a lease (cli/launch/launch.h).  The gate in the program
+ * enforces the share; this process enforces nothing. */
 #include "cli/frame/verbs.h"
 
 #include "cli/frame/cli.h"
@@ -17,14 +17,14 @@ static const struct clv_opt options[] = {
 		.offset = CLV_OPT_AT(struct clv_launch_settings, lease),
 		.argument = "NAME|ID",
 		.completes = CLV_COMPLETE_LEASE,
-		.help = "In this lease, which is there already and stays, as cleave "
-			"reserve makes it",
+		.help = "Join this lease, which exists already and stays, as cleave "
+			"reserve creates it",
 	},
 	CLV_OPT_LEASE_TIME(struct clv_lease_settings,
-		"After so long, as 2h, the program is ended and the lease given back"),
+		"End the program and release the lease after this time, as 2h"),
 	CLV_OPT_LEASE_WAIT(struct clv_lease_settings,
-		"When it does not fit now, queue for it, at most TIMEOUT long (as "
-		"30s or 5m); the place in the queue is shown, and Ctrl-C leaves it"),
+		"If the lease does not fit now, queue for it, for at most TIMEOUT (as "
+		"30s or 5m); the position is shown, and Ctrl-C leaves the queue"),
 	{
 		.name = "if-no-agent",
 		.type = CLV_OPT_CHOICE,
@@ -38,16 +38,16 @@ static const struct clv_opt options[] = {
 		.name = "allow-ungated",
 		.type = CLV_OPT_FLAG,
 		.offset = CLV_OPT_AT(struct clv_launch_settings, allow_ungated),
-		.help = "On an NVIDIA GPU, start even a program that no gate can be "
-			"loaded into; it is then not held to the share, nor are those "
-			"that drop their environment",
+		.help = "Start even a program that no gate can be loaded into; the share "
+			"is then not enforced on it, nor on programs that drop their "
+			"environment",
 	},
 	{
 		.name = "no-namespace",
 		.type = CLV_OPT_FLAG,
 		.offset = CLV_OPT_AT(struct clv_launch_settings, no_namespace),
-		.help = "Make no mount namespace; programs that drop their environment "
-			"are then not held to the share",
+		.help = "Make no mount namespace; the share is then not enforced on "
+			"programs that drop their environment",
 	},
 	CLV_OPT_HELP,
 	CLV_OPT_SOCKET,
@@ -62,10 +62,9 @@ static int check_joined(const struct clv_launch_settings *s)
 
 		if (is_of_new && clv_opt_is_given(&options[i], s))
 			return clv_cli_fail(CLV_EXIT_USAGE,
-				"--lease names a lease that is there, with a size and a "
-				"place: leave out what would make another, and see "
-				"cleave "
-				"set to change it");
+				"--lease joins an existing lease: leave out the options "
+				"that size or place a new one, and see cleave set to "
+				"change it");
 	}
 	return 0;
 }
@@ -84,9 +83,9 @@ const struct clv_verb clv_verb_run = {
 	.arguments = "[--] PROGRAM [ARGUMENT...]",
 	.summary = "run a program inside a share of a device",
 	.about = "The share is promised to the program and all processes that it starts, "
-		 "and is given back when the last of them has ended. Needs --share, "
-		 "--memory or both; with --profile or --count alone a partition or "
-		 "device is all the program's. Starts the user's agent when none runs. "
+		 "and is released when the last of them has ended. Needs --share, "
+		 "--memory or both; with --profile or --count alone the program has "
+		 "whole partitions or devices. Starts the user's agent if none runs. "
 		 "Exits with the program's code, or 128+N when signal N ended it.",
 	.settings_bytes = sizeof(struct clv_launch_settings),
 	.options = options,

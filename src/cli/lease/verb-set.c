@@ -37,8 +37,7 @@ static int run_set(const void *userdata, int argc, char **argv)
 		!change.remove_spill)
 		return clv_cli_fail(CLV_EXIT_USAGE,
 			"nothing to set on '%.40s': add --share, --cap, --memory, "
-			"--spill "
-			"or --class",
+			"--spill or --class",
 			argv[0]);
 	r = clv_cli_connect(&settings->common, false, &client);
 	if (r)
@@ -56,16 +55,16 @@ static const struct clv_opt options[] = {
 		"The new share of the device's compute, as 0.3, 30% or 6/20, "
 		"or a range, as 0.1..0.6"),
 	CLV_OPT_LEASE_CAP(struct set_settings, "FRACTION|none",
-		"Never more than this share, even when the "
-		"device is idle; none removes the cap"),
+		"The share that the lease never exceeds, even when "
+		"the device is idle; none removes the cap"),
 	CLV_OPT_LEASE_MEMORY(struct set_settings,
-		"The new memory quota, as 512M or 1.5GiB; what is allocated "
+		"The new memory quota, as 512M or 1.5GiB; allocated memory "
 		"stays, even above it"),
 	CLV_OPT_LEASE_SPILL(struct set_settings, "SIZE|none",
-		"As much of the host's memory for what does not "
-		"fit the quota; what is there stays"),
+		"Host memory for allocations beyond the quota; "
+		"memory that is spilled already stays"),
 	CLV_OPT_LEASE_CLASS(struct set_settings,
-		"How fast it is served, never how much it gets: latency, "
+		"When the lease runs, not how much time it gets: latency, "
 		"normal or batch"),
 	CLV_OPT_HELP,
 	CLV_OPT_OUTPUT,
@@ -76,8 +75,8 @@ const struct clv_verb clv_verb_set = {
 	.name = "set",
 	.arguments = "NAME|ID",
 	.summary = "resize a lease while its programs run",
-	.about = "Prints the lease as it is now. A change that does not fit is "
-		 "refused and nothing changes.",
+	.about = "Prints the changed lease. A change that does not fit is refused, and "
+		 "nothing changes.",
 	.settings_bytes = sizeof(struct set_settings),
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),

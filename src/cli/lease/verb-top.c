@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cleave top: the leases live, on a whole terminal.  When stdout is no terminal it prints
- * one sample as plain lines.  An agent that goes away is waited for. */
+/* cleave top: shows the leases live, on the whole terminal; without a terminal it prints
+ * one sample as plain lines.  If the agent goes away, the last sample stays on the screen
+ * and each interval tries to connect again. */
 #include "cli/frame/verbs.h"
 
 #include "base/clock.h"
@@ -24,9 +25,9 @@ struct top_settings {
 
 struct top {
 	const struct top_settings *settings;
-	struct clv_client *client; /* NULL: the agent is gone, to be found again */
+	struct clv_client *client; /* NULL: not connected; the next sample connects */
 	json_t *devices, *leases;
-	struct clv_client_error problem; /* msg is "" when all is well */
+	struct clv_client_error problem; /* of the last sample; msg is "": none */
 	int scroll;
 };
 
@@ -35,7 +36,7 @@ static void drop_client(struct top *top)
 	top->client = clv_client_free(top->client);
 }
 
-/* Keeps the last sample when there is no new one. */
+/* On an error, keeps the last sample and sets the problem. */
 static void take_sample(struct top *top)
 {
 	struct clv_client_options options =
@@ -139,8 +140,9 @@ static void draw(struct top *top)
 			draw_line(row, &view.lines[at]);
 	}
 	mvaddnstr(LINES - 1, 0,
-		top->problem.msg[0] ? top->problem.msg
-				    : "q quit  up/down scroll  | marks what is promised",
+		top->problem.msg[0]
+			? top->problem.msg
+			: "q quit  up/down scroll  | marks the promised share",
 		COLS);
 	refresh();
 	free(view.lines);
@@ -219,14 +221,13 @@ static const struct clv_opt options[] = {
 		.type = CLV_OPT_DURATION,
 		.offset = CLV_OPT_AT(struct top_settings, interval_ns),
 		.argument = "TIME",
-		.help = "How often to look, as 250ms or 2s; a second without it",
+		.help = "The time between samples, as 250ms or 2s (default 1s)",
 	},
 	{
 		.name = "once",
 		.type = CLV_OPT_FLAG,
 		.offset = CLV_OPT_AT(struct top_settings, once),
-		.help = "Print one sample as plain lines and exit, as when stdout is no "
-			"terminal",
+		.help = "Print one sample as plain lines and exit, as without a terminal",
 	},
 	CLV_OPT_HELP,
 	CLV_OPT_SOCKET,
@@ -236,7 +237,7 @@ const struct clv_verb clv_verb_top = {
 	.name = "top",
 	.summary = "watch the leases live: promised, used, memory, class, waiting",
 	.about = "q quits, the arrows scroll. A bar shows the part of the device held "
-		 "over the last second; the | in it marks what was promised.",
+		 "over the last second; the | in it marks the promised share.",
 	.settings_bytes = sizeof(struct top_settings),
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cleave: finds the verb and runs it.  The table of verbs (cli/main/table.h) is all there
- * is; help, man pages and completion are printed from it. */
+/* cleave: parses the options before the verb, looks the verb up in the table
+ * (cli/main/table.h) and runs it. */
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/suggest.h"
@@ -33,7 +33,7 @@ static int fail_verb(const char *word)
 		CLV_EXIT_USAGE, "'%.40s' is not a verb of cleave: see cleave help", word);
 }
 
-/* What was said before the verb holds for it too. */
+/* Options before the verb are the defaults of the verb's own. */
 static int run_verb(const struct clv_verb *verb, const struct clv_common *before,
 	int argc, char **argv)
 {
@@ -62,7 +62,7 @@ int main(int argc, char **argv)
 	int first;
 
 	clv_verb_table_set(&clv_cleave_table);
-	/* The characters of a terminal, but the numbers of JSON. */
+	/* The terminal's character set, but the number format of JSON. */
 	setlocale(LC_CTYPE, "");
 	signal(SIGPIPE, SIG_DFL);
 	if (clv_opt_parse(root, argc, argv, &settings, &first, &err) < 0)

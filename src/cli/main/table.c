@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The table of verbs, in the order of the help, and the options before the verb. */
 #include "cli/main/table.h"
 
 #include "cli/frame/cli.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cleave completion: scripts for bash, zsh and fish, written from the option tables.
- * Names of leases and devices are asked of cleave itself when the user presses the key.
- */
+ * The scripts run cleave for the names of leases, devices and partitions. */
 #include "cli/frame/verbs.h"
 
 #include "cli/frame/cli.h"
@@ -27,7 +26,7 @@ static void print_verb_names(void)
 		printf("%s%s", i ? " " : "", clv_verb_table()->items[i]->name);
 }
 
-/* The part of compgen's command line that offers this kind of word. */
+/* Prints the arguments of compgen that offer this kind of word. */
 static void print_bash_words(enum clv_complete completes, const char *const *choices)
 {
 	if (choices) {
@@ -122,7 +121,8 @@ static void print_bash(void)
 	printf("\tesac\n}\ncomplete -o bashdefault -o default -F _cleave cleave\n");
 }
 
-/* Inside '...' of zsh and fish; zsh's _arguments also gives meaning to [ ] and :. */
+/* Escapes text inside '...' of zsh or fish; zsh's _arguments also interprets [ ] : and \.
+ */
 static void print_quoted(const char *text, bool is_zsh)
 {
 	for (; *text; text++) {
@@ -337,8 +337,7 @@ static int run_completion(const void *userdata, int argc, char **argv)
 		}
 	}
 	return clv_cli_fail(CLV_EXIT_USAGE,
-		"'%.40s' is no shell that cleave knows: write bash, zsh or fish",
-		argv[0]);
+		"'%.40s' is not a supported shell: write bash, zsh or fish", argv[0]);
 }
 
 static const struct clv_opt options[] = {
@@ -349,8 +348,7 @@ const struct clv_verb clv_verb_completion = {
 	.name = "completion",
 	.arguments = "bash|zsh|fish",
 	.summary = "print a shell's completion script",
-	.about = "For a shell without an installed script: source <(cleave completion "
-		 "bash)",
+	.about = "If the script is not installed: source <(cleave completion bash)",
 	.settings_bytes = sizeof(struct clv_common),
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cleave help: the same text as VERB --help; and, for the build, what the man pages take
- * from the option tables. */
+/* cleave help: prints the same text as VERB --help.  The hidden --scdoc fills in the
+ * source of a man page, for the build. */
 #include "cli/frame/verbs.h"
 
 #include "base/suggest.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cleave version: of this program and of the agent, if one runs.  It never starts one. */
+/* cleave version: prints the versions of this program and of the agent, if one runs.  It
+ * starts no agent. */
 #include "cli/frame/verbs.h"
 
 #include "cli/frame/cli.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What all commands that change the node do before the change. */
+/* The steps that all commands that change the node share: connect, confirm and report. */
 #include "cli/node/change.h"
 
 #include "cli/frame/cli.h"
@@ -51,18 +51,18 @@ int clv_change_fail_start(
 	if (err->error != -EINTR)
 		return clv_cli_fail_client(err);
 	return clv_cli_fail(CLV_EXIT_SIGNAL + clv_signals_take(change->signal_fd),
-		"interrupted as the change was asked for: cleave events says whether it "
-		"goes on in the agent");
+		"interrupted while the change was requested: cleave events shows whether "
+		"the agent carries it out");
 }
 
-/* Somebody sees the plan and can answer. */
+/* Whether a user sees the plan on a terminal and can answer. */
 static bool can_ask(const struct clv_common *common)
 {
 	return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) &&
 	       !clv_output_is_data(common->output);
 }
 
-/* 0, or the exit code of the signal that came first. */
+/* Waits for input.  Returns 0, or the exit code of a signal that came first. */
 static int wait_for_answer(int signal_fd)
 {
 	struct pollfd fds[] = {{.fd = STDIN_FILENO, .events = POLLIN},
@@ -104,8 +104,8 @@ int clv_change_confirm(
 	if (!loss)
 		return 0;
 	return clv_cli_fail(CLV_EXIT_USAGE,
-		"nothing was changed: %s, and there is no terminal to ask on: add --yes "
-		"to have it done",
+		"nothing was changed: %s, and there is no terminal to confirm it on: add "
+		"--yes",
 		loss);
 }
 

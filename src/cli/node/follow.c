@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Follows an operation.  It belongs to the agent and outlives this process, and it
- * outlives the agent too, in its journal: who loses the agent looks for the next one and
- * asks it for the same operation. */
+/* Follows an operation.  The operation belongs to the agent and outlives this process; in
+ * the agent's journal it outlives the agent too.  If the agent goes away, its successor
+ * is asked for the same operation. */
 #include "cli/node/change.h"
 
 #include "base/clock.h"
@@ -24,16 +24,17 @@ struct follow {
 	char id[64];
 };
 
-/* How an operation may end, and what it then exits with; below 0: by its error. */
+/* The final states of an operation, and their exit codes; -1: by the operation's error.
+ */
 static const struct end {
 	const char *state;
 	int exit_code;
-	const char *words;
+	const char *suffix;
 } ends[] = {
 	/* clang-format off */
 	{ "done",        CLV_EXIT_OK,     "" },
 	{ "failed",      -1,              "" },
-	{ "rolled_back", CLV_EXIT_FAILED, ", and what had been done was undone" },
+	{ "rolled_back", CLV_EXIT_FAILED, ", and the completed steps were undone" },
 	/* clang-format on */
 };
 
@@ -48,7 +49,8 @@ static const struct end *end_of(const json_t *operation)
 	return NULL;
 }
 
-/* Busy is: nothing was done.  What was done and could not be undone is a failure. */
+/* Whether steps are done that could not be undone.  Then the operation failed; without
+ * such steps the exit code may be the one for a busy device. */
 static bool has_done_steps(const json_t *operation)
 {
 	json_t *step;
@@ -75,12 +77,12 @@ static int finish(const json_t *operation)
 				    ? CLV_EXIT_FAILED
 				    : clv_cli_exit_code(clv_json_text(error, "code"));
 	return clv_cli_fail(exit_code, "%s failed%s: %s",
-		clv_json_text(operation, "what"), end->words,
+		clv_json_text(operation, "what"), end->suffix,
 		detail[0] ? detail : "the agent's log says why");
 }
 
-/* "cleave apply --follow ID", with the agent that was meant. */
-static void say_how_to_follow(const struct follow *f, char *ret, size_t ret_bytes)
+/* Writes the command that follows the operation on the same agent. */
+static void format_command(const struct follow *f, char *ret, size_t ret_bytes)
 {
 	const struct clv_common *s = f->change->common;
 
@@ -94,7 +96,7 @@ static void say_how_to_follow(const struct follow *f, char *ret, size_t ret_byte
 		snprintf(ret, ret_bytes, "cleave apply --follow %s", f->id);
 }
 
-/* Nothing of it was done, as far as is known. */
+/* Whether no step has begun, as far as is known. */
 static bool has_not_begun(const json_t *operation)
 {
 	const char *state = clv_json_text(operation, "state");
@@ -102,8 +104,9 @@ static bool has_not_begun(const json_t *operation)
 	return strcmp(state, "waiting") == 0 || strcmp(state, "surveying") == 0;
 }
 
-/* Only what waits can be ended.  It may have begun meanwhile: then the agent refuses. */
-static int leave(struct follow *f, const json_t *operation)
+/* Ends an operation that still waits; the agent refuses if it has begun meanwhile.
+ * Returns the exit code of the signal. */
+static int stop_following(struct follow *f, const json_t *operation)
 {
 	int exit_code = CLV_EXIT_SIGNAL + clv_signals_take(f->change->signal_fd);
 	const char *what = clv_json_text(operation, "what");
@@ -113,8 +116,8 @@ static int leave(struct follow *f, const json_t *operation)
 	if (has_not_begun(operation) &&
 		clv_client_operation_end(f->change->client, f->id, NULL) == 0)
 		return clv_cli_fail(exit_code,
-			"%s: the waiting is ended, and nothing was changed", what);
-	say_how_to_follow(f, how, sizeof(how));
+			"%s: the wait was ended, and nothing was changed", what);
+	format_command(f, how, sizeof(how));
 	return clv_cli_fail(exit_code,
 		"%s goes on in the agent: follow it with %s, or see cleave events", what,
 		how);
@@ -125,7 +128,7 @@ static bool is_gone(int r)
 	return r == -ECONNREFUSED || r == -ECONNRESET;
 }
 
-/* 0 when an agent is there again, else an exit code. */
+/* Connects to the agent's successor.  Returns 0, or an exit code. */
 static int find_agent(struct follow *f, const json_t *operation)
 {
 	struct pollfd interrupt = {.fd = f->change->signal_fd, .events = POLLIN};
@@ -138,20 +141,20 @@ static int find_agent(struct follow *f, const json_t *operation)
 	clv_cli_fail(0, "the agent went away: looking for it again");
 	while ((r = clv_client_reconnect(f->change->client, &err)) < 0) {
 		if (r == -EINTR || poll(&interrupt, 1, AGENT_PAUSE_MS) > 0)
-			return leave(f, operation);
+			return stop_following(f, operation);
 		if (!is_gone(r) || clv_clock_ns() > until_ns)
 			break;
 	}
 	if (r == 0)
 		return 0;
-	say_how_to_follow(f, how, sizeof(how));
+	format_command(f, how, sizeof(how));
 	return clv_cli_fail(CLV_EXIT_UNREACHABLE,
 		"%s; %s goes on when the agent is back: follow it then with %s", err.msg,
 		clv_json_text(operation, "what"), how);
 }
 
-/* The next state, after a change or after a while.  0 with *operation replaced, or an
- * exit code. */
+/* Waits for the next state of the operation, or for a timeout.  Returns 0 with *operation
+ * replaced, or an exit code. */
 static int next_state(struct follow *f, uint64_t *revision, json_t **operation)
 {
 	struct clv_client_error err;
@@ -166,14 +169,14 @@ static int next_state(struct follow *f, uint64_t *revision, json_t **operation)
 		return 0;
 	}
 	if (r == -EINTR)
-		return leave(f, *operation);
+		return stop_following(f, *operation);
 	if (is_gone(r)) {
-		/* A new agent counts anew. */
+		/* A new agent counts revisions from 0. */
 		*revision = 0;
 		return find_agent(f, *operation);
 	}
 	clv_progress_clear(&f->progress);
-	/* What has begun is in the journal, what waits is not. */
+	/* The journal has only operations that have begun. */
 	if (r == -ENOENT && strcmp(clv_json_text(*operation, "state"), "waiting") == 0)
 		return clv_cli_fail(CLV_EXIT_NO_FIT,
 			"%s was still waiting when its agent ended, and nothing was "

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Lists the holders of partitions and devices as rows of a table. */
 #include "cli/node/holders.h"
 
 #include "base/cleanup.h"
@@ -59,7 +60,8 @@ json_t *clv_holders_of_obstacles(const json_t *obstacles)
 		const char *where = where_of(obstacle);
 		const char *why = clv_json_text(obstacle, "why");
 
-		/* A driver may say that a device is in use and not by whom. */
+		/* A driver may report that a device is in use, but not by which process.
+		 */
 		if (json_array_size(holders) == 0)
 			add_row(rows, where, NULL, why);
 		json_array_foreach (holders, j, holder)
@@ -102,5 +104,5 @@ void clv_holders_describe(const json_t *obstacles, char *ret, size_t ret_bytes)
 		snprintf(others, sizeof(others), ", and %zu more", n - 1);
 	snprintf(ret, ret_bytes, "%.80s is held by %.90s%s",
 		clv_json_text(first, "where"),
-		who[0] ? who : "somebody that the driver does not name", others);
+		who[0] ? who : "a process that the driver does not name", others);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the partitions of a node, and prints them. */
 #include "cli/node/partitions.h"
 
 #include "base/cleanup.h"
@@ -12,7 +13,7 @@
 static void cell_profile(const json_t *row, char ret[CLV_CELL_MAX])
 {
 	snprintf(ret, CLV_CELL_MAX, "%s%s", clv_json_text(row, "profile"),
-		clv_json_flag(row, "half_made") ? " (half made)" : "");
+		clv_json_flag(row, "half_made") ? " (incomplete)" : "");
 }
 
 static void cell_memory(const json_t *row, char ret[CLV_CELL_MAX])

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How plans are shown.  What a step does is the agent's own sentence; here is decided
- * only what is listed, and which steps lose something. */
+/* Prints plans.  The agent describes each step; this code selects what is listed, and
+ * decides which steps destroy something. */
 #include "cli/node/plan-view.h"
 
 #include "base/cleanup.h"
@@ -13,12 +13,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What the kinds of steps do to what is there. */
+/* What each kind of step does to the node. */
 static const struct kind {
 	const char *name;
-	char sign;    /* of a difference; 0: it is a change, told by its text */
-	bool is_loss; /* takes away what somebody may miss */
-	bool if_idle; /* it does so only where the device must be idle for it */
+	char sign;    /* in a difference; 0: a change, shown by its text */
+	bool is_loss; /* destroys or resets something */
+	bool if_idle; /* a loss only if the step needs an idle device */
 } kinds[] = {
 	/* clang-format off */
 	{ "create",       '+', false, false },
@@ -107,7 +107,7 @@ static void cell_share(const json_t *row, char ret[CLV_CELL_MAX])
 	clv_cell_percent(clv_json_number(row, "share"), ret);
 }
 
-/* 0 is: the share of the memory that there is. */
+/* Empty for 0: then the memory is in proportion to the share. */
 static void cell_memory(const json_t *row, char ret[CLV_CELL_MAX])
 {
 	uint64_t bytes = clv_json_bytes(row, "memory_bytes");
@@ -239,7 +239,7 @@ static int print_obstacles(const json_t *obstacles)
 
 	if (json_array_size(rows) == 0)
 		return 0;
-	printf("\nThis has to end first:\n");
+	printf("\nThese holders have to end first:\n");
 	return clv_output_rows(&clv_listing_holders, NULL, rows);
 }
 
@@ -251,7 +251,7 @@ static int print_plan(const struct clv_plan_settings *settings, const json_t *pl
 		settings->explain ? &explained_listing : &steps_listing, NULL, steps);
 
 	if (json_array_size(steps) == 0 && json_array_size(shares) == 0)
-		printf("nothing to do: the node is as the layout wants it\n");
+		printf("nothing to do: the node matches the layout\n");
 	else if (json_array_size(steps) == 0)
 		printf("no step is needed: %zu standing share%s set aside by cleave "
 		       "apply\n",

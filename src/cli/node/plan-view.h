@@ -10,9 +10,10 @@
 struct clv_client;
 struct clv_input;
 
-/* A plan, as the API gives it, for people and for programs. */
+/* Fetches plans from the agent, and prints them. */
 
-/* How a plan is shown.  First in the settings of the verbs that show one. */
+/* How a plan is printed.  The first member of the settings of the verbs that print one.
+ */
 struct clv_plan_settings {
 	struct clv_common common;
 	bool explain;
@@ -23,27 +24,28 @@ struct clv_plan_settings {
 int clv_plan_fetch(
 	struct clv_client *client, const struct clv_input *input, json_t **ret);
 
-/* The same for a file, by an agent that is found or started for it. */
+/* The same for a file; connects to the agent, or starts one. */
 int clv_plan_of_file(const struct clv_common *common, const char *path, json_t **ret);
 
-/* Steps, what stays, what is in the way; warnings go to stderr.  0 or an exit code. */
+/* Prints the steps, the partitions that stay and the obstacles; warnings go to stderr.  0
+ * or an exit code. */
 int clv_plan_show(const struct clv_plan_settings *settings, const json_t *plan);
 
-/* The steps as what is added, taken away and changed.  0 or an exit code. */
+/* Prints the steps as additions, removals and changes.  0 or an exit code. */
 int clv_plan_show_difference(const struct clv_common *common, const json_t *plan);
 
 size_t clv_plan_count_steps(const json_t *plan);
 
 void clv_plan_warn(const json_t *plan);
 
-/* Somebody holds what would have to change. */
+/* Whether holders block the plan. */
 bool clv_plan_is_blocked(const json_t *plan);
 
-/* Says who, and returns the exit code for it. */
+/* Prints the first of these holders, and returns the exit code. */
 int clv_plan_fail_blocked(const json_t *plan);
 
-/* A step or an obstacle of it is about this device. */
+/* Whether a step or an obstacle concerns this device. */
 bool clv_plan_is_about(const json_t *plan, const char *device);
 
-/* How many steps take something away or reset a device. */
+/* The number of steps that destroy something or reset a device. */
 size_t clv_plan_count_losses(const json_t *plan);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Shows the progress of an operation on stderr. */
 #include "cli/node/progress.h"
 
 #include "base/clock.h"
@@ -44,7 +45,7 @@ static bool has_ended(const json_t *step)
 }
 
 /* The step that runs, or else the next one. */
-static const json_t *step_of_now(const json_t *steps)
+static const json_t *current_step(const json_t *steps)
 {
 	const json_t *next = NULL;
 	json_t *step;
@@ -81,7 +82,7 @@ static void describe_wait(const json_t *operation, char *ret, size_t ret_bytes)
 static void describe_steps(const json_t *operation, char *ret, size_t ret_bytes)
 {
 	const json_t *steps = json_object_get(operation, "steps");
-	const json_t *now = step_of_now(steps);
+	const json_t *now = current_step(steps);
 	size_t n = json_array_size(steps), n_ended = count_ended(steps);
 	size_t filled = n ? n_ended * BAR_WIDTH / n : 0;
 	char bar[BAR_WIDTH + 1];
@@ -101,7 +102,7 @@ static void draw(struct clv_progress *progress, const json_t *operation)
 	char text[600], seconds_text[32];
 
 	if (is_in(operation, "surveying"))
-		snprintf(text, sizeof(text), "looking at the node");
+		snprintf(text, sizeof(text), "reading the state of the node");
 	else if (is_in(operation, "waiting"))
 		describe_wait(operation, text, sizeof(text));
 	else
@@ -114,15 +115,16 @@ static void draw(struct clv_progress *progress, const json_t *operation)
 	progress->is_drawn = true;
 }
 
-static void tell_step(const json_t *step, size_t number, size_t n)
+static void report_step(const json_t *step, size_t number, size_t n)
 {
 	clv_output_line(stderr, "cleave: %zu/%zu %s%s (%.1f s)", number, n,
 		clv_json_text(step, "text"), is_in(step, "failed") ? ": failed" : "",
 		clv_json_number(step, "seconds"));
 }
 
-/* The way back has steps of its own, and an agent that comes back plans anew. */
-static void notice_new_list(struct clv_progress *progress, const json_t *steps)
+/* A rollback has its own list of steps, and so has a restarted agent, which plans again:
+ * counts reported steps from the start. */
+static void reset_for_new_list(struct clv_progress *progress, const json_t *steps)
 {
 	const char *first = clv_json_text(json_array_get(steps, 0), "text");
 	size_t n = json_array_size(steps);
@@ -134,22 +136,22 @@ static void notice_new_list(struct clv_progress *progress, const json_t *steps)
 	snprintf(progress->first_step, sizeof(progress->first_step), "%s", first);
 }
 
-/* Steps end in order: those from n_told on are news. */
-static void tell_steps(struct clv_progress *progress, const json_t *steps)
+/* Reports the steps that have ended since the last call; steps end in order. */
+static void report_steps(struct clv_progress *progress, const json_t *steps)
 {
 	size_t n = json_array_size(steps);
 
-	notice_new_list(progress, steps);
+	reset_for_new_list(progress, steps);
 	while (progress->n_told < n) {
 		const json_t *step = json_array_get(steps, progress->n_told);
 
 		if (!has_ended(step))
 			return;
-		tell_step(step, ++progress->n_told, n);
+		report_step(step, ++progress->n_told, n);
 	}
 }
 
-static void tell_wait(struct clv_progress *progress, const json_t *operation)
+static void report_wait(struct clv_progress *progress, const json_t *operation)
 {
 	char text[320];
 
@@ -160,13 +162,13 @@ static void tell_wait(struct clv_progress *progress, const json_t *operation)
 	clv_output_line(stderr, "cleave: %s", text);
 }
 
-static void tell(struct clv_progress *progress, const json_t *operation)
+static void report(struct clv_progress *progress, const json_t *operation)
 {
 	const char *state = clv_json_text(operation, "state");
 
 	if (is_in(operation, "waiting"))
-		tell_wait(progress, operation);
-	tell_steps(progress, json_object_get(operation, "steps"));
+		report_wait(progress, operation);
+	report_steps(progress, json_object_get(operation, "steps"));
 	if (is_in(operation, "rolling_back") && strcmp(progress->state, state) != 0)
 		clv_output_line(stderr, "cleave: a step failed: undoing what was done");
 	snprintf(progress->state, sizeof(progress->state), "%s", state);
@@ -177,5 +179,5 @@ void clv_progress_show(struct clv_progress *progress, const json_t *operation)
 	if (progress->is_live)
 		draw(progress, operation);
 	else
-		tell(progress, operation);
+		report(progress, operation);
 }

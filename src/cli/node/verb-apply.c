@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cleave apply: shows the plan, asks, and has the agent carry it out.  The agent plans
- * again when it begins: what is shown is the current state, not a promise. */
+/* cleave apply: shows the plan, asks for confirmation, and has the agent carry it out.
+ * The agent plans again when it begins, so the steps may differ from the plan that was
+ * shown.
+ */
 #include "cli/frame/verbs.h"
 
 #include "cli/frame/cli.h"
@@ -31,7 +33,7 @@ static const char *on_busy_of(const struct apply_settings *settings, const json_
 	return settings->on_busy ? settings->on_busy : clv_json_text(plan, "on_busy");
 }
 
-/* All that somebody holds, of the devices that the plan is about. */
+/* Lists all holders on the devices that the plan concerns. */
 static int list_holders(struct apply *apply, const json_t *plan)
 {
 	_cleanup_json_ json_t *node = NULL;
@@ -50,7 +52,7 @@ static int list_holders(struct apply *apply, const json_t *plan)
 		held = clv_holders_of_device(device);
 		json_array_extend(rows, held);
 	}
-	printf("\nAll that is held on these devices:\n");
+	printf("\nAll holders on these devices:\n");
 	clv_output_rows(&clv_listing_holders, NULL, rows);
 	return 0;
 }
@@ -69,8 +71,8 @@ static int refuse(struct apply *apply, const json_t *plan)
 	return clv_plan_fail_blocked(plan);
 }
 
-/* 0: go on. */
-static int consider(struct apply *apply, const json_t *plan)
+/* Shows the plan and asks for confirmation.  Returns 0 to continue, or an exit code. */
+static int confirm_plan(struct apply *apply, const json_t *plan)
 {
 	bool is_blocked = clv_plan_is_blocked(plan);
 	bool waits = strcmp(on_busy_of(apply->settings, plan), "wait") == 0;
@@ -78,7 +80,7 @@ static int consider(struct apply *apply, const json_t *plan)
 	char loss[64];
 	int r = 0;
 
-	/* A program gets one object: the plan only where nothing comes of it. */
+	/* JSON and YAML are one object: the plan only if no operation follows. */
 	if (clv_output_is_data(apply->settings->plan.common.output) &&
 		(!is_blocked || waits))
 		clv_plan_warn(plan);
@@ -130,13 +132,13 @@ static int carry_out(struct apply *apply, const struct clv_input *input)
 		r = clv_plan_show(&apply->settings->plan, plan);
 		return !r && clv_plan_is_blocked(plan) ? refuse(apply, plan) : r;
 	}
-	r = consider(apply, plan);
+	r = confirm_plan(apply, plan);
 	if (!r)
 		r = start(apply, input, &operation);
 	return r ? r : follow_to_end(apply, &operation);
 }
 
-/* Of an operation that another process began. */
+/* Follows an operation that another process began. */
 static int follow_again(struct apply *apply)
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789";
@@ -146,7 +148,7 @@ static int follow_again(struct apply *apply)
 
 	if (id[strspn(id, allowed)])
 		return clv_cli_fail(CLV_EXIT_USAGE,
-			"--follow: '%.80s' is no operation: they are called like "
+			"--follow: '%.80s' is not the id of an operation, such as "
 			"o182464b2e3bd46e8",
 			id);
 	if (clv_client_operation(apply->change.client, apply->settings->operation,
@@ -163,8 +165,9 @@ static int run_apply(const void *userdata, int argc, char **argv)
 	int r = 0;
 
 	if ((argc > 0) == (settings->operation != NULL))
-		return clv_cli_fail(CLV_EXIT_USAGE, "apply what? name one layout file, "
-						    "or an operation with --follow");
+		return clv_cli_fail(CLV_EXIT_USAGE,
+			"nothing to apply: name one layout file, "
+			"or an operation with --follow");
 	if (argc > 0)
 		r = clv_input_read(argv[0], CLV_INPUT_LAYOUT_BYTES, &input);
 	if (!r)
@@ -183,7 +186,7 @@ static const struct clv_opt options[] = {
 		.letter = 'n',
 		.type = CLV_OPT_FLAG,
 		.offset = CLV_OPT_AT(struct apply_settings, dry_run),
-		.help = "Show the plan and change nothing, as cleave plan",
+		.help = "Show the plan and change nothing, as cleave plan does",
 	},
 	{
 		.name = "on-busy",
@@ -191,22 +194,22 @@ static const struct clv_opt options[] = {
 		.offset = CLV_OPT_AT(struct apply_settings, on_busy),
 		.argument = "WHAT",
 		.choices = clv_opt_busy,
-		.help = "When somebody holds what would have to change: fail, wait until "
-			"they have ended, or list all holders and fail; without it, as "
-			"the layout says",
+		.help = "What to do if a partition or device that must change is in use: "
+			"fail, wait until its holders have ended, or list all holders "
+			"and fail; by default as the layout says",
 	},
 	{
 		.name = "follow",
 		.type = CLV_OPT_TEXT,
 		.offset = CLV_OPT_AT(struct apply_settings, operation),
 		.argument = "ID",
-		.help = "Instead of a new operation follow this one, which goes on in "
-			"the agent",
+		.help = "Follow this operation, which runs in the agent, instead of "
+			"starting a new one",
 	},
 	CLV_OPT_EXPLAIN(struct clv_plan_settings),
 	CLV_OPT_VERBOSE(struct clv_plan_settings,
-		"Also name the partitions that stay, and the standing shares that "
-		"there will be"),
+		"Also list the partitions that stay, and the standing shares of the "
+		"layout"),
 	CLV_OPT_HELP,
 	CLV_OPT_OUTPUT,
 	CLV_OPT_SOCKET,
@@ -216,9 +219,9 @@ const struct clv_verb clv_verb_apply = {
 	.name = "apply",
 	.arguments = "FILE",
 	.summary = "divide the node's devices as a layout says",
-	.about = "Shows the plan and asks before it is carried out. Nothing that is "
-		 "in use is touched. What is begun goes on in the agent even when "
-		 "this command ends; what fails is undone as far as can be.",
+	.about = "Shows the plan and asks for confirmation. Partitions and devices in "
+		 "use are not changed. The operation continues in the agent even if "
+		 "this command ends; a failed operation is undone as far as possible.",
 	.settings_bytes = sizeof(struct apply_settings),
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cleave cordon, drain, uncordon: a device out of service, for a driver update, and back.
- */
+/* cleave cordon, drain, uncordon: take devices out of service, as for an update of the
+ * driver, and return them. */
 #include "cli/frame/verbs.h"
 
 #include "base/clock.h"
@@ -17,7 +17,7 @@ struct cordon_settings {
 	bool force;
 };
 
-static int serve_one(struct clv_client *client, const char *name,
+static int change_one(struct clv_client *client, const char *name,
 	const struct clv_client_service *service)
 {
 	_cleanup_json_ json_t *device = NULL;
@@ -28,7 +28,7 @@ static int serve_one(struct clv_client *client, const char *name,
 	return CLV_EXIT_OK;
 }
 
-static int serve_all(
+static int change_all(
 	const struct cordon_settings *settings, const char *action, int argc, char **argv)
 {
 	_cleanup_client_ struct clv_client *client = NULL;
@@ -37,23 +37,24 @@ static int serve_all(
 	int r = clv_cli_connect(&settings->common, true, &client);
 
 	for (int i = 0; i < argc && !r; i++)
-		r = serve_one(client, argv[i], &service);
+		r = change_one(client, argv[i], &service);
 	return r;
 }
 
 static int run_cordon(const void *userdata, int argc, char **argv)
 {
 	const struct cordon_settings *settings = userdata;
-	return serve_all(settings, "cordon", argc, argv);
+	return change_all(settings, "cordon", argc, argv);
 }
 
 static int run_uncordon(const void *userdata, int argc, char **argv)
 {
 	const struct cordon_settings *settings = userdata;
-	return serve_all(settings, "uncordon", argc, argv);
+	return change_all(settings, "uncordon", argc, argv);
 }
 
-/* Leases on the devices and their partitions that are not queued; -1: not to be had. */
+/* Counts the active leases on the devices and their partitions; -1 if the agent does not
+ * answer. */
 static long count_leases(struct clv_client *client, int argc, char **argv)
 {
 	long n = 0;
@@ -68,7 +69,8 @@ static long count_leases(struct clv_client *client, int argc, char **argv)
 	return n;
 }
 
-/* Ctrl-C ends the wait and leaves the devices cordoned. */
+/* Waits until the devices have no lease.  Ctrl-C ends the wait and leaves the devices
+ * cordoned. */
 static int wait_for_end(const struct cordon_settings *settings, int argc, char **argv)
 {
 	struct timespec pause = {.tv_nsec = LOOK_EVERY_NS};
@@ -86,25 +88,25 @@ static int wait_for_end(const struct cordon_settings *settings, int argc, char *
 		nanosleep(&pause, NULL);
 	}
 	return n < 0 ? clv_cli_fail(CLV_EXIT_UNREACHABLE,
-			       "the agent does not say which leases are left: see cleave "
-			       "ps")
+			       "the agent does not list the leases that are left: see "
+			       "cleave ps")
 		     : CLV_EXIT_OK;
 }
 
 static int run_drain(const void *userdata, int argc, char **argv)
 {
 	const struct cordon_settings *settings = userdata;
-	int r = serve_all(settings, "drain", argc, argv);
+	int r = change_all(settings, "drain", argc, argv);
 
 	return r ? r : wait_for_end(settings, argc, argv);
 }
 
-#define REASON                                                              \
-	{                                                                   \
-		.name = "reason", .letter = 'r', .type = CLV_OPT_TEXT,      \
-		.offset = CLV_OPT_AT(struct cordon_settings, reason),       \
-		.argument = "TEXT",                                         \
-		.help = "Why, for those whose leases are refused meanwhile" \
+#define REASON                                                                     \
+	{                                                                          \
+		.name = "reason", .letter = 'r', .type = CLV_OPT_TEXT,             \
+		.offset = CLV_OPT_AT(struct cordon_settings, reason),              \
+		.argument = "TEXT",                                                \
+		.help = "The reason, for users whose leases are refused meanwhile" \
 	}
 
 static const struct clv_opt cordon_options[] = {
@@ -135,9 +137,9 @@ static const struct clv_opt uncordon_options[] = {
 const struct clv_verb clv_verb_cordon = {
 	.name = "cordon",
 	.arguments = "DEVICE...",
-	.summary = "let no new lease onto devices",
-	.about = "What runs there goes on. It holds until cleave uncordon, over restarts "
-		 "of the agent and of the machine.",
+	.summary = "take devices out of service for new leases",
+	.about = "Running leases continue. The cordon holds until cleave uncordon, over "
+		 "restarts of the agent and of the machine.",
 	.settings_bytes = sizeof(struct cordon_settings),
 	.options = cordon_options,
 	.n_options = CLV_ARRAY_SIZE(cordon_options),
@@ -151,8 +153,9 @@ const struct clv_verb clv_verb_drain = {
 	.name = "drain",
 	.arguments = "DEVICE...",
 	.summary = "cordon devices and wait until nothing runs on them",
-	.about = "With --force programs are told to end. Ends when the last lease has; "
-		 "Ctrl-C ends the wait and leaves the devices cordoned.",
+	.about = "With --force the agent ends the programs. The command returns when the "
+		 "last lease has ended; Ctrl-C ends the wait and leaves the devices "
+		 "cordoned.",
 	.settings_bytes = sizeof(struct cordon_settings),
 	.options = drain_options,
 	.n_options = CLV_ARRAY_SIZE(drain_options),
@@ -165,7 +168,7 @@ const struct clv_verb clv_verb_drain = {
 const struct clv_verb clv_verb_uncordon = {
 	.name = "uncordon",
 	.arguments = "DEVICE...",
-	.summary = "let leases onto devices again",
+	.summary = "return devices to service",
 	.settings_bytes = sizeof(struct cordon_settings),
 	.options = uncordon_options,
 	.n_options = CLV_ARRAY_SIZE(uncordon_options),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cleave devices: what there is to share, how it is divided, and how much of it is
- * promised. */
+/* cleave devices: lists the devices, their partitions, and how much of each is promised.
+ */
 #include "cli/frame/verbs.h"
 
 #include "cli/frame/cells.h"
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Where the API says nothing, the cell is empty. */
+/* The cell stays empty if the object has no such member. */
 static void put_percent(const json_t *row, const char *key, char ret[CLV_CELL_MAX])
 {
 	if (json_object_get(row, key))
@@ -144,8 +144,8 @@ static json_t *find_device(const json_t *items, const char *name)
 	return NULL;
 }
 
-/* Each device gets what the node knows of its division.  Devices that can only be
- * divided, and not shared, are in the node alone. */
+/* Adds the node's partitions to each device.  Devices that can only be divided, and not
+ * shared, are only in the node and are added too. */
 static void add_partitions(json_t *items, const json_t *node)
 {
 	static const char *const keys[] = {"scheme", "partitions"};
@@ -174,8 +174,8 @@ static size_t count_leases(const json_t *partition)
 	return n;
 }
 
-/* A partition is a device of its own where leases can be had in it: then more is known of
- * it than the node says. */
+/* A partition that takes leases is a device as well, whose object has more members than
+ * the node's partition. */
 static void fill_partition(json_t *row, const json_t *device, const json_t *items)
 {
 	json_t *known = find_device(items, clv_json_text(row, "name"));
@@ -209,7 +209,7 @@ static bool is_listed(const json_t *rows, const char *name)
 }
 
 /* The rows of the table: devices, and indented below each its partitions.  Partitions
- * that the node does not know (any more) come last. */
+ * that the node does not list, or no longer lists, come last. */
 static json_t *make_rows(const json_t *items)
 {
 	json_t *rows = json_array(), *device;
@@ -226,7 +226,7 @@ static json_t *make_rows(const json_t *items)
 	return rows;
 }
 
-/* NULL where there is none: the devices are listed all the same. */
+/* NULL if the agent gives none; the devices are listed without it. */
 static json_t *fetch_node(struct clv_client *client)
 {
 	struct clv_client_error err;
@@ -251,8 +251,8 @@ static int show(const char *format, json_t *list)
 	return clv_output_list(&listing, format, flat);
 }
 
-/* Why there are not more.  Programs find it in the API's objects. */
-static void say_problems(const char *format, const json_t *node)
+/* Prints why devices are missing.  JSON and YAML have it in the API's objects. */
+static void print_problems(const char *format, const json_t *node)
 {
 	json_t *problem;
 	size_t i;
@@ -265,8 +265,8 @@ static void say_problems(const char *format, const json_t *node)
 	}
 }
 
-/* What is wrong with those that there are, and what would help. */
-static void say_health(const char *format, const json_t *list)
+/* Prints why devices are not healthy, and what would help. */
+static void print_health(const char *format, const json_t *list)
 {
 	json_t *device, *reason;
 	size_t i, k;
@@ -301,8 +301,8 @@ static int run_devices(const void *userdata, int argc, char **argv)
 	if (clv_client_devices(client, &list, &err) < 0)
 		return clv_cli_fail_client(&err);
 	add_partitions(json_object_get(list, "items"), node);
-	say_problems(settings->output, node);
-	say_health(settings->output, list);
+	print_problems(settings->output, node);
+	print_health(settings->output, list);
 	if (show(settings->output, list) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "cannot write the list: %m");
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cleave diff: whether the node is as a layout wants it, for people and for scripts that
- * look after drift. */
+/* cleave diff: compares the node with a layout, for people and for scripts that check for
+ * drift. */
 #include "cli/frame/verbs.h"
 
 #include "cli/frame/cli.h"
@@ -29,9 +29,9 @@ const struct clv_verb clv_verb_diff = {
 	.name = "diff",
 	.arguments = "FILE",
 	.summary = "compare the node with a layout",
-	.about = "Prints + for what the layout wants and the node lacks, - for what "
-		 "it has and should not, ~ for what is to be set otherwise. Exits "
-		 "with 0 when nothing is to be done, with 1 when something is.",
+	.about = "Prints + for a partition that the node lacks, - for one that the "
+		 "layout does not want, ~ for any other change. Exits with 0 if the "
+		 "node matches the layout, with 1 if it differs.",
 	.settings_bytes = sizeof(struct clv_common),
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cleave export: the node as a layout, which cleave apply brings back, here or on another
- * node. */
+/* cleave export: prints the node as a layout, which cleave apply restores. */
 #include "cli/frame/verbs.h"
 
 #include "cli/frame/cli.h"
@@ -44,7 +43,7 @@ static const struct clv_opt options[] = {
 		.letter = 'w',
 		.type = CLV_OPT_FLAG,
 		.offset = CLV_OPT_AT(struct export_settings, wanted),
-		.help = "The layout that was last applied, instead of the node as it is",
+		.help = "Print the layout that was last applied, instead of the node",
 	},
 	CLV_OPT_HELP,
 	CLV_OPT_OUTPUT_LAYOUT,
@@ -55,7 +54,7 @@ const struct clv_verb clv_verb_export = {
 	.name = "export",
 	.summary = "print the node as a layout",
 	.about = "Each device is named by its UUID and each partition by its exact "
-		 "place, so that applying it brings back just this.",
+		 "place, so that cleave apply restores exactly this state.",
 	.settings_bytes = sizeof(struct export_settings),
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cleave import: another tool's file as a layout.  No agent is asked: what this node
- * makes of the layout is for cleave plan to say. */
+/* cleave import: converts another tool's file to a layout.  No agent is asked; cleave
+ * plan checks the layout against the node. */
 #include "cli/frame/verbs.h"
 
 #include "base/error.h"
@@ -112,9 +112,9 @@ static const struct clv_opt options[] = {
 		.type = CLV_OPT_TEXT,
 		.offset = CLV_OPT_AT(struct import_settings, format),
 		.argument = "FORMAT",
-		.help = "Whose file it is: mig-parted, device-plugin, "
-			"device-config-manager or compose; without it, what it looks "
-			"like",
+		.help = "The format of the file: mig-parted, device-plugin, "
+			"device-config-manager or compose; by default it is recognized "
+			"by its content",
 	},
 	{
 		.name = "select",
@@ -122,7 +122,7 @@ static const struct clv_opt options[] = {
 		.type = CLV_OPT_TEXT,
 		.offset = CLV_OPT_AT(struct import_settings, select),
 		.argument = "NAME",
-		.help = "Which of several configurations in the file",
+		.help = "The configuration to convert, if the file has several",
 	},
 	CLV_OPT_HELP,
 	CLV_OPT_OUTPUT_LAYOUT,
@@ -131,9 +131,10 @@ static const struct clv_opt options[] = {
 const struct clv_verb clv_verb_import = {
 	.name = "import",
 	.arguments = "FILE",
-	.summary = "turn another tool's file into a layout",
-	.about = "Prints the layout; remarks on what it cannot say, and what to do "
-		 "instead, go to standard error with their line. Nothing is applied.",
+	.summary = "convert another tool's file to a layout",
+	.about = "Prints the layout. Remarks on settings that a layout cannot express, "
+		 "and what to do instead, go to standard error with their line. "
+		 "Nothing is applied.",
 	.settings_bytes = sizeof(struct import_settings),
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cleave partition: single partitions, without a layout.  What is made and destroyed here
- * is an operation of the agent like any other; the wanted layout is not changed by it. */
+/* cleave partition: creates, destroys and lists single partitions, without a layout.
+ * Creating and destroying are operations of the agent like any other; they do not change
+ * the wanted layout. */
 #include "cli/frame/verbs.h"
 
 #include "cli/frame/cli.h"
@@ -23,7 +24,7 @@ struct part_verb {
 	const char *name;
 	int min_arguments, max_arguments; /* -1: any number */
 	const char *arguments;
-	bool has_place; /* --start and --count mean something */
+	bool has_place; /* takes --start and --count */
 	int (*run)(const struct partition_settings *settings, int argc, char **argv);
 };
 
@@ -62,7 +63,7 @@ static int run_list(const struct partition_settings *settings, int argc, char **
 	return show(settings->common.output, list);
 }
 
-/* What a step was about; an agent may say it in the step's text alone. */
+/* The partition of a step; an agent may name it in the step's text only. */
 static const char *partition_of(const json_t *step)
 {
 	static const char create[] = "create ";
@@ -74,7 +75,7 @@ static const char *partition_of(const json_t *step)
 	return partition;
 }
 
-/* A part is shown below the partition that was made with it. */
+/* Whether name is a part of one of the items, which is listed below that item. */
 static bool is_below_one_of(const json_t *items, const char *name)
 {
 	json_t *item;
@@ -90,7 +91,7 @@ static bool is_below_one_of(const json_t *items, const char *name)
 	return false;
 }
 
-static json_t *created(const json_t *node, const json_t *operation)
+static json_t *created_partitions(const json_t *node, const json_t *operation)
 {
 	json_t *list = json_object(), *items = json_array(), *step, *partition;
 	size_t i;
@@ -106,8 +107,8 @@ static json_t *created(const json_t *node, const json_t *operation)
 	return list;
 }
 
-/* The partitions that are there now, with their addresses and UUIDs.  A mode and a number
- * of functions make all of the device's at once. */
+/* Prints the new partitions with their addresses and UUIDs.  A new mode or number of
+ * functions replaces all partitions of the device. */
 static int show_created(
 	struct clv_change *change, const char *device, const json_t *operation)
 {
@@ -117,7 +118,7 @@ static int show_created(
 
 	if (r)
 		return r;
-	list = created(node, operation);
+	list = created_partitions(node, operation);
 	if (json_array_size(json_object_get(list, "items")) == 0) {
 		json_decref(list);
 		list = clv_partitions_of(node, device);
@@ -125,9 +126,9 @@ static int show_created(
 	return show(change->common->output, list);
 }
 
-/* A new partition may cost others, or reset the device: then the steps are shown first.
- */
-static int consider(
+/* Shows the steps and asks for confirmation if the new partition destroys others or
+ * resets the device.  Returns 0 to continue, or an exit code. */
+static int confirm_losses(
 	struct clv_change *change, const struct clv_client_partition_request *request)
 {
 	const struct clv_plan_settings plain = {.common = *change->common};
@@ -140,7 +141,7 @@ static int consider(
 	if (clv_client_partition_plan(change->client, request, &plan, &err) < 0)
 		return clv_change_fail(change, &err);
 	n_losses = clv_plan_count_losses(plan);
-	/* What is in the way is the agent's to say. */
+	/* The agent's refusal names the obstacles. */
 	if (n_losses == 0 || clv_plan_is_blocked(plan))
 		return 0;
 	if (!clv_output_is_data(change->common->output) && !change->is_confirmed)
@@ -171,7 +172,7 @@ static int run_create(const struct partition_settings *settings, int argc, char 
 			request.start);
 	r = clv_change_begin(&settings->common, settings->yes, &change);
 	if (!r)
-		r = consider(&change, &request);
+		r = confirm_losses(&change, &request);
 	if (r)
 		return r;
 	if (clv_client_partition_create(change.client, &request, &operation, &err) < 0)
@@ -182,7 +183,8 @@ static int run_create(const struct partition_settings *settings, int argc, char 
 	return show_created(&change, argv[0], operation);
 }
 
-/* The ones that the user named, or an exit code after having said which is none. */
+/* Finds the partitions that the user named.  Returns 0, or an exit code after printing
+ * the unknown name. */
 static int find_all(const json_t *node, int argc, char **argv, json_t *items)
 {
 	for (int i = 0; i < argc; i++) {
@@ -273,8 +275,8 @@ static int check_words(
 			verb->arguments);
 	if (!verb->has_place && (settings->start.is_given || settings->count))
 		return clv_cli_fail(CLV_EXIT_USAGE,
-			"--start and --count mean nothing to cleave partition %s: leave "
-			"them out",
+			"cleave partition %s takes no --start and no --count: leave them "
+			"out",
 			verb->name);
 	return 0;
 }
@@ -292,7 +294,7 @@ static int run_partition(const void *userdata, int argc, char **argv)
 		return r ? r : verb->run(settings, argc - 1, argv + 1);
 	}
 	return clv_cli_fail(CLV_EXIT_USAGE,
-		"'%.40s' is nothing that is done with partitions: write create, "
+		"'%.40s' is not a command of cleave partition: write create, "
 		"destroy or list",
 		argv[0]);
 }
@@ -303,15 +305,16 @@ static const struct clv_opt options[] = {
 		.type = CLV_OPT_PLACE,
 		.offset = CLV_OPT_AT(struct partition_settings, start),
 		.argument = "N",
-		.help = "create: at this place of the device (see cleave profiles); "
-			"without it, where it leaves most room for others",
+		.help = "create: use this place of the device (see cleave profiles); by "
+			"default the place that leaves most room for others",
 	},
 	{
 		.name = "count",
 		.type = CLV_OPT_SEVERAL,
 		.offset = CLV_OPT_AT(struct partition_settings, count),
 		.argument = "N",
-		.help = "create: so many of them; when they do not all fit, none is made",
+		.help = "create: create N partitions; if they do not all fit, create "
+			"none",
 	},
 	CLV_OPT_YES(struct partition_settings),
 	CLV_OPT_HELP,
@@ -323,10 +326,10 @@ const struct clv_verb clv_verb_partition = {
 	.name = "partition",
 	.arguments = "create DEVICE PROFILE|destroy NAME...|list [DEVICE]",
 	.summary = "create, destroy or list single partitions",
-	.about = "For a whole node a layout is better: see cleave apply. What is to be "
-		 "destroyed is shown first; nothing that is in use is. What create needs "
-		 "for it is done without asking: MIG is turned on, and virtual functions "
-		 "or a mode take the place of others, where nobody uses the device.",
+	.about = "For a whole node a layout is better: see cleave apply. destroy shows "
+		 "the partitions first, and destroys none that is in use. On an unused "
+		 "device, create also turns on MIG, or replaces virtual functions or a "
+		 "mode; it asks before a step that destroys or resets something.",
 	.settings_bytes = sizeof(struct partition_settings),
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),

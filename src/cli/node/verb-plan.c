@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cleave plan: what cleave apply would do, and what is in its way.  Changes nothing. */
+/* cleave plan: shows the steps of cleave apply, and what blocks them.  Changes nothing.
+ */
 #include "cli/frame/verbs.h"
 
 #include "cli/frame/cli.h"
@@ -21,8 +22,8 @@ static int run_plan(const void *userdata, int argc, char **argv)
 static const struct clv_opt options[] = {
 	CLV_OPT_EXPLAIN(struct clv_plan_settings),
 	CLV_OPT_VERBOSE(struct clv_plan_settings,
-		"Also name the partitions that stay, and the standing shares that "
-		"there will be"),
+		"Also list the partitions that stay, and the standing shares of the "
+		"layout"),
 	CLV_OPT_HELP,
 	CLV_OPT_OUTPUT,
 	CLV_OPT_SOCKET,
@@ -31,11 +32,11 @@ static const struct clv_opt options[] = {
 const struct clv_verb clv_verb_plan = {
 	.name = "plan",
 	.arguments = "FILE",
-	.summary = "show the steps from the node as it is to a layout",
+	.summary = "show the steps from the current node to a layout",
 	.about = "Changes nothing. Partitions that can stay do, and none that is in "
-		 "use is destroyed: who would have to end first is listed, and the "
-		 "exit code is 75. FILE is a layout in YAML or JSON, - for standard "
-		 "input.",
+		 "use is destroyed: the holders that would have to end first are "
+		 "listed, and the exit code is 75. FILE is a layout in YAML or JSON, - "
+		 "for standard input.",
 	.settings_bytes = sizeof(struct clv_plan_settings),
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),

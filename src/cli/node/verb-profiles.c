@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cleave profiles: what a device can be divided into, and how much of it still fits. */
+/* cleave profiles: lists the profiles of devices, and how many partitions still fit. */
 #include "cli/frame/verbs.h"
 
 #include "cli/frame/cells.h"
@@ -19,7 +19,7 @@ static void cell_memory(const json_t *row, char ret[CLV_CELL_MAX])
 		strcpy(ret, "-");
 }
 
-/* Of a virtual function nobody knows. */
+/* The units of a virtual function are unknown. */
 static void cell_units(const json_t *row, char ret[CLV_CELL_MAX])
 {
 	double units = clv_json_number(row, "compute_units");
@@ -52,17 +52,17 @@ static const struct clv_listing listing = {
 	.columns = columns,
 	.n_columns = CLV_ARRAY_SIZE(columns),
 	.name_key = "profile",
-	.none = "no partition can be made here",
+	.none = "no device can be divided",
 };
 
-static bool is_meant(const json_t *device, const char *name)
+static bool is_selected(const json_t *device, const char *name)
 {
 	return !name || strcmp(clv_json_text(device, "name"), name) == 0 ||
 	       strcmp(clv_json_text(device, "uuid"), name) == 0;
 }
 
-/* A device without profiles is no riddle: the node knows why. */
-static void say_why_not(struct clv_client *client, const char *name)
+/* Prints why devices cannot be divided; the node has the reasons. */
+static void print_reasons(struct clv_client *client, const char *name)
 {
 	_cleanup_json_ json_t *node = NULL;
 	json_t *device;
@@ -73,7 +73,7 @@ static void say_why_not(struct clv_client *client, const char *name)
 	json_array_foreach (json_object_get(node, "devices"), i, device) {
 		const char *why = clv_json_text(device, "cannot_divide");
 
-		if (why[0] && is_meant(device, name))
+		if (why[0] && is_selected(device, name))
 			clv_output_line(stderr, "%s cannot be divided: %s",
 				clv_json_text(device, "name"), why);
 	}
@@ -95,7 +95,7 @@ static int run_profiles(const void *userdata, int argc, char **argv)
 	if (clv_output_list(&listing, settings->output, list) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "cannot write the profiles: %m");
 	if (!settings->output || strcmp(settings->output, "table") == 0)
-		say_why_not(client, device);
+		print_reasons(client, device);
 
 	return CLV_EXIT_OK;
 }
@@ -109,11 +109,11 @@ static const struct clv_opt options[] = {
 const struct clv_verb clv_verb_profiles = {
 	.name = "profiles",
 	.arguments = "[DEVICE]",
-	.summary = "list what devices can be divided into, and how much still fits",
-	.about = "FITS is how many more can be made beside what is there, MOST how "
-		 "many an empty device holds, MEMORY what one of them has: for vf:4, "
-		 "each of four virtual functions. Of modes and numbers of functions "
-		 "the one of now fits: others take its place. A device that cannot be "
+	.summary = "list the profiles of devices, and how many partitions still fit",
+	.about = "FITS is how many more partitions fit now, MOST how many an empty "
+		 "device holds, MEMORY the memory of one: for vf:4, of each of four "
+		 "virtual functions. Of modes and numbers of functions only the "
+		 "current one fits, since others replace it. A device that cannot be "
 		 "divided is named with the reason.",
 	.settings_bytes = sizeof(struct clv_common),
 	.options = options,

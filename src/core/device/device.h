@@ -21,18 +21,18 @@ struct clv_device {
 	char vendor[CLV_DEVICE_TEXT_MAX];
 	char driver[CLV_DEVICE_TEXT_MAX]; /* version */
 	char type[16];                    /* "gpu", "cpu", "accelerator" */
-	char visible[16];     /* the number that programs know it by; "": its UUID */
+	char visible[16];     /* the number by which programs select it; "": its UUID */
 	const char *backend;  /* static: "opencl" */
 	const char *executor; /* static: "gate", "hardware", "none" */
 	uint64_t memory_bytes;
 	uint64_t max_allocation_bytes;
 	uint32_t compute_units;
 	struct clv_device_locator locator;
-	/* Of a partition, which is a device to whoever gets it; all "" for a whole one.
-	 */
+	/* Set for a partition, which its tenant sees as a device; "" for a whole
+	 * device. */
 	char parent[96];      /* the UUID of the device that it is a part of */
 	char scheme[8];       /* "mig", "xcp", "vf", "cores" */
 	char profile[40];     /* "1g.10gb" */
-	char address[96];     /* clv_partition's */
-	char pci_address[16]; /* of a whole device; "" where it has none */
+	char address[96];     /* clv_partition.address */
+	char pci_address[16]; /* only of a whole device; "" if it has none */
 };

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reasons for a degraded device from signs of the driver and from Xid errors. */
 #include "core/device/health.h"
 
 #include "base/cleanup.h"
@@ -7,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define RESET "reset it when nobody uses it"
+#define RESET "reset it when no process uses it"
 #define REPLACE "have it replaced"
 
 /* clang-format off */
@@ -15,7 +16,7 @@ static const struct {
 	enum clv_health_state state;
 	const char *code;
 	const char *text;
-	bool is_counted; /* how many goes before the text */
+	bool is_counted; /* the count precedes the text */
 } signs[_CLV_SIGN_MAX] = {
 	[CLV_SIGN_LOST] = {CLV_HEALTH_LOST, "lost",
 		"the driver does not reach it any more: see the kernel's log, then reset it or restart the machine"},
@@ -28,7 +29,7 @@ static const struct {
 	[CLV_SIGN_ROWS_FAILED] = {CLV_HEALTH_DEGRADED, "rows-failed",
 		"rows of its memory cannot be remapped: " REPLACE},
 	[CLV_SIGN_PAGES_PENDING] = {CLV_HEALTH_DEGRADED, "pages-pending",
-		"pages of its memory wait to be retired: reload its driver when nobody uses it", true},
+		"pages of its memory wait to be retired: reload its driver when no process uses it", true},
 	[CLV_SIGN_PAGES_FAILED] = {CLV_HEALTH_DEGRADED, "pages-failed",
 		"pages of its memory cannot be retired: " REPLACE, true},
 	[CLV_SIGN_RAS] = {CLV_HEALTH_DEGRADED, "ras",
@@ -112,7 +113,7 @@ static bool drop(struct clv_health *health, struct clv_health_reason *reason)
 	return true;
 }
 
-/* Room for one more, a worse one in place of a lesser. */
+/* A free entry, or the entry of a less severe reason; NULL if there is neither. */
 static struct clv_health_reason *make_room(
 	struct clv_health *health, enum clv_health_state state)
 {
@@ -188,7 +189,7 @@ bool clv_health_take_hang(struct clv_health *health, const char *lease, uint64_t
 	if (!lease)
 		return drop(health, find(health, reason.code));
 	snprintf(reason.text, sizeof(reason.text),
-		"the lease %.64s has not given it back for over %" PRIu64
+		"the lease %.64s has not returned the device for over %" PRIu64
 		" s: look at its program, or release it",
 		lease, seconds);
 	return put(health, &reason);

@@ -7,11 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is wrong with a device, from what its driver says of it.  Pure. */
+/* Health of a device, derived from what its driver reports.  Pure. */
 
 enum clv_health_state {
 	CLV_HEALTH_OK,
-	CLV_HEALTH_DEGRADED, /* programs may run on it, and should not be put on it */
+	CLV_HEALTH_DEGRADED, /* usable, but new work should not be placed on it */
 	CLV_HEALTH_LOST,     /* nothing runs on it */
 	_CLV_HEALTH_STATE_MAX,
 	_CLV_HEALTH_STATE_INVALID = -22, /* -EINVAL */
@@ -24,42 +24,44 @@ const char *clv_health_state_to_string(enum clv_health_state state);
 
 struct clv_health_reason {
 	char code[16];                  /* "ecc", "xid-79" */
-	char text[CLV_HEALTH_TEXT_MAX]; /* what it is, and what would help */
-	enum clv_health_state state;    /* what it makes of the device */
-	/* It was told once, and holds until an admin says that he has seen to it; others
-	 * hold for as long as the driver goes on saying so. */
+	char text[CLV_HEALTH_TEXT_MAX]; /* the fault and its remedy */
+	enum clv_health_state state;    /* state of the device because of it */
+	/* The driver reported it once, so it holds until an admin acknowledges it.  Other
+	 * reasons hold as long as readings contain them. */
 	bool stays;
 };
 
 struct clv_health {
-	enum clv_health_state state; /* the worst of the reasons' */
+	enum clv_health_state state; /* the worst of the reasons */
 	struct clv_health_reason reasons[CLV_HEALTH_REASONS_MAX];
 	size_t n_reasons;
 };
 
-/* Takes what a reading says.  Whether the state or a reason has changed. */
+/* Updates the health from a reading.  Returns whether the state or a reason has
+ * changed. */
 bool clv_health_take(struct clv_health *health, const struct clv_reading *reading);
 
-/* A lease that does not give the device back: since so many seconds, with its name; NULL:
- * nobody does that. */
+/* Reports the lease that has not given the device back for so many seconds; lease NULL:
+ * there is none.  Returns whether the state or a reason has changed. */
 bool clv_health_take_hang(struct clv_health *health, const char *lease, uint64_t seconds);
 
-/* An admin has seen to it: what stays goes.  Whether anything changed. */
+/* An admin acknowledges the faults: drops reasons that stay.  Returns whether there were
+ * any. */
 bool clv_health_acknowledge(struct clv_health *health);
 
 /* NVIDIA's Xid errors, as "Xid Errors" of its documentation describes them. */
 enum clv_xid_effect {
-	CLV_XID_OF_PROGRAM, /* a program did it, and ended of it */
+	CLV_XID_OF_PROGRAM, /* caused by a program, which it ended; the device is sound */
 	CLV_XID_DEGRADES,
 	CLV_XID_LOSES,
 };
 
 struct clv_xid {
-	uint32_t number; /* 0: none that is known here */
+	uint32_t number; /* 0: not in the table */
 	enum clv_xid_effect effect;
 	const char *what;
 	const char *help;
 };
 
-/* Never NULL. */
+/* Never NULL: an unknown number gets a general entry. */
 const struct clv_xid *clv_xid_find(uint32_t number);

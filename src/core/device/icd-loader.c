@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Identifies OpenCL loaders by strings in their libraries. */
 #include "core/device/icd-loader.h"
 
 #include <stdio.h>
@@ -6,7 +7,7 @@
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
-/* What only one of them says; the first that is found counts. */
+/* Strings that only one loader contains; the first match counts. */
 static const struct {
 	const char *text, *kind;
 } kinds[] = {
@@ -17,7 +18,7 @@ static const struct {
 	{"OCL_ICD_VENDORS", "Khronos' loader"},
 };
 
-/* Each knows one of them. */
+/* Variables that name layers, the preferred one first. */
 static const char *const variables[] = {"OPENCL_LAYERS", "OCL_ICD_LAYERS"};
 
 const char *const clv_icd_detours[CLV_ICD_N_DETOURS] = {
@@ -26,11 +27,12 @@ const char *const clv_icd_detours[CLV_ICD_N_DETOURS] = {
 	[CLV_ICD_FILENAMES] = "OCL_ICD_FILENAMES",
 };
 
-/* With both ends of a string: Conda's loader has a folder of this name in its own. */
+/* Compared with both NULs, because the loader of Conda contains a longer path that ends
+ * in this one. */
 static const char folder[] = "\0/etc/OpenCL/vendors";
 static const char folder_before_2020[] = "\0/etc/OpenCL/vendors/";
 
-/* With the end of the string. */
+/* The NUL at the end of text is compared too. */
 static bool has(const char *bytes, size_t n_bytes, const char *text)
 {
 	return memmem(bytes, n_bytes, text, strlen(text) + 1) != NULL;
@@ -73,7 +75,7 @@ static void find_version(const char *bytes, size_t n_bytes, char *ret, size_t re
 void clv_icd_loader_identify(
 	const void *bytes, size_t n_bytes, struct clv_icd_loader *ret)
 {
-	*ret = (struct clv_icd_loader){.kind = "a loader that is not known"};
+	*ret = (struct clv_icd_loader){.kind = "an unknown loader"};
 	for (size_t i = ARRAY_SIZE(kinds); i-- > 0;) {
 		if (has(bytes, n_bytes, kinds[i].text))
 			ret->kind = kinds[i].kind;

@@ -6,28 +6,29 @@
 
 #define CLV_ICD_LOADER_SONAME "libOpenCL.so.1"
 
-/* The variables that lead loaders to other drivers than those of the system's folder. */
+/* Environment variables that make loaders use drivers other than those of the system's
+ * folder. */
 enum clv_icd_detour {
 	CLV_ICD_VENDORS,
 	CLV_ICD_VENDOR_PATH,
-	CLV_ICD_FILENAMES, /* libraries, beside those of a folder */
+	CLV_ICD_FILENAMES, /* libraries, in addition to those of a folder */
 	CLV_ICD_N_DETOURS,
 };
 extern const char *const clv_icd_detours[CLV_ICD_N_DETOURS];
 
-/* An OpenCL loader, told from the bytes of its library: where a program names drivers
- * itself the gate is a layer alone, and not all loaders take one.  ocl-icd does from
- * 2.2.14 on and Khronos' from December 2020 on where it is built so; both by
- * OCL_ICD_LAYERS at first, and by OPENCL_LAYERS since spring 2021 (ocl-icd 2.3.0,
- * v2021.04.29).  Whether it takes this gate is seen only when it does. */
+/* An OpenCL loader, identified from the bytes of its library.  Where a program chooses
+ * its drivers itself, the gate can only be a layer, and not all loaders support layers:
+ * ocl-icd does since 2.2.14, Khronos' loader since December 2020 if built so; both by
+ * OCL_ICD_LAYERS first, and by OPENCL_LAYERS since spring 2021 (ocl-icd 2.3.0,
+ * v2021.04.29).  Whether a loader accepts this gate shows only when it loads it. */
 struct clv_icd_loader {
 	const char *kind;   /* "ocl-icd" */
-	char version[16];   /* "2.3.1"; "": it says none */
-	const char *layers; /* the variable that names layers; NULL: it takes none */
-	/* Its drivers are those that /etc/OpenCL/vendors names, where a gate can stand
-	 * that is no layer. */
+	char version[16];   /* "2.3.1"; "": unknown */
+	const char *layers; /* variable that names layers; NULL: no support for layers */
+	/* It loads the drivers that /etc/OpenCL/vendors names, so the gate can be one of
+	 * them instead of a layer. */
 	bool has_folder;
-	bool reads[CLV_ICD_N_DETOURS];
+	bool reads[CLV_ICD_N_DETOURS]; /* whether it reads the variable */
 };
 
 void clv_icd_loader_identify(

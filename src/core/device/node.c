@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Nodes: memory, names and lookup. */
 #include "core/device/node.h"
 
 #include "base/array.h"
@@ -66,7 +67,7 @@ void clv_node_clear(struct clv_node *node)
 
 struct clv_node_device *clv_node_find(const struct clv_node *node, const char *name)
 {
-	/* What a device does not have it cannot be called by. */
+	/* An empty name would match devices without a UUID or PCI address. */
 	for (size_t i = 0; i < node->n_devices && name[0] != '\0'; i++) {
 		struct clv_node_device *device = &node->devices[i];
 
@@ -87,7 +88,7 @@ struct clv_node_device *clv_node_add(struct clv_node *node)
 	return device;
 }
 
-static struct clv_partition *nowhere(struct clv_partition *partition)
+static struct clv_partition *init_location(struct clv_partition *partition)
 {
 	if (partition)
 		partition->numa_node = partition->memory_part = -1;
@@ -96,12 +97,12 @@ static struct clv_partition *nowhere(struct clv_partition *partition)
 
 struct clv_partition *clv_node_add_partition(struct clv_node_device *device)
 {
-	return nowhere(CLV_APPEND(device->partitions, device->n_partitions));
+	return init_location(CLV_APPEND(device->partitions, device->n_partitions));
 }
 
 struct clv_partition *clv_node_add_part(struct clv_partition *partition)
 {
-	return nowhere(CLV_APPEND(partition->parts, partition->n_parts));
+	return init_location(CLV_APPEND(partition->parts, partition->n_parts));
 }
 
 struct clv_holder *clv_holders_add(struct clv_holders *holders)
@@ -131,7 +132,7 @@ void clv_part_make_name(const char *partition, uint32_t size, uint32_t start,
 	snprintf(ret, CLV_PARTITION_NAME_MAX, "%.50s/%uc@%u", partition, size, start);
 }
 
-static void place(struct clv_partition *partition, int32_t numa_node)
+static void inherit_numa_node(struct clv_partition *partition, int32_t numa_node)
 {
 	if (partition->numa_node < 0)
 		partition->numa_node = numa_node;
@@ -144,11 +145,11 @@ void clv_node_name_partitions(struct clv_node_device *device)
 
 		clv_partition_make_name(device->info.name, partition->profile,
 			partition->start, partition->name);
-		place(partition, device->numa_node);
+		inherit_numa_node(partition, device->numa_node);
 		for (size_t p = 0; p < partition->n_parts; p++) {
 			clv_part_make_name(partition->name, partition->parts[p].size,
 				partition->parts[p].start, partition->parts[p].name);
-			place(&partition->parts[p], partition->numa_node);
+			inherit_numa_node(&partition->parts[p], partition->numa_node);
 		}
 	}
 }

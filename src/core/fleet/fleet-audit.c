@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A fleet's books against its leases, from end to end. */
+/* Checks all counters of a fleet against its leases. */
 #include "core/fleet/fleet-internal.h"
 #include "core/fleet/fleet.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What the node's devices have left by its leases. */
+/* Copies of the devices of the node with everything free, from which its leases are then
+ * taken. */
 static void count_devices(const struct clv_fleet *fleet,
 	const struct clv_fleet_node *node, struct clv_fleet_device *devices)
 {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Checks of requests: validity, and fit on nodes and devices. */
 #include "core/fleet/fleet-fit.h"
 
 #include "base/error.h"
@@ -11,15 +12,16 @@ int clv_fleet_check(const struct clv_fleet *fleet,
 {
 	if (request->milli > CLV_PLACE_WHOLE)
 		return clv_error_set(err, -EINVAL,
-			"%u thousandths of a device: at most %u, and more devices for "
-			"more",
+			"%u thousandths of a device are more than %u: request more "
+			"devices",
 			request->milli, CLV_PLACE_WHOLE);
 	if (request->n_devices > CLV_PLACE_DEVICES_MAX)
 		return clv_error_set(err, -EINVAL, "%u devices: a node has at most %d",
 			request->n_devices, CLV_PLACE_DEVICES_MAX);
 	if (request->n_devices > 1 && !request->profile && request->milli == 0 &&
 		request->device_mib == 0)
-		return clv_error_set(err, -EINVAL, "%u devices and nothing of them",
+		return clv_error_set(err, -EINVAL,
+			"%u devices without a share or memory of them",
 			request->n_devices);
 	if (!request->profile)
 		return 0;
@@ -47,8 +49,8 @@ uint32_t clv_fleet_request_milli(
 	return clv_fleet_profile_milli(fleet, request->scheme, request->profile);
 }
 
-/* Of the devices that would do, those of one NUMA node: of the nodes with enough of them
- * the one with the fewest, so that the others stay together. */
+/* Restricts fitting devices to one NUMA node: of the NUMA nodes with enough devices the
+ * one with the fewest, so that larger groups stay together. */
 static uint64_t one_numa(const struct clv_fleet_device *devices, uint64_t fitting, int n)
 {
 	uint64_t best = 0;
@@ -138,7 +140,7 @@ bool clv_fit_node(const struct clv_fleet *fleet, const struct clv_fleet_node *no
 		return fits_partition(fleet, node, request);
 	if (node->largest_milli < request->milli || node->n_devices < request->n_devices)
 		return false;
-	/* The two that nearly all requests are. */
+	/* Fast paths for the two most frequent kinds of request. */
 	if (request->device_mib == 0 && !request->alone_in_class && !request->same_numa) {
 		if (request->n_devices == 1)
 			return request->milli > 0 || node->largest_milli > 0;

@@ -3,14 +3,14 @@
 
 #include "core/fleet/fleet.h"
 
-/* Whether a request fits, and on which devices it would: what all policies ask first. */
+/* Whether a request fits a node, and on which devices. */
 
-/* Bits of the node's devices of which any n_devices will do; 0 where these are too few.
- * For a share. */
+/* For a share: bitmap of the devices of the node that fit, of which any n_devices can be
+ * used; 0 if there are too few. */
 uint64_t clv_fit_devices(const struct clv_fleet *fleet, const struct clv_fleet_node *node,
 	const struct clv_place_request *request);
 
-/* Whether a device's partitions leave room for one at that start. */
+/* Whether a device has room for the partition of the request at that start. */
 bool clv_fit_start(const struct clv_fleet *fleet, uint32_t device,
 	const struct clv_place_request *request, uint8_t start);
 

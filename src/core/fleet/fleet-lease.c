@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What leases do to a fleet: taking, giving back, other sizes, nodes that are lost.  All
- * that is counted is counted in add_lease(), in both directions, so that giving back
- * undoes taking by construction. */
+/* Leases of a fleet: take, release, resize, and loss of nodes.  add_lease() updates all
+ * counters in both directions, so that a release undoes a take by construction. */
 #include "core/fleet/fleet-fit.h"
 #include "core/fleet/fleet-internal.h"
 
@@ -10,7 +9,7 @@
 
 #include <errno.h>
 
-/* Which of the sizes that clustering tells apart. */
+/* The size by which the clustering policy distinguishes leases. */
 static unsigned size_of(const struct clv_fleet_lease *lease)
 {
 	int n = __builtin_popcountll(lease->devices);
@@ -26,7 +25,8 @@ static uint64_t mix(uint64_t hash, uint64_t value)
 	return hash ^ hash >> 29;
 }
 
-/* Nodes in the same state have the same score: at first most of a fleet is alike. */
+/* A hash of all that a score may depend on.  The score of a state is computed only once:
+ * at first most nodes of a fleet are equal. */
 static uint64_t state_of(const struct clv_fleet *fleet, const struct clv_fleet_node *node)
 {
 	uint64_t hash = mix(node->model + 1u, node->free_cpu_milli);
@@ -171,7 +171,7 @@ static void unlink_lease(struct clv_fleet *fleet, uint32_t number)
 	fleet->first_free_lease = number;
 }
 
-/* 0: the place exists and is free. */
+/* Returns 0 if the place exists and is free. */
 static int check_place(const struct clv_fleet *fleet,
 	const struct clv_place_request *request, const struct clv_place_at *at)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A fleet as it is put together, copied and taken apart.  What leases do to it is in
- * fleet-lease.c. */
+/* Creates, extends and copies fleets.  fleet-lease.c has what leases do to them. */
 #include "core/fleet/fleet.h"
 
 #include "core/fleet/fleet-internal.h"
@@ -71,7 +70,7 @@ static void *copy_of(const void *items, size_t n_bytes, bool *is_failed)
 	return copy;
 }
 
-/* Placers follow the copy's log from the copy's own beginning. */
+/* The log of the copy starts empty: only placers of the copy read it. */
 static int copy_log(struct clv_fleet *copy, const struct clv_fleet *fleet)
 {
 	size_t n_ring = (size_t)fleet->log.mask + 1;
@@ -164,8 +163,8 @@ int clv_fleet_model(struct clv_fleet *fleet, const char *name)
 	return (int)fleet->n_models++;
 }
 
-/* The ring holds twice as many changes as there are nodes: who is further behind looks at
- * all of them, which costs no more. */
+/* The ring holds twice as many changes as there are nodes.  A placer that is further
+ * behind evaluates all nodes again, which costs no more. */
 static int grow_log(struct clv_fleet *fleet)
 {
 	uint32_t n_ring = 1;
@@ -249,7 +248,7 @@ int clv_fleet_add_node(struct clv_fleet *fleet, const struct clv_fleet_node_spec
 		fleet->sets = calloc(fleet->room_devices ? fleet->room_devices : 1,
 			sizeof(*fleet->sets));
 		if (!fleet->sets)
-			return clv_error_errno(err, ENOMEM, "adding a node");
+			return clv_error_errno(err, ENOMEM, "cannot add a node");
 	}
 	model = clv_fleet_model(fleet, spec->model);
 	if (model < 0)
@@ -258,7 +257,7 @@ int clv_fleet_add_node(struct clv_fleet *fleet, const struct clv_fleet_node_spec
 			spec->model, CLV_PLACE_MODELS_MAX);
 	r = make_room(fleet, spec->n_devices);
 	if (r < 0)
-		return clv_error_errno(err, -r, "adding a node");
+		return clv_error_errno(err, -r, "cannot add a node");
 
 	fleet->nodes[fleet->n_nodes] = (struct clv_fleet_node){
 		.cpu_milli = spec->cpu_milli,

@@ -10,43 +10,44 @@ struct clv_error;
 
 /* The nodes of a fleet, what is free on them, and the leases that hold the rest.
  *
- * A fleet owns all that is in it; what its functions hand out is borrowed until the next
- * change.  Every change either happens wholly or not at all, and giving back what was
- * taken restores the fleet bit by bit.  Pure: no clock, no I/O.  Not thread-safe: one
- * thread at a time, and several fleets do not know of each other. */
+ * A fleet owns its content; pointers into it are valid until the next change.  Every
+ * change happens completely or not at all, and a release restores what was free bit by
+ * bit.  Pure: no clock, no I/O.  Not thread-safe; fleets are independent of each
+ * other. */
 
 #define CLV_FLEET_NONE UINT32_MAX
 
 /* How a device is divided in hardware: MIG, compute partitions, virtual functions. */
 struct clv_fleet_scheme {
-	const struct clv_mig_model *model; /* borrowed; profiles and where they may sit */
+	const struct clv_mig_model *model; /* borrowed; profiles and their placements */
 	bool is_uniform; /* all partitions of a device have the same profile: XCP, VF */
 };
 
-/* 20 bytes, since a fleet may have half a million. */
+/* 20 bytes, because a fleet may have half a million of them. */
 struct clv_fleet_device {
-	uint32_t memory_mib; /* 0: not known, and then not looked at */
+	uint32_t memory_mib; /* 0: unknown, and not checked */
 	uint32_t free_mib;
 	uint16_t free_milli;
-	uint16_t units; /* of its scheme's grid: a bit for each that is taken */
-	uint8_t scheme; /* 0: held by shares; else 1 + the index of its scheme */
+	uint16_t units; /* bitmap of the units in use of the grid of its scheme */
+	uint8_t scheme; /* 0: divided into shares; else 1 + index of its scheme */
 	uint8_t numa;
 	uint16_t n_leases[_CLV_CLASS_MAX];
 };
 
-/* What GPU clustering tells apart: one part of a device, one, two, ... devices. */
+/* Sizes that the clustering policy distinguishes: a part of a device, one device, two,
+ * ... */
 #define CLV_FLEET_SIZES 5
 
 struct clv_fleet_node {
 	uint64_t state; /* a hash of all that a score may depend on */
 	uint32_t cpu_milli, free_cpu_milli;
 	uint32_t memory_mib, free_memory_mib;
-	uint32_t first_device;  /* in the fleet; they lie side by side */
+	uint32_t first_device;  /* index in the fleet; devices of a node are adjacent */
 	uint32_t free_milli;    /* of all devices */
 	uint32_t first_lease;   /* or CLV_FLEET_NONE */
-	uint16_t largest_milli; /* the most that is free on a device for shares */
+	uint16_t largest_milli; /* the most that is free on one device with shares */
 	uint8_t n_devices;
-	uint8_t n_whole; /* devices that are wholly free */
+	uint8_t n_whole; /* wholly free devices */
 	uint8_t model;
 	bool is_lost;
 	uint16_t n_leases[CLV_FLEET_SIZES];
@@ -54,9 +55,9 @@ struct clv_fleet_node {
 
 /* 40 bytes. */
 struct clv_fleet_lease {
-	uint64_t devices; /* bits, of its node's devices */
+	uint64_t devices; /* bitmap of devices of its node */
 	uint32_t node;
-	uint32_t next, previous; /* on its node; next also links free records */
+	uint32_t next, previous; /* list of its node; next also links free records */
 	uint32_t cpu_milli, memory_mib, device_mib;
 	uint32_t group;
 	uint16_t milli;
@@ -66,11 +67,11 @@ struct clv_fleet_lease {
 	bool is_held : 1;
 };
 
-/* Nodes that changed, in order: whoever keeps something by node catches up from here. */
+/* The log of nodes that changed, from which caches of data by node are updated. */
 struct clv_fleet_log {
-	uint32_t *nodes; /* a ring */
+	uint32_t *nodes; /* ring buffer */
 	uint64_t n_changes;
-	uint64_t *last; /* by node: its latest entry; entries before are out of date */
+	uint64_t *last; /* by node: its latest entry; earlier entries are stale */
 	uint32_t mask;
 };
 
@@ -84,8 +85,8 @@ struct clv_fleet {
 	uint32_t n_nodes, n_devices, n_leases, n_schemes, n_models;
 	uint32_t room_nodes, room_devices, room_leases;
 	uint32_t first_free_lease, n_held;
-	uint64_t milli,
-		held_milli; /* compute of all devices, and of it what leases hold */
+	/* compute of all devices, and the part of it that leases hold */
+	uint64_t milli, held_milli;
 	struct clv_fleet_log log;
 };
 
@@ -93,20 +94,21 @@ struct clv_fleet {
 struct clv_fleet_node_spec {
 	const char *model;
 	uint32_t cpu_milli, memory_mib;
-	uint32_t device_mib; /* memory of each device; 0: not known */
+	uint32_t device_mib; /* memory of each device; 0: unknown */
 	uint8_t n_devices;
-	uint8_t n_numa; /* NUMA nodes that have devices, each as many; 0: one */
+	uint8_t n_numa; /* NUMA nodes with devices, equally many on each; 0: one */
 	uint8_t scheme; /* 0: shares; else 1 + index */
 };
 
 /* Where a request goes. */
 struct clv_place_at {
-	uint64_t devices; /* bits */
+	uint64_t devices; /* bitmap */
 	uint32_t node;
-	uint8_t start; /* of a profile, in units */
+	uint8_t start; /* start of a profile, in units */
 };
 
-/* What a grid with these units taken leaves of a device's amount of anything. */
+/* The part of an amount of a device (compute, memory) that is left when these units of
+ * the grid are in use. */
 static inline uint32_t clv_fleet_left_of(
 	const struct clv_mig_model *model, uint16_t units, uint32_t amount)
 {
@@ -115,54 +117,54 @@ static inline uint32_t clv_fleet_left_of(
 	return (uint32_t)((uint64_t)amount * n_left / model->grid);
 }
 
-/* NULL without memory. */
+/* NULL if out of memory. */
 struct clv_fleet *clv_fleet_new(void);
 struct clv_fleet *clv_fleet_free(struct clv_fleet *fleet);
-/* A copy of its own, for trying things; NULL without memory. */
+/* An independent copy, for experiments; NULL if out of memory. */
 struct clv_fleet *clv_fleet_copy(const struct clv_fleet *fleet);
 
-/* The index, or -ENOMEM, -EINVAL.  The model is borrowed for as long as the fleet lives.
- */
+/* Returns the index, -ENOMEM or -EINVAL.  The model is borrowed as long as the fleet
+ * lives. */
 int clv_fleet_add_scheme(struct clv_fleet *fleet, const struct clv_fleet_scheme *scheme);
-/* The model's number, added where it is new; -ENOSPC: more than CLV_PLACE_MODELS_MAX. */
+/* Returns the number of the model, which is added if it is new.  -ENOSPC: more than
+ * CLV_PLACE_MODELS_MAX; -EINVAL: the name is too long; -ENOMEM. */
 int clv_fleet_model(struct clv_fleet *fleet, const char *name);
-/* -1: no node has it. */
+/* Returns -1 if the fleet does not have the model. */
 int clv_fleet_find_model(const struct clv_fleet *fleet, const char *name);
-/* Nodes are added before the first placer is made.  Of equally good nodes the one that
- * was added first is taken. */
+/* Nodes are added before the first placer is created.  Of equally good nodes the one that
+ * was added first is used. */
 int clv_fleet_add_node(struct clv_fleet *fleet, const struct clv_fleet_node_spec *spec,
 	struct clv_error *err);
 
-/* Whether the request makes sense at all: -EINVAL and why not. */
+/* Whether the request is valid: 0, or -EINVAL with the reason. */
 int clv_fleet_check(const struct clv_fleet *fleet,
 	const struct clv_place_request *request, struct clv_error *err);
 
-/* Its part of a device, in thousandths. */
+/* The part of a device that the profile takes, in thousandths. */
 uint32_t clv_fleet_profile_milli(
 	const struct clv_fleet *fleet, uint8_t scheme, uint8_t profile);
-/* Compute of all that it asks for. */
+/* The compute of the whole request, in thousandths of a device. */
 uint32_t clv_fleet_request_milli(
 	const struct clv_fleet *fleet, const struct clv_place_request *request);
 
-/* Takes what the request asks for at that place.  0 and the lease's number; -ENOSPC: not
- * free there, -EINVAL: no such place, -ENOMEM. */
+/* Takes what the request needs at that place.  Returns 0 and the number of the lease;
+ * -ENOSPC: not free there; -EINVAL: no such place; -ENOMEM. */
 int clv_fleet_take(struct clv_fleet *fleet, const struct clv_place_request *request,
 	const struct clv_place_at *at, uint32_t *ret_lease);
-/* -ENOENT: there is no such lease. */
+/* Ends a lease.  -ENOENT if there is none. */
 int clv_fleet_release(struct clv_fleet *fleet, uint32_t lease);
-/* A share becomes larger or smaller where it is.  -ENOSPC: no room, and all as before;
- * -EOPNOTSUPP: partitions have the size that they have. */
+/* Resizes a share in place.  -ENOSPC: no room, nothing changes; -EOPNOTSUPP: partitions
+ * cannot be resized. */
 int clv_fleet_resize(
 	struct clv_fleet *fleet, uint32_t lease, const struct clv_place_request *request);
-/* The node and its leases are gone; gone is told of each lease before it ends, and may be
- * NULL.  -ENOENT, -EALREADY. */
+/* Marks a node as lost and ends its leases.  gone is called for each lease before it
+ * ends, and may be NULL.  -ENOENT, -EALREADY. */
 int clv_fleet_lose_node(struct clv_fleet *fleet, uint32_t node,
 	void (*gone)(void *userdata, uint32_t lease), void *userdata);
 int clv_fleet_return_node(struct clv_fleet *fleet, uint32_t node);
 
-/* All that it holds. */
+/* Its size in memory, in bytes. */
 size_t clv_fleet_bytes(const struct clv_fleet *fleet);
 
-/* Looks at everything and compares it with the leases: NULL, or what is wrong.  For
- * tests. */
+/* Compares all counters with the leases.  Returns NULL, or what is wrong.  For tests. */
 const char *clv_fleet_audit(const struct clv_fleet *fleet);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Counts shapes of requests in a hash table. */
 #include "core/fleet/workload.h"
 #include "core/fleet/fleet.h"
 
@@ -42,7 +43,7 @@ static uint32_t *slot_of(
 	return &workload->slots[i];
 }
 
-/* The rarest go until half of the room is free. */
+/* Drops the rarest shapes until half of the room is free. */
 static void forget_rare(struct clv_workload *workload)
 {
 	for (uint32_t rare = 1; workload->n_shapes > workload->room / 2; rare *= 2) {
@@ -119,8 +120,8 @@ static int compare_numbers(uint64_t one, uint64_t other)
 	return one < other ? 1 : one > other ? -1 : 0;
 }
 
-/* Of equally frequent shapes the larger one first, so that the order is a function of
- * what was added and not of when. */
+/* Most frequent first.  Among equally frequent shapes the order is by value, so that it
+ * does not depend on the order in which they were added. */
 static int compare(const void *a, const void *b)
 {
 	const struct clv_workload_shape *one = a, *other = b;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* AMD's GPUs that can be divided.  What they have, and the pairs of modes that AMD has
- * validated: see core/gpu/xcp.h; tests/core holds them against the collected facts.  The
- * PCI ids are for GPUs that do not say their name. */
+/* AMD's GPUs that can be partitioned.  core/gpu/xcp.h names the sources of the modes and
+ * of the pairs that AMD has validated; tests/core compares them with the collected facts.
+ * PCI ids identify GPUs whose driver reports no product name. */
 #include "core/gpu/gpu-internal.h"
 
 #define GPU(text) .name = text, .vendor = CLV_GPU_AMD, .product = "AMD Instinct " text
 
-/* Dies, compute units of all of them, GB, memory modes; ...: of these those that are
- * validated, by compute mode. */
+/* Dies, compute units of all dies, GB, supported memory modes; then the validated memory
+ * modes for each compute mode. */
 #define XCP(text, dies, units, gb, modes, ...)            \
 	.xcp = &(const struct clv_xcp_model)              \
 	{                                                 \
@@ -30,7 +30,7 @@ const struct clv_gpu clv_gpus_amd[] = {
 		.pci = { 0x74a5 },
 		.virtual_pci = { 0x74b9 },
 	},
-	/* Not on AMD's page. */
+	/* AMD's partitioning page does not list this model. */
 	{
 		GPU("MI308X"),
 		XCP("MI308X", 4, 80, 192, CLV_NPS1,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Intel's GPUs with virtual functions, whose driver says neither what they are called
- * nor, in every version, how much memory they have.  How many functions each can have is
- * no part of it but for simulated ones: sriov_totalvfs says that.
+/* Intel's GPUs with virtual functions.  Their driver reports no product name and, in some
+ * versions, no memory size.  vf_total is for simulated GPUs only; the driver reports it
+ * as sriov_totalvfs.
  *
- * Source of the PCI ids: include/drm/intel/pciids.h of Linux (INTEL_ATS_M150_IDS,
- * INTEL_ATS_M75_IDS, INTEL_PVC_IDS, INTEL_BMG_IDS); of which product each is, and of the
- * memory of the Max series: the tables of intel-resource-drivers-for-kubernetes (56c0,
- * 56c1, 0b69 to 0bdb, e211) and the list of PCI ids (e212).  A Flex 140 is two GPUs on
- * one card; the memory is that of one.  Functions: the same resource drivers. */
+ * Sources.  PCI ids: include/drm/intel/pciids.h of Linux (INTEL_ATS_M150_IDS,
+ * INTEL_ATS_M75_IDS, INTEL_PVC_IDS, INTEL_BMG_IDS).  Their products, and the memory of
+ * the Max series: the tables of intel-resource-drivers-for-kubernetes (56c0, 56c1, 0b69
+ * to 0bdb, e211) and the list of PCI ids (e212).  A Flex 140 is two GPUs on one card; the
+ * memory is that of one.  Number of functions: the same resource drivers. */
 #include "core/gpu/gpu-internal.h"
 
 #define GPU(text, title) .name = text, .vendor = CLV_GPU_INTEL, .pci_name = title

@@ -3,6 +3,7 @@
 
 #include "core/gpu/gpu.h"
 
+/* The tables of models by vendor.  Only gpu.c reads them. */
 extern const struct clv_gpu clv_gpus_nvidia[];
 extern const struct clv_gpu clv_gpus_amd[];
 extern const struct clv_gpu clv_gpus_intel[];

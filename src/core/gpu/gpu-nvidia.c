@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NVIDIA's GPUs.  Sources.  MIG profiles, for planning where no driver answers (where one
- * does, its own numbers count): NVIDIA's MIG user guide ("Supported MIG Profiles") and
- * public nvidia-smi listings; tests/core holds them against the collected facts.  Names:
- * the README of NVIDIA's open-gpu-kernel-modules, nvidia-smi.  Who shares profiles: the
- * device filters of config-default.yaml in NVIDIA's mig-parted, which has H800 NVL (233A)
- * with H100 NVL, and H100 96GB (233D), H20 (2329) and PG506 (20B6) with GH200.
- * Multiprocessors are those of the GPU that the table is named after: an H20 has fewer.
- * PCI ids: the comments of that file, and pci.ids for the products. */
+/* NVIDIA's GPUs.  Sources:
+ * - MIG profiles (for planning without a driver; a driver's own numbers take precedence):
+ *   NVIDIA's MIG user guide ("Supported MIG Profiles") and public nvidia-smi listings;
+ *   tests/core compares them with the collected facts.
+ * - Names: the README of NVIDIA's open-gpu-kernel-modules, nvidia-smi.
+ * - Models that share profiles: the device filters of config-default.yaml in NVIDIA's
+ *   mig-parted, which groups H800 NVL (233A) with H100 NVL, and H100 96GB (233D), H20
+ *   (2329) and PG506 (20B6) with GH200.  The multiprocessors are those of the GPU that
+ *   the table is named after: an H20 has fewer.
+ * - PCI ids: the comments of that file, and pci.ids for the products. */
 #include "core/gpu/gpu-internal.h"
 
 #define NA CLV_ENGINES_UNKNOWN
@@ -191,7 +193,7 @@ const struct clv_gpu clv_gpus_nvidia[] = {
 		.pci = { 0x2bb5 /* Server Edition */ },
 	},
 
-	/* With MIG, and no table of its profiles here. */
+	/* With MIG, but without a table of profiles here. */
 	{ GPU("GH200-144GB"), .selector = "GH200 144G", .has_mig = true, .pci = { 0x2348 } },
 	{ GPU("B300"), .selector = "NVIDIA B300", .has_mig = true, .pci = { 0x3182 } },
 	{ GPU("GB200"), .selector = "NVIDIA GB200", .has_mig = true, .pci = { 0x2941 } },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds models in the table, and gives the views of it that others need. */
+/* Lookup in the tables of GPU models. */
 #include "core/gpu/gpu.h"
 
 #include "core/gpu/gpu-internal.h"
@@ -88,7 +88,7 @@ uint64_t clv_gpu_memory_bytes(const struct clv_gpu *gpu)
 		return (uint64_t)gpu->memory_mib << 20;
 	if (gpu->mig)
 		return (uint64_t)clv_mig_profile_largest(gpu->mig)->memory_mib << 20;
-	/* What is sold as 192 GB, the driver shows as 192 GiB. */
+	/* A GPU that is sold with 192 GB has 192 GiB according to its driver. */
 	return gpu->xcp ? gpu->xcp->memory_gb << 30 : 0;
 }
 

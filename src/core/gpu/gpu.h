@@ -9,10 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The models of GPUs: one description each, in gpu-nvidia.c, gpu-amd.c and gpu-intel.c.
- * All that is known of models by themselves comes from there: how they are divided, what
- * drivers call them, their PCI ids, what a simulated one is like.  A driver's own word
- * counts for more.  Static and immutable. */
+/* Models of GPUs, described in gpu-nvidia.c, gpu-amd.c and gpu-intel.c: how each is
+ * divided, what drivers call it, its PCI ids, and what a simulated one is like.  All
+ * other knowledge of a model comes from a driver, whose report takes precedence.  Static
+ * and immutable. */
 
 enum clv_gpu_vendor {
 	CLV_GPU_NVIDIA,
@@ -24,46 +24,48 @@ enum clv_gpu_vendor {
 #define CLV_GPU_NAMES_MAX 4
 #define CLV_GPU_PCI_MAX 6
 
-/* A part of the name that NVML gives, from the start of a word on; products of one name
- * differ by their memory. */
+/* Matches the product name that NVML reports: `part` must begin at the start of a word,
+ * and the memory must be within the bounds, because products of one name differ by
+ * memory. */
 struct clv_gpu_called {
 	const char *part;
 	uint16_t min_gib, max_gib;
 };
 
 struct clv_gpu {
-	const char *name; /* in layouts and nodes' files, and of its table of profiles */
+	const char *name; /* in layouts and node files, and of its table of profiles */
 	enum clv_gpu_vendor vendor;
-	const char *label;    /* for people; NULL: the name */
-	const char *selector; /* what a layout selects it by; NULL: the name */
-	const char *product;  /* what its driver calls it; NULL: not known */
-	const char *pci_name; /* instead, where its driver does not say it; or NULL */
+	const char *label;    /* shown to users; NULL: the name */
+	const char *selector; /* the model in selectors of layouts; NULL: the name */
+	const char *product;  /* product name that the driver reports; NULL: unknown */
+	const char *pci_name; /* product name if the driver reports none; else NULL */
 
 	bool has_mig;
-	const struct clv_mig_model *mig; /* NULL: none, or its profiles are not known */
-	const struct clv_xcp_model *xcp; /* NULL: it has no compute partitions */
+	const struct clv_mig_model *mig; /* NULL: no MIG, or unknown profiles */
+	const struct clv_xcp_model *xcp; /* NULL: no compute partitions */
 	bool is_ga100; /* the one chip of the Ampere generation that has MIG */
 
-	/* 0: what the largest profile of MIG has, or as xcp says. */
-	uint32_t memory_mib;    /* as the driver shows it */
+	/* 0: taken from the largest MIG profile or from xcp. */
+	uint32_t memory_mib;    /* as the driver reports it */
 	uint32_t compute_units; /* multiprocessors, compute units, execution units */
-	uint32_t memory_gib; /* as sold, where the driver does not say it; 0: it does */
-	uint32_t vf_total;   /* virtual functions */
+	uint32_t memory_gib;    /* nominal, if the driver does not report it; else 0 */
+	uint32_t vf_total;      /* number of virtual functions */
 	enum clv_vf_framework vf_framework;
 
-	struct clv_gpu_called called[CLV_GPU_NAMES_MAX]; /* part NULL behind the last */
-	uint16_t pci[CLV_GPU_PCI_MAX];         /* device ids; 0 behind the last */
-	uint16_t virtual_pci[CLV_GPU_PCI_MAX]; /* likewise, of its virtual functions */
+	struct clv_gpu_called called[CLV_GPU_NAMES_MAX]; /* part NULL: unused */
+	uint16_t pci[CLV_GPU_PCI_MAX];                   /* device ids; 0: unused */
+	uint16_t virtual_pci[CLV_GPU_PCI_MAX]; /* the same for its virtual functions */
 };
 
-/* One after the other, a vendor's together; NULL behind the last. */
+/* The models, grouped by vendor; NULL after the last. */
 const struct clv_gpu *clv_gpu_at(size_t at);
 
-/* By name.  NULL: there is none. */
+/* Finds a model by name; NULL if there is none. */
 const struct clv_gpu *clv_gpu_find(const char *name);
 
-/* By PCI id, also of a virtual function, which a guest sees without its host.  NULL: not
- * known, and *ret_is_virtual is false.  ret_is_virtual may be NULL. */
+/* Finds a model by its PCI device id or by that of its virtual functions, which a guest
+ * sees without the physical function.  If there is none, returns NULL and sets
+ * *ret_is_virtual to false.  ret_is_virtual may be NULL. */
 const struct clv_gpu *clv_gpu_find_pci(
 	enum clv_gpu_vendor vendor, uint32_t device, bool *ret_is_virtual);
 
@@ -72,14 +74,14 @@ const char *clv_gpu_vendor_to_string(enum clv_gpu_vendor vendor);
 const char *clv_gpu_label(const struct clv_gpu *gpu);
 const char *clv_gpu_selector(const struct clv_gpu *gpu);
 
-/* 0: not known. */
+/* 0 if unknown. */
 uint64_t clv_gpu_memory_bytes(const struct clv_gpu *gpu);
 uint32_t clv_gpu_compute_units(const struct clv_gpu *gpu);
 
-/* The tables of profiles, and of modes, one after the other; NULL behind the last. */
+/* The tables of MIG profiles and of XCP modes; NULL after the last. */
 const struct clv_mig_model *clv_mig_model_at(size_t at);
 const struct clv_xcp_model *clv_xcp_model_at(size_t at);
 
-/* NULL when there is none of that name. */
+/* By name; NULL if there is none. */
 const struct clv_mig_model *clv_mig_model_find(const char *name);
 const struct clv_xcp_model *clv_xcp_model_find(const char *name);

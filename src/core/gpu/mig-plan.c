@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two searches, one inside the other.  Outside: what becomes of each instance that is
- * there, one of the wishes or nothing.  Inside: where the wishes that none of those
- * fulfils are put.  A GPU has at most a dozen instances, so both are done in full, but
- * for what is already dearer than the best way so far. */
+/* Two nested searches.  The outer one decides for each existing instance whether it
+ * serves a wish, is kept or is destroyed.  The inner one places the wishes that no
+ * existing instance serves.  A GPU has at most a dozen instances, so both are exhaustive,
+ * except that partial solutions that already cost more than the best one are dropped. */
 #include "core/gpu/mig-plan.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* What a way costs, the dearest first.  While one is looked for it only grows. */
+/* Cost of a solution, the most significant field first.  It only grows while a solution
+ * is extended, which allows pruning. */
 struct cost {
-	uint64_t ended; /* holders that have to go, a bit each */
+	uint64_t ended; /* mask of the holders that must end */
 	unsigned n_used;
-	unsigned n_idle; /* instances that go, in use and not */
+	unsigned n_idle; /* destroyed instances, in use and idle */
 	unsigned n_refilled;
 };
 
@@ -22,11 +23,11 @@ struct search {
 	size_t n_have;
 	const struct clv_mig_wish *wishes;
 	size_t n_wishes;
-	/* By index in wishes: the first that is equal to it in all that counts. */
+	/* By index in wishes: the first equivalent wish (are_equal()). */
 	uint8_t kinds[CLV_MIG_INSTANCES_MAX];
-	struct clv_mig_set set;      /* what stays, and what is put so far */
-	struct clv_mig_answer tried; /* so far */
-	struct cost cost;            /* of that */
+	struct clv_mig_set set;      /* instances that stay or are placed so far */
+	struct clv_mig_answer tried; /* the partial solution */
+	struct cost cost;            /* of the partial solution */
 	struct clv_mig_answer *best;
 	struct cost best_cost;
 	bool found;
@@ -46,7 +47,8 @@ static int compare_costs(const struct cost *a, const struct cost *b)
 	return difference;
 }
 
-/* Equal wishes for any place are put in one order only. */
+/* Symmetry breaking: equal wishes without a position are placed in ascending order
+ * only. */
 static uint8_t least_start(const struct search *s, size_t wish)
 {
 	const struct clv_mig_wish *wishes = s->wishes;
@@ -60,7 +62,7 @@ static uint8_t least_start(const struct search *s, size_t wish)
 	return 0;
 }
 
-/* Everything has its place. */
+/* All wishes are placed. */
 static void note_if_better(struct search *s)
 {
 	int difference = s->found ? compare_costs(&s->cost, &s->best_cost) : -1;
@@ -87,7 +89,7 @@ static void put_at(struct search *s, size_t wish, uint8_t start)
 	clv_mig_set_remove(s->model, &s->set, instance);
 }
 
-/* Puts this wish and those after it in every way there is. */
+/* Places this wish and the ones after it in every possible way. */
 static void put_from(struct search *s, size_t wish)
 {
 	const struct clv_mig_profile *profile;
@@ -113,7 +115,7 @@ static void put_from(struct search *s, size_t wish)
 
 static void decide_from(struct search *s, size_t have);
 
-static void lose(struct search *s, size_t i)
+static void destroy(struct search *s, size_t i)
 {
 	const struct clv_mig_have *have = &s->have[i];
 	struct cost before = s->cost;
@@ -130,13 +132,14 @@ static void lose(struct search *s, size_t i)
 	s->cost = before;
 }
 
-/* As one of the wishes or, negative, as what nobody wishes for. */
+/* Keeps instance i for a wish or, if wish is negative, for none; `ended` are the holders
+ * that this ends. */
 static void keep(struct search *s, size_t i, int wish, uint64_t ended)
 {
 	const struct clv_mig_have *have = &s->have[i];
 	struct cost before = s->cost;
 
-	/* The driver has let it be, so it fits, whatever the tables say. */
+	/* The instance exists, so the driver allows it, whatever the tables say. */
 	clv_mig_set_put(s->model, &s->set, have->instance);
 	s->tried.stay |= (uint16_t)(1u << i);
 	s->cost.ended |= ended;
@@ -163,7 +166,7 @@ static void become(struct search *s, size_t i, size_t wish)
 		keep(s, i, (int)wish, have->ends[wish][way]);
 }
 
-/* One of equal wishes is as good as another: the first that is free. */
+/* Symmetry breaking: of equivalent wishes only the first unserved one is tried. */
 static bool can_become(
 	const struct search *s, const struct clv_mig_have *have, size_t wish)
 {
@@ -196,7 +199,7 @@ static void decide_from(struct search *s, size_t have)
 	if (s->have[have].is_kept)
 		keep(s, have, -1, 0);
 	else
-		lose(s, have);
+		destroy(s, have);
 }
 
 static bool are_equal(const struct search *s, size_t a, size_t b)

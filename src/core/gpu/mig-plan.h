@@ -3,26 +3,30 @@
 
 #include "core/gpu/mig.h"
 
-/* From the instances that one GPU has to those that are wanted there: what stays, what
- * goes and where the new ones are put.  Pure and exhaustive: it finds a way exactly when
- * there is one, destroys as little as possible, refills as little as possible, and of
- * all ways that are left takes the one that keeps the most other instances possible. */
+/* Plans the change from the existing to the wanted GPU instances of one GPU: which stay,
+ * which are destroyed, and where new ones are placed.  Pure.  The search is exhaustive:
+ * it finds a solution exactly if there is one, destroys as little as possible, refills as
+ * little as possible, and among the remaining solutions takes the one that leaves the
+ * most other instances possible. */
 
 #define CLV_MIG_HOLDERS_MAX 48
 
+/* An existing instance. */
 struct clv_mig_have {
 	struct clv_mig_instance instance;
-	bool in_use;  /* may not be destroyed */
-	bool is_kept; /* stays, wanted or not */
-	/* Bits, by index in wishes: it cannot become that one, or only with other parts
-	 * inside, which is better than losing it and worse than leaving it as it is. */
+	bool in_use;  /* must not be destroyed */
+	bool is_kept; /* stays even if no wish matches it */
+	/* Masks by index in wishes: the instance cannot serve this wish; or it can only
+	 * with other compute instances inside ("refilled"), which costs less than
+	 * destroying it and more than leaving it unchanged. */
 	uint16_t cannot_be;
 	uint16_t differs_from;
-	/* A bit for each of at most CLV_MIG_HOLDERS_MAX holders: who has to go if it
-	 * goes. None, and yet in use: somebody of its own. */
+	/* Mask of the holders (at most CLV_MIG_HOLDERS_MAX) that must end before the
+	 * instance can be destroyed.  0 although in_use: one holder that no other
+	 * instance has. */
 	uint64_t holders;
-	/* By index in wishes: ways to become that one, by the holders that each ends; no
-	 * way is listed where nobody has to go.  Borrowed. */
+	/* By index in wishes: the alternative ways to serve this wish, each as a mask of
+	 * the holders that it ends.  Empty if no holder has to end.  Borrowed. */
 	const uint64_t *ends[CLV_MIG_INSTANCES_MAX];
 	uint8_t n_ends[CLV_MIG_INSTANCES_MAX];
 };
@@ -31,27 +35,28 @@ struct clv_mig_have {
 
 struct clv_mig_wish {
 	uint8_t profile;
-	uint8_t start; /* or CLV_MIG_ANYWHERE */
+	uint8_t start; /* position in the grid, or CLV_MIG_ANYWHERE */
 };
 
 #define CLV_MIG_NEW 0xff
 
 struct clv_mig_answer {
-	/* Bits, by index in have. */
+	/* Masks by index in have. */
 	uint16_t stay;
-	uint16_t in_the_way; /* in use, and do not stay; only with -EBUSY */
-	uint64_t ended;      /* who has to go, in the bits of have; only with -EBUSY */
-	/* By index in wish. */
-	uint8_t from[CLV_MIG_INSTANCES_MAX]; /* which of have it is, or CLV_MIG_NEW */
+	uint16_t in_the_way; /* in use and destroyed; only with -EBUSY */
+	/* holders that must end, the bits of clv_mig_have.holders; only with -EBUSY */
+	uint64_t ended;
+	/* By index in wishes. */
+	uint8_t from[CLV_MIG_INSTANCES_MAX]; /* index in have, or CLV_MIG_NEW */
 	uint8_t starts[CLV_MIG_INSTANCES_MAX];
-	unsigned n_refilled; /* of those that stay, how many get other parts */
-	unsigned options;    /* what else would still fit then */
+	unsigned n_refilled; /* instances that stay with other compute instances inside */
+	unsigned options;    /* clv_mig_set_count_options() of the result */
 };
 
-/* 0; -EBUSY: only if some holders go first, the fewest that there can be: those of what
- * is in_the_way, and those whom what stays ends by becoming what it is to be; the rest of
- * the answer is how it would be then; -ENOSPC: not even on an empty GPU beside what is
- * kept, *answer is not filled.  At most CLV_MIG_INSTANCES_MAX of each. */
+/* Returns 0.  -EBUSY: some holders have to end first; *answer has the solution with the
+ * fewest of them, which are the holders of what is in_the_way and those that are ended by
+ * refilling what stays.  -ENOSPC: the wishes do not fit even if nothing but the kept
+ * instances remains; *answer is not filled.  At most CLV_MIG_INSTANCES_MAX of each. */
 int clv_mig_solve(const struct clv_mig_model *model, const struct clv_mig_have *have,
 	size_t n_have, const struct clv_mig_wish *wishes, size_t n_wishes,
 	struct clv_mig_answer *answer);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* MIG: lookup of profiles, rules for sets of instances, tables of compute instances. */
 #include "core/gpu/mig.h"
 
 #include "base/error.h"
@@ -23,7 +24,7 @@ const char *clv_mig_obstacle_to_string(enum clv_mig_obstacle obstacle)
 	return obstacles[obstacle];
 }
 
-/* Struct, profiles and texts lie behind each other. */
+/* Layout of the allocation: the struct, the profiles, the texts. */
 struct clv_mig_model *clv_mig_model_copy(const struct clv_mig_model *model)
 {
 	size_t table = model->n_profiles * sizeof(*model->profiles);
@@ -93,8 +94,8 @@ static uint16_t units_of(const struct clv_mig_profile *profile, uint8_t start)
 	return (uint16_t)(((1u << profile->size) - 1) << start);
 }
 
-/* What of the media engines an instance leaves to others.  Source: the comments of
- * NVML_GPU_INSTANCE_PROFILE_*_ALL_ME and _NO_ME in nvml.h. */
+/* Whether existing instances hold the media engines that the profile needs.  Source: the
+ * comments of NVML_GPU_INSTANCE_PROFILE_*_ALL_ME and _NO_ME in nvml.h. */
 static bool is_media_taken(
 	const struct clv_mig_set *set, const struct clv_mig_profile *profile)
 {
@@ -181,7 +182,8 @@ unsigned clv_mig_set_count_options(
 	return n;
 }
 
-/* One profile's places never overlap by a part only, so first come is best. */
+/* Placements of one profile are identical or disjoint, so taking the first free one is
+ * optimal. */
 unsigned clv_mig_set_capacity(
 	const struct clv_mig_model *model, const struct clv_mig_set *set, uint8_t profile)
 {

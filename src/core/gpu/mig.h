@@ -8,15 +8,15 @@
 struct clv_error;
 
 /* The rules of NVIDIA's Multi-Instance GPU: which GPU instances a GPU may have, and
- * where. Pure; positions are in units of the GPU's own placement grid (4, 8 or 12),
- * slices in compute slices.  Source of the rules: NVIDIA's MIG user guide;
+ * where.  Pure.  Positions are in units of the GPU's placement grid (4, 8 or 12 units),
+ * slices are compute slices.  Sources: NVIDIA's MIG user guide;
  * nvmlGpuInstancePlacement_t for the grid. */
 
 #define CLV_MIG_PROFILES_MAX 18 /* NVML_GPU_INSTANCE_PROFILE_COUNT of driver r580 */
 #define CLV_MIG_STARTS_MAX 12
 #define CLV_MIG_INSTANCES_MAX 16
 
-/* The vendor's suffixes. */
+/* Attributes of a profile, with the suffix of its name. */
 enum clv_mig_attribute {
 	CLV_MIG_ME = 1 << 0,     /* "+me": the media engines */
 	CLV_MIG_GFX = 1 << 1,    /* "+gfx" */
@@ -24,7 +24,7 @@ enum clv_mig_attribute {
 	CLV_MIG_NO_ME = 1 << 3,  /* "-me" */
 };
 
-/* How many engines of each kind; CLV_ENGINES_UNKNOWN: only a driver knows. */
+/* Number of engines of each kind; CLV_ENGINES_UNKNOWN if only the driver knows it. */
 struct clv_engines {
 	uint8_t copy;
 	uint8_t decode;
@@ -37,65 +37,67 @@ struct clv_engines {
 
 struct clv_mig_profile {
 	const char *name;
-	uint32_t driver_id;  /* nvmlGpuInstanceProfileInfo_t.id, nvidia-smi's ID */
-	uint32_t memory_mib; /* 0: not known without a driver; never what the name says */
-	uint32_t attributes; /* of enum clv_mig_attribute */
-	uint16_t multiprocessors; /* 0: not known without a driver */
+	uint32_t driver_id; /* nvmlGpuInstanceProfileInfo_t.id, nvidia-smi's ID */
+	/* 0: only the driver knows it; the size in the name is not exact */
+	uint32_t memory_mib;
+	uint32_t attributes;      /* mask of enum clv_mig_attribute */
+	uint16_t multiprocessors; /* 0: only the driver knows it */
 	uint8_t nvml_index;       /* NVML_GPU_INSTANCE_PROFILE_* */
-	uint8_t slices;           /* of compute */
-	uint8_t size;             /* in units */
+	uint8_t slices;           /* compute slices */
+	uint8_t size;             /* in units of the grid */
 	uint8_t max_instances;
 	uint8_t n_starts;
 	uint8_t starts[CLV_MIG_STARTS_MAX];
-	struct clv_engines engines; /* that its compute instances share */
+	struct clv_engines engines; /* shared by its compute instances */
 };
 
 struct clv_mig_model {
 	const char *name; /* "A100-40GB" */
-	uint8_t grid;     /* units */
-	uint8_t slices;   /* that all instances may have together */
+	uint8_t grid;     /* number of units of the placement grid */
+	uint8_t slices;   /* of all instances together */
 	const struct clv_mig_profile *profiles;
 	size_t n_profiles;
 };
 
-/* The same rules inside a GPU instance of so many slices: a "GPU" whose profiles are
- * compute instances, "1c" and so on, and whose units are compute slices.  NULL: there is
- * no such GPU instance.  Source: nvidia-smi mig -lcipp of A100 and H100. */
+/* The same rules for compute instances in a GPU instance of that many slices: a model
+ * whose profiles are compute instances ("1c" and so on) and whose units are compute
+ * slices.  NULL if there is no such GPU instance.  Source: nvidia-smi mig -lcipp of A100
+ * and H100. */
 const struct clv_mig_model *clv_mig_model_of_parts(unsigned slices);
 
-/* A model as a driver describes it: a deep copy in one piece, for clv_mig_model_free().
- * NULL without memory. */
+/* Deep copy of a model that a driver describes, in one allocation; clv_mig_model_free()
+ * frees it.  NULL if out of memory. */
 struct clv_mig_model *clv_mig_model_copy(const struct clv_mig_model *model);
 void clv_mig_model_free(struct clv_mig_model *model);
 
-/* The profile that has the most of the GPU; NULL if there is none. */
+/* The profile with the most units; NULL if there is none. */
 const struct clv_mig_profile *clv_mig_profile_largest(const struct clv_mig_model *model);
 
-/* The index of the profile, or -EINVAL with what there is. */
+/* Returns the index of the profile, or -EINVAL with a list of the existing ones. */
 int clv_mig_profile_find(
 	const struct clv_mig_model *model, const char *name, struct clv_error *err);
 
-/* "1g.10gb, 2g.20gb", all that it has. */
+/* Lists all profiles: "1g.10gb, 2g.20gb". */
 void clv_mig_list_profiles(
 	const struct clv_mig_model *model, char *ret, size_t ret_bytes);
 
-/* One GPU instance: a profile, by index in its model, at a place. */
+/* One GPU instance: a profile, by index in its model, at a position of the grid. */
 struct clv_mig_instance {
 	uint8_t profile;
 	uint8_t start;
 };
 
-/* Instances that live on a GPU together; all zero is none. */
+/* Summary of the instances of one GPU; zeroed: no instance. */
 struct clv_mig_set {
-	uint16_t units; /* a bit each */
+	uint16_t units; /* bitmap of the units in use */
 	uint8_t slices;
-	uint8_t n_me;      /* +me, of which a GPU has one */
-	uint8_t n_all_me;  /* +me.all, beside which all others are -me */
-	uint8_t n_some_me; /* neither +me.all nor -me */
+	uint8_t n_me;      /* instances with +me: at most one */
+	uint8_t n_all_me;  /* instances with +me.all: all others must be -me */
+	uint8_t n_some_me; /* instances with neither +me.all nor -me */
 	uint8_t counts[CLV_MIG_PROFILES_MAX];
 };
 
-/* Why an instance may not be added. */
+/* Why an instance cannot be added. */
 enum clv_mig_obstacle {
 	CLV_MIG_FITS,
 	CLV_MIG_NO_SUCH_START,
@@ -108,21 +110,21 @@ enum clv_mig_obstacle {
 
 const char *clv_mig_obstacle_to_string(enum clv_mig_obstacle obstacle);
 
-/* Adds the instance if it may live beside the others. */
+/* Adds the instance if the rules allow it next to the others. */
 enum clv_mig_obstacle clv_mig_set_add(const struct clv_mig_model *model,
 	struct clv_mig_set *set, struct clv_mig_instance instance);
-/* Adds what is there, whether or not these rules know that it may be.  It must lie inside
- * the grid. */
+/* Adds an existing instance without checking the rules, because the driver may allow more
+ * than they know.  It must be inside the grid. */
 void clv_mig_set_put(const struct clv_mig_model *model, struct clv_mig_set *set,
 	struct clv_mig_instance instance);
 void clv_mig_set_remove(const struct clv_mig_model *model, struct clv_mig_set *set,
 	struct clv_mig_instance instance);
 
-/* How many different instances could be added, one at a time: what a layout leaves open
- * for later. */
+/* The number of different instances that could be added, one at a time: the placements
+ * that are still open. */
 unsigned clv_mig_set_count_options(
 	const struct clv_mig_model *model, const struct clv_mig_set *set);
 
-/* How many more of this profile fit beside what is there, wherever they are put. */
+/* How many more instances of this profile fit next to the existing ones. */
 unsigned clv_mig_set_capacity(const struct clv_mig_model *model,
 	const struct clv_mig_set *set, uint8_t profile);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Who makes virtual functions usable, and where their quotas are said. */
+/* The driver framework that makes virtual functions usable, and where it has their
+ * quotas. */
 enum clv_vf_framework {
-	CLV_VF_PLAIN, /* nothing but PCI */
+	CLV_VF_PLAIN, /* PCI only */
 	CLV_VF_XE,    /* Intel xe: sriov_admin */
 	CLV_VF_I915,  /* Intel i915: iov */
 	CLV_VF_MDEV,  /* NVIDIA vGPU up to kernel 6.7 */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* AMD's compute and memory modes: names, and what the driver accepts. */
 #include "core/gpu/xcp.h"
 
 #include "base/error.h"
@@ -8,8 +9,8 @@
 #include <string.h>
 
 /* clang-format off */
-/* The driver's own table: which numbers of dies have the mode at all (a bit each), how many
- * devices it makes of them (0: one per die), and beside which memory modes. */
+/* From the driver: a bitmap of the numbers of dies that have the mode, the number of
+ * devices that it makes (0: one per die), and the memory modes that it accepts. */
 static const struct {
 	const char *name;
 	uint32_t dies;
@@ -23,8 +24,8 @@ static const struct {
 	[CLV_CPX] = { "CPX", 1u << 8 | 1u << 6 | 1u << 4 | 1u << 2, 0, CLV_NPS1 | CLV_NPS4 },
 };
 
-/* Six dies are an APU's, a quarter of whose memory is the processor's.  Drivers before
- * 2024 chose QPX where others choose CPX for four parts of eight dies. */
+/* Modes at load.  A GPU of six dies is an APU, of whose memory the CPU has a quarter.
+ * For eight dies in NPS4, drivers before 2024 choose QPX instead of CPX. */
 static const struct {
 	uint32_t dies; /* 0: any number */
 	enum clv_memory_mode memory;
@@ -152,10 +153,10 @@ int clv_xcp_check(const struct clv_xcp_model *model, enum clv_compute_mode compu
 	enum clv_memory_mode memory, struct clv_error *err)
 {
 	const char *name = clv_compute_mode_to_string(compute);
-	uint32_t beside = clv_xcp_memory_modes(compute, model->dies);
+	uint32_t allowed = clv_xcp_memory_modes(compute, model->dies);
 	char known[64];
 
-	if (!beside) {
+	if (!allowed) {
 		list_modes(model->dies, known, sizeof(known));
 		return clv_error_set(err, -EINVAL, "%s has no mode %s: it has %s",
 			model->name, name, known);
@@ -165,10 +166,11 @@ int clv_xcp_check(const struct clv_xcp_model *model, enum clv_compute_mode compu
 		return clv_error_set(err, -EINVAL, "%s has no memory mode %s: it has %s",
 			model->name, clv_memory_mode_to_string(memory), known);
 	}
-	if (!(beside & memory)) {
-		clv_memory_modes_list(beside & model->memory_modes, known, sizeof(known));
+	if (!(allowed & memory)) {
+		clv_memory_modes_list(
+			allowed & model->memory_modes, known, sizeof(known));
 		return clv_error_set(err, -EINVAL,
-			"%s does not go with %s on %s: with %s go %s",
+			"%s cannot be used with %s on %s: %s allows %s",
 			clv_memory_mode_to_string(memory), name, model->name, name,
 			known);
 	}

@@ -3,8 +3,8 @@
 
 #include "base/yaml.h"
 
-/* What the maps of a layout's text form may have in them: the tables by which it is read,
- * for the test that holds docs/layout.md and docs/layout.schema.json to them. */
+/* The tables of keys by which layouts are parsed, for the test that compares
+ * docs/layout.md and docs/layout.schema.json with them. */
 struct clv_layout_map {
 	const char *name; /* "rule" */
 	const struct clv_yaml_field *fields;

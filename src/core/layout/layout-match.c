@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Matches the rules of a layout with the devices of a node. */
 #include "core/layout/layout.h"
 
 #include "base/cleanup.h"
@@ -10,7 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
-#define NOBODY (-1)
+#define NO_RULE (-1)
 
 static bool is_called(const struct clv_node_device *device, const char *name)
 {
@@ -43,7 +44,7 @@ static bool has_vendor(
 		return is_cpu;
 	if (vendor[0] == '\0')
 		return true;
-	/* What OpenCL calls it. */
+	/* The name that OpenCL reports. */
 	if (strcmp(vendor, "amd") == 0 &&
 		strcasestr(device->info.vendor, "Advanced Micro Devices"))
 		return !is_cpu;
@@ -65,7 +66,7 @@ static bool are_alike(const struct clv_node_device *a, const struct clv_node_dev
 	       a->info.memory_bytes == b->info.memory_bytes;
 }
 
-/* Leaves the largest group of equal devices; of equally large ones the first. */
+/* Keeps only the largest group of equal devices; of equally large groups the first. */
 static void leave_homogeneous(const struct clv_node *node, bool *is_selected)
 {
 	size_t best = 0, best_size = 0;
@@ -86,7 +87,7 @@ static void leave_homogeneous(const struct clv_node *node, bool *is_selected)
 				 are_alike(&node->devices[best], &node->devices[i]);
 }
 
-/* Returns how many there were to count. */
+/* Keeps only the devices with a selected index.  Returns how many there were before. */
 static uint32_t leave_indexes(
 	const struct clv_selector *select, size_t n_devices, bool *is_selected)
 {
@@ -99,7 +100,7 @@ static uint32_t leave_indexes(
 	return index;
 }
 
-/* One rule, while it is looked for its devices. */
+/* The devices of one rule, being searched. */
 struct search {
 	const struct clv_layout *layout;
 	const struct clv_layout_rule *rule;
@@ -108,7 +109,7 @@ struct search {
 	struct clv_error *err;
 };
 
-/* A device that is missing must not pass for one that was not asked for. */
+/* A name without a device is an error, so that a missing device does not go unnoticed. */
 static int select_names(struct search *s)
 {
 	const struct clv_selector *select = &s->rule->select;
@@ -133,7 +134,7 @@ static int select_names(struct search *s)
 	return 0;
 }
 
-/* n: of how many they are the indexes. */
+/* n: number of devices that the indexes count. */
 static int check_indexes(struct search *s, uint32_t n)
 {
 	const struct clv_selector *select = &s->rule->select;
@@ -195,10 +196,10 @@ static int match_rule(struct search *s, int32_t *ret)
 		if (!s->is_selected[i])
 			continue;
 		is_any = true;
-		if (ret[i] != NOBODY)
+		if (ret[i] != NO_RULE)
 			return clv_error_set(s->err, -EINVAL,
 				"%s:%" PRIu32 ": %s is selected here and by the rule in "
-				"line %" PRIu32 ": only one rule may speak for a device",
+				"line %" PRIu32 ": only one rule may select a device",
 				s->layout->name, s->rule->line,
 				s->node->devices[i].info.name, rules[ret[i]].line);
 		ret[i] = (int32_t)(s->rule - rules);
@@ -216,7 +217,7 @@ int clv_layout_match(const struct clv_layout *layout, const struct clv_node *nod
 	if (!is_selected)
 		return clv_error_errno(err, ENOMEM, "cannot select devices");
 	for (size_t i = 0; i < node->n_devices; i++)
-		ret[i] = NOBODY;
+		ret[i] = NO_RULE;
 	for (size_t i = 0; i < layout->n_rules && r >= 0; i++) {
 		s.rule = &layout->rules[i];
 		r = match_rule(&s, ret);

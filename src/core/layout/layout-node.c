@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A node as it is, as a layout: each device by its UUID, each partition by its place, so
- * that nothing is left for a planner to choose. */
+/* The current state of a node as a layout: each device by its UUID, each partition by its
+ * place, so that nothing is left for a planner to choose. */
 #include "core/layout/layout.h"
 
 #include "base/error.h"
@@ -37,13 +37,13 @@ static bool has_same_parts(
 	return true;
 }
 
-/* Equal partitions share a line; an incomplete one counts as none. */
+/* Equal partitions share an entry; incomplete ones are left out. */
 static int add_placed(struct clv_layout_rule *rule, const struct clv_partition *partition)
 {
 	struct clv_layout_partition *wanted;
 	int r;
 
-	if (partition->is_half_made)
+	if (partition->is_incomplete)
 		return 0;
 	for (size_t i = 0; i < rule->n_partitions; i++) {
 		wanted = &rule->partitions[i];
@@ -85,7 +85,8 @@ static int add_modes(struct clv_layout_rule *rule, const struct clv_node_device 
 	return 0;
 }
 
-/* All functions of a device have one quota in a layout: what they have in common. */
+/* A layout has one quota for all functions of a device: the values that they have in
+ * common. */
 static void keep_common(struct clv_vf_quota *common, const struct clv_vf_quota *other)
 {
 	if (common->memory_bytes != other->memory_bytes)
@@ -106,8 +107,8 @@ static void keep_common(struct clv_vf_quota *common, const struct clv_vf_quota *
 		common->driver[0] = '\0';
 }
 
-/* Of functions of which some are vGPUs, the layout counts those: the rest are there
- * because their driver makes all or none.  Two types are more than a layout can say. */
+/* If some functions are vGPUs, the layout counts these only: the others exist because the
+ * driver creates all or none.  A layout cannot express two types. */
 static void add_vgpus(struct clv_layout_rule *rule, const struct clv_vf_state *vf)
 {
 	const char *type = NULL;

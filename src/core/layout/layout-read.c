@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text form of a layout: a table of keys for each kind of map.  docs/layout.md and
- * docs/layout.schema.json say the same, and a test holds the three together. */
+/* Parser of layouts: a table of keys for each kind of map.  A test compares
+ * docs/layout.md and docs/layout.schema.json with the tables. */
 #include "core/layout/layout.h"
 
 #include "base/cleanup.h"
@@ -59,7 +59,7 @@ static int read_bool(struct clv_yaml_value value, void *into, struct clv_error *
 	return clv_yaml_read_bool(value, into, err);
 }
 
-/* What a parser of base/units says, with the place in front. */
+/* Prepends the position to an error of base/units. */
 static int fault_at(struct clv_yaml_value value, int r, struct clv_error *err)
 {
 	if (r < 0)
@@ -81,7 +81,7 @@ static int read_fraction(struct clv_yaml_value value, void *into, struct clv_err
 
 struct duration {
 	uint64_t unit_ns;
-	uint64_t most; /* of units */
+	uint64_t most; /* maximum, in units */
 	const char *range;
 };
 
@@ -94,7 +94,7 @@ static int read_duration(struct clv_yaml_value value, const struct duration *dur
 
 	if (r < 0)
 		return r;
-	/* Elsewhere that is seconds, and drivers count these in other units. */
+	/* Elsewhere a bare number is in seconds, but drivers use other units here. */
 	if (text[strspn(text, "0123456789.")] == '\0')
 		return clv_yaml_fail(
 			value, err, -EINVAL, "'%.30s' has no unit: us, ms or s", text);
@@ -121,7 +121,7 @@ static int read_us(struct clv_yaml_value value, void *into, struct clv_error *er
 	return read_duration(value, &us, into, err);
 }
 
-/* An empty list says nothing, and would be taken for a key that is not there. */
+/* Refuses an empty list, which would have the same effect as a missing key. */
 static int read_some(struct clv_yaml_value value,
 	int (*read)(struct clv_yaml_value value, void *into, struct clv_error *err),
 	void *into, struct clv_error *err)
@@ -171,7 +171,7 @@ static int read_class(struct clv_yaml_value value, void *into, struct clv_error 
 	return 0;
 }
 
-/* It becomes a part of "gpu0/1g.10gb@4/train", and of a command line. */
+/* The name becomes part of "gpu0/1g.10gb@4/train", and of command lines. */
 static int read_share_name(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWX"
@@ -188,7 +188,7 @@ static int read_share_name(struct clv_yaml_value value, void *into, struct clv_e
 	return r;
 }
 
-/* 0.3, or 0.1..0.6: then it begins with the least. */
+/* 0.3, or a range 0.1..0.6, which begins with its lower bound. */
 static int read_share_size(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
 	struct clv_share_request *request = into;
@@ -220,11 +220,10 @@ static int fail_with_sum(struct clv_yaml_value value, uint64_t sum, struct clv_e
 
 	clv_units_format_fraction((uint32_t)sum, text);
 	return clv_yaml_fail(value, err, -EINVAL,
-		"the shares are %s together: they can be had if they are at most 1",
-		text);
+		"the shares sum to %s: the sum must be at most 1", text);
 }
 
-/* The last one, by itself and beside the others. */
+/* Checks the last share by itself and together with the others. */
 static int check_share(struct clv_yaml_value value,
 	const struct clv_layout_shares *shares, struct clv_error *err)
 {
@@ -234,12 +233,13 @@ static int check_share(struct clv_yaml_value value,
 
 	if (request->compute_ppm == 0 && request->memory_bytes == 0)
 		return clv_yaml_fail(value, err, -EINVAL,
-			"the share '%.40s' has no size: say share, memory or both",
+			"the share '%.40s' has no size: set share, memory or both",
 			share->name);
 	if (request->cap_ppm > 0 && (request->cap_ppm < request->compute_ppm ||
 					    request->cap_ppm < request->range.most_ppm))
 		return clv_yaml_fail(value, err, -EINVAL,
-			"the cap of '%.40s' is below its share, which could never be had",
+			"the cap of '%.40s' is below its share, which could never be "
+			"reached",
 			share->name);
 	for (size_t i = 0; i + 1 < shares->n; i++) {
 		sum += shares->items[i].request.compute_ppm;
@@ -262,7 +262,7 @@ static int read_share(struct clv_yaml_value value, void *into, struct clv_error 
 	return r < 0 ? r : check_share(value, into, err);
 }
 
-/* A number of equal ones, or a list. */
+/* A number of equal shares, or a list of shares. */
 static int read_shares(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
 	struct clv_layout_shares *shares = into;
@@ -272,7 +272,7 @@ static int read_shares(struct clv_yaml_value value, void *into, struct clv_error
 	return clv_yaml_read_list(value, read_share, shares, err);
 }
 
-/* Which devices. */
+/* Selectors. */
 
 static int read_index(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
@@ -341,7 +341,7 @@ static int read_start(struct clv_yaml_value value, void *into, struct clv_error 
 	for (size_t i = 0; r >= 0 && i < partition->n_starts; i++) {
 		if (partition->starts[i] == start)
 			r = clv_yaml_fail(value, err, -EINVAL,
-				"the start %" PRIu32 " is said twice", start);
+				"the start %" PRIu32 " appears twice", start);
 	}
 	if (r >= 0 && clv_layout_add_start(into, start) < 0)
 		r = no_memory(value, err);
@@ -407,7 +407,7 @@ static int read_partition(struct clv_yaml_value value, void *into, struct clv_er
 	return 0;
 }
 
-/* Virtual functions: into the rule that they are of. */
+/* Virtual functions: `into` is their rule. */
 
 static int read_priority(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
@@ -515,7 +515,7 @@ static int read_version(struct clv_yaml_value value, void *into, struct clv_erro
 
 	if (r >= 0 && version != CLV_LAYOUT_VERSION)
 		return clv_yaml_fail(value, err, -EINVAL,
-			"version %" PRIu64 " is not known: version %d is", version,
+			"version %" PRIu64 " is not supported: use version %d", version,
 			CLV_LAYOUT_VERSION);
 	return r;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A layout as YAML, in the form that people write it.  Free text goes in double quotes
- * with JSON's escapes, which YAML shares. */
+/* Writes a layout as YAML in the form that users write.  Free text goes in double quotes
+ * with the escapes of JSON, which YAML shares. */
 #include "core/layout/layout.h"
 
 #include "base/cleanup.h"
@@ -88,7 +88,7 @@ static void write_select(FILE *to, const struct clv_selector *select)
 	fputs("}\n", to);
 }
 
-/* In the largest unit in which it is whole, so that it is read back as it was. */
+/* Uses the largest unit that divides the number, so that it parses to the same value. */
 static void write_bytes(FILE *to, uint64_t bytes)
 {
 	static const char units[] = "KMGT";

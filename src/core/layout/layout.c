@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Layouts: memory. */
 #include "core/layout/layout.h"
 
 #include "base/array.h"

@@ -10,48 +10,49 @@
 
 struct clv_error;
 
-/* What a node is wanted to look like: rules, each for the devices that it selects.  A
- * device that no rule selects is left as it is.  docs/layout.md has the text form. */
+/* The wanted state of a node: rules, each for the devices that it selects.  A device that
+ * no rule selects is left unchanged.  docs/layout.md describes the text form. */
 
 #define CLV_LAYOUT_VERSION 1
 
-/* All that is said must hold; an empty one selects every device. */
+/* All given conditions must hold; an empty selector selects every device. */
 struct clv_selector {
-	uint32_t *indexes; /* among those for which all the rest holds, from 0 */
+	uint32_t *indexes; /* positions, from 0, among the devices that match the rest */
 	size_t n_indexes;
 	char (*names)[96]; /* names, UUIDs and PCI addresses */
 	size_t n_names;
-	char model[CLV_NODE_TEXT_MAX]; /* a part of it, whatever the case, or a table's */
-	char vendor[16];               /* "nvidia", "amd", "intel", "cpu" */
-	bool is_homogeneous; /* of those, the most that are of one model and size */
-	bool is_optional;    /* a node that has none of these may follow the layout too */
+	/* part of the name in any case, or a name of the tables */
+	char model[CLV_NODE_TEXT_MAX];
+	char vendor[16];     /* "nvidia", "amd", "intel", "cpu" */
+	bool is_homogeneous; /* only the largest group of one model and size */
+	bool is_optional;    /* no error if the node has no such device */
 };
 
-/* A standing share: it waits for leases (cleave run --in NAME). */
+/* A standing share, for leases to use (cleave run --in NAME). */
 struct clv_layout_share {
 	char name[64];
 	struct clv_share_request request;
 };
 
-/* So many equal ones that are named by their number, or these. */
+/* Either n_equal equal shares, named by number, or a list. */
 struct clv_layout_shares {
 	uint32_t n_equal;
 	struct clv_layout_share *items;
 	size_t n;
 };
 
-/* A compute instance of so many slices, at a place or (start < 0) at any. */
+/* A compute instance: slices, and a start or (start < 0) none. */
 #define CLV_LAYOUT_PART(slices, start) ((uint32_t)(slices) | (uint32_t)((start) + 1) << 8)
 #define CLV_LAYOUT_PART_SLICES(part) ((part)&0xffu)
 #define CLV_LAYOUT_PART_START(part) ((int32_t)((part) >> 8) - 1)
 
 struct clv_layout_partition {
 	char profile[CLV_PROFILE_NAME_MAX]; /* "1g.10gb", "1c.3g.20gb", "CPX/NPS4" */
-	uint32_t count;                     /* placed freely; 0 where starts are said */
+	uint32_t count; /* partitions without a start; 0 if starts are given */
 	uint32_t *starts;
 	size_t n_starts;
-	/* MIG: the compute instances in each, CLV_LAYOUT_PART(); none: one that fills it.
-	 */
+	/* MIG: the compute instances in each, CLV_LAYOUT_PART(); none: a single one that
+	 * fills it. */
 	uint32_t *parts;
 	size_t n_parts;
 	struct clv_layout_shares shares; /* of each of these partitions */
@@ -59,8 +60,8 @@ struct clv_layout_partition {
 };
 
 enum clv_on_busy {
-	CLV_ON_BUSY_FAIL, /* change nothing, say who */
-	CLV_ON_BUSY_WAIT, /* until those that are in the way end by themselves */
+	CLV_ON_BUSY_FAIL, /* change nothing, name the holders */
+	CLV_ON_BUSY_WAIT, /* wait until the holders in the way end */
 	CLV_ON_BUSY_LIST, /* change nothing, list all holders and the fewest to end */
 	_CLV_ON_BUSY_MAX,
 	_CLV_ON_BUSY_INVALID = -22, /* -EINVAL */
@@ -70,13 +71,13 @@ const char *clv_on_busy_to_string(enum clv_on_busy on_busy);
 
 struct clv_layout_rule {
 	struct clv_selector select;
-	bool has_mig, mig; /* has_mig: it is said */
+	bool has_mig, mig; /* has_mig: the key is present */
 	struct clv_layout_partition *partitions;
 	size_t n_partitions;
-	bool has_partitions; /* said, if only as an empty list: none is wanted */
+	bool has_partitions; /* the key is present; an empty list wants none */
 	bool has_compute_mode;
 	enum clv_compute_mode compute_mode;
-	uint32_t memory_mode; /* 0: not said */
+	uint32_t memory_mode; /* 0: unset */
 	bool has_vf;
 	uint32_t vf_count;
 	struct clv_vf_quota vf_quota;    /* of each */
@@ -89,13 +90,13 @@ struct clv_layout {
 	enum clv_on_busy on_busy;
 	struct clv_layout_rule *rules;
 	size_t n_rules;
-	char name[128]; /* what messages call it: "layout.yaml" */
+	char name[128]; /* name in messages: "layout.yaml" */
 };
 
 /* Frees what it owns and zeroes it. */
 void clv_layout_clear(struct clv_layout *layout);
 
-/* Each appends a zeroed element; NULL without memory. */
+/* Each appends a zeroed element; NULL if out of memory. */
 struct clv_layout_rule *clv_layout_add_rule(struct clv_layout *layout);
 struct clv_layout_partition *clv_layout_add_partition(struct clv_layout_rule *rule);
 struct clv_layout_share *clv_layout_add_share(struct clv_layout_shares *shares);
@@ -105,23 +106,24 @@ int clv_layout_add_part(struct clv_layout_partition *partition, uint32_t part);
 int clv_selector_add_index(struct clv_selector *select, uint32_t index);
 int clv_selector_add_name(struct clv_selector *select, const char *name);
 
-/* The text form, YAML or JSON; name is what messages call it.  -EINVAL, -ERANGE or -E2BIG
- * with line and column. */
+/* Parses the text form, YAML or JSON; name is used in messages.  -EINVAL, -ERANGE or
+ * -E2BIG with line and column. */
 int clv_layout_parse(const char *data, size_t n_bytes, const char *name,
 	struct clv_layout *ret, struct clv_error *err);
 
-/* The layout as YAML that parses to the same; *ret is to be freed. */
+/* Writes the layout as YAML that parses to the same layout; the caller frees *ret. */
 int clv_layout_write(const struct clv_layout *layout, char **ret, struct clv_error *err);
 
-/* The node as it is now, each device by its UUID (or name), each partition by its exact
- * place: what export prints and what a roll-back goes back to. */
+/* The current state of a node as a layout: each device by its UUID (or name), each
+ * partition by its exact place.  cleave export prints it, and a rollback restores it. */
 int clv_layout_of_node(
 	const struct clv_node *node, struct clv_layout *ret, struct clv_error *err);
-/* The same of one device: a rule more, none if it cannot be divided.  -ENOMEM */
+/* Adds the rule for one device, or none if the device cannot be divided.  -ENOMEM */
 int clv_layout_add_device(
 	struct clv_layout *layout, const struct clv_node_device *device);
 
-/* Which rule speaks for each device: ret[i] is an index in layout->rules, or -1, for the
- * i-th of node->devices.  -EINVAL when two do, or when one selects none. */
+/* Finds the rule for each device: ret[i] is an index in layout->rules, or -1, for
+ * node->devices[i].  -EINVAL if two rules select a device, -ENODEV if a rule selects none
+ * or names a missing device. */
 int clv_layout_match(const struct clv_layout *layout, const struct clv_node *node,
 	int32_t *ret, struct clv_error *err);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Admission by cost and free capacity. */
 #include "core/place/admit.h"
 #include "core/fleet/fleet.h"
 
 #include <math.h>
 
-/* On an empty fleet a request may cost so many times what the average one does; on a full
- * one nothing, and in between as the root of what is free.  Chosen on pooled capacity,
- * where no placement matters and it is flat from 12 to 20, and then on the mixes of
- * docs/placement.md. */
+/* The most that a request may cost on an empty fleet, as a multiple of the mean; it falls
+ * with the square root of the free part, to 0 on a full fleet.  The value was chosen on
+ * pooled capacity, where placement does not matter and results are flat from 12 to 20,
+ * and then on the mixes of docs/placement.md. */
 #define MOST_TIMES_MEAN 18.0
 
 void clv_admit_see(struct clv_admit *admit, uint32_t milli, int64_t stays_s)

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Our own policy.  It adds up, in thousandths of a device, what a place costs:
+/* The balance policy, which is of this project.  The cost of a place is the sum, in
+ * thousandths of a device, of
  *
- * - what it strands for the workload, as FGD measures it;
+ * - what the request strands for the workload, as FGD measures it;
  * - what it puts out of balance: processors are counted as the devices that the workload
- *   would use them with, and whatever a node has left of the one and not of the other
- * will be of no use to anybody;
- * - what is taken from those who can go nowhere else, by how scarce the model is.
+ *   would use them with, and what a node has left of one and not of the other is useless;
+ * - what it takes from requests that accept few models only, by how scarce the model is.
  *
- * There is no weight between them: all three are devices lost.  Nor is there one to
- * choose by hand, for all comes from the fleet and the workload.  What differs by less
- * than a fiftieth of a device counts as equal, so that of many good nodes the first is
- * filled. */
+ * There are no weights, because all three are devices lost, and no parameters, because
+ * all figures come from the fleet and the workload.  Costs that differ by less than a
+ * fiftieth of a device count as equal, so that of many good nodes the first is filled. */
 #include "core/place/policy.h"
 
 #include "core/fleet/fleet.h"
@@ -60,7 +59,7 @@ int32_t clv_place_score_balance(const struct clv_place_view *view,
 	unsigned n = clv_frag_options(view->frag, view->fleet, node, request, options);
 	int64_t gain = gain_of(view, node, request, options[best_of(options, n)].gain);
 
-	/* Rounded down on both sides of zero. */
+	/* Rounds towards minus infinity. */
 	return (int32_t)((gain - (gain < 0 ? STEP_MILLI - 1 : 0)) / STEP_MILLI);
 }
 

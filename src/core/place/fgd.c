@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fragmentation gradient descent, as published: what the request strands, squeezed into
- * 0..100 and cut to a whole number.  The cut makes many nodes equal, of which the first
- * one wins: that packs, and without it the result is worse. */
+/* Fragmentation gradient descent (FGD) as published: what the request strands, mapped to
+ * 0..100 by a sigmoid and truncated to an integer.  Truncation makes many nodes equal, of
+ * which the first wins.  This packs: without it the result is worse. */
 #include "core/fleet/fleet.h"
 #include "core/place/frag.h"
 #include "core/place/policy.h"
 
 #include <math.h>
 
-static int32_t squeezed(const struct clv_place_view *view, int64_t gain)
+static int32_t sigmoid(const struct clv_place_view *view, int64_t gain)
 {
 	double devices =
 		(double)gain / (double)clv_frag_weight(view->frag) / CLV_PLACE_WHOLE;
@@ -25,7 +25,7 @@ int32_t clv_place_score_fgd(const struct clv_place_view *view,
 
 	for (unsigned i = 1; i < n; i++)
 		most = options[i].gain > most ? options[i].gain : most;
-	return squeezed(view, most);
+	return sigmoid(view, most);
 }
 
 void clv_place_choose_fgd(const struct clv_place_view *view,
@@ -37,7 +37,7 @@ void clv_place_choose_fgd(const struct clv_place_view *view,
 	unsigned best = 0;
 
 	for (unsigned i = 1; i < n; i++) {
-		if (squeezed(view, options[i].gain) > squeezed(view, options[best].gain))
+		if (sigmoid(view, options[i].gain) > sigmoid(view, options[best].gain))
 			best = i;
 	}
 	ret_at->devices = options[best].devices;

@@ -3,7 +3,7 @@
 
 #include "core/place/frag.h"
 
-/* Shapes of several devices that are alike in what each of them needs. */
+/* Shapes of several devices with equal needs per device. */
 struct clv_frag_multi {
 	uint32_t device_mib;
 	uint16_t milli;
@@ -14,13 +14,13 @@ struct clv_frag_multi {
 struct clv_frag {
 	int32_t weight; /* of all shapes */
 	unsigned n_models, n_schemes;
-	/* Free processors at which another shape fits, rising, and filled up with the
-	 * largest number there is to one less than a power of two. */
+	/* Free processors at which another shape fits, ascending, padded with UINT32_MAX
+	 * to a length that suits the search by halves. */
 	uint32_t *cpu;
-	unsigned cpu_span; /* half of that power */
+	unsigned cpu_span; /* first step of the search */
 	unsigned n_cpu_rows;
 	uint8_t level_of_milli[CLV_PLACE_WHOLE + 1];
-	uint32_t *mib; /* rising */
+	uint32_t *mib; /* free memory at which another shape fits, ascending */
 	unsigned n_milli_levels, n_mib_levels, n_levels;
 	int32_t *takes; /* [row][level] */
 	struct clv_frag_multi *multi;

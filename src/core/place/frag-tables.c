@@ -9,7 +9,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Weights are kept below this, so that a node's sum stays far from overflow. */
+/* Weights are scaled to stay below this, so that the sum of a node stays far from
+ * overflow. */
 #define MOST_WEIGHT (1 << 24)
 
 struct thresholds {
@@ -24,7 +25,7 @@ static int compare(const void *a, const void *b)
 	return one < other ? -1 : one > other;
 }
 
-static void sort_once(struct thresholds *t)
+static void sort_unique(struct thresholds *t)
 {
 	unsigned n = 0;
 
@@ -57,7 +58,7 @@ static bool is_share(const struct clv_workload_shape *shape)
 	return shape->n_devices > 0 && !shape->profile;
 }
 
-/* The different values above 0 that shares ask for. */
+/* The distinct values above 0 of shapes that are shares. */
 static int collect(const struct clv_workload *workload,
 	uint32_t (*value)(const struct clv_workload_shape *shape), struct thresholds *ret)
 {
@@ -69,7 +70,7 @@ static int collect(const struct clv_workload *workload,
 		if (is_share(&workload->shapes[i]) && value(&workload->shapes[i]) > 0)
 			ret->items[ret->n++] = value(&workload->shapes[i]);
 	}
-	sort_once(ret);
+	sort_unique(ret);
 	return 0;
 }
 
@@ -102,7 +103,7 @@ static int make_levels(struct clv_frag *frag, const struct clv_workload *workloa
 	if (collect(workload, milli_of, &milli) < 0)
 		return -ENOMEM;
 	for (unsigned i = 0; i <= CLV_PLACE_WHOLE; i++) {
-		/* No more than 255 levels: what is above them counts as the last one. */
+		/* At most 255 levels: values above them count as the last one. */
 		while (level < milli.n && level < UINT8_MAX && milli.items[level] <= i)
 			level++;
 		frag->level_of_milli[i] = (uint8_t)level;
@@ -117,7 +118,7 @@ static int make_levels(struct clv_frag *frag, const struct clv_workload *workloa
 	return 0;
 }
 
-/* Whether a device at that level could take one of the shape. */
+/* Whether a device at that level has room for the shape. */
 static bool fits_level(
 	const struct clv_frag *frag, uint16_t milli, uint32_t device_mib, unsigned level)
 {
@@ -167,7 +168,7 @@ static void add_single(struct clv_frag *frag, int32_t *takes,
 	}
 }
 
-/* Adds the shape to the rows of a model at which there are processors enough for it. */
+/* Adds the shape to the rows of a model that have enough processors for it. */
 static int add_shape(struct clv_frag *frag, unsigned model,
 	const struct clv_workload_shape *shape, int32_t weight)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is read from the tables: frag-tables.c makes them. */
+/* Reads the fragmentation measure from the tables that frag-tables.c creates. */
 #include "core/place/frag.h"
 
 #include "core/fleet/fleet-fit.h"
@@ -7,16 +7,17 @@
 #include "core/place/frag-internal.h"
 #include "core/place/pick.h"
 
-/* A node as the measure sees it. */
-struct look {
+/* The state of a node, as levels of the tables. */
+struct view {
 	const struct clv_frag *frag;
-	const int32_t *takes; /* by level: the weight of the shapes that one takes */
-	const int32_t *takes_multi; /* by n_multi: those of several devices */
+	const int32_t *takes; /* by level: weight of the shapes that one device takes */
+	/* by index in multi: weight of shapes of several devices */
+	const int32_t *takes_multi;
 	unsigned n_devices;
 	uint32_t amounts[CLV_PLACE_DEVICES_MAX];
 	uint16_t levels[CLV_PLACE_DEVICES_MAX];
-	const int32_t
-		*tables[CLV_PLACE_DEVICES_MAX]; /* by device: of shares, or of units */
+	/* by device: table by units in use; NULL: divided into shares */
+	const int32_t *tables[CLV_PLACE_DEVICES_MAX];
 };
 
 static unsigned level_of(
@@ -29,8 +30,8 @@ static unsigned level_of(
 	return device->memory_mib ? level : level + frag->n_mib_levels - 1;
 }
 
-/* What is free of a device, in thousandths: of its compute and, where the workload asks
- * for memory, of that as much. */
+/* The free part of a device in thousandths: of its compute or, if the workload asks for
+ * memory, the mean of compute and memory. */
 static uint32_t amount_of(
 	const struct clv_frag *frag, const struct clv_fleet_device *device)
 {
@@ -41,93 +42,93 @@ static uint32_t amount_of(
 	       2;
 }
 
-static void look_at_row(
-	struct look *look, const struct clv_fleet_node *node, uint32_t cpu_milli)
+static void read_row(
+	struct view *view, const struct clv_fleet_node *node, uint32_t cpu_milli)
 {
-	const struct clv_frag *frag = look->frag;
+	const struct clv_frag *frag = view->frag;
 	unsigned row = 0,
 		 model = node->model < frag->n_models ? node->model : frag->n_models;
 
 	for (unsigned half = frag->cpu_span; half > 0; half /= 2)
 		row += frag->cpu[row + half - 1] <= cpu_milli ? half : 0;
 	row += model * frag->n_cpu_rows;
-	look->takes = &frag->takes[row * frag->n_levels];
-	look->takes_multi = &frag->takes_multi[row * frag->n_multi];
+	view->takes = &frag->takes[row * frag->n_levels];
+	view->takes_multi = &frag->takes_multi[row * frag->n_multi];
 }
 
-static void look_at_device(
-	struct look *look, unsigned i, const struct clv_fleet_device *device)
+static void read_device(
+	struct view *view, unsigned i, const struct clv_fleet_device *device)
 {
-	look->amounts[i] = amount_of(look->frag, device);
-	if (device->scheme && device->scheme <= look->frag->n_schemes) {
-		look->tables[i] = look->frag->takes_units[device->scheme - 1];
-		look->levels[i] = device->units;
+	view->amounts[i] = amount_of(view->frag, device);
+	if (device->scheme && device->scheme <= view->frag->n_schemes) {
+		view->tables[i] = view->frag->takes_units[device->scheme - 1];
+		view->levels[i] = device->units;
 	} else {
-		look->tables[i] = NULL;
-		look->levels[i] = (uint16_t)level_of(look->frag, device);
+		view->tables[i] = NULL;
+		view->levels[i] = (uint16_t)level_of(view->frag, device);
 	}
 }
 
-static void look_at_node(struct look *look, const struct clv_frag *frag,
+static void read_node(struct view *view, const struct clv_frag *frag,
 	const struct clv_fleet *fleet, const struct clv_fleet_node *node,
 	uint32_t cpu_milli)
 {
-	look->frag = frag;
-	look->n_devices = node->n_devices;
+	view->frag = frag;
+	view->n_devices = node->n_devices;
 	for (unsigned i = 0; i < node->n_devices; i++)
-		look_at_device(look, i, &fleet->devices[node->first_device + i]);
-	look_at_row(look, node, cpu_milli);
+		read_device(view, i, &fleet->devices[node->first_device + i]);
+	read_row(view, node, cpu_milli);
 }
 
-static inline int64_t stranded_on(const struct look *look, unsigned i)
+static inline int64_t stranded_on(const struct view *view, unsigned i)
 {
-	const int32_t *takes = look->tables[i] ? look->tables[i] : look->takes;
+	const int32_t *takes = view->tables[i] ? view->tables[i] : view->takes;
 
-	return (int64_t)look->amounts[i] * (look->frag->weight - takes[look->levels[i]]);
+	return (int64_t)view->amounts[i] * (view->frag->weight - takes[view->levels[i]]);
 }
 
-/* Shapes of several devices find all that is free on the devices that would do, or
- * nothing where these are too few. */
-static int64_t used_by_several(const struct look *look)
+/* Shapes of several devices use all that is free on the devices that fit, or nothing if
+ * these are too few. */
+static int64_t used_by_several(const struct view *view)
 {
 	int64_t used = 0;
 
-	for (unsigned k = 0; k < look->frag->n_multi; k++) {
-		const struct clv_frag_multi *multi = &look->frag->multi[k];
+	for (unsigned k = 0; k < view->frag->n_multi; k++) {
+		const struct clv_frag_multi *multi = &view->frag->multi[k];
 		uint32_t amount = 0;
 		unsigned n = 0;
 
-		if (look->takes_multi[k] == 0)
+		if (view->takes_multi[k] == 0)
 			continue;
-		for (unsigned i = 0; i < look->n_devices; i++) {
+		for (unsigned i = 0; i < view->n_devices; i++) {
 			bool is_fit =
-				!look->tables[i] && multi->fits_level[look->levels[i]];
+				!view->tables[i] && multi->fits_level[view->levels[i]];
 
 			n += is_fit;
-			amount += is_fit ? look->amounts[i] : 0;
+			amount += is_fit ? view->amounts[i] : 0;
 		}
-		used += n >= multi->n_devices ? (int64_t)amount * look->takes_multi[k]
+		used += n >= multi->n_devices ? (int64_t)amount * view->takes_multi[k]
 					      : 0;
 	}
 	return used;
 }
 
-static int64_t stranded(const struct look *look)
+static int64_t stranded(const struct view *view)
 {
 	int64_t sum = 0;
 
-	for (unsigned i = 0; i < look->n_devices; i++)
-		sum += stranded_on(look, i);
-	return sum - used_by_several(look);
+	for (unsigned i = 0; i < view->n_devices; i++)
+		sum += stranded_on(view, i);
+	return sum - used_by_several(view);
 }
 
 int64_t clv_frag_node(const struct clv_frag *frag, const struct clv_fleet *fleet,
 	const struct clv_fleet_node *node)
 {
-	struct look look;
+	struct view view;
 
-	look_at_node(&look, frag, fleet, node, node->free_cpu_milli);
-	return stranded(&look);
+	read_node(&view, frag, fleet, node, node->free_cpu_milli);
+	return stranded(&view);
 }
 
 double clv_frag_fleet(const struct clv_frag *frag, const struct clv_fleet *fleet)
@@ -146,7 +147,7 @@ int64_t clv_frag_weight(const struct clv_frag *frag)
 	return frag->weight;
 }
 
-/* The device as it would be with the request on it. */
+/* The device with the request on it. */
 static struct clv_fleet_device with_share(
 	const struct clv_fleet_device *device, const struct clv_place_request *request)
 {
@@ -171,18 +172,19 @@ static struct clv_fleet_device with_partition(const struct clv_fleet *fleet,
 	return after;
 }
 
-/* What is stranded with one device as it would be, and all others as they are. */
-static int64_t stranded_with(struct look *look, int64_t singles, unsigned i,
+/* The measure with device i changed and all others unchanged.  singles: the sum of
+ * stranded_on() over all devices. */
+static int64_t stranded_with(struct view *view, int64_t singles, unsigned i,
 	const struct clv_fleet_device *after)
 {
-	uint32_t amount = look->amounts[i];
-	uint16_t level = look->levels[i];
+	uint32_t amount = view->amounts[i];
+	uint16_t level = view->levels[i];
 
-	singles -= stranded_on(look, i);
-	look_at_device(look, i, after);
-	singles += stranded_on(look, i) - used_by_several(look);
-	look->amounts[i] = amount;
-	look->levels[i] = level;
+	singles -= stranded_on(view, i);
+	read_device(view, i, after);
+	singles += stranded_on(view, i) - used_by_several(view);
+	view->amounts[i] = amount;
+	view->levels[i] = level;
 	return singles;
 }
 
@@ -200,7 +202,7 @@ static bool is_alike(const struct clv_fleet_device *devices, unsigned i, uint64_
 	return false;
 }
 
-static unsigned options_of_partition(struct look *look, const struct clv_fleet *fleet,
+static unsigned options_of_partition(struct view *view, const struct clv_fleet *fleet,
 	const struct clv_fleet_node *node, const struct clv_place_request *request,
 	unsigned device, struct clv_frag_option *options, unsigned n_max)
 {
@@ -218,7 +220,7 @@ static unsigned options_of_partition(struct look *look, const struct clv_fleet *
 		after = with_partition(
 			fleet, &fleet->devices[number], request, profile->starts[j]);
 		options[n++] = (struct clv_frag_option){
-			.gain = -stranded_with(look, 0, device, &after),
+			.gain = -stranded_with(view, 0, device, &after),
 			.devices = UINT64_C(1) << device,
 			.start = profile->starts[j],
 		};
@@ -226,8 +228,8 @@ static unsigned options_of_partition(struct look *look, const struct clv_fleet *
 	return n;
 }
 
-/* All devices of the request at once. */
-static int64_t stranded_with_several(struct look *look, const struct clv_fleet *fleet,
+/* The measure with the request on all of these devices. */
+static int64_t stranded_with_several(struct view *view, const struct clv_fleet *fleet,
 	const struct clv_fleet_node *node, const struct clv_place_request *request,
 	uint64_t devices)
 {
@@ -236,13 +238,13 @@ static int64_t stranded_with_several(struct look *look, const struct clv_fleet *
 		struct clv_fleet_device after =
 			with_share(&fleet->devices[node->first_device + i], request);
 
-		look_at_device(look, i, &after);
+		read_device(view, i, &after);
 	}
-	return stranded(look);
+	return stranded(view);
 }
 
-/* One place for each device that could take it. */
-static unsigned options_of_one(struct look *look, const struct clv_fleet *fleet,
+/* The places of a request for a single device. */
+static unsigned options_of_one(struct view *view, const struct clv_fleet *fleet,
 	const struct clv_fleet_node *node, const struct clv_place_request *request,
 	int64_t before, struct clv_frag_option *options)
 {
@@ -251,8 +253,8 @@ static unsigned options_of_one(struct look *look, const struct clv_fleet *fleet,
 	uint64_t seen = 0;
 	unsigned n = 0;
 
-	for (unsigned i = 0; i < look->n_devices; i++)
-		singles += stranded_on(look, i);
+	for (unsigned i = 0; i < view->n_devices; i++)
+		singles += stranded_on(view, i);
 	for (unsigned i = 0; i < node->n_devices && n < CLV_FRAG_OPTIONS_MAX; i++) {
 		unsigned n_before = n;
 
@@ -260,7 +262,7 @@ static unsigned options_of_one(struct look *look, const struct clv_fleet *fleet,
 			if (devices[i].scheme != request->scheme ||
 				is_alike(devices, i, seen))
 				continue;
-			n += options_of_partition(look, fleet, node, request, i,
+			n += options_of_partition(view, fleet, node, request, i,
 				&options[n], CLV_FRAG_OPTIONS_MAX - n);
 			for (unsigned k = n_before; k < n; k++)
 				options[k].gain += before - singles;
@@ -272,7 +274,7 @@ static unsigned options_of_one(struct look *look, const struct clv_fleet *fleet,
 				continue;
 			after = with_share(&devices[i], request);
 			options[n++] = (struct clv_frag_option){
-				.gain = before - stranded_with(look, singles, i, &after),
+				.gain = before - stranded_with(view, singles, i, &after),
 				.devices = UINT64_C(1) << i,
 			};
 		}
@@ -287,20 +289,20 @@ unsigned clv_frag_options(const struct clv_frag *frag, const struct clv_fleet *f
 	struct clv_frag_option options[CLV_FRAG_OPTIONS_MAX])
 {
 	struct clv_place_at at;
-	struct look look;
+	struct view view;
 	int64_t before;
 
-	look_at_node(&look, frag, fleet, node, node->free_cpu_milli);
-	before = stranded(&look);
-	look_at_row(&look, node, node->free_cpu_milli - request->cpu_milli);
+	read_node(&view, frag, fleet, node, node->free_cpu_milli);
+	before = stranded(&view);
+	read_row(&view, node, node->free_cpu_milli - request->cpu_milli);
 	if (request->n_devices == 1 &&
 		(request->profile || request->milli < CLV_PLACE_WHOLE))
-		return options_of_one(&look, fleet, node, request, before, options);
+		return options_of_one(&view, fleet, node, request, before, options);
 
 	clv_pick_devices(fleet, node, request, CLV_PICK_TIGHTEST, &at);
 	options[0] = (struct clv_frag_option){
 		.gain = before -
-			stranded_with_several(&look, fleet, node, request, at.devices),
+			stranded_with_several(&view, fleet, node, request, at.devices),
 		.devices = at.devices,
 	};
 	return 1;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A pressure p can be had exactly when items of size + demand / p can be packed into bins
- * of a GPU's memory: demand / (memory - size) <= p says the same.  So each packing found
- * gives a pressure, a smaller one is asked for, and where no packing is left the last one
- * was the best.  Bins are filled one after the other, each around the largest item that
- * is left, and what is left empty in all of them together is known from the start. */
+/* A pressure p is possible exactly if items of size + demand / p can be packed into bins
+ * of a GPU's memory, because demand / (memory - size) <= p is equivalent.  So each
+ * packing gives a pressure, the search continues with smaller ones, and when there is no
+ * packing the last one was the best.  Bins are filled one after the other, each around
+ * the largest remaining item.  The total empty space of all bins is known in advance,
+ * which bounds the search. */
 #include "core/place/models.h"
 
 #include <errno.h>
@@ -19,14 +20,14 @@ struct packing {
 	double items[CLV_MODELS_MAX]; /* largest first */
 	double memory;
 	uint16_t bin[CLV_MODELS_MAX]; /* by item, where placed */
-	uint64_t placed;              /* bits */
+	uint64_t placed;              /* bitmap */
 	uint64_t steps_left;
 };
 
 static bool fill_bin(struct packing *packing, unsigned bin, double spare);
 
-/* Adds items from index next on to the bin at hand; what it leaves empty is taken from
- * what all may leave.  Fuller bins are tried first. */
+/* Adds items from index next on to the current bin.  The space that stays empty is taken
+ * from what all bins together may leave empty.  Fuller bins are tried first. */
 static bool fill_further(
 	struct packing *packing, unsigned bin, unsigned next, double room, double spare)
 {
@@ -72,10 +73,11 @@ struct search {
 	unsigned n_gpus;
 	double memory;
 	uint64_t steps_left;
-	bool has_given_up; /* on a packing, for want of steps */
+	bool has_given_up; /* a packing was not found within its steps */
 };
 
-/* The items of that pressure, largest first, and which model each one is. */
+/* Creates the items for a pressure, largest first, and the model of each.  Returns their
+ * sum. */
 static double make_items(const struct search *search, double pressure,
 	struct packing *packing, uint8_t *ret_model)
 {
@@ -115,7 +117,7 @@ static double worst_of(const struct search *search, const uint16_t *gpu)
 	return worst;
 }
 
-/* Whether that pressure can be had; the plan then has one that is no worse. */
+/* Whether the pressure is possible; if so, the plan gets one that is no worse. */
 static bool try_pressure(
 	struct search *search, double pressure, struct clv_models_plan *plan)
 {
@@ -130,7 +132,8 @@ static bool try_pressure(
 	uint8_t model[CLV_MODELS_MAX] = {0};
 	double spare = search->n_gpus * search->memory -
 		       make_items(search, pressure, &packing, model);
-	/* All bins together leave just what is spare, and sums of parts are rounded. */
+	/* All bins together leave exactly what is spare; the tolerance is for
+	 * rounding. */
 	bool is_found =
 		spare >= 0 && fill_bin(&packing, 0, spare + CLOSER * search->memory);
 
@@ -144,7 +147,7 @@ static bool try_pressure(
 	return true;
 }
 
-/* Below this the items are more than all GPUs hold. */
+/* The lower bound, below which the items exceed the memory of all GPUs. */
 static double least_pressure(const struct search *search)
 {
 	double size = 0, demand = 0;
@@ -156,9 +159,9 @@ static double least_pressure(const struct search *search)
 	return demand / (search->n_gpus * search->memory - size);
 }
 
-/* A placement to begin with: the most demanding first, each where the pressure is least
- * then.  Large ones before all others where that does not fit. */
-static bool be_greedy(
+/* Initial placement: the most demanding (or largest) models first, each where the
+ * pressure is least at that point. */
+static bool place_greedily(
 	const struct search *search, bool is_by_size, struct clv_models_plan *plan)
 {
 	double sizes[CLV_MODELS_MAX] = {0}, demands[CLV_MODELS_MAX] = {0};
@@ -199,8 +202,8 @@ static bool be_greedy(
 	return true;
 }
 
-/* Halves what is between the least that could be and what was found.  A packing that is
- * not found soon counts as none, and then nothing is proven. */
+/* Bisects between the lower bound and the best pressure found.  A packing that is not
+ * found within its steps counts as impossible, and then nothing is proven. */
 static void improve(struct search *search, struct clv_models_plan *plan)
 {
 	double low = least_pressure(search);
@@ -237,7 +240,8 @@ int clv_models_plan(const struct clv_models_model *models, size_t n_models,
 
 	if (n_models > CLV_MODELS_MAX || n_gpus == 0 || n_gpus > CLV_MODELS_MAX)
 		return -EINVAL;
-	if (!be_greedy(&search, false, &plan) && !be_greedy(&search, true, &plan))
+	if (!place_greedily(&search, false, &plan) &&
+		!place_greedily(&search, true, &plan))
 		return -ENOSPC;
 	improve(&search, &plan);
 	*ret = plan;

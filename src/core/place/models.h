@@ -5,9 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Models that share GPUs of one kind: what the weights leave of a GPU's memory is for the
- * requests' caches, so the pressure on a GPU is what its models are asked for over what
- * they leave.  The worst pressure is made as small as it can be. */
+/* Places machine learning models on GPUs of one kind.  The memory that the weights leave
+ * free on a GPU is for the caches of requests, so the pressure on a GPU is the demand of
+ * its models divided by that memory.  The worst pressure is minimized. */
 
 #define CLV_MODELS_MAX 64
 
@@ -19,11 +19,12 @@ struct clv_models_model {
 struct clv_models_plan {
 	double worst;                 /* pressure */
 	uint16_t gpu[CLV_MODELS_MAX]; /* by model */
-	bool is_proven;               /* there is none better, to a part in a billion */
+	bool is_proven; /* no plan is better by more than a part in a billion */
 };
 
-/* most_steps: of the search, each some tens of nanoseconds; 0: 60,000.  0; -ENOSPC: no
- * way was found to fit the weights; -EINVAL: too many models, or none of a GPU. */
+/* most_steps: bound on the search, each step some tens of nanoseconds; 0: 60,000.
+ * Returns 0; -ENOSPC: found no placement in which the weights fit; -EINVAL: too many
+ * models or GPUs, or no GPU. */
 int clv_models_plan(const struct clv_models_model *models, size_t n_models,
 	unsigned n_gpus, double gpu_memory, uint64_t most_steps,
 	struct clv_models_plan *ret);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Choice of the devices of a node for policies that do not choose them. */
 #include "core/place/pick.h"
 
 #include "core/fleet/fleet-fit.h"
 #include "core/fleet/fleet.h"
 
-/* Whether one device goes before another one that is behind it in the node. */
+/* Whether a device is preferred to another that precedes it in the node. */
 static bool is_before(const struct clv_fleet_device *device,
 	const struct clv_fleet_device *other, enum clv_pick pick)
 {
@@ -35,8 +36,8 @@ static uint64_t pick_shares(const struct clv_fleet *fleet,
 	return picked;
 }
 
-/* The last start that a device has, on the device with the least free: on NVIDIA's GPUs
- * that leaves the starts that large profiles need. */
+/* The last free start of the preferred device (with CLV_PICK_FIRST, the first): on
+ * NVIDIA's GPUs this leaves the starts that large profiles need. */
 static void pick_start(const struct clv_fleet *fleet, const struct clv_fleet_node *node,
 	const struct clv_place_request *request, enum clv_pick pick,
 	struct clv_place_at *ret_at)

@@ -3,14 +3,15 @@
 
 #include "core/fleet/fleet.h"
 
-/* Which of a node's devices a share goes to, where the policy does not say itself. */
+/* How devices of a node are chosen if the policy does not choose them. */
 enum clv_pick {
-	CLV_PICK_TIGHTEST, /* with the least free that do */
+	CLV_PICK_TIGHTEST, /* the fitting ones with the least free */
 	CLV_PICK_FIRST,
 	CLV_PICK_LOOSEST,
 };
 
-/* The request must fit the node.  Fills *ret_at's devices and start. */
+/* Chooses devices and start for a request, which must fit the node.  Fills *ret_at's
+ * devices and start. */
 void clv_pick_devices(const struct clv_fleet *fleet, const struct clv_fleet_node *node,
 	const struct clv_place_request *request, enum clv_pick pick,
 	struct clv_place_at *ret_at);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding: the ranking of the request's shape is brought up to date and its top taken.
- * Groups are looked at afterwards, since they change with every lease: only when the top
- * is no place for the group are the others looked through. */
+/* Updates the ranking of the request's shape and takes its top.  A request with a rule
+ * for its group looks through all nodes of the ranking instead, because groups change
+ * with every lease. */
 #include "core/place/place.h"
 
 #include "core/fleet/fleet-fit.h"
@@ -16,7 +16,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* For scores, where nothing is said. */
+/* Memory for cached scores by default. */
 #define KEPT_BYTES_MIN (UINT64_C(4) << 20)
 #define KEPT_BYTES_PER_DEVICE 90
 #define RANKINGS_MIN 4
@@ -31,8 +31,8 @@ struct clv_placer {
 	struct clv_place_prices prices;
 	struct clv_ranking *rankings;
 	unsigned n_rankings, most_rankings;
-	uint16_t
-		slots[N_SLOTS]; /* by a shape's hash: 1 + a ranking that may be its own */
+	/* by hash of a shape: 1 + index of a ranking that may be of that shape */
+	uint16_t slots[N_SLOTS];
 };
 
 static unsigned count_rankings(const struct clv_fleet *fleet, size_t most_bytes)
@@ -68,11 +68,11 @@ int clv_placer_new(struct clv_fleet *fleet, const struct clv_place_policy *polic
 
 	if (policy->is_learned && !workload)
 		return clv_error_set(err, -EINVAL,
-			"the policy '%s' needs to know what will be asked for",
+			"the policy '%s' needs a workload of expected requests",
 			policy->name);
 	placer = calloc(1, sizeof(*placer));
 	if (!placer)
-		return clv_error_errno(err, ENOMEM, "making a placer");
+		return clv_error_errno(err, ENOMEM, "cannot create a placer");
 	placer->fleet = fleet;
 	placer->policy = policy;
 	placer->view = (struct clv_place_view){
@@ -84,7 +84,7 @@ int clv_placer_new(struct clv_fleet *fleet, const struct clv_place_policy *polic
 	placer->rankings = calloc(placer->most_rankings, sizeof(*placer->rankings));
 	if (!placer->rankings || (policy->is_learned && learn(placer, workload) < 0)) {
 		clv_placer_free(placer);
-		return clv_error_errno(err, ENOMEM, "making a placer");
+		return clv_error_errno(err, ENOMEM, "cannot create a placer");
 	}
 	*ret = placer;
 	return 0;
@@ -129,7 +129,7 @@ static unsigned hash_of(const struct clv_place_request *shape)
 	return (unsigned)(x >> 48) % N_SLOTS;
 }
 
-/* A new one while there is room, then the one that was not used for longest. */
+/* A new ranking while there is room, then the least recently used one. */
 static struct clv_ranking *spare_ranking(struct clv_placer *placer)
 {
 	struct clv_ranking *oldest = placer->rankings;
@@ -181,7 +181,7 @@ static bool suits_group(const struct clv_fleet *fleet, uint32_t node,
 	}
 }
 
-/* Where the group is already, for those that stay together. */
+/* The node of a group whose leases stay together. */
 static uint32_t home_of(const struct clv_fleet *fleet, uint32_t group)
 {
 	for (uint32_t i = 0; i < fleet->n_leases; i++) {

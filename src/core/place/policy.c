@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of policies, and the scores that look at a node alone.  Best fit, packing,
- * dot product and clustering are as the simulator of "Beware of Fragmentation" has them,
- * roundings and all, so that they can be compared with what was published. */
+/* The table of policies, and the scores that depend on a single node.  Best fit, packing,
+ * dot product and clustering reproduce the simulator of "Beware of Fragmentation",
+ * including its roundings, to be comparable with the published results. */
 #include "core/place/policy.h"
 
 #include "base/cleanup.h"
@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* The largest node that the published scores are scaled by. */
+/* The published scores are scaled by this largest node. */
 #define MOST_CPU_MILLI 128000.0
 #define MOST_MILLI 8000
 
@@ -70,7 +70,7 @@ static int32_t larger(int32_t one, int32_t other)
 	return one > other ? one : other;
 }
 
-/* Wholly free nodes last, then those where whole devices would be broken. */
+/* Wholly free nodes score lowest, then nodes on which whole devices would be broken. */
 static int32_t score_packing(const struct clv_place_view *view,
 	const struct clv_fleet_node *node, const struct clv_place_request *request)
 {
@@ -105,8 +105,8 @@ static unsigned size_of(const struct clv_place_request *request)
 					 : 4;
 }
 
-/* Nodes that have leases of the same size go first, and of these such as have no others.
- */
+/* Nodes with leases of the same size score highest, and among these the ones without
+ * other sizes. */
 static int32_t score_clustering(const struct clv_place_view *view,
 	const struct clv_fleet_node *node, const struct clv_place_request *request)
 {

@@ -3,8 +3,8 @@
 
 #include "core/place/pick.h"
 
-/* How a place is chosen: every node that fits is scored, the highest score wins, and of
- * equal ones the node that is first in the fleet. */
+/* Policies of placement: every node that fits is scored and the highest score wins; of
+ * equal scores the first node of the fleet. */
 
 struct clv_fleet;
 struct clv_fleet_node;
@@ -19,29 +19,29 @@ struct clv_place_view {
 	const struct clv_frag *frag;           /* NULL unless the policy is_learned */
 	const struct clv_place_prices *prices; /* likewise */
 	uint64_t seed;
-	uint64_t n_decisions; /* made so far */
+	uint64_t n_decisions; /* decisions so far */
 };
 
 struct clv_place_policy {
 	const char *name;
 	const char *help; /* one line */
-	/* Of a node that the request fits. */
+	/* Score of a node that the request fits. */
 	int32_t (*score)(const struct clv_place_view *view,
 		const struct clv_fleet_node *node,
 		const struct clv_place_request *request);
-	/* Which devices of the node; NULL: pick. */
+	/* Chooses devices of the node; NULL: by pick. */
 	void (*choose)(const struct clv_place_view *view,
 		const struct clv_fleet_node *node,
 		const struct clv_place_request *request, struct clv_place_at *ret_at);
 	enum clv_pick pick;
-	bool is_learned; /* from a workload */
-	bool is_fickle;  /* a score is good for one decision: never kept */
+	bool is_learned; /* needs a workload */
+	bool is_fickle;  /* scores hold for one decision and are not cached */
 };
 
 extern const struct clv_place_policy clv_place_policies[];
 extern const size_t clv_place_n_policies;
 
-/* NULL when there is none of that name. */
+/* NULL if there is no policy of that name. */
 const struct clv_place_policy *clv_place_policy_find(const char *name);
 
 /* "random, first-fit, ...", for messages. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Prices for the balance policy: processors per device, and demand by model. */
 #include "core/place/prices.h"
 #include "core/fleet/fleet.h"
 #include "core/fleet/workload.h"
@@ -13,7 +14,7 @@ static uint64_t milli_of(
 	return milli * shape->n_devices * shape->weight;
 }
 
-/* Each such shape is spread evenly over the devices that would do. */
+/* Spreads the shape evenly over the devices of the models that it accepts. */
 static void add_wanted(struct clv_place_prices *prices, const struct clv_fleet *fleet,
 	const struct clv_workload_shape *shape, const uint64_t *n_devices, double scale)
 {

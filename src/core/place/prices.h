@@ -4,13 +4,12 @@
 #include "core/fleet/fleet.h"
 #include "core/fleet/workload.h"
 
-/* What a workload says of the worth of a fleet's parts, before anything is placed. */
+/* The worth of parts of a fleet to a workload, before anything is placed. */
 struct clv_place_prices {
-	/* Processors, in thousandths, that the workload asks for with each device; 0:
-	 * with none. */
+	/* Processors, in thousandths, that the workload asks for per device; 0: none. */
 	uint32_t cpu_per_device;
-	/* By model, in thousandths: how much of it is wanted by those that have no other
-	 * choice than a few models, were the workload as large as the fleet. */
+	/* By model, in thousandths of a device: the demand of shapes that accept a few
+	 * models only, if the workload were as large as the fleet. */
 	uint32_t wanted[CLV_PLACE_MODELS_MAX];
 };
 

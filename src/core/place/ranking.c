@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Cached scores of all nodes for one shape. */
 #include "core/place/ranking.h"
 
 #include "core/fleet/fleet-fit.h"
@@ -82,7 +83,7 @@ static int32_t score_of(const struct clv_place_view *view,
 	return policy->score(view, node, shape);
 }
 
-/* The length is fixed, so that it becomes a few wide instructions. */
+/* The length is fixed, so that the compiler uses vector instructions. */
 static int32_t best_of(const int32_t scores[CLV_RANKING_BLOCK])
 {
 	int32_t best = CLV_RANKING_UNFIT;
@@ -92,7 +93,7 @@ static int32_t best_of(const int32_t scores[CLV_RANKING_BLOCK])
 	return best;
 }
 
-/* Scores of states met in this pass. */
+/* Scores by node state, cached for one pass. */
 struct memo {
 	uint64_t states[N_MEMOS];
 	int32_t scores[N_MEMOS];

@@ -3,8 +3,8 @@
 
 #include "core/place/policy.h"
 
-/* The scores of all nodes for requests of one shape, with the best of each block of
- * nodes, brought up to date from the fleet's log.  Embedded in its owner. */
+/* The scores of all nodes for requests of one shape, with the best score of each block of
+ * nodes, updated from the log of the fleet.  Embedded in its owner. */
 
 #define CLV_RANKING_BLOCK 64
 #define CLV_RANKING_UNFIT INT32_MIN
@@ -13,8 +13,8 @@ struct clv_ranking {
 	struct clv_place_request shape; /* rule and group are left empty */
 	int32_t *scores;                /* by node */
 	int32_t *best;                  /* by block */
-	uint64_t n_seen;                /* of the log's changes */
-	uint64_t used;                  /* when last: the owner's count of decisions */
+	uint64_t n_seen;                /* changes of the log that are included */
+	uint64_t used;                  /* last use, in decisions of the owner */
 	bool is_filled;
 };
 
@@ -24,11 +24,11 @@ bool clv_ranking_is_of(
 	const struct clv_ranking *ranking, const struct clv_place_request *shape);
 
 size_t clv_ranking_bytes(const struct clv_fleet *fleet);
-/* -ENOMEM, and empty. */
+/* Returns 0, or -ENOMEM with an empty ranking. */
 int clv_ranking_init(struct clv_ranking *ranking, const struct clv_fleet *fleet);
 void clv_ranking_done(struct clv_ranking *ranking);
 
-/* From now on of this shape. */
+/* Resets the ranking to another shape. */
 void clv_ranking_begin(
 	struct clv_ranking *ranking, const struct clv_place_request *shape);
 void clv_ranking_update(struct clv_ranking *ranking, const struct clv_place_view *view,

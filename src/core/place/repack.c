@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The search takes leases away from a node, puts the request there and looks for places
- * for those that were taken away, which may drive out others in turn while moves are
- * left.  It tries on the fleet itself: a journal of what it took and gave back is run
- * backwards, and since numbers of leases are given out again in the opposite order of
- * their return, every lease has its own again. */
+/* The search takes leases away from a node, places the request there and looks for places
+ * for the displaced leases, which may displace others while moves are left.  It works on
+ * the fleet itself and keeps a journal of takes and releases, which is undone in reverse
+ * order.  Numbers of leases are reused in the reverse order of their release, so every
+ * lease gets its own number back. */
 #include "core/place/repack.h"
 
 #include "core/fleet/fleet-fit.h"
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 #define TRIES 1000000
-/* A node's movable leases beyond these stay where they are. */
+/* Movable leases of a node beyond this number stay. */
 #define CANDIDATES_MAX 64
 /* Each move is a release and a take, and the request is one more take. */
 #define STEPS_MAX (2 * CLV_REPACK_MOVES_MAX + 1)
@@ -75,7 +75,7 @@ static int take(struct search *search, const struct clv_place_request *request,
 	return 0;
 }
 
-/* Takes a lease from its place and writes the move down. */
+/* Releases a lease and records the move. */
 static void take_away(struct search *search, uint32_t number)
 {
 	const struct clv_fleet_lease *lease = &search->fleet->leases[number];
@@ -111,7 +111,7 @@ static void rewind_to(struct search *search, unsigned n)
 	}
 }
 
-/* What the search has put somewhere stays there. */
+/* Leases that the search has placed are not moved again. */
 static bool is_movable(const struct search *search, uint32_t lease)
 {
 	for (unsigned i = 0; i < search->n_steps; i++) {
@@ -126,7 +126,7 @@ static bool is_movable(const struct search *search, uint32_t lease)
 static int make_fit(struct search *search, const struct clv_place_request *request,
 	unsigned n_left, struct clv_place_at *ret_at);
 
-/* Places for the moves from first to last, which may drive out others. */
+/* Finds places for the moves from first to last, which may displace other leases. */
 static int settle(struct search *search, unsigned first, unsigned last, unsigned n_left)
 {
 	unsigned n_before = search->plan->n_moves;
@@ -143,7 +143,8 @@ static int settle(struct search *search, unsigned first, unsigned last, unsigned
 		search, first + 1, last, n_left - (search->plan->n_moves - n_before));
 }
 
-/* Leases of the node are away: whether the request fits there now, and they elsewhere. */
+/* With leases of the node taken away: whether the request fits there, and these leases
+ * elsewhere. */
 static int try_node(struct search *search, uint32_t number,
 	const struct clv_place_request *request, unsigned first, unsigned n_left,
 	struct clv_place_at *ret_at)
@@ -174,7 +175,8 @@ struct candidates {
 	unsigned n;
 };
 
-/* Smallest first, so that of plans with as many moves the least is disturbed. */
+/* Smallest first, so that of plans with equally many moves the least compute is
+ * disturbed. */
 static void sort_candidates(const struct clv_fleet *fleet, struct candidates *candidates)
 {
 	for (unsigned i = 1; i < candidates->n; i++) {
@@ -205,16 +207,16 @@ static void find_candidates(
 	sort_candidates(fleet, ret);
 }
 
-/* What is sought for one request on one node. */
+/* The search for one request on one node. */
 struct aim {
 	const struct clv_place_request *request;
 	struct candidates candidates;
 	uint32_t node;
-	unsigned first;  /* of the plan's moves that are made for it */
-	unsigned n_left; /* moves that others may cost */
+	unsigned first;  /* index of the first move that is made for it */
+	unsigned n_left; /* moves left for displaced leases */
 };
 
-/* What a device would have free without some of a node's leases. */
+/* Whether the device has room for the share without these leases. */
 static bool could_take(const struct clv_fleet *fleet, uint32_t number, unsigned bit,
 	const struct clv_place_request *request, const uint32_t *away, unsigned n_away)
 {
@@ -267,7 +269,8 @@ static bool could_start(const struct clv_fleet *fleet, uint32_t number, unsigned
 	return false;
 }
 
-/* Whether it is worth taking these leases away: what can be told without doing so. */
+/* A check without changing the fleet: whether the request could fit without these
+ * leases. */
 static bool could_fit(const struct clv_fleet *fleet, uint32_t number,
 	const struct clv_place_request *request, const uint32_t *away, unsigned n_away)
 {
@@ -287,7 +290,7 @@ static bool could_fit(const struct clv_fleet *fleet, uint32_t number,
 	return n >= request->n_devices;
 }
 
-/* These leases are away, if that can be of use. */
+/* Tries the request with these leases taken away. */
 static int try_away(struct search *search, const struct aim *aim, const uint32_t *away,
 	unsigned n_away, struct clv_place_at *ret_at)
 {
@@ -308,8 +311,8 @@ static int try_away(struct search *search, const struct aim *aim, const uint32_t
 	return r;
 }
 
-/* Every set that has n_away, and the others from index next of the candidates on, until
- * it is n_all. */
+/* Tries every set of n_all candidates that extends the first n_away by candidates from
+ * index next on. */
 static int try_sets(struct search *search, const struct aim *aim, uint32_t *away,
 	unsigned n_away, unsigned next, unsigned n_all, struct clv_place_at *ret_at)
 {
@@ -326,8 +329,8 @@ static int try_sets(struct search *search, const struct aim *aim, uint32_t *away
 	return -ENOSPC;
 }
 
-/* Whether the node could take it if all that is on it were away. */
-static bool is_worth_a_look(const struct clv_fleet *fleet, uint32_t number,
+/* Whether the node could take the request if it were empty. */
+static bool fits_empty_node(const struct clv_fleet *fleet, uint32_t number,
 	const struct clv_place_request *request)
 {
 	const struct clv_fleet_node *node = &fleet->nodes[number];
@@ -338,7 +341,7 @@ static bool is_worth_a_look(const struct clv_fleet *fleet, uint32_t number,
 	       (!request->models || request->models >> node->model & 1);
 }
 
-/* As it is if it fits, else with leases of one node out of its way. */
+/* Places the request, if necessary by displacing leases of one node. */
 static int make_fit(struct search *search, const struct clv_place_request *request,
 	unsigned n_left, struct clv_place_at *ret_at)
 {
@@ -352,7 +355,7 @@ static int make_fit(struct search *search, const struct clv_place_request *reque
 		aim.n_left = n_left - n_away;
 		for (aim.node = 0; r == -ENOSPC && aim.node < search->fleet->n_nodes;
 			aim.node++) {
-			if (!is_worth_a_look(search->fleet, aim.node, request))
+			if (!fits_empty_node(search->fleet, aim.node, request))
 				continue;
 			find_candidates(search, aim.node, &aim.candidates);
 			r = try_sets(search, &aim, away, 0, 0, n_away, ret_at);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two facts make it small.  A GPU is a left part of four units, that takes a 4g, or 2g
- * and 1g, and a right part with three slices, that takes a 3g, or one 2g and 1g; so
- * whether counts of instances fit so many GPUs is a matter of sums.  And with few GPUs
- * there are few slices to spare over the least that the services need, so only ways to
- * cut a service that waste no more than these come into question: a table over the counts
- * goes through all of them. */
+/* Two facts make the problem small.  A GPU is a left part of four units, which takes a
+ * 4g, or 2g and 1g, and a right part with three slices, which takes a 3g, or one 2g and
+ * 1g; so whether counts of instances fit on a number of GPUs follows from sums.  And with
+ * few GPUs there are few slices to spare beyond the minimum of the services, so only
+ * combinations that waste no more than these matter: dynamic programming over the counts
+ * covers all of them. */
 #include "core/place/serve.h"
 
 #include "base/cleanup.h"
@@ -17,7 +17,7 @@
 
 #define GPU_SLICES 7
 #define NOTHING UINT16_MAX
-/* Ways to cut one service that are looked at. */
+/* Combinations of instances (cuts) that are considered for one service. */
 #define CUTS_MAX 4096
 
 const uint8_t clv_serve_slices[_CLV_SERVE_SIZES] = {1, 2, 3, 4, 7};
@@ -31,7 +31,8 @@ struct cuts {
 	unsigned n;
 };
 
-/* Counts of 7g, 4g, 3g and 2g as one index; the fewest 1g is what the table holds. */
+/* A table of dynamic programming: the state is the counts of 7g, 4g, 3g and 2g as one
+ * index, the value the fewest 1g. */
 struct table {
 	unsigned n_gpus;
 	size_t n_states;
@@ -69,7 +70,7 @@ static bool fits(unsigned n_gpus, const uint16_t n[_CLV_SERVE_SIZES])
 	int left = gpus - n[CLV_SERVE_4G];
 	int right = gpus - n[CLV_SERVE_3G];
 
-	/* A 3g that finds no right part takes a whole left one. */
+	/* A 3g without a free right part takes a whole left one. */
 	if (right < 0) {
 		left += right;
 		right = 0;
@@ -78,8 +79,8 @@ static bool fits(unsigned n_gpus, const uint16_t n[_CLV_SERVE_SIZES])
 	       n[CLV_SERVE_1G] <= 4 * left + 3 * right - 2 * n[CLV_SERVE_2G];
 }
 
-/* Adds every way to serve the rate by instances of this size and smaller ones, of at most
- * so many slices. */
+/* Adds every combination of instances of this size and smaller ones that serves the rate
+ * with at most slices_left slices. */
 static void cut_further(const struct clv_serve_service *service, struct cut *cut,
 	int size, double rate, int slices_left, struct cuts *ret)
 {
@@ -114,7 +115,7 @@ static void find_cuts(
 	cut_further(service, &cut, CLV_SERVE_7G, service->rate, (int)most_slices, ret);
 }
 
-/* The fewest slices that serve it; 0: nothing does. */
+/* The fewest slices that serve the service; 0 if none do. */
 static unsigned least_slices(const struct clv_serve_service *service)
 {
 	double best = 0;
@@ -136,7 +137,7 @@ static unsigned least_slices(const struct clv_serve_service *service)
 	return least;
 }
 
-/* The table with one service more. */
+/* Adds a service to the table. */
 static int add_service(struct table *table, size_t service, const struct cuts *cuts)
 {
 	_cleanup_free_ uint16_t *before = malloc(table->n_states * sizeof(*before));
@@ -211,7 +212,7 @@ static void trace_back(const struct table *table, const struct cuts *cuts,
 	}
 }
 
-/* Cuts for so many GPUs; -ENOSPC: there are none. */
+/* Finds cuts that fit on n_gpus GPUs; -ENOSPC if there are none. */
 static int cut_for(const struct clv_serve_service *services, size_t n_services,
 	const unsigned *least, unsigned spare, unsigned n_gpus, struct cut *ret)
 {
@@ -234,14 +235,14 @@ static int cut_for(const struct clv_serve_service *services, size_t n_services,
 	return r < 0 ? r : -ENOSPC;
 }
 
-/* A part of a GPU, and how much of it is left. */
+/* The rest of the left or the right part of a GPU. */
 struct part {
 	uint8_t start, units, slices;
 };
 
 static bool put(struct part *part, unsigned size, uint8_t *ret_start)
 {
-	/* What a size takes of the grid: a 3g as much as a 4g. */
+	/* Units of the grid by size: a 3g takes as many as a 4g. */
 	static const uint8_t units[_CLV_SERVE_SIZES] = {1, 2, 4, 4, 8};
 
 	if (part->units < units[size] || part->slices < clv_serve_slices[size])
@@ -253,8 +254,8 @@ static bool put(struct part *part, unsigned size, uint8_t *ret_start)
 	return true;
 }
 
-/* Where an instance of a size may go, best first: right parts are tried before left ones
- * by all that fit both. */
+/* Places an instance: right parts are tried before left ones, except for a 4g, which fits
+ * left ones only. */
 static bool put_somewhere(struct part (*parts)[2], unsigned n_gpus, unsigned size,
 	struct clv_serve_instance *ret)
 {
@@ -283,7 +284,7 @@ static bool put_whole(
 	return false;
 }
 
-/* Largest first.  The counts are known to fit. */
+/* Places all instances, largest first.  The counts are known to fit. */
 static int place(const struct cut *cuts, size_t n_services, struct clv_serve_plan *plan)
 {
 	struct part parts[CLV_SERVE_GPUS_MAX][2];

@@ -4,10 +4,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The fewest GPUs that serve so many requests a second: into which MIG instances services
- * are cut, and where these sit.  For GPUs of seven compute slices on a grid of eight
- * (A100, H100 and after).  Exact for services with at most 4,096 ways to be cut that
- * waste no more than a GPU. */
+/* Plans the fewest GPUs that serve given rates of requests: the MIG instances of each
+ * service and their places.  For GPUs of seven compute slices on a grid of eight (A100,
+ * H100 and later).  Exact if each service has at most 4,096 combinations of instances
+ * that waste no more than a GPU. */
 
 /* Sizes of instances in compute slices. */
 enum {
@@ -26,7 +26,8 @@ extern const uint8_t clv_serve_slices[_CLV_SERVE_SIZES];
 
 struct clv_serve_service {
 	double rate; /* requests a second */
-	/* Of an instance of each size, within the service's latency; 0: it cannot be. */
+	/* Requests a second of an instance of each size, within the latency of the
+	 * service; 0: not possible. */
 	double capacity[_CLV_SERVE_SIZES];
 };
 
@@ -37,12 +38,12 @@ struct clv_serve_instance {
 };
 
 struct clv_serve_plan {
-	struct clv_serve_instance *instances; /* to be freed */
+	struct clv_serve_instance *instances; /* freed by the caller */
 	size_t n_instances;
 	unsigned n_gpus;
 };
 
-/* 0; -ERANGE: a service that no instance can serve, or they need more than
- * CLV_SERVE_GPUS_MAX; -EINVAL: more than CLV_SERVE_SERVICES_MAX; -ENOMEM. */
+/* Returns 0; -ERANGE: no instance can serve a service, or more than CLV_SERVE_GPUS_MAX
+ * GPUs are needed; -EINVAL: more than CLV_SERVE_SERVICES_MAX services; -ENOMEM. */
 int clv_serve_plan(const struct clv_serve_service *services, size_t n_services,
 	struct clv_serve_plan *ret);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each device is a node of its own of a fleet, in their order. */
+/* Each device is a node of a fleet, in the same order. */
 #include "core/place/singles.h"
 
 #include "core/fleet/fleet-fit.h"
@@ -119,7 +119,7 @@ struct clv_place_request clv_singles_on(const struct clv_singles *singles, size_
 			(on.device_mib * (uint64_t)CLV_PLACE_WHOLE + memory_mib - 1) /
 			memory_mib;
 
-		/* More than there is fits nowhere. */
+		/* A value that fits on no device. */
 		on.milli =
 			milli > CLV_PLACE_WHOLE ? CLV_PLACE_WHOLE + 1 : (uint16_t)milli;
 	}

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the smallest partition that a request for isolated memory can get on a node. */
 #include "core/plan/fitting.h"
 
 #include "base/error.h"
@@ -15,9 +16,9 @@ struct search {
 	uint64_t wanted_bytes;
 	struct clv_fitting best;
 	bool is_best_divided;
-	unsigned best_lost;      /* placements that are open now and were not then */
-	bool is_found, could_be; /* could_be: if what is in use ended */
-	bool is_cordoned;        /* some device takes nothing, and was not looked at */
+	unsigned best_lost;      /* open placements that the best one takes */
+	bool is_found, could_be; /* could_be: it would fit if what is in use ended */
+	bool is_cordoned;        /* a cordoned device was skipped */
 };
 
 static bool is_better(const struct search *s, const struct clv_fitting *fitting,
@@ -55,7 +56,8 @@ static void set_of(const struct clv_node_device *device, struct clv_mig_set *ret
 	}
 }
 
-/* How many other placements go with the profile's best one, where the planner puts it. */
+/* Open placements that are lost if the profile is created where the planner puts it,
+ * which is at its best start. */
 static unsigned count_lost(
 	const struct clv_mig_model *model, const struct clv_mig_set *set, uint8_t profile)
 {
@@ -90,7 +92,8 @@ static void try_mig(
 		struct clv_fitting fitting = {
 			.device = index, .memory_bytes = profile->memory_mib * MIB};
 
-		/* Media engines are for those who ask for them by name. */
+		/* Profiles with attributes, such as media engines, must be requested by
+		 * name. */
 		if (profile->attributes != 0 || fitting.memory_bytes < s->wanted_bytes)
 			continue;
 		s->could_be = true;
@@ -130,12 +133,12 @@ static int fail(const struct search *s, struct clv_error *err)
 	if (s->could_be)
 		return clv_error_set(err, -EBUSY,
 			"no room for a partition of %s now: see cleave profiles for what "
-			"fits, and cleave ps for who is there",
+			"fits, and cleave ps for the holders",
 			size);
 	if (s->is_cordoned)
 		return clv_error_set(err, -EBUSY,
-			"no room for a partition of %s but on what is cordoned: see "
-			"cleave devices, and cleave uncordon it or wait for that",
+			"only a cordoned device has room for a partition of %s: see "
+			"cleave devices, then use cleave uncordon or wait",
 			size);
 	return clv_error_set(err, -ENODEV,
 		"no device here can be divided by hardware into a partition of %s: leave "

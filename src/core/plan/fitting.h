@@ -7,7 +7,7 @@
 
 struct clv_error;
 
-/* "8 GB, isolated" is enough to ask: which new partition of which device is the smallest
+/* The result for a request such as "8 GB, isolated": the smallest new partition of a node
  * that has the memory. */
 struct clv_fitting {
 	uint32_t device; /* index in node->devices */
@@ -15,9 +15,9 @@ struct clv_fitting {
 	uint64_t memory_bytes;
 };
 
-/* Of equally small ones, that of a device which is divided already goes first, and of
- * such devices the one that loses the fewest other placements that are open.  Never one
- * that would need something in use to end.  device "": any, else its name or UUID.
- * -ENODEV: no device can be divided so; -EBUSY: not at present. */
+/* Among equally small partitions, a device that is already divided is preferred, then the
+ * one on which the fewest other open placements are lost.  Nothing in use has to end for
+ * the result.  device: a name or UUID, "" for any.  -ENODEV: no device can have such a
+ * partition; -EBUSY: none has room at present, or only a cordoned one. */
 int clv_fitting_find(const struct clv_node *node, const char *device,
 	uint64_t memory_bytes, struct clv_fitting *ret, struct clv_error *err);

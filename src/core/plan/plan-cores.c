@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A CPU device in sets of processors.  Any processors will do for a set, so room is a
- * matter of counting; one that is to start at a processor has that as its lowest.  What
- * can stay stays, unless the rest finds no room beside it: then it is tried with less and
- * less of what could be made anew elsewhere. */
+/* Divides a CPU device into sets of processors.  Any processors will do for a set, so
+ * room is a matter of counting; a set with a start has that processor as its lowest.
+ * Existing sets stay if possible.  If the others find no room then, planning is repeated
+ * with fewer and fewer of those that could also be created elsewhere. */
 #include "core/plan/plan-internal.h"
 
 #include "base/cleanup.h"
@@ -16,7 +16,7 @@
 #define ANYWHERE (-1)
 #define NONE (-1)
 
-/* A set that is wanted. */
+/* A wanted set. */
 struct wish {
 	const struct clv_layout_partition *source;
 	uint32_t size;
@@ -26,7 +26,7 @@ struct wish {
 	char cpus[sizeof(((struct clv_step *)NULL)->cpus)];
 };
 
-/* Which of the sets stay that are wanted, but might be anywhere. */
+/* Which existing sets are kept for wishes without a start. */
 enum keeping {
 	KEEP_ALL,
 	KEEP_HELD,
@@ -48,8 +48,8 @@ static const struct clv_partition *partition_at(const struct cores_plan *p, size
 	return &p->at.device->partitions[i];
 }
 
-/* "0-1,4" into marks.  What the device does not have is passed over.  False: one of them
- * was marked before. */
+/* Marks the processors of a list such as "0-1,4"; skips those that the device does not
+ * have.  Returns false if one was marked before. */
 static bool mark(const struct clv_cores_state *cores, const char *list, bool *ret)
 {
 	const char *text = list;
@@ -72,16 +72,16 @@ static bool mark(const struct clv_cores_state *cores, const char *list, bool *re
 	return is_new;
 }
 
-/* What is wanted. */
+/* Wishes. */
 
-/* How many processors, or what clv_planner_fail() returns. */
+/* Returns the number of processors, or the error of clv_planner_fail(). */
 static int64_t read_size(struct cores_plan *p, const struct clv_layout_partition *source)
 {
 	int64_t size = clv_planner_number(source->profile + strlen("cores:"));
 
 	if (size < 1 || size > p->at.device->cores.total)
 		return clv_planner_fail(p->planner, p->at, source->line, -EINVAL,
-			"'%s' is no part of it: cores:1 to cores:%" PRIu32,
+			"'%s' is not possible: use cores:1 to cores:%" PRIu32,
 			source->profile, p->at.device->cores.total);
 	if (source->n_parts > 0)
 		return clv_planner_fail(p->planner, p->at, source->line, -EINVAL,
@@ -89,7 +89,7 @@ static int64_t read_size(struct cores_plan *p, const struct clv_layout_partition
 	return size;
 }
 
-/* At most as many as there are processors: the sum was checked. */
+/* The sum was checked: there are at most as many wishes as processors. */
 static void add_wishes(
 	struct cores_plan *p, const struct clv_layout_partition *source, uint32_t size)
 {
@@ -109,7 +109,7 @@ static int fail_with_sum(
 {
 	return clv_planner_fail(p->planner, p->at, source->line, -ENOSPC,
 		"the layout wants %" PRIu64 " processors%s and it has %" PRIu32, sum,
-		p->at.rule->preserve ? ", those that are kept too," : "",
+		p->at.rule->preserve ? ", including those that are kept," : "",
 		p->at.device->cores.total);
 }
 
@@ -132,7 +132,7 @@ static int read_wishes(struct cores_plan *p)
 	return 0;
 }
 
-/* What stays. */
+/* Existing sets. */
 
 static bool is_named_before(const struct cores_plan *p, size_t i)
 {
@@ -143,7 +143,7 @@ static bool is_named_before(const struct cores_plan *p, size_t i)
 	return false;
 }
 
-/* A step names the set that it is of: each must have a name of its own. */
+/* A step identifies its set by name, so each set must have a name of its own. */
 static int check_sets(struct cores_plan *p)
 {
 	for (size_t i = 0; i < p->at.device->n_partitions; i++) {
@@ -153,7 +153,8 @@ static int check_sets(struct cores_plan *p)
 			is_named_before(p, i))
 			return clv_planner_fail(p->planner, p->at, p->at.rule->line,
 				-EINVAL,
-				"%s is there and not understood: another has its name or "
+				"%s exists but is not understood: another has its name "
+				"or "
 				"some of its processors: destroy it first",
 				partition->name);
 	}
@@ -188,8 +189,8 @@ static void claim_placed(struct cores_plan *p)
 	}
 }
 
-/* The processors of the set are those on which others are to start. */
-static bool is_in_a_place(const struct cores_plan *p, size_t i)
+/* Whether another wish is to start at a processor of the set. */
+static bool holds_wanted_start(const struct cores_plan *p, size_t i)
 {
 	const struct clv_cores_state *cores = &p->at.device->cores;
 	_cleanup_free_ bool *own = calloc(cores->total + 1, sizeof(*own));
@@ -210,14 +211,14 @@ static bool is_in_a_place(const struct cores_plan *p, size_t i)
 	return false;
 }
 
-/* Held ones first: they are no trouble as long as they stay. */
+/* Called for sets with holders first: they are no obstacle as long as they stay. */
 static void claim_anywhere(struct cores_plan *p, bool held)
 {
 	for (size_t i = 0; i < p->at.device->n_partitions; i++) {
 		const struct clv_partition *partition = partition_at(p, i);
 
 		if (p->stays[i] || clv_partition_is_held(partition) != held ||
-			is_in_a_place(p, i))
+			holds_wanted_start(p, i))
 			continue;
 		for (size_t w = 0; w < p->n_wishes && !p->stays[i]; w++) {
 			struct wish *wish = &p->wishes[w];
@@ -249,9 +250,9 @@ static void choose(struct cores_plan *p, enum keeping keeping)
 	}
 }
 
-/* Where the rest goes. */
+/* Placement of the remaining wishes. */
 
-/* The end of a run of at most so many free processors with numbers in a row. */
+/* The end of a run of at most `most` free processors with consecutive numbers. */
 static uint32_t run_of(const struct cores_plan *p, uint32_t first, uint32_t most)
 {
 	const struct clv_cores_state *cores = &p->at.device->cores;
@@ -263,8 +264,8 @@ static uint32_t run_of(const struct cores_plan *p, uint32_t first, uint32_t most
 	return first + n;
 }
 
-/* Takes the lowest free ones from a number on and writes them as a list.  -ENOSPC: there
- * are not enough; -E2BIG: the list is too long. */
+/* Takes the lowest free processors from the start of the wish on, and writes their list.
+ * -ENOSPC: there are not enough; -E2BIG: the list is too long. */
 static int take(struct cores_plan *p, struct wish *wish)
 {
 	const struct clv_cores_state *cores = &p->at.device->cores;
@@ -299,7 +300,7 @@ static int32_t index_of(const struct cores_plan *p, int32_t number)
 	return NONE;
 }
 
-/* One more that is to start there, and -ENOSPC if another is there. */
+/* Reserves or frees the start of a wish.  -ENOSPC if it is taken. */
 static int reserve(struct cores_plan *p, const struct wish *wish, bool is_reserved)
 {
 	int32_t i = index_of(p, wish->start);
@@ -310,8 +311,8 @@ static int reserve(struct cores_plan *p, const struct wish *wish, bool is_reserv
 	return 0;
 }
 
-/* The next to be placed after the one that starts there: the highest first, since what is
- * above it is above all others too. */
+/* The wish with the highest start below this one.  Wishes are placed from the highest
+ * start down, because a processor above that start can serve all others too. */
 static struct wish *next_placed(struct cores_plan *p, int32_t below)
 {
 	struct wish *best = NULL;
@@ -326,7 +327,7 @@ static struct wish *next_placed(struct cores_plan *p, int32_t below)
 	return best;
 }
 
-/* Those with a place first.  ret_wish: the one that fails. */
+/* Wishes with a start first.  *ret_wish is the one that fails. */
 static int place_all(struct cores_plan *p, struct wish **ret_wish)
 {
 	int r = 0;
@@ -416,9 +417,9 @@ static void create(struct cores_plan *p, const struct wish *wish)
 	clv_partition_make_name(p->at.device->info.name, wish->source->profile,
 		wish->lowest, step->partition);
 	if (wish->start == ANYWHERE)
-		snprintf(step->why, sizeof(step->why), "the lowest that are free");
+		snprintf(step->why, sizeof(step->why), "the lowest free processors");
 	else
-		snprintf(step->why, sizeof(step->why), "placed as line %" PRIu32 " says",
+		snprintf(step->why, sizeof(step->why), "placed by line %" PRIu32,
 			wish->source->line);
 	clv_planner_share(
 		p->planner, p->at.index, step->partition, &wish->source->shares);
@@ -440,7 +441,7 @@ static void add_steps(struct cores_plan *p)
 				partition_at(p, (size_t)wish->from)->name,
 				&wish->source->shares);
 	}
-	/* Whoever has the whole device has the processors of every part. */
+	/* A holder of the whole device uses the processors of every set. */
 	if (is_any_new)
 		clv_planner_block(p->planner, p->at.index, "", &p->at.device->holders,
 			"it is in use as a whole");

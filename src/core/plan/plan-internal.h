@@ -8,39 +8,42 @@
 
 struct clv_error;
 
-/* What the planners of the schemes share.  Each takes one device and the rule that speaks
- * for it, and adds to the plan; out of memory is noted and said at the end. */
+/* State that the planners of the schemes share.  Each gets one device and its rule, and
+ * adds to the plan.  Lack of memory is recorded and reported at the end. */
 struct clv_planner {
 	const struct clv_node *node;
 	const struct clv_layout *layout;
-	int32_t *rule_of; /* by device; -1: none */
+	int32_t *rule_of; /* index of the rule, by device; -1: none */
 	struct clv_plan *plan;
 	struct clv_error *err;
 	bool is_out_of_memory;
-	struct clv_step spare; /* what steps are written to without memory */
+	struct clv_step spare; /* receives steps when memory is lacking */
 };
 
-/* One device of a node, and what is wanted of it. */
+/* One device of a node and its rule. */
 struct clv_planned {
 	uint32_t index;
 	const struct clv_node_device *device;
 	const struct clv_layout_rule *rule;
 };
 
-/* Bits, 1 << enum clv_scheme: of which a rule says anything, and which it wants. */
+/* Masks of 1 << enum clv_scheme: the schemes that a rule mentions, and those that it
+ * wants. */
 struct clv_planned_schemes {
 	uint32_t spoken;
 	uint32_t wanted;
 };
 
-/* Digits alone, at most nine and no needless zero; -EINVAL for all else. */
+/* Parses a number of at most nine digits without leading zeros; -EINVAL for anything
+ * else. */
 int64_t clv_planner_number(const char *text);
 
-/* Of the profile of a partition. */
+/* The scheme of the profile of a partition. */
 enum clv_scheme clv_planner_scheme_of(const char *profile);
-/* -EINVAL for what the device does not have, or cannot have at once. */
+/* -EINVAL for schemes that the device does not have, or cannot have at once. */
 int clv_planner_read_schemes(struct clv_planner *planner, struct clv_planned at,
 	struct clv_planned_schemes *ret);
+/* Whether the device is undivided once the rule is applied. */
 bool clv_planner_will_be_whole(
 	const struct clv_planned *at, const struct clv_planned_schemes *schemes);
 
@@ -48,10 +51,10 @@ bool clv_planner_will_be_whole(
 int clv_plan_mig(struct clv_planner *planner, struct clv_planned at);
 int clv_plan_vf(struct clv_planner *planner, struct clv_planned at);
 int clv_plan_cores(struct clv_planner *planner, struct clv_planned at);
-/* All devices at once, because those of a hive go together. */
+/* All devices at once, because devices of a hive change together. */
 int clv_plan_xcp(struct clv_planner *planner);
 
-/* Never NULL: without memory it is a spare that nobody reads. */
+/* Appends a step.  Never NULL: without memory it is a spare that is never read. */
 struct clv_step *clv_planner_step(
 	struct clv_planner *planner, enum clv_step_kind kind, uint32_t device);
 void clv_planner_affect(
@@ -59,13 +62,15 @@ void clv_planner_affect(
 void clv_planner_keep(struct clv_planner *planner, const char *partition);
 void clv_planner_warn(struct clv_planner *planner, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Nothing for holders that are none. */
+/* Adds an obstacle with copies of the holders; nothing if the list is empty.  NULL: an
+ * obstacle without holders. */
 void clv_planner_block(struct clv_planner *planner, uint32_t device,
 	const char *partition, const struct clv_holders *holders, const char *format, ...)
 	__attribute__((format(printf, 5, 6)));
-/* All holders on the device and in its partitions. */
+/* The same for all holders of the device and of its partitions. */
 void clv_planner_block_all(struct clv_planner *planner, uint32_t device, const char *why);
-/* So many equal ones or each of them, on what is or will be called so. */
+/* Adds the standing shares of a device or partition, which is or will be named
+ * `where`. */
 void clv_planner_share(struct clv_planner *planner, uint32_t device, const char *where,
 	const struct clv_layout_shares *shares);
 
@@ -73,10 +78,10 @@ void clv_planner_share(struct clv_planner *planner, uint32_t device, const char 
 int clv_planner_fail(struct clv_planner *planner, struct clv_planned at, uint32_t line,
 	int code, const char *format, ...) __attribute__((format(printf, 5, 6)));
 
-/* Whether the function has what is said of it. */
+/* Whether the function has all quotas that are set in wanted. */
 bool clv_vf_has_quota(const struct clv_vf_quota *wanted, const struct clv_vf *vf);
-/* What a rule wants would end partitions; whether it preserves them.  Then they are kept,
- * a warning says that "what" (its mode, say) stays, and the rule no longer speaks of the
+/* For a rule that would end partitions: whether it preserves them.  If so they are kept,
+ * a warning says that "what" (its mode, say) stays, and the rule no longer applies to the
  * device. */
 bool clv_planner_preserves(
 	struct clv_planner *planner, struct clv_planned at, const char *what);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MIG: the mode and the GPU instances; core/mig-plan finds their places, plan-parts has
- * the compute instances inside each. */
+/* MIG: the mode and the GPU instances.  core/gpu/mig-plan finds their places, plan-parts
+ * plans the compute instances inside each. */
 #include "core/plan/plan-mig.h"
 
 #include "base/error.h"
@@ -20,7 +20,7 @@ static bool is_same_holder(const struct clv_holder *a, const struct clv_holder *
 	return strcmp(a->text, b->text) == 0;
 }
 
-/* Those that are too many share the last bit, and count as one. */
+/* Holders beyond the maximum share the last bit and count as one. */
 static size_t number_of(struct clv_mig_planner *p, const struct clv_holder *holder)
 {
 	for (size_t i = 0; i < p->n_holders; i++) {
@@ -43,7 +43,7 @@ uint64_t clv_mig_planner_holders(
 	return bits;
 }
 
-/* What is wanted. */
+/* Wishes. */
 
 static int add_wish(struct clv_mig_planner *p, const struct clv_mig_wished *wish)
 {
@@ -82,7 +82,7 @@ static int check_start(
 		start, starts);
 }
 
-/* At each place that is said, or so often anywhere. */
+/* One wish for each given start, or `count` wishes without a start. */
 static int add_copies(
 	struct clv_mig_planner *p, struct clv_mig_wished *wish, uint32_t count)
 {
@@ -114,7 +114,7 @@ static int find_profile(struct clv_mig_planner *p,
 	return 0;
 }
 
-/* "1c.3g.20gb" three times is a full 3g.20gb; what is left over gets one of its own. */
+/* Three times "1c.3g.20gb" is a full 3g.20gb; the rest gets an instance of its own. */
 static int add_part_wishes(struct clv_mig_planner *p,
 	const struct clv_layout_partition *source, unsigned slices)
 {
@@ -126,7 +126,7 @@ static int add_part_wishes(struct clv_mig_planner *p,
 		return r;
 	if (source->n_parts > 0 || source->n_starts > 0)
 		return clv_planner_fail(p->planner, p->at, source->line, -EINVAL,
-			"%s takes a count alone: for places, say {profile: %s, start: "
+			"%s takes only a count: for places, write {profile: %s, start: "
 			"[...], parts: [%uc, ...]}",
 			source->profile, source->profile + 3, slices);
 	wish.n_parts = 1;
@@ -167,31 +167,32 @@ static int add_wishes(
 	return r < 0 ? r : add_copies(p, &wish, source->count);
 }
 
-/* What there is. */
+/* Existing instances. */
 
-static int fail_to_know(
+static int fail_unknown(
 	struct clv_mig_planner *p, const struct clv_partition *partition, const char *why)
 {
 	return clv_planner_fail(p->planner, p->at, p->at.rule->line, -EINVAL,
-		"%s is there and not understood: %s: destroy it with the tool that made "
+		"%s exists but is not understood: %s: destroy it with the tool that made "
 		"it",
 		partition->name, why);
 }
 
-/* Where it is must be possible; whether it may be there the driver knows better. */
+/* The place must be inside the grid and free.  Whether the rules allow it is not checked:
+ * the driver does. */
 static int check_place(struct clv_mig_planner *p, const struct clv_partition *partition,
 	const struct clv_mig_profile *profile)
 {
 	uint32_t units;
 
 	if (p->n_have == CLV_MIG_INSTANCES_MAX)
-		return fail_to_know(p, partition, "there are too many instances");
+		return fail_unknown(p, partition, "there are too many instances");
 	if (partition->start >= p->model->grid ||
 		partition->start + profile->size > p->model->grid)
-		return fail_to_know(p, partition, "it is not inside the GPU's grid");
+		return fail_unknown(p, partition, "it is not inside the GPU's grid");
 	units = ((1u << profile->size) - 1) << partition->start;
 	if (p->taken & units)
-		return fail_to_know(p, partition, "another is in its place");
+		return fail_unknown(p, partition, "another is in its place");
 	p->taken |= units;
 	return 0;
 }
@@ -204,7 +205,7 @@ static int add_have(struct clv_mig_planner *p, const struct clv_partition *parti
 	int r;
 
 	if (profile < 0)
-		return fail_to_know(p, partition, why.msg);
+		return fail_unknown(p, partition, why.msg);
 	r = check_place(p, partition, &p->model->profiles[profile]);
 	if (r >= 0)
 		r = clv_plan_parts_know(p, (uint8_t)profile, partition);
@@ -223,7 +224,7 @@ static int add_have(struct clv_mig_planner *p, const struct clv_partition *parti
 	return 0;
 }
 
-/* Why it cannot be had, by the first of the wishes for which no room is left. */
+/* The error names the first wish for which no room is left. */
 
 static void list_fits(const struct clv_mig_planner *p, const struct clv_mig_set *set,
 	char *ret, size_t size)
@@ -272,7 +273,7 @@ static int fail_with_room(struct clv_mig_planner *p)
 
 	fill_plain_wishes(p, wishes);
 	memcpy(kept, p->have, sizeof(kept));
-	/* Who uses what makes no difference to the room there is. */
+	/* Holders make no difference to the room. */
 	for (size_t i = 0; i < p->n_have; i++) {
 		kept[i].in_use = false;
 		kept[i].holders = 0;
@@ -286,7 +287,7 @@ static int fail_with_room(struct clv_mig_planner *p)
 	return clv_planner_fail(p->planner, p->at, p->wishes[n].source->line, -ENOSPC,
 		"only the first %zu of %zu instances fit together%s; %s has no room "
 		"then, what still fits is %s",
-		n, p->n_wishes, p->at.rule->preserve ? " beside those that are kept" : "",
+		n, p->n_wishes, p->at.rule->preserve ? " with the kept ones" : "",
 		p->model->profiles[p->wishes[n].profile].name, fits);
 }
 
@@ -336,7 +337,7 @@ static void add_create(struct clv_mig_planner *p, size_t wish, const char *name)
 	step->size = profile->size;
 	step->has_parts = wanted->n_parts > 0;
 	if (wanted->start != CLV_MIG_ANYWHERE)
-		snprintf(step->why, sizeof(step->why), "placed as line %" PRIu32 " says",
+		snprintf(step->why, sizeof(step->why), "placed by line %" PRIu32,
 			wanted->source->line);
 	else if (p->answer.options == 0)
 		snprintf(step->why, sizeof(step->why),
@@ -348,7 +349,7 @@ static void add_create(struct clv_mig_planner *p, size_t wish, const char *name)
 			p->answer.options, count_places(p->model));
 }
 
-/* The large ones first, for drivers that place what is left by themselves. */
+/* Large instances first, for drivers that choose the place themselves. */
 static int next_wish(const struct clv_mig_planner *p, uint16_t done)
 {
 	int best = -1;
@@ -388,8 +389,8 @@ static void add_steps(struct clv_mig_planner *p)
 
 	for (size_t i = 0; i < p->n_have; i++) {
 		if (p->answer.in_the_way & 1u << i)
-			block_lost(p, p->partitions[i],
-				"the layout has no place for it beside what it wants");
+			block_lost(
+				p, p->partitions[i], "the layout leaves no place for it");
 		if (!(p->answer.stay & 1u << i))
 			destroy(p, p->partitions[i]);
 		else if (!memchr(p->answer.from, (int)i, p->n_wishes))
@@ -412,7 +413,7 @@ static struct clv_step *add_mode(struct clv_mig_planner *p, bool on)
 	return step;
 }
 
-/* What nobody's leaving would change. */
+/* Obstacles that remain even if all holders end. */
 static void block_without_reset(struct clv_mig_planner *p, bool on)
 {
 	const struct clv_mig_state *mig = &p->at.device->mig;
@@ -458,7 +459,7 @@ static void plan_mode(struct clv_mig_planner *p, bool on)
 		change_mode(p, on);
 	else if (mig->is_pending)
 		snprintf(add_mode(p, on)->why, sizeof(((struct clv_step *)NULL)->why),
-			"takes back an earlier change, which would come true with the "
+			"takes back an earlier change, which would take effect with the "
 			"next reset");
 }
 
@@ -473,7 +474,7 @@ static int solve(struct clv_mig_planner *p)
 		p->model, p->have, p->n_have, wishes, p->n_wishes, &p->answer);
 }
 
-static int read_both(struct clv_mig_planner *p)
+static int read_have_and_wishes(struct clv_mig_planner *p)
 {
 	const struct clv_node_device *device = p->at.device;
 	const struct clv_layout_rule *rule = p->at.rule;
@@ -503,7 +504,7 @@ static int plan_off(struct clv_mig_planner *p)
 	return 0;
 }
 
-/* What nobody speaks of stays. */
+/* Instances stay if the rule does not mention partitions. */
 static void keep_all(struct clv_mig_planner *p)
 {
 	const struct clv_node_device *device = p->at.device;
@@ -533,7 +534,7 @@ int clv_plan_mig(struct clv_planner *planner, struct clv_planned at)
 		keep_all(&p);
 		return 0;
 	}
-	r = read_both(&p);
+	r = read_have_and_wishes(&p);
 	if (r < 0)
 		return r;
 	if (solve(&p) == -ENOSPC)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The compute instances inside a GPU instance: the same rules and the same search as for
- * the GPU's own, on a smaller grid. */
+ * GPU instances, on a smaller grid. */
 #include "core/plan/plan-mig.h"
 
 #include "base/error.h"
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What there is inside one GPU instance, what is wanted there, and the way. */
+/* The existing and the wanted compute instances of one GPU instance, and the solution. */
 struct parts {
 	const struct clv_mig_model *model;
 	struct clv_mig_have have[CLV_MIG_INSTANCES_MAX];
@@ -35,7 +35,7 @@ static int find_size(const struct clv_mig_model *model, uint32_t slices)
 	return -EINVAL;
 }
 
-static struct clv_mig_instance whole(const struct clv_mig_model *model)
+static struct clv_mig_instance whole_instance(const struct clv_mig_model *model)
 {
 	return (struct clv_mig_instance){(uint8_t)find_size(model, model->slices), 0};
 }
@@ -50,16 +50,16 @@ static void add_have(
 	};
 }
 
-/* Whoever holds the GPU instance holds all of it. */
+/* A holder of the GPU instance holds all of its compute instances. */
 static void fill_have(
 	struct clv_mig_planner *p, const struct clv_partition *now, struct parts *parts)
 {
 	uint64_t all = clv_mig_planner_holders(p, &now->holders);
 
-	if (now->is_half_made)
+	if (now->is_incomplete)
 		return;
 	if (now->n_parts == 0)
-		add_have(parts, whole(parts->model), all);
+		add_have(parts, whole_instance(parts->model), all);
 	for (size_t i = 0; i < now->n_parts; i++) {
 		const struct clv_partition *part = &now->parts[i];
 
@@ -80,10 +80,10 @@ static void fill_wishes(const struct clv_mig_wished *wish, struct parts *parts)
 	parts->n_wishes = wish->n_parts;
 	if (wish->n_parts == 0)
 		parts->wishes[parts->n_wishes++] = (struct clv_mig_wish){
-			whole(parts->model).profile, CLV_MIG_ANYWHERE};
+			whole_instance(parts->model).profile, CLV_MIG_ANYWHERE};
 }
 
-/* gone: the holders that are on their way out anyway. */
+/* gone: mask of the holders that end anyway. */
 static int solve(struct clv_mig_planner *p, const struct clv_partition *now,
 	const struct clv_mig_wished *wish, uint64_t gone, struct parts *ret)
 {
@@ -161,7 +161,7 @@ int clv_plan_parts_check(struct clv_mig_planner *p, const struct clv_mig_wished 
 	if (solve(p, NULL, wish, 0, &parts) < 0)
 		return clv_planner_fail(p->planner, p->at, wish->source->line, -ENOSPC,
 			"these parts do not fit together in %s: leave their places "
-			"out, or want fewer",
+			"out, or request fewer",
 			profile->name);
 	return 0;
 }
@@ -181,14 +181,14 @@ int clv_plan_parts_know(
 			part->start + part->size > model->grid)
 			return clv_planner_fail(p->planner, p->at, p->at.rule->line,
 				-EINVAL,
-				"%s is there and not understood: %s has no such compute "
+				"%s exists but is not understood: %s has no such compute "
 				"instance: destroy it with the tool that made it",
 				part->name, partition->profile);
 		units = ((1u << part->size) - 1) << part->start;
 		if (taken & units)
 			return clv_planner_fail(p->planner, p->at, p->at.rule->line,
 				-EINVAL,
-				"%s is there and not understood: another is in its "
+				"%s exists but is not understood: another is in its "
 				"place: destroy it with the tool that made it",
 				part->name);
 		taken |= units;
@@ -196,7 +196,7 @@ int clv_plan_parts_know(
 	return 0;
 }
 
-/* The next way, unless one that is known ends nobody but some of these. */
+/* Adds a way, unless a known one ends only a subset of the same holders. */
 static void add_way(
 	struct clv_mig_planner *p, struct clv_mig_have *to, size_t at, uint64_t ended)
 {
@@ -210,8 +210,8 @@ static void add_way(
 	to->n_ends[at]++;
 }
 
-/* Which holders would do, if they went: every choice of them, the small ones first. Where
- * these are too many it is what ends the fewest. */
+/* Lists the sets of holders whose end allows the change, small sets first.  If there are
+ * too many holders, only the solution that ends the fewest. */
 static void list_ways(
 	struct clv_mig_planner *p, size_t have, size_t at, const struct parts *parts)
 {
@@ -220,7 +220,7 @@ static void list_ways(
 	size_t n_left = CLV_PLAN_WAYS_MAX - p->n_ways;
 	struct parts tried;
 
-	/* Room for all choices here, and for one everywhere else. */
+	/* Keeps room for all choices here and for one way everywhere else. */
 	if (n_holders > CLV_PLAN_CHOICES_MAX ||
 		n_left < (1u << CLV_PLAN_CHOICES_MAX) +
 				 CLV_MIG_INSTANCES_MAX * CLV_MIG_INSTANCES_MAX) {
@@ -243,7 +243,7 @@ static void compare(struct clv_mig_planner *p, size_t have, size_t at)
 	const struct clv_partition *now = p->partitions[have];
 	const struct clv_mig_wished *wish = &p->wishes[at];
 	struct clv_mig_have *to = &p->have[have];
-	bool is_plain = now->n_parts == 0 && !now->is_half_made;
+	bool is_plain = now->n_parts == 0 && !now->is_incomplete;
 	uint16_t all;
 	struct parts parts;
 	int r;
@@ -268,7 +268,7 @@ void clv_plan_parts_compare(struct clv_mig_planner *p, size_t have)
 	struct clv_mig_have *to = &p->have[have];
 
 	for (size_t i = 0; i < p->n_wishes; i++) {
-		/* Wishes of one line are equal inside. */
+		/* Wishes of one line have the same compute instances. */
 		if (i == 0 || p->wishes[i].source != p->wishes[i - 1].source ||
 			p->wishes[i].n_parts != p->wishes[i - 1].n_parts) {
 			compare(p, have, i);
@@ -313,8 +313,8 @@ static void block_lost(struct clv_mig_planner *p, const struct clv_partition *no
 	}
 }
 
-/* One that fills the GPU instance is called as that. */
-static void share(struct clv_mig_planner *p, const char *instance,
+/* A compute instance that fills the GPU instance has its name. */
+static void add_shares(struct clv_mig_planner *p, const char *instance,
 	const struct clv_mig_wished *wish, const struct clv_mig_profile *part,
 	uint8_t start)
 {
@@ -333,7 +333,8 @@ void clv_plan_parts_add(struct clv_mig_planner *p, const struct clv_mig_wished *
 	const struct clv_mig_profile *profile = &p->model->profiles[wish->profile];
 	struct parts parts;
 
-	/* One part fills it then, as clv_plan_parts_check() made sure. */
+	/* Without a model a single part fills it: clv_plan_parts_check() refuses
+	 * others. */
 	if (!model_of(p, wish->profile)) {
 		clv_planner_share(p->planner, p->at.index, name, &wish->source->shares);
 		return;
@@ -352,10 +353,10 @@ void clv_plan_parts_add(struct clv_mig_planner *p, const struct clv_mig_wished *
 		const struct clv_mig_profile *part =
 			&parts.model->profiles[parts.wishes[i].profile];
 
-		/* A new instance is filled as it is made. */
+		/* A new GPU instance is created with a part that fills it. */
 		if (parts.answer.from[i] == CLV_MIG_NEW && (now || wish->n_parts > 0))
 			add_step(p, CLV_STEP_CREATE_PART, name, profile->name, part,
 				parts.answer.starts[i]);
-		share(p, name, wish, part, parts.answer.starts[i]);
+		add_shares(p, name, wish, part, parts.answer.starts[i]);
 	}
 }

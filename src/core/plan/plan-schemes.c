@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which ways of dividing a device a rule speaks of, which of them it wants, and whether
- * the device can have that: a device is divided in one way at a time. */
+/* Which partitioning schemes a rule mentions, which of them it wants, and whether the
+ * device supports that.  A device is divided by one scheme at a time. */
 #include "core/plan/plan-internal.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@ static const struct {
 	const char *name; /* "it has no ..." */
 	const char *key;  /* "it can be divided by ..." */
 	const char *now;  /* "it is divided by ... now" */
-	const char *none; /* what a rule says to have none of it */
+	const char *none; /* what a rule says to turn it off */
 } texts[_CLV_SCHEME_MAX] = {
 	[CLV_SCHEME_MIG] = {"MIG instances", "MIG", "MIG", "mig: off"},
 	[CLV_SCHEME_XCP] = {"compute and memory modes", "compute-mode", "a compute mode",
@@ -54,7 +54,7 @@ static struct clv_planned_schemes read_schemes(const struct clv_planned *at)
 	const struct clv_layout_rule *rule = at->rule;
 	struct clv_planned_schemes ret = {0};
 
-	/* What has no MIG has it off. */
+	/* A device without MIG has it off already. */
 	if (rule->has_mig && (rule->mig || !at->device->mig.is_absent))
 		ret.spoken |= BIT(CLV_SCHEME_MIG);
 	if (rule->has_mig && rule->mig)
@@ -74,14 +74,14 @@ static struct clv_planned_schemes read_schemes(const struct clv_planned *at)
 		if (!is_whole_profile(profile))
 			ret.wanted |= BIT(clv_planner_scheme_of(profile));
 	}
-	/* An empty list: none of what the device has. */
+	/* An empty list removes the partitions of the current scheme. */
 	if (rule->has_partitions && rule->n_partitions == 0)
 		ret.spoken |= BIT(at->device->scheme);
 	ret.spoken &= ~BIT(CLV_SCHEME_NONE);
 	return ret;
 }
 
-static bool can(const struct clv_node_device *device, enum clv_scheme scheme)
+static bool supports(const struct clv_node_device *device, enum clv_scheme scheme)
 {
 	switch (scheme) {
 	case CLV_SCHEME_MIG:
@@ -106,13 +106,12 @@ static int fail_with_scheme(
 	if (scheme == CLV_SCHEME_VF && device->vf.why_not[0] != '\0')
 		why = device->vf.why_not;
 	for (int i = CLV_SCHEME_MIG; i < _CLV_SCHEME_MAX && why[0] == '\0'; i++) {
-		if (can(device, (enum clv_scheme)i))
+		if (supports(device, (enum clv_scheme)i))
 			return clv_planner_fail(planner, at, at.rule->line, -EINVAL,
 				"it has no %s: it can be divided by %s",
 				texts[scheme].name, texts[i].key);
 	}
-	/* A reason with its own advice says all; "it has no MIG" need not stand there
-	 * twice. */
+	/* A reason that advises shares is complete by itself. */
 	if (strstr(why, "shares"))
 		return clv_planner_fail(planner, at, at.rule->line, -EINVAL,
 			"it cannot have %s: %s", texts[scheme].name, why);
@@ -138,7 +137,7 @@ int clv_planner_read_schemes(struct clv_planner *planner, struct clv_planned at,
 
 	*ret = read_schemes(&at);
 	for (int i = CLV_SCHEME_MIG; i < _CLV_SCHEME_MAX; i++) {
-		if (ret->spoken & BIT(i) && !can(at.device, (enum clv_scheme)i))
+		if (ret->spoken & BIT(i) && !supports(at.device, (enum clv_scheme)i))
 			return fail_with_scheme(planner, at, (enum clv_scheme)i);
 	}
 	if (ret->wanted & (ret->wanted - 1))
@@ -148,13 +147,13 @@ int clv_planner_read_schemes(struct clv_planner *planner, struct clv_planned at,
 		return 0;
 	if (ret->wanted != 0 && now != CLV_SCHEME_NONE && !(ret->spoken & BIT(now)))
 		return clv_planner_fail(planner, at, at.rule->line, -EINVAL,
-			"it is divided by %s now: say %s too", texts[now].now,
+			"it is divided by %s now: add %s", texts[now].now,
 			texts[now].none);
 	return 0;
 }
 
-/* By what the rule says; what it preserves may be in its way.  Without its instances a
- * GPU with MIG is still none that a program can use whole. */
+/* Judged by the rule alone: partitions that it preserves may contradict it.  A GPU in MIG
+ * mode cannot be used as a whole even without instances. */
 bool clv_planner_will_be_whole(
 	const struct clv_planned *at, const struct clv_planned_schemes *schemes)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Virtual functions: their number goes through 0, since the kernel takes no other way;
- * their quotas can be changed where they stand. */
+/* Virtual functions.  The kernel changes their number only through 0; quotas change in
+ * place. */
 #include "core/plan/plan-vf.h"
 
 #include "base/cleanup.h"
@@ -46,7 +46,7 @@ static int fail(struct clv_vf_plan *p, const char *what)
 	return clv_planner_fail(p->planner, p->at, p->line, -EINVAL, "%s", what);
 }
 
-/* "vf:4", or the rule's own vf. */
+/* Reads the wanted number from the profile "vf:4" or from the vf of the rule. */
 static int read_wanted(struct clv_vf_plan *p)
 {
 	const struct clv_layout_rule *rule = p->at.rule;
@@ -66,10 +66,10 @@ static int read_wanted(struct clv_vf_plan *p)
 			"'%s' must end in a number: vf:4", partition->profile);
 	p->count = (uint32_t)count;
 	if (rule->n_partitions > 1 || (rule->has_vf && rule->vf_count != p->count))
-		return fail(p, "only one number of virtual functions can be wanted");
+		return fail(p, "a rule can have only one number of virtual functions");
 	if (partition->n_starts > 0 || partition->n_parts > 0)
 		return fail(
-			p, "functions are all alike: say vf:4 without start or parts");
+			p, "functions are all alike: write vf:4 without start or parts");
 	if (partition->count > 1 && partition->count != p->count)
 		return clv_planner_fail(p->planner, p->at, p->line, -EINVAL,
 			"%s makes %" PRIu32 " partitions of it, not %" PRIu32,
@@ -100,7 +100,7 @@ static int check_count(struct clv_vf_plan *p)
 		return 0;
 	list_counts(p->now, counts, sizeof(counts));
 	return clv_planner_fail(p->planner, p->at, p->line, -EINVAL,
-		"it cannot have %" PRIu32 " virtual functions: it takes %s",
+		"it cannot have %" PRIu32 " virtual functions: it can have %s",
 		p->n_functions, counts);
 }
 
@@ -147,7 +147,7 @@ static void name_function(const struct clv_vf_plan *p, uint32_t number, char *re
 	clv_partition_make_name(p->at.device->info.name, profile, number, ret);
 }
 
-/* What takes a vGPU away says who uses it. */
+/* clv_vgpu_plan_clearing() reports the holders of a vGPU that is removed. */
 static void block_function(struct clv_vf_plan *p, uint32_t i)
 {
 	const struct clv_node_device *device = p->at.device;
@@ -224,7 +224,7 @@ static int plan(struct clv_vf_plan *p)
 {
 	int r = 0;
 
-	/* What is there is right, whatever the device says of what it takes. */
+	/* A state that exists already is accepted without checks. */
 	if (p->count > p->n_functions || !is_all_right(p))
 		r = check(p);
 	if (r < 0)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NVIDIA's vGPUs.  Their driver makes all virtual functions of a GPU or none, and a
- * function becomes a vGPU by being given a type; those without one are spare.  So a rule
- * that wants four of a type on a GPU of sixteen functions gets sixteen, of which four
- * have the type.  Which types there are the driver may not say before there are
- * functions, and then only those that still fit beside what there is. */
+/* NVIDIA's vGPUs.  Their driver creates all virtual functions of a GPU or none, and a
+ * function becomes a vGPU when it gets a type; functions without a type are spare.  So a
+ * rule that wants four of a type on a GPU of sixteen functions gets sixteen, of which
+ * four have the type.  The driver may list types only when functions exist, and then only
+ * types that still fit next to the existing vGPUs. */
 #include "core/plan/plan-vf.h"
 
 #include "core/device/vgpu.h"
@@ -23,7 +23,8 @@ static const char *type_now(const struct clv_vf_plan *p, uint32_t i)
 	return i < p->now->n ? p->now->items[i].quota.type : "";
 }
 
-/* The fewest that the driver makes and that are enough; what is there already is. */
+/* The fewest functions that the driver creates and that suffice; an existing number that
+ * suffices stays. */
 static uint32_t functions_for(const struct clv_vf_state *vf, uint32_t count)
 {
 	if (vf->n >= count)
@@ -40,7 +41,7 @@ void clv_vgpu_read_wanted(struct clv_vf_plan *p)
 	bool is_none = strcmp(p->quota.type, CLV_VGPU_NONE) == 0;
 	const struct clv_vgpu_type *type = wanted_type(p);
 
-	if (p->count == 0) /* none has one */
+	if (p->count == 0) /* without functions there are no types */
 		memset(p->quota.type, 0, sizeof(p->quota.type));
 	if (!clv_vgpu_has_types(p->now->framework) || p->quota.type[0] == '\0')
 		return;
@@ -53,7 +54,7 @@ void clv_vgpu_read_wanted(struct clv_vf_plan *p)
 		snprintf(p->quota.type, sizeof(p->quota.type), "%s", type->name);
 }
 
-/* What is worth keeping most comes first. */
+/* The order in which functions are chosen. */
 enum rank { HAS_IT_IN_USE, HAS_IT, IS_SPARE, IS_OTHER, IS_HELD, N_RANKS };
 
 static enum rank rank_of(const struct clv_vf_plan *p, uint32_t i)
@@ -110,7 +111,7 @@ bool clv_vgpu_is_cleared(const struct clv_vf_plan *p, uint32_t i)
 	if (type[0] == '\0')
 		return false;
 	if (p->is_new)
-		return true; /* functions that are vGPUs do not go */
+		return true; /* functions cannot be removed while they are vGPUs */
 	if (!p->clears_types)
 		return false;
 	if (p->is_chosen[i] && p->quota.type[0] != '\0')
@@ -126,7 +127,7 @@ static uint64_t size_of(const struct clv_vf_state *vf, const char *name)
 					      : clv_vgpu_memory_of_name(name);
 }
 
-/* What stays beside the wanted ones must be of their size. */
+/* vGPUs that stay must have the size of the wanted ones. */
 static int check_sizes(struct clv_vf_plan *p)
 {
 	const char *wanted = p->quota.type;
@@ -139,7 +140,7 @@ static int check_sizes(struct clv_vf_plan *p)
 			continue;
 		return clv_planner_fail(p->planner, p->at, p->line, -EINVAL,
 			"preserve keeps a vGPU of type %s, and its driver has vGPUs of "
-			"one size at a time: want that type, leave preserve out, or "
+			"one size at a time: use that type, leave preserve out, or "
 			"allow several sizes with nvidia-smi vgpu -shm 1",
 			other);
 	}
@@ -164,9 +165,9 @@ static int check_unlisted(struct clv_vf_plan *p)
 		return 0;
 	if (!p->now->has_all_types) {
 		clv_planner_warn(p->planner,
-			"%s: its driver does not list the vGPU type '%s' yet, only what "
-			"fits on the functions that there are: it is checked when it is "
-			"set, and all is put back if there is none",
+			"%s: its driver does not list the vGPU type '%s' yet, only types "
+			"that fit on the existing functions: the type is checked when it "
+			"is set, and everything is rolled back if there is no such type",
 			p->at.device->info.name, p->quota.type);
 		return 0;
 	}
@@ -209,7 +210,7 @@ static void clear(struct clv_vf_plan *p, uint32_t i)
 
 	clv_planner_block(p->planner, p->at.index,
 		device->n_partitions > i ? device->partitions[i].name : "",
-		&p->now->items[i].holders, "its vGPU, %s, goes when nobody uses it",
+		&p->now->items[i].holders, "its vGPU, %s, goes when no process uses it",
 		type_now(p, i));
 	step = clv_planner_step(p->planner, CLV_STEP_VF_QUOTA, p->at.index);
 	step->value = i + 1;

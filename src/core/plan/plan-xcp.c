@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* AMD's compute and memory modes.  A compute mode is one device's own matter.  A memory
- * mode is its hive's, and comes true when the driver is reloaded, which takes all devices
- * of the driver away and gives each the compute mode that the driver likes: so each gets
- * its own again after. */
+/* AMD's compute and memory modes.  A compute mode belongs to one device.  A memory mode
+ * belongs to a hive and takes effect when the driver is reloaded.  A reload removes all
+ * devices of the driver and puts each into a compute mode of the driver's choice, so each
+ * gets its compute mode again afterwards. */
 #include "core/plan/plan-internal.h"
 
 #include "base/cleanup.h"
@@ -16,8 +16,8 @@
 #include <string.h>
 
 struct target {
-	bool is_wanted; /* a rule speaks of its modes */
-	bool is_kept;   /* and preserve keeps them */
+	bool is_wanted; /* a rule sets its modes */
+	bool is_kept;   /* preserve keeps its modes */
 	enum clv_compute_mode compute;
 	uint32_t memory;
 	uint32_t line;
@@ -42,9 +42,9 @@ static struct clv_planned planned_at(const struct xcp_plan *p, uint32_t i)
 		i, device_at(p, i), rule < 0 ? NULL : &p->planner->layout->rules[rule]};
 }
 
-/* What is wanted. */
+/* Targets. */
 
-/* "CPX" or "CPX/NPS4" into modes. */
+/* Reads the modes from a profile "CPX" or "CPX/NPS4". */
 static int read_profile(struct xcp_plan *p, struct clv_planned at, struct target *target)
 {
 	const struct clv_layout_partition *partition = &at.rule->partitions[0];
@@ -59,22 +59,23 @@ static int read_profile(struct xcp_plan *p, struct clv_planned at, struct target
 		target->memory = clv_memory_mode_from_string(slash + 1);
 	if (target->memory == 0)
 		return clv_planner_fail(p->planner, at, target->line, -EINVAL,
-			"'%s' is no mode: CPX or CPX/NPS4, say", partition->profile);
+			"'%s' is no mode: write CPX or CPX/NPS4, for example",
+			partition->profile);
 	if (at.rule->has_compute_mode && at.rule->compute_mode != target->compute)
 		return clv_planner_fail(p->planner, at, target->line, -EINVAL,
-			"compute-mode says %s and the profile %s: say it once",
+			"compute-mode is %s and the profile %s: set it once",
 			clv_compute_mode_to_string(at.rule->compute_mode),
 			partition->profile);
 	if (slash && at.rule->memory_mode != 0 && at.rule->memory_mode != target->memory)
 		return clv_planner_fail(p->planner, at, target->line, -EINVAL,
-			"memory-mode says %s and the profile %s: say it once",
+			"memory-mode is %s and the profile %s: set it once",
 			clv_memory_mode_to_string(
 				(enum clv_memory_mode)at.rule->memory_mode),
 			partition->profile);
 	if (at.rule->n_partitions > 1 || partition->n_starts > 0 ||
 		partition->n_parts > 0)
 		return clv_planner_fail(p->planner, at, target->line, -EINVAL,
-			"a mode divides the whole device: say it once, without start or "
+			"a mode divides the whole device: set it once, without start or "
 			"parts");
 	return 0;
 }
@@ -108,7 +109,7 @@ static void list_compute_modes(uint32_t bits, char *ret, size_t ret_bytes)
 		clv_text_list(ret, ret_bytes, "none");
 }
 
-/* The rules of the driver first, then what this device's driver says that it has. */
+/* First the rules of the driver, then the modes that it reports for this device. */
 static int check_change(struct xcp_plan *p, struct clv_planned at, struct target *target)
 {
 	const struct clv_xcp_state *xcp = &at.device->xcp;
@@ -136,13 +137,13 @@ static int check_change(struct xcp_plan *p, struct clv_planned at, struct target
 	if (target->memory == xcp->memory &&
 		!(xcp->compute_available & 1u << target->compute))
 		return clv_planner_fail(p->planner, at, target->line, -EINVAL,
-			"its driver does not offer %s beside %s: it offers %s",
+			"its driver does not offer %s with %s: it offers %s",
 			clv_compute_mode_to_string(target->compute),
 			clv_memory_mode_to_string(memory), modes);
 	return 0;
 }
 
-/* What is there is right, whatever the tables say. */
+/* The current modes are accepted whatever the tables say. */
 static int check_target(struct xcp_plan *p, struct clv_planned at, struct target *target)
 {
 	const struct clv_xcp_state *xcp = &at.device->xcp;
@@ -154,7 +155,8 @@ static int check_target(struct xcp_plan *p, struct clv_planned at, struct target
 	if (xcp->model && changes(target, xcp) &&
 		!clv_xcp_is_validated(xcp->model, target->compute, memory))
 		clv_planner_warn(p->planner,
-			"%s: the driver takes %s with %s, and AMD has not validated the "
+			"%s: the driver accepts %s with %s, but AMD has not validated "
+			"the "
 			"pair on %s",
 			at.device->info.name, clv_compute_mode_to_string(target->compute),
 			clv_memory_mode_to_string(memory), xcp->model->name);
@@ -167,13 +169,13 @@ static bool has_profile(const struct clv_layout_rule *rule)
 	       clv_planner_scheme_of(rule->partitions[0].profile) == CLV_SCHEME_XCP;
 }
 
-/* An empty list: none of what the device has. */
+/* An empty list removes all partitions. */
 static bool wants_none(const struct clv_layout_rule *rule)
 {
 	return rule->has_partitions && rule->n_partitions == 0;
 }
 
-static bool speaks_of_modes(const struct clv_planned *at)
+static bool sets_modes(const struct clv_planned *at)
 {
 	const struct clv_layout_rule *rule = at->rule;
 
@@ -182,7 +184,7 @@ static bool speaks_of_modes(const struct clv_planned *at)
 		       wants_none(rule));
 }
 
-static struct target as_it_is(const struct clv_node_device *device)
+static struct target current_modes(const struct clv_node_device *device)
 {
 	return (struct target){
 		.compute = device->xcp.compute, .memory = device->xcp.memory};
@@ -193,8 +195,8 @@ static int read_target(struct xcp_plan *p, struct clv_planned at, struct target 
 	const struct clv_layout_rule *rule = at.rule;
 	int r = 0;
 
-	*target = as_it_is(at.device);
-	if (!speaks_of_modes(&at))
+	*target = current_modes(at.device);
+	if (!sets_modes(&at))
 		return 0;
 	target->is_wanted = true;
 	target->line = rule->line;
@@ -213,7 +215,7 @@ static int read_target(struct xcp_plan *p, struct clv_planned at, struct target 
 		return r;
 	if (changes(target, &at.device->xcp) &&
 		clv_planner_preserves(p->planner, at, "its mode")) {
-		*target = as_it_is(at.device);
+		*target = current_modes(at.device);
 		target->is_kept = true;
 		return 0;
 	}
@@ -233,7 +235,7 @@ static bool changes_memory(const struct xcp_plan *p, uint32_t i)
 	       p->targets[i].memory != device_at(p, i)->xcp.memory;
 }
 
-/* A memory mode that changes, changes for all of the hive. */
+/* A memory mode changes for the whole hive. */
 static int check_hive(struct xcp_plan *p, uint32_t i)
 {
 	struct clv_planned at = planned_at(p, i);
@@ -251,7 +253,7 @@ static int check_hive(struct xcp_plan *p, uint32_t i)
 				(enum clv_memory_mode)p->targets[i].memory),
 			other->info.name,
 			p->targets[j].is_wanted ? "is to have another one"
-			: p->targets[j].is_kept ? "keeps its mode, for preserve says so"
+			: p->targets[j].is_kept ? "keeps its mode because of preserve"
 						: "is not selected");
 	}
 	return 0;
@@ -266,7 +268,7 @@ static bool is_any_wanted(const struct xcp_plan *p)
 	return false;
 }
 
-/* What the driver was asked for by somebody else. */
+/* Memory modes that were requested before, outside of this plan. */
 static void warn_of_requests(struct xcp_plan *p)
 {
 	for (uint32_t i = 0; i < p->planner->node->n_devices; i++) {
@@ -274,7 +276,7 @@ static void warn_of_requests(struct xcp_plan *p)
 
 		if (requested != 0 && requested != p->targets[i].memory)
 			clv_planner_warn(p->planner,
-				"%s: %s was asked for earlier and comes true with the "
+				"%s: %s was requested earlier and takes effect with the "
 				"next reload of its driver, which cannot take that "
 				"back",
 				device_at(p, i)->info.name,
@@ -329,7 +331,7 @@ static void add_memory(struct xcp_plan *p, uint32_t i)
 		p->targets[i].memory;
 }
 
-/* The driver of one AMD GPU is that of all. */
+/* All AMD GPUs have the same driver. */
 static bool has_its_driver(
 	const struct clv_node_device *device, const struct clv_node_device *other)
 {
@@ -346,7 +348,7 @@ static void add_reload(struct xcp_plan *p, uint32_t of)
 	step->value = p->targets[of].memory;
 	step->needs = CLV_NEEDS_IDLE | CLV_NEEDS_RELOAD;
 	snprintf(step->why, sizeof(step->why),
-		"a memory mode comes true when the driver is reloaded: all its devices "
+		"a memory mode takes effect when the driver is reloaded: all its devices "
 		"vanish for up to two minutes");
 	for (uint32_t i = 0; i < node->n_devices; i++) {
 		if (has_its_driver(&node->devices[of], &node->devices[i]))
@@ -379,7 +381,7 @@ static void keep_all(struct xcp_plan *p, uint32_t i)
 		clv_planner_keep(p->planner, device->partitions[k].name);
 }
 
-/* Without a reload each device changes by itself. */
+/* Without a reload each device changes on its own. */
 static void plan_alone(struct xcp_plan *p, uint32_t i)
 {
 	const struct clv_node_device *device = device_at(p, i);
@@ -395,9 +397,9 @@ static void plan_alone(struct xcp_plan *p, uint32_t i)
 	add_compute(p, i, p->targets[i].compute, "");
 }
 
-/* A request is safe from SPX, or from a mode that goes with the new memory mode as well.
- * SPX goes with NPS1 alone, so from others there may be no way to it; then the driver is
- * left to choose. */
+/* The compute mode from which the memory mode can be requested: SPX, or a mode that is
+ * valid with the current and the new memory mode.  SPX is valid with NPS1 only, so it may
+ * be out of reach; without such a mode the current one stays and the driver chooses. */
 static enum clv_compute_mode mode_to_ask_from(const struct xcp_plan *p, uint32_t i)
 {
 	const struct clv_xcp_state *xcp = &device_at(p, i)->xcp;
@@ -413,7 +415,8 @@ static enum clv_compute_mode mode_to_ask_from(const struct xcp_plan *p, uint32_t
 	return xcp->compute;
 }
 
-/* Not every version of the driver chooses the same. */
+/* The compute mode is always set again, because versions of the driver choose different
+ * ones. */
 static void add_compute_again(struct xcp_plan *p, uint32_t i)
 {
 	const struct target *target = &p->targets[i];
@@ -437,7 +440,7 @@ static void add_compute_again(struct xcp_plan *p, uint32_t i)
 	add_compute(p, i, target->compute, why);
 }
 
-/* of: one of those whose memory mode changes. */
+/* of: a device whose memory mode changes. */
 static void plan_reload(struct xcp_plan *p, uint32_t of)
 {
 	uint32_t n = (uint32_t)p->planner->node->n_devices;
@@ -445,8 +448,8 @@ static void plan_reload(struct xcp_plan *p, uint32_t of)
 	for (uint32_t i = 0; i < n; i++) {
 		if (has_its_driver(device_at(p, of), device_at(p, i)))
 			clv_planner_block_all(p->planner, i,
-				"the driver is reloaded, which takes every device of it "
-				"away");
+				"the driver is reloaded, which removes all of its "
+				"devices");
 		if (changes_memory(p, i) &&
 			device_at(p, i)->xcp.compute != mode_to_ask_from(p, i))
 			add_compute(p, i, mode_to_ask_from(p, i),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a node and a layout to a plan: which rule speaks for which device, then each
- * scheme's own planner, then what concerns the node as a whole. */
+/* Plans a layout on a node: matches rules and devices, then runs the planner of each
+ * scheme on each device, then that of AMD's modes, which concern several devices. */
 #include "core/plan/plan.h"
 
 #include "base/array.h"
@@ -224,7 +224,7 @@ static int plan_scheme(
 	}
 }
 
-/* Of the device as a whole, which must not be divided then. */
+/* Shares of the whole device, which must not be divided then. */
 static int plan_shares(struct clv_planner *planner, struct clv_planned at,
 	const struct clv_planned_schemes *schemes)
 {
@@ -234,8 +234,8 @@ static int plan_shares(struct clv_planner *planner, struct clv_planned at,
 		return 0;
 	if (!clv_planner_will_be_whole(&at, schemes))
 		return clv_planner_fail(planner, at, at.rule->line, -EINVAL,
-			"it is or will be divided: say shares of its partitions, inside "
-			"partitions");
+			"it is or will be divided: give the shares of its partitions "
+			"inside partitions");
 	if (at.rule->preserve && at.device->n_partitions > 0)
 		clv_planner_warn(planner,
 			"%s: preserve keeps its partitions, so that the whole has no "
@@ -258,7 +258,7 @@ static int plan_schemes(
 	return r;
 }
 
-/* What is to go goes before what is to come. */
+/* Schemes that are to be removed come first. */
 static int plan_device(struct clv_planner *planner, struct clv_planned at)
 {
 	struct clv_planned_schemes schemes;

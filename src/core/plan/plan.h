@@ -10,19 +10,19 @@
 
 struct clv_error;
 
-/* From what a node is to what is wanted: the steps, in order.  Pure.  A partition that
- * can stay stays, none that is in use is destroyed, every placement is exact; a way is
- * found exactly when there is one. */
+/* Plans the steps, in order, from the state of a node to a layout.  Pure.  A partition
+ * that can stay stays, none in use is destroyed, every placement is exact; a plan is
+ * found exactly if there is one. */
 
 enum clv_step_kind {
 	CLV_STEP_DESTROY_PART, /* a compute instance */
 	CLV_STEP_DESTROY,      /* a partition with all its parts */
 	CLV_STEP_MIG_MODE,     /* value: 1 on, 0 off */
 	CLV_STEP_COMPUTE_MODE, /* value: enum clv_compute_mode */
-	CLV_STEP_MEMORY_MODE,  /* value: enum clv_memory_mode; asks for it */
-	CLV_STEP_RELOAD,   /* of the driver, so that value, a memory mode, comes true */
-	CLV_STEP_VF_COUNT, /* value: how many; from 0 or to 0 */
-	CLV_STEP_VF_QUOTA, /* value: which function */
+	CLV_STEP_MEMORY_MODE,  /* value: enum clv_memory_mode; requests it */
+	CLV_STEP_RELOAD,   /* reload the driver, which applies the memory mode in value */
+	CLV_STEP_VF_COUNT, /* value: the number; only from 0 or to 0 */
+	CLV_STEP_VF_QUOTA, /* value: number of the function */
 	CLV_STEP_CREATE,   /* a partition, filled by one part unless has_parts */
 	CLV_STEP_CREATE_PART, /* a compute instance */
 	_CLV_STEP_KIND_MAX,
@@ -32,19 +32,20 @@ enum clv_step_kind {
 const char *clv_step_kind_to_string(enum clv_step_kind kind);
 enum clv_step_kind clv_step_kind_from_string(const char *text);
 
-/* What a step needs of the world around it, bits. */
+/* Conditions and side effects of a step, as a mask. */
 enum clv_step_need {
-	CLV_NEEDS_IDLE = 1 << 0,   /* nobody uses the device */
-	CLV_NEEDS_RESET = 1 << 1,  /* the device is reset */
-	CLV_NEEDS_RELOAD = 1 << 2, /* the driver is reloaded: all its devices vanish */
+	CLV_NEEDS_IDLE = 1 << 0,  /* the device must not be in use */
+	CLV_NEEDS_RESET = 1 << 1, /* the device is reset */
+	/* the driver is reloaded: its devices vanish meanwhile */
+	CLV_NEEDS_RELOAD = 1 << 2,
 };
 
 struct clv_step {
 	enum clv_step_kind kind;
 	uint32_t device; /* index in node->devices */
-	uint32_t needs;  /* of enum clv_step_need */
+	uint32_t needs;  /* mask of enum clv_step_need */
 	uint32_t value;
-	/* CREATE, DESTROY and their parts. */
+	/* Set for CREATE, DESTROY and their _PART variants. */
 	char partition[CLV_PARTITION_NAME_MAX]; /* the name it has or will have */
 	char inside[CLV_PARTITION_NAME_MAX];    /* of a part: the partition it is in */
 	char profile[CLV_PROFILE_NAME_MAX];     /* of a part: "1c.3g.20gb" */
@@ -53,12 +54,12 @@ struct clv_step {
 	bool has_parts;            /* CREATE: parts follow in steps of their own */
 	struct clv_vf_quota quota; /* VF_QUOTA */
 	char cpus[96];             /* CREATE of cores: "0-1,4" */
-	/* Bits by index in node->devices: whose work ends besides the step's own. */
-	uint64_t *affected; /* owned; NULL: nobody else's */
+	/* Bitmap by index in node->devices: devices whose work the step ends. */
+	uint64_t *affected; /* owned; NULL: none but its own */
 	char why[192];      /* "keeps 12 of 19 other placements possible" */
 };
 
-/* Something that is wanted and cannot be had before a holder goes. */
+/* A wanted change that is not possible before holders end. */
 struct clv_obstacle {
 	uint32_t device;
 	char partition[CLV_PARTITION_NAME_MAX]; /* "" for the device as a whole */
@@ -66,7 +67,7 @@ struct clv_obstacle {
 	char why[160];                          /* "2g.10gb fits nowhere else" */
 };
 
-/* A standing share as it will be: which part of what. */
+/* A planned standing share. */
 struct clv_plan_share {
 	uint32_t device;
 	char where[CLV_PARTITION_NAME_MAX];     /* the device or the partition */
@@ -77,28 +78,28 @@ struct clv_plan_share {
 struct clv_plan {
 	struct clv_step *steps;
 	size_t n_steps;
-	/* Non-empty: the plan cannot be carried out now.  The holders named are the
-	 * fewest that have to go; the steps are what would be done then. */
+	/* If not empty, the plan cannot be carried out now.  The holders in it are the
+	 * fewest that must end; the steps are what would be done afterwards. */
 	struct clv_obstacle *obstacles;
 	size_t n_obstacles;
 	char (*kept)[CLV_PARTITION_NAME_MAX]; /* the partitions that stay */
 	size_t n_kept;
-	struct clv_plan_share *shares; /* all that there will be on selected devices */
+	struct clv_plan_share *shares; /* all standing shares of the selected devices */
 	size_t n_shares;
 	char (*warnings)[256];
 	size_t n_warnings;
 };
 
-/* -EINVAL: the layout asks for what no such device has, -ENOSPC: for more than fits on
- * it, -ENODEV: a rule selects nothing; each with the line of the rule and what would do.
- */
+/* -EINVAL: the layout asks for something that the device does not have; -ENOSPC: for more
+ * than fits on it; -ENODEV: a rule selects no device, or the profiles of a GPU are
+ * unknown.  The message names the line of the rule and what would work. */
 int clv_plan_make(const struct clv_node *node, const struct clv_layout *layout,
 	struct clv_plan *ret, struct clv_error *err);
 
 /* Frees what it owns and zeroes it. */
 void clv_plan_clear(struct clv_plan *plan);
 
-/* Whether the device, read again, shows what the step was to do. */
+/* Whether a new reading of the device shows the result of the step. */
 bool clv_step_is_done(const struct clv_step *step, const struct clv_node_device *device);
 
 /* "create gpu0/1g.10gb@4", "set gpu3 to NPS4". */

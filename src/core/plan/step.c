@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Steps: names, descriptions, and whether a reading shows their result. */
 #include "core/plan/plan-internal.h"
 
 #include "base/cleanup.h"
@@ -10,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* xe and i915 give local memory in pieces of 2 MiB, and i915 gives contexts in pieces of
- * 128. */
+/* xe and i915 allocate local memory in units of 2 MiB, and i915 allocates contexts in
+ * units of 128. */
 #define ROUNDING_BYTES (UINT64_C(2) << 20)
 #define CONTEXTS_STEP 128u
 
@@ -52,7 +53,7 @@ static const struct clv_partition *find_partition(
 	return NULL;
 }
 
-/* One that fills its instance is not listed: "3g.20gb" has three slices. */
+/* A part that fills its instance is not listed; "3g.20gb" has three slices. */
 static bool fills(const struct clv_step *step, const struct clv_partition *partition)
 {
 	return step->start == 0 && step->size == strtoul(partition->profile, NULL, 10);
@@ -62,7 +63,7 @@ static bool has_part(const struct clv_step *step, const struct clv_node_device *
 {
 	const struct clv_partition *partition = find_partition(device, step->inside);
 
-	if (!partition || partition->is_half_made)
+	if (!partition || partition->is_incomplete)
 		return false;
 	if (partition->n_parts == 0)
 		return fills(step, partition);
@@ -74,13 +75,14 @@ static bool has_part(const struct clv_step *step, const struct clv_node_device *
 	return false;
 }
 
-/* As wanted, or as a driver has rounded it up. */
+/* Whether the memory is as wanted or rounded up by a driver. */
 static bool has_memory(uint64_t wanted, uint64_t now)
 {
 	return wanted == 0 || (now >= wanted && now - wanted < ROUNDING_BYTES);
 }
 
-/* A driver's own choice may be a little more than what is wanted, and is not that. */
+/* A number that the driver chose itself may be slightly larger than the wanted one; only
+ * a multiple of the unit counts as rounded up. */
 static bool has_contexts(uint32_t wanted, uint32_t now)
 {
 	return wanted == 0 || now == wanted ||
@@ -110,11 +112,11 @@ static bool has_quota(const struct clv_step *step, const struct clv_node_device 
 	       clv_vf_has_quota(&step->quota, &device->vf.items[step->value - 1]);
 }
 
-static bool is_made(const struct clv_step *step, const struct clv_node_device *device)
+static bool is_created(const struct clv_step *step, const struct clv_node_device *device)
 {
 	const struct clv_partition *partition = find_partition(device, step->partition);
 
-	return partition && (step->has_parts || !partition->is_half_made);
+	return partition && (step->has_parts || !partition->is_incomplete);
 }
 
 bool clv_step_is_done(const struct clv_step *step, const struct clv_node_device *device)
@@ -138,7 +140,7 @@ bool clv_step_is_done(const struct clv_step *step, const struct clv_node_device 
 	case CLV_STEP_VF_QUOTA:
 		return has_quota(step, device);
 	case CLV_STEP_CREATE:
-		return is_made(step, device);
+		return is_created(step, device);
 	case CLV_STEP_CREATE_PART:
 		return has_part(step, device);
 	default:
@@ -157,7 +159,7 @@ static void describe_quota(
 			step->value, device);
 	else if (strcmp(type, CLV_VGPU_NONE) == 0)
 		snprintf(ret, ret_bytes,
-			"take the vGPU of virtual function %" PRIu32 " of %s away",
+			"remove the vGPU of virtual function %" PRIu32 " of %s",
 			step->value, device);
 	else
 		snprintf(ret, ret_bytes,
@@ -184,7 +186,7 @@ void clv_step_describe(const struct clv_step *step, const struct clv_node *node,
 			clv_compute_mode_to_string((enum clv_compute_mode)step->value));
 		break;
 	case CLV_STEP_MEMORY_MODE:
-		snprintf(ret, ret_bytes, "ask for %s on %s",
+		snprintf(ret, ret_bytes, "request %s on %s",
 			clv_memory_mode_to_string((enum clv_memory_mode)step->value),
 			device);
 		break;

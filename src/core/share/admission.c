@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether one more share fits on a device.  Who waits for it is the agent's concern. */
+/* Whether one more share fits on a device.  The agent queues what does not fit. */
 #include "core/share/admission.h"
 
 #include "base/error.h"
@@ -29,7 +29,7 @@ int clv_admission_check(const struct clv_promised *promised,
 		clv_units_format_fraction((uint32_t)compute_left, left_text);
 		return clv_error_set(err, -EBUSY,
 			"share %s does not fit on %s now: %s of it is left; ask for "
-			"less, wait with --wait, or see who holds it with cleave ps",
+			"less, wait with --wait, or see its holders with cleave ps",
 			wanted_text, device_name, left_text);
 	}
 	if (wanted->memory_bytes > memory_left) {
@@ -37,7 +37,7 @@ int clv_admission_check(const struct clv_promised *promised,
 		clv_units_format_bytes(memory_left, left_text);
 		return clv_error_set(err, -EBUSY,
 			"%s of memory does not fit on %s now: %s is left; ask for "
-			"less, wait with --wait, or see who holds it with cleave ps",
+			"less, wait with --wait, or see its holders with cleave ps",
 			wanted_text, device_name, left_text);
 	}
 	return 0;

@@ -8,7 +8,7 @@
 struct clv_error;
 struct clv_share;
 
-/* What is promised on one device already. */
+/* Sum of the promises on one device. */
 struct clv_promised {
 	uint64_t compute_ppm;
 	uint64_t memory_bytes;

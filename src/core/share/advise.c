@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Right-sizing: the slowdown model, and the rules that find what is wrong with a
+ * lease. */
 #include "core/share/advise.h"
 
 #include "base/cleanup.h"
@@ -52,7 +54,7 @@ static double fraction(uint64_t ppm)
 	return (double)ppm / CLV_PPM;
 }
 
-/* The part of its bursts that is stretched: 0 to 1. */
+/* Part of the work that is in long bursts, 0 to 1. */
 static double part_in_long_bursts(const struct clv_advise_use *use)
 {
 	double burst_us;
@@ -70,7 +72,7 @@ static double part_in_long_bursts(const struct clv_advise_use *use)
 	       (CLV_ADVISE_LONG_BURST_US - CLV_ADVISE_SHORT_BURST_US);
 }
 
-/* By the share alone. */
+/* Slowdown by the share alone, without hand-overs. */
 static double stretch(const struct clv_advise_use *use, uint32_t share_ppm)
 {
 	double in_long = part_in_long_bursts(use), share = fraction(share_ppm), sum = 0;
@@ -91,7 +93,7 @@ double clv_advise_slowdown(const struct clv_advise_use *use, uint32_t share_ppm)
 {
 	double slowdown = stretch(use, share_ppm);
 
-	/* Who has all of the device comes back to nobody. */
+	/* A lease that has the whole device never waits for the turn of another. */
 	if (share_ppm < CLV_PPM && use->knows_pauses)
 		slowdown += use->pauses * CLV_ADVISE_HAND_OVER_US / 1e6;
 	return slowdown;
@@ -111,11 +113,10 @@ static uint64_t fit_memory(
 	return bytes < device->memory_bytes ? bytes : device->memory_bytes;
 }
 
-/* Busy all the time: long turns.  Requests, short and spread out: to be let in soon.
- */
+/* Always busy: batch, for long turns.  Short requests that are spread out: latency. */
 static enum clv_class fit_class(const struct clv_advise_use *use)
 {
-	/* 0: not known. */
+	/* 0 (unknown) counts as short. */
 	bool is_short = use->command_us <= CLV_ADVISE_REQUEST_US;
 
 	if (clv_advise_percentile(use, 10) >= CLV_ADVISE_BUSY_PPM)
@@ -183,11 +184,11 @@ const struct clv_advise_profile *clv_advise_profile(
 
 /* The rules: each finds one thing wrong with a lease, or returns false. */
 
-struct found {
+struct analysis {
 	const struct clv_advise_lease *lease;
 	const struct clv_advise_device *device;
-	struct clv_advise_part fit; /* what would do */
-	double slowdown;            /* in that */
+	struct clv_advise_part fit; /* what would suffice */
+	double slowdown;            /* with fit */
 };
 
 static bool is_idle(const struct clv_advise_lease *lease)
@@ -196,20 +197,20 @@ static bool is_idle(const struct clv_advise_lease *lease)
 	       lease->use.n_refused == 0;
 }
 
-static bool find_idle(const struct found *found, struct clv_advice *ret)
+static bool find_idle(const struct analysis *analysis, struct clv_advice *ret)
 {
-	const struct clv_advise_lease *lease = found->lease;
+	const struct clv_advise_lease *lease = analysis->lease;
 	char share[16], memory[32];
 
 	if (!is_idle(lease) || lease->observed_s < CLV_ADVISE_IDLE_AFTER_S)
 		return false;
-	ret->proposed = found->fit;
+	ret->proposed = analysis->fit;
 	ret->proposed.class = lease->has.class;
 	clv_units_format_fraction(lease->has.share_ppm, share);
 	clv_units_format_bytes(lease->use.memory_peak_bytes, memory);
 	snprintf(ret->text, sizeof(ret->text),
 		"it has used none of its share of %s for %u minutes, and %s of memory at "
-		"most: release it, or make it small until it works",
+		"most: release it, or shrink it until it is needed",
 		share, lease->observed_s / 60, memory);
 	return true;
 }
@@ -224,29 +225,30 @@ bool clv_advise_is_starved(const struct clv_advise_lease *lease)
 	       use->throttled_ppm >= CLV_ADVISE_STARVED_PPM || use->n_refused > 0;
 }
 
-/* More than it has, never less: what it used of a small share is no proof. */
-static struct clv_advise_part enlarge(const struct found *found)
+/* Proposes more than it has, never less: low use of a share that is too small proves
+ * nothing. */
+static struct clv_advise_part enlarge(const struct analysis *analysis)
 {
-	const struct clv_advise_part *has = &found->lease->has;
+	const struct clv_advise_part *has = &analysis->lease->has;
 	struct clv_advise_part part = *has;
 
-	if (found->fit.share_ppm > has->share_ppm)
-		part.share_ppm = found->fit.share_ppm;
+	if (analysis->fit.share_ppm > has->share_ppm)
+		part.share_ppm = analysis->fit.share_ppm;
 	if (has->cap_ppm > 0 && has->cap_ppm < part.share_ppm)
 		part.cap_ppm = part.share_ppm;
-	if (found->lease->use.throttled_ppm >= CLV_ADVISE_STARVED_PPM)
+	if (analysis->lease->use.throttled_ppm >= CLV_ADVISE_STARVED_PPM)
 		part.cap_ppm = 0;
-	if (found->lease->use.n_refused > 0 ||
-		found->fit.memory_bytes > has->memory_bytes)
-		part.memory_bytes = found->lease->use.n_refused > 0
+	if (analysis->lease->use.n_refused > 0 ||
+		analysis->fit.memory_bytes > has->memory_bytes)
+		part.memory_bytes = analysis->lease->use.n_refused > 0
 					    ? has->memory_bytes * 2
-					    : found->fit.memory_bytes;
-	if (part.memory_bytes > found->device->memory_bytes)
-		part.memory_bytes = found->device->memory_bytes;
+					    : analysis->fit.memory_bytes;
+	if (part.memory_bytes > analysis->device->memory_bytes)
+		part.memory_bytes = analysis->device->memory_bytes;
 	return part;
 }
 
-/* Why it starves: in line, by its cap, or for memory. */
+/* Says why it starves: waiting in line, its cap, or memory. */
 static void say_starved(const struct clv_advise_lease *lease, char *ret, size_t ret_bytes)
 {
 	const struct clv_advise_use *use = &lease->use;
@@ -264,20 +266,20 @@ static void say_starved(const struct clv_advise_lease *lease, char *ret, size_t 
 			(unsigned long long)use->n_refused, memory);
 	else
 		snprintf(ret, ret_bytes,
-			"it used %.2f of a share of %s and stood in line for %.0f %% "
-			"of the time, which makes it %.1f times as slow as alone at "
-			"worst",
+			"it used %.2f of a share of %s and waited in line for %.0f %% "
+			"of the time, which makes it up to %.1f times as slow as alone",
 			fraction(use->used_ppm), share, 100 * fraction(use->waiting_ppm),
 			clv_advise_slowdown(use, lease->has.share_ppm));
 }
 
-static bool find_too_small(const struct found *found, struct clv_advice *ret)
+static bool find_too_small(const struct analysis *analysis, struct clv_advice *ret)
 {
-	if (!clv_advise_is_starved(found->lease) || found->lease->has_range)
+	if (!clv_advise_is_starved(analysis->lease) || analysis->lease->has_range)
 		return false;
-	ret->proposed = enlarge(found);
-	ret->slowdown = clv_advise_slowdown(&found->lease->use, ret->proposed.share_ppm);
-	say_starved(found->lease, ret->text, sizeof(ret->text));
+	ret->proposed = enlarge(analysis);
+	ret->slowdown =
+		clv_advise_slowdown(&analysis->lease->use, ret->proposed.share_ppm);
+	say_starved(analysis->lease, ret->text, sizeof(ret->text));
 	return true;
 }
 
@@ -286,24 +288,24 @@ static bool is_much_less(uint64_t would_do, uint64_t has, uint64_t by)
 	return would_do + by <= has && would_do * 100 <= has * CLV_ADVISE_LARGE_PERCENT;
 }
 
-static bool find_too_large(const struct found *found, struct clv_advice *ret)
+static bool find_too_large(const struct analysis *analysis, struct clv_advice *ret)
 {
-	const struct clv_advise_lease *lease = found->lease;
+	const struct clv_advise_lease *lease = analysis->lease;
 	const struct clv_advise_part *has = &lease->has;
 	bool is_wide =
-		!lease->has_range && is_much_less(found->fit.share_ppm, has->share_ppm,
+		!lease->has_range && is_much_less(analysis->fit.share_ppm, has->share_ppm,
 					     CLV_ADVISE_LARGE_BY_PPM);
 	bool is_deep = is_much_less(
-		found->fit.memory_bytes, has->memory_bytes, CLV_ADVISE_LARGE_BY_BYTES);
+		analysis->fit.memory_bytes, has->memory_bytes, CLV_ADVISE_LARGE_BY_BYTES);
 	char share[16], peak[32], quota[32];
 
 	if ((!is_wide && !is_deep) || clv_advise_is_starved(lease))
 		return false;
 	ret->proposed = *has;
 	if (is_wide)
-		ret->proposed.share_ppm = found->fit.share_ppm;
+		ret->proposed.share_ppm = analysis->fit.share_ppm;
 	if (is_deep)
-		ret->proposed.memory_bytes = found->fit.memory_bytes;
+		ret->proposed.memory_bytes = analysis->fit.memory_bytes;
 	ret->slowdown = clv_advise_slowdown(&lease->use, ret->proposed.share_ppm);
 	clv_units_format_fraction(has->share_ppm, share);
 	clv_units_format_bytes(lease->use.memory_peak_bytes, peak);
@@ -316,50 +318,51 @@ static bool find_too_large(const struct found *found, struct clv_advice *ret)
 	return true;
 }
 
-static bool find_wrong_class(const struct found *found, struct clv_advice *ret)
+static bool find_wrong_class(const struct analysis *analysis, struct clv_advice *ret)
 {
 	static const struct {
 		enum clv_class has, fits;
 		const char *why;
 	} rows[] = {
 		{CLV_CLASS_LATENCY, CLV_CLASS_BATCH,
-			"it is at work without a pause: class latency makes it no "
-			"faster, and the short turns cost it and others"},
+			"it computes without a pause: class latency does not make it "
+			"faster, and the short turns slow it and others down"},
 		{CLV_CLASS_BATCH, CLV_CLASS_LATENCY,
 			"it works in short requests, which wait for long turns in class "
 			"batch"},
 	};
 
-	if (found->lease->observed_s < CLV_ADVISE_MEDIUM_AFTER_S &&
-		found->lease->use.n < 60)
+	if (analysis->lease->observed_s < CLV_ADVISE_MEDIUM_AFTER_S &&
+		analysis->lease->use.n < 60)
 		return false;
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(rows); i++) {
-		if (found->lease->has.class != rows[i].has ||
-			found->fit.class != rows[i].fits)
+		if (analysis->lease->has.class != rows[i].has ||
+			analysis->fit.class != rows[i].fits)
 			continue;
-		ret->proposed = found->lease->has;
+		ret->proposed = analysis->lease->has;
 		ret->proposed.class = rows[i].fits;
 		ret->slowdown = clv_advise_slowdown(
-			&found->lease->use, found->lease->has.share_ppm);
+			&analysis->lease->use, analysis->lease->has.share_ppm);
 		snprintf(ret->text, sizeof(ret->text), "%s", rows[i].why);
 		return true;
 	}
 	return false;
 }
 
-/* Steady work for which a partition is made: nobody else is in it. */
-static bool find_use_profile(const struct found *found, struct clv_advice *ret)
+/* Steady work suits a partition, where no other lease interferes. */
+static bool find_use_profile(const struct analysis *analysis, struct clv_advice *ret)
 {
-	const struct clv_advise_use *use = &found->lease->use;
-	const struct clv_advise_profile *profile = clv_advise_profile(use, found->device);
+	const struct clv_advise_use *use = &analysis->lease->use;
+	const struct clv_advise_profile *profile =
+		clv_advise_profile(use, analysis->device);
 	bool is_steady = clv_advise_percentile(use, 95) <=
 			 clv_advise_percentile(use, 50) * 3 / 2 + CLV_ADVISE_STEP_PPM;
 
 	if (!profile || profile->compute_ppm >= CLV_PPM || !is_steady ||
-		found->lease->has.profile[0] != '\0' ||
-		found->lease->observed_s < CLV_ADVISE_MEDIUM_AFTER_S)
+		analysis->lease->has.profile[0] != '\0' ||
+		analysis->lease->observed_s < CLV_ADVISE_MEDIUM_AFTER_S)
 		return false;
-	ret->proposed = found->fit;
+	ret->proposed = analysis->fit;
 	ret->proposed.share_ppm = profile->compute_ppm;
 	ret->proposed.memory_bytes = profile->memory_bytes;
 	snprintf(ret->proposed.profile, sizeof(ret->proposed.profile), "%s",
@@ -373,8 +376,8 @@ static bool find_use_profile(const struct found *found, struct clv_advice *ret)
 
 static const struct {
 	enum clv_advice_kind kind;
-	bool (*find)(const struct found *found, struct clv_advice *ret);
-	bool is_last; /* there is no more to say */
+	bool (*find)(const struct analysis *analysis, struct clv_advice *ret);
+	bool is_last; /* the rules after it do not apply */
 } rules[] = {
 	{CLV_ADVICE_IDLE, find_idle, true},
 	{CLV_ADVICE_TOO_SMALL, find_too_small, false},
@@ -383,27 +386,27 @@ static const struct {
 	{CLV_ADVICE_USE_PROFILE, find_use_profile, false},
 };
 
-static struct found look(
+static struct analysis analyse(
 	const struct clv_advise_lease *lease, const struct clv_advise_device *device)
 {
-	struct found found = {.lease = lease, .device = device};
+	struct analysis analysis = {.lease = lease, .device = device};
 
-	found.slowdown = clv_advise_fit(&lease->use, device, &found.fit);
-	return found;
+	analysis.slowdown = clv_advise_fit(&lease->use, device, &analysis.fit);
+	return analysis;
 }
 
 size_t clv_advise_lease(const struct clv_advise_lease *lease,
 	const struct clv_advise_device *device, struct clv_advice ret[CLV_ADVICES_MAX])
 {
-	struct found found = look(lease, device);
+	struct analysis analysis = analyse(lease, device);
 	size_t n = 0;
 
 	if (lease->observed_s < CLV_ADVISE_WATCHED_S || lease->use.n == 0)
 		return 0;
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(rules) && n < CLV_ADVICES_MAX; i++) {
 		ret[n] = (struct clv_advice){
-			.kind = rules[i].kind, .slowdown = found.slowdown};
-		if (!rules[i].find(&found, &ret[n]))
+			.kind = rules[i].kind, .slowdown = analysis.slowdown};
+		if (!rules[i].find(&analysis, &ret[n]))
 			continue;
 		n++;
 		if (rules[i].is_last)
@@ -429,7 +432,7 @@ static uint64_t left_over_bytes(const struct clv_advise_lease *lease)
 	return used < lease->has.memory_bytes ? lease->has.memory_bytes - used : 0;
 }
 
-/* Of what it starves for: how much of it lies there, in parts of the whole. */
+/* How much the other lease leaves unused of what the starved one lacks: bytes or ppm. */
 static double score(
 	const struct clv_advise_lease *starved, const struct clv_advise_lease *other)
 {
@@ -469,11 +472,11 @@ void clv_advise_split(const struct clv_advise_lease *starved,
 	const struct clv_advise_lease *idle, const char *name,
 	const struct clv_advise_device *device, struct clv_advice *ret)
 {
-	struct found found = look(starved, device);
+	struct analysis analysis = analyse(starved, device);
 	char why[160], has[16], memory[32], used[32];
 
 	*ret = (struct clv_advice){
-		.kind = CLV_ADVICE_IMBALANCED, .proposed = enlarge(&found)};
+		.kind = CLV_ADVICE_IMBALANCED, .proposed = enlarge(&analysis)};
 	ret->slowdown = clv_advise_slowdown(&starved->use, ret->proposed.share_ppm);
 	say_starved(starved, why, sizeof(why));
 	clv_units_format_fraction(idle->has.share_ppm, has);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Checks of a request against the allowance of a tenant. */
 #include "core/share/allowance.h"
 
 #include "base/error.h"
@@ -91,7 +92,7 @@ static int check_memory(const struct clv_allowance *allowance, uint64_t has_byte
 		wanted, all, has);
 }
 
-/* What would be too much for him even if he had nothing. */
+/* Refuses what is too much even for a tenant that has nothing. */
 static int check_ever(const struct clv_allowance *allowance,
 	const struct clv_share *wanted, const char *profile, struct clv_error *err)
 {

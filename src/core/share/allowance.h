@@ -9,29 +9,30 @@
 
 struct clv_error;
 
-/* What one tenant may have at a time, over all devices, and whether one lease more is in
- * it.  Pure. */
+/* Bounds on what one tenant may have at a time over all devices, and the check of one
+ * more lease.  Pure. */
 
 #define CLV_ALLOWANCE_PROFILES 16u
 
 struct clv_allowance {
-	uint64_t compute_ppm;  /* in parts of devices: 2,500,000 is two and a half; 0: any
-				*/
-	uint64_t memory_bytes; /* 0: any */
-	uint32_t leases;       /* 0: any number */
-	uint32_t classes;      /* bits by enum clv_class; 0: any */
+	/* summed over devices: 2,500,000 is two and a half; 0: no bound */
+	uint64_t compute_ppm;
+	uint64_t memory_bytes;                     /* 0: no bound */
+	uint32_t leases;                           /* 0: no bound */
+	uint32_t classes;                          /* bits by enum clv_class; 0: any */
 	char profiles[CLV_ALLOWANCE_PROFILES][40]; /* of partitions */
-	uint32_t n_profiles;                       /* 0: any */
+	uint32_t n_profiles;                       /* 0: no bound */
 };
 
-/* What a tenant has, without what waits. */
+/* What a tenant has, without requests that wait. */
 struct clv_allowance_use {
 	uint64_t compute_ppm, memory_bytes;
 	uint32_t leases;
 };
 
-/* profile: of the partition that it is for, or "".  -EPERM: never (a class or a profile
- * that he may not have, more than all of it); -EBUSY: not beside what he has. */
+/* profile: of the requested partition, or "".  -EPERM: never possible (a class or profile
+ * that is not allowed, or more than the whole allowance); -EBUSY: not in addition to what
+ * the tenant has. */
 int clv_allowance_check(const struct clv_allowance *allowance,
 	const struct clv_allowance_use *use, const struct clv_share *wanted,
 	const char *profile, struct clv_error *err);

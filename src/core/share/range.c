@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rule of ranges.  Falls are made before rises, and a rise takes only what is free
- * then, so that the sum is never above the room, not even for a moment. */
+/* The rule of ranges.  Shares fall before others rise, and a rise takes only what is free
+ * then, so that the sum never exceeds the room, not even for a moment. */
 #include "core/share/range.h"
 
 #include "base/units.h"
@@ -28,7 +28,7 @@ void clv_range_see(struct clv_range_watch *watch, uint32_t share_ppm, uint32_t u
 		waiting_ppm >= percent_of(CLV_PPM, CLV_RANGE_WANTS_WAITING_PERCENT);
 
 	watch->used_ppm[watch->n_seen++ % CLV_RANGE_FALLS_AFTER_S] = used_ppm;
-	/* So that a counter that goes round is not taken for a new lease. */
+	/* A counter that wraps to 0 would look like a new lease. */
 	if (watch->n_seen == 2 * CLV_RANGE_FALLS_AFTER_S)
 		watch->n_seen = CLV_RANGE_FALLS_AFTER_S;
 	if (!is_full || !is_kept)
@@ -48,7 +48,7 @@ static uint32_t clamp(const struct clv_share_range *range, uint64_t ppm)
 		ppm < range->most_ppm ? (uint32_t)ppm : range->most_ppm);
 }
 
-/* Not further than a step from where it is. */
+/* At most one step below the current share. */
 static uint32_t step_down(uint32_t share_ppm, uint32_t to_ppm)
 {
 	return share_ppm > CLV_RANGE_STEP_PPM
@@ -56,7 +56,7 @@ static uint32_t step_down(uint32_t share_ppm, uint32_t to_ppm)
 		       : to_ppm;
 }
 
-/* What it used lately at most, and room to see it grow. */
+/* The highest recent use plus headroom, which lets growing demand show. */
 static uint32_t enough(const struct clv_range_member *member)
 {
 	uint32_t most_ppm = 0;
@@ -66,7 +66,7 @@ static uint32_t enough(const struct clv_range_member *member)
 	return clamp(&member->range, (uint64_t)most_ppm * CLV_RANGE_ROOM_PERCENT / 100);
 }
 
-/* What it would have after this second, were there room for all. */
+/* The share after this second if there were room for all. */
 static uint32_t need_of(const struct clv_range_member *member)
 {
 	uint32_t share_ppm = member->share_ppm, enough_ppm;
@@ -81,7 +81,7 @@ static uint32_t need_of(const struct clv_range_member *member)
 	return step_down(share_ppm, enough_ppm);
 }
 
-/* What a lease would have, and what it has in any case. */
+/* What a lease gets at least, and what it would like. */
 struct claim {
 	uint32_t floor_ppm, to_ppm;
 };
@@ -104,7 +104,7 @@ static uint32_t at_level(struct claim claim, uint32_t level_ppm)
 	return max_u32(claim.floor_ppm, min_u32(claim.to_ppm, level_ppm));
 }
 
-/* The highest level at which the claims fit; 0: not even the floors do. */
+/* The highest level at which the claims fit; 0 if not even the floors fit. */
 static uint32_t find_level(const struct clv_range_member *members, size_t n,
 	claim_fn claim, uint64_t room_ppm)
 {

@@ -7,14 +7,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Shares that are ranges: the rule by which they move, once a second.  Pure.
+/* Ranges: the rule by which their shares move, once a second.  Pure.
  *
- * A lease wants more when it used nearly all of its share and stood in line for a good
- * part of the second.  When it has wanted more for some seconds in a row its share rises,
- * a step a second, to the most of its range; one that used far less than its share for a
- * longer time falls, a step a second, to what it used and some room.  In between nothing
- * moves. When there is not room for what all would have, nobody has more than a common
- * level while somebody who wants more has less.  For constant demand that is a fixed
+ * A lease wants more if it used nearly all of its share and waited in line for a good
+ * part of the second.  After some such seconds in a row its share rises, a step a second,
+ * to the upper bound of its range.  A lease that used far less than its share for a
+ * longer time falls, a step a second, to what it used plus some headroom.  In between
+ * nothing moves.  If the room does not suffice there is a common level: no lease has more
+ * than the level while one that wants more has less.  For constant demand this is a fixed
  * point: it is reached and kept. */
 
 enum {
@@ -22,20 +22,20 @@ enum {
 	CLV_RANGE_WANTS_WAITING_PERCENT = 10, /* of the second */
 	CLV_RANGE_RISES_AFTER_S = 3,
 	CLV_RANGE_FALLS_AFTER_S = 10,
-	CLV_RANGE_FALLS_BELOW_PERCENT = 80, /* of its share, with the room */
-	CLV_RANGE_ROOM_PERCENT = 125,       /* of the most used in that time */
+	CLV_RANGE_FALLS_BELOW_PERCENT = 80, /* of its share, headroom included */
+	CLV_RANGE_ROOM_PERCENT = 125, /* headroom: of the highest use in that time */
 	CLV_RANGE_STEP_PPM = 100000,
 };
 
-/* What a lease was seen to do lately; zero: nothing yet. */
+/* Recent use of a lease; zeroed: nothing yet. */
 struct clv_range_watch {
 	uint32_t used_ppm[CLV_RANGE_FALLS_AFTER_S];
 	uint32_t n_seen;
 	uint32_t n_wanting; /* seconds in a row */
 };
 
-/* A second is over: what was held of the device, and the part of the time in which it
- * stood in line for the device (not for its own cap). */
+/* Adds one second: the part of the device that was held, and the part of the time that
+ * the lease waited in line for the device (not because of its own cap). */
 void clv_range_see(struct clv_range_watch *watch, uint32_t share_ppm, uint32_t used_ppm,
 	uint32_t waiting_ppm);
 
@@ -45,15 +45,15 @@ bool clv_range_wants_more(const struct clv_range_watch *watch);
 struct clv_range_member {
 	struct clv_share_range range;
 	const struct clv_range_watch *watch;
-	uint32_t share_ppm; /* as it is; becomes as it is to be */
-	uint32_t to_ppm;    /* the rule's own */
+	uint32_t share_ppm; /* in: the current share; out: the new one */
+	uint32_t to_ppm;    /* scratch */
 };
 
-/* One second's move.  room_ppm: what they may have together, which is what the device has
- * and nobody else was promised.  Without room for the least of all, each has its least.
- */
+/* Moves the shares by one second.  room_ppm: what the members may have together, which is
+ * the device less the promises to others.  If the lower bounds do not fit, each gets its
+ * lower bound. */
 void clv_range_move(struct clv_range_member *members, size_t n, uint64_t room_ppm);
 
-/* Shrinks those who have most, at once, until they fit into the room, whatever they want:
- * something was promised to somebody else. */
+/* Shrinks the largest shares at once until all fit into the room, whatever they want:
+ * called when a promise was made to another lease. */
 void clv_range_fit(struct clv_range_member *members, size_t n, uint64_t room_ppm);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shares: classes by name, and what an incomplete request means.  No I/O, no clock. */
+/* Shares: names of classes, and completion of requests.  No I/O, no clock. */
 #include "core/share/share.h"
 
 #include "base/error.h"
@@ -47,7 +47,7 @@ static uint64_t fraction_of(uint64_t whole, uint32_t ppm)
 }
 
 /* At least one part per million, so that the smallest lease still has a weight. */
-static uint32_t fraction_that(uint64_t part, uint64_t whole)
+static uint32_t ppm_of(uint64_t part, uint64_t whole)
 {
 	uint64_t ppm = (uint64_t)((unsigned __int128)part * CLV_PPM / whole);
 
@@ -87,8 +87,8 @@ static int check_range(const struct clv_share_range *range, struct clv_error *er
 		(range->least_ppm == 0 || range->least_ppm > range->most_ppm ||
 			range->most_ppm > CLV_PPM))
 		return clv_error_set(err, -EINVAL,
-			"a range of shares goes from more than 0 to at most 1, the least "
-			"first");
+			"a range of shares goes from more than 0 to at most 1, the lower "
+			"bound first");
 	return 0;
 }
 
@@ -110,8 +110,8 @@ int clv_share_resolve(const struct clv_share_request *request,
 	resolve_range(&share);
 	if (share.compute_ppm == 0 && share.memory_bytes == 0)
 		return clv_error_set(err, -EINVAL,
-			"nothing says how much is wanted: give a share, an amount of "
-			"memory, or both");
+			"the request has no size: give a share, an amount of memory, or "
+			"both");
 	if (share.compute_ppm > CLV_PPM || share.cap_ppm > CLV_PPM)
 		return clv_error_set(err, -ERANGE, "a share or cap is at most 1");
 	r = check_memory(share.memory_bytes, device_memory_bytes, err);
@@ -121,12 +121,11 @@ int clv_share_resolve(const struct clv_share_request *request,
 		share.memory_bytes =
 			fraction_of(device_memory_bytes, clv_share_promise_ppm(&share));
 	if (share.compute_ppm == 0)
-		share.compute_ppm =
-			fraction_that(share.memory_bytes, device_memory_bytes);
+		share.compute_ppm = ppm_of(share.memory_bytes, device_memory_bytes);
 	if (share.cap_ppm > 0 && share.cap_ppm < clv_share_most_ppm(&share))
 		return clv_error_set(err, -EINVAL,
 			"the cap is below the share, so the share could never be "
-			"had: raise the cap or lower the share");
+			"reached: raise the cap or lower the share");
 
 	*ret = share;
 	return 0;

@@ -38,8 +38,8 @@ uint32_t clv_sm_place(const struct clv_sm *others, size_t n_others, uint32_t ppm
 	struct clv_sm best = {.ppm = ppm};
 	uint64_t least_ppm = in_common(others, n_others, &best);
 
-	/* The best place begins at the device's own beginning or at another's end, or
-	 * ends at the device's. */
+	/* The best start is 0, the end of another part, or where the part ends with the
+	 * device. */
 	for (size_t i = 0; i <= n_others; i++) {
 		struct clv_sm part = {.ppm = ppm,
 			.first_ppm = i < n_others ? end_of(&others[i]) : CLV_PPM - ppm};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The attach handshake from the gate's side.  It fails closed: without a lease's word the
- * process sees no device, unless it was started with --if-no-agent=open. */
+/* The gate's side of the attach handshake.  It fails closed: without a reply from the
+ * agent the process sees no device, unless it was started with --if-no-agent=open. */
 #include "gate/attach/attach.h"
 
 #include "base/cleanup.h"
@@ -29,7 +29,7 @@
 #define SAY_AFTER_MS 1000
 #define SUCCESSOR_NS (5 * CLV_NS_PER_S)
 
-/* Programs that close what they do not know start from below, and mostly end at a few
+/* Programs that close unknown descriptors start from the lowest and mostly stop at a few
  * hundred. */
 #define HIGH_FD 900
 
@@ -48,9 +48,9 @@ static int move_high(int fd)
 	return high;
 }
 
-/* The lease's socket: said by the environment, else beside this library (cleave run makes
- * a folder per lease with a link to it, for children whose environment was emptied), else
- * where a container has it. */
+/* Finds the lease's socket: named by the environment, else beside this library (cleave
+ * run creates a folder per lease with a link to it, for children whose environment was
+ * cleared), else at the path that containers have. */
 static void find_socket(char ret[4096])
 {
 	const char *said = getenv(CLV_ATTACH_ENV);
@@ -66,7 +66,7 @@ static void find_socket(char ret[4096])
 		slash = strrchr(self.dli_fname, '/');
 		snprintf(ret, 4096, "%.*s/%s", slash ? (int)(slash - self.dli_fname) : 1,
 			slash ? self.dli_fname : ".", CLV_ATTACH_SOCKET_NAME);
-		/* A link may lead to where this user may not look. */
+		/* The link's target may be inaccessible to this user. */
 		if (access(ret, F_OK) == 0 || readlink(ret, link, sizeof(link)) > 0)
 			return;
 	}
@@ -87,7 +87,7 @@ static bool is_file(int fd, uint64_t device, uint64_t inode)
 	return fstat(fd, &st) == 0 && st.st_dev == device && st.st_ino == inode;
 }
 
-static void remember(int fd, uint64_t *ret_device, uint64_t *ret_inode)
+static void record_file(int fd, uint64_t *ret_device, uint64_t *ret_inode)
 {
 	struct stat st;
 
@@ -117,8 +117,8 @@ static void *map(int fd, size_t n_bytes, int protection)
 	return page;
 }
 
-/* Older agents' pages end behind the slots, or before what was added last. */
-static void find_words(struct clv_view *view, int report_fd, uint32_t slot)
+/* Pages of older agents end after the slots, or before the turns. */
+static void find_optional_fields(struct clv_view *view, int report_fd, uint32_t slot)
 {
 	struct stat st = {0};
 
@@ -131,16 +131,16 @@ static void find_words(struct clv_view *view, int report_fd, uint32_t slot)
 		view->turn = &view->report->turns[slot];
 }
 
-/* Of an agent of this age, or of an older one. */
+/* Whether this is the length of a reply from an agent of this version or an older one. */
 static bool is_length_of_reply(ssize_t n_bytes)
 {
 	return n_bytes == CLV_ATTACH_REPLY_FIRST_BYTES ||
 	       n_bytes == sizeof(struct clv_attach_reply);
 }
 
-/* A new program has no promise to fall back to while the agent is stopped or hangs: its
- * user is told what it waits for.  Who has listened is the agent. */
-static void say_if_late(int fd)
+/* A new program cannot run while the agent is stopped or hangs, so its user is told what
+ * it waits for.  The listener's credentials (SO_PEERCRED) are the agent's. */
+static void warn_if_late(int fd)
 {
 	struct pollfd reply = {.fd = fd, .events = POLLIN};
 	struct ucred agent = {0};
@@ -151,8 +151,8 @@ static void say_if_late(int fd)
 	getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &agent, &n_bytes);
 	fprintf(stderr,
 		"cleave: process %d waits for the agent (process %d), which does not "
-		"answer; if that is stopped, let it go on (kill -CONT), if it hangs, "
-		"start it again; after %d s there is no device\n",
+		"answer: resume the agent if it is stopped (kill -CONT), restart it if "
+		"it hangs; after %d s the program gets no device\n",
 		(int)getpid(), (int)agent.pid, ATTACH_TIMEOUT_MS / 1000);
 }
 
@@ -169,18 +169,17 @@ static int fail_files(struct clv_error *err)
 
 	getrlimit(RLIMIT_NOFILE, &limit);
 	return clv_error_set(err, -EMFILE,
-		"it may have %llu open files, which leaves too few for the lease",
+		"the limit of %llu open files leaves too few for the lease",
 		(unsigned long long)limit.rlim_cur);
 }
 
-/* NULL: it is none. */
+/* reply is NULL if the message was not a reply. */
 static int fail_reply(struct clv_attach_reply *reply, struct clv_error *err)
 {
 	if (!reply)
 		return clv_error_set(err, -EPROTO,
-			"the agent is of another version: end its leases and start it "
-			"again");
-	/* The kernel has put in as many descriptors as there was room for. */
+			"the agent has another version: end its leases and restart it");
+	/* The kernel passes only as many descriptors as the process may open. */
 	if (reply->status == 0 && lacks_files())
 		return fail_files(err);
 	reply->message[sizeof(reply->message) - 1] = '\0';
@@ -210,11 +209,11 @@ static int exchange(int fd, uint32_t api, const struct clv_view *old,
 	if (r == -EPIPE)
 		r = -ECONNRESET;
 	if (r < 0)
-		return clv_error_errno(err, -r, "cannot speak to the agent");
+		return clv_error_errno(err, -r, "cannot send to the agent");
 	if (!old)
-		say_if_late(fd);
+		warn_if_late(fd);
 	got = clv_socket_receive(fd, reply, sizeof(*reply), fds, &n_fds);
-	/* Too long a reply brought descriptors all the same. */
+	/* A reply that is too long has passed descriptors all the same. */
 	for (size_t i = 0; got == -EMSGSIZE && i < n_fds; i++)
 		close(fds[i]);
 	if (got == 0 || got == -ECONNRESET)
@@ -239,7 +238,7 @@ static void unmap(void *page, size_t n_bytes)
 		munmap(page, n_bytes);
 }
 
-/* The socket stays the caller's when this fails; the rest is closed. */
+/* On failure the socket stays the caller's; the other descriptors are closed. */
 static int build_view(struct clv_view *view, const struct clv_attach_reply *reply,
 	int socket_fd, const int fds[CLV_ATTACH_FDS], struct clv_error *err)
 {
@@ -257,13 +256,13 @@ static int build_view(struct clv_view *view, const struct clv_attach_reply *repl
 	}
 	view->slot_index = reply->slot;
 	view->slot = &view->report->slots[reply->slot];
-	find_words(view, fds[CLV_ATTACH_FD_REPORT], reply->slot);
+	find_optional_fields(view, fds[CLV_ATTACH_FD_REPORT], reply->slot);
 	view->socket_fd = move_high(socket_fd);
 	view->report_fd = move_high(fds[CLV_ATTACH_FD_REPORT]);
 	view->doorbell_fd = move_high(fds[CLV_ATTACH_FD_DOORBELL]);
-	remember(view->doorbell_fd, &view->doorbell_device, &view->doorbell_inode);
-	remember(view->report_fd, &view->report_device, &view->report_inode);
-	remember(view->socket_fd, &view->socket_device, &view->socket_inode);
+	record_file(view->doorbell_fd, &view->doorbell_device, &view->doorbell_inode);
+	record_file(view->report_fd, &view->report_device, &view->report_inode);
+	record_file(view->socket_fd, &view->socket_device, &view->socket_inode);
 	memcpy(view->platform, reply->platform, sizeof(view->platform) - 1);
 	memcpy(view->model, reply->model, sizeof(view->model) - 1);
 	memcpy(view->devices, reply->devices, sizeof(view->devices) - 1);
@@ -307,8 +306,9 @@ static int attach_once(uint32_t api, const struct clv_view *old, struct clv_view
 	return 0;
 }
 
-/* A user's own agent that is stopped or hangs is ended by who starts the next one
- * (client/silent.h, cli/launch/guard.h), and that one has the lease soon. */
+/* Retries for a while if the agent ends before it answers: a user's own agent that is
+ * stopped or hangs is ended by the program that starts its successor (client/silent.h,
+ * cli/launch/guard.h), which soon has the lease. */
 static int attach(uint32_t api, const struct clv_view *old, struct clv_view **ret,
 	struct clv_error *err)
 {
@@ -327,14 +327,14 @@ static int attach(uint32_t api, const struct clv_view *old, struct clv_view **re
 	}
 }
 
-void clv_attach_say(const char *why, const char *remedy)
+void clv_attach_report_refused(const char *why, const char *remedy)
 {
 	fprintf(stderr, "cleave: no device for process %d: %s; %s\n", (int)getpid(), why,
 		remedy);
 }
 
-/* A lease is its owner's alone: a process of another user is let in no more than his
- * other processes, which may trace it. */
+/* A lease belongs to one user: a process of another user is refused, because it could be
+ * traced by that user's other processes. */
 static const char *find_remedy(int r)
 {
 	if (r == -EACCES)
@@ -342,8 +342,8 @@ static const char *find_remedy(int r)
 		       "run as that user";
 	if (r == -EMFILE)
 		return "raise the limit (ulimit -n)";
-	return "start it with cleave run, or allow it to run without with "
-	       "--if-no-agent=open";
+	return "start the program with cleave run, or allow it to run without a lease "
+	       "with --if-no-agent=open";
 }
 
 enum clv_attachment clv_attach(
@@ -357,7 +357,7 @@ enum clv_attachment clv_attach(
 	if (may_run_ungated())
 		return CLV_UNGATED;
 	if (!quiet)
-		clv_attach_say(err.msg, find_remedy(r));
+		clv_attach_report_refused(err.msg, find_remedy(r));
 	return CLV_REFUSED;
 }
 
@@ -381,8 +381,8 @@ void clv_attach_close(const struct clv_view *view)
 		close(view->report_fd);
 }
 
-/* The agent may have died this moment, and a pipe that nobody reads would end the program
- * with a signal that is none of its own. */
+/* Writes without SIGPIPE: the agent may have died just now, and writing to a pipe without
+ * a reader would kill the program by a signal that it did not cause. */
 static bool write_quietly(int fd)
 {
 	static const struct timespec at_once = {0};

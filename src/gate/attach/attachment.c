@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The process's attachment: made at the first call that matters, wiped in every child
- * however it was made, exchanged when a new agent takes over. */
+/* The process's attachment: created at the first call that needs it, wiped in every child
+ * however it was created, and replaced when a new agent takes over. */
 #include "gate/attach/attachment.h"
 
 #include "base/clock.h"
@@ -31,7 +31,7 @@ static void map_forkless(void)
 	if (page == MAP_FAILED)
 		return;
 	madvise(page, 4096, MADV_WIPEONFORK);
-	clv_forkless = page;
+	clv_wiped_on_fork = page;
 }
 
 void clv_gate_init(const struct clv_gate_api *api)
@@ -41,12 +41,14 @@ void clv_gate_init(const struct clv_gate_api *api)
 	clv_profile_open();
 }
 
-/* Those with open descriptors, as far as this memory knows: a child has its parent's. */
+/* The views whose descriptors are open, in this memory: a forked child has copies of its
+ * parent's. */
 static struct {
 	_Atomic(struct clv_view *) present, retired;
 } views;
 
-/* The child has no page of its parent's, and gets descriptors of its own. */
+/* The child has none of its parent's pages (MADV_DONTFORK), and gets its own
+ * descriptors. */
 static void close_inherited(void)
 {
 	struct clv_view *present = atomic_exchange(&views.present, NULL);
@@ -58,7 +60,7 @@ static void close_inherited(void)
 		clv_attach_close(retired);
 }
 
-/* In a child: no helper, nothing in flight. */
+/* Resets the state in a child, which has no helper and nothing in flight. */
 static void forget_parent(void)
 {
 	atomic_store(&clv_gate.flight, 0);
@@ -68,19 +70,19 @@ static void forget_parent(void)
 	atomic_store(&clv_gate.n_in_wait, 0);
 	atomic_store(&clv_gate.helper_started, 0);
 	atomic_store(&clv_gate.helper_sleeps, 0);
-	atomic_store(&clv_gate.rung_for, 0);
+	atomic_store(&clv_gate.idle_reported_key, 0);
 	atomic_store(&clv_gate.watched_turn, 0);
 	atomic_store(&clv_gate.idle_since_ns, 0);
 	atomic_store(&clv_gate.ends_ns, 0);
 	atomic_store(&clv_gate.seeking, 0);
 	atomic_store(&clv_gate.turnstile_started, 0);
-	/* It may have been forked from a callback. */
+	/* The child may have been forked in a callback. */
 	clv_gate_thread.callback_depth = 0;
 	clv_gate_thread.n_marking = 0;
 	clv_gate.api->forget_parent();
 }
 
-static void settle(void)
+static void attach_process(void)
 {
 	struct clv_view *view = NULL;
 	enum clv_attachment outcome;
@@ -89,31 +91,31 @@ static void settle(void)
 		forget_parent();
 		close_inherited();
 	}
-	atomic_store(&clv_forkless->epoch, atomic_fetch_add(&last_epoch, 1) + 1);
-	atomic_store(&clv_forkless->pid, getpid());
+	atomic_store(&clv_wiped_on_fork->epoch, atomic_fetch_add(&last_epoch, 1) + 1);
+	atomic_store(&clv_wiped_on_fork->pid, getpid());
 	outcome = clv_attach(clv_gate.api->attach_api, NULL, false, &view);
 	atomic_store(&views.present, view);
-	atomic_store_explicit(&clv_forkless->view, view, memory_order_release);
-	atomic_store(&clv_forkless->settled, 1 + (uint32_t)outcome);
+	atomic_store_explicit(&clv_wiped_on_fork->view, view, memory_order_release);
+	atomic_store(&clv_wiped_on_fork->settled, 1 + (uint32_t)outcome);
 }
 
 struct clv_view *clv_gate_view(bool *ret_refused)
 {
-	struct clv_view *view = clv_gate_peek();
+	struct clv_view *view = clv_gate_current_view();
 	int saved_errno = errno;
 
 	*ret_refused = false;
 	if (view)
 		return view;
-	if (atomic_load(&clv_forkless->settled) == 0) {
-		pthread_mutex_lock(&clv_forkless->attach_lock);
-		if (atomic_load(&clv_forkless->settled) == 0)
-			settle();
-		pthread_mutex_unlock(&clv_forkless->attach_lock);
+	if (atomic_load(&clv_wiped_on_fork->settled) == 0) {
+		pthread_mutex_lock(&clv_wiped_on_fork->attach_lock);
+		if (atomic_load(&clv_wiped_on_fork->settled) == 0)
+			attach_process();
+		pthread_mutex_unlock(&clv_wiped_on_fork->attach_lock);
 	}
-	*ret_refused = atomic_load(&clv_forkless->settled) == 1 + CLV_REFUSED;
+	*ret_refused = atomic_load(&clv_wiped_on_fork->settled) == 1 + CLV_REFUSED;
 	errno = saved_errno;
-	return clv_gate_peek();
+	return clv_gate_current_view();
 }
 
 static void move(_Atomic uint64_t *from, _Atomic uint64_t *to)
@@ -126,8 +128,8 @@ static bool has_same_page(const struct clv_view *a, const struct clv_view *b)
 	return a->report_device == b->report_device && a->report_inode == b->report_inode;
 }
 
-/* What is done is taken first and given last: what happens in between seems to be in
- * flight until the next move, and nothing that is in flight is ever missed. */
+/* `done` is taken first and added last: commands that complete in between seem to be in
+ * flight until the next move, and no command in flight is ever missed. */
 static void move_all(const struct clv_view *old, struct clv_view *view)
 {
 	uint64_t done = atomic_exchange(&old->slot->done, 0);
@@ -139,9 +141,9 @@ static void move_all(const struct clv_view *old, struct clv_view *view)
 		move(old->spilled_bytes, view->spilled_bytes);
 }
 
-/* The new slot mostly is the old one, in the same page.  If the page's descriptor was
- * lost, this process's own numbers go over to the new page: as differences, since other
- * threads go on counting, some for a moment still in the old slot. */
+/* The new slot mostly is the old one in the same page.  If the page's descriptor was
+ * lost, this process's counters move to the new page: as differences, since other threads
+ * keep counting, for a moment still in the old slot. */
 static void carry_over(const struct clv_view *old, struct clv_view *view)
 {
 	struct timespec pause = {.tv_nsec = CARRY_OVER_PAUSE_NS};
@@ -153,12 +155,13 @@ static void carry_over(const struct clv_view *old, struct clv_view *view)
 	move_all(old, view);
 }
 
-/* A thread may be kept from running just before it counts itself in, in the view that it
- * looked up, and out again in the next: else that command were missing for ever.  An old
- * slot of the same page may be another process's by now. */
+/* A thread may be preempted just before it increments `entered` in the view that it
+ * looked up, and increment `done` in the next: without this that command would be missing
+ * for ever.  An old slot of the same page may belong to another process by now. */
 void clv_gate_carry_leftovers(void)
 {
-	struct clv_view *old = atomic_load(&views.retired), *view = clv_gate_peek();
+	struct clv_view *old = atomic_load(&views.retired),
+			*view = clv_gate_current_view();
 
 	if (old && view && !has_same_page(old, view))
 		move_all(old, view);
@@ -181,20 +184,20 @@ static bool replace_view(struct clv_view *old)
 	if (clv_attach(clv_gate.api->attach_api, old, true, &view) != CLV_ATTACHED)
 		return false;
 	atomic_store(&views.present, view);
-	atomic_store_explicit(&clv_forkless->view, view, memory_order_release);
-	atomic_store(&clv_gate.rung_for, 0);
+	atomic_store_explicit(&clv_wiped_on_fork->view, view, memory_order_release);
+	atomic_store(&clv_gate.idle_reported_key, 0);
 	clv_sm_tell_again(old, view);
-	if (clv_gate.api->tell_again)
-		clv_gate.api->tell_again(view);
+	if (clv_gate.api->report_again)
+		clv_gate.api->report_again(view);
 	carry_over(old, view);
 	retire(old);
-	/* It may sleep on the old page. */
+	/* The helper may sleep on the old page. */
 	clv_helper_wake();
 	return true;
 }
 
-/* An agent that has just started may be slow to answer.  Neither the program's threads
- * nor the helper, which books what is complete, wait for that: this one does. */
+/* An agent that has just started may be slow to answer.  Only this thread waits for that,
+ * not the program's threads nor the helper, which books completed work. */
 static void *run_seek(void *userdata)
 {
 	struct timespec pause = {.tv_nsec = SEEK_INTERVAL_NS};
@@ -202,13 +205,13 @@ static void *run_seek(void *userdata)
 
 	(void)userdata;
 	while (!found) {
-		struct clv_view *view = clv_gate_peek();
+		struct clv_view *view = clv_gate_current_view();
 
 		found = !clv_gate_agent_is_dead(view) && clv_attach_is_intact(view);
 		if (!found) {
-			pthread_mutex_lock(&clv_forkless->attach_lock);
+			pthread_mutex_lock(&clv_wiped_on_fork->attach_lock);
 			found = replace_view(view);
-			pthread_mutex_unlock(&clv_forkless->attach_lock);
+			pthread_mutex_unlock(&clv_wiped_on_fork->attach_lock);
 		}
 		if (!found)
 			nanosleep(&pause, NULL);
@@ -221,7 +224,7 @@ void clv_gate_seek_agent(struct clv_view *view)
 {
 	int saved_errno = errno;
 
-	if (clv_gate_peek() != view || atomic_load(&clv_gate.seeking) ||
+	if (clv_gate_current_view() != view || atomic_load(&clv_gate.seeking) ||
 		atomic_exchange(&clv_gate.seeking, 1))
 		return;
 	if (!clv_helper_spawn(run_seek))

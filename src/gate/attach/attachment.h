@@ -6,19 +6,20 @@
 struct clv_gate_api;
 struct clv_view;
 
-/* The process's attachment to its lease. */
+/* The process's attachment to its lease.  Any thread. */
 
-/* Called once, before anything else. */
+/* Sets the API's operations.  Call once, before anything else. */
 void clv_gate_init(const struct clv_gate_api *api);
 
 /* The present view, or NULL where the process runs ungated (no lease,
- * --if-no-agent=open). *ret_refused is set when the process must see no device. Attaches
+ * --if-no-agent=open).  *ret_refused is set if the process must see no device.  Attaches
  * on first use, and again in a child. */
 struct clv_view *clv_gate_view(bool *ret_refused);
 
-/* After the agent died, or with descriptors lost: a thread attaches to the agent that is
- * there, or tries until there is one; the new view replaces the old one.  Never waits. */
+/* Call after the agent died or descriptors were lost: starts a thread that retries to
+ * attach, to the same agent or the next one, and then replaces the view.  Never waits. */
 void clv_gate_seek_agent(struct clv_view *view);
 
-/* Now and then: what threads counted in the view before this one. */
+/* Called at intervals: moves what threads have counted in the previous view to the
+ * present one. */
 void clv_gate_carry_leftovers(void);

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Follows the agent's heartbeat: derives the clock offset and detects a stopped agent. */
 #include "gate/attach/heartbeat.h"
 
 #include "gate/process/view.h"
 
 /* Half of the 100 ms for which a stopped agent may delay a program at most: the last
- * heartbeat may have been seen late, and the last turn been another's.  And a thread must
- * have looked twice: one that was itself kept from running has no opinion. */
+ * heartbeat may have been seen late, and the last turn been another lease's.  A thread
+ * must also have looked twice: one that was itself not scheduled cannot tell. */
 #define SILENT_NS (3 * CLV_HEARTBEAT_NS)
 #define SILENT_LOOKS 2
 
 /* The heartbeat was read from the agent's clock after not_before_ns (0: not known) and
- * before now_ns, both by this process's clock.  What both say of the difference wraps. */
+ * before now_ns, both by this process's clock.  The bounds on the difference are computed
+ * modulo 2^64. */
 static void correct_clock(
 	struct clv_view *view, uint64_t beat_ns, uint64_t not_before_ns, uint64_t now_ns)
 {
@@ -30,9 +32,9 @@ void clv_heartbeat_set_clock(struct clv_view *view, uint64_t asked_ns)
 		correct_clock(view, beat_ns, asked_ns, clv_clock_ns());
 }
 
-/* A new one was read from the agent's clock after the last one had been written, so after
- * the look that did not show the last one yet. */
-static void take_in(struct clv_heartbeat *heartbeat, struct clv_view *view,
+/* A new heartbeat was read from the agent's clock after the previous one had been
+ * written, so after the look that did not yet show the previous one. */
+static void note_beat(struct clv_heartbeat *heartbeat, struct clv_view *view,
 	uint64_t beat_ns, uint64_t now_ns)
 {
 	uint64_t looked_ns = heartbeat->looked_ns;
@@ -54,7 +56,7 @@ bool clv_heartbeat_look(struct clv_heartbeat *heartbeat, struct clv_view *view)
 	bool is_new = heartbeat->view != view || beat_ns != heartbeat->beat_ns;
 
 	if (is_new)
-		take_in(heartbeat, view, beat_ns, now_ns);
+		note_beat(heartbeat, view, beat_ns, now_ns);
 	heartbeat->looked_ns = now_ns;
 	if (is_new || beat_ns == 0 || ++heartbeat->n_looks < SILENT_LOOKS ||
 		now_ns - heartbeat->since_ns < SILENT_NS)

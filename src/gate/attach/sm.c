@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the limit in space and reports to the agent how it is enforced. */
 #include "gate/attach/sm.h"
 
 #include "gate/attach/attach.h"
@@ -8,7 +9,7 @@
 
 struct clv_sm_limit clv_sm_limit_get(void)
 {
-	const struct clv_view *view = clv_gate_peek();
+	const struct clv_view *view = clv_gate_current_view();
 
 	if (!view)
 		return (struct clv_sm_limit){0};
@@ -19,7 +20,7 @@ struct clv_sm_limit clv_sm_limit_get(void)
 	};
 }
 
-static void tell(struct clv_view *view, uint32_t state, uint32_t count)
+static void report_state(struct clv_view *view, uint32_t state, uint32_t count)
 {
 	struct clv_attach_sm_state message = {
 		.magic = CLV_ATTACH_SM_MAGIC, .state = state, .count = count};
@@ -38,13 +39,13 @@ static void tell(struct clv_view *view, uint32_t state, uint32_t count)
 
 void clv_sm_tell(enum clv_attach_sm state, uint32_t count)
 {
-	struct clv_view *view = clv_gate_peek();
+	struct clv_view *view = clv_gate_current_view();
 
 	if (view && view->control->sm_ppm > 0)
-		tell(view, state, count);
+		report_state(view, state, count);
 }
 
 void clv_sm_tell_again(const struct clv_view *old, struct clv_view *view)
 {
-	tell(view, atomic_load(&old->sm_state), atomic_load(&old->sm_count));
+	report_state(view, atomic_load(&old->sm_state), atomic_load(&old->sm_count));
 }

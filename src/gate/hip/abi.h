@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of HIP's ABI what the gate needs.  Handles are void pointers, enums are int.  Source:
- * hip_runtime_api.h and driver_types.h of ROCm 5.2 to 7.2. */
+/* The part of HIP's ABI that the gate needs.  Handles are void pointers, enums are int.
+ * Source: hip_runtime_api.h and driver_types.h of ROCm 5.2 to 7.2. */
 
 enum {
 	CLV_HIP_SUCCESS = 0,
@@ -15,19 +15,19 @@ enum {
 	CLV_HIP_NOT_SUPPORTED = 801,
 };
 
-#define CLV_HIP_NODE_AWAIT 9              /* from ROCm 6 on, as are such nodes */
-#define CLV_HIP_SEMAPHORE_VALUE_BYTES 136 /* hipExternalSemaphoreWaitParams */
+#define CLV_HIP_NODE_SEMAPHORE_WAIT 9     /* since ROCm 6, which has such nodes */
+#define CLV_HIP_SEMAPHORE_VALUE_BYTES 136 /* size of hipExternalSemaphoreWaitParams */
 
 #define CLV_HIP_STREAM_NON_BLOCKING 1u
 
 #define CLV_HIP_ATTRIBUTE_TOTAL_MEMORY 84 /* hipDeviceAttributeTotalGlobalMem */
 
-/* Where hipDeviceProp_t has totalGlobalMem: as programs knew it until ROCm 5, and since.
- */
+/* Offsets of totalGlobalMem in hipDeviceProp_t: in the layout until ROCm 5, and in that
+ * since ROCm 6 (R0600). */
 #define CLV_HIP_PROPERTIES_TOTAL_AT 256
 #define CLV_HIP_PROPERTIES_R0600_TOTAL_AT 288
 
-#define CLV_HIP_PROC_PER_THREAD UINT64_C(2) /* of the flags of hipGetProcAddress */
+#define CLV_HIP_PROC_PER_THREAD UINT64_C(2) /* a flag of hipGetProcAddress */
 
 struct clv_hip_dim3 {
 	uint32_t x, y, z;
@@ -111,7 +111,8 @@ struct clv_hip_copy_3d {
 	int how;
 };
 
-/* What a program's descriptions say, if it gave any.  Inline, for the quick way. */
+/* Values from a program's description of a launch or copy.  A description that is NULL
+ * goes to HIP, which returns its error.  Inline, because the fast path uses them. */
 static inline void *clv_hip_launch_stream(const struct clv_hip_launch *launch)
 {
 	return launch ? launch->stream : NULL;

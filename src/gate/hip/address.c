@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions that a program asks HIP for by name: what HIP answers, and then the gate's
- * wrapper of that in its place. */
+/* Lookups of functions by name.  HIP answers first; if the gate wraps the function that
+ * was found, the wrapper is returned instead. */
 #include "gate/hip/library.h"
 
 #include <stdio.h>
 
-/* By the address; HIP may find its functions by a look-up that has led here already. */
+/* Finds the hook by address.  HIP may find its own functions by dlsym, which the gate
+ * hooks, so the address may already be the wrapper's. */
 static const struct clv_hook *hook_of_function(const void *function)
 {
 	const struct clv_hooked_library *library = &clv_hip_library;
@@ -20,7 +21,8 @@ static const struct clv_hook *hook_of_function(const void *function)
 	return NULL;
 }
 
-/* HIP may have the function at another address than the one that it exports. */
+/* Finds the hook by name: HIP may return another address than that of the exported
+ * function. */
 static const struct clv_hook *hook_of_name(const char *name, uint64_t flags)
 {
 	const struct clv_hook *hook = NULL;
@@ -32,7 +34,7 @@ static const struct clv_hook *hook_of_name(const char *name, uint64_t flags)
 	return hook ? hook : clv_hook_of_symbol(&clv_hip_library, name);
 }
 
-static int answer(const char *name, void **function, uint64_t flags, int r)
+static int substitute_wrapper(const char *name, void **function, uint64_t flags, int r)
 {
 	const struct clv_hook *hook;
 
@@ -49,13 +51,15 @@ static int answer(const char *name, void **function, uint64_t flags, int r)
 int clv_own_hipGetProcAddress(clv_fn_hipGetProcAddress *real, bool is_per_thread,
 	const char *name, void *ret, int version, uint64_t flags, void *ret_status)
 {
-	return answer(name, ret, is_per_thread ? flags | CLV_HIP_PROC_PER_THREAD : flags,
+	return substitute_wrapper(name, ret,
+		is_per_thread ? flags | CLV_HIP_PROC_PER_THREAD : flags,
 		real(name, ret, version, flags, ret_status));
 }
 
 int clv_own_hipGetDriverEntryPoint(clv_fn_hipGetDriverEntryPoint *real,
 	bool is_per_thread, const char *name, void *ret, uint64_t flags, void *ret_status)
 {
-	return answer(name, ret, is_per_thread ? flags | CLV_HIP_PROC_PER_THREAD : flags,
+	return substitute_wrapper(name, ret,
+		is_per_thread ? flags | CLV_HIP_PROC_PER_THREAD : flags,
 		real(name, ret, flags, ret_status));
 }

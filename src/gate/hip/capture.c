@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The calls by which a stream's capture begins and ends. */
+/* Calls that begin a stream's capture or end it. */
 #include "gate/streams/capture.h"
 #include "gate/hip/library.h"
 #include "gate/streams/stream.h"

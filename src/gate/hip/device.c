@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which device is current on a thread: its default streams are other ones then; and the
- * end of all that a process has on one.  HIP's contexts are its devices. */
+/* The calls that change the current device of a thread, and with it the thread's default
+ * streams, and the calls that reset a device.  What a context is in CUDA is a device in
+ * HIP. */
 #include "gate/hip/device.h"
 
 #include "gate/hip/library.h"
@@ -8,7 +9,7 @@
 #include "gate/streams/handle.h"
 #include "gate/streams/stream.h"
 
-static int changed(int result)
+static int after_context_change(int result)
 {
 	clv_stream_forget_context();
 	return result;
@@ -16,46 +17,47 @@ static int changed(int result)
 
 int clv_own_hipSetDevice(clv_fn_hipSetDevice *real, int device)
 {
-	return changed(real(device));
+	return after_context_change(real(device));
 }
 
 int clv_own_hipCtxSetCurrent(clv_fn_hipCtxSetCurrent *real, void *context)
 {
-	return changed(real(context));
+	return after_context_change(real(context));
 }
 
 int clv_own_hipCtxPushCurrent(clv_fn_hipCtxPushCurrent *real, void *context)
 {
-	return changed(real(context));
+	return after_context_change(real(context));
 }
 
 int clv_own_hipCtxPopCurrent(clv_fn_hipCtxPopCurrent *real, void *ret_context)
 {
-	return changed(real(ret_context));
+	return after_context_change(real(ret_context));
 }
 
 int clv_own_hipCtxCreate(
 	clv_fn_hipCtxCreate *real, void *ret_context, uint32_t flags, int device)
 {
-	return changed(real(ret_context, flags, device));
+	return after_context_change(real(ret_context, flags, device));
 }
 
 int clv_own_hipCtxDestroy(clv_fn_hipCtxDestroy *real, void *context)
 {
-	return changed(real(context));
+	return after_context_change(real(context));
 }
 
-/* What was allocated HIP frees by itself, and that is seen. */
+/* HIP frees the device's memory through HSA, whose wrappers return the charges. */
 static int reset(void *context, int result)
 {
 	if (result == CLV_HIP_SUCCESS)
 		clv_streams_forget(context);
 	else
-		clv_streams_stay(context);
-	return changed(result);
+		clv_streams_undo_drain(context);
+	return after_context_change(result);
 }
 
-/* With the device go the events that the helper waits for. */
+/* The reset destroys the events that the helper waits for, so all of them are drained
+ * before it. */
 int clv_own_hipDeviceReset(clv_fn_hipDeviceReset *real)
 {
 	void *context = NULL;

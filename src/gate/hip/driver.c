@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* HIP's streams, as streams/ knows them.  What streams belong to is a device, of which a
- * thread has one at a time. */
+/* HIP's calls for the common code of streams (streams/driver.h).  A context of that code
+ * is a device, of which a thread has one at a time. */
 #include "gate/hip/driver.h"
 
 #include "gate/hip/device.h"
@@ -11,7 +11,8 @@
 
 #define DEVICES_MAX 64
 
-/* A device by an address that nothing else has. */
+/* A device's context is the address of its element: unique in the process, and never odd
+ * (streams/driver.h). */
 static struct {
 	_Alignas(16) char place;
 } devices[DEVICES_MAX];
@@ -123,7 +124,7 @@ static int wait_for_semaphores(void *semaphores, void *values, uint32_t n, void 
 }
 
 const struct clv_stream_driver clv_hip_stream_driver = {
-	.legacy = NULL, /* ROCm 5 has no other name for it */
+	.legacy = NULL, /* ROCm 5 has no special handle for it */
 	.in_callback = CLV_HIP_SUCCESS,
 	.get_context = get_context,
 	.set_context = set_context,
@@ -138,7 +139,7 @@ const struct clv_stream_driver clv_hip_stream_driver = {
 	.query = query,
 	.wait = wait_for,
 	.destroy = destroy,
-	.graphs = {.wait_type = CLV_HIP_NODE_AWAIT,
+	.graphs = {.wait_type = CLV_HIP_NODE_SEMAPHORE_WAIT,
 		.value_bytes = CLV_HIP_SEMAPHORE_VALUE_BYTES,
 		.nodes = nodes,
 		.edges = edges,

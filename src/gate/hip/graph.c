@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Graphs, which are launched as one command, and semaphores of other interfaces, for
- * which those may wait first (streams/graph.h). */
+ * which graphs may begin with a wait (streams/graph.h). */
 #include "gate/streams/graph.h"
 #include "gate/hip/library.h"
 #include "gate/process/hot.h"
@@ -35,9 +35,10 @@ int clv_own_hipGraphLaunch(
 int clv_own_hipWaitExternalSemaphoresAsync(clv_fn_hipWaitExternalSemaphoresAsync *real,
 	void *semaphores, void *values, uint32_t count, void *stream)
 {
-	struct clv_stand_waiting waiting = clv_stand_waiting_begin(stream, false, false);
+	struct clv_blocked_waiting waiting =
+		clv_blocked_waiting_begin(stream, false, false);
 
-	return clv_stand_waiting_end(&waiting, real(semaphores, values, count, stream));
+	return clv_blocked_waiting_end(&waiting, real(semaphores, values, count, stream));
 }
 
 int clv_own_hipImportExternalSemaphore(
@@ -59,41 +60,41 @@ int clv_own_hipDestroyExternalSemaphore(
 
 /* Executable graphs. */
 
-static int made(int result, void *exec, void *graph)
+static int note_exec_graph(int result, void *exec, void *graph)
 {
 	if (result == CLV_HIP_SUCCESS)
 		clv_graph_made(exec, graph);
 	return result;
 }
 
-static int instantiated(int result, void *const *exec, void *graph)
+static int note_instantiated(int result, void *const *exec, void *graph)
 {
-	return result == CLV_HIP_SUCCESS ? made(result, *exec, graph) : result;
+	return result == CLV_HIP_SUCCESS ? note_exec_graph(result, *exec, graph) : result;
 }
 
 int clv_own_hipGraphInstantiate(clv_fn_hipGraphInstantiate *real, void *ret_exec,
 	void *graph, void *ret_node, void *log, size_t n_bytes)
 {
-	return instantiated(
+	return note_instantiated(
 		real(ret_exec, graph, ret_node, log, n_bytes), ret_exec, graph);
 }
 
 int clv_own_hipGraphInstantiateWithFlags(clv_fn_hipGraphInstantiateWithFlags *real,
 	void *ret_exec, void *graph, uint64_t flags)
 {
-	return instantiated(real(ret_exec, graph, flags), ret_exec, graph);
+	return note_instantiated(real(ret_exec, graph, flags), ret_exec, graph);
 }
 
 int clv_own_hipGraphInstantiateWithParams(clv_fn_hipGraphInstantiateWithParams *real,
 	void *ret_exec, void *graph, void *params)
 {
-	return instantiated(real(ret_exec, graph, params), ret_exec, graph);
+	return note_instantiated(real(ret_exec, graph, params), ret_exec, graph);
 }
 
 int clv_own_hipGraphExecUpdate(clv_fn_hipGraphExecUpdate *real, void *exec, void *graph,
 	void *ret_node, void *ret_result)
 {
-	return made(real(exec, graph, ret_node, ret_result), exec, graph);
+	return note_exec_graph(real(exec, graph, ret_node, ret_result), exec, graph);
 }
 
 int clv_own_hipGraphExecExternalSemaphoresWaitNodeSetParams(

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Launches that say where in a way of their own: through C++, in two calls, on several
- * devices at once. */
+/* Launches that name their stream in an unusual way: by a C++ function, in two calls, or
+ * for several devices at once. */
 #include "gate/hip/library.h"
 #include "gate/streams/submit.h"
 #include "gate/window/costs.h"
 
-/* Of what hipConfigureCall said, for the next hipLaunchByPtr. */
+/* The stream of the last hipConfigureCall, for the next hipLaunchByPtr. */
 static __thread void *configured_stream __attribute__((tls_model("initial-exec")));
 
-/* hip_impl::hipLaunchKernelGGLImpl, which returns nothing. */
+/* hip_impl::hipLaunchKernelGGLImpl returns void: the program does not see the result. */
 int clv_own__ZN8hip_impl22hipLaunchKernelGGLImplEmRK4dim3S2_jP12ihipStream_tPPv(
 	clv_fn__ZN8hip_impl22hipLaunchKernelGGLImplEmRK4dim3S2_jP12ihipStream_tPPv *real,
 	void *f, const struct clv_hip_dim3 *grid, const struct clv_hip_dim3 *block,

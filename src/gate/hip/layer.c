@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the gate for HIP supplies to the part that all APIs have in common. */
+/* The functions that the gate for HIP supplies to the code that all gates share. */
 #include "gate/attach/attachment.h"
 #include "gate/hip/driver.h"
 #include "gate/hsa/caller.h"
@@ -8,14 +8,14 @@
 #include "gate/preload/library.h"
 #include "gate/process/state.h"
 #include "gate/process/tickets.h"
-#include "gate/queue/polled.h"
+#include "gate/queue/blocked-queue.h"
 #include "gate/queue/queues.h"
+#include "gate/streams/blocked-stream.h"
 #include "gate/streams/capture.h"
 #include "gate/streams/copies.h"
 #include "gate/streams/driver.h"
 #include "gate/streams/graph.h"
 #include "gate/streams/legacy.h"
-#include "gate/streams/stand.h"
 #include "gate/streams/stream.h"
 #include "gate/window/helper.h"
 
@@ -30,7 +30,7 @@ static void forget_parent(void)
 	clv_captures_forget_parent();
 	clv_legacy_forget_parent();
 	clv_copies_forget_parent();
-	clv_stand_forget_parent();
+	clv_blocked_forget_parent();
 	clv_graphs_forget_parent();
 }
 
@@ -39,7 +39,7 @@ static const struct clv_gate_api api = {
 	.run_helper = clv_helper_run,
 	.mark_tails = clv_queues_mark_tails,
 	.wait_for_marker = clv_queues_wait_for_marker,
-	.look_aside = clv_queues_look_aside,
+	.book_queue = clv_queues_look_aside,
 	.poll_ns = clv_queues_poll_ns,
 	.queues = &clv_stream_queue_ops,
 	.forget_parent = forget_parent,
@@ -57,5 +57,5 @@ void clv_preload_begin(void)
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 	pthread_once(&once, begin);
-	clv_callers_look();
+	clv_callers_scan();
 }

@@ -3,5 +3,5 @@
 
 #include "gate/hip-hooks.h"
 
-/* libamdhip64 behind the gate: struct clv_hip_functions clv_hip, which clv_hip_load()
- * fills once, and clv_hip_library, all from hooks.list. */
+/* Generated from hooks.list: clv_hip, the real functions of libamdhip64, which
+ * clv_hip_load() fills in once, and clv_hip_library, the description of its hooks. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How big the device is: as big as the quota, wherever a program looks.  HIP itself knows
- * how big it really is, for a quota may grow. */
+/* The reported size of a device is the quota.  HIP itself gets the real size from HSA
+ * (hsa/size.c), because HIP remembers it and the quota may grow. */
 #include "gate/hip/library.h"
 #include "gate/memory/ledger.h"
 
@@ -11,7 +11,7 @@ int clv_own_hipMemGetInfo(clv_fn_hipMemGetInfo *real, void *ret_free, void *ret_
 	int r = real(ret_free, ret_total);
 
 	if (r == CLV_HIP_SUCCESS)
-		clv_ledger_show(ret_free, ret_total);
+		clv_ledger_clamp_info(ret_free, ret_total);
 	return r;
 }
 
@@ -20,11 +20,11 @@ int clv_own_hipDeviceTotalMem(clv_fn_hipDeviceTotalMem *real, void *ret, int dev
 	int r = real(ret, device);
 
 	if (r == CLV_HIP_SUCCESS)
-		clv_ledger_show(NULL, ret);
+		clv_ledger_clamp_info(NULL, ret);
 	return r;
 }
 
-/* A number of 32 bits: what is left of the size in that. */
+/* The attribute is an int, so the size is truncated to 32 bits. */
 int clv_own_hipDeviceGetAttribute(
 	clv_fn_hipDeviceGetAttribute *real, void *ret, int attribute, int device)
 {
@@ -33,7 +33,7 @@ int clv_own_hipDeviceGetAttribute(
 
 	if (r == CLV_HIP_SUCCESS && attribute == CLV_HIP_ATTRIBUTE_TOTAL_MEMORY &&
 		clv_hip.hipDeviceTotalMem(&total_bytes, device) == CLV_HIP_SUCCESS) {
-		clv_ledger_show(NULL, &total_bytes);
+		clv_ledger_clamp_info(NULL, &total_bytes);
 		*(int *)ret = (int)total_bytes;
 	}
 	return r;
@@ -46,7 +46,7 @@ static int show_in_properties(char *properties, size_t place, int result)
 	if (result != CLV_HIP_SUCCESS)
 		return result;
 	memcpy(&total_bytes, properties + place, sizeof(total_bytes));
-	clv_ledger_show(NULL, &total_bytes);
+	clv_ledger_clamp_info(NULL, &total_bytes);
 	memcpy(properties + place, &total_bytes, sizeof(total_bytes));
 	return result;
 }

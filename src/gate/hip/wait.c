@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Waits and callbacks (streams/wait.h), and the calls by which a stream waits. */
+/* Waits of the program and callbacks (streams/wait.h), and the calls that make a stream
+ * wait (streams/stream-wait.h). */
 #include "gate/streams/wait.h"
 #include "gate/hip/library.h"
 #include "gate/queue/custody.h"
-#include "gate/streams/stand.h"
+#include "gate/streams/blocked-stream.h"
 #include "gate/streams/stream-wait.h"
 
 int clv_own_hipStreamSynchronize(
@@ -49,35 +50,37 @@ int clv_own_hipStreamAddCallback(clv_fn_hipStreamAddCallback *real, bool is_per_
 int clv_own_hipStreamWaitEvent(clv_fn_hipStreamWaitEvent *real, bool is_per_thread,
 	void *stream, void *event, uint32_t flags)
 {
-	struct clv_stand_waiting waiting = {0};
+	struct clv_blocked_waiting waiting = {0};
 
 	if (clv_may_stand())
-		waiting = clv_stand_waiting_begin(stream, is_per_thread, true);
-	return clv_stand_waiting_end(&waiting, real(stream, event, flags));
+		waiting = clv_blocked_waiting_begin(stream, is_per_thread, true);
+	return clv_blocked_waiting_end(&waiting, real(stream, event, flags));
 }
 
 int clv_own_hipStreamWaitValue32(clv_fn_hipStreamWaitValue32 *real, void *stream,
 	void *word, uint32_t value, uint32_t flags, uint32_t mask)
 {
-	struct clv_stand_waiting waiting = clv_stand_waiting_begin(stream, false, false);
+	struct clv_blocked_waiting waiting =
+		clv_blocked_waiting_begin(stream, false, false);
 
-	return clv_stand_waiting_end(&waiting, real(stream, word, value, flags, mask));
+	return clv_blocked_waiting_end(&waiting, real(stream, word, value, flags, mask));
 }
 
 int clv_own_hipStreamWaitValue64(clv_fn_hipStreamWaitValue64 *real, void *stream,
 	void *word, uint64_t value, uint32_t flags, uint64_t mask)
 {
-	struct clv_stand_waiting waiting = clv_stand_waiting_begin(stream, false, false);
+	struct clv_blocked_waiting waiting =
+		clv_blocked_waiting_begin(stream, false, false);
 
-	return clv_stand_waiting_end(&waiting, real(stream, word, value, flags, mask));
+	return clv_blocked_waiting_end(&waiting, real(stream, word, value, flags, mask));
 }
 
 int clv_own_hipStreamBatchMemOp(clv_fn_hipStreamBatchMemOp *real, void *stream,
 	uint32_t count, void *operations, uint32_t flags)
 {
-	struct clv_stand_waiting waiting = {0};
+	struct clv_blocked_waiting waiting = {0};
 
-	if (clv_stand_has_wait(operations, count))
-		waiting = clv_stand_waiting_begin(stream, false, false);
-	return clv_stand_waiting_end(&waiting, real(stream, count, operations, flags));
+	if (clv_blocked_has_wait(operations, count))
+		waiting = clv_blocked_waiting_begin(stream, false, false);
+	return clv_blocked_waiting_end(&waiting, real(stream, count, operations, flags));
 }

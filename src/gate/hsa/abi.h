@@ -4,8 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of HSA's ABI what the gate needs.  Handles are structures of one word, which are passed
- * as the word is.  Source: hsa.h and hsa_ext_amd.h of ROCm 5.2 to 6.3. */
+/* The part of HSA's ABI that the gate needs.  Handles are structures of one word, which
+ * are passed as the word is.  Source: hsa.h and hsa_ext_amd.h of ROCm 5.2 to 6.3. */
 
 enum {
 	CLV_HSA_SUCCESS = 0,
@@ -21,7 +21,7 @@ enum {
 #define CLV_HSA_AGENT_MEMORY_AVAILABLE 0xa015
 #define CLV_HSA_DEVICE_GPU 1
 
-/* Of a pool, and of a region where the number is another. */
+/* Attributes of pools.  Those of regions have the same numbers, but for the last one. */
 #define CLV_HSA_POOL_SIZE 2
 #define CLV_HSA_POOL_GRANULE 6
 #define CLV_HSA_POOL_ALLOCATION_MAX 16

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hsa_init, where a process becomes one of a lease's or sees no device: HIP begins with
- * it. */
+/* hsa_init attaches the process to its lease, and fails where the process must see no
+ * device.  HIP always begins with hsa_init. */
 #include "gate/attach/attachment.h"
 #include "gate/hsa/library.h"
 #include "gate/hsa/units.h"
@@ -14,7 +14,7 @@ int clv_own_hsa_init(clv_fn_hsa_init *real)
 
 	if (is_refused)
 		return CLV_HSA_OUT_OF_RESOURCES;
-	/* The list is read here. */
+	/* The real hsa_init reads the environment. */
 	if (view) {
 		clv_visible_choose("ROCR_VISIBLE_DEVICES",
 			view->devices[0] ? view->devices : view->model);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the address ranges of ROCm's libraries among the loaded objects. */
 #include "gate/hsa/caller.h"
 
 #include <link.h>
@@ -7,10 +8,10 @@
 
 struct clv_caller clv_caller_hip;
 static struct clv_caller hsa, opencl;
-static _Atomic uint64_t n_loaded; /* ever, when it was looked last */
+static _Atomic uint64_t n_loaded; /* dlpi_adds at the last scan */
 
 static const struct {
-	const char *library; /* the file's name begins so */
+	const char *library; /* prefix of the file's name */
 	struct clv_caller *caller;
 } known[] = {
 	{"libamdhip64.so", &clv_caller_hip},
@@ -42,9 +43,9 @@ static uintptr_t end_of(const struct dl_phdr_info *object)
 	return end;
 }
 
-/* Where cleave run has put something in a library's place, that is a page or two, and has
- * no code: the larger one of a name is the library. */
-static int look_at(struct dl_phdr_info *object, size_t n_bytes, void *userdata)
+/* A shim of cleave run has the library's name, a page or two, and no code: of several
+ * objects with one name the largest is the library. */
+static int record_object(struct dl_phdr_info *object, size_t n_bytes, void *userdata)
 {
 	struct clv_caller *caller = find(object->dlpi_name);
 	uintptr_t end = end_of(object);
@@ -60,34 +61,34 @@ static int look_at(struct dl_phdr_info *object, size_t n_bytes, void *userdata)
 	return 0;
 }
 
-void clv_callers_look(void)
+void clv_callers_scan(void)
 {
-	dl_iterate_phdr(look_at, NULL);
+	dl_iterate_phdr(record_object, NULL);
 }
 
-static int count(struct dl_phdr_info *object, size_t n_bytes, void *userdata)
+static int read_adds(struct dl_phdr_info *object, size_t n_bytes, void *userdata)
 {
 	(void)n_bytes;
 	*(uint64_t *)userdata = object->dlpi_adds;
 	return 1;
 }
 
-static bool is_let_be(const void *address)
+static bool is_exempt(const void *address)
 {
 	return clv_caller_is(&hsa, address) || clv_caller_is(&opencl, address);
 }
 
-bool clv_caller_is_let_be(const void *address)
+bool clv_caller_is_exempt(const void *address)
 {
 	uint64_t n = 0;
 
-	if (is_let_be(address))
+	if (is_exempt(address))
 		return true;
 	if (clv_caller_is_hip(address))
 		return false;
-	dl_iterate_phdr(count, &n);
+	dl_iterate_phdr(read_adds, &n);
 	if (n == atomic_load(&n_loaded))
 		return false;
-	clv_callers_look();
-	return is_let_be(address);
+	clv_callers_scan();
+	return is_exempt(address);
 }

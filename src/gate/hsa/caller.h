@@ -5,20 +5,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Who calls: the libraries of ROCm call each other, and themselves, by names that lead
- * here.  What HIP does for a call that was let in is not let in again, what AMD's OpenCL
- * does is held by OpenCL's gate, and what HSA does for itself is not counted.  By
- * the address that a call returns to. */
+/* ROCm's libraries call each other and themselves by exported names, so these calls reach
+ * the wrappers as well.  Calls that HIP makes inside an admitted call are not admitted
+ * again, calls of AMD's OpenCL are handled by the gate for OpenCL, and calls of HSA to
+ * itself are not counted.  The caller is recognized by the return address. */
 
 struct clv_caller {
 	_Atomic uintptr_t begin;
-	_Atomic uintptr_t n_bytes; /* 0: it is not loaded */
+	_Atomic uintptr_t n_bytes; /* 0: the library is not loaded */
 };
 
 extern struct clv_caller clv_caller_hip __attribute__((visibility("hidden")));
 
-/* Finds them among what is loaded now. */
-void clv_callers_look(void);
+/* Updates the address ranges from the objects that are loaded now. */
+void clv_callers_scan(void);
 
 static inline bool clv_caller_is(const struct clv_caller *caller, const void *address)
 {
@@ -32,6 +32,7 @@ static inline bool clv_caller_is_hip(const void *address)
 	return clv_caller_is(&clv_caller_hip, address);
 }
 
-/* HSA itself, or OpenCL.  If it is none of those that are known, looks for libraries
- * that came meanwhile. */
-bool clv_caller_is_let_be(const void *address);
+/* Whether the caller is HSA itself or AMD's OpenCL, whose calls pass.  Scans the loaded
+ * objects again if the address is in no known library and objects were loaded since the
+ * last scan. */
+bool clv_caller_is_exempt(const void *address);

@@ -3,5 +3,5 @@
 
 #include "gate/hsa-hooks.h"
 
-/* libhsa-runtime64 behind the gate: struct clv_hsa_functions clv_hsa, which
- * clv_hsa_load() fills once, and clv_hsa_library, all from hooks.list. */
+/* Generated from hooks.list: clv_hsa, the real functions of libhsa-runtime64, which
+ * clv_hsa_load() fills in once, and clv_hsa_library, the description of its hooks. */

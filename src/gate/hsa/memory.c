@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory that is allocated and freed by an address, and pieces that are mapped by hand
- * (gate/memory/pieces.h). */
+/* Memory that is allocated and freed by address, and physical memory that programs map by
+ * hand (gate/memory/pieces.h). */
 #include "gate/hsa/library.h"
 #include "gate/hsa/pools.h"
 #include "gate/memory/charges.h"
 #include "gate/memory/pieces.h"
 
-/* False: the caller gets CLV_HSA_OUT_OF_RESOURCES, and HIP's own hipErrorOutOfMemory. */
+/* Charges n_bytes; if that fails, once more after releasing pieces that nothing keeps.
+ * False: over quota, and the wrapper returns CLV_HSA_OUT_OF_RESOURCES, which HIP turns
+ * into hipErrorOutOfMemory. */
 static bool charge_bytes(uint64_t n_bytes, struct clv_charge *ret)
 {
 	*ret = clv_charge_take(n_bytes);
@@ -19,22 +21,24 @@ static bool charge_pool(uint64_t pool, uint64_t n_bytes, struct clv_charge *ret)
 {
 	*ret = (struct clv_charge){0};
 	return !clv_hsa_pool_is_gpus(pool) ||
-	       charge_bytes(clv_hsa_taken_bytes(pool, n_bytes), ret);
+	       charge_bytes(clv_hsa_rounded_bytes(pool, n_bytes), ret);
 }
 
-static int allocated(const struct clv_charge *charge, void *const *ret, int result)
+static int record_allocation(
+	const struct clv_charge *charge, void *const *ret, int result)
 {
 	if (result != CLV_HSA_SUCCESS) {
 		clv_charge_undo(charge);
 		return result;
 	}
-	/* What was there has been freed in a way that nobody saw. */
+	/* Memory with this address that is still charged was freed by a call that the
+	 * gate does not see. */
 	clv_release_pointer(*ret);
 	clv_charge_pointer(charge, *ret);
 	return result;
 }
 
-static int freed(struct clv_charge withdrawn, const void *p, int result)
+static int record_free(struct clv_charge withdrawn, const void *p, int result)
 {
 	if (result == CLV_HSA_SUCCESS)
 		clv_charge_undo(&withdrawn);
@@ -50,7 +54,7 @@ int clv_own_hsa_amd_memory_pool_allocate(clv_fn_hsa_amd_memory_pool_allocate *re
 
 	if (!charge_pool(pool, n_bytes, &charge))
 		return CLV_HSA_OUT_OF_RESOURCES;
-	return allocated(&charge, ret, real(pool, n_bytes, flags, ret));
+	return record_allocation(&charge, ret, real(pool, n_bytes, flags, ret));
 }
 
 int clv_own_hsa_memory_allocate(
@@ -60,24 +64,25 @@ int clv_own_hsa_memory_allocate(
 
 	if (!charge_pool(region, n_bytes, &charge))
 		return CLV_HSA_OUT_OF_RESOURCES;
-	return allocated(&charge, ret, real(region, n_bytes, ret));
+	return record_allocation(&charge, ret, real(region, n_bytes, ret));
 }
 
 int clv_own_hsa_amd_memory_pool_free(clv_fn_hsa_amd_memory_pool_free *real, void *p)
 {
 	struct clv_charge withdrawn = clv_charge_withdraw(p);
 
-	return freed(withdrawn, p, real(p));
+	return record_free(withdrawn, p, real(p));
 }
 
 int clv_own_hsa_memory_free(clv_fn_hsa_memory_free *real, void *p)
 {
 	struct clv_charge withdrawn = clv_charge_withdraw(p);
 
-	return freed(withdrawn, p, real(p));
+	return record_free(withdrawn, p, real(p));
 }
 
-/* Memory of another API, which no gate may have charged; how much is known afterwards. */
+/* Memory of another API, which no gate may have charged.  Its size is known only after
+ * the call. */
 int clv_own_hsa_amd_interop_map_buffer(clv_fn_hsa_amd_interop_map_buffer *real,
 	uint32_t n_agents, void *agents, int fd, uint32_t flags, void *ret_bytes,
 	void *ret, void *ret_metadata_bytes, void *ret_metadata)
@@ -89,7 +94,7 @@ int clv_own_hsa_amd_interop_map_buffer(clv_fn_hsa_amd_interop_map_buffer *real,
 	if (r != CLV_HSA_SUCCESS)
 		return r;
 	if (charge_bytes(*(size_t *)ret_bytes, &charge))
-		return allocated(&charge, ret, r);
+		return record_allocation(&charge, ret, r);
 	clv_hsa.hsa_amd_interop_unmap_buffer(*(void **)ret);
 	return CLV_HSA_OUT_OF_RESOURCES;
 }
@@ -99,10 +104,10 @@ int clv_own_hsa_amd_interop_unmap_buffer(
 {
 	struct clv_charge withdrawn = clv_charge_withdraw(p);
 
-	return freed(withdrawn, p, real(p));
+	return record_free(withdrawn, p, real(p));
 }
 
-/* Pieces. */
+/* Physical memory that is mapped by hand. */
 
 int clv_own_hsa_amd_vmem_handle_create(clv_fn_hsa_amd_vmem_handle_create *real,
 	uint64_t pool, size_t n_bytes, int type, uint64_t flags, void *ret)
@@ -114,7 +119,7 @@ int clv_own_hsa_amd_vmem_handle_create(clv_fn_hsa_amd_vmem_handle_create *real,
 		return CLV_HSA_OUT_OF_RESOURCES;
 	r = real(pool, n_bytes, type, flags, ret);
 	if (r == CLV_HSA_SUCCESS)
-		clv_piece_made(*(uint64_t *)ret, &charge);
+		clv_piece_add(*(uint64_t *)ret, &charge);
 	else
 		clv_charge_undo(&charge);
 	return r;
@@ -128,7 +133,7 @@ int clv_own_hsa_amd_vmem_handle_release(
 	clv_pieces_lock();
 	r = real(handle);
 	if (r == CLV_HSA_SUCCESS)
-		clv_piece_released(handle);
+		clv_piece_release(handle);
 	clv_pieces_unlock();
 	return r;
 }
@@ -141,7 +146,7 @@ int clv_own_hsa_amd_vmem_retain_alloc_handle(
 	clv_pieces_lock();
 	r = real(ret, p);
 	if (r == CLV_HSA_SUCCESS)
-		clv_piece_retained(*(uint64_t *)ret);
+		clv_piece_retain(*(uint64_t *)ret);
 	clv_pieces_unlock();
 	return r;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* HSA's pools and regions: whether they are a GPU's, and to what they round sizes. */
 #include "gate/hsa/pools.h"
 
 #include "gate/hsa/library.h"
@@ -7,7 +8,7 @@
 
 #define POOLS_MAX 512
 #define PAGE_BYTES 4096
-#define LARGE_PAGE_BYTES (UINT64_C(2) << 20) /* more than that nothing is rounded to */
+#define LARGE_PAGE_BYTES (UINT64_C(2) << 20) /* no driver rounds to more */
 
 static struct pool {
 	uint64_t handle, granule_bytes;
@@ -61,13 +62,13 @@ static int add_region(uint64_t region, void *userdata)
 	return add(region, userdata, clv_hsa.hsa_region_get_info);
 }
 
-static int look_at(uint64_t agent, void *userdata)
+static int add_pools_of_agent(uint64_t agent, void *userdata)
 {
 	uint32_t device;
 	bool is_gpu;
 
 	(void)userdata;
-	/* Another time, maybe. */
+	/* The agent's pools are read by a later lookup. */
 	if (ask_device(agent, &device) != CLV_HSA_SUCCESS)
 		return CLV_HSA_SUCCESS;
 	is_gpu = device == CLV_HSA_DEVICE_GPU;
@@ -77,15 +78,17 @@ static int look_at(uint64_t agent, void *userdata)
 	return CLV_HSA_SUCCESS;
 }
 
-/* They are others after HSA was shut down and begun anew. */
-static struct pool of(uint64_t handle)
+/* Pools have other handles after HSA was shut down and initialized again, so an unknown
+ * handle makes the table be read again.  A pool that HSA does not list counts as a GPU's,
+ * with the largest granule. */
+static struct pool find_or_read(uint64_t handle)
 {
 	struct pool found = {handle, LARGE_PAGE_BYTES, true};
 
 	pthread_mutex_lock(&lock);
 	if (!find(handle)) {
 		n_pools = 0;
-		clv_hsa.hsa_iterate_agents((void *)(uintptr_t)look_at, NULL);
+		clv_hsa.hsa_iterate_agents((void *)(uintptr_t)add_pools_of_agent, NULL);
 	}
 	if (find(handle))
 		found = *find(handle);
@@ -95,12 +98,12 @@ static struct pool of(uint64_t handle)
 
 bool clv_hsa_pool_is_gpus(uint64_t pool)
 {
-	return of(pool).is_gpus;
+	return find_or_read(pool).is_gpus;
 }
 
-uint64_t clv_hsa_taken_bytes(uint64_t pool, uint64_t n_bytes)
+uint64_t clv_hsa_rounded_bytes(uint64_t pool, uint64_t n_bytes)
 {
-	uint64_t unit = of(pool).granule_bytes;
+	uint64_t unit = find_or_read(pool).granule_bytes;
 
 	return n_bytes > UINT64_MAX - unit ? n_bytes : (n_bytes + unit - 1) / unit * unit;
 }

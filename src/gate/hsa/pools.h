@@ -4,12 +4,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Whose memory is in a pool, or in a region, as pools were called at first: a GPU's is
- * held to the quota, and the host's is not.  Where HSA does not say, it is a GPU's. */
+/* Whether a pool, or a region (HSA's older form of pools), is memory of a GPU, to which
+ * the quota applies.  True also if HSA does not tell. */
 bool clv_hsa_pool_is_gpus(uint64_t pool);
 
-/* Whether it is, or HSA does not say. */
+/* Whether the agent is a GPU.  True also if HSA does not tell. */
 bool clv_hsa_agent_is_gpu(uint64_t agent);
 
-/* What the driver takes for so much from the pool, or may take. */
-uint64_t clv_hsa_taken_bytes(uint64_t pool, uint64_t n_bytes);
+/* The size that the driver takes from the pool for n_bytes, or an upper bound of it. */
+uint64_t clv_hsa_rounded_bytes(uint64_t pool, uint64_t n_bytes);

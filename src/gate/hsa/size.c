@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How big a GPU is: as big as the quota, for whoever asks.  Only HIP is told the real
- * size; it shows the quota itself as it is when a program looks (hip/size.c).  And how
- * many compute units it has: the lease's. */
+/* The reported size of a GPU is the quota, for all callers but HIP.  HIP gets the real
+ * size, and the gate cuts HIP's own answers to the quota of the moment (hip/size.c).  The
+ * reported number of compute units is the lease's. */
 #include "gate/hsa/caller.h"
 #include "gate/hsa/library.h"
 #include "gate/hsa/pools.h"
@@ -17,11 +17,11 @@ int clv_own_hsa_agent_get_info(clv_fn_hsa_agent_get_info *real, const void *call
 		return r;
 	if (what == CLV_HSA_AGENT_MEMORY_AVAILABLE && !clv_caller_is_hip(caller) &&
 		clv_hsa_agent_is_gpu(agent))
-		clv_ledger_show(ret, NULL);
-	/* HIP too: by this it knows how large a cooperative launch may be. */
+		clv_ledger_clamp_info(ret, NULL);
+	/* For HIP too, which limits cooperative launches by this number. */
 	if ((what == CLV_HSA_AGENT_UNITS || what == CLV_HSA_AGENT_COOPERATIVE_UNITS) &&
 		clv_hsa_agent_is_gpu(agent))
-		clv_hsa_units_show(ret);
+		clv_hsa_units_limit(ret);
 	return r;
 }
 
@@ -29,7 +29,7 @@ static int show(const void *caller, uint64_t pool, void *size, int result)
 {
 	if (result == CLV_HSA_SUCCESS && !clv_caller_is_hip(caller) &&
 		clv_hsa_pool_is_gpus(pool))
-		clv_ledger_show(NULL, size);
+		clv_ledger_clamp_info(NULL, size);
 	return result;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What others than HIP would have a GPU do.  A queue of theirs is refused: what is
- * written into it starts with a store to a word of the device's, which nobody sees. Their
- * copies are let in one at a time, and waited for. */
+/* Work that callers other than HIP give to a GPU.  Their queues are refused: a packet
+ * starts with a store to device memory, which no call shows.  Their copies wait for the
+ * turn, and are complete when the call returns. */
 #include "base/clock.h"
 #include "gate/attach/attachment.h"
 #include "gate/hsa/caller.h"
@@ -15,18 +15,21 @@
 #include "gate/window/flight.h"
 
 struct turn {
-	struct clv_view *view; /* NULL: the call just passes */
+	struct clv_view *view; /* NULL: the call takes no turn */
 	uint64_t packed, kind, since_ns;
 };
 
-static bool is_held(const void *caller)
+/* Whether the gate restricts the call: the caller is not HIP, and the process is attached
+ * or was refused. */
+static bool is_restricted(const void *caller)
 {
 	bool is_refused;
 
 	return !clv_caller_is_hip(caller) && (clv_gate_view(&is_refused) || is_refused);
 }
 
-/* Between these the device does what the call asks for, and it is complete. */
+/* Around a call that gives the device work and returns when it is complete. turn_begin()
+ * waits for the turn; an error of it is returned instead of the call. */
 static int turn_begin(struct turn *turn, const void *caller, size_t n_bytes)
 {
 	bool is_refused = false;
@@ -63,11 +66,11 @@ int clv_own_hsa_queue_create(clv_fn_hsa_queue_create *real, const void *caller,
 	bool is_gpus = clv_hsa_agent_is_gpu(agent);
 	int r;
 
-	if (is_held(caller) && is_gpus)
+	if (is_restricted(caller) && is_gpus)
 		return CLV_HSA_INVALID_QUEUE_CREATION;
 	r = real(agent, size, type, error, userdata, private_bytes, group_bytes, ret);
 	if (r == CLV_HSA_SUCCESS && is_gpus)
-		clv_hsa_units_keep(*(void **)ret);
+		clv_hsa_units_apply(*(void **)ret);
 	return r;
 }
 
@@ -89,8 +92,8 @@ int clv_own_hsa_amd_memory_fill(clv_fn_hsa_amd_memory_fill *real, const void *ca
 	return r == CLV_HSA_SUCCESS ? turn_end(&turn, real(p, value, n)) : r;
 }
 
-/* Copies that end with a signal.  The call gets one of the gate's, so that their end is
- * known, and the program's is told what that was told. */
+/* Copies that complete a signal.  The driver gets a signal of the gate's, for which the
+ * gate waits; then it completes the program's signal in the same way. */
 struct copy {
 	struct turn turn;
 	uint64_t signal;
@@ -102,9 +105,9 @@ static int copy_begin(struct copy *copy, const void *caller, size_t n_bytes,
 	int r;
 
 	*copy = (struct copy){0};
-	if (!is_held(caller))
+	if (!is_restricted(caller))
 		return CLV_HSA_SUCCESS;
-	/* What it waits for may be this thread's to do. */
+	/* The calling thread may have to set the signals that the copy waits for. */
 	if (n_deps > 0 ||
 		clv_hsa.hsa_signal_create(1, 0, NULL, &copy->signal) != CLV_HSA_SUCCESS)
 		return CLV_HSA_OUT_OF_RESOURCES;
@@ -180,57 +183,58 @@ int clv_own_hsa_amd_memory_async_copy_rect(clv_fn_hsa_amd_memory_async_copy_rect
 			deps, signal));
 }
 
-/* What next to nobody calls, and nothing that is like HIP's own: refused. */
+/* Calls that hardly any program makes and that HIP has no use for: refused. */
 
 int clv_own_hsa_amd_svm_prefetch_async(clv_fn_hsa_amd_svm_prefetch_async *real,
 	const void *caller, void *p, size_t n_bytes, uint64_t agent, uint32_t n_deps,
 	void *deps, uint64_t completion)
 {
-	return is_held(caller) ? CLV_HSA_OUT_OF_RESOURCES
-			       : real(p, n_bytes, agent, n_deps, deps, completion);
+	return is_restricted(caller) ? CLV_HSA_OUT_OF_RESOURCES
+				     : real(p, n_bytes, agent, n_deps, deps, completion);
 }
 
 int clv_own_hsa_amd_memory_migrate(clv_fn_hsa_amd_memory_migrate *real,
 	const void *caller, void *p, uint64_t pool, uint32_t flags)
 {
-	return is_held(caller) ? CLV_HSA_OUT_OF_RESOURCES : real(p, pool, flags);
+	return is_restricted(caller) ? CLV_HSA_OUT_OF_RESOURCES : real(p, pool, flags);
 }
 
 int clv_own_hsa_ext_image_import(clv_fn_hsa_ext_image_import *real, const void *caller,
 	uint64_t agent, void *src, size_t row, size_t slice, uint64_t image, void *region)
 {
-	return is_held(caller) ? CLV_HSA_OUT_OF_RESOURCES
-			       : real(agent, src, row, slice, image, region);
+	return is_restricted(caller) ? CLV_HSA_OUT_OF_RESOURCES
+				     : real(agent, src, row, slice, image, region);
 }
 
 int clv_own_hsa_ext_image_export(clv_fn_hsa_ext_image_export *real, const void *caller,
 	uint64_t agent, uint64_t image, void *dst, size_t row, size_t slice, void *region)
 {
-	return is_held(caller) ? CLV_HSA_OUT_OF_RESOURCES
-			       : real(agent, image, dst, row, slice, region);
+	return is_restricted(caller) ? CLV_HSA_OUT_OF_RESOURCES
+				     : real(agent, image, dst, row, slice, region);
 }
 
 int clv_own_hsa_ext_image_copy(clv_fn_hsa_ext_image_copy *real, const void *caller,
 	uint64_t agent, uint64_t src, void *src_offset, uint64_t dst, void *dst_offset,
 	void *range)
 {
-	return is_held(caller) ? CLV_HSA_OUT_OF_RESOURCES
-			       : real(agent, src, src_offset, dst, dst_offset, range);
+	return is_restricted(caller)
+		       ? CLV_HSA_OUT_OF_RESOURCES
+		       : real(agent, src, src_offset, dst, dst_offset, range);
 }
 
 int clv_own_hsa_ext_image_clear(clv_fn_hsa_ext_image_clear *real, const void *caller,
 	uint64_t agent, uint64_t image, void *data, void *region)
 {
-	return is_held(caller) ? CLV_HSA_OUT_OF_RESOURCES
-			       : real(agent, image, data, region);
+	return is_restricted(caller) ? CLV_HSA_OUT_OF_RESOURCES
+				     : real(agent, image, data, region);
 }
 
-/* The table has the functions above as they are behind the gate. */
+/* The table has the driver's own image functions, which would bypass the gate. */
 int clv_own_hsa_system_get_extension_table(clv_fn_hsa_system_get_extension_table *real,
 	const void *caller, uint16_t extension, uint16_t major, uint16_t minor,
 	void *table)
 {
-	if (extension == CLV_HSA_EXTENSION_IMAGES && is_held(caller))
+	if (extension == CLV_HSA_EXTENSION_IMAGES && is_restricted(caller))
 		return CLV_HSA_ERROR;
 	return real(extension, major, minor, table);
 }
@@ -239,7 +243,7 @@ int clv_own_hsa_system_get_major_extension_table(
 	clv_fn_hsa_system_get_major_extension_table *real, const void *caller,
 	uint16_t extension, uint16_t major, size_t n_bytes, void *table)
 {
-	if (extension == CLV_HSA_EXTENSION_IMAGES && is_held(caller))
+	if (extension == CLV_HSA_EXTENSION_IMAGES && is_restricted(caller))
 		return CLV_HSA_ERROR;
 	return real(extension, major, n_bytes, table);
 }

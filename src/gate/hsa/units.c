@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Masks of queues.  HSA_CU_MASK holds whatever queue HSA makes, its own and OpenCL's too,
- * and HSA cuts to it what a program sets; it is set here, so that it does not matter what
- * became of the environment before.  An HSA that does not know the variable is seen by
- * the first queue, and gets the mask by the call. */
+/* Masks of queues.  HSA cuts the mask of each queue, its own queues' and OpenCL's too,
+ * and each mask that a program sets to HSA_CU_MASK.  The gate sets the variable in
+ * hsa_init, so whatever the program did to its environment before has no effect.  Where
+ * HSA ignores the variable, the gate sets the mask of each new queue by a call. */
 #include "gate/hsa/units.h"
 
 #include "gate/attach/sm.h"
@@ -37,7 +37,8 @@ static bool is_empty(const struct mask *mask)
 	return memcmp(mask, &empty, sizeof(empty)) == 0;
 }
 
-/* False: there is no limit. */
+/* False: there is no limit, or none that can be applied, because the agent does not know
+ * the units; the agent is told so. */
 static bool get_limit(struct clv_sm_limit *ret)
 {
 	*ret = clv_sm_limit_get();
@@ -68,7 +69,7 @@ static struct mask all_of(const struct clv_sm_limit *limit)
 	return mask;
 }
 
-static bool is_kept(const void *queue, const struct clv_sm_limit *limit)
+static bool is_within_limit(const void *queue, const struct clv_sm_limit *limit)
 {
 	struct mask mask = {0};
 
@@ -82,7 +83,7 @@ static bool is_kept(const void *queue, const struct clv_sm_limit *limit)
 	return !is_empty(&mask);
 }
 
-void clv_hsa_units_keep(const void *queue)
+void clv_hsa_units_apply(const void *queue)
 {
 	struct clv_sm_limit limit;
 	struct mask all;
@@ -91,7 +92,7 @@ void clv_hsa_units_keep(const void *queue)
 	if (!get_limit(&limit))
 		return;
 	all = all_of(&limit);
-	if (!is_kept(queue, &limit))
+	if (!is_within_limit(queue, &limit))
 		r = clv_hsa.hsa_amd_queue_cu_set_mask(
 			(void *)(uintptr_t)queue, MASK_BITS, all.words);
 	clv_sm_tell(r == CLV_HSA_SUCCESS || r == CLV_HSA_CU_MASK_REDUCED
@@ -100,7 +101,7 @@ void clv_hsa_units_keep(const void *queue)
 		limit.count);
 }
 
-void clv_hsa_units_show(uint32_t *n_units)
+void clv_hsa_units_limit(uint32_t *n_units)
 {
 	struct clv_sm_limit limit;
 
@@ -116,9 +117,11 @@ static struct mask read_mask(uint32_t n_bits, const void *words)
 	return mask;
 }
 
-/* Of the lease's units those that the program's word for them means.  None that it has:
- * all, for a queue without units would never end. */
-static struct mask meant(
+/* The units that a program's mask selects, which counts the lease's units from 0.
+ * *ret_is_less: the mask also selects units beyond these.  If it selects no unit of the
+ * lease, the result is all of them, because work in a queue without units would never
+ * complete. */
+static struct mask effective_mask(
 	const struct mask *asked, const struct clv_sm_limit *limit, bool *ret_is_less)
 {
 	struct mask mask = {0};
@@ -149,7 +152,7 @@ int clv_own_hsa_amd_queue_cu_set_mask(
 	if (n_bits > 0) {
 		struct mask asked = read_mask(n_bits, words);
 
-		mask = meant(&asked, &limit, &is_less);
+		mask = effective_mask(&asked, &limit, &is_less);
 	}
 	r = real(queue, MASK_BITS, mask.words);
 	return r == CLV_HSA_SUCCESS && is_less ? CLV_HSA_CU_MASK_REDUCED : r;

@@ -4,14 +4,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The lease's compute units, where it has a limit in space (gate/attach/sm.h).  What a
- * program sees is a GPU that has so many, and unit 0 is the first of them. */
+/* The lease's compute units, where it has a limit in space (gate/attach/sm.h).  The
+ * program sees a GPU with just these units, numbered from 0. */
 
-/* Before HSA is begun: it reads the environment then. */
+/* Sets HSA_CU_MASK.  To be called before the real hsa_init, which reads it. */
 void clv_hsa_units_begin(void);
 
-/* A queue was made on a GPU. */
-void clv_hsa_units_keep(const void *queue);
+/* For a new queue on a GPU: sets the queue's mask if HSA did not apply the limit, and
+ * tells the agent whether the limit is applied. */
+void clv_hsa_units_apply(const void *queue);
 
-/* How many the GPU has, in place of what HSA says. */
-void clv_hsa_units_show(uint32_t *n_units);
+/* Cuts the GPU's number of units, as HSA reports it, to the limit. */
+void clv_hsa_units_limit(uint32_t *n_units);

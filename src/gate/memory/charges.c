@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Charges, and those that hang on an address or another number of the vendor's. */
+/* Charges, and the table of those that are identified by an address or another number of
+ * the vendor's. */
 #include "gate/memory/charges.h"
 
 #include "gate/attach/attachment.h"
@@ -24,20 +25,22 @@ struct charge_record {
 static pthread_mutex_t address_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct charge_record *buckets[N_BUCKETS];
 
-/* A child of clone that shares this memory (CLONE_VM) does not find it wiped, and is not
- * the process that the agent knows: its charges would go when that one ends. */
+/* A child of clone that shares this memory (CLONE_VM) does not find the attachment wiped,
+ * and is not the process that the agent knows: its charges would be released when that
+ * process ends. */
 static bool is_another_process(void)
 {
-	static atomic_flag is_said = ATOMIC_FLAG_INIT;
-	int32_t attached = atomic_load_explicit(&clv_forkless->pid, memory_order_relaxed);
+	static atomic_flag is_reported = ATOMIC_FLAG_INIT;
+	int32_t attached =
+		atomic_load_explicit(&clv_wiped_on_fork->pid, memory_order_relaxed);
 
 	if (attached == getpid())
 		return false;
-	if (!atomic_flag_test_and_set(&is_said))
+	if (!atomic_flag_test_and_set(&is_reported))
 		fprintf(stderr,
-			"cleave: no memory for process %d: it shares that of process %d, "
-			"which is the one in the lease; a thread, or a child of fork or "
-			"exec, has its own part\n",
+			"cleave: no memory for process %d: it shares the memory of "
+			"process %d, which is attached to the lease; use a thread, or a "
+			"child of fork or exec\n",
 			(int)getpid(), (int)attached);
 	return true;
 }
@@ -46,7 +49,7 @@ struct clv_charge clv_charge_take(uint64_t n_bytes)
 {
 	struct clv_charge charge = {.n_bytes = n_bytes};
 	bool refused;
-	/* A child that goes on with its parent's context attaches here. */
+	/* A child that continues to use its parent's context attaches here. */
 	struct clv_view *view = clv_gate_view(&refused);
 
 	charge.epoch = clv_ledger_epoch();

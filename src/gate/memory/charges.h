@@ -4,39 +4,42 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Charges to the lease's memory quota (ledger.h), and what they hang on.  Any thread. */
+/* Charges to the lease's memory quota (ledger.h), and the objects that hold them.  Any
+ * thread. */
 
 struct clv_charge {
 	uint64_t n_bytes;
 	uint32_t epoch;
 	bool charged;
 	bool refused;      /* over quota, or the process is in no lease */
-	bool spilled;      /* of the host's memory, beyond the quota */
-	bool stands_in;    /* what was spilled is of another kind than was asked for */
-	const void *owner; /* what it goes with (a context), or NULL */
+	bool spilled;      /* charged to host memory beyond the quota */
+	bool stands_in;    /* the spilled memory is of another kind than was requested */
+	const void *owner; /* the object that it is released with (a context), or NULL */
 };
 
-/* Whether n_bytes may be asked of the vendor. */
+/* Charges n_bytes before they are requested from the vendor; see charge.refused. */
 struct clv_charge clv_charge_take(uint64_t n_bytes);
-/* Whether the host's memory has room for what was just refused: it is charged there. */
+/* Charges a refused charge to host memory instead.  False: there is no room either. */
 bool clv_charge_spill(struct clv_charge *charge);
 void clv_charge_undo(const struct clv_charge *charge);
 
-/* Allocations known by address, or by a handle that is as good. */
+/* Charges of allocations that are identified by address, or by a handle that is as
+ * good. */
 void clv_charge_pointer(const struct clv_charge *charge, const void *address);
 void clv_release_pointer(const void *address);
 
-/* The same in two steps, where the vendor may refuse to free: taken before its call, for
- * afterwards the address may be another thread's; then undone, or charged again. */
+/* The same in two steps, where the vendor may refuse to free: withdraw before the
+ * vendor's call, because after it the address may be another thread's; then undo the
+ * charge, or charge the address again. */
 struct clv_charge clv_charge_withdraw(const void *address);
-/* Where the vendor frees only for the owner: what another owns stays. */
+/* The same where the vendor frees only for the owner: a charge of another owner stays. */
 struct clv_charge clv_charge_withdraw_from(const void *owner, const void *address);
 
-/* What is spilled and has this address counts in the quota from now on.  False: it is
- * not there, or the quota has no room for it. */
+/* Moves the spilled charge of this address to the quota.  False: there is none, or the
+ * quota has no room for it. */
 bool clv_charge_unspill(const void *address);
 
-/* The owner is gone, and with it what it had. */
+/* Releases all charges of an owner that is gone. */
 void clv_charges_drop(const void *owner);
 
 void clv_charges_forget_parent(void);

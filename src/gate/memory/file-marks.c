@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Marks on open files, as OFD locks, read back from /proc. */
 #include "gate/memory/file-marks.h"
 
 #include <fcntl.h>
@@ -17,8 +18,8 @@ bool clv_file_mark_put(int fd, const struct clv_file_mark *mark)
 	return fcntl(fd, F_OFD_SETLK, &lock) == 0;
 }
 
-/* As /proc shows a lock of an open file's own: "1: OFDLCK ADVISORY READ -1 00:06:3 7 9",
- * behind "lock:" where it is one file's. */
+/* Parses an OFD lock as /proc shows it: "1: OFDLCK ADVISORY READ -1 00:06:3 7 9", after
+ * "lock:" in fdinfo. */
 static bool read_line(const char *line, struct clv_file_mark *ret)
 {
 	unsigned long long first, last;

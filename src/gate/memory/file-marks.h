@@ -4,11 +4,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A mark on an open file: two numbers.  It goes with the file to whichever process that
- * is passed to, and is gone when the last of its descriptors is closed.  Files that a
- * driver hands out for memory may all be of one inode, so that nothing else tells them
- * apart.  (It is a read lock of a range of the open file's own, which hinders nobody: it
- * begins at the one and is longer by the other than one byte.)  Any thread. */
+/* A mark on an open file description: two numbers.  It is passed on with the file to
+ * other processes, and is gone when the last of its descriptors is closed.  Files that a
+ * driver exports for memory may all share one inode, so nothing else identifies them.
+ * (The mark is an OFD read lock, which conflicts with no other: it begins at `number` and
+ * is `process` + 1 bytes long.) Any thread. */
 
 #define CLV_FILE_MARK_BITS 62 /* of each number */
 
@@ -16,13 +16,13 @@ struct clv_file_mark {
 	uint64_t number, process;
 };
 
-/* False: the kernel does not let it. */
+/* Sets a mark.  False: the kernel refused. */
 bool clv_file_mark_put(int fd, const struct clv_file_mark *mark);
 
-/* The first mark that the file has with a number from first to last.  False: there is
- * none, or it cannot be told. */
+/* Finds the file's first mark with a number from first to last.  False: there is none, or
+ * the marks cannot be read. */
 bool clv_file_mark_find(int fd, uint64_t first, uint64_t last, struct clv_file_mark *ret);
 
-/* Visits all marks that any open file has.  False: it cannot be told. */
+/* Visits the marks of all open files in the system.  False: they cannot be read. */
 bool clv_file_marks_visit(
 	void (*visit)(const struct clv_file_mark *mark, void *userdata), void *userdata);

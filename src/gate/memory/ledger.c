@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The memory quota.  A process adds to its own slot and then sums all slots of the lease,
- * so two that race may both be refused, but never both be let in over the quota; no lock,
- * and no total that a death could leave wrong. */
+ * so of two that race both may be refused, but never are both admitted over the quota.
+ * There is no lock, and no total that a death could leave wrong. */
 #include "gate/memory/ledger.h"
 
 #include "gate/process/state.h"
 #include "gate/process/thread.h"
 #include "gate/process/view.h"
 
-/* What may be had of one kind of memory, and what this process has. */
+/* The limit of one kind of memory, and what this process has charged of it. */
 struct budget {
 	uint64_t limit_bytes;
 	_Atomic uint64_t *own_bytes;
-	uint64_t (*sum)(const struct clv_view *view); /* of all the lease's processes */
+	uint64_t (*sum)(const struct clv_view *view); /* over all the lease's processes */
 };
 
 uint32_t clv_ledger_epoch(void)
 {
-	return atomic_load_explicit(&clv_forkless->epoch, memory_order_relaxed);
+	return atomic_load_explicit(&clv_wiped_on_fork->epoch, memory_order_relaxed);
 }
 
 static uint32_t count_slots(const struct clv_view *view)
@@ -27,7 +27,7 @@ static uint32_t count_slots(const struct clv_view *view)
 	return n < CLV_SLOTS ? n : CLV_SLOTS;
 }
 
-/* And what only the driver shows. */
+/* With the overhead that only the driver shows. */
 static uint64_t sum_slots(const struct clv_view *view)
 {
 	uint64_t sum = atomic_load(&view->control->memory_overhead_bytes);
@@ -66,21 +66,21 @@ static bool charge(
 
 	if (try_charge(view, budget, n_bytes, &first_sum))
 		return true;
-	/* What stood in the way may have been another's reservation that fails as well.
-	 */
+	/* Retries once if the sum has changed: the room may have been taken by another
+	 * process's charge that failed too. */
 	return first_sum > 0 && budget->sum(view) + n_bytes != first_sum &&
 	       try_charge(view, budget, n_bytes, &second_sum);
 }
 
 bool clv_ledger_charge(uint64_t n_bytes)
 {
-	struct clv_view *view = clv_gate_peek();
+	struct clv_view *view = clv_gate_current_view();
 	struct budget quota;
 
 	if (!view)
 		return true;
-	/* Who only holds memory has to find the next agent as well, or that one would not
-	 * know of it. */
+	/* A process that only holds memory also needs the helper, to find the next agent,
+	 * which would not know of the memory otherwise. */
 	clv_helper_start();
 	quota = (struct budget){atomic_load(&view->control->memory_quota_bytes),
 		&view->slot->memory_bytes, sum_slots};
@@ -92,7 +92,7 @@ bool clv_ledger_charge(uint64_t n_bytes)
 
 bool clv_ledger_spill(uint64_t n_bytes)
 {
-	struct clv_view *view = clv_gate_peek();
+	struct clv_view *view = clv_gate_current_view();
 	struct budget host;
 
 	if (!view || !view->spilled_bytes)
@@ -107,7 +107,7 @@ bool clv_ledger_spill(uint64_t n_bytes)
 
 void clv_ledger_unspill(uint64_t n_bytes, uint32_t epoch)
 {
-	struct clv_view *view = clv_gate_peek();
+	struct clv_view *view = clv_gate_current_view();
 
 	if (view && view->spilled_bytes && epoch == clv_ledger_epoch())
 		atomic_fetch_sub(view->spilled_bytes, n_bytes);
@@ -115,7 +115,7 @@ void clv_ledger_unspill(uint64_t n_bytes, uint32_t epoch)
 
 void clv_ledger_release(uint64_t n_bytes, uint32_t epoch)
 {
-	struct clv_view *view = clv_gate_peek();
+	struct clv_view *view = clv_gate_current_view();
 
 	if (view && epoch == clv_ledger_epoch())
 		atomic_fetch_sub(&view->slot->memory_bytes, n_bytes);
@@ -123,7 +123,7 @@ void clv_ledger_release(uint64_t n_bytes, uint32_t epoch)
 
 void clv_ledger_correct(uint64_t charged_bytes, uint64_t real_bytes)
 {
-	struct clv_view *view = clv_gate_peek();
+	struct clv_view *view = clv_gate_current_view();
 
 	if (view)
 		atomic_fetch_add(&view->slot->memory_bytes, real_bytes - charged_bytes);
@@ -131,7 +131,7 @@ void clv_ledger_correct(uint64_t charged_bytes, uint64_t real_bytes)
 
 uint64_t clv_ledger_used_bytes(void)
 {
-	struct clv_view *view = clv_gate_peek();
+	struct clv_view *view = clv_gate_current_view();
 
 	return view ? sum_slots(view) : 0;
 }
@@ -152,12 +152,12 @@ uint64_t clv_ledger_settled_bytes(void)
 
 uint64_t clv_ledger_quota_bytes(void)
 {
-	struct clv_view *view = clv_gate_peek();
+	struct clv_view *view = clv_gate_current_view();
 
 	return view ? atomic_load(&view->control->memory_quota_bytes) : UINT64_MAX;
 }
 
-void clv_ledger_show(size_t *free_bytes, size_t *total_bytes)
+void clv_ledger_clamp_info(size_t *free_bytes, size_t *total_bytes)
 {
 	uint64_t quota = clv_ledger_quota_bytes(), used, left;
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Physical memory that is mapped by hand.  It lives as long as a handle, any mapping of
- * it or a file that it was exported to, in whichever process, and is charged to the
- * process that made it.  An import of the same lease's keeps the file open, and so the
- * charge, and pays for what it has mapped when the process that made it is gone.  What
- * came from elsewhere is charged to whoever maps it: the driver does not say how much an
- * import is before that. */
+ * it or a file that it was exported to, in any process, and is charged to the process
+ * that created it.  An import from the same lease keeps the file open, and so the charge,
+ * and takes over the charge for what it has mapped when the creating process is gone.
+ * Memory from elsewhere is charged to each process that maps it, because the driver does
+ * not tell an import's size before that. */
 #include "gate/memory/pieces.h"
 
 #include "base/clock.h"
@@ -21,9 +21,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A mark's number says which lease's, of which slot, and which of that process's.  Slots
- * are used again, and pids in the end: so its process is a random number beside the pid.
- */
+/* A mark's number has the lease, the slot, and a serial number in that process.  Slots
+ * and in the end pids are reused, so the mark's process is a random number and the
+ * pid. */
 #define SERIAL_BITS 30
 #define SLOT_BITS 10
 #define LEASE_BITS (CLV_FILE_MARK_BITS - SLOT_BITS - SERIAL_BITS)
@@ -38,18 +38,18 @@ static_assert(CLV_SLOTS <= 1u << SLOT_BITS, "a slot in a mark");
 struct clv_piece {
 	struct clv_piece *next;
 	uint64_t handle;
-	uint32_t n_references; /* of the handle, mappings, and files */
+	uint32_t n_references; /* by the handle, mappings and files */
 	struct clv_charge charge;
 };
 
-/* A handle that was imported. */
+/* An imported handle. */
 struct import {
 	struct import *next;
 	uint64_t handle;
 	uint32_t n_handles, n_mappings;
-	struct clv_piece *piece; /* of this process; NULL: it is another's */
-	/* Of another process of the lease's, which has it charged; -1: of nobody's who
-	 * has. */
+	struct clv_piece *piece; /* of this process; NULL: of another one */
+	/* The file of another process of the lease that has the piece charged; -1: no
+	 * such process has. */
 	int fd;
 	uint32_t slot, pid;
 };
@@ -57,17 +57,17 @@ struct import {
 struct clv_mapping {
 	struct clv_mapping *next;
 	uint64_t address, n_bytes;
-	struct clv_piece *piece;  /* NULL: it is another process's */
+	struct clv_piece *piece;  /* NULL: another process's */
 	struct import *import;    /* of that */
 	struct clv_charge charge; /* of that */
 };
 
-/* A file that keeps a piece until nobody has it open. */
+/* An exported file, which keeps its piece until it is closed in all processes. */
 struct export
 {
 	struct export *next;
 	struct clv_file_mark mark;
-	bool is_marked; /* else it cannot be told when that is */
+	bool is_marked; /* else its last close cannot be detected */
 	bool is_seen;
 	struct clv_piece *piece;
 };
@@ -123,7 +123,7 @@ void clv_pieces_unlock(void)
 	pthread_mutex_unlock(&lock);
 }
 
-void clv_piece_made(uint64_t handle, const struct clv_charge *charge)
+void clv_piece_add(uint64_t handle, const struct clv_charge *charge)
 {
 	struct clv_piece *piece = calloc(1, sizeof(*piece));
 
@@ -154,7 +154,7 @@ static void drop_import(struct import *gone)
 	free(gone);
 }
 
-void clv_piece_released(uint64_t handle)
+void clv_piece_release(uint64_t handle)
 {
 	struct import *import = find_import(handle);
 	struct clv_piece *piece = find(handle);
@@ -167,12 +167,12 @@ void clv_piece_released(uint64_t handle)
 		drop(piece);
 }
 
-void clv_piece_retained(uint64_t handle)
+void clv_piece_retain(uint64_t handle)
 {
 	struct import *import = find_import(handle);
 	struct clv_piece *piece = find(handle);
 
-	/* By a mapping that has outlived the handle. */
+	/* The handle may be gone and the import kept by a mapping. */
 	for (struct import *each = imports; each && !import && !piece; each = each->next)
 		import = each->handle == handle ? each : NULL;
 	if (import) {
@@ -183,7 +183,7 @@ void clv_piece_retained(uint64_t handle)
 		piece->n_references++;
 }
 
-/* Out of the process. */
+/* Exports. */
 
 static uint64_t mark_of_lease(const struct clv_view *view)
 {
@@ -194,12 +194,12 @@ static uint64_t mark_of_lease(const struct clv_view *view)
 
 static uint32_t pid_of_slot(uint32_t slot)
 {
-	const struct clv_view *view = clv_gate_peek();
+	const struct clv_view *view = clv_gate_current_view();
 
 	return view ? atomic_load(&view->report->slots[slot].pid) : 0;
 }
 
-/* Of a child another one: it has another view. */
+/* A random number per process: a child draws another one, because it has another view. */
 static bool random_of_process(const struct clv_view *view, uint64_t *ret)
 {
 	static const struct clv_view *drawn_for;
@@ -235,7 +235,7 @@ static bool is_same(const struct clv_file_mark *a, const struct clv_file_mark *b
 
 void clv_piece_exported(uint64_t handle, int fd)
 {
-	const struct clv_view *view = clv_gate_peek();
+	const struct clv_view *view = clv_gate_current_view();
 	struct clv_piece *piece = find(handle);
 	struct export *export;
 
@@ -251,20 +251,21 @@ void clv_piece_exported(uint64_t handle, int fd)
 	piece->n_references++;
 }
 
-static void see(const struct clv_file_mark *mark, void *userdata)
+static void mark_seen(const struct clv_file_mark *mark, void *userdata)
 {
 	(void)userdata;
 	for (struct export *export = exports; export; export = export->next)
 		export->is_seen |= is_same(&export->mark, mark);
 }
 
-/* The kernel lists while others lock and unlock, and what it skips is there the second
- * time. */
-static bool look_at_files(void)
+/* Reads the list twice: other processes lock and unlock while the kernel lists, and an
+ * entry that was skipped once is in the second list. */
+static bool find_open_exports(void)
 {
 	for (struct export *export = exports; export; export = export->next)
 		export->is_seen = !export->is_marked;
-	return clv_file_marks_visit(see, NULL) && clv_file_marks_visit(see, NULL);
+	return clv_file_marks_visit(mark_seen, NULL) &&
+	       clv_file_marks_visit(mark_seen, NULL);
 }
 
 bool clv_pieces_settle(void)
@@ -273,7 +274,7 @@ bool clv_pieces_settle(void)
 	bool is_less = false;
 
 	pthread_mutex_lock(&lock);
-	if (exports && !look_at_files())
+	if (exports && !find_open_exports())
 		link = NULL;
 	while (link && *link) {
 		struct export *export = *link;
@@ -291,7 +292,7 @@ bool clv_pieces_settle(void)
 	return is_less;
 }
 
-/* Into the process. */
+/* Imports. */
 
 static void charge_mapping(struct clv_mapping *mapping)
 {
@@ -301,8 +302,8 @@ static void charge_mapping(struct clv_mapping *mapping)
 		.charged = true};
 }
 
-/* The process that had it charged is gone: it is charged here, and room for it there is
- * as much as there was. */
+/* The process that had the piece charged is gone: it is charged here.  The quota has room
+ * for it, as much as that process's end released. */
 static void take_over(struct import *import)
 {
 	for (struct clv_mapping *each = mappings; each; each = each->next) {
@@ -313,8 +314,9 @@ static void take_over(struct import *import)
 	import->fd = -1;
 }
 
-/* Whether there is still anything to look at. */
-static bool look_at_imports(void)
+/* Checks whether the charging processes of imports live.  Returns whether any import
+ * needs further checks. */
+static bool check_imports(void)
 {
 	bool is_any = false;
 
@@ -336,13 +338,14 @@ static void *watch(void *unused)
 	(void)unused;
 	do {
 		nanosleep(&pause, NULL);
-	} while (look_at_imports());
+	} while (check_imports());
 	return NULL;
 }
 
-/* Whether the process that the mark is of has its slot still, and is another. */
-static bool find_payer(const struct clv_view *view, const struct clv_file_mark *mark,
-	struct import *import)
+/* Finds the slot and pid of the process that set the mark.  False: the slot has another
+ * process now, or is this process's own. */
+static bool find_charging_process(const struct clv_view *view,
+	const struct clv_file_mark *mark, struct import *import)
 {
 	import->slot = (uint32_t)LOW_BITS(mark->number >> SERIAL_BITS, SLOT_BITS);
 	import->pid = pid_of_slot(import->slot);
@@ -350,10 +353,11 @@ static bool find_payer(const struct clv_view *view, const struct clv_file_mark *
 	       LOW_BITS(import->pid, PID_BITS) == LOW_BITS(mark->process, PID_BITS);
 }
 
-/* Of whom the file is, if it is of the lease's; from then on it stays open. */
-static void trace(struct import *import, int fd)
+/* Finds the process of the lease that exported the file, if any; then the file stays
+ * open. */
+static void find_exporter(struct import *import, int fd)
 {
-	const struct clv_view *view = clv_gate_peek();
+	const struct clv_view *view = clv_gate_current_view();
 	uint64_t first = view ? mark_of_lease(view) : 0;
 	struct export *own = exports;
 	struct clv_file_mark mark;
@@ -368,7 +372,7 @@ static void trace(struct import *import, int fd)
 		import->piece = own->piece;
 		return;
 	}
-	if (!find_payer(view, &mark, import))
+	if (!find_charging_process(view, &mark, import))
 		return;
 	if (!is_watching)
 		is_watching = clv_helper_spawn(watch);
@@ -376,20 +380,20 @@ static void trace(struct import *import, int fd)
 		import->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 }
 
-/* A driver may give the same handle again, or another. */
+/* A driver may return the same handle again, or another one. */
 void clv_piece_imported(uint64_t handle, int fd)
 {
 	struct import *import;
 
 	if (find(handle) || find_import(handle)) {
-		clv_piece_retained(handle);
+		clv_piece_retain(handle);
 		return;
 	}
 	import = malloc(sizeof(*import));
 	if (!import)
 		return;
 	*import = (struct import){imports, handle, .n_handles = 1, .fd = -1};
-	trace(import, fd);
+	find_exporter(import, fd);
 	imports = import;
 	if (import->piece)
 		import->piece->n_references++;
@@ -435,7 +439,7 @@ void clv_mapping_done(struct clv_mapping *mapping, uint64_t handle, bool is_mapp
 		mapping->piece->n_references++;
 	if (mapping->import) {
 		mapping->import->n_mappings++;
-		/* Its process has gone since it was asked who pays. */
+		/* The charging process has ended since clv_piece_is_known(). */
 		if (mapping->import->fd < 0 && !mapping->charge.charged)
 			charge_mapping(mapping);
 	}

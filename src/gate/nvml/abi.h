@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What crosses the border of libnvidia-ml.so.1, as its header of 13.0 lays it out and all
- * drivers since R450 have it. Handles are pointers that mean nothing here. */
+/* The part of NVML's ABI that the gate needs, from the header of 13.0; all drivers since
+ * R450 have the same layouts.  Handles are opaque pointers. */
 
 enum {
 	CLV_NVML_SUCCESS = 0,
@@ -21,7 +21,7 @@ enum {
 #define CLV_NVML_UUID_BYTES 96
 
 struct clv_nvml_memory {
-	uint64_t total, free, used; /* used has in it what the driver keeps */
+	uint64_t total, free, used; /* used includes what the driver reserves */
 };
 
 struct clv_nvml_memory_v2 {
@@ -44,13 +44,13 @@ struct clv_nvml_utilization {
 	uint32_t gpu, memory; /* percent */
 };
 
-/* Entries of lists that have a process in them. */
+/* List entries that name a process. */
 struct clv_nvml_process_v1 {
 	uint32_t pid;
 	uint64_t memory_bytes;
 };
 
-/* Versions 2 and 3 of the calls. */
+/* Of versions 2 and 3 of the calls. */
 struct clv_nvml_process {
 	uint32_t pid;
 	uint64_t memory_bytes;
@@ -93,7 +93,7 @@ struct clv_nvml_use_list {
 };
 
 struct clv_nvml_accounting {
-	uint32_t pid; /* the rest is as it is */
+	uint32_t pid; /* the rest is passed through */
 };
 
 static_assert(sizeof(struct clv_nvml_memory) == 24, "as the driver has it");

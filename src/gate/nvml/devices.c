@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which devices there are: the lease's, numbered in its order.  A device that no call
- * names can be asked nothing, so all ways to a handle end here. */
+/* NVML's devices are those of the lease, numbered in its order.  Queries need a handle,
+ * so every call that returns one is wrapped here. */
 #include "gate/nvml-hooks.h"
 #include "gate/nvml/lease.h"
 #include "gate/process/view.h"
 
 #define LISTED_MAX 256u
 
-/* Counts and numbers. */
+/* Counts and indexes. */
 
 static int count(int (*real)(void *count), void *device_count)
 {
@@ -15,7 +15,7 @@ static int count(int (*real)(void *count), void *device_count)
 	const struct clv_view *view;
 	int r = real(device_count);
 
-	if (r != CLV_NVML_SUCCESS || clv_nvml_look(&view) == CLV_NVML_ALL)
+	if (r != CLV_NVML_SUCCESS || clv_nvml_get_sight(&view) == CLV_NVML_ALL)
 		return r;
 	r = clv_nvml_find_devices(view, &devices);
 	if (r == CLV_NVML_SUCCESS)
@@ -40,7 +40,7 @@ static int by_index(
 	const struct clv_view *view;
 	int r;
 
-	if (clv_nvml_look(&view) == CLV_NVML_ALL)
+	if (clv_nvml_get_sight(&view) == CLV_NVML_ALL)
 		return real(index, device);
 	r = clv_nvml_find_devices(view, &devices);
 	if (r != CLV_NVML_SUCCESS)
@@ -63,7 +63,7 @@ int clv_own_nvmlDeviceGetHandleByIndex_v2(
 	return by_index(real, index, device);
 }
 
-/* A MIG device is the first of its GPU. */
+/* 0 for a MIG device too, which is the first one of its GPU. */
 static uint32_t find_index(const struct clv_nvml_devices *devices, void *device)
 {
 	for (uint32_t i = 0; i < devices->n; i++) {
@@ -79,7 +79,7 @@ int clv_own_nvmlDeviceGetIndex(clv_fn_nvmlDeviceGetIndex *real, void *device, vo
 	const struct clv_view *view;
 	int r = real(device, index);
 
-	if (r != CLV_NVML_SUCCESS || clv_nvml_look(&view) != CLV_NVML_LEASE)
+	if (r != CLV_NVML_SUCCESS || clv_nvml_get_sight(&view) != CLV_NVML_LEASE)
 		return r;
 	r = clv_nvml_find_devices(view, &devices);
 	if (r == CLV_NVML_SUCCESS)
@@ -100,13 +100,13 @@ static bool is_listed(const struct clv_nvml_devices *devices, void *device)
 	return false;
 }
 
-/* The answer of a look-up by name, less what is not the lease's. */
-static int keep(int r, void *device)
+/* Filters a lookup by name: a device that is not the lease's is not found. */
+static int filter_handle(int r, void *device)
 {
 	struct clv_nvml_devices devices;
 	const struct clv_view *view;
 
-	if (r != CLV_NVML_SUCCESS || clv_nvml_look(&view) == CLV_NVML_ALL)
+	if (r != CLV_NVML_SUCCESS || clv_nvml_get_sight(&view) == CLV_NVML_ALL)
 		return r;
 	r = clv_nvml_find_devices(view, &devices);
 	if (r == CLV_NVML_SUCCESS && is_listed(&devices, *(void **)device))
@@ -118,37 +118,37 @@ static int keep(int r, void *device)
 int clv_own_nvmlDeviceGetHandleBySerial(
 	clv_fn_nvmlDeviceGetHandleBySerial *real, const char *serial, void *device)
 {
-	return keep(real(serial, device), device);
+	return filter_handle(real(serial, device), device);
 }
 
 int clv_own_nvmlDeviceGetHandleByUUID(
 	clv_fn_nvmlDeviceGetHandleByUUID *real, const char *uuid, void *device)
 {
-	return keep(real(uuid, device), device);
+	return filter_handle(real(uuid, device), device);
 }
 
 int clv_own_nvmlDeviceGetHandleByUUIDV(
 	clv_fn_nvmlDeviceGetHandleByUUIDV *real, void *uuid, void *device)
 {
-	return keep(real(uuid, device), device);
+	return filter_handle(real(uuid, device), device);
 }
 
 int clv_own_nvmlDeviceGetHandleByPciBusId(
 	clv_fn_nvmlDeviceGetHandleByPciBusId *real, const char *pci_bus_id, void *device)
 {
-	return keep(real(pci_bus_id, device), device);
+	return filter_handle(real(pci_bus_id, device), device);
 }
 
 int clv_own_nvmlDeviceGetHandleByPciBusId_v2(
 	clv_fn_nvmlDeviceGetHandleByPciBusId_v2 *real, const char *pci_bus_id,
 	void *device)
 {
-	return keep(real(pci_bus_id, device), device);
+	return filter_handle(real(pci_bus_id, device), device);
 }
 
-/* Parts of a GPU. */
+/* MIG devices and instances. */
 
-/* The lease's MIG device of that GPU; NULL: it has none. */
+/* The lease's MIG device on the GPU.  NULL: it has none. */
 static void *find_part(const struct clv_nvml_devices *devices, void *gpu)
 {
 	for (uint32_t i = 0; i < devices->n; i++) {
@@ -158,7 +158,7 @@ static void *find_part(const struct clv_nvml_devices *devices, void *gpu)
 	return NULL;
 }
 
-/* The driver's list has holes as well, and says of them that nothing was found. */
+/* NOT_FOUND is also what the driver returns for gaps in its own list. */
 int clv_own_nvmlDeviceGetMigDeviceHandleByIndex(
 	clv_fn_nvmlDeviceGetMigDeviceHandleByIndex *real, void *device, uint32_t index,
 	void *mig_device)
@@ -168,7 +168,7 @@ int clv_own_nvmlDeviceGetMigDeviceHandleByIndex(
 	void *part;
 	int r;
 
-	if (clv_nvml_look(&view) == CLV_NVML_ALL)
+	if (clv_nvml_get_sight(&view) == CLV_NVML_ALL)
 		return real(device, index, mig_device);
 	r = clv_nvml_find_devices(view, &devices);
 	if (r != CLV_NVML_SUCCESS)
@@ -182,7 +182,7 @@ int clv_own_nvmlDeviceGetMigDeviceHandleByIndex(
 	return r == CLV_NVML_SUCCESS ? CLV_NVML_NOT_FOUND : r;
 }
 
-/* A GPU that is the lease's as a whole has instances of nobody else. */
+/* On a GPU that the lease has as a whole all instances are its own. */
 int clv_own_nvmlDeviceGetGpuInstanceById(clv_fn_nvmlDeviceGetGpuInstanceById *real,
 	void *device, uint32_t id, void *gpu_instance)
 {
@@ -192,7 +192,7 @@ int clv_own_nvmlDeviceGetGpuInstanceById(clv_fn_nvmlDeviceGetGpuInstanceById *re
 	void *part;
 	int r;
 
-	if (clv_nvml_look(&view) != CLV_NVML_LEASE)
+	if (clv_nvml_get_sight(&view) != CLV_NVML_LEASE)
 		return real(device, id, gpu_instance);
 	r = clv_nvml_find_devices(view, &devices);
 	if (r != CLV_NVML_SUCCESS)
@@ -207,7 +207,8 @@ int clv_own_nvmlDeviceGetGpuInstanceById(clv_fn_nvmlDeviceGetGpuInstanceById *re
 
 /* Lists. */
 
-/* found: n of them, as the driver has them. */
+/* Returns those of the devices found that are the lease's, by NVML's rules for count and
+ * ret. r is the driver's result. */
 static int answer_list(void *const found[LISTED_MAX], uint32_t n_found, int r,
 	uint32_t *count, void **ret)
 {
@@ -217,7 +218,7 @@ static int answer_list(void *const found[LISTED_MAX], uint32_t n_found, int r,
 
 	if (r != CLV_NVML_SUCCESS)
 		return r;
-	clv_nvml_look(&view);
+	clv_nvml_get_sight(&view);
 	r = clv_nvml_find_devices(view, &devices);
 	if (r != CLV_NVML_SUCCESS)
 		return r;
@@ -238,7 +239,7 @@ static bool sees_all(void)
 {
 	const struct clv_view *view;
 
-	return clv_nvml_look(&view) == CLV_NVML_ALL;
+	return clv_nvml_get_sight(&view) == CLV_NVML_ALL;
 }
 
 int clv_own_nvmlSystemGetTopologyGpuSet(clv_fn_nvmlSystemGetTopologyGpuSet *real,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What of the lease NVML's answers are made from: its devices by their UUIDs, and its
- * processes by the numbers that the agent, and so the driver, knows them by. */
+/* What NVML's answers are restricted to: the lease's devices, found by UUID, and its
+ * processes, identified by the pids that the agent and the driver use. */
 #include "gate/nvml/lease.h"
 
 #include "gate/attach/attachment.h"
@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum clv_nvml_sight clv_nvml_look(const struct clv_view **ret_view)
+enum clv_nvml_sight clv_nvml_get_sight(const struct clv_view **ret_view)
 {
 	bool is_refused;
 	struct clv_view *view = clv_gate_view(&is_refused);
@@ -22,11 +22,11 @@ enum clv_nvml_sight clv_nvml_look(const struct clv_view **ret_view)
 	return CLV_NVML_LEASE;
 }
 
-bool clv_nvml_denies(void)
+bool clv_nvml_is_restricted(void)
 {
 	const struct clv_view *view;
 
-	return clv_nvml_look(&view) != CLV_NVML_ALL;
+	return clv_nvml_get_sight(&view) != CLV_NVML_ALL;
 }
 
 static int find_device(const char *uuid, struct clv_nvml_device *ret)
@@ -67,7 +67,7 @@ int clv_nvml_find_devices(const struct clv_view *view, struct clv_nvml_devices *
 	return CLV_NVML_SUCCESS;
 }
 
-/* The driver may give one MIG device several handles. */
+/* The driver may return several handles for one MIG device. */
 bool clv_nvml_is_same_device(void *a, void *b)
 {
 	char names[2][CLV_NVML_UUID_BYTES];
@@ -81,7 +81,7 @@ bool clv_nvml_is_same_device(void *a, void *b)
 	       strcmp(names[0], names[1]) == 0;
 }
 
-/* A process may be in several slots: one for each API that it uses. */
+/* A process has a slot for each API that it uses. */
 bool clv_nvml_find_process(
 	const struct clv_view *view, uint32_t pid, uint64_t *ret_memory_bytes)
 {

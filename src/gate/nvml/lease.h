@@ -12,18 +12,19 @@ struct clv_view;
 
 /* What a program may see through NVML. */
 enum clv_nvml_sight {
-	CLV_NVML_ALL,     /* it may run without a lease, and does */
-	CLV_NVML_LEASE,   /* its lease's part */
-	CLV_NVML_NOTHING, /* it was refused */
+	CLV_NVML_ALL,     /* everything: it may run without a lease, and does */
+	CLV_NVML_LEASE,   /* what belongs to its lease */
+	CLV_NVML_NOTHING, /* nothing: it may not attach */
 };
 
-/* Attaches the process if it is not yet.  *ret_view is set with CLV_NVML_LEASE alone.
- * Never waits for a turn, nor for an agent that died: then the last that is known holds,
- * and the next agent is looked for. */
-enum clv_nvml_sight clv_nvml_look(const struct clv_view **ret_view);
+/* Returns what this process may see, and attaches it first if it is not attached.
+ * *ret_view is NULL except with CLV_NVML_LEASE.  Never waits for a turn or for an agent:
+ * if the agent died, the view keeps the last known values while a thread looks for the
+ * next agent. */
+enum clv_nvml_sight clv_nvml_get_sight(const struct clv_view **ret_view);
 
 struct clv_nvml_device {
-	void *gpu; /* that it is, or that it is a part of */
+	void *gpu; /* the GPU, or the GPU of the MIG device */
 	void *mig; /* NULL: the whole GPU */
 };
 
@@ -32,13 +33,13 @@ struct clv_nvml_devices {
 	uint32_t n;
 };
 
-/* The lease's devices, in its order; a lease has no two parts of one GPU.  With
- * CLV_NVML_NOTHING there are none.  Returns the driver's code; what the driver does not
- * have is left out. */
+/* Finds the lease's devices, in the lease's order; a lease never has two parts of one
+ * GPU.  With a view of NULL (CLV_NVML_NOTHING) there are none.  Returns the driver's
+ * code; a device that the driver does not know is left out. */
 int clv_nvml_find_devices(const struct clv_view *view, struct clv_nvml_devices *ret);
 
 bool clv_nvml_is_same_device(void *a, void *b);
 
-/* Whether the process is one of the lease's, and what it has charged. */
+/* Whether the process is one of the lease's, and the memory that it has charged. */
 bool clv_nvml_find_process(
 	const struct clv_view *view, uint32_t pid, uint64_t *ret_memory_bytes);

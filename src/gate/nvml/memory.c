@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How big the device is and what of it is free: the same to the byte as the lease's
- * CUDA programs are told, so that what is not free counts as used, whoever has it. */
+/* Memory sizes.  Total and free are to the byte what CUDA reports in the lease, and what
+ * is not free counts as used, also if another lease has it. */
 #include "gate/memory/ledger.h"
 #include "gate/nvml-hooks.h"
 #include "gate/nvml/lease.h"
@@ -13,8 +13,8 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* CUDA counts without what the driver keeps for itself.  Drivers that do not say how much
- * that is have it in the total. */
+/* CUDA's total excludes what the driver reserves.  A driver that does not report the
+ * reserved size includes it in the total. */
 static uint64_t find_reserved(void *device)
 {
 	struct clv_nvml_memory_v2 memory = {.version = CLV_NVML_MEMORY_V2};
@@ -37,7 +37,7 @@ static int shrink_v1(int r, void *device, struct clv_nvml_memory *memory)
 {
 	const struct clv_view *view;
 
-	if (r != CLV_NVML_SUCCESS || clv_nvml_look(&view) != CLV_NVML_LEASE)
+	if (r != CLV_NVML_SUCCESS || clv_nvml_get_sight(&view) != CLV_NVML_LEASE)
 		return r;
 	memory->total -= least(find_reserved(device), memory->total);
 	shrink(&memory->total, &memory->free, &memory->used);
@@ -64,7 +64,7 @@ int clv_own_nvmlDeviceGetMemoryInfo_v2(
 	const struct clv_view *view;
 	int r = real(device, memory);
 
-	if (r != CLV_NVML_SUCCESS || clv_nvml_look(&view) != CLV_NVML_LEASE)
+	if (r != CLV_NVML_SUCCESS || clv_nvml_get_sight(&view) != CLV_NVML_LEASE)
 		return r;
 	info->total -= least(info->reserved, info->total);
 	info->reserved = 0;
@@ -72,7 +72,7 @@ int clv_own_nvmlDeviceGetMemoryInfo_v2(
 	return r;
 }
 
-/* Of a MIG device. */
+/* Attributes of a MIG device. */
 int clv_own_nvmlDeviceGetAttributes_v2(
 	clv_fn_nvmlDeviceGetAttributes_v2 *real, void *device, void *attributes)
 {
@@ -80,14 +80,14 @@ int clv_own_nvmlDeviceGetAttributes_v2(
 	const struct clv_view *view;
 	int r = real(device, attributes);
 
-	if (r == CLV_NVML_SUCCESS && clv_nvml_look(&view) == CLV_NVML_LEASE)
+	if (r == CLV_NVML_SUCCESS && clv_nvml_get_sight(&view) == CLV_NVML_LEASE)
 		info->memory_mib =
 			least(info->memory_mib, clv_ledger_quota_bytes() / MIB);
 	return r;
 }
 
-/* Whether the kernel holds the process to a limit of its own or to none: the lower one
- * is the lease's. */
+/* The driver returns NOT_FOUND where the kernel sets no limit for the process.  The
+ * lease's limit is the lower one of the kernel's and the quota. */
 int clv_own_nvmlDeviceGetMemoryLimits_v1(
 	clv_fn_nvmlDeviceGetMemoryLimits_v1 *real, void *device, void *limits)
 {
@@ -97,7 +97,7 @@ int clv_own_nvmlDeviceGetMemoryLimits_v1(
 	int r = real(device, limits);
 
 	if ((r != CLV_NVML_SUCCESS && r != CLV_NVML_NOT_FOUND) || !limits ||
-		clv_nvml_look(&view) != CLV_NVML_LEASE)
+		clv_nvml_get_sight(&view) != CLV_NVML_LEASE)
 		return r;
 	quota = clv_ledger_quota_bytes();
 	if (r == CLV_NVML_NOT_FOUND)

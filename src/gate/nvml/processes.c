@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who uses the device: the lease's processes, with what they have charged to it. */
+/* The processes that use the device: those of the lease, each with the memory that it has
+ * charged. */
 #include "gate/nvml-hooks.h"
 #include "gate/nvml/lease.h"
 #include "gate/process/view.h"
@@ -8,13 +9,13 @@
 #include <string.h>
 
 #define ROOM_FIRST 16u
-#define TRIES 8 /* a list may grow between two looks */
+#define TRIES 8 /* a list may grow between two calls */
 
-/* Where an entry of a list has what. */
+/* The layout of a list's entries. */
 struct entry {
 	size_t n_bytes;
 	size_t pid_at;
-	size_t memory_at; /* 0: it says nothing of memory */
+	size_t memory_at; /* 0: it has no memory field */
 };
 
 static const struct entry plain_pid = {sizeof(uint32_t), 0, 0};
@@ -32,9 +33,9 @@ static const struct entry encoder_session = {sizeof(struct clv_nvml_encoder_sess
 static const struct entry capture_session = {sizeof(struct clv_nvml_capture_session),
 	offsetof(struct clv_nvml_capture_session, pid), 0};
 
-/* Keeps the entries that are of the lease's processes; how many those are. */
-static uint32_t keep(const struct clv_view *view, const struct entry *entry, char *items,
-	uint32_t n_items)
+/* Keeps the entries of the lease's processes and returns their number. */
+static uint32_t keep_entries(const struct clv_view *view, const struct entry *entry,
+	char *items, uint32_t n_items)
 {
 	uint32_t n = 0;
 
@@ -55,8 +56,8 @@ static uint32_t keep(const struct clv_view *view, const struct entry *entry, cha
 	return n;
 }
 
-/* As the driver answers: with the number alone where there is no room. */
-static int answer(const struct entry *entry, const char *items, uint32_t n,
+/* Fills in the caller's list by NVML's rules: only the count if the list is too short. */
+static int copy_list(const struct entry *entry, const char *items, uint32_t n,
 	uint32_t *count, void *ret)
 {
 	uint32_t room = *count;
@@ -71,7 +72,7 @@ static int answer(const struct entry *entry, const char *items, uint32_t n,
 	return CLV_NVML_SUCCESS;
 }
 
-/* Asks the driver for all there is: ask(userdata, &n, items). */
+/* Reads the driver's list into *n items and sets *n as NVML does. */
 typedef int (*ask_function)(void *userdata, uint32_t *n, void *items);
 
 static int filter(const struct clv_view *view, const struct entry *entry,
@@ -91,7 +92,8 @@ static int filter(const struct clv_view *view, const struct entry *entry,
 		room = 2 * (n > room ? n : room);
 	}
 	if (r == CLV_NVML_SUCCESS)
-		r = answer(entry, items, keep(view, entry, items, n), count, ret);
+		r = copy_list(
+			entry, items, keep_entries(view, entry, items, n), count, ret);
 	free(items);
 	return r;
 }
@@ -118,7 +120,7 @@ static int list(list_function *real, const struct entry *entry, void *device, vo
 	struct question question = {real, device};
 	const struct clv_view *view;
 
-	if (!count || clv_nvml_look(&view) == CLV_NVML_ALL)
+	if (!count || clv_nvml_get_sight(&view) == CLV_NVML_ALL)
 		return real(device, count, items);
 	return filter(view, entry, ask, &question, count, items);
 }
@@ -143,7 +145,7 @@ LIST(nvmlDeviceGetAccountingPids, plain_pid)
 LIST(nvmlDeviceGetEncoderSessions, encoder_session)
 LIST(nvmlDeviceGetFBCSessions, capture_session)
 
-/* The list that says itself what it is. */
+/* The list whose structure has a version. */
 
 struct detail_question {
 	clv_fn_nvmlDeviceGetRunningProcessDetailList *real;
@@ -171,21 +173,21 @@ int clv_own_nvmlDeviceGetRunningProcessDetailList(
 	struct clv_nvml_detail_list *asked = plist;
 	const struct clv_view *view;
 
-	if (!asked || clv_nvml_look(&view) == CLV_NVML_ALL)
+	if (!asked || clv_nvml_get_sight(&view) == CLV_NVML_ALL)
 		return real(device, plist);
 	return filter(
 		view, &process_detail, ask_detail, &question, &asked->n, asked->items);
 }
 
-/* Accounts of single processes, also of some that ended: those the lease knows no more.
- */
+/* Accounting data of a process.  The driver keeps those of ended processes too, which the
+ * lease does not know: not found. */
 
 static bool may_ask(uint32_t pid)
 {
 	const struct clv_view *view;
 	uint64_t memory_bytes;
 
-	return clv_nvml_look(&view) == CLV_NVML_ALL ||
+	return clv_nvml_get_sight(&view) == CLV_NVML_ALL ||
 	       clv_nvml_find_process(view, pid, &memory_bytes);
 }
 

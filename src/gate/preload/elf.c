@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The dynamic symbol table of a loaded object, as the ELF specification and the GNU hash
- * section lay it out. */
+/* Reads the dynamic symbol tables of loaded objects, as the ELF specification and the GNU
+ * hash section define them. */
 #include "gate/preload/elf.h"
 
 #include <dlfcn.h>
@@ -50,7 +50,8 @@ static struct symbols read_dynamic(
 	return symbols;
 }
 
-/* Not defined here, or an old version that is hidden from who asks for none. */
+/* Excludes undefined symbols, and old versions, which are hidden from lookups without a
+ * version. */
 static bool is_visible(const struct symbols *symbols, uint32_t i)
 {
 	return symbols->table[i].st_shndx != SHN_UNDEF &&
@@ -94,7 +95,7 @@ static bool is_libc(const char *path)
 	       strncmp(name, "ld-musl-", 8) == 0;
 }
 
-static int look(struct dl_phdr_info *object, size_t n_bytes, void *userdata)
+static int search_object(struct dl_phdr_info *object, size_t n_bytes, void *userdata)
 {
 	struct search *search = userdata;
 
@@ -119,8 +120,9 @@ static int look(struct dl_phdr_info *object, size_t n_bytes, void *userdata)
 	return search->found != NULL;
 }
 
-/* Where nothing is listed: the C library that this one was bound to. */
-static void look_behind_list(struct search *search)
+/* If dl_iterate_phdr lists no objects: searches the C library that this library is bound
+ * to. */
+static void search_bound_libc(struct search *search)
 {
 	const ElfW(Ehdr) * header;
 	Dl_info libc;
@@ -128,10 +130,11 @@ static void look_behind_list(struct search *search)
 	if (!dladdr((void *)(uintptr_t)dl_iterate_phdr, &libc) || !libc.dli_fbase)
 		return;
 	header = libc.dli_fbase;
-	look(&(struct dl_phdr_info){.dlpi_addr = (ElfW(Addr))header,
-		     .dlpi_name = libc.dli_fname,
-		     .dlpi_phdr = (const void *)((const char *)header + header->e_phoff),
-		     .dlpi_phnum = header->e_phnum},
+	search_object(&(struct dl_phdr_info){.dlpi_addr = (ElfW(Addr))header,
+			      .dlpi_name = libc.dli_fname,
+			      .dlpi_phdr = (const void *)((const char *)header +
+							  header->e_phoff),
+			      .dlpi_phnum = header->e_phnum},
 		0, search);
 }
 
@@ -139,17 +142,17 @@ void *clv_elf_find_in_libc(const char *symbol)
 {
 	struct search search = {.symbol = symbol};
 
-	dl_iterate_phdr(look, &search);
+	dl_iterate_phdr(search_object, &search);
 	if (!search.found)
-		look_behind_list(&search);
+		search_bound_libc(&search);
 	return search.found;
 }
 
-/* glibc's list is the loader's, which such a program does not have. */
+/* glibc's list is the dynamic loader's, which a static program does not have. */
 bool clv_elf_is_in_static_program(void)
 {
 	struct search search = {.symbol = "dl_iterate_phdr"};
 
-	dl_iterate_phdr(look, &search);
+	dl_iterate_phdr(search_object, &search);
 	return !search.found;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The look-ups that lead past exported symbols: dlsym and dlvsym, whatever the handle.
- * They jump to the C library's own, so that RTLD_NEXT and RTLD_DEFAULT go on meaning what
- * they mean for the caller. */
+/* Interposes dlsym and dlvsym, by which a program could bypass the exported wrappers,
+ * whatever the handle.  They jump to the C library's own, so that RTLD_NEXT and
+ * RTLD_DEFAULT keep their meaning for the caller. */
 #include "gate/preload/libc.h"
 #include "gate/preload/library.h"
 
@@ -11,9 +11,9 @@
 
 #define HIDDEN __attribute__((visibility("hidden"), used))
 
-#define NOT_THERE ((void *)-1) /* as the stubs below have it */
+#define NOT_THERE ((void *)-1) /* the stubs below contain this value */
 
-/* What the stubs below ask. */
+/* Called by the stubs below. */
 HIDDEN void *clv_find_for_dlsym(void *handle, const char *symbol);
 
 static const struct clv_hook *find_hook(
@@ -39,8 +39,8 @@ static bool vendor_has(
 	return has;
 }
 
-/* In a namespace of the loader's own (dlmopen) there is a gate of its own, in front of
- * the library there: both or neither. */
+/* In another namespace of the loader (dlmopen) there is another gate, before the library
+ * of that namespace: a lookup there must find both or neither. */
 static bool is_of_another_gate(const void *function)
 {
 	Dl_info found, self;
@@ -51,9 +51,10 @@ static bool is_of_another_gate(const void *function)
 	       strcmp(found.dli_fname, self.dli_fname) == 0;
 }
 
-/* This very library exports the name too, so a global look-up finds it where the vendor
- * has none.  dlerror() shall have something to say. */
-static void *deny(const struct clv_hooked_library *library, void *handle)
+/* Looks up a name that does not exist, so that dlerror() has a message: this library
+ * exports the wrapper, so a global lookup would find it where the vendor lacks the
+ * function. */
+static void *fail_lookup(const struct clv_hooked_library *library, void *handle)
 {
 	char name[64];
 
@@ -62,8 +63,8 @@ static void *deny(const struct clv_hooked_library *library, void *handle)
 	return NOT_THERE;
 }
 
-/* The wrapper in place of what the handle has by that name; NOT_THERE; or NULL: the C
- * library shall answer. */
+/* Returns the wrapper for the symbol that the handle has; NOT_THERE; or NULL: the C
+ * library must answer. */
 void *clv_find_for_dlsym(void *handle, const char *symbol)
 {
 	const struct clv_hooked_library *library = NULL;
@@ -78,12 +79,12 @@ void *clv_find_for_dlsym(void *handle, const char *symbol)
 	real = clv_real_dlsym(handle, symbol);
 	if (real && real != wrapper)
 		return is_of_another_gate(real) ? NULL : wrapper;
-	/* By a version libc would go past it, for it has none. */
-	return vendor_has(library, hook) ? wrapper : deny(library, handle);
+	/* A lookup with a version would skip the wrapper, which has none. */
+	return vendor_has(library, hook) ? wrapper : fail_lookup(library, handle);
 }
 
-/* dlsym(handle, symbol), dlvsym(handle, symbol, version): ask above, else go on to libc's
- * with the caller's return address untouched. */
+/* dlsym(handle, symbol) and dlvsym(handle, symbol, version): call the function above, or
+ * else jump to libc's with the caller's return address unchanged. */
 #if defined(__x86_64__)
 #define LOOK_UP(name, libc)                         \
 	__asm__(".text\n"                           \

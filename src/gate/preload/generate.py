@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes a preloaded gate's tables and wrappers from lists of entry points.
+"""Generates a preloaded gate's tables and wrappers from lists of entry points.
 
 usage: generate.py header|source|map|table OUTPUT LIST...
 
-header and source are of one list, map and table of all that are in one shared object.  A list
-begins with what it is about, in lines of
+header and source take one list, map and table all lists of one shared object.  A list begins with
+a description of the library, in lines of
 
-    library NAME SONAMES PREFIX  the gate's name for it; its versions' names, a comma between,
-                                 of which a process has one; how all of its names begin
-    include FILE                 what the prototypes and wrappers need
-    lacking CODE                 what an entry point answers that the library has not, or that
-                                 is refused
-    denied CODE                  what those answer that clv_NAME_denies()
+    library NAME SONAMES PREFIX  the gate's name for it; the sonames of its versions, separated by
+                                 commas, of which a process loads one; the prefix of its symbols
+    include FILE                 needed by the prototypes and wrappers
+    lacking CODE                 the result of entry points that the library lacks, or that are
+                                 refused
+    denied CODE                  the result of `deny` entry points while clv_NAME_is_restricted()
     guarded                      the library's functions may call each other by name
-    inside FUNCTION              whether the call that returns there passes: the library's own
-    type WORD DECLARATION        a type of parameters, beside those below
-    export SYMBOL                what the shared object defines beside the library's
+    inside FUNCTION              whether a return address is in the library: its own calls pass
+    type WORD DECLARATION        a type of parameters, in addition to those below
+    export SYMBOL                a symbol that the shared object exports in addition
 
-and goes on with lines of POLICY SYMBOL [SINCE VARIANT | spt] (PARAMETERS) WORD=EXPRESSION..., which
-the lists explain.
+and continues with lines of POLICY SYMBOL [SINCE VARIANT | spt] (PARAMETERS) WORD=EXPRESSION...,
+which the lists explain.
 """
 import re
 import sys
@@ -33,7 +33,7 @@ LINE = re.compile(r"(\w+)\s+(\w+) (?:(\d+) (-|pt[ds][sz]\d+) |(spt) )?\((.*?)\)(
 
 
 class Library:
-    """What a list is about, and its entry points."""
+    """The library that a list describes, and its entry points."""
 
     def __init__(self):
         self.name = self.lacking = self.denied = self.inside = None
@@ -42,7 +42,7 @@ class Library:
         self.includes, self.hooks, self.exports, self.guarded = [], [], [], False
 
     def describe(self, words):
-        """Whether the line is of the list's beginning."""
+        """Reads a line of the description; False: it is an entry point."""
         if words[0] == "library":
             self.name, sonames, *prefix = words[1:]
             self.sonames, self.prefix = sonames.split(","), "".join(prefix)
@@ -63,7 +63,7 @@ class Library:
 
     @property
     def place_bits(self):
-        """At most half of the places are taken."""
+        """At most half of the places are used."""
         hooked = [hook for hook in self.hooks if hook.policy in HOOKED]
         return max(4, (2 * len(hooked)).bit_length())
 
@@ -137,7 +137,7 @@ def header(library):
     yield "#include <stddef.h>\n"
     for hook in library.hooks:
         yield f"typedef int clv_fn_{hook.symbol}({hook.declared()});"
-    yield f"\n/* The vendor's own; filled by clv_{name}_load(). */\nstruct clv_{name}_functions {{"
+    yield f"\n/* The vendor's own; set by clv_{name}_load(). */\nstruct clv_{name}_functions {{"
     for hook in library.hooks:
         yield f"\tclv_fn_{hook.symbol} *{hook.symbol};"
     yield "};\n"
@@ -146,7 +146,7 @@ def header(library):
     yield f"extern const struct clv_hooked_library clv_{name}_library {hidden};"
     yield f"void clv_{name}_load(void);"
     if library.denied:
-        yield f"bool clv_{name}_denies(void);"
+        yield f"bool clv_{name}_is_restricted(void);"
     yield ""
     for hook in library.hooks:
         if hook.policy == "own" and not hook.per_thread:
@@ -168,7 +168,7 @@ def hash_of(name, n_bits):
 
 
 def let_pass(hook):
-    """Of a library that calls its own functions by name: those calls go on to it."""
+    """Passes on the calls of a library that calls its own functions by name."""
     if hook.library.inside:
         yield f"\tif (CLV_UNLIKELY({hook.library.inside}({CALLER})))"
         yield f"\t\treturn clv_{hook.library.name}.{hook.symbol}({hook.passed()});"
@@ -257,7 +257,7 @@ def denial(hook):
 int {hook.symbol}({hook.declared()})
 {{
 	clv_{library.name}_load();
-	if (clv_{library.name}_denies())
+	if (clv_{library.name}_is_restricted())
 		return {library.denied};
 	return clv_{library.name}.{hook.symbol}({hook.passed()});
 }}"""
@@ -319,7 +319,7 @@ void clv_{name}_load(void)
 GUARD = """
 static __thread bool is_inside __attribute__((tls_model("initial-exec")));
 
-/* own, unless it is the library itself that calls. */
+/* own, unless the library itself makes the call. */
 #define OUTERMOST(own, real)               \\
 	({                                 \\
 		int result_;               \\
@@ -342,7 +342,7 @@ def source(library):
     yield ("#define COPY(to, from, n) "
            "&(struct clv_stream_copy){(uint64_t)(to), (uint64_t)(from), n}\n")
     if any(hook.is_launch for hook in library.hooks):
-        yield "/* For the quick way, which has no register to spare for them. */"
+        yield "/* In memory, because the fast path in assembly has no free register. */"
         for declared in ("const uint64_t clv_quick_multiplier = CLV_COST_MULTIPLIER",
                          "const struct clv_cost *const clv_quick_costs = clv_costs"):
             yield f'__attribute__((visibility("hidden"), used)) {declared};'
@@ -379,7 +379,7 @@ def main():
     make = {"header": header, "source": source, "map": version_map, "table": table}[sys.argv[1]]
     with open(sys.argv[2], "w", encoding="utf-8") as file:
         if make is not version_map:
-            file.write("/* Made by generate.py. */\n")
+            file.write("/* Generated by generate.py. */\n")
         file.write("\n".join(make(*map(read, sys.argv[3:]))) + "\n")
 
 

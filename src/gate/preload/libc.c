@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the C library's own dlsym and dlvsym. */
 #include "gate/preload/libc.h"
 
 #include "gate/preload/elf.h"

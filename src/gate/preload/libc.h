@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* The C library's own look-up of symbols, below the gate's (find.c).  Any thread. */
+/* The C library's own dlsym and dlvsym, which the gate interposes (find.c).  Any
+ * thread. */
 
 void *clv_real_dlsym(void *handle, const char *symbol);
 
-/* Finds what clv_libc_dlsym and clv_libc_dlvsym point to, once. */
+/* Sets clv_libc_dlsym and clv_libc_dlvsym, once. */
 void clv_libc_find(void);
 
 /* The stubs of find.c jump to these. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Opens the vendors' libraries and maps symbols to their hooks. */
 #include "gate/preload/library.h"
 
 #include "base/paths.h"
@@ -9,7 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* cleave run mounts it beside the gate, by the path that the gate was loaded from. */
+/* Opens the real library, which cleave run mounts in a folder beside the path that the
+ * gate was loaded from. */
 static void *open_behind(const char *soname, int flags)
 {
 	static const char *const folders[] = {CLV_DRIVERS_BELOW, CLV_DRIVERS_REAL};
@@ -29,8 +31,9 @@ static void *open_behind(const char *soname, int flags)
 	return vendor;
 }
 
-/* By its name first, even where that leads back here: what is in its place must be loaded
- * before it, for both have the name, and who asks for it later gets the earlier one. */
+/* Opens by name first, even if that leads back to this gate: the shim at the library's
+ * path must be loaded before the real library, because both have that name and later
+ * lookups get the one loaded first. */
 static void *open_version(
 	const struct clv_hooked_library *library, const char *soname, int flags)
 {
@@ -60,21 +63,21 @@ void *clv_library_open(const struct clv_hooked_library *library, int flags)
 	return vendor || flags & RTLD_NOLOAD ? vendor : open_any(library, flags);
 }
 
-/* A gate cannot work there; so the program has no device. */
+/* A gate cannot work in a static program, so the program gets no device. */
 static bool is_refused(const struct clv_hooked_library *library)
 {
 	if (!clv_elf_is_in_static_program())
 		return false;
 	fprintf(stderr,
-		"cleave: a program that is linked statically cannot be held to a share, "
+		"cleave: no share can be enforced in a statically linked program, "
 		"so %s finds no device: link it dynamically, or start it by cleave run "
 		"--allow-ungated\n",
 		library->sonames[0]);
 	return true;
 }
 
-/* What a library needs may need the gate, where cleave run has put that before it; then
- * what the library lacks is found there. */
+/* The gate may be a dependency of the library's own dependencies, where cleave run has
+ * inserted it; a lookup of a function that the library lacks then finds the wrapper. */
 void *clv_library_find(void *vendor, const struct clv_hook *hook)
 {
 	void *real = clv_real_dlsym(vendor, hook->symbol);
@@ -96,7 +99,7 @@ void clv_library_fill(const struct clv_hooked_library *library)
 	}
 }
 
-/* As generate.py's. */
+/* The same as hash_of() of generate.py. */
 static uint32_t hash_of(const char *name, uint32_t n_bits)
 {
 	uint32_t value = 2166136261u;
@@ -123,7 +126,7 @@ const struct clv_hook *clv_hook_of_symbol(
 	return NULL;
 }
 
-/* How well a hook of the right name fits; 0: not at all. */
+/* How well a hook with the right base name fits; 0: not at all. */
 static int fit_of(const struct clv_hooked_library *library, const struct clv_hook *hook,
 	uint32_t version, bool is_per_thread, const void *answer)
 {
@@ -151,7 +154,7 @@ const struct clv_hook *clv_hook_of_answer(const struct clv_hooked_library *libra
 		if (strcmp(hook->base, base) != 0)
 			continue;
 		fit = fit_of(library, hook, version, is_per_thread, answer);
-		/* Of those that fit alike the last is the newest. */
+		/* Of equal fits the last is the newest. */
 		if (fit > 0 && fit >= best_fit) {
 			best = hook;
 			best_fit = fit;

@@ -4,63 +4,64 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The libraries of vendors that programs call through a preloaded gate, and what of them
- * is hooked.  generate.py makes each one's description, wrappers and clv_NAME_load() from
- * its hooks.list, and the table of those in one shared object: there can be only one, for
- * two would each have a dlsym in front of the other's. */
+/* The vendors' libraries that programs call through a preloaded gate, and their hooked
+ * functions.  generate.py creates each library's description, wrappers and
+ * clv_NAME_load() from its hooks.list, and the table of the libraries in one shared
+ * object.  There can be only one such object, because two would each interpose the
+ * other's dlsym. */
 
 typedef void (*clv_function)(void);
 
 struct clv_hook {
 	const char *symbol; /* as exported */
-	const char *base;   /* less its version, as look-ups by version name it */
-	uint32_t since;     /* the version from which the base name means it: 12020 */
+	const char *base;   /* without its version suffix, as in lookups by version */
+	uint32_t since;     /* from this version on the base name means it: 12020 */
 	bool is_per_thread;
-	clv_function wrapper; /* NULL: only called by the gate itself */
+	clv_function wrapper; /* NULL: the gate only calls the function */
 	clv_function *real;
 };
 
 struct clv_hooked_library {
-	const char *const *sonames; /* of its versions; NULL ends it */
-	const char *prefix;         /* of all its names */
-	/* By base name, then version; what has no wrapper comes last. */
+	const char *const *sonames; /* of its versions; ends with NULL */
+	const char *prefix;         /* of all its symbols */
+	/* Sorted by base name, then version; hooks without a wrapper come last. */
 	const struct clv_hook *hooks;
 	uint32_t n_hooks;
-	/* By the hash of the symbol: 1 + the number of its hook; 0: free. */
+	/* Hash table by symbol: 1 + the index of the hook; 0: free. */
 	uint32_t place_bits;
 	const uint16_t *places;
-	clv_function lacking; /* answers for what the library has not */
+	clv_function lacking; /* called in place of functions that the library lacks */
 };
 
-/* Those of this shared object; NULL ends it. */
+/* The libraries of this shared object; ends with NULL. */
 extern const struct clv_hooked_library *const clv_hooked_libraries[]
 	__attribute__((visibility("hidden")));
 
-/* The library, opened with these flags of dlopen; NULL: it is not there, or (RTLD_NOLOAD)
- * not loaded yet.  Where the lease's namespace has put the gate in its place, it is the
- * real one behind that.  Of several versions it is the one that is loaded, or else the
- * first that can be. */
+/* Opens the library with these flags of dlopen; NULL: it does not exist, or (RTLD_NOLOAD)
+ * is not loaded yet.  Where the lease's namespace has the gate at the library's path, the
+ * real library behind it is opened.  Of several versions it is the one that is loaded,
+ * else the first that can be loaded. */
 void *clv_library_open(const struct clv_hooked_library *library, int flags);
 
-/* What the library itself has by the name of the hook, or NULL. */
+/* The library's own function for the hook, or NULL. */
 void *clv_library_find(void *vendor, const struct clv_hook *hook);
 
-/* Opens the library and fills in the real functions; what it lacks answers for itself.
- * In a program that is linked statically it answers for all of it.
- * Once per library, and never from inside a look-up of a symbol. */
+/* Opens the library and sets the real functions; for those that it lacks, and for all of
+ * them in a statically linked program, `lacking` is set.  Call once per library, and
+ * never from inside a symbol lookup. */
 void clv_library_fill(const struct clv_hooked_library *library);
 
-/* The hook of an exported symbol; NULL: there is none. */
+/* The hook of an exported symbol, or NULL. */
 const struct clv_hook *clv_hook_of_symbol(
 	const struct clv_hooked_library *library, const char *symbol);
 
-/* The hook of what the library answered when it was asked for a base name in that
- * version: by the address, or else the newest that the version means and the library has.
- * NULL: the name has none, or not yet. */
+/* The hook of the function that the library returned for a base name in that version:
+ * found by the address, else the newest that the version means and the library has.
+ * NULL: the name has no hook, or none in that version. */
 const struct clv_hook *clv_hook_of_answer(const struct clv_hooked_library *library,
 	const char *base, uint32_t version, bool is_per_thread, const void *answer);
 
-/* Each shared object has its own: makes the gate known to the part that all APIs have in
- * common.  Called when a library has been filled in, so it may be called again.  Nothing
- * is attached yet: many programs load a driver and never look for a device. */
+/* Defined by each shared object: initializes the common part for its API.  Called
+ * whenever a library has been filled in, so it must be idempotent.  It does not attach:
+ * many programs load a driver and never look for a device. */
 void clv_preload_begin(void);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Restricts a vendor's runtime to the lease's devices by its environment variable. */
 #include "gate/preload/visible.h"
 
 #include "gate/preload/elf.h"
@@ -12,7 +13,7 @@
 
 #define DEVICES_MAX 64
 
-/* UUIDs, a comma after each but the last, are distinguished by where they begin. */
+/* UUIDs separated by commas, each identified by where it begins. */
 struct devices {
 	const char *items[DEVICES_MAX];
 	bool is_shown[DEVICES_MAX];
@@ -36,7 +37,7 @@ static struct devices read_devices(const char *rest)
 	return devices;
 }
 
-/* A number as the driver writes it, that it has in the lease. */
+/* Finds a device by its number in the lease, as the driver writes it. */
 static uint32_t find_by_number(const struct devices *devices, const char *entry, size_t n)
 {
 	char digits[4];
@@ -49,7 +50,8 @@ static uint32_t find_by_number(const struct devices *devices, const char *entry,
 	return DEVICES_MAX;
 }
 
-/* A name as it is, or the beginning of one, as far as that is a name at all. */
+/* Whether the entry is the item's name, or a prefix of it that is long enough to be
+ * one. */
 static bool is_named(const char *item, const char *entry, size_t n)
 {
 	size_t length = item_length(item);
@@ -57,7 +59,7 @@ static bool is_named(const char *item, const char *entry, size_t n)
 	return (n == length || (n > 4 && n < length)) && strncasecmp(entry, item, n) == 0;
 }
 
-/* One entry of the list: a device of the lease by its name, or by its number. */
+/* Finds the device that an entry of the list names, by name or number. */
 static uint32_t find_device(const struct devices *devices, const char *entry, size_t n)
 {
 	for (uint32_t i = 0; i < devices->n; i++) {
@@ -67,8 +69,8 @@ static uint32_t find_device(const struct devices *devices, const char *entry, si
 	return find_by_number(devices, entry, n);
 }
 
-/* The rest of one that does not name a device of the lease, or names one again, shows
- * nothing, as with the driver itself. */
+/* As with the driver itself, an entry that names no device of the lease, or one that was
+ * named before, ends the list. */
 static void choose_devices(struct devices *devices, const char *said, char *ret_list)
 {
 	while (*said) {
@@ -86,7 +88,8 @@ static void choose_devices(struct devices *devices, const char *said, char *ret_
 	}
 }
 
-/* A program may have a setenv of its own, which every library in it calls. */
+/* Uses libc's setenv: a program may define its own, which every library in it would
+ * call. */
 static void set(const char *variable, const char *list)
 {
 	int (*libcs)(const char *, const char *, int) = (int (*)(const char *,
@@ -98,9 +101,9 @@ static void set(const char *variable, const char *list)
 void clv_visible_choose(const char *variable, const char *names)
 {
 	struct devices devices = read_devices(names);
-	const char *said = getenv(variable), *told = getenv(CLV_VISIBLE_TOLD);
-	/* What was said for the program, when names may have been others, is no word of
-	 * its own. */
+	const char *said = getenv(variable), *told = getenv(CLV_VISIBLE_SET);
+	/* A value that was set for the program before a renumbering is not the program's
+	 * own restriction. */
 	bool is_own = said && (!told || strcmp(said, told) != 0);
 	char *list = calloc(1, strlen(names) + 1);
 
@@ -108,10 +111,10 @@ void clv_visible_choose(const char *variable, const char *names)
 		choose_devices(&devices, is_own ? said : names, list);
 		if (!said || strcmp(said, list) != 0)
 			set(variable, list);
-		/* Never added: the list of variables would move while other threads
-		 * read it. */
+		/* The variable is never added: the environment would be reallocated while
+		 * other threads read it. */
 		if (!is_own && told && strcmp(told, list) != 0)
-			set(CLV_VISIBLE_TOLD, list);
+			set(CLV_VISIBLE_SET, list);
 	}
 	free(list);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Inlined whatever the compiler thinks: the cost of a call shows in the benchmark. */
+/* Always inlined: the cost of a call shows in the benchmark. */
 #define CLV_HOT static inline __attribute__((always_inline))
 #define CLV_LIKELY(x) __builtin_expect(!!(x), 1)
 #define CLV_UNLIKELY(x) __builtin_expect(!!(x), 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The page is mapped as shared memory, so that children count in it as well, and that
- * nothing is left to be written when a process ends. */
+/* Counts completed commands by duration for `cleave profile`. The page is mapped as
+ * shared memory, so that children count in it too, and nothing needs to be written when a
+ * process ends. */
 #include "gate/process/profile.h"
 
 #include "base/clock.h"
@@ -11,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* As long as a turn is kept for a program that is expected back. */
+/* As long as an idle program keeps its turn (GRACE_NS of gate/window/grace.c). */
 #define PAUSE_NS (250 * CLV_NS_PER_US)
 
 struct clv_lengths *clv_profile;

@@ -3,12 +3,11 @@
 
 #include "base/lengths.h"
 
-/* While `cleave profile` watches: where commands that are complete are counted.  NULL
- * else. */
+/* Under `cleave profile` the page in which completed commands are counted, else NULL. */
 extern struct clv_lengths *clv_profile __attribute__((visibility("hidden")));
 
-/* Looks for the file that CLEAVE_PROFILE names. */
+/* Maps the file that CLEAVE_PROFILE names, if any. */
 void clv_profile_open(void);
 
-/* n commands have taken took_ns together, after the device was left for idle_ns. */
+/* Counts n commands that took took_ns together, after the device was idle for idle_ns. */
 void clv_profile_add(uint64_t n, uint64_t took_ns, uint64_t idle_ns);

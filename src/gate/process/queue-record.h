@@ -9,13 +9,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The work of one queue that is in flight: what one more command of the queue is measured
- * against.  Work of other queues of the process never keeps a command back. */
+/* The work of one queue that is in flight, which bounds further commands of that queue.
+ * Work of other queues of the process never delays a command. */
 struct clv_backlog {
-	_Atomic uint64_t unmarked;    /* submitted since the last marker; packed */
-	_Atomic uint64_t awaited;     /* has a marker, or a thread waits for it; packed */
-	_Atomic uint64_t progress_ns; /* when last some of it was complete, or the first
-				       * was submitted */
+	_Atomic uint64_t unmarked; /* submitted since the last marker; packed */
+	_Atomic uint64_t awaited;  /* with a marker, or waited for by a thread; packed */
+	/* When work of the queue last completed, or when its first command was
+	 * submitted. */
+	_Atomic uint64_t progress_ns;
 };
 
 static inline uint64_t clv_backlog_in_flight(const struct clv_backlog *backlog)
@@ -24,18 +25,19 @@ static inline uint64_t clv_backlog_in_flight(const struct clv_backlog *backlog)
 		       : 0;
 }
 
-/* What the gate knows of each queue: OpenCL's command queues, the streams of CUDA and
- * HIP.  Records are found without a lock;
- * they are reused, never unmapped, so a look-up that races with a release reads stale
- * data and never wild memory.  A record is another queue's only when nobody uses it any
- * more: the program, its markers, its held commands. */
+/* The gate's record of a queue: an OpenCL command queue, or a stream of CUDA or HIP.
+ * Records are found without a lock.  They are reused and never unmapped, so a lookup
+ * that races with a release reads stale data and never unmapped memory.  A record is
+ * reused for another queue only once it has no user left: the program, markers, held
+ * commands. */
 
 struct clv_queue {
-	const void *handle; /* what the API calls it by; unique in the process */
+	/* The API's handle; unique in the process. */
+	const void *handle;
 	void *context;
 	_Atomic uint64_t unmarked_kind; /* cost key, or CLV_COST_MIXED; 0: none */
-	/* From so much unmarked on nothing passes quickly.  0 while nothing at all is in
-	 * flight: whoever comes then has to look at the clock. */
+	/* The fast path is closed once this much is unmarked.  0 while nothing at all is
+	 * in flight: the next command must read the clock. */
 	_Atomic uint64_t quick_limit;
 	struct clv_backlog backlog;
 	_Atomic uint64_t unmarked_since_ns;
@@ -47,31 +49,35 @@ struct clv_queue {
 	_Atomic uint32_t unflushed;
 	_Atomic uint32_t n_markers;
 
-	/* Which thread uses it, and whether others do too: then commands are booked in
-	 * another order, maybe, than the vendor has them. */
+	/* The thread that uses the queue, and whether others do too: then commands may be
+	 * booked in another order than the vendor has them. */
 	_Atomic(const void *) user;
 	_Atomic uint32_t has_several_users;
 
-	/* The program itself waits for what it submits: it needs fewer markers. */
+	/* The program itself waits for its work, so the queue needs fewer markers. */
 	_Atomic uint32_t sync_style;
-	_Atomic(const void *) tail_event; /* the last command's, where it has one */
+	_Atomic(const void *) tail_event; /* of the last command, where it has one */
 
-	/* Commands that the vendor has and that may not run yet.  While there
-	 * are any, no marker is placed: it could wait for them. */
+	/* Held commands: the vendor has them and they may not run yet.  While there are
+	 * any no marker is placed, since it could wait for them. */
 	_Atomic uint32_t n_held;
-	_Atomic uint32_t has_held; /* it had one once */
+	_Atomic uint32_t has_held; /* it has had a held command */
 
-	/* It stands still (queue_ops.stands): what is behind that is not in flight, and
-	 * counted here as far as it has no marker. */
+	/* The queue is blocked (queue_ops.stands): its work is not in flight, and is
+	 * counted in `parked` as far as it has no marker. */
 	_Atomic uint32_t stands;
 	_Atomic uint64_t parked;
-	/* When the last batch of it was seen complete: the next one cannot have started
-	 * to run before. */
+	/* When a batch of the queue was last seen complete: the next one cannot have
+	 * started to run before. */
 	_Atomic uint64_t last_done_ns;
-	uint32_t n_refused;       /* markers, one after the other; under mark_lock */
-	uint64_t stands_since_ns; /* the helper's, as is what follows */
-	uint32_t let_go_in_look;
-	uint32_t busy_in_look;
+	uint32_t n_refused; /* markers refused in succession; under mark_lock */
+	/* The following three are used by the helper only.  Since when the queue is
+	 * blocked; 0: it is not. */
+	uint64_t blocked_since_ns;
+	/* The poll (blocked-queue.c) in which the queue resumed, and the last one in
+	 * which a marker of the queue was incomplete. */
+	uint32_t resumed_in_poll;
+	uint32_t busy_in_poll;
 
 	pthread_mutex_t mark_lock;
 	struct clv_queue *next_free;
@@ -83,44 +89,45 @@ static inline struct clv_queue *clv_queue_of_backlog(struct clv_backlog *backlog
 				    offsetof(struct clv_queue, backlog));
 }
 
-/* What the API's gate does for them. */
+/* The operations on queues that the API's gate implements. */
 struct clv_queue_ops {
-	size_t record_bytes; /* a struct clv_queue, followed by the API's own */
-	/* From so many commands in a queue on the API's calls may block until one of them
+	size_t record_bytes; /* of a record: a struct clv_queue and the API's own data */
+	/* With this many commands in a queue the API's calls may block until one of them
 	 * is complete; 0: there is no such bound. */
 	uint32_t depth;
-	/* A new record: its handle is set, the rest is zero. */
+	/* Initializes a new record, whose handle is set and whose other fields are 0. */
 	void (*begin)(struct clv_queue *queue);
-	/* The program has released it for the last time, and its handle is still good;
-	 * NULL: there is nothing to do. */
+	/* Called after the program's last release of the queue, while the handle is still
+	 * valid; NULL: nothing to do. */
 	void (*end)(struct clv_queue *queue);
-	/* Whether nothing forbids it now; NULL: nothing ever does. */
+	/* Whether a marker may be placed now; NULL: always. */
 	bool (*can_mark)(const struct clv_queue *queue);
-	/* Whether commands may pass quickly, that is uncounted by anything but the
-	 * queue's own record (clv_quick_pass); NULL: none ever does. */
+	/* Whether commands may use clv_quick_pass(), which counts them only in the
+	 * queue's own record; NULL: never. */
 	bool (*may_be_quick)(const struct clv_queue *queue);
-	/* Whether what was submitted needs its marker before anything else happens; NULL:
-	 * it never does. */
+	/* Whether a submitted command needs its marker before anything else happens;
+	 * NULL: never. */
 	bool (*marks_at_once)(const struct clv_queue *queue, enum clv_phase phase);
-	/* Puts an event behind all that was submitted to it.  NULL: that failed. */
+	/* Records an event behind everything submitted to the queue.  NULL: that
+	 * failed. */
 	void *(*mark)(struct clv_queue *queue);
-	/* Its last marker is released before it was waited for: the next one has to say
-	 * what that one did.  NULL: each does. */
+	/* The queue's last marker is released without having been waited for, so the next
+	 * one must cover the same work; NULL: each marker does. */
 	void (*unmark)(struct clv_queue *queue);
-	/* What was submitted would not start without it; NULL: there is no such thing. */
+	/* Flushes the queue, for drivers that do not start unflushed commands; NULL: not
+	 * needed. */
 	void (*flush)(struct clv_queue *queue);
 	void (*wait_for_event)(struct clv_queue *queue, void *event);
 	void (*release_event)(struct clv_queue *queue, void *event);
-	/* Whether anything may stand still now; NULL: nothing ever does, and the rest of
-	 * these is not called.  While something may, the helper asks instead of waiting.
-	 */
-	bool (*may_stand)(void);
+	/* Whether any queue may be blocked now; NULL: none ever is, and the functions
+	 * below are not called.  Otherwise the helper polls instead of waiting. */
+	bool (*may_block)(void);
 	bool (*is_complete)(struct clv_queue *queue, void *event);
-	/* The same, from a thread of the program's, which is left as it was.  NULL: this
-	 * cannot be asked. */
+	/* The same, on a thread of the program, whose state is preserved.  NULL: not
+	 * possible. */
 	bool (*is_complete_aside)(struct clv_queue *queue, void *event);
-	/* Whether nothing of the queue runs until the program, or somebody else, lets it
-	 * go on.  *ret_went_on: it has gone on since the last time, and may have done
-	 * some of its work. */
+	/* Whether the queue is blocked until the program, or something outside the
+	 * process, lets it continue.  *ret_went_on: it has continued since the last call,
+	 * and may have done some of its work. */
 	bool (*stands)(struct clv_queue *queue, bool *ret_went_on);
 };

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The process-wide and per-thread state, and the counters of callbacks and waits. */
 #include "gate/process/state.h"
 
 #include "gate/process/queue-record.h"
@@ -7,10 +8,9 @@
 struct clv_gate_state clv_gate;
 struct clv_queue clv_no_queue;
 
-/* Until the first call that loads what is behind the gate, and where there is no memory.
- */
-static struct clv_forkless unattached;
-struct clv_forkless *clv_forkless = &unattached;
+/* Used until clv_gate_init(), and if the page of attachment.c could not be mapped. */
+static struct clv_wiped_on_fork unattached;
+struct clv_wiped_on_fork *clv_wiped_on_fork = &unattached;
 
 __thread struct clv_gate_thread clv_gate_thread = {.last_queue = &clv_no_queue};
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Starts the gate's own threads, and wakes the helper. */
 #include "gate/process/thread.h"
 
 #include "base/futex.h"

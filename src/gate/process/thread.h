@@ -3,13 +3,13 @@
 
 #include <stdbool.h>
 
-/* Threads of the gate's own. */
+/* The gate's own threads. */
 
-/* A detached thread with all signals blocked.  False: there is none, and errno says why.
- */
+/* Starts a detached thread with all signals blocked.  False: it could not be created;
+ * errno says why. */
 bool clv_helper_spawn(void *(*function)(void *));
 
-/* The helper thread (helper.h): started at the first submission or allocation at the
- * latest, woken when a marker was placed.  False: as above. */
+/* The helper thread (gate/window/helper.h): started at the first submission or allocation
+ * at the latest, woken when a marker was placed.  False: as above. */
 bool clv_helper_start(void);
 void clv_helper_wake(void);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A ticket is the number of a place and how often that has been given out: the next one
- * of the same place is another.  No vendor has a limit of callbacks, and so the places
- * have none but memory: each block has as many as all before it. */
+/* A ticket is the number of a place and how often that place has been used, so successive
+ * tickets of a place differ.  No vendor limits the number of callbacks, so places are
+ * limited by memory only: each block is as large as all earlier ones together and
+ * FIRST_SIZE. */
 #include "gate/process/tickets.h"
 
 #include <pthread.h>
@@ -37,7 +38,7 @@ static struct place *place_at(uint32_t number)
 	return &blocks[block][number + FIRST_SIZE - (FIRST_SIZE << block)];
 }
 
-/* 1 + its number; 0: there is none. */
+/* Returns 1 + the number of a free place; 0: there is none. */
 static uint32_t take_free(void)
 {
 	uint32_t taken = first_free;

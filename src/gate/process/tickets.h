@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* What a vendor is given with a callback of the gate's, in the place of a pointer: a
- * ticket, good for one call.  A vendor that calls back twice, or after it refused, gets
- * nothing for it, where a pointer would be to memory that is another's by then.  Any
+/* Tickets: what a vendor gets as the user data of a gate's callback, instead of a
+ * pointer.  A ticket is valid for one call, so a vendor that calls back twice, or after
+ * it returned an error, gets NULL and not a pointer to memory that has been reused.  Any
  * thread. */
 
-/* For something of the heap; NULL: there is no memory. */
+/* Creates a ticket for a heap object; NULL: no memory. */
 void *clv_ticket_new(void *what);
 
-/* What it was for, which is the caller's; NULL: it is not good any more. */
+/* Redeems a ticket: returns its object, which the caller then owns; NULL: the ticket is
+ * not valid any more. */
 void *clv_ticket_take(const void *ticket);
 
 void clv_tickets_forget_parent(void);

@@ -10,25 +10,27 @@
 #include <stdint.h>
 
 /* A view is this process's attachment: its pages and its slot.  Views are never freed, so
- * a thread that still uses an old one while the helper swaps in the next agent's is safe.
- * Any thread. */
+ * a thread that still uses an old one while the next agent's is swapped in is safe.  Any
+ * thread. */
 
 struct clv_view {
 	struct clv_control_page *control; /* mapped read-only */
 	struct clv_report_page *report;
 	struct clv_slot *slot;
-	_Atomic uint64_t
-		*spilled_bytes;     /* of this process; NULL: an older agent's page */
-	struct clv_slot_turn *turn; /* of this process; an older agent does not read it */
+	/* Of this process; NULL: the page of an older agent lacks it. */
+	_Atomic uint64_t *spilled_bytes;
+	/* Of this process; with an older agent &unread_turn. */
+	struct clv_slot_turn *turn;
 	struct clv_slot_turn unread_turn;
-	/* This process's clock less the agent's, and the heartbeat that was the last
-	 * before the agent fell silent, 0: none: gate/attach/heartbeat.h. */
+	/* This process's clock minus the agent's, and the last heartbeat before the agent
+	 * fell silent (0: none): gate/attach/heartbeat.h. */
 	_Atomic uint64_t clock_ahead_ns, silent_beat_ns;
 	uint32_t slot_index;
 	int socket_fd;
 	int report_fd;
 	int doorbell_fd;
-	/* What fstat said at attach time: programs close what they do not know. */
+	/* Device and inode of each descriptor at attach time: programs close descriptors
+	 * that they do not know and reuse the numbers. */
 	uint64_t doorbell_device;
 	uint64_t doorbell_inode;
 	uint64_t report_device;
@@ -39,25 +41,29 @@ struct clv_view {
 	char model[128];
 	char devices[CLV_ATTACH_DEVICES_BYTES]; /* all UUIDs; "": an older agent */
 	uint32_t ordinal;
-	/* What the agent was told of the limit in space: gate/attach/sm.h. */
+	/* The state of the limit in space that was reported to the agent:
+	 * gate/attach/sm.h. */
 	_Atomic uint32_t sm_state, sm_count;
 };
 
-/* Lives in a page that the kernel wipes in children, however they are made: a child finds
- * itself unattached. */
-struct clv_forkless {
+/* In a page that the kernel wipes in children (MADV_WIPEONFORK), however they are
+ * created: a child finds itself unattached. */
+struct clv_wiped_on_fork {
 	_Atomic(struct clv_view *) view;
 	_Atomic uint32_t settled; /* 1 + enum clv_attachment; 0: not yet */
+	/* Incremented by each attach, so a forked child has another epoch than its
+	 * parent. */
 	_Atomic uint32_t epoch;
-	_Atomic int32_t pid; /* of the process that attached, as it knows itself */
-	pthread_mutex_t attach_lock; /* wiped is unlocked */
+	/* Pid of the process that attached, in its own pid namespace. */
+	_Atomic int32_t pid;
+	pthread_mutex_t attach_lock; /* all zero is unlocked */
 };
-extern struct clv_forkless *clv_forkless __attribute__((visibility("hidden")));
+extern struct clv_wiped_on_fork *clv_wiped_on_fork __attribute__((visibility("hidden")));
 
-/* The view if there is one already; no system call. */
-static inline struct clv_view *clv_gate_peek(void)
+/* The present view, or NULL; no system call. */
+static inline struct clv_view *clv_gate_current_view(void)
 {
-	return atomic_load_explicit(&clv_forkless->view, memory_order_acquire);
+	return atomic_load_explicit(&clv_wiped_on_fork->view, memory_order_acquire);
 }
 
 static inline bool clv_gate_agent_is_dead(const struct clv_view *view)

@@ -6,9 +6,9 @@
 #include "gate/process/queue-record.h"
 #include "gate/window/costs.h"
 
-/* What is noted of a queue's commands as they are submitted, inline. */
+/* Records a queue's commands as they are submitted, inline. */
 
-/* Before the vendor's call: of what kind the commands without a marker are. */
+/* Before the vendor's call: records the kind of the commands without a marker. */
 CLV_HOT void clv_queue_note_kind(struct clv_queue *queue, uint64_t kind)
 {
 	uint64_t before =
@@ -19,7 +19,7 @@ CLV_HOT void clv_queue_note_kind(struct clv_queue *queue, uint64_t kind)
 			before ? CLV_COST_MIXED : kind, memory_order_relaxed);
 }
 
-/* The first command since the last marker. */
+/* Records the time of the first command since the last marker. */
 CLV_HOT void clv_queue_note_first(struct clv_queue *queue)
 {
 	uint64_t now_ns = clv_clock_ns();
@@ -37,8 +37,8 @@ CLV_HOT uint64_t clv_queue_submitted(
 {
 	uint64_t before;
 
-	/* First, so that whoever takes this command into custody sees that it is the
-	 * last. */
+	/* First, so that a thread that takes this command into custody sees that it is
+	 * the last. */
 	atomic_store_explicit(&queue->tail_event, event, memory_order_relaxed);
 	before = atomic_fetch_add(&queue->backlog.unmarked, packed);
 	atomic_store_explicit(&queue->unflushed, 1, memory_order_relaxed);

@@ -5,18 +5,19 @@
 
 struct clv_queue;
 
-/* The program waits until all submitted so far is complete: what it observes needs no
- * marker. Take before the wait, book after it. */
+/* The program itself waits until everything submitted so far is complete, so that work
+ * needs no marker.  Take before the wait, book after it. */
 struct clv_custody {
 	struct clv_queue *queue;
 	uint64_t packed;
 	uint64_t since_ns;
 	uint64_t kind;
-	uint64_t
-		before; /* markers before this one are complete as well; 0: none is out */
+	/* Markers before this serial are complete after the wait as well; 0: none is
+	 * out. */
+	uint64_t before;
 };
 struct clv_custody clv_custody_take(struct clv_queue *queue);
 void clv_custody_book(const struct clv_custody *custody);
 
-/* Nothing was observed after all. */
+/* The wait failed: the work is unmarked again. */
 void clv_custody_return(const struct clv_custody *custody);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ring of markers that wait to be waited for.  Mostly first in, first out, for the
- * helper; a thread that knows some of them to be complete takes them out of the middle,
- * which leaves holes. */
+/* The ring of markers.  Mostly first in, first out, for the helper; a thread that knows
+ * some of them to be complete removes them from the middle, which leaves holes. */
 #include "gate/queue/markers.h"
 
 #include <pthread.h>
@@ -31,7 +30,7 @@ static struct clv_marker *at(uint32_t i)
 	return &ring.items[i % ring.size];
 }
 
-/* With the lock held, as the next ones. */
+/* Call this and make_room() and skip_holes() with the lock held. */
 static void drop_holes(void)
 {
 	uint32_t to = ring.head;
@@ -154,7 +153,7 @@ uint32_t clv_markers_n(void)
 void clv_markers_forget(void)
 {
 	pthread_mutex_init(&ring.lock, NULL);
-	/* A thread of the parent may be in the middle of it. */
+	/* A thread of the parent may have been changing the ring. */
 	ring.items = first_ring;
 	ring.size = CLV_MARKERS_MANY;
 	ring.head = ring.tail = ring.n = 0;

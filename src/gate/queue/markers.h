@@ -3,11 +3,11 @@
 
 #include "gate/process/queue-record.h"
 
-/* The ring of markers: queues.c places them and waits for the oldest, polled.c looks at
- * all of them while that one may not come. */
+/* The ring of markers: queues.c places them and waits for the oldest; blocked-queue.c
+ * polls all of them while the oldest may not complete.  Any thread. */
 
-/* So many wait at once mostly.  Behind them only commands get one that cannot get it
- * later; all others wait until there are fewer. */
+/* The usual limit of markers that wait at once.  Beyond it only commands that cannot get
+ * a marker later get one. */
 #define CLV_MARKERS_MANY 512
 
 struct clv_marker {
@@ -16,19 +16,19 @@ struct clv_marker {
 	uint64_t packed;
 	uint64_t since_ns;
 	uint64_t kind;
-	uint64_t serial; /* in the order in which they were placed */
+	uint64_t serial; /* order of placement */
 	bool flush_first;
-	bool is_parked; /* behind where its queue stands: not in flight */
+	bool is_parked; /* its queue is blocked before it: not in flight */
 };
 
-/* False: there is no memory. */
+/* Appends a marker and sets its serial.  False: no memory. */
 bool clv_markers_push(const struct clv_marker *marker);
 
-/* The oldest that is waiting to be waited for. */
+/* Removes the oldest marker.  False: there is none. */
 bool clv_marker_pop(struct clv_marker *ret);
 
-/* Takes out those before a serial, of one queue (NULL: any) or of the queues of one
- * context (NULL: any), oldest first and at most so many.  Returns how many. */
+/* Removes markers before a serial, of one queue (NULL: any) or of the queues of one
+ * context (NULL: any), oldest first and at most `most`. Returns how many. */
 struct clv_marker_filter {
 	const struct clv_queue *queue;
 	const void *context;
@@ -36,10 +36,11 @@ struct clv_marker_filter {
 };
 size_t clv_markers_take(
 	const struct clv_marker_filter *filter, struct clv_marker *ret, size_t most);
-/* One that was taken out, back.  False: there is no memory. */
+/* Puts a removed marker back at the front.  False: no memory. */
 bool clv_markers_put_first(const struct clv_marker *marker);
 
-/* Of the next one that is placed. */
+/* The serial of the next marker. */
 uint64_t clv_markers_serial(void);
+/* How many markers are in the ring. */
 uint32_t clv_markers_n(void);
 void clv_markers_forget(void);

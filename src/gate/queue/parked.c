@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Counts blocked work out of the work in flight, and in again. */
 #include "gate/queue/parked.h"
 
 #include "gate/process/packed.h"
@@ -11,17 +12,17 @@
 
 struct clv_parked clv_parked;
 
-bool clv_polled_are_meant(void)
+bool clv_markers_must_poll(void)
 {
 	const struct clv_queue_ops *ops = clv_gate.api->queues;
 
-	return ops->may_stand &&
-	       (atomic_load(&clv_parked.n_polled) > 0 || ops->may_stand());
+	return ops->may_block &&
+	       (atomic_load(&clv_parked.n_polled) > 0 || ops->may_block());
 }
 
-void clv_parked_enter_again(uint64_t packed)
+void clv_parked_resume(uint64_t packed)
 {
-	struct clv_view *view = clv_gate_peek();
+	struct clv_view *view = clv_gate_current_view();
 
 	if (view && CLV_FLIGHT_COUNT(packed) > 0)
 		clv_flight_enter_as_debt(view, packed);
@@ -33,7 +34,7 @@ void clv_parked_take_back(struct clv_queue *queue)
 
 	if (atomic_exchange(&queue->stands, 0))
 		atomic_fetch_sub(&clv_parked.n_standing, 1);
-	clv_parked_enter_again(packed);
+	clv_parked_resume(packed);
 	if (CLV_FLIGHT_COUNT(packed) == 0)
 		return;
 	atomic_store(&queue->unmarked_kind, CLV_COST_MIXED);

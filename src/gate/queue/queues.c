@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Queue records and their markers.  A marker is the gate's own event behind a batch of
- * the program's commands; each is followed by a flush where a driver starts nothing that
- * was never flushed. */
+/* Queues and their markers.  A marker is the gate's own event behind a batch of the
+ * program's commands; it is followed by a flush where a driver does not start unflushed
+ * work. */
 #include "gate/queue/queues.h"
 
 #include "gate/process/hot.h"
@@ -40,7 +40,7 @@ static void abandon(uint64_t packed)
 		clv_flight_leave(packed);
 }
 
-/* Takes over what has no marker: it gets one now, or a thread waits for it. */
+/* Takes the unmarked work: it gets a marker now, or a thread waits for it. */
 static uint64_t take_unmarked(struct clv_queue *queue)
 {
 	uint64_t packed = atomic_exchange(&queue->backlog.unmarked, 0);
@@ -49,7 +49,7 @@ static uint64_t take_unmarked(struct clv_queue *queue)
 	return packed;
 }
 
-/* It got none after all. */
+/* Undoes take_unmarked(). */
 static void put_back_unmarked(struct clv_queue *queue, uint64_t packed)
 {
 	clv_queue_note_kind(queue, CLV_COST_MIXED);
@@ -63,15 +63,15 @@ static void abandon_awaited(struct clv_queue *queue, uint64_t packed)
 	abandon(packed);
 }
 
-/* The driver has an event behind it, and there is no memory to note that: a later marker
- * says the same and more. */
+/* The driver has the event, and there is no memory to record it: a later marker covers
+ * this work too. */
 static void forget_marker(struct clv_queue *queue, const struct clv_marker *marker)
 {
 	clv_gate.api->queues->release_event(queue, marker->event);
 	if (clv_gate.api->queues->unmark)
 		clv_gate.api->queues->unmark(queue);
 	put_back_unmarked(queue, marker->packed);
-	/* There is no later one. */
+	/* There is no later marker. */
 	if (atomic_load(&queue->released))
 		abandon(atomic_exchange(&queue->backlog.unmarked, 0));
 }
@@ -82,7 +82,7 @@ static void flush_unlocked(struct clv_queue *queue)
 		clv_gate.api->queues->flush(queue);
 }
 
-/* With the marker comes one more use of the record, until it is booked. */
+/* Each marker is a user of the record until it is booked. */
 static void add_marker(struct clv_queue *queue)
 {
 	clv_table_use(queue);
@@ -90,7 +90,7 @@ static void add_marker(struct clv_queue *queue)
 		atomic_fetch_add(&clv_gate.n_busy_queues, 1);
 }
 
-/* Whether it was the last. */
+/* Returns whether it was the last. */
 static bool drop_marker(struct clv_queue *queue)
 {
 	if (atomic_fetch_sub(&queue->n_markers, 1) != 1)
@@ -99,12 +99,12 @@ static bool drop_marker(struct clv_queue *queue)
 	return true;
 }
 
-/* A driver that refuses a marker may take the next one, which then says the same and
- * more. One that never does, as after a fault of the device, would leave the lease busy
- * for ever: after so many refusals the work counts as complete. */
+/* A driver that refuses a marker may accept the next one, which covers the same work.
+ * One that never does, as after a fault of the device, would leave the lease busy for
+ * ever: after this many refusals the work counts as complete. */
 #define REFUSALS_MAX 16
 
-/* With the queue's mark_lock held, as the next. */
+/* With the queue's mark_lock held, as note_next() and place_marker(). */
 static void note_refused(struct clv_queue *queue, uint64_t packed)
 {
 	if (++queue->n_refused < REFUSALS_MAX)
@@ -113,12 +113,13 @@ static void note_refused(struct clv_queue *queue, uint64_t packed)
 		abandon_awaited(queue, packed);
 }
 
-/* A marker behind fewer is a marker behind each long command: these all take the long
- * way, so that each has one. */
+/* If markers are behind fewer commands, each long command has one: then all commands take
+ * the slow path, so that each gets its marker. */
 #define MANY_COMMANDS 4
 
-/* What comes behind a marker of many is mostly of the same kind, and then needs to say
- * neither that nor the time.  Else the next one takes the long way, to say its own. */
+/* Commands after a marker of many commands are mostly of the same kind, so kind and time
+ * are set here and the fast path need not.  Otherwise the next command takes the slow
+ * path, which sets its own. */
 static void note_next(struct clv_queue *queue, uint64_t packed, uint64_t kind)
 {
 	uint64_t none = 0;
@@ -175,7 +176,7 @@ static bool can_be_marked(const struct clv_queue *queue)
 	return !are_many_out() && can_have_markers(queue);
 }
 
-/* A callback may run inside the vendor's calls below, on the thread that has a queue's
+/* A callback may run inside the vendor's calls below, on the thread that holds a queue's
  * lock. */
 static bool lock_to_mark(struct clv_queue *queue)
 {
@@ -202,9 +203,9 @@ static void flush(struct clv_queue *queue)
 	unlock_marked(queue);
 }
 
-/* A command in B may wait for one in A that nobody flushed; the marker behind it would
- * then never complete.  It can only wait for what was submitted earlier, so flushing now
- * is enough. */
+/* A command in queue B may wait for one in queue A that was never flushed; the marker
+ * behind it would then never complete.  It can only wait for commands submitted earlier,
+ * so flushing now is enough. */
 static void flush_others(struct clv_queue *marked)
 {
 	struct clv_table_walk walk = {0};
@@ -275,7 +276,7 @@ void clv_queue_unhold(struct clv_queue *queue)
 	clv_table_unuse(queue);
 }
 
-/* There is no later one for what the driver refuses now. */
+/* Retries, because no later marker will cover the work if the driver refuses this one. */
 static bool place_last_marker(struct clv_queue *queue)
 {
 	for (int i = 0; i < REFUSALS_MAX && can_have_markers(queue); i++) {
@@ -287,7 +288,7 @@ static bool place_last_marker(struct clv_queue *queue)
 	return false;
 }
 
-/* From here on nobody touches the handle: after the program's release it may be gone. */
+/* After this no thread uses the handle: after the program's release it may be invalid. */
 void clv_queue_release(const void *handle)
 {
 	struct clv_queue *queue = clv_queue_find_known(handle);
@@ -324,11 +325,11 @@ void clv_queue_forget(struct clv_queue *queue)
 		clv_table_remove(queue);
 }
 
-/* When the last marker is in, the tail behind it gets one at once if somebody else may be
- * waiting for this process to drain, or if there was no place for it before. */
+/* When the last marker is complete, the tail behind it gets one at once if another lease
+ * may be waiting for this process to drain, or if it fills a marker. */
 static void mark_if_contended(struct clv_queue *queue)
 {
-	const struct clv_view *view = clv_gate_peek();
+	const struct clv_view *view = clv_gate_current_view();
 	enum clv_phase phase;
 
 	if (!view)
@@ -360,7 +361,7 @@ bool clv_queues_mark_tails(bool lingering)
 		if (CLV_FLIGHT_COUNT(atomic_load(&queue->backlog.unmarked)) == 0 ||
 			clv_queue_is_nearly_full(queue))
 			continue;
-		/* It does not wait for its own work after all. */
+		/* The program does not wait for its own work. */
 		if (lingering)
 			atomic_store(&queue->sync_style, 0);
 		placed |= clv_queue_mark(queue);
@@ -368,13 +369,14 @@ bool clv_queues_mark_tails(bool lingering)
 	return placed;
 }
 
-/* So long, or with the shortest estimates so many, between two markers. */
+/* The most estimated time between two markers of the fast path; with the shortest
+ * estimates it bounds the count. */
 #define QUICK_NS_MAX (8 * CLV_NS_PER_MS)
 
-/* So much of a queue's work has no marker at most.  Where the program waits for its work
- * by itself, and nobody else for the device, its own wait mostly comes before the window
- * is full: then no marker is needed, and if it does not come the last eighth of the
- * window is left for the helper's wake-up. */
+/* The most of a queue's work that may be unmarked.  If the program waits for its work
+ * itself, and no other lease for the device, its wait mostly comes before the window is
+ * full: then no marker is needed, and otherwise the last eighth of the window is left for
+ * the helper's wake-up. */
 static uint64_t marker_ns(const struct clv_queue *queue, const struct clv_view *view)
 {
 	uint64_t window_ns = atomic_load(&view->control->window_ns);
@@ -400,13 +402,14 @@ static void set_quick_limit(struct clv_queue *queue, const struct clv_view *view
 	if (ns > QUICK_NS_MAX)
 		ns = QUICK_NS_MAX;
 	atomic_store(&queue->quick_limit, ns << CLV_FLIGHT_COUNT_BITS);
-	/* It may have been forbidden just before. */
+	/* The fast path may have been closed just before. */
 	if (!ops->may_be_quick(queue) ||
 		(ops->marks_at_once && ops->marks_at_once(queue, CLV_PHASE_SHARED)))
 		atomic_store(&queue->quick_limit, 0);
 }
 
-/* Whether that is enough for a marker.  Then the program has not waited in time. */
+/* Whether the unmarked work calls for a marker.  If so the program has not waited in
+ * time. */
 static bool fills_marker(
 	struct clv_queue *queue, const struct clv_view *view, uint64_t unmarked)
 {
@@ -434,12 +437,12 @@ void clv_queue_book(struct clv_queue *queue, const struct clv_view *view, uint64
 	enum clv_phase phase = CLV_PHASE_OF(atomic_load(&view->control->phase));
 	uint64_t unmarked;
 
-	/* What a marker before it left is its own kind's at most (note_next). */
+	/* With nothing unmarked, a kind was only guessed by note_next(). */
 	if (CLV_FLIGHT_COUNT(atomic_load(&queue->backlog.unmarked)) == 0)
 		atomic_store(&queue->unmarked_kind, 0);
 	clv_queue_note_kind(queue, kind);
 	unmarked = clv_queue_submitted(queue, event, packed);
-	/* Before a marker, which may be complete at once and forbid it again. */
+	/* Before the marker, which may complete at once and close the fast path again. */
 	set_quick_limit(queue, view);
 	if (ops->marks_at_once && ops->marks_at_once(queue, phase))
 		clv_queue_mark_at_once(queue);
@@ -475,9 +478,9 @@ void clv_queue_mark_with_event(
 	clv_helper_wake();
 }
 
-/* By the queue's own time: what runs beside it in other queues has its own, and is
- * complete when it is. */
-static void learn(
+/* Updates estimates by the queue's own time: concurrent work in other queues has its own
+ * markers. */
+static void update_estimates(
 	struct clv_queue *queue, uint64_t packed, uint64_t since_ns, uint64_t kind)
 {
 	uint64_t now_ns = clv_clock_ns();
@@ -500,11 +503,11 @@ static void learn(
 		clv_cost_forget();
 }
 
-/* It is complete, as far as it was in flight. */
+/* Books complete work that was in flight. */
 static void book(
 	struct clv_queue *queue, uint64_t packed, uint64_t since_ns, uint64_t kind)
 {
-	learn(queue, packed, since_ns, kind);
+	update_estimates(queue, packed, since_ns, kind);
 	atomic_store(&queue->backlog.progress_ns, clv_clock_ns());
 	atomic_fetch_sub(&queue->backlog.awaited, packed);
 }
@@ -547,11 +550,11 @@ bool clv_queues_wait_for_oldest(void)
 	return true;
 }
 
-/* Of a batch of markers that are taken out of the ring. */
+/* The most markers that are removed from the ring at once. */
 #define TAKEN_MAX 16
 
-/* They say when they are booked, and not when they were complete: nothing is learned of
- * them. */
+/* The time at which these are booked is not that of their completion, so they update no
+ * estimate. */
 static void book_taken(struct clv_marker *taken, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -611,12 +614,13 @@ struct clv_custody clv_custody_take(struct clv_queue *queue)
 		return custody;
 	if (atomic_load(&queue->n_markers) > 0)
 		custody.before = clv_markers_serial();
-	/* The call that waits does. */
+	/* The call that waits flushes. */
 	atomic_store(&queue->unflushed, 0);
 	if (atomic_load(&queue->n_held) > 0)
 		return custody;
-	/* It may take as long as the program likes: then a marker tells more. */
-	if (clv_polled_are_meant()) {
+	/* A queue may be blocked and the wait take arbitrarily long: then a marker is
+	 * needed. */
+	if (clv_markers_must_poll()) {
 		clv_queue_mark(queue);
 		return custody;
 	}
@@ -635,7 +639,8 @@ void clv_custody_book(const struct clv_custody *custody)
 		return;
 	atomic_store_explicit(&queue->sync_style, 1, memory_order_relaxed);
 	if (CLV_FLIGHT_COUNT(custody->packed) > 0) {
-		/* What is behind markers that are out did not begin when it came. */
+		/* Work behind incomplete markers did not begin when it was submitted, so
+		 * its time is not learned. */
 		book(queue, custody->packed, custody->since_ns,
 			custody->before > 0 ? 0 : custody->kind);
 		clv_flight_leave(custody->packed);

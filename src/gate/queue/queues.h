@@ -12,44 +12,49 @@
 
 #include <stddef.h>
 
-/* The markers that tell what of a queue is complete, and what is submitted to it. */
+/* Submissions to queues, and the markers that tell when these are complete.  Any
+ * thread. */
 
+/* The program has retained the queue. */
 void clv_queue_retain(const void *handle);
 
-/* Before the program's release: marks the tail if it is the last one. */
+/* Call before the program's release: marks the tail if this is the last reference. */
 void clv_queue_release(const void *handle);
 
-/* What it is a part of has gone, and all its work with it. */
+/* The context of the queue is gone, and all its work with it. */
 void clv_queue_forget(struct clv_queue *queue);
 
-/* One more command will be held: what is before it gets its marker now.  And one is no
- * more, and has its marker if it needs one. */
+/* hold: one more command will be held, so the work before it gets its marker now.
+ * unhold: a held command was released, and has its marker if it needs one. */
 void clv_queue_hold(struct clv_queue *queue);
 void clv_queue_unhold(struct clv_queue *queue);
 
-/* A marker is complete. */
+/* Books a complete marker. */
 struct clv_marker;
 void clv_marker_book(const struct clv_marker *marker);
 
-/* Puts a marker behind what has none.  False: nothing to mark, or not possible now. */
+/* Places a marker behind the unmarked work.  False: there is none, or a marker is not
+ * possible now. */
 bool clv_queue_mark(struct clv_queue *queue);
 
-/* The same, however many are out.  A marker that another thread is placing is there
- * afterwards. */
+/* The same, however many markers are out.  If another thread is placing one, it is placed
+ * when this returns. */
 bool clv_queue_mark_at_once(struct clv_queue *queue);
 
-/* A marker would block this thread, which may not be the one that fills the queue.  One
- * that is out is booked first then, and the tail gets another behind it. */
+/* Whether a marker could block this thread, which may not be the one that fills the
+ * queue.  Then a marker that is out is booked first, and the tail gets another behind
+ * it. */
 bool clv_queue_is_nearly_full(const struct clv_queue *queue);
 
-/* All queues.  lingering: the program did not come back to them in time. */
+/* Marks the tails of all queues.  lingering: the program did not come back to wait for
+ * them in time. */
 bool clv_queues_mark_tails(bool lingering);
 
-/* After the vendor took a command that did not go in the quick way. */
+/* Books a command that the vendor accepted and that did not take the fast path. */
 void clv_queue_book(struct clv_queue *queue, const struct clv_view *view, uint64_t kind,
 	const void *event, uint64_t packed);
 
-/* A command's own event (reference taken over) serves as its marker. */
+/* Uses a command's own event (reference taken over) as its marker. */
 void clv_queue_mark_with_event(
 	struct clv_queue *queue, void *event, uint64_t packed, uint64_t kind);
 
@@ -57,21 +62,21 @@ void clv_queue_mark_with_event(
 bool clv_queues_wait_for_oldest(void);
 
 /* For a thread that waits for room in a queue while the helper waits for another queue's
- * marker, which may be a long time: books what is complete.  Returns whether the queue
- * has a marker that is not, so that this is to be called again soon. */
+ * marker, which may take long: books the queue's complete markers.  Returns whether the
+ * queue has an incomplete one, so that the caller must call again soon. */
 bool clv_queues_look_aside(struct clv_backlog *backlog);
 
 /* Waits for the markers of a context's queues and books them, whatever the helper waits
- * for.  The one that it has in hand may be one of them, and stays with it. */
+ * for.  The marker that the helper waits for may be one of them, and is left to it. */
 void clv_queues_drain_context(const void *context);
 
 void clv_queues_forget(void);
 
-/* The common case of a submission, inline: an attached process that nobody contends with,
- * no callback (there last_queue is never set), an in-order queue seen before, a command
- * of known length that does not block, nothing held.  True: the command is counted in,
- * make the call and end it with clv_quick_end.  False: nothing happened, take the long
- * way. */
+/* The fast path of a submission, inline: an attached process without contention, no
+ * callback (there last_queue is never set), an in-order queue seen before, a command
+ * of known length that does not block, nothing held.  True: the command has entered;
+ * call the vendor and then clv_quick_end().  False: nothing has happened; take the
+ * slow path. */
 struct clv_quick {
 	struct clv_view *view;
 	struct clv_queue *queue;
@@ -84,7 +89,7 @@ CLV_HOT bool clv_quick_begin(struct clv_quick *quick, const void *handle, uint64
 
 	if (CLV_UNLIKELY(atomic_load_explicit(&cost->key, memory_order_relaxed) != kind))
 		return false;
-	quick->view = clv_gate_peek();
+	quick->view = clv_gate_current_view();
 	quick->queue = clv_gate_thread.last_queue;
 	quick->packed = atomic_load_explicit(&cost->packed, memory_order_relaxed);
 	if (CLV_UNLIKELY(
@@ -98,7 +103,7 @@ CLV_HOT bool clv_quick_begin(struct clv_quick *quick, const void *handle, uint64
 	return true;
 }
 
-/* After the vendor's call: whether it took the command, and the command's event. */
+/* After the vendor's call: whether it accepted the command, and the command's event. */
 CLV_HOT void clv_quick_end(
 	const struct clv_quick *quick, bool is_accepted, const void *event)
 {
@@ -113,27 +118,27 @@ CLV_HOT void clv_quick_end(
 		clv_queue_mark(quick->queue);
 }
 
-/* From now on nothing passes quickly until it took the long way once. */
+/* Closes the fast path of each queue until a command has taken the slow path. */
 void clv_queues_forbid_quick(void);
 
-/* All of it in one, before the vendor's call, so that the call can be a jump: for queues
- * of which none is ever held back.  It calls nothing and needs no clock: the first
- * command of an idle queue, and one that fills a marker, take the long way, which also
- * says up to where others may pass (quick_limit).  Behind a marker that is out the next
- * ones count from when it was placed: they cannot have started to run before it was
- * complete anyway.
+/* The whole fast path before the vendor's call, so that the call can be a jump: for
+ * queues without held commands.  It calls nothing and reads no clock: the first command
+ * of an idle queue, and one that fills a marker, take the slow path, which also sets up
+ * to where others may pass (quick_limit).  Commands behind an incomplete marker count
+ * from when that was placed: they cannot have started to run before it was complete
+ * anyway.
  *
- * A marker that another thread places just now covers the command before it is there;
- * that can only happen where the gate closes within these few instructions, and lets that
- * one command run beside whoever comes next.  A command that the vendor then refuses is
- * complete with the next marker.  Kinds that are mixed teach nothing, but are told as
- * such only after the fact: then one sample is of two kinds.  True: counted in, make the
- * call. False: nothing happened, take the long way. */
+ * A marker that another thread is placing may cover the command before the vendor has it.
+ * That can only happen where the gate closes within these few instructions, and lets that
+ * one command run beside the next lease.  A command that the vendor then refuses counts
+ * as complete with the next marker.  Mixed kinds update no estimate, but are recorded as
+ * mixed only after the addition: then one sample may be of two kinds.  True: entered;
+ * call the vendor.  False: nothing has happened; take the slow path. */
 CLV_HOT bool clv_quick_pass(const void *handle, uint64_t kind)
 {
 	const struct clv_cost *cost = clv_cost_of(kind);
 	struct clv_queue *queue = clv_gate_thread.last_queue;
-	struct clv_view *view = clv_gate_peek();
+	struct clv_view *view = clv_gate_current_view();
 	uint64_t packed, flight;
 
 	if (CLV_UNLIKELY(atomic_load_explicit(&cost->key, memory_order_relaxed) != kind ||
@@ -152,8 +157,8 @@ CLV_HOT bool clv_quick_pass(const void *handle, uint64_t kind)
 		return false;
 	}
 	flight = atomic_fetch_add(&clv_gate.flight, packed);
-	/* Of other queues too: the next one takes the long way, which looks at its own.
-	 */
+	/* The window counts other queues too: the next command takes the slow path, which
+	 * checks its own queue. */
 	if (CLV_UNLIKELY(CLV_FLIGHT_NS(flight) >=
 			 atomic_load_explicit(
 				 &view->control->window_ns, memory_order_relaxed)))

@@ -3,19 +3,20 @@
 
 #include "gate/queue/queues.h"
 
-/* clv_quick_pass() for the one entry point that programs call millions of times, by hand:
- * six parameters of a launch are on the stack, and a compiler moves them to registers and
- * back to go on to the vendor's, which is a third of its instructions.  This leaves every
- * argument where it is, and takes the steps in the order of clv_quick_pass(), which says
- * what they are for; only the kind is looked at first.
+/* clv_quick_pass() in assembly, for the one entry point that programs call millions of
+ * times: six parameters of a launch are on the stack, and a compiler moves them to
+ * registers and back to pass them to the vendor, which is a third of its instructions.
+ * This code leaves every argument in place, and takes the steps in the order of
+ * clv_quick_pass(), which documents them; only the kind is checked first.
  *
- * LAUNCH(symbol, real, own): a function of (kernel, x, y, z, four that do not matter,
- * shared memory, stream, ...); real: where the vendor's is, an operand; own: 8 if no
- * stream means the thread's own, else 0. */
+ * LAUNCH(symbol, real, own): defines a function of (kernel, x, y, z, four parameters
+ * that do not matter, shared memory, stream, ...).  real: an operand, the address of
+ * the vendor's function; own: 8 if no stream means the thread's own default stream,
+ * else 0. */
 #if defined(__x86_64__)
 #define CLV_HAS_QUICK_LAUNCH 1
 
-/* What stands in the assembly below. */
+/* Offsets and values that the assembly below contains. */
 #define CLV_AT(type, member, place) \
 	static_assert(offsetof(type, member) == (place), "quick.h has it")
 CLV_AT(struct clv_gate_thread, last_queue, 0);
@@ -27,7 +28,7 @@ CLV_AT(struct clv_queue, quick_limit, 24);
 CLV_AT(struct clv_queue, backlog.unmarked, 32);
 CLV_AT(struct clv_cost, key, 0);
 CLV_AT(struct clv_cost, packed, 8);
-CLV_AT(struct clv_forkless, view, 0);
+CLV_AT(struct clv_wiped_on_fork, view, 0);
 CLV_AT(struct clv_view, control, 0);
 CLV_AT(struct clv_view, slot, 16);
 CLV_AT(struct clv_control_page, phase, 8);
@@ -37,7 +38,7 @@ CLV_AT(struct clv_slot, done, 8);
 CLV_AT(struct clv_gate_state, flight, 8);
 static_assert(CLV_COST_BITS == 12 && sizeof(struct clv_cost) == 16, "quick.h has it");
 static_assert(CLV_FLIGHT_COUNT_BITS == 20, "quick.h has it");
-/* One more, of these alone the second bit is set. */
+/* phase + 1 has bit 1 set for OPEN and SHARED only. */
 static_assert(CLV_PHASE_CLOSED == 0 && CLV_PHASE_OPEN == 1 && CLV_PHASE_SHARED == 2 &&
 		      CLV_PHASE_GRANTED == 3,
 	"quick.h has it");
@@ -79,7 +80,7 @@ static_assert(CLV_COST_MIXED == UINT64_MAX, "quick.h has it");
 		"	mov 8(%rax), %rax\n"             /* packed */                \
 		"	cmp %r10, 16(%r11)\n"            /* unmarked_kind */         \
 		"	jne 5f\n"                                                    \
-		"2:	mov clv_forkless(%rip), %r10\n"                            \
+		"2:	mov clv_wiped_on_fork(%rip), %r10\n"                            \
 		"	mov (%r10), %r10\n"              /* the view */              \
 		"	test %r10, %r10\n"                                           \
 		"	jz clv_slow_" #symbol "\n"                                   \
@@ -103,7 +104,7 @@ static_assert(CLV_COST_MIXED == UINT64_MAX, "quick.h has it");
 		"	jmp 1b\n"                                                    \
 		"5:	movq $-1, 16(%r11)\n"            /* CLV_COST_MIXED */      \
 		"	jmp 2b\n"                                                    \
-		"6:	mov clv_forkless(%rip), %r10\n"    /* closed meanwhile */  \
+		"6:	mov clv_wiped_on_fork(%rip), %r10\n"    /* closed meanwhile */  \
 		"	mov (%r10), %r10\n"                                          \
 		"	mov 16(%r10), %rdi\n"                                        \
 		"	lock incq 8(%rdi)\n"             /* done */                  \

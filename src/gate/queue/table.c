@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of queue records: lock-free to read, a mutex to change. */
+/* The table of queue records: lock-free to read; writers take a mutex. */
 #include "gate/queue/table.h"
 
 #include "gate/process/hot.h"
@@ -61,8 +61,8 @@ static void insert(struct clv_table *table, struct clv_queue *queue)
 	}
 }
 
-/* A bigger table, or one without tombstones, takes the live records over.  The old one
- * stays for readers that are still in it. */
+/* Copies the live records to a larger table, or to one without tombstones, if needed.
+ * The old table stays for readers that still use it. */
 static bool make_room(void)
 {
 	struct clv_table *old = atomic_load(&current), *table;
@@ -100,8 +100,9 @@ static struct clv_queue *allocate_record(void)
 	return queue;
 }
 
-/* Whoever found it as another queue's may be about to mark that one: he has the lock, or
- * finds it released, until it is whole. */
+/* Reuses a record.  A thread that found it as the earlier queue's may be about to mark
+ * that queue: either it has the mark_lock, or it finds the record released until the
+ * record is initialized. */
 static struct clv_queue *reuse_record(void)
 {
 	struct clv_queue *queue = free_records;
@@ -131,7 +132,7 @@ static struct clv_queue *new_record(const void *handle)
 	return queue;
 }
 
-/* A thread passes here before it submits to a queue the quick way. */
+/* A thread calls this before it takes the fast path of a queue. */
 static void note_user(struct clv_queue *queue)
 {
 	const void *self = &clv_gate_thread, *before = atomic_load(&queue->user);

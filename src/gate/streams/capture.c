@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Captures: what is submitted to a stream meanwhile becomes part of a graph and is no
- * work yet.  The legacy stream cannot be marked while a stream that waits for it is
- * captured, so everything gets its marker before. */
+/* Tracks captures: work submitted to a captured stream becomes part of a graph and does
+ * not run yet.  The legacy stream cannot be marked while a stream that waits for it is
+ * captured, so all work gets its marker before. */
 #include "gate/streams/capture.h"
 
 #include "gate/process/view.h"
@@ -14,7 +14,7 @@
 
 _Atomic uint32_t clv_n_captures;
 
-/* One that is going on.  It ends with its stream and with its context too. */
+/* An active capture.  It ends with its stream or context too. */
 struct capture {
 	struct capture *next;
 	const void *handle;
@@ -54,7 +54,7 @@ static bool is_of(const struct capture *capture, const void *handle, const void 
 	return context ? capture->context == context : capture->handle == handle;
 }
 
-/* Of the stream, one; of the context, all. */
+/* Removes one capture of the stream, or all of the context. */
 static void forget(const void *handle, const void *context)
 {
 	pthread_mutex_lock(&lock);
@@ -98,8 +98,8 @@ bool clv_captures_shut_legacy(void)
 	return atomic_load(&n_legacy_shut) > 0;
 }
 
-/* An error: of a legacy stream beside a capture.  What the program submits there is no
- * part of that, and mostly gets the same error. */
+/* The status call fails for a legacy stream beside a capture.  Work submitted there is
+ * not part of the capture, and mostly gets the same error. */
 bool clv_stream_is_capturing(void *stream, bool is_per_thread)
 {
 	int status = CLV_STREAM_CAPTURE_NONE;
@@ -130,10 +130,10 @@ int clv_capture_begin(void *stream, bool is_per_thread, const void **ret_handle)
 	if (!stream && is_per_thread)
 		stream = CLV_STREAM_PER_THREAD;
 	capture->shuts_legacy = clv_stream_driver->is_blocking(stream);
-	if (clv_gate_peek())
+	if (clv_gate_current_view())
 		clv_queues_mark_tails(false);
 	add(capture);
-	if (clv_gate_peek())
+	if (clv_gate_current_view())
 		clv_queues_forbid_quick();
 	return CLV_STREAM_SUCCESS;
 }
@@ -152,7 +152,7 @@ int clv_capture_end(int (*end)(void *stream, void *ret_graph), bool is_per_threa
 	const void *handle;
 	int r = end(stream, ret_graph);
 
-	/* The driver may not say whether one is going on. */
+	/* The driver may not tell whether the capture is active. */
 	if ((r == CLV_STREAM_SUCCESS ||
 		    (was_capturing && !clv_stream_is_capturing(stream, is_per_thread))) &&
 		clv_stream_queue_handle(stream, is_per_thread, &handle) ==

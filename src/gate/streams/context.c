@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads and switches the current context. */
 #include "gate/streams/context.h"
 
 #include "gate/streams/driver.h"
@@ -13,7 +14,7 @@ void *clv_context(void)
 									      : NULL;
 }
 
-/* Who does not know which was his could not make it his again. */
+/* If the current context is unknown it could not be restored. */
 bool clv_visit_begin(struct clv_visit *visit, void *context)
 {
 	*visit = (struct clv_visit){0};

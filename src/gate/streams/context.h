@@ -3,12 +3,12 @@
 
 #include <stdbool.h>
 
-/* The context that is current on this thread.  NULL: none is, or the driver does not say
- * which. */
+/* The context that is current on this thread.  NULL: none is, or the driver does not
+ * tell. */
 void *clv_context(void);
 
-/* The gate in another context than its caller's, which is current again afterwards.
- * False: the driver does not let it, and nothing has changed; then there is no end. */
+/* Makes another context current, and the caller's own again afterwards.  begin returns
+ * false if the driver refuses; then nothing has changed and end must not be called. */
 struct clv_visit {
 	void *own;
 	bool is_elsewhere;

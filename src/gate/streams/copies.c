@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A table of places, each with an event that tells when its copy is complete. */
 #include "gate/streams/copies.h"
 
 #include "gate/process/queue-record.h"
@@ -12,25 +13,25 @@
 
 enum state {
 	FREE,
-	TAKEN, /* between the look at the account and the event */
-	OUT,   /* its event says when it is complete */
+	TAKEN, /* reserved, and the event not recorded yet */
+	OUT,   /* its event tells when it is complete */
 };
 
 struct clv_copy {
 	_Atomic uint32_t state;
-	const struct clv_queue *queue; /* only compared: it may be another's by now */
-	void *context, *event;         /* the event stays with the place */
+	/* Only compared: the record may have been reused. */
+	const struct clv_queue *queue;
+	void *context, *event; /* the event is kept with the place */
 	uint64_t n_bytes;
 };
 
-/* The lock is for who looks at several; nobody waits for it but who destroys a context.
- */
+/* The lock protects scans of several places; only the end of a context blocks on it. */
 static struct {
 	pthread_mutex_t lock;
 	struct clv_copy copies[COPIES_MAX];
 } account = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* On a program's thread: its context and its mode of capturing stay. */
+/* The saved context and capture mode of a program's thread. */
 struct entered {
 	struct clv_visit visit;
 	struct clv_relaxation relaxation;
@@ -51,7 +52,7 @@ static void leave(struct entered *entered)
 	clv_relax_end(&entered->relaxation);
 }
 
-static void look_at(struct clv_copy *copy)
+static void poll_copy(struct clv_copy *copy)
 {
 	struct entered entered;
 
@@ -62,18 +63,19 @@ static void look_at(struct clv_copy *copy)
 	leave(&entered);
 }
 
-/* NULL: all. */
-static void look_at_those_of(const struct clv_queue *queue)
+/* Polls the events of the queue's copies; NULL: of all. */
+static void poll_copies(const struct clv_queue *queue)
 {
 	for (uint32_t i = 0; i < COPIES_MAX; i++) {
 		struct clv_copy *copy = &account.copies[i];
 
 		if (atomic_load(&copy->state) == OUT && (!queue || copy->queue == queue))
-			look_at(copy);
+			poll_copy(copy);
 	}
 }
 
-/* One that has an event of the context if there is such, or at least no other's. */
+/* Finds a free place, preferably with an event of the context, else without an event.
+ * NULL: there is no room. */
 static struct clv_copy *find_place(const void *context, uint64_t n_bytes)
 {
 	struct clv_copy *best = NULL;
@@ -103,7 +105,7 @@ static struct clv_copy *take(const struct clv_queue *queue, uint64_t n_bytes)
 	struct clv_copy *copy = find_place(queue->context, n_bytes);
 
 	if (!copy) {
-		look_at_those_of(NULL);
+		poll_copies(NULL);
 		copy = find_place(queue->context, n_bytes);
 	}
 	if (!copy)
@@ -162,7 +164,7 @@ bool clv_copies_are_out(const struct clv_queue *queue)
 
 	if (pthread_mutex_trylock(&account.lock) != 0)
 		return true;
-	look_at_those_of(queue);
+	poll_copies(queue);
 	for (uint32_t i = 0; i < COPIES_MAX; i++)
 		are_out |= account.copies[i].queue == queue &&
 			   atomic_load(&account.copies[i].state) != FREE;

@@ -5,10 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What the streams of CUDA and of HIP have in common, by the API's own calls: each gate
- * has one of these and says so when it begins.  Handles are void pointers, and a context
- * is what streams belong to: one of CUDA's, or a device of HIP's.  Results are the API's.
- */
+/* The driver calls that the common stream code needs: the gates of CUDA and HIP each
+ * supply one such table.  Handles are void pointers.  A context is what streams belong
+ * to: one of CUDA's, or a device of HIP's.  Results are the API's. */
 
 enum { /* the same in both */
 	CLV_STREAM_SUCCESS = 0,
@@ -16,7 +15,7 @@ enum { /* the same in both */
 	CLV_STREAM_NO_DEVICE = 100,
 	CLV_STREAM_NOT_READY = 600,
 	CLV_STREAM_NOT_SUPPORTED = 801,
-	CLV_STREAM_CAPTURE_FIRST = 900, /* of what has to do with captures */
+	CLV_STREAM_CAPTURE_FIRST = 900, /* range of errors about captures */
 	CLV_STREAM_CAPTURE_LAST = 908,
 };
 
@@ -26,11 +25,12 @@ enum { /* the same in both */
 #define CLV_STREAM_CAPTURE_RELAXED 2
 #define CLV_STREAM_CAPTURE_NONE 0
 
-/* Graphs; what the calls have in common begins alike. */
+/* Graphs.  The structures that both APIs share begin alike. */
 struct clv_stream_graphs {
-	int wait_type;      /* of a node that waits for semaphores */
-	size_t value_bytes; /* of what is said of each semaphore */
-	int (*nodes)(void *graph, void *ret, void *ret_n); /* NULL: this is not done */
+	int wait_type;      /* type of a node that waits for semaphores */
+	size_t value_bytes; /* size of the parameters per semaphore */
+	/* NULL: graphs are not analysed. */
+	int (*nodes)(void *graph, void *ret, void *ret_n);
 	int (*edges)(void *graph, void *ret_from, void *ret_to, void *ret_n);
 	int (*type)(void *node, void *ret);
 	int (*wait_params)(void *node, void *ret);
@@ -38,31 +38,33 @@ struct clv_stream_graphs {
 };
 
 struct clv_stream_driver {
-	void *legacy; /* by which calls name a context's default stream */
-	/* What a call inside a callback gets; CLV_STREAM_SUCCESS: it is made. */
+	void *legacy; /* the handle of a context's default stream */
+	/* The result of a call inside a callback; CLV_STREAM_SUCCESS: the call is
+	 * made. */
 	int in_callback;
 	int (*get_context)(void **ret); /* NULL: none is current; never odd */
 	int (*set_context)(void *context);
-	int (*wait_for_context)(void); /* for all of the current one */
-	/* Of a stream that has a handle.  NULL: the driver does not say. */
+	int (*wait_for_context)(void); /* for all work of the current context */
+	/* The context of a stream that has a handle.  NULL: the driver does not tell. */
 	void *(*context_of)(void *stream);
-	/* Whether kernels in the stream keep to the lease's limit in space
-	 * (gate/attach/sm.h), and one of a stream that does not.  NULL: all do. */
+	/* is_within: whether kernels in the stream keep to the lease's limit in space
+	 * (gate/attach/sm.h); NULL: all do.  report_unlimited: reports a stream whose
+	 * kernels do not. */
 	bool (*is_within)(void *stream);
-	void (*goes_past)(void *stream);
+	void (*report_unlimited)(void *stream);
 	int (*capture_status)(void *stream, int *ret);
 	/* Whether the stream and the legacy stream wait for each other.  While such a
-	 * stream is captured the legacy stream may not be touched. */
+	 * stream is captured the legacy stream must not be used. */
 	bool (*is_blocking)(void *stream);
-	/* A new stream of the current context, which waits for the legacy stream. */
+	/* Creates a stream of the current context that waits for the legacy stream. */
 	int (*make_blocking)(void **ret);
 	int (*exchange_capture_mode)(int *mode);
-	/* Whether a copy between these addresses is one between the host and a device
-	 * that no multiprocessor does.  NULL: that cannot be told. */
-	bool (*is_across)(uint64_t to, uint64_t from);
+	/* Whether a copy between these addresses is between the host and a device and
+	 * needs no multiprocessor.  NULL: that cannot be determined. */
+	bool (*is_host_device)(uint64_t to, uint64_t from);
 	int (*make_event)(void **ret, unsigned int flags);
 	int (*record)(void *event, void *stream);
-	/* Behind all that the context has been given until now.  NULL, or
+	/* Records an event behind everything submitted to the context so far.  NULL, or
 	 * CLV_STREAM_NOT_SUPPORTED: the driver has no such call. */
 	int (*record_context)(void *event, void *context);
 	int (*query)(void *event);
@@ -71,7 +73,7 @@ struct clv_stream_driver {
 	struct clv_stream_graphs graphs;
 };
 
-/* The gate's own, before any other function of streams/ is called. */
+/* Sets the gate's table; call before any other function of streams/. */
 void clv_streams_begin(const struct clv_stream_driver *driver);
 
 extern const struct clv_stream_driver *clv_stream_driver

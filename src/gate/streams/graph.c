@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which waits those are is found once, from the graph's nodes and edges, and only in
- * programs that have imported such a semaphore. */
+/* Finds the waits with which a graph begins, once per graph from its nodes and edges, and
+ * only in programs that have imported a timeline semaphore. */
 #include "gate/streams/graph.h"
 
 #include "gate/process/view.h"
@@ -14,7 +14,8 @@
 #include <string.h>
 
 #define TIMELINE_FD 9
-#define WAITS_MAX 16 /* nodes that wait, in one graph; more count as others */
+/* Nodes that wait, in one graph; further ones count as other nodes. */
+#define WAITS_MAX 16
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -77,7 +78,7 @@ static bool is_timeline(const void *handle)
 
 /* The waits with which executable graphs begin. */
 
-struct params { /* as both APIs have them */
+struct params { /* laid out as in both APIs */
 	void **semaphores;
 	const char *values;
 	uint32_t n;
@@ -87,7 +88,7 @@ struct wait {
 	struct wait *next;
 	const void *exec, *node;
 	uint32_t n;
-	void **semaphores; /* behind the values */
+	void **semaphores; /* stored after the values */
 	_Alignas(16) char values[];
 };
 
@@ -117,7 +118,7 @@ static struct wait *copy_of(const struct wait *wait)
 	return new_wait(wait->exec, wait->node, &params);
 }
 
-/* With the lock held, as the next two. */
+/* With the lock held, as add_wait() and drop_waits(). */
 static bool can_be_first(void *const *handles, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
@@ -140,7 +141,7 @@ static void add_wait(const void *exec, const void *node, const struct params *pa
 	atomic_fetch_add(&n_waits, 1);
 }
 
-/* node: NULL for all.  Whether there was one. */
+/* node: NULL for all.  Returns whether there was any. */
 static bool drop_waits(const void *exec, const void *node)
 {
 	bool any = false;
@@ -179,7 +180,7 @@ void clv_graph_wait_set(const void *exec, const void *node, const void *params)
 	pthread_mutex_unlock(&lock);
 }
 
-#define UNION_AT 16 /* in what describes a node of any type */
+#define UNION_AT 16 /* offset of the union in the parameters of a node of any type */
 
 void clv_graph_node_set(const void *exec, const void *node, const void *params)
 {
@@ -193,7 +194,8 @@ struct shape {
 	size_t n_nodes, n_edges;
 	void **nodes; /* sorted */
 	void **from, **to;
-	/* Of each node, behind which waits it comes by an edge; or OTHER. */
+	/* For each node: a bitmap of the waits that it follows by an edge; OTHER: it
+	 * follows another node. */
 	uint32_t *behind;
 	void *waits[WAITS_MAX];
 	uint32_t n_waits;
@@ -201,7 +203,7 @@ struct shape {
 
 #define OTHER (UINT32_C(1) << WAITS_MAX)
 
-/* The bit of a node that waits, or OTHER. */
+/* The bit of a wait node, or OTHER. */
 static uint32_t bit_of(const struct shape *shape, const void *node)
 {
 	for (uint32_t i = 0; i < shape->n_waits; i++) {
@@ -266,8 +268,9 @@ static void note_edges(struct shape *shape)
 	}
 }
 
-/* Each of the other nodes that comes behind no other comes behind these, and so do all.
- * What one of these comes behind is one of them, too. */
+/* Returns the waits that all other nodes follow: the intersection over all nodes that
+ * are not waits and follow no node but waits.  A wait that one of these follows is
+ * added too. */
 static uint32_t first_waits(const struct shape *shape)
 {
 	uint32_t first = (UINT32_C(1) << shape->n_waits) - 1;
@@ -286,7 +289,7 @@ static uint32_t first_waits(const struct shape *shape)
 	return first & ~OTHER;
 }
 
-static void keep_first(const struct shape *shape, const void *exec)
+static void keep_first_waits(const struct shape *shape, const void *exec)
 {
 	uint32_t first = first_waits(shape);
 
@@ -312,7 +315,7 @@ void clv_graph_made(void *exec, void *graph)
 		return;
 	if (read_nodes(&shape, graph) && read_edges(&shape, graph)) {
 		note_edges(&shape);
-		keep_first(&shape, exec);
+		keep_first_waits(&shape, exec);
 	}
 	free(shape.nodes);
 	free(shape.behind);
@@ -340,14 +343,14 @@ static struct wait *copy_waits(const void *exec)
 	return all;
 }
 
-static void put_wait(struct wait *wait, void *stream, bool is_per_thread)
+static void submit_wait(struct wait *wait, void *stream, bool is_per_thread)
 {
-	struct clv_stand_waiting waiting =
-		clv_stand_waiting_begin(stream, is_per_thread, false);
+	struct clv_blocked_waiting waiting =
+		clv_blocked_waiting_begin(stream, is_per_thread, false);
 
 	if (!stream && is_per_thread)
 		stream = CLV_STREAM_PER_THREAD;
-	clv_stand_waiting_end(
+	clv_blocked_waiting_end(
 		&waiting, calls()->wait(wait->semaphores, wait->values, wait->n, stream));
 }
 
@@ -355,13 +358,13 @@ void clv_graph_wait_first(const void *exec, void *stream, bool is_per_thread)
 {
 	struct wait *all, *next;
 
-	if (atomic_load(&n_waits) == 0 || !clv_gate_peek() ||
+	if (atomic_load(&n_waits) == 0 || !clv_gate_current_view() ||
 		clv_stream_is_capturing(stream, is_per_thread))
 		return;
 	all = copy_waits(exec);
 	for (struct wait *each = all; each; each = next) {
 		next = each->next;
-		put_wait(each, stream, is_per_thread);
+		submit_wait(each, stream, is_per_thread);
 		free(each);
 	}
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The keys of default streams, and their release at the end of a thread. */
 #include "gate/streams/handle.h"
 
 #include "gate/process/state.h"
@@ -8,7 +9,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* A per-thread default stream; by its address the gate knows it. */
+/* A per-thread default stream; the address of this record is its key. */
 struct thread_stream {
 	void *context;
 	struct thread_stream *next;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Decides in which stream the markers of a legacy stream are recorded. */
 #include "gate/streams/legacy.h"
 
 #include "base/clock.h"
@@ -11,11 +12,11 @@
 #include <sched.h>
 #include <stdlib.h>
 
-/* The other thread is in one call of the driver that takes microseconds, or has lost its
- * processor there. */
+/* The other thread is in a driver call that takes microseconds, or was preempted in
+ * it. */
 #define WAIT_NS (1 * CLV_NS_PER_S)
 
-/* Only ever grows, so that it is read without a lock. */
+/* The list only grows, so it is read without a lock. */
 static _Atomic(struct clv_legacy *) all;
 static pthread_mutex_t aside_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -39,13 +40,15 @@ struct clv_legacy *clv_legacy_of(void *context)
 		return NULL;
 	made->context = context;
 	made->next = atomic_load(&all);
-	while (!atomic_compare_exchange_weak(&all, &made->next, made)) {
+	/* Looked for again in the list that the new record is put in front of: a context
+	 * has one record. */
+	do {
 		legacy = find(context);
 		if (legacy) {
 			free(made);
 			return legacy;
 		}
-	}
+	} while (!atomic_compare_exchange_weak(&all, &made->next, made));
 	return made;
 }
 
@@ -72,8 +75,9 @@ void clv_legacy_forget_parent(void)
 	}
 }
 
-/* Counts itself in first and looks afterwards; a thread that submits to a blocking stream
- * says so first and looks at the count afterwards: one of the two sees the other. */
+/* Increments n_marking first and then loads has_blocking; a thread that submits to a
+ * blocking stream stores has_blocking first and then loads n_marking: at least one of the
+ * two sees the other (sequential consistency). */
 bool clv_legacy_mark(struct clv_legacy *legacy)
 {
 	if (!legacy)
@@ -85,7 +89,7 @@ bool clv_legacy_mark(struct clv_legacy *legacy)
 	return false;
 }
 
-void clv_legacy_marked(struct clv_legacy *legacy)
+void clv_legacy_mark_done(struct clv_legacy *legacy)
 {
 	if (legacy)
 		atomic_fetch_sub(&legacy->n_marking, 1);
@@ -119,10 +123,10 @@ void *clv_legacy_aside(struct clv_legacy *legacy)
 	return stream;
 }
 
-/* As time at the gate, which the lease shows. */
+/* Adds to the time that the process has waited at the gate, for display. */
 static void note_waited(uint64_t ns)
 {
-	struct clv_view *view = clv_gate_peek();
+	struct clv_view *view = clv_gate_current_view();
 
 	if (view)
 		atomic_fetch_add(&view->slot->waited_ns, ns);

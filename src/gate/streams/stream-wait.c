@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Notes where a stream may come to stand still: an event before the wait and one behind
+/* Records where a stream may become blocked: an event before the wait and one behind
  * it. */
 #include "gate/streams/stream-wait.h"
 
@@ -8,10 +8,10 @@
 #include "gate/process/view.h"
 #include "gate/queue/queues.h"
 #include "gate/queue/table.h"
+#include "gate/streams/blocked-stream.h"
 #include "gate/streams/capture.h"
 #include "gate/streams/driver.h"
 #include "gate/streams/handle.h"
-#include "gate/streams/stand.h"
 #include "gate/streams/stream.h"
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static struct clv_queue *queue_of(void *stream, bool is_per_thread)
 {
 	const void *handle;
 
-	if (!clv_gate_peek() || clv_stream_is_capturing(stream, is_per_thread))
+	if (!clv_gate_current_view() || clv_stream_is_capturing(stream, is_per_thread))
 		return NULL;
 	if (clv_stream_queue_handle(stream, is_per_thread, &handle) !=
 			CLV_STREAM_SUCCESS ||
@@ -29,30 +29,30 @@ static struct clv_queue *queue_of(void *stream, bool is_per_thread)
 	return clv_queue_find(handle);
 }
 
-struct clv_stand_waiting clv_stand_waiting_begin(
+struct clv_blocked_waiting clv_blocked_waiting_begin(
 	void *stream, bool is_per_thread, bool is_for_event)
 {
-	struct clv_stand_waiting waiting = {.is_for_event = is_for_event};
+	struct clv_blocked_waiting waiting = {.is_for_event = is_for_event};
 
 	waiting.queue = queue_of(stream, is_per_thread);
 	if (!waiting.queue)
 		return waiting;
-	clv_stream_submits(waiting.queue);
-	if (clv_stand_take_place()) {
+	clv_stream_before_submit(waiting.queue);
+	if (clv_blocked_take_place()) {
 		clv_streams_mark_own();
 		clv_queue_mark(waiting.queue);
 		waiting.before = clv_stream_queue_ops.mark(waiting.queue);
 	}
 	if (!waiting.before) {
-		clv_stand_return_place();
+		clv_blocked_return_place();
 		waiting.queue = NULL;
 	}
 	return waiting;
 }
 
-int clv_stand_waiting_end(const struct clv_stand_waiting *waiting, int result)
+int clv_blocked_waiting_end(const struct clv_blocked_waiting *waiting, int result)
 {
-	struct clv_stand_wait *wait;
+	struct clv_blocked_wait *wait;
 	void *behind = NULL;
 
 	if (!waiting->queue)
@@ -63,20 +63,20 @@ int clv_stand_waiting_end(const struct clv_stand_waiting *waiting, int result)
 	if (!behind) {
 		clv_stream_queue_ops.release_event(waiting->queue, waiting->before);
 		free(wait);
-		clv_stand_return_place();
+		clv_blocked_return_place();
 		return result;
 	}
-	*wait = (struct clv_stand_wait){
+	*wait = (struct clv_blocked_wait){
 		.before = waiting->before,
 		.behind = behind,
 		.is_for_event = waiting->is_for_event,
 	};
-	clv_stand_add(clv_stream_stand_of(waiting->queue), wait);
+	clv_blocked_add(clv_stream_stand_of(waiting->queue), wait);
 	clv_helper_wake();
 	return result;
 }
 
-/* Of more than that a driver refuses all, and there may not be as many. */
+/* A driver refuses longer batches, and the array may be shorter than its length says. */
 #define BATCH_MAX 256
 #define OPERATION_WAIT_32 1
 #define OPERATION_WAIT_64 4
@@ -86,7 +86,7 @@ struct operation {
 	uint64_t rest[5];
 };
 
-bool clv_stand_has_wait(const void *operations, uint32_t n)
+bool clv_blocked_has_wait(const void *operations, uint32_t n)
 {
 	const struct operation *all = operations;
 
@@ -97,15 +97,16 @@ bool clv_stand_has_wait(const void *operations, uint32_t n)
 	return false;
 }
 
-struct clv_stand_function clv_stand_function_submitted(void *stream, bool is_per_thread)
+struct clv_blocked_function clv_blocked_function_submitted(
+	void *stream, bool is_per_thread)
 {
 	struct clv_queue *queue = queue_of(stream, is_per_thread);
-	struct clv_stand_function function = {0};
+	struct clv_blocked_function function = {0};
 
 	if (!queue)
 		return function;
-	clv_stream_submits(queue);
-	function = clv_stand_function_expect(clv_stream_stand_of(queue));
+	clv_stream_before_submit(queue);
+	function = clv_blocked_function_expect(clv_stream_stand_of(queue));
 	clv_streams_mark_own();
 	clv_queue_mark(queue);
 	return function;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What queues.c cannot know of a stream.  Markers are events without timing; each
- * stream keeps a few, since making one costs more than recording it. */
+/* The queue operations of streams.  Markers are events without timing; each stream keeps
+ * a few spare ones, since creating one costs more than recording it. */
 #include "gate/streams/stream.h"
 
 #include "gate/process/packed.h"
@@ -8,13 +8,13 @@
 #include "gate/process/thread.h"
 #include "gate/queue/queues.h"
 #include "gate/queue/table.h"
+#include "gate/streams/blocked-stream.h"
 #include "gate/streams/capture.h"
 #include "gate/streams/context.h"
 #include "gate/streams/copies.h"
 #include "gate/streams/driver.h"
 #include "gate/streams/handle.h"
 #include "gate/streams/legacy.h"
-#include "gate/streams/stand.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -24,15 +24,16 @@
 
 struct stream {
 	struct clv_queue common; /* first */
-	void *stream;            /* what the driver calls it by */
-	pthread_t owner;         /* of a per-thread stream */
+	void *stream;            /* the driver's handle */
+	pthread_t owner;         /* of a per-thread stream: its thread */
 	bool is_per_thread;
-	bool is_blocking; /* it and the legacy stream wait for each other */
+	bool is_blocking; /* the stream and the legacy stream wait for each other */
 	struct clv_legacy *legacy;
-	_Atomic bool is_within; /* the lease's limit in space, or it was told */
-	/* It had something else than copies; some of its copies have not been counted. */
+	_Atomic bool is_within; /* keeps to the limit in space, or was reported */
+	/* is_for_work: it has had other work than copies.  had_uncounted: some of its
+	 * copies were not counted. */
 	_Atomic bool is_for_work, had_uncounted;
-	struct clv_stand stand;
+	struct clv_blocked stand;
 	pthread_mutex_t spare_lock;
 	void *spare[N_SPARE_EVENTS];
 	uint32_t n_spare;
@@ -43,7 +44,7 @@ static struct stream *stream_of(struct clv_queue *queue)
 	return (struct stream *)queue;
 }
 
-struct clv_stand *clv_stream_stand_of(struct clv_queue *queue)
+struct clv_blocked *clv_stream_stand_of(struct clv_queue *queue)
 {
 	return &stream_of(queue)->stand;
 }
@@ -57,7 +58,7 @@ void clv_stream_note_launch(struct clv_queue *queue, void *stream)
 {
 	if (queue ? atomic_load(&stream_of(queue)->is_within) : keeps_within(stream))
 		return;
-	clv_stream_driver->goes_past(stream);
+	clv_stream_driver->report_unlimited(stream);
 	if (queue)
 		atomic_store(&stream_of(queue)->is_within, true);
 }
@@ -96,8 +97,8 @@ static void drop_spares(struct stream *stream)
 		clv_stream_driver->destroy(event);
 }
 
-/* Calls of this thread are no part of any capture, and disturb none.  The context stays
- * current: it is the helper's thread, or one that has it current already. */
+/* Makes the context current on the helper, and keeps it: its calls are part of no capture
+ * and invalidate none.  Other threads that call this have the context current already. */
 static void enter_context(void *context)
 {
 	static __thread struct clv_relaxation relaxation
@@ -109,8 +110,8 @@ static void enter_context(void *context)
 		clv_stream_driver->set_context(context);
 }
 
-/* Whether there may be work in threads' own streams, and the driver has events for all
- * that a context has. */
+/* Whether threads' own streams are in use, and the driver can record an event behind all
+ * work of a context. */
 static _Atomic bool contexts_have_events;
 
 static void note_own_stream(void)
@@ -133,7 +134,7 @@ static void begin_queue(struct clv_queue *queue)
 	struct stream *stream = stream_of(queue);
 
 	pthread_mutex_init(&stream->spare_lock, NULL);
-	clv_stand_begin(&stream->stand);
+	clv_blocked_begin(&stream->stand);
 	if (clv_stream_is_of_thread(queue->handle, &queue->context)) {
 		note_own_stream();
 		stream->is_per_thread = true;
@@ -145,7 +146,7 @@ static void begin_queue(struct clv_queue *queue)
 	} else {
 		stream->stream = (void *)queue->handle;
 		queue->context = clv_stream_driver->context_of(stream->stream);
-		/* The likeliest. */
+		/* The most likely one. */
 		if (!queue->context)
 			queue->context = clv_context();
 	}
@@ -156,7 +157,7 @@ static void begin_queue(struct clv_queue *queue)
 	atomic_store(&stream->is_within, keeps_within(stream->stream));
 }
 
-void clv_stream_submits(struct clv_queue *queue)
+void clv_stream_before_submit(struct clv_queue *queue)
 {
 	const struct stream *stream = stream_of(queue);
 
@@ -164,9 +165,9 @@ void clv_stream_submits(struct clv_queue *queue)
 		clv_legacy_submit_blocking(stream->legacy);
 }
 
-/* A command of a thread's own stream, which no other thread can mark, as soon as another
- * lease may wait for it, or its context may stand still, which may have to stand for it.
- */
+/* A command in a thread's own stream, which no other thread can mark, is marked at once
+ * if another lease may wait for it, or if its context, which would have to stand for the
+ * stream later, may be blocked then. */
 static bool marks_at_once(const struct clv_queue *queue, enum clv_phase phase)
 {
 	const struct stream *stream = (const struct stream *)queue;
@@ -193,8 +194,9 @@ static int record_at(struct stream *stream, void **ret,
 	return r;
 }
 
-/* Another thread's default stream cannot be named: its whole context stands for it, as it
- * is now, or, where the driver has no event for that, whenever it is waited for. */
+/* Another thread's default stream cannot be named: its whole context stands for it, by an
+ * event of the context, or, where the driver has none, by a wait for the context at the
+ * time of the wait. */
 static bool is_out_of_reach(const struct stream *stream)
 {
 	return stream->is_per_thread && !pthread_equal(stream->owner, pthread_self());
@@ -227,7 +229,7 @@ static void *record(struct stream *stream)
 		return record_in(stream, stream->stream);
 	if (clv_legacy_mark(stream->legacy)) {
 		event = record_in(stream, stream->stream);
-		clv_legacy_marked(stream->legacy);
+		clv_legacy_mark_done(stream->legacy);
 		return event;
 	}
 	aside = clv_legacy_aside(stream->legacy);
@@ -276,13 +278,13 @@ static bool is_of_capture(int result)
 	return result >= CLV_STREAM_CAPTURE_FIRST && result <= CLV_STREAM_CAPTURE_LAST;
 }
 
-/* By what the driver says of an event, whether it is complete.  One that says that work
- * has failed is complete too. */
+/* Whether an event is complete, from the driver's result.  An event that reports failed
+ * work is complete too. */
 static bool note_result(int result)
 {
 	if (result != CLV_STREAM_SUCCESS && result != CLV_STREAM_NOT_READY &&
 		!is_of_capture(result))
-		clv_stand_functions_lost();
+		clv_blocked_functions_lost();
 	return result != CLV_STREAM_NOT_READY;
 }
 
@@ -297,7 +299,7 @@ static void wait_for_event(struct clv_queue *queue, void *event)
 		note_result(clv_stream_driver->wait(event));
 }
 
-/* A context that stands for a stream cannot be asked. */
+/* A context that stands for a stream cannot be queried, only waited for. */
 static bool is_complete(struct clv_queue *queue, void *event)
 {
 	if (is_drained(queue))
@@ -326,7 +328,8 @@ static bool is_complete_aside(struct clv_queue *queue, void *event)
 
 static bool stands(struct clv_queue *queue, bool *ret_went_on)
 {
-	return clv_stand_look(&stream_of(queue)->stand, queue, is_complete, ret_went_on);
+	return clv_blocked_look(
+		&stream_of(queue)->stand, queue, is_complete, ret_went_on);
 }
 
 static void release_event(struct clv_queue *queue, void *event)
@@ -339,10 +342,10 @@ static void release_event(struct clv_queue *queue, void *event)
 		atomic_fetch_sub(&stream->legacy->n_events, 1);
 }
 
-/* Whether no capture keeps the stream from being touched: one of its own, or, of the
- * legacy stream, one of a stream that waits for it.  Asking does not harm a capture.
- * Where the driver does not know it is tried: what cannot be marked is in flight only
- * until the driver has refused that often enough. */
+/* Whether no capture forbids use of the stream: one of its own, or, for the legacy
+ * stream, one of a stream that waits for it.  The query does not harm a capture.  Where
+ * the driver does not tell, the marker is tried: unmarked work is in flight only until
+ * the driver has refused often enough. */
 static bool is_touchable(const struct stream *stream)
 {
 	struct clv_visit visit;
@@ -375,8 +378,8 @@ struct clv_copy *clv_stream_take_copy(
 
 	if ((uintptr_t)stream->stream <= 2 || atomic_load(&stream->is_for_work) ||
 		copy->n_bytes == 0 || atomic_load(&clv_n_captures) > 0 ||
-		!clv_stream_driver->is_across ||
-		!clv_stream_driver->is_across(copy->to, copy->from))
+		!clv_stream_driver->is_host_device ||
+		!clv_stream_driver->is_host_device(copy->to, copy->from))
 		return NULL;
 	taken = clv_copies_take(queue, copy->n_bytes);
 	if (taken)
@@ -396,8 +399,8 @@ bool clv_stream_note_counted(struct clv_queue *queue, bool is_copy)
 	return atomic_load(&stream->had_uncounted);
 }
 
-/* A launch that goes past the limit is to be seen, and a stream of copies has to show its
- * first kernel. */
+/* The slow path must see a launch that exceeds the limit in space, and the first kernel
+ * of a stream of copies. */
 static bool may_be_quick(const struct clv_queue *queue)
 {
 	const struct stream *stream = (const struct stream *)queue;
@@ -416,7 +419,7 @@ const struct clv_queue_ops clv_stream_queue_ops = {
 	.mark = mark,
 	.wait_for_event = wait_for_event,
 	.release_event = release_event,
-	.may_stand = clv_may_stand,
+	.may_block = clv_may_stand,
 	.is_complete = is_complete,
 	.is_complete_aside = is_complete_aside,
 	.stands = stands,
@@ -426,7 +429,7 @@ const struct clv_queue_ops clv_stream_queue_ops = {
 
 static void forget_events(struct clv_queue *queue)
 {
-	clv_stand_end(clv_stream_stand_of(queue), queue);
+	clv_blocked_end(clv_stream_stand_of(queue), queue);
 	drop_spares(stream_of(queue));
 }
 
@@ -440,7 +443,7 @@ void clv_stream_end(void *handle)
 	clv_queue_release(handle);
 }
 
-/* Of those that joined a capture there is none on the list. */
+/* Streams that joined another's capture are not in the list of captures. */
 int clv_stream_destroy(int (*destroy)(void *stream), void *stream)
 {
 	clv_stream_end(stream);
@@ -449,7 +452,8 @@ int clv_stream_destroy(int (*destroy)(void *stream), void *stream)
 	return destroy(stream);
 }
 
-/* What the driver says to be complete is, whatever it says of an event. */
+/* Work for which the driver's wait succeeded is complete, whatever it reports of an
+ * event. */
 static bool await_context(void *context)
 {
 	struct clv_visit visit;
@@ -480,10 +484,10 @@ static void mark_rest(struct clv_queue *queue)
 
 static void end_stand(struct clv_queue *queue)
 {
-	clv_stand_end(clv_stream_stand_of(queue), queue);
+	clv_blocked_end(clv_stream_stand_of(queue), queue);
 }
 
-/* The helper must be done with all events of the context. */
+/* Returns once the helper is done with all events of the context. */
 void clv_streams_drain(void *context)
 {
 	struct timespec pause = {.tv_nsec = DRAIN_LOOK_NS};
@@ -496,8 +500,8 @@ void clv_streams_drain(void *context)
 		atomic_store(&legacy->is_drained, 1);
 		clv_helper_wake();
 		/* The helper may wait for a kernel of another context, which may wait for
-		 * what this thread does next.  Nothing is waited for here: all of it is
-		 * complete. */
+		 * what this thread does next.  These waits return at once, because all
+		 * work of this context is complete. */
 		clv_queues_drain_context(context);
 	}
 	while (legacy && atomic_load(&legacy->n_events) > 0)
@@ -505,7 +509,7 @@ void clv_streams_drain(void *context)
 	for_each_of(context, forget_events);
 }
 
-void clv_streams_stay(void *context)
+void clv_streams_undo_drain(void *context)
 {
 	struct clv_legacy *legacy = clv_legacy_of(context);
 

@@ -3,45 +3,48 @@
 
 #include "gate/process/queue-record.h"
 
-/* Streams as the gate's queues. */
+/* Streams as queues of the gate: the queue operations, and the ends of streams and
+ * contexts. */
 
 struct clv_copy;
-struct clv_stand;
+struct clv_blocked;
 struct clv_stream_copy;
 
 extern const struct clv_queue_ops clv_stream_queue_ops
 	__attribute__((visibility("hidden")));
 
-/* Before the driver's call that gives a stream a command. */
-void clv_stream_submits(struct clv_queue *queue);
+/* Call before the driver's call that submits a command to the stream. */
+void clv_stream_before_submit(struct clv_queue *queue);
 
-/* A copy for which nobody has to wait for a turn (copies.h).  NULL: it is none, or there
- * is no room for it. */
+/* Takes a copy that need not wait for a turn (copies.h).  NULL: it is not such a copy, or
+ * the account has no room. */
 struct clv_copy *clv_stream_take_copy(
 	struct clv_queue *queue, const struct clv_stream_copy *copy);
 
-/* Anything else is about to be submitted.  True: how long it takes will say nothing, for
- * a copy that is not counted may be before it. */
+/* Counted work is about to be submitted.  True: its duration must not be learned, because
+ * an uncounted copy may be before it. */
 bool clv_stream_note_counted(struct clv_queue *queue, bool is_copy);
 
-struct clv_stand *clv_stream_stand_of(struct clv_queue *queue);
+struct clv_blocked *clv_stream_stand_of(struct clv_queue *queue);
 
-/* A kernel is launched there; queue may be NULL.  If it does not keep to the lease's
- * limit in space the driver is told, once for each stream. */
+/* A kernel is launched in the stream; queue may be NULL.  If the stream does not keep
+ * to the lease's limit in space the driver table's report_unlimited() is called, once per
+ * stream. */
 void clv_stream_note_launch(struct clv_queue *queue, void *stream);
 
-/* A stream may soon stand still, and its context with it: what is in threads' own streams
- * and has no marker gets one before. */
+/* A stream may soon be blocked, and its context with it: marks what threads' own streams
+ * have unmarked before that. */
 void clv_streams_mark_own(void);
 
-/* The program is about to destroy it; and that with the driver's call. */
+/* end: the program is about to destroy the stream.  destroy: the same with the driver's
+ * call. */
 void clv_stream_end(void *stream);
 int clv_stream_destroy(int (*destroy)(void *stream), void *stream);
 
-/* A context is about to go: everything of it is complete and booked afterwards.  And if
- * it has not gone, as the driver refused. */
+/* drain: a context is about to be destroyed; when this returns all its work is complete
+ * and booked.  stay: it was not destroyed, because the driver refused. */
 void clv_streams_drain(void *context);
-void clv_streams_stay(void *context);
+void clv_streams_undo_drain(void *context);
 
-/* It has gone, and its streams with it. */
+/* The context was destroyed, and its streams with it. */
 void clv_streams_forget(const void *context);

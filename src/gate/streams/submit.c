@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every call that gives a stream work goes through.  Its arguments go to the driver
- * unread; here it is only counted and timed, and waits for its turn before the driver
- * sees it, so that no order between commands can change. */
+/* The path of every call that submits work to a stream.  Its arguments are passed to the
+ * driver unread; the call is only counted and timed, and waits for its turn before the
+ * driver sees it, so that the order of commands cannot change. */
 #include "gate/streams/submit.h"
 
 #include "gate/attach/attachment.h"
@@ -21,7 +21,7 @@
 #include "gate/window/costs.h"
 #include "gate/window/flight.h"
 
-/* A process that never said cuInit, or a lease that ended. */
+/* Attaches a process that has not called cuInit, or finds that its lease has ended. */
 static int find_view(struct clv_stream_submission *submission)
 {
 	bool is_refused = false;
@@ -30,7 +30,7 @@ static int find_view(struct clv_stream_submission *submission)
 	return is_refused ? CLV_STREAM_NO_DEVICE : CLV_STREAM_SUCCESS;
 }
 
-/* Whether other leases may be waiting for the device, or have it. */
+/* Whether other leases may be waiting for the device, or hold it. */
 static bool is_contended(const struct clv_view *view)
 {
 	enum clv_phase phase = CLV_PHASE_OF(atomic_load(&view->control->phase));
@@ -46,7 +46,8 @@ static bool enter_as_copy(
 	return submission->copy;
 }
 
-/* What a callback may be waiting for does not wait itself: it is paid for. */
+/* A command that a callback may be waiting for does not wait: it enters and is
+ * charged. */
 static void enter(
 	struct clv_stream_submission *submission, const struct clv_stream_copy *copy)
 {
@@ -59,8 +60,8 @@ static void enter(
 		clv_flight_enter_as_debt(submission->view, submission->packed);
 }
 
-/* The stream's queue, or NULL: what is submitted there just passes.  Not success: nobody
- * can tell where that would go. */
+/* Finds the stream's queue; NULL: the call is passed on uncounted.  Returns an error if
+ * the stream cannot be determined. */
 static int find_queue(void *stream, bool is_per_thread, struct clv_queue **ret)
 {
 	const void *handle;
@@ -79,13 +80,14 @@ static int begin(struct clv_stream_submission *submission, bool is_per_thread,
 {
 	int r = CLV_STREAM_SUCCESS;
 
-	submission->view = clv_gate_peek();
+	submission->view = clv_gate_current_view();
 	submission->packed = CLV_FLIGHT_PACK(clv_cost_estimate(submission->kind));
 	if (CLV_UNLIKELY(!submission->view))
 		r = find_view(submission);
 	if (!submission->view)
 		return r;
-	/* Where no call is allowed in a callback drivers do not always say so. */
+	/* Drivers do not always return this error where no call is allowed in a
+	 * callback. */
 	if (clv_gate_thread.callback_depth > 0 && clv_stream_driver->in_callback)
 		return clv_stream_driver->in_callback;
 	r = find_queue(submission->stream, is_per_thread, &submission->queue);
@@ -94,12 +96,13 @@ static int begin(struct clv_stream_submission *submission, bool is_per_thread,
 		return r;
 	}
 	enter(submission, copy);
-	/* Before the call: what others submit meanwhile need not be complete after it. */
+	/* Before the call: what other threads submit meanwhile may be incomplete after
+	 * it. */
 	if (submission->is_blocking) {
 		submission->custody = clv_custody_take(submission->queue);
 		clv_gate_wait_begin();
 	}
-	clv_stream_submits(submission->queue);
+	clv_stream_before_submit(submission->queue);
 	return CLV_STREAM_SUCCESS;
 }
 
@@ -124,7 +127,7 @@ int clv_stream_launch_begin(struct clv_stream_submission *submission, void *stre
 	int r = clv_stream_submission_begin(
 		submission, stream, is_per_thread, kind, is_blocking);
 
-	/* What is captured is launched later, and where it was captured. */
+	/* A captured launch runs later, and in the context in which it was captured. */
 	if (r == CLV_STREAM_SUCCESS)
 		clv_stream_note_launch(submission->queue, stream);
 	return r;
@@ -136,7 +139,7 @@ static void book_complete(const struct clv_stream_submission *submission)
 	clv_custody_book(&submission->custody);
 }
 
-/* Where the driver gives no event the copy is counted after all. */
+/* If the driver records no event the copy is counted after all. */
 static void end_copy(const struct clv_stream_submission *submission, int result)
 {
 	if (result != CLV_STREAM_SUCCESS) {

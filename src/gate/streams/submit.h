@@ -10,20 +10,20 @@
 struct clv_queue;
 struct clv_view;
 
-/* One call that gives a stream work: begin, the driver's call, end. */
+/* One call that submits work to a stream: begin, the driver's call, end. */
 struct clv_stream_submission {
-	struct clv_view *view; /* NULL: the call just passes */
+	struct clv_view *view; /* NULL: the call is passed on uncounted */
 	struct clv_queue *queue;
 	struct clv_custody custody;
 	uint64_t packed;
 	uint64_t kind;
-	struct clv_copy *copy; /* it goes without a turn, uncounted */
+	struct clv_copy *copy; /* not NULL: an uncounted copy, without a turn */
 	void *stream;
 	bool is_blocking; /* complete when the call returns */
 };
 
-/* Waits for the turn.  CLV_STREAM_SUCCESS, or the error that the program gets in place of
- * its call.  stream is the program's own. */
+/* Waits for the turn.  Returns CLV_STREAM_SUCCESS, or the error that the program gets in
+ * place of its call.  stream is the program's argument. */
 int clv_stream_submission_begin(struct clv_stream_submission *submission, void *stream,
 	bool is_per_thread, uint64_t kind, bool is_blocking);
 

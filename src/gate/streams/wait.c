@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Tracks the program's own waits, and its functions that streams call. */
 #include "gate/streams/wait.h"
 
 #include "gate/process/state.h"
@@ -6,10 +7,10 @@
 #include "gate/process/view.h"
 #include "gate/queue/custody.h"
 #include "gate/queue/table.h"
+#include "gate/streams/blocked-stream.h"
 #include "gate/streams/capture.h"
 #include "gate/streams/driver.h"
 #include "gate/streams/handle.h"
-#include "gate/streams/stand.h"
 #include "gate/streams/stream-wait.h"
 
 #include <stdlib.h>
@@ -19,7 +20,7 @@ struct clv_custody clv_stream_wait_begin(void *stream, bool is_per_thread)
 	struct clv_custody custody = {0};
 	const void *handle;
 
-	if (clv_gate_peek() && atomic_load(&clv_n_captures) == 0 &&
+	if (clv_gate_current_view() && atomic_load(&clv_n_captures) == 0 &&
 		clv_stream_queue_handle(stream, is_per_thread, &handle) ==
 			CLV_STREAM_SUCCESS)
 		custody = clv_custody_take(clv_queue_find_known(handle));
@@ -44,23 +45,23 @@ int clv_stream_wait_end(const struct clv_custody *custody, int result)
 	return result;
 }
 
-/* Callbacks.  In a graph one runs again and again: then its record stays. */
+/* Callbacks.  In a graph a function runs repeatedly, so its record is kept. */
 
 struct host_function {
 	void (*function)(void *userdata);
 	void *userdata;
-	struct clv_stand_function noted;
+	struct clv_blocked_function noted;
 };
 
-static void begin_function(const struct clv_stand_function *noted)
+static void begin_function(const struct clv_blocked_function *noted)
 {
 	clv_gate_callback_begin();
-	clv_stand_function_begin(noted);
+	clv_blocked_function_begin(noted);
 }
 
-static void end_function(const struct clv_stand_function *noted)
+static void end_function(const struct clv_blocked_function *noted)
 {
-	clv_stand_function_end(noted);
+	clv_blocked_function_end(noted);
 	clv_gate_callback_end();
 }
 
@@ -83,8 +84,9 @@ static void run_once(void *ticket)
 	free(call);
 }
 
-/* A call that was refused may have run all the same. */
-static int submitted(int result, void *ticket, const struct clv_stand_function *noted)
+/* Cleans up after a refused call, whose function may have run all the same. */
+static int finish_submission(
+	int result, void *ticket, const struct clv_blocked_function *noted)
 {
 	void *call;
 
@@ -92,7 +94,7 @@ static int submitted(int result, void *ticket, const struct clv_stand_function *
 		return result;
 	call = clv_ticket_take(ticket);
 	if (call)
-		clv_stand_function_refused(noted);
+		clv_blocked_function_refused(noted);
 	free(call);
 	return result;
 }
@@ -111,7 +113,7 @@ int clv_stream_host_function(int (*submit)(void *stream, void *function, void *u
 	bool is_per_thread, void *stream, void *function, void *userdata)
 {
 	struct host_function *call;
-	struct clv_stand_function noted;
+	struct clv_blocked_function noted;
 	void *ticket;
 
 	if (clv_gate_thread.callback_depth > 0 && clv_stream_driver->in_callback)
@@ -121,7 +123,7 @@ int clv_stream_host_function(int (*submit)(void *stream, void *function, void *u
 		return submit(stream, function, userdata);
 	call->function = (void (*)(void *))(uintptr_t)function;
 	call->userdata = userdata;
-	call->noted = (struct clv_stand_function){0};
+	call->noted = (struct clv_blocked_function){0};
 	if (clv_stream_is_capturing(stream, is_per_thread))
 		return submit_to_graph(submit, stream, call);
 	ticket = clv_ticket_new(call);
@@ -129,15 +131,15 @@ int clv_stream_host_function(int (*submit)(void *stream, void *function, void *u
 		free(call);
 		return CLV_STREAM_OUT_OF_MEMORY;
 	}
-	noted = call->noted = clv_stand_function_submitted(stream, is_per_thread);
-	return submitted(
+	noted = call->noted = clv_blocked_function_submitted(stream, is_per_thread);
+	return finish_submission(
 		submit(stream, (void *)(uintptr_t)run_once, ticket), ticket, &noted);
 }
 
 struct stream_callback {
 	void (*function)(void *stream, int status, void *userdata);
 	void *userdata;
-	struct clv_stand_function noted;
+	struct clv_blocked_function noted;
 };
 
 static void run_stream_callback(void *stream, int status, void *ticket)
@@ -157,7 +159,7 @@ int clv_stream_callback(
 	bool is_per_thread, void *stream, void *function, void *userdata, uint32_t flags)
 {
 	struct stream_callback *call;
-	struct clv_stand_function noted;
+	struct clv_blocked_function noted;
 	void *ticket;
 
 	if (clv_gate_thread.callback_depth > 0 && clv_stream_driver->in_callback)
@@ -172,8 +174,8 @@ int clv_stream_callback(
 		free(call);
 		return CLV_STREAM_OUT_OF_MEMORY;
 	}
-	noted = call->noted = clv_stand_function_submitted(stream, is_per_thread);
-	return submitted(
+	noted = call->noted = clv_blocked_function_submitted(stream, is_per_thread);
+	return finish_submission(
 		submit(stream, (void *)(uintptr_t)run_stream_callback, ticket, flags),
 		ticket, &noted);
 }

@@ -6,17 +6,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Waits and callbacks: calls that submit no work.  None of them is ever made to wait.
- * What the program waits for itself needs no marker of the gate's. */
+/* Waits and callbacks: calls that submit no work, and so never wait for a turn.  Work
+ * that the program waits for itself needs no marker. */
 
-/* Around a wait of the program's: for a stream (the legacy one, where it is for a whole
- * context, since that mostly has the work), or for something else.  The second returns
+/* Around a wait of the program: begin for a stream (a wait for a whole context passes the
+ * legacy stream, which mostly has the work), begin_other for anything else.  end returns
  * the wait's result. */
 struct clv_custody clv_stream_wait_begin(void *stream, bool is_per_thread);
 struct clv_custody clv_stream_wait_begin_other(void);
 int clv_stream_wait_end(const struct clv_custody *custody, int result);
 
-/* A function of the program's that a stream is going to call. */
+/* Submits a function of the program to a stream, wrapped so that its run is seen. */
 int clv_stream_host_function(int (*submit)(void *stream, void *function, void *userdata),
 	bool is_per_thread, void *stream, void *function, void *userdata);
 int clv_stream_callback(

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Estimates of how long commands take.  They steer only how much is in flight at once;
- * what a lease pays for is held time, which the arbiter measures itself. */
+/* Estimates of how long commands take.  They bound how much is in flight at once; what a
+ * lease pays is held time, which the arbiter measures itself. */
 #include "gate/window/costs.h"
 
 #include "base/clock.h"
@@ -10,16 +10,16 @@
 
 #define SETTLED_AFTER 3
 #define MAX_ESTIMATE_NS UINT64_C(4000000000)
-/* So that the shortest are not too many for the count of a flight. */
+/* So that a window of the shortest commands does not overflow the count of a flight. */
 #define MIN_ESTIMATE_NS 64u
 
 struct clv_cost clv_costs[1 << CLV_COST_BITS];
 static _Atomic uint8_t samples[1 << CLV_COST_BITS];
 
 /* Samples are intervals between wake-ups of one thread, so a late wake-up makes one too
- * long and the next too short: only a symmetric mean is right.  The first samples hold
- * one-time costs (compilation), so the least of them counts; later, one outlier at most
- * doubles. */
+ * long and the next too short: only a symmetric mean is right.  The first samples contain
+ * one-time costs (compilation), so their minimum is used; later an outlier at most
+ * doubles the estimate. */
 static uint64_t blend(uint64_t old_ns, uint64_t took_ns, uint32_t n_samples)
 {
 	if (n_samples < SETTLED_AFTER)
@@ -29,7 +29,7 @@ static uint64_t blend(uint64_t old_ns, uint64_t took_ns, uint32_t n_samples)
 	return old_ns + took_ns / 8 - old_ns / 8;
 }
 
-/* The lasting key behind one that is not, in the same place of a table of its own. */
+/* The lasting key of a key, at the index of the latter. */
 static struct {
 	_Atomic uint64_t key;
 	_Atomic uint64_t lasting_key;
@@ -40,9 +40,9 @@ static size_t place_of(uint64_t key)
 	return (size_t)(clv_cost_of(key) - clv_costs);
 }
 
-/* The length of some kernels depends on their arguments, which a key does not have.
- * Commands that together took so much longer than expected had far too much in flight at
- * once: for a while they count as long as they were then. */
+/* The length of some kernels depends on their arguments, which are not in the key.  If
+ * commands together took far longer than expected, far too much was in flight at once:
+ * for a while the longest time since then is their estimate. */
 #define SURPRISE_NS (100 * CLV_NS_PER_MS)
 #define SURPRISE_RATIO 8
 #define SURPRISE_LASTS_NS (2 * CLV_NS_PER_S)

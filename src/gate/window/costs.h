@@ -7,13 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How long commands take, by kind: kernels by handle and size, the rest by
- * operation and magnitude.  A direct-mapped table of atomics; a collision only makes a
- * command unknown again, and an unknown command goes one at a time.  Keys are
- * never 0, and mixed: their high bits are the place. */
-#define CLV_COST_MIXED UINT64_MAX /* a batch of several kinds teaches nothing */
+/* Estimates of how long commands take, by kind: kernels by handle and size, other
+ * commands by operation and magnitude.  A direct-mapped table of atomics; a collision
+ * only makes a command unknown again, and unknown commands go one at a time.  Keys are
+ * never 0, and mixed: their high bits are the index.  Any thread. */
+#define CLV_COST_MIXED UINT64_MAX /* a batch of several kinds updates no estimate */
 
-/* Operations of one table row each with clv_cost_key_bytes(). */
+/* Operations that are keyed by clv_cost_key_bytes(). */
 enum clv_cost_operation {
 	CLV_COST_READ = 1,
 	CLV_COST_WRITE,
@@ -27,7 +27,7 @@ enum clv_cost_operation {
 
 #define CLV_COST_MULTIPLIER UINT64_C(0x9e3779b97f4a7c15)
 
-/* A kernel over so much in each dimension. */
+/* The key of a kernel launched with these sizes. */
 static inline __attribute__((always_inline)) uint64_t clv_cost_key_kernel(
 	const void *kernel, uint64_t x, uint64_t y, uint64_t z)
 {
@@ -46,7 +46,7 @@ static inline uint64_t clv_cost_key_bytes(
 
 struct clv_cost {
 	_Atomic uint64_t key;
-	_Atomic uint64_t packed; /* one such command in flight; up to 4 s */
+	_Atomic uint64_t packed; /* one such command, packed; up to 4 s */
 };
 
 #define CLV_COST_BITS 12
@@ -58,7 +58,7 @@ static inline struct clv_cost *clv_cost_of(uint64_t key)
 	return &clv_costs[key >> (64 - CLV_COST_BITS)];
 }
 
-/* Nanoseconds, at least 1; 0: not known. */
+/* The estimate in nanoseconds, at least 1; 0: unknown. */
 static inline __attribute__((always_inline)) uint64_t clv_cost_estimate(uint64_t key)
 {
 	const struct clv_cost *cost = clv_cost_of(key);
@@ -68,12 +68,12 @@ static inline __attribute__((always_inline)) uint64_t clv_cost_estimate(uint64_t
 	return CLV_FLIGHT_NS(atomic_load_explicit(&cost->packed, memory_order_relaxed));
 }
 
-/* n commands of this kind, one after the other, took so long in all. */
+/* Updates the estimate: n commands of this kind took took_ns one after the other. */
 void clv_cost_learn(uint64_t key, uint64_t took_ns, uint64_t n);
 
-/* A kind that is also known by another key, which lives longer: what is known by that one
- * is known by this one from now on, and both learn. */
+/* Gives the kind a second key that lives longer: the estimate of lasting_key is copied to
+ * key, and clv_cost_learn(key) updates both from now on. */
 void clv_cost_seed(uint64_t key, uint64_t lasting_key);
 
-/* Estimates turned out to be far off: learn anew. */
+/* Drops all estimates, after they turned out to be far off. */
 void clv_cost_forget(void);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The turn and the window: what a submission does when it may not simply go ahead
- * (flight.h has that part), and what is done when commands are complete. */
+/* The turn and the window: the slow path of a submission (flight.h has the fast path),
+ * and what happens when commands are complete. */
 #include "gate/window/flight.h"
 
 #include "base/futex.h"
@@ -17,11 +17,11 @@
 
 #include <errno.h>
 
-/* A thread in line looks this often whether the agent lives: twice within what
- * heartbeat.c waits for it.  Each look takes time from a device that is a processor. */
+/* How often a thread in line checks whether the agent lives: twice within the time that
+ * heartbeat.c waits.  Each check takes time from a device that is a processor. */
 #define WAIT_NS (25 * CLV_NS_PER_MS)
 #define WAIT_BESIDE_CALLBACK_NS (10 * CLV_NS_PER_MS)
-/* And this often it rings again, should a ring ever be lost. */
+/* How often it rings again, in case a ring was lost. */
 #define RING_AGAIN_NS (1 * CLV_NS_PER_S)
 #define WINDOW_WAIT_NS (10 * CLV_NS_PER_MS)
 #define OTHERS_WAIT_NS (1 * CLV_NS_PER_MS)
@@ -29,15 +29,16 @@
 #define PATIENCE_NS (20 * CLV_NS_PER_MS)
 #define PATIENCE_AT_FIRST 8    /* times; a lock is held for a few commands */
 #define PATIENCE_DOUBLED_MAX 6 /* to more than a second */
-/* So many commands of a queue are in flight whatever they take where nobody has to wait
- * for their end: as many as CUDA's own queues hold. */
+/* So many commands of a queue may be in flight, however long they take, where no lease
+ * has to wait for their end: as many as CUDA's own queues hold. */
 #define FREE_DEPTH 1024
-/* Without a turn so many queues may have work in flight: as many as NVIDIA's GPUs have
+/* So many queues may have work in flight without a turn: as many as NVIDIA's GPUs have
  * connections for (CUDA_DEVICE_MAX_CONNECTIONS), so that no program relies on more of
- * them to run beside each other. */
+ * them to run concurrently. */
 #define FREE_QUEUES 32
-/* Beyond twice what the work in flight should take: for each command of it, and in a
- * closed gate, where one more command makes others wait longer. */
+/* Tolerances on top of twice the estimated time of the work in flight, before it is
+ * considered stalled: for each command, and in a closed gate, where one more command
+ * makes other leases wait longer. */
 #define STALL_NS (20 * CLV_NS_PER_MS)
 #define STALL_COMMANDS_MAX 50
 #define STALL_CLOSED_NS (100 * CLV_NS_PER_MS)
@@ -50,13 +51,13 @@ static bool has_device(const struct clv_view *view, enum clv_phase phase)
 	return phase == CLV_PHASE_OPEN || phase == CLV_PHASE_SHARED;
 }
 
-/* Of an agent that is silent nothing can be waited for. */
+/* While the agent is silent no turn can be waited for. */
 static bool is_open(const struct clv_view *view, enum clv_phase phase)
 {
 	return has_device(view, phase) || clv_heartbeat_is_silent(view);
 }
 
-/* What is left of the queue's work, by estimate: packed as the work is. */
+/* The estimated rest of the queue's work, packed. */
 static uint64_t left_of(const struct clv_backlog *backlog)
 {
 	uint64_t flight = clv_backlog_in_flight(backlog), now_ns, since_ns, ran_ns;
@@ -71,9 +72,9 @@ static uint64_t left_of(const struct clv_backlog *backlog)
 	return flight - (ran_ns << CLV_FLIGHT_COUNT_BITS);
 }
 
-/* Queues that stand still (polled.c) have markers out and nothing in flight.  Who holds
- * the device never waits for other queues of its own: what it begins in a turn is drained
- * at the turn's end. */
+/* Whether too many queues are busy without a turn.  Blocked queues (blocked-queue.c) have
+ * markers out and nothing in flight.  A process that holds the device never waits for
+ * other queues of its own: what it begins in a turn drains at the turn's end. */
 static bool are_too_many_busy(
 	const struct clv_view *view, enum clv_phase phase, uint64_t all_flight)
 {
@@ -82,9 +83,9 @@ static bool are_too_many_busy(
 	       !has_device(view, phase);
 }
 
-/* Whether the work of another process of the lease runs past the end of the turn.  What
- * is later than it was said to be, or runs for long, may wait for this very process, and
- * counts no longer. */
+/* Whether the work of another process of the lease runs past the end of the turn.  Work
+ * that is later than reported, or has run for long, may be waiting for this very process
+ * and no longer counts. */
 static bool does_other_overrun(const struct clv_view *view, uint64_t deadline_ns)
 {
 	uint32_t n_slots = atomic_load(&view->control->slots_used);
@@ -105,7 +106,7 @@ static bool does_other_overrun(const struct clv_view *view, uint64_t deadline_ns
 	return false;
 }
 
-/* When others may want the device. */
+/* When other leases may want the device. */
 static uint64_t deadline_of(const struct clv_view *view, enum clv_phase phase)
 {
 	const struct clv_control_page *control = view->control;
@@ -115,8 +116,9 @@ static uint64_t deadline_of(const struct clv_view *view, enum clv_phase phase)
 	return clv_agent_clock_ns(view) + atomic_load(&control->window_ns);
 }
 
-/* One process of the lease may begin a command that runs past the end of the turn; were
- * it each of them, many processes would keep the device for that many commands. */
+/* One process of the lease may begin a command that runs past the end of the turn; if
+ * each of them did, a lease of many processes would keep the device for that many
+ * commands. */
 static bool would_overrun_with_others(
 	const struct clv_view *view, enum clv_phase phase, uint64_t estimate_ns)
 {
@@ -130,11 +132,11 @@ static bool would_overrun_with_others(
 	       does_other_overrun(view, deadline_ns);
 }
 
-/* A command waits for commands of its own queue only, which it could not overtake, so
- * that the program keeps whatever overlap of queues it has.  In a granted turn only what
- * will start before the deadline may join, so that a queue overruns a turn by part of one
- * command, and of several processes one does.
- * Unknown commands (estimate 0) go one at a time while somebody else may be waiting. */
+/* Whether a command may join the work in flight.  It waits for commands of its own queue
+ * only, which it could not overtake, so that the program keeps the overlap of its queues.
+ * In a granted turn only commands that will start before the deadline may join, so that a
+ * queue overruns a turn by part of one command, and of several processes one does.
+ * Unknown commands (estimate 0) go one at a time while another lease may be waiting. */
 static bool fits(const struct clv_view *view, enum clv_phase phase, uint64_t all_flight,
 	uint64_t flight, uint64_t estimate_ns)
 {
@@ -143,8 +145,8 @@ static bool fits(const struct clv_view *view, enum clv_phase phase, uint64_t all
 	if (atomic_load(&control->is_preemptible))
 		return CLV_FLIGHT_COUNT(flight) < FREE_DEPTH ||
 		       clv_flight_has_room(control, flight);
-	/* A newcomer waits for the end of this.  What is of unknown length may stay so:
-	 * only the driver bounds it. */
+	/* A lease that attaches now waits for the end of this work.  Commands of unknown
+	 * length may stay unknown, and only the driver bounds them. */
 	if (phase == CLV_PHASE_OPEN)
 		return CLV_FLIGHT_COUNT(flight) == 0 ||
 		       clv_flight_has_room(control, flight);
@@ -163,7 +165,7 @@ static bool fits(const struct clv_view *view, enum clv_phase phase, uint64_t all
 	return clv_flight_has_room(control, flight) && estimate_ns > 0;
 }
 
-static void put_off(_Atomic uint64_t *end_ns, bool is_first, uint64_t to_ns)
+static void raise_end(_Atomic uint64_t *end_ns, bool is_first, uint64_t to_ns)
 {
 	uint64_t known_ns = is_first ? 0 : atomic_load(end_ns);
 
@@ -174,9 +176,10 @@ static void put_off(_Atomic uint64_t *end_ns, bool is_first, uint64_t to_ns)
 		;
 }
 
-/* When a granted turn's work will be complete.  The arbiter lets the next lease in just
- * before that: it is told of the latest, as if the device ran one command at a time.
- * The helper looks whether the process is idle when each queue may be empty. */
+/* Publishes when a granted turn's work will be complete.  The arbiter lets the next lease
+ * in just before that, so it gets the latest end, as if the device ran one command at a
+ * time.  The helper checks whether the process is idle when each queue may be empty, as
+ * if all queues ran at once. */
 static void note_end(
 	struct clv_view *view, uint64_t flight, uint64_t left, uint64_t packed)
 {
@@ -185,15 +188,15 @@ static void note_end(
 	uint64_t since_ns = atomic_load(&view->slot->busy_since_ns), all_ns;
 
 	if (CLV_FLIGHT_NS(packed) == 0) {
-		put_off(&view->turn->ends_ns, is_first, UINT64_MAX);
-		put_off(&clv_gate.ends_ns, is_first, UINT64_MAX);
+		raise_end(&view->turn->ends_ns, is_first, UINT64_MAX);
+		raise_end(&clv_gate.ends_ns, is_first, UINT64_MAX);
 		return;
 	}
 	all_ns = since_ns + CLV_FLIGHT_NS(flight);
 	if (all_ns < now_ns || is_first)
 		all_ns = now_ns;
-	put_off(&view->turn->ends_ns, is_first, all_ns + CLV_FLIGHT_NS(packed));
-	put_off(&clv_gate.ends_ns, is_first,
+	raise_end(&view->turn->ends_ns, is_first, all_ns + CLV_FLIGHT_NS(packed));
+	raise_end(&clv_gate.ends_ns, is_first,
 		now_ns + CLV_FLIGHT_NS(left) + CLV_FLIGHT_NS(packed));
 }
 
@@ -209,8 +212,8 @@ static void note_begin(struct clv_view *view, uint32_t word, bool is_first)
 		atomic_store(&view->turn->began_ns, clv_agent_clock_ns(view));
 }
 
-/* One attempt, of any command in any phase: the order of steps is
- * clv_flight_quick_enter's. */
+/* Tries once to enter any command in any phase.  The order of steps is that of
+ * clv_flight_quick_enter(). */
 static bool try_enter(
 	struct clv_view *view, const struct clv_backlog *backlog, uint64_t packed)
 {
@@ -229,8 +232,9 @@ static bool try_enter(
 		if (is_first) {
 			atomic_store(
 				&view->slot->busy_since_ns, clv_agent_clock_ns(view));
-			clv_grace_came_back();
-			/* First, so that of two processes one at least sees the other. */
+			clv_grace_succeeded();
+			/* Before fits(), so that of two processes at least one sees the
+			 * other's end. */
 			if (phase != CLV_PHASE_OPEN)
 				note_end(view, flight, left, packed);
 		}
@@ -249,8 +253,8 @@ static bool try_enter(
 	return false;
 }
 
-/* Returns whether nothing else is in flight. */
-static bool enter_unasked(struct clv_view *view, uint64_t packed)
+/* Enters without checks.  Returns whether nothing else is in flight. */
+static bool enter_unchecked(struct clv_view *view, uint64_t packed)
 {
 	atomic_fetch_add(&view->slot->entered, CLV_FLIGHT_COUNT(packed));
 	if (CLV_FLIGHT_COUNT(atomic_fetch_add(&clv_gate.flight, packed)) > 0)
@@ -259,12 +263,12 @@ static bool enter_unasked(struct clv_view *view, uint64_t packed)
 	return true;
 }
 
-/* Work that no turn was asked for, in a closed gate.  The arbiter looks at what is in
- * flight until it is complete, and charges it, but not at a lease that has drained: so it
- * is told each time that there is some again. */
+/* Enters work without a turn in a closed gate.  The arbiter polls and charges work in
+ * flight until it is complete, but does not poll a lease that has drained, so each such
+ * first command rings. */
 void clv_flight_enter_as_debt(struct clv_view *view, uint64_t packed)
 {
-	bool is_first = enter_unasked(view, packed);
+	bool is_first = enter_unchecked(view, packed);
 
 	if (is_first &&
 		CLV_PHASE_OF(atomic_load(&view->control->phase)) == CLV_PHASE_CLOSED &&
@@ -274,35 +278,35 @@ void clv_flight_enter_as_debt(struct clv_view *view, uint64_t packed)
 
 bool clv_flight_try(const struct clv_backlog *backlog, uint64_t packed)
 {
-	struct clv_view *view = clv_gate_peek();
+	struct clv_view *view = clv_gate_current_view();
 
 	if (!view)
 		return false;
 	if (!clv_gate_agent_is_dead(view))
 		return try_enter(view, backlog, packed);
 	clv_gate_seek_agent(view);
-	enter_unasked(view, packed);
+	enter_unchecked(view, packed);
 	return true;
 }
 
-/* A thread that waits to go in. -------------------------------------------------------
- */
+/* Threads that wait to enter. */
 
 void clv_line_begin(struct clv_line *line)
 {
 	*line = (struct clv_line){
-		.slot = clv_gate_peek()->slot,
+		.slot = clv_gate_current_view()->slot,
 		.began_ns = clv_clock_ns(),
 		.saved_errno = errno,
 	};
-	/* Before the next try: what is complete after that wakes this thread. */
+	/* Before the next try: a completion after this wakes the thread. */
 	atomic_fetch_add(&clv_gate.n_window_waiters, 1);
 	line->sequence = atomic_load(&clv_gate.flight_sequence);
-	clv_heartbeat_look(&line->heartbeat, clv_gate_peek());
+	clv_heartbeat_look(&line->heartbeat, clv_gate_current_view());
 }
 
-/* In line for a turn, or not: told once for each change, before the bell rings. */
-static void stand(struct clv_line *line, bool wanted)
+/* Counts the thread as waiting for a turn, or not; before the ring, and once per
+ * change. */
+static void set_in_line(struct clv_line *line, bool wanted)
 {
 	if (line->is_in_line == wanted)
 		return;
@@ -315,16 +319,16 @@ static void stand(struct clv_line *line, bool wanted)
 
 void clv_line_end(struct clv_line *line)
 {
-	stand(line, false);
+	set_in_line(line, false);
 	atomic_fetch_sub(&clv_gate.n_window_waiters, 1);
 	atomic_fetch_add(&line->slot->waited_ns, clv_clock_ns() - line->began_ns);
 	errno = line->saved_errno;
 }
 
-/* After the first few times patience is doubled each time that somebody had none left and
- * no callback returned for it, and half of that is forgotten with each second: a callback
- * that never returns does not bypass turns, and one that only waited for a lock of a
- * thread in line costs little. */
+/* After the first few times the patience doubles each time that it ran out without a
+ * callback returning in between, and one step is forgotten per second: a callback that
+ * never returns does not bypass turns, and one that only waited for a lock of a thread in
+ * line costs little. */
 static bool is_patience_over(uint64_t since_ns, uint64_t now_ns)
 {
 	static _Atomic uint64_t last_ns;
@@ -345,8 +349,8 @@ static bool is_patience_over(uint64_t since_ns, uint64_t now_ns)
 	return true;
 }
 
-/* A callback of the program that waits for a lock, which the thread in line holds, keeps
- * its command from completing, and so the lease from draining. */
+/* Whether a running callback seems to wait for a lock that the thread in line holds: that
+ * keeps its command from completing, and so the lease from draining. */
 static bool is_hopeless(struct clv_line *line)
 {
 	uint64_t flight = atomic_load(&clv_gate.flight), now_ns = clv_clock_ns();
@@ -362,10 +366,10 @@ static bool is_hopeless(struct clv_line *line)
 	return is_patience_over(line->flight_since_ns, now_ns);
 }
 
-/* What is in flight may wait for something that this very thread does next: a kernel that
- * looks at a word of memory until another kernel, or the program, has written it.  No
- * call tells of such a wait; that nothing was complete for far longer than expected does.
- * since_ns: the last time that something was. */
+/* Whether the work in flight makes no progress.  It may wait for something that this very
+ * thread does next: a kernel that polls a word of memory until another kernel, or the
+ * program, has written it.  No call shows such a wait; the lack of completions for far
+ * longer than expected does.  since_ns: the time of the last completion. */
 static bool is_stalled(
 	uint64_t flight, uint64_t now_ns, uint64_t since_ns, uint64_t more_ns)
 {
@@ -377,7 +381,7 @@ static bool is_stalled(
 	       now_ns - since_ns > 2 * CLV_FLIGHT_NS(flight) + n * STALL_NS + more_ns;
 }
 
-/* Of the queue, or of all if the queue has nothing in flight. */
+/* Whether the queue's work is stalled, or all work if the queue has none in flight. */
 static bool is_queue_stalled(
 	const struct clv_view *view, const struct clv_backlog *backlog)
 {
@@ -390,8 +394,9 @@ static bool is_queue_stalled(
 		atomic_load(&view->slot->busy_since_ns), 0);
 }
 
-/* A closed lease gets its next turn when it has drained; one whose work waits for the
- * thread in line never does.  Work that was stopped half-way goes on with that turn. */
+/* Whether all work is stalled in a closed gate.  The lease gets its next turn when it has
+ * drained, which it never does if its work waits for the thread in line.  Work that is
+ * stopped before it is complete continues with that turn. */
 static bool is_lease_stalled(const struct clv_view *view)
 {
 	return !atomic_load(&view->control->is_preemptible) &&
@@ -406,7 +411,7 @@ bool clv_flight_is_stalled(const struct clv_view *view, const struct clv_backlog
 	return is_lease_stalled(view);
 }
 
-/* When last a command went in, or was held, for lack of progress. */
+/* When a command last entered, or was held, for lack of progress. */
 static _Atomic uint64_t forced_ns;
 
 void clv_flight_note_forced(void)
@@ -421,9 +426,9 @@ bool clv_flight_was_forced(uint64_t since_ns)
 
 static uint64_t window_wait_ns(struct clv_backlog *backlog)
 {
-	if (clv_gate.api->look_aside && clv_gate.api->look_aside(backlog))
+	if (clv_gate.api->book_queue && clv_gate.api->book_queue(backlog))
 		return ASIDE_WAIT_NS;
-	/* Of other processes' work nothing tells. */
+	/* Completions of other processes wake no thread here. */
 	return CLV_FLIGHT_COUNT(atomic_load(&clv_gate.flight)) > 0 ? WINDOW_WAIT_NS
 								   : OTHERS_WAIT_NS;
 }
@@ -435,10 +440,11 @@ static void wait_for_window(const struct clv_line *line, struct clv_backlog *bac
 		&clv_gate.flight_sequence, line->sequence, window_wait_ns(backlog));
 }
 
-/* Until the phase word changes, which only a turn's begin is told at once.  Rings first:
- * also if it did before, since its counting itself in, in a try that failed, may be what
- * kept the lease from draining.  While work is out it need not: the end of that rings.
- * False: it is hopeless; who is patient looks again at what may go without a turn. */
+/* Waits until the phase word changes; only the beginning of a turn wakes this thread at
+ * once.  Rings first, also if it rang before, since its own increment of `entered` in a
+ * failed try may have kept the lease from draining.  While work is in flight it need not
+ * ring: the end of that does.  False: give up, unless the thread is patient, which then
+ * checks again what may enter without a turn. */
 static bool wait_for_turn(struct clv_line *line, struct clv_view *view, uint32_t word)
 {
 	uint64_t rang_ns = 0;
@@ -446,7 +452,7 @@ static bool wait_for_turn(struct clv_line *line, struct clv_view *view, uint32_t
 	do {
 		uint64_t now_ns = clv_clock_ns();
 
-		/* An expired turn needs no ring: the arbiter's own timer looks at it. */
+		/* An expired turn needs no ring: the arbiter's own timer handles it. */
 		if (CLV_PHASE_OF(word) == CLV_PHASE_CLOSED &&
 			now_ns - rang_ns >= RING_AGAIN_NS &&
 			CLV_FLIGHT_COUNT(atomic_load(&clv_gate.flight)) == 0) {
@@ -462,7 +468,7 @@ static bool wait_for_turn(struct clv_line *line, struct clv_view *view, uint32_t
 			return true;
 		}
 		if (atomic_load(&view->control->phase) != word ||
-			clv_gate_peek() != view || clv_gate_agent_is_dead(view))
+			clv_gate_current_view() != view || clv_gate_agent_is_dead(view))
 			return true;
 	} while (!is_hopeless(line) && !is_lease_stalled(view));
 	return line->is_patient;
@@ -470,21 +476,21 @@ static bool wait_for_turn(struct clv_line *line, struct clv_view *view, uint32_t
 
 static bool wait_once(struct clv_line *line, struct clv_backlog *backlog)
 {
-	struct clv_view *view = clv_gate_peek();
+	struct clv_view *view = clv_gate_current_view();
 	uint32_t word = atomic_load(&view->control->phase);
 
 	if (view->slot != line->slot) {
-		stand(line, false);
+		set_in_line(line, false);
 		line->slot = view->slot;
 	}
 	if (is_open(view, CLV_PHASE_OF(word))) {
-		stand(line, false);
+		set_in_line(line, false);
 		if (is_hopeless(line) ||
 			(!line->is_patient && is_queue_stalled(view, backlog)))
 			return false;
 		wait_for_window(line, backlog);
 	} else if (!clv_gate_agent_is_dead(view)) {
-		stand(line, true);
+		set_in_line(line, true);
 		return wait_for_turn(line, view, word);
 	}
 	return true;
@@ -523,9 +529,9 @@ bool clv_flight_enter(
 	return clv_gate_thread.callback_depth == 0 && enter_slowly(backlog, packed);
 }
 
-/* A grant does not wake the helper.  The first in a turn that leaves work, or idleness,
- * to be noticed by it does. */
-static void have_turn_watched(uint32_t word)
+/* A grant does not wake the helper.  The first submission in a turn that leaves work, or
+ * idleness, for the helper to detect does. */
+static void ensure_turn_watched(uint32_t word)
 {
 	if (atomic_exchange(&clv_gate.watched_turn, word) == word)
 		return;
@@ -533,7 +539,7 @@ static void have_turn_watched(uint32_t word)
 	clv_helper_wake();
 }
 
-/* Closed and drained, or granted and idle: the arbiter is told once for each time. */
+/* Rings if closed and drained, or granted and idle, once for each time. */
 void clv_flight_report_idle(struct clv_view *view, bool after_grace)
 {
 	uint32_t word = atomic_load(&view->control->phase);
@@ -546,23 +552,24 @@ void clv_flight_report_idle(struct clv_view *view, bool after_grace)
 	if (phase == CLV_PHASE_GRANTED && atomic_load(&view->slot->waiting) > 0)
 		return;
 	if (phase == CLV_PHASE_GRANTED && !after_grace && clv_grace_begin()) {
-		have_turn_watched(word);
+		ensure_turn_watched(word);
 		return;
 	}
 	key = ((uint64_t)word << 32) | (uint32_t)done;
-	if (atomic_exchange(&clv_gate.rung_for, key) != key && !clv_attach_ring(view))
+	if (atomic_exchange(&clv_gate.idle_reported_key, key) != key &&
+		!clv_attach_ring(view))
 		clv_gate_seek_agent(view);
 }
 
 void clv_flight_leave(uint64_t packed)
 {
-	struct clv_view *view = clv_gate_peek();
+	struct clv_view *view = clv_gate_current_view();
 	uint64_t now_ns, since_ns;
 
 	atomic_fetch_sub(&clv_gate.flight, packed);
 	if (!view)
 		return;
-	/* Not only when the last one is in: a deep queue never gets there. */
+	/* Not only when the last command is complete: a deep queue never gets there. */
 	now_ns = clv_agent_clock_ns(view);
 	since_ns = atomic_exchange(&view->slot->busy_since_ns, now_ns);
 	if (now_ns > since_ns)
@@ -575,9 +582,9 @@ void clv_flight_leave(uint64_t packed)
 	clv_flight_report_idle(view, false);
 }
 
-/* While the program goes on submitting, a marker behind each few commands wakes the
- * helper and the driver more often than it tells anything, and takes the processor from
- * who submits: the queue runs dry, which makes the next markers shorter still. */
+/* While the program keeps submitting, a marker behind every few commands only wakes the
+ * helper and the driver, and takes the processor from the thread that submits: the queue
+ * runs dry, which makes the next markers closer still. */
 bool clv_flight_may_mark_tail(void)
 {
 	static _Atomic uint64_t last_ns;
@@ -599,6 +606,6 @@ bool clv_flight_wants_marker_now(
 	if (n_markers == 0 && !sync_style && !clv_flight_end_is_known() &&
 		clv_flight_may_mark_tail())
 		return true;
-	have_turn_watched(word);
+	ensure_turn_watched(word);
 	return false;
 }

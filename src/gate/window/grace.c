@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Decides by success and failure whether an idle process keeps its turn for a moment. */
 #include "gate/window/grace.h"
 
 #include "base/clock.h"
 #include "gate/process/state.h"
 
-/* Three times what a program takes that only looks at its result. */
+/* Three times what a program needs that only reads its result. */
 #define GRACE_NS (250 * CLV_NS_PER_US)
 
-/* What it has to lose and to win.  At nothing it is tried again now and then. */
+/* The score rises by 1 with each success and falls by FAILURE_COSTS with each failure.
+ * At 0 a grace is tried once in TRY_EVERY times. */
 #define MAX_SCORE 8
 #define FAILURE_COSTS 2
 #define TRY_EVERY 16
@@ -21,8 +23,8 @@ static void add_score(int32_t by)
 	atomic_store(&clv_gate.grace_score, score < MAX_SCORE ? score : MAX_SCORE);
 }
 
-/* Where no thread waits for the work that just ended, one may be about to submit more: a
- * driver that computes on the processor easily keeps it from running meanwhile. */
+/* If no thread waits for the work that just ended, one may be about to submit more: a
+ * driver that computes on the processor easily delays it. */
 bool clv_grace_begin(void)
 {
 	if (atomic_load(&clv_gate.grace_score) == 0 &&
@@ -33,7 +35,7 @@ bool clv_grace_begin(void)
 	return true;
 }
 
-void clv_grace_came_back(void)
+void clv_grace_succeeded(void)
 {
 	uint64_t since_ns = atomic_exchange(&clv_gate.idle_since_ns, 0);
 

@@ -4,19 +4,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A process that has just fallen idle in its turn may be back before a hand-over would be
- * done: a program that waits for each kernel always is.  Giving the device away then
- * costs it another lease's kernel; keeping it costs the lease the gap, for the clock runs
- * on.  So it keeps the device for a moment, as long as that usually pays off. */
+/* The grace of a process that has just become idle in its turn: it may submit again
+ * before a hand-over would be complete, as a program that waits for each kernel always
+ * does.  Giving up the device then costs it another lease's kernel; keeping it costs the
+ * lease the gap, which is charged.  So it keeps the device for a moment, as long as that
+ * usually pays off. */
 
-/* It is idle.  Whether the arbiter shall hear of it later. */
+/* The process is idle.  Returns true if a grace has begun, so that idleness is reported
+ * later. */
 bool clv_grace_begin(void);
 
-/* Work goes in and none was in flight. */
-void clv_grace_came_back(void);
+/* Work was submitted while none was in flight. */
+void clv_grace_succeeded(void);
 
-/* What is left of the moment; 0: over, or there was none. */
+/* The rest of the grace; 0: it is over, or there was none. */
 uint64_t clv_grace_left_ns(void);
 
-/* It was over, and nothing came. */
+/* The grace ended without a submission. */
 void clv_grace_failed(void);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The one helper thread of a process: waits for markers, one at a time and oldest first,
- * puts markers behind what has none when the turn ends, tells the arbiter when the
- * process is idle and looks for the next agent when one died.  It never runs the
- * program's code. */
+ * places markers behind unmarked work when the turn ends, rings when the process is idle,
+ * and looks for the next agent when one died.  It never runs the program's code. */
 #include "gate/window/helper.h"
 
 #include "base/clock.h"
@@ -21,7 +20,7 @@
 #include <signal.h>
 
 #define GRANTED_POLL_NS (500 * CLV_NS_PER_US)
-/* An estimate that is far too long must not keep the device from others. */
+/* An estimate that is far too long must not keep the device from other leases. */
 #define LOOK_NS_MAX (4 * CLV_NS_PER_MS)
 #define BUSY_POLL_NS (50 * CLV_NS_PER_MS)
 #define IDLE_POLL_NS (1 * CLV_NS_PER_S)
@@ -58,8 +57,8 @@ static void wait_for_either(
 		(syscall(SYS_futex_waitv, entries, 2, 0, &until, CLOCK_MONOTONIC) >= 0 ||
 			errno == EAGAIN || errno == EINTR || errno == ETIMEDOUT))
 		return;
-	/* Before Linux 5.16, and under valgrind: polling, quick only while work is out.
-	 */
+	/* Before Linux 5.16, and under valgrind: poll, quickly only while work is in
+	 * flight. */
 	no_waitv = true;
 	poll_ns = CLV_FLIGHT_COUNT(atomic_load(&clv_gate.flight)) > 0
 			  ? BUSY_NO_WAITV_POLL_NS
@@ -75,9 +74,9 @@ enum woken_by {
 	WOKEN_BY_TIMEOUT, /* and nothing was submitted meanwhile */
 };
 
-/* Work is in flight: it is looked at when it should be complete, for each look takes a
- * processor from a device that is one.  A thread that waits for it sees its end itself,
- * and then has its grace.  What is late is looked at less and less often. */
+/* Work is in flight: it is checked when it should be complete, because each check takes a
+ * processor from a device that is one.  A thread that waits for the work sees its end
+ * itself, and then the grace begins.  Late work is checked less and less often. */
 static uint64_t tend_busy(struct clv_view *view, enum woken_by woken_by)
 {
 	uint64_t ends_ns = atomic_load(&clv_gate.ends_ns);
@@ -90,8 +89,8 @@ static uint64_t tend_busy(struct clv_view *view, enum woken_by woken_by)
 								  ? CLV_FLIGHT_TAIL_NS
 								  : CLV_FLIGHT_LATE_NS),
 			CLV_FLIGHT_TAIL_NS, LOOK_NS_MAX);
-	/* What was submitted before the turn may be long complete: then the turn is not
-	 * wanted, and somebody else waits. */
+	/* Work from before the turn may be complete for long: then the turn is not
+	 * wanted, and another lease waits. */
 	if ((is_known || woken_by != WOKEN_BY_MARKER) &&
 		clv_gate.api->mark_tails(woken_by == WOKEN_BY_TIMEOUT))
 		return 0;
@@ -108,7 +107,7 @@ static uint64_t tend_granted(
 
 	if (in_flight)
 		return tend_busy(view, woken_by);
-	/* A turn for which nobody stands in line: somebody may be on the way. */
+	/* A turn for which no thread waits in line: one may be about to. */
 	if (woken_by == WOKEN_BY_PHASE)
 		clv_grace_begin();
 	left_ns = clv_grace_left_ns();
@@ -119,8 +118,8 @@ static uint64_t tend_granted(
 	return GRANTED_POLL_NS;
 }
 
-/* What is to be done for this phase while no marker is out, and for how long to sleep
- * after it (0: not at all). */
+/* Does what this phase needs while no marker is out.  Returns for how long to sleep after
+ * it (0: not at all). */
 static uint64_t tend(struct clv_view *view, uint32_t word, enum woken_by woken_by)
 {
 	bool in_flight = CLV_FLIGHT_COUNT(atomic_load(&clv_gate.flight)) > 0;
@@ -145,7 +144,7 @@ static uint64_t tend(struct clv_view *view, uint32_t word, enum woken_by woken_b
 	return in_flight ? BUSY_POLL_NS : IDLE_POLL_NS;
 }
 
-/* Not longer than until markers are to be looked at again. */
+/* Bounds a sleep by when markers must be polled again. */
 static uint64_t bound_by_poll(uint64_t sleep_ns)
 {
 	uint64_t poll_ns = clv_gate.api->poll_ns ? clv_gate.api->poll_ns() : 0;
@@ -162,8 +161,9 @@ static void sleep_until_needed(
 	atomic_store(&clv_gate.helper_sleeps, 0);
 }
 
-/* Also while marker follows marker: in an open phase nothing else would make a busy
- * process look for the next agent, or for descriptors that it closed. */
+/* Called also while one marker follows another: in an open phase nothing else would
+ * make a busy process look for the next agent, or notice descriptors that the program
+ * closed. */
 static void look_after_view(struct clv_view *view)
 {
 	static uint64_t last_look_ns; /* one thread only */
@@ -196,11 +196,11 @@ void *clv_helper_run(void *userdata)
 
 		if (clv_gate.api->wait_for_marker()) {
 			woken_by = WOKEN_BY_MARKER;
-			look_after_view(clv_gate_peek());
+			look_after_view(clv_gate_current_view());
 			continue;
 		}
 		clv_gate_carry_leftovers();
-		view = clv_gate_peek();
+		view = clv_gate_current_view();
 		call = atomic_load(&view->control->helper_call);
 		phase_word = atomic_load(&view->control->phase);
 		entered = atomic_load(&view->slot->entered);

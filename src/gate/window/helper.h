@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* What the one helper thread of a process runs (clv_gate_api.run_helper). */
+/* The main function of a process's one helper thread (clv_gate_api.run_helper). */
 void *clv_helper_run(void *userdata);

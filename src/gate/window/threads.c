@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Starts the helper and the turnstile, and reports once if that fails. */
 #include "gate/window/threads.h"
 
 #include "base/error.h"
@@ -11,30 +12,31 @@
 #include <stdio.h>
 #include <string.h>
 
-static void say(int error)
+static void report_failure(int error)
 {
-	static atomic_flag is_said = ATOMIC_FLAG_INIT;
+	static atomic_flag is_reported = ATOMIC_FLAG_INIT;
 	char why[128];
 
-	if (atomic_flag_test_and_set(&is_said))
+	if (atomic_flag_test_and_set(&is_reported))
 		return;
-	snprintf(why, sizeof(why), "the gate cannot make its threads: %s",
+	snprintf(why, sizeof(why), "the gate cannot create its threads: %s",
 		strerror(error));
-	clv_attach_say(why, "make a context before threads are forbidden, or raise the "
-			    "limit of processes (ulimit -u, pids.max)");
+	clv_attach_report_refused(why,
+		"create a context before the program forbids threads, or "
+		"raise the limit of processes (ulimit -u, pids.max)");
 }
 
-bool clv_threads_start(void)
+bool clv_gate_threads_start(void)
 {
 	int saved_errno = errno;
-	bool are_there;
+	bool are_running;
 
 	if (atomic_load_explicit(&clv_gate.helper_started, memory_order_relaxed) &&
 		atomic_load_explicit(&clv_gate.turnstile_started, memory_order_relaxed))
 		return true;
-	are_there = clv_helper_start() && clv_turnstile_start();
-	if (!are_there)
-		say(errno);
+	are_running = clv_helper_start() && clv_turnstile_start();
+	if (!are_running)
+		report_failure(errno);
 	errno = saved_errno;
-	return are_there;
+	return are_running;
 }

@@ -3,10 +3,11 @@
 
 #include <stdbool.h>
 
-/* The gate's own threads, for an API that makes them before its first submission: a
- * program may give up the right to make threads once it has opened its device, and what
- * waits for a turn, or for its end to be told, would wait for ever without them. */
+/* Starts the gate's own threads, for an API that creates them before its first
+ * submission: a program may give up the right to create threads once it has opened its
+ * device, and without them what waits for a turn, or for its completion to be noticed,
+ * would wait for ever. */
 
-/* False: they cannot be made; a line on stderr says why, once.  An attached process.
- * Cheap when they are there. */
-bool clv_threads_start(void);
+/* Call in an attached process; cheap if they run.  False: they cannot be created; a line
+ * on stderr says why, once. */
+bool clv_gate_threads_start(void);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The turnstile: waits in line for held commands and releases them. */
 #include "gate/window/turnstile.h"
 
 #include "base/futex.h"

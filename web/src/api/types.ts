@@ -16,7 +16,7 @@ export interface ProblemDocument {
 }
 
 export interface Health {
-  /* lost: nothing runs on it; degraded: no lease is put on it unasked */
+  /* lost: nothing runs on it; degraded: a lease is placed on it only by name */
   state: "ok" | "degraded" | "lost";
   /* what is wrong and what would help, a line each */
   reasons: string[];
@@ -26,7 +26,7 @@ export interface Health {
 
 /* null: only a driver would know. */
 export interface Engines {
-  /* null: only a driver would know */
+  /* null: not known without the driver */
   copy?: number | null;
   decode: number | null;
   encode: number | null;
@@ -39,15 +39,15 @@ export interface DriverProcess {
   pid: number;
   command: string;
   uid: number | null;
-  /* null: it is in none */
+  /* null: it is in no lease */
   lease: string | null;
   /* the lease is on this device, and has not ended */
   has_lease_here: boolean;
-  /* as one that needs a lease here, and has none */
+  /* reported as a process that has no lease here */
   reported?: boolean;
-  /* as the driver says */
+  /* as the driver reports it */
   memory_bytes: number | null;
-  /* part of the device that it computes on, as the driver says */
+  /* the driver's utilization of the device by it, 0 to 1 */
   utilization?: number | null;
 }
 
@@ -71,12 +71,12 @@ export interface Device {
   uuid: string;
   model: string;
   vendor: string;
-  /* its version */
+  /* version of the driver */
   driver: string;
   /* gpu, cpu or accelerator */
   type: string;
   backend: string;
-  /* what holds shares of it */
+  /* what ends turns on it */
   executor: "gate" | "hardware" | "cpu" | "none";
   platform?: string;
   compute_units: number;
@@ -87,13 +87,13 @@ export interface Device {
   memory_used_bytes: number;
   leases: number;
   queued: number;
-  /* that tenants owe of leases that ended */
+  /* debts of tenants from ended leases */
   debt_seconds?: number;
-  /* why it is the one or the other, where it was tried */
+  /* why this executor is used; null: none was tried */
   executor_reason?: string | null;
-  /* from the end of one lease's work to the begin of the next's; null: none was seen */
+  /* between the work of one lease and that of the next; null: not measured */
   hand_over_seconds?: number | null;
-  /* how long a turn of the class normal is, longer where hand-overs are */
+  /* length of a turn of class normal, which grows with hand_over_seconds */
   turn_seconds?: number | null;
   /* of a partition: the device that it is a part of */
   parent?: string | null;
@@ -105,18 +105,18 @@ export interface Device {
   divided?: boolean;
   numa_node?: number | null;
   health?: Health;
-  /* as its driver says; null: it does not */
+  /* as its driver reports it; null: it does not */
   power_watts?: number | null;
   temperature_celsius?: number | null;
   /* since its driver was loaded */
   energy_joules?: number | null;
-  /* part of the last moments with work on it */
+  /* part of the driver's last sampling period in which work ran */
   utilization?: number | null;
   encoder_utilization?: number | null;
   decoder_utilization?: number | null;
-  /* by whomever */
+  /* by all processes, as its driver reports it */
   driver_memory_used_bytes?: number | null;
-  /* whom its driver sees on it; to tenants, their own */
+  /* that its driver sees on it; tenants are shown their own */
   processes?: DriverProcess[];
 }
 
@@ -129,11 +129,11 @@ export type LeaseClass = "latency" | "normal" | "batch";
 export interface LeaseDevice {
   name: string;
   uuid?: string;
-  /* of the device that it is a part of, or its own */
+  /* of the device that it is a partition of, or its own */
   root_uuid?: string;
-  /* of that; empty where it has none */
+  /* of that device; empty where it has none */
   pci_address?: string;
-  /* what its vendor's runtime is told */
+  /* what selects it in its vendor's runtime */
   visible?: string;
   backend?: string;
   vendor?: string;
@@ -150,13 +150,13 @@ export interface LeaseProcess {
 export interface SmLimit {
   /* of the device's multiprocessors or compute units, at once */
   fraction: number;
-  /* so many */
+  /* the same as a number of them */
   count?: number | null;
-  /* of them, where the agent places them */
+  /* the first of them, where the agent places them */
   first?: number | null;
-  /* null: none of its processes has come to it */
+  /* null: not known of any process yet */
   held_by?: "mps" | "green_contexts" | "masks" | "nothing" | null;
-  /* why nothing holds it */
+  /* why nothing enforces it */
   reason?: string | null;
 }
 
@@ -165,89 +165,89 @@ export interface Lease {
   name: string;
   tenant: string;
   uid: number;
-  /* the first of devices */
+  /* the first of its devices */
   device: string;
   state: "queued" | "active";
-  /* at present, of one with a range */
+  /* the share at present; with a share_range it moves */
   share: number;
-  /* never more than this; null: no cap */
+  /* the most of the device's time that it gets; null: no cap */
   cap: number | null;
-  /* the quota */
+  /* the memory quota */
   memory_bytes: number;
   class: LeaseClass;
-  /* it did not have to fit what is promised */
+  /* it was admitted without regard to the promises on the device */
   overcommit: boolean;
   /* 1 is next */
   queue_position: number | null;
   created_at: string;
-  /* when it is ended; null: never */
+  /* when the agent ends it; null: never */
   expires_at?: string | null;
-  /* who asked for it; null: it is kept */
+  /* the process that requested it; null: it is kept */
   holder_pid: number | null;
   /* it ends when it is released, not with a process */
   kept: boolean;
-  /* who may attach: who holds it and what they start, or whoever reaches its socket */
+  /* which processes may attach: holders and their descendants, or all that reach its socket */
   admit?: "holders" | "socket";
   command: string;
-  /* between these the agent moves it */
+  /* the bounds between which the agent moves the share */
   share_range?: Range | null;
-  /* of the host's memory that it may have beyond it */
+  /* host memory that it may use beyond memory_bytes */
   spill_bytes?: number;
-  /* how much of the device it may use at once; null: all */
+  /* limit in multiprocessors or compute units; null: none */
   sm?: SmLimit | null;
-  /* who holds the quota: the kernel or the driver as well, or the gate alone */
+  /* what enforces the quota: the kernel or the driver as well, or the gate alone */
   memory_held_by?: "kernel" | "gate";
-  /* of the last second */
+  /* part of the last second for which it held the device */
   share_used: number;
-  /* for which it had the device, which it pays for */
+  /* held time: for which it had the device and is charged */
   held_seconds: number;
-  /* for which its programs say that work ran */
+  /* for which its gates report that work ran */
   busy_seconds: number;
-  /* kept back by its own cap, with work waiting */
+  /* for which its cap delayed waiting work */
   throttled_seconds: number;
-  /* for which its programs stood in line */
+  /* for which its programs waited for a turn */
   waited_seconds: number;
-  /* that it had */
+  /* that it has had */
   turns: number;
   /* turns that ended early for another lease */
   revocations: number;
-  /* that its programs asked for, and the overhead */
+  /* allocated by its programs, with the overhead */
   memory_used_bytes: number;
-  /* that its programs asked for and have in the host's memory */
+  /* allocated by its programs in host memory */
   spilled_bytes?: number;
-  /* that only its driver shows: contexts, loaded code */
+  /* that only its driver reports: contexts, loaded code */
   memory_overhead_bytes?: number;
-  /* allocations beyond the quota */
+  /* allocations refused because of the quota */
   refusals: number;
   /* it has work and no turn */
   waiting: boolean;
   /* it has the turn now */
   holding: boolean;
-  /* time on the device that it is owed; below 0: that it owes */
+  /* device time that is due to it; below 0: that it owes */
   lag_seconds?: number;
-  /* times that its work did not end in time */
+  /* turns whose work did not end in time */
   overdue?: number;
-  /* that its tenant owes there, of leases that are and that ended */
+  /* debt of its tenant on the device, from present and ended leases */
   tenant_debt_seconds?: number;
-  /* the standing share */
+  /* the standing share that it is in */
   in: string | null;
-  /* what its first device is, of a partition */
+  /* of its first device, if that is a partition */
   partition: PartitionOf | null;
   devices: LeaseDevice[];
   processes: LeaseProcess[];
-  /* that the driver says its processes hold */
+  /* held by its processes, as the driver reports it */
   driver_memory_bytes?: number | null;
-  /* part of the device that its processes compute on, as the driver says */
+  /* the driver's utilization of the device by its processes, 0 to 1 */
   driver_utilization?: number | null;
-  /* its processes hold more than the quota, as the driver says, for longer than the settings' grace */
+  /* its processes hold more than the quota, as the driver reports, for longer than the settings' grace */
   over_quota?: boolean;
-  /* its processes compute more than its turns, as the driver says, for longer than the settings' grace */
+  /* its processes compute more than its turns, as the driver reports, for longer than the settings' grace */
   past_gate?: boolean;
-  /* for being over its quota */
+  /* because it exceeds its quota */
   throttled?: boolean;
-  /* APIs in use that no gate holds */
+  /* APIs in use that no gate enforces */
   uses_ungated?: string[];
-  /* of its gates */
+  /* to which its gates connect */
   socket?: string;
 }
 
@@ -443,7 +443,7 @@ export interface Tenant {
   /* in devices */
   share: number;
   memory_bytes: number;
-  /* held by the leases that there are */
+  /* held time of its present leases */
   gpu_seconds: number;
   allowance: Allowance;
 }
@@ -458,7 +458,7 @@ export interface Token {
   expires_at: string | null;
   last_used_at: string | null;
   tenant: string | null;
-  /* once, in the answer to its creation */
+  /* only in the answer to its creation */
   secret?: string;
 }
 

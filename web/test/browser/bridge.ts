@@ -78,7 +78,7 @@ export class Bridge {
       await new Promise((done) => setTimeout(done, this.options.delay_ms));
     if (this.options.token && asked.headers.authorization !== `Bearer ${this.options.token}`)
       return send(answer, { status: 401, type: "application/problem+json", text: JSON.stringify({
-        status: 401, code: "unauthenticated", detail: "a token is needed" }) });
+        status: 401, code: "unauthenticated", detail: "a valid token is needed" }) });
     if (this.options.lacks.includes(url.pathname))
       return send(answer, { status: 404, type: "application/problem+json", text: JSON.stringify({
         status: 404, code: "no_such_path", detail: "the API has no such path" }) });

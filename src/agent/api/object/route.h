@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A row of the table of routes. */
 #pragma once
 
 #include "agent/record/scope.h"
@@ -9,12 +10,13 @@
 struct clv_error;
 struct clv_request;
 
-/* A handler.  argument is the part of the path that the route names in braces, "" where
- * it names none. */
+/* A handler. argument: the part of the path that is in braces in the route, "" if there
+ * is none. */
 typedef int (*clv_api_fn)(
 	struct clv_request *request, const char *argument, struct clv_error *err);
 
-/* Who may: bits by enum clv_scope, or all callers, known or not. */
+/* The scopes that a route permits, as bits by enum clv_scope; ALL: also callers without
+ * an identity. */
 #define CLV_MAY(scope) (1u << (scope))
 #define CLV_MAY_ADMIN CLV_MAY(CLV_SCOPE_ADMIN)
 #define CLV_MAY_LOOK (CLV_MAY_ADMIN | CLV_MAY(CLV_SCOPE_VIEWER))
@@ -22,15 +24,15 @@ typedef int (*clv_api_fn)(
 #define CLV_MAY_KNOWN (CLV_MAY_LOOK | CLV_MAY_CHANGE)
 #define CLV_MAY_ALL UINT32_MAX
 
-/* A row of the table of routes, from which the OpenAPI document is made as well. */
+/* A row of the table of routes, from which the OpenAPI document is generated too. */
 struct clv_route {
 	const char *method;
 	const char *path; /* "/v1/leases/{lease}" */
 	clv_api_fn handler;
-	uint32_t who;
-	const char *action; /* what the audit calls it; NULL: it changes nothing */
-	const char *about;  /* a line */
-	const char *query;  /* names of parameters, with blanks between; or NULL */
+	uint32_t who;       /* CLV_MAY_* */
+	const char *action; /* its name in the audit; NULL: it changes nothing */
+	const char *about;  /* a summary in one line */
+	const char *query;  /* names of parameters, separated by blanks; or NULL */
 	const char *body;   /* a schema, "text" (YAML), or NULL */
 	/* A schema, "[Schema]" for a list, "text" (a stream), a media type, or NULL. */
 	const char *result;

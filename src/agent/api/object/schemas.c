@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The schemas of the API's objects. */
 #include "agent/api/object/schemas.h"
 
 #include "agent/record/device-fields.h"
@@ -24,7 +25,7 @@ static const struct clv_schema_field version[] = {
 };
 
 static const struct clv_schema_field readiness[] = {
-	{"ready", "boolean", "leases can be had"},
+	{"ready", "boolean", "the agent can grant leases"},
 	{"state", "boolean", "the state file can be written"},
 	{"devices", "boolean", "the drivers have answered"},
 };
@@ -33,7 +34,7 @@ static const struct clv_schema_field problem[] = {
 	{"type", "string", NULL},
 	{"title", "string", NULL},
 	{"status", "integer", NULL},
-	{"code", "string", "what programs go by"},
+	{"code", "string", "the code for programs"},
 	{"detail", "string", "one line: what, why, what would work"},
 };
 
@@ -57,7 +58,7 @@ static const struct clv_schema_field caller[] = {
 };
 
 static const struct clv_schema_field health[] = {
-	{"state", "ok|degraded|lost", "lost: nothing runs on it; degraded: no lease is put on it unasked"},
+	{"state", "ok|degraded|lost", "lost: nothing runs on it; degraded: a lease is placed on it only by name"},
 	{"reasons", "[string]", "what is wrong and what would help, a line each"},
 	{"since", "time?", "null: since the agent started"},
 };
@@ -66,11 +67,11 @@ static const struct clv_schema_field driver_process[] = {
 	{"pid", "integer", NULL},
 	{"command", "string", NULL},
 	{"uid", "integer?", NULL},
-	{"lease", "string?", "null: it is in none"},
+	{"lease", "string?", "null: it is in no lease"},
 	{"has_lease_here", "boolean", "the lease is on this device, and has not ended"},
-	{"reported", "boolean", "as one that needs a lease here, and has none"},
-	{"memory_bytes", "integer?", "as the driver says"},
-	{"utilization", "number?", "part of the device that it computes on, as the driver says"},
+	{"reported", "boolean", "reported as a process that has no lease here"},
+	{"memory_bytes", "integer?", "as the driver reports it"},
+	{"utilization", "number?", "the driver's utilization of the device by it, 0 to 1"},
 };
 
 static const struct clv_schema_field device_list[] = {
@@ -82,9 +83,9 @@ static const struct clv_schema_field device_list[] = {
 static const struct clv_schema_field lease_device[] = {
 	{"name", "string", NULL},
 	{"uuid", "string", NULL},
-	{"root_uuid", "string", "of the device that it is a part of, or its own"},
-	{"pci_address", "string", "of that; empty where it has none"},
-	{"visible", "string", "what its vendor's runtime is told"},
+	{"root_uuid", "string", "of the device that it is a partition of, or its own"},
+	{"pci_address", "string", "of that device; empty where it has none"},
+	{"visible", "string", "what selects it in its vendor's runtime"},
 	{"backend", "string", NULL},
 	{"vendor", "string", NULL},
 	{"numa_node", "integer?", NULL},
@@ -104,10 +105,10 @@ static const struct clv_schema_field share_range[] = {
 
 static const struct clv_schema_field sm[] = {
 	{"fraction", "number", "of the device's multiprocessors or compute units, at once"},
-	{"count", "integer?", "so many"},
-	{"first", "integer?", "of them, where the agent places them"},
-	{"held_by", "mps|green_contexts|masks|nothing?", "null: none of its processes has come to it"},
-	{"reason", "string?", "why nothing holds it"},
+	{"count", "integer?", "the same as a number of them"},
+	{"first", "integer?", "the first of them, where the agent places them"},
+	{"held_by", "mps|green_contexts|masks|nothing?", "null: not known of any process yet"},
+	{"reason", "string?", "why nothing enforces it"},
 };
 
 static const struct clv_schema_field advice_part[] = {
@@ -115,7 +116,7 @@ static const struct clv_schema_field advice_part[] = {
 	{"memory_bytes", "integer", NULL},
 	{"class", "latency|normal|batch", NULL},
 	{"cap", "number", "where there is one"},
-	{"profile", "string?", "of what is proposed: inside a partition of this shape"},
+	{"profile", "string?", "of a proposal: in a partition of this profile"},
 };
 
 static const struct clv_schema_field advice[] = {
@@ -126,7 +127,7 @@ static const struct clv_schema_field advice[] = {
 	{"text", "string", "why, in one line"},
 	{"current", "AdvicePart", NULL},
 	{"proposed", "AdvicePart", NULL},
-	{"expected_slowdown", "number", "in what is proposed, with all neighbours at work"},
+	{"expected_slowdown", "number", "in the proposal, while all other leases of the device compute"},
 	{"confidence", "low|medium|high", NULL},
 	{"observed_seconds", "integer", NULL},
 };
@@ -207,7 +208,7 @@ static const struct clv_schema_field operation[] = {
 };
 
 static const struct clv_schema_field engines[] = {
-	{"copy", "integer?", "null: only a driver would know"},
+	{"copy", "integer?", "null: not known without the driver"},
 	{"decode", "integer?", NULL},
 	{"encode", "integer?", NULL},
 	{"jpeg", "integer?", NULL},
@@ -220,9 +221,9 @@ static const struct clv_schema_field profile[] = {
 	{"profile", "string", NULL},
 	{"memory_bytes", "integer", "of one such partition"},
 	{"compute_units", "integer", "of one such partition"},
-	{"fits", "integer", "so many more now"},
-	{"most", "integer", "so many at most"},
-	{"starts", "[integer]", "where one may begin"},
+	{"fits", "integer", "how many more fit now"},
+	{"most", "integer", "how many fit on an empty device"},
+	{"starts", "[integer]", "possible starts"},
 	{"note", "string", NULL},
 	{"engines", "Engines?", "of one such partition"},
 };
@@ -264,7 +265,7 @@ static const struct clv_schema_field holder_request[] = {
 };
 
 static const struct clv_schema_field token_secret[] = {
-	{"secret", "string", "once, in the answer to its creation"},
+	{"secret", "string", "only in the answer to its creation"},
 };
 
 static const struct clv_schema schemas[] = {
@@ -374,7 +375,7 @@ bool clv_schema_at(const struct clv_schema *schema, size_t at,
 	return at - n_shown < schema->n_fields;
 }
 
-/* Types. */
+/* Types as JSON Schema. */
 
 static json_t *plain(const char *type)
 {
@@ -402,7 +403,7 @@ static json_t *reference(const char *name)
 	return json_pack("{s:s}", "$ref", path);
 }
 
-static json_t *one(const char *type)
+static json_t *simple_or_reference(const char *type)
 {
 	static const char *const simple[] = {
 		"string", "integer", "number", "boolean", "object"};
@@ -429,7 +430,8 @@ json_t *clv_schema_of_type(const char *type)
 	size_t n = strlen(type);
 
 	if (type[n - 1] != '?')
-		return one(type);
+		return simple_or_reference(type);
 	snprintf(without, sizeof(without), "%.*s", (int)n - 1, type);
-	return json_pack("{s:[o,o]}", "anyOf", one(without), plain("null"));
+	return json_pack(
+		"{s:[o,o]}", "anyOf", simple_or_reference(without), plain("null"));
 }

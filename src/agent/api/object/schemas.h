@@ -7,32 +7,36 @@
 
 struct clv_field_table;
 
-/* What the objects of the API consist of, and of which of agent/record's tables of fields
- * the others are made.  The tests hold every answer against these. */
+/* The schemas of the API's objects: fields that are listed here, and those of the tables
+ * of fields of agent/record.  Tests check every answer against them. */
 
 struct clv_schema_field {
 	const char *name;
 	/* "string", "text|other" (one of these), "integer", "number", "boolean", "time",
-	 * "object", a schema, "[X]" for a list; with "?" behind it: or null. */
+	 * "object", the name of a schema, "[X]" for a list; with "?" at the end: or
+	 * null. */
 	const char *type;
-	const char *about;
+	const char *about; /* a description, or NULL */
 };
 
 struct clv_schema {
 	const char *name;
-	const struct clv_schema_field *fields; /* behind those of the table */
+	const struct clv_schema_field *fields; /* after those of the table */
 	size_t n_fields;
-	/* The first so many are always there, and those that a table shows. */
+	/* The first n_required fields are always present, and all that the table
+	 * shows. */
 	size_t n_required;
 	const struct clv_field_table *table;
-	unsigned int by; /* of the table what these requests may have; 0: what is shown */
+	/* For a request: its fields of the table, CLV_FIELD_*; 0: for an answer. */
+	unsigned int by;
 };
 
+/* All schemas; static. */
 const struct clv_schema *clv_schemas(size_t *ret_n);
 
-/* The field at this place, from 0 on.  Returns false behind the last. */
+/* The field with this index.  Returns false behind the last. */
 bool clv_schema_at(const struct clv_schema *schema, size_t at,
 	struct clv_schema_field *ret, bool *ret_is_required);
 
-/* A type as above in JSON Schema. */
+/* A type (see clv_schema_field) as JSON Schema. */
 json_t *clv_schema_of_type(const char *type);

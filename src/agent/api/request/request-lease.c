@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fields of a lease's request that are more than a value in a range.  All fields are in
- * agent/record/lease-fields.c. */
+/* Readers of a lease request's fields that are more than a value in a range.  All fields
+ * are in agent/record/lease-fields.c. */
 #include "agent/api/request/request-lease.h"
 
 #include "agent/api/request/take.h"
@@ -43,7 +43,7 @@ static int take_devices(
 
 	if (n_devices < 2 || n_devices > CLV_LEASE_DEVICES_MAX)
 		return clv_error_set(err, -EINVAL,
-			"devices must be a list of 2 to %u names: for one there is "
+			"devices must be a list of 2 to %u names: for one device use "
 			"device",
 			CLV_LEASE_DEVICES_MAX);
 	json_array_foreach (value, i, item) {
@@ -75,8 +75,8 @@ static int take_isolation(
 	return 0;
 }
 
-/* Only for show, so it is cut and cleaned instead of refused: it comes from argv[0] or a
- * path, and must not reach a terminal as a control sequence. */
+/* The command is only displayed, so it is truncated and cleaned and never refused.  It
+ * comes from argv[0] or a path, and must not reach a terminal as a control sequence. */
 static int take_command(
 	struct clv_lease_request *request, const json_t *value, struct clv_error *err)
 {
@@ -89,7 +89,7 @@ static int take_command(
 	if (length >= sizeof(request->command))
 		length = sizeof(request->command) - 1;
 	while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80)
-		length--; /* not in the middle of a character */
+		length--; /* do not cut a UTF-8 character */
 	memcpy(request->command, text, length);
 	request->command[length] = '\0';
 	for (char *p = request->command; *p; p++) {
@@ -106,7 +106,7 @@ static int take_share(
 	return clv_take_fraction("share", value, &request->share.compute_ppm, err);
 }
 
-/* In place of share. */
+/* The alternative to share. */
 static int take_share_range(
 	struct clv_lease_request *request, const json_t *value, struct clv_error *err)
 {
@@ -124,7 +124,7 @@ static int take_share_range(
 			&range->most_ppm, err);
 	if (r >= 0 && range->least_ppm > range->most_ppm)
 		r = clv_error_set(err, -EINVAL,
-			"the least of share_range is above its most: change places");
+			"share_range.least is above share_range.most: swap them");
 	return r;
 }
 
@@ -143,7 +143,7 @@ static int take_sm(
 {
 	int r = clv_take_fraction("sm", value, &request->sm_ppm, err);
 
-	/* All of them is no limit. */
+	/* All multiprocessors are no limit. */
 	if (r >= 0 && request->sm_ppm == CLV_PPM)
 		request->sm_ppm = 0;
 	return r;
@@ -202,8 +202,9 @@ static int take_admit(
 
 	if (admit == _CLV_ADMIT_INVALID)
 		return clv_error_set(err, -EINVAL,
-			"admit must be \"holders\" (who holds the lease and what they "
-			"start, the default) or \"socket\" (whoever reaches its socket)");
+			"admit must be \"holders\" (holders and their descendants, the "
+			"default) or \"socket\" (any process that reaches the lease's "
+			"socket)");
 	request->admit = admit;
 	return 0;
 }
@@ -213,10 +214,10 @@ static int take_user(
 {
 	json_int_t user = json_integer_value(value);
 
-	/* The largest number means nobody. */
+	/* UINT32_MAX is (uid_t)-1, no user. */
 	if (!json_is_integer(value) || user < 0 || user >= UINT32_MAX)
 		return clv_error_set(
-			err, -EINVAL, "user must be a user's number, from 0 on");
+			err, -EINVAL, "user must be a uid, a whole number from 0");
 	request->has_user = true;
 	request->user = (uid_t)user;
 	return 0;
@@ -257,7 +258,7 @@ static int fail_unknown(const char *name, struct clv_error *err)
 {
 	char known[LIST_MAX];
 
-	/* The name is the caller's: show only what is safe on one line. */
+	/* The name comes from the caller: quote it only if it is printable. */
 	for (const char *p = name; *p; p++) {
 		if (!isprint((unsigned char)*p))
 			return clv_error_set(err, -EINVAL, "the body has unknown fields");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the bodies that the API takes.  Strict: an unknown field, a wrong type or a
- * number out of range is an error with one line of text, never a guess.  Whether a
- * request fits a device is not asked here. */
+/* Parses request bodies, strictly: an unknown field, a wrong type or a number out of
+ * range is an error with one line of text.  Whether a request fits a device is not
+ * checked here. */
 #include "agent/api/request/request.h"
 
 #include "agent/api/request/request-lease.h"
@@ -16,14 +16,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* From here on a range is a share, of which there is one. */
+/* Makes a range a share, after checking that only one of the two is given. */
 static int settle_range(struct clv_lease_request *request, struct clv_error *err)
 {
 	if (!request->has_range)
 		return 0;
 	if (request->has_share)
 		return clv_error_set(err, -EINVAL,
-			"share and share_range say the same: leave one out");
+			"share and share_range exclude each other: leave one out");
 	request->has_share = true;
 	request->share.compute_ppm = request->share.range.least_ppm;
 	return 0;
@@ -62,7 +62,7 @@ static int parse(unsigned int by, const char *data, size_t n_bytes,
 	return 0;
 }
 
-/* Which ones says how many as well. */
+/* A list of devices also sets their count. */
 static int settle_devices(struct clv_lease_request *request, struct clv_error *err)
 {
 	uint32_t n = 0;
@@ -72,22 +72,22 @@ static int settle_devices(struct clv_lease_request *request, struct clv_error *e
 	if (request->device[0] != '\0' || request->profile[0] != '\0' ||
 		request->count != 0 || request->is_same_device)
 		return clv_error_set(err, -EINVAL,
-			"devices says which ones and how many: leave out device, "
-			"profile, "
-			"count and same_device");
+			"devices lists the devices and sets their count: leave out "
+			"device, profile, count and same_device");
 	for (const char *p = request->devices + 1; *p != '\0'; p++)
 		n += *p == ',';
 	request->count = n;
 	return 0;
 }
 
-/* Several devices are each given whole, for nothing grants parts of several at the same
- * time yet: two programs that wait for each other's parts would wait for ever. */
+/* A lease on several devices gets each of them whole.  Turns are granted per device: two
+ * programs that each hold a part of one device and wait for a part of the other would
+ * wait forever. */
 static int check_several(struct clv_lease_request *request, struct clv_error *err)
 {
 	if (request->is_same_device && request->count == 0)
-		return clv_error_set(err, -EINVAL,
-			"same_device is a word about several devices: give count");
+		return clv_error_set(
+			err, -EINVAL, "same_device needs several devices: give count");
 	if (request->count <= 1)
 		return 0;
 	if ((request->has_share && request->share.compute_ppm != CLV_PPM) ||
@@ -127,12 +127,12 @@ int clv_request_parse_lease(const char *data, size_t n_bytes,
 	if (request.is_isolated &&
 		(!request.has_memory || request.has_share || request.sm_ppm))
 		return clv_error_set(err, -EINVAL,
-			"isolation by hardware takes memory_bytes, no share and no sm: "
-			"the partition is all the lease's own");
+			"isolation by hardware needs memory_bytes and excludes share and "
+			"sm: the lease has all of the partition");
 	if (!request.keep && (request.admit != CLV_ADMIT_HOLDERS || request.has_user))
 		return clv_error_set(err, -EINVAL,
-			"a lease that whoever reaches its socket may use, or that is for "
-			"another user, is held by no process: add \"keep\": true");
+			"a lease that admits by its socket, or that is for another user, "
+			"has no holder: add \"keep\": true");
 	*ret = request;
 	return 0;
 }

@@ -8,17 +8,17 @@
 
 struct clv_error;
 
-/* The body of POST /v1/leases, and of PATCH /v1/leases/{id}.  Pure; data may be anything.
- * Return 0, or -EINVAL / -ERANGE / -EMSGSIZE with what is wrong in *err. */
+/* Parse the body of POST /v1/leases and of PATCH /v1/leases/{id}. Pure; data may be any
+ * bytes.  Return 0, or -EINVAL, -ERANGE or -EMSGSIZE. */
 int clv_request_parse_lease(const char *data, size_t n_bytes,
 	struct clv_lease_request *ret, struct clv_error *err);
 int clv_request_parse_resize(const char *data, size_t n_bytes,
 	struct clv_lease_request *ret, struct clv_error *err);
 
-/* The body of POST /v1/leases/{id}/holders. */
+/* Parses the body of POST /v1/leases/{id}/holders. */
 int clv_request_parse_holder(
 	const char *data, size_t n_bytes, int *ret_pid, struct clv_error *err);
 
-/* "?wait_ms=..." and the like: decimal digits only, from 0 to most. */
+/* Parses a number in a query: decimal digits only, from 0 to most. */
 int clv_request_parse_number(const char *name, const char *text, uint64_t most,
 	uint64_t *ret, struct clv_error *err);

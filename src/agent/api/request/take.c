@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Readers of JSON values with range checks. */
 #include "agent/api/request/take.h"
 
 #include "agent/record/field.h"
@@ -17,7 +18,7 @@ int clv_take_text(const char *field, const json_t *value, char *ret, size_t room
 	if (!text)
 		return clv_error_set(err, -EINVAL, "%s must be a string", field);
 	if (json_string_length(value) != strlen(text))
-		return clv_error_set(err, -EINVAL, "%s must not hold a NUL", field);
+		return clv_error_set(err, -EINVAL, "%s must not contain a NUL", field);
 	if (strlen(text) >= room)
 		return clv_error_set(err, -ERANGE, "%s is over %zu bytes: shorten it",
 			field, room - 1);
@@ -56,7 +57,7 @@ int clv_take_bool(
 static int take_number(const struct clv_field *field, const json_t *value, uint64_t *ret,
 	struct clv_error *err)
 {
-	const struct clv_field_ask *asked = &field->asked;
+	const struct clv_field_request *asked = &field->asked;
 	json_int_t number = json_integer_value(value);
 
 	if (!json_is_integer(value) || number < (json_int_t)asked->least ||

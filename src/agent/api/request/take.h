@@ -9,8 +9,8 @@
 struct clv_error;
 struct clv_field;
 
-/* Values of a body's fields.  Return 0, or -EINVAL for another type and -ERANGE for a
- * value out of range, with one line of text that begins with the field's name. */
+/* Read values of a body's fields.  Return 0, -EINVAL for a wrong type or -ERANGE for a
+ * value out of range; the message begins with the field's name. */
 int clv_take_text(const char *field, const json_t *value, char *ret, size_t room,
 	struct clv_error *err);
 int clv_take_fraction(
@@ -18,6 +18,6 @@ int clv_take_fraction(
 int clv_take_bool(
 	const char *field, const json_t *value, bool *ret, struct clv_error *err);
 
-/* Into the member of the request that the field's row names. */
+/* Reads the value into the member of *request that the field's row describes. */
 int clv_take_field(const struct clv_field *field, const json_t *value, void *request,
 	struct clv_error *err);

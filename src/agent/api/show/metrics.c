@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of metrics, and the walk over what they are of.  docs/metrics.md is held
- * against it by tests/metrics/test_metrics.py.  Counters come from usage.c and
- * counters.c, so that they grow for as long as the agent runs and begin with it. */
+/* The table of metrics, and writing them for the agent and for each device, lease and
+ * tenant. tests/metrics/test_metrics.py compares docs/metrics.md with the table.
+ * Counters come from usage.c and counters.c, so they start at 0 with the agent and only
+ * grow. */
 #include "agent/api/show/metrics.h"
 
 #include "agent/api/object/route.h"
@@ -31,7 +32,7 @@
 #define NS 1e-9
 #define TEXT_MAX 160u
 
-/* What a value is asked of; what does not apply is NULL. */
+/* What getters read from; members that do not apply are NULL. */
 struct source {
 	struct clv_agent *agent;
 	const struct clv_usage *usage;
@@ -39,11 +40,11 @@ struct source {
 	const struct clv_lease *lease;
 	struct clv_self self;
 	struct clv_history_state history;
-	char **lease_labels; /* of the active leases in their order, made once for all */
+	char **lease_labels; /* labels of the active leases in order, formatted once */
 	size_t n_lease_labels;
 };
 
-/* Of the agent, and of each device or partition, lease and tenant. */
+/* What a metric is for: the agent, or each device or partition, lease and tenant. */
 #define AGENT 1u
 #define DEVICE 2u
 #define LEASE 4u
@@ -53,8 +54,9 @@ struct source {
 struct metric {
 	unsigned int of;
 	struct clv_family family; /* "cleave_device_", ... goes before the name */
-	/* One of these: a getter, a counter of usage with its scale, a column of the last
-	 * second, a histogram of usage, or a writer of all samples. */
+	/* The source, one of these: a getter, a counter of usage with its scale, a column
+	 * of the last second, the histogram of waits, or a writer of all samples. counter
+	 * and column are 1 more than the index; 0: not this one. */
 	double (*get)(const struct source *source);
 	double scale;
 	int counter, column;
@@ -217,7 +219,7 @@ static double get_without_lease(const struct source *source)
 
 static double get_lease_driver_memory(const struct source *source)
 {
-	const struct clv_lease_truth *truth = &source->lease->truth;
+	const struct clv_lease_observed *truth = &source->lease->truth;
 
 	return truth->is_known ? (double)truth->memory_bytes : NAN;
 }
@@ -233,7 +235,7 @@ static double get_past_gate(const struct source *source)
 {
 	const struct clv_lease_work *work = &source->lease->truth.work;
 
-	return work->is_known ? work->is_past_gate : NAN;
+	return work->is_known ? work->bypasses_gate : NAN;
 }
 
 static double get_memory_overhead(const struct source *source)
@@ -248,7 +250,7 @@ static double get_memory_overhead(const struct source *source)
 
 static double get_over_quota(const struct source *source)
 {
-	const struct clv_lease_truth *truth = &source->lease->truth;
+	const struct clv_lease_observed *truth = &source->lease->truth;
 
 	return truth->is_known ? truth->is_over : NAN;
 }
@@ -285,13 +287,13 @@ static double get_debt(const struct source *source)
 	return -(double)source->lease->usage.lag_ns * NS;
 }
 
-/* A partition that was destroyed; a device that is lost stays to be seen. */
+/* A destroyed partition has no metrics; a lost device keeps its metrics. */
 static bool is_gone(const struct clv_agent_device *device)
 {
 	return device->parent && !device->is_present;
 }
 
-/* Writers of what has labels of its own. */
+/* Writers of metrics with labels of their own. */
 
 static void write_build(
 	struct clv_exposition *to, const struct clv_family *family, struct source *source)
@@ -417,11 +419,11 @@ static void write_device_info(
 #define COLUMN(which) .column = 1 + (which)
 
 static const struct metric metrics[] = {
-	{AGENT, INFO("cleave_build", "The agent's version, and whom it serves."), .write = write_build},
-	{AGENT, GAUGE("cleave_ready", "", "Whether leases can be had, 0 or 1."), get_ready},
-	{AGENT, GAUGE("cleave_state_stale", "", "Whether the state file lacks something that happened, 0 or 1."), get_stale},
+	{AGENT, INFO("cleave_build", "The agent's version, and whether it serves the system or a user."), .write = write_build},
+	{AGENT, GAUGE("cleave_ready", "", "Whether the agent can grant leases, 0 or 1."), get_ready},
+	{AGENT, GAUGE("cleave_state_stale", "", "Whether the state file lacks changes, 0 or 1."), get_stale},
 	{AGENT, COUNTER("cleave_state_errors", "", "Writes to the state file that failed."), get_state_errors},
-	{AGENT, GAUGE("cleave_history_size_bytes", "bytes", "The history file."), get_history_bytes},
+	{AGENT, GAUGE("cleave_history_size_bytes", "bytes", "Size of the history file."), get_history_bytes},
 	{AGENT, GAUGE("cleave_history_series", "", "Series that are being written to the history."), get_history_series},
 	{AGENT, GAUGE("cleave_history_damaged_blocks", "", "Blocks of the history that were damaged when it was opened."), get_history_damaged},
 	{AGENT, COUNTER("cleave_history_errors", "", "Writes to the history that failed."), get_history_errors},
@@ -430,7 +432,7 @@ static const struct metric metrics[] = {
 	{AGENT, GAUGE("cleave_operation_running", "", "Whether a change of the node's partitions is under way, 0 or 1."), get_busy},
 	{AGENT, HISTOGRAM("cleave_operation_duration_seconds", "seconds", "How long changes of the node's partitions took, waiting included."), .write = write_applies},
 	{AGENT, COUNTER("cleave_api_requests", "", "Requests answered, by route and status."), .write = write_requests},
-	{AGENT, HISTOGRAM("cleave_api_request_busy_seconds", "seconds", "How long requests kept the agent busy, what they waited not included."), .write = write_durations},
+	{AGENT, HISTOGRAM("cleave_api_request_busy_seconds", "seconds", "How long requests kept the agent busy, without the time for which they waited."), .write = write_durations},
 	{AGENT, GAUGE("cleave_api_waiting_requests", "", "Requests that wait: long polls and streams."), get_waiting},
 	{AGENT, GAUGE("cleave_leases_without_metrics", "", "Active leases over the thousand that have metrics of their own."), get_omitted},
 	{AGENT, COUNTER("process_cpu_seconds", "seconds", "Processor time of the agent."), get_cpu},
@@ -442,29 +444,29 @@ static const struct metric metrics[] = {
 	{DEVICE, GAUGE("present", "", "Whether the drivers show it, 0 or 1."), get_present},
 	{DEVICE, GAUGE("cordoned", "", "Whether it takes no new lease, 0 or 1."), get_cordoned},
 	{DEVICE, GAUGE("health", "", "0: ok, 1: degraded, 2: lost."), get_health},
-	{DEVICE, GAUGE("power_watts", "watts", "Power drawn, as the driver says."), get_power_watts},
-	{DEVICE, GAUGE("temperature_celsius", "celsius", "Temperature of the chip, as the driver says."), get_temperature_celsius},
-	{DEVICE, COUNTER("energy_joules", "joules", "Energy used since the driver was loaded, as it says."), get_energy_joules},
-	{DEVICE, GAUGE("utilization_ratio", "ratio", "Part of the last moments with work on it, as the driver says."), get_utilization},
-	{DEVICE, GAUGE("encoder_utilization_ratio", "ratio", "The same of its video encoders."), get_encoder},
-	{DEVICE, GAUGE("decoder_utilization_ratio", "ratio", "The same of its video decoders."), get_decoder},
-	{DEVICE, GAUGE("driver_memory_used_bytes", "bytes", "Memory in use by whomever, as the driver says."), get_driver_memory},
-	{DEVICE, GAUGE("processes_without_lease", "", "Processes that the driver sees on it and that have no lease there."), get_without_lease},
-	{DEVICE, GAUGE("memory_size_bytes", "bytes", "Memory that there is."), get_size},
-	{DEVICE, GAUGE("debt_seconds", "seconds", "Held time that tenants owe of leases that ended."), get_past_debt},
+	{DEVICE, GAUGE("power_watts", "watts", "Power drawn, as the driver reports it."), get_power_watts},
+	{DEVICE, GAUGE("temperature_celsius", "celsius", "Temperature of the chip, as the driver reports it."), get_temperature_celsius},
+	{DEVICE, COUNTER("energy_joules", "joules", "Energy used since the driver was loaded, as it reports it."), get_energy_joules},
+	{DEVICE, GAUGE("utilization_ratio", "ratio", "Part of the driver's last sampling period in which work ran on it."), get_utilization},
+	{DEVICE, GAUGE("encoder_utilization_ratio", "ratio", "Utilization of its video encoders, as the driver reports it."), get_encoder},
+	{DEVICE, GAUGE("decoder_utilization_ratio", "ratio", "Utilization of its video decoders, as the driver reports it."), get_decoder},
+	{DEVICE, GAUGE("driver_memory_used_bytes", "bytes", "Memory in use by all processes, as the driver reports it."), get_driver_memory},
+	{DEVICE, GAUGE("processes_without_lease", "", "Processes that the driver reports on it and that have no lease there."), get_without_lease},
+	{DEVICE, GAUGE("memory_size_bytes", "bytes", "Memory of the device."), get_size},
+	{DEVICE, GAUGE("debt_seconds", "seconds", "Held time that tenants owe from leases that ended."), get_past_debt},
 	{DEVICE | TENANT, GAUGE("leases", "", "Active leases."), get_leases},
 	{DEVICE | TENANT, GAUGE("queued_leases", "", "Leases that wait to be admitted."), get_queued},
 
 	{LEASE, GAUGE("active", "", "1, for each active lease."), get_one},
 	{LEASE, GAUGE("processes", "", "Processes that are attached."), get_processes},
-	{LEASE, GAUGE("share_cap_ratio", "ratio", "The most that it gets; 1 without a cap."), get_cap},
+	{LEASE, GAUGE("share_cap_ratio", "ratio", "Its cap; 1 without one."), get_cap},
 	{LEASE, GAUGE("debt_seconds", "seconds", "Held time that it is ahead of its share; below 0: behind."), get_debt},
-	{LEASE, GAUGE("driver_memory_bytes", "bytes", "Memory that the driver says its processes hold."), get_lease_driver_memory},
+	{LEASE, GAUGE("driver_memory_bytes", "bytes", "Memory that its processes hold, as the driver reports it."), get_lease_driver_memory},
 	{LEASE, GAUGE("memory_overhead_bytes", "bytes", "Memory that only the driver shows: contexts, loaded code; it counts in the quota."), get_memory_overhead},
-	{LEASE, GAUGE("over_quota", "", "Whether that is over its quota, 0 or 1; only where a driver tells it."), get_over_quota},
-	{LEASE, GAUGE("driver_utilization_ratio", "ratio", "Part of the device that the driver says its processes compute on."), get_lease_driver_utilization},
-	{LEASE, GAUGE("past_gate", "", "Whether that is more than its turns, 0 or 1; only where a driver tells it."), get_past_gate},
-	{LEASE, GAUGE("ungated", "", "1, for each lease that uses an API that no gate holds."), get_ungated},
+	{LEASE, GAUGE("over_quota", "", "Whether the memory that the driver reports is over its quota, 0 or 1; only where a driver reports it."), get_over_quota},
+	{LEASE, GAUGE("driver_utilization_ratio", "ratio", "Utilization of the device by its processes, as the driver reports it."), get_lease_driver_utilization},
+	{LEASE, GAUGE("past_gate", "", "Whether that utilization exceeds its turns, 0 or 1; only where a driver reports it."), get_past_gate},
+	{LEASE, GAUGE("ungated", "", "1, for each lease that uses an API without a gate."), get_ungated},
 	{ALL, GAUGE("share_promised_ratio", "ratio", "Compute promised, in devices."), COLUMN(CLV_HISTORY_SHARE_PROMISED)},
 	{ALL, GAUGE("share_used_ratio", "ratio", "Compute held in the last second, in devices."), COLUMN(CLV_HISTORY_SHARE_USED)},
 	{ALL, GAUGE("memory_used_bytes", "bytes", "Memory allocated."), COLUMN(CLV_HISTORY_MEMORY_USED)},
@@ -472,15 +474,15 @@ static const struct metric metrics[] = {
 	{ALL, COUNTER("held_seconds", "seconds", "Time for which devices were held."), COUNT(CLV_USAGE_HELD_NS, NS)},
 	{ALL, COUNTER("throttled_seconds", "seconds", "Time for which a cap kept leases with work from running."), COUNT(CLV_USAGE_THROTTLED_NS, NS)},
 	{ALL, COUNTER("waiting_seconds", "seconds", "Time for which leases with work had no turn."), COUNT(CLV_USAGE_WAITING_NS, NS)},
-	{ALL, HISTOGRAM("turn_wait_seconds", "seconds", "How long leases stood in line for a turn."), .is_waits = true},
+	{ALL, HISTOGRAM("turn_wait_seconds", "seconds", "How long leases waited for a turn."), .is_waits = true},
 	{ALL, COUNTER("turns", "", "Turns begun."), COUNT(CLV_USAGE_TURNS, 1)},
 	{ALL, COUNTER("preemptions", "", "Turns that ended early for another lease."), COUNT(CLV_USAGE_REVOCATIONS, 1)},
 	{ALL, COUNTER("drains_overdue", "", "Turns after which the device was not given back in time."), COUNT(CLV_USAGE_OVERDUE, 1)},
-	{ALL, COUNTER("memory_refusals", "", "Allocations refused, being over the quota."), COUNT(CLV_USAGE_REFUSED, 1)},
+	{ALL, COUNTER("memory_refusals", "", "Allocations refused for the quota."), COUNT(CLV_USAGE_REFUSED, 1)},
 };
 /* clang-format on */
 
-/* The walk. */
+/* Writing. */
 
 static void write_sample(struct clv_exposition *to, const struct metric *metric,
 	const struct clv_family *family, const struct source *source,
@@ -502,7 +504,7 @@ static void write_sample(struct clv_exposition *to, const struct metric *metric,
 	else
 		value = (double)usage->now.values[metric->column - 1] /
 			clv_history_columns[metric->column - 1].parts;
-	/* What nobody says is no value. */
+	/* NAN: not known, so no sample. */
 	if (!isnan(value))
 		clv_exposition_value(to, family, labels, value);
 }
@@ -550,7 +552,7 @@ static struct clv_lease *next_active(
 	return lease;
 }
 
-/* Without memory leases are left out. */
+/* Formats the labels; leases without memory for them are left out. */
 static void make_lease_labels(struct source *source)
 {
 	struct clv_lease *lease = NULL;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Whether the agent can grant leases. */
 #include "agent/api/show/readiness.h"
 
 #include "agent/device/hardware.h"
@@ -9,6 +10,7 @@ struct clv_readiness clv_readiness(const struct clv_agent *agent)
 {
 	return (struct clv_readiness){
 		.state = agent->state->store && !agent->state->is_stale,
-		.devices = clv_hardware_surveyed(agent->hardware) >= agent->first_survey,
+		.devices =
+			clv_hardware_last_survey(agent->hardware) >= agent->first_survey,
 	};
 }

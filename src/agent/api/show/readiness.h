@@ -5,7 +5,8 @@
 
 struct clv_agent;
 
-/* What leases need: the state file can be written, and the drivers have answered. */
+/* What granting leases needs: the state file can be written (state), and the drivers have
+ * answered (devices). */
 struct clv_readiness {
 	bool state;
 	bool devices;

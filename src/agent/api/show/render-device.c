@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A device as JSON: what of its fields (agent/record/device-fields.c) is in no record. */
+/* A device as JSON: the functions for fields of agent/record/device-fields.c that are in
+ * no record. */
 #include "agent/api/show/render.h"
 #include "agent/api/show/values.h"
 #include "agent/device/condition.h"
@@ -94,7 +95,7 @@ static uint64_t sum_memory_used(const struct clv_agent_device *device)
 		const struct clv_lease *lease = device->leases[i];
 		struct clv_arbiter_sample sample;
 
-		/* Of its first device alone there is a ledger. */
+		/* Memory is accounted on a lease's first device only. */
 		if (lease->device != device || !lease->arbiter_lease)
 			continue;
 		clv_lease_sample(lease, &sample);
@@ -119,7 +120,7 @@ static struct clv_device_figures get_figures(
 	for (size_t i = 0; i < device->n_leases; i++)
 		figures.n_queued += device->leases[i]->record.is_queued;
 	figures.n_leases = device->n_leases - figures.n_queued;
-	/* Not known before a hand-over was measured, and where none is needed. */
+	/* Unknown until a hand-over was measured, and where none is needed. */
 	if (device->arbiter)
 		clv_arbiter_get_turns(device->arbiter, &turns);
 	if (turns.is_known) {

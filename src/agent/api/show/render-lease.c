@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A lease as JSON: what of its fields (agent/record/lease-fields.c) is in no record. */
+/* A lease as JSON: the functions for fields of agent/record/lease-fields.c that are in no
+ * record. */
 #include "agent/api/show/render.h"
 #include "agent/api/show/values.h"
 #include "agent/device/devices.h"
@@ -52,7 +53,7 @@ static json_t *show_sm(const void *object)
 
 static json_t *show_memory_held_by(const void *object)
 {
-	return json_string(clv_kernel_quota_holds(object) ? "kernel" : "gate");
+	return json_string(clv_kernel_quota_is_enforced(object) ? "kernel" : "gate");
 }
 
 static json_t *show_share_used(const void *object)
@@ -127,11 +128,12 @@ static json_t *show_processes(const void *object)
 	return array;
 }
 
-/* What the drivers say. */
+/* What the drivers report. */
 
 static json_t *show_driver_memory(const void *object)
 {
-	const struct clv_lease_truth *truth = &((const struct clv_lease *)object)->truth;
+	const struct clv_lease_observed *truth =
+		&((const struct clv_lease *)object)->truth;
 
 	return truth->is_known ? clv_show_number(truth->memory_bytes) : json_null();
 }
@@ -151,7 +153,7 @@ static json_t *show_over_quota(const void *object)
 
 static json_t *show_past_gate(const void *object)
 {
-	return json_boolean(((const struct clv_lease *)object)->truth.work.is_past_gate);
+	return json_boolean(((const struct clv_lease *)object)->truth.work.bypasses_gate);
 }
 
 static json_t *show_throttled(const void *object)

@@ -15,7 +15,7 @@
 #include "agent/record/standing-fields.h"
 #include "base/cleanup.h"
 
-/* What the functions of a standing share's fields get. */
+/* The argument of the functions for a standing share's fields. */
 struct standing {
 	const struct clv_agent *agent;
 	const struct clv_standing_share *share;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Values in the API's JSON. */
 #include "agent/api/show/values.h"
 
 #include "agent/record/device-fields.h"

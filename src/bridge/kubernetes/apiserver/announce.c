@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Polls the agent's devices and patches the node's annotation when the text changes. */
 #include "bridge/kubernetes/apiserver/announce.h"
 
 #include "base/cleanup.h"
@@ -18,7 +19,7 @@
 #include <sys/eventfd.h>
 
 #define EVERY_MS 2000
-/* What somebody else has changed there is put right. */
+/* The annotation is written again after this time, in case another client changed it. */
 #define ANYWAY_NS (60 * CLV_NS_PER_S)
 #define ANNOTATION "cleave.dev/devices"
 #define MIB 1048576.0
@@ -27,8 +28,8 @@ struct clv_kube_announcer {
 	struct clv_kube_settings settings;
 	struct clv_kube_cluster *cluster;
 	struct clv_client *client; /* NULL: not connected */
-	char *said;                /* what the node says; NULL: not known */
-	uint64_t said_ns;
+	char *written;             /* owned; the last value written; NULL: none */
+	uint64_t written_ns;       /* when it was written */
 	bool is_failing;
 	pthread_t thread;
 	int end_fd;
@@ -50,7 +51,8 @@ static bool takes_leases(const json_t *device)
 	       strcmp(state, "ok") == 0;
 }
 
-/* Rounded down: what fits by these fits.  More may be promised than there is. */
+/* Rounds down, so that what fits the announced room fits the device.  Negative if more is
+ * promised than the device has (overcommit). */
 static json_int_t whole(double number)
 {
 	return number < 0 ? 0 : (json_int_t)number;
@@ -103,10 +105,10 @@ static int ask_agent(
 	}
 	*ret = clv_kube_announcement(devices);
 	json_decref(devices);
-	return *ret ? 0 : clv_error_errno(err, ENOMEM, "cannot tell of the devices");
+	return *ret ? 0 : clv_error_errno(err, ENOMEM, "cannot describe the devices");
 }
 
-static int tell_cluster(
+static int write_annotation(
 	struct clv_kube_announcer *announcer, const char *text, struct clv_error *err)
 {
 	json_t *body =
@@ -127,17 +129,18 @@ static void announce(struct clv_kube_announcer *announcer)
 	uint64_t now_ns = clv_clock_ns();
 	int r = ask_agent(announcer, &text, &err);
 
-	if (r >= 0 && announcer->said && strcmp(announcer->said, text) == 0 &&
-		now_ns < announcer->said_ns + ANYWAY_NS)
+	if (r >= 0 && announcer->written && strcmp(announcer->written, text) == 0 &&
+		now_ns < announcer->written_ns + ANYWAY_NS)
 		return;
 	if (r >= 0)
-		r = tell_cluster(announcer, text, &err);
+		r = write_annotation(announcer, text, &err);
 	if (r >= 0) {
-		free(announcer->said);
-		announcer->said = CLV_TAKE(text);
-		announcer->said_ns = now_ns;
+		free(announcer->written);
+		announcer->written = CLV_TAKE(text);
+		announcer->written_ns = now_ns;
 	} else if (!announcer->is_failing) {
-		clv_log_warning(0, "the node does not say what is free: %s", err.msg);
+		clv_log_warning(
+			0, "cannot announce what is free on the node: %s", err.msg);
 	}
 	announcer->is_failing = r < 0;
 }
@@ -188,7 +191,7 @@ struct clv_kube_announcer *clv_kube_announcer_free(struct clv_kube_announcer *an
 	clv_client_free(announcer->client);
 	clv_kube_cluster_free(announcer->cluster);
 	clv_close_fd(&announcer->end_fd);
-	free(announcer->said);
+	free(announcer->written);
 	free(announcer);
 	return NULL;
 }

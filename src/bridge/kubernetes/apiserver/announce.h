@@ -6,10 +6,10 @@
 struct clv_error;
 struct json_t;
 
-/* Tells the cluster what is free on each device that is not divided, in an annotation of
- * the node that cleave-extender reads (bridge/extender/places.h has its form).  From a
- * thread of its own with connections of its own, for the API server may be slow: it looks
- * every two seconds and writes what has changed. */
+/* Announces what is free on each device that is not divided, in an annotation of the node
+ * that cleave-extender reads (bridge/extender/places.h has its form).  A thread with its
+ * own connections polls the agent every two seconds and writes changes; the API server
+ * may be slow, and so must not block the event loop. */
 struct clv_kube_announcer;
 
 int clv_kube_announcer_new(const struct clv_kube_settings *settings,
@@ -17,5 +17,5 @@ int clv_kube_announcer_new(const struct clv_kube_settings *settings,
 /* Accepts NULL; returns NULL. */
 struct clv_kube_announcer *clv_kube_announcer_free(struct clv_kube_announcer *announcer);
 
-/* The annotation's value, by what the agent answers for its devices; to be freed. */
+/* Makes the annotation's value from the agent's list of devices.  The caller frees it. */
 char *clv_kube_announcement(const struct json_t *devices);

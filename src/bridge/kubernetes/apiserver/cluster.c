@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Requests to the API server with libcurl; connections are reused. */
 #include "bridge/kubernetes/apiserver/cluster.h"
 
 #include "base/cleanup.h"
@@ -65,7 +66,7 @@ int clv_kube_cluster_new(const struct clv_kube_settings *settings,
 	return 0;
 }
 
-static size_t take_bytes(char *data, size_t size, size_t n, void *userdata)
+static size_t append_answer(char *data, size_t size, size_t n, void *userdata)
 {
 	struct answer *answer = userdata;
 	size_t more = size * n;
@@ -110,7 +111,8 @@ static void identify(CURL *curl, const struct clv_kube_config *config)
 	}
 }
 
-/* Kubernetes writes a pod's token anew every hour or so. */
+/* The token is read for each request, because Kubernetes rotates a pod's token about
+ * every hour. */
 static char *read_token(const struct clv_kube_config *config)
 {
 	char *token = NULL;
@@ -124,7 +126,7 @@ static char *read_token(const struct clv_kube_config *config)
 	return token;
 }
 
-/* A PATCH is of the merging kind (RFC 7386). */
+/* A PATCH is a JSON merge patch (RFC 7386). */
 static struct curl_slist *make_headers(
 	const struct clv_kube_config *config, const char *method)
 {
@@ -143,14 +145,15 @@ static int fail(long status, const json_t *answer, const char *method, const cha
 	struct clv_error *err)
 {
 	const char *message = json_string_value(json_object_get(answer, "message"));
-	/* Of a path that it does not serve it says so in other words than JSON's. */
+	/* For a path that it does not serve, the server answers 404 without JSON. */
 	int code = status == 404 && answer          ? -ENOENT
 		   : status == 409                  ? -EEXIST
 		   : status == 401 || status == 403 ? -EPERM
 						    : -EPROTO;
 
-	return clv_error_set(err, code, "the API server says to %s %.100s: %ld %.300s",
-		method, path, status, message ? message : "without a word");
+	return clv_error_set(err, code,
+		"the API server answers %s %.100s with %ld: %.300s", method, path, status,
+		message ? message : "no message");
 }
 
 static int perform(struct clv_kube_cluster *cluster, struct answer *answer,
@@ -160,7 +163,7 @@ static int perform(struct clv_kube_cluster *cluster, struct answer *answer,
 
 	curl_easy_setopt(cluster->curl, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(cluster->curl, CURLOPT_TIMEOUT_MS, TIMEOUT_MS);
-	curl_easy_setopt(cluster->curl, CURLOPT_WRITEFUNCTION, take_bytes);
+	curl_easy_setopt(cluster->curl, CURLOPT_WRITEFUNCTION, append_answer);
 	curl_easy_setopt(cluster->curl, CURLOPT_WRITEDATA, answer);
 	curl_easy_setopt(cluster->curl, CURLOPT_PROTOCOLS_STR, "https,http");
 	identify(cluster->curl, &cluster->config);
@@ -202,7 +205,7 @@ int clv_kube_cluster_ask(struct clv_kube_cluster *cluster, const char *method,
 	if (r >= 0 && (status < 200 || status > 299))
 		r = fail(status, parsed, method, path, err);
 	else if (r >= 0 && ret && !parsed)
-		r = clv_error_set(err, -EPROTO, "the API server answers with no JSON");
+		r = clv_error_set(err, -EPROTO, "the API server's answer is not JSON");
 	if (r >= 0 && ret)
 		*ret = parsed;
 	else

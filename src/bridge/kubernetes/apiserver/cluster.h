@@ -6,8 +6,8 @@
 struct clv_error;
 struct json_t;
 
-/* The cluster's API server: from inside a pod by what Kubernetes mounts there, else by a
- * kubeconfig.  One thread at a time. */
+/* A client of the cluster's API server.  It uses the kubeconfig of the settings, or
+ * without one the service account of the pod.  One thread at a time. */
 struct clv_kube_cluster;
 
 int clv_kube_cluster_new(const struct clv_kube_settings *settings,
@@ -15,9 +15,9 @@ int clv_kube_cluster_new(const struct clv_kube_settings *settings,
 /* Accepts NULL; returns NULL. */
 struct clv_kube_cluster *clv_kube_cluster_free(struct clv_kube_cluster *cluster);
 
-/* A request and its answer; body may be NULL, and *ret is the caller's.  -ENOENT: 404;
- * -EEXIST: 409; -EPERM: 401 and 403; -EPROTO: any other refusal, with the server's words.
- */
+/* Sends a request.  body may be NULL; the caller owns *ret, and ret may be NULL. -ENOENT:
+ * 404 for an object; -EEXIST: 409; -EPERM: 401 or 403; -EPROTO: another status, or an
+ * answer that is not JSON; -EAGAIN: the server cannot be reached. */
 int clv_kube_cluster_ask(struct clv_kube_cluster *cluster, const char *method,
 	const char *path, const struct json_t *body, struct json_t **ret,
 	struct clv_error *err);

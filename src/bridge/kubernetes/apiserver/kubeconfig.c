@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads a kubeconfig, or the files and variables of a pod's service account. */
 #include "bridge/kubernetes/apiserver/kubeconfig.h"
 
 #include "base/cleanup.h"
@@ -50,7 +51,7 @@ int clv_kube_decode_base64(const char *text, struct clv_kube_blob *ret)
 
 /* --- A file --- */
 
-/* Of a list of {name, KIND: {...}} the one of that name. */
+/* Finds the item with that name in a list of {name, KIND: {...}}. */
 static bool find_named(struct clv_yaml_value root, const char *list, const char *kind,
 	const char *name, struct clv_yaml_value *ret)
 {
@@ -68,7 +69,7 @@ static bool find_named(struct clv_yaml_value root, const char *list, const char 
 	return false;
 }
 
-static void take_text(struct clv_yaml_value map, const char *key, char **into)
+static void read_text(struct clv_yaml_value map, const char *key, char **into)
 {
 	struct clv_yaml_value value;
 
@@ -76,7 +77,7 @@ static void take_text(struct clv_yaml_value map, const char *key, char **into)
 		*into = strdup(clv_yaml_text(value));
 }
 
-static int take_blob(struct clv_yaml_value map, const char *key,
+static int read_blob(struct clv_yaml_value map, const char *key,
 	struct clv_kube_blob *into, struct clv_error *err)
 {
 	struct clv_yaml_value value;
@@ -88,50 +89,50 @@ static int take_blob(struct clv_yaml_value map, const char *key,
 	return 0;
 }
 
-static int take_cluster(struct clv_yaml_value cluster, struct clv_kube_config *config,
+static int read_cluster(struct clv_yaml_value cluster, struct clv_kube_config *config,
 	struct clv_error *err)
 {
 	struct clv_yaml_value insecure;
 
-	take_text(cluster, "server", &config->server);
-	take_text(cluster, "certificate-authority", &config->ca_path);
+	read_text(cluster, "server", &config->server);
+	read_text(cluster, "certificate-authority", &config->ca_path);
 	if (clv_yaml_find(cluster, "insecure-skip-tls-verify", &insecure))
 		config->is_insecure = strcmp(clv_yaml_text(insecure), "true") == 0;
 	if (!config->server)
-		return clv_yaml_fail(cluster, err, -EINVAL, "it names no server");
-	return take_blob(cluster, "certificate-authority-data", &config->ca, err);
+		return clv_yaml_fail(cluster, err, -EINVAL, "the cluster has no server");
+	return read_blob(cluster, "certificate-authority-data", &config->ca, err);
 }
 
-static int take_user(
+static int read_user(
 	struct clv_yaml_value user, struct clv_kube_config *config, struct clv_error *err)
 {
 	int r;
 
-	take_text(user, "token", &config->token);
-	take_text(user, "tokenFile", &config->token_path);
-	take_text(user, "client-certificate", &config->certificate_path);
-	take_text(user, "client-key", &config->key_path);
-	r = take_blob(user, "client-certificate-data", &config->certificate, err);
-	return r < 0 ? r : take_blob(user, "client-key-data", &config->key, err);
+	read_text(user, "token", &config->token);
+	read_text(user, "tokenFile", &config->token_path);
+	read_text(user, "client-certificate", &config->certificate_path);
+	read_text(user, "client-key", &config->key_path);
+	r = read_blob(user, "client-certificate-data", &config->certificate, err);
+	return r < 0 ? r : read_blob(user, "client-key-data", &config->key, err);
 }
 
-static int take_context(
+static int read_context(
 	struct clv_yaml_value root, struct clv_kube_config *config, struct clv_error *err)
 {
 	struct clv_yaml_value current, context, name, found;
 	int r = 0;
 
 	if (!clv_yaml_find(root, "current-context", &current))
-		return clv_yaml_fail(root, err, -EINVAL, "it has no current-context");
+		return clv_yaml_fail(root, err, -EINVAL, "there is no current-context");
 	if (!find_named(root, "contexts", "context", clv_yaml_text(current), &context))
 		return clv_yaml_fail(current, err, -EINVAL, "there is no such context");
 	if (!clv_yaml_find(context, "cluster", &name) ||
 		!find_named(root, "clusters", "cluster", clv_yaml_text(name), &found))
 		return clv_yaml_fail(context, err, -EINVAL, "there is no such cluster");
-	r = take_cluster(found, config, err);
+	r = read_cluster(found, config, err);
 	if (r >= 0 && clv_yaml_find(context, "user", &name) &&
 		find_named(root, "users", "user", clv_yaml_text(name), &found))
-		r = take_user(found, config, err);
+		r = read_user(found, config, err);
 	return r;
 }
 
@@ -144,7 +145,7 @@ int clv_kube_config_read(
 
 	if (r < 0)
 		return r;
-	r = take_context(clv_yaml_root(yaml), &config, err);
+	r = read_context(clv_yaml_root(yaml), &config, err);
 	clv_yaml_free(yaml);
 	if (r < 0)
 		clv_kube_config_clear(&config);
@@ -164,9 +165,9 @@ int clv_kube_config_of_pod(struct clv_kube_config *ret, struct clv_error *err)
 
 	if (!host || !port || access(POD_FOLDER "/token", R_OK) < 0)
 		return clv_error_set(err, -ENOENT,
-			"this is no pod that may speak to the API server: run it as one "
-			"with "
-			"a service account, or name a kubeconfig");
+			"there are no credentials for the API server: run in a pod with "
+			"a "
+			"service account, or name a kubeconfig");
 	if (asprintf(&config.server, "https://%s%s%s:%s", is_six ? "[" : "", host,
 		    is_six ? "]" : "", port) < 0)
 		return clv_error_errno(err, ENOMEM, "cannot start");

@@ -6,7 +6,7 @@
 
 struct clv_error;
 
-/* How the API server is reached. */
+/* The address and credentials of the API server. */
 
 struct clv_kube_blob {
 	char *data;
@@ -20,12 +20,13 @@ struct clv_kube_config {
 	bool is_insecure;
 };
 
-/* Of the file's current context.  -EINVAL with the place. */
+/* Reads the file's current context.  -EINVAL, with the line in err. */
 int clv_kube_config_read(
 	const char *path, struct clv_kube_config *ret, struct clv_error *err);
-/* What Kubernetes gives to a pod.  -ENOENT: this is none. */
+/* Reads the service account of the pod.  -ENOENT: this process is not in a pod with one.
+ */
 int clv_kube_config_of_pod(struct clv_kube_config *ret, struct clv_error *err);
 void clv_kube_config_clear(struct clv_kube_config *config);
 
-/* -EINVAL: it is not base64. */
+/* The caller frees ret->data.  -EINVAL: the text is not base64. */
 int clv_kube_decode_base64(const char *text, struct clv_kube_blob *ret);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The server writes quantities in its own way, so that what it has cannot be compared
- * with what it was given: each slice says in an annotation of which text it was made. */
+/* Publishes ResourceSlices.  The API server normalizes quantities, so its slices cannot
+ * be compared with the specs: each slice has an annotation with the checksum of its spec.
+ */
 #include "bridge/kubernetes/apiserver/publish.h"
 
 #include "base/cleanup.h"
@@ -38,9 +39,9 @@ struct publication {
 	struct clv_kube_cluster *cluster;
 	const struct clv_kube_settings *settings;
 	const json_t *specs;
-	json_t *there; /* slices that the server has */
+	json_t *existing; /* owned; the server's slices */
 	json_int_t generation;
-	json_t *owners; /* the node, with which slices go; NULL: it may not be read */
+	json_t *owners; /* owned; a reference to the node; NULL: it cannot be read */
 };
 
 static void make_path(
@@ -56,7 +57,7 @@ static void make_name(const struct publication *p, size_t i, char ret[PATH_MAX_B
 		i);
 }
 
-static void make_mark(const json_t *spec, char ret[16])
+static void make_checksum(const json_t *spec, char ret[16])
 {
 	_cleanup_free_ char *text = json_dumps(spec, JSON_COMPACT | JSON_SORT_KEYS);
 
@@ -76,14 +77,14 @@ static int list(struct publication *p, struct clv_error *err)
 	r = clv_kube_cluster_ask(p->cluster, "GET", path, NULL, &answer, err);
 	if (r < 0)
 		return r;
-	p->there = json_incref(json_object_get(answer, "items"));
+	p->existing = json_incref(json_object_get(answer, "items"));
 	json_decref(answer);
-	return json_is_array(p->there)
+	return json_is_array(p->existing)
 		       ? 0
 		       : clv_error_set(err, -EPROTO, "the API server lists no slices");
 }
 
-/* Of a node that is removed or renamed nobody else would delete them. */
+/* Slices refer to the node as their owner, so that they are garbage-collected with it. */
 static int find_owner(struct publication *p, struct clv_error *err)
 {
 	char path[PATH_MAX_BYTES];
@@ -112,7 +113,7 @@ static const json_t *find(const struct publication *p, const char *name)
 	const json_t *slice;
 	size_t i;
 
-	json_array_foreach (p->there, i, slice) {
+	json_array_foreach (p->existing, i, slice) {
 		const char *other = json_string_value(
 			json_object_get(json_object_get(slice, "metadata"), "name"));
 
@@ -129,30 +130,30 @@ static json_int_t generation_of(const json_t *slice)
 	return json_integer_value(json_object_get(pool, "generation"));
 }
 
-static bool is_as_wanted(const struct publication *p, size_t i, json_int_t generation)
+static bool is_current(const struct publication *p, size_t i, json_int_t generation)
 {
-	char name[PATH_MAX_BYTES], mark[16];
+	char name[PATH_MAX_BYTES], checksum[16];
 	const json_t *slice, *notes;
 	const char *made_of;
 
 	make_name(p, i, name);
-	make_mark(json_array_get(p->specs, i), mark);
+	make_checksum(json_array_get(p->specs, i), checksum);
 	slice = find(p, name);
 	notes = json_object_get(json_object_get(slice, "metadata"), "annotations");
 	made_of = json_string_value(json_object_get(notes, MADE_OF));
-	return made_of && strcmp(made_of, mark) == 0 &&
+	return made_of && strcmp(made_of, checksum) == 0 &&
 	       generation_of(slice) == generation;
 }
 
-static bool are_as_wanted(const struct publication *p)
+static bool are_current(const struct publication *p)
 {
 	size_t n = json_array_size(p->specs);
-	json_int_t generation = generation_of(json_array_get(p->there, 0));
+	json_int_t generation = generation_of(json_array_get(p->existing, 0));
 
-	if (json_array_size(p->there) != n)
+	if (json_array_size(p->existing) != n)
 		return false;
 	for (size_t i = 0; i < n; i++) {
-		if (!is_as_wanted(p, i, generation))
+		if (!is_current(p, i, generation))
 			return false;
 	}
 	return true;
@@ -163,10 +164,10 @@ static json_t *make_slice(const struct publication *p, size_t i, const json_t *o
 	json_t *spec = json_deep_copy(json_array_get(p->specs, i)), *slice;
 	const json_t *version =
 		json_object_get(json_object_get(old, "metadata"), "resourceVersion");
-	char name[PATH_MAX_BYTES], mark[16], api[64];
+	char name[PATH_MAX_BYTES], checksum[16], api[64];
 
 	make_name(p, i, name);
-	make_mark(spec, mark);
+	make_checksum(spec, checksum);
 	snprintf(api, sizeof(api), "resource.k8s.io/%s", p->settings->version);
 	json_object_set_new(spec, "driver", json_string(p->settings->driver));
 	json_object_set_new(spec, "nodeName", json_string(p->settings->node));
@@ -175,8 +176,8 @@ static json_t *make_slice(const struct publication *p, size_t i, const json_t *o
 			p->generation, "resourceSliceCount",
 			(json_int_t)json_array_size(p->specs)));
 	slice = json_pack("{s:s,s:s,s:{s:s,s:{s:s}},s:o}", "apiVersion", api, "kind",
-		"ResourceSlice", "metadata", "name", name, "annotations", MADE_OF, mark,
-		"spec", spec);
+		"ResourceSlice", "metadata", "name", name, "annotations", MADE_OF,
+		checksum, "spec", spec);
 	if (p->owners)
 		json_object_set(
 			json_object_get(slice, "metadata"), "ownerReferences", p->owners);
@@ -222,7 +223,7 @@ static int remove_others(const struct publication *p, struct clv_error *err)
 	const json_t *slice;
 	size_t i;
 
-	json_array_foreach (p->there, i, slice) {
+	json_array_foreach (p->existing, i, slice) {
 		const char *name = json_string_value(
 			json_object_get(json_object_get(slice, "metadata"), "name"));
 		int r;
@@ -247,11 +248,11 @@ int clv_kube_publish(struct clv_kube_cluster *cluster,
 	size_t i;
 	int r = list(&p, err);
 
-	if (r < 0 || are_as_wanted(&p)) {
-		json_decref(p.there);
+	if (r < 0 || are_current(&p)) {
+		json_decref(p.existing);
 		return r;
 	}
-	json_array_foreach (p.there, i, slice) {
+	json_array_foreach (p.existing, i, slice) {
 		if (p.generation < generation_of(slice))
 			p.generation = generation_of(slice);
 	}
@@ -262,6 +263,6 @@ int clv_kube_publish(struct clv_kube_cluster *cluster,
 	if (r >= 0)
 		r = remove_others(&p, err);
 	json_decref(p.owners);
-	json_decref(p.there);
+	json_decref(p.existing);
 	return r < 0 ? r : 1;
 }

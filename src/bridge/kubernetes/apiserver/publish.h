@@ -7,12 +7,14 @@ struct clv_error;
 struct clv_kube_cluster;
 struct json_t;
 
-/* Makes the API server's ResourceSlices of this node and driver those with these specs:
- * all of them of one generation, changed only where they differ. */
+/* Replaces the ResourceSlices of this node and driver by slices with these specs, all of
+ * one generation, unless they are equal.  Returns 1 if slices were written, 0 if they
+ * were equal. */
 int clv_kube_publish(struct clv_kube_cluster *cluster,
 	const struct clv_kube_settings *settings, const struct json_t *specs,
 	struct clv_error *err);
 
-/* Whether this server wants counters in slices of their own. */
+/* Whether this server requires counters in separate slices (Kubernetes 1.35 and newer).
+ */
 int clv_kube_publish_is_apart(
 	struct clv_kube_cluster *cluster, bool *ret, struct clv_error *err);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Parses quantities of Kubernetes. */
 #include "bridge/kubernetes/config/quantity.h"
 
 #include "base/cleanup.h"
@@ -31,7 +32,7 @@ int clv_kube_parse_quantity(const char *text, uint64_t *ret)
 	double value;
 	char *end;
 
-	/* strtod() knows more kinds of number than Kubernetes. */
+	/* strtod() accepts more than Kubernetes, such as "inf" and "0x1p3". */
 	if (!isdigit((unsigned char)text[0]) ||
 		strspn(text, "0123456789.eE+mkMGTKi") != strlen(text))
 		return -EINVAL;

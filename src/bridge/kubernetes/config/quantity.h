@@ -3,6 +3,6 @@
 
 #include <stdint.h>
 
-/* Kubernetes' quantities, as "30", "8Gi", "1.5G" and "250m" are.  0, or -EINVAL: none,
- * negative or too large.  Parts of a whole are rounded up.  Pure. */
+/* Parses a quantity of Kubernetes, such as "30", "8Gi", "1.5G" and "250m"; fractions are
+ * rounded up.  -EINVAL: not a quantity, negative or too large.  Pure. */
 int clv_kube_parse_quantity(const char *text, uint64_t *ret);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The tables of keys of cleave-kubelet's file of settings. */
 #include "bridge/kubernetes/config/settings.h"
 
 #include "base/cleanup.h"
@@ -34,7 +35,7 @@ void clv_kube_settings_init(struct clv_kube_settings *settings)
 		.driver = "gpu." CLV_KUBE_DOMAIN,
 		.version = "v1",
 	};
-	/* In a pod, the node's name is not the host's. */
+	/* In a pod gethostname() returns the pod's name. */
 	if (node)
 		snprintf(settings->node, sizeof(settings->node), "%s", node);
 	else
@@ -106,12 +107,13 @@ static int read_time(struct clv_yaml_value value, void *into, struct clv_error *
 	if (r < 0)
 		return clv_yaml_at_fault(value, err);
 	if (ns / CLV_NS_PER_MS > TIME_MOST_MS || ns < CLV_NS_PER_MS)
-		return clv_yaml_fail(value, err, -ERANGE, "1ms to 1h");
+		return clv_yaml_fail(
+			value, err, -ERANGE, "a time from 1ms to 1h is expected");
 	*(uint32_t *)into = (uint32_t)(ns / CLV_NS_PER_MS);
 	return 0;
 }
 
-/* What Kubernetes takes for an extended resource. */
+/* The syntax of an extended resource of Kubernetes: DOMAIN/NAME. */
 static bool is_resource_name(const char *name)
 {
 	const char *slash = strchr(name, '/');
@@ -127,7 +129,7 @@ static int read_resource(struct clv_yaml_value value, void *into, struct clv_err
 
 	if (r >= 0 && !is_resource_name(into))
 		return clv_yaml_fail(value, err, -EINVAL,
-			"a resource is named as " CLV_KUBE_DOMAIN "/gpu-replica");
+			"a resource's name has the form " CLV_KUBE_DOMAIN "/gpu-replica");
 	return r;
 }
 

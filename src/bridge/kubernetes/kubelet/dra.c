@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The DRA driver's gRPC services for kubelet.  Calls become jobs of the worker; slices
+ * are published again when the node changes and once a minute. */
 #include "bridge/kubernetes/kubelet/dra.h"
 
 #include "base/cleanup.h"
@@ -24,26 +26,28 @@
 #define CLAIMS_MAX 256
 #define AGAIN_US 5000000
 #define ANYWAY_US 60000000
-/* Kubelet deletes the node's slices when it starts, as soon as it can. */
+/* Kubelet deletes the node's slices some time after it started, so slices are checked
+ * more often for this time after the registration. */
 #define NEW_NS (30 * CLV_NS_PER_S)
 
-/* Kubelet takes the first that it knows. */
+/* In order of preference: kubelet uses the first that it knows. */
 static const char *const versions[] = {"v1.DRAPlugin", "v1beta1.DRAPlugin",
 	"v1.DRAResourceHealth", "v1beta1.DRAResourceHealth",
 	"v1alpha1.DRAResourceHealth"};
 
 struct clv_kube_dra {
 	struct clv_kube *kube;
-	struct clv_kube_claims *claims; /* the worker's */
+	struct clv_kube_claims *claims; /* used by jobs in the worker only */
 	struct clv_rpc_server *registration, *driver;
 	char driver_path[CLV_KUBE_SOCKET_MAX], registration_path[CLV_KUBE_SOCKET_MAX];
 	struct clv_kube_health *health;
 	sd_event_source *timer;
 	uint64_t registered_ns;
-	bool is_publishing, is_stale;
+	bool is_publishing; /* a job is queued or running */
+	bool is_stale;      /* the node has changed since that job was submitted */
 };
 
-/* --- Registration: kubelet dials us --- */
+/* --- Registration: kubelet connects to the driver --- */
 
 static void get_info(
 	struct clv_rpc_call *call, const uint8_t *data, size_t n_bytes, void *userdata)
@@ -76,7 +80,7 @@ static void notify_status(
 		dra->registered_ns = clv_clock_ns();
 		clv_kube_dra_publish(dra);
 	} else
-		clv_log_warning(0, "kubelet does not take %s: %s",
+		clv_log_warning(0, "kubelet does not accept %s: %s",
 			dra->kube->settings.driver, status->error);
 	pluginregistration__registration_status__free_unpacked(status, NULL);
 	clv_kube_answer(call, &answer.base);
@@ -87,7 +91,7 @@ static void notify_status(
 struct claims_job {
 	struct clv_kube_job job;
 	struct clv_kube_dra *dra;
-	struct clv_rpc_call *call; /* NULL: it ended */
+	struct clv_rpc_call *call; /* NULL: kubelet ended the call */
 	struct clv_kube_claim *claims;
 	size_t n;
 	bool is_prepare;
@@ -129,7 +133,7 @@ static void fill_device(const struct clv_kube_prepared *prepared, Dra__Device *d
 		device->share_id = (char *)(uintptr_t)prepared->share_id;
 }
 
-/* Message, devices and their texts of a claim, in one piece of memory. */
+/* The protobuf message for one claim, with the arrays that it points to. */
 struct prepared_answer {
 	Dra__PreparedEntry entry;
 	Dra__NodePrepareResourceResponse response;
@@ -245,7 +249,7 @@ static void done_claims(struct clv_kube_job *base)
 	free_job(job);
 }
 
-static int take_claims(struct claims_job *job, Dra__Claim *const *claims, size_t n)
+static int copy_claims(struct claims_job *job, Dra__Claim *const *claims, size_t n)
 {
 	job->claims = calloc(n + 1, sizeof(*job->claims));
 	if (!job->claims)
@@ -267,7 +271,7 @@ static void begin_claims(struct clv_kube_dra *dra, struct clv_rpc_call *call,
 {
 	struct claims_job *job = calloc(1, sizeof(*job));
 
-	if (!job || n > CLAIMS_MAX || take_claims(job, claims, n) < 0) {
+	if (!job || n > CLAIMS_MAX || copy_claims(job, claims, n) < 0) {
 		clv_rpc_fail(call, CLV_RPC_RESOURCE_EXHAUSTED, "%s",
 			n > CLAIMS_MAX ? "too many claims" : "out of memory");
 		if (job)
@@ -345,7 +349,7 @@ static void done_publish(struct clv_kube_job *base)
 	struct clv_kube_dra *dra = job->dra;
 
 	if (job->r < 0)
-		clv_log_warning(0, "cannot publish what there is: %s", job->err.msg);
+		clv_log_warning(0, "cannot publish the node's devices: %s", job->err.msg);
 	dra->is_publishing = false;
 	if (job->places.n > 0)
 		clv_kube_health_take(dra->health, &job->places);
@@ -393,7 +397,7 @@ static const struct clv_rpc_method registration_methods[] = {
 	{"/pluginregistration.Registration/GetInfo", get_info},
 	{"/pluginregistration.Registration/NotifyRegistrationStatus", notify_status},
 };
-/* The package of v1beta1 was renamed on the way. */
+/* The protobuf package of v1beta1 was renamed between releases of Kubernetes. */
 static const struct clv_rpc_method driver_methods[] = {
 	{"/k8s.io.kubelet.pkg.apis.dra.v1.DRAPlugin/NodePrepareResources", prepare},
 	{"/k8s.io.kubelet.pkg.apis.dra.v1.DRAPlugin/NodeUnprepareResources", unprepare},
@@ -421,7 +425,8 @@ static void serve(struct clv_kube_dra *dra, const char *path,
 		clv_log_debug("%s", err.msg);
 }
 
-/* The driver's own socket first: kubelet dials it as soon as it sees the other. */
+/* The driver's socket is created first, because kubelet connects to it as soon as it has
+ * seen the registration socket. */
 void clv_kube_dra_look(struct clv_kube_dra *dra)
 {
 	serve(dra, dra->driver_path, driver_methods, CLV_ARRAY_SIZE(driver_methods),

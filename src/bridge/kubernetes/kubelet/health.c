@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Sends the health of all places to each watching call, when it changes and every ten
+ * seconds. */
 #include "bridge/kubernetes/kubelet/health.h"
 
 #include "base/cleanup.h"
@@ -11,9 +13,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Kubelet takes what is older than half a minute for unknown (DefaultHealthTimeout of its
- * pkg/kubelet/cm/dra), and those that read health_check_timeout_seconds what is older
- * than that. */
+/* Kubelet regards health as unknown after half a minute (DefaultHealthTimeout in
+ * pkg/kubelet/cm/dra), newer versions after health_check_timeout_seconds. */
 #define TELL_US 10000000u
 #define TIMEOUT_S 30
 
@@ -83,14 +84,14 @@ static uint8_t *encode(struct clv_kube_health *health, size_t *ret_bytes)
 	return data;
 }
 
-/* --- Telling --- */
+/* --- Watchers --- */
 
 void clv_kube_health_tell(struct clv_kube_health *health)
 {
 	size_t n_bytes = 0;
 	uint8_t *data;
 
-	/* What there is is not known yet: an empty list would say that nothing is. */
+	/* Before the places are known, an empty list would mean that there are none. */
 	if (!health->watchers || health->places.n == 0)
 		return;
 	data = encode(health, &n_bytes);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cleave-kubelet: shares and partitions for the containers of a Kubernetes node. */
+/* cleave-kubelet: the device plugin and DRA driver, which give shares and partitions to
+ * the containers of a Kubernetes node. */
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/log.h"
@@ -30,12 +31,12 @@
 
 static const char help[] =
 	"usage: cleave-kubelet [--config FILE]\n"
-	"Hands out shares and partitions of this node's devices to containers.\n"
-	"  --config FILE  settings (" CONFIG ", if it is there)\n"
-	"  --version      say which version this is\n"
-	"  --help         this\n";
+	"Gives shares and partitions of this node's devices to containers.\n"
+	"  --config FILE  the settings (default: " CONFIG ", if it exists)\n"
+	"  --version      print the version\n"
+	"  --help         print this help\n";
 
-/* The number of another one that serves this kubelet, or 0. */
+/* The pid of the process that holds the lock, or 0. */
 static pid_t holder_of(int fd)
 {
 	char text[16] = "";
@@ -43,7 +44,8 @@ static pid_t holder_of(int fd)
 	return pread(fd, text, sizeof(text) - 1, 0) > 0 ? atoi(text) : 0;
 }
 
-/* One for a kubelet: two would take the sockets from each other. */
+/* One instance for a kubelet: two would replace each other's sockets.  Returns the lock's
+ * descriptor. */
 static int lock(const struct clv_kube *kube, struct clv_error *err)
 {
 	char path[CLV_KUBE_SOCKET_MAX];
@@ -61,7 +63,7 @@ static int lock(const struct clv_kube *kube, struct clv_error *err)
 		return -EALREADY;
 	}
 	if (ftruncate(fd, 0) < 0 || dprintf(fd, "%d\n", (int)getpid()) < 0)
-		clv_log_debug("the lock does not say whose it is");
+		clv_log_debug("cannot write the process id into the lock file");
 	return fd;
 }
 
@@ -191,7 +193,8 @@ int main(int argc, char **argv)
 		fputs(help, stderr);
 		return EX_USAGE;
 	}
-	/* One heap, which gives back what a long list of ids took. */
+	/* One arena with a low trim threshold, so that the memory of long lists of ids is
+	 * returned to the system. */
 	mallopt(M_ARENA_MAX, 1);
 	mallopt(M_TRIM_THRESHOLD, 1 << 18);
 	clv_kube_settings_init(&kube.settings);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Packs and unpacks protobuf messages of calls. */
 #include "bridge/kubernetes/kubelet/message.h"
 
 #include "base/error.h"

@@ -6,16 +6,17 @@
 
 #include <protobuf-c/protobuf-c.h>
 
-/* Messages of protocol buffers that calls carry. */
+/* Protobuf messages of gRPC calls. */
 
-/* Answers with the message. */
+/* Answers the call with the message. */
 void clv_kube_answer(struct clv_rpc_call *call, const ProtobufCMessage *message);
 
-/* The request, to be freed by its own function; NULL: the call was answered. */
+/* Unpacks a request.  The caller frees it with its generated function.  NULL: the request
+ * is malformed, and the call has been answered with an error. */
 void *clv_kube_unpack(struct clv_rpc_call *call,
 	const ProtobufCMessageDescriptor *descriptor, const uint8_t *data,
 	size_t n_bytes);
 
-/* Of an error of ours. */
+/* Answers the call with an error. */
 struct clv_error;
 void clv_kube_fail(struct clv_rpc_call *call, const struct clv_error *err);

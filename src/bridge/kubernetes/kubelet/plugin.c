@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The device plugin API v1beta1.  What is decided about leases is decided elsewhere: here
- * kubelet's calls become jobs, and their results answers. */
+/* The device plugin API v1beta1.  Turns kubelet's calls into jobs of the worker, and
+ * their results into answers; lease-sync.c decides about leases. */
 #include "bridge/kubernetes/kubelet/plugin.h"
 
 #include "base/array.h"
@@ -25,11 +25,12 @@
 
 #define VERSION "v1beta1"
 #define REGISTER_TIMEOUT_MS 5000u
-/* Seconds between attempts to register; of more than one plugin for a resource the last
- * one that registered has it, so repeated attempts back off exponentially. */
+/* Seconds between attempts to register, which back off exponentially: if two plugins
+ * serve one resource, kubelet uses the one that registered last, and both would register
+ * again. */
 #define PAUSE_FIRST 2u
 #define PAUSE_MOST 64u
-#define LASTING_NS (60 * CLV_NS_PER_S)
+#define LASTING_NS (60 * CLV_NS_PER_S) /* a watch of this length resets the back-off */
 
 struct watcher {
 	struct watcher *next;
@@ -41,16 +42,16 @@ struct clv_kube_plugin {
 	struct clv_kube *kube;
 	struct clv_kube_resource resource;
 	struct clv_rpc_server *server;
-	char endpoint[CLV_KUBE_NAME_MAX + 32]; /* the file's name */
+	char endpoint[CLV_KUBE_NAME_MAX + 32]; /* the name of the socket */
 	struct watcher *watchers;
-	struct clv_rpc_client *registering; /* while it does */
+	struct clv_rpc_client *registering; /* during a registration, else NULL */
 	bool is_registered;
-	uint64_t since_ns; /* kubelet watches */
-	unsigned pause;
-	uint64_t next_ns; /* when it may try to register again: kubelet takes its time */
+	uint64_t since_ns; /* when kubelet began to watch */
+	unsigned pause;    /* seconds until the next attempt to register */
+	uint64_t next_ns;  /* no attempt to register before this time */
 };
 
-/* --- What kubelet watches --- */
+/* --- ListAndWatch --- */
 
 static void drop_watcher(void *userdata)
 {
@@ -59,7 +60,7 @@ static void drop_watcher(void *userdata)
 	while (*at != watcher)
 		at = &(*at)->next;
 	*at = watcher->next;
-	/* Kubelet left, or has the resource from another plugin now. */
+	/* Kubelet ended, or another plugin registered the resource. */
 	if (!watcher->plugin->watchers)
 		watcher->plugin->is_registered = false;
 	if (clv_clock_ns() > watcher->plugin->since_ns + LASTING_NS)
@@ -115,7 +116,7 @@ static void get_options(
 	clv_kube_answer(call, &options.base);
 }
 
-/* --- Hints --- */
+/* --- GetPreferredAllocation --- */
 
 static bool is_of_pair(const struct clv_kube_plugin *plugin)
 {
@@ -190,15 +191,15 @@ static void get_preferred(
 	v1beta1__preferred_allocation_request__free_unpacked(request, NULL);
 }
 
-/* --- Allocate, and before a container starts --- */
+/* --- Allocate and PreStartContainer --- */
 
 struct hold {
 	struct clv_kube_job job;
 	struct clv_kube_plugin *plugin;
-	struct clv_rpc_call *call; /* NULL: it ended */
+	struct clv_rpc_call *call; /* NULL: kubelet ended the call */
 	struct clv_kube_want want;
-	bool is_allocate;
-	char lease[CLV_KUBE_LEASE_MAX]; /* that the answer names; "": none */
+	bool is_allocate;               /* else PreStartContainer */
+	char lease[CLV_KUBE_LEASE_MAX]; /* the lease that the answer names; "": none */
 	int r;
 	struct clv_error err;
 };
@@ -272,7 +273,7 @@ static void done_hold(struct clv_kube_job *job)
 	finish_hold((struct hold *)job);
 }
 
-/* hold->want is complete. */
+/* To be called once hold->want is complete. */
 static void submit_hold(struct hold *hold)
 {
 	hold->job.run = run_hold;
@@ -315,13 +316,13 @@ static void allocate(
 		return;
 	if (request->n_container_requests != 1)
 		clv_rpc_fail(call, CLV_RPC_INVALID_ARGUMENT,
-			"a call is for one container, as kubelet's are");
+			"a call must be for exactly one container");
 	else if ((hold = new_hold(userdata, call, true)))
 		allocate_ids(hold, request->container_requests[0]);
 	v1beta1__allocate_request__free_unpacked(request, NULL);
 }
 
-/* What the container has of share and memory, which it takes both for a lease. */
+/* The lease for the container's share and memory is known, or cannot be. */
 static void on_container(
 	struct clv_kube_want *want, const struct clv_error *err, void *userdata)
 {
@@ -412,7 +413,7 @@ int clv_kube_plugin_new(struct clv_kube *kube, struct clv_kube_resource *resourc
 		plugin->resource.name);
 	for (char *p = plugin->endpoint; *p != '\0'; p++)
 		*p = isalnum((unsigned char)*p) || *p == '.' ? *p : '-';
-	/* Where kubelet's folder is not there yet it is tried again. */
+	/* If kubelet's folder does not exist yet, clv_kube_plugin_look() retries. */
 	if (serve(plugin, &why) < 0)
 		clv_log_debug("%s", why.msg);
 	*ret = CLV_TAKE(plugin);
@@ -462,8 +463,8 @@ static void on_register(const struct clv_rpc_status *status, const uint8_t *data
 
 	plugin->registering = clv_rpc_client_free(plugin->registering);
 	if (status->code != CLV_RPC_OK)
-		clv_log_warning(0, "kubelet does not take %s: %s", plugin->resource.name,
-			status->message);
+		clv_log_warning(0, "kubelet does not accept %s: %s",
+			plugin->resource.name, status->message);
 	else
 		clv_log_info("registered %s", plugin->resource.name);
 }

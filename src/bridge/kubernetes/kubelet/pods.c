@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* After it started kubelet knows its pods only bit by bit, and one that cannot reach the
- * API server knows few.  So nothing is released on its word until it has been there for
- * a while, nor, where we are a pod ourselves, until it knows that one. */
+/* Compares kubelet's list of containers with the ledger.  A kubelet that has just
+ * started, or that cannot reach the API server, lists only some of its pods.  So leases
+ * are released only if kubelet has been running for a while, and, where cleave-kubelet is
+ * a pod itself, if the list has that pod. */
 #include "bridge/kubernetes/kubelet/pods.h"
 
 #include "base/array.h"
@@ -31,8 +32,7 @@ struct question {
 	struct clv_kube_pods *pods;
 	struct clv_rpc_client *client;
 	uint64_t asked_ns;
-	/* NULL: it is to compare with the ledger. */
-	clv_kube_on_container on_container;
+	clv_kube_on_container on_container; /* NULL: compare with the ledger */
 	void *userdata;
 	char resource[CLV_KUBE_NAME_MAX];
 	char id[CLV_KUBE_KEY_MAX + 16];
@@ -42,13 +42,14 @@ struct clv_kube_pods {
 	struct clv_kube *kube;
 	sd_event_source *timer;
 	struct question *questions;
-	bool is_busy; /* comparing */
-	const char *own_name, *own_namespace;
+	bool is_busy;                         /* a comparison is queued or running */
+	const char *own_name, *own_namespace; /* of this pod; NULL: not in a pod */
 };
 
-/* --- What a container has --- */
+/* --- The leases of a container --- */
 
-/* Kubelet may list a resource in several pieces, one for each NUMA node. */
+/* Collects the ids of a resource: kubelet may list it several times, once for each NUMA
+ * node. */
 static int gather(
 	const Container *container, const char *resource, char ***ret_ids, size_t *ret_n)
 {
@@ -75,7 +76,7 @@ static int gather(
 	return 0;
 }
 
-/* 1 and the want; 0: it has none of the resource. */
+/* Returns 1 and the lease, or 0 if the container has no id of the resource. */
 static int want_of(const Container *container, const struct clv_kube_resource *resource,
 	struct clv_kube_want *ret, struct clv_error *err)
 {
@@ -103,7 +104,7 @@ static const struct clv_kube_resource *resource_of_kind(
 	return NULL;
 }
 
-/* 1 and the lease of both; 0: it has neither. */
+/* Returns 1 and the lease for share and memory, or 0 if the container has neither. */
 static int pair_of(const struct clv_kube *kube, const Container *container,
 	struct clv_kube_want *ret, struct clv_error *err)
 {
@@ -120,7 +121,7 @@ static int pair_of(const struct clv_kube *kube, const Container *container,
 
 	if (r >= 0 && has_share != has_memory)
 		r = clv_error_set(err, -EPERM,
-			"container %s asks for %s without %s: on this node it takes both",
+			"container %s asks for %s without %s: this node requires both",
 			container->name, has_share ? shares->name : memories->name,
 			has_share ? memories->name : shares->name);
 	else if (r >= 0 && has_share)
@@ -143,7 +144,7 @@ static bool is_in_pair(
 		       resource->kind == CLV_KUBE_OF_MEMORY);
 }
 
-/* --- Comparing --- */
+/* --- Comparison --- */
 
 struct compare {
 	struct clv_kube_job job;
@@ -175,7 +176,8 @@ static bool is_served(const struct clv_kube *kube, const char *resource)
 	return false;
 }
 
-/* Resources that other settings gave names to: what was made for them stays. */
+/* Adds leases of resources that are no longer served, because their names come from
+ * earlier settings: such leases stay until their containers end. */
 static int add_former(struct compare *compare, const Container *container)
 {
 	int r = 0;
@@ -197,8 +199,8 @@ static int add_former(struct compare *compare, const Container *container)
 	return r;
 }
 
-/* A container whose ids make no sense keeps nothing: that it has no lease is said where
- * it is started. */
+/* A container whose ids are invalid gets no lease; PreStartContainer reports the error.
+ */
 static int add_container(struct compare *compare, const Container *container)
 {
 	const struct clv_kube *kube = compare->pods->kube;
@@ -290,7 +292,7 @@ static void begin_compare(struct clv_kube_pods *pods, const List *list, uint64_t
 	clv_kube_worker_submit(pods->kube->worker, &compare->job);
 }
 
-/* --- Finding --- */
+/* --- Search --- */
 
 static bool has_id(const Container *container, const char *resource, const char *id)
 {
@@ -307,8 +309,8 @@ static bool has_id(const Container *container, const char *resource, const char 
 	return false;
 }
 
-/* Of containers that have the id one after the other, an init container and the one
- * behind it, any will do that has both. */
+/* Several containers may have the id: an init container and the containers behind it. The
+ * first one that has both share and memory is used. */
 static int find_lease(const struct clv_kube *kube, const List *list,
 	const struct question *question, struct clv_kube_want *ret, struct clv_error *err)
 {
@@ -340,12 +342,13 @@ static void answer_question(
 		r = find_lease(question->pods->kube, list, question, &want, &err);
 	else
 		r = clv_error_set(&err, -EAGAIN,
-			"kubelet's pod-resources API says nothing: %s", status->message);
+			"kubelet's pod-resources API does not answer: %s",
+			status->message);
 	question->on_container(&want, r < 0 ? &err : NULL, question->userdata);
 	clv_kube_want_clear(&want);
 }
 
-/* --- Asking --- */
+/* --- Requests --- */
 
 static void free_question(struct question *question)
 {
@@ -362,7 +365,7 @@ static void on_list(const struct clv_rpc_status *status, const uint8_t *data,
 	size_t n_bytes, void *userdata)
 {
 	static const struct clv_rpc_status unreadable = {
-		CLV_RPC_INTERNAL, "its answer cannot be read"};
+		CLV_RPC_INTERNAL, "the answer is malformed"};
 	struct question *question = userdata;
 	struct clv_kube_pods *pods = question->pods;
 	List *list = status->code == CLV_RPC_OK

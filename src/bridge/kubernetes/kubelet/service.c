@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kubelet as a whole: when it starts it removes every socket in its folder of device
- * plugins and makes its own, and whoever wants to stay must come again. */
+/* The plugins of all resources, and restarts of kubelet: when kubelet starts, it removes
+ * all sockets in its folder of device plugins and creates its own, so each plugin must
+ * create its socket again and register. */
 #include "bridge/kubernetes/kubelet/service.h"
 
 #include "base/array.h"
@@ -20,10 +21,10 @@
 
 #define LOOK_US 1000000
 
-/* --- Its coming and going --- */
+/* --- Restarts of kubelet --- */
 
-/* Its socket is as old as it is itself. */
-static void note_age(struct clv_kube *kube, const struct stat *file)
+/* Kubelet has been running since its socket was created. */
+static void set_kubelet_since(struct clv_kube *kube, const struct stat *file)
 {
 	uint64_t made_ns = (uint64_t)file->st_mtim.tv_sec * CLV_NS_PER_S +
 			   (uint64_t)file->st_mtim.tv_nsec;
@@ -33,7 +34,7 @@ static void note_age(struct clv_kube *kube, const struct stat *file)
 	kube->kubelet_since_ns = age_ns < now_ns ? now_ns - age_ns : 0;
 }
 
-static void look(struct clv_kube *kube)
+static void check_kubelet(struct clv_kube *kube)
 {
 	char path[CLV_KUBE_SOCKET_MAX];
 	struct stat file = {};
@@ -44,7 +45,7 @@ static void look(struct clv_kube *kube)
 	inode = stat(path, &file) == 0 ? file.st_ino : 0;
 	is_new = inode != 0 && inode != kube->kubelet_inode;
 	if (is_new)
-		note_age(kube, &file);
+		set_kubelet_since(kube, &file);
 	kube->kubelet_inode = inode;
 	for (size_t i = 0; i < kube->n_plugins; i++)
 		clv_kube_plugin_look(kube->plugins[i], inode != 0, is_new);
@@ -78,7 +79,7 @@ static int add_plugin(struct clv_kube *kube, struct clv_kube_plugin *plugin)
 	return 0;
 }
 
-static int take_resource(
+static int set_resource(
 	struct clv_kube *kube, struct clv_kube_resource *resource, struct clv_error *err)
 {
 	struct clv_kube_plugin *plugin = find_plugin(kube, resource->name);
@@ -99,8 +100,8 @@ static int take_resource(
 	return 0;
 }
 
-/* A resource that there is no more stays, with no devices: kubelet would go on to count
- * those of one that is not served. */
+/* A resource without devices is still served, with an empty list: kubelet keeps counting
+ * the devices of a resource that is no longer served. */
 static void empty_missing(struct clv_kube *kube, const struct clv_kube_resources *now)
 {
 	for (size_t i = 0; i < kube->n_plugins; i++) {
@@ -133,7 +134,7 @@ void clv_kube_take_inventory(struct clv_kube *kube, struct clv_kube_inventory *i
 	kube->inventory = *inventory;
 	kube->has_inventory = true;
 	*inventory = (struct clv_kube_inventory){};
-	/* A device is handed out in one way: by claims, or by counting. */
+	/* Devices are offered either by DRA or as extended resources, never by both. */
 	r = kube->dra ? 0
 		      : clv_kube_resources_make(
 				&kube->inventory, &kube->settings, &resources, &err);
@@ -143,31 +144,31 @@ void clv_kube_take_inventory(struct clv_kube *kube, struct clv_kube_inventory *i
 	if (r >= 0)
 		empty_missing(kube, &resources);
 	for (size_t i = 0; i < resources.n && r >= 0; i++)
-		r = take_resource(kube, &resources.items[i], &err);
+		r = set_resource(kube, &resources.items[i], &err);
 	if (r < 0)
 		clv_log_error(r, "%s", err.msg);
 	clv_kube_resources_clear(&resources);
 	if (kube->dra)
 		clv_kube_dra_publish(kube->dra);
-	look(kube);
+	check_kubelet(kube);
 }
 
-/* --- When to look --- */
+/* --- Events --- */
 
 static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 {
 	struct clv_kube *kube = userdata;
 
-	look(kube);
+	check_kubelet(kube);
 	sd_event_source_set_time_relative(source, LOOK_US);
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
-/* A rename or a creation; what it is shows itself. */
+/* A file was created, renamed or removed; check_kubelet() finds out which. */
 static int on_folder(
 	sd_event_source *source, const struct inotify_event *event, void *userdata)
 {
-	look(userdata);
+	check_kubelet(userdata);
 	return 0;
 }
 
@@ -177,7 +178,7 @@ int clv_kube_kubelet_watch(struct clv_kube *kube, struct clv_error *err)
 	int r;
 
 	clv_kube_path(kube, "device-plugins", path);
-	/* Without the folder the timer alone looks. */
+	/* Without the folder only the timer polls. */
 	r = sd_event_add_inotify(kube->event, &kube->folder, path,
 		IN_CREATE | IN_DELETE | IN_MOVED_TO, on_folder, kube);
 	if (r < 0 && r != -ENOENT)

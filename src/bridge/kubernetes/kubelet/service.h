@@ -5,9 +5,10 @@
 
 struct clv_error;
 
-/* Takes a new inventory: the plugins tell kubelet. */
+/* Sets the inventory and takes ownership of its array; plugins, labels and slices are
+ * updated if it differs. */
 void clv_kube_take_inventory(struct clv_kube *kube, struct clv_kube_inventory *inventory);
 
-/* Watches kubelet's folder: when kubelet is there anew, all plugins register anew. */
+/* Watches kubelet's socket: when kubelet has restarted, all plugins register again. */
 int clv_kube_kubelet_watch(struct clv_kube *kube, struct clv_error *err);
 void clv_kube_kubelet_unwatch(struct clv_kube *kube);

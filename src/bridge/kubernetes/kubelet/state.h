@@ -16,30 +16,29 @@ struct clv_kube_pods;
 struct clv_kube_resource;
 struct clv_kube_watch;
 
-/* What the parts of cleave-kubelet share: settings, inventory, and the parts themselves.
- * Loop thread only. */
+/* The state of cleave-kubelet: settings, inventory and components.  Loop thread only. */
 struct clv_kube {
 	struct clv_kube_settings settings;
 	sd_event *event;
-	struct clv_kube_lease_sync *sync; /* the worker's */
+	struct clv_kube_lease_sync *sync; /* used by jobs in the worker only */
 	struct clv_kube_worker *worker;
 	struct clv_kube_inventory inventory;
 	bool has_inventory;
-	struct clv_kube_plugin **plugins;           /* one for each resource */
-	const struct clv_kube_resource **resources; /* theirs, in the same order */
+	struct clv_kube_plugin **plugins; /* owned; one for each resource */
+	const struct clv_kube_resource *
+		*resources; /* of the plugins, in the same order */
 	size_t n_plugins;
 	struct clv_kube_pods *pods;
 	struct clv_kube_watch *watch;
-	struct clv_kube_dra *dra;             /* or NULL */
-	struct clv_kube_announcer *announcer; /* NULL: it does not */
-	ino_t kubelet_inode; /* of its socket when the plugins were told to register */
-	uint64_t kubelet_since_ns;
+	struct clv_kube_dra *dra;             /* NULL: DRA is off */
+	struct clv_kube_announcer *announcer; /* NULL: announcements are off */
+	ino_t kubelet_inode;                  /* of kubelet's socket; 0: there is none */
+	uint64_t kubelet_since_ns;            /* when kubelet created its socket */
 	sd_event_source *folder, *timer;
-	/* Containers that ask for a share and for memory, each in a call of its own. */
-	struct clv_kube_pair *pair;
+	struct clv_kube_pair *pair; /* pairs calls for a share with calls for memory */
 };
 
-/* A path in kubelet's folder. */
+/* Makes a path in kubelet's folder. */
 #define CLV_KUBE_SOCKET_MAX 512
 void clv_kube_path(
 	const struct clv_kube *kube, const char *name, char ret[CLV_KUBE_SOCKET_MAX]);

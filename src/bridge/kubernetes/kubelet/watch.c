@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The agent's events are read as bytes in which the names of those that matter are looked
- * for: what has changed the agent is asked anyway. */
+/* Fetches the inventory after events.  The agent's stream of events is not parsed, only
+ * searched for the names of relevant events, because the inventory is fetched as a whole.
+ */
 #include "bridge/kubernetes/kubelet/watch.h"
 
 #include "base/cleanup.h"
@@ -26,7 +27,8 @@
 #define REQUEST "GET /v1/events/stream HTTP/1.1\r\nHost: localhost\r\n\r\n"
 #define AGAIN_US 1000000
 #define ANYWAY_US 60000000
-/* Without an agent nothing can be allocated: for so long it may be about to come back. */
+/* The agent may be missing for this time, as in a restart, before all devices are
+ * reported as unhealthy. */
 #define MISSING_MOST_NS (10 * CLV_NS_PER_S)
 
 static const char *const names[] = {"device_", "apply_", "agent_started"};
@@ -36,18 +38,19 @@ struct clv_kube_watch {
 	struct clv_kube *kube;
 	sd_event_source *timer, *stream;
 	int fd;
-	char tail[NAME_MOST]; /* of what was read, where a name may begin */
+	char tail[NAME_MOST]; /* the end of the bytes read, where a name may begin */
 	size_t n_tail;
-	struct refresh *refresh; /* under way */
-	bool is_stale;           /* something changed since it began */
+	struct refresh *refresh; /* the job that is queued or running, or NULL */
+	bool is_stale;           /* something changed since that job was submitted */
 	uint64_t seen_ns;        /* when the agent last answered */
-	bool is_missing;
+	bool is_missing;         /* the agent has not answered for MISSING_MOST_NS */
 };
 
 struct refresh {
 	struct clv_kube_job job;
 	struct clv_kube_watch *watch;
-	bool is_doubtful; /* the agent was away, and may be another one */
+	bool is_doubtful; /* the agent may have been restarted: there is no event stream
+			   */
 	struct clv_kube_inventory inventory;
 	char socket[CLV_KUBE_SOCKET_MAX];
 	int r;
@@ -80,7 +83,7 @@ static void close_stream(struct clv_kube_watch *watch)
 	watch->n_tail = 0;
 }
 
-static bool says_change(const char *text, size_t n)
+static bool has_relevant_event(const char *text, size_t n)
 {
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(names); i++) {
 		if (memmem(text, n, names[i], strlen(names[i])))
@@ -105,7 +108,7 @@ static int on_stream(sd_event_source *source, int fd, uint32_t events, void *use
 		return 0;
 	}
 	n += (ssize_t)watch->n_tail;
-	if (says_change(text, (size_t)n)) {
+	if (has_relevant_event(text, (size_t)n)) {
 		watch->n_tail = 0;
 		clv_kube_watch_refresh(watch);
 		return 0;
@@ -115,7 +118,7 @@ static int on_stream(sd_event_source *source, int fd, uint32_t events, void *use
 	return 0;
 }
 
-/* Whatever happened before it was heard is looked for once more. */
+/* Sets is_stale, because events before the stream was opened were missed. */
 static void open_stream(struct clv_kube_watch *watch, const char *path)
 {
 	struct clv_error err = {};
@@ -133,9 +136,9 @@ static void open_stream(struct clv_kube_watch *watch, const char *path)
 		watch->is_stale = true;
 }
 
-/* --- Looking --- */
+/* --- Refreshes --- */
 
-static void tell_missing(struct clv_kube_watch *watch, const char *why)
+static void report_missing(struct clv_kube_watch *watch, const char *why)
 {
 	struct clv_kube_inventory gone = {};
 	const struct clv_kube_inventory *now = &watch->kube->inventory;
@@ -154,13 +157,13 @@ static void tell_missing(struct clv_kube_watch *watch, const char *why)
 	clv_kube_take_inventory(watch->kube, &gone);
 }
 
-static void look_later(struct clv_kube_watch *watch, uint64_t us)
+static void set_timer(struct clv_kube_watch *watch, uint64_t us)
 {
 	sd_event_source_set_time_relative(watch->timer, us);
 	sd_event_source_set_enabled(watch->timer, SD_EVENT_ONESHOT);
 }
 
-static void take_answer(struct clv_kube_watch *watch, struct refresh *refresh)
+static void use_answer(struct clv_kube_watch *watch, struct refresh *refresh)
 {
 	bool is_first = !watch->kube->has_inventory;
 
@@ -182,14 +185,14 @@ static void done_refresh(struct clv_kube_job *job)
 
 	watch->refresh = NULL;
 	if (refresh->r >= 0)
-		take_answer(watch, refresh);
+		use_answer(watch, refresh);
 	else if (!watch->is_missing &&
 		 clv_clock_ns() > watch->seen_ns + MISSING_MOST_NS) {
 		watch->is_missing = true;
-		tell_missing(watch, refresh->err.msg);
+		report_missing(watch, refresh->err.msg);
 	}
-	look_later(watch, refresh->r < 0 ? AGAIN_US : ANYWAY_US);
-	/* What it took to read the answer is not needed until there is another. */
+	set_timer(watch, refresh->r < 0 ? AGAIN_US : ANYWAY_US);
+	/* Return the memory that parsing the answer took. */
 	malloc_trim(0);
 	clv_kube_inventory_clear(&refresh->inventory);
 	free(refresh);

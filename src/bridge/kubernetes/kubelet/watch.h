@@ -4,8 +4,8 @@
 struct clv_error;
 struct clv_kube;
 
-/* Keeps the inventory current: the agent's events say when to look again, and once in
- * a while it is looked at anyway.  Loop thread only. */
+/* Keeps the inventory current: it is fetched again after events of the agent about
+ * devices, and once a minute.  Loop thread only. */
 struct clv_kube_watch;
 
 int clv_kube_watch_new(
@@ -13,5 +13,5 @@ int clv_kube_watch_new(
 /* Accepts NULL; returns NULL. */
 struct clv_kube_watch *clv_kube_watch_free(struct clv_kube_watch *watch);
 
-/* Looks now. */
+/* Fetches the inventory now, or again after a fetch that is running. */
 void clv_kube_watch_refresh(struct clv_kube_watch *watch);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Two queues of jobs under one lock: waiting jobs for the thread, completed ones for the
+ * event loop, which an eventfd wakes. */
 #include "bridge/kubernetes/kubelet/worker.h"
 
 #include "base/error.h"
@@ -35,7 +37,7 @@ static void append(struct queue *queue, struct clv_kube_job *job)
 	queue->last = &job->next;
 }
 
-static struct clv_kube_job *take(struct queue *queue)
+static struct clv_kube_job *pop(struct queue *queue)
 {
 	struct clv_kube_job *job = queue->first;
 
@@ -52,7 +54,7 @@ static struct clv_kube_job *wait_for_job(struct clv_kube_worker *worker)
 	struct clv_kube_job *job;
 
 	pthread_mutex_lock(&worker->lock);
-	while (!(job = take(&worker->waiting)) && !worker->is_ending)
+	while (!(job = pop(&worker->waiting)) && !worker->is_ending)
 		pthread_cond_wait(&worker->changed, &worker->lock);
 	pthread_mutex_unlock(&worker->lock);
 	return job;
@@ -79,7 +81,7 @@ static void finish_done(struct clv_kube_worker *worker)
 		struct clv_kube_job *job;
 
 		pthread_mutex_lock(&worker->lock);
-		job = take(&worker->done);
+		job = pop(&worker->done);
 		pthread_mutex_unlock(&worker->lock);
 		if (!job)
 			return;
@@ -96,7 +98,7 @@ static int on_done(sd_event_source *source, int fd, uint32_t events, void *userd
 	return 0;
 }
 
-/* Signals are the loop's. */
+/* The thread blocks all signals, which the loop handles. */
 static int start_thread(struct clv_kube_worker *worker)
 {
 	sigset_t all, before;

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Prepares and unprepares resource claims as leases, records them in the undo log, and
+ * releases claims that kubelet forgot. */
 #include "bridge/kubernetes/lease/claims.h"
 
 #include "base/array.h"
@@ -26,7 +28,7 @@
 #include <string.h>
 
 #define PREFIX "dra-"
-#define NOTES "claims" /* by uid: namespace/name */
+#define NOTES "claims" /* folder of the undo log; a file for each uid */
 #define LEASES_MAX 64u /* of a claim: Kubernetes allocates 32 devices at most */
 
 struct clv_kube_claims {
@@ -75,9 +77,9 @@ void clv_kube_claim_clear(struct clv_kube_claim *claim)
 	*claim = (struct clv_kube_claim){};
 }
 
-/* --- What the node has --- */
+/* --- Places of the node --- */
 
-/* As if nothing were wrong with anything. */
+/* Finds the places of all devices, also of unhealthy ones. */
 static int find_all(struct clv_kube_claims *claims, const json_t *node,
 	const struct clv_kube_inventory *inventory, struct clv_kube_places *ret,
 	struct clv_error *err)
@@ -138,7 +140,7 @@ static int find_place(struct clv_kube_claims *claims, struct clv_kube_lease_sync
 	*ret = clv_kube_places_find(&claims->places, name);
 	if (*ret)
 		return 0;
-	/* We may have just been started, or the node changed. */
+	/* The cache is empty after a start and stale after a change of the node. */
 	r = clv_kube_lease_sync_client(sync, &client, err);
 	if (r >= 0)
 		r = clv_kube_inventory_fetch(client, &inventory, err);
@@ -170,7 +172,7 @@ static int name_lease(const struct clv_kube_claim *claim, size_t i,
 
 	if (n < 0 || n >= CLV_KUBE_LEASE_MAX || claim->uid[0] == '\0')
 		return clv_error_set(
-			err, -EINVAL, "'%.80s' is no claim's uid", claim->uid);
+			err, -EINVAL, "'%.80s' is not the uid of a claim", claim->uid);
 	return 0;
 }
 
@@ -184,16 +186,19 @@ static int size_share(const struct clv_kube_place *place, const json_t *consumed
 	if (place->is_shared && share[0] != '\0' &&
 		(clv_kube_parse_quantity(share, &hundredths) < 0 || hundredths < 1 ||
 			hundredths > CLV_KUBE_HUNDREDTHS))
-		return clv_error_set(err, -EINVAL, "a share of %.40s hundredths", share);
+		return clv_error_set(err, -EINVAL,
+			"the claim's share of %.40s hundredths is not from 1 to 100",
+			share);
 	if (place->is_shared && memory[0] != '\0' &&
 		clv_kube_parse_quantity(memory, &bytes) < 0)
-		return clv_error_set(err, -EINVAL, "%.40s of memory", memory);
+		return clv_error_set(err, -EINVAL,
+			"the claim's memory '%.40s' is not a quantity", memory);
 	want->share_ppm = (uint32_t)(hundredths * (CLV_PPM / CLV_KUBE_HUNDREDTHS));
 	want->memory_bytes = bytes;
 	return 0;
 }
 
-/* A partition that is not there yet is made. */
+/* Creates the partition, and then the lease on it. */
 static int make_and_hold(struct clv_kube_claims *claims, struct clv_kube_lease_sync *sync,
 	const struct clv_kube_place *place, const struct clv_kube_want *want,
 	struct clv_error *err)
@@ -261,7 +266,7 @@ static int prepare_result(struct clv_kube_claims *claims,
 		return r;
 	prepared = CLV_APPEND(claim->prepared, claim->n);
 	if (!prepared)
-		return clv_error_errno(err, ENOMEM, "cannot note a device");
+		return clv_error_errno(err, ENOMEM, "cannot record a device");
 	snprintf(prepared->request, sizeof(prepared->request), "%s",
 		text_of(result, "request"));
 	snprintf(prepared->pool, sizeof(prepared->pool), "%s", text_of(result, "pool"));
@@ -272,7 +277,7 @@ static int prepare_result(struct clv_kube_claims *claims,
 	return 0;
 }
 
-/* What makes a path of the API server. */
+/* Whether the name can be a component of a path of the API server. */
 static bool is_name(const char *text)
 {
 	for (const char *p = text; *p != '\0'; p++) {
@@ -291,8 +296,9 @@ static int fetch(struct clv_kube_claims *claims, const struct clv_kube_claim *cl
 	int r;
 
 	if (!is_name(claim->namespace) || !is_name(claim->name))
-		return clv_error_set(err, -EINVAL, "'%.80s/%.80s' is no name of a claim",
-			claim->namespace, claim->name);
+		return clv_error_set(err, -EINVAL,
+			"'%.80s/%.80s' is not the name of a claim", claim->namespace,
+			claim->name);
 	snprintf(path, sizeof(path),
 		"/apis/resource.k8s.io/%s/namespaces/%.300s/resourceclaims/%.300s",
 		claims->settings.version, claim->namespace, claim->name);
@@ -303,15 +309,15 @@ static int fetch(struct clv_kube_claims *claims, const struct clv_kube_claim *cl
 		0) {
 		json_decref(object);
 		return clv_error_set(err, -ENOENT,
-			"the claim %s/%s is another one by now", claim->namespace,
+			"the claim %s/%s was replaced by another one", claim->namespace,
 			claim->name);
 	}
 	*ret = object;
 	return 0;
 }
 
-/* A note says which claim it is, how many leases it has at most, and whether it was gone
- * when it was looked at last. */
+/* An entry of the undo log: the claim, the number of its leases, and whether the last
+ * check found that the claim no longer exists. */
 struct note {
 	char namespace[CLV_KUBE_UNDO_MAX], name[CLV_KUBE_UNDO_MAX];
 	unsigned int n;
@@ -340,9 +346,9 @@ static bool parse_note(const char *text, struct note *ret)
 	return true;
 }
 
-/* Before anything is its own. */
-static int note(struct clv_kube_claims *claims, const struct clv_kube_claim *claim,
-	size_t n, struct clv_error *err)
+/* Records the claim before it gets its first lease. */
+static int record_claim(struct clv_kube_claims *claims,
+	const struct clv_kube_claim *claim, size_t n, struct clv_error *err)
 {
 	char lease[CLV_KUBE_LEASE_MAX];
 	int r = name_lease(claim, 0, lease, err);
@@ -352,7 +358,7 @@ static int note(struct clv_kube_claims *claims, const struct clv_kube_claim *cla
 	return write_note(claims, claim, (unsigned int)n, false, err);
 }
 
-/* Claims have been allocated on other nodes since. */
+/* A claim may have devices of several drivers and nodes. */
 static bool is_ours(const struct clv_kube_claims *claims, const json_t *result)
 {
 	return strcmp(text_of(result, "driver"), claims->settings.driver) == 0 &&
@@ -392,7 +398,7 @@ static int prepare(struct clv_kube_claims *claims, struct clv_kube_lease_sync *s
 		r = clv_error_set(err, -EINVAL, "the claim %s/%s is not allocated",
 			claim->namespace, claim->name);
 	if (r >= 0)
-		r = note(claims, claim, count_ours(claims, object), err);
+		r = record_claim(claims, claim, count_ours(claims, object), err);
 	json_array_foreach (results, i, result) {
 		if (r >= 0 && is_ours(claims, result))
 			r = prepare_result(claims, sync, claim, result, err);
@@ -407,10 +413,10 @@ void clv_kube_claims_prepare(struct clv_kube_claims *claims,
 	claim->r = prepare(claims, sync, claim, &claim->err);
 }
 
-/* --- Back again --- */
+/* --- Release --- */
 
-/* Leases are made in order.  Where somebody has ended one of them others may be behind
- * it, as many as the note says. */
+/* The number of the claim's leases: from the undo log, because a lease in the middle may
+ * have been released by another client; without an entry, up to the first missing one. */
 static int count_leases(struct clv_kube_claims *claims, struct clv_client *client,
 	const struct clv_kube_claim *claim, size_t *ret, struct clv_error *err)
 {
@@ -441,7 +447,7 @@ static int count_leases(struct clv_kube_claims *claims, struct clv_client *clien
 	return 0;
 }
 
-static int give_back(struct clv_kube_claims *claims, struct clv_kube_lease_sync *sync,
+static int release_lease(struct clv_kube_claims *claims, struct clv_kube_lease_sync *sync,
 	struct clv_client *client, const char *lease, struct clv_error *err)
 {
 	struct clv_client_error failure;
@@ -471,13 +477,13 @@ static int unprepare(struct clv_kube_claims *claims, struct clv_kube_lease_sync 
 
 	if (r >= 0)
 		r = count_leases(claims, client, claim, &n, err);
-	/* One whose lease went and which we were stopped before. */
+	/* The CDI file of a lease whose release was interrupted. */
 	if (r >= 0 && name_lease(claim, n, lease, err) >= 0)
 		clv_kube_spec_remove(&claims->settings, lease);
 	while (r >= 0 && n > 0) {
 		r = name_lease(claim, --n, lease, err);
 		if (r >= 0)
-			r = give_back(claims, sync, client, lease, err);
+			r = release_lease(claims, sync, client, lease, err);
 	}
 	if (r >= 0)
 		clv_kube_undo_remove(&claims->settings, NOTES, claim->uid);
@@ -490,14 +496,14 @@ void clv_kube_claims_unprepare(struct clv_kube_claims *claims,
 	claim->r = unprepare(claims, sync, claim, &claim->err);
 }
 
-/* --- What was left over --- */
+/* --- Garbage collection --- */
 
-/* What we had made, and could not give back.  And claims that kubelet forgot: it was
- * stopped before it had noted them, or its state was lost (kubernetes/kubernetes issue
- * 116411).  Of each the API server is asked now and then; one that it does not have any
- * more is marked, and released if that is so a while later too. */
+/* Releases what could not be released before, and claims that kubelet forgot, because it
+ * was stopped before it stored them or lost its state (kubernetes/kubernetes issue
+ * 116411). The API server is asked about each claim at intervals; a claim that it does
+ * not know is marked as gone, and released if the next check finds the same. */
 
-#define LOOK_GRACES 30 /* ten minutes, as grace is by itself */
+#define LOOK_GRACES 30 /* checks every ten minutes with the default grace */
 
 struct sweep {
 	struct clv_kube_claims *claims;
@@ -505,19 +511,19 @@ struct sweep {
 	bool is_over;
 };
 
-static void let_go(struct sweep *sweep, const struct clv_kube_claim *claim)
+static void release_claim(struct sweep *sweep, const struct clv_kube_claim *claim)
 {
 	struct clv_error err = {};
 
 	if (unprepare(sweep->claims, sweep->sync, claim, &err) < 0)
-		clv_log_warning(0, "claim %s/%s, which is gone: %s", claim->namespace,
-			claim->name, err.msg);
+		clv_log_warning(0, "cannot release claim %s/%s, which is gone: %s",
+			claim->namespace, claim->name, err.msg);
 	else
-		clv_log_info("claim %s/%s is gone: what it had is free", claim->namespace,
-			claim->name);
+		clv_log_info("claim %s/%s is gone: its leases are released",
+			claim->namespace, claim->name);
 }
 
-static void look_at(
+static void check_claim(
 	struct sweep *sweep, const struct clv_kube_claim *claim, const struct note *was)
 {
 	struct clv_error err = {};
@@ -526,17 +532,17 @@ static void look_at(
 	bool is_gone = r == -ENOENT || (r >= 0 && count_ours(sweep->claims, object) == 0);
 
 	json_decref(object);
-	/* It does not answer, or not to us: any may be there. */
+	/* Without an answer of the API server any claim may exist, so the sweep ends. */
 	if (r < 0 && r != -ENOENT)
 		sweep->is_over = r != -EINVAL;
 	else if (is_gone && was->is_gone)
-		let_go(sweep, claim);
+		release_claim(sweep, claim);
 	else if (write_note(sweep->claims, claim, was->n, is_gone, &err) < 0)
 		clv_log_warning(0, "%s", err.msg);
 }
 
-/* The note is as old as what it says. */
-static void look(const char *uid, const char *text, void *userdata)
+/* Checks a claim whose entry is old enough; each check rewrites the entry. */
+static void check_entry(const char *uid, const char *text, void *userdata)
 {
 	char id[CLV_KUBE_UNDO_MAX];
 	struct note note;
@@ -549,7 +555,7 @@ static void look(const char *uid, const char *text, void *userdata)
 	snprintf(id, sizeof(id), "%s", uid);
 	if (!sweep->is_over && parse_note(text, &note) &&
 		age_ms >= (note.is_gone ? 1 : LOOK_GRACES) * (uint64_t)settings->grace_ms)
-		look_at(sweep, &claim, &note);
+		check_claim(sweep, &claim, &note);
 }
 
 static void sweep(struct clv_kube_claims *claims, struct clv_kube_lease_sync *sync,
@@ -564,10 +570,10 @@ static void sweep(struct clv_kube_claims *claims, struct clv_kube_lease_sync *sy
 	claims->swept_ns = now_ns;
 	clv_kube_ephemeral_sweep(&claims->settings, client);
 	clv_kube_modes_sweep(&claims->settings, client);
-	clv_kube_undo_each(&claims->settings, NOTES, look, &state);
+	clv_kube_undo_each(&claims->settings, NOTES, check_entry, &state);
 }
 
-/* --- What can be claimed --- */
+/* --- Slices --- */
 
 int clv_kube_claims_publish(struct clv_kube_claims *claims,
 	struct clv_kube_lease_sync *sync, const struct clv_kube_inventory *inventory,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Creates and destroys partitions through the agent, with an entry in the undo log. */
 #include "bridge/kubernetes/lease/ephemeral-partitions.h"
 
 #include "base/error.h"
@@ -72,7 +73,7 @@ int clv_kube_ephemeral_create(const struct clv_kube_settings *settings,
 		clv_error_set(err, r, "%s", failure.msg);
 	else
 		r = clv_kube_ephemeral_wait(client, operation, err);
-	/* Where the agent did not say that it is not there, it may be. */
+	/* The record is kept if the agent's answer was lost: the partition may exist. */
 	if (r == -EAGAIN || (r < 0 && failure.status != 0))
 		clv_kube_undo_remove(settings, FOLDER, partition);
 	return r;
@@ -119,7 +120,7 @@ static bool is_used(struct clv_client *client, const char *partition)
 	return used;
 }
 
-static void look(const char *partition, const char *text, void *userdata)
+static void destroy_if_unused(const char *partition, const char *text, void *userdata)
 {
 	const struct sweep *sweep = userdata;
 	struct clv_error err = {};
@@ -136,5 +137,5 @@ void clv_kube_ephemeral_sweep(
 {
 	struct sweep sweep = {settings, client};
 
-	clv_kube_undo_each(settings, FOLDER, look, &sweep);
+	clv_kube_undo_each(settings, FOLDER, destroy_if_unused, &sweep);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A lease is released when kubelet has given its ids to somebody else, or has not known
- * it for a while.  It is never taken from processes that live: the agent refuses that,
- * and it is tried again. */
+/* A lease is released when kubelet has allocated its ids to another container, or has not
+ * listed it for the grace period.  The agent refuses to release a lease with living
+ * processes; the release is retried then. */
 #include "bridge/kubernetes/lease/lease-sync.h"
 
 #include "base/array.h"
@@ -20,11 +20,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CLV_KUBE_LIST_MAX 65 /* of names: more than the agent takes */
+#define CLV_KUBE_LIST_MAX 65 /* names of devices: one more than the agent accepts */
 
 struct entry {
 	struct clv_kube_want want;
-	uint64_t held_ns; /* when kubelet last asked for it, or was seen to have it */
+	uint64_t held_ns; /* when kubelet last requested or listed it */
 };
 
 struct clv_kube_lease_sync {
@@ -33,7 +33,7 @@ struct clv_kube_lease_sync {
 	struct clv_client *client;
 	struct entry *entries;
 	size_t n;
-	unsigned n_looks; /* until the agent is asked again */
+	unsigned n_looks; /* reconciliations that may be skipped */
 	uint64_t began_ns;
 };
 
@@ -89,7 +89,7 @@ int clv_kube_lease_sync_client(
 	return 0;
 }
 
-/* --- What is noted --- */
+/* --- Entries --- */
 
 static struct entry *find(struct clv_kube_lease_sync *sync, const char *lease)
 {
@@ -106,7 +106,7 @@ static void forget(struct clv_kube_lease_sync *sync, struct entry *entry)
 	*entry = sync->entries[--sync->n];
 }
 
-static int note(struct clv_kube_lease_sync *sync, const struct clv_kube_want *want,
+static int record(struct clv_kube_lease_sync *sync, const struct clv_kube_want *want,
 	uint64_t held_ns, struct clv_error *err)
 {
 	struct entry *entry = find(sync, want->lease);
@@ -119,9 +119,10 @@ static int note(struct clv_kube_lease_sync *sync, const struct clv_kube_want *wa
 	}
 	if (clv_kube_want_copy(want, &copy) < 0 ||
 		!(entry = CLV_APPEND(sync->entries, sync->n)))
-		return clv_error_errno(err, ENOMEM, "cannot note lease %s", want->lease);
+		return clv_error_errno(
+			err, ENOMEM, "cannot record lease %s", want->lease);
 	entry->want = copy;
-	/* That of a claim is not there for long. */
+	/* The device of a claim is a text on the caller's stack. */
 	if (copy.units.n == 0)
 		entry->want.device = "";
 	entry->held_ns = held_ns;
@@ -163,7 +164,8 @@ static int release_overlapping(struct clv_kube_lease_sync *sync,
 			continue;
 		r = clv_kube_lease_sync_release(sync, entry->want.lease, err);
 		if (r < 0)
-			return clv_error_prefix(err, "ids that kubelet gives away anew");
+			return clv_error_prefix(
+				err, "ids that kubelet has allocated again");
 	}
 	return 0;
 }
@@ -200,14 +202,14 @@ static bool has_devices(const json_t *lease, const char *names)
 	return json_array_size(devices) == n;
 }
 
-/* A lease of ours of this name that is there already, as it should be. */
-static bool is_right(const json_t *lease, const struct clv_kube_want *want)
+/* Whether an existing lease is kept and has the wanted devices and size. */
+static bool is_as_wanted(const json_t *lease, const struct clv_kube_want *want)
 {
 	return json_is_true(json_object_get(lease, "kept")) &&
 	       has_devices(lease, want->device) && is_same_share(lease, want);
 }
 
-/* names is cut into pieces. */
+/* Splits names in place. */
 static size_t split(char *names, const char *ret[CLV_KUBE_LIST_MAX])
 {
 	char *rest = names, *name;
@@ -234,7 +236,7 @@ static int create(struct clv_client *client, const struct clv_kube_want *want,
 	snprintf(names, sizeof(names), "%s", want->device);
 	request.n_devices = split(names, devices);
 	request.devices = devices;
-	/* Of several each is whole, which need not be said. */
+	/* Several devices are always whole, so a request for them has no share. */
 	if (request.n_devices < 2) {
 		request.n_devices = 0;
 		request.device = want->device;
@@ -243,8 +245,8 @@ static int create(struct clv_client *client, const struct clv_kube_want *want,
 	return clv_client_lease_create(client, &request, ret, failure);
 }
 
-/* 1 and the lease, as it should be; 0: there is none now.  One that is not as it should
- * be is of an earlier configuration, or of nobody. */
+/* Returns 1 and the lease if it exists as wanted, or 0 if there is none.  A lease that
+ * differs, for example from an earlier configuration, is released. */
 static int look_up(struct clv_kube_lease_sync *sync, const struct clv_kube_want *want,
 	bool is_new, json_t **ret, struct clv_error *err)
 {
@@ -256,7 +258,7 @@ static int look_up(struct clv_kube_lease_sync *sync, const struct clv_kube_want 
 		return strcmp(failure.code, "not_found") == 0
 			       ? 0
 			       : clv_error_set(err, r, "%s", failure.msg);
-	if (!is_new && is_right(lease, want)) {
+	if (!is_new && is_as_wanted(lease, want)) {
 		*ret = lease;
 		return 1;
 	}
@@ -264,8 +266,9 @@ static int look_up(struct clv_kube_lease_sync *sync, const struct clv_kube_want 
 	return clv_kube_lease_sync_release(sync, want->lease, err);
 }
 
-/* One that was asked for before is probably there, a new one probably not. */
-static int see_to_lease(struct clv_kube_lease_sync *sync,
+/* Creates the lease or finds it.  A lease with an entry probably exists, so it is looked
+ * up first; any other is created first. */
+static int find_or_create(struct clv_kube_lease_sync *sync,
 	const struct clv_kube_want *want, bool is_new, json_t **ret,
 	struct clv_error *err)
 {
@@ -296,18 +299,19 @@ int clv_kube_lease_sync_hold(struct clv_kube_lease_sync *sync,
 	int r = release_overlapping(sync, want, is_new, err);
 
 	if (r >= 0)
-		r = see_to_lease(sync, want, is_new, &lease, err);
+		r = find_or_create(sync, want, is_new, &lease, err);
 	if (r >= 0)
 		r = clv_kube_spec_write(&sync->settings, lease, err);
 	if (r >= 0)
-		r = note(sync, want, clv_clock_ns(), err);
+		r = record(sync, want, clv_clock_ns(), err);
 	json_decref(lease);
 	return r;
 }
 
-/* --- Against what kubelet says --- */
+/* --- Reconciliation --- */
 
-/* So often the agent's leases are looked at although nothing seems to have changed. */
+/* At most this number of reconciliations in a row is skipped because nothing has changed.
+ */
 #define LOOKS_MOST 30u
 
 static bool has_number(const struct clv_kube_want *wants, size_t n, uint64_t number)
@@ -328,7 +332,8 @@ static bool has_entry_of(const struct clv_kube_lease_sync *sync, uint64_t number
 	return false;
 }
 
-/* Each container has its lease, and no other is noted: the agent need not be asked. */
+/* Whether each container has an entry and each entry a container: then the agent's leases
+ * need not be read. */
 static bool is_settled(const struct clv_kube_lease_sync *sync,
 	const struct clv_kube_want *wants, size_t n_wants)
 {
@@ -337,7 +342,7 @@ static bool is_settled(const struct clv_kube_lease_sync *sync,
 			return false;
 	}
 	for (size_t i = 0; i < sync->n; i++) {
-		/* Those of claims have none. */
+		/* Entries of claims have the number 0. */
 		if (sync->entries[i].want.number != 0 &&
 			!has_number(wants, n_wants, sync->entries[i].want.number))
 			return false;
@@ -369,22 +374,22 @@ static const json_t *find_lease(const json_t *leases, const char *name)
 	return NULL;
 }
 
-static int take_up(struct clv_kube_lease_sync *sync, const json_t *leases,
+static int reconcile_one(struct clv_kube_lease_sync *sync, const json_t *leases,
 	const struct clv_kube_want *want, uint64_t asked_ns, struct clv_error *err)
 {
 	const json_t *lease = find_lease(leases, want->lease);
 	int r;
 
-	/* Its device is not there at present: what there is stays. */
+	/* The device does not exist now: an existing lease is left alone. */
 	if (want->device[0] == '\0')
-		return note(sync, want, asked_ns, err);
-	if (!lease || !is_right(lease, want))
+		return record(sync, want, asked_ns, err);
+	if (!lease || !is_as_wanted(lease, want))
 		return clv_kube_lease_sync_hold(sync, want, false, err);
 	r = clv_kube_spec_write(&sync->settings, lease, err);
-	return r < 0 ? r : note(sync, want, asked_ns, err);
+	return r < 0 ? r : record(sync, want, asked_ns, err);
 }
 
-/* Since when nobody has asked for it. */
+/* Whether no container has had the lease for the grace period. */
 static bool is_stale(
 	struct clv_kube_lease_sync *sync, const char *lease, uint64_t asked_ns)
 {
@@ -400,7 +405,7 @@ static bool is_ours(const json_t *lease, const char *name)
 	       strncmp(name, CLV_KUBE_LEASE_PREFIX, strlen(CLV_KUBE_LEASE_PREFIX)) == 0;
 }
 
-/* Returns how many of ours there still are that no container has. */
+/* Returns the number of kept leases without a container that remain. */
 static int release_stale(struct clv_kube_lease_sync *sync, const json_t *leases,
 	const struct clv_kube_want *wants, size_t n_wants, uint64_t asked_ns,
 	struct clv_error *err)
@@ -423,7 +428,7 @@ static int release_stale(struct clv_kube_lease_sync *sync, const json_t *leases,
 	return n_left;
 }
 
-/* A spec outlives its lease where we were killed in between. */
+/* For clv_kube_spec_sweep(): a CDI file without an entry is left over from a crash. */
 static bool has_entry(const char *lease, const void *userdata)
 {
 	const struct clv_kube_lease_sync *sync = userdata;
@@ -457,7 +462,7 @@ int clv_kube_lease_sync_reconcile(struct clv_kube_lease_sync *sync,
 	for (size_t i = 0; i < n_wants; i++) {
 		struct clv_error why = {};
 
-		if (take_up(sync, leases, &wants[i], asked_ns, &why) >= 0)
+		if (reconcile_one(sync, leases, &wants[i], asked_ns, &why) >= 0)
 			continue;
 		clv_log_warning(0, "%s of %s: %s", wants[i].lease,
 			wants[i].units.resource, why.msg);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Changes compute modes through the agent, and restores the recorded ones. */
 #include "bridge/kubernetes/lease/modes.h"
 
 #include "base/cleanup.h"
@@ -14,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define FOLDER "modes" /* by GPU */
+#define FOLDER "modes" /* of the undo log; a file for each GPU */
 #define PROFILE_MAX 24
 
 static const json_t *find_device(const json_t *node, const char *name)
@@ -69,8 +70,9 @@ static int change(struct clv_client *client, const char *device, const char *pro
 	return clv_kube_ephemeral_wait(client, operation, err);
 }
 
-/* The profile that the GPU had, and the one that it was given or the one that it is about
- * to get: where we were stopped it has either. */
+/* An entry of the undo log: the original profile of the GPU, the profile before the last
+ * change, and the profile after it.  After an interrupted change the GPU has one of the
+ * last two. */
 struct note {
 	char had[PROFILE_MAX], given[PROFILE_MAX], wanted[PROFILE_MAX];
 };
@@ -98,14 +100,14 @@ static int write_note(const struct clv_kube_settings *settings, const char *devi
 	return clv_kube_undo_write(settings, FOLDER, device, text, err);
 }
 
-/* What it takes to change how the memory is divided is not a claim's to decide. */
+/* A claim cannot change the memory mode, which needs a reload of the driver. */
 static int check_memory(
 	const char *device, const char *now, const char *wanted, struct clv_error *err)
 {
 	if (strcmp(now + strcspn(now, "/"), wanted + strcspn(wanted, "/")) == 0)
 		return 0;
 	return clv_error_set(
-		err, -ENODEV, "%s is in %s now: %s cannot be had", device, now, wanted);
+		err, -ENODEV, "%s is in %s, so %s is not possible", device, now, wanted);
 }
 
 int clv_kube_mode_set(const struct clv_kube_settings *settings, struct clv_client *client,
@@ -120,7 +122,7 @@ int clv_kube_mode_set(const struct clv_kube_settings *settings, struct clv_clien
 	r = check_memory(device, now, profile, err);
 	if (r < 0)
 		return r;
-	/* Of several changes the first one's mode is the one to go back to. */
+	/* After several changes the mode before the first one is restored. */
 	if (!read_note(settings, device, &note) || !is_ours(&note, now))
 		memcpy(note.had, now, sizeof(note.had));
 	memcpy(note.given, now, sizeof(note.given));
@@ -140,7 +142,7 @@ static bool is_used(struct clv_client *client, const char *device)
 	return used;
 }
 
-static int go_back(const struct clv_kube_settings *settings, struct clv_client *client,
+static int restore(const struct clv_kube_settings *settings, struct clv_client *client,
 	const char *device, struct clv_error *err)
 {
 	char now[PROFILE_MAX];
@@ -162,8 +164,9 @@ void clv_kube_mode_back(const struct clv_kube_settings *settings,
 {
 	struct clv_error err = {};
 
-	if (go_back(settings, client, device, &err) < 0)
-		clv_log_warning(0, "%s keeps its mode for now: %s", device, err.msg);
+	if (restore(settings, client, device, &err) < 0)
+		clv_log_warning(
+			0, "cannot restore the mode of %s now: %s", device, err.msg);
 }
 
 struct sweep {
@@ -171,7 +174,7 @@ struct sweep {
 	struct clv_client *client;
 };
 
-static void look(const char *device, const char *text, void *userdata)
+static void restore_entry(const char *device, const char *text, void *userdata)
 {
 	const struct sweep *sweep = userdata;
 
@@ -183,5 +186,5 @@ void clv_kube_modes_sweep(
 {
 	struct sweep sweep = {settings, client};
 
-	clv_kube_undo_each(settings, FOLDER, look, &sweep);
+	clv_kube_undo_each(settings, FOLDER, restore_entry, &sweep);
 }

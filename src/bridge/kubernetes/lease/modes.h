@@ -6,16 +6,18 @@
 struct clv_client;
 struct clv_error;
 
-/* GPUs of AMD's whose mode was changed for a claim.  It is changed back when nobody has
- * anything of the GPU any more, unless somebody else has changed it meanwhile.  Which
- * mode there was is noted. */
+/* Compute modes of AMD's GPUs that are changed for claims.  The original mode is recorded
+ * in the undo log, and restored when the GPU has no lease any more, unless another client
+ * has changed the mode since. */
 
-/* profile: "CPX/NPS1", say.  -EAGAIN: somebody has a part of the GPU as it is. */
+/* Changes the mode to the profile, for example "CPX/NPS1".  -EAGAIN: not possible now,
+ * for example because the GPU is in use. */
 int clv_kube_mode_set(const struct clv_kube_settings *settings, struct clv_client *client,
 	const char *device, const char *profile, struct clv_error *err);
-/* Nothing where it was never changed; what fails is tried again by the sweep. */
+/* Restores the mode if it was changed and the GPU is unused.  The sweep retries failures.
+ */
 void clv_kube_mode_back(const struct clv_kube_settings *settings,
 	struct clv_client *client, const char *device);
-/* All of them. */
+/* Restores the modes of all recorded GPUs that are unused. */
 void clv_kube_modes_sweep(
 	const struct clv_kube_settings *settings, struct clv_client *client);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Writes, removes and lists CDI files in the folder of the settings. */
 #include "bridge/kubernetes/lease/spec.h"
 
 #include "base/cleanup.h"
@@ -75,7 +76,7 @@ void clv_kube_spec_remove(const struct clv_kube_settings *settings, const char *
 #define FILE_PREFIX "cleave-"
 #define FILE_ENDING ".json"
 
-/* Of the file's name; false: it is none of ours. */
+/* Reads the lease from the file's name; false: the file is not of a container's lease. */
 static bool read_name(const char *file, char ret[CLV_KUBE_LEASE_MAX])
 {
 	size_t n_prefix = strlen(FILE_PREFIX), n = strlen(file);

@@ -8,16 +8,17 @@
 struct clv_error;
 struct json_t;
 
-/* The CDI device of a lease, in a file of its own for each: what container runtimes put
- * into a container. */
+/* CDI files, one for each lease, from which container runtimes take what they add to a
+ * container. */
 
-/* "cleave.dev/gpu=k8s-..." */
+/* The name of the lease's CDI device, "cleave.dev/gpu=k8s-...". */
 void clv_kube_spec_name(const char *lease, char ret[CLV_KUBE_NAME_MAX + 32]);
 
-/* Written unless it is there as it should be.  lease is the agent's object. */
+/* Writes the lease's file unless it exists with the same content.  lease is an object of
+ * the agent's API. */
 int clv_kube_spec_write(const struct clv_kube_settings *settings,
 	const struct json_t *lease, struct clv_error *err);
 void clv_kube_spec_remove(const struct clv_kube_settings *settings, const char *lease);
-/* Removes those of leases of containers that are none any more. */
+/* Removes the files of containers' leases for which is_wanted() is false. */
 void clv_kube_spec_sweep(const struct clv_kube_settings *settings,
 	bool (*is_wanted)(const char *lease, const void *userdata), const void *userdata);

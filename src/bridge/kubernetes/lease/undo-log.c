@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The files of the undo log, in plugins/DRIVER/FOLDER of kubelet's folder. */
 #include "bridge/kubernetes/lease/undo-log.h"
 
 #include "base/cleanup.h"
@@ -23,7 +24,7 @@ static void find_folder(const struct clv_kube_settings *settings, const char *fo
 		settings->driver, folder);
 }
 
-/* "gpu0/1g.10gb@4" is "gpu0%1g.10gb@4" there. */
+/* Slashes are replaced: "gpu0/1g.10gb@4" becomes "gpu0%1g.10gb@4". */
 static void find_path(const struct clv_kube_settings *settings, const char *folder,
 	const char *name, char ret[PATH_MAX_BYTES])
 {
@@ -91,7 +92,8 @@ uint64_t clv_kube_undo_age_ms(
 	return now_ms > then_ms ? now_ms - then_ms : 0;
 }
 
-/* clv_file_replace() was stopped: what it would have said was not done yet. */
+/* A temporary file of an interrupted clv_file_replace(): the thing was not created yet.
+ */
 static bool is_unfinished(const char *file)
 {
 	size_t n = strlen(file), n_ending = strlen(UNFINISHED);

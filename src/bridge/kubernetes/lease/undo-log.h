@@ -8,15 +8,15 @@
 
 struct clv_error;
 
-/* An undo log: what is to be given back, in folders beside the driver's socket: a file
- * for each, written before the thing is made and removed after it is gone, so that
- * nothing is left over wherever we were stopped.  Names may have slashes. */
+/* An undo log of things that must be released: a file for each, in folders beside the
+ * driver's socket.  An entry is written before the thing is created and removed after it
+ * is destroyed, so that nothing is leaked after a crash.  Names may have slashes. */
 
 #define CLV_KUBE_UNDO_MAX 640u /* a name or text, with its NUL */
 
 int clv_kube_undo_write(const struct clv_kube_settings *settings, const char *folder,
 	const char *name, const char *text, struct clv_error *err);
-/* Its text, to be freed, or NULL. */
+/* The entry's text, which the caller frees, or NULL if there is no entry. */
 char *clv_kube_undo_read(
 	const struct clv_kube_settings *settings, const char *folder, const char *name);
 bool clv_kube_undo_is_there(
@@ -24,10 +24,10 @@ bool clv_kube_undo_is_there(
 void clv_kube_undo_remove(
 	const struct clv_kube_settings *settings, const char *folder, const char *name);
 
-/* How long ago it was written. */
+/* The age of the entry; 0 if there is none. */
 uint64_t clv_kube_undo_age_ms(
 	const struct clv_kube_settings *settings, const char *folder, const char *name);
 
-/* Each that is there; look may remove it. */
+/* Calls look for each entry; look may remove the entry. */
 void clv_kube_undo_each(const struct clv_kube_settings *settings, const char *folder,
 	void (*look)(const char *name, const char *text, void *userdata), void *userdata);

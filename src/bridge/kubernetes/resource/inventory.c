@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the inventory from the agent's list of devices. */
 #include "bridge/kubernetes/resource/inventory.h"
 
 #include "base/error.h"
@@ -31,7 +32,7 @@ static void read_health(const json_t *object, struct clv_kube_device *device)
 			reason ? reason : "no reason is known");
 	if (json_is_true(json_object_get(object, "cordoned"))) {
 		device->is_healthy = false;
-		snprintf(device->why, sizeof(device->why), "it is cordoned");
+		snprintf(device->why, sizeof(device->why), "the device is cordoned");
 	}
 }
 
@@ -58,7 +59,7 @@ static void read_device(const json_t *object, struct clv_kube_device *device)
 	read_health(object, device);
 }
 
-/* A part is as well as its whole. */
+/* A partition of an unhealthy device is unhealthy. */
 static void spread_health(struct clv_kube_inventory *inventory)
 {
 	for (size_t i = 0; i < inventory->n; i++) {
@@ -114,7 +115,6 @@ void clv_kube_inventory_clear(struct clv_kube_inventory *inventory)
 	*inventory = (struct clv_kube_inventory){};
 }
 
-/* They are zeroed before they are filled, so bytes tell. */
 const struct clv_kube_device *clv_kube_inventory_find(
 	const struct clv_kube_inventory *inventory, const char *name)
 {
@@ -125,6 +125,7 @@ const struct clv_kube_device *clv_kube_inventory_find(
 	return NULL;
 }
 
+/* Items are zeroed before they are filled, so they can be compared with memcmp(). */
 bool clv_kube_inventory_equals(
 	const struct clv_kube_inventory *a, const struct clv_kube_inventory *b)
 {

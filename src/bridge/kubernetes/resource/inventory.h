@@ -11,13 +11,13 @@ struct clv_client;
 struct clv_error;
 struct json_t;
 
-/* The node's devices and partitions, as far as Kubernetes is told of them.  Plain data,
- * made anew when the node changes. */
+/* The node's devices and partitions, with the properties that Kubernetes gets to see.
+ * Plain data, built again when the node changes. */
 
 struct clv_kube_device {
 	char name[72]; /* "gpu0", "gpu0/1g.10gb@4" */
 	char uuid[96];
-	char parent[72]; /* of a partition: its device */
+	char parent[72]; /* the device of a partition; "" for a device */
 	char model[128];
 	char vendor[64];
 	char driver[64];
@@ -26,24 +26,24 @@ struct clv_kube_device {
 	uint64_t memory_bytes;
 	uint32_t compute_units;
 	int32_t numa_node; /* -1: not known */
-	bool is_divided;   /* what there is to be had are its partitions */
+	bool is_divided;   /* only its partitions can be used */
 	bool is_healthy;
-	char why[160]; /* it is not */
+	char why[160]; /* the reason if it is not healthy */
 };
 
 struct clv_kube_inventory {
 	struct clv_kube_device *items;
 	size_t n;
-	uint64_t serial; /* grows when anything is different */
+	uint64_t serial; /* grows with each change */
 };
 
-/* From what the agent answers for its devices.  -EINVAL, -ENOMEM. */
+/* Reads the agent's list of devices.  -EINVAL, -ENOMEM. */
 int clv_kube_inventory_parse(const struct json_t *devices, struct clv_kube_inventory *ret,
 	struct clv_error *err);
 int clv_kube_inventory_fetch(
 	struct clv_client *client, struct clv_kube_inventory *ret, struct clv_error *err);
 void clv_kube_inventory_clear(struct clv_kube_inventory *inventory);
-/* NULL: it has none of that name. */
+/* NULL: there is no device of that name. */
 const struct clv_kube_device *clv_kube_inventory_find(
 	const struct clv_kube_inventory *inventory, const char *name);
 bool clv_kube_inventory_equals(

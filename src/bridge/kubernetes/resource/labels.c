@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Generates the node's labels. */
 #include "bridge/kubernetes/resource/labels.h"
 
 #include "base/cleanup.h"
@@ -13,10 +14,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#define VALUE_MAX 64 /* a label's, with its NUL */
+#define VALUE_MAX 64 /* bytes of a label's value, with the NUL */
 #define PATH_BYTES (CLV_KUBE_PATH_MAX + 32)
 
-/* What a label may say: letters, digits, '-', '_' and '.', and it ends as it begins. */
+/* A label's value has letters, digits, '-', '_' and '.', and a letter or digit at both
+ * ends.
+ */
 static void make_value(const char *text, char ret[VALUE_MAX])
 {
 	size_t n = 0;
@@ -32,7 +35,7 @@ static void make_value(const char *text, char ret[VALUE_MAX])
 	ret[n] = '\0';
 }
 
-static void say(FILE *out, const char *name, const char *value)
+static void write_label(FILE *out, const char *name, const char *value)
 {
 	char fit[VALUE_MAX];
 
@@ -40,7 +43,7 @@ static void say(FILE *out, const char *name, const char *value)
 	fprintf(out, "%s=%s\n", name, fit);
 }
 
-static void say_number(FILE *out, const char *name, uint64_t number)
+static void write_number(FILE *out, const char *name, uint64_t number)
 {
 	fprintf(out, "%s=%" PRIu64 "\n", name, number);
 }
@@ -84,8 +87,8 @@ static uint32_t replicas_of(const struct clv_kube_settings *settings)
 	}
 }
 
-/* GPU feature discovery's. */
-static void say_nvidia(FILE *out, const struct clv_kube_settings *settings,
+/* Labels of NVIDIA's GPU feature discovery. */
+static void write_nvidia(FILE *out, const struct clv_kube_settings *settings,
 	const struct clv_kube_inventory *inventory)
 {
 	size_t n;
@@ -95,34 +98,35 @@ static void say_nvidia(FILE *out, const struct clv_kube_settings *settings,
 
 	if (!device)
 		return;
-	say_number(out, "nvidia.com/gpu.count", n);
-	say(out, "nvidia.com/gpu.product", device->model);
-	say_number(out, "nvidia.com/gpu.memory", device->memory_bytes >> 20);
-	say_number(out, "nvidia.com/gpu.replicas", is_mig ? 1 : replicas_of(settings));
-	say(out, "nvidia.com/gpu.sharing-strategy",
+	write_number(out, "nvidia.com/gpu.count", n);
+	write_label(out, "nvidia.com/gpu.product", device->model);
+	write_number(out, "nvidia.com/gpu.memory", device->memory_bytes >> 20);
+	write_number(out, "nvidia.com/gpu.replicas", is_mig ? 1 : replicas_of(settings));
+	write_label(out, "nvidia.com/gpu.sharing-strategy",
 		replicas_of(settings) > 1 && !is_mig ? "cleave" : "none");
-	say(out, "nvidia.com/mig.capable", is_mig ? "true" : "false");
+	write_label(out, "nvidia.com/mig.capable", is_mig ? "true" : "false");
 	if (is_mig)
-		say(out, "nvidia.com/mig.strategy", is_single ? "single" : "mixed");
-	say(out, "nvidia.com/cuda.driver-version.full", device->driver);
+		write_label(
+			out, "nvidia.com/mig.strategy", is_single ? "single" : "mixed");
+	write_label(out, "nvidia.com/cuda.driver-version.full", device->driver);
 }
 
-static void say_amd(FILE *out, const struct clv_kube_inventory *inventory)
+static void write_amd(FILE *out, const struct clv_kube_inventory *inventory)
 {
 	size_t n;
 	const struct clv_kube_device *device = first_whole(inventory, "amd", &n);
 
 	if (!device || !strstr(device->model, "MI"))
 		return;
-	say_number(out, "amd.com/gpu.vram", device->memory_bytes >> 20);
-	say_number(out, "amd.com/gpu.cu-count", device->compute_units);
-	say(out, "amd.com/gpu.product-name", device->model);
+	write_number(out, "amd.com/gpu.vram", device->memory_bytes >> 20);
+	write_number(out, "amd.com/gpu.cu-count", device->compute_units);
+	write_label(out, "amd.com/gpu.product-name", device->model);
 	if (has_scheme(inventory, "xcp"))
-		say(out, "amd.com/compute-partitioning-supported", "true");
+		write_label(out, "amd.com/compute-partitioning-supported", "true");
 }
 
-/* Of each resource, by its own name: "cleave.dev/mig-1g.10gb.count". */
-static void say_resources(FILE *out, const struct clv_kube_resources *resources)
+/* Labels of each resource, such as "cleave.dev/mig-1g.10gb.count". */
+static void write_resources(FILE *out, const struct clv_kube_resources *resources)
 {
 	for (size_t i = 0; i < resources->n; i++) {
 		const struct clv_kube_resource *resource = &resources->items[i];
@@ -147,16 +151,17 @@ char *clv_kube_labels_make(const struct clv_kube_settings *settings,
 
 	if (!out)
 		return NULL;
-	say_nvidia(out, settings, inventory);
-	say_amd(out, inventory);
-	say_resources(out, resources);
+	write_nvidia(out, settings, inventory);
+	write_amd(out, inventory);
+	write_resources(out, resources);
 	if (fclose(out) == 0)
 		return text;
 	free(text);
 	return NULL;
 }
 
-/* It reads what is there and not hidden: what is not complete is. */
+/* node-feature-discovery ignores hidden files, so the text is written to a hidden file,
+ * which is then renamed. */
 int clv_kube_labels_write(const struct clv_kube_settings *settings,
 	const struct clv_kube_inventory *inventory,
 	const struct clv_kube_resources *resources, struct clv_error *err)

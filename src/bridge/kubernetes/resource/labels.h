@@ -6,14 +6,13 @@
 
 struct clv_error;
 
-/* Labels of the node, in the file that node-feature-discovery reads them from, under the
- * names that GPU feature discovery gives them.  Nothing is written where the settings
- * name no folder. */
+/* Writes labels of the node to a file for node-feature-discovery, with the names that GPU
+ * feature discovery uses.  Does nothing if settings.labels is "". */
 int clv_kube_labels_write(const struct clv_kube_settings *settings,
 	const struct clv_kube_inventory *inventory,
 	const struct clv_kube_resources *resources, struct clv_error *err);
 
-/* The text, to be freed; NULL without memory. */
+/* The text of that file.  The caller frees it; NULL: out of memory. */
 char *clv_kube_labels_make(const struct clv_kube_settings *settings,
 	const struct clv_kube_inventory *inventory,
 	const struct clv_kube_resources *resources);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Pairs the calls for a share and for memory of one container. */
 #include "bridge/kubernetes/resource/pair.h"
 
 int clv_kube_pair_take(struct clv_kube_pair *pair, struct clv_kube_want *want,
@@ -8,7 +9,7 @@ int clv_kube_pair_take(struct clv_kube_pair *pair, struct clv_kube_want *want,
 	struct clv_kube_want *memory = is_memory ? want : &pair->first;
 	int r;
 
-	/* Two of the same in a row: the first one's container asks for nothing else. */
+	/* After two calls of the same kind, the first one's container has no other. */
 	if (!pair->has_first || pair->is_memory == is_memory) {
 		clv_kube_pair_clear(pair);
 		pair->first = *want;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What kubelet should hand out of what it has.  It shows counts of one resource and no
- * pods: a share goes where core/place would put it, what there is of one thing, memory
- * or compute, being taken for what there is of the other.  Replicas are spread or
+/* Chooses the ids that kubelet should allocate.  Kubelet passes only the free ids of one
+ * resource: a share goes to the device that core/place chooses, where the free fraction
+ * of that resource (compute or memory) stands for the other, too.  Replicas are spread or
  * packed, and partitions go to devices whose other partitions are in use. */
 #include "base/cleanup.h"
 #include "bridge/kubernetes/resource/want.h"
@@ -14,9 +14,9 @@
 #define MIB (UINT64_C(1) << 20)
 
 struct source_of_id {
-	uint32_t source; /* index; of no source: UINT32_MAX */
+	uint32_t source; /* index in the resource's sources; UINT32_MAX: none */
 	uint32_t unit;
-	uint32_t index; /* among the ids */
+	uint32_t index; /* in the array of ids */
 };
 
 static uint32_t source_index(
@@ -34,7 +34,7 @@ static int compare(const void *a, const void *b)
 	return left->unit < right->unit ? -1 : left->unit > right->unit;
 }
 
-/* Free units of each source. */
+/* Counts the free units of each source. */
 static void count(const struct source_of_id *ids, size_t n, uint32_t *n_free)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -43,7 +43,7 @@ static void count(const struct source_of_id *ids, size_t n, uint32_t *n_free)
 	}
 }
 
-/* Of a partition: how many of its device's are free, the fewer the better. */
+/* The number of free partitions of the partition's device; fewer are better. */
 static uint32_t count_beside(
 	const struct clv_kube_resource *resource, const uint32_t *n_free, uint32_t source)
 {
@@ -70,11 +70,11 @@ static uint64_t rank(const struct clv_kube_resource *resource, const uint32_t *n
 				: n_free[source];
 	uint64_t by_room = is_spread(resource) ? UINT32_MAX - left : left;
 
-	/* One that is too small is only taken when none is large enough. */
+	/* A source with too few units ranks behind all that have enough. */
 	return by_room + ((uint64_t)(n_free[source] < n_wanted) << 32);
 }
 
-/* Thousandths of a device, of all that it has. */
+/* Converts units to thousandths of the device, rounded up. */
 static uint16_t milli_of(const struct clv_kube_source *source, uint64_t n_units)
 {
 	uint64_t milli = source->n_units
@@ -117,7 +117,7 @@ static struct clv_single *singles_of(
 	return devices;
 }
 
-/* UINT32_MAX: no one device has so much. */
+/* UINT32_MAX: no single device has enough. */
 static uint32_t choose_by_place(
 	const struct clv_kube_resource *resource, const uint32_t *n_free, size_t n_wanted)
 {
@@ -203,7 +203,7 @@ static void take_from(
 	}
 }
 
-/* Of each id where it is from, sorted; NULL without memory. */
+/* Finds the source and unit of each id, sorted.  NULL: out of memory. */
 static struct source_of_id *resolve(
 	const struct clv_kube_resource *resource, const char *const *names, size_t n)
 {

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Makes extended resources from the inventory, converts ids, and encodes ListAndWatch
+ * messages. */
 #include "bridge/kubernetes/resource/resource.h"
 
 #include "base/array.h"
@@ -41,8 +43,8 @@ static const char *domain_of(
 	return CLV_KUBE_DOMAIN;
 }
 
-/* "1g.10gb+me" is "mig-1g.10gb.me" to Kubernetes, "CPX/NPS4" is "cpx-nps4", or "cpx_nps4"
- * where AMD's plugin is meant; "vf:4" is "vf-4". */
+/* Makes the name of a partition's resource: "1g.10gb+me" becomes "mig-1g.10gb.me", "vf:4"
+ * "vf-4", "CPX/NPS4" "cpx-nps4", or with the names of AMD's plugin "cpx_nps4". */
 static void name_profile(
 	const struct clv_kube_device *device, const char *domain, char *ret, size_t room)
 {
@@ -72,7 +74,7 @@ static void name_one(const struct clv_kube_device *device,
 		snprintf(ret, room, "%s/gpu", domain);
 }
 
-/* --- What there is --- */
+/* --- Sources --- */
 
 static struct clv_kube_resource *find_or_add(
 	struct clv_kube_resources *resources, const char *name, enum clv_kube_kind kind)
@@ -91,7 +93,7 @@ static struct clv_kube_resource *find_or_add(
 	return resource;
 }
 
-/* Memory has so many ids that each byte of them counts. */
+/* Memory has so many ids that they must be short: the key is a checksum. */
 static void make_key(const struct clv_kube_device *device, enum clv_kube_kind kind,
 	char ret[CLV_KUBE_KEY_MAX])
 {
@@ -113,8 +115,7 @@ static int add_source(struct clv_kube_resource *resource,
 	make_key(device, resource->kind, key);
 	if (clv_kube_find_key(resource, key))
 		return clv_error_set(err, -EEXIST,
-			"two devices have ids that begin with %s in %s: use another kind "
-			"of "
+			"the ids of two devices begin with %s in %s: use another kind of "
 			"resource",
 			key, resource->name);
 	source = CLV_APPEND(resource->sources, resource->n);
@@ -160,7 +161,7 @@ static int add_memory(struct clv_kube_resources *resources,
 	char name[CLV_KUBE_NAME_MAX] = CLV_KUBE_DOMAIN "/gpu-memory";
 	int r;
 
-	/* Another unit is another resource: one pod must not mean two things. */
+	/* The unit is part of the name, so that a pod means the same on every node. */
 	if (mib != 1)
 		snprintf(name, sizeof(name), CLV_KUBE_DOMAIN "/gpu-memory-%" PRIu64 "%s",
 			mib % 1024 == 0 ? mib / 1024 : mib,
@@ -309,15 +310,15 @@ const struct clv_kube_source *clv_kube_find_id(
 
 /* --- ListAndWatch --- */
 
-/* Protocol buffers, by hand: a message of a hundred thousand devices is written as it
- * goes, and not first built of as many structures. */
+/* An encoder of protobuf without intermediate structures, because a message may have a
+ * hundred thousand devices. */
 struct writer {
 	uint8_t *data;
 	size_t n, room;
-	bool is_short;
+	bool is_short; /* out of memory */
 };
 
-static void put(struct writer *writer, const void *bytes, size_t n)
+static void append(struct writer *writer, const void *bytes, size_t n)
 {
 	if (writer->n + n > writer->room) {
 		size_t room = 2 * (writer->n + n) + 4096;
@@ -344,7 +345,7 @@ static size_t varint(uint64_t value, uint8_t ret[10])
 	return n;
 }
 
-/* A field that has a length: tag, length, bytes. */
+/* Encodes a length-delimited field: tag, length, bytes. */
 static size_t field(uint8_t number, const void *bytes, size_t n, uint8_t *ret)
 {
 	uint8_t length[10];
@@ -363,14 +364,14 @@ static size_t encode_topology(const struct clv_kube_source *source, uint8_t *ret
 
 	if (source->numa_node < 0)
 		return 0;
-	/* A zero that is left out is a zero as well. */
+	/* proto3 omits fields with the value 0. */
 	n = source->numa_node == 0 ? 0
 				   : 1 + varint((uint64_t)source->numa_node, node + 1);
 	n = field(1, node, n, nodes);
 	return field(3, nodes, n, ret);
 }
 
-static void put_device(struct writer *writer, const struct clv_kube_source *source,
+static void append_device(struct writer *writer, const struct clv_kube_source *source,
 	uint32_t unit, bool is_healthy, const uint8_t *topology, size_t n_topology)
 {
 	static const char *const words[] = {"Unhealthy", "Healthy"};
@@ -382,7 +383,7 @@ static void put_device(struct writer *writer, const struct clv_kube_source *sour
 	n = field(1, id, strlen(id), device);
 	n += field(2, words[is_healthy], strlen(words[is_healthy]), device + n);
 	memcpy(device + n, topology, n_topology);
-	put(writer, message, field(1, device, n + n_topology, message));
+	append(writer, message, field(1, device, n + n_topology, message));
 }
 
 int clv_kube_resource_encode(const struct clv_kube_resource *resource, uint8_t **ret,
@@ -398,7 +399,7 @@ int clv_kube_resource_encode(const struct clv_kube_resource *resource, uint8_t *
 		for (uint32_t unit = 0; unit < source->n_units && !writer.is_short &&
 					writer.n <= CLV_KUBE_LIST_MAX_BYTES;
 			unit++)
-			put_device(&writer, source, unit, source->is_healthy, topology,
+			append_device(&writer, source, unit, source->is_healthy, topology,
 				n_topology);
 	}
 	if (!writer.is_short && writer.n <= CLV_KUBE_LIST_MAX_BYTES) {
@@ -410,8 +411,7 @@ int clv_kube_resource_encode(const struct clv_kube_resource *resource, uint8_t *
 	if (writer.is_short)
 		return clv_error_errno(err, ENOMEM, "cannot list %s", resource->name);
 	return clv_error_set(err, -EMSGSIZE,
-		"%s has more ids than kubelet reads in a message: count memory in a "
-		"larger "
+		"%s has more ids than kubelet accepts in a message: set a larger "
 		"memory-unit",
 		resource->name);
 }

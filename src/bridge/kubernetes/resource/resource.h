@@ -9,9 +9,8 @@
 struct clv_error;
 struct clv_kube_inventory;
 
-/* Extended resources: what kubelet counts, and what its ids stand for.  An id names the
- * device that it is of, so that what was allocated is known from the ids alone, whoever
- * asks and whenever.  Pure. */
+/* Extended resources and their ids.  An id contains the device that it belongs to, so
+ * that the allocated lease follows from the ids alone, without a stored state.  Pure. */
 
 #define CLV_KUBE_KEY_MAX 96
 #define CLV_KUBE_HUNDREDTHS 100u
@@ -20,14 +19,14 @@ enum clv_kube_kind {
 	CLV_KUBE_OF_SHARE,
 	CLV_KUBE_OF_MEMORY,
 	CLV_KUBE_OF_REPLICA,
-	CLV_KUBE_OF_ONE, /* a partition, or a device as a whole */
+	CLV_KUBE_OF_ONE, /* a partition, or a whole device */
 };
 
-/* A device that has some of a resource. */
+/* A device that supplies units of a resource. */
 struct clv_kube_source {
-	char key[CLV_KUBE_KEY_MAX]; /* of its ids: "KEY", or "KEY::N" of several */
-	char device[72];
-	char whole[72]; /* the device that it is a part of, or it itself */
+	char key[CLV_KUBE_KEY_MAX]; /* ids are "KEY", or "KEY::N" for several units */
+	char device[72];            /* name of the device or partition */
+	char whole[72];             /* name of the partition's device, or the same */
 	uint64_t memory_bytes;
 	uint32_t n_units;
 	int32_t numa_node;
@@ -37,9 +36,9 @@ struct clv_kube_source {
 struct clv_kube_resource {
 	char name[CLV_KUBE_NAME_MAX];
 	enum clv_kube_kind kind;
-	uint64_t unit_bytes; /* of memory */
+	uint64_t unit_bytes; /* CLV_KUBE_OF_MEMORY: the size of a unit */
 	bool is_packed;
-	struct clv_kube_source *sources;
+	struct clv_kube_source *sources; /* owned */
 	size_t n;
 };
 
@@ -54,20 +53,20 @@ int clv_kube_resources_make(const struct clv_kube_inventory *inventory,
 void clv_kube_resources_clear(struct clv_kube_resources *resources);
 void clv_kube_resource_clear(struct clv_kube_resource *resource);
 
-/* How an id is written; for a source with one unit the key alone. */
+/* Writes an id: KEY for a source with one unit, else KEY::UNIT. */
 void clv_kube_id(const struct clv_kube_source *source, uint32_t unit,
 	char ret[CLV_KUBE_KEY_MAX + 16]);
-/* What the id says, whether or not there is such a source.  -EINVAL: nothing. */
+/* Splits an id into key and unit; the source need not exist.  -EINVAL: malformed. */
 int clv_kube_split_id(const struct clv_kube_resource *resource, const char *id,
 	char ret_key[CLV_KUBE_KEY_MAX], uint32_t *ret_unit);
-/* The source, with *ret_unit; NULL: there is no such id. */
+/* The source of an id, and its unit; NULL: there is no such id. */
 const struct clv_kube_source *clv_kube_find_id(
 	const struct clv_kube_resource *resource, const char *id, uint32_t *ret_unit);
 const struct clv_kube_source *clv_kube_find_key(
 	const struct clv_kube_resource *resource, const char *key);
 
-/* The body of a ListAndWatch message, to be freed; -EMSGSIZE: it is more than kubelet
- * reads. */
+/* Encodes the body of a ListAndWatch message.  The caller frees *ret.  -EMSGSIZE: the
+ * message would be larger than kubelet accepts. */
 #define CLV_KUBE_LIST_MAX_BYTES (15u << 20)
 int clv_kube_resource_encode(const struct clv_kube_resource *resource, uint8_t **ret,
 	size_t *ret_bytes, struct clv_error *err);

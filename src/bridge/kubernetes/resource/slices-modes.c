@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* AMD's compute modes divide a GPU whole, so that partitions of two modes exclude each
- * other and those of one do not.  Counters say so: each partition of a mode has one of
- * its own, which it takes whole, and of which all partitions of any finer mode together
- * take all as well, each its part.  So a partition leaves nothing of its counter to those
- * of a finer mode, and any one of these not enough of it. */
+/* A compute mode of AMD's divides the whole GPU, so partitions of different modes exclude
+ * each other, and partitions of one mode do not.  This is expressed with counters: each
+ * partition of a mode has a counter, which it consumes completely.  Each partition of a
+ * finer mode consumes an equal part of it, so that all of them together consume it
+ * completely, too.  So a counter that a partition has consumed blocks all finer modes,
+ * and any partition of a finer mode leaves too little of it for the coarser one. */
 #include "base/array.h"
 #include "bridge/kubernetes/resource/slices-internal.h"
 #include "core/gpu/xcp.h"
@@ -22,7 +23,7 @@ struct mode {
 struct modes {
 	struct mode items[_CLV_COMPUTE_MODE_MAX]; /* the coarsest first */
 	size_t n;
-	unsigned whole; /* what a counter has: every n divides it */
+	unsigned whole; /* the value of a counter: a common multiple of all n */
 };
 
 static unsigned common_multiple(unsigned a, unsigned b)
@@ -80,7 +81,7 @@ static void count(
 	json_object_set_new(counters, name, clv_kube_slice_value(value));
 }
 
-/* All but the finest mode's: these have nobody to keep out. */
+/* Counters for all modes but the finest, whose partitions block no finer ones. */
 static json_t *make_counters(const struct modes *modes)
 {
 	json_t *counters = json_object();

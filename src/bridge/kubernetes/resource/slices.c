@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A GPU with MIG has a set of counters: one for each memory slice of its grid, which no
- * two instances can have both, and one of compute slices.  Each place where an instance
- * may be is a device that takes its own.  So the scheduler sees what the hardware allows,
- * and nothing has to be there before it is wanted.  Where AMD's modes are claimed, it is
- * the same with them (slices-modes.c); else their partitions are those that there are. */
+/* A GPU with MIG has a set of counters: one for each memory slice, which only one
+ * instance can consume, and one for all compute slices.  Each possible placement of an
+ * instance is a device that consumes its counters.  So the scheduler knows what the
+ * hardware allows, and instances are created only when they are claimed.  Where claims
+ * may change AMD's modes, slices-modes.c does the same for them; else the existing
+ * partitions are published. */
 #include "bridge/kubernetes/resource/slices.h"
 
 #include "base/array.h"
@@ -33,7 +34,7 @@ static json_int_t number_of(const json_t *object, const char *key)
 	return json_integer_value(json_object_get(object, key));
 }
 
-/* A DNS label. */
+/* Makes a DNS label. */
 static void make_label(char *name)
 {
 	for (char *p = name; *p != '\0'; p++)
@@ -59,7 +60,7 @@ struct clv_kube_place *clv_kube_slice_place(struct clv_kube_maker *maker,
 	return place;
 }
 
-/* --- What devices say of themselves --- */
+/* --- Attributes and capacity --- */
 
 json_t *clv_kube_slice_value(uint64_t number)
 {
@@ -170,7 +171,8 @@ static void count_slice(json_t *counters, uint32_t slice)
 	count(counters, name, 1);
 }
 
-/* Engines that are fewer than the places: "1g.10gb+me" is there once. */
+/* True for a profile with engines of which the GPU has fewer than the profile has
+ * placements: only one "1g.10gb+me" is possible at a time. */
 static bool is_limited(const json_t *profile)
 {
 	return (size_t)number_of(profile, "max_instances") <
@@ -244,7 +246,7 @@ static int add_mig(struct clv_kube_maker *maker, const json_t *device)
 	return r;
 }
 
-/* --- What has no counters --- */
+/* --- Devices without counters --- */
 
 static void end_plain(struct clv_kube_maker *maker)
 {
@@ -283,8 +285,8 @@ static int add_partitions(struct clv_kube_maker *maker, const json_t *device)
 	return 0;
 }
 
-/* Who asks for a share without saying how much memory gets the share's part of it, which
- * counts as nothing here: the agent counts it. */
+/* Makes the device shareable.  A claim without memory gets the share's part of the
+ * memory; its default here is 0, because the agent accounts for it. */
 static void share(json_t *one, uint64_t memory_bytes)
 {
 	char most[32];

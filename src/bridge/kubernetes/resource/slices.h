@@ -11,23 +11,23 @@
 struct clv_error;
 struct json_t;
 
-/* The node as dynamic resource allocation sees it: devices by name, what they share, and
- * ResourceSlices that say so.  Pure. */
+/* The node's ResourceSlices for dynamic resource allocation, and the place that each of
+ * their devices stands for.  Pure. */
 
 #define CLV_KUBE_DRA_NAME_MAX 64
-#define CLV_KUBE_SLICE_DEVICES_MAX 64u /* Kubernetes', of devices with counters */
-#define CLV_KUBE_SLICE_SETS_MAX 8u
+#define CLV_KUBE_SLICE_DEVICES_MAX 64u /* Kubernetes' limit for devices with counters */
+#define CLV_KUBE_SLICE_SETS_MAX 8u     /* Kubernetes' limit for sets of counters */
 
-/* What a device of a slice is here. */
+/* The place on the node that a device of a slice stands for. */
 struct clv_kube_place {
-	char name[CLV_KUBE_DRA_NAME_MAX];
-	char device[72];  /* the whole one */
-	char profile[40]; /* "": all of it, or a share of it */
-	uint32_t start;
-	bool is_made;    /* the partition is made when it is wanted */
-	bool is_mode;    /* the GPU is brought into the mode of the profile, */
-	bool is_divided; /* which is more than one partition */
-	bool is_shared;
+	char name[CLV_KUBE_DRA_NAME_MAX]; /* of the slice's device */
+	char device[72];                  /* the node's device */
+	char profile[40];                 /* of a partition; "": the device or a share */
+	uint32_t start;                   /* of a partition */
+	bool is_made;    /* the partition is created when it is claimed */
+	bool is_mode;    /* the GPU's mode is changed to the profile when it is claimed */
+	bool is_divided; /* with is_mode: that mode has more than one partition */
+	bool is_shared;  /* several claims can have shares of the device */
 	uint64_t memory_bytes;
 };
 
@@ -36,8 +36,10 @@ struct clv_kube_places {
 	size_t n;
 };
 
-/* *ret_specs: a list of the specs of slices, but for driver, pool and node; owned by the
- * caller.  is_apart: counters are in slices of their own, from Kubernetes 1.35 on. */
+/* Makes the places and slices of the node (an object of the agent's API); devices that
+ * the inventory has as unhealthy are left out.  The caller owns *ret_places and
+ * *ret_specs, a list of slices' specs without driver, pool and node.  is_apart: counters
+ * are in separate slices, as Kubernetes requires since 1.35.  -ENOMEM. */
 int clv_kube_slices_make(const struct json_t *node,
 	const struct clv_kube_inventory *inventory,
 	const struct clv_kube_settings *settings, bool is_apart,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Derives leases from kubelet's ids: name, device and size. */
 #include "bridge/kubernetes/resource/want.h"
 
 #include "base/cleanup.h"
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* FNV-1a of 64 bits. */
+/* 64-bit FNV-1a. */
 static uint64_t hash(uint64_t so_far, const void *bytes, size_t n)
 {
 	const uint8_t *p = bytes;
@@ -64,8 +65,8 @@ static int compare_numbers(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
-/* What comes one at a time has no numbers of its own. */
-static int take_keys(const struct clv_kube_resource *resource, const char *const *ids,
+/* Ids of CLV_KUBE_OF_ONE have no unit, so a checksum of the id is used. */
+static int read_keys(const struct clv_kube_resource *resource, const char *const *ids,
 	size_t n_ids, struct clv_kube_units *units, struct clv_error *err)
 {
 	for (size_t i = 0; i < n_ids; i++) {
@@ -77,8 +78,8 @@ static int take_keys(const struct clv_kube_resource *resource, const char *const
 	return 0;
 }
 
-/* All of them have the key of the first. */
-static int take_units(const struct clv_kube_resource *resource, const char *const *ids,
+/* All ids must have the same key. */
+static int read_units(const struct clv_kube_resource *resource, const char *const *ids,
 	size_t n_ids, struct clv_kube_units *units, struct clv_error *err)
 {
 	char first[CLV_KUBE_KEY_MAX] = "", key[CLV_KUBE_KEY_MAX];
@@ -91,8 +92,8 @@ static int take_units(const struct clv_kube_resource *resource, const char *cons
 			memcpy(first, key, sizeof(first));
 		else if (strcmp(first, key) != 0)
 			return clv_error_set(err, -EINVAL,
-				"no device has %zu of %s left, and a container's are of "
-				"one device: ask for less",
+				"no device has %zu of %s left, and a container gets them "
+				"from one device: ask for less",
 				n_ids, resource->name);
 		units->n++;
 	}
@@ -100,20 +101,20 @@ static int take_units(const struct clv_kube_resource *resource, const char *cons
 	return 0;
 }
 
-static int take_ids(const struct clv_kube_resource *resource, const char *const *ids,
+static int read_ids(const struct clv_kube_resource *resource, const char *const *ids,
 	size_t n_ids, struct clv_kube_units *units, struct clv_error *err)
 {
 	bool is_of_ones = resource->kind == CLV_KUBE_OF_ONE;
-	int r = is_of_ones ? take_keys(resource, ids, n_ids, units, err)
-			   : take_units(resource, ids, n_ids, units, err);
+	int r = is_of_ones ? read_keys(resource, ids, n_ids, units, err)
+			   : read_units(resource, ids, n_ids, units, err);
 
 	if (r < 0)
 		return r;
 	qsort(units->numbers, n_ids, sizeof(uint32_t), compare_numbers);
 	for (size_t i = 1; i < n_ids; i++) {
 		if (units->numbers[i] == units->numbers[i - 1])
-			return clv_error_set(err, -EINVAL, "an id of %s is there twice",
-				resource->name);
+			return clv_error_set(
+				err, -EINVAL, "an id of %s occurs twice", resource->name);
 	}
 	units->resource = clv_kube_keep_text(resource->name);
 	if (is_of_ones)
@@ -136,7 +137,7 @@ static void size_lease(struct clv_kube_want *want,
 		want->share_ppm = (uint32_t)(n * CLV_PPM / source->n_units);
 }
 
-/* The devices of several ids; "": one of them is not there. */
+/* The names of the ids' devices, with commas; "": one of them does not exist. */
 static const char *name_devices(
 	const struct clv_kube_resource *resource, const char *const *ids, size_t n_ids)
 {
@@ -154,7 +155,7 @@ static const char *name_devices(
 	return clv_kube_keep_text(names);
 }
 
-/* Where the ids are, and how much that is. */
+/* Sets the device and the size of the lease. */
 static void find_device(struct clv_kube_want *want,
 	const struct clv_kube_resource *resource, const char *const *ids, size_t n_ids)
 {
@@ -184,7 +185,7 @@ int clv_kube_want_know(const struct clv_kube_resource *resource, const char *con
 	want.units.numbers = calloc(n_ids, sizeof(uint32_t));
 	if (!want.units.numbers)
 		return clv_error_errno(err, ENOMEM, "cannot note %s", resource->name);
-	r = take_ids(resource, ids, n_ids, &want.units, err);
+	r = read_ids(resource, ids, n_ids, &want.units, err);
 	if (r < 0) {
 		clv_kube_want_clear(&want);
 		return r;
@@ -217,8 +218,7 @@ int clv_kube_want_join(
 	if (strcmp(share->device, memory->device) != 0)
 		return clv_error_set(err, -EBUSY,
 			"no device has both the share and the memory that the container "
-			"asks "
-			"for: the share is left on %s and the memory on %s",
+			"asks for: the share is left on %s and the memory on %s",
 			share->device, memory->device);
 	share->memory_bytes = memory->memory_bytes;
 	share->memory = memory->units;
@@ -266,7 +266,7 @@ static bool overlap(const struct clv_kube_units *a, const struct clv_kube_units 
 {
 	size_t i = 0, j = 0;
 
-	/* The same text is at the same place. */
+	/* Interned texts are equal if their pointers are. */
 	if (a->resource != b->resource || a->key != b->key)
 		return false;
 	while (i < a->n && j < b->n) {

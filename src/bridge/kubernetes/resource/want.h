@@ -5,60 +5,59 @@
 
 struct clv_error;
 
-/* What ids stand for: a lease, whose name follows from the ids.  So the ledger can be
- * compared with what kubelet says at any time, with nothing kept on the side.  Pure. */
+/* The lease that ids stand for.  Its name is a hash of the ids, so that the ledger can be
+ * compared with kubelet's lists without a stored state.  Pure. */
 
 #define CLV_KUBE_LEASE_PREFIX "k8s-"
 #define CLV_KUBE_LEASE_MAX 48
-#define CLV_KUBE_DEVICES_MAX 4096 /* names with commas between them */
+#define CLV_KUBE_DEVICES_MAX 4096 /* bytes of a list of names with commas */
 
-/* Some units of one source, or of what comes one at a time: a number made of each key.
- * There are many of these and few texts in them, so that the texts are there once, for
- * good. */
+/* Units of one source, or, for CLV_KUBE_OF_ONE, a checksum of each id.  There are many of
+ * these with few different texts, so the texts are interned and never freed. */
 struct clv_kube_units {
-	const char *resource, *key; /* NULL: no units */
-	uint32_t *numbers;          /* ascending */
+	const char *resource, *key; /* interned; NULL: no units */
+	uint32_t *numbers;          /* owned; sorted, unique */
 	size_t n;
 };
 
 struct clv_kube_want {
 	char lease[CLV_KUBE_LEASE_MAX];
-	uint64_t number; /* of the name: what differs in it differs in that */
-	/* No two leases that live have a unit in common. */
+	uint64_t number; /* the hash in the lease's name */
+	/* A unit belongs to at most one existing lease. */
 	struct clv_kube_units units;
-	struct clv_kube_units
-		memory; /* of a share that has memory of its own; else none */
-	/* "": it is not there at present; "gpu0,gpu2": several.  Once, as those. */
+	struct clv_kube_units memory; /* of a share with requested memory; else none */
+	/* Interned.  "": the device does not exist now; "gpu0,gpu2": several devices. */
 	const char *device;
-	uint32_t share_ppm;    /* 0: what the memory is of the device */
-	uint64_t memory_bytes; /* 0: the share of the device's */
+	uint32_t share_ppm;    /* 0: in proportion to the memory */
+	uint64_t memory_bytes; /* 0: in proportion to the share */
 };
 
-/* The text, as it stays.  The loop's thread alone. */
+/* Interns the text.  NULL: out of memory.  The loop's thread only. */
 const char *clv_kube_keep_text(const char *text);
 
-/* -EINVAL: no such ids, or units of several devices; the message is for who wrote the
- * pod. */
+/* Makes the lease of the ids.  -EINVAL: malformed ids, or units of several devices;
+ * -ENODEV: the device does not exist now.  The message is for the author of the pod. */
 int clv_kube_want_make(const struct clv_kube_resource *resource, const char *const *ids,
 	size_t n_ids, struct clv_kube_want *ret, struct clv_error *err);
-/* The same of ids that may be of devices that are not there at present: then device is
- * "", and nothing but the lease's name is known. */
+/* The same, but the device need not exist: then device is "", and only the lease's name
+ * is known. */
 int clv_kube_want_know(const struct clv_kube_resource *resource, const char *const *ids,
 	size_t n_ids, struct clv_kube_want *ret, struct clv_error *err);
-/* One lease of a want of shares and one of memory, whose units are taken over. */
+/* Joins the lease of a share and that of memory into share; takes ownership of memory's
+ * units.  -EBUSY: they are on different devices. */
 int clv_kube_want_join(
 	struct clv_kube_want *share, struct clv_kube_want *memory, struct clv_error *err);
-/* A copy of its own; -ENOMEM. */
+/* Makes a deep copy.  -ENOMEM. */
 int clv_kube_want_copy(const struct clv_kube_want *want, struct clv_kube_want *ret);
 void clv_kube_want_clear(struct clv_kube_want *want);
 
 /* Whether they have a unit in common. */
 bool clv_kube_want_overlaps(const struct clv_kube_want *a, const struct clv_kube_want *b);
 
-/* Which of the ids a container should get: of shares and memory units of the device that
- * core/place chooses, partitions of devices that are in use already.  Stores indexes of
- * available, at most n_wanted, and returns how many.  near: a device that is to be
- * preferred, or NULL. */
+/* Chooses the ids that a container should get: of shares and memory, units of the device
+ * that core/place chooses; of partitions, those of devices in use.  Stores at most
+ * n_wanted indexes of available and returns their number.  must: ids that must be among
+ * them.  near: the preferred device, or NULL. */
 size_t clv_kube_prefer(const struct clv_kube_resource *resource,
 	const char *const *available, size_t n_available, const char *const *must,
 	size_t n_must, size_t n_wanted, const char *near, uint32_t *ret_indexes);

@@ -4,8 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of the CUDA driver API's ABI what the gate needs, on 64-bit systems.  Handles are void
- * pointers, enums are int.  Source: cuda.h of the toolkits 12.9 and 13.0. */
+/* The part of the CUDA driver API's ABI that the gate needs, on 64-bit systems.  Handles
+ * are void pointers, enums are int.  Source: cuda.h of the toolkits 12.9 and 13.0. */
 
 enum {
 	CLV_CUDA_SUCCESS = 0,
@@ -18,14 +18,14 @@ enum {
 	CLV_CUDA_NOT_SUPPORTED = 801,
 };
 
-#define CLV_CUDA_STREAM_LEGACY ((void *)1) /* it has no handle of its own */
+#define CLV_CUDA_STREAM_LEGACY ((void *)1) /* a special value, no real handle */
 
 #define CLV_CUDA_EVENT_DISABLE_TIMING 2u
 
 #define CLV_CUDA_CAPTURE_MODE_RELAXED 2
 #define CLV_CUDA_CAPTURE_STATUS_NONE 0
 
-#define CLV_CUDA_DEVICE_HOST (-1) /* as a place of managed memory */
+#define CLV_CUDA_DEVICE_HOST (-1) /* as a location of managed memory */
 #define CLV_CUDA_ADVISE_PREFERRED_LOCATION 3
 #define CLV_CUDA_ADVISE_ACCESSED_BY 5
 #define CLV_CUDA_ATTACH_GLOBAL 1u
@@ -84,7 +84,7 @@ struct clv_cuda_copy_end_3d {
 	void *host;
 	uint64_t device;
 	void *array;
-	void *context; /* of a copy between peers; else reserved */
+	void *context; /* of a copy between peers; otherwise reserved */
 	size_t pitch, height;
 };
 
@@ -110,7 +110,7 @@ struct clv_cuda_array_3d {
 
 #define CLV_CUDA_ARRAY_LAYERED 0x01u
 #define CLV_CUDA_ARRAY_SPARSE 0x40u
-#define CLV_CUDA_ARRAY_DEFERRED 0x80u /* its memory is mapped later */
+#define CLV_CUDA_ARRAY_DEFERRED 0x80u /* its memory is mapped by hand */
 
 #define CLV_CUDA_HANDLE_FILE 1 /* CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR */
 
@@ -142,14 +142,14 @@ struct clv_cuda_pool_properties {
 
 #define CLV_CUDA_GREEN_DEFAULT_STREAM 1u
 
-/* CUexecAffinityParam, of a type that there is one of: so many multiprocessors. */
+/* CUexecAffinityParam.  Its only type is a number of multiprocessors. */
 #define CLV_CUDA_AFFINITY_MULTIPROCESSORS 0
 struct clv_cuda_affinity {
 	int type;
 	uint32_t count;
 };
 
-/* CUdevResource, of multiprocessors */
+/* CUdevResource of multiprocessors. */
 #define CLV_CUDA_RESOURCE_MULTIPROCESSORS 1
 struct clv_cuda_resource {
 	int type;
@@ -163,10 +163,11 @@ struct clv_cuda_resource {
 
 #define CLV_CUDA_NODE_KERNEL 0
 #define CLV_CUDA_NODE_GRAPH 4
-#define CLV_CUDA_NODE_AWAIT 9
+#define CLV_CUDA_NODE_SEMAPHORE_WAIT 9
 #define CLV_CUDA_NODE_ALLOCATE 10
 
-#define CLV_CUDA_SEMAPHORE_VALUE_BYTES 144 /* CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS */
+/* The size of CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS. */
+#define CLV_CUDA_SEMAPHORE_VALUE_BYTES 144
 
 /* CUDA_MEM_ALLOC_NODE_PARAMS */
 struct clv_cuda_node_allocation {
@@ -198,5 +199,5 @@ struct clv_cuda_external_memory {
 	uint32_t reserved[16];
 };
 
-#define CLV_CUDA_PROC_PER_THREAD UINT64_C(2) /* of the flags of cuGetProcAddress */
+#define CLV_CUDA_PROC_PER_THREAD UINT64_C(2) /* a flag of cuGetProcAddress */
 #define CLV_CUDA_PROC_SYMBOL_NOT_FOUND 1

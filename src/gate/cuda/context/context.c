@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which context is current on a thread: its default streams are other ones then. */
+/* The calls that change the current context of a thread, and with it the thread's default
+ * streams. */
 #include "gate/cuda/context/library.h"
 #include "gate/streams/handle.h"
 
-static int changed(int result)
+static int after_context_change(int result)
 {
 	clv_stream_forget_context();
 	return result;
@@ -11,59 +12,59 @@ static int changed(int result)
 
 int clv_own_cuCtxSetCurrent(clv_fn_cuCtxSetCurrent *real, void *context)
 {
-	return changed(real(context));
+	return after_context_change(real(context));
 }
 
 int clv_own_cuCtxPushCurrent(clv_fn_cuCtxPushCurrent *real, void *context)
 {
-	return changed(real(context));
+	return after_context_change(real(context));
 }
 
 int clv_own_cuCtxPushCurrent_v2(clv_fn_cuCtxPushCurrent_v2 *real, void *context)
 {
-	return changed(real(context));
+	return after_context_change(real(context));
 }
 
 int clv_own_cuCtxPopCurrent(clv_fn_cuCtxPopCurrent *real, void *context)
 {
-	return changed(real(context));
+	return after_context_change(real(context));
 }
 
 int clv_own_cuCtxPopCurrent_v2(clv_fn_cuCtxPopCurrent_v2 *real, void *context)
 {
-	return changed(real(context));
+	return after_context_change(real(context));
 }
 
 int clv_own_cuCtxCreate(
 	clv_fn_cuCtxCreate *real, void *context, uint32_t flags, int device)
 {
-	return changed(real(context, flags, device));
+	return after_context_change(real(context, flags, device));
 }
 
 int clv_own_cuCtxCreate_v2(
 	clv_fn_cuCtxCreate_v2 *real, void *context, uint32_t flags, int device)
 {
-	return changed(real(context, flags, device));
+	return after_context_change(real(context, flags, device));
 }
 
 int clv_own_cuCtxCreate_v3(clv_fn_cuCtxCreate_v3 *real, void *context, void *affinity,
 	int n_affinity, uint32_t flags, int device)
 {
-	return changed(real(context, affinity, n_affinity, flags, device));
+	return after_context_change(real(context, affinity, n_affinity, flags, device));
 }
 
 int clv_own_cuCtxCreate_v4(clv_fn_cuCtxCreate_v4 *real, void *context, void *parameters,
 	uint32_t flags, int device)
 {
-	return changed(real(context, parameters, flags, device));
+	return after_context_change(real(context, parameters, flags, device));
 }
 
 int clv_own_cuCtxAttach(clv_fn_cuCtxAttach *real, void *context, uint32_t flags)
 {
-	return changed(real(context, flags));
+	return after_context_change(real(context, flags));
 }
 
 int clv_own_cuCtxDetach(clv_fn_cuCtxDetach *real, void *context)
 {
-	return changed(real(context));
+	return after_context_change(real(context));
 }

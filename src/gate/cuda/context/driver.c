@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CUDA's streams, as streams/ knows them. */
+/* CUDA's calls for the common code of streams (streams/driver.h). */
 #include "gate/cuda/context/driver.h"
 
 #include "gate/cuda/context/green.h"
@@ -43,9 +43,9 @@ static int exchange_capture_mode(int *mode)
 
 enum { HOST, DEVICE, OTHER };
 
-/* By the driver's word, for a call's name says little: with unified addresses a copy from
- * the host may be one within the device.  Of the host's memory the driver knows what it
- * has pinned; managed memory is where it pleases. */
+/* Asks the driver, because a call's name does not tell: with unified addresses a copy
+ * "from the host" may be within the device.  The driver does not know pageable memory of
+ * the host.  Managed memory may be in either place. */
 static int kind_of(uint64_t address)
 {
 	uint32_t type = 0, is_managed = 0;
@@ -62,7 +62,7 @@ static int kind_of(uint64_t address)
 	return type == CLV_CUDA_MEMORY_TYPE_DEVICE ? DEVICE : OTHER;
 }
 
-static bool is_across(uint64_t to, uint64_t from)
+static bool is_host_device(uint64_t to, uint64_t from)
 {
 	int kind_to = kind_of(to), kind_from = kind_of(from);
 
@@ -132,26 +132,26 @@ static int wait_for_semaphores(void *semaphores, void *values, uint32_t n, void 
 
 const struct clv_stream_driver clv_cuda_stream_driver = {
 	.legacy = CLV_CUDA_STREAM_LEGACY,
-	/* CUDA allows no call there. */
+	/* CUDA forbids calls in a callback. */
 	.in_callback = CLV_CUDA_NOT_PERMITTED,
 	.get_context = get_context,
 	.set_context = set_context,
 	.wait_for_context = wait_for_context,
 	.context_of = clv_cuda_context_of,
-	.is_within = clv_cuda_part_has,
-	.goes_past = clv_cuda_green_past,
+	.is_within = clv_cuda_part_applies_to,
+	.report_unlimited = clv_cuda_green_report_outside,
 	.is_blocking = is_blocking,
 	.capture_status = capture_status,
 	.make_blocking = make_blocking,
 	.exchange_capture_mode = exchange_capture_mode,
-	.is_across = is_across,
+	.is_host_device = is_host_device,
 	.make_event = make_event,
 	.record = record,
 	.record_context = record_context,
 	.query = query,
 	.wait = wait_for,
 	.destroy = destroy,
-	.graphs = {.wait_type = CLV_CUDA_NODE_AWAIT,
+	.graphs = {.wait_type = CLV_CUDA_NODE_SEMAPHORE_WAIT,
 		.value_bytes = CLV_CUDA_SEMAPHORE_VALUE_BYTES,
 		.nodes = nodes,
 		.edges = edges,

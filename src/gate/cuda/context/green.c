@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The gate's green context, and the streams in it.  Only non-blocking streams can be
- * there: the order that a default stream keeps with blocking ones does not reach across
- * contexts.  The program's own context stays current, and is what its streams seem to be
- * of: a green context may be current on one thread at a time, and a program has many. */
+/* The gate's green context and the streams in it.  Only non-blocking streams can be
+ * there, because a default stream is ordered only with blocking streams of its own
+ * context.  The program's context stays current, and is reported as the context of these
+ * streams: a green context may be current on one thread at a time only. */
 #include "gate/cuda/context/green.h"
 
 #include "gate/attach/sm.h"
@@ -16,8 +16,8 @@ static struct {
 	pthread_mutex_t lock;
 	_Atomic(void *) context;
 	uint32_t count;
-	uint32_t n_streams; /* of the program's in it */
-	bool is_refused;    /* by the driver */
+	uint32_t n_streams; /* the program's streams in the context */
+	bool is_refused;    /* the driver refused to create the context */
 } own = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void *make(uint32_t *ret_count)
@@ -35,8 +35,9 @@ static void *make(uint32_t *ret_count)
 	return green;
 }
 
-/* With room for so many streams more. */
-static void *enter(uint32_t n_streams)
+/* Returns the context, which the first call creates, and counts n_streams more streams in
+ * it.  NULL: there is no limit, or the driver refused. */
+static void *get_context(uint32_t n_streams)
 {
 	void *context;
 
@@ -55,7 +56,7 @@ static void *enter(uint32_t n_streams)
 	return context;
 }
 
-bool clv_cuda_green_left(void)
+bool clv_cuda_green_stream_removed(void)
 {
 	bool is_last;
 
@@ -67,7 +68,7 @@ bool clv_cuda_green_left(void)
 
 void *clv_cuda_green(void)
 {
-	return enter(0);
+	return get_context(0);
 }
 
 bool clv_cuda_green_is_used(void)
@@ -98,7 +99,7 @@ void clv_cuda_green_forget_parent(void)
 	own.is_refused = false;
 }
 
-bool clv_cuda_green_has(void *stream)
+bool clv_cuda_green_contains(void *stream)
 {
 	void *green = NULL;
 
@@ -111,7 +112,7 @@ void *clv_cuda_context_of(void *stream)
 {
 	void *context = NULL;
 
-	if (clv_cuda_green_has(stream))
+	if (clv_cuda_green_contains(stream))
 		return clv_cuda_primary(CLV_CUDA_PART_DEVICE);
 	clv_cuda.cuStreamGetCtx(stream, &context);
 	return context;
@@ -123,7 +124,7 @@ int clv_own_cuStreamGetCtx(
 	int r = real(stream, ret_context);
 
 	(void)is_per_thread;
-	if (r == CLV_CUDA_SUCCESS && clv_cuda_green_has(stream))
+	if (r == CLV_CUDA_SUCCESS && clv_cuda_green_contains(stream))
 		*(void **)ret_context = clv_cuda_primary(CLV_CUDA_PART_DEVICE);
 	return r;
 }
@@ -134,7 +135,7 @@ int clv_own_cuStreamGetCtx_v2(clv_fn_cuStreamGetCtx_v2 *real, bool is_per_thread
 	int r = real(stream, ret_context, ret_green);
 
 	(void)is_per_thread;
-	if (r == CLV_CUDA_SUCCESS && clv_cuda_green_has(stream)) {
+	if (r == CLV_CUDA_SUCCESS && clv_cuda_green_contains(stream)) {
 		*(void **)ret_context = clv_cuda_primary(CLV_CUDA_PART_DEVICE);
 		*(void **)ret_green = NULL;
 	}
@@ -149,7 +150,7 @@ static bool is_primary_current(void)
 	       context == clv_cuda_primary(CLV_CUDA_PART_DEVICE);
 }
 
-/* False: it is to be made as it was asked for. */
+/* False: the stream is to be created by the program's own call. */
 static bool create_in_part(void *ret, uint32_t flags, int priority)
 {
 	void *green;
@@ -157,12 +158,12 @@ static bool create_in_part(void *ret, uint32_t flags, int priority)
 	if (clv_sm_limit_get().ppm == 0 || flags != CLV_CUDA_STREAM_NON_BLOCKING ||
 		!is_primary_current() || clv_cuda_part_is_of_mps())
 		return false;
-	green = enter(1);
+	green = get_context(1);
 	if (!green)
 		return false;
 	if (clv_cuda.cuGreenCtxStreamCreate(ret, green, flags, priority) !=
 		CLV_CUDA_SUCCESS) {
-		clv_cuda_green_left();
+		clv_cuda_green_stream_removed();
 		return false;
 	}
 	clv_sm_tell(CLV_ATTACH_SM_GREEN, own.count);
@@ -181,7 +182,7 @@ int clv_own_cuStreamCreateWithPriority(
 						    : real(ret, flags, priority);
 }
 
-void clv_cuda_green_past(void *stream)
+void clv_cuda_green_report_outside(void *stream)
 {
 	void *context = clv_cuda_context_of(stream);
 	enum clv_attach_sm state = CLV_ATTACH_SM_OTHER_STREAM;

@@ -3,24 +3,27 @@
 
 #include <stdbool.h>
 
-/* The gate's green context beside the primary one, which is current (part.h); made at the
- * first call.  NULL: there is no limit, or no such context. */
+/* The gate's green context beside the current primary one (part.h), created at the first
+ * call.  NULL: there is no limit, or the driver creates no green context. */
 void *clv_cuda_green(void);
 
-/* The context of a stream, as the program knows it. */
+/* The context of a stream as the program knows it: the primary one for streams in the
+ * green context. */
 void *clv_cuda_context_of(void *stream);
 
-/* Whether the stream is in it; and one of these is gone: whether that was the last. */
-bool clv_cuda_green_has(void *stream);
-bool clv_cuda_green_left(void);
+/* Whether the stream is in the green context. */
+bool clv_cuda_green_contains(void *stream);
+/* To be called when a stream of it is gone.  True: it was the last one. */
+bool clv_cuda_green_stream_removed(void);
 
-/* Whether there is any such stream. */
+/* Whether any stream is in the green context. */
 bool clv_cuda_green_is_used(void);
 
-/* The primary context is about to end, which it would keep. */
+/* Destroys the green context, which would keep the primary one alive.  To be called
+ * before the primary context ends. */
 void clv_cuda_green_end(void);
 
-/* A kernel is launched in a stream that does not keep to the limit. */
-void clv_cuda_green_past(void *stream);
+/* Tells the agent of a kernel launch in a stream to which the limit does not apply. */
+void clv_cuda_green_report_outside(void *stream);
 
 void clv_cuda_green_forget_parent(void);

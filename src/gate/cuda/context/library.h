@@ -6,8 +6,8 @@
 
 #include <stddef.h>
 
-/* The driver's library behind the gate: struct clv_cuda_functions clv_cuda, which
- * clv_cuda_load() fills once, and clv_cuda_library, all from hooks.list. */
+/* Generated from hooks.list: clv_cuda, the driver's real functions, which clv_cuda_load()
+ * fills in once, and clv_cuda_library, the description of its hooks. */
 
-/* The newest version that the list knows. */
+/* The newest CUDA version of hooks.list. */
 #define CLV_CUDA_VERSION_KNOWN 13000

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many multiprocessors there are, for whoever asks, and who holds a launch to them.
- * The driver alone says whether an MPS server does: only there has a context an
- * execution affinity. */
+/* The number of multiprocessors that programs see, and what applies the limit to a
+ * launch.  Only the driver shows whether an MPS server does: a context has an execution
+ * affinity only then. */
 #include "gate/cuda/context/part.h"
 
 #include "gate/attach/sm.h"
@@ -13,30 +13,30 @@
 
 #define PPM UINT64_C(1000000)
 #define PPM_OF_PERCENT 10000u
-#define MPS_STEP 2u /* of 188 a quarter is 46 */
+#define MPS_STEP 2u /* MPS rounds down to it: a quarter of 188 is 46 */
 
 #define PERCENTAGE "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"
-/* With it each context would get what the variable says when it is made. */
+/* If set, each new context gets the percentage that the variable has at that time. */
 #define PER_CONTEXT "CUDA_MPS_ENABLE_PER_CTX_DEVICE_MULTIPROCESSOR_PARTITIONING"
 
 void clv_cuda_part_begin(void)
 {
 	uint32_t percent = clv_sm_limit_get().ppm / PPM_OF_PERCENT;
-	const char *said = getenv(PERCENTAGE);
-	unsigned long own = said ? strtoul(said, NULL, 10) : 0;
+	const char *text_before = getenv(PERCENTAGE);
+	unsigned long percent_before = text_before ? strtoul(text_before, NULL, 10) : 0;
 	char text[16];
 
 	if (clv_sm_limit_get().ppm == 0)
 		return;
 	percent = percent > 0 ? percent : 1;
 	snprintf(text, sizeof(text), "%u", percent);
-	if (own == 0 || own >= percent)
+	if (percent_before == 0 || percent_before >= percent)
 		setenv(PERCENTAGE, text, 1);
 	setenv(PER_CONTEXT, "0", 1);
 }
 
-/* What the driver says of itself may be cut already. */
-static uint32_t most(const struct clv_sm_limit *limit)
+/* The agent's count comes first, because the driver's may be limited already. */
+static uint32_t max_count(const struct clv_sm_limit *limit)
 {
 	uint32_t n = limit->count;
 	int all = 0;
@@ -48,8 +48,8 @@ static uint32_t most(const struct clv_sm_limit *limit)
 	return n > MPS_STEP ? n : MPS_STEP;
 }
 
-/* Drivers round up, so less is asked for until it is no more than it may be; or else the
- * least that can be had. */
+/* Drivers round up, so smaller parts are requested until one is within the limit.  If
+ * none is, the result is the smallest part that the driver hands out. */
 bool clv_cuda_part_take(struct clv_cuda_resource *ret)
 {
 	struct clv_sm_limit limit = clv_sm_limit_get();
@@ -60,25 +60,26 @@ bool clv_cuda_part_take(struct clv_cuda_resource *ret)
 		clv_cuda.cuDeviceGetDevResource(CLV_CUDA_PART_DEVICE, &all,
 			CLV_CUDA_RESOURCE_MULTIPROCESSORS) != CLV_CUDA_SUCCESS)
 		return false;
-	for (uint32_t wanted = most(&limit); wanted > 0; wanted--) {
+	for (uint32_t wanted = max_count(&limit); wanted > 0; wanted--) {
 		n = 1;
 		if (clv_cuda.cuDevSmResourceSplitByCount(
 			    ret, &n, &all, NULL, 0, wanted) != CLV_CUDA_SUCCESS)
 			n = 0;
-		if (n == 1 && ret->count <= most(&limit))
+		if (n == 1 && ret->count <= max_count(&limit))
 			break;
 	}
 	return n == 1;
 }
 
-static uint32_t shown(const struct clv_sm_limit *limit)
+static uint32_t visible_count(const struct clv_sm_limit *limit)
 {
-	const struct clv_view *view = clv_gate_peek();
+	const struct clv_view *view = clv_gate_current_view();
 	struct clv_cuda_resource part;
 
 	if (view && atomic_load(&view->sm_count) > 0)
 		return atomic_load(&view->sm_count);
-	return clv_cuda_part_take(&part) ? part.count : most(limit) / MPS_STEP * MPS_STEP;
+	return clv_cuda_part_take(&part) ? part.count
+					 : max_count(limit) / MPS_STEP * MPS_STEP;
 }
 
 int clv_own_cuDeviceGetAttribute(
@@ -88,13 +89,14 @@ int clv_own_cuDeviceGetAttribute(
 	int r = real(ret, attribute, device), *count = ret;
 
 	if (r == CLV_CUDA_SUCCESS && attribute == CLV_CUDA_ATTRIBUTE_MULTIPROCESSORS &&
-		limit.ppm > 0 && *count > (int)shown(&limit))
-		*count = (int)shown(&limit);
+		limit.ppm > 0 && *count > (int)visible_count(&limit))
+		*count = (int)visible_count(&limit);
 	return r;
 }
 
-/* What green contexts of the program's can be made of. */
-static int show(int result, struct clv_cuda_resource *resource, int type)
+/* Cuts the driver's resource to the lease's part.  The program can make green contexts
+ * only of what it gets here. */
+static int cut_resource(int result, struct clv_cuda_resource *resource, int type)
 {
 	struct clv_cuda_resource part;
 
@@ -107,13 +109,13 @@ static int show(int result, struct clv_cuda_resource *resource, int type)
 int clv_own_cuDeviceGetDevResource(
 	clv_fn_cuDeviceGetDevResource *real, int device, void *ret, int type)
 {
-	return show(real(device, ret, type), ret, type);
+	return cut_resource(real(device, ret, type), ret, type);
 }
 
 int clv_own_cuCtxGetDevResource(
 	clv_fn_cuCtxGetDevResource *real, void *context, void *ret, int type)
 {
-	return show(real(context, ret, type), ret, type);
+	return cut_resource(real(context, ret, type), ret, type);
 }
 
 bool clv_cuda_part_is_of_mps(void)
@@ -123,14 +125,14 @@ bool clv_cuda_part_is_of_mps(void)
 
 	if (clv_cuda.cuCtxGetExecAffinity(&affinity, CLV_CUDA_AFFINITY_MULTIPROCESSORS) !=
 			CLV_CUDA_SUCCESS ||
-		affinity.count == 0 || affinity.count > most(&limit))
+		affinity.count == 0 || affinity.count > max_count(&limit))
 		return false;
 	clv_sm_tell(CLV_ATTACH_SM_MPS, affinity.count);
 	return true;
 }
 
-/* A green context of the program's is made of what it was shown. */
-bool clv_cuda_part_has(void *stream)
+/* The program's green contexts are within the limit: see cut_resource(). */
+bool clv_cuda_part_applies_to(void *stream)
 {
 	void *green = NULL;
 
@@ -139,8 +141,9 @@ bool clv_cuda_part_has(void *stream)
 	return clv_cuda.cuStreamGetGreenCtx(stream, &green) == CLV_CUDA_SUCCESS && green;
 }
 
-/* It runs in the context that it was loaded in, wherever the graph is launched. */
-void clv_cuda_part_node(void)
+/* The kernel runs in the context in which it was loaded, in whatever stream the graph is
+ * launched. */
+void clv_cuda_part_report_graph_kernel(void)
 {
 	if (clv_sm_limit_get().ppm > 0 && !clv_cuda_part_is_of_mps())
 		clv_sm_tell(CLV_ATTACH_SM_OTHER_GRAPH, 0);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The primary context of a device. */
 #include "gate/cuda/context/primary.h"
 
 #include "gate/cuda/context/library.h"
@@ -13,7 +14,8 @@ bool clv_cuda_primary_is_active(int device)
 	       is_active;
 }
 
-/* It has the same handle for as long as anybody retains it. */
+/* The context keeps its handle while any reference is left, so the gate's own reference,
+ * taken to get the handle, is dropped at once. */
 void *clv_cuda_primary(int device)
 {
 	void *context = NULL;

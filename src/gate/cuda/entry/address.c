@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuGetProcAddress: as the driver answers, and then with the gate's wrapper in its place.
- * Which function that is its address says; where it answers with addresses that it does
- * not export, the version and the default stream that were asked for do. */
+/* cuGetProcAddress.  The driver answers first, then the gate's wrapper is returned
+ * instead.  The hook is found by the address; where the driver returns addresses that it
+ * does not export, by the requested version and default stream. */
 #include "gate/cuda/context/library.h"
 
 #include <string.h>
 
-/* What the driver has by that name and version, in what the list knows. */
+/* The driver's function of this name in the newest version that hooks.list has. */
 static void *real_of_known(const struct clv_hook *hook, uint64_t flags)
 {
 	void *real = NULL;
@@ -18,8 +18,9 @@ static void *real_of_known(const struct clv_hook *hook, uint64_t flags)
 	return real;
 }
 
-/* A later toolkit may mean another function by the name, with other arguments: that one
- * the gate does not know, and what it does not know is not there. */
+/* Whether the name means another function in a version newer than hooks.list, which may
+ * have other parameters.  The gate has no wrapper for it, so it is answered with "not
+ * found". */
 static bool is_newer_than_known(
 	const struct clv_hook *hook, const void *real, int version, uint64_t flags)
 {
@@ -34,12 +35,12 @@ static const struct clv_hook *hook_of(
 	const struct clv_hook *hook = clv_hook_of_answer(&clv_cuda_library, name,
 		(uint32_t)version, flags & CLV_CUDA_PROC_PER_THREAD, real);
 
-	/* By its exported name, as some programs ask. */
+	/* Some programs ask by the exported name. */
 	return hook ? hook : clv_hook_of_symbol(&clv_cuda_library, name);
 }
 
-static int answer(const char *name, void **function, int version, uint64_t flags,
-	int *status, int r)
+static int substitute_wrapper(const char *name, void **function, int version,
+	uint64_t flags, int *status, int r)
 {
 	const struct clv_hook *hook;
 
@@ -61,13 +62,13 @@ static int answer(const char *name, void **function, int version, uint64_t flags
 int clv_own_cuGetProcAddress(clv_fn_cuGetProcAddress *real, const char *symbol, void *pfn,
 	int driver_version, uint64_t flags)
 {
-	return answer(symbol, pfn, driver_version, flags, NULL,
+	return substitute_wrapper(symbol, pfn, driver_version, flags, NULL,
 		real(symbol, pfn, driver_version, flags));
 }
 
 int clv_own_cuGetProcAddress_v2(clv_fn_cuGetProcAddress_v2 *real, const char *symbol,
 	void *pfn, int driver_version, uint64_t flags, void *symbol_found)
 {
-	return answer(symbol, pfn, driver_version, flags, symbol_found,
+	return substitute_wrapper(symbol, pfn, driver_version, flags, symbol_found,
 		real(symbol, pfn, driver_version, flags, symbol_found));
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuInit, where a process becomes one of a lease's or sees no device. */
+/* cuInit attaches the process to its lease, and fails where the process must see no
+ * device. */
 #include "gate/attach/attachment.h"
 #include "gate/cuda/context/library.h"
 #include "gate/cuda/context/part.h"
@@ -13,7 +14,7 @@ int clv_own_cuInit(clv_fn_cuInit *real, uint32_t flags)
 
 	if (is_refused)
 		return CLV_CUDA_NO_DEVICE;
-	/* The driver reads the list here. */
+	/* The real cuInit reads the environment. */
 	if (view)
 		clv_visible_choose("CUDA_VISIBLE_DEVICES",
 			view->devices[0] ? view->devices : view->model);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The channel groups that the driver's library makes for this process: seen in its own
- * ioctls, told to the agent with the file that they were made through, so that it can
- * stop work half-way when a turn ends.  An agent that does not read is told later; how
- * much there is to be told stands in the report page, and who knows less stops nothing.
- * If the agent dies meanwhile the process puts them back itself: without an agent it runs
- * on. */
+/* The channel groups that the driver's library creates for this process.  The gate sees
+ * them in the library's ioctls and tells the agent, with the file by which they were
+ * created, so that the agent can stop running work at the end of a turn.  If the agent
+ * does not read, the gate tells it later; the report page has the number of changes, and
+ * an agent that knows of fewer stops nothing.  If the agent dies while channels are
+ * stopped, the guard puts them back, because without an agent the process runs on. */
 #include "gate/cuda/entry/channels.h"
 
 #include "base/clock.h"
@@ -32,9 +32,10 @@ typedef int (*ioctl_function)(int fd, unsigned long request, ...);
 
 static struct {
 	pthread_mutex_t lock;
-	struct clv_rm_channels *channels; /* NULL: there are none yet */
-	struct clv_view *told;            /* whose agent is told of them */
-	uint64_t told_as_of;              /* the last that it was told */
+	struct clv_rm_channels *channels; /* NULL: none were created yet */
+	struct clv_view *told;            /* the view whose agent is told */
+	uint64_t told_as_of;              /* the number of changes that this agent knows
+					   * of */
 	bool is_guarded, is_telling;
 } own = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -55,7 +56,8 @@ static bool tell(const struct clv_view *view, const struct clv_rm_object *object
 	return clv_attach_tell(view, &message, sizeof(message), fd);
 }
 
-/* Behind the last there may be nothing left to send: it was freed again. */
+/* After the last change there may be no object to send, because it was a free: then a
+ * message without an object has the number of changes. */
 static bool tell_as_of(const struct clv_view *view, uint64_t as_of)
 {
 	static const struct clv_rm_object nothing;
@@ -68,8 +70,8 @@ static bool tell_as_of(const struct clv_view *view, uint64_t as_of)
 	return true;
 }
 
-/* What it does not know yet; of a further agent that is all.  Returns whether it knows
- * all then that this process does. */
+/* Tells the agent what it does not know yet; if it is a new one, everything.  True:
+ * nothing is left to tell. */
 static bool tell_rest(struct clv_view *view)
 {
 	bool is_whole = clv_rm_channels_are_whole(own.channels), is_last;
@@ -94,13 +96,14 @@ static bool tell_rest(struct clv_view *view)
 	return !is_whole || tell_as_of(view, as_of);
 }
 
-/* NULL: nothing is left to be told, or nobody to tell it; the guard tells the next. */
+/* Returns the view of an agent that must still be told.  NULL: nothing is left to tell,
+ * or there is no agent, and the guard tells the next one. */
 static struct clv_view *try_again(void)
 {
 	struct clv_view *view;
 
 	pthread_mutex_lock(&own.lock);
-	view = clv_gate_peek();
+	view = clv_gate_current_view();
 	if (!view || clv_gate_agent_is_dead(view) || tell_rest(view)) {
 		own.is_telling = false;
 		view = NULL;
@@ -122,15 +125,15 @@ static void *tell_later(void *userdata)
 	return NULL;
 }
 
-/* With the lock held.  The program is not held up, nor is the helper, which may be
- * waiting for work. */
+/* With the lock held.  Neither the program's thread nor the helper, which may be waiting
+ * for work, waits for the agent: another thread tries again. */
 static void tell_soon(struct clv_view *view)
 {
 	if (!tell_rest(view) && !own.is_telling)
 		own.is_telling = clv_helper_spawn(tell_later);
 }
 
-/* The guard. */
+/* The guard thread. */
 
 static void wait_for_end(const struct clv_view *view)
 {
@@ -145,7 +148,7 @@ static struct clv_view *wait_for_next(const struct clv_view *view)
 	struct timespec pause = {.tv_nsec = SEEK_NS};
 	struct clv_view *next;
 
-	while (!(next = clv_gate_peek()) || next == view) {
+	while (!(next = clv_gate_current_view()) || next == view) {
 		if (next)
 			clv_gate_seek_agent(next);
 		nanosleep(&pause, NULL);
@@ -153,23 +156,23 @@ static struct clv_view *wait_for_next(const struct clv_view *view)
 	return next;
 }
 
-/* Which way they were stopped is not known here. */
-static void go_on(void)
+/* Undoes all ways of stopping, because this process does not know which one was used. */
+static void put_back(void)
 {
 	pthread_mutex_lock(&own.lock);
-	clv_rm_channels_put_back(own.channels);
+	clv_rm_channels_restore(own.channels);
 	pthread_mutex_unlock(&own.lock);
 }
 
-/* A thread of its own: the helper and the program's may be waiting for work that was
- * stopped. */
+/* The guard is a thread of its own, because the helper and the program's threads may be
+ * waiting for work that was stopped. */
 static void *guard(void *userdata)
 {
 	struct clv_view *view = userdata;
 
 	for (;;) {
 		wait_for_end(view);
-		go_on();
+		put_back();
 		view = wait_for_next(view);
 		pthread_mutex_lock(&own.lock);
 		tell_soon(view);
@@ -178,22 +181,23 @@ static void *guard(void *userdata)
 	return NULL;
 }
 
-/* clv_helper_spawn takes no argument: the view is there when it is called. */
+/* clv_helper_spawn passes no argument.  The view exists when the thread starts. */
 static void *begin_guard(void *userdata)
 {
 	(void)userdata;
-	return guard(clv_gate_peek());
+	return guard(clv_gate_current_view());
 }
 
-/* What was made or freed. */
+/* Objects that were created or freed. */
 
 static struct clv_view *find_view(void)
 {
-	return clv_forkless ? clv_gate_peek() : NULL;
+	return clv_wiped_on_fork ? clv_gate_current_view() : NULL;
 }
 
-/* Most of what a driver frees is nothing of these.  Returns whether this is. */
-static bool take_in(int fd, const struct clv_rm_object *object)
+/* Records the object.  False: it is none that concerns channels, as most that a driver
+ * frees. */
+static bool record_object(int fd, const struct clv_rm_object *object)
 {
 	uint64_t n_before = clv_rm_channels_n_changes(own.channels);
 
@@ -210,7 +214,7 @@ static void note(int fd, const struct clv_rm_object *object)
 		own.channels = clv_rm_channels_new(false);
 	if (!own.channels && view)
 		atomic_store(&view->turn->n_changes, UINT64_MAX);
-	if (!own.channels || !take_in(fd, object) || !view)
+	if (!own.channels || !record_object(fd, object) || !view)
 		goto done;
 	tell_soon(view);
 	if (!own.is_guarded && clv_rm_channels_has_groups(own.channels))
@@ -219,7 +223,7 @@ done:
 	pthread_mutex_unlock(&own.lock);
 }
 
-static ioctl_function find_next(void)
+static ioctl_function find_ioctl(void)
 {
 	static _Atomic(ioctl_function) next;
 	ioctl_function function = atomic_load_explicit(&next, memory_order_relaxed);
@@ -241,7 +245,7 @@ EXPORTED int ioctl(int fd, unsigned long request, ...)
 	va_start(rest, request);
 	argument = va_arg(rest, void *);
 	va_end(rest);
-	r = find_next()(fd, request, argument);
+	r = find_ioctl()(fd, request, argument);
 	if (CLV_UNLIKELY(_IOC_TYPE(request) == 'F') && r == 0 &&
 		clv_rm_object_read(request, argument, &object)) {
 		int code = errno;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arrays.  The driver says how much one takes only for those whose memory is mapped by
- * hand; of others it is worked out: blocks of 64 bytes by 8 rows, and pages of 64 KiB
- * (as drivers lay arrays out; the ledger may be off by what a driver rounds up further).
- */
+/* Arrays.  The driver tells the size only of arrays whose memory is mapped by hand.  For
+ * others it is computed: blocks of 64 bytes by 8 rows, and pages of 64 KiB, as drivers
+ * lay arrays out.  The ledger may be off by what a driver rounds up further. */
 #include "base/cleanup.h"
 #include "gate/cuda/context/library.h"
 #include "gate/cuda/memory/charge.h"
@@ -13,8 +12,8 @@
 #define PAGE_BYTES 65536u
 #define LEVELS_MAX 64u
 
-/* Bytes of an element's channel by CUarray_format, in sixteenths: compressed formats have
- * less than one.  What is not here (planes of video) counts as four bytes. */
+/* Bytes per channel by CUarray_format, in sixteenths, because compressed formats have
+ * less than one.  Formats that are not listed (planes of video) count as four bytes. */
 static const struct {
 	uint8_t format, sixteenths;
 } channel_sizes[] = {
@@ -50,7 +49,7 @@ static uint64_t bytes_of(const struct clv_cuda_array_3d *array, uint32_t n_level
 	sixteenths *= array->n_channels;
 	if (array->flags & (CLV_CUDA_ARRAY_SPARSE | CLV_CUDA_ARRAY_DEFERRED))
 		return 0;
-	/* A driver makes no more levels than halve the largest side to one. */
+	/* A driver creates no levels beyond the one whose largest side is 1. */
 	for (uint32_t i = 0; i < n_levels && i < LEVELS_MAX; i++) {
 		uint64_t row = round_up(width * sixteenths / 16, ROW_BYTES);
 		uint64_t n_rows = height ? round_up(height, ROWS) : 1;

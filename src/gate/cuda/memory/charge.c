@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Charges of device memory, and the sizes that drivers take. */
 #include "gate/cuda/memory/charge.h"
 
 #include "gate/cuda/context/library.h"
@@ -18,9 +19,9 @@
 
 #define UNLIKELY_WORD 0x9d2c5681u
 
-/* A futex that has another value than is waited for, or is waited for in vain, ends at
- * once; only where there is no memory does it end with EFAULT.  A private one, for memory
- * that nobody may write is memory too. */
+/* A futex wait for an unlikely value with a timeout of 0 returns at once, and with EFAULT
+ * only where the word cannot be read.  It is a private one, because a shared one may fail
+ * on memory that is read-only. */
 static bool is_word_readable(uintptr_t address)
 {
 	static const struct timespec at_once;
@@ -55,10 +56,11 @@ void clv_cuda_memory_settle_freed(void)
 		clv_cuda_memory_settle();
 }
 
-/* As the driver takes it from the device, measured by cuMemGetInfo on drivers since 500:
- * pages of 2 MiB above a mebibyte, one of a mebibyte above half of it.  Smaller ones
- * share pages, in steps of at least 512 bytes; what more a page takes, the agent sees. */
-uint64_t clv_cuda_taken_bytes(uint64_t n_bytes)
+/* What drivers since 500 take from the device, as measured by cuMemGetInfo: pages of 2
+ * MiB above a mebibyte, one page of a mebibyte above half of that.  Smaller allocations
+ * share pages, in steps of at least 512 bytes; what such pages take beyond that, the
+ * agent sees. */
+uint64_t clv_cuda_rounded_bytes(uint64_t n_bytes)
 {
 	uint64_t unit = n_bytes > MIB ? 2 * MIB : n_bytes > MIB / 2 ? MIB : 512;
 
@@ -67,7 +69,7 @@ uint64_t clv_cuda_taken_bytes(uint64_t n_bytes)
 
 bool clv_cuda_charge(uint64_t n_bytes, struct clv_charge *ret)
 {
-	n_bytes = clv_cuda_taken_bytes(n_bytes);
+	n_bytes = clv_cuda_rounded_bytes(n_bytes);
 	*ret = clv_charge_take(n_bytes);
 	if (ret->refused && clv_cuda_memory_settle())
 		*ret = clv_charge_take(n_bytes);
@@ -81,13 +83,14 @@ int clv_cuda_settle(struct clv_charge *charge, uint64_t made, int result)
 		clv_charge_undo(charge);
 		return result;
 	}
-	/* What was there has been freed in a way that nobody saw. */
+	/* Memory with this address that is still charged was freed by a call that the
+	 * gate does not see. */
 	clv_release_pointer((const void *)(uintptr_t)made);
 	clv_charge_pointer(charge, (const void *)(uintptr_t)made);
 	return result;
 }
 
-void clv_cuda_freed(struct clv_charge *withdrawn, uint64_t made, int result)
+void clv_cuda_free_end(struct clv_charge *withdrawn, uint64_t made, int result)
 {
 	if (result == CLV_CUDA_SUCCESS)
 		clv_charge_undo(withdrawn);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory with an address of its own that is freed in a stream's order.  The driver has it
- * back when the stream has come to it, which an event behind it tells; until then its
- * charge hangs on that event, and goes with the event's context. */
+/* Memory that was allocated by address and is freed in stream order.  The driver gets it
+ * back when the stream reaches the free, which an event behind the free shows.  Until
+ * then the charge is attached to that event, and goes with the event's context. */
 #include "gate/cuda/memory/freed.h"
 
 #include "gate/cuda/context/green.h"
@@ -23,8 +23,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct freed *oldest, **end = &oldest;
 static _Atomic uint32_t n_freed;
 
-/* Without a charge its context is gone, and the event's number may be another's. */
-static bool has_come(const struct freed *freed)
+/* Without a charge the event's context is gone, and the handle may be another event's. */
+static bool is_reached(const struct freed *freed)
 {
 	struct clv_charge charge = clv_charge_withdraw(freed->event);
 
@@ -39,9 +39,9 @@ static bool has_come(const struct freed *freed)
 	return true;
 }
 
-/* With the lock held.  At the first that the stream has not come to it ends, or looks at
- * those of other streams too. */
-static bool look(bool at_all)
+/* With the lock held: undoes the charges of frees that were reached.  Stops at the first
+ * one that was not, or with try_all goes on to those of other streams. */
+static bool reap(bool try_all)
 {
 	struct freed **link = &oldest;
 	bool is_less = false;
@@ -49,12 +49,12 @@ static bool look(bool at_all)
 	while (*link) {
 		struct freed *freed = *link;
 
-		if (has_come(freed)) {
+		if (is_reached(freed)) {
 			*link = freed->next;
 			free(freed);
 			atomic_fetch_sub(&n_freed, 1);
 			is_less = true;
-		} else if (at_all) {
+		} else if (try_all) {
 			link = &freed->next;
 		} else {
 			return is_less;
@@ -64,15 +64,15 @@ static bool look(bool at_all)
 	return is_less;
 }
 
-/* No question of the gate's disturbs a capture. */
-static bool look_undisturbing(bool at_all)
+/* The same, with calls that do not disturb a capture. */
+static bool reap_relaxed(bool try_all)
 {
 	struct clv_relaxation relaxation = {0};
 	bool is_less;
 
 	if (atomic_load(&clv_n_captures) > 0)
 		clv_relax_begin(&relaxation);
-	is_less = look(at_all);
+	is_less = reap(try_all);
 	clv_relax_end(&relaxation);
 	return is_less;
 }
@@ -89,12 +89,12 @@ bool clv_cuda_freed_settle(void)
 	if (!clv_cuda_freed_any())
 		return false;
 	pthread_mutex_lock(&lock);
-	is_less = look_undisturbing(true);
+	is_less = reap_relaxed(true);
 	pthread_mutex_unlock(&lock);
 	return is_less;
 }
 
-/* NULL: there is none. */
+/* NULL: the driver creates no event, or does not record it. */
 static void *record(void *stream)
 {
 	void *event = NULL;
@@ -108,8 +108,9 @@ static void *record(void *stream)
 	return NULL;
 }
 
-/* An event is of the context of its stream, which need not be the current one; and with
- * the primary context, in place of the gate's own, it ends. */
+/* Records an event in the stream's context, which need not be the current one.  For
+ * streams of the gate's green context that is the primary one, with whose end the charge
+ * ends. */
 static void *record_in_context(void *stream, void **ret_context)
 {
 	struct clv_visit visit;
@@ -140,7 +141,7 @@ bool clv_cuda_freed_await(struct clv_charge *charge, void *stream)
 	charge->owner = context;
 	pthread_mutex_lock(&lock);
 	clv_charge_pointer(charge, freed->event);
-	look_undisturbing(false);
+	reap_relaxed(false);
 	*end = freed;
 	end = &freed->next;
 	atomic_fetch_add(&n_freed, 1);

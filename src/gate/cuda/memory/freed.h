@@ -5,13 +5,12 @@
 
 struct clv_charge;
 
-/* Keeps the charge of what was just freed in the stream's order until the stream has come
- * to it.  False: it cannot be known when. */
+/* Keeps the charge of memory just freed in stream order until the stream has reached the
+ * free.  False: that cannot be observed. */
 bool clv_cuda_freed_await(struct clv_charge *charge, void *stream);
 
-/* Takes back the charges of what was freed in a stream's order and has come to it.
- * Whether there was any. */
+/* Undoes the charges of frees that their streams have reached.  True: there was any. */
 bool clv_cuda_freed_settle(void);
 
-/* Whether there is any that a stream is to come to. */
+/* Whether any free is still to be reached by its stream. */
 bool clv_cuda_freed_any(void);

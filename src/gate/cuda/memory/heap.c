@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a context has for its kernels' own use: the heap that they allocate from and the
- * buffer that they print to.  As much as there is by itself comes with the context; what
- * a program asks for beyond that is charged here and goes with the context.  A driver may
- * take it later, with the next module. */
+/* A context's memory for its kernels' own use: the heap that they allocate from and the
+ * buffer that they print to.  The default sizes come with the context; what a program
+ * sets beyond them is charged here and goes with the context.  The driver may allocate it
+ * later, with the next module. */
 #include "gate/cuda/context/library.h"
 #include "gate/cuda/memory/charge.h"
 #include "gate/memory/charges.h"
@@ -13,13 +13,14 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Contexts are structures of the driver's, so that no allocation has these addresses. */
-static const void *place_of(const char *context, int limit)
+/* The key of a limit's charge.  Contexts are structures of the driver, so no allocation
+ * has an address inside of one. */
+static const void *charge_key(const char *context, int limit)
 {
 	return context + limit;
 }
 
-static uint64_t limit_now(int limit, uint64_t if_unknown)
+static uint64_t current_limit(int limit, uint64_t if_unknown)
 {
 	size_t n_bytes;
 
@@ -27,8 +28,8 @@ static uint64_t limit_now(int limit, uint64_t if_unknown)
 									   : if_unknown;
 }
 
-/* The charge is of so many bytes more than it was, or, as far as there are any, less. */
-static bool change(struct clv_charge *charge, uint64_t before, uint64_t after)
+/* Adds after - before to the charge, which never becomes negative.  False: over quota. */
+static bool change_charge(struct clv_charge *charge, uint64_t before, uint64_t after)
 {
 	uint64_t less = before > after ? before - after : 0;
 	struct clv_charge more;
@@ -46,12 +47,12 @@ static bool change(struct clv_charge *charge, uint64_t before, uint64_t after)
 	return true;
 }
 
-/* With the lock held.  Where the driver does not say what it is before, it cannot be told
- * what is asked for. */
+/* With the lock held.  Where the driver does not tell the present limit, the growth is
+ * unknown, and the program gets the driver's error. */
 static int set_limit(
 	clv_fn_cuCtxSetLimit *real, const void *context, int limit, uint64_t n_bytes)
 {
-	const void *place = place_of(context, limit);
+	const void *key = charge_key(context, limit);
 	struct clv_charge charge;
 	size_t before;
 	int r = clv_cuda.cuCtxGetLimit(&before, limit);
@@ -59,14 +60,14 @@ static int set_limit(
 	if (r != CLV_CUDA_SUCCESS)
 		return r;
 	r = CLV_CUDA_OUT_OF_MEMORY;
-	charge = clv_charge_withdraw(place);
-	if (n_bytes <= before || change(&charge, before, n_bytes)) {
+	charge = clv_charge_withdraw(key);
+	if (n_bytes <= before || change_charge(&charge, before, n_bytes)) {
 		r = real(limit, n_bytes);
-		change(&charge, n_bytes > before ? n_bytes : before,
-			limit_now(limit, r == CLV_CUDA_SUCCESS ? n_bytes : before));
+		change_charge(&charge, n_bytes > before ? n_bytes : before,
+			current_limit(limit, r == CLV_CUDA_SUCCESS ? n_bytes : before));
 	}
 	charge.owner = context;
-	clv_charge_pointer(&charge, place);
+	clv_charge_pointer(&charge, key);
 	return r;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory that is allocated and freed by an address. */
+/* Memory that is allocated and freed by address. */
 #include "gate/cuda/context/library.h"
 #include "gate/cuda/memory/charge.h"
 #include "gate/cuda/memory/freed.h"
@@ -11,7 +11,7 @@
 #include "gate/streams/capture.h"
 #include "gate/streams/handle.h"
 
-/* What a row may be widened to; the driver says by how much only afterwards. */
+/* Rows may be padded to this; the driver tells the real pitch only afterwards. */
 #define PITCH_ALIGNMENT 512u
 static int spill(void *dptr, size_t n_bytes, uint32_t flags)
 {
@@ -47,10 +47,10 @@ int clv_own_cuMemAllocManaged(
 	return clv_cuda_settle(&charge, r == CLV_CUDA_SUCCESS ? *(uint64_t *)dptr : 0, r);
 }
 
-/* What the driver made of it may be more than was thought. */
+/* Corrects the charge to the size that the driver chose. */
 static void correct(struct clv_charge *charge, uint64_t n_bytes)
 {
-	uint64_t real_bytes = clv_cuda_taken_bytes(n_bytes);
+	uint64_t real_bytes = clv_cuda_rounded_bytes(n_bytes);
 
 	if (!charge->charged)
 		return;
@@ -83,7 +83,8 @@ int clv_own_cuMemAllocPitch_v2(clv_fn_cuMemAllocPitch_v2 *real, void *dptr, void
 	return clv_cuda_settle(&charge, r == CLV_CUDA_SUCCESS ? *(uint64_t *)dptr : 0, r);
 }
 
-/* What a pool has is the pool's charge; the rest hangs on the address. */
+/* Memory from a pool has no charge of its own, because the pool is charged; all other
+ * memory is charged by address. */
 int clv_own_cuMemFree_v2(clv_fn_cuMemFree_v2 *real, uint64_t dptr)
 {
 	struct clv_charge withdrawn = clv_charge_withdraw((const void *)(uintptr_t)dptr);
@@ -92,7 +93,7 @@ int clv_own_cuMemFree_v2(clv_fn_cuMemFree_v2 *real, uint64_t dptr)
 	clv_cuda_spilled_leave(dptr);
 	r = real(dptr);
 	clv_cuda_spilled_left(dptr, r == CLV_CUDA_SUCCESS);
-	clv_cuda_freed(&withdrawn, dptr, r);
+	clv_cuda_free_end(&withdrawn, dptr, r);
 	if (!withdrawn.charged)
 		clv_cuda_pools_settle();
 	return r;
@@ -103,8 +104,8 @@ int clv_own_cuMemFree(clv_fn_cuMemFree *real, uint32_t dptr)
 	return CLV_CUDA_FREE(dptr, real(dptr));
 }
 
-/* In a capture it becomes a node of a graph, and the memory stays as it is.  So does the
- * charge, then, until the address is another allocation's or its context is gone. */
+/* In a capture the free becomes a node of a graph, and the memory stays allocated.  So
+ * its charge stays until the address is allocated again or its context ends. */
 int clv_own_cuMemFreeAsync(
 	clv_fn_cuMemFreeAsync *real, bool is_per_thread, uint64_t dptr, void *stream)
 {
@@ -117,7 +118,8 @@ int clv_own_cuMemFreeAsync(
 		return real(dptr, stream);
 	charge = clv_charge_withdraw(address);
 	r = real(dptr, stream);
-	/* What is, or was, spilled is managed memory, which no stream frees. */
+	/* Memory that is or was spilled is managed memory, which cannot be freed in
+	 * stream order. */
 	if (r == CLV_CUDA_INVALID_VALUE && charge.stands_in) {
 		clv_charge_pointer(&charge, address);
 		return clv_own_cuMemFree_v2(clv_cuda.cuMemFree_v2, dptr);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The pools that the program has used, and what they have reserved (pool.h). */
 #include "gate/cuda/memory/pool.h"
 
 #include "gate/cuda/context/library.h"
@@ -12,24 +13,23 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* One that the program has used. */
+/* A pool that the program has used. */
 struct pool {
 	struct pool *next;
-	void *handle; /* NULL: the one of a device's graphs */
+	void *handle; /* NULL: the pool of a device's graphs */
 	int device;
-	uint64_t charged_bytes; /* what it had reserved when last looked at */
+	uint64_t charged_bytes; /* what it had reserved when it was last settled */
 	uint32_t epoch;
-	bool is_elsewhere; /* it has memory of the host */
-	bool is_destroyed; /* by the program; it lives on for what was taken from it */
-	bool is_overgrown; /* what would bring it under the quota again is still to come
-			    */
+	bool is_elsewhere; /* its memory is not the device's */
+	bool is_destroyed; /* by the program; kept for its allocations */
+	bool is_overgrown; /* it grew past the quota, which is not undone yet */
 };
 
 static struct pool *pools;
 static pthread_mutex_t pools_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic uint32_t n_freed;
 
-/* The driver's result. */
+/* Returns the driver's result. */
 static int get_attribute(
 	const struct pool *pool, int of_pool, int of_graphs, uint64_t *ret)
 {
@@ -51,8 +51,7 @@ static int get_used(const struct pool *pool, uint64_t *ret)
 		pool, CLV_CUDA_POOL_USED_BYTES, CLV_CUDA_GRAPH_USED_BYTES, ret);
 }
 
-/* A pool grows in pieces that are larger than what was asked for: drivers take so much.
- */
+/* A pool grows in pieces of this size, which may be more than what was asked for. */
 #define PIECE_BYTES (UINT64_C(32) << 20)
 
 static uint64_t grown_bytes(uint64_t made_bytes)
@@ -65,9 +64,10 @@ static bool is_over_quota(void)
 	return clv_ledger_used_bytes() > clv_ledger_quota_bytes();
 }
 
-/* With the lock held.  ahead_bytes: charged for an allocation, of which made_bytes have
- * just been made.  Where the driver does not say what the pool has, that is what it had
- * and what it may have grown by. */
+/* With the lock held: sets the charge to what the pool has reserved. ahead_bytes: charged
+ * for an allocation, of which made_bytes were made.  Where the driver does not tell what
+ * is reserved, that is taken as what it was and what the allocation may have added.
+ * True: the pool has become smaller. */
 static bool settle(struct pool *pool, uint64_t ahead_bytes, uint64_t made_bytes)
 {
 	uint64_t before = pool->charged_bytes;
@@ -83,8 +83,9 @@ static bool settle(struct pool *pool, uint64_t ahead_bytes, uint64_t made_bytes)
 	return pool->charged_bytes < before;
 }
 
-/* The host's memory is not counted, and none of its pools has to be looked after. */
-static bool is_over(const struct pool *pool)
+/* Whether the program has destroyed the pool and nothing is left of it.  Host memory is
+ * not charged, so a pool of it need not be kept. */
+static bool is_finished(const struct pool *pool)
 {
 	uint64_t reserved;
 
@@ -105,15 +106,15 @@ static void drop(struct pool *gone)
 	free(gone);
 }
 
-/* With the lock held: to the driver as well, once nothing of it is left.  One that it
- * refuses to destroy now it is asked about again. */
-static void bury(void)
+/* With the lock held: destroys finished pools in the driver.  If the driver refuses, the
+ * next call tries again. */
+static void destroy_finished(void)
 {
 	struct pool *next;
 
 	for (struct pool *pool = pools; pool; pool = next) {
 		next = pool->next;
-		if (is_over(pool) &&
+		if (is_finished(pool) &&
 			clv_cuda.cuMemPoolDestroy(pool->handle) == CLV_CUDA_SUCCESS)
 			drop(pool);
 	}
@@ -127,12 +128,12 @@ static bool settle_all(void)
 		is_less |= settle(pool, 0, 0);
 		is_unsettled |= pool->is_overgrown || pool->is_destroyed;
 	}
-	bury();
+	destroy_finished();
 	atomic_store(&n_freed, is_unsettled);
 	return is_less;
 }
 
-static struct pool *find(void *handle, int device)
+static struct pool *find_or_add(void *handle, int device)
 {
 	struct pool *pool = pools;
 
@@ -171,9 +172,9 @@ void clv_cuda_pools_freed(void)
 	atomic_fetch_add_explicit(&n_freed, 1, memory_order_relaxed);
 }
 
-/* Room that the pool has already needs no charge.  Where the driver does not say how much
- * that is, it could not be told afterwards either: the program gets the driver's error.
- */
+/* Free room in the pool needs no charge.  Where the driver does not tell how much there
+ * is, it could not tell the growth afterwards either, so the program gets the driver's
+ * error. */
 static int charge_growth(struct pool *pool, uint64_t n_bytes, uint64_t *ret_charged)
 {
 	struct clv_charge charge;
@@ -203,7 +204,7 @@ int clv_cuda_growth_begin(
 
 	*growth = (struct clv_cuda_growth){0};
 	pthread_mutex_lock(&pools_lock);
-	growth->pool = find(handle, device);
+	growth->pool = find_or_add(handle, device);
 	if (!growth->pool)
 		r = CLV_CUDA_OUT_OF_MEMORY;
 	else if (!growth->pool->is_elsewhere)
@@ -219,9 +220,9 @@ void clv_cuda_growth_end(const struct clv_cuda_growth *growth, bool is_made)
 	pthread_mutex_unlock(&pools_lock);
 }
 
-/* It grew past the quota: what was got is given back, and the pool's rest too, when the
- * stream comes to it.  Nothing waits for that: what the stream itself waits for may be
- * the program's to do. */
+/* The pool grew past the quota: the allocation is freed in stream order, and the pool
+ * trimmed once the stream has reached that.  Nothing waits for the stream, because it may
+ * be waiting for the program. */
 static int undo(struct pool *pool, void *dptr, void *stream)
 {
 	clv_cuda.cuMemFreeAsync(*(uint64_t *)dptr, stream);
@@ -249,9 +250,10 @@ static int allocate(void *pool, void *dptr, uint64_t n_bytes, void *stream,
 	return r;
 }
 
-/* In a capture it becomes a node, and the graph's when that is launched.  A stream of
- * which the driver will not say is not captured itself. */
-static bool counts(void *stream, bool is_per_thread)
+/* Whether an allocation is charged now.  In a capture it becomes a node, and is charged
+ * to the graph at its launch.  A stream about which the driver returns an error is not
+ * itself captured. */
+static bool is_charged_now(void *stream, bool is_per_thread)
 {
 	int status = CLV_CUDA_CAPTURE_STATUS_NONE;
 
@@ -294,7 +296,7 @@ static bool has_context(void)
 	return clv_cuda.cuCtxGetCurrent(&context) != CLV_CUDA_SUCCESS || context;
 }
 
-/* With no context current, the one of the stream's. */
+/* With no context current, the stream's counts. */
 int clv_cuda_device_of(void *stream, int *ret)
 {
 	void *context = NULL;
@@ -315,7 +317,7 @@ int clv_own_cuMemAllocAsync(clv_fn_cuMemAllocAsync *real, bool is_per_thread, vo
 	void *pool = NULL;
 	int device, r;
 
-	if (!counts(stream, is_per_thread) || !dptr)
+	if (!is_charged_now(stream, is_per_thread) || !dptr)
 		return real(dptr, n_bytes, stream);
 	r = clv_cuda_device_of(stream, &device);
 	if (r == CLV_CUDA_SUCCESS)
@@ -329,7 +331,7 @@ int clv_own_cuMemAllocAsync(clv_fn_cuMemAllocAsync *real, bool is_per_thread, vo
 int clv_own_cuMemAllocFromPoolAsync(clv_fn_cuMemAllocFromPoolAsync *real,
 	bool is_per_thread, void *dptr, size_t n_bytes, void *pool, void *stream)
 {
-	if (!counts(stream, is_per_thread) || !dptr || !pool)
+	if (!is_charged_now(stream, is_per_thread) || !dptr || !pool)
 		return real(dptr, n_bytes, pool, stream);
 	return allocate(pool, dptr, n_bytes, stream, is_per_thread,
 		is_per_thread ? call_alloc_from_pool_ptsz : call_alloc_from_pool);
@@ -345,15 +347,15 @@ int clv_own_cuMemPoolCreate(clv_fn_cuMemPoolCreate *real, void *pool, void *pool
 		properties->location.type == CLV_CUDA_LOCATION_DEVICE)
 		return r;
 	pthread_mutex_lock(&pools_lock);
-	record = find(*(void **)pool, 0);
+	record = find_or_add(*(void **)pool, 0);
 	if (record)
 		record->is_elsewhere = true;
 	pthread_mutex_unlock(&pools_lock);
 	return r;
 }
 
-/* The driver's default pool is nobody's to destroy, and is a device's own again when that
- * has none of the program's. */
+/* The driver's default pool cannot be destroyed.  A device whose current pool is
+ * destroyed gets its default pool again. */
 static int leave_device(const struct pool *pool)
 {
 	void *handle = NULL, *chosen = NULL;
@@ -368,9 +370,9 @@ static int leave_device(const struct pool *pool)
 	return r;
 }
 
-/* What a pool has left lives on with it and with its charge; to the driver the pool goes
- * last, for it answers no question about one that is gone.  If nothing is left that is
- * now, and the driver may refuse. */
+/* Allocations that are left in a pool keep the pool and its charge.  The driver's pool is
+ * destroyed last, because the driver tells nothing about a destroyed pool.  If nothing is
+ * left it is destroyed now, and the driver may refuse. */
 static int destroy(struct pool *pool)
 {
 	uint64_t keep_bytes = 0;
@@ -382,7 +384,7 @@ static int destroy(struct pool *pool)
 		pool->handle, CLV_CUDA_POOL_RELEASE_THRESHOLD, &keep_bytes);
 	pool->is_destroyed = true;
 	settle(pool, 0, 0);
-	if (is_over(pool)) {
+	if (is_finished(pool)) {
 		r = clv_cuda.cuMemPoolDestroy(pool->handle);
 		if (r == CLV_CUDA_SUCCESS)
 			drop(pool);

@@ -4,23 +4,26 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Memory pools, those of graphs among them: what counts is what a pool has reserved of
- * the device, not what of it is in use.  A pool gives back when the program waits for its
- * streams, unasked and unheard. */
+/* Memory pools, also those of graphs.  A pool is charged with what it has reserved of the
+ * device, used or not.  It gives memory back when the program waits for its streams,
+ * which no call reports. */
 
-/* Brings the charges to what pools have reserved now.  Whether anything came back. */
+/* Sets the charges to what the pools have reserved now.  True: any pool has become
+ * smaller. */
 bool clv_cuda_pools_settle(void);
 
-/* The program has freed something; and whether it has since pools were last settled. */
+/* The program has freed something. */
 void clv_cuda_pools_freed(void);
+/* Whether it has since the pools were last settled. */
 bool clv_cuda_pools_any_freed(void);
 
-/* The device that a call with this stream is about.  What is not success the program
- * gets. */
+/* The device that a call with this stream concerns.  Returns the driver's result, which
+ * the program gets if it is an error. */
 int clv_cuda_device_of(void *stream, int *ret);
 
-/* An allocation of n_bytes from a pool, around the driver's call.  handle NULL: the pool
- * of the device's graphs.  What is not success the program gets, and there is no end. */
+/* An allocation of n_bytes from a pool: begin, the driver's call, end. handle NULL: the
+ * pool of the device's graphs.  If begin returns an error, the program gets it and end is
+ * not called. */
 struct clv_cuda_growth {
 	struct pool *pool;
 	uint64_t ahead_bytes;

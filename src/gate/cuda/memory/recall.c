@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A thread that brings spilled memory back to the device when the quota has room for it:
- * as the program's own prefetch would, in the lease's turns and a piece at a time. */
+/* The thread that brings spilled memory back to the device when the quota has room for
+ * it: by prefetches as the program could make them, in the lease's turns and a piece at a
+ * time. */
 #include "gate/cuda/memory/recall.h"
 
 #include "base/clock.h"
@@ -14,12 +15,13 @@
 #include "gate/streams/submit.h"
 #include "gate/window/costs.h"
 
-/* Some milliseconds of a bus. */
+/* A piece takes some milliseconds on the bus. */
 #define PIECE_BYTES (UINT64_C(32) << 20)
-/* No bell rings when another process of the lease frees memory, or the quota grows. */
+/* The quota is polled: nothing tells this thread that another process of the lease freed
+ * memory, or that the quota grew. */
 #define LOOK_NS (100 * CLV_NS_PER_MS)
 
-static _Atomic uint32_t is_started, word;
+static _Atomic uint32_t is_started, wake_word;
 
 struct piece {
 	uint64_t offset;
@@ -42,7 +44,7 @@ static int prefetch(const struct clv_cuda_spilled *spilled, void *userdata)
 		piece->n_bytes, spilled->device, piece->stream);
 }
 
-static int bring(const struct clv_cuda_spilled *spilled, struct piece *piece)
+static int prefetch_in_turn(const struct clv_cuda_spilled *spilled, struct piece *piece)
 {
 	struct clv_stream_submission submission;
 	int r = clv_stream_submission_begin(&submission, piece->stream, false,
@@ -51,7 +53,7 @@ static int bring(const struct clv_cuda_spilled *spilled, struct piece *piece)
 	if (r != CLV_STREAM_SUCCESS)
 		return r;
 	return clv_stream_submission_end(
-		&submission, clv_cuda_spilled_do(spilled, prefetch, piece));
+		&submission, clv_cuda_spilled_call(spilled, prefetch, piece));
 }
 
 static int open_stream(void *context, void **ret)
@@ -73,7 +75,7 @@ static void close_stream(void *stream)
 static void recall(const struct clv_cuda_spilled *spilled)
 {
 	struct piece piece = {0};
-	int r = clv_cuda_spilled_do(spilled, prefer_device, NULL);
+	int r = clv_cuda_spilled_call(spilled, prefer_device, NULL);
 
 	if (r == CLV_CUDA_SUCCESS)
 		r = open_stream(spilled->context, &piece.stream);
@@ -81,7 +83,7 @@ static void recall(const struct clv_cuda_spilled *spilled)
 		piece.n_bytes = spilled->n_bytes - piece.offset;
 		if (piece.n_bytes > PIECE_BYTES)
 			piece.n_bytes = PIECE_BYTES;
-		r = bring(spilled, &piece);
+		r = prefetch_in_turn(spilled, &piece);
 		piece.offset += piece.n_bytes;
 	}
 	if (piece.stream)
@@ -95,19 +97,20 @@ static void *run(void *unused)
 	(void)unused;
 	clv_cuda.cuThreadExchangeStreamCaptureMode(&mode);
 	for (;;) {
-		uint32_t seen = atomic_load(&word);
+		uint32_t seen = atomic_load(&wake_word);
 
 		if (!clv_cuda_spilled_recall(recall))
-			clv_futex_wait(&word, seen, clv_cuda_spilled_any() ? LOOK_NS : 0);
+			clv_futex_wait(
+				&wake_word, seen, clv_cuda_spilled_any() ? LOOK_NS : 0);
 	}
 	return NULL;
 }
 
 void clv_cuda_recall_start(void)
 {
-	atomic_fetch_add(&word, 1);
+	atomic_fetch_add(&wake_word, 1);
 	if (atomic_exchange(&is_started, 1))
-		clv_futex_wake(&word, 1);
+		clv_futex_wake(&wake_word, 1);
 	else if (!clv_helper_spawn(run))
 		atomic_store(&is_started, 0);
 }

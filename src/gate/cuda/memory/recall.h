@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* The thread that brings spilled memory back (spill.h): something has been spilled. */
+/* To be called when memory was spilled: starts or wakes the thread that brings it back
+ * (spill.h). */
 void clv_cuda_recall_start(void);
 void clv_cuda_recall_forget_parent(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How big the device is: as big as the quota, wherever a program looks. */
+/* The reported size of a device is the quota. */
 #include "gate/cuda/context/library.h"
 #include "gate/memory/ledger.h"
 
@@ -13,11 +13,11 @@ int clv_own_cuMemGetInfo_v2(clv_fn_cuMemGetInfo_v2 *real, void *ret_free, void *
 	int r = real(ret_free, ret_total);
 
 	if (r == CLV_CUDA_SUCCESS)
-		clv_ledger_show(ret_free, ret_total);
+		clv_ledger_clamp_info(ret_free, ret_total);
 	return r;
 }
 
-/* With numbers of 32 bits. */
+/* The old version, with sizes of 32 bits. */
 int clv_own_cuMemGetInfo(clv_fn_cuMemGetInfo *real, void *ret_free, void *ret_total)
 {
 	size_t free_bytes = 0, total_bytes = 0;
@@ -40,7 +40,7 @@ int clv_own_cuDeviceTotalMem_v2(clv_fn_cuDeviceTotalMem_v2 *real, void *bytes, i
 	int r = real(bytes, device);
 
 	if (r == CLV_CUDA_SUCCESS)
-		clv_ledger_show(NULL, bytes);
+		clv_ledger_clamp_info(NULL, bytes);
 	return r;
 }
 

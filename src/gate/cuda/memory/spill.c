@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The records of spilled memory, and the hints of the program for it (spill.h). */
 #include "gate/cuda/memory/spill.h"
 
 #include "gate/cuda/context/library.h"
@@ -12,18 +13,19 @@
 
 struct record {
 	struct record *next;
-	struct clv_cuda_spilled it;
-	bool is_back;   /* it counts in the quota */
-	bool is_ending; /* the driver is asked to free it, and may refuse */
+	struct clv_cuda_spilled memory;
+	bool is_back;   /* it is brought back, and counts in the quota */
+	bool is_ending; /* it is about to be freed, unless the driver refuses */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct record *records;
-/* Between the look at what a hint is for and the driver's call nothing is spilled there.
- * Taken before the other. */
+/* Held for reading between the test of a hint's range and the driver's call, so that
+ * nothing is spilled there meanwhile.  Taken before `lock`. */
 static pthread_rwlock_t hint_lock = PTHREAD_RWLOCK_INITIALIZER;
 static _Atomic uint32_t n_spilled;
-/* Of what is brought back just now; NULL: nothing is.  Guarded by both locks. */
+/* The context of the memory that is being brought back; NULL: none is.  Written with both
+ * locks held. */
 static void *recalled_context;
 static pthread_mutex_t recall_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -32,7 +34,7 @@ bool clv_cuda_spilled_any(void)
 	return atomic_load_explicit(&n_spilled, memory_order_relaxed) > 0;
 }
 
-/* Without this all managed memory goes to the device with each kernel. */
+/* Without concurrent access all managed memory moves to the device with each kernel. */
 static bool can_reach_host(int device)
 {
 	int is_concurrent = 0;
@@ -57,28 +59,29 @@ bool clv_cuda_charge_or_spill(uint64_t n_bytes, struct clv_charge *ret)
 	       (get_device(&device) && can_reach_host(device) && clv_charge_spill(ret));
 }
 
-static int stay_at_host(const struct clv_cuda_spilled *it)
+static int stay_at_host(const struct clv_cuda_spilled *memory)
 {
-	int r = clv_cuda.cuMemAdvise(it->address, it->n_bytes,
+	int r = clv_cuda.cuMemAdvise(memory->address, memory->n_bytes,
 		CLV_CUDA_ADVISE_PREFERRED_LOCATION, CLV_CUDA_DEVICE_HOST);
 
-	return r == CLV_CUDA_SUCCESS ? clv_cuda.cuMemAdvise(it->address, it->n_bytes,
-					       CLV_CUDA_ADVISE_ACCESSED_BY, it->device)
-				     : r;
+	return r == CLV_CUDA_SUCCESS
+		       ? clv_cuda.cuMemAdvise(memory->address, memory->n_bytes,
+				 CLV_CUDA_ADVISE_ACCESSED_BY, memory->device)
+		       : r;
 }
 
 static int allocate(struct record *record, uint32_t flags, uint64_t *ret_address)
 {
 	int r = clv_cuda.cuMemAllocManaged(
-		&record->it.address, record->it.n_bytes, flags);
+		&record->memory.address, record->memory.n_bytes, flags);
 
 	if (r != CLV_CUDA_SUCCESS)
 		return r;
-	if (stay_at_host(&record->it) != CLV_CUDA_SUCCESS) {
-		clv_cuda.cuMemFree_v2(record->it.address);
+	if (stay_at_host(&record->memory) != CLV_CUDA_SUCCESS) {
+		clv_cuda.cuMemFree_v2(record->memory.address);
 		return CLV_CUDA_OUT_OF_MEMORY;
 	}
-	*ret_address = record->it.address;
+	*ret_address = record->memory.address;
 	pthread_mutex_lock(&lock);
 	record->next = records;
 	records = record;
@@ -97,8 +100,9 @@ int clv_cuda_spill(void *dptr, size_t n_bytes, uint32_t flags)
 	record = malloc(sizeof(*record));
 	if (!record)
 		return CLV_CUDA_OUT_OF_MEMORY;
-	*record = (struct record){.it = {.n_bytes = n_bytes, .context = clv_context()}};
-	get_device(&record->it.device);
+	*record =
+		(struct record){.memory = {.n_bytes = n_bytes, .context = clv_context()}};
+	get_device(&record->memory.device);
 	pthread_rwlock_wrlock(&hint_lock);
 	r = allocate(record, flags, dptr);
 	pthread_rwlock_unlock(&hint_lock);
@@ -121,8 +125,9 @@ void clv_cuda_hint_end(void)
 
 static bool touches(const struct record *record, uint64_t address, size_t n_bytes)
 {
-	return !record->is_back && address < record->it.address + record->it.n_bytes &&
-	       address + n_bytes > record->it.address;
+	return !record->is_back &&
+	       address < record->memory.address + record->memory.n_bytes &&
+	       address + n_bytes > record->memory.address;
 }
 
 bool clv_cuda_is_spilled(uint64_t address, size_t n_bytes)
@@ -157,7 +162,7 @@ int clv_own_cuMemAdvise_v2(clv_fn_cuMemAdvise_v2 *real, uint64_t dev_ptr, size_t
 
 static bool is_at(const struct record *record, uint64_t address)
 {
-	return record->it.address == address;
+	return record->memory.address == address;
 }
 
 static bool is_ending_at(const struct record *record, uint64_t address)
@@ -167,25 +172,25 @@ static bool is_ending_at(const struct record *record, uint64_t address)
 
 static bool is_of_context(const struct record *record, uint64_t context)
 {
-	return (uint64_t)(uintptr_t)record->it.context == context;
+	return (uint64_t)(uintptr_t)record->memory.context == context;
 }
 
-static void mark_if(bool (*is_meant)(const struct record *record, uint64_t what),
+static void mark_if(bool (*matches)(const struct record *record, uint64_t what),
 	uint64_t what, bool is_ending)
 {
 	for (struct record *record = records; record; record = record->next) {
-		if (is_meant(record, what))
+		if (matches(record, what))
 			record->is_ending = is_ending;
 	}
 }
 
 static void forget_if(
-	bool (*is_meant)(const struct record *record, uint64_t what), uint64_t what)
+	bool (*matches)(const struct record *record, uint64_t what), uint64_t what)
 {
 	for (struct record **link = &records; *link;) {
 		struct record *record = *link;
 
-		if (!is_meant(record, what)) {
+		if (!matches(record, what)) {
 			link = &record->next;
 			continue;
 		}
@@ -204,7 +209,8 @@ void clv_cuda_spilled_leave(uint64_t address)
 	pthread_mutex_unlock(&lock);
 }
 
-/* By now the address may be another's. */
+/* The address may have been allocated again by now, so only records of ended memory are
+ * removed. */
 void clv_cuda_spilled_left(uint64_t address, bool is_gone)
 {
 	if (!clv_cuda_spilled_any())
@@ -227,7 +233,7 @@ void clv_cuda_spilled_leave_context(const void *context)
 	mark_if(is_of_context, (uint64_t)(uintptr_t)context, true);
 	is_recalled = recalled_context == context;
 	pthread_mutex_unlock(&lock);
-	/* Its stream is the context's. */
+	/* The recall has a stream in this context, so it must end first. */
 	if (is_recalled) {
 		pthread_mutex_lock(&recall_lock);
 		pthread_mutex_unlock(&recall_lock);
@@ -266,14 +272,14 @@ static bool take(struct clv_cuda_spilled *ret)
 
 	pthread_mutex_lock(&lock);
 	record = records;
-	while (record &&
-		(record->is_back || record->is_ending ||
-			!clv_charge_unspill((const void *)(uintptr_t)record->it.address)))
+	while (record && (record->is_back || record->is_ending ||
+				 !clv_charge_unspill((
+					 const void *)(uintptr_t)record->memory.address)))
 		record = record->next;
 	if (record) {
 		record->is_back = true;
-		recalled_context = record->it.context;
-		*ret = record->it;
+		recalled_context = record->memory.context;
+		*ret = record->memory;
 	}
 	pthread_mutex_unlock(&lock);
 	return record;
@@ -302,7 +308,7 @@ bool clv_cuda_spilled_recall(void (*recall)(const struct clv_cuda_spilled *spill
 	return is_any;
 }
 
-int clv_cuda_spilled_do(const struct clv_cuda_spilled *spilled,
+int clv_cuda_spilled_call(const struct clv_cuda_spilled *spilled,
 	int (*call)(const struct clv_cuda_spilled *spilled, void *userdata),
 	void *userdata)
 {

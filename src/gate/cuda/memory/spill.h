@@ -5,24 +5,26 @@
 
 #include <stddef.h>
 
-/* Memory that the quota has no room for, in the host's: managed memory that is told to
- * stay there and that kernels reach through the bus, so that not a byte of it is the
- * device's.  When the quota has room again it is brought back (recall.c).  Any thread. */
+/* Memory beyond the quota, in host memory: managed memory that is advised to stay there
+ * and that kernels reach over the bus, so that none of it is on the device.  When the
+ * quota has room again it is brought back (recall.c).  Any thread. */
 
-/* clv_cuda_charge(), and where the quota has no room and the lease may spill, a charge of
- * the host's memory: ret->spilled. */
+/* clv_cuda_charge(); where the quota has no room and the lease may spill, a charge of
+ * host memory instead: ret->spilled. */
 bool clv_cuda_charge_or_spill(uint64_t n_bytes, struct clv_charge *ret);
 
-/* What a spilled charge is for: memory with an address at *dptr.  The flags are those of
- * cuMemAllocManaged. */
+/* Allocates the memory of a spilled charge and returns its address in *dptr.  The flags
+ * are those of cuMemAllocManaged. */
 int clv_cuda_spill(void *dptr, size_t n_bytes, uint32_t flags);
 
-/* Whether any of it is spilled: what would move it to the device, or keep a copy there,
- * is not done then.  Of batches none is done while anything is spilled: what stands in
- * the program's arrays may be another address when the driver reads it. */
+/* Whether any of the range is spilled.  Hints that would move such memory to the device,
+ * or keep a copy there, are not passed on.  Of batches none is passed on while anything
+ * is spilled, because the program's arrays may have changed when the driver reads them.
+ */
 bool clv_cuda_is_spilled(uint64_t address, size_t n_bytes);
 
-/* The call, unless that is so.  Nothing becomes so in between. */
+/* Makes the call unless the memory is spilled.  Nothing is spilled between the test and
+ * the call. */
 #define CLV_UNLESS(is_spilled, call)    \
 	({                              \
 		int done_ = 0;          \
@@ -35,8 +37,9 @@ bool clv_cuda_is_spilled(uint64_t address, size_t n_bytes);
 void clv_cuda_hint_begin(void);
 void clv_cuda_hint_end(void);
 
-/* It is about to be freed, or its context to go, which waits for recall.c; and then it is
- * gone, or still there, since the driver refused. */
+/* Before spilled memory is freed (leave), and after it (left), with whether it is gone or
+ * the driver refused; the same for all spilled memory of a context.  These wait for
+ * recall.c. */
 void clv_cuda_spilled_leave(uint64_t address);
 void clv_cuda_spilled_left(uint64_t address, bool is_gone);
 void clv_cuda_spilled_leave_context(const void *context);
@@ -53,15 +56,16 @@ struct clv_cuda_spilled {
 	int device;
 };
 
-/* Calls it with some that the quota has room for now, where it counts from here on, and
- * whose context stays meanwhile.  False: none. */
+/* Calls recall with spilled memory for which the quota has room, and which counts in the
+ * quota from here on.  Its context stays until recall returns.  False: there is none. */
 bool clv_cuda_spilled_recall(void (*recall)(const struct clv_cuda_spilled *spilled));
 
-/* Calls it, unless that has been freed meanwhile or its context is about to go, which
- * wait for its end.  The call's result; -1: not called. */
-int clv_cuda_spilled_do(const struct clv_cuda_spilled *spilled,
+/* Makes the call unless the memory was freed meanwhile or is about to be, by itself or
+ * with its context; both wait until the call returns.  Returns the call's result; -1: not
+ * called. */
+int clv_cuda_spilled_call(const struct clv_cuda_spilled *spilled,
 	int (*call)(const struct clv_cuda_spilled *spilled, void *userdata),
 	void *userdata);
 
-/* Whether there is any. */
+/* Whether anything is spilled. */
 bool clv_cuda_spilled_any(void);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Physical memory that is mapped by hand (gate/memory/pieces.h). */
+/* Physical memory that programs map by hand (gate/memory/pieces.h). */
 #include "gate/cuda/context/library.h"
 #include "gate/cuda/memory/charge.h"
 #include "gate/memory/charges.h"
 #include "gate/memory/pieces.h"
 
-static int made(const struct clv_charge *charge, const uint64_t *handle, int result)
+static int record_piece(
+	const struct clv_charge *charge, const uint64_t *handle, int result)
 {
 	if (result == CLV_CUDA_SUCCESS)
-		clv_piece_made(*handle, charge);
+		clv_piece_add(*handle, charge);
 	else
 		clv_charge_undo(charge);
 	return result;
@@ -24,15 +25,16 @@ int clv_own_cuMemCreate(
 
 	if (is_of_device && !clv_cuda_charge(size, &charge))
 		return CLV_CUDA_OUT_OF_MEMORY;
-	return made(&charge, handle, real(handle, size, prop, flags));
+	return record_piece(&charge, handle, real(handle, size, prop, flags));
 }
 
-/* Its mappings show memory that is bound to it, and have none of their own. */
+/* A multicast object has no memory of its own: its mappings show the memory that is bound
+ * to it. */
 int clv_own_cuMulticastCreate(clv_fn_cuMulticastCreate *real, void *mc_handle, void *prop)
 {
 	struct clv_charge none = {0};
 
-	return made(&none, mc_handle, real(mc_handle, prop));
+	return record_piece(&none, mc_handle, real(mc_handle, prop));
 }
 
 int clv_own_cuMemRelease(clv_fn_cuMemRelease *real, uint64_t handle)
@@ -42,7 +44,7 @@ int clv_own_cuMemRelease(clv_fn_cuMemRelease *real, uint64_t handle)
 	clv_pieces_lock();
 	r = real(handle);
 	if (r == CLV_CUDA_SUCCESS)
-		clv_piece_released(handle);
+		clv_piece_release(handle);
 	clv_pieces_unlock();
 	return r;
 }
@@ -55,7 +57,7 @@ int clv_own_cuMemRetainAllocationHandle(
 	clv_pieces_lock();
 	r = real(handle, addr);
 	if (r == CLV_CUDA_SUCCESS)
-		clv_piece_retained(*(uint64_t *)handle);
+		clv_piece_retain(*(uint64_t *)handle);
 	clv_pieces_unlock();
 	return r;
 }

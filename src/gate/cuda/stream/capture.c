@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The calls by which a stream's capture begins and ends. */
+/* Calls that begin a stream's capture or end it. */
 #include "gate/streams/capture.h"
 #include "gate/cuda/context/green.h"
 #include "gate/cuda/context/library.h"
@@ -46,7 +46,7 @@ int clv_own_cuStreamEndCapture(
 
 static int destroy(int (*real)(void *stream), void *stream)
 {
-	bool is_in_part = clv_cuda_green_has(stream);
+	bool is_in_part = clv_cuda_green_contains(stream);
 	int r = clv_stream_destroy(real, stream);
 
 	if (is_in_part && r == CLV_CUDA_SUCCESS)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ends of contexts, with which goes what was made in them. */
+/* Ends of contexts.  What was created in a context is gone with it. */
 #include "gate/cuda/stream/context-end.h"
 
 #include "gate/cuda/context/green.h"
@@ -31,7 +31,7 @@ static int end_context(int (*destroy)(void *context), void *context)
 	if (r == CLV_CUDA_SUCCESS)
 		forget_context(context);
 	else
-		clv_streams_stay(context);
+		clv_streams_undo_drain(context);
 	return r;
 }
 
@@ -45,22 +45,23 @@ int clv_own_cuCtxDestroy_v2(clv_fn_cuCtxDestroy_v2 *real, void *context)
 	return end_context(real, context);
 }
 
-/* with_streams: also where streams of the gate's green context are left. */
+/* with_streams: also if streams of the gate's green context are left. */
 static int end_primary(int (*end)(int device), int device, bool with_streams)
 {
 	void *context = clv_cuda_primary(device);
 	bool is_gone;
 	int r;
 
-	/* Not every reference is seen: whoever has one goes on using his streams.  If
-	 * there is none the primary context ends with the last of these. */
+	/* The gate does not see every reference to the primary context, and the program
+	 * may go on using these streams by one of them.  If there is none, the context
+	 * ends with the last of the streams. */
 	if (!with_streams && clv_cuda_green_is_used())
 		return end(device);
 	if (context) {
 		clv_cuda_spilled_leave_context(context);
 		clv_streams_drain(context);
 	}
-	/* It would keep the primary one. */
+	/* The green context would keep the primary one alive. */
 	clv_cuda_green_end();
 	r = end(device);
 	is_gone = r == CLV_CUDA_SUCCESS && !clv_cuda_primary_is_active(device);
@@ -69,11 +70,12 @@ static int end_primary(int (*end)(int device), int device, bool with_streams)
 	if (context && is_gone)
 		forget_context(context);
 	else if (context)
-		clv_streams_stay(context);
+		clv_streams_undo_drain(context);
 	return r;
 }
 
-/* How often the program has it, by device.  More devices than that are not counted. */
+/* The program's references to the primary context, by device.  Devices with higher
+ * numbers are not counted. */
 #define MAX_COUNTED 64
 
 static _Atomic int32_t n_retained[MAX_COUNTED];
@@ -88,9 +90,9 @@ int clv_own_cuDevicePrimaryCtxRetain(
 	return r;
 }
 
-/* A release that is not the last leaves the context, and its work, as it is: libraries
- * retain and release it beside whoever computes.  Of several at once the count makes one
- * the last. */
+/* A release that is not the last one leaves the context and its work as they are:
+ * libraries retain and release the context while others compute in it.  The counter makes
+ * just one of several concurrent releases the last one. */
 static int release_primary(int (*release)(int device), int device)
 {
 	bool is_counted = device >= 0 && device < MAX_COUNTED;
@@ -110,13 +112,13 @@ static int release_nothing(int device)
 
 void clv_cuda_green_stream_gone(void)
 {
-	if (!clv_cuda_green_left())
+	if (!clv_cuda_green_stream_removed())
 		return;
 	if (atomic_load(&n_retained[CLV_CUDA_PART_DEVICE]) <= 0)
 		end_primary(release_nothing, CLV_CUDA_PART_DEVICE, false);
 }
 
-/* Whoever retained it has nothing any more. */
+/* A reset drops all references. */
 static int reset_primary(int (*reset)(int device), int device)
 {
 	int r = end_primary(reset, device, true);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* A stream of the gate's green context is gone.  With the last one the primary context
- * ends if it was kept by them alone. */
+/* To be called when a stream of the gate's green context is destroyed.  If it was the
+ * last one, and nothing else keeps the primary context, that context ends. */
 void clv_cuda_green_stream_gone(void);

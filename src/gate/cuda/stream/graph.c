@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Graphs are launched as one command, whatever is in them: conditional nodes, child
- * graphs, launches from the device.  How long one takes is learned as for a kernel.
- * Waits with which they begin are in the stream before them (streams/graph.h).
- * Memory that their nodes allocate is charged when they are launched. */
+/* A graph is launched as one command, whatever is in it: conditional nodes, child graphs,
+ * launches from the device.  Its duration is learned like a kernel's.  Waits at its
+ * beginning are submitted to the stream before it (streams/graph.h).  Memory that its
+ * nodes allocate is charged when it is launched. */
 #include "gate/streams/graph.h"
 #include "gate/cuda/context/library.h"
 #include "gate/cuda/memory/charge.h"
@@ -18,7 +18,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* Executable graphs that allocate, which few do. */
+/* Executable graphs whose nodes allocate memory.  Few do. */
 struct allocating {
 	struct allocating *next;
 	void *graph;
@@ -29,9 +29,10 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct allocating *allocating;
 static _Atomic uint32_t n_allocating;
 
-/* Graphs in graphs, as deep as the program likes: a list instead of calls in calls. */
+/* A search through a graph and its child graphs.  They may be nested to any depth, so the
+ * graphs to be searched are in a list, and no function is recursive. */
 struct search {
-	void **graphs; /* still to be looked into */
+	void **graphs; /* still to be searched */
 	size_t n, room;
 	uint64_t n_bytes;
 };
@@ -51,9 +52,9 @@ static bool add(struct search *search, void *graph)
 	return true;
 }
 
-/* These return the driver's result. */
+/* The functions below return the driver's result. */
 
-static int look_at_allocation(struct search *search, void *node)
+static int search_allocation(struct search *search, void *node)
 {
 	struct clv_cuda_node_allocation allocation = {0};
 	int r = clv_cuda.cuGraphMemAllocNodeGetParams(node, &allocation);
@@ -63,7 +64,7 @@ static int look_at_allocation(struct search *search, void *node)
 	return r;
 }
 
-static int look_at_child(struct search *search, void *node)
+static int search_child(struct search *search, void *node)
 {
 	void *child = NULL;
 	int r = clv_cuda.cuGraphChildGraphNodeGetGraph(node, &child);
@@ -73,18 +74,18 @@ static int look_at_child(struct search *search, void *node)
 	return r;
 }
 
-static int look_at_node(struct search *search, void *node)
+static int search_node(struct search *search, void *node)
 {
 	int type = 0, r = clv_cuda.cuGraphNodeGetType(node, &type);
 
 	if (r == CLV_CUDA_SUCCESS && type == CLV_CUDA_NODE_ALLOCATE)
-		r = look_at_allocation(search, node);
+		r = search_allocation(search, node);
 	if (r == CLV_CUDA_SUCCESS && type == CLV_CUDA_NODE_GRAPH)
-		r = look_at_child(search, node);
+		r = search_child(search, node);
 	return r;
 }
 
-static int look_at_graph(struct search *search, void *graph)
+static int search_graph(struct search *search, void *graph)
 {
 	size_t n = 0;
 	void **nodes;
@@ -97,7 +98,7 @@ static int look_at_graph(struct search *search, void *graph)
 		return CLV_CUDA_OUT_OF_MEMORY;
 	r = clv_cuda.cuGraphGetNodes(graph, nodes, &n);
 	for (size_t i = 0; i < n && r == CLV_CUDA_SUCCESS; i++)
-		r = look_at_node(search, nodes[i]);
+		r = search_node(search, nodes[i]);
 	free(nodes);
 	return r;
 }
@@ -108,7 +109,7 @@ static int bytes_of_graph(void *graph, uint64_t *ret)
 	int r = add(&search, graph) ? CLV_CUDA_SUCCESS : CLV_CUDA_OUT_OF_MEMORY;
 
 	while (search.n > 0 && r == CLV_CUDA_SUCCESS)
-		r = look_at_graph(&search, search.graphs[--search.n]);
+		r = search_graph(&search, search.graphs[--search.n]);
 	free(search.graphs);
 	*ret = search.n_bytes;
 	return r;
@@ -123,7 +124,7 @@ static void add_record(struct allocating *record)
 	pthread_mutex_unlock(&lock);
 }
 
-static int note(void *graph_exec, uint64_t n_bytes)
+static int note_allocating(void *graph_exec, uint64_t n_bytes)
 {
 	struct allocating *record = malloc(sizeof(*record));
 
@@ -134,17 +135,17 @@ static int note(void *graph_exec, uint64_t n_bytes)
 	return CLV_CUDA_SUCCESS;
 }
 
-/* A graph that nobody can look into would allocate past the quota. */
-static int instantiated(void **graph_exec, void *graph, int result)
+/* A graph that cannot be searched might allocate past the quota, so it is destroyed. */
+static int note_instantiated(void **graph_exec, void *graph, int result)
 {
 	uint64_t n_bytes;
 	int r;
 
-	if (result != CLV_CUDA_SUCCESS || !clv_gate_peek())
+	if (result != CLV_CUDA_SUCCESS || !clv_gate_current_view())
 		return result;
 	r = bytes_of_graph(graph, &n_bytes);
 	if (r == CLV_CUDA_SUCCESS && n_bytes > 0)
-		r = note(*graph_exec, n_bytes);
+		r = note_allocating(*graph_exec, n_bytes);
 	if (r == CLV_CUDA_SUCCESS) {
 		clv_graph_made(*graph_exec, graph);
 	} else {
@@ -157,28 +158,29 @@ static int instantiated(void **graph_exec, void *graph, int result)
 int clv_own_cuGraphInstantiate(clv_fn_cuGraphInstantiate *real, void *ph_graph_exec,
 	void *h_graph, void *ph_error_node, void *log_buffer, size_t buffer_size)
 {
-	return instantiated(ph_graph_exec, h_graph,
+	return note_instantiated(ph_graph_exec, h_graph,
 		real(ph_graph_exec, h_graph, ph_error_node, log_buffer, buffer_size));
 }
 
 int clv_own_cuGraphInstantiate_v2(clv_fn_cuGraphInstantiate_v2 *real, void *ph_graph_exec,
 	void *h_graph, void *ph_error_node, void *log_buffer, size_t buffer_size)
 {
-	return instantiated(ph_graph_exec, h_graph,
+	return note_instantiated(ph_graph_exec, h_graph,
 		real(ph_graph_exec, h_graph, ph_error_node, log_buffer, buffer_size));
 }
 
 int clv_own_cuGraphInstantiateWithFlags(clv_fn_cuGraphInstantiateWithFlags *real,
 	void *ph_graph_exec, void *h_graph, uint64_t flags)
 {
-	return instantiated(ph_graph_exec, h_graph, real(ph_graph_exec, h_graph, flags));
+	return note_instantiated(
+		ph_graph_exec, h_graph, real(ph_graph_exec, h_graph, flags));
 }
 
 int clv_own_cuGraphInstantiateWithParams(clv_fn_cuGraphInstantiateWithParams *real,
 	bool is_per_thread, void *ph_graph_exec, void *h_graph, void *instantiate_params)
 {
 	(void)is_per_thread;
-	return instantiated(
+	return note_instantiated(
 		ph_graph_exec, h_graph, real(ph_graph_exec, h_graph, instantiate_params));
 }
 
@@ -214,8 +216,8 @@ static struct allocating *withdraw(const void *graph)
 	return found;
 }
 
-/* Before the call, for afterwards another graph may be there; unless the driver refuses.
- */
+/* The record is withdrawn before the call, because another graph may get the handle right
+ * after it.  If the driver refuses, the record is put back. */
 int clv_own_cuGraphExecDestroy(clv_fn_cuGraphExecDestroy *real, void *graph)
 {
 	struct allocating *record = withdraw(graph);
@@ -243,7 +245,7 @@ static int launch(
 	return r;
 }
 
-/* The turn comes first, for the driver allocates when it launches. */
+/* The driver allocates in the launch, so the memory is charged before it. */
 static int launch_allocating(clv_fn_cuGraphLaunch *real, void *graph, void *stream,
 	bool is_per_thread, uint64_t n_bytes)
 {
@@ -273,7 +275,7 @@ int clv_own_cuGraphLaunch(
 	return real(graph, stream);
 }
 
-/* One kernel on several devices at once, of which the lease has one. */
+/* A kernel on several devices at once, of which the lease has one. */
 int clv_own_cuLaunchCooperativeKernelMultiDevice(
 	clv_fn_cuLaunchCooperativeKernelMultiDevice *real, void *launch_params_list,
 	uint32_t num_devices, uint32_t flags)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Semaphores of other interfaces, and what becomes of executable graphs that wait for
- * them (streams/graph.h). */
+/* Semaphores of other interfaces, and changes of executable graphs that wait for them
+ * (streams/graph.h). */
 #include "gate/cuda/context/library.h"
 #include "gate/streams/graph.h"
 
@@ -42,7 +42,7 @@ int clv_own_cuGraphExecNodeSetParams(
 	return r;
 }
 
-static int updated(int result, void *exec, void *graph)
+static int note_update(int result, void *exec, void *graph)
 {
 	if (result == CLV_CUDA_SUCCESS)
 		clv_graph_made(exec, graph);
@@ -52,11 +52,11 @@ static int updated(int result, void *exec, void *graph)
 int clv_own_cuGraphExecUpdate(clv_fn_cuGraphExecUpdate *real, void *exec, void *graph,
 	void *ret_node, void *ret_result)
 {
-	return updated(real(exec, graph, ret_node, ret_result), exec, graph);
+	return note_update(real(exec, graph, ret_node, ret_result), exec, graph);
 }
 
 int clv_own_cuGraphExecUpdate_v2(
 	clv_fn_cuGraphExecUpdate_v2 *real, void *exec, void *graph, void *ret_info)
 {
-	return updated(real(exec, graph, ret_info), exec, graph);
+	return note_update(real(exec, graph, ret_info), exec, graph);
 }

@@ -5,7 +5,9 @@
 #include "gate/streams/submit.h"
 #include "gate/window/costs.h"
 
-/* What a program's descriptions say, if it gave any.  Inline, for the quick way. */
+/* Values from a program's description of a launch or copy.  A description that is NULL
+ * goes to the driver, which returns its error.  Inline, because the fast path uses them.
+ */
 static inline void *clv_cuda_launch_stream(const struct clv_cuda_launch *launch)
 {
 	return launch ? launch->stream : NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Waits and callbacks (streams/wait.h).  A driver gives back what pools have with a wait.
- */
+/* Waits of the program and callbacks (streams/wait.h).  In a wait the driver gives memory
+ * of pools back to the device, so charges are settled after it. */
 #include "gate/streams/wait.h"
 #include "gate/cuda/context/library.h"
 #include "gate/cuda/memory/charge.h"

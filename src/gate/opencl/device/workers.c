@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the threads in which a driver computes, and stops them (workers.h). */
 #include "gate/opencl/device/workers.h"
 
 #include "base/cleanup.h"
@@ -20,34 +21,34 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Of a wait in the handler.  With a dead agent a thread goes on after one, with a silent
- * one after three, both within 100 ms. */
+/* The timeout of one wait in the handler.  If the agent is dead a thread continues after
+ * one wait, if it is silent after three: within 100 ms in both cases. */
 #define LOOK_NS (25 * CLV_NS_PER_MS)
-#define NAME_BYTES 16 /* of a thread, TASK_COMM_LEN */
+#define NAME_BYTES 16 /* of a thread's name: TASK_COMM_LEN */
 
 static struct clv_attach_threads workers = {.magic = CLV_ATTACH_THREADS_MAGIC};
-static struct sigaction others; /* that had the signal before */
+static struct sigaction program_action; /* the program's own for the signal */
 static pthread_mutex_t find_lock = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic uint32_t is_looked_for;
+static _Atomic uint32_t has_searched;
 
 /* Stopping. */
 
-static bool is_to_wait(struct clv_heartbeat *heartbeat)
+static bool must_wait(struct clv_heartbeat *heartbeat)
 {
-	struct clv_view *view = clv_gate_peek();
+	struct clv_view *view = clv_gate_current_view();
 
 	return view && atomic_load(&view->control->is_halted) &&
 	       !clv_gate_agent_is_dead(view) && !clv_heartbeat_look(heartbeat, view);
 }
 
-/* In the middle of anything, so only what takes no lock. */
+/* The signal may interrupt anything, so this takes no lock. */
 static void halt(void)
 {
 	struct clv_heartbeat heartbeat = {0};
 	struct clv_view *view;
 
-	while (is_to_wait(&heartbeat)) {
-		view = clv_gate_peek();
+	while (must_wait(&heartbeat)) {
+		view = clv_gate_current_view();
 		clv_futex_wait(&view->control->is_halted, 1, LOOK_NS);
 	}
 }
@@ -58,10 +59,11 @@ static void on_signal(int number, siginfo_t *info, void *context)
 
 	if (info->si_code == SI_QUEUE && info->si_int == CLV_ATTACH_HALT_VALUE)
 		halt();
-	else if (others.sa_flags & SA_SIGINFO)
-		others.sa_sigaction(number, info, context);
-	else if (others.sa_handler != SIG_DFL && others.sa_handler != SIG_IGN)
-		others.sa_handler(number);
+	else if (program_action.sa_flags & SA_SIGINFO)
+		program_action.sa_sigaction(number, info, context);
+	else if (program_action.sa_handler != SIG_DFL &&
+		 program_action.sa_handler != SIG_IGN)
+		program_action.sa_handler(number);
 	errno = saved_errno;
 }
 
@@ -69,20 +71,20 @@ static bool take_signal(void)
 {
 	struct sigaction action = {.sa_sigaction = on_signal};
 
-	if (sigaction(CLV_ATTACH_HALT_SIGNAL, NULL, &others) < 0)
+	if (sigaction(CLV_ATTACH_HALT_SIGNAL, NULL, &program_action) < 0)
 		return false;
-	action.sa_mask = others.sa_mask;
+	action.sa_mask = program_action.sa_mask;
 	action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
 	return sigaction(CLV_ATTACH_HALT_SIGNAL, &action, NULL) == 0;
 }
 
 /* Finding them. */
 
-/* A thread has the name of the thread that started it, until somebody gives it another:
- * so a name that the calling thread has for the length of the vendor's call is that of
- * the threads which the vendor starts in it, and theirs, and of no thread that another
- * one of the program's starts meanwhile.  PoCL names none of its threads.  A vendor's
- * that had a name of their own would not be found, and waited for. */
+/* A new thread has its creator's name until it gets another one.  So if the calling
+ * thread has a unique name during the driver's call, the threads with this name are those
+ * that the driver starts in it, and their children; threads that other threads of the
+ * program start meanwhile have other names.  PoCL names none of its threads.  Threads to
+ * which a driver gives names are not found: turns end when their work is complete. */
 static void make_mark(char ret[NAME_BYTES])
 {
 	snprintf(ret, NAME_BYTES, "cleave-%d", (int)syscall(SYS_gettid));
@@ -110,12 +112,12 @@ static void give_name(int task_fd, const char *tid, const char *name)
 
 	snprintf(path, sizeof(path), "%.20s/comm", tid);
 	fd = openat(task_fd, path, O_WRONLY | O_CLOEXEC);
-	/* What stays is a name that says little. */
+	/* If this fails the thread keeps the mark as its name, which does no harm. */
 	if (fd >= 0)
 		(void)!write(fd, name, strlen(name));
 }
 
-/* Those that have the mark have the name from now on. */
+/* Records the threads that have the mark, and gives them the name instead. */
 static void keep_marked(const char *mark, const char *name)
 {
 	DIR *folder = opendir("/proc/self/task");
@@ -132,13 +134,13 @@ static void keep_marked(const char *mark, const char *name)
 	}
 	if (folder)
 		closedir(folder);
-	/* All or none. */
+	/* All threads are recorded, or none. */
 	workers.n = n <= CLV_ATTACH_THREADS_MAX ? n : 0;
 }
 
-/* They must not inherit that the program blocks the signal. */
-static cl_int find(cl_platform_id platform, cl_device_type type, cl_uint room,
-	cl_device_id *devices, cl_uint *ret_n)
+/* Unblocks the signal meanwhile, because new threads inherit the mask. */
+static cl_int get_devices_first(cl_platform_id platform, cl_device_type type,
+	cl_uint room, cl_device_id *devices, cl_uint *ret_n)
 {
 	char mark[NAME_BYTES], name[NAME_BYTES] = "";
 	sigset_t halting, mask;
@@ -154,7 +156,7 @@ static cl_int find(cl_platform_id platform, cl_device_type type, cl_uint room,
 	if (is_marked)
 		prctl(PR_SET_NAME, name);
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
-	/* Also where there is none of that type: the vendor has made all devices. */
+	/* Also if there is no device of the type: the driver has created all devices. */
 	if (is_marked)
 		keep_marked(mark, name);
 	if (workers.n > 0 && !take_signal())
@@ -167,14 +169,14 @@ cl_int clv_workers_get_devices(const struct clv_view *view, cl_platform_id platf
 {
 	cl_int r;
 
-	if (atomic_load(&is_looked_for))
+	if (atomic_load(&has_searched))
 		return clv_real.clGetDeviceIDs(platform, type, room, devices, ret_n);
 	pthread_mutex_lock(&find_lock);
-	if (atomic_load(&is_looked_for)) {
+	if (atomic_load(&has_searched)) {
 		r = clv_real.clGetDeviceIDs(platform, type, room, devices, ret_n);
 	} else {
-		r = find(platform, type, room, devices, ret_n);
-		atomic_store(&is_looked_for, 1);
+		r = get_devices_first(platform, type, room, devices, ret_n);
+		atomic_store(&has_searched, 1);
 		clv_workers_tell(view);
 	}
 	pthread_mutex_unlock(&find_lock);

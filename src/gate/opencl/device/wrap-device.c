@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the program sees: the lease's device and no other, with the quota as the size of
- * its memory.  A process that was refused sees no platform at all. */
+/* What the program sees: only the lease's device, with the quota as its memory size.  A
+ * process that was refused sees no platform. */
 #include "base/cleanup.h"
 #include "gate/attach/attachment.h"
 #include "gate/memory/ledger.h"
@@ -17,10 +17,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of what the vendor says to be there it may have written less. */
+/* Bounds of what is read from a driver.  It may report more entries than it has written,
+ * so the arrays are zeroed first. */
 #define MAX_PLATFORMS 32
 #define MAX_DEVICES 64
-#define MAX_DEPTH 16 /* of parts of parts */
+#define MAX_DEPTH 16 /* of sub-devices of sub-devices */
 
 /* CL/cl_ext.h: free memory in KiB, total and largest block. */
 #define DEVICE_GLOBAL_FREE_MEMORY_AMD 0x4039
@@ -68,7 +69,7 @@ static cl_int CL_API_CALL wrap_clGetPlatformIDs(
 	return n > 0 ? CL_SUCCESS : PLATFORM_NOT_FOUND;
 }
 
-/* What a program means that names none. */
+/* The platform for calls that name none. */
 static cl_platform_id lease_platform(const struct clv_view *view)
 {
 	cl_platform_id all[MAX_PLATFORMS] = {0};
@@ -95,12 +96,12 @@ static cl_device_id lease_device(const struct clv_view *view, cl_platform_id pla
 		return NULL;
 	if (view->ordinal >= n_all || view->ordinal >= MAX_DEVICES)
 		return NULL;
-	/* Of what the vendor says to be there it may have written less. */
+	/* NULL: the driver has reported more devices than it has written. */
 	device = all[view->ordinal];
-	return device && clv_vendor_is_held(device) ? device : NULL;
+	return device && clv_vendor_is_gated(device) ? device : NULL;
 }
 
-/* CL_DEVICE_TYPE_DEFAULT is whatever there is: with one device, that one. */
+/* CL_DEVICE_TYPE_DEFAULT means the only device that the program sees. */
 static bool is_of_type(cl_device_id device, cl_device_type wanted)
 {
 	cl_device_type type = 0;
@@ -111,7 +112,7 @@ static bool is_of_type(cl_device_id device, cl_device_type wanted)
 	return (type & wanted) != 0;
 }
 
-/* The lease's device, or a part of it. */
+/* Whether the device is the lease's (own), or a sub-device of it. */
 static bool is_own(cl_device_id own, cl_device_id device)
 {
 	cl_device_id parent = device;
@@ -127,8 +128,8 @@ static bool is_own(cl_device_id own, cl_device_id device)
 	return false;
 }
 
-/* The vendor never writes to the program's array: behind what it is told that it got
- * others' devices would stand. */
+/* The driver never writes into the program's array, because the program could find other
+ * devices there, beyond the number that is returned. */
 static cl_int CL_API_CALL wrap_clGetDeviceIDs(cl_platform_id platform,
 	cl_device_type type, cl_uint room, cl_device_id *devices, cl_uint *ret_n)
 {
@@ -146,7 +147,7 @@ static cl_int CL_API_CALL wrap_clGetDeviceIDs(cl_platform_id platform,
 		*ret_n = 0;
 	if (view && !platform)
 		platform = lease_platform(view);
-	/* The vendor judges platform and type. */
+	/* The driver checks platform and type. */
 	if (view)
 		r = clv_workers_get_devices(view, platform, type, 0, NULL, &n);
 	if (r != CL_SUCCESS)
@@ -161,7 +162,7 @@ static cl_int CL_API_CALL wrap_clGetDeviceIDs(cl_platform_id platform,
 	return CL_SUCCESS;
 }
 
-/* A handle of another device may come from anywhere; nothing is made with it. */
+/* The program may have handles of other devices from elsewhere; calls with them fail. */
 static cl_int check_devices(cl_uint n, const cl_device_id *devices)
 {
 	bool refused;
@@ -180,9 +181,9 @@ static cl_int check_devices(cl_uint n, const cl_device_id *devices)
 	return CL_SUCCESS;
 }
 
-static cl_context show_context(cl_context context, cl_int *ret_error)
+static cl_context check_context(cl_context context, cl_int *ret_error)
 {
-	if (!context || clv_vendor_is_held(context))
+	if (!context || clv_vendor_is_gated(context))
 		return context;
 	clv_real.clReleaseContext(context);
 	if (ret_error)
@@ -204,7 +205,7 @@ static cl_context create_context(const cl_context_properties *properties, cl_uin
 	struct clv_context_notify *notify = NULL;
 	cl_context context;
 
-	if (clv_gate_peek() && !clv_threads_start())
+	if (clv_gate_current_view() && !clv_gate_threads_start())
 		return refuse_context(CL_OUT_OF_HOST_MEMORY, ret_error);
 	if (function) {
 		notify = clv_context_notify_new(function, userdata);
@@ -217,7 +218,7 @@ static cl_context create_context(const cl_context_properties *properties, cl_uin
 		properties, n, devices, function, userdata, ret_error);
 	if (notify)
 		clv_context_notify_tie(notify, context);
-	return show_context(context, ret_error);
+	return check_context(context, ret_error);
 }
 
 static cl_context CL_API_CALL wrap_clCreateContext(
@@ -231,12 +232,12 @@ static cl_context CL_API_CALL wrap_clCreateContext(
 	return create_context(properties, n, devices, function, userdata, ret_error);
 }
 
-static cl_int show_parts(cl_device_id *devices, cl_uint n, cl_uint *ret_n)
+static cl_int check_parts(cl_device_id *devices, cl_uint n, cl_uint *ret_n)
 {
 	bool is_held = true;
 
 	for (cl_uint i = 0; devices && i < n; i++)
-		is_held = is_held && clv_vendor_is_held(devices[i]);
+		is_held = is_held && clv_vendor_is_gated(devices[i]);
 	for (cl_uint i = 0; devices && i < n && !is_held; i++) {
 		clv_real.clReleaseDevice(devices[i]);
 		devices[i] = NULL;
@@ -255,7 +256,7 @@ static cl_int CL_API_CALL wrap_clCreateSubDevices(cl_device_id device,
 
 	if (r == CL_SUCCESS)
 		r = clv_real.clCreateSubDevices(device, properties, room, devices, &n);
-	return r == CL_SUCCESS ? show_parts(devices, n, ret_n) : r;
+	return r == CL_SUCCESS ? check_parts(devices, n, ret_n) : r;
 }
 
 static cl_int CL_API_CALL wrap_clCreateSubDevicesEXT(cl_device_id device,
@@ -267,10 +268,10 @@ static cl_int CL_API_CALL wrap_clCreateSubDevicesEXT(cl_device_id device,
 
 	if (r == CL_SUCCESS)
 		r = clv_real.clCreateSubDevicesEXT(device, properties, room, devices, &n);
-	return r == CL_SUCCESS ? show_parts(devices, n, ret_n) : r;
+	return r == CL_SUCCESS ? check_parts(devices, n, ret_n) : r;
 }
 
-/* Which devices are behind an OpenGL context: any of the machine's. */
+/* The devices behind an OpenGL context may be any of the machine's. */
 static cl_int CL_API_CALL wrap_clGetGLContextInfoKHR(
 	const cl_context_properties *properties, cl_gl_context_info what, size_t room,
 	void *value, size_t *ret_bytes)
@@ -314,7 +315,7 @@ static cl_platform_id platform_of(const cl_context_properties *properties)
 	return NULL;
 }
 
-/* The vendor would take all devices of the type. */
+/* The driver itself would take all devices of the type. */
 static cl_context CL_API_CALL wrap_clCreateContextFromType(
 	const cl_context_properties *properties, cl_device_type type,
 	clv_context_function function, void *userdata, cl_int *ret_error)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The records of contexts' error callbacks, found by the context's handle. */
 #include "gate/opencl/dispatch/context-notify.h"
 
 #include "gate/process/state.h"
@@ -38,7 +39,7 @@ void CL_CALLBACK clv_context_notify_run(
 	clv_gate_callback_end();
 }
 
-/* The one that had the handle before; with the lock held. */
+/* Takes out the record of the context that had the handle before.  With the lock held. */
 static struct clv_context_notify *take(cl_context context)
 {
 	struct clv_context_notify **link = &first, *found;

@@ -4,21 +4,22 @@
 #include <CL/cl.h>
 #include <stddef.h>
 
-/* The function of a context that is told of errors: unlike others (notify.h) it may be
- * called at any time until the context is gone, and nothing tells of that.  So what is
- * kept of it goes when its context's handle is another's. */
+/* The error callback of a context.  Unlike other callbacks (notify.h) it may be called at
+ * any time until the context is gone, which nothing reports.  So its record is kept until
+ * another context gets the same handle. */
 struct clv_context_notify;
 
 typedef void(CL_CALLBACK *clv_context_function)(
 	const char *, const void *, size_t, void *);
 
-/* For the vendor, in the place of userdata.  NULL: there is no memory. */
+/* To be passed to the driver as userdata.  NULL: there is no memory. */
 struct clv_context_notify *clv_context_notify_new(
 	clv_context_function function, void *userdata);
 void CL_CALLBACK clv_context_notify_run(
 	const char *what, const void *more, size_t n_more, void *notify);
 
-/* After the vendor's call.  context: NULL if it failed. */
+/* After the driver's call: ties the record to the context. context NULL: the call failed,
+ * and the record is freed. */
 void clv_context_notify_tie(struct clv_context_notify *notify, cl_context context);
 
 void clv_context_notify_forget_parent(void);

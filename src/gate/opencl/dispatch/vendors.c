@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Opens drivers and writes the gate's wrappers into their tables (vendors.h). */
 #include "gate/opencl/dispatch/vendors.h"
 
 #include "base/cleanup.h"
@@ -13,19 +14,21 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* cl_khr_icd 2.0.0: in the place of clGetPlatformIDs and clUnloadCompiler. */
+/* cl_khr_icd 2.0.0: a table has this tag in place of clGetPlatformIDs and
+ * clUnloadCompiler. */
 #if UINTPTR_MAX > UINT32_MAX
 #define ICD2_TAG ((void *)0x4F50454E434C3331)
 #else
 #define ICD2_TAG ((void *)0x434C3331)
 #endif
 
-/* With more there would be one for each object. */
+/* A driver with more tables has one for each object. */
 #define MAX_TABLES 16
 
 _Atomic(void **) clv_vendor_table;
 
-/* What the first table was of; the tables, the first among them. */
+/* The driver of the first table.  Then the tables with wrappers, the first one among
+ * them. */
 static struct clv_vendor gated;
 static size_t n_entries;
 static _Atomic(void **) tables[MAX_TABLES];
@@ -82,8 +85,8 @@ cl_int clv_vendor_platform_info(const struct clv_vendor *vendor, cl_platform_id 
 			: CL_INVALID_PLATFORM;
 }
 
-/* How many entries a table of this version has at least; 0: a version that the gate does
- * not know. */
+/* The number of entries that a table of this version has at least; 0: the gate does not
+ * know the version. */
 static size_t count_entries(const char *version)
 {
 	static const struct {
@@ -116,13 +119,13 @@ static size_t ask_size_of_table(const struct clv_vendor *vendor, cl_platform_id 
 	n = count_entries(version);
 	if (n == 0)
 		fprintf(stderr,
-			"cleave: no device: the driver speaks '%s', and this gate knows "
-			"OpenCL 1.0 to 3.1: a newer cleave may know it\n",
+			"cleave: no device: the driver's version is '%s', and this gate "
+			"supports OpenCL 1.0 to 3.1; a newer cleave may support it\n",
 			version);
 	return n;
 }
 
-/* What the gate calls of itself, for whatever the program calls. */
+/* What the gate itself calls, whatever the program calls. */
 static const char *const needed[] = {
 	"clGetPlatformInfo",
 	"clGetDeviceIDs",
@@ -153,16 +156,17 @@ static bool has_needed(void)
 		if (*clv_opencl_entry(&clv_real, clv_opencl_find_entry(needed[i])))
 			continue;
 		fprintf(stderr,
-			"cleave: no device: the driver has no %s, without which the gate "
-			"cannot hold it to the lease: a newer driver may have it\n",
+			"cleave: no device: the driver lacks %s, which the gate needs to "
+			"enforce the lease; a newer driver may have it\n",
 			needed[i]);
 		return false;
 	}
 	return true;
 }
 
-/* A driver may have more than its version says, and then a program can call it; but what
- * lies behind a short table is something else.  The driver says by name what is what. */
+/* Whether the table has this entry.  A driver may have entries beyond its version, which
+ * a program can call; but behind a short table there is other data.  An entry there
+ * counts if the driver returns the same address for its name. */
 static bool is_entry(
 	const struct clv_vendor *vendor, void *const *table, size_t entry, size_t n)
 {
@@ -174,7 +178,8 @@ static bool is_entry(
 				       table[entry] == vendor->get_address(name));
 }
 
-/* Tables are constant in some drivers; whether this one was is not worth asking. */
+/* In some drivers the table is in read-only memory.  Whether it is in this one is not
+ * tested. */
 static bool make_writable(void **table, size_t n)
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -186,7 +191,7 @@ static bool make_writable(void **table, size_t n)
 	fprintf(stderr,
 		"cleave: no device: the gate cannot write to the driver's table of "
 		"calls: "
-		"%s; what forbids it (a security module?) has to allow mprotect\n",
+		"%s; a security module that forbids it must allow mprotect\n",
 		strerror(errno));
 	return false;
 }
@@ -225,8 +230,9 @@ bool clv_vendor_gate(const struct clv_vendor *vendor, cl_platform_id platform)
 	return true;
 }
 
-/* What a wrapper goes on to is one for all tables.  Two are not the platform's but the
- * library's; and what is in a table with a tag nobody calls. */
+/* All tables share clv_real, so another table must have the same functions.  Exceptions
+ * are two that belong to the library, not the platform, and tables with a tag, whose
+ * entries are not called. */
 static bool is_same_call(void *const *table, size_t entry)
 {
 	void **real = clv_opencl_entry(&clv_real, entry);
@@ -243,7 +249,7 @@ static bool refuse_object(const char *what, const char *name)
 	if (!atomic_flag_test_and_set(&is_said))
 		fprintf(stderr,
 			"cleave: a call is refused: the driver has %s%s for some of its "
-			"objects, which this gate could not hold to the lease\n",
+			"objects, on which this gate cannot enforce the lease\n",
 			what, name);
 	return false;
 }
@@ -268,7 +274,7 @@ static bool gate_another_table(void **table, _Atomic(void **) *place)
 	return true;
 }
 
-/* Its place among those that are gated, or the first free one; NULL: there is none. */
+/* The table's place in `tables`, or the first free one.  NULL: there is none. */
 static _Atomic(void **) *find_table(void **table)
 {
 	for (size_t i = 0; i < MAX_TABLES; i++) {
@@ -280,7 +286,7 @@ static _Atomic(void **) *find_table(void **table)
 	return NULL;
 }
 
-bool clv_vendor_take_object(const void *object)
+bool clv_vendor_gate_object(const void *object)
 {
 	void **table = *(void **const *)object;
 	_Atomic(void **) *place = find_table(table);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The wrappers of the calls that do nothing for the gate but take a function to call
- * back.  Those that do something else too are where that is, and go through notify.h as
- * well: queued frees of shared memory, native kernels, contexts. */
+/* Wrappers of calls that concern the gate only because they take a callback.  Calls that
+ * concern it otherwise too have their wrappers elsewhere, and also use notify.h: queued
+ * frees of shared memory, native kernels, contexts. */
 #include "gate/opencl/dispatch/notify.h"
 #include "gate/opencl/dispatch/real.h"
 #include "gate/opencl/dispatch/wrap.h"
 
 #include <stddef.h>
 
-/* A kind of functions: its name, (parameters), (arguments). */
+/* A type of callbacks: its name, (parameters), (arguments). */
 #define NOTIFY(name, parameters, arguments)               \
 	typedef void(CL_CALLBACK * name) parameters;      \
 	static void CL_CALLBACK run_##name parameters     \
@@ -22,7 +22,7 @@
 		clv_notify_end();                         \
 	}
 
-/* A call: its name, the kind, (parameters), (arguments). */
+/* A call with a callback: its name, the callback's type, (parameters), (arguments). */
 #define NOTIFIED(call, name, parameters, arguments)                                  \
 	static cl_int CL_API_CALL wrap_##call parameters                             \
 	{                                                                            \
@@ -71,7 +71,7 @@ NOTIFIED(clCompileProgram, of_program,
 	(program, n, devices, options, n_headers, headers, names, function, userdata))
 /* clang-format on */
 
-/* It returns what it made. */
+/* This one returns an object, and its error by an argument. */
 static cl_program CL_API_CALL wrap_clLinkProgram(cl_context context, cl_uint n,
 	const cl_device_id *devices, const char *options, cl_uint n_programs,
 	const cl_program *programs, of_program function, void *userdata,

@@ -3,7 +3,7 @@
 
 #include <CL/cl_icd.h>
 
-/* Each file of wrappers puts its own into a table. */
+/* Each of these writes the wrappers of its file into a table. */
 void clv_opencl_wrap_notifications(cl_icd_dispatch *table);
 void clv_opencl_wrap_submissions(cl_icd_dispatch *table);
 void clv_opencl_wrap_waits(cl_icd_dispatch *table);

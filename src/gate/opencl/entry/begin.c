@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the gate for OpenCL supplies to the part that all APIs have in common, and which
- * calls it wraps. */
+/* The functions that the gate for OpenCL supplies to the code that all gates share, and
+ * the calls that it wraps. */
 #include "gate/opencl/entry/begin.h"
 
 #include "gate/attach/attachment.h"
@@ -10,12 +10,12 @@
 #include "gate/opencl/dispatch/real.h"
 #include "gate/opencl/dispatch/wrap.h"
 #include "gate/opencl/entry/command-buffers.h"
+#include "gate/opencl/queue/deferred.h"
 #include "gate/opencl/queue/events.h"
-#include "gate/opencl/queue/held.h"
 #include "gate/opencl/queue/queue.h"
 #include "gate/process/state.h"
 #include "gate/process/tickets.h"
-#include "gate/queue/polled.h"
+#include "gate/queue/blocked-queue.h"
 #include "gate/queue/queues.h"
 #include "gate/window/helper.h"
 
@@ -26,7 +26,7 @@ static pthread_once_t begin_once = PTHREAD_ONCE_INIT;
 static void forget_parent(void)
 {
 	clv_queues_forget_parent();
-	clv_held_forget_parent();
+	clv_deferred_forget_parent();
 	clv_events_forget_parent();
 	clv_charges_forget_parent();
 	clv_tickets_forget_parent();
@@ -40,12 +40,12 @@ static const struct clv_gate_api api = {
 	.run_helper = clv_helper_run,
 	.mark_tails = clv_queues_mark_tails,
 	.wait_for_marker = clv_queues_wait_for_marker,
-	.look_aside = clv_queues_look_aside,
+	.book_queue = clv_queues_look_aside,
 	.poll_ns = clv_queues_poll_ns,
 	.queues = &clv_cl_queue_ops,
-	.let_go = clv_held_let_go,
+	.let_go = clv_deferred_release,
 	.forget_parent = forget_parent,
-	.tell_again = clv_workers_tell,
+	.report_again = clv_workers_tell,
 };
 
 static void begin(void)

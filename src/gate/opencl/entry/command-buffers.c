@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Command buffers and their queues.  A vendor's command buffer keeps its queues; so the
- * gate's record of a queue stays until those of its command buffers have gone. */
+/* Command buffers and their queues.  A driver's command buffer keeps its queues alive, so
+ * the gate's record of a queue is kept until its command buffers are gone. */
 #include "gate/opencl/entry/command-buffers.h"
 
 #include "base/cleanup.h"
@@ -29,12 +29,12 @@ struct recording {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct recording *buckets[N_BUCKETS];
 
-/* The vendor's functions; asked of the vendor when first asked of us. */
+/* The driver's functions, set when the program looks them up. */
 static struct {
 	_Atomic(void *) create, retain, release, enqueue;
 } vendor;
 
-/* Under the lock; what it points to is NULL if there is none. */
+/* Under the lock.  Returns the link to the record, or to NULL if there is none. */
 static struct recording **find(cl_command_buffer_khr buffer)
 {
 	uint64_t hash = ((uintptr_t)buffer >> 4) * UINT64_C(0x9e3779b97f4a7c15);
@@ -57,7 +57,7 @@ static void insert(struct recording *recording)
 	pthread_mutex_unlock(&lock);
 }
 
-/* The copy is made when the vendor has found the queues to be good. */
+/* The queues are copied later, when the driver has found them valid. */
 static struct recording *allocate(cl_uint n_queues, const cl_command_queue *queues)
 {
 	size_t n_bytes = queues ? n_queues * sizeof(queues[0]) : 0;
@@ -118,7 +118,7 @@ static void count_reference(cl_command_buffer_khr buffer)
 	pthread_mutex_unlock(&lock);
 }
 
-/* The record, if this was the last reference. */
+/* Returns the record if this was the last reference. */
 static struct recording *drop_reference(cl_command_buffer_khr buffer)
 {
 	struct recording **link, *last = NULL;
@@ -144,8 +144,8 @@ static cl_int CL_API_CALL wrap_clRetainCommandBufferKHR(cl_command_buffer_khr bu
 	return r;
 }
 
-/* Before the vendor's call, after which its queues may be gone and its address another's.
- */
+/* The reference is dropped before the driver's call, after which the queues may be gone
+ * and another command buffer may have the handle. */
 static cl_int CL_API_CALL wrap_clReleaseCommandBufferKHR(cl_command_buffer_khr buffer)
 {
 	clReleaseCommandBufferKHR_fn real =
@@ -168,7 +168,7 @@ static cl_int CL_API_CALL wrap_clReleaseCommandBufferKHR(cl_command_buffer_khr b
 	return r;
 }
 
-/* NULL: the gate has not seen it made. */
+/* NULL: the gate did not see the command buffer's creation. */
 static cl_command_queue first_queue_of(cl_command_buffer_khr buffer)
 {
 	const struct recording *recording;
@@ -229,7 +229,7 @@ void *clv_command_buffer_wrapper(const char *name, void *found)
 	return NULL;
 }
 
-/* Its locks may be another thread's of the parent's. */
+/* The lock may be held by a thread that only the parent has. */
 void clv_command_buffers_forget_parent(void)
 {
 	pthread_mutex_init(&lock, NULL);

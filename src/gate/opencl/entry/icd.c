@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The gate as an ICD.  cleave run and the containers' hook have put a folder over that of
- * the drivers which names this library alone.  It opens the real vendors (named in the
- * folder vendors.real beside it), attaches, and hands out the lease's platform with the
- * gate in its calls (vendors.h); without a lease's word, none.  So nobody is let past the
- * gate, whichever loader looks and whatever environment it was left. */
+/* The gate as a driver (ICD). cleave run and the CDI hook mount a folder that names only
+ * this library over the folder of drivers.  The gate opens the real drivers (named in the
+ * folder vendors.real beside it), attaches, and returns the lease's platform with the
+ * gate in its table (vendors.h); if it is refused, no platform.  So no program bypasses
+ * the gate, whichever loader it uses and whatever is left of its environment. */
 #include "gate/opencl/entry/icd.h"
 
 #include "base/cleanup.h"
@@ -36,8 +36,8 @@ EXPORT cl_int CL_API_CALL clIcdGetPlatformIDsKHR(
 EXPORT void *CL_API_CALL clGetExtensionFunctionAddress(const char *name);
 EXPORT cl_int CL_API_CALL clGetPlatformInfo(cl_platform_id platform,
 	cl_platform_info what, size_t room, void *value, size_t *ret_bytes);
-/* cl_khr_icd 2.0.0: a vendor whose table says so is skipped by newer loaders (ocl-icd
- * 2.3.4 with PoCL 7) if the library has not got these two. */
+/* Newer loaders (ocl-icd 2.3.4 with PoCL 7) skip a driver whose table has the tag of
+ * cl_khr_icd 2.0.0 if the library lacks these two. */
 EXPORT void *CL_API_CALL clIcdGetFunctionAddressForPlatformKHR(
 	cl_platform_id platform, const char *name);
 EXPORT cl_int CL_API_CALL clIcdSetPlatformDispatchDataKHR(
@@ -49,7 +49,7 @@ static struct found {
 } found[MAX_PLATFORMS];
 static cl_uint n_found;
 static pthread_once_t search_once = PTHREAD_ONCE_INIT;
-static bool has_seen; /* the lease's platform; what became of it has been said */
+static bool has_seen; /* the lease's platform was found; errors about it are reported */
 
 static bool is_of_lease(const struct clv_view *view, const struct clv_vendor *vendor,
 	cl_platform_id platform)
@@ -61,10 +61,10 @@ static bool is_of_lease(const struct clv_view *view, const struct clv_vendor *ve
 	return strcmp(name, view->platform) == 0;
 }
 
-/* Ungated, all that there are; else the lease's alone. */
+/* Takes all platforms in an ungated process, otherwise only the lease's. */
 static void take_platforms_of(const char *library, const struct clv_view *view)
 {
-	/* Of what the vendor says to be there it may have written less. */
+	/* A driver may report more platforms than it has written. */
 	cl_platform_id platforms[MAX_PLATFORMS] = {0};
 	struct clv_vendor vendor;
 	cl_uint n = 0;
@@ -97,7 +97,7 @@ static void read_icd_file(
 	if (!file)
 		return;
 	has_line = fgets(library, sizeof(library), file);
-	/* Where few may be open, the driver needs it. */
+	/* Closed first, because the driver may need the last descriptor. */
 	fclose(file);
 	if (!has_line)
 		return;
@@ -112,7 +112,7 @@ static int is_icd_file(const struct dirent *entry)
 	return length > 4 && strcmp(entry->d_name + length - 4, ".icd") == 0;
 }
 
-/* What the wrappers take for the loader's. */
+/* The clGetPlatformIDs that the wrappers call. */
 static cl_int CL_API_CALL list_platforms(
 	cl_uint room, cl_platform_id *platforms, cl_uint *ret_n)
 {
@@ -129,15 +129,15 @@ static void say_missing(const struct clv_view *view, const char *folder)
 {
 	struct clv_error err = {0};
 
-	/* A lease on a device that OpenCL does not know has no platform either, and a
-	 * loader may have been told of a driver apart from the folder. */
+	/* A lease on a device without OpenCL has no platform, and this variable may name
+	 * a driver outside of the folder. */
 	if (n_found > 0 || has_seen || !view || !view->platform[0] ||
 		getenv("OCL_ICD_FILENAMES"))
 		return;
 	clv_error_set(&err, -ENODEV,
-		"none of the drivers in %.200s shows the lease's platform, '%.100s'",
-		folder, view->platform);
-	clv_attach_say(err.msg, "install its driver where the program runs");
+		"no driver in %.200s has the lease's platform, '%.100s'", folder,
+		view->platform);
+	clv_attach_report_refused(err.msg, "install its driver where the program runs");
 }
 
 static void *own_function(const char *name)
@@ -162,7 +162,7 @@ static void *own_function(const char *name)
 
 void clv_icd_begin(void)
 {
-	clv_opencl_answer_with(own_function);
+	clv_opencl_set_own_lookup(own_function);
 	clv_opencl_begin();
 }
 
@@ -181,8 +181,8 @@ static void search(void)
 	slash = strrchr(self.dli_fname, '/');
 	if (!slash)
 		return;
-	/* Loaders read the layers after the vendors: no other copy of the gate shall come
-	 * on top of this one. */
+	/* Loaders read the layers after the drivers.  This keeps another copy of the gate
+	 * from being loaded as a layer above this one. */
 	clv_layers_switch_on(self.dli_fname);
 	clv_icd_begin();
 	view = clv_gate_view(&refused);
@@ -223,7 +223,7 @@ void *CL_API_CALL clIcdGetFunctionAddressForPlatformKHR(
 	const struct clv_vendor *vendor = vendor_of(platform);
 
 	return vendor && vendor->get_function
-		       ? clv_opencl_answer(name, vendor->get_function(platform, name))
+		       ? clv_opencl_lookup(name, vendor->get_function(platform, name))
 		       : NULL;
 }
 
@@ -235,17 +235,17 @@ cl_int CL_API_CALL clIcdSetPlatformDispatchDataKHR(cl_platform_id platform, void
 					  : CL_INVALID_PLATFORM;
 }
 
-/* A loader asks the library for its own extensions' functions. */
+/* Loaders ask the library, not the platform, for extension functions. */
 void *CL_API_CALL clGetExtensionFunctionAddress(const char *name)
 {
 	void *function = name ? own_function(name) : NULL;
 
 	for (cl_uint i = 0; name && !function && i < n_found; i++)
-		function = clv_opencl_answer(name, found[i].vendor.get_address(name));
+		function = clv_opencl_lookup(name, found[i].vendor.get_address(name));
 	return function;
 }
 
-/* And, not the platform but the library, for the ICD suffix. */
+/* Loaders ask the library, not the platform, for the ICD suffix too. */
 cl_int CL_API_CALL clGetPlatformInfo(cl_platform_id platform, cl_platform_info what,
 	size_t room, void *value, size_t *ret_bytes)
 {

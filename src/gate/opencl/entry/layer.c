@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The layer as a loader sees it (OPENCL_LAYERS; CL/cl_layer.h): the loader hands over its
- * own calls and gets a table with the gate's in front.  All loaders read the vendors
- * first; where they met the gate there (icd.c), it is below all layers already, and what
- * is left for this one is to show nothing but the lease's device. */
+/* The gate as a layer (OPENCL_LAYERS; CL/cl_layer.h): the loader passes its own calls and
+ * gets a table with the gate's wrappers.  All loaders read the drivers first; if the gate
+ * is loaded as a driver (icd.c), it is below all layers, and the layer only restricts
+ * what the program sees to the lease's device. */
 #include "gate/opencl/dispatch/real.h"
 #include "gate/opencl/dispatch/vendors.h"
 #include "gate/opencl/entry/icd.h"
@@ -17,7 +17,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* cl_loader_layers 1.0.1; not in older headers. */
+/* Part of cl_loader_layers 1.0.1, which older headers lack. */
 EXPORT cl_int CL_API_CALL clInitLayerWithProperties(cl_uint n_entries,
 	const cl_icd_dispatch *target, cl_uint *ret_n_entries,
 	const cl_icd_dispatch **ret_dispatch, const intptr_t *properties);
@@ -43,8 +43,9 @@ EXPORT cl_int CL_API_CALL clGetLayerInfo(
 	return CL_SUCCESS;
 }
 
-/* What the gate calls is of the loader that came first, and every loader's finds the
- * vendor by the object.  So that one must stay, whatever the program closes. */
+/* The gate calls the functions of the loader that came first; each loader's functions
+ * find the driver by the object.  So that loader must stay loaded, whatever the program
+ * closes. */
 static void keep_loaded(void *function)
 {
 	Dl_info loader;
@@ -64,7 +65,7 @@ static void take_calls(const cl_icd_dispatch *target, size_t n)
 	}
 }
 
-static void *layered(const cl_icd_dispatch *target, size_t entry)
+static void *layer_entry(const cl_icd_dispatch *target, size_t entry)
 {
 	void *wrapper = clv_vendors_are_gated() ? clv_opencl_filter(entry)
 						: clv_opencl_wrapper(entry);
@@ -72,7 +73,7 @@ static void *layered(const cl_icd_dispatch *target, size_t entry)
 	if (wrapper)
 		return wrapper;
 	if (entry >= CLV_OPENCL_N_KNOWN)
-		return clv_opencl_refused();
+		return clv_opencl_refusal_function();
 	return *clv_opencl_entry((cl_icd_dispatch *)target, entry);
 }
 
@@ -93,7 +94,7 @@ cl_int CL_API_CALL clInitLayerWithProperties(cl_uint n_entries,
 	if (!clv_vendors_are_gated())
 		take_calls(target, n_entries);
 	for (size_t i = 0; i < n_entries; i++)
-		*clv_opencl_entry(table, i) = layered(target, i);
+		*clv_opencl_entry(table, i) = layer_entry(target, i);
 	pthread_mutex_unlock(&init_lock);
 	*ret_n_entries = n_entries;
 	*ret_dispatch = table;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The environment variables by which OpenCL's loaders find layers. */
 #include "gate/opencl/entry/layers.h"
 
 #include "base/cleanup.h"
@@ -16,8 +17,8 @@ static bool is_gate(const char *entry, size_t n)
 	       memcmp(entry + n - (sizeof(name) - 1), name, sizeof(name) - 1) == 0;
 }
 
-/* An entry of the name may be of an installation that is gone: this very library takes
- * its place.  Other layers stay. */
+/* This library replaces other entries of its name, which may be of an installation that
+ * is gone.  Other layers stay. */
 static void put_first(const char *variable, const char *gate)
 {
 	const char *before = getenv(variable);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A library of its own, for /etc/ld.so.preload in containers: it has OpenCL's loader load
- * the gate in each program, whatever environment that was started with, and does nothing
- * else. The gate itself is not loaded into programs that never look for a device. */
+/* A separate library for /etc/ld.so.preload in containers.  It makes OpenCL's loader load
+ * the gate in each program, whatever the program's environment, and does nothing else.
+ * So the gate is not loaded into programs that never look for a device. */
 #include "base/paths.h"
 #include "gate/opencl/entry/layers.h"
 

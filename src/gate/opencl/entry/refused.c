@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A call whose signature is not known returns an error or an object.  So what is returned
- * is both: the address of an object, all of whose calls are refused, whose lower half is
- * an error. */
+/* A call of unknown signature returns an error or an object.  So the returned value is
+ * both: the address of an object, all of whose calls are refused, with an error code in
+ * its lower half. */
 #include "gate/opencl/entry/refused.h"
 
 #include "base/cleanup.h"
@@ -14,9 +14,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define REFUSAL CL_INVALID_PROPERTY /* which is aligned as an object */
-#define N_HALVES 64                 /* places to try */
-#define N_CALLS 1024                /* more than any loader has */
+#define REFUSAL CL_INVALID_PROPERTY /* has the alignment of an object's address */
+#define N_HALVES 64                 /* upper halves of the address to try */
+#define N_CALLS 1024                /* more entries than any loader's table */
 
 static_assert(REFUSAL % (int)sizeof(void *) == 0, "an object's address");
 
@@ -27,13 +27,14 @@ static intptr_t CL_API_CALL refuse(void)
 	static atomic_flag is_said = ATOMIC_FLAG_INIT;
 
 	if (!atomic_flag_test_and_set(&is_said))
-		fputs("cleave: a call newer than OpenCL 3.1 is refused: nothing would "
-		      "hold it to the lease; a newer cleave may know it\n",
+		fputs("cleave: a call newer than OpenCL 3.1 is refused: this gate cannot "
+		      "enforce the lease on it; a newer cleave may support it\n",
 			stderr);
 	return answer;
 }
 
-/* Two pages, as the address is at the end of the first.  NULL: there is no room there. */
+/* Maps two pages, because the address is at the end of the first one.  NULL: the place is
+ * in use. */
 static void *map_at(uintptr_t address)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -49,7 +50,7 @@ static void *map_at(uintptr_t address)
 	return NULL;
 }
 
-/* As a loader sees every object: it begins with a pointer to its table of calls. */
+/* An object as loaders know it: it begins with a pointer to its table of calls. */
 static void make_object(void)
 {
 	static void *table[N_CALLS];
@@ -65,7 +66,7 @@ static void make_object(void)
 	answer = (intptr_t)object;
 }
 
-void *clv_opencl_refused(void)
+void *clv_opencl_refusal_function(void)
 {
 	if (answer == REFUSAL)
 		make_object();

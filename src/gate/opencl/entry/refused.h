@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* What stands in the place of a call that the gate does not know, with whatever
- * arguments: NULL would be filled by the loader with its own call.  The first one says so
- * on stderr.  Under the caller's lock. */
-void *clv_opencl_refused(void);
+/* The function for entries that the gate does not know, whatever their parameters.  It is
+ * needed because a loader puts its own call where an entry is NULL.  The first call
+ * writes a line to stderr.  To be called with the caller's lock held. */
+void *clv_opencl_refusal_function(void);

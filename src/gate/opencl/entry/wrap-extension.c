@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions that a program asks for by name.  What the layer wraps is answered with the
- * wrapper; extension functions that allocate or submit have wrappers of their own; one
- * that this file does not know and whose name says that it allocates, submits or finds
- * devices is refused. */
+/* Functions that a program looks up by name.  For a call that the gate wraps it gets the
+ * wrapper.  Extension functions that allocate or submit have wrappers here.  An unknown
+ * function whose name says that it allocates, submits or finds devices is refused. */
 #include "gate/opencl/entry/wrap-extension.h"
 
 #include "base/cleanup.h"
@@ -20,8 +19,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The vendor's functions behind our wrappers; asked of the vendor when first asked of us.
- */
+/* The driver's functions behind the wrappers, set when the program looks them up. */
 static struct {
 	_Atomic(void *) device_alloc;
 	_Atomic(void *) shared_alloc;
@@ -39,7 +37,7 @@ typedef void *(CL_API_CALL *device_alloc_function)(
 typedef void *(CL_API_CALL *host_alloc_function)(
 	cl_context, const cl_bitfield *, size_t, cl_uint, cl_int *);
 
-/* What comes with an error is no memory, whatever the vendor returns. */
+/* If there is an error, the driver's return value is no memory. */
 static void *book_pointer(
 	struct clv_charge *charge, void *address, cl_int error, cl_int *ret_error)
 {
@@ -205,7 +203,7 @@ static const struct {
 	/* clang-format on */
 };
 
-/* Names by which core functions were known before they were that. */
+/* Names that core functions had as extensions. */
 static const struct {
 	const char *name, *core;
 } aliases[] = {
@@ -223,8 +221,7 @@ static const struct {
 	/* clang-format on */
 };
 
-/* Graphics sharing hands work to and fro; the memory and the work are counted elsewhere.
- */
+/* Graphics sharing passes memory and work between APIs.  Both are counted elsewhere. */
 static const char *const harmless[] = {
 	"clEnqueueAcquire",
 	"clEnqueueRelease",
@@ -238,7 +235,7 @@ static const char *const harmless[] = {
 	"clEnqueueSignalSemaphores",
 };
 
-/* Devices that go with a decoder or a display may be others than the lease's. */
+/* Devices that belong to a decoder or a display may be other ones than the lease's. */
 static const char *const suspicious[] = {
 	"clEnqueue", "clCreate", "clImport", "clGetDeviceIDsFrom"};
 
@@ -268,21 +265,21 @@ static size_t find_core(const char *name)
 	return clv_opencl_find_entry(name);
 }
 
-static _Atomic(clv_opencl_own *) own_function;
+static _Atomic(clv_opencl_lookup_function *) own_function;
 
-void clv_opencl_answer_with(clv_opencl_own *own)
+void clv_opencl_set_own_lookup(clv_opencl_lookup_function *own)
 {
 	atomic_store(&own_function, own);
 }
 
-void *clv_opencl_answer(const char *name, void *found)
+void *clv_opencl_lookup(const char *name, void *found)
 {
-	clv_opencl_own *find_own = atomic_load(&own_function);
+	clv_opencl_lookup_function *find_own = atomic_load(&own_function);
 	void *own;
 	size_t core;
 	bool refused;
 
-	/* Attaches: what is handed out now will be called later. */
+	/* Attaches the process, because the program will call what it gets here. */
 	if (!name || !found)
 		return found;
 	if (!clv_gate_view(&refused))
@@ -306,13 +303,13 @@ void *clv_opencl_answer(const char *name, void *found)
 
 static void *CL_API_CALL wrap_clGetExtensionFunctionAddress(const char *name)
 {
-	return clv_opencl_answer(name, clv_real.clGetExtensionFunctionAddress(name));
+	return clv_opencl_lookup(name, clv_real.clGetExtensionFunctionAddress(name));
 }
 
 static void *CL_API_CALL wrap_clGetExtensionFunctionAddressForPlatform(
 	cl_platform_id platform, const char *name)
 {
-	return clv_opencl_answer(
+	return clv_opencl_lookup(
 		name, clv_real.clGetExtensionFunctionAddressForPlatform(platform, name));
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Charges of memory objects, which end in their destructor callback. */
+/* Charges of memory objects, which end in the object's destructor callback. */
 #include "gate/opencl/memory/objects.h"
 
 #include "gate/memory/charges.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #define RECORD_BYTES 1024
-#define EXACT_BYTES ((uint64_t)64 << 10) /* so large, and its record does not count */
+#define EXACT_BYTES ((uint64_t)64 << 10) /* from here on records are not charged */
 
 struct charge_record {
 	uint64_t n_bytes;
@@ -28,7 +28,7 @@ static void CL_CALLBACK object_is_gone(cl_mem object, void *ticket)
 	free(record);
 }
 
-/* Whether the vendor is going to say when it is gone. */
+/* False: the driver will not report when the object is gone. */
 static bool tie(const struct clv_charge *charge, cl_mem object)
 {
 	struct charge_record *record = malloc(sizeof(*record));
@@ -56,7 +56,7 @@ uint64_t clv_object_bytes(uint64_t n_bytes)
 						    : EXACT_BYTES;
 }
 
-/* False: what the vendor made of it is over quota. */
+/* False: the size that the driver reports is over quota. */
 static bool correct_charge(struct clv_charge *charge, cl_mem object)
 {
 	size_t real_bytes = 0;
@@ -88,12 +88,12 @@ cl_mem clv_charge_settle(
 	}
 	if (correct && !correct_charge(charge, object))
 		r = CL_MEM_OBJECT_ALLOCATION_FAILURE;
-	/* A charge that could never end must not begin. */
+	/* A charge that would never end must not be made. */
 	else if (!tie(charge, object))
 		r = CL_OUT_OF_HOST_MEMORY;
 	if (r == CL_SUCCESS)
 		return object;
-	/* Unless the object stays too. */
+	/* If the object stays, so does the charge. */
 	if (clv_real.clReleaseMemObject(object) == CL_SUCCESS)
 		clv_charge_undo(charge);
 	*error = r;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Buffers, images and pipes: charged before the vendor is asked, at the size that the
- * program names, and corrected to what the vendor reports.  Buffers over host memory are
- * charged as well: a device with memory of its own keeps a copy.  Sub-buffers and images
- * over other objects have no memory of their own. */
+/* Buffers, images and pipes.  They are charged before the driver's call with the size
+ * that the program names; the charge of an image is then set to what the driver reports.
+ * Buffers over host memory are charged as well, because a device with memory of its own
+ * keeps a copy.  Sub-buffers and images over other objects have no memory of their own.
+ */
 #include "base/cleanup.h"
 #include "gate/memory/charges.h"
 #include "gate/opencl/device/devices.h"
@@ -17,8 +18,9 @@ static cl_mem refuse(cl_int *error)
 	return NULL;
 }
 
-/* Over quota.  Above the vendor's own maximum the vendor's error is the right one, so the
- * vendor is asked; should it agree nevertheless, the object goes at once. */
+/* Over quota.  For a size above the driver's own maximum the driver's error is the right
+ * one, so the driver is called; if it succeeds nevertheless, the object is released at
+ * once. */
 static cl_mem drop(cl_mem object, cl_int *error)
 {
 	if (*error != CL_SUCCESS || !object)
@@ -27,30 +29,31 @@ static cl_mem drop(cl_mem object, cl_int *error)
 	return refuse(error);
 }
 
-/* Before anything is asked of it. */
-static cl_mem show(cl_mem object, cl_int *error)
+/* Checks that the object calls the gate, before any call is made by it.  If it does not,
+ * it is released. */
+static cl_mem check_object(cl_mem object, cl_int *error)
 {
-	if (*error != CL_SUCCESS || !object || clv_vendor_is_held(object))
+	if (*error != CL_SUCCESS || !object || clv_vendor_is_gated(object))
 		return object;
 	clv_real.clReleaseMemObject(object);
 	*error = CL_OUT_OF_RESOURCES;
 	return NULL;
 }
 
-static cl_mem answered(cl_mem object, cl_int error, cl_int *ret_error)
+static cl_mem return_object(cl_mem object, cl_int error, cl_int *ret_error)
 {
 	if (ret_error)
 		*ret_error = error;
 	return object;
 }
 
-static cl_mem shown(cl_mem object, cl_int *error, cl_int *ret_error)
+static cl_mem return_checked(cl_mem object, cl_int *error, cl_int *ret_error)
 {
-	object = *error == CL_SUCCESS ? show(object, error) : NULL;
-	return answered(object, *error, ret_error);
+	object = *error == CL_SUCCESS ? check_object(object, error) : NULL;
+	return return_object(object, *error, ret_error);
 }
 
-/* What comes with an error is no object, whatever the vendor returns. */
+/* If there is an error, the driver's return value is no object. */
 #define CHARGED(n_bytes, correct, context, call)                                        \
 	({                                                                              \
 		struct clv_charge charge_ = clv_charge_take(clv_object_bytes(n_bytes)); \
@@ -59,7 +62,7 @@ static cl_mem shown(cl_mem object, cl_int *error, cl_int *ret_error)
                                                                                         \
 		if (!charge_.refused) {                                                 \
 			object_ = (call);                                               \
-			object_ = show(object_, &error);                                \
+			object_ = check_object(object_, &error);                        \
 			object_ = clv_charge_settle(&charge_,                           \
 				error == CL_SUCCESS ? object_ : NULL, (correct),        \
 				&error);                                                \
@@ -69,7 +72,7 @@ static cl_mem shown(cl_mem object, cl_int *error, cl_int *ret_error)
 		} else {                                                                \
 			object_ = refuse(&error);                                       \
 		}                                                                       \
-		answered(object_, error, ret_error);                                    \
+		return_object(object_, error, ret_error);                               \
 	})
 
 static cl_mem CL_API_CALL wrap_clCreateBuffer(
@@ -148,7 +151,7 @@ static uint64_t image_bytes(const cl_image_format *format, const cl_image_desc *
 
 	if (!desc || desc->mem_object)
 		return 0;
-	/* What a type does not use may hold anything. */
+	/* Fields that the type does not use may have any value. */
 	type = desc->image_type;
 	n_bytes = element_bytes(format) * at_least_one(desc->image_width);
 	if (type == CL_MEM_OBJECT_IMAGE2D || type == CL_MEM_OBJECT_IMAGE2D_ARRAY ||
@@ -173,7 +176,7 @@ static cl_mem CL_API_CALL wrap_clCreateImage(cl_context context, cl_mem_flags fl
 	cl_int r = CL_SUCCESS;
 
 	if (!has_own_memory(desc))
-		return shown(
+		return return_checked(
 			clv_real.clCreateImage(context, flags, format, desc, host, &r),
 			&r, ret_error);
 	return CHARGED(image_bytes(format, desc), true, context,
@@ -188,8 +191,8 @@ static cl_mem CL_API_CALL wrap_clCreateImageWithProperties(cl_context context,
 	cl_int r = CL_SUCCESS;
 
 	if (!has_own_memory(desc))
-		return shown(clv_real.clCreateImageWithProperties(
-				     context, properties, flags, format, desc, host, &r),
+		return return_checked(clv_real.clCreateImageWithProperties(context,
+					      properties, flags, format, desc, host, &r),
 			&r, ret_error);
 	return CHARGED(image_bytes(format, desc), true, context,
 		clv_real.clCreateImageWithProperties(

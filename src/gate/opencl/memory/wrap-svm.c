@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared virtual memory: charged at allocation, by address.  A queued free counts when
- * the queue reaches it, so the gate always brings a free function of its own. */
+/* Shared virtual memory, which is charged by address when it is allocated.  A queued free
+ * takes effect when the queue reaches it, so the gate always passes a free function of
+ * its own. */
 #include "gate/memory/charges.h"
 #include "gate/opencl/dispatch/notify.h"
 #include "gate/opencl/dispatch/real.h"
@@ -28,8 +29,8 @@ static void *CL_API_CALL wrap_clSVMAlloc(
 
 static void CL_API_CALL wrap_clSVMFree(cl_context context, void *address)
 {
-	/* Before the vendor's free: after it the address may be another thread's.  Of
-	 * another context the vendor frees nothing. */
+	/* Withdrawn before the driver's free, because another thread may get the address
+	 * right after it.  Memory of another context the driver does not free. */
 	struct clv_charge charge = clv_charge_withdraw_from(context, address);
 
 	clv_real.clSVMFree(context, address);
@@ -46,7 +47,7 @@ static void free_all(cl_command_queue queue, cl_uint n, void **pointers)
 		wrap_clSVMFree(context, pointers[i]);
 }
 
-/* A function of the program's frees by clSVMFree, or leaves it. */
+/* The program's own function frees the memory by clSVMFree, or not at all. */
 typedef void(CL_CALLBACK *free_function)(cl_command_queue, cl_uint, void **, void *);
 
 static void CL_CALLBACK run_queued_free(

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The pool of batches, the lists of events, and markers made of them.  A marker of one
- * event is that event; one of several is a chain of batches.  Releasing an event may run
- * callbacks of the program's, so it is never done with a lock held. */
+ * event is that event; a marker of several is a chain of batches.  Releasing an event may
+ * run callbacks of the program, so no lock is held then. */
 #include "gate/opencl/queue/events.h"
 
 #include "gate/opencl/dispatch/real.h"
 
 #include <stddef.h>
 
-/* As many together as may be in flight. */
+/* Together they have room for about as many events as commands may be in flight. */
 #define N_BATCHES 4096
 #define BATCH_ROOM 62
 #define DROPPED_AT_ONCE 16
@@ -22,11 +22,11 @@ struct clv_event_batch {
 static struct {
 	pthread_mutex_t lock;
 	struct clv_event_batch *free;
-	uint32_t n_used; /* once at least */
+	uint32_t n_used; /* the number of batches that were ever used */
 	struct clv_event_batch batches[N_BATCHES];
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* NULL: all are in use. */
+/* NULL: all batches are in use. */
 static struct clv_event_batch *new_batch(void)
 {
 	struct clv_event_batch *batch;
@@ -58,7 +58,7 @@ void clv_event_list_begin(struct clv_event_list *list)
 	*list = (struct clv_event_list){.lock = PTHREAD_MUTEX_INITIALIZER};
 }
 
-/* With the list's lock held, as the next.  NULL: there is no room. */
+/* With the list's lock held: the batch for the next event.  NULL: all are in use. */
 static struct clv_event_batch *last_with_room(struct clv_event_list *list)
 {
 	struct clv_event_batch *last = list->last;
@@ -157,7 +157,7 @@ void *clv_event_list_take(struct clv_event_list *list)
 	return marker;
 }
 
-/* NULL: it is an event. */
+/* NULL: the marker is a single event. */
 static struct clv_event_batch *batches_of(const void *marker)
 {
 	uintptr_t offset = (uintptr_t)marker - (uintptr_t)pool.batches;
@@ -167,7 +167,7 @@ static struct clv_event_batch *batches_of(const void *marker)
 		       : NULL;
 }
 
-/* An error ends the wait for all of them. */
+/* An error ends a wait for several events, so they are awaited one by one. */
 static void wait_for_each(const struct clv_event_batch *batch)
 {
 	for (uint32_t i = batch->begin; i < batch->end; i++)

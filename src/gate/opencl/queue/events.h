@@ -7,12 +7,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The commands' own events of an out-of-order queue, in the place of markers.  A marker
- * of such a queue depends on everything that is pending in it, so that markers among many
- * commands cost the driver time that grows with the square of their number.  An event
- * costs the same whatever else is pending.
+/* The commands' own events of an out-of-order queue, which replace markers there.  A
+ * marker in such a queue depends on everything that is pending in it, so markers among
+ * many commands cost the driver time that grows with the square of their number.  The
+ * cost of an event does not depend on what else is pending.
  *
- * The events lie in batches of a pool, so that a submission allocates nothing. */
+ * Events are stored in batches of a fixed pool, so a submission allocates nothing. */
 struct clv_event_batch;
 
 /* The events of the commands since the last marker. */
@@ -20,8 +20,9 @@ struct clv_event_list {
 	pthread_mutex_t lock;
 	struct clv_event_batch *first, *last;
 	uint64_t n_added, n_taken;
-	_Atomic uint32_t n_kept; /* of these and of markers, but for one of each marker */
-	/* Of some command there is no event: only a marker tells of its end. */
+	_Atomic uint32_t n_kept; /* references of the list and its markers, less one per
+				  * marker */
+	/* Some command has no event, so only a marker shows that it is complete. */
 	_Atomic uint32_t has_gap;
 };
 
@@ -32,19 +33,19 @@ static inline void clv_event_list_note_gap(struct clv_event_list *list)
 	atomic_store(&list->has_gap, 1);
 }
 
-/* Before the command is booked.  Takes over a reference. */
+/* To be called before the command is booked.  Takes over a reference. */
 void clv_event_list_add(struct clv_event_list *list, cl_event event);
 
-/* How many were ever added. */
+/* The number of events that were ever added. */
 uint64_t clv_event_list_count(struct clv_event_list *list);
 
-/* Releases the events before a count, whose commands are complete. */
+/* Releases the events before that count, whose commands are complete. */
 void clv_event_list_drop(struct clv_event_list *list, uint64_t before);
 
-/* All that are there, as one marker; NULL: there are none. */
+/* Takes all events as one marker.  NULL: there are none. */
 void *clv_event_list_take(struct clv_event_list *list);
 
-/* Of a marker, which may also be a plain event. */
+/* For a marker of the list, or a single event. */
 void clv_event_marker_wait(const void *marker);
 bool clv_event_marker_is_complete(const void *marker);
 void clv_event_marker_release(struct clv_event_list *list, void *marker);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Costs of kernels whose kernel object is new. */
 #include "gate/opencl/queue/kernels.h"
 
 #include "gate/opencl/dispatch/real.h"

@@ -5,7 +5,7 @@
 
 #include <CL/cl.h>
 
-/* Of what kind a launch is. */
+/* The key of a launch in the table of costs. */
 
 static inline __attribute__((always_inline)) uint64_t clv_kernel_kind(
 	cl_kernel kernel, cl_uint n_dimensions, const size_t *global_size)
@@ -22,7 +22,8 @@ static inline __attribute__((always_inline)) uint64_t clv_kernel_kind(
 	return key | 1;
 }
 
-/* Before a kernel of unknown length: what kernels of the same program, name and size
- * took. Programs that make a kernel object for each launch would be unknown for ever. */
+/* Gives a kernel of unknown duration the known duration of kernels of the same program,
+ * name and size.  Otherwise programs that create a kernel object for each launch would
+ * never have a known duration. */
 void clv_kernel_seed(
 	uint64_t kind, cl_kernel kernel, cl_uint n_dimensions, const size_t *global_size);

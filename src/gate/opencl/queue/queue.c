@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the common part cannot know of a command queue.  A marker is followed by a flush,
- * because nothing obliges a driver to start work that was never flushed. */
+/* The operations of command queues that the common code needs.  A marker is followed by a
+ * flush, because nothing obliges a driver to start work that was never flushed. */
 #include "gate/opencl/queue/queue.h"
 
 #include "gate/opencl/dispatch/real.h"
@@ -33,8 +33,9 @@ static void get_platform_name(cl_command_queue queue, char ret[64])
 		clv_real.clGetPlatformInfo(platform, CL_PLATFORM_NAME, 63, ret, NULL);
 }
 
-/* By name, since it would cost every other driver something: a marker with each finish,
- * of which newer rusticls have no need, and whatever runs beside the program. */
+/* Drivers are recognized by name, because the workarounds cost something: a marker with
+ * each finish, which newer versions of rusticl do not need, and with oclgrind everything
+ * that could run beside the program. */
 static void note_habits(struct clv_queue *queue)
 {
 	struct clv_cl_queue *own = clv_cl_queue(queue);
@@ -43,7 +44,7 @@ static void note_habits(struct clv_queue *queue)
 	get_platform_name(handle_of(queue), name);
 	own->forgets_flushed = strcmp(name, "rusticl") == 0;
 	own->runs_in_caller = strcmp(name, "Oclgrind") == 0;
-	/* Nothing there goes the quick way, on which nobody would finish it. */
+	/* No command may take the fast path, which does not finish the queues. */
 	if (own->runs_in_caller)
 		atomic_store(&queue->has_held, 1);
 }
@@ -73,7 +74,7 @@ static void end_queue(struct clv_queue *queue)
 	clv_event_list_drop(list, clv_event_list_count(list));
 }
 
-/* Behind all that is in the queue. */
+/* Enqueues a marker behind everything in the queue. */
 static cl_event enqueue_marker(struct clv_queue *queue)
 {
 	cl_event event = NULL;
@@ -84,7 +85,7 @@ static cl_event enqueue_marker(struct clv_queue *queue)
 	return event;
 }
 
-/* Of an event that is not there only a marker in its place can tell, and only behind
+/* For a command without an event only a marker shows completion, and only one behind
  * everything. */
 static void *mark(struct clv_queue *queue)
 {
@@ -110,10 +111,10 @@ static void unmark(struct clv_queue *queue)
 
 static void flush(struct clv_queue *queue)
 {
-	/* Mostly called by the helper, in which nothing may run there. */
+	/* Mostly called by the helper, in which nothing may run. */
 	if (clv_cl_queue(queue)->runs_in_caller)
 		return;
-	/* First, for clv_cl_queue_finish. */
+	/* Counted before the flush, for clv_cl_queue_finish. */
 	atomic_fetch_add(&clv_cl_queue(queue)->n_flushes, 1);
 	clv_real.clFlush(handle_of(queue));
 }
@@ -130,7 +131,8 @@ void clv_cl_queue_await(struct clv_queue *queue)
 	clv_real.clReleaseEvent(event);
 }
 
-/* What is held may wait for this thread, and what waits for that is held as well. */
+/* A held command may wait for this thread, and what waits for that command is held as
+ * well. */
 static bool may_run(const struct clv_queue *queue)
 {
 	return clv_backlog_in_flight(&queue->backlog) > 0 &&
@@ -174,7 +176,7 @@ cl_int clv_cl_queue_finish(struct clv_queue *queue)
 	if (atomic_load(&queue->has_held))
 		clv_cl_queue_await(queue);
 	r = finish_flushed(queue);
-	/* The helper may have flushed it just before. */
+	/* The helper may have flushed the queue just before the finish. */
 	if (r == CL_SUCCESS && own->forgets_flushed &&
 		atomic_load(&own->n_flushes) != atomic_load(&own->n_flushes_finished))
 		r = finish_flushed(queue);

@@ -6,10 +6,10 @@
 
 #include <CL/cl.h>
 
-/* The held commands of a queue, in their order, and how many of them, and of its
- * barriers, something of the program's keeps.  Guarded by the lock in held.c. */
-struct clv_held_line {
-	struct clv_held *first, *last, *first_barrier;
+/* The held commands of a queue, in order; how many there are, and how many of them and of
+ * its barriers the program keeps.  Guarded by the lock in deferred.c. */
+struct clv_deferred_line {
+	struct clv_deferred *first, *last, *first_barrier;
 	uint32_t n, n_by_program;
 	uint32_t n_barriers, n_barriers_by_program;
 };
@@ -17,19 +17,20 @@ struct clv_held_line {
 /* A command queue's record. */
 struct clv_cl_queue {
 	struct clv_queue common; /* first */
-	struct clv_held_line line;
+	struct clv_deferred_line line;
 	struct clv_event_list events;
 
-	/* From its first held command on a submission has this lock from its
-	 * last look at what is held until it is booked, so that none that is in flight
-	 * comes to stand behind one that is held.  Recursive: a vendor may run callbacks
-	 * inside its calls. */
+	/* Once the queue has had a held command, a submission holds this lock from its
+	 * last check of held commands until it is booked, so that no command in flight
+	 * comes to be behind one that is held.  Recursive, because a driver may run
+	 * callbacks inside of its calls. */
 	pthread_mutex_t order_lock;
 
-	/* The gate's own, and how many of them the last clFinish came after. */
+	/* The gate's flushes, and how many of them were before the last clFinish. */
 	_Atomic uint32_t n_flushes, n_flushes_finished;
+	/* clFinish does not wait for what was flushed before. */
 	bool forgets_flushed;
-	/* It computes in whichever thread waits for it, and bears no second one. */
+	/* The driver computes in the thread that waits, and allows no second one. */
 	bool runs_in_caller;
 };
 
@@ -38,28 +39,29 @@ static inline struct clv_cl_queue *clv_cl_queue(struct clv_queue *queue)
 	return (struct clv_cl_queue *)queue;
 }
 
-/* Whether its commands' own events are its markers. */
+/* Whether its commands' own events replace markers. */
 static inline bool clv_cl_queue_keeps_events(const struct clv_queue *queue)
 {
 	return queue->out_of_order &&
 	       !((const struct clv_cl_queue *)queue)->runs_in_caller;
 }
 
-/* Some drivers (rusticl of Mesa 22) keep a queue's lock while a thread finishes it or is
- * in a blocking call, so that nobody else can mark or flush it; and a finish waits for
- * nothing that was flushed before. */
+/* Some drivers (rusticl of Mesa 22) keep a queue's lock while a thread is in clFinish or
+ * in a blocking call, so that no other thread can mark or flush the queue.  And their
+ * clFinish does not wait for what was flushed before. */
 
 /* oclgrind runs everything in the thread that flushes, finishes or waits, and ends the
- * program if two threads do.  So the gate's own threads must not: what was submitted
- * there they only look at.  A thread that may come to wait for it makes it run: all, as
- * what is in one queue may wait for another. */
+ * program if two threads do so.  So the gate's own threads only poll what was submitted
+ * there.  A thread that may come to wait for it finishes all queues first, because what
+ * is in one may wait for another. */
 void clv_cl_queue_run_all(struct clv_queue *queue);
 
 /* clFinish for a queue that the gate may flush. */
 cl_int clv_cl_queue_finish(struct clv_queue *queue);
 
-/* Waits for all that is in the queue and keeps no lock: before a thread waits in the
- * driver for what the gate has still to flush, which is what it holds. */
+/* Waits for everything in the queue without keeping a lock of the driver.  To be called
+ * before a thread waits in the driver for what the gate has still to flush, that is, what
+ * it holds. */
 void clv_cl_queue_await(struct clv_queue *queue);
 
 extern const struct clv_queue_ops clv_cl_queue_ops __attribute__((visibility("hidden")));

@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-/* Of two heaps without siblings, of which the first is there. */
+/* Melds two heaps without siblings; b may be NULL. */
 static struct clv_ready *meld(struct clv_ready *a, struct clv_ready *b)
 {
 	if (!b)
@@ -18,7 +18,8 @@ static struct clv_ready *meld(struct clv_ready *a, struct clv_ready *b)
 	return a;
 }
 
-/* In pairs from the first to the last, and these together from the last to the first. */
+/* Melds them in pairs from the first to the last, and the pairs from the last to the
+ * first. */
 static struct clv_ready *meld_all(struct clv_ready *children, uint64_t *ret_n)
 {
 	struct clv_ready *pairs = NULL, *all = NULL;

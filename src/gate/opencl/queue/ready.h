@@ -3,17 +3,17 @@
 
 #include <stdint.h>
 
-/* A queue from which the item with the lowest number comes first: a pairing heap, whose
- * links lie in the items, so that nothing is allocated.  NULL is empty; what it points to
- * is the first.  With n items inside a removal costs O(log n), in the long run.  Not
- * thread-safe. */
+/* A priority queue that returns the item with the lowest number first: a pairing heap
+ * whose links are in the items, so nothing is allocated.  NULL is the empty one;
+ * otherwise the pointer is the first item.  With n items a removal costs O(log n),
+ * amortized.  Not thread-safe. */
 struct clv_ready {
-	uint64_t number; /* set before it is pushed, each another */
+	uint64_t number; /* set before the push, and unique */
 	struct clv_ready *child, *sibling;
-	struct clv_ready *before; /* its elder sibling, or its parent */
+	struct clv_ready *before; /* its elder sibling, or the parent */
 };
 
 void clv_ready_push(struct clv_ready **heap, struct clv_ready *item);
 
-/* Returns how many items it looked at. */
+/* Returns the number of items that it visited. */
 uint64_t clv_ready_remove(struct clv_ready **heap, struct clv_ready *item);

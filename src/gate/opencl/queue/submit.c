@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every submission goes through.  The command's arguments go to the vendor unread;
- * here it is only counted, timed and, if need be, held back before the vendor sees it, so
- * that no order between commands can change. */
+/* The common path of all submissions.  A command's arguments go to the driver unread.
+ * The command is only counted, timed and, if need be, delayed before the driver gets it,
+ * so the order of commands cannot change. */
 #include "gate/opencl/queue/submit.h"
 
 #include "gate/attach/attachment.h"
 #include "gate/opencl/dispatch/real.h"
-#include "gate/opencl/queue/held.h"
+#include "gate/opencl/queue/deferred.h"
 #include "gate/opencl/queue/queue.h"
 #include "gate/process/hot.h"
 #include "gate/process/packed.h"
@@ -20,7 +20,7 @@
 #include "gate/window/flight.h"
 #include "gate/window/threads.h"
 
-/* A child that was refused, or a process whose lease ended: no device. */
+/* A forked child that was refused, or a process whose lease ended, has no device. */
 static cl_int check_attachment(struct clv_submission *submission)
 {
 	bool refused;
@@ -29,9 +29,9 @@ static cl_int check_attachment(struct clv_submission *submission)
 	return refused ? CL_DEVICE_NOT_AVAILABLE : CL_SUCCESS;
 }
 
-/* Whether a command's own event must serve as its marker: in a queue that has held
- * commands a marker of ours could wait for those as well, and where the gate's threads
- * must not call the vendor they place none. */
+/* Whether a command's own event must serve as its marker: in a queue with held commands a
+ * marker of the gate could wait for those as well, and where the gate's threads must not
+ * call the driver they place none. */
 static bool must_mark_itself(struct clv_queue *queue)
 {
 	return atomic_load(&queue->n_held) > 0 || clv_cl_queue(queue)->runs_in_caller;
@@ -43,27 +43,27 @@ static bool needs_own_event(const struct clv_submission *submission)
 	       (!submission->blocking && clv_cl_queue_keeps_events(submission->queue));
 }
 
-static bool hold(struct clv_submission *submission, struct clv_held_command *command)
+static bool hold(struct clv_submission *submission, struct clv_deferred_command *command)
 {
-	submission->held = clv_held_add(command);
+	submission->held = clv_deferred_add(command);
 	submission->n_waits = command->n_waits;
 	submission->wait_list = command->wait_list;
 	return submission->held != NULL;
 }
 
-/* Behind a command that the gate alone keeps, this thread may as well wait, as it would
- * for a turn of its own: so nobody runs ahead without bounds. */
-static enum clv_held_by wait_behind_held(const struct clv_held_command *command)
+/* Behind a command that only the gate keeps, this thread waits as it would for a turn of
+ * its own.  So no thread runs ahead without bounds. */
+static enum clv_deferred_by wait_behind_held(const struct clv_deferred_command *command)
 {
-	enum clv_held_by by = clv_held_look(command);
+	enum clv_deferred_by by = clv_deferred_find_keeper_kind(command);
 	struct clv_line line;
 
 	if (by != CLV_HELD_BY_GATE || clv_gate_thread.callback_depth > 0)
 		return by;
 	clv_line_begin(&line);
 	do {
-		clv_held_let_go();
-		by = clv_held_look(command);
+		clv_deferred_release();
+		by = clv_deferred_find_keeper_kind(command);
 	} while (by == CLV_HELD_BY_GATE && clv_line_wait(&line, NULL));
 	clv_line_end(&line);
 	return by;
@@ -71,7 +71,7 @@ static enum clv_held_by wait_behind_held(const struct clv_held_command *command)
 
 static void lock_order(struct clv_submission *submission)
 {
-	/* A blocking call would have the lock for as long as it blocks. */
+	/* A blocking call would hold the lock for as long as it blocks. */
 	submission->has_order_lock =
 		!submission->blocking && atomic_load(&submission->queue->has_held);
 	if (submission->has_order_lock)
@@ -85,22 +85,25 @@ static void unlock_order(struct clv_submission *submission)
 	submission->has_order_lock = false;
 }
 
-/* It is counted in, and so must not come to stand behind a held command. */
+/* The command is counted in, so it must not be behind a held command.  False: it is, and
+ * is counted out again. */
 static bool is_in_order(
-	struct clv_submission *submission, const struct clv_held_command *command)
+	struct clv_submission *submission, const struct clv_deferred_command *command)
 {
 	lock_order(submission);
-	if (!submission->has_order_lock || clv_held_look(command) == CLV_HELD_BY_NOTHING)
+	if (!submission->has_order_lock ||
+		clv_deferred_find_keeper_kind(command) == CLV_HELD_BY_NOTHING)
 		return true;
 	unlock_order(submission);
 	clv_flight_leave(submission->packed);
 	return false;
 }
 
-/* In flight, or held; where neither can be, the command passes and is paid for. */
+/* The command is in flight or held afterwards.  Where neither is possible, it enters and
+ * is charged. */
 static void enter_or_hold(struct clv_submission *submission, uint64_t estimate_ns)
 {
-	struct clv_held_command command = {
+	struct clv_deferred_command command = {
 		.queue = submission->queue,
 		.n_waits = submission->n_waits,
 		.wait_list = submission->wait_list,
@@ -109,7 +112,7 @@ static void enter_or_hold(struct clv_submission *submission, uint64_t estimate_n
 	};
 
 	for (;;) {
-		if (CLV_UNLIKELY(clv_held_any()) &&
+		if (CLV_UNLIKELY(clv_deferred_any()) &&
 			wait_behind_held(&command) != CLV_HELD_BY_NOTHING)
 			break;
 		if (CLV_UNLIKELY(!clv_flight_enter(
@@ -118,7 +121,8 @@ static void enter_or_hold(struct clv_submission *submission, uint64_t estimate_n
 		if (CLV_LIKELY(is_in_order(submission, &command)))
 			return;
 	}
-	/* A callback that blocks holds the driver up until its command is complete. */
+	/* A callback that blocks keeps the driver's thread until the command is complete.
+	 */
 	if (submission->blocking && clv_gate_thread.callback_depth > 0) {
 		clv_flight_enter_as_debt(submission->view, submission->packed);
 		return;
@@ -129,7 +133,8 @@ static void enter_or_hold(struct clv_submission *submission, uint64_t estimate_n
 		clv_flight_enter_as_debt(submission->view, submission->packed);
 }
 
-/* Before a blocking call.  What is held in the queue is flushed as it is let go. */
+/* Whether a blocking call has to wait for the queue first: what is held in it is flushed
+ * only when it is let go. */
 static bool must_await(const struct clv_queue *queue)
 {
 	return atomic_load(&queue->has_held) && !queue->out_of_order &&
@@ -144,7 +149,7 @@ cl_int clv_submission_begin(struct clv_submission *submission, cl_command_queue 
 	cl_int r = CL_SUCCESS;
 
 	*submission = (struct clv_submission){
-		.view = clv_gate_peek(),
+		.view = clv_gate_current_view(),
 		.n_waits = n_waits,
 		.wait_list = wait_list,
 		.event = event,
@@ -157,13 +162,14 @@ cl_int clv_submission_begin(struct clv_submission *submission, cl_command_queue 
 	if (!submission->view)
 		return r;
 	submission->queue = clv_queue_find(queue);
-	/* A forked child has no threads yet. */
-	if (!submission->queue || !clv_threads_start())
+	/* A forked child has none of the gate's threads yet. */
+	if (!submission->queue || !clv_gate_threads_start())
 		return CL_OUT_OF_HOST_MEMORY;
 
 	clv_cl_queue_run_all(submission->queue);
 	enter_or_hold(submission, estimate_ns);
-	/* Before the call: what others submit meanwhile need not be complete after it. */
+	/* Taken before the call: what other threads submit meanwhile need not be complete
+	 * after it. */
 	if (blocking && !submission->held && !submission->queue->out_of_order)
 		submission->custody = clv_custody_take(submission->queue);
 	if (CLV_UNLIKELY(needs_own_event(submission)) && !event)
@@ -176,7 +182,7 @@ cl_int clv_submission_begin(struct clv_submission *submission, cl_command_queue 
 }
 
 /* The event that the gate keeps: its own, or one more reference to the program's.  NULL:
- * the vendor gave none. */
+ * the driver gave none. */
 static cl_event keep_event(const struct clv_submission *submission)
 {
 	if (submission->own_event)
@@ -199,17 +205,17 @@ static void book_held(struct clv_submission *submission, cl_int result)
 	cl_event event = result == CL_SUCCESS ? keep_event(submission) : NULL;
 
 	if (result == CL_SUCCESS && !event && !submission->blocking) {
-		clv_held_enqueued_blindly(submission->held);
+		clv_deferred_enqueued_without_event(submission->held);
 		return;
 	}
 	if (event && submission->blocking) {
 		clv_real.clReleaseEvent(event);
 		event = NULL;
 	}
-	clv_held_enqueued(submission->held, event);
+	clv_deferred_enqueued(submission->held, event);
 }
 
-/* With a marker of its own, where none of the queue's can be had. */
+/* Books the command with its own event as marker, where the queue gets none. */
 static bool book_with_event(struct clv_submission *submission)
 {
 	cl_event event = NULL;
@@ -223,7 +229,7 @@ static bool book_with_event(struct clv_submission *submission)
 	return true;
 }
 
-/* For the next marker. */
+/* Adds the command's event to the list for the next marker. */
 static void list_event(const struct clv_submission *submission)
 {
 	struct clv_event_list *list = &clv_cl_queue(submission->queue)->events;
@@ -273,5 +279,5 @@ cl_int clv_submission_end(struct clv_submission *submission, cl_int result)
 		clv_real.clReleaseEvent(submission->unused_event);
 	return submission->event == &submission->own_event
 		       ? result
-		       : clv_event_show(submission->event, result);
+		       : clv_event_return(submission->event, result);
 }

@@ -5,24 +5,25 @@
 #include "gate/opencl/dispatch/vendors.h"
 #include "gate/queue/custody.h"
 
-struct clv_held;
+struct clv_deferred;
 struct clv_queue;
 struct clv_view;
 
-/* One call that submits a command: begin, the vendor's call, end. */
+/* One call that submits a command: begin, the driver's call, end. */
 struct clv_submission {
-	struct clv_view *view; /* NULL: ungated, the call just passes */
+	struct clv_view *view; /* NULL: ungated, and the call passes */
 	struct clv_queue *queue;
-	struct clv_held *held; /* not in flight yet */
-	/* What the vendor's call gets in place of the program's arguments. */
+	struct clv_deferred *held; /* not in flight yet */
+	/* What the driver's call gets in place of the program's arguments. */
 	cl_uint n_waits;
 	const cl_event *wait_list;
 	cl_event *event;
 	cl_event own_event;
-	cl_event unused_event; /* released last: that may run callbacks */
+	cl_event unused_event; /* released last, because that may run callbacks */
 	bool has_order_lock;
 	bool blocking;              /* returns when the command is complete */
-	struct clv_custody custody; /* blocking: all before it in an in-order queue */
+	struct clv_custody custody; /* blocking: of everything before it in an in-order
+				     * queue */
 	uint64_t packed;
 	uint64_t kind;
 };
@@ -33,11 +34,11 @@ cl_int clv_submission_begin(struct clv_submission *submission, cl_command_queue 
 	uint64_t kind, bool blocking, cl_uint n_waits, const cl_event *wait_list,
 	cl_event *event);
 
-/* What the program gets: the command's outcome, and its event where the gate holds that.
- */
-static inline cl_int clv_event_show(cl_event *event, cl_int result)
+/* What the program gets: the command's result, and its event if calls by that reach the
+ * gate; otherwise an error. */
+static inline cl_int clv_event_return(cl_event *event, cl_int result)
 {
-	if (!event || result != CL_SUCCESS || !*event || clv_vendor_is_held(*event))
+	if (!event || result != CL_SUCCESS || !*event || clv_vendor_is_gated(*event))
 		return result;
 	clv_real.clReleaseEvent(*event);
 	*event = NULL;

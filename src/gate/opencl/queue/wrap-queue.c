@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Making, keeping and releasing command queues.  The gate holds no reference of its own.
- */
+/* Creation, retention and release of command queues.  The gate holds no reference of its
+ * own. */
 #include "gate/opencl/dispatch/real.h"
 #include "gate/opencl/dispatch/vendors.h"
 #include "gate/opencl/dispatch/wrap.h"
@@ -12,21 +12,21 @@
 
 #include <string.h>
 
-/* What comes with an error is no queue, whatever the vendor returns. */
-static cl_command_queue registered(
+/* If there is an error, the driver's return value is no queue. */
+static cl_command_queue register_queue(
 	cl_command_queue queue, cl_int error, cl_int *ret_error)
 {
 	if (ret_error)
 		*ret_error = error;
 	if (error != CL_SUCCESS)
 		return NULL;
-	if (queue && !clv_vendor_is_held(queue)) {
+	if (queue && !clv_vendor_is_gated(queue)) {
 		clv_real.clReleaseCommandQueue(queue);
 		if (ret_error)
 			*ret_error = CL_OUT_OF_RESOURCES;
 		return NULL;
 	}
-	if (queue && clv_gate_peek())
+	if (queue && clv_gate_current_view())
 		clv_queue_find(queue);
 	return queue;
 }
@@ -38,7 +38,7 @@ static cl_command_queue CL_API_CALL wrap_clCreateCommandQueue(cl_context context
 	cl_command_queue queue =
 		clv_real.clCreateCommandQueue(context, device, properties, &error);
 
-	return registered(queue, error, ret_error);
+	return register_queue(queue, error, ret_error);
 }
 
 static cl_command_queue CL_API_CALL wrap_clCreateCommandQueueWithProperties(
@@ -49,27 +49,27 @@ static cl_command_queue CL_API_CALL wrap_clCreateCommandQueueWithProperties(
 	cl_command_queue queue = clv_real.clCreateCommandQueueWithProperties(
 		context, device, properties, &error);
 
-	return registered(queue, error, ret_error);
+	return register_queue(queue, error, ret_error);
 }
 
 static cl_int CL_API_CALL wrap_clRetainCommandQueue(cl_command_queue queue)
 {
 	cl_int r = clv_real.clRetainCommandQueue(queue);
 
-	if (r == CL_SUCCESS && clv_gate_peek())
+	if (r == CL_SUCCESS && clv_gate_current_view())
 		clv_queue_retain(queue);
 	return r;
 }
 
 static cl_int CL_API_CALL wrap_clReleaseCommandQueue(cl_command_queue queue)
 {
-	if (queue && clv_gate_peek())
+	if (queue && clv_gate_current_view())
 		clv_queue_release(queue);
 	return clv_real.clReleaseCommandQueue(queue);
 }
 
-/* In some drivers an event holds its queue, and so those that the gate keeps do: the
- * program sees what it would see without. */
+/* In some drivers an event holds a reference to its queue, so the events that the gate
+ * keeps do, too.  The program sees the count without these. */
 static cl_int CL_API_CALL wrap_clGetCommandQueueInfo(cl_command_queue queue,
 	cl_command_queue_info what, size_t room, void *value, size_t *ret_bytes)
 {
@@ -78,7 +78,7 @@ static cl_int CL_API_CALL wrap_clGetCommandQueueInfo(cl_command_queue queue,
 	cl_uint shown, n_gates, n_own;
 
 	if (r != CL_SUCCESS || what != CL_QUEUE_REFERENCE_COUNT || !value ||
-		room < sizeof(shown) || !clv_gate_peek())
+		room < sizeof(shown) || !clv_gate_current_view())
 		return r;
 	known = clv_queue_find_known(queue);
 	if (!known)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The wrappers of every call that submits a command to a queue.  One macro, because they
- * differ in nothing but their parameters: each begins a submission, makes the vendor's
- * call with the submission's event, and ends it. */
+/* Wrappers of all calls that submit a command to a queue.  One macro, because they differ
+ * only in their parameters: each begins a submission, makes the driver's call with the
+ * submission's event, and ends it. */
 #include "base/cleanup.h"
 #include "gate/opencl/dispatch/real.h"
 #include "gate/opencl/dispatch/wrap.h"
-#include "gate/opencl/queue/held.h"
+#include "gate/opencl/queue/deferred.h"
 #include "gate/opencl/queue/kernels.h"
 #include "gate/opencl/queue/submit.h"
 #include "gate/process/hot.h"
@@ -20,7 +20,7 @@
 #define WAITS cl_uint n_waits, const cl_event *wait_list, cl_event *event
 #define PASS_WAITS n_waits, wait_list, passed
 
-/* function, (parameters), (arguments), cost key, whether it blocks, what the long way
+/* function, (parameters), (arguments), cost key, whether it blocks, what the slow path
  * does first */
 #define PREPARED_SUBMISSION(function, parameters, arguments, kind, blocking, prepare) \
 	static __attribute__((noinline, cold)) cl_int slow_##function parameters      \
@@ -45,12 +45,12 @@
 		struct clv_quick quick;                                               \
 		cl_int r;                                                             \
                                                                                       \
-		if (CLV_UNLIKELY((blocking) || clv_held_any() ||                      \
+		if (CLV_UNLIKELY((blocking) || clv_deferred_any() ||                  \
 				 !clv_quick_begin(&quick, queue, (kind))))            \
 			return slow_##function arguments;                             \
 		r = clv_real.function arguments;                                      \
 		clv_quick_end(&quick, r == CL_SUCCESS, event ? *event : NULL);        \
-		return clv_event_show(event, r);                                      \
+		return clv_event_return(event, r);                                    \
 	}
 
 #define SUBMISSION(function, parameters, arguments, kind, blocking) \
@@ -175,9 +175,9 @@ SUBMISSION(clEnqueueSVMMigrateMem,
 	clv_cost_key_bytes(CLV_COST_MIGRATE, n), false)
 /* clang-format on */
 
-/* A native kernel is a function of the program's on a thread of the driver's.  It may
- * submit, and must wait for nothing: so it is called as callbacks are, by way of the
- * gate's own arguments in front of its. */
+/* A native kernel is a function of the program that runs in a thread of the driver.  It
+ * may submit and must not wait, so it is called like a callback: by a function of the
+ * gate, whose own data are in front of the arguments. */
 struct native {
 	_Alignas(max_align_t) void(CL_CALLBACK *function)(void *);
 	_Alignas(max_align_t) char arguments[];
@@ -192,7 +192,8 @@ static void CL_CALLBACK run_native(void *block)
 	clv_gate_callback_end();
 }
 
-/* The driver copies the arguments, and puts memory objects' addresses into its copy. */
+/* The driver copies the arguments and writes the addresses of memory objects into its
+ * copy, so the locations are those in the new block. */
 static struct native *new_native(void(CL_CALLBACK *function)(void *),
 	const void *arguments, size_t n_arguments, cl_uint n_objects,
 	const void *const *locations, const void **ret_locations)
@@ -232,7 +233,7 @@ static cl_int CL_API_CALL wrap_clEnqueueNativeKernel(QUEUE,
 	_cleanup_free_ struct native *native = NULL;
 	_cleanup_free_ const void **moved = NULL;
 
-	/* The vendor judges what does not go together. */
+	/* The driver returns the error for arguments that do not go together. */
 	if (!function || (arguments == NULL) != (n_arguments == 0) ||
 		(n_objects > 0 && (!arguments || !objects || !locations)))
 		return enqueue_native(queue, function, arguments, n_arguments, n_objects,
@@ -248,7 +249,7 @@ static cl_int CL_API_CALL wrap_clEnqueueNativeKernel(QUEUE,
 		event);
 }
 
-/* The two that return a pointer and give their error through an argument. */
+/* The two calls that return a pointer, and their error by an argument. */
 static void *CL_API_CALL wrap_clEnqueueMapBuffer(QUEUE, cl_mem buffer, cl_bool block,
 	cl_map_flags flags, size_t offset, size_t n, WAITS, cl_int *ret_error)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Waits, user events, markers and barriers: calls that submit no work.  None of them is
- * ever made to wait.  What the program waits for itself needs no marker of the gate's. */
+/* Waits, user events, markers and barriers: calls that submit no work.  None of them ever
+ * waits for the gate.  What the program itself waits for needs no marker of the gate. */
 #include "gate/opencl/dispatch/real.h"
 #include "gate/opencl/dispatch/wrap.h"
-#include "gate/opencl/queue/held.h"
+#include "gate/opencl/queue/deferred.h"
 #include "gate/opencl/queue/queue.h"
 #include "gate/opencl/queue/submit.h"
 #include "gate/process/queue-record.h"
@@ -15,7 +15,8 @@
 
 #define MAX_CUSTODIES 16
 
-/* What was waited for is complete, be it with an error; else nobody has waited. */
+/* After an error of an event in the list the commands are complete as well; after any
+ * other error nothing was waited for. */
 static void end_custody(const struct clv_custody *custody, cl_int result)
 {
 	if (!custody->queue)
@@ -32,7 +33,7 @@ static cl_int CL_API_CALL wrap_clFinish(cl_command_queue queue)
 	struct clv_custody custody = {0};
 	cl_int r;
 
-	if (clv_gate_peek())
+	if (clv_gate_current_view())
 		custody = clv_custody_take(clv_queue_find(queue));
 	clv_gate_wait_begin();
 	r = custody.queue ? clv_cl_queue_finish(custody.queue) : clv_real.clFinish(queue);
@@ -41,7 +42,7 @@ static cl_int CL_API_CALL wrap_clFinish(cl_command_queue queue)
 	return r;
 }
 
-/* Only the last command of an in-order queue says something about all before it. */
+/* Only the last command of an in-order queue shows that those before it are complete. */
 static struct clv_custody custody_of_event(cl_event event)
 {
 	struct clv_custody none = {0}, taken;
@@ -69,7 +70,7 @@ static cl_int CL_API_CALL wrap_clWaitForEvents(cl_uint n_events, const cl_event 
 	cl_uint n = 0;
 	cl_int r;
 
-	if (clv_gate_peek() && !clv_held_any()) {
+	if (clv_gate_current_view() && !clv_deferred_any()) {
 		for (cl_uint i = 0; events && i < n_events && n < MAX_CUSTODIES; i++) {
 			custodies[n] = custody_of_event(events[i]);
 			n += custodies[n].queue != NULL;
@@ -92,62 +93,65 @@ static cl_event CL_API_CALL wrap_clCreateUserEvent(cl_context context, cl_int *r
 		*ret_error = error;
 	if (error != CL_SUCCESS)
 		return NULL;
-	if (event && clv_event_show(&event, CL_SUCCESS) != CL_SUCCESS && ret_error)
+	if (event && clv_event_return(&event, CL_SUCCESS) != CL_SUCCESS && ret_error)
 		*ret_error = CL_OUT_OF_RESOURCES;
 	if (event)
-		clv_held_user_event_made(event);
+		clv_deferred_user_event_created(event);
 	return event;
 }
 
-/* What waited for it goes as far as turn and window allow, and never makes this thread
- * wait: the rest is the turnstile's.  In a callback all is: the vendor may have locks
- * there that the release of an event takes. */
+/* Commands that waited for the event are let go as far as turn and window allow, and this
+ * thread never waits: the turnstile thread does the rest.  In a callback it does
+ * everything, because the driver may hold locks there that the release of an event takes.
+ */
 static cl_int CL_API_CALL wrap_clSetUserEventStatus(cl_event event, cl_int status)
 {
 	cl_int r = clv_real.clSetUserEventStatus(event, status);
 
 	if (r != CL_SUCCESS)
 		return r;
-	clv_held_user_event_set(event);
-	if (clv_gate_thread.callback_depth > 0 ? clv_held_any() : clv_held_let_go())
+	clv_deferred_user_event_set(event);
+	if (clv_gate_thread.callback_depth > 0 ? clv_deferred_any()
+					       : clv_deferred_release())
 		clv_turnstile_wake();
 	return r;
 }
 
-/* A user event that is thrown away unset will never be set, and its handle may come back
- * as another event's. */
+/* A user event whose last reference is released unset will never be set, and another
+ * event may get its handle. */
 static cl_int CL_API_CALL wrap_clReleaseEvent(cl_event event)
 {
 	cl_uint references = 0;
 
-	if (clv_held_any())
+	if (clv_deferred_any())
 		clv_real.clGetEventInfo(event, CL_EVENT_REFERENCE_COUNT,
 			sizeof(references), &references, NULL);
 	if (references == 1)
-		clv_held_user_event_gone(event);
+		clv_deferred_user_event_released(event);
 	return clv_real.clReleaseEvent(event);
 }
 
 /* Markers and barriers are no work, but they may be held, and then what waits for them is
  * held too. */
-static struct clv_held *hold(cl_command_queue handle, cl_uint n_waits,
+static struct clv_deferred *hold(cl_command_queue handle, cl_uint n_waits,
 	const cl_event *wait_list, bool is_barrier)
 {
-	struct clv_held_command command = {
+	struct clv_deferred_command command = {
 		.n_waits = n_waits,
 		.wait_list = wait_list,
 		.is_barrier = is_barrier,
 	};
 
-	if (!clv_held_any() || !clv_gate_peek())
+	if (!clv_deferred_any() || !clv_gate_current_view())
 		return NULL;
 	command.queue = clv_queue_find(handle);
-	if (!command.queue || clv_held_look(&command) == CLV_HELD_BY_NOTHING)
+	if (!command.queue ||
+		clv_deferred_find_keeper_kind(&command) == CLV_HELD_BY_NOTHING)
 		return NULL;
-	return clv_held_add(&command);
+	return clv_deferred_add(&command);
 }
 
-static void book(struct clv_held *held, cl_int result, cl_event own, cl_event *event)
+static void book(struct clv_deferred *held, cl_int result, cl_event own, cl_event *event)
 {
 	cl_event kept = result == CL_SUCCESS ? own : NULL;
 
@@ -156,45 +160,45 @@ static void book(struct clv_held *held, cl_int result, cl_event own, cl_event *e
 	if (!kept && result == CL_SUCCESS && event && *event &&
 		clv_real.clRetainEvent(*event) == CL_SUCCESS)
 		kept = *event;
-	clv_held_enqueued(held, kept);
+	clv_deferred_enqueued(held, kept);
 }
 
 static cl_int CL_API_CALL wrap_clEnqueueMarkerWithWaitList(cl_command_queue queue,
 	cl_uint n_waits, const cl_event *wait_list, cl_event *event)
 {
-	struct clv_held *held = hold(queue, n_waits, wait_list, false);
+	struct clv_deferred *held = hold(queue, n_waits, wait_list, false);
 	cl_event own = NULL;
 	cl_int r = clv_real.clEnqueueMarkerWithWaitList(
 		queue, n_waits, wait_list, held && !event ? &own : event);
 
 	book(held, r, own, event);
-	return clv_event_show(event, r);
+	return clv_event_return(event, r);
 }
 
 static cl_int CL_API_CALL wrap_clEnqueueBarrierWithWaitList(cl_command_queue queue,
 	cl_uint n_waits, const cl_event *wait_list, cl_event *event)
 {
-	struct clv_held *held = hold(queue, n_waits, wait_list, true);
+	struct clv_deferred *held = hold(queue, n_waits, wait_list, true);
 	cl_event own = NULL;
 	cl_int r = clv_real.clEnqueueBarrierWithWaitList(
 		queue, n_waits, wait_list, held && !event ? &own : event);
 
 	book(held, r, own, event);
-	return clv_event_show(event, r);
+	return clv_event_return(event, r);
 }
 
-/* The three of OpenCL 1.0 are these two by other names; the vendor's own could hide a
- * held command from the gate. */
+/* The three calls of OpenCL 1.0 are these two by other names.  The driver's own could
+ * hide a held command from the gate. */
 static cl_int CL_API_CALL wrap_clEnqueueMarker(cl_command_queue queue, cl_event *event)
 {
-	if (!clv_held_any())
-		return clv_event_show(event, clv_real.clEnqueueMarker(queue, event));
+	if (!clv_deferred_any())
+		return clv_event_return(event, clv_real.clEnqueueMarker(queue, event));
 	return wrap_clEnqueueMarkerWithWaitList(queue, 0, NULL, event);
 }
 
 static cl_int CL_API_CALL wrap_clEnqueueBarrier(cl_command_queue queue)
 {
-	if (!clv_held_any())
+	if (!clv_deferred_any())
 		return clv_real.clEnqueueBarrier(queue);
 	return wrap_clEnqueueBarrierWithWaitList(queue, 0, NULL, NULL);
 }
@@ -202,7 +206,7 @@ static cl_int CL_API_CALL wrap_clEnqueueBarrier(cl_command_queue queue)
 static cl_int CL_API_CALL wrap_clEnqueueWaitForEvents(
 	cl_command_queue queue, cl_uint n_events, const cl_event *events)
 {
-	if (!clv_held_any() || n_events == 0)
+	if (!clv_deferred_any() || n_events == 0)
 		return clv_real.clEnqueueWaitForEvents(queue, n_events, events);
 	return wrap_clEnqueueBarrierWithWaitList(queue, n_events, events, NULL);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The calls by which a stream waits for a word in memory, for an event, or for what is
- * outside the process: there is no telling what that needs before it comes. */
-#include "gate/cuda/stream/stand.h"
+/* Calls that make a stream wait for a word in memory, for an event, or for something
+ * outside the process.  The gate cannot know what has to happen first. */
+#include "gate/cuda/stream/blocked-stream.h"
 
 #include "gate/cuda/context/library.h"
-#include "gate/streams/stand.h"
+#include "gate/streams/blocked-stream.h"
 #include "gate/streams/stream-wait.h"
 
 #include <stdatomic.h>
@@ -14,10 +14,10 @@
 	int clv_own_##symbol(clv_fn_##symbol *real, bool is_per_thread, void *stream, \
 		uint64_t addr, type value, uint32_t flags)                            \
 	{                                                                             \
-		struct clv_stand_waiting waiting =                                    \
-			clv_stand_waiting_begin(stream, is_per_thread, false);        \
+		struct clv_blocked_waiting waiting =                                  \
+			clv_blocked_waiting_begin(stream, is_per_thread, false);      \
                                                                                       \
-		return clv_stand_waiting_end(                                         \
+		return clv_blocked_waiting_end(                                       \
 			&waiting, real(stream, addr, value, flags));                  \
 	}
 
@@ -30,11 +30,12 @@ WAIT(cuStreamWaitValue64_v2, uint64_t)
 	int clv_own_##symbol(clv_fn_##symbol *real, bool is_per_thread, void *stream,    \
 		uint32_t count, const void *operations, uint32_t flags)                  \
 	{                                                                                \
-		struct clv_stand_waiting waiting = {0};                                  \
+		struct clv_blocked_waiting waiting = {0};                                \
                                                                                          \
-		if (clv_stand_has_wait(operations, count))                               \
-			waiting = clv_stand_waiting_begin(stream, is_per_thread, false); \
-		return clv_stand_waiting_end(                                            \
+		if (clv_blocked_has_wait(operations, count))                             \
+			waiting =                                                        \
+				clv_blocked_waiting_begin(stream, is_per_thread, false); \
+		return clv_blocked_waiting_end(                                          \
 			&waiting, real(stream, count, operations, flags));               \
 	}
 
@@ -44,13 +45,13 @@ BATCH(cuStreamBatchMemOp_v2)
 int clv_own_cuWaitExternalSemaphoresAsync(clv_fn_cuWaitExternalSemaphoresAsync *real,
 	bool is_per_thread, void *semaphores, void *values, uint32_t count, void *stream)
 {
-	struct clv_stand_waiting waiting =
-		clv_stand_waiting_begin(stream, is_per_thread, false);
+	struct clv_blocked_waiting waiting =
+		clv_blocked_waiting_begin(stream, is_per_thread, false);
 
-	return clv_stand_waiting_end(&waiting, real(semaphores, values, count, stream));
+	return clv_blocked_waiting_end(&waiting, real(semaphores, values, count, stream));
 }
 
-/* Events that other processes record.  Programs that have any have few. */
+/* Events that other processes may record.  A list, because programs have few of them. */
 
 struct shared_event {
 	struct shared_event *next;
@@ -96,7 +97,7 @@ static void note_shared(const void *event)
 	pthread_mutex_unlock(&shared_lock);
 }
 
-/* Before it is gone: its address may be another's then. */
+/* To be called before the event is destroyed: its handle may be reused at once. */
 static void forget_shared(const void *event)
 {
 	struct shared_event **link, *each;
@@ -156,10 +157,10 @@ int clv_own_cuEventDestroy_v2(clv_fn_cuEventDestroy_v2 *real, void *event)
 int clv_own_cuStreamWaitEvent(clv_fn_cuStreamWaitEvent *real, bool is_per_thread,
 	void *stream, void *event, uint32_t flags)
 {
-	struct clv_stand_waiting waiting = {0};
+	struct clv_blocked_waiting waiting = {0};
 	bool is_outside = is_shared(event);
 
 	if (is_outside || clv_may_stand())
-		waiting = clv_stand_waiting_begin(stream, is_per_thread, !is_outside);
-	return clv_stand_waiting_end(&waiting, real(stream, event, flags));
+		waiting = clv_blocked_waiting_begin(stream, is_per_thread, !is_outside);
+	return clv_blocked_waiting_end(&waiting, real(stream, event, flags));
 }

@@ -2,7 +2,7 @@
 /* The line of held commands against a plain model that walks along it from end to end,
  * and how much work the line makes. */
 #include "gate/opencl/dispatch/real.h"
-#include "gate/opencl/queue/held.h"
+#include "gate/opencl/queue/deferred.h"
 #include "gate/opencl/queue/queue.h"
 #include "gate/queue/queues.h"
 #include "gate/window/flight.h"
@@ -27,8 +27,8 @@
 
 cl_icd_dispatch clv_real;
 static struct clv_view view;
-static struct clv_forkless forkless;
-struct clv_forkless *clv_forkless = &forkless;
+static struct clv_wiped_on_fork forkless;
+struct clv_wiped_on_fork *clv_wiped_on_fork = &forkless;
 
 static struct clv_cl_queue queues[N_QUEUES];
 static uintptr_t last_event;
@@ -146,8 +146,8 @@ struct user_event {
 };
 
 struct command {
-	struct clv_held *held;
-	struct clv_held_command as;
+	struct clv_deferred *held;
+	struct clv_deferred_command as;
 	cl_event event, turnstile;
 	bool in_line, is_program, is_enqueued;
 	/* Indices of user events, and of commands behind MAX_EVENTS. */
@@ -167,7 +167,7 @@ static bool is_work(const struct command *command)
 	return command->as.packed > 0;
 }
 
-static bool waits_for_all(const struct clv_held_command *as)
+static bool waits_for_all(const struct clv_deferred_command *as)
 {
 	return !as->queue->out_of_order || (as->packed == 0 && as->n_waits == 0);
 }
@@ -184,7 +184,7 @@ static bool is_program(size_t index)
 }
 
 static bool keeps_in_queue(
-	const struct command *other, const struct clv_held_command *as, bool for_all)
+	const struct command *other, const struct clv_deferred_command *as, bool for_all)
 {
 	return other->in_line && other->as.queue == as->queue &&
 	       (for_all || other->as.is_barrier);
@@ -203,10 +203,10 @@ static bool is_free(const struct command *command)
 	return true;
 }
 
-static enum clv_held_by expect_look(
-	const struct clv_held_command *as, const size_t *before, size_t n_before)
+static enum clv_deferred_by expect_look(
+	const struct clv_deferred_command *as, const size_t *before, size_t n_before)
 {
-	enum clv_held_by by = CLV_HELD_BY_NOTHING;
+	enum clv_deferred_by by = CLV_HELD_BY_NOTHING;
 
 	for (size_t i = 0; i < n_before; i++) {
 		if (is_over(before[i]))
@@ -267,7 +267,7 @@ static void check_let_go(void)
 	bool is_stuck = expect_let_go();
 
 	n_let_go = 0;
-	assert_int_equal(clv_held_let_go(), is_stuck);
+	assert_int_equal(clv_deferred_release(), is_stuck);
 	assert_int_equal(n_let_go, model.n_expected);
 	for (size_t i = 0; i < n_let_go; i++)
 		assert_ptr_equal(let_go[i], model.expected[i]);
@@ -281,7 +281,7 @@ static void make_event(void)
 		return;
 	model.n_events++;
 	*made = (struct user_event){.event = new_event()};
-	clv_held_user_event_made(made->event);
+	clv_deferred_user_event_created(made->event);
 }
 
 static void set_event(size_t index)
@@ -291,7 +291,7 @@ static void set_event(size_t index)
 	if (event->is_set || event->is_gone)
 		return;
 	event->is_set = true;
-	clv_held_user_event_set(event->event);
+	clv_deferred_user_event_set(event->event);
 	check_let_go();
 }
 
@@ -339,8 +339,9 @@ static void add_command(void)
 	command->is_program = expect_look(&command->as, command->before,
 				      command->n_before) == CLV_HELD_BY_PROGRAM;
 	assert_int_equal(
-		clv_held_look(&command->as) == CLV_HELD_BY_PROGRAM, command->is_program);
-	command->held = clv_held_add(&command->as);
+		clv_deferred_find_keeper_kind(&command->as) == CLV_HELD_BY_PROGRAM,
+		command->is_program);
+	command->held = clv_deferred_add(&command->as);
 	assert_non_null(command->held);
 	command->turnstile = is_work(command) ? last_turnstile : NULL;
 	command->as.wait_list = NULL;
@@ -364,7 +365,7 @@ static void enqueue(size_t index)
 		command->event = new_event();
 		command->is_enqueued = true;
 	}
-	clv_held_enqueued(command->held, command->event);
+	clv_deferred_enqueued(command->held, command->event);
 	command->held = NULL;
 	/* Nobody has to tell: the next look shows it. */
 	check_let_go();
@@ -375,13 +376,13 @@ static void check_look(void)
 	size_t before[MAX_WAITS];
 	cl_event waits[MAX_WAITS];
 	unsigned what = random_below(4);
-	struct clv_held_command as = {
+	struct clv_deferred_command as = {
 		.queue = &queues[random_below(N_QUEUES)].common, .packed = what > 0};
 	size_t n = model.n_events > 0 ? pick_before(before, waits) : 0;
 
 	as.n_waits = (cl_uint)n;
 	as.wait_list = n > 0 ? waits : NULL;
-	assert_int_equal(clv_held_look(&as), expect_look(&as, before, n));
+	assert_int_equal(clv_deferred_find_keeper_kind(&as), expect_look(&as, before, n));
 }
 
 static void step(void)
@@ -431,7 +432,7 @@ static void test_model(void **state)
 		room = UINT64_MAX;
 		check_let_go();
 		assert_int_equal(model.n_in_line, 0);
-		assert_false(clv_held_any());
+		assert_false(clv_deferred_any());
 		room = 0;
 	}
 }
@@ -440,50 +441,50 @@ static void test_model(void **state)
 static void test_event_that_is_gone(void **state)
 {
 	cl_event gate = new_event();
-	struct clv_held_command command = {.queue = &queues[1].common,
+	struct clv_deferred_command command = {.queue = &queues[1].common,
 		.packed = 1,
 		.n_waits = 1,
 		.wait_list = &gate};
-	static struct clv_held *volatile held; /* never freed */
+	static struct clv_deferred *volatile held; /* never freed */
 
-	clv_held_user_event_made(gate);
-	held = clv_held_add(&command);
-	clv_held_enqueued(held, new_event());
-	clv_held_user_event_gone(gate);
+	clv_deferred_user_event_created(gate);
+	held = clv_deferred_add(&command);
+	clv_deferred_enqueued(held, new_event());
+	clv_deferred_user_event_released(gate);
 	/* The same handle again, of something else. */
-	clv_held_user_event_made(gate);
-	clv_held_user_event_set(gate);
+	clv_deferred_user_event_created(gate);
+	clv_deferred_user_event_set(gate);
 	room = UINT64_MAX;
-	assert_false(clv_held_let_go());
+	assert_false(clv_deferred_release());
 	assert_int_equal(n_let_go, 0);
-	assert_true(clv_held_any());
-	clv_held_forget_parent();
-	assert_false(clv_held_any());
+	assert_true(clv_deferred_any());
+	clv_deferred_forget_parent();
+	assert_false(clv_deferred_any());
 }
 
 /* A command that the vendor refuses may have been all that kept another. */
 static void test_refused_command(void **state)
 {
 	cl_event gate = new_event();
-	struct clv_held_command first = {.queue = &queues[0].common,
-					.packed = 1,
-					.n_waits = 1,
-					.wait_list = &gate},
-				second = {.queue = &queues[0].common, .packed = 1};
-	struct clv_held *held[2];
+	struct clv_deferred_command first = {.queue = &queues[0].common,
+					    .packed = 1,
+					    .n_waits = 1,
+					    .wait_list = &gate},
+				    second = {.queue = &queues[0].common, .packed = 1};
+	struct clv_deferred *held[2];
 
-	clv_held_user_event_made(gate);
-	held[0] = clv_held_add(&first);
-	held[1] = clv_held_add(&second);
-	clv_held_enqueued(held[1], new_event());
+	clv_deferred_user_event_created(gate);
+	held[0] = clv_deferred_add(&first);
+	held[1] = clv_deferred_add(&second);
+	clv_deferred_enqueued(held[1], new_event());
 	assert_int_equal(n_wakes, 0);
-	clv_held_enqueued(held[0], NULL);
+	clv_deferred_enqueued(held[0], NULL);
 	assert_int_equal(n_wakes, 1);
 	room = 1;
-	assert_false(clv_held_let_go());
+	assert_false(clv_deferred_release());
 	assert_int_equal(n_let_go, 1);
-	clv_held_user_event_set(gate);
-	assert_false(clv_held_any());
+	clv_deferred_user_event_set(gate);
+	assert_false(clv_deferred_any());
 }
 
 /* How much work it makes. --------------------------------------------------------------
@@ -492,21 +493,22 @@ static void test_refused_command(void **state)
 static cl_event *hold(struct clv_queue *queue, size_t n, size_t n_events)
 {
 	cl_event *gates = calloc(n_events, sizeof(cl_event));
-	struct clv_held *held;
+	struct clv_deferred *held;
 
 	for (size_t i = 0; i < n_events; i++) {
 		gates[i] = new_event();
-		clv_held_user_event_made(gates[i]);
+		clv_deferred_user_event_created(gates[i]);
 	}
 	for (size_t i = 0; i < n; i++) {
-		struct clv_held_command command = {.queue = queue,
+		struct clv_deferred_command command = {.queue = queue,
 			.packed = 1,
 			.n_waits = 1,
 			.wait_list = &gates[i % n_events]};
 
-		assert_int_equal(clv_held_look(&command), CLV_HELD_BY_PROGRAM);
-		held = clv_held_add(&command);
-		clv_held_enqueued(held, new_event());
+		assert_int_equal(
+			clv_deferred_find_keeper_kind(&command), CLV_HELD_BY_PROGRAM);
+		held = clv_deferred_add(&command);
+		clv_deferred_enqueued(held, new_event());
 	}
 	return gates;
 }
@@ -514,8 +516,8 @@ static cl_event *hold(struct clv_queue *queue, size_t n, size_t n_events)
 static void set_one(cl_event gate, uint64_t new_room)
 {
 	room = new_room;
-	clv_held_user_event_set(gate);
-	clv_held_let_go();
+	clv_deferred_user_event_set(gate);
+	clv_deferred_release();
 }
 
 static void each_its_own(size_t n)
@@ -553,7 +555,7 @@ static void one_for_all(size_t n)
 	set_one(gates[0], 0);
 	for (size_t i = 0; i < n; i++) {
 		room = 1;
-		clv_held_let_go();
+		clv_deferred_release();
 	}
 	free(gates);
 }
@@ -565,7 +567,7 @@ static void one_for_all_in_order(size_t n)
 	set_one(gates[0], 0);
 	for (size_t i = 0; i < n; i++) {
 		room = 1;
-		clv_held_let_go();
+		clv_deferred_release();
 	}
 	free(gates);
 }
@@ -574,23 +576,24 @@ static void one_for_all_in_order(size_t n)
 static void looks_beside(size_t n)
 {
 	cl_event *gates = hold(&queues[0].common, n, 1);
-	struct clv_held_command other = {.queue = &queues[2].common, .packed = 1};
+	struct clv_deferred_command other = {.queue = &queues[2].common, .packed = 1};
 
 	for (size_t i = 0; i < n; i++)
-		assert_int_equal(clv_held_look(&other), CLV_HELD_BY_NOTHING);
+		assert_int_equal(
+			clv_deferred_find_keeper_kind(&other), CLV_HELD_BY_NOTHING);
 	set_one(gates[0], n);
 	free(gates);
 }
 
 static uint64_t steps_of(void (*way)(size_t n), size_t n)
 {
-	uint64_t before = clv_held_n_steps();
+	uint64_t before = clv_deferred_n_steps();
 
 	n_let_go = 0;
 	way(n);
 	assert_int_equal(n_let_go, n);
-	assert_false(clv_held_any());
-	return clv_held_n_steps() - before;
+	assert_false(clv_deferred_any());
+	return clv_deferred_n_steps() - before;
 }
 
 /* Eight times as many make eight times as much work, and somewhat more for their order:

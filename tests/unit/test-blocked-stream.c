@@ -2,7 +2,7 @@
 /* Functions of the program that a stream is to call: whether any may stand. */
 #include "gate/process/state.h"
 #include "gate/process/thread.h"
-#include "gate/streams/stand.h"
+#include "gate/streams/blocked-stream.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,11 +16,11 @@ void clv_helper_wake(void)
 {
 }
 
-static struct clv_stand stand;
+static struct clv_blocked stand;
 
 static int begin(void **state)
 {
-	clv_stand_begin(&stand);
+	clv_blocked_begin(&stand);
 	assert_false(clv_may_stand());
 	return 0;
 }
@@ -33,47 +33,47 @@ static int end(void **state)
 
 static void test_until_it_returns(void **state)
 {
-	struct clv_stand_function one = clv_stand_function_expect(&stand);
-	struct clv_stand_function other = clv_stand_function_expect(&stand);
+	struct clv_blocked_function one = clv_blocked_function_expect(&stand);
+	struct clv_blocked_function other = clv_blocked_function_expect(&stand);
 
-	clv_stand_function_begin(&one);
-	clv_stand_function_end(&one);
+	clv_blocked_function_begin(&one);
+	clv_blocked_function_end(&one);
 	assert_true(clv_may_stand());
-	clv_stand_function_refused(&other);
+	clv_blocked_function_refused(&other);
 }
 
 static void test_of_nothing_nothing_is_noted(void **state)
 {
-	struct clv_stand_function none = {0}, one = clv_stand_function_expect(&stand);
+	struct clv_blocked_function none = {0}, one = clv_blocked_function_expect(&stand);
 
-	clv_stand_function_begin(&none);
-	clv_stand_function_end(&none);
-	clv_stand_function_refused(&none);
+	clv_blocked_function_begin(&none);
+	clv_blocked_function_end(&none);
+	clv_blocked_function_refused(&none);
 	assert_true(clv_may_stand());
-	clv_stand_function_refused(&one);
+	clv_blocked_function_refused(&one);
 }
 
 /* A driver calls none of them once the device has failed. */
 static void test_the_device_fails(void **state)
 {
-	clv_stand_function_expect(&stand);
-	clv_stand_function_expect(&stand);
-	clv_stand_functions_lost();
+	clv_blocked_function_expect(&stand);
+	clv_blocked_function_expect(&stand);
+	clv_blocked_functions_lost();
 	assert_false(clv_may_stand());
-	clv_stand_functions_lost();
+	clv_blocked_functions_lost();
 }
 
 /* One that is called all the same is not counted for another. */
 static void test_one_of_before_returns_later(void **state)
 {
-	struct clv_stand_function before = clv_stand_function_expect(&stand), after;
+	struct clv_blocked_function before = clv_blocked_function_expect(&stand), after;
 
-	clv_stand_functions_lost();
-	after = clv_stand_function_expect(&stand);
-	clv_stand_function_begin(&before);
-	clv_stand_function_end(&before);
+	clv_blocked_functions_lost();
+	after = clv_blocked_function_expect(&stand);
+	clv_blocked_function_begin(&before);
+	clv_blocked_function_end(&before);
 	assert_true(clv_may_stand());
-	clv_stand_function_refused(&after);
+	clv_blocked_function_refused(&after);
 }
 
 int main(void)

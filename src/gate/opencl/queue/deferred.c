@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The line of held commands.  What a command waits for is found once, when it joins:
- * "obstacles", one per unset user event and per held command, and its place in its queue.
- * Each of these tells who waits for it when it is over, so that nobody looks along the
- * line, and what nothing keeps any more lies ready, in order.  All of this is off the hot
- * path: a program without unset user events that submits nothing from callbacks never
- * gets here. */
-#include "gate/opencl/queue/held.h"
+/* The line of held commands.  What a command waits for is determined once, when it joins:
+ * "obstacles", one per unset user event and per held command in its wait list, and its
+ * place in its queue.  An obstacle or command that ends tells those that wait for it, so
+ * no thread searches the line, and commands that nothing keeps any longer are in a heap
+ * by their order.  None of this is on the fast path: programs without unset user events
+ * that submit nothing from callbacks never get here. */
+#include "gate/opencl/queue/deferred.h"
 
 #include "gate/opencl/dispatch/real.h"
 #include "gate/opencl/queue/queue.h"
@@ -24,47 +24,48 @@
 
 #define FIRST_BITS 10
 #define MAX_BITS 20
-#define TRIES 16 /* to set an event */
+#define TRIES 16 /* attempts to set an event */
 
 struct wait;
 
-/* Shared by whoever is kept and whoever waits for it. */
+/* What a command may wait for.  Shared by the user event or held command that it stands
+ * for and by the commands that wait. */
 struct obstacle {
 	uint32_t references;
 	bool is_program; /* a user event, or something behind one */
 	struct wait *waits;
 };
 
-/* Of one command for one obstacle. */
+/* The wait of one command for one obstacle. */
 struct wait {
-	struct clv_held *held;
+	struct clv_deferred *held;
 	struct obstacle *obstacle;
-	struct wait *next, **link; /* of the obstacle's; link is NULL when it is over */
+	struct wait *next, **link; /* in the obstacle's list; link is NULL after it */
 };
 
-/* An event that keeps whatever waits for it. */
+/* An event that keeps the commands that wait for it. */
 struct keeper {
-	struct keeper *next; /* of its bucket */
+	struct keeper *next; /* in its bucket */
 	cl_event event;
 	struct obstacle *obstacle;
 	bool is_user_event;
 };
 
-struct clv_held {
-	struct clv_ready ready;          /* first */
-	struct clv_held *next;           /* of its batch, or of those discarded */
-	struct clv_held *ahead, *behind; /* in its queue */
-	struct clv_held_command command;
-	cl_event event;       /* its own, owned once enqueued */
-	struct keeper keeper; /* by that event */
+struct clv_deferred {
+	struct clv_ready ready;              /* first */
+	struct clv_deferred *next;           /* in its batch, or among the discarded */
+	struct clv_deferred *ahead, *behind; /* in its queue's line */
+	struct clv_deferred_command command;
+	cl_event event;       /* the command's own, owned once enqueued */
+	struct keeper keeper; /* for that event */
 	cl_event turnstile;
-	cl_event *wait_list; /* the program's and the turnstile */
+	cl_event *wait_list; /* the program's events and the turnstile */
 	struct obstacle *obstacle;
-	bool waits_for_all; /* that is before it in its queue */
-	bool in_call;       /* the vendor's call has not returned */
+	bool waits_for_all; /* for everything before it in its queue */
+	bool in_call;       /* the driver's call has not returned */
 	bool let_go;
-	bool in_batch;      /* let go, and its turnstile not yet set */
-	uint32_t n_keeping; /* obstacles, and its queue; 0: it is ready */
+	bool in_batch;      /* let go, but its turnstile is not set yet */
+	uint32_t n_keeping; /* obstacles, and 1 for its queue; 0: ready */
 	uint32_t n_waits;
 	struct wait waits[];
 };
@@ -74,11 +75,10 @@ static struct keeper *first_buckets[1 << FIRST_BITS];
 static struct {
 	pthread_mutex_t lock;
 	uint64_t n_joined;
-	/* What nothing keeps but the gate: work, and markers and barriers. */
+	/* What only the gate keeps: work; markers and barriers. */
 	struct clv_ready *work, *rest;
-	struct clv_held *discarded;
-	/* Unset user events and the events of held commands, by a hash of so many bits.
-	 */
+	struct clv_deferred *discarded;
+	/* Unset user events and the events of held commands, hashed to this many bits. */
 	struct keeper **keepers;
 	unsigned bits;
 	size_t n_keepers;
@@ -86,7 +86,7 @@ static struct {
 } state = {
 	.lock = PTHREAD_MUTEX_INITIALIZER, .keepers = first_buckets, .bits = FIRST_BITS};
 
-_Atomic uint32_t clv_held_n;
+_Atomic uint32_t clv_deferred_n;
 
 static struct obstacle *new_obstacle(bool is_program)
 {
@@ -110,7 +110,7 @@ static struct keeper **bucket_of(cl_event event)
 	return &state.keepers[hash >> (64 - state.bits)];
 }
 
-/* The latest of the event's: a handle may have been another's before. */
+/* The latest one of this handle, which may have been another event's before. */
 static struct keeper *find_keeper(cl_event event)
 {
 	struct keeper *keeper = *bucket_of(event);
@@ -120,7 +120,7 @@ static struct keeper *find_keeper(cl_event event)
 	return keeper;
 }
 
-/* Twice as many buckets: each is divided in two, and the order in it stays. */
+/* Doubles the number of buckets.  Each is divided in two, and keeps its order. */
 static void grow(void)
 {
 	size_t n = (size_t)1 << state.bits;
@@ -170,23 +170,23 @@ static void remove_keeper(struct keeper *keeper)
 	state.n_keepers--;
 }
 
-/* What keeps a command, and what does not any more. */
+/* Waits, and their ends. */
 
-static struct clv_held_line *line_of(const struct clv_held *held)
+static struct clv_deferred_line *line_of(const struct clv_deferred *held)
 {
 	return &clv_cl_queue(held->command.queue)->line;
 }
 
-static struct clv_ready **heap_of(const struct clv_held *held)
+static struct clv_ready **heap_of(const struct clv_deferred *held)
 {
 	return CLV_FLIGHT_COUNT(held->command.packed) > 0 ? &state.work : &state.rest;
 }
 
-/* Only the gate keeps it: what comes to stand behind it may wait as it would for a turn.
- */
-static void become_ready(struct clv_held *held)
+/* Only the gate keeps the command now, so what is submitted behind it may wait as it
+ * would for a turn. */
+static void become_ready(struct clv_deferred *held)
 {
-	struct clv_held_line *line = line_of(held);
+	struct clv_deferred_line *line = line_of(held);
 
 	if (held->obstacle->is_program) {
 		held->obstacle->is_program = false;
@@ -196,14 +196,14 @@ static void become_ready(struct clv_held *held)
 	clv_ready_push(heap_of(held), &held->ready);
 }
 
-static void keep_less(struct clv_held *held)
+static void end_one_wait(struct clv_deferred *held)
 {
 	state.n_steps++;
 	if (--held->n_keeping == 0)
 		become_ready(held);
 }
 
-static void wait_for(struct clv_held *held, struct obstacle *obstacle)
+static void wait_for(struct clv_deferred *held, struct obstacle *obstacle)
 {
 	struct wait *wait = &held->waits[held->n_waits++];
 
@@ -236,11 +236,11 @@ static void end_obstacle(struct obstacle *obstacle)
 
 	while ((wait = obstacle->waits)) {
 		stop_waiting(wait);
-		keep_less(wait->held);
+		end_one_wait(wait->held);
 	}
 }
 
-void clv_held_user_event_made(cl_event event)
+void clv_deferred_user_event_created(cl_event event)
 {
 	struct keeper *made = calloc(1, sizeof(*made));
 	struct obstacle *obstacle = new_obstacle(true);
@@ -255,7 +255,7 @@ void clv_held_user_event_made(cl_event event)
 	made->obstacle = obstacle;
 	pthread_mutex_lock(&state.lock);
 	add_keeper(made);
-	atomic_fetch_add(&clv_held_n, 1);
+	atomic_fetch_add(&clv_deferred_n, 1);
 	pthread_mutex_unlock(&state.lock);
 }
 
@@ -271,17 +271,17 @@ static void forget_user_event(cl_event event, bool was_set)
 			end_obstacle(found->obstacle);
 		unref(found->obstacle);
 		free(found);
-		atomic_fetch_sub(&clv_held_n, 1);
+		atomic_fetch_sub(&clv_deferred_n, 1);
 	}
 	pthread_mutex_unlock(&state.lock);
 }
 
-void clv_held_user_event_set(cl_event event)
+void clv_deferred_user_event_set(cl_event event)
 {
 	forget_user_event(event, true);
 }
 
-void clv_held_user_event_gone(cl_event event)
+void clv_deferred_user_event_released(cl_event event)
 {
 	forget_user_event(event, false);
 }
@@ -293,20 +293,19 @@ static struct obstacle *obstacle_of(cl_event event)
 	return keeper ? keeper->obstacle : NULL;
 }
 
-/* Whether the queue itself makes a new command wait for all that is before it: an
- * in-order queue does; an out-of-order one for a marker or barrier with no list of its
- * own. */
-static bool waits_for_all(const struct clv_held_command *command)
+/* Whether the queue itself makes a new command wait for everything before it: an in-order
+ * queue does, an out-of-order queue for a marker or barrier without a wait list. */
+static bool waits_for_all(const struct clv_deferred_command *command)
 {
 	return !command->queue->out_of_order ||
 	       (CLV_FLIGHT_COUNT(command->packed) == 0 && command->n_waits == 0);
 }
 
-static enum clv_held_by look(const struct clv_held_command *command)
+static enum clv_deferred_by find_keeper_kind(const struct clv_deferred_command *command)
 {
-	const struct clv_held_line *line = &clv_cl_queue(command->queue)->line;
+	const struct clv_deferred_line *line = &clv_cl_queue(command->queue)->line;
 	bool for_all = waits_for_all(command);
-	enum clv_held_by by = CLV_HELD_BY_NOTHING;
+	enum clv_deferred_by by = CLV_HELD_BY_NOTHING;
 
 	for (cl_uint i = 0; command->wait_list && i < command->n_waits; i++) {
 		const struct obstacle *obstacle = obstacle_of(command->wait_list[i]);
@@ -323,17 +322,18 @@ static enum clv_held_by look(const struct clv_held_command *command)
 	return by;
 }
 
-enum clv_held_by clv_held_look(const struct clv_held_command *command)
+enum clv_deferred_by clv_deferred_find_keeper_kind(
+	const struct clv_deferred_command *command)
 {
-	enum clv_held_by by;
+	enum clv_deferred_by by;
 
 	pthread_mutex_lock(&state.lock);
-	by = look(command);
+	by = find_keeper_kind(command);
 	pthread_mutex_unlock(&state.lock);
 	return by;
 }
 
-static void free_held(struct clv_held *held)
+static void free_held(struct clv_deferred *held)
 {
 	for (uint32_t i = 0; i < held->n_waits; i++)
 		unref(held->waits[i].obstacle);
@@ -343,14 +343,14 @@ static void free_held(struct clv_held *held)
 	free(held);
 }
 
-/* The vendor refuses a list without a length and a length without a list. */
-static bool has_sound_list(const struct clv_held_command *command)
+/* The driver refuses a list without a length and a length without a list. */
+static bool has_sound_list(const struct clv_deferred_command *command)
 {
 	return (command->n_waits > 0) == (command->wait_list != NULL);
 }
 
-/* A command whose turnstile is never set never runs. */
-static void open_turnstile(const struct clv_held *held)
+/* Tries again, because a command whose turnstile is never set never runs. */
+static void open_turnstile(const struct clv_deferred *held)
 {
 	for (int i = 0; held->turnstile && i < TRIES; i++) {
 		if (clv_real.clSetUserEventStatus(held->turnstile, CL_COMPLETE) ==
@@ -359,9 +359,9 @@ static void open_turnstile(const struct clv_held *held)
 	}
 }
 
-static bool give_turnstile(struct clv_held *held)
+static bool give_turnstile(struct clv_deferred *held)
 {
-	struct clv_held_command *command = &held->command;
+	struct clv_deferred_command *command = &held->command;
 	size_t n = command->n_waits;
 	cl_int r = CL_SUCCESS;
 
@@ -379,9 +379,9 @@ static bool give_turnstile(struct clv_held *held)
 	return true;
 }
 
-static struct clv_held *new_held(const struct clv_held_command *command)
+static struct clv_deferred *new_held(const struct clv_deferred_command *command)
 {
-	struct clv_held *held =
+	struct clv_deferred *held =
 		calloc(1, sizeof(*held) + command->n_waits * sizeof(held->waits[0]));
 
 	if (!held)
@@ -398,12 +398,12 @@ static struct clv_held *new_held(const struct clv_held_command *command)
 	return held;
 }
 
-/* At the end of its queue's line. */
-static void stand_in_queue(struct clv_held *held)
+/* Appends the command to its queue's line. */
+static void append_to_queue(struct clv_deferred *held)
 {
-	struct clv_held_line *line = line_of(held);
+	struct clv_deferred_line *line = line_of(held);
 
-	/* By the first of them, or by the first barrier. */
+	/* The queue keeps it while any command, or a barrier, is before it. */
 	held->n_keeping += (held->waits_for_all ? line->n : line->n_barriers) > 0;
 	held->ahead = line->last;
 	*(line->last ? &line->last->behind : &line->first) = held;
@@ -417,12 +417,12 @@ static void stand_in_queue(struct clv_held *held)
 		held->command.is_barrier && held->obstacle->is_program;
 }
 
-static void join(struct clv_held *held)
+static void join(struct clv_deferred *held)
 {
-	const struct clv_held_command *command = &held->command;
+	const struct clv_deferred_command *command = &held->command;
 
 	pthread_mutex_lock(&state.lock);
-	held->obstacle->is_program = look(command) == CLV_HELD_BY_PROGRAM;
+	held->obstacle->is_program = find_keeper_kind(command) == CLV_HELD_BY_PROGRAM;
 	held->ready.number = ++state.n_joined;
 	for (cl_uint i = 0; i < command->n_waits; i++) {
 		struct obstacle *obstacle = obstacle_of(command->wait_list[i]);
@@ -430,16 +430,16 @@ static void join(struct clv_held *held)
 		if (obstacle)
 			wait_for(held, obstacle);
 	}
-	stand_in_queue(held);
+	append_to_queue(held);
 	if (held->n_keeping == 0)
 		become_ready(held);
-	atomic_fetch_add(&clv_held_n, 1);
+	atomic_fetch_add(&clv_deferred_n, 1);
 	pthread_mutex_unlock(&state.lock);
 }
 
-struct clv_held *clv_held_add(struct clv_held_command *command)
+struct clv_deferred *clv_deferred_add(struct clv_deferred_command *command)
 {
-	struct clv_held *held;
+	struct clv_deferred *held;
 
 	if (!has_sound_list(command))
 		return NULL;
@@ -457,8 +457,8 @@ struct clv_held *clv_held_add(struct clv_held_command *command)
 	return held;
 }
 
-/* The command is in flight, or was no work: its own event is its marker. */
-static void settle(struct clv_held *held)
+/* The command is in flight, or is no work: its own event is its marker. */
+static void settle(struct clv_deferred *held)
 {
 	struct clv_queue *queue = held->command.queue;
 	uint64_t packed = held->let_go ? held->command.packed : 0;
@@ -472,8 +472,8 @@ static void settle(struct clv_held *held)
 	clv_queue_unhold(queue);
 }
 
-/* The release of an event may end what it is of, and run callbacks. */
-static void discard(struct clv_held *held)
+/* The release of an event may end the event's queue or context, and run callbacks. */
+static void discard(struct clv_deferred *held)
 {
 	if (held->event)
 		clv_real.clReleaseEvent(held->event);
@@ -484,10 +484,10 @@ static void discard(struct clv_held *held)
 	pthread_mutex_unlock(&state.lock);
 }
 
-/* The call that held it may be made in a callback, where the vendor may have locks that
- * the release of an event takes, or with its queue's order_lock, for which such a
- * callback may wait. */
-static void discard_later(struct clv_held *held)
+/* The call that held the command may be in a callback, where the driver may hold locks
+ * that the release of an event takes.  Or it may hold the queue's order_lock, for which
+ * such a callback may wait. */
+static void discard_later(struct clv_deferred *held)
 {
 	pthread_mutex_lock(&state.lock);
 	held->next = state.discarded;
@@ -498,7 +498,7 @@ static void discard_later(struct clv_held *held)
 
 static void discard_all(void)
 {
-	struct clv_held *all, *next;
+	struct clv_deferred *all, *next;
 
 	pthread_mutex_lock(&state.lock);
 	all = state.discarded;
@@ -510,12 +510,12 @@ static void discard_all(void)
 	}
 }
 
-/* Those that it kept go on: the next one, if that waited for all before it, and behind a
- * barrier all up to the next. */
-static void leave_queue(struct clv_held *held)
+/* Ends the waits of commands that it kept: of the next one, if that waits for everything
+ * before it, and behind the first barrier of all up to the next barrier. */
+static void leave_queue(struct clv_deferred *held)
 {
-	struct clv_held_line *line = line_of(held);
-	struct clv_held *next = held->behind;
+	struct clv_deferred_line *line = line_of(held);
+	struct clv_deferred *next = held->behind;
 	bool was_first_barrier = held == line->first_barrier;
 
 	*(held->ahead ? &held->ahead->behind : &line->first) = next;
@@ -526,20 +526,20 @@ static void leave_queue(struct clv_held *held)
 	line->n_barriers_by_program -=
 		held->command.is_barrier && held->obstacle->is_program;
 	if (next && next == line->first && next->waits_for_all)
-		keep_less(next);
+		end_one_wait(next);
 	if (!was_first_barrier)
 		return;
 	line->first_barrier = NULL;
 	for (; next && !line->first_barrier; next = next->behind) {
 		if (!next->waits_for_all)
-			keep_less(next);
+			end_one_wait(next);
 		if (next->command.is_barrier)
 			line->first_barrier = next;
 	}
 }
 
 /* With the lock held. */
-static void take_out(struct clv_held *held)
+static void take_out(struct clv_deferred *held)
 {
 	if (held->n_keeping == 0)
 		state.n_steps += clv_ready_remove(heap_of(held), &held->ready);
@@ -549,13 +549,13 @@ static void take_out(struct clv_held *held)
 	if (held->keeper.event)
 		remove_keeper(&held->keeper);
 	end_obstacle(held->obstacle);
-	atomic_fetch_sub(&clv_held_n, 1);
+	atomic_fetch_sub(&clv_deferred_n, 1);
 }
 
-/* What comes behind it in its queue tells of its end. */
-static void enter_blindly(const struct clv_held_command *command)
+/* What is submitted behind it in its queue shows when it is complete. */
+static void enter_blindly(const struct clv_deferred_command *command)
 {
-	struct clv_view *view = clv_gate_peek();
+	struct clv_view *view = clv_gate_current_view();
 
 	if (!view || CLV_FLIGHT_COUNT(command->packed) == 0)
 		return;
@@ -565,7 +565,7 @@ static void enter_blindly(const struct clv_held_command *command)
 	clv_queue_submitted(command->queue, NULL, command->packed);
 }
 
-void clv_held_enqueued_blindly(struct clv_held *held)
+void clv_deferred_enqueued_without_event(struct clv_deferred *held)
 {
 	bool has_gone;
 
@@ -576,10 +576,10 @@ void clv_held_enqueued_blindly(struct clv_held *held)
 		enter_blindly(&held->command);
 		open_turnstile(held);
 	}
-	clv_held_enqueued(held, NULL);
+	clv_deferred_enqueued(held, NULL);
 }
 
-void clv_held_enqueued(struct clv_held *held, cl_event event)
+void clv_deferred_enqueued(struct clv_deferred *held, cl_event event)
 {
 	bool is_over;
 
@@ -601,18 +601,18 @@ void clv_held_enqueued(struct clv_held *held, cl_event event)
 	if (!is_over)
 		return;
 	settle(held);
-	/* This also lets others go, which no other call will if this one failed. */
+	/* This also lets others go, which no other call does if this one failed. */
 	discard_later(held);
 }
 
-/* Whether the first in line is in flight now.  It may be what others that are in flight
- * wait for: a kernel for what another writes, or a submission that was on its way when
- * the first command of its queue was held.  Nothing that is in flight then gets done, and
- * so the first goes in and is paid for. */
-static bool go_in(struct clv_held *held, bool *ret_is_stuck)
+/* Whether the first command of the line is in flight now.  Commands in flight may be
+ * waiting for it: a kernel for what another one writes, or a submission that was under
+ * way when the first command of its queue was held.  Then nothing in flight is completed,
+ * so the first command enters and is charged. */
+static bool try_enter(struct clv_deferred *held, bool *ret_is_stuck)
 {
 	uint64_t packed = held->command.packed;
-	struct clv_view *view = clv_gate_peek();
+	struct clv_view *view = clv_gate_current_view();
 
 	if (clv_flight_try(&held->command.queue->backlog, packed))
 		return true;
@@ -624,16 +624,16 @@ static bool go_in(struct clv_held *held, bool *ret_is_stuck)
 	return true;
 }
 
-/* The next that may go.  Markers and barriers always may; once work had no room, all that
- * is behind it waits its turn.  With the lock held. */
-static struct clv_held *take_next(bool *is_stuck)
+/* The next command that may be let go.  Markers and barriers always may; once work finds
+ * no room, all work behind it waits for its turn.  With the lock held. */
+static struct clv_deferred *take_next(bool *is_stuck)
 {
-	struct clv_held *next = (struct clv_held *)state.rest;
+	struct clv_deferred *next = (struct clv_deferred *)state.rest;
 
 	state.n_steps++;
 	if (!next) {
-		next = (struct clv_held *)state.work;
-		if (!next || *is_stuck || !go_in(next, is_stuck))
+		next = (struct clv_deferred *)state.work;
+		if (!next || *is_stuck || !try_enter(next, is_stuck))
 			return NULL;
 	}
 	take_out(next);
@@ -641,10 +641,10 @@ static struct clv_held *take_next(bool *is_stuck)
 	return next;
 }
 
-/* Takes from the line, in order, what may go.  With the lock held. */
-static struct clv_held *take_batch(bool *ret_is_stuck)
+/* Takes the commands that may be let go from the line, in order.  With the lock held. */
+static struct clv_deferred *take_batch(bool *ret_is_stuck)
 {
-	struct clv_held *batch = NULL, **end = &batch, *held;
+	struct clv_deferred *batch = NULL, **end = &batch, *held;
 	bool is_stuck = false;
 
 	while ((held = take_next(&is_stuck))) {
@@ -655,16 +655,16 @@ static struct clv_held *take_batch(bool *ret_is_stuck)
 	return batch;
 }
 
-bool clv_held_let_go(void)
+bool clv_deferred_release(void)
 {
-	struct clv_held *batch, *next;
+	struct clv_deferred *batch, *next;
 	bool is_stuck;
 
 	discard_all();
 	pthread_mutex_lock(&state.lock);
 	batch = take_batch(&is_stuck);
 	pthread_mutex_unlock(&state.lock);
-	for (struct clv_held *held = batch; held; held = next) {
+	for (struct clv_deferred *held = batch; held; held = next) {
 		bool is_settled;
 
 		next = held->next;
@@ -681,7 +681,7 @@ bool clv_held_let_go(void)
 	return is_stuck;
 }
 
-uint64_t clv_held_n_steps(void)
+uint64_t clv_deferred_n_steps(void)
 {
 	uint64_t n;
 
@@ -691,7 +691,7 @@ uint64_t clv_held_n_steps(void)
 	return n;
 }
 
-void clv_held_forget_parent(void)
+void clv_deferred_forget_parent(void)
 {
 	pthread_mutex_init(&state.lock, NULL);
 	state.work = state.rest = NULL;
@@ -700,5 +700,5 @@ void clv_held_forget_parent(void)
 	state.keepers = first_buckets;
 	state.bits = FIRST_BITS;
 	state.n_keepers = 0;
-	atomic_store(&clv_held_n, 0);
+	atomic_store(&clv_deferred_n, 0);
 }

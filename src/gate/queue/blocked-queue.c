@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Queues that stand still.  A stream waits for a word in memory, or for a function of the
- * program's to return; what is behind that does not run, and the program may need a turn
- * of its lease before it lets it go on.  Such work is not in flight: it is parked, so
- * that the lease drains without it.  When the stream goes on it is in flight again, at
- * once and whoever's turn it is, and is paid for.
+/* Blocked queues.  A stream may wait for a word in memory, or for a function of the
+ * program to return; what is behind that wait does not run, and the program may need a
+ * turn of its lease before it lets the stream continue.  Such work is not in flight: it
+ * is parked, so that the lease drains without it.  When the stream continues the work is
+ * in flight again, at once and whichever lease has the turn, and is charged.
  *
- * The oldest marker may be one that does not come.  So while anything may stand, the
- * helper looks at all markers again and again in place of waiting for one. */
-#include "gate/queue/polled.h"
+ * The oldest marker may be one that does not complete.  So while any queue may be
+ * blocked, the helper polls all markers instead of waiting for one. */
+#include "gate/queue/blocked-queue.h"
 
 #include "gate/process/packed.h"
 #include "gate/process/queue-record.h"
@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A stream that stands for less is on its way. */
+/* A stream that is blocked for less is counted as in flight. */
 #define PATIENCE_NS (2 * CLV_NS_PER_MS)
 #define POLL_NS (100 * CLV_NS_PER_US)
 #define PARKED_POLL_NS (500 * CLV_NS_PER_US)
@@ -39,14 +39,14 @@ static const struct clv_queue_ops *ops(void)
 
 uint64_t clv_queues_poll_ns(void)
 {
-	if (!clv_polled_are_meant())
+	if (!clv_markers_must_poll())
 		return 0;
 	if (CLV_FLIGHT_COUNT(atomic_load(&clv_gate.flight)) > 0)
 		return POLL_NS;
 	return atomic_load(&clv_parked.n_standing) > 0 ? PARKED_POLL_NS : 0;
 }
 
-static void leave(uint64_t packed)
+static void leave_flight(uint64_t packed)
 {
 	if (CLV_FLIGHT_COUNT(packed) > 0)
 		clv_flight_leave(packed);
@@ -58,13 +58,14 @@ static void take_back_marker(struct clv_marker *marker)
 	marker->since_ns = clv_clock_ns();
 	atomic_fetch_add(&marker->queue->backlog.awaited, marker->packed);
 	atomic_store(&marker->queue->backlog.progress_ns, marker->since_ns);
-	clv_parked_enter_again(marker->packed);
+	clv_parked_resume(marker->packed);
 }
 
-/* With the queue's mark_lock held, as the next. */
-static void let_go(struct clv_queue *queue)
+/* With the queue's mark_lock held, as park(): the work of a queue that has continued is
+ * in flight again. */
+static void resume(struct clv_queue *queue)
 {
-	queue->stands_since_ns = 0;
+	queue->blocked_since_ns = 0;
 	if (!atomic_load(&queue->stands))
 		return;
 	for (uint32_t i = 0; i < clv_parked.n_polled; i++) {
@@ -72,10 +73,10 @@ static void let_go(struct clv_queue *queue)
 			take_back_marker(&polled.list[i]);
 	}
 	clv_parked_take_back(queue);
-	queue->let_go_in_look = polled.n_looks;
+	queue->resumed_in_poll = polled.n_looks;
 }
 
-/* Also what has come since the last time. */
+/* Parks the work of a blocked queue, also what was submitted since the last call. */
 static void park(struct clv_queue *queue)
 {
 	uint64_t packed;
@@ -91,45 +92,45 @@ static void park(struct clv_queue *queue)
 			continue;
 		marker->is_parked = true;
 		atomic_fetch_sub(&queue->backlog.awaited, marker->packed);
-		leave(marker->packed);
+		leave_flight(marker->packed);
 	}
 	packed = atomic_exchange(&queue->backlog.unmarked, 0);
 	atomic_fetch_add(&queue->parked, packed);
-	leave(packed);
+	leave_flight(packed);
 }
 
-static void look_at_unreleased(struct clv_queue *queue)
+static void poll_unreleased(struct clv_queue *queue)
 {
 	bool went_on = false, stands = ops()->stands(queue, &went_on);
 	uint64_t now_ns = clv_clock_ns();
 
 	if (!stands || went_on)
-		let_go(queue);
+		resume(queue);
 	if (!stands)
 		return;
-	if (queue->stands_since_ns == 0)
-		queue->stands_since_ns = now_ns;
-	if (now_ns - queue->stands_since_ns >= PATIENCE_NS)
+	if (queue->blocked_since_ns == 0)
+		queue->blocked_since_ns = now_ns;
+	if (now_ns - queue->blocked_since_ns >= PATIENCE_NS)
 		park(queue);
 }
 
-static void look_at(struct clv_queue *queue)
+static void poll_queue(struct clv_queue *queue)
 {
 	pthread_mutex_lock(&queue->mark_lock);
 	if (!atomic_load(&queue->released))
-		look_at_unreleased(queue);
+		poll_unreleased(queue);
 	pthread_mutex_unlock(&queue->mark_lock);
-	if (queue->let_go_in_look == polled.n_looks)
+	if (queue->resumed_in_poll == polled.n_looks)
 		clv_queue_mark(queue);
 }
 
-static void look_at_queues(void)
+static void poll_queues(void)
 {
 	struct clv_table_walk walk = {0};
 	struct clv_queue *queue;
 
 	while ((queue = clv_table_next(&walk)))
-		look_at(queue);
+		poll_queue(queue);
 }
 
 static bool make_room(void)
@@ -147,27 +148,27 @@ static bool make_room(void)
 	return true;
 }
 
-/* For those that find no memory there is the next look. */
+/* Markers for which there is no memory stay in the ring until the next poll. */
 static void take_markers(void)
 {
 	while (make_room() && clv_marker_pop(&polled.list[clv_parked.n_polled]))
 		atomic_fetch_add(&clv_parked.n_polled, 1);
 }
 
-/* What was let go in this look may have been running for as long as nobody looked: it
- * counts until the next one. */
-static bool is_to_keep(struct clv_marker *marker)
+/* Whether a marker stays in the list.  Work of a queue that was found to have continued
+ * in this poll may have been running since the last one: it counts until the next. */
+static bool must_keep(struct clv_marker *marker)
 {
 	struct clv_queue *queue = marker->queue;
 
 	if (marker->is_parked && atomic_load(&queue->released))
 		take_back_marker(marker);
-	if (queue->let_go_in_look == polled.n_looks ||
-		queue->busy_in_look == polled.n_looks)
+	if (queue->resumed_in_poll == polled.n_looks ||
+		queue->busy_in_poll == polled.n_looks)
 		return true;
 	if (ops()->is_complete(queue, marker->event))
 		return false;
-	queue->busy_in_look = polled.n_looks;
+	queue->busy_in_poll = polled.n_looks;
 	return true;
 }
 
@@ -176,7 +177,7 @@ static bool book_complete(void)
 	uint32_t n_before = clv_parked.n_polled, n_kept = 0;
 
 	for (uint32_t i = 0; i < n_before; i++) {
-		if (is_to_keep(&polled.list[i]))
+		if (must_keep(&polled.list[i]))
 			polled.list[n_kept++] = polled.list[i];
 		else
 			clv_marker_book(&polled.list[i]);
@@ -185,17 +186,17 @@ static bool book_complete(void)
 	return n_kept < n_before;
 }
 
-static bool look(void)
+static bool poll_all(void)
 {
 	polled.n_looks++;
 	take_markers();
-	look_at_queues();
+	poll_queues();
 	return book_complete();
 }
 
 bool clv_queues_wait_for_marker(void)
 {
-	return clv_polled_are_meant() ? look() : clv_queues_wait_for_oldest();
+	return clv_markers_must_poll() ? poll_all() : clv_queues_wait_for_oldest();
 }
 
 void clv_queues_forget_parent(void)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which streams stand still.  Each wait has an event before it and one behind: the stream
- * stands while the first is complete and the second is not.  A function stands for as
- * long as it runs. */
-#include "gate/streams/stand.h"
+/* Tracks blocked streams.  Each wait has an event before it and one behind: the stream is
+ * blocked while the first is complete and the second is not.  A function blocks its
+ * stream while it runs. */
+#include "gate/streams/blocked-stream.h"
 
 #include "base/clock.h"
 #include "gate/process/queue-record.h"
@@ -11,13 +11,15 @@
 
 #include <stdlib.h>
 
-/* What is noted at a time.  More is taken for work that takes long. */
+/* The most waits and running functions that are tracked; further ones count as long
+ * work. */
 #define MAX_WAITS 1024
 #define MAX_RUNNING 64
 
 static _Atomic uint32_t n_waits;
-/* Functions that were submitted and have not returned, and how often they were lost: of
- * those from before none is counted any more. */
+/* The number of functions that were submitted and have not returned (low half), and
+ * how often all were lost (high half): those submitted before a loss are no longer
+ * counted. */
 #define LOSS (UINT64_C(1) << 32)
 static _Atomic uint64_t functions;
 static _Atomic uint32_t n_roots;
@@ -38,13 +40,13 @@ bool clv_any_stands(void)
 	return atomic_load(&n_roots) > 0;
 }
 
-void clv_stand_begin(struct clv_stand *stand)
+void clv_blocked_begin(struct clv_blocked *stand)
 {
 	pthread_mutex_init(&stand->lock, NULL);
 	stand->serial = atomic_fetch_add(&last_serial, 1) + 1;
 }
 
-static void free_wait(struct clv_stand_wait *wait, struct clv_queue *queue)
+static void free_wait(struct clv_blocked_wait *wait, struct clv_queue *queue)
 {
 	clv_gate.api->queues->release_event(queue, wait->before);
 	clv_gate.api->queues->release_event(queue, wait->behind);
@@ -53,9 +55,9 @@ static void free_wait(struct clv_stand_wait *wait, struct clv_queue *queue)
 }
 
 /* With the lock held. */
-static void drop_first(struct clv_stand *stand, struct clv_queue *queue)
+static void drop_first(struct clv_blocked *stand, struct clv_queue *queue)
 {
-	struct clv_stand_wait *wait = stand->first;
+	struct clv_blocked_wait *wait = stand->first;
 
 	stand->first = wait->next;
 	if (!stand->first)
@@ -63,7 +65,7 @@ static void drop_first(struct clv_stand *stand, struct clv_queue *queue)
 	free_wait(wait, queue);
 }
 
-static void set_root(struct clv_stand *stand, bool is_root)
+static void set_root(struct clv_blocked *stand, bool is_root)
 {
 	if (stand->is_root == is_root)
 		return;
@@ -74,7 +76,7 @@ static void set_root(struct clv_stand *stand, bool is_root)
 		atomic_fetch_sub(&n_roots, 1);
 }
 
-void clv_stand_end(struct clv_stand *stand, struct clv_queue *queue)
+void clv_blocked_end(struct clv_blocked *stand, struct clv_queue *queue)
 {
 	pthread_mutex_lock(&stand->lock);
 	while (stand->first)
@@ -83,7 +85,7 @@ void clv_stand_end(struct clv_stand *stand, struct clv_queue *queue)
 	pthread_mutex_unlock(&stand->lock);
 }
 
-/* The beginning of the function that the stream is in; 0: it is in none. */
+/* When the function that the stream runs began; 0: it runs none. */
 static uint64_t function_since_ns(uint64_t serial)
 {
 	for (int i = 0; i < MAX_RUNNING; i++) {
@@ -93,7 +95,7 @@ static uint64_t function_since_ns(uint64_t serial)
 	return 0;
 }
 
-bool clv_stand_look(struct clv_stand *stand, struct clv_queue *queue,
+bool clv_blocked_look(struct clv_blocked *stand, struct clv_queue *queue,
 	bool (*is_complete)(struct clv_queue *queue, void *event), bool *ret_went_on)
 {
 	uint64_t since_ns = function_since_ns(stand->serial);
@@ -114,7 +116,7 @@ bool clv_stand_look(struct clv_stand *stand, struct clv_queue *queue,
 	return stand->is_root || (at_wait && clv_any_stands());
 }
 
-void clv_stand_forget_parent(void)
+void clv_blocked_forget_parent(void)
 {
 	atomic_store(&n_waits, 0);
 	atomic_store(&functions, 0);
@@ -125,17 +127,17 @@ void clv_stand_forget_parent(void)
 
 /* Waits. */
 
-bool clv_stand_take_place(void)
+bool clv_blocked_take_place(void)
 {
 	return atomic_fetch_add(&n_waits, 1) < MAX_WAITS;
 }
 
-void clv_stand_return_place(void)
+void clv_blocked_return_place(void)
 {
 	atomic_fetch_sub(&n_waits, 1);
 }
 
-void clv_stand_add(struct clv_stand *stand, struct clv_stand_wait *wait)
+void clv_blocked_add(struct clv_blocked *stand, struct clv_blocked_wait *wait)
 {
 	pthread_mutex_lock(&stand->lock);
 	if (stand->last)
@@ -148,15 +150,15 @@ void clv_stand_add(struct clv_stand *stand, struct clv_stand_wait *wait)
 
 /* Functions. */
 
-struct clv_stand_function clv_stand_function_expect(const struct clv_stand *stand)
+struct clv_blocked_function clv_blocked_function_expect(const struct clv_blocked *stand)
 {
-	return (struct clv_stand_function){
+	return (struct clv_blocked_function){
 		.serial = stand->serial,
 		.n_lost = (uint32_t)(atomic_fetch_add(&functions, 1) / LOSS),
 	};
 }
 
-void clv_stand_function_begin(const struct clv_stand_function *function)
+void clv_blocked_function_begin(const struct clv_blocked_function *function)
 {
 	for (int i = 0; i < MAX_RUNNING && function->serial > 0; i++) {
 		uint64_t none = 0;
@@ -169,7 +171,7 @@ void clv_stand_function_begin(const struct clv_stand_function *function)
 	}
 }
 
-void clv_stand_function_end(const struct clv_stand_function *function)
+void clv_blocked_function_end(const struct clv_blocked_function *function)
 {
 	for (int i = 0; i < MAX_RUNNING && function->serial > 0; i++) {
 		if (atomic_load(&running[i].serial) != function->serial)
@@ -178,12 +180,12 @@ void clv_stand_function_end(const struct clv_stand_function *function)
 		atomic_store(&running[i].serial, 0);
 		break;
 	}
-	clv_stand_function_refused(function);
+	clv_blocked_function_refused(function);
 	if (function->serial > 0 && clv_any_stands())
 		clv_helper_wake();
 }
 
-void clv_stand_function_refused(const struct clv_stand_function *function)
+void clv_blocked_function_refused(const struct clv_blocked_function *function)
 {
 	uint64_t seen = atomic_load(&functions);
 
@@ -193,7 +195,7 @@ void clv_stand_function_refused(const struct clv_stand_function *function)
 		;
 }
 
-void clv_stand_functions_lost(void)
+void clv_blocked_functions_lost(void)
 {
 	uint64_t seen = atomic_load(&functions);
 
