@@ -176,9 +176,10 @@ static void what_is_no_state_of_it_is_refused(void **state)
 		write_state(broken[i].text);
 		sim_world_refused(
 			&world, sim_world_look(&world), broken[i].code, broken[i].says);
-		assert_non_null(strstr(world.err.msg,
-			"the file is not a state of the simulated node test: name another file "
-			"with CLEAVE_SIM_STATE, or remove it"));
+		assert_non_null(
+			strstr(world.err.msg, "the file is not a state of the simulated "
+					      "node test: name another file "
+					      "with CLEAVE_SIM_STATE, or remove it"));
 		left = read_state();
 		assert_string_equal(left, broken[i].text);
 		free(left);

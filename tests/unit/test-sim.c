@@ -539,7 +539,8 @@ static void quotas_are_aligned_and_summed(void **state)
 	refused(sim_world_vf_quota(
 			&world, 0, 1, (struct clv_vf_quota){.priority = "low"}),
 		-ENOTSUP,
-		"virtual function 1 of gpu0: the driver (i915) does not support priority");
+		"virtual function 1 of gpu0: the driver (i915) does not support "
+		"priority");
 	refused(sim_world_vf_quota(&world, 0, 1, (struct clv_vf_quota){.driver = "a b"}),
 		-EINVAL, "'a b' is not a name of a driver");
 	refused(sim_world_vf_quota(&world, 0, 5, (struct clv_vf_quota){.contexts = 1}),
@@ -651,7 +652,8 @@ static void plain_functions_divide_the_memory(void **state)
 	assert_true(sim_world_device(&world, 0)->partitions[0].memory_bytes == 24 * GI);
 	assert_string_equal(sim_world_device(&world, 0)->vf.items[0].driver, "amdgpu");
 	refused(sim_world_compute(&world, 0, CLV_CPX), -EBUSY,
-		"gpu0 is divided already (vf), and a device is divided in one way at a time");
+		"gpu0 is divided already (vf), and a device is divided in one way at a "
+		"time");
 	works(sim_world_vf_count(&world, 0, 0));
 	works(sim_world_compute(&world, 0, CLV_CPX));
 	refused(sim_world_vf_count(&world, 0, 8), -EBUSY, "divided already (xcp)");
