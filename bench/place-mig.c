@@ -173,7 +173,7 @@ static void arrive(struct world *world, const struct way *way, unsigned profile,
 	uint32_t milli = clv_fleet_request_milli(world->fleet, &request), lease;
 	bool is_taken = false;
 
-	clv_admit_see(&world->admit, milli, life);
+	clv_admit_record(&world->admit, milli, life);
 	if (!way->has_admit ||
 		clv_admit_is_worth(&world->admit, world->fleet, milli, life))
 		is_taken = place(world, way, &request, &lease) == 0;

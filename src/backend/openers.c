@@ -95,7 +95,7 @@ void clv_openers_clear(struct clv_openers *openers)
 	*openers = (struct clv_openers){0};
 }
 
-int clv_openers_hold(
+int clv_openers_add_holders(
 	const struct clv_openers *openers, const char *path, struct clv_holders *holders)
 {
 	int r = 0;

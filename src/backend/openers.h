@@ -26,7 +26,7 @@ void clv_openers_clear(struct clv_openers *openers);
 #define _cleanup_openers_ CLV_CLEANUP(clv_openers_clear)
 
 /* Adds the processes that have the file open, each once.  -ENOMEM. */
-int clv_openers_hold(
+int clv_openers_add_holders(
 	const struct clv_openers *openers, const char *path, struct clv_holders *holders);
 
 /* Adds "process 4711 (python3)", unless the process is a holder already.  -ENOMEM. */

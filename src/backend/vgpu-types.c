@@ -29,7 +29,7 @@ static struct note *find(const char *pci_address)
 	return NULL;
 }
 
-int clv_vgpu_types_note(
+int clv_vgpu_types_store(
 	const char *pci_address, const struct clv_vgpu_type *types, size_t n)
 {
 	struct clv_vgpu_type *copy = calloc(n + 1, sizeof(*copy));
@@ -50,7 +50,7 @@ int clv_vgpu_types_note(
 	return 0;
 }
 
-const struct clv_vgpu_type *clv_vgpu_types_noted(const char *pci_address, size_t *ret_n)
+const struct clv_vgpu_type *clv_vgpu_types_cached(const char *pci_address, size_t *ret_n)
 {
 	const struct note *note = find(pci_address);
 

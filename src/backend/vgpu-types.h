@@ -11,8 +11,8 @@
  * process. */
 
 /* Replaces the types of the GPU.  -ENOMEM */
-int clv_vgpu_types_note(
+int clv_vgpu_types_store(
 	const char *pci_address, const struct clv_vgpu_type *types, size_t n);
 
-/* Borrowed until the next clv_vgpu_types_note(); NULL and 0 if there is no entry. */
-const struct clv_vgpu_type *clv_vgpu_types_noted(const char *pci_address, size_t *ret_n);
+/* Borrowed until the next clv_vgpu_types_store(); NULL and 0 if there is no entry. */
+const struct clv_vgpu_type *clv_vgpu_types_cached(const char *pci_address, size_t *ret_n);

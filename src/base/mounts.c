@@ -36,7 +36,7 @@ int clv_mounts_make_slaves(struct clv_error *err)
 	return clv_error_errno(err, errno, "mount");
 }
 
-struct clv_bind clv_bind_make(const char *from, const char *to)
+struct clv_bind clv_bind_open(const char *from, const char *to)
 {
 	char folder[CLV_PATH_MAX];
 
@@ -68,7 +68,7 @@ int clv_bind_mount(const struct clv_bind *bind, struct clv_error *err)
 		"a mount on %s would be visible outside of this chroot", bind->to);
 }
 
-void clv_bind_done(struct clv_bind *bind)
+void clv_bind_close(struct clv_bind *bind)
 {
 	clv_close_fd(&bind->folder_fd);
 	bind->folder_fd = -1;

@@ -20,8 +20,8 @@ struct clv_bind {
 	int folder_fd;
 };
 
-struct clv_bind clv_bind_make(const char *from, const char *to);
+struct clv_bind clv_bind_open(const char *from, const char *to);
 /* Mounts `from` on `to`.  A mount that has propagated to the old namespace is undone, and
  * the result is -EPERM. */
 int clv_bind_mount(const struct clv_bind *bind, struct clv_error *err);
-void clv_bind_done(struct clv_bind *bind);
+void clv_bind_close(struct clv_bind *bind);

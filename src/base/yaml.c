@@ -448,7 +448,7 @@ bool clv_yaml_find(struct clv_yaml_value map, const char *key, struct clv_yaml_v
 	return false;
 }
 
-int clv_yaml_at_fault(struct clv_yaml_value value, struct clv_error *err)
+int clv_yaml_prefix_position(struct clv_yaml_value value, struct clv_error *err)
 {
 	const yaml_mark_t *mark = &node_of(value)->start_mark;
 	int code = clv_error_prefix(
@@ -467,6 +467,6 @@ int clv_yaml_fail(struct clv_yaml_value value, struct clv_error *err, int code,
 	va_start(args, format);
 	clv_error_setv(err, code, format, args);
 	va_end(args);
-	clv_yaml_at_fault(value, err);
+	clv_yaml_prefix_position(value, err);
 	return code;
 }

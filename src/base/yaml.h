@@ -64,7 +64,7 @@ bool clv_yaml_find(
 int clv_yaml_fail(struct clv_yaml_value value, struct clv_error *err, int code,
 	const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* Prepends "NAME:LINE:COLUMN: " of value to the message in err. */
-int clv_yaml_at_fault(struct clv_yaml_value value, struct clv_error *err);
+int clv_yaml_prefix_position(struct clv_yaml_value value, struct clv_error *err);
 
 /* One key of a map and the function that reads its value.  Tables of these are static. */
 struct clv_yaml_field {

@@ -64,14 +64,14 @@ static bool may_send_again(const struct clv_request *request, int r)
 {
 	if (r == -ECONNREFUSED)
 		return true; /* it was never sent */
-	return r == -ECONNRESET &&
-	       (request->once_key[0] != '\0' || strcmp(request->method, "GET") == 0);
+	return r == -ECONNRESET && (request->idempotency_key[0] != '\0' ||
+					   strcmp(request->method, "GET") == 0);
 }
 
 int clv_call(struct clv_client *client, const struct clv_call *call, json_t **ret,
 	struct clv_client_error *err)
 {
-	char once_key[KEY_MAX];
+	char idempotency_key[KEY_MAX];
 	_cleanup_free_ char *dumped =
 		call->body ? json_dumps(call->body, JSON_COMPACT) : NULL;
 	struct clv_request request = {
@@ -80,7 +80,7 @@ int clv_call(struct clv_client *client, const struct clv_call *call, json_t **re
 		.body = call->body ? dumped : call->text,
 		.n_bytes = call->body && dumped ? strlen(dumped) : call->n_bytes,
 		.content_type = call->text ? "application/yaml" : "application/json",
-		.once_key = once_key,
+		.idempotency_key = idempotency_key,
 		.timeout_ms = (call->timeout_ms ? call->timeout_ms : CALL_TIMEOUT_MS) +
 			      call->wait_ms,
 	};
@@ -92,10 +92,10 @@ int clv_call(struct clv_client *client, const struct clv_call *call, json_t **re
 		return clv_client_fail(err, -EINVAL, "bad_request",
 			"the request holds text that is not UTF-8");
 
-	make_key(call->method, once_key);
+	make_key(call->method, idempotency_key);
 	r = send_once(client, &request, ret, err);
 	if (!may_send_again(&request, r) || !client->is_ready || !client->may_start ||
-		call->only_here)
+		call->no_resend)
 		return r;
 	r = client->reconnect(client, err);
 	return r < 0 ? r : send_once(client, &request, ret, err);

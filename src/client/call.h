@@ -21,7 +21,7 @@ struct clv_call {
 	size_t n_bytes;
 	uint32_t timeout_ms; /* for the answer; 0: the default */
 	uint32_t wait_ms;    /* added to it, for a call that waits in the agent */
-	bool only_here;      /* not sent again to the agent's successor */
+	bool no_resend;      /* not sent again to the agent's successor */
 };
 
 /* How long drivers may take to list the devices, and to report how they are divided. */

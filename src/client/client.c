@@ -41,7 +41,7 @@ static int ask_version(struct clv_client *client, const char *socket_path, bool 
 		struct clv_call call = {
 			.method = "GET", .timeout_ms = version_timeouts_ms[i]};
 
-		if (i > 0 && (r = clv_silent_look(&silent, err)) < 0)
+		if (i > 0 && (r = clv_silent_check(&silent, err)) < 0)
 			break;
 		clv_url_path(&call.url, "/v1/version");
 		r = clv_call(client, &call, ret, err);

@@ -155,7 +155,7 @@ int clv_client_operation_wait(struct clv_client *client, const char *id,
 	clv_url_query_number(&call.url, "after", after_revision);
 	call.wait_ms = wait_ms;
 	/* A new agent may count revisions from 0. */
-	call.only_here = true;
+	call.no_resend = true;
 	return clv_call(client, &call, ret, err);
 }
 

@@ -85,7 +85,7 @@ static bool has_slept(const struct clv_silent *silent, const struct clv_proc *be
 	       !clv_proc_waits_for_disk(silent->pid);
 }
 
-int clv_silent_look(struct clv_silent *silent, struct clv_client_error *err)
+int clv_silent_check(struct clv_silent *silent, struct clv_client_error *err)
 {
 	bool is_first = silent->pidfd < 0;
 	struct clv_proc before = silent->before;

@@ -27,4 +27,4 @@ static inline void clv_silent_close(const struct clv_silent *silent)
  * that is stopped, or that has slept since the last check, will not answer: if it was
  * started on demand and may be ended it is killed, so that there are never two, and the
  * result is -ECONNREFUSED, as without an agent.  Other errors say in *err what to do. */
-int clv_silent_look(struct clv_silent *silent, struct clv_client_error *err);
+int clv_silent_check(struct clv_silent *silent, struct clv_client_error *err);

@@ -179,9 +179,9 @@ int clv_transport_request(struct clv_transport *t, const struct clv_request *req
 	snprintf(url, sizeof(url), "http://localhost%s", request->path);
 	snprintf(header, sizeof(header), "Content-Type: %s", request->content_type);
 	headers = curl_slist_append(NULL, header);
-	if (headers && request->once_key[0] != '\0') {
-		snprintf(
-			header, sizeof(header), "Idempotency-Key: %s", request->once_key);
+	if (headers && request->idempotency_key[0] != '\0') {
+		snprintf(header, sizeof(header), "Idempotency-Key: %s",
+			request->idempotency_key);
 		headers = append(headers, header);
 	}
 	if (!headers)

@@ -18,7 +18,7 @@ struct clv_request {
 	const char *body; /* NULL: none */
 	size_t n_bytes;
 	const char *content_type;
-	const char *once_key; /* idempotency key; "": none */
+	const char *idempotency_key; /* idempotency key; "": none */
 	uint32_t timeout_ms;
 };
 

@@ -140,7 +140,7 @@ static int count_partitions(
 	if (profile < 0) {
 		clv_error_prefix(err, "%s has %u x %s", slicing->type, slicing->n_gpus,
 			clv_gpu_label(slicing->gpu));
-		clv_yaml_at_fault(slicing->profile_at, err);
+		clv_yaml_prefix_position(slicing->profile_at, err);
 		return profile;
 	}
 	row->count = clv_mig_set_capacity(model, &empty, (uint8_t)profile);

@@ -43,8 +43,8 @@ static uint32_t count_of(const struct clv_import_row *rows, size_t n, const char
 static enum fit fit_on(
 	const struct clv_mig_model *model, const struct clv_import_row *rows, size_t n)
 {
-	struct clv_mig_wish wishes[CLV_MIG_INSTANCES_MAX];
-	struct clv_mig_answer answer;
+	struct clv_mig_wanted wishes[CLV_MIG_INSTANCES_MAX];
+	struct clv_mig_solution answer;
 	size_t n_wishes = 0;
 
 	for (size_t i = 0; i < n; i++) {
@@ -63,8 +63,8 @@ static enum fit fit_on(
 		for (uint32_t j = 0; j < rows[i].count; j++) {
 			if (n_wishes == CLV_MIG_INSTANCES_MAX)
 				return FULL;
-			wishes[n_wishes++] =
-				(struct clv_mig_wish){(uint8_t)profile, CLV_MIG_ANYWHERE};
+			wishes[n_wishes++] = (struct clv_mig_wanted){
+				(uint8_t)profile, CLV_MIG_ANYWHERE};
 		}
 	}
 	return clv_mig_solve(model, NULL, 0, wishes, n_wishes, &answer) < 0 ? FULL : FITS;
@@ -153,7 +153,7 @@ static int check_on(const struct clv_mig_model *model, const struct clv_import_r
 		int r = clv_mig_profile_find(model, rows[i].profile, err);
 
 		if (r < 0) {
-			clv_yaml_at_fault(rows[i].place, err);
+			clv_yaml_prefix_position(rows[i].place, err);
 			return r;
 		}
 	}

@@ -48,7 +48,7 @@ static bool fits_in(const struct clv_mig_model *model, uint8_t part, struct bin 
 	for (uint8_t i = 0; i < profile->n_starts; i++) {
 		struct clv_mig_instance instance = {part, profile->starts[i]};
 
-		if (clv_mig_set_add(model, &bin->set, instance) == CLV_MIG_FITS) {
+		if (clv_mig_set_add(model, &bin->set, instance) == CLV_MIG_NO_OBSTACLE) {
 			bin->parts[bin->n_parts++] = profile->slices;
 			return true;
 		}
@@ -77,7 +77,7 @@ static int put_all(struct packing *packing, const struct clv_import_want *want,
 	snprintf(name, sizeof(name), "%" PRIu32 "c", want->profile.part);
 	part = clv_mig_profile_find(packing->model, name, err);
 	if (part < 0) {
-		clv_yaml_at_fault(want->place, err);
+		clv_yaml_prefix_position(want->place, err);
 		return part;
 	}
 	for (uint32_t i = 0; i < want->count; i++) {

@@ -31,7 +31,7 @@ int clv_import_remark(struct clv_import_job *job, struct clv_yaml_value place,
 	va_start(args, format);
 	clv_error_setv(&text, 0, format, args);
 	va_end(args);
-	clv_yaml_at_fault(place, &text);
+	clv_yaml_prefix_position(place, &text);
 	remark->line = clv_yaml_line(place);
 	snprintf(remark->text, sizeof(remark->text), "%s", text.msg);
 	return 0;

@@ -5,7 +5,7 @@
 
 #include <sys/queue.h>
 
-/* Shared by channels.c, switch.c and telling.c: the objects of one process, indexed by
+/* Shared by channels.c, switch.c and reporting.c: the objects of one process, indexed by
  * handle and by device, so that a switch searches for nothing. */
 
 #define CLV_RM_OBJECTS_MAX 4096u
@@ -17,7 +17,7 @@ struct clv_rm_client {
 	int fd;
 	bool is_used;
 	/* The receiver was told of an object of this client and has its file. */
-	bool is_told;
+	bool is_reported;
 };
 
 /* The objects below one parent handle that is not a group: a GPU, as one client has
@@ -37,7 +37,7 @@ struct clv_rm_node {
 	LIST_HEAD(, clv_rm_node) members; /* the channels of a group */
 	bool has_group;
 	TAILQ_ENTRY(clv_rm_node) in_order;
-	bool is_told;
+	bool is_reported;
 };
 
 /* An object that the receiver was told of and that has been freed. */
@@ -48,7 +48,7 @@ struct clv_rm_freed {
 
 struct clv_rm_channels {
 	bool keeps_files;
-	bool is_whole;
+	bool is_complete;
 	uint64_t multiplier; /* the hash's multiplier; odd */
 	struct clv_rm_client clients[CLV_RM_CLIENTS_MAX];
 	LIST_HEAD(, clv_rm_device) devices;
@@ -69,9 +69,9 @@ struct clv_rm_node *clv_rm_table_find(
 
 /* Called by channels.c when an object is added or dropped. */
 
-void clv_rm_telling_add(struct clv_rm_channels *channels, struct clv_rm_node *node);
-void clv_rm_telling_drop(struct clv_rm_channels *channels, struct clv_rm_node *node);
+void clv_rm_reporting_add(struct clv_rm_channels *channels, struct clv_rm_node *node);
+void clv_rm_reporting_drop(struct clv_rm_channels *channels, struct clv_rm_node *node);
 
 /* The handle was freed, and with it an object that had been told. */
-void clv_rm_telling_free(
+void clv_rm_reporting_free(
 	struct clv_rm_channels *channels, uint32_t client, uint32_t handle);

@@ -42,7 +42,7 @@ struct clv_rm_channels *clv_rm_channels_new(bool keeps_files)
 	if (!channels)
 		return NULL;
 	channels->keeps_files = keeps_files;
-	channels->is_whole = true;
+	channels->is_complete = true;
 	/* A hidden multiplier, so that a process cannot choose handles that collide. */
 	channels->multiplier =
 		((clv_clock_ns() ^ (uintptr_t)channels) * UINT64_C(0x9e3779b97f4a7c15)) |
@@ -105,7 +105,7 @@ static int find_or_add_client(struct clv_rm_channels *channels, int fd, uint32_t
 		return -errno;
 	client->handle = handle;
 	client->is_used = true;
-	client->is_told = false;
+	client->is_reported = false;
 	*ret = client;
 	return 0;
 }
@@ -166,7 +166,7 @@ static void drop_node(struct clv_rm_channels *channels, struct clv_rm_node *node
 {
 	struct clv_rm_device *device = node->device;
 
-	clv_rm_telling_drop(channels, node);
+	clv_rm_reporting_drop(channels, node);
 	LIST_REMOVE(node, in_bucket);
 	LIST_REMOVE(node, on_device);
 	if (node->has_group)
@@ -214,8 +214,8 @@ static bool drop_client(struct clv_rm_channels *channels, uint32_t handle)
 		if (device->client == client)
 			drop_all_on(channels, device);
 	}
-	if (client->is_told)
-		clv_rm_telling_free(channels, handle, handle);
+	if (client->is_reported)
+		clv_rm_reporting_free(channels, handle, handle);
 	release_client(channels, client);
 	return true;
 }
@@ -237,7 +237,7 @@ static bool drop_tree(struct clv_rm_channels *channels, uint32_t client, uint32_
 		drop_if_empty(device);
 	}
 	if (channels->n_told < n_told)
-		clv_rm_telling_free(channels, client, handle);
+		clv_rm_reporting_free(channels, client, handle);
 	return channels->n_objects < n_before;
 }
 
@@ -301,7 +301,7 @@ static int add(
 		node, in_bucket);
 	channels->n_objects++;
 	channels->n_groups += object->class == CLV_RM_CLASS_GROUP;
-	clv_rm_telling_add(channels, node);
+	clv_rm_reporting_add(channels, node);
 	return 0;
 }
 
@@ -321,7 +321,7 @@ int clv_rm_channels_note(
 		r = is_client ? -EINVAL : add(channels, fd, object);
 	}
 	if (r < 0)
-		channels->is_whole = false;
+		channels->is_complete = false;
 	channels->n_changes += is_change;
 	return r;
 }
@@ -341,7 +341,7 @@ struct clv_rm_channels *clv_rm_channels_free(struct clv_rm_channels *channels)
 
 bool clv_rm_channels_are_whole(const struct clv_rm_channels *channels)
 {
-	return channels->is_whole;
+	return channels->is_complete;
 }
 
 bool clv_rm_channels_has_groups(const struct clv_rm_channels *channels)

@@ -62,7 +62,7 @@ size_t clv_rm_channels_count_calls(
  *
  * n_changes counts objects created and freed.  next_unreported returns the next object to
  * report with the file of its client, or a freed handle with -1; false: all are reported.
- * note_told marks it as reported. */
+ * note_reported marks it as reported. */
 uint64_t clv_rm_channels_n_changes(const struct clv_rm_channels *channels);
 bool clv_rm_channels_next_untold(const struct clv_rm_channels *channels,
 	struct clv_rm_object *ret, int *ret_fd, bool *ret_is_last);

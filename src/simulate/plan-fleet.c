@@ -78,7 +78,7 @@ static int read_node(struct clv_yaml_value value, void *into, struct clv_error *
 	};
 	for (uint64_t i = 0; r == 0 && i < entry.count; i++)
 		r = clv_fleet_add_node(fleet, &spec, err);
-	return r < 0 ? clv_yaml_at_fault(value, err) : 0;
+	return r < 0 ? clv_yaml_prefix_position(value, err) : 0;
 }
 
 static int read_nodes(struct clv_yaml_value value, void *into, struct clv_error *err)

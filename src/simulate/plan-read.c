@@ -61,7 +61,7 @@ int clv_plan_read_mib(struct clv_yaml_value value, void *into, struct clv_error 
 	uint64_t bytes;
 
 	if (clv_units_parse_bytes(clv_yaml_text(value), &bytes, err) < 0)
-		return clv_yaml_at_fault(value, err);
+		return clv_yaml_prefix_position(value, err);
 	if (bytes / MIB > INT32_MAX)
 		return clv_yaml_fail(value, err, -ERANGE, "that is too much memory");
 	*(uint32_t *)into = (uint32_t)((bytes + MIB - 1) / MIB);
@@ -73,7 +73,7 @@ int clv_plan_read_share(struct clv_yaml_value value, void *into, struct clv_erro
 	uint32_t ppm;
 
 	if (clv_units_parse_fraction(clv_yaml_text(value), &ppm, err) < 0)
-		return clv_yaml_at_fault(value, err);
+		return clv_yaml_prefix_position(value, err);
 	*(uint16_t *)into = (uint16_t)((ppm + PPM_PER_MILLI - 1) / PPM_PER_MILLI);
 	return 0;
 }
@@ -81,7 +81,7 @@ int clv_plan_read_share(struct clv_yaml_value value, void *into, struct clv_erro
 int clv_plan_read_ns(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
 	if (clv_units_parse_duration(clv_yaml_text(value), into, err) < 0)
-		return clv_yaml_at_fault(value, err);
+		return clv_yaml_prefix_position(value, err);
 	return 0;
 }
 

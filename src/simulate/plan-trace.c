@@ -162,7 +162,7 @@ static int finish_entry(struct trace_reader *reader, struct clv_yaml_value value
 	set_defaults(&entry->request);
 	r = clv_fleet_check(reader->fleet, &entry->request, err);
 	if (r < 0)
-		return clv_yaml_at_fault(value, err);
+		return clv_yaml_prefix_position(value, err);
 	if (!text->has_models)
 		return 0;
 	r = clv_yaml_read_list(text->models, read_model, reader, err);

@@ -118,7 +118,7 @@ static int find_suspects(struct clv_repeats *repeats, unsigned bucket)
 	return r;
 }
 
-int clv_repeats_look(struct clv_repeats *repeats)
+int clv_repeats_end_first_pass(struct clv_repeats *repeats)
 {
 	int r = 0;
 
@@ -138,7 +138,7 @@ static int compare_hashes(const void *a, const void *b)
 	return one < other ? -1 : one > other;
 }
 
-int clv_repeats_confirm(struct clv_repeats *repeats, const char *name)
+int clv_repeats_check_again(struct clv_repeats *repeats, const char *name)
 {
 	uint64_t hash = hash_of(name);
 	char **slot;

@@ -26,11 +26,11 @@ struct clv_repeats {
 /* The first pass.  Returns 0 or -ENOMEM. */
 int clv_repeats_add(struct clv_repeats *repeats, const char *name);
 /* Ends the first pass and frees its hashes.  Returns 1: there may be duplicates, see
- * clv_repeats_confirm(); 0: there are none; -ENOMEM. */
-int clv_repeats_look(struct clv_repeats *repeats);
+ * clv_repeats_check_again(); 0: there are none; -ENOMEM. */
+int clv_repeats_end_first_pass(struct clv_repeats *repeats);
 /* The second pass: all names again, in their order.  Returns 1: this name appeared
  * before; 0, -ENOMEM. */
-int clv_repeats_confirm(struct clv_repeats *repeats, const char *name);
+int clv_repeats_check_again(struct clv_repeats *repeats, const char *name);
 /* Its size in memory, in bytes, without names of the second pass. */
 size_t clv_repeats_bytes(const struct clv_repeats *repeats);
 void clv_repeats_done(struct clv_repeats *repeats);

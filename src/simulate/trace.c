@@ -309,7 +309,7 @@ static int confirm_names(struct clv_trace *trace, struct clv_error *err)
 	clv_csv_init(csv, csv->file, csv->name);
 	r = read_header(csv, pod_columns, CLV_ARRAY_SIZE(pod_columns), &trace->map, err);
 	while (r >= 0 && (r = next_row(trace, &row, err)) > 0) {
-		r = clv_repeats_confirm(&trace->repeats, row.name);
+		r = clv_repeats_check_again(&trace->repeats, row.name);
 		if (r < 0)
 			return clv_error_errno(err, -r, "%.200s", csv->name);
 		if (r > 0)
@@ -320,7 +320,7 @@ static int confirm_names(struct clv_trace *trace, struct clv_error *err)
 
 static int end_of_rows(struct clv_trace *trace, struct clv_error *err)
 {
-	int r = clv_repeats_look(&trace->repeats);
+	int r = clv_repeats_end_first_pass(&trace->repeats);
 
 	if (r < 0)
 		clv_error_errno(err, -r, "%.200s", trace->csv.name);

@@ -46,12 +46,12 @@ static int next_number(char **text)
 	return (int)strtol(*text, text, 10);
 }
 
-static size_t read_have(char **text, struct clv_mig_have *have)
+static size_t read_have(char **text, struct clv_mig_existing *have)
 {
 	size_t n = (size_t)next_number(text);
 
 	for (size_t i = 0; i < n; i++) {
-		have[i] = (struct clv_mig_have){0};
+		have[i] = (struct clv_mig_existing){0};
 		have[i].instance.profile = (uint8_t)next_number(text);
 		have[i].instance.start = (uint8_t)next_number(text);
 		have[i].in_use = next_number(text) != 0;
@@ -60,7 +60,7 @@ static size_t read_have(char **text, struct clv_mig_have *have)
 	return n;
 }
 
-static size_t read_wishes(char **text, struct clv_mig_wish *wishes)
+static size_t read_wishes(char **text, struct clv_mig_wanted *wishes)
 {
 	size_t n = (size_t)next_number(text);
 
@@ -73,9 +73,9 @@ static size_t read_wishes(char **text, struct clv_mig_wish *wishes)
 
 static void answer_line(const struct clv_mig_model *model, char *text)
 {
-	struct clv_mig_have have[CLV_MIG_INSTANCES_MAX];
-	struct clv_mig_wish wishes[CLV_MIG_INSTANCES_MAX];
-	struct clv_mig_answer answer = {0};
+	struct clv_mig_existing have[CLV_MIG_INSTANCES_MAX];
+	struct clv_mig_wanted wishes[CLV_MIG_INSTANCES_MAX];
+	struct clv_mig_solution answer = {0};
 	size_t n_have = read_have(&text, have);
 	size_t n_wishes = read_wishes(&text, wishes);
 	int r = clv_mig_solve(model, have, n_have, wishes, n_wishes, &answer);

@@ -26,7 +26,7 @@ static void show(const struct clv_sim *sim)
 	for (size_t i = 0; i < sim->n_devices; i++) {
 		struct clv_node_device shown = {.info = {.name = "gpu0"}};
 
-		CLV_MUST(clv_sim_show(sim, &sim->devices[i], &shown) == 0);
+		CLV_MUST(clv_sim_fill(sim, &sim->devices[i], &shown) == 0);
 		CLV_MUST(memchr(shown.info.uuid, '\0', sizeof(shown.info.uuid)));
 		clv_node_device_clear(&shown);
 	}

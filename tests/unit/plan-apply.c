@@ -120,12 +120,14 @@ static bool fits(const struct clv_node_device *device, uint8_t index, uint32_t s
 
 		if (!profile_of(device, partition->profile, &other) ||
 			clv_mig_set_add(device->mig.model, &set,
-				(struct clv_mig_instance){other,
-					(uint8_t)partition->start}) != CLV_MIG_FITS)
+				(struct clv_mig_instance){
+					other, (uint8_t)partition->start}) !=
+				CLV_MIG_NO_OBSTACLE)
 			return false;
 	}
 	return clv_mig_set_add(device->mig.model, &set,
-		       (struct clv_mig_instance){index, (uint8_t)start}) == CLV_MIG_FITS;
+		       (struct clv_mig_instance){index, (uint8_t)start}) ==
+	       CLV_MIG_NO_OBSTACLE;
 }
 
 static const char *create_instance(
@@ -163,7 +165,7 @@ static bool add_part_to(const struct clv_mig_model *model, struct clv_mig_set *s
 	index = clv_mig_profile_find(model, name, NULL);
 	return index >= 0 && clv_mig_set_add(model, set,
 				     (struct clv_mig_instance){(uint8_t)index,
-					     (uint8_t)start}) == CLV_MIG_FITS;
+					     (uint8_t)start}) == CLV_MIG_NO_OBSTACLE;
 }
 
 static bool part_fits(const struct clv_mig_model *model,
@@ -537,8 +539,9 @@ static bool instances_fit(const struct clv_node_device *device)
 		if (!device->mig.model ||
 			!profile_of(device, partition->profile, &index) ||
 			clv_mig_set_add(device->mig.model, &set,
-				(struct clv_mig_instance){index,
-					(uint8_t)partition->start}) != CLV_MIG_FITS ||
+				(struct clv_mig_instance){
+					index, (uint8_t)partition->start}) !=
+				CLV_MIG_NO_OBSTACLE ||
 			!parts_fit(device, partition))
 			return false;
 	}

@@ -72,7 +72,7 @@ static size_t choose_set(const struct clv_mig_model *model, uint32_t percent,
 
 	for (size_t i = 0; i < n_places; i++) {
 		if (random_chance(percent) &&
-			clv_mig_set_add(model, &set, places[i]) == CLV_MIG_FITS)
+			clv_mig_set_add(model, &set, places[i]) == CLV_MIG_NO_OBSTACLE)
 			ret[n++] = places[i];
 	}
 	return n;

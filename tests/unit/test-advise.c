@@ -209,7 +209,7 @@ static void test_too_large(void **state)
 	watch(&w, 600, 45, 50, 20);
 	assert_false(has(&w, &plain, CLV_ADVICE_TOO_LARGE, &advice));
 	/* Nobody knows yet. */
-	watch(&w, CLV_ADVISE_WATCHED_S - 1, 2, 4, 20);
+	watch(&w, CLV_ADVISE_OBSERVED_S - 1, 2, 4, 20);
 	assert_false(has(&w, &plain, CLV_ADVICE_TOO_LARGE, &advice));
 }
 

@@ -22,7 +22,7 @@ static bool take_sign(struct clv_health *health, enum clv_sign sign, uint64_t co
 
 	clv_reading_begin(&reading, "GPU-1");
 	reading.signs[sign] = count;
-	return clv_health_take(health, &reading);
+	return clv_health_update(health, &reading);
 }
 
 static bool take_xid(struct clv_health *health, uint32_t number)
@@ -31,7 +31,7 @@ static bool take_xid(struct clv_health *health, uint32_t number)
 
 	clv_reading_begin(&reading, "GPU-1");
 	reading.xids[reading.n_xids++] = number;
-	return clv_health_take(health, &reading);
+	return clv_health_update(health, &reading);
 }
 
 static void test_nothing_is_wrong(void **state)
@@ -40,7 +40,7 @@ static void test_nothing_is_wrong(void **state)
 	struct clv_reading reading;
 
 	clv_reading_begin(&reading, "GPU-1");
-	assert_false(clv_health_take(&health, &reading));
+	assert_false(clv_health_update(&health, &reading));
 	assert_int_equal(health.state, CLV_HEALTH_OK);
 	assert_int_equal(health.n_reasons, 0);
 	assert_true(isnan(reading.power_watts));
@@ -126,11 +126,11 @@ static void test_the_worst_counts(void **state)
 	clv_reading_begin(&reading, "GPU-1");
 	reading.signs[CLV_SIGN_ECC] = 1;
 	reading.signs[CLV_SIGN_LOST] = 1;
-	assert_true(clv_health_take(&health, &reading));
+	assert_true(clv_health_update(&health, &reading));
 	assert_int_equal(health.state, CLV_HEALTH_LOST);
 	assert_int_equal(health.n_reasons, 2);
 	reading.signs[CLV_SIGN_LOST] = 0;
-	assert_true(clv_health_take(&health, &reading));
+	assert_true(clv_health_update(&health, &reading));
 	assert_int_equal(health.state, CLV_HEALTH_DEGRADED);
 }
 
@@ -155,13 +155,13 @@ static void test_a_hang(void **state)
 {
 	struct clv_health health = {0};
 
-	assert_false(clv_health_take_hang(&health, NULL, 0));
-	assert_true(clv_health_take_hang(&health, "train", 60));
+	assert_false(clv_health_set_hang(&health, NULL, 0));
+	assert_true(clv_health_set_hang(&health, "train", 60));
 	assert_non_null(strstr(health.reasons[0].text, "train"));
-	assert_false(clv_health_take_hang(&health, "train", 60));
-	assert_true(clv_health_take_hang(&health, "chat", 60));
+	assert_false(clv_health_set_hang(&health, "train", 60));
+	assert_true(clv_health_set_hang(&health, "chat", 60));
 	assert_int_equal(health.n_reasons, 1);
-	assert_true(clv_health_take_hang(&health, NULL, 0));
+	assert_true(clv_health_set_hang(&health, NULL, 0));
 	assert_int_equal(health.state, CLV_HEALTH_OK);
 }
 

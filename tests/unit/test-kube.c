@@ -77,50 +77,54 @@ static void test_names(void **state)
 	static const char *const same[] = {"a::1", "a::2", "a::3"};
 	static const char *const other[] = {"a::1", "a::2", "a::4"};
 	static const char *const apart[] = {"b::1", "b::2", "b::3"};
-	struct clv_kube_want w[4];
+	struct clv_kube_lease_want w[4];
 
-	assert_int_equal(clv_kube_want_make(&shares, one, 3, &w[0], NULL), 0);
-	assert_int_equal(clv_kube_want_make(&shares, same, 3, &w[1], NULL), 0);
-	assert_int_equal(clv_kube_want_make(&shares, other, 3, &w[2], NULL), 0);
-	assert_int_equal(clv_kube_want_make(&shares, apart, 3, &w[3], NULL), 0);
+	assert_int_equal(clv_kube_lease_want_make(&shares, one, 3, &w[0], NULL), 0);
+	assert_int_equal(clv_kube_lease_want_make(&shares, same, 3, &w[1], NULL), 0);
+	assert_int_equal(clv_kube_lease_want_make(&shares, other, 3, &w[2], NULL), 0);
+	assert_int_equal(clv_kube_lease_want_make(&shares, apart, 3, &w[3], NULL), 0);
 	assert_string_equal(w[0].lease, w[1].lease);
 	assert_string_not_equal(w[0].lease, w[2].lease);
 	assert_int_equal(w[0].share_ppm, 30000);
-	assert_true(clv_kube_want_overlaps(&w[0], &w[2]));
-	assert_false(clv_kube_want_overlaps(&w[0], &w[3]));
+	assert_true(clv_kube_lease_want_overlaps(&w[0], &w[2]));
+	assert_false(clv_kube_lease_want_overlaps(&w[0], &w[3]));
 	for (size_t i = 0; i < 4; i++)
-		clv_kube_want_clear(&w[i]);
+		clv_kube_lease_want_clear(&w[i]);
 }
 
 static void test_wrong_ids(void **state)
 {
 	static const char *const wrong[][2] = {{"a::1", "b::1"}, {"a::1", "a::1"},
 		{"a::1", "a::x"}, {"a::1", "a"}, {"a::1", "a::100"}, {"c::1", "c::2"}};
-	struct clv_kube_want want;
+	struct clv_kube_lease_want want;
 	struct clv_error err;
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-		assert_true(clv_kube_want_make(&shares, wrong[i], 2, &want, &err) < 0);
+		assert_true(
+			clv_kube_lease_want_make(&shares, wrong[i], 2, &want, &err) < 0);
 		assert_true(err.msg[0] != '\0');
 	}
 	/* Of a device that is not there its name is known. */
-	assert_int_equal(clv_kube_want_know(&shares, wrong[5], 2, &want, NULL), 0);
+	assert_int_equal(
+		clv_kube_lease_want_identify(&shares, wrong[5], 2, &want, NULL), 0);
 	assert_string_equal(want.device, "");
-	clv_kube_want_clear(&want);
+	clv_kube_lease_want_clear(&want);
 }
 
-static struct clv_kube_want make(const struct clv_kube_resource *resource, const char *id)
+static struct clv_kube_lease_want make(
+	const struct clv_kube_resource *resource, const char *id)
 {
-	struct clv_kube_want want;
+	struct clv_kube_lease_want want;
 
-	assert_int_equal(clv_kube_want_make(resource, &id, 1, &want, NULL), 0);
+	assert_int_equal(clv_kube_lease_want_make(resource, &id, 1, &want, NULL), 0);
 	return want;
 }
 
 static void test_pairs(void **state)
 {
-	struct clv_kube_want share = make(&shares, "a::1"), bytes = make(&memory, "a::7");
-	struct clv_kube_want both;
+	struct clv_kube_lease_want share = make(&shares, "a::1"),
+				   bytes = make(&memory, "a::7");
+	struct clv_kube_lease_want both;
 	struct clv_kube_pair pair = {};
 
 	assert_int_equal(clv_kube_pair_take(&pair, &bytes, true, &both, NULL), 0);
@@ -129,7 +133,7 @@ static void test_pairs(void **state)
 	assert_int_equal(clv_kube_pair_take(&pair, &share, false, &both, NULL), 1);
 	assert_int_equal(both.share_ppm, 10000);
 	assert_int_equal(both.memory_bytes, 1 << 20);
-	clv_kube_want_clear(&both);
+	clv_kube_lease_want_clear(&both);
 	share = make(&shares, "a::1");
 	bytes = make(&memory, "b::7");
 	assert_int_equal(clv_kube_pair_take(&pair, &share, false, &both, NULL), 0);

@@ -86,8 +86,8 @@ static void holds_a_process_once(void **state)
 	struct clv_holders holders = {0};
 
 	for (int i = 0; i < 2; i++) {
-		assert_int_equal(clv_nvidia_processes_hold(&holders, 4000001), 0);
-		assert_int_equal(clv_nvidia_processes_hold(&holders, 4000002), 0);
+		assert_int_equal(clv_nvidia_processes_add_holder(&holders, 4000001), 0);
+		assert_int_equal(clv_nvidia_processes_add_holder(&holders, 4000002), 0);
 	}
 	assert_int_equal(holders.n, 2);
 	assert_string_equal(holders.items[1].text, "process 4000002");

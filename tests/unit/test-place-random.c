@@ -171,7 +171,7 @@ static void place_one(struct world *world, unsigned step)
 		request.group = 1 + place_random(3);
 		request.rule = (enum clv_place_rule)place_random(_CLV_PLACE_RULE_MAX);
 	}
-	if (step % 8 == 0 && !world->policy->is_fickle)
+	if (step % 8 == 0 && !world->policy->is_uncacheable)
 		check_anew(world, &request);
 	if (step % 8 == 1)
 		check_undo(world, &request);
@@ -293,7 +293,7 @@ static void test_order_decides_ties_alone(void **state)
 		struct clv_fleet *other;
 		struct world world;
 
-		if (clv_place_policies[i].is_fickle)
+		if (clv_place_policies[i].is_uncacheable)
 			continue;
 		world_begin(&world, &clv_place_policies[i]);
 		other = reversed(world.fleet);

@@ -94,7 +94,7 @@ static void check_served(const struct clv_serve_service *services, size_t n_serv
 			clv_mig_set_add(model, &sets[instance->gpu],
 				(struct clv_mig_instance){.profile = (uint8_t)profile,
 					.start = instance->start}),
-			CLV_MIG_FITS);
+			CLV_MIG_NO_OBSTACLE);
 		served[instance->service] +=
 			services[instance->service].capacity[instance->size];
 	}

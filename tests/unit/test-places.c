@@ -93,7 +93,7 @@ static void test_what_is_older(void **state)
 
 static void test_let_go(void **state)
 {
-	clv_places_let_go(*state, "one");
+	clv_places_release(*state, "one");
 	assert_true(fits(*state, "two", 1000, 1, 1));
 	assert_int_equal(clv_places_hold(*state, "nobody", "n1", 1, NULL), -ENOENT);
 	assert_int_equal(clv_places_hold(*state, "two", "n2", 1, NULL), -ENOENT);

@@ -119,10 +119,10 @@ static void stay_as(struct brute *b, size_t at, size_t wish, const uint8_t *star
 	uint64_t ended_before = b->ended;
 	unsigned refilled_before = b->n_refilled;
 	size_t n_stay = 0;
-	bool is_whole = now->n_parts == 0 && !now->is_incomplete;
-	bool is_changed = is_whole != (w->n_parts == 0);
+	bool is_complete = now->n_parts == 0 && !now->is_incomplete;
+	bool is_changed = is_complete != (w->n_parts == 0);
 
-	if (is_whole && w->n_parts > 0)
+	if (is_complete && w->n_parts > 0)
 		b->ended |= leases_of(&now->holders);
 	for (size_t i = 0; i < now->n_parts; i++) {
 		const struct clv_partition *part = &now->parts[i];
@@ -163,7 +163,8 @@ static void fill(struct brute *b, size_t at, size_t wish, size_t part,
 			if (model->profiles[p].slices != w->sizes[part] ||
 				(w->part_starts[part] >= 0 &&
 					w->part_starts[part] != instance.start) ||
-				clv_mig_set_add(model, set, instance) != CLV_MIG_FITS)
+				clv_mig_set_add(model, set, instance) !=
+					CLV_MIG_NO_OBSTACLE)
 				continue;
 			starts[part] = instance.start;
 			fill(b, at, wish, part + 1, set, starts);
@@ -204,7 +205,7 @@ static void place(struct brute *b, size_t wish)
 		if (b->wishes[wish].start >= 0 &&
 			b->wishes[wish].start != profile->starts[i])
 			continue;
-		if (clv_mig_set_add(b->model, &b->set, instance) != CLV_MIG_FITS)
+		if (clv_mig_set_add(b->model, &b->set, instance) != CLV_MIG_NO_OBSTACLE)
 			continue;
 		put(b, wish, instance.start);
 		clv_mig_set_remove(b->model, &b->set, instance);

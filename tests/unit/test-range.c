@@ -113,7 +113,7 @@ static void second(struct world *world)
 	for (size_t i = 0; i < world->n; i++) {
 		bool is_starved = world->used_ppm[i] < world->demand_ppm[i];
 
-		clv_range_see(&world->watches[i], world->members[i].share_ppm,
+		clv_range_record(&world->watches[i], world->members[i].share_ppm,
 			world->used_ppm[i],
 			is_starved ? CLV_PPM - world->used_ppm[i] : SHARE(2));
 	}

@@ -50,11 +50,11 @@ static void test_what_it_is_on_each(void **state)
 	const struct clv_place_request share = {.milli = 250, .n_devices = 1};
 	const struct clv_place_request too_much = {.device_mib = 20001, .n_devices = 1};
 
-	assert_int_equal(clv_singles_on(*state, 0, &memory).milli, 125);
-	assert_int_equal(clv_singles_on(*state, 2, &memory).milli, 500);
-	assert_int_equal(clv_singles_on(*state, 0, &share).device_mib, 20000);
-	assert_int_equal(clv_singles_on(*state, 2, &share).device_mib, 5000);
-	assert_true(clv_singles_on(*state, 2, &too_much).milli > CLV_PLACE_WHOLE);
+	assert_int_equal(clv_singles_complete(*state, 0, &memory).milli, 125);
+	assert_int_equal(clv_singles_complete(*state, 2, &memory).milli, 500);
+	assert_int_equal(clv_singles_complete(*state, 0, &share).device_mib, 20000);
+	assert_int_equal(clv_singles_complete(*state, 2, &share).device_mib, 5000);
+	assert_true(clv_singles_complete(*state, 2, &too_much).milli > CLV_PLACE_WHOLE);
 }
 
 /* Both must be free, and a device that is whole is left so where another will do. */

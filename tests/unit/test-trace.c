@@ -211,12 +211,12 @@ static void test_repeats(void **state)
 		assert_int_equal(clv_repeats_add(&repeats, name), 0);
 	}
 	assert_true(clv_repeats_bytes(&repeats) < N * 13 / 2);
-	assert_int_equal(clv_repeats_look(&repeats), 1);
+	assert_int_equal(clv_repeats_end_first_pass(&repeats), 1);
 	assert_int_equal(repeats.n_suspects, 1);
 	assert_true(clv_repeats_bytes(&repeats) < 100000);
 	for (unsigned i = 0; i <= N; i++) {
 		snprintf(name, sizeof(name), "pod-%u", i < N ? i : TWICE);
-		assert_int_equal(clv_repeats_confirm(&repeats, name), i == N);
+		assert_int_equal(clv_repeats_check_again(&repeats, name), i == N);
 	}
 	clv_repeats_done(&repeats);
 }
@@ -231,10 +231,10 @@ static void test_names_that_seem_the_same(void **state)
 	(void)state;
 	assert_int_equal(clv_repeats_add(&repeats, "pod-1362401"), 0);
 	assert_int_equal(clv_repeats_add(&repeats, "pod-3836347"), 0);
-	assert_int_equal(clv_repeats_look(&repeats), 1);
-	assert_int_equal(clv_repeats_confirm(&repeats, "pod-1362401"), 0);
-	assert_int_equal(clv_repeats_confirm(&repeats, "pod-3836347"), 0);
-	assert_int_equal(clv_repeats_confirm(&repeats, "pod-1362401"), 1);
+	assert_int_equal(clv_repeats_end_first_pass(&repeats), 1);
+	assert_int_equal(clv_repeats_check_again(&repeats, "pod-1362401"), 0);
+	assert_int_equal(clv_repeats_check_again(&repeats, "pod-3836347"), 0);
+	assert_int_equal(clv_repeats_check_again(&repeats, "pod-1362401"), 1);
 	clv_repeats_done(&repeats);
 	assert_int_equal(read_all(PODS "pod-1362401,1,1,1,1,,,\npod-3836347,1,1,1,1,,,\n",
 				 false, &item, &err),
@@ -247,12 +247,12 @@ static void test_no_repeats(void **state)
 	char name[16];
 
 	(void)state;
-	assert_int_equal(clv_repeats_look(&repeats), 0);
+	assert_int_equal(clv_repeats_end_first_pass(&repeats), 0);
 	for (unsigned i = 0; i < 10000; i++) {
 		snprintf(name, sizeof(name), "p%u", i);
 		assert_int_equal(clv_repeats_add(&repeats, name), 0);
 	}
-	assert_int_equal(clv_repeats_look(&repeats), 0);
+	assert_int_equal(clv_repeats_end_first_pass(&repeats), 0);
 	clv_repeats_done(&repeats);
 }
 

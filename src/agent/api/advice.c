@@ -297,7 +297,7 @@ static void advise(struct advice *advice, const struct clv_lease *lease, json_t 
 	const struct observed *observed = find_or_observe(advice, lease, err);
 	size_t n;
 
-	if (!observed || observed->seen.observed_s < CLV_ADVISE_WATCHED_S)
+	if (!observed || observed->seen.observed_s < CLV_ADVISE_OBSERVED_S)
 		return;
 	snprintf(device.name, sizeof(device.name), "%s", lease->device->info.name);
 	device.n_profiles =

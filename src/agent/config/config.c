@@ -89,7 +89,7 @@ static int read_bytes(struct clv_yaml_value value, void *into, struct clv_error 
 {
 	int r = clv_units_parse_bytes(clv_yaml_text(value), into, err);
 
-	return r < 0 ? clv_yaml_at_fault(value, err) : r;
+	return r < 0 ? clv_yaml_prefix_position(value, err) : r;
 }
 
 static int read_leases(struct clv_yaml_value value, void *into, struct clv_error *err)
@@ -424,7 +424,7 @@ static int read_duration(struct clv_yaml_value value, void *into, struct clv_err
 {
 	int r = clv_units_parse_duration(clv_yaml_text(value), into, err);
 
-	return r < 0 ? clv_yaml_at_fault(value, err) : r;
+	return r < 0 ? clv_yaml_prefix_position(value, err) : r;
 }
 
 static int read_tolerance(struct clv_yaml_value value, void *into, struct clv_error *err)
@@ -444,7 +444,7 @@ static int read_every(struct clv_yaml_value value, void *into, struct clv_error 
 	if (strcmp(clv_yaml_text(value), "off") != 0)
 		r = clv_units_parse_duration(clv_yaml_text(value), &ns, err);
 	if (r < 0)
-		return clv_yaml_at_fault(value, err);
+		return clv_yaml_prefix_position(value, err);
 	if (ns % CLV_NS_PER_S != 0 || ns > EVERY_MAX_S * CLV_NS_PER_S)
 		return clv_yaml_fail(value, err, -EINVAL,
 			"'%.40s' is not a number of seconds up to an hour: write 2s, or "

@@ -91,7 +91,7 @@ void clv_condition_update(struct clv_agent *agent, struct clv_agent_device *devi
 	clv_reading_clear(&condition->reading);
 	condition->reading = *reading;
 	*reading = (struct clv_reading){0};
-	if (clv_health_take(&condition->health, &condition->reading))
+	if (clv_health_update(&condition->health, &condition->reading))
 		report_change(agent, device, before);
 	report_program_errors(agent, device);
 }
@@ -125,7 +125,7 @@ static void set_hang(struct clv_agent *agent, struct clv_agent_device *device,
 {
 	enum clv_health_state before = device->condition->health.state;
 
-	if (clv_health_take_hang(&device->condition->health, lease, seconds))
+	if (clv_health_set_hang(&device->condition->health, lease, seconds))
 		report_change(agent, device, before);
 }
 

@@ -155,7 +155,7 @@ static void observe(struct clv_lease *lease)
 	uint64_t throttled = now[CLV_HISTORY_THROTTLED];
 
 	waiting = waiting > throttled ? waiting - throttled : 0;
-	clv_range_see(&lease->range.watch, lease->record.share.compute_ppm,
+	clv_range_record(&lease->range.watch, lease->record.share.compute_ppm,
 		(uint32_t)now[CLV_HISTORY_SHARE_USED] * RATE_TO_PPM,
 		(uint32_t)waiting * RATE_TO_PPM);
 }

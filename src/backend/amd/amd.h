@@ -21,27 +21,27 @@ struct clv_amd_backend {
 };
 
 /* KFD's nodes and the open device files, read once for all devices. */
-struct clv_amd_scene {
+struct clv_amd_snapshot {
 	struct clv_kfd kfd;
 	struct clv_openers openers;
 };
 
 /* -ENOMEM */
-int clv_amd_scene_read(struct clv_amd_scene *ret);
-void clv_amd_scene_clear(struct clv_amd_scene *scene);
-#define _cleanup_scene_ CLV_CLEANUP(clv_amd_scene_clear)
+int clv_amd_snapshot_read(struct clv_amd_snapshot *ret);
+void clv_amd_snapshot_clear(struct clv_amd_snapshot *scene);
+#define _cleanup_scene_ CLV_CLEANUP(clv_amd_snapshot_clear)
 
 /* Fills ret except for name and index.  -ENOMEM. */
 int clv_amd_read_device(struct clv_amd_backend *backend, const struct clv_pci *pci,
-	const struct clv_amd_scene *scene, struct clv_node_device *ret);
+	const struct clv_amd_snapshot *scene, struct clv_node_device *ret);
 
 /* Appends the device's current partitions.  -ENOMEM. */
 int clv_amd_add_partitions(
-	const struct clv_amd_scene *scene, struct clv_node_device *device);
+	const struct clv_amd_snapshot *scene, struct clv_node_device *device);
 
 /* Adds all processes that the driver counts as users of the device.  -ENOMEM. */
 int clv_amd_add_holders(
-	const struct clv_amd_scene *scene, struct clv_node_device *device);
+	const struct clv_amd_snapshot *scene, struct clv_node_device *device);
 
 /* The members of the vtable of the same names. */
 int clv_amd_set_compute_mode(struct clv_backend *backend,
@@ -59,7 +59,7 @@ int clv_amd_sample(struct clv_backend *backend, const struct clv_node_device *de
 /* Completes an interrupted reload: loads the driver if the file that CLEAVE_AMD_RELOAD
  * names exists, which a crash or an error of a reload leaves behind.  0 if there was no
  * interrupted reload. */
-int clv_amd_end_reload(struct clv_error *err);
+int clv_amd_complete_reload(struct clv_error *err);
 
 /* --- requests.c --- */
 
@@ -69,7 +69,7 @@ void clv_amd_requests_load(struct clv_amd_backend *backend);
 uint32_t clv_amd_requested(
 	const struct clv_amd_backend *backend, const struct clv_node_device *device);
 /* -ENOMEM */
-int clv_amd_note_request(struct clv_amd_backend *backend,
+int clv_amd_record_request(struct clv_amd_backend *backend,
 	const struct clv_node_device *device, uint32_t mode);
 /* Drops all requests; to be called after a reload of the driver. */
-void clv_amd_forget_requests(struct clv_amd_backend *backend);
+void clv_amd_clear_requests(struct clv_amd_backend *backend);

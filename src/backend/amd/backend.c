@@ -18,7 +18,7 @@
 static int amd_probe(struct clv_backend **ret, struct clv_error *err)
 {
 	struct clv_amd_backend *backend;
-	int r = clv_amd_end_reload(err);
+	int r = clv_amd_complete_reload(err);
 
 	if (r < 0)
 		return r;
@@ -47,7 +47,7 @@ static void amd_free(struct clv_backend *base)
 }
 
 static int add_device(struct clv_amd_backend *backend, const struct clv_pci *pci,
-	const struct clv_amd_scene *scene, struct clv_node *node, uint32_t index)
+	const struct clv_amd_snapshot *scene, struct clv_node *node, uint32_t index)
 {
 	struct clv_node_device *device = clv_node_add(node);
 
@@ -80,7 +80,7 @@ static bool is_amd_gpu(const char *address, struct clv_pci *ret)
 }
 
 static int survey_all(struct clv_amd_backend *backend, const struct clv_names *names,
-	const struct clv_amd_scene *scene, struct clv_node *node)
+	const struct clv_amd_snapshot *scene, struct clv_node *node)
 {
 	uint32_t index = 0;
 	int r = 0;
@@ -102,8 +102,8 @@ static int amd_survey(
 	struct clv_backend *base, struct clv_node *node, struct clv_error *err)
 {
 	_cleanup_names_ struct clv_names names = {0};
-	_cleanup_scene_ struct clv_amd_scene scene = {0};
-	int r = clv_amd_end_reload(err);
+	_cleanup_scene_ struct clv_amd_snapshot scene = {0};
+	int r = clv_amd_complete_reload(err);
 
 	if (r < 0)
 		return r;
@@ -111,7 +111,7 @@ static int amd_survey(
 	r = clv_file_list(&names, "bus/pci/devices");
 	if (r < 0)
 		return clv_file_error(err, -r, "cannot list the PCI devices");
-	r = clv_amd_scene_read(&scene);
+	r = clv_amd_snapshot_read(&scene);
 	if (r == 0)
 		r = survey_all((struct clv_amd_backend *)base, &names, &scene, node);
 	if (r < 0)
@@ -121,7 +121,7 @@ static int amd_survey(
 
 /* Searches by UUID, because the PCI address may change with a reload of the driver. */
 static bool find_by_uuid(struct clv_amd_backend *backend, const char *uuid,
-	const struct clv_amd_scene *scene, struct clv_node_device *ret)
+	const struct clv_amd_snapshot *scene, struct clv_node_device *ret)
 {
 	_cleanup_names_ struct clv_names names = {0};
 
@@ -143,9 +143,9 @@ static bool find_by_uuid(struct clv_amd_backend *backend, const char *uuid,
 static int amd_read(
 	struct clv_backend *base, struct clv_node_device *device, struct clv_error *err)
 {
-	_cleanup_scene_ struct clv_amd_scene scene = {0};
+	_cleanup_scene_ struct clv_amd_snapshot scene = {0};
 	struct clv_node_device now = {0};
-	int r = clv_amd_scene_read(&scene);
+	int r = clv_amd_snapshot_read(&scene);
 
 	clv_kfd_clear(&((struct clv_amd_backend *)base)->topology);
 	if (r < 0)

@@ -16,12 +16,12 @@
 static int explain_busy(
 	const struct clv_node_device *device, const char *what, struct clv_error *err)
 {
-	_cleanup_scene_ struct clv_amd_scene scene = {0};
+	_cleanup_scene_ struct clv_amd_snapshot scene = {0};
 	struct clv_node_device now = {0};
 	char who[200] = "";
 
 	snprintf(now.pci_address, sizeof(now.pci_address), "%s", device->pci_address);
-	if (clv_amd_scene_read(&scene) == 0 && clv_amd_add_holders(&scene, &now) == 0)
+	if (clv_amd_snapshot_read(&scene) == 0 && clv_amd_add_holders(&scene, &now) == 0)
 		clv_holders_describe(&now.holders, who, sizeof(who));
 	clv_node_device_clear(&now);
 	if (who[0] == '\0')
@@ -127,7 +127,7 @@ int clv_amd_set_memory_mode(struct clv_backend *base,
 			err, -ENOTSUP, "%s: this GPU has only one memory mode", what);
 	if (r < 0)
 		return explain(device, what, -r, err);
-	if (clv_amd_note_request(backend, device, mode) < 0)
+	if (clv_amd_record_request(backend, device, mode) < 0)
 		return clv_error_errno(err, ENOMEM, "%s", what);
 	return 0;
 }

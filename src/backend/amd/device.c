@@ -182,7 +182,7 @@ static void read_modes(
 }
 
 int clv_amd_read_device(struct clv_amd_backend *backend, const struct clv_pci *pci,
-	const struct clv_amd_scene *scene, struct clv_node_device *device)
+	const struct clv_amd_snapshot *scene, struct clv_node_device *device)
 {
 	char product[CLV_DEVICE_TEXT_MAX];
 	bool is_virtual;

@@ -11,30 +11,30 @@
 #include <stdio.h>
 #include <string.h>
 
-int clv_amd_scene_read(struct clv_amd_scene *ret)
+int clv_amd_snapshot_read(struct clv_amd_snapshot *ret)
 {
 	static const char *const devices[] = {"/dev/kfd", "/dev/dri/renderD"};
-	struct clv_amd_scene scene = {0};
+	struct clv_amd_snapshot scene = {0};
 	int r = clv_kfd_read(&scene.kfd);
 
 	if (r < 0)
 		return r;
 	r = clv_openers_find(devices, CLV_ARRAY_SIZE(devices), &scene.openers);
 	if (r < 0) {
-		clv_amd_scene_clear(&scene);
+		clv_amd_snapshot_clear(&scene);
 		return r;
 	}
 	*ret = scene;
 	return 0;
 }
 
-void clv_amd_scene_clear(struct clv_amd_scene *scene)
+void clv_amd_snapshot_clear(struct clv_amd_snapshot *scene)
 {
 	clv_kfd_clear(&scene->kfd);
 	clv_openers_clear(&scene->openers);
 }
 
-static int add_users_of_node(const struct clv_amd_scene *scene,
+static int add_users_of_node(const struct clv_amd_snapshot *scene,
 	const struct clv_kfd_node *node, bool only_active, struct clv_holders *holders)
 {
 	int r = 0;
@@ -48,13 +48,13 @@ static int add_users_of_node(const struct clv_amd_scene *scene,
 	return r;
 }
 
-static int add_openers_of_render_node(
-	const struct clv_amd_scene *scene, const char *name, struct clv_holders *holders)
+static int add_openers_of_render_node(const struct clv_amd_snapshot *scene,
+	const char *name, struct clv_holders *holders)
 {
 	char path[64];
 
 	snprintf(path, sizeof(path), "/dev/dri/%.40s", name);
-	return clv_openers_hold(&scene->openers, path, holders);
+	return clv_openers_add_holders(&scene->openers, path, holders);
 }
 
 /* The name of the PCI function's render node; "" if there is none. */
@@ -71,7 +71,8 @@ static void get_own_render_node(const struct clv_node_device *device, char ret[3
 	}
 }
 
-int clv_amd_add_holders(const struct clv_amd_scene *scene, struct clv_node_device *device)
+int clv_amd_add_holders(
+	const struct clv_amd_snapshot *scene, struct clv_node_device *device)
 {
 	const struct clv_kfd_node *node;
 	char name[32];
@@ -82,7 +83,8 @@ int clv_amd_add_holders(const struct clv_amd_scene *scene, struct clv_node_devic
 		r = add_users_of_node(scene, node, false, &device->holders);
 	/* A driver without a list of processes counts all that have /dev/kfd open. */
 	if (r == 0 && !scene->kfd.has_processes)
-		r = clv_openers_hold(&scene->openers, "/dev/kfd", &device->holders);
+		r = clv_openers_add_holders(
+			&scene->openers, "/dev/kfd", &device->holders);
 	get_own_render_node(device, name);
 	if (r == 0 && name[0] != '\0')
 		r = add_openers_of_render_node(scene, name, &device->holders);
@@ -99,8 +101,9 @@ static bool is_unique(const struct clv_kfd *kfd, const struct clv_kfd_node *node
 	return node->unique_id != 0;
 }
 
-static int read_node(const struct clv_amd_scene *scene, const struct clv_kfd_node *node,
-	struct clv_node_device *device, struct clv_partition *part)
+static int read_node(const struct clv_amd_snapshot *scene,
+	const struct clv_kfd_node *node, struct clv_node_device *device,
+	struct clv_partition *part)
 {
 	int r;
 
@@ -124,7 +127,7 @@ static int read_node(const struct clv_amd_scene *scene, const struct clv_kfd_nod
 	return add_openers_of_render_node(scene, part->address, &device->holders);
 }
 
-static int add_partition(const struct clv_amd_scene *scene,
+static int add_partition(const struct clv_amd_snapshot *scene,
 	struct clv_node_device *device, unsigned number, unsigned n)
 {
 	const struct clv_kfd_node *node =
@@ -148,7 +151,7 @@ static int add_partition(const struct clv_amd_scene *scene,
 }
 
 int clv_amd_add_partitions(
-	const struct clv_amd_scene *scene, struct clv_node_device *device)
+	const struct clv_amd_snapshot *scene, struct clv_node_device *device)
 {
 	unsigned n = 0;
 	int r = 0;

@@ -28,7 +28,8 @@ static int modprobe(const char *const *argv, char *ret_said, size_t said_bytes)
 }
 
 /* An interrupted reload leaves the machine without a driver, so no GPU is visible.  This
- * file marks a reload in progress; clv_amd_end_reload() of the next process completes it.
+ * file marks a reload in progress; clv_amd_complete_reload() of the next process
+ * completes it.
  */
 static const char *mark_path(void)
 {
@@ -50,7 +51,7 @@ static void clear_mark(void)
 		unlink(mark_path());
 }
 
-int clv_amd_end_reload(struct clv_error *err)
+int clv_amd_complete_reload(struct clv_error *err)
 {
 	char said[160];
 
@@ -131,6 +132,6 @@ int clv_amd_reload_driver(struct clv_backend *base, const struct clv_node_device
 	if (unloaded != 0)
 		return clv_error_set(err, -EBUSY, "amdgpu cannot be unloaded (%s)%s%s",
 			unloading, who[0] != '\0' ? ": in use by " : "", who);
-	clv_amd_forget_requests(backend);
+	clv_amd_clear_requests(backend);
 	return 0;
 }

@@ -119,7 +119,7 @@ uint32_t clv_amd_requested(
 	return is_open ? request->mode : 0;
 }
 
-int clv_amd_note_request(struct clv_amd_backend *backend,
+int clv_amd_record_request(struct clv_amd_backend *backend,
 	const struct clv_node_device *device, uint32_t mode)
 {
 	struct clv_amd_request *request = find_request(backend, device);
@@ -135,7 +135,7 @@ int clv_amd_note_request(struct clv_amd_backend *backend,
 	return 0;
 }
 
-void clv_amd_forget_requests(struct clv_amd_backend *backend)
+void clv_amd_clear_requests(struct clv_amd_backend *backend)
 {
 	backend->n_requests = 0;
 	free(backend->requests);

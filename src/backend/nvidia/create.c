@@ -148,7 +148,7 @@ static int create_part(const struct clv_nvidia_library *nvml, struct clv_nvml_de
 	struct clv_nvml_gpu_instance *gpu_instance = NULL;
 	struct clv_nvml_compute_instance *new_instance = NULL;
 	uint32_t id = 0;
-	int r = clv_nvidia_library_need(nvml, CLV_NVIDIA_PARTS, err), code;
+	int r = clv_nvidia_library_require(nvml, CLV_NVIDIA_PARTS, err), code;
 
 	if (r < 0)
 		return r;
@@ -176,7 +176,7 @@ int clv_nvidia_create(struct clv_backend *base, const struct clv_node_device *de
 {
 	struct clv_nvidia_backend *backend = (struct clv_nvidia_backend *)base;
 	const struct clv_nvidia_library *nvml = &backend->nvml;
-	int r = clv_nvidia_library_need(nvml, CLV_NVIDIA_INSTANCES, err);
+	int r = clv_nvidia_library_require(nvml, CLV_NVIDIA_INSTANCES, err);
 	int index;
 
 	if (r < 0)

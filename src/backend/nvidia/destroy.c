@@ -59,7 +59,7 @@ int clv_nvidia_destroy(struct clv_backend *base, const struct clv_node_device *d
 	const struct clv_nvidia_library *nvml = &backend->nvml;
 	struct clv_nvml_gpu_instance *gpu_instance = NULL;
 	const struct clv_partition *owner = inside ? inside : partition;
-	int r = clv_nvidia_library_need(nvml, CLV_NVIDIA_INSTANCES, err);
+	int r = clv_nvidia_library_require(nvml, CLV_NVIDIA_INSTANCES, err);
 	struct clv_nvml_device *gpu;
 	int index;
 
@@ -75,6 +75,6 @@ int clv_nvidia_destroy(struct clv_backend *base, const struct clv_node_device *d
 	r = inside ? destroy_part(nvml, gpu_instance, partition, err)
 		   : destroy_partition(nvml, gpu_instance, partition, err);
 	if (r == -EBUSY)
-		clv_nvidia_holders_say(nvml, gpu, owner->driver_id, err);
+		clv_nvidia_holders_append(nvml, gpu, owner->driver_id, err);
 	return r;
 }

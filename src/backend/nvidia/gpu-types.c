@@ -64,7 +64,7 @@ static bool has_word(const char *name, const char *part)
 	return at != NULL;
 }
 
-static bool is_of_size(const struct clv_gpu_called *called, uint64_t memory_bytes)
+static bool is_of_size(const struct clv_gpu_match *called, uint64_t memory_bytes)
 {
 	return memory_bytes >= called->min_gib * GIB &&
 	       memory_bytes <= called->max_gib * GIB;
@@ -75,7 +75,7 @@ const struct clv_mig_model *clv_nvidia_type_find(const char *name, uint64_t memo
 	const struct clv_gpu *gpu;
 
 	for (size_t i = 0; (gpu = clv_gpu_at(i)); i++) {
-		for (const struct clv_gpu_called *called = gpu->called; called->part;
+		for (const struct clv_gpu_match *called = gpu->called; called->part;
 			called++) {
 			if (has_word(name, called->part) &&
 				is_of_size(called, memory_bytes))
@@ -92,7 +92,7 @@ static bool is_ga100(const char *name)
 	const struct clv_gpu *gpu;
 
 	for (size_t i = 0; (gpu = clv_gpu_at(i)); i++) {
-		for (const struct clv_gpu_called *called = gpu->called; called->part;
+		for (const struct clv_gpu_match *called = gpu->called; called->part;
 			called++) {
 			if (gpu->is_ga100 && has_word(name, called->part))
 				return true;

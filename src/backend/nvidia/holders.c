@@ -69,7 +69,7 @@ int clv_nvidia_holders_read(const struct clv_nvidia_library *nvml,
 			device, process->gpu_instance, process->compute_instance);
 
 		if (!is_duplicate(&list, i))
-			r = clv_nvidia_processes_hold(
+			r = clv_nvidia_processes_add_holder(
 				place ? &place->holders : &device->holders, process->pid);
 	}
 	return r < 0 ? clv_error_errno(err, ENOMEM, "cannot list the processes") : 0;
@@ -103,7 +103,7 @@ static void append(struct clv_error *err, const char *separator, const char *tex
 	snprintf(err->msg + used, sizeof(err->msg) - used, "%s%s", separator, text);
 }
 
-void clv_nvidia_holders_say(const struct clv_nvidia_library *nvml,
+void clv_nvidia_holders_append(const struct clv_nvidia_library *nvml,
 	struct clv_nvml_device *gpu, uint32_t gpu_instance, struct clv_error *err)
 {
 	_cleanup_processes_ struct clv_nvidia_processes list = {0};
@@ -114,7 +114,7 @@ void clv_nvidia_holders_say(const struct clv_nvidia_library *nvml,
 	for (size_t i = 0; i < list.n; i++) {
 		if (gpu_instance == CLV_NVML_NO_INSTANCE ||
 			list.items[i].gpu_instance == gpu_instance)
-			clv_nvidia_processes_hold(&holders, list.items[i].pid);
+			clv_nvidia_processes_add_holder(&holders, list.items[i].pid);
 	}
 	for (size_t i = 0; i < holders.n; i++)
 		append(err, i ? ", " : ": ", holders.items[i].text);

@@ -20,5 +20,5 @@ int clv_nvidia_holders_sample(const struct clv_nvidia_library *nvml,
 
 /* Appends the processes that use the GPU instance, or with CLV_NVML_NO_INSTANCE the whole
  * GPU, to the message of err. */
-void clv_nvidia_holders_say(const struct clv_nvidia_library *nvml,
+void clv_nvidia_holders_append(const struct clv_nvidia_library *nvml,
 	struct clv_nvml_device *gpu, uint32_t gpu_instance, struct clv_error *err);

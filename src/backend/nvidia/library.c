@@ -109,7 +109,7 @@ static int fail_if_missing(const struct clv_nvidia_library *library,
 		abilities[ability].since);
 }
 
-int clv_nvidia_library_need(const struct clv_nvidia_library *library,
+int clv_nvidia_library_require(const struct clv_nvidia_library *library,
 	enum clv_nvidia_ability ability, struct clv_error *err)
 {
 	return fail_if_missing(library, ability, -ENOTSUP, err);

@@ -122,5 +122,5 @@ int clv_nvidia_library_open(struct clv_nvidia_library *ret, struct clv_error *er
 void clv_nvidia_library_close(struct clv_nvidia_library *library);
 
 /* 0, or -ENOTSUP with the missing symbol and the first driver that has it. */
-int clv_nvidia_library_need(const struct clv_nvidia_library *library,
+int clv_nvidia_library_require(const struct clv_nvidia_library *library,
 	enum clv_nvidia_ability ability, struct clv_error *err);

@@ -122,7 +122,7 @@ static void describe(uint32_t pid, char *ret, size_t ret_bytes)
 		snprintf(ret, ret_bytes, "process %u", pid);
 }
 
-int clv_nvidia_processes_hold(struct clv_holders *holders, uint32_t pid)
+int clv_nvidia_processes_add_holder(struct clv_holders *holders, uint32_t pid)
 {
 	struct clv_holder *holder;
 

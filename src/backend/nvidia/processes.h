@@ -22,4 +22,4 @@ void clv_nvidia_processes_clear(struct clv_nvidia_processes *list);
 #define _cleanup_processes_ CLV_CLEANUP(clv_nvidia_processes_clear)
 
 /* Adds the process unless it is a holder already.  -ENOMEM */
-int clv_nvidia_processes_hold(struct clv_holders *holders, uint32_t pid);
+int clv_nvidia_processes_add_holder(struct clv_holders *holders, uint32_t pid);

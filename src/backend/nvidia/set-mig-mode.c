@@ -19,7 +19,7 @@ static int fail(const struct clv_nvidia_library *nvml, struct clv_nvml_device *g
 		on ? "on" : "off", clv_nvidia_name(device));
 
 	if (code == CLV_NVML_IN_USE)
-		clv_nvidia_holders_say(nvml, gpu, CLV_NVML_NO_INSTANCE, err);
+		clv_nvidia_holders_append(nvml, gpu, CLV_NVML_NO_INSTANCE, err);
 	return r;
 }
 
@@ -37,7 +37,7 @@ int clv_nvidia_set_mig_mode(struct clv_backend *base,
 {
 	struct clv_nvidia_backend *backend = (struct clv_nvidia_backend *)base;
 	const struct clv_nvidia_library *nvml = &backend->nvml;
-	int r = clv_nvidia_library_need(nvml, CLV_NVIDIA_MIG_MODE, err);
+	int r = clv_nvidia_library_require(nvml, CLV_NVIDIA_MIG_MODE, err);
 	int activation = CLV_NVML_SUCCESS, index, code;
 	struct clv_nvml_device *gpu;
 

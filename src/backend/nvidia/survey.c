@@ -120,7 +120,7 @@ static int read_mig_mode(const struct clv_nvidia_library *nvml,
 {
 	struct clv_mig_state *mig = &device->mig;
 	uint32_t current = UINT32_MAX, pending = UINT32_MAX;
-	int r = clv_nvidia_library_need(nvml, CLV_NVIDIA_MIG, err);
+	int r = clv_nvidia_library_require(nvml, CLV_NVIDIA_MIG, err);
 	int code;
 
 	if (r < 0)
@@ -159,9 +159,9 @@ static int read_mig(const struct clv_nvidia_library *nvml, struct clv_nvml_devic
 		r = clv_nvidia_partitions_read(nvml, gpu, device, err);
 	}
 	if (r == 0)
-		r = clv_nvidia_library_need(nvml, CLV_NVIDIA_MIG_MODE, err);
+		r = clv_nvidia_library_require(nvml, CLV_NVIDIA_MIG_MODE, err);
 	if (r == 0)
-		r = clv_nvidia_library_need(nvml, CLV_NVIDIA_INSTANCES, err);
+		r = clv_nvidia_library_require(nvml, CLV_NVIDIA_INSTANCES, err);
 	return r;
 }
 

@@ -62,7 +62,7 @@ static int store_for_sriov(const struct clv_nvidia_library *nvml,
 		bus & 0xffu, slot & 0x1fu, function & 7u);
 	if (!clv_file_exists("bus/pci/devices/%s/sriov_totalvfs", address))
 		return 0;
-	r = clv_vgpu_types_note(address, vf->types, vf->n_types);
+	r = clv_vgpu_types_store(address, vf->types, vf->n_types);
 	free(vf->types);
 	vf->types = NULL;
 	vf->n_types = 0;

@@ -100,7 +100,7 @@ int clv_sim_instance_add(const struct clv_sim_device *device, struct clv_sim_sta
 	enum clv_mig_obstacle obstacle = clv_mig_set_add(device->mig, &set,
 		(struct clv_mig_instance){instance->profile, instance->start});
 
-	if (obstacle != CLV_MIG_FITS)
+	if (obstacle != CLV_MIG_NO_OBSTACLE)
 		return clv_error_set(err,
 			obstacle == CLV_MIG_NO_SUCH_START ? -EINVAL : -ENOSPC,
 			"no %s at %u: %s", device->mig->profiles[instance->profile].name,
@@ -203,7 +203,7 @@ int clv_sim_part_add(const struct clv_mig_model *model, struct clv_sim_instance 
 	for (size_t i = 0; i < instance->n_parts; i++)
 		put_part(inside, &set, instance->parts[i]);
 	obstacle = put_part(inside, &set, part);
-	if (obstacle != CLV_MIG_FITS)
+	if (obstacle != CLV_MIG_NO_OBSTACLE)
 		return clv_error_set(err,
 			obstacle == CLV_MIG_NO_SUCH_START ? -EINVAL : -ENOSPC,
 			"no %uc.%s at %u: %s", part.size, profile->name, part.start,

@@ -90,16 +90,16 @@ static int read_cores(struct clv_yaml_value value, void *into, struct clv_error 
 static const struct clv_yaml_field device_fields[] = {
 	{"model", read_model, true, ENTRY(device.product)},
 	{"count", read_count, false, ENTRY(count)},
-	{"pci", clv_sim_keep, false, ENTRY(pci)},
-	{"numa", clv_sim_keep, false, ENTRY(numa)},
+	{"pci", clv_sim_read_value, false, ENTRY(pci)},
+	{"numa", clv_sim_read_value, false, ENTRY(numa)},
 	{"hive", read_hive, false, ENTRY(device.hive)},
 	{"memory", read_memory, false, ENTRY(device.memory_bytes)},
 	{"reset", read_reset, false, ENTRY(device.reset)},
 	{"sriov", clv_sim_read_sriov, false, ENTRY(device)},
 	{"cores", read_cores, false, ENTRY(device.cpus)},
 	{"fail", clv_sim_read_calls, false, ENTRY(device.fail_at)},
-	{"readings", clv_sim_keep, false, ENTRY(readings)},
-	{"at-start", clv_sim_keep, false, ENTRY(at_start)},
+	{"readings", clv_sim_read_value, false, ENTRY(readings)},
+	{"at-start", clv_sim_read_value, false, ENTRY(at_start)},
 };
 
 static bool lacks_tables(const struct clv_sim_product *product)

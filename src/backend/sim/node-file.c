@@ -30,8 +30,8 @@ CLV_SIM_DEFINE_READ_PLAIN(read_name, struct clv_sim, name)
 static const struct clv_yaml_field file_fields[] = {
 	{"version", read_version, true, 0},
 	{"name", read_name, true, FILE_MEMBER(sim.name)},
-	{"devices", clv_sim_keep, true, FILE_MEMBER(devices)},
-	{"holders", clv_sim_keep, false, FILE_MEMBER(holders)},
+	{"devices", clv_sim_read_value, true, FILE_MEMBER(devices)},
+	{"holders", clv_sim_read_value, false, FILE_MEMBER(holders)},
 };
 
 static int read_lists(struct file *file, struct clv_error *err)

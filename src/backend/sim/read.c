@@ -20,7 +20,7 @@ const char *const clv_sim_calls[_CLV_SIM_CALL_MAX] = {
 	[CLV_SIM_VF_QUOTA] = "vf-quota",
 };
 
-int clv_sim_keep(struct clv_yaml_value value, void *into, struct clv_error *err)
+int clv_sim_read_value(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
 	*(struct clv_yaml_value *)into = value;
 	return 0;
@@ -64,7 +64,7 @@ int clv_sim_read_bytes(struct clv_yaml_value value, void *into, struct clv_error
 	int r = clv_units_parse_bytes(clv_yaml_text(value), into, err);
 
 	if (r < 0)
-		clv_yaml_at_fault(value, err);
+		clv_yaml_prefix_position(value, err);
 	return r;
 }
 
@@ -75,7 +75,7 @@ static int read_duration(struct clv_yaml_value value, uint64_t unit_ns, uint32_t
 	int r = clv_units_parse_duration(clv_yaml_text(value), &ns, err);
 
 	if (r < 0) {
-		clv_yaml_at_fault(value, err);
+		clv_yaml_prefix_position(value, err);
 		return r;
 	}
 	if (ns / unit_ns > UINT32_MAX)

@@ -232,7 +232,7 @@ static int (*const show[_CLV_SCHEME_MAX])(
 	[CLV_SCHEME_CORES] = show_sets,
 };
 
-int clv_sim_show_partitions(
+int clv_sim_fill_partitions(
 	const struct clv_sim_device *device, struct clv_node_device *ret)
 {
 	return show[ret->scheme] ? show[ret->scheme](device, ret) : 0;

@@ -243,7 +243,7 @@ static void show_numbers(const struct clv_sim *sim, const struct clv_sim_device 
 			"%zu", n + i);
 }
 
-int clv_sim_show(const struct clv_sim *sim, const struct clv_sim_device *device,
+int clv_sim_fill(const struct clv_sim *sim, const struct clv_sim_device *device,
 	struct clv_node_device *ret)
 {
 	int r;
@@ -260,7 +260,7 @@ int clv_sim_show(const struct clv_sim *sim, const struct clv_sim_device *device,
 	if (r == 0)
 		r = show_cores(device, &ret->cores);
 	if (r == 0)
-		r = clv_sim_show_partitions(device, ret);
+		r = clv_sim_fill_partitions(device, ret);
 	if (r < 0)
 		return r;
 	explain_no_scheme(ret);

@@ -86,7 +86,7 @@ static int read_device(const struct clv_sim *sim, const struct clv_sim_device *d
 	int r;
 
 	snprintf(ret->info.name, sizeof(ret->info.name), "%s", name);
-	r = clv_sim_show(sim, device, ret);
+	r = clv_sim_fill(sim, device, ret);
 	if (r < 0)
 		clv_error_errno(err, -r, "cannot read %s", name);
 	return r;
@@ -253,7 +253,7 @@ static int check_other(const struct clv_sim *sim, const struct clv_sim_device *d
 	int r;
 
 	snprintf(seen.info.name, sizeof(seen.info.name), "gpu%u", device->index);
-	r = clv_sim_show(sim, device, &seen);
+	r = clv_sim_fill(sim, device, &seen);
 	if (r < 0)
 		clv_error_errno(err, -r, "cannot read %s", seen.info.name);
 	else

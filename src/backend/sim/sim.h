@@ -193,7 +193,7 @@ int clv_sim_read_number(struct clv_yaml_value value, uint32_t least, uint32_t mo
 /* Readers for tables of keys; into points to the member that the table names. */
 
 /* Keeps the YAML value, to be read later. */
-int clv_sim_keep(struct clv_yaml_value value, void *into, struct clv_error *err);
+int clv_sim_read_value(struct clv_yaml_value value, void *into, struct clv_error *err);
 /* bool */
 int clv_sim_read_flag(struct clv_yaml_value value, void *into, struct clv_error *err);
 /* uint32_t from 1 */
@@ -236,10 +236,10 @@ int clv_sim_save(const struct clv_sim *sim, const char *path, struct clv_error *
 
 /* Fills ret, whose info.name is set and all else is zero.  -ENOMEM; the caller clears ret
  * in any case. */
-int clv_sim_show(const struct clv_sim *sim, const struct clv_sim_device *device,
+int clv_sim_fill(const struct clv_sim *sim, const struct clv_sim_device *device,
 	struct clv_node_device *ret);
-/* Appends the partitions to ret; called by clv_sim_show(). */
-int clv_sim_show_partitions(
+/* Appends the partitions to ret; called by clv_sim_fill(). */
+int clv_sim_fill_partitions(
 	const struct clv_sim_device *device, struct clv_node_device *ret);
 /* The PCI address of a virtual function; numbers begin with 1. */
 void clv_sim_vf_address(

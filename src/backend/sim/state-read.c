@@ -32,7 +32,7 @@ static int read_profile(struct clv_yaml_value value, void *into, struct clv_erro
 	int r = clv_mig_profile_find(entry->model, clv_yaml_text(value), err);
 
 	if (r < 0) {
-		clv_yaml_at_fault(value, err);
+		clv_yaml_prefix_position(value, err);
 		return r;
 	}
 	entry->instance.profile = (uint8_t)r;
@@ -67,14 +67,14 @@ static int read_part(struct clv_yaml_value value, void *into, struct clv_error *
 	part = (struct clv_sim_part){(uint8_t)(text[3] - '0'), (uint8_t)(text[0] - '0')};
 	r = clv_sim_part_add(entry->model, &entry->instance, part, err);
 	if (r < 0)
-		clv_yaml_at_fault(value, err);
+		clv_yaml_prefix_position(value, err);
 	return r;
 }
 
 static const struct clv_yaml_field instance_fields[] = {
 	{"profile", read_profile, true, 0},
 	{"start", read_start, true, 0},
-	{"parts", clv_sim_keep, false, offsetof(struct instance_entry, parts)},
+	{"parts", clv_sim_read_value, false, offsetof(struct instance_entry, parts)},
 };
 
 /* Without the key `parts` one part fills the instance. */
@@ -102,7 +102,7 @@ static int read_instance(struct clv_yaml_value value, void *into, struct clv_err
 		return r;
 	r = clv_sim_instance_add(device, &device->state, &entry.instance, err);
 	if (r < 0)
-		clv_yaml_at_fault(value, err);
+		clv_yaml_prefix_position(value, err);
 	return r;
 }
 
@@ -150,7 +150,7 @@ static int read_vf_count(struct clv_yaml_value value, void *into, struct clv_err
 	if (r == 0) {
 		r = clv_sim_vf_count_check(device, count, err);
 		if (r < 0)
-			clv_yaml_at_fault(value, err);
+			clv_yaml_prefix_position(value, err);
 	}
 	if (r == 0)
 		device->state.vf_count = count;
@@ -200,7 +200,7 @@ static int read_function(struct clv_yaml_value value, void *into, struct clv_err
 		return r;
 	r = clv_sim_vf_quota_check(device, entry.number - 1, &entry.quota, err);
 	if (r < 0)
-		clv_yaml_at_fault(value, err);
+		clv_yaml_prefix_position(value, err);
 	else
 		device->state.vf[entry.number - 1] = entry.quota;
 	return r;
@@ -224,7 +224,7 @@ static int read_set(struct clv_yaml_value value, void *into, struct clv_error *e
 			"'%.40s' is not a list of processors", clv_yaml_text(value));
 	r = clv_sim_cores_add(device, &device->state, &cpus, err);
 	if (r < 0)
-		clv_yaml_at_fault(value, err);
+		clv_yaml_prefix_position(value, err);
 	return r;
 }
 
@@ -329,7 +329,7 @@ static int check_whole(struct clv_yaml_value map, const struct clv_sim_device *d
 	if (device->xcp)
 		r = check_modes(device, err);
 	if (r < 0)
-		clv_yaml_at_fault(map, err);
+		clv_yaml_prefix_position(map, err);
 	return r;
 }
 

@@ -30,7 +30,7 @@ static bool is_class_configured(uint32_t class)
 	return false;
 }
 
-bool clv_sriov_is_ours(const struct clv_pci *pci)
+bool clv_sriov_is_supported(const struct clv_pci *pci)
 {
 	return (clv_pci_is_gpu(pci) || is_class_configured(pci->class)) &&
 	       !pci->is_virtual &&
@@ -57,7 +57,7 @@ static int sriov_probe(struct clv_backend **ret, struct clv_error *err)
 		struct clv_pci pci;
 
 		is_found = clv_pci_read(names.items[i], &pci) == 0 &&
-			   clv_sriov_is_ours(&pci);
+			   clv_sriov_is_supported(&pci);
 	}
 	if (!is_found)
 		return clv_error_set(err, -ENODEV,
@@ -92,7 +92,8 @@ static int survey_all(struct clv_sriov_backend *backend, const struct clv_names 
 		struct clv_node_device *device;
 		struct clv_pci pci;
 
-		if (clv_pci_read(names->items[i], &pci) < 0 || !clv_sriov_is_ours(&pci))
+		if (clv_pci_read(names->items[i], &pci) < 0 ||
+			!clv_sriov_is_supported(&pci))
 			continue;
 		device = clv_node_add(node);
 		if (!device)
@@ -128,7 +129,7 @@ static int read_by_address(struct clv_sriov_backend *backend,
 	int r;
 
 	/* Searched by address, because the UUID may be that of another backend. */
-	if (clv_pci_read(device->pci_address, &pci) < 0 || !clv_sriov_is_ours(&pci))
+	if (clv_pci_read(device->pci_address, &pci) < 0 || !clv_sriov_is_supported(&pci))
 		return -ENODEV;
 	r = clv_sriov_find_openers(&openers);
 	return r < 0 ? r : clv_sriov_read_device(backend, &pci, &openers, ret);

@@ -15,7 +15,7 @@
 #include <string.h>
 
 static bool is_wish_of(
-	const struct clv_sriov_wish *wish, const struct clv_node_device *device)
+	const struct clv_sriov_request *wish, const struct clv_node_device *device)
 {
 	return strcmp(wish->address, device->pci_address) == 0;
 }
@@ -24,7 +24,7 @@ static int remember(struct clv_sriov_backend *backend,
 	const struct clv_node_device *device, uint32_t number,
 	const struct clv_vf_quota *quota)
 {
-	struct clv_sriov_wish *wish = NULL;
+	struct clv_sriov_request *wish = NULL;
 
 	for (size_t i = 0; !wish && i < backend->n_wishes; i++) {
 		if (is_wish_of(&backend->wishes[i], device) &&
@@ -41,7 +41,7 @@ static int remember(struct clv_sriov_backend *backend,
 	return 0;
 }
 
-void clv_sriov_forget_wishes(
+void clv_sriov_clear_requests(
 	struct clv_sriov_backend *backend, const struct clv_node_device *device)
 {
 	size_t kept = 0;
@@ -53,7 +53,7 @@ void clv_sriov_forget_wishes(
 	backend->n_wishes = kept;
 }
 
-bool clv_sriov_wishes_driver(
+bool clv_sriov_requests_driver(
 	const struct clv_sriov_backend *backend, const struct clv_node_device *device)
 {
 	for (size_t i = 0; i < backend->n_wishes; i++) {
@@ -146,7 +146,7 @@ int clv_sriov_check_wishes(const struct clv_sriov_backend *backend,
 	uint32_t n = 0;
 
 	for (size_t i = 0; i < backend->n_wishes; i++) {
-		const struct clv_sriov_wish *wish = &backend->wishes[i];
+		const struct clv_sriov_request *wish = &backend->wishes[i];
 
 		n += is_wish_of(wish, device) && wish->number <= count &&
 		     wish->quota.memory_bytes > 0;
@@ -161,14 +161,14 @@ int clv_sriov_check_wishes(const struct clv_sriov_backend *backend,
 
 static int compare_memory(const void *a, const void *b)
 {
-	const struct clv_sriov_wish *first = a, *second = b;
+	const struct clv_sriov_request *first = a, *second = b;
 
 	if (first->quota.memory_bytes == second->quota.memory_bytes)
 		return 0;
 	return first->quota.memory_bytes < second->quota.memory_bytes ? -1 : 1;
 }
 
-int clv_sriov_grant_wishes(struct clv_sriov_backend *backend,
+int clv_sriov_apply_requests(struct clv_sriov_backend *backend,
 	const struct clv_node_device *device, struct clv_error *err)
 {
 	uint32_t count = clv_sriov_count(device->pci_address);
@@ -180,7 +180,7 @@ int clv_sriov_grant_wishes(struct clv_sriov_backend *backend,
 		qsort(backend->wishes, backend->n_wishes, sizeof(*backend->wishes),
 			compare_memory);
 	for (size_t i = 0; r == 0 && i < backend->n_wishes; i++) {
-		const struct clv_sriov_wish *wish = &backend->wishes[i];
+		const struct clv_sriov_request *wish = &backend->wishes[i];
 		char what[96];
 
 		if (!is_wish_of(wish, device) || wish->number > count)
@@ -192,6 +192,6 @@ int clv_sriov_grant_wishes(struct clv_sriov_backend *backend,
 		if (r == 0)
 			r = apply(backend, device, wish->number, &wish->quota, what, err);
 	}
-	clv_sriov_forget_wishes(backend, device);
+	clv_sriov_clear_requests(backend, device);
 	return r;
 }

@@ -147,7 +147,7 @@ static int remove_functions(struct clv_sriov_backend *backend,
 			"%s: the driver accepted it and still has %u functions: see "
 			"dmesg",
 			what, n);
-	clv_sriov_forget_quotas(device);
+	clv_sriov_reset_quotas(device);
 	return 0;
 }
 
@@ -162,7 +162,7 @@ static int grant_wishes(struct clv_sriov_backend *backend,
 
 	if (clv_pci_read(device->pci_address, &pci) == 0)
 		now.vf.framework = clv_sriov_detect(&pci);
-	return clv_sriov_grant_wishes(backend, &now, err);
+	return clv_sriov_apply_requests(backend, &now, err);
 }
 
 static int create_functions(struct clv_sriov_backend *backend,
@@ -175,7 +175,7 @@ static int create_functions(struct clv_sriov_backend *backend,
 
 	if (is_nvidia)
 		r = run_sriov_manage("-e", device->pci_address, what, err);
-	else if (clv_sriov_wishes_driver(backend, device))
+	else if (clv_sriov_requests_driver(backend, device))
 		r = write_count_unbound(device, count, what, err);
 	else
 		r = write_count(device, count, what, err);
@@ -188,7 +188,7 @@ static int create_functions(struct clv_sriov_backend *backend,
 	if (r == 0)
 		return 0;
 	/* Rollback. */
-	clv_sriov_forget_wishes(backend, device);
+	clv_sriov_clear_requests(backend, device);
 	if (n_created > 0 && is_nvidia)
 		run_sriov_manage("-d", device->pci_address, what, NULL);
 	else if (n_created > 0)

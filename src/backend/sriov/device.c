@@ -134,7 +134,7 @@ static int read_offered_types(
 	struct clv_sriov_backend *backend, uint32_t count, struct clv_node_device *device)
 {
 	char address[CLV_PCI_ADDRESS_MAX];
-	int r = clv_sriov_recall_types(backend, device);
+	int r = clv_sriov_merge_nvml_types(backend, device);
 
 	for (uint32_t i = 1;
 		r == 0 && i <= count &&
@@ -163,7 +163,7 @@ static int read_functions(struct clv_sriov_backend *backend,
 		if (r == -ENODEV)
 			r = 0; /* the number of functions is changing */
 	}
-	clv_sriov_judge_types(backend, &device->vf);
+	clv_sriov_classify_types(backend, &device->vf);
 	return r < 0 ? r : clv_sriov_add_recalled_types(device);
 }
 

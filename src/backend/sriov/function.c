@@ -75,7 +75,7 @@ static int add_openers_of_group(const struct clv_openers *openers, const char *f
 	if (clv_file_link(group, sizeof(group), "%s/iommu_group", folder) < 0)
 		return 0;
 	snprintf(path, sizeof(path), "/dev/vfio/%s", group);
-	return clv_openers_hold(openers, path, holders);
+	return clv_openers_add_holders(openers, path, holders);
 }
 
 /* Adds the processes that have a file open whose path is prefix and an entry of the
@@ -93,7 +93,7 @@ static int add_openers_of_entries(const struct clv_openers *openers, const char 
 		char path[128];
 
 		snprintf(path, sizeof(path), "%s%s", prefix, names.items[i]);
-		r = clv_openers_hold(openers, path, holders);
+		r = clv_openers_add_holders(openers, path, holders);
 	}
 	return r;
 }

@@ -267,7 +267,7 @@ int clv_sriov_write_quota(const struct clv_node_device *device, uint32_t number,
 	return r;
 }
 
-void clv_sriov_forget_quotas(const struct clv_node_device *device)
+void clv_sriov_reset_quotas(const struct clv_node_device *device)
 {
 	struct clv_sriov_files files;
 	char automatic[192];

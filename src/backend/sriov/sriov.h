@@ -10,7 +10,7 @@
 /* A quota that was requested for a function before it exists.  A caller that knows the
  * quotas sets them before it creates the functions: then a function for another driver is
  * not bound to the host's driver first, and the driver divides memory as requested. */
-struct clv_sriov_wish {
+struct clv_sriov_request {
 	char address[CLV_PCI_ADDRESS_MAX]; /* of the physical function */
 	uint32_t number;
 	struct clv_vf_quota quota;
@@ -18,7 +18,7 @@ struct clv_sriov_wish {
 
 struct clv_sriov_backend {
 	struct clv_backend base;
-	struct clv_sriov_wish *wishes; /* owned */
+	struct clv_sriov_request *wishes; /* owned */
 	size_t n_wishes;
 	/* All vGPU types seen so far, to name the types that functions have: NVIDIA's
 	 * driver lists only types that can be created now. */
@@ -29,7 +29,7 @@ struct clv_sriov_backend {
 /* --- backend.c --- */
 
 /* Whether this backend handles the PCI function. */
-bool clv_sriov_is_ours(const struct clv_pci *pci);
+bool clv_sriov_is_supported(const struct clv_pci *pci);
 
 /* --- device.c --- */
 
@@ -101,7 +101,7 @@ int clv_sriov_write_quota(const struct clv_node_device *device, uint32_t number,
 
 /* Resets all quotas after the functions were removed, so that the driver provisions the
  * next ones automatically.  Errors are ignored. */
-void clv_sriov_forget_quotas(const struct clv_node_device *device);
+void clv_sriov_reset_quotas(const struct clv_node_device *device);
 
 /* --- places.c: the files of those quotas --- */
 
@@ -132,12 +132,12 @@ int clv_sriov_check_wishes(const struct clv_sriov_backend *backend,
 	struct clv_error *err);
 /* Applies the recorded quotas to functions that have just been created, and forgets them.
  */
-int clv_sriov_grant_wishes(struct clv_sriov_backend *backend,
+int clv_sriov_apply_requests(struct clv_sriov_backend *backend,
 	const struct clv_node_device *device, struct clv_error *err);
 /* Whether a recorded quota has a driver. */
-bool clv_sriov_wishes_driver(
+bool clv_sriov_requests_driver(
 	const struct clv_sriov_backend *backend, const struct clv_node_device *device);
-void clv_sriov_forget_wishes(
+void clv_sriov_clear_requests(
 	struct clv_sriov_backend *backend, const struct clv_node_device *device);
 
 /* --- vgpu.c --- */
@@ -147,11 +147,11 @@ void clv_sriov_forget_wishes(
 int clv_sriov_add_types(struct clv_sriov_backend *backend, const char *vf_address,
 	struct clv_node_device *device);
 /* Sets has_all_types and is_mixed, from the types that functions offer and have. */
-void clv_sriov_judge_types(
+void clv_sriov_classify_types(
 	const struct clv_sriov_backend *backend, struct clv_vf_state *state);
 /* Add the types of NVML (vgpu-types.h): the first to backend->types, to name the types
  * that functions have, the second to the device's types.  -ENOMEM. */
-int clv_sriov_recall_types(
+int clv_sriov_merge_nvml_types(
 	struct clv_sriov_backend *backend, const struct clv_node_device *device);
 int clv_sriov_add_recalled_types(struct clv_node_device *device);
 

@@ -138,7 +138,7 @@ static int add_noted(const struct clv_node_device *device, struct clv_vgpu_type 
 	size_t n = 0;
 	int r = 0;
 
-	noted = clv_vgpu_types_noted(device->pci_address, &n);
+	noted = clv_vgpu_types_cached(device->pci_address, &n);
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		struct clv_vgpu_type type = noted[i], *known;
 
@@ -152,7 +152,7 @@ static int add_noted(const struct clv_node_device *device, struct clv_vgpu_type 
 	return r;
 }
 
-int clv_sriov_recall_types(
+int clv_sriov_merge_nvml_types(
 	struct clv_sriov_backend *backend, const struct clv_node_device *device)
 {
 	return add_noted(device, &backend->types, &backend->n_types);
@@ -165,7 +165,7 @@ int clv_sriov_add_recalled_types(struct clv_node_device *device)
 
 	if (!clv_vgpu_has_types(state->framework))
 		return 0;
-	if (clv_vgpu_types_noted(device->pci_address, &n) && n > 0)
+	if (clv_vgpu_types_cached(device->pci_address, &n) && n > 0)
 		state->has_all_types = true;
 	return add_noted(device, &state->types, &state->n_types);
 }
@@ -179,7 +179,7 @@ static bool has_other_size(const struct clv_vf_state *state, uint64_t size)
 	return false;
 }
 
-void clv_sriov_judge_types(
+void clv_sriov_classify_types(
 	const struct clv_sriov_backend *backend, struct clv_vf_state *state)
 {
 	bool is_vfio = state->framework == CLV_VF_VFIO;

@@ -88,7 +88,7 @@ static void read_environment(const json_t *config, struct environment *ret)
 			continue;
 		take_variable(text, "LD_LIBRARY_PATH", &ret->libraries);
 		for (size_t j = 0; j < CLV_ICD_N_DETOURS; j++)
-			take_variable(text, clv_icd_detours[j], &ret->detours[j]);
+			take_variable(text, clv_icd_variables[j], &ret->detours[j]);
 	}
 }
 
@@ -266,7 +266,7 @@ static const char *find_detour(
 		const char *to = environment->detours[i];
 
 		if (loader->reads[i] && to && to[0] && strcmp(to, "/" VENDORS) != 0)
-			return clv_icd_detours[i];
+			return clv_icd_variables[i];
 	}
 	return NULL;
 }

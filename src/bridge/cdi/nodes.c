@@ -19,7 +19,7 @@
 
 static const char *root = "";
 
-void clv_cdi_nodes_look_below(const char *folder)
+void clv_cdi_nodes_set_root(const char *folder)
 {
 	root = folder ? folder : "";
 }

@@ -16,4 +16,4 @@
 json_t *clv_cdi_nodes(const json_t *lease);
 
 /* For tests: /proc, /sys and /dev are read below this folder.  Borrowed; NULL: "/". */
-void clv_cdi_nodes_look_below(const char *root);
+void clv_cdi_nodes_set_root(const char *root);

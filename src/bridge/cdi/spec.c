@@ -29,7 +29,7 @@ static const char *text_of(const json_t *object, const char *key)
 	return text ? text : "";
 }
 
-bool clv_cdi_is_for(const json_t *lease)
+bool clv_cdi_is_eligible(const json_t *lease)
 {
 	return json_is_true(json_object_get(lease, "kept")) &&
 	       strcmp(text_of(lease, "admit"), "socket") == 0 &&
@@ -42,7 +42,7 @@ static bool is_unique(const json_t *leases, const json_t *lease)
 	size_t i;
 
 	json_array_foreach (leases, i, other) {
-		if (other != lease && clv_cdi_is_for(other) &&
+		if (other != lease && clv_cdi_is_eligible(other) &&
 			strcmp(text_of(other, "name"), text_of(lease, "name")) == 0)
 			return false;
 	}
@@ -154,7 +154,7 @@ int clv_cdi_spec(const json_t *leases, const struct clv_cdi_host *host, json_t *
 	size_t i;
 
 	json_array_foreach (leases, i, lease) {
-		if (clv_cdi_is_for(lease))
+		if (clv_cdi_is_eligible(lease))
 			json_array_append_new(devices, device_of(leases, lease, host));
 	}
 	spec = json_pack("{s:s,s:s,s:o,s:o}", "cdiVersion", lowest_version(devices),

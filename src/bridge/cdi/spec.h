@@ -27,13 +27,13 @@ struct clv_cdi_host {
 
 /* Whether a container can be given this lease (an object of the API): it is kept and
  * active, and admits any process that reaches its socket. */
-bool clv_cdi_is_for(const json_t *lease);
+bool clv_cdi_is_eligible(const json_t *lease);
 
 /* The name of the lease's device: the lease's name, preceded by its tenant if another of
  * the leases has the same name. */
 void clv_cdi_name(const json_t *leases, const json_t *lease, char ret[CLV_CDI_NAME_MAX]);
 
-/* Makes a CDI file with a device for each lease for which clv_cdi_is_for() is true, in
- * the lowest version of CDI that supports its content.  The caller owns *ret. */
+/* Makes a CDI file with a device for each lease for which clv_cdi_is_eligible() is true,
+ * in the lowest version of CDI that supports its content.  The caller owns *ret. */
 int clv_cdi_spec(const json_t *leases, const struct clv_cdi_host *host, json_t **ret,
 	struct clv_error *err);

@@ -65,7 +65,7 @@ int clv_extender_bind(void *userdata, const char *namespace, const char *name,
 	snprintf(path, sizeof(path), "/api/v1/namespaces/%s/pods/%s/binding", namespace,
 		name);
 	pthread_mutex_lock(&binder->lock);
-	r = clv_kube_cluster_ask(binder->cluster, "POST", path, body, NULL, err);
+	r = clv_kube_cluster_request(binder->cluster, "POST", path, body, NULL, err);
 	pthread_mutex_unlock(&binder->lock);
 	json_decref(body);
 	return r;

@@ -179,13 +179,13 @@ static json_t *bind(struct clv_extender *extender, const json_t *body, uint64_t 
 	r = options->bind(options->userdata, namespace, name, uid, node, &err);
 	if (r < 0) {
 		pthread_mutex_lock(&extender->lock);
-		clv_places_let_go(extender->places, uid);
+		clv_places_release(extender->places, uid);
 		pthread_mutex_unlock(&extender->lock);
 	}
 	return json_pack("{s:s}", "error", r < 0 ? err.msg : "");
 }
 
-json_t *clv_extender_ask(struct clv_extender *extender, const char *path,
+json_t *clv_extender_handle(struct clv_extender *extender, const char *path,
 	const json_t *body, uint64_t now_ns)
 {
 	static const struct {

@@ -25,5 +25,5 @@ struct clv_extender *clv_extender_free(struct clv_extender *extender);
 /* Answers a call; path is "/filter", "/prioritize" or "/bind".  The caller owns the
  * answer, which also has the error of a bad request, as the scheduler expects.  NULL:
  * there is no such path. */
-json_t *clv_extender_ask(struct clv_extender *extender, const char *path,
+json_t *clv_extender_handle(struct clv_extender *extender, const char *path,
 	const json_t *body, uint64_t now_ns);

@@ -303,7 +303,8 @@ static void find_seats(const struct judge *judge, const struct node *node, size_
 		if (at < 0 || clv_singles_take(judge->singles, (size_t)at, request,
 				      &leases[ret->n]) < 0)
 			break;
-		ret->on[ret->n] = clv_singles_on(judge->singles, (size_t)at, request);
+		ret->on[ret->n] =
+			clv_singles_complete(judge->singles, (size_t)at, request);
 		ret->devices[ret->n] = (size_t)at - first;
 		ret->score += score;
 	}
@@ -432,7 +433,7 @@ int clv_places_hold(struct clv_places *places, const char *uid, const char *node
 	if (places->n_held + pod->n_requests > HELD_MAX)
 		return clv_error_set(
 			err, -ENOSPC, "too many pods are being started: try again");
-	clv_places_let_go(places, uid);
+	clv_places_release(places, uid);
 	r = judge_init(places, &node, 1, &judge);
 	if (r >= 0)
 		find_seats(&judge, node, 0, pod, &seats);
@@ -449,7 +450,7 @@ int clv_places_hold(struct clv_places *places, const char *uid, const char *node
 	return 0;
 }
 
-void clv_places_let_go(struct clv_places *places, const char *uid)
+void clv_places_release(struct clv_places *places, const char *uid)
 {
 	for (size_t i = places->n_held; i-- > 0;) {
 		const struct held *held = &places->held[i];

@@ -47,4 +47,4 @@ int clv_places_hold(struct clv_places *places, const char *uid, const char *node
 	uint64_t now_ns, struct clv_error *err);
 
 /* Releases the held room of a pod that could not be bound. */
-void clv_places_let_go(struct clv_places *places, const char *uid);
+void clv_places_release(struct clv_places *places, const char *uid);

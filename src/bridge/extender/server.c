@@ -80,7 +80,7 @@ static enum MHD_Result answer(const struct clv_server *server,
 {
 	json_t *question = json_loadb(body->data ? body->data : "", body->n_bytes,
 		JSON_REJECT_DUPLICATES, NULL);
-	json_t *object = question ? clv_extender_ask(server->extender, path, question,
+	json_t *object = question ? clv_extender_handle(server->extender, path, question,
 					    clv_clock_ns())
 				  : NULL;
 	char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;

@@ -214,8 +214,8 @@ static const struct clv_rpc_method *find_method(
 	return NULL;
 }
 
-void clv_rpc_call_take_header(struct clv_rpc_call *call, const uint8_t *name,
-	size_t n_name, const uint8_t *value, size_t n_value)
+void clv_rpc_call_on_header(struct clv_rpc_call *call, const uint8_t *name, size_t n_name,
+	const uint8_t *value, size_t n_value)
 {
 	size_t n_type = strlen(CONTENT_TYPE);
 
@@ -250,7 +250,7 @@ static void answer_not_grpc(struct clv_rpc_call *call)
 		call->connection->link.session, call->stream, headers, 1, NULL);
 }
 
-void clv_rpc_call_take_headers_end(struct clv_rpc_call *call)
+void clv_rpc_call_on_headers_end(struct clv_rpc_call *call)
 {
 	uint64_t timeout_us = call->timeout_ns / 1000;
 
@@ -282,8 +282,7 @@ static void fail_request(struct clv_rpc_call *call, int r)
 }
 
 /* Data behind a complete message would be a second request, which is an error. */
-void clv_rpc_call_take_data(
-	struct clv_rpc_call *call, const uint8_t *data, size_t n_bytes)
+void clv_rpc_call_on_data(struct clv_rpc_call *call, const uint8_t *data, size_t n_bytes)
 {
 	struct clv_rpc_connection *connection = call->connection;
 	size_t room = call->reader.room, n_taken = 0;
@@ -304,7 +303,7 @@ void clv_rpc_call_take_data(
 		fail_request(call, r);
 }
 
-void clv_rpc_call_take_end(struct clv_rpc_call *call)
+void clv_rpc_call_on_end(struct clv_rpc_call *call)
 {
 	struct clv_rpc_reader reader = call->reader;
 	const struct clv_rpc_service *service = call->connection->service;

@@ -54,12 +54,11 @@ struct clv_rpc_call *clv_rpc_call_new(
 void clv_rpc_call_free(struct clv_rpc_call *call);
 
 /* Process parts of the request as they arrive. */
-void clv_rpc_call_take_header(struct clv_rpc_call *call, const uint8_t *name,
-	size_t n_name, const uint8_t *value, size_t n_value);
-void clv_rpc_call_take_data(
-	struct clv_rpc_call *call, const uint8_t *data, size_t n_bytes);
-void clv_rpc_call_take_headers_end(struct clv_rpc_call *call);
+void clv_rpc_call_on_header(struct clv_rpc_call *call, const uint8_t *name, size_t n_name,
+	const uint8_t *value, size_t n_value);
+void clv_rpc_call_on_data(struct clv_rpc_call *call, const uint8_t *data, size_t n_bytes);
+void clv_rpc_call_on_headers_end(struct clv_rpc_call *call);
 /* The request is complete: calls the handler. */
-void clv_rpc_call_take_end(struct clv_rpc_call *call);
+void clv_rpc_call_on_end(struct clv_rpc_call *call);
 /* The stream is closed: calls on_end unless the call is finished. */
 void clv_rpc_call_end(struct clv_rpc_call *call);

@@ -62,7 +62,7 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame,
 	call->n_header_bytes += n_name + n_value;
 	if (call->n_header_bytes > CLV_RPC_HEADERS_MAX_BYTES)
 		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
-	clv_rpc_call_take_header(call, name, n_name, value, n_value);
+	clv_rpc_call_on_header(call, name, n_name, value, n_value);
 	return 0;
 }
 
@@ -72,7 +72,7 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t stream,
 	struct clv_rpc_call *call = find_call(session, stream);
 
 	if (call)
-		clv_rpc_call_take_data(call, data, n_bytes);
+		clv_rpc_call_on_data(call, data, n_bytes);
 	return 0;
 }
 
@@ -93,10 +93,10 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
 		return 0;
 	if (frame->hd.type == NGHTTP2_HEADERS &&
 		frame->headers.cat == NGHTTP2_HCAT_REQUEST)
-		clv_rpc_call_take_headers_end(call);
+		clv_rpc_call_on_headers_end(call);
 	if ((frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA) &&
 		(frame->hd.flags & NGHTTP2_FLAG_END_STREAM))
-		clv_rpc_call_take_end(call);
+		clv_rpc_call_on_end(call);
 	return 0;
 }
 
@@ -225,7 +225,7 @@ static int on_connect(sd_event_source *source, int fd, uint32_t events, void *us
 	return 0;
 }
 
-bool clv_rpc_server_is_there(const struct clv_rpc_server *server)
+bool clv_rpc_server_socket_exists(const struct clv_rpc_server *server)
 {
 	struct stat file;
 
@@ -282,7 +282,7 @@ struct clv_rpc_server *clv_rpc_server_free(struct clv_rpc_server *server)
 
 	while (server->connections)
 		close_connection(server->connections);
-	if (server->fd >= 0 && clv_rpc_server_is_there(server))
+	if (server->fd >= 0 && clv_rpc_server_socket_exists(server))
 		unlink(server->path);
 	sd_event_source_disable_unref(server->source);
 	clv_close_fd(&server->fd);

@@ -29,4 +29,4 @@ CLV_DEFINE_CLEANUP(struct clv_rpc_server *, clv_rpc_server_free)
 int clv_rpc_server_adopt(struct clv_rpc_server *server, int fd);
 
 /* Whether the server's socket still exists at its path. */
-bool clv_rpc_server_is_there(const struct clv_rpc_server *server);
+bool clv_rpc_server_socket_exists(const struct clv_rpc_server *server);

@@ -54,7 +54,7 @@ static int fail(const char *program, const char *answer, struct clv_error *err)
 		answer[0] ? answer : "it cannot be run: is Slurm's client installed?");
 }
 
-enum clv_slurm_job clv_slurm_ask_state(unsigned int job)
+enum clv_slurm_job clv_slurm_query_state(unsigned int job)
 {
 	static const char *const living[] = {"PENDING", "RUNNING", "SUSPENDED",
 		"COMPLETING", "CONFIGURING", "STOPPED", "SIGNALING", "STAGE_OUT",
@@ -76,7 +76,7 @@ enum clv_slurm_job clv_slurm_ask_state(unsigned int job)
 	return CLV_SLURM_JOB_OVER;
 }
 
-int clv_slurm_ask_comment(unsigned int job, char *ret, size_t ret_bytes,
+int clv_slurm_query_comment(unsigned int job, char *ret, size_t ret_bytes,
 	unsigned int *ret_nodes, struct clv_error *err)
 {
 	char answer[ANSWER_MAX], number[16], *text;
@@ -93,7 +93,7 @@ int clv_slurm_ask_comment(unsigned int job, char *ret, size_t ret_bytes,
 	return 0;
 }
 
-int clv_slurm_tell_comment(unsigned int job, const char *text, struct clv_error *err)
+int clv_slurm_set_comment(unsigned int job, const char *text, struct clv_error *err)
 {
 	char answer[ANSWER_MAX], which[32];
 	_cleanup_free_ char *comment = NULL;
@@ -106,7 +106,7 @@ int clv_slurm_tell_comment(unsigned int job, const char *text, struct clv_error 
 	return run(words, answer) == 0 ? 0 : fail(words[0], answer, err);
 }
 
-int clv_slurm_tell_again(unsigned int job, bool hold, struct clv_error *err)
+int clv_slurm_requeue(unsigned int job, bool hold, struct clv_error *err)
 {
 	char answer[ANSWER_MAX], number[16];
 	const char *words[] = {
@@ -116,7 +116,7 @@ int clv_slurm_tell_again(unsigned int job, bool hold, struct clv_error *err)
 	return run(words, answer) == 0 ? 0 : fail(words[0], answer, err);
 }
 
-int clv_slurm_ask_exclusive(unsigned int job, struct clv_error *err)
+int clv_slurm_query_exclusive(unsigned int job, struct clv_error *err)
 {
 	char answer[ANSWER_MAX], number[16];
 	const char *words[] = {

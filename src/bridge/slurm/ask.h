@@ -15,21 +15,21 @@ enum clv_slurm_job {
 	CLV_SLURM_JOB_UNKNOWN, /* slurmctld does not answer */
 };
 
-enum clv_slurm_job clv_slurm_ask_state(unsigned int job);
+enum clv_slurm_job clv_slurm_query_state(unsigned int job);
 
 /* Reads the job's comment, "" if it has none, and its number of nodes.  -EIO: slurmctld
  * does not answer. */
-int clv_slurm_ask_comment(unsigned int job, char *ret, size_t ret_bytes,
+int clv_slurm_query_comment(unsigned int job, char *ret, size_t ret_bytes,
 	unsigned int *ret_nodes, struct clv_error *err);
 
 /* Sets the job's comment.  Slurm refuses it for a job that is over.  -EIO, -ENOMEM. */
-int clv_slurm_tell_comment(unsigned int job, const char *text, struct clv_error *err);
+int clv_slurm_set_comment(unsigned int job, const char *text, struct clv_error *err);
 
 /* Requeues the job; with hold it stays held until it is released.  -EIO. */
-int clv_slurm_tell_again(unsigned int job, bool hold, struct clv_error *err);
+int clv_slurm_requeue(unsigned int job, bool hold, struct clv_error *err);
 
 /* Whether the job has its nodes exclusively: 1, 0, or -EIO. */
-int clv_slurm_ask_exclusive(unsigned int job, struct clv_error *err);
+int clv_slurm_query_exclusive(unsigned int job, struct clv_error *err);
 
 /* Sets "gpu_seconds[NAME]=1.250" in the comment, in place of an earlier value of that
  * name; the rest, from users or other nodes, stays.  -ENOSPC, -ENOMEM. */

@@ -182,7 +182,7 @@ int clv_slurm_command_run(
 }
 
 /* The intermediate process is reaped here, and the command is reparented. */
-void clv_slurm_command_leave(const struct clv_slurm_command *command)
+void clv_slurm_command_start(const struct clv_slurm_command *command)
 {
 	pid_t between = fork(), pid;
 

@@ -24,4 +24,4 @@ int clv_slurm_command_run(
 	const struct clv_slurm_command *command, char *ret_line, size_t ret_bytes);
 
 /* Starts the command in the background; its result is lost. */
-void clv_slurm_command_leave(const struct clv_slurm_command *command);
+void clv_slurm_command_start(const struct clv_slurm_command *command);

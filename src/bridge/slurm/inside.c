@@ -46,11 +46,11 @@ int clv_slurm_inside_mount(const struct clv_slurm_recipe *recipe, struct clv_err
 		const struct clv_slurm_step *step = &recipe->steps[i];
 
 		if (step->kind == CLV_SLURM_BIND)
-			binds[n++] = clv_bind_make(step->value, step->what);
+			binds[n++] = clv_bind_open(step->value, step->what);
 	}
 	r = n > 0 ? mount_all(binds, n, err) : 0;
 	while (n > 0)
-		clv_bind_done(&binds[--n]);
+		clv_bind_close(&binds[--n]);
 	return r;
 }
 

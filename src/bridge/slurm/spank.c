@@ -138,7 +138,7 @@ static int start_sweep(void)
 
 	begin_command(&command, "sweep", NULL);
 	if (access(settings.state, F_OK) == 0)
-		clv_slurm_command_leave(&command);
+		clv_slurm_command_start(&command);
 	return 0;
 }
 

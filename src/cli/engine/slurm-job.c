@@ -308,7 +308,7 @@ static int try_update_comment(const struct job *job, const char *name, double se
 {
 	unsigned int number = (unsigned int)job->settings->job;
 	char comment[COMMENT_MAX];
-	int r = clv_slurm_ask_comment(number, comment, sizeof(comment), ret_nodes, err);
+	int r = clv_slurm_query_comment(number, comment, sizeof(comment), ret_nodes, err);
 
 	if (r < 0)
 		return r;
@@ -316,7 +316,7 @@ static int try_update_comment(const struct job *job, const char *name, double se
 		return 0;
 	if (clv_slurm_set_seconds(comment, sizeof(comment), name, seconds) < 0)
 		return clv_error_set(err, -ENOSPC, "the job's comment is too long");
-	r = clv_slurm_tell_comment(number, comment, err);
+	r = clv_slurm_set_comment(number, comment, err);
 	return r < 0 ? r : 1;
 }
 
@@ -440,7 +440,7 @@ static int end_others(const struct clv_slurm_settings *s, bool only_left)
 
 	while ((one.job = next_job(folder))) {
 		if (one.job != s->job &&
-			(only_left || clv_slurm_ask_state((unsigned int)one.job) ==
+			(only_left || clv_slurm_query_state((unsigned int)one.job) ==
 					      CLV_SLURM_JOB_OVER))
 			r = end(&one, only_left) || r;
 	}

@@ -121,7 +121,7 @@ int clv_slurm_layout_prolog(const struct clv_slurm_settings *s, const char *layo
 {
 	char path[CLV_PATH_MAX], left[CLV_PATH_MAX];
 	struct clv_error err;
-	int is_alone = clv_slurm_ask_exclusive((unsigned int)s->job, &err);
+	int is_alone = clv_slurm_query_exclusive((unsigned int)s->job, &err);
 
 	if (is_alone < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "%s", err.msg);

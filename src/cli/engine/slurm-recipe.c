@@ -114,7 +114,7 @@ static int prepare(const json_t *lease, const char *socket_path, const char *gat
 	int r = clv_namespace_prepare(socket_path, gate_path, &ns, err);
 
 	if (r == 0)
-		r = clv_namespace_cover(
+		r = clv_namespace_add_shims(
 			&ns, clv_preload_of(json_object_get(lease, "devices")), err);
 	if (r < 0)
 		return r;

@@ -75,7 +75,7 @@ static int run_again(const struct clv_slurm_settings *s, int argc, char **argv)
 {
 	struct clv_error err;
 
-	if (clv_slurm_tell_again((unsigned int)s->job, s->hold, &err) < 0)
+	if (clv_slurm_requeue((unsigned int)s->job, s->hold, &err) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "%s", err.msg);
 	return 0;
 }

@@ -25,7 +25,7 @@
 #define MIB_SHIFT 20
 
 struct defrag {
-	struct clv_live live;
+	struct clv_live_fleet live;
 	struct clv_placer *placer;
 	struct clv_place_request wanted[CLV_LIVE_KINDS_MAX];
 	unsigned n_wanted;
@@ -39,7 +39,7 @@ struct defrag {
 /* Makes the request of the options for a kind of devices; -EINVAL or -ERANGE if the kind
  * cannot have it. */
 static int request_on(const struct clv_defrag_settings *settings,
-	const struct clv_live *live, unsigned kind, struct clv_place_request *ret,
+	const struct clv_live_fleet *live, unsigned kind, struct clv_place_request *ret,
 	struct clv_error *err)
 {
 	bool is_whole =

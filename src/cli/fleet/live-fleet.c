@@ -47,7 +47,7 @@ static bool are_of_one_kind(const json_t *a, const json_t *b)
 	       clv_json_bytes(a, "memory_bytes") == clv_json_bytes(b, "memory_bytes");
 }
 
-static int find_kind(struct clv_live *live, const json_t *device)
+static int find_kind(struct clv_live_fleet *live, const json_t *device)
 {
 	for (unsigned i = 0; i < live->n_kinds; i++) {
 		if (are_of_one_kind(live->kinds[i].device, device))
@@ -73,7 +73,7 @@ static bool is_named(const char *list, const char *name)
 	return false;
 }
 
-static bool is_movable(const struct clv_live *live, const json_t *lease)
+static bool is_movable(const struct clv_live_fleet *live, const json_t *lease)
 {
 	return json_is_null(json_object_get(lease, "in")) &&
 	       !is_named(live->keep, clv_json_text(lease, "name")) &&
@@ -89,7 +89,7 @@ static bool is_on(const json_t *lease, const char *device)
 	       !clv_json_flag(lease, "overcommit");
 }
 
-static int take(struct clv_live *live, const struct clv_place_request *request,
+static int take(struct clv_live_fleet *live, const struct clv_place_request *request,
 	const struct clv_place_at *at, struct clv_live_item item)
 {
 	uint32_t lease;
@@ -114,7 +114,7 @@ static double promise_of(const json_t *lease)
 
 /* Places the leases that the caller sees, and as one fixed item the rest of what is
  * promised on the device. */
-static int take_promised(struct clv_live *live, const json_t *device,
+static int take_promised(struct clv_live_fleet *live, const json_t *device,
 	const struct clv_place_at *at, const struct clv_fleet_device *free)
 {
 	double share = clv_json_number(device, "share_promised");
@@ -153,7 +153,7 @@ static bool is_wanted(const json_t *device, const char *profile)
 	       (!profile || strcmp(profile_of(device), profile) == 0);
 }
 
-static int fill_node(struct clv_live *live, const json_t *const *devices, uint8_t n)
+static int fill_node(struct clv_live_fleet *live, const json_t *const *devices, uint8_t n)
 {
 	int kind = find_kind(live, devices[0]), r;
 	struct clv_fleet_node_spec spec = {
@@ -174,7 +174,7 @@ static int fill_node(struct clv_live *live, const json_t *const *devices, uint8_
 	return r;
 }
 
-static int read_shares(struct clv_live *live, const char *profile)
+static int read_shares(struct clv_live_fleet *live, const char *profile)
 {
 	size_t n_all = json_array_size(live->devices), i, k;
 	_cleanup_free_ bool *is_put = calloc(n_all + 1, sizeof(*is_put));
@@ -203,7 +203,7 @@ static int read_shares(struct clv_live *live, const char *profile)
 
 /* Returns the number of the device's scheme, from 1, and adds a new scheme; 0 if MIG is
  * off or the model is unknown, or -errno. */
-static int scheme_of(struct clv_live *live, const json_t *device)
+static int scheme_of(struct clv_live_fleet *live, const json_t *device)
 {
 	const json_t *mig = json_object_get(device, "mig");
 	struct clv_fleet_scheme scheme = {
@@ -224,7 +224,7 @@ static int scheme_of(struct clv_live *live, const json_t *device)
 /* The item of an instance.  It is movable if it is unused, or if its only holder is a
  * visible lease that may move. */
 static struct clv_live_item holder_of(
-	const struct clv_live *live, const json_t *partition)
+	const struct clv_live_fleet *live, const json_t *partition)
 {
 	const json_t *holders = json_object_get(partition, "holders"), *lease;
 	struct clv_live_item item = {.partition = partition};
@@ -243,7 +243,8 @@ static struct clv_live_item holder_of(
 	return item;
 }
 
-static int take_instances(struct clv_live *live, const json_t *device, uint8_t scheme)
+static int take_instances(
+	struct clv_live_fleet *live, const json_t *device, uint8_t scheme)
 {
 	const struct clv_mig_model *model = live->fleet->schemes[scheme - 1].model;
 	struct clv_place_at at = {.devices = 1, .node = live->fleet->n_nodes - 1};
@@ -267,7 +268,7 @@ static int take_instances(struct clv_live *live, const json_t *device, uint8_t s
 }
 
 /* Reads the GPUs with MIG.  A GPU with an instance of an unknown profile is left out. */
-static int read_instances(struct clv_live *live)
+static int read_instances(struct clv_live_fleet *live)
 {
 	const json_t *device, *seen;
 	size_t i, k;
@@ -298,7 +299,7 @@ static int read_instances(struct clv_live *live)
 	return 0;
 }
 
-int clv_live_read(struct clv_live *live, const char *profile, bool makes_instances)
+int clv_live_read(struct clv_live_fleet *live, const char *profile, bool makes_instances)
 {
 	size_t n_devices = json_array_size(live->devices);
 
@@ -312,10 +313,10 @@ int clv_live_read(struct clv_live *live, const char *profile, bool makes_instanc
 	return makes_instances ? read_instances(live) : read_shares(live, profile);
 }
 
-void clv_live_done(struct clv_live *live)
+void clv_live_done(struct clv_live_fleet *live)
 {
 	clv_fleet_free(live->fleet);
 	free(live->items);
 	free(live->names);
-	*live = (struct clv_live){0};
+	*live = (struct clv_live_fleet){0};
 }

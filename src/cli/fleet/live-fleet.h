@@ -25,7 +25,7 @@ struct clv_live_kind {
 	const json_t *device; /* the first of them */
 };
 
-struct clv_live {
+struct clv_live_fleet {
 	struct clv_fleet *fleet;
 	struct clv_live_item *items; /* by lease of the fleet */
 	const char **names;          /* by device of the fleet */
@@ -40,5 +40,5 @@ struct clv_live {
 /* Fills the fleet from devices, leases and node.  With profile only partitions of that
  * profile count; with makes_instances only GPUs on which MIG instances can be made.
  * Returns 0, -ENOMEM, or -ENOSPC for too many kinds. */
-int clv_live_read(struct clv_live *live, const char *profile, bool makes_instances);
-void clv_live_done(struct clv_live *live);
+int clv_live_read(struct clv_live_fleet *live, const char *profile, bool makes_instances);
+void clv_live_done(struct clv_live_fleet *live);

@@ -285,7 +285,7 @@ static const struct clv_opt options[] = {
 	},
 	{
 		.name = "count",
-		.type = CLV_OPT_SEVERAL,
+		.type = CLV_OPT_POSITIVE,
 		.offset = CLV_OPT_AT(struct clv_defrag_settings, count),
 		.argument = "N",
 		.help = "Without files: request N whole devices or partitions",
@@ -299,7 +299,7 @@ static const struct clv_opt options[] = {
 	},
 	{
 		.name = "moves",
-		.type = CLV_OPT_SEVERAL,
+		.type = CLV_OPT_POSITIVE,
 		.offset = CLV_OPT_AT(struct clv_defrag_settings, most_moves),
 		.argument = "COUNT",
 		.help = "Move at most COUNT leases for each request (default 4, at most "

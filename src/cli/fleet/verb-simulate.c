@@ -371,7 +371,7 @@ static const struct clv_opt options[] = {
 	},
 	{
 		.name = "fill",
-		.type = CLV_OPT_SEVERAL,
+		.type = CLV_OPT_POSITIVE,
 		.offset = CLV_OPT_AT(struct simulate_settings, fill_percent),
 		.argument = "PERCENT",
 		.help = "Draw requests in random order, by the seed, until this part of "
@@ -379,7 +379,7 @@ static const struct clv_opt options[] = {
 	},
 	{
 		.name = "defrag",
-		.type = CLV_OPT_SEVERAL,
+		.type = CLV_OPT_POSITIVE,
 		.offset = CLV_OPT_AT(struct simulate_settings, most_moves),
 		.argument = "COUNT",
 		.help = "If a request does not fit, move at most COUNT leases for it (at "
@@ -403,7 +403,7 @@ static const struct clv_opt options[] = {
 	},
 	{
 		.name = "most-nodes",
-		.type = CLV_OPT_SEVERAL,
+		.type = CLV_OPT_POSITIVE,
 		.offset = CLV_OPT_AT(struct simulate_settings, most_nodes),
 		.argument = "COUNT",
 		.help = "With --accept: give up at this number (default and most 100000)",

@@ -149,7 +149,7 @@ size_t clv_opt_bytes(enum clv_opt_type type)
 		[CLV_OPT_WAIT] = sizeof(struct clv_opt_wait),
 		[CLV_OPT_DURATION] = sizeof(uint64_t),
 		[CLV_OPT_COUNT] = sizeof(uint64_t),
-		[CLV_OPT_SEVERAL] = sizeof(uint64_t),
+		[CLV_OPT_POSITIVE] = sizeof(uint64_t),
 		[CLV_OPT_PLACE] = sizeof(struct clv_opt_place),
 	};
 
@@ -199,7 +199,7 @@ static int store(const struct clv_opt *opt, const char *text, void *settings,
 		return clv_units_parse_duration(text, at, err);
 	case CLV_OPT_COUNT:
 		return parse_count(text, at, err);
-	case CLV_OPT_SEVERAL:
+	case CLV_OPT_POSITIVE:
 		return parse_several(text, at, err);
 	case CLV_OPT_PLACE:
 		return parse_place(text, at, err);

@@ -22,7 +22,7 @@ enum clv_opt_type {
 	CLV_OPT_WAIT,     /* struct clv_opt_wait: a flag with an optional duration */
 	CLV_OPT_DURATION, /* uint64_t, nanoseconds */
 	CLV_OPT_COUNT,    /* uint64_t */
-	CLV_OPT_SEVERAL,  /* uint64_t, from 1 to 4096 */
+	CLV_OPT_POSITIVE, /* uint64_t, from 1 to 4096 */
 	CLV_OPT_PLACE,    /* struct clv_opt_place: a number that may be 0 */
 	_CLV_OPT_MAX,
 };

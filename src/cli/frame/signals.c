@@ -24,7 +24,7 @@ int clv_signals_watch(sigset_t *old_mask)
 	return fd < 0 ? -errno : fd;
 }
 
-int clv_signals_take(int signal_fd)
+int clv_signals_read(int signal_fd)
 {
 	struct signalfd_siginfo info;
 

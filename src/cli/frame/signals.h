@@ -11,4 +11,4 @@
 int clv_signals_watch(sigset_t *old_mask);
 
 /* The number of a pending signal, or SIGINT if none is pending.  Does not block. */
-int clv_signals_take(int signal_fd);
+int clv_signals_read(int signal_fd);

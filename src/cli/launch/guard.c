@@ -112,7 +112,7 @@ static bool is_stopped(struct clv_guard *guard)
 	return guard->n_stopped >= 2;
 }
 
-void clv_guard_look(struct clv_guard *guard)
+void clv_guard_check(struct clv_guard *guard)
 {
 	/* The supervisor reaps the starter with the other children. */
 	if (!guard->is_needed || (guard->starter > 0 && kill(guard->starter, 0) == 0))

@@ -29,4 +29,4 @@ void clv_guard_end(struct clv_guard *guard);
 
 /* Checks the agent.  Called periodically by the thread that reaps children; never blocks.
  */
-void clv_guard_look(struct clv_guard *guard);
+void clv_guard_check(struct clv_guard *guard);

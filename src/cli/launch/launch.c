@@ -29,7 +29,7 @@
 struct run {
 	const struct clv_launch_settings *settings;
 	const struct clv_client_lease_request *request;
-	const struct clv_launch_watch *watch; /* NULL: none */
+	const struct clv_launch_callbacks *watch; /* NULL: none */
 	char **argv;
 	char program_path[CLV_PATH_MAX];
 	char gate_path[CLV_PATH_MAX];
@@ -56,7 +56,7 @@ static int watch_signals(struct run *run)
 static int fail_lease(const struct run *run, const struct clv_client_error *err)
 {
 	if (err->error == -EINTR)
-		return CLV_EXIT_SIGNAL + clv_signals_take(run->signal_fd);
+		return CLV_EXIT_SIGNAL + clv_signals_read(run->signal_fd);
 	return clv_cli_fail_client(err);
 }
 
@@ -143,7 +143,7 @@ static int prepare_namespace(struct run *run)
 		    &run->ns, &err) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "%s", err.msg);
 	if (!run->settings->allow_ungated &&
-		clv_namespace_cover(&run->ns,
+		clv_namespace_add_shims(&run->ns,
 			clv_preload_of(json_object_get(run->lease, "devices")), &err) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "%s", err.msg);
 	return 0;
@@ -159,12 +159,12 @@ static void tick(void *userdata, pid_t main_pid)
 	if (now_ns - run->guarded_ns < GUARD_EVERY_NS)
 		return;
 	run->guarded_ns = now_ns;
-	clv_guard_look(&run->guard);
+	clv_guard_check(&run->guard);
 }
 
 static int supervise(struct run *run, pid_t child)
 {
-	const struct clv_launch_watch *watch = run->watch;
+	const struct clv_launch_callbacks *watch = run->watch;
 	struct clv_supervise_watch ticks = {
 		.every_ns = watch ? watch->every_ns : GUARD_EVERY_NS,
 		.tick = tick,
@@ -202,7 +202,7 @@ static bool is_whole(const struct run *run)
  */
 static const char *find_gap(const struct run *run, const struct clv_icd_loader *loader)
 {
-	const char *files = getenv(clv_icd_detours[CLV_ICD_FILENAMES]);
+	const char *files = getenv(clv_icd_variables[CLV_ICD_FILENAMES]);
 	bool is_alone = !clv_preload_of(json_object_get(run->lease, "devices"));
 
 	if (run->settings->no_namespace)
@@ -284,7 +284,7 @@ static int run_program(struct run *run)
 
 int clv_launch(const struct clv_launch_settings *settings, char **argv,
 	const struct clv_client_lease_request *request,
-	const struct clv_launch_watch *watch)
+	const struct clv_launch_callbacks *watch)
 {
 	struct run run = {.settings = settings,
 		.request = request,

@@ -11,7 +11,7 @@
 /* Runs a program in a lease, for `cleave run` and `cleave profile`. */
 
 /* Callbacks for a caller that watches the lease while the program runs. */
-struct clv_launch_watch {
+struct clv_launch_callbacks {
 	uint64_t every_ns;
 	/* The lease was refused; called before the error is printed.  May be NULL. */
 	void (*refused)(void *userdata, struct clv_client *client,
@@ -36,4 +36,4 @@ struct clv_launch_settings {
  * of the request itself; watch may be NULL.  Returns the exit code. */
 int clv_launch(const struct clv_launch_settings *settings, char **argv,
 	const struct clv_client_lease_request *request,
-	const struct clv_launch_watch *watch);
+	const struct clv_launch_callbacks *watch);

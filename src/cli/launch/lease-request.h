@@ -88,7 +88,7 @@ extern const char *const clv_lease_isolations[];
 	}, \
 	{ \
 		.name = "count", \
-		.type = CLV_OPT_SEVERAL, \
+		.type = CLV_OPT_POSITIVE, \
 		.offset = CLV_OPT_AT(struct clv_lease_settings, count), \
 		.argument = "N", \
 		.help = "Use N whole devices, or N whole partitions with --profile, all " \

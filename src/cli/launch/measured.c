@@ -19,7 +19,8 @@
 #define CHOICES_STEP 4u
 #define IDLE_BELOW_PPM 10000u
 
-void clv_measured_add(struct clv_measured *measured, uint64_t now_ns, const json_t *lease)
+void clv_measured_add(
+	struct clv_measurement *measured, uint64_t now_ns, const json_t *lease)
 {
 	struct clv_measured_sample *sample = CLV_APPEND(measured->samples, measured->n);
 
@@ -34,7 +35,7 @@ void clv_measured_add(struct clv_measured *measured, uint64_t now_ns, const json
 	};
 }
 
-void clv_measured_done(struct clv_measured *measured)
+void clv_measured_done(struct clv_measurement *measured)
 {
 	free(measured->samples);
 	measured->samples = NULL;
@@ -51,7 +52,8 @@ static uint32_t part(
 }
 
 /* Cuts the samples into windows of step samples each.  The caller frees wanted_ppm. */
-static struct clv_advise_use cut_windows(const struct clv_measured *measured, size_t step)
+static struct clv_advise_use cut_windows(
+	const struct clv_measurement *measured, size_t step)
 {
 	struct clv_advise_use use = {
 		.wanted_ppm = calloc(measured->n, sizeof(*use.wanted_ppm))};
@@ -70,7 +72,7 @@ static int compare(const void *a, const void *b)
 	return one < other ? -1 : one > other;
 }
 
-static void add_memory(const struct clv_measured *measured, struct clv_advise_use *use)
+static void add_memory(const struct clv_measurement *measured, struct clv_advise_use *use)
 {
 	_cleanup_free_ uint64_t *bytes = calloc(measured->n, sizeof(*bytes));
 
@@ -83,7 +85,7 @@ static void add_memory(const struct clv_measured *measured, struct clv_advise_us
 	use->memory_peak_bytes = bytes[measured->n - 1];
 }
 
-static double seconds(const struct clv_measured *measured)
+static double seconds(const struct clv_measurement *measured)
 {
 	return (double)(measured->samples[measured->n - 1].time_ns -
 			measured->samples[0].time_ns) /
@@ -230,7 +232,7 @@ static json_t *proposal(const struct clv_advise_use *use, const json_t *lease,
 
 /* The figures from the first to the last window in which the program computed, without
  * its start and end. */
-static json_t *computing_to_json(const struct clv_measured *measured)
+static json_t *computing_to_json(const struct clv_measurement *measured)
 {
 	const struct clv_lengths *lengths = &measured->lengths;
 	size_t first = 1, last = measured->n - 1;
@@ -256,7 +258,7 @@ static json_t *computing_to_json(const struct clv_measured *measured)
 		"command_seconds", n ? in_s(atomic_load(&lengths->sum_ns) / n) : 0.0);
 }
 
-json_t *clv_measured_report(const struct clv_measured *measured, const json_t *lease,
+json_t *clv_measured_report(const struct clv_measurement *measured, const json_t *lease,
 	const json_t *profiles, char *const *argv)
 {
 	struct clv_advise_use fine, coarse;

@@ -248,7 +248,7 @@ static int link_needed(
 	return 0;
 }
 
-int clv_namespace_cover(struct clv_namespace *ns, const struct clv_preload *preload,
+int clv_namespace_add_shims(struct clv_namespace *ns, const struct clv_preload *preload,
 	struct clv_error *err)
 {
 	bool is_needed, has_needed = false;
@@ -319,13 +319,13 @@ struct binds {
 
 static void add_bind(struct binds *binds, const char *from, const char *to)
 {
-	binds->items[binds->n++] = clv_bind_make(from, to);
+	binds->items[binds->n++] = clv_bind_open(from, to);
 }
 
 static void close_binds(struct binds *binds)
 {
 	while (binds->n > 0)
-		clv_bind_done(&binds->items[--binds->n]);
+		clv_bind_close(&binds->items[--binds->n]);
 }
 
 static void add_mounts(struct binds *binds, const struct clv_bind_mounts *mounts)

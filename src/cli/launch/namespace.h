@@ -21,7 +21,7 @@ struct clv_namespace {
 	char vendors_real[CLV_NAMESPACE_PATH_MAX]; /* the folder that the gate reads */
 	char original[CLV_NAMESPACE_PATH_MAX];     /* mounted on vendors_real; "" when
 						      its entries were written there */
-	/* Set by clv_namespace_cover(). */
+	/* Set by clv_namespace_add_shims(). */
 	struct clv_bind_mounts mounts[CLV_PRELOAD_LIBRARIES_MAX];
 };
 
@@ -31,7 +31,7 @@ int clv_namespace_prepare(const char *lease_socket, const char *gate_path,
 
 /* Creates shims for the libraries of preload, so that their gate is loaded even without
  * LD_PRELOAD; preload may be NULL. */
-int clv_namespace_cover(struct clv_namespace *ns, const struct clv_preload *preload,
+int clv_namespace_add_shims(struct clv_namespace *ns, const struct clv_preload *preload,
 	struct clv_error *err);
 
 /* In the child: enters a new mount namespace and makes the mounts.  Returns -EPERM, with

@@ -67,7 +67,7 @@ static int leave_on_signal(const struct queue *q, const char *id)
 	struct clv_client_options options = {
 		.socket_path = clv_client_get_socket(q->client)};
 	_cleanup_client_ struct clv_client *client = NULL;
-	int number = clv_signals_take(q->signal_fd);
+	int number = clv_signals_read(q->signal_fd);
 
 	if (clv_client_new(&options, &client, NULL) == 0)
 		clv_client_lease_release(client, id, false, NULL);

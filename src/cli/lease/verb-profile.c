@@ -33,7 +33,7 @@ struct profile {
 	const struct profile_settings *settings;
 	struct clv_client *client;
 	json_t *lease;
-	struct clv_measured measured;
+	struct clv_measurement measured;
 	char page_path[64];
 	uint64_t began_ns, end_asked_ns;
 	bool is_killed;
@@ -208,7 +208,8 @@ static int run_profile(const void *userdata, int argc, char **argv)
 		.wait = settings->launch.request.wait.is_given,
 		.overcommit = settings->shared,
 	};
-	struct clv_launch_watch watch = {EVERY_NS, print_holders, begin, tick, &profile};
+	struct clv_launch_callbacks watch = {
+		EVERY_NS, print_holders, begin, tick, &profile};
 	int r = open_page(&profile);
 
 	if (!r)

@@ -41,7 +41,7 @@ void clv_change_end(struct clv_change *change)
 int clv_change_fail(const struct clv_change *change, const struct clv_client_error *err)
 {
 	if (err->error == -EINTR)
-		return CLV_EXIT_SIGNAL + clv_signals_take(change->signal_fd);
+		return CLV_EXIT_SIGNAL + clv_signals_read(change->signal_fd);
 	return clv_cli_fail_client(err);
 }
 
@@ -50,7 +50,7 @@ int clv_change_fail_start(
 {
 	if (err->error != -EINTR)
 		return clv_cli_fail_client(err);
-	return clv_cli_fail(CLV_EXIT_SIGNAL + clv_signals_take(change->signal_fd),
+	return clv_cli_fail(CLV_EXIT_SIGNAL + clv_signals_read(change->signal_fd),
 		"interrupted while the change was requested: cleave events shows whether "
 		"the agent carries it out");
 }
@@ -73,7 +73,7 @@ static int wait_for_answer(int signal_fd)
 	if (!fds[1].revents)
 		return 0;
 	putchar('\n');
-	return CLV_EXIT_SIGNAL + clv_signals_take(signal_fd);
+	return CLV_EXIT_SIGNAL + clv_signals_read(signal_fd);
 }
 
 static int ask(const struct clv_change *change, const char *question)

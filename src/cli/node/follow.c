@@ -108,7 +108,7 @@ static bool has_not_begun(const json_t *operation)
  * Returns the exit code of the signal. */
 static int stop_following(struct follow *f, const json_t *operation)
 {
-	int exit_code = CLV_EXIT_SIGNAL + clv_signals_take(f->change->signal_fd);
+	int exit_code = CLV_EXIT_SIGNAL + clv_signals_read(f->change->signal_fd);
 	const char *what = clv_json_text(operation, "what");
 	char how[400];
 

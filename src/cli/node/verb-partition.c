@@ -310,7 +310,7 @@ static const struct clv_opt options[] = {
 	},
 	{
 		.name = "count",
-		.type = CLV_OPT_SEVERAL,
+		.type = CLV_OPT_POSITIVE,
 		.offset = CLV_OPT_AT(struct partition_settings, count),
 		.argument = "N",
 		.help = "create: create N partitions; if they do not all fit, create "

@@ -171,7 +171,7 @@ static bool take_xid(struct clv_health *health, uint32_t number)
 	return put(health, &reason);
 }
 
-bool clv_health_take(struct clv_health *health, const struct clv_reading *reading)
+bool clv_health_update(struct clv_health *health, const struct clv_reading *reading)
 {
 	bool is_changed = false;
 
@@ -182,7 +182,7 @@ bool clv_health_take(struct clv_health *health, const struct clv_reading *readin
 	return is_changed;
 }
 
-bool clv_health_take_hang(struct clv_health *health, const char *lease, uint64_t seconds)
+bool clv_health_set_hang(struct clv_health *health, const char *lease, uint64_t seconds)
 {
 	struct clv_health_reason reason = {.code = "hang", .state = CLV_HEALTH_DEGRADED};
 

@@ -39,11 +39,11 @@ struct clv_health {
 
 /* Updates the health from a reading.  Returns whether the state or a reason has
  * changed. */
-bool clv_health_take(struct clv_health *health, const struct clv_reading *reading);
+bool clv_health_update(struct clv_health *health, const struct clv_reading *reading);
 
 /* Reports the lease that has not given the device back for so many seconds; lease NULL:
  * there is none.  Returns whether the state or a reason has changed. */
-bool clv_health_take_hang(struct clv_health *health, const char *lease, uint64_t seconds);
+bool clv_health_set_hang(struct clv_health *health, const char *lease, uint64_t seconds);
 
 /* An admin acknowledges the faults: drops reasons that stay.  Returns whether there were
  * any. */

@@ -21,7 +21,7 @@ static const struct {
 /* Variables that name layers, the preferred one first. */
 static const char *const variables[] = {"OPENCL_LAYERS", "OCL_ICD_LAYERS"};
 
-const char *const clv_icd_detours[CLV_ICD_N_DETOURS] = {
+const char *const clv_icd_variables[CLV_ICD_N_DETOURS] = {
 	[CLV_ICD_VENDORS] = "OCL_ICD_VENDORS",
 	[CLV_ICD_VENDOR_PATH] = "OPENCL_VENDOR_PATH",
 	[CLV_ICD_FILENAMES] = "OCL_ICD_FILENAMES",
@@ -85,7 +85,7 @@ void clv_icd_loader_identify(
 			ret->layers = variables[i];
 	}
 	for (size_t i = 0; i < CLV_ICD_N_DETOURS; i++)
-		ret->reads[i] = has(bytes, n_bytes, clv_icd_detours[i]);
+		ret->reads[i] = has(bytes, n_bytes, clv_icd_variables[i]);
 	ret->has_folder =
 		memmem(bytes, n_bytes, folder, sizeof(folder)) ||
 		memmem(bytes, n_bytes, folder_before_2020, sizeof(folder_before_2020));

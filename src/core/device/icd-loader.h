@@ -8,13 +8,13 @@
 
 /* Environment variables that make loaders use drivers other than those of the system's
  * folder. */
-enum clv_icd_detour {
+enum clv_icd_variable {
 	CLV_ICD_VENDORS,
 	CLV_ICD_VENDOR_PATH,
 	CLV_ICD_FILENAMES, /* libraries, in addition to those of a folder */
 	CLV_ICD_N_DETOURS,
 };
-extern const char *const clv_icd_detours[CLV_ICD_N_DETOURS];
+extern const char *const clv_icd_variables[CLV_ICD_N_DETOURS];
 
 /* An OpenCL loader, identified from the bytes of its library.  Where a program chooses
  * its drivers itself, the gate can only be a layer, and not all loaders support layers:

@@ -107,7 +107,7 @@ bool clv_fit_start(const struct clv_fleet *fleet, uint32_t number,
 		if (set.counts[i] > 0 && i != instance.profile)
 			return false;
 	}
-	return clv_mig_set_add(scheme->model, &set, instance) == CLV_MIG_FITS;
+	return clv_mig_set_add(scheme->model, &set, instance) == CLV_MIG_NO_OBSTACLE;
 }
 
 static bool fits_partition(const struct clv_fleet *fleet,

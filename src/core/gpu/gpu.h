@@ -27,7 +27,7 @@ enum clv_gpu_vendor {
 /* Matches the product name that NVML reports: `part` must begin at the start of a word,
  * and the memory must be within the bounds, because products of one name differ by
  * memory. */
-struct clv_gpu_called {
+struct clv_gpu_match {
 	const char *part;
 	uint16_t min_gib, max_gib;
 };
@@ -52,8 +52,8 @@ struct clv_gpu {
 	uint32_t vf_total;      /* number of virtual functions */
 	enum clv_vf_framework vf_framework;
 
-	struct clv_gpu_called called[CLV_GPU_NAMES_MAX]; /* part NULL: unused */
-	uint16_t pci[CLV_GPU_PCI_MAX];                   /* device ids; 0: unused */
+	struct clv_gpu_match called[CLV_GPU_NAMES_MAX]; /* part NULL: unused */
+	uint16_t pci[CLV_GPU_PCI_MAX];                  /* device ids; 0: unused */
 	uint16_t virtual_pci[CLV_GPU_PCI_MAX]; /* the same for its virtual functions */
 };
 

@@ -19,16 +19,16 @@ struct cost {
 
 struct search {
 	const struct clv_mig_model *model;
-	const struct clv_mig_have *have;
+	const struct clv_mig_existing *have;
 	size_t n_have;
-	const struct clv_mig_wish *wishes;
+	const struct clv_mig_wanted *wishes;
 	size_t n_wishes;
 	/* By index in wishes: the first equivalent wish (are_equal()). */
 	uint8_t kinds[CLV_MIG_INSTANCES_MAX];
-	struct clv_mig_set set;      /* instances that stay or are placed so far */
-	struct clv_mig_answer tried; /* the partial solution */
-	struct cost cost;            /* of the partial solution */
-	struct clv_mig_answer *best;
+	struct clv_mig_set set;        /* instances that stay or are placed so far */
+	struct clv_mig_solution tried; /* the partial solution */
+	struct cost cost;              /* of the partial solution */
+	struct clv_mig_solution *best;
 	struct cost best_cost;
 	bool found;
 };
@@ -51,7 +51,7 @@ static int compare_costs(const struct cost *a, const struct cost *b)
  * only. */
 static uint8_t least_start(const struct search *s, size_t wish)
 {
-	const struct clv_mig_wish *wishes = s->wishes;
+	const struct clv_mig_wanted *wishes = s->wishes;
 
 	for (size_t i = wish; i-- > 0;) {
 		if (s->tried.from[i] == CLV_MIG_NEW &&
@@ -82,7 +82,7 @@ static void put_at(struct search *s, size_t wish, uint8_t start)
 {
 	struct clv_mig_instance instance = {s->wishes[wish].profile, start};
 
-	if (clv_mig_set_add(s->model, &s->set, instance) != CLV_MIG_FITS)
+	if (clv_mig_set_add(s->model, &s->set, instance) != CLV_MIG_NO_OBSTACLE)
 		return;
 	s->tried.starts[wish] = start;
 	put_from(s, wish + 1);
@@ -117,7 +117,7 @@ static void decide_from(struct search *s, size_t have);
 
 static void destroy(struct search *s, size_t i)
 {
-	const struct clv_mig_have *have = &s->have[i];
+	const struct clv_mig_existing *have = &s->have[i];
 	struct cost before = s->cost;
 	uint64_t holders = have->holders;
 
@@ -136,7 +136,7 @@ static void destroy(struct search *s, size_t i)
  * that this ends. */
 static void keep(struct search *s, size_t i, int wish, uint64_t ended)
 {
-	const struct clv_mig_have *have = &s->have[i];
+	const struct clv_mig_existing *have = &s->have[i];
 	struct cost before = s->cost;
 
 	/* The instance exists, so the driver allows it, whatever the tables say. */
@@ -158,7 +158,7 @@ static void keep(struct search *s, size_t i, int wish, uint64_t ended)
 
 static void become(struct search *s, size_t i, size_t wish)
 {
-	const struct clv_mig_have *have = &s->have[i];
+	const struct clv_mig_existing *have = &s->have[i];
 
 	if (have->n_ends[wish] == 0)
 		keep(s, i, (int)wish, 0);
@@ -168,7 +168,7 @@ static void become(struct search *s, size_t i, size_t wish)
 
 /* Symmetry breaking: of equivalent wishes only the first unserved one is tried. */
 static bool can_become(
-	const struct search *s, const struct clv_mig_have *have, size_t wish)
+	const struct search *s, const struct clv_mig_existing *have, size_t wish)
 {
 	uint8_t start = s->wishes[wish].start;
 
@@ -208,7 +208,7 @@ static bool are_equal(const struct search *s, size_t a, size_t b)
 		s->wishes[a].start != s->wishes[b].start)
 		return false;
 	for (size_t i = 0; i < s->n_have; i++) {
-		const struct clv_mig_have *have = &s->have[i];
+		const struct clv_mig_existing *have = &s->have[i];
 
 		if ((have->cannot_be >> a & 1) != (have->cannot_be >> b & 1) ||
 			(have->differs_from >> a & 1) != (have->differs_from >> b & 1) ||
@@ -221,9 +221,9 @@ static bool are_equal(const struct search *s, size_t a, size_t b)
 	return true;
 }
 
-int clv_mig_solve(const struct clv_mig_model *model, const struct clv_mig_have *have,
-	size_t n_have, const struct clv_mig_wish *wishes, size_t n_wishes,
-	struct clv_mig_answer *answer)
+int clv_mig_solve(const struct clv_mig_model *model, const struct clv_mig_existing *have,
+	size_t n_have, const struct clv_mig_wanted *wishes, size_t n_wishes,
+	struct clv_mig_solution *answer)
 {
 	struct search s = {
 		.model = model,

@@ -12,7 +12,7 @@
 #define CLV_MIG_HOLDERS_MAX 48
 
 /* An existing instance. */
-struct clv_mig_have {
+struct clv_mig_existing {
 	struct clv_mig_instance instance;
 	bool in_use;  /* must not be destroyed */
 	bool is_kept; /* stays even if no wish matches it */
@@ -33,18 +33,19 @@ struct clv_mig_have {
 
 #define CLV_MIG_ANYWHERE 0xff
 
-struct clv_mig_wish {
+struct clv_mig_wanted {
 	uint8_t profile;
 	uint8_t start; /* position in the grid, or CLV_MIG_ANYWHERE */
 };
 
 #define CLV_MIG_NEW 0xff
 
-struct clv_mig_answer {
+struct clv_mig_solution {
 	/* Masks by index in have. */
 	uint16_t stay;
 	uint16_t in_the_way; /* in use and destroyed; only with -EBUSY */
-	/* holders that must end, the bits of clv_mig_have.holders; only with -EBUSY */
+	/* holders that must end, the bits of clv_mig_existing.holders; only with -EBUSY
+	 */
 	uint64_t ended;
 	/* By index in wishes. */
 	uint8_t from[CLV_MIG_INSTANCES_MAX]; /* index in have, or CLV_MIG_NEW */
@@ -57,6 +58,6 @@ struct clv_mig_answer {
  * fewest of them, which are the holders of what is in_the_way and those that are ended by
  * refilling what stays.  -ENOSPC: the wishes do not fit even if nothing but the kept
  * instances remains; *answer is not filled.  At most CLV_MIG_INSTANCES_MAX of each. */
-int clv_mig_solve(const struct clv_mig_model *model, const struct clv_mig_have *have,
-	size_t n_have, const struct clv_mig_wish *wishes, size_t n_wishes,
-	struct clv_mig_answer *answer);
+int clv_mig_solve(const struct clv_mig_model *model, const struct clv_mig_existing *have,
+	size_t n_have, const struct clv_mig_wanted *wishes, size_t n_wishes,
+	struct clv_mig_solution *answer);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 static const char *const obstacles[_CLV_MIG_OBSTACLE_MAX] = {
-	[CLV_MIG_FITS] = "it fits",
+	[CLV_MIG_NO_OBSTACLE] = "it fits",
 	[CLV_MIG_NO_SUCH_START] = "the profile has no placement there",
 	[CLV_MIG_OVERLAPS] = "another instance is there",
 	[CLV_MIG_NO_SLICES] = "not enough compute slices are left",
@@ -139,7 +139,7 @@ enum clv_mig_obstacle clv_mig_set_add(const struct clv_mig_model *model,
 		return CLV_MIG_MEDIA_TAKEN;
 
 	clv_mig_set_put(model, set, instance);
-	return CLV_MIG_FITS;
+	return CLV_MIG_NO_OBSTACLE;
 }
 
 void clv_mig_set_put(const struct clv_mig_model *model, struct clv_mig_set *set,
@@ -176,7 +176,7 @@ unsigned clv_mig_set_count_options(
 			n += clv_mig_set_add(model, &with,
 				     (struct clv_mig_instance){
 					     p, model->profiles[p].starts[i]}) ==
-			     CLV_MIG_FITS;
+			     CLV_MIG_NO_OBSTACLE;
 		}
 	}
 	return n;
@@ -194,7 +194,7 @@ unsigned clv_mig_set_capacity(
 	for (uint8_t i = 0; i < p->n_starts; i++)
 		n += clv_mig_set_add(model, &with,
 			     (struct clv_mig_instance){profile, p->starts[i]}) ==
-		     CLV_MIG_FITS;
+		     CLV_MIG_NO_OBSTACLE;
 	return n;
 }
 

@@ -99,7 +99,7 @@ struct clv_mig_set {
 
 /* Why an instance cannot be added. */
 enum clv_mig_obstacle {
-	CLV_MIG_FITS,
+	CLV_MIG_NO_OBSTACLE,
 	CLV_MIG_NO_SUCH_START,
 	CLV_MIG_OVERLAPS,
 	CLV_MIG_NO_SLICES,

@@ -63,7 +63,7 @@ static int read_bool(struct clv_yaml_value value, void *into, struct clv_error *
 static int fault_at(struct clv_yaml_value value, int r, struct clv_error *err)
 {
 	if (r < 0)
-		clv_yaml_at_fault(value, err);
+		clv_yaml_prefix_position(value, err);
 	return r;
 }
 

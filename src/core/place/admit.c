@@ -11,7 +11,7 @@
  * and then on the mixes of docs/placement.md. */
 #define MOST_TIMES_MEAN 18.0
 
-void clv_admit_see(struct clv_admit *admit, uint32_t milli, int64_t stays_s)
+void clv_admit_record(struct clv_admit *admit, uint32_t milli, int64_t stays_s)
 {
 	admit->milli_s += (double)milli * (double)stays_s;
 	admit->n++;

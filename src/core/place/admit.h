@@ -18,7 +18,7 @@ struct clv_admit {
 };
 
 /* Records a request, accepted or not. */
-void clv_admit_see(struct clv_admit *admit, uint32_t milli, int64_t stays_s);
+void clv_admit_record(struct clv_admit *admit, uint32_t milli, int64_t stays_s);
 
 /* Whether the request is worth its cost, given how much of the fleet is free. */
 bool clv_admit_is_worth(const struct clv_admit *admit, const struct clv_fleet *fleet,

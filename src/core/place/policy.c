@@ -128,7 +128,7 @@ static int32_t score_clustering(const struct clv_place_view *view,
 /* clang-format off */
 const struct clv_place_policy clv_place_policies[] = {
 	{.name = "random", .help = "any node that fits, by the seed",
-	 .score = score_random, .pick = CLV_PICK_TIGHTEST, .is_fickle = true},
+	 .score = score_random, .pick = CLV_PICK_TIGHTEST, .is_uncacheable = true},
 	{.name = "first-fit", .help = "the first node and device that fit",
 	 .score = score_first, .pick = CLV_PICK_FIRST},
 	{.name = "best-fit", .help = "the node with the least left over",

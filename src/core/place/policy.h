@@ -34,8 +34,8 @@ struct clv_place_policy {
 		const struct clv_fleet_node *node,
 		const struct clv_place_request *request, struct clv_place_at *ret_at);
 	enum clv_pick pick;
-	bool is_learned; /* needs a workload */
-	bool is_fickle;  /* scores hold for one decision and are not cached */
+	bool is_learned;     /* needs a workload */
+	bool is_uncacheable; /* scores hold for one decision and are not cached */
 };
 
 extern const struct clv_place_policy clv_place_policies[];

@@ -108,7 +108,7 @@ static int32_t score_once(struct memo *memo, const struct clv_place_view *view,
 
 	if (!clv_fit_node(view->fleet, node, shape))
 		return CLV_RANKING_UNFIT;
-	if (policy->is_fickle)
+	if (policy->is_uncacheable)
 		return policy->score(view, node, shape);
 	if (memo->states[slot] != node->state) {
 		memo->states[slot] = node->state;
@@ -153,7 +153,7 @@ void clv_ranking_update(struct clv_ranking *ranking, const struct clv_place_view
 {
 	const struct clv_fleet_log *log = &view->fleet->log;
 
-	if (!ranking->is_filled || policy->is_fickle ||
+	if (!ranking->is_filled || policy->is_uncacheable ||
 		log->n_changes - ranking->n_seen > log->mask) {
 		fill(ranking, view, policy);
 	} else {

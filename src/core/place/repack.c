@@ -263,7 +263,7 @@ static bool could_start(const struct clv_fleet *fleet, uint32_t number, unsigned
 		struct clv_mig_instance instance = {
 			request->profile - 1, profile->starts[i]};
 
-		if (clv_mig_set_add(model, &with, instance) == CLV_MIG_FITS)
+		if (clv_mig_set_add(model, &with, instance) == CLV_MIG_NO_OBSTACLE)
 			return true;
 	}
 	return false;

@@ -107,8 +107,8 @@ struct clv_singles *clv_singles_free(struct clv_singles *singles)
 	return NULL;
 }
 
-struct clv_place_request clv_singles_on(const struct clv_singles *singles, size_t at,
-	const struct clv_place_request *request)
+struct clv_place_request clv_singles_complete(const struct clv_singles *singles,
+	size_t at, const struct clv_place_request *request)
 {
 	const struct clv_fleet_node *node = &singles->fleet->nodes[at];
 	uint64_t memory_mib = singles->fleet->devices[node->first_device].memory_mib;
@@ -135,7 +135,7 @@ int clv_singles_find(const struct clv_singles *singles, size_t first, size_t n,
 
 	for (size_t i = first; i < first + n; i++) {
 		const struct clv_fleet_node *node = &singles->fleet->nodes[i];
-		struct clv_place_request on = clv_singles_on(singles, i, request);
+		struct clv_place_request on = clv_singles_complete(singles, i, request);
 		int64_t score;
 
 		if (on.milli > CLV_PLACE_WHOLE ||
@@ -153,7 +153,7 @@ int clv_singles_find(const struct clv_singles *singles, size_t first, size_t n,
 int clv_singles_take(struct clv_singles *singles, size_t at,
 	const struct clv_place_request *request, uint32_t *ret_lease)
 {
-	struct clv_place_request on = clv_singles_on(singles, at, request);
+	struct clv_place_request on = clv_singles_complete(singles, at, request);
 	struct clv_place_at place = {.devices = 1, .node = (uint32_t)at};
 
 	return clv_fleet_take(singles->fleet, &on, &place, ret_lease);

@@ -32,8 +32,8 @@ int clv_singles_find(const struct clv_singles *singles, size_t first, size_t n,
 	const struct clv_place_request *request, int64_t *ret_score);
 
 /* The request, completed for that device. */
-struct clv_place_request clv_singles_on(const struct clv_singles *singles, size_t at,
-	const struct clv_place_request *request);
+struct clv_place_request clv_singles_complete(const struct clv_singles *singles,
+	size_t at, const struct clv_place_request *request);
 
 /* Takes the share on the device; it is released by its number.  -ENOSPC, -ENOMEM. */
 int clv_singles_take(struct clv_singles *singles, size_t at,

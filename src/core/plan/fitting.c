@@ -69,7 +69,7 @@ static unsigned count_lost(
 		struct clv_mig_instance instance = {profile, wanted->starts[i]};
 		unsigned left;
 
-		if (clv_mig_set_add(model, &with, instance) != CLV_MIG_FITS)
+		if (clv_mig_set_add(model, &with, instance) != CLV_MIG_NO_OBSTACLE)
 			continue;
 		left = clv_mig_set_count_options(model, &with);
 		most_left = left > most_left ? left : most_left;

@@ -45,7 +45,7 @@ uint64_t clv_mig_planner_holders(
 
 /* Wishes. */
 
-static int add_wish(struct clv_mig_planner *p, const struct clv_mig_wished *wish)
+static int add_wish(struct clv_mig_planner *p, const struct clv_mig_wanted_instance *wish)
 {
 	if (p->n_wishes == CLV_MIG_INSTANCES_MAX)
 		return clv_planner_fail(p->planner, p->at, wish->source->line, -ENOSPC,
@@ -67,8 +67,8 @@ void clv_mig_planner_list_starts(
 	}
 }
 
-static int check_start(
-	struct clv_mig_planner *p, const struct clv_mig_wished *wish, uint32_t start)
+static int check_start(struct clv_mig_planner *p,
+	const struct clv_mig_wanted_instance *wish, uint32_t start)
 {
 	const struct clv_mig_profile *profile = &p->model->profiles[wish->profile];
 	char starts[64];
@@ -84,7 +84,7 @@ static int check_start(
 
 /* One wish for each given start, or `count` wishes without a start. */
 static int add_copies(
-	struct clv_mig_planner *p, struct clv_mig_wished *wish, uint32_t count)
+	struct clv_mig_planner *p, struct clv_mig_wanted_instance *wish, uint32_t count)
 {
 	const struct clv_layout_partition *source = wish->source;
 	int r = 0;
@@ -118,7 +118,8 @@ static int find_profile(struct clv_mig_planner *p,
 static int add_part_wishes(struct clv_mig_planner *p,
 	const struct clv_layout_partition *source, unsigned slices)
 {
-	struct clv_mig_wished wish = {.source = source, .start = CLV_MIG_ANYWHERE};
+	struct clv_mig_wanted_instance wish = {
+		.source = source, .start = CLV_MIG_ANYWHERE};
 	uint32_t left = source->n_starts ? 0 : source->count, per_instance;
 	int r = find_profile(p, source, source->profile + 3, &wish.profile);
 
@@ -145,7 +146,8 @@ static int add_part_wishes(struct clv_mig_planner *p,
 static int add_wishes(
 	struct clv_mig_planner *p, const struct clv_layout_partition *source)
 {
-	struct clv_mig_wished wish = {.source = source, .start = CLV_MIG_ANYWHERE};
+	struct clv_mig_wanted_instance wish = {
+		.source = source, .start = CLV_MIG_ANYWHERE};
 	const char *name = source->profile;
 	int r;
 
@@ -201,19 +203,19 @@ static int add_have(struct clv_mig_planner *p, const struct clv_partition *parti
 {
 	struct clv_error why = {0};
 	int profile = clv_mig_profile_find(p->model, partition->profile, &why);
-	struct clv_mig_have *have;
+	struct clv_mig_existing *have;
 	int r;
 
 	if (profile < 0)
 		return fail_unknown(p, partition, why.msg);
 	r = check_place(p, partition, &p->model->profiles[profile]);
 	if (r >= 0)
-		r = clv_plan_parts_know(p, (uint8_t)profile, partition);
+		r = clv_plan_parts_validate(p, (uint8_t)profile, partition);
 	if (r < 0)
 		return r;
 	p->partitions[p->n_have] = partition;
 	have = &p->have[p->n_have++];
-	*have = (struct clv_mig_have){
+	*have = (struct clv_mig_existing){
 		.instance = {(uint8_t)profile, (uint8_t)partition->start},
 		.is_kept = p->at.rule->preserve,
 		.holders = clv_mig_planner_holders(p, &partition->holders),
@@ -240,13 +242,14 @@ static void list_fits(const struct clv_mig_planner *p, const struct clv_mig_set 
 }
 
 static void fill_plain_wishes(
-	const struct clv_mig_planner *p, struct clv_mig_wish ret[CLV_MIG_INSTANCES_MAX])
+	const struct clv_mig_planner *p, struct clv_mig_wanted ret[CLV_MIG_INSTANCES_MAX])
 {
 	for (size_t i = 0; i < p->n_wishes; i++)
-		ret[i] = (struct clv_mig_wish){p->wishes[i].profile, p->wishes[i].start};
+		ret[i] =
+			(struct clv_mig_wanted){p->wishes[i].profile, p->wishes[i].start};
 }
 
-static void set_of(const struct clv_mig_planner *p, const struct clv_mig_answer *answer,
+static void set_of(const struct clv_mig_planner *p, const struct clv_mig_solution *answer,
 	size_t n_wishes, struct clv_mig_set *ret)
 {
 	*ret = (struct clv_mig_set){0};
@@ -264,9 +267,9 @@ static void set_of(const struct clv_mig_planner *p, const struct clv_mig_answer 
 
 static int fail_with_room(struct clv_mig_planner *p)
 {
-	struct clv_mig_have kept[CLV_MIG_INSTANCES_MAX];
-	struct clv_mig_wish wishes[CLV_MIG_INSTANCES_MAX];
-	struct clv_mig_answer answer = {0};
+	struct clv_mig_existing kept[CLV_MIG_INSTANCES_MAX];
+	struct clv_mig_wanted wishes[CLV_MIG_INSTANCES_MAX];
+	struct clv_mig_solution answer = {0};
 	struct clv_mig_set set = {0};
 	char fits[128];
 	size_t n = 0;
@@ -326,7 +329,7 @@ static unsigned count_places(const struct clv_mig_model *model)
 
 static void add_create(struct clv_mig_planner *p, size_t wish, const char *name)
 {
-	const struct clv_mig_wished *wanted = &p->wishes[wish];
+	const struct clv_mig_wanted_instance *wanted = &p->wishes[wish];
 	const struct clv_mig_profile *profile = &p->model->profiles[wanted->profile];
 	struct clv_step *step =
 		clv_planner_step(p->planner, CLV_STEP_CREATE, p->at.index);
@@ -366,7 +369,7 @@ static int next_wish(const struct clv_mig_planner *p, uint16_t done)
 
 static void plan_wish(struct clv_mig_planner *p, size_t wish)
 {
-	const struct clv_mig_wished *wanted = &p->wishes[wish];
+	const struct clv_mig_wanted_instance *wanted = &p->wishes[wish];
 	uint8_t from = p->answer.from[wish];
 	char name[CLV_PARTITION_NAME_MAX];
 
@@ -465,7 +468,7 @@ static void plan_mode(struct clv_mig_planner *p, bool on)
 
 static int solve(struct clv_mig_planner *p)
 {
-	struct clv_mig_wish wishes[CLV_MIG_INSTANCES_MAX];
+	struct clv_mig_wanted wishes[CLV_MIG_INSTANCES_MAX];
 
 	for (size_t i = 0; i < p->n_have; i++)
 		clv_plan_parts_compare(p, i);

@@ -13,11 +13,11 @@
 /* The existing and the wanted compute instances of one GPU instance, and the solution. */
 struct parts {
 	const struct clv_mig_model *model;
-	struct clv_mig_have have[CLV_MIG_INSTANCES_MAX];
+	struct clv_mig_existing have[CLV_MIG_INSTANCES_MAX];
 	size_t n_have;
-	struct clv_mig_wish wishes[CLV_MIG_INSTANCES_MAX];
+	struct clv_mig_wanted wishes[CLV_MIG_INSTANCES_MAX];
 	size_t n_wishes;
-	struct clv_mig_answer answer;
+	struct clv_mig_solution answer;
 };
 
 static const struct clv_mig_model *model_of(
@@ -43,7 +43,7 @@ static struct clv_mig_instance whole_instance(const struct clv_mig_model *model)
 static void add_have(
 	struct parts *parts, struct clv_mig_instance instance, uint64_t holders)
 {
-	parts->have[parts->n_have++] = (struct clv_mig_have){
+	parts->have[parts->n_have++] = (struct clv_mig_existing){
 		.instance = instance,
 		.in_use = holders != 0,
 		.holders = holders,
@@ -71,21 +71,21 @@ static void fill_have(
 	}
 }
 
-static void fill_wishes(const struct clv_mig_wished *wish, struct parts *parts)
+static void fill_wishes(const struct clv_mig_wanted_instance *wish, struct parts *parts)
 {
 	for (size_t i = 0; i < wish->n_parts; i++)
-		parts->wishes[i] = (struct clv_mig_wish){
+		parts->wishes[i] = (struct clv_mig_wanted){
 			(uint8_t)find_size(parts->model, wish->parts[i]),
 			wish->part_starts[i]};
 	parts->n_wishes = wish->n_parts;
 	if (wish->n_parts == 0)
-		parts->wishes[parts->n_wishes++] = (struct clv_mig_wish){
+		parts->wishes[parts->n_wishes++] = (struct clv_mig_wanted){
 			whole_instance(parts->model).profile, CLV_MIG_ANYWHERE};
 }
 
 /* gone: mask of the holders that end anyway. */
 static int solve(struct clv_mig_planner *p, const struct clv_partition *now,
-	const struct clv_mig_wished *wish, uint64_t gone, struct parts *ret)
+	const struct clv_mig_wanted_instance *wish, uint64_t gone, struct parts *ret)
 {
 	*ret = (struct parts){.model = model_of(p, wish->profile)};
 	if (now)
@@ -104,8 +104,8 @@ static bool stays(const struct parts *parts, size_t i)
 	return parts->answer.stay & 1u << i;
 }
 
-static int fail_with_size(
-	struct clv_mig_planner *p, const struct clv_mig_wished *wish, uint8_t size)
+static int fail_with_size(struct clv_mig_planner *p,
+	const struct clv_mig_wanted_instance *wish, uint8_t size)
 {
 	char sizes[64];
 
@@ -116,7 +116,7 @@ static int fail_with_size(
 }
 
 static int check_start(
-	struct clv_mig_planner *p, const struct clv_mig_wished *wish, size_t i)
+	struct clv_mig_planner *p, const struct clv_mig_wanted_instance *wish, size_t i)
 {
 	const struct clv_mig_model *model = model_of(p, wish->profile);
 	int size = find_size(model, wish->parts[i]);
@@ -135,7 +135,8 @@ static int check_start(
 		starts);
 }
 
-int clv_plan_parts_check(struct clv_mig_planner *p, const struct clv_mig_wished *wish)
+int clv_plan_parts_check(
+	struct clv_mig_planner *p, const struct clv_mig_wanted_instance *wish)
 {
 	const struct clv_mig_profile *profile = &p->model->profiles[wish->profile];
 	const struct clv_mig_model *model = model_of(p, wish->profile);
@@ -166,7 +167,7 @@ int clv_plan_parts_check(struct clv_mig_planner *p, const struct clv_mig_wished 
 	return 0;
 }
 
-int clv_plan_parts_know(
+int clv_plan_parts_validate(
 	struct clv_mig_planner *p, uint8_t profile, const struct clv_partition *partition)
 {
 	const struct clv_mig_model *model = model_of(p, profile);
@@ -198,7 +199,7 @@ int clv_plan_parts_know(
 
 /* Adds a way, unless a known one ends only a subset of the same holders. */
 static void add_way(
-	struct clv_mig_planner *p, struct clv_mig_have *to, size_t at, uint64_t ended)
+	struct clv_mig_planner *p, struct clv_mig_existing *to, size_t at, uint64_t ended)
 {
 	for (uint8_t i = 0; i < to->n_ends[at]; i++) {
 		if ((to->ends[at][i] & ~ended) == 0)
@@ -215,7 +216,7 @@ static void add_way(
 static void list_ways(
 	struct clv_mig_planner *p, size_t have, size_t at, const struct parts *parts)
 {
-	struct clv_mig_have *to = &p->have[have];
+	struct clv_mig_existing *to = &p->have[have];
 	unsigned n_holders = (unsigned)__builtin_popcountll(to->holders);
 	size_t n_left = CLV_PLAN_WAYS_MAX - p->n_ways;
 	struct parts tried;
@@ -241,8 +242,8 @@ static void list_ways(
 static void compare(struct clv_mig_planner *p, size_t have, size_t at)
 {
 	const struct clv_partition *now = p->partitions[have];
-	const struct clv_mig_wished *wish = &p->wishes[at];
-	struct clv_mig_have *to = &p->have[have];
+	const struct clv_mig_wanted_instance *wish = &p->wishes[at];
+	struct clv_mig_existing *to = &p->have[have];
 	bool is_plain = now->n_parts == 0 && !now->is_incomplete;
 	uint16_t all;
 	struct parts parts;
@@ -265,7 +266,7 @@ static void compare(struct clv_mig_planner *p, size_t have, size_t at)
 
 void clv_plan_parts_compare(struct clv_mig_planner *p, size_t have)
 {
-	struct clv_mig_have *to = &p->have[have];
+	struct clv_mig_existing *to = &p->have[have];
 
 	for (size_t i = 0; i < p->n_wishes; i++) {
 		/* Wishes of one line have the same compute instances. */
@@ -315,7 +316,7 @@ static void block_lost(struct clv_mig_planner *p, const struct clv_partition *no
 
 /* A compute instance that fills the GPU instance has its name. */
 static void add_shares(struct clv_mig_planner *p, const char *instance,
-	const struct clv_mig_wished *wish, const struct clv_mig_profile *part,
+	const struct clv_mig_wanted_instance *wish, const struct clv_mig_profile *part,
 	uint8_t start)
 {
 	char name[CLV_PARTITION_NAME_MAX];
@@ -327,8 +328,9 @@ static void add_shares(struct clv_mig_planner *p, const char *instance,
 		&wish->source->shares);
 }
 
-void clv_plan_parts_add(struct clv_mig_planner *p, const struct clv_mig_wished *wish,
-	const struct clv_partition *now, const char *name)
+void clv_plan_parts_add(struct clv_mig_planner *p,
+	const struct clv_mig_wanted_instance *wish, const struct clv_partition *now,
+	const char *name)
 {
 	const struct clv_mig_profile *profile = &p->model->profiles[wish->profile];
 	struct parts parts;

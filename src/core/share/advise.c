@@ -401,7 +401,7 @@ size_t clv_advise_lease(const struct clv_advise_lease *lease,
 	struct analysis analysis = analyse(lease, device);
 	size_t n = 0;
 
-	if (lease->observed_s < CLV_ADVISE_WATCHED_S || lease->use.n == 0)
+	if (lease->observed_s < CLV_ADVISE_OBSERVED_S || lease->use.n == 0)
 		return 0;
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(rules) && n < CLV_ADVICES_MAX; i++) {
 		ret[n] = (struct clv_advice){
@@ -456,7 +456,7 @@ size_t clv_advise_find_idle(const struct clv_advise_lease *starved,
 		double here;
 
 		if (!others[i] || others[i] == starved ||
-			others[i]->observed_s < CLV_ADVISE_WATCHED_S ||
+			others[i]->observed_s < CLV_ADVISE_OBSERVED_S ||
 			clv_advise_is_starved(others[i]))
 			continue;
 		here = score(starved, others[i]);

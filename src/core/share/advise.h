@@ -27,7 +27,7 @@
  *
  * The slowdown is the mean over all windows. */
 enum {
-	CLV_ADVISE_WATCHED_S = 30,       /* no advice before this */
+	CLV_ADVISE_OBSERVED_S = 30,      /* no advice before this */
 	CLV_ADVISE_MEDIUM_AFTER_S = 600, /* medium confidence from here on */
 	CLV_ADVISE_HIGH_AFTER_S = 3000,
 	CLV_ADVISE_SLOWDOWN_PERCENT = 105, /* accepted slowdown of the proposed share */

@@ -20,8 +20,8 @@ static uint32_t percent_of(uint32_t ppm, uint32_t percent)
 	return (uint32_t)((uint64_t)ppm * percent / 100);
 }
 
-void clv_range_see(struct clv_range_watch *watch, uint32_t share_ppm, uint32_t used_ppm,
-	uint32_t waiting_ppm)
+void clv_range_record(struct clv_range_watch *watch, uint32_t share_ppm,
+	uint32_t used_ppm, uint32_t waiting_ppm)
 {
 	bool is_full = used_ppm >= percent_of(share_ppm, CLV_RANGE_WANTS_USED_PERCENT);
 	bool is_kept =

@@ -36,8 +36,8 @@ struct clv_range_watch {
 
 /* Adds one second: the part of the device that was held, and the part of the time that
  * the lease waited in line for the device (not because of its own cap). */
-void clv_range_see(struct clv_range_watch *watch, uint32_t share_ppm, uint32_t used_ppm,
-	uint32_t waiting_ppm);
+void clv_range_record(struct clv_range_watch *watch, uint32_t share_ppm,
+	uint32_t used_ppm, uint32_t waiting_ppm);
 
 bool clv_range_wants_more(const struct clv_range_watch *watch);
 

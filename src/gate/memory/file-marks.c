@@ -39,7 +39,7 @@ static bool visit_file(const char *path,
 	FILE *file = fopen(path, "re");
 	struct clv_file_mark mark;
 	char line[LINE_MAX_BYTES];
-	bool is_whole;
+	bool is_complete;
 
 	if (!file)
 		return false;
@@ -47,9 +47,9 @@ static bool visit_file(const char *path,
 		if (read_line(line, &mark))
 			visit(&mark, userdata);
 	}
-	is_whole = !ferror(file);
+	is_complete = !ferror(file);
 	fclose(file);
-	return is_whole;
+	return is_complete;
 }
 
 struct search {

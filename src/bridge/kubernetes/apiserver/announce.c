@@ -117,7 +117,7 @@ static int write_annotation(
 	int r;
 
 	snprintf(path, sizeof(path), "/api/v1/nodes/%s", announcer->settings.node);
-	r = clv_kube_cluster_ask(announcer->cluster, "PATCH", path, body, NULL, err);
+	r = clv_kube_cluster_request(announcer->cluster, "PATCH", path, body, NULL, err);
 	json_decref(body);
 	return r;
 }

@@ -176,7 +176,7 @@ static int perform(struct clv_kube_cluster *cluster, struct answer *answer,
 		curl_easy_strerror(code));
 }
 
-int clv_kube_cluster_ask(struct clv_kube_cluster *cluster, const char *method,
+int clv_kube_cluster_request(struct clv_kube_cluster *cluster, const char *method,
 	const char *path, const struct json_t *body, struct json_t **ret,
 	struct clv_error *err)
 {

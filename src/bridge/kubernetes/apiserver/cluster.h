@@ -18,6 +18,6 @@ struct clv_kube_cluster *clv_kube_cluster_free(struct clv_kube_cluster *cluster)
 /* Sends a request.  body may be NULL; the caller owns *ret, and ret may be NULL. -ENOENT:
  * 404 for an object; -EEXIST: 409; -EPERM: 401 or 403; -EPROTO: another status, or an
  * answer that is not JSON; -EAGAIN: the server cannot be reached. */
-int clv_kube_cluster_ask(struct clv_kube_cluster *cluster, const char *method,
+int clv_kube_cluster_request(struct clv_kube_cluster *cluster, const char *method,
 	const char *path, const struct json_t *body, struct json_t **ret,
 	struct clv_error *err);

@@ -20,12 +20,12 @@
 #define PATH_MAX_BYTES 1024
 #define FIRST_APART 35 /* Kubernetes 1.35 */
 
-int clv_kube_publish_is_apart(
+int clv_kube_publish_separates_counters(
 	struct clv_kube_cluster *cluster, bool *ret, struct clv_error *err)
 {
 	json_t *version = NULL;
 	const char *minor;
-	int r = clv_kube_cluster_ask(cluster, "GET", "/version", NULL, &version, err);
+	int r = clv_kube_cluster_request(cluster, "GET", "/version", NULL, &version, err);
 
 	if (r < 0)
 		return r;
@@ -74,7 +74,7 @@ static int list(struct publication *p, struct clv_error *err)
 		"?fieldSelector=spec.driver%%3D%s%%2Cspec.nodeName%%3D%s",
 		p->settings->driver, p->settings->node);
 	make_path(p, query, path);
-	r = clv_kube_cluster_ask(p->cluster, "GET", path, NULL, &answer, err);
+	r = clv_kube_cluster_request(p->cluster, "GET", path, NULL, &answer, err);
 	if (r < 0)
 		return r;
 	p->existing = json_incref(json_object_get(answer, "items"));
@@ -93,7 +93,7 @@ static int find_owner(struct publication *p, struct clv_error *err)
 	int r;
 
 	snprintf(path, sizeof(path), "/api/v1/nodes/%s", p->settings->node);
-	r = clv_kube_cluster_ask(p->cluster, "GET", path, NULL, &node, err);
+	r = clv_kube_cluster_request(p->cluster, "GET", path, NULL, &node, err);
 	if (r == -EPERM || r == -ENOENT)
 		return 0;
 	if (r < 0)
@@ -199,7 +199,7 @@ static int write_slice(const struct publication *p, size_t i, struct clv_error *
 	snprintf(ending, sizeof(ending), "/%.900s", name);
 	make_path(p, old ? ending : "", path);
 	slice = make_slice(p, i, old);
-	r = clv_kube_cluster_ask(
+	r = clv_kube_cluster_request(
 		p->cluster, old ? "PUT" : "POST", path, slice, NULL, err);
 	json_decref(slice);
 	return r;
@@ -232,7 +232,7 @@ static int remove_others(const struct publication *p, struct clv_error *err)
 			continue;
 		snprintf(ending, sizeof(ending), "/%.900s", name);
 		make_path(p, ending, path);
-		r = clv_kube_cluster_ask(p->cluster, "DELETE", path, NULL, NULL, err);
+		r = clv_kube_cluster_request(p->cluster, "DELETE", path, NULL, NULL, err);
 		if (r < 0 && r != -ENOENT)
 			return r;
 	}

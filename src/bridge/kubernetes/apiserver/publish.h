@@ -16,5 +16,5 @@ int clv_kube_publish(struct clv_kube_cluster *cluster,
 
 /* Whether this server requires counters in separate slices (Kubernetes 1.35 and newer).
  */
-int clv_kube_publish_is_apart(
+int clv_kube_publish_separates_counters(
 	struct clv_kube_cluster *cluster, bool *ret, struct clv_error *err);

@@ -91,7 +91,7 @@ static int read_unit(struct clv_yaml_value value, void *into, struct clv_error *
 	int r = clv_units_parse_bytes(clv_yaml_text(value), &bytes, err);
 
 	if (r < 0)
-		return clv_yaml_at_fault(value, err);
+		return clv_yaml_prefix_position(value, err);
 	if (bytes % MIB != 0)
 		return clv_yaml_fail(value, err, -EINVAL,
 			"the unit of memory is a number of mebibytes: 1M, 256M, 1G");
@@ -105,7 +105,7 @@ static int read_time(struct clv_yaml_value value, void *into, struct clv_error *
 	int r = clv_units_parse_duration(clv_yaml_text(value), &ns, err);
 
 	if (r < 0)
-		return clv_yaml_at_fault(value, err);
+		return clv_yaml_prefix_position(value, err);
 	if (ns / CLV_NS_PER_MS > TIME_MOST_MS || ns < CLV_NS_PER_MS)
 		return clv_yaml_fail(
 			value, err, -ERANGE, "a time from 1ms to 1h is expected");

@@ -352,7 +352,7 @@ static void done_publish(struct clv_kube_job *base)
 		clv_log_warning(0, "cannot publish the node's devices: %s", job->err.msg);
 	dra->is_publishing = false;
 	if (job->places.n > 0)
-		clv_kube_health_take(dra->health, &job->places);
+		clv_kube_health_set(dra->health, &job->places);
 	sd_event_source_set_time_relative(
 		dra->timer, job->r < 0 || is_new(dra) ? AGAIN_US : ANYWAY_US);
 	sd_event_source_set_enabled(dra->timer, SD_EVENT_ONESHOT);
@@ -367,7 +367,7 @@ void clv_kube_dra_publish(struct clv_kube_dra *dra)
 	const struct clv_kube_inventory *now = &dra->kube->inventory;
 	struct publish_job *job;
 
-	clv_kube_health_tell(dra->health);
+	clv_kube_health_send(dra->health);
 	dra->is_stale = dra->is_publishing;
 	if (dra->is_publishing || !dra->kube->has_inventory)
 		return;
@@ -418,7 +418,7 @@ static void serve(struct clv_kube_dra *dra, const char *path,
 	const struct clv_rpc_service service = {methods, n_methods, dra};
 	struct clv_error err = {};
 
-	if (*server && clv_rpc_server_is_there(*server))
+	if (*server && clv_rpc_server_socket_exists(*server))
 		return;
 	*server = clv_rpc_server_free(*server);
 	if (clv_rpc_server_new(dra->kube->event, path, &service, server, &err) < 0)
@@ -427,7 +427,7 @@ static void serve(struct clv_kube_dra *dra, const char *path,
 
 /* The driver's socket is created first, because kubelet connects to it as soon as it has
  * seen the registration socket. */
-void clv_kube_dra_look(struct clv_kube_dra *dra)
+void clv_kube_dra_check(struct clv_kube_dra *dra)
 {
 	serve(dra, dra->driver_path, driver_methods, CLV_ARRAY_SIZE(driver_methods),
 		&dra->driver);

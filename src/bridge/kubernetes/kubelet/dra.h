@@ -15,4 +15,4 @@ struct clv_kube_dra *clv_kube_dra_free(struct clv_kube_dra *dra);
 /* Publishes slices and health; to be called when the inventory has changed. */
 void clv_kube_dra_publish(struct clv_kube_dra *dra);
 /* Creates sockets again that were removed. */
-void clv_kube_dra_look(struct clv_kube_dra *dra);
+void clv_kube_dra_check(struct clv_kube_dra *dra);

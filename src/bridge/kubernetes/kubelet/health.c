@@ -86,7 +86,7 @@ static uint8_t *encode(struct clv_kube_health *health, size_t *ret_bytes)
 
 /* --- Watchers --- */
 
-void clv_kube_health_tell(struct clv_kube_health *health)
+void clv_kube_health_send(struct clv_kube_health *health)
 {
 	size_t n_bytes = 0;
 	uint8_t *data;
@@ -105,7 +105,7 @@ void clv_kube_health_tell(struct clv_kube_health *health)
 
 static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 {
-	clv_kube_health_tell(userdata);
+	clv_kube_health_send(userdata);
 	return 0;
 }
 
@@ -130,15 +130,15 @@ void clv_kube_health_add(struct clv_kube_health *health, struct clv_rpc_call *ca
 	*watcher = (struct watcher){health->watchers, health, call};
 	health->watchers = watcher;
 	clv_rpc_on_end(call, drop_watcher, watcher);
-	clv_kube_health_tell(health);
+	clv_kube_health_send(health);
 }
 
-void clv_kube_health_take(struct clv_kube_health *health, struct clv_kube_places *places)
+void clv_kube_health_set(struct clv_kube_health *health, struct clv_kube_places *places)
 {
 	clv_kube_places_clear(&health->places);
 	health->places = *places;
 	*places = (struct clv_kube_places){};
-	clv_kube_health_tell(health);
+	clv_kube_health_send(health);
 }
 
 int clv_kube_health_new(

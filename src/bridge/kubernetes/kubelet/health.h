@@ -17,8 +17,8 @@ int clv_kube_health_new(
 struct clv_kube_health *clv_kube_health_free(struct clv_kube_health *health);
 
 /* Sets the node's places; takes ownership of their array. */
-void clv_kube_health_take(struct clv_kube_health *health, struct clv_kube_places *places);
+void clv_kube_health_set(struct clv_kube_health *health, struct clv_kube_places *places);
 /* Sends the current health to all watchers. */
-void clv_kube_health_tell(struct clv_kube_health *health);
+void clv_kube_health_send(struct clv_kube_health *health);
 /* Adds the call to the watchers, until it ends. */
 void clv_kube_health_add(struct clv_kube_health *health, struct clv_rpc_call *call);

@@ -197,7 +197,7 @@ struct hold {
 	struct clv_kube_job job;
 	struct clv_kube_plugin *plugin;
 	struct clv_rpc_call *call; /* NULL: kubelet ended the call */
-	struct clv_kube_want want;
+	struct clv_kube_lease_want want;
 	bool is_allocate;               /* else PreStartContainer */
 	char lease[CLV_KUBE_LEASE_MAX]; /* the lease that the answer names; "": none */
 	int r;
@@ -256,7 +256,7 @@ static void finish_hold(struct hold *hold)
 		answer_allocate(hold->call, hold->lease);
 	else if (hold->call)
 		clv_kube_answer(hold->call, &empty.base);
-	clv_kube_want_clear(&hold->want);
+	clv_kube_lease_want_clear(&hold->want);
 	free(hold);
 }
 
@@ -285,9 +285,9 @@ static void allocate_ids(struct hold *hold, const V1beta1__ContainerAllocateRequ
 {
 	struct clv_kube_plugin *plugin = hold->plugin;
 	bool is_memory = plugin->resource.kind == CLV_KUBE_OF_MEMORY;
-	struct clv_kube_want want;
+	struct clv_kube_lease_want want;
 
-	hold->r = clv_kube_want_make(&plugin->resource,
+	hold->r = clv_kube_lease_want_make(&plugin->resource,
 		(const char *const *)ids->devices_ids, ids->n_devices_ids, &want,
 		&hold->err);
 	if (hold->r >= 0 && (!is_of_pair(plugin) || !is_memory))
@@ -324,12 +324,12 @@ static void allocate(
 
 /* The lease for the container's share and memory is known, or cannot be. */
 static void on_container(
-	struct clv_kube_want *want, const struct clv_error *err, void *userdata)
+	struct clv_kube_lease_want *want, const struct clv_error *err, void *userdata)
 {
 	struct hold *hold = userdata;
 
 	if (!hold->call) {
-		clv_kube_want_clear(&hold->want);
+		clv_kube_lease_want_clear(&hold->want);
 		free(hold);
 		return;
 	}
@@ -339,9 +339,9 @@ static void on_container(
 		finish_hold(hold);
 		return;
 	}
-	clv_kube_want_clear(&hold->want);
+	clv_kube_lease_want_clear(&hold->want);
 	hold->want = *want;
-	*want = (struct clv_kube_want){};
+	*want = (struct clv_kube_lease_want){};
 	submit_hold(hold);
 }
 
@@ -355,7 +355,7 @@ static void pre_start(
 
 	if (hold) {
 		clv_rpc_on_end(call, forget_call, hold);
-		hold->r = clv_kube_want_make(&plugin->resource,
+		hold->r = clv_kube_lease_want_make(&plugin->resource,
 			(const char *const *)request->devices_ids, request->n_devices_ids,
 			&hold->want, &hold->err);
 		if (hold->r < 0)
@@ -413,7 +413,7 @@ int clv_kube_plugin_new(struct clv_kube *kube, struct clv_kube_resource *resourc
 		plugin->resource.name);
 	for (char *p = plugin->endpoint; *p != '\0'; p++)
 		*p = isalnum((unsigned char)*p) || *p == '.' ? *p : '-';
-	/* If kubelet's folder does not exist yet, clv_kube_plugin_look() retries. */
+	/* If kubelet's folder does not exist yet, clv_kube_plugin_check() retries. */
 	if (serve(plugin, &why) < 0)
 		clv_log_debug("%s", why.msg);
 	*ret = CLV_TAKE(plugin);
@@ -438,7 +438,7 @@ const struct clv_kube_resource *clv_kube_plugin_resource(
 	return &plugin->resource;
 }
 
-void clv_kube_plugin_take(
+void clv_kube_plugin_set(
 	struct clv_kube_plugin *plugin, struct clv_kube_resource *resource)
 {
 	bool is_same = plugin->resource.n == resource->n &&
@@ -497,7 +497,7 @@ static int send_register(struct clv_kube_plugin *plugin, struct clv_error *err)
 	return r < 0 ? clv_error_errno(err, -r, "cannot register") : 0;
 }
 
-void clv_kube_plugin_look(struct clv_kube_plugin *plugin, bool is_there, bool is_new)
+void clv_kube_plugin_check(struct clv_kube_plugin *plugin, bool is_there, bool is_new)
 {
 	struct clv_error err = {};
 	int r = 0;
@@ -508,7 +508,7 @@ void clv_kube_plugin_look(struct clv_kube_plugin *plugin, bool is_there, bool is
 		plugin->is_registered = false;
 		plugin->registering = clv_rpc_client_free(plugin->registering);
 	}
-	if (!plugin->server || !clv_rpc_server_is_there(plugin->server))
+	if (!plugin->server || !clv_rpc_server_socket_exists(plugin->server))
 		r = serve(plugin, &err);
 	if (r < 0 || !is_there || plugin->is_registered || plugin->registering)
 		return;

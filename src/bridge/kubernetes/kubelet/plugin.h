@@ -21,9 +21,9 @@ const struct clv_kube_resource *clv_kube_plugin_resource(
 
 /* Sets the resource's current sources, and takes ownership of them.  Kubelet gets the new
  * list if it differs. */
-void clv_kube_plugin_take(
+void clv_kube_plugin_set(
 	struct clv_kube_plugin *plugin, struct clv_kube_resource *resource);
 
 /* Creates the socket again if it was removed, and registers with kubelet if necessary.
  * is_there: kubelet's socket exists; is_new: kubelet was restarted. */
-void clv_kube_plugin_look(struct clv_kube_plugin *plugin, bool is_there, bool is_new);
+void clv_kube_plugin_check(struct clv_kube_plugin *plugin, bool is_there, bool is_new);

@@ -78,7 +78,7 @@ static int gather(
 
 /* Returns 1 and the lease, or 0 if the container has no id of the resource. */
 static int want_of(const Container *container, const struct clv_kube_resource *resource,
-	struct clv_kube_want *ret, struct clv_error *err)
+	struct clv_kube_lease_want *ret, struct clv_error *err)
 {
 	_cleanup_free_ char **ids = NULL;
 	size_t n = 0;
@@ -88,7 +88,7 @@ static int want_of(const Container *container, const struct clv_kube_resource *r
 		return clv_error_errno(err, -r, "cannot read what containers have");
 	if (n == 0)
 		return 0;
-	r = clv_kube_want_know(resource, (const char *const *)ids, n, ret, err);
+	r = clv_kube_lease_want_identify(resource, (const char *const *)ids, n, ret, err);
 	return r < 0 ? r : 1;
 }
 
@@ -106,13 +106,13 @@ static const struct clv_kube_resource *resource_of_kind(
 
 /* Returns 1 and the lease for share and memory, or 0 if the container has neither. */
 static int pair_of(const struct clv_kube *kube, const Container *container,
-	struct clv_kube_want *ret, struct clv_error *err)
+	struct clv_kube_lease_want *ret, struct clv_error *err)
 {
 	const struct clv_kube_resource *shares =
 		resource_of_kind(kube, CLV_KUBE_OF_SHARE);
 	const struct clv_kube_resource *memories =
 		resource_of_kind(kube, CLV_KUBE_OF_MEMORY);
-	struct clv_kube_want share = {}, memory = {};
+	struct clv_kube_lease_want share = {}, memory = {};
 	int has_share = shares ? want_of(container, shares, &share, err) : 0;
 	int has_memory = memories && has_share >= 0
 				 ? want_of(container, memories, &memory, err)
@@ -125,14 +125,14 @@ static int pair_of(const struct clv_kube *kube, const Container *container,
 			container->name, has_share ? shares->name : memories->name,
 			has_share ? memories->name : shares->name);
 	else if (r >= 0 && has_share)
-		r = clv_kube_want_join(&share, &memory, err);
+		r = clv_kube_lease_want_join(&share, &memory, err);
 	if (r >= 0 && has_share) {
 		*ret = share;
-		share = (struct clv_kube_want){};
+		share = (struct clv_kube_lease_want){};
 		r = 1;
 	}
-	clv_kube_want_clear(&share);
-	clv_kube_want_clear(&memory);
+	clv_kube_lease_want_clear(&share);
+	clv_kube_lease_want_clear(&memory);
 	return r;
 }
 
@@ -149,7 +149,7 @@ static bool is_in_pair(
 struct compare {
 	struct clv_kube_job job;
 	struct clv_kube_pods *pods;
-	struct clv_kube_want *wants;
+	struct clv_kube_lease_want *wants;
 	size_t n;
 	uint64_t asked_ns;
 	bool may_release;
@@ -157,9 +157,9 @@ struct compare {
 	struct clv_error err;
 };
 
-static int add_want(struct compare *compare, struct clv_kube_want *want)
+static int add_want(struct compare *compare, struct clv_kube_lease_want *want)
 {
-	struct clv_kube_want *place = CLV_APPEND(compare->wants, compare->n);
+	struct clv_kube_lease_want *place = CLV_APPEND(compare->wants, compare->n);
 
 	if (!place)
 		return -ENOMEM;
@@ -185,7 +185,7 @@ static int add_former(struct compare *compare, const Container *container)
 	for (size_t i = 0; i < container->n_devices && r >= 0; i++) {
 		const Podresources__V1__ContainerDevices *devices = container->devices[i];
 		struct clv_kube_resource former = {.kind = CLV_KUBE_OF_ONE};
-		struct clv_kube_want want;
+		struct clv_kube_lease_want want;
 
 		if (devices->n_device_ids == 0 ||
 			is_served(compare->pods->kube, devices->resource_name))
@@ -205,7 +205,7 @@ static int add_container(struct compare *compare, const Container *container)
 {
 	const struct clv_kube *kube = compare->pods->kube;
 	struct clv_error err = {};
-	struct clv_kube_want want;
+	struct clv_kube_lease_want want;
 	int r = 0;
 
 	if (kube->settings.undivided == CLV_KUBE_BOTH &&
@@ -260,7 +260,7 @@ static void run_compare(struct clv_kube_job *job, struct clv_kube_lease_sync *sy
 static void free_compare(struct compare *compare)
 {
 	for (size_t i = 0; i < compare->n; i++)
-		clv_kube_want_clear(&compare->wants[i]);
+		clv_kube_lease_want_clear(&compare->wants[i]);
 	free(compare->wants);
 	free(compare);
 }
@@ -312,7 +312,8 @@ static bool has_id(const Container *container, const char *resource, const char 
 /* Several containers may have the id: an init container and the containers behind it. The
  * first one that has both share and memory is used. */
 static int find_lease(const struct clv_kube *kube, const List *list,
-	const struct question *question, struct clv_kube_want *ret, struct clv_error *err)
+	const struct question *question, struct clv_kube_lease_want *ret,
+	struct clv_error *err)
 {
 	int r = clv_error_set(err, -ENOENT, "kubelet knows no container with %s of %s",
 		question->id, question->resource);
@@ -334,7 +335,7 @@ static int find_lease(const struct clv_kube *kube, const List *list,
 static void answer_question(
 	struct question *question, const List *list, const struct clv_rpc_status *status)
 {
-	struct clv_kube_want want = {};
+	struct clv_kube_lease_want want = {};
 	struct clv_error err = {};
 	int r;
 
@@ -345,7 +346,7 @@ static void answer_question(
 			"kubelet's pod-resources API does not answer: %s",
 			status->message);
 	question->on_container(&want, r < 0 ? &err : NULL, question->userdata);
-	clv_kube_want_clear(&want);
+	clv_kube_lease_want_clear(&want);
 }
 
 /* --- Requests --- */
@@ -473,7 +474,7 @@ struct clv_kube_pods *clv_kube_pods_free(struct clv_kube_pods *pods)
 	return NULL;
 }
 
-void clv_kube_pods_look(struct clv_kube_pods *pods)
+void clv_kube_pods_reconcile_now(struct clv_kube_pods *pods)
 {
 	sd_event_source_set_time_relative(pods->timer, 0);
 	sd_event_source_set_enabled(pods->timer, SD_EVENT_ONESHOT);

@@ -48,9 +48,9 @@ static void check_kubelet(struct clv_kube *kube)
 		set_kubelet_since(kube, &file);
 	kube->kubelet_inode = inode;
 	for (size_t i = 0; i < kube->n_plugins; i++)
-		clv_kube_plugin_look(kube->plugins[i], inode != 0, is_new);
+		clv_kube_plugin_check(kube->plugins[i], inode != 0, is_new);
 	if (kube->dra)
-		clv_kube_dra_look(kube->dra);
+		clv_kube_dra_check(kube->dra);
 }
 
 /* --- Resources --- */
@@ -86,7 +86,7 @@ static int set_resource(
 	int r;
 
 	if (plugin) {
-		clv_kube_plugin_take(plugin, resource);
+		clv_kube_plugin_set(plugin, resource);
 		return 0;
 	}
 	r = clv_kube_plugin_new(kube, resource, &plugin, err);
@@ -114,11 +114,11 @@ static void empty_missing(struct clv_kube *kube, const struct clv_kube_resources
 		none.sources = NULL;
 		none.n = 0;
 		if (!is_there)
-			clv_kube_plugin_take(kube->plugins[i], &none);
+			clv_kube_plugin_set(kube->plugins[i], &none);
 	}
 }
 
-void clv_kube_take_inventory(struct clv_kube *kube, struct clv_kube_inventory *inventory)
+void clv_kube_set_inventory(struct clv_kube *kube, struct clv_kube_inventory *inventory)
 {
 	struct clv_kube_resources resources = {};
 	struct clv_error err = {};

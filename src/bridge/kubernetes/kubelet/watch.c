@@ -63,7 +63,7 @@ static void run_refresh(struct clv_kube_job *job, struct clv_kube_lease_sync *sy
 	struct clv_client *client = NULL;
 
 	if (refresh->is_doubtful)
-		clv_kube_lease_sync_doubt(sync);
+		clv_kube_lease_sync_invalidate(sync);
 
 	refresh->r = clv_kube_lease_sync_client(sync, &client, &refresh->err);
 	if (refresh->r < 0)
@@ -154,7 +154,7 @@ static void report_missing(struct clv_kube_watch *watch, const char *why)
 		snprintf(gone.items[i].why, sizeof(gone.items[i].why),
 			"the agent does not answer");
 	}
-	clv_kube_take_inventory(watch->kube, &gone);
+	clv_kube_set_inventory(watch->kube, &gone);
 }
 
 static void set_timer(struct clv_kube_watch *watch, uint64_t us)
@@ -171,9 +171,9 @@ static void use_answer(struct clv_kube_watch *watch, struct refresh *refresh)
 		clv_log_info("the agent answers again");
 	watch->seen_ns = clv_clock_ns();
 	watch->is_missing = false;
-	clv_kube_take_inventory(watch->kube, &refresh->inventory);
+	clv_kube_set_inventory(watch->kube, &refresh->inventory);
 	if (is_first)
-		clv_kube_pods_look(watch->kube->pods);
+		clv_kube_pods_reconcile_now(watch->kube->pods);
 	if (watch->fd < 0)
 		open_stream(watch, refresh->socket);
 }

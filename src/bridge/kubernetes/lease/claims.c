@@ -177,7 +177,7 @@ static int name_lease(const struct clv_kube_claim *claim, size_t i,
 }
 
 static int size_share(const struct clv_kube_place *place, const json_t *consumed,
-	struct clv_kube_want *want, struct clv_error *err)
+	struct clv_kube_lease_want *want, struct clv_error *err)
 {
 	const char *share = text_of(consumed, "share");
 	const char *memory = text_of(consumed, "memory");
@@ -200,7 +200,7 @@ static int size_share(const struct clv_kube_place *place, const json_t *consumed
 
 /* Creates the partition, and then the lease on it. */
 static int make_and_hold(struct clv_kube_claims *claims, struct clv_kube_lease_sync *sync,
-	const struct clv_kube_place *place, const struct clv_kube_want *want,
+	const struct clv_kube_place *place, const struct clv_kube_lease_want *want,
 	struct clv_error *err)
 {
 	struct clv_client *client;
@@ -224,7 +224,7 @@ static int set_mode(struct clv_kube_claims *claims, struct clv_kube_lease_sync *
 }
 
 static int hold(struct clv_kube_claims *claims, struct clv_kube_lease_sync *sync,
-	const struct clv_kube_place *place, struct clv_kube_want *want,
+	const struct clv_kube_place *place, struct clv_kube_lease_want *want,
 	struct clv_error *err)
 {
 	char device[160];
@@ -250,7 +250,7 @@ static int prepare_result(struct clv_kube_claims *claims,
 	const json_t *result, struct clv_error *err)
 {
 	const struct clv_kube_place *place;
-	struct clv_kube_want want = {};
+	struct clv_kube_lease_want want = {};
 	struct clv_kube_prepared *prepared;
 	int r = find_place(claims, sync, text_of(result, "device"), &place, err);
 
@@ -302,7 +302,7 @@ static int fetch(struct clv_kube_claims *claims, const struct clv_kube_claim *cl
 	snprintf(path, sizeof(path),
 		"/apis/resource.k8s.io/%s/namespaces/%.300s/resourceclaims/%.300s",
 		claims->settings.version, claim->namespace, claim->name);
-	r = clv_kube_cluster_ask(claims->cluster, "GET", path, NULL, &object, err);
+	r = clv_kube_cluster_request(claims->cluster, "GET", path, NULL, &object, err);
 	if (r < 0)
 		return r;
 	if (strcmp(text_of(json_object_get(object, "metadata"), "uid"), claim->uid) !=
@@ -353,7 +353,7 @@ static int record_claim(struct clv_kube_claims *claims,
 	char lease[CLV_KUBE_LEASE_MAX];
 	int r = name_lease(claim, 0, lease, err);
 
-	if (r < 0 || clv_kube_undo_is_there(&claims->settings, NOTES, claim->uid))
+	if (r < 0 || clv_kube_undo_exists(&claims->settings, NOTES, claim->uid))
 		return r;
 	return write_note(claims, claim, (unsigned int)n, false, err);
 }
@@ -463,7 +463,7 @@ static int release_lease(struct clv_kube_claims *claims, struct clv_kube_lease_s
 		r = clv_kube_ephemeral_destroy(&claims->settings, client, device, err);
 	device[strcspn(device, "/")] = '\0';
 	if (r >= 0 && device[0] != '\0')
-		clv_kube_mode_back(&claims->settings, client, device);
+		clv_kube_mode_restore(&claims->settings, client, device);
 	return r;
 }
 
@@ -587,7 +587,8 @@ int clv_kube_claims_publish(struct clv_kube_claims *claims,
 		return r;
 	sweep(claims, sync, client);
 	if (!claims->knows_server) {
-		r = clv_kube_publish_is_apart(claims->cluster, &claims->is_apart, err);
+		r = clv_kube_publish_separates_counters(
+			claims->cluster, &claims->is_apart, err);
 		claims->knows_server = r >= 0;
 	}
 	if (r >= 0)

@@ -86,7 +86,7 @@ int clv_kube_ephemeral_destroy(const struct clv_kube_settings *settings,
 	json_t *operation = NULL;
 	int r;
 
-	if (!clv_kube_undo_is_there(settings, FOLDER, partition))
+	if (!clv_kube_undo_exists(settings, FOLDER, partition))
 		return 0;
 	r = clv_client_partition_destroy(client, partition, &operation, &failure);
 	if (r < 0 && strcmp(failure.code, "not_found") != 0 &&

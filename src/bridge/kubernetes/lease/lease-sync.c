@@ -23,7 +23,7 @@
 #define CLV_KUBE_LIST_MAX 65 /* names of devices: one more than the agent accepts */
 
 struct entry {
-	struct clv_kube_want want;
+	struct clv_kube_lease_want want;
 	uint64_t held_ns; /* when kubelet last requested or listed it */
 };
 
@@ -57,7 +57,7 @@ struct clv_kube_lease_sync *clv_kube_lease_sync_free(struct clv_kube_lease_sync 
 		return NULL;
 
 	for (size_t i = 0; i < sync->n; i++)
-		clv_kube_want_clear(&sync->entries[i].want);
+		clv_kube_lease_want_clear(&sync->entries[i].want);
 	free(sync->entries);
 	clv_client_free(sync->client);
 	free(sync);
@@ -102,22 +102,22 @@ static struct entry *find(struct clv_kube_lease_sync *sync, const char *lease)
 
 static void forget(struct clv_kube_lease_sync *sync, struct entry *entry)
 {
-	clv_kube_want_clear(&entry->want);
+	clv_kube_lease_want_clear(&entry->want);
 	*entry = sync->entries[--sync->n];
 }
 
-static int record(struct clv_kube_lease_sync *sync, const struct clv_kube_want *want,
-	uint64_t held_ns, struct clv_error *err)
+static int record(struct clv_kube_lease_sync *sync,
+	const struct clv_kube_lease_want *want, uint64_t held_ns, struct clv_error *err)
 {
 	struct entry *entry = find(sync, want->lease);
-	struct clv_kube_want copy;
+	struct clv_kube_lease_want copy;
 
 	if (entry) {
 		if (entry->held_ns < held_ns)
 			entry->held_ns = held_ns;
 		return 0;
 	}
-	if (clv_kube_want_copy(want, &copy) < 0 ||
+	if (clv_kube_lease_want_copy(want, &copy) < 0 ||
 		!(entry = CLV_APPEND(sync->entries, sync->n)))
 		return clv_error_errno(
 			err, ENOMEM, "cannot record lease %s", want->lease);
@@ -152,7 +152,7 @@ int clv_kube_lease_sync_release(
 }
 
 static int release_overlapping(struct clv_kube_lease_sync *sync,
-	const struct clv_kube_want *want, bool with_itself, struct clv_error *err)
+	const struct clv_kube_lease_want *want, bool with_itself, struct clv_error *err)
 {
 	for (size_t i = sync->n; i-- > 0;) {
 		struct entry *entry = &sync->entries[i];
@@ -160,7 +160,7 @@ static int release_overlapping(struct clv_kube_lease_sync *sync,
 
 		if (strcmp(entry->want.lease, want->lease) == 0
 				? !with_itself
-				: !clv_kube_want_overlaps(&entry->want, want))
+				: !clv_kube_lease_want_overlaps(&entry->want, want))
 			continue;
 		r = clv_kube_lease_sync_release(sync, entry->want.lease, err);
 		if (r < 0)
@@ -170,7 +170,7 @@ static int release_overlapping(struct clv_kube_lease_sync *sync,
 	return 0;
 }
 
-static bool is_same_share(const json_t *lease, const struct clv_kube_want *want)
+static bool is_same_share(const json_t *lease, const struct clv_kube_lease_want *want)
 {
 	double share = json_number_value(json_object_get(lease, "share"));
 	json_int_t memory = json_integer_value(json_object_get(lease, "memory_bytes"));
@@ -203,7 +203,7 @@ static bool has_devices(const json_t *lease, const char *names)
 }
 
 /* Whether an existing lease is kept and has the wanted devices and size. */
-static bool is_as_wanted(const json_t *lease, const struct clv_kube_want *want)
+static bool is_as_wanted(const json_t *lease, const struct clv_kube_lease_want *want)
 {
 	return json_is_true(json_object_get(lease, "kept")) &&
 	       has_devices(lease, want->device) && is_same_share(lease, want);
@@ -220,7 +220,7 @@ static size_t split(char *names, const char *ret[CLV_KUBE_LIST_MAX])
 	return n;
 }
 
-static int create(struct clv_client *client, const struct clv_kube_want *want,
+static int create(struct clv_client *client, const struct clv_kube_lease_want *want,
 	json_t **ret, struct clv_client_error *failure)
 {
 	struct clv_client_lease_request request = {
@@ -247,8 +247,9 @@ static int create(struct clv_client *client, const struct clv_kube_want *want,
 
 /* Returns 1 and the lease if it exists as wanted, or 0 if there is none.  A lease that
  * differs, for example from an earlier configuration, is released. */
-static int look_up(struct clv_kube_lease_sync *sync, const struct clv_kube_want *want,
-	bool is_new, json_t **ret, struct clv_error *err)
+static int look_up(struct clv_kube_lease_sync *sync,
+	const struct clv_kube_lease_want *want, bool is_new, json_t **ret,
+	struct clv_error *err)
 {
 	struct clv_client_error failure;
 	json_t *lease = NULL;
@@ -269,7 +270,7 @@ static int look_up(struct clv_kube_lease_sync *sync, const struct clv_kube_want 
 /* Creates the lease or finds it.  A lease with an entry probably exists, so it is looked
  * up first; any other is created first. */
 static int find_or_create(struct clv_kube_lease_sync *sync,
-	const struct clv_kube_want *want, bool is_new, json_t **ret,
+	const struct clv_kube_lease_want *want, bool is_new, json_t **ret,
 	struct clv_error *err)
 {
 	struct clv_client_error failure;
@@ -293,7 +294,7 @@ static int find_or_create(struct clv_kube_lease_sync *sync,
 }
 
 int clv_kube_lease_sync_hold(struct clv_kube_lease_sync *sync,
-	const struct clv_kube_want *want, bool is_new, struct clv_error *err)
+	const struct clv_kube_lease_want *want, bool is_new, struct clv_error *err)
 {
 	json_t *lease = NULL;
 	int r = release_overlapping(sync, want, is_new, err);
@@ -314,7 +315,7 @@ int clv_kube_lease_sync_hold(struct clv_kube_lease_sync *sync,
  */
 #define LOOKS_MOST 30u
 
-static bool has_number(const struct clv_kube_want *wants, size_t n, uint64_t number)
+static bool has_number(const struct clv_kube_lease_want *wants, size_t n, uint64_t number)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (wants[i].number == number)
@@ -335,7 +336,7 @@ static bool has_entry_of(const struct clv_kube_lease_sync *sync, uint64_t number
 /* Whether each container has an entry and each entry a container: then the agent's leases
  * need not be read. */
 static bool is_settled(const struct clv_kube_lease_sync *sync,
-	const struct clv_kube_want *wants, size_t n_wants)
+	const struct clv_kube_lease_want *wants, size_t n_wants)
 {
 	for (size_t i = 0; i < n_wants; i++) {
 		if (!has_entry_of(sync, wants[i].number))
@@ -350,8 +351,8 @@ static bool is_settled(const struct clv_kube_lease_sync *sync,
 	return true;
 }
 
-static const struct clv_kube_want *find_want(
-	const struct clv_kube_want *wants, size_t n, const char *lease)
+static const struct clv_kube_lease_want *find_want(
+	const struct clv_kube_lease_want *wants, size_t n, const char *lease)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (strcmp(wants[i].lease, lease) == 0)
@@ -375,7 +376,7 @@ static const json_t *find_lease(const json_t *leases, const char *name)
 }
 
 static int reconcile_one(struct clv_kube_lease_sync *sync, const json_t *leases,
-	const struct clv_kube_want *want, uint64_t asked_ns, struct clv_error *err)
+	const struct clv_kube_lease_want *want, uint64_t asked_ns, struct clv_error *err)
 {
 	const json_t *lease = find_lease(leases, want->lease);
 	int r;
@@ -407,7 +408,7 @@ static bool is_ours(const json_t *lease, const char *name)
 
 /* Returns the number of kept leases without a container that remain. */
 static int release_stale(struct clv_kube_lease_sync *sync, const json_t *leases,
-	const struct clv_kube_want *wants, size_t n_wants, uint64_t asked_ns,
+	const struct clv_kube_lease_want *wants, size_t n_wants, uint64_t asked_ns,
 	struct clv_error *err)
 {
 	const json_t *items = json_object_get(leases, "items"), *lease;
@@ -441,7 +442,7 @@ static bool has_entry(const char *lease, const void *userdata)
 }
 
 int clv_kube_lease_sync_reconcile(struct clv_kube_lease_sync *sync,
-	const struct clv_kube_want *wants, size_t n_wants, uint64_t asked_ns,
+	const struct clv_kube_lease_want *wants, size_t n_wants, uint64_t asked_ns,
 	struct clv_error *err)
 {
 	struct clv_client_error failure;
@@ -479,7 +480,7 @@ int clv_kube_lease_sync_reconcile(struct clv_kube_lease_sync *sync,
 	return n_failed;
 }
 
-void clv_kube_lease_sync_doubt(struct clv_kube_lease_sync *sync)
+void clv_kube_lease_sync_invalidate(struct clv_kube_lease_sync *sync)
 {
 	sync->n_looks = 0;
 }

@@ -30,18 +30,18 @@ const struct clv_kube_settings *clv_kube_lease_sync_settings(
  * With is_new the container is new: an existing lease of that name belongs to an earlier
  * container and is replaced. */
 int clv_kube_lease_sync_hold(struct clv_kube_lease_sync *sync,
-	const struct clv_kube_want *want, bool is_new, struct clv_error *err);
+	const struct clv_kube_lease_want *want, bool is_new, struct clv_error *err);
 
 /* Creates missing leases and releases those of no container.  wants is kubelet's list as
  * of asked_ns; with asked_ns 0 nothing is released.  Returns the number of leases that
  * could not be reconciled. */
 int clv_kube_lease_sync_reconcile(struct clv_kube_lease_sync *sync,
-	const struct clv_kube_want *wants, size_t n_wants, uint64_t asked_ns,
+	const struct clv_kube_lease_want *wants, size_t n_wants, uint64_t asked_ns,
 	struct clv_error *err);
 
 /* The agent's leases may have changed, as after its restart: the next reconciliation
  * reads them even if kubelet's list has not changed. */
-void clv_kube_lease_sync_doubt(struct clv_kube_lease_sync *sync);
+void clv_kube_lease_sync_invalidate(struct clv_kube_lease_sync *sync);
 
 /* Releases the lease of that name; 0 if there is none. */
 int clv_kube_lease_sync_release(

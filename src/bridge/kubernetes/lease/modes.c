@@ -159,7 +159,7 @@ static int restore(const struct clv_kube_settings *settings, struct clv_client *
 	return r;
 }
 
-void clv_kube_mode_back(const struct clv_kube_settings *settings,
+void clv_kube_mode_restore(const struct clv_kube_settings *settings,
 	struct clv_client *client, const char *device)
 {
 	struct clv_error err = {};
@@ -178,7 +178,7 @@ static void restore_entry(const char *device, const char *text, void *userdata)
 {
 	const struct sweep *sweep = userdata;
 
-	clv_kube_mode_back(sweep->settings, sweep->client, device);
+	clv_kube_mode_restore(sweep->settings, sweep->client, device);
 }
 
 void clv_kube_modes_sweep(

@@ -16,7 +16,7 @@ int clv_kube_mode_set(const struct clv_kube_settings *settings, struct clv_clien
 	const char *device, const char *profile, struct clv_error *err);
 /* Restores the mode if it was changed and the GPU is unused.  The sweep retries failures.
  */
-void clv_kube_mode_back(const struct clv_kube_settings *settings,
+void clv_kube_mode_restore(const struct clv_kube_settings *settings,
 	struct clv_client *client, const char *device);
 /* Restores the modes of all recorded GPUs that are unused. */
 void clv_kube_modes_sweep(

@@ -59,7 +59,7 @@ char *clv_kube_undo_read(
 										 : text;
 }
 
-bool clv_kube_undo_is_there(
+bool clv_kube_undo_exists(
 	const struct clv_kube_settings *settings, const char *folder, const char *name)
 {
 	char path[PATH_MAX_BYTES];

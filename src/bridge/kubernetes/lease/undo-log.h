@@ -19,7 +19,7 @@ int clv_kube_undo_write(const struct clv_kube_settings *settings, const char *fo
 /* The entry's text, which the caller frees, or NULL if there is no entry. */
 char *clv_kube_undo_read(
 	const struct clv_kube_settings *settings, const char *folder, const char *name);
-bool clv_kube_undo_is_there(
+bool clv_kube_undo_exists(
 	const struct clv_kube_settings *settings, const char *folder, const char *name);
 void clv_kube_undo_remove(
 	const struct clv_kube_settings *settings, const char *folder, const char *name);

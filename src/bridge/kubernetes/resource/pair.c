@@ -2,11 +2,11 @@
 /* Pairs the calls for a share and for memory of one container. */
 #include "bridge/kubernetes/resource/pair.h"
 
-int clv_kube_pair_take(struct clv_kube_pair *pair, struct clv_kube_want *want,
-	bool is_memory, struct clv_kube_want *ret, struct clv_error *err)
+int clv_kube_pair_take(struct clv_kube_pair *pair, struct clv_kube_lease_want *want,
+	bool is_memory, struct clv_kube_lease_want *ret, struct clv_error *err)
 {
-	struct clv_kube_want *share = is_memory ? &pair->first : want;
-	struct clv_kube_want *memory = is_memory ? want : &pair->first;
+	struct clv_kube_lease_want *share = is_memory ? &pair->first : want;
+	struct clv_kube_lease_want *memory = is_memory ? want : &pair->first;
 	int r;
 
 	/* After two calls of the same kind, the first one's container has no other. */
@@ -15,16 +15,16 @@ int clv_kube_pair_take(struct clv_kube_pair *pair, struct clv_kube_want *want,
 		pair->first = *want;
 		pair->has_first = true;
 		pair->is_memory = is_memory;
-		*want = (struct clv_kube_want){};
+		*want = (struct clv_kube_lease_want){};
 		return 0;
 	}
-	r = clv_kube_want_join(share, memory, err);
+	r = clv_kube_lease_want_join(share, memory, err);
 	if (r >= 0) {
 		*ret = *share;
-		*share = (struct clv_kube_want){};
+		*share = (struct clv_kube_lease_want){};
 	}
 	clv_kube_pair_clear(pair);
-	clv_kube_want_clear(want);
+	clv_kube_lease_want_clear(want);
 	return r < 0 ? r : 1;
 }
 
@@ -36,6 +36,6 @@ const char *clv_kube_pair_device(const struct clv_kube_pair *pair, bool is_memor
 
 void clv_kube_pair_clear(struct clv_kube_pair *pair)
 {
-	clv_kube_want_clear(&pair->first);
+	clv_kube_lease_want_clear(&pair->first);
 	pair->has_first = false;
 }

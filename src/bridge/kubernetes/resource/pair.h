@@ -13,15 +13,15 @@ struct clv_error;
  * two calls are consecutive: the first is kept here until the second comes.
  * PreStartContainer verifies the pairing with kubelet's pod-resources API.  Pure. */
 struct clv_kube_pair {
-	struct clv_kube_want first;
+	struct clv_kube_lease_want first;
 	bool has_first, is_memory; /* of the first */
 };
 
 /* Returns 1 if want completes a pair: *ret is the lease of both, to be cleared by the
  * caller; 0 if want is the first of two and was kept; -EBUSY if the two are on different
  * devices. Ownership of want is taken in all cases. */
-int clv_kube_pair_take(struct clv_kube_pair *pair, struct clv_kube_want *want,
-	bool is_memory, struct clv_kube_want *ret, struct clv_error *err);
+int clv_kube_pair_take(struct clv_kube_pair *pair, struct clv_kube_lease_want *want,
+	bool is_memory, struct clv_kube_lease_want *ret, struct clv_error *err);
 
 /* The device of the first call, which the second one should prefer, or NULL.  Borrowed.
  */

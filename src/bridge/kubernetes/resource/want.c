@@ -28,7 +28,7 @@ struct kept_text {
 	char text[];
 };
 
-const char *clv_kube_keep_text(const char *text)
+const char *clv_kube_intern(const char *text)
 {
 	static struct kept_text *kept;
 	struct kept_text *one;
@@ -46,7 +46,7 @@ const char *clv_kube_keep_text(const char *text)
 	return one->text;
 }
 
-static void name_lease(struct clv_kube_want *want)
+static void name_lease(struct clv_kube_lease_want *want)
 {
 	uint64_t sum = UINT64_C(0xcbf29ce484222325);
 
@@ -97,7 +97,7 @@ static int read_units(const struct clv_kube_resource *resource, const char *cons
 				n_ids, resource->name);
 		units->n++;
 	}
-	units->key = clv_kube_keep_text(first);
+	units->key = clv_kube_intern(first);
 	return 0;
 }
 
@@ -116,15 +116,15 @@ static int read_ids(const struct clv_kube_resource *resource, const char *const 
 			return clv_error_set(
 				err, -EINVAL, "an id of %s occurs twice", resource->name);
 	}
-	units->resource = clv_kube_keep_text(resource->name);
+	units->resource = clv_kube_intern(resource->name);
 	if (is_of_ones)
-		units->key = clv_kube_keep_text("");
+		units->key = clv_kube_intern("");
 	return units->resource && units->key
 		       ? 0
 		       : clv_error_errno(err, ENOMEM, "cannot note %s", resource->name);
 }
 
-static void size_lease(struct clv_kube_want *want,
+static void size_lease(struct clv_kube_lease_want *want,
 	const struct clv_kube_resource *resource, const struct clv_kube_source *source)
 {
 	uint64_t n = want->units.n;
@@ -152,11 +152,11 @@ static const char *name_devices(
 			return "";
 		n += (size_t)sprintf(names + n, n > 0 ? ",%s" : "%s", source->device);
 	}
-	return clv_kube_keep_text(names);
+	return clv_kube_intern(names);
 }
 
 /* Sets the device and the size of the lease. */
-static void find_device(struct clv_kube_want *want,
+static void find_device(struct clv_kube_lease_want *want,
 	const struct clv_kube_resource *resource, const char *const *ids, size_t n_ids)
 {
 	const struct clv_kube_source *source;
@@ -170,14 +170,15 @@ static void find_device(struct clv_kube_want *want,
 	source = clv_kube_find_key(resource, want->units.key);
 	if (!source || want->units.numbers[n_ids - 1] >= source->n_units)
 		return;
-	want->device = clv_kube_keep_text(source->device);
+	want->device = clv_kube_intern(source->device);
 	size_lease(want, resource, source);
 }
 
-int clv_kube_want_know(const struct clv_kube_resource *resource, const char *const *ids,
-	size_t n_ids, struct clv_kube_want *ret, struct clv_error *err)
+int clv_kube_lease_want_identify(const struct clv_kube_resource *resource,
+	const char *const *ids, size_t n_ids, struct clv_kube_lease_want *ret,
+	struct clv_error *err)
 {
-	struct clv_kube_want want = {};
+	struct clv_kube_lease_want want = {};
 	int r;
 
 	if (n_ids == 0)
@@ -187,12 +188,12 @@ int clv_kube_want_know(const struct clv_kube_resource *resource, const char *con
 		return clv_error_errno(err, ENOMEM, "cannot note %s", resource->name);
 	r = read_ids(resource, ids, n_ids, &want.units, err);
 	if (r < 0) {
-		clv_kube_want_clear(&want);
+		clv_kube_lease_want_clear(&want);
 		return r;
 	}
 	find_device(&want, resource, ids, n_ids);
 	if (!want.device) {
-		clv_kube_want_clear(&want);
+		clv_kube_lease_want_clear(&want);
 		return clv_error_errno(err, ENOMEM, "cannot note %s", resource->name);
 	}
 	name_lease(&want);
@@ -200,20 +201,21 @@ int clv_kube_want_know(const struct clv_kube_resource *resource, const char *con
 	return 0;
 }
 
-int clv_kube_want_make(const struct clv_kube_resource *resource, const char *const *ids,
-	size_t n_ids, struct clv_kube_want *ret, struct clv_error *err)
+int clv_kube_lease_want_make(const struct clv_kube_resource *resource,
+	const char *const *ids, size_t n_ids, struct clv_kube_lease_want *ret,
+	struct clv_error *err)
 {
-	int r = clv_kube_want_know(resource, ids, n_ids, ret, err);
+	int r = clv_kube_lease_want_identify(resource, ids, n_ids, ret, err);
 
 	if (r < 0 || ret->device[0] != '\0')
 		return r;
-	clv_kube_want_clear(ret);
+	clv_kube_lease_want_clear(ret);
 	return clv_error_set(
 		err, -ENODEV, "%s has no %.80s at present", resource->name, ids[0]);
 }
 
-int clv_kube_want_join(
-	struct clv_kube_want *share, struct clv_kube_want *memory, struct clv_error *err)
+int clv_kube_lease_want_join(struct clv_kube_lease_want *share,
+	struct clv_kube_lease_want *memory, struct clv_error *err)
 {
 	if (strcmp(share->device, memory->device) != 0)
 		return clv_error_set(err, -EBUSY,
@@ -241,9 +243,10 @@ static int copy_units(struct clv_kube_units *units)
 	return numbers ? 0 : -ENOMEM;
 }
 
-int clv_kube_want_copy(const struct clv_kube_want *want, struct clv_kube_want *ret)
+int clv_kube_lease_want_copy(
+	const struct clv_kube_lease_want *want, struct clv_kube_lease_want *ret)
 {
-	struct clv_kube_want copy = *want;
+	struct clv_kube_lease_want copy = *want;
 
 	if (copy_units(&copy.units) < 0)
 		return -ENOMEM;
@@ -255,7 +258,7 @@ int clv_kube_want_copy(const struct clv_kube_want *want, struct clv_kube_want *r
 	return 0;
 }
 
-void clv_kube_want_clear(struct clv_kube_want *want)
+void clv_kube_lease_want_clear(struct clv_kube_lease_want *want)
 {
 	free(want->units.numbers);
 	free(want->memory.numbers);
@@ -280,7 +283,8 @@ static bool overlap(const struct clv_kube_units *a, const struct clv_kube_units 
 	return false;
 }
 
-bool clv_kube_want_overlaps(const struct clv_kube_want *a, const struct clv_kube_want *b)
+bool clv_kube_lease_want_overlaps(
+	const struct clv_kube_lease_want *a, const struct clv_kube_lease_want *b)
 {
 	return overlap(&a->units, &b->units) || overlap(&a->memory, &b->memory);
 }

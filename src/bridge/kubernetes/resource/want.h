@@ -20,7 +20,7 @@ struct clv_kube_units {
 	size_t n;
 };
 
-struct clv_kube_want {
+struct clv_kube_lease_want {
 	char lease[CLV_KUBE_LEASE_MAX];
 	uint64_t number; /* the hash in the lease's name */
 	/* A unit belongs to at most one existing lease. */
@@ -33,26 +33,30 @@ struct clv_kube_want {
 };
 
 /* Interns the text.  NULL: out of memory.  The loop's thread only. */
-const char *clv_kube_keep_text(const char *text);
+const char *clv_kube_intern(const char *text);
 
 /* Makes the lease of the ids.  -EINVAL: malformed ids, or units of several devices;
  * -ENODEV: the device does not exist now.  The message is for the author of the pod. */
-int clv_kube_want_make(const struct clv_kube_resource *resource, const char *const *ids,
-	size_t n_ids, struct clv_kube_want *ret, struct clv_error *err);
+int clv_kube_lease_want_make(const struct clv_kube_resource *resource,
+	const char *const *ids, size_t n_ids, struct clv_kube_lease_want *ret,
+	struct clv_error *err);
 /* The same, but the device need not exist: then device is "", and only the lease's name
  * is known. */
-int clv_kube_want_know(const struct clv_kube_resource *resource, const char *const *ids,
-	size_t n_ids, struct clv_kube_want *ret, struct clv_error *err);
+int clv_kube_lease_want_identify(const struct clv_kube_resource *resource,
+	const char *const *ids, size_t n_ids, struct clv_kube_lease_want *ret,
+	struct clv_error *err);
 /* Joins the lease of a share and that of memory into share; takes ownership of memory's
  * units.  -EBUSY: they are on different devices. */
-int clv_kube_want_join(
-	struct clv_kube_want *share, struct clv_kube_want *memory, struct clv_error *err);
+int clv_kube_lease_want_join(struct clv_kube_lease_want *share,
+	struct clv_kube_lease_want *memory, struct clv_error *err);
 /* Makes a deep copy.  -ENOMEM. */
-int clv_kube_want_copy(const struct clv_kube_want *want, struct clv_kube_want *ret);
-void clv_kube_want_clear(struct clv_kube_want *want);
+int clv_kube_lease_want_copy(
+	const struct clv_kube_lease_want *want, struct clv_kube_lease_want *ret);
+void clv_kube_lease_want_clear(struct clv_kube_lease_want *want);
 
 /* Whether they have a unit in common. */
-bool clv_kube_want_overlaps(const struct clv_kube_want *a, const struct clv_kube_want *b);
+bool clv_kube_lease_want_overlaps(
+	const struct clv_kube_lease_want *a, const struct clv_kube_lease_want *b);
 
 /* Chooses the ids that a container should get: of shares and memory, units of the device
  * that core/place chooses; of partitions, those of devices in use.  Stores at most

@@ -74,7 +74,7 @@ static bool tell_as_of(const struct clv_view *view, uint64_t as_of)
  * nothing is left to tell. */
 static bool tell_rest(struct clv_view *view)
 {
-	bool is_whole = clv_rm_channels_are_whole(own.channels), is_last;
+	bool is_complete = clv_rm_channels_are_whole(own.channels), is_last;
 	uint64_t as_of = clv_rm_channels_n_changes(own.channels);
 	struct clv_rm_object object;
 	int fd;
@@ -84,16 +84,16 @@ static bool tell_rest(struct clv_view *view)
 		own.told_as_of = 0;
 	}
 	own.told = view;
-	atomic_store(&view->turn->n_changes, is_whole ? as_of : UINT64_MAX);
+	atomic_store(&view->turn->n_changes, is_complete ? as_of : UINT64_MAX);
 	while (clv_rm_channels_next_untold(own.channels, &object, &fd, &is_last)) {
-		is_last &= is_whole;
+		is_last &= is_complete;
 		if (!tell(view, &object, is_last ? as_of : 0, fd >= 0 ? &fd : NULL))
 			return false;
 		clv_rm_channels_note_told(own.channels);
 		if (is_last)
 			own.told_as_of = as_of;
 	}
-	return !is_whole || tell_as_of(view, as_of);
+	return !is_complete || tell_as_of(view, as_of);
 }
 
 /* Returns the view of an agent that must still be told.  NULL: nothing is left to tell,

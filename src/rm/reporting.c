@@ -6,29 +6,29 @@
 
 #include <stdlib.h>
 
-void clv_rm_telling_add(struct clv_rm_channels *channels, struct clv_rm_node *node)
+void clv_rm_reporting_add(struct clv_rm_channels *channels, struct clv_rm_node *node)
 {
 	TAILQ_INSERT_TAIL(&channels->nodes, node, in_order);
 	if (!channels->first_untold)
 		channels->first_untold = node;
 }
 
-void clv_rm_telling_drop(struct clv_rm_channels *channels, struct clv_rm_node *node)
+void clv_rm_reporting_drop(struct clv_rm_channels *channels, struct clv_rm_node *node)
 {
 	if (channels->first_untold == node)
 		channels->first_untold = TAILQ_NEXT(node, in_order);
 	TAILQ_REMOVE(&channels->nodes, node, in_order);
-	channels->n_told -= node->is_told;
+	channels->n_told -= node->is_reported;
 }
 
 /* There are never more of these records than objects that had been told. */
-void clv_rm_telling_free(
+void clv_rm_reporting_free(
 	struct clv_rm_channels *channels, uint32_t client, uint32_t handle)
 {
 	struct clv_rm_freed *freed = malloc(sizeof(*freed));
 
 	if (!freed) {
-		channels->is_whole = false;
+		channels->is_complete = false;
 		return;
 	}
 	*freed = (struct clv_rm_freed){.client = client, .handle = handle};
@@ -76,8 +76,8 @@ void clv_rm_channels_note_told(struct clv_rm_channels *channels)
 		return;
 	}
 	channels->first_untold = TAILQ_NEXT(node, in_order);
-	node->is_told = true;
-	node->device->client->is_told = true;
+	node->is_reported = true;
+	node->device->client->is_reported = true;
 	channels->n_told++;
 }
 
@@ -88,9 +88,9 @@ void clv_rm_channels_untell(struct clv_rm_channels *channels)
 	while (!STAILQ_EMPTY(&channels->freed))
 		forget_freed(channels);
 	TAILQ_FOREACH(node, &channels->nodes, in_order)
-	node->is_told = false;
+	node->is_reported = false;
 	channels->first_untold = TAILQ_FIRST(&channels->nodes);
 	for (size_t i = 0; i < CLV_RM_CLIENTS_MAX; i++)
-		channels->clients[i].is_told = false;
+		channels->clients[i].is_reported = false;
 	channels->n_told = 0;
 }
