@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rate that a tenant with a promise of .8 keeps beside one of .2 that tries to exceed it.
 
-The attackers are the programs of tests/bypass.  Each case runs with both executors of a
-processor: at the end of a turn the agent waits for work (gate), or stops its threads (cpu)."""
+The attackers are the programs of tests/bypass.  Each case runs with two executors: the default,
+with which the agent waits for work at the end of a turn and stops the threads of work that has
+not ended within a second (auto), and the one that stops threads at the end of each turn (cpu)."""
 import contextlib
 import dataclasses
 import os
@@ -12,7 +13,7 @@ import threading
 import time
 
 import measure
-from tenants import BenchError, CPU, GATE, Lease, Session, raw_ns, wait_until
+from tenants import AUTO, BenchError, CPU, Lease, Session, raw_ns, wait_until
 
 VICTIM, ATTACKER = .8, .2
 TIMES, QUICK_TIMES = 3, 1
@@ -28,7 +29,7 @@ LEAST_HELD = .05  # an attacker that held less did not attack
 class Attack:
     way: str                 # name of the program in tests/bypass
     is_repeated: bool = False  # again and again, in a new lease each time
-    spared_seconds: float = 0  # at the beginning, not measured with the executor gate
+    spared_seconds: float = 0  # at the beginning, not measured with the executor auto
 
 
 ATTACKS = {
@@ -135,7 +136,7 @@ class Attacker:
 def beside(session, victim, attack, seconds):
     """A block of the victim beside the attacker, the part of it that the victim held by the
     ledger, and the number of leases of the attacker."""
-    spared = attack.spared_seconds if session.executor == GATE else 0
+    spared = attack.spared_seconds if session.executor == AUTO else 0
     begin = session.start([victim])
     try:
         attacker = Attacker(session, attack)
@@ -182,7 +183,7 @@ def run_attack(context, executor, case, attack):
 def run(context):
     if not context.with_cleave:
         return
-    for executor in (GATE, CPU):
+    for executor in (AUTO, CPU):
         for case, attack in ATTACKS.items():
             if context.wants(f"{executor}-{case}"):
                 run_attack(context, executor, case, attack)

@@ -22,7 +22,7 @@ import measure
 
 ANSWER_SECONDS = 60
 START_AHEAD_NS = 20_000_000  # time enough for every tenant to get the start
-GATE, CPU = "gate", "cpu"  # executors on a processor, as in the agent's settings
+AUTO, CPU = "auto", "cpu"  # executors on a processor, as in the agent's settings
 
 
 class BenchError(Exception):
