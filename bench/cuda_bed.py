@@ -272,14 +272,14 @@ class Double(Bed):
 class Gpu(Bed):
     """This machine's first NVIDIA GPU.  The gate's agent is one of its own."""
 
-    def __init__(self, build, executor, peer=Peer()):
+    def __init__(self, build, executor, peer=Peer(), watch="1s"):
         super().__init__(build, executor, peer)
         sys.path.insert(0, str(ROOT / "tests/integration"))
         import harness
 
         harness.PROGRAMS["cleaved"] = self.built("src/agent/cleaved")
         config = self.folder / "cleaved.yaml"
-        config.write_text(f"version: 1\nexecutor: {SETTINGS[executor]}\nwatch: {{every: 1s}}\n")
+        config.write_text(f"version: 1\nexecutor: {SETTINGS[executor]}\nwatch: {{every: {watch}}}\n")
         (self.folder / "empty").mkdir()
         self.agent = harness.Agent(arguments=("--config", str(config)), env=self.environment())
         self.agent.start()

@@ -204,6 +204,9 @@ static void wait_for_free(size_t n_bytes)
 {
 	for (int i = 0; i < 3000 && free_bytes() != n_bytes; i++)
 		usleep(10000);
+	if (free_bytes() != n_bytes)
+		fprintf(stderr, "waited for %zu MiB free, %zu MiB are\n", n_bytes / MIB,
+			free_bytes() / MIB);
 	CHECK(free_bytes() == n_bytes);
 }
 

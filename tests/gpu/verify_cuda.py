@@ -96,8 +96,10 @@ class Look(program_looks.Programs):
         self.notes.append(text)
         print(text, flush=True)
 
-    def bed(self, executor):
-        return cuda_bed.Gpu(self.build, executor)
+    def bed(self, executor, watch="1s"):
+        """watch off: where a program counts what is left of its quota, of which the watchdog takes
+        what the driver reports for contexts as soon as it has seen it."""
+        return cuda_bed.Gpu(self.build, executor, watch=watch)
 
     # --- The driver ---
 
@@ -159,7 +161,7 @@ class Look(program_looks.Programs):
 
     def remains(self):
         """Of what a lease wrote, in the next one's memory."""
-        with self.bed(GATE) as bed:
+        with self.bed(GATE, watch="off") as bed:
             quota = bench.QUOTA if self.quick else bed.gpu["memory_bytes"]
             tenant = Tenant(1, None, memory=quota)
             program = bed.built("tests/cuda/cuda-remains")
@@ -172,7 +174,7 @@ class Look(program_looks.Programs):
         """Beyond the quota, in the host's memory, which the program sees no difference of."""
         wrong = 0
         tenant = Tenant(.5, None, memory=bench.QUOTA, more=("--spill", "2G"))
-        with self.bed(GATE) as bed:
+        with self.bed(GATE, watch="off") as bed:
             for case in SPILL_CASES:
                 done = bed.run([bed.built("tests/cuda/cuda-spill"), case], tenant, CLEAVE,
                                check=False)
