@@ -230,7 +230,7 @@ class Operations(Case):
                      "x" * 200, "gpu0/1g.5gb@-1", "gpu0/%25n%25s@0"):
             status, answer = agent.request("DELETE", f"/v1/partitions?name={name}")
             if status == 202:
-                self.ends(agent.wait(answer), "failed", ": ")
+                self.ends(agent.wait(answer), "failed", "")
             else:
                 self.refused((status, answer), 400)
 

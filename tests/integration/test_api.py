@@ -56,7 +56,7 @@ class Basics(Case):
                 ('{"memory_bytes": 99999999999999999999}', ["JSON"]),
                 ({"share": 0.5, "spill_bytes": -1}, ["spill_bytes", "whole number"]),
                 ({"share": 0.5, "spill_bytes": "1G"}, ["spill_bytes", "whole number"]),
-                ({"share": 0.5, "spill_bytes": 1}, ["nothing spills", "NVIDIA"]),
+                ({"share": 0.5, "spill_bytes": 1}, ["cannot spill", "NVIDIA"]),
                 ({"share": 0.5, "cap": 0.4}, ["cap", "below"]),
                 ({"share": 0.5, "cap": 0}, ["cap"]),
                 ({"share": 0.1, "class": "fast"}, ["class", "latency"]),
@@ -71,7 +71,7 @@ class Basics(Case):
                 ({"share": 0.1, "wait": 1}, ["wait", "true or false"]),
                 ({"share": 0.1, "overcommit": "no"}, ["overcommit"]),
                 ({"share": 0.1, "device": 0}, ["device"]),
-                ({}, ["how much"]),
+                ({}, ["has no size"]),
         ):
             with self.subTest(body=body if len(str(body)) < 99 else "long"):
                 self.refused(self.agent.request("POST", "/v1/leases", body), 400,

@@ -220,7 +220,7 @@ class Applies(WithDouble):
                                      "cleave: 2/2 create gpu0/2g.20gb@0: failed (0.1 s)",
                                      "cleave: a step failed: undoing what was done"])
         self.assertEqual(lines[3], "cleave: 1/1 create gpu0/1g.10gb@2 (0.5 s)")
-        self.assertRegex(lines[4], r"apply \S+layout.yaml failed, and what had been done was "
+        self.assertRegex(lines[4], r"apply \S+layout.yaml failed, and the completed steps were "
                          r"undone: NVML says .* see cleave devices")
         self.assertEqual(len(lines), 5)
         code, text = self.terminal("apply", "-y", self.layout)

@@ -167,8 +167,8 @@ class Predict(Case):
                          [("chat", 0.6, "latency"), ("chat", 0.1, "batch")])
         self.assertTrue(all(row["slowdown"] > 1 for row in rows), rows)
         for words, code, message in (
-                ((good, good), 75, "1.2 of a device together"),
-                ((f"{good}=0",), 64, "0"), ((f"{good}=0.5,fast",), 64, "'fast' is no class"),
+                ((good, good), 75, "add up to 1.2 of a device"),
+                ((f"{good}=0",), 64, "0"), ((f"{good}=0.5,fast",), 64, "'fast' is not a class"),
                 ((bad,), 78, "bad.json: it is not a report"), (("none.json",), 78, "none.json: "),
                 ((), 64, "")):
             done = self.cleave("fit", "--predict", *map(str, words))

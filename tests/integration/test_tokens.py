@@ -254,7 +254,7 @@ class Starting(WebCase):
 
     def test_only_the_loopback_without_tls(self):
         for address in ("0.0.0.0", "::", "10.0.0.1", "::ffff:127.0.0.1", "localhost", "1127.0.0.1"):
-            self.refuse(self.listen(address=address), "open")
+            self.refuse(self.listen(address=address), "without encryption")
         self.refuse(self.listen(address="127.0.0.1.example"), "127.0.0.1.example")
 
     def test_certificates(self):

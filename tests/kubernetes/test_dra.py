@@ -251,7 +251,7 @@ class Mig(DraBed):
     def test_wrong_claims(self):
         claim = self.api.claim("c", ("gpu0-1g-10gb-0", None))
         for wrong, words in (({"name": "nobody"}, "404"), ({"uid": "other"}, "another one"),
-                             ({"namespace": "../x"}, "no name"), ({"name": ""}, "no name")):
+                             ({"namespace": "../x"}, "not the name"), ({"name": ""}, "not the name")):
             one = {**claim, **wrong}
             self.assertIn(words, self.prepare(one)[one["uid"]][1])
         unknown = self.api.claim("u", ("gpu9-1g-10gb-0", None))

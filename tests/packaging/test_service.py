@@ -161,7 +161,7 @@ class Sockets(Cases):
         self.addCleanup(elsewhere.close)
         service.start([elsewhere])
         service.get("/v1/version")
-        self.assertIn("socket other from the service manager is not used", service.log())
+        self.assertIn("socket other from the service manager is ignored", service.log())
 
     def test_idle_agents_come_back(self):
         """An agent that ended for idleness leaves the socket to the next."""

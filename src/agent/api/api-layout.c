@@ -510,7 +510,7 @@ int clv_api_get_profiles(
 		return r;
 	if (name && !clv_node_find(node, name))
 		return clv_error_set(err, -ENODEV,
-			"there is no device %.60s that could be divided: see cleave "
+			"there is no device '%.60s' that can be divided: see cleave "
 			"devices",
 			name);
 	items = json_array();

@@ -110,7 +110,7 @@ int clv_apply_edit(const struct clv_apply_request *request, const struct clv_nod
 	device = clv_node_find(node, name);
 	if (!device)
 		return clv_error_set(err, -ENODEV,
-			"there is no device %s that could be divided: see cleave "
+			"there is no device '%s' that can be divided: see cleave "
 			"profiles",
 			name);
 	snprintf(layout.name, sizeof(layout.name), "%s", request->what);
