@@ -177,6 +177,9 @@ class Partitions(Case):
         operation = agent.wait(agent.request("DELETE", f"/v1/partitions?name={name}")[1])
         self.ends(operation, "failed", name)
 
+    def test_a_filled_instance_is_split(self):
+        self.split_and_fill(self.live_in(sim("dgx-a100")))
+
     def test_too_many(self):
         agent = self.start(self.live_in(sim("mixed")))
         operation = agent.wait(agent.request("POST", "/v1/partitions", json.dumps(

@@ -210,6 +210,23 @@ def parts_that_fill():
         expect(owner["parts"] == [] and owner["uuid"].startswith("MIG-"), owner)
 
 
+def parts_that_fill_are_destroyed():
+    """One has the name and the place of its GPU instance, and neither its id nor its start."""
+    with node("gpu A100-40GB mig=on") as it:
+        it.survey()
+        for profile, start in (("1g.5gb", 5), ("3g.20gb", 4), ("4g.20gb", 0), ("7g.40gb", 0)):
+            name = f"gpu0/{profile}@{start}"
+            it.do("create", "gpu0", profile, start, 0)
+            owner = it.read()["partitions"][0]
+            expect(owner["uuid"] != "", owner)
+            it.do("destroy-part", "gpu0", name, name)
+            owner = it.read()["partitions"][0]
+            expect(owner["is_incomplete"] and owner["name"] == name, owner)
+            it.refuse(errno.ENODEV, "no compute instance", "destroy-part", "gpu0", name, name)
+            it.do("destroy", "gpu0", name)
+            it.read()
+
+
 def holes_and_others():
     """Instances made and destroyed behind the backend's back, whatever the list is like."""
     for options in ("", " list=packed", " ids=tree", " ids=swapped"):
@@ -435,7 +452,8 @@ def old_driver_sees_what_is_there():
 
 
 CASES = (survey_types, silent_while_off, survey_without_mig, numa_node, vgpu_host, every_place,
-         full_layouts, refused_places, parts, parts_that_fill, holes_and_others,
+         full_layouts, refused_places, parts, parts_that_fill,
+         parts_that_fill_are_destroyed, holes_and_others,
          another_has_its_number, holders, unprivileged, modes, mode_needs_reset, mode_in_use,
          modes_over_reboot, no_driver, lost_gpu, missing_symbols,
          old_driver_sees_what_is_there)

@@ -374,6 +374,27 @@ static void compute_instances_divide_an_instance(void **state)
 	assert_true(owner->n_parts == 0 && !owner->is_incomplete && owner->uuid[0]);
 }
 
+/* A part that fills its instance has the instance's name and place. */
+static void a_part_that_fills_its_instance_is_destroyed(void **state)
+{
+	static const struct {
+		const char *name, *profile;
+		uint32_t start;
+	} filled[] = {{"1g.5gb@5", "1g.5gb", 5}, {"3g.20gb@4", "3g.20gb", 4},
+		{"4g.20gb@0", "4g.20gb", 0}, {"7g.40gb@0", "7g.40gb", 0}};
+
+	open_node(NODE("{model: A100-40GB, at-start: {mig: on}}"));
+	for (size_t i = 0; i < sizeof(filled) / sizeof(filled[0]); i++) {
+		const char *name = filled[i].name;
+
+		works(sim_world_create(&world, 0, filled[i].profile, filled[i].start));
+		works(sim_world_destroy_part(&world, 0, name, name));
+		assert_true(sim_world_find(&world, 0, name)->is_incomplete);
+		refused(sim_world_destroy_part(&world, 0, name, name), -ENODEV, name);
+		works(sim_world_destroy(&world, 0, name));
+	}
+}
+
 static void what_is_used_is_not_destroyed(void **state)
 {
 	open_node(NODE("{model: A100-40GB, at-start: {mig: on, instances: [{profile: "
@@ -722,6 +743,7 @@ int main(void)
 		TEST(a_fourth_2g_is_refused),
 		TEST(the_same_instance_has_the_same_uuid),
 		TEST(compute_instances_divide_an_instance),
+		TEST(a_part_that_fills_its_instance_is_destroyed),
 		TEST(what_is_used_is_not_destroyed),
 		TEST(compute_modes_go_with_the_memory_mode),
 		TEST(a_memory_mode_is_a_wish_until_the_reload),
