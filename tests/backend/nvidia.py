@@ -306,6 +306,19 @@ def holders():
         it.refuse(errno.EBUSY, "names no process", "destroy", "gpu0", third["name"])
 
 
+def names_of_processes():
+    """They are of the folder that stands in for /proc, as with the other backends."""
+    with tempfile.TemporaryDirectory() as folder, \
+            node("gpu A100-40GB mig=on", CLEAVE_PROCFS=folder) as it:
+        for pid, text in ((4000001, "trainer\n"), (4000002, "")):
+            (Path(folder) / str(pid)).mkdir()
+            (Path(folder) / str(pid) / "comm").write_text(text)
+        it.write("processes", "".join(f"{pid} 0 - - 0\n" for pid in range(4000001, 4000004)))
+        it.survey()
+        expect([h["text"] for h in it.read()["holders"]] == [
+            "process 4000001 (trainer)", "process 4000002", "process 4000003"], it.read())
+
+
 def unprivileged():
     with node("gpu A100-40GB mig=on\ngpu A100-40GB\nunprivileged") as it:
         first, second = it.survey()
@@ -452,11 +465,10 @@ def old_driver_sees_what_is_there():
 
 
 CASES = (survey_types, silent_while_off, survey_without_mig, numa_node, vgpu_host, every_place,
-         full_layouts, refused_places, parts, parts_that_fill,
-         parts_that_fill_are_destroyed, holes_and_others,
-         another_has_its_number, holders, unprivileged, modes, mode_needs_reset, mode_in_use,
-         modes_over_reboot, no_driver, lost_gpu, missing_symbols,
-         old_driver_sees_what_is_there)
+         full_layouts, refused_places, parts, parts_that_fill, parts_that_fill_are_destroyed,
+         holes_and_others, another_has_its_number, holders, names_of_processes, unprivileged,
+         modes, mode_needs_reset, mode_in_use, modes_over_reboot, no_driver, lost_gpu,
+         missing_symbols, old_driver_sees_what_is_there)
 
 if __name__ == "__main__":
     run(CASES, sys.argv[5:])
