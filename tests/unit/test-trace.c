@@ -221,6 +221,33 @@ static void test_repeats(void **state)
 	clv_repeats_done(&repeats);
 }
 
+/* A file that is there twice: each name of its second half is found. */
+static void test_all_names_twice(void **state)
+{
+	enum { N = (1 << 20) + 1000 };
+	struct clv_repeats repeats = {0};
+	size_t n_found = 0;
+	char name[24];
+
+	(void)state;
+	for (unsigned i = 0; i < 2 * N; i++) {
+		snprintf(name, sizeof(name), "pod-%u", i % N);
+		assert_int_equal(clv_repeats_add(&repeats, name), 0);
+	}
+	assert_int_equal(clv_repeats_end_first_pass(&repeats), 1);
+	assert_int_equal(repeats.n_suspects, N);
+	for (unsigned i = 0; i < 2 * N; i++) {
+		int r;
+
+		snprintf(name, sizeof(name), "pod-%u", i % N);
+		r = clv_repeats_check_again(&repeats, name);
+		assert_true(r == 0 || (r == 1 && i >= N));
+		n_found += r == 1;
+	}
+	assert_int_equal(n_found, N);
+	clv_repeats_done(&repeats);
+}
+
 /* These two have the same bits kept of them. */
 static void test_names_that_seem_the_same(void **state)
 {
@@ -266,6 +293,7 @@ int main(void)
 		cmocka_unit_test(test_gang_rows),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_repeats),
+		cmocka_unit_test(test_all_names_twice),
 		cmocka_unit_test(test_names_that_seem_the_same),
 		cmocka_unit_test(test_no_repeats),
 	};
