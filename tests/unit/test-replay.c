@@ -9,9 +9,11 @@
 #include "core/place/policy.h"
 #include "simulate/departures.h"
 #include "simulate/replay.h"
+#include "simulate/settle.h"
 #include "simulate/source.h"
 #include "simulate/trace.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -169,6 +171,37 @@ static void test_gangs(void **state)
 	clv_replay_free(replay);
 }
 
+static bool is_short_of_memory;
+
+int __real_clv_settle(struct clv_settle *settle, const struct clv_place_request *requests,
+	size_t n, uint32_t *ret_leases);
+int __wrap_clv_settle(struct clv_settle *settle, const struct clv_place_request *requests,
+	size_t n, uint32_t *ret_leases);
+int __wrap_clv_settle(struct clv_settle *settle, const struct clv_place_request *requests,
+	size_t n, uint32_t *ret_leases)
+{
+	return is_short_of_memory ? -ENOMEM
+				  : __real_clv_settle(settle, requests, n, ret_leases);
+}
+
+/* An arrival that fails because the gang before it fails leaves nothing behind. */
+static void test_a_gang_that_fails(void **state)
+{
+	struct clv_replay *replay = replay_of(one_node(), "balance");
+	const struct clv_replay_counts *counts = clv_replay_counts(replay);
+	struct clv_trace_item next = part_of(100, 8, 0);
+
+	(void)state;
+	arrive(replay, 100, 7, 2);
+	is_short_of_memory = true;
+	assert_int_equal(clv_replay_arrive(replay, &next, true), -ENOMEM);
+	is_short_of_memory = false;
+	assert_int_equal(clv_replay_finish(replay), 0);
+	assert_int_equal(counts->gangs, 1);
+	assert_int_equal(counts->placed, 0);
+	clv_replay_free(replay);
+}
+
 /* 0.6 and 0.3 beside each other leave no room for 0.7 unless one goes to the other. */
 static void test_moves(void **state)
 {
@@ -263,6 +296,7 @@ int main(void)
 		cmocka_unit_test(test_departures_make_room),
 		cmocka_unit_test(test_curve),
 		cmocka_unit_test(test_gangs),
+		cmocka_unit_test(test_a_gang_that_fails),
 		cmocka_unit_test(test_moves),
 		cmocka_unit_test(test_random_moves),
 		cmocka_unit_test(test_departures_are_sorted),
