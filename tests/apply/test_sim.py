@@ -233,7 +233,9 @@ class Operations(Case):
                      "x" * 200, "gpu0/1g.5gb@-1", "gpu0/%25n%25s@0"):
             status, answer = agent.request("DELETE", f"/v1/partitions?name={name}")
             if status == 202:
-                self.ends(agent.wait(answer), "failed", "")
+                operation = agent.wait(answer)
+                self.ends(operation, "failed", "such as gpu0/" if "@" not in name and
+                          "gpu" in name else "see cleave")
             else:
                 self.refused((status, answer), 400)
 
