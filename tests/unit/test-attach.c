@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A gate that gets pages which it cannot map, for want of address space or of anything
- * else: it keeps neither descriptors nor maps. */
+ * else: it keeps neither descriptors nor maps.  And one whose agent is stopped. */
 #include "gate/attach/attach.c"
 
 #include <dirent.h>
@@ -9,6 +9,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -115,6 +117,114 @@ static void test_no_report_page(void **state)
 	attach_without(CLV_ATTACH_FD_REPORT);
 }
 
+/* An agent that is stopped when the gate comes: a process that listens and answers. */
+static pid_t start_stopped(void)
+{
+	pid_t agent;
+	int status;
+
+	close(listener);
+	unlink(path);
+	agent = fork();
+	if (agent == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		listener = clv_socket_listen(path, SOCK_SEQPACKET, 0600, NULL);
+		raise(SIGSTOP);
+		answer(NULL);
+		pause();
+		_exit(0);
+	}
+	assert_int_equal(waitpid(agent, &status, WUNTRACED), agent);
+	assert_true(WIFSTOPPED(status));
+	return agent;
+}
+
+static void end_stopped(pid_t agent)
+{
+	kill(agent, SIGKILL);
+	waitpid(agent, NULL, 0);
+	listener = clv_socket_listen(path, SOCK_SEQPACKET, 0600, NULL);
+	assert_true(listener >= 0);
+}
+
+/* What the gate says on stderr, as far as the first line, after which the agent is
+ * continued. */
+struct said {
+	pid_t to_continue; /* 0: none */
+	int fd;
+	char lines[2048];
+};
+
+static void *listen_to(void *userdata)
+{
+	struct said *said = userdata;
+	size_t used = 0;
+	ssize_t n;
+
+	while ((n = read(said->fd, said->lines + used, sizeof(said->lines) - 1 - used)) >
+		0) {
+		used += (size_t)n;
+		if (said->to_continue)
+			kill(said->to_continue, SIGCONT);
+		said->to_continue = 0;
+	}
+	return NULL;
+}
+
+static enum clv_attachment attach_and_listen(struct said *said, struct clv_view **ret)
+{
+	int ends[2], before = dup(STDERR_FILENO);
+	enum clv_attachment outcome;
+	pthread_t thread;
+
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	said->fd = ends[0];
+	dup2(ends[1], STDERR_FILENO);
+	close(ends[1]);
+	assert_int_equal(pthread_create(&thread, NULL, listen_to, said), 0);
+	outcome = clv_attach(CLV_ATTACH_API_OPENCL, NULL, false, ret);
+	dup2(before, STDERR_FILENO);
+	pthread_join(thread, NULL);
+	close(before);
+	close(ends[0]);
+	return outcome;
+}
+
+/* The agent stays stopped: the gate does not wait as long as for one that is slow. */
+static void test_stopped(void **state)
+{
+	struct said said = {0};
+	struct clv_view *view = NULL;
+	pid_t agent = start_stopped();
+	char words[80];
+
+	assert_int_equal(attach_and_listen(&said, &view), CLV_REFUSED);
+	snprintf(words, sizeof(words), "the agent (process %d) is stopped; continue",
+		(int)agent);
+	assert_non_null(strstr(said.lines, words));
+	end_stopped(agent);
+}
+
+static void test_continued(void **state)
+{
+	struct clv_view *view = NULL;
+	struct said said = {0};
+	pid_t agent;
+
+	fds[CLV_ATTACH_FD_CONTROL] = make_page(CLV_CONTROL_PAGE_BYTES);
+	fds[CLV_ATTACH_FD_REPORT] = make_page(CLV_REPORT_PAGE_BYTES);
+	fds[CLV_ATTACH_FD_DOORBELL] = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	agent = start_stopped();
+	said.to_continue = agent;
+	assert_int_equal(attach_and_listen(&said, &view), CLV_ATTACHED);
+	assert_non_null(strstr(said.lines, "which is stopped: continue it"));
+	clv_attach_close(view);
+	free(view);
+	for (size_t i = 0; i < CLV_ATTACH_FDS; i++)
+		close(fds[i]);
+	end_stopped(agent);
+}
+
 static int set_up(void **state)
 {
 	char folder[] = "/tmp/cleave-attach-XXXXXX";
@@ -140,6 +250,8 @@ int main(void)
 		cmocka_unit_test(test_attached),
 		cmocka_unit_test(test_no_control_page),
 		cmocka_unit_test(test_no_report_page),
+		cmocka_unit_test(test_stopped),
+		cmocka_unit_test(test_continued),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
