@@ -91,9 +91,9 @@ static uint32_t control(
 
 static void open_with_group(void)
 {
-	open_device();
+	gpu_open();
 	if (!seen.group)
-		die("no channel group", 0);
+		way_die("no channel group", 0);
 }
 
 /* Time slices of a second; the usual ones are of a millisecond. */
@@ -109,7 +109,7 @@ static int own_timeslice(char **arguments)
 {
 	(void)arguments;
 	take_long_slices();
-	say("go\n");
+	way_say("go\n");
 	flood_with_kernels(new_stream(), KERNEL_NS, 16);
 	return 0;
 }
@@ -118,9 +118,9 @@ static int endless_timeslice(char **arguments)
 {
 	(void)arguments;
 	take_long_slices();
-	say("go\n");
+	way_say("go\n");
 	launch(new_stream(), 3600000000000);
-	stay();
+	way_stay();
 	return 0;
 }
 
@@ -150,7 +150,7 @@ static int channels_put_back(char **arguments)
 	(void)arguments;
 	open_with_group();
 	pthread_create(&thread, NULL, put_back, NULL);
-	say("go\n");
+	way_say("go\n");
 	flood_with_kernels(new_stream(), 100000000, 2);
 	return 0;
 }

@@ -13,10 +13,10 @@ static int many(char **arguments)
 	static handle streams[N_STREAMS];
 
 	(void)arguments;
-	open_device();
+	gpu_open();
 	for (int i = 0; i < N_STREAMS; i++)
 		streams[i] = new_stream();
-	say("go\n");
+	way_say("go\n");
 	for (;;) {
 		for (int i = 0; i < N_STREAMS; i++)
 			launch(streams[i], KERNEL_NS);
@@ -28,8 +28,8 @@ static int many(char **arguments)
 static int destroyed(char **arguments)
 {
 	(void)arguments;
-	open_device();
-	say("go\n");
+	gpu_open();
+	way_say("go\n");
 	for (;;) {
 		handle stream = new_stream();
 
@@ -58,9 +58,9 @@ static int in_threads(void *(*run)(void *userdata))
 	pthread_t threads[8];
 	handle context;
 
-	open_device();
+	gpu_open();
 	OK(cuCtxGetCurrent(&context));
-	say("go\n");
+	way_say("go\n");
 	for (int i = 0; i < 8; i++)
 		pthread_create(&threads[i], NULL, run, context);
 	pthread_join(threads[0], NULL);
@@ -94,9 +94,9 @@ static int short_threads(char **arguments)
 	handle context;
 
 	(void)arguments;
-	open_device();
+	gpu_open();
 	OK(cuCtxGetCurrent(&context));
-	say("go\n");
+	way_say("go\n");
 	for (;;) {
 		if (pthread_create(&thread, NULL, launch_and_end, context) != 0)
 			continue;
@@ -109,9 +109,9 @@ static int second_context(char **arguments)
 	handle context;
 
 	(void)arguments;
-	open_device();
+	gpu_open();
 	OK(cuCtxCreate_v2(&context, 0, 0));
-	say("go\n");
+	way_say("go\n");
 	flood_with_kernels(new_stream(), KERNEL_NS, 16);
 	return 0;
 }
@@ -138,8 +138,8 @@ static int context_after_context(char **arguments)
 	handle context;
 
 	(void)arguments;
-	open_device();
-	say("go\n");
+	gpu_open();
+	way_say("go\n");
 	for (;;) {
 		OK(cuCtxCreate_v2(&context, 0, 0));
 		for (int i = 0; i < 20; i++)
@@ -153,8 +153,8 @@ static int primary_reset(char **arguments)
 	handle context;
 
 	(void)arguments;
-	open_device();
-	say("go\n");
+	gpu_open();
+	way_say("go\n");
 	for (;;) {
 		handle stream = new_stream();
 
@@ -190,9 +190,9 @@ static int green(char **arguments)
 	handle stream;
 
 	(void)arguments;
-	open_device();
+	gpu_open();
 	OK(cuGreenCtxStreamCreate(&stream, new_green(), 1, 0));
-	say("go\n");
+	way_say("go\n");
 	flood_with_kernels(stream, KERNEL_NS, 16);
 	return 0;
 }
@@ -203,8 +203,8 @@ static int green_after_green(char **arguments)
 	handle stream, context;
 
 	(void)arguments;
-	open_device();
-	say("go\n");
+	gpu_open();
+	way_say("go\n");
 	for (;;) {
 		handle one = new_green();
 
@@ -214,7 +214,7 @@ static int green_after_green(char **arguments)
 		OK(cuGreenCtxDestroy(one));
 		OK(cuCtxGetCurrent(&context));
 		if (!context)
-			die("no context", 0);
+			way_die("no context", 0);
 	}
 }
 
@@ -224,11 +224,11 @@ static int crossed(char **arguments)
 	handle a, b, event;
 
 	(void)arguments;
-	open_device();
+	gpu_open();
 	a = new_stream();
 	b = new_stream();
 	OK(cuEventCreate(&event, 2));
-	say("go\n");
+	way_say("go\n");
 	for (;;) {
 		for (int i = 0; i < 16; i++) {
 			launch(i % 2 ? a : b, KERNEL_NS);
@@ -244,9 +244,9 @@ static int bursts(char **arguments)
 	handle stream;
 
 	(void)arguments;
-	open_device();
+	gpu_open();
 	stream = new_stream();
-	say("go\n");
+	way_say("go\n");
 	for (;;) {
 		for (int i = 0; i < 400; i++)
 			launch(stream, KERNEL_NS);

@@ -1,32 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include <CL/cl.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "ways.h"
 
-/* What the ways round the limits have in common.  A way says on its standard output what
- * it got, one fact a line; bypass.py judges:
- *
- *	got BYTES code ERROR     of memory, and the error that ended it
- *	go, done                 the time between them is the one to measure
- *	yes TEXT, no TEXT        whether what it tried was possible
- *	no-device                nothing to work with: exit status 3
- *
- * A way uses OpenCL as any program would and shares no code with cleave. */
+#include <CL/cl.h>
+
+/* What the ways through OpenCL have in common; bypass.py judges. */
 
 #define WAY_PIECE_BYTES ((size_t)8 << 20)
 #define WAY_PIECES_MAX 64
-#define WAY_EXIT_NO_DEVICE 3
 
-struct way {
-	const char *name;
-	int (*run)(char **arguments);
-};
-
-extern const struct way way_memory[], way_processes[], way_descriptors[], way_pages[],
-	way_work[], way_work_events[], way_floods[];
+extern const struct way way_memory[], way_descriptors[], way_work[], way_work_events[],
+	way_floods[];
 
 struct way_device {
 	cl_platform_id platform;
@@ -36,8 +21,6 @@ struct way_device {
 	cl_mem out;
 };
 
-_Noreturn void way_die(const char *what, int code);
-void way_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void way_open(struct way_device *d);
 cl_command_queue way_queue(struct way_device *d, cl_command_queue_properties properties);
 
@@ -45,17 +28,8 @@ cl_command_queue way_queue(struct way_device *d, cl_command_queue_properties pro
 void way_submit(struct way_device *d, cl_command_queue queue, uint32_t us,
 	cl_uint n_waits, const cl_event *waits, cl_event *event);
 
-/* Says "go"; true until it is time to end; says "done" and waits to be let go. */
-void way_begin(void);
-bool way_goes_on(void);
-void way_end(void);
-
 /* Keeps a queue full of kernels until the time is over. */
 void way_flood(struct way_device *d, cl_command_queue queue, uint32_t us, uint32_t batch);
 
 /* Takes buffers until refused, at most so many, and says what it got. */
 size_t way_take_buffers(struct way_device *d, size_t n_pieces_max);
-
-uint64_t way_now_ns(void);
-/* A number from the environment. */
-uint64_t way_number(const char *name, uint64_t otherwise);

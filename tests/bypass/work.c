@@ -5,7 +5,7 @@
 #include "way.h"
 
 #include <pthread.h>
-#include <string.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,17 +19,41 @@ enum { QUEUES = 16, THREADS = 8, PROCESSES = 4, COPY_BYTES = 12 << 20 };
 #define SHORT_US 100
 #define LONGER_US (100 * SHORT_US)
 
+/* Most of these submit to one queue, round after round, and wait for it. */
+static struct way_device device;
+static cl_command_queue only;
+
+static void submit(uint32_t us, int n)
+{
+	for (int i = 0; i < n; i++)
+		way_submit(&device, only, us, 0, NULL, NULL);
+}
+
+static void open_with(cl_command_queue_properties properties)
+{
+	way_open(&device);
+	only = way_queue(&device, properties);
+}
+
+static int repeat(void (*prepare)(void), void (*round)(void))
+{
+	open_with(0);
+	if (prepare)
+		prepare();
+	way_begin();
+	while (way_goes_on())
+		round();
+	way_end();
+	return 0;
+}
+
 static int flood_with(uint32_t us, uint32_t batch, cl_command_queue_properties properties)
 {
-	struct way_device d;
-	cl_command_queue queue;
-
-	way_open(&d);
-	queue = way_queue(&d, properties);
-	way_submit(&d, queue, us, 0, NULL, NULL);
-	clFinish(queue);
+	open_with(properties);
+	submit(us, 1);
+	clFinish(only);
 	way_begin();
-	way_flood(&d, queue, us, batch);
+	way_flood(&device, only, us, batch);
 	way_end();
 	return 0;
 }
@@ -52,136 +76,119 @@ static int way_long_kernels(char **arguments)
 	return flood_with(200000, 4, 0);
 }
 
+static void one_at_a_time(void)
+{
+	submit(500, 1);
+	clFinish(only);
+}
+
 static int way_sync(char **arguments)
 {
-	struct way_device d;
-	cl_command_queue queue;
-
 	(void)arguments;
-	way_open(&d);
-	queue = way_queue(&d, 0);
-	way_begin();
-	while (way_goes_on()) {
-		way_submit(&d, queue, 500, 0, NULL, NULL);
-		clFinish(queue);
+	return repeat(NULL, one_at_a_time);
+}
+
+static void change_lengths(void)
+{
+	for (int i = 0; i < 4; i++) {
+		submit(20, 3);
+		submit(30000, 1);
 	}
-	way_end();
-	return 0;
+	clFinish(only);
 }
 
 /* A new duration for each launch of the same kernel and size, so that what was learned is
  * always wrong. */
 static int way_changing_lengths(char **arguments)
 {
-	static const uint32_t us[] = {20, 20, 20, 30000};
-	struct way_device d;
-	cl_command_queue queue;
-
 	(void)arguments;
-	way_open(&d);
-	queue = way_queue(&d, 0);
-	way_begin();
-	for (unsigned int i = 0; way_goes_on(); i++) {
-		way_submit(&d, queue, us[i % 4], 0, NULL, NULL);
-		if (i % 16 == 15)
-			clFinish(queue);
-	}
-	way_end();
-	return 0;
+	return repeat(NULL, change_lengths);
+}
+
+static void lengthen(void)
+{
+	submit(SHORT_US, 200);
+	clFinish(only);
+	submit(LONGER_US, 16);
+	clFinish(only);
 }
 
 /* A kernel that is short by its arguments until that has been learned, and then long by
  * its arguments. */
 static int way_longer_arguments(char **arguments)
 {
-	struct way_device d;
-	cl_command_queue queue;
-
 	(void)arguments;
-	way_open(&d);
-	queue = way_queue(&d, 0);
-	way_begin();
-	while (way_goes_on()) {
-		for (int i = 0; i < 200; i++)
-			way_submit(&d, queue, SHORT_US, 0, NULL, NULL);
-		clFinish(queue);
-		for (int i = 0; i < 16; i++)
-			way_submit(&d, queue, LONGER_US, 0, NULL, NULL);
-		clFinish(queue);
-	}
-	way_end();
-	return 0;
+	return repeat(NULL, lengthen);
+}
+
+static void start_endless(void)
+{
+	submit(ENDLESS_US, 1);
+	clFlush(only);
+}
+
+static void sleep_for_a_while(void)
+{
+	usleep(10000);
 }
 
 static int way_endless_kernel(char **arguments)
 {
-	struct way_device d;
-	cl_command_queue queue;
-
 	(void)arguments;
-	way_open(&d);
-	queue = way_queue(&d, 0);
-	way_submit(&d, queue, ENDLESS_US, 0, NULL, NULL);
-	clFlush(queue);
-	way_begin();
-	while (way_goes_on())
-		usleep(10000);
-	way_end();
-	return 0;
+	return repeat(start_endless, sleep_for_a_while);
 }
 
 /* One kernel far longer than a turn; the process ends before it is charged. */
 static int way_one_and_gone(char **arguments)
 {
-	struct way_device d;
-	cl_command_queue queue;
-
 	(void)arguments;
-	way_open(&d);
-	queue = way_queue(&d, 0);
-	way_submit(&d, queue, LONGEST_US, 0, NULL, NULL);
-	clFinish(queue);
+	open_with(0);
+	submit(LONGEST_US, 1);
+	clFinish(only);
 	_exit(0);
+}
+
+static void burst(void)
+{
+	submit(1000, 100);
+	clFinish(only);
+	usleep(20000);
 }
 
 /* Idle, and then all work at once. */
 static int way_bursts(char **arguments)
 {
-	struct way_device d;
-	cl_command_queue queue;
-
 	(void)arguments;
-	way_open(&d);
-	queue = way_queue(&d, 0);
-	way_begin();
-	while (way_goes_on()) {
-		for (int i = 0; i < 100; i++)
-			way_submit(&d, queue, 1000, 0, NULL, NULL);
-		clFinish(queue);
-		usleep(20000);
-	}
-	way_end();
-	return 0;
+	return repeat(NULL, burst);
+}
+
+static void wait_for_half(void)
+{
+	cl_event event;
+
+	submit(1000, 100);
+	way_submit(&device, only, 1000, 0, NULL, &event);
+	submit(1000, 99);
+	clWaitForEvents(1, &event);
+	clReleaseEvent(event);
 }
 
 /* The program never flushes, and never waits for long. */
 static int way_no_flush(char **arguments)
 {
-	struct way_device d;
-	cl_command_queue queue;
-	cl_event event;
-
 	(void)arguments;
-	way_open(&d);
-	queue = way_queue(&d, 0);
+	return repeat(NULL, wait_for_half);
+}
+
+/* The process stops in the middle of its turn, and stays stopped. */
+static int way_stopped(char **arguments)
+{
+	(void)arguments;
+	open_with(0);
+	submit(1000, 200);
+	clFlush(only);
 	way_begin();
-	while (way_goes_on()) {
-		for (int i = 0; i < 200; i++)
-			way_submit(&d, queue, 1000, 0, NULL, i == 100 ? &event : NULL);
-		clWaitForEvents(1, &event);
-		clReleaseEvent(event);
-	}
-	way_end();
+	raise(SIGSTOP);
 	return 0;
 }
 
@@ -306,131 +313,120 @@ static void CL_CALLBACK spin_for_a_while(void *userdata)
 		;
 }
 
-static void native_for(cl_command_queue queue, uint32_t us)
+static void run_natively(
+	void(CL_CALLBACK *function)(void *), void *userdata, size_t n_bytes, int n)
 {
-	cl_int r = clEnqueueNativeKernel(
-		queue, spin_for_a_while, &us, sizeof(us), 0, NULL, NULL, 0, NULL, NULL);
+	for (int i = 0; i < n; i++) {
+		cl_int r = clEnqueueNativeKernel(
+			only, function, userdata, n_bytes, 0, NULL, NULL, 0, NULL, NULL);
 
-	if (r)
-		way_die("clEnqueueNativeKernel", r);
+		if (r)
+			way_die("clEnqueueNativeKernel", r);
+	}
 }
 
-static int flood_with_natives(uint32_t us, int batch)
+static void spin_shortly(void)
 {
-	struct way_device d;
-	cl_command_queue queue;
+	uint32_t us = 2000;
 
-	way_open(&d);
-	queue = way_queue(&d, 0);
-	way_begin();
-	while (way_goes_on()) {
-		for (int i = 0; i < batch; i++)
-			native_for(queue, us);
-		clFinish(queue);
-	}
-	way_end();
-	return 0;
+	run_natively(spin_for_a_while, &us, sizeof(us), 32);
+	clFinish(only);
+}
+
+static void spin_for_long(void)
+{
+	uint32_t us = LONG_US;
+
+	run_natively(spin_for_a_while, &us, sizeof(us), 2);
+	clFinish(only);
 }
 
 /* Native kernels: functions of the program that the device's queue runs. */
 static int way_native_kernels(char **arguments)
 {
 	(void)arguments;
-	return flood_with_natives(2000, 32);
+	return repeat(NULL, spin_shortly);
 }
 
 static int way_native_long(char **arguments)
 {
 	(void)arguments;
-	return flood_with_natives(LONG_US, 2);
+	return repeat(NULL, spin_for_long);
 }
 
-/* A function of the program that the device runs submits more work. */
-struct submitter {
-	struct way_device *device;
-	cl_command_queue queue;
-};
+static cl_command_queue beside;
 
 static void CL_CALLBACK submit_more(void *userdata)
 {
-	const struct submitter *submitter = userdata;
-
+	(void)userdata;
 	for (int i = 0; i < 16; i++)
-		way_submit(submitter->device, submitter->queue, 1000, 0, NULL, NULL);
-	clFlush(submitter->queue);
+		way_submit(&device, beside, 1000, 0, NULL, NULL);
+	clFlush(beside);
 }
 
+static void open_beside(void)
+{
+	beside = way_queue(&device, 0);
+	one_at_a_time();
+}
+
+static void submit_natively(void)
+{
+	uint32_t unused = 0;
+
+	run_natively(submit_more, &unused, sizeof(unused), 4);
+	clFinish(only);
+	clFinish(beside);
+}
+
+/* A function of the program that the device runs submits more work. */
 static int way_native_submits(char **arguments)
 {
-	struct submitter submitter;
-	struct way_device d;
-	cl_command_queue queue;
-	cl_int r;
-
 	(void)arguments;
-	way_open(&d);
-	queue = way_queue(&d, 0);
-	submitter = (struct submitter){.device = &d, .queue = way_queue(&d, 0)};
-	way_submit(&d, queue, 1000, 0, NULL, NULL);
-	clFinish(queue);
-	way_begin();
-	while (way_goes_on()) {
-		for (int i = 0; i < 4; i++) {
-			r = clEnqueueNativeKernel(queue, submit_more, &submitter,
-				sizeof(submitter), 0, NULL, NULL, 0, NULL, NULL);
-			if (r)
-				way_die("clEnqueueNativeKernel", r);
-		}
-		clFinish(queue);
-		clFinish(submitter.queue);
-	}
-	way_end();
-	return 0;
+	return repeat(open_beside, submit_natively);
+}
+
+static cl_mem from, to;
+
+static void make_buffers(void)
+{
+	static const char zero;
+
+	from = clCreateBuffer(device.context, CL_MEM_READ_WRITE, COPY_BYTES, NULL, NULL);
+	to = clCreateBuffer(device.context, CL_MEM_READ_WRITE, COPY_BYTES, NULL, NULL);
+	clEnqueueFillBuffer(only, from, &zero, 1, 0, COPY_BYTES, 0, NULL, NULL);
+}
+
+static void copy(void)
+{
+	for (int i = 0; i < 32; i++)
+		clEnqueueCopyBuffer(only, from, to, 0, 0, COPY_BYTES, 0, NULL, NULL);
+	clFinish(only);
 }
 
 static int way_copies(char **arguments)
 {
-	static const char zero;
-	struct way_device d;
-	cl_command_queue queue;
-	cl_mem from, to;
-
 	(void)arguments;
-	way_open(&d);
-	queue = way_queue(&d, 0);
-	from = clCreateBuffer(d.context, CL_MEM_READ_WRITE, COPY_BYTES, NULL, NULL);
-	to = clCreateBuffer(d.context, CL_MEM_READ_WRITE, COPY_BYTES, NULL, NULL);
-	clEnqueueFillBuffer(queue, from, &zero, 1, 0, COPY_BYTES, 0, NULL, NULL);
-	way_begin();
-	while (way_goes_on()) {
-		for (int i = 0; i < 32; i++)
-			clEnqueueCopyBuffer(
-				queue, from, to, 0, 0, COPY_BYTES, 0, NULL, NULL);
-		clFinish(queue);
-	}
-	way_end();
-	return 0;
+	return repeat(make_buffers, copy);
+}
+
+/* A task is one item of a kernel: as long as one item of a whole launch is not. */
+static void make_task(void)
+{
+	submit(100000, 1);
+}
+
+static void enqueue_tasks(void)
+{
+	for (int i = 0; i < 32; i++)
+		clEnqueueTask(only, device.kernel, 0, NULL, NULL);
+	clFinish(only);
 }
 
 static int way_tasks(char **arguments)
 {
-	struct way_device d;
-	cl_command_queue queue;
-
 	(void)arguments;
-	way_open(&d);
-	queue = way_queue(&d, 0);
-	/* A task is one item of a kernel: as long as one item of a whole launch is not.
-	 */
-	way_submit(&d, queue, 100000, 0, NULL, NULL);
-	way_begin();
-	while (way_goes_on()) {
-		for (int i = 0; i < 32; i++)
-			clEnqueueTask(queue, d.kernel, 0, NULL, NULL);
-		clFinish(queue);
-	}
-	way_end();
-	return 0;
+	return repeat(make_task, enqueue_tasks);
 }
 
 const struct way way_work[] = {
@@ -444,6 +440,7 @@ const struct way way_work[] = {
 	{"one-and-gone", way_one_and_gone},
 	{"bursts", way_bursts},
 	{"no-flush", way_no_flush},
+	{"stopped", way_stopped},
 	{"many-queues", way_many_queues},
 	{"many-threads", way_many_threads},
 	{"work-processes", way_work_processes},
