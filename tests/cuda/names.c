@@ -3,40 +3,13 @@
  * it that the program means.  Says what does not. */
 #include "tenant.h"
 
-#include <dlfcn.h>
-#include <string.h>
+#define GATE "libcleave-cuda.so"
+#include "../gate/look-up.h"
 
 int cuDriverGetVersion(int *version);
 int cuGetProcAddress(const char *name, void **function, int version, uint64_t flags);
 int cuGetProcAddress_v2(
 	const char *name, void **function, int version, uint64_t flags, int *status);
-
-static int n_failed;
-
-static void fail(const char *how, const char *name, const char *found)
-{
-	printf("%s of %s: %s\n", how, name, found ? found : "nothing");
-	n_failed++;
-}
-
-/* symbol: as which it must be found; NULL: not as one of the gate's. */
-static void check(const char *how, const char *name, void *function, const char *symbol)
-{
-	Dl_info info = {0};
-
-	if (!function || !dladdr(function, &info) || !info.dli_sname) {
-		fail(how, name, function ? "an address of no name" : NULL);
-		return;
-	}
-	if (!symbol) {
-		if (strstr(info.dli_fname, "libcleave"))
-			fail(how, name, info.dli_sname);
-		return;
-	}
-	if (!strstr(info.dli_fname, "libcleave-cuda.so") ||
-		strcmp(info.dli_sname, symbol) != 0)
-		fail(how, name, info.dli_sname);
-}
 
 /* By name, version and flags. */
 static const struct {

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "../gate/checks.h"
 
 /* The driver API as programs declare it, for tests that link libcuda.so.1. */
 
@@ -32,16 +29,6 @@ int cuStreamSynchronize_ptsz(handle stream);
 int cuMemAlloc_v2(dptr *address, size_t bytes);
 int cuMemFree_v2(dptr address);
 int cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes);
-
-#define OK(call)                                                                      \
-	do {                                                                          \
-		int result_ = (call);                                                 \
-		if (result_ != 0) {                                                   \
-			fprintf(stderr, "%s:%d: %s: %d\n", __FILE__, __LINE__, #call, \
-				result_);                                             \
-			exit(1);                                                      \
-		}                                                                     \
-	} while (0)
 
 /* A kernel that runs for as many nanoseconds as its parameter, a u64, says: as the double
  * of the driver has it, and for GPUs. */
