@@ -114,13 +114,11 @@ int dnv_nvmlDeviceGetTopologyNearestGpus(struct dnv_handle *device, uint32_t lev
 {
 	struct dnv_target target;
 	uint32_t n = 0;
-	int r = dnv_resolve(device, DNV_KIND_GPU, &target);
+	int r = dnv_resolve_for(device, DNV_KIND_GPU, count, &target);
 
 	(void)level;
 	if (r)
 		return r;
-	if (!count)
-		return DNV_INVALID_ARGUMENT;
 	for (uint32_t i = 0; i < dnv_node()->n_gpus; i++) {
 		if (i == target.gpu)
 			continue;
