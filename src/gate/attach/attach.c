@@ -237,7 +237,7 @@ static int fail_files(struct clv_error *err)
 }
 
 /* reply is NULL if the message was not a reply. */
-static int fail_reply(struct clv_attach_reply *reply, struct clv_error *err)
+static int fail_reply(struct clv_attach_reply *reply, size_t n_fds, struct clv_error *err)
 {
 	if (!reply)
 		return clv_error_set(err, -EPROTO,
@@ -245,6 +245,11 @@ static int fail_reply(struct clv_attach_reply *reply, struct clv_error *err)
 	/* The kernel passes only as many descriptors as the process may open. */
 	if (reply->status == 0 && lacks_files())
 		return fail_files(err);
+	if (reply->status == 0)
+		return clv_error_set(err, -EPROTO,
+			"the agent's reply is incomplete (%zu of %d descriptors, slot "
+			"%u)",
+			n_fds, CLV_ATTACH_FDS, reply->slot);
 	reply->message[sizeof(reply->message) - 1] = '\0';
 	return clv_error_set(err, -EPROTO, "%s",
 		reply->message[0] ? reply->message : "the agent refused");
@@ -290,7 +295,7 @@ static int exchange(int fd, uint32_t api, const struct clv_view *old,
 		n_fds == CLV_ATTACH_FDS)
 		return 0;
 
-	r = fail_reply(is_reply ? reply : NULL, err);
+	r = fail_reply(is_reply ? reply : NULL, n_fds, err);
 	for (size_t i = 0; i < n_fds; i++)
 		close(fds[i]);
 	return r;
