@@ -349,6 +349,15 @@ void imported_elsewhere(void)
 	CHECK(free_bytes() == QUOTA);
 }
 
+/* The agent takes a moment to notice that a process has ended, and then gives its memory
+ * and its place in the lease to the next one. */
+static void wait_until_free(void)
+{
+	for (int i = 0; i < 1200 && free_bytes() != QUOTA; i++)
+		usleep(50000);
+	CHECK(free_bytes() == QUOTA);
+}
+
 static void end_exporter(pid_t pid, int peer)
 {
 	int status;
@@ -358,10 +367,7 @@ static void end_exporter(pid_t pid, int peer)
 	CHECK(write(peer, "q", 1) == 1);
 	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
 	close(peer);
-	/* The agent gives its place in the lease to the next process. */
-	for (int i = 0; i < 100 && free_bytes() != QUOTA; i++)
-		usleep(50000);
-	CHECK(free_bytes() == QUOTA);
+	wait_until_free();
 }
 
 static void run_in_place(const char *name, int fd)
@@ -378,6 +384,7 @@ static void run_in_place(const char *name, int fd)
 		_exit(1);
 	}
 	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+	wait_until_free();
 }
 
 /* Nobody pays for what has outlived its process: that is charged where it is mapped. */
