@@ -14,7 +14,6 @@ static int trained(char **arguments)
 {
 	handle stream;
 
-	(void)arguments;
 	gpu_open();
 	stream = new_stream();
 	train(spin, 2000);
@@ -34,7 +33,6 @@ static int empty_copy(char **arguments)
 	char nothing = 0;
 	dptr to;
 
-	(void)arguments;
 	gpu_open();
 	OK(cuMemAlloc_v2(&to, 4096));
 	way_say("go\n");
@@ -52,7 +50,6 @@ static int let_go_in_capture(char **arguments)
 {
 	handle captured, context;
 
-	(void)arguments;
 	gpu_open();
 	captured = new_stream();
 	train(spin, KERNEL_NS);
@@ -70,7 +67,6 @@ static int let_go(char **arguments)
 {
 	handle context, stream;
 
-	(void)arguments;
 	gpu_open();
 	stream = new_stream();
 	way_say("go\n");
@@ -87,7 +83,6 @@ static int destroy_nothing(char **arguments)
 {
 	handle captured;
 
-	(void)arguments;
 	gpu_open();
 	captured = new_stream();
 	train(spin, KERNEL_NS);
@@ -122,7 +117,6 @@ static int beside_captures(char **arguments)
 	pthread_t thread;
 	handle context;
 
-	(void)arguments;
 	gpu_open();
 	OK(cuCtxGetCurrent(&context));
 	pthread_create(&thread, NULL, capture_for_ever, context);
@@ -141,7 +135,6 @@ static int joined_and_destroyed(char **arguments)
 {
 	handle captured, joined, event, graph, exec;
 
-	(void)arguments;
 	gpu_open();
 	captured = new_stream();
 	OK(cuEventCreate(&event, 2));
@@ -182,7 +175,6 @@ static int several_at_once(char **arguments)
 	void *parameters[] = {&ns};
 	handle stream;
 
-	(void)arguments;
 	gpu_open();
 	stream = new_stream();
 	for (int i = 0; i < 100; i++)
@@ -210,7 +202,6 @@ static int export_table(char **arguments)
 	void *parameters[] = {&ns};
 	handle stream;
 
-	(void)arguments;
 	gpu_open();
 	stream = new_stream();
 	OK(cuGetExportTable((const void **)(void *)&table, id));

@@ -107,7 +107,6 @@ static void take_long_slices(void)
 
 static int own_timeslice(char **arguments)
 {
-	(void)arguments;
 	take_long_slices();
 	way_say("go\n");
 	flood_with_kernels(new_stream(), KERNEL_NS, 16);
@@ -116,7 +115,6 @@ static int own_timeslice(char **arguments)
 
 static int endless_timeslice(char **arguments)
 {
-	(void)arguments;
 	take_long_slices();
 	way_say("go\n");
 	launch(new_stream(), 3600000000000);
@@ -129,7 +127,6 @@ static void *put_back(void *userdata)
 	uint8_t schedule[3] = {1, 0, 0};
 	struct disable enable = {.n = seen.n_channels};
 
-	(void)userdata;
 	for (uint32_t i = 0; i < seen.n_channels; i++) {
 		enable.clients[i] = seen.client;
 		enable.channels[i] = seen.channels[i];
@@ -147,7 +144,6 @@ static int channels_put_back(char **arguments)
 {
 	pthread_t thread;
 
-	(void)arguments;
 	open_with_group();
 	pthread_create(&thread, NULL, put_back, NULL);
 	way_say("go\n");

@@ -256,7 +256,6 @@ static int threads(char **arguments)
 	pthread_t all[8];
 	handle context;
 
-	(void)arguments;
 	gpu_open();
 	OK(cuCtxGetCurrent(&context));
 	for (int i = 0; i < 8; i++)
@@ -290,7 +289,6 @@ static int graph_threads(char **arguments)
 	pthread_t all[PIECES_MAX];
 	handle stream, first, context;
 
-	(void)arguments;
 	gpu_open();
 	stream = new_stream();
 	OK(cuCtxGetCurrent(&context));
@@ -318,7 +316,6 @@ static int wrapped_sizes(char **arguments)
 	size_t pitch;
 	dptr piece;
 
-	(void)arguments;
 	gpu_open();
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		cuMemAlloc_v2(&piece, sizes[i]);
@@ -336,7 +333,6 @@ static int ended_context(char **arguments)
 {
 	handle context;
 
-	(void)arguments;
 	gpu_open();
 	for (int i = 0; i < 20; i++) {
 		OK(cuCtxCreate_v2(&context, 0, 0));
@@ -358,7 +354,6 @@ static int pool_again_and_again(char **arguments)
 	handle stream;
 	dptr piece;
 
-	(void)arguments;
 	gpu_open();
 	stream = new_stream();
 	for (int i = 0; i < 1000; i++) {

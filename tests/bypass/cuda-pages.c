@@ -12,7 +12,6 @@ static struct mapping report;
 /* Reports all work as complete at any time. */
 static void *nothing_is_out(void *userdata)
 {
-	(void)userdata;
 	for (;;) {
 		for (size_t i = 0; i + 64 <= 16 * 64; i += 64)
 			memcpy(report.at + i + 8, report.at + i, 8);
@@ -25,7 +24,6 @@ static int report_done(char **arguments)
 	pthread_t thread;
 	handle stream;
 
-	(void)arguments;
 	gpu_open();
 	stream = new_stream();
 	train(spin, 1000);

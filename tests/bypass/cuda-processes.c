@@ -11,7 +11,6 @@
  * that. */
 static int killed_again_and_again(char **arguments)
 {
-	(void)arguments;
 	for (int i = 0; i < 10; i++) {
 		pid_t pid = fork();
 
@@ -31,7 +30,6 @@ static int killed_again_and_again(char **arguments)
 /* Another user, in the same lease. */
 static int other_user(char **arguments)
 {
-	(void)arguments;
 	if (setgroups(0, NULL) != 0 || setgid(65534) != 0 || setuid(65534) != 0) {
 		way_say("skip: only root may\n");
 		return 0;
@@ -48,7 +46,6 @@ static void flood_child(void)
 
 static int working(char **arguments)
 {
-	(void)arguments;
 	for (int i = 0; i < 4; i++) {
 		if (fork() == 0)
 			flood_child();
@@ -62,7 +59,6 @@ static int working(char **arguments)
 /* Each process is too short to be noticed easily. */
 static int short_lived(char **arguments)
 {
-	(void)arguments;
 	way_say("go\n");
 	for (;;) {
 		pid_t pid = fork();
@@ -86,7 +82,6 @@ static int killed_at_work(char **arguments)
 	unsigned n = 1;
 	pid_t pid;
 
-	(void)arguments;
 	way_say("go\n");
 	do {
 		pid = fork();

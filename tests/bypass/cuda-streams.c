@@ -12,7 +12,6 @@ static int many(char **arguments)
 {
 	static handle streams[N_STREAMS];
 
-	(void)arguments;
 	gpu_open();
 	for (int i = 0; i < N_STREAMS; i++)
 		streams[i] = new_stream();
@@ -27,7 +26,6 @@ static int many(char **arguments)
 /* Streams that are destroyed while they have work, which continues. */
 static int destroyed(char **arguments)
 {
-	(void)arguments;
 	gpu_open();
 	way_say("go\n");
 	for (;;) {
@@ -69,13 +67,11 @@ static int in_threads(void *(*run)(void *userdata))
 
 static int threads(char **arguments)
 {
-	(void)arguments;
 	return in_threads(flood_in_thread);
 }
 
 static int threads_default(char **arguments)
 {
-	(void)arguments;
 	return in_threads(flood_of_thread);
 }
 
@@ -93,7 +89,6 @@ static int short_threads(char **arguments)
 	pthread_t thread;
 	handle context;
 
-	(void)arguments;
 	gpu_open();
 	OK(cuCtxGetCurrent(&context));
 	way_say("go\n");
@@ -108,7 +103,6 @@ static int second_context(char **arguments)
 {
 	handle context;
 
-	(void)arguments;
 	gpu_open();
 	OK(cuCtxCreate_v2(&context, 0, 0));
 	way_say("go\n");
@@ -120,7 +114,6 @@ static void *flood_in_own_context(void *userdata)
 {
 	handle context;
 
-	(void)userdata;
 	OK(cuCtxCreate_v2(&context, 0, 0));
 	flood_with_kernels(NULL, KERNEL_NS, 8);
 	return NULL;
@@ -129,7 +122,6 @@ static void *flood_in_own_context(void *userdata)
 /* Each context is a channel group of the GPU. */
 static int many_contexts(char **arguments)
 {
-	(void)arguments;
 	return in_threads(flood_in_own_context);
 }
 
@@ -137,7 +129,6 @@ static int context_after_context(char **arguments)
 {
 	handle context;
 
-	(void)arguments;
 	gpu_open();
 	way_say("go\n");
 	for (;;) {
@@ -152,7 +143,6 @@ static int primary_reset(char **arguments)
 {
 	handle context;
 
-	(void)arguments;
 	gpu_open();
 	way_say("go\n");
 	for (;;) {
@@ -189,7 +179,6 @@ static int green(char **arguments)
 {
 	handle stream;
 
-	(void)arguments;
 	gpu_open();
 	OK(cuGreenCtxStreamCreate(&stream, new_green(), 1, 0));
 	way_say("go\n");
@@ -202,7 +191,6 @@ static int green_after_green(char **arguments)
 {
 	handle stream, context;
 
-	(void)arguments;
 	gpu_open();
 	way_say("go\n");
 	for (;;) {
@@ -223,7 +211,6 @@ static int crossed(char **arguments)
 {
 	handle a, b, event;
 
-	(void)arguments;
 	gpu_open();
 	a = new_stream();
 	b = new_stream();
@@ -243,7 +230,6 @@ static int bursts(char **arguments)
 {
 	handle stream;
 
-	(void)arguments;
 	gpu_open();
 	stream = new_stream();
 	way_say("go\n");

@@ -32,7 +32,6 @@ static int default_beside_capture(char **arguments)
 {
 	handle captured, graph;
 
-	(void)arguments;
 	gpu_open();
 	captured = new_stream();
 	OK(cuStreamBeginCapture_v2(captured, 2));
@@ -49,7 +48,6 @@ static int capture_lost(char **arguments)
 {
 	handle primary, context;
 
-	(void)arguments;
 	gpu_open();
 	OK(cuCtxGetCurrent(&primary));
 	OK(cuCtxCreate_v2(&context, 0, 0));
@@ -118,7 +116,6 @@ static int release(void)
 /* Libraries retain and release the primary context while the program computes. */
 static int release_beside_work(char **arguments)
 {
-	(void)arguments;
 	return call_beside_work(release);
 }
 
@@ -129,7 +126,6 @@ static int destroy_nothing(void)
 
 static int destroy_nothing_beside_work(char **arguments)
 {
-	(void)arguments;
 	return call_beside_work(destroy_nothing);
 }
 
@@ -141,7 +137,6 @@ static int pool_in_held_stream(char **arguments)
 	dptr piece;
 	int r;
 
-	(void)arguments;
 	gpu_open();
 	stream = new_stream();
 	OK(cuMemHostAlloc((void **)(void *)&word, 4096, 0));
@@ -164,7 +159,6 @@ static int word_after_launch(char **arguments)
 	uint64_t began_ns;
 	void *memory;
 
-	(void)arguments;
 	gpu_open();
 	waiting = new_stream();
 	other = new_stream();
@@ -191,7 +185,6 @@ static int word_after_launches(char **arguments)
 	volatile uint32_t *word;
 	void *memory;
 
-	(void)arguments;
 	gpu_open();
 	waiting = new_stream();
 	other = new_stream();
@@ -219,7 +212,6 @@ static int callback_before_launch(char **arguments)
 	handle waiting, other;
 	uint64_t began_ns;
 
-	(void)arguments;
 	gpu_open();
 	waiting = new_stream();
 	other = new_stream();
@@ -244,7 +236,6 @@ static int capture_while_closed(char **arguments)
 	handle stream, graph;
 	uint64_t began_ns;
 
-	(void)arguments;
 	gpu_open();
 	stream = new_stream();
 	launch(stream, KERNEL_NS);
@@ -266,7 +257,6 @@ static int sizes_agree(char **arguments)
 {
 	size_t left, total, before, device;
 
-	(void)arguments;
 	gpu_open();
 	OK(cuDeviceTotalMem_v2(&device, 0));
 	OK(cuMemGetInfo_v2(&before, &total));
@@ -298,7 +288,6 @@ static int trimmed_pool(char **arguments)
 	dptr piece;
 	FILE *other;
 
-	(void)arguments;
 	gpu_open();
 	OK(cuMemPoolCreate(&pool, &properties));
 	OK(cuMemPoolSetAttribute(pool, 4, &keep));
@@ -338,7 +327,6 @@ static int forked_amid_calls(char **arguments)
 	int status;
 	dptr piece;
 
-	(void)arguments;
 	gpu_open();
 	OK(cuCtxGetCurrent(&context));
 	for (int i = 0; i < 4; i++)
@@ -369,7 +357,6 @@ static int count(char **arguments)
 {
 	int n = -1, r = cuInit(0);
 
-	(void)arguments;
 	if (r == 0)
 		OK(cuDeviceGetCount(&n));
 	way_say("devices %d code %d\n", r == 0 ? n : 0, r);

@@ -32,7 +32,6 @@ static void launch_again(void *userdata)
 
 static int callbacks(char **arguments)
 {
-	(void)arguments;
 	gpu_open();
 	OK(cuCtxGetCurrent(&programs_context));
 	in_callback = new_stream();
@@ -45,7 +44,6 @@ static int callbacks(char **arguments)
 
 static void launch_once_more(handle stream, int status, void *userdata)
 {
-	(void)status;
 	try_launches(stream);
 	cuStreamAddCallback(stream, launch_once_more, userdata, 0);
 }
@@ -54,7 +52,6 @@ static int stream_callbacks(char **arguments)
 {
 	handle stream;
 
-	(void)arguments;
 	gpu_open();
 	OK(cuCtxGetCurrent(&programs_context));
 	stream = new_stream();
@@ -68,7 +65,6 @@ static pthread_mutex_t programs_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void take_lock(void *userdata)
 {
-	(void)userdata;
 	pthread_mutex_lock(&programs_lock);
 	pthread_mutex_unlock(&programs_lock);
 }
@@ -78,7 +74,6 @@ static int callbacks_locked(char **arguments)
 {
 	handle stream;
 
-	(void)arguments;
 	gpu_open();
 	stream = new_stream();
 	way_say("go\n");
@@ -95,7 +90,6 @@ static int callbacks_locked(char **arguments)
 
 static void never_return(void *userdata)
 {
-	(void)userdata;
 	for (;;)
 		pause();
 }
@@ -114,7 +108,6 @@ static int stuck_callback(char **arguments)
 	pthread_t threads[4];
 	handle stream, context;
 
-	(void)arguments;
 	gpu_open();
 	OK(cuCtxGetCurrent(&context));
 	stream = new_stream();
@@ -150,7 +143,6 @@ static int standing_stream(char **arguments)
 {
 	handle stream;
 
-	(void)arguments;
 	gpu_open();
 	make_word();
 	stream = new_stream();
@@ -166,7 +158,6 @@ static int holding_turn(char **arguments)
 {
 	handle stream;
 
-	(void)arguments;
 	gpu_open();
 	make_word();
 	stream = new_stream();
@@ -186,7 +177,6 @@ static int let_go_at_once(char **arguments)
 {
 	handle streams[64];
 
-	(void)arguments;
 	gpu_open();
 	make_word();
 	train(spin, 1000);
@@ -212,7 +202,6 @@ static int repeat_debt(char **arguments)
 	const uint32_t n = 60;
 	handle stream;
 
-	(void)arguments;
 	gpu_open();
 	make_word();
 	stream = new_stream();
@@ -235,7 +224,6 @@ static int spinning_writes(char **arguments)
 {
 	handle stream;
 
-	(void)arguments;
 	gpu_open();
 	make_word();
 	stream = new_stream();
@@ -255,7 +243,6 @@ static int huge_kernels(char **arguments)
 {
 	handle stream;
 
-	(void)arguments;
 	gpu_open();
 	stream = new_stream();
 	way_say("go\n");
@@ -267,7 +254,6 @@ static int huge_kernels(char **arguments)
 
 static int endless_kernel(char **arguments)
 {
-	(void)arguments;
 	gpu_open();
 	way_say("go\n");
 	launch(new_stream(), 3600000000000);
@@ -280,7 +266,6 @@ static int stopped(char **arguments)
 {
 	handle stream;
 
-	(void)arguments;
 	gpu_open();
 	stream = new_stream();
 	for (int i = 0; i < 40; i++)

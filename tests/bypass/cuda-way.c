@@ -174,7 +174,6 @@ static int neighbour(char **arguments)
 	handle context;
 	dptr own;
 
-	(void)arguments;
 	gpu_open();
 	OK(cuMemAlloc_v2(&own, PIECE_BYTES));
 	OK(cuCtxGetCurrent(&context));
@@ -187,7 +186,6 @@ static int neighbour(char **arguments)
 
 static int hold(char **arguments)
 {
-	(void)arguments;
 	gpu_open();
 	way_say("go\n");
 	way_stay();
@@ -199,7 +197,6 @@ static int step(char **arguments)
 {
 	char byte;
 
-	(void)arguments;
 	gpu_open();
 	way_say("go\n");
 	while (read(STDIN_FILENO, &byte, 1) > 0)
@@ -212,7 +209,6 @@ static int first_kernel(char **arguments)
 {
 	handle stream;
 
-	(void)arguments;
 	gpu_open();
 	stream = new_stream();
 	way_say("go\n");

@@ -127,7 +127,6 @@ static int way_socket_flood(char **arguments)
 	pthread_t threads[N_TALKERS + 2];
 	struct way_device d;
 
-	(void)arguments;
 	way_open(&d);
 	setpriority(PRIO_PROCESS, 0, 19);
 	for (size_t i = 0; i < N_FILES; i++)

@@ -131,7 +131,6 @@ static int see_agent(uint64_t agent, void *userdata)
 {
 	uint32_t device = 0;
 
-	(void)userdata;
 	hsa_agent_get_info(agent, 17, &device);
 	if (device != 1)
 		return 0;
@@ -186,8 +185,6 @@ static void launch(handle to, uint64_t ns)
 
 static void called(handle from, int status, void *userdata)
 {
-	(void)from;
-	(void)status;
 	for (int i = 0; i < 10; i++)
 		launch(userdata, KERNEL_NS);
 }

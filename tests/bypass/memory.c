@@ -103,7 +103,6 @@ static int way_padded_images(char **arguments)
 	size_t got, sum = 0;
 	cl_int r;
 
-	(void)arguments;
 	way_open(&d);
 	for (size_t i = 0; i < sizeof(n_rows) / sizeof(n_rows[0]); i++) {
 		for (int n = 0; n < WAY_PIECES_MAX; n++) {
@@ -127,7 +126,6 @@ static void *make_svm(struct way_device *d, cl_int *ret)
 
 static int way_svm(char **arguments)
 {
-	(void)arguments;
 	return take(make_svm);
 }
 
@@ -190,19 +188,16 @@ static void *make_svm_that_is_kept(struct way_device *d, cl_int *ret)
 
 static int way_svm_other_context(char **arguments)
 {
-	(void)arguments;
 	return take(make_svm_for_other_context);
 }
 
 static int way_svm_other_queue(char **arguments)
 {
-	(void)arguments;
 	return take(make_svm_for_other_queue);
 }
 
 static int way_svm_kept(char **arguments)
 {
-	(void)arguments;
 	return take(make_svm_that_is_kept);
 }
 
@@ -242,7 +237,6 @@ static void *make_usm_for_other_context(struct way_device *d, cl_int *ret)
 
 static int way_usm_other_context(char **arguments)
 {
-	(void)arguments;
 	return take(make_usm_for_other_context);
 }
 
@@ -268,7 +262,6 @@ static int way_small_buffers(char **arguments)
 	size_t before, n = 0;
 	cl_int r = 0;
 
-	(void)arguments;
 	way_open(&d);
 	queue = way_queue(&d, 0);
 	before = resident_bytes();
@@ -293,7 +286,6 @@ static int way_by_name(char **arguments)
 	size_t n = 0;
 	cl_int r = 0;
 
-	(void)arguments;
 	create = clGetExtensionFunctionAddress("clCreateBuffer");
 	way_open(&d);
 	if (!create)
@@ -317,7 +309,6 @@ static int way_sub_buffer(char **arguments)
 	size_t n = 0;
 	cl_int r = 0;
 
-	(void)arguments;
 	way_open(&d);
 	while (n < WAY_PIECES_MAX) {
 		whole = clCreateBuffer(
@@ -342,7 +333,6 @@ static int way_retained(char **arguments)
 	size_t n = 0;
 	cl_int r = 0;
 
-	(void)arguments;
 	way_open(&d);
 	while (n < WAY_PIECES_MAX) {
 		buffer = clCreateBuffer(
@@ -368,7 +358,6 @@ static int way_in_use(char **arguments)
 	size_t n = 0;
 	cl_int r = 0;
 
-	(void)arguments;
 	way_open(&d);
 	queue = way_queue(&d, 0);
 	event = clCreateUserEvent(d.context, NULL);
@@ -396,7 +385,6 @@ static int way_wrapped_size(char **arguments)
 	struct way_device d;
 	cl_int r = 0;
 
-	(void)arguments;
 	way_open(&d);
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		clCreateBuffer(d.context, CL_MEM_READ_WRITE, sizes[i], NULL, &r);
@@ -430,7 +418,6 @@ static int way_threads(char **arguments)
 	struct way_device d;
 	pthread_t threads[8];
 
-	(void)arguments;
 	way_open(&d);
 	for (int i = 0; i < 8; i++)
 		pthread_create(&threads[i], NULL, take_in_thread, &d);
@@ -448,7 +435,6 @@ static int way_other_devices(char **arguments)
 	cl_uint n = 0;
 	cl_int r;
 
-	(void)arguments;
 	if (clGetPlatformIDs(1, &platform, NULL) != CL_SUCCESS ||
 		clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 8, devices, &n) !=
 			CL_SUCCESS)

@@ -48,7 +48,6 @@ static int way_control_page(char **arguments)
 {
 	struct mapping page;
 
-	(void)arguments;
 	gpu_open();
 	page = find_page("cleave-control");
 	if (mprotect(page.at, page.n_bytes, PROT_READ | PROT_WRITE) == 0)
@@ -68,7 +67,6 @@ static int way_report_noise(char **arguments)
 	struct mapping page;
 	uint64_t state = 88172645463325252u;
 
-	(void)arguments;
 	gpu_open();
 	page = find_page("cleave-report");
 	way_begin();
@@ -92,7 +90,6 @@ static int way_report_memory(char **arguments)
 	size_t n = 0;
 	int r = 0;
 
-	(void)arguments;
 	gpu_open();
 	page = find_page("cleave-report");
 	while (n < gpu_pieces_max) {
@@ -115,7 +112,6 @@ static int way_socket_noise(char **arguments)
 	unsigned int n = 1, sent = 0;
 	int fd;
 
-	(void)arguments;
 	way_begin();
 	while (way_goes_on()) {
 		fd = way_connect(SOCK_NONBLOCK);

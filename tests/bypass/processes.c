@@ -24,7 +24,6 @@ static int way_fork(char **arguments)
 {
 	pid_t pid = fork();
 
-	(void)arguments;
 	if (pid == 0) {
 		gpu_take_all();
 		_exit(0);
@@ -38,7 +37,6 @@ static int way_fork_inherited(char **arguments)
 {
 	pid_t pid;
 
-	(void)arguments;
 	gpu_take_half();
 	pid = fork();
 	if (pid == 0) {
@@ -52,7 +50,6 @@ static int way_vfork(char **arguments)
 {
 	pid_t pid;
 
-	(void)arguments;
 	gpu_take_half();
 	pid = vfork();
 	if (pid == 0) {
@@ -67,7 +64,6 @@ static int way_clone(char **arguments)
 {
 	pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, 0);
 
-	(void)arguments;
 	if (pid == 0) {
 		gpu_take_all();
 		_exit(0);
@@ -79,7 +75,6 @@ static int way_clone_inherited(char **arguments)
 {
 	pid_t pid;
 
-	(void)arguments;
 	gpu_take_half();
 	pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, 0);
 	if (pid == 0) {
@@ -93,7 +88,6 @@ static int take_one(void *userdata)
 {
 	int r = gpu_take_piece();
 
-	(void)userdata;
 	if (r)
 		way_say("no memory: %d\n", r);
 	else
@@ -107,7 +101,6 @@ static int way_clone_shared(char **arguments)
 {
 	static _Alignas(64) char stack[1 << 20];
 
-	(void)arguments;
 	gpu_open();
 	return way_wait_for(
 		clone(take_one, stack + sizeof(stack), CLONE_VM | SIGCHLD, NULL));
@@ -117,7 +110,6 @@ static int way_spawn(char **arguments)
 {
 	pid_t pid = -1;
 
-	(void)arguments;
 	gpu_take_half();
 	errno = posix_spawn(&pid, self, NULL, NULL, child_arguments, environ);
 	return way_wait_for(pid);
@@ -125,8 +117,6 @@ static int way_spawn(char **arguments)
 
 static int way_exec_self(char **arguments)
 {
-
-	(void)arguments;
 	gpu_open();
 	if (gpu_take_piece() != 0)
 		way_die("no piece", 0);
@@ -137,7 +127,6 @@ static int way_exec_self(char **arguments)
 /* In another session and with another parent; the first process ends at once. */
 static int way_daemon(char **arguments)
 {
-	(void)arguments;
 	if (fork())
 		return 0;
 	setsid();
@@ -153,7 +142,6 @@ static int way_many_processes(char **arguments)
 	pid_t pids[PARTS];
 	int r = 0;
 
-	(void)arguments;
 	for (int i = 0; i < PARTS; i++) {
 		pids[i] = fork();
 		if (pids[i] == 0) {
@@ -173,7 +161,6 @@ static int way_empty_environment(char **arguments)
 	char path[] = "PATH=/usr/bin:/bin";
 	char *const environment[] = {path, NULL};
 
-	(void)arguments;
 	execve(self, child_arguments, environment);
 	way_die("execve", errno);
 }
@@ -184,7 +171,6 @@ static int way_umount(char **arguments)
 	char path[] = "PATH=/usr/bin:/bin";
 	char *const environment[] = {path, NULL};
 
-	(void)arguments;
 	if (umount2("/etc/OpenCL/vendors", MNT_DETACH) < 0) {
 		way_say("no umount: %s\n", strerror(errno));
 		return 0;

@@ -185,7 +185,6 @@ static int calibrate(char **arguments)
 	cl_command_queue queue;
 	uint64_t best_ns = UINT64_MAX, before_ns;
 
-	(void)arguments;
 	way_open(&d);
 	queue = way_queue(&d, 0);
 	for (int i = 0; i < 20; i++) {
@@ -215,7 +214,6 @@ static int neighbour(char **arguments)
 	struct way_device d;
 	pthread_t threads[3];
 
-	(void)arguments;
 	way_open(&d);
 	way_take_buffers(&d, 4);
 	way_begin();
@@ -231,7 +229,6 @@ static int hold(char **arguments)
 {
 	struct way_device d;
 
-	(void)arguments;
 	way_open(&d);
 	way_begin();
 	way_end();

@@ -60,19 +60,16 @@ static int flood_with(uint32_t us, uint32_t batch, cl_command_queue_properties p
 
 static int way_deep(char **arguments)
 {
-	(void)arguments;
 	return flood_with(1000, 64, 0);
 }
 
 static int way_out_of_order(char **arguments)
 {
-	(void)arguments;
 	return flood_with(1000, 64, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
 }
 
 static int way_long_kernels(char **arguments)
 {
-	(void)arguments;
 	return flood_with(200000, 4, 0);
 }
 
@@ -84,7 +81,6 @@ static void one_at_a_time(void)
 
 static int way_sync(char **arguments)
 {
-	(void)arguments;
 	return repeat(NULL, one_at_a_time);
 }
 
@@ -101,7 +97,6 @@ static void change_lengths(void)
  * always wrong. */
 static int way_changing_lengths(char **arguments)
 {
-	(void)arguments;
 	return repeat(NULL, change_lengths);
 }
 
@@ -117,7 +112,6 @@ static void lengthen(void)
  * its arguments. */
 static int way_longer_arguments(char **arguments)
 {
-	(void)arguments;
 	return repeat(NULL, lengthen);
 }
 
@@ -134,14 +128,12 @@ static void sleep_for_a_while(void)
 
 static int way_endless_kernel(char **arguments)
 {
-	(void)arguments;
 	return repeat(start_endless, sleep_for_a_while);
 }
 
 /* One kernel far longer than a turn; the process ends before it is charged. */
 static int way_one_and_gone(char **arguments)
 {
-	(void)arguments;
 	open_with(0);
 	submit(LONGEST_US, 1);
 	clFinish(only);
@@ -158,7 +150,6 @@ static void burst(void)
 /* Idle, and then all work at once. */
 static int way_bursts(char **arguments)
 {
-	(void)arguments;
 	return repeat(NULL, burst);
 }
 
@@ -176,14 +167,12 @@ static void wait_for_half(void)
 /* The program never flushes, and never waits for long. */
 static int way_no_flush(char **arguments)
 {
-	(void)arguments;
 	return repeat(NULL, wait_for_half);
 }
 
 /* The process stops in the middle of its turn, and stays stopped. */
 static int way_stopped(char **arguments)
 {
-	(void)arguments;
 	open_with(0);
 	submit(1000, 200);
 	clFlush(only);
@@ -197,7 +186,6 @@ static int way_many_queues(char **arguments)
 	struct way_device d;
 	cl_command_queue queues[QUEUES];
 
-	(void)arguments;
 	way_open(&d);
 	for (int i = 0; i < QUEUES; i++)
 		queues[i] = way_queue(&d, 0);
@@ -228,7 +216,6 @@ static int way_many_threads(char **arguments)
 	struct way_device d;
 	pthread_t threads[THREADS];
 
-	(void)arguments;
 	way_open(&d);
 	way_begin();
 	for (int i = 0; i < THREADS; i++)
@@ -245,7 +232,6 @@ static int way_work_processes(char **arguments)
 	int ready[2];
 	char byte;
 
-	(void)arguments;
 	if (pipe(ready) < 0)
 		way_die("pipe", 0);
 	for (int i = 0; i < PROCESSES; i++) {
@@ -282,7 +268,6 @@ static int way_sub_devices(char **arguments)
 	cl_uint n = 0;
 	cl_int r;
 
-	(void)arguments;
 	way_open(&d);
 	r = clCreateSubDevices(d.device, equally, 64, parts, &n);
 	if (r || n == 0)
@@ -344,13 +329,11 @@ static void spin_for_long(void)
 /* Native kernels: functions of the program that the device's queue runs. */
 static int way_native_kernels(char **arguments)
 {
-	(void)arguments;
 	return repeat(NULL, spin_shortly);
 }
 
 static int way_native_long(char **arguments)
 {
-	(void)arguments;
 	return repeat(NULL, spin_for_long);
 }
 
@@ -358,7 +341,6 @@ static cl_command_queue beside;
 
 static void CL_CALLBACK submit_more(void *userdata)
 {
-	(void)userdata;
 	for (int i = 0; i < 16; i++)
 		way_submit(&device, beside, 1000, 0, NULL, NULL);
 	clFlush(beside);
@@ -382,7 +364,6 @@ static void submit_natively(void)
 /* A function of the program that the device runs submits more work. */
 static int way_native_submits(char **arguments)
 {
-	(void)arguments;
 	return repeat(open_beside, submit_natively);
 }
 
@@ -406,7 +387,6 @@ static void copy(void)
 
 static int way_copies(char **arguments)
 {
-	(void)arguments;
 	return repeat(make_buffers, copy);
 }
 
@@ -425,7 +405,6 @@ static void enqueue_tasks(void)
 
 static int way_tasks(char **arguments)
 {
-	(void)arguments;
 	return repeat(make_task, enqueue_tasks);
 }
 

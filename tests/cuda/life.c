@@ -74,7 +74,6 @@ int life_is_right_in_child(void)
 
 static void *initialize(void *userdata)
 {
-	(void)userdata;
 	OK(cuInit(0));
 	return NULL;
 }

@@ -97,7 +97,6 @@ static void captures(struct program *program, handle stream)
 
 static void called(void *userdata)
 {
-	(void)userdata;
 }
 
 static void host_function(struct program *program, handle stream)

@@ -253,14 +253,10 @@ static void fill_all(void)
 
 static void called(void *userdata)
 {
-	(void)userdata;
 }
 
 static void called_back(struct stream *stream, int status, void *userdata)
 {
-	(void)stream;
-	(void)status;
-	(void)userdata;
 }
 
 /* None of these waits for anything that an error may keep away. */
@@ -288,7 +284,6 @@ static void wait_in_streams(void)
 
 static void *launch_elsewhere(void *unused)
 {
-	(void)unused;
 	TRY(cuCtxSetCurrent, have.primary);
 	launch(NULL);
 	WORK(cuLaunchKernel_ptsz, have.spin, 1, 1, 1, 32, 1, 1, 0, NULL, have.parameters,

@@ -162,7 +162,6 @@ static void allocate_in(struct graph *graph)
 }
 static void called(void *userdata)
 {
-	(void)userdata;
 }
 
 static void launch_as_since_6(void)
@@ -186,7 +185,6 @@ static void unmap_memory(void)
 
 static void allocate_in(struct graph *graph)
 {
-	(void)graph;
 }
 #endif
 
@@ -195,7 +193,6 @@ static void allocate_in(struct graph *graph)
 
 static int see_pool(uint64_t pool, void *userdata)
 {
-	(void)userdata;
 	have.gpus_pool = pool;
 	return 0;
 }
@@ -204,7 +201,6 @@ static int see_agent(uint64_t agent, void *userdata)
 {
 	uint32_t device = HSA_DEVICE_GPU;
 
-	(void)userdata;
 	TRY(hsa_agent_get_info, agent, HSA_AGENT_DEVICE, &device);
 	if (device == HSA_DEVICE_GPU)
 		have.gpu = agent;
@@ -282,9 +278,6 @@ static void copy_all(void)
 
 static void called_back(struct stream *stream, int status, void *userdata)
 {
-	(void)stream;
-	(void)status;
-	(void)userdata;
 }
 
 /* None of these waits for anything that an error may keep away. */
@@ -308,7 +301,6 @@ static void *launch_elsewhere(void *unused)
 {
 	const struct dim3 one = {1, 1, 1}, block = {32, 1, 1};
 
-	(void)unused;
 	TRY(hipSetDevice, 0);
 	launch(NULL);
 	WORK(hipLaunchKernel_spt, have.stub, one, block, have.parameters, 0, NULL);

@@ -113,7 +113,6 @@ static void ask_with_little_room(void)
 
 static void CL_CALLBACK object_gone(cl_mem object, void *userdata)
 {
-	(void)object;
 	++*(int *)userdata;
 }
 
@@ -141,9 +140,6 @@ static void take_memory(void)
 
 static void CL_CALLBACK called(cl_event event, cl_int status, void *userdata)
 {
-	(void)event;
-	(void)status;
-	(void)userdata;
 }
 
 /* Of a command that was taken. */
@@ -181,7 +177,6 @@ static void launch_all(void)
 
 static void CL_CALLBACK native(void *userdata)
 {
-	(void)userdata;
 }
 
 static void move_bytes(void)
@@ -334,8 +329,6 @@ static void ask_for_too_much(void)
 static void CL_CALLBACK free_shared(
 	cl_command_queue queue, cl_uint n, void **pointers, void *userdata)
 {
-	(void)queue;
-	(void)userdata;
 	for (cl_uint i = 0; i < n; i++)
 		clSVMFree(have.context, pointers[i]);
 }

@@ -49,7 +49,6 @@ static void *compute(void *userdata)
 	void *stream;
 	uint64_t a;
 
-	(void)userdata;
 	life_begin();
 	stream = life_make_stream();
 	for (int i = 0; i < 20; i++) {
@@ -84,7 +83,6 @@ static volatile sig_atomic_t n_signals;
 
 static void on_signal(int number)
 {
-	(void)number;
 	n_signals++;
 }
 

@@ -131,8 +131,6 @@ static void called(handle stream, int status, void *userdata)
 {
 	handle other = userdata;
 
-	(void)stream;
-	(void)status;
 	launch(other, 10000);
 	n_called++;
 }

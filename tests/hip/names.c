@@ -80,7 +80,6 @@ int main(int argc, char **argv)
 		"libhsa-runtime64.so.1"};
 	void *function = NULL;
 
-	(void)argv;
 	is_preloaded = argc == 1;
 	OK(hipInit(0));
 	look_up(RTLD_DEFAULT, "a look-up in all");

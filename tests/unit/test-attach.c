@@ -31,7 +31,6 @@ static void *answer(void *userdata)
 	size_t n = 0;
 	int fd;
 
-	(void)userdata;
 	poll(&comer, 1, -1);
 	fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 	clv_socket_receive(fd, &heard, sizeof(heard), NULL, &n);

@@ -69,7 +69,6 @@ static void test_refusals_are_counted(void **state)
 	struct clv_trace_item three = item_of(3, 0, CLV_TRACE_FOREVER);
 	struct clv_trace_item other = item_of(1, 0, CLV_TRACE_FOREVER);
 
-	(void)state;
 	other.is_of_no_model = true;
 	assert_int_equal(clv_replay_arrive(replay, &three, false), 0);
 	assert_int_equal(clv_replay_arrive(replay, &other, false), 0);
@@ -95,7 +94,6 @@ static void test_departures_make_room(void **state)
 		{0, 10, 1}, {5, 100, 2}, {9, 10, 2}, {10, 10, 3}, {20, 10, 4},
 	};
 	/* clang-format on */
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct clv_trace_item item =
 			item_of(1, rows[i].arrives_s, rows[i].stays_s);
@@ -116,7 +114,6 @@ static void test_curve(void **state)
 	const struct clv_replay_point *curve = clv_replay_curve(replay);
 	struct clv_trace_item one = item_of(1, 0, CLV_TRACE_FOREVER);
 
-	(void)state;
 	for (unsigned i = 0; i < 6; i++)
 		assert_int_equal(clv_replay_arrive(replay, &one, false), 0);
 	assert_int_equal(curve[50].n, 1);
@@ -152,7 +149,6 @@ static void test_gangs(void **state)
 	struct clv_replay *replay = replay_of(one_node(), "balance");
 	const struct clv_replay_counts *counts = clv_replay_counts(replay);
 
-	(void)state;
 	arrive(replay, 800, 7, 3); /* one too many */
 	assert_int_equal(counts->arrived, 0);
 	arrive(replay, 300, 8, 2);
@@ -209,7 +205,6 @@ static void test_moves(void **state)
 	const struct clv_replay_counts *counts = clv_replay_counts(replay);
 	struct clv_trace_item late = part_of(1000, 0, 100);
 
-	(void)state;
 	arrive(replay, 600, 0, 1);
 	arrive(replay, 350, 0, 1);
 	arrive(replay, 1000, 0, 1);
@@ -239,7 +234,6 @@ static void test_random_moves(void **state)
 	static const uint16_t sizes[] = {100, 300, 450, 700, 1000};
 	uint64_t n_moved = 0;
 
-	(void)state;
 	for (unsigned seed = 0; seed < 20; seed++) {
 		struct clv_fleet *fleet = clv_fleet_new();
 		struct clv_replay *replay;
@@ -274,7 +268,6 @@ static void test_departures_are_sorted(void **state)
 	struct clv_departures departures = {0};
 	struct clv_departure before = {.at_s = -1}, now;
 
-	(void)state;
 	for (uint32_t i = 0; i < 10000; i++)
 		assert_int_equal(
 			clv_departures_add(&departures, place_random(500), i), 0);
