@@ -4,7 +4,6 @@
 #include "../doubles/cuda/lib/functions.h"
 #include "errors.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -292,14 +291,6 @@ static void *launch_elsewhere(void *unused)
 	return NULL;
 }
 
-static void work_in_thread(void)
-{
-	pthread_t thread;
-
-	if (pthread_create(&thread, NULL, launch_elsewhere, NULL) == 0)
-		pthread_join(thread, NULL);
-}
-
 static void wait_for_all(void)
 {
 	TRY(cuEventSynchronize, have.event);
@@ -543,7 +534,7 @@ static void run(void)
 	copy_all();
 	fill_all();
 	wait_in_streams();
-	work_in_thread();
+	errors_in_thread(launch_elsewhere);
 	wait_for_all();
 	make_graphs();
 	free_beside_capture();
@@ -562,34 +553,21 @@ static void run(void)
 	errors_at("end");
 }
 
-static void must(int result)
-{
-	if (result != 0) {
-		fprintf(stderr, "the neighbour got %d\n", result);
-		exit(1);
-	}
-}
-
 static void begin(void)
 {
 	have.ns = NS;
 	have.parameters[0] = &have.ns;
-	must(cuInit(0));
-	must(cuDevicePrimaryCtxRetain(&have.primary, 0));
-	must(cuCtxSetCurrent(have.primary));
-	must(cuModuleLoadData(&have.module, image));
-	must(cuModuleGetFunction(&have.spin, have.module, "spin"));
+	errors_must(cuInit(0));
+	errors_must(cuDevicePrimaryCtxRetain(&have.primary, 0));
+	errors_must(cuCtxSetCurrent(have.primary));
+	errors_must(cuModuleLoadData(&have.module, image));
+	errors_must(cuModuleGetFunction(&have.spin, have.module, "spin"));
 }
 
 static void step(void)
 {
-	must(launch(NULL));
-	must(cuCtxSynchronize());
+	errors_must(launch(NULL));
+	errors_must(cuCtxSynchronize());
 }
 
-int main(int argc, char **argv)
-{
-	static const struct errors_program program = {run, begin, step};
-
-	return errors_main(&program, argc, argv);
-}
+const struct errors_program errors_program = {run, begin, step};

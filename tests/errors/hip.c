@@ -5,7 +5,6 @@
 #include "../doubles/hip/lib/functions.h"
 #include "errors.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -308,14 +307,6 @@ static void *launch_elsewhere(void *unused)
 	return NULL;
 }
 
-static void work_in_thread(void)
-{
-	pthread_t thread;
-
-	if (pthread_create(&thread, NULL, launch_elsewhere, NULL) == 0)
-		pthread_join(thread, NULL);
-}
-
 static void wait_for_all(void)
 {
 	TRY(hipEventSynchronize, have.event);
@@ -444,7 +435,7 @@ static void run(void)
 	launch_all();
 	copy_all();
 	wait_in_streams();
-	work_in_thread();
+	errors_in_thread(launch_elsewhere);
 	wait_for_all();
 	make_graphs();
 	launch_all();
@@ -460,32 +451,19 @@ static void run(void)
 	errors_at("end");
 }
 
-static void must(int result)
-{
-	if (result != 0) {
-		fprintf(stderr, "the neighbour got %d\n", result);
-		exit(1);
-	}
-}
-
 static void begin(void)
 {
 	have.ns = NS;
 	have.parameters[0] = &have.ns;
-	must(hipInit(0));
-	must(hipModuleLoadData(&have.module, image));
-	must(hipModuleGetFunction(&have.spin, have.module, "spin"));
+	errors_must(hipInit(0));
+	errors_must(hipModuleLoadData(&have.module, image));
+	errors_must(hipModuleGetFunction(&have.spin, have.module, "spin"));
 }
 
 static void step(void)
 {
-	must(launch(NULL));
-	must(hipDeviceSynchronize());
+	errors_must(launch(NULL));
+	errors_must(hipDeviceSynchronize());
 }
 
-int main(int argc, char **argv)
-{
-	static const struct errors_program program = {run, begin, step};
-
-	return errors_main(&program, argc, argv);
-}
+const struct errors_program errors_program = {run, begin, step};

@@ -411,33 +411,20 @@ static void run(void)
 	errors_at("end");
 }
 
-static void must(cl_int result)
-{
-	if (result != CL_SUCCESS) {
-		fprintf(stderr, "the neighbour got %d\n", result);
-		exit(1);
-	}
-}
-
 static void begin(void)
 {
 	find_device();
 	make_context();
-	must(have.kernel ? CL_SUCCESS : CL_INVALID_KERNEL);
+	errors_must(have.kernel ? CL_SUCCESS : CL_INVALID_KERNEL);
 }
 
 static void step(void)
 {
 	const size_t one = 1;
 
-	must(clEnqueueNDRangeKernel(
+	errors_must(clEnqueueNDRangeKernel(
 		have.queue, have.kernel, 1, NULL, &one, NULL, 0, NULL, NULL));
-	must(clFinish(have.queue));
+	errors_must(clFinish(have.queue));
 }
 
-int main(int argc, char **argv)
-{
-	static const struct errors_program program = {run, begin, step};
-
-	return errors_main(&program, argc, argv);
-}
+const struct errors_program errors_program = {run, begin, step};
