@@ -8,22 +8,8 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
-
-typedef void *(*make_function)(struct way_device *d, cl_int *ret_error);
-
-static int take(make_function make)
-{
-	struct way_device d;
-	size_t n = 0;
-	cl_int r = 0;
-
-	way_open(&d);
-	while (n < WAY_PIECES_MAX && make(&d, &r))
-		n++;
-	way_say("got %zu code %d\n", n * WAY_PIECE_BYTES, r);
-	return 0;
-}
 
 /* Four bytes per pixel. */
 static const cl_image_format format = {CL_RGBA, CL_UNORM_INT8};
@@ -37,15 +23,10 @@ static const cl_image_desc image = {
 	.image_height = HEIGHT,
 };
 
-#define WAY_OF_MAKING(name, call)                                   \
+#define MAKING(name, call)                                          \
 	static void *make_##name(struct way_device *d, cl_int *ret) \
 	{                                                           \
 		return (call);                                      \
-	}                                                           \
-	static int way_##name(char **arguments)                     \
-	{                                                           \
-		(void)arguments;                                    \
-		return take(make_##name);                           \
 	}
 
 static void *own_memory(void)
@@ -55,27 +36,23 @@ static void *own_memory(void)
 	return posix_memalign(&memory, 4096, WAY_PIECE_BYTES) == 0 ? memory : NULL;
 }
 
-WAY_OF_MAKING(
-	buffer, clCreateBuffer(d->context, CL_MEM_READ_WRITE, WAY_PIECE_BYTES, NULL, ret))
-WAY_OF_MAKING(
-	buffer_with_properties, clCreateBufferWithProperties(d->context, NULL,
-					CL_MEM_READ_WRITE, WAY_PIECE_BYTES, NULL, ret))
-WAY_OF_MAKING(buffer_on_host,
+MAKING(buffer, clCreateBuffer(d->context, CL_MEM_READ_WRITE, WAY_PIECE_BYTES, NULL, ret))
+MAKING(buffer_with_properties, clCreateBufferWithProperties(d->context, NULL,
+				       CL_MEM_READ_WRITE, WAY_PIECE_BYTES, NULL, ret))
+MAKING(buffer_on_host,
 	clCreateBuffer(d->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
 		WAY_PIECE_BYTES, NULL, ret))
-WAY_OF_MAKING(buffer_over_pointer,
+MAKING(buffer_over_pointer,
 	clCreateBuffer(d->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR,
 		WAY_PIECE_BYTES, own_memory(), ret))
-WAY_OF_MAKING(
-	image, clCreateImage(d->context, CL_MEM_READ_WRITE, &format, &image, NULL, ret))
-WAY_OF_MAKING(
-	image_with_properties, clCreateImageWithProperties(d->context, NULL,
-				       CL_MEM_READ_WRITE, &format, &image, NULL, ret))
-WAY_OF_MAKING(image_2d, clCreateImage2D(d->context, CL_MEM_READ_WRITE, &format, WIDTH,
-				HEIGHT, 0, NULL, ret))
-WAY_OF_MAKING(image_3d, clCreateImage3D(d->context, CL_MEM_READ_WRITE, &format,
-				WIDTH / 16, HEIGHT, 16, 0, 0, NULL, ret))
-WAY_OF_MAKING(pipe, clCreatePipe(d->context, 0, 1024, WAY_PIECE_BYTES / 1024, NULL, ret))
+MAKING(image, clCreateImage(d->context, CL_MEM_READ_WRITE, &format, &image, NULL, ret))
+MAKING(image_with_properties, clCreateImageWithProperties(d->context, NULL,
+				      CL_MEM_READ_WRITE, &format, &image, NULL, ret))
+MAKING(image_2d, clCreateImage2D(d->context, CL_MEM_READ_WRITE, &format, WIDTH, HEIGHT, 0,
+			 NULL, ret))
+MAKING(image_3d, clCreateImage3D(d->context, CL_MEM_READ_WRITE, &format, WIDTH / 16,
+			 HEIGHT, 16, 0, 0, NULL, ret))
+MAKING(pipe, clCreatePipe(d->context, 0, 1024, WAY_PIECE_BYTES / 1024, NULL, ret))
 
 /* An image one pixel wide, whose size multiplies in a driver that pads rows. */
 static size_t take_narrow(struct way_device *d, size_t n_rows, cl_int *ret)
@@ -122,11 +99,6 @@ static void *make_svm(struct way_device *d, cl_int *ret)
 
 	*ret = memory ? 0 : CL_MEM_OBJECT_ALLOCATION_FAILURE;
 	return memory;
-}
-
-static int way_svm(char **arguments)
-{
-	return take(make_svm);
 }
 
 /* Freed by a context or queue to which the memory does not belong, so the driver keeps
@@ -186,21 +158,6 @@ static void *make_svm_that_is_kept(struct way_device *d, cl_int *ret)
 	return memory;
 }
 
-static int way_svm_other_context(char **arguments)
-{
-	return take(make_svm_for_other_context);
-}
-
-static int way_svm_other_queue(char **arguments)
-{
-	return take(make_svm_for_other_queue);
-}
-
-static int way_svm_kept(char **arguments)
-{
-	return take(make_svm_that_is_kept);
-}
-
 /* Intel's unified shared memory, looked up by name; the headers of this version have no
  * prototypes. */
 typedef void *(*usm_on_device)(
@@ -216,12 +173,12 @@ static void *find(struct way_device *d, const char *name)
 	return function;
 }
 
-WAY_OF_MAKING(usm_device, ((usm_on_device)find(d, "clDeviceMemAllocINTEL"))(
-				  d->context, d->device, NULL, WAY_PIECE_BYTES, 0, ret))
-WAY_OF_MAKING(usm_shared, ((usm_on_device)find(d, "clSharedMemAllocINTEL"))(
-				  d->context, d->device, NULL, WAY_PIECE_BYTES, 0, ret))
-WAY_OF_MAKING(usm_host, ((usm_on_host)find(d, "clHostMemAllocINTEL"))(
-				d->context, NULL, WAY_PIECE_BYTES, 0, ret))
+MAKING(usm_device, ((usm_on_device)find(d, "clDeviceMemAllocINTEL"))(
+			   d->context, d->device, NULL, WAY_PIECE_BYTES, 0, ret))
+MAKING(usm_shared, ((usm_on_device)find(d, "clSharedMemAllocINTEL"))(
+			   d->context, d->device, NULL, WAY_PIECE_BYTES, 0, ret))
+MAKING(usm_host, ((usm_on_host)find(d, "clHostMemAllocINTEL"))(
+			 d->context, NULL, WAY_PIECE_BYTES, 0, ret))
 
 static void *make_usm_for_other_context(struct way_device *d, cl_int *ret)
 {
@@ -233,11 +190,6 @@ static void *make_usm_for_other_context(struct way_device *d, cl_int *ret)
 	if (memory)
 		free_usm(other_context, memory);
 	return memory;
-}
-
-static int way_usm_other_context(char **arguments)
-{
-	return take(make_usm_for_other_context);
 }
 
 static size_t resident_bytes(void)
@@ -301,50 +253,30 @@ static int way_by_name(char **arguments)
 }
 
 /* A small sub-buffer keeps all of a released buffer alive. */
-static int way_sub_buffer(char **arguments)
+static void *make_sub_buffer(struct way_device *d, cl_int *ret)
 {
 	cl_buffer_region part = {0, 4096};
-	struct way_device d;
-	cl_mem whole;
-	size_t n = 0;
-	cl_int r = 0;
+	cl_mem whole = make_buffer(d, ret);
 
-	way_open(&d);
-	while (n < WAY_PIECES_MAX) {
-		whole = clCreateBuffer(
-			d.context, CL_MEM_READ_WRITE, WAY_PIECE_BYTES, NULL, &r);
-		if (!whole)
-			break;
-		clCreateSubBuffer(whole, 0, CL_BUFFER_CREATE_TYPE_REGION, &part, &r);
-		clReleaseMemObject(whole);
-		if (r)
-			way_die("clCreateSubBuffer", r);
-		n++;
-	}
-	way_say("got %zu code %d\n", n * WAY_PIECE_BYTES, r);
-	return 0;
+	if (!whole)
+		return NULL;
+	clCreateSubBuffer(whole, 0, CL_BUFFER_CREATE_TYPE_REGION, &part, ret);
+	clReleaseMemObject(whole);
+	if (*ret)
+		way_die("clCreateSubBuffer", *ret);
+	return whole;
 }
 
 /* Retained once and released once: the object still exists. */
-static int way_retained(char **arguments)
+static void *make_retained(struct way_device *d, cl_int *ret)
 {
-	struct way_device d;
-	cl_mem buffer;
-	size_t n = 0;
-	cl_int r = 0;
+	cl_mem buffer = make_buffer(d, ret);
 
-	way_open(&d);
-	while (n < WAY_PIECES_MAX) {
-		buffer = clCreateBuffer(
-			d.context, CL_MEM_READ_WRITE, WAY_PIECE_BYTES, NULL, &r);
-		if (!buffer)
-			break;
+	if (buffer) {
 		clRetainMemObject(buffer);
 		clReleaseMemObject(buffer);
-		n++;
 	}
-	way_say("got %zu code %d\n", n * WAY_PIECE_BYTES, r);
-	return 0;
+	return buffer;
 }
 
 /* Released by the program, but in use by a command that waits for the program. */
@@ -450,30 +382,54 @@ static int way_other_devices(char **arguments)
 	return 0;
 }
 
+static const struct {
+	const char *name;
+	void *(*make)(
+		struct way_device *d, cl_int *ret_error); /* one piece; NULL: refused */
+} takings[] = {
+	{"svm", make_svm},
+	{"svm-other-context", make_svm_for_other_context},
+	{"svm-other-queue", make_svm_for_other_queue},
+	{"svm-kept", make_svm_that_is_kept},
+	{"usm-other-context", make_usm_for_other_context},
+	{"buffer", make_buffer},
+	{"buffer-with-properties", make_buffer_with_properties},
+	{"buffer-on-host", make_buffer_on_host},
+	{"buffer-over-pointer", make_buffer_over_pointer},
+	{"image", make_image},
+	{"image-with-properties", make_image_with_properties},
+	{"image-2d", make_image_2d},
+	{"image-3d", make_image_3d},
+	{"pipe", make_pipe},
+	{"usm-device", make_usm_device},
+	{"usm-shared", make_usm_shared},
+	{"usm-host", make_usm_host},
+	{"sub-buffer", make_sub_buffer},
+	{"retained", make_retained},
+};
+
+void way_run_taking(const char *name)
+{
+	struct way_device d;
+	size_t n = 0;
+	cl_int r = 0;
+
+	for (size_t i = 0; i < sizeof(takings) / sizeof(takings[0]); i++) {
+		if (strcmp(takings[i].name, name) != 0)
+			continue;
+		way_open(&d);
+		while (n < WAY_PIECES_MAX && takings[i].make(&d, &r))
+			n++;
+		way_say("got %zu code %d\n", n * WAY_PIECE_BYTES, r);
+		exit(0);
+	}
+}
+
 const struct way way_memory[] = {
 	{"other-devices", way_other_devices},
-	{"buffer", way_buffer},
-	{"buffer-with-properties", way_buffer_with_properties},
-	{"buffer-on-host", way_buffer_on_host},
-	{"buffer-over-pointer", way_buffer_over_pointer},
-	{"image", way_image},
-	{"image-with-properties", way_image_with_properties},
-	{"image-2d", way_image_2d},
-	{"image-3d", way_image_3d},
 	{"padded-images", way_padded_images},
-	{"pipe", way_pipe},
-	{"svm", way_svm},
-	{"svm-other-context", way_svm_other_context},
-	{"svm-other-queue", way_svm_other_queue},
-	{"svm-kept", way_svm_kept},
-	{"usm-other-context", way_usm_other_context},
 	{"small-buffers", way_small_buffers},
-	{"usm-device", way_usm_device},
-	{"usm-shared", way_usm_shared},
-	{"usm-host", way_usm_host},
 	{"by-name", way_by_name},
-	{"sub-buffer", way_sub_buffer},
-	{"retained", way_retained},
 	{"in-use", way_in_use},
 	{"wrapped-size", way_wrapped_size},
 	{"memory-threads", way_threads},

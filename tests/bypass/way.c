@@ -245,6 +245,11 @@ int main(int argc, char **argv)
 {
 	int r = way_run(families, sizeof(families) / sizeof(families[0]), argv + 1);
 
+	if (r < 0 && argc > 1) {
+		way_run_taking(argv[1]);
+		way_run_rounds(argv[1]);
+		way_run_flood(argv[1]);
+	}
 	if (r < 0)
 		fprintf(stderr, "bypass: no such way: %s\n",
 			argc > 1 ? argv[1] : "(none)");

@@ -13,6 +13,12 @@
 extern const struct way way_memory[], way_descriptors[], way_work[], way_work_events[],
 	way_floods[];
 
+/* Those that take pieces, repeat a round, or flood one queue: each ends the process, if
+ * the name is one of its own. */
+void way_run_taking(const char *name);
+void way_run_rounds(const char *name);
+void way_run_flood(const char *name);
+
 struct way_device {
 	cl_platform_id platform;
 	cl_device_id device;

@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -35,53 +36,10 @@ static void open_with(cl_command_queue_properties properties)
 	only = way_queue(&device, properties);
 }
 
-static int repeat(void (*prepare)(void), void (*round)(void))
-{
-	open_with(0);
-	if (prepare)
-		prepare();
-	way_begin();
-	while (way_goes_on())
-		round();
-	way_end();
-	return 0;
-}
-
-static int flood_with(uint32_t us, uint32_t batch, cl_command_queue_properties properties)
-{
-	open_with(properties);
-	submit(us, 1);
-	clFinish(only);
-	way_begin();
-	way_flood(&device, only, us, batch);
-	way_end();
-	return 0;
-}
-
-static int way_deep(char **arguments)
-{
-	return flood_with(1000, 64, 0);
-}
-
-static int way_out_of_order(char **arguments)
-{
-	return flood_with(1000, 64, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
-}
-
-static int way_long_kernels(char **arguments)
-{
-	return flood_with(200000, 4, 0);
-}
-
 static void one_at_a_time(void)
 {
 	submit(500, 1);
 	clFinish(only);
-}
-
-static int way_sync(char **arguments)
-{
-	return repeat(NULL, one_at_a_time);
 }
 
 static void change_lengths(void)
@@ -93,26 +51,12 @@ static void change_lengths(void)
 	clFinish(only);
 }
 
-/* A new duration for each launch of the same kernel and size, so that what was learned is
- * always wrong. */
-static int way_changing_lengths(char **arguments)
-{
-	return repeat(NULL, change_lengths);
-}
-
 static void lengthen(void)
 {
 	submit(SHORT_US, 200);
 	clFinish(only);
 	submit(LONGER_US, 16);
 	clFinish(only);
-}
-
-/* A kernel that is short by its arguments until that has been learned, and then long by
- * its arguments. */
-static int way_longer_arguments(char **arguments)
-{
-	return repeat(NULL, lengthen);
 }
 
 static void start_endless(void)
@@ -124,11 +68,6 @@ static void start_endless(void)
 static void sleep_for_a_while(void)
 {
 	usleep(10000);
-}
-
-static int way_endless_kernel(char **arguments)
-{
-	return repeat(start_endless, sleep_for_a_while);
 }
 
 /* One kernel far longer than a turn; the process ends before it is charged. */
@@ -147,12 +86,6 @@ static void burst(void)
 	usleep(20000);
 }
 
-/* Idle, and then all work at once. */
-static int way_bursts(char **arguments)
-{
-	return repeat(NULL, burst);
-}
-
 static void wait_for_half(void)
 {
 	cl_event event;
@@ -162,12 +95,6 @@ static void wait_for_half(void)
 	submit(1000, 99);
 	clWaitForEvents(1, &event);
 	clReleaseEvent(event);
-}
-
-/* The program never flushes, and never waits for long. */
-static int way_no_flush(char **arguments)
-{
-	return repeat(NULL, wait_for_half);
 }
 
 /* The process stops in the middle of its turn, and stays stopped. */
@@ -326,17 +253,6 @@ static void spin_for_long(void)
 	clFinish(only);
 }
 
-/* Native kernels: functions of the program that the device's queue runs. */
-static int way_native_kernels(char **arguments)
-{
-	return repeat(NULL, spin_shortly);
-}
-
-static int way_native_long(char **arguments)
-{
-	return repeat(NULL, spin_for_long);
-}
-
 static cl_command_queue beside;
 
 static void CL_CALLBACK submit_more(void *userdata)
@@ -361,12 +277,6 @@ static void submit_natively(void)
 	clFinish(beside);
 }
 
-/* A function of the program that the device runs submits more work. */
-static int way_native_submits(char **arguments)
-{
-	return repeat(open_beside, submit_natively);
-}
-
 static cl_mem from, to;
 
 static void make_buffers(void)
@@ -385,11 +295,6 @@ static void copy(void)
 	clFinish(only);
 }
 
-static int way_copies(char **arguments)
-{
-	return repeat(make_buffers, copy);
-}
-
 /* A task is one item of a kernel: as long as one item of a whole launch is not. */
 static void make_task(void)
 {
@@ -403,31 +308,76 @@ static void enqueue_tasks(void)
 	clFinish(only);
 }
 
-static int way_tasks(char **arguments)
+static const struct {
+	const char *name;
+	void (*prepare)(void), (*round)(void);
+} rounds[] = {
+	{"sync", NULL, one_at_a_time},
+	/* A new duration for each launch of the same kernel and size, so that what was
+	 * learned is always wrong. */
+	{"changing-lengths", NULL, change_lengths},
+	/* A kernel that is short by its arguments until that has been learned, and then
+	 * long by its arguments. */
+	{"longer-arguments", NULL, lengthen},
+	{"endless-kernel", start_endless, sleep_for_a_while},
+	/* Idle, and then all work at once. */
+	{"bursts", NULL, burst},
+	/* The program never flushes, and never waits for long. */
+	{"no-flush", NULL, wait_for_half},
+	/* Native kernels: functions of the program that the device's queue runs. */
+	{"native-kernels", NULL, spin_shortly},
+	{"native-long", NULL, spin_for_long},
+	/* A function of the program that the device runs submits more work. */
+	{"native-submits", open_beside, submit_natively},
+	{"copies", make_buffers, copy},
+	{"tasks", make_task, enqueue_tasks},
+};
+
+static const struct {
+	const char *name;
+	uint32_t us, batch;
+	cl_command_queue_properties properties;
+} floods[] = {
+	{"deep", 1000, 64, 0},
+	{"out-of-order", 1000, 64, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE},
+	{"long-kernels", 200000, 4, 0},
+};
+
+void way_run_rounds(const char *name)
 {
-	return repeat(make_task, enqueue_tasks);
+	for (size_t i = 0; i < sizeof(rounds) / sizeof(rounds[0]); i++) {
+		if (strcmp(rounds[i].name, name) != 0)
+			continue;
+		open_with(0);
+		if (rounds[i].prepare)
+			rounds[i].prepare();
+		way_begin();
+		while (way_goes_on())
+			rounds[i].round();
+		way_end();
+	}
+}
+
+void way_run_flood(const char *name)
+{
+	for (size_t i = 0; i < sizeof(floods) / sizeof(floods[0]); i++) {
+		if (strcmp(floods[i].name, name) != 0)
+			continue;
+		open_with(floods[i].properties);
+		submit(floods[i].us, 1);
+		clFinish(only);
+		way_begin();
+		way_flood(&device, only, floods[i].us, floods[i].batch);
+		way_end();
+	}
 }
 
 const struct way way_work[] = {
-	{"deep", way_deep},
-	{"out-of-order", way_out_of_order},
-	{"long-kernels", way_long_kernels},
-	{"sync", way_sync},
-	{"changing-lengths", way_changing_lengths},
-	{"longer-arguments", way_longer_arguments},
-	{"endless-kernel", way_endless_kernel},
 	{"one-and-gone", way_one_and_gone},
-	{"bursts", way_bursts},
-	{"no-flush", way_no_flush},
 	{"stopped", way_stopped},
 	{"many-queues", way_many_queues},
 	{"many-threads", way_many_threads},
 	{"work-processes", way_work_processes},
 	{"sub-devices", way_sub_devices},
-	{"native-kernels", way_native_kernels},
-	{"native-long", way_native_long},
-	{"native-submits", way_native_submits},
-	{"copies", way_copies},
-	{"tasks", way_tasks},
 	{NULL, NULL},
 };
