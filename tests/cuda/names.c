@@ -6,11 +6,6 @@
 #define GATE "libcleave-cuda.so"
 #include "../gate/look-up.h"
 
-int cuDriverGetVersion(int *version);
-int cuGetProcAddress(const char *name, void **function, int version, uint64_t flags);
-int cuGetProcAddress_v2(
-	const char *name, void **function, int version, uint64_t flags, int *status);
-
 /* By name, version and flags. */
 static const struct {
 	const char *name;
