@@ -358,27 +358,78 @@ static int way_threads(char **arguments)
 	return 0;
 }
 
-/* An array with more room than there are devices: every handle that is written into it is
- * tried. */
+/* Arrays with more room than there are devices, for each call that fills one on PoCL. */
+#define ROOM 8
+
+static const char *const fills[] = {"clGetPlatformIDs", "clGetDeviceIDs",
+	"clGetContextInfo", "clGetProgramInfo", "clCreateSubDevices"};
+
+/* NULL: the call is not there, or refused. */
+static void fill_from_context(cl_platform_id platform, int what, void *array)
+{
+	static const char *const text = "__kernel void none(void) {}";
+	cl_context_properties properties[] = {
+		CL_CONTEXT_PLATFORM, (cl_context_properties)platform, 0};
+	cl_context context =
+		clCreateContextFromType(properties, CL_DEVICE_TYPE_ALL, NULL, NULL, NULL);
+	cl_program program;
+
+	if (what == 2)
+		clGetContextInfo(context, CL_CONTEXT_DEVICES, ROOM * sizeof(cl_device_id),
+			array, NULL);
+	if (what != 3)
+		return;
+	program = clCreateProgramWithSource(
+		context, 1, (const char **)(uintptr_t)&text, NULL, NULL);
+	clGetProgramInfo(
+		program, CL_PROGRAM_DEVICES, ROOM * sizeof(cl_device_id), array, NULL);
+}
+
+static void fill(int what, cl_platform_id platform, cl_device_id own, void *array)
+{
+	static const cl_device_partition_property by_one[] = {
+		CL_DEVICE_PARTITION_EQUALLY, 1, 0};
+
+	if (what == 0)
+		clGetPlatformIDs(ROOM, array, NULL);
+	else if (what == 1)
+		clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, ROOM, array, NULL);
+	else if (what == 4)
+		clCreateSubDevices(own, by_one, ROOM, array, NULL);
+	else
+		fill_from_context(platform, what, array);
+}
+
+/* Whether it is the device, or a part of it. */
+static bool is_own(cl_device_id own, cl_device_id device)
+{
+	cl_device_id parent = NULL;
+
+	clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof(parent), &parent, NULL);
+	return device == own || parent == own;
+}
+
+/* Any handle is one too many, whatever can be done with it. */
 static int way_other_devices(char **arguments)
 {
-	cl_device_id devices[8] = {NULL};
-	cl_platform_id platform = NULL;
-	cl_uint n = 0;
-	cl_int r;
+	struct way_device d;
+	int n_filled = 0;
 
-	if (clGetPlatformIDs(1, &platform, NULL) != CL_SUCCESS ||
-		clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 8, devices, &n) !=
-			CL_SUCCESS)
-		way_die("no device", 0);
-	for (cl_uint i = 0; i < 8; i++) {
-		if (i > 0 && devices[i] &&
-			clCreateContext(NULL, 1, &devices[i], NULL, NULL, &r)) {
-			way_say("yes a context on device %u of %u\n", i, n);
+	way_open(&d);
+	for (int what = 0; what < (int)(sizeof(fills) / sizeof(fills[0])); what++) {
+		void *array[ROOM] = {NULL};
+
+		fill(what, d.platform, d.device, array);
+		n_filled += array[0] != NULL;
+		for (int i = 0; i < ROOM; i++) {
+			if (!array[i] || (what == 0 && array[i] == (void *)d.platform) ||
+				(what > 0 && is_own(d.device, array[i])))
+				continue;
+			way_say("yes %s fills entry %d\n", fills[what], i);
 			return 0;
 		}
 	}
-	way_say("no other device, %u shown\n", n);
+	way_say("no other device by %d calls\n", n_filled);
 	return 0;
 }
 
