@@ -22,13 +22,13 @@ static void check(const char *how, const char *name, void *function, const char 
 {
 	Dl_info info = {0};
 
-	if (!function || !dladdr(function, &info) || !info.dli_sname) {
+	if (!function || !dladdr(function, &info) || (symbol && !info.dli_sname)) {
 		fail(how, name, function ? "an address of no name" : NULL);
 		return;
 	}
 	if (!symbol) {
 		if (strstr(info.dli_fname, "libcleave"))
-			fail(how, name, info.dli_sname);
+			fail(how, name, info.dli_fname);
 		return;
 	}
 	if (!strstr(info.dli_fname, GATE) || strcmp(info.dli_sname, symbol) != 0)
