@@ -364,7 +364,6 @@ static int way_threads(char **arguments)
 static const char *const fills[] = {"clGetPlatformIDs", "clGetDeviceIDs",
 	"clGetContextInfo", "clGetProgramInfo", "clCreateSubDevices"};
 
-/* NULL: the call is not there, or refused. */
 static void fill_from_context(cl_platform_id platform, int what, void *array)
 {
 	static const char *const text = "__kernel void none(void) {}";
@@ -385,17 +384,27 @@ static void fill_from_context(cl_platform_id platform, int what, void *array)
 		program, CL_PROGRAM_DEVICES, ROOM * sizeof(cl_device_id), array, NULL);
 }
 
-static void fill(int what, cl_platform_id platform, cl_device_id own, void *array)
+/* Where a device has no parts its driver may lack the call. */
+static void divide(cl_device_id own, void *array)
 {
 	static const cl_device_partition_property by_one[] = {
 		CL_DEVICE_PARTITION_EQUALLY, 1, 0};
+	cl_uint n_parts = 0;
 
+	clGetDeviceInfo(own, CL_DEVICE_PARTITION_MAX_SUB_DEVICES, sizeof(n_parts),
+		&n_parts, NULL);
+	if (n_parts > 1)
+		clCreateSubDevices(own, by_one, ROOM, array, NULL);
+}
+
+static void fill(int what, cl_platform_id platform, cl_device_id own, void *array)
+{
 	if (what == 0)
 		clGetPlatformIDs(ROOM, array, NULL);
 	else if (what == 1)
 		clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, ROOM, array, NULL);
 	else if (what == 4)
-		clCreateSubDevices(own, by_one, ROOM, array, NULL);
+		divide(own, array);
 	else
 		fill_from_context(platform, what, array);
 }
