@@ -45,6 +45,16 @@ class Names(machine.Case):
             self.doCleanups()
 
 
+class Early(machine.Case):
+    def test_calls_before_the_driver_is_initialized(self):
+        """They fail as they do without the gate, from several threads, and do no harm."""
+        self.begin()
+        found = self.run_in_lease(machine.program("cuda-early"))
+        self.assertEqual(found, subprocess.run([machine.program("cuda-early")], text=True, check=True,
+                                               capture_output=True, env=self.agent.env).stdout)
+        self.assertEqual(found.splitlines()[-1], "0 0 0 0 0")
+
+
 class Memory(machine.Case):
     def test_quota(self):
         self.begin()
