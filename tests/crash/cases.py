@@ -125,7 +125,10 @@ def case_exec(case):
     pid = account.pid
     for _ in range(3):
         case.act("exec-self")
-        wait_until(lambda: account.state == RUNNING, 5, "the new program runs")
+        try:
+            wait_until(lambda: account.state == RUNNING, 5, "the new program runs")
+        except Failure as failure:
+            raise Failure(f"{failure}: {account.error_text()}") from None
         expect(account.pid == pid, "the process is another one")
         case.works()
         case.world.check_exact()
