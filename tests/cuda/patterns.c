@@ -546,7 +546,9 @@ static uint32_t overlap(void)
 	OK(cuMemAlloc_v2(&device[1], n));
 	OK(cuEventCreate(&in_done, 2));
 	OK(cuEventCreate(&computed, 2));
-	for (uint32_t i = 1; i <= 8 * N_ROUNDS; i++) {
+	/* Fewer than the commands of unknown length that enter before one is complete:
+	 * how soon that is depends on what else the machine does. */
+	for (uint32_t i = 1; i <= 4 * N_ROUNDS; i++) {
 		OK(cuMemcpyHtoDAsync_v2(device[i % 2], p, n, in));
 		OK(cuEventRecord(in_done, in));
 		OK(cuStreamWaitEvent(compute, in_done, 0));

@@ -2,6 +2,7 @@
 /* Work that no turn was asked for, on a virtual clock: the gate's own code enters it in a
  * lease that never stands in line, beside one that always has work, and the arbiter
  * charges it, each time. */
+#include "base/cleanup.h"
 #include "gate/attach/attach.h"
 #include "gate/attach/attachment.h"
 #include "gate/process/thread.h"
@@ -331,6 +332,60 @@ static void test_one_command_of_each_queue_while_the_agent_is_silent(void **stat
 	clv_flight_leave(2 * CLV_FLIGHT_PACK(0));
 }
 
+static unsigned submit_many(struct clv_backlog *backlog, unsigned n)
+{
+	unsigned i = 0;
+
+	while (i < n && submit(backlog)) {
+		atomic_fetch_add(&backlog->n_unknown, 1);
+		i++;
+	}
+	return i;
+}
+
+static void alone(void)
+{
+	atomic_store(&view.control->phase, CLV_PHASE_OPEN);
+	atomic_store(&view.control->window_ns, S);
+}
+
+/* What a lease that attaches then waits for is bounded in time: a second, once a command
+ * of the queue is complete, and before that by what it is assumed to take. */
+static void test_a_thousand_of_unknown_length_alone(void **state)
+{
+	static const struct {
+		uint64_t each_ns;
+		unsigned n;
+	} rows[] = {{0, 50}, {100 * US, 1024}, {900 * US, 1024}, {20 * MS, 50},
+		{300 * MS, 4}, {3 * S, 1}};
+
+	alone();
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(rows); i++) {
+		struct clv_backlog queue = {.progress_ns = now_ns}, other = queue;
+
+		atomic_store(&queue.each_ns, rows[i].each_ns);
+		assert_int_equal(submit_many(&queue, 1024), rows[i].n);
+		/* And no other queue waits for that. */
+		assert_true(submit(&other));
+		clv_flight_leave((rows[i].n + 1) * CLV_FLIGHT_PACK(0));
+	}
+}
+
+/* The first to complete says what the others take, that are in flight already. */
+static void test_the_first_completion_opens_the_window(void **state)
+{
+	struct clv_backlog queue = {.progress_ns = now_ns};
+
+	alone();
+	assert_int_equal(submit_many(&queue, 1024), 50);
+	atomic_fetch_sub(&queue.unmarked, CLV_FLIGHT_PACK(0));
+	atomic_fetch_sub(&queue.n_unknown, 1);
+	clv_flight_leave(CLV_FLIGHT_PACK(0));
+	atomic_store(&queue.each_ns, 100 * US);
+	assert_int_equal(submit_many(&queue, 900), 900);
+	clv_flight_leave((49 + 900) * CLV_FLIGHT_PACK(0));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -352,6 +407,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_one_command_of_each_queue_while_the_agent_is_silent, begin,
 			end),
+		cmocka_unit_test_setup_teardown(
+			test_a_thousand_of_unknown_length_alone, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_the_first_completion_opens_the_window, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

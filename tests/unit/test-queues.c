@@ -381,6 +381,41 @@ static void test_always_refused(void **state)
 	assert_int_equal(n_in_flight(), 0);
 }
 
+/* Commands of unknown length, and what the queue learns of them. */
+static struct clv_queue *submit_unknown(uintptr_t i, unsigned n)
+{
+	struct clv_queue *queue = clv_queue_find(handle(i));
+
+	for (unsigned k = 0; k < n; k++) {
+		enter(CLV_FLIGHT_PACK(0));
+		clv_queue_book(queue, &view, CLV_COST_MIXED, NULL, CLV_FLIGHT_PACK(0));
+	}
+	return queue;
+}
+
+static void test_unknown_are_counted_until_they_are_complete(void **state)
+{
+	struct clv_queue *queue = submit_unknown(1, MANY);
+	struct clv_custody custody;
+
+	assert_int_equal(atomic_load(&queue->backlog.n_unknown), MANY);
+	book_all();
+	clv_queues_mark_tails(false);
+	book_all();
+	assert_int_equal(atomic_load(&queue->backlog.n_unknown), 0);
+	/* It found all of them complete, so it does not know what each took. */
+	assert_int_equal(atomic_load(&queue->backlog.each_ns), 0);
+	custody = clv_custody_take(submit_unknown(1, 3));
+	assert_int_equal(atomic_load(&queue->backlog.n_unknown), 3);
+	clv_custody_book(&custody);
+	assert_int_equal(atomic_load(&queue->backlog.n_unknown), 0);
+	for (int i = 0; i < 2; i++) {
+		custody = clv_custody_take(submit(1));
+		clv_custody_book(&custody);
+	}
+	assert_int_not_equal(atomic_load(&queue->backlog.each_ns), 0);
+}
+
 #define TEST(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
 int main(void)
@@ -398,6 +433,7 @@ int main(void)
 		TEST(test_held_behind_many),
 		TEST(test_refused_at_the_end),
 		TEST(test_always_refused),
+		TEST(test_unknown_are_counted_until_they_are_complete),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,6 +17,11 @@ struct clv_backlog {
 	/* When work of the queue last completed, or when its first command was
 	 * submitted. */
 	_Atomic uint64_t progress_ns;
+	/* How many of these commands had no estimate when they entered (at most so many;
+	 * never more than are in flight), and what commands of the queue took lately,
+	 * each. 0: none has completed yet. */
+	_Atomic uint32_t n_unknown;
+	_Atomic uint64_t each_ns;
 };
 
 static inline uint64_t clv_backlog_in_flight(const struct clv_backlog *backlog)
@@ -70,6 +75,11 @@ struct clv_queue {
 	/* When a batch of the queue was last seen complete: the next one cannot have
 	 * started to run before. */
 	_Atomic uint64_t last_done_ns;
+	/* For backlog.each_ns: since when how many commands have completed.  When a
+	 * thread in line last found the queue's oldest marker incomplete. */
+	_Atomic uint64_t each_since_ns;
+	_Atomic uint64_t n_each;
+	_Atomic uint64_t looked_ns;
 	uint32_t n_refused; /* markers refused in succession; under mark_lock */
 	/* The following three are used by the helper only.  Since when the queue is
 	 * blocked; 0: it is not. */

@@ -42,6 +42,9 @@ CLV_HOT uint64_t clv_queue_submitted(
 	atomic_store_explicit(&queue->tail_event, event, memory_order_relaxed);
 	before = atomic_fetch_add(&queue->backlog.unmarked, packed);
 	atomic_store_explicit(&queue->unflushed, 1, memory_order_relaxed);
+	if (CLV_FLIGHT_NS(packed) == 0)
+		atomic_fetch_add_explicit(
+			&queue->backlog.n_unknown, 1, memory_order_relaxed);
 	if (CLV_UNLIKELY(CLV_FLIGHT_COUNT(before) == 0))
 		clv_queue_note_first(queue);
 	return before + packed;

@@ -18,6 +18,8 @@ struct clv_marker {
 	uint64_t kind;
 	uint64_t serial; /* order of placement */
 	bool flush_first;
+	bool is_mixed; /* its commands are of several kinds */
+	bool is_late; /* it was complete for an unknown time when the helper came to it */
 	bool is_parked; /* its queue is blocked before it: not in flight */
 };
 

@@ -142,6 +142,7 @@ static bool place_marker(struct clv_queue *queue)
 		.kind = atomic_exchange(&queue->unmarked_kind, 0),
 	};
 
+	marker.is_mixed = marker.kind == CLV_COST_MIXED;
 	if (CLV_FLIGHT_COUNT(marker.packed) == 0)
 		return false;
 	marker.event = clv_gate.api->queues->mark(queue);
@@ -461,6 +462,7 @@ void clv_queue_mark_with_event(
 		.packed = packed,
 		.since_ns = clv_clock_ns(),
 		.kind = kind,
+		.is_mixed = kind == CLV_COST_MIXED,
 		.flush_first = true,
 	};
 
@@ -478,11 +480,52 @@ void clv_queue_mark_with_event(
 	clv_helper_wake();
 }
 
+/* Updates what each command of the queue takes, for its next ones of unknown duration.
+ * Completions that are noticed late, as behind the marker of another queue, come in a
+ * burst and tell nothing each; together with the next one that is noticed at once they
+ * do.  The first sample may contain one-time costs, so a shorter one replaces it. */
+static void update_each(
+	struct clv_queue *queue, const struct clv_marker *done, uint64_t now_ns)
+{
+	uint64_t known_ns = atomic_load(&queue->backlog.each_ns), each_ns, n;
+	uint64_t since_ns = atomic_load(&queue->each_since_ns);
+
+	n = atomic_fetch_add(&queue->n_each, CLV_FLIGHT_COUNT(done->packed)) +
+	    CLV_FLIGHT_COUNT(done->packed);
+	if (done->is_late)
+		return;
+	if (since_ns < done->since_ns && n == CLV_FLIGHT_COUNT(done->packed))
+		since_ns = done->since_ns;
+	atomic_store(&queue->n_each, 0);
+	atomic_store(&queue->each_since_ns, now_ns);
+	if (since_ns == 0 || since_ns >= now_ns || n == 0)
+		return;
+	each_ns = (now_ns - since_ns) / n;
+	if (known_ns > 0 && each_ns > known_ns)
+		each_ns = known_ns +
+			  ((each_ns < 8 * known_ns ? each_ns : 8 * known_ns) - known_ns) /
+				  8;
+	atomic_store(&queue->backlog.each_ns, each_ns > 0 ? each_ns : 1);
+}
+
+/* Removes completed commands from those of unknown duration.  Each of these has a marker
+ * of its own, as far as possible, so a batch of several kinds mostly has one of them. */
+static void leave_unknown(struct clv_queue *queue, uint64_t packed, bool is_mixed)
+{
+	uint32_t n = CLV_FLIGHT_NS(packed) == 0 ? (uint32_t)CLV_FLIGHT_COUNT(packed)
+						: is_mixed;
+	uint32_t before = atomic_load(&queue->backlog.n_unknown);
+
+	while (n > 0 && !atomic_compare_exchange_weak(&queue->backlog.n_unknown, &before,
+				before > n ? before - n : 0))
+		;
+}
+
 /* Updates estimates by the queue's own time: concurrent work in other queues has its own
  * markers. */
-static void update_estimates(
-	struct clv_queue *queue, uint64_t packed, uint64_t since_ns, uint64_t kind)
+static void update_estimates(struct clv_queue *queue, const struct clv_marker *done)
 {
+	uint64_t packed = done->packed, since_ns = done->since_ns, kind = done->kind;
 	uint64_t now_ns = clv_clock_ns();
 	uint64_t before_ns = atomic_exchange(&queue->last_done_ns, now_ns);
 	uint64_t count = CLV_FLIGHT_COUNT(packed), expected_ns = CLV_FLIGHT_NS(packed);
@@ -495,7 +538,10 @@ static void update_estimates(
 	took_ns = now_ns > since_ns ? now_ns - since_ns : 0;
 	if (CLV_UNLIKELY(clv_profile))
 		clv_profile_add(count, took_ns, idle_ns);
-	if (was_forced || count == 0 || kind == 0)
+	if (was_forced || count == 0)
+		return;
+	update_each(queue, done, now_ns);
+	if (kind == 0)
 		return;
 	if (kind != CLV_COST_MIXED)
 		clv_cost_learn(kind, took_ns, count);
@@ -504,12 +550,12 @@ static void update_estimates(
 }
 
 /* Books complete work that was in flight. */
-static void book(
-	struct clv_queue *queue, uint64_t packed, uint64_t since_ns, uint64_t kind)
+static void book(struct clv_queue *queue, const struct clv_marker *done)
 {
-	update_estimates(queue, packed, since_ns, kind);
+	update_estimates(queue, done);
 	atomic_store(&queue->backlog.progress_ns, clv_clock_ns());
-	atomic_fetch_sub(&queue->backlog.awaited, packed);
+	atomic_fetch_sub(&queue->backlog.awaited, done->packed);
+	leave_unknown(queue, done->packed, done->is_mixed);
 }
 
 void clv_marker_book(const struct clv_marker *marker)
@@ -518,7 +564,7 @@ void clv_marker_book(const struct clv_marker *marker)
 
 	clv_gate.api->queues->release_event(queue, marker->event);
 	if (!marker->is_parked)
-		book(queue, marker->packed, marker->since_ns, marker->kind);
+		book(queue, marker);
 	if (drop_marker(queue)) {
 		if (CLV_FLIGHT_COUNT(atomic_load(&queue->backlog.unmarked)) == 0)
 			atomic_store(&queue->quick_limit, 0);
@@ -532,9 +578,13 @@ void clv_marker_book(const struct clv_marker *marker)
 /* The queue for whose marker the helper waits. */
 static _Atomic(const struct clv_queue *) waited_for;
 
+/* A wait that is shorter found the marker complete. */
+#define FOUND_COMPLETE_NS (20 * CLV_NS_PER_US)
+
 bool clv_queues_wait_for_oldest(void)
 {
 	struct clv_marker marker;
+	uint64_t before_ns;
 
 	if (!clv_marker_pop(&marker))
 		return false;
@@ -544,7 +594,9 @@ bool clv_queues_wait_for_oldest(void)
 		flush(marker.queue);
 	}
 	atomic_store(&waited_for, marker.queue);
+	before_ns = clv_clock_ns();
 	clv_gate.api->queues->wait_for_event(marker.queue, marker.event);
+	marker.is_late = clv_clock_ns() - before_ns < FOUND_COMPLETE_NS;
 	atomic_store(&waited_for, NULL);
 	clv_marker_book(&marker);
 	return true;
@@ -559,6 +611,7 @@ static void book_taken(struct clv_marker *taken, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		taken[i].kind = 0;
+		taken[i].is_late = true;
 		clv_marker_book(&taken[i]);
 	}
 }
@@ -575,23 +628,45 @@ static void book_before(const struct clv_queue *queue, uint64_t before)
 	} while (n == TAKEN_MAX);
 }
 
+/* Books markers that a thread found complete.  If it has just found the first of them
+ * incomplete the time is that of the last one's completion. */
+static void book_found(struct clv_marker *found, size_t n, bool is_sharp)
+{
+	for (size_t i = 0; i < n; i++) {
+		found[i].is_late = !is_sharp || i + 1 < n;
+		if (!is_sharp || n > 1)
+			found[i].kind = 0;
+		clv_marker_book(&found[i]);
+	}
+}
+
+/* Twice as long as between the looks of a thread that waits for room. */
+#define SHARP_LOOK_NS (500 * CLV_NS_PER_US)
+
 bool clv_queues_look_aside(struct clv_backlog *backlog)
 {
 	struct clv_queue *queue = backlog ? clv_queue_of_backlog(backlog) : NULL;
 	const struct clv_queue *other = atomic_load(&waited_for);
 	struct clv_marker_filter filter = {.queue = queue, .before = UINT64_MAX};
-	struct clv_marker marker;
+	struct clv_marker found[TAKEN_MAX], marker;
+	bool is_incomplete = false, is_sharp;
+	size_t n = 0;
 
 	if (!queue || !other || other == queue ||
 		!clv_gate.api->queues->is_complete_aside)
 		return false;
-	while (clv_markers_take(&filter, &marker, 1) > 0) {
-		if (!clv_gate.api->queues->is_complete_aside(queue, marker.event) &&
-			clv_markers_put_first(&marker))
-			return true;
-		book_taken(&marker, 1);
+	is_sharp = clv_clock_ns() - atomic_load(&queue->looked_ns) < SHARP_LOOK_NS;
+	while (n < TAKEN_MAX && !is_incomplete &&
+		clv_markers_take(&filter, &marker, 1) > 0) {
+		is_incomplete =
+			!clv_gate.api->queues->is_complete_aside(queue, marker.event) &&
+			clv_markers_put_first(&marker);
+		if (!is_incomplete)
+			found[n++] = marker;
 	}
-	return false;
+	atomic_store(&queue->looked_ns, is_incomplete ? clv_clock_ns() : 0);
+	book_found(found, n, is_sharp);
+	return is_incomplete || n == TAKEN_MAX;
 }
 
 void clv_queues_drain_context(const void *context)
@@ -641,8 +716,14 @@ void clv_custody_book(const struct clv_custody *custody)
 	if (CLV_FLIGHT_COUNT(custody->packed) > 0) {
 		/* Work behind incomplete markers did not begin when it was submitted, so
 		 * its time is not learned. */
-		book(queue, custody->packed, custody->since_ns,
-			custody->before > 0 ? 0 : custody->kind);
+		const struct clv_marker done = {
+			.packed = custody->packed,
+			.since_ns = custody->since_ns,
+			.kind = custody->before > 0 ? 0 : custody->kind,
+			.is_mixed = custody->kind == CLV_COST_MIXED,
+		};
+
+		book(queue, &done);
 		clv_flight_leave(custody->packed);
 	}
 	if (custody->before > 0)

@@ -43,6 +43,11 @@
 #define STALL_COMMANDS_MAX 50
 #define STALL_CLOSED_NS (100 * CLV_NS_PER_MS)
 
+/* What a command of unknown duration is assumed to take in a queue of which none has
+ * completed yet, where no lease has to wait for its end: 50 of them are a window. */
+#define ASSUMED_NS (20 * CLV_NS_PER_MS)
+#define UNKNOWN_NS_MAX (16 * CLV_NS_PER_S)
+
 static bool has_device(const struct clv_view *view, enum clv_phase phase)
 {
 	if (phase == CLV_PHASE_GRANTED)
@@ -70,6 +75,20 @@ static uint64_t left_of(const struct clv_backlog *backlog)
 	if (ran_ns > CLV_FLIGHT_NS(flight))
 		ran_ns = CLV_FLIGHT_NS(flight);
 	return flight - (ran_ns << CLV_FLIGHT_COUNT_BITS);
+}
+
+/* The assumed time of the queue's commands of unknown duration, packed: what its other
+ * commands took, as soon as one has completed.  So a program that submits a thousand
+ * commands at once waits for the first of them, and then for none, unless together they
+ * are longer than the window. */
+static uint64_t unknown_of(const struct clv_backlog *backlog)
+{
+	uint64_t n = atomic_load(&backlog->n_unknown);
+	uint64_t each_ns = atomic_load(&backlog->each_ns), ns;
+	uint64_t count = CLV_FLIGHT_COUNT(clv_backlog_in_flight(backlog));
+
+	ns = (n < count ? n : count) * (each_ns > 0 ? each_ns : ASSUMED_NS);
+	return (ns < UNKNOWN_NS_MAX ? ns : UNKNOWN_NS_MAX) << CLV_FLIGHT_COUNT_BITS;
 }
 
 /* Whether too many queues are busy without a turn.  Blocked queues (blocked-queue.c) have
@@ -145,8 +164,7 @@ static bool fits(const struct clv_view *view, enum clv_phase phase, uint64_t all
 	if (atomic_load(&control->is_preemptible))
 		return CLV_FLIGHT_COUNT(flight) < FREE_DEPTH ||
 		       clv_flight_has_room(control, flight);
-	/* A lease that attaches now waits for the end of this work.  Commands of unknown
-	 * length may stay unknown, and only the driver bounds them. */
+	/* A lease that attaches now waits for the end of this work. */
 	if (phase == CLV_PHASE_OPEN)
 		return CLV_FLIGHT_COUNT(flight) == 0 ||
 		       clv_flight_has_room(control, flight);
@@ -229,6 +247,8 @@ static bool try_enter(
 		flight = atomic_fetch_add(&clv_gate.flight, packed);
 		is_first = CLV_FLIGHT_COUNT(flight) == 0;
 		left = backlog ? left_of(backlog) : 0;
+		if (phase == CLV_PHASE_OPEN && backlog)
+			left += unknown_of(backlog);
 		if (is_first) {
 			atomic_store(
 				&view->slot->busy_since_ns, clv_agent_clock_ns(view));
