@@ -28,6 +28,18 @@ class Lives:
                                  options=QUOTA)
         self.assertEqual(said.split(), ["0", "2", "0"])
 
+    def test_threads_are_forbidden(self):
+        """Once the program has computed that changes nothing, also beside others.  Before, the
+        gate says what it lacks, and refuses: without its thread no work's end is noticed."""
+        self.begin()
+        self.begin_tenant("queue", "200000", "60")
+        self.assertEqual(self.run_in_lease(self.program(f"{self.API}-sandbox"), "late"), "done\n")
+        process = self.start(self.program(f"{self.API}-sandbox"), "early")
+        out, err = process.communicate(timeout=60)
+        self.assertEqual((out, process.returncode), ("code 2\n", 0), err)
+        self.assertRegex(err, r"\Acleave: no device for process \d+: the gate cannot create its "
+                              r"threads: [^\n]+; [^\n]+\n\Z")
+
     def test_a_quota_that_changes(self):
         """It may come to be less than what the lease has."""
         self.begin()

@@ -20,6 +20,7 @@
 #include "gate/streams/stream.h"
 #include "gate/window/costs.h"
 #include "gate/window/flight.h"
+#include "gate/window/threads.h"
 
 /* Attaches a process that has not called cuInit, or finds that its lease has ended. */
 static int find_view(struct clv_stream_submission *submission)
@@ -91,6 +92,11 @@ static int begin(struct clv_stream_submission *submission, bool is_per_thread,
 	if (clv_gate_thread.callback_depth > 0 && clv_stream_driver->in_callback)
 		return clv_stream_driver->in_callback;
 	r = find_queue(submission->stream, is_per_thread, &submission->queue);
+	/* In a forked child, or where the program never made a context itself. */
+	if (submission->queue && !clv_gate_helper_is_ready()) {
+		submission->queue = NULL;
+		r = CLV_STREAM_OUT_OF_MEMORY;
+	}
 	if (!submission->queue) {
 		submission->view = NULL;
 		return r;

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "gate/attach/attach.h"
+#include "gate/attach/attachment.h"
 #include "gate/process/state.h"
 #include "gate/process/thread.h"
 #include "gate/window/turnstile.h"
@@ -24,6 +25,21 @@ static void report_failure(int error)
 	clv_attach_report_refused(why,
 		"create a context before the program forbids threads, or "
 		"raise the limit of processes (ulimit -u, pids.max)");
+}
+
+bool clv_gate_helper_is_ready(void)
+{
+	int saved_errno = errno;
+	bool is_running;
+
+	if (atomic_load_explicit(&clv_gate.helper_started, memory_order_relaxed) ||
+		!clv_gate_current_view())
+		return true;
+	is_running = clv_helper_start();
+	if (!is_running)
+		report_failure(errno);
+	errno = saved_errno;
+	return is_running;
 }
 
 bool clv_gate_threads_start(void)

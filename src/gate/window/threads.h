@@ -11,3 +11,7 @@
 /* Call in an attached process; cheap if they run.  False: they cannot be created; a line
  * on stderr says why, once. */
 bool clv_gate_threads_start(void);
+
+/* The same for an API without held commands, which needs the helper only; also in a
+ * process that is not attached, which needs none. */
+bool clv_gate_helper_is_ready(void);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The calls that change the current context of a thread, and with it the thread's default
- * streams. */
+ * streams.  A first context is also the last moment at which many a program may create
+ * threads, so the gate creates its own here; without them no context is made. */
 #include "gate/cuda/context/library.h"
 #include "gate/streams/handle.h"
+#include "gate/window/threads.h"
 
 static int after_context_change(int result)
 {
@@ -38,24 +40,32 @@ int clv_own_cuCtxPopCurrent_v2(clv_fn_cuCtxPopCurrent_v2 *real, void *context)
 int clv_own_cuCtxCreate(
 	clv_fn_cuCtxCreate *real, void *context, uint32_t flags, int device)
 {
+	if (!clv_gate_helper_is_ready())
+		return CLV_CUDA_OUT_OF_MEMORY;
 	return after_context_change(real(context, flags, device));
 }
 
 int clv_own_cuCtxCreate_v2(
 	clv_fn_cuCtxCreate_v2 *real, void *context, uint32_t flags, int device)
 {
+	if (!clv_gate_helper_is_ready())
+		return CLV_CUDA_OUT_OF_MEMORY;
 	return after_context_change(real(context, flags, device));
 }
 
 int clv_own_cuCtxCreate_v3(clv_fn_cuCtxCreate_v3 *real, void *context, void *affinity,
 	int n_affinity, uint32_t flags, int device)
 {
+	if (!clv_gate_helper_is_ready())
+		return CLV_CUDA_OUT_OF_MEMORY;
 	return after_context_change(real(context, affinity, n_affinity, flags, device));
 }
 
 int clv_own_cuCtxCreate_v4(clv_fn_cuCtxCreate_v4 *real, void *context, void *parameters,
 	uint32_t flags, int device)
 {
+	if (!clv_gate_helper_is_ready())
+		return CLV_CUDA_OUT_OF_MEMORY;
 	return after_context_change(real(context, parameters, flags, device));
 }
 

@@ -10,6 +10,7 @@
 #include "gate/memory/charges.h"
 #include "gate/streams/handle.h"
 #include "gate/streams/stream.h"
+#include "gate/window/threads.h"
 
 static void forget_context(const void *context)
 {
@@ -83,8 +84,11 @@ static _Atomic int32_t n_retained[MAX_COUNTED];
 int clv_own_cuDevicePrimaryCtxRetain(
 	clv_fn_cuDevicePrimaryCtxRetain *real, void *pctx, int device)
 {
-	int r = real(pctx, device);
+	int r;
 
+	if (!clv_gate_helper_is_ready())
+		return CLV_CUDA_OUT_OF_MEMORY;
+	r = real(pctx, device);
 	if (r == CLV_CUDA_SUCCESS && device >= 0 && device < MAX_COUNTED)
 		atomic_fetch_add(&n_retained[device], 1);
 	return r;
