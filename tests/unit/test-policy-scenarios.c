@@ -506,6 +506,44 @@ static void test_request_beside_batch(void **state)
 	world_done(&w);
 }
 
+/* The most that a lease of a fifth gets beyond its part, over any time from its wake-up
+ * on, when it has slept for a second and is busy from then on. */
+static double gain_by_sleep(enum clv_class class)
+{
+	struct tenant hog = busy(800000, MS), away = napper(200000, MS, MS, S);
+	double most_ns = 0, gain_ns, held_ns;
+	struct world w;
+	uint64_t since_ns;
+
+	world_init(&w, "gain", 1);
+	away.params.class = class;
+	world_add(&w, &hog);
+	world_add(&w, &away);
+	run_until(&w, S / 2);
+	w.tenants[1].max_burst_ns = w.tenants[1].min_burst_ns = 3600 * S;
+	run_until(&w, w.tenants[1].wake_at_ns);
+	since_ns = w.now_ns;
+	held_ns = (double)w.tenants[1].held_ns;
+	while (w.now_ns < since_ns + S) {
+		uint64_t waited_ns;
+
+		world_step(&w, &waited_ns);
+		gain_ns = (double)w.tenants[1].held_ns - held_ns -
+			  .2 * (double)(w.now_ns - since_ns);
+		most_ns = gain_ns > most_ns ? gain_ns : most_ns;
+	}
+	world_done(&w);
+	return most_ns;
+}
+
+/* A request of a normal lease and its part of 2 ms; of a latency lease 20 ms, which are
+ * twenty requests. */
+static void test_what_sleep_gains(void **state)
+{
+	assert_in_range(gain_by_sleep(CLV_CLASS_NORMAL), 4 * MS, 10 * MS);
+	assert_in_range(gain_by_sleep(CLV_CLASS_LATENCY), 18 * MS, 23 * MS);
+}
+
 /* A latency tenant's request of two slices is not held up by a batch slice in between. */
 static void test_latency_waits_for_no_batch_slice(void **state)
 {
@@ -582,6 +620,7 @@ int main(void)
 		cmocka_unit_test(test_thinker_pays_its_debt),
 		cmocka_unit_test(test_guests_raise_no_debt),
 		cmocka_unit_test(test_request_beside_batch),
+		cmocka_unit_test(test_what_sleep_gains),
 		cmocka_unit_test(test_latency_waits_for_no_batch_slice),
 		cmocka_unit_test(test_no_overflow),
 	};

@@ -21,7 +21,7 @@
  * for the request (H + r) x W/w of service, and for that rest.
  *
  * With arrivals and sleep V and the clock, against which lag is kept, are two.  Who
- * sleeps earns on until it has its savings s (its part of 2 ms, or 4 ms), and does
+ * sleeps earns on until it has its savings s (its part of 2 ms, or 20 ms), and does
  * not compete from then on.  Its claim c is the most that it can be owed then: s, or what
  * it earned in line before, which is s + sum of o + greatest H at most by the above.
  *   What the competing owe together is at most the claims of those who are out: going

@@ -22,9 +22,11 @@
  *    savings (eevdf.c), and no more.  A lease with its savings that uses less than
  *    its share takes the device when it wakes from any holder that has no credit,
  *    such as one that is always busy (unless a third has more).
- *  - Sleep gains nothing else: over any time a lease gets at most its part of it, one
- *    slice, and one turn.  Claims never sum up to more than was served, so shares
- *    that sum up to more than 1 starve no lease.
+ *  - Sleep gains nothing else: over any time a lease gets at most its part of it, its
+ *    savings (its part of 2 ms; 20 ms in the latency class, twenty of its slices), one
+ *    turn, and its part of the turns that it waits through meanwhile
+ *    (tests/unit/test-policy-sim.c has the bound).  Claims never sum up to more than
+ *    was served, so shares that sum up to more than 1 starve no lease.
  *  - Debt is never forgiven by sleeping: it is paid, or declines with the virtual
  *    time that the others' service makes pass.  Time in which no lease runs changes
  *    nothing.
