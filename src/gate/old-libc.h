@@ -13,12 +13,17 @@
 
 #if defined(__x86_64__)
 #define CLV_FIRST_GLIBC "GLIBC_2.2.5"
+#define CLV_LATER_GLIBC "GLIBC_2.4"
 #elif defined(__aarch64__)
 #define CLV_FIRST_GLIBC "GLIBC_2.17"
+#define CLV_LATER_GLIBC "GLIBC_2.17"
 #else
 #error "which glibc was the first for this processor?"
 #endif
 
+/* A function of glibc 2.4, where that is not the first. */
+#define CLV_FIRST_LATER(function) \
+	__asm__(".symver " #function "," #function "@" CLV_LATER_GLIBC)
 #define CLV_FIRST(function) \
 	__asm__(".symver " #function "," #function "@" CLV_FIRST_GLIBC)
 
@@ -31,6 +36,7 @@ CLV_FIRST(pthread_mutex_trylock);
 CLV_FIRST(pthread_mutexattr_destroy);
 CLV_FIRST(pthread_mutexattr_init);
 CLV_FIRST(pthread_mutexattr_settype);
+CLV_FIRST_LATER(pthread_mutexattr_setprotocol);
 CLV_FIRST(pthread_once);
 CLV_FIRST(pthread_rwlock_init);
 CLV_FIRST(pthread_rwlock_rdlock);

@@ -9,10 +9,14 @@
 #include "gate/queue/queues.h"
 #include "gate/queue/table.h"
 
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -22,8 +26,12 @@
 
 static uint32_t n_refusals;
 
+static void (*in_mark)(void);
+
 static void *mark(struct clv_queue *queue)
 {
+	if (in_mark)
+		in_mark();
 	if (n_refusals == 0)
 		return malloc(1);
 	n_refusals--;
@@ -416,6 +424,100 @@ static void test_unknown_are_counted_until_they_are_complete(void **state)
 	assert_int_not_equal(atomic_load(&queue->backlog.each_ns), 0);
 }
 
+/* A thread of the lowest priority that computes in the vendor's call, with the lock of a
+ * queue, one of the highest that wants the lock, and one between them that leaves them no
+ * processor until the highest has it. */
+static sem_t low_has_lock, middle_runs;
+static struct clv_queue *contended;
+static _Atomic int is_through, has_given_up;
+
+static uint64_t processor_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * CLV_NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+static void compute_in_call(void)
+{
+	uint64_t since_ns = processor_ns();
+
+	in_mark = NULL;
+	sem_post(&low_has_lock);
+	while (processor_ns() - since_ns < 20 * CLV_NS_PER_MS)
+		;
+}
+
+static void *run_low(void *userdata)
+{
+	clv_queue_mark_at_once(contended);
+	return NULL;
+}
+
+static void *run_middle(void *userdata)
+{
+	uint64_t since_ns;
+
+	sem_wait(&low_has_lock);
+	sem_post(&middle_runs);
+	since_ns = processor_ns();
+	while (!atomic_load(&is_through) && !atomic_load(&has_given_up))
+		atomic_store(
+			&has_given_up, processor_ns() - since_ns > 500 * CLV_NS_PER_MS);
+	return NULL;
+}
+
+static void *run_high(void *userdata)
+{
+	sem_wait(&middle_runs);
+	clv_queue_mark_at_once(contended);
+	atomic_store(&is_through, !atomic_load(&has_given_up));
+	return NULL;
+}
+
+/* All on one processor.  False: that needs a privilege. */
+static bool start_pinned(pthread_t *ret, int priority, void *(*run)(void *userdata))
+{
+	const struct sched_param parameters = {.sched_priority = priority};
+	pthread_attr_t attributes;
+	cpu_set_t processors;
+	int r;
+
+	CPU_ZERO(&processors);
+	CPU_SET(sched_getcpu(), &processors);
+	pthread_attr_init(&attributes);
+	pthread_attr_setaffinity_np(&attributes, sizeof(processors), &processors);
+	pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
+	pthread_attr_setschedpolicy(&attributes, priority ? SCHED_FIFO : SCHED_OTHER);
+	pthread_attr_setschedparam(&attributes, &parameters);
+	r = pthread_create(ret, &attributes, run, NULL);
+	pthread_attr_destroy(&attributes);
+	return r == 0;
+}
+
+static void test_no_priority_inversion(void **state)
+{
+	pthread_t low, middle, high;
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+	sem_init(&low_has_lock, 0, 0);
+	sem_init(&middle_runs, 0, 0);
+	contended = submit(1);
+	if (!start_pinned(&high, 2, run_high))
+		skip();
+	assert_true(start_pinned(&middle, 1, run_middle));
+	in_mark = compute_in_call;
+	assert_true(start_pinned(&low, 0, run_low));
+	pthread_join(low, NULL);
+	pthread_join(middle, NULL);
+	pthread_join(high, NULL);
+	assert_true(atomic_load(&is_through));
+}
+
 #define TEST(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
 int main(void)
@@ -434,6 +536,7 @@ int main(void)
 		TEST(test_refused_at_the_end),
 		TEST(test_always_refused),
 		TEST(test_unknown_are_counted_until_they_are_complete),
+		TEST(test_no_priority_inversion),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

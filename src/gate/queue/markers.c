@@ -3,6 +3,8 @@
  * some of them to be complete removes them from the middle, which leaves holes. */
 #include "gate/queue/markers.h"
 
+#include "gate/process/lock.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -16,6 +18,11 @@ static struct {
 	_Atomic uint64_t serial;
 } ring = {
 	.lock = PTHREAD_MUTEX_INITIALIZER, .items = first_ring, .size = CLV_MARKERS_MANY};
+
+__attribute__((constructor)) static void begin(void)
+{
+	clv_lock_init(&ring.lock, PTHREAD_MUTEX_NORMAL);
+}
 
 static void use_items(struct clv_marker *items, uint32_t size)
 {
@@ -152,7 +159,7 @@ uint32_t clv_markers_n(void)
 
 void clv_markers_forget(void)
 {
-	pthread_mutex_init(&ring.lock, NULL);
+	clv_lock_init(&ring.lock, PTHREAD_MUTEX_NORMAL);
 	/* A thread of the parent may have been changing the ring. */
 	ring.items = first_ring;
 	ring.size = CLV_MARKERS_MANY;

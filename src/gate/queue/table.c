@@ -3,6 +3,7 @@
 #include "gate/queue/table.h"
 
 #include "gate/process/hot.h"
+#include "gate/process/lock.h"
 #include "gate/process/queue-record.h"
 #include "gate/process/state.h"
 
@@ -96,7 +97,7 @@ static struct clv_queue *allocate_record(void)
 	struct clv_queue *queue = calloc(1, clv_gate.api->queues->record_bytes);
 
 	if (queue)
-		pthread_mutex_init(&queue->mark_lock, NULL);
+		clv_lock_init(&queue->mark_lock, PTHREAD_MUTEX_NORMAL);
 	return queue;
 }
 

@@ -10,6 +10,7 @@
 #include "gate/opencl/dispatch/real.h"
 #include "gate/opencl/queue/queue.h"
 #include "gate/opencl/queue/ready.h"
+#include "gate/process/lock.h"
 #include "gate/process/packed.h"
 #include "gate/process/queue-record.h"
 #include "gate/process/view.h"
@@ -87,6 +88,11 @@ static struct {
 	.lock = PTHREAD_MUTEX_INITIALIZER, .keepers = first_buckets, .bits = FIRST_BITS};
 
 _Atomic uint32_t clv_deferred_n;
+
+__attribute__((constructor)) static void begin(void)
+{
+	clv_lock_init(&state.lock, PTHREAD_MUTEX_NORMAL);
+}
 
 static struct obstacle *new_obstacle(bool is_program)
 {
@@ -693,7 +699,7 @@ uint64_t clv_deferred_n_steps(void)
 
 void clv_deferred_forget_parent(void)
 {
-	pthread_mutex_init(&state.lock, NULL);
+	clv_lock_init(&state.lock, PTHREAD_MUTEX_NORMAL);
 	state.work = state.rest = NULL;
 	state.discarded = NULL;
 	memset(first_buckets, 0, sizeof(first_buckets));

@@ -4,6 +4,7 @@
 #include "gate/opencl/queue/queue.h"
 
 #include "gate/opencl/dispatch/real.h"
+#include "gate/process/lock.h"
 #include "gate/process/queue-record.h"
 #include "gate/process/state.h"
 #include "gate/queue/table.h"
@@ -52,7 +53,6 @@ static void note_habits(struct clv_queue *queue)
 static void begin_queue(struct clv_queue *queue)
 {
 	cl_command_queue_properties properties = 0;
-	pthread_mutexattr_t attributes;
 
 	clv_real.clGetCommandQueueInfo(handle_of(queue), CL_QUEUE_PROPERTIES,
 		sizeof(properties), &properties, NULL);
@@ -60,10 +60,7 @@ static void begin_queue(struct clv_queue *queue)
 		sizeof(queue->context), &queue->context, NULL);
 	note_habits(queue);
 	queue->out_of_order = properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
-	pthread_mutexattr_init(&attributes);
-	pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
-	pthread_mutex_init(&clv_cl_queue(queue)->order_lock, &attributes);
-	pthread_mutexattr_destroy(&attributes);
+	clv_lock_init(&clv_cl_queue(queue)->order_lock, PTHREAD_MUTEX_RECURSIVE);
 	clv_event_list_begin(&clv_cl_queue(queue)->events);
 }
 
