@@ -413,6 +413,9 @@ static void test_unknown_are_counted_until_they_are_complete(void **state)
 	assert_int_equal(atomic_load(&queue->backlog.n_unknown), 0);
 	/* It found all of them complete, so it does not know what each took. */
 	assert_int_equal(atomic_load(&queue->backlog.each_ns), 0);
+	/* Nor does it count what follows on the time for which the queue is idle now. */
+	assert_int_equal(atomic_load(&queue->n_each), 0);
+	assert_int_equal(atomic_load(&queue->each_since_ns), 0);
 	custody = clv_custody_take(submit_unknown(1, 3));
 	assert_int_equal(atomic_load(&queue->backlog.n_unknown), 3);
 	clv_custody_book(&custody);

@@ -556,6 +556,10 @@ static void book(struct clv_queue *queue, const struct clv_marker *done)
 	atomic_store(&queue->backlog.progress_ns, clv_clock_ns());
 	atomic_fetch_sub(&queue->backlog.awaited, done->packed);
 	leave_unknown(queue, done->packed, done->is_mixed);
+	if (CLV_FLIGHT_COUNT(clv_backlog_in_flight(&queue->backlog)) == 0) {
+		atomic_store(&queue->n_each, 0);
+		atomic_store(&queue->each_since_ns, 0);
+	}
 }
 
 void clv_marker_book(const struct clv_marker *marker)
