@@ -75,10 +75,12 @@ struct clv_queue {
 	/* When a batch of the queue was last seen complete: the next one cannot have
 	 * started to run before. */
 	_Atomic uint64_t last_done_ns;
-	/* For backlog.each_ns: since when how many commands have completed.  When a
-	 * thread in line last found the queue's oldest marker incomplete. */
+	/* Since when how many commands, of which kind, have completed that no estimate
+	 * has yet.  When a thread in line last found the queue's oldest marker
+	 * incomplete. */
 	_Atomic uint64_t each_since_ns;
 	_Atomic uint64_t n_each;
+	_Atomic uint64_t each_kind;
 	_Atomic uint64_t looked_ns;
 	uint32_t n_refused; /* markers refused in succession; under mark_lock */
 	/* The following three are used by the helper only.  Since when the queue is

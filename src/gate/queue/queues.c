@@ -480,31 +480,54 @@ void clv_queue_mark_with_event(
 	clv_helper_wake();
 }
 
-/* Updates what each command of the queue takes, for its next ones of unknown duration.
- * Completions that are noticed late, as behind the marker of another queue, come in a
- * burst and tell nothing each; together with the next one that is noticed at once they
- * do.  The first sample may contain one-time costs, so a shorter one replaces it. */
-static void update_each(
-	struct clv_queue *queue, const struct clv_marker *done, uint64_t now_ns)
-{
-	uint64_t known_ns = atomic_load(&queue->backlog.each_ns), each_ns, n;
-	uint64_t since_ns = atomic_load(&queue->each_since_ns);
+/* Completions that are noticed late, as behind another queue's marker or by a thread that
+ * was not scheduled, come in a burst, and the time of each tells nothing.  Together they
+ * do, up to the next one that is noticed at once, or if they are this many. */
+#define LATE_TOGETHER 8
 
-	n = atomic_fetch_add(&queue->n_each, CLV_FLIGHT_COUNT(done->packed)) +
-	    CLV_FLIGHT_COUNT(done->packed);
-	if (done->is_late)
-		return;
-	if (since_ns < done->since_ns && n == CLV_FLIGHT_COUNT(done->packed))
+/* The time that the commands since the last sample took, and their number and kind.
+ * False: there is no sample yet. */
+struct sample {
+	uint64_t took_ns, n, kind;
+};
+
+static bool take_sample(struct clv_queue *queue, const struct clv_marker *done,
+	uint64_t now_ns, struct sample *ret)
+{
+	uint64_t since_ns = atomic_load(&queue->each_since_ns);
+	uint64_t count = CLV_FLIGHT_COUNT(done->packed), before, kind = done->kind;
+
+	before = atomic_fetch_add(&queue->n_each, count);
+	if (before > 0 && atomic_load(&queue->each_kind) != kind)
+		kind = CLV_COST_MIXED;
+	atomic_store(&queue->each_kind, kind);
+	if (done->is_late && before + count < LATE_TOGETHER)
+		return false;
+	if (since_ns < done->since_ns && before == 0)
 		since_ns = done->since_ns;
 	atomic_store(&queue->n_each, 0);
 	atomic_store(&queue->each_since_ns, now_ns);
-	if (since_ns == 0 || since_ns >= now_ns || n == 0)
-		return;
-	each_ns = (now_ns - since_ns) / n;
+	*ret = (struct sample){now_ns - since_ns, before + count, kind};
+	return since_ns > 0 && since_ns < now_ns;
+}
+
+static void drop_sample(struct clv_queue *queue)
+{
+	atomic_store(&queue->n_each, 0);
+	atomic_store(&queue->each_since_ns, 0);
+}
+
+/* Updates what each command of the queue takes, for its next ones of unknown duration.
+ * The first sample may contain one-time costs, so a shorter one replaces it. */
+static void update_each(struct clv_queue *queue, const struct sample *sample)
+{
+	uint64_t known_ns = atomic_load(&queue->backlog.each_ns);
+	uint64_t each_ns = sample->took_ns / sample->n;
+
+	if (known_ns > 0 && each_ns > 8 * known_ns)
+		each_ns = 8 * known_ns;
 	if (known_ns > 0 && each_ns > known_ns)
-		each_ns = known_ns +
-			  ((each_ns < 8 * known_ns ? each_ns : 8 * known_ns) - known_ns) /
-				  8;
+		each_ns = known_ns + (each_ns - known_ns) / 8;
 	atomic_store(&queue->backlog.each_ns, each_ns > 0 ? each_ns : 1);
 }
 
@@ -531,6 +554,7 @@ static void update_estimates(struct clv_queue *queue, const struct clv_marker *d
 	uint64_t count = CLV_FLIGHT_COUNT(packed), expected_ns = CLV_FLIGHT_NS(packed);
 	uint64_t took_ns, idle_ns;
 	bool was_forced = clv_flight_was_forced(since_ns);
+	struct sample sample;
 
 	idle_ns = since_ns > before_ns ? since_ns - before_ns : 0;
 	if (before_ns > since_ns)
@@ -538,15 +562,21 @@ static void update_estimates(struct clv_queue *queue, const struct clv_marker *d
 	took_ns = now_ns > since_ns ? now_ns - since_ns : 0;
 	if (CLV_UNLIKELY(clv_profile))
 		clv_profile_add(count, took_ns, idle_ns);
-	if (was_forced || count == 0)
+	if (was_forced || count == 0) {
+		drop_sample(queue);
 		return;
-	update_each(queue, done, now_ns);
-	if (kind == 0)
-		return;
-	if (kind != CLV_COST_MIXED)
-		clv_cost_learn(kind, took_ns, count);
-	else if (took_ns > 4 * expected_ns && took_ns > CLV_NS_PER_MS)
+	}
+	if (kind == CLV_COST_MIXED && took_ns > 4 * expected_ns &&
+		took_ns > CLV_NS_PER_MS)
 		clv_cost_forget();
+	if (!take_sample(queue, done, now_ns, &sample))
+		return;
+	update_each(queue, &sample);
+	if (sample.kind != 0 && sample.kind != CLV_COST_MIXED)
+		clv_cost_learn(sample.kind, sample.took_ns, sample.n);
+	/* Nothing better is known of this kind. */
+	else if (kind != 0 && kind != CLV_COST_MIXED && clv_cost_estimate(kind) == 0)
+		clv_cost_learn(kind, sample.took_ns, sample.n);
 }
 
 /* Books complete work that was in flight. */
@@ -556,10 +586,8 @@ static void book(struct clv_queue *queue, const struct clv_marker *done)
 	atomic_store(&queue->backlog.progress_ns, clv_clock_ns());
 	atomic_fetch_sub(&queue->backlog.awaited, done->packed);
 	leave_unknown(queue, done->packed, done->is_mixed);
-	if (CLV_FLIGHT_COUNT(clv_backlog_in_flight(&queue->backlog)) == 0) {
-		atomic_store(&queue->n_each, 0);
-		atomic_store(&queue->each_since_ns, 0);
-	}
+	if (CLV_FLIGHT_COUNT(clv_backlog_in_flight(&queue->backlog)) == 0)
+		drop_sample(queue);
 }
 
 void clv_marker_book(const struct clv_marker *marker)
@@ -638,8 +666,6 @@ static void book_found(struct clv_marker *found, size_t n, bool is_sharp)
 {
 	for (size_t i = 0; i < n; i++) {
 		found[i].is_late = !is_sharp || i + 1 < n;
-		if (!is_sharp || n > 1)
-			found[i].kind = 0;
 		clv_marker_book(&found[i]);
 	}
 }
