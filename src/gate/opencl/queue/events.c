@@ -168,26 +168,30 @@ static struct clv_event_batch *batches_of(const void *marker)
 }
 
 /* An error ends a wait for several events, so they are awaited one by one. */
-static void wait_for_each(const struct clv_event_batch *batch)
+static bool wait_for_each(const struct clv_event_batch *batch)
 {
+	bool has_waited = true;
+
 	for (uint32_t i = batch->begin; i < batch->end; i++)
-		clv_real.clWaitForEvents(1, &batch->events[i]);
+		has_waited &=
+			clv_real.clWaitForEvents(1, &batch->events[i]) == CL_SUCCESS;
+	return has_waited;
 }
 
-void clv_event_marker_wait(const void *marker)
+bool clv_event_marker_wait(const void *marker)
 {
 	const struct clv_event_batch *batch = batches_of(marker);
 	cl_event event = (cl_event)(uintptr_t)marker;
+	bool has_waited = true;
 
-	if (!batch) {
-		clv_real.clWaitForEvents(1, &event);
-		return;
-	}
+	if (!batch)
+		return clv_real.clWaitForEvents(1, &event) == CL_SUCCESS;
 	for (; batch; batch = batch->next) {
 		if (clv_real.clWaitForEvents(batch->end - batch->begin,
 			    &batch->events[batch->begin]) != CL_SUCCESS)
-			wait_for_each(batch);
+			has_waited &= wait_for_each(batch);
 	}
+	return has_waited;
 }
 
 static bool is_complete(cl_event event)

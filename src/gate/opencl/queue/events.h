@@ -45,8 +45,9 @@ void clv_event_list_drop(struct clv_event_list *list, uint64_t before);
 /* Takes all events as one marker.  NULL: there are none. */
 void *clv_event_list_take(struct clv_event_list *list);
 
-/* For a marker of the list, or a single event. */
-void clv_event_marker_wait(const void *marker);
+/* For a marker of the list, or a single event.  False: a wait failed, and nothing is
+ * known. */
+bool clv_event_marker_wait(const void *marker);
 bool clv_event_marker_is_complete(const void *marker);
 void clv_event_marker_release(struct clv_event_list *list, void *marker);
 

@@ -190,7 +190,11 @@ static void wait_for_event(struct clv_queue *queue, void *event)
 	cl_int status = CL_QUEUED;
 
 	if (!clv_cl_queue(queue)->runs_in_caller) {
-		clv_event_marker_wait(event);
+		/* A driver that cannot wait has not said that the work is complete. */
+		if (!clv_event_marker_wait(event)) {
+			while (!clv_event_marker_is_complete(event))
+				nanosleep(&pause, NULL);
+		}
 		return;
 	}
 	while (clv_real.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS,
