@@ -16,8 +16,8 @@
 
 /* The GPUs of a node, as a process, for one vendor: cuda-double-gpu, hip-double-gpu.
  *
- *   PROGRAM FOLDER              plays them until it is ended
- *   PROGRAM --ask FOLDER stats  prints what it counted; or trace */
+ * PROGRAM FOLDER              simulates them until it is ended
+ * PROGRAM --ask FOLDER stats  prints what it counted; or trace */
 
 #define PROGRAM DGP_VENDOR "-double-gpu"
 
@@ -53,7 +53,7 @@ static bool is_readable(int fd)
 
 static void hear(struct machine *m, struct process *p)
 {
-	/* Its socket has something, or, as it is empty, the process has died. */
+	/* Its socket has a message or, if it is empty, the process has died. */
 	if (p->gone)
 		return;
 	if (is_readable(p->fd))
@@ -129,7 +129,8 @@ static int play(const char *folder)
 	watch(&m, m.bell, &m.bell);
 	watch(&m, m.timer, &m.timer);
 	watch(&m, m.listener, &m.listener);
-	/* A GPU does not compete for the processors, if that may be said. */
+	/* A GPU does not compete for processors; where the user lacks the right this has
+	 * no effect. */
 	sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &priority);
 	puts("ready");
 	fflush(stdout);

@@ -3,8 +3,8 @@
 #include "call.h"
 #include "objects.h"
 
-/* The symbols of the library: every one of them is the function of the table, once it is
- * clear that the call may be made. */
+/* The symbols of the library: each is the function of the table, called once the call is
+ * allowed. */
 
 #define EXPORT __attribute__((visibility("default")))
 

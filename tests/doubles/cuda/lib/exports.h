@@ -2,11 +2,11 @@
 #pragma once
 #include "functions.h"
 
-/* The table of what programs can ask for by name. */
+/* The table of the names that programs can look up. */
 struct dcu_export {
 	const char *base;
 	int version;
-	void *function, *of_thread; /* of_thread: for the thread's own default stream */
+	void *function, *of_thread; /* of_thread: for the per-thread default stream */
 };
 
 extern const struct dcu_export dcu_exports[];

@@ -45,7 +45,7 @@ bool dhi_memory_add(const struct memory *memory)
 	*copy = *memory;
 	pthread_rwlock_wrlock(&lock);
 	there = tsearch(copy, &tree, compare);
-	/* Under the lock still: a deletion puts other things into a node. */
+	/* The lock is still held: a deletion reuses nodes. */
 	is_new = *there == copy;
 	pthread_rwlock_unlock(&lock);
 	if (!is_new)
@@ -145,7 +145,7 @@ int dhi_hipMalloc3D(struct pitched *ret, struct extent extent)
 		&ret->p, &ret->pitch, extent.width, extent.height * extent.depth);
 }
 
-/* --- Of the host --- */
+/* --- Host memory --- */
 
 static int allocate_host(void **ret, size_t bytes, unsigned flags, enum memory_kind kind)
 {
@@ -182,7 +182,7 @@ int dhi_hipMallocManaged(void **ret, size_t bytes, unsigned flags)
 	return allocate_host(ret, bytes, flags, MEMORY_MANAGED);
 }
 
-/* --- Freeing, which waits for what may still use it --- */
+/* --- Freeing, which waits for commands that may use the memory --- */
 
 static void release(const struct memory *memory)
 {
@@ -224,7 +224,7 @@ int dhi_hipHostFree(void *p)
 	return free_memory(p, true);
 }
 
-/* --- The program's own --- */
+/* --- Memory of the program --- */
 
 int dhi_hipHostRegister(void *p, size_t bytes, unsigned flags)
 {
@@ -265,7 +265,7 @@ int dhi_hipHostGetDevicePointer(void **ret, void *host, unsigned flags)
 	return 0;
 }
 
-/* Nothing moves: the memory is the host's. */
+/* Nothing is copied: managed memory is host memory. */
 int dhi_hipMemPrefetchAsync(
 	const void *p, size_t bytes, int device, struct stream *handle)
 {
@@ -278,9 +278,9 @@ int dhi_hipMemPrefetchAsync(
 	return dhi_submit(s, &(struct op){.kind = OP_EMPTY});
 }
 
-/* --- What there is --- */
+/* --- Queries --- */
 
-/* Until ROCm 6 HIP knows of no other process. */
+/* Before ROCm 6 HIP does not see other processes. */
 int dhi_hipMemGetInfo(size_t *ret_free, size_t *ret_total)
 {
 	struct device *device = dhi_current();
