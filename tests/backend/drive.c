@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A backend, for programs to drive: "backend-drive nvidia" answers each line of stdin
- * with a line of JSON, {"result": 0 or a negative errno, "error": text} and what was
- * asked for. survey | read UUID mig UUID 0|1 create UUID PROFILE START HAS_PARTS
+/* A backend for programs to drive: "backend-drive nvidia" answers each line of stdin with
+ * a line of JSON, {"result": 0 or a negative errno, "error": text} and the requested
+ * data.
+ *
+ *   survey | read UUID
+ *   mig UUID 0|1
+ *   create UUID PROFILE START HAS_PARTS
  *   create-part UUID PARTITION SLICES START
  *   destroy UUID PARTITION | destroy-part UUID PARTITION PART
- * Partitions go by their names; the devices are those of the last survey, as last read,
- * and are named gpu0, gpu1 by the driver's numbers.  The first line answers for the
+ *
+ * Partitions are given by name; the devices are those of the last survey, as last read,
+ * and are named gpu0, gpu1 by the driver's numbers. The first line answers for the
  * probe. */
 #include "backend/backend.h"
 #include "base/error.h"

@@ -7,16 +7,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What the ways through CUDA have in common.  A way says on its standard output what it
- * got, one fact a line; cuda.py judges, mostly by what the GPU itself has seen:
+/* What the bypass attempts through CUDA share. An attempt prints its results to standard
+ * output, one fact a line; cuda.py judges, mostly by what the GPU itself has seen:
  *
- *	go                  it is at work from here on, until it is ended
- *	got BYTES code N    of memory, and the error that ended it; it keeps it until its
- *	                    input ends
- *	yes TEXT, no TEXT   whether what it tried was possible
- *	no-device N         nothing to work with, and the error that said so
+ *   go                  it computes from here on, until it is ended
+ *   got BYTES code N    of memory, and the error that ended it; it keeps it until its
+ *                       input ends
+ *   yes TEXT, no TEXT   whether the attempt was possible
+ *   no-device N         no device, and the error that said so
  *
- * A way uses CUDA as any program would and shares no code with cleave. */
+ * An attempt uses CUDA as any program would and shares no code with cleave. */
 
 #define MIB ((size_t)1 << 20)
 #define PIECE_BYTES (64 * MIB)
@@ -34,16 +34,17 @@ struct way {
 extern const struct way way_memory[], way_streams[], way_counts[], way_waits[],
 	way_processes[], way_pages[], way_users[], way_driver[], way_forged[];
 
-/* Each row of such a table is a way that takes piece after piece until it is refused. */
+/* A row of such a table is an attempt that allocates piece after piece until it is
+ * refused. */
 struct taking {
 	const char *name;
-	int (*piece)(void); /* one more; 0 or the error */
+	int (*piece)(void); /* allocates one more; 0 or the error */
 };
 
 extern const struct taking way_pieces[], way_kept_pieces[];
 
-/* Each row of such a table is a way that keeps the GPU busy by calling submit for ever,
- * and waits for its stream after so many. */
+/* A row of such a table is an attempt that keeps the GPU busy by calling submit without
+ * an end, and waits for its stream after this many. */
 struct flood {
 	const char *name;
 	void (*submit)(handle stream);
@@ -68,7 +69,8 @@ uint64_t now_ns(void);
 /* A number from the environment. */
 uint64_t number(const char *name, uint64_t otherwise);
 
-/* The first device's primary context, current; says so where there is none. */
+/* Makes the first device's primary context current; where there is none, says so and
+ * exits. */
 void open_device(void);
 
 /* A kernel that runs as many nanoseconds as its parameter says. */
@@ -77,14 +79,14 @@ handle load_kernel(const char *line);
 handle new_stream(void);
 int try_launch(handle stream, uint64_t ns);
 void launch(handle stream, uint64_t ns);
-/* The gate knows how long the kernel takes, or so it thinks. */
+/* Teaches the gate's estimate a length of the kernel that may be false later. */
 void train(handle kernel, uint64_t ns);
 
 _Noreturn void flood(void (*submit)(handle stream), unsigned ahead);
 void flood_with_kernels(handle stream, uint64_t ns, unsigned ahead);
-/* Until the input ends. */
+/* Waits until the input ends. */
 void stay(void);
 
-/* Takes pieces until refused and says what it got. */
+/* Allocates pieces until refused and prints the total. */
 void take(int (*piece)(void));
 int take_plain(void);

@@ -6,15 +6,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What the ways round the limits have in common.  A way says on its standard output what
- * it got, one fact a line; bypass.py judges:
+/* What the attempts to bypass the limits share. An attempt prints its results to standard
+ * output, one fact a line; bypass.py judges:
  *
- *	got BYTES code ERROR     of memory, and the error that ended it
- *	go, done                 the time between them is the one to measure
- *	yes TEXT, no TEXT        whether what it tried was possible
- *	no-device                nothing to work with: exit status 3
+ *   got BYTES code ERROR     of memory, and the error that ended it
+ *   go, done                 the time between them is the one to measure
+ *   yes TEXT, no TEXT        whether the attempt was possible
+ *   no-device                no device: exit status 3
  *
- * A way uses OpenCL as any program would and shares no code with cleave. */
+ * An attempt uses OpenCL as any program would and shares no code with cleave. */
 
 #define WAY_PIECE_BYTES ((size_t)8 << 20)
 #define WAY_PIECES_MAX 64
@@ -41,11 +41,12 @@ void way_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void way_open(struct way_device *d);
 cl_command_queue way_queue(struct way_device *d, cl_command_queue_properties properties);
 
-/* A kernel of about so long that fills the device; not for two threads at once. */
+/* Submits a kernel of about this length that fills the device; not thread-safe. */
 void way_submit(struct way_device *d, cl_command_queue queue, uint32_t us,
 	cl_uint n_waits, const cl_event *waits, cl_event *event);
 
-/* Says "go"; true until it is time to end; says "done" and waits to be let go. */
+/* Prints "go"; returns true until the time is over, then prints "done" and waits for its
+ * input. */
 void way_begin(void);
 bool way_goes_on(void);
 void way_end(void);
@@ -53,9 +54,9 @@ void way_end(void);
 /* Keeps a queue full of kernels until the time is over. */
 void way_flood(struct way_device *d, cl_command_queue queue, uint32_t us, uint32_t batch);
 
-/* Takes buffers until refused, at most so many, and says what it got. */
+/* Allocates buffers until refused, at most this many, and prints the total. */
 size_t way_take_buffers(struct way_device *d, size_t n_pieces_max);
 
 uint64_t way_now_ns(void);
-/* A number from the environment. */
+/* Returns a number from the environment. */
 uint64_t way_number(const char *name, uint64_t otherwise);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What programs do beside computing: fork, exec, threads, signals.
+/* What programs do besides computing: fork, exec, threads, signals.
  *
  * usage: cuda-life CASE [PROGRAM] */
 #include "memory.h"
@@ -46,7 +46,8 @@ static void launch_some(handle stream, int n)
 	OK(cuStreamSynchronize(stream));
 }
 
-/* The driver is for the process that initialized it alone; the gate must not mind. */
+/* The driver works only in the process that initialized it; the gate must tolerate a
+ * child. */
 static int forks(void)
 {
 	int status;
@@ -94,7 +95,7 @@ static void *compute(void *userdata)
 	return NULL;
 }
 
-/* All at once at the first call. */
+/* All threads make their first call at the same time. */
 static int threads(void)
 {
 	pthread_t all[N_THREADS];
@@ -135,7 +136,7 @@ static void on_signal(int number)
 	n_signals++;
 }
 
-/* A storm of them, none with SA_RESTART. */
+/* Many signals, none with SA_RESTART. */
 static int signals(void)
 {
 	struct sigaction action = {.sa_handler = on_signal};
@@ -160,7 +161,7 @@ static int signals(void)
 	return 0;
 }
 
-/* A program in the wrong order gets the driver's own error, whatever it calls first. */
+/* A program that calls in the wrong order gets the driver's own error from every call. */
 static int unready(void)
 {
 	uint64_t ns = 1;
@@ -179,7 +180,7 @@ static int unready(void)
 	return 0;
 }
 
-/* Holds so many MiB until its input ends; says whether it got them. */
+/* Holds this many MiB until its input ends; prints whether it got them. */
 static int hold(const char *mib)
 {
 	char byte;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every way in which a program finds an entry point leads to the gate, and to the form of
- * it that the program means.  Says what does not. */
+/* Every way in which a program looks up an entry point leads to the gate, and to the
+ * version that the program asks for. Prints those that do not. */
 #include "tenant.h"
 
 #include <dlfcn.h>
@@ -19,7 +19,7 @@ static void fail(const char *how, const char *name, const char *found)
 	n_failed++;
 }
 
-/* symbol: as which it must be found; NULL: not as one of the gate's. */
+/* symbol: the gate's function that must be found; NULL: none of the gate's. */
 static void check(const char *how, const char *name, void *function, const char *symbol)
 {
 	Dl_info info = {0};
@@ -44,7 +44,7 @@ static const struct {
 	int version;
 	uint64_t flags;
 	const char *symbol;
-	const char *before; /* what it means to a driver of before the version */
+	const char *before; /* the symbol in a driver older than the version */
 } rows[] = {
 	{"cuMemAlloc", 3020, 0, "cuMemAlloc_v2"},
 	{"cuMemAlloc", 13000, 0, "cuMemAlloc_v2"},
@@ -128,7 +128,7 @@ static void by_symbol(void)
 	dlclose(driver);
 }
 
-/* What a later toolkit may mean by a name, the gate does not know and does not give. */
+/* The gate does not know, and does not return, what a later toolkit means by a name. */
 static void by_later_version(void)
 {
 	void *function = (void *)1;

@@ -43,8 +43,8 @@ int cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes);
 		}                                                                     \
 	} while (0)
 
-/* A kernel that runs for as many nanoseconds as its parameter, a u64, says: as the double
- * of the driver has it, and for GPUs. */
+/* A kernel that runs for as many nanoseconds as its u64 parameter says, for the driver's
+ * double and for GPUs. */
 static inline handle load_spin(void)
 {
 	static const char of_double[] = "cleave-double-module\nkernel spin param\n";

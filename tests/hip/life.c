@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What programs do beside computing: fork, exec, threads, captures, signals.
+/* What programs do besides computing: fork, exec, threads, captures, signals.
  *
  * usage: hip-life CASE [PROGRAM] */
 #include "tenant.h"
@@ -57,7 +57,7 @@ static void launch_some(handle stream, int n)
 	OK(hipStreamSynchronize(stream));
 }
 
-/* Nobody computes in a child that was forked later; the gate must not mind. */
+/* A child forked after initialization does not compute; the gate must tolerate it. */
 static int forks(void)
 {
 	int status;
@@ -79,7 +79,8 @@ static int forks(void)
 	return 0;
 }
 
-/* Each that begins anew is one more process of the lease, with the same quota. */
+/* Each child that initializes HIP itself is one more process of the lease, with the same
+ * quota. */
 static int forks_first(void)
 {
 	int status;
@@ -121,7 +122,7 @@ static void *compute(void *userdata)
 	return NULL;
 }
 
-/* All at once at the first call. */
+/* All threads make their first call at the same time. */
 static int threads(void)
 {
 	pthread_t all[N_THREADS];
@@ -135,8 +136,8 @@ static int threads(void)
 	return 0;
 }
 
-/* What is done beside a capture of a stream that waits for the legacy one: nothing of the
- * gate's spoils it, nor waits for it. */
+/* Calls made during a capture of a stream that synchronizes with the legacy stream: the
+ * gate's own calls neither invalidate the capture nor wait for it. */
 static int captures(void)
 {
 	handle streams[3], graph, exec;
@@ -173,7 +174,7 @@ static void called(handle stream, int status, void *userdata)
 	n_called++;
 }
 
-/* HIP calls them on a thread of its own, and what they launch has been let in. */
+/* HIP calls callbacks on a thread of its own; a launch from one was admitted. */
 static int callbacks(void)
 {
 	handle streams[2];
@@ -191,7 +192,7 @@ static int callbacks(void)
 	return 0;
 }
 
-/* A stream that stands still for what another is to do first. */
+/* A stream is blocked until another stream has done its work. */
 static int stands(void)
 {
 	volatile uint32_t *word;
@@ -223,7 +224,7 @@ static void on_signal(int number)
 	n_signals++;
 }
 
-/* A storm of them, none with SA_RESTART. */
+/* Many signals, none with SA_RESTART. */
 static int signals(void)
 {
 	struct sigaction action = {.sa_handler = on_signal};
@@ -247,7 +248,7 @@ static int signals(void)
 	return 0;
 }
 
-/* Holds so many MiB until its input ends; says whether it got them. */
+/* Holds this many MiB until its input ends; prints whether it got them. */
 static int hold(const char *mib)
 {
 	char byte;

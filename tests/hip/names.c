@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* usage: hip-names [unset]
+/* Every way in which a program looks up a function of HIP or HSA leads to the gate, and
+ * to the variant that the program asks for. Prints those that do not.
  *
- * Every way in which a program finds a function of HIP's or HSA's leads to the gate, and
- * to the variant that the program means.  Says what does not. */
+ * usage: hip-names [unset] */
 #include "tenant.h"
 
 #include <dlfcn.h>
@@ -17,7 +17,7 @@ static void fail(const char *how, const char *name, const char *found)
 	n_failed++;
 }
 
-/* symbol: as which it must be found; NULL: not as one of the gate's. */
+/* symbol: the gate's function that must be found; NULL: none of the gate's. */
 static void check(const char *how, const char *name, void *function, const char *symbol)
 {
 	Dl_info info = {0};

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* HIP as programs declare it, for tests that link libamdhip64.  ROCM is 5 or 6. */
+/* HIP as programs declare it, for tests that link libamdhip64. ROCM is 5 or 6. */
 
 typedef void *handle;
 
@@ -55,8 +55,8 @@ void __hipRegisterFunction(void **modules, const void *host, const char *device_
 		}                                                                     \
 	} while (0)
 
-/* A kernel that runs for as many nanoseconds as its parameter, a u64, says, as the double
- * has it: of a module, or by the stub that a compiler would have made. */
+/* A kernel of the double that runs for as many nanoseconds as its u64 parameter says:
+ * from a module, or by the stub that a compiler would generate. */
 #define SPIN_MODULE "cleave-double-module\nkernel spin param\n"
 
 static inline handle load_spin(void)
