@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A gate that gets pages which it cannot map, for want of address space or of anything
- * else: it keeps neither descriptors nor maps. */
+/* A gate that gets pages which it cannot map, for want of address space or for another
+ * reason, closes the descriptors and removes the maps. */
 #include "gate/attach/attach.c"
 
 #include <dirent.h>
@@ -16,7 +16,7 @@
 static int listener, fds[CLV_ATTACH_FDS];
 static char path[64];
 
-/* One that attaches, and what is the agent's of it is closed again. */
+/* Answers one attach as the agent, and closes the agent's copies again. */
 static void *answer(void *userdata)
 {
 	struct clv_attach_reply reply = {
@@ -69,7 +69,7 @@ static size_t count_pages(void)
 	return n;
 }
 
-/* Where the one stands that cannot be mapped. */
+/* missing: the descriptor that cannot be mapped. */
 static void attach_without(int missing)
 {
 	struct clv_view *view = NULL;
@@ -81,7 +81,7 @@ static void attach_without(int missing)
 	fds[CLV_ATTACH_FD_DOORBELL] = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	if (missing >= 0) {
 		close(fds[missing]);
-		/* No map of a folder can be made. */
+		/* A folder cannot be mapped. */
 		fds[missing] = open("/", O_RDONLY | O_CLOEXEC);
 	}
 	n_files = count_files();

@@ -86,7 +86,7 @@ static void test_advance(void **state)
 		{CLV_HISTORY_NEVER, NOON, 1, 0, 1, true},
 		{NOON, NOON + 1, 1, 0, 1, false},
 		{NOON, NOON, 1, 0, 0, false},       /* two ticks in a second */
-		{NOON, NOON + 2, 1, 0, 2, false},   /* none in one */
+		{NOON, NOON + 2, 1, 0, 2, false},   /* a second without a tick */
 		{NOON, NOON + 3, 1, 2, 1, false},   /* the agent was stopped */
 		{NOON, NOON + 1025, 1, 0, 1, true}, /* a long time */
 		{NOON, NOON - 1, 1, 0, 0, false},   /* the clock was put back a little */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The option parser: what is stored, where options end, and that each refusal names the
- * option and what would work. */
+/* The option parser: stored values, the end of options, and errors that name the option
+ * and a remedy. */
 #include "cli/frame/opt.h"
 
 #include "base/cleanup.h"

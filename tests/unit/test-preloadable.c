@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which programs a gate can be preloaded into, for a user who is not root: copies of this
- * very program, with rights that the test gives them. */
+/* Into which programs a gate can be preloaded for a user who is not root: copies of this
+ * program, with permissions that the test sets. */
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/launch/preloadable.h"
@@ -26,7 +26,7 @@
 
 #define NOBODY 65534
 
-/* As the kernel keeps it: cap_net_raw, permitted and effective. */
+/* The kernel's format: cap_net_raw, permitted and effective. */
 static const uint32_t net_raw[5] = {0x02000001, 1u << 13};
 
 static char folder[] = "/tmp/cleave-preloadable-XXXXXX";
@@ -72,7 +72,7 @@ static int remove_copy(void **state)
 	return unlink(program);
 }
 
-/* The program's obstacle as nobody sees it, or "". */
+/* Checks the program's obstacle as an unprivileged user, or "". */
 static void check_as_nobody(bool no_new_rights, const char *obstacle)
 {
 	struct clv_error err = {};

@@ -97,7 +97,7 @@ static void test_uninterruptible(void **state)
 
 		if (vfork() == 0) {
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
-			/* Killed before that, the parent sends nothing. */
+			/* If it was killed before that, the parent sends no signal. */
 			if (getppid() == parent)
 				pause();
 			_exit(0);

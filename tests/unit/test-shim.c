@@ -43,7 +43,7 @@ static int remove_file(void **state)
 	return unlink(path);
 }
 
-/* Where the loader has it from. */
+/* The path of the loaded library. */
 static const char *path_of_library(void)
 {
 	struct link_map *library = NULL;
@@ -64,11 +64,11 @@ static void test_loads(void **state)
 		fail_msg("%s", dlerror());
 	gate = dlopen(GATE, RTLD_NOW | RTLD_LOCAL);
 	assert_non_null(gate);
-	/* Of the gate, of the library, and of neither. */
+	/* A symbol of the gate, of the library, and of neither. */
 	assert_ptr_equal(dlsym(shim, "cos"), dlsym(gate, "cos"));
 	assert_non_null(dlsym(shim, "qsort"));
 	assert_null(dlsym(shim, "cuInit"));
-	/* It goes by its name from now on, closed or not. */
+	/* The shim is found by its name from now on, closed or not. */
 	dlclose(shim);
 	assert_ptr_equal(dlopen(NAME, RTLD_NOW | RTLD_LOCAL), shim);
 }
@@ -87,7 +87,7 @@ static void test_is_read_again(void **state)
 	assert_string_equal(library, "/a/library");
 }
 
-/* Programs that are linked with a library ask for its versions, in the loader's words. */
+/* Programs linked with a library require its symbol versions, which the loader checks. */
 static void test_has_the_librarys_versions(void **state)
 {
 	static struct clv_versions of_library, of_shim;
@@ -108,7 +108,7 @@ static void test_has_the_librarys_versions(void **state)
 	assert_int_equal(of_shim.n, 0);
 }
 
-/* Whatever is in it, nothing is read behind its end. */
+/* For all contents, no byte behind the end is read. */
 static void test_is_damaged(void **state)
 {
 	static struct clv_versions versions;
@@ -151,7 +151,7 @@ static void test_what_has_no_room(void **state)
 		setrlimit(RLIMIT_FSIZE, &(struct rlimit){16, size.rlim_max}), errno);
 	assert_int_equal(clv_shim_write(path, NAME, GATE, LIBRARY, "", &err), -ENOSPC);
 	assert_return_code(setrlimit(RLIMIT_FSIZE, &size), errno);
-	assert_int_equal(access(path, F_OK), 0); /* what was there is there */
+	assert_int_equal(access(path, F_OK), 0); /* the old file remains */
 	assert_int_equal(
 		clv_shim_write("/no/such/folder/x", NAME, GATE, LIBRARY, "", &err),
 		-ENOENT);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Devices looked at one by one: what a request is on each, which is chosen, and that what
- * is taken and given back leaves everything as it was. */
+/* Single devices: the size of a request on each, which one is chosen, and that a take and
+ * its release leave everything unchanged. */
 #include "core/fleet/fleet.h"
 #include "core/place/singles.h"
 
@@ -57,7 +57,7 @@ static void test_what_it_is_on_each(void **state)
 	assert_true(clv_singles_complete(*state, 2, &too_much).milli > CLV_PLACE_WHOLE);
 }
 
-/* Both must be free, and a device that is whole is left so where another will do. */
+/* Both must be free, and a whole device is avoided if another fits. */
 static void test_which(void **state)
 {
 	assert_int_equal(find(*state, 0, N, 300, 8000), 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The account in a job's comment, whatever else is there. */
+/* The account in a job's comment, beside any other text. */
 #include "bridge/slurm/ask.h"
 
 #include "base/cleanup.h"

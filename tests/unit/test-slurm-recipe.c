@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A recipe is read as it was written, and what is none is refused. */
+/* A recipe is read as it was written, and an invalid one is refused. */
 #include "bridge/slurm/recipe.h"
 
 #include "base/cleanup.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads that compute, and the test in the part of the agent that stops them. */
+/* Computing threads, and the test in the part of the agent that stops them. */
 #include "arbiter/attach.h"
 #include "arbiter/threads.h"
 #include "base/clock.h"
@@ -136,7 +136,7 @@ static void test_who_runs_on_is_found(void **state)
 	clv_threads_free(threads);
 }
 
-/* Others compute, and these are for something else. */
+/* Only computing threads are stopped. */
 static void test_who_does_not_compute_is_left_alone(void **state)
 {
 	struct worker named = {.is_idle = true}, worker = {0};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a vendor is given with a callback: good for one call, and enough for all. */
+/* The pointers that a vendor gets with a callback: valid for one call, and as many as are
+ * needed. */
 #include "gate/process/tickets.h"
 
 #include <setjmp.h>
@@ -32,7 +33,7 @@ static void what_is_no_ticket_is_for_nothing(void **state)
 	assert_null(clv_ticket_take((void *)(uintptr_t)N_MANY));
 }
 
-/* More than any program should have at once; no driver has a limit. */
+/* More than any program needs at once; drivers have no limit. */
 static void there_is_one_for_each_of_many(void **state)
 {
 	char *things = malloc(N_MANY);

@@ -9,7 +9,7 @@ struct transfer {
 	bool from_device, to_device;
 	bool pageable; /* one side is pageable host memory */
 	uint64_t bytes;
-	/* The parameters of a fill. */
+	/* The parameters as requested; is_set: of a fill. */
 	bool is_set;
 	struct copy_3d copy;
 	struct set_params set;
