@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The same ways beside other vendors than PoCL, so that nothing leans on one's habits.
+"""The same attempts with other vendors than PoCL, so that the tests do not depend on one vendor's
+behaviour.
 
 usage: vendors.py CLEAVE WAYS
 
@@ -14,7 +15,7 @@ import tempfile
 from bypass import MEMORY, NEIGHBOUR, SHARE, TOLERANCE, judge_memory
 from session import Session, Trouble, go_first
 
-# name, library, environment, loops of the kernel in a millisecond: not many, in a simulator.
+# name, library, environment, loops of the kernel in a millisecond: few, in a simulator.
 VENDORS = (
     ("oclgrind", "/usr/lib/oclgrind/liboclgrind-rt-icd.so", {}, 20),
     ("rusticl", "libRusticlOpenCL.so.1", {"RUSTICL_ENABLE": "llvmpipe"}, 3000),
@@ -23,14 +24,14 @@ WAYS = ("buffer", "buffer-on-host", "buffer-over-pointer", "image", "image-2d", 
         "by-name", "sub-buffer", "retained", "memory-threads", "fork", "fork-inherited",
         "vfork", "clone", "clone-inherited", "spawn", "exec-self", "daemon", "many-processes",
         "closefrom-before", "closefrom-after")
-# Of one thread: oclgrind ends a program in which two compute, without the gate as well.
+# With one thread: oclgrind ends a program in which two compute, without the gate as well.
 WORK = ("sync", "deep", "many-queues")
 WORK_MS = 1500
 GOES = 3
 
 
 def is_there(library):
-    """A child looks: some drivers begin to work when they are loaded."""
+    """Tests in a child, because some drivers start threads when they are loaded."""
     pid = os.fork()
     if pid == 0:
         try:
@@ -46,7 +47,7 @@ def library_of(vendor):
 
 
 def name_only(vendor, folder):
-    """Whether it is installed, and the environment in which it is the only one there is."""
+    """Whether it is installed, and the environment in which it is the only vendor."""
     library, environment, _ = next(rest for name, *rest in VENDORS if name == vendor)
     with open(os.path.join(folder, "one.icd"), "w", encoding="utf-8") as icd:
         icd.write(library + "\n")
@@ -59,7 +60,7 @@ def take(session, ways, way):
 
 
 def parts(session, programs, before=None):
-    """What each has had of the processor, and of the device by the account."""
+    """Each program's part of the processor time, and of the held time."""
     leases = session.leases()
     now = [[p.processor_seconds() for p in programs],
            [leases[p.name]["held_seconds"] for p in programs]]
@@ -106,7 +107,7 @@ def attempt(judge, session, ways, way):
 
 
 def go_through(name, library, loops, cleave, ways, number):
-    """How many failed."""
+    """Returns how many failed."""
     failed = 0
     with tempfile.TemporaryDirectory(prefix="clv-") as folder:
         there, environment = name_only(name, folder)

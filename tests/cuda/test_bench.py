@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A short sample of the CUDA bench on the doubles, beside a library that lets all pass.
+"""A short sample of the CUDA bench on the doubles, beside a library without limits.
 
 usage: test_bench.py --build BUILD [unittest arguments]
 """
@@ -25,7 +25,7 @@ def bench(*arguments):
 
 class Bench(unittest.TestCase):
     def test_shares_beside_a_library_that_knows_none(self):
-        """Of .1 and .9 it makes halves, and that is seen in its own column alone."""
+        """It turns .1 and .9 into halves, which shows in its own column alone."""
         found = bench("--quick", "--case", "hardware-two-1ms", "--peer", str(PASS))
         result = found["hardware-two-1ms", "worst_error"]
         self.assertEqual(result["on"], "double")

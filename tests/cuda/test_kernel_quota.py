@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A lease with a cgroup of its own, on a driver that holds a cgroup's memory: it is asked to.
+"""A lease with its own cgroup, on a driver that enforces a cgroup's memory limit: the agent sets
+it.
 
 usage: test_kernel_quota.py --build BUILD [unittest arguments]
 """

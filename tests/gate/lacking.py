@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A program that finds no device for want of something is told why, in one line: one that has
-changed its user, and one that may open few files.  One whose agent is stopped has it from the
-next.
+"""A program that finds no device gets the reason, in one line: one that has changed its user, and
+one that may open few files. A program whose agent is stopped gets the device from the next.
 
 usage: lacking.py CLEAVE LOADER GATE [unittest arguments]
 
@@ -41,7 +40,7 @@ class Lacking(unittest.TestCase):
         shutil.copy(PATHS["loader"], self.program[0])
 
     def run_program(self, *command, options=(), limits=None):
-        """cleave run with soft and hard limit of open files, if they are to be others."""
+        """cleave run with these soft and hard limits of open files, if given."""
         def limit():
             if limits:
                 resource.setrlimit(resource.RLIMIT_NOFILE, limits)
@@ -91,7 +90,7 @@ class OtherUser(Lacking):
         self.assertEqual((answer.stdout, answer.stderr), (HELD, ""))
 
     def test_finds_no_way_in(self):
-        """What the namespace shows to all leads another user to nothing of the lease."""
+        """The files that the namespace shows to all give another user no access to the lease."""
         look = ("import os, socket\n"
                 "folder = '/etc/OpenCL/vendors'\n"
                 "for name in sorted(os.listdir(folder)):\n"
@@ -115,7 +114,7 @@ class FewFiles(Lacking):
         return "prlimit", f"--nofile={number}"
 
     def test_program_is_told(self):
-        """Down to where the system's loader cannot open the gate."""
+        """Down to the limit at which the system's loader cannot open the gate."""
         n_told = 0
         for number in range(5, 16):
             with self.subTest(number=number):
@@ -138,7 +137,7 @@ class FewFiles(Lacking):
         self.assert_told(answer, "no driver in ", "Portable Computing Language")
 
     def test_agent_has_more(self):
-        """It is started with these limits and raises its own, as far as it may."""
+        """It is started with these limits and raises its own, as far as allowed."""
         answer = self.run_program(*self.program, limits=(20, 4096))
         self.assertEqual((answer.stdout, answer.stderr), (HELD, ""))
 
@@ -153,10 +152,10 @@ class FewFiles(Lacking):
 
 
 class StoppedAgent(Lacking):
-    """A program that waits for its place when the agent is stopped has it with the next one."""
+    """A program that waits for its turn when the agent is stopped gets it from the next one."""
 
     def begin(self):
-        """One in a lease that has not looked for a device yet, and the agent."""
+        """Starts a program that has not looked for a device yet, and the agent."""
         self.assertEqual(self.run_program("true").returncode, 0)
         run = subprocess.Popen([PATHS["cleave"], "run", *SHARE, "--name", "early", "--", "sh", "-c",
                                 "echo ready; read go; exec \"$@\"", "sh", *self.program],
@@ -179,7 +178,7 @@ class StoppedAgent(Lacking):
 
     def test_beside_a_new_run(self):
         run, agent = self.begin()
-        run.send_signal(signal.SIGSTOP)  # who would look after the agent
+        run.send_signal(signal.SIGSTOP)  # it would restart the agent
         answer = self.run_program(*self.program)
         self.assertEqual((answer.stdout, answer.stderr), (HELD, ""))
         leases = self.session.leases()

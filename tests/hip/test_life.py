@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HIP programs that fork, exec, race, capture, are killed; leases that change under them.
+"""HIP programs that fork, exec, race, capture, are killed; leases that change meanwhile.
 
 usage: test_life.py --build BUILD --rocm 5|6 [unittest arguments]
 """
@@ -32,7 +32,7 @@ class Life(Lives, machine.Case):
                 self.run_in_lease(machine.program("hip-life"), *words, options=QUOTA)
 
     def test_what_no_call_shows(self):
-        """What HSA takes for itself counts in the quota, as the driver says it."""
+        """HSA's own memory counts in the quota, as the driver reports it."""
         self.begin(config="version: 1\nwatch: {every: 1s, grace: 1s}\n")
         self.begin_tenant("copy", "104857600", "60", options=QUOTA)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The programs of tests/cuda/patterns.c with HIP: each ends, with the same result, alone on the
-device, beside a tenant, and while the agent is killed or stopped.  Alone no thread of it ever
-waits at the gate.
+device, beside a tenant, and while the agent is killed or stopped. Alone no thread of it ever waits
+at the gate.
 
 usage: test_patterns.py --build BUILD --rocm 5|6 [unittest arguments]
 """
@@ -25,8 +25,8 @@ class Beside(Hip, patterns.Beside):
     SOME = ("early-receive", "legacy-and-blocking", "mixed-defaults", "overlap")
 
     def test_what_waits_for_somebody_outside(self):
-        """What stands behind it is not in flight: no turn is kept by it.  Waits in graphs came
-        with ROCm 6."""
+        """Work behind the wait is not in flight, so it keeps no turn. Waits in graphs came with
+        ROCm 6."""
         self.begin()
         self.tenant()
         for name in {"external-semaphore", "graph-of-semaphore"}.intersection(self.names()):

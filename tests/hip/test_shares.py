@@ -27,7 +27,7 @@ class Shares(gpus.Tenants, machine.Case):
         self.assert_parts([(.25, "graph", 100_000), (.75, "queue", 100_000)], 3)
 
     def test_every_way_to_submit(self):
-        """Beside a plain queue: none is a way round the share."""
+        """Beside a plain queue: none bypasses the share."""
         for style in ("stub", "legacy", "thread", "streams", "with-events", "cooperative", "extended",
                       "in-two-calls", "captures", "callback", "copy", "fill"):
             with self.subTest(style):

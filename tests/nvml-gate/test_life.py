@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that only look: beside others at work, as children, when their agent dies.
+"""Programs that only query: beside busy ones, as children, when their agent dies.
 
 usage: test_life.py --build BUILD [unittest arguments]
 """
@@ -59,7 +59,7 @@ class Life(looking.Case):
             self.assertNotEqual(child, process.pid_there)
 
     def test_the_agent_dies(self):
-        """What was known last holds; the next agent's word counts as soon as it is there."""
+        """The last known state holds; the next agent's state applies as soon as it runs."""
         self.begin()
         process = self.look("--name", "own")
         self.ask(process, "spawn()")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finding GPUs, and what is asked about a whole one."""
+"""Finding GPUs, and the queries of a whole one."""
 import ctypes
 import os
 from ctypes import byref, c_uint, c_ulonglong, c_void_p

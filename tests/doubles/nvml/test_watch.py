@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tools that watch a GPU ask, beside the first lists of processes."""
+"""Queries of monitoring tools besides the process lists."""
 from ctypes import byref, c_uint, c_void_p
 
 import nvml
