@@ -62,7 +62,7 @@ class Patterns:
     def program(self):
         raise NotImplementedError
 
-    def neighbour(self):
+    def competitor(self):
         """A command that keeps the device busy and prints ready."""
         raise NotImplementedError
 
@@ -92,7 +92,7 @@ class Patterns:
         self.assertEqual(process.wait(timeout=60), 0)
 
     def tenant(self):
-        process = self.start(*self.neighbour(), options=("--share", "0.5", "--name", "neighbour"))
+        process = self.start(*self.competitor(), options=("--share", "0.5", "--name", "competitor"))
         self.assertEqual(process.stdout.readline(), "ready\n")
         return process
 

@@ -4,8 +4,8 @@
 
 usage: bypass.py CLEAVE WAYS LOADER DOUBLE_VENDORS [--slow] [NAME...]
 
-Prints TAP, a line for each row.  A row passes when the verdict found is the table's, so
-that a way that is held one day and open the next is noticed, and the other way round.
+Prints TAP, a line for each row.  A row passes when the verdict equals the table's, so that a
+change from held to open, or the reverse, is noticed.
 """
 import argparse
 import os

@@ -5,8 +5,8 @@ over the running programs.
 
 usage: run.py --build BUILD [--rounds N] [--seed S] [--only ROUND] [--kind NAME] [--pocl]
 
-Two neighbours live through all rounds.  Each round draws from (seed, number of the round)
-alone, so that --only repeats one, in a fresh world."""
+Two permanent tenants run through all rounds.  Each round draws only from (seed, number of the
+round), so that --only repeats one, in a fresh world."""
 import argparse
 import collections
 import os

@@ -20,7 +20,7 @@ class Cuda(machine.Case):
     def program(self):
         return machine.program("cuda-patterns")
 
-    def neighbour(self):
+    def competitor(self):
         return machine.program("cuda-tenant"), "queue", "1000000", "600"
 
 

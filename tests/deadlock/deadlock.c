@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Programs that would hang if the gate held back, waited for, or failed to flush the
  * wrong command. Each run has one case; each case is correct without the gate, ends
- * within a second or two, and checks what it can see. "neighbour" keeps the device busy
+ * within a second or two, and checks what it can see. "competitor" keeps the device busy
  * until it is killed. */
 #include "program.h"
 
@@ -736,7 +736,7 @@ static const struct {
 	{ "queue_references",                queue_references },
 	{ "command_buffers",                 command_buffers },
 	{ "last_work_left_alone",            last_work_left_alone },
-	{ "neighbour",                       keep_busy },
+	{ "competitor",                       keep_busy },
 	/* clang-format on */
 };
 

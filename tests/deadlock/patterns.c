@@ -9,7 +9,7 @@
  *        opencl-patterns events	those that any device ends
  *        opencl-patterns NAME		runs one; "done N" with its result, then
  * 					stays until its input ends
- *        opencl-patterns neighbour	keeps the device busy until its input ends */
+ *        opencl-patterns competitor	keeps the device busy until its input ends */
 #include "program.h"
 
 #include <stdatomic.h>
@@ -778,7 +778,7 @@ int main(int argc, char **argv)
 {
 	const char *wanted = argc > 1 ? argv[1] : "";
 
-	if (strcmp(wanted, "neighbour") == 0) {
+	if (strcmp(wanted, "competitor") == 0) {
 		start_thread(end_with_input, NULL);
 		open_device();
 		keep_busy();

@@ -98,17 +98,17 @@ def main():
     print(f"1..{len(alone) + len(names)}", flush=True)
     for number, name in enumerate(alone, 1):
         failed += judge(number, name, ", alone")
-    neighbour = subprocess.Popen(
-        [cleave, "run", "--share", "0.5", "--memory", "64M", "--name", "neighbour", "--",
-         program, "neighbour"], env=environment, stdout=subprocess.PIPE, text=True)
+    competitor = subprocess.Popen(
+        [cleave, "run", "--share", "0.5", "--memory", "64M", "--name", "competitor", "--",
+         program, "competitor"], env=environment, stdout=subprocess.PIPE, text=True)
     try:
-        if neighbour.stdout.readline() != "ready\n":
-            sys.exit("the neighbour did not start")
+        if competitor.stdout.readline() != "ready\n":
+            sys.exit("the competitor did not start")
         for number, name in enumerate(names, len(alone) + 1):
             failed += judge(number, name, "")
     finally:
-        neighbour.terminate()
-        neighbour.wait()
+        competitor.terminate()
+        competitor.wait()
         agent = json.loads(run("version", "-o", "json").stdout or "{}").get("agent")
         if agent:
             os.kill(agent["pid"], signal.SIGTERM)

@@ -49,8 +49,8 @@ class Case(gpus.Case):
     def program(self):
         return worlds.built("tests/deadlock/opencl-patterns")
 
-    def neighbour(self):
-        return self.program(), "neighbour"
+    def competitor(self):
+        return self.program(), "competitor"
 
 
 class Alone(Case, patterns.Alone):

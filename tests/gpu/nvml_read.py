@@ -2,9 +2,9 @@
 """Read-only access to NVML.
 
 The library is opened with ctypes and declarations of its own, after NVIDIA's public nvml.h,
-because what is read here judges what src/backend/nvidia reads.  Only the functions of the
-list below are ever looked up, the handle of the library is let go of, and a name that is not
-one of a question stops the program: no change can be asked for through this file.
+because its results check those of src/backend/nvidia.  Only the functions of the list below are
+ever looked up, the handle of the library is released, and a name outside of the list stops the
+program: this file cannot request a change.
 """
 import ctypes
 import re

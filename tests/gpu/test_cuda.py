@@ -104,7 +104,7 @@ class OnTheDoubles(unittest.TestCase):
         self.look("try-preempt", "hardware", "names", more=("--minutes", "0.2"))
         looks = self.saved()["looks"]
         self.assertEqual(looks["try-preempt"]["how"], "done")
-        self.assertIn("ended half-way", looks["hardware"]["how"])
+        self.assertIn("ended before it was complete", looks["hardware"]["how"])
         self.assertIn("not looked at", looks["names"]["how"])
         self.assertEqual(self.saved()["findings"][0]["check"], "try-preempt")
 

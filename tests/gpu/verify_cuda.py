@@ -297,7 +297,7 @@ class Look(program_looks.Programs):
                 try:
                     how = self.look_at(name)
                 except program_looks.TimeUp:
-                    is_time_up, how = True, "ended half-way: the time is up"
+                    is_time_up, how = True, "ended before it was complete: the time is up"
             if how != "done":
                 self.note(f"{name}: {how}")
             self.looks[name] = {"how": how, "seconds": round(time.monotonic() - began, 1)}

@@ -193,7 +193,7 @@ static int callbacks(void)
 }
 
 /* A stream is blocked until another stream has done its work. */
-static int stands(void)
+static int blocked_stream(void)
 {
 	volatile uint32_t *word;
 	handle streams[2];
@@ -270,7 +270,7 @@ static const struct {
 	{"threads", threads},
 	{"captures", captures},
 	{"callbacks", callbacks},
-	{"stands", stands},
+	{"blocked-stream", blocked_stream},
 	{"signals", signals},
 };
 

@@ -20,14 +20,14 @@ class Life(Lives, machine.Case):
     def test_what_programs_do(self):
         self.begin()
         for words in (("forks",), ("forks-first",), ("execs", machine.program("hip-count")),
-                      ("threads",), ("captures",), ("callbacks",), ("stands",), ("signals",)):
+                      ("threads",), ("captures",), ("callbacks",), ("blocked-stream",), ("signals",)):
             with self.subTest(words[0]):
                 self.run_in_lease(machine.program("hip-life"), *words, options=QUOTA)
 
     def test_what_programs_do_beside_others(self):
         self.begin()
         self.begin_tenant("queue", "200000", "60")
-        for words in (("forks",), ("captures",), ("callbacks",), ("stands",)):
+        for words in (("forks",), ("captures",), ("callbacks",), ("blocked-stream",)):
             with self.subTest(words[0]):
                 self.run_in_lease(machine.program("hip-life"), *words, options=QUOTA)
 

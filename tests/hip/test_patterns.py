@@ -13,7 +13,7 @@ class Hip(machine.Case):
     def program(self):
         return machine.program("hip-patterns")
 
-    def neighbour(self):
+    def competitor(self):
         return machine.program("hip-tenant"), "queue", "1000000", "600"
 
 

@@ -71,7 +71,7 @@ class Sizes(looking.Case):
         return found[0]
 
     def test_a_neighbour_that_has_what_was_promised(self):
-        """Memory that is not free is shown as used, whoever's it is."""
+        """Memory that is not free is shown as used, for every owner."""
         self.begin()
         process = self.look("--overcommit", memory="70G")
         neighbour = self.look("--overcommit", memory="70G")

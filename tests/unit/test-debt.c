@@ -96,7 +96,7 @@ static struct clv_slot *slot_of(const struct clv_arbiter_lease *lease)
 }
 
 /* The other lease: submits whenever its gate is open. */
-static void tend_neighbour(void)
+static void step_other(void)
 {
 	struct clv_slot *slot = slot_of(neighbour);
 	bool is_open = neighbour->phase != CLV_PHASE_CLOSED;
@@ -108,7 +108,7 @@ static void tend_neighbour(void)
 
 static void step(void)
 {
-	tend_neighbour();
+	step_other();
 	debtor->rung = heard_at_ns <= now_ns;
 	if (debtor->rung)
 		heard_at_ns = NEVER;
@@ -219,7 +219,7 @@ static void test_short_work(void **state)
 
 /* The doorbell of a lease that rings without pause is not read for the rest of a
  * millisecond. */
-static void test_a_lease_that_is_not_heard(void **state)
+static void test_unread_doorbell(void **state)
 {
 	uint64_t worked_ns = 0;
 
@@ -244,7 +244,7 @@ static void test_the_rest_of_a_millisecond(void **state)
 	assert_in_range(charged_ns(), 990 * MS, 1100 * MS);
 }
 
-static void run_unheard(void)
+static void run_without_doorbell(void)
 {
 	deaf_until_ns = NEVER;
 	for (int i = 0; i < 10; i++) {
@@ -255,9 +255,9 @@ static void run_unheard(void)
 }
 
 /* Debt whose doorbell has no effect is charged at the lease's next turn, */
-static void test_nothing_is_heard_until_the_turn(void **state)
+static void test_charged_at_the_next_turn(void **state)
 {
-	run_unheard();
+	run_without_doorbell();
 	deaf_until_ns = 0;
 	have_a_turn();
 	/* The debt and the turn. */
@@ -265,11 +265,11 @@ static void test_nothing_is_heard_until_the_turn(void **state)
 }
 
 /* and at the agent's next sample, whatever the process does then. */
-static void test_nothing_is_heard_until_somebody_looks(void **state)
+static void test_charged_at_the_next_sample(void **state)
 {
 	struct clv_arbiter_sample sample;
 
-	run_unheard();
+	run_without_doorbell();
 	clv_arbiter_sample(&device.arbiter, debtor, &sample);
 	assert_in_range(charged_ns(), 100 * MS, 101 * MS);
 	clv_flight_enter_as_debt(&view, CLV_FLIGHT_PACK(0));
@@ -283,16 +283,16 @@ static void test_nothing_is_heard_until_somebody_looks(void **state)
 }
 
 /* Its debt remains after its end. */
-static void test_the_process_ends_unheard(void **state)
+static void test_debt_survives_the_process(void **state)
 {
-	run_unheard();
+	run_without_doorbell();
 	clv_arbiter_close_slot_at(&device.arbiter, debtor, 0, now_ns);
 	assert_in_range(charged_ns(), 100 * MS, 101 * MS);
 }
 
 /* A lease is charged at most the time that has passed, and not for time without an
  * agent. */
-static void test_what_is_said_is_bounded(void **state)
+static void test_charge_is_bounded(void **state)
 {
 	uint64_t before_ns = charged_ns(), turned_ns;
 
@@ -339,17 +339,16 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_one_ring_for_all_that_is_in_flight, begin, end),
 		cmocka_unit_test_setup_teardown(test_short_work, begin, end),
-		cmocka_unit_test_setup_teardown(
-			test_a_lease_that_is_not_heard, begin, end),
+		cmocka_unit_test_setup_teardown(test_unread_doorbell, begin, end),
 		cmocka_unit_test_setup_teardown(
 			test_the_rest_of_a_millisecond, begin, end),
 		cmocka_unit_test_setup_teardown(
-			test_nothing_is_heard_until_the_turn, begin, end),
+			test_charged_at_the_next_turn, begin, end),
 		cmocka_unit_test_setup_teardown(
-			test_nothing_is_heard_until_somebody_looks, begin, end),
+			test_charged_at_the_next_sample, begin, end),
 		cmocka_unit_test_setup_teardown(
-			test_the_process_ends_unheard, begin, end),
-		cmocka_unit_test_setup_teardown(test_what_is_said_is_bounded, begin, end),
+			test_debt_survives_the_process, begin, end),
+		cmocka_unit_test_setup_teardown(test_charge_is_bounded, begin, end),
 		cmocka_unit_test_setup_teardown(
 			test_one_command_of_each_queue_while_the_agent_is_silent, begin,
 			end),

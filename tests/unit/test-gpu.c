@@ -108,7 +108,7 @@ static void takes_figures_from_the_profiles(void **state)
 	assert_int_equal(clv_gpu_compute_units(a10g), 0);
 }
 
-static void says_what_people_and_layouts_call_it(void **state)
+static void has_the_names_of_people_and_layouts(void **state)
 {
 	const struct clv_gpu *v100 = clv_gpu_find("V100-32GB");
 	const struct clv_gpu *a10g = clv_gpu_find("A10G");
@@ -128,7 +128,7 @@ int main(void)
 		cmocka_unit_test(knows_other_ids_of_no_model),
 		cmocka_unit_test(shows_tables_of_their_models),
 		cmocka_unit_test(takes_figures_from_the_profiles),
-		cmocka_unit_test(says_what_people_and_layouts_call_it),
+		cmocka_unit_test(has_the_names_of_people_and_layouts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -228,7 +228,7 @@ static void test_binary(void **state)
 	check("Wa", "Wa", "");
 }
 
-static void test_what_goes(void **state)
+static void test_moved_waits(void **state)
 {
 	clv_graph_made(&exec, &simple);
 	captures = true;
@@ -251,7 +251,7 @@ int main(void)
 		TEST(test_shapes),
 		TEST(test_values),
 		TEST(test_binary),
-		TEST(test_what_goes),
+		TEST(test_moved_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

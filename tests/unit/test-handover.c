@@ -164,7 +164,7 @@ static void test_late_end(void **state)
 	assert_in_range(b->account.held_ns - of_b, LEAD / 2 - 2 * US, LEAD / 2 + US);
 }
 
-static void test_nobody_is_early_on_a_processor(void **state)
+static void test_no_early_grant_on_a_processor(void **state)
 {
 	world.arbiter.config.is_processor = true;
 	contend();
@@ -359,7 +359,7 @@ static void test_cap_of_waiting_program(void **state)
 }
 
 /* A program that claims to wait always gets at most a seventh more. */
-static void test_cap_of_liar(void **state)
+static void test_cap_with_false_reports(void **state)
 {
 	double plain = capped_part(0);
 
@@ -372,7 +372,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_next_is_let_in_early, begin, end),
 		cmocka_unit_test_setup_teardown(test_late_end, begin, end),
 		cmocka_unit_test_setup_teardown(
-			test_nobody_is_early_on_a_processor, begin, end),
+			test_no_early_grant_on_a_processor, begin, end),
 		cmocka_unit_test_setup_teardown(test_unknown_end, begin, end),
 		cmocka_unit_test_setup_teardown(test_late_work, begin, end),
 		cmocka_unit_test_setup_teardown(test_wrong_estimate, begin, end),
@@ -381,7 +381,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_turns_stay_short_for_latency, begin, end),
 		cmocka_unit_test_setup_teardown(test_cap_of_waiting_program, begin, end),
-		cmocka_unit_test_setup_teardown(test_cap_of_liar, begin, end),
+		cmocka_unit_test_setup_teardown(test_cap_with_false_reports, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,7 +48,7 @@ static void test_nothing_is_wrong(void **state)
 	assert_true(reading.memory_used_bytes == CLV_READING_UNKNOWN);
 }
 
-static void test_a_sign_holds_as_long_as_it_is_said(void **state)
+static void test_a_warning_holds_while_it_is_reported(void **state)
 {
 	for (int sign = 0; sign < _CLV_SIGN_MAX; sign++) {
 		struct clv_health health = {0};
@@ -190,7 +190,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nothing_is_wrong),
-		cmocka_unit_test(test_a_sign_holds_as_long_as_it_is_said),
+		cmocka_unit_test(test_a_warning_holds_while_it_is_reported),
 		cmocka_unit_test(test_more_of_the_same_is_a_change),
 		cmocka_unit_test(test_xids),
 		cmocka_unit_test(test_an_xid_stays_until_it_is_seen_to),

@@ -476,7 +476,7 @@ static void test_more_series_than_room(void **state)
 		assert_null(place->owners[i]);
 }
 
-static void test_what_is_no_history_is_put_aside(void **state)
+static void test_other_files_are_put_aside(void **state)
 {
 	static const char *const texts[] = {"SQLite format 3", "cleave history\n", "x"};
 	struct place *place = *state;
@@ -639,7 +639,7 @@ int main(void)
 		IN_PLACE(test_kill),
 		IN_PLACE(test_no_more_than_its_bound),
 		IN_PLACE(test_more_series_than_room),
-		IN_PLACE(test_what_is_no_history_is_put_aside),
+		IN_PLACE(test_other_files_are_put_aside),
 		IN_PLACE(test_two_agents),
 		IN_PLACE(test_damaged_file),
 		IN_PLACE(test_full_disk),

@@ -144,7 +144,7 @@ static void test_filters(void **state)
 }
 
 /* An impossible GPU configuration is refused at the import, with the reason. */
-static void test_what_fits(void **state)
+static void test_fit(void **state)
 {
 	static const struct import_case cases[] = {
 		{MIG("2g.10gb: 4"), NULL, NULL,
@@ -263,7 +263,7 @@ int main(void)
 		cmocka_unit_test(test_entries),
 		cmocka_unit_test(test_compute_instances),
 		cmocka_unit_test(test_filters),
-		cmocka_unit_test(test_what_fits),
+		cmocka_unit_test(test_fit),
 		cmocka_unit_test(test_slips),
 		cmocka_unit_test(test_overlaps),
 	};

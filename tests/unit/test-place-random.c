@@ -110,7 +110,8 @@ static void resize_one(struct world *world)
 }
 
 /* The cached scores give the same place as a placer without a cache. */
-static void check_anew(struct world *world, const struct clv_place_request *request)
+static void check_without_cache(
+	struct world *world, const struct clv_place_request *request)
 {
 	struct clv_placer *anew = placer_of(world, world->fleet);
 	struct clv_place_at kept = {0}, fresh = {0};
@@ -171,7 +172,7 @@ static void place_one(struct world *world, unsigned step)
 		request.rule = (enum clv_place_rule)place_random(_CLV_PLACE_RULE_MAX);
 	}
 	if (step % 8 == 0 && !world->policy->is_uncacheable)
-		check_anew(world, &request);
+		check_without_cache(world, &request);
 	if (step % 8 == 1)
 		check_undo(world, &request);
 	if (clv_placer_place(world->placer, &request, &lease) == 0)

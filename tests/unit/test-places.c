@@ -83,14 +83,14 @@ static void test_until_the_node_knows(void **state)
 }
 
 /* An older answer has no effect. */
-static void test_what_is_older(void **state)
+static void test_older_answer(void **state)
 {
 	assert_false(fits(*state, "two", 500, 5, 1));
 	assert_false(fits(*state, "two", 1000, 4, AT_THE_END));
 	assert_true(fits(*state, "two", 1000, 6, AT_THE_END));
 }
 
-static void test_let_go(void **state)
+static void test_release(void **state)
 {
 	clv_places_release(*state, "one");
 	assert_true(fits(*state, "two", 1000, 1, 1));
@@ -104,8 +104,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_held_for_so_long, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			test_until_the_node_knows, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_what_is_older, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_let_go, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_older_answer, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_release, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -182,7 +182,7 @@ static size_t count_holders(const struct clv_node *node)
 }
 
 /* The export leaves out an incomplete instance, so the plan removes it. */
-static bool is_any_half_made(const struct clv_node *node)
+static bool is_any_incomplete(const struct clv_node *node)
 {
 	for (size_t i = 0; i < node->n_devices; i++) {
 		for (size_t p = 0; p < node->devices[i].n_partitions; p++) {
@@ -208,7 +208,7 @@ static void check_export(struct random_case *c)
 	if (clv_plan_make(&c->node, &again, &plan, &err) < 0)
 		fail_msg("%s%s: %s", c->node_text, text, err.msg);
 	must(c,
-		(plan.n_steps == 0 || is_any_half_made(&c->node)) &&
+		(plan.n_steps == 0 || is_any_incomplete(&c->node)) &&
 			plan.n_obstacles == 0,
 		"a node and its own export differ");
 	clv_plan_clear(&plan);

@@ -602,7 +602,7 @@ static void test_shares(void **state)
 	"): it is or will be divided: give the shares " \
 	"of its partitions inside partitions\n"
 
-static void test_shares_of_what_is_divided(void **state)
+static void test_shares_of_a_divided_device(void **state)
 {
 	static const struct plan_case cases[] = {
 		/* clang-format off */
@@ -701,7 +701,7 @@ int main(void)
 		cmocka_unit_test(test_bad_processors),
 		cmocka_unit_test(test_scattered_processors),
 		cmocka_unit_test(test_shares),
-		cmocka_unit_test(test_shares_of_what_is_divided),
+		cmocka_unit_test(test_shares_of_a_divided_device),
 		cmocka_unit_test(test_one_way_at_a_time),
 	};
 

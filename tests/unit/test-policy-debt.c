@@ -144,7 +144,7 @@ static void test_fresh_leases_beside_a_napper(void **state)
 }
 
 /* An idle lease with debt must not allow the next lease another debt. */
-static void test_idle_debtors_are_no_purse(void **state)
+static void test_idle_debtors_allow_no_new_debt(void **state)
 {
 	struct tenant victim = busy("victim", 800000, MS);
 	struct tenant like = busy("attacker", 10000, S);
@@ -353,7 +353,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fresh_leases_gain_nothing),
 		cmocka_unit_test(test_fresh_leases_beside_a_napper),
-		cmocka_unit_test(test_idle_debtors_are_no_purse),
+		cmocka_unit_test(test_idle_debtors_allow_no_new_debt),
 		cmocka_unit_test(test_debt_ends),
 		cmocka_unit_test(test_debts_stay_with_their_tenant),
 		cmocka_unit_test(test_debts_are_split_by_weight),

@@ -114,7 +114,7 @@ static void test_equal_ones_take_turns(void **state)
 
 /* A program that sleeps after every long kernel, for any time, gets no more than one that
  * stays: its debt decreases as slowly as if it had stayed. */
-static void test_sleep_does_not_quit_a_debt(void **state)
+static void test_sleep_does_not_cancel_a_debt(void **state)
 {
 	for (uint64_t nap_ms = 1; nap_ms <= 512; nap_ms *= 2) {
 		struct tenant hog = busy(500000, MS);
@@ -153,7 +153,7 @@ static void test_naps_gain_nothing(void **state)
 
 /* A lease that returns after any sleep gets its share of the time since, and at most one
  * slice and the end of a turn more: sleep accumulates nothing. */
-static void test_return_is_no_monopoly(void **state)
+static void test_return_gets_no_monopoly(void **state)
 {
 	for (uint64_t sleep_ns = MS; sleep_ns < 3600 * S; sleep_ns *= 7) {
 		struct tenant hog = busy(700000, MS), t = busy(300000, MS);
@@ -186,7 +186,7 @@ static void test_return_is_no_monopoly(void **state)
 
 /* A newcomer has no claim on the past, however long the others have run, alone or in debt
  * to each other. */
-static void test_newcomer_is_no_monopoly(void **state)
+static void test_newcomer_gets_no_monopoly(void **state)
 {
 	struct tenant old = busy(500000, MS), debtor = busy(250000, 200 * MS);
 	struct world w;
@@ -217,7 +217,7 @@ static void test_newcomer_is_no_monopoly(void **state)
 
 /* Others may come and leave with credit or debt: the remaining leases keep their
  * shares. */
-static void test_churn_moves_nobody(void **state)
+static void test_churn_changes_no_share(void **state)
 {
 	struct tenant a = busy(400000, MS), b = busy(100000, MS);
 	struct world w;
@@ -245,7 +245,7 @@ static void test_churn_moves_nobody(void **state)
 
 /* A light user that sleeps with credit repeatedly must not push the busy leases ever
  * deeper into debt, or they would starve when a third one returns. */
-static void test_light_user_ruins_nobody(void **state)
+static void test_light_user_adds_no_debt(void **state)
 {
 	struct tenant hog = busy(500000, 4 * MS), back = busy(300000, MS);
 	struct tenant light = napper(200000, 100 * US, 100 * US, 3 * MS);
@@ -311,7 +311,7 @@ static void test_capped_debtor_gets_its_share(void **state)
 }
 
 /* Half a millisecond of work, a millisecond of idle time: a third of a device. */
-static struct tenant thinker(uint32_t weight_ppm, enum clv_class class)
+static struct tenant interactive(uint32_t weight_ppm, enum clv_class class)
 {
 	struct tenant t = napper(weight_ppm, 500 * US, 500 * US, MS);
 
@@ -333,11 +333,12 @@ static void forget_wakes(struct world *w)
 
 /* A lease that uses less than its share is served when it wakes, in all classes, and
  * loses to one that is always busy no more than the ends of its kernels. */
-static void test_thinker_is_served_at_once(void **state)
+static void test_interactive_is_served_at_once(void **state)
 {
 	for (int i = 0; i < _CLV_CLASS_MAX * _CLV_CLASS_MAX; i++) {
 		struct tenant hog = busy(500000, 300 * US);
-		struct tenant t = thinker(500000, (enum clv_class)(i % _CLV_CLASS_MAX));
+		struct tenant t =
+			interactive(500000, (enum clv_class)(i % _CLV_CLASS_MAX));
 		struct world w;
 
 		hog.params.class = (enum clv_class)(i / _CLV_CLASS_MAX);
@@ -354,10 +355,10 @@ static void test_thinker_is_served_at_once(void **state)
 	}
 }
 
-static void test_thinkers_are_served_at_once(void **state)
+static void test_interactive_leases_are_served_at_once(void **state)
 {
 	struct tenant hog = busy(200000, 300 * US);
-	struct tenant t = thinker(400000, CLV_CLASS_NORMAL);
+	struct tenant t = interactive(400000, CLV_CLASS_NORMAL);
 	struct world w;
 
 	world_init(&w, "thinkers", 1);
@@ -380,7 +381,7 @@ static void test_thinkers_are_served_at_once(void **state)
 
 /* Three leases that would use a third each, with half a device each, beside a fourth:
  * their unused shares are no claim beyond the device. */
-static void test_overcommitment_starves_nobody(void **state)
+static void test_overcommitment_starves_no_lease(void **state)
 {
 	struct tenant hog = busy(500000, 300 * US);
 	struct world w;
@@ -388,7 +389,7 @@ static void test_overcommitment_starves_nobody(void **state)
 	world_init(&w, "overcommitted", 1);
 	world_add(&w, &hog);
 	for (int i = 0; i < 3; i++) {
-		struct tenant t = thinker(500000, CLV_CLASS_NORMAL);
+		struct tenant t = interactive(500000, CLV_CLASS_NORMAL);
 
 		t.min_nap_ns -= (uint64_t)i * 100 * US;
 		t.wake_at_ns = (uint64_t)i * 500 * US;
@@ -404,10 +405,10 @@ static void test_overcommitment_starves_nobody(void **state)
 }
 
 /* A long kernel is paid for before the next idle time earns credit. */
-static void test_thinker_pays_its_debt(void **state)
+static void test_interactive_pays_its_debt(void **state)
 {
 	struct tenant hog = busy(500000, 300 * US);
-	struct tenant like = thinker(500000, CLV_CLASS_NORMAL), *t;
+	struct tenant like = interactive(500000, CLV_CLASS_NORMAL), *t;
 	struct world w;
 	uint64_t since_ns, held_ns;
 
@@ -570,18 +571,18 @@ int main(void)
 		cmocka_unit_test(test_shares_are_met),
 		cmocka_unit_test(test_idle_share_splits_by_weight),
 		cmocka_unit_test(test_equal_ones_take_turns),
-		cmocka_unit_test(test_sleep_does_not_quit_a_debt),
+		cmocka_unit_test(test_sleep_does_not_cancel_a_debt),
 		cmocka_unit_test(test_naps_gain_nothing),
-		cmocka_unit_test(test_return_is_no_monopoly),
-		cmocka_unit_test(test_newcomer_is_no_monopoly),
-		cmocka_unit_test(test_churn_moves_nobody),
-		cmocka_unit_test(test_light_user_ruins_nobody),
+		cmocka_unit_test(test_return_gets_no_monopoly),
+		cmocka_unit_test(test_newcomer_gets_no_monopoly),
+		cmocka_unit_test(test_churn_changes_no_share),
+		cmocka_unit_test(test_light_user_adds_no_debt),
 		cmocka_unit_test(test_cap_holds_alone),
 		cmocka_unit_test(test_capped_debtor_gets_its_share),
-		cmocka_unit_test(test_thinker_is_served_at_once),
-		cmocka_unit_test(test_thinkers_are_served_at_once),
-		cmocka_unit_test(test_overcommitment_starves_nobody),
-		cmocka_unit_test(test_thinker_pays_its_debt),
+		cmocka_unit_test(test_interactive_is_served_at_once),
+		cmocka_unit_test(test_interactive_leases_are_served_at_once),
+		cmocka_unit_test(test_overcommitment_starves_no_lease),
+		cmocka_unit_test(test_interactive_pays_its_debt),
 		cmocka_unit_test(test_guests_raise_no_debt),
 		cmocka_unit_test(test_request_beside_batch),
 		cmocka_unit_test(test_latency_waits_for_no_batch_slice),

@@ -78,7 +78,7 @@ static void test_slices(void **state)
 	assert_null(clv_policy_free(NULL));
 }
 
-static void test_nobody(void **state)
+static void test_no_lease(void **state)
 {
 	uint32_t a;
 
@@ -160,7 +160,7 @@ static void test_earliest_deadline_wins(void **state)
 	assert_picks(small, MS, 0);
 }
 
-static void test_who_is_ahead_is_not_eligible(void **state)
+static void test_a_lease_ahead_is_not_eligible(void **state)
 {
 	uint32_t quick = add_awake(500000, CLV_CLASS_LATENCY);
 	uint32_t batch = add_awake(500000, CLV_CLASS_BATCH);
@@ -294,7 +294,7 @@ static void test_sleep_earns_savings(void **state)
 	}
 }
 
-static void test_who_never_woke_earns_nothing(void **state)
+static void test_a_lease_that_never_woke_earns_nothing(void **state)
 {
 	uint32_t a = add(500000, 0, CLV_CLASS_NORMAL);
 	uint32_t hog = add_awake(500000, CLV_CLASS_NORMAL);
@@ -424,7 +424,7 @@ static void test_work_while_asleep_is_debt(void **state)
 	assert_lag(b, 2 * (int64_t)MS);
 }
 
-static void test_alone_it_owes_nobody(void **state)
+static void test_alone_it_has_no_debt(void **state)
 {
 	uint32_t a = add(500000, 0, CLV_CLASS_NORMAL);
 
@@ -621,25 +621,25 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		TEST(test_slices),
-		TEST(test_nobody),
+		TEST(test_no_lease),
 		TEST(test_wake_and_sleep_twice),
 		TEST(test_handles_are_reused),
 		TEST(test_removal_leaves_nothing),
 		TEST(test_earliest_deadline_wins),
-		TEST(test_who_is_ahead_is_not_eligible),
+		TEST(test_a_lease_ahead_is_not_eligible),
 		TEST(test_no_turn_below_its_worth),
 		TEST(test_preemption),
 		TEST(test_preemption_is_by_deadline),
 		TEST(test_debt_survives_sleep),
 		TEST(test_sleep_earns_savings),
-		TEST(test_who_never_woke_earns_nothing),
+		TEST(test_a_lease_that_never_woke_earns_nothing),
 		TEST(test_newcomer_shares_a_debt),
 		TEST(test_claim_lapses_in_absence),
 		TEST(test_claims_do_not_pile_up),
 		TEST(test_nap_keeps_the_request),
 		TEST(test_newcomer_has_no_lag),
 		TEST(test_work_while_asleep_is_debt),
-		TEST(test_alone_it_owes_nobody),
+		TEST(test_alone_it_has_no_debt),
 		TEST(test_lone_debtor_runs),
 		TEST(test_update_keeps_lag),
 		TEST(test_update_bounds_sleeping_credit),

@@ -168,7 +168,7 @@ static void test_too_many_processes(void **state)
 }
 
 /* Until the process has reported all objects, and for good once a report was lost. */
-static void test_who_has_not_told_all(void **state)
+static void test_incomplete_report(void **state)
 {
 	add_process(0, 3);
 	add_process(1, 3);
@@ -191,7 +191,7 @@ static void test_who_has_not_told_all(void **state)
 }
 
 /* An idle process has no work to wait for. */
-static void test_who_is_idle_need_not_have_told(void **state)
+static void test_incomplete_report_of_an_idle_process(void **state)
 {
 	add_process(0, 3);
 	add_process(1, 3);
@@ -210,7 +210,7 @@ static bool verify(uint64_t now_ns)
 }
 
 /* It was idle when the others were stopped, and then submits past the gate. */
-static void test_who_begins_while_the_others_are_stopped(void **state)
+static void test_process_begins_while_others_are_stopped(void **state)
 {
 	uint64_t now_ns = clv_clock_ns();
 	uint32_t got;
@@ -234,7 +234,7 @@ static void test_who_begins_while_the_others_are_stopped(void **state)
 }
 
 /* Channels created while the process is stopped are reported soon; otherwise they run. */
-static void test_who_makes_more_while_it_is_stopped(void **state)
+static void test_process_creates_channels_while_stopped(void **state)
 {
 	uint64_t now_ns = clv_clock_ns();
 
@@ -285,7 +285,7 @@ static void test_too_many_groups(void **state)
 }
 
 /* While the lease is stopped, only new channels are stopped. */
-static void test_what_comes_while_it_is_off(void **state)
+static void test_new_channels_while_stopped(void **state)
 {
 	add_process(0, 2000);
 	assert_true(clv_preempt_stop(&device.arbiter, lease));
@@ -308,16 +308,16 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_many_processes, begin, end),
 		cmocka_unit_test_setup_teardown(test_too_many_processes, begin, end),
 		cmocka_unit_test_setup_teardown(test_too_many_groups, begin, end),
-		cmocka_unit_test_setup_teardown(test_who_has_not_told_all, begin, end),
+		cmocka_unit_test_setup_teardown(test_incomplete_report, begin, end),
 		cmocka_unit_test_setup_teardown(
-			test_who_is_idle_need_not_have_told, begin, end),
+			test_incomplete_report_of_an_idle_process, begin, end),
 		cmocka_unit_test_setup_teardown(
-			test_who_begins_while_the_others_are_stopped, begin, end),
+			test_process_begins_while_others_are_stopped, begin, end),
 		cmocka_unit_test_setup_teardown(
-			test_who_makes_more_while_it_is_stopped, begin, end),
+			test_process_creates_channels_while_stopped, begin, end),
 		cmocka_unit_test_setup_teardown(test_the_seventeenth_client, begin, end),
 		cmocka_unit_test_setup_teardown(
-			test_what_comes_while_it_is_off, begin, end),
+			test_new_channels_while_stopped, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

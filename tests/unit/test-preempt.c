@@ -144,7 +144,7 @@ static void test_work_that_came_late(void **state)
 	end();
 }
 
-static void test_who_cannot_be_stopped(void **state)
+static void test_unstoppable_work(void **state)
 {
 	begin(0);
 	submit(a);
@@ -181,7 +181,7 @@ static void note(uint32_t slot, uint32_t handle, uint64_t as_of)
 }
 
 /* It has created five objects, and reported one. */
-static void test_who_has_not_told_all_is_waited_for(void **state)
+static void test_incomplete_report_is_waited_for(void **state)
 {
 	begin(CLV_RM_CLASS_GROUP);
 	note(0, 33, 0);
@@ -263,7 +263,7 @@ static bool comes(const _Atomic uint32_t *word, uint32_t expected)
 }
 
 /* a's kernel has no end, and both get their turns. */
-static void test_threads_stand_still(void **state)
+static void test_threads_are_stopped(void **state)
 {
 	struct worker worker = {0};
 	struct clv_arbiter_sample sample;
@@ -312,9 +312,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_work_that_came_late),
-		cmocka_unit_test(test_who_cannot_be_stopped),
-		cmocka_unit_test(test_who_has_not_told_all_is_waited_for),
-		cmocka_unit_test(test_threads_stand_still),
+		cmocka_unit_test(test_unstoppable_work),
+		cmocka_unit_test(test_incomplete_report_is_waited_for),
+		cmocka_unit_test(test_threads_are_stopped),
 		cmocka_unit_test(test_threads_run_on),
 	};
 

@@ -73,7 +73,7 @@ static int remove_copy(void **state)
 }
 
 /* Checks the program's obstacle as an unprivileged user, or "". */
-static void check_as_nobody(bool no_new_rights, const char *obstacle)
+static void check_unprivileged(bool no_new_rights, const char *obstacle)
 {
 	struct clv_error err = {};
 	int pipe_fds[2], status;
@@ -114,7 +114,7 @@ static void test_ordinary(void **state)
 	assert_int_equal(clv_preloadable_check(program, &err), 0);
 	assert_string_equal(err.msg, "");
 	need_root();
-	check_as_nobody(false, "");
+	check_unprivileged(false, "");
 }
 
 static void test_unreadable(void **state)
@@ -122,9 +122,9 @@ static void test_unreadable(void **state)
 	(void)state;
 	need_root();
 	assert_int_equal(chmod(program, 0711), 0);
-	check_as_nobody(false, "cannot be read, only executed");
+	check_unprivileged(false, "cannot be read, only executed");
 	assert_int_equal(chmod(program, 0700), 0);
-	check_as_nobody(false, ""); /* the kernel refuses it */
+	check_unprivileged(false, ""); /* the kernel refuses it */
 }
 
 static void test_ids(void **state)
@@ -132,15 +132,15 @@ static void test_ids(void **state)
 	(void)state;
 	need_root();
 	assert_int_equal(chmod(program, 04755), 0);
-	check_as_nobody(false, "set-user-ID");
-	check_as_nobody(true, "");
+	check_unprivileged(false, "set-user-ID");
+	check_unprivileged(true, "");
 	assert_int_equal(chmod(program, 02755), 0);
-	check_as_nobody(false, "set-user-ID");
+	check_unprivileged(false, "set-user-ID");
 	assert_int_equal(chmod(program, 02745), 0);
-	check_as_nobody(false, "");
+	check_unprivileged(false, "");
 	assert_int_equal(chown(program, NOBODY, NOBODY), 0);
 	assert_int_equal(chmod(program, 06755), 0);
-	check_as_nobody(false, "");
+	check_unprivileged(false, "");
 }
 
 static void test_capabilities(void **state)
@@ -149,11 +149,11 @@ static void test_capabilities(void **state)
 	need_root();
 	if (setxattr(program, "security.capability", net_raw, sizeof(net_raw), 0) < 0)
 		skip();
-	check_as_nobody(false, "file capabilities");
-	check_as_nobody(true, "");
+	check_unprivileged(false, "file capabilities");
+	check_unprivileged(true, "");
 }
 
-static void test_what_is_no_program(void **state)
+static void test_files_that_are_not_programs(void **state)
 {
 	static const char *const paths[] = {"/", "/dev/null", "/no/such/program"};
 
@@ -170,7 +170,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_ids, copy_self, remove_copy),
 		cmocka_unit_test_setup_teardown(
 			test_capabilities, copy_self, remove_copy),
-		cmocka_unit_test(test_what_is_no_program),
+		cmocka_unit_test(test_files_that_are_not_programs),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);

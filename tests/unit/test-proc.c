@@ -59,7 +59,7 @@ static void test_state(void **state)
 	assert_true(after.n_switches > before.n_switches);
 }
 
-static void test_nobody(void **state)
+static void test_no_process(void **state)
 {
 	struct clv_proc proc;
 
@@ -117,7 +117,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_state, start_child, end_child),
-		cmocka_unit_test(test_nobody),
+		cmocka_unit_test(test_no_process),
 		cmocka_unit_test(test_arguments),
 		cmocka_unit_test(test_uninterruptible),
 	};

@@ -195,7 +195,7 @@ static void test_two_that_want_all_have_the_same(void **state)
 	assert_int_equal(other->share_ppm, SHARE(50));
 }
 
-static void test_one_that_needs_less_keeps_what_it_needs(void **state)
+static void test_a_smaller_need_is_kept(void **state)
 {
 	struct world world = {0};
 	struct clv_range_member *modest = add(&world, 10, 100);
@@ -210,7 +210,7 @@ static void test_one_that_needs_less_keeps_what_it_needs(void **state)
 	assert_int_equal(greedy->share_ppm + modest->share_ppm, CLV_PPM);
 }
 
-static void test_fit_takes_from_those_who_have_most(void **state)
+static void test_fit_takes_from_the_largest(void **state)
 {
 	struct world world = {0};
 	struct clv_range_member *large = add(&world, 10, 100);
@@ -335,8 +335,8 @@ int main(void)
 		cmocka_unit_test(test_a_pause_is_not_idleness),
 		cmocka_unit_test(test_a_moment_is_not_demand),
 		cmocka_unit_test(test_two_that_want_all_have_the_same),
-		cmocka_unit_test(test_one_that_needs_less_keeps_what_it_needs),
-		cmocka_unit_test(test_fit_takes_from_those_who_have_most),
+		cmocka_unit_test(test_a_smaller_need_is_kept),
+		cmocka_unit_test(test_fit_takes_from_the_largest),
 		cmocka_unit_test(test_any_constant_demand_comes_to_rest),
 		cmocka_unit_test(test_any_history_keeps_the_bounds),
 	};

@@ -91,7 +91,7 @@ static bool is_never(void *userdata, uint32_t lease)
 	return lease != *(uint32_t *)userdata;
 }
 
-static void test_what_may_not_move_stays(void **state)
+static void test_immovable_leases_stay(void **state)
 {
 	struct clv_fleet *fleet = clv_fleet_new();
 	struct clv_place_request two = {.milli = 1000, .n_devices = 2};
@@ -261,7 +261,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_move_is_enough),
-		cmocka_unit_test(test_what_may_not_move_stays),
+		cmocka_unit_test(test_immovable_leases_stay),
 		cmocka_unit_test(test_fewest_by_brute_force),
 		cmocka_unit_test(test_plans_hold),
 		cmocka_unit_test(test_gang),

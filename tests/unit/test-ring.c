@@ -37,7 +37,7 @@ static void set_blocked(int how)
 	pthread_sigmask(how, &broken, NULL);
 }
 
-static void test_heard(void **state)
+static void test_live_agent(void **state)
 {
 	int ring[2];
 	struct clv_view view = make_view(ring);
@@ -50,7 +50,7 @@ static void test_heard(void **state)
 }
 
 /* With the default action of SIGPIPE this would end the test. */
-static void test_nobody_there(void **state)
+static void test_dead_agent(void **state)
 {
 	int ring[2];
 	struct clv_view view = make_view(ring);
@@ -82,8 +82,8 @@ static void test_signals_of_its_own_stay(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_heard),
-		cmocka_unit_test(test_nobody_there),
+		cmocka_unit_test(test_live_agent),
+		cmocka_unit_test(test_dead_agent),
 		cmocka_unit_test(test_signals_of_its_own_stay),
 	};
 

@@ -133,7 +133,7 @@ static void test_is_damaged(void **state)
 	}
 }
 
-static void test_what_has_no_room(void **state)
+static void test_too_large(void **state)
 {
 	struct clv_error err = {};
 	_cleanup_free_ char *name = malloc(4 * CLV_PATH_MAX);
@@ -165,7 +165,7 @@ int main(void)
 		cmocka_unit_test(test_is_read_again),
 		cmocka_unit_test(test_has_the_librarys_versions),
 		cmocka_unit_test(test_is_damaged),
-		cmocka_unit_test(test_what_has_no_room),
+		cmocka_unit_test(test_too_large),
 	};
 
 	return cmocka_run_group_tests(tests, make_file, remove_file);

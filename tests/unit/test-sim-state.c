@@ -169,7 +169,7 @@ static const struct {
 	/* clang-format on */
 };
 
-static void what_is_no_state_of_it_is_refused(void **state)
+static void a_state_of_another_node_is_refused(void **state)
 {
 	for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++) {
 		char *left;
@@ -221,7 +221,7 @@ static void refused_with(const char *says)
 		fail_msg("got '%s', not '%s'", world.err.msg, says);
 }
 
-static void what_cannot_be_is_refused(void **state)
+static void an_impossible_state_is_refused(void **state)
 {
 	char uuids[8][64];
 
@@ -342,7 +342,7 @@ static void processes_wait_for_each_other(void **state)
 		assert_int_equal(sim_world_device(&world, i)->n_partitions, 4);
 }
 
-static void what_cannot_be_written_is_not_done(void **state)
+static void a_failed_write_changes_nothing(void **state)
 {
 	char name[128];
 
@@ -364,11 +364,11 @@ int main(void)
 		TEST(everything_survives),
 		TEST(a_state_is_written_as_it_was_read),
 		TEST(without_a_state_file_it_lives_in_memory),
-		TEST(what_is_no_state_of_it_is_refused),
-		TEST(what_cannot_be_is_refused),
+		TEST(a_state_of_another_node_is_refused),
+		TEST(an_impossible_state_is_refused),
 		TEST(a_kill_leaves_one_state_or_the_other),
 		TEST(processes_wait_for_each_other),
-		TEST(what_cannot_be_written_is_not_done),
+		TEST(a_failed_write_changes_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,7 +53,7 @@ static void refused(int r, int code, const char *says)
 
 /* --- Small parts --- */
 
-static void uuids_are_those_of_the_standard(void **state)
+static void uuids_follow_the_standard(void **state)
 {
 	/* The namespace of DNS names; python's uuid.uuid5 gives the same result. */
 	static const uint8_t dns[16] = {0x6b, 0xa7, 0xb8, 0x10, 0x9d, 0xad, 0x11, 0xd1,
@@ -161,7 +161,7 @@ static const struct {
 	/* clang-format on */
 };
 
-static void what_is_wrong_in_a_node_is_said(void **state)
+static void errors_in_a_node_are_reported(void **state)
 {
 	for (size_t i = 0; i < sizeof(bad_nodes) / sizeof(bad_nodes[0]); i++) {
 		sim_world_make(&world, bad_nodes[i].text, false);
@@ -199,7 +199,7 @@ static void devices_are_as_their_file_says(void **state)
 	assert_true(cpu->info.memory_bytes == 32 * GI);
 }
 
-static void what_cannot_be_divided_says_what_to_use(void **state)
+static void an_indivisible_device_names_an_alternative(void **state)
 {
 	open_node(NODE("{model: T4}"));
 	assert_non_null(
@@ -374,7 +374,7 @@ static void compute_instances_divide_an_instance(void **state)
 	assert_true(owner->n_parts == 0 && !owner->is_incomplete && owner->uuid[0]);
 }
 
-static void what_is_used_is_not_destroyed(void **state)
+static void a_partition_in_use_is_not_destroyed(void **state)
 {
 	open_node(NODE("{model: A100-40GB, at-start: {mig: on, instances: [{profile: "
 		       "3g.20gb, start: 4, parts: [1c@0, 1c@1]}, {profile: 1g.5gb, "
@@ -466,7 +466,7 @@ static void a_memory_mode_is_a_wish_until_the_reload(void **state)
 		"MI300X has no memory mode NPS8: it has NPS1, NPS2, NPS4");
 }
 
-static void who_uses_any_amd_device_keeps_the_driver(void **state)
+static void a_user_of_any_amd_device_keeps_the_driver(void **state)
 {
 	open_node(NODE("{model: MI300X, count: 2}") "holders: [{on: gpu1/DPX/NPS1@1, "
 						    "process: exporter, pid: 3}]\n");
@@ -709,12 +709,12 @@ static void the_call_that_is_to_fail_fails_once(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		TEST(uuids_are_those_of_the_standard),
+		TEST(uuids_follow_the_standard),
 		TEST(processors_are_read_and_written),
 		TEST(without_a_file_there_is_no_node),
-		TEST(what_is_wrong_in_a_node_is_said),
+		TEST(errors_in_a_node_are_reported),
 		TEST(devices_are_as_their_file_says),
-		TEST(what_cannot_be_divided_says_what_to_use),
+		TEST(an_indivisible_device_names_an_alternative),
 		TEST(mig_mode_is_pending_until_the_reset),
 		TEST(mig_mode_comes_at_once_from_hopper_on),
 		TEST(a_reload_of_the_driver_takes_instances_and_modes),
@@ -722,10 +722,10 @@ int main(void)
 		TEST(a_fourth_2g_is_refused),
 		TEST(the_same_instance_has_the_same_uuid),
 		TEST(compute_instances_divide_an_instance),
-		TEST(what_is_used_is_not_destroyed),
+		TEST(a_partition_in_use_is_not_destroyed),
 		TEST(compute_modes_go_with_the_memory_mode),
 		TEST(a_memory_mode_is_a_wish_until_the_reload),
-		TEST(who_uses_any_amd_device_keeps_the_driver),
+		TEST(a_user_of_any_amd_device_keeps_the_driver),
 		TEST(their_number_changes_from_and_to_none),
 		TEST(quotas_are_aligned_and_summed),
 		TEST(quotas_given_before_keep_the_driver_from_giving_any),

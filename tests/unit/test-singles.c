@@ -44,7 +44,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void test_what_it_is_on_each(void **state)
+static void test_size_on_each(void **state)
 {
 	const struct clv_place_request memory = {.device_mib = 10000, .n_devices = 1};
 	const struct clv_place_request share = {.milli = 250, .n_devices = 1};
@@ -94,8 +94,7 @@ static void test_taken_and_given_back(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(
-			test_what_it_is_on_each, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_size_on_each, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_which, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_some_of_them, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(

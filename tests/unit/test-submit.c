@@ -347,7 +347,7 @@ static void test_many_of_known_length(void **state)
 }
 
 /* The commands before a marker are in flight until all of them are complete. */
-static void test_markers_say_what_is_complete(void **state)
+static void test_markers_complete_in_order(void **state)
 {
 	uint64_t before = N_COMMANDS;
 
@@ -406,7 +406,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_many_of_unknown_length, begin, end),
 		cmocka_unit_test_setup_teardown(test_many_of_known_length, begin, end),
 		cmocka_unit_test_setup_teardown(
-			test_markers_say_what_is_complete, begin, end),
+			test_markers_complete_in_order, begin, end),
 		cmocka_unit_test_setup_teardown(
 			test_failed_command_hides_no_other, begin, end),
 		cmocka_unit_test_setup_teardown(

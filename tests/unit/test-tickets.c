@@ -25,7 +25,7 @@ static void a_ticket_is_good_for_one_call(void **state)
 	assert_ptr_equal(clv_ticket_take(next), &second);
 }
 
-static void what_is_no_ticket_is_for_nothing(void **state)
+static void an_invalid_ticket_has_no_callback(void **state)
 {
 	(void)state;
 	assert_null(clv_ticket_take(NULL));
@@ -58,7 +58,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_ticket_is_good_for_one_call),
-		cmocka_unit_test(what_is_no_ticket_is_for_nothing),
+		cmocka_unit_test(an_invalid_ticket_has_no_callback),
 		cmocka_unit_test(there_is_one_for_each_of_many),
 	};
 

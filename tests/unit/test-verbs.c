@@ -91,7 +91,7 @@ static void check_common(const struct clv_verb *verb, const void *userdata)
 	}
 }
 
-static void test_common_options_are_in_what_is_common(void **state)
+static void test_common_options_are_in_the_common_part(void **state)
 {
 	each_verb(check_common, NULL);
 }
@@ -248,7 +248,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_option_has_a_place_of_its_own),
-		cmocka_unit_test(test_common_options_are_in_what_is_common),
+		cmocka_unit_test(test_common_options_are_in_the_common_part),
 		cmocka_unit_test(test_help_has_each_option),
 		cmocka_unit_test(test_pages_have_each_option),
 		cmocka_unit_test(test_bash_completes_each_option),

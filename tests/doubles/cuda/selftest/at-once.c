@@ -164,7 +164,7 @@ static void units(void)
 }
 
 /* 88 and the 44 that are left; then the second kernel gets all that it needs. */
-static void what_is_left(void)
+static void remaining_units(void)
 {
 	float one, other;
 
@@ -538,7 +538,7 @@ static void eager(void)
 
 const struct case_of_test at_once_cases[] = {
 	{"units", units, NULL, NULL},
-	{"what-is-left", what_is_left, NULL, NULL},
+	{"what-is-left", remaining_units, NULL, NULL},
 	{"priorities", priorities, NULL, NULL},
 	{"spinning", spinning, NULL, NULL},
 	{"waking", waking, NULL, NULL},
