@@ -48,14 +48,14 @@ class Lives:
         process.stdin.close()
         self.assertEqual(process.wait(60), 0)
 
-    def test_who_loses_the_gate_is_seen(self):
+    def test_lost_gate_is_reported(self):
         self.begin()
         self.begin_tenant("queue", "100000", "30", before=("env", "-u", "LD_PRELOAD"),
                           options=("--share", "0.5", "--no-namespace"))
         self.assertTrue(wait_until(lambda: self.agent.events("ungated_api"), 10))
         self.assertEqual(self.agent.get("/v1/leases")["items"][0]["uses_ungated"], [self.API])
 
-    def test_the_agent_comes_and_goes(self):
+    def test_the_agent_restarts(self):
         """Programs continue, and the next agent knows what they hold."""
         self.begin()
         seconds, least = self.WORK

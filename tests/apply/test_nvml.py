@@ -39,7 +39,7 @@ class Mig(Case):
         self.refuses(agent, layout(one + "[{profile: 1g.5gb, start: [7]}]"), "at 7")
         self.refuses(agent, layout("select: {index: 0}, compute-mode: CPX"), "MIG")
 
-    def test_what_is_in_use_stays(self):
+    def test_partitions_in_use_stay(self):
         world = self.world()
         agent = self.start(world)
         agent.done(HALVES)
@@ -161,7 +161,7 @@ class Rights(Case):
         self.one_line(operation["error"]["detail"], "root")
         self.assertEqual(world.shape(), before)
 
-    def test_nobody_at_the_system_agent(self):
+    def test_unprivileged_user_at_the_system_agent(self):
         world = self.live_in(worlds.Nvml(TWO))
         world.arguments = ("--system",)
         agent = self.start(world)

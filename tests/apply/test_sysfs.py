@@ -74,7 +74,7 @@ class Modes(SysfsCase):
                                    "memory-mode: NPS4"), "hive", "gpu1")
         self.refuses(agent, layout("select: {index: 0}, mig: on"), "no MIG", "compute-mode")
 
-    def test_somebody_uses_one(self):
+    def test_one_in_use(self):
         world = self.world(*HIVE)
         agent = self.start(world)
         before = world.shape()

@@ -260,7 +260,7 @@ def case_shared_memory(case):
     run_clones(case, [])
 
 
-def case_shared_memory_below_another(case):
+def case_shared_memory_below_a_subreaper(case):
     """The same where another process adopts the orphans than cleave or init."""
     run_clones(case, [sys.executable, "-c", SUBREAPER])
 

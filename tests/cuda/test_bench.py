@@ -32,7 +32,7 @@ class Bench(unittest.TestCase):
         self.assertTrue(result["ok"], result)
         self.assertGreater(result["peer"], 30)
 
-    def test_what_a_library_costs(self):
+    def test_cost_of_a_library(self):
         found = bench("--quick", "--case", "gate-instructions-open", "--peer", str(PASS))
         result = found["gate-instructions-open", "added"]
         self.assertGreater(result["value"], 0)
@@ -44,7 +44,7 @@ class Bench(unittest.TestCase):
         self.assertEqual(found["memory", "wrong"]["value"], 0)
         self.assertGreater(found["memory", "over_quota"]["peer"], 1 << 20)
 
-    def test_how_soon_another_is_out_of_the_way(self):
+    def test_preemption_time(self):
         """With kernels of half a second: far sooner than their end."""
         found = bench("--quick", "--case", "hardware-preemption")
         self.assertLess(found["hardware-preemption", "preempt_p50"]["value"], 5000)

@@ -33,7 +33,7 @@ class Copies(machine.Case):
         took = self.figures("through", 5)
         self.assertLess(statistics.median(took), bound(WAIT_MS, DEBT_MS / 3), took)
 
-    def test_what_else_waits(self):
+    def test_commands_behind_copies(self):
         for style in ("kernels", "behind", "within"):
             with self.subTest(style):
                 # If the other program's thread lacks a processor the GPU is idle, and no program

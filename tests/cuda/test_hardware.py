@@ -88,13 +88,13 @@ class Executor(Case):
         pids = self.launch_all(*((share, "queue", LONG) for share in (.2, .5, .3)))
         self.assert_parts([.2, .5, .3], pids)
 
-    def test_who_waits_for_his_kernel_is_in_line(self):
+    def test_a_waiting_program_is_in_line(self):
         """A program that sleeps in the driver until its kernel is complete has work."""
         self.begin_machine()
         pids = self.launch_all((.3, "sync", LONG), (.7, "sync", LONG))
         self.assert_parts([.3, .7], pids)
 
-    def test_a_cap_stops_what_runs(self):
+    def test_a_cap_stops_running_work(self):
         self.begin_machine()
         pid = self.launch(.3, "queue", LONG, "--cap", "0.3")
         self.until_executor("hardware", "is preempted")
@@ -267,7 +267,7 @@ class Life(Case):
         self.assert_goes_on(*tenants)
         self.agent.start()
 
-    def test_who_is_killed_while_it_stands_still_leaves_nothing(self):
+    def test_killed_while_stopped(self):
         """The agent has its files too, and closes them."""
         _, still = self.two_tenants()
         os.kill(still, signal.SIGKILL)

@@ -54,7 +54,7 @@ class KernelQuota(own_cgroup.OwnCgroup, machine.Case):
         self.until_held_by("kernel")
         self.end_lease()
 
-    def test_a_driver_that_lets_nobody(self):
+    def test_a_driver_without_permission(self):
         self.begin_with(node="gpu H100-80GB\nunprivileged 1")
         self.start_inside()
         self.assertTrue(wait_until(lambda: "only its gates enforce its memory" in self.agent.log(), 15))

@@ -66,7 +66,7 @@ class AloneHardware(Hardware, patterns.Alone):
 class Beside(Cuda, patterns.Beside):
     SOME = ("early-receive", "legacy-and-blocking", "mixed-defaults", "overlap", "context-ends")
 
-    def test_what_waits_for_somebody_outside(self):
+    def test_waits_for_outside(self):
         """Work behind the wait is not in flight, so it keeps no turn."""
         self.begin()
         self.tenant()
@@ -74,7 +74,7 @@ class Beside(Cuda, patterns.Beside):
             self.go_through_all((name,))
             self.assertNotIn("drain_overdue", self.agent.log(), name)
 
-    def test_who_comes_later(self):
+    def test_a_later_lease(self):
         """Then a thread that makes no call cannot mark its own stream any more."""
         self.begin()
         process = self.pattern("own-stream")
@@ -98,7 +98,7 @@ class BesideHardware(Hardware, patterns.Patterns):
 class BesideIdle(Cuda, patterns.Patterns):
     """Another lease is attached and idle: a busy one waits for no other."""
 
-    def test_what_another_stream_waits_for(self):
+    def test_work_that_another_stream_waits_for(self):
         self.begin()
         idle = self.pattern("ping-pong")
         self.go_through(idle, "ping-pong")

@@ -164,7 +164,7 @@ class Programs(machine.Case):
         path = self.write("too-deep", f"#!{path}\n")
         self.assertEqual(self.attempt(path)[0], NOT_EXECUTABLE)
 
-    def test_what_cannot_run_says_so_as_ever(self):
+    def test_errors_of_the_system(self):
         self.begin()
         self.assertEqual(self.attempt(self.path("missing"))[0], NOT_FOUND)
         self.assertEqual(self.attempt(self.folder)[0], NOT_EXECUTABLE)
@@ -173,7 +173,7 @@ class Programs(machine.Case):
         script = self.write("lost", f"#!{self.path('missing')}\n")
         self.assertEqual(self.attempt(script)[0], NOT_FOUND)
 
-    def test_what_starts_later_is_not_seen(self):
+    def test_later_programs_are_not_checked(self):
         """Only the watchdog reports it."""
         self.begin()
         code, out, err = self.attempt("sh", "-c", f"{self.static_program(STATIC)}; true")

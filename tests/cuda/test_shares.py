@@ -27,7 +27,7 @@ class Shares(gpus.Tenants, machine.Case):
         """The time until the end of a kernel is noticed is charged to the lease itself."""
         self.assert_parts([(.5, "queue", 5_000_000), (.5, "queue", 50_000)], 9)
 
-    def test_who_waits_for_each_kernel(self):
+    def test_a_wait_for_each_kernel(self):
         self.assert_parts([(.3, "sync", 200_000), (.7, "queue", 200_000)], 4)
 
     def test_every_way_to_submit(self):
@@ -61,7 +61,7 @@ class Life(machine.Case):
             env={**self.agent.env, "LD_PRELOAD": gate, "CLEAVE_LEASE": "/nonexistent"})
         self.assertIn("cuInit(0): 100", done.stderr)
 
-    def test_who_has_the_gate_is_gated(self):
+    def test_a_gated_program_is_not_reported(self):
         self.begin()
         process = self.start(machine.program("cuda-tenant"), "queue", "100000", "60")
         self.assertEqual(process.stdout.readline(), "ready\n")

@@ -55,12 +55,12 @@ class Spill(machine.Case):
         self.run_in_lease(machine.program("cuda-spill"), "processes",
                           options=SIZE)
 
-    def test_only_who_asked_for_it(self):
+    def test_only_on_request(self):
         self.begin()
         self.run_in_lease(machine.program("cuda-spill"), "no-room",
                           options=("--share", "0.5", "--memory", "1G"))
 
-    def test_it_is_shown_and_comes_back(self):
+    def test_spill_is_shown_and_returns(self):
         """After the quota has grown; and the spilled memory stays when the limit shrinks."""
         self.begin()
         process = self.start(machine.program("cuda-spill"), "stays", options=SIZE)

@@ -101,7 +101,7 @@ class Green(Units):
         self.begin()
         self.assertEqual(self.units("cooperative"), [PART, 0, 720])
 
-    def test_what_is_not_held(self):
+    def test_unenforced_limits(self):
         """It is reported once for each process, and stays reported."""
         self.begin()
         for word, why in (("legacy", "default"), ("blocking", "default"),

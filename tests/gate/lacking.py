@@ -66,7 +66,7 @@ class OtherUser(Lacking):
         if self.run_program("true").returncode:
             self.skipTest("no mount namespace")
 
-    def test_is_told(self):
+    def test_gets_the_reason(self):
         told = f"user {STRANGER} may not enter the lease", "start cleave run as that user"
         for command in (CHANGE, [*CHANGE, "env", "-i"], [*CHANGE, "env", "-u", "CLEAVE_LEASE"],
                         [*CHANGE, "env", "-u", "OPENCL_LAYERS"]):
@@ -75,11 +75,11 @@ class OtherUser(Lacking):
         answer = self.run_program(*CHANGE, *self.program, options=["--no-namespace"])
         self.assert_told(answer, *told)
 
-    def test_is_told_beside_chosen_drivers(self):
+    def test_gets_the_reason_beside_chosen_drivers(self):
         self.session.environment["OCL_ICD_VENDORS"] = "/etc/OpenCL/vendors"
         self.assert_told(self.run_program(*CHANGE, *self.program), "may not enter the lease")
 
-    def test_is_told_whatever_the_umask(self):
+    def test_gets_the_reason_with_any_umask(self):
         before = os.umask(0o077)
         self.addCleanup(os.umask, before)
         self.assert_told(self.run_program(*CHANGE, *self.program), "may not enter the lease")
@@ -113,7 +113,7 @@ class FewFiles(Lacking):
     def few(self, number):
         return "prlimit", f"--nofile={number}"
 
-    def test_program_is_told(self):
+    def test_program_gets_the_reason(self):
         """Down to the limit at which the system's loader cannot open the gate."""
         n_told = 0
         for number in range(5, 16):

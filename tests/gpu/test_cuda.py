@@ -181,7 +181,7 @@ class Documents(unittest.TestCase):
         self.assertEqual(more.count(cuda_table.UNVERIFIED), 2 * len(cuda_table.rows()) - 4)
         self.assertEqual(more.count("## CUDA on H9, driver 1.2"), 1)
 
-    def test_what_stands_in_the_tree(self):
+    def test_document_in_the_tree(self):
         """Each row has a figure of some GPU or is listed as unverified."""
         text = VERIFICATION.read_text()
         with tempfile.TemporaryDirectory() as folder:

@@ -255,7 +255,7 @@ class Packed(Verified):
             self.assertRegex(loaded, rf"{re.escape(name)} => {top}/build/\S*/{re.escape(name)} ")
         self.assertIn("libjansson.so.4 => ", loaded)
 
-    def test_what_it_needs_of_the_machine(self):
+    def test_requirements_of_the_machine(self):
         """No glibc newer than Ubuntu 22.04's, and no folder of this machine."""
         if not os.path.exists(worlds.built("bench/tenant")):
             self.skipTest("bench is not built")

@@ -106,7 +106,7 @@ class Installed(machine.Case):
 
 
 class Hsa(machine.Case):
-    def test_who_goes_below_hip(self):
+    def test_calls_below_hip(self):
         """It gets no queue; a copy is complete when the call returns."""
         self.begin()
         direct = machine.program("hip-direct")

@@ -48,7 +48,7 @@ class KernelQuota(own_cgroup.OwnCgroup, machine.Case):
         self.end_lease()
         self.assertEqual(self.limit(), f"{REGION} max")
 
-    def test_somebody_else_is_there(self):
+    def test_another_process_in_the_cgroup(self):
         """The limit would apply to the other process, too."""
         self.begin_with()
         self.start_inside(exec_word="")

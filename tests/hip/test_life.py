@@ -31,7 +31,7 @@ class Life(Lives, machine.Case):
             with self.subTest(words[0]):
                 self.run_in_lease(machine.program("hip-life"), *words, options=QUOTA)
 
-    def test_what_no_call_shows(self):
+    def test_hidden_memory(self):
         """HSA's own memory counts in the quota, as the driver reports it."""
         self.begin(config="version: 1\nwatch: {every: 1s, grace: 1s}\n")
         self.begin_tenant("copy", "104857600", "60", options=QUOTA)
@@ -53,7 +53,7 @@ class Life(Lives, machine.Case):
         self.run_in_lease(machine.program("hip-tenant"), "queue", "100000", "1",
                           options=("--share", "1"))
 
-    def test_who_has_the_gate_is_gated(self):
+    def test_a_gated_program_is_not_reported(self):
         self.begin()
         self.begin_tenant("queue", "100000", "60")
         time.sleep(3)

@@ -24,7 +24,7 @@ class Alone(Hip, patterns.Alone):
 class Beside(Hip, patterns.Beside):
     SOME = ("early-receive", "legacy-and-blocking", "mixed-defaults", "overlap")
 
-    def test_what_waits_for_somebody_outside(self):
+    def test_waits_for_outside(self):
         """Work behind the wait is not in flight, so it keeps no turn. Waits in graphs came with
         ROCm 6."""
         self.begin()

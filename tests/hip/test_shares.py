@@ -20,7 +20,7 @@ class Shares(gpus.Tenants, machine.Case):
     def test_short_kernels(self):
         self.assert_parts([(.2, "stub", 20_000), (.8, "stub", 20_000)])
 
-    def test_who_waits_for_each_kernel(self):
+    def test_a_wait_for_each_kernel(self):
         self.assert_parts([(.3, "sync", 200_000), (.7, "queue", 200_000)], 4)
 
     def test_graph(self):

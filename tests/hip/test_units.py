@@ -65,7 +65,7 @@ class Units(machine.Case):
             with self.subTest(before):
                 self.assert_units(self.units("none", ALL, before=before), PART, 4, 4)
 
-    def test_what_a_program_finds(self):
+    def test_variable_of_the_mask(self):
         """For OpenCL's runtime, on which HSA enforces it."""
         self.begin()
         print_it = ("printenv", "HSA_CU_MASK")

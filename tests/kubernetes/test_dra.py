@@ -386,7 +386,7 @@ class Forgotten(DraBed):
         self.assertTrue(wait_until(lambda: not self.claimed()), self.log())
         self.assertEqual(self.prepared(claim), [])
 
-    def test_claim_of_which_somebody_ended_a_lease(self):
+    def test_claim_whose_lease_was_ended(self):
         claim = self.api.claim("c", ("gpu0-1g-10gb-0", None), ("gpu1-1g-10gb-0", None))
         self.prepared(claim)
         self.agent.request("DELETE", "/v1/leases/" + min(self.claimed()))

@@ -124,7 +124,7 @@ class Answers(Case):
                                   node("two", device(1000), device(700)))
         self.assertEqual((fit, list(failed)), (["two"], ["one"]))
 
-    def test_what_is_left_is_of_use(self):
+    def test_fragments_are_avoided(self):
         """A device that becomes full is better than a whole one that is divided."""
         scores = self.scores(pod("a", (50, 40 * GIB)), node("fills", device(500)),
                              node("breaks", device(1000)), node("no", device(100)))
@@ -155,7 +155,7 @@ class Answers(Case):
         self.assertEqual(self.filter(pod("b", (50, 0)), half)[0], ["n"],
                          "nor twice, once it has told of it and of its end")
 
-    def test_what_could_not_be_bound_is_given_back(self):
+    def test_failed_binding_is_released(self):
         half = node("n", device(500))
         self.api.bound[("ns", "a")] = "elsewhere"
         self.filter(pod("a", (50, 0)), half)
@@ -163,7 +163,7 @@ class Answers(Case):
         self.filter(pod("b", (50, 0)), half)
         self.assertEqual(self.bind("b", "n"), "")
 
-    def test_between_two_pods_others_are_asked_about(self):
+    def test_late_binding(self):
         """Binding comes late, after requests for other nodes."""
         self.filter(pod("a", (50, 0)), node("n", device(500)))
         self.filter(pod("b", (50, 0)), node("m", device(500)))

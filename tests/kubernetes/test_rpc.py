@@ -62,7 +62,7 @@ class Rpc(Bed):
                                container_requests=[{"devices_ids": ["100% größer::x"]}])))
         self.assertIn("100% größer", words)
 
-    def test_what_is_no_message(self):
+    def test_invalid_message(self):
         call = self.plugin.channel.unary_unary(SERVICE + "Allocate")
         self.fails(grpc.StatusCode.INVALID_ARGUMENT, lambda: call(b"\xff" * 100, timeout=60))
 

@@ -83,7 +83,7 @@ class Shares(SharesBed):
         self.kubelet.admit("b", {"c": {SHARE: 40}})
         self.check_ledger()
 
-    def test_what_others_have_is_said(self):
+    def test_leases_outside_kubernetes_are_reported(self):
         """A lease outside Kubernetes takes a part that kubelet does not know of."""
         status, _ = self.agent.request("POST", "/v1/leases", {
             "name": "other", "share": 0.5, "keep": True})
@@ -177,7 +177,7 @@ class Shares(SharesBed):
         self.start_bridge()
         self.kubelet.resource(SHARE)
 
-    def test_start_makes_what_misses(self):
+    def test_start_creates_missing_leases(self):
         """A container may start before the loss of its lease is detected."""
         self.restart_bridge(reconcile="1h")
         self.kubelet.admit("p", {"c": {SHARE: 10}})

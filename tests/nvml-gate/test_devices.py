@@ -131,7 +131,7 @@ class Changes(looking.Case):
         self.ask(process, "start()")
         return process
 
-    def test_who_is_refused_sees_nothing(self):
+    def test_refused_programs_see_nothing(self):
         self.begin(node=TWO)
         process = self.outside()
         for expression, value in (
@@ -143,7 +143,7 @@ class Changes(looking.Case):
         process.kill()
         self.assertIn("cleave: no device for process", process.stderr.read())
 
-    def test_who_may_go_without_a_lease(self):
+    def test_programs_without_a_lease(self):
         self.begin(node=TWO)
         process = self.outside(CLEAVE_IF_NO_AGENT="open")
         self.assertEqual(len(self.ask(process, "uuids()")), 2)

@@ -30,7 +30,7 @@ def in_child(expression):
 
 
 class Life(looking.Case):
-    def test_who_only_looks_takes_no_turn(self):
+    def test_queries_take_no_turn(self):
         self.begin()
         process = self.look("--name", "own")
         tenant = self.start(machine.program("cuda-tenant"), "queue", "100000", "60",
@@ -46,7 +46,7 @@ class Life(looking.Case):
         self.assertTrue(wait_until(
             lambda: self.agent.get("/v1/leases/other")["share_used"] > .9, 10))
 
-    def test_a_child_attaches_anew(self):
+    def test_a_child_attaches_itself(self):
         self.begin()
         process = self.look("--name", "own")
         self.assertEqual(self.ask(process, "cuda().alloc(50)"), 0)

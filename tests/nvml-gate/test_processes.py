@@ -31,7 +31,7 @@ class Lists(looking.Case):
         return (own, {str(own.pid_there): 300 * MIB, str(child): 40 * MIB},
                 neighbour, {str(neighbour.pid_there): 500 * MIB})
 
-    def test_those_of_the_lease(self):
+    def test_processes_of_the_lease(self):
         for driver, n_forms in (("r450", 1), ("r470", 2), ("r580", 3)):
             with self.subTest(driver):
                 own, its, neighbour, theirs = self.two_leases(driver=driver)
@@ -69,7 +69,7 @@ class Lists(looking.Case):
         self.assertEqual(self.ask(own, "processes('MPSCompute')"),
                          {"_v3": {str(own.pid_there): 0}})
 
-    def test_what_each_makes_of_it(self):
+    def test_utilization_of_each(self):
         own, its, neighbour, theirs = self.two_leases()
         self.world.put("utilization", "\n".join(f"{pid} 0 20" for pid in [*its, *theirs, 900001]))
         of_share = 80  # 20 % of the GPU, as a part of a quarter of it

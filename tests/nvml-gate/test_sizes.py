@@ -70,7 +70,7 @@ class Sizes(looking.Case):
         self.assertTrue(wait_until(is_same, 5), found)
         return found[0]
 
-    def test_a_neighbour_that_has_what_was_promised(self):
+    def test_another_lease_with_promised_memory(self):
         """Memory that is not free is shown as used, for every owner."""
         self.begin()
         process = self.look("--overcommit", memory="70G")

@@ -59,7 +59,7 @@ class Confined(SystemCase):
         self.assertTrue(wait_until(lambda: not self.leases()))
         self.assertFalse(os.path.exists(os.path.dirname(lease["socket"])))
 
-    def test_what_another_user_maps(self):
+    def test_maps_of_another_user(self):
         """Only /proc/PID/maps shows that a process has lost its pages by an exec."""
         lease = self.tenant.lease(share=0.2)
         self.assertEqual(self.tenant.do("attach", socket=lease["socket"])["status"], 0)

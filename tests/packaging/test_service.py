@@ -118,7 +118,7 @@ class Sockets(Cases):
         self.addCleanup(listening.close)
         return listening
 
-    def test_who_calls_between_two_agents_waits(self):
+    def test_a_caller_between_two_agents_waits(self):
         service = self.service()
         listening = self.given(service)
         service.start([listening])

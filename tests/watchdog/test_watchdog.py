@@ -110,7 +110,7 @@ class Readings(Case):
         self.assertEqual(self.metric('cleave_device_energy_joules_total{device="gpu0"'),
                          ['cleave_device_energy_joules_total{device="gpu0"} 98765'])
 
-    def test_what_is_not_said_is_null(self):
+    def test_missing_readings_are_null(self):
         """And no metric: a zero would be wrong."""
         self.begin(driver="r450")
         self.until(lambda: self.device()["utilization"] is not None, "a reading")
@@ -179,7 +179,7 @@ class Health(Case):
         self.agent.get("/v1/node")
         self.until_health("ok")
 
-    def test_degraded_is_for_who_asks_by_name(self):
+    def test_degraded_is_chosen_by_name_only(self):
         self.begin()
         self.world.put("readings", "0 ecc 1")
         self.until_health("degraded")
@@ -263,7 +263,7 @@ class Amd(Case):
         self.read("ras/umc_err_count ue: 0\\nce: 41\\nde: 0")
         self.until_health("ok")
 
-    def test_what_a_hang_left_behind(self):
+    def test_after_a_hang(self):
         self.begin_amd("devcoredump/data a state dump")
         self.until_health("degraded", "left a dump")
 
@@ -334,7 +334,7 @@ class Truth(Case):
     def lease(self, lease):
         return self.agent.get(f"/v1/leases/{lease['id']}")
 
-    def test_who_is_on_the_device(self):
+    def test_processes_on_the_device(self):
         self.begin()
         holder, lease = self.leased(share=.5, memory_bytes=1024 * MIB)
         stranger = self.program()
@@ -352,7 +352,7 @@ class Truth(Case):
                          ['cleave_device_processes_without_lease{device="gpu0"} 1'])
         self.assertIsNone(stranger.poll(), "nobody said that it should be ended")
 
-    def test_what_they_compute(self):
+    def test_utilization(self):
         self.begin()
         holder, lease = self.leased(share=.5, memory_bytes=1024 * MIB)
         child = holder.do("attach_in_child", socket=lease["socket"])[0]
@@ -430,7 +430,7 @@ class Truth(Case):
     def overhead(self, lease):
         return self.lease(lease)["memory_overhead_bytes"] // MIB
 
-    def test_what_no_call_shows_counts(self):
+    def test_hidden_memory_counts(self):
         """A context: the driver reports its memory, and no call asked for it."""
         self.begin()
         holder, lease = self.leased(share=.5, memory_bytes=1024 * MIB)
@@ -446,7 +446,7 @@ class Truth(Case):
         self.see((holder.pid, 190 * MIB))
         self.until(lambda: self.overhead(lease) == 0, "never less than nothing")
 
-    def test_what_was_just_freed_is_no_overhead(self):
+    def test_fresh_frees_are_not_overhead(self):
         """The driver's figure may be older than the free."""
         self.begin()
         holder, lease = self.leased(share=.5, memory_bytes=1024 * MIB)
@@ -528,7 +528,7 @@ class Truth(Case):
         time.sleep(2)
         self.assertIsNone(stranger.poll(), "it may be the machine's own")
 
-    def test_what_a_lease_left_over(self):
+    def test_remains_of_a_lease(self):
         """A process that belonged to a lease when it was first seen is known as a tenant's."""
         self.begin(watch="no-lease: end")
         holder, lease = self.leased(share=.5, name="gone")

@@ -30,7 +30,7 @@ class Faults(Case):
             self.write("faults", rule + "\n")
             self.assertEqual(self.counts(4), codes, rule)
 
-    def test_written_anew_counts_anew(self):
+    def test_rewritten_file_restarts_counts(self):
         self.start("gpu T4")
         for _ in range(3):
             self.write("faults", f"{COUNT} 2 999\n")

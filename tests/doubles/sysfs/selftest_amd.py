@@ -62,7 +62,7 @@ class Amd(Case):
                                      (model, memory, mode))
             double.close()
 
-    def test_what_is_listed(self):
+    def test_listed_modes(self):
         for model, rows in TAKEN.items():
             double = self.make({"bdf": "0000:05:00.0", "model": model})
             listed = double.try_read(self.at + "available_memory_partition")

@@ -160,7 +160,7 @@ class Life(Case):
                 parent.kill()
             self.assertTrue(wait_until(lambda: not is_mounted(made)))
 
-    def test_somebody_waits_when_it_ends(self):
+    def test_blocked_writer_at_the_end(self):
         double = self.double
         double.run("sriov-manage", "-e", "0000:41:00.0")
         vf = PCI + "0000:41:00.1/"
