@@ -250,7 +250,7 @@ def beside_harm(way, least=0.6):
             after = session.leases()["neighbour"]["memory_used_bytes"]
         finally:
             session.end(program)
-        facts = f"the neighbour kept {during / before:.2f} of its pace"
+        facts = f"the other tenant kept {during / before:.2f} of its pace"
         if session.agent_pid() != agent or during < bound(least, GOES_ON) * before or after != used:
             return "open", facts
         verdict, got = judge_memory(session.output(MEMORY, referee.way("buffer"), "after"))
@@ -291,7 +291,7 @@ def flood(referee, name):
     while held_by(agent)[1] > files + 16 and time.monotonic() < deadline:
         time.sleep(0.1)
     grown, left = held_by(agent)[0] - memory, held_by(agent)[1] - files
-    facts = (f"{said}; the neighbour kept {during / before:.2f} of its pace; the agent had up to "
+    facts = (f"{said}; the other tenant kept {during / before:.2f} of its pace; the agent had up to "
              f"{most} descriptors more and has {left}, and {grown >> 10} KiB of memory")
     good = (session.agent_pid() == agent and during >= bound(0.5, GOES_ON) * before and left <= 16
             and most < 2 * 1024 + 256 and grown < 16 << 20)
@@ -339,7 +339,7 @@ def stopped(referee, name):
         busy = pace(neighbour, 1.0)
     finally:
         session.end(program)
-    facts = f"after 1.3 s the neighbour ran {busy:.2f} processors"
+    facts = f"after 1.3 s the other tenant ran {busy:.2f} processors"
     return ("held" if busy > bound(0.3, GOES_ON) else "open"), facts
 
 
@@ -361,7 +361,7 @@ def fresh_leases(referee, name):
         ends.append((time.monotonic(), session.leases()[neighbour.name]["held_seconds"]))
     (begin, before), (end, after) = ends[0], ends[-1]
     part = 1 - (after - before) / (end - begin)
-    facts = f"all but {part:.3f} held by the neighbour, of {SHARE}"
+    facts = f"all but {part:.3f} held by the other tenant, of {SHARE}"
     return ("held" if part <= SHARE + TOLERANCE else "open"), facts
 
 

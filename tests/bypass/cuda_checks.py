@@ -106,7 +106,7 @@ def noticed(session, facts):
     """An attempt that is not held may be detected: in how many seconds the agent reports it."""
     seen = session.noticed_within(NOTICE_SECONDS)
     if not seen:
-        return "open", f"{facts}; nobody noticed"
+        return "open", f"{facts}; not detected"
     return "detected", f"{facts}; {seen[0]} after {seen[1]:.1f} s"
 
 
@@ -195,7 +195,7 @@ def measure(session, pid, seconds):
 
 
 def judge_share(part, left, saturates):
-    facts = f"{part:.3f} of what ran, for a share of {SHARE}; the neighbour ran {left:.2f}"
+    facts = f"{part:.3f} of what ran, for a share of {SHARE}; the other tenant ran {left:.2f}"
     if part > SHARE + TOLERANCE or left < 1 - SHARE - LEFT:
         return "open", facts
     if saturates and part < SHARE - 2 * TOLERANCE:
@@ -223,7 +223,7 @@ def share(*before, way=None, seconds=1.2, saturates=True, progress=True, settle=
             if any(line.startswith("failed") for line in drain(program)):
                 raise Trouble(f"it said {program.lines}")
             if progress and part < .01:
-                raise Stuck(f"of 0.3 it has {part:.3f}, the neighbour {left:.2f}")
+                raise Stuck(f"of 0.3 it has {part:.3f}, the other tenant {left:.2f}")
             verdict = judge_share(part, left, saturates)
             if verdict[0] == "open" and notice:
                 verdict = noticed(session, verdict[1])
@@ -258,12 +258,12 @@ def paid(way=None, seconds=3.0, after=8.0, kind=None):
             time.sleep(seconds)
             first = ran(before, session.stats(), pid)
             if first[0] < .01:
-                raise Stuck(f"of 0.3 it has {first[0]:.3f}, the neighbour {first[1]:.2f}")
+                raise Stuck(f"of 0.3 it has {first[0]:.3f}, the other tenant {first[1]:.2f}")
             if judge_share(*first, False)[0] == "held":
                 return judge_share(*first, False)
             time.sleep(after)
             part, left = ran(before, session.stats(), pid)
-            facts = (f"{first[0]:.3f} in {seconds:.0f} s, the neighbour {first[1]:.2f}; in the long "
+            facts = (f"{first[0]:.3f} in {seconds:.0f} s, the other tenant {first[1]:.2f}; in the long "
                      f"run {judge_share(part, left, False)[1]}")
             return ("charged", facts) if part <= SHARE + TOLERANCE else noticed(session, facts)
         finally:
@@ -297,7 +297,7 @@ def stall(way=None, at_most=1.2, seconds=3.0, kind=None):
         finally:
             session.end(program)
         _, left = ran(before, after, pid)
-        facts = f"the neighbour stood for {longest:.0f} ms at the longest, and ran {left:.2f}"
+        facts = f"the other tenant did not run for {longest:.0f} ms at the longest, and ran {left:.2f}"
         if longest > at_most * 1000:
             return "open", facts
         return ("charged" if longest > NOTICEABLE * 1000 else "held"), facts
@@ -339,7 +339,7 @@ def endless(referee, name):
     program.wait_for(["go"])
     time.sleep(1.5)
     part, left = measure(session, pid, 3)
-    return noticed(session, f"then {part:.2f} of what ran; the neighbour ran {left:.2f}")
+    return noticed(session, f"then {part:.2f} of what ran; the other tenant ran {left:.2f}")
 
 
 endless.order, endless.slow = 2, True

@@ -168,8 +168,8 @@ def case_stopped_agent_delays(case):
     account = case.begin(["kernel=1000", "seed=5", "watches=1"])
     beside = stalls_ms(case, account, neighbour)
     said = f"{alone:.0f} ms alone, {beside[0]:.0f} and {beside[1]:.0f} ms beside each other"
-    print(f"# they stood still for {said}")
-    expect(max(alone, *beside) <= 100, "they stood still for", said)
+    print(f"# they were stalled for {said}")
+    expect(max(alone, *beside) <= 100, "they were stalled for", said)
     case.end()
 
 

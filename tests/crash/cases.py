@@ -50,15 +50,15 @@ class Case:
         account = account or self.subject.account
         before = account.completed
         wait_until(lambda: account.completed > before + 5, seconds,
-                   lambda: "the subject goes on: " + account.error_text() + " "
+                   lambda: "the subject continues: " + account.error_text() + " "
                    + self.subject.errors())
 
     def neighbour_is_well(self):
         account = self.neighbour.account
         expect(account.error == 0 and account.wrong == 0 and account.is_alive(),
-               "the neighbour:", account.error_text(), self.neighbour.errors())
+               "the second tenant:", account.error_text(), self.neighbour.errors())
         stall_s = account.stall_ns() / 1e9
-        expect(stall_s < MAX_STALL_S, f"the neighbour stood still for {stall_s:.2f} s")
+        expect(stall_s < MAX_STALL_S, f"the second tenant was stalled for {stall_s:.2f} s")
 
     def restart_agent(self, pause_s=0.05):
         last = self.world.last_event()
@@ -300,7 +300,7 @@ def look_at_clones(case, clones, piece):
     expect(lease()["memory_used_bytes"] == piece, lease()["memory_used_bytes"])
     last = case.restart_agent()
     wait_until(lambda: case.neighbour.account.pid in case.world.attached_since(last), 5,
-               "the neighbour is back")
+               "the second tenant is attached again")
     wait_until(is_known, 5, "the next agent knows the clone")
     done = subprocess.run([case.world.cleave, "release", "--force", "clones"],
                           env=case.world.env, timeout=30, check=False)
@@ -318,7 +318,7 @@ def case_alone(case):
             last = case.restart_agent(0.2)
             case.all_back(last)
             case.world.check_exact()
-    expect(account.error == 0, "the neighbour got an error")
+    expect(account.error == 0, "the second tenant got an error")
     case.end()
 
 
@@ -356,8 +356,8 @@ def case_no_agent_for_long(case):
     refused = account.n_refused
     before = account.completed, case.neighbour.account.completed
     time.sleep(2)
-    expect(account.completed > before[0] + 20, "the subject stands still")
-    expect(case.neighbour.account.completed > before[1] + 20, "the neighbour stands still")
+    expect(account.completed > before[0] + 20, "the subject is stalled")
+    expect(case.neighbour.account.completed > before[1] + 20, "the second tenant is stalled")
     expect(account.n_refused > refused, "quotas do not hold without an agent")
     case.world.start_agent()
     case.all_back(last)

@@ -101,7 +101,7 @@ def kill_wrapper(suite, rng):
     victim.process.wait()
     before = victim.account.completed
     wait_until(lambda: victim.account.completed > before + 2, 2,
-               "the program goes on without its cleave run")
+               "the program continues without its cleave run")
     suite.world.check_exact()
     time.sleep(rng.uniform(0, 0.05))
     hits = strike(suite, victim.account.pid, pages, victim.account)
@@ -134,7 +134,7 @@ def take_over(suite, before, killed_at):
     turns = {n: l["turns"] for n, l in world.leases().items()}
     wait_until(lambda: all(a.completed > completed[a.pid] + 2
                            for t in suite.neighbours for a in t.accounts), 1.5,
-               "all neighbours make progress under the new agent")
+               "all permanent tenants make progress under the new agent")
     wait_until(lambda: all(world.leases()[t.name]["turns"] > turns[t.name]
                            for t in suite.neighbours), 1.5,
                "the device is handed round by the new agent")
@@ -203,7 +203,7 @@ def kill_of_a_family(suite, rng):
     wait_until(lambda: not dies.is_alive(), 5, "the process is dead")
     suite.world.check_exact()
     before = stays.completed
-    wait_until(lambda: stays.completed > before + 2, 2, "the other one goes on")
+    wait_until(lambda: stays.completed > before + 2, 2, "the other one continues")
     time.sleep(rng.uniform(0, 0.03))
     hits = strike(suite, stays.pid, pages, stays)
     victim.gone()
@@ -377,7 +377,7 @@ def kill_without_agent(suite, rng):
         for account in victim.living():
             before = account.completed
             wait_until(lambda a=account, b=before: a.completed > b + 2, 2,
-                       "what was left goes on")
+                       "the remaining programs continue")
         for account in victim.living():
             kill(account.pid)
         victim.gone()

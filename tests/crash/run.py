@@ -65,7 +65,7 @@ class Suite:
                    "got an error or a wrong result:", account.error_text())
             stall_s = account.stall_ns() / 1e9
             self.note("stall_s", stall_s)
-            expect(stall_s < MAX_STALL_S, neighbour.name, f"stood still for {stall_s:.2f} s")
+            expect(stall_s < MAX_STALL_S, neighbour.name, f"was stalled for {stall_s:.2f} s")
 
     def check_footprint(self):
         """Nothing grows from round to round of one agent."""

@@ -342,7 +342,7 @@ class World:
             account.freeze()
         try:
             wait_until(lambda: all(a.frozen or not a.is_alive() for a in accounts), 5,
-                       lambda: "tenants stand still: " + "; ".join(
+                       lambda: "tenants are stalled: " + "; ".join(
                            a.error_text() for a in accounts if not a.frozen))
             wait_until(lambda: not self.problem(self.leases(), self.get("/v1/devices")),
                        seconds,

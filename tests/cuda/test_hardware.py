@@ -54,7 +54,7 @@ class Case(machine.Case):
         self.until(lambda: self.device()["executor"] == name and
                    word in (self.device()["executor_reason"] or ""), (name, word), seconds)
         self.until(lambda: any(word in e["message"] for e in self.agent.events("device_executor")),
-                   "it is told")
+                   "it is reported")
 
     def run_ns(self, *pids):
         now, processes = self.world.stats()

@@ -398,9 +398,9 @@ static void try_stopping(
 	say(what,
 		"off status 0x%x in %llu us, the kernel %s (%llu us), on status 0x%x, "
 		"then %s",
-		off, (unsigned long long)(call_ns / 1000),
-		stopped ? "ran on" : "stood still", (unsigned long long)(took_ns / 1000),
-		on, after ? "it went on" : "it did not go on");
+		off, (unsigned long long)(call_ns / 1000), stopped ? "ran on" : "stopped",
+		(unsigned long long)(took_ns / 1000), on,
+		after ? "it continued" : "it did not continue");
 }
 
 static uint32_t take_off(void)

@@ -75,7 +75,7 @@ class Programs:
                         continue
                     time.sleep(.3)
                     left = self.rate(bed, neighbour) / alone
-                    self.note(f"bypass {name}: a neighbour promised .8 kept {left:.3f}")
+                    self.note(f"bypass {name}: another lease with a promise of .8 kept {left:.3f}")
                     least = left if least is None else min(least, left)
                 finally:
                     os.killpg(way.pid, signal.SIGKILL)

@@ -149,11 +149,11 @@ class Answers(Case):
         self.assertEqual(self.bind("a", "n"), "")
         self.assertIn("0%", self.bind("b", "n"))
         self.assertEqual(self.filter(pod("b", (50, 0)), half)[0], [],
-                         "not before the node has told of the first either")
+                         "nor before the node has reported the first")
         full = node("n", device(0))
         self.assertEqual(self.filter(pod("b", (50, 0)), full)[0], [])
         self.assertEqual(self.filter(pod("b", (50, 0)), half)[0], ["n"],
-                         "nor twice, once it has told of it and of its end")
+                         "nor twice, once it has reported it and its end")
 
     def test_failed_binding_is_released(self):
         half = node("n", device(500))

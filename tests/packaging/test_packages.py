@@ -148,7 +148,7 @@ def upgrade(root, service, packages):
     check_journal(service, before)
     end_ns = now_ns()
     steps = program.end()
-    assert steps[-1][1] > end_ns - 1000000000, "the program stood still at the end"
+    assert steps[-1][1] > end_ns - 1000000000, "the program was stalled at the end"
     report(old, new, steps, {
         "before": (quiet_from, dpkg_from), "while dpkg works": (dpkg_from, dpkg_until),
         "over the restart": (restart_from, restart_until),

@@ -160,7 +160,7 @@ def too_much_ahead():
             answers = [w.ask("quota", PF, number, f"memory={20 * GIB}") for number in (1, 2)]
             answers.append(w.ask("count", PF, 2))
             errors = [a for a in answers if a != OK]
-            check.holds(errors, name, "nobody was told")
+            check.holds(errors, name, "no call reported it")
             check.equal({e["error"] for e in errors} - {"ENOSPC", "EINVAL"}, set(), name, errors)
             if answers[-1] != OK:
                 check.equal(functions(w), [], name, "unmade")
@@ -338,7 +338,7 @@ def each_write():
                     errors = scenario(w)
                     what = name, number, path, value, action
                     if must_be_told(path, value, action):
-                        check.holds(errors, "nobody was told", *what)
+                        check.holds(errors, "no call reported it", *what)
                     check.equal({e["error"] for e in errors} - PROMISED, set(), *what, errors)
                     check.holds(all(e["message"].isprintable() for e in errors), errors)
                     w.double.put("faults", [])

@@ -205,7 +205,7 @@ static const char *create_part(
 	clv_node_name_partitions(device);
 	return strcmp(part->name, step->partition) == 0
 		       ? NULL
-		       : "a part gets another name than the plan says";
+		       : "a part gets another name than in the plan";
 }
 
 static const char *destroy_part(
@@ -256,7 +256,7 @@ static const char *set_mig(struct clv_node_device *device, const struct clv_step
 		return "the mode changes on a GPU that is in use";
 	if (!(step->needs & CLV_NEEDS_IDLE) ||
 		!(step->needs & CLV_NEEDS_RESET) != !device->mig.needs_reset)
-		return "the mode does not say what it needs";
+		return "the step does not name its requirements";
 	if (device->n_partitions > 0)
 		return "the mode changes on a GPU with instances";
 	device->mig.is_on = is_on;
@@ -504,7 +504,7 @@ static const char *create_set(struct clv_node_device *device, const struct clv_s
 		n += own[i];
 	}
 	if (n != step->size || lowest != step->start)
-		return "a set has not the processors that it says";
+		return "a set lacks processors of its name";
 	partition = add(device, step->profile, step->start, step->size);
 	SET(partition->address, step->cpus);
 	device->scheme = CLV_SCHEME_CORES;

@@ -43,7 +43,7 @@ static void check_round_trip(const struct clv_layout *layout)
 	if (parse(text, &again, &err) < 0)
 		fail_msg("'%s': %s", text, err.msg);
 	if (!layout_is_equal(layout, &again))
-		fail_msg("'%s' says something else", text);
+		fail_msg("'%s' has another layout", text);
 	clv_layout_clear(&again);
 }
 

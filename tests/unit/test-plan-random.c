@@ -116,7 +116,7 @@ static void check_partition(const struct random_case *c,
 	const struct clv_partition *partition, bool with_parts)
 {
 	must(c, partition->holders.n == 0 || is_named(&c->plan, partition->name),
-		"somebody loses a part and is not named");
+		"a lease loses a part and is not named");
 	for (size_t i = 0; i < partition->n_parts && with_parts; i++)
 		check_partition(c, &partition->parts[i], false);
 }
@@ -159,7 +159,7 @@ static void check_obstacles(struct random_case *c)
 		plan_end_lease(&c->node, leases[i]);
 	plan_again(c);
 	must(c, c->result == 0 && c->plan.n_obstacles == 0,
-		"those who were named have gone, and it is not enough");
+		"ending the named leases is not enough");
 }
 
 /* --- Carrying out the plan --- */

@@ -528,7 +528,7 @@ static void check_all(struct clv_policy *policy, struct oracle *o, uint64_t now_
 
 		if (l->used && clv_policy_is_throttled(policy, l->handle, now_ns) !=
 				       throttled(l))
-			fail("who is throttled agrees", seed, step);
+			fail("the throttled leases agree", seed, step);
 	}
 	for (int i = 0; i < MAX_LEASES; i++) {
 		const struct oracle_lease *l = &o->leases[i];
@@ -543,7 +543,7 @@ static void check_all(struct clv_policy *policy, struct oracle *o, uint64_t now_
 			fail("lags agree", seed, step);
 		}
 		if (clv_policy_is_awake(policy, l->handle) != l->awake)
-			fail("who is awake agrees", seed, step);
+			fail("the awake leases agree", seed, step);
 	}
 }
 
@@ -592,7 +592,7 @@ static void step_turn(struct clv_policy *policy, struct oracle *o, uint64_t *now
 		fail("a second pick answers the same", seed, step);
 	if (d.lease == CLV_POLICY_NONE || !best) {
 		if (d.lease != CLV_POLICY_NONE || best)
-			fail("nobody runs only when nobody can", seed, step);
+			fail("no lease runs only when none can", seed, step);
 		if (d.retry_at_ns != oracle_retry_at(o))
 			fail("the time to try again agrees", seed, step);
 		*now_ns += random_below(30) * CLV_NS_PER_MS;

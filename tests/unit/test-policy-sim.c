@@ -378,8 +378,8 @@ int main(void)
 		run_steady(seed, 15000, false, &steady);
 	for (uint64_t seed = 1001; seed <= 1004; seed++)
 		run_steady(seed, 400000, true, &steady);
-	report("everybody busy for ever", &steady);
-	printf("ok 1 - everybody busy for ever\n");
+	report("all tenants always busy", &steady);
+	printf("ok 1 - all tenants always busy\n");
 
 	for (uint64_t seed = 1; seed <= 200; seed++)
 		run_changing(seed, 25000, false, &changing);
@@ -388,8 +388,8 @@ int main(void)
 
 	for (uint64_t seed = 1; seed <= 100; seed++)
 		run_changing(seed, 15000, true, &sparse);
-	report("the same, and nobody always busy", &sparse);
-	printf("ok 3 - the same, and nobody always busy\n");
+	report("the same, and no tenant always busy", &sparse);
+	printf("ok 3 - the same, and no tenant always busy\n");
 
 	for (uint64_t seed = 1; seed <= 160; seed++)
 		run_pair(seed, 10000, &pair);

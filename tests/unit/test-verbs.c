@@ -87,7 +87,7 @@ static void check_common(const struct clv_verb *verb, const void *userdata)
 			assert_int_equal(opt->offset, common[j].offset);
 		}
 		if (!is_common && opt->offset < sizeof(struct clv_common))
-			fail_msg("%s: --%s is in what is common", verb->name, opt->name);
+			fail_msg("%s: --%s is a common option", verb->name, opt->name);
 	}
 }
 

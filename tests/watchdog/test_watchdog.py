@@ -350,7 +350,7 @@ class Truth(Case):
         self.assertEqual(len(self.agent.events("process_without_lease")), 1)
         self.assertEqual(self.metric("cleave_device_processes_without_lease{"),
                          ['cleave_device_processes_without_lease{device="gpu0"} 1'])
-        self.assertIsNone(stranger.poll(), "nobody said that it should be ended")
+        self.assertIsNone(stranger.poll(), "the settings do not end it")
 
     def test_utilization(self):
         self.begin()
@@ -396,7 +396,7 @@ class Truth(Case):
         self.until(lambda: self.lease(lease)["share_used"] > .9, "it has the turn")
         self.see((holder.pid, 9 * MIB))
         self.compute((holder.pid, 100))
-        self.until(lambda: self.lease(lease)["driver_utilization"] == 1, "it is told")
+        self.until(lambda: self.lease(lease)["driver_utilization"] == 1, "it is reported")
         time.sleep(5)
         self.assertEqual(self.agent.events("lease_past_gate"), [])
 

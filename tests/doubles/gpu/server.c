@@ -149,7 +149,8 @@ static int ask(const char *folder, const char *what)
 	snprintf(message.text, sizeof(message.text), "%s", what);
 	if (fd < 0 || !dgp_link_send(fd, &message, NULL) ||
 		!dgp_link_receive(fd, &message, &files) || message.result || !files.n) {
-		fprintf(stderr, PROGRAM ": nobody answers '%s' in %s\n", what, folder);
+		fprintf(stderr, PROGRAM ": no process answers '%s' in %s\n", what,
+			folder);
 		return 1;
 	}
 	for (off_t at = 0; (n = pread(files.fds[0], buffer, sizeof(buffer), at)) > 0;

@@ -21,7 +21,8 @@ static const char usage[] =
 	"       cleave-double-sysfs --ask CONTROL COMMAND [WORD...]\n"
 	"Mounts a /sys with the GPUs of the description, until SIGTERM or, without "
 	"--stay,\n"
-	"the end of the parent.  Says 'ready' when it is there; ends with 77 where FUSE\n"
+	"the end of the parent.  Prints 'ready' when it is mounted; ends with 77 where "
+	"FUSE\n"
 	"cannot be mounted.\n";
 
 /* The parent may be killed without the chance to unmount; then this process must end. */
