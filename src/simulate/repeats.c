@@ -2,7 +2,6 @@
 /* Finds duplicate names by 44 bits of a hash, stored in chunks by bucket. */
 #include "simulate/repeats.h"
 
-#include "base/array.h"
 #include "base/cleanup.h"
 #include "simulate/names.h"
 
@@ -13,13 +12,17 @@
 #define N_BUCKETS 4096u
 #define BUCKET_BITS 32
 #define CHUNK_ITEMS 252u
-/* Suspects beyond this number are dropped. */
-#define SUSPECTS_MOST (UINT64_C(1) << 20)
 
 struct clv_repeats_chunk {
 	struct clv_repeats_chunk *next;
 	uint32_t n;
 	uint32_t items[CHUNK_ITEMS];
+};
+
+/* A name that the second pass has seen.  The next one is another with the same hash. */
+struct clv_repeats_name {
+	struct clv_repeats_name *next;
+	char text[];
 };
 
 /* 44 bits, of which the upper ones select the bucket. */
@@ -74,8 +77,6 @@ static int compare_items(const void *a, const void *b)
 
 static int add_suspect(struct clv_repeats *repeats, uint64_t hash)
 {
-	if (repeats->n_suspects == SUSPECTS_MOST)
-		return 0;
 	if (repeats->n_suspects == repeats->room) {
 		size_t room = repeats->room ? 2 * repeats->room : 64;
 		uint64_t *grown = reallocarray(repeats->suspects, room, sizeof(*grown));
@@ -138,26 +139,39 @@ static int compare_hashes(const void *a, const void *b)
 	return one < other ? -1 : one > other;
 }
 
+static int add_name(struct clv_repeats_name **names, const char *name)
+{
+	size_t n_bytes = strlen(name) + 1;
+	struct clv_repeats_name *added = malloc(sizeof(*added) + n_bytes);
+
+	if (!added)
+		return -ENOMEM;
+	added->next = *names;
+	memcpy(added->text, name, n_bytes);
+	*names = added;
+	return 0;
+}
+
 int clv_repeats_check_again(struct clv_repeats *repeats, const char *name)
 {
 	uint64_t hash = hash_of(name);
-	char **slot;
+	const uint64_t *suspect = bsearch(&hash, repeats->suspects, repeats->n_suspects,
+		sizeof(*suspect), compare_hashes);
+	struct clv_repeats_name **names;
 
-	if (!bsearch(&hash, repeats->suspects, repeats->n_suspects,
-		    sizeof(*repeats->suspects), compare_hashes))
+	if (!suspect)
 		return 0;
-	for (size_t i = 0; i < repeats->n_seen; i++) {
-		if (strcmp(repeats->seen[i], name) == 0)
+	if (!repeats->seen)
+		repeats->seen =
+			calloc(repeats->n_suspects, sizeof(struct clv_repeats_name *));
+	if (!repeats->seen)
+		return -ENOMEM;
+	names = &repeats->seen[suspect - repeats->suspects];
+	for (const struct clv_repeats_name *n = *names; n; n = n->next) {
+		if (strcmp(n->text, name) == 0)
 			return 1;
 	}
-	slot = CLV_APPEND(repeats->seen, repeats->n_seen);
-	if (!slot)
-		return -ENOMEM;
-	*slot = strdup(name);
-	if (*slot)
-		return 0;
-	repeats->n_seen--;
-	return -ENOMEM;
+	return add_name(names, name);
 }
 
 size_t clv_repeats_bytes(const struct clv_repeats *repeats)
@@ -167,12 +181,22 @@ size_t clv_repeats_bytes(const struct clv_repeats *repeats)
 	       repeats->room * sizeof(*repeats->suspects);
 }
 
+static void free_names(struct clv_repeats_name *names)
+{
+	struct clv_repeats_name *next;
+
+	for (; names; names = next) {
+		next = names->next;
+		free(names);
+	}
+}
+
 void clv_repeats_done(struct clv_repeats *repeats)
 {
 	for (unsigned i = 0; repeats->buckets && i < N_BUCKETS; i++)
 		free_bucket(repeats, i);
-	for (size_t i = 0; i < repeats->n_seen; i++)
-		free(repeats->seen[i]);
+	for (size_t i = 0; repeats->seen && i < repeats->n_suspects; i++)
+		free_names(repeats->seen[i]);
 	free(repeats->seen);
 	free(repeats->buckets);
 	free(repeats->suspects);

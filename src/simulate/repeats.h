@@ -15,12 +15,12 @@ struct clv_repeats {
 	struct clv_repeats_chunk **buckets;
 	uint64_t n;
 	size_t n_chunks;
-	/* Hashes that occurred twice, ascending. */
+	/* Hashes that occurred twice, ascending: at most half as many as names, so that
+	 * they need no more memory than the first pass did. */
 	uint64_t *suspects;
 	size_t n_suspects, room;
-	/* Names with such a hash that the second pass has seen. */
-	char **seen;
-	size_t n_seen;
+	/* By suspect: the names with its hash that the second pass has seen. */
+	struct clv_repeats_name **seen;
 };
 
 /* The first pass.  Returns 0 or -ENOMEM. */

@@ -259,8 +259,10 @@ static int add_to_gang(struct clv_replay *replay, const struct clv_trace_item *i
 	if (replay->n_gang > 0 && (replay->gang[0].gang != item->gang ||
 					  replay->n_gang == CLV_TRACE_GANG_MAX))
 		r = play_gang(replay);
+	if (r < 0)
+		return r;
 	replay->gang[replay->n_gang++] = *item;
-	return r;
+	return 0;
 }
 
 int clv_replay_arrive(

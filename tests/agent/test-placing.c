@@ -74,7 +74,7 @@ static const struct row rows_of_one[] = {
 	{"not a divided one", "divided;", "50%", "gpu1"},
 	{"not a degraded one", "degraded;", "50%", "gpu1"},
 	{"a degraded one by name", "degraded;", "50% device=gpu0", "gpu0"},
-	{"all are degraded", "degraded", "50%", "ask for it by its name", -EBUSY},
+	{"all are degraded", "degraded", "50%", "request it by name, with --device", -EBUSY},
 	{"a lost one not even by name", "lost;", "50% device=gpu0", "gpu0 is lost", -EBUSY},
 	{"not another agent's", "locked;", "50%", "gpu1"},
 	{"all are another agent's", "locked", "50%", "another agent has it", -EADDRINUSE},
@@ -97,7 +97,7 @@ static const struct row rows_of_one[] = {
 	{"a limit in space on AMD", "cpu; amd", "50% sm", "gpu1"},
 	{"a limit in space where nothing holds it", "cpu", "50% sm", "enforces sm", -EINVAL},
 	{"host memory on NVIDIA", "amd;", "50% spill", "gpu1"},
-	{"host memory elsewhere", "amd", "50% spill", "nothing spills", -EINVAL},
+	{"host memory elsewhere", "amd", "50% spill", "cannot spill to the host", -EINVAL},
 
 	{"what is set aside is not given away", "set used=60", "20%",
 		"or take a standing share there, with --in gpu0/train", -EBUSY},

@@ -40,6 +40,25 @@ class Case(unittest.TestCase):
         code = agent.close()
         self.assertIn(code, (0, -9))
 
+    def split_and_fill(self, world):
+        """GPU instances of an A100-40GB stay, and their compute instances are replaced."""
+        agent = self.start(world)
+        rule = "select: {index: 0}, mig: on, partitions: "
+        for profile, start, parts in (("4g.20gb", 0, "2c, 2c"), ("3g.20gb", 4, "2c, 1c"),
+                                      ("2g.10gb", 4, "1c, 1c"), ("7g.40gb", 0, "4c, 3c")):
+            with self.subTest(profile):
+                whole = f"{{profile: {profile}, start: [{start}]"
+                filled = layout(f"{rule}[{whole}}}]")
+                split = layout(f"{rule}[{whole}, parts: [{parts}]}}]")
+                agent.done(filled)
+                steps = [step["kind"] for step in agent.plan(split)[1]["steps"]]
+                self.assertEqual(steps, ["destroy-part", "create-part", "create-part"])
+                self.assertEqual(len(agent.done(split)["steps"]), 3)
+                steps = [step["kind"] for step in agent.plan(filled)[1]["steps"]]
+                self.assertEqual(steps, ["destroy-part", "destroy-part", "create-part"])
+                self.assertEqual(len(agent.done(filled)["steps"]), 3)
+                self.assertEqual(agent.plan(filled)[1]["steps"], [])
+
     def names(self, agent):
         return [p["name"] for d in agent.node()["devices"] for p in d["partitions"]]
 

@@ -8,6 +8,7 @@ import time
 
 import worlds
 from case import ROOT, Case, example, layout, main
+from harness import wait_until
 
 FIRST = layout("select: {index: 0}, mig: on, partitions: [{profile: 3g.20gb, count: 2}]")
 SECOND = layout("select: {index: 0}, partitions: [{profile: 1g.5gb, count: 7}]")
@@ -165,6 +166,27 @@ class Workers(JournalCase):
                        "[" * 100000 + "\n", '{"node": {"name": "' + "x" * 70000 + '"}}\n'):
             with self.subTest(answer[:40]):
                 self.ends(self.lied_to(answer), "failed")
+
+    def test_workers_that_ended(self):
+        """Each is reaped, and its file descriptor closed."""
+        world = self.live()
+        path = os.path.join(world.folder, "lie")
+        worlds.write_whole(path, "7\n")
+        agent = self.start(world, CLEAVE_LIE=path,
+                           LD_PRELOAD=worlds.built("tests/apply/libapply-lie.so"))
+        for _ in range(5):
+            self.ends(agent.wait(agent.apply(FIRST), 30), "failed")
+        self.assertTrue(wait_until(lambda: self.pidfds(agent) <= 1), self.pidfds(agent))
+
+    @staticmethod
+    def pidfds(agent):
+        folder, n = f"/proc/{agent.process.pid}/fd", 0
+        for fd in os.listdir(folder):
+            try:
+                n += "pidfd" in os.readlink(os.path.join(folder, fd))
+            except FileNotFoundError:
+                pass
+        return n
 
 
 if __name__ == "__main__":

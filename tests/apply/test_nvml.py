@@ -31,6 +31,9 @@ class Mig(Case):
         agent.done(layout("select: {index: [0, 1]}, mig: off"))
         self.assertEqual(world.shape(), before)
 
+    def test_a_filled_instance_is_split(self):
+        self.split_and_fill(self.world("gpu A100-40GB mig=on"))
+
     def test_wrong(self):
         agent = self.start(self.world())
         one = "select: {index: 0}, mig: on, partitions: "

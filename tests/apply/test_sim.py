@@ -177,6 +177,9 @@ class Partitions(Case):
         operation = agent.wait(agent.request("DELETE", f"/v1/partitions?name={name}")[1])
         self.ends(operation, "failed", name)
 
+    def test_a_filled_instance_is_split(self):
+        self.split_and_fill(self.live_in(sim("dgx-a100")))
+
     def test_too_many(self):
         agent = self.start(self.live_in(sim("mixed")))
         operation = agent.wait(agent.request("POST", "/v1/partitions", json.dumps(
@@ -230,7 +233,9 @@ class Operations(Case):
                      "x" * 200, "gpu0/1g.5gb@-1", "gpu0/%25n%25s@0"):
             status, answer = agent.request("DELETE", f"/v1/partitions?name={name}")
             if status == 202:
-                self.ends(agent.wait(answer), "failed", "")
+                operation = agent.wait(answer)
+                self.ends(operation, "failed", "such as gpu0/" if "@" not in name and
+                          "gpu" in name else "see cleave")
             else:
                 self.refused((status, answer), 400)
 

@@ -8,10 +8,9 @@
  *   create UUID PROFILE START HAS_PARTS
  *   create-part UUID PARTITION SLICES START
  *   destroy UUID PARTITION | destroy-part UUID PARTITION PART
- *
- * Partitions are given by name; the devices are those of the last survey, as last read,
- * and are named gpu0, gpu1 by the driver's numbers. The first line answers for the
- * probe. */
+ * PART is PARTITION for the part that fills it.  Partitions go by their names; the
+ * devices are those of the last survey, as last read, and are named gpu0, gpu1 by the
+ * driver's numbers.  The first line answers for the probe. */
 #include "backend/backend.h"
 #include "base/error.h"
 #include "core/plan/plan.h"
@@ -192,8 +191,10 @@ static int destroy(struct drive *drive, struct clv_node_device *device, char **w
 	const struct clv_partition *partition =
 		find_partition(device->partitions, device->n_partitions, words[2]);
 	const struct clv_partition *part =
-		words[3] ? find_partition(partition->parts, partition->n_parts, words[3])
-			 : NULL;
+		!words[3] ? NULL
+		: strcmp(words[3], words[2]) == 0
+			? partition
+			: find_partition(partition->parts, partition->n_parts, words[3]);
 
 	return drive->backend->ops->destroy(drive->backend, device,
 		part ? part : partition, part ? partition : NULL, &drive->err);

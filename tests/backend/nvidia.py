@@ -210,6 +210,23 @@ def parts_that_fill():
         expect(owner["parts"] == [] and owner["uuid"].startswith("MIG-"), owner)
 
 
+def parts_that_fill_are_destroyed():
+    """One has the name and the place of its GPU instance, and neither its id nor its start."""
+    with node("gpu A100-40GB mig=on") as it:
+        it.survey()
+        for profile, start in (("1g.5gb", 5), ("3g.20gb", 4), ("4g.20gb", 0), ("7g.40gb", 0)):
+            name = f"gpu0/{profile}@{start}"
+            it.do("create", "gpu0", profile, start, 0)
+            owner = it.read()["partitions"][0]
+            expect(owner["uuid"] != "", owner)
+            it.do("destroy-part", "gpu0", name, name)
+            owner = it.read()["partitions"][0]
+            expect(owner["is_incomplete"] and owner["name"] == name, owner)
+            it.refuse(errno.ENODEV, "no compute instance", "destroy-part", "gpu0", name, name)
+            it.do("destroy", "gpu0", name)
+            it.read()
+
+
 def holes_and_others():
     """Instances created and destroyed without the backend, for lists with and without holes."""
     for options in ("", " list=packed", " ids=tree", " ids=swapped"):
@@ -287,6 +304,19 @@ def holders():
         expect(len(third["parts"]) == 1, "what has gone, and what was said:", third)
         it.write("processes", f"4000004 0 {gi} {third['parts'][0]['driver_id']} 0 X")
         it.refuse(errno.EBUSY, "names no process", "destroy", "gpu0", third["name"])
+
+
+def names_of_processes():
+    """They are of the folder that stands in for /proc, as with the other backends."""
+    with tempfile.TemporaryDirectory() as folder, \
+            node("gpu A100-40GB mig=on", CLEAVE_PROCFS=folder) as it:
+        for pid, text in ((4000001, "trainer\n"), (4000002, "")):
+            (Path(folder) / str(pid)).mkdir()
+            (Path(folder) / str(pid) / "comm").write_text(text)
+        it.write("processes", "".join(f"{pid} 0 - - 0\n" for pid in range(4000001, 4000004)))
+        it.survey()
+        expect([h["text"] for h in it.read()["holders"]] == [
+            "process 4000001 (trainer)", "process 4000002", "process 4000003"], it.read())
 
 
 def unprivileged():
@@ -435,10 +465,10 @@ def old_driver_sees_what_is_there():
 
 
 CASES = (survey_types, silent_while_off, survey_without_mig, numa_node, vgpu_host, every_place,
-         full_layouts, refused_places, parts, parts_that_fill, holes_and_others,
-         another_has_its_number, holders, unprivileged, modes, mode_needs_reset, mode_in_use,
-         modes_over_reboot, no_driver, lost_gpu, missing_symbols,
-         old_driver_sees_what_is_there)
+         full_layouts, refused_places, parts, parts_that_fill, parts_that_fill_are_destroyed,
+         holes_and_others, another_has_its_number, holders, names_of_processes, unprivileged,
+         modes, mode_needs_reset, mode_in_use, modes_over_reboot, no_driver, lost_gpu,
+         missing_symbols, old_driver_sees_what_is_there)
 
 if __name__ == "__main__":
     run(CASES, sys.argv[5:])

@@ -4,7 +4,6 @@ machine's drivers is not in it.  Each is held, or is reported within seconds.
 
 usage: test_roots.py CLEAVE CLEAVED GATES [unittest arguments]
 """
-import datetime
 import json
 import os
 import shutil
@@ -20,15 +19,14 @@ import podman as podman_here
 from container_cases import CLEAVE, MIB, Machine
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
-from measured import bound  # noqa: E402
+from cli_sandbox import wait_until  # noqa: E402
+from looks import RULER, Ruler  # noqa: E402
 
 PYTHON = "/usr/bin/python3"
-# Says when it opened the drivers and how much memory the devices have that it finds, and stays for
-# as long as it is looked at.
+# Says how much memory the devices have that it finds, and stays for as long as it is looked at.
 PROBE = """
-import sys, time
+import sys
 import pyopencl
-print(time.time())
 try:
     print([device.global_mem_size for platform in pyopencl.get_platforms()
            for device in platform.get_devices()], flush=True)
@@ -44,10 +42,6 @@ exec chroot "$0" "$@"
 SANDBOX = ("--ro-bind", "/usr", "/usr", "--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64",
            "/lib64", "--ro-bind", "/etc", "/etc", "--proc", "/proc", "--dev", "/dev",
            "--tmpfs", "/tmp")
-
-
-# A look a second, and two looks that agree.
-WITHIN_S = bound(2, 60)
 
 
 def needs(program):
@@ -71,7 +65,7 @@ class RootCase(Machine):
         self.addCleanup(subprocess.run, ["umount", "--lazy", self.root], check=True)
 
     def start(self, *way, name="one", options=()):
-        """What it finds, and since when it has, with all that was started still there."""
+        """What it finds, with all that was started still there."""
         program = subprocess.Popen(
             [*self.as_user, CLEAVE, "run", "--socket", self.socket, "--share", ".1", "--memory",
              "200M", "--name", name, *options, "--", *way, PYTHON, "-c", PROBE],
@@ -80,9 +74,9 @@ class RootCase(Machine):
         self.addCleanup(self.end, name)
         self.addCleanup(program.stdout.close)
         self.addCleanup(program.stdin.close)
-        began = program.stdout.readline()
-        self.assertTrue(began, f"{way} ended at once")
-        return json.loads(program.stdout.readline()), float(began)
+        found = program.stdout.readline()
+        self.assertTrue(found, f"{way} ended at once")
+        return json.loads(found)
 
     def end(self, name):
         """It ends by itself, as there is nothing more to read."""
@@ -91,45 +85,56 @@ class RootCase(Machine):
         return self.leases()[name]["uses_ungated"]
 
     def is_held(self, *way):
-        self.assertEqual(self.start(*way)[0], [200 * MIB])
+        self.assertEqual(self.start(*way), [200 * MIB])
         time.sleep(3)
         self.assertEqual(self.uses_ungated(), [])
 
-    def is_reported(self, *way, name="one", options=()):
-        """After how many seconds, by the agent's word."""
+    def start_ungated(self, *way, options=()):
         # In an image there is no gate where the machine's is.
-        (memory_bytes,), began = self.start("env", "-u", "OPENCL_LAYERS", "-u", "OCL_ICD_LAYERS",
-                                            *way, name=name, options=options)
+        memory_bytes, = self.start("env", "-u", "OPENCL_LAYERS", "-u", "OCL_ICD_LAYERS", *way,
+                                   options=options)
         self.assertGreater(memory_bytes, 200 * MIB)
-        until = time.monotonic() + 60
-        while not self.uses_ungated(name) and time.monotonic() < until:
-            time.sleep(.1)
-        self.assertEqual(self.uses_ungated(name), ["opencl"])
-        events = json.loads(self.call("events", "-o", "json").stdout)["items"]
-        event, = (each for each in events
-                  if each["type"] == "ungated_api" and each["name"] == name)
+
+    def is_reported(self, *way, options=()):
+        self.start_ungated(*way, options=options)
+        self.assertTrue(wait_until(self.uses_ungated), self.events())
+        self.assertEqual(self.uses_ungated(), ["opencl"])
+        event, = (each for each in self.events() if each["type"] == "ungated_api")
         self.assertIn("uses opencl, in another root file system, without its gate",
                       event["message"])
-        return datetime.datetime.fromisoformat(event["time"]).timestamp() - began
 
-    def is_reported_in_time(self, *way):
-        """Of some tries one is enough: with a look too many none is."""
-        took = []
-        while len(took) < 8 and min(took, default=WITHIN_S + 1) > WITHIN_S:
-            took.append(self.is_reported(*way, name=f"try{len(took)}"))
-        self.assertLessEqual(min(took), WITHIN_S, took)
+    def events(self):
+        return json.loads(self.call("events", "-o", "json").stdout)["items"]
+
+    def start_ruler(self):
+        """Counts the agent's looks."""
+        program = subprocess.Popen(
+            [CLEAVE, "run", "--socket", self.socket, "--share", ".1", "--name", "ruler", "--",
+             PYTHON, "-c", RULER, self.folder],
+            env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(program.wait, 60)
+        self.addCleanup(program.terminate)
+        self.addCleanup(program.stdout.close)
+        self.assertEqual(program.stdout.readline(), "ready\n")
+        return Ruler(self.folder, self.events, wait_until)
+
+    def is_reported_in_two_looks(self, *way):
+        ruler = self.start_ruler()
+        self.start_ungated(*way)
+        ids = {name: lease["id"] for name, lease in self.leases().items()}
+        self.assertTrue(ruler.is_within("opencl", ids["one"], ids["ruler"], 2), self.events())
 
 
 @unittest.skipUnless(os.geteuid() == 0, "needs root to make a root file system")
 class Roots(RootCase):
     def test_chroot(self):
-        self.is_reported_in_time("unshare", "--mount", "sh", "-c", CHROOT, self.root)
+        self.is_reported_in_two_looks("unshare", "--mount", "sh", "-c", CHROOT, self.root)
 
     def test_unshare(self):
         ways = {"mounts": ["--mount"], "users": ["--user", "--map-root-user", "--mount"],
                 "processes": ["--mount", "--pid", "--fork", "--mount-proc"]}
         for name, options in ways.items():
-            self.assertEqual(self.start("unshare", *options, name=name)[0], [200 * MIB])
+            self.assertEqual(self.start("unshare", *options, name=name), [200 * MIB])
         time.sleep(3)
         for name in ways:
             self.assertEqual(self.uses_ungated(name), [])
@@ -146,7 +151,7 @@ class Roots(RootCase):
     @needs("bwrap")
     def test_bubblewrap_without_the_leases_folder(self):
         """The gate cannot be loaded, and lies in the drivers' place."""
-        self.assertEqual(self.start("bwrap", *SANDBOX, "--unshare-pid")[0], [])
+        self.assertEqual(self.start("bwrap", *SANDBOX, "--unshare-pid"), [])
 
 
 CANNOT = podman_here.why_not()

@@ -348,8 +348,8 @@ class NoRoom(Case):
         self.assertEqual(result.returncode, 75)
         lines = [line for line in result.stderr.splitlines() if line.startswith("cleave:")]
         self.assertEqual(len(lines), 1, result)
-        self.assertRegex(lines[0], r"share 0\.5 does not fit on gpu0 now: 0\.(25|3) of it is left; "
-                         "ask for less, submit it again later, or see who")
+        self.assertRegex(lines[0], r"share 0\.5 does not fit on gpu0 now: 0\.(25|3) of it is left; ")
+        self.assertIn("; in a Slurm job, instead of --wait: submit the job again later", lines[0])
 
     def test_a_batch_job_is_queued_again(self):
         """full=requeue; one that must not be says why and ends."""

@@ -506,7 +506,7 @@ CHECKS = {
     "dlsym-next": memory(loader=True),
     "dlmopen": memory(loader=True),
     "own-loader": memory(loader=True),
-    "other-devices": yes_or_no("env", "POCL_DEVICES=pthread basic"),
+    "other-devices": yes_or_no("env", "POCL_DEVICES=basic pthread"),
     "closefrom-before": memory(),
     "closefrom-after": memory(),
     "control-page": yes_or_no(),

@@ -14,11 +14,10 @@ static int trained(char **arguments)
 {
 	handle stream;
 
-	(void)arguments;
-	open_device();
+	gpu_open();
 	stream = new_stream();
 	train(spin, 2000);
-	say("go\n");
+	way_say("go\n");
 	for (;;) {
 		for (int i = 0; i < 4000; i++)
 			launch(stream, 2000000);
@@ -34,10 +33,9 @@ static int empty_copy(char **arguments)
 	char nothing = 0;
 	dptr to;
 
-	(void)arguments;
-	open_device();
+	gpu_open();
 	OK(cuMemAlloc_v2(&to, 4096));
-	say("go\n");
+	way_say("go\n");
 	for (;;) {
 		for (int i = 0; i < 16; i++)
 			launch(NULL, KERNEL_NS);
@@ -52,12 +50,11 @@ static int let_go_in_capture(char **arguments)
 {
 	handle captured, context;
 
-	(void)arguments;
-	open_device();
+	gpu_open();
 	captured = new_stream();
 	train(spin, KERNEL_NS);
 	OK(cuStreamBeginCapture_v2(captured, 2));
-	say("go\n");
+	way_say("go\n");
 	for (;;) {
 		launch(NULL, 4 * KERNEL_NS);
 		OK(cuDevicePrimaryCtxRetain(&context, 0));
@@ -70,10 +67,9 @@ static int let_go(char **arguments)
 {
 	handle context, stream;
 
-	(void)arguments;
-	open_device();
+	gpu_open();
 	stream = new_stream();
-	say("go\n");
+	way_say("go\n");
 	for (;;) {
 		for (int i = 0; i < 4; i++)
 			launch(stream, KERNEL_NS);
@@ -87,16 +83,15 @@ static int destroy_nothing(char **arguments)
 {
 	handle captured;
 
-	(void)arguments;
-	open_device();
+	gpu_open();
 	captured = new_stream();
 	train(spin, KERNEL_NS);
 	OK(cuStreamBeginCapture_v2(captured, 2));
-	say("go\n");
+	way_say("go\n");
 	for (;;) {
 		launch(NULL, 4 * KERNEL_NS);
 		if (cuCtxDestroy_v2(NULL) == 0)
-			die("cuCtxDestroy(NULL)", 0);
+			way_die("cuCtxDestroy(NULL)", 0);
 	}
 }
 
@@ -122,11 +117,10 @@ static int beside_captures(char **arguments)
 	pthread_t thread;
 	handle context;
 
-	(void)arguments;
-	open_device();
+	gpu_open();
 	OK(cuCtxGetCurrent(&context));
 	pthread_create(&thread, NULL, capture_for_ever, context);
-	say("go\n");
+	way_say("go\n");
 	for (;;) {
 		for (int i = 0; i < 16; i++)
 			launch((handle)2, KERNEL_NS);
@@ -141,11 +135,10 @@ static int joined_and_destroyed(char **arguments)
 {
 	handle captured, joined, event, graph, exec;
 
-	(void)arguments;
-	open_device();
+	gpu_open();
 	captured = new_stream();
 	OK(cuEventCreate(&event, 2));
-	say("go\n");
+	way_say("go\n");
 	for (;;) {
 		joined = new_stream();
 		OK(cuStreamBeginCapture_v2(captured, 2));
@@ -182,13 +175,12 @@ static int several_at_once(char **arguments)
 	void *parameters[] = {&ns};
 	handle stream;
 
-	(void)arguments;
-	open_device();
+	gpu_open();
 	stream = new_stream();
 	for (int i = 0; i < 100; i++)
 		all[i] = (struct of_one){
 			spin, {1, 1, 1}, {32, 1, 1}, 0, stream, parameters};
-	say("go\n");
+	way_say("go\n");
 	for (;;) {
 		OK(cuLaunchCooperativeKernelMultiDevice(all, 100, 0));
 		OK(cuStreamSynchronize(stream));
@@ -210,11 +202,10 @@ static int export_table(char **arguments)
 	void *parameters[] = {&ns};
 	handle stream;
 
-	(void)arguments;
-	open_device();
+	gpu_open();
 	stream = new_stream();
 	OK(cuGetExportTable((const void **)(void *)&table, id));
-	say("go\n");
+	way_say("go\n");
 	for (;;) {
 		for (int i = 0; i < 16; i++)
 			OK(table->launch(

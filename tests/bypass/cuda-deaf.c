@@ -10,9 +10,6 @@ int setenv(const char *name, const char *value, int overwrite)
 
 int setenv(const char *name, const char *value, int overwrite)
 {
-	(void)name;
-	(void)value;
-	(void)overwrite;
 	return 0;
 }
 

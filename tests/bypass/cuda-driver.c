@@ -91,9 +91,9 @@ static uint32_t control(
 
 static void open_with_group(void)
 {
-	open_device();
+	gpu_open();
 	if (!seen.group)
-		die("no channel group", 0);
+		way_die("no channel group", 0);
 }
 
 /* Time slices of a second; the usual ones are of a millisecond. */
@@ -107,20 +107,18 @@ static void take_long_slices(void)
 
 static int own_timeslice(char **arguments)
 {
-	(void)arguments;
 	take_long_slices();
-	say("go\n");
+	way_say("go\n");
 	flood_with_kernels(new_stream(), KERNEL_NS, 16);
 	return 0;
 }
 
 static int endless_timeslice(char **arguments)
 {
-	(void)arguments;
 	take_long_slices();
-	say("go\n");
+	way_say("go\n");
 	launch(new_stream(), 3600000000000);
-	stay();
+	way_stay();
 	return 0;
 }
 
@@ -129,7 +127,6 @@ static void *put_back(void *userdata)
 	uint8_t schedule[3] = {1, 0, 0};
 	struct disable enable = {.n = seen.n_channels};
 
-	(void)userdata;
 	for (uint32_t i = 0; i < seen.n_channels; i++) {
 		enable.clients[i] = seen.client;
 		enable.channels[i] = seen.channels[i];
@@ -147,10 +144,9 @@ static int channels_put_back(char **arguments)
 {
 	pthread_t thread;
 
-	(void)arguments;
 	open_with_group();
 	pthread_create(&thread, NULL, put_back, NULL);
-	say("go\n");
+	way_say("go\n");
 	flood_with_kernels(new_stream(), 100000000, 2);
 	return 0;
 }

@@ -36,7 +36,7 @@ static void call_from(int first, int n_names, const char *pattern)
 	uint64_t a = argument_of(pattern);
 	handle context;
 
-	open_device();
+	gpu_open();
 	for (int i = first; i < n_names; i++) {
 		call *function = (call *)(uintptr_t)dlsym(driver, names[i]);
 
@@ -68,10 +68,10 @@ static int forged(char **arguments)
 		waitpid(pid, &status, 0);
 		if (WIFEXITED(status))
 			break;
-		say("%s %s\n", WTERMSIG(status) == SIGALRM ? "hang" : "crash",
+		way_say("%s %s\n", WTERMSIG(status) == SIGALRM ? "hang" : "crash",
 			names[*at]);
 	}
-	say("called %d of %d\n", *at + 1, n);
+	way_say("called %d of %d\n", *at + 1, n);
 	return 0;
 }
 

@@ -247,7 +247,7 @@ static void *take_in_thread(void *userdata)
 		else
 			n++;
 	}
-	say("got %zu code %d\n", n * PIECE_BYTES, r);
+	way_say("got %zu code %d\n", n * PIECE_BYTES, r);
 	return NULL;
 }
 
@@ -256,14 +256,13 @@ static int threads(char **arguments)
 	pthread_t all[8];
 	handle context;
 
-	(void)arguments;
-	open_device();
+	gpu_open();
 	OK(cuCtxGetCurrent(&context));
 	for (int i = 0; i < 8; i++)
 		pthread_create(&all[i], NULL, take_in_thread, context);
 	for (int i = 0; i < 8; i++)
 		pthread_join(all[i], NULL);
-	stay();
+	way_stay();
 	return 0;
 }
 
@@ -279,7 +278,7 @@ static void *launch_graph(void *userdata)
 	stream = new_stream();
 	pthread_barrier_wait(&together);
 	r = cuGraphLaunch(both[1], stream);
-	say("got %zu code %d\n", r ? 0 : PIECE_BYTES, r);
+	way_say("got %zu code %d\n", r ? 0 : PIECE_BYTES, r);
 	return NULL;
 }
 
@@ -290,8 +289,7 @@ static int graph_threads(char **arguments)
 	pthread_t all[PIECES_MAX];
 	handle stream, first, context;
 
-	(void)arguments;
-	open_device();
+	gpu_open();
 	stream = new_stream();
 	OK(cuCtxGetCurrent(&context));
 	first = capture_allocation(stream, true);
@@ -306,7 +304,7 @@ static int graph_threads(char **arguments)
 		pthread_create(&all[i], NULL, launch_graph, both[i]);
 	for (int i = 0; i < PIECES_MAX; i++)
 		pthread_join(all[i], NULL);
-	stay();
+	way_stay();
 	return 0;
 }
 
@@ -318,8 +316,7 @@ static int wrapped_sizes(char **arguments)
 	size_t pitch;
 	dptr piece;
 
-	(void)arguments;
-	open_device();
+	gpu_open();
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		cuMemAlloc_v2(&piece, sizes[i]);
 		cuMemAllocManaged(&piece, sizes[i], 1);
@@ -327,7 +324,7 @@ static int wrapped_sizes(char **arguments)
 		cuMemAllocPitch_v2(&piece, &pitch, sizes[i], 2, 4);
 	}
 	take(take_plain);
-	stay();
+	way_stay();
 	return 0;
 }
 
@@ -336,8 +333,7 @@ static int ended_context(char **arguments)
 {
 	handle context;
 
-	(void)arguments;
-	open_device();
+	gpu_open();
 	for (int i = 0; i < 20; i++) {
 		OK(cuCtxCreate_v2(&context, 0, 0));
 		OK(take_plain());
@@ -347,7 +343,7 @@ static int ended_context(char **arguments)
 	OK(cuDevicePrimaryCtxRetain(&context, 0));
 	OK(cuCtxSetCurrent(context));
 	take(take_plain);
-	stay();
+	way_stay();
 	return 0;
 }
 
@@ -358,8 +354,7 @@ static int pool_again_and_again(char **arguments)
 	handle stream;
 	dptr piece;
 
-	(void)arguments;
-	open_device();
+	gpu_open();
 	stream = new_stream();
 	for (int i = 0; i < 1000; i++) {
 		OK(cuMemAllocAsync(&piece, 4 * PIECE_BYTES, stream));
@@ -369,7 +364,7 @@ static int pool_again_and_again(char **arguments)
 	}
 	OK(cuStreamSynchronize(stream));
 	take(take_plain);
-	stay();
+	way_stay();
 	return 0;
 }
 

@@ -11,21 +11,6 @@ int cuImportExternalMemory(handle *memory, const void *description);
 int cuMemAllocHost_v2(void **memory, size_t bytes);
 int cuMemHostRegister_v2(void *memory, size_t bytes, unsigned flags);
 
-struct properties {
-	int type, handle_types;
-	struct location location;
-	void *reserved;
-	unsigned char flags[8];
-};
-
-struct pool_properties {
-	int type, handle_types;
-	struct location location;
-	void *reserved;
-	size_t most;
-	unsigned char rest[56];
-};
-
 struct shape {
 	size_t width, height;
 	int format;

@@ -12,11 +12,10 @@ static int many(char **arguments)
 {
 	static handle streams[N_STREAMS];
 
-	(void)arguments;
-	open_device();
+	gpu_open();
 	for (int i = 0; i < N_STREAMS; i++)
 		streams[i] = new_stream();
-	say("go\n");
+	way_say("go\n");
 	for (;;) {
 		for (int i = 0; i < N_STREAMS; i++)
 			launch(streams[i], KERNEL_NS);
@@ -27,9 +26,8 @@ static int many(char **arguments)
 /* Streams that are destroyed while they have work, which continues. */
 static int destroyed(char **arguments)
 {
-	(void)arguments;
-	open_device();
-	say("go\n");
+	gpu_open();
+	way_say("go\n");
 	for (;;) {
 		handle stream = new_stream();
 
@@ -58,9 +56,9 @@ static int in_threads(void *(*run)(void *userdata))
 	pthread_t threads[8];
 	handle context;
 
-	open_device();
+	gpu_open();
 	OK(cuCtxGetCurrent(&context));
-	say("go\n");
+	way_say("go\n");
 	for (int i = 0; i < 8; i++)
 		pthread_create(&threads[i], NULL, run, context);
 	pthread_join(threads[0], NULL);
@@ -69,13 +67,11 @@ static int in_threads(void *(*run)(void *userdata))
 
 static int threads(char **arguments)
 {
-	(void)arguments;
 	return in_threads(flood_in_thread);
 }
 
 static int threads_default(char **arguments)
 {
-	(void)arguments;
 	return in_threads(flood_of_thread);
 }
 
@@ -93,10 +89,9 @@ static int short_threads(char **arguments)
 	pthread_t thread;
 	handle context;
 
-	(void)arguments;
-	open_device();
+	gpu_open();
 	OK(cuCtxGetCurrent(&context));
-	say("go\n");
+	way_say("go\n");
 	for (;;) {
 		if (pthread_create(&thread, NULL, launch_and_end, context) != 0)
 			continue;
@@ -108,10 +103,9 @@ static int second_context(char **arguments)
 {
 	handle context;
 
-	(void)arguments;
-	open_device();
+	gpu_open();
 	OK(cuCtxCreate_v2(&context, 0, 0));
-	say("go\n");
+	way_say("go\n");
 	flood_with_kernels(new_stream(), KERNEL_NS, 16);
 	return 0;
 }
@@ -120,7 +114,6 @@ static void *flood_in_own_context(void *userdata)
 {
 	handle context;
 
-	(void)userdata;
 	OK(cuCtxCreate_v2(&context, 0, 0));
 	flood_with_kernels(NULL, KERNEL_NS, 8);
 	return NULL;
@@ -129,7 +122,6 @@ static void *flood_in_own_context(void *userdata)
 /* Each context is a channel group of the GPU. */
 static int many_contexts(char **arguments)
 {
-	(void)arguments;
 	return in_threads(flood_in_own_context);
 }
 
@@ -137,9 +129,8 @@ static int context_after_context(char **arguments)
 {
 	handle context;
 
-	(void)arguments;
-	open_device();
-	say("go\n");
+	gpu_open();
+	way_say("go\n");
 	for (;;) {
 		OK(cuCtxCreate_v2(&context, 0, 0));
 		for (int i = 0; i < 20; i++)
@@ -152,9 +143,8 @@ static int primary_reset(char **arguments)
 {
 	handle context;
 
-	(void)arguments;
-	open_device();
-	say("go\n");
+	gpu_open();
+	way_say("go\n");
 	for (;;) {
 		handle stream = new_stream();
 
@@ -189,10 +179,9 @@ static int green(char **arguments)
 {
 	handle stream;
 
-	(void)arguments;
-	open_device();
+	gpu_open();
 	OK(cuGreenCtxStreamCreate(&stream, new_green(), 1, 0));
-	say("go\n");
+	way_say("go\n");
 	flood_with_kernels(stream, KERNEL_NS, 16);
 	return 0;
 }
@@ -202,9 +191,8 @@ static int green_after_green(char **arguments)
 {
 	handle stream, context;
 
-	(void)arguments;
-	open_device();
-	say("go\n");
+	gpu_open();
+	way_say("go\n");
 	for (;;) {
 		handle one = new_green();
 
@@ -214,7 +202,7 @@ static int green_after_green(char **arguments)
 		OK(cuGreenCtxDestroy(one));
 		OK(cuCtxGetCurrent(&context));
 		if (!context)
-			die("no context", 0);
+			way_die("no context", 0);
 	}
 }
 
@@ -223,12 +211,11 @@ static int crossed(char **arguments)
 {
 	handle a, b, event;
 
-	(void)arguments;
-	open_device();
+	gpu_open();
 	a = new_stream();
 	b = new_stream();
 	OK(cuEventCreate(&event, 2));
-	say("go\n");
+	way_say("go\n");
 	for (;;) {
 		for (int i = 0; i < 16; i++) {
 			launch(i % 2 ? a : b, KERNEL_NS);
@@ -243,10 +230,9 @@ static int bursts(char **arguments)
 {
 	handle stream;
 
-	(void)arguments;
-	open_device();
+	gpu_open();
 	stream = new_stream();
-	say("go\n");
+	way_say("go\n");
 	for (;;) {
 		for (int i = 0; i < 400; i++)
 			launch(stream, KERNEL_NS);

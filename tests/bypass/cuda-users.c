@@ -13,9 +13,10 @@
 
 static void verdict(uint64_t since_ns, uint64_t at_most_ns)
 {
-	uint64_t ms = (now_ns() - since_ns) / 1000000;
+	uint64_t ms = (way_now_ns() - since_ns) / 1000000;
 
-	say("%s: it took %llu ms\n", now_ns() - since_ns > at_most_ns ? "yes" : "no",
+	way_say("%s: it took %llu ms\n",
+		way_now_ns() - since_ns > at_most_ns ? "yes" : "no",
 		(unsigned long long)ms);
 }
 
@@ -31,15 +32,14 @@ static int default_beside_capture(char **arguments)
 {
 	handle captured, graph;
 
-	(void)arguments;
-	open_device();
+	gpu_open();
 	captured = new_stream();
 	OK(cuStreamBeginCapture_v2(captured, 2));
 	launch(captured, KERNEL_NS);
 	launch_many(NULL);
 	OK(cuStreamEndCapture(captured, &graph));
 	OK(cuStreamSynchronize(NULL));
-	say("no\n");
+	way_say("no\n");
 	return 0;
 }
 
@@ -48,8 +48,7 @@ static int capture_lost(char **arguments)
 {
 	handle primary, context;
 
-	(void)arguments;
-	open_device();
+	gpu_open();
 	OK(cuCtxGetCurrent(&primary));
 	OK(cuCtxCreate_v2(&context, 0, 0));
 	OK(cuStreamBeginCapture_v2(new_stream(), 2));
@@ -57,7 +56,7 @@ static int capture_lost(char **arguments)
 	OK(cuCtxSetCurrent(primary));
 	launch_many(NULL);
 	OK(cuStreamSynchronize(NULL));
-	say("no\n");
+	way_say("no\n");
 	return 0;
 }
 
@@ -94,15 +93,15 @@ static int call_beside_work(int (*call)(void))
 	uint64_t until_ns;
 	long n;
 
-	open_device();
+	gpu_open();
 	flood_beside();
-	until_ns = now_ns() + PATIENCE_NS;
+	until_ns = way_now_ns() + PATIENCE_NS;
 	n = n_sleeps();
 	do {
 		call();
-	} while (now_ns() < until_ns);
+	} while (way_now_ns() < until_ns);
 	n = n_sleeps() - n;
-	say("%s: it slept %ld times\n", n > 50 ? "yes" : "no", n);
+	way_say("%s: it slept %ld times\n", n > 50 ? "yes" : "no", n);
 	return 0;
 }
 
@@ -117,7 +116,6 @@ static int release(void)
 /* Libraries retain and release the primary context while the program computes. */
 static int release_beside_work(char **arguments)
 {
-	(void)arguments;
 	return call_beside_work(release);
 }
 
@@ -128,7 +126,6 @@ static int destroy_nothing(void)
 
 static int destroy_nothing_beside_work(char **arguments)
 {
-	(void)arguments;
 	return call_beside_work(destroy_nothing);
 }
 
@@ -140,8 +137,7 @@ static int pool_in_held_stream(char **arguments)
 	dptr piece;
 	int r;
 
-	(void)arguments;
-	open_device();
+	gpu_open();
 	stream = new_stream();
 	OK(cuMemHostAlloc((void **)(void *)&word, 4096, 0));
 	for (int i = 0; i < 15; i++)
@@ -151,7 +147,7 @@ static int pool_in_held_stream(char **arguments)
 	r = cuMemAllocAsync(&piece, 20 * MIB, stream);
 	*word = 1;
 	OK(cuStreamSynchronize(stream));
-	say(r == 0 || r == OUT_OF_MEMORY ? "no: error %d\n" : "yes, error %d\n", r);
+	way_say(r == 0 || r == OUT_OF_MEMORY ? "no: error %d\n" : "yes, error %d\n", r);
 	return 0;
 }
 
@@ -163,13 +159,12 @@ static int word_after_launch(char **arguments)
 	uint64_t began_ns;
 	void *memory;
 
-	(void)arguments;
-	open_device();
+	gpu_open();
 	waiting = new_stream();
 	other = new_stream();
 	OK(cuMemHostAlloc(&memory, 4096, 0));
 	word = memory;
-	began_ns = now_ns();
+	began_ns = way_now_ns();
 	for (uint32_t turn = 1; turn <= 5; turn++) {
 		OK(cuStreamWaitValue32_v2(waiting, (dptr)(uintptr_t)memory, turn, 0));
 		launch(waiting, KERNEL_NS);
@@ -190,8 +185,7 @@ static int word_after_launches(char **arguments)
 	volatile uint32_t *word;
 	void *memory;
 
-	(void)arguments;
-	open_device();
+	gpu_open();
 	waiting = new_stream();
 	other = new_stream();
 	OK(cuMemHostAlloc(&memory, 4096, 0));
@@ -201,7 +195,7 @@ static int word_after_launches(char **arguments)
 	launch_many(other);
 	*word = 1;
 	OK(cuStreamSynchronize(waiting));
-	say("no\n");
+	way_say("no\n");
 	return 0;
 }
 
@@ -218,11 +212,10 @@ static int callback_before_launch(char **arguments)
 	handle waiting, other;
 	uint64_t began_ns;
 
-	(void)arguments;
-	open_device();
+	gpu_open();
 	waiting = new_stream();
 	other = new_stream();
-	began_ns = now_ns();
+	began_ns = way_now_ns();
 	for (int turn = 0; turn < 3; turn++) {
 		flag = 0;
 		OK(cuLaunchHostFunc(waiting, wait_for_flag, (void *)(uintptr_t)&flag));
@@ -243,12 +236,11 @@ static int capture_while_closed(char **arguments)
 	handle stream, graph;
 	uint64_t began_ns;
 
-	(void)arguments;
-	open_device();
+	gpu_open();
 	stream = new_stream();
 	launch(stream, KERNEL_NS);
 	OK(cuStreamSynchronize(stream));
-	began_ns = now_ns();
+	began_ns = way_now_ns();
 	for (int i = 0; i < 20; i++) {
 		OK(cuStreamBeginCapture_v2(stream, 0));
 		for (int n = 0; n < 50; n++)
@@ -265,19 +257,18 @@ static int sizes_agree(char **arguments)
 {
 	size_t left, total, before, device;
 
-	(void)arguments;
-	open_device();
+	gpu_open();
 	OK(cuDeviceTotalMem_v2(&device, 0));
 	OK(cuMemGetInfo_v2(&before, &total));
 	for (int i = 0; i < 10; i++) {
 		OK(take_plain());
 		OK(cuMemGetInfo_v2(&left, &total));
 		if (total != device || left != before - (size_t)(i + 1) * PIECE_BYTES) {
-			say("yes: %zu left of %zu after %d\n", left, total, i + 1);
+			way_say("yes: %zu left of %zu after %d\n", left, total, i + 1);
 			return 0;
 		}
 	}
-	say(before == total ? "no: %zu\n" : "yes: %zu\n", total);
+	way_say(before == total ? "no: %zu\n" : "yes: %zu\n", total);
 	return 0;
 }
 
@@ -297,8 +288,7 @@ static int trimmed_pool(char **arguments)
 	dptr piece;
 	FILE *other;
 
-	(void)arguments;
-	open_device();
+	gpu_open();
 	OK(cuMemPoolCreate(&pool, &properties));
 	OK(cuMemPoolSetAttribute(pool, 4, &keep));
 	OK(cuMemAllocFromPoolAsync(&piece, 12 * PIECE_BYTES, pool, NULL));
@@ -307,10 +297,10 @@ static int trimmed_pool(char **arguments)
 	OK(cuMemPoolTrimTo(pool, 0));
 	other = popen("/proc/$PPID/exe allocations </dev/null", "re");
 	if (!other || fscanf(other, "got %llu", &got) != 1)
-		die("the other process", 0);
+		way_die("the other process", 0);
 	pclose(other);
-	say("%s: another process has %llu MiB\n", got < 15 * PIECE_BYTES ? "yes" : "no",
-		got / MIB);
+	way_say("%s: another process has %llu MiB\n",
+		got < 15 * PIECE_BYTES ? "yes" : "no", got / MIB);
 	return 0;
 }
 
@@ -337,8 +327,7 @@ static int forked_amid_calls(char **arguments)
 	int status;
 	dptr piece;
 
-	(void)arguments;
-	open_device();
+	gpu_open();
 	OK(cuCtxGetCurrent(&context));
 	for (int i = 0; i < 4; i++)
 		pthread_create(&thread, NULL, allocate_for_ever, context);
@@ -355,11 +344,12 @@ static int forked_amid_calls(char **arguments)
 		}
 		waitpid(pid, &status, 0);
 		if (WIFSIGNALED(status)) {
-			say("yes: child %d ended by signal %d\n", i, WTERMSIG(status));
+			way_say("yes: child %d ended by signal %d\n", i,
+				WTERMSIG(status));
 			return 0;
 		}
 	}
-	say("no\n");
+	way_say("no\n");
 	return 0;
 }
 
@@ -367,10 +357,9 @@ static int count(char **arguments)
 {
 	int n = -1, r = cuInit(0);
 
-	(void)arguments;
 	if (r == 0)
 		OK(cuDeviceGetCount(&n));
-	say("devices %d code %d\n", r == 0 ? n : 0, r);
+	way_say("devices %d code %d\n", r == 0 ? n : 0, r);
 	return 0;
 }
 

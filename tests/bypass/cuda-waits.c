@@ -20,7 +20,7 @@ static void try_launches(handle stream)
 	for (int i = 0; i < 8 && !r; i++)
 		r = try_launch(stream, KERNEL_NS);
 	if (r && r != NOT_PERMITTED)
-		die("a launch in a callback", r);
+		way_die("a launch in a callback", r);
 }
 
 /* Each callback submits work and the next callback. */
@@ -32,20 +32,18 @@ static void launch_again(void *userdata)
 
 static int callbacks(char **arguments)
 {
-	(void)arguments;
-	open_device();
+	gpu_open();
 	OK(cuCtxGetCurrent(&programs_context));
 	in_callback = new_stream();
-	say("go\n");
+	way_say("go\n");
 	for (int i = 0; i < 4; i++)
 		OK(cuLaunchHostFunc(in_callback, launch_again, NULL));
-	stay();
+	way_stay();
 	return 0;
 }
 
 static void launch_once_more(handle stream, int status, void *userdata)
 {
-	(void)status;
 	try_launches(stream);
 	cuStreamAddCallback(stream, launch_once_more, userdata, 0);
 }
@@ -54,13 +52,12 @@ static int stream_callbacks(char **arguments)
 {
 	handle stream;
 
-	(void)arguments;
-	open_device();
+	gpu_open();
 	OK(cuCtxGetCurrent(&programs_context));
 	stream = new_stream();
-	say("go\n");
+	way_say("go\n");
 	OK(cuStreamAddCallback(stream, launch_once_more, NULL, 0));
-	stay();
+	way_stay();
 	return 0;
 }
 
@@ -68,7 +65,6 @@ static pthread_mutex_t programs_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void take_lock(void *userdata)
 {
-	(void)userdata;
 	pthread_mutex_lock(&programs_lock);
 	pthread_mutex_unlock(&programs_lock);
 }
@@ -78,10 +74,9 @@ static int callbacks_locked(char **arguments)
 {
 	handle stream;
 
-	(void)arguments;
-	open_device();
+	gpu_open();
 	stream = new_stream();
-	say("go\n");
+	way_say("go\n");
 	for (;;) {
 		pthread_mutex_lock(&programs_lock);
 		for (int i = 0; i < 16; i++) {
@@ -95,7 +90,6 @@ static int callbacks_locked(char **arguments)
 
 static void never_return(void *userdata)
 {
-	(void)userdata;
 	for (;;)
 		pause();
 }
@@ -103,7 +97,7 @@ static void never_return(void *userdata)
 static void *flood_beside(void *userdata)
 {
 	OK(cuCtxSetCurrent(userdata));
-	flood_with_kernels(new_stream(), number("BYPASS_NS", 30000000), 1);
+	flood_with_kernels(new_stream(), way_number("BYPASS_NS", 30000000), 1);
 	return NULL;
 }
 
@@ -114,13 +108,12 @@ static int stuck_callback(char **arguments)
 	pthread_t threads[4];
 	handle stream, context;
 
-	(void)arguments;
-	open_device();
+	gpu_open();
 	OK(cuCtxGetCurrent(&context));
 	stream = new_stream();
 	OK(cuLaunchHostFunc(stream, never_return, NULL));
 	launch(stream, 1000);
-	say("go\n");
+	way_say("go\n");
 	for (int i = 0; i < 4; i++)
 		pthread_create(&threads[i], NULL, flood_beside, context);
 	pthread_join(threads[0], NULL);
@@ -150,13 +143,12 @@ static int standing_stream(char **arguments)
 {
 	handle stream;
 
-	(void)arguments;
-	open_device();
+	gpu_open();
 	make_word();
 	stream = new_stream();
 	OK(cuStreamWaitValue32_v2(stream, at_word(), 1, 1));
 	launch(stream, 1000);
-	say("go\n");
+	way_say("go\n");
 	flood_with_kernels(new_stream(), KERNEL_NS, 16);
 	return 0;
 }
@@ -166,11 +158,10 @@ static int holding_turn(char **arguments)
 {
 	handle stream;
 
-	(void)arguments;
-	open_device();
+	gpu_open();
 	make_word();
 	stream = new_stream();
-	say("go\n");
+	way_say("go\n");
 	for (;;) {
 		*word = 0;
 		OK(cuStreamWaitValue32_v2(stream, at_word(), 1, 1));
@@ -186,13 +177,12 @@ static int let_go_at_once(char **arguments)
 {
 	handle streams[64];
 
-	(void)arguments;
-	open_device();
+	gpu_open();
 	make_word();
 	train(spin, 1000);
 	for (int i = 0; i < 64; i++)
 		streams[i] = new_stream();
-	say("go\n");
+	way_say("go\n");
 	for (uint32_t turn = 1;; turn++) {
 		for (int i = 0; i < 64; i++)
 			OK(cuStreamWaitValue32_v2(streams[i], at_word(), turn, 0));
@@ -212,8 +202,7 @@ static int repeat_debt(char **arguments)
 	const uint32_t n = 60;
 	handle stream;
 
-	(void)arguments;
-	open_device();
+	gpu_open();
 	make_word();
 	stream = new_stream();
 	train(spin, 1000);
@@ -221,7 +210,7 @@ static int repeat_debt(char **arguments)
 		OK(cuStreamWaitValue32_v2(stream, at_word(), i, 0));
 		launch(stream, 50000000);
 	}
-	say("go\n");
+	way_say("go\n");
 	for (uint32_t i = 1; i <= n; i++) {
 		*word = i;
 		usleep(105000);
@@ -235,11 +224,10 @@ static int spinning_writes(char **arguments)
 {
 	handle stream;
 
-	(void)arguments;
-	open_device();
+	gpu_open();
 	make_word();
 	stream = new_stream();
-	say("go\n");
+	way_say("go\n");
 	for (;;) {
 		for (uint32_t i = 0; i < 64; i++)
 			OK(cuStreamWriteValue32_v2(stream, at_word(), i, 0));
@@ -255,10 +243,9 @@ static int huge_kernels(char **arguments)
 {
 	handle stream;
 
-	(void)arguments;
-	open_device();
+	gpu_open();
 	stream = new_stream();
-	say("go\n");
+	way_say("go\n");
 	for (;;) {
 		launch(stream, 400000000);
 		OK(cuStreamSynchronize(stream));
@@ -267,11 +254,10 @@ static int huge_kernels(char **arguments)
 
 static int endless_kernel(char **arguments)
 {
-	(void)arguments;
-	open_device();
-	say("go\n");
+	gpu_open();
+	way_say("go\n");
 	launch(new_stream(), 3600000000000);
-	stay();
+	way_stay();
 	return 0;
 }
 
@@ -280,12 +266,11 @@ static int stopped(char **arguments)
 {
 	handle stream;
 
-	(void)arguments;
-	open_device();
+	gpu_open();
 	stream = new_stream();
 	for (int i = 0; i < 40; i++)
 		launch(stream, KERNEL_NS);
-	say("go\n");
+	way_say("go\n");
 	raise(SIGSTOP);
 	return 0;
 }

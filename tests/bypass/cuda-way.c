@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs one way by its name, and has what the ways have in common.  It judges nothing: a
- * way prints what it got, and the referee knows what it should have got. */
+/* Runs one way by its name, and has what the ways through CUDA have in common. */
 #include "cuda.h"
 
 #include <pthread.h>
-#include <stdarg.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 handle spin;
@@ -19,49 +16,15 @@ static const char spin_of_gpu[] =
 	"again:\nmov.u64 %t1, %globaltimer;\nsub.u64 %t1, %t1, %t0;\n"
 	"setp.lt.u64 %p, %t1, %n;\n@%p bra again;\nret;\n}\n";
 
-void say(const char *format, ...)
-{
-	char line[256];
-	va_list arguments;
-	int n;
-
-	va_start(arguments, format);
-	n = vsnprintf(line, sizeof(line), format, arguments);
-	va_end(arguments);
-	/* Written in one call, because several processes write at once. */
-	if (n <= 0 || write(STDOUT_FILENO, line, (size_t)n) != n)
-		_exit(1);
-}
-
-void die(const char *what, int code)
-{
-	say("failed %s: %d\n", what, code);
-	_exit(1);
-}
-
-uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-uint64_t number(const char *name, uint64_t otherwise)
-{
-	const char *said = getenv(name);
-
-	return said ? strtoull(said, NULL, 10) : otherwise;
-}
-
-void open_device(void)
+/* The first device's primary context, current. */
+void gpu_open(void)
 {
 	handle context;
 	int r = cuInit(0);
 
 	if (r) {
-		say("no-device %d\n", r);
-		exit(EXIT_NO_DEVICE);
+		way_say("no-device %d\n", r);
+		exit(WAY_EXIT_NO_DEVICE);
 	}
 	OK(cuDevicePrimaryCtxRetain(&context, 0));
 	OK(cuCtxSetCurrent(context));
@@ -119,7 +82,7 @@ void flood(void (*submit)(handle stream), unsigned ahead)
 {
 	handle stream = new_stream();
 
-	say("go\n");
+	way_say("go\n");
 	for (;;) {
 		for (unsigned i = 0; i < ahead; i++)
 			submit(stream);
@@ -136,14 +99,6 @@ void flood_with_kernels(handle stream, uint64_t ns, unsigned ahead)
 	}
 }
 
-void stay(void)
-{
-	char byte;
-
-	while (read(STDIN_FILENO, &byte, 1) > 0)
-		;
-}
-
 void take(int (*piece)(void))
 {
 	size_t n = 0;
@@ -151,7 +106,7 @@ void take(int (*piece)(void))
 
 	while (n < PIECES_MAX && (r = piece()) == 0)
 		n++;
-	say("got %zu code %d\n", n * PIECE_BYTES, r);
+	way_say("got %zu code %d\n", n * PIECE_BYTES, r);
 }
 
 int take_plain(void)
@@ -159,6 +114,44 @@ int take_plain(void)
 	dptr piece;
 
 	return cuMemAlloc_v2(&piece, PIECE_BYTES);
+}
+
+/* --- The shim --- */
+
+const uint64_t gpu_ms = 1000000000;
+const size_t gpu_pieces_max = PIECES_MAX, gpu_piece_bytes = PIECE_BYTES;
+char gpu_way_of_memory[] = "allocations";
+
+int gpu_take_piece(void)
+{
+	return take_plain();
+}
+
+void gpu_take_all(void)
+{
+	gpu_open();
+	take(take_plain);
+	way_stay();
+}
+
+void gpu_take_half(void)
+{
+	gpu_open();
+	for (uint64_t i = way_number("BYPASS_HALF_PIECES", 4); i > 0; i--)
+		OK(take_plain());
+}
+
+/* CUDA does not support children that use their parent's context: they get its error. */
+void gpu_take_inherited(void)
+{
+	int r = take_plain();
+
+	way_say(r ? "no: error %d\n" : "yes, error %d\n", r);
+}
+
+void gpu_keep(void)
+{
+	way_stay();
 }
 
 /* --- Modes that bypass nothing --- */
@@ -181,11 +174,10 @@ static int neighbour(char **arguments)
 	handle context;
 	dptr own;
 
-	(void)arguments;
-	open_device();
+	gpu_open();
 	OK(cuMemAlloc_v2(&own, PIECE_BYTES));
 	OK(cuCtxGetCurrent(&context));
-	say("go\n");
+	way_say("go\n");
 	for (int i = 0; i < 2; i++)
 		pthread_create(&threads[i], NULL, flood_for_ever, context);
 	pthread_join(threads[0], NULL);
@@ -194,10 +186,9 @@ static int neighbour(char **arguments)
 
 static int hold(char **arguments)
 {
-	(void)arguments;
-	open_device();
-	say("go\n");
-	stay();
+	gpu_open();
+	way_say("go\n");
+	way_stay();
 	return 0;
 }
 
@@ -206,11 +197,10 @@ static int step(char **arguments)
 {
 	char byte;
 
-	(void)arguments;
-	open_device();
-	say("go\n");
+	gpu_open();
+	way_say("go\n");
 	while (read(STDIN_FILENO, &byte, 1) > 0)
-		say("step %d\n", take_plain());
+		way_say("step %d\n", take_plain());
 	return 0;
 }
 
@@ -219,15 +209,14 @@ static int first_kernel(char **arguments)
 {
 	handle stream;
 
-	(void)arguments;
-	open_device();
+	gpu_open();
 	stream = new_stream();
-	say("go\n");
-	say("submitted %llu\n", (unsigned long long)now_ns());
+	way_say("go\n");
+	way_say("submitted %llu\n", (unsigned long long)way_now_ns());
 	launch(stream, 100000);
 	OK(cuStreamSynchronize(stream));
-	say("done\n");
-	stay();
+	way_say("done\n");
+	way_stay();
 	return 0;
 }
 
@@ -235,8 +224,8 @@ static const struct way way_common[] = {{"neighbour", neighbour}, {"hold", hold}
 	{"step", step}, {"first-kernel", first_kernel}, {NULL, NULL}};
 
 static const struct way *const families[] = {way_common, way_memory, way_streams,
-	way_counts, way_waits, way_processes, way_pages, way_users, way_driver,
-	way_forged};
+	way_counts, way_waits, way_processes, way_more_processes, way_pages,
+	way_more_pages, way_users, way_driver, way_forged};
 static const struct flood *const flood_families[] = {way_floods, way_graph_floods};
 static const struct taking *const piece_families[] = {way_pieces, way_kept_pieces};
 
@@ -246,7 +235,7 @@ static void run_flood(const char *name)
 		for (const struct flood *each = flood_families[i]; each->name; each++) {
 			if (strcmp(each->name, name) != 0)
 				continue;
-			open_device();
+			gpu_open();
 			if (each->prepare)
 				each->prepare();
 			flood(each->submit, each->ahead);
@@ -260,9 +249,9 @@ static bool run_taking(const char *name)
 		for (const struct taking *each = piece_families[i]; each->name; each++) {
 			if (strcmp(each->name, name) != 0)
 				continue;
-			open_device();
+			gpu_open();
 			take(each->piece);
-			stay();
+			way_stay();
 			return true;
 		}
 	}
@@ -272,13 +261,10 @@ static bool run_taking(const char *name)
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "(none)";
+	int r = way_run(families, sizeof(families) / sizeof(families[0]), argv + 1);
 
-	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
-		for (const struct way *way = families[i]; way->name; way++) {
-			if (strcmp(way->name, name) == 0)
-				return way->run(argv + 2);
-		}
-	}
+	if (r >= 0)
+		return r;
 	run_flood(name);
 	if (run_taking(name))
 		return 0;

@@ -48,25 +48,21 @@ static void long_kernel(handle stream)
 static void legacy(handle stream)
 {
 	launch(NULL, kernel_ns);
-	(void)stream;
 }
 
 static void legacy_by_number(handle stream)
 {
 	launch((handle)1, kernel_ns);
-	(void)stream;
 }
 
 static void of_thread(handle stream)
 {
-	(void)stream;
 	OK(cuLaunchKernel_ptsz(spin, 1, 1, 1, 32, 1, 1, 0, NULL, parameters, NULL));
 }
 
 static void of_thread_by_number(handle stream)
 {
 	launch((handle)2, kernel_ns);
-	(void)stream;
 }
 
 typedef int launch_function(handle function, unsigned gx, unsigned gy, unsigned gz,
@@ -78,7 +74,6 @@ static void of_thread_by_flag(handle stream)
 {
 	static launch_function *function;
 
-	(void)stream;
 	if (!function)
 		OK(cuGetProcAddress(
 			"cuLaunchKernel", (void **)(void *)&function, 12000, 2));
@@ -113,7 +108,6 @@ static void extended_of_thread(handle stream)
 {
 	struct config config = {{1, 1, 1}, {32, 1, 1}, 0, NULL, NULL, 0};
 
-	(void)stream;
 	OK(cuLaunchKernelEx_ptsz(&config, spin, parameters, NULL));
 }
 
@@ -159,7 +153,6 @@ static void prepare_urgent(void)
 static void in_urgent_stream(handle stream)
 {
 	launch(urgent, kernel_ns);
-	(void)stream;
 }
 
 /* A new size of the kernel for each launch, of which the gate knows no duration. */
@@ -234,7 +227,6 @@ static void copies_2d(handle stream)
 		size_t width, height;
 	} copy = {.width = 5000, .height = 100};
 
-	(void)stream;
 	memcpy(copy.ends, sides, sizeof(sides));
 	OK(cuMemcpy2D_v2(&copy));
 }
@@ -249,7 +241,6 @@ static void copies_between_peers(handle stream)
 
 static void copies_that_block(handle stream)
 {
-	(void)stream;
 	OK(cuMemcpyDtoD_v2(to, from, COPY_BYTES));
 }
 

@@ -5,8 +5,6 @@ What a program takes is what the GPU itself says that it ran, and what memory it
 that cleave says is needed to tell, and nothing depends on how busy this machine is.
 """
 import os
-import select
-import signal
 import subprocess
 import sys
 import threading
@@ -18,6 +16,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "cuda"))
 import machine  # noqa: E402
 import worlds  # noqa: E402
 from harness import wait_until  # noqa: E402
+from session import Child, Trouble  # noqa: E402
 
 # Contexts take next to nothing, so that memory is what a program asked for; copies within the
 # device take a nanosecond a byte.
@@ -25,10 +24,6 @@ GPU = "tell-nvml 1\ncontext-mib 1\ndevice-mb-s 1000"
 NOTICE = ("lease_over_quota", "lease_past_gate", "ungated_api", "device_degraded",
           "sm_not_held")
 WATCH = "every: 1s, grace: 1s"
-
-
-class Trouble(Exception):
-    """An attempt could not be made; the text says why."""
 
 
 class Machine(machine.Cuda):
@@ -83,30 +78,11 @@ class Machine(machine.Cuda):
         return [(int(w[0]), int(w[-2]), int(w[-1])) for w in words if len(w) >= 7]
 
 
-class Program:
-    """A command, in a lease or not, with its lines of output."""
+class Program(Child):
+    """A command, in a lease or not."""
 
     def __init__(self, name, command, env):
-        self.name = name
-        self.process = subprocess.Popen(
-            command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, start_new_session=True)
-        self.pending, self.lines = b"", []
-
-    def line(self, seconds):
-        """The next line, or None at the end of the output."""
-        until = time.monotonic() + seconds
-        while b"\n" not in self.pending:
-            left = max(0, until - time.monotonic())
-            if not select.select([self.process.stdout], [], [], left)[0]:
-                raise TimeoutError
-            data = os.read(self.process.stdout.fileno(), 65536)
-            if not data:
-                return None
-            self.pending += data
-        first, self.pending = self.pending.split(b"\n", 1)
-        self.lines.append(first.decode(errors="replace"))
-        return self.lines[-1]
+        super().__init__(name, command, env, start_new_session=True)
 
     def wait_for(self, words, seconds=60):
         """The first line that begins with one of the words; None at the end."""
@@ -126,41 +102,6 @@ class Program:
         except TimeoutError:
             pass
         return self.lines
-
-    def tree(self):
-        """The processes below it, and those of its session, which may have lost their parents."""
-        children, found, todo = {}, [], [self.process.pid]
-        for entry in os.listdir("/proc"):
-            fields = stat_of(entry) if entry.isdigit() else None
-            if fields:
-                children.setdefault(int(fields[1]), []).append(int(entry))
-        while todo:
-            below = children.get(todo.pop(), [])
-            found += below
-            todo += below
-        return found
-
-    def end(self):
-        for pid in [*self.tree(), self.process.pid]:
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-        self.process.wait()
-        self.process.stdout.close()
-        try:
-            self.process.stdin.close()
-        except BrokenPipeError:
-            pass
-
-
-def stat_of(pid):
-    """The fields of /proc/PID/stat from the third on, or None."""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stat:
-            return stat.read().rpartition(")")[2].split()
-    except OSError:
-        return None
 
 
 class Session:

@@ -17,7 +17,6 @@ static int way_closefrom_before(char **arguments)
 {
 	struct way_device d;
 
-	(void)arguments;
 	closefrom(FIRST);
 	way_open(&d);
 	way_take_buffers(&d, WAY_PIECES_MAX);
@@ -28,7 +27,6 @@ static int way_closefrom_after(char **arguments)
 {
 	struct way_device d;
 
-	(void)arguments;
 	way_open(&d);
 	way_take_buffers(&d, way_number("BYPASS_HALF_PIECES", 4));
 	closefrom(FIRST);
@@ -41,7 +39,6 @@ static int way_closefrom_work(char **arguments)
 	struct way_device d;
 	cl_command_queue queue;
 
-	(void)arguments;
 	way_open(&d);
 	queue = way_queue(&d, 0);
 	way_submit(&d, queue, 100, 0, NULL, NULL);
@@ -77,7 +74,6 @@ static int way_reused_numbers(char **arguments)
 	eventfd_t count = 0;
 	int own, n;
 
-	(void)arguments;
 	way_open(&d);
 	queue = way_queue(&d, 0);
 	way_submit(&d, queue, 100, 0, NULL, NULL);

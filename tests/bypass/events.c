@@ -16,7 +16,6 @@ static int way_user_events(char **arguments)
 	cl_command_queue queue;
 	cl_event gate;
 
-	(void)arguments;
 	way_open(&d);
 	queue = way_queue(&d, 0);
 	way_submit(&d, queue, 1000, 0, NULL, NULL);
@@ -46,7 +45,6 @@ static void start_next(struct chain *chain);
 
 static void CL_CALLBACK go_on(cl_event event, cl_int status, void *userdata)
 {
-	(void)status;
 	clReleaseEvent(event);
 	if (way_goes_on())
 		start_next(userdata);
@@ -89,7 +87,6 @@ static int run_chains(pthread_mutex_t *lock)
 
 static int way_callbacks(char **arguments)
 {
-	(void)arguments;
 	return run_chains(NULL);
 }
 
@@ -99,7 +96,6 @@ static int way_callbacks_locked(char **arguments)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-	(void)arguments;
 	return run_chains(&lock);
 }
 
@@ -141,7 +137,6 @@ static int way_command_buffers(char **arguments)
 	cl_uint n_queues = 0;
 	cl_int r;
 
-	(void)arguments;
 	way_open(&d);
 	queue = way_queue(&d, 0);
 	enqueue = find(&d, "clEnqueueCommandBufferKHR");

@@ -10,12 +10,9 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 enum { N_OPEN = 64, N_FILES = 64, N_TALKERS = 4, REPLY_BYTES = 8192 };
@@ -30,22 +27,6 @@ static const uint32_t hello[8] = {MAGIC, 1, 1, 1, NO_SLOT};
 static _Atomic unsigned long n_attached, n_said, n_silent;
 static int files[N_FILES];
 
-static int connect_to_lease(int flags)
-{
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	const char *path = getenv("CLEAVE_LEASE");
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0);
-
-	if (!path)
-		way_die("no lease", 0);
-	snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
-	if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
-		close(fd);
-		return -1;
-	}
-	return fd;
-}
-
 /* Does not receive the answer's descriptors. */
 static bool has_answer(int fd)
 {
@@ -58,7 +39,7 @@ static bool has_answer(int fd)
 
 static int attach(void)
 {
-	int fd = connect_to_lease(0);
+	int fd = way_connect(0);
 
 	if (fd >= 0 && send(fd, hello, sizeof(hello), MSG_NOSIGNAL) > 0 &&
 		has_answer(fd)) {
@@ -131,7 +112,7 @@ static void *say_nothing(void *userdata)
 	while (way_goes_on()) {
 		size_t n = 0;
 
-		while (n < 4 * N_OPEN && (fds[n] = connect_to_lease(SOCK_NONBLOCK)) >= 0)
+		while (n < 4 * N_OPEN && (fds[n] = way_connect(SOCK_NONBLOCK)) >= 0)
 			n++;
 		atomic_fetch_add(&n_silent, n);
 		usleep(1000);
@@ -146,7 +127,6 @@ static int way_socket_flood(char **arguments)
 	pthread_t threads[N_TALKERS + 2];
 	struct way_device d;
 
-	(void)arguments;
 	way_open(&d);
 	setpriority(PRIO_PROCESS, 0, 19);
 	for (size_t i = 0; i < N_FILES; i++)

@@ -6,75 +6,19 @@
  * A way of memory allocates as much as it can of 4 GiB, prints "took MIB", and waits for
  * the end of its input.  A way of work prints "ready" and runs until it is killed.  A way
  * that is refused prints "refused" and why. */
-#include "../hip/tenant.h"
+#include "../hip/memory.h"
 
 #include <dlfcn.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MIB ((size_t)1 << 20)
 #define PIECE (64 * MIB)
 #define N_PIECES 64
 #define KERNEL_NS 100000
 
-struct pool_properties {
-	int type, handle_types;
-	struct {
-		int type, id;
-	} location;
-	void *security;
-	unsigned char reserved[64];
-};
-
-struct piece_properties {
-	int type, handle_type;
-	struct {
-		int type, id;
-	} location;
-	void *meta;
-	unsigned char compression, rdma;
-	unsigned short usage;
-};
-
-struct alloc_node {
-	struct pool_properties properties;
-	const void *accesses;
-	size_t n_accesses, bytes;
-	void *p;
-};
-
-struct channels {
-	int bits[4], kind;
-};
-
-int hipExtMallocWithFlags(void **p, size_t bytes, unsigned flags);
-int hipMallocPitch(void **p, size_t *pitch, size_t width, size_t height);
-int hipMallocArray(handle *array, const struct channels *channels, size_t width,
-	size_t height, unsigned flags);
-int hipMallocAsync(void **p, size_t bytes, handle stream);
-int hipMallocFromPoolAsync(void **p, size_t bytes, handle pool, handle stream);
-int hipMemPoolCreate(handle *pool, const struct pool_properties *properties);
-int hipMemCreate(handle *piece, size_t bytes, const struct piece_properties *properties,
-	unsigned long long flags);
-int hipMemRelease(handle piece);
-int hipMemAddressReserve(
-	void **p, size_t bytes, size_t alignment, void *at, unsigned long long flags);
-int hipMemMap(
-	void *p, size_t bytes, size_t offset, handle piece, unsigned long long flags);
-int hipGraphCreate(handle *graph, unsigned flags);
-int hipGraphAddMemAllocNode(handle *node, handle graph, const handle *deps, size_t n,
-	struct alloc_node *parameters);
 int hipStreamAddCallback(handle stream, void (*function)(handle, int, void *),
 	void *userdata, unsigned flags);
-
-typedef int (*visit)(uint64_t thing, void *userdata);
-int hsa_iterate_agents(visit visit, void *userdata);
-int hsa_agent_get_info(uint64_t agent, int what, void *ret);
-int hsa_amd_agent_iterate_memory_pools(uint64_t agent, visit visit, void *userdata);
-int hsa_agent_iterate_regions(uint64_t agent, visit visit, void *userdata);
-int hsa_amd_memory_pool_allocate(uint64_t pool, size_t bytes, uint32_t flags, void **p);
-int hsa_memory_allocate(uint64_t region, size_t bytes, void **p);
 int hsa_queue_create(uint64_t agent, uint32_t size, uint32_t type, void *error,
 	void *userdata, uint32_t private_bytes, uint32_t group_bytes, void **ret);
 int hsa_amd_memory_async_copy(void *to, uint64_t to_agent, const void *from,
@@ -187,7 +131,6 @@ static int see_agent(uint64_t agent, void *userdata)
 {
 	uint32_t device = 0;
 
-	(void)userdata;
 	hsa_agent_get_info(agent, 17, &device);
 	if (device != 1)
 		return 0;
@@ -242,8 +185,6 @@ static void launch(handle to, uint64_t ns)
 
 static void called(handle from, int status, void *userdata)
 {
-	(void)from;
-	(void)status;
 	for (int i = 0; i < 10; i++)
 		launch(userdata, KERNEL_NS);
 }

@@ -8,22 +8,8 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
-
-typedef void *(*make_function)(struct way_device *d, cl_int *ret_error);
-
-static int take(make_function make)
-{
-	struct way_device d;
-	size_t n = 0;
-	cl_int r = 0;
-
-	way_open(&d);
-	while (n < WAY_PIECES_MAX && make(&d, &r))
-		n++;
-	way_say("got %zu code %d\n", n * WAY_PIECE_BYTES, r);
-	return 0;
-}
 
 /* Four bytes per pixel. */
 static const cl_image_format format = {CL_RGBA, CL_UNORM_INT8};
@@ -37,15 +23,10 @@ static const cl_image_desc image = {
 	.image_height = HEIGHT,
 };
 
-#define WAY_OF_MAKING(name, call)                                   \
+#define MAKING(name, call)                                          \
 	static void *make_##name(struct way_device *d, cl_int *ret) \
 	{                                                           \
 		return (call);                                      \
-	}                                                           \
-	static int way_##name(char **arguments)                     \
-	{                                                           \
-		(void)arguments;                                    \
-		return take(make_##name);                           \
 	}
 
 static void *own_memory(void)
@@ -55,27 +36,23 @@ static void *own_memory(void)
 	return posix_memalign(&memory, 4096, WAY_PIECE_BYTES) == 0 ? memory : NULL;
 }
 
-WAY_OF_MAKING(
-	buffer, clCreateBuffer(d->context, CL_MEM_READ_WRITE, WAY_PIECE_BYTES, NULL, ret))
-WAY_OF_MAKING(
-	buffer_with_properties, clCreateBufferWithProperties(d->context, NULL,
-					CL_MEM_READ_WRITE, WAY_PIECE_BYTES, NULL, ret))
-WAY_OF_MAKING(buffer_on_host,
+MAKING(buffer, clCreateBuffer(d->context, CL_MEM_READ_WRITE, WAY_PIECE_BYTES, NULL, ret))
+MAKING(buffer_with_properties, clCreateBufferWithProperties(d->context, NULL,
+				       CL_MEM_READ_WRITE, WAY_PIECE_BYTES, NULL, ret))
+MAKING(buffer_on_host,
 	clCreateBuffer(d->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
 		WAY_PIECE_BYTES, NULL, ret))
-WAY_OF_MAKING(buffer_over_pointer,
+MAKING(buffer_over_pointer,
 	clCreateBuffer(d->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR,
 		WAY_PIECE_BYTES, own_memory(), ret))
-WAY_OF_MAKING(
-	image, clCreateImage(d->context, CL_MEM_READ_WRITE, &format, &image, NULL, ret))
-WAY_OF_MAKING(
-	image_with_properties, clCreateImageWithProperties(d->context, NULL,
-				       CL_MEM_READ_WRITE, &format, &image, NULL, ret))
-WAY_OF_MAKING(image_2d, clCreateImage2D(d->context, CL_MEM_READ_WRITE, &format, WIDTH,
-				HEIGHT, 0, NULL, ret))
-WAY_OF_MAKING(image_3d, clCreateImage3D(d->context, CL_MEM_READ_WRITE, &format,
-				WIDTH / 16, HEIGHT, 16, 0, 0, NULL, ret))
-WAY_OF_MAKING(pipe, clCreatePipe(d->context, 0, 1024, WAY_PIECE_BYTES / 1024, NULL, ret))
+MAKING(image, clCreateImage(d->context, CL_MEM_READ_WRITE, &format, &image, NULL, ret))
+MAKING(image_with_properties, clCreateImageWithProperties(d->context, NULL,
+				      CL_MEM_READ_WRITE, &format, &image, NULL, ret))
+MAKING(image_2d, clCreateImage2D(d->context, CL_MEM_READ_WRITE, &format, WIDTH, HEIGHT, 0,
+			 NULL, ret))
+MAKING(image_3d, clCreateImage3D(d->context, CL_MEM_READ_WRITE, &format, WIDTH / 16,
+			 HEIGHT, 16, 0, 0, NULL, ret))
+MAKING(pipe, clCreatePipe(d->context, 0, 1024, WAY_PIECE_BYTES / 1024, NULL, ret))
 
 /* An image one pixel wide, whose size multiplies in a driver that pads rows. */
 static size_t take_narrow(struct way_device *d, size_t n_rows, cl_int *ret)
@@ -103,7 +80,6 @@ static int way_padded_images(char **arguments)
 	size_t got, sum = 0;
 	cl_int r;
 
-	(void)arguments;
 	way_open(&d);
 	for (size_t i = 0; i < sizeof(n_rows) / sizeof(n_rows[0]); i++) {
 		for (int n = 0; n < WAY_PIECES_MAX; n++) {
@@ -123,12 +99,6 @@ static void *make_svm(struct way_device *d, cl_int *ret)
 
 	*ret = memory ? 0 : CL_MEM_OBJECT_ALLOCATION_FAILURE;
 	return memory;
-}
-
-static int way_svm(char **arguments)
-{
-	(void)arguments;
-	return take(make_svm);
 }
 
 /* Freed by a context or queue to which the memory does not belong, so the driver keeps
@@ -188,24 +158,6 @@ static void *make_svm_that_is_kept(struct way_device *d, cl_int *ret)
 	return memory;
 }
 
-static int way_svm_other_context(char **arguments)
-{
-	(void)arguments;
-	return take(make_svm_for_other_context);
-}
-
-static int way_svm_other_queue(char **arguments)
-{
-	(void)arguments;
-	return take(make_svm_for_other_queue);
-}
-
-static int way_svm_kept(char **arguments)
-{
-	(void)arguments;
-	return take(make_svm_that_is_kept);
-}
-
 /* Intel's unified shared memory, looked up by name; the headers of this version have no
  * prototypes. */
 typedef void *(*usm_on_device)(
@@ -221,12 +173,12 @@ static void *find(struct way_device *d, const char *name)
 	return function;
 }
 
-WAY_OF_MAKING(usm_device, ((usm_on_device)find(d, "clDeviceMemAllocINTEL"))(
-				  d->context, d->device, NULL, WAY_PIECE_BYTES, 0, ret))
-WAY_OF_MAKING(usm_shared, ((usm_on_device)find(d, "clSharedMemAllocINTEL"))(
-				  d->context, d->device, NULL, WAY_PIECE_BYTES, 0, ret))
-WAY_OF_MAKING(usm_host, ((usm_on_host)find(d, "clHostMemAllocINTEL"))(
-				d->context, NULL, WAY_PIECE_BYTES, 0, ret))
+MAKING(usm_device, ((usm_on_device)find(d, "clDeviceMemAllocINTEL"))(
+			   d->context, d->device, NULL, WAY_PIECE_BYTES, 0, ret))
+MAKING(usm_shared, ((usm_on_device)find(d, "clSharedMemAllocINTEL"))(
+			   d->context, d->device, NULL, WAY_PIECE_BYTES, 0, ret))
+MAKING(usm_host, ((usm_on_host)find(d, "clHostMemAllocINTEL"))(
+			 d->context, NULL, WAY_PIECE_BYTES, 0, ret))
 
 static void *make_usm_for_other_context(struct way_device *d, cl_int *ret)
 {
@@ -238,12 +190,6 @@ static void *make_usm_for_other_context(struct way_device *d, cl_int *ret)
 	if (memory)
 		free_usm(other_context, memory);
 	return memory;
-}
-
-static int way_usm_other_context(char **arguments)
-{
-	(void)arguments;
-	return take(make_usm_for_other_context);
 }
 
 static size_t resident_bytes(void)
@@ -268,7 +214,6 @@ static int way_small_buffers(char **arguments)
 	size_t before, n = 0;
 	cl_int r = 0;
 
-	(void)arguments;
 	way_open(&d);
 	queue = way_queue(&d, 0);
 	before = resident_bytes();
@@ -293,7 +238,6 @@ static int way_by_name(char **arguments)
 	size_t n = 0;
 	cl_int r = 0;
 
-	(void)arguments;
 	create = clGetExtensionFunctionAddress("clCreateBuffer");
 	way_open(&d);
 	if (!create)
@@ -309,52 +253,30 @@ static int way_by_name(char **arguments)
 }
 
 /* A small sub-buffer keeps all of a released buffer alive. */
-static int way_sub_buffer(char **arguments)
+static void *make_sub_buffer(struct way_device *d, cl_int *ret)
 {
 	cl_buffer_region part = {0, 4096};
-	struct way_device d;
-	cl_mem whole;
-	size_t n = 0;
-	cl_int r = 0;
+	cl_mem whole = make_buffer(d, ret);
 
-	(void)arguments;
-	way_open(&d);
-	while (n < WAY_PIECES_MAX) {
-		whole = clCreateBuffer(
-			d.context, CL_MEM_READ_WRITE, WAY_PIECE_BYTES, NULL, &r);
-		if (!whole)
-			break;
-		clCreateSubBuffer(whole, 0, CL_BUFFER_CREATE_TYPE_REGION, &part, &r);
-		clReleaseMemObject(whole);
-		if (r)
-			way_die("clCreateSubBuffer", r);
-		n++;
-	}
-	way_say("got %zu code %d\n", n * WAY_PIECE_BYTES, r);
-	return 0;
+	if (!whole)
+		return NULL;
+	clCreateSubBuffer(whole, 0, CL_BUFFER_CREATE_TYPE_REGION, &part, ret);
+	clReleaseMemObject(whole);
+	if (*ret)
+		way_die("clCreateSubBuffer", *ret);
+	return whole;
 }
 
 /* Retained once and released once: the object still exists. */
-static int way_retained(char **arguments)
+static void *make_retained(struct way_device *d, cl_int *ret)
 {
-	struct way_device d;
-	cl_mem buffer;
-	size_t n = 0;
-	cl_int r = 0;
+	cl_mem buffer = make_buffer(d, ret);
 
-	(void)arguments;
-	way_open(&d);
-	while (n < WAY_PIECES_MAX) {
-		buffer = clCreateBuffer(
-			d.context, CL_MEM_READ_WRITE, WAY_PIECE_BYTES, NULL, &r);
-		if (!buffer)
-			break;
+	if (buffer) {
 		clRetainMemObject(buffer);
 		clReleaseMemObject(buffer);
-		n++;
 	}
-	way_say("got %zu code %d\n", n * WAY_PIECE_BYTES, r);
-	return 0;
+	return buffer;
 }
 
 /* Released by the program, but in use by a command that waits for the program. */
@@ -368,7 +290,6 @@ static int way_in_use(char **arguments)
 	size_t n = 0;
 	cl_int r = 0;
 
-	(void)arguments;
 	way_open(&d);
 	queue = way_queue(&d, 0);
 	event = clCreateUserEvent(d.context, NULL);
@@ -396,7 +317,6 @@ static int way_wrapped_size(char **arguments)
 	struct way_device d;
 	cl_int r = 0;
 
-	(void)arguments;
 	way_open(&d);
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		clCreateBuffer(d.context, CL_MEM_READ_WRITE, sizes[i], NULL, &r);
@@ -430,7 +350,6 @@ static int way_threads(char **arguments)
 	struct way_device d;
 	pthread_t threads[8];
 
-	(void)arguments;
 	way_open(&d);
 	for (int i = 0; i < 8; i++)
 		pthread_create(&threads[i], NULL, take_in_thread, &d);
@@ -439,55 +358,138 @@ static int way_threads(char **arguments)
 	return 0;
 }
 
-/* An array with more room than there are devices: every handle that is written into it is
- * tried. */
+/* Arrays with more room than there are devices, for each call that fills one on PoCL. */
+#define ROOM 8
+
+static const char *const fills[] = {"clGetPlatformIDs", "clGetDeviceIDs",
+	"clGetContextInfo", "clGetProgramInfo", "clCreateSubDevices"};
+
+static void fill_from_context(cl_platform_id platform, int what, void *array)
+{
+	static const char *const text = "__kernel void none(void) {}";
+	cl_context_properties properties[] = {
+		CL_CONTEXT_PLATFORM, (cl_context_properties)platform, 0};
+	cl_context context =
+		clCreateContextFromType(properties, CL_DEVICE_TYPE_ALL, NULL, NULL, NULL);
+	cl_program program;
+
+	if (what == 2)
+		clGetContextInfo(context, CL_CONTEXT_DEVICES, ROOM * sizeof(cl_device_id),
+			array, NULL);
+	if (what != 3)
+		return;
+	program = clCreateProgramWithSource(
+		context, 1, (const char **)(uintptr_t)&text, NULL, NULL);
+	clGetProgramInfo(
+		program, CL_PROGRAM_DEVICES, ROOM * sizeof(cl_device_id), array, NULL);
+}
+
+/* Where a device has no parts its driver may lack the call. */
+static void divide(cl_device_id own, void *array)
+{
+	static const cl_device_partition_property by_one[] = {
+		CL_DEVICE_PARTITION_EQUALLY, 1, 0};
+	cl_uint n_parts = 0;
+
+	clGetDeviceInfo(own, CL_DEVICE_PARTITION_MAX_SUB_DEVICES, sizeof(n_parts),
+		&n_parts, NULL);
+	if (n_parts > 1)
+		clCreateSubDevices(own, by_one, ROOM, array, NULL);
+}
+
+static void fill(int what, cl_platform_id platform, cl_device_id own, void *array)
+{
+	if (what == 0)
+		clGetPlatformIDs(ROOM, array, NULL);
+	else if (what == 1)
+		clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, ROOM, array, NULL);
+	else if (what == 4)
+		divide(own, array);
+	else
+		fill_from_context(platform, what, array);
+}
+
+/* Whether it is the device, or a part of it. */
+static bool is_own(cl_device_id own, cl_device_id device)
+{
+	cl_device_id parent = NULL;
+
+	clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof(parent), &parent, NULL);
+	return device == own || parent == own;
+}
+
+/* Any handle is one too many, whatever can be done with it. */
 static int way_other_devices(char **arguments)
 {
-	cl_device_id devices[8] = {NULL};
-	cl_platform_id platform = NULL;
-	cl_uint n = 0;
-	cl_int r;
+	struct way_device d;
+	int n_filled = 0;
 
-	(void)arguments;
-	if (clGetPlatformIDs(1, &platform, NULL) != CL_SUCCESS ||
-		clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 8, devices, &n) !=
-			CL_SUCCESS)
-		way_die("no device", 0);
-	for (cl_uint i = 0; i < 8; i++) {
-		if (i > 0 && devices[i] &&
-			clCreateContext(NULL, 1, &devices[i], NULL, NULL, &r)) {
-			way_say("yes a context on device %u of %u\n", i, n);
+	way_open(&d);
+	for (int what = 0; what < (int)(sizeof(fills) / sizeof(fills[0])); what++) {
+		void *array[ROOM] = {NULL};
+
+		fill(what, d.platform, d.device, array);
+		n_filled += array[0] != NULL;
+		for (int i = 0; i < ROOM; i++) {
+			if (!array[i] || (what == 0 && array[i] == (void *)d.platform) ||
+				(what > 0 && is_own(d.device, array[i])))
+				continue;
+			way_say("yes %s fills entry %d\n", fills[what], i);
 			return 0;
 		}
 	}
-	way_say("no other device, %u shown\n", n);
+	way_say("no other device by %d calls\n", n_filled);
 	return 0;
+}
+
+static const struct {
+	const char *name;
+	void *(*make)(
+		struct way_device *d, cl_int *ret_error); /* one piece; NULL: refused */
+} takings[] = {
+	{"svm", make_svm},
+	{"svm-other-context", make_svm_for_other_context},
+	{"svm-other-queue", make_svm_for_other_queue},
+	{"svm-kept", make_svm_that_is_kept},
+	{"usm-other-context", make_usm_for_other_context},
+	{"buffer", make_buffer},
+	{"buffer-with-properties", make_buffer_with_properties},
+	{"buffer-on-host", make_buffer_on_host},
+	{"buffer-over-pointer", make_buffer_over_pointer},
+	{"image", make_image},
+	{"image-with-properties", make_image_with_properties},
+	{"image-2d", make_image_2d},
+	{"image-3d", make_image_3d},
+	{"pipe", make_pipe},
+	{"usm-device", make_usm_device},
+	{"usm-shared", make_usm_shared},
+	{"usm-host", make_usm_host},
+	{"sub-buffer", make_sub_buffer},
+	{"retained", make_retained},
+};
+
+void way_run_taking(const char *name)
+{
+	struct way_device d;
+	size_t n = 0;
+	cl_int r = 0;
+
+	for (size_t i = 0; i < sizeof(takings) / sizeof(takings[0]); i++) {
+		if (strcmp(takings[i].name, name) != 0)
+			continue;
+		way_open(&d);
+		while (n < WAY_PIECES_MAX && takings[i].make(&d, &r))
+			n++;
+		way_say("got %zu code %d\n", n * WAY_PIECE_BYTES, r);
+		exit(0);
+	}
 }
 
 const struct way way_memory[] = {
 	{"other-devices", way_other_devices},
-	{"buffer", way_buffer},
-	{"buffer-with-properties", way_buffer_with_properties},
-	{"buffer-on-host", way_buffer_on_host},
-	{"buffer-over-pointer", way_buffer_over_pointer},
-	{"image", way_image},
-	{"image-with-properties", way_image_with_properties},
-	{"image-2d", way_image_2d},
-	{"image-3d", way_image_3d},
 	{"padded-images", way_padded_images},
-	{"pipe", way_pipe},
-	{"svm", way_svm},
-	{"svm-other-context", way_svm_other_context},
-	{"svm-other-queue", way_svm_other_queue},
-	{"svm-kept", way_svm_kept},
-	{"usm-other-context", way_usm_other_context},
 	{"small-buffers", way_small_buffers},
-	{"usm-device", way_usm_device},
-	{"usm-shared", way_usm_shared},
-	{"usm-host", way_usm_host},
 	{"by-name", way_by_name},
-	{"sub-buffer", way_sub_buffer},
-	{"retained", way_retained},
 	{"in-use", way_in_use},
 	{"wrapped-size", way_wrapped_size},
 	{"memory-threads", way_threads},

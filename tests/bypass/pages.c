@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attacks on what a tenant shares with the agent: the control page, the report page, the
- * lease's socket, and the agent's process itself. */
+/* Attacks on what a tenant shares with the agent, for each API: the control page, the
+ * report page, the lease's socket, and the agent's process itself. */
 #include "mapped.h"
-#include "way.h"
+#include "ways.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,6 @@
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -47,11 +46,9 @@ static bool map_anew(const struct mapping *page)
 
 static int way_control_page(char **arguments)
 {
-	struct way_device d;
 	struct mapping page;
 
-	(void)arguments;
-	way_open(&d);
+	gpu_open();
 	page = find_page("cleave-control");
 	if (mprotect(page.at, page.n_bytes, PROT_READ | PROT_WRITE) == 0)
 		way_say("yes mprotect\n");
@@ -67,12 +64,10 @@ static int way_control_page(char **arguments)
 /* Writes random bytes at random places of the page. */
 static int way_report_noise(char **arguments)
 {
-	struct way_device d;
 	struct mapping page;
 	uint64_t state = 88172645463325252u;
 
-	(void)arguments;
-	way_open(&d);
+	gpu_open();
 	page = find_page("cleave-report");
 	way_begin();
 	while (way_goes_on()) {
@@ -91,51 +86,35 @@ static int way_report_noise(char **arguments)
 /* Sets the memory in use, the third word of each slot, to 0. */
 static int way_report_memory(char **arguments)
 {
-	struct way_device d;
 	struct mapping page;
 	size_t n = 0;
-	cl_int r = 0;
+	int r = 0;
 
-	(void)arguments;
-	way_open(&d);
+	gpu_open();
 	page = find_page("cleave-report");
-	while (n < WAY_PIECES_MAX) {
+	while (n < gpu_pieces_max) {
 		for (size_t i = 16; i + 8 <= page.n_bytes; i += 64)
 			memset(page.at + i, 0, 8);
-		clCreateBuffer(d.context, CL_MEM_READ_WRITE, WAY_PIECE_BYTES, NULL, &r);
+		r = gpu_take_piece();
 		if (r)
 			break;
 		n++;
 	}
-	way_say("got %zu code %d\n", n * WAY_PIECE_BYTES, r);
+	way_say("got %zu code %d\n", n * gpu_piece_bytes, r);
+	gpu_keep();
 	return 0;
-}
-
-static int connect_to(const char *path)
-{
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-	snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
-	if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
-		close(fd);
-		return -1;
-	}
-	return fd;
 }
 
 /* Messages of random bytes and lengths, and connections that send nothing. */
 static int way_socket_noise(char **arguments)
 {
-	const char *path = getenv("CLEAVE_LEASE");
 	unsigned char noise[600];
 	unsigned int n = 1, sent = 0;
 	int fd;
 
-	(void)arguments;
 	way_begin();
-	while (path && way_goes_on()) {
-		fd = connect_to(path);
+	while (way_goes_on()) {
+		fd = way_connect(SOCK_NONBLOCK);
 		for (size_t i = 0; i < sizeof(noise); i++)
 			noise[i] =
 				(unsigned char)(n = n * 1103515245 + 12345 + (n >> 16));
@@ -169,29 +148,11 @@ static int way_trace_agent(char **arguments)
 	return 0;
 }
 
-/* The process stops in the middle of its turn, and stays stopped. */
-static int way_stopped(char **arguments)
-{
-	struct way_device d;
-	cl_command_queue queue;
-
-	(void)arguments;
-	way_open(&d);
-	queue = way_queue(&d, 0);
-	for (int i = 0; i < 200; i++)
-		way_submit(&d, queue, 1000, 0, NULL, NULL);
-	clFlush(queue);
-	way_begin();
-	raise(SIGSTOP);
-	return 0;
-}
-
 const struct way way_pages[] = {
 	{"control-page", way_control_page},
 	{"report-noise", way_report_noise},
 	{"report-memory", way_report_memory},
 	{"socket-noise", way_socket_noise},
 	{"trace-agent", way_trace_agent},
-	{"stopped", way_stopped},
 	{NULL, NULL},
 };

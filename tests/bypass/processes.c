@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ways by other processes: every method of creating a child and of becoming another
- * program.  If memory was allocated before, the child must get only the rest of the
- * quota. */
-#include "way.h"
+ * program, for each API.  If memory was allocated before, the child must get only the
+ * rest of the quota. */
+#include "ways.h"
 
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -20,76 +18,45 @@ extern char **environ;
 enum { PARTS = 4 };
 
 static char self[] = "/proc/self/exe";
-static char *const child_arguments[] = {self, (char[]){"buffer"}, NULL};
-
-static int wait_for(pid_t pid)
-{
-	int status = 0;
-
-	if (pid < 0)
-		way_die("no child", errno);
-	if (waitpid(pid, &status, 0) < 0)
-		way_die("waitpid", errno);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
-}
-
-static void take_all(void)
-{
-	struct way_device d;
-
-	way_open(&d);
-	way_take_buffers(&d, WAY_PIECES_MAX);
-}
-
-/* Allocates half of the quota that the referee sets, and keeps it. */
-static void take_half(struct way_device *d)
-{
-	way_open(d);
-	way_take_buffers(d, way_number("BYPASS_HALF_PIECES", 4));
-}
+static char *const child_arguments[] = {self, gpu_way_of_memory, NULL};
 
 static int way_fork(char **arguments)
 {
 	pid_t pid = fork();
 
-	(void)arguments;
 	if (pid == 0) {
-		take_all();
+		gpu_take_all();
 		_exit(0);
 	}
-	return wait_for(pid);
+	return way_wait_for(pid);
 }
 
 /* The child uses the parent's context.  No standard promises that this works; where it
  * does it must not bypass the quota. */
 static int way_fork_inherited(char **arguments)
 {
-	struct way_device d;
 	pid_t pid;
 
-	(void)arguments;
-	take_half(&d);
+	gpu_take_half();
 	pid = fork();
 	if (pid == 0) {
-		way_take_buffers(&d, WAY_PIECES_MAX);
+		gpu_take_inherited();
 		_exit(0);
 	}
-	return wait_for(pid);
+	return way_wait_for(pid);
 }
 
 static int way_vfork(char **arguments)
 {
-	struct way_device d;
 	pid_t pid;
 
-	(void)arguments;
-	take_half(&d);
+	gpu_take_half();
 	pid = vfork();
 	if (pid == 0) {
 		execve(self, child_arguments, environ);
 		_exit(127);
 	}
-	return wait_for(pid);
+	return way_wait_for(pid);
 }
 
 /* Without the C library, so that no handler registered for fork runs. */
@@ -97,35 +64,30 @@ static int way_clone(char **arguments)
 {
 	pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, 0);
 
-	(void)arguments;
 	if (pid == 0) {
-		take_all();
+		gpu_take_all();
 		_exit(0);
 	}
-	return wait_for(pid);
+	return way_wait_for(pid);
 }
 
 static int way_clone_inherited(char **arguments)
 {
-	struct way_device d;
 	pid_t pid;
 
-	(void)arguments;
-	take_half(&d);
+	gpu_take_half();
 	pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, 0);
 	if (pid == 0) {
-		way_take_buffers(&d, WAY_PIECES_MAX);
+		gpu_take_inherited();
 		_exit(0);
 	}
-	return wait_for(pid);
+	return way_wait_for(pid);
 }
 
 static int take_one(void *userdata)
 {
-	struct way_device *d = userdata;
-	cl_int r = 0;
+	int r = gpu_take_piece();
 
-	clCreateBuffer(d->context, CL_MEM_READ_WRITE, WAY_PIECE_BYTES, NULL, &r);
 	if (r)
 		way_say("no memory: %d\n", r);
 	else
@@ -138,31 +100,26 @@ static int take_one(void *userdata)
 static int way_clone_shared(char **arguments)
 {
 	static _Alignas(64) char stack[1 << 20];
-	struct way_device d;
 
-	(void)arguments;
-	way_open(&d);
-	return wait_for(clone(take_one, stack + sizeof(stack), CLONE_VM | SIGCHLD, &d));
+	gpu_open();
+	return way_wait_for(
+		clone(take_one, stack + sizeof(stack), CLONE_VM | SIGCHLD, NULL));
 }
 
 static int way_spawn(char **arguments)
 {
-	struct way_device d;
 	pid_t pid = -1;
 
-	(void)arguments;
-	take_half(&d);
+	gpu_take_half();
 	errno = posix_spawn(&pid, self, NULL, NULL, child_arguments, environ);
-	return wait_for(pid);
+	return way_wait_for(pid);
 }
 
 static int way_exec_self(char **arguments)
 {
-	struct way_device d;
-
-	(void)arguments;
-	way_open(&d);
-	clCreateBuffer(d.context, CL_MEM_READ_WRITE, WAY_PIECE_BYTES, NULL, NULL);
+	gpu_open();
+	if (gpu_take_piece() != 0)
+		way_die("no piece", 0);
 	execve(self, child_arguments, environ);
 	way_die("execve", errno);
 }
@@ -170,14 +127,13 @@ static int way_exec_self(char **arguments)
 /* In another session and with another parent; the first process ends at once. */
 static int way_daemon(char **arguments)
 {
-	(void)arguments;
 	if (fork())
 		return 0;
 	setsid();
 	if (fork())
 		_exit(0);
 	usleep(200000);
-	take_all();
+	gpu_take_all();
 	return 0;
 }
 
@@ -186,21 +142,16 @@ static int way_many_processes(char **arguments)
 	pid_t pids[PARTS];
 	int r = 0;
 
-	(void)arguments;
 	for (int i = 0; i < PARTS; i++) {
 		pids[i] = fork();
 		if (pids[i] == 0) {
-			struct way_device d;
-
-			way_open(&d);
-			way_take_buffers(&d, WAY_PIECES_MAX);
-			/* All keep their memory until all have tried. */
-			usleep(1000000);
+			gpu_take_all();
+			gpu_keep();
 			_exit(0);
 		}
 	}
 	for (int i = 0; i < PARTS; i++)
-		r |= wait_for(pids[i]);
+		r |= way_wait_for(pids[i]);
 	return r;
 }
 
@@ -210,7 +161,6 @@ static int way_empty_environment(char **arguments)
 	char path[] = "PATH=/usr/bin:/bin";
 	char *const environment[] = {path, NULL};
 
-	(void)arguments;
 	execve(self, child_arguments, environment);
 	way_die("execve", errno);
 }
@@ -221,7 +171,6 @@ static int way_umount(char **arguments)
 	char path[] = "PATH=/usr/bin:/bin";
 	char *const environment[] = {path, NULL};
 
-	(void)arguments;
 	if (umount2("/etc/OpenCL/vendors", MNT_DETACH) < 0) {
 		way_say("no umount: %s\n", strerror(errno));
 		return 0;

@@ -26,24 +26,22 @@ class Trouble(Exception):
     """An attempt could not be made; the text says why."""
 
 
-class Program:
-    """A command under `cleave run`, with its lines of output."""
+class Child:
+    """A process, with its lines of output."""
 
-    def __init__(self, session, options, command, name):
+    def __init__(self, name, command, env, **options):
         self.name = name
-        full = [session.cleave, "run", *options, "--name", name, "--", *map(str, command)]
-        self.process = subprocess.Popen(
-            full, env=session.environment, stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.process = subprocess.Popen(command, env=env, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options)
         self.pending, self.lines = b"", []
 
     def line(self, seconds):
         """The next line, or None at the end of the output."""
-        deadline = time.monotonic() + seconds
+        until = time.monotonic() + seconds
         while b"\n" not in self.pending:
-            left = max(0, deadline - time.monotonic())
+            left = max(0, until - time.monotonic())
             if not select.select([self.process.stdout], [], [], left)[0]:
-                raise Trouble(f"{self.name} said nothing for {seconds} s")
+                raise TimeoutError
             data = os.read(self.process.stdout.fileno(), 65536)
             if not data:
                 return None
@@ -51,6 +49,48 @@ class Program:
         first, self.pending = self.pending.split(b"\n", 1)
         self.lines.append(first.decode(errors="replace"))
         return self.lines[-1]
+
+    def tree(self):
+        """The processes below it."""
+        children = {}
+        for entry in os.listdir("/proc"):
+            fields = stat_of(entry) if entry.isdigit() else None
+            if fields:
+                children.setdefault(int(fields[1]), []).append(int(entry))
+        found, todo = [], [self.process.pid]
+        while todo:
+            below = children.get(todo.pop(), [])
+            found += below
+            todo += below
+        return found
+
+    def end(self):
+        """Ends it with all its processes."""
+        for pid in [*self.tree(), self.process.pid]:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout):
+            try:
+                stream.close()
+            except BrokenPipeError:
+                pass
+
+
+class Program(Child):
+    """A command under `cleave run`."""
+
+    def __init__(self, session, options, command, name):
+        super().__init__(name, [session.cleave, "run", *options, "--name", name, "--",
+                                *map(str, command)], session.environment)
+
+    def line(self, seconds):
+        try:
+            return super().line(seconds)
+        except TimeoutError:
+            raise Trouble(f"{self.name} said nothing for {seconds} s") from None
 
     def wait_for(self, word, seconds=60):
         while True:
@@ -74,21 +114,6 @@ class Program:
             raise Trouble(f"{self.name} does not end") from None
         return self.lines
 
-    def tree(self):
-        """The processes below `cleave run`."""
-        children = {}
-        for entry in os.listdir("/proc"):
-            if entry.isdigit():
-                fields = stat_of(entry)
-                if fields:
-                    children.setdefault(int(fields[1]), []).append(int(entry))
-        found, todo = [], [self.process.pid]
-        while todo:
-            below = children.get(todo.pop(), [])
-            found += below
-            todo += below
-        return found
-
     def processor_seconds(self):
         total = 0
         for pid in self.tree():
@@ -97,20 +122,6 @@ class Program:
                 # Its own, and that of children that it has waited for.
                 total += sum(map(int, fields[11:15]))
         return total / TICK
-
-    def end(self):
-        """Ends it with all its processes."""
-        for pid in [*self.tree(), self.process.pid]:
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-        self.process.wait()
-        for stream in (self.process.stdin, self.process.stdout):
-            try:
-                stream.close()
-            except BrokenPipeError:
-                pass
 
 
 def stat_of(pid):

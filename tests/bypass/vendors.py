@@ -3,16 +3,20 @@
 """The same attempts with other vendors than PoCL, so that the tests do not depend on one vendor's
 behaviour.
 
-usage: vendors.py CLEAVE WAYS
+usage: vendors.py CLEAVE WAYS LOADER [--sample] [VENDOR [NAME...]]
 
 Prints TAP.  A vendor that is not installed is skipped; none need be among the machine's.
+--sample is what the check runs of it.
 """
+import argparse
 import ctypes
 import os
 import sys
 import tempfile
 
-from bypass import MEMORY, NEIGHBOUR, SHARE, TOLERANCE, judge_memory
+import bypass
+import table
+from bypass import MEMORY, NEIGHBOUR, SHARE, TOLERANCE
 from session import Session, Trouble, go_first
 
 # name, library, environment, loops of the kernel in a millisecond: few, in a simulator.
@@ -20,10 +24,29 @@ VENDORS = (
     ("oclgrind", "/usr/lib/oclgrind/liboclgrind-rt-icd.so", {}, 20),
     ("rusticl", "libRusticlOpenCL.so.1", {"RUSTICL_ENABLE": "llvmpipe"}, 3000),
 )
-WAYS = ("buffer", "buffer-on-host", "buffer-over-pointer", "image", "image-2d", "image-3d",
-        "by-name", "sub-buffer", "retained", "memory-threads", "fork", "fork-inherited",
-        "vfork", "clone", "clone-inherited", "spawn", "exec-self", "daemon", "many-processes",
-        "closefrom-before", "closefrom-after")
+# Of bypass.py, as they are there: all that need no habit of PoCL's and no figure.
+WAYS = ("buffer", "buffer-with-properties", "buffer-on-host", "buffer-over-pointer", "image",
+        "image-with-properties", "image-2d", "image-3d", "svm", "svm-other-context",
+        "svm-other-queue", "svm-kept", "small-buffers", "by-name", "sub-buffer", "retained",
+        "wrapped-size", "memory-threads", "fork", "fork-inherited", "vfork", "clone",
+        "clone-inherited", "clone-shared", "spawn", "exec-self", "daemon", "many-processes",
+        "empty-environment", "no-layers", "other-layers", "stale-layers", "no-lease", "wrong-lease",
+        "other-lease", "vendors-of-own", "library-of-own", "dlopen-local", "dlsym-default",
+        "dlsym-next", "dlmopen", "own-loader", "other-devices", "vendor-table", "closefrom-before",
+        "closefrom-after", "control-page", "reused-numbers")
+SAMPLE = ("buffer", "buffer-over-pointer", "image", "small-buffers", "by-name", "sub-buffer",
+          "retained", "memory-threads", "fork", "fork-inherited", "vfork", "clone",
+          "clone-inherited", "daemon", "many-processes", "no-lease", "own-loader", "other-devices",
+          "vendor-table", "closefrom-before", "closefrom-after")
+# What a driver lacks without the gate as well.
+SHARED_MEMORY = ("svm", "svm-other-context", "svm-other-queue", "svm-kept")
+NOT_ON = {
+    # Of OpenCL 1.2: later calls never return.  The device's memory is that of two leases.
+    "oclgrind": (*SHARED_MEMORY, "buffer-with-properties", "image-with-properties", "wrapped-size",
+                 "other-lease"),
+    # It shows no device without its own variable.
+    "rusticl": (*SHARED_MEMORY, "empty-environment"),
+}
 # With one thread: oclgrind ends a program in which two compute, without the gate as well.
 WORK = ("sync", "deep", "many-queues")
 WORK_MS = 1500
@@ -54,9 +77,20 @@ def name_only(vendor, folder):
     return is_there(library), {"OCL_ICD_VENDORS": folder, **environment}
 
 
-def take(session, ways, way):
-    verdict, facts = judge_memory(session.output(MEMORY, [ways, way], way))
-    return verdict == "held", facts
+class Referee(bypass.Referee):
+    """Has one session, on one vendor."""
+
+    def __init__(self, options, library, session, loops):
+        super().__init__(options)
+        self.vendor, self.one, self.loops = library, session, loops
+
+    def session(self, kind="real"):
+        return self.one
+
+
+def take(referee, way):
+    verdict, facts = bypass.CHECKS[way](referee, way)
+    return verdict == ROWS[way].verdict, f"{verdict}: {facts}"
 
 
 def parts(session, programs, before=None):
@@ -84,7 +118,8 @@ def work_once(session, ways, way, neighbour):
     return good, facts
 
 
-def work(session, ways, way):
+def work(referee, way):
+    session, ways = referee.session(), referee.options.ways
     session.environment["BYPASS_MS"] = "600000"
     neighbour = session.start(NEIGHBOUR, [ways, "deep"], "neighbour")
     session.environment["BYPASS_MS"] = str(WORK_MS)
@@ -99,39 +134,69 @@ def work(session, ways, way):
     return good, facts
 
 
-def attempt(judge, session, ways, way):
+ROWS = {row.name: row for row in table.read() if row.api == "opencl"}
+
+
+def attempt(referee, way):
+    if way in WORK or bypass.CHECKS[way].alone:
+        referee.no_neighbour()
     try:
-        return judge(session, ways, way)
-    except Trouble as trouble:
+        return (work if way in WORK else take)(referee, way)
+    except bypass.Skipped as reason:
+        return None, str(reason)
+    except (Trouble, bypass.Stuck) as trouble:
         return False, str(trouble)
 
 
-def go_through(name, library, loops, cleave, ways, number):
+def go_through(options, vendor, names, number):
     """Returns how many failed."""
+    name, library, _, loops = vendor
     failed = 0
     with tempfile.TemporaryDirectory(prefix="clv-") as folder:
         there, environment = name_only(name, folder)
-        session = Session(cleave, {**environment, "BYPASS_LOOPS_PER_MS": str(loops),
-                                   "BYPASS_HALF_PIECES": "4"})
-        for way in (*WAYS, *WORK):
+        session = Session(options.cleave, {**environment, "BYPASS_LOOPS_PER_MS": str(loops),
+                                           "BYPASS_HALF_PIECES": "4"})
+        referee = Referee(options, library, session, loops)
+        for way in names:
             number += 1
-            if not there:
-                print(f"ok {number} {name} {way} # SKIP no {library}", flush=True)
-                continue
-            good, facts = attempt(work if way in WORK else take, session, ways, way)
-            failed += not good
-            print(f"{'ok' if good else 'not ok'} {number} {name} {way}: {facts}", flush=True)
+            good, facts = attempt(referee, way) if there else (None, f"no {library}")
+            failed += good is False
+            word = "not ok" if good is False else "ok"
+            skip = "# SKIP " if good is None else ""
+            print(f"{word} {number} {name} {way}: {skip}{facts}", flush=True)
         session.close()
     return failed
 
 
+def chosen(options, name):
+    if options.names:
+        return options.names
+    ways = SAMPLE if options.sample else WAYS
+    return [way for way in (*ways, *WORK) if way not in NOT_ON.get(name, ())]
+
+
+def parse():
+    parser = argparse.ArgumentParser()
+    for word in ("cleave", "ways", "loader"):
+        parser.add_argument(word, type=os.path.abspath)
+    parser.add_argument("--sample", action="store_true")
+    parser.add_argument("vendor", nargs="?")
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_args()
+    options.slow = False
+    return options
+
+
 def main():
-    cleave, ways = map(os.path.abspath, sys.argv[1:])
-    n = len(WAYS) + len(WORK)
-    print(f"1..{len(VENDORS) * n}", flush=True)
+    options = parse()
+    plan = [(vendor, chosen(options, vendor[0])) for vendor in VENDORS
+            if options.vendor in (None, vendor[0])]
+    print(f"1..{sum(len(names) for _, names in plan)}", flush=True)
     go_first()
-    failed = sum(go_through(name, library, loops, cleave, ways, i * n)
-                 for i, (name, library, _, loops) in enumerate(VENDORS))
+    failed = number = 0
+    for vendor, names in plan:
+        failed += go_through(options, vendor, names, number)
+        number += len(names)
     return 1 if failed else 0
 
 

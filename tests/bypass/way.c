@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs one way by its name, and has what the ways have in common.  It judges nothing: a
- * way prints what it got, and the referee knows what it should have got. */
+/* Runs one way by its name, and has what the ways through OpenCL have in common. */
 #include "way.h"
 
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { GROUPS_PER_UNIT = 32, ITEMS_PER_GROUP = 4 };
@@ -21,43 +18,6 @@ static const char source[] = "__kernel void busy(__global float *out, uint loops
 			     "		x = x * 0.9999f + 0.0001f;\n"
 			     "	out[i] = x;\n"
 			     "}\n";
-
-static uint64_t end_ns;
-
-void way_die(const char *what, int code)
-{
-	fprintf(stderr, "bypass: %s: %d\n", what, code);
-	exit(1);
-}
-
-void way_say(const char *format, ...)
-{
-	char line[256];
-	va_list arguments;
-	int n;
-
-	va_start(arguments, format);
-	n = vsnprintf(line, sizeof(line), format, arguments);
-	va_end(arguments);
-	/* Written in one call, because several processes write at once. */
-	if (n <= 0 || write(STDOUT_FILENO, line, (size_t)n) != n)
-		exit(1);
-}
-
-uint64_t way_now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
-uint64_t way_number(const char *name, uint64_t otherwise)
-{
-	const char *said = getenv(name);
-
-	return said ? strtoull(said, NULL, 10) : otherwise;
-}
 
 void way_open(struct way_device *d)
 {
@@ -141,28 +101,6 @@ void way_submit(struct way_device *d, cl_command_queue queue, uint32_t us,
 		way_die("clEnqueueNDRangeKernel", r);
 }
 
-void way_begin(void)
-{
-	way_say("go\n");
-	end_ns = way_now_ns() + way_number("BYPASS_MS", 2000) * 1000000;
-}
-
-bool way_goes_on(void)
-{
-	return way_now_ns() < end_ns;
-}
-
-void way_end(void)
-{
-	char byte;
-
-	way_say("done\n");
-	while (read(STDIN_FILENO, &byte, 1) > 0)
-		;
-	/* Does not wait for work that a way has left. */
-	_exit(0);
-}
-
 void way_flood(struct way_device *d, cl_command_queue queue, uint32_t us, uint32_t batch)
 {
 	cl_event before = NULL, event;
@@ -194,6 +132,52 @@ size_t way_take_buffers(struct way_device *d, size_t n_pieces_max)
 	return n;
 }
 
+/* --- The shim --- */
+
+const uint64_t gpu_ms = 2000;
+const size_t gpu_pieces_max = WAY_PIECES_MAX, gpu_piece_bytes = WAY_PIECE_BYTES;
+char gpu_way_of_memory[] = "buffer";
+
+static struct way_device opened;
+
+void gpu_open(void)
+{
+	way_open(&opened);
+}
+
+int gpu_take_piece(void)
+{
+	cl_int r = 0;
+
+	clCreateBuffer(opened.context, CL_MEM_READ_WRITE, WAY_PIECE_BYTES, NULL, &r);
+	return r;
+}
+
+void gpu_take_inherited(void)
+{
+	way_take_buffers(&opened, WAY_PIECES_MAX);
+}
+
+void gpu_take_all(void)
+{
+	gpu_open();
+	gpu_take_inherited();
+}
+
+void gpu_take_half(void)
+{
+	gpu_open();
+	way_take_buffers(&opened, way_number("BYPASS_HALF_PIECES", 4));
+}
+
+/* All processes have tried by then. */
+void gpu_keep(void)
+{
+	usleep(1000000);
+}
+
+/* --- Modes that bypass nothing --- */
+
 /* The number of loops in a millisecond, by the fastest of some runs. */
 static int calibrate(char **arguments)
 {
@@ -201,7 +185,6 @@ static int calibrate(char **arguments)
 	cl_command_queue queue;
 	uint64_t best_ns = UINT64_MAX, before_ns;
 
-	(void)arguments;
 	way_open(&d);
 	queue = way_queue(&d, 0);
 	for (int i = 0; i < 20; i++) {
@@ -231,11 +214,10 @@ static int neighbour(char **arguments)
 	struct way_device d;
 	pthread_t threads[3];
 
-	(void)arguments;
 	way_open(&d);
 	way_take_buffers(&d, 4);
 	way_begin();
-	end_ns = UINT64_MAX;
+	way_never_end();
 	for (int i = 0; i < 3; i++)
 		pthread_create(&threads[i], NULL, flood_for_ever, &d);
 	pthread_join(threads[0], NULL);
@@ -247,7 +229,6 @@ static int hold(char **arguments)
 {
 	struct way_device d;
 
-	(void)arguments;
 	way_open(&d);
 	way_begin();
 	way_end();
@@ -262,12 +243,15 @@ static const struct way *const families[] = {way_common, way_memory, way_process
 
 int main(int argc, char **argv)
 {
-	for (size_t i = 0; argc > 1 && i < sizeof(families) / sizeof(families[0]); i++) {
-		for (const struct way *way = families[i]; way->name; way++) {
-			if (strcmp(way->name, argv[1]) == 0)
-				return way->run(argv + 2);
-		}
+	int r = way_run(families, sizeof(families) / sizeof(families[0]), argv + 1);
+
+	if (r < 0 && argc > 1) {
+		way_run_taking(argv[1]);
+		way_run_rounds(argv[1]);
+		way_run_flood(argv[1]);
 	}
-	fprintf(stderr, "bypass: no such way: %s\n", argc > 1 ? argv[1] : "(none)");
-	return 64;
+	if (r < 0)
+		fprintf(stderr, "bypass: no such way: %s\n",
+			argc > 1 ? argv[1] : "(none)");
+	return r < 0 ? 64 : r;
 }

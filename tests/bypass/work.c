@@ -5,6 +5,7 @@
 #include "way.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,169 +20,91 @@ enum { QUEUES = 16, THREADS = 8, PROCESSES = 4, COPY_BYTES = 12 << 20 };
 #define SHORT_US 100
 #define LONGER_US (100 * SHORT_US)
 
-static int flood_with(uint32_t us, uint32_t batch, cl_command_queue_properties properties)
-{
-	struct way_device d;
-	cl_command_queue queue;
+/* Most of these submit to one queue, round after round, and wait for it. */
+static struct way_device device;
+static cl_command_queue only;
 
-	way_open(&d);
-	queue = way_queue(&d, properties);
-	way_submit(&d, queue, us, 0, NULL, NULL);
-	clFinish(queue);
-	way_begin();
-	way_flood(&d, queue, us, batch);
-	way_end();
-	return 0;
+static void submit(uint32_t us, int n)
+{
+	for (int i = 0; i < n; i++)
+		way_submit(&device, only, us, 0, NULL, NULL);
 }
 
-static int way_deep(char **arguments)
+static void open_with(cl_command_queue_properties properties)
 {
-	(void)arguments;
-	return flood_with(1000, 64, 0);
+	way_open(&device);
+	only = way_queue(&device, properties);
 }
 
-static int way_out_of_order(char **arguments)
+static void one_at_a_time(void)
 {
-	(void)arguments;
-	return flood_with(1000, 64, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+	submit(500, 1);
+	clFinish(only);
 }
 
-static int way_long_kernels(char **arguments)
+static void change_lengths(void)
 {
-	(void)arguments;
-	return flood_with(200000, 4, 0);
-}
-
-static int way_sync(char **arguments)
-{
-	struct way_device d;
-	cl_command_queue queue;
-
-	(void)arguments;
-	way_open(&d);
-	queue = way_queue(&d, 0);
-	way_begin();
-	while (way_goes_on()) {
-		way_submit(&d, queue, 500, 0, NULL, NULL);
-		clFinish(queue);
+	for (int i = 0; i < 4; i++) {
+		submit(20, 3);
+		submit(30000, 1);
 	}
-	way_end();
-	return 0;
+	clFinish(only);
 }
 
-/* A new duration for each launch of the same kernel and size, so that what was learned is
- * always wrong. */
-static int way_changing_lengths(char **arguments)
+static void lengthen(void)
 {
-	static const uint32_t us[] = {20, 20, 20, 30000};
-	struct way_device d;
-	cl_command_queue queue;
-
-	(void)arguments;
-	way_open(&d);
-	queue = way_queue(&d, 0);
-	way_begin();
-	for (unsigned int i = 0; way_goes_on(); i++) {
-		way_submit(&d, queue, us[i % 4], 0, NULL, NULL);
-		if (i % 16 == 15)
-			clFinish(queue);
-	}
-	way_end();
-	return 0;
+	submit(SHORT_US, 200);
+	clFinish(only);
+	submit(LONGER_US, 16);
+	clFinish(only);
 }
 
-/* A kernel that is short by its arguments until that has been learned, and then long by
- * its arguments. */
-static int way_longer_arguments(char **arguments)
+static void start_endless(void)
 {
-	struct way_device d;
-	cl_command_queue queue;
-
-	(void)arguments;
-	way_open(&d);
-	queue = way_queue(&d, 0);
-	way_begin();
-	while (way_goes_on()) {
-		for (int i = 0; i < 200; i++)
-			way_submit(&d, queue, SHORT_US, 0, NULL, NULL);
-		clFinish(queue);
-		for (int i = 0; i < 16; i++)
-			way_submit(&d, queue, LONGER_US, 0, NULL, NULL);
-		clFinish(queue);
-	}
-	way_end();
-	return 0;
+	submit(ENDLESS_US, 1);
+	clFlush(only);
 }
 
-static int way_endless_kernel(char **arguments)
+static void sleep_for_a_while(void)
 {
-	struct way_device d;
-	cl_command_queue queue;
-
-	(void)arguments;
-	way_open(&d);
-	queue = way_queue(&d, 0);
-	way_submit(&d, queue, ENDLESS_US, 0, NULL, NULL);
-	clFlush(queue);
-	way_begin();
-	while (way_goes_on())
-		usleep(10000);
-	way_end();
-	return 0;
+	usleep(10000);
 }
 
 /* One kernel far longer than a turn; the process ends before it is charged. */
 static int way_one_and_gone(char **arguments)
 {
-	struct way_device d;
-	cl_command_queue queue;
-
-	(void)arguments;
-	way_open(&d);
-	queue = way_queue(&d, 0);
-	way_submit(&d, queue, LONGEST_US, 0, NULL, NULL);
-	clFinish(queue);
+	open_with(0);
+	submit(LONGEST_US, 1);
+	clFinish(only);
 	_exit(0);
 }
 
-/* Idle, and then all work at once. */
-static int way_bursts(char **arguments)
+static void burst(void)
 {
-	struct way_device d;
-	cl_command_queue queue;
-
-	(void)arguments;
-	way_open(&d);
-	queue = way_queue(&d, 0);
-	way_begin();
-	while (way_goes_on()) {
-		for (int i = 0; i < 100; i++)
-			way_submit(&d, queue, 1000, 0, NULL, NULL);
-		clFinish(queue);
-		usleep(20000);
-	}
-	way_end();
-	return 0;
+	submit(1000, 100);
+	clFinish(only);
+	usleep(20000);
 }
 
-/* The program never flushes, and never waits for long. */
-static int way_no_flush(char **arguments)
+static void wait_for_half(void)
 {
-	struct way_device d;
-	cl_command_queue queue;
 	cl_event event;
 
-	(void)arguments;
-	way_open(&d);
-	queue = way_queue(&d, 0);
+	submit(1000, 100);
+	way_submit(&device, only, 1000, 0, NULL, &event);
+	submit(1000, 99);
+	clWaitForEvents(1, &event);
+	clReleaseEvent(event);
+}
+
+/* The process stops in the middle of its turn, and stays stopped. */
+static int way_stopped(char **arguments)
+{
+	open_with(0);
+	submit(1000, 200);
+	clFlush(only);
 	way_begin();
-	while (way_goes_on()) {
-		for (int i = 0; i < 200; i++)
-			way_submit(&d, queue, 1000, 0, NULL, i == 100 ? &event : NULL);
-		clWaitForEvents(1, &event);
-		clReleaseEvent(event);
-	}
-	way_end();
+	raise(SIGSTOP);
 	return 0;
 }
 
@@ -190,7 +113,6 @@ static int way_many_queues(char **arguments)
 	struct way_device d;
 	cl_command_queue queues[QUEUES];
 
-	(void)arguments;
 	way_open(&d);
 	for (int i = 0; i < QUEUES; i++)
 		queues[i] = way_queue(&d, 0);
@@ -221,7 +143,6 @@ static int way_many_threads(char **arguments)
 	struct way_device d;
 	pthread_t threads[THREADS];
 
-	(void)arguments;
 	way_open(&d);
 	way_begin();
 	for (int i = 0; i < THREADS; i++)
@@ -238,7 +159,6 @@ static int way_work_processes(char **arguments)
 	int ready[2];
 	char byte;
 
-	(void)arguments;
 	if (pipe(ready) < 0)
 		way_die("pipe", 0);
 	for (int i = 0; i < PROCESSES; i++) {
@@ -275,7 +195,6 @@ static int way_sub_devices(char **arguments)
 	cl_uint n = 0;
 	cl_int r;
 
-	(void)arguments;
 	way_open(&d);
 	r = clCreateSubDevices(d.device, equally, 64, parts, &n);
 	if (r || n == 0)
@@ -306,152 +225,159 @@ static void CL_CALLBACK spin_for_a_while(void *userdata)
 		;
 }
 
-static void native_for(cl_command_queue queue, uint32_t us)
+static void run_natively(
+	void(CL_CALLBACK *function)(void *), void *userdata, size_t n_bytes, int n)
 {
-	cl_int r = clEnqueueNativeKernel(
-		queue, spin_for_a_while, &us, sizeof(us), 0, NULL, NULL, 0, NULL, NULL);
+	for (int i = 0; i < n; i++) {
+		cl_int r = clEnqueueNativeKernel(
+			only, function, userdata, n_bytes, 0, NULL, NULL, 0, NULL, NULL);
 
-	if (r)
-		way_die("clEnqueueNativeKernel", r);
-}
-
-static int flood_with_natives(uint32_t us, int batch)
-{
-	struct way_device d;
-	cl_command_queue queue;
-
-	way_open(&d);
-	queue = way_queue(&d, 0);
-	way_begin();
-	while (way_goes_on()) {
-		for (int i = 0; i < batch; i++)
-			native_for(queue, us);
-		clFinish(queue);
+		if (r)
+			way_die("clEnqueueNativeKernel", r);
 	}
-	way_end();
-	return 0;
 }
 
-/* Native kernels: functions of the program that the device's queue runs. */
-static int way_native_kernels(char **arguments)
+static void spin_shortly(void)
 {
-	(void)arguments;
-	return flood_with_natives(2000, 32);
+	uint32_t us = 2000;
+
+	run_natively(spin_for_a_while, &us, sizeof(us), 32);
+	clFinish(only);
 }
 
-static int way_native_long(char **arguments)
+static void spin_for_long(void)
 {
-	(void)arguments;
-	return flood_with_natives(LONG_US, 2);
+	uint32_t us = LONG_US;
+
+	run_natively(spin_for_a_while, &us, sizeof(us), 2);
+	clFinish(only);
 }
 
-/* A function of the program that the device runs submits more work. */
-struct submitter {
-	struct way_device *device;
-	cl_command_queue queue;
-};
+static cl_command_queue beside;
 
 static void CL_CALLBACK submit_more(void *userdata)
 {
-	const struct submitter *submitter = userdata;
-
 	for (int i = 0; i < 16; i++)
-		way_submit(submitter->device, submitter->queue, 1000, 0, NULL, NULL);
-	clFlush(submitter->queue);
+		way_submit(&device, beside, 1000, 0, NULL, NULL);
+	clFlush(beside);
 }
 
-static int way_native_submits(char **arguments)
+static void open_beside(void)
 {
-	struct submitter submitter;
-	struct way_device d;
-	cl_command_queue queue;
-	cl_int r;
-
-	(void)arguments;
-	way_open(&d);
-	queue = way_queue(&d, 0);
-	submitter = (struct submitter){.device = &d, .queue = way_queue(&d, 0)};
-	way_submit(&d, queue, 1000, 0, NULL, NULL);
-	clFinish(queue);
-	way_begin();
-	while (way_goes_on()) {
-		for (int i = 0; i < 4; i++) {
-			r = clEnqueueNativeKernel(queue, submit_more, &submitter,
-				sizeof(submitter), 0, NULL, NULL, 0, NULL, NULL);
-			if (r)
-				way_die("clEnqueueNativeKernel", r);
-		}
-		clFinish(queue);
-		clFinish(submitter.queue);
-	}
-	way_end();
-	return 0;
+	beside = way_queue(&device, 0);
+	one_at_a_time();
 }
 
-static int way_copies(char **arguments)
+static void submit_natively(void)
+{
+	uint32_t unused = 0;
+
+	run_natively(submit_more, &unused, sizeof(unused), 4);
+	clFinish(only);
+	clFinish(beside);
+}
+
+static cl_mem from, to;
+
+static void make_buffers(void)
 {
 	static const char zero;
-	struct way_device d;
-	cl_command_queue queue;
-	cl_mem from, to;
 
-	(void)arguments;
-	way_open(&d);
-	queue = way_queue(&d, 0);
-	from = clCreateBuffer(d.context, CL_MEM_READ_WRITE, COPY_BYTES, NULL, NULL);
-	to = clCreateBuffer(d.context, CL_MEM_READ_WRITE, COPY_BYTES, NULL, NULL);
-	clEnqueueFillBuffer(queue, from, &zero, 1, 0, COPY_BYTES, 0, NULL, NULL);
-	way_begin();
-	while (way_goes_on()) {
-		for (int i = 0; i < 32; i++)
-			clEnqueueCopyBuffer(
-				queue, from, to, 0, 0, COPY_BYTES, 0, NULL, NULL);
-		clFinish(queue);
-	}
-	way_end();
-	return 0;
+	from = clCreateBuffer(device.context, CL_MEM_READ_WRITE, COPY_BYTES, NULL, NULL);
+	to = clCreateBuffer(device.context, CL_MEM_READ_WRITE, COPY_BYTES, NULL, NULL);
+	clEnqueueFillBuffer(only, from, &zero, 1, 0, COPY_BYTES, 0, NULL, NULL);
 }
 
-static int way_tasks(char **arguments)
+static void copy(void)
 {
-	struct way_device d;
-	cl_command_queue queue;
+	for (int i = 0; i < 32; i++)
+		clEnqueueCopyBuffer(only, from, to, 0, 0, COPY_BYTES, 0, NULL, NULL);
+	clFinish(only);
+}
 
-	(void)arguments;
-	way_open(&d);
-	queue = way_queue(&d, 0);
-	/* A task is one item of a kernel: as long as one item of a whole launch is not.
-	 */
-	way_submit(&d, queue, 100000, 0, NULL, NULL);
-	way_begin();
-	while (way_goes_on()) {
-		for (int i = 0; i < 32; i++)
-			clEnqueueTask(queue, d.kernel, 0, NULL, NULL);
-		clFinish(queue);
+/* A task is one item of a kernel: as long as one item of a whole launch is not. */
+static void make_task(void)
+{
+	submit(100000, 1);
+}
+
+static void enqueue_tasks(void)
+{
+	for (int i = 0; i < 32; i++)
+		clEnqueueTask(only, device.kernel, 0, NULL, NULL);
+	clFinish(only);
+}
+
+static const struct {
+	const char *name;
+	void (*prepare)(void), (*round)(void);
+} rounds[] = {
+	{"sync", NULL, one_at_a_time},
+	/* A new duration for each launch of the same kernel and size, so that what was
+	 * learned is always wrong. */
+	{"changing-lengths", NULL, change_lengths},
+	/* A kernel that is short by its arguments until that has been learned, and then
+	 * long by its arguments. */
+	{"longer-arguments", NULL, lengthen},
+	{"endless-kernel", start_endless, sleep_for_a_while},
+	/* Idle, and then all work at once. */
+	{"bursts", NULL, burst},
+	/* The program never flushes, and never waits for long. */
+	{"no-flush", NULL, wait_for_half},
+	/* Native kernels: functions of the program that the device's queue runs. */
+	{"native-kernels", NULL, spin_shortly},
+	{"native-long", NULL, spin_for_long},
+	/* A function of the program that the device runs submits more work. */
+	{"native-submits", open_beside, submit_natively},
+	{"copies", make_buffers, copy},
+	{"tasks", make_task, enqueue_tasks},
+};
+
+static const struct {
+	const char *name;
+	uint32_t us, batch;
+	cl_command_queue_properties properties;
+} floods[] = {
+	{"deep", 1000, 64, 0},
+	{"out-of-order", 1000, 64, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE},
+	{"long-kernels", 200000, 4, 0},
+};
+
+void way_run_rounds(const char *name)
+{
+	for (size_t i = 0; i < sizeof(rounds) / sizeof(rounds[0]); i++) {
+		if (strcmp(rounds[i].name, name) != 0)
+			continue;
+		open_with(0);
+		if (rounds[i].prepare)
+			rounds[i].prepare();
+		way_begin();
+		while (way_goes_on())
+			rounds[i].round();
+		way_end();
 	}
-	way_end();
-	return 0;
+}
+
+void way_run_flood(const char *name)
+{
+	for (size_t i = 0; i < sizeof(floods) / sizeof(floods[0]); i++) {
+		if (strcmp(floods[i].name, name) != 0)
+			continue;
+		open_with(floods[i].properties);
+		submit(floods[i].us, 1);
+		clFinish(only);
+		way_begin();
+		way_flood(&device, only, floods[i].us, floods[i].batch);
+		way_end();
+	}
 }
 
 const struct way way_work[] = {
-	{"deep", way_deep},
-	{"out-of-order", way_out_of_order},
-	{"long-kernels", way_long_kernels},
-	{"sync", way_sync},
-	{"changing-lengths", way_changing_lengths},
-	{"longer-arguments", way_longer_arguments},
-	{"endless-kernel", way_endless_kernel},
 	{"one-and-gone", way_one_and_gone},
-	{"bursts", way_bursts},
-	{"no-flush", way_no_flush},
+	{"stopped", way_stopped},
 	{"many-queues", way_many_queues},
 	{"many-threads", way_many_threads},
 	{"work-processes", way_work_processes},
 	{"sub-devices", way_sub_devices},
-	{"native-kernels", way_native_kernels},
-	{"native-long", way_native_long},
-	{"native-submits", way_native_submits},
-	{"copies", way_copies},
-	{"tasks", way_tasks},
 	{NULL, NULL},
 };

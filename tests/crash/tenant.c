@@ -164,7 +164,6 @@ static void *run_allocations(void *userdata)
 	} live[MAX_LIVE] = {{NULL, 0}};
 	uint64_t random = options.seed * 0x9e3779b97f4a7c15u + 1;
 
-	(void)userdata;
 	for (;;) {
 		size_t at = draw(&random) % MAX_LIVE;
 		cl_int code = CL_SUCCESS;
@@ -304,7 +303,6 @@ static void *run_queue(void *userdata)
 {
 	static struct queue q;
 
-	(void)userdata;
 	open_queue(&q);
 	atomic_store(&account->state, STATE_RUNNING);
 	for (;; q.n++) {
@@ -330,7 +328,6 @@ static void *run_queue(void *userdata)
 /* Measures how late a sleeping thread wakes, as a reference without the gate. */
 static void *run_clock(void *userdata)
 {
-	(void)userdata;
 	for (;;) {
 		uint64_t due = now_ns() + 1000 * (uint64_t)PAUSE_US, now;
 

@@ -11,9 +11,6 @@
 #define KERNEL_NS 3000000u
 #define AHEAD 8
 
-int cuCtxCreate_v2(handle *context, unsigned flags, int device);
-int cuCtxPopCurrent_v2(handle *context);
-
 static void say(const char *word)
 {
 	printf("%s\n", word);

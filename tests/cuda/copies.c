@@ -19,15 +19,6 @@
 #include <string.h>
 #include <time.h>
 
-int cuEventCreate(handle *event, unsigned flags);
-int cuEventDestroy_v2(handle event);
-int cuEventRecord(handle event, handle stream);
-int cuStreamDestroy_v2(handle stream);
-int cuStreamWaitEvent(handle stream, handle event, unsigned flags);
-int cuMemHostAlloc(void **address, size_t bytes, unsigned flags);
-int cuMemcpyHtoDAsync_v2(dptr to, const void *from, size_t bytes, handle stream);
-int cuMemcpyDtoHAsync_v2(void *to, dptr from, size_t bytes, handle stream);
-
 #define SMALL ((size_t)64 << 10)
 #define LARGE ((size_t)16 << 20)
 #define MANY_MAX 64

@@ -12,58 +12,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-int cuMemAllocAsync(dptr *address, size_t bytes, handle stream);
-int cuMemFreeAsync(dptr address, handle stream);
-int cuMemAllocFromPoolAsync(dptr *address, size_t bytes, handle pool, handle stream);
-int cuMemPoolCreate(handle *pool, const void *properties);
-int cuMemPoolDestroy(handle pool);
-int cuMemPoolTrimTo(handle pool, size_t keep);
 int cuDeviceSetMemPool(int device, handle pool);
-int cuMemPoolSetAttribute(handle pool, int attribute, void *value);
 int cuDeviceGetMemPool(handle *pool, int device);
 
-int cuMemCreate(uint64_t *piece, size_t size, const void *properties, uint64_t flags);
-int cuMemRelease(uint64_t piece);
-int cuMemAddressReserve(
-	dptr *address, size_t size, size_t alignment, dptr wanted, uint64_t flags);
-int cuMemMap(dptr address, size_t size, size_t offset, uint64_t piece, uint64_t flags);
-int cuMemUnmap(dptr address, size_t size);
-int cuMemRetainAllocationHandle(uint64_t *piece, void *address);
-int cuMemExportToShareableHandle(void *shared, uint64_t piece, int type, uint64_t flags);
-int cuMemImportFromShareableHandle(uint64_t *piece, void *shared, int type);
+int cuMemRetainAllocationHandle(handle *piece, void *address);
 
 int cuArrayCreate_v2(handle *array, const void *descriptor);
-int cuArray3DCreate_v2(handle *array, const void *descriptor);
-int cuArrayDestroy(handle array);
-int cuMipmappedArrayCreate(handle *array, const void *descriptor, unsigned levels);
-int cuMipmappedArrayDestroy(handle array);
-
-int cuMemHostAlloc(void **memory, size_t bytes, unsigned flags);
-int cuStreamWaitValue32_v2(handle stream, dptr at, uint32_t value, unsigned flags);
-int cuStreamBeginCapture_v2(handle stream, int mode);
-int cuStreamEndCapture(handle stream, handle *graph);
-int cuGraphInstantiateWithFlags(handle *exec, handle graph, uint64_t flags);
-int cuGraphLaunch(handle exec, handle stream);
-int cuGraphExecDestroy(handle exec);
-
-struct location {
-	int type, id;
-};
-
-struct properties {
-	int type, handle_types;
-	struct location location;
-	void *reserved;
-	unsigned char flags[8];
-};
-
-struct pool_properties {
-	int type, handle_types;
-	struct location location;
-	void *reserved;
-	size_t most;
-	unsigned char rest[56];
-};
 
 static const struct properties on_device = {1, 1, {1, 0}, NULL, {0}};
 static const struct properties on_host = {1, 0, {2, 0}, NULL, {0}};
@@ -170,7 +124,7 @@ void pools_again(void)
 /* It lives as long as its handle or a mapping. */
 void mapped(void)
 {
-	uint64_t piece, other, again;
+	handle piece, other, again;
 	dptr at;
 
 	CHECK(cuMemCreate(&piece, 2048 * MIB, &on_device, 0) == OUT_OF_MEMORY);
@@ -192,7 +146,7 @@ void mapped(void)
  * mapping, or the file. */
 void imported(void)
 {
-	uint64_t piece, other;
+	handle piece, other;
 	dptr at;
 	int fd, copy;
 
@@ -243,7 +197,7 @@ __attribute__((visibility("default"))) int fstat(int fd, struct stat *ret)
 /* All by the same number, one after the other; the last one is open. */
 void exported(void)
 {
-	uint64_t piece;
+	handle piece;
 	int fd = -1;
 
 	is_one_inode = true;
@@ -275,7 +229,7 @@ void exports(int peer)
 		.msg_iovlen = 1,
 		.msg_control = &control,
 		.msg_controllen = sizeof(control)};
-	uint64_t piece;
+	handle piece;
 	char word;
 	int fd;
 
@@ -321,7 +275,7 @@ static pid_t start_exporter(int *ret_peer, int *ret_fd)
 /* Charged once in the lease, for as long as one of its processes has it. */
 void imported_elsewhere(void)
 {
-	uint64_t piece, other;
+	handle piece, other;
 	int peer, fd, status;
 	pid_t pid = start_exporter(&peer, &fd);
 	char word;
@@ -349,6 +303,15 @@ void imported_elsewhere(void)
 	CHECK(free_bytes() == QUOTA);
 }
 
+/* The agent takes a moment to notice that a process has ended, and then gives its memory
+ * and its place in the lease to the next one. */
+static void wait_until_free(void)
+{
+	for (int i = 0; i < 1200 && free_bytes() != QUOTA; i++)
+		usleep(50000);
+	CHECK(free_bytes() == QUOTA);
+}
+
 static void end_exporter(pid_t pid, int peer)
 {
 	int status;
@@ -358,10 +321,7 @@ static void end_exporter(pid_t pid, int peer)
 	CHECK(write(peer, "q", 1) == 1);
 	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
 	close(peer);
-	/* The agent gives its place in the lease to the next process. */
-	for (int i = 0; i < 100 && free_bytes() != QUOTA; i++)
-		usleep(50000);
-	CHECK(free_bytes() == QUOTA);
+	wait_until_free();
 }
 
 static void run_in_place(const char *name, int fd)
@@ -378,12 +338,13 @@ static void run_in_place(const char *name, int fd)
 		_exit(1);
 	}
 	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+	wait_until_free();
 }
 
 /* Memory that outlives its process is charged to the lease that maps it. */
 static void map_outlived(int fd)
 {
-	uint64_t piece;
+	handle piece;
 	dptr at;
 
 	OK(cuMemImportFromShareableHandle(&piece, (void *)(intptr_t)fd, 1));
@@ -395,7 +356,7 @@ static void map_outlived(int fd)
 /* And has a file of its own. */
 void imports(int fd)
 {
-	uint64_t piece;
+	handle piece;
 	int own;
 
 	OK(cuMemCreate(&piece, 600 * MIB, &on_device, 0));

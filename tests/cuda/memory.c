@@ -6,18 +6,8 @@
 
 #include <string.h>
 
-int cuMemAllocManaged(dptr *address, size_t bytes, unsigned flags);
-int cuMemAllocPitch_v2(
-	dptr *address, size_t *pitch, size_t width, size_t height, unsigned element);
 int cuDevicePrimaryCtxReset_v2(int device);
-int cuCtxCreate_v2(handle *context, unsigned flags, int device);
-int cuCtxDestroy_v2(handle context);
 int cuCtxGetLimit(size_t *value, int limit);
-int cuCtxSetLimit(int limit, size_t value);
-int cuLaunchKernelEx(
-	const void *config, handle function, void **parameters, void **extra);
-int cuMemCreate(uint64_t *piece, size_t size, const void *properties, uint64_t flags);
-int cuMipmappedArrayCreate(handle *array, const void *descriptor, unsigned levels);
 int cuImportExternalMemory(handle *memory, const void *description);
 
 size_t free_bytes(void)

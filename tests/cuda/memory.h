@@ -3,19 +3,6 @@
 
 #include "tenant.h"
 
-#define MIB ((size_t)1 << 20)
-#define QUOTA (1024 * MIB)
-#define OUT_OF_MEMORY 2
-
-#define CHECK(condition)                                                           \
-	do {                                                                       \
-		if (!(condition)) {                                                \
-			fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, \
-				#condition);                                       \
-			exit(1);                                                   \
-		}                                                                  \
-	} while (0)
-
 /* The free bytes of the quota that the program sees. */
 size_t free_bytes(void);
 

@@ -1,42 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every way in which a program looks up an entry point leads to the gate, and to the
- * version that the program asks for. Prints those that do not. */
+/* Every way in which a program finds an entry point leads to the gate, and to the form of
+ * it that the program means.  Says what does not.
+ *
+ * usage: cuda-names [each]; with "each" it says what is found for each name that it
+ * reads, with each version and flag, by the symbol: that is the same with a gate and
+ * without. */
 #include "tenant.h"
 
-#include <dlfcn.h>
-#include <string.h>
-
-int cuDriverGetVersion(int *version);
-int cuGetProcAddress(const char *name, void **function, int version, uint64_t flags);
-int cuGetProcAddress_v2(
-	const char *name, void **function, int version, uint64_t flags, int *status);
-
-static int n_failed;
-
-static void fail(const char *how, const char *name, const char *found)
-{
-	printf("%s of %s: %s\n", how, name, found ? found : "nothing");
-	n_failed++;
-}
-
-/* symbol: the gate's function that must be found; NULL: none of the gate's. */
-static void check(const char *how, const char *name, void *function, const char *symbol)
-{
-	Dl_info info = {0};
-
-	if (!function || !dladdr(function, &info) || !info.dli_sname) {
-		fail(how, name, function ? "an address of no name" : NULL);
-		return;
-	}
-	if (!symbol) {
-		if (strstr(info.dli_fname, "libcleave"))
-			fail(how, name, info.dli_sname);
-		return;
-	}
-	if (!strstr(info.dli_fname, "libcleave-cuda.so") ||
-		strcmp(info.dli_sname, symbol) != 0)
-		fail(how, name, info.dli_sname);
-}
+#define GATE "libcleave-cuda.so"
+#include "../gate/look-up.h"
 
 /* By name, version and flags. */
 static const struct {
@@ -60,6 +32,8 @@ static const struct {
 	{"cuMemPrefetchAsync", 12000, 0, "cuMemPrefetchAsync"},
 	{"cuMemPrefetchAsync", 12020, 0, "cuMemPrefetchAsync_v2"},
 	{"cuGraphLaunch", 12000, 0, "cuGraphLaunch"},
+	{"cuGraphInstantiate", 11000, 0, "cuGraphInstantiate_v2"},
+	{"cuGraphInstantiate", 12000, 0, "cuGraphInstantiateWithFlags"},
 	{"cuGetProcAddress", 11030, 0, "cuGetProcAddress"},
 	{"cuGetProcAddress", 12000, 0, "cuGetProcAddress_v2"},
 	{"cuStreamSynchronize", 12000, 2, "cuStreamSynchronize_ptsz"},
@@ -139,9 +113,51 @@ static void by_later_version(void)
 		"cuMemAlloc_v2");
 }
 
-int main(void)
+/* The name of the symbol that was found, in any library. */
+static const char *found_as(void *function)
+{
+	Dl_info info = {0};
+
+	return function && dladdr(function, &info) && info.dli_sname ? info.dli_sname
+								     : "-";
+}
+
+static void say_each_version(const char *name)
+{
+	static const int versions[] = {2000, 3000, 3010, 3020, 4000, 4010, 5000, 5050,
+		6000, 6050, 7000, 7050, 8000, 9000, 9020, 10000, 10010, 10020, 11000,
+		11010, 11020, 11030, 11040, 11050, 11060, 11070, 11080, 12000, 12010,
+		12020, 12030, 12040, 12050, 12060, 12080, 12090, 13000};
+
+	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
+		for (uint64_t flags = 0; flags <= 2; flags++) {
+			void *function = NULL, *older = NULL;
+			int status = -1;
+			int r = cuGetProcAddress_v2(
+				name, &function, versions[i], flags, &status);
+			int r_older = cuGetProcAddress(name, &older, versions[i], flags);
+
+			printf("%s %d %d: %d %d %s, %d %s\n", name, versions[i],
+				(int)flags, r, status, found_as(function), r_older,
+				found_as(older));
+		}
+	}
+}
+
+static int say_each_name(void)
+{
+	char name[128];
+
+	while (scanf("%127s", name) == 1)
+		say_each_version(name);
+	return 0;
+}
+
+int main(int argc, char **argv)
 {
 	OK(cuInit(0));
+	if (argc > 1)
+		return say_each_name();
 	by_version();
 	by_symbol();
 	by_later_version();

@@ -252,7 +252,6 @@ static struct {
 
 static void ask(void *userdata)
 {
-	(void)userdata;
 	pthread_mutex_lock(&host.lock);
 	host.asked++;
 	pthread_cond_signal(&host.changed);
@@ -263,7 +262,6 @@ static void *launch_when_asked(void *userdata)
 {
 	handle stream;
 
-	(void)userdata;
 	OK(cuCtxSetCurrent(context));
 	stream = new_stream(NON_BLOCKING);
 	for (uint32_t i = 1; i <= N_ROUNDS; i++) {
@@ -344,7 +342,6 @@ static uint32_t late_marker(void)
  * work that makes it idle is launched in a blocking stream meanwhile. */
 static void *launch_fresh(void *userdata)
 {
-	(void)userdata;
 	OK(cuCtxSetCurrent(context));
 	launch(fresh_kernel, LEGACY, NULL);
 	return NULL;
@@ -377,7 +374,6 @@ static _Atomic int is_over;
 
 static void *fill_legacy(void *userdata)
 {
-	(void)userdata;
 	OK(cuCtxSetCurrent(context));
 	while (!atomic_load(&is_over))
 		run(LEGACY, 100000);
@@ -488,7 +484,6 @@ static pthread_barrier_t own_is_used, own_is_over;
 
 static void *use_own_stream(void *userdata)
 {
-	(void)userdata;
 	OK(cuCtxSetCurrent(context));
 	for (int i = 0; i < 20; i++) {
 		run(PER_THREAD, 100000);

@@ -14,10 +14,6 @@
 #define CHUNKS_MAX 4096
 #define BLOCK (64 * MIB)
 
-int cuMemsetD32_v2(dptr address, unsigned value, size_t n);
-int cuMemcpyDtoH_v2(void *host, dptr address, size_t n_bytes);
-int cuMemHostAlloc(void **host, size_t n_bytes, unsigned flags);
-
 static struct {
 	dptr address[CHUNKS_MAX];
 	size_t bytes[CHUNKS_MAX];

@@ -13,23 +13,11 @@
 
 #define SPILL (2048 * MIB)
 
-int cuMemAllocManaged(dptr *address, size_t bytes, unsigned flags);
-int cuMemAllocPitch_v2(
-	dptr *address, size_t *pitch, size_t width, size_t height, unsigned element);
-int cuMemcpyHtoD_v2(dptr to, const void *from, size_t bytes);
-int cuMemcpyDtoH_v2(void *to, dptr from, size_t bytes);
-int cuMemsetD8_v2(dptr to, unsigned char value, size_t n);
 int cuMemPrefetchAsync(dptr address, size_t bytes, int device, handle stream);
-int cuMemPrefetchAsync_v2(
-	dptr address, size_t bytes, uint64_t location, unsigned flags, handle stream);
 int cuMemPrefetchBatchAsync(dptr *addresses, size_t *sizes, size_t n, void *locations,
 	size_t *indexes, size_t n_locations, unsigned long long flags, handle stream);
 int cuMemAdvise(dptr address, size_t bytes, int advice, int device);
-int cuMemAdvise_v2(dptr address, size_t bytes, int advice, uint64_t location);
-int cuCtxCreate_v2(handle *context, unsigned flags, int device);
-int cuCtxDestroy_v2(handle context);
-int cuCtxGetCurrent(handle *context);
-int cuMemFreeAsync(dptr address, handle stream);
+int cuMemAdvise_v2(dptr address, size_t bytes, int advice, struct location location);
 int cuDevicePrimaryCtxReset_v2(int device);
 
 static handle spin;
@@ -138,7 +126,7 @@ static void pitch(void)
 /* Neither hints nor copies bring spilled memory back to the device. */
 static void hints(void)
 {
-	static const uint64_t device = 1, host = 2;
+	static const struct location device = {1, 0}, host = {2, 0};
 	size_t sizes[] = {MIB, MIB}, index = 0;
 	dptr mine = allocate(600 * MIB), a = allocate(600 * MIB);
 	dptr both[] = {mine, a + 300 * MIB};

@@ -9,16 +9,6 @@
 int cuLaunchCooperativeKernel(handle function, unsigned gx, unsigned gy, unsigned gz,
 	unsigned bx, unsigned by, unsigned bz, unsigned shared, handle stream,
 	void **parameters);
-int cuLaunchKernelEx(
-	const void *config, handle function, void **parameters, void **extra);
-int cuLaunchHostFunc(handle stream, void (*function)(void *userdata), void *userdata);
-int cuStreamBeginCapture_v2(handle stream, int mode);
-int cuStreamEndCapture(handle stream, handle *graph);
-int cuGraphInstantiateWithFlags(handle *exec, handle graph, uint64_t flags);
-int cuGraphLaunch(handle exec, handle stream);
-int cuFuncSetBlockShape(handle function, int x, int y, int z);
-int cuParamSetSize(handle function, unsigned bytes);
-int cuParamSetv(handle function, int offset, void *value, unsigned bytes);
 int cuLaunchGridAsync(handle function, int width, int height, handle stream);
 int cuMemcpyDtoDAsync_v2(dptr to, dptr from, size_t bytes, handle stream);
 
@@ -97,7 +87,6 @@ static void captures(struct program *program, handle stream)
 
 static void called(void *userdata)
 {
-	(void)userdata;
 }
 
 static void host_function(struct program *program, handle stream)

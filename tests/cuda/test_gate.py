@@ -3,17 +3,56 @@
 
 usage: test_gate.py --build BUILD [unittest arguments]
 """
+import os
+import subprocess
 import sys
 import unittest
 
+import coverage
 import machine
 import worlds
+
+HOOKS = os.path.join(machine.HERE, "..", "..", "src", "gate", "cuda", "hooks.list")
 
 
 class Names(machine.Case):
     def test_every_way_leads_to_the_gate(self):
         self.begin()
         self.assertEqual(self.run_in_lease(machine.program("cuda-names")), "0 failed\n")
+
+    def test_a_driver_that_returns_addresses_of_no_symbol(self):
+        """Then the version decides which function a name means."""
+        self.begin(cuda="tell-nvml 1\ninner-addresses 1\n")
+        self.assertEqual(self.run_in_lease(machine.program("cuda-names")), "0 failed\n")
+
+    def test_every_name_and_version_as_without_the_gate(self):
+        """As a runtime asks at its start, whichever version it is of: what it gets is the driver's
+        choice, by its own symbol or the gate's of that name."""
+        names = "".join(f"{name}\n" for name in sorted({coverage.base_of(symbol) for symbol in
+                                                        coverage.read_list(HOOKS)[1]}))
+        for version in ("12090", "13000"):
+            self.begin(cuda=f"tell-nvml 1\nversion {version}\n")
+            command = [machine.program("cuda-names"), "each"]
+            process = self.start(*command)
+            found, _ = process.communicate(names, timeout=60)
+            expected = subprocess.run(command, input=names, text=True, check=True, timeout=60,
+                                      capture_output=True, env=self.agent.env).stdout
+            self.assertGreater(expected.count("\n"), 10000)
+            differ = [pair for pair in zip(expected.splitlines(), found.splitlines())
+                      if pair[0] != pair[1]]
+            self.assertEqual(differ, [])
+            self.assertEqual(found.count("\n"), expected.count("\n"))
+            self.doCleanups()
+
+
+class Early(machine.Case):
+    def test_calls_before_the_driver_is_initialized(self):
+        """They fail as they do without the gate, from several threads, and do no harm."""
+        self.begin()
+        found = self.run_in_lease(machine.program("cuda-early"))
+        self.assertEqual(found, subprocess.run([machine.program("cuda-early")], text=True, check=True,
+                                               capture_output=True, env=self.agent.env).stdout)
+        self.assertEqual(found.splitlines()[-1], "0 0 0 0 0")
 
 
 class Memory(machine.Case):

@@ -130,7 +130,7 @@ class Green(Units):
         self.assert_held_by("green_contexts")
         self.units("node")
         self.assert_held_by("nothing")
-        self.assertIn("by hand", self.sm()["reason"])
+        self.assertIn("explicitly", self.sm()["reason"])
 
     def test_a_driver_that_refuses(self):
         for call in ("cuDeviceGetDevResource", "cuGreenCtxCreate", "cuGreenCtxStreamCreate"):

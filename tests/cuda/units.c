@@ -30,34 +30,13 @@ struct kernel_node {
 	handle kernel, context;
 };
 
-int cuDeviceGetAttribute(int *ret, int attribute, int device);
-int cuCtxCreate_v2(handle *context, unsigned flags, int device);
-int cuStreamCreateWithPriority(handle *stream, unsigned flags, int priority);
 int cuStreamGetCtx(handle stream, handle *context);
 int cuStreamGetCtx_v2(handle stream, handle *context, handle *green);
-int cuStreamDestroy_v2(handle stream);
-int cuDevicePrimaryCtxRelease_v2(int device);
-int cuDevicePrimaryCtxGetState(int device, unsigned *flags, int *is_active);
-int cuStreamBeginCapture_v2(handle stream, int mode);
-int cuStreamEndCapture(handle stream, handle *graph);
-int cuGraphInstantiateWithFlags(handle *exec, handle graph, unsigned long long flags);
-int cuGraphLaunch(handle exec, handle stream);
-int cuGraphCreate(handle *graph, unsigned flags);
-int cuGraphAddKernelNode_v2(handle *node, handle graph, const handle *before, size_t n,
-	const struct kernel_node *kernel);
-int cuEventCreate(handle *event, unsigned flags);
-int cuEventRecord(handle event, handle stream);
-int cuEventSynchronize(handle event);
-int cuEventElapsedTime(float *ms, handle begin, handle end);
 int cuLaunchCooperativeKernel(handle function, unsigned gx, unsigned gy, unsigned gz,
 	unsigned bx, unsigned by, unsigned bz, unsigned shared, handle stream,
 	void **parameters);
 int cuDevicePrimaryCtxReset_v2(int device);
-int cuDeviceGetDevResource(int device, struct resource *ret, int type);
 int cuCtxGetDevResource(handle context, struct resource *ret, int type);
-int cuDevResourceGenerateDesc(handle *ret, struct resource *resources, unsigned n);
-int cuGreenCtxCreate(handle *green, handle description, int device, unsigned flags);
-int cuGreenCtxStreamCreate(handle *stream, handle green, unsigned flags, int priority);
 
 static uint64_t kernel_ns = KERNEL_NS;
 static void *parameters[] = {&kernel_ns, NULL};

@@ -265,8 +265,6 @@ static struct {
 
 static void CL_CALLBACK next_link(cl_event event, cl_int status, void *userdata)
 {
-	(void)status;
-	(void)userdata;
 	clReleaseEvent(event);
 	if (atomic_fetch_sub(&chain.n_left, 1) > 1) {
 		launch(chain.queue, 200, 0, NULL, &event);
@@ -319,7 +317,6 @@ static struct {
 
 static void CL_CALLBACK count_with_lock(cl_event event, cl_int status, void *queue)
 {
-	(void)status;
 	pthread_mutex_lock(&counted.lock);
 	launch(queue, 50, 0, NULL, NULL);
 	pthread_mutex_unlock(&counted.lock);
@@ -353,8 +350,6 @@ static void lock_shared_with_callbacks(void)
 
 static void CL_CALLBACK set_user_event(cl_event event, cl_int status, void *userdata)
 {
-	(void)event;
-	(void)status;
 	CHECK(clSetUserEventStatus(userdata, CL_COMPLETE));
 	CHECK(clReleaseEvent(userdata));
 }
@@ -460,7 +455,6 @@ static void *work_in_thread(void *userdata)
 {
 	cl_command_queue own = open_queue(0);
 
-	(void)userdata;
 	for (int i = 0; i < 60; i++) {
 		launch(shared_queue, 50, 0, NULL, NULL);
 		launch(own, 50, 0, NULL, NULL);

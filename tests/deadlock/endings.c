@@ -23,8 +23,6 @@ static void CL_CALLBACK submit_at_end(cl_context gone, void *userdata)
 	cl_int r;
 	cl_kernel kernel = clCreateKernel(ending.program, "spin", &r);
 
-	(void)gone;
-	(void)userdata;
 	CHECK(r);
 	CHECK(clSetKernelArg(kernel, 0, sizeof(us), &us));
 	for (int k = 0; k < 8; k++)

@@ -116,8 +116,6 @@ static void release(cl_event *events, int n)
 /* Sets the user event when the other event is complete. */
 static void CL_CALLBACK set_event(cl_event event, cl_int status, void *userdata)
 {
-	(void)event;
-	(void)status;
 	CHECK(clSetUserEventStatus(userdata, CL_COMPLETE));
 }
 
@@ -577,8 +575,6 @@ static uint32_t one_queue_set_late(void)
 /* A callback submits the command that releases the kernel. */
 static void CL_CALLBACK store_in_callback(cl_event event, cl_int status, void *userdata)
 {
-	(void)event;
-	(void)status;
 	words[2]++;
 	store(userdata, 0, words[2]);
 }
@@ -768,7 +764,6 @@ static int run(const struct pattern *pattern)
 
 static void *end_with_input(void *userdata)
 {
-	(void)userdata;
 	while (getchar() != EOF)
 		;
 	_exit(0);

@@ -95,7 +95,7 @@ class Rare(Case, patterns.Patterns):
         """The gate reports what it lacks, and the program does not continue without."""
         out, err = self.run_beside("sandbox", "early")
         self.assertEqual(out, "code -6\n", err)
-        self.assertRegex(err, r"\Acleave: no device for process \d+: the gate cannot make its "
+        self.assertRegex(err, r"\Acleave: no device for process \d+: the gate cannot create its "
                               r"threads: [^\n]+\n\Z")
 
 

@@ -4,7 +4,6 @@
 #include "../doubles/cuda/lib/functions.h"
 #include "errors.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -253,14 +252,10 @@ static void fill_all(void)
 
 static void called(void *userdata)
 {
-	(void)userdata;
 }
 
 static void called_back(struct stream *stream, int status, void *userdata)
 {
-	(void)stream;
-	(void)status;
-	(void)userdata;
 }
 
 /* None of these waits for anything that an error may keep away. */
@@ -288,21 +283,12 @@ static void wait_in_streams(void)
 
 static void *launch_elsewhere(void *unused)
 {
-	(void)unused;
 	TRY(cuCtxSetCurrent, have.primary);
 	launch(NULL);
 	WORK(cuLaunchKernel_ptsz, have.spin, 1, 1, 1, 32, 1, 1, 0, NULL, have.parameters,
 		NULL);
 	TRY(cuStreamSynchronize_ptsz, NULL);
 	return NULL;
-}
-
-static void work_in_thread(void)
-{
-	pthread_t thread;
-
-	if (pthread_create(&thread, NULL, launch_elsewhere, NULL) == 0)
-		pthread_join(thread, NULL);
 }
 
 static void wait_for_all(void)
@@ -548,7 +534,7 @@ static void run(void)
 	copy_all();
 	fill_all();
 	wait_in_streams();
-	work_in_thread();
+	errors_in_thread(launch_elsewhere);
 	wait_for_all();
 	make_graphs();
 	free_beside_capture();
@@ -567,34 +553,21 @@ static void run(void)
 	errors_at("end");
 }
 
-static void must(int result)
-{
-	if (result != 0) {
-		fprintf(stderr, "the neighbour got %d\n", result);
-		exit(1);
-	}
-}
-
 static void begin(void)
 {
 	have.ns = NS;
 	have.parameters[0] = &have.ns;
-	must(cuInit(0));
-	must(cuDevicePrimaryCtxRetain(&have.primary, 0));
-	must(cuCtxSetCurrent(have.primary));
-	must(cuModuleLoadData(&have.module, image));
-	must(cuModuleGetFunction(&have.spin, have.module, "spin"));
+	errors_must(cuInit(0));
+	errors_must(cuDevicePrimaryCtxRetain(&have.primary, 0));
+	errors_must(cuCtxSetCurrent(have.primary));
+	errors_must(cuModuleLoadData(&have.module, image));
+	errors_must(cuModuleGetFunction(&have.spin, have.module, "spin"));
 }
 
 static void step(void)
 {
-	must(launch(NULL));
-	must(cuCtxSynchronize());
+	errors_must(launch(NULL));
+	errors_must(cuCtxSynchronize());
 }
 
-int main(int argc, char **argv)
-{
-	static const struct errors_program program = {run, begin, step};
-
-	return errors_main(&program, argc, argv);
-}
+const struct errors_program errors_program = {run, begin, step};

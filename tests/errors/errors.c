@@ -209,21 +209,37 @@ static void serve(void (*run)(void))
 	}
 }
 
-static void be_neighbour(const struct errors_program *program)
+void errors_must(int result)
 {
-	program->begin();
-	for (;;) {
-		printf("stepped\n");
-		wait_for_line();
-		program->step();
+	if (result != 0) {
+		fprintf(stderr, "the neighbour got %d\n", result);
+		exit(1);
 	}
 }
 
-int errors_main(const struct errors_program *program, int argc, char **argv)
+void errors_in_thread(void *(*run)(void *unused))
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, run, NULL) == 0)
+		pthread_join(thread, NULL);
+}
+
+static void be_neighbour(void)
+{
+	errors_program.begin();
+	for (;;) {
+		printf("stepped\n");
+		wait_for_line();
+		errors_program.step();
+	}
+}
+
+int main(int argc, char **argv)
 {
 	setvbuf(stdout, NULL, _IOFBF, 1 << 16);
 	if (argc > 1 && strcmp(argv[1], "neighbour") == 0)
-		be_neighbour(program);
-	serve(program->run);
+		be_neighbour();
+	serve(errors_program.run);
 	return 0;
 }

@@ -37,7 +37,12 @@ struct errors_program {
 	void (*begin)(void);
 	void (*step)(void);
 };
-int errors_main(const struct errors_program *program, int argc, char **argv);
+extern const struct errors_program errors_program; /* each program's own */
+
+/* Ends the `neighbour` that gets an error. */
+void errors_must(int result);
+/* Runs that in a thread, and waits for it. */
+void errors_in_thread(void *(*run)(void *unused));
 
 /* The call, and what it returned is noted. */
 #define TRY(symbol, ...) errors_note(#symbol, symbol(__VA_ARGS__))

@@ -5,7 +5,6 @@
 #include "../doubles/hip/lib/functions.h"
 #include "errors.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -162,7 +161,6 @@ static void allocate_in(struct graph *graph)
 }
 static void called(void *userdata)
 {
-	(void)userdata;
 }
 
 static void launch_as_since_6(void)
@@ -186,7 +184,6 @@ static void unmap_memory(void)
 
 static void allocate_in(struct graph *graph)
 {
-	(void)graph;
 }
 #endif
 
@@ -195,7 +192,6 @@ static void allocate_in(struct graph *graph)
 
 static int see_pool(uint64_t pool, void *userdata)
 {
-	(void)userdata;
 	have.gpus_pool = pool;
 	return 0;
 }
@@ -204,7 +200,6 @@ static int see_agent(uint64_t agent, void *userdata)
 {
 	uint32_t device = HSA_DEVICE_GPU;
 
-	(void)userdata;
 	TRY(hsa_agent_get_info, agent, HSA_AGENT_DEVICE, &device);
 	if (device == HSA_DEVICE_GPU)
 		have.gpu = agent;
@@ -282,9 +277,6 @@ static void copy_all(void)
 
 static void called_back(struct stream *stream, int status, void *userdata)
 {
-	(void)stream;
-	(void)status;
-	(void)userdata;
 }
 
 /* None of these waits for anything that an error may keep away. */
@@ -308,20 +300,11 @@ static void *launch_elsewhere(void *unused)
 {
 	const struct dim3 one = {1, 1, 1}, block = {32, 1, 1};
 
-	(void)unused;
 	TRY(hipSetDevice, 0);
 	launch(NULL);
 	WORK(hipLaunchKernel_spt, have.stub, one, block, have.parameters, 0, NULL);
 	TRY(hipStreamSynchronize_spt, NULL);
 	return NULL;
-}
-
-static void work_in_thread(void)
-{
-	pthread_t thread;
-
-	if (pthread_create(&thread, NULL, launch_elsewhere, NULL) == 0)
-		pthread_join(thread, NULL);
 }
 
 static void wait_for_all(void)
@@ -452,7 +435,7 @@ static void run(void)
 	launch_all();
 	copy_all();
 	wait_in_streams();
-	work_in_thread();
+	errors_in_thread(launch_elsewhere);
 	wait_for_all();
 	make_graphs();
 	launch_all();
@@ -468,32 +451,19 @@ static void run(void)
 	errors_at("end");
 }
 
-static void must(int result)
-{
-	if (result != 0) {
-		fprintf(stderr, "the neighbour got %d\n", result);
-		exit(1);
-	}
-}
-
 static void begin(void)
 {
 	have.ns = NS;
 	have.parameters[0] = &have.ns;
-	must(hipInit(0));
-	must(hipModuleLoadData(&have.module, image));
-	must(hipModuleGetFunction(&have.spin, have.module, "spin"));
+	errors_must(hipInit(0));
+	errors_must(hipModuleLoadData(&have.module, image));
+	errors_must(hipModuleGetFunction(&have.spin, have.module, "spin"));
 }
 
 static void step(void)
 {
-	must(launch(NULL));
-	must(hipDeviceSynchronize());
+	errors_must(launch(NULL));
+	errors_must(hipDeviceSynchronize());
 }
 
-int main(int argc, char **argv)
-{
-	static const struct errors_program program = {run, begin, step};
-
-	return errors_main(&program, argc, argv);
-}
+const struct errors_program errors_program = {run, begin, step};

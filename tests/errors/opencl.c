@@ -113,7 +113,6 @@ static void ask_with_little_room(void)
 
 static void CL_CALLBACK object_gone(cl_mem object, void *userdata)
 {
-	(void)object;
 	++*(int *)userdata;
 }
 
@@ -141,9 +140,6 @@ static void take_memory(void)
 
 static void CL_CALLBACK called(cl_event event, cl_int status, void *userdata)
 {
-	(void)event;
-	(void)status;
-	(void)userdata;
 }
 
 /* Of a command that was taken. */
@@ -181,7 +177,6 @@ static void launch_all(void)
 
 static void CL_CALLBACK native(void *userdata)
 {
-	(void)userdata;
 }
 
 static void move_bytes(void)
@@ -334,8 +329,6 @@ static void ask_for_too_much(void)
 static void CL_CALLBACK free_shared(
 	cl_command_queue queue, cl_uint n, void **pointers, void *userdata)
 {
-	(void)queue;
-	(void)userdata;
 	for (cl_uint i = 0; i < n; i++)
 		clSVMFree(have.context, pointers[i]);
 }
@@ -418,33 +411,20 @@ static void run(void)
 	errors_at("end");
 }
 
-static void must(cl_int result)
-{
-	if (result != CL_SUCCESS) {
-		fprintf(stderr, "the neighbour got %d\n", result);
-		exit(1);
-	}
-}
-
 static void begin(void)
 {
 	find_device();
 	make_context();
-	must(have.kernel ? CL_SUCCESS : CL_INVALID_KERNEL);
+	errors_must(have.kernel ? CL_SUCCESS : CL_INVALID_KERNEL);
 }
 
 static void step(void)
 {
 	const size_t one = 1;
 
-	must(clEnqueueNDRangeKernel(
+	errors_must(clEnqueueNDRangeKernel(
 		have.queue, have.kernel, 1, NULL, &one, NULL, 0, NULL, NULL));
-	must(clFinish(have.queue));
+	errors_must(clFinish(have.queue));
 }
 
-int main(int argc, char **argv)
-{
-	static const struct errors_program program = {run, begin, step};
-
-	return errors_main(&program, argc, argv);
-}
+const struct errors_program errors_program = {run, begin, step};

@@ -415,6 +415,41 @@ static void test_other_devices(void **state)
 	in_process(other_devices, true, 0, 0);
 }
 
+/* Queries of a device that return others, each behind one that returns their number. */
+static void lists_of_devices(void)
+{
+	static const cl_device_info queries[][2] = {{0x4088, 0x4089}, {0x12AB, 0x12AC}};
+	struct object *platform = the_platform();
+	const cl_icd_dispatch *table = platform->table;
+	cl_device_id own, found[4];
+	cl_uint n;
+	size_t n_bytes;
+
+	CHECK(table->clGetDeviceIDs((cl_platform_id)platform, CL_DEVICE_TYPE_ALL, 1, &own,
+		      NULL) == CL_SUCCESS);
+	for (size_t i = 0; i < sizeof(queries) / sizeof(queries[0]); i++) {
+		n = 9;
+		memset(found, 0, sizeof(found));
+		CHECK(table->clGetDeviceInfo(own, queries[i][0], sizeof(n), &n, NULL) ==
+			CL_SUCCESS);
+		CHECK(n == 1);
+		CHECK(table->clGetDeviceInfo(own, queries[i][1], 0, NULL, &n_bytes) ==
+			CL_SUCCESS);
+		CHECK(n_bytes == sizeof(own));
+		CHECK(table->clGetDeviceInfo(own, queries[i][1], sizeof(found), found,
+			      &n_bytes) == CL_SUCCESS);
+		CHECK(n_bytes == sizeof(own));
+		CHECK(found[0] == own && !found[1] && !found[2] && !found[3]);
+		CHECK(table->clGetDeviceInfo(own, queries[i][1], 1, found, NULL) ==
+			CL_INVALID_VALUE);
+	}
+}
+
+static void test_lists_of_devices(void **state)
+{
+	in_process(lists_of_devices, true, 0, 0);
+}
+
 /* A loader's own calls, below the layer: they find the vendor by the object. */
 static struct object *loaders_platform;
 static union {
@@ -582,6 +617,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_workers),
 		cmocka_unit_test(test_managed_dispatch),
 		cmocka_unit_test(test_other_devices),
+		cmocka_unit_test(test_lists_of_devices),
 		cmocka_unit_test(test_layer_of_few_calls),
 		cmocka_unit_test(test_layer_of_many_calls),
 		cmocka_unit_test(test_vendors_then_layer),

@@ -79,6 +79,14 @@ class OtherUser(Lacking):
         self.session.environment["OCL_ICD_VENDORS"] = "/etc/OpenCL/vendors"
         self.assert_told(self.run_program(*CHANGE, *self.program), "may not enter the lease")
 
+    def test_set_user_id_gets_the_reason(self):
+        """The system's loader takes nothing from such a program's environment."""
+        if os.statvfs(self.folder).f_flag & os.ST_NOSUID:
+            self.skipTest(f"no set-user-ID programs in {self.folder}")
+        os.chown(self.program[0], STRANGER, -1)
+        os.chmod(self.program[0], 0o4755)
+        self.assert_told(self.run_program(*self.program), f"user {STRANGER} may not enter the lease")
+
     def test_gets_the_reason_with_any_umask(self):
         before = os.umask(0o077)
         self.addCleanup(os.umask, before)

@@ -40,7 +40,6 @@ static void *answer(void *userdata)
 	};
 	struct clv_attach_hello hello;
 
-	(void)userdata;
 	for (;;) {
 		int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 		size_t n = 0;

@@ -125,9 +125,30 @@ static cl_int CL_API_CALL get_devices(cl_platform_id of, cl_device_type type,
 	return CL_SUCCESS;
 }
 
+/* As of cl_amd_copy_buffer_p2p and cl_khr_command_buffer_multi_device: the number of the
+ * devices that work together with one, and these, which are all here. */
+static cl_int get_other_devices(
+	cl_device_info what, size_t room, void *ret, size_t *ret_n)
+{
+	bool is_number = what == 0x4088 || what == 0x12AB;
+	size_t n = is_number ? sizeof(cl_uint) : N_DEVICES * sizeof(cl_device_id);
+
+	if (ret && room < n)
+		return CL_INVALID_VALUE;
+	for (size_t i = 0; ret && !is_number && i < N_DEVICES; i++)
+		((cl_device_id *)ret)[i] = (cl_device_id)(void *)&devices[i];
+	if (ret && is_number)
+		*(cl_uint *)ret = N_DEVICES;
+	if (ret_n)
+		*ret_n = n;
+	return CL_SUCCESS;
+}
+
 static cl_int CL_API_CALL get_device_info(
 	cl_device_id of, cl_device_info what, size_t room, void *ret, size_t *ret_n)
 {
+	if (what == 0x4088 || what == 0x4089 || what == 0x12AB || what == 0x12AC)
+		return get_other_devices(what, room, ret, ret_n);
 	if (ret)
 		memset(ret, 0, room);
 	return CL_SUCCESS;

@@ -25,7 +25,6 @@ static uint64_t gpu, pool;
 
 static int see_pool(uint64_t handle, void *userdata)
 {
-	(void)userdata;
 	pool = handle;
 	return 0;
 }
@@ -34,7 +33,6 @@ static int see_agent(uint64_t agent, void *userdata)
 {
 	uint32_t device = 0;
 
-	(void)userdata;
 	hsa_agent_get_info(agent, 17, &device);
 	if (device == 1)
 		gpu = agent;

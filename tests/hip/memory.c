@@ -2,26 +2,14 @@
 /* What a program with a quota of 1 GiB can allocate, and what it sees.
  *
  * usage: hip-memory [CASE]     without one: the names of all */
-#include "tenant.h"
+#include "memory.h"
 
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MIB ((size_t)1 << 20)
-#define QUOTA (1024 * MIB)
-#define OUT_OF_MEMORY 2
 #define HSA_OUT_OF_RESOURCES 0x1008
 #define PAGE 4096
-
-#define CHECK(condition)                                                           \
-	do {                                                                       \
-		if (!(condition)) {                                                \
-			fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, \
-				#condition);                                       \
-			exit(1);                                                   \
-		}                                                                  \
-	} while (0)
 
 struct extent {
 	size_t width, height, depth;
@@ -32,25 +20,8 @@ struct pitched {
 	size_t pitch, width, height;
 };
 
-struct channels {
-	int bits[4], kind;
-};
-
-struct pool_properties {
-	int type, handle_types;
-	struct {
-		int type, id;
-	} location;
-	void *security;
-	unsigned char reserved[64];
-};
-
-int hipExtMallocWithFlags(void **p, size_t bytes, unsigned flags);
 int hipMallocManaged(void **p, size_t bytes, unsigned flags);
-int hipMallocPitch(void **p, size_t *pitch, size_t width, size_t height);
 int hipMalloc3D(struct pitched *p, struct extent extent);
-int hipMallocArray(handle *array, const struct channels *channels, size_t width,
-	size_t height, unsigned flags);
 int hipMalloc3DArray(handle *array, const struct channels *channels, struct extent extent,
 	unsigned flags);
 int hipFreeArray(handle array);
@@ -59,30 +30,19 @@ int hipMallocMipmappedArray(handle *array, const struct channels *channels,
 int hipFreeMipmappedArray(handle array);
 int hipHostMalloc(void **p, size_t bytes, unsigned flags);
 int hipHostFree(void *p);
-int hipMallocAsync(void **p, size_t bytes, handle stream);
 int hipFreeAsync(void *p, handle stream);
-int hipMallocFromPoolAsync(void **p, size_t bytes, handle pool, handle stream);
-int hipMemPoolCreate(handle *pool, const struct pool_properties *properties);
 int hipMemPoolDestroy(handle pool);
 int hipMemPoolTrimTo(handle pool, size_t bytes);
 int hipMemPoolSetAttribute(handle pool, int attribute, void *value);
 int hipDeviceReset(void);
 int hipGetDeviceProperties(void *properties, int device);
 int hipGetLastError(void);
-int hipGraphCreate(handle *graph, unsigned flags);
 int hipGraphDestroy(handle graph);
 int hipIpcGetMemHandle(void *handle, void *p);
 
-typedef int (*visit)(uint64_t thing, void *userdata);
-int hsa_iterate_agents(visit visit, void *userdata);
-int hsa_agent_get_info(uint64_t agent, int what, void *ret);
-int hsa_amd_agent_iterate_memory_pools(uint64_t agent, visit visit, void *userdata);
-int hsa_agent_iterate_regions(uint64_t agent, visit visit, void *userdata);
 int hsa_amd_memory_pool_get_info(uint64_t pool, int what, void *ret);
 int hsa_region_get_info(uint64_t region, int what, void *ret);
-int hsa_amd_memory_pool_allocate(uint64_t pool, size_t bytes, uint32_t flags, void **p);
 int hsa_amd_memory_pool_free(void *p);
-int hsa_memory_allocate(uint64_t region, size_t bytes, void **p);
 int hsa_memory_free(void *p);
 
 static const struct channels floats = {{32, 0, 0, 0}, 2};
@@ -335,37 +295,10 @@ static void refused(void)
 }
 
 #if ROCM >= 6
-struct piece_properties {
-	int type, handle_type;
-	struct {
-		int type, id;
-	} location;
-	void *meta;
-	unsigned char compression, rdma;
-	unsigned short usage;
-};
-
-int hipMemCreate(handle *piece, size_t bytes, const struct piece_properties *properties,
-	unsigned long long flags);
-int hipMemRelease(handle piece);
-int hipMemAddressReserve(
-	void **p, size_t bytes, size_t alignment, void *at, unsigned long long flags);
-int hipMemMap(
-	void *p, size_t bytes, size_t offset, handle piece, unsigned long long flags);
 int hipMemUnmap(void *p, size_t bytes);
 int hipMemExportToShareableHandle(
 	void *ret, handle piece, int type, unsigned long long flags);
 int hipMemImportFromShareableHandle(handle *piece, void *from, int type);
-
-struct alloc_node {
-	struct pool_properties properties;
-	const void *accesses;
-	size_t n_accesses, bytes;
-	void *p;
-};
-
-int hipGraphAddMemAllocNode(handle *node, handle graph, const handle *deps, size_t n,
-	struct alloc_node *parameters);
 
 static const struct piece_properties piece_of_gpu = {
 	.type = 1, .handle_type = 1, .location = {1, 0}};

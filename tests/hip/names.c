@@ -5,36 +5,10 @@
  * usage: hip-names [unset] */
 #include "tenant.h"
 
-#include <dlfcn.h>
-#include <string.h>
+#define GATE "libcleave-hip.so"
+#include "../gate/look-up.h"
 
-static int n_failed;
 static int is_preloaded;
-
-static void fail(const char *how, const char *name, const char *found)
-{
-	printf("%s of %s: %s\n", how, name, found ? found : "nothing");
-	n_failed++;
-}
-
-/* symbol: the gate's function that must be found; NULL: none of the gate's. */
-static void check(const char *how, const char *name, void *function, const char *symbol)
-{
-	Dl_info info = {0};
-
-	if (!function || !dladdr(function, &info) || !info.dli_sname) {
-		fail(how, name, function ? "an address of no name" : NULL);
-		return;
-	}
-	if (!symbol) {
-		if (strstr(info.dli_fname, "libcleave"))
-			fail(how, name, info.dli_sname);
-		return;
-	}
-	if (!strstr(info.dli_fname, "libcleave-hip.so") ||
-		strcmp(info.dli_sname, symbol) != 0)
-		fail(how, name, info.dli_sname);
-}
 
 static const struct {
 	const char *name, *version;
@@ -106,7 +80,6 @@ int main(int argc, char **argv)
 		"libhsa-runtime64.so.1"};
 	void *function = NULL;
 
-	(void)argv;
 	is_preloaded = argc == 1;
 	OK(hipInit(0));
 	look_up(RTLD_DEFAULT, "a look-up in all");

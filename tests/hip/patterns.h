@@ -37,8 +37,6 @@ static void (*hip_host_function)(void *);
 
 static inline void hip_call(handle stream, int status, void *userdata)
 {
-	(void)stream;
-	(void)status;
 	hip_host_function(userdata);
 }
 

@@ -116,9 +116,6 @@ static void captures(struct program *program, handle stream)
 
 static void called(handle stream, int status, void *userdata)
 {
-	(void)stream;
-	(void)status;
-	(void)userdata;
 }
 
 static void callback(struct program *program, handle stream)

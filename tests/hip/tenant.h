@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "../gate/checks.h"
 
 /* HIP as programs declare it, for tests that link libamdhip64. ROCM is 5 or 6. */
 
@@ -44,16 +41,6 @@ void **__hipRegisterFatBinary(const void *binary);
 void __hipRegisterFunction(void **modules, const void *host, const char *device_name,
 	const char *name, unsigned limit, void *tid, void *bid, void *block, void *grid,
 	int *warp);
-
-#define OK(call)                                                                      \
-	do {                                                                          \
-		int result_ = (call);                                                 \
-		if (result_ != 0) {                                                   \
-			fprintf(stderr, "%s:%d: %s: %d\n", __FILE__, __LINE__, #call, \
-				result_);                                             \
-			exit(1);                                                      \
-		}                                                                     \
-	} while (0)
 
 /* A kernel of the double that runs for as many nanoseconds as its u64 parameter says:
  * from a module, or by the stub that a compiler would generate. */

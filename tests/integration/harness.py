@@ -104,7 +104,7 @@ def attach(path, old_slot=NO_SLOT, report_fd=None, raw=None, timeout=PATIENCE_S)
              "devices": message[REPLY.size:].split(b"\0")[0].decode(), "bytes": len(message),
              "platform": platform.split(b"\0")[0].decode(),
              "model": model.split(b"\0")[0].decode(),
-             "message": text.split(b"\0")[0].decode(), "n_fds": len(fds)}
+             "message": text.split(b"\0")[0].decode(), "n_fds": len(fds), "raw": message.hex()}
     return reply, s, fds
 
 

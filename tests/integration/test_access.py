@@ -215,14 +215,21 @@ class Tenants(AccessCase):
         for url in ("/v1/operations/" + op, "/v1/operations", "/v1/events"):
             self.assert_silent(self.other.send("GET", url))
 
+    def uses_of_shares(self, client):
+        return [(each["in_use"], each["lease"]) for each in client.get("/v1/shares")["items"]]
+
     def test_refusals(self):
         layout = ("version: 1\ndevices:\n  - select: {index: 3}\n    shares:\n"
                   "      - {name: serve, share: 0.5}\n")
         op = self.client().send("POST", "/v1/apply", layout).json["id"]
         wait_until(lambda: self.client().get("/v1/operations/" + op)["state"] == "done")
+        self.assertEqual(self.uses_of_shares(self.other), [(False, None)])
         taken = self.client("games").send("POST", "/v1/leases",
                                           {"in": "serve", "name": self.secret + "5"})
         self.assertEqual(taken.status, 201, taken)
+        for who, lease in (("games", taken.json["id"]), ("man", taken.json["id"]),
+                           ("nobody", None)):
+            self.assertEqual(self.uses_of_shares(self.client(who)), [(True, lease)])
         for wanted in ({"in": "serve"}, {"share": 1, "device": "gpu0"},
                        {"share": 0.95, "device": "gpu0"}, {"count": 8}):
             answer = self.other.send("POST", "/v1/leases", wanted)

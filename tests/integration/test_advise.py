@@ -9,10 +9,17 @@ import sys
 import time
 import unittest
 
-from tenants_case import BUILD, REQUESTS, OnDouble, Share
+from tenants_case import BUILD, PATIENCE_S, REQUESTS, OnDouble, Share
+
+
+WANTED = {("large", "too_large"), ("small", "imbalanced")}
 
 
 class Advise(OnDouble):
+    def advice(self):
+        items = json.loads(self.cleave("advise", "-o", "json").stdout)["items"]
+        return items, {(item["name"], item["kind"]): item for item in items}
+
     def test_a_wrong_split(self):
         small, other = self.spawn("small", "0.1"), self.spawn("other", "0.3")
         large = self.session.spawn(
@@ -20,11 +27,14 @@ class Advise(OnDouble):
         self.assertEqual(json.loads(self.cleave("advise", "-o", "json").stdout)["items"], [])
         self.session.start([small, other, large])
         time.sleep(36)
-        items = json.loads(self.cleave("advise", "-o", "json").stdout)["items"]
-        found = {(item["name"], item["kind"]): item for item in items}
-        self.assertIn(("large", "too_large"), found)
+        items, found = self.advice()
+        # Seconds of history count, of which a busy machine has fewer.
+        until = time.monotonic() + PATIENCE_S
+        while not WANTED <= set(found) and time.monotonic() < until:
+            time.sleep(1)
+            items, found = self.advice()
+        self.assertLessEqual(WANTED, set(found))
         self.assertLess(found["large", "too_large"]["proposed"]["share"], 0.4)
-        self.assertIn(("small", "imbalanced"), found)
         advice = found["small", "imbalanced"]
         self.assertGreater(advice["proposed"]["share"], 0.5)
         self.assertIn("while large uses 0.", advice["text"])

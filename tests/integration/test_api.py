@@ -71,7 +71,7 @@ class Basics(Case):
                 ({"share": 0.1, "wait": 1}, ["wait", "true or false"]),
                 ({"share": 0.1, "overcommit": "no"}, ["overcommit"]),
                 ({"share": 0.1, "device": 0}, ["device"]),
-                ({}, ["has no size"]),
+                ({}, ["no size"]),
         ):
             with self.subTest(body=body if len(str(body)) < 99 else "long"):
                 self.refused(self.agent.request("POST", "/v1/leases", body), 400,

@@ -16,6 +16,20 @@ from harness import (DEVICES_BYTES, HELLO, HERE, MAGIC, NO_SLOT, REPLY, Case, Un
                      attach, main, wait_until)
 
 
+def read_recorded():
+    """{name: message}, as gates and agents of the version before sent them."""
+    messages = {}
+    with open(os.path.join(HERE, "recorded", "attach.txt"), encoding="ascii") as file:
+        rows = [line.split() for line in file if not line.startswith("#")]
+    for name, length, *spans in rows:
+        data = bytearray(int(length))
+        for at, text in (span.split(":") for span in spans):
+            part = bytes.fromhex(text)
+            data[int(at):int(at) + len(part)] = part
+        messages[name] = bytes(data)
+    return messages
+
+
 class Attach(Case):
     def start_lease(self, **wanted):
         holder = self.holder()
@@ -109,6 +123,34 @@ class Attach(Case):
             self.assertEqual(reply["devices"], device["uuid"] if length > first else "")
         reply, _, _ = attach(lease["socket"], raw=hello)
         self.assertEqual((reply["status"], reply["bytes"]), (-1, first))
+
+    def test_as_recorded(self):
+        """A gate of the version before gets, byte for byte, what its own agent answered, but for
+        what is this process's and this device's."""
+        holder, lease = self.start_lease()
+        recorded = read_recorded()
+        own = {name: holder.do("attach", socket=lease["socket"])[name]
+               for name in ("platform", "model", "ordinal")}
+        devices = self.agent.get("/v1/devices")["items"][0]["uuid"].encode()
+        for hello, name in (("hello-opencl", "reply"), ("hello-first", "reply-first")):
+            reply = holder.do("attach_raw", socket=lease["socket"], hex=recorded[hello].hex())
+            wanted = bytearray(recorded[name])
+            magic, version, status = REPLY.unpack_from(wanted)[:3]
+            REPLY.pack_into(wanted, 0, magic, version, status, reply["slot"],
+                            own["platform"].encode(), own["model"].encode(), own["ordinal"],
+                            holder.pid, b"")
+            wanted[REPLY.size:] = devices.ljust(len(wanted) - REPLY.size, b"\0") \
+                if len(wanted) > REPLY.size else b""
+            self.assertEqual(bytes.fromhex(reply["raw"]), bytes(wanted), hello)
+            self.assertEqual(reply["n_fds"], 3)
+        for api in ("cuda", "hip"):
+            reply = holder.do("attach_raw", socket=lease["socket"],
+                              hex=recorded[f"hello-{api}"].hex())
+            self.assertEqual((reply["status"], reply["bytes"], reply["model"]),
+                             (0, len(recorded["reply"]), devices.decode()), api)
+        refused, _, _ = attach(lease["socket"], raw=recorded["hello-opencl"])
+        self.assertEqual(refused["raw"][:32], recorded["refusal"].hex()[:32])
+        self.assertEqual(refused["bytes"], len(recorded["refusal"]))
 
     def test_garbage(self):
         holder, lease = self.start_lease()

@@ -587,6 +587,17 @@ class WithDouble(Sandbox, AgentTests):
                 self.assert_refused(self.cleave("run", "-s.1", "true"), code,
                                     problem.split()[1])
 
+    def test_slurm_job_that_does_not_fit(self):
+        """Whatever the agent advises, what works for a job is to be submitted again."""
+        for problem, words in (("409 does_not_fit", ["submit the job again later"]),
+                               ("403 not_permitted", [])):
+            with self.subTest(problem):
+                self.start_agent(DOUBLE_PROBLEM=problem)
+                result = self.cleave("slurm", "begin", "-j1", "-s.1", "--user=0",
+                                     f"--pid={os.getpid()}", "--state", self.folder + "/jobs")
+                self.assert_refused(result, 75 if words else 77, problem.split()[1], *words)
+                self.assertEqual("submit" in result.stderr, bool(words))
+
     def test_socket_of_somebody_else(self):
         if os.getuid() != 0:
             self.skipTest("needs root")

@@ -455,6 +455,26 @@ class Examples(WithAgent):
             self.assert_refused(self.on("dgx-a100", verb, layout), 78,
                                 "60 GiB of memory together", "make them smaller")
 
+    def test_standing_shares_that_fill_a_device(self):
+        """Equal parts of a memory that is no multiple of their number, and byte for byte."""
+        thirds = ", ".join("{name: %s, share: 1/3}" % name for name in "abc")
+        sixths = ", ".join("{name: %s, share: 1/6}" % name for name in "abcdef")
+        devices = json.loads(self.on("dgx-a100", "devices", "-o", "json").stdout)["items"]
+        third, rest = divmod(devices[0]["memory_bytes"], 3)
+        exact = ", ".join("{name: %s, share: 1/3, memory: %d}" % (name, third + (rest > i))
+                          for i, name in enumerate("abc"))
+        for shares in ("[%s]" % thirds, "[%s]" % sixths, "[%s]" % exact, "2", "3", "7"):
+            with self.subTest(shares):
+                path = os.path.join(self.folder, "shares.yaml")
+                with open(path, "w") as file:
+                    file.write("version: 1\ndevices: [{select: {index: 0}, shares: %s}]\n" %
+                               shares)
+                result = self.on("dgx-a100", "apply", "--yes", path)
+                self.assertEqual((result.returncode, result.stderr), (0, ""))
+        layout = self.shares(", ".join("{name: %s, share: 1/3, memory: %d}" % (name, third + 1)
+                                       for name in "abc"))
+        self.assert_refused(self.on("dgx-a100", "plan", layout), 78, "make them smaller")
+
     def carry_out(self, node, layout):
         result = self.on(node, "apply", "--yes", layout)
         self.assertEqual(result.returncode, 0, result.stderr)

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Two versions beside each other: the agent of one with the command line and gates of the other,
-and agents of both, alternating, on one runtime and state folder while programs run.
+agents of both, alternating, on one runtime and state folder while programs run, and operations that
+the agent of one begins and the agent of the other ends.
 
 CLEAVE_OLD_BUILD=FOLDER names the build of an earlier version; without it this test exits with 77 and is
 skipped.
@@ -23,10 +24,12 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 for folder in ("apply", "crash", "cuda"):
     sys.path.insert(0, os.path.join(HERE, "..", folder))
 
+import faults  # noqa: E402
 import machine  # noqa: E402
 import world  # noqa: E402
 import worlds  # noqa: E402
 from harness import PROGRAMS, wait_until  # noqa: E402
+from scenarios import SCENARIOS  # noqa: E402
 from world import MIB, Tenant, World  # noqa: E402
 
 OLD = os.environ.get("CLEAVE_OLD_BUILD", "")
@@ -285,6 +288,47 @@ class CUDA(machine.Case):
                 "is stopped half-way" in device["executor_reason"])
         self.assertTrue(wait_until(preempts), self.device())
         self.assert_all_run(pids)
+
+
+class Handed(faults.Bench):
+    """One version's agent begins an operation and is killed, the other version's ends it."""
+
+    def __init__(self, scenario, agent, other):
+        self.other = other
+        PROGRAMS["cleaved"] = cleaved_of(agent)
+        super().__init__(scenario)
+
+    def next_agent(self, agent, fault):
+        mine, PROGRAMS["cleaved"] = PROGRAMS["cleaved"], cleaved_of(self.other)
+        try:
+            return super().next_agent(agent, fault)
+        finally:
+            PROGRAMS["cleaved"] = mine
+
+    def some(self):
+        """Early, in the middle and late: inside a driver's call, and at the agent's own writes."""
+        inside, n = faults.slow_calls(self.scenario, self.calls), self.points()
+        for at in sorted({0, len(inside) // 2, len(inside) - 1}):
+            yield inside[at], self.agent_dies_during
+        for at in sorted({n // 4, n // 2, n - 1}):
+            yield f"{at} after", self.agent_dies
+
+
+class Operations(unittest.TestCase):
+    def test_killed_half_way(self):
+        for scenario in SCENARIOS:
+            for agent, other in PAIRS:
+                with self.subTest(scenario=scenario.name, agent=agent):
+                    self.assertIn("done", self.hand_over(scenario, agent, other))
+
+    def hand_over(self, scenario, agent, other):
+        """How each operation ended; the bench has judged the node by it."""
+        try:
+            bench = Handed(scenario, agent, other)
+        except worlds.Unavailable as why:
+            self.skipTest(why)
+        self.addCleanup(bench.close)
+        return [act(fault)[0] for fault, act in bench.some()]
 
 
 if __name__ == "__main__":

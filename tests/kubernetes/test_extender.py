@@ -33,14 +33,21 @@ def node(name, *devices):
                          "annotations": {ANNOTATION: json.dumps(devices), "other": "{}"}}}
 
 
-def pod(name, *containers):
-    """Containers: (share in hundredths, memory in MiB)."""
-    def limits(share, memory):
-        wanted = {"cleave.dev/gpu-share": share, "cleave.dev/gpu-memory": memory, "cpu": "500m"}
-        return {key: str(value) for key, value in wanted.items() if value}
+def container(name, share, memory, **more):
+    wanted = {"cleave.dev/gpu-share": share, "cleave.dev/gpu-memory": memory, "cpu": "500m"}
+    limits = {key: str(value) for key, value in wanted.items() if value}
+    return {"name": name, "resources": {"limits": limits}, **more}
+
+
+def pod(name, *containers, init=()):
+    """Containers: (share in hundredths, memory in MiB), and of an init container that
+    restarts "Always" behind these."""
     return {"metadata": {"name": name, "namespace": "ns", "uid": f"uid-{name}"},
-            "spec": {"containers": [{"name": f"c{i}", "resources": {"limits": limits(*each)}}
-                                    for i, each in enumerate(containers)]}}
+            "spec": {"containers": [container(f"c{i}", *each)
+                                    for i, each in enumerate(containers)],
+                     "initContainers": [container(f"i{i}", *each[:2],
+                                                  **({"restartPolicy": each[2]} if each[2:] else {}))
+                                        for i, each in enumerate(init)]}}
 
 
 class WithServer(unittest.TestCase):
@@ -124,7 +131,43 @@ class Answers(Case):
                                   node("two", device(1000), device(700)))
         self.assertEqual((fit, list(failed)), (["two"], ["one"]))
 
-    def test_fragments_are_avoided(self):
+    def test_init_containers(self):
+        """They end one after another, except those that restart and stay: Kubernetes' rule."""
+        always, one = "Always", node("one", device(1000))
+        for containers, init, fits in (
+                (((30, 0),), ((80, 0),), True),
+                (((60, 0),), ((60, 0), (70, 0)), True),
+                (((60, 0),), ((60, 0, always),), False),
+                (((30, 0),), ((80, 0), (30, 0, always)), True),
+                (((30, 0),), ((30, 0, always), (80, 0)), False),
+                (((30, 0),), ((30, 0, always), (40, 0), (70, 0)), True),
+                ((), ((50, 0),), True)):
+            with self.subTest(containers=containers, init=init):
+                fit, _ = self.filter(pod("a", *containers, init=init), one)
+                self.assertEqual(fit, ["one"] if fits else [])
+        fit, failed = self.filter(pod("a", (30, 0), init=((80, 0),)), node("n", device(500)))
+        self.assertEqual(fit, [])
+        self.assertIn("80%", failed["n"])
+
+    def test_what_init_containers_hold(self):
+        """The most that the pod has on a device at a time."""
+        gpu, always = node("n", device(1000)), "Always"
+        for name, containers, init, held in (
+                ("init", ((20, 0), (10, 0)), ((60, 0), (70, 0)), 70),
+                ("sum", ((40, 0), (30, 0)), ((60, 0),), 70),
+                ("sidecar", ((20, 0),), ((30, 0, always), (40, 0)), 70),
+                ("late", ((40, 0),), ((60, 0), (30, 0, always)), 70)):
+            with self.subTest(name):
+                self.filter(pod(name, *containers, init=init), gpu)
+                self.assertEqual(self.bind(name, "n"), "")
+                fit, failed = self.filter(pod("b", (31, 0)), gpu)
+                self.assertEqual(fit, [], held)
+                self.assertIn(f"{100 - held}%", failed["n"])
+                self.assertEqual(self.filter(pod("b", (30, 0)), gpu)[0], ["n"])
+                self.filter(pod("none"), node("n", device(1000 - 10 * held)))
+                self.filter(pod("none"), gpu)
+
+    def test_what_is_left_is_of_use(self):
         """A device that becomes full is better than a whole one that is divided."""
         scores = self.scores(pod("a", (50, 40 * GIB)), node("fills", device(500)),
                              node("breaks", device(1000)), node("no", device(100)))
@@ -175,7 +218,8 @@ class Answers(Case):
         for body, word in (({}, "nodeCacheCapable"), ({"nodes": {"items": []}}, "pod"),
                            ({"nodes": {"items": []}, "pod": pod("a", (101, 0))}, "100"),
                            ({"nodes": {"items": []}, "pod": pod("a", ("x", 0))}, "whole number"),
-                           ({"nodes": {"items": []}, "pod": pod("a", (-5, 0))}, "whole number")):
+                           ({"nodes": {"items": []}, "pod": pod("a", (-5, 0))}, "whole number"),
+                           ({"nodes": {"items": []}, "pod": pod("a", init=((101, 0),))}, "100")):
             answer = self.ask("/filter", body)
             self.assertIn(word, answer["error"])
             self.assertEqual(self.ask("/prioritize", body), [])

@@ -6,7 +6,8 @@ ninja reports the objects that a file is compiled into; the objects of a program
 by symbols, as the linker does.  So a test of compiled code is chosen exactly if it runs a
 program that contains a changed file.  Where these tests take more than a minute for a room, the
 nearest to the change come first: those whose own file was changed, those that call it, those
-that are about its room, then the quickest.  Builds what these tests need, and runs them."""
+that are about its room, then the quickest.  Builds what these tests need, and runs them for at
+most a minute for each room; budget.py has the rest."""
 import argparse
 import collections
 import json
@@ -14,13 +15,17 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+import budget
 import rooms
 import tree
 
-SECONDS = 40  # for each room, by earlier durations: a minute with delays
+LIMIT = 58  # seconds for a room: a minute with the end of the tests
+SECONDS = 40  # for a room's tests, by earlier durations: LIMIT with the choice and delays
 UNIT_SECONDS, PROGRAM_SECONDS = 1, 30  # of tests without an earlier duration
+DURATIONS = "tests/lint/durations.tsv"
 JOBS = os.cpu_count() or 2
 BASES = ("main", "origin/main")
 LEFT_TO_CHECK = {"slow", "measured", "model", "packages", "guest", "lint"}
@@ -40,12 +45,12 @@ ABOUT = {
     "agent/api/show": ("metrics", "test_fields", "test_api"),
     "agent/api": ("test_api", "test_openapi", "metrics"),
     "agent/main": ("test_agent",),
-    "cli/frame": ("cli",),
-    "cli/launch": ("cli",),
-    "cli/lease": ("cli",),
+    "cli/frame": ("cli", "cli-several", "cli-placing"),
+    "cli/launch": ("cli", "cli-several", "cli-placing"),
+    "cli/lease": ("cli", "cli-several", "cli-placing"),
     "cli/node": ("cli-layouts", "cli-operations"),
     "cli/fleet": ("simulate",),
-    "cli/admin": ("cli",),
+    "cli/admin": ("cli", "cli-several", "cli-placing"),
     "cli/engine": ("slurm",),
     "gate/opencl": ("icd", "opencl-patterns-double"),
     "gate/cuda": ("cuda-gate", "cuda-life"),
@@ -174,13 +179,20 @@ class Build:
         return defined, used
 
     def durations(self):
-        """{test: seconds of its last run here}."""
-        found = {}
+        """{test: seconds of its last run here, or else of the recorded one}."""
+        found = recorded()
         for log in sorted(self.folder.glob("meson-logs/*.json"), key=os.path.getmtime):
             for line in log.read_text(errors="replace").splitlines():
                 test = json.loads(line)
-                found[test["name"].split(" / ")[-1]] = test["duration"]
+                if test["result"] != "SKIP":
+                    found[test["name"].split(" / ")[-1]] = test["duration"]
         return found
+
+
+def recorded():
+    lines = tree.read(DURATIONS).splitlines()
+    rows = (line.split("\t") for line in lines if not line.startswith("#"))
+    return {name: float(seconds) for name, seconds in rows}
 
 
 def read_query(text):
@@ -293,13 +305,12 @@ def guess(test):
 
 
 def choose(candidates, seconds, jobs):
-    """(chosen, left out) of [(nearness, seconds, name)]: the nearest and quickest tests that fit
-    into the time, all together on all processors and each on one; always those whose own file
-    was changed."""
-    chosen, out, used = [], [], 0.0
-    for near, takes, name in sorted(candidates):
-        if near == OWN or (takes <= seconds and used + takes <= seconds * jobs):
-            used += takes
+    """(chosen, left out) of [(nearness, seconds, may run beside others, name)]: the nearest and
+    quickest tests that fit into the time, all together."""
+    chosen, out, used = [], [], []
+    for _, takes, beside, name in sorted(candidates):
+        if budget.span([*used, (takes, beside)], jobs) <= seconds:
+            used.append((takes, beside))
             chosen.append(name)
         else:
             out.append(name)
@@ -310,14 +321,34 @@ def may_run(test):
     return not LEFT_TO_CHECK & {s.removeprefix("cleave:") for s in test["suite"]}
 
 
-def choose_for(room, changed, tests, reach, build):
-    known, durations = set(tree.files()), build.durations()
-    near = [(nearness(t, room, changed, reach, build, known), t) for t in tests]
-    chosen, out = choose([(n, durations.get(t["name"], guess(t)), t["name"])
-                          for n, t in near if n is not None], SECONDS, JOBS)
+class Choice:
+    """Chooses for one room after the other."""
+
+    def __init__(self, build):
+        self.build, self.known = build, set(tree.files())
+        self.tests = [t for t in build.tests if may_run(t)]
+        self.reach = Reach(build, set().union(*(build.targets_of(t) for t in self.tests)))
+        durations = build.durations()
+        self.own = set()  # of the last room: the tests whose own file was changed
+        self.seconds_of = {t["name"]: durations.get(t["name"], guess(t)) for t in self.tests}
+
+    def of_room(self, room, changed):
+        """(chosen, left out)."""
+        near = [(nearness(t, room, changed, self.reach, self.build, self.known), t)
+                for t in self.tests]
+        self.own = {t["name"] for n, t in near if n == OWN}
+        return choose([(n, self.seconds_of[t["name"]], t["is_parallel"], t["name"])
+                       for n, t in near if n is not None], SECONDS, JOBS)
+
+
+def choose_for(room, changed, choice):
+    chosen, out = choice.of_room(room, changed)
     if chosen or out:
         print(f"{room}: {len(chosen)} tests; {len(out)} more contain it, which ./dev "
               "check runs", file=sys.stderr)
+    for name in sorted(choice.own & set(out)):
+        print(f"{room}: {name} itself was changed, and takes too long: ./dev test {name}",
+              file=sys.stderr)
     return chosen
 
 
@@ -326,8 +357,7 @@ def report_failure(log):
     sys.exit(f"it does not compile; all of the output is in {log}")
 
 
-def build_and_run(build, tests):
-    """Returns meson's exit status."""
+def compile_for(build, tests):
     targets = sorted(set().union(*(build.targets_of(t) for t in tests)))
     log = build.folder / "compile.log"
     with log.open("w") as to:
@@ -335,10 +365,17 @@ def build_and_run(build, tests):
                               stderr=subprocess.STDOUT)
     if done.returncode:
         report_failure(log)
-    names = sorted({t["name"] for t in tests})
-    return subprocess.run(["meson", "test", "-C", str(build.folder), "--no-rebuild",
-                           "--logbase", "dev-changed", "--num-processes", str(JOBS),
-                           "--print-errorlogs", *names]).returncode
+
+
+def run_tests(choice, tests, seconds):
+    """Returns the exit status."""
+    folder = choice.build.folder / "meson-logs"
+    for test in tests:
+        test["workdir"] = test["workdir"] or choice.build.folder
+    runs = budget.Budget(tests, choice.seconds_of, seconds, JOBS, folder / "changed")
+    runs.run()
+    runs.write_log(folder / "dev-changed.json")
+    return runs.report()
 
 
 def parse_arguments():
@@ -355,21 +392,23 @@ def main():
     arguments = parse_arguments()
     if not Path(arguments.build, ".ninja_deps").exists():
         subprocess.run([tree.ROOT / "dev", "build"], check=True)
+    began = time.monotonic()
     build = Build(arguments.build)
     changed = changed_as_said(arguments.names) if arguments.names else changed_in_git()
-    tests = [t for t in build.tests if may_run(t)]
-    reach = Reach(build, set().union(*(build.targets_of(t) for t in tests)))
-    names = set()
-    for room in sorted({room_of(name) for name in changed}):
+    choice, names = Choice(build), set()
+    changed_rooms = sorted({room_of(name) for name in changed})
+    for room in changed_rooms:
         of_room = {name for name in changed if room_of(name) == room}
-        names |= set(choose_for(room, of_room, tests, reach, build))
-    chosen = [t for t in tests if t["name"] in names]
+        names |= set(choose_for(room, of_room, choice))
+    chosen = [t for t in choice.tests if t["name"] in names]
     if arguments.list:
         print(*sorted(names), sep="\n")
     elif not chosen:
         print("no test contains a changed file")
     else:
-        sys.exit(build_and_run(build, chosen))
+        left = LIMIT * len(changed_rooms) - (time.monotonic() - began)
+        compile_for(build, chosen)
+        sys.exit(run_tests(choice, chosen, left))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The lints detect what they are for, and accept what is correct."""
+import contextlib
+import io
+import tempfile
 import unittest
+from pathlib import Path
 
+import budget
 import calls
 import changed
 import commits
@@ -70,11 +75,39 @@ class Rules(unittest.TestCase):
                          {"main": 0, "x": 1, "y": 2})
 
     def test_nearest_and_quickest_first(self):
-        near = [(changed.CALLS, 5, "slow"), (changed.CALLS, 1, "quick"),
-                (changed.HAS_IT, 1, "far"), (changed.OWN, 9, "own")]
+        near = [(changed.CALLS, 5, True, "slow"), (changed.CALLS, 1, True, "quick"),
+                (changed.HAS_IT, 1, True, "far"), (changed.OWN, 9, True, "own")]
         self.assertEqual(changed.choose(near, 10, 1), (["own", "quick"], ["slow", "far"]))
-        self.assertEqual(changed.choose(near, 4, 9), (["own", "quick", "far"], ["slow"]))
-        self.assertEqual(changed.choose(near, 2, 1), (["own"], ["quick", "slow", "far"]))
+        self.assertEqual(changed.choose(near, 4, 9), (["quick", "far"], ["own", "slow"]))
+        self.assertEqual(changed.choose(near, 9, 2), (["own", "quick", "slow", "far"], []))
+        self.assertEqual(changed.choose(near, .5, 1)[0], [])
+
+    def test_span(self):
+        self.assertEqual(budget.span([], 2), 0)
+        self.assertEqual(budget.span([(1, True), (3, True), (2, True)], 2), 3)
+        self.assertEqual(budget.span([(1, True), (3, True), (2, False)], 2), 5)
+
+    def outcomes_of(self, seconds, **commands):
+        """Of shell commands, each taken for as long as its last word says, on one processor."""
+        tests = [{"name": name, "cmd": ["/bin/sh", "-c", command], "env": {}, "workdir": None,
+                  "is_parallel": True, "protocol": "tap" if "ok" in command else "exitcode"}
+                 for name, (command, _) in commands.items()]
+        with tempfile.TemporaryDirectory() as folder:
+            runs = budget.Budget(tests, {n: s for n, (_, s) in commands.items()}, seconds, 1,
+                                 Path(folder))
+            return runs.run()
+
+    def test_budget(self):
+        with contextlib.redirect_stdout(io.StringIO()):
+            self.assertEqual(
+                self.outcomes_of(60, good=("exit 0", 3), bad=("exit 1", 2), skips=("exit 77", 1),
+                                 fails=("echo not ok 1", 1), known=(f"echo 'not ok 1 {budget.EXPECTED}'", 1)),
+                {"good": "OK", "bad": "FAIL", "skips": "OK", "fails": "FAIL", "known": "OK"})
+            # What does not fit does not start; what turns out not to fit is ended.
+            self.assertEqual(self.outcomes_of(5, long=("exit 1", 60), fits=("exit 0", 0)),
+                             {"long": "LEFT", "fits": "OK"})
+            self.assertEqual(self.outcomes_of(1, hangs=("sleep 600", 0), next=("exit 1", 0)),
+                             {"hangs": "LEFT", "next": "LEFT"})
 
     def test_tests_about_rooms(self):
         for room in changed.ABOUT:

@@ -277,6 +277,38 @@ def same_mdev():
         check.equal(w.device()["partitions"][0]["uuid"], uuids[0], "still there")
 
 
+def the_former_type_stays():
+    """Of what cannot become another type, the vGPU is created again as it was."""
+    for name, description in NVIDIA.items():
+        with world(description) as w:
+            w.ask("count", PF, w.device()["vf"]["total"])
+            small, big = first_two_types(w)
+            # All that the GPU has room for, so that a big one fits nowhere.
+            for number in (1, 2, 3, 4):
+                check.equal(w.ask("quota", PF, number, f"type={small}"), OK, name, number)
+            before = w.device()["partitions"]
+            check.refused(w.ask("quota", PF, 2, f"type={big}"), "ENOSPC", big)
+            check.equal(w.device()["partitions"], before, name, "no room")
+            check.refused(w.ask("quota", PF, 2, "type=L40S-77Z"), "EINVAL", "there is", small)
+            check.equal(w.device()["partitions"], before, name, "no such type")
+
+
+def the_driver_refuses_the_type():
+    for name, path, number in (("vendor-vfio", "*/current_vgpu_type", 2), ("mdev", "*/create", 1)):
+        with world(NVIDIA[name]) as w:
+            w.ask("count", PF, w.device()["vf"]["total"])
+            small, big = first_two_types(w)
+            check.equal(w.ask("quota", PF, 1, f"type={small}"), OK, name)
+            before = w.device()["partitions"]
+            w.double.put("faults", [f"write {path} {number} fail EIO"])
+            check.refused(w.ask("quota", PF, 1, f"type={big}"), "EIO", big)
+            check.equal(w.device()["partitions"], before, name, "created again")
+            w.double.put("faults", [f"write {path} {number} fail EIO",
+                                    f"write {path} {number + 1} fail EIO"])
+            check.refused(w.ask("quota", PF, 1, f"type={big}"), "EIO", big, small, "again")
+            check.equal(functions(w)[0]["quota"]["type"], "", name, "lost, and told")
+
+
 def sriov_manage():
     for fault, error, word in (("command sriov-manage/* * fail EIO", "EIO", "sriov-manage"),
                                ("command sriov-manage/* * ignore", "EIO", "created 0")):
@@ -381,6 +413,6 @@ def unreadable():
                 check.equal(functions(w), functions(w), "tiles disagree")
 
 
-main((surveys, gim, counts, quotas, priority, ahead, too_much_ahead,
-      partly_ahead, bindings, shared_groups, vgpus,
-      one_size, same_mdev, sriov_manage, each_write, every_error, unreadable), check)
+main((surveys, gim, counts, quotas, priority, ahead, too_much_ahead, partly_ahead, bindings,
+      shared_groups, vgpus, one_size, same_mdev, the_former_type_stays,
+      the_driver_refuses_the_type, sriov_manage, each_write, every_error, unreadable), check)

@@ -245,8 +245,9 @@ int sim_world_destroy_part(
 {
 	struct clv_partition owner = copy_of(world, index, inside);
 	struct clv_partition part = copy_of(world, index, name);
+	bool fills = strcmp(inside, name) == 0;
 
-	return CALL(world, index, destroy, &part, &owner);
+	return CALL(world, index, destroy, fills ? &owner : &part, &owner);
 }
 
 void sim_world_refused(struct sim_world *world, int r, int code, const char *says)

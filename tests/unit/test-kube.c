@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ids, quantities and texts in cleave-kubelet. */
 #include "base/error.h"
+#include "bridge/kubernetes/apiserver/announce.h"
 #include "bridge/kubernetes/apiserver/kubeconfig.h"
 #include "bridge/kubernetes/config/quantity.h"
 #include "bridge/kubernetes/resource/pair.h"
@@ -202,6 +203,25 @@ static void test_preference(void **state)
 		clv_kube_prefer(&shares, ids, 14, NULL, 0, 99, NULL, indexes), 14);
 }
 
+/* A process that has no file left to open. */
+int __wrap_eventfd(unsigned int count, int flags);
+int __wrap_eventfd(unsigned int count, int flags)
+{
+	errno = EMFILE;
+	return -1;
+}
+
+static void test_no_announcer_that_cannot_end(void **state)
+{
+	static const struct clv_kube_settings settings = {.kubeconfig = "/nonexistent"};
+	struct clv_kube_announcer *announcer = NULL;
+	struct clv_error err = {0};
+
+	assert_int_equal(clv_kube_announcer_new(&settings, &announcer, &err), -EMFILE);
+	assert_int_equal(err.code, -EMFILE);
+	assert_null(announcer);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -212,6 +232,7 @@ int main(void)
 		cmocka_unit_test(test_pairs),
 		cmocka_unit_test(test_place),
 		cmocka_unit_test(test_preference),
+		cmocka_unit_test(test_no_announcer_that_cannot_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -59,7 +59,6 @@ static void test_cache(void **state)
 {
 	struct found found = {};
 
-	(void)state;
 	clv_libraries_of_cache(&cache, sizeof(cache), "a.1", note, &found);
 	assert_int_equal(found.n, 2);
 	assert_string_equal(found.paths[0], "/b/a.1");
@@ -76,7 +75,6 @@ static void test_damaged_caches(void **state)
 {
 	struct found found;
 
-	(void)state;
 	for (size_t n = 0; n <= sizeof(cache); n++) {
 		_cleanup_free_ uint8_t *copy = malloc(n + 1);
 
@@ -97,7 +95,6 @@ static void test_order(void **state)
 {
 	struct found found = {};
 
-	(void)state;
 	setenv("LD_LIBRARY_PATH", "/one:;/two", 1);
 	clv_libraries_each("no-such-library.so.1", note, &found);
 	unsetenv("LD_LIBRARY_PATH");
@@ -129,7 +126,6 @@ static void test_as_the_loader(void **state)
 	struct link_map *map = NULL;
 	struct same same = {};
 
-	(void)state;
 	if (!libc || dlinfo(libc, RTLD_DI_LINKMAP, &map) < 0)
 		skip();
 	same.as = map->l_name;

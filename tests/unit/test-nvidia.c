@@ -3,6 +3,7 @@
  * which the double, with one form of each answer, cannot show. */
 #include "backend/nvidia/gpu-types.h"
 #include "backend/nvidia/processes.h"
+#include "backend/openers.h"
 #include "base/cleanup.h"
 #include "core/device/node.h"
 #include "core/gpu/gpu.h"
@@ -86,8 +87,8 @@ static void holds_a_process_once(void **state)
 	struct clv_holders holders = {0};
 
 	for (int i = 0; i < 2; i++) {
-		assert_int_equal(clv_nvidia_processes_add_holder(&holders, 4000001), 0);
-		assert_int_equal(clv_nvidia_processes_add_holder(&holders, 4000002), 0);
+		assert_int_equal(clv_holders_add_process(&holders, 4000001), 0);
+		assert_int_equal(clv_holders_add_process(&holders, 4000002), 0);
 	}
 	assert_int_equal(holders.n, 2);
 	assert_string_equal(holders.items[1].text, "process 4000002");

@@ -52,7 +52,6 @@ static void test_take_and_release(void **state)
 	struct clv_place_at at = {.devices = 1};
 	uint32_t first, second;
 
-	(void)state;
 	assert_int_equal(clv_fleet_take(fleet, &request, &at, &first), 0);
 	/* Compute is enough, memory is not. */
 	assert_int_equal(clv_fleet_take(fleet, &request, &at, &second), -ENOSPC);
@@ -79,7 +78,6 @@ static void test_no_such_place(void **state)
 	/* clang-format on */
 	uint32_t lease;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
 		assert_int_equal(
 			clv_fleet_take(fleet, &request, &wrong[i], &lease), -EINVAL);
@@ -100,7 +98,6 @@ static void test_requests_that_make_no_sense(void **state)
 		{.n_devices = 2, .profile = 1, .scheme = 1},
 	};
 	/* clang-format on */
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		struct clv_error err = {0};
 
@@ -120,7 +117,6 @@ static void test_resize(void **state)
 	struct clv_place_at at = {.devices = 1};
 	uint32_t first, second;
 
-	(void)state;
 	assert_int_equal(clv_fleet_take(fleet, &request, &at, &first), 0);
 	assert_int_equal(clv_fleet_take(fleet, &request, &at, &second), 0);
 	more.milli = 601;
@@ -138,7 +134,6 @@ static void test_resize(void **state)
 
 static void count_lost(void *userdata, uint32_t lease)
 {
-	(void)lease;
 	++*(unsigned *)userdata;
 }
 
@@ -150,7 +145,6 @@ static void test_node_is_lost(void **state)
 	unsigned n_lost = 0;
 	uint32_t lease;
 
-	(void)state;
 	assert_int_equal(clv_fleet_take(fleet, &request, &at, &lease), 0);
 	assert_int_equal(clv_fleet_lose_node(fleet, 1, count_lost, &n_lost), 0);
 	assert_int_equal(n_lost, 1);
@@ -176,7 +170,6 @@ static void test_numa(void **state)
 	struct clv_fleet *fleet;
 	uint32_t lease;
 
-	(void)state;
 	spec.n_devices = 4;
 	spec.n_numa = 2;
 	fleet = fleet_of(1, spec);
@@ -219,7 +212,6 @@ static void test_uniform_scheme(void **state)
 	struct clv_fleet *fleet = clv_fleet_new();
 	uint32_t lease;
 
-	(void)state;
 	assert_int_equal(clv_fleet_add_scheme(fleet, &scheme), 0);
 	spec.scheme = 1;
 	spec.n_devices = 1;
@@ -239,7 +231,6 @@ static void test_too_many_models(void **state)
 	struct clv_error err = {0};
 	char name[16];
 
-	(void)state;
 	for (unsigned i = 0; i < CLV_PLACE_MODELS_MAX; i++) {
 		snprintf(name, sizeof(name), "m%u", i);
 		assert_int_equal(clv_fleet_model(fleet, name), i);

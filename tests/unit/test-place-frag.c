@@ -132,7 +132,6 @@ static void fill_a_little(struct clv_fleet *fleet)
 
 static void test_tables(void **state)
 {
-	(void)state;
 	for (unsigned round = 0; round < N_ROUNDS; round++) {
 		struct clv_fleet *fleet = place_fleet_mixed(6);
 		struct clv_workload workload = place_random_workload(fleet, 30);
@@ -161,7 +160,6 @@ static void test_most_frequent_first(void **state)
 	struct clv_place_request rare = {.cpu_milli = 2, .milli = 1000, .n_devices = 1};
 	struct clv_workload workload = {0};
 
-	(void)state;
 	assert_int_equal(clv_workload_add(&workload, &rare, 4), 0);
 	for (unsigned i = 0; i < 96; i++)
 		assert_int_equal(clv_workload_add(&workload, &often, 1), 0);
@@ -178,7 +176,6 @@ static void test_nothing_is_asked_for(void **state)
 	struct clv_fleet *fleet = place_fleet_mixed(3);
 	struct clv_frag *frag;
 
-	(void)state;
 	clv_workload_cut(&workload, 95);
 	frag = clv_frag_new(fleet, &workload);
 	assert_non_null(frag);
@@ -195,7 +192,6 @@ static void test_many_shapes(void **state)
 	struct clv_frag *frag;
 	uint64_t n = 0;
 
-	(void)state;
 	for (uint32_t i = 0; i < 400000; i++) {
 		struct clv_place_request request = {
 			.cpu_milli = i % 8 == 0 ? 4000 : i,

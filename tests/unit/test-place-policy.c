@@ -56,7 +56,6 @@ static void test_every_policy_fills_a_fleet(void **state)
 	struct clv_place_request request = {
 		.cpu_milli = 2000, .milli = 500, .n_devices = 1};
 
-	(void)state;
 	for (size_t i = 0; i < clv_place_n_policies; i++) {
 		struct clv_fleet *fleet = clv_fleet_new();
 		struct clv_placer *placer;
@@ -87,7 +86,6 @@ static void test_where_the_second_goes(void **state)
 	struct clv_place_request half = {.cpu_milli = 4000, .milli = 500, .n_devices = 1};
 	struct clv_place_at first = {.node = 1, .devices = 2};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct clv_fleet *fleet = clv_fleet_new();
 		struct clv_placer *placer;
@@ -116,7 +114,6 @@ static void test_scarce_models_are_kept(void **state)
 	struct clv_fleet *fleet = clv_fleet_new();
 	struct clv_placer *placer;
 
-	(void)state;
 	other.model = "B";
 	place_add_nodes(fleet, 1, four_devices);
 	place_add_nodes(fleet, 1, other);
@@ -146,7 +143,6 @@ static void test_rules_of_groups(void **state)
 		{CLV_PLACE_SPREAD, {0, 1, 2, 0}},
 	};
 	/* clang-format on */
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct clv_place_request request = {
 			.milli = 1000, .n_devices = 1, .rule = rows[i].rule, .group = 7};
@@ -170,7 +166,6 @@ static void test_together_does_not_leave(void **state)
 	struct clv_fleet *fleet = clv_fleet_new();
 	struct clv_placer *placer;
 
-	(void)state;
 	place_add_nodes(fleet, 2, four_devices);
 	placer = placer_of(fleet, "first-fit");
 	assert_int_equal(place(fleet, placer, &request).node, 0);
@@ -191,7 +186,6 @@ static void test_alone_in_class(void **state)
 	struct clv_placer *placer;
 	uint64_t devices = 0;
 
-	(void)state;
 	place_add_nodes(fleet, 1, four_devices);
 	placer = placer_of(fleet, "balance");
 	for (unsigned i = 0; i < 4; i++)
@@ -215,7 +209,6 @@ static void test_classes_are_part_of_the_state(void **state)
 	struct clv_place_at at = {.devices = 1};
 	uint32_t lease;
 
-	(void)state;
 	place_add_nodes(fleet, 2, four_devices);
 	assert_true(fleet->nodes[0].state == fleet->nodes[1].state);
 	assert_int_equal(clv_fleet_take(fleet, &small, &at, &lease), 0);
@@ -233,7 +226,6 @@ static void test_empty_fleet_and_no_workload(void **state)
 	struct clv_error err = {0};
 	struct clv_place_at at;
 
-	(void)state;
 	assert_int_equal(clv_placer_find(placer, &request, &at), -ENOSPC);
 	clv_placer_free(placer);
 	assert_int_equal(clv_placer_new(fleet, clv_place_policy_find("fgd"), NULL, NULL,

@@ -198,7 +198,6 @@ static void step(struct world *world, unsigned number)
 
 static void test_books_are_kept(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < clv_place_n_policies; i++) {
 		struct world world;
 
@@ -287,7 +286,6 @@ static void compare_reversed(
 
 static void test_order_decides_ties_alone(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < clv_place_n_policies; i++) {
 		struct clv_placer *other_placer;
 		struct clv_fleet *other;

@@ -40,7 +40,6 @@ static double worst_of(const struct clv_models_model *models, unsigned way)
 
 static void test_models_by_brute_force(void **state)
 {
-	(void)state;
 	place_random_begin(1);
 	for (unsigned round = 0; round < 200; round++) {
 		struct clv_models_model models[N_MODELS];
@@ -68,7 +67,6 @@ static void test_models_that_do_not_fit(void **state)
 		{.size = 70, .demand = 1}, {.size = 70, .demand = 1}};
 	struct clv_models_plan plan;
 
-	(void)state;
 	assert_int_equal(clv_models_plan(models, 2, 1, MEMORY, 0, &plan), -ENOSPC);
 	assert_int_equal(clv_models_plan(models, 2, 0, MEMORY, 0, &plan), -EINVAL);
 	assert_int_equal(clv_models_plan(models, 65, 1, MEMORY, 0, &plan), -EINVAL);
@@ -105,7 +103,6 @@ static void check_served(const struct clv_serve_service *services, size_t n_serv
 
 static void test_services(void **state)
 {
-	(void)state;
 	place_random_begin(5);
 	for (unsigned round = 0; round < 60; round++) {
 		struct clv_serve_service services[5] = {0};
@@ -150,7 +147,6 @@ static void test_services_by_hand(void **state)
 	static const struct clv_serve_service never = {.rate = 1};
 	struct clv_serve_plan plan;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		assert_int_equal(clv_serve_plan(&rows[i].service, 1, &plan), 0);
 		assert_int_equal(plan.n_gpus, rows[i].n_gpus);

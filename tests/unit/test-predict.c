@@ -46,7 +46,6 @@ static void test_alone(void **state)
 {
 	struct clv_predict_program programs[] = {bursts(0.3, 10, 20)};
 
-	(void)state;
 	assert_int_equal(clv_predict(programs, 1), 0);
 	assert_near(programs[0].slowdown, 0.99, 1.01);
 	programs[0] = steady(0.1);
@@ -60,7 +59,6 @@ static void test_steady(void **state)
 	struct clv_predict_program halves[] = {steady(0.5), steady(0.5)};
 	struct clv_predict_program parts[] = {steady(0.2), steady(0.3), steady(0.5)};
 
-	(void)state;
 	assert_int_equal(clv_predict(halves, 2), 0);
 	assert_near(halves[0].slowdown, 2, 2.06);
 	assert_near(halves[1].slowdown, 2, 2.06);
@@ -79,7 +77,6 @@ static void test_donated(void **state)
 {
 	struct clv_predict_program programs[] = {bursts(0.5, 1, 99), steady(0.5)};
 
-	(void)state;
 	assert_int_equal(clv_predict(programs, 2), 0);
 	assert_near(programs[0].slowdown, 1, 1.1);
 	assert_near(programs[1].slowdown, 1.01, 1.05);
@@ -91,7 +88,6 @@ static void test_long_bursts(void **state)
 {
 	struct clv_predict_program programs[] = {bursts(0.5, 500, 500), steady(0.5)};
 
-	(void)state;
 	assert_int_equal(clv_predict(programs, 2), 0);
 	assert_near(programs[0].slowdown, 1.4, 1.6);
 	assert_near(programs[1].slowdown, 1.4, 1.6);
@@ -103,7 +99,6 @@ static void test_commands_in_the_way(void **state)
 	struct clv_predict_program programs[] = {bursts(0.5, 1, 19), steady(0.5)};
 	double short_ones;
 
-	(void)state;
 	assert_int_equal(clv_predict(programs, 2), 0);
 	short_ones = programs[0].slowdown;
 	programs[1].command_ns = 20 * MS;
@@ -121,7 +116,6 @@ static void test_caps(void **state)
 {
 	struct clv_predict_program programs[] = {steady(0.2), bursts(0.5, 1, 99)};
 
-	(void)state;
 	programs[0].cap_ppm = CLV_PPM / 4;
 	assert_int_equal(clv_predict(programs, 2), 0);
 	assert_near(programs[0].slowdown, 3.9, 4.2);
@@ -133,7 +127,6 @@ static void test_same_again(void **state)
 		bursts(0.3, 7, 9), steady(0.4), bursts(0.2, 50, 30)};
 	struct clv_predict_program again[3];
 
-	(void)state;
 	memcpy(again, programs, sizeof(again));
 	assert_int_equal(clv_predict(programs, 3), 0);
 	assert_int_equal(clv_predict(again, 3), 0);
@@ -146,7 +139,6 @@ static void test_wrong(void **state)
 	struct clv_predict_program good = steady(0.5), wrong[6];
 	static struct clv_predict_program many[CLV_PREDICT_MAX + 1];
 
-	(void)state;
 	for (unsigned i = 0; i < 6; i++)
 		wrong[i] = good;
 	wrong[0].busy = 0;

@@ -34,7 +34,6 @@ static char program[sizeof(folder) + 16];
 
 static int make_folder(void **state)
 {
-	(void)state;
 	if (!mkdtemp(folder) || chmod(folder, 0755) < 0)
 		return -1;
 	snprintf(program, sizeof(program), "%s/program", folder);
@@ -43,7 +42,6 @@ static int make_folder(void **state)
 
 static int remove_folder(void **state)
 {
-	(void)state;
 	return rmdir(folder);
 }
 
@@ -53,7 +51,6 @@ static int copy_self(void **state)
 	_cleanup_close_ int to = open(program, O_WRONLY | O_CREAT | O_CLOEXEC, 0755);
 	struct stat st;
 
-	(void)state;
 	if (from < 0 || to < 0 || fstat(from, &st) < 0 || fchmod(to, 0755) < 0)
 		return -1;
 	while (st.st_size > 0) {
@@ -68,7 +65,6 @@ static int copy_self(void **state)
 
 static int remove_copy(void **state)
 {
-	(void)state;
 	return unlink(program);
 }
 
@@ -110,7 +106,6 @@ static void test_ordinary(void **state)
 {
 	struct clv_error err = {};
 
-	(void)state;
 	assert_int_equal(clv_preloadable_check(program, &err), 0);
 	assert_string_equal(err.msg, "");
 	need_root();
@@ -119,7 +114,6 @@ static void test_ordinary(void **state)
 
 static void test_unreadable(void **state)
 {
-	(void)state;
 	need_root();
 	assert_int_equal(chmod(program, 0711), 0);
 	check_unprivileged(false, "cannot be read, only executed");
@@ -129,7 +123,6 @@ static void test_unreadable(void **state)
 
 static void test_ids(void **state)
 {
-	(void)state;
 	need_root();
 	assert_int_equal(chmod(program, 04755), 0);
 	check_unprivileged(false, "set-user-ID");
@@ -145,7 +138,6 @@ static void test_ids(void **state)
 
 static void test_capabilities(void **state)
 {
-	(void)state;
 	need_root();
 	if (setxattr(program, "security.capability", net_raw, sizeof(net_raw), 0) < 0)
 		skip();
@@ -157,7 +149,6 @@ static void test_files_that_are_not_programs(void **state)
 {
 	static const char *const paths[] = {"/", "/dev/null", "/no/such/program"};
 
-	(void)state;
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(paths); i++)
 		assert_int_equal(clv_preloadable_check(paths[i], NULL), 0);
 }

@@ -62,7 +62,6 @@ static void test_one_move_is_enough(void **state)
 	struct clv_placer *placer;
 	uint32_t small, lease;
 
-	(void)state;
 	place_add_nodes(fleet, 2, two_devices);
 	put(fleet, 0, 1, 500);
 	put(fleet, 0, 2, 500);
@@ -87,7 +86,6 @@ static void test_one_move_is_enough(void **state)
 
 static bool is_never(void *userdata, uint32_t lease)
 {
-	(void)lease;
 	return lease != *(uint32_t *)userdata;
 }
 
@@ -100,7 +98,6 @@ static void test_immovable_leases_stay(void **state)
 	struct clv_placer *placer;
 	uint32_t kept;
 
-	(void)state;
 	place_add_nodes(fleet, 2, two_devices);
 	put(fleet, 0, 1, 500);
 	put(fleet, 0, 2, 500);
@@ -166,7 +163,6 @@ static void test_fewest_by_brute_force(void **state)
 {
 	unsigned n_found = 0;
 
-	(void)state;
 	place_random_begin(7);
 	for (unsigned round = 0; round < N_ROUNDS; round++) {
 		struct clv_fleet *fleet = clv_fleet_new(), *empty = clv_fleet_new();
@@ -201,7 +197,6 @@ static void test_fewest_by_brute_force(void **state)
 /* On mixed fleets: the search changes no byte, and its plans can be carried out. */
 static void test_plans_hold(void **state)
 {
-	(void)state;
 	place_random_begin(3);
 	for (unsigned round = 0; round < 60; round++) {
 		struct clv_fleet *fleet = place_fleet_mixed(N_NODES), *before;
@@ -243,7 +238,6 @@ static void test_gang(void **state)
 	struct clv_placer *placer;
 	uint32_t leases[5];
 
-	(void)state;
 	place_add_nodes(fleet, 2, two_devices);
 	placer = placer_of(fleet);
 	for (unsigned i = 0; i < 5; i++)

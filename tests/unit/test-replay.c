@@ -8,9 +8,11 @@
 #include "core/place/policy.h"
 #include "simulate/departures.h"
 #include "simulate/replay.h"
+#include "simulate/settle.h"
 #include "simulate/source.h"
 #include "simulate/trace.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -66,7 +68,6 @@ static void test_refusals_are_counted(void **state)
 	struct clv_trace_item three = item_of(3, 0, CLV_TRACE_FOREVER);
 	struct clv_trace_item other = item_of(1, 0, CLV_TRACE_FOREVER);
 
-	(void)state;
 	other.is_of_no_model = true;
 	assert_int_equal(clv_replay_arrive(replay, &three, false), 0);
 	assert_int_equal(clv_replay_arrive(replay, &other, false), 0);
@@ -92,7 +93,6 @@ static void test_departures_make_room(void **state)
 		{0, 10, 1}, {5, 100, 2}, {9, 10, 2}, {10, 10, 3}, {20, 10, 4},
 	};
 	/* clang-format on */
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct clv_trace_item item =
 			item_of(1, rows[i].arrives_s, rows[i].stays_s);
@@ -113,7 +113,6 @@ static void test_curve(void **state)
 	const struct clv_replay_point *curve = clv_replay_curve(replay);
 	struct clv_trace_item one = item_of(1, 0, CLV_TRACE_FOREVER);
 
-	(void)state;
 	for (unsigned i = 0; i < 6; i++)
 		assert_int_equal(clv_replay_arrive(replay, &one, false), 0);
 	assert_int_equal(curve[50].n, 1);
@@ -149,7 +148,6 @@ static void test_gangs(void **state)
 	struct clv_replay *replay = replay_of(one_node(), "balance");
 	const struct clv_replay_counts *counts = clv_replay_counts(replay);
 
-	(void)state;
 	arrive(replay, 800, 7, 3); /* one too many */
 	assert_int_equal(counts->arrived, 0);
 	arrive(replay, 300, 8, 2);
@@ -168,6 +166,37 @@ static void test_gangs(void **state)
 	clv_replay_free(replay);
 }
 
+static bool is_short_of_memory;
+
+int __real_clv_settle(struct clv_settle *settle, const struct clv_place_request *requests,
+	size_t n, uint32_t *ret_leases);
+int __wrap_clv_settle(struct clv_settle *settle, const struct clv_place_request *requests,
+	size_t n, uint32_t *ret_leases);
+int __wrap_clv_settle(struct clv_settle *settle, const struct clv_place_request *requests,
+	size_t n, uint32_t *ret_leases)
+{
+	return is_short_of_memory ? -ENOMEM
+				  : __real_clv_settle(settle, requests, n, ret_leases);
+}
+
+/* An arrival that fails because the gang before it fails leaves nothing behind. */
+static void test_a_gang_that_fails(void **state)
+{
+	struct clv_replay *replay = replay_of(one_node(), "balance");
+	const struct clv_replay_counts *counts = clv_replay_counts(replay);
+	struct clv_trace_item next = part_of(100, 8, 0);
+
+	(void)state;
+	arrive(replay, 100, 7, 2);
+	is_short_of_memory = true;
+	assert_int_equal(clv_replay_arrive(replay, &next, true), -ENOMEM);
+	is_short_of_memory = false;
+	assert_int_equal(clv_replay_finish(replay), 0);
+	assert_int_equal(counts->gangs, 1);
+	assert_int_equal(counts->placed, 0);
+	clv_replay_free(replay);
+}
+
 /* 0.6 and 0.3 on two devices leave no room for 0.7 unless one of them moves to the
  * other. */
 static void test_moves(void **state)
@@ -176,7 +205,6 @@ static void test_moves(void **state)
 	const struct clv_replay_counts *counts = clv_replay_counts(replay);
 	struct clv_trace_item late = part_of(1000, 0, 100);
 
-	(void)state;
 	arrive(replay, 600, 0, 1);
 	arrive(replay, 350, 0, 1);
 	arrive(replay, 1000, 0, 1);
@@ -206,7 +234,6 @@ static void test_random_moves(void **state)
 	static const uint16_t sizes[] = {100, 300, 450, 700, 1000};
 	uint64_t n_moved = 0;
 
-	(void)state;
 	for (unsigned seed = 0; seed < 20; seed++) {
 		struct clv_fleet *fleet = clv_fleet_new();
 		struct clv_replay *replay;
@@ -241,7 +268,6 @@ static void test_departures_are_sorted(void **state)
 	struct clv_departures departures = {0};
 	struct clv_departure before = {.at_s = -1}, now;
 
-	(void)state;
 	for (uint32_t i = 0; i < 10000; i++)
 		assert_int_equal(
 			clv_departures_add(&departures, place_random(500), i), 0);
@@ -263,6 +289,7 @@ int main(void)
 		cmocka_unit_test(test_departures_make_room),
 		cmocka_unit_test(test_curve),
 		cmocka_unit_test(test_gangs),
+		cmocka_unit_test(test_a_gang_that_fails),
 		cmocka_unit_test(test_moves),
 		cmocka_unit_test(test_random_moves),
 		cmocka_unit_test(test_departures_are_sorted),

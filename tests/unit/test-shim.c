@@ -33,13 +33,11 @@ static int make_file(void **state)
 {
 	int fd = mkstemp(path);
 
-	(void)state;
 	return fd < 0 ? -1 : close(fd);
 }
 
 static int remove_file(void **state)
 {
-	(void)state;
 	return unlink(path);
 }
 
@@ -57,7 +55,6 @@ static void test_loads(void **state)
 {
 	void *shim, *gate;
 
-	(void)state;
 	assert_int_equal(clv_shim_write(path, NAME, GATE, LIBRARY, "", NULL), 0);
 	shim = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!shim)
@@ -77,7 +74,6 @@ static void test_is_read_again(void **state)
 {
 	char library[CLV_PATH_MAX] = "";
 
-	(void)state;
 	assert_int_equal(clv_shim_write(path, NAME, GATE, "/a/library", "", NULL), 0);
 	assert_true(clv_shim_read(path, library));
 	assert_string_equal(library, "/a/library");
@@ -93,7 +89,6 @@ static void test_has_the_librarys_versions(void **state)
 	static struct clv_versions of_library, of_shim;
 	const char *library = path_of_library();
 
-	(void)state;
 	clv_versions_read(library, &of_library);
 	assert_true(of_library.n > 2);
 	assert_string_equal(of_library.names[0], LIBRARY);
@@ -115,7 +110,6 @@ static void test_is_damaged(void **state)
 	char library[CLV_PATH_MAX];
 	struct stat st;
 
-	(void)state;
 	assert_int_equal(
 		clv_shim_write(path, NAME, GATE, LIBRARY, path_of_library(), NULL), 0);
 	assert_int_equal(stat(path, &st), 0);
@@ -139,7 +133,6 @@ static void test_too_large(void **state)
 	_cleanup_free_ char *name = malloc(4 * CLV_PATH_MAX);
 	struct rlimit size;
 
-	(void)state;
 	assert_non_null(name);
 	memset(name, 'x', 4 * CLV_PATH_MAX - 1);
 	name[4 * CLV_PATH_MAX - 1] = '\0';

@@ -114,7 +114,7 @@ static const struct {
 	/* clang-format off */
 	{ "version: 1\nname: x\n", -EINVAL, "the key 'devices' is missing" },
 	{ "version: 2\nname: x\ndevices: [{model: T4}]\n", -ERANGE, ":1:10: 2 is out of range" },
-	{ "version: 1\nname: \"a\\tb\"\ndevices: [{model: T4}]\n", -EINVAL, ":2:7: letters, digits" },
+	{ "version: 1\nname: \"a\\tb\"\ndevices: [{model: T4}]\n", -EINVAL, ":2:7: only printable ASCII" },
 	{ NODE(""), -EINVAL, "a node has at least one device" },
 	{ NODE("{count: 2}"), -EINVAL, ":3:11: the key 'model' is missing" },
 	{ NODE("{model: A100-41GB}"), -EINVAL, ":3:19: unknown model 'A100-41GB': did you mean 'A100-40GB'?" },
@@ -131,12 +131,12 @@ static const struct {
 	{ NODE("{model: T4, memory: 1M}"), -ERANGE, "a device has at least 1G" },
 	{ NODE("{model: T4, pci: 3b:00.0}"), -EINVAL, "'3b:00.0' is not a PCI address" },
 	{ NODE("{model: T4, count: 2, pci: [\"0000:3b:00.0\"]}"), -EINVAL, "1 are listed and there are 2 devices" },
-	{ NODE("{model: T4, count: 2, pci: \"0000:3b:00.0\"}"), -EINVAL, "device 0 is at 0000:3b:00.0 too" },
+	{ NODE("{model: T4, count: 2, pci: \"0000:3b:00.0\"}"), -EINVAL, "device 0 is at 0000:3b:00.0, too" },
 	{ NODE("{model: T4, numa: [0, 1]}"), -EINVAL, "2 are listed and there are 1 devices" },
 	{ NODE("{model: CPU, cores: 3-1}"), -EINVAL, "'3-1' is not a list of processors" },
 	{ NODE("{model: A30-24GB, reset: maybe}"), -EINVAL, "'maybe' is none of none, allowed, refused" },
 	{ NODE("{model: A30-24GB, fail: {creat: 1}}"), -EINVAL, "'creat' is none of create, destroy" },
-	{ NODE("{model: A30-24GB, fail: 3}"), -EINVAL, "calls with numbers are expected here" },
+	{ NODE("{model: A30-24GB, fail: 3}"), -EINVAL, "a map of calls and numbers is expected here" },
 	{ NODE("{model: L4, sriov: {total: 65}}"), -ERANGE, "from 0 to 64" },
 	{ NODE("{model: L4, sriov: {total: 4, framework: xen}}"), -EINVAL, "'xen' is none of pci, xe" },
 	{ NODE("{model: L4, sriov: {total: 4, types: [{id: 1, name: a}]}}"), -EINVAL, "the key 'memory' is missing" },
@@ -374,7 +374,28 @@ static void compute_instances_divide_an_instance(void **state)
 	assert_true(owner->n_parts == 0 && !owner->is_incomplete && owner->uuid[0]);
 }
 
-static void a_partition_in_use_is_not_destroyed(void **state)
+/* A part that fills its instance has the instance's name and place. */
+static void a_part_that_fills_its_instance_is_destroyed(void **state)
+{
+	static const struct {
+		const char *name, *profile;
+		uint32_t start;
+	} filled[] = {{"1g.5gb@5", "1g.5gb", 5}, {"3g.20gb@4", "3g.20gb", 4},
+		{"4g.20gb@0", "4g.20gb", 0}, {"7g.40gb@0", "7g.40gb", 0}};
+
+	open_node(NODE("{model: A100-40GB, at-start: {mig: on}}"));
+	for (size_t i = 0; i < sizeof(filled) / sizeof(filled[0]); i++) {
+		const char *name = filled[i].name;
+
+		works(sim_world_create(&world, 0, filled[i].profile, filled[i].start));
+		works(sim_world_destroy_part(&world, 0, name, name));
+		assert_true(sim_world_find(&world, 0, name)->is_incomplete);
+		refused(sim_world_destroy_part(&world, 0, name, name), -ENODEV, name);
+		works(sim_world_destroy(&world, 0, name));
+	}
+}
+
+static void what_is_used_is_not_destroyed(void **state)
 {
 	open_node(NODE("{model: A100-40GB, at-start: {mig: on, instances: [{profile: "
 		       "3g.20gb, start: 4, parts: [1c@0, 1c@1]}, {profile: 1g.5gb, "
@@ -722,7 +743,8 @@ int main(void)
 		TEST(a_fourth_2g_is_refused),
 		TEST(the_same_instance_has_the_same_uuid),
 		TEST(compute_instances_divide_an_instance),
-		TEST(a_partition_in_use_is_not_destroyed),
+		TEST(a_part_that_fills_its_instance_is_destroyed),
+		TEST(what_is_used_is_not_destroyed),
 		TEST(compute_modes_go_with_the_memory_mode),
 		TEST(a_memory_mode_is_a_wish_until_the_reload),
 		TEST(a_user_of_any_amd_device_keeps_the_driver),

@@ -17,7 +17,6 @@ static void a_ticket_is_good_for_one_call(void **state)
 	int first, second;
 	void *ticket = clv_ticket_new(&first), *next;
 
-	(void)state;
 	assert_ptr_equal(clv_ticket_take(ticket), &first);
 	assert_null(clv_ticket_take(ticket));
 	next = clv_ticket_new(&second);
@@ -27,7 +26,6 @@ static void a_ticket_is_good_for_one_call(void **state)
 
 static void an_invalid_ticket_has_no_callback(void **state)
 {
-	(void)state;
 	assert_null(clv_ticket_take(NULL));
 	assert_null(clv_ticket_take((void *)UINTPTR_MAX));
 	assert_null(clv_ticket_take((void *)(uintptr_t)N_MANY));
@@ -39,7 +37,6 @@ static void there_is_one_for_each_of_many(void **state)
 	char *things = malloc(N_MANY);
 	void **tickets = calloc(N_MANY, sizeof(*tickets));
 
-	(void)state;
 	assert_non_null(things);
 	assert_non_null(tickets);
 	for (int i = 0; i < N_MANY; i++) {

@@ -65,7 +65,6 @@ static void test_fleet(void **state)
 			 "B,n2,,8,96000,2048,",
 			&err);
 
-	(void)state;
 	assert_non_null(fleet);
 	assert_int_equal(fleet->n_nodes, 2);
 	assert_int_equal(fleet->n_devices, 10);
@@ -96,7 +95,6 @@ static void test_wrong_fleets(void **state)
 		{NODES "\"a\"b,1\n", "nodes.csv:2:4: a comma is expected between fields"},
 	};
 	/* clang-format on */
-	(void)state;
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(rows); i++) {
 		struct clv_error err = {0};
 
@@ -112,7 +110,6 @@ static void test_arrivals(void **state)
 	struct clv_trace_item item;
 	struct clv_error err = {0};
 
-	(void)state;
 	assert_int_equal(
 		read_all(PODS "p,500,10,1,460,A|Z,7,50\n", true, &item, &err), 1);
 	assert_int_equal(item.request.models, 1);
@@ -150,7 +147,6 @@ static void test_wrong_traces(void **state)
 			"p,1,1,1,1,5,4\n", "pods.csv:2:13: it ends before it begins"},
 	};
 	/* clang-format on */
-	(void)state;
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(rows); i++) {
 		struct clv_trace_item item;
 		struct clv_error err = {0};
@@ -169,7 +165,6 @@ static void test_gang_rows(void **state)
 	size_t used = (size_t)snprintf(
 		text, sizeof(text), "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gang\n");
 
-	(void)state;
 	for (unsigned i = 0; i < CLV_TRACE_GANG_MAX; i++)
 		used += (size_t)snprintf(
 			text + used, sizeof(text) - used, "p%u,1,1,1,1,3\n", i);
@@ -188,7 +183,6 @@ static void test_names(void **state)
 	struct clv_names names = {0};
 	char name[16];
 
-	(void)state;
 	for (unsigned round = 0; round < 2; round++) {
 		for (unsigned i = 0; i < 5000; i++) {
 			snprintf(name, sizeof(name), "p%u", i * 7919 % 5000);
@@ -205,7 +199,6 @@ static void test_repeats(void **state)
 	struct clv_repeats repeats = {0};
 	char name[24];
 
-	(void)state;
 	for (unsigned i = 0; i <= N; i++) {
 		snprintf(name, sizeof(name), "pod-%u", i < N ? i : TWICE);
 		assert_int_equal(clv_repeats_add(&repeats, name), 0);
@@ -221,6 +214,33 @@ static void test_repeats(void **state)
 	clv_repeats_done(&repeats);
 }
 
+/* A file that is there twice: each name of its second half is found. */
+static void test_all_names_twice(void **state)
+{
+	enum { N = (1 << 20) + 1000 };
+	struct clv_repeats repeats = {0};
+	size_t n_found = 0;
+	char name[24];
+
+	(void)state;
+	for (unsigned i = 0; i < 2 * N; i++) {
+		snprintf(name, sizeof(name), "pod-%u", i % N);
+		assert_int_equal(clv_repeats_add(&repeats, name), 0);
+	}
+	assert_int_equal(clv_repeats_end_first_pass(&repeats), 1);
+	assert_int_equal(repeats.n_suspects, N);
+	for (unsigned i = 0; i < 2 * N; i++) {
+		int r;
+
+		snprintf(name, sizeof(name), "pod-%u", i % N);
+		r = clv_repeats_check_again(&repeats, name);
+		assert_true(r == 0 || (r == 1 && i >= N));
+		n_found += r == 1;
+	}
+	assert_int_equal(n_found, N);
+	clv_repeats_done(&repeats);
+}
+
 /* The stored hashes of these two are equal. */
 static void test_names_that_seem_the_same(void **state)
 {
@@ -228,7 +248,6 @@ static void test_names_that_seem_the_same(void **state)
 	struct clv_trace_item item;
 	struct clv_error err = {0};
 
-	(void)state;
 	assert_int_equal(clv_repeats_add(&repeats, "pod-1362401"), 0);
 	assert_int_equal(clv_repeats_add(&repeats, "pod-3836347"), 0);
 	assert_int_equal(clv_repeats_end_first_pass(&repeats), 1);
@@ -246,7 +265,6 @@ static void test_no_repeats(void **state)
 	struct clv_repeats repeats = {0};
 	char name[16];
 
-	(void)state;
 	assert_int_equal(clv_repeats_end_first_pass(&repeats), 0);
 	for (unsigned i = 0; i < 10000; i++) {
 		snprintf(name, sizeof(name), "p%u", i);
@@ -266,6 +284,7 @@ int main(void)
 		cmocka_unit_test(test_gang_rows),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_repeats),
+		cmocka_unit_test(test_all_names_twice),
 		cmocka_unit_test(test_names_that_seem_the_same),
 		cmocka_unit_test(test_no_repeats),
 	};

@@ -20,7 +20,6 @@ __thread struct clv_gate_thread clv_gate_thread = {.last_queue = &clv_no_queue};
 
 static void begin(struct clv_queue *queue)
 {
-	(void)queue;
 }
 
 static const struct clv_queue_ops queues = {

@@ -478,7 +478,7 @@ static void hide_lease(const struct clv_request *request, json_t *item)
 		id ? clv_ledger_find_id(request->agent->ledger, id) : NULL;
 
 	if (lease && !clv_caller_sees(&request->caller, lease->owner))
-		json_object_set_new(item, "lease", json_string("another's"));
+		json_object_set_new(item, "lease", json_null());
 }
 
 int clv_api_get_shares(

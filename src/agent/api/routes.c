@@ -95,7 +95,7 @@ static const struct clv_route routes[] = {
 		"device.cordon", "let no new lease onto a device", NULL, "Reason",
 		"Device", 200},
 	{"POST", "/v1/devices/{device}/drain", clv_api_post_drain, CLV_MAY_ADMIN,
-		"device.drain", "cordon a device and end its leases", "force", "Reason",
+		"device.drain", "cordon a device, and with force end its leases", "force", "Reason",
 		"Device", 202},
 	{"POST", "/v1/devices/{device}/uncordon", clv_api_post_uncordon, CLV_MAY_ADMIN,
 		"device.uncordon", "let leases onto a device again", NULL, "Reason",

@@ -3,6 +3,7 @@
 #include "agent/device/device-json.h"
 
 #include "agent/device/node-json.h"
+#include "agent/os/json-fields.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 
@@ -41,36 +42,20 @@ static const struct {
 	TEXT("pci_address", pci_address),
 };
 
-/* Drivers have been seen to return text that is not UTF-8; JSON must be. */
-static void set_text(json_t *object, const char *key, const char *text)
-{
-	json_t *value = json_string(text);
-	char clean[CLV_DEVICE_TEXT_MAX];
-
-	if (!value) {
-		snprintf(clean, sizeof(clean), "%s", text);
-		for (char *p = clean; *p; p++) {
-			if ((unsigned char)*p >= 0x80 || (unsigned char)*p < 0x20)
-				*p = '?';
-		}
-		value = json_string(clean);
-	}
-	json_object_set_new(object, key, value);
-}
-
 json_t *clv_device_to_json(const struct clv_device *device)
 {
 	json_t *object = json_object();
 
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(texts); i++)
-		set_text(object, texts[i].key, (const char *)device + texts[i].offset);
+		clv_json_set_text(
+			object, texts[i].key, (const char *)device + texts[i].offset);
 	json_object_set_new(
 		object, "memory_bytes", json_integer((json_int_t)device->memory_bytes));
 	json_object_set_new(object, "max_allocation_bytes",
 		json_integer((json_int_t)device->max_allocation_bytes));
 	json_object_set_new(object, "compute_units", json_integer(device->compute_units));
 	json_object_set_new(object, "ordinal", json_integer(device->locator.ordinal));
-	set_text(object, "backend", device->backend);
+	clv_json_set_text(object, "backend", device->backend);
 	return object;
 }
 

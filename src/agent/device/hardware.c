@@ -154,8 +154,9 @@ static int on_exit_of_worker(
 {
 	struct clv_hardware *hw = userdata;
 
+	/* Ended by end_worker(); the source, which reaps it, is the last of it. */
 	if (!hw)
-		return 0;
+		return sd_event_source_set_floating(source, false);
 	/* The children of the worker, such as modprobe, are killed with it. */
 	kill(-hw->pid, SIGKILL);
 	hw->pid = 0;

@@ -71,6 +71,9 @@ static int on_end(sd_event_source *source, const siginfo_t *info, void *userdata
 	struct clv_child *child = userdata;
 	struct clv_child_end end = {0};
 
+	/* Freed before its end; the source, which reaps it, is the last of it. */
+	if (!child)
+		return sd_event_source_set_floating(source, false);
 	child->pid = 0;
 	if (child->is_done)
 		return 0;
@@ -161,19 +164,26 @@ int clv_child_start(sd_event *event, const char *path, char *const *arguments,
 	return 0;
 }
 
+/* A child that hangs in a driver's kernel code ends late, and must not block the agent:
+ * the loop reaps it then. */
+static void leave_to_loop(struct clv_child *child)
+{
+	sd_event_source_set_userdata(child->end, NULL);
+	sd_event_source_set_floating(child->end, true);
+	child->end = sd_event_source_unref(child->end);
+}
+
 struct clv_child *clv_child_free(struct clv_child *child)
 {
 	if (!child)
 		return NULL;
 	sd_event_source_disable_unref(child->timer);
 	sd_event_source_disable_unref(child->output);
-	sd_event_source_disable_unref(child->end);
-	if (child->pid > 0) {
+	if (child->pid > 0)
 		kill(-child->pid, SIGKILL);
-		/* WNOHANG: a child that hangs in a driver's kernel code must not block
-		 * the agent. */
-		waitpid(child->pid, NULL, WNOHANG);
-	}
+	if (child->pid > 0 && child->end)
+		leave_to_loop(child);
+	sd_event_source_disable_unref(child->end);
 	if (child->fd >= 0)
 		close(child->fd);
 	free(child->text);

@@ -30,5 +30,6 @@ typedef void (*clv_child_fn)(void *userdata, const struct clv_child_end *end);
 int clv_child_start(sd_event *event, const char *path, char *const *arguments,
 	uint64_t timeout_ns, clv_child_fn done, void *userdata, struct clv_child **ret,
 	struct clv_error *err);
-/* Kills the child's process group if it still runs, and does not wait for its end. */
+/* Kills the child's process group if it still runs, and does not wait for its end: the
+ * loop reaps it. */
 struct clv_child *clv_child_free(struct clv_child *child);

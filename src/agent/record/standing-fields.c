@@ -21,7 +21,9 @@ static const struct clv_field rows[] = {
 	{"cap", "number?", RECORD(PPM, share.cap_ppm), KEPT("cap_ppm", 2)},
 	{"memory_bytes", "integer", RECORD(U64, share.memory_bytes), KEPT("memory_bytes", 2)},
 	{"class", "latency|normal|batch", RECORD(CLASS, share.class), KEPT("class", 2)},
-	{"lease", "string?", "the lease that is in it; null: it is free", BY_FUNCTION},
+	{"lease", "string?", "the lease that is in it; null: it is free, or another tenant's",
+		BY_FUNCTION},
+	{"in_use", "boolean", "a lease is in it, whoever's", BY_FUNCTION},
 };
 /* clang-format on */
 

@@ -15,12 +15,18 @@
 
 static int destroy_part(const struct clv_nvidia_library *nvml,
 	struct clv_nvml_gpu_instance *gpu_instance, const struct clv_partition *part,
-	struct clv_error *err)
+	const struct clv_partition *inside, struct clv_error *err)
 {
 	struct clv_nvml_compute_instance *found = NULL;
-	int r = clv_nvidia_instance_find_part(nvml, gpu_instance, part, &found, err);
-	int code;
+	int r, code;
 
+	/* A part that fills its GPU instance goes by the GPU instance's id and placement.
+	 */
+	if (part == inside)
+		r = clv_nvidia_instance_find_filling(
+			nvml, gpu_instance, inside, &found, err);
+	else
+		r = clv_nvidia_instance_find_part(nvml, gpu_instance, part, &found, err);
 	if (r < 0)
 		return r;
 	code = nvml->destroy_compute_instance(found);
@@ -72,7 +78,7 @@ int clv_nvidia_destroy(struct clv_backend *base, const struct clv_node_device *d
 	r = clv_nvidia_instance_find(nvml, gpu, owner, &gpu_instance, err);
 	if (r < 0)
 		return r;
-	r = inside ? destroy_part(nvml, gpu_instance, partition, err)
+	r = inside ? destroy_part(nvml, gpu_instance, partition, inside, err)
 		   : destroy_partition(nvml, gpu_instance, partition, err);
 	if (r == -EBUSY)
 		clv_nvidia_holders_append(nvml, gpu, owner->driver_id, err);

@@ -7,6 +7,7 @@
 #include "backend/nvidia/mig-devices.h"
 #include "backend/nvidia/partitions.h"
 #include "backend/nvidia/processes.h"
+#include "backend/openers.h"
 #include "base/error.h"
 #include "core/device/node.h"
 #include "core/device/reading.h"
@@ -69,7 +70,7 @@ int clv_nvidia_holders_read(const struct clv_nvidia_library *nvml,
 			device, process->gpu_instance, process->compute_instance);
 
 		if (!is_duplicate(&list, i))
-			r = clv_nvidia_processes_add_holder(
+			r = clv_holders_add_process(
 				place ? &place->holders : &device->holders, process->pid);
 	}
 	return r < 0 ? clv_error_errno(err, ENOMEM, "cannot list the processes") : 0;
@@ -114,7 +115,7 @@ void clv_nvidia_holders_append(const struct clv_nvidia_library *nvml,
 	for (size_t i = 0; i < list.n; i++) {
 		if (gpu_instance == CLV_NVML_NO_INSTANCE ||
 			list.items[i].gpu_instance == gpu_instance)
-			clv_nvidia_processes_add_holder(&holders, list.items[i].pid);
+			clv_holders_add_process(&holders, list.items[i].pid);
 	}
 	for (size_t i = 0; i < holders.n; i++)
 		append(err, i ? ", " : ": ", holders.items[i].text);

@@ -8,6 +8,7 @@
 #include "core/device/node.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 const char *clv_nvidia_instance_name(const struct clv_partition *partition)
 {
@@ -83,6 +84,57 @@ int clv_nvidia_instance_find_part(const struct clv_nvidia_library *nvml,
 	if (r == 0)
 		*ret = found;
 	return r;
+}
+
+/* The compute instances of a GPU instance: their number, and the last one found. */
+struct filling {
+	struct clv_nvml_compute_instance *instance;
+	uint32_t slices;
+	size_t n;
+};
+
+static int find_filling(const struct clv_nvidia_library *nvml,
+	struct clv_nvml_gpu_instance *gpu_instance, struct filling *ret)
+{
+	struct clv_nvidia_compute_profiles profiles;
+	int code = clv_nvidia_compute_profiles_read(nvml, gpu_instance, &profiles);
+
+	*ret = (struct filling){.instance = NULL};
+	for (size_t i = 0; code == CLV_NVML_SUCCESS && i < profiles.n; i++) {
+		struct clv_nvml_compute_instance *found[CLV_NVIDIA_INSTANCES_MAX] = {
+			NULL};
+		uint32_t n = CLV_NVIDIA_INSTANCES_MAX;
+
+		code = nvml->list_compute_instances(
+			gpu_instance, profiles.items[i].id, found, &n);
+		if (code != CLV_NVML_SUCCESS || n == 0)
+			continue;
+		ret->instance = found[0];
+		ret->slices = profiles.items[i].slices;
+		ret->n += n;
+	}
+	return code;
+}
+
+int clv_nvidia_instance_find_filling(const struct clv_nvidia_library *nvml,
+	struct clv_nvml_gpu_instance *gpu_instance, const struct clv_partition *partition,
+	struct clv_nvml_compute_instance **ret, struct clv_error *err)
+{
+	struct filling filling;
+	int code = find_filling(nvml, gpu_instance, &filling);
+
+	if (code != CLV_NVML_SUCCESS)
+		return clv_nvidia_error(nvml, code, err,
+			"cannot list the compute instances of %s",
+			clv_nvidia_instance_name(partition));
+	/* A profile's name begins with its slices: "3g.20gb". */
+	if (filling.n != 1 || filling.slices != strtoul(partition->profile, NULL, 10))
+		return clv_error_set(err, -ENODEV,
+			"%s has no compute instance that fills it any more: read the "
+			"devices again",
+			clv_nvidia_instance_name(partition));
+	*ret = filling.instance;
+	return 0;
 }
 
 static int destroy_compute_instances(const struct clv_nvidia_library *nvml,

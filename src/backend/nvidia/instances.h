@@ -33,6 +33,12 @@ int clv_nvidia_instance_find_part(const struct clv_nvidia_library *nvml,
 	struct clv_nvml_gpu_instance *gpu_instance, const struct clv_partition *part,
 	struct clv_nvml_compute_instance **ret, struct clv_error *err);
 
+/* Finds the handle of the compute instance that fills a partition; -ENODEV if the GPU
+ * instance has no compute instance, or others, since the device was read. */
+int clv_nvidia_instance_find_filling(const struct clv_nvidia_library *nvml,
+	struct clv_nvml_gpu_instance *gpu_instance, const struct clv_partition *partition,
+	struct clv_nvml_compute_instance **ret, struct clv_error *err);
+
 /* Destroys the GPU instance with all its compute instances.  Returns NVML's code; adds
  * the number of destroyed compute instances to *n_destroyed, also on failure. */
 int clv_nvidia_instance_destroy(const struct clv_nvidia_library *nvml,

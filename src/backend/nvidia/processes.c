@@ -8,10 +8,9 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "core/device/node.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define ENTRY_MAX 32u
@@ -99,41 +98,4 @@ void clv_nvidia_processes_clear(struct clv_nvidia_processes *list)
 {
 	free(list->items);
 	*list = (struct clv_nvidia_processes){0};
-}
-
-/* The pid may be of another PID namespace, or the process may have ended: then the text
- * has no name. */
-static void describe(uint32_t pid, char *ret, size_t ret_bytes)
-{
-	char path[40], name[32] = "";
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
-	file = fopen(path, "re");
-	if (file) {
-		if (!fgets(name, sizeof(name), file))
-			name[0] = '\0';
-		fclose(file);
-	}
-	name[strcspn(name, "\n")] = '\0';
-	if (name[0] != '\0')
-		snprintf(ret, ret_bytes, "process %u (%s)", pid, name);
-	else
-		snprintf(ret, ret_bytes, "process %u", pid);
-}
-
-int clv_nvidia_processes_add_holder(struct clv_holders *holders, uint32_t pid)
-{
-	struct clv_holder *holder;
-
-	for (size_t i = 0; i < holders->n; i++) {
-		if (holders->items[i].pid == pid)
-			return 0;
-	}
-	holder = clv_holders_add(holders);
-	if (!holder)
-		return -ENOMEM;
-	holder->pid = pid;
-	describe(pid, holder->text, sizeof(holder->text));
-	return 0;
 }

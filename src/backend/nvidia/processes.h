@@ -6,8 +6,6 @@
 
 #include <stddef.h>
 
-struct clv_holders;
-
 struct clv_nvidia_processes {
 	struct clv_nvml_process *items; /* owned */
 	size_t n;
@@ -20,6 +18,3 @@ int clv_nvidia_processes_list(const struct clv_nvidia_library *nvml,
 	struct clv_nvml_device *device, struct clv_nvidia_processes *list);
 void clv_nvidia_processes_clear(struct clv_nvidia_processes *list);
 #define _cleanup_processes_ CLV_CLEANUP(clv_nvidia_processes_clear)
-
-/* Adds the process unless it is a holder already.  -ENOMEM */
-int clv_nvidia_processes_add_holder(struct clv_holders *holders, uint32_t pid);

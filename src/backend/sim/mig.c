@@ -264,27 +264,44 @@ int clv_sim_mig_create_part(const struct clv_sim_request *request, struct clv_er
 	return r;
 }
 
+/* The index of a part in the instance, or n_parts.  The part that fills the instance is
+ * given as the instance, whose start and size are others than the part's. */
+static size_t find_part(
+	const struct clv_sim_request *request, const struct clv_sim_instance *instance)
+{
+	const struct clv_partition *part = request->partition;
+	size_t i;
+
+	if (part == request->inside &&
+		clv_sim_instance_is_whole(request->device->mig, instance))
+		return 0;
+	for (i = 0; i < instance->n_parts && part != request->inside; i++) {
+		if (instance->parts[i].start == part->start &&
+			instance->parts[i].size == part->size)
+			return i;
+	}
+	return instance->n_parts;
+}
+
 int clv_sim_mig_destroy_part(const struct clv_sim_request *request, struct clv_error *err)
 {
 	const struct clv_partition *part = request->partition, *seen;
 	struct clv_sim_instance *instance =
 		find_instance(request, request->inside->name, &seen, err);
+	size_t i;
 	int r;
 
 	if (!instance)
 		return -ENODEV;
-	for (size_t i = 0; i < instance->n_parts; i++) {
-		if (instance->parts[i].start != part->start ||
-			instance->parts[i].size != part->size)
-			continue;
-		r = clv_sim_check_partition_idle(
-			seen->n_parts > 0 ? &seen->parts[i] : seen, err);
-		if (r < 0)
-			return r;
-		memmove(&instance->parts[i], &instance->parts[i + 1],
-			(instance->n_parts - i - 1) * sizeof(instance->parts[0]));
-		instance->n_parts--;
-		return 0;
-	}
-	return clv_error_set(err, -ENODEV, "there is no partition %s", part->name);
+	i = find_part(request, instance);
+	if (i == instance->n_parts)
+		return clv_error_set(
+			err, -ENODEV, "there is no partition %s", part->name);
+	r = clv_sim_check_partition_idle(seen->n_parts > 0 ? &seen->parts[i] : seen, err);
+	if (r < 0)
+		return r;
+	memmove(&instance->parts[i], &instance->parts[i + 1],
+		(instance->n_parts - i - 1) * sizeof(instance->parts[0]));
+	instance->n_parts--;
+	return 0;
 }

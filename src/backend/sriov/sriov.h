@@ -162,7 +162,7 @@ void clv_sriov_read_type(const struct clv_sriov_backend *backend,
 
 /* Creates a vGPU of the type on an unused function, or with CLV_VGPU_NONE removes it.
  * type is a name (without the brand is enough) or an id.  A vGPU of another type is
- * removed first, and not restored on error. */
+ * removed first, and created again on error. */
 int clv_sriov_set_type(struct clv_sriov_backend *backend, enum clv_vf_framework framework,
 	const char *vf_address, const char *type, const char *what,
 	struct clv_error *err);

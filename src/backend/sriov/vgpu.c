@@ -271,10 +271,9 @@ static int remove_vgpu(enum clv_vf_framework framework, const char *vf_address,
 }
 
 static int make_mdev(const char *vf_address, const struct clv_vgpu_type *type,
-	const char *what, struct clv_error *err)
+	const char *uuid, const char *what, struct clv_error *err)
 {
 	uint64_t available = 1;
-	char uuid[40];
 	int r;
 
 	clv_file_read_number(
@@ -284,7 +283,6 @@ static int make_mdev(const char *vf_address, const struct clv_vgpu_type *type,
 			"%s: no more vGPUs of type %s fit on the GPU beside the existing "
 			"ones",
 			what, type->name);
-	make_mdev_uuid(vf_address, uuid);
 	r = clv_file_write(uuid, TYPES "/%s/create", vf_address, type->id);
 	if (r < 0)
 		return clv_file_error(err, -r, "%s: vGPU type %s", what, type->name);
@@ -329,14 +327,46 @@ static int refuse_type(const struct clv_sriov_backend *backend,
 		what, type, names);
 }
 
-int clv_sriov_set_type(struct clv_sriov_backend *backend, enum clv_vf_framework framework,
-	const char *vf_address, const char *type, const char *what, struct clv_error *err)
+/* Creates a vGPU on a function that has none.  uuid is for mdev alone. */
+static int make_vgpu(const struct clv_sriov_backend *backend,
+	enum clv_vf_framework framework, const char *vf_address, const char *type,
+	const char *uuid, const char *what, struct clv_error *err)
 {
 	_cleanup_free_ struct clv_vgpu_type *offered = NULL;
 	const struct clv_vgpu_type *wanted;
-	char now[48], mdev[40];
 	size_t n = 0;
-	int r;
+	int r = list_types(vf_address, &offered, &n);
+
+	if (r < 0)
+		return clv_error_errno(err, -r, "%s", what);
+	wanted = clv_vgpu_find(offered, n, type);
+	if (!wanted)
+		return refuse_type(backend, offered, n, type, what, err);
+	return framework == CLV_VF_MDEV ? make_mdev(vf_address, wanted, uuid, what, err)
+					: make_vfio(vf_address, wanted, what, err);
+}
+
+/* Creates the removed vGPU again after another type failed with *err, which tells if this
+ * fails, too. */
+static void restore_vgpu(const struct clv_sriov_backend *backend,
+	enum clv_vf_framework framework, const char *vf_address, const char *type,
+	const char *uuid, const char *what, struct clv_error *err)
+{
+	size_t used;
+
+	if (make_vgpu(backend, framework, vf_address, type, uuid, what, NULL) >= 0 ||
+		!err)
+		return;
+	used = strlen(err->msg);
+	snprintf(err->msg + used, sizeof(err->msg) - used,
+		"; its vGPU of type %s is removed and cannot be created again", type);
+}
+
+int clv_sriov_set_type(struct clv_sriov_backend *backend, enum clv_vf_framework framework,
+	const char *vf_address, const char *type, const char *what, struct clv_error *err)
+{
+	char now[48], mdev[40], uuid[40];
+	int r = 0;
 
 	if (!clv_vgpu_has_types(framework))
 		return clv_error_set(
@@ -346,19 +376,13 @@ int clv_sriov_set_type(struct clv_sriov_backend *backend, enum clv_vf_framework 
 		return 0;
 	/* Removed first, because the types that can be created depend on existing vGPUs.
 	 */
-	if (now[0] != '\0') {
+	if (now[0] != '\0')
 		r = remove_vgpu(framework, vf_address, what, err);
-		if (r < 0)
-			return r;
-	}
-	if (strcmp(type, CLV_VGPU_NONE) == 0)
-		return 0;
-	r = list_types(vf_address, &offered, &n);
-	if (r < 0)
-		return clv_error_errno(err, -r, "%s", what);
-	wanted = clv_vgpu_find(offered, n, type);
-	if (!wanted)
-		return refuse_type(backend, offered, n, type, what, err);
-	return framework == CLV_VF_MDEV ? make_mdev(vf_address, wanted, what, err)
-					: make_vfio(vf_address, wanted, what, err);
+	if (r < 0 || strcmp(type, CLV_VGPU_NONE) == 0)
+		return r;
+	make_mdev_uuid(vf_address, uuid);
+	r = make_vgpu(backend, framework, vf_address, type, uuid, what, err);
+	if (r < 0 && now[0] != '\0')
+		restore_vgpu(backend, framework, vf_address, now, mdev, what, err);
+	return r;
 }

@@ -62,7 +62,9 @@ static int reserve_share(
 		.command = COMMAND,
 	};
 
-	if (!json_is_null(json_object_get(share, "lease")))
+	/* An agent of an older version has no in_use. */
+	if (json_is_true(json_object_get(share, "in_use")) ||
+		!json_is_null(json_object_get(share, "lease")))
 		return 0;
 	make_name(slash ? slash + 1 : name, own);
 	return reserve(client, &request, err);

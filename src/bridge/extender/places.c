@@ -280,7 +280,8 @@ static int judge_init(const struct clv_places *places, struct node *const *nodes
 }
 
 /* The places of a pod's containers on one node.  find_seats() takes and then releases
- * them, because each node is judged independently. */
+ * them, because each node is judged independently; the room of a container that ends
+ * first is released for those behind it. */
 struct seats {
 	size_t devices[CLV_POD_CONTAINERS_MAX];              /* indexes in the node */
 	struct clv_place_request on[CLV_POD_CONTAINERS_MAX]; /* the amounts there */
@@ -288,10 +289,51 @@ struct seats {
 	int64_t score;                                       /* the sum */
 };
 
+/* What the containers that stay have on the device, among the first n. */
+static struct clv_place_request add_up_staying(
+	const struct clv_pod *pod, const struct seats *seats, size_t device, size_t n)
+{
+	struct clv_place_request sum = {0};
+
+	for (size_t i = 0; i < n; i++) {
+		if (seats->devices[i] != device || pod->ends_first[i])
+			continue;
+		sum.milli += seats->on[i].milli;
+		sum.device_mib += seats->on[i].device_mib;
+	}
+	return sum;
+}
+
+static uint32_t excess_over(uint32_t have, uint32_t limit)
+{
+	return have > limit ? have - limit : 0;
+}
+
+/* A pod has on a device the most that its containers have at a time.  So of a container
+ * that ends first only what the later ones, and earlier such containers, do not have is
+ * added. */
+static void keep_excess(const struct clv_pod *pod, struct seats *seats, size_t at)
+{
+	size_t device = seats->devices[at];
+	struct clv_place_request *on = &seats->on[at];
+	struct clv_place_request beside = add_up_staying(pod, seats, device, at);
+	struct clv_place_request most = add_up_staying(pod, seats, device, seats->n);
+
+	for (size_t i = 0; i < at; i++) {
+		if (seats->devices[i] != device || !pod->ends_first[i])
+			continue;
+		most.milli += seats->on[i].milli;
+		most.device_mib += seats->on[i].device_mib;
+	}
+	on->milli = (uint16_t)excess_over(beside.milli + on->milli, most.milli);
+	on->device_mib = excess_over(beside.device_mib + on->device_mib, most.device_mib);
+}
+
 static void find_seats(const struct judge *judge, const struct node *node, size_t first,
 	const struct clv_pod *pod, struct seats *ret)
 {
 	uint32_t leases[CLV_POD_CONTAINERS_MAX];
+	size_t n_leases = 0;
 
 	*ret = (struct seats){0};
 	for (; ret->n < pod->n_requests; ret->n++) {
@@ -301,15 +343,23 @@ static void find_seats(const struct judge *judge, const struct node *node, size_
 			clv_singles_find(judge->singles, first, node->n, request, &score);
 
 		if (at < 0 || clv_singles_take(judge->singles, (size_t)at, request,
-				      &leases[ret->n]) < 0)
+				      &leases[n_leases]) < 0)
 			break;
 		ret->on[ret->n] =
 			clv_singles_complete(judge->singles, (size_t)at, request);
 		ret->devices[ret->n] = (size_t)at - first;
 		ret->score += score;
+		if (pod->ends_first[ret->n])
+			clv_singles_release(judge->singles, leases[n_leases]);
+		else
+			n_leases++;
 	}
-	for (size_t i = ret->n; i-- > 0;)
-		clv_singles_release(judge->singles, leases[i]);
+	while (n_leases > 0)
+		clv_singles_release(judge->singles, leases[--n_leases]);
+	for (size_t i = 0; i < ret->n; i++) {
+		if (pod->ends_first[i])
+			keep_excess(pod, ret, i);
+	}
 }
 
 static void explain_misfit(const struct node *node, const struct clv_pod *pod,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the limits of a pod's containers. */
+/* Reads the limits of a pod's containers, init containers included. */
 #include "bridge/extender/pod.h"
 
 #include "base/cleanup.h"
@@ -44,7 +44,7 @@ static int read_amount(const json_t *container, const char *resource, uint64_t *
 }
 
 static int read_container(const json_t *container,
-	const struct clv_pod_resources *resources, struct clv_pod *pod,
+	const struct clv_pod_resources *resources, bool ends_first, struct clv_pod *pod,
 	struct clv_error *err)
 {
 	uint64_t share, memory;
@@ -68,6 +68,7 @@ static int read_container(const json_t *container,
 		return clv_error_set(err, -EINVAL,
 			"more than %d of its containers ask for devices",
 			CLV_POD_CONTAINERS_MAX);
+	pod->ends_first[pod->n_requests] = ends_first;
 	pod->requests[pod->n_requests++] = (struct clv_place_request){
 		.milli = (uint16_t)(share * MILLI_PER_UNIT),
 		.device_mib = (uint32_t)memory * resources->memory_unit_mib,
@@ -76,13 +77,31 @@ static int read_container(const json_t *container,
 	return 0;
 }
 
+static int read_containers(const json_t *spec, const char *key,
+	const struct clv_pod_resources *resources, struct clv_pod *pod,
+	struct clv_error *err)
+{
+	bool is_init = strcmp(key, "initContainers") == 0;
+	const json_t *container;
+	size_t i;
+	int r = 0;
+
+	json_array_foreach (json_object_get(spec, key), i, container) {
+		const char *restarts = text_of(container, "restartPolicy");
+
+		if (r >= 0)
+			r = read_container(container, resources,
+				is_init && strcmp(restarts, "Always") != 0, pod, err);
+	}
+	return r;
+}
+
 int clv_pod_read(const json_t *pod, const struct clv_pod_resources *resources,
 	struct clv_pod *ret, struct clv_error *err)
 {
-	const json_t *metadata = json_object_get(pod, "metadata"), *container;
+	const json_t *metadata = json_object_get(pod, "metadata");
 	const json_t *spec = json_object_get(pod, "spec");
-	size_t i;
-	int r = 0;
+	int r;
 
 	*ret = (struct clv_pod){0};
 	if (!json_is_object(metadata) || !json_is_object(spec))
@@ -91,9 +110,6 @@ int clv_pod_read(const json_t *pod, const struct clv_pod_resources *resources,
 	snprintf(ret->namespace, sizeof(ret->namespace), "%s",
 		text_of(metadata, "namespace"));
 	snprintf(ret->uid, sizeof(ret->uid), "%s", text_of(metadata, "uid"));
-	json_array_foreach (json_object_get(spec, "containers"), i, container) {
-		if (r >= 0)
-			r = read_container(container, resources, ret, err);
-	}
-	return r;
+	r = read_containers(spec, "initContainers", resources, ret, err);
+	return r < 0 ? r : read_containers(spec, "containers", resources, ret, err);
 }

@@ -4,18 +4,22 @@
 #include "core/fleet/request.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 struct clv_error;
 
 /* A pod's requests: a share and memory of one device for each container that requests
- * any. Partitions and whole devices are counted by Kubernetes itself. */
+ * any, in the order in which they start.  An init container ends before the next starts,
+ * unless its restartPolicy is Always.  Partitions and whole devices are counted by
+ * Kubernetes itself. */
 
 #define CLV_POD_CONTAINERS_MAX 32
 
 struct clv_pod {
 	char name[256], namespace[256], uid[64];
 	struct clv_place_request requests[CLV_POD_CONTAINERS_MAX];
+	bool ends_first[CLV_POD_CONTAINERS_MAX]; /* an init container that ends */
 	size_t n_requests;
 };
 

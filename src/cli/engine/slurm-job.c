@@ -151,16 +151,15 @@ static int release_unrecorded(struct job *job)
 	return 0;
 }
 
-/* Replaces the advice to use --wait, which means something else for Slurm. */
-static int fail_create(struct clv_client_error *err)
+/* Slurm queues jobs, so a lease for a job cannot wait for room, which the agent's message
+ * may advise. */
+static int fail_create(const struct clv_client_error *err)
 {
-	char *advice = strstr(err->msg, "; ask for less");
-
-	if (strcmp(err->code, "does_not_fit") == 0 && advice)
-		snprintf(advice, sizeof(err->msg) - (size_t)(advice - err->msg),
-			"; ask for less, submit it again later, or see who holds it with "
-			"cleave ps");
-	return clv_cli_fail_client(err);
+	if (strcmp(err->code, "does_not_fit") != 0)
+		return clv_cli_fail_client(err);
+	return clv_cli_fail(clv_cli_exit_code(err->code),
+		"%s; in a Slurm job, instead of --wait: submit the job again later",
+		err->msg);
 }
 
 static int create(struct job *job, json_t **ret)

@@ -108,8 +108,8 @@ static double promise_of(const json_t *lease)
 {
 	const json_t *range = json_object_get(lease, "share_range");
 
-	return json_is_array(range) ? json_number_value(json_array_get(range, 0))
-				    : clv_json_number(lease, "share");
+	return json_is_object(range) ? clv_json_number(range, "least")
+				     : clv_json_number(lease, "share");
 }
 
 /* Places the leases that the caller sees, and as one fixed item the rest of what is

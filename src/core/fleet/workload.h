@@ -28,8 +28,9 @@ struct clv_workload {
 };
 
 /* The number of distinct shapes that are counted; beyond it the rarest are dropped, but
- * stay in the total weight.  And the number that clv_workload_cut() keeps at most. */
+ * stay in the total weight. */
 #define CLV_WORKLOAD_COUNTED_MAX (1u << 17)
+/* The number of shapes that clv_workload_cut() keeps at most. */
 #define CLV_WORKLOAD_TYPICAL_MAX 144u
 
 /* Adds n equal requests.  Returns 0 or -ENOMEM. */

@@ -117,7 +117,7 @@ static void try_cores(
 	n = (s->wanted_bytes + each - 1) / each;
 	for (size_t i = 0; i < device->n_partitions; i++)
 		n_free -= device->partitions[i].size;
-	s->could_be = n <= device->cores.total;
+	s->could_be |= n <= device->cores.total;
 	if (n > n_free || device->holders.n > 0)
 		return;
 	fitting.memory_bytes = each * n;

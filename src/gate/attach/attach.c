@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/proc.h"
 #include "base/socket.h"
 #include "gate/attach/heartbeat.h"
 #include "gate/process/view.h"
@@ -24,9 +25,13 @@
 #include <sys/stat.h>
 #include <time.h>
 
-/* An agent whose disk is busy answers late; a program must not be refused for that. */
+/* An agent whose disk is busy answers late; a program must not be refused for that.  A
+ * stopped one does not answer at all; a cleave run replaces its user's own within two or
+ * three seconds. */
 #define ATTACH_TIMEOUT_MS 30000
+#define STOPPED_TIMEOUT_MS 5000
 #define SAY_AFTER_MS 1000
+#define LOOK_MS 250
 #define SUCCESSOR_NS (5 * CLV_NS_PER_S)
 
 /* Programs that close unknown descriptors start from the lowest and mostly stop at a few
@@ -138,22 +143,80 @@ static bool is_length_of_reply(ssize_t n_bytes)
 	       n_bytes == sizeof(struct clv_attach_reply);
 }
 
-/* A new program cannot run while the agent is stopped or hangs, so its user is told what
- * it waits for.  The listener's credentials (SO_PEERCRED) are the agent's. */
-static void warn_if_late(int fd)
+/* The agent as a process that connected to it sees it. */
+struct agent {
+	pid_t pid; /* the listener's; 0: not visible from this process's pid namespace */
+	uint64_t looked_ns, stopped_ns;
+};
+
+static pid_t find_agent(int fd)
 {
-	struct pollfd reply = {.fd = fd, .events = POLLIN};
 	struct ucred agent = {0};
 	socklen_t n_bytes = sizeof(agent);
 
-	if (poll(&reply, 1, SAY_AFTER_MS) != 0)
-		return;
 	getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &agent, &n_bytes);
+	return agent.pid;
+}
+
+static bool is_stopped(const struct agent *agent)
+{
+	struct clv_proc proc;
+
+	return agent->pid > 0 && clv_proc_read(agent->pid, &proc) && proc.state == 'T';
+}
+
+/* Adds up for how long the agent has been stopped.  A look that comes late, because this
+ * process was stopped as well, does not count as more than one in time. */
+static bool stays_stopped(struct agent *agent)
+{
+	uint64_t now_ns = clv_clock_ns(), passed_ns = now_ns - agent->looked_ns;
+
+	agent->looked_ns = now_ns;
+	if (!is_stopped(agent))
+		agent->stopped_ns = 0;
+	else
+		agent->stopped_ns += passed_ns < 2 * LOOK_MS * CLV_NS_PER_MS
+					     ? passed_ns
+					     : 2 * LOOK_MS * CLV_NS_PER_MS;
+	return agent->stopped_ns >= STOPPED_TIMEOUT_MS * CLV_NS_PER_MS;
+}
+
+/* A new program cannot run while the agent is stopped or hangs, so its user is told what
+ * it waits for. */
+static void warn_late(const struct agent *agent)
+{
+	bool stopped = is_stopped(agent);
+
 	fprintf(stderr,
-		"cleave: process %d waits for the agent (process %d), which does not "
-		"answer: resume the agent if it is stopped (kill -CONT), restart it if "
-		"it hangs; after %d s the program gets no device\n",
-		(int)getpid(), (int)agent.pid, ATTACH_TIMEOUT_MS / 1000);
+		"cleave: process %d waits for the agent (process %d), which %s; after "
+		"%d s the program gets no device\n",
+		(int)getpid(), (int)agent->pid,
+		stopped ? "is stopped: continue it (kill -CONT)"
+			: "does not answer: continue it if it is stopped (kill -CONT), "
+			  "restart it if it hangs",
+		(stopped ? STOPPED_TIMEOUT_MS : ATTACH_TIMEOUT_MS) / 1000);
+}
+
+/* Waits until a reply can be received, or the connection has ended. */
+static int wait_for_reply(int fd, struct clv_error *err)
+{
+	struct pollfd reply = {.fd = fd, .events = POLLIN};
+	struct agent agent = {.looked_ns = clv_clock_ns()};
+	uint64_t until_ns = agent.looked_ns + ATTACH_TIMEOUT_MS * CLV_NS_PER_MS;
+
+	if (poll(&reply, 1, SAY_AFTER_MS) > 0)
+		return 0;
+	agent.pid = find_agent(fd);
+	warn_late(&agent);
+	while (poll(&reply, 1, LOOK_MS) <= 0) {
+		if (stays_stopped(&agent))
+			return clv_error_set(err, -EBUSY,
+				"the agent (process %d) is stopped", (int)agent.pid);
+		if (agent.looked_ns >= until_ns)
+			return clv_error_set(
+				err, -ETIMEDOUT, "the agent does not answer");
+	}
+	return 0;
 }
 
 static bool lacks_files(void)
@@ -174,7 +237,7 @@ static int fail_files(struct clv_error *err)
 }
 
 /* reply is NULL if the message was not a reply. */
-static int fail_reply(struct clv_attach_reply *reply, struct clv_error *err)
+static int fail_reply(struct clv_attach_reply *reply, size_t n_fds, struct clv_error *err)
 {
 	if (!reply)
 		return clv_error_set(err, -EPROTO,
@@ -182,6 +245,11 @@ static int fail_reply(struct clv_attach_reply *reply, struct clv_error *err)
 	/* The kernel passes only as many descriptors as the process may open. */
 	if (reply->status == 0 && lacks_files())
 		return fail_files(err);
+	if (reply->status == 0)
+		return clv_error_set(err, -EPROTO,
+			"the agent's reply is incomplete (%zu of %d descriptors, slot "
+			"%u)",
+			n_fds, CLV_ATTACH_FDS, reply->slot);
 	reply->message[sizeof(reply->message) - 1] = '\0';
 	return clv_error_set(err, -EPROTO, "%s",
 		reply->message[0] ? reply->message : "the agent refused");
@@ -210,8 +278,9 @@ static int exchange(int fd, uint32_t api, const struct clv_view *old,
 		r = -ECONNRESET;
 	if (r < 0)
 		return clv_error_errno(err, -r, "cannot send to the agent");
-	if (!old)
-		warn_if_late(fd);
+	r = old ? 0 : wait_for_reply(fd, err);
+	if (r < 0)
+		return r;
 	got = clv_socket_receive(fd, reply, sizeof(*reply), fds, &n_fds);
 	/* A reply that is too long has passed descriptors all the same. */
 	for (size_t i = 0; got == -EMSGSIZE && i < n_fds; i++)
@@ -226,7 +295,7 @@ static int exchange(int fd, uint32_t api, const struct clv_view *old,
 		n_fds == CLV_ATTACH_FDS)
 		return 0;
 
-	r = fail_reply(is_reply ? reply : NULL, err);
+	r = fail_reply(is_reply ? reply : NULL, n_fds, err);
 	for (size_t i = 0; i < n_fds; i++)
 		close(fds[i]);
 	return r;
@@ -342,6 +411,9 @@ static const char *find_remedy(int r)
 		       "run as that user";
 	if (r == -EMFILE)
 		return "raise the limit (ulimit -n)";
+	if (r == -EBUSY || r == -ETIMEDOUT)
+		return "continue the agent (kill -CONT) or restart it, and start the "
+		       "program again";
 	return "start the program with cleave run, or allow it to run without a lease "
 	       "with --if-no-agent=open";
 }

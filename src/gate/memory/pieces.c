@@ -8,6 +8,7 @@
 #include "gate/memory/pieces.h"
 
 #include "base/clock.h"
+#include "base/proc.h"
 #include "gate/memory/charges.h"
 #include "gate/memory/file-marks.h"
 #include "gate/memory/ledger.h"
@@ -22,13 +23,14 @@
 #include <unistd.h>
 
 /* A mark's number has the lease, the slot, and a serial number in that process.  Slots
- * and in the end pids are reused, so the mark's process is a random number and the
- * pid. */
+ * and in the end pids are reused, so the mark's process is the pid and when the process
+ * was started, or a random number where /proc does not tell that. */
 #define SERIAL_BITS 30
 #define SLOT_BITS 10
 #define LEASE_BITS (CLV_FILE_MARK_BITS - SLOT_BITS - SERIAL_BITS)
 #define PID_BITS 22 /* of Linux */
-#define RANDOM_BITS (CLV_FILE_MARK_BITS - PID_BITS)
+#define START_BITS (CLV_FILE_MARK_BITS - PID_BITS - 1)
+#define HAS_START (UINT64_C(1) << (CLV_FILE_MARK_BITS - 1))
 #define LOOK_NS (100 * CLV_NS_PER_MS)
 
 #define LOW_BITS(number, n) ((number) & ((UINT64_C(1) << (n)) - 1))
@@ -52,6 +54,7 @@ struct import {
 	 * such process has. */
 	int fd;
 	uint32_t slot, pid;
+	uint64_t start_ticks; /* 0: not visible from here */
 };
 
 struct clv_mapping {
@@ -199,32 +202,48 @@ static uint32_t pid_of_slot(uint32_t slot)
 	return view ? atomic_load(&view->report->slots[slot].pid) : 0;
 }
 
-/* A random number per process: a child draws another one, because it has another view. */
-static bool random_of_process(const struct clv_view *view, uint64_t *ret)
+/* Identifies this process in marks; a child gets a new identity, because it has another
+ * view. */
+static bool identify(const struct clv_view *view, uint64_t *ret)
 {
-	static const struct clv_view *drawn_for;
-	static uint64_t drawn;
+	static const struct clv_view *known_for;
+	static uint64_t known;
+	uint64_t start_ticks;
 
-	if (drawn_for != view) {
-		if (getrandom(&drawn, sizeof(drawn), 0) != sizeof(drawn))
+	if (known_for != view) {
+		if (clv_proc_start(0, &start_ticks))
+			known = HAS_START | LOW_BITS(start_ticks, START_BITS) << PID_BITS;
+		else if (getrandom(&known, sizeof(known), 0) == sizeof(known))
+			known = LOW_BITS(known, START_BITS) << PID_BITS;
+		else
 			return false;
-		drawn_for = view;
+		known_for = view;
 	}
-	*ret = LOW_BITS(drawn, RANDOM_BITS);
+	*ret = known | LOW_BITS(pid_of_slot(view->slot_index), PID_BITS);
 	return true;
+}
+
+/* When the process in the slot was started; 0: /proc does not tell, because pids here are
+ * not those of the agent, or the process has ended. */
+static uint64_t start_of_slot(uint32_t slot)
+{
+	const struct clv_view *view = clv_gate_current_view();
+	uint64_t ticks;
+
+	return view && pid_of_slot(view->slot_index) == (uint32_t)getpid() &&
+			       clv_proc_start((pid_t)pid_of_slot(slot), &ticks)
+		       ? ticks
+		       : 0;
 }
 
 static bool next_mark(const struct clv_view *view, struct clv_file_mark *ret)
 {
 	static uint64_t serial;
-	uint64_t random;
 
-	if (!random_of_process(view, &random))
+	if (!identify(view, &ret->process))
 		return false;
 	ret->number = mark_of_lease(view) | (uint64_t)view->slot_index << SERIAL_BITS |
 		      LOW_BITS(++serial, SERIAL_BITS);
-	ret->process =
-		random << PID_BITS | LOW_BITS(pid_of_slot(view->slot_index), PID_BITS);
 	return true;
 }
 
@@ -314,6 +333,15 @@ static void take_over(struct import *import)
 	import->fd = -1;
 }
 
+/* Whether the slot has no process now, or another one, perhaps with the same pid. */
+static bool has_ended(const struct import *import)
+{
+	uint64_t start_ticks = import->start_ticks ? start_of_slot(import->slot) : 0;
+
+	return pid_of_slot(import->slot) != import->pid ||
+	       (start_ticks != 0 && start_ticks != import->start_ticks);
+}
+
 /* Checks whether the charging processes of imports live.  Returns whether any import
  * needs further checks. */
 static bool check_imports(void)
@@ -322,7 +350,7 @@ static bool check_imports(void)
 
 	pthread_mutex_lock(&lock);
 	for (struct import *each = imports; each; each = each->next) {
-		if (each->fd >= 0 && pid_of_slot(each->slot) != each->pid)
+		if (each->fd >= 0 && has_ended(each))
 			take_over(each);
 		is_any |= each->fd >= 0;
 	}
@@ -342,15 +370,25 @@ static void *watch(void *unused)
 	return NULL;
 }
 
-/* Finds the slot and pid of the process that set the mark.  False: the slot has another
- * process now, or is this process's own. */
+/* Whether the mark may be of a process that was started then (0: not known). */
+static bool is_of_start(const struct clv_file_mark *mark, uint64_t start_ticks)
+{
+	return start_ticks == 0 || !(mark->process & HAS_START) ||
+	       LOW_BITS(mark->process >> PID_BITS, START_BITS) ==
+		       LOW_BITS(start_ticks, START_BITS);
+}
+
+/* Finds the process that set the mark.  False: its slot has another process now, or is
+ * this process's own. */
 static bool find_charging_process(const struct clv_view *view,
 	const struct clv_file_mark *mark, struct import *import)
 {
 	import->slot = (uint32_t)LOW_BITS(mark->number >> SERIAL_BITS, SLOT_BITS);
 	import->pid = pid_of_slot(import->slot);
+	import->start_ticks = start_of_slot(import->slot);
 	return import->pid != 0 && import->slot != view->slot_index &&
-	       LOW_BITS(import->pid, PID_BITS) == LOW_BITS(mark->process, PID_BITS);
+	       LOW_BITS(import->pid, PID_BITS) == LOW_BITS(mark->process, PID_BITS) &&
+	       is_of_start(mark, import->start_ticks);
 }
 
 /* Finds the process of the lease that exported the file, if any; then the file stays

@@ -126,25 +126,43 @@ const struct clv_hook *clv_hook_of_symbol(
 	return NULL;
 }
 
+static bool is_answer(const struct clv_hooked_library *library,
+	const struct clv_hook *hook, const void *answer)
+{
+	return *hook->real != library->lacking &&
+	       (const void *)(uintptr_t)*hook->real == answer;
+}
+
 /* How well a hook with the right base name fits; 0: not at all. */
 static int fit_of(const struct clv_hooked_library *library, const struct clv_hook *hook,
 	uint32_t version, bool is_per_thread, const void *answer)
 {
-	bool is_answer = (const void *)(uintptr_t)*hook->real == answer;
 	bool is_there = *hook->real != library->lacking;
+	bool is_exact = is_answer(library, hook, answer);
 
 	if (hook->is_per_thread && !is_per_thread)
-		return is_answer && is_there;
-	if (hook->since > version && !(is_answer && is_there))
+		return is_exact;
+	if (hook->since > version && !is_exact)
 		return 0;
-	return 2 + 4 * is_there + 8 * (is_answer && is_there) +
-	       (hook->is_per_thread == is_per_thread);
+	return 2 + 4 * is_there + 8 * is_exact + (hook->is_per_thread == is_per_thread);
+}
+
+/* A name may mean a function that is exported by another one: cuGraphInstantiate since
+ * CUDA 12 means cuGraphInstantiateWithFlags, which has other parameters. */
+static const struct clv_hook *find_answer(
+	const struct clv_hooked_library *library, const void *answer)
+{
+	for (uint32_t i = 0; i < library->n_hooks && library->hooks[i].wrapper; i++) {
+		if (is_answer(library, &library->hooks[i], answer))
+			return &library->hooks[i];
+	}
+	return NULL;
 }
 
 const struct clv_hook *clv_hook_of_answer(const struct clv_hooked_library *library,
 	const char *base, uint32_t version, bool is_per_thread, const void *answer)
 {
-	const struct clv_hook *best = NULL;
+	const struct clv_hook *best = NULL, *other;
 	int best_fit = 0;
 
 	for (uint32_t i = 0; i < library->n_hooks && library->hooks[i].wrapper; i++) {
@@ -160,5 +178,8 @@ const struct clv_hook *clv_hook_of_answer(const struct clv_hooked_library *libra
 			best_fit = fit;
 		}
 	}
-	return best;
+	if (best && is_answer(library, best, answer))
+		return best;
+	other = find_answer(library, answer);
+	return other ? other : best;
 }

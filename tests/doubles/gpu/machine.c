@@ -32,6 +32,7 @@ static const struct {
 	WORD("compute-groups", compute_groups, 1),
 	WORD("copy-groups", copy_groups, 1),
 	WORD("one-inode", one_inode, 0),
+	WORD("inner-addresses", inner_addresses, 0),
 	WORD("record-us", record_us, 0),
 	WORD("trace", trace, 0),
 #undef WORD

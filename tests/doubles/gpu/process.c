@@ -99,6 +99,7 @@ static void answer_hello(struct exchange *x)
 	x->message.hello.compute_groups = (uint32_t)x->m->options.compute_groups;
 	x->message.hello.copy_groups = (uint32_t)x->m->options.copy_groups;
 	x->message.hello.one_inode = (uint32_t)x->m->options.one_inode;
+	x->message.hello.inner_addresses = (uint32_t)x->m->options.inner_addresses;
 	x->message.hello.record_us = (uint32_t)x->m->options.record_us;
 	x->message.result = 0;
 }

@@ -163,7 +163,8 @@ struct dgp_hello {
 	uint32_t n_gpus, driver_version;
 	uint32_t number; /* of this process, for other processes */
 	uint32_t host_mb_s, device_mb_s, concurrent_managed;
-	uint32_t lazy_sync, compute_groups, copy_groups, one_inode, record_us;
+	uint32_t lazy_sync, compute_groups, copy_groups, one_inode, record_us,
+		inner_addresses;
 };
 
 #define DGP_SHARE_BYTES 64

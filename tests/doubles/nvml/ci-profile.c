@@ -93,12 +93,10 @@ int dnv_nvmlGpuInstanceGetComputeInstanceRemainingCapacity(
 	struct dnv_handle *gi, uint32_t profile_id, uint32_t *count)
 {
 	struct dnv_target target;
-	int profile, r = dnv_resolve(gi, DNV_KIND_GI, &target);
+	int profile, r = dnv_resolve_for(gi, DNV_KIND_GI, count, &target);
 
 	if (r)
 		return r;
-	if (!count)
-		return DNV_INVALID_ARGUMENT;
 	if (dnv_node()->unprivileged)
 		return DNV_NO_PERMISSION;
 	profile = dnv_ci_profile_of(&target, profile_id);
@@ -112,12 +110,10 @@ int dnv_nvmlGpuInstanceGetComputeInstancePossiblePlacements(struct dnv_handle *g
 	uint32_t profile_id, struct dnv_placement *ret, uint32_t *count)
 {
 	struct dnv_target target;
-	int profile, r = dnv_resolve(gi, DNV_KIND_GI, &target);
+	int profile, r = dnv_resolve_for(gi, DNV_KIND_GI, count, &target);
 
 	if (r)
 		return r;
-	if (!count)
-		return DNV_INVALID_ARGUMENT;
 	if (dnv_node()->unprivileged)
 		return DNV_NO_PERMISSION;
 	profile = dnv_ci_profile_of(&target, profile_id);

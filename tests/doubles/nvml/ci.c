@@ -43,12 +43,10 @@ static int make(const struct dnv_target *gi, unsigned profile, struct dnv_placem
 static int check_create(struct dnv_handle *gi, uint32_t profile_id,
 	struct dnv_handle **ret, struct dnv_target *target, unsigned *profile)
 {
-	int index, r = dnv_resolve(gi, DNV_KIND_GI, target);
+	int index, r = dnv_resolve_for(gi, DNV_KIND_GI, ret, target);
 
 	if (r)
 		return r;
-	if (!ret)
-		return DNV_INVALID_ARGUMENT;
 	if (dnv_node()->unprivileged)
 		return DNV_NO_PERMISSION;
 	index = dnv_ci_profile_of(target, profile_id);
@@ -136,12 +134,10 @@ int dnv_nvmlGpuInstanceGetComputeInstanceById(
 	struct dnv_handle *gi, uint32_t id, struct dnv_handle **ret)
 {
 	struct dnv_target target;
-	int r = dnv_resolve(gi, DNV_KIND_GI, &target);
+	int r = dnv_resolve_for(gi, DNV_KIND_GI, ret, &target);
 
 	if (r)
 		return r;
-	if (!ret)
-		return DNV_INVALID_ARGUMENT;
 	if (dnv_node()->unprivileged)
 		return DNV_NO_PERMISSION;
 	for (unsigned i = 0; i < DNV_CIS_MAX; i++) {
@@ -158,12 +154,10 @@ int dnv_nvmlGpuInstanceGetComputeInstanceById(
 int dnv_nvmlComputeInstanceGetInfo_v2(struct dnv_handle *ci, struct dnv_ci_info *info)
 {
 	struct dnv_target target;
-	int r = dnv_resolve(ci, DNV_KIND_CI, &target);
+	int r = dnv_resolve_for(ci, DNV_KIND_CI, info, &target);
 
 	if (r)
 		return r;
-	if (!info)
-		return DNV_INVALID_ARGUMENT;
 	*info = (struct dnv_ci_info){
 		.v1 =
 			{

@@ -17,18 +17,8 @@
 
 #define EITHER (DNV_KIND_GPU | DNV_KIND_MIG)
 
-int dnv_nvmlDeviceGetIndex(struct dnv_handle *device, uint32_t *index)
-{
-	struct dnv_target target;
-	int r = dnv_resolve(device, EITHER, &target);
-
-	if (r)
-		return r;
-	if (!index)
-		return DNV_INVALID_ARGUMENT;
-	*index = target.kind == DNV_KIND_MIG ? dnv_mig_index(&target) : target.gpu;
-	return DNV_SUCCESS;
-}
+DNV_TELLS(nvmlDeviceGetIndex, EITHER, uint32_t,
+	target.kind == DNV_KIND_MIG ? dnv_mig_index(&target) : target.gpu)
 
 /* Before R470 the names had no vendor prefix. */
 static const char *name_of(const struct dnv_model *model)
@@ -71,12 +61,10 @@ int dnv_nvmlDeviceGetPciInfo_v3(struct dnv_handle *device, struct dnv_pci_info *
 {
 	struct dnv_target target;
 	const struct dnv_gpu *gpu;
-	int r = dnv_resolve(device, DNV_KIND_GPU, &target);
+	int r = dnv_resolve_for(device, DNV_KIND_GPU, info, &target);
 
 	if (r)
 		return r;
-	if (!info)
-		return DNV_INVALID_ARGUMENT;
 	gpu = target.config;
 	*info = (struct dnv_pci_info){
 		.domain = gpu->domain,
@@ -92,18 +80,7 @@ int dnv_nvmlDeviceGetPciInfo_v3(struct dnv_handle *device, struct dnv_pci_info *
 	return DNV_SUCCESS;
 }
 
-int dnv_nvmlDeviceGetArchitecture(struct dnv_handle *device, uint32_t *architecture)
-{
-	struct dnv_target target;
-	int r = dnv_resolve(device, EITHER, &target);
-
-	if (r)
-		return r;
-	if (!architecture)
-		return DNV_INVALID_ARGUMENT;
-	*architecture = target.model->architecture;
-	return DNV_SUCCESS;
-}
+DNV_TELLS(nvmlDeviceGetArchitecture, EITHER, uint32_t, target.model->architecture)
 
 int dnv_nvmlDeviceGetCudaComputeCapability(
 	struct dnv_handle *device, int *major, int *minor)
@@ -121,31 +98,9 @@ int dnv_nvmlDeviceGetCudaComputeCapability(
 }
 
 /* The value has no effect here. */
-int dnv_nvmlDeviceGetPersistenceMode(struct dnv_handle *device, uint32_t *mode)
-{
-	struct dnv_target target;
-	int r = dnv_resolve(device, DNV_KIND_GPU, &target);
+DNV_TELLS(nvmlDeviceGetPersistenceMode, DNV_KIND_GPU, uint32_t, 0)
 
-	if (r)
-		return r;
-	if (!mode)
-		return DNV_INVALID_ARGUMENT;
-	*mode = 0;
-	return DNV_SUCCESS;
-}
-
-int dnv_nvmlDeviceGetMinorNumber(struct dnv_handle *device, uint32_t *minor)
-{
-	struct dnv_target target;
-	int r = dnv_resolve(device, DNV_KIND_GPU, &target);
-
-	if (r)
-		return r;
-	if (!minor)
-		return DNV_INVALID_ARGUMENT;
-	*minor = target.state->minor;
-	return DNV_SUCCESS;
-}
+DNV_TELLS(nvmlDeviceGetMinorNumber, DNV_KIND_GPU, uint32_t, target.state->minor)
 
 /* `used` includes the driver's reserve. */
 static void measure(const struct dnv_target *target, struct dnv_memory_v2 *ret)
@@ -217,12 +172,10 @@ int dnv_nvmlDeviceGetMemoryInfo_v2(struct dnv_handle *device, struct dnv_memory_
 int dnv_nvmlDeviceGetNumGpuCores(struct dnv_handle *device, uint32_t *count)
 {
 	struct dnv_target target;
-	int r = dnv_resolve(device, EITHER, &target);
+	int r = dnv_resolve_for(device, EITHER, count, &target);
 
 	if (r)
 		return r;
-	if (!count)
-		return DNV_INVALID_ARGUMENT;
 	if (target.state->mig)
 		return DNV_NOT_SUPPORTED;
 	*count = target.model->cores;
@@ -233,12 +186,10 @@ int dnv_nvmlDeviceGetUtilizationRates(
 	struct dnv_handle *device, struct dnv_utilization *rates)
 {
 	struct dnv_target target;
-	int r = dnv_resolve(device, EITHER, &target);
+	int r = dnv_resolve_for(device, EITHER, rates, &target);
 
 	if (r)
 		return r;
-	if (!rates)
-		return DNV_INVALID_ARGUMENT;
 	if (target.state->mig)
 		return DNV_NOT_SUPPORTED;
 	/* Without a reading, a GPU with processes is busy. */
@@ -252,12 +203,10 @@ int dnv_nvmlDeviceGetAttributes_v2(struct dnv_handle *device, struct dnv_attribu
 {
 	struct dnv_target target;
 	const struct dnv_gi_profile *gi;
-	int r = dnv_resolve(device, EITHER, &target);
+	int r = dnv_resolve_for(device, EITHER, info, &target);
 
 	if (r)
 		return r;
-	if (!info)
-		return DNV_INVALID_ARGUMENT;
 	if (target.kind == DNV_KIND_GPU)
 		return DNV_NOT_SUPPORTED;
 	gi = target.gi_profile;

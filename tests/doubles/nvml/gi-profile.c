@@ -33,6 +33,13 @@ static int check_mode(const struct dnv_target *target)
 	return needs_mode && !target->state->mig ? DNV_NOT_SUPPORTED : DNV_SUCCESS;
 }
 
+/* Every version has these members. */
+#define FIGURES(it)                                                                 \
+	.id = (it)->id, .slices = (it)->slices, .max = (it)->max, .sms = (it)->sms, \
+	.copy_engines = (it)->copy_engines, .decoders = (it)->engines.decoders,     \
+	.encoders = (it)->engines.encoders, .jpegs = (it)->engines.jpegs,           \
+	.ofas = (it)->engines.ofas, .memory_mib = (it)->memory_mib
+
 static int find_profile(struct dnv_handle *device, uint32_t index, const void *info,
 	const struct dnv_gi_profile **ret)
 {
@@ -56,16 +63,7 @@ int dnv_nvmlDeviceGetGpuInstanceProfileInfo(
 	if (r)
 		return r;
 	*info = (struct dnv_gi_profile_info){
-		.id = it->id,
-		.slices = it->slices,
-		.max = it->max,
-		.sms = it->sms,
-		.copy_engines = it->copy_engines,
-		.decoders = it->engines.decoders,
-		.encoders = it->engines.encoders,
-		.jpegs = it->engines.jpegs,
-		.ofas = it->engines.ofas,
-		.memory_mib = it->memory_mib,
+		FIGURES(it),
 	};
 	return DNV_SUCCESS;
 }
@@ -74,16 +72,7 @@ static void fill_v2(const struct dnv_gi_profile *it, struct dnv_gi_profile_info_
 {
 	*info = (struct dnv_gi_profile_info_v2){
 		.version = info->version,
-		.id = it->id,
-		.slices = it->slices,
-		.max = it->max,
-		.sms = it->sms,
-		.copy_engines = it->copy_engines,
-		.decoders = it->engines.decoders,
-		.encoders = it->engines.encoders,
-		.jpegs = it->engines.jpegs,
-		.ofas = it->engines.ofas,
-		.memory_mib = it->memory_mib,
+		FIGURES(it),
 	};
 	snprintf(info->name, sizeof(info->name), "MIG %s", it->name);
 }
@@ -92,16 +81,7 @@ static void fill_v3(const struct dnv_gi_profile *it, struct dnv_gi_profile_info_
 {
 	*info = (struct dnv_gi_profile_info_v3){
 		.version = info->version,
-		.id = it->id,
-		.slices = it->slices,
-		.max = it->max,
-		.sms = it->sms,
-		.copy_engines = it->copy_engines,
-		.decoders = it->engines.decoders,
-		.encoders = it->engines.encoders,
-		.jpegs = it->engines.jpegs,
-		.ofas = it->engines.ofas,
-		.memory_mib = it->memory_mib,
+		FIGURES(it),
 		.capabilities = it->gfx ? DNV_GI_CAN_GFX : 0,
 	};
 	snprintf(info->name, sizeof(info->name), "MIG %s", it->name);

@@ -189,12 +189,10 @@ int dnv_nvmlDeviceGetGpuInstanceById(
 int dnv_nvmlGpuInstanceGetInfo(struct dnv_handle *gi, struct dnv_gi_info *info)
 {
 	struct dnv_target target;
-	int r = dnv_resolve(gi, DNV_KIND_GI, &target);
+	int r = dnv_resolve_for(gi, DNV_KIND_GI, info, &target);
 
 	if (r)
 		return r;
-	if (!info)
-		return DNV_INVALID_ARGUMENT;
 	*info = (struct dnv_gi_info){
 		.device = dnv_handle_gpu(target.gpu),
 		.id = target.gi->id,

@@ -139,6 +139,14 @@ int dnv_resolve(const struct dnv_handle *handle, unsigned kinds, struct dnv_targ
 	return find(handle, ret) ? DNV_SUCCESS : DNV_INVALID_ARGUMENT;
 }
 
+int dnv_resolve_for(const struct dnv_handle *handle, unsigned kinds, const void *room,
+	struct dnv_target *ret)
+{
+	int r = dnv_resolve(handle, kinds, ret);
+
+	return r || room ? r : DNV_INVALID_ARGUMENT;
+}
+
 int dnv_resolve_mig_gpu(const struct dnv_handle *handle, struct dnv_target *ret)
 {
 	int r = dnv_resolve(handle, DNV_KIND_GPU, ret);

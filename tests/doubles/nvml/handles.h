@@ -43,6 +43,22 @@ struct dnv_handle *dnv_handle_bad(void);
 /* Returns DNV_SUCCESS, DNV_INVALID_ARGUMENT for a pointer that is not a handle of these
  * kinds or whose object is gone, or DNV_GPU_IS_LOST. */
 int dnv_resolve(const struct dnv_handle *handle, unsigned kinds, struct dnv_target *ret);
+
+/* The same, and there must be room for the answer. */
+int dnv_resolve_for(const struct dnv_handle *handle, unsigned kinds, const void *room,
+	struct dnv_target *ret);
+
+/* A call that tells one thing of what a handle leads to. */
+#define DNV_TELLS(name, kinds, type, expression)                      \
+	int dnv_##name(struct dnv_handle *device, type *ret)          \
+	{                                                             \
+		struct dnv_target target;                             \
+		int r = dnv_resolve_for(device, kinds, ret, &target); \
+                                                                      \
+		if (!r)                                               \
+			*ret = (expression);                          \
+		return r;                                             \
+	}
 /* The same for handles of a MIG-capable GPU; DNV_NOT_SUPPORTED for others. */
 int dnv_resolve_mig_gpu(const struct dnv_handle *handle, struct dnv_target *ret);
 /* The same, with MIG mode on. */

@@ -91,18 +91,8 @@ bool dnv_mig_has_uuid(const struct dnv_handle *handle, const char *uuid)
 	return !dnv_node()->legacy_uuids && strcmp(text, uuid) == 0;
 }
 
-int dnv_nvmlDeviceGetMaxMigDeviceCount(struct dnv_handle *device, uint32_t *count)
-{
-	struct dnv_target target;
-	int r = dnv_resolve(device, DNV_KIND_GPU, &target);
-
-	if (r)
-		return r;
-	if (!count)
-		return DNV_INVALID_ARGUMENT;
-	*count = target.state->mig ? target.model->slices : 0;
-	return DNV_SUCCESS;
-}
+DNV_TELLS(nvmlDeviceGetMaxMigDeviceCount, DNV_KIND_GPU, uint32_t,
+	target.state->mig ? target.model->slices : 0)
 
 int dnv_nvmlDeviceGetMigDeviceHandleByIndex(
 	struct dnv_handle *device, uint32_t index, struct dnv_handle **ret)
@@ -122,55 +112,12 @@ int dnv_nvmlDeviceGetMigDeviceHandleByIndex(
 	return DNV_SUCCESS;
 }
 
-int dnv_nvmlDeviceIsMigDeviceHandle(struct dnv_handle *device, uint32_t *is)
-{
-	struct dnv_target target;
-	int r = dnv_resolve(device, DNV_KIND_GPU | DNV_KIND_MIG, &target);
+DNV_TELLS(nvmlDeviceIsMigDeviceHandle, DNV_KIND_GPU | DNV_KIND_MIG, uint32_t,
+	target.kind == DNV_KIND_MIG)
 
-	if (r)
-		return r;
-	if (!is)
-		return DNV_INVALID_ARGUMENT;
-	*is = target.kind == DNV_KIND_MIG;
-	return DNV_SUCCESS;
-}
+DNV_TELLS(nvmlDeviceGetGpuInstanceId, DNV_KIND_MIG, uint32_t, target.gi->id)
 
-int dnv_nvmlDeviceGetGpuInstanceId(struct dnv_handle *device, uint32_t *id)
-{
-	struct dnv_target target;
-	int r = dnv_resolve(device, DNV_KIND_MIG, &target);
+DNV_TELLS(nvmlDeviceGetComputeInstanceId, DNV_KIND_MIG, uint32_t, target.ci->id)
 
-	if (r)
-		return r;
-	if (!id)
-		return DNV_INVALID_ARGUMENT;
-	*id = target.gi->id;
-	return DNV_SUCCESS;
-}
-
-int dnv_nvmlDeviceGetComputeInstanceId(struct dnv_handle *device, uint32_t *id)
-{
-	struct dnv_target target;
-	int r = dnv_resolve(device, DNV_KIND_MIG, &target);
-
-	if (r)
-		return r;
-	if (!id)
-		return DNV_INVALID_ARGUMENT;
-	*id = target.ci->id;
-	return DNV_SUCCESS;
-}
-
-int dnv_nvmlDeviceGetDeviceHandleFromMigDeviceHandle(
-	struct dnv_handle *device, struct dnv_handle **ret)
-{
-	struct dnv_target target;
-	int r = dnv_resolve(device, DNV_KIND_MIG, &target);
-
-	if (r)
-		return r;
-	if (!ret)
-		return DNV_INVALID_ARGUMENT;
-	*ret = dnv_handle_gpu(target.gpu);
-	return DNV_SUCCESS;
-}
+DNV_TELLS(nvmlDeviceGetDeviceHandleFromMigDeviceHandle, DNV_KIND_MIG, struct dnv_handle *,
+	dnv_handle_gpu(target.gpu))

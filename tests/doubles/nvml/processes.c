@@ -135,44 +135,16 @@ static int answer_v1(
 	return dnv_answer_array(ret, count, old, n, sizeof(old[0]));
 }
 
-int dnv_nvmlDeviceGetComputeRunningProcesses(
-	struct dnv_handle *device, uint32_t *count, struct dnv_process_v1 *ret)
-{
-	return answer_v1(device, "C", count, ret);
-}
-
-int dnv_nvmlDeviceGetGraphicsRunningProcesses(
-	struct dnv_handle *device, uint32_t *count, struct dnv_process_v1 *ret)
-{
-	return answer_v1(device, "G", count, ret);
-}
-
-int dnv_nvmlDeviceGetComputeRunningProcesses_v2(
-	struct dnv_handle *device, uint32_t *count, struct dnv_process *ret)
-{
-	return answer(device, "C", count, ret);
-}
-
-int dnv_nvmlDeviceGetGraphicsRunningProcesses_v2(
-	struct dnv_handle *device, uint32_t *count, struct dnv_process *ret)
-{
-	return answer(device, "G", count, ret);
-}
-
-int dnv_nvmlDeviceGetComputeRunningProcesses_v3(
-	struct dnv_handle *device, uint32_t *count, struct dnv_process *ret)
-{
-	return answer(device, "C", count, ret);
-}
-
-int dnv_nvmlDeviceGetGraphicsRunningProcesses_v3(
-	struct dnv_handle *device, uint32_t *count, struct dnv_process *ret)
-{
-	return answer(device, "G", count, ret);
-}
-
-int dnv_nvmlDeviceGetMPSComputeRunningProcesses_v3(
-	struct dnv_handle *device, uint32_t *count, struct dnv_process *ret)
-{
-	return answer(device, "M", count, ret);
-}
+#define LISTS(name, kinds, type, how)                                         \
+	int dnv_nvmlDeviceGet##name(                                          \
+		struct dnv_handle *device, uint32_t *count, struct type *ret) \
+	{                                                                     \
+		return how(device, kinds, count, ret);                        \
+	}
+LISTS(ComputeRunningProcesses, "C", dnv_process_v1, answer_v1)
+LISTS(GraphicsRunningProcesses, "G", dnv_process_v1, answer_v1)
+LISTS(ComputeRunningProcesses_v2, "C", dnv_process, answer)
+LISTS(GraphicsRunningProcesses_v2, "G", dnv_process, answer)
+LISTS(ComputeRunningProcesses_v3, "C", dnv_process, answer)
+LISTS(GraphicsRunningProcesses_v3, "G", dnv_process, answer)
+LISTS(MPSComputeRunningProcesses_v3, "M", dnv_process, answer)

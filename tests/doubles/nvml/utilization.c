@@ -50,12 +50,10 @@ int dnv_nvmlDeviceGetProcessUtilization(struct dnv_handle *device,
 	struct dnv_process_utilization samples[SAMPLES_MAX] = {0};
 	struct dnv_target target;
 	uint32_t n;
-	int r = dnv_resolve(device, DNV_KIND_GPU | DNV_KIND_MIG, &target);
+	int r = dnv_resolve_for(device, DNV_KIND_GPU | DNV_KIND_MIG, count, &target);
 
 	if (r)
 		return r;
-	if (!count)
-		return DNV_INVALID_ARGUMENT;
 	if (target.kind != DNV_KIND_GPU || target.state->mig)
 		return DNV_NOT_SUPPORTED;
 	n = now_us() > after_us ? read_samples(target.gpu, samples) : 0;

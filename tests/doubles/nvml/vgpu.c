@@ -18,18 +18,7 @@ struct vgpus {
 	uint32_t n;
 };
 
-int dnv_nvmlDeviceGetVirtualizationMode(struct dnv_handle *device, uint32_t *mode)
-{
-	struct dnv_target target;
-	int r = dnv_resolve(device, DNV_KIND_GPU, &target);
-
-	if (r)
-		return r;
-	if (!mode)
-		return DNV_INVALID_ARGUMENT;
-	*mode = target.config->vgpu;
-	return DNV_SUCCESS;
-}
+DNV_TELLS(nvmlDeviceGetVirtualizationMode, DNV_KIND_GPU, uint32_t, target.config->vgpu)
 
 static int resolve_host(const struct dnv_handle *device, struct dnv_target *ret)
 {

@@ -114,13 +114,10 @@ int dnv_nvmlDeviceGetTopologyNearestGpus(struct dnv_handle *device, uint32_t lev
 {
 	struct dnv_target target;
 	uint32_t n = 0;
-	int r = dnv_resolve(device, DNV_KIND_GPU, &target);
+	int r = dnv_resolve_for(device, DNV_KIND_GPU, count, &target);
 
-	(void)level;
 	if (r)
 		return r;
-	if (!count)
-		return DNV_INVALID_ARGUMENT;
 	for (uint32_t i = 0; i < dnv_node()->n_gpus; i++) {
 		if (i == target.gpu)
 			continue;
@@ -139,7 +136,6 @@ int dnv_nvmlDeviceSetPowerManagementLimit(struct dnv_handle *device, uint32_t mi
 	struct dnv_target target;
 	int r = dnv_resolve(device, DNV_KIND_GPU, &target);
 
-	(void)milliwatts;
 	if (r)
 		return r;
 	return dnv_node()->unprivileged ? DNV_NO_PERMISSION : DNV_SUCCESS;

@@ -93,7 +93,6 @@ int dnv_nvmlEventSetWait_v2(struct dnv_event_set *set, struct dnv_event *ret, ui
 {
 	uint64_t gpu, xid;
 
-	(void)ms;
 	if (!find(set) || !ret)
 		return DNV_INVALID_ARGUMENT;
 	while (read_line(set->n_seen, &gpu, &xid)) {

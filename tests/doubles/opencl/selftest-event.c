@@ -19,9 +19,9 @@ static void profiling_is_in_order(void)
 	struct rig rig;
 
 	rig_init(&rig);
-	q = rig_queue(&rig, CL_QUEUE_PROFILING_ENABLE);
-	no_profiling = rig_queue(&rig, 0);
-	spin = rig_run(&rig, q, 3000, NULL);
+	q = rig_keep_queue(&rig, CL_QUEUE_PROFILING_ENABLE);
+	no_profiling = rig_keep_queue(&rig, 0);
+	spin = rig_keep_run(&rig, q, 3000, NULL);
 	OK(clEnqueueMarkerWithWaitList(q, 0, NULL, &marker));
 	CHECK_CL(CL_PROFILING_INFO_NOT_AVAILABLE,
 		clGetEventProfilingInfo(spin, CL_PROFILING_COMMAND_QUEUED,
@@ -37,16 +37,12 @@ static void profiling_is_in_order(void)
 	OK(clGetDeviceAndHostTimer(rig.device, &device_ns, &host_ns));
 	CHECK(device_ns >= ns[3]);
 
-	plain = rig_run(&rig, no_profiling, 0, NULL);
+	plain = rig_keep_run(&rig, no_profiling, 0, NULL);
 	OK(clFinish(no_profiling));
 	CHECK_CL(CL_PROFILING_INFO_NOT_AVAILABLE,
 		clGetEventProfilingInfo(plain, CL_PROFILING_COMMAND_END, sizeof(ignored),
 			&ignored, NULL));
-	OK(clReleaseEvent(spin));
 	OK(clReleaseEvent(marker));
-	OK(clReleaseEvent(plain));
-	OK(clReleaseCommandQueue(q));
-	OK(clReleaseCommandQueue(no_profiling));
 	rig_done(&rig);
 }
 
@@ -85,7 +81,7 @@ static void callbacks_run_on_another_thread(void)
 	cl_int rc;
 
 	rig_init(&rig);
-	q = rig_queue(&rig, 0);
+	q = rig_keep_queue(&rig, 0);
 	event = rig_run(&rig, q, 1000, NULL);
 	OK(clSetEventCallback(event, CL_COMPLETE, note, &seen));
 	OK(clSetEventCallback(event, CL_RUNNING, note, &seen));
@@ -111,7 +107,6 @@ static void callbacks_run_on_another_thread(void)
 	wait_seen(&failed, 1);
 	CHECK(failed.status[0] == -7);
 	CHECK_CL(CL_INVALID_EVENT, clSetEventCallback(NULL, CL_COMPLETE, note, NULL));
-	OK(clReleaseCommandQueue(q));
 	rig_done(&rig);
 }
 
@@ -179,7 +174,7 @@ static void native_kernels_run_in_their_turn(void)
 	cl_int rc;
 
 	rig_init(&rig);
-	q = rig_queue(&rig, 0);
+	q = rig_keep_queue(&rig, 0);
 	mem = clCreateBuffer(rig.context, CL_MEM_READ_WRITE, 16, NULL, &rc);
 	OK(rc);
 	args.ran = &ran;
@@ -190,7 +185,6 @@ static void native_kernels_run_in_their_turn(void)
 	OK(clEnqueueReadBuffer(q, mem, CL_TRUE, 0, 16, bytes, 0, NULL, NULL));
 	CHECK(atomic_load(&ran) == 1 && bytes[15] == 7);
 	OK(clReleaseMemObject(mem));
-	OK(clReleaseCommandQueue(q));
 	rig_done(&rig);
 }
 
@@ -222,7 +216,7 @@ static void command_buffers_run_as_one(void)
 		(clReleaseCommandBufferKHR_fn)by_name(&rig, "clReleaseCommandBufferKHR");
 	kernel = (clCommandNDRangeKernelKHR_fn)by_name(&rig, "clCommandNDRangeKernelKHR");
 	fill = (clCommandFillBufferKHR_fn)by_name(&rig, "clCommandFillBufferKHR");
-	q = rig_queue(&rig, CL_QUEUE_PROFILING_ENABLE);
+	q = rig_keep_queue(&rig, CL_QUEUE_PROFILING_ENABLE);
 	mem = clCreateBuffer(rig.context, CL_MEM_READ_WRITE, 16, NULL, &rc);
 	OK(rc);
 	buffer = create(1, &q, NULL, &rc);
@@ -249,7 +243,6 @@ static void command_buffers_run_as_one(void)
 	OK(enqueue(0, NULL, buffer, 0, NULL, NULL));
 	OK(release(buffer));
 	OK(clReleaseMemObject(mem));
-	OK(clReleaseCommandQueue(q));
 	rig_done(&rig);
 }
 
@@ -260,8 +253,8 @@ static void a_wait_list_of_many(void)
 	struct rig rig;
 
 	rig_init(&rig);
-	a = rig_queue(&rig, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
-	b = rig_queue(&rig, 0);
+	a = rig_keep_queue(&rig, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+	b = rig_keep_queue(&rig, 0);
 	for (int i = 0; i < 40; i++)
 		events[i] = rig_run(&rig, a, 0, NULL);
 	OK(clEnqueueMarkerWithWaitList(b, 40, events, &last));
@@ -273,8 +266,6 @@ static void a_wait_list_of_many(void)
 	OK(clFlush(a));
 	OK(clWaitForEvents(1, &last));
 	OK(clReleaseEvent(last));
-	OK(clReleaseCommandQueue(a));
-	OK(clReleaseCommandQueue(b));
 	rig_done(&rig);
 }
 

@@ -94,7 +94,7 @@ static void destructors_run_when_it_is_really_gone(void)
 	cl_int rc;
 
 	rig_init(&rig);
-	q = rig_queue(&rig, 0);
+	q = rig_keep_queue(&rig, 0);
 	mem = buffer(&rig, 256);
 	OK(clSetMemObjectDestructorCallback(mem, gone, (void *)"a"));
 	OK(clSetMemObjectDestructorCallback(mem, gone, (void *)"b"));
@@ -119,7 +119,6 @@ static void destructors_run_when_it_is_really_gone(void)
 	while (live_bytes(&rig) != 0)
 		nap_ms(1);
 	OK(clReleaseEvent(user));
-	OK(clReleaseCommandQueue(q));
 	rig_done(&rig);
 }
 
@@ -136,7 +135,7 @@ static void kernels_hold_their_arguments_once_enqueued(void)
 	cl_int rc;
 
 	rig_init(&rig);
-	q = rig_queue(&rig, 0);
+	q = rig_keep_queue(&rig, 0);
 	program = clCreateProgramWithSource(rig.context, 1, &text, NULL, &rc);
 	OK(rc);
 	OK(clBuildProgram(program, 1, &rig.device, NULL, NULL, NULL));
@@ -163,7 +162,6 @@ static void kernels_hold_their_arguments_once_enqueued(void)
 	CHECK(atomic_load(&n_order) == 1);
 	OK(clReleaseKernel(kernel));
 	OK(clReleaseProgram(program));
-	OK(clReleaseCommandQueue(q));
 	rig_done(&rig);
 }
 
@@ -177,7 +175,7 @@ static void buffers_carry_bytes(void)
 	cl_int rc;
 
 	rig_init(&rig);
-	q = rig_queue(&rig, 0);
+	q = rig_keep_queue(&rig, 0);
 	a = buffer(&rig, 256);
 	b = buffer(&rig, 256);
 	for (int i = 0; i < 256; i++)
@@ -215,7 +213,6 @@ static void buffers_carry_bytes(void)
 	OK(clFinish(q));
 	OK(clReleaseMemObject(a));
 	OK(clReleaseMemObject(b));
-	OK(clReleaseCommandQueue(q));
 	rig_done(&rig);
 }
 
@@ -255,7 +252,7 @@ static void images_of_every_shape(void)
 	cl_int rc;
 
 	rig_init(&rig);
-	q = rig_queue(&rig, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+	q = rig_keep_queue(&rig, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
 	bytes = buffer(&rig, 1024);
 	for (size_t i = 0; i < sizeof(in); i++)
 		in[i] = (unsigned char)(i * 7);
@@ -296,7 +293,6 @@ static void images_of_every_shape(void)
 		CHECK(live_bytes(&rig) == before);
 	}
 	OK(clReleaseMemObject(bytes));
-	OK(clReleaseCommandQueue(q));
 	rig_done(&rig);
 }
 
@@ -317,7 +313,7 @@ static void svm_is_charged_and_freed_in_turn(void)
 	char out[64];
 
 	rig_init(&rig);
-	q = rig_queue(&rig, 0);
+	q = rig_keep_queue(&rig, 0);
 	p[0] = clSVMAlloc(rig.context, CL_MEM_READ_WRITE, 4096, 0);
 	p[1] = clSVMAlloc(
 		rig.context, CL_MEM_READ_WRITE | CL_MEM_SVM_FINE_GRAIN_BUFFER, 4096, 64);
@@ -336,7 +332,6 @@ static void svm_is_charged_and_freed_in_turn(void)
 	CHECK(atomic_load(&svm_freed) == 0 && live_bytes(&rig) == 8192 + 2 * MIB);
 	OK(clFinish(q));
 	CHECK(atomic_load(&svm_freed) == 2 && live_bytes(&rig) == 0);
-	OK(clReleaseCommandQueue(q));
 	rig_done(&rig);
 }
 

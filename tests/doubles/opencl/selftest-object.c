@@ -170,14 +170,13 @@ static void the_nth_enqueue_fails(void)
 	struct rig rig;
 
 	rig_init(&rig);
-	q = rig_queue(&rig, 0);
+	q = rig_keep_queue(&rig, 0);
 	OK(clEnqueueNDRangeKernel(q, rig.nop, 1, NULL, &one, NULL, 0, NULL, NULL));
 	CHECK_CL(CL_OUT_OF_RESOURCES,
 		clEnqueueNDRangeKernel(q, rig.nop, 1, NULL, &one, NULL, 0, NULL, &event));
 	CHECK(event == NULL);
 	OK(clEnqueueNDRangeKernel(q, rig.nop, 1, NULL, &one, NULL, 0, NULL, NULL));
 	OK(clFinish(q));
-	OK(clReleaseCommandQueue(q));
 	rig_done(&rig);
 }
 
@@ -334,7 +333,7 @@ static void other_kernels_take_what_the_knob_says(void)
 	cl_int rc;
 
 	rig_init(&rig);
-	q = rig_queue(&rig, CL_QUEUE_PROFILING_ENABLE);
+	q = rig_keep_queue(&rig, CL_QUEUE_PROFILING_ENABLE);
 	kernel = clCreateKernel(rig.program, "any_name", &rc);
 	OK(rc);
 	OK(clEnqueueNDRangeKernel(q, kernel, 1, NULL, &one, NULL, 0, NULL, &event));
@@ -344,7 +343,6 @@ static void other_kernels_take_what_the_knob_says(void)
 		700000);
 	OK(clReleaseEvent(event));
 	OK(clReleaseKernel(kernel));
-	OK(clReleaseCommandQueue(q));
 	rig_done(&rig);
 }
 

@@ -12,7 +12,7 @@ static void nothing_runs_before_a_flush(void)
 	cl_event event;
 
 	rig_init(&rig);
-	q = rig_queue(&rig, 0);
+	q = rig_keep_queue(&rig, 0);
 	event = rig_run(&rig, q, 0, NULL);
 	nap_ms(NAP_MS);
 	CHECK(status_of(event) == CL_QUEUED);
@@ -29,7 +29,6 @@ static void nothing_runs_before_a_flush(void)
 	OK(clReleaseEvent(event));
 	stats_now(&rig, &stats);
 	CHECK(stats.enqueues == 2 && stats.completed == 2 && stats.flushes == 2);
-	OK(clReleaseCommandQueue(q));
 	rig_done(&rig);
 }
 
@@ -40,10 +39,10 @@ static void another_queue_waits_for_the_flush(void)
 	struct rig rig;
 
 	rig_init(&rig);
-	a = rig_queue(&rig, 0);
-	b = rig_queue(&rig, 0);
-	first = rig_run(&rig, a, 0, NULL);
-	second = rig_run(&rig, b, 0, first);
+	a = rig_keep_queue(&rig, 0);
+	b = rig_keep_queue(&rig, 0);
+	first = rig_keep_run(&rig, a, 0, NULL);
+	second = rig_keep_run(&rig, b, 0, first);
 	OK(clFlush(b));
 	nap_ms(NAP_MS);
 	CHECK(status_of(first) == CL_QUEUED);
@@ -51,10 +50,6 @@ static void another_queue_waits_for_the_flush(void)
 	OK(clFlush(a));
 	OK(clWaitForEvents(1, &second));
 	CHECK(status_of(first) == CL_COMPLETE);
-	OK(clReleaseEvent(first));
-	OK(clReleaseEvent(second));
-	OK(clReleaseCommandQueue(a));
-	OK(clReleaseCommandQueue(b));
 	rig_done(&rig);
 }
 
@@ -74,10 +69,10 @@ static void a_wait_flushes_its_own_queue_only(void)
 	struct rig rig;
 
 	rig_init(&rig);
-	a = rig_queue(&rig, 0);
-	b = rig_queue(&rig, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
-	first = rig_run(&rig, a, 0, NULL);
-	second = rig_run(&rig, b, 0, first);
+	a = rig_keep_queue(&rig, 0);
+	b = rig_keep_queue(&rig, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+	first = rig_keep_run(&rig, a, 0, NULL);
+	second = rig_keep_run(&rig, b, 0, first);
 	CHECK(pthread_create(&waiter, NULL, wait_for, second) == 0);
 	nap_ms(NAP_MS);
 	CHECK(status_of(first) == CL_QUEUED);
@@ -85,10 +80,6 @@ static void a_wait_flushes_its_own_queue_only(void)
 	OK(clFlush(a));
 	pthread_join(waiter, NULL);
 	CHECK(status_of(second) == CL_COMPLETE);
-	OK(clReleaseEvent(first));
-	OK(clReleaseEvent(second));
-	OK(clReleaseCommandQueue(a));
-	OK(clReleaseCommandQueue(b));
 	rig_done(&rig);
 }
 
@@ -102,20 +93,16 @@ static void a_blocking_call_flushes_its_own_queue(void)
 	cl_mem mem;
 
 	rig_init(&rig);
-	a = rig_queue(&rig, 0);
-	b = rig_queue(&rig, 0);
+	a = rig_keep_queue(&rig, 0);
+	b = rig_keep_queue(&rig, 0);
 	mem = clCreateBuffer(rig.context, CL_MEM_READ_WRITE, 16, NULL, &rc);
 	OK(rc);
-	first = rig_run(&rig, a, 0, NULL);
-	other = rig_run(&rig, b, 0, NULL);
+	first = rig_keep_run(&rig, a, 0, NULL);
+	other = rig_keep_run(&rig, b, 0, NULL);
 	OK(clEnqueueReadBuffer(a, mem, CL_TRUE, 0, 1, &byte, 0, NULL, NULL));
 	CHECK(status_of(first) == CL_COMPLETE);
 	CHECK(status_of(other) == CL_QUEUED);
-	OK(clReleaseEvent(first));
-	OK(clReleaseEvent(other));
 	OK(clReleaseMemObject(mem));
-	OK(clReleaseCommandQueue(a));
-	OK(clReleaseCommandQueue(b));
 	rig_done(&rig);
 }
 
@@ -128,13 +115,12 @@ static void the_last_release_flushes(void)
 	rig_init(&rig);
 	q = rig_queue(&rig, 0);
 	OK(clRetainCommandQueue(q));
-	event = rig_run(&rig, q, 0, NULL);
+	event = rig_keep_run(&rig, q, 0, NULL);
 	OK(clReleaseCommandQueue(q));
 	nap_ms(NAP_MS);
 	CHECK(status_of(event) == CL_QUEUED);
 	OK(clReleaseCommandQueue(q));
 	OK(clWaitForEvents(1, &event));
-	OK(clReleaseEvent(event));
 	rig_done(&rig);
 }
 
@@ -143,16 +129,14 @@ static void a_user_event_blocks_what_is_behind(void)
 	cl_command_queue q, free_q;
 	cl_event user, first, second, other;
 	struct rig rig;
-	cl_int rc;
 
 	rig_init(&rig);
-	q = rig_queue(&rig, 0);
-	free_q = rig_queue(&rig, 0);
-	user = clCreateUserEvent(rig.context, &rc);
-	OK(rc);
-	first = rig_run(&rig, q, 0, user);
-	second = rig_run(&rig, q, 0, NULL);
-	other = rig_run(&rig, free_q, 0, NULL);
+	q = rig_keep_queue(&rig, 0);
+	free_q = rig_keep_queue(&rig, 0);
+	user = rig_keep_user_event(&rig);
+	first = rig_keep_run(&rig, q, 0, user);
+	second = rig_keep_run(&rig, q, 0, NULL);
+	other = rig_keep_run(&rig, free_q, 0, NULL);
 	OK(clFlush(q));
 	OK(clFinish(free_q));
 	CHECK(status_of(other) == CL_COMPLETE);
@@ -164,12 +148,6 @@ static void a_user_event_blocks_what_is_behind(void)
 	CHECK_CL(CL_INVALID_OPERATION, clSetUserEventStatus(user, CL_COMPLETE));
 	OK(clFinish(q));
 	CHECK(status_of(second) == CL_COMPLETE);
-	OK(clReleaseEvent(user));
-	OK(clReleaseEvent(first));
-	OK(clReleaseEvent(second));
-	OK(clReleaseEvent(other));
-	OK(clReleaseCommandQueue(q));
-	OK(clReleaseCommandQueue(free_q));
 	rig_done(&rig);
 }
 
@@ -178,16 +156,14 @@ static void a_failed_user_event_ends_what_waits(void)
 	cl_event user, first, behind, chained;
 	cl_command_queue q, q2;
 	struct rig rig;
-	cl_int rc;
 
 	rig_init(&rig);
-	q = rig_queue(&rig, 0);
-	q2 = rig_queue(&rig, 0);
-	user = clCreateUserEvent(rig.context, &rc);
-	OK(rc);
-	first = rig_run(&rig, q, 0, user);
-	behind = rig_run(&rig, q, 0, NULL);
-	chained = rig_run(&rig, q2, 0, first);
+	q = rig_keep_queue(&rig, 0);
+	q2 = rig_keep_queue(&rig, 0);
+	user = rig_keep_user_event(&rig);
+	first = rig_keep_run(&rig, q, 0, user);
+	behind = rig_keep_run(&rig, q, 0, NULL);
+	chained = rig_keep_run(&rig, q2, 0, first);
 	OK(clFlush(q));
 	OK(clFlush(q2));
 	OK(clSetUserEventStatus(user, -5));
@@ -197,12 +173,6 @@ static void a_failed_user_event_ends_what_waits(void)
 	CHECK(status_of(first) == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
 	CHECK(status_of(chained) == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
 	OK(clWaitForEvents(1, &behind));
-	OK(clReleaseEvent(user));
-	OK(clReleaseEvent(first));
-	OK(clReleaseEvent(behind));
-	OK(clReleaseEvent(chained));
-	OK(clReleaseCommandQueue(q));
-	OK(clReleaseCommandQueue(q2));
 	rig_done(&rig);
 }
 
@@ -211,20 +181,21 @@ static void out_of_order_waits_for_barriers_only(void)
 	cl_event user, blocked, free_one, all, listed, barrier, after;
 	cl_command_queue q;
 	struct rig rig;
-	cl_int rc;
 
 	rig_init(&rig);
-	q = rig_queue(&rig, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
-	user = clCreateUserEvent(rig.context, &rc);
-	OK(rc);
-	blocked = rig_run(&rig, q, 0, user);
-	free_one = rig_run(&rig, q, 0, NULL);
+	q = rig_keep_queue(&rig, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+	user = rig_keep_user_event(&rig);
+	blocked = rig_keep_run(&rig, q, 0, user);
+	free_one = rig_keep_run(&rig, q, 0, NULL);
 	OK(clEnqueueMarkerWithWaitList(q, 0, NULL, &all));
+	rig_keep(&rig, all);
 	OK(clEnqueueMarkerWithWaitList(q, 1, &free_one, &listed));
+	rig_keep(&rig, listed);
 	OK(clWaitForEvents(1, &listed));
 	CHECK(status_of(free_one) == CL_COMPLETE);
 	OK(clEnqueueBarrierWithWaitList(q, 0, NULL, &barrier));
-	after = rig_run(&rig, q, 0, NULL);
+	rig_keep(&rig, barrier);
+	after = rig_keep_run(&rig, q, 0, NULL);
 	OK(clFlush(q));
 	nap_ms(NAP_MS);
 	CHECK(status_of(all) == CL_SUBMITTED);
@@ -233,14 +204,6 @@ static void out_of_order_waits_for_barriers_only(void)
 	OK(clSetUserEventStatus(user, CL_COMPLETE));
 	OK(clWaitForEvents(1, &after));
 	CHECK(status_of(blocked) == CL_COMPLETE && status_of(all) == CL_COMPLETE);
-	OK(clReleaseEvent(user));
-	OK(clReleaseEvent(blocked));
-	OK(clReleaseEvent(free_one));
-	OK(clReleaseEvent(all));
-	OK(clReleaseEvent(listed));
-	OK(clReleaseEvent(barrier));
-	OK(clReleaseEvent(after));
-	OK(clReleaseCommandQueue(q));
 	rig_done(&rig);
 }
 
@@ -249,26 +212,20 @@ static void a_barrier_with_a_list_holds_later_ones(void)
 	cl_event user, before, barrier, after;
 	cl_command_queue q;
 	struct rig rig;
-	cl_int rc;
 
 	rig_init(&rig);
-	q = rig_queue(&rig, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
-	user = clCreateUserEvent(rig.context, &rc);
-	OK(rc);
-	before = rig_run(&rig, q, 0, NULL);
+	q = rig_keep_queue(&rig, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+	user = rig_keep_user_event(&rig);
+	before = rig_keep_run(&rig, q, 0, NULL);
 	OK(clEnqueueBarrierWithWaitList(q, 1, &user, &barrier));
-	after = rig_run(&rig, q, 0, NULL);
+	rig_keep(&rig, barrier);
+	after = rig_keep_run(&rig, q, 0, NULL);
 	OK(clWaitForEvents(1, &before));
 	nap_ms(NAP_MS);
 	CHECK(status_of(barrier) == CL_SUBMITTED && status_of(after) == CL_SUBMITTED);
 	OK(clSetUserEventStatus(user, CL_COMPLETE));
 	OK(clFinish(q));
 	CHECK(status_of(after) == CL_COMPLETE);
-	OK(clReleaseEvent(user));
-	OK(clReleaseEvent(before));
-	OK(clReleaseEvent(barrier));
-	OK(clReleaseEvent(after));
-	OK(clReleaseCommandQueue(q));
 	rig_done(&rig);
 }
 
@@ -277,24 +234,19 @@ static void in_order_markers_wait_their_turn(void)
 	cl_event user, first, marker;
 	cl_command_queue q;
 	struct rig rig;
-	cl_int rc;
 
 	rig_init(&rig);
-	q = rig_queue(&rig, 0);
-	user = clCreateUserEvent(rig.context, &rc);
-	OK(rc);
-	first = rig_run(&rig, q, 0, user);
+	q = rig_keep_queue(&rig, 0);
+	user = rig_keep_user_event(&rig);
+	first = rig_keep_run(&rig, q, 0, user);
 	OK(clEnqueueMarkerWithWaitList(q, 0, NULL, &marker));
+	rig_keep(&rig, marker);
 	OK(clFlush(q));
 	nap_ms(NAP_MS);
 	CHECK(status_of(marker) == CL_SUBMITTED);
 	OK(clSetUserEventStatus(user, CL_COMPLETE));
 	OK(clWaitForEvents(1, &marker));
 	CHECK(status_of(first) == CL_COMPLETE);
-	OK(clReleaseEvent(user));
-	OK(clReleaseEvent(first));
-	OK(clReleaseEvent(marker));
-	OK(clReleaseCommandQueue(q));
 	rig_done(&rig);
 }
 

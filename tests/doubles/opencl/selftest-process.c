@@ -49,7 +49,7 @@ static void a_forked_child_has_no_device(void)
 	cl_int rc;
 
 	rig_init(&rig);
-	q = rig_queue(&rig, 0);
+	q = rig_keep_queue(&rig, 0);
 	OK(clEnqueueNDRangeKernel(q, rig.nop, 1, NULL, &one, NULL, 0, NULL, NULL));
 	OK(clFinish(q));
 	pid = fork();
@@ -64,7 +64,6 @@ static void a_forked_child_has_no_device(void)
 	end_well(pid);
 	OK(clEnqueueNDRangeKernel(q, rig.nop, 1, NULL, &one, NULL, 0, NULL, NULL));
 	OK(clFinish(q));
-	OK(clReleaseCommandQueue(q));
 	rig_done(&rig);
 }
 
@@ -78,7 +77,7 @@ static void helper_spin(void)
 	struct rig rig;
 
 	rig_init(&rig);
-	q = rig_queue(&rig, CL_QUEUE_PROFILING_ENABLE);
+	q = rig_keep_queue(&rig, CL_QUEUE_PROFILING_ENABLE);
 	for (int i = 0; i < N_TURNS; i++)
 		events[i] = rig_run(&rig, q, 1000, NULL);
 	OK(clFinish(q));
@@ -90,7 +89,6 @@ static void helper_spin(void)
 				events[i], CL_PROFILING_COMMAND_END));
 		OK(clReleaseEvent(events[i]));
 	}
-	OK(clReleaseCommandQueue(q));
 	rig_done(&rig);
 }
 

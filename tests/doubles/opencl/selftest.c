@@ -29,6 +29,7 @@ void rig_init(struct rig *rig)
 	char name[64];
 	cl_int rc;
 
+	rig->n_events = rig->n_queues = 0;
 	OK(clGetPlatformIDs(1, &rig->platform, &n));
 	OK(clGetPlatformInfo(rig->platform, CL_PLATFORM_NAME, sizeof(name), name, NULL));
 	/* Another implementation here means that OCL_ICD_VENDORS is not set. */
@@ -48,6 +49,10 @@ void rig_init(struct rig *rig)
 
 void rig_done(struct rig *rig)
 {
+	while (rig->n_events > 0)
+		OK(clReleaseEvent(rig->events[--rig->n_events]));
+	while (rig->n_queues > 0)
+		OK(clReleaseCommandQueue(rig->queues[--rig->n_queues]));
 	OK(clReleaseKernel(rig->nop));
 	OK(clReleaseKernel(rig->spin));
 	OK(clReleaseProgram(rig->program));
@@ -74,6 +79,32 @@ cl_event rig_run(const struct rig *rig, cl_command_queue q, cl_uint us, cl_event
 	OK(clEnqueueNDRangeKernel(q, rig->spin, 1, NULL, &one, NULL, wait ? 1 : 0,
 		wait ? &wait : NULL, &event));
 	return event;
+}
+
+cl_command_queue rig_keep_queue(struct rig *rig, cl_command_queue_properties props)
+{
+	CHECK(rig->n_queues < sizeof(rig->queues) / sizeof(rig->queues[0]));
+	return rig->queues[rig->n_queues++] = rig_queue(rig, props);
+}
+
+cl_event rig_keep(struct rig *rig, cl_event event)
+{
+	CHECK(rig->n_events < sizeof(rig->events) / sizeof(rig->events[0]));
+	return rig->events[rig->n_events++] = event;
+}
+
+cl_event rig_keep_run(struct rig *rig, cl_command_queue q, cl_uint us, cl_event wait)
+{
+	return rig_keep(rig, rig_run(rig, q, us, wait));
+}
+
+cl_event rig_keep_user_event(struct rig *rig)
+{
+	cl_int rc;
+	cl_event event = clCreateUserEvent(rig->context, &rc);
+
+	OK(rc);
+	return rig_keep(rig, event);
 }
 
 cl_int status_of(cl_event event)

@@ -53,6 +53,9 @@ struct rig {
 	cl_context context;
 	cl_program program;
 	cl_kernel nop, spin;
+	cl_event events[8]; /* these and the queues are released with the rig */
+	cl_command_queue queues[2];
+	unsigned n_events, n_queues;
 };
 
 void rig_init(struct rig *rig);
@@ -62,6 +65,12 @@ cl_command_queue rig_queue(const struct rig *rig, cl_command_queue_properties pr
 
 /* Enqueues one kernel of `us` microseconds; waits for `wait` if that is not NULL. */
 cl_event rig_run(const struct rig *rig, cl_command_queue q, cl_uint us, cl_event wait);
+
+/* The same, kept until the rig is done. */
+cl_command_queue rig_keep_queue(struct rig *rig, cl_command_queue_properties props);
+cl_event rig_keep_run(struct rig *rig, cl_command_queue q, cl_uint us, cl_event wait);
+cl_event rig_keep(struct rig *rig, cl_event event);
+cl_event rig_keep_user_event(struct rig *rig);
 
 cl_int status_of(cl_event event);
 void nap_ms(unsigned ms);

@@ -46,10 +46,19 @@ static json_t *show_lease(const void *object)
 	return lease ? clv_show_text(lease->record.id) : json_null();
 }
 
+static json_t *show_in_use(const void *object)
+{
+	const struct standing *standing = object;
+
+	return json_boolean(clv_ledger_standing(standing->agent->ledger,
+				    standing->share->name) != NULL);
+}
+
 static const struct clv_field_show functions[] = {
 	{"device", show_device},
 	{"share_range", show_share_range},
 	{"lease", show_lease},
+	{"in_use", show_in_use},
 };
 
 json_t *clv_render_standing(

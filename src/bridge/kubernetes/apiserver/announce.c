@@ -166,7 +166,10 @@ int clv_kube_announcer_new(const struct clv_kube_settings *settings,
 		return clv_error_errno(err, ENOMEM, "cannot start");
 	announcer->settings = *settings;
 	announcer->end_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	r = clv_kube_cluster_new(settings, &announcer->cluster, err);
+	/* Without it the thread would never end. */
+	r = announcer->end_fd < 0 ? clv_error_errno(err, errno, "cannot start") : 0;
+	if (r >= 0)
+		r = clv_kube_cluster_new(settings, &announcer->cluster, err);
 	if (r >= 0) {
 		r = -pthread_create(&announcer->thread, NULL, work, announcer);
 		if (r < 0)

@@ -132,9 +132,11 @@ static int serve(struct clv_kube *kube)
 {
 	struct clv_error err = {};
 	_cleanup_close_ int interrupt_fd = eventfd(0, EFD_CLOEXEC);
-	_cleanup_close_ int lock_fd = lock(kube, &err);
-	int r = lock_fd;
+	_cleanup_close_ int lock_fd = -1;
+	int r = interrupt_fd < 0 ? clv_error_errno(&err, errno, "cannot start") : 0;
 
+	if (r >= 0)
+		r = lock_fd = lock(kube, &err);
 	if (r >= 0)
 		r = build(kube, interrupt_fd, &err);
 	if (r >= 0) {

@@ -26,6 +26,13 @@
 /* CL/cl_ext.h: free memory in KiB, total and largest block. */
 #define DEVICE_GLOBAL_FREE_MEMORY_AMD 0x4039
 
+/* Of cl_amd_copy_buffer_p2p and cl_khr_command_buffer_multi_device: the devices that work
+ * together with this one, and their number. */
+#define DEVICE_NUM_P2P_DEVICES_AMD 0x4088
+#define DEVICE_P2P_DEVICES_AMD 0x4089
+#define DEVICE_COMMAND_BUFFER_NUM_SYNC_DEVICES_KHR 0x12AB
+#define DEVICE_COMMAND_BUFFER_SYNC_DEVICES_KHR 0x12AC
+
 #define PLATFORM_NOT_FOUND (-1001) /* CL_PLATFORM_NOT_FOUND_KHR */
 
 static bool is_lease_platform(const struct clv_view *view, cl_platform_id platform)
@@ -345,14 +352,60 @@ static void limit_ulong(void *value, size_t room, uint64_t limit)
 	memcpy(value, &n, sizeof(n));
 }
 
+/* The list that a query is about; 0: none. */
+static cl_device_info list_of_devices(cl_device_info what)
+{
+	switch (what) {
+	case DEVICE_NUM_P2P_DEVICES_AMD:
+	case DEVICE_P2P_DEVICES_AMD:
+		return DEVICE_P2P_DEVICES_AMD;
+	case DEVICE_COMMAND_BUFFER_NUM_SYNC_DEVICES_KHR:
+	case DEVICE_COMMAND_BUFFER_SYNC_DEVICES_KHR:
+		return DEVICE_COMMAND_BUFFER_SYNC_DEVICES_KHR;
+	default:
+		return 0;
+	}
+}
+
+/* Of the devices in such a list the program sees those that are its own; the driver never
+ * writes into the program's array. */
+static cl_int get_own_devices(const struct clv_view *view, cl_device_id device,
+	cl_device_info what, size_t room, void *value, size_t *ret_bytes)
+{
+	cl_device_info list = list_of_devices(what);
+	cl_device_id own = view ? lease_device(view, lease_platform(view)) : NULL;
+	cl_device_id all[MAX_DEVICES] = {0};
+	size_t n_all_bytes = 0, n_bytes;
+	cl_int r = clv_real.clGetDeviceInfo(device, list, sizeof(all), all, &n_all_bytes);
+	cl_uint n = 0;
+
+	if (r != CL_SUCCESS)
+		return r;
+	for (size_t i = 0; i < n_all_bytes / sizeof(own) && i < MAX_DEVICES; i++) {
+		if (is_own(own, all[i]))
+			all[n++] = all[i];
+	}
+	n_bytes = what == list ? n * sizeof(own) : sizeof(n);
+	if (value && room < n_bytes)
+		return CL_INVALID_VALUE;
+	if (value)
+		memcpy(value, what == list ? (void *)all : &n, n_bytes);
+	if (ret_bytes)
+		*ret_bytes = n_bytes;
+	return CL_SUCCESS;
+}
+
 static cl_int CL_API_CALL wrap_clGetDeviceInfo(cl_device_id device, cl_device_info what,
 	size_t room, void *value, size_t *ret_bytes)
 {
 	bool refused;
 	struct clv_view *view = clv_gate_view(&refused);
-	cl_int r = clv_real.clGetDeviceInfo(device, what, room, value, ret_bytes);
 	uint64_t quota, used;
+	cl_int r;
 
+	if ((view || refused) && list_of_devices(what))
+		return get_own_devices(view, device, what, room, value, ret_bytes);
+	r = clv_real.clGetDeviceInfo(device, what, room, value, ret_bytes);
 	if (r != CL_SUCCESS || !view)
 		return r;
 	quota = clv_ledger_quota_bytes();

@@ -3,8 +3,8 @@
 #include "call.h"
 #include "objects.h"
 
-/* The symbols of the library: each is the function of the table, called once the call is
- * allowed. */
+/* The symbols of the library: every one of them is the function of the table, once it is
+ * clear that the call may be made.  Each has a twin that no symbol shows. */
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -18,6 +18,10 @@
 		int r = may(symbol, is_own);                         \
                                                                      \
 		return r ? r : dcu_##function arguments;             \
+	}                                                            \
+	static int inner_##symbol parameters                         \
+	{                                                            \
+		return symbol arguments;                             \
 	}
 
 #define DEFINE_NO(symbol, function, may, parameters, arguments) \
@@ -36,17 +40,30 @@ DCU_SINCE_11(SYMBOL)
 DCU_SINCE_12(SYMBOL)
 #endif
 
-#define OWN_NO(symbol) NULL
-#define OWN_DS(symbol) (void *)symbol##_ptds
-#define OWN_SZ(symbol) (void *)symbol##_ptsz
+#define OWN_NO(symbol)     \
+	{                  \
+		NULL, NULL \
+	}
+#define OWN_DS(symbol)                                               \
+	{                                                            \
+		(void *)symbol##_ptds, (void *)inner_##symbol##_ptds \
+	}
+#define OWN_SZ(symbol)                                               \
+	{                                                            \
+		(void *)symbol##_ptsz, (void *)inner_##symbol##_ptsz \
+	}
+#define BOTH(symbol)                                   \
+	{                                              \
+		(void *)symbol, (void *)inner_##symbol \
+	}
 
 const struct dcu_export dcu_exports[] = {
 #define ROW(symbol, base, function, version, streams, when, parameters, arguments) \
-	{#base, version, (void *)symbol, OWN_##streams(symbol)},
+	{#base, version, BOTH(symbol), OWN_##streams(symbol)},
 	DCU_SINCE_11(ROW)
 #if DCU_CUDA >= 12
 		DCU_SINCE_12(ROW)
-#define SYNONYM(base, version, symbol) {#base, version, (void *)symbol, NULL},
+#define SYNONYM(base, version, symbol) {#base, version, BOTH(symbol), OWN_NO(symbol)},
 			DCU_SYNONYMS(SYNONYM)
 #endif
 };

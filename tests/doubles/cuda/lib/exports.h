@@ -6,7 +6,8 @@
 struct dcu_export {
 	const char *base;
 	int version;
-	void *function, *of_thread; /* of_thread: for the per-thread default stream */
+	/* As exported, and not; of_thread: for the thread's own default stream. */
+	void *function[2], *of_thread[2];
 };
 
 extern const struct dcu_export dcu_exports[];

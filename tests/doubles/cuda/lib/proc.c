@@ -52,6 +52,7 @@ static int look_up(
 	const char *symbol, void **ret, int version, uint64_t flags, int *ret_status)
 {
 	const struct dcu_export *e;
+	bool is_inner = dgp_hello.inner_addresses;
 	int status;
 
 	if (!symbol || !ret || flags > 2 || version < 0)
@@ -59,8 +60,9 @@ static int look_up(
 	e = best_of(symbol, version, &status);
 	*ret = NULL;
 	if (e)
-		*ret = flags == DCU_PROC_PER_THREAD && e->of_thread ? e->of_thread
-								    : e->function;
+		*ret = flags == DCU_PROC_PER_THREAD && e->of_thread[0]
+			       ? e->of_thread[is_inner]
+			       : e->function[is_inner];
 	if (ret_status)
 		*ret_status = status;
 	return 0;

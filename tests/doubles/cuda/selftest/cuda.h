@@ -117,6 +117,22 @@ struct location {
 	int type, id;
 };
 
+/* Of memory without an address, and of a pool. */
+struct properties {
+	int type, handle_types;
+	struct location location;
+	void *reserved;
+	unsigned char flags[8];
+};
+
+struct pool_properties {
+	int type, handle_types;
+	struct location location;
+	void *reserved;
+	size_t most;
+	unsigned char rest[56];
+};
+
 struct ipc {
 	char bytes[64];
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "../by-address.h"
 #include "internal.h"
 #include <fcntl.h>
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -9,72 +9,9 @@
 /* Memory: the machine counts each allocation separately. A GPU's memory is a part of the
  * process's arena, which the process can access, as behind a large BAR. */
 
-static void *tree;
-static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
-
 /* --- Lookup by address --- */
 
-static int compare(const void *a, const void *b)
-{
-	const struct block *x = a, *y = b;
-
-	if (x->base + x->bytes <= y->base)
-		return -1;
-	return x->base >= y->base + y->bytes;
-}
-
-static struct block *find(const void *p)
-{
-	struct block key = {.base = (char *)(uintptr_t)p, .bytes = 1};
-	struct block **found = tfind(&key, &tree, compare);
-
-	return found ? *found : NULL;
-}
-
-bool dhs_block_add(const struct block *block)
-{
-	struct block *copy = malloc(sizeof(*copy)), **there;
-	bool is_new;
-
-	*copy = *block;
-	pthread_rwlock_wrlock(&lock);
-	there = tsearch(copy, &tree, compare);
-	/* The lock is still held: a deletion reuses nodes. */
-	is_new = *there == copy;
-	pthread_rwlock_unlock(&lock);
-	if (!is_new)
-		free(copy);
-	return is_new;
-}
-
-bool dhs_block_find(const void *p, struct block *ret)
-{
-	const struct block *found;
-
-	pthread_rwlock_rdlock(&lock);
-	found = find(p);
-	if (found)
-		*ret = *found;
-	pthread_rwlock_unlock(&lock);
-	return found;
-}
-
-bool dhs_block_remove(const void *base, struct block *ret)
-{
-	struct block *found;
-
-	pthread_rwlock_wrlock(&lock);
-	found = find(base);
-	if (found && found->base == base) {
-		*ret = *found;
-		tdelete(found, &tree, compare);
-		free(found);
-	} else {
-		found = NULL;
-	}
-	pthread_rwlock_unlock(&lock);
-	return found;
-}
+DEFINE_BY_ADDRESS(dhs_block, struct block)
 
 bool dhs_block_change(
 	const void *p, void (*change)(struct block *block, void *user), void *user)

@@ -1,74 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "../by-address.h"
 #include "internal.h"
-#include <search.h>
 #include <stdlib.h>
 
 /* Device, host and managed memory: each allocation is one of HSA's. */
 
-static void *tree;
-static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
-
-static int compare(const void *a, const void *b)
-{
-	const struct memory *x = a, *y = b;
-
-	if (x->base + x->bytes <= y->base)
-		return -1;
-	return x->base >= y->base + y->bytes;
-}
-
-static struct memory *find(const void *p)
-{
-	struct memory key = {.base = (char *)(uintptr_t)p, .bytes = 1};
-	struct memory **found = tfind(&key, &tree, compare);
-
-	return found ? *found : NULL;
-}
-
-bool dhi_memory_find(const void *p, struct memory *ret)
-{
-	const struct memory *found;
-
-	pthread_rwlock_rdlock(&lock);
-	found = find(p);
-	if (found)
-		*ret = *found;
-	pthread_rwlock_unlock(&lock);
-	return found;
-}
-
-bool dhi_memory_add(const struct memory *memory)
-{
-	struct memory *copy = malloc(sizeof(*copy)), **there;
-	bool is_new;
-
-	*copy = *memory;
-	pthread_rwlock_wrlock(&lock);
-	there = tsearch(copy, &tree, compare);
-	/* The lock is still held: a deletion reuses nodes. */
-	is_new = *there == copy;
-	pthread_rwlock_unlock(&lock);
-	if (!is_new)
-		free(copy);
-	return is_new;
-}
-
-bool dhi_memory_remove(const void *base, struct memory *ret)
-{
-	struct memory *found;
-
-	pthread_rwlock_wrlock(&lock);
-	found = find(base);
-	if (found && found->base != base)
-		found = NULL;
-	if (found) {
-		*ret = *found;
-		tdelete(found, &tree, compare);
-		free(found);
-	}
-	pthread_rwlock_unlock(&lock);
-	return found;
-}
+DEFINE_BY_ADDRESS(dhi_memory, struct memory)
 
 /* --- Of a device --- */
 
