@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-/* What the modes of cuda-bench have in common. */
+/* What the modes of cuda-bench share. */
 
 struct options {
 	double kernel_us, cal, gap_us, hz;
@@ -26,16 +26,16 @@ static inline uint64_t loops_of(const struct tenant *t)
 	return (uint64_t)(t->options.kernel_us * t->work.loops_per_us);
 }
 
-/* The double runs no code, so what its kernels would say is said when they are known to
- * be complete. */
+/* The double does not run code, so the host writes the kernels' progress when they are
+ * known to be complete. */
 static inline void note_done(struct tenant *t, uint64_t loops)
 {
 	if (t->work.is_double)
 		t->work.page->progress = loops;
 }
 
-/* Modes of several streams (cuda-streams.c).  With `calls` they end by themselves, and
- * say how many calls there were and which of them kept the thread for long: "INDEX US".
- */
+/* Modes of several streams (cuda-streams.c). With `calls` they end by themselves, and
+ * print the number of calls and each call that blocked the thread for long: "INDEX
+ * US". */
 void run_pipeline(struct tenant *t);
 void run_two_streams(struct tenant *t);

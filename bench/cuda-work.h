@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The driver API as programs declare it; the numbers are the vendor's header's. */
+/* The driver API as programs declare it; the numbers are those of the vendor's header. */
 
 typedef void *cuda_handle;
 
@@ -43,37 +43,38 @@ enum { WORK_STAMPS = 4096 };
 
 /* What the kernels write, in memory that the program reads while they run. */
 struct work_page {
-	volatile uint64_t progress; /* loops that were done, of all kernels together */
+	volatile uint64_t progress; /* loops completed by all kernels */
 	volatile uint64_t result;
 	volatile uint64_t stamps[WORK_STAMPS]; /* %globaltimer at a kernel's first
 						  instruction */
 };
 
-/* A kernel's length is a number of loops, not a time: a kernel that waits for a time is
- * over when that time has come, also if it stood still. */
+/* A kernel's length is a number of loops, not a time: a kernel that waits for a time
+ * would end at that time even if it was preempted. */
 struct work {
 	cuda_handle function, stream;
 	struct work_page *page;
-	uint64_t page_at; /* as the GPU has it */
+	uint64_t page_at; /* its address on the GPU */
 	double loops_per_us;
 	uint64_t launched; /* loops */
 	unsigned blocks;
 	int is_double;
 };
 
-/* blocks: 0 for as many as fill the GPU. */
+/* Opens the device and loads the kernel. blocks: 0 for as many as fill the GPU. */
 void work_open(struct work *work, unsigned blocks);
 
-/* Loops in a microsecond of a GPU that nobody else uses. */
+/* Returns the loops per microsecond on a GPU without other users. */
 double work_calibrate(struct work *work);
 
 /* The same in another stream. */
 void work_launch_in(struct work *work, cuda_handle stream, uint64_t loops, int stamp);
 
-/* A kernel of so many loops; stamp: which of the stamps it writes, or -1. */
+/* Launches a kernel of this many loops; stamp: the index of the stamp that it writes, or
+ * -1. */
 void work_launch(struct work *work, uint64_t loops, int stamp);
 
 uint64_t work_now_ns(void);
 
-/* Of doubles, for qsort. */
+/* Compares two doubles, for qsort. */
 int work_compare(const void *a, const void *b);

@@ -4,8 +4,8 @@
 #include <stdint.h>
 
 /* What every bench program needs of OpenCL: one device, one queue and one kernel whose
- * duration is chosen by a loop count.  It uses libOpenCL alone and shares no code with
- * cleave: the bench judges what any program would see. */
+ * duration is set by a loop count. It uses libOpenCL alone and shares no code with
+ * cleave, so the bench measures what any program would see. */
 struct bench_ocl {
 	cl_device_id device;
 	cl_context context;
@@ -23,14 +23,14 @@ struct bench_cal {
 	double loops_per_us;
 };
 
-/* Prints one line and ends the program: a bench has nothing to clean up by hand. */
+/* Prints one line and ends the program; a bench needs no cleanup. */
 _Noreturn void bench_die(const char *what, int code);
 
 /* Opens the first device; out_of_order chooses the queue's order.  Profiling is on. */
 void bench_ocl_open(struct bench_ocl *ocl, int out_of_order);
 void bench_ocl_close(struct bench_ocl *ocl);
 
-/* Submits the kernel once.  ret may be NULL. */
+/* Submits the kernel once. ret may be NULL. */
 void bench_ocl_submit(struct bench_ocl *ocl, uint32_t loops, cl_event *ret);
 
 /* Reads START and END of a completed event, on the device's own clock. */

@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-/* The same numbers in every run (xorshift64). */
+/* Returns the same sequence in every run (xorshift64). */
 static inline uint64_t bench_random(void)
 {
 	static uint64_t state = UINT64_C(0x9e3779b97f4a7c15);

@@ -8,14 +8,13 @@ enum { TENANT_DEPTH_MAX = 1024, TENANT_KERNELS_MAX = 8 };
 enum tenant_mode {
 	TENANT_DEEP,     /* a queue kept depth kernels deep */
 	TENANT_SYNC,     /* clFinish after every launch */
-	TENANT_GAPS,     /* as sync, with a pause on the host after each */
-	TENANT_REQUESTS, /* so many kernels, so often; each request's latency is recorded
-			  */
+	TENANT_GAPS,     /* like sync, with a pause on the host after each */
+	TENANT_REQUESTS, /* n kernels at intervals; latencies are recorded */
 	TENANT_BURSTS,   /* deep for a while, then idle for a while */
 };
 
 struct tenant_options {
-	const char *log; /* one file per process, LOG.0 on; NULL keeps none */
+	const char *log; /* one file per process, from LOG.0 on; NULL: none */
 	enum tenant_mode mode;
 	uint32_t kernel_us[TENANT_KERNELS_MAX];
 	int kernels;
@@ -30,8 +29,8 @@ struct tenant_options {
 	struct bench_cal cal;
 };
 
-/* The log is a sequence of these, in the machine's byte order.  Times are nanoseconds of
- * CLOCK_MONOTONIC_RAW, which PoCL's profiling uses in every process. */
+/* The log is a sequence of these records, in the machine's byte order. Times are
+ * nanoseconds of CLOCK_MONOTONIC_RAW, which PoCL's profiling uses in every process. */
 enum { TENANT_KERNEL = 1, TENANT_REQUEST = 2, TENANT_IDLE = 3 };
 
 struct tenant_record {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of apply have in common.
+"""Shared by the tests of apply.
 
 usage of the tests: test_X.py --build BUILD [unittest arguments]
 """
@@ -24,7 +24,7 @@ def layout(*rules, more=""):
 
 
 class Case(unittest.TestCase):
-    """Each test has a world; an agent on it is started by the test."""
+    """Each test has a world; the test starts an agent on it."""
 
     def live_in(self, world):
         self.addCleanup(world.close)
@@ -72,7 +72,7 @@ class Case(unittest.TestCase):
         self.one_line(answer[1]["detail"], *words)
 
     def refuses(self, agent, text, *words):
-        """The layout is wrong for plan and for apply, and nothing changes."""
+        """Plan and apply refuse the layout, and nothing changes."""
         before = agent.node()
         self.refused(agent.plan(text), 400, *words)
         status, answer = agent.request("POST", "/v1/apply?name=test.yaml", text)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lets every call of an apply go wrong, one at a time: it fails with each error, does
-nothing and says that it has, or takes the process with it that speaks to the driver; and
-kills the agent at every write of its journal and every question to a driver.  After each:
-the operation is done and the node as declared, or rolled back and the node exactly as
-before, or failed and the error says what was left; what somebody uses is still there.
+"""Makes every call of an apply fail, one at a time: it returns each error, does nothing and reports
+success, or kills the process that calls the driver; and kills the agent at every write of its
+journal and every request to the worker. After each: the operation is done and the node as declared,
+or rolled back and the node exactly as before, or failed and the error names the rest; partitions in
+use still exist.
 
 usage: faults.py --build BUILD [--all] [--json FILE] [--seed S] [--only TEXT] [SCENARIO...]
 
@@ -25,15 +25,14 @@ import steps
 import worlds
 from scenarios import SCENARIOS
 
-# What a call of NVML's may return: for a change all of it, for a question the telling ones.
-# That MIG or a profile is not supported is no fault: the GPU has it not.
+# Results of an NVML call: for a change all of them, for a query the significant ones.
 CHANGE_CODES = (1, 3, 4, 8, 9, 10, 15, 17, 18, 19, 23, 999)
 QUESTION_CODES = (3, 15, 999)
 KILLS = ("kill before", "kill during", "kill after")
 CHANGES = ("SetMigMode", "CreateGpuInstance", "CreateComputeInstance", "InstanceDestroy")
 WRITE_ERRORS = ("EBUSY", "EIO", "EINVAL", "ENOMEM", "ENOSPC", "EPERM", "ENODEV", "EACCES",
                 "ENOENT")
-# What an agent does by itself when it starts.
+# "MIG or a profile is not supported" is not a fault: the GPU lacks it.
 AGAIN = "apply the layout again"
 SAMPLE = {"call": 6, "agent": 3, "during": 1}
 
@@ -83,7 +82,7 @@ def sysfs_faults(calls):
 
 
 def slow_calls(scenario, calls):
-    """A fault that keeps the agent's worker inside each call that changes something."""
+    """A delay that keeps the agent's worker inside each call that changes something."""
     if scenario.is_nvml():
         return [f"* {at} hang 20" for at, (function, _) in enumerate(calls, 1)
                 if is_change(function)]
@@ -119,7 +118,7 @@ class Bench:
     def close(self):
         self.world.close()
 
-    # --- What is to be found afterwards ---
+    # --- Checks afterwards ---
 
     def judge(self, operation, fault):
         now, state = self.world.shape(), operation["state"]
@@ -163,7 +162,7 @@ class Bench:
             return self.judge(operation, fault), took
 
     def agent_dies(self, order):
-        """Killed at the call of its own that the order names; the next one goes on."""
+        """Killed at the given call of its own; the next one continues."""
         self.world.restore(self.saved)
         path = os.path.join(self.world.folder, "kill")
         library = worlds.built("tests/apply/libapply-kill.so")
@@ -176,7 +175,7 @@ class Bench:
             return self.next_agent(agent, order)
 
     def ask_and_die(self, agent):
-        """The operation, where the agent got to its end with fewer writes this time."""
+        """The operation, if the agent completed it with fewer writes this time."""
         try:
             ended = agent.finish(self.scenario.second)
         except OSError:
@@ -219,13 +218,13 @@ class Bench:
 
     @staticmethod
     def is_inside(agent, operation):
-        """Nothing has changed for a while: it is in the slow call."""
+        """Nothing has changed for a while, so it is in the slow call."""
         now = agent.get(f"/v1/operations/{operation['id']}")
         time.sleep(0.3)
         return agent.get(f"/v1/operations/{operation['id']}")["revision"] == now["revision"]
 
     def points(self):
-        """How many calls of the agent leave a trace in one apply."""
+        """How many calls of the agent have a lasting effect in one apply."""
         self.world.restore(self.saved)
         path = os.path.join(self.world.folder, "kill")
         library = worlds.built("tests/apply/libapply-kill.so")
@@ -249,7 +248,7 @@ class Bench:
 
 
 def alike(shape):
-    """A layout wants so many vGPUs of a type: on which functions they are is not said."""
+    """A layout gives the number of vGPUs of a type, not their functions."""
     return sorted(re.sub(r"\.\d+ vgpu_type ([1-9])", r".x vgpu_type \1", line)
                   for line in shape if not line.endswith(" vgpu_type 0"))
 
@@ -274,7 +273,7 @@ class Running:
 
 
 def sample(cases, chance):
-    """Some of each sort, of different kinds."""
+    """Some of each kind."""
     chosen = []
     for sort, most in SAMPLE.items():
         of_sort = [case for case in cases if case[0] == sort]

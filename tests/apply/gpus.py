@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GPUs that a process plays (cuda-double-gpu, hip-double-gpu), an agent on their node, and programs
-that cleave run starts there."""
+"""Simulated GPUs (cuda-double-gpu, hip-double-gpu), an agent on their node, and programs that
+cleave run starts there."""
 import itertools
 import re
 import subprocess
@@ -12,17 +12,17 @@ from harness import PROGRAMS, wait_until
 from measured import MEASURES, disagreements, settles
 
 MIB = 1 << 20
-KERNEL = "spin"  # what tenants run
-PATIENCE_S = 60  # bounds what hangs, and no figure
+KERNEL = "spin"  # the program of tenants
+PATIENCE_S = 60  # a bound for what hangs, not a figure
 
 
 def one_of_each(figures):
-    """Without those that are as the one before."""
+    """Without repetitions."""
     return [figure for figure, _ in itertools.groupby(figures)]
 
 
 class Player:
-    """The process that is the GPUs of a folder."""
+    """The process that simulates the GPUs of a folder."""
 
     def __init__(self, program, folder):
         self.program, self.folder = program, folder
@@ -52,9 +52,9 @@ class Player:
         return now, processes
 
     def work(self, pids, seconds):
-        """Nanoseconds of work that the GPU did for each, from now until it has done so many
+        """Nanoseconds of the GPU's work for each process, from now until it has done this many
         seconds of it."""
-        idle = {"run_ns": 0}  # one that has only begun
+        idle = {"run_ns": 0}  # a process that has only begun
         _, before = self.stats()
         until = time.monotonic() + PATIENCE_S
         while True:
@@ -66,7 +66,7 @@ class Player:
             time.sleep(.1)
 
     def kernels(self, pid):
-        """Nanoseconds that each took, by the machine's own clock, which no load moves.  The
+        """Nanoseconds of each kernel, by the machine's own clock, which no load changes. The
         machine's settings must say "trace 1"."""
         text = subprocess.run([self.program, "--ask", self.folder, "trace"], text=True,
                               capture_output=True, check=True).stdout
@@ -76,7 +76,7 @@ class Player:
 
 
 class Case(unittest.TestCase):
-    WORLD = None  # what begin() makes: a world with a stats()
+    WORLD = None  # the class of begin()'s world, with a stats()
 
     def begin(self, **machine):
         self.world = self.WORLD(**machine)
@@ -95,7 +95,7 @@ class Case(unittest.TestCase):
         self.assertEqual(self.agent.close(), 0)
 
     def start(self, *command, options=("--share", "0.5"), env=None, device="gpu0"):
-        """A program in a lease of its own."""
+        """Starts a program in a lease of its own."""
         place = ("--device", device) if device else ()
         process = subprocess.Popen(
             [PROGRAMS["cleave"], "run", "--socket", self.agent.api, *options,
@@ -106,7 +106,7 @@ class Case(unittest.TestCase):
         return process
 
     def run_in_lease(self, *command, **more):
-        """What it printed; it must succeed.  Its lease has ended, so that the next may have its
+        """Returns its output; it must succeed. Its lease has ended, so that the next may have its
         name."""
         before = self.leases()
         process = self.start(*command, **more)
@@ -127,7 +127,7 @@ class Tenants(Case):
     TENANT = None  # a program: STYLE KERNEL_NS SECONDS
 
     def launch(self, share, style, kernel_ns):
-        """A tenant that is at work; its process as the GPU sees it."""
+        """A busy tenant; returns its process as the GPU sees it."""
         name = f"t{len(self.started)}"
         process = self.start(worlds.built(self.TENANT), style, str(kernel_ns), "60",
                              options=("--share", str(share), "--name", name))
@@ -152,7 +152,7 @@ class Tenants(Case):
         return [each / sum(did) for each in did]
 
     def alone(self, style, kernel_ns):
-        """What such a tenant makes of a GPU that it has to itself."""
+        """The rate of such a tenant alone on a GPU."""
         process, pid = self.launch(1, style, kernel_ns)
         part, = self.busy([pid], 1)
         process.terminate()
@@ -160,7 +160,7 @@ class Tenants(Case):
         return part
 
     def tenants(self, *wanted):
-        """(share, style, kernel_ns) each.  Their parts of what they could do alone."""
+        """(share, style, kernel_ns) each. Returns their rates relative to those alone."""
         self.begin(**self.MACHINE)
         could = [self.alone(*kind) for _, *kind in wanted]
         pids = [self.launch(*tenant)[1] for tenant in wanted]
@@ -169,7 +169,7 @@ class Tenants(Case):
         return [part / sum(did) for part in did]
 
     def assert_parts(self, tenants, points=2):
-        """Of what the GPU did, where the figure is not measured."""
+        """Parts of the GPU's work, where the figure is not measured."""
         shares = [share for share, *_ in tenants]
         if MEASURES:
             self.assertEqual(disagreements(shares, self.tenants(*tenants), points), [])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How programs live that a gate holds, whatever it holds them by: cases for a class that is a
+"""Cases of programs under a gate that fork, resize, and survive their agent: for a class that is a
 gpus.Case as well."""
 import sys
 
@@ -12,11 +12,11 @@ QUOTA = ("--share", "0.5", "--memory", "1G", "--name", "own")
 
 class Lives:
     API = None  # its programs are API-life and API-tenant
-    program = None  # the path of one by its name
+    program = None  # the path of a program by its name
     WORK = ("6", bound(10_000, 100))  # seconds, and how many kernels a tenant does at least
 
     def begin_tenant(self, *words, before=(), options=("--share", "0.5")):
-        """One that is at work."""
+        """Starts a busy one."""
         process = self.start(*before, self.program(f"{self.API}-tenant"), *words, options=options)
         self.assertEqual(process.stdout.readline(), "ready\n")
         return process
@@ -41,7 +41,7 @@ class Lives:
                               r"threads: [^\n]+; [^\n]+\n\Z")
 
     def test_a_quota_that_changes(self):
-        """It may come to be less than what the lease has."""
+        """The new quota may be less than the memory in use."""
         self.begin()
         process = self.start(self.program(f"{self.API}-life"), "hold", "600", options=QUOTA)
 
@@ -60,15 +60,15 @@ class Lives:
         process.stdin.close()
         self.assertEqual(process.wait(60), 0)
 
-    def test_who_loses_the_gate_is_seen(self):
+    def test_lost_gate_is_reported(self):
         self.begin()
         self.begin_tenant("queue", "100000", "30", before=("env", "-u", "LD_PRELOAD"),
                           options=("--share", "0.5", "--no-namespace"))
         self.assertTrue(wait_until(lambda: self.agent.events("ungated_api"), 10))
         self.assertEqual(self.agent.get("/v1/leases")["items"][0]["uses_ungated"], [self.API])
 
-    def test_the_agent_comes_and_goes(self):
-        """Programs run on, and the next agent knows what they hold."""
+    def test_the_agent_restarts(self):
+        """Programs continue, and the next agent knows what they hold."""
         self.begin()
         seconds, least = self.WORK
         process = self.begin_tenant("queue", "100000", seconds)

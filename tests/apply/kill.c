@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loaded into the agent before its libraries: kills it at the N-th call that leaves a
- * trace outside of it, which is a write or a flush of the state file or a question to the
- * worker.  CLEAVE_KILL_AT names a file with "N before" or "N after"; calls count from
- * when it is there, a byte each in FILE.count, and an N of 0 only counts. */
+/* Preloaded into the agent: kills it at the N-th call with a lasting effect, which is a
+ * write or flush of the state file or a request to the worker. CLEAVE_KILL_AT names a
+ * file with "N before" or "N after". Calls count from the time that the file exists, one
+ * byte each in FILE.count; with N = 0 they are only counted. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>

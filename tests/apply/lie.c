@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loaded into the agent, and so into its worker, of which it takes the place: each
- * question gets what the file CLEAVE_LIE holds, without a line feed of its own.  A file
- * that is empty ends the worker. */
+/* Preloaded into the agent, and so into its worker, which it replaces: the answer to each
+ * request is the content of the file CLEAVE_LIE, whose own line feed is dropped. An empty
+ * file ends the worker. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A lease whose programs have a cgroup of their own, a real one; dmem's files, which few kernels
-have, are plain ones beside it."""
+"""A lease whose programs have a real cgroup of their own; the files of dmem, which few kernels
+have, are plain files beside it."""
 import os
 import shutil
 import subprocess
@@ -16,10 +16,10 @@ NEEDS = "needs root and cgroups that can be written"
 class OwnCgroup:
     """For a gpus.Case."""
 
-    TENANT = ()  # a program that says when it is ready
+    TENANT = ()  # a program that prints when it is ready
 
     def begin_with(self, files=None, **machine):
-        """files: {name: text} of the cgroup's folder, None for one that keeps nothing."""
+        """files: {name: text} of the cgroup's folder, None for a file that keeps nothing."""
         self.cgroup = tempfile.mkdtemp(prefix="cleave-test-", dir=CGROUPS)
         self.addCleanup(lambda: wait_until(self.cgroup_removed, 5))
         self.folder = tempfile.mkdtemp(prefix="cleave-dmem-")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs whose queues, host and processes wait for each other: each ends, with the same result,
-alone on the device, beside a tenant, and while the agent is killed or stopped.
+"""Programs whose queues, host threads and processes wait for each other: each ends, with the same
+result, alone on the device, beside a tenant, and while the agent is killed or stopped.
 
 A program without arguments says what it can do; with a name it does that, says "done N" with what
 it computed, and stays until its input ends.  It exits with 0 if N is what it should be.
@@ -14,10 +14,10 @@ import time
 import measured
 from harness import wait_until
 
-# Each ends within a few seconds.  Whatever the number of those that hang, all of them together
-# stay within the time that a test has: after the first two nobody waits for long.
+# Each ends within a few seconds. With any number of hanging ones, all of them together stay within
+# the test's time: after the first two no wait is long.
 BOUND_SECONDS, NEXT_BOUND_SECONDS, N_LONG = 90, 30, 2
-# Patterns of two processes; let in one after the other while the first turns come.
+# Patterns of two processes; admitted one after the other during the first turns.
 OF_TWO = ("processes", "spin-across-processes", "event-of-another")
 
 
@@ -43,8 +43,8 @@ def below(pid):
 
 
 def end_hung(process):
-    """Its children, whatever the agent has to say of them; it ends when they have, and its
-    lease with it."""
+    """Ends its children, independent of the agent; returns when they have ended, and its lease with
+    them."""
     for pid in below(process.pid):
         try:
             os.kill(pid, signal.SIGKILL)
@@ -57,17 +57,17 @@ def end_hung(process):
 
 
 class Patterns:
-    """What is common to the cases below; a class of gpus.Case beside it has the machine."""
+    """Shared by the cases below; a class of gpus.Case beside it has the machine."""
 
     def program(self):
         raise NotImplementedError
 
-    def neighbour(self):
-        """A command that keeps the device busy and says ready."""
+    def competitor(self):
+        """A command that keeps the device busy and prints ready."""
         raise NotImplementedError
 
     def list(self):
-        """What the program is to list."""
+        """The programs to list."""
         return ()
 
     def names(self):
@@ -77,7 +77,7 @@ class Patterns:
     n_hung = 0
 
     def go_through(self, process, name):
-        """Says how it ends; one that hangs is ended."""
+        """Returns how it ends; a hanging one is killed."""
         bound = BOUND_SECONDS if Patterns.n_hung < N_LONG else NEXT_BOUND_SECONDS
         if not select.select([process.stdout], [], [], bound)[0]:
             Patterns.n_hung += 1
@@ -92,7 +92,7 @@ class Patterns:
         self.assertEqual(process.wait(timeout=60), 0)
 
     def tenant(self):
-        process = self.start(*self.neighbour(), options=("--share", "0.5", "--name", "neighbour"))
+        process = self.start(*self.competitor(), options=("--share", "0.5", "--name", "competitor"))
         self.assertEqual(process.stdout.readline(), "ready\n")
         return process
 
@@ -101,7 +101,8 @@ class Patterns:
                           options=("--share", "0.5", "--name", name, *options))
 
     def wait_until_begun(self, name):
-        """Who comes while there is no agent is refused, and not what these are about."""
+        """A program that starts without an agent is refused, which is not the subject of these
+        cases."""
         n = 2 if name in OF_TWO else 1
 
         def has_begun():
@@ -122,14 +123,14 @@ class Patterns:
                 self.finish(process)
 
 
-# A busy arbiter grants the turn that an attach brings a little later than the attach.  What
-# waits for a window waits for longer than it takes to see that the window stands still.
+# A busy arbiter grants the turn of an attach a little later than the attach. A wait for a window
+# takes longer than it takes to detect a blocked window.
 FIRST_TURN_SECONDS = measured.bound(0.015, 0.5)
 
 
 class Alone(Patterns):
     def test_nothing_waits(self):
-        """By the ledger: the time for which its threads stood in line."""
+        """By the ledger: the time for which its threads waited in line."""
         self.begin()
         for name in self.names():
             with self.subTest(name):
@@ -158,10 +159,10 @@ class Beside(Patterns):
 
 
 class Disturbed(Patterns):
-    """In the middle of it the agent goes."""
+    """The agent ends in the middle of the program."""
 
     SOME = ()
-    MIDDLE_SECONDS = .3  # from a program's first call to the middle of what it does
+    MIDDLE_SECONDS = .3  # from a program's first call to the middle of its work
 
     def disturb(self, how, names=None, afterwards=None):
         def meanwhile():

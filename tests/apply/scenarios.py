@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes of a node that have every kind of step between them: from a first layout to a
-second one, past parts that somebody uses.
-"""
+"""Changes of a node with every kind of step: from a first layout to a second one, with parts in
+use."""
 from worlds import Nvml, Sysfs
 
 HOLDER = 4000007  # no process of this machine
@@ -83,7 +82,7 @@ class Scenario:
         self.first, self.second, self.kept = first, second, kept
 
     def occupy(self, world):
-        """Somebody comes to use what both layouts keep."""
+        """Adds a user of a partition that both layouts keep."""
 
     def is_nvml(self):
         return self.name.startswith("mig")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long a step of an apply takes besides the driver: on the double of libnvidia-ml,
-which answers at once, eight GPUs are divided into seven parts each and made whole again.
+"""The time of a step of an apply besides the driver: on the double of libnvidia-ml, which answers
+at once, eight GPUs are divided into seven parts each and then merged again.
 
 usage: steps.py --build BUILD
 """
@@ -25,8 +25,8 @@ ROUNDS = 3
 
 
 def measure():
-    """Milliseconds: of an apply by its steps, and of each step as the operation shows it;
-    what the double itself takes is in both."""
+    """Milliseconds: of an apply by its steps, and of each step as the operation shows it; both
+    include the double's time."""
     shares, steps = [], []
     with worlds.Nvml(NODE) as world:
         agent = world.agent()

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an agent makes of a journal that an earlier one left, of one that is no journal,
-and of a worker that says anything at all.
-"""
+"""An agent with the journal of an earlier one, with a damaged journal, and with a worker that gives
+arbitrary answers."""
 import os
 import signal
 import sqlite3
@@ -21,7 +20,7 @@ class JournalCase(Case):
         return self.live_in(worlds.Sim(os.path.join(ROOT, "examples", "dgx-a100.yaml")))
 
     def leave(self, agent, **row):
-        """A row in the journal of an agent that is gone."""
+        """Leaves a row in the journal of an ended agent."""
         whole = {"id": "o1", "what": "apply x", "state": "running", "error": "", "uid": 0,
                  "started_ns": 1, "step": 1, "n_steps": 3, "target": SECOND,
                  "before": FIRST, "keeps_layout": 1, **row}
@@ -36,7 +35,7 @@ class JournalCase(Case):
 
     @staticmethod
     def settled(agent):
-        """The last operation, ended; its id may be anything."""
+        """The last operation, once it has ended; its id may be anything."""
         while agent.last()["ended_at"] is None:
             time.sleep(0.01)
         return agent.last()
@@ -60,7 +59,7 @@ class Journals(JournalCase):
         self.assertEqual(agent.get("/v1/layout?of=wanted")["layout"], SECOND)
 
     def test_remembered(self):
-        """Whoever asks a later agent for one that has ended is told how."""
+        """A later agent reports how an ended operation ended."""
         agent = self.start(self.live())
         operation = agent.done(FIRST)
         create = [step for step in operation["steps"] if step["kind"] == "create"]
@@ -86,7 +85,7 @@ class Journals(JournalCase):
         self.assertEqual(len(self.names(agent)), 7)
 
     def test_a_target_that_cannot_be(self):
-        """What was changed on the way to it is put back."""
+        """The changes on the way to it are rolled back."""
         for target in ("", "nonsense", "\x00\x01", "version: 1\ndevices: []",
                        layout("select: {index: 99}, mig: on"),
                        layout("select: {index: 0}, partitions: [{profile: 9g.99gb}]"),
@@ -147,7 +146,7 @@ class Journals(JournalCase):
 
 class Workers(JournalCase):
     def lied_to(self, answer):
-        """The end of an apply whose worker says that to everything."""
+        """The end of an apply whose worker gives this answer to everything."""
         world = self.live()
         path = os.path.join(world.folder, "lie")
         worlds.write_whole(path, answer)

@@ -42,7 +42,7 @@ class Mig(Case):
         self.refuses(agent, layout(one + "[{profile: 1g.5gb, start: [7]}]"), "at 7")
         self.refuses(agent, layout("select: {index: 0}, compute-mode: CPX"), "MIG")
 
-    def test_what_is_in_use_stays(self):
+    def test_partitions_in_use_stay(self):
         world = self.world()
         agent = self.start(world)
         agent.done(HALVES)
@@ -60,8 +60,8 @@ class Mig(Case):
         self.ends(agent.wait(operation), "done")
 
     def test_a_mode_that_needs_a_reset(self):
-        """That the driver cannot do now, or not at all: it is said what would, and the wish
-        is taken back, so that no later reset makes it true."""
+        """Where the driver cannot reset now, or not at all, the error says what would work, and the
+        pending mode is reset, so that no later reset activates it."""
         for how in ("required", "impossible"):
             with self.subTest(how):
                 world = self.world(f"gpu A100-40GB reset={how}")
@@ -74,7 +74,7 @@ class Mig(Case):
                 self.assertFalse(agent.node()["devices"][0]["mig"]["pending"])
 
     def test_a_gpu_that_falls_off_the_bus(self):
-        """It keeps nobody from putting the other one back."""
+        """It does not prevent the rollback of the other one."""
         world = self.world("gpu A100-40GB mig=on\ngpu H100-80GB mig=on")
         agent = self.start(world)
         before = [line for line in world.shape() if line.startswith("gpu 0")]
@@ -106,7 +106,7 @@ class Mig(Case):
                 self.refused((status, answer), 409, "another change is under way")
 
     def test_leases_against_apply(self):
-        """Whoever comes first has it; nobody loses what he has."""
+        """The first one wins; no lease loses a partition that it has."""
         world = self.world("gpu A100-40GB mig=on")
         agent = self.start(world)
         text = layout("select: {index: 0}, partitions: [{profile: 1g.5gb, count: 7}]")
@@ -126,7 +126,7 @@ class Mig(Case):
 
 
 class WithoutMig(Case):
-    """T4 and V100: whatever of MIG is wanted, the answer says that there is none."""
+    """T4 and V100: for every request of MIG the error says that they have none."""
 
     WANTED = ("mig: on", "mig: on, partitions: [{profile: 7g.80gb}]",
               "partitions: [{profile: 1g.5gb}]", "partitions: [{profile: 1g.10gb+me, count: 2}]")
@@ -164,7 +164,7 @@ class Rights(Case):
         self.one_line(operation["error"]["detail"], "root")
         self.assertEqual(world.shape(), before)
 
-    def test_nobody_at_the_system_agent(self):
+    def test_unprivileged_user_at_the_system_agent(self):
         world = self.live_in(worlds.Nvml(TWO))
         world.arguments = ("--system",)
         agent = self.start(world)
@@ -216,7 +216,7 @@ class Libraries(Case):
         self.ends(operation, "failed", "install R418 or newer")
 
     def test_r450(self):
-        """It cannot say where an instance is to be."""
+        """It cannot place an instance."""
         world = self.live_in(worlds.Nvml("gpu A100-40GB", "r450"))
         agent = self.start(world)
         before = world.shape()

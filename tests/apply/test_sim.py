@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layouts applied on simulated nodes: what works, what is refused, who is waited for."""
+"""Layouts applied on simulated nodes: successes, errors, and waits for holders."""
 import os
 import glob
 import json
@@ -19,7 +19,7 @@ def sim(name):
     return worlds.Sim(os.path.join(ROOT, "examples", f"{name}.yaml"))
 
 
-# The end that an example has on its node, where that is not "done".
+# The result of an example on its node, where that is not "done".
 ENDS = {
     "trouble-blocked": ("failed", "in use"),
     "trouble-refill": ("rolled_back", "the simulated driver fails"),
@@ -74,7 +74,7 @@ class Examples(Case):
 
     @staticmethod
     def shapes(node):
-        """An instance without a part in it is no use to anybody and counts as none."""
+        """An instance without a part is of no use and counts as none."""
         return [(d["name"], d["scheme"], d["mig"] and d["mig"]["on"],
                  d["xcp"] and (d["xcp"]["compute"], d["xcp"]["memory"]),
                  sorted((p["name"], sorted(q["name"] for q in p["parts"]))
@@ -273,7 +273,7 @@ class Operations(Case):
 
 class Resets(Case):
     def test_a_guest_may_not_reset(self):
-        """The plan says it, and apply does not leave a mode that waits."""
+        """The plan says so, and apply leaves no pending mode."""
         agent = self.start(self.live_in(worlds.Sim.of_text(
             "version: 1\nname: guest\ndevices:\n  - {model: A100-40GB, reset: refused}\n")))
         text = layout("select: {}, mig: on")
@@ -287,7 +287,7 @@ class Resets(Case):
 
 class Places(Case):
     def test_partitions_say_where_they_are(self):
-        """A partition is near the processors that its device is near, and parts too."""
+        """A partition is near its device's processors, and so are its parts."""
         agent = self.start(self.live_in(worlds.Sim.of_text(
             "version: 1\nname: places\ndevices:\n  - {model: A100-40GB, numa: 1}\n"
             "  - {model: MI300X, numa: 0}\n  - {model: T4}\n")))

@@ -74,7 +74,7 @@ class Modes(SysfsCase):
                                    "memory-mode: NPS4"), "hive", "gpu1")
         self.refuses(agent, layout("select: {index: 0}, mig: on"), "no MIG", "compute-mode")
 
-    def test_somebody_uses_one(self):
+    def test_one_in_use(self):
         world = self.world(*HIVE)
         agent = self.start(world)
         before = world.shape()
@@ -148,7 +148,7 @@ class Functions(SysfsCase):
         return [i["quota"]["type"] for i in agent.node()["devices"][0]["vf"]["functions"]]
 
     def test_vgpus_of_a_type(self):
-        """Types show with the functions, which are made all at once; both frameworks."""
+        """Types are listed with the functions, which are created all at once; both frameworks."""
         for gpu, name in ((L40S, "NVIDIA L40S-12Q"), (A100, "GRID A100-10C")):
             with self.subTest(name):
                 agent = self.there_and_back(self.world(gpu), vgpus(4, name))
@@ -175,7 +175,8 @@ class Functions(SysfsCase):
         self.assertEqual(self.types(agent), [])
 
     def test_a_type_that_is_not_there(self):
-        """No functions, no types: it is seen when it is set, and all is put back."""
+        """Without functions there are no types: the error comes when the type is set, and all is
+        rolled back."""
         world = self.world(L40S)
         agent = self.start(world)
         before = world.shape()
@@ -198,8 +199,8 @@ class Functions(SysfsCase):
         self.refuses(agent, vgpus(5, "GRID A100-10C"), "5 vGPUs", "at most 4")
 
     def host(self):
-        """The library knows the types before there are functions, and those that no
-        function can be given any more."""
+        """The library knows the types before there are functions, and those that do not fit any
+        more."""
         try:
             return self.live_in(worlds.Host([dict(L40S, totalvfs=4)], NVML))
         except worlds.Unavailable as why:

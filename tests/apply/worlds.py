@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes that an agent divides: a simulated one, one that the double of libnvidia-ml plays,
-and one that the double of sysfs plays.  Each can be made anew, says how it is divided
-without asking the agent, and lets calls go wrong.
-"""
+"""Nodes that an agent divides: a simulated one, one on the double of libnvidia-ml, and one on the
+double of sysfs. Each can be created again, returns its division without the agent, and can inject
+faults."""
 import os
 import shutil
 import sys
@@ -30,14 +29,14 @@ def built(path):
 
 
 def write_whole(path, text):
-    """By renaming, since doubles count from a new file's beginning."""
+    """By renaming, because doubles restart their counts with a new file."""
     with open(path + ".new", "w", encoding="utf-8") as file:
         file.write(text)
     os.rename(path + ".new", path)
 
 
 class Applier(Agent):
-    """An agent with what a person does who applies layouts."""
+    """An agent, with the commands of a user who applies layouts."""
 
     def apply(self, layout, query="name=test.yaml"):
         status, answer = self.request("POST", f"/v1/apply?{query}", layout)
@@ -83,11 +82,11 @@ class World:
         os.mkdir(self.empty)
 
     def environment(self):
-        # OpenCL has no part in this and takes time.
+        # OpenCL is not needed and takes time.
         return {"OCL_ICD_VENDORS": self.empty}
 
     def settings(self):
-        """Drivers are asked nothing but what a test is about, so that calls can be counted."""
+        """Only the queries that the test needs are made, so that calls can be counted."""
         path = os.path.join(self.folder, "cleaved.yaml")
         write_whole(path, "version: 1\nwatch: {every: off}\n")
         return ("--config", path)
@@ -158,7 +157,7 @@ class Nvml(World):
             return file.read()
 
     def restore(self, saved):
-        """The node as it was then; no agent may be there."""
+        """Restores the node's state; no agent may be running."""
         with open(os.path.join(self.folder, "state"), "wb") as file:
             file.write(saved)
 
@@ -166,7 +165,7 @@ class Nvml(World):
         self.put("faults", "\n".join(lines))
 
     def calls(self, action):
-        """(function, which of its calls, result) of each call that the action makes."""
+        """(function, number of the call, result) of each call that the action makes."""
         path = os.path.join(self.folder, "calls")
         write_whole(path, "")
         action()
@@ -176,7 +175,7 @@ class Nvml(World):
         return [(words[2], words[4]) for words in lines if len(words) == 5]
 
 
-# Drivers' own marks, which are no part of how a device is divided.
+# Marks of the drivers, which are not part of a device's division.
 PASSING = ("kfd_order", "generation", "group", "config_shown")
 
 
@@ -213,14 +212,15 @@ class Sysfs(World):
         self.double.put("faults", lines)
 
     def calls(self, action):
-        """What was written and run, in order: (operation, path)."""
+        """Writes and commands, in order: (operation, path)."""
         before = len(self.double.log())
         action()
         return [(entry["op"], entry["path"]) for entry in self.double.log()[before:]]
 
 
 class Host(Sysfs):
-    """NVIDIA's driver for hosts: its library and its files in sysfs say each their part."""
+    """NVIDIA's driver for hosts: its library and its files in sysfs both have a part of the
+    state."""
 
     def __init__(self, devices, node):
         super().__init__(devices)

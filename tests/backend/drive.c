@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A backend, for programs to drive: "backend-drive nvidia" answers each line of stdin
- * with a line of JSON, {"result": 0 or a negative errno, "error": text} and what was
- * asked for. survey | read UUID mig UUID 0|1 create UUID PROFILE START HAS_PARTS
+/* A backend for programs to drive: "backend-drive nvidia" answers each line of stdin with
+ * a line of JSON, {"result": 0 or a negative errno, "error": text} and the requested
+ * data.
+ *
+ *   survey | read UUID
+ *   mig UUID 0|1
+ *   create UUID PROFILE START HAS_PARTS
  *   create-part UUID PARTITION SLICES START
  *   destroy UUID PARTITION | destroy-part UUID PARTITION PART
  * PART is PARTITION for the part that fills it.  Partitions go by their names; the

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds the NVIDIA backend against a double of libnvidia-ml.
+"""Tests the NVIDIA backend on a double of libnvidia-ml.
 
 usage: nvidia.py BACKEND_DRIVE FOLDER_OF_DOUBLES CONTROL_OF_DOUBLE MIG_SOLVE [CASE...]
 """
@@ -26,7 +26,7 @@ def tables():
     return {t["name"]: t for t in json.loads(done.stdout)}
 
 
-# --- What there is ---
+# --- Survey ---
 
 def survey_types():
     """Every type with every driver: identity, MIG state, model."""
@@ -59,7 +59,7 @@ def check_type(devices, kind, mig, driver, table):
 
 
 def check_model(model, table, driver):
-    """The driver's own, which may lack what is newer than it, and knows more numbers."""
+    """The driver's own facts, which may lack newer ones, and include more numbers."""
     expect((model["name"], model["grid"], model["slices"]) ==
            (table["name"], table["grid"], table["slices"]), model)
     wanted = {p["name"]: p for p in table["profiles"]}
@@ -75,7 +75,7 @@ def check_model(model, table, driver):
 
 
 def silent_while_off():
-    """A driver that tells no profile while MIG is off: the tables do, and it does later."""
+    """A driver that lists no profile while MIG is off: the tables do, and the driver does later."""
     with node("gpu RTX-PRO-6000-Blackwell-96GB profiles=in-mig") as it:
         before = it.survey()[0]["mig"]["model"]
         check_model(before, tables()["RTX-PRO-6000-Blackwell-96GB"], "r580")
@@ -118,7 +118,7 @@ def vgpu_host():
 # --- Instances ---
 
 def every_place():
-    """Each profile at each of its starts: made, read back exactly, destroyed."""
+    """Each profile at each of its starts: created, read back exactly, destroyed."""
     for kind in MIG_TYPES:
         with node(f"gpu {kind} mig=on") as it:
             device = it.survey()[0]
@@ -144,7 +144,7 @@ def make_and_destroy(it, profile, start):
 
 
 def full_layouts():
-    """In an order in which a driver that chooses by itself runs out of places."""
+    """In an order in which a driver that chooses by itself has no place left."""
     layouts = {
         "A100-40GB": [("1g.5gb", 3), ("3g.20gb", 4), ("2g.10gb", 0), ("1g.5gb", 2)],
         "H100-80GB": [("1g.10gb", s) for s in (6, 0, 5, 1, 4, 2, 3)],
@@ -175,7 +175,7 @@ def refused_places():
 
 
 def parts():
-    """A GPU instance of several compute instances, from nothing to nothing."""
+    """A GPU instance with several compute instances, created and destroyed."""
     with node("gpu A100-40GB mig=on") as it:
         it.survey()
         it.do("create", "gpu0", "4g.20gb", 0, 1)
@@ -200,7 +200,7 @@ def parts():
 
 
 def parts_that_fill():
-    """One compute instance that fills its GPU instance is no part, a smaller one is."""
+    """One compute instance that fills its GPU instance is not a part, a smaller one is."""
     with node("gpu A100-40GB mig=on") as it:
         it.survey()
         it.do("create", "gpu0", "3g.20gb", 4, 1)
@@ -228,7 +228,7 @@ def parts_that_fill_are_destroyed():
 
 
 def holes_and_others():
-    """Instances made and destroyed behind the backend's back, whatever the list is like."""
+    """Instances created and destroyed without the backend, for lists with and without holes."""
     for options in ("", " list=packed", " ids=tree", " ids=swapped"):
         for more in ("", "\nstale", "\nlegacy-uuids"):
             with node(f"gpu A100-40GB mig=on{options}{more}") as it, \
@@ -253,7 +253,7 @@ def check_all_identified(device, n):
 
 
 def another_has_its_number():
-    """What was read is not what is there: nothing is destroyed."""
+    """The node has changed since it was read: nothing is destroyed."""
     with node("gpu A100-40GB mig=on") as it, other_process(it) as other:
         it.survey()
         it.do("create", "gpu0", "1g.5gb", 0, 0)
@@ -266,7 +266,7 @@ def another_has_its_number():
         expect(names(it.read()) == ["gpu0/1g.5gb@5"], "destroyed another's")
 
 
-# --- Who uses it ---
+# --- Users ---
 
 def holders():
     with node("gpu A100-40GB mig=on\ngpu T4") as it:
@@ -385,7 +385,7 @@ def modes_over_reboot():
             expect(device["mig"]["is_on"] != device["mig"]["is_lost_at_reboot"], device)
 
 
-# --- What goes wrong ---
+# --- Faults ---
 
 def no_driver():
     with tempfile.TemporaryDirectory() as folder:
@@ -407,7 +407,7 @@ def no_driver():
 
 
 def lost_gpu():
-    """One that is gone hides no other, and says what to do."""
+    """A lost GPU hides no other, and its error names a remedy."""
     with node("gpu A100-40GB mig=on\ngpu H100-80GB mig=on") as it:
         it.survey()
         it.control("lose", "0")
@@ -422,7 +422,7 @@ def lost_gpu():
 
 
 def missing_symbols():
-    """What an old driver lacks takes that away and nothing else."""
+    """Symbols missing in an old driver remove only their features."""
     with node("gpu A100-40GB", driver="r450") as it:
         it.survey()
         it.do("mig", "gpu0", 1)
@@ -441,7 +441,7 @@ def missing_symbols():
 
 
 def old_driver_sees_what_is_there():
-    """R450 shows instances that a newer one made, and that it cannot place parts."""
+    """R450 shows instances created by a newer driver, and reports that it cannot place parts."""
     with node("gpu A100-40GB mig=on") as it:
         it.survey()
         it.do("create", "gpu0", "3g.20gb", 4, 0)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lets every call into a double of libnvidia-ml fail, one at a time, with every code, and
-looks at what the NVIDIA backend makes of it and leaves behind.
+"""Makes every call into a double of libnvidia-ml fail, one at a time, with every code, and checks
+the results of the NVIDIA backend and the state that it leaves.
 
 usage: nvidia_faults.py BACKEND_DRIVE FOLDER_OF_DOUBLES CONTROL_OF_DOUBLE [CASE...]
 """
@@ -9,7 +9,7 @@ import sys
 
 from nvidia_node import ERRORS, expect, names, node, run
 
-# 0 is a success that is none: the call does nothing and says that it has done it.
+# 0 is a false success: the call does nothing and reports success.
 CODES = (0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 25,
          26, 27, 28, 29, 30, 31, 998, 999)
 
@@ -17,7 +17,7 @@ BUSY_NODE = "gpu A100-40GB mig=on\ngpu H100-80GB mig=on"
 
 
 def furnish(it):
-    """Both GPUs as they are to be, whatever they were."""
+    """Restores both GPUs' initial state from any other."""
     it.write("processes", "")
     it.survey()
     for name in ("gpu0", "gpu1"):
@@ -35,7 +35,7 @@ USERS = "4000007 0 1 0 0\n4000008 1 - - 0"
 
 
 def positions(it, *words):
-    """Each call of the action, as the function and which of its calls it is."""
+    """Each call of the action, as the function and the number of the call."""
     counts, found = {}, []
     for function, _ in it.calls(lambda: it.ask(*words)):
         counts[function] = counts.get(function, 0) + 1
@@ -76,12 +76,12 @@ def check_survey(answer, before, fault):
     expect(all("GPU" in p and ": " in p for p in answer["problems"]), answer["problems"])
 
 
-# What a driver says of a profile that a GPU does not have.
+# The driver's answer for a profile that a GPU lacks.
 ABSENT = (2, 3)
 
 
 def check_honest(now, before, fault):
-    """It is divided as it was, or it says that this is not known."""
+    """The GPU is divided as before, or the result says that this is not known."""
     layouts = [[(p["name"], p["is_incomplete"], names({"partitions": p["parts"]}))
                 for p in device["partitions"]] for device in (now, before)]
     expect(layouts[0] == layouts[1] or now["cannot_divide"], fault, layouts)
@@ -107,7 +107,7 @@ def faults_in_read():
 
 
 def undone(it, words, before, fault):
-    """The action fails, says so, and leaves nothing half made."""
+    """The action fails, reports it, and leaves nothing incomplete."""
     it.write("faults", " ".join(str(f) for f in fault))
     answer = it.ask(*words)
     it.write("faults", "")
@@ -149,7 +149,7 @@ def undo(it, words):
 
 
 def filled_and_said_to_fail():
-    """The driver makes the compute instance and says that it failed."""
+    """The driver creates the compute instance and reports a failure."""
     with node("gpu A100-40GB mig=on") as it:
         before = it.survey()
         expect(undone(it, ("create", "gpu0", "2g.10gb", 4, 0), before,
@@ -157,7 +157,7 @@ def filled_and_said_to_fail():
 
 
 def undo_fails():
-    """What cannot be unmade is said to be there."""
+    """The error names an instance that the rollback could not destroy."""
     with node("gpu A100-40GB mig=on") as it:
         it.survey()
         it.write("faults", "nvmlGpuInstanceCreateComputeInstance 1 23\n"
@@ -167,7 +167,7 @@ def undo_fails():
 
 
 def faults_in_destroy():
-    """What is left is what is said: all of it, or that some compute instances have gone."""
+    """The result names exactly what is left: all of it, or without some compute instances."""
     n = 0
     for words in (("destroy", "gpu0", "gpu0/3g.20gb@0"), ("destroy", "gpu0", "gpu0/1g.5gb@6"),
                   ("destroy-part", "gpu0", "gpu0/3g.20gb@0", "gpu0/3g.20gb@0/1c@1")):
@@ -199,7 +199,7 @@ def check_truth(answer, before, after, fault):
         return
     expect(answer["result"] in ERRORS, fault, answer)
     expect(not lost, fault, "fails and destroys", lost)
-    # A driver that says it did what it did not cannot be retold truthfully.
+    # The true state cannot be reported under a driver that reports false successes.
     expect(fault[2] == 0 or bool(emptied) == said, fault, "emptied:", emptied, answer)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A node that a double of libnvidia-ml plays, and the NVIDIA backend looking at it."""
+"""A node on a double of libnvidia-ml, and the NVIDIA backend on it."""
 import contextlib
 import errno
 import json
@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-# What the vtable promises.
+# The errors that the vtable allows.
 ERRORS = {-e for e in (errno.EBUSY, errno.EPERM, errno.ENODEV, errno.ENOSPC, errno.ENOTSUP,
                        errno.ETIMEDOUT, errno.EIO)}
 DRIVE, DOUBLES, CONTROL = (Path(a) for a in sys.argv[1:4])
@@ -25,7 +25,7 @@ def expect(condition, *what):
 
 
 class Node:
-    """A folder that the double plays, and a backend that looks at it."""
+    """A folder for the double, and a backend on it."""
 
     def __init__(self, folder, text, driver="r580", **environment):
         self.folder = Path(folder)
@@ -36,7 +36,7 @@ class Node:
         self.probe = self.start()
 
     def write(self, name, text):
-        # Moved into its place: the double counts faults anew for a new file.
+        # Renamed into place: the double restarts the counts with a new file.
         (self.folder / "new").write_text(text + "\n")
         os.replace(self.folder / "new", self.folder / name)
 
@@ -134,7 +134,7 @@ def other_process(first):
 
 
 def run(cases, wanted):
-    """Runs those that are named, or all; ends the program."""
+    """Runs the named cases, or all; ends the program."""
     failed = 0
     for case in cases:
         if wanted and case.__name__ not in wanted:

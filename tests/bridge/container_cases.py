@@ -219,7 +219,7 @@ class MeasuredCases:
     SECONDS = 9  # of these the first few until both have begun, which may take long
 
     def counts(self, said):
-        """{name: commands} in the time in which both were at work."""
+        """{name: commands} in the time in which both computed."""
         samples = {name: [tuple(map(float, line.split())) for line in out.splitlines()]
                    for name, (out, err) in said.items()}
         for name, found in samples.items():

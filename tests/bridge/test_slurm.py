@@ -191,7 +191,7 @@ class Measured(Case):
     """What other work on this machine would move."""
 
     def test_two_jobs_have_what_they_asked_for(self):
-        """Of two seconds of both at work: by when the device ran their kernels."""
+        """Over two seconds in which both compute: by when the device ran their kernels."""
         script = drive("run", "@enough", "pause")
         small = self.submit(script, "--gpu-share=0.2", user=USER)
         large = self.submit(script, "--gpu-share=0.6")
@@ -428,7 +428,7 @@ class Ends(Case):
         self.assertIn("held", CLUSTER.job(job)["Reason"].lower())
 
     def test_slurmstepd_is_killed(self):
-        """Its tasks are nobody's then; the lease stays as long as the job, and ends them."""
+        """Its tasks are orphans then; the lease stays as long as the job, and ends them."""
         job = self.submit(f"exec {drive('run', 60)}", "--gpu-share=0.3", "--no-requeue", user=USER)
         attached = wait_until(lambda: (CLUSTER.lease(job) or {}).get("processes"))
         for pid in CLUSTER.ask("pgrep", "-f", rf"slurmstepd: \[{job}\.batch\]").split():

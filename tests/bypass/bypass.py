@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tries every way round the limits and holds what becomes of it against table.tsv.
+"""Attempts every known bypass of the limits and compares the verdicts with table.tsv.
 
 usage: bypass.py CLEAVE WAYS LOADER DOUBLE_VENDORS [--slow] [NAME...]
 
-Prints TAP, a line for each row.  A row passes when the verdict found is the table's, so
-that a way that is held one day and open the next is noticed, and the other way round.
+Prints TAP, a line for each row.  A row passes when the verdict equals the table's, so that a
+change from held to open, or the reverse, is noticed.
 """
 import argparse
 import os
@@ -24,14 +24,14 @@ MEMORY = ["--share", "0.3", "--memory", "64M"]
 NEIGHBOUR = ["--share", "0.7", "--memory", "64M"]
 SHARE = 0.3
 TOLERANCE = bound(0.06, 0.13)  # without a gate it would have half
-GOES_ON = 0.05  # of its pace, or of a processor
+GOES_ON = 0.05  # a part of its pace, or of a processor
 REFUSED = -4  # CL_MEM_OBJECT_ALLOCATION_FAILURE
 QUIET = "PATH=/usr/bin:/bin"
-# Agents with settings of their own: what is seen soon, and threads that are stopped.
+# Agents with special settings: fast detection, and stopped threads.
 SETTINGS = {"hang": "executor: gate\nwatch: {every: 1s, hang: 2s}",
             "stopped": "executor: cpu"}
-# The double, and it with rows of images that are as long as a piece needs, and with a table of
-# calls for each kind of object.
+# The double, also with image rows padded to the size of a piece, and with a table of calls for each
+# kind of object.
 DOUBLES = {"double": {}, "padding": {"CLEAVE_DOUBLE_ROW": "8K"},
            "tables": {"CLEAVE_DOUBLE_TABLES": "kinds"},
            "strange": {"CLEAVE_DOUBLE_TABLES": "strange"}}
@@ -39,7 +39,7 @@ NOTICE_SECONDS = 30
 
 
 class Stuck(Exception):
-    """A way has lost its program: it neither ends nor goes on."""
+    """An attempt has lost its program: it neither ends nor continues."""
 
 
 class Referee:
@@ -108,7 +108,7 @@ def judge_memory(lines):
 
 
 def memory(*before, kind="real", way=None, loader=False, options=()):
-    """A way that takes memory until refused."""
+    """An attempt that allocates memory until refused."""
     def check(referee, name):
         program = referee.options.loader if loader else referee.options.ways
         command = [*before, program, way or name]
@@ -120,7 +120,7 @@ def memory(*before, kind="real", way=None, loader=False, options=()):
 
 
 def small(referee, name):
-    """Objects by the thousand take no more of the machine than the quota and 2 %."""
+    """Thousands of objects take no more of the machine than the quota and 2 %."""
     lines = referee.session().output(MEMORY, referee.way(name), name)
     words = next((line.split() for line in lines if line.startswith("got ")), None)
     if not words or int(words[3]) not in (0, REFUSED):
@@ -133,7 +133,7 @@ small.alone = True
 
 
 def without(*before):
-    """A way that should find no device at all, or its quota and no more."""
+    """An attempt that should find no device, or its quota and no more."""
     def check(referee, name):
         command = [*before, *referee.way("buffer")]
         lines = referee.session().output(MEMORY, command, name)
@@ -185,8 +185,8 @@ named_library.alone = True
 
 
 def taken(referee, program, seconds):
-    """What part of the device a program takes beside the neighbour, between its go and its
-    done: by processor time, and by cleave's own account."""
+    """The part of the device that a program takes beside the other tenant, between its go and its
+    done: by processor time, and by cleave's ledger."""
     session, neighbour = referee.session(), referee.neighbour
     program.wait_for("go")
     before = [p.processor_seconds() for p in (program, neighbour)]
@@ -205,7 +205,7 @@ def taken(referee, program, seconds):
 
 
 def share(*before, seconds=2.0, slow=6.0, saturates=True, way=None):
-    """A way that works as hard as it can beside a neighbour that does the same."""
+    """An attempt to use more than its share, beside another tenant that is always busy."""
     def check(referee, name):
         session = referee.session()
         referee.have_neighbour()
@@ -228,14 +228,14 @@ def share(*before, seconds=2.0, slow=6.0, saturates=True, way=None):
 
 
 def pace(program, seconds):
-    """Processors that a program keeps busy."""
+    """The number of processors that a program keeps busy."""
     busy, begin = program.processor_seconds(), time.monotonic()
     time.sleep(seconds)
     return (program.processor_seconds() - busy) / (time.monotonic() - begin)
 
 
 def beside_harm(way, least=0.6):
-    """The neighbour keeps its pace and its memory, the agent lives, others can attach."""
+    """The other tenant keeps its pace and its memory, the agent lives, others can attach."""
     def check(referee, name):
         session = referee.session()
         neighbour = referee.have_neighbour()
@@ -250,7 +250,7 @@ def beside_harm(way, least=0.6):
             after = session.leases()["neighbour"]["memory_used_bytes"]
         finally:
             session.end(program)
-        facts = f"the neighbour kept {during / before:.2f} of its pace"
+        facts = f"the other tenant kept {during / before:.2f} of its pace"
         if session.agent_pid() != agent or during < bound(least, GOES_ON) * before or after != used:
             return "open", facts
         verdict, got = judge_memory(session.output(MEMORY, referee.way("buffer"), "after"))
@@ -267,8 +267,8 @@ def held_by(pid):
 
 
 def flood(referee, name):
-    """Meanwhile the neighbour keeps its pace and others come and go; the agent has no more
-    descriptors than a lease has processes and connections, and gives them back."""
+    """Meanwhile the other tenant keeps its pace and leases come and go; the agent has no more
+    descriptors than a lease has processes and connections, and closes them."""
     session = referee.session()
     neighbour = referee.have_neighbour()
     agent = session.agent_pid()
@@ -291,7 +291,7 @@ def flood(referee, name):
     while held_by(agent)[1] > files + 16 and time.monotonic() < deadline:
         time.sleep(0.1)
     grown, left = held_by(agent)[0] - memory, held_by(agent)[1] - files
-    facts = (f"{said}; the neighbour kept {during / before:.2f} of its pace; the agent had up to "
+    facts = (f"{said}; the other tenant kept {during / before:.2f} of its pace; the agent had up to "
              f"{most} descriptors more and has {left}, and {grown >> 10} KiB of memory")
     good = (session.agent_pid() == agent and during >= bound(0.5, GOES_ON) * before and left <= 16
             and most < 2 * 1024 + 256 and grown < 16 << 20)
@@ -302,7 +302,7 @@ flood.alone = False
 
 
 def turns(way, kind="double"):
-    """Work on the double, where only the account can tell, beside a neighbour there."""
+    """Work on the double, where only the ledger shows it, beside another tenant there."""
     def check(referee, name):
         session = referee.session(kind)
         session.environment["BYPASS_MS"] = "1500"
@@ -329,7 +329,7 @@ def turns(way, kind="double"):
 
 
 def stopped(referee, name):
-    """The neighbour goes on, once the time that a closed holder is given has passed."""
+    """The other tenant continues, once the drain time of a closed holder has passed."""
     session = referee.session()
     neighbour = referee.have_neighbour()
     program = session.start(MEMORY, referee.way(name), name)
@@ -339,7 +339,7 @@ def stopped(referee, name):
         busy = pace(neighbour, 1.0)
     finally:
         session.end(program)
-    facts = f"after 1.3 s the neighbour ran {busy:.2f} processors"
+    facts = f"after 1.3 s the other tenant ran {busy:.2f} processors"
     return ("held" if busy > bound(0.3, GOES_ON) else "open"), facts
 
 
@@ -347,8 +347,8 @@ stopped.alone = False
 
 
 def fresh_leases(referee, name):
-    """A kernel that is longer than many turns, in a new lease each time: whole rounds, of
-    the kernel and of what is paid for it."""
+    """A kernel that is longer than many turns, in a new lease each time: whole rounds, of the
+    kernel and of the payment for it."""
     session = referee.session()
     neighbour = referee.have_neighbour()
     ends = []
@@ -361,7 +361,7 @@ def fresh_leases(referee, name):
         ends.append((time.monotonic(), session.leases()[neighbour.name]["held_seconds"]))
     (begin, before), (end, after) = ends[0], ends[-1]
     part = 1 - (after - before) / (end - begin)
-    facts = f"all but {part:.3f} held by the neighbour, of {SHARE}"
+    facts = f"all but {part:.3f} held by the other tenant, of {SHARE}"
     return ("held" if part <= SHARE + TOLERANCE else "open"), facts
 
 
@@ -369,7 +369,7 @@ fresh_leases.alone = False
 
 
 def noticed(session, seconds):
-    """Whether the agent says that a device hangs."""
+    """Whether the agent reports that a device hangs."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if "device_degraded" in session.events():
@@ -379,7 +379,7 @@ def noticed(session, seconds):
 
 
 def endless(kind):
-    """A kernel that does not end, beside a neighbour, once a closed holder's time is over."""
+    """A kernel without an end, beside another tenant, once a closed holder's time is over."""
     def check(referee, name):
         referee.calibrate()
         session = referee.session(kind)
@@ -409,7 +409,7 @@ def endless(kind):
 
 
 def refused_queue(referee, _name):
-    """No queue is made whose calls the gate would not meet, and a line says why."""
+    """A queue whose calls the gate would not intercept is refused, with an error line."""
     session = referee.session("strange")
     lines = session.output(MEMORY, referee.way("deep"), "deep")
     text = " ".join(lines)
@@ -422,7 +422,7 @@ refused_queue.alone = True
 
 
 def yes_or_no(*before, neighbour=False, agent=False):
-    """A way that says itself whether it worked."""
+    """An attempt that prints itself whether it worked."""
     def check(referee, name):
         session = referee.session()
         if neighbour:
@@ -443,7 +443,7 @@ def yes_or_no(*before, neighbour=False, agent=False):
 
 
 def only_root(check):
-    """What it takes to try it, only root has."""
+    """The attempt needs root."""
     def checked(referee, name):
         if os.geteuid() != 0:
             raise Skipped("only root may")
@@ -565,17 +565,17 @@ def parse():
 
 
 def chosen(options, rows):
-    """All, or the slow ones: those to which a longer look adds something."""
+    """All, or the slow ones: those for which a longer observation adds something."""
     names = options.names or list(rows)
     if options.slow and not options.names:
         names = [n for n in names if getattr(CHECKS[n], "slow", False)]
-    # Those that need the device for themselves come first.
+    # Attempts that need the device alone come first.
     return sorted(names, key=lambda n: not CHECKS[n].alone)
 
 
 def tried(referee, name, wanted):
-    """Shares of a device are measured while the machine does other things as well: what
-    is to be held must be so in one of three goes, which no way round it would be."""
+    """Shares of a device are measured while the machine does other things as well: a held attempt
+    must be held in one of three tries, which a bypass would not be."""
     for left in (2, 1, 0):
         try:
             verdict, facts = CHECKS[name](referee, name)
@@ -591,7 +591,7 @@ def tried(referee, name, wanted):
 
 
 def attempt(referee, name, wanted):
-    """One line of TAP; whether it passed."""
+    """One line of TAP; returns whether it passed."""
     if CHECKS[name].alone:
         referee.no_neighbour()
     try:

@@ -22,16 +22,17 @@
 extern const struct way way_memory[], way_streams[], way_counts[], way_waits[],
 	way_more_processes[], way_more_pages[], way_users[], way_driver[], way_forged[];
 
-/* Each row of such a table is a way that takes piece after piece until it is refused. */
+/* A row of such a table is an attempt that allocates piece after piece until it is
+ * refused. */
 struct taking {
 	const char *name;
-	int (*piece)(void); /* one more; 0 or the error */
+	int (*piece)(void); /* allocates one more; 0 or the error */
 };
 
 extern const struct taking way_pieces[], way_kept_pieces[];
 
-/* Each row of such a table is a way that keeps the GPU busy by calling submit for ever,
- * and waits for its stream after so many. */
+/* A row of such a table is an attempt that keeps the GPU busy by calling submit without
+ * an end, and waits for its stream after this many. */
 struct flood {
 	const char *name;
 	void (*submit)(handle stream);
@@ -54,12 +55,12 @@ handle load_kernel(const char *line);
 handle new_stream(void);
 int try_launch(handle stream, uint64_t ns);
 void launch(handle stream, uint64_t ns);
-/* The gate knows how long the kernel takes, or so it thinks. */
+/* Teaches the gate's estimate a length of the kernel that may be false later. */
 void train(handle kernel, uint64_t ns);
 
 _Noreturn void flood(void (*submit)(handle stream), unsigned ahead);
 void flood_with_kernels(handle stream, uint64_t ns, unsigned ahead);
 
-/* Takes pieces until refused and says what it got. */
+/* Allocates pieces until refused and prints the total. */
 void take(int (*piece)(void));
 int take_plain(void);

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tries every way round the limits that goes through CUDA and holds what becomes of it against
-table.tsv.
+"""Attempts every known bypass of the limits through CUDA and compares the verdicts with table.tsv.
 
 usage: cuda.py --build BUILD --hooks LIST [--sample | --slow | --all] [NAME...]
 
-Prints TAP, a line for each row.  A row passes when the verdict found is the table's, so that a
-way that is held one day and open the next is noticed, and the other way round.
+Prints TAP, a line for each row.  A row passes when the verdict equals the table's, so that a
+change from held to open, or the reverse, is noticed.
 """
 import argparse
 import sys
@@ -203,7 +202,7 @@ CHECKS = {
     "report-done": share(seconds=3, slow=True),
     "report-noise": share(saturates=False, progress=False),
     "socket-noise": share(saturates=False, progress=False, slow=True),
-    # Those who mean no harm.
+    # Harmless programs.
     "default-beside-capture": yes_or_no(),
     "capture-lost": yes_or_no(),
     "release-beside-work": yes_or_no(neighbour=False),
@@ -235,8 +234,8 @@ def parse():
 
 
 def chosen(options, rows):
-    """All; or without those that take long; or those, and those that a longer look adds to; or
-    of the quick ones that are held every fifth."""
+    """All; or without those that take long; or those, and those for which a longer observation adds
+    something; or every fifth of the quick ones that are held."""
     names = options.names or list(rows)
     if options.names or options.all:
         return names
@@ -247,7 +246,7 @@ def chosen(options, rows):
 
 
 def tried(referee, name, wanted):
-    """What is to be held must be so in one of three goes, which no way round it would be."""
+    """A held attempt must be held in one of three tries, which a bypass would not be."""
     for left in (2, 1, 0):
         try:
             verdict, facts = CHECKS[name](referee, name)
@@ -263,7 +262,7 @@ def tried(referee, name, wanted):
 
 
 def attempt(referee, name, wanted):
-    """One line of TAP; whether it passed."""
+    """One line of TAP; returns whether it passed."""
     try:
         verdict, facts = tried(referee, name, wanted)
     except Skipped as reason:
@@ -284,7 +283,7 @@ def main():
     rows = {row.name: row for row in table.read() if row.api == "cuda"}
     if set(rows) != set(CHECKS):
         sys.exit(f"table.tsv and the checks differ: {sorted(set(rows) ^ set(CHECKS))}")
-    # Those beside the same neighbour follow one another.
+    # Attempts beside the same other tenant follow one another.
     names = sorted(chosen(options, rows), key=lambda n: CHECKS[n].order)
     print(f"1..{len(names)}", flush=True)
     referee = Referee(options)

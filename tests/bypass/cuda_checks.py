@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be done with a way through CUDA, and how it is judged: each function here makes a
-check, or is one, of a row.  A check says (verdict, facts)."""
+"""The checks of attempts through CUDA: each function here returns the check of a row, or is one. A
+check returns (verdict, facts)."""
 import os
 import re
 import shutil
@@ -19,19 +19,19 @@ MEMORY = ["--share", "0.3", "--memory", "1G"]
 NEIGHBOUR = ["--share", "0.7", "--memory", "1G"]
 SHARE = .3
 TOLERANCE = bound(.05, .14)  # without a gate it would have half
-LEFT = bound(.15, .65)  # of the neighbour's 0.7: what hand-overs and this machine may cost it
+LEFT = bound(.15, .65)  # of the other's 0.7: less hand-overs and this machine's delays
 OUT_OF_MEMORY = 2
-NOTICEABLE = .3  # seconds that a neighbour stands: what a holder that is slow to stop is given is 1
+NOTICEABLE = .3  # seconds without the GPU; a slow holder may take 1
 NOTICE_SECONDS = 30
-# Only what a machine with a driver has for everybody.
+# Only the variables that every machine with a driver sets.
 DRIVER = ("sh", "-c", 'exec env -i "PATH=$PATH" "CLV_CUDA_DOUBLE=$CLV_CUDA_DOUBLE" '
           '"LD_LIBRARY_PATH=$LD_LIBRARY_PATH" "$@"', "sh")
-# The double's library has more of it than glibc keeps for those that come twice, or late.
+# The double's library has more static TLS than glibc keeps for a library loaded twice, or late.
 MORE_TLS = ("env", "GLIBC_TUNABLES=glibc.rtld.optional_static_tls=65536")
 
 
 class Stuck(Exception):
-    """A way has lost its program: it neither ends nor goes on."""
+    """An attempt has lost its program: it neither ends nor continues."""
 
 
 class Skipped(Exception):
@@ -39,14 +39,14 @@ class Skipped(Exception):
 
 
 class Referee:
-    """Has the machine, the neighbour and the programs of the test."""
+    """Has the machine, the other tenant and the programs of the test."""
 
     def __init__(self, options):
         self.options = options
         self.session, self.neighbour, self.kind = None, None, None
 
     def have_session(self, **kind):
-        """A machine of that kind; a new one where there is none or it came to harm."""
+        """A machine of that kind; a new one if there is none or it was damaged."""
         if self.session and self.kind != kind:
             self.close()
         if not self.session:
@@ -78,13 +78,14 @@ class Referee:
 # --- Memory ---
 
 def took(session, before):
-    """(bytes that the GPU has given to processes that live, beside those that had some)"""
+    """(bytes that the GPU has given to live processes, except for those with memory before)"""
     now = session.stats()[1]
     return sum(p["bytes"] for pid, p in now.items() if pid not in before)
 
 
 def judge_memory(session, lines, got, slack=0, refused=True, notice=True):
-    """held: the lease has its quota and no more; open: it has more, and nobody noticed."""
+    """held: the lease has its quota and no more; open: it has more, and the agent did not report
+    it."""
     words = [line.split() for line in lines if line.startswith("got ")]
     codes = {int(line[3]) for line in words}
     facts = f"{got / MIB:.0f} MiB of {QUOTA // MIB}, codes {sorted(codes)}"
@@ -102,15 +103,15 @@ def judge_memory(session, lines, got, slack=0, refused=True, notice=True):
 
 
 def noticed(session, facts):
-    """What is not held may be seen: in how many seconds the agent says so."""
+    """An attempt that is not held may be detected: in how many seconds the agent reports it."""
     seen = session.noticed_within(NOTICE_SECONDS)
     if not seen:
-        return "open", f"{facts}; nobody noticed"
+        return "open", f"{facts}; not detected"
     return "detected", f"{facts}; {seen[0]} after {seen[1]:.1f} s"
 
 
 def static(referee, name):
-    """A program that no loader has a part in."""
+    """A statically linked program."""
     path = worlds.built("tests/bypass/bypass-cuda-static")
     if not os.path.exists(path):
         raise Skipped("no static C library, or a build with sanitizers")
@@ -134,7 +135,7 @@ static.order = 0
 
 
 def counted(session, name, got, verdict):
-    """Whether what no call showed is in the lease's figure, so that nothing more would fit."""
+    """Whether memory that no call showed is in the lease's figure, so that no more fits."""
     if verdict[0] != "detected":
         return verdict
     began = time.monotonic()
@@ -149,7 +150,7 @@ def counted(session, name, got, verdict):
 
 def memory(way=None, before=(), loader=False, slack=0, says=False, refused=True, kind=None,
            slow=False, overhead=False):
-    """A way that takes memory until refused."""
+    """An attempt that allocates memory until refused."""
     def check(referee, name):
         session = referee.have_session(**(kind or {}))
         session.notice_from_here()
@@ -179,7 +180,7 @@ def memory(way=None, before=(), loader=False, slack=0, says=False, refused=True,
 # --- Compute ---
 
 def ran(before, after, pid):
-    """(what part of all that the GPU ran was not this process's; its own part of the time)"""
+    """(the part of the GPU's work that was not this process's; its own part of the time)"""
     def of(stats, only):
         return sum(p["run_ns"] for q, p in stats.items() if (q == pid) == only)
     own = of(after[1], True) - of(before[1], True)
@@ -194,7 +195,7 @@ def measure(session, pid, seconds):
 
 
 def judge_share(part, left, saturates):
-    facts = f"{part:.3f} of what ran, for a share of {SHARE}; the neighbour ran {left:.2f}"
+    facts = f"{part:.3f} of what ran, for a share of {SHARE}; the other tenant ran {left:.2f}"
     if part > SHARE + TOLERANCE or left < 1 - SHARE - LEFT:
         return "open", facts
     if saturates and part < SHARE - 2 * TOLERANCE:
@@ -204,7 +205,7 @@ def judge_share(part, left, saturates):
 
 def share(*before, way=None, seconds=1.2, saturates=True, progress=True, settle=.3, kind=None,
           notice=False, slow=False):
-    """A way that works as hard as it can beside a neighbour that does the same."""
+    """An attempt to use more than its share, beside another tenant that is always busy."""
     def check(referee, name):
         session = referee.have_session(**(kind or {}))
         pid = referee.have_neighbour()
@@ -216,13 +217,13 @@ def share(*before, way=None, seconds=1.2, saturates=True, progress=True, settle=
                 raise Trouble(f"it said {program.all_lines(1)}")
             time.sleep(settle)
             part, left = measure(session, pid, seconds)
-            # What it did and how it ended, should it have.
+            # What it did and how it ended, if it has.
             if program.process.poll() is not None:
                 raise Trouble(f"it ended: {program.all_lines(1)}")
             if any(line.startswith("failed") for line in drain(program)):
                 raise Trouble(f"it said {program.lines}")
             if progress and part < .01:
-                raise Stuck(f"of 0.3 it has {part:.3f}, the neighbour {left:.2f}")
+                raise Stuck(f"of 0.3 it has {part:.3f}, the other tenant {left:.2f}")
             verdict = judge_share(part, left, saturates)
             if verdict[0] == "open" and notice:
                 verdict = noticed(session, verdict[1])
@@ -244,7 +245,7 @@ def drain(program):
 
 
 def paid(way=None, seconds=3.0, after=8.0, kind=None):
-    """More for a while, and less afterwards: charged, if in the long run it is the share."""
+    """More for a while, and less afterwards: charged, if in the long run it has its share."""
     def check(referee, name):
         session = referee.have_session(**(kind or {}))
         pid = referee.have_neighbour()
@@ -257,12 +258,12 @@ def paid(way=None, seconds=3.0, after=8.0, kind=None):
             time.sleep(seconds)
             first = ran(before, session.stats(), pid)
             if first[0] < .01:
-                raise Stuck(f"of 0.3 it has {first[0]:.3f}, the neighbour {first[1]:.2f}")
+                raise Stuck(f"of 0.3 it has {first[0]:.3f}, the other tenant {first[1]:.2f}")
             if judge_share(*first, False)[0] == "held":
                 return judge_share(*first, False)
             time.sleep(after)
             part, left = ran(before, session.stats(), pid)
-            facts = (f"{first[0]:.3f} in {seconds:.0f} s, the neighbour {first[1]:.2f}; in the long "
+            facts = (f"{first[0]:.3f} in {seconds:.0f} s, the other tenant {first[1]:.2f}; in the long "
                      f"run {judge_share(part, left, False)[1]}")
             return ("charged", facts) if part <= SHARE + TOLERANCE else noticed(session, facts)
         finally:
@@ -273,7 +274,7 @@ def paid(way=None, seconds=3.0, after=8.0, kind=None):
 
 
 def gaps(trace, pid, begin, end):
-    """The longest time that the process did not run."""
+    """The longest time in which the process did not run."""
     longest, last = 0, begin
     for _, start, stop in sorted(line for line in trace if line[0] == pid and line[2] > begin):
         longest, last = max(longest, start - last), max(last, stop)
@@ -281,7 +282,7 @@ def gaps(trace, pid, begin, end):
 
 
 def stall(way=None, at_most=1.2, seconds=3.0, kind=None):
-    """What others lose: the longest time that the neighbour does not run at all."""
+    """The loss of others: the longest time in which the other tenant does not run at all."""
     def check(referee, name):
         session = referee.have_session(cuda="\ntrace 1", **(kind or {}))
         pid = referee.have_neighbour()
@@ -296,7 +297,7 @@ def stall(way=None, at_most=1.2, seconds=3.0, kind=None):
         finally:
             session.end(program)
         _, left = ran(before, after, pid)
-        facts = f"the neighbour stood for {longest:.0f} ms at the longest, and ran {left:.2f}"
+        facts = f"the other tenant did not run for {longest:.0f} ms at the longest, and ran {left:.2f}"
         if longest > at_most * 1000:
             return "open", facts
         return ("charged" if longest > NOTICEABLE * 1000 else "held"), facts
@@ -305,7 +306,7 @@ def stall(way=None, at_most=1.2, seconds=3.0, kind=None):
     return check
 
 
-# --- Programs that say themselves how it went ---
+# --- Programs that print the result themselves ---
 
 def yes_or_no(way=None, neighbour=True, seconds=60):
     def check(referee, name):
@@ -329,7 +330,7 @@ def yes_or_no(way=None, neighbour=True, seconds=60):
 
 
 def endless(referee, name):
-    """The others go on beside it after a second, and the agent says that it hangs."""
+    """The others continue beside it after a second, and the agent reports that it hangs."""
     referee.close()
     session = referee.have_session(watch="every: 1s, hang: 2s")
     pid = referee.have_neighbour()
@@ -338,18 +339,18 @@ def endless(referee, name):
     program.wait_for(["go"])
     time.sleep(1.5)
     part, left = measure(session, pid, 3)
-    return noticed(session, f"then {part:.2f} of what ran; the neighbour ran {left:.2f}")
+    return noticed(session, f"then {part:.2f} of what ran; the other tenant ran {left:.2f}")
 
 
 endless.order, endless.slow = 2, True
 
 
-# With the kernel's driver, by which the agent ends turns.
+# With the kernel driver, by which the agent ends turns.
 HARDWARE = {"kernel": True}
 
 
 def comes_late(referee, name):
-    """How soon somebody runs who comes to a GPU that another keeps full."""
+    """How soon a new program runs on a GPU that another keeps full."""
     if not MEASURES:
         raise Skipped("a figure of time: ./dev measure")
     referee.close()
@@ -374,8 +375,8 @@ comes_late.order = 2
 
 
 def as_other_user(referee, name):
-    """A program with the set-user-ID bit: the loader ignores LD_PRELOAD.  It is not started, or
-    it is another user's."""
+    """A program with the set-user-ID bit: the loader ignores LD_PRELOAD. It is not started, or runs
+    as another user."""
     if os.geteuid() != 0:
         raise Skipped("only root may")
     session = referee.have_session()
@@ -512,7 +513,7 @@ capped.order = 2
 
 
 def two_gpus(referee, name):
-    """What holds on one GPU holds on the other (HAMi-core 104)."""
+    """The limits of one GPU hold on the other (HAMi-core 104)."""
     referee.close()
     session = referee.have_session(node="gpu H100-80GB\ngpu H100-80GB")
     pids = {}
@@ -540,7 +541,7 @@ two_gpus.order = 2
 
 
 def swings(referee, name):
-    """The share in every 100 ms, not on average alone (HAMi-core 37)."""
+    """The share in every 100 ms, not only on average (HAMi-core 37)."""
     if not MEASURES:
         raise Skipped("a figure of time: ./dev measure")
     referee.close()
@@ -568,7 +569,7 @@ swings.order = 2
 
 
 def hooked(options):
-    """The symbols that the gate has, with their variants."""
+    """The gate's symbols, with their variants."""
     names = []
     with open(options.hooks, encoding="utf-8") as file:
         for line in file:
@@ -580,7 +581,7 @@ def hooked(options):
 
 
 def forged(referee, name):
-    """What the driver answers with an error, the gate answers."""
+    """The gate returns an error where the driver does."""
     referee.close()
     session = referee.have_session()
     names, wrong = hooked(referee.options), []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GPUs that the double of CUDA plays, an agent on them, and programs in leases.
+"""GPUs on the double of CUDA, an agent on them, and programs in leases.
 
 What a program takes is what the GPU itself says that it ran, and what memory it has: nothing
 that cleave says is needed to tell, and nothing depends on how busy this machine is.
@@ -34,7 +34,7 @@ class Machine(machine.Cuda):
         self.teller.start()
 
     def tell(self):
-        """How much each process computes, as NVIDIA's driver says it."""
+        """Writes the utilization of each process, as NVIDIA's driver reports it."""
         while not self.is_closed.wait(.5):
             now, before = self.stats(), self.last
             passed, self.last = max(now[0] - before[0], 1), now
@@ -49,14 +49,14 @@ class Machine(machine.Cuda):
         super().close()
 
     def let_others_in(self):
-        """GPUs are everybody's."""
+        """Gives all users access to the GPUs."""
         os.chmod(self.folder, 0o755)
         for name in os.listdir(self.folder):
             os.chmod(os.path.join(self.folder, name), 0o777)
 
     def stats(self):
-        """(nanoseconds of the machine's clock, {pid: {word: value}}): of a process that became
-        another program, both together"""
+        """(nanoseconds of the machine's clock, {pid: {word: value}}): a process that executed
+        another program has the sum of both"""
         text = subprocess.run([self.gpu, "--ask", self.folder, "stats"], text=True,
                               capture_output=True, check=True).stdout
         now, processes = 0, {}
@@ -95,7 +95,7 @@ class Program(Child):
                 return line
 
     def all_lines(self, seconds):
-        """What it says until it ends, or says nothing more for so long."""
+        """Its output until it ends, or is silent for this long."""
         try:
             while self.line(seconds) is not None:
                 pass
@@ -113,11 +113,11 @@ class Session:
         self.n_noticed = {}
 
     def notice_from_here(self):
-        """Events that there have been are not those of what comes."""
+        """Later calls ignore the events before this one."""
         self.n_noticed = {kind: len(self.agent.events(kind)) for kind in NOTICE}
 
     def executor_is(self, word, seconds=60):
-        """Whether it becomes known how turns end, after the first program has come."""
+        """Whether the agent determines the executor, after the first program has started."""
         return wait_until(lambda: word in (self.agent.get("/v1/devices")["items"][0]
                                            ["executor_reason"] or ""), seconds)
 
@@ -135,7 +135,7 @@ class Session:
         return program
 
     def end(self, program):
-        """Ends it, and waits until its share can be had again."""
+        """Ends it, and waits until its share is free again."""
         self.programs.remove(program)
         program.end()
         for _ in range(3000):
@@ -151,7 +151,7 @@ class Session:
         return self.world.stats()
 
     def noticed_within(self, seconds):
-        """What the agent said of it, and after how long; None: nothing."""
+        """The agent's report of it, and the delay; None: none."""
         began = time.monotonic()
         while time.monotonic() - began < seconds:
             for kind in NOTICE:

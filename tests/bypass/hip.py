@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tries ways round the limits that go through HIP and holds what becomes of them against table.tsv.
+"""Attempts every known bypass of the limits through HIP and compares the verdicts with table.tsv.
 
 usage: hip.py --build BUILD [--sample] [NAME...]
 
@@ -41,7 +41,7 @@ class Session(machine.Case):
                           env=env)
 
     def mib(self):
-        """What the GPU has given out, and for how many processes."""
+        """The GPU's allocated memory, and its number of processes."""
         alive = [p for p in self.world.stats()[1].values() if p["state"] == "alive"]
         return sum(p["bytes"] for p in alive) / machine.MIB, len(alive)
 
@@ -79,7 +79,7 @@ def by_path(copied):
 
 
 def part_of_others(player, own):
-    """Of so much work of the GPU."""
+    """Over this much work of the GPU."""
     before = player.stats()[1]
     player.work([own], (1 - SHARE) * SECONDS)
     ran = {pid: p["run_ns"] - before.get(pid, {"run_ns": 0})["run_ns"]
@@ -88,7 +88,7 @@ def part_of_others(player, own):
 
 
 def share(way=None):
-    """Beside a neighbour that always has work."""
+    """Beside another tenant that is always busy."""
     def check(session, name):
         program = session.way(way or name)
         neighbour = session.start(worlds.built("tests/hip/hip-tenant-6"), "queue", "100000", "60",
@@ -172,7 +172,7 @@ def main():
     print(f"1..{len(names)}", flush=True)
     failed = 0
     for number, name in enumerate(names, 1):
-        # One of work that is to be held may be measured again.
+        # A held attempt to compute more may be measured again.
         lines = [attempt(name, rows[name].verdict)]
         if lines[0].startswith("not"):
             lines.append(attempt(name, rows[name].verdict))

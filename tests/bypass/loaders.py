@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a lease holds with each OpenCL loader of a folder, whoever built it.
+"""Whether a lease holds with each OpenCL loader of a folder, from any builder.
 
 usage: loaders.py CLEAVE WAYS [FOLDER]
 
@@ -19,9 +19,9 @@ from bypass import MEMORY, judge_memory
 from session import Session, Trouble
 
 NAME = "libOpenCL.so.1"
-REFUSED = 77  # cleave run would not hold it
+REFUSED = 77  # cleave run would not enforce it
 REAL = 'OCL_ICD_VENDORS=$(dirname "$CLEAVE_LEASE")/vendors.real exec "$@"'
-# What it may be left of its environment, beside where it is.
+# The remains of its environment, except for its location.
 WAYS = {
     "plain": [],
     "no-layers": ["env", "-u", "OPENCL_LAYERS", "-u", "OCL_ICD_LAYERS"],
@@ -31,7 +31,7 @@ WAYS = {
 
 
 def found_by(program, folder):
-    """The loader that the program meets, or None: what is there cannot be loaded."""
+    """The loader that the program finds, or None: it cannot be loaded."""
     done = subprocess.run([program], capture_output=True, text=True, timeout=30, check=False,
                           env={"LD_LIBRARY_PATH": folder or "", "LD_TRACE_LOADED_OBJECTS": "1"})
     for line in done.stdout.splitlines():
@@ -42,13 +42,13 @@ def found_by(program, folder):
 
 
 def loaders_of(folder):
-    """One of those that are the same file."""
+    """Without duplicates of the same file."""
     files = sorted(path for path in folder.rglob("libOpenCL.so*") if path.is_file())
     return list({path.resolve(): path for path in files}.values())
 
 
 def attempt(session, ways, before, folder):
-    """Whether it is held, and what became of it."""
+    """Whether it is held, and the facts."""
     if "-i" in before:
         before = [*before, f"LD_LIBRARY_PATH={folder}"]
     program = session.start(MEMORY, [*before, ways, "buffer"], "loader")
@@ -72,7 +72,7 @@ def attempt(session, ways, before, folder):
 
 
 def try_loader(cleave, ways, path):
-    """(way, whether it is held, facts); facts alone where it cannot be tried."""
+    """(attempt, whether it is held, facts); facts alone where it cannot be tried."""
     with tempfile.TemporaryDirectory(prefix="clv-") as folder:
         os.chmod(folder, 0o755)
         shutil.copy(path, os.path.join(folder, NAME))

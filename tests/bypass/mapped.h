@@ -7,13 +7,13 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What of a lease a tenant has mapped. */
+/* A page of a lease that a tenant has mapped. */
 struct mapping {
-	unsigned char *at; /* NULL: it is not there */
+	unsigned char *at; /* NULL: not mapped */
 	size_t n_bytes;
 };
 
-/* Where this process has a page mapped whose name says so. */
+/* Finds where this process has mapped a page with this name. */
 static inline struct mapping look_for_page(const char *name)
 {
 	struct mapping found = {0};

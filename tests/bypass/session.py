@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cleave in folders of its own, programs in leases of it, and what they take.
+"""cleave in separate folders, programs in its leases, and their resources.
 
 How much of the device a program takes is read from the processor time of its processes:
 the device is the processor, so nothing that cleave says is needed to tell.
@@ -18,12 +18,12 @@ import time
 TICK = os.sysconf("SC_CLK_TCK")
 
 
-# Other work on the machine must not decide who of ours runs, as far as we may.
+# Other work on the machine must not change the results, as far as priorities are allowed.
 PRIORITY = -15
 
 
 class Trouble(Exception):
-    """A way could not be tried; the text says why."""
+    """An attempt could not be made; the text says why."""
 
 
 class Child:
@@ -65,7 +65,7 @@ class Child:
         return found
 
     def end(self):
-        """With all that it started."""
+        """Ends it with all its processes."""
         for pid in [*self.tree(), self.process.pid]:
             try:
                 os.kill(pid, signal.SIGKILL)
@@ -101,7 +101,7 @@ class Program(Child):
                 return
 
     def finish(self, seconds=60):
-        """Lets it go; all its lines."""
+        """Ends it; returns all its lines."""
         try:
             self.process.stdin.close()
         except BrokenPipeError:
@@ -134,7 +134,7 @@ def stat_of(pid):
 
 
 def go_first():
-    """Only root may; others measure what a busy machine lets them."""
+    """Only root may; for others the figures depend on the machine's load."""
     try:
         os.setpriority(os.PRIO_PROCESS, 0, PRIORITY)
     except PermissionError:
@@ -148,7 +148,7 @@ class Session:
         self.environment = {k: v for k, v in os.environ.items()
                             if not k.startswith(("CLEAVE_", "OPENCL_", "OCL_"))}
         self.environment.update(environment or {})
-        # Locks of its own, so that an agent that is at work elsewhere does not matter.
+        # Locks of its own, because another running agent holds the device's.
         for sub, variable in (("run", "XDG_RUNTIME_DIR"), ("state", "XDG_STATE_HOME"),
                               ("locks", "CLEAVE_LOCK_DIR")):
             path = os.path.join(self.folder, sub)
@@ -171,7 +171,7 @@ class Session:
         return program
 
     def end(self, program):
-        """Ends a program, and waits until its share can be had again."""
+        """Ends a program, and waits until its share is free again."""
         self.programs.remove(program)
         program.end()
         for _ in range(250):
@@ -199,7 +199,7 @@ class Session:
         return {item["name"]: item for item in self.items("ps")}
 
     def events(self):
-        """The kinds of all that there have been."""
+        """The kinds of all events so far."""
         return [item["type"] for item in self.items("events")]
 
     def agent_pid(self):

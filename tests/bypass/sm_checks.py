@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ways round a limit in space: how much longer a kernel takes where a program has a quarter of the
-GPU, as tests/cuda/units.c and tests/hip/units.c measure it by the GPU's own clock."""
+"""Attempts to bypass a limit in space: by which factor a kernel takes longer if a program has a
+quarter of the GPU, as tests/cuda/units.c and tests/hip/units.c measure it by the GPU's own
+clock."""
 import os
 import socket
 
@@ -8,11 +9,11 @@ import worlds
 from harness import wait_until
 
 OPTIONS = ("--share", "0.5", "--sm", "25%")
-HELD = 3.6  # times longer, at the least
+HELD = 3.6  # times longer, at least
 
 
 def verdict(said, agent):
-    """Of what a program of units says."""
+    """For the output of a program of units."""
     slower = min(map(float, said.split()[1:]))
     if slower >= HELD:
         return "held", f"{slower} times longer"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""table.tsv, and its picture in docs/isolation.md.
+"""table.tsv, and its table in docs/isolation.md.
 
 usage: table.py [--write]
 

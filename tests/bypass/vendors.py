@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The same ways beside other vendors than PoCL, so that nothing leans on one's habits.
+"""The same attempts with other vendors than PoCL, so that the tests do not depend on one vendor's
+behaviour.
 
 usage: vendors.py CLEAVE WAYS LOADER [--sample] [VENDOR [NAME...]]
 
@@ -18,7 +19,7 @@ import table
 from bypass import MEMORY, NEIGHBOUR, SHARE, TOLERANCE
 from session import Session, Trouble, go_first
 
-# name, library, environment, loops of the kernel in a millisecond: not many, in a simulator.
+# name, library, environment, loops of the kernel in a millisecond: few, in a simulator.
 VENDORS = (
     ("oclgrind", "/usr/lib/oclgrind/liboclgrind-rt-icd.so", {}, 20),
     ("rusticl", "libRusticlOpenCL.so.1", {"RUSTICL_ENABLE": "llvmpipe"}, 3000),
@@ -46,14 +47,14 @@ NOT_ON = {
     # It shows no device without its own variable.
     "rusticl": (*SHARED_MEMORY, "empty-environment"),
 }
-# Of one thread: oclgrind ends a program in which two compute, without the gate as well.
+# With one thread: oclgrind ends a program in which two compute, without the gate as well.
 WORK = ("sync", "deep", "many-queues")
 WORK_MS = 1500
 GOES = 3
 
 
 def is_there(library):
-    """A child looks: some drivers begin to work when they are loaded."""
+    """Tests in a child, because some drivers start threads when they are loaded."""
     pid = os.fork()
     if pid == 0:
         try:
@@ -69,7 +70,7 @@ def library_of(vendor):
 
 
 def name_only(vendor, folder):
-    """Whether it is installed, and the environment in which it is the only one there is."""
+    """Whether it is installed, and the environment in which it is the only vendor."""
     library, environment, _ = next(rest for name, *rest in VENDORS if name == vendor)
     with open(os.path.join(folder, "one.icd"), "w", encoding="utf-8") as icd:
         icd.write(library + "\n")
@@ -93,7 +94,7 @@ def take(referee, way):
 
 
 def parts(session, programs, before=None):
-    """What each has had of the processor, and of the device by the account."""
+    """Each program's part of the processor time, and of the held time."""
     leases = session.leases()
     now = [[p.processor_seconds() for p in programs],
            [leases[p.name]["held_seconds"] for p in programs]]
@@ -148,7 +149,7 @@ def attempt(referee, way):
 
 
 def go_through(options, vendor, names, number):
-    """How many failed."""
+    """Returns how many failed."""
     name, library, _, loops = vendor
     failed = 0
     with tempfile.TemporaryDirectory(prefix="clv-") as folder:

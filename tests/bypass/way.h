@@ -30,12 +30,12 @@ struct way_device {
 void way_open(struct way_device *d);
 cl_command_queue way_queue(struct way_device *d, cl_command_queue_properties properties);
 
-/* A kernel of about so long that fills the device; not for two threads at once. */
+/* Submits a kernel of about this length that fills the device; not thread-safe. */
 void way_submit(struct way_device *d, cl_command_queue queue, uint32_t us,
 	cl_uint n_waits, const cl_event *waits, cl_event *event);
 
 /* Keeps a queue full of kernels until the time is over. */
 void way_flood(struct way_device *d, cl_command_queue queue, uint32_t us, uint32_t batch);
 
-/* Takes buffers until refused, at most so many, and says what it got. */
+/* Allocates buffers until refused, at most this many, and prints the total. */
 size_t way_take_buffers(struct way_device *d, size_t n_pieces_max);

@@ -176,8 +176,8 @@ def answers(program, model, lot):
 
 
 def run_cases(programs, model, cases):
-    """How many, and how many answers to them are wrong.  It asks in lots, so that nobody
-    holds millions of lines."""
+    """The number of cases, and of wrong answers.  Runs in batches, so that no process holds
+    millions of lines."""
     n = n_wrong = 0
     with futures.ThreadPoolExecutor() as pool:
         while lot := list(itertools.islice(cases, LOT)):

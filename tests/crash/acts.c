@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What programs do with processes and descriptors while they hold a device.  Each act is
- * done by the process's main thread while others of its threads submit and allocate. */
+/* Acts of programs on processes and descriptors while they hold a device. The main thread
+ * carries out each act while other threads of the process submit and allocate. */
 #include "tenant.h"
 
 #include <CL/cl.h>
@@ -21,8 +21,8 @@ static void reap(pid_t child)
 	atomic_store(&account->child_code, (uint64_t)status);
 }
 
-/* The child has the parent's memory as it was, and no device: what it asks for must fail
- * or work, and must not disturb the parent. */
+/* The child has a copy of the parent's memory and no device: its calls must fail or work,
+ * and must not disturb the parent. */
 static void raw_clone(void)
 {
 	long child = syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
@@ -57,7 +57,7 @@ static void vfork_exec(void)
 	reap(child);
 }
 
-/* The arguments of a tenant like this one. */
+/* Replaces the process by a tenant with the same arguments. */
 static void become_tenant(const struct options *options, const char *path)
 {
 	char texts[5][32];
@@ -110,7 +110,7 @@ void acts_do(const struct options *options, enum act act)
 		fork_exec(options);
 		break;
 	case ACT_EXEC_SELF:
-		/* What it held goes with its image. */
+		/* The process's allocations go with its image. */
 		atomic_store(&account->state, STATE_STARTING);
 		atomic_fetch_add(&account->acted, 1);
 		atomic_store(&account->act, ACT_NONE);

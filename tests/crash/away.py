@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs whose clocks are not the agent's, and agents that are stopped: one case each,
-beside a neighbour, counted in completed kernels.
+"""Programs whose clocks differ from the agent's, and agents that are stopped: one case each, beside
+a second tenant, counted in completed kernels.
 
 usage: away.py --build BUILD [--pocl] [CASE...]"""
 import os
@@ -14,15 +14,15 @@ import time
 from cases import Skipped, main
 from world import Failure, Tenant, expect, kill, wait_until
 
-# Nobody waits so long but who waits for ever.
+# A wait this long is a hang.
 PATIENCE_S = 40
 
-# The double's kernels take as long as the program's clock says.
+# The double's kernels take their time by the program's clock.
 ON_POCL_ONLY = {"clock-stands", "clock-backwards"}
 
 
 def counts(case, *accounts, n_kernels=60):
-    """Each completes so many more, at whatever speed."""
+    """Each tenant completes this many more kernels, at any speed."""
     before = [account.completed for account in accounts]
     wait_until(lambda: all(a.completed > b + n_kernels for a, b in zip(accounts, before)),
                PATIENCE_S, lambda: f"{n_kernels} kernels each: "
@@ -38,7 +38,7 @@ def begin_with(case, prefix, options=("--cap", "0.5")):
 
 
 def works_with(case, prefix):
-    """Beside a neighbour, under a cap: all turns have deadlines."""
+    """Beside a second tenant, under a cap: all turns have deadlines."""
     account = begin_with(case, prefix)
     counts(case, account, case.neighbour.account)
     last = case.restart_agent()
@@ -109,7 +109,7 @@ def case_clock_at_triple_rate(case):
 
 
 def stop_agent(case):
-    """Until the kernel says that all its threads are."""
+    """Waits until the kernel reports all its threads as stopped."""
     pid = case.world.agent.pid
     os.kill(pid, signal.SIGSTOP)
 
@@ -123,7 +123,7 @@ def stop_agent(case):
 
 
 def case_stopped_agent(case):
-    """Everybody goes on, quotas hold, and nobody pays for the time."""
+    """All tenants continue, quotas hold, and no lease is charged for the time."""
     account, neighbour = case.begin(), case.neighbour.account
     for _ in range(3):
         counts(case, account, neighbour, n_kernels=20)
@@ -145,9 +145,9 @@ def case_stopped_agent(case):
 
 
 def stalls_ms(case, *accounts):
-    """Of each account, how long the agent's being stopped kept it without a completion: the
-    median of some times, less what the machine itself was late. A stall is ended by a few
-    threads that wake one after the other: the gate's, the device's, the program's."""
+    """For each account, how long the stopped agent delayed its completions: the median of several
+    times, less the machine's own delay. A stall ends when a few threads have woken one after the
+    other: the gate's, the device's, the program's."""
     stalls = []
     for _ in range(5):
         counts(case, *accounts, n_kernels=20)
@@ -162,19 +162,19 @@ def stalls_ms(case, *accounts):
 
 
 def case_stopped_agent_delays(case):
-    """Nobody by more than 100 ms, neither alone nor beside others."""
+    """No tenant by more than 100 ms, neither alone nor beside others."""
     neighbour = case.neighbour.account
     (alone,) = stalls_ms(case, neighbour)
     account = case.begin(["kernel=1000", "seed=5", "watches=1"])
     beside = stalls_ms(case, account, neighbour)
     said = f"{alone:.0f} ms alone, {beside[0]:.0f} and {beside[1]:.0f} ms beside each other"
-    print(f"# they stood still for {said}")
-    expect(max(alone, *beside) <= 100, "they stood still for", said)
+    print(f"# they were stalled for {said}")
+    expect(max(alone, *beside) <= 100, "they were stalled for", said)
     case.end()
 
 
 def case_stopped_agent_and_new_program(case):
-    """Who comes new is told within seconds what it waits for, and goes on with the agent."""
+    """A new program is told within seconds what it waits for, and continues with the agent."""
     case.begin()
     clone = os.path.join(case.world.build, "tests/crash/crash-clone")
     words = [case.world.cleave, "run", "--share", "0.1", "--memory", "16M", "--name", "late",
@@ -197,7 +197,7 @@ def case_stopped_agent_and_new_program(case):
 
 
 def case_stopped_agent_beside_comer(case):
-    """Who began to wait when the agent was stopped already goes in as well."""
+    """A program that began to wait before the agent was stopped is let in as well."""
     account, neighbour = case.begin(), case.neighbour.account
     account.put("hold", 1)
     wait_until(lambda: account.held, 5, "the subject is idle")

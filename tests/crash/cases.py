@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What programs do with processes and descriptors, and agents that die meanwhile: one
-case each, in a world of its own, with a neighbour that must not notice.
+"""Acts of programs on processes and descriptors, and agents that die meanwhile: one case each, with
+its own agent, beside a second tenant that must not be disturbed.
 
 usage: cases.py --build BUILD [--pocl] [CASE...]"""
 import argparse
@@ -13,12 +13,12 @@ import time
 
 from world import ACTS, MIB, RUNNING, Failure, Tenant, World, expect, kill, wait_until
 
-# A holder that is stopped stalls its neighbour for one drain time-out.
+# A stopped holder stalls the second tenant for one drain timeout.
 MAX_STALL_S = 1.5
 
 
 class Skipped(Exception):
-    """What the case needs is not here."""
+    """The case's requirements are missing here."""
 
 
 class Case:
@@ -50,15 +50,15 @@ class Case:
         account = account or self.subject.account
         before = account.completed
         wait_until(lambda: account.completed > before + 5, seconds,
-                   lambda: "the subject goes on: " + account.error_text() + " "
+                   lambda: "the subject continues: " + account.error_text() + " "
                    + self.subject.errors())
 
     def neighbour_is_well(self):
         account = self.neighbour.account
         expect(account.error == 0 and account.wrong == 0 and account.is_alive(),
-               "the neighbour:", account.error_text(), self.neighbour.errors())
+               "the second tenant:", account.error_text(), self.neighbour.errors())
         stall_s = account.stall_ns() / 1e9
-        expect(stall_s < MAX_STALL_S, f"the neighbour stood still for {stall_s:.2f} s")
+        expect(stall_s < MAX_STALL_S, f"the second tenant was stalled for {stall_s:.2f} s")
 
     def restart_agent(self, pause_s=0.05):
         last = self.world.last_event()
@@ -74,7 +74,7 @@ class Case:
                    f"(the subject is {self.subject.account.pid})")
 
     def end(self):
-        """The subject goes, and with it everything that was its."""
+        """Ends the subject and all its processes."""
         for account in self.subject.living():
             kill(account.pid)
         self.subject.gone()
@@ -84,7 +84,7 @@ class Case:
 
 
 def case_raw_clone(case):
-    """A child by the bare system call has no device and disturbs nothing."""
+    """A child by the bare system call has no device and disturbs no other process."""
     account = case.begin()
     for _ in range(3):
         case.act("raw-clone")
@@ -105,7 +105,7 @@ def case_vfork_exec(case):
 
 
 def case_fork_exec(case):
-    """A child that becomes a tenant of its own is in the same lease."""
+    """A child that becomes a separate tenant program is in the same lease."""
     case.begin()
     child = case.subject.add_child_account(".child")
     case.act("fork-exec")
@@ -136,8 +136,8 @@ def case_exec(case):
 
 
 def case_exec_away(case):
-    """A program without a device holds no memory and no turn, and its lease ends with its
-    cleave run."""
+    """A program without a device holds no memory and no turn, and its lease ends with its cleave
+    run."""
     case.begin()
     case.act("exec-other")
     wait_until(lambda: case.world.leases()["subject"]["memory_used_bytes"] == 0, 3,
@@ -148,7 +148,7 @@ def case_exec_away(case):
 
 
 def case_exec_away_without_agent(case):
-    """The same while no agent is there, beside a process that brings the page along."""
+    """The same without an agent, beside a process that keeps the page."""
     case.begin(["kernel=1000", "seed=5", "children=1"])
     child = case.subject.add_child_account(".0")
     wait_until(lambda: child.state == RUNNING, 5, "the child runs")
@@ -185,13 +185,13 @@ def closefrom(case):
 
 
 def case_closefrom(case):
-    """A program that closes what it does not know is attached again, once."""
+    """A program that closes unknown descriptors is attached again, once."""
     closefrom(case)
     case.end()
 
 
 def case_closefrom_idle(case):
-    """The same, while it has nothing to submit: the next turn comes in time."""
+    """The same while it submits nothing: the next turn comes in time."""
     account = case.begin()
     account.put("hold", 1)
     wait_until(lambda: account.held, 5, "the subject is idle")
@@ -206,7 +206,7 @@ def case_closefrom_idle(case):
 
 
 def case_closefrom_then_agents(case):
-    """Descriptors that were lost are not closed again under another name."""
+    """Descriptor numbers that were closed and reused are not closed again."""
     closefrom(case)
     for _ in range(4):
         last = case.restart_agent()
@@ -217,7 +217,7 @@ def case_closefrom_then_agents(case):
 
 
 def case_closefrom_without_agent(case):
-    """The page itself is lost when both go: what it holds is carried over."""
+    """The page itself is lost when both end: the memory in use is carried over."""
     case.begin()
     for _ in range(3):
         last = case.world.last_event()
@@ -233,7 +233,7 @@ def case_closefrom_without_agent(case):
 
 
 def case_forked_chain(case):
-    """A child has descriptors of its own, and not its parents' beside them."""
+    """A child has its own descriptors, and not also its parents'."""
     chain = os.path.join(case.world.build, "tests/crash/crash-chain")
     done = subprocess.run(
         [case.world.cleave, "run", "--share", "0.1", "--", chain, "12"], timeout=60,
@@ -244,7 +244,7 @@ def case_forked_chain(case):
     case.neighbour_is_well()
 
 
-# A program whose children's orphans become its own, until there are none.
+# A program that adopts its children's orphans, and waits until there are none.
 SUBREAPER = """
 import ctypes, os, subprocess, sys
 ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
@@ -258,18 +258,18 @@ while True:
 
 
 def case_shared_memory(case):
-    """A child that shares its parent's memory (CLONE_VM) has what that allocated when it is
-    gone; four of them have no more than the quota."""
+    """A child that shares its parent's memory (CLONE_VM) keeps the parent's allocations after its
+    end; four of them have no more than the quota."""
     run_clones(case, [])
 
 
-def case_shared_memory_below_another(case):
-    """The same where orphans are not cleave's, nor init's."""
+def case_shared_memory_below_a_subreaper(case):
+    """The same where another process adopts the orphans than cleave or init."""
     run_clones(case, [sys.executable, "-c", SUBREAPER])
 
 
 def case_shared_memory_after_exec(case):
-    """The same where the parent does not end, but becomes another program."""
+    """The same where the parent does not end, but executes another program."""
     run_clones(case, [], "exec", n=2)
 
 
@@ -303,7 +303,7 @@ def look_at_clones(case, clones, piece):
     expect(lease()["memory_used_bytes"] == piece, lease()["memory_used_bytes"])
     last = case.restart_agent()
     wait_until(lambda: case.neighbour.account.pid in case.world.attached_since(last), 5,
-               "the neighbour is back")
+               "the second tenant is attached again")
     wait_until(is_known, 5, "the next agent knows the clone")
     done = subprocess.run([case.world.cleave, "release", "--force", "clones"],
                           env=case.world.env, timeout=30, check=False)
@@ -312,7 +312,7 @@ def look_at_clones(case, clones, piece):
 
 
 def case_alone(case):
-    """A busy process that has the device to itself finds the next agent as well."""
+    """A busy process that is alone on the device finds the next agent as well."""
     account = case.neighbour.account
     for tenants in (1, 2):
         if tenants == 2:
@@ -321,7 +321,7 @@ def case_alone(case):
             last = case.restart_agent(0.2)
             case.all_back(last)
             case.world.check_exact()
-    expect(account.error == 0, "the neighbour got an error")
+    expect(account.error == 0, "the second tenant got an error")
     case.end()
 
 
@@ -338,7 +338,7 @@ def case_only_memory(case):
 
 
 def case_idle_memory(case):
-    """One that stands still when the agent dies is exact under the next."""
+    """The charge of a process that is idle when the agent dies is exact under the next."""
     account = case.begin()
     account.put("hold", 1)
     wait_until(lambda: account.held, 5, "the subject is idle")
@@ -352,15 +352,15 @@ def case_idle_memory(case):
 
 
 def case_no_agent_for_long(case):
-    """Without an agent everybody computes, nobody allocates beyond the quota."""
+    """Without an agent all tenants compute, and none allocates beyond the quota."""
     account = case.begin()
     last = case.world.last_event()
     case.world.kill_agent()
     refused = account.n_refused
     before = account.completed, case.neighbour.account.completed
     time.sleep(2)
-    expect(account.completed > before[0] + 20, "the subject stands still")
-    expect(case.neighbour.account.completed > before[1] + 20, "the neighbour stands still")
+    expect(account.completed > before[0] + 20, "the subject is stalled")
+    expect(case.neighbour.account.completed > before[1] + 20, "the second tenant is stalled")
     expect(account.n_refused > refused, "quotas do not hold without an agent")
     case.world.start_agent()
     case.all_back(last)
@@ -369,7 +369,7 @@ def case_no_agent_for_long(case):
 
 
 def stop_as_holder(case, account):
-    """Stops the subject while it has the device, which the neighbour then lacks."""
+    """Stops the subject while it holds the device, so that the second tenant waits."""
     neighbour = case.neighbour.account
     for _ in range(100):
         neighbour.forgive()
@@ -383,7 +383,7 @@ def stop_as_holder(case, account):
 
 
 def case_stopped_tenant(case):
-    """A holder that is stopped costs the others one time-out, and is itself again."""
+    """A stopped holder costs the others one timeout, and recovers."""
     account = case.begin()
     stop_as_holder(case, account)
     time.sleep(2.3)
@@ -398,13 +398,13 @@ def case_stopped_tenant(case):
     case.end()
 
 
-# A process that stops with the double's device in its hands keeps it from all others, as no
-# device does.
+# A process that is stopped while it holds the double's device blocks all others, which a real
+# device does not.
 ON_POCL_ONLY = {"stopped-tenant"}
 
 
 def chosen(cases, patterns):
-    """Those that are named, or all, without those named behind a "!"."""
+    """The named ones, or all, without those named behind a "!"."""
     wanted = [pattern for pattern in patterns if not pattern.startswith("!")]
     without = [pattern[1:] for pattern in patterns if pattern.startswith("!")]
 
@@ -415,7 +415,7 @@ def chosen(cases, patterns):
 
 
 def main(module):
-    """Runs the module's cases, or those chosen."""
+    """Runs the module's cases, or the chosen ones."""
     cases = {name[5:].replace("_", "-"): function
              for name, function in module.items() if name.startswith("case_")}
     parser = argparse.ArgumentParser()

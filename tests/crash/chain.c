@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A process that uses the device and forks a child that does the same, and so on; each
- * says how many descriptors it has.
+/* A process that uses the device and forks a child that does the same, for some
+ * generations; each prints its number of descriptors.
  *
  * usage: chain GENERATIONS */
 #include <CL/cl.h>

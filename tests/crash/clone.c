@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Allocates memory of the device, makes a child that is the same address space (CLONE_VM)
- * and lives on, says the child's number, and ends, or becomes a program that does nothing
- * for two seconds.  Where it gets no memory it says the error's.
+/* Allocates device memory, creates a child that shares the address space (CLONE_VM) and
+ * survives it, prints the child's process ID, and exits, or executes a program that
+ * sleeps for two seconds. Where the allocation fails it prints the error code.
  *
  * usage: clone BYTES [exec] */
 #include <CL/cl.h>
@@ -14,8 +14,8 @@
 
 static char stack[65536];
 
-/* It has no thread-local storage of its own: nothing of libc's.  With its descriptors the
- * connection to the agent ends, where its parent has lost it too. */
+/* The child has no thread-local storage, so it must not call libc. Its copies of the
+ * descriptors keep the agent's connection open after the parent lost it. */
 static int live_on(void *userdata)
 {
 	if (userdata)

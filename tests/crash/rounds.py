@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ways to be killed.  Each takes the crash suite's state and a source of chance, does
-the deed and returns what is to be counted; what has to hold afterwards is checked by
-run.py for all of them."""
+"""The kinds of kills. Each takes the crash suite's state and a source of randomness, kills, and
+returns what is counted; run.py checks the same invariants after all of them."""
 import os
 import threading
 import time
@@ -22,7 +21,7 @@ def start_victim(suite, rng, **more):
 
 
 def strike(suite, pid, pages, account):
-    """Kills the tenant and says what it was at."""
+    """Kills the tenant and returns what it was doing."""
     phase, in_flight, charged = pages.look()
     held_before = account.held_bytes
     kill(pid)
@@ -82,7 +81,7 @@ def kill_starting(suite, rng):
 
 
 def end_orphans(suite, victim):
-    """The program of a killed cleave run goes on, or never began."""
+    """The program of a killed cleave run goes on, or was never started."""
     time.sleep(0.05)
     for pid in os.listdir("/proc"):
         if not pid.isdigit():
@@ -102,7 +101,7 @@ def kill_wrapper(suite, rng):
     victim.process.wait()
     before = victim.account.completed
     wait_until(lambda: victim.account.completed > before + 2, 2,
-               "the program goes on without its cleave run")
+               "the program continues without its cleave run")
     suite.world.check_exact()
     time.sleep(rng.uniform(0, 0.05))
     hits = strike(suite, victim.account.pid, pages, victim.account)
@@ -111,7 +110,7 @@ def kill_wrapper(suite, rng):
 
 
 def take_over(suite, before, killed_at):
-    """A new agent, and everybody is with it."""
+    """Starts a new agent, and waits until all tenants are attached."""
     world = suite.world
     ready_s = world.start_agent()
     last = suite.last_event
@@ -135,7 +134,7 @@ def take_over(suite, before, killed_at):
     turns = {n: l["turns"] for n, l in world.leases().items()}
     wait_until(lambda: all(a.completed > completed[a.pid] + 2
                            for t in suite.neighbours for a in t.accounts), 1.5,
-               "all neighbours make progress under the new agent")
+               "all permanent tenants make progress under the new agent")
     wait_until(lambda: all(world.leases()[t.name]["turns"] > turns[t.name]
                            for t in suite.neighbours), 1.5,
                "the device is handed round by the new agent")
@@ -179,7 +178,7 @@ def kill_both(suite, rng):
 
 
 def kill_agent_beside_victim(suite, rng):
-    """The victim outlives the agent, is taken over, and dies under the new one."""
+    """The victim survives the agent, is taken over, and dies under the new one."""
     victim, _ = running_victim(suite, rng)
     kill_agent(suite, rng)
     suite.world.check_exact()
@@ -204,7 +203,7 @@ def kill_of_a_family(suite, rng):
     wait_until(lambda: not dies.is_alive(), 5, "the process is dead")
     suite.world.check_exact()
     before = stays.completed
-    wait_until(lambda: stays.completed > before + 2, 2, "the other one goes on")
+    wait_until(lambda: stays.completed > before + 2, 2, "the other one continues")
     time.sleep(rng.uniform(0, 0.03))
     hits = strike(suite, stays.pid, pages, stays)
     victim.gone()
@@ -212,7 +211,7 @@ def kill_of_a_family(suite, rng):
 
 
 def kill_agent_while_creating(suite, rng):
-    """What was answered with 201 is there afterwards."""
+    """Leases whose creation was answered with 201 must exist afterwards."""
     world, answered, done = suite.world, {}, threading.Event()
 
     def create():
@@ -253,7 +252,7 @@ def kill_agent_while_creating(suite, rng):
 
 
 def kill_agent_while_setting(suite, rng):
-    """The share is what was last answered, or what was asked for at the end."""
+    """The share is the last one answered, or the one requested at the end."""
     world, tenant = suite.world, suite.neighbours[0]
     lease = world.leases()[tenant.name]["id"]
     asked, answered, done = [tenant.share], [tenant.share], threading.Event()
@@ -297,7 +296,7 @@ def kill_agent_while_setting(suite, rng):
 
 
 def kill_agent_while_attaching(suite, rng):
-    """Whoever started meanwhile runs in a lease or has ended with a word."""
+    """Each program started meanwhile runs in a lease or has ended with an error message."""
     world = suite.world
     before = world.leases()
     suite.last_event = world.last_event()
@@ -335,7 +334,7 @@ def kill_agent_while_attaching(suite, rng):
 
 
 def kill_agent_twice(suite, rng):
-    """The second one dies while it takes over."""
+    """The second agent dies during its takeover."""
     before = suite.world.leases()
     suite.last_event = suite.world.last_event()
     suite.world.kill_agent()
@@ -350,7 +349,7 @@ def kill_agent_twice(suite, rng):
 
 
 def kill_without_agent(suite, rng):
-    """What ends while no agent is there is not there for the next one."""
+    """Leases that end while there is no agent are gone under the next one."""
     world = suite.world
     victim = start_victim(suite, rng, arguments=["children=1"])
     child = victim.add_child_account(".0")
@@ -378,7 +377,7 @@ def kill_without_agent(suite, rng):
         for account in victim.living():
             before = account.completed
             wait_until(lambda a=account, b=before: a.completed > b + 2, 2,
-                       "what was left goes on")
+                       "the remaining programs continue")
         for account in victim.living():
             kill(account.pid)
         victim.gone()
@@ -391,7 +390,7 @@ def start_victim_small(suite, rng):
                              ["kernel=500", f"seed={rng.randrange(1, 1 << 30)}"])
 
 
-# How often each, of 100.
+# Weights, in per cent.
 TENANT_KINDS = (
     (kill_tenant, 52),
     (kill_starting, 8),

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The crash suite: tenants and the agent are killed with -9 at random points, and after
-each kill the ledger has to be exact, the neighbours must not have noticed, and a new agent
-must have taken over what ran.
+"""The crash suite: tenants and the agent are killed with -9 at random points, and after each kill
+the ledger must be exact, the permanent tenants must be undisturbed, and a new agent must have taken
+over the running programs.
 
 usage: run.py --build BUILD [--rounds N] [--seed S] [--only ROUND] [--kind NAME] [--pocl]
 
-Two neighbours live through all rounds.  Each round draws from (seed, number of the round)
-alone, so that --only repeats one, in a fresh world."""
+Two permanent tenants run through all rounds.  Each round draws only from (seed, number of the
+round), so that --only repeats one, in a fresh world."""
 import argparse
 import collections
 import os
@@ -65,7 +65,7 @@ class Suite:
                    "got an error or a wrong result:", account.error_text())
             stall_s = account.stall_ns() / 1e9
             self.note("stall_s", stall_s)
-            expect(stall_s < MAX_STALL_S, neighbour.name, f"stood still for {stall_s:.2f} s")
+            expect(stall_s < MAX_STALL_S, neighbour.name, f"was stalled for {stall_s:.2f} s")
 
     def check_footprint(self):
         """Nothing grows from round to round of one agent."""
@@ -111,7 +111,7 @@ class Suite:
                    first)
 
     def round(self, number, kind, calm):
-        """In calm rounds the agent lives, so that what it leaks adds up."""
+        """In calm rounds the agent lives, so that its leaks add up."""
         rng = random.Random(f"{self.seed}/{number}")
         kinds = [(k, w) for k, w in (rounds.TENANT_KINDS if calm and not kind
                                      else rounds.KINDS)
@@ -152,7 +152,7 @@ def report(suite, seconds):
 
 
 def verdict(suite):
-    """The aim is part of the test: kills that hit nothing prove nothing."""
+    """The distribution of kills is part of the test: kills at no critical point prove nothing."""
     n = suite.hits["tenant kills"]
     slack = 1.0 if n >= 200 else 0.5
     if n < 10:
@@ -214,8 +214,8 @@ def main():
         suite.hits, suite.kinds, suite.notes = total
         suite.seed = seed
         report(suite, time.monotonic() - begin)
-        # The windows are wide on the double, whose kernels and allocations take the time
-        # that they are told.
+        # The windows are wide on the double, whose kernels and allocations take the configured
+        # time.
         if arguments.kind is None and not arguments.pocl and not verdict(suite):
             failures += 1
     print(f"{'not ' if failures else ''}ok - crash suite, {failures} failures")

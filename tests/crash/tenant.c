@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A tenant of the crash suite: a deep queue of kernels whose results it checks, and
- * beside it a thread that allocates and frees.  It keeps its own account of what it holds
- * (tenant.h) and knows nothing of cleave.
+/* A tenant of the crash suite: a deep queue of kernels whose results it checks, and a
+ * second thread that allocates and frees. It keeps its own account of its allocations
+ * (tenant.h) and shares no code with cleave.
  *
  * usage: tenant ACCOUNT [kernel=US] [depth=N] [max=BYTES] [quota=BYTES] [seed=N]
  *                       [children=N] [submits=0|1] [watches=0|1] */
@@ -40,8 +40,8 @@ static struct options options = {
 static cl_context context;
 static cl_device_id device;
 
-/* On the strict double a kernel of this name takes as long as its first argument says; a
- * real device counts. */
+/* The strict double runs a kernel of this name for as many microseconds as its first
+ * argument says; a real device counts. */
 static const char source[] =
 	"__kernel void spin(uint us, __global uint *out)\n"
 	"{\n"
@@ -114,8 +114,7 @@ static uint64_t draw(uint64_t *state)
 	return *state;
 }
 
-/* What a buffer costs: docs/isolation.md says what small ones are charged beyond their
- * size. */
+/* The charge of a buffer: docs/isolation.md has the overhead of small ones. */
 static size_t charged_bytes(size_t n_bytes)
 {
 	if (n_bytes >= 65536)
@@ -326,7 +325,7 @@ static void *run_queue(void *userdata)
 	return NULL;
 }
 
-/* What the gate has nothing to do with: how late a thread runs that sleeps. */
+/* Measures how late a sleeping thread wakes, as a reference without the gate. */
 static void *run_clock(void *userdata)
 {
 	for (;;) {
@@ -397,7 +396,7 @@ static void parse(int argc, char **argv)
 		options.depth = 1;
 }
 
-/* Before the first call: a runtime's threads do not survive a fork. */
+/* Before the first call of OpenCL: a runtime's threads do not survive a fork. */
 static void fork_children(const char *path)
 {
 	static char own[4096];

@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a tenant of the crash suite says about itself: a file that it maps, so that the
- * account outlives it whatever kills it.  Words of 64 bits; run.py knows their order. */
+/* The account of a tenant of the crash suite: a mapped file, so that it survives any
+ * death of the process. Words of 64 bits; run.py knows their order. */
 enum stage {
 	STAGE_NONE,
 	STAGE_ALLOCATING, /* inside clCreateBuffer */
@@ -16,7 +16,7 @@ enum stage {
 enum state {
 	STATE_STARTING,
 	STATE_RUNNING,
-	STATE_FAILED, /* error and wrong tell how */
+	STATE_FAILED, /* the fields error and wrong say how */
 };
 
 enum act {
@@ -32,27 +32,27 @@ enum act {
 struct account {
 	_Atomic uint64_t state;
 	_Atomic uint64_t pid;
-	_Atomic uint64_t held_bytes; /* of allocations that succeeded and still are */
+	_Atomic uint64_t held_bytes; /* of live allocations */
 	_Atomic uint64_t stage;
-	_Atomic uint64_t pending_bytes; /* of the allocation under way */
+	_Atomic uint64_t pending_bytes; /* of the allocation in progress */
 	_Atomic uint64_t submitted;
 	_Atomic uint64_t completed;
 	_Atomic uint64_t last_completion_ns; /* CLOCK_MONOTONIC */
 	_Atomic uint64_t max_stall_ns; /* between two completions; the runner resets it */
-	_Atomic uint64_t error;        /* an OpenCL code that should not have come */
-	_Atomic uint64_t wrong;        /* results that were not right */
-	_Atomic uint64_t verified;     /* results that were */
-	_Atomic uint64_t freeze;       /* the runner: allocate and free nothing */
-	_Atomic uint64_t frozen;       /* the tenant: I do not */
+	_Atomic uint64_t error;        /* an unexpected OpenCL error code */
+	_Atomic uint64_t wrong;        /* wrong results */
+	_Atomic uint64_t verified;     /* correct results */
+	_Atomic uint64_t freeze;       /* from the runner: do not allocate or free */
+	_Atomic uint64_t frozen;       /* it neither allocates nor frees */
 	_Atomic uint64_t n_allocations;
-	_Atomic uint64_t n_refused; /* beyond the quota, as it should be */
-	_Atomic uint64_t act;       /* the runner: do this now (enum act) */
-	_Atomic uint64_t acted;     /* the tenant: how many are done */
-	_Atomic uint64_t child;     /* its last child */
+	_Atomic uint64_t n_refused; /* beyond the quota, as expected */
+	_Atomic uint64_t act;       /* from the runner: carry this out (enum act) */
+	_Atomic uint64_t acted;     /* from the tenant: number of acts carried out */
+	_Atomic uint64_t child;     /* PID of its last child */
 	_Atomic uint64_t child_code;
-	_Atomic uint64_t hold;        /* the runner: submit nothing */
-	_Atomic uint64_t held;        /* the tenant: I do not, and nothing is in flight */
-	_Atomic uint64_t max_late_ns; /* of a thread that only sleeps */
+	_Atomic uint64_t hold;        /* from the runner: submit nothing */
+	_Atomic uint64_t held;        /* it submits nothing, and nothing is in flight */
+	_Atomic uint64_t max_late_ns; /* how late a sleeping thread woke at most */
 };
 
 struct options {
@@ -63,20 +63,20 @@ struct options {
 	uint64_t max_bytes;
 	uint64_t quota_bytes;
 	uint64_t seed;
-	uint64_t n_children; /* that run beside it in the same lease */
+	uint64_t n_children; /* of the same lease */
 	uint64_t submits;    /* 0: holds memory and never submits */
-	uint64_t watches;    /* 1: how late the machine lets a thread run */
+	uint64_t watches;    /* 1: measures how late a sleeping thread wakes */
 };
 
 extern struct account *account;
 
-/* Maps path as the account; a new one when it is not there. */
+/* Maps the file path as the account; creates it if it does not exist. */
 void account_open(const char *path);
 
-/* Ends the process with the reason on stderr and in the account. */
+/* Writes the reason to stderr and the account, and ends the process. */
 void fail(const char *doing, int code);
 
 uint64_t now_ns(void);
 
-/* Carries out what the runner asks for. */
+/* Carries out an act that the runner asks for. */
 void acts_do(const struct options *options, enum act act);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An agent, tenants and the runner's eyes: their accounts, the agent's word, its pages."""
+"""An agent, tenants, and the runner's observations: the tenants' accounts, the agent's answers, its
+pages."""
 import collections
 import http.client
 import json
@@ -29,13 +30,13 @@ ACTS = {name: number for number, name in enumerate(
      "exec-other"))}
 MIB = 1 << 20
 GRANTED = 3
-PATIENCE_S = 60  # bounds what hangs
+PATIENCE_S = 60  # a bound for what hangs
 SLOT = struct.Struct("=QQQ")  # entered, done, memory_bytes
 SLOT_BYTES, SLOTS = 64, 1024
 
 
 class Failure(Exception):
-    """Something is not as it has to be."""
+    """A violated expectation."""
 
 
 def expect(condition, *what):
@@ -44,7 +45,8 @@ def expect(condition, *what):
 
 
 def wait_until(condition, seconds, what, pause=0.005):
-    """The condition's value; a failure when it stays false, for so long where that is measured."""
+    """Returns the condition's value; fails if it stays false, for the given time where that is
+    measured."""
     seconds = bound(seconds, max(seconds, PATIENCE_S))
     until = time.monotonic() + seconds
     while True:
@@ -64,7 +66,7 @@ def kill(pid):
 
 
 class Account:
-    """What a tenant says about itself; outlives it."""
+    """A tenant's own account, which survives it."""
 
     def __init__(self, path):
         self.path = path
@@ -81,7 +83,7 @@ class Account:
         struct.pack_into("=Q", self.map, WORDS.index(name) * 8, value)
 
     def stall_ns(self):
-        """The longest time without a completion, the present one included."""
+        """The longest time without a completion, including the current one."""
         last = self.last_completion_ns
         now = time.clock_gettime_ns(time.CLOCK_MONOTONIC) - last if last else 0
         return max(self.max_stall_ns, now)
@@ -109,10 +111,10 @@ class Account:
 
 
 class Pages:
-    """A lease's pages as they are at this moment, read through the agent's descriptors."""
+    """A lease's pages as they are now, read through the agent's descriptors."""
 
     def __init__(self, agent_pid, tenant_pid):
-        inodes = {"control": set(), "report": set()}  # earlier agents' among them
+        inodes = {"control": set(), "report": set()}  # including those of earlier agents
         with open(f"/proc/{tenant_pid}/maps", encoding="utf-8") as maps:
             for line in maps:
                 for name, known in inodes.items():
@@ -263,7 +265,7 @@ class World:
             return file.read()[-1500:]
 
     def request(self, method, url, body=None, timeout=60):
-        """(status, parsed body or None); OSError when the agent goes meanwhile."""
+        """(status, parsed body or None); OSError when the agent ends meanwhile."""
         connection = http.client.HTTPConnection("localhost", timeout=timeout)
         connection.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         connection.sock.settimeout(timeout)
@@ -288,7 +290,7 @@ class World:
         return {lease["name"]: lease for lease in self.get("/v1/leases")["items"]}
 
     def listed(self):
-        """The same as a user sees it."""
+        """The same as the list that a user gets."""
         done = subprocess.run([self.cleave, "ps", "-o", "json"], env=self.env, timeout=60,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
         expect(done.returncode == 0, "cleave ps:", done.returncode, done.stderr)
@@ -307,7 +309,7 @@ class World:
         return {int(e["message"].split()[1]) for e in items
                 if e["type"] == "process_attached"}
 
-    # What has to hold
+    # Invariants
 
     def problem(self, leases, devices):
         """Why the ledger is not exact, or None."""
@@ -340,7 +342,7 @@ class World:
             account.freeze()
         try:
             wait_until(lambda: all(a.frozen or not a.is_alive() for a in accounts), 5,
-                       lambda: "tenants stand still: " + "; ".join(
+                       lambda: "tenants are stalled: " + "; ".join(
                            a.error_text() for a in accounts if not a.frozen))
             wait_until(lambda: not self.problem(self.leases(), self.get("/v1/devices")),
                        seconds,
@@ -354,7 +356,7 @@ class World:
         return leases
 
     def check_files(self):
-        """Nothing of leases that ended is left in the agent's folders."""
+        """No file of an ended lease is left in the agent's folders."""
         ids = {lease["id"] for lease in self.leases().values()}
 
         def strays():
@@ -370,7 +372,7 @@ class World:
                "files are left in the runtime folder:", left)
 
     def footprint(self):
-        """What the agent holds: descriptors, pages, resident bytes."""
+        """The agent's descriptors, pages and resident bytes."""
         pid, links = self.agent.pid, []
         for fd in os.listdir(f"/proc/{pid}/fd"):
             try:
@@ -395,7 +397,7 @@ class World:
         return self.footprint()
 
     def check_lock(self):
-        """The device is still the agent's alone."""
+        """The agent still holds the device's lock alone."""
         expect(os.listdir(self.locks) or not self.tenants, "no device is locked")
 
     def close(self, keep=False):

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Preloaded into a program: its clocks run at CLEAVE_TEST_CLOCK_RATE times the right
- * speed (a negative one: backwards) from the first look on. */
+/* Preloaded into a program: its clocks run at CLEAVE_TEST_CLOCK_RATE times the real rate
+ * (negative: backwards) from the first call on. */
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -8,7 +8,7 @@
 
 #define NS_PER_S 1000000000LL
 
-/* The linker's name for what every program has. */
+/* The symbol version under which every program has it. */
 __attribute__((visibility("default"))) int clock_gettime(
 	clockid_t clock, struct timespec *t)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program with many contexts, each of which has channels of its own: makes them when it
- * is told to, and then keeps the GPU busy through the last one.
+/* A program with many contexts, each of which has its own channels: creates them on a
+ * command, and then keeps the GPU busy through the last one.
  *
  * usage: cuda-contexts N
  *
- * Says "ready", and after the first line that it reads "made"; works after the second. */
+ * Prints "ready", and after the first line of its input "made"; computes after the
+ * second. */
 #include "tenant.h"
 
 #define KERNEL_NS 3000000u

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies between host and device while others have the GPU: the program begins with a
- * kernel that is far longer than a turn, so that it gets no turn for a while.
+/* Copies between host and device while other leases have the GPU: the program begins with
+ * a kernel that is far longer than a turn, so that it gets no turn for a while.
  *
  * usage: cuda-copies STYLE N
  *
- * Says milliseconds that each of N took:
+ * Prints the milliseconds of each of N:
  *
- *	through	  small copies, with pauses between them
- *	kernels	  kernels, each behind a copy in a stream of its own
- *	behind	  kernels that are behind a copy in the same stream
- *	within	  copies within the device that are said to come from the host
+ *   through    small copies, with pauses between them
+ *   kernels    kernels, each behind a copy in a stream of its own
+ *   behind     kernels that are behind a copy in the same stream
+ *   within     copies within the device that are declared as from the host
  *
- * or N times how many copies were submitted until one was kept back:
+ * or N times how many copies were submitted until one was held:
  *
- *	many */
+ *   many */
 #include "tenant.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds src/gate/cuda/hooks.list against what toolkits and drivers really have.
+"""Compares src/gate/cuda/hooks.list with the functions of toolkits and drivers.
 
 usage: coverage.py LIST DOUBLE [HEADERS-OR-LIBRARY...]
 
@@ -21,7 +21,7 @@ RENAMED = re.compile(r"#\s*define\s+(cu[A-Z]\w+)\s+(?:__CUDA_API_PT[DS][SZ]\()?(
 
 
 def read_list(path):
-    """{symbol: (since, variant, since)} of what is called, and the set of all names."""
+    """{symbol: (since, variant, since)} of the called ones, and the set of all names."""
     known, names = {}, set()
     with open(path, encoding="utf-8") as file:
         for line in file:
@@ -51,7 +51,7 @@ def base_of(symbol):
 
 
 def lacking(symbols, names):
-    """A variant for default streams is covered by its plain form being left alone."""
+    """A variant for default streams needs no row if its plain form is left alone."""
     return sorted(s for s in symbols
                   if s not in names and re.sub(r"_pt[ds][sz]$", "", s) not in names)
 
@@ -68,7 +68,7 @@ def check_declared(header, names):
 
 
 def meant_by(known, base, version, variant):
-    """As the driver answers: the newest form that is not newer than the version."""
+    """The driver's answer: the newest form that is not newer than the version."""
     forms = [(since, symbol) for symbol, (since, _, _) in known.items()
              if base_of(symbol) == base and since <= version]
     if not forms:
@@ -79,7 +79,7 @@ def meant_by(known, base, version, variant):
 
 
 def check_versions(header, known, names):
-    """The typedefs say which version of a name came when."""
+    """The typedefs have the version of each form of a name."""
     problems, bases = [], {base_of(symbol) for symbol in known}
     versions = {}
     with open(header, encoding="utf-8", errors="replace") as file:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* So many launches, for whoever counts what one costs.
+/* Makes N launches, for a test that counts their cost.
  *
  * usage: cuda-launches N [default]   on a stream, or on the default one */
 #include "tenant.h"

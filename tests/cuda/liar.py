@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attaches to its lease as a gate for CUDA, and tells the agent of channels that it has not, by
-files that are no GPU's."""
+"""Attaches to its lease as a gate for CUDA, and reports channels that it does not have, with files
+that are not a GPU's."""
 import array
 import os
 import socket

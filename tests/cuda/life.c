@@ -84,7 +84,7 @@ static int race(void)
 	return life_threads();
 }
 
-/* A program in the wrong order gets the driver's own error, whatever it calls first. */
+/* A program that calls in the wrong order gets the driver's own error from every call. */
 static int unready(void)
 {
 	uint64_t ns = 1;

@@ -15,12 +15,12 @@ MIB = gpus.MIB
 
 
 class Cuda(worlds.Nvml):
-    """The GPUs compute: cuda-double-gpu plays them."""
+    """Simulated GPUs (cuda-double-gpu)."""
 
     def __init__(self, node="gpu H100-80GB", cuda="tell-nvml 1", kernel=False, config=None,
                  driver="r580"):
-        """kernel: with the resource manager of its kernel driver, which lets go of channels.
-        config: the agent's settings.  driver: NVML's."""
+        """kernel: with the resource manager of its kernel driver, which can stop channels. config:
+        the agent's settings. driver: NVML's."""
         super().__init__(node, driver)
         if config:
             path = os.path.join(self.folder, "cleaved.yaml")
@@ -58,7 +58,7 @@ class Case(gpus.Case):
 
 
 def knows(word):
-    """Whether the double's file `cuda` may have lines of the word."""
+    """Whether lines of the double's file `cuda` may have the word."""
     with open(os.path.join(HERE, "..", "doubles", "README.md"), encoding="utf-8") as readme:
         return f"| `{word}`" in readme.read()
 

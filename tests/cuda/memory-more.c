@@ -272,7 +272,7 @@ static pid_t start_exporter(int *ret_peer, int *ret_fd)
 	return pid;
 }
 
-/* Charged once in the lease, whoever of its processes has it, for as long as any has. */
+/* Charged once in the lease, for as long as one of its processes has it. */
 void imported_elsewhere(void)
 {
 	handle piece, other;
@@ -341,7 +341,7 @@ static void run_in_place(const char *name, int fd)
 	wait_until_free();
 }
 
-/* Nobody pays for what has outlived its process: that is charged where it is mapped. */
+/* Memory that outlives its process is charged to the lease that maps it. */
 static void map_outlived(int fd)
 {
 	handle piece;

@@ -141,7 +141,7 @@ static void heap(void)
 	CHECK(free_bytes() == QUOTA);
 }
 
-/* The driver's own answers to what nobody should ask; bad is neither NULL nor memory. */
+/* The driver's own errors for invalid calls; bad is neither NULL nor memory. */
 static void forged(void)
 {
 	void *bad = (void *)(uintptr_t)-1;

@@ -3,7 +3,7 @@
 
 #include "tenant.h"
 
-/* What the program is told is left of its quota. */
+/* The free bytes of the quota that the program sees. */
 size_t free_bytes(void);
 
 void async(void);
@@ -16,7 +16,7 @@ void exported(void);
 void imported_elsewhere(void);
 void outlived(void);
 
-/* Other processes of these. */
+/* The second processes of these cases. */
 void exports(int peer);
 void imports(int fd);
 

@@ -16,7 +16,7 @@ static const struct {
 	int version;
 	uint64_t flags;
 	const char *symbol;
-	const char *before; /* what it means to a driver of before the version */
+	const char *before; /* the symbol in a driver older than the version */
 } rows[] = {
 	{"cuMemAlloc", 3020, 0, "cuMemAlloc_v2"},
 	{"cuMemAlloc", 13000, 0, "cuMemAlloc_v2"},
@@ -102,7 +102,7 @@ static void by_symbol(void)
 	dlclose(driver);
 }
 
-/* What a later toolkit may mean by a name, the gate does not know and does not give. */
+/* The gate does not know, and does not return, what a later toolkit means by a name. */
 static void by_later_version(void)
 {
 	void *function = (void *)1;
@@ -113,7 +113,7 @@ static void by_later_version(void)
 		"cuMemAlloc_v2");
 }
 
-/* What the API calls the symbol that was found, whoever has it. */
+/* The name of the symbol that was found, in any library. */
 static const char *found_as(void *function)
 {
 	Dl_info info = {0};

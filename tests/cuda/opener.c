@@ -4,8 +4,8 @@
  * usage: cuda-opener open|again|deep|apart LIBRARY
  *
  * again: after it was closed; deep: with its own symbols first; apart: in a namespace of
- * its own.  Says what allocating
- * 2 GiB gives, and whether a name that the gate leaves alone is found. */
+ * its own. Prints the result of an allocation of 2 GiB, and whether a name that the gate
+ * does not hook is found. */
 #include <dlfcn.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -56,7 +56,7 @@ int main(int argc, char **argv)
 		r = find(library, "cuCtxSetCurrent")(context);
 	if (r == 0)
 		r = find(library, "cuMemAlloc_v2")(&address, (size_t)2 << 30);
-	/* The gate has one as well, and goes on to libc's. */
+	/* The gate defines ioctl as well, and calls libc's. */
 	if (dlsym(library, "ioctl") &&
 		((ioctl_function *)(uintptr_t)dlsym(library, "ioctl"))(-1, 0, NULL) != -1)
 		r = -1;

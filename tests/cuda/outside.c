@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs whose streams wait for something from outside, which comes once something has
- * run elsewhere.  CUDA's structures as its header has them. */
+/* Programs whose streams wait for a signal from outside, which is given after work of
+ * another stream. CUDA's structures as its header has them. */
 #include "pattern.h"
 
 #include <sys/mman.h>
@@ -49,7 +49,7 @@ static handle import_semaphore(volatile uint64_t **ret_value)
 	return semaphore;
 }
 
-/* The stream waits for what the program says when it has run something elsewhere. */
+/* Signals the waiting stream after work of another stream is complete. */
 static void let_go(handle waiting, handle other, volatile uint64_t *value, uint64_t to)
 {
 	sleep_ms(STANDS_MS);
@@ -76,7 +76,7 @@ uint32_t external_semaphore(void)
 }
 
 #ifdef HAS_SEMAPHORES_IN_GRAPHS
-/* A graph that writes the value into the word. */
+/* A graph that writes the value to the word. */
 static handle graph_of_store(dptr at, uint32_t value)
 {
 	handle stream = new_stream(NON_BLOCKING), graph;
@@ -119,7 +119,8 @@ uint32_t graph_of_semaphore(void)
 }
 
 #ifndef ROCM
-/* What the graph has beside the wait lets the program go on, and that the wait. */
+/* A node of the graph beside the wait node signals the program, which then ends the
+ * wait. */
 uint32_t graph_beside_wait(void)
 {
 	handle waiting = new_stream(NON_BLOCKING), graph, wait, beside, then, exec;
@@ -144,7 +145,7 @@ uint32_t graph_beside_wait(void)
 #endif
 
 #ifndef ROCM
-/* The other process, which has a stream of its own and no word of it here. */
+/* The other process, which has its own stream and does not share this process's words. */
 static void record_for_parent(int from, int to)
 {
 	struct ipc_event bytes;

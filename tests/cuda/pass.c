@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A preload library that holds nobody to anything: launches pass through it. */
+/* A preload library without limits: launches pass through it. */
 #include <dlfcn.h>
 #include <stddef.h>
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* What the programs of patterns.c are made of. */
+/* What the programs of patterns.c share. */
 
 #define NON_BLOCKING 1u
 #define LEGACY NULL
@@ -20,7 +20,7 @@
 #define N_ROUNDS 12
 #define MIB ((size_t)1 << 20)
 #define N_WORDS 128
-#define STANDS_MS 1500 /* longer than anybody waits for a turn to end */
+#define STANDS_MS 1500 /* longer than any wait for the end of a turn */
 
 #define OK(call)                                                                        \
 	do {                                                                            \
@@ -31,7 +31,7 @@
 		}                                                                       \
 	} while (0)
 
-extern volatile uint32_t *words; /* in memory of the host that the device sees */
+extern volatile uint32_t *words; /* in host memory that the device sees */
 
 static inline void sleep_ms(long ms)
 {
@@ -55,11 +55,11 @@ static inline dptr word(uint32_t i)
 
 void begin(void);
 
-/* Kernels: one that takes so long, and one that writes a word. */
+/* Kernels: one that takes this long, and one that writes a word. */
 void run(handle stream, uint64_t ns);
 void store(handle stream, dptr at, uint32_t value);
 
-/* What comes from outside (outside.c). */
+/* The patterns with signals from outside (outside.c). */
 uint32_t external_semaphore(void);
 uint32_t event_of_another(void);
 uint32_t graph_of_semaphore(void);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Legal programs whose streams, host and processes wait for each other, each of which
- * ends on a GPU of its own: whoever stands between them and the driver must not close a
- * circle.  All kernels take few multiprocessors, so that streams really run at once.  The
- * calls are CUDA's; HIP has the same under names of its own.
+/* Correct programs whose streams, host threads and processes wait for each other, each of
+ * which ends on an unshared GPU: a gate between them and the driver must not close a
+ * cycle of waits. All kernels use few multiprocessors, so that streams really run
+ * concurrently. The calls are CUDA's; HIP has the same under its own names.
  *
  * usage: cuda-patterns			the names
- *        cuda-patterns NAME		runs one; "done N" with what it computed, then
- *					stays until its input ends */
+ *        cuda-patterns NAME		runs one; "done N" with its result, then
+ * 					stays until its input ends */
 #include "pattern.h"
 
 #include <pthread.h>
@@ -28,7 +28,8 @@ static handle run_kernel, fresh_kernel, await_kernel, relay_kernel, serve_kernel
 volatile uint32_t *words;
 static handle context;
 
-/* Loaded: a first launch that loads it may wait for what it is to let go on. */
+/* Loads the kernel now: a first launch that loads it may wait for the kernel that it is
+ * to release. */
 static handle function(handle module, const char *name)
 {
 	handle f;
@@ -91,7 +92,7 @@ void store(handle stream, dptr at, uint32_t value)
 	launch(store_kernel, stream, parameters);
 }
 
-/* The gate has seen how long the kernel takes: long. */
+/* Teaches the gate's estimate that the kernel takes long. */
 static void train(void)
 {
 	handle stream = new_stream(NON_BLOCKING);
@@ -119,7 +120,7 @@ static uint32_t early_receive(void)
 	return words[1];
 }
 
-/* Stages of a pipeline on a stream each, the last one submitted first. */
+/* Stages of a pipeline, each on its own stream, the last one submitted first. */
 static uint32_t pipeline(void)
 {
 	handle stages[6];
@@ -135,7 +136,7 @@ static uint32_t pipeline(void)
 	return words[5];
 }
 
-/* One kernel that is fed through memory while other streams work. */
+/* One kernel that gets input through memory while other streams compute. */
 static uint32_t persistent(void)
 {
 	handle server = new_stream(NON_BLOCKING), other = new_stream(NON_BLOCKING);
@@ -159,8 +160,8 @@ static uint32_t persistent(void)
 	return words[1];
 }
 
-/* What is behind a kernel in its own stream is submitted before the host lets it go on.
- */
+/* The work behind a kernel in its own stream is submitted before the host releases the
+ * kernel. */
 static uint32_t held_by_host(void)
 {
 	handle stream = new_stream(NON_BLOCKING);
@@ -213,7 +214,7 @@ static uint32_t priorities(void)
 	return words[1];
 }
 
-/* Two branches, of which one waits for the other. */
+/* Two branches of a graph, of which one waits for the other. */
 static uint32_t graph_branches(void)
 {
 	handle a = new_stream(NON_BLOCKING), b = new_stream(NON_BLOCKING), fork, join,
@@ -241,7 +242,8 @@ static uint32_t graph_branches(void)
 	return words[1];
 }
 
-/* A function that a stream calls lets a thread launch what another stream waits for. */
+/* A host function of a stream makes a thread launch the work that another stream waits
+ * for. */
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -289,8 +291,8 @@ static uint32_t host_functions(void)
 	return words[1];
 }
 
-/* The legacy stream's work is complete long before one blocking stream lets another go
- * on. A marker that comes late would wait for the first and keep back the second. */
+/* The legacy stream's work completes long before one blocking stream releases another. A
+ * marker placed late would wait for the first and delay the second. */
 static uint32_t legacy_and_blocking(void)
 {
 	handle first = new_stream(0), second = new_stream(0);
@@ -307,8 +309,8 @@ static uint32_t legacy_and_blocking(void)
 	return words[1];
 }
 
-/* The legacy stream's work is another thread's, and that thread may lose its processor
- * behind the launch. */
+/* Another thread has the legacy stream, and that thread may be preempted right after the
+ * launch. */
 static void *store_in_legacy(void *userdata)
 {
 	OK(cuCtxSetCurrent(context));
@@ -336,8 +338,8 @@ static uint32_t late_marker(void)
 	return words[1];
 }
 
-/* A first launch, which loads the kernel, may return only when the device is idle.  What
- * makes it idle is launched in a blocking stream meanwhile. */
+/* A first launch, which loads the kernel, may return only when the device is idle. The
+ * work that makes it idle is launched in a blocking stream meanwhile. */
 static void *launch_fresh(void *userdata)
 {
 	OK(cuCtxSetCurrent(context));
@@ -367,7 +369,7 @@ static uint32_t first_launch(void)
 }
 
 /* One thread keeps the legacy stream full, and so waits in the driver most of the time;
- * another one works in a blocking stream. */
+ * another one submits to a blocking stream. */
 static _Atomic int is_over;
 
 static void *fill_legacy(void *userdata)
@@ -396,8 +398,9 @@ static uint32_t full_legacy(void)
 	return words[1];
 }
 
-/* A kernel in one stream waits for the program, which meanwhile works in another and
- * waits for that each time: what is complete there does not wait for the kernel. */
+/* A kernel in one stream waits for the program, which meanwhile submits to another and
+ * synchronizes with it each time: that stream's completions do not wait for the
+ * kernel. */
 static uint32_t syncs_beside(void)
 {
 	handle spinning = new_stream(NON_BLOCKING), other = new_stream(NON_BLOCKING);
@@ -415,7 +418,7 @@ static uint32_t syncs_beside(void)
 	return words[1];
 }
 
-/* The same without waiting: only commands that are complete make room for more. */
+/* The same without synchronizing: only complete commands make room for more. */
 static uint32_t deep_beside(void)
 {
 	handle spinning = new_stream(NON_BLOCKING), other = new_stream(NON_BLOCKING);
@@ -430,7 +433,8 @@ static uint32_t deep_beside(void)
 }
 
 #ifndef ROCM
-/* A context ends while a kernel of another one waits for what the program does next. */
+/* A context is destroyed while a kernel of another one waits for the program's next
+ * step. */
 static uint32_t context_ends(void)
 {
 	for (uint32_t i = 1; i <= 3; i++) {
@@ -455,7 +459,8 @@ static uint32_t context_ends(void)
 }
 #endif
 
-/* The same with kernels that spin, and a thread's own default stream among them. */
+/* The same with kernels that spin, and with a per-thread default stream among the
+ * streams. */
 static uint32_t mixed_defaults(void)
 {
 	handle blocking = new_stream(0), other = new_stream(NON_BLOCKING);
@@ -473,9 +478,8 @@ static uint32_t mixed_defaults(void)
 	return words[1];
 }
 
-/* A thread has used its own default stream, and makes no call any more.  Meanwhile
- * another stream waits for a word that the program writes when it has done something
- * else. */
+/* A thread has used its per-thread default stream and makes no more calls. Meanwhile
+ * another stream waits for a word that the program writes after other work. */
 static pthread_barrier_t own_is_used, own_is_over;
 
 static void *use_own_stream(void *userdata)
@@ -512,7 +516,7 @@ static uint32_t own_stream(void)
 	return words[1];
 }
 
-/* Four streams that hand a turn on by events. */
+/* Four streams that signal each other in a ring by events. */
 static uint32_t ping_pong(void)
 {
 	handle streams[4], events[4];
@@ -532,7 +536,7 @@ static uint32_t ping_pong(void)
 	return words[1];
 }
 
-/* Copy in, compute, copy out, each on a stream of its own. */
+/* Copy in, compute, copy out, each on its own stream. */
 static uint32_t overlap(void)
 {
 	handle in = new_stream(NON_BLOCKING), compute = new_stream(NON_BLOCKING),
@@ -595,7 +599,7 @@ static uint32_t threads(void)
 	return words[N_THREADS - 1] * N_ROUNDS;
 }
 
-/* More streams than a GPU has connections for, each with a kernel that ends when all have
+/* More streams than a GPU has hardware queues, each with a kernel that ends when all have
  * been launched. */
 static uint32_t many_streams(void)
 {
@@ -610,7 +614,7 @@ static uint32_t many_streams(void)
 	return words[0];
 }
 
-/* Another process of the lease writes what this one's kernel waits for. */
+/* Another process of the lease writes the word that this process's kernel waits for. */
 static int write_for_parent(int from_parent)
 {
 	struct ipc ipc;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program that says that it runs, whatever it is linked with. */
+/* Prints that it runs; for tests that link it with different libraries. */
 #include <stdio.h>
 
 int main(void)

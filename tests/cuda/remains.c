@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether memory of one lease can be read in the next: fills all that there is with a
- * pattern and ends without freeing any, or counts how much of the pattern it finds.
+/* Whether the memory of one lease can be read in the next: fills all memory with a
+ * pattern and exits without freeing any, or counts how much of the pattern it finds.
  *
  * usage: cuda-remains write|look
  * prints: MiB that it had, and in how many words of these the pattern was */
@@ -20,7 +20,7 @@ static struct {
 	size_t n;
 } chunks;
 
-/* As much as the driver gives, in pieces that become smaller. */
+/* As much as the driver gives, in allocations that become smaller. */
 static size_t take_all(void)
 {
 	size_t sum = 0;
@@ -80,7 +80,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; looks && i < chunks.n; i++)
 		found += count_in_chunk(i, words);
 	write_all();
-	/* Who cannot find its own finds nothing. */
+	/* The check of the check: it must find the pattern that it has written itself. */
 	CHECK(count_in_chunk(chunks.n - 1, words) == chunks.bytes[chunks.n - 1] / 4);
 	printf("%zu MiB, pattern in %zu words\n", sum / MIB, found);
 	fflush(stdout);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Preloaded, a kernel driver that accepts time-slices and divides the GPU as before. */
+/* Preloaded, this simulates a kernel driver that accepts time slices and ignores them. */
 #include <dlfcn.h>
 #include <stdarg.h>
 #include <stdint.h>

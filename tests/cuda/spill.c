@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a program with a quota of 1 GiB, and 2 GiB of the host's memory, can allocate.
+/* What a program with a quota of 1 GiB and 2 GiB of host memory can allocate.
  *
  * usage: cuda-spill CASE */
 #include "memory.h"
@@ -84,7 +84,7 @@ static void beyond(void)
 	launch(100000);
 }
 
-/* Also in a stream's order, which device memory may be. */
+/* Also by stream-ordered calls, which may free device memory. */
 static void freed(void)
 {
 	allocate(600 * MIB);
@@ -123,7 +123,7 @@ static void pitch(void)
 	CHECK(free_bytes() == QUOTA - 600 * MIB);
 }
 
-/* None brings what is spilled to the device, nor a copy of it. */
+/* Neither hints nor copies bring spilled memory back to the device. */
 static void hints(void)
 {
 	static const struct location device = {1, 0}, host = {2, 0};
@@ -198,8 +198,8 @@ static void wait_for_free(size_t n_bytes)
 	CHECK(free_bytes() == n_bytes);
 }
 
-/* The one that came back.  Whoever looks for one while room is made finds what fits just
- * then, so it may be either. */
+/* Whether the first allocation came back. The gate takes the one that fits at that
+ * moment, so it may be either. */
 static bool is_first_back(size_t first_bytes, size_t second_bytes)
 {
 	for (int i = 0; i < 3000 && free_bytes() != QUOTA - first_bytes &&
@@ -240,7 +240,7 @@ static void comes_back(void)
 	CHECK(free_bytes() == QUOTA);
 }
 
-/* It is still there, and still the host's. */
+/* The allocation is still there, and still in host memory. */
 static void is_not_freed(void)
 {
 	dptr a;
@@ -260,7 +260,7 @@ static void is_not_freed(void)
 	CHECK(free_bytes() == QUOTA - 600 * MIB);
 }
 
-/* Freed, and its context destroyed, while it is on its way. */
+/* Freed, and its context destroyed, during the migration. */
 static void is_freed_on_its_way(void)
 {
 	for (int i = 0; i < 20; i++) {
@@ -318,7 +318,7 @@ static void processes(void)
 	CHECK(waitpid(child, &status, 0) == child && status == 0);
 }
 
-/* Beside one that has 600 MiB of the quota and 1400 of the host's. */
+/* Another process has 600 MiB of the quota and 1400 MiB of host memory. */
 static void beside(void)
 {
 	dptr none;
@@ -328,7 +328,7 @@ static void beside(void)
 	CHECK(cuMemAlloc_v2(&none, 500 * MIB) == OUT_OF_MEMORY);
 }
 
-/* For whoever looks from outside. */
+/* For a test that observes the process from outside. */
 static void stays(void)
 {
 	allocate(600 * MIB);
@@ -368,7 +368,7 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-	/* That one forks first. */
+	/* That case forks before it initializes CUDA. */
 	if (argc > 1 && strcmp(argv[1], "processes") != 0)
 		begin();
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* What keeps a GPU busy in one of several ways, for programs of CUDA and of HIP: the loop
- * and its styles' table.  The program includes its API's tenant.h before this, and has a
- * table of styles. */
+/* Keeps a GPU busy in one of several styles, for programs of CUDA and of HIP: the loop
+ * and the table of styles. The program includes its API's tenant.h before this file, and
+ * has a table of styles. */
 
 #include <string.h>
 #include <time.h>
@@ -15,7 +15,7 @@
 struct program {
 	handle function, streams[N_STREAMS], graph;
 	uint64_t kernel_ns, n;
-	uint64_t begin_ns, end_ns; /* of what counts */
+	uint64_t begin_ns, end_ns; /* bounds of the counted time */
 };
 
 struct style {
@@ -23,8 +23,8 @@ struct style {
 	void (*submit)(struct program *program, handle stream);
 	int (*synchronize)(handle stream);
 	unsigned n_streams; /* 0: the default one */
-	unsigned ahead;     /* how many before it waits */
-	int computes;       /* by itself, as long again */
+	unsigned ahead;     /* submissions before it waits */
+	int computes;       /* computes on the host for as long again */
 };
 
 static uint64_t now_ns(void)
@@ -71,9 +71,9 @@ static void run(struct program *program, const struct style *style, uint64_t unt
 	}
 }
 
-/* argv: STYLE KERNEL_NS SECONDS [BEGIN_NS END_NS].  Says "ready" when it begins, and at
- * its end how many times it submitted, between the two times of CLOCK_MONOTONIC where
- * they are given.  begin prepares the device and loads the kernel. */
+/* argv: STYLE KERNEL_NS SECONDS [BEGIN_NS END_NS]. Prints "ready" when it begins, and at
+ * its end the number of submissions, between the two times of CLOCK_MONOTONIC where they
+ * are given. begin prepares the device and loads the kernel. */
 static int tenant_main(int argc, char **argv, const struct style *styles, size_t n,
 	void (*begin)(struct program *program),
 	int (*create_stream)(handle *stream, unsigned flags))

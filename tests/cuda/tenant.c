@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A CUDA program that keeps a GPU busy in one of several ways.
+/* A CUDA program that keeps a GPU busy in one of several styles.
  *
  * usage: cuda-tenant STYLE KERNEL_NS SECONDS [BEGIN_NS END_NS] */
 #include "tenant.h"
@@ -12,7 +12,7 @@ int cuLaunchCooperativeKernel(handle function, unsigned gx, unsigned gy, unsigne
 int cuLaunchGridAsync(handle function, int width, int height, handle stream);
 int cuMemcpyDtoDAsync_v2(dptr to, dptr from, size_t bytes, handle stream);
 
-/* What is submitted. */
+/* --- The styles' work --- */
 
 static void kernel(struct program *program, handle stream)
 {
@@ -51,7 +51,7 @@ static void extended(struct program *program, handle stream)
 	OK(cuLaunchKernelEx(&config, program->function, parameters, NULL));
 }
 
-/* As programs did before CUDA 4. */
+/* The launch API from before CUDA 4. */
 static void ancient(struct program *program, handle stream)
 {
 	OK(cuFuncSetBlockShape(program->function, 32, 1, 1));
@@ -78,7 +78,7 @@ static void graph(struct program *program, handle stream)
 	OK(cuGraphLaunch(program->graph, stream));
 }
 
-/* New graphs all the time, as those do that warm up. */
+/* A new graph each time, as programs that warm up do. */
 static void captures(struct program *program, handle stream)
 {
 	capture(program);
@@ -98,7 +98,7 @@ static void host_function(struct program *program, handle stream)
 static void copy(struct program *program, handle stream)
 {
 	static dptr from, to;
-	size_t bytes = program->kernel_ns; /* at 1 GB/s, for as long */
+	size_t bytes = program->kernel_ns; /* at 1 GB/s as long as the kernel */
 
 	if (!from) {
 		OK(cuMemAlloc_v2(&from, bytes));

@@ -8,8 +8,8 @@
 
 int cuStreamSynchronize_ptsz(handle stream);
 
-/* A kernel that runs for as many nanoseconds as its parameter, a u64, says: as the double
- * of the driver has it, and for GPUs. */
+/* A kernel that runs for as many nanoseconds as its u64 parameter says, for the driver's
+ * double and for GPUs. */
 static inline handle load_spin(void)
 {
 	static const char of_double[] = "cleave-double-module\nkernel spin param\n";

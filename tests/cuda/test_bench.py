@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A short sample of the CUDA bench on the doubles, beside a library that lets all pass.
+"""A short sample of the CUDA bench on the doubles, beside a library without limits.
 
 usage: test_bench.py --build BUILD [unittest arguments]
 """
@@ -25,14 +25,14 @@ def bench(*arguments):
 
 class Bench(unittest.TestCase):
     def test_shares_beside_a_library_that_knows_none(self):
-        """Of .1 and .9 it makes halves, and that is seen in its own column alone."""
+        """It turns .1 and .9 into halves, which shows in its own column alone."""
         found = bench("--quick", "--case", "hardware-two-1ms", "--peer", str(PASS))
         result = found["hardware-two-1ms", "worst_error"]
         self.assertEqual(result["on"], "double")
         self.assertTrue(result["ok"], result)
         self.assertGreater(result["peer"], 30)
 
-    def test_what_a_library_costs(self):
+    def test_cost_of_a_library(self):
         found = bench("--quick", "--case", "gate-instructions-open", "--peer", str(PASS))
         result = found["gate-instructions-open", "added"]
         self.assertGreater(result["value"], 0)
@@ -44,7 +44,7 @@ class Bench(unittest.TestCase):
         self.assertEqual(found["memory", "wrong"]["value"], 0)
         self.assertGreater(found["memory", "over_quota"]["peer"], 1 << 20)
 
-    def test_how_soon_another_is_out_of_the_way(self):
+    def test_preemption_time(self):
         """With kernels of half a second: far sooner than their end."""
         found = bench("--quick", "--case", "hardware-preemption")
         self.assertLess(found["hardware-preemption", "preempt_p50"]["value"], 5000)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies between host and device of a lease that gets no turn: they do not wait for one, up to a
-bound, and whatever is behind them does.
+"""Copies between host and device of a lease without a turn: up to a bound they do not wait for one,
+and the commands behind them do.
 
 usage: test_copies.py --build BUILD [unittest arguments]
 """
@@ -12,9 +12,9 @@ import machine
 import worlds
 from measured import bound
 
-WAIT_MS = 100  # what a program in debt waits for a turn at least
-DEBT_MS = 5400  # a debt of six tenths of a second, in which a tenth of the GPU is paid off it
-ACCOUNT, MANY = 4, 64  # copies of 16 MiB; so many are tried
+WAIT_MS = 100  # least wait of a program in debt for a turn
+DEBT_MS = 5400  # a debt of .6 s, paid off at a tenth of the GPU
+ACCOUNT, MANY = 4, 64  # copies of 16 MiB; number of tries
 
 
 class Copies(machine.Case):
@@ -33,16 +33,17 @@ class Copies(machine.Case):
         took = self.figures("through", 5)
         self.assertLess(statistics.median(took), bound(WAIT_MS, DEBT_MS / 3), took)
 
-    def test_what_else_waits(self):
+    def test_commands_behind_copies(self):
         for style in ("kernels", "behind", "within"):
             with self.subTest(style):
-                # Where the other program's thread has no processor the GPU is idle, and nobody waits.
+                # If the other program's thread lacks a processor the GPU is idle, and no program
+                # waits.
                 took = self.figures(style, 3)
                 self.assertGreater(max(took), WAIT_MS, took)
             self.doCleanups()
 
     def test_many_are_bounded(self):
-        """The account drains slower than the next copies come."""
+        """The account drains more slowly than new copies come."""
         n, = self.figures("many", 1)
         self.assertIn(n, bound([ACCOUNT], range(1, MANY)))
 

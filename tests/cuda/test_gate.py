@@ -63,7 +63,7 @@ class Memory(machine.Case):
                          1024 + 300, "with the context, what the GPU has seen")
 
     def test_exports_of_one_inode(self):
-        """As a real driver's are."""
+        """As in a real driver."""
         if not machine.knows("one-inode"):
             self.skipTest("the double's exports have an inode each")
         self.begin(cuda="tell-nvml 1\none-inode 1\n")
@@ -82,7 +82,8 @@ class Memory(machine.Case):
 
 class Devices(machine.Case):
     def test_the_leases_device_alone(self):
-        """Whatever the program says of itself; a number is of the lease's devices."""
+        """For all values of the program's own variables; a number is an index of the lease's
+        devices."""
         self.begin(node="gpu H100-80GB\ngpu A100-40GB")
         for said, seen in ((None, "1"), ("0", "1"), ("1", "0"), ("GPU-", "0")):
             script = "" if said is None else f"export CUDA_VISIBLE_DEVICES={said}; "

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shares of a GPU whose kernel driver lets work be stopped half-way: the hardware executor, on
-the double of its resource manager.
+"""Shares of a GPU whose kernel driver can preempt: the hardware executor, on the double of its
+resource manager.
 
 usage: test_hardware.py --build BUILD [unittest arguments]
 """
@@ -24,12 +24,12 @@ BY_SLICES = f"{DISABLE_CHANNELS} {NOT_SUPPORTED}\n{SCHEDULE} {NOT_SUPPORTED}\n"
 
 class Case(machine.Case):
     def begin_machine(self, policy="", words="", **more):
-        """words: more of the double's file `cuda`."""
+        """words: more lines of the double's file `cuda`."""
         self.begin(kernel=True, cuda=f"tell-nvml 1\ndevice-mb-s 1000\n{words}", **more)
         self.world.put("policy", policy)
 
     def launch(self, share, style, kernel_ns, *options):
-        """A tenant that is at work; its process as the GPU sees it."""
+        """A busy tenant; returns its process as the GPU sees it."""
         name = f"t{len(self.started)}"
         process = self.start(machine.program("cuda-tenant"), style, str(kernel_ns), "60",
                              options=("--share", str(share), "--name", name, *options))
@@ -43,7 +43,7 @@ class Case(machine.Case):
         self.assertTrue(wait_until(condition, seconds), (what, self.agent.log()[-2000:]))
 
     def launch_all(self, *tenants, word="is preempted"):
-        """The others come when it is known how turns end: none has debts from before."""
+        """The others start when the executor is known, so that none has earlier debts."""
         pids = [self.launch(*tenants[0])]
         self.until_executor("hardware", word)
         pids += [self.launch(*each) for each in tenants[1:]]
@@ -54,14 +54,14 @@ class Case(machine.Case):
         self.until(lambda: self.device()["executor"] == name and
                    word in (self.device()["executor_reason"] or ""), (name, word), seconds)
         self.until(lambda: any(word in e["message"] for e in self.agent.events("device_executor")),
-                   "it is told")
+                   "it is reported")
 
     def run_ns(self, *pids):
         now, processes = self.world.stats()
         return now, [processes[pid]["run_ns"] for pid in pids]
 
     def parts(self, pids, seconds=3):
-        """How so much of the GPU's work was divided."""
+        """How this much of the GPU's work was divided."""
         did = self.world.player.work(pids, seconds)
         return [each / sum(did) for each in did]
 
@@ -75,7 +75,7 @@ class Case(machine.Case):
 
 class Executor(Case):
     def test_long_kernels_beside_short(self):
-        """Half a second each, and nobody waits for their end."""
+        """Half a second each, and no tenant waits for their end."""
         self.begin_machine()
         pids = self.launch_all((.2, "queue", LONG), (.8, "queue", 50_000), word="by channels")
         self.assert_parts([.2, .8], pids)
@@ -88,13 +88,13 @@ class Executor(Case):
         pids = self.launch_all(*((share, "queue", LONG) for share in (.2, .5, .3)))
         self.assert_parts([.2, .5, .3], pids)
 
-    def test_who_waits_for_his_kernel_is_in_line(self):
+    def test_a_waiting_program_is_in_line(self):
         """A program that sleeps in the driver until its kernel is complete has work."""
         self.begin_machine()
         pids = self.launch_all((.3, "sync", LONG), (.7, "sync", LONG))
         self.assert_parts([.3, .7], pids)
 
-    def test_a_cap_stops_what_runs(self):
+    def test_a_cap_stops_running_work(self):
         self.begin_machine()
         pid = self.launch(.3, "queue", LONG, "--cap", "0.3")
         self.until_executor("hardware", "is preempted")
@@ -106,14 +106,14 @@ class Executor(Case):
         self.assertLess(abs(part - .3), bound(.02, .29), "neither none of the time nor most of it")
 
     def test_the_other_way(self):
-        """A driver, or a GPU, that knows only of groups."""
+        """A driver, or a GPU, that knows only groups."""
         self.begin_machine(policy=f"{DISABLE_CHANNELS} {NOT_SUPPORTED}")
         pids = self.launch_all((.3, "queue", LONG), (.7, "queue", 100_000), word="by groups")
         self.assert_parts([.3, .7], pids)
 
 
     def test_groups_of_older_drivers(self):
-        """They are asked with two bytes, and not three."""
+        """The structure has two bytes instead of three."""
         if not machine.knows("driver"):
             self.skipTest("the double has one version of the resource manager")
         self.begin_machine(policy=f"{DISABLE_CHANNELS} {NOT_SUPPORTED}", words="driver 570\n")
@@ -121,17 +121,17 @@ class Executor(Case):
         self.assert_parts([.3, .7], pids)
 
     def test_by_time_slices(self):
-        """A driver that lets go of nothing, and divides the GPU as it is told."""
+        """A driver that cannot stop work, and divides the GPU by time slices."""
         self.begin_machine(policy=BY_SLICES)
         pids = self.launch_all((.3, "queue", LONG), (.7, "queue", 100_000), word="by slices")
         self.assert_parts([.3, .7], pids)
 
 
 class Contexts(Case):
-    """A program whose channels the agent does not know: all of them, or not yet."""
+    """A program whose channels the agent does not know: not at all, or not yet."""
 
     def launch_contexts(self, n, words=""):
-        """Beside a neighbour, whose process is returned."""
+        """Beside another tenant, whose process is returned."""
         self.begin_machine(words=f"context-mib 1\n{words}")
         neighbour, = self.launch_all((.5, "queue", 1_000_000), word="by channels")
         self.program = self.start(machine.program("cuda-contexts"), str(n),
@@ -155,7 +155,7 @@ class Contexts(Case):
         return [e["message"] for e in self.agent.events("device_executor") if e["name"] == "x"]
 
     def test_an_agent_that_does_not_read_for_a_while(self):
-        """What it has no room for it is told later."""
+        """Reports that its socket had no room for are sent later."""
         neighbour = self.launch_contexts(12)
         self.agent.process.send_signal(signal.SIGSTOP)
         self.tell()
@@ -165,12 +165,12 @@ class Contexts(Case):
         self.assertEqual(self.reports(), [])
 
     def test_more_channels_than_are_kept(self):
-        """Its work is waited for, and charged, and that is said."""
+        """The agent waits for its work, charges it, and reports that."""
         neighbour = self.launch_contexts(70, "compute-groups 4\ncopy-groups 10\n")
         self.tell()
         self.says("made")
         self.until(self.reports, "it is reported")
-        # A slow program has not told of all when that is looked at first.
+        # A slow program has not reported all channels at the first check.
         self.assertRegex(self.reports()[0],
                          "more channels than the agent can record|not reported all its channels")
         self.assertIn("1 lease is waited for", self.device()["executor_reason"])
@@ -187,7 +187,7 @@ class Fallback(Case):
         self.assert_parts([.3, .7], pids)
 
     def test_slices_that_do_not_divide(self):
-        """A driver that accepts them and goes on as before is not relied on."""
+        """A driver that accepts time slices and ignores them is not relied on."""
         self.begin_machine(policy=BY_SLICES)
         uuid = self.device()["uuid"]
         for before, answer in (("", "ok slices "),
@@ -213,7 +213,7 @@ class Fallback(Case):
         self.assertGreater(min(self.parts(pids)), bound(.1, 0), "both run again, and pay for what was")
 
     def test_a_gpu_that_is_full(self):
-        """Nothing can be tried then."""
+        """Then the executor cannot be tested."""
         self.begin(kernel=True, cuda="tell-nvml 1\ncontext-mib 90000")
         self.start(machine.program("cuda-tenant"), "queue", "100000", "60")
         self.until_executor("gate", "CUDA error 2")
@@ -228,7 +228,7 @@ class Fallback(Case):
 
 class Life(Case):
     def two_tenants(self, policy=""):
-        """The second stands still for most of the time."""
+        """The second is stopped for most of the time."""
         self.begin_machine(policy=policy)
         return self.launch_all((.95, "queue", 100_000), (.05, "queue", LONG))
 
@@ -246,7 +246,7 @@ class Life(Case):
         self.agent.start()
 
     def assert_goes_on(self, neighbour, still):
-        """Nobody holds it back: by itself it would have a twentieth."""
+        """No lease delays it: otherwise it would have a twentieth."""
         time.sleep(.2)
         self.assertGreater(self.parts([still, neighbour], 1)[0], bound(.3, .15))
 
@@ -267,14 +267,14 @@ class Life(Case):
         self.assert_goes_on(*tenants)
         self.agent.start()
 
-    def test_who_is_killed_while_it_stands_still_leaves_nothing(self):
-        """Its files are the agent's too, and they are closed."""
+    def test_killed_while_stopped(self):
+        """The agent has its files too, and closes them."""
         _, still = self.two_tenants()
         os.kill(still, signal.SIGKILL)
         self.until(lambda: self.world.stats()[1][still]["bytes"] == 0, "its memory is free")
 
     def test_processes_come_and_go(self):
-        """No file of them stays."""
+        """None of their files stays open."""
         self.begin_machine()
         self.launch(.2, "queue", LONG)
         self.until_executor("hardware", "is preempted")
@@ -286,7 +286,7 @@ class Life(Case):
 
 
 class Hostile(Case):
-    """A tenant says what it likes on its lease's connection."""
+    """A tenant sends arbitrary data on its lease's connection."""
 
     def test_files_that_are_no_gpus(self):
         self.begin_machine()
@@ -296,7 +296,7 @@ class Hostile(Case):
         self.run_in_lease(sys.executable, os.path.join(os.path.dirname(__file__), "liar.py"),
                           options=("--share", "0.5"))
         self.until(lambda: self.open_files() <= files + 2, "files are closed")
-        self.world.player.work([pid], 1)  # it goes on
+        self.world.player.work([pid], 1)  # it continues
 
 
 if __name__ == "__main__":

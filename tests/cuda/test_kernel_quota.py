@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A lease with a cgroup of its own, on a driver that holds a cgroup's memory: it is asked to.
+"""A lease with its own cgroup, on a driver that enforces a cgroup's memory limit: the agent sets
+it.
 
 usage: test_kernel_quota.py --build BUILD [unittest arguments]
 """
@@ -53,7 +54,7 @@ class KernelQuota(own_cgroup.OwnCgroup, machine.Case):
         self.until_held_by("kernel")
         self.end_lease()
 
-    def test_a_driver_that_lets_nobody(self):
+    def test_a_driver_without_permission(self):
         self.begin_with(node="gpu H100-80GB\nunprivileged 1")
         self.start_inside()
         self.assertTrue(wait_until(lambda: "only its gates enforce its memory" in self.agent.log(), 15))

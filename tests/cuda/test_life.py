@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """CUDA programs that fork, exec, race, are killed, lose their environment; leases that change
-under them.
+meanwhile.
 
 usage: test_life.py --build BUILD [unittest arguments]
 """

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs whose streams, host and processes wait for each other (patterns.c): each ends, with the
-same result, alone on the device and beside a tenant, under both executors, and while the agent
-is killed or stopped. Alone no thread of it ever waits at the gate.
+"""Programs whose streams, host threads and processes wait for each other (patterns.c): each ends,
+with the same result, alone on the device and beside a tenant, under both executors, and while the
+agent is killed or stopped. Alone no thread of it ever waits at the gate.
 
 usage: test_patterns.py --build BUILD [unittest arguments]
 """
@@ -20,7 +20,7 @@ class Cuda(machine.Case):
     def program(self):
         return machine.program("cuda-patterns")
 
-    def neighbour(self):
+    def competitor(self):
         return machine.program("cuda-tenant"), "queue", "1000000", "600"
 
 
@@ -32,7 +32,7 @@ class Hardware(Cuda):
         self.world.put("policy", "")
 
     def begun(self):
-        """What is attached has been taken over by the hardware executor."""
+        """The hardware executor has taken over the attached processes."""
         self.assertTrue(wait_until(
             lambda: self.agent.get("/v1/devices")["items"][0]["executor"] == "hardware", 30))
 
@@ -49,7 +49,7 @@ class AloneLazy(Alone):
 
 
 class AloneHardware(Hardware, patterns.Alone):
-    """Behind a first program, which is what the agent tries the hardware with."""
+    """Behind a first program, with which the agent tests the hardware."""
 
     def begin(self):
         super().begin()
@@ -66,15 +66,15 @@ class AloneHardware(Hardware, patterns.Alone):
 class Beside(Cuda, patterns.Beside):
     SOME = ("early-receive", "legacy-and-blocking", "mixed-defaults", "overlap", "context-ends")
 
-    def test_what_waits_for_somebody_outside(self):
-        """What stands behind it is not in flight: no turn is kept by it."""
+    def test_waits_for_outside(self):
+        """Work behind the wait is not in flight, so it keeps no turn."""
         self.begin()
         self.tenant()
         for name in ("external-semaphore", "graph-of-semaphore", "event-of-another"):
             self.go_through_all((name,))
             self.assertNotIn("drain_overdue", self.agent.log(), name)
 
-    def test_who_comes_later(self):
+    def test_a_later_lease(self):
         """Then a thread that makes no call cannot mark its own stream any more."""
         self.begin()
         process = self.pattern("own-stream")
@@ -96,9 +96,9 @@ class BesideHardware(Hardware, patterns.Patterns):
 
 
 class BesideIdle(Cuda, patterns.Patterns):
-    """Another lease is attached and does nothing: whoever works waits for nobody."""
+    """Another lease is attached and idle: a busy one waits for no other."""
 
-    def test_what_another_stream_waits_for(self):
+    def test_work_that_another_stream_waits_for(self):
         self.begin()
         idle = self.pattern("ping-pong")
         self.go_through(idle, "ping-pong")
@@ -113,8 +113,8 @@ class BesideIdle(Cuda, patterns.Patterns):
 
 
 class Late(Cuda, patterns.Patterns):
-    """A thread between its command in the legacy stream and the gate's marker behind that loses its
-    processor for longer than the program takes to come to a circle."""
+    """A thread is preempted between its command in the legacy stream and the gate's marker behind
+    it, for longer than the program takes to reach a cycle of waits."""
 
     def test_marker_in_the_legacy_stream(self):
         self.begin(cuda="tell-nvml 1\nrecord-us 20000\n")

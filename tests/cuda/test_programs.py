@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that no gate can be loaded into: refused, unless nothing needs to hold them or the
-user says so.
+"""Programs that no gate can be loaded into: refused, unless they need no limit or the user allows
+it.
 
 usage: test_programs.py --build BUILD [unittest arguments]
 """
@@ -63,7 +63,7 @@ class Programs(machine.Case):
         self.assertEqual(err.count("\n"), 1, err)
         for words in (why, "--allow-ungated", "--profile"):
             self.assertIn(words, err)
-        # It is the way out that the message names.
+        # The remedy that the message names.
         options = more.pop("options", ("--share", "0.5"))
         code, _, err = self.attempt(*command, options=(*options, "--allow-ungated"), **more)
         self.assertIn(why, err)
@@ -126,7 +126,7 @@ class Programs(machine.Case):
             os.chown(path, NOBODY, NOBODY)
             os.chmod(path, mode)
             self.assertEqual(self.refused(path, why="runs as another user or group"), 0)
-        # No right is gained by what is one's own, or where the group may not run it.
+        # No right is gained if the file is the user's own, or the group may not run it.
         self.runs(self.copy("of-root", mode=0o6755))
         path = self.copy("locks")
         os.chown(path, 0, NOBODY)
@@ -164,7 +164,7 @@ class Programs(machine.Case):
         path = self.write("too-deep", f"#!{path}\n")
         self.assertEqual(self.attempt(path)[0], NOT_EXECUTABLE)
 
-    def test_what_cannot_run_says_so_as_ever(self):
+    def test_errors_of_the_system(self):
         self.begin()
         self.assertEqual(self.attempt(self.path("missing"))[0], NOT_FOUND)
         self.assertEqual(self.attempt(self.folder)[0], NOT_EXECUTABLE)
@@ -173,8 +173,8 @@ class Programs(machine.Case):
         script = self.write("lost", f"#!{self.path('missing')}\n")
         self.assertEqual(self.attempt(script)[0], NOT_FOUND)
 
-    def test_what_starts_later_is_not_seen(self):
-        """Only the watchdog tells of it."""
+    def test_later_programs_are_not_checked(self):
+        """Only the watchdog reports it."""
         self.begin()
         code, out, err = self.attempt("sh", "-c", f"{self.static_program(STATIC)}; true")
         self.assertEqual((code, out, err), (0, "runs\n", ""))

@@ -24,14 +24,14 @@ class Shares(gpus.Tenants, machine.Case):
         self.assert_parts([(.2, "queue", 20_000), (.8, "queue", 20_000)])
 
     def test_long_beside_short(self):
-        """What passes until somebody hears of the end of a kernel is the lease's own time."""
+        """The time until the end of a kernel is noticed is charged to the lease itself."""
         self.assert_parts([(.5, "queue", 5_000_000), (.5, "queue", 50_000)], 9)
 
-    def test_who_waits_for_each_kernel(self):
+    def test_a_wait_for_each_kernel(self):
         self.assert_parts([(.3, "sync", 200_000), (.7, "queue", 200_000)], 4)
 
     def test_every_way_to_submit(self):
-        """Beside a plain queue: none is a way round the share."""
+        """Beside a plain queue: none bypasses the share."""
         for style in ("legacy", "thread", "streams", "cooperative", "extended", "ancient", "graph",
                       "captures", "host-function", "copy"):
             with self.subTest(style):
@@ -52,7 +52,7 @@ class Life(machine.Case):
                           options=("--share", "1"))
 
     def test_no_lease_no_device(self):
-        """A process that has the gate and no lease sees no GPU."""
+        """A process with the gate and without a lease sees no GPU."""
         self.begin()
         gate = worlds.built("src/gate/libcleave-cuda.so")
         done = machine.subprocess.run(
@@ -61,7 +61,7 @@ class Life(machine.Case):
             env={**self.agent.env, "LD_PRELOAD": gate, "CLEAVE_LEASE": "/nonexistent"})
         self.assertIn("cuInit(0): 100", done.stderr)
 
-    def test_who_has_the_gate_is_gated(self):
+    def test_a_gated_program_is_not_reported(self):
         self.begin()
         process = self.start(machine.program("cuda-tenant"), "queue", "100000", "60")
         self.assertEqual(process.stdout.readline(), "ready\n")

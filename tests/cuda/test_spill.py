@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory beyond the quota, in the host's: what a program has of it, and what the GPU sees.
+"""Memory beyond the quota, in host memory: what a program gets, and what the GPU sees.
 
 usage: test_spill.py --build BUILD [unittest arguments]
 """
@@ -40,7 +40,7 @@ class Spill(machine.Case):
                 self.assertLessEqual(mine, peak + CONTEXT_MIB)
 
     def test_a_hint_that_is_changed_in_line(self):
-        """What is asked for is looked at when its turn has come, not before."""
+        """A batch is read when its turn has come, not before."""
         self.begin()
         other = self.start(machine.program("cuda-tenant"), "queue", "5000000", "60",
                            options=("--share", "0.5", "--memory", "1G"))
@@ -55,13 +55,13 @@ class Spill(machine.Case):
         self.run_in_lease(machine.program("cuda-spill"), "processes",
                           options=SIZE)
 
-    def test_only_who_asked_for_it(self):
+    def test_only_on_request(self):
         self.begin()
         self.run_in_lease(machine.program("cuda-spill"), "no-room",
                           options=("--share", "0.5", "--memory", "1G"))
 
-    def test_it_is_shown_and_comes_back(self):
-        """When the quota grows; and what is there stays when the limit shrinks."""
+    def test_spill_is_shown_and_returns(self):
+        """After the quota has grown; and the spilled memory stays when the limit shrinks."""
         self.begin()
         process = self.start(machine.program("cuda-spill"), "stays", options=SIZE)
         self.assertEqual(process.stdout.readline(), "ready\n")
@@ -79,7 +79,7 @@ class Spill(machine.Case):
                          1400 * MIB + self.lease()["memory_overhead_bytes"])
 
     def test_a_device_that_cannot_reach_the_host(self):
-        """All managed memory would go to the device with each kernel: refused as ever."""
+        """Each kernel would move all managed memory to the device: refused as before."""
         self.begin(cuda="tell-nvml 1\nconcurrent-managed 0")
         self.run_in_lease(machine.program("cuda-spill"), "no-room", options=SIZE)
 

@@ -18,7 +18,7 @@ from measured import bound
 
 QUARTER = ("--share", "0.25", "--sm", "25%")
 UNITS = 132  # of an H100
-PART = 32    # of the 33 that a quarter would be; also what an MPS server makes of it
+PART = 32    # of the 33 of a quarter; an MPS server rounds in the same way
 SLOWER = UNITS / PART
 KERNEL_NS = 10_000_000
 
@@ -28,7 +28,7 @@ class Units(machine.Case):
         super().begin(cuda="tell-nvml 1\ntrace 1", **more)
 
     def units(self, *words, before=(), options=QUARTER, env=None):
-        """What cuda-units says, when it has said it."""
+        """The output of cuda-units, once it is complete."""
         process = self.start(*before, machine.program("cuda-units"), *words, options=options,
                              env=env)
         line = process.stdout.readline()
@@ -37,13 +37,13 @@ class Units(machine.Case):
         return [float(word) for word in line.split()]
 
     def took(self):
-        """By how much longer each kernel of the last program took, by the GPU's clock."""
+        """By which factor each kernel of the last program took longer, by the GPU's clock."""
         lease = self.agent.get("/v1/leases")["items"][-1]
         took = self.world.player.kernels(lease["processes"][0]["pid"])
         return [round(ns / KERNEL_NS, 1) for ns in took]
 
     def assert_units(self, said, n, *times):
-        """The program runs a kernel or two in each place."""
+        """The program runs one or two kernels in each place."""
         self.assertEqual((said[0], len(said)), (n, 1 + len(times)), said)
         self.assertEqual(one_of_each(self.took()), one_of_each(round(each, 1) for each in times))
 
@@ -78,12 +78,13 @@ class Green(Units):
         self.assert_held_by("green_contexts")
 
     def test_a_primary_context_that_others_have(self):
-        """References to it that no call showed: its streams stay when ours is let go."""
+        """References that no call showed: its streams stay when the gate's reference is
+        released."""
         self.begin()
         self.assert_units(self.units("kept"), PART, SLOWER)
 
     def test_the_end_of_the_primary_context(self):
-        """It goes with the program's last stream there, and no later."""
+        """It is destroyed with the program's last stream there, and no earlier."""
         self.begin()
         self.assertEqual(self.units("release")[2], 0)
 
@@ -100,8 +101,8 @@ class Green(Units):
         self.begin()
         self.assertEqual(self.units("cooperative"), [PART, 0, 720])
 
-    def test_what_is_not_held(self):
-        """Is said, once for each process, and stays said."""
+    def test_unenforced_limits(self):
+        """It is reported once for each process, and stays reported."""
         self.begin()
         for word, why in (("legacy", "default"), ("blocking", "default"),
                           ("context", "context of its own")):
@@ -117,7 +118,7 @@ class Green(Units):
                 self.assertTrue(wait_until(lambda: not self.agent.get("/v1/leases")["items"]))
 
     def test_a_launch_that_is_known_elsewhere(self):
-        """A kernel whose length is known passes quickly, but not past the limit unseen."""
+        """A kernel of known length passes quickly, but the limit still applies."""
         self.begin()
         self.units("stream", *["stream"] * 5, "legacy")
         self.assert_held_by("nothing")
@@ -185,7 +186,7 @@ class Mps(Units):
         self.assert_held_by("mps")
 
     def test_a_daemon_that_has_gone(self):
-        """What is left of it answers nobody: green contexts it is."""
+        """Its socket does not answer any more: green contexts are used."""
         self.begin()
         self.daemon.close()
         self.assert_units(self.units("stream"), PART, SLOWER)

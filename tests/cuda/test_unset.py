@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CUDA programs whose environment was emptied: in place of the driver's libraries they find the
-gate, whatever way they look.
+"""CUDA programs with an empty environment: in place of the driver's libraries they find the gate,
+by every kind of lookup.
 
 usage: test_unset.py --build BUILD [unittest arguments]
 """
@@ -35,7 +35,7 @@ class Unset(machine.Case):
     def begin(self, **more):
         super().begin(**more)
         self.driver = worlds.built("tests/doubles/cuda/driver/libcuda.so.1")
-        # What the doubles of NVIDIA's libraries need is not what a program can lose.
+        # The variables that the doubles of NVIDIA's libraries need are kept.
         self.emptied = ("env", "-i", f"CLV_CUDA_DOUBLE={self.world.folder}")
 
     def run_emptied(self, *command, **more):
@@ -55,7 +55,7 @@ class Unset(machine.Case):
             for begin in (self.emptied, ("env",), ("env", "-u", "LD_PRELOAD")):
                 with self.subTest((begin[1:2], words)):
                     self.assertEqual(self.run_in_lease(*begin, *words, options=QUOTA), REFUSED)
-        # The figure means what it says.
+        # The figure is exact.
         self.assertEqual(self.run_emptied(opener, "open", self.driver,
                                           options=(*QUOTA, "--no-namespace")), LOST)
 
@@ -79,9 +79,9 @@ class Unset(machine.Case):
         self.assertEqual(self.run_emptied(machine.program("cuda-count")), "1\n")
 
     def test_a_static_program(self):
-        """A gate cannot work in it: it says so, and there is no device."""
+        """A gate cannot be loaded into it: an error says so, and there is no device."""
         self.begin()
-        # The double's library has more static storage than there is for one that comes late.
+        # The double's library has more static TLS than glibc keeps for a library loaded late.
         tls = "GLIBC_TUNABLES=glibc.rtld.optional_static_tls=65536"
         static = self.static_program("cuda-opener-static")
         process = self.start("env", tls, static, "open", self.driver, options=QUOTA)
@@ -92,7 +92,7 @@ class Unset(machine.Case):
                                            options=(*QUOTA, "--allow-ungated")), LOST)
 
     def test_nvml(self):
-        """As nvidia-smi opens it; what it calls the device's memory is the quota."""
+        """As nvidia-smi opens it; the device's memory is the quota."""
         self.begin()
         library = worlds.built("tests/doubles/nvml/r580/libnvidia-ml.so.1")
         for begin in (("env", "-i", f"CLV_NVML_DOUBLE={self.world.folder}"), ("env",)):
@@ -115,7 +115,7 @@ class Unset(machine.Case):
         self.assertEqual(self.agent.events("ungated_api"), [])
 
     def test_a_driver_without_a_function(self):
-        """A program that asks for it is told that it is not there."""
+        """A lookup reports that it is not there."""
         self.begin()
         old = worlds.built("tests/doubles/cuda/cuda-11")
         script = ("import ctypes; library = ctypes.CDLL('libcuda.so.1')\n"
@@ -124,7 +124,7 @@ class Unset(machine.Case):
         self.assertEqual(out, "True False\n")
 
     def test_a_lease_in_a_lease(self):
-        """Whose gate it is, is the inner one's."""
+        """The gate belongs to the inner lease."""
         self.begin()
         inner = (worlds.built("src/cli/cleave"), "run", "--socket", self.agent.api, "--share",
                  "0.25", "--memory", "512M", "--device", "gpu0", "--name", "inner", "--",
@@ -134,7 +134,7 @@ class Unset(machine.Case):
         self.assertEqual(self.agent.events("ungated_api"), [])
 
     def test_several_copies(self):
-        """All of them lead to the one that the program would have had."""
+        """All of them lead to the one that the program would have found."""
         self.begin()
         other = tempfile.mkdtemp(prefix="cleave-copy-")
         self.addCleanup(shutil.rmtree, other)
@@ -164,7 +164,7 @@ class Unset(machine.Case):
             self.assertIn(words, found["found"])
 
     def test_nothing_is_left(self):
-        """Outside nothing was mounted, and the lease's folder is gone."""
+        """Outside nothing was mounted, and the lease's folder is removed."""
         self.begin()
         before = os.stat(self.driver)
         process = self.start(*self.emptied, machine.program("cuda-tenant"), "queue",

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many multiprocessors a program gets.
+/* Measures how many multiprocessors a program gets.
  *
  * usage: cuda-units WORD...
  *
- * Says how many the GPU has, and for each word by how much longer a kernel takes than it
- * would on all of them, there where the word says.  cooperative: what becomes of such a
- * launch that is as large as it can be there, and of one with a block more.  Then it
- * waits for the end of its input. */
+ * Prints the number of multiprocessors of the GPU and, for each argument, by which factor
+ * a kernel takes longer in the stream that the argument names than on all
+ * multiprocessors. cooperative: the results of the largest possible cooperative launch in
+ * that stream, and of one with a block more. Then it waits for the end of its input. */
 #include "tenant.h"
 
 #include <pthread.h>
@@ -115,7 +115,7 @@ static handle of_own_context(void)
 	return blocking();
 }
 
-/* Over all that it is shown. */
+/* A green context over all multiprocessors that the program is shown. */
 static handle of_own_green(void)
 {
 	struct resource all, same;
@@ -131,8 +131,8 @@ static handle of_own_green(void)
 	return stream;
 }
 
-/* The primary context is another's as well (here a green context's), and a library has it
- * for a moment. */
+/* The primary context has a second user (here a green context), and a library retains and
+ * releases it. */
 static handle kept(void)
 {
 	struct resource all;
@@ -148,7 +148,8 @@ static handle kept(void)
 	return stream;
 }
 
-/* What is left of the primary context with its last stream. */
+/* The state of the primary context after its release and after the end of its last
+ * stream. */
 static void release(void)
 {
 	handle stream = made();
@@ -201,7 +202,7 @@ static void launch_node(handle stream)
 static const struct {
 	const char *word;
 	handle (*make)(void);
-	void (*launch)(handle stream); /* NULL: as any kernel is */
+	void (*launch)(handle stream); /* NULL: like every kernel */
 } places[] = {
 	{"stream", made},
 	{"priority", with_priority},
@@ -221,7 +222,8 @@ static double measure(handle stream, void (*submit)(handle stream))
 	handle from, to;
 	float ms = 0;
 
-	/* The rest is there when this ends, however slow the machine. */
+	/* Long enough that the second launch is queued behind it, however slow the
+	 * machine is. */
 	launch(stream);
 	OK(cuEventCreate(&from, 0));
 	OK(cuEventCreate(&to, 0));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Submits kernels one by one, waiting for each, and says how long it waited at most.
+/* Submits kernels one by one, waits for each, and prints the longest wait.
  *
  * usage: crowd MICROSECONDS SECONDS */
 #include "program.h"

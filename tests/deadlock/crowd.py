@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A lease of many processes with long kernels, beside a victim with short ones, on one double:
-the victim waits for a kernel or a few, and not for one of each process, and holds its part of
-the device by the account.
+"""A lease of many processes with long kernels, beside a victim with short ones, on one double: the
+victim waits for a few kernels at most, and not for one of each process, and gets its part of the
+device by the ledger.
 
 usage: crowd.py CLEAVE PROGRAM VENDORS
 """
@@ -18,11 +18,11 @@ from measured import bound  # noqa: E402
 
 PROCESSES = 24
 SECONDS = 8
-# A few kernels and what a busy machine adds.  One kernel of each process is 1.44 s where that is
-# measured, and 6 s where so much more is allowed to the machine.
+# A few kernels and the delays of a busy machine. One kernel of each process is 1.44 s where that is
+# measured, and 6 s where more is allowed.
 KERNEL_SECONDS, MOST_SECONDS = bound((0.06, 0.7), (0.25, 3))
 VICTIM_SHARE, CROWD_SHARE = 0.7, 0.2
-# Of what is promised to the victim, whose is one process of 25.
+# Of the victim's promise; the victim is one process of 25.
 LEAST_OF_SHARE = bound(0.8, 0.5)
 
 
@@ -39,14 +39,14 @@ def main():
             env=environment, text=True, stdout=subprocess.PIPE)
 
     def held():
-        """By lease, in the order of their names."""
+        """By lease, sorted by name."""
         out = subprocess.run([cleave, "ps", "-o", "json"], env=environment, text=True,
                              check=True, capture_output=True).stdout
         return [item["held_seconds"] for item in sorted(json.loads(out)["items"],
                                                         key=lambda item: item["name"])]
 
     def part_of_victim():
-        """From now on until the victim is about to end."""
+        """From now on until shortly before the victim's end."""
         before = held()
         time.sleep(SECONDS / 2)
         crowds, victims = (b - a for a, b in zip(before, held()))

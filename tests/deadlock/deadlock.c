@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Programs that would hang if the gate held back, waited for, or failed to flush the
- * wrong command.  One case per run; each is correct without the gate, ends by itself
- * within a second or two, and checks what it can see.  "neighbour" keeps the device busy
- * for ever. */
+ * wrong command. Each run has one case; each case is correct without the gate, ends
+ * within a second or two, and checks what it can see. "competitor" keeps the device busy
+ * until it is killed. */
 #include "program.h"
 
 #include <CL/cl_ext.h>
@@ -40,7 +40,7 @@ static void other_queue_flushed_later(void)
 	}
 }
 
-/* Far more than any window holds, and not one flush before the end. */
+/* Far more commands than any window holds, and not one flush before the end. */
 static void flushed_at_the_end(void)
 {
 	cl_command_queue queue = open_queue(0);
@@ -85,7 +85,7 @@ static void user_event_in_order(void)
 	pthread_join(thread, NULL);
 }
 
-/* What is blocked must not fill the window for what is not. */
+/* Blocked commands must not fill the window for others. */
 static void user_event_beside_work(void)
 {
 	cl_command_queue held = open_queue(0), busy = open_queue(0);
@@ -100,7 +100,7 @@ static void user_event_beside_work(void)
 	CHECK(clFinish(held));
 }
 
-/* rusticl tells of the end of a command later than clFinish does. */
+/* rusticl reports the end of a command later than clFinish returns. */
 static bool tells_late(void)
 {
 	char name[64] = "";
@@ -109,8 +109,8 @@ static bool tells_late(void)
 	return strncmp(name, "Mesa", 4) == 0;
 }
 
-/* It flushes nothing itself: with some drivers a finish waits for nothing that was
- * flushed before. */
+/* The case does not flush: with some drivers a finish ignores commands that were flushed
+ * before. */
 static void finished_is_complete(void)
 {
 	cl_command_queue queue = open_queue(0), other = open_queue(0);
@@ -193,8 +193,8 @@ static void blocking_read_behind_user_event(void)
 	CHECK(clReleaseMemObject(buffer));
 }
 
-/* A hundred are held, and only some of them fit in at a time, while a thread waits inside
- * the driver for all of them. */
+/* A hundred commands are held, and only some of them fit into the window at a time, while
+ * a thread waits inside the driver for all of them. */
 static cl_command_queue queue_of_held(pthread_t *ret_setter)
 {
 	cl_command_queue queue = open_queue(0);
@@ -235,8 +235,8 @@ static void *finish(void *queue)
 	return NULL;
 }
 
-/* While a thread waits inside the driver for a queue of which a part is still held, the
- * gate goes on with what is in others. */
+/* While a thread waits inside the driver for a queue with held commands, the gate submits
+ * those of other queues. */
 static void work_beside_finish(void)
 {
 	cl_command_queue waited = open_queue(0), busy = open_queue(0);
@@ -287,8 +287,8 @@ static void launches_from_callbacks(void)
 	CHECK(clFinish(chain.queue));
 }
 
-/* What a callback submits is held, and what the program submits behind it into the same
- * queue has to keep its place. */
+/* A command submitted by a callback is held, and commands that the program submits behind
+ * it into the same queue have to keep their order. */
 static void thread_and_callbacks_in_one_queue(void)
 {
 	cl_event event;
@@ -324,7 +324,7 @@ static void CL_CALLBACK count_with_lock(cl_event event, cl_int status, void *que
 	atomic_fetch_add(&counted.n_called, 1);
 }
 
-/* The thread that has the lock may be waiting for its turn, and the driver for the
+/* The thread with the lock may be waiting for its turn, and the driver for the
  * callback. */
 static void lock_shared_with_callbacks(void)
 {
@@ -373,7 +373,7 @@ static void user_event_from_callback(void)
 	}
 }
 
-/* Releasing a queue flushes it; its work goes on. */
+/* Releasing a queue flushes it; its commands are completed. */
 static void queue_released_early(void)
 {
 	for (int i = 0; i < 100; i++) {
@@ -515,7 +515,7 @@ struct native_arguments {
 	_Atomic int *n_seen;
 };
 
-/* The turn ends in the middle of it, as often as not. */
+/* Takes 2 ms, so that a turn often ends in the middle of it. */
 static void CL_CALLBACK launch_from_native(void *userdata)
 {
 	const struct native_arguments *arguments = userdata;
@@ -583,9 +583,10 @@ static void note(int *n_shown, cl_uint count)
 	n_shown[count]++;
 }
 
-/* Whatever the gate has in a queue, the program is not shown it: the marker behind a
- * command of unknown length.  What it is shown at once and when all is over is what it is
- * without the gate; now and then a count is read in the middle of a change. */
+/* The gate's own commands in a queue, such as the marker behind a command of unknown
+ * length, do not change the reference counts that a program reads. Counts read at once
+ * and at the end equal those without the gate; a count is sometimes read in the middle of
+ * a change. */
 static void queue_references(void)
 {
 	static const unsigned char zero;
@@ -637,7 +638,8 @@ static cl_command_buffer_khr record(cl_command_queue queue, cl_kernel kernel)
 	return buffer;
 }
 
-/* The usual form: the queue is the one that it was recorded for. */
+/* The usual form: without queues, the command buffer uses the one that it was recorded
+ * for. */
 static void submit_without_queue(cl_command_buffer_khr buffer, int n)
 {
 	clEnqueueCommandBufferKHR_fn enqueue =
@@ -652,7 +654,7 @@ static void submit_without_queue(cl_command_buffer_khr buffer, int n)
 	}
 }
 
-/* The program may release the queue first; some drivers do not take the commands then. */
+/* The program may release the queue first; some drivers then refuse the commands. */
 static void command_buffers(void)
 {
 	clRetainCommandBufferKHR_fn retain = find_extension("clRetainCommandBufferKHR");
@@ -683,7 +685,7 @@ static void command_buffers(void)
 	EXPECT(enqueue(0, NULL, NULL, 0, NULL, NULL) == CL_INVALID_COMMAND_BUFFER_KHR);
 }
 
-/* Nothing waits for it, and nothing flushes it but the gate or the end of the program. */
+/* No call waits for it, and only the gate or the end of the program flushes it. */
 static void last_work_left_alone(void)
 {
 	cl_command_queue queue = open_queue(0);
@@ -728,7 +730,7 @@ static const struct {
 	{ "queue_references",                queue_references },
 	{ "command_buffers",                 command_buffers },
 	{ "last_work_left_alone",            last_work_left_alone },
-	{ "neighbour",                       keep_busy },
+	{ "competitor",                       keep_busy },
 	/* clang-format on */
 };
 

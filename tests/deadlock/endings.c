@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Contexts that end while there is work in others, and the function that is told of each
- * end, which submits more.  Says "done" when all of it is complete, and that without a
- * word of contexts' ends (before OpenCL 3.0) too. */
+/* Contexts that end while there is work in others, and the destructor callback of each,
+ * which submits more. Prints "done" when all of it is complete; also where no call
+ * reports the end of a context (before OpenCL 3.0). */
 #include "program.h"
 
 #include <stdatomic.h>
@@ -9,7 +9,7 @@
 
 #define N_ROUNDS 36
 
-/* The driver may have locks where it calls this. */
+/* The driver may hold locks where it calls this. */
 static struct {
 	cl_command_queue queue;
 	cl_program program;
@@ -33,7 +33,7 @@ static void CL_CALLBACK submit_at_end(cl_context gone, void *userdata)
 	ending.n_left--;
 }
 
-/* A context of its own with work in flight; what ends last in it ends it. */
+/* A context with work in flight; the last reference that its objects drop ends it. */
 static void end_context(void)
 {
 	const char *text = source;
@@ -58,7 +58,7 @@ static void end_context(void)
 	program = ending.program;
 }
 
-/* Before OpenCL 3.0 nothing tells of a context's end. */
+/* Before OpenCL 3.0 no call reports the end of a context. */
 static int tells_of_contexts(void)
 {
 	char version[256] = "";

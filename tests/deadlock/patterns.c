@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Legal programs whose queues, host and processes wait for each other, each of which ends
- * on a device of its own: whoever stands between them and the driver must not close a
- * circle.  Some wait by events alone, and so end on any device; the kernels of others
- * look at a word of memory until it is written, which takes a device that runs kernels of
- * two queues at once and a host that sees what they write.
+/* Correct programs whose queues, host threads and processes wait for each other, each of
+ * which ends on an unshared device: a gate between them and the driver must not close a
+ * cycle of waits. Some wait by events alone, and so end on any device; kernels of others
+ * poll a word of memory, which takes a device that runs kernels of two queues
+ * concurrently and a host that sees what they write.
  *
  * usage: opencl-patterns		the names
  *        opencl-patterns events	those that any device ends
- *        opencl-patterns NAME		runs one; "done N" with what it computed, then
- *					stays until its input ends
- *        opencl-patterns neighbour	keeps the device busy until its input ends */
+ *        opencl-patterns NAME		runs one; "done N" with its result, then
+ * 					stays until its input ends
+ *        opencl-patterns competitor	keeps the device busy until its input ends */
 #include "program.h"
 
 #include <stdatomic.h>
@@ -19,7 +19,7 @@
 
 #define N_ROUNDS 12
 #define N_WORDS 64
-#define ALWAYS (N_WORDS - 1) /* a word that is 0 and awaited to be 0 */
+#define ALWAYS (N_WORDS - 1) /* a word that is 0, for waits that end at once */
 #define OUT_OF_ORDER CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE
 
 static const char relay_source[] = "__kernel void relay(__global volatile uint *words, "
@@ -30,7 +30,7 @@ static const char relay_source[] = "__kernel void relay(__global volatile uint *
 				   "	words[out] = out_value;\n"
 				   "}\n";
 
-/* What the device, the host and the children of this process share. */
+/* The words that the device, the host and the children of this process share. */
 static volatile uint32_t *words;
 
 /* A context with the words. */
@@ -78,7 +78,7 @@ static void await_on_host(uint32_t at, uint32_t value)
 		usleep(200);
 }
 
-/* Submits a kernel that waits until a word is value, and then writes another. */
+/* Submits a kernel that waits until a word has a value, and then writes another word. */
 static void relay_at(struct place *place, cl_command_queue queue, cl_uint at,
 	cl_uint value, cl_uint out, cl_uint out_value, cl_event *event)
 {
@@ -113,7 +113,7 @@ static void release(cl_event *events, int n)
 		CHECK(clReleaseEvent(events[i]));
 }
 
-/* The event is set when the other is complete. */
+/* Sets the user event when the other event is complete. */
 static void CL_CALLBACK set_event(cl_event event, cl_int status, void *userdata)
 {
 	CHECK(clSetUserEventStatus(userdata, CL_COMPLETE));
@@ -127,10 +127,9 @@ static pthread_t start_thread(void *(*function)(void *), void *userdata)
 	return thread;
 }
 
-/* By events alone. --------------------------------------------------------------------
- */
+/* Patterns by events alone. ----------------------------------------------------- */
 
-/* Each command waits for two before it, but for those that begin a path of their own. */
+/* Each command waits for two before it, except for the first ones of a path. */
 static uint32_t graph(void)
 {
 	enum { N = 24 };
@@ -160,7 +159,7 @@ static uint32_t graph(void)
 	return N_ROUNDS;
 }
 
-/* A ring of queues, flushed last first. */
+/* A ring of queues, flushed in reverse order. */
 static uint32_t unflushed(void)
 {
 	enum { N = 4, N_LINKS = 16 };
@@ -199,7 +198,7 @@ static uint32_t ping_pong(void)
 	return N_LINKS;
 }
 
-/* The host sets an event after it has submitted, and waited for, other work. */
+/* The host sets an event after it has submitted, and waited for, other commands. */
 static uint32_t set_late(void)
 {
 	cl_command_queue behind = open_queue(0), further = open_queue(OUT_OF_ORDER),
@@ -226,7 +225,7 @@ static uint32_t set_late(void)
 	return N_ROUNDS;
 }
 
-/* Each link is let go by the callback of the one before; the last is submitted first. */
+/* The callback of each link releases the next; the last link is submitted first. */
 static uint32_t callbacks(void)
 {
 	enum { N = 8 };
@@ -280,8 +279,8 @@ static uint32_t barriers(void)
 	return N_ROUNDS;
 }
 
-/* More commands than any window has room for, behind an event, before and among others.
- */
+/* More commands than any window has room for, behind an event, before and among
+ * others. */
 static uint32_t many_behind(void)
 {
 	enum { N = 300 };
@@ -319,7 +318,7 @@ static void *map_behind(void *userdata)
 	return NULL;
 }
 
-/* A thread is inside a call that blocks until another submits, flushes and sets. */
+/* A thread is inside a blocking call until another submits, flushes and sets. */
 static uint32_t blocking(void)
 {
 	cl_command_queue queue = open_queue(0), other = open_queue(0);
@@ -385,7 +384,7 @@ static uint32_t threads(void)
 	return N_THREADS;
 }
 
-/* Callbacks of one context set the events of the other, and the other way round. */
+/* Callbacks of one context set the events of the other, and vice versa. */
 static uint32_t two_contexts(void)
 {
 	enum { N = 20 };
@@ -439,7 +438,7 @@ static void submit_native(cl_command_queue queue, struct native native)
 	CHECK(clFlush(queue));
 }
 
-/* A native kernel tells the host to let another queue go on. */
+/* A native kernel makes the host release another queue. */
 static uint32_t native_signals(void)
 {
 	cl_command_queue a = open_queue(0), b = open_queue(0);
@@ -460,8 +459,8 @@ static uint32_t native_signals(void)
 	return words[0];
 }
 
-/* What is behind a kernel in its own queue, and beside it in another, is submitted before
- * the host lets it go on. */
+/* The commands behind a kernel in its own queue, and beside it in another, are submitted
+ * before the host releases the kernel. */
 static uint32_t native_awaits(void)
 {
 	cl_command_queue a = open_queue(0), b = open_queue(OUT_OF_ORDER);
@@ -480,7 +479,8 @@ static uint32_t native_awaits(void)
 	return words[1];
 }
 
-/* The child begins anew: it was forked before.  Whether it succeeded. */
+/* The child initializes OpenCL itself: it is forked before the parent does. Returns
+ * whether it succeeded. */
 static int run_beside(void (*run_child)(void), void (*run_parent)(void))
 {
 	pid_t child = fork();
@@ -496,7 +496,7 @@ static int run_beside(void (*run_child)(void), void (*run_parent)(void))
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* Two processes take turns. */
+/* Two processes alternate. */
 static void take_turns(cl_uint at, cl_uint out, uint32_t ahead)
 {
 	cl_command_queue queue = open_queue(0);
@@ -524,8 +524,7 @@ static uint32_t processes(void)
 	return run_beside(answer, ask) ? words[1] : 0;
 }
 
-/* By what kernels see. ----------------------------------------------------------------
- */
+/* Patterns by words that kernels poll. ------------------------------------------ */
 
 /* A receive that is posted before the send. */
 static uint32_t early_receive(void)
@@ -541,7 +540,7 @@ static uint32_t early_receive(void)
 	return words[1];
 }
 
-/* Both in one queue, which may run them at once. */
+/* Both in one queue, which may run them concurrently. */
 static uint32_t one_queue(void)
 {
 	cl_command_queue queue = open_queue(OUT_OF_ORDER);
@@ -555,7 +554,7 @@ static uint32_t one_queue(void)
 	return words[1];
 }
 
-/* What lets it go on is behind a user event in the same queue. */
+/* The command that releases the kernel is behind a user event in the same queue. */
 static uint32_t one_queue_set_late(void)
 {
 	cl_command_queue queue = open_queue(OUT_OF_ORDER);
@@ -573,7 +572,7 @@ static uint32_t one_queue_set_late(void)
 	return words[1];
 }
 
-/* A callback submits it. */
+/* A callback submits the command that releases the kernel. */
 static void CL_CALLBACK store_in_callback(cl_event event, cl_int status, void *userdata)
 {
 	words[2]++;
@@ -608,7 +607,7 @@ static uint32_t callback_stores_in_one_queue(void)
 	return from_callback(OUT_OF_ORDER);
 }
 
-/* The host feeds a kernel that stays, while another queue works. */
+/* The host feeds a kernel that stays, while another queue computes. */
 static uint32_t persistent(void)
 {
 	cl_command_queue server = open_queue(0), other = open_queue(0);
@@ -651,7 +650,7 @@ static void *finish(void *userdata)
 	return NULL;
 }
 
-/* A thread reads behind a kernel that waits for what another thread then submits. */
+/* A thread reads behind a kernel that waits for a command of another thread. */
 static uint32_t blocking_read(void)
 {
 	cl_command_queue a = open_queue(0), b = open_queue(0);
@@ -774,7 +773,7 @@ int main(int argc, char **argv)
 {
 	const char *wanted = argc > 1 ? argv[1] : "";
 
-	if (strcmp(wanted, "neighbour") == 0) {
+	if (strcmp(wanted, "competitor") == 0) {
 		start_thread(end_with_input, NULL);
 		open_device();
 		keep_busy();

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* What the programs here have in common: one device, and a kernel that takes time. */
+/* What these programs share: one device, and a kernel that takes time. */
 
 #define CHECK(call)                                                                \
 	do {                                                                       \
@@ -54,7 +54,8 @@ static void open_device(void)
 	CHECK(clBuildProgram(program, 1, &device, "", NULL, NULL));
 }
 
-/* Drivers of OpenCL 1.2 need not have the newer call (oclgrind's never returns). */
+/* Uses the older call with drivers of OpenCL 1.2, which need not have the newer one
+ * (oclgrind's never returns). */
 static cl_command_queue open_queue(cl_command_queue_properties properties)
 {
 	cl_int r;
@@ -64,7 +65,7 @@ static cl_command_queue open_queue(cl_command_queue_properties properties)
 	return queue;
 }
 
-/* A kernel object of its own for each call: they must not be shared between threads. */
+/* Creates a kernel object for each call, because threads must not share one. */
 static void launch(cl_command_queue queue, cl_uint us, cl_uint n_waits,
 	const cl_event *waits, cl_event *event)
 {
@@ -97,7 +98,7 @@ static inline cl_int status_of(cl_event event)
 	return status;
 }
 
-/* For ever; says when it begins. */
+/* Keeps the device busy without an end; prints a line when it begins. */
 static inline void keep_busy(void)
 {
 	cl_command_queue queue = open_queue(0);

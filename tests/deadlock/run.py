@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs each deadlock case inside a share beside a saturating neighbour, on PoCL, on the
-strict double, which runs nothing before a flush, or on oclgrind or rusticl, where these are
-installed; and some with the device to itself.
+"""Runs each deadlock case inside a share beside a saturating tenant, on PoCL, on the strict double,
+which runs nothing before a flush, or on oclgrind or rusticl, where these are installed; and some
+alone on the device.
 
 usage: run.py CLEAVE PROGRAM VENDORS|-|oclgrind|rusticl [CASE...]
 
@@ -20,15 +20,15 @@ import vendors  # noqa: E402
 
 LIMIT_SECONDS = 30
 SKIPPED = 77
-# What a driver does wrong without the gate too, or cannot do.
+# Faults and limits of a driver without the gate.
 NOT_ON = {
-    # Mesa 22: a finish does not wait for what was flushed, and nothing runs out of order.  The
-    # gate's marker before a finish, which it needs for that, may still count as a reference.
+    # Mesa 22: a finish does not wait for commands flushed before, and nothing runs out of order.
+    # The gate's marker before a finish, which it needs for that, may still count as a reference.
     "rusticl": ("user_event_in_order", "user_event_across_queues", "user_event_out_of_order",
                 "thread_and_callbacks_in_one_queue", "hundred_user_events",
                 "maps_and_shared_memory", "queue_references", "command_buffers"),
-    # 21.10: it looks at no event but those that somebody waits for, has no shared memory, and ends
-    # a program in which two threads compute.
+    # 21.10: it checks only events that a call waits for, has no shared memory, and ends a program
+    # in which two threads compute.
     "oclgrind": ("user_event_in_order", "user_event_across_queues", "user_event_out_of_order",
                  "user_event_from_callback", "hundred_user_events", "failed_user_event",
                  "maps_and_shared_memory", "work_beside_finish", "many_threads",
@@ -37,10 +37,10 @@ NOT_ON = {
 # A simulator takes up to ten seconds for each of these.
 LONG_ON = {"oclgrind": ("flushed_at_the_end", "two_queues_flushed_at_the_end",
                         "finished_is_complete", "launches_from_native_kernels")}
-# Nothing there runs before the program waits for it or flushes, whatever the gate does.
+# There nothing runs before the program waits for it or flushes, with or without the gate.
 WAITED_FOR = ("oclgrind",)
 COMPARED = ("queue_references",)
-# What waits for room beside itself, and not for a turn, with nobody else.
+# Commands that wait for room beside the program's own, and not for a turn, without another tenant.
 ALONE = ("lock_shared_with_callbacks",)
 
 
@@ -70,14 +70,14 @@ def main():
     failed = 0
 
     def without_gate(name):
-        """What a case says that is to be compared."""
+        """The output of a case that is compared."""
         if name not in COMPARED:
             return ""
         return subprocess.run([program, name], env=environment, text=True, check=True,
                               capture_output=True, timeout=LIMIT_SECONDS).stdout
 
     def judge(number, name, where):
-        """Whether the case failed."""
+        """Returns whether the case failed."""
         try:
             r = run("run", "--share", "0.4", "--memory", "64M", "--", program, name,
                     timeout=LIMIT_SECONDS)
@@ -98,17 +98,17 @@ def main():
     print(f"1..{len(alone) + len(names)}", flush=True)
     for number, name in enumerate(alone, 1):
         failed += judge(number, name, ", alone")
-    neighbour = subprocess.Popen(
-        [cleave, "run", "--share", "0.5", "--memory", "64M", "--name", "neighbour", "--",
-         program, "neighbour"], env=environment, stdout=subprocess.PIPE, text=True)
+    competitor = subprocess.Popen(
+        [cleave, "run", "--share", "0.5", "--memory", "64M", "--name", "competitor", "--",
+         program, "competitor"], env=environment, stdout=subprocess.PIPE, text=True)
     try:
-        if neighbour.stdout.readline() != "ready\n":
-            sys.exit("the neighbour did not start")
+        if competitor.stdout.readline() != "ready\n":
+            sys.exit("the competitor did not start")
         for number, name in enumerate(names, len(alone) + 1):
             failed += judge(number, name, "")
     finally:
-        neighbour.terminate()
-        neighbour.wait()
+        competitor.terminate()
+        competitor.wait()
         agent = json.loads(run("version", "-o", "json").stdout or "{}").get("agent")
         if agent:
             os.kill(agent["pid"], signal.SIGTERM)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program that gives up the right to make threads: once it has its device ("late"), and
- * before it has a context on it ("early").  Says "done", or with what code a context is
- * refused. */
+/* A program that gives up the right to create threads: once it has its device ("late"),
+ * or before it has a context on it ("early"). Prints "done", or the error code of the
+ * refused context. */
 #include "program.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 #define N_ROUNDS 12
 
-/* From here on no thread can be made. */
+/* From here on no thread can be created. */
 static void forbid_threads(void)
 {
 	struct sock_filter steps[] = {
@@ -30,7 +30,7 @@ static void forbid_threads(void)
 	EXPECT(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0);
 }
 
-/* A program that gives its rights up once it has its device. */
+/* Gives up its rights once it has its device. */
 static void sandboxed(void)
 {
 	cl_command_queue queue;
@@ -51,7 +51,7 @@ static void sandboxed(void)
 	}
 }
 
-/* The same too early: what a context is refused with. */
+/* The same too early: prints the error code of the refused context. */
 static void sandbox_early(void)
 {
 	cl_int r;

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""OpenCL programs whose queues, host and processes wait for each other (patterns.c): each ends,
-with the same result, alone on the device, beside a tenant, and while the agent is killed or
-stopped; on PoCL, those that do not look at memory on the strict double, which runs nothing
-before a flush, and such as oclgrind and rusticl end without the gate there, where these are
+"""OpenCL programs whose queues, host threads and processes wait for each other (patterns.c): each
+ends, with the same result, alone on the device, beside a tenant, and while the agent is killed or
+stopped; on PoCL, those without polled memory on the strict double, which runs nothing before a
+flush, and those that oclgrind and rusticl complete without the gate there, where these are
 installed.
 
 usage: test_patterns.py --build BUILD --on pocl|double|oclgrind|rusticl [unittest arguments]
@@ -22,7 +22,7 @@ import worlds  # noqa: E402
 
 ON = sys.argv[4]
 SKIPPED = 77
-# What the others hang in or end with a signal, whatever stands before them.
+# In these the other drivers hang or crash, with or without the gate.
 SOME_ON = {"oclgrind": ("graph", "unflushed", "ping-pong", "processes"),
            "rusticl": ("callbacks", "blocking", "processes")}
 
@@ -49,13 +49,13 @@ class Case(gpus.Case):
     def program(self):
         return worlds.built("tests/deadlock/opencl-patterns")
 
-    def neighbour(self):
-        return self.program(), "neighbour"
+    def competitor(self):
+        return self.program(), "competitor"
 
 
 class Alone(Case, patterns.Alone):
     def test_more_workers_than_processors(self):
-        """PoCL ends a program whose workers it cannot put on processors of their own."""
+        """PoCL ends a program whose workers it cannot place on separate processors."""
         self.begin()
         n = str(2 * os.cpu_count())
         out = self.run_in_lease(self.program(), "graph", env={"POCL_MAX_PTHREAD_COUNT": n})
@@ -72,7 +72,7 @@ class Disturbed(Case, patterns.Disturbed):
 
 
 class Rare(Case, patterns.Patterns):
-    """What ends in a hang where the gate does not expect it."""
+    """Cases that would hang in states that the gate does not expect."""
 
     def run_beside(self, program, *arguments):
         self.begin()
@@ -92,7 +92,7 @@ class Rare(Case, patterns.Patterns):
         self.assertEqual(self.run_beside("sandbox", "late"), ("done\n", ""))
 
     def test_threads_are_forbidden_too_early(self):
-        """The gate says what it lacks, and the program does not go on without."""
+        """The gate reports what it lacks, and the program does not continue without."""
         out, err = self.run_beside("sandbox", "early")
         self.assertEqual(out, "code -6\n", err)
         self.assertRegex(err, r"\Acleave: no device for process \d+: the gate cannot create its "

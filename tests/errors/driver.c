@@ -19,8 +19,8 @@
  *
  * or never return (`hang`).
  *
- * Each stub takes as many words as any function has parameters, and passes them on: on
- * the machines that this is for, those that are too many hurt nobody. */
+ * Each stub takes as many words as any function has parameters, and passes them on: in
+ * the ABIs of these machines, surplus arguments are ignored. */
 #include "../doubles/opencl/entries.h"
 
 #include <dlfcn.h>
@@ -284,7 +284,7 @@ static intptr_t go_wild(const struct place *place, intptr_t *arguments)
 	return place->error == NONE ? r : (intptr_t)no_object();
 }
 
-/* By a user event that has failed.  Nobody else tells it from a command's. */
+/* Ends by a failed user event, which a caller cannot distinguish from a command's. */
 static intptr_t end_with_error(const struct place *place, intptr_t *arguments)
 {
 	cl_context context = NULL;

@@ -5,12 +5,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What those programs have in common that make every kind of call and bear any error.
+/* Shared by the programs that make every kind of call and tolerate any error.
  *
- * usage: PROGRAM [neighbour]
+ * usage: PROGRAM [`neighbour`]
  *
- * They are driven by lines, which sweep.py writes and reads.  With `neighbour` one gives
- * the device a little work for each line, waits for it, and answers with a line.  Else:
+ * They are driven by lines, which sweep.py writes and reads. With `neighbour` a program
+ * gives the device a little work for each line, waits for it, and answers with a line.
+ * Otherwise:
  *
  *	each line of input   a child makes all the calls once, and says `began PID`
  *	at WHERE MEMORY SPILLED GIVEN
@@ -32,13 +33,13 @@
 
 struct errors_program {
 	void (*run)(void);
-	/* Of the neighbour, who ends it where anything goes wrong. */
+	/* Of the `neighbour`, which exits at any error. */
 	void (*begin)(void);
 	void (*step)(void);
 };
 extern const struct errors_program errors_program; /* each program's own */
 
-/* Ends a neighbour that gets an error. */
+/* Ends the `neighbour` that gets an error. */
 void errors_must(int result);
 /* Runs that in a thread, and waits for it. */
 void errors_in_thread(void *(*run)(void *unused));

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that make every kind of call, on drivers that answer with errors, or never; and a neighbour
-in a lease of its own, whose turns come all the same.
+"""Programs that make every kind of call, on drivers that answer with errors, or never; and another
+tenant, whose turns must come all the same.
 
 What is asked of the gate each time:
 - the program ends by itself, soon, and with no signal;
@@ -79,7 +79,7 @@ class Outcome:
         self.drained_since = None
         self.tried = {}                    # symbol: calls, how many were taken, errors
         self.beyond, self.strange = [], []
-        self.steps = []                    # of the neighbour
+        self.steps = []                    # of the other tenant
 
 
 class Sweep:
@@ -97,7 +97,7 @@ class Sweep:
         return process
 
     def step(self):
-        """The neighbour's turn comes."""
+        """The other tenant gets its turn."""
         try:
             self.neighbour.say()
             return self.neighbour.line()
@@ -123,8 +123,8 @@ class Sweep:
         return outcome
 
     def see_drained(self, outcome, numbers):
-        """Of work that nobody waits for the gate does not know when it is complete.  A neighbour
-        may have had its turn before the arbiter saw any of both."""
+        """The gate does not know when work that no call waits for is complete.  The other tenant may
+        have had its turn before the arbiter saw either of the two counts."""
         now = time.monotonic()
         outcome.drained_since = outcome.drained_since or now
         if numbers[0] != numbers[1] and now < outcome.drained_since + TO_DRAIN:

@@ -32,7 +32,7 @@ JUDGE = sweep.Judge(answers={
     **dict.fromkeys(("hsa_agent_get_info", "hsa_iterate_agents", "hsa_agent_iterate_regions",
                      "hsa_amd_agent_iterate_memory_pools", "hsa_amd_memory_pool_get_info",
                      "hsa_region_get_info"), ("free", "end")),
-    # A handle of one's own memory that was imported, and could not be released.
+    # An imported handle of the process's own memory that could not be released.
     "hipMemRelease": ("free", "end"), "hsa_amd_vmem_handle_release": ("free", "end"),
 }, unready=[("hipEventQuery", 600)], captures=["hipStreamEndCapture"])
 

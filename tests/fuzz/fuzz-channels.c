@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a tenant says of its channel groups, in any order and any number, and what a
- * driver answers: here none does, for the file is no GPU's.  Nothing is lost, and no
- * file; and who is told of them, as far as there is room and again from the beginning
- * now and then, has the same in the end. */
+/* Registers the objects of a tenant's channel groups in any order and number. No ioctl
+ * reaches a driver, because the file is not a GPU's. No object and no file descriptor may
+ * be lost, and a second table that gets the objects as far as it has room, sometimes from
+ * the first one again, must be equal in the end. */
 #include "fuzz.h"
 
 #include "rm/abi.h"
@@ -29,7 +29,7 @@ static int count_open(void)
 	return n;
 }
 
-/* Few handles, so that they meet. */
+/* Few handles, so that they collide. */
 static struct clv_rm_object take_object(struct clv_fuzz_input *input, uint8_t what)
 {
 	static const uint32_t classes[] = {0, CLV_RM_CLASS_GROUP, CLV_RM_CLASS_SUBDEVICE,
@@ -49,7 +49,7 @@ static void read_call(const uint8_t *data, size_t n_bytes)
 	struct clv_rm_object object;
 
 	memcpy(argument, data, n_bytes < sizeof(argument) ? n_bytes : sizeof(argument));
-	/* A pointer in it is the program's own business; this one follows none. */
+	/* A pointer in it belongs to the program; this one is never followed. */
 	if (clv_rm_object_read(_IOWR('F', CLV_RM_ALLOC, struct clv_rm_alloc_rights),
 		    argument, &object))
 		CLV_MUST(object.class != 0);
@@ -60,7 +60,7 @@ static void read_call(const uint8_t *data, size_t n_bytes)
 		_IOWR('F', CLV_RM_ALLOC, struct clv_rm_free), argument, &object));
 }
 
-/* The same file by another number, as one that was sent is. */
+/* The file gets another number, as one that was sent over a socket does. */
 static void tell(
 	struct clv_rm_channels *from, struct clv_rm_channels *to, int file, size_t n)
 {

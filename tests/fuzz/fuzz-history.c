@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The history file as it may be found: any bytes.  The first one says whether they are a
- * file, or the rest of a block whose checksums are right, so that what is behind these is
+/* The history file with any bytes. The first byte says whether the input is a whole file,
+ * or the rest of a block with correct checksums, so that the code after the checks is
  * reached too. */
 #include "fuzz.h"
 
@@ -23,7 +23,7 @@ static void count(
 	n_rows++;
 }
 
-/* What can be read can be gone on with. */
+/* A block that can be read can be appended to. */
 static void go_on(struct clv_history_block *block, struct clv_history_writer *writer)
 {
 	struct clv_history_row row = {.values = {1, 2, 3}};

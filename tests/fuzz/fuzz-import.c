@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Other tools' files, as people give them.  The first byte says as which format, or that
- * it is to be guessed; what has several configurations is read for each of the first. */
+/* Layout files of other tools. The first byte selects the format or "guess it"; where a
+ * file has several configurations, each of the first ones is read. */
 #include "fuzz.h"
 
 #include "base/error.h"
@@ -40,7 +40,7 @@ static void check_rule(const struct clv_layout_rule *rule)
 		check_partition(&rule->partitions[i]);
 }
 
-/* What was imported is a layout: written, it can be read. */
+/* An imported layout can be written and read again. */
 static void check_layout(const struct clv_layout *layout)
 {
 	struct clv_layout again = {0};
@@ -51,7 +51,7 @@ static void check_layout(const struct clv_layout *layout)
 		check_rule(&layout->rules[i]);
 	if (clv_layout_write(layout, &text, NULL) < 0)
 		return;
-	/* Unfolded, an import may be more than a file may have. */
+	/* The imported layout may be larger than a layout file may be. */
 	if (strlen(text) <= CLV_YAML_MAX_BYTES) {
 		int r = clv_layout_parse(text, strlen(text), "again", &again, NULL);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A layout as text.  What is not taken is said why in one line that begins with the name;
- * what is taken is written so that it is read as the same. */
+/* A layout as text. A rejected text gets an error of one line that begins with the file's
+ * name; an accepted one, written, is read as the same layout. */
 #include "fuzz.h"
 
 #include "base/error.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the worker that speaks to drivers says and is asked.  The first byte says which:
- * 'n', a node, or 's', a step; the rest is JSON. */
+/* Messages between the agent and the worker. The first byte selects a node ('n') or a
+ * step ('s'); the rest is JSON. */
 #include "fuzz.h"
 
 #include "agent/device/node-json.h"
@@ -11,7 +11,7 @@ static void check_error(int r, const struct clv_error *err)
 	CLV_MUST(r < 0 && err->code == r && err->msg[0] != '\0');
 }
 
-/* What can be read is written so that it reads as the same. */
+/* A value that can be read, written again, reads as the same value. */
 static void try_node(const json_t *json)
 {
 	struct clv_node node = {0}, again = {0};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A command line, its words apart by newlines, read by tables with every type of option.
- * What is taken must be in range; what is not must be said why. */
+/* A command line, its words separated by newlines, parsed with tables that have every
+ * type of option. Accepted values must be in range; a rejection must have an error
+ * text. */
 #include "fuzz.h"
 
 #include "base/error.h"
@@ -108,7 +109,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 		struct clv_error err = {0};
 		int argc = split(text, argv), first = -1;
 
-		optind = 0; /* getopt begins anew */
+		optind = 0; /* optind = 0; getopt starts again */
 		if (clv_opt_parse(&verbs[i], argc, argv, &settings, &first, &err) < 0) {
 			CLV_MUST(err.code < 0 && err.msg[0]);
 		} else {

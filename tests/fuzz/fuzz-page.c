@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Report pages as the arbiter reads them: two leases write what they like into their
- * slots and ring when they like, on a virtual clock; a third behaves.  Whatever the two
- * write, the third is let in after at most a drain time-out and a slice of each of them,
- * nothing overflows, and the arbiter never asks to be called in the past for ever.  The
- * arbiter's thread does not run here. */
+/* Report pages as the arbiter reads them, on a virtual clock: two leases write any values
+ * into their slots and ring at any time; a third behaves. Whatever the two write, the
+ * third gets the device after at most a drain timeout and a slice of each of them, no
+ * value overflows, and the arbiter does not ask again and again for a call in the past.
+ * The arbiter's thread does not run here. */
 #include "fuzz.h"
 
 #include "arbiter/arbiter.h"
@@ -13,21 +13,21 @@
 #define N_LIARS 2
 #define N_LEASES (N_LIARS + 1)
 #define HONEST N_LIARS
-#define N_SLOTS 3 /* of each liar */
+#define N_SLOTS 3 /* of each misbehaving lease */
 #define MAX_STEPS 400
 #define DRAIN_TIMEOUT_NS (100 * CLV_NS_PER_MS)
 #define MOST_SLICE_NS (8 * CLV_NS_PER_MS)
 
-/* Two rounds of both liars: one may hold the device when the honest lease asks, and debt
- * of its own last turn may let them go first once more. */
+/* Two rounds of both misbehaving leases: one may hold the device when the honest lease
+ * asks, and the honest lease's debt from its last turn may put them first once more. */
 #define MOST_WAIT_NS (2 * N_LIARS * (DRAIN_TIMEOUT_NS + 2 * MOST_SLICE_NS))
 
 struct world {
 	struct clv_arbiter arbiter;
 	struct clv_arbiter_lease *leases[N_LEASES];
 	uint64_t now_ns;
-	uint64_t asked_ns;  /* the honest lease stands in line since; 0: it does not */
-	uint64_t enough_ns; /* the honest lease ends its turn */
+	uint64_t asked_ns;  /* when the honest lease began to wait; 0: it does not wait */
+	uint64_t enough_ns; /* when the honest lease ends its turn */
 };
 
 static const struct clv_share shares[N_LEASES] = {
@@ -88,7 +88,8 @@ static enum clv_phase phase_of(struct world *world, size_t lease)
 	return CLV_PHASE_OF(atomic_load(&world->leases[lease]->pages.control->phase));
 }
 
-/* Enters when it may, leaves at its deadline or a millisecond later, and asks again. */
+/* The honest lease: enters when its gate is open, leaves at its deadline or after a
+ * millisecond, and asks again. */
 static void behave(struct world *world)
 {
 	struct clv_slot *slot = slot_of(world, HONEST, 0);
@@ -172,7 +173,7 @@ static void step(struct world *world, uint64_t at_most_ns)
 	CLV_MUST(!holder || world->arbiter.closing || n_open == 1);
 	behave(world);
 	if (world->leases[HONEST]->rung)
-		return; /* at once */
+		return; /* immediately */
 	if (world->enough_ns > 0 && next_ns > world->enough_ns)
 		next_ns = world->enough_ns;
 	if (next_ns > world->now_ns + at_most_ns)
@@ -213,7 +214,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 			break;
 		}
 	}
-	/* And from then on nobody writes any more. */
+	/* From here on no slot is written any more. */
 	for (int i = 0; i < 100; i++)
 		step(&world, 20 * CLV_NS_PER_MS);
 	drop(&world);

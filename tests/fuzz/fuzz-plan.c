@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A node, a layout, and the plan between them, all from bytes.  The node may be one that
- * no driver shows: instances in each other's place, parts of no known size, processors
- * that are not there.  Whatever it is: nobody loses what he holds unless he is named, and
- * errors are one line.  Where drivers could show such a node, a plan that nothing stands
- * in the way of can be carried out and leaves nothing to do. */
+/* A node, a layout, and the plan between them, all from bytes. The node may be one that
+ * no driver shows: overlapping instances, parts of unknown size, processors that do not
+ * exist. For every input, no lease loses a device that the plan does not name, and errors
+ * have one line. Where a driver could show such a node, a plan without obstacles can be
+ * carried out and leaves nothing to do. */
 #include "fuzz.h"
 
 #include "base/error.h"
@@ -157,7 +157,7 @@ static void copy_holders(struct clv_holders *to, const struct clv_holders *from)
 static const char *const type_names[] = {
 	"NVIDIA L40S-4Q", "NVIDIA L40S-12Q", "GRID A100-10C", "1155"};
 
-/* Functions that are vGPUs, of types that are listed and of others. */
+/* Functions that are vGPUs, of listed types and of unlisted ones. */
 static void make_vgpus(struct clv_fuzz_input *input, struct clv_vf_state *vf)
 {
 	uint32_t n = take(input, 4);
@@ -400,7 +400,7 @@ static void check_step(const struct clv_node *node, const struct clv_plan *plan,
 		check_destroyed(plan, &device->partitions[i], step);
 }
 
-/* A device as a driver could show it. */
+/* Whether a driver could show this device. */
 static bool is_possible(const struct clv_node_device *device)
 {
 	const struct clv_xcp_state *xcp = &device->xcp;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs that are no programs, and libraries that are none: first lines, headers and
- * versions in ELF. */
+/* Files that are not programs or libraries: first lines, headers and versions in ELF. */
 #include "fuzz.h"
 
 #include "base/error.h"
@@ -45,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 	close(fd);
 
 	CLV_MUST(r == (err.msg[0] ? -EPERM : 0));
-	/* Whatever else is in it, with these four bytes and no loader it is refused. */
+	/* A file with this magic and without a loader is refused. */
 	if (n_bytes >= 4 && n_bytes <= 56 && memcmp(data, "\177ELF", 4) == 0)
 		CLV_MUST(r == -EPERM);
 	return 0;

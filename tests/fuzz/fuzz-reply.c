@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The agent's reply, as the gate reads it: any bytes, any number of descriptors of any
- * kind.  A reply may be refused or believed, but no descriptor may be lost, and what was
- * believed must be mapped.  The first byte says which descriptors travel. */
+/* The agent's reply as the gate reads it: any bytes, any number of descriptors of any
+ * kind. The gate may refuse or accept a reply, but may not leak a descriptor, and must
+ * have mapped what it accepted. The first byte selects the descriptors that are sent. */
 #include "fuzz.h"
 
 #include "gate/attach/attach.c"

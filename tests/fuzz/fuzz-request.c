@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bodies and numbers that the API takes.  The first byte says which reader. */
+/* Bodies and numbers that the API accepts. The first byte selects the parser. */
 #include "fuzz.h"
 
 #include "agent/api/request/request.h"

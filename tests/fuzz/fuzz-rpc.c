@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a caller of cleave-kubelet sends: bytes of HTTP/2 on a connection, and, with
- * another first byte, the parts above it: gRPC's framing, its timeouts and texts, the
- * messages. */
+/* Bytes that a caller of cleave-kubelet sends: HTTP/2 on a connection or, with another
+ * first byte, the layers above: gRPC's framing, timeouts and texts, and the messages. */
 #include "fuzz.h"
 
 #include "base/error.h"
@@ -28,7 +27,7 @@ static void echo(
 	clv_rpc_answer(call, data, n_bytes);
 }
 
-/* One at a time is kept waiting. */
+/* Keeps one call at a time waiting. */
 static void hold(
 	struct clv_rpc_call *call, const uint8_t *data, size_t n_bytes, void *userdata)
 {
@@ -42,8 +41,8 @@ static void hold(
 	clv_rpc_on_end(call, forget, NULL);
 }
 
-/* A client's first words, so that what follows is looked at; the last byte of its
- * SETTINGS is the text's own NUL. */
+/* The connection preface of a client, so that the bytes after it are parsed; the last
+ * byte of its SETTINGS is the terminating NUL. */
 static const uint8_t preface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0";
 
 static void check_connection(const uint8_t *data, size_t n_bytes, bool is_bare)

@@ -5,7 +5,7 @@
 #include "agent/config/config.h"
 #include "base/error.h"
 
-/* Whatever was read can be asked about. */
+/* A configuration that was read can be queried. */
 static void check(const struct clv_config *config)
 {
 	struct clv_allowance allowance = clv_config_allowance(config, "nobody", 65534);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files of a simulated node.  The first byte says which: 'n', what it is, or 's', how
- * the node below is divided. */
+/* The files of a simulated node. The first byte selects the node ('n') or the state of
+ * its division ('s'). */
 #include "fuzz.h"
 
 #include "backend/sim/sim.h"
@@ -58,7 +58,7 @@ static int read_state(
 	return read_text(clv_sim_state_parse, data, n_bytes, sim, err);
 }
 
-/* What can be read is written so that it reads as the same. */
+/* A state that can be read, written again, reads as the same. */
 static void check_round(struct clv_sim *sim)
 {
 	char *before = NULL, *after = NULL;

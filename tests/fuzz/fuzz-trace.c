@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fleets and traces as CSV, any bytes.  The first one says which; a fleet that was read
- * is one in which things can be placed, a trace is played against a small fleet, and then
- * the fleet's books are right. */
+/* Fleets and traces as CSV, of any bytes; the first byte selects which. Things can be
+ * placed in a fleet that was read; a trace is replayed against a small fleet, whose
+ * totals must be correct afterwards. */
 #include "fuzz.h"
 
 #include "base/error.h"

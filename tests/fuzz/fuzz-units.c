@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/units.h"
 
-/* More than eighteen digits are no number to the parser; with a unit they may be. */
+/* The parser rejects more than eighteen digits; with a unit the value may be larger. */
 #define MOST_DIGITS UINT64_C(999999999999999999)
 
 static void check_bytes(const char *text)

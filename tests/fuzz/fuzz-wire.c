@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the agent itself reads of a request: percent signs, the path, the Authorization
- * header, keys, and numbers of the query. */
+/* The parts of an HTTP request that the agent parses itself: percent encoding, the path,
+ * the Authorization header, keys, and numbers of the query. */
 #include "fuzz.h"
 
 #include "agent/api/request/request.h"

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One input.  A target states what must hold with CLV_MUST(): unlike assert() it stays
- * in every build. */
+/* Runs one input. A target states its invariants with CLV_MUST(), which unlike assert()
+ * stays in every build. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes);
 
 #define CLV_MUST(condition)       \
@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes);
 			abort();  \
 	} while (0)
 
-/* Reads numbers from the input; zeros after its end. */
+/* Reads numbers from the input; after its end, zeros. */
 struct clv_fuzz_input {
 	const uint8_t *data;
 	size_t n_left;
@@ -35,7 +35,8 @@ static inline uint64_t clv_fuzz_take(struct clv_fuzz_input *input, size_t n_byte
 	return value;
 }
 
-/* A copy that ends in a NUL, so that reading past the end is seen.  Caller frees. */
+/* Returns a copy that ends in a NUL, so that sanitizers see a read past the end. Caller
+ * frees. */
 static inline char *clv_fuzz_text(const uint8_t *data, size_t n_bytes)
 {
 	char *text = malloc(n_bytes + 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs a fuzz target over its corpus: every file of every folder named, and the same
- * files cut short and with single bytes changed, so that a compiler without libFuzzer
- * still looks around them. */
+/* Runs a fuzz target over its corpus: each file of the named folders, and the same file
+ * truncated and with single bytes changed, so that a compiler without libFuzzer also
+ * tests inputs close to the corpus. */
 #include "fuzz.h"
 
 #include <dirent.h>
@@ -14,7 +14,7 @@ static unsigned int n_inputs;
 
 static void try_input(const uint8_t *data, size_t n_bytes)
 {
-	/* An allocation of just this size, for sanitizers and valgrind. */
+	/* An allocation of the exact size, for sanitizers and valgrind. */
 	uint8_t *exact = malloc(n_bytes ? n_bytes : 1);
 
 	CLV_MUST(exact);

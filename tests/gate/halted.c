@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program with a kernel that has no end until it is told, and that does what programs
- *do while the threads that compute it stand still.  Orders come line by line:
+/* A program with a kernel without an end, and with the actions of a program whose
+ * computing threads are stopped. Commands come line by line:
  *
- *	fork, exec, exit, raise, allocate
- *	end	lets the kernel end, and waits for it
+ *   fork, exec, exit, raise, allocate
+ *   end    lets the kernel end, and waits for it
  *
- * usage: halted [before|after]: a handler for SIGURG of its own, set before or after the
+ * usage: halted [before|after]: its own handler for SIGURG, set before or after the
  * device was opened. */
 #include <CL/cl.h>
 #include <signal.h>

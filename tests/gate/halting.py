@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A kernel without an end on a device that is the processor: its threads stand still while
-others have the device, whatever its program and the agent do meanwhile.
+"""A kernel without an end on a device that is the processor: its threads are stopped while others
+have the device, during all acts of its program and the agent.
 
 usage: halting.py CLEAVE WAYS HALTED [unittest arguments]
 
@@ -54,7 +54,7 @@ class Halting(unittest.TestCase):
         return [leases[name]["held_seconds"] for name in ("neighbour", "endless")]
 
     def taken(self, programs, seconds):
-        """What each has of the processor's time and of the account, over so much of it."""
+        """The processor time of each, and its held time, over this much of the processor's time."""
         def look():
             return [p.processor_seconds() for p in programs], self.account()
         until = time.monotonic() + PATIENCE
@@ -134,7 +134,7 @@ class Beside(Halting):
         self.order(program, "end", "ended")
         self.session.end(program)
 
-        # It takes the signal away: its work is waited for, and it pays as it runs on.
+        # It blocks the signal: the agent waits for its work, and charges it while it runs on.
         program = self.endless("after")
         self.both_go_on(program)
         busy, held = self.taken((self.neighbour, program), 2)
@@ -142,7 +142,7 @@ class Beside(Halting):
         self.order(program, "end", "ended")
 
     def agent(self):
-        """The one that is there now: where one was stopped for long it is another."""
+        """The PID of the current agent; an agent that was stopped for long has been replaced."""
         until = time.monotonic() + PATIENCE
         while time.monotonic() < until:
             pid = self.session.agent_pid()
@@ -160,19 +160,19 @@ class Beside(Halting):
 
 
 class Overdue(Halting):
-    """Work is waited for; what has not ended within a second is stopped."""
+    """The agent waits for work; what has not ended within a second is stopped."""
     settings = "executor: auto"
 
     def test_shares(self):
         program = self.endless()
         time.sleep(3)
-        # It pays for the time in which it kept the device.
+        # It is charged for the time in which it held the device.
         self.assert_shares(program, least=0.01)
         self.order(program, "end", "ended")
 
 
 class WaitedFor(Halting):
-    """The settings may say that nothing is stopped."""
+    """The settings may disable stopping."""
     settings = "executor: gate"
 
     def test_ends(self):
@@ -182,8 +182,8 @@ class WaitedFor(Halting):
 
 
 class Restarted(Halting):
-    """The next agent is a child of init, or of who stands in for the program, and younger than
-    it: so is what a program leaves behind with its memory."""
+    """The next agent is a child of init, or of the program's subreaper, and younger than the
+    program: so is a surviving child that shares the program's memory."""
     settings = "executor: gate"
 
     def setUp(self):

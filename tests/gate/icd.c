@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The gate in the place of the vendors and as a layer, as loaders of all kinds look at
- * it: such as know no layers, such as call more than the gate knows, or less.  One vendor
- * is of cl_khr_icd 2.0.0, one is older.  Each test is a process of its own.
+/* The gate as an ICD in the place of the vendors and as a layer, under loaders of all
+ * kinds: loaders without layers, and with more or fewer calls than the gate knows. One
+ * vendor is of cl_khr_icd 2.0.0, one is older. Each test runs in its own process.
  *
  * usage: test-icd GATE OLD-VENDOR NEW-VENDOR */
 #include "lease.h"
@@ -70,7 +70,7 @@ static void name_vendor(const char *file, const char *path)
 	fclose(icd);
 }
 
-/* It looks for the vendors beside itself. */
+/* The gate looks for the vendors in its own folder. */
 static int set_up(void **state)
 {
 	char gate_here[256];
@@ -101,7 +101,7 @@ static void *function(const char *name)
 	return address;
 }
 
-/* A process of its own, with or without a lease, and these vendors. */
+/* Runs a test in its own process, with or without a lease, and with these vendors. */
 static void in_process(void (*test)(void), bool has_lease, int first, int last)
 {
 	int status;
@@ -116,7 +116,7 @@ static void in_process(void (*test)(void), bool has_lease, int first, int last)
 	fflush(NULL);
 	pid = fork();
 	if (pid == 0) {
-		signal(SIGSEGV, SIG_DFL); /* cmocka would go on with the next test */
+		signal(SIGSEGV, SIG_DFL); /* cmocka would run the next test */
 		alarm(60);
 		setenv("CLEAVE_LEASE", in_folder("lease.sock"), 1);
 		if (has_lease)
@@ -149,7 +149,7 @@ static struct object *the_platform(void)
 	return platforms[0];
 }
 
-/* Whether it is of the gate's library. */
+/* Whether an address is in the gate's library. */
 static bool is_gates(const void *address)
 {
 	Dl_info info;
@@ -159,7 +159,7 @@ static bool is_gates(const void *address)
 
 #define IS_GATED(call) is_gates((const void *)(uintptr_t)(call))
 
-/* Through the table alone, as a loader does that has never heard of layers. */
+/* Uses the table alone, as a loader without layers does. */
 static void check_quota(const cl_icd_dispatch *table, struct object *context)
 {
 	size_t piece = (size_t)1 << 20;
@@ -219,7 +219,7 @@ static void test_unknown_version(void **state)
 	unsetenv("VENDOR_VERSION");
 }
 
-/* What the gate calls of itself, be it there by the table or by name. */
+/* The calls that the gate itself makes, through the table or by name. */
 static void test_driver_that_lacks_a_call(void **state)
 {
 	static const char *const calls[] = {"clEnqueueMarkerWithWaitList",
@@ -233,8 +233,8 @@ static void test_driver_that_lacks_a_call(void **state)
 	unsetenv("VENDOR_LACKS");
 }
 
-/* The table is gated where the version or the vendor says that there is an entry, and
- * what lies behind it stays as it is. */
+/* The gate replaces the table's entries that exist by version or vendor, and leaves the
+ * memory behind the table unchanged. */
 static void table_in_place(void)
 {
 	struct object *platform = the_platform();
@@ -260,7 +260,7 @@ static void test_table_in_place(void **state)
 	in_process(table_in_place, true, 0, 0);
 }
 
-/* A program may look for a device long after its lease began. */
+/* A program may ask for devices long after its lease began. */
 static void late(void)
 {
 	usleep(50000);
@@ -272,7 +272,7 @@ static void test_late(void **state)
 	in_process(late, true, 0, 0);
 }
 
-/* Threads of the program's that begin while the vendor starts its own are no workers. */
+/* Threads that the program starts while the vendor starts its own are not workers. */
 static sem_t is_wanted, is_there;
 static cl_device_type first_type;
 
@@ -309,7 +309,7 @@ static bool is_among(pid_t tid, const pid_t *tids, size_t n)
 	return false;
 }
 
-/* Of this thread and of those. */
+/* Compares the names of this thread and of the n others. */
 static void check_names(const char *name, const int32_t *tids, size_t n)
 {
 	char path[64], found[32];
@@ -398,7 +398,7 @@ static void other_devices(void)
 		      devices, &n) == CL_INVALID_VALUE);
 	CHECK(table->clGetDeviceIDs((cl_platform_id)platform, CL_DEVICE_TYPE_ALL, 0, NULL,
 		      NULL) == CL_INVALID_VALUE);
-	/* The vendor's devices lie in one array, and the lease's is not its first. */
+	/* The vendor's devices are in one array, and the lease's is not the first. */
 	other = (cl_device_id)((struct object *)devices[0] - 1);
 	CHECK(((struct object *)other)->table == table);
 	CHECK(!table->clCreateContext(NULL, 1, &other, NULL, NULL, &r));
@@ -511,7 +511,7 @@ static const cl_icd_dispatch *init_layer(cl_uint n_entries)
 	return table;
 }
 
-/* The vendor itself, as a loader finds it that never met the gate there. */
+/* Finds the vendor directly, as a loader does that has not met the gate. */
 static void find_vendor(void)
 {
 	void *vendor = dlopen(vendors[0], RTLD_NOW);
@@ -537,7 +537,7 @@ static void test_layer_of_few_calls(void **state)
 	in_process(old_loader, true, 0, 0);
 }
 
-/* Whatever it returns: an error, or an object that is good for nothing. */
+/* Every return value of a refused call: an error code, or an object whose calls fail. */
 static void check_refused(void *entry)
 {
 	struct object *object = ((struct object * (*)(void)) entry)();
@@ -569,7 +569,7 @@ static void test_layer_of_many_calls(void **state)
 	in_process(new_loader, true, 0, 0);
 }
 
-/* As all loaders do it: first the vendors, then the layers.  What is gated below is not
+/* As all loaders do it: first the vendors, then the layers. Calls gated below are not
  * gated twice. */
 static void vendors_then_layer(void)
 {
@@ -587,7 +587,7 @@ static void test_vendors_then_layer(void **state)
 	in_process(vendors_then_layer, true, 0, 0);
 }
 
-/* Two loaders in a process, of which only the second meets the gate among the vendors. */
+/* Two loaders in a process, of which only the second finds the gate among the vendors. */
 static void layer_then_vendors(void)
 {
 	const cl_icd_dispatch *table;

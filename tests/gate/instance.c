@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One gate: the common part as it is, under names of its own (INSTANCE is a digit), and
- * an API of one in-order queue on the device of stress.c.  It does not test attaching. */
+/* One gate: the unchanged common part, its symbols renamed (INSTANCE is a digit), and an
+ * API of one in-order queue on the device of stress.c. It does not test attaching. */
 #define JOIN_(name, n) name##_##n
 #define JOIN(name, n) JOIN_(name, n)
 #define OWN(name) JOIN(name, INSTANCE)
@@ -61,8 +61,8 @@
 #include <unistd.h>
 
 #define MAX_MARKERS 1024
-/* A lease is let in so long before the last one's work is complete, at most (300 us by
- * estimate, src/arbiter/handover.c); what the machine is late comes on top. */
+/* The longest time that a lease is let in before the last one's work is complete (300 us
+ * by estimate, src/arbiter/handover.c); scheduling delays of the machine are added. */
 #define MOST_LEFT_NS 500000
 
 static bool place_marker(bool lingering);
@@ -132,7 +132,7 @@ static bool place_marker(bool lingering)
 	bool placed = false;
 
 	pthread_mutex_lock(&queue.lock);
-	/* It does not wait for its own work after all. */
+	/* The thread does not wait for its own commands. */
 	if (lingering)
 		queue.is_sync = false;
 	if (CLV_FLIGHT_COUNT(queue.unmarked) > 0 &&

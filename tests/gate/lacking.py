@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A program that finds no device for want of something is told why, in one line: one that has
-changed its user, and one that may open few files.  One whose agent is stopped has it from the
-next.
+"""A program that finds no device gets the reason, in one line: one that has changed its user, and
+one that may open few files. A program whose agent is stopped gets the device from the next.
 
 usage: lacking.py CLEAVE LOADER GATE [unittest arguments]
 
@@ -41,7 +40,7 @@ class Lacking(unittest.TestCase):
         shutil.copy(PATHS["loader"], self.program[0])
 
     def run_program(self, *command, options=(), limits=None):
-        """cleave run with soft and hard limit of open files, if they are to be others."""
+        """cleave run with these soft and hard limits of open files, if given."""
         def limit():
             if limits:
                 resource.setrlimit(resource.RLIMIT_NOFILE, limits)
@@ -67,7 +66,7 @@ class OtherUser(Lacking):
         if self.run_program("true").returncode:
             self.skipTest("no mount namespace")
 
-    def test_is_told(self):
+    def test_gets_the_reason(self):
         told = f"user {STRANGER} may not enter the lease", "start cleave run as that user"
         for command in (CHANGE, [*CHANGE, "env", "-i"], [*CHANGE, "env", "-u", "CLEAVE_LEASE"],
                         [*CHANGE, "env", "-u", "OPENCL_LAYERS"]):
@@ -76,11 +75,11 @@ class OtherUser(Lacking):
         answer = self.run_program(*CHANGE, *self.program, options=["--no-namespace"])
         self.assert_told(answer, *told)
 
-    def test_is_told_beside_chosen_drivers(self):
+    def test_gets_the_reason_beside_chosen_drivers(self):
         self.session.environment["OCL_ICD_VENDORS"] = "/etc/OpenCL/vendors"
         self.assert_told(self.run_program(*CHANGE, *self.program), "may not enter the lease")
 
-    def test_set_user_id_is_told(self):
+    def test_set_user_id_gets_the_reason(self):
         """The system's loader takes nothing from such a program's environment."""
         if os.statvfs(self.folder).f_flag & os.ST_NOSUID:
             self.skipTest(f"no set-user-ID programs in {self.folder}")
@@ -88,7 +87,7 @@ class OtherUser(Lacking):
         os.chmod(self.program[0], 0o4755)
         self.assert_told(self.run_program(*self.program), f"user {STRANGER} may not enter the lease")
 
-    def test_is_told_whatever_the_umask(self):
+    def test_gets_the_reason_with_any_umask(self):
         before = os.umask(0o077)
         self.addCleanup(os.umask, before)
         self.assert_told(self.run_program(*CHANGE, *self.program), "may not enter the lease")
@@ -99,7 +98,7 @@ class OtherUser(Lacking):
         self.assertEqual((answer.stdout, answer.stderr), (HELD, ""))
 
     def test_finds_no_way_in(self):
-        """What the namespace shows to all leads another user to nothing of the lease."""
+        """The files that the namespace shows to all give another user no access to the lease."""
         look = ("import os, socket\n"
                 "folder = '/etc/OpenCL/vendors'\n"
                 "for name in sorted(os.listdir(folder)):\n"
@@ -122,8 +121,8 @@ class FewFiles(Lacking):
     def few(self, number):
         return "prlimit", f"--nofile={number}"
 
-    def test_program_is_told(self):
-        """Down to where the system's loader cannot open the gate."""
+    def test_program_gets_the_reason(self):
+        """Down to the limit at which the system's loader cannot open the gate."""
         n_told = 0
         for number in range(5, 16):
             with self.subTest(number=number):
@@ -146,7 +145,7 @@ class FewFiles(Lacking):
         self.assert_told(answer, "no driver in ", "Portable Computing Language")
 
     def test_agent_has_more(self):
-        """It is started with these limits and raises its own, as far as it may."""
+        """It is started with these limits and raises its own, as far as allowed."""
         answer = self.run_program(*self.program, limits=(20, 4096))
         self.assertEqual((answer.stdout, answer.stderr), (HELD, ""))
 
@@ -161,10 +160,10 @@ class FewFiles(Lacking):
 
 
 class StoppedAgent(Lacking):
-    """A program that waits for its place when the agent is stopped has it with the next one."""
+    """A program that waits for its turn when the agent is stopped gets it from the next one."""
 
     def begin(self):
-        """One in a lease that has not looked for a device yet, and the agent."""
+        """Starts a program that has not looked for a device yet, and the agent."""
         self.assertEqual(self.run_program("true").returncode, 0)
         run = subprocess.Popen([PATHS["cleave"], "run", *SHARE, "--name", "early", "--", "sh", "-c",
                                 "echo ready; read go; exec \"$@\"", "sh", *self.program],
@@ -187,7 +186,7 @@ class StoppedAgent(Lacking):
 
     def test_beside_a_new_run(self):
         run, agent = self.begin()
-        run.send_signal(signal.SIGSTOP)  # who would look after the agent
+        run.send_signal(signal.SIGSTOP)  # it would restart the agent
         answer = self.run_program(*self.program)
         self.assertEqual((answer.stdout, answer.stderr), (HELD, ""))
         leases = self.session.leases()

@@ -71,7 +71,7 @@ void lease_open(const char *socket, uint64_t quota_bytes)
 	control->window_ns = 1000000000;
 	control->phase = CLV_PHASE_WORD(1, CLV_PHASE_OPEN);
 	listener = clv_socket_listen(socket, SOCK_SEQPACKET, 0600, NULL);
-	/* It was made for a loop that is told when somebody comes. */
+	/* The socket is non-blocking, for an event loop; this thread blocks. */
 	if (listener < 0 || fcntl(listener, F_SETFL, 0) < 0 ||
 		pthread_create(&thread, NULL, answer, NULL) != 0)
 		abort();

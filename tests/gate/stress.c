@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The gate's common part and the arbiter, both real, in one program: four gates on three
- * leases submit as fast as they may, one of them waiting for each of its commands, and
- * allocate as much as they may.  Asserted: a lease is let in when the last one's work is
- * all but complete, the quota holds, everybody finishes, the shares come out (not under a
- * race detector, which is too slow to keep time).  It knows nothing of OpenCL and of
- * attaching.
+ * leases submit and allocate as fast as they can; one of them waits for each of its
+ * commands. Asserted: a lease is let in when the last one's work is almost complete, the
+ * quota holds, all gates finish, and the shares are correct (not under a race detector,
+ * which is too slow to keep time). OpenCL and attaching are not part of it.
  *
  * usage: stress [MILLISECONDS [races]] */
 #include "instance.h"
@@ -18,15 +17,16 @@
 #include <string.h>
 
 #define WARM_UP_MS 300
-/* Far longer than a lease is let in before the last one's end. */
+/* Far longer than the time that a lease is let in before the last one's end. */
 #define COMMAND_NS (2 * CLV_NS_PER_MS)
 #define QUOTA UINT64_C(1000)
 #define MOST_POINTS 5.0
-/* Whatever else runs on this machine keeps tenants from their turns for a while, and the
- * shares come out then when it does not. */
+/* Other load on the machine delays tenants for a while; the shares are correct in a
+ * window without it. */
 #define WINDOWS_MOST 8
-/* One in so many turns begins too early at most: where a thread of the last lease lost
- * its processor between the gate and the device, which is later then than it was said. */
+/* At most one turn in this many begins too early: where a thread of the last lease is
+ * preempted between the gate and the device, and so reaches the device later than it
+ * reported. */
 #define TRESPASS_PART 4
 
 _Atomic uint32_t on_device[N_LEASES];
@@ -99,7 +99,7 @@ static void *work(void *userdata)
 		if (instance == 2)
 			instances[instance]->finish();
 		allocate(instance, &seed);
-		/* Falling asleep and waking up is where wake-ups are lost. */
+		/* A lost wake-up shows when threads sleep and wake. */
 		if (with_races && rand_r(&seed) % 16 == 0)
 			device_sleep_until(clv_clock_ns() + 1 +
 					   (uint64_t)rand_r(&seed) % CLV_NS_PER_MS);
@@ -236,6 +236,6 @@ int main(int argc, char **argv)
 		pthread_join(threads[i], NULL);
 	take_sample(arbiter, after);
 	failed |= report(after);
-	/* The helpers live as long as their process: the arbiter is left to the end. */
+	/* The helpers live as long as their process, so the arbiter is not ended. */
 	return failed;
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A vendor's library, as far as a loader and the gate look at it: one platform, four
- * devices.  With ICD2 it is one of cl_khr_icd 2.0.0, whose table begins with a tag and is
- * used through the loader's own.  VENDOR_VERSION says which OpenCL it speaks (1.2), and
- * VENDOR_LACKS which call it has not got, of those that a driver must have; the table is
- * as long as 1.2 wants, and what lies behind it is vendor_behind.  The first look for
- * devices starts VENDOR_THREADS threads, vendor_threads, and before the last of them
- * calls vendor_meanwhile. */
+/* A vendor's library, as far as loaders and the gate use it: one platform, four devices.
+ * With ICD2 it is one of cl_khr_icd 2.0.0, whose table begins with a tag and is used
+ * through the loader's own. VENDOR_VERSION is its OpenCL version (1.2), and VENDOR_LACKS
+ * a mandatory call that it lacks; the table has the length of 1.2, with vendor_behind
+ * behind it. The first query of devices starts VENDOR_THREADS threads, vendor_threads,
+ * and calls vendor_meanwhile before the last of them. */
 #include <CL/cl_icd.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -110,7 +109,7 @@ static void start_threads(void)
 	pthread_barrier_destroy(&started);
 }
 
-/* Fills what it is given, as far as there are devices; none is a GPU. */
+/* Fills the given array as far as there are devices; none is a GPU. */
 static cl_int CL_API_CALL get_devices(cl_platform_id of, cl_device_type type,
 	cl_uint room, cl_device_id *ret, cl_uint *ret_n)
 {
@@ -185,7 +184,7 @@ static cl_int CL_API_CALL get_context_info(
 	return CL_INVALID_VALUE;
 }
 
-/* A call that nobody makes here. */
+/* For the calls that the tests do not make. */
 static cl_int CL_API_CALL fail(void)
 {
 	return CL_INVALID_OPERATION;

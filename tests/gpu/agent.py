@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What cleave says: its tables, its names of GPUs, and an agent of its own in folders that
-are removed again.  It is only ever asked, with GET."""
+"""Cleave's answers: its tables, its names of GPUs, and a private agent in temporary folders, which
+gets only GET requests."""
 import json
 import os
 import subprocess
@@ -14,8 +14,8 @@ from harness import PROGRAMS, Agent  # noqa: E402
 
 
 class Cleave:
-    """The programs of one build.  One that was packed has a folder of libraries, which its own
-    programs find by themselves, and no other does."""
+    """The programs of one build. A packed one has a folder of libraries, which its own programs
+    find by themselves, and others do not."""
 
     def __init__(self, build, nvml=None):
         self.build = os.path.abspath(build)
@@ -38,7 +38,7 @@ class Cleave:
                 for table in json.loads(self.output("tests/core/mig-solve", "tables"))}
 
     def kinds(self, gpus):
-        """What is known of each (architecture or 0, bytes, name)."""
+        """The known facts of each (architecture or 0, bytes, name)."""
         lines = "".join(f"{arch} {n} {name}\n" for arch, n, name in gpus)
         answers = self.output("tests/gpu/gpu-types", input=lines).splitlines()
         return [json.loads(line) for line in answers]
@@ -47,7 +47,7 @@ class Cleave:
         """(the node, the rows of `cleave profiles`)"""
         PROGRAMS["cleaved"] = self.path("src/agent/cleaved")
         with tempfile.TemporaryDirectory(prefix="cleave-gpu-") as folder:
-            # OpenCL has no part in this, and some drivers take long to start it.
+            # OpenCL is not needed, and some drivers take long to start it.
             agent = Agent(folder, env={**self.env, "OCL_ICD_VENDORS": folder})
             agent.start()
             try:

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What NVIDIA's kernel driver lets a process do with its own channel groups, and whether
- * that shapes how the GPU divides its time: time-slices, taking them off the runlist,
- * preempting. It defines ioctl, and so sees the handles that libcuda.so.1 makes.  Nothing
- * is changed that outlives the process.
+/* Tests what NVIDIA's kernel driver lets a process do with its own channel groups, and
+ * whether that changes how the GPU divides its time: time slices, removal from the
+ * runlist, preemption. The program defines ioctl, and so sees the handles of
+ * libcuda.so.1. It changes nothing that outlives the process.
  *
  * usage: gpu-channel-groups            prints "what: finding", a line each
- *        gpu-channel-groups --beside US  (its own second process: a time-slice, then
+ *        gpu-channel-groups --beside US  (its own second process: a time slice, then
  * counts)
  *
  * Numbers of classes and controls: open-gpu-kernel-modules 535.43.02 to 595.45.04. */
@@ -127,7 +127,7 @@ static const struct {
 	FUNCTION(cuLaunchKernel),
 };
 
-/* Counts in memory of the host until it is told to stop, or for twenty seconds. */
+/* Counts in host memory until it is stopped, or for twenty seconds. */
 static const char image[] =
 	".version 7.0\n.target sm_70\n.address_size 64\n"
 	".visible .entry count(.param .u64 shared)\n{\n"
@@ -225,7 +225,7 @@ static int begin(void)
 	return r;
 }
 
-/* RM controls, in the process's own name. */
+/* RM controls of the process itself. */
 
 static uint32_t control(
 	const struct object *object, uint32_t command, void *parameters, uint32_t n_bytes)
@@ -253,7 +253,7 @@ static uint32_t schedule(const struct object *group, bool is_on)
 	uint8_t parameters[3] = {is_on, 0, 0};
 	uint32_t status = control(group, SCHEDULE, parameters, 3);
 
-	/* Before 575 it has two bytes. */
+	/* Before 575 the structure has two bytes. */
 	return status == INVALID_PARAMETERS ? control(group, SCHEDULE, parameters, 2)
 					    : status;
 }
@@ -305,7 +305,7 @@ static size_t find_groups(const struct object *ret[MAX_OBJECTS])
 	return n;
 }
 
-/* All groups: which of them computes is not told. */
+/* Applies to all groups, because the driver does not say which of them computes. */
 static uint32_t for_all(uint32_t (*act)(const struct object *group))
 {
 	const struct object *groups[MAX_OBJECTS];
@@ -331,7 +331,7 @@ static uint32_t schedule_off(const struct object *group)
 	return schedule(group, false);
 }
 
-/* Effects. */
+/* --- Effects --- */
 
 static void start_counting(void)
 {
@@ -359,7 +359,8 @@ static uint64_t counts_in(unsigned ms)
 	return kernel.shared->count - before;
 }
 
-/* How long the count goes on after the call began: nanoseconds, 0: it never stopped. */
+/* Returns how many nanoseconds the count goes on after the call began; 0: it did not
+ * stop. */
 static uint64_t time_to_stop(uint64_t since_ns)
 {
 	uint64_t last_ns = since_ns, last = kernel.shared->count;
@@ -397,9 +398,9 @@ static void try_stopping(
 	say(what,
 		"off status 0x%x in %llu us, the kernel %s (%llu us), on status 0x%x, "
 		"then %s",
-		off, (unsigned long long)(call_ns / 1000),
-		stopped ? "ran on" : "stood still", (unsigned long long)(took_ns / 1000),
-		on, after ? "it went on" : "it did not go on");
+		off, (unsigned long long)(call_ns / 1000), stopped ? "ran on" : "stopped",
+		(unsigned long long)(took_ns / 1000), on,
+		after ? "it continued" : "it did not continue");
 }
 
 static uint32_t take_off(void)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What amdgpu's files in sysfs say of how GPUs are divided against what cleave says.  Files
-are read and never opened for writing."""
+"""Compares the division of GPUs in amdgpu's files in sysfs with cleave's. Files are read and never
+opened for writing."""
 from pathlib import Path
 
 from nvml_read import Unread

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What NVML says of NVIDIA's GPUs against what cleave says."""
+"""Compares NVML's facts of NVIDIA's GPUs with cleave's."""
 import re
 
 from nvml_read import NOT_SUPPORTED, Unread
@@ -7,19 +7,19 @@ from nvml_read import NOT_SUPPORTED, Unread
 MIB = 1 << 20
 AMPERE = 7
 GFX = 2  # of core's attributes
-# By compute capability, as NVIDIA's CUDA programming guide has it.
+# By compute capability, from NVIDIA's CUDA programming guide.
 CORES = {(7, 0): 64, (7, 5): 64, (8, 0): 64, (8, 6): 128, (8, 7): 128, (8, 9): 128,
          (9, 0): 128, (10, 0): 128, (10, 3): 128, (12, 0): 128}
 NOT_TOLD = Unread("not known")
 
 
 def known(value):
-    """Where cleave's tables and devices have a 0, nobody knows."""
+    """A 0 in cleave's tables and devices means unknown."""
     return value or NOT_TOLD
 
 
 def either(value, function):
-    """function(value), or the Unread that stands in its place."""
+    """function(value), or the Unread in its place."""
     return value if isinstance(value, Unread) else function(value)
 
 
@@ -52,9 +52,9 @@ def profile_rows(theirs, ours):
 
 
 def why_missing(device, profile):
-    """Of a profile that cleave has and the driver does not list: the Unread that excuses it,
-    or None.  A driver that does not know an index is too old for it; one that lists
-    nothing at all does so while MIG is off."""
+    """For a profile that cleave has and the driver does not list: the Unread that explains it, or
+    None. A driver that does not know an index is too old for it; one that lists nothing at all does
+    so while MIG is off."""
     unread = device["unknown_indexes"].get(profile["nvml_index"])
     if not device["profiles"]:
         return Unread(f"the driver lists no profile: {unread}")
@@ -64,7 +64,7 @@ def why_missing(device, profile):
 
 
 def compare_profiles(findings, device, ours, ours_is):
-    """Cleave's list of profiles against the driver's, by number."""
+    """Compares cleave's list of profiles with the driver's, by number."""
     subject, theirs = label(device), device["profiles"]
     if isinstance(theirs, Unread):
         findings.unread(subject, f"profiles ({ours_is}): {theirs}")
@@ -88,18 +88,18 @@ def compare_profiles(findings, device, ours, ours_is):
                              "driver")
 
 
-# --- What cleave knows by itself ---
+# --- Cleave's own tables ---
 
 def tells_mig(mig, has_table):
-    """Whether a GPU has MIG.  "Not supported" is what one without it answers, and what a
-    sandbox answers for one that has it."""
+    """Whether a GPU has MIG. "Not supported" is the answer of a GPU without it, and of a sandbox
+    for one that has it."""
     if not isinstance(mig, Unread):
         return True
     return mig if has_table or mig.code != NOT_SUPPORTED else False
 
 
 def compare_type(findings, device, kind, tables):
-    """kind: what gpu-types says of the name."""
+    """kind: what gpu-types prints for the name."""
     subject, has_mig = label(device), tells_mig(device["mig"], bool(kind["table"]))
     findings.compare_all(subject, [
         ("MIG", has_mig, bool(kind["table"])),
@@ -110,7 +110,7 @@ def compare_type(findings, device, kind, tables):
          known(kind["cores"])),
     ], f"the table {kind['table']}" if kind["table"] else "cleave's names of GPUs")
     if has_mig is True:
-        # Drivers before R470 do not tell the architecture.
+        # Drivers before R470 do not report the architecture.
         findings.compare_all(subject, [
             ("Ampere", either(device["architecture"], lambda a: a == AMPERE),
              kind["is_ampere_by_name"])], "cleave by the name alone")
@@ -119,10 +119,10 @@ def compare_type(findings, device, kind, tables):
                          f"the table {kind['table']}")
 
 
-# --- What the agent reports ---
+# --- The agent's report ---
 
 def units(device):
-    """Multiprocessors.  In MIG mode no driver counts cores."""
+    """Multiprocessors. In MIG mode no driver counts cores."""
     per = either(device["capability"],
                  lambda c: CORES.get(c, Unread(f"no count is known for {c[0]}.{c[1]}")))
     return either(device["cores"], lambda n: either(per, lambda p: n // p))
@@ -161,7 +161,7 @@ def compare_mode(findings, device, ours):
 
 
 def their_parts(instance):
-    """One that fills its GPU instance is no part of it to cleave."""
+    """A compute instance that fills its GPU instance is not a part of it to cleave."""
     parts = instance["parts"]
     if len(parts) == 1 and parts[0]["slices"] == instance["profile"]["slices"]:
         return []
@@ -185,7 +185,7 @@ def our_uuids(ours):
 
 
 def compare_uuids(findings, device, ours):
-    """By whether they agree: a UUID is nobody else's business."""
+    """Prints only whether they agree, because a UUID is private."""
     theirs = device["mig_uuids"]
     if isinstance(theirs, Unread) or not theirs:
         return
@@ -236,8 +236,8 @@ def our_processes(ours):
 
 
 def compare_processes(findings, before, after, ours):
-    """They come and go: cleave has to have those that were there before and after, and no
-    others than were there before or after."""
+    """Processes start and end meanwhile: cleave must list those that exist before and after, and no
+    others than exist before or after."""
     subject = label(before)
     lists = [device["processes"] for device in (before, after)]
     for unread in lists:
@@ -272,7 +272,7 @@ def compare_vgpus(findings, device, ours):
 
 
 def compare_capacity(findings, device, ours, listed):
-    """How much more fits, as `cleave profiles` prints it."""
+    """How many more fit, as `cleave profiles` prints it."""
     if isinstance(device["profiles"], Unread) or not ours["mig"]:
         return
     mine = {row["profile"]: row for row in listed if row["device"] == ours["name"]}
@@ -287,7 +287,7 @@ def compare_capacity(findings, device, ours, listed):
 
 
 def compare_devices(findings, machines, node, listed):
-    """machines: what NVML said before and after the agent was asked."""
+    """machines: NVML's facts before and after the agent was asked."""
     before, after = ([d for d in machine["devices"] if not isinstance(d, Unread)]
                      for machine in machines)
     mine = {d["uuid"]: d for d in node["devices"] if d["backend"] == "nvidia"}

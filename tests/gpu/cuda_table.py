@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is to be verified of CUDA on a GPU, and the sections of docs/gpu-verification.md
-that say what was: a table for each type of GPU and driver, and before them all that no GPU has
-been asked yet."""
+"""The checks of CUDA on a GPU, and the sections of docs/gpu-verification.md with their results: a
+table for each type of GPU and driver, and before them the checks that have run on no GPU."""
 import re
 import sys
 from pathlib import Path
@@ -13,7 +12,7 @@ sys.path.append(str(HERE.parent.parent / "bench"))
 
 import report  # noqa: E402
 
-# Of the bench, what a run on a GPU has time for.
+# The cases of the bench that fit into the time of a run on a GPU.
 CASES = ("machine", "three-20us", "two-1ms", "four-5ms", "mixed-beside", "sync", "gaps",
          "together-two-100us", "together-two-5ms", "latency-1ms", "latency-1ms-most",
          "launch-open", "launch-shared")
@@ -21,7 +20,7 @@ HARDWARE_CASES = ("three-500ms", "long-beside", "latency-500ms", "latency-500ms-
                   "preemption")
 CASE_NAMES = {*(f"gate-{case}" for case in CASES), *(f"hardware-{case}" for case in CASES),
               *(f"hardware-{case}" for case in HARDWARE_CASES)}
-# What only the double can say, or what is the same there.
+# Figures that only the double has, or that are the same there.
 NOT_HERE = ("p99_seen", "driver_p50", "driver_p99", "submit_p50", "submit_p99")
 UNVERIFIED = "not verified on a real GPU"
 TITLE = "CUDA: what no GPU has been asked"
@@ -31,7 +30,7 @@ PLAIN = ("", "fraction", "text")
 
 
 def rows():
-    """{(check, metric): Target} in the order in which they are looked at and shown."""
+    """{(check, metric): Target} in the order in which they are checked and shown."""
     found = {}
     for line in (HERE / "cuda.tsv").read_text().splitlines():
         if line and not line.startswith("#"):
@@ -48,7 +47,7 @@ def cell(text):
 
 
 class Finding:
-    """One row that was looked at: a figure or words."""
+    """One checked row: a figure or words."""
 
     def __init__(self, value, unit, target, day):
         is_figure = unit != "text"
@@ -61,7 +60,7 @@ class Finding:
 
 
 def known(text):
-    """{(check, metric): (found, met, day)} of a section that is there."""
+    """{(check, metric): (found, met, day)} of an existing section."""
     return {(m[1], m[2]): (m[3], m[4], m[5]) for m in ROW.finditer(text)
             if m[3] not in (UNVERIFIED, "found", "---")}
 
@@ -73,7 +72,7 @@ def section_in(text, title):
 
 
 def table(values):
-    """All rows; those without a value say so."""
+    """All rows; those without a value are marked."""
     lines = [HEAD, "|---|---|---|---|---|---|---|"]
     for (check, metric), target in rows().items():
         found, met, day = values.get((check, metric), (UNVERIFIED, "-", "-"))
@@ -103,7 +102,7 @@ def unverified(text):
 
 
 def gpu_section(path, title, system, findings, notes):
-    """(title, section): what an earlier run found stays until it is looked at again."""
+    """(title, section): results of an earlier run stay until they are checked again."""
     text = Path(path).read_text() if Path(path).exists() else ""
     values = known(section_in(text, title))
     values.update({key: (f.found, f.met, f.day) for key, f in findings.items()})
@@ -112,6 +111,6 @@ def gpu_section(path, title, system, findings, notes):
 
 
 def write(path, sections=()):
-    """The GPU's sections, then what is left."""
+    """The GPU's sections, then the remaining rows."""
     document.write(path, list(sections))
     document.write(path, [unverified(Path(path).read_text())])

@@ -32,7 +32,8 @@ def named(value, names):
 
 
 def short(uuid):
-    """Enough to tell the GPUs of one machine apart, and too little to find it again."""
+    """Long enough to tell the GPUs of one machine from each other, and too short to identify
+    one."""
     return cell(uuid) if isinstance(uuid, Unread) else uuid[:8] + "..."
 
 
@@ -124,7 +125,7 @@ def describe(device):
 
 
 def concerns(line, own, others):
-    """Whether a finding is about these GPUs or about the machine."""
+    """Whether a finding concerns these GPUs or the machine."""
     subject = line[1].split(", ")[0]
     return subject in own or subject not in others
 
@@ -176,7 +177,7 @@ def amd_sections(machine, findings, driver):
 
 
 def write(path, sections):
-    """Each replaces what it said before; others are left alone."""
+    """Each replaces its old section; others are left alone."""
     path = Path(path)
     text = path.read_text() if path.exists() else HEAD
     for title, new in sections:

@@ -37,7 +37,7 @@ def sections(data):
 
 
 def exported(path):
-    """The names of what the library defines."""
+    """The names that the library defines."""
     with open(path, "rb") as file:
         data = file.read()
     if data[:5] != b"\x7fELF\x02":
@@ -58,7 +58,7 @@ def exported(path):
 
 
 def used_by_cleave(source):
-    """[(name, the older one that will do or None)]"""
+    """[(name, the older one that also works or None)]"""
     rows = re.findall(r'AT\(\w+\), "(nvml\w+)"(?:, "(nvml\w+)")? \}', source)
     return [(name, instead or None) for name, instead in rows]
 

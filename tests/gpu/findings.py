@@ -22,7 +22,7 @@ class Findings:
         self.add(UNREAD, subject, text)
 
     def compare(self, subject, what, theirs, ours, ours_is):
-        """Says so unless both are the same: returns whether they are."""
+        """Adds a line unless both are equal; returns whether they are."""
         if isinstance(theirs, Unread):
             says = "" if isinstance(ours, Unread) else f"; {ours_is} says {shown(ours)}"
             self.unread(subject, f"{what}: {theirs}{says}")
@@ -37,7 +37,7 @@ class Findings:
         return theirs == ours
 
     def compare_all(self, subject, rows, ours_is="cleave"):
-        """Rows of (what, theirs, ours): one line has all that are the same."""
+        """Rows of (what, theirs, ours): one line has all that are equal."""
         same = [f"{what} {shown(theirs)}" for what, theirs, ours in rows
                 if self.compare(subject, what, theirs, ours, ours_is)]
         if same:

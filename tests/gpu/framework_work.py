@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a framework does on the GPU, small: prints "WHAT ok" or "WHAT not: WHY", a line each.
+"""A framework's basic work on the GPU: prints "WHAT ok" or "WHAT not: WHY", a line each.
 
 usage: framework_work.py jax|cupy|triton
 """
@@ -64,7 +64,7 @@ def main():
         for name, work in WORKS[sys.argv[1]]():
             try:
                 print(name, "ok" if work() else "not: another result", flush=True)
-            except Exception as error:  # whatever a version lacks
+            except Exception as error:  # features that a version lacks
                 print(name, "not:", str(error).splitlines()[0][:150], flush=True)
     except Exception as error:
         print("begin not:", str(error).splitlines()[0][:150], flush=True)

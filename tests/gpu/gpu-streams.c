@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two streams of one program: whether a launch into one waits on the processor for what
- * runs in the other, and whether a kernel in one may wait for a kernel in the other.
+/* Two streams of one program: whether a launch into one waits on the processor for the
+ * kernel in the other, and whether a kernel in one may wait for a kernel in the other.
  *
  * usage: gpu-streams
  *
- * Prints the longest launch in microseconds, and 1 if the kernel that waited was let go
- * by the other one, 0 if it gave up after five seconds.  The double runs no code: 0. */
+ * Prints the longest launch in microseconds, and 1 if the other kernel released the
+ * waiting one, 0 if that gave up after five seconds. The double does not run code: 0. */
 #include "../cuda/tenant.h"
 
 #include <time.h>
@@ -64,7 +64,7 @@ static uint64_t clock_us(void)
 	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
-/* How long the call took. */
+/* Returns the duration of the call. */
 static uint64_t launch(handle function, handle stream, uint64_t parameter)
 {
 	void *parameters[] = {&parameter};
@@ -74,7 +74,7 @@ static uint64_t launch(handle function, handle stream, uint64_t parameter)
 	return clock_us() - began_us;
 }
 
-/* Both lengths are known after the first round, which is not counted. */
+/* Both kernels' lengths are known after the first round, which is not counted. */
 static uint64_t longest_beside(handle first, handle second)
 {
 	uint64_t longest_us = 0;

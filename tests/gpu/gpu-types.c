@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What src/backend/nvidia knows of GPUs by their names, for programs to ask: each line of
- * stdin, ARCHITECTURE BYTES NAME, is answered with a line of JSON. */
+/* What src/backend/nvidia knows of GPUs by name, for programs to query: the answer to
+ * each line of stdin, ARCHITECTURE BYTES NAME, is a line of JSON. */
 #include "backend/nvidia/gpu-types.h"
 #include "core/gpu/mig.h"
 

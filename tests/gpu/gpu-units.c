@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* On how many multiprocessors a program's kernels run, as they say themselves.
+/* On how many multiprocessors a program's kernels run, as read by the kernels themselves.
  *
  * usage: gpu-units
  *
- * Prints how many the driver shows, and how many a kernel of very many blocks was seen
- * on, in a stream that does not block for the default one and in that.  The double runs
- * no code: none are seen. */
+ * Prints how many the driver reports, and on how many a kernel of very many blocks was
+ * seen, in a non-blocking stream and in the default stream. The double does not run code:
+ * none. */
 #include "../cuda/tenant.h"
 
 #define UNITS_MAX 1024
@@ -16,7 +16,7 @@ int cuDeviceGetAttribute(int *ret, int attribute, int device);
 int cuMemcpyDtoH_v2(void *to, dptr from, size_t bytes);
 int cuMemsetD8_v2(dptr to, unsigned char value, size_t n);
 
-/* Each block says where it is and stays for a tenth of a millisecond. */
+/* Each block records its multiprocessor and stays for a tenth of a millisecond. */
 static handle load_mark(void)
 {
 	static const char of_double[] = "cleave-double-module\nkernel mark 100000\n";

@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # usage: look.sh PYTHON BUILD [--packed] [--minutes N]
-# Looks at this machine's GPUs, from the top of the tree.  A machine that a pack is for may be lent:
-# there ten minutes are enough, if nothing else is said, and what was found is in
-# gpu-results.json after each look.
+# Checks this machine's GPUs, from the top of the tree.  A machine for a pack may be lent: there the
+# default limit is ten minutes, and gpu-results.json has the findings after each check.
 set -eu
 
 python=$1 build=$2 packed='' minutes=''

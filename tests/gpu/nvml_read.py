@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NVML for looking and nothing else.
+"""Read-only access to NVML.
 
 The library is opened with ctypes and declarations of its own, after NVIDIA's public nvml.h,
-because what is read here judges what src/backend/nvidia reads.  Only the functions of the
-list below are ever looked up, the handle of the library is let go of, and a name that is not
-one of a question stops the program: no change can be asked for through this file.
+because its results check those of src/backend/nvidia.  Only the functions of the list below are
+ever looked up, the handle of the library is released, and a name outside of the list stops the
+program: this file cannot request a change.
 """
 import ctypes
 import re
@@ -84,7 +84,7 @@ class ComputeProfile(ctypes.Structure):
 
 
 class ComputeInstance(ctypes.Structure):
-    """The first form of the answer ends before the place, which then stays 0."""
+    """The first form of the answer ends before the placement, which then stays 0."""
     _fields_ = (words("device gpu_instance", c_void_p) + words("id profile_id")
                 + [("at", Placement)])
 
@@ -94,13 +94,13 @@ class Process(ctypes.Structure):
                 + words("gpu_instance compute_instance"))
 
 
-# As the vendor's header comes out of a compiler for x86-64.
+# The layouts that a compiler for x86-64 makes of the vendor's header.
 SIZES = {Pci: 68, Memory: 24, ProfileV1: 48, ProfileV2: 152, ProfileV3: 152, Placement: 8,
          GpuInstance: 24, ComputeProfile: 36, ComputeInstance: 32, Process: 24}
 
 
 class Unread(Exception):
-    """Why something is not known.  It also stands in for the value."""
+    """The reason why a value is unknown, in place of the value."""
 
     def __init__(self, why, code=None):
         super().__init__(why)
@@ -116,7 +116,7 @@ def attempt(question, *arguments):
 
 
 def look_up(dll):
-    """{name: function or None}, of questions alone."""
+    """{name: function or None}, only of queries."""
     found = {}
     for name in FUNCTIONS:
         if not QUESTION.fullmatch(name):
@@ -126,7 +126,7 @@ def look_up(dll):
 
 
 class Nvml:
-    """Questions by name.  Each method returns the answer or raises Unread."""
+    """Queries by name. Each method returns the answer or raises Unread."""
 
     def __init__(self, path):
         for struct, size in SIZES.items():
@@ -158,7 +158,7 @@ class Nvml:
             raise self.unread(name, code)
 
     def get(self, name, *arguments, kind=c_uint):
-        """What the last parameter, a pointer, is set to."""
+        """The value that the last parameter, a pointer, is set to."""
         ret = kind()
         self.ask(name, *arguments, byref(ret))
         return ret if isinstance(ret, ctypes.Structure) else ret.value
@@ -182,13 +182,13 @@ class Nvml:
 
 
 class Profiles:
-    """What GPU instances a GPU may have, in the newest form that the driver knows."""
+    """The profiles of a GPU's instances, in the newest form that the driver has."""
 
     INDEXES = 32
 
     def __init__(self, nvml, gpu):
         self.nvml, self.gpu = nvml, gpu
-        self.unknown = {}  # index: the Unread, of what this GPU does not have
+        self.unknown = {}  # index: the Unread, of profiles that this GPU lacks
 
     def ask(self, index):
         """(number of the form, struct)"""
@@ -320,7 +320,7 @@ class Device:
                 for gi, ci, handle in self.mig_devices()}
 
     def processes_of(self, name, handle):
-        """{(pid, GPU instance)} of one kind; a list that is not there is empty."""
+        """{(pid, GPU instance)} of one kind; a missing list is empty."""
         buffer = ctypes.create_string_buffer(PROCESSES_MAX * LONG_ENTRY_BYTES)
         count = c_uint(PROCESSES_MAX)
         self.nvml.ask(name, handle, byref(count), buffer)
@@ -389,7 +389,7 @@ class Device:
         return device
 
     def read_division(self, device):
-        """What there is in MIG mode alone."""
+        """The state that exists only in MIG mode."""
         if isinstance(device["mig"], Unread):
             return {"instances": device["mig"], "mig_uuids": device["mig"]}
         if not device["mig"][0]:

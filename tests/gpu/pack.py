@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Packs what `./dev gpu --packed` runs, for a machine with a GPU that builds and installs
+"""Packs the programs of `./dev gpu --packed` for a machine with a GPU that builds and installs
 nothing: programs, the shared libraries that they need, and scripts.
 
 What comes with glibc stays behind, since it must be that machine's own; nothing that is packed
@@ -40,7 +40,7 @@ NEEDED = re.compile(r"Name: GLIBC_(?:(\d+)\.(\d+)|(ABI_DT_RELR))")
 
 
 def libraries(program):
-    """{name: path} of what the loader finds for a program."""
+    """{name: path} of the libraries that the loader finds for a program."""
     output = subprocess.run(["ldd", program], capture_output=True, text=True,
                             check=True).stdout
     missing = re.findall(r"(\S+) => not found", output)
@@ -69,8 +69,8 @@ def is_elf(path):
 
 
 def glibc_of(path):
-    """The newest glibc that a program or library asks for; (2, 36) at least of one whose
-    relocations are packed."""
+    """The newest glibc that a program or library requires; at least (2, 36) if its relocations are
+    packed."""
     text = subprocess.run(["readelf", "--version-info", "--wide", path], capture_output=True,
                           text=True, check=True).stdout
     return max(((2, 36) if packed else (int(major), int(minor))
@@ -78,8 +78,8 @@ def glibc_of(path):
 
 
 def bind(top, path):
-    """To the packed libraries, and to nothing of the folder that it was built in.  RPATH and not
-    RUNPATH, since that is heeded for what the libraries need in their turn."""
+    """Binds to the packed libraries, and not to the build folder. RPATH instead of RUNPATH, because
+    it also applies to the libraries' own dependencies."""
     folders = [os.path.relpath(top / LIBRARIES, path.parent)]
     folders += [os.path.relpath(top / "build" / Path(name).parent, path.parent)
                 for name in OWN_LIBRARIES]
@@ -88,7 +88,7 @@ def bind(top, path):
 
 
 def stage(build, top):
-    """Copies all; returns what is wrong with it."""
+    """Copies all; returns the errors."""
     bad = []
     for name, path in sorted(members(build).items()):
         copy = top / name
@@ -100,7 +100,7 @@ def stage(build, top):
         if needed > MOST_GLIBC:
             bad.append(f"{name} needs GLIBC_{needed[0]}.{needed[1]}: "
                        f"{MOST_GLIBC[0]}.{MOST_GLIBC[1]} at most may be in a pack")
-        # Gates need libc alone, and are loaded into others' programs.
+        # Gates need only libc, and are loaded into other programs.
         if "/gate/" not in name:
             bind(top, copy)
     return bad

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Looks of verify_cuda.py that start programs and hear what these say: ways round the limits,
-programs of two streams, frameworks, and OpenCL."""
+"""Checks of verify_cuda.py that start programs and read their output: bypass attempts, programs of
+two streams, frameworks, and OpenCL."""
 import os
 import re
 import shutil
@@ -16,7 +16,7 @@ LIMIT_S = 280
 RATE_SECONDS = 1.5
 FRAMEWORKS = ("jax", "cupy", "triton")
 BYPASS_MIB, BYPASS_SECONDS = 1024, 30
-# Ways to take memory and to compute that need no more of a driver than any GPU's has.
+# Attempts to get memory and compute time that need no rare feature of a driver.
 BYPASS_MEMORY = ("allocations", "odd-sizes", "managed", "pitched", "pool-of-device", "pool-of-own",
                  "physical", "mapped", "second-context")
 BYPASS_OPENCL = ("buffer", "image", "svm", "retained")
@@ -24,21 +24,21 @@ BYPASS_SHARE = ("queue", "urgent-stream", "streams-many", "legacy", "per-thread-
 
 
 def words_of(done):
-    """What a program printed, in one line."""
+    """A program's output, in one line."""
     return (done.stdout + done.stderr).strip().replace("\n", "; ")[-300:]
 
 
 class TimeUp(BaseException):
-    """All of it has taken as long as it may."""
+    """The time of the whole run is over."""
 
 
 class Programs:
-    """Of class Look: bed(), find() and note() are that one's."""
+    """For class Look, which has bed(), find() and note()."""
 
-    # --- Ways round the limits ---
+    # --- Attempts to bypass the limits ---
 
     def way_out(self, bed, program, name, tenant):
-        """(what a way said, what it got in MiB or None)"""
+        """(output of an attempt, its memory in MiB or None)"""
         front, env = bed.way(tenant, CLEAVE)
         done = subprocess.run([*front, bed.built(program), name], env=env, text=True,
                               stdin=subprocess.DEVNULL, capture_output=True, check=False,
@@ -47,7 +47,7 @@ class Programs:
         return words_of(done), sum(map(int, got)) >> 20 if got else None
 
     def bypass_memory(self, bed, check, program, names):
-        """Ways that take memory until they are refused, by what they say themselves."""
+        """Attempts that allocate memory until they are refused, by their own output."""
         tenant = Tenant(.5, None, memory=BYPASS_MIB << 20)
         wide = []
         for name in names:
@@ -60,7 +60,7 @@ class Programs:
         self.find(check, "open", len(wide), "ways")
 
     def bypass_share(self, bed):
-        """What a neighbour that is promised .8 keeps beside each."""
+        """The part that another lease with a promise of .8 keeps beside each."""
         neighbour = bed.start(Tenant(.8, Kind("queue", 1000)), CLEAVE)
         alone, least = self.rate(bed, neighbour), None
         for name in BYPASS_SHARE:
@@ -75,7 +75,7 @@ class Programs:
                         continue
                     time.sleep(.3)
                     left = self.rate(bed, neighbour) / alone
-                    self.note(f"bypass {name}: a neighbour promised .8 kept {left:.3f}")
+                    self.note(f"bypass {name}: another lease with a promise of .8 kept {left:.3f}")
                     least = left if least is None else min(least, left)
                 finally:
                     os.killpg(way.pid, signal.SIGKILL)
@@ -105,7 +105,7 @@ class Programs:
             self.bypass_memory(bed, "bypass-opencl", "tests/bypass/bypass", BYPASS_OPENCL)
 
     def opencl(self):
-        """Shares through OpenCL, by a bench of its own."""
+        """Shares through OpenCL, by a separate bench."""
         with subprocess.Popen([str(HERE / "share-opencl.sh"), str(self.build)], text=True,
                               cwd=HERE.parent.parent, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, start_new_session=True) as shares:

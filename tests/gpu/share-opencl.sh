@@ -9,7 +9,7 @@ case $1 in
 *) build=$PWD/$1 ;;
 esac
 
-# Of the drivers of OpenCL, those that are not of the CPU.
+# The OpenCL drivers except for those of the CPU.
 vendors=$build/gpu-vendors
 rm -rf "$vendors"
 mkdir -p "$vendors"

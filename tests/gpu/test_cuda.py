@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""That verify_cuda.py runs to its end and finds what it should, on the doubles, and that what no GPU
-has been asked is said to be so.
+"""verify_cuda.py runs to its end and finds the right results on the doubles, and the checks that no
+GPU has run are listed as such.
 
 usage: test_cuda.py --build BUILD [unittest arguments]
 """
@@ -46,7 +46,7 @@ class OnTheDoubles(unittest.TestCase):
         return json.loads(Path(self.results).read_text())
 
     def look(self, *names, more=(), **where):
-        """What was printed; a figure that misses its target is no failure of this."""
+        """Returns its output; a figure that misses its target is not a failure here."""
         done = subprocess.run(
             [*self.command(*names, **where), *more],
             text=True, capture_output=True, check=False, timeout=200, env=self.env)
@@ -62,7 +62,7 @@ class OnTheDoubles(unittest.TestCase):
         for line in ("driver: handles seen: 15 objects, 2 channel groups",
                      "try-preempt: answer: ok channels ", "names: wrong: 0, as it should be"):
             self.assertIn(line, out)
-        # The double runs no code, so effects are not looked at.
+        # The double runs no code, so effects are not checked.
         self.assertIn("\ndriver: preempt, idle: status 0x0, ", out)
         self.assertIn("slice 1024 us (0x0), set 2000 (0x0), then 2000", out)
 
@@ -100,16 +100,16 @@ class OnTheDoubles(unittest.TestCase):
             self.assertIn(f"{name}: python3 has no {name} here", out)
 
     def test_the_time_is_up(self):
-        """What began in time is kept, and what did not is said."""
+        """Results obtained in time are kept, and missing ones are listed."""
         self.look("try-preempt", "hardware", "names", more=("--minutes", "0.2"))
         looks = self.saved()["looks"]
         self.assertEqual(looks["try-preempt"]["how"], "done")
-        self.assertIn("ended half-way", looks["hardware"]["how"])
+        self.assertIn("ended before it was complete", looks["hardware"]["how"])
         self.assertIn("not looked at", looks["names"]["how"])
         self.assertEqual(self.saved()["findings"][0]["check"], "try-preempt")
 
     def test_a_run_that_is_killed(self):
-        """Keeps what it had."""
+        """It keeps the results so far."""
         with subprocess.Popen(self.command("try-preempt", "hardware"), env=self.env,
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                               start_new_session=True) as run:
@@ -157,7 +157,7 @@ class OnTheDoubles(unittest.TestCase):
 
 
 class Documents(unittest.TestCase):
-    """As a run on a GPU would write them."""
+    """The documents as a run on a GPU would write them."""
 
     def write(self, path, value, key=("try-preempt", "answer"), gpu="CUDA on H9, driver 1.2"):
         target = cuda_table.rows()[key]
@@ -181,8 +181,8 @@ class Documents(unittest.TestCase):
         self.assertEqual(more.count(cuda_table.UNVERIFIED), 2 * len(cuda_table.rows()) - 4)
         self.assertEqual(more.count("## CUDA on H9, driver 1.2"), 1)
 
-    def test_what_stands_in_the_tree(self):
-        """Each row has a figure of some GPU or is said to have none."""
+    def test_document_in_the_tree(self):
+        """Each row has a figure of some GPU or is listed as unverified."""
         text = VERIFICATION.read_text()
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "docs.md"

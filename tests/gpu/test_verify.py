@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verification of GPUs, on doubles of them.
+"""The verification of GPUs, on doubles.
 
 usage: test_verify.py --build BUILD [unittest arguments]
 """
@@ -79,7 +79,7 @@ class Reading(Verified):
                     self.assertEqual(n, 5 + 4 * 7 + 11)
 
     def test_divided(self):
-        """Instances, parts of them and who is in them."""
+        """Instances, their parts and their processes."""
         world = self.live_in(worlds.Nvml("gpu A100-40GB\ngpu H200-141GB"))
         agent = self.start(world)
         agent.done(layout(
@@ -149,7 +149,7 @@ class Unreadable(Verified):
         self.assertTrue([line for line in unread if "GPU 0, 1g.5gb: starts" in line])
 
     def test_functions_that_refuse(self):
-        """One after the other, as a sandbox may."""
+        """One after the other, as a sandbox may refuse them."""
         for code in (3, 4, 999):
             for name in ("nvmlDeviceGetMigMode", "nvmlDeviceGetGpuInstances",
                          "nvmlDeviceGetName", "nvmlDeviceGetArchitecture",
@@ -217,7 +217,7 @@ class Documents(Verified):
         heads = re.findall(r"^## (.*)", text, re.M)
         self.assertEqual(heads, ["NVIDIA H200, driver 470.256.02", "Tesla T4, driver 470.256.02",
                                  "NVIDIA H200, driver 580.82.07", "Tesla T4, driver 580.82.07"])
-        # What the older driver's sections say; in the newer one's all is the same by now.
+        # The older driver's sections; in the newer one's all values are equal by now.
         self.assertEqual([text.count(f"differs: {what}") for what in
                           ("GPU 0: something", "GPU 1, 1g.5gb: another", "devices: all")],
                          [1, 1, 2])
@@ -227,7 +227,7 @@ class Documents(Verified):
 
 class Packed(Verified):
     def test_runs_elsewhere(self):
-        """Unpacked in a folder that has nothing else, with no compiler in sight."""
+        """Unpacked in a folder that has nothing else, without a compiler."""
         if not os.path.exists(worlds.built("bench/tenant")):
             self.skipTest("bench is not built")
         world = self.live_in(worlds.Nvml("gpu H200-141GB mig=on"))
@@ -255,8 +255,8 @@ class Packed(Verified):
             self.assertRegex(loaded, rf"{re.escape(name)} => {top}/build/\S*/{re.escape(name)} ")
         self.assertIn("libjansson.so.4 => ", loaded)
 
-    def test_what_it_needs_of_the_machine(self):
-        """No glibc that is newer than Ubuntu 22.04's, and no folder of this machine's."""
+    def test_requirements_of_the_machine(self):
+        """No glibc newer than Ubuntu 22.04's, and no folder of this machine."""
         if not os.path.exists(worlds.built("bench/tenant")):
             self.skipTest("bench is not built")
         with tempfile.TemporaryDirectory() as folder:
@@ -282,7 +282,7 @@ class Packed(Verified):
 
     @unittest.skipUnless(shutil.which("bwrap"), "there is no bwrap")
     def test_glibc_is_all_that_it_needs_of_the_machine(self):
-        """Every packed program is loaded in a root that has the pack and glibc alone."""
+        """Every packed program is loaded in a root that has only the pack and glibc."""
         if not os.path.exists(worlds.built("bench/tenant")):
             self.skipTest("bench is not built")
         with tempfile.TemporaryDirectory() as folder:

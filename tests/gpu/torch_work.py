@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What people do with PyTorch, small: prints "WORK STEPS-A-SECOND", or why not, a line each.
+"""Common work with PyTorch: prints "WORK STEPS-A-SECOND", or the reason why not, a line each.
 
 usage: torch_work.py SECONDS [DEVICE]
 """
@@ -136,7 +136,7 @@ def main():
     for name, make in WORKS.items():
         try:
             print(name, f"{rate(make(device), device, seconds):.3f}", flush=True)
-        except Exception as error:  # whatever a version of PyTorch or its compiler lacks
+        except Exception as error:  # features that a version of PyTorch or its compiler lacks
             print(name, "cannot:", str(error).splitlines()[0][:150], flush=True)
     print("two-processes", f"{two_processes(device, seconds):.3f}", flush=True)
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Looks at this machine's GPUs, never changes them, and compares what their drivers say with
-what cleave says: a line for each, "same", "differs" or "cannot be read".
+"""Reads the state of this machine's GPUs, never changes them, and compares the drivers' facts with
+cleave's: a line for each, "same", "differs" or "cannot be read".
 
 Ends with 1 if anything differs, with 0 if not.  What cannot be read is no difference.
 CLEAVE_GPU_NVML is the path of another libnvidia-ml.so.1, CLEAVE_SYSFS of another /sys: then
@@ -25,13 +25,13 @@ from nvml_read import Unread
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 LIBRARY = "libnvidia-ml.so.1"
-LIMIT_S = 600  # for all of it: a driver may hang, and then Python does too
-# Whatever of these is set, what is looked at may be no GPU.
+LIMIT_S = 600  # for everything: a driver may hang, and then Python does too
+# With any of these set, the device may not be a GPU.
 DOUBLES = ("CLEAVE_GPU_NVML", "CLEAVE_SYSFS", "CLEAVE_SIM", "CLV_NVML_DOUBLE", "LD_PRELOAD")
 
 
 def why_not_real():
-    """Why what is seen here must not be written down; None if it may be."""
+    """The reason why these results must not be written to the documents; None if they may."""
     for name in DOUBLES:
         if os.environ.get(name):
             return f"{name} is set"
@@ -53,7 +53,7 @@ def ask_agent(findings, cleave):
 
 
 def compare_types(findings, devices, cleave):
-    """What cleave knows without the driver."""
+    """Cleave's facts without the driver."""
     seen = []
     for device in devices:
         unread = next((device[k] for k in ("name", "memory") if isinstance(device[k], Unread)),
@@ -70,7 +70,7 @@ def compare_types(findings, devices, cleave):
 
 
 def read_nvml(findings, path):
-    """What NVML says, or None."""
+    """NVML's facts, or None."""
     machine = nvml_read.attempt(nvml_read.read, path)
     why = machine if isinstance(machine, Unread) else machine["devices"]
     if not isinstance(why, Unread):
@@ -80,7 +80,7 @@ def read_nvml(findings, path):
 
 
 def verify_nvidia(findings, cleave):
-    """What NVML said, or None."""
+    """NVML's facts, or None."""
     path = os.environ.get("CLEAVE_GPU_NVML") or LIBRARY
     source = (ROOT / "src/backend/nvidia/library.c").read_text()
     exports.compare(findings, path, source)
@@ -112,7 +112,7 @@ def amd_driver():
 
 
 def write_docs(path, nvidia, amd, findings):
-    """False, with a line, where what was seen may be no GPU."""
+    """False, with a line, if the device may not be a GPU."""
     why = why_not_real()
     if why:
         print(f"{path} is not written: {why}", file=sys.stderr)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What of CUDA holds on this machine's GPU: the rows of cuda.tsv and, of the bench `cuda`,
-those that there is time for.  Changes nothing that outlives its programs.
+"""Checks CUDA on this machine's GPU: the rows of cuda.tsv and the cases of the bench `cuda` for
+which there is time. Changes nothing that outlives its programs.
 
 What tells most comes first, and after each look all that was found so far is written, so that a
 run that is ended keeps it.  With --minutes the look that the time is up in is ended, and what it
@@ -26,7 +26,7 @@ from pathlib import Path
 import cuda_table
 import verify
 
-# Behind what is here: both folders have an agent.py.
+# After the folder here in the path: both folders have an agent.py.
 sys.path.append(str(Path(__file__).resolve().parent.parent.parent / "bench"))
 
 import cuda as bench  # noqa: E402
@@ -44,19 +44,19 @@ TORCH_WORKS = {"mlp-training", "mlp-inference", "convolution-training",
 QUICK_CASES = ("three-20us", "two-1ms", "three-500ms", "preemption", "launch-open")
 SPILL_CASES = ("beyond", "freed", "managed", "pitch", "hints", "comes-back", "is-freed-on-its-way",
                "processes")
-# Whatever of these is set, there is no GPU behind the driver.
+# With any of these set, the driver may have no GPU.
 DOUBLES = ("CLV_CUDA_DOUBLE", *verify.DOUBLES)
 
 
 class Shorter(bench.Run):
-    """A bench on a GPU: as long as a machine that is lent has time for."""
+    """A bench on a GPU, shortened to the time for which a machine is lent."""
 
     def seconds(self, seconds):
         return QUICK_SECONDS if self.context.quick else min(seconds / 2, MOST_SECONDS)
 
 
 class Context:
-    """What the bench is told, and where its results go."""
+    """The bench's options, and the destination of its results."""
 
     def __init__(self, gpu, quick, cases=()):
         self.gpu, self.quick, self.cases, self.case = gpu, quick, cases, None
@@ -74,7 +74,7 @@ class Context:
 
 
 class Look(program_looks.Programs):
-    """The beds and what was found on them."""
+    """The beds and the findings on them."""
 
     def __init__(self, arguments):
         self.build, self.quick = arguments.build.resolve(), arguments.quick
@@ -149,7 +149,7 @@ class Look(program_looks.Programs):
             self.compare_ledger(bed)
 
     def compare_ledger(self, bed):
-        """A program that has nothing, and one that has 1 GiB."""
+        """A program without memory, and one with 1 GiB."""
         seen = [bed.memory_of(Kind("hold", 1, ("hold-mib", str(mib)))) for mib in (0, HOLD_MIB)]
         if None in (pair[1] for pair in seen):
             self.find("memory", "not_told", "the driver does not say what a process holds")
@@ -160,7 +160,7 @@ class Look(program_looks.Programs):
                   abs((ledger1 - ledger0) - (driver1 - driver0)) / (HOLD_MIB << 20), "fraction")
 
     def remains(self):
-        """Of what a lease wrote, in the next one's memory."""
+        """Whether the next lease reads memory that a lease wrote."""
         with self.bed(GATE, watch="off") as bed:
             quota = bench.QUOTA if self.quick else bed.gpu["memory_bytes"]
             tenant = Tenant(1, None, memory=quota)
@@ -171,7 +171,7 @@ class Look(program_looks.Programs):
         self.find("remains", "found", int(words), "words")
 
     def spill(self):
-        """Beyond the quota, in the host's memory, which the program sees no difference of."""
+        """Memory beyond the quota, in host memory, which is transparent to the program."""
         wrong = 0
         tenant = Tenant(.5, None, memory=bench.QUOTA, more=("--spill", "2G"))
         with self.bed(GATE, watch="off") as bed:
@@ -184,7 +184,7 @@ class Look(program_looks.Programs):
         self.find("spill", "wrong", wrong, "cases")
 
     def units(self):
-        """Of a quarter of the multiprocessors, where a kernel of very many blocks ran."""
+        """The multiprocessors of a quarter on which a kernel of very many blocks ran."""
         tenant = Tenant(.5, None, memory=bench.QUOTA, more=("--sm", "25%"))
         with self.bed(GATE) as bed:
             done = bed.run([bed.built("tests/gpu/gpu-units")], tenant, CLEAVE, check=False)
@@ -197,7 +197,7 @@ class Look(program_looks.Programs):
         self.find("units", "in_default", in_default, "")
 
     def nvml(self):
-        """A program of ours, and the vendor's, which may know ways that headers do not tell."""
+        """A program of the tests, and the vendor's, which may use functions that no header has."""
         held = Tenant(.5, None, memory=bench.QUOTA)
         tool = shutil.which("nvidia-smi")
         with self.bed(GATE) as bed:
@@ -217,7 +217,7 @@ class Look(program_looks.Programs):
     # --- Shares, latency, launches ---
 
     def run_bench(self, executor, cases=()):
-        """Whether turns end that way here."""
+        """Returns whether this executor works here."""
         context = Context(self, self.quick, cases)
         with self.bed(executor) as bed:
             found, reason = bed.executor_there()
@@ -227,7 +227,7 @@ class Look(program_looks.Programs):
             return found == executor
 
     def shares(self):
-        """Few cases, by the best way that there is."""
+        """Few cases, by the best executor that works."""
         if not self.run_bench(HARDWARE, FIRST_CASES):
             self.run_bench(GATE, FIRST_CASES)
 
@@ -279,7 +279,7 @@ class Look(program_looks.Programs):
     # --- All of them ---
 
     def look_at(self, name):
-        """How that went."""
+        """Returns how it went."""
         try:
             LOOKS[name](self)
         except (OSError, subprocess.SubprocessError, AssertionError, RuntimeError, KeyError,
@@ -289,7 +289,7 @@ class Look(program_looks.Programs):
         return "done"
 
     def all(self, names):
-        """Until there is no time any more."""
+        """Until the time is over."""
         is_time_up = False
         for name in names:
             began, how = time.monotonic(), "not looked at: the time is up"
@@ -297,7 +297,7 @@ class Look(program_looks.Programs):
                 try:
                     how = self.look_at(name)
                 except program_looks.TimeUp:
-                    is_time_up, how = True, "ended half-way: the time is up"
+                    is_time_up, how = True, "ended before it was complete: the time is up"
             if how != "done":
                 self.note(f"{name}: {how}")
             self.looks[name] = {"how": how, "seconds": round(time.monotonic() - began, 1)}
@@ -305,13 +305,13 @@ class Look(program_looks.Programs):
             self.save()
 
     def save(self):
-        """What was found so far, wherever that is to be."""
+        """Saves the findings so far to the requested files."""
         for output in self.outputs:
             output(self)
 
 
-# In this order: is work stopped half-way, do shares hold, do programs run, are there ways round it;
-# then the rest, and last what takes longest.
+# In this order: preemption, shares, programs, bypass attempts; then the rest, and last the longest
+# checks.
 LOOKS = {
     "try-preempt": Look.try_preempt, "shares": Look.shares, "torch-runs": Look.torch_runs,
     "streams": Look.streams, "names": Look.names, "memory": Look.memory, "bypass": Look.bypass,
@@ -323,7 +323,7 @@ LOOKS = {
 
 
 def write_results(path, look):
-    """Whole or not at all: the machine may go away at any time."""
+    """Atomically: the machine may be taken away at any time."""
     findings = [{"check": check, "metric": metric, "found": found.found, "met": found.met}
                 for (check, metric), found in look.findings.items()]
     text = json.dumps({"where": look.where, "day": look.day, "looks": look.looks,

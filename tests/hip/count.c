@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many devices a program sees. */
+/* Prints how many devices a program sees. */
 #include "tenant.h"
 
 int main(void)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds src/gate/hip/hooks.list and src/gate/hsa/hooks.list against what ROCm's libraries have.
+"""Compares src/gate/hip/hooks.list and src/gate/hsa/hooks.list with the functions of ROCm's
+libraries.
 
 usage: coverage.py HIP-LIST HSA-LIST LIBRARY...
 
@@ -23,7 +24,7 @@ HELD = {
                       r"|vmem_(handle|map|unmap|import|export|retain)|queue_create|image_(copy|clear"
                       r"|import|export)|interop_(un)?map|svm_prefetch)"),
 }
-# hsa_amd_memory_copy_engine_status and the like only answer.
+# hsa_amd_memory_copy_engine_status and similar functions only query.
 ANSWERS = re.compile(r"(_status|_get_info|GetParams|SetParams)$")
 
 

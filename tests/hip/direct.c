@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program that uses HSA without HIP.  Says what it gets: of a queue on a GPU, of a copy
- * that waits for another, of one that does not, and what its signal is then. */
+/* A program that uses HSA without HIP. Prints the results of a queue on a GPU, of a copy
+ * that waits for another and of one that does not wait, and the value of its signal
+ * afterwards. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -75,13 +75,14 @@ size_t life_free_bytes(void)
 	return left;
 }
 
-/* Nobody computes in such a child. */
+/* A child forked after initialization does not compute. */
 int life_is_right_in_child(void)
 {
 	return 1;
 }
 
-/* Each that begins anew is one more process of the lease, with the same quota. */
+/* Each child that initializes HIP itself is one more process of the lease, with the same
+ * quota. */
 static int forks_first(void)
 {
 	int status;
@@ -99,8 +100,8 @@ static int forks_first(void)
 	return life_forks();
 }
 
-/* What is done beside a capture of a stream that waits for the legacy one: nothing of the
- * gate's spoils it, nor waits for it. */
+/* Calls made during a capture of a stream that synchronizes with the legacy stream: the
+ * gate's own calls neither invalidate the capture nor wait for it. */
 static int captures(void)
 {
 	handle streams[3], graph, exec;
@@ -135,7 +136,7 @@ static void called(handle stream, int status, void *userdata)
 	n_called++;
 }
 
-/* HIP calls them on a thread of its own, and what they launch has been let in. */
+/* HIP calls callbacks on a thread of its own; a launch from one was admitted. */
 static int callbacks(void)
 {
 	handle streams[2];
@@ -153,8 +154,8 @@ static int callbacks(void)
 	return 0;
 }
 
-/* A stream that stands still for what another is to do first. */
-static int stands(void)
+/* A stream is blocked until another stream has done its work. */
+static int blocked_stream(void)
 {
 	volatile uint32_t *word;
 	handle streams[2];
@@ -181,6 +182,6 @@ const struct life_case life_cases[] = {
 	{"forks-first", forks_first},
 	{"captures", captures},
 	{"callbacks", callbacks},
-	{"stands", stands},
+	{"blocked-stream", blocked_stream},
 	{NULL, NULL},
 };

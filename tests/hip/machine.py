@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A machine with AMD GPUs: the doubles of amdgpu's sysfs and of ROCm's libraries, an agent, and
-programs that cleave run starts there.  ROCM says which ROCm: 5 or 6."""
+programs that cleave run starts there. ROCM is the version of ROCm: 5 or 6."""
 import os
 import sys
 
@@ -15,7 +15,7 @@ ROCM = "6"
 
 
 class Hip(worlds.Sysfs):
-    """The GPUs compute: hip-double-gpu plays them, and tells amdgpu's double what memory it gave."""
+    """Simulated GPUs (hip-double-gpu), which report their allocated memory to amdgpu's double."""
 
     def __init__(self, models=("MI300X",), hip="", config=None):
         """config: the agent's settings."""

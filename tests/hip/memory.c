@@ -176,7 +176,7 @@ static void pools(void)
 	CHECK(free_bytes() == 424 * MIB);
 }
 
-/* Of whoever asks HSA itself. */
+/* --- Queries to HSA directly --- */
 
 struct seen {
 	uint64_t gpu, pool, region;

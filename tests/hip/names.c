@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* usage: hip-names [unset]
+/* Every way in which a program looks up a function of HIP or HSA leads to the gate, and
+ * to the variant that the program asks for. Prints those that do not.
  *
- * Every way in which a program finds a function of HIP's or HSA's leads to the gate, and
- * to the variant that the program means.  Says what does not. */
+ * usage: hip-names [unset] */
 #include "tenant.h"
 
 #define GATE "libcleave-hip.so"

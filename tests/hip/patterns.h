@@ -2,7 +2,7 @@
 #pragma once
 #include "tenant.h"
 
-/* What tests/cuda/patterns.c calls, by HIP's names for it. */
+/* The calls of tests/cuda/patterns.c under HIP's names. */
 
 #undef OK /* the program has one of its own */
 
@@ -32,7 +32,7 @@ int hipLaunchHostFunc(handle stream, void (*function)(void *), void *userdata);
 int hipStreamAddCallback(handle stream, void (*function)(handle, int, void *),
 	void *userdata, unsigned flags);
 
-/* It has streams call functions of another kind; this is one for each program. */
+/* HIP's host functions have another type than CUDA's; this one serves each program. */
 static void (*hip_host_function)(void *);
 
 static inline void hip_call(handle stream, int status, void *userdata)
@@ -48,7 +48,7 @@ static inline int hipLaunchHostFunc(
 }
 #endif
 
-/* As ROCm 5 has them. */
+/* As in ROCm 5. */
 struct semaphore_value {
 	unsigned long long value;
 	uint32_t more[32];
@@ -83,7 +83,7 @@ int hipGraphExecExternalSemaphoresWaitNodeSetParams(
 #define cuCtxSetCurrent(context) ((void)(context), hipSetDevice(0))
 #define cuCtxSynchronize() hipDeviceSynchronize()
 #define cuModuleLoadData(module, image) hipModuleLoadData(module, image)
-#define cuFuncLoad(f) 0 /* with its module */
+#define cuFuncLoad(f) 0 /* loaded with its module */
 #define cuModuleGetFunction(f, module, name) hipModuleGetFunction(f, module, name)
 #define cuLaunchKernel(...) hipModuleLaunchKernel(__VA_ARGS__)
 #define cuLaunchHostFunc(stream, f, userdata) hipLaunchHostFunc(stream, f, userdata)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A HIP program that keeps a GPU busy in one of several ways.
+/* A HIP program that keeps a GPU busy in one of several styles.
  *
  * usage: hip-tenant STYLE KERNEL_NS SECONDS [BEGIN_NS END_NS] */
 #include "tenant.h"
@@ -26,7 +26,7 @@ static const struct dim3 one = {1, 1, 1}, block = {32, 1, 1};
 static const void *spin; /* the stub */
 static void *from, *to;
 
-/* What is submitted. */
+/* --- The styles' work --- */
 
 static void kernel(struct program *program, handle stream)
 {
@@ -107,7 +107,7 @@ static void graph(struct program *program, handle stream)
 	OK(hipGraphLaunch(program->graph, stream));
 }
 
-/* New graphs all the time, as those do that warm up. */
+/* A new graph each time, as programs that warm up do. */
 static void captures(struct program *program, handle stream)
 {
 	capture(program);
@@ -132,7 +132,7 @@ static void allocate(size_t bytes)
 	OK(hipMalloc(&to, bytes));
 }
 
-/* At 1 GB/s, for as long. */
+/* At 1 GB/s this takes as long as the kernel. */
 static void copy(struct program *program, handle stream)
 {
 	allocate(program->kernel_ns);

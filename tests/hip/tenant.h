@@ -3,7 +3,7 @@
 
 #include "../gate/checks.h"
 
-/* HIP as programs declare it, for tests that link libamdhip64.  ROCM is 5 or 6. */
+/* HIP as programs declare it, for tests that link libamdhip64. ROCM is 5 or 6. */
 
 typedef void *handle;
 
@@ -42,8 +42,8 @@ void __hipRegisterFunction(void **modules, const void *host, const char *device_
 	const char *name, unsigned limit, void *tid, void *bid, void *block, void *grid,
 	int *warp);
 
-/* A kernel that runs for as many nanoseconds as its parameter, a u64, says, as the double
- * has it: of a module, or by the stub that a compiler would have made. */
+/* A kernel of the double that runs for as many nanoseconds as its u64 parameter says:
+ * from a module, or by the stub that a compiler would generate. */
 #define SPIN_MODULE "cleave-double-module\nkernel spin param\n"
 
 static inline handle load_spin(void)

@@ -35,7 +35,7 @@ class Memory(machine.Case):
                              1024 + 64, "with the context, what the GPU has seen")
 
     def test_without_an_environment(self):
-        """What finds the gate is what lies in the libraries' place."""
+        """The gate is found through the libraries mounted in place of the real ones."""
         self.begin()
         emptied = ("env", "-i", f"CLV_HIP_DOUBLE={self.world.gpus}")
         for name in self.cases():
@@ -47,7 +47,8 @@ class Memory(machine.Case):
 
 class Devices(machine.Case):
     def test_the_leases_device_alone(self):
-        """Whatever the program says of itself; a number is of the lease's devices."""
+        """For all values of the program's own variables; a number is an index of the lease's
+        devices."""
         self.begin(models=("MI300X", "MI210"))
         for variable in ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"):
             for said, seen in ((None, "1"), ("0", "1"), ("2", "0"), ("GPU-", "0")):
@@ -68,7 +69,7 @@ class Devices(machine.Case):
         self.assertEqual(out.strip(), "2")
 
     def test_no_lease_no_device(self):
-        """A process that has the gate and no lease sees no GPU."""
+        """A process with the gate and without a lease sees no GPU."""
         self.begin()
         done = subprocess.run(
             [machine.program("hip-tenant"), "queue", "100000", "1"], text=True,
@@ -90,7 +91,7 @@ print(hip.hipModuleLaunchKernel(None, 1, 1, 1, 1, 1, 1, 0, None, None, None), hi
 
 class Installed(machine.Case):
     def test_the_vendors_own_library(self):
-        """Behind the gate it says what it says alone: without a GPU, that there is none."""
+        """Behind the gate it reports the same as alone: without a GPU, that there is none."""
         library = ctypes.util.find_library("amdhip64")
         if not library:
             self.skipTest("no libamdhip64 is installed")
@@ -105,8 +106,8 @@ class Installed(machine.Case):
 
 
 class Hsa(machine.Case):
-    def test_who_goes_below_hip(self):
-        """Gets no queue; a copy is complete when the call returns."""
+    def test_calls_below_hip(self):
+        """It gets no queue; a copy is complete when the call returns."""
         self.begin()
         direct = machine.program("hip-direct")
         alone = subprocess.run([direct], text=True, capture_output=True, check=True,

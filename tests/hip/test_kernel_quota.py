@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A lease with a cgroup of its own: the kernel holds its memory too.
+"""A lease with its own cgroup: the kernel enforces its memory too.
 
 usage: test_kernel_quota.py --build BUILD --rocm 5|6 [unittest arguments]
 """
@@ -48,15 +48,15 @@ class KernelQuota(own_cgroup.OwnCgroup, machine.Case):
         self.end_lease()
         self.assertEqual(self.limit(), f"{REGION} max")
 
-    def test_somebody_else_is_there(self):
-        """He would be held, too."""
+    def test_another_process_in_the_cgroup(self):
+        """The limit would apply to the other process, too."""
         self.begin_with()
         self.start_inside(exec_word="")
         self.assertEqual((self.held_by(), self.limit()), ("gate", f"{REGION} max"))
         self.end_lease()
 
     def test_a_kernel_that_takes_no_limit(self):
-        """Reading it back says so."""
+        """The limit that is read back shows it."""
         self.begin_with({"dmem.max": None})
         self.start_inside()
         self.assertEqual(self.held_by(), "gate")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HIP programs that fork, exec, race, capture, are killed; leases that change under them.
+"""HIP programs that fork, exec, race, capture, are killed; leases that change meanwhile.
 
 usage: test_life.py --build BUILD --rocm 5|6 [unittest arguments]
 """
@@ -20,19 +20,19 @@ class Life(Lives, machine.Case):
     def test_what_programs_do(self):
         self.begin()
         for words in (("forks",), ("forks-first",), ("execs", machine.program("hip-count")),
-                      ("threads",), ("captures",), ("callbacks",), ("stands",), ("signals",)):
+                      ("threads",), ("captures",), ("callbacks",), ("blocked-stream",), ("signals",)):
             with self.subTest(words[0]):
                 self.run_in_lease(machine.program("hip-life"), *words, options=QUOTA)
 
     def test_what_programs_do_beside_others(self):
         self.begin()
         self.begin_tenant("queue", "200000", "60")
-        for words in (("forks",), ("captures",), ("callbacks",), ("stands",)):
+        for words in (("forks",), ("captures",), ("callbacks",), ("blocked-stream",)):
             with self.subTest(words[0]):
                 self.run_in_lease(machine.program("hip-life"), *words, options=QUOTA)
 
-    def test_what_no_call_shows(self):
-        """What HSA takes for itself counts in the quota, as the driver says it."""
+    def test_hidden_memory(self):
+        """HSA's own memory counts in the quota, as the driver reports it."""
         self.begin(config="version: 1\nwatch: {every: 1s, grace: 1s}\n")
         self.begin_tenant("copy", "104857600", "60", options=QUOTA)
 
@@ -53,7 +53,7 @@ class Life(Lives, machine.Case):
         self.run_in_lease(machine.program("hip-tenant"), "queue", "100000", "1",
                           options=("--share", "1"))
 
-    def test_who_has_the_gate_is_gated(self):
+    def test_a_gated_program_is_not_reported(self):
         self.begin()
         self.begin_tenant("queue", "100000", "60")
         time.sleep(3)

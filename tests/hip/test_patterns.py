@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The programs of tests/cuda/patterns.c with HIP: each ends, with the same result, alone on the
-device, beside a tenant, and while the agent is killed or stopped.  Alone no thread of it ever
-waits at the gate.
+device, beside a tenant, and while the agent is killed or stopped. Alone no thread of it ever waits
+at the gate.
 
 usage: test_patterns.py --build BUILD --rocm 5|6 [unittest arguments]
 """
@@ -13,7 +13,7 @@ class Hip(machine.Case):
     def program(self):
         return machine.program("hip-patterns")
 
-    def neighbour(self):
+    def competitor(self):
         return machine.program("hip-tenant"), "queue", "1000000", "600"
 
 
@@ -24,9 +24,9 @@ class Alone(Hip, patterns.Alone):
 class Beside(Hip, patterns.Beside):
     SOME = ("early-receive", "legacy-and-blocking", "mixed-defaults", "overlap")
 
-    def test_what_waits_for_somebody_outside(self):
-        """What stands behind it is not in flight: no turn is kept by it.  Waits in graphs came
-        with ROCm 6."""
+    def test_waits_for_outside(self):
+        """Work behind the wait is not in flight, so it keeps no turn. Waits in graphs came with
+        ROCm 6."""
         self.begin()
         self.tenant()
         for name in {"external-semaphore", "graph-of-semaphore"}.intersection(self.names()):

@@ -20,14 +20,14 @@ class Shares(gpus.Tenants, machine.Case):
     def test_short_kernels(self):
         self.assert_parts([(.2, "stub", 20_000), (.8, "stub", 20_000)])
 
-    def test_who_waits_for_each_kernel(self):
+    def test_a_wait_for_each_kernel(self):
         self.assert_parts([(.3, "sync", 200_000), (.7, "queue", 200_000)], 4)
 
     def test_graph(self):
         self.assert_parts([(.25, "graph", 100_000), (.75, "queue", 100_000)], 3)
 
     def test_every_way_to_submit(self):
-        """Beside a plain queue: none is a way round the share."""
+        """Beside a plain queue: none bypasses the share."""
         for style in ("stub", "legacy", "thread", "streams", "with-events", "cooperative", "extended",
                       "in-two-calls", "captures", "callback", "copy", "fill"):
             with self.subTest(style):

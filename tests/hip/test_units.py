@@ -22,7 +22,7 @@ class Units(machine.Case):
         super().begin(hip="trace 1", **more)
 
     def units(self, *words, before=(), options=QUARTER, env=None):
-        """What hip-units says: the GPU's units, and by how much longer each kernel took."""
+        """Parses hip-units: the GPU's units, and by which factor each kernel took longer."""
         process = self.start(*before, machine.program("hip-units"), *words, options=options,
                              env=env)
         line = process.stdout.readline()
@@ -32,7 +32,7 @@ class Units(machine.Case):
         return int(n), [float(time) for time in times]
 
     def assert_units(self, said, n, *times):
-        """The program runs two kernels in each place; what each took is by the GPU's clock."""
+        """The program runs two kernels in each place, timed by the GPU's clock."""
         self.assertEqual((said[0], len(said[1])), (n, len(times)), said)
         took = self.world.player.kernels(self.lease()["processes"][0]["pid"])
         found = one_of_each(round(ns / KERNEL_NS, 1) for ns in took)
@@ -49,7 +49,7 @@ class Units(machine.Case):
         self.assertIsNone(self.lease()["sm"])
 
     def test_a_quarter(self):
-        """Also where the program asks for more; of less it has that."""
+        """Also where the program asks for more; a smaller request is granted."""
         self.begin()
         self.assert_units(self.units("none", "all", ALL, "0-37", "70-90", "100-200"),
                           PART, 4, 4, 4, 8, UNITS / 6, 4)
@@ -65,15 +65,15 @@ class Units(machine.Case):
             with self.subTest(before):
                 self.assert_units(self.units("none", ALL, before=before), PART, 4, 4)
 
-    def test_what_a_program_finds(self):
-        """For OpenCL's runtime, which HSA keeps to it."""
+    def test_variable_of_the_mask(self):
+        """For OpenCL's runtime, on which HSA enforces it."""
         self.begin()
         print_it = ("printenv", "HSA_CU_MASK")
         self.assertEqual(self.run_in_lease(*print_it, options=QUARTER), "0:0-75\n")
         self.assertEqual(self.start(*print_it).wait(60), 1, "without a limit there is none")
 
     def test_a_cooperative_launch(self):
-        """As large as the part, and no larger: more would never all run at once."""
+        """As large as the part, and no larger: more blocks would never all be resident."""
         self.begin()
         for options, n in ((("--share", "0.5"), UNITS), (QUARTER, PART)):
             process = self.start(machine.program("hip-units"), "cooperative", options=options)
@@ -92,7 +92,7 @@ class Units(machine.Case):
         self.assertEqual(self.lease()["sm"]["first"], PART)
 
     def test_a_new_agent(self):
-        """Keeps the part where it is, and is told anew what holds it."""
+        """It keeps the part in place, and is told again what enforces it."""
         self.begin()
         self.units("none")
         before = self.lease()["sm"]
@@ -102,7 +102,7 @@ class Units(machine.Case):
                         (before, self.lease()["sm"]))
 
     def test_no_masks(self):
-        """A queue that cannot be kept to its part is no secret."""
+        """A queue that cannot be limited to its part is reported."""
         self.begin()
         worlds.write_whole(f"{self.world.gpus}/hip-faults",
                            "hsa_amd_queue_cu_get_mask 100 0x1000\n"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which compute units a program gets.
+/* Measures how many compute units a program gets.
  *
  * usage: hip-units [none | all | FIRST-LAST]... | cooperative
  *
- * Says how many units the GPU has, and for each word by how much longer a kernel takes
- * than it would on all of them: on a stream without a mask, with one of every bit that
- * there can be, or of these units.  Or what becomes of a cooperative launch that is as
- * large as it can be, and of one with a block more. */
+ * Prints the number of units of the GPU and, for each argument, by which factor a kernel
+ * takes longer than on all units: on a stream without a mask, with a mask of all possible
+ * bits, or with a mask of these units. "cooperative" prints the results of the largest
+ * possible cooperative launch and of one with a block more. */
 #include "tenant.h"
 
 #include <string.h>
@@ -52,7 +52,8 @@ static float measure(handle function, handle stream)
 
 	OK(hipEventCreate(&begin));
 	OK(hipEventCreate(&end));
-	/* The rest is there when this ends, however slow the machine. */
+	/* Long enough that the second launch is queued behind it, however slow the
+	 * machine is. */
 	OK(hipModuleLaunchKernel(
 		function, 1, 1, 1, 32, 1, 1, 0, stream, parameters, NULL));
 	OK(hipEventRecord(begin, stream));

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The permissions of an agent for all users: scopes by route, what tenants see of each
-other, groups, CORS, and the audit.  Users are daemon, games, man and nobody, whom every
+other, groups, CORS, and the audit.  Users are daemon, games, man and `nobody`, which every
 Debian has."""
 import json
 import os
@@ -125,7 +125,7 @@ class Scopes(AccessCase):
 
 
 class Tenants(AccessCase):
-    """The user games has leases that the user nobody must not see."""
+    """The user games has leases that the user `nobody` must not see."""
 
     secret = "secret-name"
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A double of the API server, for ResourceSlices and ResourceClaims, by HTTP or HTTPS.  It
-keeps to what Kubernetes holds slices to, as far as it is known here, and refuses others."""
+"""A double of the API server, for ResourceSlices and ResourceClaims, by HTTP or HTTPS. It enforces
+Kubernetes' rules for slices, as far as they are known here."""
 import json
 import ssl
 import subprocess
@@ -13,7 +13,7 @@ MOST_DEVICES, MOST_SETS, MOST_COUNTERS = 64, 8, 32
 
 
 def check_slice(slice_, is_apart):
-    """None, or why Kubernetes would refuse it."""
+    """None, or the reason why Kubernetes would refuse it."""
     spec = slice_["spec"]
     devices, sets = spec.get("devices", []), spec.get("sharedCounters", [])
     if len(devices) > MOST_DEVICES or len(sets) > MOST_SETS:
@@ -88,7 +88,7 @@ class ApiServer:
         self.server.shutdown()
         self.server.server_close()
 
-    # --- What is there ---
+    # --- State ---
 
     def devices(self):
         with self.lock:
@@ -163,7 +163,7 @@ class Handler(BaseHTTPRequestHandler):
             with api.lock:
                 self.bind(url.path.split("/"), body)
         elif "/resourceclaims/" in url.path and api.is_without_claims:
-            self.send_error(404, "404 page not found")  # no JSON, as of any unknown path
+            self.send_error(404, "404 page not found")  # not JSON, as for any unknown path
         elif "/resourceclaims/" in url.path:
             parts = url.path.split("/")
             claim = api.claims.get((parts[5], parts[7]))

@@ -26,7 +26,7 @@ def wait_until(condition, seconds=60):
 
 class Bed(unittest.TestCase):
     settings = {}
-    sim = None  # a node's text
+    sim = None  # the text of a node
 
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="cleave-kube-")
@@ -96,12 +96,12 @@ class Bed(unittest.TestCase):
                 if n.endswith(".json")}
 
     def wanted(self):
-        """The leases that kubelet's pods name."""
+        """The leases that kubelet's pods need."""
         return {name.removeprefix(CDI) for pod in self.kubelet.starts.values()
                 for names in pod.values() for name in names}
 
     def check_ledger(self, seconds=60):
-        """It comes to be what kubelet's pods have, and specs are there for these alone."""
+        """The ledger becomes equal to kubelet's pods, and only these have specs."""
         wait_until(lambda: set(self.leases()) == self.wanted() == self.specs(), seconds)
         self.assertEqual(set(self.leases()), self.wanted(), self.log())
         self.assertEqual(self.specs(), self.wanted())

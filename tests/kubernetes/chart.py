@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Renders the chart as Helm does, for the little of Helm's language that it uses: values, and
-conditions on one.  What else there may be is an error here.
+"""Renders the chart as Helm does, for the part of Helm's language that it uses: values, and
+conditions on one. Any other construct is an error here.
 
 usage: chart.py [KEY=VALUE...] > packaging/kubernetes/cleave.yaml
 """
@@ -11,7 +11,7 @@ import sys
 import yaml
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../packaging/kubernetes")
-# In the order in which they are to be applied.
+# In the order in which they are applied.
 TEMPLATES = ("access", "settings", "node", "extender", "class")
 HEAD = """# SPDX-License-Identifier: Apache-2.0
 # The chart with its own values, for kubectl apply: tests/kubernetes/chart.py writes this.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A double of kubelet, as far as plugins see it: its folder, its registration, its device
-manager with its books of who has which ids, and its pod-resources API.
+"""A double of kubelet, as far as plugins see it: its folder, its registration, its device manager
+with the ids of each container, and its pod-resources API.
 
 What it does follows kubelet's: sockets in its folder are removed when it starts, ids are
 taken from what is healthy and free (as the plugin prefers), Allocate is called once for
@@ -97,7 +97,7 @@ class Kubelet:
         self.refuse, self.n_lists, self.servers = False, 0, []
         self.hidden = set()  # pods that it does not know yet
 
-    # --- Its life ---
+    # --- Start and end ---
 
     def serve(self, path, add):
         server = grpc.server(futures.ThreadPoolExecutor(8))
@@ -145,7 +145,7 @@ class Kubelet:
                 not self.registered[name].is_over, seconds), (name, list(self.registered))
             return self.registered[name]
 
-    # --- Its pods ---
+    # --- Pods ---
 
     def used(self, resource):
         with self.lock:
@@ -162,7 +162,7 @@ class Kubelet:
                 for container, resources in containers.items():
                     one = pod.containers.add(name=container)
                     for resource, ids in resources.items():
-                        # In two pieces, as for two NUMA nodes.
+                        # In two parts, as for two NUMA nodes.
                         for piece in (ids[:1], ids[1:]):
                             if piece:
                                 one.devices.add(resource_name=resource, device_ids=piece)
@@ -194,7 +194,7 @@ class Kubelet:
         return [d.name for d in answer.container_responses[0].cdi_devices]
 
     def admit(self, name, containers, namespace="default", reusable=None, order=None):
-        """containers: {name: {resource: count}}.  The CDI devices of each container."""
+        """containers: {name: {resource: count}}. Returns the CDI devices of each container."""
         key, given = (namespace, name), {}
         try:
             for container, resources in containers.items():

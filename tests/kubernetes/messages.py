@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kubelet's gRPC messages, compiled from text of our own: nothing here is read from src.
+"""Kubelet's gRPC messages, compiled from a separate text: nothing here is read from src. It
+includes fields that cleave does not use, and some that do not exist yet, to test unknown fields.
 
 Fields that cleave does not use are in it as well, and some that there are not yet, so that
 what it does not know is met."""
@@ -137,7 +138,7 @@ message NodeUnprepareResourceResponse { string error = 1; }
 message Claim { string namespace = 1; string uid = 2; string name = 3; }
 """
 
-# Of what kubelet asks a container runtime, what a container of one pod takes.
+# The fields for one pod's container, of kubelet's requests to a container runtime.
 CRI = """
 syntax = "proto3";
 package runtime.v1;

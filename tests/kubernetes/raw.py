@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HTTP/2 by hand, to say what no library would."""
+"""HTTP/2 by hand, for frames that no library would send."""
 import socket
 import struct
 

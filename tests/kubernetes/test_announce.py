@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a node says to the scheduler's extender of its devices: cleave-kubelet writes it, a
-double of the API server keeps it, the real extender reads it.
+"""A node's devices for the scheduler's extender: cleave-kubelet writes them, a double of the API
+server keeps them, the real extender reads them.
 
 usage: test_announce.py KUBELET CLEAVED CLEAVE EXTENDER [unittest arguments]
 """

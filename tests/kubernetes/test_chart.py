@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The chart and the manifests: that they are one, that Kubernetes' own client takes them, that
-they ask for no more rights than are used, and that the settings in them are settings.
+"""The chart and the manifests: that they are equal, that Kubernetes' own client accepts them, that
+they request only the rights that are used, and that their settings exist.
 
 usage: test_chart.py KUBELET CLEAVED CLEAVE [unittest arguments]
 """
@@ -28,7 +28,7 @@ KINDS = {
                                      ("clusterrolebindings", "ClusterRoleBinding", False)],
     "resource.k8s.io/v1": [("deviceclasses", "DeviceClass", False)],
 }
-# Of the types of k8s.io/api that are used: the fields that they have, as far as they are used.
+# The used types of k8s.io/api: their fields, as far as they are used.
 FIELDS = {
     "pod": {"serviceAccountName", "priorityClassName", "hostPID", "hostNetwork", "nodeSelector",
             "tolerations", "initContainers", "containers", "volumes"},
@@ -42,7 +42,7 @@ FIELDS = {
 
 
 class Discovery(BaseHTTPRequestHandler):
-    """What kubectl has to know of an API server before it looks at a file."""
+    """The answers that kubectl needs from an API server before it checks a file."""
 
     def log_message(self, *arguments):
         pass
@@ -119,7 +119,7 @@ class Chart(unittest.TestCase):
             self.assertEqual(each["spec"]["selector"]["matchLabels"], labels)
 
     def test_rights(self):
-        """Those that the programs use, each by its verb, and no others."""
+        """The rights that the programs use, each by its verb, and no others."""
         roles = {each["metadata"]["name"]: {(r, v) for rule in each["rules"]
                                             for r in rule["resources"] for v in rule["verbs"]}
                  for each in documents(dra=True) if each["kind"] == "ClusterRole"}
@@ -161,7 +161,7 @@ class Chart(unittest.TestCase):
 
 
 class AgentSettings(unittest.TestCase):
-    """The agent's settings are where it looks for them, and it takes them."""
+    """The agent finds its settings where it looks for them, and accepts them."""
 
     def of(self, **other):
         objects = documents(**other)
@@ -170,7 +170,7 @@ class AgentSettings(unittest.TestCase):
         return text, next(each for each in containers(objects) if each["name"] == "agent")
 
     def start(self, text):
-        """An agent that ends when it finds itself idle."""
+        """An agent that ends when it is idle."""
         with tempfile.TemporaryDirectory(prefix="clv-") as folder:
             path = os.path.join(folder, "cleaved.yaml")
             with open(path, "w", encoding="utf-8") as file:
@@ -197,7 +197,7 @@ class AgentSettings(unittest.TestCase):
 
 
 class Settings(Bed):
-    """The settings in the chart, but for its paths, are what the program reads."""
+    """The settings in the chart, except for its paths, are those that the program reads."""
 
     def test_they_are_read(self):
         api = ApiServer()

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""From kubelet's call to a program in a container: what Allocate answers is given to podman,
-and the program sees the device with the pod's part of its memory.
+"""From kubelet's call to a program in a container: podman gets the answer of Allocate, and the
+program sees the device with the pod's part of its memory.
 
 usage: test_container.py CLEAVE-KUBELET CLEAVED CLEAVE GATES HOOK [unittest arguments]"""
 import os
@@ -58,7 +58,7 @@ class Containers(Bed):
         self.assertNotEqual(self.podman.run("true", devices=names).returncode, 0)
 
     def test_leases_lost_while_the_container_waits(self):
-        """The lease that is made before the start is the one that the container finds."""
+        """The container finds the lease that is created before its start."""
         self.kubelet.admit("p", {"c": {SHARE: 10}})
         (name,) = self.leases()
         self.assertEqual(self.agent.request("DELETE", f"/v1/leases/{name}")[0], 204)

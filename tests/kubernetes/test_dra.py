@@ -45,14 +45,14 @@ class DraBed(Bed):
         self.assertTrue(wait_until(self.api.is_whole), self.log())
 
     def start_driver(self, **more):
-        """more: of the section on dra."""
+        """more: keys of the section dra."""
         self.start_bridge(dra={"node": "node1", "kubeconfig": self.config, **more})
         self.registry = os.path.join(self.kubelet.folder, "plugins_registry",
                                      "gpu.cleave.dev-reg.sock")
         self.assertTrue(wait_until(lambda: self.dial()), self.log())
 
     def dial(self):
-        """As kubelet does when it finds the socket."""
+        """Connects as kubelet does when it finds the socket."""
         try:
             with grpc.insecure_channel(f"unix://{self.registry}") as channel:
                 stub = reg_grpc.RegistrationStub(channel)
@@ -82,7 +82,7 @@ class DraBed(Bed):
         return devices
 
     def kill_during(self, act, claim, chance):
-        """At any moment of it; the driver is there again on return."""
+        """Kills the driver at any moment of it; it has been restarted on return."""
         killer = subprocess.Popen(
             ["sh", "-c", f"sleep {chance.random() * 0.06:.4f}; kill -9 {self.process.pid}"])
         try:
@@ -114,7 +114,7 @@ class Mig(DraBed):
         self.assertTrue(os.path.exists(self.info.endpoint))
 
     def test_kubelets_of_before(self):
-        """The same messages, of a service that was called otherwise."""
+        """The same messages, of a service with another name."""
         claim = self.api.claim("c", ("gpu0-2g-20gb-2", None))
         for package in ("v1beta1", "k8s.io.kubelet.pkg.apis.dra.v1beta1"):
             for method, kind in (("Prepare", "Prepare"), ("Unprepare", "Unprepare")):
@@ -127,7 +127,8 @@ class Mig(DraBed):
                 self.assertEqual(len(self.claimed()), method == "Prepare")
 
     def test_slices_that_kubelet_deleted(self):
-        """As it does when it starts: we are registered, and then there are no slices."""
+        """Kubelet deletes them when it starts: the driver is registered, and then there are no
+        slices."""
         with self.api.lock:
             self.api.slices.clear()
         self.dial()
@@ -138,7 +139,7 @@ class Mig(DraBed):
 
     def test_slices_go_with_their_node(self):
         owners = [s["metadata"].get("ownerReferences") for s in self.api.slices.values()]
-        self.assertEqual(set(map(str, owners)), {"None"})  # the node is not to be read
+        self.assertEqual(set(map(str, owners)), {"None"})  # the node cannot be read
         for uid in ("one", "another"):
             with self.api.lock:
                 self.api.nodes["node1"] = {"metadata": {"name": "node1", "uid": uid}}
@@ -158,7 +159,7 @@ class Mig(DraBed):
         return stream
 
     def until(self, stream, health, name="gpu0-1g-10gb-0"):
-        """The next message that says this of the device; the devices of all messages are whole."""
+        """The next message with this health of the device; each message has all devices."""
         for message in stream:
             rows = {row.device.device_name: row for row in message.devices}
             self.assertEqual({row.device.pool_name for row in message.devices}, {"node1"})
@@ -306,7 +307,7 @@ class Mig(DraBed):
         self.prepared(claim)
 
     def test_agent_lost_its_leases(self):
-        """As after a restart of the machine: kubelet prepares its claims again."""
+        """As after a reboot of the machine: kubelet prepares its claims again."""
         claim = self.api.claim("c", ("gpu0-1g-10gb-0", None))
         self.prepared(claim)
         self.agent.stop()
@@ -318,12 +319,12 @@ class Mig(DraBed):
 
 
 class Forgotten(DraBed):
-    """Claims that kubelet does not unprepare: of each the API server is asked every 0.3 s here."""
+    """Claims that kubelet does not unprepare: here the API server is asked for each every 0.3 s."""
     sim = MIG
     settings = {"grace": "10ms"}
 
     def look_again(self):
-        """The node has changed: what can be claimed is published, and claims are looked at."""
+        """The node has changed: the devices are published again, and claims are checked."""
         bed.pause(0.4)
         n = len(self.api.requests)
         self.is_cordoned = not getattr(self, "is_cordoned", False)
@@ -352,7 +353,7 @@ class Forgotten(DraBed):
         self.assertEqual(len(self.prepared(claim)), 2)
 
     def test_claim_that_was_half_prepared(self):
-        """And is not allocated any more, of which kubelet knows nothing."""
+        """The claim is not allocated any more, and kubelet does not know it."""
         claim = self.api.claim("c", ("gpu0-1g-10gb-0", None), ("gpu9-1g-10gb-0", None))
         self.assertIn("no device gpu9", self.prepare(claim)[claim["uid"]][1])
         self.assertEqual(len(self.claimed()), 1)
@@ -362,7 +363,7 @@ class Forgotten(DraBed):
         self.assertTrue(wait_until(lambda: not self.claimed()), self.log())
 
     def test_claim_that_may_be_there(self):
-        """What the API server does not say, or says of a path that it does not serve, ends none."""
+        """An error of the API server, or of a path that it does not serve, ends no claim."""
         claim = self.api.claim("c", ("gpu0-1g-10gb-0", None))
         self.prepared(claim)
         for key, value in (("down", True), ("token", "another"), ("is_without_claims", True)):
@@ -385,7 +386,7 @@ class Forgotten(DraBed):
         self.assertTrue(wait_until(lambda: not self.claimed()), self.log())
         self.assertEqual(self.prepared(claim), [])
 
-    def test_claim_of_which_somebody_ended_a_lease(self):
+    def test_claim_whose_lease_was_ended(self):
         claim = self.api.claim("c", ("gpu0-1g-10gb-0", None), ("gpu1-1g-10gb-0", None))
         self.prepared(claim)
         self.agent.request("DELETE", "/v1/leases/" + min(self.claimed()))
@@ -394,7 +395,7 @@ class Forgotten(DraBed):
         self.assertEqual(self.claimed(), {})
 
     def is_away_for_one_look(self):
-        """Not, where the bridge looked a second time meanwhile: then the claim was gone."""
+        """Returns False if the bridge asked a second time meanwhile: then the claim was gone."""
         claim = self.api.claim("c", ("gpu0-1g-10gb-0", None))
         self.prepared(claim)
         n = len(self.api.requests)
@@ -414,7 +415,7 @@ class Forgotten(DraBed):
 
 
 class Apart(DraBed):
-    """Kubernetes 1.35 has counters in slices of their own."""
+    """Kubernetes 1.35 has counters in separate slices."""
     sim = MIG
     minor = "35+"
 
@@ -441,7 +442,7 @@ devices:
 
 
 class Modes(DraBed):
-    """Claims decide on the modes of AMD's GPUs."""
+    """Claims set the modes of AMD's GPUs."""
     sim = """
 version: 1
 name: lab
@@ -457,7 +458,7 @@ devices:
         return {d["name"]: d["xcp"]["compute"] for d in self.agent.get("/v1/node")["devices"]}[name]
 
     def fits(self, *names):
-        """As the scheduler counts."""
+        """Computed as in the scheduler."""
         left = {name: {c: int(v["value"]) for c, v in counters.items()}
                 for name, counters in self.api.counters().items()}
         for name in names:
@@ -467,7 +468,7 @@ devices:
         return all(number >= 0 for counters in left.values() for number in counters.values())
 
     def test_counters_say_what_modes_allow(self):
-        """Partitions go together when and only when they are of one mode."""
+        """Partitions fit together if and only if they are of one mode."""
         for gpu, modes in (("gpu1", {"spx": 1, "dpx": 2, "qpx": 4, "cpx": 8}),
                            ("gpu2", {"spx": 1, "tpx": 3, "cpx": 6})):
             names = {f"{gpu}-{mode}-nps1-{i}": mode for mode, n in modes.items() for i in range(n)}

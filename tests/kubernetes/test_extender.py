@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scheduler's questions, asked by HTTP of the real extender; a double of the API server
-takes its bindings.
+"""The scheduler's HTTP requests to the real extender; a double of the API server gets its bindings.
 
 usage: test_extender.py EXTENDER [unittest arguments]
 """
@@ -52,7 +51,7 @@ def pod(name, *containers, init=()):
 
 
 class WithServer(unittest.TestCase):
-    """An API server's double, and how it is reached."""
+    """A double of the API server, and the settings to reach it."""
 
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="cleave-extender-")
@@ -111,7 +110,7 @@ class Case(WithServer):
 
 class Answers(Case):
     def test_which_nodes_will_do(self):
-        """By one device, in compute and in memory; the sum over devices is nobody's."""
+        """By a single device, in compute and in memory; the sum over devices does not count."""
         fit, failed = self.filter(
             pod("a", (50, 30 * GIB)), node("whole", device(1000)), node("tight", device(500, 30 * GIB)),
             node("sum", device(400), device(400)), node("no-memory", device(900, 20 * GIB)),
@@ -169,7 +168,7 @@ class Answers(Case):
                 self.filter(pod("none"), gpu)
 
     def test_what_is_left_is_of_use(self):
-        """A device that is filled up is better than one that is broken into."""
+        """A device that becomes full is better than a whole one that is divided."""
         scores = self.scores(pod("a", (50, 40 * GIB)), node("fills", device(500)),
                              node("breaks", device(1000)), node("no", device(100)))
         self.assertEqual((scores["fills"], scores["no"]), (10, 0))
@@ -186,20 +185,20 @@ class Answers(Case):
         self.assertEqual(self.api.bound, {("ns", "a"): "n"})
 
     def test_two_pods_and_one_place(self):
-        """Both were told that it fits, and one gets it."""
+        """Both pods were told that they fit, and one gets the place."""
         half = node("n", device(500))
         for name in "ab":
             self.assertEqual(self.filter(pod(name, (50, 0)), half)[0], ["n"])
         self.assertEqual(self.bind("a", "n"), "")
         self.assertIn("0%", self.bind("b", "n"))
         self.assertEqual(self.filter(pod("b", (50, 0)), half)[0], [],
-                         "not before the node has told of the first either")
+                         "nor before the node has reported the first")
         full = node("n", device(0))
         self.assertEqual(self.filter(pod("b", (50, 0)), full)[0], [])
         self.assertEqual(self.filter(pod("b", (50, 0)), half)[0], ["n"],
-                         "nor twice, once it has told of it and of its end")
+                         "nor twice, once it has reported it and its end")
 
-    def test_what_could_not_be_bound_is_given_back(self):
+    def test_failed_binding_is_released(self):
         half = node("n", device(500))
         self.api.bound[("ns", "a")] = "elsewhere"
         self.filter(pod("a", (50, 0)), half)
@@ -207,8 +206,8 @@ class Answers(Case):
         self.filter(pod("b", (50, 0)), half)
         self.assertEqual(self.bind("b", "n"), "")
 
-    def test_between_two_pods_others_are_asked_about(self):
-        """Binding comes late, when other nodes were in question meanwhile."""
+    def test_late_binding(self):
+        """Binding comes late, after requests for other nodes."""
         self.filter(pod("a", (50, 0)), node("n", device(500)))
         self.filter(pod("b", (50, 0)), node("m", device(500)))
         self.assertEqual((self.bind("a", "n"), self.bind("b", "m")), ("", ""))
@@ -246,12 +245,12 @@ class Answers(Case):
 
 
 class ManyPods(Case):
-    """Bound from several threads in a random order, to nodes whose word comes late."""
+    """Bound from several threads in a random order, to nodes whose reports come late."""
 
     def test_nothing_is_given_twice(self):
         chance, lock = random.Random(7), threading.Lock()
         free = {f"n{i}": 1000 for i in range(6)}
-        told = {name: (milli, 1) for name, milli in free.items()}  # and in which version
+        told = {name: (milli, 1) for name, milli in free.items()}  # and the version
         versions = iter(range(2, 1000))
 
         def versioned(name, milli, version):

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""docs/kubernetes.md: its settings are read, its tables are true, its commands run.
+"""docs/kubernetes.md: its settings are read, its tables are correct, its commands run.
 
 usage: test_guide.py CLEAVE-KUBELET CLEAVED CLEAVE [unittest arguments]"""
 import os
@@ -28,7 +28,7 @@ class Guide(Bed):
         self.kubelet.start()
 
     def settings_of(self, block):
-        """As they are there, but for the machine's folders and the cluster."""
+        """The settings of the page, except for the machine's folders and the cluster."""
         ours = {"kubelet", "cdi", "agent", "labels", "version", "reconcile", "grace",
                 "node", "kubeconfig", "announce"}
         return {k: v for k, v in block.items() if k not in ours}

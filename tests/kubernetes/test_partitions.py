@@ -73,7 +73,7 @@ class Mig(PartitionsBed):
         self.check_ledger()
 
     def test_packed(self):
-        """The second partition is of the device that the first one is of."""
+        """The second partition is on the same device as the first one."""
         self.kubelet.resource(SMALL)
         for i in range(4):
             self.kubelet.admit(f"p{i}", {"c": {SMALL: 1}})
@@ -101,7 +101,7 @@ class Mig(PartitionsBed):
         self.assertEqual(len(self.kubelet.resource("cleave.dev/mig-2g.20gb").healthy()), 1)
         self.operate("DELETE", "/v1/partitions?name=gpu0/3g.40gb@4")
         plugin.wait(lambda p: not p.devices)
-        self.assertIs(self.kubelet.resource(LARGE), plugin)  # it still answers, with none
+        self.assertIs(self.kubelet.resource(LARGE), plugin)  # it still answers, with no devices
 
     def test_cordoned(self):
         plugin = self.kubelet.resource(SMALL)
@@ -112,7 +112,7 @@ class Mig(PartitionsBed):
             self.assertTrue(self.lease_of(f"p{i}")["device"].startswith("gpu0/"))
 
     def test_other_names(self):
-        """What was made under names of other settings is left alone."""
+        """Partitions created under names of other settings are left alone."""
         self.kubelet.admit("p", {"c": {LARGE: 1}})
         before = self.lease_of("p")["id"]
         self.stop_bridge()
@@ -175,7 +175,7 @@ class Whole(PartitionsBed):
 
 
     def test_several(self):
-        """Pods that are there ask for several GPUs; they are one lease, and whole."""
+        """Running pods ask for several GPUs; they are one lease, and whole."""
         names = self.kubelet.admit("p", {"c": {"nvidia.com/gpu": 3}})["c"]
         self.assertEqual(len(names), 1)
         lease = self.lease_of("p")

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The gRPC server of a device plugin, against a gRPC library that is not ours and against
-callers that keep to no rules.
+"""The gRPC server of a device plugin, tested with an independent gRPC library and with misbehaving
+callers.
 
 usage: test_rpc.py CLEAVE-KUBELET CLEAVED CLEAVE [unittest arguments]"""
 import glob
@@ -62,7 +62,7 @@ class Rpc(Bed):
                                container_requests=[{"devices_ids": ["100% größer::x"]}])))
         self.assertIn("100% größer", words)
 
-    def test_what_is_no_message(self):
+    def test_invalid_message(self):
         call = self.plugin.channel.unary_unary(SERVICE + "Allocate")
         self.fails(grpc.StatusCode.INVALID_ARGUMENT, lambda: call(b"\xff" * 100, timeout=60))
 
@@ -95,7 +95,7 @@ class Rpc(Bed):
             frames.append(kind)
             if kind == HEADERS and flags & 1:
                 break
-        self.assertIn(DATA, frames)  # the list came, and then the end
+        self.assertIn(DATA, frames)  # the list was sent, and then the end
         for text in ("", "1", "x", "123456789S", "-1S", "1d"):
             other = self.connect()
             other.ask(1, SERVICE + "GetDevicePluginOptions", grpc_timeout=text)
@@ -156,7 +156,7 @@ class Rpc(Bed):
         connection.send(frame(HEADERS, END_HEADERS | 1, 1, raw.headers(
             (":method", "GET"), (":scheme", "http"), (":path", "/"), (":authority", "x"))))
         _, flags, _, _ = connection.until(HEADERS)
-        self.assertTrue(flags & 1)  # that is all of the answer
+        self.assertTrue(flags & 1)  # the end of the answer
         self.check_alive()
 
     def test_two_requests_in_a_call(self):
@@ -172,7 +172,7 @@ class Rpc(Bed):
         self.assertTrue(connection.until(HEADERS)[1] & 1)
 
     def test_reader_that_never_reads(self):
-        """A stream with a window of nothing: what is new replaces what was not sent."""
+        """A stream with an empty window: a new message replaces an unsent one."""
         connection = self.connect(settings=struct.pack(">HI", 4, 0))
         connection.ask(1, SERVICE + "ListAndWatch")
         before = self.resident_mb()
@@ -191,7 +191,7 @@ class Rpc(Bed):
         self.assertEqual(len(lists.devices), 100)
 
     def test_dead_callers(self):
-        """Connections that end in the middle of anything leave nothing behind."""
+        """Connections that end at any point leave no state behind."""
         before = self.descriptors()
         for i in range(200):
             connection = Connection(self.path)
@@ -232,7 +232,7 @@ class Rpc(Bed):
         self.assertEqual(connection.until(PING)[3], b"12345678")
 
     def test_beside_each_other(self):
-        """Many callers at once, each with its own connection."""
+        """Many concurrent callers, each with its own connection."""
         wrong = []
 
         def act():

@@ -64,7 +64,7 @@ class Shares(SharesBed):
         self.check_ledger()
 
     def test_spec(self):
-        """The spec mounts the folder of the lease's socket, which is there."""
+        """The spec mounts the folder of the lease's socket, which exists."""
         self.kubelet.admit("p", {"c": {SHARE: 30}})
         lease = self.lease_of("p")
         with open(os.path.join(self.folder, "cdi", f"cleave-{lease['name']}.json"),
@@ -83,8 +83,8 @@ class Shares(SharesBed):
         self.kubelet.admit("b", {"c": {SHARE: 40}})
         self.check_ledger()
 
-    def test_what_others_have_is_said(self):
-        """A lease beside Kubernetes takes what kubelet does not know of."""
+    def test_leases_outside_kubernetes_are_reported(self):
+        """A lease outside Kubernetes takes a part that kubelet does not know of."""
         status, _ = self.agent.request("POST", "/v1/leases", {
             "name": "other", "share": 0.5, "keep": True})
         self.assertEqual(status, 201)
@@ -94,8 +94,8 @@ class Shares(SharesBed):
         self.check_ledger()
 
     def test_churn(self):
-        """Pods come and go in random order; at each moment their shares fit, and at the end
-        the ledger is what kubelet has."""
+        """Pods arrive and leave in random order; at each moment their shares fit, and at the end
+        the ledger equals kubelet's state."""
         chance = random.Random(5)
         alive, refused = [], 0
         for i in range(PODS):
@@ -157,8 +157,8 @@ class Shares(SharesBed):
         self.check_ledger()
 
     def test_leases_that_were_lost_come_back(self):
-        """As after a restart of the machine: kubelet has its pods, the agent nothing, and
-        Allocate is not called again."""
+        """As after a reboot of the machine: kubelet has its pods, the agent nothing, and Allocate
+        is not called again."""
         self.kubelet.admit("p", {"c": {SHARE: 10}})
         self.kubelet.admit("q", {"c": {SHARE: 20}, "d": {SHARE: 30}})
         self.stop_bridge()
@@ -177,8 +177,8 @@ class Shares(SharesBed):
         self.start_bridge()
         self.kubelet.resource(SHARE)
 
-    def test_start_makes_what_misses(self):
-        """Before it is noticed that a lease is lost its container may start."""
+    def test_start_creates_missing_leases(self):
+        """A container may start before the loss of its lease is detected."""
         self.restart_bridge(reconcile="1h")
         self.kubelet.admit("p", {"c": {SHARE: 10}})
         name = self.lease_of("p")["name"]
@@ -216,7 +216,7 @@ class Shares(SharesBed):
         self.assertEqual(self.leases(), {})
 
     def test_ids_are_given_away_at_once(self):
-        """Kubelet knows that a pod is gone before we do."""
+        """Kubelet knows that a pod is gone before the plugin does."""
         self.restart_bridge(reconcile="1h")
         for i in range(10):
             self.kubelet.admit(f"p{i}", {"c": {SHARE: 60 + i}})
@@ -224,7 +224,7 @@ class Shares(SharesBed):
         self.assertLessEqual(len(self.leases()), 1)
 
     def test_init_container(self):
-        """Its ids are used again by the containers behind it, while its lease is needed."""
+        """The containers after it use its ids again, while its lease is still needed."""
         first = self.kubelet.admit("p", {"i": {SHARE: 80}})["i"]
         ids = self.kubelet.pods[("default", "p")]["i"][SHARE]
         self.kubelet.admit("p", {"a": {SHARE: 30}}, reusable={SHARE: ids})
@@ -232,14 +232,14 @@ class Shares(SharesBed):
         second = self.kubelet.starts[("default", "p")]["a"]
         self.kubelet.start_container("p", "i")
         self.assertEqual(self.lease_of("p", "i")["share"], 0.8)
-        del self.kubelet.pods[("default", "p")]["i"]  # it has ended
+        del self.kubelet.pods[("default", "p")]["i"]  # the init container has ended
         self.kubelet.start_container("p", "a")
         self.assertEqual(self.lease_of("p", "a")["share"], 0.3)
         self.kubelet.starts[("default", "p")] = {"a": second}
         self.check_ledger()
 
     def test_processes_keep_their_lease(self):
-        """What is gone for kubelet and lives is not taken anything from."""
+        """A live process keeps its lease when kubelet has forgotten its pod."""
         self.kubelet.admit("p", {"c": {SHARE: 80}})
         holder = bed.harness.Holder(self.agent)
         self.addCleanup(holder.end)
@@ -260,7 +260,7 @@ class Shares(SharesBed):
         self.assertEqual(len(self.plugin.devices), 100)
 
     def test_two_plugins_for_a_resource(self):
-        """The last one that registers has it; the other one comes back, and not at once."""
+        """The last one that registers has it; the other one returns, but not at once."""
         other = subprocess.run(
             [bed.PROGRAMS["kubelet"], "--config", self.write_settings()],
             capture_output=True, text=True, timeout=60)
@@ -334,7 +334,7 @@ class Both(SharesBed):
     resources = (SHARE, MEMORY)
 
     def test_one_lease(self):
-        """In whichever order kubelet asks."""
+        """In any order of kubelet's requests."""
         for i, order in enumerate(((SHARE, MEMORY), (MEMORY, SHARE)) * 3):
             wanted = {SHARE: 10 + i, MEMORY: 3 + i}
             self.kubelet.admit(f"p{i}", {"c": {name: wanted[name] for name in order}}, order=1)
@@ -359,7 +359,7 @@ class Both(SharesBed):
         self.assertEqual(self.leases(), {})
 
     def test_two_halves_are_no_pair(self):
-        """A container with a share and the next one with memory have nothing together."""
+        """A container with a share and the next one with memory have nothing in common."""
         self.kubelet.admit("p", {"c": {SHARE: 5}})
         self.kubelet.admit("q", {"c": {MEMORY: 5}})
         for pod in "pq":

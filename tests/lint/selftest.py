@@ -179,6 +179,13 @@ class Rules(unittest.TestCase):
         found = words.offenders_of("x.c", words.comments(text), rows)
         self.assertEqual([int(f.split(":")[1]) for f in found], [1, 3])
 
+    def test_words_of_python(self):
+        rows = [["`way round`, `nobody`", "bypass", "documents, comments"]]
+        text = ('"""A module.\n\nNobody: `nobody`, "nobody"."""\nx = "nobody"  # é nobody\n'
+                '# a way\n# round\ndef nobody():\n    """é "nobody" or nobody"""\n')
+        found = words.offenders_of("x.py", words.python_comments(text), rows)
+        self.assertEqual([int(f.split(":")[1]) for f in found], [5, 3, 4, 8])
+
     def test_terms(self):
         known = ["src/agent/watch/watch.c", "man/cleave-run.1.scd"]
         good = [["a", "b", "`struct clv_x`, `src/agent/watch`", "c"], ["d", "", "`cleave run`", ""]]

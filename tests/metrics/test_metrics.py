@@ -4,7 +4,7 @@
 and that numbers are what leases did.
 
 usage: test_metrics.py CLEAVED FAULTY_DRIVER [TEST...]
-CLEAVE_WRITE_METRICS=1 writes the document's tables anew.
+CLEAVE_WRITE_METRICS=1 rewrites the document's tables.
 """
 import os
 import re
@@ -147,7 +147,7 @@ class Metrics(Case):
         self.assertEqual(self.value("cleave_events_total", type="lease_ended"), 1)
 
     def test_two_in_line(self):
-        """They take turns, and each stands in line while the other has its own."""
+        """They take turns, and each waits in line during the other's."""
         for name in ("a", "b"):
             holder = self.holder()
             lease = holder.lease(share=0.5, memory_bytes=MIB, name=name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds src/gate/nvml/hooks.list against what headers and drivers really have.
+"""Compares src/gate/nvml/hooks.list with the functions of headers and drivers.
 
 usage: coverage.py LIST LIBRARY...
 
@@ -16,7 +16,7 @@ import sys
 POLICIES = ("own", "deny", "use", "pass")
 DECLARED = re.compile(r"\bDECLDIR\s+\*?\s*(?:char\s*\*)?\s*(nvml\w+)\s*\(")
 CHANGES = re.compile(r"(Set|Reset|Clear|Create|Destroy|Remove|Modify)(?=[A-Z])")
-# These change the calling thread, or make something of the caller's own.
+# These change the calling thread, or create an object of the caller's own.
 HARMLESS = {"nvmlDeviceSetCpuAffinity", "nvmlDeviceClearCpuAffinity"}
 OF_CALLER = ("nvmlEventSet", "nvmlSystemEventSet")
 

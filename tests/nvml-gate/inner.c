@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A library of NVML's name whose functions call each other by name, so that those calls
- * end in whatever is preloaded.  One device, of which the driver keeps an eighth. */
+/* A library named like NVML whose functions call each other by name, so that a preloaded
+ * library intercepts those calls. It has one device, an eighth of whose memory the driver
+ * keeps. */
 #include <stdint.h>
 
 #define EXPORT __attribute__((visibility("default")))

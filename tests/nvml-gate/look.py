@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program in a lease that looks at its GPU through NVML as the vendor's bindings for Python do:
-ctypes, and symbols by name.  Evaluates the expressions that it is sent, a line each, and prints
-what came out as JSON: ["ok", value] or ["failed", text].
+"""A program in a lease that queries its GPU through NVML as the vendor's bindings for Python do:
+with ctypes, and symbols by name. Evaluates the expressions that it gets, a line each, and prints
+the results as JSON: ["ok", value] or ["failed", text].
 
 usage: look.py FOLDER-OF-nvml.py
 """
@@ -134,7 +134,7 @@ def rates():
 
 
 def by(way, name):
-    """The UUID of what is found so, or the code."""
+    """The UUID of the device found, or the error code."""
     handle = c_void_p()
     code = lib.code(f"nvmlDeviceGetHandleBy{way}", name.encode(), byref(handle))
     return lib.uuid(handle) if code == 0 else code
@@ -145,14 +145,14 @@ def uuids():
 
 
 def spawn():
-    """Another one in the same lease."""
+    """Starts another one in the same lease."""
     state["child"] = subprocess.Popen([sys.executable, *sys.argv], text=True,
                                       stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     return of("start()")
 
 
 def of(expression):
-    """What it is there."""
+    """Evaluates the expression in that process."""
     child = state["child"]
     child.stdin.write(expression + "\n")
     child.stdin.flush()

@@ -12,13 +12,13 @@ import worlds  # noqa: E402,F401
 
 MIB = machine.MIB
 DECLARATIONS = os.path.join(HERE, "..", "doubles", "nvml")
-GPU_MIB = 81559  # what the double's H100 has, and R450 says nothing of what it keeps of it
+GPU_MIB = 81559  # the double's H100; R450 does not report the driver's reserve
 DENIED, NOT_FOUND, INSUFFICIENT, INVALID = 4, 6, 7, 2
 
 
 class Case(machine.Case):
     def ask(self, process, expression):
-        """What it evaluates to there."""
+        """Evaluates an expression in the program."""
         process.stdin.write(expression + "\n")
         process.stdin.flush()
         line = process.stdout.readline()
@@ -28,7 +28,7 @@ class Case(machine.Case):
         return value
 
     def start_looking(self, *options, **more):
-        """A program in a lease of its own, with NVML begun."""
+        """A program in a lease of its own, with NVML initialized."""
         process = self.start(sys.executable, os.path.join(HERE, "look.py"), DECLARATIONS,
                              options=options, **more)
         process.pid_there = self.ask(process, "start()")

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What NVML says of the device's memory and what CUDA says of it, at every step of a
- * program that allocates and frees.  Linked to nothing: every function is looked up.
+/* Compares the device memory that NVML and CUDA report at every step of a program that
+ * allocates and frees. It is not linked with either; it looks up every function.
  *
  * usage: nvml-sizes QUOTA-BYTES */
 #include <dlfcn.h>
@@ -33,7 +33,8 @@ static void *find(void *library, const char *name)
 	return function;
 }
 
-/* Calls by name; every argument is a word, and what is too many is not looked at. */
+/* Calls a function by name; every argument is a word, and a function ignores surplus
+ * words. */
 static void call(void *library, const char *name, const uintptr_t words[4])
 {
 	int (*function)(uintptr_t, uintptr_t, uintptr_t, uintptr_t) = (int (*)(uintptr_t,
@@ -47,7 +48,7 @@ static void call(void *library, const char *name, const uintptr_t words[4])
 #define W(value) (uintptr_t)(value)
 #define CALL(library, name, ...) call(library, name, (const uintptr_t[4]){__VA_ARGS__})
 
-/* Returns what is used. */
+/* Returns the used bytes. */
 static uint64_t compare(void)
 {
 	struct {
@@ -105,7 +106,7 @@ static void plain(void)
 	expect(0);
 }
 
-/* A pool takes more than it was asked for, and gives back when it is waited for. */
+/* A pool reserves more than it was asked for, and releases it at a synchronization. */
 static void pools(void)
 {
 	void *stream = NULL;
@@ -128,7 +129,7 @@ static void pools(void)
 	CALL(cuda, "cuStreamDestroy_v2", W(stream));
 }
 
-/* It keeps what it has until it is told, which no call that the gate hears does. */
+/* The pool keeps its memory until cuMemPoolTrimTo(), which the gate does not hook. */
 static void trim(void)
 {
 	uint64_t keep = UINT64_MAX;
@@ -155,7 +156,7 @@ static void full(void)
 	expect(0);
 }
 
-/* What a driver does not have is not there, though the gate's library has the name. */
+/* A call that the driver lacks is not found, though the gate's library has the name. */
 static void lacking(void)
 {
 	int has = dlsym(nvml, "nvmlDeviceGetMemoryInfo_v2") != NULL;

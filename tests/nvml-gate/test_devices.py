@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which devices NVML shows inside a lease, and what it lets a program do to them.
+"""The devices that NVML shows inside a lease, and the changes that it allows a program.
 
 usage: test_devices.py --build BUILD [unittest arguments]
 """
@@ -105,7 +105,7 @@ class Parts(looking.Case):
 
 class Changes(looking.Case):
     def test_none(self):
-        """Whatever the double has of what is denied."""
+        """Every denied function that the double has."""
         self.begin(driver="r615")
         double = worlds.built("tests/doubles/nvml/r615/libnvidia-ml.so.1")
         names = [name for name, policy in coverage.read_list(LIST).items() if policy == "deny"]
@@ -121,7 +121,7 @@ class Changes(looking.Case):
                                            'byref(c_uint()))'), 0)
 
     def outside(self, **env):
-        """Started without cleave run, with the gate all the same."""
+        """Started without cleave run, but with the gate."""
         process = subprocess.Popen(
             [sys.executable, os.path.join(looking.HERE, "look.py"), looking.DECLARATIONS],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -131,7 +131,7 @@ class Changes(looking.Case):
         self.ask(process, "start()")
         return process
 
-    def test_who_is_refused_sees_nothing(self):
+    def test_refused_programs_see_nothing(self):
         self.begin(node=TWO)
         process = self.outside()
         for expression, value in (
@@ -143,7 +143,7 @@ class Changes(looking.Case):
         process.kill()
         self.assertIn("cleave: no device for process", process.stderr.read())
 
-    def test_who_may_go_without_a_lease(self):
+    def test_programs_without_a_lease(self):
         self.begin(node=TWO)
         process = self.outside(CLEAVE_IF_NO_AGENT="open")
         self.assertEqual(len(self.ask(process, "uuids()")), 2)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that only look: beside others at work, as children, when their agent dies.
+"""Programs that only query: beside busy ones, as children, when their agent dies.
 
 usage: test_life.py --build BUILD [unittest arguments]
 """
@@ -30,7 +30,7 @@ def in_child(expression):
 
 
 class Life(looking.Case):
-    def test_who_only_looks_takes_no_turn(self):
+    def test_queries_take_no_turn(self):
         self.begin()
         process = self.look("--name", "own")
         tenant = self.start(machine.program("cuda-tenant"), "queue", "100000", "60",
@@ -46,7 +46,7 @@ class Life(looking.Case):
         self.assertTrue(wait_until(
             lambda: self.agent.get("/v1/leases/other")["share_used"] > .9, 10))
 
-    def test_a_child_attaches_anew(self):
+    def test_a_child_attaches_itself(self):
         self.begin()
         process = self.look("--name", "own")
         self.assertEqual(self.ask(process, "cuda().alloc(50)"), 0)
@@ -59,7 +59,7 @@ class Life(looking.Case):
             self.assertNotEqual(child, process.pid_there)
 
     def test_the_agent_dies(self):
-        """What was known last holds; the next agent's word counts as soon as it is there."""
+        """The last known state holds; the next agent's state applies as soon as it runs."""
         self.begin()
         process = self.look("--name", "own")
         self.ask(process, "spawn()")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who uses the GPU, and how busy it is, as a program in a lease sees it.
+"""The processes on the GPU, and their utilization, as a program in a lease sees them.
 
 usage: test_processes.py --build BUILD [unittest arguments]
 """
@@ -21,7 +21,7 @@ COMPUTE = "nvmlDeviceGetComputeRunningProcesses_v3"
 
 class Lists(looking.Case):
     def two_leases(self, **more):
-        """Two processes in one, one in the other; what each has: {pid: bytes}."""
+        """Two processes in one, one in the other; returns the memory of each: {pid: bytes}."""
         self.begin(**more)
         own, neighbour = self.look(), self.look()
         child = self.ask(own, "spawn()")
@@ -31,7 +31,7 @@ class Lists(looking.Case):
         return (own, {str(own.pid_there): 300 * MIB, str(child): 40 * MIB},
                 neighbour, {str(neighbour.pid_there): 500 * MIB})
 
-    def test_those_of_the_lease(self):
+    def test_processes_of_the_lease(self):
         for driver, n_forms in (("r450", 1), ("r470", 2), ("r580", 3)):
             with self.subTest(driver):
                 own, its, neighbour, theirs = self.two_leases(driver=driver)
@@ -61,7 +61,7 @@ class Lists(looking.Case):
                          INVALID)
 
     def test_many(self):
-        """More than are asked for at once."""
+        """More processes than are queried at once."""
         self.begin(cuda="")
         own = self.look()
         strangers = "\n".join(f"{pid} 0 - - 4096 M" for pid in range(900001, 900064))
@@ -69,10 +69,10 @@ class Lists(looking.Case):
         self.assertEqual(self.ask(own, "processes('MPSCompute')"),
                          {"_v3": {str(own.pid_there): 0}})
 
-    def test_what_each_makes_of_it(self):
+    def test_utilization_of_each(self):
         own, its, neighbour, theirs = self.two_leases()
         self.world.put("utilization", "\n".join(f"{pid} 0 20" for pid in [*its, *theirs, 900001]))
-        of_share = 80  # 20 % of the GPU are that of a quarter of it
+        of_share = 80  # 20 % of the GPU, as a part of a quarter of it
         self.assertEqual(self.ask(own, "uses()"), [0, dict.fromkeys(its, of_share)])
         self.assertEqual(self.ask(neighbour, "uses()"), [0, dict.fromkeys(theirs, of_share)])
         self.assertEqual(self.ask(own, "use_infos()"), [0, dict.fromkeys(its, of_share)])
@@ -94,7 +94,7 @@ class Lists(looking.Case):
 
     @unittest.skipUnless(os.geteuid() == 0 and shutil.which("unshare"), "needs unshare and root")
     def test_in_a_pid_namespace(self):
-        """The driver's numbers are the host's, and so are the agent's."""
+        """The driver has the host's numbers, and so has the agent."""
         self.begin()
         process = self.start(
             "unshare", "--pid", "--fork", "--kill-child", sys.executable,
@@ -108,7 +108,7 @@ class Lists(looking.Case):
 
 class Busy(looking.Case):
     def test_of_the_share(self):
-        """All of a quarter is 100 %, and what a neighbour does is not seen."""
+        """All of a quarter is 100 %, and another lease's use is not seen."""
         self.begin()
         worker, idle = self.look(), self.look()
         self.world.put("readings", "0 busy 77")
@@ -121,7 +121,8 @@ class Busy(looking.Case):
         self.assertTrue(wait_until(lambda: self.ask(worker, "rates()") == [0, 0], 10))
 
     def test_a_part_of_the_share(self):
-        """A kernel of 1 ms, then as long a pause: as the agent has it, in parts of the share."""
+        """A kernel of 1 ms, then a pause of the same length: as in the agent, in parts of the
+        share."""
         self.begin()
         program = machine.program("cuda-tenant")
         for share in ("0.4", "1"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What NVML says of memory: the same as CUDA, to the byte.
+"""The memory sizes of NVML equal CUDA's, to the byte.
 
 usage: test_sizes.py --build BUILD [unittest arguments]
 """
@@ -28,7 +28,7 @@ class Sizes(looking.Case):
             self.assertEqual(found, [total * MIB, (total - used) * MIB, used * MIB])
 
     def test_two_processes_of_a_lease(self):
-        """One that computes, one that only looks, as nvidia-smi does; and a neighbour."""
+        """One that computes, one that only queries, like nvidia-smi; and another lease."""
         self.begin()
         owner = self.look()
         self.ask(owner, "spawn()")
@@ -60,8 +60,8 @@ class Sizes(looking.Case):
                 self.assertEqual(found, [total, left, used])
 
     def agreed(self, process):
-        """[total, free, used], when both say the same: what other programs do meanwhile, the
-        agent's own trial of the GPU among them, changes what is free."""
+        """[total, free, used], once NVML and CUDA agree: other programs, among them the agent's own
+        trial of the GPU, change the free memory meanwhile."""
         found = []
 
         def is_same():
@@ -70,8 +70,8 @@ class Sizes(looking.Case):
         self.assertTrue(wait_until(is_same, 5), found)
         return found[0]
 
-    def test_a_neighbour_that_has_what_was_promised(self):
-        """What is not free is shown as used, whoever has it."""
+    def test_another_lease_with_promised_memory(self):
+        """Memory that is not free is shown as used, for every owner."""
         self.begin()
         process = self.look("--overcommit", memory="70G")
         neighbour = self.look("--overcommit", memory="70G")
@@ -81,7 +81,7 @@ class Sizes(looking.Case):
         self.assertLess(left, 11 << 30)
 
     def test_a_whole_device(self):
-        """Less what the driver keeps, which CUDA never shows."""
+        """Less the driver's reserve, which CUDA never shows."""
         self.begin()
         process = self.start_looking("--share", "1")
         total, _, _ = self.agreed(process)
@@ -89,7 +89,7 @@ class Sizes(looking.Case):
         self.assertLess(total, lease["memory_bytes"])
 
     def test_limits_of_the_kernel(self):
-        """The lower of that and the quota; and in place of none."""
+        """The lower of that and the quota; and without a quota that."""
         self.begin(driver="r615")
         process = self.look()
         self.assertEqual(self.ask(process, "limits()"), [1024 * MIB, 1024 * MIB, 0])
@@ -100,7 +100,7 @@ class Sizes(looking.Case):
                              [shown * MIB, shown * MIB, 100 * MIB])
 
     def test_functions_that_call_each_other(self):
-        """What the library asks itself is answered by the library."""
+        """The library's calls to itself are answered by the library."""
         self.begin()
         folder = worlds.built("tests/nvml-gate")
         path = f"{folder}:{self.agent.env['LD_LIBRARY_PATH']}"

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a command with the capabilities and the system calls of a unit, where systemd is
-not there to do so.
+"""Runs a command with the capabilities and the system calls of a unit, without systemd.
 
 usage: confine.py [--root=FOLDER] [--without=CAPABILITY] UNIT COMMAND...
 

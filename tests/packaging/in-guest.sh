@@ -48,7 +48,7 @@ agent() {
 	property cleaved.service MainPID
 }
 
-# What the agent itself can write.
+# The files that the agent itself can write.
 can_write() {
 	nsenter -t "$(agent)" -m sh -c "echo 1 >$1" 2>/dev/null
 }
@@ -78,7 +78,7 @@ is_in_journal() {
 	journalctl --quiet --output cat CLV_LEASE_NAME=steps CLV_EVENT="$1" | grep -q .
 }
 
-# Who calls while the agent restarts.
+# A client that calls while the agent restarts.
 call_on() {
 	for _ in 1 2 3 4 5 6 7 8; do
 		cleave devices --socket /run/cleave/api.sock >/dev/null || echo refused
@@ -108,7 +108,7 @@ held=$(lease)
 
 before=$(agent) since=$(property cleaved.socket ActiveEnterTimestampMonotonic)
 install_from /opt/next
-check "an upgrade starts the agent anew" [ "$(agent)" != "$before" ]
+check "an upgrade restarts the agent" [ "$(agent)" != "$before" ]
 check "and not the socket" is "$(property cleaved.socket ActiveEnterTimestampMonotonic)" "$since"
 check "the lease and its program are the same" within 30 is_still
 
@@ -132,7 +132,7 @@ check "without its unit the socket is kept" within 10 is \
 call_on &
 systemctl restart cleaved.service
 wait $!
-check "and nobody is refused" [ ! -s /tmp/calls ]
+check "and no caller is refused" [ ! -s /tmp/calls ]
 systemctl --quiet unmask --runtime cleaved.socket
 
 rm -r /etc/systemd/system/cleaved.service.d

@@ -4,7 +4,7 @@ import array
 import os
 import socket
 
-START = 'LISTEN_PID=$$ WATCHDOG_PID=$$ exec "$@"'  # both have to be the agent's own
+START = 'LISTEN_PID=$$ WATCHDOG_PID=$$ exec "$@"'  # both must be the agent's own
 
 
 class Manager:
@@ -52,7 +52,7 @@ class Manager:
 
 
 def listen(path, mode=0o600):
-    """As a socket unit does."""
+    """Like a socket unit."""
     os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listening.bind(path)
@@ -62,7 +62,7 @@ def listen(path, mode=0o600):
 
 
 def command_with(command, fds):
-    """(command, pass_fds): the descriptors are 3, 4, ... when it runs, as they must be."""
+    """(command, pass_fds): the descriptors are 3, 4, ... when it runs, as required."""
     moves = " ".join(f"{3 + at}<&{fd}" for at, fd in enumerate(fds))
     script = (f"exec {moves}; " if moves else "") + START
     return ["/bin/bash", "-c", script, "bash", *command], list(fds)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small Debian to install packages in, and the part of systemd there that they need.
+"""A small Debian for installing packages, and the part of systemd that they need there.
 
 The root is made once and kept; each run writes over a copy that is gone at its end."""
 import os
@@ -17,13 +17,13 @@ OWN = ("cleave", "cleave-agent", "cleave-gate-opencl", "cleave-gate-cuda",
        "cleave-gate-hip", "libcleave-dev", "libcleave0")
 FOR_PROGRAMS = ("ocl-icd-libopencl1", "pocl-opencl-icd")
 ELSEWHERE = ("proc", "sys", "dev")
-# Not chroot: whoever is in one may make no namespaces, and cleave run does.
+# Not chroot: a process in one may not create namespaces, and cleave run does.
 MOVE = 'cd "$1" && shift && pivot_root . . && umount -l . && cd / && exec "$@"'
 JOURNAL = "run/systemd/journal/socket"
 
 
 def enter_namespace():
-    """What is mounted from here on is gone with this process."""
+    """Mounts made from here on end with this process."""
     if os.environ.get("CLEAVE_TEST_NAMESPACE") != str(os.getpid()):
         os.environ["CLEAVE_TEST_NAMESPACE"] = str(os.getpid())
         os.execvp("unshare", ["unshare", "--mount", "--propagation", "private",
@@ -31,7 +31,7 @@ def enter_namespace():
 
 
 def packages_in(folder):
-    """{name: file} without what is for debuggers."""
+    """{name: file} without debug packages."""
     found = {}
     for file in sorted(Path(folder).glob("*.deb")):
         name = file.name.split("_")[0]
@@ -41,7 +41,7 @@ def packages_in(folder):
 
 
 def depends(files):
-    """What must be there before; of alternatives the first."""
+    """The direct dependencies; of alternatives the first."""
     names = set()
     for file in files:
         done = subprocess.run(["dpkg-deb", "-f", file, "Depends"], capture_output=True,
@@ -52,8 +52,8 @@ def depends(files):
 
 
 def make_base(folder, include, release=None):
-    """A plain Debian, of this machine's release if none is named; remade when more has to be in
-    it."""
+    """A plain Debian, of this machine's release if none is given; created again when more packages
+    are needed."""
     if not release:
         release = re.search(r"^VERSION_CODENAME=(\w+)", Path("/etc/os-release").read_text(), re.M)[1]
     marker = Path(folder) / "made-with"
@@ -103,7 +103,7 @@ class Root:
         return done.stdout
 
     def start(self, user, *command):
-        """A program of a user, driven by lines on its input."""
+        """A user's program, driven by lines on its input."""
         env = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": f"/home/{user}"}
         become = ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups"]
         return subprocess.Popen(
@@ -120,7 +120,7 @@ class Root:
         self.run("sh", "-c", "dpkg -i /tmp/packages/*.deb")
 
     def files(self):
-        """All but what programs and users have made for themselves."""
+        """All except for the files that programs and users have created."""
         found = set()
         for folder, folders, names in os.walk(self.path):
             inner = os.path.relpath(folder, self.path)
@@ -172,7 +172,7 @@ class Service:
         return self.log.read().decode(errors="replace")
 
     def close(self):
-        """As the removal of both units does."""
+        """Like the removal of both units."""
         if self.process.poll() is None:
             self.stop()
         self.socket.close()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The AppArmor profile, read by AppArmor's own parser.
+"""The AppArmor profile, parsed by AppArmor's own parser.
 
 usage: test_apparmor.py
 """
@@ -25,7 +25,7 @@ def version():
 class Profile(unittest.TestCase):
     def test_it_is_read(self):
         text = PROFILE.read_text(encoding="ascii")
-        if version() < [4, 0]:  # what it does not know yet
+        if version() < [4, 0]:  # newer constructs
             text, n = re.subn(r"^abi <abi/4\.0>,|^  userns,", "", text, flags=re.M)
             self.assertEqual(n, 2)
         with tempfile.NamedTemporaryFile("w", prefix="cleave-profile-") as file:
@@ -37,7 +37,7 @@ class Profile(unittest.TestCase):
         self.assertEqual(done.stdout.strip(), "cleave")
 
     def test_it_is_for_what_is_installed(self):
-        """The command line is where the packages put it."""
+        """The command line is where the packages install it."""
         attached = re.search(r"^profile cleave (\S+) ", PROFILE.read_text(encoding="ascii"), re.M)[1]
         prefixes = re.fullmatch(r"/\{(.*)\}bin/cleave", attached)[1].split(",")
         self.assertIn("usr/", prefixes)
@@ -48,5 +48,5 @@ class Profile(unittest.TestCase):
 if __name__ == "__main__":
     if not PARSER:
         print("skipped: apparmor is not installed")
-        sys.exit(77)  # as meson knows it
+        sys.exit(77)  # skipped, for meson
     unittest.main()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The system's agent lives with what its unit leaves it: it cares for other users' leases.
+"""The system's agent under the restrictions of its unit: it serves other users' leases.
 
 usage: test_confined.py CLEAVED UNIT [unittest arguments]
 """
@@ -38,7 +38,7 @@ class Confined(SystemCase):
         wanted = sum(1 << n for n, name in enumerate(confine.CAPABILITIES)
                      if f"CAP_{name.upper()}" in kept)
         there = int(self.status("CapEff"), 16)
-        # Where the test itself has not got all of them, less is left.
+        # If the test itself lacks some of them, fewer are left.
         self.assertEqual(there & ~wanted, 0)
         self.assertEqual(self.status("NoNewPrivs"), "1")
         if confine.filter_for(["read"]) and shutil.which("systemd-analyze"):
@@ -59,7 +59,7 @@ class Confined(SystemCase):
         self.assertTrue(wait_until(lambda: not self.leases()))
         self.assertFalse(os.path.exists(os.path.dirname(lease["socket"])))
 
-    def test_what_another_user_maps(self):
+    def test_maps_of_another_user(self):
         """Only /proc/PID/maps shows that a process has lost its pages by an exec."""
         lease = self.tenant.lease(share=0.2)
         self.assertEqual(self.tenant.do("attach", socket=lease["socket"])["status"], 0)

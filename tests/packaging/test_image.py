@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The image for Kubernetes, built as its guide says, but on a Debian that was made here in the place
-of the published one; and what the manifests run in it.
+"""The image for Kubernetes, built as in its guide, but on a Debian created here in place of the
+published one; and the commands that the manifests run in it.
 
 usage: test_image.py PACKAGES BASE"""
 import os

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Installs the packages in a root of their own, upgrades them under a running program, and
-removes them.
+"""Installs the packages in a separate root, upgrades them under a running program, and removes
+them.
 
 usage: test_packages.py PACKAGES NEXT ROOT TENANT
 
@@ -59,7 +59,7 @@ class Program:
 
 
 def longest_pause_ms(steps, since_ns, until_ns):
-    """Between two steps, of those that were on in that time."""
+    """Between two steps, of the programs that ran in that time."""
     longest = 0
     for (_, end), (start, _) in zip(steps, steps[1:]):
         if start > since_ns and end < until_ns:
@@ -75,7 +75,7 @@ def check_installed(root):
     for link in ("multi-user.target.wants/cleaved.service", "sockets.target.wants/cleaved.socket"):
         link = path / "etc/systemd/system" / link
         assert link.is_symlink() and (path / "lib/systemd/system" / link.name).exists(), link
-    # A user's own units are there for who wants them.
+    # A user may enable the user units.
     assert (path / "usr/lib/systemd/user/cleaved.socket").exists()
     assert not (path / "etc/systemd/user/sockets.target.wants/cleaved.socket").exists()
     root.run("ldd", "/usr/bin/cleave")
@@ -97,7 +97,7 @@ def wait_attached(service, name):
 
 
 def check_journal(service, lease):
-    """The fields of a lease are there to be searched for."""
+    """The fields of a lease can be searched for."""
     texts = []
     while True:
         service.journal.notified.settimeout(0.2)
@@ -111,7 +111,7 @@ def check_journal(service, lease):
 
 
 def restart(service):
-    """Stops and starts it; somebody who calls meanwhile waits.  (from, until) in ns."""
+    """Stops and starts it; a caller waits meanwhile. Returns (from, until) in ns."""
     answers = []
     began = now_ns()
     service.stop()
@@ -148,7 +148,7 @@ def upgrade(root, service, packages):
     check_journal(service, before)
     end_ns = now_ns()
     steps = program.end()
-    assert steps[-1][1] > end_ns - 1000000000, "the program stood still at the end"
+    assert steps[-1][1] > end_ns - 1000000000, "the program was stalled at the end"
     report(old, new, steps, {
         "before": (quiet_from, dpkg_from), "while dpkg works": (dpkg_from, dpkg_until),
         "over the restart": (restart_from, restart_until),
@@ -165,7 +165,7 @@ def report(old, new, steps, times):
 
 
 def remove(root, service):
-    """With a program that goes on without any of it; then what is left is looked for."""
+    """With a program that continues without any of it; then remaining files are searched for."""
     program = Program(root, "last")
     wait_attached(service, "last")
     time.sleep(1)
@@ -180,7 +180,7 @@ def remove(root, service):
 
 
 def check_left(root, before):
-    """No file; but the group, for a number that was given once is given to nobody else."""
+    """No file; but the group stays, because its number must not be assigned again."""
     left = sorted(root.files() - before)
     assert not left, left
     assert "cleave-viewer:" in (root.path / "etc/group").read_text()

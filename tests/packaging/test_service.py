@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The agent under a service manager: what it says, the sockets that it is given.
+"""The agent under a service manager: its notifications, and the sockets that it is given.
 
 usage: test_service.py CLEAVED [unittest arguments]
 """
@@ -29,7 +29,7 @@ class Service(Agent):
 
     def start(self, sockets=()):
         env = self.manager.environment(len(sockets), self.names, self.watchdog_us)
-        # Out of the way of 3 and up, which the sockets become.
+        # Away from 3 and up, which the sockets become.
         high = [os.dup2(s.fileno(), 100 + at) for at, s in enumerate(sockets)]
         command, fds = manager.command_with([*self.command(), "--foreground"], high)
         with open(self.log_path, "ab") as log:
@@ -56,7 +56,7 @@ class Cases(unittest.TestCase):
         return holder
 
     def later(self, call):
-        """Runs it beside; the result is in the list at the end."""
+        """Runs it in a thread; the result is in the list at the end."""
         results = []
         thread = threading.Thread(target=lambda: results.append(call()), daemon=True)
         thread.start()
@@ -94,7 +94,7 @@ class Notify(Cases):
         service.start()
         for _ in range(5):
             service.manager.wait_for("WATCHDOG", "1", 60)
-        service.process.send_signal(19)  # SIGSTOP: a loop that hangs says nothing
+        service.process.send_signal(19)  # SIGSTOP: a loop that hangs sends nothing
         while service.manager.receive(0.1):
             pass
         self.assertIsNone(service.manager.receive(1))
@@ -102,7 +102,8 @@ class Notify(Cases):
         service.manager.wait_for("WATCHDOG", "1", 2)
 
     def test_an_agent_on_demand_is_silent(self):
-        """Whoever started it may be a service: that is not the agent's to speak for."""
+        """The process that started it may be a service, for which the agent must not send
+        notifications."""
         service = self.service()
         done = subprocess.run([*service.command(), "--idle-exit=1"], timeout=30,
                               env={**service.env, **service.manager.environment()})
@@ -117,7 +118,7 @@ class Sockets(Cases):
         self.addCleanup(listening.close)
         return listening
 
-    def test_who_calls_between_two_agents_waits(self):
+    def test_a_caller_between_two_agents_waits(self):
         service = self.service()
         listening = self.given(service)
         service.start([listening])
@@ -183,7 +184,7 @@ class Sockets(Cases):
                 ["systemd-socket-activate", "--fdname=api", f"--listen={service.api}",
                  *service.command(), "--foreground"], stdout=log, stderr=log)
         self.assertTrue(wait_until(lambda: os.path.exists(service.api)))
-        # It has become the agent, under the same number.
+        # It has become the agent, with the same PID.
         self.assertEqual(service.get("/v1/version")["pid"], service.process.pid)
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The packages where systemd is the first process: in a virtual machine, run by QEMU
-without the help of a hypervisor.  in-guest.sh says what is looked at.
+"""The packages where systemd is the first process: in a virtual machine, run by QEMU without a
+hypervisor. in-guest.sh has the checks.
 
 usage: test_systemd.py PACKAGES NEXT ROOT TENANT KERNEL
 
@@ -24,7 +24,7 @@ SKIP = 77
 DISK_MIB = 2500
 CHECKS = 19
 TIMEOUT_S = 800
-# No terminals and no users that log in; a watchdog that a test can wait for.
+# No terminals and no logins; a watchdog short enough for a test.
 OFF = ("serial-getty@ttyS0.service", "getty@tty1.service", "systemd-logind.service",
        "dev-ttyS0.device")
 CHECK_UNIT = """[Unit]
@@ -79,7 +79,7 @@ def start(kernel, disk, console):
 
 
 def follow(process, console):
-    """What was said, when "end" was or the machine has ended."""
+    """Returns the output, once it has "end" or the machine has ended."""
     until = time.monotonic() + TIMEOUT_S
     while time.monotonic() < until:
         ended = process.poll() is not None

@@ -14,8 +14,8 @@ import unittest
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parent.parent.parent / "packaging"
-# What is left over 4 are GPUs, the processes of all users and drivers that are loaded: the
-# unit says why for each.  More than this needs a reason there too.
+# The exposure over 4 comes from GPUs, the processes of all users and loaded drivers: the unit gives
+# the reason for each. More than this needs a reason there too.
 EXPOSURE_MAX = 4.3
 CLEAVED, BUILT = os.path.abspath(sys.argv[1]), Path(sys.argv[2])
 
@@ -32,7 +32,7 @@ class Units(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
 
     def units(self, kind):
-        """As they are installed, but with the agent that was built."""
+        """As they are installed, but with the built agent."""
         text = (BUILT / f"{kind}-cleaved.service").read_text()
         text = re.sub(r"^(ExecStart=)\S+", rf"\g<1>{CLEAVED}", text, flags=re.M)
         (self.folder / "cleaved.service").write_text(text)

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that nobody here wrote, as they come from the distribution: in a share, beside a
-neighbour that keeps the device busy, with a quota of 1.2 times what they need, they give
-the results that they give alone.
+"""Programs of the distribution: in a share, beside a tenant that keeps the device busy, with a
+quota of 1.2 times their need, they give the same results as alone.
 
-usage: programs.py CLEAVE NEIGHBOUR NAME
+usage: programs.py CLEAVE WAYS NAME
 
-What a program needs is the most that its lease has in use when it has plenty.
+The need of a program is the peak of its lease's memory under a large quota.
 """
 import http.client
 import json

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The amd backend on folders that look like those of several drivers: what is read, what is
-missing, what makes no sense.
+"""The amd backend on folders that look like those of several drivers: values read, missing ones,
+and invalid ones.
 
 usage: amd.py BACKEND_TOOL"""
 import os
@@ -84,7 +84,7 @@ def whole_gpu():
 
 
 def partitioned(unique, location):
-    """CPX of eight; the two ways in which drivers have numbered the nodes."""
+    """CPX of eight; drivers have numbered the nodes in two ways."""
     with Tree() as tree:
         folder = gpu(tree, current_compute_partition="CPX", current_memory_partition="NPS4")
         tree.link(f"{folder}/xgmi_hive_info", "hive")
@@ -119,7 +119,7 @@ def partitioned(unique, location):
 
 
 def without_kfd():
-    """The mode alone says how many there are; who holds /dev/kfd holds every GPU."""
+    """The mode alone gives the number; a process that holds /dev/kfd holds every GPU."""
     with Tree() as tree:
         gpu(tree, current_compute_partition="DPX")
         tree.process(99, "watcher", "/dev/kfd")
@@ -149,7 +149,7 @@ def models():
 
 
 def incapable():
-    """Each with the reason, and with the mode that it is in if it shows one."""
+    """Each with the reason, and with its current mode if it shows one."""
     nothing = dict.fromkeys(MODES)
     for files, ids, word in (
             (nothing, "1002:744c", "no partitions"),
@@ -182,7 +182,7 @@ def one_memory_mode():
 
 
 def odd_files():
-    """Neither too long nor empty nor binary may do harm."""
+    """Files that are too long, empty or binary do no harm."""
     for text in ("", "A" * 300, "SPX, " * 2000, "\x00\x01"):
         with Tree() as tree:
             gpu(tree, **{name: text for name in (
@@ -195,7 +195,7 @@ def odd_files():
 
 
 def others():
-    """What has another driver or none, and what is not a GPU, is not shown."""
+    """Devices with another driver or without one, and devices that are not GPUs, are not listed."""
     with Tree() as tree:
         tree.pci("0000:01:00.0", "1002:74a1", driver="vfio-pci")
         tree.pci("0000:02:00.0", "1002:74a1")
@@ -217,7 +217,7 @@ def no_driver():
 
 
 def changes():
-    """Plain files take anything, which is enough for what happens around a write."""
+    """Plain files accept any value, which is enough to test the steps around a write."""
     with Tree() as tree:
         folder = gpu(tree)
         with start(TOOL, "amd", tree.root / "sys", tree.root / "proc",
@@ -226,8 +226,8 @@ def changes():
             check.equal(amd.ask("compute", "0000:05:00.0", "CPX"), {"ok": True}, "compute")
             check.equal(tree.read(f"{folder}/current_compute_partition"), "CPX", "written")
             device = amd.ask("read", "0000:05:00.0")
-            check.equal(device["xcp"]["compute"], "CPX", "read anew")
-            check.equal(len(device["partitions"]), 8, "partitions anew")
+            check.equal(device["xcp"]["compute"], "CPX", "read again")
+            check.equal(len(device["partitions"]), 8, "partitions read again")
             check.refused(amd.ask("reload", "0000:05:00.0"), "ENOTSUP", "modprobe", "kmod")
             tree.write(f"{folder}/unique_id", "1")
             check.refused(amd.ask("read", "0000:05:00.0"), "ENODEV", "gone")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The amd backend on a double of amdgpu: every mode of every model, who is in the way, each
-write failing with each error, and drivers that are old.
+"""The amd backend on a double of amdgpu: every mode of every model, holders, each write failing
+with each error, and old drivers.
 
 usage: amd_driver.py BACKEND_TOOL SYSFS_DOUBLE"""
 import sys
@@ -13,7 +13,7 @@ TOOL, DOUBLE = sys.argv[1:]
 BDF = "0000:05:00.0"
 OTHER = "0000:15:00.0"
 
-# What the driver takes in NPS1, and how many devices each mode makes.
+# The modes that the driver accepts in NPS1, and the number of devices of each.
 MODELS = {
     "MI300X": (304, 8, {"SPX": 1, "DPX": 2, "QPX": 4, "CPX": 8}, ["NPS1", "NPS2", "NPS4"]),
     "MI325X": (304, 8, {"SPX": 1, "DPX": 2, "QPX": 4, "CPX": 8}, ["NPS1", "NPS4"]),
@@ -171,7 +171,7 @@ def broken():
 
 
 def every_error():
-    """One of those that are promised, with the device in the message; nothing has changed."""
+    """One of the allowed errors, with the device in the message; nothing has changed."""
     with world() as w:
         before = w.device()
         for error in ERRORS:
@@ -188,7 +188,7 @@ def every_error():
         check.refused(w.ask("compute", BDF, "CPX"), "EIO")
         w.double.put("faults", [])
         check.equal(w.device()["xcp"]["compute"], "CPX", "it had happened")
-        # Nothing shows that a request for memory was not heard, before the reload.
+        # Before the reload nothing shows that a request for memory was ignored.
         w.double.put("faults", ["write */current_memory_partition * ignore"])
         check.equal(w.ask("memory", BDF, "NPS4"), {"ok": True}, "not heard")
         check.equal(w.device()["xcp"]["requested_memory"], ["NPS4"], "as was asked")
@@ -198,7 +198,7 @@ def every_error():
 
 
 def unreadable():
-    """A file that fails, whichever and however, hides no device."""
+    """No unreadable file hides a device."""
     files = ("unique_id", "product_name", "mem_info_vram_total", "current_compute_partition",
              "available_compute_partition", "current_memory_partition",
              "available_memory_partition", "numa_node", "xgmi_hive_id", "gpu_id", "properties",

@@ -14,12 +14,12 @@ SKIP = 77
 ERRORS = ("EPERM", "EACCES", "EROFS", "ENOENT", "EOPNOTSUPP", "ENODEV", "ENXIO", "EBUSY",
           "ENOSPC", "ENOMEM", "EUSERS", "ERANGE", "ETIMEDOUT", "EINVAL", "EUCLEAN", "EIO",
           "EINTR", "ENOTCONN")
-# What the vtable promises.
+# The errors that the vtable allows.
 PROMISED = {"EPERM", "ENODEV", "ENOSPC", "EOPNOTSUPP", "EBUSY", "ETIMEDOUT", "EINVAL", "EIO"}
 
 
 class World:
-    """The double, a /proc of its own, and a backend that sees both."""
+    """The double, a separate /proc, and a backend that sees both."""
 
     def __init__(self, double, tool, backend, *devices):
         self.double = Double(double, {"devices": list(devices)})
@@ -40,7 +40,7 @@ class World:
         self.backend.__enter__()
 
     def restart(self):
-        """Another process, which knows nothing but what the last one left."""
+        """Another process, which knows only the state that the last one left."""
         self.backend.__exit__(None)
         self.open()
 
@@ -65,7 +65,7 @@ class World:
         return f"bus/pci/devices/{address}/{name}"
 
     def hold(self, kind, subject, *paths, command="python3"):
-        """A live process that the double takes for a holder, and that has these files open."""
+        """A live process that the double lists as a holder, and that has these files open."""
         child = subprocess.Popen(["/bin/sleep", "600"])
         self.children.append(child)
         self.proc.process(child.pid, command, *paths)
@@ -81,7 +81,7 @@ class World:
         self.children = []
 
     def writes(self):
-        """(path, value) of all that was written."""
+        """(path, value) of all writes."""
         return [(entry["path"], entry["value"]) for entry in self.double.log()
                 if entry["op"] == "write"]
 

@@ -3,12 +3,12 @@
 
 #include "core/device/node.h"
 
-/* A node in JSON on standard output, for tests that are written in another language. */
+/* Prints a node as JSON to standard output, for tests in another language. */
 void show_node(const struct clv_node *node);
 void show_device(const struct clv_node_device *device);
 void show_error(int code, const char *message);
 void show_text(const char *name, const char *value);
 void show_number(const char *name, long long value);
 
-/* Ends the line, which says that all is well if nothing else was shown. */
+/* Ends the line, with a result of success if nothing else was printed. */
 void show_end(void);

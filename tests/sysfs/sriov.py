@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sriov backend on folders that look like those of several drivers: what is read, what
-is refused before anything is written.
+"""The sriov backend on folders that look like those of several drivers: values read, and requests
+refused before any write.
 
 usage: sriov.py BACKEND_TOOL"""
 import os
@@ -27,7 +27,7 @@ def physical(tree, ids=INTEL, driver="xe", total=7, count=0, class_id="0x030000"
 
 
 def virtual(tree, number, ids=INTEL, driver=None, group=None, class_id="0x030000"):
-    """The number-th function, alone in an IOMMU group of its own or in the one named."""
+    """The number-th function, alone in an IOMMU group of its own or in the given one."""
     group = group or 20 + number
     address = vf_address(number)
     folder = tree.pci(address, ids, class_id, driver=driver, driver_override="(null)")
@@ -88,7 +88,7 @@ QUOTA = {"memory_bytes": 6 * GIB, "exec_quantum_ms": 16, "preempt_timeout_us": 4
 
 
 def quota_in(place, **missing):
-    """What is read where a driver keeps it there."""
+    """The quota as read where a driver keeps it there."""
     with Tree() as tree:
         physical(tree, driver=place.driver, count=1)
         virtual(tree, 1, driver="vfio-pci")
@@ -156,7 +156,7 @@ def prelim_iov(tree):
 
 @place("xe", "xe")
 def half_debugfs(tree):
-    """Linux 6.19: time slices in sysfs, memory in debugfs still."""
+    """Linux 6.19: time slices in sysfs, memory still in debugfs."""
     fill(tree, f"sys/bus/pci/devices/{PF}/sriov_admin/vf1/profile", exec_quantum_ms=16,
          preempt_timeout_us=4000, sched_priority="low [normal]")
     fill(tree, f"sys/kernel/debug/dri/{PF}/sriov/vf1/tile0", vram_quota=6 * GIB)
@@ -231,7 +231,7 @@ def vgpu_mdev():
 
 
 def models():
-    """What it is called, and how much memory it has: the driver's word before the table's."""
+    """Name and memory: the driver's values take precedence over the table's."""
     for device, model, gib in (("56c0", "Flex 170", 16), ("56c1", "Flex 140", 6),
                                ("0bd5", "Max 1550", 128), ("0bda", "Max 1100", 48),
                                ("e211", "Arc Pro B60", 24), ("e212", "Arc Pro B50", 16)):
@@ -272,7 +272,7 @@ def incapable():
 
 
 def which_devices():
-    """GPUs alone, unless other classes are asked for; never virtual functions."""
+    """Only GPUs, unless other classes are requested; never virtual functions."""
     with Tree() as tree:
         physical(tree, count=1)
         virtual(tree, 1)

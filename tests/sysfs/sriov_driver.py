@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sriov backend on doubles of xe, i915, gim and NVIDIA's driver: counts, quotas, types
-and bindings, who is in the way, and each write failing in its turn.
+"""The sriov backend on doubles of xe, i915, gim and NVIDIA's driver: counts, quotas, types and
+bindings, holders, and each write failing in its turn.
 
 usage: sriov_driver.py BACKEND_TOOL SYSFS_DOUBLE [--all]
 
@@ -45,11 +45,11 @@ def functions(w):
 
 
 def surveys():
-    """What each can do before anything is done."""
+    """The capabilities of each before any change."""
     wanted = {
         "sriov_admin": ("xe", True, 0), "debugfs": ("xe", True, 0), "iov": ("i915", True, 0),
         "prelim_iov": ("i915", True, 0), "vendor-vfio": ("vgpu-vfio", True, None),
-        # Without functions there is nothing to tell the frameworks apart by.
+        # Without functions the frameworks cannot be distinguished.
         "mdev": ("vgpu-vfio", True, None)}
     for name, description in {**INTEL, **NVIDIA}.items():
         with world(description) as w:
@@ -88,7 +88,7 @@ def counts():
 
 
 def quotas():
-    """Where the driver keeps it, how it rounds it, and that it is what is read."""
+    """Where the driver keeps a quota, how it rounds it, and that it is read back."""
     for name, description in INTEL.items():
         with world(description) as w:
             w.device()
@@ -109,7 +109,7 @@ def quotas():
             w.double.put("faults", [])
             answer = w.ask("quota", PF, 2, "contexts=512;doorbells=16")
             if name == "sriov_admin":
-                # debugfs is there as well, and has what sysfs has not.
+                # debugfs exists as well, and has the values that sysfs lacks.
                 check.equal(answer, OK, name)
             quota = functions(w)[1]["quota"]
             check.equal([quota["contexts"], quota["doorbells"]], [512, 16], name)
@@ -129,7 +129,7 @@ def priority():
 
 
 def ahead():
-    """Before there are functions: memory where that leaves the rest to the driver."""
+    """Before there are functions: memory, if that leaves the rest to the driver."""
     for name, description in INTEL.items():
         with world(description) as w:
             home = w.device()["vf"]["framework"]
@@ -160,7 +160,7 @@ def too_much_ahead():
             answers = [w.ask("quota", PF, number, f"memory={20 * GIB}") for number in (1, 2)]
             answers.append(w.ask("count", PF, 2))
             errors = [a for a in answers if a != OK]
-            check.holds(errors, name, "nobody was told")
+            check.holds(errors, name, "no call reported it")
             check.equal({e["error"] for e in errors} - {"ENOSPC", "EINVAL"}, set(), name, errors)
             if answers[-1] != OK:
                 check.equal(functions(w), [], name, "unmade")
@@ -173,7 +173,7 @@ def partly_ahead():
         w.device()
         check.equal(w.ask("quota", PF, 1, f"memory={GIB}"), OK, "one of two")
         check.refused(w.ask("count", PF, 2), "EINVAL", "1 of them", "all or for none")
-        # Said by somebody else, so that the driver is the one that refuses.
+        # Set by another process, so that the driver refuses the write.
         w.double.write(w.path(PF, "sriov_admin/vf2/profile/vram_quota"), GIB)
         check.refused(w.ask("count", PF, 2), "EINVAL", "all or for none")
 
@@ -248,7 +248,7 @@ def vgpus():
 
 
 def one_size():
-    """vGPUs of a GPU are of one size, and the driver lists what can be made beside them."""
+    """vGPUs of a GPU have one size, and the driver lists the types that fit beside them."""
     with world(NVIDIA["vendor-vfio"]) as w:
         w.ask("count", PF, w.device()["vf"]["total"])
         small, big = first_two_types(w)
@@ -258,7 +258,7 @@ def one_size():
 
 
 def same_mdev():
-    """The UUID is the function's own, each time."""
+    """Each time, the UUID is the function's own."""
     with world(NVIDIA["mdev"]) as w:
         w.ask("count", PF, w.device()["vf"]["total"])
         small, other = first_two_types(w)
@@ -320,7 +320,7 @@ def sriov_manage():
 
 
 def scenario(w):
-    """All kinds of writes in one go; the answers that are errors."""
+    """All kinds of writes in one scenario; returns the answers that are errors."""
     vf = w.device()["vf"]
     nvidia, total = vf["framework"].startswith("vgpu"), vf["total"]
     answers = []
@@ -344,7 +344,7 @@ def scenario(w):
 
 
 def must_be_told(path, value, action):
-    """All but what tidies up, and a switch that changes what happens and not whether."""
+    """All writes except for cleanup, and a switch that changes only the order of steps."""
     if path.endswith("sriov_drivers_autoprobe"):
         return action.startswith("fail")
     return path.endswith(("sriov_numvfs", "current_vgpu_type")) or (
@@ -352,8 +352,8 @@ def must_be_told(path, value, action):
 
 
 def each_write():
-    """The k-th write fails, is ignored, or fails after it has happened: somebody is told,
-    with an error that is promised, and going back to none works when the fault is gone."""
+    """The k-th write fails, is ignored, or fails after it has happened: a call reports it, with an
+    allowed error, and the return to 0 functions works when the fault is gone."""
     for name, description in {**INTEL, **NVIDIA}.items():
         if not ALL and name in ("debugfs", "iov", "prelim_iov"):
             continue
@@ -370,7 +370,7 @@ def each_write():
                     errors = scenario(w)
                     what = name, number, path, value, action
                     if must_be_told(path, value, action):
-                        check.holds(errors, "nobody was told", *what)
+                        check.holds(errors, "no call reported it", *what)
                     check.equal({e["error"] for e in errors} - PROMISED, set(), *what, errors)
                     check.holds(all(e["message"].isprintable() for e in errors), errors)
                     w.double.put("faults", [])

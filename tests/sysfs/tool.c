@@ -2,7 +2,7 @@
 /* Lets a test speak to one backend: a command a line, an answer in JSON a line.
  *
  *   survey                         the node as it is now
- *   read ADDRESS                   one device of the last survey, anew
+ *   read ADDRESS                   one device of the last survey, read again
  *   compute ADDRESS MODE           set_compute_mode
  *   memory ADDRESS MODE            set_memory_mode
  *   reload ADDRESS                 reload_driver

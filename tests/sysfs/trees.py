@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Folders that look like sysfs and /proc, and a backend that is shown them."""
+"""Folders that look like sysfs and /proc, and a backend on them."""
 import json
 import os
 import shutil
@@ -37,7 +37,7 @@ class Tree:
         file.symlink_to(target)
 
     def process(self, pid, command, *paths):
-        """A process of /proc that has these device files open."""
+        """A process in /proc that has these device files open."""
         self.write(f"proc/{pid}/comm", command)
         for number, path in enumerate(paths, 3):
             self.link(f"proc/{pid}/fd/{number}", path)
@@ -89,7 +89,7 @@ class Session:
             pass
 
     def ask(self, *words):
-        """The answer, or what the program says if it could not start."""
+        """The answer, or the program's output if it could not start."""
         self.tell(*words)
         return self.hear()
 
@@ -101,13 +101,13 @@ class Session:
 
 
 def start(program, name, sysfs, procfs="/proc", **environment):
-    """The program backend-tool, which is shown these folders."""
+    """Starts backend-tool on these folders."""
     return Session([program, name], CLEAVE_SYSFS=str(sysfs), CLEAVE_PROCFS=str(procfs),
                    **environment)
 
 
 class Checks:
-    """Counts what is as it should be and says what is not."""
+    """Counts the correct results and prints the others."""
 
     def __init__(self):
         self.done = self.failed = 0
@@ -123,7 +123,7 @@ class Checks:
 
     def refused(self, answer, error, *words):
         """An error of that name, whose message has the words."""
-        # The C library knows this one by its other name.
+        # The C library has this one under another name.
         error = {"ENOTSUP": "EOPNOTSUPP"}.get(error, error)
         self.equal(answer.get("error"), error, words, answer)
         for word in words:

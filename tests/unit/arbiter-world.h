@@ -4,8 +4,8 @@
 #include "arbiter/arbiter.h"
 #include "arbiter/internal.h"
 
-/* Two leases of half a device, each with a process in slot 0, whose arbiter has no
- * thread: the test calls clv_turns_step() at times of its own. */
+/* Two leases of half a device, each with a process in slot 0, and an arbiter without a
+ * thread: the test calls clv_turns_step() at the times that it chooses. */
 struct clv_arbiter_world {
 	struct clv_arbiter arbiter;
 	struct clv_arbiter_lease *leases[2];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cost of the history, for a number of series with a row a second each, in a file as
- * the agent has it.  Prints the time for a second's rows in per cent of a core, for
- * series that do not change and for series of which every row differs.
+/* The cost of the history for a number of series with one row a second each, in a file
+ * like the agent's. Prints the time for a second's rows in per cent of a core, for
+ * constant series and for series of which every row differs.
  *
  * usage: history-scale FOLDER [SERIES...] */
 #include "agent/history/history-series.h"

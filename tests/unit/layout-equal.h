@@ -5,5 +5,5 @@
 
 #include <stdbool.h>
 
-/* Whether two layouts say the same, wherever in their files they say it. */
+/* Whether two layouts are equal, except for the lines of their files. */
 bool layout_is_equal(const struct clv_layout *a, const struct clv_layout *b);

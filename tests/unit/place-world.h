@@ -6,19 +6,19 @@
 
 /* Small fleets and requests for the tests of placement. */
 
-/* Below the limit; the same in every run. */
+/* Returns a number below the limit; the same sequence in every run. */
 uint32_t place_random(uint32_t limit);
 void place_random_begin(uint64_t seed);
 
-/* Dies where it cannot be. */
+/* Ends the test if it fails. */
 void place_add_nodes(
 	struct clv_fleet *fleet, unsigned n, struct clv_fleet_node_spec spec);
 
 /* Nodes of several sizes and models, some with known memory, some with MIG. */
 struct clv_fleet *place_fleet_mixed(unsigned n_nodes);
 
-/* Shares, whole devices, several, profiles, processors alone; models at times. */
+/* Shares, one or several whole devices, profiles, processors alone; sometimes a model. */
 struct clv_place_request place_random_request(const struct clv_fleet *fleet);
 
-/* Of so many random requests. */
+/* A workload of n random requests. */
 struct clv_workload place_random_workload(const struct clv_fleet *fleet, unsigned n);

@@ -70,7 +70,7 @@ static void remove_partition(
 	struct clv_partition *left = NULL;
 	size_t n = 0;
 
-	/* The array grows from its count, so it is made anew. */
+	/* The array grows from its count, so it is allocated again. */
 	for (size_t i = 0; i < device->n_partitions; i++) {
 		struct clv_partition *slot;
 
@@ -205,7 +205,7 @@ static const char *create_part(
 	clv_node_name_partitions(device);
 	return strcmp(part->name, step->partition) == 0
 		       ? NULL
-		       : "a part gets another name than the plan says";
+		       : "a part gets another name than in the plan";
 }
 
 static const char *destroy_part(
@@ -256,7 +256,7 @@ static const char *set_mig(struct clv_node_device *device, const struct clv_step
 		return "the mode changes on a GPU that is in use";
 	if (!(step->needs & CLV_NEEDS_IDLE) ||
 		!(step->needs & CLV_NEEDS_RESET) != !device->mig.needs_reset)
-		return "the mode does not say what it needs";
+		return "the step does not name its requirements";
 	if (device->n_partitions > 0)
 		return "the mode changes on a GPU with instances";
 	device->mig.is_on = is_on;
@@ -297,7 +297,7 @@ static const char *set_compute(
 	return NULL;
 }
 
-/* The driver keeps what was asked for by hive. */
+/* The driver keeps the last mode requested through the hive. */
 static const char *ask_memory(struct clv_node *node, struct clv_node_device *device,
 	const struct clv_step *step)
 {
@@ -315,8 +315,8 @@ static const char *ask_memory(struct clv_node *node, struct clv_node_device *dev
 	return NULL;
 }
 
-/* From SPX where that can be had, else from a mode that goes with both memory modes, if
- * there is any. */
+/* A change is safe from SPX if the device has it, else from a mode that both memory modes
+ * allow, if there is one. */
 static bool is_safe_to_change(const struct clv_xcp_state *xcp)
 {
 	uint32_t now = xcp->memory, then = xcp->requested_memory;
@@ -337,7 +337,7 @@ static bool is_safe_to_change(const struct clv_xcp_state *xcp)
 	return true;
 }
 
-/* What the driver starts with. */
+/* The mode in which the driver starts. */
 static enum clv_compute_mode first_mode(const struct clv_xcp_state *xcp)
 {
 	unsigned parts = clv_memory_mode_parts((enum clv_memory_mode)xcp->memory);
@@ -412,7 +412,7 @@ static const char *set_count(struct clv_node_device *device, const struct clv_st
 	return NULL;
 }
 
-/* As drivers do, memory is rounded up. */
+/* Memory is rounded up, as drivers do. */
 static uint64_t round_up(uint64_t bytes)
 {
 	return (bytes + (1u << 21) - 1) & ~(uint64_t)((1u << 21) - 1);
@@ -454,7 +454,7 @@ static const char *set_quota(struct clv_node_device *device, const struct clv_st
 
 /* --- Processors --- */
 
-/* "0-1,4" as marks, of numbers below 1024; false if one is there already. */
+/* Parses "0-1,4" into marks of numbers below 1024; false if one is marked already. */
 static bool mark(const char *list, bool *marks)
 {
 	const char *at = list;
@@ -504,7 +504,7 @@ static const char *create_set(struct clv_node_device *device, const struct clv_s
 		n += own[i];
 	}
 	if (n != step->size || lowest != step->start)
-		return "a set has not the processors that it says";
+		return "a set lacks processors of its name";
 	partition = add(device, step->profile, step->start, step->size);
 	SET(partition->address, step->cpus);
 	device->scheme = CLV_SCHEME_CORES;
@@ -524,7 +524,7 @@ static bool parts_fit(
 				      partition->parts[i].start))
 			return false;
 	}
-	/* One that fills it is not listed. */
+	/* A part that fills its instance is not listed. */
 	return partition->n_parts != 1 || partition->parts[0].size != model->slices;
 }
 
@@ -623,7 +623,8 @@ const char *plan_apply_all(struct clv_node *node, const struct clv_plan *plan)
 		const struct clv_node_device *device = &node->devices[step->device];
 		const char *wrong;
 
-		/* One request is for the whole hive, and a reload also chooses modes. */
+		/* A memory request applies to the whole hive, and a reload also sets
+		 * modes. */
 		if (step->kind != CLV_STEP_COMPUTE_MODE &&
 			step->kind != CLV_STEP_MEMORY_MODE &&
 			clv_step_is_done(step, device))

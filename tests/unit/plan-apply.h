@@ -6,20 +6,21 @@
 
 #include <stdbool.h>
 
-/* A node in memory that carries plans out as drivers would, and the tests' own reading of
- * what a layout wants. */
+/* A node in memory that carries out plans as drivers would, and the tests' own
+ * interpretation of layouts. */
 
-/* Carries out one step.  Returns NULL, or why no driver would do it: somebody uses what
- * it touches, it does not fit, it comes in the wrong order. */
+/* Carries out one step. Returns NULL, or the reason why a driver would refuse it: it
+ * affects a device in use, it does not fit, or it is out of order. */
 const char *plan_apply(struct clv_node *node, const struct clv_step *step);
-/* All of them, and each shows in what clv_step_is_done() says, before and after.  NULL
- * or what is wrong. */
+/* Carries out all steps, and checks clv_step_is_done() before and after each. Returns
+ * NULL or the error. */
 const char *plan_apply_all(struct clv_node *node, const struct clv_plan *plan);
 
-/* Whether drivers could show the device so: its instances, their parts and its sets of
- * processors are each in a place of their own, and known. */
+/* Whether drivers could show the device: its instances, their parts and its sets of
+ * processors are known and do not overlap. */
 bool plan_fits(const struct clv_node_device *device);
 
-/* Whether the node looks as the rules say, by the tests' own reading of them: NULL or
- * what is missing.  MIG, modes, functions and processors; shares are the plan's. */
+/* Whether the node is as the rules require, by the tests' own interpretation: NULL or the
+ * first difference. MIG, modes, functions and processors; shares are part of the plan
+ * only. */
 const char *plan_look(const struct clv_node *node, const struct clv_layout *layout);

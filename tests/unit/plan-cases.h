@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-/* A row of a table: a node, rules, and what the plan between them is, in the texts of
+/* A row of a table: a node, rules, and the expected plan between them, in the texts of
  * plan-world.h. */
 struct plan_case {
 	const char *node;
@@ -12,7 +12,7 @@ struct plan_case {
 	const char *text;
 };
 
-/* Shows the rows that are otherwise and fails the test that calls it.  A plan that
- * nothing stands in the way of is also carried out: then the node looks as the rules say,
- * and the plan from there has no steps. */
+/* Prints the rows that differ and fails the calling test. A plan without obstacles is
+ * also carried out: then the node is as the rules require, and a new plan has no
+ * steps. */
 void plan_check_cases(const struct plan_case *cases, size_t n);

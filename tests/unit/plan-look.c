@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a layout wants of a device, read as docs/layout.md says it, and looked for on the
- * device.  Shares no code with the planner but the tables and which rule is whose. */
+/* The requirements of a layout for a device, as docs/layout.md describes them, compared
+ * with the device. Shares no code with the planner except for the tables and the
+ * assignment of rules. */
 #include "plan-apply.h"
 
 #include "base/cleanup.h"
@@ -18,7 +19,7 @@ struct wish {
 	int64_t start; /* -1: anywhere */
 	uint32_t parts[PARTS_MAX];
 	int32_t part_starts[PARTS_MAX]; /* -1: anywhere */
-	size_t n_parts;                 /* 0: one that fills it */
+	size_t n_parts;                 /* 0: one part that fills it */
 };
 
 struct wishes {
@@ -96,7 +97,7 @@ static bool is_at(const struct clv_partition *partition, uint32_t size, int32_t 
 	return false;
 }
 
-/* As counts by size, since most places inside are the planner's to choose. */
+/* Counts by size, because the planner chooses most places inside an instance. */
 static bool has_parts(const struct clv_node_device *device, const struct wish *wish,
 	const struct clv_partition *partition)
 {
@@ -128,7 +129,7 @@ static bool is_wished(const struct clv_node_device *device, const struct wish *w
 	       (!device->mig.is_capable || has_parts(device, wish, partition));
 }
 
-/* Each wish has a partition of its own. */
+/* Each wish needs a different partition. */
 static bool find_all(const struct clv_node_device *device, const struct wishes *wishes,
 	size_t first, uint64_t taken)
 {
@@ -193,7 +194,7 @@ static const char *look_at_modes(
 	return NULL;
 }
 
-/* Drivers round up what they are given, by a page of some megabytes. */
+/* Drivers round memory up by a page of some megabytes. */
 static bool has_quota(const struct clv_vf_quota *wanted, const struct clv_vf *vf)
 {
 	const struct clv_vf_quota *now = &vf->quota;
@@ -213,7 +214,7 @@ static bool has_quota(const struct clv_vf_quota *wanted, const struct clv_vf *vf
 	       (wanted->driver[0] == '\0' || strcmp(wanted->driver, vf->driver) == 0);
 }
 
-/* So many of the type, and no others; the rest of the functions are spare. */
+/* This many of the type, and no others; the rest of the functions are spare. */
 static const char *look_at_vgpus(
 	const struct clv_vf_state *vf, const struct clv_layout_rule *rule, uint32_t count)
 {
@@ -253,7 +254,8 @@ static const char *look_at_functions(
 	return NULL;
 }
 
-/* What a mode would take away stays, and so does the mode. */
+/* Whether `preserve` keeps partitions that the rule's mode would remove, and so the
+ * mode. */
 static bool keeps_its_mode(
 	const struct clv_node_device *device, const struct clv_layout_rule *rule)
 {

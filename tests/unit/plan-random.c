@@ -62,7 +62,7 @@ static size_t shuffle_places(
 	return n;
 }
 
-/* Some that may live together, each taken so often in a hundred. */
+/* Some that can exist together, each with a probability in per cent. */
 static size_t choose_set(const struct clv_mig_model *model, uint32_t percent,
 	struct clv_mig_instance ret[PLACES_MAX])
 {
@@ -83,7 +83,7 @@ static void write_parts(FILE *to, uint32_t device, const struct clv_mig_model *m
 	struct clv_mig_instance parts[PLACES_MAX];
 	size_t n = choose_set(model, 70, parts);
 
-	/* One that fills it is not listed. */
+	/* A part that fills its instance is not listed. */
 	if (n == 0 || model->profiles[parts[0].profile].slices == model->slices)
 		return;
 	for (size_t i = 0; i < n; i++) {
@@ -167,7 +167,7 @@ static void random_vf(FILE *to, uint32_t device)
 	fputc('\n', to);
 }
 
-/* Sets of any processors, not of those in a row alone. */
+/* Sets of any processors, also non-consecutive ones. */
 static void random_cpu(FILE *to, uint32_t device)
 {
 	uint8_t order[PROCESSORS];
@@ -245,7 +245,7 @@ static void write_wish(FILE *to, const struct clv_mig_profile *profile, uint8_t 
 	fputc('}', to);
 }
 
-/* Mostly what fits; now and then whatever comes. */
+/* Mostly wishes that fit; sometimes arbitrary ones. */
 static void write_wishes(FILE *to, const struct clv_mig_model *model, uint32_t n_most)
 {
 	struct clv_mig_instance set[PLACES_MAX];

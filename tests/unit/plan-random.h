@@ -6,16 +6,16 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Nodes and rules made at random, in the texts of plan-world.h, so that a case that fails
- * can be read and tried again. */
+/* Random nodes and rules, in the texts of plan-world.h, so that a failed case can be read
+ * and repeated. */
 
 void random_seed(uint64_t seed);
 uint32_t random_below(uint32_t limit);
-/* So often in a hundred. */
+/* Returns true with this probability in per cent. */
 bool random_chance(uint32_t percent);
 
-/* A line of a node: MIG in any state, with instances, parts, half-made ones and leases
- * (a1, b1, ... of device 1), each of which may hold several things. */
+/* A line of a node: MIG in any state, with instances, parts, incomplete instances and
+ * leases (a1, b1, ... of device 1), each of which may hold several of them. */
 void random_mig(FILE *to, uint32_t device, const char *model);
 void random_device(FILE *to, uint32_t device);
 

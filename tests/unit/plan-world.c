@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A test's own text is wrong: there is nothing to go on with. */
+/* A test's own text cannot be parsed, so the test ends. */
 static void give_up(const char *what, const char *text)
 {
 	fprintf(stderr, "plan-world: %s: '%s'\n", what, text);
@@ -39,7 +39,7 @@ static void add_holder(struct clv_holders *holders, const char *lease)
 	snprintf(holder->text, sizeof(holder->text), "lease %s", lease);
 }
 
-/* Cuts "!a,b" off and adds them. */
+/* Splits "!a,b" off and adds these holders. */
 static void take_holders(char *word, struct clv_holders *holders)
 {
 	char *list = strrchr(word, '!'), *rest = NULL;
@@ -154,14 +154,14 @@ static void add_type(struct clv_vf_state *vf, const char *name)
 	must(type != NULL, "no memory", name);
 	SET(type->name, name);
 	vf->has_all_types = true;
-	/* "A:12": so many at most */
+	/* "A:12": at most 12 */
 	if (strchr(type->name, ':')) {
 		type->max_instances = number_after(name, ':');
 		*strchr(type->name, ':') = '\0';
 	}
 }
 
-/* NVIDIA's: all functions or none, which become vGPUs by a type. */
+/* NVIDIA's hosts: all functions or none, which become vGPUs by a type. */
 static void make_vgpu_host(struct clv_vf_state *vf)
 {
 	vf->framework = CLV_VF_VFIO;
@@ -451,7 +451,8 @@ static void end_in(struct clv_holders *holders, const char *lease)
 	}
 	holders->n = n;
 	if (n == 0) {
-		/* As nobody leaves it; the array grows from its count. */
+		/* As in a parsed node: an empty array is NULL; it grows from its
+		 * count. */
 		free(holders->items);
 		holders->items = NULL;
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The simulated device.  It runs one turn at a time and jumps from event to event; it has
- * no opinion on what is fair: that is the tests'. */
+/* The simulated device. It runs one turn at a time and jumps from event to event; the
+ * tests judge fairness, not the device. */
 #include "policy-world.h"
 
 #include <inttypes.h>
@@ -159,8 +159,8 @@ static void book(struct world *w, struct tenant *t, uint64_t from_ns, uint64_t t
 		w->tenants[i].gain -= (double)held_ns / tenant_share(first);
 }
 
-/* With a request of credit a waker takes the device from any holder that has none, unless
- * those who can run have more, for their shares, on average. */
+/* A waker with credit for a whole request must take the device from a holder without
+ * credit, unless the runnable leases have more credit on average, for their shares. */
 static bool must_take(struct world *w, const struct tenant *waker, const struct tenant *t)
 {
 	double credit_ns = (double)clv_policy_lag_ns(w->policy, waker->lease);
@@ -177,8 +177,8 @@ static bool must_take(struct world *w, const struct tenant *waker, const struct 
 	       credit_ns * share > (all_ns + ROUNDING_NS) * tenant_share(waker);
 }
 
-/* Runs whole kernels until the slice is over, the burst is done, or the turn is taken
- * away; who wakes meanwhile is told to the policy at once. */
+/* Runs whole kernels until the slice is over, the burst is done, or the turn is
+ * preempted; the policy learns of wake-ups meanwhile at once. */
 static void run_turn(struct world *w, struct tenant *t, uint64_t slice_ns)
 {
 	uint64_t kernel_ns =
@@ -228,7 +228,7 @@ static void run_turn(struct world *w, struct tenant *t, uint64_t slice_ns)
 		fall_asleep(w, t);
 }
 
-/* Nobody may run: only if nobody can. */
+/* The policy may choose no lease only if none can run. */
 static void idle(struct world *w, uint64_t retry_at_ns)
 {
 	const struct tenant *waker = next_to_wake(w);
@@ -255,7 +255,7 @@ static struct tenant *by_lease(struct world *w, uint32_t lease)
 	world_fail(w, "lease %" PRIu32 " was chosen and does not exist", lease);
 }
 
-/* Returns who ran, or NULL, and how long it had waited for it. */
+/* Returns the tenant that ran, or NULL, and how long it had waited. */
 struct tenant *world_step(struct world *w, uint64_t *ret_waited_ns)
 {
 	struct clv_policy_decision d;

@@ -8,10 +8,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A device and its tenants under simulated time, for tests of the policy.  Tenants are
- * programs: kernels that run to their end whatever the slice, bursts and naps.  Ledgers
- * are the tenants' own and count what they held; who is chosen wrongly, or not although
- * it could run, ends the test. */
+/* A device and its tenants under simulated time, for tests of the policy. Tenants are
+ * programs: kernels that run to their end regardless of the slice, bursts and naps. The
+ * tenants' own ledgers count their held time; a wrong choice, or none while a tenant
+ * could run, ends the test. */
 #define MAX_TENANTS 16
 #define MIN_TURN_NS (500 * CLV_NS_PER_US)
 #define SAVINGS_NS 2e6
@@ -25,14 +25,15 @@ struct tenant {
 	uint64_t max_kernel_ns, min_kernel_ns;
 	uint64_t max_burst_ns, max_nap_ns; /* bursts of FOREVER: always busy */
 	uint64_t min_burst_ns, min_nap_ns;
-	uint64_t burst_ns; /* what is left of the present one */
+	uint64_t burst_ns; /* the rest of the current one */
 	uint64_t wake_at_ns;
 	bool asleep;
-	uint64_t ready_since_ns; /* can run since, and has not */
+	uint64_t ready_since_ns; /* runnable since then, without a turn */
 	uint64_t held_ns;
-	/* Wake-ups beside a holder that is always busy, and how many took the device. */
+	/* Wake-ups beside a holder that is always busy, and how many of them preempted
+	 * it. */
 	uint64_t n_wakes, n_taken;
-	/* Since it came or was resized, against the first tenant: */
+	/* Since its arrival or resize, compared with the first tenant. */
 	double gain, least_gain;
 	double over_cap_ns, least_over_cap_ns;
 };
@@ -44,7 +45,7 @@ struct world {
 	struct tenant tenants[MAX_TENANTS];
 	int n_tenants;
 	uint64_t now_ns, busy_ns;
-	bool lump; /* the caller books a turn at its end, not at every event */
+	bool lump; /* the caller charges a turn at its end, not at every event */
 	uint64_t n_turns, n_preemptions, n_idle;
 };
 
@@ -52,10 +53,10 @@ struct totals {
 	double share, overruns, savings, longest_turn;
 };
 
-/* All seeds give the same run every time. */
+/* The same sequence for the same seed. */
 uint64_t random_below(uint64_t limit);
 
-/* As many short ones as long ones. */
+/* On a logarithmic scale. */
 uint64_t random_log(uint64_t least, uint64_t most);
 
 void world_init(struct world *w, const char *name, uint64_t seed);
@@ -63,12 +64,12 @@ void world_done(struct world *w);
 void __attribute__((format(printf, 2, 3), noreturn))
 world_fail(const struct world *w, const char *format, ...);
 
-/* A tenant like this one comes, asleep until like->wake_at_ns. */
+/* Adds a tenant like this one, asleep until like->wake_at_ns. */
 struct tenant *world_add(struct world *w, const struct tenant *like);
 void world_remove(struct world *w, struct tenant *t);
 
-/* One decision and the turn that follows.  Returns who ran and how long it had waited for
- * it, or NULL: nobody could, and time has passed. */
+/* One decision and the turn that follows. Returns the tenant that ran and how long it had
+ * waited, or NULL: none was runnable, and time has passed. */
 struct tenant *world_step(struct world *w, uint64_t *ret_waited_ns);
 
 struct totals world_totals(const struct world *w);
@@ -77,6 +78,6 @@ double tenant_longest_turn(const struct tenant *t);
 double tenant_overrun(const struct tenant *t);
 uint64_t tenant_slice(const struct tenant *t);
 
-/* With the rest of the one before, which is too short for a turn of its own. */
+/* Includes the rest of the request before, if that is too short for a turn of its own. */
 double tenant_longest_request(const struct tenant *t);
 double tenant_savings(const struct tenant *t);

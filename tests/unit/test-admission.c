@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether one more share fits, and that a refusal says what is left. */
+/* Whether one more share fits, and whether a refusal names the rest. */
 #include "core/share/admission.h"
 
 #include "base/cleanup.h"
@@ -40,9 +40,9 @@ static void test_rows(void **state)
 		{ { 1000000, 0 },        1, GI,                   "0.0 of it is left" },
 		{ { 0, 12 * GI },        300000, 4 * GI + 1,      "4 GiB is left" },
 		{ { 0, DEVICE_BYTES },   300000, 1,               "0 B is left" },
-		/* both are short: the share is named first */
+		/* both are short: the error names the share first */
 		{ { 900000, DEVICE_BYTES }, 300000, GI,           "0.1 of it is left" },
-		/* overcommitted before: nothing is left, and nothing wraps round */
+		/* overcommitted before: nothing is left, and no subtraction wraps */
 		{ { 1500000, 0 },        1, GI,                   "0.0 of it is left" },
 		{ { UINT64_MAX, 0 },     1, GI,                   "0.0 of it is left" },
 		{ { 0, 20 * GI },        1, 1,                    "0 B is left" },
@@ -76,7 +76,7 @@ static void test_rows(void **state)
 	}
 }
 
-/* As many n-ths as fit, and not one more. */
+/* Exactly n shares of one n-th fit. */
 static void test_a_device_fills_up(void **state)
 {
 	for (uint32_t n = 1; n <= 40; n++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Right-sizing: the rule of the slowdown, what is proposed, and each kind of advice by a
- * lease that deserves it and one that just does not. */
+/* Right-sizing: the model of the slowdown, the proposals, and for each kind of advice a
+ * lease that gets it and one that just does not. */
 #include "core/share/advise.h"
 
 #include "base/cleanup.h"
@@ -34,8 +34,7 @@ static const struct clv_advise_device divisible = {.name = "gpu0",
 	.profiles = profiles,
 	.n_profiles = CLV_ARRAY_SIZE(profiles)};
 
-/* A lease of .5 and 8 GiB that wanted so much: a part of the windows one thing, the
- * others another. */
+/* A lease of .5 and 8 GiB that used `low` in some windows and `high` in the others. */
 struct watched {
 	struct clv_advise_lease lease;
 	uint32_t windows[SECONDS];
@@ -79,7 +78,7 @@ static void test_slowdown(void **state)
 	assert_near(clv_advise_slowdown(use, SHARE(100)), 1);
 	assert_near(clv_advise_slowdown(use, SHARE(50)), 2);
 	assert_near(clv_advise_slowdown(use, SHARE(25)), 4);
-	/* Half of the device: in short bursts, in long ones, and nobody knows. */
+	/* Half of the device: in short bursts, in long ones, and unknown. */
 	watch(&w, 100, 50, 50, 0);
 	use->knows_pauses = true;
 	use->pauses = 500;
@@ -92,11 +91,11 @@ static void test_slowdown(void **state)
 	assert_near(clv_advise_slowdown(use, SHARE(50)), 1.5);
 	use->knows_pauses = false;
 	assert_near(clv_advise_slowdown(use, SHARE(50)), 1.25);
-	/* Bursts of 12 ms: halfway. */
+	/* Bursts of 12 ms: in the middle of the two. */
 	use->knows_pauses = true;
 	use->pauses = 0.5 / 0.012;
 	assert_near(clv_advise_slowdown(use, SHARE(50)), 1.25 + use->pauses * 0.0013);
-	/* A larger share is never worse. */
+	/* A larger share never has a larger slowdown. */
 	watch(&w, 1000, 3, 80, 30);
 	for (uint32_t share = 10; share <= 100; share += 5)
 		assert_true(clv_advise_slowdown(use, SHARE(share)) <=
@@ -114,13 +113,14 @@ static void test_fit(void **state)
 		enum clv_class class;
 	} rows[] = {
 		/* clang-format off */
-		{ 100, 100,   0,   0, 100, CLV_CLASS_BATCH   }, /* at work all the time */
+		{ 100, 100,   0,   0, 100, CLV_CLASS_BATCH   }, /* always busy */
 		{  30,  30,   0, 600,  30, CLV_CLASS_LATENCY }, /* many short kernels */
 		{  40,  40,   0, 600,  40, CLV_CLASS_NORMAL  },
-		{   0, 100,  10, 600,  70, CLV_CLASS_NORMAL  }, /* seldom, and then all of it */
-		{   2,   2,   0, 600,   5, CLV_CLASS_LATENCY }, /* never less than a step */
-		{   0,   0,   0,   0,   5, CLV_CLASS_NORMAL  }, /* nothing at all */
-		{  20,  20,   0,   1,  80, CLV_CLASS_LATENCY }, /* it waits for each long one */
+		{   0, 100,  10, 600,  70, CLV_CLASS_NORMAL  }, /* rarely, and then all */
+		{   2,   2,   0, 600,   5, CLV_CLASS_LATENCY }, /* at least a step */
+		{   0,   0,   0,   0,   5, CLV_CLASS_NORMAL  }, /* never busy */
+		{  20,  20,   0,   1,  80, CLV_CLASS_LATENCY }, /* each long kernel delays
+ * it */
 		/* clang-format on */
 	};
 
@@ -137,7 +137,7 @@ static void test_fit(void **state)
 			fail_msg("row %zu: share %u, %s", i, fit.share_ppm,
 				clv_class_to_string(fit.class));
 		assert_near(slowdown, clv_advise_slowdown(&w.lease.use, fit.share_ppm));
-		/* An eighth of room, and not more than there is. */
+		/* An eighth more, limited by the device's memory. */
 		assert_in_range(
 			fit.memory_bytes, 6 * GIB + 700 * MIB, 6 * GIB + 800 * MIB);
 		w.lease.use.memory_peak_bytes = 16 * GIB;
@@ -197,18 +197,18 @@ static void test_too_large(void **state)
 	assert_true(advice.proposed.share_ppm <= SHARE(30));
 	assert_int_equal(advice.proposed.memory_bytes, 8 * GIB);
 	assert_non_null(strstr(advice.text, "6 GiB of 8 GiB"));
-	/* Its memory too. */
+	/* Its memory is too large as well. */
 	w.lease.use.memory_peak_bytes = 100 * MIB;
 	assert_true(has(&w, &plain, CLV_ADVICE_TOO_LARGE, &advice));
 	assert_int_equal(advice.proposed.memory_bytes, 112 * MIB);
-	/* The agent sees to it. */
+	/* The agent adjusts a range itself. */
 	w.lease.use.memory_peak_bytes = 6 * GIB;
 	w.lease.has_range = true;
 	assert_false(has(&w, &plain, CLV_ADVICE_TOO_LARGE, &advice));
-	/* It needs what it has. */
+	/* The lease needs its share. */
 	watch(&w, 600, 45, 50, 20);
 	assert_false(has(&w, &plain, CLV_ADVICE_TOO_LARGE, &advice));
-	/* Nobody knows yet. */
+	/* The observation is too short. */
 	watch(&w, CLV_ADVISE_OBSERVED_S - 1, 2, 4, 20);
 	assert_false(has(&w, &plain, CLV_ADVICE_TOO_LARGE, &advice));
 }
@@ -226,14 +226,14 @@ static void test_too_small(void **state)
 	assert_int_equal(advice.proposed.share_ppm, SHARE(100));
 	assert_near(advice.slowdown, 1);
 	assert_non_null(strstr(advice.text, "50 % of the time"));
-	/* Its cap. */
+	/* The cap is too small. */
 	watch(&w, 600, 45, 45, 0);
 	w.lease.has.cap_ppm = SHARE(50);
 	assert_false(has(&w, &plain, CLV_ADVICE_TOO_SMALL, &advice));
 	w.lease.use.throttled_ppm = SHARE(20);
 	assert_true(has(&w, &plain, CLV_ADVICE_TOO_SMALL, &advice));
 	assert_int_equal(advice.proposed.cap_ppm, 0);
-	/* Its quota. */
+	/* The quota is too small. */
 	watch(&w, 600, 45, 45, 0);
 	w.lease.use.n_refused = 3;
 	assert_true(has(&w, &plain, CLV_ADVICE_TOO_SMALL, &advice));
@@ -283,7 +283,7 @@ static void test_use_profile(void **state)
 	assert_int_equal(advice.proposed.memory_bytes, 10 * GIB);
 	snprintf(w.lease.has.profile, sizeof(w.lease.has.profile), "1g.10gb");
 	assert_false(has(&w, &divisible, CLV_ADVICE_USE_PROFILE, &advice));
-	/* Bursts have the whole device in a share, and never in a partition. */
+	/* In a share a burst gets the whole device, in a partition it does not. */
 	watch(&w, 600, 1, 90, 10);
 	assert_false(has(&w, &divisible, CLV_ADVICE_USE_PROFILE, &advice));
 }
@@ -311,11 +311,11 @@ static void test_wrong_split(void **state)
 	assert_true(advice.proposed.share_ppm > SHARE(20));
 	assert_non_null(strstr(advice.text, "gpu0 is split wrongly"));
 	assert_non_null(strstr(advice.text, "calm uses 0.02 of 0.7"));
-	/* Who starves himself has nothing to give. */
+	/* A throttled lease has no share to give away. */
 	idle.lease.use.throttled_ppm = SHARE(20);
 	assert_int_equal(clv_advise_find_idle(&starved.lease, others, 3), 3);
 	idle.lease.use.throttled_ppm = 0;
-	/* For memory. */
+	/* The same for memory. */
 	starved.lease.use.n_refused = 1;
 	busy.lease.use.memory_peak_bytes = busy.lease.has.memory_bytes;
 	assert_int_equal(clv_advise_find_idle(&starved.lease, others, 3), 2);

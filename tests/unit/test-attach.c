@@ -24,7 +24,7 @@ static struct clv_attach_hello heard;
 static struct clv_attach_reply sent;
 static size_t n_sent, n_sent_fds = CLV_ATTACH_FDS;
 
-/* One that attaches, and what is the agent's of it is closed again. */
+/* Answers one attach as the agent, and closes the agent's copies again. */
 static void *answer(void *userdata)
 {
 	struct pollfd comer = {.fd = listener, .events = POLLIN};
@@ -107,7 +107,7 @@ static void end_view(struct clv_view *view)
 	free(view);
 }
 
-/* Where the one stands that cannot be mapped. */
+/* missing: the descriptor that cannot be mapped. */
 static void attach_without(int missing)
 {
 	struct clv_view *view;
@@ -119,7 +119,7 @@ static void attach_without(int missing)
 	open_pages();
 	if (missing >= 0) {
 		close(fds[missing]);
-		/* No map of a folder can be made. */
+		/* A folder cannot be mapped. */
 		fds[missing] = open("/", O_RDONLY | O_CLOEXEC);
 	}
 	n_files = count_files();

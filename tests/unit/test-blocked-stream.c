@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions of the program that a stream is to call: whether any may stand. */
+/* Host functions of a program that a stream is to call: whether one of them may block a
+ * stream. */
 #include "gate/process/state.h"
 #include "gate/process/thread.h"
 #include "gate/streams/blocked-stream.h"
@@ -53,7 +54,7 @@ static void test_of_nothing_nothing_is_noted(void **state)
 	clv_blocked_function_refused(&one);
 }
 
-/* A driver calls none of them once the device has failed. */
+/* A driver calls no host function after a device failure. */
 static void test_the_device_fails(void **state)
 {
 	clv_blocked_function_expect(&stand);
@@ -63,7 +64,7 @@ static void test_the_device_fails(void **state)
 	clv_blocked_functions_lost();
 }
 
-/* One that is called all the same is not counted for another. */
+/* A late call of an old function must not be counted for a newer one. */
 static void test_one_of_before_returns_later(void **state)
 {
 	struct clv_blocked_function before = clv_blocked_function_expect(&stand), after;

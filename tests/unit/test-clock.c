@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The clock that no preloaded library shifts is the kernel's. */
+/* Clocks that a preloaded library shifts do not affect clv_clock_ns(). */
 #include "base/clock.h"
 
 #include <setjmp.h>
@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-/* What a preloaded library does. */
+/* Defined as in such a preloaded library. */
 int clock_gettime(clockid_t clock, struct timespec *ret);
 int clock_gettime(clockid_t clock, struct timespec *ret)
 {
@@ -29,7 +29,7 @@ static uint64_t kernel_ns(void)
 
 static void test_found(void **state)
 {
-	/* valgrind hides it. */
+	/* valgrind hides the vDSO. */
 	assert_int_equal(clv_vdso_find_clock() != NULL, getauxval(AT_SYSINFO_EHDR) != 0);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The console's files as a browser gets them.  The table is this test's own; that which
- * is built into cleaved is looked at too, whatever is in it. */
+/* The console's files as a browser gets them. The table here is the test's own; the one
+ * built into cleaved is checked too, whatever its contents. */
 #include "agent/api/api-console.h"
 #include "agent/api/console-files.h"
 #include "agent/http/problem.h"

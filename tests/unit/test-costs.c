@@ -29,8 +29,8 @@ static void test_steady(void **state)
 	assert_int_equal(clv_cost_estimate(learn_short(0x1000)), SHORT_NS);
 }
 
-/* 60 kernels of 17 ms in the place of 60 of 50 us: the next that are short do not bring
- * the estimate down at once. */
+/* 60 kernels of 17 ms where 60 of 50 us were expected: later short ones lower the
+ * estimate only slowly. */
 static void test_batch_that_took_far_longer(void **state)
 {
 	uint64_t key = learn_short(0x2000);
@@ -42,7 +42,7 @@ static void test_batch_that_took_far_longer(void **state)
 	assert_int_equal(clv_cost_estimate(key), 17 * CLV_NS_PER_MS);
 }
 
-/* A machine that stands still for 6 ms is no reason. */
+/* A delay of 6 ms of the machine must not raise the estimate. */
 static void test_late_wake_up(void **state)
 {
 	uint64_t key = learn_short(0x3000);

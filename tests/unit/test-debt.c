@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Work that no turn was asked for, on a virtual clock: the gate's own code enters it in a
- * lease that never stands in line, beside one that always has work, and the arbiter
- * charges it, each time. */
+/* Debt on a virtual clock: the gate's own code enters work without a turn in a lease that
+ * never waits in line, beside one that always has work, and the arbiter charges it each
+ * time. */
 #include "base/cleanup.h"
 #include "gate/attach/attach.h"
 #include "gate/attach/attachment.h"
@@ -20,18 +20,18 @@
 #define MS CLV_NS_PER_MS
 #define S CLV_NS_PER_S
 #define TICK_NS (10 * US)
-#define LATE_NS (50 * US) /* by so much the arbiter's thread wakes up late */
+#define LATE_NS (50 * US) /* the arbiter's thread wakes this late */
 #define NEVER UINT64_MAX
 
 static uint64_t now_ns;
 static struct clv_arbiter_world device;
 static struct clv_arbiter_lease *debtor, *neighbour;
-/* When the arbiter hears the bell; and for how long it does not listen. */
+/* The next time at which the arbiter reads the doorbell, and until when it does not. */
 static uint64_t heard_at_ns, step_at_ns, deaf_until_ns;
 static unsigned n_rings;
 static uint64_t held_before_ns;
 
-/* What flight.c needs of the rest of a gate. */
+/* The functions of the gate that flight.c calls. */
 
 static bool has_none(void);
 static bool has_none_to_mark(bool lingering);
@@ -82,7 +82,7 @@ bool clv_attach_ring(const struct clv_view *of)
 	return true;
 }
 
-/* The world. */
+/* --- The world --- */
 
 static int read_virtual(clockid_t clock, struct timespec *ret)
 {
@@ -96,8 +96,8 @@ static struct clv_slot *slot_of(const struct clv_arbiter_lease *lease)
 	return &lease->pages.report->slots[0];
 }
 
-/* It works whenever it may. */
-static void tend_neighbour(void)
+/* The other lease: submits whenever its gate is open. */
+static void step_other(void)
 {
 	struct clv_slot *slot = slot_of(neighbour);
 	bool is_open = neighbour->phase != CLV_PHASE_CLOSED;
@@ -109,7 +109,7 @@ static void tend_neighbour(void)
 
 static void step(void)
 {
-	tend_neighbour();
+	step_other();
 	debtor->rung = heard_at_ns <= now_ns;
 	if (debtor->rung)
 		heard_at_ns = NEVER;
@@ -129,7 +129,7 @@ static void pass(uint64_t ns)
 	}
 }
 
-/* And no more, for the time being. */
+/* Takes one turn, and asks for no other. */
 static void have_a_turn(void)
 {
 	uint64_t n_turns = debtor->account.turns;
@@ -182,7 +182,7 @@ static void run_as_debt(uint64_t ns)
 	clv_flight_leave(CLV_FLIGHT_PACK(0));
 }
 
-/* All in one closed phase. */
+/* Many times in one closed phase. */
 static void test_again_and_again(void **state)
 {
 	uint32_t turn = debtor->turn;
@@ -195,7 +195,7 @@ static void test_again_and_again(void **state)
 	assert_in_range(charged_ns(), 60 * 50 * MS, 60 * 52 * MS);
 }
 
-/* What comes while some is in flight is seen with it. */
+/* Work that comes while other work is in flight needs no ring of its own. */
 static void test_one_ring_for_all_that_is_in_flight(void **state)
 {
 	for (int i = 0; i < 100; i++)
@@ -208,7 +208,7 @@ static void test_one_ring_for_all_that_is_in_flight(void **state)
 	assert_in_range(charged_ns(), 30 * MS, 32 * MS);
 }
 
-/* Shorter than it takes the arbiter to wake up. */
+/* Work shorter than the arbiter's wake-up. */
 static void test_short_work(void **state)
 {
 	for (int i = 0; i < 1000; i++) {
@@ -218,8 +218,9 @@ static void test_short_work(void **state)
 	assert_in_range(charged_ns(), 20 * MS, 22 * MS);
 }
 
-/* Who rings without pause is not heard for the rest of a millisecond. */
-static void test_a_lease_that_is_not_heard(void **state)
+/* The doorbell of a lease that rings without pause is not read for the rest of a
+ * millisecond. */
+static void test_unread_doorbell(void **state)
 {
 	uint64_t worked_ns = 0;
 
@@ -233,7 +234,7 @@ static void test_a_lease_that_is_not_heard(void **state)
 	assert_in_range(charged_ns(), worked_ns, worked_ns + worked_ns / 20);
 }
 
-/* It begins what is long just before it is heard again. */
+/* The lease begins a long command just before its doorbell is read again. */
 static void test_the_rest_of_a_millisecond(void **state)
 {
 	for (int i = 0; i < 1000; i++) {
@@ -244,7 +245,7 @@ static void test_the_rest_of_a_millisecond(void **state)
 	assert_in_range(charged_ns(), 990 * MS, 1100 * MS);
 }
 
-static void run_unheard(void)
+static void run_without_doorbell(void)
 {
 	deaf_until_ns = NEVER;
 	for (int i = 0; i < 10; i++) {
@@ -254,22 +255,22 @@ static void run_unheard(void)
 	assert_int_equal(charged_ns(), 0);
 }
 
-/* A gate whose bell does nothing is charged when its turn comes, */
-static void test_nothing_is_heard_until_the_turn(void **state)
+/* Debt whose doorbell has no effect is charged at the lease's next turn, */
+static void test_charged_at_the_next_turn(void **state)
 {
-	run_unheard();
+	run_without_doorbell();
 	deaf_until_ns = 0;
 	have_a_turn();
-	/* And the turn. */
+	/* The debt and the turn. */
 	assert_in_range(charged_ns(), 108 * MS, 125 * MS);
 }
 
-/* and when the agent looks for people, whatever the process then does. */
-static void test_nothing_is_heard_until_somebody_looks(void **state)
+/* and at the agent's next sample, whatever the process does then. */
+static void test_charged_at_the_next_sample(void **state)
 {
 	struct clv_arbiter_sample sample;
 
-	run_unheard();
+	run_without_doorbell();
 	clv_arbiter_sample(&device.arbiter, debtor, &sample);
 	assert_in_range(charged_ns(), 100 * MS, 101 * MS);
 	clv_flight_enter_as_debt(&view, CLV_FLIGHT_PACK(0));
@@ -282,17 +283,17 @@ static void test_nothing_is_heard_until_somebody_looks(void **state)
 	assert_in_range(charged_ns(), 110 * MS, 114 * MS);
 }
 
-/* It ends with what it owes. */
-static void test_the_process_ends_unheard(void **state)
+/* Its debt remains after its end. */
+static void test_debt_survives_the_process(void **state)
 {
-	run_unheard();
+	run_without_doorbell();
 	clv_arbiter_close_slot_at(&device.arbiter, debtor, 0, now_ns);
 	assert_in_range(charged_ns(), 100 * MS, 101 * MS);
 }
 
-/* Nobody is charged more than the time that has passed, nor for what an agent was not
- * there for. */
-static void test_what_is_said_is_bounded(void **state)
+/* A lease is charged at most the time that has passed, and not for time without an
+ * agent. */
+static void test_charge_is_bounded(void **state)
 {
 	uint64_t before_ns = charged_ns(), turned_ns;
 
@@ -316,7 +317,7 @@ static bool submit(struct clv_backlog *backlog)
 	return true;
 }
 
-/* Whatever the window was when the phase was closed. */
+/* Independent of the window at the time when the phase was closed. */
 static void test_one_command_of_each_queue_while_the_agent_is_silent(void **state)
 {
 	struct clv_backlog queues[2] = {0};
@@ -393,17 +394,16 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_one_ring_for_all_that_is_in_flight, begin, end),
 		cmocka_unit_test_setup_teardown(test_short_work, begin, end),
-		cmocka_unit_test_setup_teardown(
-			test_a_lease_that_is_not_heard, begin, end),
+		cmocka_unit_test_setup_teardown(test_unread_doorbell, begin, end),
 		cmocka_unit_test_setup_teardown(
 			test_the_rest_of_a_millisecond, begin, end),
 		cmocka_unit_test_setup_teardown(
-			test_nothing_is_heard_until_the_turn, begin, end),
+			test_charged_at_the_next_turn, begin, end),
 		cmocka_unit_test_setup_teardown(
-			test_nothing_is_heard_until_somebody_looks, begin, end),
+			test_charged_at_the_next_sample, begin, end),
 		cmocka_unit_test_setup_teardown(
-			test_the_process_ends_unheard, begin, end),
-		cmocka_unit_test_setup_teardown(test_what_is_said_is_bounded, begin, end),
+			test_debt_survives_the_process, begin, end),
+		cmocka_unit_test_setup_teardown(test_charge_is_bounded, begin, end),
 		cmocka_unit_test_setup_teardown(
 			test_one_command_of_each_queue_while_the_agent_is_silent, begin,
 			end),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The line of held commands against a plain model that walks along it from end to end,
- * and how much work the line makes. */
+/* The line of held commands, compared with a simple model that scans it from end to end,
+ * and the number of steps that the line takes. */
 #include "gate/opencl/dispatch/real.h"
 #include "gate/opencl/queue/deferred.h"
 #include "gate/opencl/queue/queue.h"
@@ -22,8 +22,7 @@
 #define MAX_EVENTS 200
 #define MAX_WAITS 4
 
-/* What the line stands in. -------------------------------------------------------------
- */
+/* --- The environment of the line --- */
 
 cl_icd_dispatch clv_real;
 static struct clv_view view;
@@ -32,7 +31,7 @@ struct clv_wiped_on_fork *clv_wiped_on_fork = &forkless;
 
 static struct clv_cl_queue queues[N_QUEUES];
 static uintptr_t last_event;
-static uint64_t room; /* for so many commands */
+static uint64_t room; /* for this many commands */
 static bool is_stalled;
 static unsigned n_forced, n_wakes;
 static cl_event last_turnstile, let_go[MAX_COMMANDS * 40];
@@ -127,8 +126,7 @@ static int set_up(void **state)
 	return 0;
 }
 
-/* The model. ---------------------------------------------------------------------------
- */
+/* --- The model --- */
 
 static uint64_t random_state = 88172645463325252;
 
@@ -225,7 +223,7 @@ static enum clv_deferred_by expect_look(
 	return by;
 }
 
-/* Whether it goes; once one had no room, no work behind it does. */
+/* Whether a command is released; after the first without room none is. */
 static bool expect_go_in(struct command *command, uint64_t *left, bool *is_stuck)
 {
 	bool is_first = !*is_stuck;
@@ -259,8 +257,7 @@ static bool expect_let_go(void)
 	return is_stuck;
 }
 
-/* What is done. ------------------------------------------------------------------------
- */
+/* --- Operations --- */
 
 static void check_let_go(void)
 {
@@ -295,7 +292,7 @@ static void set_event(size_t index)
 	check_let_go();
 }
 
-/* Of all that there has been; a handle that nobody knows any more keeps nothing. */
+/* Chooses among all events ever created; an unknown handle holds nothing back. */
 static size_t pick_before(size_t before[MAX_WAITS], cl_event waits[MAX_WAITS])
 {
 	size_t n = random_below(MAX_WAITS + 1), n_before = 0;
@@ -351,7 +348,7 @@ static void add_command(void)
 	model.n_in_line++;
 }
 
-/* The vendor's call returns; where it failed the command is no more. */
+/* The vendor's call returns; a command whose call failed is gone. */
 static void enqueue(size_t index)
 {
 	struct command *command = &model.commands[index];
@@ -367,7 +364,7 @@ static void enqueue(size_t index)
 	}
 	clv_deferred_enqueued(command->held, command->event);
 	command->held = NULL;
-	/* Nobody has to tell: the next look shows it. */
+	/* No notification is needed: the next scan finds it. */
 	check_let_go();
 }
 
@@ -416,7 +413,7 @@ static void step(void)
 	}
 }
 
-/* In rounds, at the end of which all is let go. */
+/* In rounds, each of which ends with everything released. */
 static void test_model(void **state)
 {
 	for (int round = 0; round < 60; round++) {
@@ -437,7 +434,8 @@ static void test_model(void **state)
 	}
 }
 
-/* What is never set keeps for ever, and whoever waits for it has to stay as well. */
+/* An event that is never set holds its commands for ever, so a thread that waits for one
+ * must wait too. */
 static void test_event_that_is_gone(void **state)
 {
 	cl_event gate = new_event();
@@ -451,7 +449,7 @@ static void test_event_that_is_gone(void **state)
 	held = clv_deferred_add(&command);
 	clv_deferred_enqueued(held, new_event());
 	clv_deferred_user_event_released(gate);
-	/* The same handle again, of something else. */
+	/* The same handle, reused for another event. */
 	clv_deferred_user_event_created(gate);
 	clv_deferred_user_event_set(gate);
 	room = UINT64_MAX;
@@ -462,7 +460,7 @@ static void test_event_that_is_gone(void **state)
 	assert_false(clv_deferred_any());
 }
 
-/* A command that the vendor refuses may have been all that kept another. */
+/* A command that the vendor refuses may have been the only obstacle of another. */
 static void test_refused_command(void **state)
 {
 	cl_event gate = new_event();
@@ -487,8 +485,7 @@ static void test_refused_command(void **state)
 	assert_false(clv_deferred_any());
 }
 
-/* How much work it makes. --------------------------------------------------------------
- */
+/* --- The amount of work --- */
 
 static cl_event *hold(struct clv_queue *queue, size_t n, size_t n_events)
 {
@@ -547,7 +544,7 @@ static void each_its_own_in_order(size_t n)
 	free(gates);
 }
 
-/* As much goes as there is room, again and again. */
+/* Releases one command for each place, again and again. */
 static void one_for_all(size_t n)
 {
 	cl_event *gates = hold(&queues[1].common, n, 1);
@@ -572,7 +569,7 @@ static void one_for_all_in_order(size_t n)
 	free(gates);
 }
 
-/* All of it is in the way of commands that come meanwhile. */
+/* All held commands are compared with new ones. */
 static void looks_beside(size_t n)
 {
 	cl_event *gates = hold(&queues[0].common, n, 1);
@@ -596,8 +593,8 @@ static uint64_t steps_of(void (*way)(size_t n), size_t n)
 	return clv_deferred_n_steps() - before;
 }
 
-/* Eight times as many make eight times as much work, and somewhat more for their order:
- * not sixty-four times. */
+/* Eight times as many commands take eight times as many steps, and somewhat more for
+ * sorting: not sixty-four times. */
 static void test_work(void **state)
 {
 	static const struct {

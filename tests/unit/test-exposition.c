@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Metrics as text, in both of their forms, letter for letter. */
+/* Metrics as text in both formats, compared byte by byte. */
 #include "agent/os/exposition.h"
 
 #include <setjmp.h>
@@ -91,7 +91,7 @@ static void test_histogram(void **state)
 	struct clv_histogram waits = {0};
 	struct text text;
 
-	/* At a bound, between two, above all. */
+	/* At a bound, between two, and above all. */
 	clv_histogram_add(&waits, 100 * CLV_NS_PER_US);
 	clv_histogram_add(&waits, 2 * CLV_NS_PER_MS);
 	clv_histogram_add(&waits, 100 * CLV_NS_PER_S);

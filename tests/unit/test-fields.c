@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables of fields: every row is complete, and what is derived from them is right. */
+/* Tables of fields: every row is complete, and the values derived from them are
+ * correct. */
 #include "agent/record/device-fields.h"
 #include "agent/record/event-fields.h"
 #include "agent/record/field-json.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of GPU models: every row can be found by all that it says, and no two rows
- * say the same. */
+/* The table of GPU models: every row is found by each of its keys, and no two rows are
+ * equal. */
 #include "core/gpu/gpu.h"
 
 #include <string.h>
@@ -50,7 +50,7 @@ static void finds_every_model_by_pci_id(void **state)
 	for (size_t i = 0; (gpu = clv_gpu_at(i)); i++) {
 		check_ids(gpu, gpu->pci, false);
 		check_ids(gpu, gpu->virtual_pci, true);
-		/* Whoever walks the names stops at one without a part. */
+		/* The end of the names: callers stop at a name without a part. */
 		assert_null(gpu->called[CLV_GPU_NAMES_MAX - 1].part);
 	}
 }
@@ -69,7 +69,7 @@ static void knows_other_ids_of_no_model(void **state)
 	assert_false(is_virtual);
 }
 
-/* The views are named as their model, and come in its order. */
+/* The views are named like their models, in the same order. */
 static void shows_tables_of_their_models(void **state)
 {
 	const struct clv_gpu *gpu;
@@ -108,7 +108,7 @@ static void takes_figures_from_the_profiles(void **state)
 	assert_int_equal(clv_gpu_compute_units(a10g), 0);
 }
 
-static void says_what_people_and_layouts_call_it(void **state)
+static void has_the_names_of_people_and_layouts(void **state)
 {
 	const struct clv_gpu *v100 = clv_gpu_find("V100-32GB");
 	const struct clv_gpu *a10g = clv_gpu_find("A10G");
@@ -128,7 +128,7 @@ int main(void)
 		cmocka_unit_test(knows_other_ids_of_no_model),
 		cmocka_unit_test(shows_tables_of_their_models),
 		cmocka_unit_test(takes_figures_from_the_profiles),
-		cmocka_unit_test(says_what_people_and_layouts_call_it),
+		cmocka_unit_test(has_the_names_of_people_and_layouts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which waits for semaphores are put into the stream before a graph: those that all else
- * in it comes after.  A node is a letter, and one that waits a capital. */
+/* Which semaphore waits are moved to the stream before a graph: those that all other
+ * nodes come after. A node is a letter, a wait a capital one. */
 #include "gate/streams/graph.h"
 
 #include "gate/process/view.h"
@@ -23,7 +23,7 @@
 struct graph {
 	const char *nodes;
 	const char *edges; /* pairs */
-	uint64_t value;    /* that its waits wait for */
+	uint64_t value;    /* the value that its waits wait for */
 };
 
 static struct {
@@ -126,7 +126,7 @@ int clv_blocked_waiting_end(const struct clv_blocked_waiting *waiting, int resul
 	return result;
 }
 
-/* What the tests do. */
+/* --- The tests --- */
 
 static int exec;
 
@@ -153,7 +153,7 @@ static int end(void **state)
 	return 0;
 }
 
-/* In the order of the alphabet. */
+/* In alphabetical order. */
 static const char *launched(void)
 {
 	waited[0] = '\0';
@@ -189,7 +189,7 @@ static void test_shapes(void **state)
 	check("VWa", "VaWa", "VW");         /* beside each other */
 	check("VWab", "VaWb", "");          /* each for its own branch */
 	check("VWab", "WaabVb", "W");       /* a may run before V */
-	check("VWabc", "VWWaabacVc", "VW"); /* by two ways */
+	check("VWabc", "VWWaabacVc", "VW"); /* by two paths */
 	check("VWUa", "VWWUUa", "UVW");
 }
 
@@ -220,7 +220,7 @@ static void test_values(void **state)
 	assert_string_equal(launched(), "W");
 }
 
-/* Such a wait takes what it waits for. */
+/* A wait for a binary semaphore consumes the signal. */
 static void test_binary(void **state)
 {
 	end(state);
@@ -228,7 +228,7 @@ static void test_binary(void **state)
 	check("Wa", "Wa", "");
 }
 
-static void test_what_goes(void **state)
+static void test_moved_waits(void **state)
 {
 	clv_graph_made(&exec, &simple);
 	captures = true;
@@ -251,7 +251,7 @@ int main(void)
 		TEST(test_shapes),
 		TEST(test_values),
 		TEST(test_binary),
-		TEST(test_what_goes),
+		TEST(test_moved_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

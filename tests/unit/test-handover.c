@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Hand-overs on a virtual clock: when the next lease is let in before the last command of
- * the present one is complete, who pays for what, and how turns follow what a hand-over
- * takes. */
+ * the current one is complete, which lease is charged, and how the length of turns
+ * follows the cost of a hand-over. */
 #include "arbiter/handover.h"
 
 #include <setjmp.h>
@@ -14,7 +14,7 @@
 
 #define US CLV_NS_PER_US
 #define MS CLV_NS_PER_MS
-/* Three wake-ups. */
+/* The time of three wake-ups. */
 #define LEAD (150 * US)
 
 static struct clv_arbiter_world world;
@@ -64,7 +64,7 @@ static void ask(struct clv_arbiter_lease *lease)
 	step();
 }
 
-/* It has the turn: its first command goes in, and all of it will take ns. */
+/* The lease has the turn: submits its first command, with an announced length of ns. */
 static void submit(struct clv_arbiter_lease *lease, uint64_t ns)
 {
 	assert_int_equal(phase_of(lease), CLV_PHASE_GRANTED);
@@ -82,7 +82,7 @@ static void complete(struct clv_arbiter_lease *lease)
 	lease->rung = true;
 }
 
-/* A has the turn and B stands in line. */
+/* A has the turn and B waits in line. */
 static void contend(void)
 {
 	ask(a);
@@ -103,7 +103,7 @@ static uint64_t deadline_of(const struct clv_arbiter_lease *lease)
 	return atomic_load(&lease->pages.control->deadline_ns);
 }
 
-/* To the moment at which A's turn ends, with work of A's in flight. */
+/* Goes to the end of A's turn, with work of A in flight. */
 static uint64_t end_turn(void)
 {
 	now_ns = deadline_of(a);
@@ -133,7 +133,7 @@ static void test_next_is_let_in_early(void **state)
 	held_ns = held_by_both();
 	since_ns = now_ns;
 
-	/* Together they pay for the time, and no more. */
+	/* Together they are charged exactly the elapsed time. */
 	now_ns = ends_ns - LEAD / 2;
 	submit(b, 4 * MS);
 	now_ns = ends_ns;
@@ -145,7 +145,7 @@ static void test_next_is_let_in_early(void **state)
 	assert_int_equal(a->n_early_denied, 0);
 }
 
-/* What is later than it was announced is paid by who announced it. */
+/* A lease that ends later than announced is charged for the delay. */
 static void test_late_end(void **state)
 {
 	uint64_t ends_ns, of_a, of_b;
@@ -164,7 +164,7 @@ static void test_late_end(void **state)
 	assert_in_range(b->account.held_ns - of_b, LEAD / 2 - 2 * US, LEAD / 2 + US);
 }
 
-static void test_nobody_is_early_on_a_processor(void **state)
+static void test_no_early_grant_on_a_processor(void **state)
 {
 	world.arbiter.config.is_processor = true;
 	contend();
@@ -176,7 +176,7 @@ static void test_nobody_is_early_on_a_processor(void **state)
 	assert_int_equal(phase_of(b), CLV_PHASE_GRANTED);
 }
 
-/* Of what is not known, or is older than the turn, nothing follows. */
+/* An unknown end, or one older than the turn, has no effect. */
 static void test_unknown_end(void **state)
 {
 	contend();
@@ -193,7 +193,7 @@ static void test_unknown_end(void **state)
 	assert_int_equal(phase_of(b), CLV_PHASE_GRANTED);
 }
 
-/* It should be complete by now: nobody knows how long it takes. */
+/* The work is late, so its end is unknown. */
 static void test_late_work(void **state)
 {
 	contend();
@@ -202,7 +202,7 @@ static void test_late_work(void **state)
 	assert_int_equal(phase_of(b), CLV_PHASE_CLOSED);
 }
 
-/* Both stand in line until it is granted. */
+/* Both wait in line until it is granted. */
 static void next_turn(struct clv_arbiter_lease *lease)
 {
 	atomic_store(&slot_of(a)->waiting, 1);
@@ -215,8 +215,8 @@ static void next_turn(struct clv_arbiter_lease *lease)
 	}
 }
 
-/* What takes far longer than it was said to is paid for, and not believed again for so
- * many turns. */
+/* Work that takes far longer than announced is charged, and its lease's announcements are
+ * ignored for some turns. */
 static void test_wrong_estimate(void **state)
 {
 	uint64_t held_ns;
@@ -254,7 +254,7 @@ static void test_wrong_estimate(void **state)
 	assert_int_equal(phase_of(b), CLV_PHASE_GRANTED);
 }
 
-/* The lease is counted as overdue although the next one was let in early. */
+/* The lease is overdue although the next one was let in early. */
 static void test_endless_work_is_overdue(void **state)
 {
 	uint64_t timeout_ns = a->drain_timeout_ns;
@@ -274,8 +274,8 @@ static void test_endless_work_is_overdue(void **state)
 	assert_true(a->drain_timeout_ns < timeout_ns);
 }
 
-/* Turns follow each other; in each the work is complete just at its end, and the next
- * lease begins cost_ns after that. */
+/* A series of turns; in each the work ends exactly with the turn, and the next lease
+ * begins cost_ns later. */
 static void take_turns(int n, uint64_t cost_ns)
 {
 	atomic_store(&slot_of(a)->waiting, 1);
@@ -303,7 +303,7 @@ static uint64_t turn_ns(void)
 	return turns.turn_ns;
 }
 
-/* At most 1.5 % of a turn, and no more than twice as long. */
+/* The cost is at most 1.5 % of a turn, and a turn at most twice as long. */
 static void test_turns_grow_with_cost(void **state)
 {
 	take_turns(100, 30 * US);
@@ -323,7 +323,8 @@ static void test_turns_stay_short_for_latency(void **state)
 	assert_int_equal(turn_ns(), 8 * MS);
 }
 
-/* Held time of a lease alone with a cap of .3 that works whenever it may, in a second. */
+/* Held time, in one second, of a lease without competition and with a cap of .3 that
+ * submits whenever it may. */
 static double capped_part(uint64_t starts_per_ms)
 {
 	struct clv_policy_params params = {
@@ -347,7 +348,8 @@ static double capped_part(uint64_t starts_per_ms)
 	return (double)(a->account.held_ns - held_ns) / (double)(now_ns - since_ns);
 }
 
-/* Who waits for each kernel of a millisecond loses a wake-up of 0.05 ms each time. */
+/* A program that waits for each kernel of a millisecond loses a wake-up of 0.05 ms each
+ * time. */
 static void test_cap_of_waiting_program(void **state)
 {
 	double plain = capped_part(0);
@@ -356,8 +358,8 @@ static void test_cap_of_waiting_program(void **state)
 	assert_true(capped_part(1) > plain * 1.03);
 }
 
-/* Who says that it waits all the time gets a seventh more, and no more than that. */
-static void test_cap_of_liar(void **state)
+/* A program that claims to wait always gets at most a seventh more. */
+static void test_cap_with_false_reports(void **state)
 {
 	double plain = capped_part(0);
 
@@ -370,7 +372,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_next_is_let_in_early, begin, end),
 		cmocka_unit_test_setup_teardown(test_late_end, begin, end),
 		cmocka_unit_test_setup_teardown(
-			test_nobody_is_early_on_a_processor, begin, end),
+			test_no_early_grant_on_a_processor, begin, end),
 		cmocka_unit_test_setup_teardown(test_unknown_end, begin, end),
 		cmocka_unit_test_setup_teardown(test_late_work, begin, end),
 		cmocka_unit_test_setup_teardown(test_wrong_estimate, begin, end),
@@ -379,7 +381,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_turns_stay_short_for_latency, begin, end),
 		cmocka_unit_test_setup_teardown(test_cap_of_waiting_program, begin, end),
-		cmocka_unit_test_setup_teardown(test_cap_of_liar, begin, end),
+		cmocka_unit_test_setup_teardown(test_cap_with_false_reports, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

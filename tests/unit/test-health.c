@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What signs and Xid errors make of a device, for how long, and what is said of it. */
+/* The condition of a device after warnings and Xid errors, how long it lasts, and its
+ * text. */
 #include "core/device/health.h"
 
 #include "base/cleanup.h"
@@ -47,7 +48,7 @@ static void test_nothing_is_wrong(void **state)
 	assert_true(reading.memory_used_bytes == CLV_READING_UNKNOWN);
 }
 
-static void test_a_sign_holds_as_long_as_it_is_said(void **state)
+static void test_a_warning_holds_while_it_is_reported(void **state)
 {
 	for (int sign = 0; sign < _CLV_SIGN_MAX; sign++) {
 		struct clv_health health = {0};
@@ -56,7 +57,7 @@ static void test_a_sign_holds_as_long_as_it_is_said(void **state)
 		assert_int_equal(health.state,
 			sign == CLV_SIGN_LOST ? CLV_HEALTH_LOST : CLV_HEALTH_DEGRADED);
 		assert_int_equal(health.n_reasons, 1);
-		/* What helps is said, and not cut off. */
+		/* The reason names a remedy, and is not truncated. */
 		assert_non_null(strstr(health.reasons[0].text, ": "));
 		assert_true(strlen(health.reasons[0].text) < CLV_HEALTH_TEXT_MAX - 24);
 		assert_false(take_sign(&health, (enum clv_sign)sign, 1));
@@ -102,7 +103,8 @@ static void test_xids(void **state)
 	}
 }
 
-/* It is told once: that it is not told again does not make the device whole. */
+/* An Xid error is reported once; without a second report the device is not healthy
+ * again. */
 static void test_an_xid_stays_until_it_is_seen_to(void **state)
 {
 	struct clv_health health = {0};
@@ -134,7 +136,7 @@ static void test_the_worst_counts(void **state)
 	assert_int_equal(health.state, CLV_HEALTH_DEGRADED);
 }
 
-/* However many reasons there are, that it is lost is not left out. */
+/* With more reasons than places, "lost" is not left out. */
 static void test_more_reasons_than_room(void **state)
 {
 	struct clv_health health = {0};
@@ -188,7 +190,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nothing_is_wrong),
-		cmocka_unit_test(test_a_sign_holds_as_long_as_it_is_said),
+		cmocka_unit_test(test_a_warning_holds_while_it_is_reported),
 		cmocka_unit_test(test_more_of_the_same_is_a_change),
 		cmocka_unit_test(test_xids),
 		cmocka_unit_test(test_an_xid_stays_until_it_is_seen_to),

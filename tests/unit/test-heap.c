@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The indexed heap against a plain array that is searched from end to end. */
+/* The indexed heap, compared with an array that is searched linearly. */
 #include "arbiter/policy/heap.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ static uint32_t random_below(uint32_t limit)
 	return (uint32_t)(random_state >> 33) % limit;
 }
 
-/* Narrow, so that equal keys are common; at times far outside 64 bits. */
+/* From a small range, so that equal keys are common; sometimes far outside 64 bits. */
 static __int128 random_key(void)
 {
 	__int128 key = (int)random_below(1000) - 500;

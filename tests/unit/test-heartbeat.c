@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The heartbeat on virtual clocks: what a gate makes of the agent's clock and of its
- * silence, and what an arbiter makes of its own absence. */
+/* The heartbeat on virtual clocks: how a gate uses the agent's clock and detects its
+ * silence, and how an arbiter detects its own absence. */
 #include "arbiter/heartbeat.h"
 #include "base/cleanup.h"
 #include "gate/attach/heartbeat.h"
@@ -17,7 +17,7 @@
 #define S CLV_NS_PER_S
 #define AGENT_AT_FIRST (5000 * S)
 
-/* The agent's clock, and by how much this process's is ahead of it. */
+/* The agent's clock, and how far this process's clock is ahead of it. */
 static uint64_t agent_ns, ahead_ns;
 
 static int read_virtual(clockid_t clock, struct timespec *ret)
@@ -60,7 +60,7 @@ static int64_t error_ns(void)
 	return (int64_t)(clv_agent_clock_ns(&view) - agent_ns);
 }
 
-/* The agent is asked, answers after a while, and the answer takes as long. */
+/* Simulates an attach: the request takes time, and the answer as much. */
 static void attach(uint64_t takes_ns)
 {
 	uint64_t asked_ns = clv_clock_ns();
@@ -78,7 +78,8 @@ static void test_same_clock(void **state)
 	for (unsigned i = 0; i < 1000; i++) {
 		uint64_t read_ns = agent_ns;
 
-		/* Between its reading the clock and its writing anything may happen. */
+		/* Any delay is possible between the agent's reading of the clock and its
+		 * write. */
 		look_after(i * 7919 % 97 * MS);
 		if (i % 3 != 0)
 			atomic_store(&page.heartbeat_ns, read_ns);
@@ -96,7 +97,7 @@ static void test_time_namespace(void **state)
 		begin(NULL);
 		ahead_ns = (uint64_t)shifts_ns[i];
 		attach(2 * MS);
-		/* Behind: so long does the gate stay open for too long, at most. */
+		/* Behind: the longest time for which the gate stays open too long. */
 		assert_in_range(-error_ns(), 0, 4 * MS);
 		look_after(0);
 		for (unsigned n = 0; n < 20; n++) {
@@ -108,7 +109,7 @@ static void test_time_namespace(void **state)
 	}
 }
 
-/* setns() in mid-life, and whatever else moves the clock. */
+/* setns() at run time, and other jumps of the clock. */
 static void test_jumps(void **state)
 {
 	static const int64_t jumps_ns[] = {300 * (int64_t)S, -700 * (int64_t)S};
@@ -156,7 +157,7 @@ static void test_silence(void **state)
 	assert_int_equal(error_ns(), 0);
 }
 
-/* Which was itself kept from running for a long time, or looks very often. */
+/* A gate's thread that was delayed for long, or that checks very often. */
 static void test_late_and_restless_threads(void **state)
 {
 	attach(MS);
@@ -169,10 +170,9 @@ static void test_late_and_restless_threads(void **state)
 	assert_false(clv_heartbeat_is_silent(&view));
 }
 
-/* The arbiter. -------------------------------------------------------------------------
- */
+/* --- The arbiter --- */
 
-/* Both always want the device; who has it works to the end of its turn. */
+/* Both leases always want the device; the holder works to the end of its turn. */
 static uint64_t step(struct clv_arbiter_world *device)
 {
 	for (size_t i = 0; i < 2; i++) {
@@ -223,13 +223,13 @@ static void test_absent_arbiter(void **state)
 			device.arbiter.policy, device.leases[i]->policy_lease);
 		assert_true(lag_ns > -50 * (int64_t)MS && lag_ns < 50 * (int64_t)MS);
 	}
-	/* Of 21 seconds it was absent for 15. */
+	/* The arbiter was absent for 15 of 21 seconds. */
 	assert_in_range(held_ns, 5 * S, 7 * S);
 	assert_int_equal(overdue, 0);
 	clv_arbiter_world_drop(&device);
 }
 
-/* The agent's other thread may be the first to look. */
+/* The agent's other thread may detect the absence first. */
 static void test_absence_seen_by_sample(void **state)
 {
 	struct clv_arbiter_world device;

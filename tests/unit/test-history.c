@@ -86,7 +86,7 @@ static void test_advance(void **state)
 		{CLV_HISTORY_NEVER, NOON, 1, 0, 1, true},
 		{NOON, NOON + 1, 1, 0, 1, false},
 		{NOON, NOON, 1, 0, 0, false},       /* two ticks in a second */
-		{NOON, NOON + 2, 1, 0, 2, false},   /* none in one */
+		{NOON, NOON + 2, 1, 0, 2, false},   /* a second without a tick */
 		{NOON, NOON + 3, 1, 2, 1, false},   /* the agent was stopped */
 		{NOON, NOON + 1025, 1, 0, 1, true}, /* a long time */
 		{NOON, NOON - 1, 1, 0, 0, false},   /* the clock was put back a little */
@@ -476,7 +476,7 @@ static void test_more_series_than_room(void **state)
 		assert_null(place->owners[i]);
 }
 
-static void test_what_is_no_history_is_put_aside(void **state)
+static void test_other_files_are_put_aside(void **state)
 {
 	static const char *const texts[] = {"SQLite format 3", "cleave history\n", "x"};
 	struct place *place = *state;
@@ -639,7 +639,7 @@ int main(void)
 		IN_PLACE(test_kill),
 		IN_PLACE(test_no_more_than_its_bound),
 		IN_PLACE(test_more_series_than_room),
-		IN_PLACE(test_what_is_no_history_is_put_aside),
+		IN_PLACE(test_other_files_are_put_aside),
 		IN_PLACE(test_two_agents),
 		IN_PLACE(test_damaged_file),
 		IN_PLACE(test_full_disk),

@@ -29,7 +29,7 @@ static const struct {
 		"an unknown loader", NULL},
 	{BYTES("OPENCL_LAYERS_AND_MORE"), "an unknown loader", NULL},
 	{"", 0, "an unknown loader", NULL},
-	{"OPENCL_LAYERS 1.2.3", 19, "an unknown loader", NULL}, /* cut off */
+	{"OPENCL_LAYERS 1.2.3", 19, "an unknown loader", NULL}, /* truncated */
 	/* clang-format on */
 };
 
@@ -69,7 +69,7 @@ static void test_where_drivers_are_found(void **state)
 		{BYTES("x\0/etc/OpenCL/vendors/"), true, {}},
 		{BYTES("x\0/opt/conda/etc/OpenCL/vendors"), false, {}},
 		{BYTES("x\0/etc/OpenCL/vendors/mine"), false, {}},
-		{"x\0/etc/OpenCL/vendors", 21, false, {}}, /* cut off */
+		{"x\0/etc/OpenCL/vendors", 21, false, {}}, /* truncated */
 		/* clang-format on */
 	};
 	struct clv_icd_loader loader;

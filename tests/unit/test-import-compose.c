@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compose files with multiTenantGpu: every construct, and what an instance type cannot.
- */
+/* Compose files with multiTenantGpu: every construct, and what an instance type does not
+ * allow. */
 #include "import-check.h"
 
 #include "core/gpu/gpu.h"
@@ -79,7 +79,7 @@ static void test_levels(void **state)
 		{GPU "\nservices:\n  a: {" GPU "}\n", NULL, NULL, {"--select: top, a"}},
 		{GPU "\nservices:\n  a: {" GPU "}\n", "top", "nvidia A10G shares=2\n",
 			{MEMORY("2"), RUNS}},
-		/* said once and pointed to */
+		/* a YAML anchor and its alias */
 		{"services:\n  a:\n    x-internal-integrations: &gpu\n      "
 		 "multiTenantGpu: "
 		 "{instanceType: g5.xlarge, timeSlicingReplicas: 2}\n"
@@ -144,8 +144,8 @@ static void test_slips(void **state)
 	CHECK_IMPORTS(cases);
 }
 
-/* Every type has GPUs; what can be divided by MIG is NVIDIA's, and core has its table or
- * the row says that it has none. */
+/* Every instance type has GPUs; if MIG can divide them they are NVIDIA's, and core has
+ * their table or the row says that there is none. */
 static void test_instance_types(void **state)
 {
 	unsigned n = 0, count;

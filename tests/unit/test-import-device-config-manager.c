@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files of AMD's Device Config Manager: every construct, and every slip. */
+/* The files of AMD's Device Config Manager: every construct, and every error. */
 #include "import-check.h"
 
 #include <setjmp.h>
@@ -21,11 +21,11 @@ static void test_profiles(void **state)
 	static const struct import_case cases[] = {
 		{SETS(SET("SPX", "NPS1", 2)), NULL, "amd [0,1] SPX NPS1\n", {NULL}},
 		{SETS(SET("CPX", "NPS4", 1)), NULL, "amd [0] CPX NPS4\n", {NULL}},
-		/* the manager would not, the driver does */
+		/* the manager refuses this, the driver does not */
 		{SETS(SET("QPX", "NPS4", 1)), NULL, "amd [0] QPX NPS4\n", {NULL}},
 		{SETS(SET("DPX", "NPS2", 1)), NULL, "amd [0] DPX NPS2\n", {NULL}},
 		{SETS(SET("TPX", "NPS1", 1)), NULL, "amd [0] TPX NPS1\n", {NULL}},
-		/* in turn, past those that are left alone */
+		/* in order, skipping those without a change */
 		{SETS(SET("CPX", "NPS1", 2) ", " SET("SPX", "NPS1", 1)), NULL,
 			"amd [0,1] CPX NPS1\n"
 			"amd [2] SPX NPS1\n",
@@ -53,7 +53,7 @@ static void test_profiles(void **state)
 			 "SPX", "NPS1", 1) "]}}\n"
 					   "gpuClientSystemdServices: {names: []}\n",
 			NULL, "amd [0] SPX NPS1\n", {NULL}},
-		/* what is not chosen is not read */
+		/* a profile that is not selected is not parsed */
 		{"gpu-config-profiles:\n  bad: {profiles: none}\n  good: {profiles: "
 		 "[" SET("SPX", "NPS1", 1) "]}\n",
 			"good", "amd [0] SPX NPS1\n", {NULL}},

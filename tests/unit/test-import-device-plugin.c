@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files of NVIDIA's Kubernetes device plugin: every construct, and every slip. */
+/* The files of NVIDIA's Kubernetes device plugin: every construct, and every error. */
 #include "import-check.h"
 
 #include "import/device-plugin.h"
@@ -42,7 +42,7 @@ static void test_gpus(void **state)
 			"{name: gpu, replicas: 3, devices: [1]}"),
 			NULL, "nvidia [0] shares=2\nnvidia [1] shares=3\n",
 			{MEMORY("2"), MEMORY("3")}},
-		/* a MIG partition is no GPU */
+		/* a MIG partition is not a GPU */
 		{SLICES("{name: gpu, replicas: 2, devices: [0, \"1:0\"]}"), NULL,
 			"nvidia [0] shares=2\n",
 			{"'1:0' is a MIG partition", MEMORY("2")}},
@@ -66,7 +66,7 @@ static void test_partitions(void **state)
 		{SLICES("{name: mig-1g.24gb-me, replicas: 4}"), NULL,
 			"nvidia mig=on 1g.24gb-me*1/4 preserve\n",
 			{COUNT("1g.24gb-me"), MEMORY("4")}},
-		/* resources of one GPU meet in one rule */
+		/* resources of one GPU become one rule */
 		{SLICES("{name: mig-1g.5gb, replicas: 2}, {name: mig-3g.20gb, replicas: "
 			"6}"),
 			NULL, "nvidia mig=on 1g.5gb*1/2 3g.20gb*1/6 preserve\n",
@@ -82,7 +82,7 @@ static void test_partitions(void **state)
 			"MIG-GPU-" UUID "/4/0]}"),
 			NULL, "nvidia {GPU-" UUID "} mig=on 1g.5gb*2/2 preserve\n",
 			{MEMORY("2")}},
-		/* what does not say on which GPU it is */
+		/* entries without a GPU */
 		{SLICES("{name: mig-1g.5gb, replicas: 2, devices: [\"0:0\", MIG-" UUID
 			"]}"),
 			NULL, "nvidia [0] mig=on 1g.5gb*1/2 preserve\n",

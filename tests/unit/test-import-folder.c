@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files as their tools' own projects publish them: every configuration of every file in
- * the folder that CLEAVE_IMPORT_FILES names has to import, and what it becomes to be a
- * layout.  Skipped where there is no such folder. */
+/* Files published by the tools' own projects: every configuration of every file in the
+ * folder CLEAVE_IMPORT_FILES has to import as a valid layout. Skipped without such a
+ * folder. */
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/yaml.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is true of all formats: which one it is, which configuration is meant, and what is
- * inside a ConfigMap. */
+/* Rules for all formats: detection, the choice of a configuration, and ConfigMaps. */
 #include "import-check.h"
 
 #include "base/error.h"
@@ -74,7 +73,7 @@ static void test_named_formats(void **state)
 	assert_non_null(strstr(err.msg, "no format is called 'compost'"));
 	for (size_t i = 0; i < clv_import_n_formats; i++)
 		assert_non_null(strstr(err.msg, clv_import_formats[i].name));
-	/* A format that is said is not guessed again. */
+	/* A given format is not guessed. */
 	assert_int_equal(clv_import("compose", yaml, NULL, &import, &err), -EINVAL);
 	assert_non_null(strstr(err.msg, "multiTenantGpu"));
 	clv_yaml_free(yaml);
@@ -151,7 +150,7 @@ static void test_configmaps(void **state)
 			"nvidia mig=off\n", {NULL}},
 		{MAP "data:\n  config.yaml: |\n" INNER("a"), "b", NULL,
 			{"no configuration is called 'b'"}},
-		/* the file's own lines */
+		/* line numbers of the embedded file */
 		{MAP "data:\n  config.yaml: |\n    version: v1\n    mig-config: {}\n    "
 		     "mig-configs: {}\n",
 			NULL, NULL, {"f:7:1: unknown key 'mig-config'"}},
@@ -159,7 +158,7 @@ static void test_configmaps(void **state)
 		     " "
 		     "mig-configs: {}\n",
 			"two", NULL, {"f:9:1: unknown key 'c'"}},
-		/* in quotes it has none */
+		/* a quoted value has no lines of its own */
 		{MAP "data: {\"a\": \"version: v1\\nmig-config: {}\\nmig-configs: "
 		     "{}\"}\n",
 			NULL, NULL, {"f (the text in line 4):2:1: unknown key"}},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mig-parted's files: every construct, and every slip. */
+/* mig-parted's files: every construct, and every error. */
 #include "import-check.h"
 
 #include "base/error.h"
@@ -42,7 +42,7 @@ static void test_entries(void **state)
 			{NULL}},
 		{MIG("1g.24gb-me: 4"), NULL, "nvidia mig=on 1g.24gb-me*4\n", {NULL}},
 		{MIG("1g.24gb+gfx: 4"), NULL, "nvidia mig=on 1g.24gb+gfx*4\n", {NULL}},
-		/* of a GPU that the tables lack */
+		/* for a GPU that the tables lack */
 		{MIG("1g.47gb: 4"), NULL, "nvidia mig=on 1g.47gb*4\n",
 			{"1g.47gb is in none of cleave's tables"}},
 		{"version: v1\nmig-configs:\n  only:\n"
@@ -61,7 +61,8 @@ static void test_entries(void **state)
 	CHECK_IMPORTS(cases);
 }
 
-/* Other tools count compute instances, a layout the GPU instances that hold them. */
+/* Other tools count compute instances, a layout counts the GPU instances that hold
+ * them. */
 static void test_compute_instances(void **state)
 {
 	static const struct import_case cases[] = {
@@ -79,7 +80,7 @@ static void test_compute_instances(void **state)
 			"nvidia mig=on 7g.40gb*1(4c,3c)\n", {NULL}},
 		{MIG("3g.20gb: 1, 1c.3g.20gb: 3"), NULL,
 			"nvidia mig=on 3g.20gb*1 3g.20gb*1(1c,1c,1c)\n", {NULL}},
-		/* one that fills its GPU instance needs no word about it */
+		/* a compute instance that fills its GPU instance is not written */
 		{MIG("1c.1g.5gb: 7"), NULL, "nvidia mig=on 1g.5gb*7\n", {NULL}},
 		{MIG("3c.3g.20gb: 2"), NULL, "nvidia mig=on 3g.20gb*2\n", {NULL}},
 		{MIG("1c.3g.20gb: 7"), NULL, NULL,
@@ -108,11 +109,11 @@ static void test_filters(void **state)
 		{FILTER("[0x20B210DE:0x146310DE]"), NULL,
 			"nvidia A100-80GB mig=on none\n",
 			{"does not look at PCI subsystems"}},
-		/* no filter, however it is written */
+		/* no filter, in all its forms */
 		{FILTER("\"\""), NULL, "nvidia mig=on none\n", {NULL}},
 		{FILTER("[]"), NULL, "nvidia mig=on none\n", {NULL}},
 		{FILTER("null"), NULL, "nvidia mig=on none\n", {NULL}},
-		/* an id that nobody knows yet */
+		/* an unknown id */
 		{FILTER("[0x20B710DE, 0xABCD10DE]"), NULL,
 			"nvidia A30-24GB mig=on none\n", {"PCI device id 0xABCD"}},
 		{FILTER("0xABCD10DE"), NULL, NULL,
@@ -122,7 +123,7 @@ static void test_filters(void **state)
 		       "mig-devices: {2g.47gb: 3}"),
 			NULL, "nvidia NVIDIA GB200 mig=on 2g.47gb*3\n",
 			{"no table of what NVIDIA GB200"}},
-		/* numbers count all GPUs, a layout's count within its model */
+		/* indexes count all GPUs; in a layout they count the rule's model */
 		{ENTRY("device-filter: 0x20B210DE, devices: [1], mig-enabled: true, "
 		       "mig-devices: {1g.10gb: 7}"),
 			NULL, "nvidia [1] mig=on 1g.10gb*7\n",
@@ -142,14 +143,14 @@ static void test_filters(void **state)
 	CHECK_IMPORTS(cases);
 }
 
-/* What the GPU cannot be is said now, and why. */
-static void test_what_fits(void **state)
+/* An impossible GPU configuration is refused at the import, with the reason. */
+static void test_fit(void **state)
 {
 	static const struct import_case cases[] = {
 		{MIG("2g.10gb: 4"), NULL, NULL,
 			{"f:4:55:", "4 of 2g.10gb are wanted and one A100-40GB holds 3"}},
 		{MIG("1g.5gb: 8"), NULL, NULL, {"one A100-40GB holds 7"}},
-		/* 1g.10gb is of three models, of which one holds four */
+		/* three models have 1g.10gb, and one of them holds four */
 		{MIG("1g.10gb: 8"), NULL, NULL, {"one A100-80GB holds 7"}},
 		{MIG("3g.20gb: 2, 1g.5gb: 1"), NULL, NULL,
 			{"one A100-40GB does not hold all of these together"}},
@@ -228,7 +229,7 @@ static void test_slips(void **state)
 	CHECK_IMPORTS(cases);
 }
 
-/* mig-parted goes through the entries in turn, a layout has one rule for each device. */
+/* mig-parted applies the entries in order, a layout has one rule for each device. */
 static void test_overlaps(void **state)
 {
 #define TWO(a, b) "version: v1\nmig-configs:\n  only:\n    - {" a "}\n    - {" b "}\n"
@@ -262,7 +263,7 @@ int main(void)
 		cmocka_unit_test(test_entries),
 		cmocka_unit_test(test_compute_instances),
 		cmocka_unit_test(test_filters),
-		cmocka_unit_test(test_what_fits),
+		cmocka_unit_test(test_fit),
 		cmocka_unit_test(test_slips),
 		cmocka_unit_test(test_overlaps),
 	};

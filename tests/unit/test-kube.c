@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What cleave-kubelet makes of ids, quantities and texts. */
+/* Ids, quantities and texts in cleave-kubelet. */
 #include "base/error.h"
 #include "bridge/kubernetes/apiserver/announce.h"
 #include "bridge/kubernetes/apiserver/kubeconfig.h"
@@ -71,7 +71,7 @@ static void test_base64(void **state)
 	assert_int_equal(clv_kube_decode_base64("aGVsbG8", &blob), -EINVAL);
 }
 
-/* In whatever order the ids come, it is the same lease. */
+/* The order of the ids does not change the lease's name. */
 static void test_names(void **state)
 {
 	static const char *const one[] = {"a::3", "a::1", "a::2"};
@@ -105,7 +105,7 @@ static void test_wrong_ids(void **state)
 			clv_kube_lease_want_make(&shares, wrong[i], 2, &want, &err) < 0);
 		assert_true(err.msg[0] != '\0');
 	}
-	/* Of a device that is not there its name is known. */
+	/* The device is not known, but the name is. */
 	assert_int_equal(
 		clv_kube_lease_want_identify(&shares, wrong[5], 2, &want, NULL), 0);
 	assert_string_equal(want.device, "");
@@ -153,7 +153,7 @@ static void name_units(char (*texts)[8], const char **ids, unsigned n, unsigned 
 	}
 }
 
-/* Where n_wanted of n on a and m on b come from: a letter, and all from there. */
+/* Which device gives all of n_wanted units, of n on a and m on b: its letter. */
 static char source_of(const struct clv_kube_resource *resource, unsigned n, unsigned m,
 	unsigned n_wanted)
 {
@@ -170,8 +170,8 @@ static char source_of(const struct clv_kube_resource *resource, unsigned n, unsi
 	return ids[indexes[0]][0];
 }
 
-/* A device that is whole stays so; and of two that are in use the one is taken where what
- * is left is of use to another of that size, even though the other is fuller. */
+/* A whole device stays whole; of two devices in use the one is chosen whose rest another
+ * request of that size can use, even though the other is fuller. */
 static void test_place(void **state)
 {
 	assert_int_equal(source_of(&shares, 100, 40, 30), 'b');
@@ -183,7 +183,8 @@ static void test_place(void **state)
 	assert_int_equal(source_of(&memory, 100, 40, 40), 'b');
 }
 
-/* What must be is there, what is near comes first, and of too much all there is. */
+/* Required ids are included, near ones come first, and a request for too many gets
+ * all. */
 static void test_preference(void **state)
 {
 	char texts[14][8];

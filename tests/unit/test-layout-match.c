@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which devices a rule selects, what it says when it cannot, and a node as a layout of
- * itself. */
+/* Which devices a rule selects, its errors, and a node exported as a layout. */
 #include "core/layout/layout.h"
 
 #include "base/cleanup.h"
@@ -32,7 +31,7 @@ static const char mixed[] =
 	"CPU cores=4 model=AMD_EPYC vendor=AMD\n"
 	"A100-80GB memory=96G model=NVIDIA_A100-SXM4-80GB uuid=GPU-abc name=spare\n";
 
-/* The rule of each device as a digit, "." for none; or what is wrong. */
+/* The rule of each device as a digit, "." for none; or the error. */
 static char *match(const char *node_text, const char *rules)
 {
 	struct clv_layout layout;
@@ -85,28 +84,29 @@ static void test_match(void **state)
 		{ "- select: {model: A100-80GB}",               ".00.....0" },
 		{ "- select: {model: mi300x}",                  "....00..." },
 		{ "- select: {model: T4}",                      "...0....." },
-		/* by vendor: a processor is of none of them */
+		/* by vendor: a processor has none */
 		{ "- select: {vendor: nvidia}",                 "0000....0" },
 		{ "- select: {vendor: amd}",                    "....00..." },
 		{ "- select: {vendor: intel}",                  "......0.." },
 		{ "- select: {vendor: cpu}",                    ".......0." },
-		/* the most that are alike, in model and memory */
+		/* the largest group of equal devices, by model and memory */
 		{ "- select: {homogeneous: true}",              ".00......" },
 		{ "- select: {homogeneous: true, vendor: amd}", "....00..." },
 		{ "- select: {homogeneous: true, model: T4}",   "...0....." },
-		/* all that is said holds; places are counted among those */
+		/* all keys must match; indexes count among the matches */
 		{ "- select: {vendor: nvidia, index: 3}",       "...0....." },
 		{ "- select: {vendor: nvidia, index: [4, 0]}",  "0.......0" },
 		{ "- select: {model: A100-80GB, homogeneous: true, index: 1}", "..0......" },
 		{ "- select: {name: [gpu0, gpu4], vendor: nvidia}", "0........" },
-		/* a node that has none of these, or not all, may follow the layout too */
+		/* a node without these devices, or without some, may follow the layout
+		 * too */
 		{ "- select: {model: H100, optional: true}",    "........." },
 		{ "- select: {name: [gpu9, gpu3], optional: true}", "...0....." },
 		{ "- select: {index: [0, 12], optional: true}", "0........" },
 		/* several rules */
 		{ "- select: {vendor: amd}\n- select: {vendor: nvidia, index: 0}\n"
 		  "- select: {name: spare}",                    "1...00..2" },
-		/* nothing, and too much */
+		/* none selected, and too many */
 		{ "- select: {model: H100}", "-19 l.yaml:3: no device is selected by this rule; "
 			"the node has 9, the first is gpu0 (NVIDIA A100-SXM4-40GB): see cleave "
 			"devices" },
@@ -171,7 +171,7 @@ static void test_find(void **state)
 
 /* --- A node as a layout --- */
 
-/* The rules that the node's layout has, as they are written. */
+/* The rules of the node's layout, as written. */
 static char *export_node(const char *node_text)
 {
 	static const char head[] = "version: 1\ndevices:\n";
@@ -207,7 +207,7 @@ static void test_export(void **state)
 			"  - select: {name: [\"GPU-0\"]}\n    mig: on\n    partitions: []\n" },
 		/* a device without a UUID goes by its name */
 		{ "A100-40GB uuid=", "  - select: {name: [\"gpu0\"]}\n    mig: off\n" },
-		/* equal ones in a line; one that is half made is none */
+		/* equal instances in one line; an incomplete one is left out */
 		{ "A100-40GB on 1g.5gb@5 3g.20gb@0(1c@0+1c@2) 1g.5gb@4 1g.5gb@6~",
 			"  - select: {name: [\"GPU-0\"]}\n    mig: on\n    partitions:\n"
 			"      - {profile: \"1g.5gb\", start: [5, 4]}\n"
@@ -245,7 +245,7 @@ static void test_export(void **state)
 	}
 }
 
-/* A layout has one quota for all functions of a device: what they have in common. */
+/* A layout has one quota for all functions of a device: the values that they share. */
 static void test_export_of_quotas(void **state)
 {
 	static const struct clv_vf_quota quotas[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layouts as text: every key with what it fills, every mistake with the line and column
- * where it is and what would do, and the same layout again after it was written. */
+/* Layouts as text: every key and its field, every error with its line and column and a
+ * remedy, and the same layout after a round trip. */
 #include "core/layout/layout.h"
 
 #include "base/cleanup.h"
@@ -21,7 +21,7 @@
 #define MI (UINT64_C(1) << 20)
 #define GI (UINT64_C(1) << 30)
 
-/* The first rule, and something in it, of a layout of one. */
+/* A layout of one rule, with this text in it. */
 #define RULE(text) "version: 1\ndevices:\n- select: {}\n  " text "\n"
 #define SELECT(text) "version: 1\ndevices:\n- select: " text "\n"
 #define PARTITION(text) RULE("partitions: [{profile: 1g.5gb, " text "}]")
@@ -32,7 +32,7 @@ static int parse(const char *text, struct clv_layout *ret, struct clv_error *err
 	return clv_layout_parse(text, strlen(text), "l.yaml", ret, err);
 }
 
-/* What is parsed is written, parsed again and compared, wherever it comes from. */
+/* Every parsed layout is written, parsed again and compared. */
 static void check_round_trip(const struct clv_layout *layout)
 {
 	_cleanup_free_ char *text = NULL;
@@ -43,7 +43,7 @@ static void check_round_trip(const struct clv_layout *layout)
 	if (parse(text, &again, &err) < 0)
 		fail_msg("'%s': %s", text, err.msg);
 	if (!layout_is_equal(layout, &again))
-		fail_msg("'%s' says something else", text);
+		fail_msg("'%s' has another layout", text);
 	clv_layout_clear(&again);
 }
 
@@ -103,7 +103,7 @@ static void test_document(void **state)
 		{ "{version: 1, on-busy: fail, devices: []}", CLV_ON_BUSY_FAIL, 0 },
 		{ "{version: 1, on-busy: wait, devices: []}", CLV_ON_BUSY_WAIT, 0 },
 		{ "{devices: [], on-busy: list, version: 1}", CLV_ON_BUSY_LIST, 0 },
-		/* what is no list counts as a list of itself */
+		/* a single value counts as a list */
 		{ "{version: 1, devices: {select: {}}}",     CLV_ON_BUSY_FAIL, 1 },
 		{ "{version: 1, devices: [{select: {}}, {select: {}}]}", CLV_ON_BUSY_FAIL, 2 },
 		/* JSON is YAML */
@@ -127,7 +127,7 @@ static void test_select(void **state)
 	static const struct {
 		const char *text;
 		const char *indexes;
-		const char *names; /* with blanks between them */
+		const char *names; /* separated by blanks */
 		const char *model;
 		const char *vendor;
 		bool is_homogeneous, is_optional;
@@ -574,7 +574,7 @@ static void test_mistakes(void **state)
 	}
 }
 
-/* The writer says each thing in one way, and leaves out what is not said. */
+/* The writer has one form for each value, and leaves out what is not set. */
 static void test_written_form(void **state)
 {
 	static const char text[] =
@@ -612,7 +612,7 @@ static void test_written_form(void **state)
 	clv_layout_clear(&layout);
 }
 
-/* What no file can say may still come from a driver: it is written so that it can be
+/* A driver may report texts that a file cannot have: they are written so that they can be
  * read. */
 static void test_written_texts(void **state)
 {

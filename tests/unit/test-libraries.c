@@ -31,7 +31,7 @@ static void note(void *userdata, const char *path)
 	snprintf(found->paths[found->n++], sizeof(found->paths[0]), "%s", path);
 }
 
-/* As ldconfig makes it, of three entries. */
+/* The format that ldconfig writes, with three entries. */
 static const struct cache {
 	char magic[20];
 	uint32_t n_entries, string_bytes, unused[5];
@@ -70,7 +70,7 @@ static void test_cache(void **state)
 	assert_int_equal(found.n, 1);
 }
 
-/* Copies of their own, so that reading behind the end is seen. */
+/* Separate copies, so that sanitizers see a read past the end. */
 static void test_damaged_caches(void **state)
 {
 	struct found found;
@@ -119,7 +119,7 @@ static void compare(void *userdata, const char *path)
 	free(as);
 }
 
-/* What the loader took for this very program is among what is found. */
+/* The library that the loader chose for this program is among the results. */
 static void test_as_the_loader(void **state)
 {
 	void *libc = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);

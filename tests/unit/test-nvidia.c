@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the NVIDIA backend knows by itself, and the one thing that a library with one form
- * of each answer cannot play: lists of processes in every form that drivers write. */
+/* The NVIDIA backend's own tables, and lists of processes in all forms of the drivers,
+ * which the double, with one form of each answer, cannot show. */
 #include "backend/nvidia/gpu-types.h"
 #include "backend/nvidia/processes.h"
 #include "backend/openers.h"
@@ -19,7 +19,7 @@
 
 #include <cmocka.h>
 
-/* What the driver that is played writes. */
+/* The output of the simulated driver. */
 static struct {
 	size_t entry_bytes;
 	uint32_t n;
@@ -37,7 +37,7 @@ static int list_processes(
 		unsigned char *entry = (unsigned char *)ret + i * driver.entry_bytes;
 		struct clv_nvml_process process = {
 			.pid = 100 + i,
-			.used_bytes = UINT64_MAX, /* not known */
+			.used_bytes = UINT64_MAX, /* unknown */
 			.gpu_instance = i,
 			.compute_instance = i + 1,
 		};
@@ -148,11 +148,11 @@ static void tells_ampere_from_later(void **state)
 	assert_true(clv_nvidia_type_is_ampere("A30", 0));
 	assert_false(clv_nvidia_type_is_ampere("NVIDIA H100 PCIe", CLV_NVML_HOPPER));
 	assert_false(clv_nvidia_type_is_ampere("NVIDIA H100 PCIe", 0));
-	/* What a driver calls what is newer than itself. */
+	/* The driver's number for models newer than itself. */
 	assert_false(clv_nvidia_type_is_ampere("NVIDIA X900", UINT32_MAX));
 }
 
-/* The tables' suffixes and those of the backend are the same, by name and by index. */
+/* The tables and the backend have the same suffixes, by name and by index. */
 static void knows_the_suffixes_of_the_tables(void **state)
 {
 	const struct clv_mig_model *model;

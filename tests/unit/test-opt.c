@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The option parser: what is stored, where options end, and that each refusal names the
- * option and what would work. */
+/* The option parser: stored values, the end of options, and errors that name the option
+ * and a remedy. */
 #include "cli/frame/opt.h"
 
 #include "base/cleanup.h"
@@ -266,7 +266,7 @@ static void test_too_many_arguments(void **state)
 	assert_non_null(strstr(err.msg, "fewer arguments"));
 }
 
-static void test_what_was_given_is_known(void **state)
+static void test_given_options_are_recorded(void **state)
 {
 	char line[] = "set --wait -s 0.5 name";
 	struct test_settings settings;
@@ -304,7 +304,7 @@ int main(void)
 		cmocka_unit_test(test_others_take_options_behind_arguments),
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_too_many_arguments),
-		cmocka_unit_test(test_what_was_given_is_known),
+		cmocka_unit_test(test_given_options_are_recorded),
 		cmocka_unit_test(test_help_needs_no_arguments),
 	};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fleets: what may be taken where, what is given back, nodes that come and go. */
+/* Fleets: where a request fits, releases, and nodes that join and leave. */
 #include "place-world.h"
 
 #include "core/fleet/fleet-fit.h"
@@ -53,7 +53,7 @@ static void test_take_and_release(void **state)
 	uint32_t first, second;
 
 	assert_int_equal(clv_fleet_take(fleet, &request, &at, &first), 0);
-	/* Compute would do, memory does not. */
+	/* Compute is enough, memory is not. */
 	assert_int_equal(clv_fleet_take(fleet, &request, &at, &second), -ENOSPC);
 	at.devices = 2;
 	assert_int_equal(clv_fleet_take(fleet, &request, &at, &second), 0);
@@ -182,7 +182,7 @@ static void test_numa(void **state)
 	clv_fleet_free(fleet);
 }
 
-/* Compute partitions: all of a device are alike. */
+/* Compute partitions: all partitions of a device are equal. */
 static void test_uniform_scheme(void **state)
 {
 	static const struct clv_mig_profile profiles[] = {

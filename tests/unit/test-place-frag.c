@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables of fragmentation against its definition, word for word. */
+/* The tables of fragmentation, compared with the definition. */
 #include "place-world.h"
 
 #include "core/fleet/fleet-fit.h"
@@ -184,7 +184,7 @@ static void test_nothing_is_asked_for(void **state)
 	clv_fleet_free(fleet);
 }
 
-/* However many shapes there are: those that are usual are known, and all are counted. */
+/* With any number of shapes: the common ones are stored, and all are counted. */
 static void test_many_shapes(void **state)
 {
 	struct clv_workload workload = {0};

@@ -39,7 +39,7 @@ static struct clv_placer *placer_of(struct clv_fleet *fleet, const char *policy)
 	return placer;
 }
 
-/* Places one request and says where. */
+/* Places one request and returns the place. */
 static struct clv_place_at place(struct clv_fleet *fleet, struct clv_placer *placer,
 	const struct clv_place_request *request)
 {
@@ -75,7 +75,8 @@ static void test_every_policy_fills_a_fleet(void **state)
 
 static void test_where_the_second_goes(void **state)
 {
-	/* After one half on node 1: to it, beside it on the same device, or elsewhere. */
+	/* After one half on node 1: the other half goes beside it on the same device, or
+	 * elsewhere. */
 	/* clang-format off */
 	static const struct { const char *policy; uint32_t node; uint64_t devices; } rows[] = {
 		{"first-fit", 0, 1}, {"best-fit", 1, 2}, {"worst-fit", 0, 1},
@@ -103,7 +104,7 @@ static void test_where_the_second_goes(void **state)
 	}
 }
 
-/* Those who could go anywhere leave the model that others must have. */
+/* A request for any model leaves the model that others require. */
 static void test_scarce_models_are_kept(void **state)
 {
 	struct clv_fleet_node_spec other = four_devices;
@@ -133,7 +134,7 @@ static void test_scarce_models_are_kept(void **state)
 
 static void test_rules_of_groups(void **state)
 {
-	/* Where four of a group go on three nodes of four devices. */
+	/* The places of a gang of four on three nodes of four devices. */
 	/* clang-format off */
 	static const struct { enum clv_place_rule rule; uint32_t nodes[4]; } rows[] = {
 		{CLV_PLACE_FREE, {0, 0, 0, 0}},
@@ -197,7 +198,7 @@ static void test_alone_in_class(void **state)
 	clv_fleet_free(fleet);
 }
 
-/* Nodes that differ in the classes of their leases alone have scores of their own. */
+/* Nodes that differ only in the classes of their leases have separate scores. */
 static void test_classes_are_part_of_the_state(void **state)
 {
 	struct clv_place_request small = {

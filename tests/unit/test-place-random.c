@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What holds of every fleet, over random operations: nothing is given twice, giving back
- * undoes taking, what is kept between decisions equals what is worked out anew, and the
- * order of the nodes decides between equal ones alone.  CLEAVE_PLACE_STEPS makes it
- * longer. */
+/* Invariants of every fleet, over random operations: nothing is assigned twice, a release
+ * undoes a take, cached scores equal new ones, and the order of the nodes decides only
+ * between equal ones. CLEAVE_PLACE_STEPS makes it longer. */
 #include "place-world.h"
 
 #include "core/fleet/fleet.h"
@@ -110,8 +109,9 @@ static void resize_one(struct world *world)
 		assert_true(r == -ENOSPC || r == -EOPNOTSUPP);
 }
 
-/* The kept scores find the same place as a placer that has kept nothing. */
-static void check_anew(struct world *world, const struct clv_place_request *request)
+/* The cached scores give the same place as a placer without a cache. */
+static void check_without_cache(
+	struct world *world, const struct clv_place_request *request)
 {
 	struct clv_placer *anew = placer_of(world, world->fleet);
 	struct clv_place_at kept = {0}, fresh = {0};
@@ -142,7 +142,7 @@ static struct books books_of(const struct clv_fleet *fleet)
 	return books;
 }
 
-/* Takes, gives back, and looks at every byte. */
+/* Takes, releases, and compares every byte. */
 static void check_undo(struct world *world, const struct clv_place_request *request)
 {
 	struct clv_fleet *fleet = world->fleet;
@@ -172,7 +172,7 @@ static void place_one(struct world *world, unsigned step)
 		request.rule = (enum clv_place_rule)place_random(_CLV_PLACE_RULE_MAX);
 	}
 	if (step % 8 == 0 && !world->policy->is_uncacheable)
-		check_anew(world, &request);
+		check_without_cache(world, &request);
 	if (step % 8 == 1)
 		check_undo(world, &request);
 	if (clv_placer_place(world->placer, &request, &lease) == 0)
@@ -215,7 +215,7 @@ static void test_books_are_kept(void **state)
 	}
 }
 
-/* A fleet with the same nodes the other way round. */
+/* A fleet with the same nodes in reverse order. */
 static struct clv_fleet *reversed(const struct clv_fleet *fleet)
 {
 	struct clv_fleet *other = clv_fleet_new();
@@ -260,8 +260,8 @@ static int32_t score_at(struct world *world, struct clv_placer *placer,
 	return world->policy->score(&view, &fleet->nodes[node], request);
 }
 
-/* Both fleets are kept alike: what is taken in one is taken at the same place in the
- * other.  So each answer is as good as the other's, or the rule is broken. */
+/* Each decision is repeated in both fleets at the same place. So the two answers must be
+ * equally good. */
 static void compare_reversed(
 	struct world *world, struct clv_fleet *other, struct clv_placer *other_placer)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Models on GPUs against every way there is, and services on GPUs by MIG's own rules. */
+/* Models on GPUs compared with all assignments, and services on GPUs compared with MIG's
+ * rules. */
 #include "place-world.h"
 
 #include "core/gpu/gpu.h"
@@ -73,7 +74,7 @@ static void test_models_that_do_not_fit(void **state)
 	assert_true(plan.gpu[0] != plan.gpu[1]);
 }
 
-/* Every rate is served, and every GPU may have what it gets. */
+/* Every rate is served, and the instances of every GPU are possible. */
 static void check_served(const struct clv_serve_service *services, size_t n_services,
 	const struct clv_serve_plan *plan)
 {
@@ -127,7 +128,7 @@ static void test_services(void **state)
 	}
 }
 
-/* What needs a certain number, by hand. */
+/* Services with a number of GPUs computed by hand. */
 static void test_services_by_hand(void **state)
 {
 	/* clang-format off */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the extender remembers of nodes and of pods on their way, by a clock of our own.
- */
+/* The extender's record of nodes and of pods in progress, on a virtual clock. */
 #include "base/error.h"
 #include "bridge/extender/places.h"
 
@@ -16,7 +15,7 @@
 
 #define AT_THE_END CLV_PLACES_HELD_NS
 
-/* A list of one node with one device, of which so much is free by its word. */
+/* A list of one node with one device that reports this much as free. */
 static json_t *nodes_of(unsigned free_milli, unsigned version)
 {
 	char devices[128], text[16];
@@ -66,7 +65,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* A pod that never started is given up. */
+/* A pod that does not start loses its place after a while. */
 static void test_held_for_so_long(void **state)
 {
 	assert_false(fits(*state, "two", 1000, 1, AT_THE_END - 1));
@@ -76,22 +75,22 @@ static void test_held_for_so_long(void **state)
 	assert_int_equal(clv_places_hold(*state, "two", "n1", AT_THE_END, NULL), 0);
 }
 
-/* Once the node counts it itself it is not counted twice. */
+/* A pod that the node reports is not counted again. */
 static void test_until_the_node_knows(void **state)
 {
 	assert_false(fits(*state, "two", 400, 2, 1));
 	assert_true(fits(*state, "two", 1000, 3, 2));
 }
 
-/* An answer that was overtaken says nothing new. */
-static void test_what_is_older(void **state)
+/* An older answer has no effect. */
+static void test_older_answer(void **state)
 {
 	assert_false(fits(*state, "two", 500, 5, 1));
 	assert_false(fits(*state, "two", 1000, 4, AT_THE_END));
 	assert_true(fits(*state, "two", 1000, 6, AT_THE_END));
 }
 
-static void test_let_go(void **state)
+static void test_release(void **state)
 {
 	clv_places_release(*state, "one");
 	assert_true(fits(*state, "two", 1000, 1, 1));
@@ -105,8 +104,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_held_for_so_long, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			test_until_the_node_knows, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_what_is_older, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_let_go, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_older_answer, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_release, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plans for one GPU against brute force, compute instances and leases included: every way
- * to place what is wanted is tried, and the plan ends as few leases, destroys as little
- * and refills as little as the best of them.  tests/core/mig.py does the same for
- * instances alone, with every case there is. */
+/* Plans for one GPU compared with brute force, including compute instances and leases:
+ * all placements are tried, and the plan ends as few leases, destroys as little and
+ * refills as little as the best of them. tests/core/mig.py does the same for instances
+ * alone, with all cases. */
 #include "core/plan/plan.h"
 
 #include "base/cleanup.h"
@@ -35,7 +35,7 @@ struct wish {
 	size_t n_parts;
 };
 
-/* What a way costs, the dearest first. */
+/* The cost of a placement, the most important part first. */
 struct cost {
 	unsigned n_leases, n_used, n_idle, n_refilled;
 };
@@ -110,8 +110,8 @@ static void note(struct brute *b)
 
 static void place(struct brute *b, size_t wish);
 
-/* The parts of what is there against those that are to be: starts[i] of sizes[i], or one
- * that fills it where there are none. */
+/* Compares the current parts with the wanted ones: starts[i] of sizes[i], or one that
+ * fills the instance if there are none. */
 static void stay_as(struct brute *b, size_t at, size_t wish, const uint8_t *starts)
 {
 	const struct clv_partition *now = &b->device->partitions[at];
@@ -143,7 +143,7 @@ static void stay_as(struct brute *b, size_t at, size_t wish, const uint8_t *star
 	b->ended = ended_before;
 }
 
-/* Every way to put the parts into what is there. */
+/* Tries all placements of the parts into the current ones. */
 static void fill(struct brute *b, size_t at, size_t wish, size_t part,
 	struct clv_mig_set *set, uint8_t *starts)
 {
@@ -212,7 +212,7 @@ static void place(struct brute *b, size_t wish)
 	}
 }
 
-/* A list that one part fills is no list. */
+/* A single part that fills the instance is not a list. */
 static void read_wishes(struct brute *b, const struct clv_layout_rule *rule)
 {
 	for (size_t i = 0; i < rule->n_partitions; i++) {
@@ -297,7 +297,7 @@ static void make_texts(
 	fclose(to);
 }
 
-/* Returns whether there was anything to compare. */
+/* Returns whether there was a case to compare. */
 static bool check_case(const char *model, uint32_t n_wishes)
 {
 	_cleanup_free_ char *node_text = NULL, *rules = NULL;

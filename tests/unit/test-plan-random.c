@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What must hold of every plan, whatever the node and the layout: nobody's part is ended
- * unless he is named; who is named is enough; a plan that nothing stands in the way of
- * can be carried out by drivers, leads to what the layout wants, and leaves nothing to
- * do.  Nodes and layouts are made at random from fixed seeds. */
+/* Invariants of every plan, for all nodes and layouts: no lease loses a part unless the
+ * plan names it; ending the named leases is enough; a plan without obstacles can be
+ * carried out by drivers, results in the layout, and leaves nothing to do. Nodes and
+ * layouts are random, from fixed seeds. */
 #include "core/plan/plan.h"
 
 #include "base/cleanup.h"
@@ -65,7 +65,7 @@ static void make_texts(struct random_case *c)
 	assert_non_null(to);
 	for (uint32_t i = 0; i < n; i++)
 		random_rule(to, lines[i], i);
-	/* "devices:" with nothing behind it is no list. */
+	/* "devices:" with nothing behind it is not a list. */
 	if (ftell(to) == 0)
 		fputs(" []", to);
 	fclose(to);
@@ -101,7 +101,7 @@ static void must(const struct random_case *c, bool good, const char *what)
 		c->err.msg, plan);
 }
 
-/* --- Who is named --- */
+/* --- The named leases --- */
 
 static bool is_named(const struct clv_plan *plan, const char *name)
 {
@@ -116,7 +116,7 @@ static void check_partition(const struct random_case *c,
 	const struct clv_partition *partition, bool with_parts)
 {
 	must(c, partition->holders.n == 0 || is_named(&c->plan, partition->name),
-		"somebody loses a part and is not named");
+		"a lease loses a part and is not named");
 	for (size_t i = 0; i < partition->n_parts && with_parts; i++)
 		check_partition(c, &partition->parts[i], false);
 }
@@ -140,7 +140,7 @@ static void check_destroyed(const struct random_case *c, const struct clv_step *
 	}
 }
 
-/* Those that are named hold what they are named for, and are enough. */
+/* The named leases hold what the plan names, and ending them is enough. */
 static void check_obstacles(struct random_case *c)
 {
 	char leases[64][24];
@@ -159,10 +159,10 @@ static void check_obstacles(struct random_case *c)
 		plan_end_lease(&c->node, leases[i]);
 	plan_again(c);
 	must(c, c->result == 0 && c->plan.n_obstacles == 0,
-		"those who were named have gone, and it is not enough");
+		"ending the named leases is not enough");
 }
 
-/* --- What is done --- */
+/* --- Carrying out the plan --- */
 
 static size_t count_holders(const struct clv_node *node)
 {
@@ -181,8 +181,8 @@ static size_t count_holders(const struct clv_node *node)
 	return n;
 }
 
-/* What is half made is exported as nothing, and so it goes. */
-static bool is_any_half_made(const struct clv_node *node)
+/* The export leaves out an incomplete instance, so the plan removes it. */
+static bool is_any_incomplete(const struct clv_node *node)
 {
 	for (size_t i = 0; i < node->n_devices; i++) {
 		for (size_t p = 0; p < node->devices[i].n_partitions; p++) {
@@ -208,7 +208,7 @@ static void check_export(struct random_case *c)
 	if (clv_plan_make(&c->node, &again, &plan, &err) < 0)
 		fail_msg("%s%s: %s", c->node_text, text, err.msg);
 	must(c,
-		(plan.n_steps == 0 || is_any_half_made(&c->node)) &&
+		(plan.n_steps == 0 || is_any_incomplete(&c->node)) &&
 			plan.n_obstacles == 0,
 		"a node and its own export differ");
 	clv_plan_clear(&plan);

@@ -44,7 +44,7 @@ static void test_compute_modes(void **state)
 		{ "MI300X CPX/NPS1", ONE(""), "s", "set gpu0 to SPX (idle)\n" },
 		{ "MI300X", ONE(""), "s", "" },
 		{ "MI300A", "- {select: {}, compute-mode: TPX}", "s", "set gpu0 to TPX (idle)\n" },
-		/* each device by itself; those that no rule selects stay */
+		/* each device separately; devices without a rule stay */
 		{ "MI300X CPX/NPS1!a\n" TWO, "- {select: {index: [1, 2]}, compute-mode: CPX}", "sb",
 			"set gpu1 to CPX (idle)\nset gpu2 to CPX (idle)\n" },
 		/* in use: as a whole, and any of its parts */
@@ -79,7 +79,7 @@ static void test_memory_modes(void **state)
 		{ "MI300X DPX/NPS1", ONE("{profile: DPX/NPS2}"), "s",
 			"set gpu0 to SPX (idle)\nrequest NPS2 on gpu0\n"
 			"reload the driver of gpu0 (idle reload) gpu0\nset gpu0 to DPX (idle)\n" },
-		/* what the driver chooses is another with each memory mode */
+		/* the driver's default differs between memory modes */
 		{ "MI300X", "- {select: {}, compute-mode: QPX, memory-mode: NPS4}", "sy",
 			"request NPS4 on gpu0\nreload the driver of gpu0 (idle reload) gpu0: a memory "
 			"mode takes effect when the driver is reloaded: all its devices vanish for up to "
@@ -90,18 +90,20 @@ static void test_memory_modes(void **state)
 			"mode takes effect when the driver is reloaded: all its devices vanish for up to "
 			"two minutes\nset gpu0 to CPX (idle): a reload leaves it in SPX, which the "
 			"driver chooses for NPS1\n" },
-		/* from a mode that goes with both, where SPX cannot be had; or from what it is */
+		/* from a mode that both memory modes allow, if there is no SPX; or from
+		 * the current one */
 		{ "MI300X CPX/NPS4", "- {select: {}, compute-mode: DPX, memory-mode: NPS1}", "s",
 			"request NPS1 on gpu0\nreload the driver of gpu0 (idle reload) gpu0\n"
 			"set gpu0 to DPX (idle)\n" },
 		{ "MI300X QPX/NPS4", "- {select: {}, compute-mode: DPX, memory-mode: NPS2}", "s",
 			"request NPS2 on gpu0\nreload the driver of gpu0 (idle reload) gpu0\n"
 			"set gpu0 to DPX (idle)\n" },
-		/* none of what it has: whole again, in the memory mode that goes with it */
+		/* an empty list of partitions: SPX again, in the memory mode that it
+		 * allows */
 		{ "MI300X CPX/NPS4", ONE(""), "s",
 			"request NPS1 on gpu0\n"
 			"reload the driver of gpu0 (idle reload) gpu0\n" },
-		/* other hives, and other devices of the driver, are reloaded too */
+		/* a reload affects other hives, and other devices of the driver */
 		{ "MI300X hive=h\nMI300X hive=i CPX/NPS1\nMI300X CPX/NPS1\nMI210 vendor=amd\nT4",
 			"- {select: {name: gpu0}, compute-mode: CPX, memory-mode: NPS4}", "sw",
 			"request NPS4 on gpu0\n"
@@ -127,16 +129,16 @@ static void test_memory_modes(void **state)
 			"- {select: {name: gpu0}, compute-mode: CPX, memory-mode: NPS4}", "s",
 			"request NPS4 on gpu0\nreload the driver of gpu0 (idle reload) gpu0 gpu1\n"
 			"set gpu0 to CPX (idle)\nset gpu1 to CPX (idle)\n" },
-		/* asked for before, by somebody else */
+		/* requested before by another program */
 		{ "MI300X CPX/NPS1 asked=NPS4", CPX_NPS4, "s",
 			"set gpu0 to SPX (idle)\nrequest NPS4 on gpu0\n"
 			"reload the driver of gpu0 (idle reload) gpu0\nset gpu0 to CPX (idle)\n" },
 		{ "MI300X CPX/NPS1 asked=NPS4", "- {select: {}, compute-mode: CPX}", "sw",
 			"warn gpu0: NPS4 was requested earlier and takes effect with the next reload of "
 			"its driver, which cannot take that back\n" },
-		/* mixed modes are warned of where a rule speaks of modes */
+		/* mixed modes cause a warning only if a rule has modes */
 		{ "MI300X CPX/NPS4\nMI300X\nT4", "- {select: {name: gpu2}, shares: 2}", "w", "" },
-		/* what AMD has validated is narrower than what the driver takes */
+		/* AMD has validated fewer combinations than the driver accepts */
 		{ "MI300X", "- {select: {}, compute-mode: CPX}", "w",
 			UNVALIDATED("gpu0", "CPX with NPS1") },
 		{ "MI300X", CPX_NPS4, "w", "" },
@@ -160,14 +162,14 @@ static void test_bad_modes(void **state)
 			AMD("MI300X has no mode TPX: it has SPX, DPX, QPX, CPX") },
 		{ "MI300X", "- {select: {}, compute-mode: CPX, memory-mode: NPS8}", "",
 			AMD("MI300X has no memory mode NPS8: it has NPS1, NPS2, NPS4") },
-		/* the driver decides what there is */
+		/* the driver decides what is offered */
 		{ "MI300X offers=NPS1", CPX_NPS4, "",
 			AMD("its driver does not offer NPS4: it offers NPS1") },
 		{ "MI300X offers=NPS1,NPS2", CPX_NPS4, "",
 			AMD("its driver does not offer NPS4: it offers NPS1, NPS2") },
 		{ "MI300X modes=SPX,CPX", "- {select: {}, compute-mode: DPX}", "",
 			AMD("its driver does not offer DPX with NPS1: it offers SPX, CPX") },
-		/* a mode is said once, of the whole device */
+		/* a mode is given once, for the whole device */
 		{ "MI300X", ONE("{profile: CPX}, {profile: SPX}"), "",
 			AMD("a mode divides the whole device: set it once, without start or parts") },
 		{ "MI300X", ONE("{profile: CPX, start: 0}"), "",
@@ -190,12 +192,12 @@ static void test_bad_modes(void **state)
 			"warn gpu0: preserve keeps its 8 partitions, so that its mode stays\n" },
 		{ "MI300X", "- {select: {}, compute-mode: QPX, preserve: true}", "s",
 			"set gpu0 to QPX (idle)\n" },
-		/* not AMD's */
+		/* not an AMD GPU */
 		{ "A100-40GB", "- {select: {}, compute-mode: CPX}", "", "error -22 l.yaml:3: gpu0 "
 			"(A100-40GB): it has no compute and memory modes: it can be divided by MIG\n" },
 		{ "T4", CPX_NPS4, "", "error -22 l.yaml:3: gpu0 (T4): it has no compute and memory "
 			"modes: use shares\n" },
-		/* what is there is right, whatever the tables say */
+		/* the current combination is accepted, whatever the tables say */
 		{ "MI300X CPX/NPS2", "- {select: {}, compute-mode: CPX, memory-mode: NPS2}", "sw",
 			"" },
 		/* clang-format on */
@@ -230,14 +232,14 @@ static void test_functions(void **state)
 			"set gpu0 to 4 virtual functions\n"
 			"block gpu0/vf:2@2 a: the number of virtual functions changes only when none "
 			"is in use\n" },
-		/* quotas: set where they stand */
+		/* quotas: set in place */
 		{ "VF memory=16G", "- {select: {}, vf: {count: 2, memory: 4G, priority: high}}", "s",
 			"set gpu0 to 2 virtual functions\n"
 			"set the quota of virtual function 1 of gpu0\n"
 			"set the quota of virtual function 2 of gpu0\n" },
 		{ "VF vf=2 memory=16G each=4G", "- {select: {}, vf: {count: 2, memory: 4G}}", "sbk",
 			"keep gpu0/vf:2@1\nkeep gpu0/vf:2@2\n" },
-		/* a driver rounds up, and that is as it should be */
+		/* a driver rounds up, which is correct */
 		{ "VF vf=1 memory=16G each=4097M", "- {select: {}, vf: {count: 1, memory: 4G}}",
 			"sb", "" },
 		{ "VF vf=1 memory=16G each=4200M", "- {select: {}, vf: {count: 1, memory: 4G}}",
@@ -333,7 +335,7 @@ static void test_vgpus(void **state)
 			SET_4Q(1) SET_4Q(2) "keep gpu0/vf:4@3\nkeep gpu0/vf:4@4\n" },
 		{ HOST "vf=4 vgpu=2:GRID_A-4Q", WANT(1, "GRID A-4Q"), "sb", "" },
 		{ HOST "vf=4 vgpu=2:GRID_A-4Q", WANT(2, "a-4q"), "sb", SET_4Q(1) },
-		/* what is too much goes, the unused first */
+		/* surplus vGPUs are removed, unused ones first */
 		{ HOST "vf=4 vgpu=1:GRID_A-4Q vgpu=3:GRID_A-4Q #3!a", WANT(1, "A-4Q"), "sby",
 			"remove the vGPU of virtual function 1 of gpu0: the layout does not "
 			"have it\n" },
@@ -341,7 +343,8 @@ static void test_vgpus(void **state)
 			"remove the vGPU of virtual function 3 of gpu0: the layout does not "
 			"have it\nblock gpu0/vf:4@3 b: its vGPU, GRID A-4Q, goes when no process uses "
 			"it\n" },
-		/* another type: the old ones all go before the first new one comes */
+		/* another type: all old ones are removed before the first new one is
+		 * set */
 		{ HOST "vf=4 vgpu=1:GRID_A-4Q vgpu=2:GRID_A-4Q", WANT(2, "A-8Q"), "sb",
 			CLEAR(1) CLEAR(2) SET_8Q(3) SET_8Q(4) },
 		{ HOST "vf=4 vgpu=1:GRID_A-4Q #1!a", WANT(1, "A-8Q"), "sb",
@@ -360,16 +363,16 @@ static void test_vgpus(void **state)
 			CLEAR(3) "set gpu0 to 0 virtual functions (idle)\n" },
 		{ "VF total=4 vgpus vf=4", "- {select: {}, vf: {count: 0, type: A-2Q}}", "sw",
 			"set gpu0 to 0 virtual functions (idle)\n" },
-		/* a layout that says no type leaves them */
+		/* a layout without a type leaves them */
 		{ HOST "vf=4 vgpu=3:GRID_A-4Q", "- {select: {}, vf: {count: 4}}", "sb", "" },
-		/* shares are of those that are wanted */
+		/* shares are for the wanted ones */
 		{ HOST "vf=4 vgpu=3:GRID_A-4Q", "- {select: {}, vf: {count: 1, type: A-4Q}, "
 			"partitions: [{profile: \"vf:1\", shares: 1}]}", "sh",
 			"share gpu0/vf:4@3/1 1000000 0 0 normal\n" },
-		/* beside those that preserve keeps, of one size if they cannot mix */
+		/* beside vGPUs that preserve keeps, of one size if sizes cannot mix */
 		{ HOST "vf=4 vgpu=1:GRID_A-4Q mixed", "- {select: {}, preserve: true, vf: "
 			"{count: 1, type: A-8Q}}", "sb", SET_8Q(2) },
-		/* the driver says which types there are when there are functions */
+		/* the driver lists the types only when there are functions */
 		{ "VF total=4 vgpus", WANT(2, "NVIDIA L40S-4Q"), "sw",
 			"set gpu0 to 4 virtual functions\n"
 			"make virtual function 1 of gpu0 a vGPU of type NVIDIA L40S-4Q\n"
@@ -393,7 +396,7 @@ static void test_bad_vgpus(void **state)
 			VF("it cannot have 2 virtual functions: it can have 0, 4") },
 		{ HOST, WANT(2, "none"), "",
 			VF("it cannot have 2 virtual functions: it can have 0, 4") },
-		/* a driver that says that it makes none */
+		/* a driver that reports none */
 		{ "VF vgpus total=4", WANT(2, "A-4Q"), "",
 			VF("it cannot have 2 virtual functions: it can have 0") },
 		{ HOST, WANT(4, "A-4Q"), "", "error -28 l.yaml:3: gpu0 (VF): 4 vGPUs of type GRID "
@@ -428,7 +431,7 @@ static void test_processors(void **state)
 			"create gpu0/cores:2@0 =0-1: the lowest free processors\n"
 			"create gpu0/cores:2@2 =2-3: the lowest free processors\n" },
 		{ "CPU cores=8", ONE("{profile: \"cores:8\"}"), "s", "create gpu0/cores:8@0 =0-7\n" },
-		/* what can stay stays; the new ones go round it */
+		/* a set that can stay stays; the new ones avoid it */
 		{ "CPU cores=8 cores:2@1=1,4!a cores:2@6=6-7",
 			ONE("{profile: \"cores:2\"}, {profile: \"cores:3\"}"), "sbk",
 			"destroy gpu0/cores:2@6\ncreate gpu0/cores:3@0 =0,2-3\nkeep gpu0/cores:2@1\n" },
@@ -444,7 +447,7 @@ static void test_processors(void **state)
 			"block gpu0 a: it is in use as a whole\n" },
 		{ "CPU cores=8 cores:2@0=0-1 !a", ONE("{profile: \"cores:2\"}"), "sbk",
 			"keep gpu0/cores:2@0\n" },
-		/* placed: first of all, and by the lowest of them */
+		/* placed sets are chosen first; start is the lowest processor */
 		{ "CPU cores=8", ONE("{profile: \"cores:2\", count: 2}, {profile: \"cores:2\", "
 			"start: [0, 4]}"), "s",
 			"create gpu0/cores:2@2 =2-3\ncreate gpu0/cores:2@6 =6-7\n"
@@ -456,7 +459,7 @@ static void test_processors(void **state)
 			"{profile: \"cores:2\"}"), "sk", "keep gpu0/cores:2@4\nkeep gpu0/cores:2@0\n" },
 		{ "CPU cores=8 cores:2@0=0-1", ONE("{profile: \"cores:2\"}, {profile: \"cores:2\", "
 			"start: 0}"), "sk", "create gpu0/cores:2@2 =2-3\nkeep gpu0/cores:2@0\n" },
-		/* one that stands where another is wanted gives way */
+		/* a set in the place of a wanted one is removed */
 		{ "CPU cores=8 cores:2@0=0-1", ONE("{profile: \"cores:2\"}, {profile: \"cores:2\", "
 			"start: 1}"), "sk",
 			"destroy gpu0/cores:2@0\ncreate gpu0/cores:2@0 =0,3\n"
@@ -515,7 +518,7 @@ static void test_bad_processors(void **state)
 	plan_check_cases(cases, CLV_ARRAY_SIZE(cases));
 }
 
-/* Every second processor, too many to be named. */
+/* Every second processor: too many for the name. */
 static void test_scattered_processors(void **state)
 {
 	struct clv_node node;
@@ -556,7 +559,7 @@ static void test_shares(void **state)
 		{ "T4", "- {select: {}, shares: [{name: a, share: 0.5, cap: 0.75, class: batch}, "
 			"{name: b, memory: 1M, class: latency}]}", PLAN_ALL,
 			"share gpu0/a 500000 750000 0 batch\nshare gpu0/b 0 0 1048576 latency\n" },
-		/* in each partition of a line, new or not */
+		/* in each partition of a row, new or not */
 		{ "A100-40GB on 1g.5gb@0", ONE("{profile: 1g.5gb, start: [0, 1], shares: [{name: x, "
 			"share: 1}]}"), "h",
 			"share gpu0/1g.5gb@0/x 1000000 0 0 normal\n"
@@ -574,7 +577,7 @@ static void test_shares(void **state)
 		{ "CPU cores=4 cores:2@2=2-3", ONE("{profile: \"cores:2\", count: 2, shares: 1}"),
 			"h", "share gpu0/cores:2@2/1 1000000 0 0 normal\n"
 			"share gpu0/cores:2@0/1 1000000 0 0 normal\n" },
-		/* of a device as a whole, which is whole or will be */
+		/* of a whole device, now or after the plan */
 		{ "A100-40GB", "- {select: {}, shares: 1}", "sh",
 			"share gpu0/1 1000000 0 0 normal\n" },
 		{ "A100-40GB on 1g.5gb@0", "- {select: {}, mig: off, shares: 1}", "sh",
@@ -599,7 +602,7 @@ static void test_shares(void **state)
 	"): it is or will be divided: give the shares " \
 	"of its partitions inside partitions\n"
 
-static void test_shares_of_what_is_divided(void **state)
+static void test_shares_of_a_divided_device(void **state)
 {
 	static const struct plan_case cases[] = {
 		/* clang-format off */
@@ -624,9 +627,9 @@ static void test_shares_of_what_is_divided(void **state)
 	plan_check_cases(cases, CLV_ARRAY_SIZE(cases));
 }
 
-/* --- One way at a time --- */
+/* --- One scheme at a time --- */
 
-/* What no table has: a GPU with MIG and virtual functions, as NVIDIA's are. */
+/* No row of the table has this: a GPU with MIG and virtual functions, like NVIDIA's. */
 static char *plan_of_both(const char *node_text, const char *rules)
 {
 	struct clv_node node;
@@ -698,7 +701,7 @@ int main(void)
 		cmocka_unit_test(test_bad_processors),
 		cmocka_unit_test(test_scattered_processors),
 		cmocka_unit_test(test_shares),
-		cmocka_unit_test(test_shares_of_what_is_divided),
+		cmocka_unit_test(test_shares_of_a_divided_device),
 		cmocka_unit_test(test_one_way_at_a_time),
 	};
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plans for MIG: the steps in order, what they need and whom they touch, what is kept,
- * who stands in the way, and what is said of a layout that cannot be had. */
+/* Plans for MIG: the steps in order, their requirements and the affected leases, kept
+ * partitions, obstacles, and the errors of impossible layouts. */
 #include "core/plan/plan.h"
 
 #include "base/cleanup.h"
@@ -45,7 +45,7 @@ static void test_instances(void **state)
 			"driver is reloaded: it is turned on again when the agent starts\n" },
 		{ "A100-40GB on", "- {select: {}, mig: on}", PLAN_ALL, "" },
 		{ "A100-40GB", "- {select: {}, mig: off}", PLAN_ALL, "" },
-		/* placed where it is said, whatever that leaves */
+		/* at the given start, whatever room that leaves */
 		{ "A100-40GB on", ONE("{profile: 1g.5gb, start: [6, 0]}"), "sy",
 			"create gpu0/1g.5gb@6: placed by line 3\n"
 			"create gpu0/1g.5gb@0: placed by line 3\n" },
@@ -172,7 +172,7 @@ static void test_parts(void **state)
 		{ "A100-40GB on 3g.20gb@0(1c@0+1c@1+1c@2) 3g.20gb@4", ONE("{profile: 3g.20gb}, "
 			"{profile: 1c.3g.20gb, count: 3}"), "sk",
 			"keep gpu0/3g.20gb@4\nkeep gpu0/3g.20gb@0\n" },
-		/* half made: filled, or taken away */
+		/* incomplete: completed, or destroyed */
 		{ "A100-40GB on 3g.20gb@0~", ONE("{profile: 3g.20gb}"), "sk",
 			"create gpu0/3g.20gb@0/3c@0\nkeep gpu0/3g.20gb@0\n" },
 		{ "A100-40GB on 3g.20gb@4~", ONE("{profile: 1c.3g.20gb, count: 2}"), "sk",
@@ -201,7 +201,7 @@ static void test_obstacles(void **state)
 			"turn on MIG of gpu0 (idle) gpu0\n"
 			"block gpu0: an earlier change of its MIG mode waits for a reset: nvidia-smi "
 			"--gpu-reset -i 0, or restart the machine\n" },
-		/* a reset that nobody may do is said before it is tried */
+		/* an impossible reset is an obstacle of the plan */
 		{ "A100-40GB reset guest", "- {select: {}, mig: on}", "sby",
 			"turn on MIG of gpu0 (idle reset) gpu0\n"
 			"block gpu0: MIG mode changes with a reset, which this virtual machine may not "
@@ -252,7 +252,7 @@ static void test_obstacles(void **state)
 			"[2c, 1c]}, {profile: 3g.20gb, parts: [1c, 1c]}"), "sbk",
 			"destroy gpu0/3g.20gb@4/3c@0\ncreate gpu0/3g.20gb@4/2c@0\n"
 			"create gpu0/3g.20gb@4/1c@2\nkeep gpu0/3g.20gb@4\nkeep gpu0/3g.20gb@0\n" },
-		/* whoever holds the instance holds all of its parts */
+		/* a holder of the instance holds all of its parts */
 		{ "A100-40GB on 3g.20gb@0!a(1c@0+1c@1)", ONE("{profile: 3g.20gb}"), "sbk",
 			"destroy gpu0/3g.20gb@0/1c@0\ndestroy gpu0/3g.20gb@0/1c@1\n"
 			"create gpu0/3g.20gb@0/3c@0\nblock gpu0/3g.20gb@0 a\n"
@@ -352,7 +352,7 @@ static void test_bad_parts(void **state)
 	check(cases, CLV_ARRAY_SIZE(cases));
 }
 
-/* What is there is not understood: nobody plans on it. */
+/* Unknown instances are an error, unless MIG is turned off. */
 static void test_unknown_instances(void **state)
 {
 	static const struct plan_case cases[] = {

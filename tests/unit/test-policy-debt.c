@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What becomes of debts whose lease ends, on the simulated device: leaving and coming
- * back gains nothing, and nobody pays twice. */
+/* Debts of ended leases, on the simulated device: leaving and returning gains nothing,
+ * and no debt is charged twice. */
 #include "policy-world.h"
 
 #include <math.h>
@@ -29,7 +29,7 @@ static struct tenant busy(const char *name, uint32_t weight_ppm, uint64_t kernel
 	};
 }
 
-/* What the tenant owes in all, of leases that are and that were. */
+/* The tenant's total debt, of current and past leases. */
 static double debt_ns(const struct world *w, const char *tenant)
 {
 	struct clv_policy_debt debt;
@@ -51,8 +51,8 @@ static double debt_ns(const struct world *w, const char *tenant)
 				(double)(off));                                         \
 	} while (0)
 
-/* An attacker with so many leases at a time, of which each ends after its first turn; the
- * victim's part of the time. */
+/* An attacker with n leases at a time, each of which ends after its first turn; returns
+ * the victim's part of the time. */
 static double beside_fresh_leases(
 	uint32_t weight_ppm, unsigned n_leases, uint64_t kernel_ns, uint64_t pause_ns)
 {
@@ -80,7 +80,7 @@ static double beside_fresh_leases(
 	return part;
 }
 
-/* The victim's due beside an attacker of .1 that stays is 8/9. */
+/* Beside an attacker of .1 that stays, the victim is due 8/9. */
 static void test_fresh_leases_gain_nothing(void **state)
 {
 	static const uint64_t kernels_ns[] = {MS, 20 * MS, 100 * MS, S, 10 * S};
@@ -92,15 +92,15 @@ static void test_fresh_leases_gain_nothing(void **state)
 
 			assert_true(beside_fresh_leases(100000, 1, kernels_ns[k],
 					    pauses_ns[p]) >= 8 / 9. - off);
-			/* Of the same promise in small parts. */
+			/* The same promise in small parts. */
 			assert_true(beside_fresh_leases(10000, 10, kernels_ns[k],
 					    pauses_ns[p]) >= 8 / 9. - 10 * off);
 		}
 	}
 }
 
-/* A victim that naps after each kernel, as one that waits for its work; the attacker ends
- * its lease after each turn, or not. */
+/* The victim sleeps after each kernel, like a program that waits for its work; the
+ * attacker ends its lease after each turn, or does not. */
 static double beside_a_napper(bool is_fresh, uint64_t kernel_ns)
 {
 	struct tenant victim = busy("victim", 800000, MS);
@@ -143,8 +143,8 @@ static void test_fresh_leases_beside_a_napper(void **state)
 	}
 }
 
-/* A lease that is left idle with its debt does not make room for a debt of the next. */
-static void test_idle_debtors_are_no_purse(void **state)
+/* An idle lease with debt must not allow the next lease another debt. */
+static void test_idle_debtors_allow_no_new_debt(void **state)
 {
 	struct tenant victim = busy("victim", 800000, MS);
 	struct tenant like = busy("attacker", 10000, S);
@@ -164,7 +164,7 @@ static void test_idle_debtors_are_no_purse(void **state)
 		t->asleep = true;
 		t->wake_at_ns = FOREVER;
 	}
-	/* One kernel of a second each, were they ten tenants. */
+	/* One kernel of a second each, as if they were ten tenants. */
 	assert_true(w.tenants[0].held_ns >= w.now_ns - 5 * S);
 	world_done(&w);
 }
@@ -177,7 +177,7 @@ static void run_for(struct world *w, uint64_t ns)
 		world_step(w, &waited_ns);
 }
 
-/* It runs down by the part that its share is of those who compete, and is gone. */
+/* The debt decreases by its share among the competitors, until it is gone. */
 static void test_debt_ends(void **state)
 {
 	struct tenant victim = busy("victim", 800000, MS);
@@ -201,7 +201,7 @@ static void test_debt_ends(void **state)
 	run_for(&w, 5 * S);
 	assert_true(debt_ns(&w, "once") == 0);
 
-	/* And its next lease is as good as any. */
+	/* Its next lease has no disadvantage. */
 	once.min_kernel_ns = once.max_kernel_ns = MS;
 	once.wake_at_ns = w.now_ns;
 	world_add(&w, &once);
@@ -210,7 +210,7 @@ static void test_debt_ends(void **state)
 	world_done(&w);
 }
 
-/* Others' leases, and those of nobody, are left alone. */
+/* The debts of a tenant do not affect leases of other tenants, or leases without one. */
 static void test_debts_stay_with_their_tenant(void **state)
 {
 	struct tenant victim = busy("victim", 500000, MS);
@@ -235,7 +235,7 @@ static void test_debts_stay_with_their_tenant(void **state)
 	world_add(&w, &other);
 	assert_true(clv_policy_lag_ns(w.policy, w.tenants[1].lease) >= 0);
 	run_for(&w, 4 * S);
-	/* The debtor's part is the victim's, until it has paid. */
+	/* The debtor's part goes to the victim until the debt is paid. */
 	assert_near((double)w.tenants[1].held_ns / (double)(w.now_ns - before_ns), 1 / 7.,
 		0.01);
 	world_done(&w);
@@ -246,7 +246,7 @@ static double lag_s(const struct world *w, int i)
 	return (double)clv_policy_lag_ns(w->policy, w->tenants[i].lease) / 1e9;
 }
 
-/* Each owes by its weight what all owe, and the sum is what it was. */
+/* The debt is divided by weight, and the sum is unchanged. */
 static void test_debts_are_split_by_weight(void **state)
 {
 	struct tenant victim = busy("victim", 500000, MS);
@@ -271,7 +271,7 @@ static void test_debts_are_split_by_weight(void **state)
 	assert_near(lag_s(&w, 1), -sum_ns / 4e9, 1e-6);
 	assert_near(lag_s(&w, 2), -sum_ns / 4e9, 1e-6);
 	assert_near(lag_s(&w, 3), -sum_ns / 2e9, 1e-6);
-	/* Past leases' debts go over whole. */
+	/* The debts of ended leases are carried over completely. */
 	world_remove(&w, &w.tenants[3]);
 	world_remove(&w, &w.tenants[1]);
 	assert_near(debt_ns(&w, "a"), sum_ns, 1000);
@@ -280,7 +280,7 @@ static void test_debts_are_split_by_weight(void **state)
 	world_done(&w);
 }
 
-/* An agent that starts anew with what another wrote down. */
+/* A new agent starts with the debts that another one stored. */
 static void test_debts_are_brought_along(void **state)
 {
 	struct tenant victim = busy("victim", 800000, MS), a = busy("a", 100000, MS);
@@ -301,15 +301,15 @@ static void test_debts_are_brought_along(void **state)
 	world_add(&w, &a);
 	run_for(&w, 60 * S);
 	assert_true(debt_ns(&w, "a") < 50e6);
-	/* It waits until the victim has had 8 times as much, and the victim owes nothing.
-	 */
+	/* It waits until the victim has had 8 times as much, and the victim has no
+	 * debt. */
 	assert_near((double)w.tenants[1].held_ns / 1e9, (60 - 7.2) / 9, 0.05);
 	assert_near(lag_s(&w, 0), 0, 0.05);
 	world_done(&w);
 }
 
-/* Whatever comes and goes in whatever order, a tenant that leaves with each chance gets
- * no more beside the victim than its share, its savings and its last overrun. */
+/* For random arrivals and departures, a tenant that leaves whenever it can gets no more
+ * beside the victim than its share, its savings and its last overrun. */
 static void test_random_coming_and_going(void **state)
 {
 	for (uint64_t seed = 1; seed <= 40; seed++) {
@@ -353,7 +353,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fresh_leases_gain_nothing),
 		cmocka_unit_test(test_fresh_leases_beside_a_napper),
-		cmocka_unit_test(test_idle_debtors_are_no_purse),
+		cmocka_unit_test(test_idle_debtors_allow_no_new_debt),
 		cmocka_unit_test(test_debt_ends),
 		cmocka_unit_test(test_debts_stay_with_their_tenant),
 		cmocka_unit_test(test_debts_are_split_by_weight),

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The policy against an oracle, decision by decision, on random small cases.  The oracle
- * follows the words of policy.h and nothing else: floating virtual times, no queues, no
- * running sums; each question walks all leases.  Rounding may part the two by a few
+/* The policy against an oracle, decision by decision, on random small cases. The oracle
+ * follows the text of policy.h and nothing else: floating virtual times, no queues, no
+ * running sums; each question scans all leases. Rounding may separate the two by a few
  * nanoseconds, so a choice that differs must be as good to within TOLERANCE, and the lags
- * must agree to that at every step.  Only what is exact in both (caps, throttling, when
- * to try again) is compared exactly. */
+ * must agree to that at every step. Only values that are exact in both (caps, throttling,
+ * when to try again) are compared exactly. */
 #include "arbiter/policy/policy.h"
 #include "base/clock.h"
 #include "base/units.h"
@@ -18,8 +18,9 @@
 #define MAX_LEASES 8
 #define N_CASES 1500
 #define N_STEPS 800
-/* Rounding, and what rounding decides: whether a lease of a millionth, whose savings are
- * two nanoseconds, still competes when a newcomer takes over its part of a debt. */
+/* Rounding, and decisions that depend on it: whether a lease of a millionth, whose
+ * savings are two nanoseconds, still competes when a newcomer takes over its part of a
+ * debt. */
 #define TOLERANCE_NS 1000.0L
 #define MIN_TURN_NS 500000.0L
 #define DRIFT 256
@@ -33,7 +34,7 @@ struct oracle_lease {
 	struct clv_policy_params params;
 	real vtime, vdeadline;   /* while it competes */
 	real credit, request;    /* while it does not */
-	real left_at;            /* of what was served in all */
+	real left_at;            /* of the total service */
 	real came_at, came_with; /* of the clock; its credit then */
 	int64_t budget_ns;
 	uint64_t period_ns; /* start of the cap's period */
@@ -140,13 +141,13 @@ static void go_out(struct oracle *o, struct oracle_lease *l)
 	l->competes = false;
 }
 
-/* When one that does not run has its savings. */
+/* The time at which a lease that does not run has its savings. */
 static real full_at(const struct oracle_lease *l)
 {
 	return l->vtime + savings_of(l) / share_of(l);
 }
 
-/* Moves the clock, stopping where one that sleeps or is throttled has its savings. */
+/* Moves the clock, stopping where a sleeping or throttled lease reaches its savings. */
 static void move_clock(struct oracle *o, real left)
 {
 	for (;;) {
@@ -174,7 +175,8 @@ static void move_clock(struct oracle *o, real left)
 		o->clock += left / competing_share(o);
 }
 
-/* What is given up counts as served, but never makes creditors of those who go on. */
+/* A write-off counts as service, but must not turn the remaining leases into
+ * creditors. */
 static void write_off(struct oracle *o, real lost)
 {
 	lost = fminl(lost, -competing_lag(o));
@@ -190,7 +192,7 @@ static void give_up(struct oracle *o, struct oracle_lease *l, real excess)
 	write_off(o, excess);
 }
 
-/* Away, it loses what others were served, of all that exceeds its savings. */
+/* An absent lease loses the service of the others from its credit above the savings. */
 static void lose_in_absence(struct oracle *o, struct oracle_lease *l)
 {
 	real missed = o->served - l->left_at;
@@ -198,7 +200,7 @@ static void lose_in_absence(struct oracle *o, struct oracle_lease *l)
 	give_up(o, l, fminl(missed, l->credit - savings_of(l)));
 }
 
-/* A newcomer takes its part of what the others owe over from them. */
+/* A newcomer takes over its part of the others' debt. */
 static void come_in(struct oracle *o, struct oracle_lease *l)
 {
 	real debt = fmaxl(0, -competing_lag(o));
@@ -216,7 +218,7 @@ static void come_in(struct oracle *o, struct oracle_lease *l)
 	l->competes = true;
 }
 
-/* One that does not run and has its savings keeps besides what it earned since it came,
+/* A lease that does not run and has its savings also keeps what it earned since it came,
  * or what it came with. */
 static void stay_out(struct oracle *o, struct oracle_lease *l)
 {
@@ -229,7 +231,7 @@ static void stay_out(struct oracle *o, struct oracle_lease *l)
 	give_up(o, l, l->credit - fmaxl(earned, l->came_with));
 }
 
-/* Makes who competes follow from who is runnable and who has its savings. */
+/* Derives the competing leases from who is runnable and who has its savings. */
 static void settle(struct oracle *o)
 {
 	for (int i = 0; i < MAX_LEASES; i++) {
@@ -249,8 +251,9 @@ static void settle(struct oracle *o)
 	}
 }
 
-/* A grid of periods walked one by one; then those that may run again enter in the order
- * of the moments at which they were free to, as a patient caller would have seen them. */
+/* Steps through the periods one by one; then leases that are no longer throttled enter in
+ * the order of the times at which they became free, as a caller at those times would have
+ * seen. */
 static void pass_time(struct oracle *o, uint64_t now_ns)
 {
 	for (;;) {
@@ -379,7 +382,7 @@ static real bounded_turn(const struct oracle_lease *l, real slice)
 	return l->params.cap_ppm ? fminl(slice, (real)l->budget_ns) : slice;
 }
 
-/* How long the turn should be when `next` ends it by becoming eligible; NULL: nobody. */
+/* The length of the turn if `next` ends it by becoming eligible; NULL: no lease does. */
 static real turn_until(const struct oracle *o, const struct oracle_lease *l,
 	const struct oracle_lease *next)
 {
@@ -393,7 +396,7 @@ static real turn_until(const struct oracle *o, const struct oracle_lease *l,
 	return bounded_turn(l, slice);
 }
 
-/* A turn goes on while nobody else is eligible: `first` will be, as the next one. */
+/* A turn continues while no other lease is eligible: `first` becomes eligible next. */
 static real unrivalled_turn(const struct oracle *o, const struct oracle_lease *l,
 	const struct oracle_lease *first)
 {
@@ -419,8 +422,8 @@ static bool is_unrivalled(const struct oracle *o, const struct oracle_lease *l)
 }
 
 /* A turn ends when the first ineligible lease becomes eligible, if that is of a quicker
- * class and has an earlier deadline.  The policy may take a later one for the first where
- * V has just gone back: that is a turn which some such lease ends, and counted. */
+ * class and has an earlier deadline. The policy may take a later one for the first if V
+ * has just decreased: such a turn also ends with a lease of that kind, and is counted. */
 static bool is_good_turn(const struct oracle *o, const struct oracle_lease *l, real slice)
 {
 	real mean = mean_of_runnable(o);
@@ -434,7 +437,7 @@ static bool is_good_turn(const struct oracle *o, const struct oracle_lease *l, r
 			continue;
 		if (!first || other->vtime < first->vtime)
 			first = other;
-		/* Of two that are the same rounding makes one the earlier. */
+		/* Rounding makes one of two equal leases the earlier. */
 		if (other->params.class < l->params.class &&
 			other->vdeadline <
 				l->vdeadline + TOLERANCE_NS / share_of(other) &&
@@ -454,7 +457,8 @@ static bool is_good_turn(const struct oracle *o, const struct oracle_lease *l, r
 	return good;
 }
 
-/* What rounding could turn round: whose request is done, and who goes out. */
+/* The decisions that rounding could change: whether the request is complete, and which
+ * lease stops competing. */
 static uint32_t changes_by(
 	const struct oracle *o, int i, uint64_t held_ns, uint64_t now_ns)
 {
@@ -517,14 +521,14 @@ static uint64_t random_held_ns(uint64_t slice_ns)
 static void check_all(struct clv_policy *policy, struct oracle *o, uint64_t now_ns,
 	uint64_t seed, int step)
 {
-	/* First: it is by asking that the policy hears of the time, and one that may run
-	 * again may give credit up. */
+	/* First, because this question tells the policy the time, and a lease that is no
+	 * longer throttled may then give up credit. */
 	for (int i = 0; i < MAX_LEASES; i++) {
 		const struct oracle_lease *l = &o->leases[i];
 
 		if (l->used && clv_policy_is_throttled(policy, l->handle, now_ns) !=
 				       throttled(l))
-			fail("who is throttled agrees", seed, step);
+			fail("the throttled leases agree", seed, step);
 	}
 	for (int i = 0; i < MAX_LEASES; i++) {
 		const struct oracle_lease *l = &o->leases[i];
@@ -539,7 +543,7 @@ static void check_all(struct clv_policy *policy, struct oracle *o, uint64_t now_
 			fail("lags agree", seed, step);
 		}
 		if (clv_policy_is_awake(policy, l->handle) != l->awake)
-			fail("who is awake agrees", seed, step);
+			fail("the awake leases agree", seed, step);
 	}
 }
 
@@ -588,7 +592,7 @@ static void step_turn(struct clv_policy *policy, struct oracle *o, uint64_t *now
 		fail("a second pick answers the same", seed, step);
 	if (d.lease == CLV_POLICY_NONE || !best) {
 		if (d.lease != CLV_POLICY_NONE || best)
-			fail("nobody runs only when nobody can", seed, step);
+			fail("no lease runs only when none can", seed, step);
 		if (d.retry_at_ns != oracle_retry_at(o))
 			fail("the time to try again agrees", seed, step);
 		*now_ns += random_below(30) * CLV_NS_PER_MS;
@@ -647,7 +651,7 @@ static void step_change(struct clv_policy *policy, struct oracle *o, uint64_t no
 		clv_policy_update(policy, l->handle, &params, now_ns);
 		oracle_update(o, l, &params, now_ns);
 		break;
-	case 2: /* work that ran while closed */
+	case 2: /* work that ran while the phase was closed */
 		held_ns = off_the_edge(o, l, held_ns, now_ns);
 		clv_policy_charge(policy, l->handle, held_ns, now_ns);
 		oracle_charge(o, l, held_ns, now_ns);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What users are promised, told as short stories on the simulated device: who gets how
- * much when somebody sleeps, overruns, arrives, is capped.  The random worlds of
- * test-policy-sim hold the bounds; here each story has its own figure. */
+/* The promises to users as short scenarios on the simulated device: the parts of the time
+ * when a lease sleeps, overruns, arrives, or is capped. The random worlds of
+ * test-policy-sim check the bounds; here each scenario has its own figures. */
 #include "policy-world.h"
 
 /* cmocka.h wants these three before it. */
@@ -25,7 +25,7 @@ static struct tenant busy(uint32_t weight_ppm, uint64_t kernel_ns)
 	};
 }
 
-/* Bursts and naps of always the same length. */
+/* Bursts and naps of constant length. */
 static struct tenant napper(
 	uint32_t weight_ppm, uint64_t kernel_ns, uint64_t burst_ns, uint64_t nap_ns)
 {
@@ -113,8 +113,8 @@ static void test_equal_ones_take_turns(void **state)
 }
 
 /* A program that sleeps after every long kernel, for any time, gets no more than one that
- * stays: its debt runs down as slowly as if it had stayed. */
-static void test_sleep_does_not_quit_a_debt(void **state)
+ * stays: its debt decreases as slowly as if it had stayed. */
+static void test_sleep_does_not_cancel_a_debt(void **state)
 {
 	for (uint64_t nap_ms = 1; nap_ms <= 512; nap_ms *= 2) {
 		struct tenant hog = busy(500000, MS);
@@ -131,7 +131,7 @@ static void test_sleep_does_not_quit_a_debt(void **state)
 	}
 }
 
-/* Nor does it get more by many small naps, whatever its class. */
+/* Many short naps gain nothing either, in any class. */
 static void test_naps_gain_nothing(void **state)
 {
 	for (int class = 0; class < _CLV_CLASS_MAX; class ++) {
@@ -151,9 +151,9 @@ static void test_naps_gain_nothing(void **state)
 	}
 }
 
-/* Whoever comes back after any sleep gets its share of the time since, and at most one
- * slice and the end of a turn besides: sleep saves nothing up. */
-static void test_return_is_no_monopoly(void **state)
+/* A lease that returns after any sleep gets its share of the time since, and at most one
+ * slice and the end of a turn more: sleep accumulates nothing. */
+static void test_return_gets_no_monopoly(void **state)
 {
 	for (uint64_t sleep_ns = MS; sleep_ns < 3600 * S; sleep_ns *= 7) {
 		struct tenant hog = busy(700000, MS), t = busy(300000, MS);
@@ -184,9 +184,9 @@ static void test_return_is_no_monopoly(void **state)
 	}
 }
 
-/* A newcomer starts with no claim on the past, however long the others have run, alone or
- * in debt to each other. */
-static void test_newcomer_is_no_monopoly(void **state)
+/* A newcomer has no claim on the past, however long the others have run, alone or in debt
+ * to each other. */
+static void test_newcomer_gets_no_monopoly(void **state)
 {
 	struct tenant old = busy(500000, MS), debtor = busy(250000, 200 * MS);
 	struct world w;
@@ -205,7 +205,8 @@ static void test_newcomer_is_no_monopoly(void **state)
 		for (int step = 0; step < 50; step++) {
 			run_until(&w, w.now_ns + 10 * MS);
 			got_ns = t->held_ns;
-			/* The debtor does not compete: a third of the time at most. */
+			/* The debtor does not compete, so the newcomer gets at most a
+			 * third of the time. */
 			assert_in_range(got_ns, 0, (w.now_ns - came_ns) / 3 + 8 * MS);
 		}
 		assert_true(got_ns > 50 * MS);
@@ -214,8 +215,9 @@ static void test_newcomer_is_no_monopoly(void **state)
 	world_done(&w);
 }
 
-/* Others may come and go with credit or debt: those who stay keep their shares. */
-static void test_churn_moves_nobody(void **state)
+/* Others may come and leave with credit or debt: the remaining leases keep their
+ * shares. */
+static void test_churn_changes_no_share(void **state)
 {
 	struct tenant a = busy(400000, MS), b = busy(100000, MS);
 	struct world w;
@@ -241,9 +243,9 @@ static void test_churn_moves_nobody(void **state)
 	world_done(&w);
 }
 
-/* A light user who sleeps with credit over and over does not leave the busy ones ever
- * deeper in debt, or they would starve when a third one comes back. */
-static void test_light_user_ruins_nobody(void **state)
+/* A light user that sleeps with credit repeatedly must not push the busy leases ever
+ * deeper into debt, or they would starve when a third one returns. */
+static void test_light_user_adds_no_debt(void **state)
 {
 	struct tenant hog = busy(500000, 4 * MS), back = busy(300000, MS);
 	struct tenant light = napper(200000, 100 * US, 100 * US, 3 * MS);
@@ -289,11 +291,11 @@ static void test_cap_holds_alone(void **state)
 	run_cap(50 * US, false, 0.03);
 	run_cap(MS, false, 0.03);
 	run_cap(MS, true, 0.03);
-	/* Kernels of many budgets can only be made up for afterwards. */
+	/* A kernel of many budgets can only be compensated afterwards. */
 	run_cap(200 * MS, false, 0.31);
 }
 
-/* What a cap takes away by throttling is not taken once more as debt. */
+/* Time lost by throttling is not also counted as debt. */
 static void test_capped_debtor_gets_its_share(void **state)
 {
 	struct tenant hog = busy(500000, MS), capped = busy(500000, 200 * MS);
@@ -308,8 +310,8 @@ static void test_capped_debtor_gets_its_share(void **state)
 	world_done(&w);
 }
 
-/* Half a millisecond of work, a millisecond of thought: a third of a device. */
-static struct tenant thinker(uint32_t weight_ppm, enum clv_class class)
+/* Half a millisecond of work, a millisecond of idle time: a third of a device. */
+static struct tenant interactive(uint32_t weight_ppm, enum clv_class class)
 {
 	struct tenant t = napper(weight_ppm, 500 * US, 500 * US, MS);
 
@@ -329,13 +331,14 @@ static void forget_wakes(struct world *w)
 		assert_in_range((t)->n_taken, (t)->n_wakes * 95 / 100, (t)->n_wakes); \
 	} while (0)
 
-/* Whoever uses less than its share is served when it wakes, whatever the classes, and
- * loses to the one that is always busy no more than the ends of its kernels. */
-static void test_thinker_is_served_at_once(void **state)
+/* A lease that uses less than its share is served when it wakes, in all classes, and
+ * loses to one that is always busy no more than the ends of its kernels. */
+static void test_interactive_is_served_at_once(void **state)
 {
 	for (int i = 0; i < _CLV_CLASS_MAX * _CLV_CLASS_MAX; i++) {
 		struct tenant hog = busy(500000, 300 * US);
-		struct tenant t = thinker(500000, (enum clv_class)(i % _CLV_CLASS_MAX));
+		struct tenant t =
+			interactive(500000, (enum clv_class)(i % _CLV_CLASS_MAX));
 		struct world w;
 
 		hog.params.class = (enum clv_class)(i / _CLV_CLASS_MAX);
@@ -352,15 +355,15 @@ static void test_thinker_is_served_at_once(void **state)
 	}
 }
 
-static void test_thinkers_are_served_at_once(void **state)
+static void test_interactive_leases_are_served_at_once(void **state)
 {
 	struct tenant hog = busy(200000, 300 * US);
-	struct tenant t = thinker(400000, CLV_CLASS_NORMAL);
+	struct tenant t = interactive(400000, CLV_CLASS_NORMAL);
 	struct world w;
 
 	world_init(&w, "thinkers", 1);
 	world_add(&w, &hog);
-	/* Not in step with each other. */
+	/* Not synchronized with each other. */
 	t.max_nap_ns = 1200 * US;
 	world_add(&w, &t);
 	t.max_nap_ns = 1500 * US;
@@ -376,9 +379,9 @@ static void test_thinkers_are_served_at_once(void **state)
 	world_done(&w);
 }
 
-/* Three that would use a third each, of half a device each, beside a fourth: what they
- * leave unused is no claim on more than there is. */
-static void test_overcommitment_starves_nobody(void **state)
+/* Three leases that would use a third each, with half a device each, beside a fourth:
+ * their unused shares are no claim beyond the device. */
+static void test_overcommitment_starves_no_lease(void **state)
 {
 	struct tenant hog = busy(500000, 300 * US);
 	struct world w;
@@ -386,7 +389,7 @@ static void test_overcommitment_starves_nobody(void **state)
 	world_init(&w, "overcommitted", 1);
 	world_add(&w, &hog);
 	for (int i = 0; i < 3; i++) {
-		struct tenant t = thinker(500000, CLV_CLASS_NORMAL);
+		struct tenant t = interactive(500000, CLV_CLASS_NORMAL);
 
 		t.min_nap_ns -= (uint64_t)i * 100 * US;
 		t.wake_at_ns = (uint64_t)i * 500 * US;
@@ -401,11 +404,11 @@ static void test_overcommitment_starves_nobody(void **state)
 	world_done(&w);
 }
 
-/* A long kernel is paid for before the next thought is worth anything. */
-static void test_thinker_pays_its_debt(void **state)
+/* A long kernel is paid for before the next idle time earns credit. */
+static void test_interactive_pays_its_debt(void **state)
 {
 	struct tenant hog = busy(500000, 300 * US);
-	struct tenant like = thinker(500000, CLV_CLASS_NORMAL), *t;
+	struct tenant like = interactive(500000, CLV_CLASS_NORMAL), *t;
 	struct world w;
 	uint64_t since_ns, held_ns;
 
@@ -436,8 +439,8 @@ static void test_thinker_pays_its_debt(void **state)
 	world_done(&w);
 }
 
-/* Guests who come and go, or come and stay, while others owe to one that sleeps: what is
- * owed to it stays one slice. */
+/* Guests that come and leave, or stay, while others owe a sleeping lease: the debt to it
+ * stays one slice. */
 static void test_guests_raise_no_debt(void **state)
 {
 	for (int stay = 0; stay < 2; stay++) {
@@ -486,8 +489,8 @@ static uint64_t slowest_request_ns(
 	return slowest_ns;
 }
 
-/* Twenty requests of two slices a second beside a batch of four times its share: the
- * first slice at once, the second before the batch's next request. */
+/* Twenty requests of two slices a second beside a batch lease of four times the share:
+ * the first slice at once, the second before the batch lease's next request. */
 static void test_request_beside_batch(void **state)
 {
 	struct tenant batch = busy(800000, 300 * US);
@@ -544,7 +547,7 @@ static void test_what_sleep_gains(void **state)
 	assert_in_range(gain_by_sleep(CLV_CLASS_LATENCY), 18 * MS, 23 * MS);
 }
 
-/* A latency tenant's request of two slices is not held up by a batch slice in between. */
+/* A batch slice must not delay a latency tenant's request of two slices. */
 static void test_latency_waits_for_no_batch_slice(void **state)
 {
 	struct tenant batch = busy(500000, MS);
@@ -567,7 +570,7 @@ static void test_latency_waits_for_no_batch_slice(void **state)
 	world_done(&w);
 }
 
-/* Numbers that no machine lives to see: a millionth of a device, alone for ten years. */
+/* Values beyond any uptime: a millionth of a device, alone for ten years. */
 static void test_no_overflow(void **state)
 {
 	struct tenant least = busy(1, MS), most = busy(1000000, MS);
@@ -606,18 +609,18 @@ int main(void)
 		cmocka_unit_test(test_shares_are_met),
 		cmocka_unit_test(test_idle_share_splits_by_weight),
 		cmocka_unit_test(test_equal_ones_take_turns),
-		cmocka_unit_test(test_sleep_does_not_quit_a_debt),
+		cmocka_unit_test(test_sleep_does_not_cancel_a_debt),
 		cmocka_unit_test(test_naps_gain_nothing),
-		cmocka_unit_test(test_return_is_no_monopoly),
-		cmocka_unit_test(test_newcomer_is_no_monopoly),
-		cmocka_unit_test(test_churn_moves_nobody),
-		cmocka_unit_test(test_light_user_ruins_nobody),
+		cmocka_unit_test(test_return_gets_no_monopoly),
+		cmocka_unit_test(test_newcomer_gets_no_monopoly),
+		cmocka_unit_test(test_churn_changes_no_share),
+		cmocka_unit_test(test_light_user_adds_no_debt),
 		cmocka_unit_test(test_cap_holds_alone),
 		cmocka_unit_test(test_capped_debtor_gets_its_share),
-		cmocka_unit_test(test_thinker_is_served_at_once),
-		cmocka_unit_test(test_thinkers_are_served_at_once),
-		cmocka_unit_test(test_overcommitment_starves_nobody),
-		cmocka_unit_test(test_thinker_pays_its_debt),
+		cmocka_unit_test(test_interactive_is_served_at_once),
+		cmocka_unit_test(test_interactive_leases_are_served_at_once),
+		cmocka_unit_test(test_overcommitment_starves_no_lease),
+		cmocka_unit_test(test_interactive_pays_its_debt),
 		cmocka_unit_test(test_guests_raise_no_debt),
 		cmocka_unit_test(test_request_beside_batch),
 		cmocka_unit_test(test_what_sleep_gains),

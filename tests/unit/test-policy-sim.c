@@ -1,49 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ten million turns under simulated time.  Tenants here are random programs: kernels of
- * 20 us to 200 ms that run to their end whatever the slice, bursts and naps of any
- * length, caps, resizes, arrivals and departures.  Every check is made on the tenants'
- * own ledgers, which count what they held; the policy's word is only compared with them.
+ * 20 us to 200 ms that run to their end regardless of the slice, bursts and naps of any
+ * length, caps, resizes, arrivals and departures. All checks use the tenants' own
+ * ledgers, which count held time; the policy's figures are only compared with them.
  *
  * Bounds.  r is the longest request of a tenant (a slice, and a quarter as the rest of
  * the one before), H its longest turn (r + kernel), o the most that a turn overruns its
  * request (the least turn + kernel), w its share, W the sum of shares.
  *
- * Everybody busy for ever ("steady"):
+ * All tenants always busy ("steady"):
  *   lag >= -H: a turn begins with v <= V, that is lag >= 0, and takes at most H.
  *   lag <= r + w/W x (sum of the others' o + greatest H).  Take a request of k that
  * is not served at its deadline d, and the last turn before that, begun at V0, of a
  * request with a later deadline.  It was chosen, so every request with a deadline up to d
- * was ineligible, and starts after V0.  What is served until V reaches d is therefore, of
- * each tenant, at most w x (d - V0) plus one overrun, and the device serves W x (d - V0)
- * in that time: what is left at d is at most that one turn and the overruns.  While it is
+ * was ineligible, and starts after V0.  Until V reaches d each tenant is therefore served
+ * at most w x (d - V0) plus one overrun, and the device serves W x (d - V0) in that time:
+ * the rest at d is at most that one turn and the overruns.  While it is
  * served, k's lag grows by w/W of it, and at d it is r at most.
  *   Hence between two turns k waits at most until V has made up for the turn before and
  * for the request (H + r) x W/w of service, and for that rest.
  *
- * With arrivals and sleep V and the clock, against which lag is kept, are two.  Who
- * sleeps earns on until it has its savings s (its part of 2 ms, or 20 ms), and does
- * not compete from then on.  Its claim c is the most that it can be owed then: s, or what
+ * With arrivals and sleep V differs from the clock, to which lag refers. A sleeping
+ * tenant earns on until it has its savings s (its part of 2 ms, or 20 ms), and then is
+ * out: it does not compete. Its claim c is the most that it can be owed then: s, or what
  * it earned in line before, which is s + sum of o + greatest H at most by the above.
- *   What the competing owe together is at most the claims of those who are out: going
- * out adds as much to both and coming back takes it from both, what lapses is written
- * off, a newcomer takes its part of the debt over and adds none, a departure takes its
- * part along, and the drift only lessens it.
+ *   The total debt of the competing tenants is at most the claims of those that are out:
+ * going out adds as much to both and coming back takes it from both, lapsed claims are
+ * written off, a newcomer takes over its part of the debt and adds none, a departure
+ * takes its part along, and the drift only decreases it.
  *   lag >= -H - sum of the claims: a turn begins with v <= V, and V is ahead of the
- * clock by what those who are out are owed and those who are absent have of credit: one
- * claim each at most.
- *   lag <= r + 2 x (sum of o and claims + greatest H): the argument above, and what
- * delays k besides: the credit that others come back with, one claim each; and while
+ * clock by the debt to tenants that are out and the credit of absent ones: one claim
+ * each at most.
+ *   lag <= r + 2 x (sum of o and claims + greatest H): the argument above, and two
+ * more delays of k: the credit that others come back with, one claim each; and while
  * sleeping debtors keep the clock ahead of V, k waits until the others' credit against
  * them (H each) is used up.
  *   A waker with r of credit has its deadline at the clock, and a holder without
  * credit has it later: the waker takes the device, if it is eligible (see the world).
- *   One that sleeps (n) beside one that is always busy (h), w of both 1 together: n
+ *   A sleeping tenant (n) beside one that is always busy (h), w of both 1 together: n
  * holds, over no interval, more than w of it + s of n + w x (2 H + o) of h + (1 - w) x H
- * of n.  For what it holds beyond w of the time it has the less lag at the end.  Its lag
+ * of n.  Its lag at the end is lower by what it holds beyond w of the time.  Its lag
  * at the start is at most s + w x (H + o) of h, as in the steady world, when it slept
  * last, and w of the turn that it waits for now; its lag at the end is at least what a
  * turn of its own, begun at lag 0, leaves: V is never ahead of the clock when both
- * compete, as nobody is out then. A cap is exceeded in no interval by more than the
+ * compete, because none is out then. A cap is exceeded in no interval by more than the
  * budgets of the periods that it cuts at its ends, and one turn's overdraft. */
 #include "policy-world.h"
 
@@ -55,7 +55,7 @@
 #define LONGEST_REQUEST_NS 20e6
 #define ROUNDING_NS 1000
 
-/* What was seen at most, as a part of what the bounds allow. */
+/* The largest observed values, relative to the bounds. */
 struct worst {
 	double debt, credit, wait, gain, cap;
 	uint64_t n_turns, n_preemptions, n_idle;
@@ -131,7 +131,7 @@ static void finish(struct world *w, struct worst *worst)
 	world_done(w);
 }
 
-/* All always busy.  In a long run every share is met within 0.1 point. */
+/* All always busy. In a long run every share is met within 0.1 point. */
 static void run_steady(uint64_t seed, uint64_t turns, bool is_long, struct worst *worst)
 {
 	struct world w;
@@ -170,11 +170,11 @@ static void run_steady(uint64_t seed, uint64_t turns, bool is_long, struct worst
 	finish(&w, worst);
 }
 
-/* What the bounds of a changing world are made of: the most that the tenants of any time
- * had together.  A resized one may carry what it got in a class of longer requests. */
+/* The parameters of a changing world's bounds: the maximum over the tenants at any time.
+ * A resized one may carry over the time of a class with longer requests. */
 struct limits {
 	uint64_t max_kernel_ns;
-	bool sparse; /* nobody is always busy */
+	bool sparse; /* no tenant is always busy */
 	double claims_ns, overruns_ns, share;
 };
 
@@ -209,8 +209,8 @@ static void forget(struct tenant *t)
 }
 
 /* Over no interval may a tenant have got more, for its share, than the first one, which
- * is always busy, but for what both may be ahead or behind: neither by sleeping in
- * whatever pattern nor by long kernels. */
+ * is always busy, except for what both may be ahead or behind: neither by any pattern of
+ * sleep nor by long kernels. */
 static void check_gain(
 	struct world *w, struct worst *worst, const struct limits *l, struct tenant *t)
 {
@@ -226,8 +226,8 @@ static void check_gain(
 			most * tenant_share(t));
 }
 
-/* In no interval more than the cap's part of it, but for the budgets of the two periods
- * at its ends and one overrun. */
+/* In no interval more than the cap's part of it, except for the budgets of the two
+ * periods at its ends and one overrun. */
 static void check_cap(
 	struct world *w, struct worst *worst, struct tenant *t, uint64_t passed_ns)
 {
@@ -272,7 +272,7 @@ static void random_changing_tenant(struct tenant *t, const struct limits *l)
 		t->params.cap_ppm = (uint32_t)random_log(20000, 900000);
 }
 
-/* One comes, goes or is resized; the first one stays as it is. */
+/* A tenant arrives, leaves or is resized; the first one stays as it is. */
 static void change(struct world *w, const struct limits *l)
 {
 	int i = 1 + (int)random_below((uint64_t)w->n_tenants);
@@ -334,8 +334,8 @@ static void run_changing(uint64_t seed, uint64_t turns, bool sparse, struct wors
 	finish(&w, worst);
 }
 
-/* The promise to those who sleep and to those who do not: one of each, with the whole
- * device between them. */
+/* The promise to sleeping and to busy leases: one of each, with the whole device between
+ * them. */
 static void run_pair(uint64_t seed, uint64_t turns, struct worst *worst)
 {
 	struct tenant hog, napper;
@@ -378,8 +378,8 @@ int main(void)
 		run_steady(seed, 15000, false, &steady);
 	for (uint64_t seed = 1001; seed <= 1004; seed++)
 		run_steady(seed, 400000, true, &steady);
-	report("everybody busy for ever", &steady);
-	printf("ok 1 - everybody busy for ever\n");
+	report("all tenants always busy", &steady);
+	printf("ok 1 - all tenants always busy\n");
 
 	for (uint64_t seed = 1; seed <= 200; seed++)
 		run_changing(seed, 25000, false, &changing);
@@ -388,8 +388,8 @@ int main(void)
 
 	for (uint64_t seed = 1; seed <= 100; seed++)
 		run_changing(seed, 15000, true, &sparse);
-	report("the same, and nobody always busy", &sparse);
-	printf("ok 3 - the same, and nobody always busy\n");
+	report("the same, and no tenant always busy", &sparse);
+	printf("ok 3 - the same, and no tenant always busy\n");
 
 	for (uint64_t seed = 1; seed <= 160; seed++)
 		run_pair(seed, 10000, &pair);

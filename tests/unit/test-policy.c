@@ -78,7 +78,7 @@ static void test_slices(void **state)
 	assert_null(clv_policy_free(NULL));
 }
 
-static void test_nobody(void **state)
+static void test_no_lease(void **state)
 {
 	uint32_t a;
 
@@ -160,7 +160,7 @@ static void test_earliest_deadline_wins(void **state)
 	assert_picks(small, MS, 0);
 }
 
-static void test_who_is_ahead_is_not_eligible(void **state)
+static void test_a_lease_ahead_is_not_eligible(void **state)
 {
 	uint32_t quick = add_awake(500000, CLV_CLASS_LATENCY);
 	uint32_t batch = add_awake(500000, CLV_CLASS_BATCH);
@@ -174,7 +174,7 @@ static void test_who_is_ahead_is_not_eligible(void **state)
 	assert_picks(batch, 1100 * US, 1100 * US);
 	clv_policy_charge(policy, batch, 1100 * US, 2200 * US);
 	assert_true(clv_policy_preempts(policy, quick, batch, 2200 * US));
-	/* What it had too much is part of its second request. */
+	/* Its overrun is part of its second request. */
 	assert_picks(quick, 900 * US, 2200 * US);
 }
 
@@ -218,7 +218,7 @@ static void test_preemption(void **state)
 	assert_true(clv_policy_preempts(policy, capped, batch, MS));
 	clv_policy_charge(policy, capped, 10 * MS, 11 * MS);
 	assert_false(clv_policy_preempts(policy, capped, batch, 11 * MS));
-	/* Against one that cannot go on, whoever is eligible wins. */
+	/* Against a lease that cannot continue, any eligible one wins. */
 	assert_true(clv_policy_preempts(policy, batch, capped, 11 * MS));
 }
 
@@ -243,7 +243,7 @@ static void test_debt_survives_sleep(void **state)
 	assert_lag(b, 100 * (int64_t)MS);
 	clv_policy_sleep(policy, a, 200 * MS);
 	assert_lag(a, -100 * (int64_t)MS);
-	/* Time alone pays nothing. */
+	/* Time alone does not reduce the debt. */
 	clv_policy_wake(policy, a, 3600 * CLV_NS_PER_S);
 	assert_lag(a, -100 * (int64_t)MS);
 	clv_policy_sleep(policy, a, 3600 * CLV_NS_PER_S);
@@ -256,7 +256,7 @@ static void test_debt_survives_sleep(void **state)
 	assert_lag(b, 0);
 }
 
-/* What each class may save up, and its slice. */
+/* The savings of each class, and its slice. */
 static int64_t savings_ns(enum clv_class class, int64_t weight_ppm)
 {
 	if (class == CLV_CLASS_LATENCY)
@@ -274,7 +274,7 @@ static void test_sleep_earns_savings(void **state)
 		clv_policy_charge(policy, hog, 1 * MS, 1 * MS);
 		assert_lag(a, 250 * (int64_t)US);
 		assert_lag(hog, -250 * (int64_t)US);
-		/* Only while somebody is served. */
+		/* Only while another lease is served. */
 		clv_policy_wake(policy, a, 3600 * CLV_NS_PER_S);
 		clv_policy_sleep(policy, a, 3601 * CLV_NS_PER_S);
 		assert_lag(a, 250 * (int64_t)US);
@@ -294,7 +294,7 @@ static void test_sleep_earns_savings(void **state)
 	}
 }
 
-static void test_who_never_woke_earns_nothing(void **state)
+static void test_a_lease_that_never_woke_earns_nothing(void **state)
 {
 	uint32_t a = add(500000, 0, CLV_CLASS_NORMAL);
 	uint32_t hog = add_awake(500000, CLV_CLASS_NORMAL);
@@ -306,7 +306,8 @@ static void test_who_never_woke_earns_nothing(void **state)
 	assert_lag(a, 0);
 }
 
-/* Whoever comes while others owe to one that sleeps owes its part, not as much again. */
+/* A newcomer takes over a part of the others' debt to a sleeping lease; the debt does not
+ * grow. */
 static void test_newcomer_shares_a_debt(void **state)
 {
 	uint32_t away = add_awake(500000, CLV_CLASS_NORMAL);
@@ -326,8 +327,8 @@ static void test_newcomer_shares_a_debt(void **state)
 	assert_in_range(clv_policy_lag_ns(policy, hog) + MS, 0, MS);
 }
 
-/* Who stood in line behind a long kernel still has that claim if it is back at once, and
- * loses of it, down to its savings, what others are served meanwhile. */
+/* A lease that waited in line behind a long kernel keeps its claim if it returns at once,
+ * and loses of it, down to its savings, the service of the others meanwhile. */
 static void test_claim_lapses_in_absence(void **state)
 {
 	for (int class = 0; class < _CLV_CLASS_MAX; class ++) {
@@ -353,7 +354,7 @@ static void test_claim_lapses_in_absence(void **state)
 	}
 }
 
-/* Short visits behind long kernels do not pile claims up. */
+/* Short visits behind long kernels do not accumulate claims. */
 static void test_claims_do_not_pile_up(void **state)
 {
 	uint32_t hog = add_awake(500000, CLV_CLASS_NORMAL);
@@ -371,8 +372,8 @@ static void test_claims_do_not_pile_up(void **state)
 	}
 }
 
-/* An unfinished request keeps its deadline through a nap, so that naps neither put it
- * off nor bring it forward. */
+/* An unfinished request keeps its deadline through a nap, so that naps neither delay it
+ * nor bring it forward. */
 static void test_nap_keeps_the_request(void **state)
 {
 	uint32_t a = add_awake(500000, CLV_CLASS_NORMAL);
@@ -415,7 +416,7 @@ static void test_work_while_asleep_is_debt(void **state)
 	assert_lag(a, -5 * (int64_t)MS);
 	assert_lag(b, 5 * (int64_t)MS);
 	assert_picks(b, 8 * MS, 10 * MS);
-	/* What it has earned pays first. */
+	/* Its earned credit is used first. */
 	clv_policy_charge(policy, b, 18 * MS, 28 * MS);
 	assert_lag(a, 1 * (int64_t)MS);
 	clv_policy_charge(policy, a, 6 * MS, 34 * MS);
@@ -423,7 +424,7 @@ static void test_work_while_asleep_is_debt(void **state)
 	assert_lag(b, 2 * (int64_t)MS);
 }
 
-static void test_alone_it_owes_nobody(void **state)
+static void test_alone_it_has_no_debt(void **state)
 {
 	uint32_t a = add(500000, 0, CLV_CLASS_NORMAL);
 
@@ -440,7 +441,7 @@ static void test_lone_debtor_runs(void **state)
 	uint32_t b = add_awake(500000, CLV_CLASS_NORMAL);
 
 	clv_policy_charge(policy, a, 200 * MS, 200 * MS);
-	/* Nobody else is eligible for long: no decision before four slices. */
+	/* No other lease is eligible for long: no decision before four slices. */
 	assert_picks(b, 32 * MS, 200 * MS);
 	clv_policy_charge(policy, b, 195 * MS, 395 * MS);
 	assert_picks(b, 8 * MS, 395 * MS);
@@ -485,7 +486,7 @@ static void test_update_bounds_sleeping_credit(void **state)
 	clv_policy_sleep(policy, a, 0);
 	clv_policy_charge(policy, b, 100 * MS, 100 * MS);
 	assert_lag(a, 1 * (int64_t)MS);
-	/* Where it has room it earns again. */
+	/* It earns again below its savings. */
 	clv_policy_update(policy, a, &quick, 100 * MS);
 	clv_policy_charge(policy, b, 4 * MS, 104 * MS);
 	assert_in_range(clv_policy_lag_ns(policy, a), 2900 * US, 3 * MS);
@@ -513,7 +514,7 @@ static void test_cap_throttles(void **state)
 	assert_picks(a, 3 * MS, 100 * MS);
 	clv_policy_charge(policy, a, 1 * MS, 101 * MS);
 	assert_picks(a, 2 * MS, 101 * MS);
-	/* What is not used is lost. */
+	/* An unused budget is lost. */
 	assert_picks(a, 3 * MS, 950 * MS);
 	clv_policy_sleep(policy, a, 950 * MS);
 	assert_picks_nobody(UINT64_MAX, 950 * MS);
@@ -535,7 +536,7 @@ static void test_cap_overdraft_is_owed(void **state)
 	assert_picks_nobody(300 * MS, 210 * MS);
 	assert_picks(a, 2 * MS, 300 * MS);
 
-	/* Nobody else is kept, and the earliest time counts. */
+	/* No other lease is delayed, and the earliest time counts. */
 	clv_policy_charge(policy, a, 10 * MS, 310 * MS);
 	clv_policy_wake(policy, b, 310 * MS);
 	assert_picks(b, 8 * MS, 310 * MS);
@@ -544,13 +545,13 @@ static void test_cap_overdraft_is_owed(void **state)
 	assert_picks(b, 8 * MS, 400 * MS);
 }
 
-/* A kernel that spans periods is paid from the budgets of all of them. */
+/* A kernel that spans periods uses the budgets of all of them. */
 static void test_cap_counts_the_periods_of_a_kernel(void **state)
 {
 	uint32_t a = add(500000, 500000, CLV_CLASS_NORMAL);
 
 	clv_policy_wake(policy, a, 0);
-	clv_policy_charge(policy, a, 300 * MS, 300 * MS); /* 4 x 50 came: owes 100 */
+	clv_policy_charge(policy, a, 300 * MS, 300 * MS); /* 4 x 50 added: owes 100 */
 	assert_picks_nobody(600 * MS, 300 * MS);
 }
 
@@ -574,7 +575,7 @@ static void test_cap_changes(void **state)
 	assert_picks(a, 8 * MS, 53 * MS);
 }
 
-/* A throttled lease does not hold V back; it earns its slice as one that sleeps. */
+/* A throttled lease does not hold V back; it earns its slice like a sleeping one. */
 static void test_throttled_are_as_asleep(void **state)
 {
 	uint32_t capped = add(500000, 10000, CLV_CLASS_NORMAL);
@@ -620,25 +621,25 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		TEST(test_slices),
-		TEST(test_nobody),
+		TEST(test_no_lease),
 		TEST(test_wake_and_sleep_twice),
 		TEST(test_handles_are_reused),
 		TEST(test_removal_leaves_nothing),
 		TEST(test_earliest_deadline_wins),
-		TEST(test_who_is_ahead_is_not_eligible),
+		TEST(test_a_lease_ahead_is_not_eligible),
 		TEST(test_no_turn_below_its_worth),
 		TEST(test_preemption),
 		TEST(test_preemption_is_by_deadline),
 		TEST(test_debt_survives_sleep),
 		TEST(test_sleep_earns_savings),
-		TEST(test_who_never_woke_earns_nothing),
+		TEST(test_a_lease_that_never_woke_earns_nothing),
 		TEST(test_newcomer_shares_a_debt),
 		TEST(test_claim_lapses_in_absence),
 		TEST(test_claims_do_not_pile_up),
 		TEST(test_nap_keeps_the_request),
 		TEST(test_newcomer_has_no_lag),
 		TEST(test_work_while_asleep_is_debt),
-		TEST(test_alone_it_owes_nobody),
+		TEST(test_alone_it_has_no_debt),
 		TEST(test_lone_debtor_runs),
 		TEST(test_update_keeps_lag),
 		TEST(test_update_bounds_sleeping_credit),

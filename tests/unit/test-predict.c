@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How programs fare together: what can be worked out by hand. */
+/* The prediction of programs that share a device: cases computed by hand. */
 #include "simulate/predict.h"
 
 #include "base/units.h"
@@ -15,7 +15,7 @@
 
 #define MS UINT64_C(1000000)
 
-/* Always at work, in commands of a millisecond. */
+/* Always busy, in commands of a millisecond. */
 static struct clv_predict_program steady(double share)
 {
 	return (struct clv_predict_program){
@@ -26,7 +26,7 @@ static struct clv_predict_program steady(double share)
 	};
 }
 
-/* So many milliseconds of work, then so many without. */
+/* This many milliseconds of work, then this many without. */
 static struct clv_predict_program bursts(double share, double work_ms, double pause_ms)
 {
 	struct clv_predict_program program = steady(share);
@@ -53,7 +53,7 @@ static void test_alone(void **state)
 	assert_near(programs[0].slowdown, 1, 1.001);
 }
 
-/* By their shares, and a hand-over every turn. */
+/* By their shares, with a hand-over every turn. */
 static void test_steady(void **state)
 {
 	struct clv_predict_program halves[] = {steady(0.5), steady(0.5)};
@@ -66,13 +66,13 @@ static void test_steady(void **state)
 	assert_near(parts[0].slowdown, 5, 5.25);
 	assert_near(parts[1].slowdown, 3.33, 3.5);
 	assert_near(parts[2].slowdown, 2, 2.1);
-	/* What is not promised is shared, too. */
+	/* The unpromised part is shared too. */
 	halves[0].share_ppm = halves[1].share_ppm = CLV_PPM / 10;
 	assert_int_equal(clv_predict(halves, 2), 0);
 	assert_near(halves[0].slowdown, 2, 2.06);
 }
 
-/* What one does not use, the other has. */
+/* The unused share of one goes to the other. */
 static void test_donated(void **state)
 {
 	struct clv_predict_program programs[] = {bursts(0.5, 1, 99), steady(0.5)};
@@ -93,7 +93,7 @@ static void test_long_bursts(void **state)
 	assert_near(programs[1].slowdown, 1.4, 1.6);
 }
 
-/* Nobody can stop a command that has begun; `latency` is served next. */
+/* A command that has begun cannot be stopped; `latency` is served next. */
 static void test_commands_in_the_way(void **state)
 {
 	struct clv_predict_program programs[] = {bursts(0.5, 1, 19), steady(0.5)};

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What it takes to stop a lease half-way and to let it go on, whatever its processes say
- * that they have: in steps (basic blocks) and in calls of the driver's, for which the
- * arbiter looks at nobody else.  And whose work is waited for, as not all that it has is
- * known. */
+/* The cost of stopping and resuming a lease, for all reports of its processes: in steps
+ * (basic blocks) and in driver calls, during which the arbiter serves no other lease.
+ * Also: whose work the arbiter waits for, because not all of its channels are known. */
 #include "arbiter/preempt.h"
 #include "base/clock.h"
 #include "rm/abi.h"
@@ -27,7 +26,7 @@ static unsigned n_calls;
 static struct clv_arbiter_world device;
 static struct clv_arbiter_lease *lease;
 
-/* Called by what the compiler put in. */
+/* Called by the compiler's instrumentation. */
 void __sanitizer_cov_trace_pc(void);
 void __sanitizer_cov_trace_pc(void)
 {
@@ -73,7 +72,7 @@ static int note(uint32_t slot, uint32_t parent, uint32_t handle, uint32_t class)
 	return clv_preempt_note(&device.arbiter, lease, slot, STDOUT_FILENO, &object, 0);
 }
 
-/* A process that is at work, with a group of so many channels on its GPU. */
+/* A busy process with a group of n channels on its GPU. */
 static void add_process(uint32_t slot, uint32_t n_channels)
 {
 	uint32_t got;
@@ -91,7 +90,7 @@ static void add_process(uint32_t slot, uint32_t n_channels)
 	atomic_store(&lease->pages.report->slots[slot].entered, 1);
 }
 
-/* Off and on. */
+/* Stops and resumes. */
 static bool switch_both_ways(void)
 {
 	bool is_off;
@@ -105,7 +104,7 @@ static bool switch_both_ways(void)
 	return is_off;
 }
 
-/* What the process says it has, and what is known of it. */
+/* The number of objects that the process has, and the number that are known. */
 static void tell(uint32_t slot, uint64_t n_changes, uint64_t as_of)
 {
 	const struct clv_rm_object nothing = {0};
@@ -158,7 +157,7 @@ static void test_many_processes(void **state)
 	assert_int_equal(n_calls, 2 * 500);
 }
 
-/* Work is waited for then. */
+/* Then the arbiter waits for the work. */
 static void test_too_many_processes(void **state)
 {
 	for (uint32_t slot = 0; slot < CLV_SLOTS; slot++)
@@ -168,8 +167,8 @@ static void test_too_many_processes(void **state)
 	check_known(CLV_KNOWN_TOO_LONG, CLV_SLOTS - 1);
 }
 
-/* Until it has told all, and for good once something was lost. */
-static void test_who_has_not_told_all(void **state)
+/* Until the process has reported all objects, and for good once a report was lost. */
+static void test_incomplete_report(void **state)
 {
 	add_process(0, 3);
 	add_process(1, 3);
@@ -191,8 +190,8 @@ static void test_who_has_not_told_all(void **state)
 	check_known(CLV_KNOWN_TOO_MANY, 1);
 }
 
-/* Its work does not matter then. */
-static void test_who_is_idle_need_not_have_told(void **state)
+/* An idle process has no work to wait for. */
+static void test_incomplete_report_of_an_idle_process(void **state)
 {
 	add_process(0, 3);
 	add_process(1, 3);
@@ -210,8 +209,8 @@ static bool verify(uint64_t now_ns)
 	return clv_preempt_verify(&device.arbiter, lease, now_ns);
 }
 
-/* It was idle when the others were stopped, and goes past the gate, which it may. */
-static void test_who_begins_while_the_others_are_stopped(void **state)
+/* It was idle when the others were stopped, and then submits past the gate. */
+static void test_process_begins_while_others_are_stopped(void **state)
 {
 	uint64_t now_ns = clv_clock_ns();
 	uint32_t got;
@@ -227,15 +226,15 @@ static void test_who_begins_while_the_others_are_stopped(void **state)
 	assert_int_equal(n_calls, 1);
 	assert_true(verify(now_ns));
 	assert_int_equal(n_calls, 0);
-	/* Of this one nothing is known. */
+	/* This process has reported nothing. */
 	assert_int_equal(clv_arbiter_open_slot(&device.arbiter, lease, 2, &got, NULL), 0);
 	atomic_store(&lease->pages.report->slots[2].entered, 1);
 	assert_false(verify(now_ns));
 	clv_preempt_resume(&device.arbiter, lease);
 }
 
-/* What a process makes while it is stopped is heard of soon, or it runs on. */
-static void test_who_makes_more_while_it_is_stopped(void **state)
+/* Channels created while the process is stopped are reported soon; otherwise they run. */
+static void test_process_creates_channels_while_stopped(void **state)
 {
 	uint64_t now_ns = clv_clock_ns();
 
@@ -285,8 +284,8 @@ static void test_too_many_groups(void **state)
 	assert_int_equal(n_calls, 0);
 }
 
-/* While it is off: only what is new is taken off. */
-static void test_what_comes_while_it_is_off(void **state)
+/* While the lease is stopped, only new channels are stopped. */
+static void test_new_channels_while_stopped(void **state)
 {
 	add_process(0, 2000);
 	assert_true(clv_preempt_stop(&device.arbiter, lease));
@@ -309,16 +308,16 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_many_processes, begin, end),
 		cmocka_unit_test_setup_teardown(test_too_many_processes, begin, end),
 		cmocka_unit_test_setup_teardown(test_too_many_groups, begin, end),
-		cmocka_unit_test_setup_teardown(test_who_has_not_told_all, begin, end),
+		cmocka_unit_test_setup_teardown(test_incomplete_report, begin, end),
 		cmocka_unit_test_setup_teardown(
-			test_who_is_idle_need_not_have_told, begin, end),
+			test_incomplete_report_of_an_idle_process, begin, end),
 		cmocka_unit_test_setup_teardown(
-			test_who_begins_while_the_others_are_stopped, begin, end),
+			test_process_begins_while_others_are_stopped, begin, end),
 		cmocka_unit_test_setup_teardown(
-			test_who_makes_more_while_it_is_stopped, begin, end),
+			test_process_creates_channels_while_stopped, begin, end),
 		cmocka_unit_test_setup_teardown(test_the_seventeenth_client, begin, end),
 		cmocka_unit_test_setup_teardown(
-			test_what_comes_while_it_is_off, begin, end),
+			test_new_channels_while_stopped, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two leases on a device whose driver stops work half-way; the test is their gates, and
- * the driver. */
+/* Two leases on a device whose driver preempts; the test is their gates, and the
+ * driver. */
 #include "arbiter/arbiter.h"
 #include "arbiter/attach.h"
 #include "arbiter/internal.h"
@@ -19,11 +19,11 @@
 
 #include <cmocka.h>
 
-#define PATIENCE_MS 60000 /* bounds what hangs */
+#define PATIENCE_MS 60000 /* a bound for what hangs */
 
 static struct clv_arbiter *arbiter;
 static struct clv_arbiter_lease *a, *b;
-/* Whose gate submits just before its turn ends. */
+/* The lease whose gate submits just before its turn ends. */
 static _Atomic(struct clv_arbiter_lease *) late;
 
 int __wrap_ioctl(int fd, unsigned long request, void *call);
@@ -126,7 +126,7 @@ static void end(void)
 	clv_arbiter_free(arbiter);
 }
 
-/* It was idle, and the policy had put it to sleep. */
+/* The lease was idle, and the policy had put it to sleep. */
 static void test_work_that_came_late(void **state)
 {
 	begin(CLV_RM_CLASS_GROUP);
@@ -144,7 +144,7 @@ static void test_work_that_came_late(void **state)
 	end();
 }
 
-static void test_who_cannot_be_stopped(void **state)
+static void test_unstoppable_work(void **state)
 {
 	begin(0);
 	submit(a);
@@ -180,8 +180,8 @@ static void note(uint32_t slot, uint32_t handle, uint64_t as_of)
 	close(fd);
 }
 
-/* It has made five things, and told of one. */
-static void test_who_has_not_told_all_is_waited_for(void **state)
+/* It has created five objects, and reported one. */
+static void test_incomplete_report_is_waited_for(void **state)
 {
 	begin(CLV_RM_CLASS_GROUP);
 	note(0, 33, 0);
@@ -201,7 +201,7 @@ static void test_who_has_not_told_all_is_waited_for(void **state)
 	end();
 }
 
-/* A thread that computes without an end, as a vendor's does on a device that is the
+/* A thread that computes without an end, like a vendor's thread on a device that is the
  * processor. */
 struct worker {
 	pthread_t thread;
@@ -262,8 +262,8 @@ static bool comes(const _Atomic uint32_t *word, uint32_t expected)
 	return atomic_load(word) == expected;
 }
 
-/* a's kernel has no end, and both have their turns. */
-static void test_threads_stand_still(void **state)
+/* a's kernel has no end, and both get their turns. */
+static void test_threads_are_stopped(void **state)
 {
 	struct worker worker = {0};
 	struct clv_arbiter_sample sample;
@@ -284,7 +284,7 @@ static void test_threads_stand_still(void **state)
 	end_computing(&worker);
 }
 
-/* It blocks the signal, so its work is waited for, and then charged as it runs on. */
+/* It blocks the signal, so its work is waited for, and then charged while it runs on. */
 static void test_threads_run_on(void **state)
 {
 	struct worker worker = {.is_deaf = true};
@@ -312,9 +312,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_work_that_came_late),
-		cmocka_unit_test(test_who_cannot_be_stopped),
-		cmocka_unit_test(test_who_has_not_told_all_is_waited_for),
-		cmocka_unit_test(test_threads_stand_still),
+		cmocka_unit_test(test_unstoppable_work),
+		cmocka_unit_test(test_incomplete_report_is_waited_for),
+		cmocka_unit_test(test_threads_are_stopped),
 		cmocka_unit_test(test_threads_run_on),
 	};
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which programs a gate can be preloaded into, for a user who is not root: copies of this
- * very program, with rights that the test gives them. */
+/* Into which programs a gate can be preloaded for a user who is not root: copies of this
+ * program, with permissions that the test sets. */
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/launch/preloadable.h"
@@ -26,7 +26,7 @@
 
 #define NOBODY 65534
 
-/* As the kernel keeps it: cap_net_raw, permitted and effective. */
+/* The kernel's format: cap_net_raw, permitted and effective. */
 static const uint32_t net_raw[5] = {0x02000001, 1u << 13};
 
 static char folder[] = "/tmp/cleave-preloadable-XXXXXX";
@@ -68,8 +68,8 @@ static int remove_copy(void **state)
 	return unlink(program);
 }
 
-/* The program's obstacle as nobody sees it, or "". */
-static void check_as_nobody(bool no_new_rights, const char *obstacle)
+/* Checks the program's obstacle as an unprivileged user, or "". */
+static void check_unprivileged(bool no_new_rights, const char *obstacle)
 {
 	struct clv_error err = {};
 	int pipe_fds[2], status;
@@ -109,31 +109,31 @@ static void test_ordinary(void **state)
 	assert_int_equal(clv_preloadable_check(program, &err), 0);
 	assert_string_equal(err.msg, "");
 	need_root();
-	check_as_nobody(false, "");
+	check_unprivileged(false, "");
 }
 
 static void test_unreadable(void **state)
 {
 	need_root();
 	assert_int_equal(chmod(program, 0711), 0);
-	check_as_nobody(false, "cannot be read, only executed");
+	check_unprivileged(false, "cannot be read, only executed");
 	assert_int_equal(chmod(program, 0700), 0);
-	check_as_nobody(false, ""); /* the kernel refuses it */
+	check_unprivileged(false, ""); /* the kernel refuses it */
 }
 
 static void test_ids(void **state)
 {
 	need_root();
 	assert_int_equal(chmod(program, 04755), 0);
-	check_as_nobody(false, "set-user-ID");
-	check_as_nobody(true, "");
+	check_unprivileged(false, "set-user-ID");
+	check_unprivileged(true, "");
 	assert_int_equal(chmod(program, 02755), 0);
-	check_as_nobody(false, "set-user-ID");
+	check_unprivileged(false, "set-user-ID");
 	assert_int_equal(chmod(program, 02745), 0);
-	check_as_nobody(false, "");
+	check_unprivileged(false, "");
 	assert_int_equal(chown(program, NOBODY, NOBODY), 0);
 	assert_int_equal(chmod(program, 06755), 0);
-	check_as_nobody(false, "");
+	check_unprivileged(false, "");
 }
 
 static void test_capabilities(void **state)
@@ -141,11 +141,11 @@ static void test_capabilities(void **state)
 	need_root();
 	if (setxattr(program, "security.capability", net_raw, sizeof(net_raw), 0) < 0)
 		skip();
-	check_as_nobody(false, "file capabilities");
-	check_as_nobody(true, "");
+	check_unprivileged(false, "file capabilities");
+	check_unprivileged(true, "");
 }
 
-static void test_what_is_no_program(void **state)
+static void test_files_that_are_not_programs(void **state)
 {
 	static const char *const paths[] = {"/", "/dev/null", "/no/such/program"};
 
@@ -161,7 +161,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_ids, copy_self, remove_copy),
 		cmocka_unit_test_setup_teardown(
 			test_capabilities, copy_self, remove_copy),
-		cmocka_unit_test(test_what_is_no_program),
+		cmocka_unit_test(test_files_that_are_not_programs),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);

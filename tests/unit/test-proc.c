@@ -74,7 +74,7 @@ static void test_state(void **state)
 	assert_true(after.n_switches > before.n_switches);
 }
 
-static void test_nobody(void **state)
+static void test_no_process(void **state)
 {
 	struct clv_proc proc;
 
@@ -112,7 +112,7 @@ static void test_uninterruptible(void **state)
 
 		if (vfork() == 0) {
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
-			/* Killed before that, the parent sends nothing. */
+			/* If it was killed before that, the parent sends no signal. */
 			if (getppid() == parent)
 				pause();
 			_exit(0);
@@ -133,7 +133,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_start, start_child, end_child),
 		cmocka_unit_test_setup_teardown(test_state, start_child, end_child),
-		cmocka_unit_test(test_nobody),
+		cmocka_unit_test(test_no_process),
 		cmocka_unit_test(test_arguments),
 		cmocka_unit_test(test_uninterruptible),
 	};

@@ -114,7 +114,7 @@ static void test_tree(void **state)
 	assert_false(clv_process_has_ancestor(grandchild, is_id, &self));
 	self.start_ticks++;
 
-	/* An orphan gets another parent: it is no descendant any more. */
+	/* An orphan gets another parent, and is not a descendant any more. */
 	end(child);
 	assert_false(clv_process_has_ancestor(grandchild, is_id, &self));
 	kill(grandchild, SIGKILL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Queue records and their markers in rare orders of threads: what another thread does at
- * a certain moment is done here inside the call that this one makes then. */
+/* Queue records and their markers in rare interleavings of threads: another thread's
+ * action at a certain point runs here inside a call that this thread makes at that
+ * point. */
 #include "gate/process/thread.h"
 #include "gate/queue/blocked-queue.h"
 #include "gate/queue/custody.h"
@@ -56,7 +57,7 @@ static void release_event(struct clv_queue *queue, void *event)
 	free(event);
 }
 
-/* Streams may stand still, none does, and their work goes on for now. */
+/* Whether a stream may be blocked; none is, and they continue for now. */
 static bool is_asked, goes_on;
 
 static bool may_block(void)
@@ -91,7 +92,7 @@ static const struct clv_queue_ops ops = {
 };
 static const struct clv_gate_api api = {.queues = &ops};
 
-/* The memory for more than a few hundred markers. */
+/* No memory for more than a few hundred markers. */
 
 static bool no_memory;
 static uint32_t n_without_memory;
@@ -107,7 +108,7 @@ void *__wrap_calloc(size_t n, size_t n_bytes)
 	return NULL;
 }
 
-/* The rest of the gate. */
+/* --- The rest of the gate --- */
 
 static struct clv_control_page control = {.window_ns = 10 * CLV_NS_PER_MS};
 static struct clv_report_page report;
@@ -120,7 +121,7 @@ struct clv_queue clv_no_queue;
 struct clv_gate_state clv_gate = {.api = &api};
 __thread struct clv_gate_thread clv_gate_thread;
 
-/* Another thread, once. */
+/* The action of another thread, once. */
 static void (*in_wake)(void), (*in_leave)(void);
 
 static void run_other(void (**other)(void))
@@ -174,7 +175,7 @@ bool clv_flight_wants_marker_now(
 	return false;
 }
 
-/* What the tests do. */
+/* --- The tests --- */
 
 static const void *handle(uintptr_t i)
 {
@@ -224,8 +225,9 @@ static int end(void **state)
 	return 0;
 }
 
-/* The helper books the last marker of a queue, and another thread submits to a new one,
- * before the program's thread has taken the record of the first out of the table. */
+/* The helper completes the last marker of a queue, and another thread submits to a new
+ * queue, before the program's thread has removed the record of the first from the
+ * table. */
 static void book_and_submit_to_another(void)
 {
 	book_all();
@@ -278,7 +280,8 @@ static void test_records_are_reused(void **state)
 	assert_ptr_not_equal(submit(3), first);
 }
 
-/* A held command is let go, and complete, before who let it go is done with its queue. */
+/* A held command is released, and completes, before the thread that released it is done
+ * with its queue. */
 static void test_released_with_a_held_command(void **state)
 {
 	struct clv_queue *queue = clv_queue_find(handle(1));
@@ -293,7 +296,7 @@ static void test_released_with_a_held_command(void **state)
 	assert_ptr_equal(submit(3), queue);
 }
 
-/* More work without an end than there is room for in a first list of markers. */
+/* More unfinished commands than the first list of markers has room for. */
 #define MANY (3 * CLV_MARKERS_MANY)
 
 static void test_streams_that_end_before_their_work(void **state)
@@ -347,7 +350,7 @@ static void test_marks_that_are_looked_at(void **state)
 	assert_int_equal(n_in_flight(), 0);
 }
 
-/* What cannot be noted has a marker later. */
+/* Commands that could not be recorded get a marker later. */
 static void test_no_memory(void **state)
 {
 	no_memory = true;
@@ -363,7 +366,7 @@ static void test_no_memory(void **state)
 	assert_int_equal(n_in_flight(), 0);
 }
 
-/* Before a held command is the last moment for a marker. */
+/* A marker must be placed before a held command. */
 static void test_held_behind_many(void **state)
 {
 	struct clv_queue *queue;
@@ -388,7 +391,7 @@ static void test_refused_at_the_end(void **state)
 	assert_int_equal(n_in_flight(), 0);
 }
 
-/* As behind a fault of the device. */
+/* As after a device failure. */
 static void test_always_refused(void **state)
 {
 	submit(1);

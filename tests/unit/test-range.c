@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shares that are ranges: what must hold in every second of any history, and how long
- * those who want more and those who are idle wait.  The device is a model: what is left
- * of it is divided by weight among those who have work. */
+/* Shares that are ranges: invariants of every second of any history, and the longest wait
+ * of leases that want more and of idle ones. The device is a model: the rest is divided
+ * by weight among the leases with work. */
 #include "core/share/range.h"
 
 #include "base/cleanup.h"
@@ -25,7 +25,7 @@ struct world {
 	uint32_t demand_ppm[MEMBERS_MAX];
 	uint32_t used_ppm[MEMBERS_MAX];
 	size_t n;
-	uint32_t fixed_ppm; /* a neighbour with a fixed share, always at work */
+	uint32_t fixed_ppm; /* another lease with a fixed share, always busy */
 	uint64_t random;
 };
 
@@ -60,7 +60,7 @@ static uint64_t weight_of_hungry(const struct world *world)
 	return weight;
 }
 
-/* By weight, again and again, until the device is full or nobody has work left. */
+/* By weight, repeatedly, until the device is full or no lease has work left. */
 static void divide(struct world *world)
 {
 	uint64_t left = CLV_PPM;
@@ -195,7 +195,7 @@ static void test_two_that_want_all_have_the_same(void **state)
 	assert_int_equal(other->share_ppm, SHARE(50));
 }
 
-static void test_one_that_needs_less_keeps_what_it_needs(void **state)
+static void test_a_smaller_need_is_kept(void **state)
 {
 	struct world world = {0};
 	struct clv_range_member *modest = add(&world, 10, 100);
@@ -210,7 +210,7 @@ static void test_one_that_needs_less_keeps_what_it_needs(void **state)
 	assert_int_equal(greedy->share_ppm + modest->share_ppm, CLV_PPM);
 }
 
-static void test_fit_takes_from_those_who_have_most(void **state)
+static void test_fit_takes_from_the_largest(void **state)
 {
 	struct world world = {0};
 	struct clv_range_member *large = add(&world, 10, 100);
@@ -223,7 +223,7 @@ static void test_fit_takes_from_those_who_have_most(void **state)
 	assert_int_equal(small->share_ppm, SHARE(20));
 	clv_range_fit(world.members, 2, SHARE(50));
 	assert_int_equal(large->share_ppm, SHARE(30));
-	/* An overcommitted device: what was promised stays. */
+	/* An overcommitted device: the promises stay. */
 	clv_range_fit(world.members, 2, SHARE(5));
 	assert_int_equal(large->share_ppm, SHARE(10));
 	assert_int_equal(small->share_ppm, SHARE(10));
@@ -255,8 +255,8 @@ static void draw_demand(struct world *world)
 /* Long enough for each to rise or fall over the whole device, one after the other. */
 #define SETTLES_IN_S 60
 
-/* Nobody who wants more has less than one that could give, and free room is left to none
- * that wants it. */
+/* A lease that wants more must not have less than one that could give, and no room stays
+ * free while a lease wants it. */
 static void check_starved(const struct world *world, size_t i)
 {
 	const struct clv_range_member *member = &world->members[i];
@@ -272,7 +272,7 @@ static void check_starved(const struct world *world, size_t i)
 		assert_true(other->share_ppm <= member->share_ppm + 1 ||
 			    other->share_ppm == other->range.least_ppm);
 	}
-	/* Whole parts per million of a common level. */
+	/* Rounding down to parts per million. */
 	assert_true(room(world) - sum < world->n);
 }
 
@@ -335,8 +335,8 @@ int main(void)
 		cmocka_unit_test(test_a_pause_is_not_idleness),
 		cmocka_unit_test(test_a_moment_is_not_demand),
 		cmocka_unit_test(test_two_that_want_all_have_the_same),
-		cmocka_unit_test(test_one_that_needs_less_keeps_what_it_needs),
-		cmocka_unit_test(test_fit_takes_from_those_who_have_most),
+		cmocka_unit_test(test_a_smaller_need_is_kept),
+		cmocka_unit_test(test_fit_takes_from_the_largest),
 		cmocka_unit_test(test_any_constant_demand_comes_to_rest),
 		cmocka_unit_test(test_any_history_keeps_the_bounds),
 	};

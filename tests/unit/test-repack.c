@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Moves that make room: the fewest, the fleet untouched by the search, gangs placed
- * wholly or not at all. */
+/* Moves that make room: the fewest, the fleet unchanged by the search, gangs placed
+ * completely or not at all. */
 #include "place-world.h"
 
 #include "core/fleet/fleet.h"
@@ -76,7 +76,7 @@ static void test_one_move_is_enough(void **state)
 	assert_int_equal(clv_repack_apply(fleet, &two, &plan, &lease), 0);
 	assert_int_equal(fleet->held_milli, 3300);
 	check_audit(fleet);
-	/* Now it is another fleet. */
+	/* The fleet has changed. */
 	assert_int_equal(clv_fleet_release(fleet, plan.moves[0].lease), 0);
 	assert_int_equal(clv_repack_apply(fleet, &two, &plan, &lease), -ESTALE);
 	check_audit(fleet);
@@ -89,7 +89,7 @@ static bool is_never(void *userdata, uint32_t lease)
 	return lease != *(uint32_t *)userdata;
 }
 
-static void test_what_may_not_move_stays(void **state)
+static void test_immovable_leases_stay(void **state)
 {
 	struct clv_fleet *fleet = clv_fleet_new();
 	struct clv_place_request two = {.milli = 1000, .n_devices = 2};
@@ -114,8 +114,8 @@ static void test_what_may_not_move_stays(void **state)
 	clv_fleet_free(fleet);
 }
 
-/* Every way to give the request (0) and each lease a place: the fewest leases that are
- * not where they were, where that is less than *best. */
+/* Tries all places for the request (0) and each lease: the smallest number of moved
+ * leases, if that is less than *best. */
 static void fewest(struct clv_fleet *fleet, const struct clv_place_request *requests,
 	const struct clv_place_at *were, unsigned n, unsigned i, unsigned n_moved,
 	unsigned *best)
@@ -194,8 +194,7 @@ static void test_fewest_by_brute_force(void **state)
 	assert_true(n_found > N_ROUNDS / 10);
 }
 
-/* On mixed fleets: the search leaves every byte alone, and its plans can be carried
- * out. */
+/* On mixed fleets: the search changes no byte, and its plans can be carried out. */
 static void test_plans_hold(void **state)
 {
 	place_random_begin(3);
@@ -212,7 +211,7 @@ static void test_plans_hold(void **state)
 
 			before = clv_fleet_copy(fleet);
 			r = clv_repack_find(fleet, placer, &request, &options, &plan);
-			/* In what order a node's leases are linked means nothing. */
+			/* The order of a node's leases is irrelevant. */
 			for (uint32_t k = 0; k < fleet->n_nodes; k++)
 				before->nodes[k].first_lease =
 					fleet->nodes[k].first_lease;
@@ -256,7 +255,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_move_is_enough),
-		cmocka_unit_test(test_what_may_not_move_stays),
+		cmocka_unit_test(test_immovable_leases_stay),
 		cmocka_unit_test(test_fewest_by_brute_force),
 		cmocka_unit_test(test_plans_hold),
 		cmocka_unit_test(test_gang),

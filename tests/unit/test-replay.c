@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Replays: what is counted, departures in their order, the same result for the same
- * arrivals. */
+/* Replays: counters, departures in order, and the same result for the same arrivals. */
 #include "place-world.h"
 
 #include "core/fleet/fleet.h"
@@ -88,7 +87,7 @@ static void test_departures_make_room(void **state)
 {
 	struct clv_replay *replay = replay_of(one_node(), "best-fit");
 	const struct clv_replay_counts *counts = clv_replay_counts(replay);
-	/* The third is early by a second; the fourth comes as the first one goes. */
+	/* The third is a second too early; the fourth arrives as the first one leaves. */
 	/* clang-format off */
 	static const struct { int64_t arrives_s, stays_s; uint64_t placed; } rows[] = {
 		{0, 10, 1}, {5, 100, 2}, {9, 10, 2}, {10, 10, 3}, {20, 10, 4},
@@ -155,7 +154,7 @@ static void test_gangs(void **state)
 	assert_int_equal(counts->arrived, 3);
 	assert_int_equal(counts->refused, 3);
 	assert_int_equal(clv_replay_fleet(replay)->held_milli, 0);
-	arrive(replay, 100, 0, 1); /* none of a gang */
+	arrive(replay, 100, 0, 1); /* no member of a gang */
 	assert_int_equal(counts->gangs, 2);
 	assert_int_equal(counts->gangs_placed, 1);
 	assert_int_equal(counts->placed, 3);
@@ -198,7 +197,8 @@ static void test_a_gang_that_fails(void **state)
 	clv_replay_free(replay);
 }
 
-/* 0.6 and 0.3 beside each other leave no room for 0.7 unless one goes to the other. */
+/* 0.6 and 0.3 on two devices leave no room for 0.7 unless one of them moves to the
+ * other. */
 static void test_moves(void **state)
 {
 	struct clv_replay *replay = replay_of(one_node(), "worst-fit");
@@ -210,7 +210,7 @@ static void test_moves(void **state)
 	arrive(replay, 1000, 0, 1);
 	assert_int_equal(counts->refused, 1);
 	clv_replay_allow_moves(replay, 1);
-	/* One of the gang has room after a move, and none of it comes. */
+	/* One member of the gang would fit after a move; the gang is refused. */
 	arrive(replay, 1000, 5, 2);
 	arrive(replay, 10, 0, 1);
 	assert_int_equal(counts->refused, 3);
@@ -220,7 +220,7 @@ static void test_moves(void **state)
 	arrive(replay, 1000, 0, 1);
 	assert_int_equal(counts->refused, 3);
 	assert_int_equal(counts->moved, 1);
-	/* Who moved leaves when it was to. */
+	/* A moved lease leaves at its original time. */
 	assert_int_equal(clv_replay_arrive(replay, &late, true), 0);
 	assert_int_equal(counts->departed, 4);
 	assert_int_equal(clv_replay_finish(replay), 0);
@@ -228,7 +228,7 @@ static void test_moves(void **state)
 	clv_replay_free(replay);
 }
 
-/* Whatever comes, goes and moves: nothing is lost, and all leave. */
+/* After random arrivals, departures and moves nothing is lost, and all leave. */
 static void test_random_moves(void **state)
 {
 	static const uint16_t sizes[] = {100, 300, 450, 700, 1000};
@@ -262,7 +262,7 @@ static void test_random_moves(void **state)
 	assert_true(n_moved > 100);
 }
 
-/* What comes out of the heap is sorted, whatever went in. */
+/* Values are removed from the heap in order. */
 static void test_departures_are_sorted(void **state)
 {
 	struct clv_departures departures = {0};

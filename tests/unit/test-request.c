@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the API accepts as a request, and what it answers to the rest; and what the attach
- * socket takes for a hello. */
+/* Which requests the API accepts, and its errors for the others; and which hellos the
+ * attach socket accepts. */
 #include "agent/api/request/request.h"
 #include "agent/lease/hello.h"
 #include "arbiter/attach.h"
@@ -204,7 +204,7 @@ static void test_hello_of_another_version(void **state)
 		clv_attach_hello_check(&hello, sizeof(hello), &err), -EPROTONOSUPPORT);
 	assert_non_null(strstr(err.msg, "41"));
 	assert_non_null(strstr(err.msg, " 1:"));
-	/* A later hello may be longer or shorter: its version is understood. */
+	/* A later hello may be longer or shorter: its version is still recognized. */
 	memcpy(longer, &hello, sizeof(hello));
 	assert_int_equal(
 		clv_attach_hello_check(longer, sizeof(longer), NULL), -EPROTONOSUPPORT);

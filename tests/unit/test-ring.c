@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A gate that rings an agent which has died: the program does not hear of it. */
+/* A gate that rings a dead agent: the program must not notice. */
 #include "gate/attach/attach.c"
 
 #include <setjmp.h>
@@ -37,7 +37,7 @@ static void set_blocked(int how)
 	pthread_sigmask(how, &broken, NULL);
 }
 
-static void test_heard(void **state)
+static void test_live_agent(void **state)
 {
 	int ring[2];
 	struct clv_view view = make_view(ring);
@@ -49,8 +49,8 @@ static void test_heard(void **state)
 	close(ring[1]);
 }
 
-/* With the signal's usual action this ends the test. */
-static void test_nobody_there(void **state)
+/* With the default action of SIGPIPE this would end the test. */
+static void test_dead_agent(void **state)
 {
 	int ring[2];
 	struct clv_view view = make_view(ring);
@@ -71,7 +71,7 @@ static void test_signals_of_its_own_stay(void **state)
 	raise(SIGPIPE);
 	assert_false(clv_attach_ring(&view));
 	assert_true(is_pending());
-	signal(SIGPIPE, SIG_IGN); /* takes what is pending away */
+	signal(SIGPIPE, SIG_IGN); /* discards a pending signal */
 	signal(SIGPIPE, SIG_DFL);
 	assert_false(clv_attach_ring(&view));
 	assert_false(is_pending());
@@ -82,8 +82,8 @@ static void test_signals_of_its_own_stay(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_heard),
-		cmocka_unit_test(test_nobody_there),
+		cmocka_unit_test(test_live_agent),
+		cmocka_unit_test(test_dead_agent),
 		cmocka_unit_test(test_signals_of_its_own_stay),
 	};
 

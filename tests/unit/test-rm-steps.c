@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What it takes to note a process's channels and to switch them, in steps (basic blocks)
- * of src/rm, which is compiled so that each is counted: a tenant says which channels it
- * has, and while they are switched no other lease is looked at. */
+/* The cost of recording a process's channels and of switching them, in steps (basic
+ * blocks) of src/rm, which is compiled to count them: a tenant reports its channels, and
+ * while they are switched the agent serves no other lease. */
 #include "rm/abi.h"
 #include "rm/channels.h"
 
@@ -17,15 +17,15 @@
 #define CHANNEL 0xc86fu
 #define FEW 500u
 #define MANY 4000u
-/* Of one object on average, with what sanitizers add: without a search through the
- * others. */
+/* For one object on average, including the sanitizers' steps: excludes a search through
+ * the others. */
 #define NOTE_STEPS 1000u
 #define SWITCH_STEPS 100u
 
 static uint64_t n_steps;
 static unsigned n_calls;
 
-/* Called by what the compiler put in. */
+/* Called by the compiler's instrumentation. */
 void __sanitizer_cov_trace_pc(void);
 void __sanitizer_cov_trace_pc(void)
 {
@@ -48,7 +48,7 @@ int __wrap_ioctl(int fd, unsigned long request, struct call *call)
 	return 0;
 }
 
-/* Which objects a tenant says it has: at is from 0 on. */
+/* The objects that a tenant reports, by index from 0. */
 typedef struct clv_rm_object (*tenant_fn)(uint32_t at);
 
 static struct clv_rm_object make(uint32_t parent, uint32_t handle, uint32_t class)
@@ -156,7 +156,7 @@ static void test_noting(void **state)
 	}
 }
 
-/* The same handles again, one at a time and with all that hangs on them. */
+/* The same handles again, one at a time and with all their children. */
 static void test_freeing(void **state)
 {
 	for (size_t i = 0; i < sizeof(tenants) / sizeof(tenants[0]); i++) {

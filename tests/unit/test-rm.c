@@ -89,7 +89,7 @@ static void note(struct clv_rm_channels *channels, uint32_t parent, uint32_t han
 	assert_int_equal(clv_rm_channels_note(channels, FD, &object), 0);
 }
 
-/* A device with a subdevice, and a group of so many channels. */
+/* A device with a subdevice, and a group of n channels. */
 static void add_gpu(struct clv_rm_channels *channels, uint32_t device, unsigned n)
 {
 	note(channels, device, device + 1, SUBDEVICE);
@@ -114,7 +114,7 @@ static unsigned count(uint32_t command)
 	return n;
 }
 
-/* 575 and later, then a driver before it, then as at first: the size that was found is
+/* 575 and later, then an older driver, then the first again: the size that worked is
  * tried first the next time. */
 static void test_schedule_of_all_versions(void **state)
 {
@@ -167,7 +167,7 @@ static void test_several_gpus(void **state)
 	clv_rm_channels_free(channels);
 }
 
-/* That it is stopped must not be said of it. */
+/* The channel must not be reported as stopped. */
 static void test_no_subdevice(void **state)
 {
 	struct clv_rm_channels *channels = begin(3);
@@ -195,7 +195,7 @@ static void test_slices(void **state)
 	clv_rm_channels_free(channels);
 }
 
-/* A slice that is not that of being off is nobody's business. */
+/* A time slice other than that of a stopped group is left alone. */
 static void test_put_back(void **state)
 {
 	static const uint64_t before[] = {CLV_RM_SLICE_OFF_US, 1024};

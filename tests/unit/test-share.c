@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Classes by name, and what an incomplete or impossible request for a share becomes. */
+/* Classes by name, and the results of incomplete or impossible requests for a share. */
 #include "core/share/share.h"
 
 #include "base/cleanup.h"
@@ -44,7 +44,7 @@ static void test_good_requests(void **state)
 		struct clv_share got;
 	} rows[] = {
 		/* clang-format off */
-		/* everything said */
+		/* all values given */
 		{ { 300000, 500000, GI, CLV_CLASS_BATCH },
 		  { 300000, 500000, GI, CLV_CLASS_BATCH } },
 		/* no memory: the share's part of it */
@@ -54,7 +54,7 @@ static void test_good_requests(void **state)
 		  { 1000000, 0, DEVICE_BYTES, CLV_CLASS_LATENCY } },
 		{ { 333333, 0, 0, CLV_CLASS_NORMAL },
 		  { 333333, 0, UINT64_C(5726617334), CLV_CLASS_NORMAL } },
-		/* a range: the least of it is promised, and it begins there */
+		/* a range: its minimum is promised, and is its initial value */
 		{ { 0, 0, 0, CLV_CLASS_NORMAL, { 250000, 500000 } },
 		  { 250000, 0, 4 * GI, CLV_CLASS_NORMAL, { 250000, 500000 } } },
 		{ { 300000, 500000, GI, CLV_CLASS_NORMAL, { 250000, 500000 } },
@@ -66,14 +66,14 @@ static void test_good_requests(void **state)
 		  { 250000, 0, 4 * GI, CLV_CLASS_NORMAL } },
 		{ { 0, 0, DEVICE_BYTES, CLV_CLASS_NORMAL },
 		  { 1000000, 0, DEVICE_BYTES, CLV_CLASS_NORMAL } },
-		{ { 0, 0, 1, CLV_CLASS_NORMAL },       /* never without a weight */
+		{ { 0, 0, 1, CLV_CLASS_NORMAL },       /* the weight is never 0 */
 		  { 1, 0, 1, CLV_CLASS_NORMAL } },
-		/* a cap at the share, and at the whole */
+		/* a cap equal to the share, and to the whole */
 		{ { 300000, 300000, GI, CLV_CLASS_NORMAL },
 		  { 300000, 300000, GI, CLV_CLASS_NORMAL } },
 		{ { 300000, 1000000, GI, CLV_CLASS_NORMAL },
 		  { 300000, 1000000, GI, CLV_CLASS_NORMAL } },
-		/* all of the device's memory for a little of its time */
+		/* all of the device's memory for a small part of its time */
 		{ { 1, 0, DEVICE_BYTES, CLV_CLASS_NORMAL },
 		  { 1, 0, DEVICE_BYTES, CLV_CLASS_NORMAL } },
 		/* clang-format on */
@@ -138,7 +138,7 @@ static void test_bad_requests(void **state)
 	}
 }
 
-/* A device that reports no memory has none to give, and nobody divides by it. */
+/* A device that reports no memory has none to give; there is no division by it. */
 static void test_device_without_memory(void **state)
 {
 	struct clv_share_request memory = {.memory_bytes = 1};
@@ -150,7 +150,7 @@ static void test_device_without_memory(void **state)
 	assert_int_equal(share.memory_bytes, 0);
 }
 
-/* The parts that equal shares get never add up to more than there is. */
+/* The parts of equal shares never exceed the device. */
 static void test_equal_parts_fit(void **state)
 {
 	for (uint32_t n = 1; n <= 64; n++) {

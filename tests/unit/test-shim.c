@@ -41,7 +41,7 @@ static int remove_file(void **state)
 	return unlink(path);
 }
 
-/* Where the loader has it from. */
+/* The path of the loaded library. */
 static const char *path_of_library(void)
 {
 	struct link_map *library = NULL;
@@ -61,11 +61,11 @@ static void test_loads(void **state)
 		fail_msg("%s", dlerror());
 	gate = dlopen(GATE, RTLD_NOW | RTLD_LOCAL);
 	assert_non_null(gate);
-	/* Of the gate, of the library, and of neither. */
+	/* A symbol of the gate, of the library, and of neither. */
 	assert_ptr_equal(dlsym(shim, "cos"), dlsym(gate, "cos"));
 	assert_non_null(dlsym(shim, "qsort"));
 	assert_null(dlsym(shim, "cuInit"));
-	/* It goes by its name from now on, closed or not. */
+	/* The shim is found by its name from now on, closed or not. */
 	dlclose(shim);
 	assert_ptr_equal(dlopen(NAME, RTLD_NOW | RTLD_LOCAL), shim);
 }
@@ -83,7 +83,7 @@ static void test_is_read_again(void **state)
 	assert_string_equal(library, "/a/library");
 }
 
-/* Programs that are linked with a library ask for its versions, in the loader's words. */
+/* Programs linked with a library require its symbol versions, which the loader checks. */
 static void test_has_the_librarys_versions(void **state)
 {
 	static struct clv_versions of_library, of_shim;
@@ -103,7 +103,7 @@ static void test_has_the_librarys_versions(void **state)
 	assert_int_equal(of_shim.n, 0);
 }
 
-/* Whatever is in it, nothing is read behind its end. */
+/* For all contents, no byte behind the end is read. */
 static void test_is_damaged(void **state)
 {
 	static struct clv_versions versions;
@@ -127,7 +127,7 @@ static void test_is_damaged(void **state)
 	}
 }
 
-static void test_what_has_no_room(void **state)
+static void test_too_large(void **state)
 {
 	struct clv_error err = {};
 	_cleanup_free_ char *name = malloc(4 * CLV_PATH_MAX);
@@ -144,7 +144,7 @@ static void test_what_has_no_room(void **state)
 		setrlimit(RLIMIT_FSIZE, &(struct rlimit){16, size.rlim_max}), errno);
 	assert_int_equal(clv_shim_write(path, NAME, GATE, LIBRARY, "", &err), -ENOSPC);
 	assert_return_code(setrlimit(RLIMIT_FSIZE, &size), errno);
-	assert_int_equal(access(path, F_OK), 0); /* what was there is there */
+	assert_int_equal(access(path, F_OK), 0); /* the old file remains */
 	assert_int_equal(
 		clv_shim_write("/no/such/folder/x", NAME, GATE, LIBRARY, "", &err),
 		-ENOENT);
@@ -158,7 +158,7 @@ int main(void)
 		cmocka_unit_test(test_is_read_again),
 		cmocka_unit_test(test_has_the_librarys_versions),
 		cmocka_unit_test(test_is_damaged),
-		cmocka_unit_test(test_what_has_no_room),
+		cmocka_unit_test(test_too_large),
 	};
 
 	return cmocka_run_group_tests(tests, make_file, remove_file);

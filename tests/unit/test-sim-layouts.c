@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Carries out every layout of the examples on its node, step by step as planned: each
- * does what it says, and then there is nothing left to do.  Arguments: a folder of nodes,
- * then layouts, whose names begin with their node's. */
+ * step takes effect, and a new plan has no steps.
+ *
+ * Arguments: a folder of nodes, then layouts, whose names begin with their node's. */
 #include "sim-world.h"
 
 #include "base/yaml.h"
@@ -30,7 +31,7 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* "FOLDER/mi300x-dpx.yaml": of the node "mi300x", the longest that is there. */
+/* "FOLDER/mi300x-dpx.yaml": of the node "mi300x", the longest match. */
 static void find_node(const char *layout, char *ret, size_t ret_bytes)
 {
 	char name[128];
@@ -112,7 +113,7 @@ static int carry_out(const struct clv_step *step, struct clv_node_device *device
 	}
 }
 
-/* Stops at the step that fails and returns what it said. */
+/* Stops at the step that fails and returns its result. */
 static int apply(const struct clv_plan *plan)
 {
 	for (size_t i = 0; i < plan->n_steps; i++) {
@@ -134,7 +135,7 @@ static int apply(const struct clv_plan *plan)
 	return 0;
 }
 
-/* A driver that was told to fail does so once: what is left is planned anew. */
+/* An injected failure happens once: the rest is planned again. */
 static size_t apply_all(const struct clv_layout *layout)
 {
 	struct clv_plan plan;
@@ -165,7 +166,7 @@ static void nothing_is_left_to_do(const struct clv_layout *layout)
 	clv_plan_clear(&plan);
 }
 
-/* What cannot be done names who is in the way. */
+/* The obstacles of an impossible plan name holders. */
 static void blocked(const struct clv_layout *layout)
 {
 	struct clv_plan plan;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Walks at random through every operation of each node that is named as an argument. What
- * is refused leaves the state as it was, what is done obeys the rules of core and is
- * there for the next process. */
+/* Random operations on each node that is given as an argument. A refused operation leaves
+ * the state unchanged; a completed one obeys the rules of core and is visible to the next
+ * process. */
 #include "sim-world.h"
 
 #include "base/cleanup.h"
@@ -29,7 +29,7 @@ static uint32_t pick(uint32_t n)
 	return n ? (uint32_t)rand_r(&seed) % n : 0;
 }
 
-/* --- What a step may ask for: mostly what is possible --- */
+/* --- The parameters of a step: mostly possible ones --- */
 
 static int try_mig(size_t index)
 {
@@ -185,7 +185,7 @@ static const struct {
 	{try_destroy_part, has_partitions},
 };
 
-/* One in ten is taken however senseless. */
+/* One in ten is tried even if it makes no sense. */
 static int try_something(size_t index)
 {
 	for (;;) {
@@ -199,7 +199,7 @@ static int try_something(size_t index)
 
 /* --- What must hold --- */
 
-/* A refused call leaves but the note that it was made and that a mode is wished for. */
+/* A refused call changes only the count of calls and the wished mode. */
 static void read_state(char *ret)
 {
 	FILE *file = fopen(world.state_path, "r");
@@ -305,7 +305,7 @@ static void walk(void **state)
 	if (sim_world_open(&world) < 0 || sim_world_look(&world) < 0)
 		fail_msg("%s", world.err.msg);
 	n_done = n_refused = 0;
-	seed = 1; /* the same walk, in whatever order */
+	seed = 1; /* the same sequence in any order of the nodes */
 	for (unsigned int i = 0; i < N_STEPS; i++)
 		take_step(before, after);
 	print_message(

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The state of a simulated node on disk: what was done is there for the next process,
- * whoever dies; what is no state of this node is refused and left alone. */
+/* The state of a simulated node on disk: changes are visible to the next process,
+ * whichever process dies; a file that is not a state of this node is refused and left
+ * unchanged. */
 #include "sim-world.h"
 
 #include <errno.h>
@@ -73,7 +74,7 @@ static char *read_state(void)
 	return text;
 }
 
-/* --- What is kept --- */
+/* --- Round trips --- */
 
 static void divide_everything(void)
 {
@@ -116,7 +117,7 @@ static void everything_survives(void **state)
 	assert_string_equal(sim_world_find(&world, 7, "cores:3@0")->address, "0,2-3");
 }
 
-/* What goes in comes out, byte for byte. */
+/* A state is written as it was read, byte for byte. */
 static void a_state_is_written_as_it_was_read(void **state)
 {
 	char *before, *after;
@@ -124,7 +125,7 @@ static void a_state_is_written_as_it_was_read(void **state)
 	divide_everything();
 	before = read_state();
 	sim_world_reopen(&world);
-	works(sim_world_memory(&world, 4, CLV_NPS1)); /* changes nothing */
+	works(sim_world_memory(&world, 4, CLV_NPS1)); /* no change */
 	after = read_state();
 	assert_string_equal(before, after);
 	free(before);
@@ -146,7 +147,7 @@ static void without_a_state_file_it_lives_in_memory(void **state)
 	sim_world_remove(&other);
 }
 
-/* --- What is refused --- */
+/* --- Errors --- */
 
 #define HEAD "cleave-sim-state: 1\nnode: test\ndevices:\n"
 
@@ -168,7 +169,7 @@ static const struct {
 	/* clang-format on */
 };
 
-static void what_is_no_state_of_it_is_refused(void **state)
+static void a_state_of_another_node_is_refused(void **state)
 {
 	for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++) {
 		char *left;
@@ -188,7 +189,7 @@ static void what_is_no_state_of_it_is_refused(void **state)
 	works(sim_world_look(&world));
 }
 
-/* The rules hold for what is read as for what is asked. */
+/* The rules for a state that is read are those for calls. */
 static const struct {
 	size_t device;
 	const char *model;
@@ -220,7 +221,7 @@ static void refused_with(const char *says)
 		fail_msg("got '%s', not '%s'", world.err.msg, says);
 }
 
-static void what_cannot_be_is_refused(void **state)
+static void an_impossible_state_is_refused(void **state)
 {
 	char uuids[8][64];
 
@@ -239,9 +240,9 @@ static void what_cannot_be_is_refused(void **state)
 	}
 }
 
-/* --- Who dies, and who is faster --- */
+/* --- Killed and concurrent processes --- */
 
-/* What the child has begun and what it knows to be done. */
+/* What the child has begun and what it has completed. */
 struct progress {
 	_Atomic unsigned int begun;
 	_Atomic unsigned int done;
@@ -264,7 +265,7 @@ static void __attribute__((noreturn)) change_for_ever(struct progress *progress)
 	}
 }
 
-/* Once it is at work, at any point of it. */
+/* Kills the child at any point after its first change. */
 static void kill_soon(pid_t pid, const struct progress *progress, unsigned int us)
 {
 	unsigned int before = progress->done;
@@ -278,7 +279,8 @@ static void kill_soon(pid_t pid, const struct progress *progress, unsigned int u
 	assert_true(WIFSIGNALED(status));
 }
 
-/* The state is that after the last change, or, if one was under way, after that one. */
+/* The state is the one after the last change or, if a change was in progress, the one
+ * after it. */
 static void a_kill_leaves_one_state_or_the_other(void **state)
 {
 	struct progress *progress = mmap(NULL, sizeof(*progress), PROT_READ | PROT_WRITE,
@@ -299,7 +301,7 @@ static void a_kill_leaves_one_state_or_the_other(void **state)
 		assert_true(is_there == progress->begun % 2 ||
 			    is_there == progress->done % 2);
 		total += progress->done;
-		/* What was under way is done, or it is not. */
+		/* A change in progress is complete, or has not happened. */
 		progress->done += is_there != progress->done % 2;
 		progress->begun = progress->done;
 	}
@@ -322,7 +324,7 @@ static void __attribute__((noreturn)) fill(size_t index)
 	_exit(0);
 }
 
-/* Nobody's change is lost under another's. */
+/* A concurrent change must not be lost. */
 static void processes_wait_for_each_other(void **state)
 {
 	for (size_t i = 0; i < N_CHILDREN; i++) {
@@ -340,7 +342,7 @@ static void processes_wait_for_each_other(void **state)
 		assert_int_equal(sim_world_device(&world, i)->n_partitions, 4);
 }
 
-static void what_cannot_be_written_is_not_done(void **state)
+static void a_failed_write_changes_nothing(void **state)
 {
 	char name[128];
 
@@ -362,11 +364,11 @@ int main(void)
 		TEST(everything_survives),
 		TEST(a_state_is_written_as_it_was_read),
 		TEST(without_a_state_file_it_lives_in_memory),
-		TEST(what_is_no_state_of_it_is_refused),
-		TEST(what_cannot_be_is_refused),
+		TEST(a_state_of_another_node_is_refused),
+		TEST(an_impossible_state_is_refused),
 		TEST(a_kill_leaves_one_state_or_the_other),
 		TEST(processes_wait_for_each_other),
-		TEST(what_cannot_be_written_is_not_done),
+		TEST(a_failed_write_changes_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The simulated drivers' rules, through the vtable: what works, and what is said of what
- * does not. */
+/* The simulated drivers' rules, through the vtable: successful calls, and the errors of
+ * others. */
 #include "sim-world.h"
 
 #include "backend/sim/uuid.h"
@@ -24,7 +24,7 @@
 
 static struct sim_world world;
 
-/* Opens the node, which must be right. */
+/* Opens the node, which must be valid. */
 static void open_node(const char *text)
 {
 	sim_world_make(&world, text, true);
@@ -53,9 +53,9 @@ static void refused(int r, int code, const char *says)
 
 /* --- Small parts --- */
 
-static void uuids_are_those_of_the_standard(void **state)
+static void uuids_follow_the_standard(void **state)
 {
-	/* The namespace of DNS names; python's uuid.uuid5 gives the same. */
+	/* The namespace of DNS names; python's uuid.uuid5 gives the same result. */
 	static const uint8_t dns[16] = {0x6b, 0xa7, 0xb8, 0x10, 0x9d, 0xad, 0x11, 0xd1,
 		0x80, 0xb4, 0x00, 0xc0, 0x4f, 0xd4, 0x30, 0xc8};
 	static const struct {
@@ -161,7 +161,7 @@ static const struct {
 	/* clang-format on */
 };
 
-static void what_is_wrong_in_a_node_is_said(void **state)
+static void errors_in_a_node_are_reported(void **state)
 {
 	for (size_t i = 0; i < sizeof(bad_nodes) / sizeof(bad_nodes[0]); i++) {
 		sim_world_make(&world, bad_nodes[i].text, false);
@@ -199,7 +199,7 @@ static void devices_are_as_their_file_says(void **state)
 	assert_true(cpu->info.memory_bytes == 32 * GI);
 }
 
-static void what_cannot_be_divided_says_what_to_use(void **state)
+static void an_indivisible_device_names_an_alternative(void **state)
 {
 	open_node(NODE("{model: T4}"));
 	assert_non_null(
@@ -312,7 +312,7 @@ static void instances_take_exact_places(void **state)
 	assert_non_null(sim_world_find(&world, 0, "1g.5gb@1"));
 }
 
-/* The page that this project answers says that a 40 GB A100 holds four. */
+/* NVIDIA's documentation says that a 40 GB A100 holds four. */
 static void a_fourth_2g_is_refused(void **state)
 {
 	open_node(NODE("{model: A100-40GB, at-start: {mig: on}}"));
@@ -413,7 +413,7 @@ static void what_is_used_is_not_destroyed(void **state)
 		"lease train of bob");
 	works(sim_world_destroy_part(&world, 0, "3g.20gb@4", "3g.20gb@4/1c@0"));
 	refused(sim_world_destroy(&world, 0, "1g.5gb@0"), -EBUSY, "process 7 (python3)");
-	/* Whoever waits for an instance holds it as soon as it is there. */
+	/* A process that waits for an instance holds it as soon as it exists. */
 	works(sim_world_create(&world, 0, "1g.5gb", 1));
 	refused(sim_world_destroy(&world, 0, "1g.5gb@1"), -EBUSY, "process 8");
 }
@@ -457,7 +457,7 @@ static void a_memory_mode_is_a_wish_until_the_reload(void **state)
 	assert_int_equal(sim_world_device(&world, 1)->xcp.requested_memory, CLV_NPS4);
 	assert_int_equal(sim_world_device(&world, 2)->xcp.requested_memory, 0);
 	assert_int_equal(sim_world_device(&world, 0)->xcp.memory, CLV_NPS1);
-	/* The driver passes over a wish for what is, and keeps the older one. */
+	/* The driver ignores a request for the current mode, and keeps the older one. */
 	works(sim_world_memory(&world, 1, CLV_NPS1));
 	assert_int_equal(sim_world_device(&world, 1)->xcp.requested_memory, CLV_NPS4);
 	works(sim_world_compute(&world, 2, CLV_QPX));
@@ -487,7 +487,7 @@ static void a_memory_mode_is_a_wish_until_the_reload(void **state)
 		"MI300X has no memory mode NPS8: it has NPS1, NPS2, NPS4");
 }
 
-static void who_uses_any_amd_device_keeps_the_driver(void **state)
+static void a_user_of_any_amd_device_keeps_the_driver(void **state)
 {
 	open_node(NODE("{model: MI300X, count: 2}") "holders: [{on: gpu1/DPX/NPS1@1, "
 						    "process: exporter, pid: 3}]\n");
@@ -592,7 +592,7 @@ static void quotas_given_before_keep_the_driver_from_giving_any(void **state)
 	assert_true(vf[0].quota.memory_bytes == 12176 * MI);
 }
 
-/* Of any kind: what is left might not be enough for the others. */
+/* A quota of any kind: the rest might not be enough for the others. */
 static void one_quota_given_before_is_enough_for_that(void **state)
 {
 	static const struct clv_vf_quota given[] = {
@@ -709,7 +709,7 @@ static void sets_of_processors_are_disjoint(void **state)
 		"there is no partition gpu0/cores:3@0");
 }
 
-/* --- Failures that were asked for --- */
+/* --- Injected failures --- */
 
 static void the_call_that_is_to_fail_fails_once(void **state)
 {
@@ -730,12 +730,12 @@ static void the_call_that_is_to_fail_fails_once(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		TEST(uuids_are_those_of_the_standard),
+		TEST(uuids_follow_the_standard),
 		TEST(processors_are_read_and_written),
 		TEST(without_a_file_there_is_no_node),
-		TEST(what_is_wrong_in_a_node_is_said),
+		TEST(errors_in_a_node_are_reported),
 		TEST(devices_are_as_their_file_says),
-		TEST(what_cannot_be_divided_says_what_to_use),
+		TEST(an_indivisible_device_names_an_alternative),
 		TEST(mig_mode_is_pending_until_the_reset),
 		TEST(mig_mode_comes_at_once_from_hopper_on),
 		TEST(a_reload_of_the_driver_takes_instances_and_modes),
@@ -747,7 +747,7 @@ int main(void)
 		TEST(what_is_used_is_not_destroyed),
 		TEST(compute_modes_go_with_the_memory_mode),
 		TEST(a_memory_mode_is_a_wish_until_the_reload),
-		TEST(who_uses_any_amd_device_keeps_the_driver),
+		TEST(a_user_of_any_amd_device_keeps_the_driver),
 		TEST(their_number_changes_from_and_to_none),
 		TEST(quotas_are_aligned_and_summed),
 		TEST(quotas_given_before_keep_the_driver_from_giving_any),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Devices looked at one by one: what a request is on each, which is chosen, and that what
- * is taken and given back leaves everything as it was. */
+/* Single devices: the size of a request on each, which one is chosen, and that a take and
+ * its release leave everything unchanged. */
 #include "core/fleet/fleet.h"
 #include "core/place/singles.h"
 
@@ -44,7 +44,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void test_what_it_is_on_each(void **state)
+static void test_size_on_each(void **state)
 {
 	const struct clv_place_request memory = {.device_mib = 10000, .n_devices = 1};
 	const struct clv_place_request share = {.milli = 250, .n_devices = 1};
@@ -57,7 +57,7 @@ static void test_what_it_is_on_each(void **state)
 	assert_true(clv_singles_complete(*state, 2, &too_much).milli > CLV_PLACE_WHOLE);
 }
 
-/* Both must be free, and a device that is whole is left so where another will do. */
+/* Both must be free, and a whole device is avoided if another fits. */
 static void test_which(void **state)
 {
 	assert_int_equal(find(*state, 0, N, 300, 8000), 1);
@@ -94,8 +94,7 @@ static void test_taken_and_given_back(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(
-			test_what_it_is_on_each, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_size_on_each, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_which, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_some_of_them, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The account in a job's comment, whatever else is there. */
+/* The account in a job's comment, beside any other text. */
 #include "bridge/slurm/ask.h"
 
 #include "base/cleanup.h"
@@ -48,7 +48,7 @@ static void test_seconds(void **state)
 	}
 }
 
-static void test_nothing_said(void **state)
+static void test_empty(void **state)
 {
 	assert_true(clv_slurm_get_seconds("", "n1") < 0);
 	assert_true(clv_slurm_get_seconds("gpu_seconds[n11]=1", "n1") < 0);
@@ -67,7 +67,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_seconds),
-		cmocka_unit_test(test_nothing_said),
+		cmocka_unit_test(test_empty),
 		cmocka_unit_test(test_no_room),
 	};
 

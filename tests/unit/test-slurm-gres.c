@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gres.conf of nodes as the agent's API shows them, with and without the driver's word on
- * its device files. */
+/* gres.conf of nodes as in the agent's API, with and without the driver's list of device
+ * files. */
 #include "bridge/slurm/gres.h"
 
 #include "base/cleanup.h"

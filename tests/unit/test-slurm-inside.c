@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The variables of a task: the gate is first, and what the user says stays. */
+/* The variables of a task: the gate comes first, and the user's values stay. */
 #include "bridge/slurm/inside.h"
 
 #include "base/cleanup.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A recipe is read as it was written, and what is none is refused. */
+/* A recipe is read as it was written, and an invalid one is refused. */
 #include "bridge/slurm/recipe.h"
 
 #include "base/cleanup.h"
@@ -46,7 +46,7 @@ static void test_written_and_read(void **state)
 	clv_slurm_recipe_clear(&again);
 }
 
-static void test_what_is_none(void **state)
+static void test_invalid(void **state)
 {
 	static const char *const texts[] = {"", "cleave-slurm 1\n",
 		"cleave-slurm 2\nlease\tl1\n", "cleave-slurm 1\nlease\tl1\nset\n",
@@ -76,7 +76,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_written_and_read),
-		cmocka_unit_test(test_what_is_none),
+		cmocka_unit_test(test_invalid),
 		cmocka_unit_test(test_no_job),
 	};
 

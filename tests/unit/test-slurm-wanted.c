@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The options of srun: what is taken, and what is said of what is not. */
+/* The options of srun: accepted ones, and the errors of others. */
 #include "bridge/slurm/wanted.h"
 
 #include "base/cleanup.h"
@@ -18,7 +18,7 @@ static void test_values(void **state)
 	static const struct {
 		enum clv_slurm_want which;
 		const char *text;
-		const char *why; /* NULL: it is taken */
+		const char *why; /* NULL: it is accepted */
 	} cases[] = {
 		{CLV_SLURM_SHARE, "0.3", NULL},
 		{CLV_SLURM_SHARE, "30%", NULL},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Limits in space: where a part goes beside others, and how many units it is. */
+/* Limits in space: the place of a part beside others, and its number of units. */
 #include "core/share/sm.h"
 
 #include "base/cleanup.h"
@@ -26,7 +26,7 @@ static void test_places(void **state)
 		{ { { 25, 0 } }, 25, 25 },
 		{ { { 25, 0 }, { 25, 50 } }, 25, 25 },
 		{ { { 25, 0 }, { 25, 25 }, { 25, 75 } }, 25, 50 },
-		/* it fits nowhere: with least in common */
+		/* it fits nowhere: the place with the least overlap */
 		{ { { 50, 0 }, { 30, 50 } }, 30, 70 },
 		{ { { 25, 25 } }, 50, 50 },
 		{ { { 50, 0 }, { 50, 50 }, { 50, 0 } }, 50, 50 },
@@ -63,16 +63,16 @@ static void test_counts(void **state)
 		{ { 100, 0 }, 304, { 2, 2 }, 0, 304 },
 		{ { 25, 0 }, 188, { 2, 2 }, 0, 46 },
 		{ { 25, 25 }, 110, { 2, 2 }, 26, 26 },
-		/* never nothing, never beyond the end */
+		/* never 0, never beyond the end */
 		{ { 1, 0 }, 20, { 2, 2 }, 0, 2 },
 		{ { 1, 99 }, 20, { 2, 2 }, 18, 2 },
 		{ { 1, 99 }, 7, { 2, 2 }, 4, 2 },
 		{ { 50, 0 }, 132, { 8, 8 }, 0, 64 },
-		/* a die must not be without any */
+		/* each die has at least one */
 		{ { 1, 0 }, 304, { 2, 8 }, 0, 8 },
 		{ { 1, 99 }, 304, { 2, 8 }, 296, 8 },
 		{ { 1, 0 }, 6, { 2, 8 }, 0, 6 },
-		/* no limit, or nothing is known */
+		/* no limit, or an unknown device */
 		{ { 0, 0 }, 304, { 2, 2 }, 0, 0 },
 		{ { 25, 0 }, 0, { 2, 2 }, 0, 0 },
 		/* clang-format on */
@@ -89,7 +89,7 @@ static void test_counts(void **state)
 	}
 }
 
-/* Of a device as many as fit, whatever their sizes: none has a unit of another's. */
+/* As many parts of any sizes as fit do not overlap. */
 static void test_apart(void **state)
 {
 	static const uint32_t ppms[] = {333333, 250000, 166667, 100000, 150000};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Steps by themselves: their names, their words, and whether a device that is read again
- * shows that one was done. */
+/* Steps: their names, their texts, and whether a device that is read again shows that one
+ * was done. */
 #include "core/plan/plan.h"
 
 #include "base/cleanup.h"

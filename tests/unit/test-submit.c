@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Submissions to an OpenCL queue, counted in what they cost the vendor: a marker without
- * a wait list depends on all that is pending in an out-of-order queue. */
+/* Submissions to an OpenCL queue, and their cost for the vendor: a marker without a wait
+ * list depends on all pending commands of an out-of-order queue. */
 #include "gate/attach/attachment.h"
 #include "gate/opencl/dispatch/real.h"
 #include "gate/opencl/dispatch/vendors.h"
@@ -27,14 +27,14 @@
 #define N_KINDS 4
 #define MAX_EVENTS 8192
 
-/* The vendor: nothing is complete before it is waited for. */
+/* The vendor: no command is complete before a wait for it. */
 
 static struct {
 	cl_int status;
 	int references;
 } events[MAX_EVENTS];
 static cl_uint n_events, n_pending;
-static uint64_t n_dependencies; /* that markers made */
+static uint64_t n_dependencies; /* of all markers */
 static cl_command_queue_properties properties;
 cl_icd_dispatch clv_real;
 
@@ -83,7 +83,7 @@ static cl_int CL_API_CALL wait_for_events(cl_uint n, const cl_event *list)
 	for (cl_uint i = 0; i < n; i++) {
 		cl_uint index = index_of(list[i]);
 
-		/* It ends at the first error. */
+		/* A wait ends at the first error. */
 		if (events[index].status < CL_COMPLETE)
 			return CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
 		complete(index, CL_COMPLETE);
@@ -138,7 +138,7 @@ bool clv_vendor_gate_object(const void *object)
 	return true;
 }
 
-/* The rest of the gate: there is room for everything, at once. */
+/* The rest of the gate: there is always room. */
 
 static struct clv_control_page control = {.window_ns = 10 * CLV_NS_PER_MS};
 static struct clv_report_page report;
@@ -229,7 +229,7 @@ void clv_flight_note_forced(void)
 
 bool clv_flight_was_forced(uint64_t since_ns)
 {
-	return true; /* nothing is learned */
+	return true; /* the estimate learns nothing */
 }
 
 bool clv_flight_may_mark_tail(void)
@@ -243,7 +243,7 @@ bool clv_flight_wants_marker_now(
 	return false;
 }
 
-/* What the gate allocates. */
+/* The gate's allocations. */
 
 static unsigned n_allocations;
 
@@ -264,7 +264,7 @@ void *__wrap_malloc(size_t n_bytes)
 	return __real_malloc(n_bytes);
 }
 
-/* What the tests do. */
+/* --- The tests --- */
 
 static cl_command_queue queue;
 
@@ -290,7 +290,7 @@ static int begin(void **state)
 	return 0;
 }
 
-/* Nothing is left of it. */
+/* All allocations are freed. */
 static int end(void **state)
 {
 	clv_queue_release(queue);
@@ -346,8 +346,8 @@ static void test_many_of_known_length(void **state)
 	assert_int_equal(n_allocations, 0);
 }
 
-/* What a marker is of is in flight until all of it is complete. */
-static void test_markers_say_what_is_complete(void **state)
+/* The commands before a marker are in flight until all of them are complete. */
+static void test_markers_complete_in_order(void **state)
 {
 	uint64_t before = N_COMMANDS;
 
@@ -389,7 +389,7 @@ static void test_finished_events_are_not_kept(void **state)
 	release_event(event);
 }
 
-/* An in-order queue has no use for them. */
+/* An in-order queue needs no events. */
 static void test_order_needs_no_events(void **state)
 {
 	clv_queue_release(queue);
@@ -406,7 +406,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_many_of_unknown_length, begin, end),
 		cmocka_unit_test_setup_teardown(test_many_of_known_length, begin, end),
 		cmocka_unit_test_setup_teardown(
-			test_markers_say_what_is_complete, begin, end),
+			test_markers_complete_in_order, begin, end),
 		cmocka_unit_test_setup_teardown(
 			test_failed_command_hides_no_other, begin, end),
 		cmocka_unit_test_setup_teardown(

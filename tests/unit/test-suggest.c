@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The nearest name is offered, and a far one is not. */
+/* The nearest name is suggested, and a distant one is not. */
 #include "base/suggest.h"
 
 #include "base/cleanup.h"
@@ -16,7 +16,7 @@ static void test_near_names(void **state)
 {
 	static const struct {
 		const char *word;
-		const char *near; /* NULL: nothing to offer */
+		const char *near; /* NULL: no suggestion */
 	} cases[] = {
 		{"rnu", "run"},
 		{"runx", "run"},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads that compute, and the test in the part of the agent that stops them. */
+/* Computing threads, and the test in the part of the agent that stops them. */
 #include "arbiter/attach.h"
 #include "arbiter/threads.h"
 #include "base/clock.h"
@@ -90,7 +90,7 @@ static bool come_to_obey(struct clv_threads *threads)
 	return false;
 }
 
-static void test_who_computes_stands_still(void **state)
+static void test_computing_threads_are_stopped(void **state)
 {
 	struct worker worker = {0};
 	struct clv_threads *threads;
@@ -118,7 +118,7 @@ static void test_who_computes_stands_still(void **state)
 	clv_threads_free(threads);
 }
 
-static void test_who_runs_on_is_found(void **state)
+static void test_running_threads_are_found(void **state)
 {
 	struct worker worker = {.is_deaf = true};
 	uint64_t until_ns = clv_clock_ns() + PATIENCE_NS;
@@ -136,8 +136,8 @@ static void test_who_runs_on_is_found(void **state)
 	clv_threads_free(threads);
 }
 
-/* Others compute, and these are for something else. */
-static void test_who_does_not_compute_is_left_alone(void **state)
+/* Only computing threads are stopped. */
+static void test_other_threads_are_left_alone(void **state)
 {
 	struct worker named = {.is_idle = true}, worker = {0};
 	struct clv_threads *threads;
@@ -154,7 +154,7 @@ static void test_who_does_not_compute_is_left_alone(void **state)
 	clv_threads_free(threads);
 }
 
-static void test_who_is_gone(void **state)
+static void test_ended_process(void **state)
 {
 	struct worker worker = {0};
 	struct clv_threads *threads;
@@ -174,10 +174,10 @@ static void test_who_is_gone(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_who_computes_stands_still),
-		cmocka_unit_test(test_who_runs_on_is_found),
-		cmocka_unit_test(test_who_does_not_compute_is_left_alone),
-		cmocka_unit_test(test_who_is_gone),
+		cmocka_unit_test(test_computing_threads_are_stopped),
+		cmocka_unit_test(test_running_threads_are_found),
+		cmocka_unit_test(test_other_threads_are_left_alone),
+		cmocka_unit_test(test_ended_process),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a vendor is given with a callback: good for one call, and enough for all. */
+/* The pointers that a vendor gets with a callback: valid for one call, and as many as are
+ * needed. */
 #include "gate/process/tickets.h"
 
 #include <setjmp.h>
@@ -23,14 +24,14 @@ static void a_ticket_is_good_for_one_call(void **state)
 	assert_ptr_equal(clv_ticket_take(next), &second);
 }
 
-static void what_is_no_ticket_is_for_nothing(void **state)
+static void an_invalid_ticket_has_no_callback(void **state)
 {
 	assert_null(clv_ticket_take(NULL));
 	assert_null(clv_ticket_take((void *)UINTPTR_MAX));
 	assert_null(clv_ticket_take((void *)(uintptr_t)N_MANY));
 }
 
-/* More than any program should have at once; no driver has a limit. */
+/* More than any program needs at once; drivers have no limit. */
 static void there_is_one_for_each_of_many(void **state)
 {
 	char *things = malloc(N_MANY);
@@ -54,7 +55,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_ticket_is_good_for_one_call),
-		cmocka_unit_test(what_is_no_ticket_is_for_nothing),
+		cmocka_unit_test(an_invalid_ticket_has_no_callback),
 		cmocka_unit_test(there_is_one_for_each_of_many),
 	};
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lines of `cleave top` at every width: none is too long, and what matters most is
- * there in 60 columns. */
+/* The lines of `cleave top` at every width: none is too long, and the most important
+ * columns are there at 60. */
 #include "cli/lease/top-view.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Traces and fleets as files: what is read, and where a wrong one is wrong. */
+/* Traces and fleets as files: the parsed values, and the place of errors. */
 #include "simulate/names.h"
 #include "simulate/trace.h"
 
@@ -32,7 +32,7 @@ static struct clv_fleet *fleet_of(const char *text, struct clv_error *err)
 	return fleet;
 }
 
-/* Reads all of a trace: how many arrivals, or the error. */
+/* Reads all of a trace: returns the number of arrivals, or the error. */
 static int read_all(const char *text, bool is_timed, struct clv_trace_item *ret_last,
 	struct clv_error *err)
 {
@@ -98,7 +98,7 @@ static void test_wrong_fleets(void **state)
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(rows); i++) {
 		struct clv_error err = {0};
 
-		/* An empty file cannot be opened in memory. */
+		/* fmemopen() cannot open an empty file. */
 		assert_null(fleet_of(rows[i].text[0] ? rows[i].text : "\n", &err));
 		if (rows[i].text[0])
 			assert_string_equal(err.msg, rows[i].message);
@@ -121,7 +121,7 @@ static void test_arrivals(void **state)
 	assert_int_equal(read_all(PODS "p,500,10,1,460,Y|Z,,\n", false, &item, &err), 1);
 	assert_true(item.is_of_no_model);
 	assert_true(item.stays_s == CLV_TRACE_FOREVER);
-	/* Processors alone; more than a whole device of several is a whole one. */
+	/* Processors alone; more than a whole device of several becomes a whole one. */
 	assert_int_equal(
 		read_all(PODS "p,1,1,0,0,,,\nq,1,1,8,2000,,,\n", false, &item, &err), 2);
 	assert_int_equal(item.request.milli, CLV_PLACE_WHOLE);
@@ -156,7 +156,7 @@ static void test_wrong_traces(void **state)
 	}
 }
 
-/* One more than there may be. */
+/* One more than allowed. */
 static void test_gang_rows(void **state)
 {
 	static char text[CLV_TRACE_GANG_MAX * 24 + 200];
@@ -192,7 +192,7 @@ static void test_names(void **state)
 	clv_names_done(&names);
 }
 
-/* However many there are, a little more than four bytes each. */
+/* Any number of rows takes a little more than four bytes each. */
 static void test_repeats(void **state)
 {
 	enum { N = 1000000, TWICE = 424242 };
@@ -241,7 +241,7 @@ static void test_all_names_twice(void **state)
 	clv_repeats_done(&repeats);
 }
 
-/* These two have the same bits kept of them. */
+/* The stored hashes of these two are equal. */
 static void test_names_that_seem_the_same(void **state)
 {
 	struct clv_repeats repeats = {0};

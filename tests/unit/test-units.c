@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every way of writing a size, a share and a duration that works, and what is said of
- * those that do not: one line with the text itself, and what would work. */
+/* Every valid form of a size, a share and a duration, and the errors of invalid ones: one
+ * line with the text itself, and a valid form. */
 #include "base/units.h"
 
 #include "base/cleanup.h"
@@ -30,7 +30,7 @@ struct good {
 struct bad {
 	const char *text;
 	int code;
-	const char *says; /* what would work */
+	const char *says; /* a valid form */
 };
 
 static const struct good good_bytes[] = {
@@ -61,7 +61,7 @@ static const struct good good_bytes[] = {
 	{ "1.5GB",      UINT64_C(1500000000) },
 	{ ".5K",        512 },
 	{ "2.K",        2 * KI },
-	{ "0.1K",       102 },            /* 102.4: to the nearest */
+	{ "0.1K",       102 },            /* 102.4: rounded */
 	{ "0.0009765625K", 1 },
 	{ "007M",       7 * MI },
 	{ "8388607T",   8388607 * TI },
@@ -303,7 +303,7 @@ static void test_durations(void **state)
 	}
 }
 
-/* What somebody pastes by mistake does not flood the terminal. */
+/* A long text pasted by mistake does not flood the terminal. */
 static void test_long_text_is_cut(void **state)
 {
 	char text[1000];
@@ -322,7 +322,7 @@ static void test_long_text_is_cut(void **state)
 	assert_in_range(strlen(err.msg), 40, 160);
 }
 
-/* Three thirds and ten tenths, as a layout divides a device, never exceed it. */
+/* n parts of 1/n each, as in a layout, never exceed the device. */
 static void test_parts_fit_into_the_whole(void **state)
 {
 	for (unsigned int n = 1; n <= 1000; n++) {
@@ -373,7 +373,7 @@ static void test_formats(void **state)
 	}
 }
 
-/* What is printed can be typed. */
+/* A printed value can be parsed. */
 static void test_fractions_come_back(void **state)
 {
 	for (uint32_t ppm = 1; ppm <= CLV_PPM; ppm += 7) {

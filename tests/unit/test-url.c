@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Paths and queries: what comes from people is encoded, and too much is an error. */
+/* Paths and queries: user texts are encoded, and too long ones are errors. */
 #include "client/url.h"
 
 #include "base/cleanup.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A queue that several threads use: they may book their commands in another order than
- * the driver has them, so that the event of the one that was booked last tells of no
- * other. */
+/* A queue of several threads: they may record their commands in another order than the
+ * driver has them, so the event of the command recorded last says nothing about
+ * others. */
 #include "gate/process/queue-record.h"
 #include "gate/process/state.h"
 #include "gate/queue/table.h"
@@ -57,7 +57,7 @@ static void test_one_thread(void **state)
 	assert_false(has_several(queue));
 }
 
-/* Who made it need not be who uses it. */
+/* The creator of a queue need not be its user. */
 static void test_made_elsewhere(void **state)
 {
 	struct clv_queue *queue = use_elsewhere(&handles[1]);
@@ -77,7 +77,7 @@ static void test_two_threads(void **state)
 	assert_true(has_several(queue));
 }
 
-/* The record of a queue that is gone is another's, with users of its own. */
+/* A released queue's record is reused, with new users. */
 static void test_record_is_used_again(void **state)
 {
 	struct clv_queue *queue = use(&handles[0]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verbs' tables: each option has a place of its own in its verb's settings, and help,
- * man pages and the shells' completion have each option that a table has. */
+/* The verbs' tables: each option has its own field in its verb's settings, and help, man
+ * pages and the shells' completion have every option of a table. */
 #include "cli/main/table.h"
 
 #include "base/cleanup.h"
@@ -87,16 +87,16 @@ static void check_common(const struct clv_verb *verb, const void *userdata)
 			assert_int_equal(opt->offset, common[j].offset);
 		}
 		if (!is_common && opt->offset < sizeof(struct clv_common))
-			fail_msg("%s: --%s is in what is common", verb->name, opt->name);
+			fail_msg("%s: --%s is a common option", verb->name, opt->name);
 	}
 }
 
-static void test_common_options_are_in_what_is_common(void **state)
+static void test_common_options_are_in_the_common_part(void **state)
 {
 	each_verb(check_common, NULL);
 }
 
-/* --- What is printed from the tables --- */
+/* --- Texts printed from the tables --- */
 
 static void must_have(
 	const struct clv_verb *verb, const char *text, const char *what, bool is_hidden)
@@ -154,7 +154,7 @@ static void test_pages_have_each_option(void **state)
 	each_verb(check_page, NULL);
 }
 
-/* What `cleave completion SHELL` prints, to be freed. */
+/* Returns the output of `cleave completion SHELL`. Caller frees. */
 static char *completion_of(const char *shell)
 {
 	char *argv[] = {(char *)(uintptr_t)shell, NULL};
@@ -177,7 +177,7 @@ static char *completion_of(const char *shell)
 	return text;
 }
 
-/* The branch of a verb, to be freed: up to the line that ends it. */
+/* Returns the branch of a verb, up to the line that ends it. Caller frees. */
 static char *branch_of(const struct clv_verb *verb, const char *script)
 {
 	char start[80];
@@ -188,7 +188,7 @@ static char *branch_of(const struct clv_verb *verb, const char *script)
 	if (!from)
 		fail_msg("%s: has no branch", verb->name);
 	to = strstr(from, ";;\n\t");
-	/* bash's branch has others in it. */
+	/* bash's branch contains others. */
 	while (to && strncmp(to, ";;\n\t\t", 5) == 0)
 		to = strstr(to + 1, ";;\n\t");
 	return to ? strndup(from, (size_t)(to - from)) : strdup(from);
@@ -248,7 +248,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_option_has_a_place_of_its_own),
-		cmocka_unit_test(test_common_options_are_in_what_is_common),
+		cmocka_unit_test(test_common_options_are_in_the_common_part),
 		cmocka_unit_test(test_help_has_each_option),
 		cmocka_unit_test(test_pages_have_each_option),
 		cmocka_unit_test(test_bash_completes_each_option),

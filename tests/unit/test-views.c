@@ -100,7 +100,7 @@ static void test_counts_go_over(void **state)
 	assert_counts(old, 0, 0);
 }
 
-/* It looked the old view up and was then kept from running until all was moved. */
+/* A thread looked up the old view and was then delayed until everything was moved. */
 static void test_late_thread(void **state)
 {
 	struct clv_view *old = clv_gate_current_view(), *view;
@@ -114,7 +114,7 @@ static void test_late_thread(void **state)
 	clv_gate_carry_leftovers();
 	assert_counts(view, 1, 1);
 
-	/* And the other way round: it is out before the next look. */
+	/* The reverse: it leaves before the next check. */
 	atomic_fetch_add(&old->slot->entered, 1);
 	atomic_fetch_add(&view->slot->done, 1);
 	atomic_fetch_add(&old->slot->memory_bytes, 64);
@@ -123,7 +123,7 @@ static void test_late_thread(void **state)
 	assert_int_equal(atomic_load(&view->slot->memory_bytes), 64);
 }
 
-/* The agent gave its slot of a page that is used on to another process. */
+/* The agent gave its slot of a page in use to another process. */
 static void test_same_page(void **state)
 {
 	struct clv_view *old = clv_gate_current_view();
@@ -137,7 +137,7 @@ static void test_same_page(void **state)
 	assert_counts(old, 1, 0);
 }
 
-/* What fork leaves: the page that is wiped, and all other memory as it was. */
+/* The state after fork: the page that is wiped, and all other memory unchanged. */
 static void test_child_closes_its_parents(void **state)
 {
 	bool refused;
@@ -147,7 +147,7 @@ static void test_child_closes_its_parents(void **state)
 		assert_non_null(clv_gate_view(&refused));
 		assert_int_equal(n_attached - n_closed, 1);
 	}
-	/* And those that the parent kept for threads that might still ring. */
+	/* Also the views that the parent kept for threads that might still ring. */
 	assert_true(replace_view(clv_gate_current_view()));
 	assert_int_equal(n_attached - n_closed, 2);
 	memset(&unattached, 0, sizeof(unattached));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a program's own list of devices leaves of a lease's. */
+/* How a program's own list of devices restricts the lease's list. */
 #include "gate/preload/visible.h"
 
 #include "base/cleanup.h"
@@ -19,7 +19,7 @@
 #define OTHER "MIG-00000000-7d1e-5b3c-8a00-11f0c0ffee09"
 
 static const struct {
-	const char *lease, *said, *left; /* said NULL: nothing */
+	const char *lease, *said, *left; /* said NULL: not set */
 } rows[] = {
 	/* clang-format off */
 	{ GPU,               NULL,                GPU },
@@ -29,7 +29,8 @@ static const struct {
 	{ GPU,               "gpu-1B6F4C66",      GPU },
 	{ GPU,               "GPU-",              "" },
 	{ GPU,               MIG_A,               "" },
-	/* A partition is the lease's; the GPU that it is a part of is not. */
+	/* A lease with a partition has the partition; the GPU of the partition is not
+	 * its. */
 	{ MIG_A,             NULL,                MIG_A },
 	{ MIG_A,             "0",                 MIG_A },
 	{ MIG_A,             MIG_A,               MIG_A },
@@ -67,7 +68,7 @@ static void test_lists(void **state)
 	}
 }
 
-/* Chosen again, as by a program that it starts, it stays. */
+/* A second choice, as in a child process, does not change the list. */
 static void test_again(void **state)
 {
 	unsetenv(CLV_VISIBLE_SET);
@@ -77,8 +78,7 @@ static void test_again(void **state)
 	assert_string_equal(getenv("CUDA_VISIBLE_DEVICES"), MIG_B);
 }
 
-/* A partition's number has become another one since the program, or the one that started
- * it, was told. */
+/* A partition's number has changed since the variable was set. */
 static void test_other_numbers(void **state)
 {
 	static const char *const numbers[] = {"22", "30,31", "0"};
@@ -89,7 +89,7 @@ static void test_other_numbers(void **state)
 		clv_visible_choose("ROCR_VISIBLE_DEVICES", numbers[i]);
 		assert_string_equal(getenv("ROCR_VISIBLE_DEVICES"), numbers[i]);
 	}
-	/* Its own word hides more, and shows nothing else. */
+	/* The program's own list restricts the lease's, and adds nothing. */
 	setenv("ROCR_VISIBLE_DEVICES", "31", 1);
 	clv_visible_choose("ROCR_VISIBLE_DEVICES", "30,31");
 	assert_string_equal(getenv("ROCR_VISIBLE_DEVICES"), "31");

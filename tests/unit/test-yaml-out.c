@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts that a YAML reader could take for something else are quoted; the rest is not. */
+/* Texts that a YAML reader could misinterpret are quoted; others are not. */
 #include "cli/frame/yaml-out.h"
 
 #include "base/cleanup.h"

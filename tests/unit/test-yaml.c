@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the YAML reader takes, and what it says of the rest: one line that begins with the
- * place.  Documents that would cost too much are refused while that is still cheap. */
+/* The YAML reader: accepted documents, and one-line errors that begin with the place.
+ * Documents that would cost too much are refused early. */
 #include "base/yaml.h"
 
 #include "base/cleanup.h"
@@ -24,7 +24,7 @@ struct bad {
 	const char *message;
 };
 
-/* What the tests' own maps are read into. */
+/* The structure that the tests' maps are read into. */
 struct sample {
 	char name[8];
 	uint64_t number;
@@ -128,7 +128,7 @@ static const struct bad bad_documents[] = {
 	{ "a: 1\n\tb: 2\n",   -EINVAL,
 		"f.yaml:2:1: found a tab character that violates indentation: invalid YAML" },
 	{ "a: *nobody\n",     -EINVAL, "f.yaml:1:4: found undefined alias: invalid YAML" },
-	/* bytes that are no text: lines and characters are counted, not bytes */
+	/* bytes that are not text: columns count characters, not bytes */
 	{ "a: 1\nb: \xff\n",  -EINVAL,
 		"f.yaml:2:4: invalid leading UTF-8 octet: invalid YAML" },
 	{ "a: \xc3\xa4\xc3\n", -EINVAL,
@@ -145,7 +145,7 @@ static const struct bad bad_documents[] = {
 	{ "~: 1\n",           -EINVAL, "f.yaml:1:1: a key must be a text" },
 	{ ": 1\n",            -EINVAL, "f.yaml:1:1: did not find expected key: invalid YAML" },
 	{ "\"a\\0b\": 1\n",   -EINVAL, "f.yaml:1:1: a key must be a text" },
-	/* a text is what is compared and printed: all of it */
+	/* a text must be compared and printed completely */
 	{ "a: \"b\\0c\"\n",   -EINVAL, "f.yaml:1:4: a text must not contain a NUL byte" },
 	/* one document */
 	{ "a: 1\n---\nb: 2\n", -EINVAL,
@@ -158,7 +158,7 @@ static const struct bad bad_documents[] = {
 		"f.yaml:2:1: a second document begins here: only one is expected" },
 	{ "%TAG !e! tag:e,1:\n---\na\n", -EINVAL,
 		"f.yaml:1:1: %TAG is not supported: remove it" },
-	/* an alias of what it stands in */
+	/* an alias of its own parent */
 	{ "&a [*a]",          -EINVAL, "f.yaml:1:1: nested more than 32 levels deep" },
 	{ "&a {b: *a}",       -EINVAL, "f.yaml:1:1: nested more than 32 levels deep" },
 };
@@ -182,7 +182,7 @@ static void test_good_documents(void **state)
 	static const char *const rows[] = {"a", "---\na: 1\n",
 		"%YAML 1.1\n---\na: 1\n...\n", "{\"a\": [1, 2.5, true, null, \"x\"]}",
 		"a: &x {b: 1}\nc: *x\n",
-		/* a byte order mark in front, in octal, which ends where it should */
+		/* a byte order mark at the start, in octal, without a digit after it */
 		"\357\273\277a: 1\n", "a:\n- b\n-\n  - c\n"};
 
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(rows); i++) {
@@ -245,7 +245,7 @@ static void test_tree(void **state)
 
 #define MEGABYTE CLV_YAML_MAX_BYTES
 
-/* A text so often, with the number of the copy in it where it says %zu. */
+/* Repeats a text, with the number of the copy in place of %zu. */
 static char *repeat(const char *format, size_t n)
 {
 	char *text = NULL;
@@ -406,14 +406,14 @@ static const struct bad bad_samples[] = {
 		"f.yaml:1:19: 'pink' is none of red, green, blue" },
 	{ "{name: a, choice: [red]}", -EINVAL,
 		"f.yaml:1:19: '' is none of red, green, blue" },
-	/* a quote that is cut in the middle of a character */
+	/* a quoted text truncated in the middle of a character */
 	{ "{name: a, choice: x123456789012345678901234567890123456789"
 	  "\xc3\xa4}", -EINVAL, "f.yaml:1:19: 'x123456789012345678901234567890123456789' "
 		"is none of red, green, blue" },
 	{ "{name: a, choice: 123456789012345678901234567890123456789"
 	  "\xc3\xa4}", -EINVAL, "f.yaml:1:19: '123456789012345678901234567890123456789?' "
 		"is none of red, green, blue" },
-	/* lists: the first that is wrong */
+	/* lists: the first wrong item */
 	{ "{name: a, items: [1, 2, 33, 44]}", -ERANGE,
 		"f.yaml:1:25: 33 is out of range: from 0 to 9" },
 	{ "{name: a, items: x}",    -EINVAL, "f.yaml:1:18: a whole number is expected here" },

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The watchdog of the truth: the double of libnvidia-ml says what GPUs do, how they are,
-and who holds how much; the agent compares it with its ledger.
+"""The watchdog: the double of libnvidia-ml reports the processes, the memory and the health of
+GPUs; the agent compares it with its ledger.
 
 usage: test_watchdog.py --build BUILD [unittest arguments]
 """
@@ -24,7 +24,7 @@ MIG = "gpu A100-40GB mig=on"
 
 class Case(unittest.TestCase):
     def begin(self, node=ONE, watch="", driver="r580", every="1s"):
-        """A node with an agent on it that asks the drivers every second."""
+        """A node with an agent that queries the drivers every second."""
         self.live_in(worlds.Nvml(node, driver), watch, every)
 
     def live_in(self, world, watch="", every="1s", more=()):
@@ -56,7 +56,7 @@ class Case(unittest.TestCase):
         return self.holders[-1]
 
     def program(self):
-        """A process of this machine, which the driver says is on a GPU."""
+        """A process of this machine, which the driver reports on a GPU."""
         self.programs.append(subprocess.Popen(["sleep", "600"]))
         return self.programs[-1]
 
@@ -110,8 +110,8 @@ class Readings(Case):
         self.assertEqual(self.metric('cleave_device_energy_joules_total{device="gpu0"'),
                          ['cleave_device_energy_joules_total{device="gpu0"} 98765'])
 
-    def test_what_is_not_said_is_null(self):
-        """And no metric: a zero would be a lie."""
+    def test_missing_readings_are_null(self):
+        """And no metric: a zero would be wrong."""
         self.begin(driver="r450")
         self.until(lambda: self.device()["utilization"] is not None, "a reading")
         device = self.device()
@@ -166,20 +166,20 @@ class Health(Case):
         self.world.control("lose", "0")
         self.until_health("lost", "the driver does not reach it any more")
         self.until_event("device_lost")
-        # It is not asked for, nor had by its name; the other one is.
+        # A lost device is not chosen, and refused by name; the other one is chosen.
         holder = self.holder()
         self.assertEqual(holder.lease(share=1)["device"], "gpu1")
         status, problem = holder.request("POST", "/v1/leases", {"share": .5, "device": "gpu0"})
         self.assertEqual((status, problem["code"]), (409, "does_not_fit"))
         self.assertIn("gpu0 is lost", problem["detail"])
-        # Nor after a survey in which the driver leaves it out.
+        # It stays lost after a survey in which the driver leaves it out.
         self.agent.get("/v1/node")
         self.assertEqual(self.device()["health"]["state"], "lost")
         self.world.control("find", "0")
         self.agent.get("/v1/node")
         self.until_health("ok")
 
-    def test_degraded_is_for_who_asks_by_name(self):
+    def test_degraded_is_chosen_by_name_only(self):
         self.begin()
         self.world.put("readings", "0 ecc 1")
         self.until_health("degraded")
@@ -190,7 +190,7 @@ class Health(Case):
         self.assertEqual(holder.lease(share=.5, device="gpu0")["device"], "gpu0")
 
     def test_a_driver_that_hangs(self):
-        """It is asked in a process of its own, so that the agent answers meanwhile."""
+        """A separate process queries it, so that the agent still answers."""
         self.begin()
         self.until(lambda: self.device()["utilization"] is not None, "a reading")
         self.world.faults("nvmlDeviceGetUtilizationRates 1 hang")
@@ -204,7 +204,7 @@ class Health(Case):
         self.until_health("ok")
 
     def test_a_lease_that_keeps_the_device(self):
-        """Alone it may compute for as long as it likes; beside somebody who waits it may not."""
+        """Alone it may compute for any time; beside a waiting lease it may not."""
         self.begin(watch="hang: 2s")
         keeper, other = self.holder(), self.holder()
         kept, waits = (h.lease(share=.5, name=n) for h, n in ((keeper, "keeper"), (other, "other")))
@@ -263,7 +263,7 @@ class Amd(Case):
         self.read("ras/umc_err_count ue: 0\\nce: 41\\nde: 0")
         self.until_health("ok")
 
-    def test_what_a_hang_left_behind(self):
+    def test_after_a_hang(self):
         self.begin_amd("devcoredump/data a state dump")
         self.until_health("degraded", "left a dump")
 
@@ -334,7 +334,7 @@ class Truth(Case):
     def lease(self, lease):
         return self.agent.get(f"/v1/leases/{lease['id']}")
 
-    def test_who_is_on_the_device(self):
+    def test_processes_on_the_device(self):
         self.begin()
         holder, lease = self.leased(share=.5, memory_bytes=1024 * MIB)
         stranger = self.program()
@@ -350,9 +350,9 @@ class Truth(Case):
         self.assertEqual(len(self.agent.events("process_without_lease")), 1)
         self.assertEqual(self.metric("cleave_device_processes_without_lease{"),
                          ['cleave_device_processes_without_lease{device="gpu0"} 1'])
-        self.assertIsNone(stranger.poll(), "nobody said that it should be ended")
+        self.assertIsNone(stranger.poll(), "the settings do not end it")
 
-    def test_what_they_compute(self):
+    def test_utilization(self):
         self.begin()
         holder, lease = self.leased(share=.5, memory_bytes=1024 * MIB)
         child = holder.do("attach_in_child", socket=lease["socket"])[0]
@@ -370,7 +370,7 @@ class Truth(Case):
         self.assertEqual(self.agent.events("lease_past_gate"), [], "within the tolerance")
 
     def test_computing_past_the_gate(self):
-        """It was given no turn, and the driver says that it computes."""
+        """It had no turn, and the driver reports that it computes."""
         self.begin()
         holder, lease = self.leased(share=.3, memory_bytes=1024 * MIB, name="sly")
         self.see((holder.pid, 9 * MIB))
@@ -387,7 +387,7 @@ class Truth(Case):
         self.assertIsNone(holder.process.poll())
 
     def test_computing_in_its_turns(self):
-        """The same figure of one that has the turn is as it should be."""
+        """The same figure is correct for a lease that has the turn."""
         self.begin()
         holder, lease = self.leased(share=.3, memory_bytes=1024 * MIB)
         self.assertEqual(holder.do("attach", socket=lease["socket"])["status"], 0)
@@ -396,7 +396,7 @@ class Truth(Case):
         self.until(lambda: self.lease(lease)["share_used"] > .9, "it has the turn")
         self.see((holder.pid, 9 * MIB))
         self.compute((holder.pid, 100))
-        self.until(lambda: self.lease(lease)["driver_utilization"] == 1, "it is told")
+        self.until(lambda: self.lease(lease)["driver_utilization"] == 1, "it is reported")
         time.sleep(5)
         self.assertEqual(self.agent.events("lease_past_gate"), [])
 
@@ -412,7 +412,7 @@ class Truth(Case):
         self.assertIsNone(stranger.poll(), "it is not known to be a tenant's")
 
     def test_a_driver_that_tells_no_utilization(self):
-        """Of MIG devices NVIDIA's tells none."""
+        """NVIDIA's driver reports none for MIG devices."""
         self.begin(MIG)
         stranger = self.program()
         self.see((stranger.pid, 10 * MIB))
@@ -430,8 +430,8 @@ class Truth(Case):
     def overhead(self, lease):
         return self.lease(lease)["memory_overhead_bytes"] // MIB
 
-    def test_what_no_call_shows_counts(self):
-        """A context: the driver has it, and nobody asked for it."""
+    def test_hidden_memory_counts(self):
+        """A context: the driver reports its memory, and no call asked for it."""
         self.begin()
         holder, lease = self.leased(share=.5, memory_bytes=1024 * MIB)
         self.assertEqual(holder.do("attach", socket=lease["socket"])["status"], 0)
@@ -446,8 +446,8 @@ class Truth(Case):
         self.see((holder.pid, 190 * MIB))
         self.until(lambda: self.overhead(lease) == 0, "never less than nothing")
 
-    def test_what_was_just_freed_is_no_overhead(self):
-        """The driver's figure may be of before."""
+    def test_fresh_frees_are_not_overhead(self):
+        """The driver's figure may be older than the free."""
         self.begin()
         holder, lease = self.leased(share=.5, memory_bytes=1024 * MIB)
         self.assertEqual(holder.do("attach", socket=lease["socket"])["status"], 0)
@@ -487,7 +487,7 @@ class Truth(Case):
         self.see((holder.pid, 1025 * MIB))
         self.until_event("lease_over_quota", "a tenth of its share")
         self.assertTrue(self.lease(lease)["throttled"])
-        # A resize does not lift it.
+        # A resize does not lift the throttling.
         status, _ = holder.request("PATCH", f"/v1/leases/{lease['id']}", {"share": .6})
         self.assertEqual(status, 200)
         self.assertTrue(self.lease(lease)["throttled"])
@@ -528,8 +528,8 @@ class Truth(Case):
         time.sleep(2)
         self.assertIsNone(stranger.poll(), "it may be the machine's own")
 
-    def test_what_a_lease_left_over(self):
-        """A process that was a lease's when it was seen first is known as a tenant's."""
+    def test_remains_of_a_lease(self):
+        """A process that belonged to a lease when it was first seen is known as a tenant's."""
         self.begin(watch="no-lease: end")
         holder, lease = self.leased(share=.5, name="gone")
         child = holder.do("spawn", command=["sleep", "600"])
@@ -541,7 +541,7 @@ class Truth(Case):
         self.until(lambda: is_dead(child), "it is ended", 20)
 
     def test_one_that_leaves_its_tree(self):
-        """Its parents are gone: it is the lease's still, and counts in its quota."""
+        """Its parents have ended: it still belongs to the lease, and counts in its quota."""
         self.begin(watch="no-lease: end")
         holder, lease = self.leased(share=.5, memory_bytes=1024 * MIB)
         middle = holder.do("spawn", command=[
@@ -562,7 +562,7 @@ class Truth(Case):
         self.assertFalse(is_dead(child))
 
     def test_ignored(self):
-        """By the program's file: a copy of it by that name is another program."""
+        """By the program's file: a copy with the same name is another program."""
         self.begin(watch=f"ignore: [{shutil.which('sleep')}]")
         stranger = self.program()
         copy = shutil.copy(shutil.which("sleep"), os.path.join(self.world.folder, "sleep"))

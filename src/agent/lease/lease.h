@@ -177,7 +177,7 @@ int clv_lease_add_device(struct clv_lease *lease, struct clv_agent_device *devic
 /* The account now, including what earlier agents recorded. */
 void clv_lease_sample(const struct clv_lease *lease, struct clv_arbiter_sample *ret);
 
-/* The record with the account of now, for the state file. */
+/* The record with the current account, for the state file. */
 void clv_lease_snapshot(const struct clv_lease *lease, struct clv_lease_record *ret);
 
 /* The share that the arbiter enforces: the lease's own, or a lower cap while the lease is

@@ -32,7 +32,7 @@ struct clv_rpc_call {
 	bool has_headers;              /* the answer's headers were submitted */
 	struct clv_rpc_body now;       /* the message that is being sent */
 	struct clv_rpc_body next_body; /* the message to send after it */
-	size_t n_sent;                 /* bytes of now that were sent */
+	size_t n_sent;                 /* bytes of `now` that were sent */
 	struct clv_rpc_status status;
 	void (*on_end)(void *userdata);
 	void *userdata;

@@ -202,7 +202,7 @@ static uint32_t pid_of_slot(uint32_t slot)
 	return view ? atomic_load(&view->report->slots[slot].pid) : 0;
 }
 
-/* Identifies this process in marks; a child is identified anew, because it has another
+/* Identifies this process in marks; a child gets a new identity, because it has another
  * view. */
 static bool identify(const struct clv_view *view, uint64_t *ret)
 {

@@ -2,7 +2,7 @@
 #include "time.h"
 #include <stdlib.h>
 
-/* Contexts with their channel groups, and the memory of the GPUs. */
+/* Contexts with their channel groups, and the GPUs' memory. */
 
 struct context *dgp_context_find(struct process *process, uint32_t number)
 {
@@ -60,7 +60,7 @@ static void remove_group(struct gpu *gpu, struct group *group)
 		gpu->last = NULL;
 }
 
-/* Its streams forget it: what they still have ends without being run. */
+/* The streams drop the context: their remaining commands end without being run. */
 static void leave_streams(struct context *c)
 {
 	for (int i = 0; i < DGP_SLOTS; i++) {

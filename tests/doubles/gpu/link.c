@@ -19,7 +19,7 @@ static struct sockaddr_un address_of(const char *path)
 
 int dgp_link_open(const char *folder)
 {
-	/* A test's folder may have a longer name than an address has room for. */
+	/* The path of a test's folder may be too long for a socket address. */
 	int dirfd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC), fd;
 	struct sockaddr_un address;
 	char path[64];

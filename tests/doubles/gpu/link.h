@@ -3,7 +3,7 @@
 #include "wire.h"
 #include <stdbool.h>
 
-/* The machine's socket, and messages with at most two files on it. */
+/* The machine's socket, and messages with at most two files. */
 
 #define DGP_FILES_MAX 2
 
@@ -12,14 +12,14 @@ struct dgp_files {
 	int n;
 };
 
-/* A socket that is connected to the machine of the folder, or -1. */
+/* Returns a socket connected to the machine of the folder, or -1. */
 int dgp_link_open(const char *folder);
 
-/* The socket to listen on, in the current folder, or -1. */
+/* Returns the socket to listen on, in the current folder, or -1. */
 int dgp_link_listen(void);
 
 bool dgp_link_send(
 	int fd, const struct dgp_message *message, const struct dgp_files *files);
 
-/* False at the end of the socket.  The caller owns the files. */
+/* False at the end of the connection. The caller owns the files. */
 bool dgp_link_receive(int fd, struct dgp_message *ret, struct dgp_files *ret_files);

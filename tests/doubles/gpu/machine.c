@@ -8,8 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Reads what the machine is: the GPUs as the vendor has them, and the options, whose
- * words are in the table, from the file that has the vendor's name. */
+/* Reads the description of the machine: the GPUs from the vendor's file, and the options,
+ * whose words are in the table, from the file of the vendor's name. */
 
 static const struct {
 	const char *word;

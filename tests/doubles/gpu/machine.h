@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* The GPUs of the node, and who is on them.  One thread; all times are CLOCK_MONOTONIC.
- */
+/* The GPUs of the node, and the processes that use them. One thread; all times are
+ * CLOCK_MONOTONIC. */
 
 #define DGP_NEVER UINT64_MAX
 #define DGP_GROUPS_MAX 4
@@ -13,20 +13,20 @@
 struct group;
 struct process;
 
-/* A slot of a process as the machine sees it: what is known of its first command. */
+/* A process's slot as the machine sees it: the state of its first command. */
 struct stream {
 	struct process *process;
 	struct dgp_slot *slot;
 	struct context *context;
 	struct group *group;
 	uint32_t number;
-	bool ready;   /* nothing but an engine is missing */
+	bool ready;   /* it lacks only an engine */
 	bool started; /* an engine has run it */
-	bool handed;  /* the process has been told to do it */
+	bool handed;  /* the process was asked to carry it out */
 	uint64_t ready_ns, start_ns;
 	uint64_t left_ns; /* of a copy */
-	/* Of a kernel: the units that it wants and has, which it keeps when its group is
-	 * preempted; what is left, in units times ns. */
+	/* For a kernel: the units that it wants and has, and keeps when its group is
+	 * preempted; the rest is in units times ns. */
 	uint32_t demand, granted;
 	uint64_t left_work;
 	/* A kernel that waits for words of the process's memory. */
@@ -35,11 +35,11 @@ struct stream {
 	uint64_t turns_wanted;
 };
 
-/* What the hardware schedules: one runs at a time, each for its slice. */
+/* The unit of the hardware's scheduling: one runs at a time, each for its slice. */
 struct group {
 	uint32_t number;
 	struct context *context;
-	uint64_t slice_us, slice_ns, run_ns; /* slice_us: as it was asked for */
+	uint64_t slice_us, slice_ns, run_ns; /* slice_us: as requested */
 	bool enabled;
 	uint32_t n_ready, used_units;
 	struct group *next; /* of the same GPU, by age */
@@ -50,7 +50,7 @@ struct context {
 	uint32_t number, permille, units; /* of the GPU's multiprocessors */
 	struct process *process;
 	struct gpu *gpu;
-	struct group groups[DGP_GROUPS_MAX]; /* its streams are dealt out to them */
+	struct group groups[DGP_GROUPS_MAX]; /* its streams are distributed over them */
 	uint32_t n_groups;
 	uint64_t legacy_done; /* the order of the last command of its legacy stream */
 	struct context *next;
@@ -65,7 +65,7 @@ struct gpu {
 	struct stream *copying[DGP_COPY_ENGINES];
 };
 
-/* What a process has used; outlives it. */
+/* What a process has used; it outlives the process. */
 struct usage {
 	uint64_t bytes, peak_bytes, run_ns, copy_ns, launches, allocations;
 };
@@ -74,12 +74,12 @@ struct process {
 	uint32_t number;
 	int pid, fd, pidfd, arena;
 	bool gone;
-	bool is_file; /* an open device file: it ends with its socket alone */
+	bool is_file; /* an open device file: it ends with its socket only */
 	uint32_t host_word_seen;
 	struct dgp_area *area;
 	struct context *contexts;
 	struct usage usage[DGP_GPUS_MAX];
-	bool is_held; /* its memory, by a file that somebody else has, too */
+	bool is_held; /* its memory is kept by a file of another process */
 	struct stream streams[DGP_SLOTS];
 	struct process *next;
 };
@@ -98,21 +98,21 @@ struct machine {
 	struct stream **active;
 	uint32_t n_active, active_room;
 	uint32_t last_number, last_context;
-	uint64_t now_ns;   /* until when all is known */
-	uint64_t asked_ns; /* when the ioctl that is answered began */
+	uint64_t now_ns;   /* the state is computed up to here */
+	uint64_t asked_ns; /* when the ioctl in progress began */
 	int epoll, bell, timer, listener;
 	bool memory_changed;
-	char (*shares)[DGP_SHARE_BYTES]; /* what processes say of what they export */
+	char (*shares)[DGP_SHARE_BYTES]; /* descriptions of exports by processes */
 	uint64_t n_shares;
 };
 
-/* machine.c: false where the folder, which is the current one, has no node. */
+/* machine.c: false if the current folder has no node. */
 bool dgp_machine_init(struct machine *m);
 uint64_t dgp_now(void);
 
-/* time.c, with step.c and units.c: lets the machine's time go on. */
+/* time.c, with step.c and units.c: advances the machine's time. */
 void dgp_advance(struct machine *m, uint64_t until_ns);
-/* When the next thing happens, if nobody submits anything. */
+/* The time of the next event if nothing is submitted. */
 uint64_t dgp_next_event(const struct machine *m);
 
 /* signal.c */
@@ -121,7 +121,7 @@ void dgp_signal_complete(
 	struct dgp_area *area, uint32_t signal, uint64_t start_ns, uint64_t end_ns);
 void dgp_wake_word(_Atomic uint32_t *word);
 
-/* wake.c: lets the threads go on whose commands are done; returns when to look again. */
+/* wake.c: wakes the threads whose commands are complete; returns when to check again. */
 uint64_t dgp_wake(struct machine *m);
 
 /* context.c */
@@ -129,7 +129,7 @@ struct context *dgp_context_new(
 	struct machine *m, struct process *process, uint32_t gpu, uint32_t permille);
 void dgp_context_free(struct machine *m, struct context *context);
 struct context *dgp_context_find(struct process *process, uint32_t number);
-/* A CUresult. */
+/* Returns a CUresult. */
 int dgp_memory_take(
 	struct machine *m, struct process *process, uint32_t gpu, uint64_t bytes);
 void dgp_memory_give(
@@ -140,29 +140,30 @@ struct process *dgp_process_new(struct machine *m, int fd, int pid);
 void dgp_process_end(struct machine *m, struct process *process);
 void dgp_process_answer(struct machine *m, struct process *process);
 
-/* Its contexts' device files are still open somewhere: its memory is not free yet. */
+/* A device file of its contexts is still open, so its memory is not freed yet. */
 void dgp_process_release(struct machine *m, struct process *process);
 
 /* The files of a vendor's kernel driver. */
 struct dgp_kernel_driver {
 	void (*call)(struct machine *m, struct process *file, struct dgp_rm_call *call);
 	void (*file_end)(struct machine *m, struct process *file);
-	/* The context goes; its objects stay, and are no group's. */
+	/* The context is destroyed; its objects stay without a group. */
 	void (*forget)(const struct context *context);
-	/* Whether a file that is open still has objects of the process's contexts. */
+	/* Whether an open file still has objects of the process's contexts. */
 	bool (*holds)(const struct process *process);
 };
 
-/* What one vendor's machine has that another's has not. */
+/* The differences between the vendors' machines. */
 struct dgp_vendor {
-	uint64_t version, context_mib; /* what the options are without a file */
-	/* Fills the GPUs' info.  False where the folder has no node. */
+	uint64_t version, context_mib; /* the options without a file */
+	/* Fills in the GPUs. False if the folder has no node. */
 	bool (*read_node)(int dirfd, struct machine *m);
 	const char *node_file;
-	/* Who has memory, for another double: the option, its file, a process's line. */
+	/* Reports the processes with memory to another double: the option, its file, and
+	 * the line of a process. */
 	const char *tell_option, *tell_file;
 	void (*tell)(const struct process *process, const struct gpu *gpu, FILE *to);
-	const struct dgp_kernel_driver *driver; /* NULL: there are no such files */
+	const struct dgp_kernel_driver *driver; /* NULL: the vendor has no such files */
 };
 
 extern const struct dgp_vendor dgp_vendor;
@@ -170,7 +171,7 @@ extern const struct dgp_vendor dgp_vendor;
 /* trace.c */
 void dgp_trace_add(struct machine *m, const struct stream *stream,
 	const struct dgp_cmd *cmd, uint64_t end_ns);
-/* From when somebody asked for it until now, when the group is off or on. */
+/* Records a switch of the group, from the request until now. */
 void dgp_trace_switch(struct machine *m, const struct group *group);
 void dgp_trace_print(FILE *to);
 

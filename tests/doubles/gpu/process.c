@@ -7,9 +7,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* A process that uses GPUs, from its hello to its death, and what it asks.  It is dead
- * when the kernel says so: a child that has inherited the socket does not keep it alive.
- */
+/* A process that uses GPUs, from its hello to its death, and its requests. It is dead
+ * when the kernel reports it: a child with an inherited socket does not keep it alive. */
 
 struct process *dgp_process_new(struct machine *m, int fd, int pid)
 {
@@ -209,7 +208,8 @@ static void answer_rm_open(struct exchange *x)
 	x->message.result = 0;
 }
 
-/* Whoever has the file may ask at the same time, so each brings a socket along. */
+/* Several processes may use the file at the same time, so each sends a socket for its
+ * answer. */
 static void answer_rm(struct exchange *x)
 {
 	if (x->in.n == 1 && x->p->is_file) {
@@ -223,7 +223,7 @@ static void answer_rm(struct exchange *x)
 
 static const struct {
 	void (*answer)(struct exchange *x);
-	bool names_gpu; /* in a */
+	bool names_gpu; /* of `a` */
 } requests[_DGP_REQUEST_MAX] = {
 	[DGP_HELLO] = {answer_hello, false},
 	[DGP_GPU] = {answer_gpu, true},
@@ -255,7 +255,7 @@ void dgp_process_answer(struct machine *m, struct process *p)
 		x.message.result = 101;
 	else
 		requests[x.message.request].answer(&x);
-	/* Who hears that it has memory finds it in the file. */
+	/* A process that gets the answer must find its memory in the file. */
 	if (m->memory_changed)
 		dgp_tell(m);
 	if (!x.is_answered && !dgp_link_send(p->fd, &x.message, &x.out))

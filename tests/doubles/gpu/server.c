@@ -16,8 +16,8 @@
 
 /* The GPUs of a node, as a process, for one vendor: cuda-double-gpu, hip-double-gpu.
  *
- *   PROGRAM FOLDER              plays them until it is ended
- *   PROGRAM --ask FOLDER stats  prints what it counted; or trace */
+ * PROGRAM FOLDER              simulates them until it is ended
+ * PROGRAM --ask FOLDER stats  prints what it counted; or trace */
 
 #define PROGRAM DGP_VENDOR "-double-gpu"
 
@@ -53,7 +53,7 @@ static bool is_readable(int fd)
 
 static void hear(struct machine *m, struct process *p)
 {
-	/* Its socket has something, or, as it is empty, the process has died. */
+	/* Its socket has a message or, if it is empty, the process has died. */
 	if (p->gone)
 		return;
 	if (is_readable(p->fd))
@@ -129,7 +129,8 @@ static int play(const char *folder)
 	watch(&m, m.bell, &m.bell);
 	watch(&m, m.timer, &m.timer);
 	watch(&m, m.listener, &m.listener);
-	/* A GPU does not compete for the processors, if that may be said. */
+	/* A GPU does not compete for processors; where the user lacks the right this has
+	 * no effect. */
 	sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &priority);
 	puts("ready");
 	fflush(stdout);
@@ -148,7 +149,8 @@ static int ask(const char *folder, const char *what)
 	snprintf(message.text, sizeof(message.text), "%s", what);
 	if (fd < 0 || !dgp_link_send(fd, &message, NULL) ||
 		!dgp_link_receive(fd, &message, &files) || message.result || !files.n) {
-		fprintf(stderr, PROGRAM ": nobody answers '%s' in %s\n", what, folder);
+		fprintf(stderr, PROGRAM ": no process answers '%s' in %s\n", what,
+			folder);
 		return 1;
 	}
 	for (off_t at = 0; (n = pread(files.fds[0], buffer, sizeof(buffer), at)) > 0;

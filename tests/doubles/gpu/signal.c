@@ -16,7 +16,8 @@ static bool compares(int64_t value, uint16_t condition, int64_t with)
 	return value >= with;
 }
 
-/* Whoever changes the value after it was looked at finds that somebody waits. */
+/* Sets `awaited` before it reads the value: a later writer then sees that a command
+ * waits. */
 static bool is_met(struct dgp_area *area, uint32_t signal, const struct dgp_cmd *cmd)
 {
 	int64_t value;

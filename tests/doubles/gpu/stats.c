@@ -2,7 +2,7 @@
 #include "machine.h"
 #include <stdio.h>
 
-/* What tests read: lines of a kind, then words with their values. */
+/* Statistics for tests: lines of a kind, then words with their values. */
 
 typedef unsigned long long number;
 

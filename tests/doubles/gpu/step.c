@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "time.h"
 
-/* The first command of a stream: what stands in its way, and its end. */
+/* The first command of a stream: its obstacles, and its end. */
 
 struct dgp_cmd *dgp_head(const struct stream *s)
 {
@@ -63,7 +63,7 @@ void dgp_complete(struct machine *m, struct stream *s)
 		atomic_store(&s->slot->quiet, 1);
 }
 
-/* --- What stands in a command's way --- */
+/* --- Obstacles of a command --- */
 
 static void find_context(struct stream *s)
 {
@@ -76,8 +76,8 @@ static void find_context(struct stream *s)
 		s->group = &s->context->groups[s->number % s->context->n_groups];
 }
 
-/* All streams are asked, not only those that had something when the machine began to
- * look: whoever sees the default stream's command sees what was put in before it. */
+/* All streams are read, not only those with commands when the machine began: with the
+ * default stream's command visible, commands pushed before it are visible too. */
 static bool is_before(const struct stream *other, const struct stream *s, uint64_t order)
 {
 	const struct dgp_cmd *first = dgp_head(other);
@@ -88,7 +88,7 @@ static bool is_before(const struct stream *other, const struct stream *s, uint64
 	       first->order < order;
 }
 
-/* The default stream waits for all that was there before, and they for it. */
+/* The default stream waits for all earlier commands, and later ones wait for it. */
 static bool passes_legacy(const struct stream *s, const struct dgp_cmd *cmd)
 {
 	uint32_t flags = atomic_load(&s->slot->flags);

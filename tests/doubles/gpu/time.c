@@ -2,11 +2,12 @@
 #include "time.h"
 #include <stdlib.h>
 
-/* The machine's time.  It is computed from one event to the next: a command's arrival, a
- * kernel's or a copy's end, a slice's end.  When this thread comes to look has no part in
- * it: what was queued when the one before ended starts at that very nanosecond. */
+/* The machine's time. It is computed from event to event: a command's arrival, the end of
+ * a kernel or a copy, the end of a slice. The wake-up time of this thread has no
+ * influence: a command queued before the last one ended starts at exactly that
+ * nanosecond. */
 
-/* Every stream with something in it. */
+/* Finds all streams that are not empty. */
 static void find_active(struct machine *m)
 {
 	m->n_active = 0;

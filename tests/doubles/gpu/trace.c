@@ -2,7 +2,7 @@
 #include "machine.h"
 #include <string.h>
 
-/* The last kernels and copies: who, where, what, from when to when. */
+/* The last kernels and copies, with their process, place and times. */
 
 #define ENTRIES 100000
 

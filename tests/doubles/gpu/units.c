@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "time.h"
 
-/* Channel groups have their turns, one after the other.  Within one, kernels of different
- * streams run at once as far as there are units: streams of higher priority choose first,
- * then who came first; who finds less than it wants runs on what is left, takes longer by
- * as much, and gets more when there is more, as blocks do that wait for a place. */
+/* Channel groups take turns. Within one, kernels of different streams run concurrently as
+ * far as there are units: streams of higher priority choose first, then the earlier ones.
+ * A kernel that gets fewer units than it wants takes longer in proportion, and gets more
+ * when units become free, as waiting blocks do. */
 
 static uint64_t smaller(uint64_t a, uint64_t b)
 {
@@ -13,8 +13,8 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 
 /* --- A kernel --- */
 
-/* Without a number of units it is all of its context's work, and takes longer by as much
- * as that one and the stream have less. */
+/* Without a number of units it is all of its context's work, and takes longer in
+ * proportion to the units that the context and the stream lack. */
 static void set_work(struct stream *s, const struct dgp_cmd *cmd)
 {
 	uint64_t share = atomic_load(&s->slot->permille), units = s->context->units;
@@ -47,8 +47,8 @@ uint64_t dgp_least_left(const struct stream *s)
 	return s->demand ? time_left(s, s->demand) : s->left_ns;
 }
 
-/* It waits for a word before it does anything else.  Whether the word is there is for the
- * process to say, whose memory it is. */
+/* The kernel first waits for a word, which is in the process's memory, so the process
+ * reports it. */
 static void begin_turn(struct stream *s)
 {
 	s->spins = true;
@@ -126,7 +126,7 @@ static bool is_runnable(const struct group *g)
 	return g->enabled && g->n_ready;
 }
 
-/* The next in turn after `last`, the same one if it is alone, or NULL. */
+/* The next group in turn after `last`, the same one if it is alone, or NULL. */
 static struct group *next_runnable(const struct gpu *gpu, const struct group *last)
 {
 	struct group *first = last && last->next ? last->next : gpu->groups, *g = first;
@@ -225,7 +225,7 @@ void dgp_compute_run(struct machine *m, struct gpu *gpu, uint64_t ns)
 	g->context->process->usage[gpu->index].run_ns += ns;
 }
 
-/* A slice that ended while nobody else wanted one is followed by the next. */
+/* A slice that ends while no other group is runnable is followed by the next one. */
 static void renew_slice(const struct machine *m, struct gpu *gpu)
 {
 	uint64_t slice = gpu->running ? gpu->running->slice_ns : 0;

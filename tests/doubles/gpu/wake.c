@@ -5,8 +5,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Who sleeps on the machine is woken here, and nobody is woken for nothing: while nobody
- * waits for a command's end, the machine looks only now and then. */
+/* Wakes the threads that sleep on the machine, and none too early: while no thread waits
+ * for a command's end, the machine checks only now and then. */
 
 #define LOOK_NS 1000000
 
@@ -15,7 +15,7 @@ void dgp_wake_word(_Atomic uint32_t *word)
 	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-/* How long the slot's commands up to seq take if nobody else has anything to do. */
+/* How long the slot's commands up to seq take if no other work competes. */
 static uint64_t least_ns(const struct stream *s, uint64_t seq)
 {
 	uint64_t done = atomic_load(&s->slot->done);
@@ -38,15 +38,16 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* When one thread's command can be done at the earliest; wakes it if it is. */
+/* Wakes a thread whose command is complete; otherwise returns when that can be at the
+ * earliest. */
 static uint64_t serve(
 	const struct machine *m, struct process *p, struct dgp_waiter *w, uint64_t next)
 {
 	uint32_t slot;
 	uint64_t seq;
 
-	/* First: what it waits for is there before it says that it sleeps, and what was
-	 * there before is another thread's. */
+	/* Read first: a thread writes what it waits for before `asleep`; without `asleep`
+	 * the values may be another thread's. */
 	if (!atomic_load(&w->asleep))
 		return DGP_NEVER;
 	slot = atomic_load(&w->slot) % DGP_SLOTS;

@@ -5,16 +5,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What the library and the simulated machine say to each other: work through memory that
- * both have mapped, everything else by messages on the socket.  A process has one area;
- * its streams are slots in it.
- *
- * A slot is a ring with one writer (the process, under a lock of its own) and one reader
- * (the machine).  Commands are numbered from 1 on and never again, whoever uses the slot.
- */
+/* The interface between the library and the simulated machine: commands through shared
+ * memory, everything else by messages on the socket. A process has one area; its streams
+ * are slots in it. A slot is a ring with one writer (the process, under a lock of its
+ * own) and one reader (the machine). Commands are numbered from 1 on, and the numbers
+ * continue when a slot is reused. */
 
 #define DGP_SLOTS 192
-#define DGP_RING 1024 /* commands in a stream before a launch has to wait */
+#define DGP_RING 1024 /* commands in a stream before a launch blocks */
 #define DGP_NAMES 1024
 #define DGP_NAME_BYTES 48
 #define DGP_WAITERS 1024
@@ -27,9 +25,9 @@
 enum dgp_kind {
 	DGP_KERNEL,      /* time of the channel group */
 	DGP_COPY,        /* time of a copy engine */
-	DGP_RECORD,      /* an event's time is now; target: its number */
+	DGP_RECORD,      /* takes the time of an event; target: its number */
 	DGP_WAIT_STREAM, /* until slot `target` has done command `value` */
-	DGP_HOST,        /* the process does something and says when it is done */
+	DGP_HOST,        /* the process carries it out and reports its end */
 	DGP_BARRIER,     /* until signals have values */
 	DGP_WRITE,       /* its effect, for which no engine is needed */
 };
@@ -39,8 +37,8 @@ enum dgp_engine { DGP_TO_DEVICE, DGP_TO_HOST, DGP_COPY_ENGINES };
 /* How a barrier compares a signal's value with its own. */
 enum dgp_condition { DGP_EQUAL, DGP_NOT_EQUAL, DGP_LESS, DGP_NOT_LESS };
 
-/* A word that the machine counts down when a command is done, with the times of that
- * command.  It has the layout of ROCr's amd_signal_t, which programs know. */
+/* A word that the machine decrements when a command is complete, with that command's
+ * times. It has the layout of ROCr's amd_signal_t, which programs use. */
 struct dgp_signal {
 	int64_t kind;
 	_Atomic int64_t value;
@@ -52,35 +50,35 @@ struct dgp_signal {
 };
 static_assert(sizeof(struct dgp_signal) == 64, "programs know it");
 
-/* What is kept beside a signal. */
+/* Private data of a signal. */
 struct dgp_signal_note {
 	_Atomic uint32_t word;      /* changes with the value; threads sleep on it */
 	_Atomic uint32_t sleepers;  /* how many */
-	_Atomic uint32_t listeners; /* those that sleep on the area's host_word */
+	_Atomic uint32_t listeners; /* sleepers on the area's host_word */
 	_Atomic uint32_t awaited;   /* a command waits for it: ring */
-	_Atomic uint32_t slot;      /* where the last command is that changes it */
-	_Atomic uint64_t seq;       /* of that command; 0: not known */
+	_Atomic uint32_t slot;      /* of the last command that changes it */
+	_Atomic uint64_t seq;       /* of that command; 0: unknown */
 };
 
 struct dgp_cmd {
 	uint64_t submit_ns; /* CLOCK_MONOTONIC */
-	uint64_t order;     /* among those of its context that know the legacy stream */
+	uint64_t order;     /* order among commands that the legacy stream concerns */
 	uint64_t after;     /* the legacy stream's command that must be done; 0: none */
 	uint64_t ns;
 	uint64_t sum_ns; /* of this slot's commands until here */
-	uint64_t
-		effect; /* what the process does to its memory when it is done; 0: none */
+	uint64_t effect; /* what the process does to its memory at the end; 0: none */
 	uint64_t value;
 	uint16_t kind, engine, target, name;
 	uint32_t waits_for_host; /* whether the process must be woken for the effect */
-	uint32_t units;          /* that a kernel uses; 0: all of its context's */
+	uint32_t units;          /* units of a kernel; 0: all of its context's */
 	/* How often a kernel waits, takes its time and has its effect; 0: it takes its
-	 * time once.  `value` is what the process gets, to say when the wait is over. */
+	 * time once. `value` is passed to the process, which reports the end of the
+	 * wait. */
 	uint32_t turns;
-	uint32_t launches;   /* as many does it count for; 0: one */
-	uint32_t completion; /* the signal to count down, from 1 on; 0: none */
-	/* Of a barrier: what each signal's value, under the mask, is compared with, and
-	 * whether one of them is enough. */
+	uint32_t launches;   /* counts as this many; 0: one */
+	uint32_t completion; /* the signal to decrement, from 1 on; 0: none */
+	/* For a barrier: the value with which each signal's masked value is compared, and
+	 * whether one signal is enough. */
 	uint32_t signals[DGP_DEPS]; /* from 1 on */
 	uint16_t condition, any;
 	uint64_t mask;
@@ -92,21 +90,21 @@ enum dgp_slot_flag {
 };
 
 struct dgp_slot {
-	_Atomic uint32_t context; /* the machine's number of it; 0: the slot is free */
+	_Atomic uint32_t context; /* its number in the machine; 0: the slot is free */
 	_Atomic uint32_t flags;
 	_Atomic int32_t priority;   /* lower goes first */
 	_Atomic uint32_t permille;  /* of the context's units; 0: all */
 	_Atomic uint32_t quiet;     /* the machine has seen it empty: ring */
-	_Atomic uint64_t tail;      /* of the last command there is */
-	_Atomic uint64_t done;      /* of the last that is done */
-	_Atomic uint64_t host_done; /* of the last DGP_HOST that the process has done */
-	_Atomic uint64_t turns;     /* of the last wait of a kernel that is over */
-	_Atomic uint64_t told_ns;   /* when the process has set one of these two */
-	_Atomic uint32_t dead;      /* the context went: commands end without being run */
+	_Atomic uint64_t tail;      /* of the last command */
+	_Atomic uint64_t done;      /* of the last complete command */
+	_Atomic uint64_t host_done; /* of the last DGP_HOST that the process completed */
+	_Atomic uint64_t turns;     /* of the last completed wait of a kernel */
+	_Atomic uint64_t told_ns;   /* when the process last set one of these two */
+	_Atomic uint32_t dead;      /* context is gone: its commands are not run */
 	struct dgp_cmd ring[DGP_RING];
 };
 
-/* A thread that sleeps until slot has done seq. */
+/* A thread that sleeps until the slot has completed seq. */
 struct dgp_waiter {
 	_Atomic uint32_t taken, asleep; /* `asleep` is the word it sleeps on */
 	_Atomic uint32_t slot;
@@ -117,13 +115,13 @@ struct dgp_area {
 	_Atomic uint32_t n_slots, n_waiters; /* how many were ever used */
 	_Atomic uint32_t host_word;          /* the helper sleeps on it */
 	_Atomic int32_t exact;        /* commands at whose end the process must act */
-	_Atomic uint64_t quiet_until; /* nothing ends before, as far as known */
+	_Atomic uint64_t quiet_until; /* no command ends before, as far as known */
 	_Atomic uint64_t effects_tail, hosts_tail;
 	uint64_t effects[DGP_EFFECTS];
 	struct {
 		uint64_t what;
 		uint32_t slot;
-		uint32_t is_turn; /* seq is of the slot's `turns` */
+		uint32_t is_turn; /* seq counts the slot's `turns` */
 		uint64_t seq;
 	} hosts[DGP_EFFECTS];
 	struct dgp_waiter waiters[DGP_WAITERS];
@@ -137,20 +135,19 @@ struct dgp_area {
 /* --- Messages --- */
 
 enum dgp_request {
-	DGP_HELLO,       /* with the arena; comes back with the area and the bell */
-	DGP_GPU,         /* a: which; fills `gpu`; result 101 where there is none */
+	DGP_HELLO,       /* with the arena; the answer has the area and the bell */
+	DGP_GPU,         /* a: index; fills `gpu`; result 101 without such a GPU */
 	DGP_CONTEXT_NEW, /* a: GPU; b: permille of its multiprocessors; gives a: number */
 	DGP_CONTEXT_FREE, /* a: number */
 	DGP_TAKE,         /* a: GPU, b: bytes */
 	DGP_GIVE,         /* a: GPU, b: bytes */
-	DGP_MEMORY,       /* a: GPU; gives a: free, b: total */
-	DGP_ASK,          /* text: what; comes back with a file */
-	DGP_ARENA,        /* a: the process's number; comes back with its arena */
-	DGP_SHARE,        /* text: what is said of an export; gives a: its number */
+	DGP_MEMORY,       /* a: GPU; answers a: free, b: total */
+	DGP_ASK,          /* text: what; the answer has a file */
+	DGP_ARENA,        /* a: the process's number; the answer has its arena */
+	DGP_SHARE,        /* text: description of an export; answers a: its number */
 	DGP_SHARED,       /* a: the number; fills text */
-	DGP_RM_OPEN,      /* this socket is an open device file; a: its minor, or 255 */
-	DGP_RM, /* an ioctl on it; a: when it began; the answer goes to the socket that
-		 * comes with it */
+	DGP_RM_OPEN,      /* this socket is a device file now; a: its minor, or 255 */
+	DGP_RM, /* an ioctl on it; a: when it began; answered to the socket sent along */
 	_DGP_REQUEST_MAX
 };
 
@@ -173,7 +170,7 @@ struct dgp_hello {
 #define DGP_SHARE_BYTES 64
 #define DGP_RM_BYTES 560 /* of an ioctl's parameters */
 
-/* What the ioctls of the kernel driver's resource manager have in common. */
+/* Fields that the ioctls of the kernel driver's resource manager share. */
 struct dgp_rm_call {
 	uint32_t number; /* of the ioctl */
 	uint32_t client, parent, object, what, bytes, status;
@@ -182,7 +179,7 @@ struct dgp_rm_call {
 
 struct dgp_message {
 	uint32_t request;
-	int32_t result; /* 0, or what the vendor's API calls it: 2 is out of memory */
+	int32_t result; /* 0, or an error of the vendor's API: 2 is out of memory */
 	uint64_t a, b, c;
 	union {
 		struct dgp_gpu_info gpu;

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the outside of a library from its header of functions and its list of symbols.
+"""Generates the exports of a library from its header of functions and its list of symbols.
 
     generate.py PREFIX ROCM functions.h symbols exports.c implement.h exports.map
 
-A function that returns int is PREFIX_NAME inside; the symbol asks PREFIX_begin() first whether
-the call may be made, and passes the result through PREFIX_end().  NAME_spt is NAME on the
-thread's own default stream, and a mangled name is what it was made of.  A symbol that nobody
-implements is weak, and not supported."""
+A function that returns int is PREFIX_NAME inside; the symbol first calls PREFIX_begin(), which
+returns whether the call is allowed, and passes the result through PREFIX_end(). NAME_spt is NAME on
+the per-thread default stream, and a mangled name stands for its plain one. A symbol without an
+implementation is weak, and not supported."""
 import os
 import re
 import sys
@@ -23,7 +23,7 @@ def names_of(parameters):
 
 
 def read_header(path):
-    """With what it includes of the same kind."""
+    """With the headers of the same kind that it includes."""
     text = open(path, encoding="utf-8").read()
     for more in re.findall(r'#include "(functions-\w+\.h)"', text):
         text += read_header(os.path.join(os.path.dirname(path), more))
@@ -47,7 +47,7 @@ def read_symbols(path, rocm):
 
 
 def plain(symbol):
-    """The name of a function that C++ calls."""
+    """The plain name of a function with a C++ name."""
     mangled = re.match(r"_Z(\d+)(\w+)", symbol)
     return mangled[2][:int(mangled[1])] if mangled else symbol
 
@@ -65,7 +65,7 @@ def stub(prefix, name):
 
 
 def exports(prefix, wrapped, others, symbols):
-    """The C text, and the names behind which something is."""
+    """The C text, and the names that have an implementation."""
     parts, there = [], []
     for symbol in symbols:
         name = plain(symbol).removesuffix("_spt")
@@ -100,7 +100,7 @@ def main():
     others = {name for name, _ in ANY.findall(text)} - set(wrapped)
     versions = read_symbols(list_path, rocm)
     symbols = [name for _, names in versions for name in names]
-    # Those that this version has not are not compiled against anything.
+    # Functions that this version lacks must not be declared anywhere.
     body = exports(prefix, wrapped, others, symbols)
     with open(c_path, "w", encoding="utf-8") as to:
         to.write(f"#include \"{h_path.rpartition('/')[2]}\"\n#include \"exports.h\"\n\n"

@@ -4,10 +4,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What crosses the border of libnvidia-ml.so.1, in our own words: handles are pointers
- * that mean nothing to a caller, everything else has the layout of the x86-64 ABI, as the
- * asserts say.  A versioned struct starts with `version`: its size and, in the top byte,
- * its number. */
+/* The ABI of libnvidia-ml.so.1, declared independently: handles are opaque pointers,
+ * everything else has the layout of the x86-64 ABI, as the asserts check. A versioned
+ * struct starts with `version`: its size and, in the top byte, its number. */
 
 struct dnv_handle;
 struct dnv_event_set;
@@ -57,7 +56,7 @@ struct dnv_memory_v2 {
 };
 DNV_SIZE(struct dnv_memory_v2, 40);
 
-/* The first release had the six counts alone. */
+/* The first release had only the six counts. */
 struct dnv_attributes_v1 {
 	uint32_t sms, copy_engines, decoders, encoders, jpegs, ofas;
 };

@@ -2,12 +2,12 @@
 #pragma once
 #include "abi.h"
 
-/* Ways of answering that many functions share; each returns a code. */
+/* Forms of answers that many functions share; each returns a code. */
 
-/* Into a caller's buffer. */
+/* Copies into a caller's buffer. */
 int dnv_answer_text(char *ret, uint32_t bytes, const char *text);
 
-/* Into a caller's array of *count places: where it is too small, *count says how many are
- * needed.  Asked with *count = 0, `ret` may be NULL. */
+/* Copies into a caller's array of *count elements: where it is too small, *count returns
+ * the needed number. With *count = 0, `ret` may be NULL. */
 int dnv_answer_array(
 	void *ret, uint32_t *count, const void *items, uint32_t n, uint32_t item_bytes);

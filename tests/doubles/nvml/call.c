@@ -13,14 +13,14 @@
 
 #define FOLDER_VARIABLE "CLV_NVML_DOUBLE"
 
-/* The node that this process is on, from the first nvmlInit to the last nvmlShutdown. */
+/* The node that this process uses, from the first nvmlInit to the last nvmlShutdown. */
 static struct {
 	pthread_mutex_t lock;
 	unsigned users;
 	int dirfd;
 	struct dnv_node node;
 	struct dnv_shared *shared;
-	struct dnv_state *edit; /* not NULL: the call changes something */
+	struct dnv_state *edit; /* not NULL: the call changes the state */
 	struct dnv_state seen_at_init;
 } world = {.lock = PTHREAD_MUTEX_INITIALIZER, .dirfd = -1};
 
@@ -109,7 +109,8 @@ static bool works_before_init(enum dnv_function function)
 #undef CASE
 }
 
-/* One line and one write, so that processes may share the file, which the test makes. */
+/* One line with one write, so that processes may share the file, which the test
+ * creates. */
 static void write_log(struct dnv_call *call, const char *result)
 {
 	char line[160];
@@ -143,7 +144,7 @@ static void die_now(struct dnv_call *call)
 		pause();
 }
 
-/* Like a call that is stuck in the kernel, no signal but SIGKILL ends it. */
+/* Like a call that is stuck in the kernel: only SIGKILL ends it. */
 static void hang(double seconds)
 {
 	struct timespec left;
@@ -182,7 +183,7 @@ static void count(struct dnv_call *call)
 	call->fault = dnv_fault_due(world.dirfd, counters, call->function);
 }
 
-/* Others go on while this call hangs. */
+/* Other processes continue while this call hangs. */
 static void hang_unlocked(struct dnv_call *call)
 {
 	write_log(call, "hangs");
@@ -190,7 +191,7 @@ static void hang_unlocked(struct dnv_call *call)
 	hang(call->fault.seconds);
 }
 
-/* False where the call is over. */
+/* False where the fault ends the call. */
 static bool suffer_before(struct dnv_call *call)
 {
 	if (call->fault.when != DNV_FAULT_BEFORE)

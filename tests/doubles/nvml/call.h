@@ -3,15 +3,15 @@
 #include "faults.h"
 #include "state.h"
 
-/* Where a call into the library begins and ends: the node is looked up, the call is
- * counted and written into the log, and what is to go wrong goes wrong.  In between the
- * calling function has the node to itself. */
+/* The start and the end of a call into the library: the node is looked up, the call is
+ * counted and logged, and faults are injected. In between, the calling function has
+ * exclusive access to the node. */
 
 struct dnv_call {
 	enum dnv_function function;
 	struct dnv_fault fault;
 	uint64_t sequence, nth;
-	int code;     /* where the call is over before it began */
+	int code;     /* the result, if the call is over before it began */
 	bool entered; /* the locks are held */
 	bool logged;
 };
@@ -19,7 +19,7 @@ struct dnv_call {
 /* False: the call ends with call->code. */
 bool dnv_call_begin(struct dnv_call *call, enum dnv_function function);
 
-/* Makes the change real if the code is DNV_SUCCESS, and returns what the caller gets. */
+/* Commits the change if the code is DNV_SUCCESS, and returns the caller's result. */
 int dnv_call_end(struct dnv_call *call, int code);
 
 /* During a call, once nvmlInit has found a node. */

@@ -5,7 +5,7 @@
 #include "layout.h"
 #include <string.h>
 
-/* What compute instances a GPU instance may have. */
+/* The compute instances that a GPU instance may have. */
 
 #define ENGINES_SHARED 0
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What happens to a node from outside of NVML, and what is there behind its back. */
+/* Changes of a node from outside of NVML, such as a reset or a reboot. */
 
 static int reboot(const struct dnv_node *node, struct dnv_state *state, unsigned gpu)
 {

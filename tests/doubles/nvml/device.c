@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Questions about a GPU, some of which may be asked about a MIG device.  Where the vendor
- * does not say what becomes of one about a MIG device, it is refused here. */
+/* Queries of a GPU, some of which also apply to a MIG device. Where the vendor does not
+ * document a query for a MIG device, it is refused here. */
 
 #define MIB (1ULL << 20)
-/* What the driver keeps of a MIG device's memory. */
+/* The driver's reserve of a MIG device's memory. */
 #define MIG_RESERVED_MIB 11
 
 #define EITHER (DNV_KIND_GPU | DNV_KIND_MIG)
@@ -20,7 +20,7 @@
 DNV_TELLS(nvmlDeviceGetIndex, EITHER, uint32_t,
 	target.kind == DNV_KIND_MIG ? dnv_mig_index(&target) : target.gpu)
 
-/* Before R470 no name began with the vendor's. */
+/* Before R470 the names had no vendor prefix. */
 static const char *name_of(const struct dnv_model *model)
 {
 	return DNV_DRIVER < 470 && strncmp(model->name, "NVIDIA ", 7) == 0
@@ -97,12 +97,12 @@ int dnv_nvmlDeviceGetCudaComputeCapability(
 	return DNV_SUCCESS;
 }
 
-/* Nothing here depends on it. */
+/* The value has no effect here. */
 DNV_TELLS(nvmlDeviceGetPersistenceMode, DNV_KIND_GPU, uint32_t, 0)
 
 DNV_TELLS(nvmlDeviceGetMinorNumber, DNV_KIND_GPU, uint32_t, target.state->minor)
 
-/* `used` has what the driver keeps in it. */
+/* `used` includes the driver's reserve. */
 static void measure(const struct dnv_target *target, struct dnv_memory_v2 *ret)
 {
 	uint64_t total, reserved, used = dnv_processes_bytes(target);
@@ -129,7 +129,7 @@ static int find_memory(struct dnv_handle *device, struct dnv_memory_v2 *ret)
 
 	if (r)
 		return r;
-	/* The sum of what others have is not for everybody. */
+	/* An unprivileged process may not see the sum of the other users' memory. */
 	if (target.kind == DNV_KIND_GPU && target.state->mig && dnv_node()->unprivileged)
 		return DNV_NO_PERMISSION;
 	measure(&target, ret);
@@ -192,7 +192,7 @@ int dnv_nvmlDeviceGetUtilizationRates(
 		return r;
 	if (target.state->mig)
 		return DNV_NOT_SUPPORTED;
-	/* Where nothing is said, who has processes is busy. */
+	/* Without a reading, a GPU with processes is busy. */
 	rates->gpu = (uint32_t)dnv_reading(
 		target.gpu, "busy", dnv_processes_bytes(&target) ? 50 : 0);
 	rates->memory = rates->gpu / 2;

@@ -2,10 +2,10 @@
 #pragma once
 #include "state.h"
 
-/* What befalls a GPU.  Each changes the copy that is given. */
+/* Events of a GPU. Each changes the given copy. */
 
-/* Its pending mode becomes its mode, and all instances are gone. */
+/* The pending mode becomes the mode, and all instances are destroyed. */
 void dnv_event_reset(const struct dnv_node *node, struct dnv_state *state, unsigned gpu);
 
-/* Of the whole node. */
+/* For the whole node. */
 void dnv_event_reboot(const struct dnv_node *node, struct dnv_state *state);

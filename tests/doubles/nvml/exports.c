@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "call.h"
 
-/* The symbols of the library: every one of them is a call that begins, is done by the
- * function of the same name behind dnv_, and ends.  A build has those that the driver it
- * plays has. */
+/* The symbols of the library: each is a call that begins, is carried out by the function
+ * of the same name with the prefix dnv_, and ends. A build has the symbols of the driver
+ * that it simulates. */
 
 #define EXPORT __attribute__((visibility("default")))
 

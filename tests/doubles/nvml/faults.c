@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 struct rule {
-	bool every, onwards; /* any call; this one and all that follow */
+	bool every, onwards; /* any call; this one and all later ones */
 	int function;        /* -1: any */
 	uint64_t nth;
 	struct dnv_fault fault;
@@ -49,7 +49,7 @@ static bool read_nth(char *word, struct rule *rule)
 	return dnv_text_number(word, 0, UINT32_MAX, &rule->nth) && rule->nth > 0;
 }
 
-/* Takes the words that say what happens, and returns how many they were. */
+/* Parses the words of the effect, and returns their number. */
 static int read_kind(char *const *words, struct dnv_fault *fault)
 {
 	uint64_t code;
@@ -108,7 +108,7 @@ static bool read_rule(const struct dnv_line *line, struct rule *rule)
 	return n > 2 && n >= line->n_words - 1 && read_when(line->words[n], &rule->fault);
 }
 
-/* A file that was written anew starts to count anew. */
+/* A rewritten file restarts the counts. */
 static void notice_version(int dirfd, struct dnv_counters *counters)
 {
 	uint64_t version[4] = {0};

@@ -2,10 +2,10 @@
 #pragma once
 #include "state.h"
 
-/* What is to go wrong, as the file `faults` of the node says: a line each, of
+/* Faults to inject, from the node's file `faults`: a line each, of
  *   FUNCTION|*  NTH|NTH+|*  CODE|kill|hang [SECONDS]  [before|during|after]
- * NTH counts the calls that the line is about, of all processes, from when the file was
- * written. */
+ * NTH counts the calls that match the line, of all processes, from the time that the file
+ * was written. */
 
 enum dnv_fault_kind {
 	DNV_FAULT_NONE,
@@ -16,7 +16,7 @@ enum dnv_fault_kind {
 
 enum dnv_fault_when {
 	DNV_FAULT_BEFORE, /* the call has no effect */
-	DNV_FAULT_DURING, /* the change is made in part */
+	DNV_FAULT_DURING, /* the change is half applied */
 	DNV_FAULT_AFTER,  /* the call has taken effect */
 };
 
@@ -27,8 +27,8 @@ struct dnv_fault {
 	double seconds; /* of a hang; negative: for ever */
 };
 
-/* Counts this call on every line that it is on, and returns the first fault that is due.
- * With the lock held. */
+/* Counts this call on every matching line, and returns the first fault that is due. The
+ * lock is held. */
 struct dnv_fault dnv_fault_due(
 	int dirfd, struct dnv_counters *counters, enum dnv_function function);
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* From an index, a UUID or a PCI address to a handle. */
+/* Lookup of handles by index, UUID or PCI address. */
 
 static int give_gpu(unsigned gpu, struct dnv_handle **ret)
 {
@@ -62,7 +62,7 @@ struct address {
 	unsigned domain, bus, device, function;
 };
 
-/* With all of it, without the function, or without the domain. */
+/* The full address, or without the function, or without the domain. */
 static bool read_address(const char *text, struct address *ret)
 {
 	int end = 0;

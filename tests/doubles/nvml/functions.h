@@ -2,12 +2,12 @@
 #pragma once
 #include "abi.h"
 
-/* Every function of the library: name, parameters, arguments.  A list for each release
- * from which on it is there; exports.c makes the symbols, and function `f` is done by
- * `dnv_f`, whose prototype is made below. */
+/* Every function of the library: name, parameters, arguments. A list for each driver
+ * release that added functions; exports.c defines the symbols, and `dnv_f`, whose
+ * prototype is declared below, carries out function `f`. */
 
 /* clang-format off */
-/* What answers before nvmlInit. */
+/* Functions that work before nvmlInit. */
 #define DNV_ANYTIME(F) \
 	F(nvmlInit_v2, (void), ()) \
 	F(nvmlInitWithFlags, (uint32_t flags), (flags)) \
@@ -114,7 +114,7 @@
 #define DNV_ALL(F) \
 	DNV_ANYTIME(F) DNV_SINCE_450(F) DNV_SINCE_470(F) DNV_SINCE_580(F) DNV_SINCE_615(F)
 
-/* The same numbers in every build, since the builds share their counters. */
+/* The same numbers in every build, because the builds share their counters. */
 enum dnv_function {
 #define DNV_NUMBER(name, parameters, arguments) DNV_##name,
 	DNV_ALL(DNV_NUMBER)
@@ -126,7 +126,7 @@ enum dnv_function {
 DNV_ALL(DNV_PROTOTYPE)
 #undef DNV_PROTOTYPE
 
-/* The driver that this build plays. */
+/* The driver that this build simulates. */
 #ifndef DNV_DRIVER
 #define DNV_DRIVER 580
 #endif

@@ -4,7 +4,7 @@
 #include "layout.h"
 #include <stdio.h>
 
-/* What GPU instances there may be. */
+/* Profiles of GPU instances. */
 
 static const struct dnv_gi_profile *by_index(
 	const struct dnv_model *model, uint32_t index)
@@ -24,8 +24,8 @@ int dnv_gi_profile_by_id(const struct dnv_model *model, uint32_t id)
 	return -1;
 }
 
-/* Headers before R510 ask for the mode, later ones for a device that can have it, and the
- * versioned call's text asks for the mode still. */
+/* Headers before R510 require the mode, later ones a device that can have it; the text of
+ * the versioned call still requires the mode. */
 static int check_mode(const struct dnv_target *target)
 {
 	bool needs_mode = DNV_DRIVER < 580 || target->config->profiles_only_in_mig;
@@ -96,7 +96,7 @@ int dnv_nvmlDeviceGetGpuInstanceProfileInfoV(
 
 	if (r == DNV_INVALID_ARGUMENT && !info)
 		return r;
-	/* Both have one size: the top byte alone tells them apart. */
+	/* Both have the same size and differ only in the top byte. */
 	if (info && *version != DNV_VERSION(struct dnv_gi_profile_info_v2, 2) &&
 		*version != DNV_VERSION(struct dnv_gi_profile_info_v3, 3))
 		return DNV_ARGUMENT_VERSION_MISMATCH;
@@ -109,7 +109,7 @@ int dnv_nvmlDeviceGetGpuInstanceProfileInfoV(
 	return DNV_SUCCESS;
 }
 
-/* The places that a profile may have, whatever is there now. */
+/* The placements of a profile, regardless of current instances. */
 static int find_span(struct dnv_handle *device, uint32_t profile_id,
 	const uint32_t *count, bool needs_mode, const struct dnv_span **ret)
 {
@@ -135,7 +135,7 @@ void dnv_span_list(const struct dnv_span *span, struct dnv_placement *ret)
 		ret[i] = (struct dnv_placement){span->starts[i], span->size};
 }
 
-/* The first form trusts the caller to have room. */
+/* The first form trusts the caller's array to be large enough. */
 int dnv_nvmlDeviceGetGpuInstancePossiblePlacements(struct dnv_handle *device,
 	uint32_t profile_id, struct dnv_placement *ret, uint32_t *count)
 {

@@ -7,6 +7,6 @@ int dnv_gi_profile_by_id(const struct dnv_model *model, uint32_t id);
 
 void dnv_span_list(const struct dnv_span *span, struct dnv_placement *ret);
 
-/* Asked with NULL the count alone is told; else *count says how many have room. */
+/* With NULL, *count returns the number; else *count is the size of the array. */
 int dnv_span_answer(
 	const struct dnv_span *span, struct dnv_placement *ret, uint32_t *count);

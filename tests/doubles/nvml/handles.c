@@ -4,9 +4,9 @@
 #include <string.h>
 
 struct dnv_handle {
-	enum dnv_kind kind; /* 0: void */
+	enum dnv_kind kind; /* 0: invalid */
 	unsigned gpu, gi_slot, ci_slot;
-	uint64_t serial; /* of the instance that it was bound to */
+	uint64_t serial; /* of the instance that it is bound to */
 };
 
 static struct {
@@ -65,7 +65,7 @@ struct dnv_handle *dnv_handle_mig(unsigned gpu, unsigned index, uint64_t ci_seri
 	return handle;
 }
 
-/* Any pointer may come from a caller: it is followed only if it is one of ours. */
+/* A caller may pass any pointer: it is dereferenced only if it is in our tables. */
 static bool is_ours(const struct dnv_handle *handle)
 {
 	uintptr_t at = (uintptr_t)handle, first = (uintptr_t)&handles;

@@ -2,10 +2,10 @@
 #pragma once
 #include "state.h"
 
-/* Handles are places in tables of this process, one for each GPU, GPU instance, compute
- * instance and index in a GPU's list of MIG devices.  Asking again binds the same handle
- * to what is there then, as the vendor says of its own: a handle that was kept may come
- * to mean another instance. */
+/* Handles are entries in tables of this process, one for each GPU, GPU instance, compute
+ * instance and index in a GPU's list of MIG devices. A query binds the same handle to the
+ * current instance, as the vendor documents: a stored handle may later mean another
+ * instance. */
 
 enum dnv_kind {
 	DNV_KIND_GPU = 1 << 0,
@@ -14,7 +14,7 @@ enum dnv_kind {
 	DNV_KIND_CI = 1 << 3,
 };
 
-/* What a handle leads to; what it has nothing to do with is NULL. */
+/* The object of a handle; members that do not apply are NULL. */
 struct dnv_target {
 	enum dnv_kind kind;
 	unsigned gpu, gi_slot, ci_slot;
@@ -27,21 +27,21 @@ struct dnv_target {
 	const struct dnv_ci_profile *ci_profile;
 };
 
-/* Every handle of this process is void from now on. */
+/* Invalidates every handle of this process. */
 void dnv_handles_forget(void);
 
-/* Makes and binds. */
+/* Creates and binds the handle. */
 struct dnv_handle *dnv_handle_gpu(unsigned gpu);
 struct dnv_handle *dnv_handle_gi(unsigned gpu, unsigned slot, uint64_t serial);
 struct dnv_handle *dnv_handle_ci(
 	unsigned gpu, unsigned gi_slot, unsigned slot, uint64_t serial);
 struct dnv_handle *dnv_handle_mig(unsigned gpu, unsigned index, uint64_t ci_serial);
 
-/* What is no handle, and is written where a caller must not look. */
+/* An invalid handle, for results that a caller must not use. */
 struct dnv_handle *dnv_handle_bad(void);
 
-/* DNV_SUCCESS, DNV_INVALID_ARGUMENT for what is no handle of these kinds or leads to what
- * is gone, or DNV_GPU_IS_LOST. */
+/* Returns DNV_SUCCESS, DNV_INVALID_ARGUMENT for a pointer that is not a handle of these
+ * kinds or whose object is gone, or DNV_GPU_IS_LOST. */
 int dnv_resolve(const struct dnv_handle *handle, unsigned kinds, struct dnv_target *ret);
 
 /* The same, and there must be room for the answer. */
@@ -59,7 +59,7 @@ int dnv_resolve_for(const struct dnv_handle *handle, unsigned kinds, const void 
 			*ret = (expression);                          \
 		return r;                                             \
 	}
-/* The same for handles of a GPU that can do MIG, DNV_NOT_SUPPORTED for others. */
+/* The same for handles of a MIG-capable GPU; DNV_NOT_SUPPORTED for others. */
 int dnv_resolve_mig_gpu(const struct dnv_handle *handle, struct dnv_target *ret);
-/* And with the mode on. */
+/* The same, with MIG mode on. */
 int dnv_resolve_mig_on(const struct dnv_handle *handle, struct dnv_target *ret);

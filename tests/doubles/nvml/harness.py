@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes in folders of their own, and processes on them."""
+"""Nodes in separate folders, and processes on them."""
 import os
 import pickle
 import shutil
@@ -15,7 +15,7 @@ VARIABLE = "CLV_NVML_DOUBLE"
 
 
 class Setup:
-    """Where the things under test are; set by main."""
+    """The locations of the programs under test; set by main."""
     folder = control = facts = None
     libraries = {}
 
@@ -55,7 +55,7 @@ class Child:
         os.kill(self.pid, signal)
 
     def result(self):
-        """What the function returned, or the negative number of the signal that ended it."""
+        """The function's result, or the negative number of the signal that ended it."""
         with os.fdopen(self.pipe, "rb") as pipe:
             data = pipe.read()
         status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
@@ -108,7 +108,7 @@ class Case(unittest.TestCase):
         return self.lib
 
     def restart(self, *lines, driver=580):
-        """Another node, with nothing on it."""
+        """Another node, without state."""
         self.tearDown()
         self.lib = None
         if os.path.exists(os.path.join(self.folder, "state")):
@@ -117,7 +117,7 @@ class Case(unittest.TestCase):
         return lib, lib.device()
 
     def start_mig(self, line="gpu A100-40GB", *more, driver=580):
-        """A GPU with its mode on, and its handle."""
+        """A GPU with MIG mode on, and its handle."""
         lib = self.start(f"{line} mig=on", *more, driver=driver)
         return lib, lib.device()
 

@@ -2,7 +2,7 @@
 #include "layout.h"
 
 /* GPU instances take units of the GPU's grid, compute instances take compute slices of
- * their GPU instance: both are spans, and what is taken is a mask. */
+ * their GPU instance: both are spans, and a mask has the taken units. */
 
 static uint32_t mask_of(unsigned start, unsigned size)
 {
@@ -26,9 +26,9 @@ static unsigned count_free(const struct dnv_span *span, uint32_t taken)
 	return n;
 }
 
-/* Of the places that are free, the one that leaves open most places of all profiles; of
- * equals the lowest.  This is what listings of real GPUs come to: seven of 1g go to 6, 4,
- * 5, 0, 1, 2, 3. */
+/* Of the free placements, the driver takes the one that leaves most placements of all
+ * profiles; of equals the lowest. This matches listings of real GPUs: seven of 1g go to
+ * 6, 4, 5, 0, 1, 2, 3. */
 struct choice {
 	bool found;
 	unsigned start, open;
@@ -63,7 +63,7 @@ static uint32_t taken_of_gpu(
 	return taken;
 }
 
-/* What of the GPU the instances have together, beside their units. */
+/* The resources that the instances have together, besides their units. */
 struct sums {
 	unsigned slices, of_profile;
 	unsigned decoders, encoders, jpegs, ofas;
@@ -78,8 +78,8 @@ static void add(struct sums *sums, const struct dnv_gi_profile *profile)
 	sums->ofas += profile->engines.ofas;
 }
 
-/* A GPU has the engines that its largest profile has.  From this alone follow that there
- * is one +me at most, and that +me.all leaves room for -me and nothing else. */
+/* A GPU has the engines of its largest profile. It follows that there is at most one +me,
+ * and that beside +me.all only -me fits. */
 static struct dnv_engines engines_of(const struct dnv_model *model)
 {
 	struct dnv_engines most = {0};
@@ -158,7 +158,8 @@ unsigned dnv_gi_capacity(
 	struct dnv_gpu_state copy = *gpu;
 	unsigned n = 0, slot = 0;
 
-	/* The places of one profile do not overlap, so each that fits may be taken. */
+	/* The placements of one profile do not overlap, so each one that fits may be
+	 * taken. */
 	for (unsigned i = 0; i < span->n_starts; i++) {
 		struct dnv_placement at = {.start = span->starts[i], .size = span->size};
 

@@ -2,19 +2,19 @@
 #pragma once
 #include "state.h"
 
-/* Which instances may live beside which, and where the driver puts one that may be
- * anywhere. */
+/* Which instances fit beside each other, and where the driver places one without a given
+ * placement. */
 
-/* DNV_SUCCESS, DNV_INVALID_ARGUMENT for a place that the profile does not have, or
+/* DNV_SUCCESS, DNV_INVALID_ARGUMENT for a placement that the profile does not have, or
  * DNV_INSUFFICIENT_RESOURCES. */
 int dnv_gi_fits(const struct dnv_model *model, const struct dnv_gpu_state *gpu,
 	unsigned profile, struct dnv_placement at);
 
-/* Where the driver puts it: false if nowhere. */
+/* The placement that the driver chooses: false if there is none. */
 bool dnv_gi_place(const struct dnv_model *model, const struct dnv_gpu_state *gpu,
 	unsigned profile, struct dnv_placement *ret);
 
-/* How many more of this profile there could be. */
+/* How many more instances of this profile fit. */
 unsigned dnv_gi_capacity(
 	const struct dnv_model *model, const struct dnv_gpu_state *gpu, unsigned profile);
 

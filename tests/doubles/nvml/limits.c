@@ -11,9 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What of a GPU's memory the processes of a cgroup may have: the file `limits` has a line
- * GPU SOFT HARD CGROUP for each setting, of which the last is what counts.  Where there
- * is none the reading `limit` is every cgroup's. */
+/* The limits of GPU memory of a cgroup's processes: the file `limits` has a line GPU SOFT
+ * HARD CGROUP for each setting; the last one counts. Without a line the reading `limit`
+ * applies to every cgroup. */
 
 static bool find(unsigned gpu, const char *cgroup, struct dnv_limits *ret)
 {

@@ -8,9 +8,9 @@
 struct dnv_handle *dnv_mig_at(unsigned gpu, unsigned index);
 uint32_t dnv_mig_index(const struct dnv_target *mig);
 
-/* The same place has the same UUID again. */
+/* The same placement always has the same UUID. */
 void dnv_mig_uuid(const struct dnv_target *mig, bool legacy, char ret[96]);
 bool dnv_mig_has_uuid(const struct dnv_handle *handle, const char *uuid);
 
-/* For a new one. */
+/* The index of a new device. */
 uint32_t dnv_mig_free_index(const struct dnv_gpu_state *gpu);

@@ -27,7 +27,7 @@ static bool has_instances(const struct dnv_gpu_state *state)
 	return false;
 }
 
-/* Why the mode that is pending cannot become the mode with this call. */
+/* Why this call cannot activate the pending mode. */
 static int find_obstacle(const struct dnv_target *target)
 {
 	if (has_instances(target->state) || dnv_processes_use(target))
@@ -39,7 +39,7 @@ static int find_obstacle(const struct dnv_target *target)
 	return DNV_SUCCESS;
 }
 
-/* What could not be done at once stays pending, and the call succeeds all the same. */
+/* A mode that could not be set at once stays pending, and the call still succeeds. */
 int dnv_nvmlDeviceSetMigMode(struct dnv_handle *device, uint32_t mode, int *status)
 {
 	struct dnv_target target;

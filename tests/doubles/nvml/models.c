@@ -4,10 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The tables.  Sources: NVIDIA's MIG user guide ("Supported MIG Profiles"), and listings
- * of real GPUs that their owners have published; selftest.py holds them against the
- * collected facts where these are at hand.  Memory is what the driver says, never what
- * the name says. */
+/* The tables. Sources: NVIDIA's MIG user guide ("Supported MIG Profiles"), and published
+ * listings of real GPUs; selftest.py compares them with the collected facts where these
+ * exist. Memory sizes are the driver's, not those in the names. */
 
 #define SEVEN                       \
 	1, 7,                       \
@@ -137,8 +136,9 @@ static const struct dnv_gi_profile rtx_pro_6000[] = {
 #define MIG(table) table, sizeof(table) / sizeof((table)[0])
 
 static const struct dnv_model models[] = {
-	/* type, name, PCI ids, MiB: all and what the driver keeps, CUDA cores,
-	 * architecture, compute capability, grid, slices, keeps its mode, double_sms, profiles */
+	/* type, name, PCI ids, MiB: total and the driver's reserve, CUDA cores,
+	 * architecture, compute capability, grid, slices, keeps its mode, double_sms,
+	 * profiles */
 	{ "A30-24GB", "NVIDIA A30", 0x20b710de, 0x153210de, 24576, 301, 3584, 7, {8, 0}, 4, 4, true, 0,
 	  MIG(a30) },
 	{ "A100-40GB", "NVIDIA A100-SXM4-40GB", 0x20b010de, 0x134f10de, 40960, 425, 6912, 7, {8, 0}, 8, 7,
@@ -156,7 +156,7 @@ static const struct dnv_model models[] = {
 	  NULL, 0 },
 };
 
-/* What listings of A100 show.  Number 7 is 1c with the multiprocessors of 1g with double
+/* Profiles in listings of A100. Number 7 is 1c with the multiprocessors of 1g with double
  * memory: seen in 2g on H100, and as the whole of 1g with double memory there. */
 #define REV1 7
 const struct dnv_ci_profile dnv_ci_profiles[] = {
@@ -228,7 +228,8 @@ uint32_t dnv_ci_sms(const struct dnv_model *model, const struct dnv_gi_profile *
 		return gi->sms;
 	if (profile->number == REV1)
 		return model->double_sms;
-	/* A compute instance has what a GPU instance of as many slices would have. */
+	/* A compute instance has the multiprocessors of a GPU instance with as many
+	 * slices. */
 	for (size_t i = 0; i < model->n_profiles; i++)
 		if (model->profiles[i].slices == profile->slices)
 			return model->profiles[i].sms;

@@ -4,12 +4,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The GPU types that can be played, and what MIG makes of each. */
+/* The GPU types that can be simulated, and the MIG properties of each. */
 
 #define DNV_GRID_MAX 12
 #define DNV_PROFILES_MAX 11
 
-/* Something that takes `size` consecutive units, from one of its starts on. */
+/* A resource of `size` consecutive units, beginning at one of its starts. */
 struct dnv_span {
 	uint8_t size, n_starts, starts[DNV_GRID_MAX];
 };
@@ -20,8 +20,8 @@ struct dnv_engines {
 
 struct dnv_gi_profile {
 	const char *name;
-	uint32_t id;   /* by which an instance is asked for */
-	uint8_t index; /* by which the profile is asked about */
+	uint32_t id;   /* for requests of an instance */
+	uint8_t index; /* for queries of the profile */
 	uint8_t slices, max;
 	bool gfx;
 	uint16_t sms;
@@ -36,17 +36,17 @@ struct dnv_model {
 	uint32_t device_id, subsystem_id;
 	uint32_t memory_mib, reserved_mib, cores;
 	uint8_t architecture, capability[2]; /* 7 is Ampere; 8 and 0 of 8.0 */
-	uint8_t grid, slices;                /* both 0 where there is no MIG */
-	bool keeps_mode;                     /* over a reboot: Ampere writes it down */
-	uint16_t double_sms; /* of 1g with double memory, where it has more than 1g */
+	uint8_t grid, slices;                /* both 0 without MIG */
+	bool keeps_mode;                     /* across a reboot: Ampere stores it */
+	uint16_t double_sms; /* of 1g with double memory, if more than 1g's */
 	const struct dnv_gi_profile *profiles;
 	size_t n_profiles;
 };
 
 const struct dnv_model *dnv_model_find(const char *type);
 
-/* A compute instance's profile; its number is both its index and its id.  Which there are
- * depends on the slices of the GPU instance. */
+/* A compute instance's profile; its number is both its index and its id. The profiles
+ * depend on the slices of the GPU instance. */
 struct dnv_ci_profile {
 	uint8_t gi_slices, number, slices;
 	struct dnv_span span; /* compute slices of the GPU instance */
@@ -55,7 +55,7 @@ struct dnv_ci_profile {
 extern const struct dnv_ci_profile dnv_ci_profiles[];
 extern const size_t dnv_n_ci_profiles;
 
-/* Whether the driver of this build knows the profile, and the GPU instance offers it. */
+/* Whether this build's driver knows the profile, and the GPU instance offers it. */
 bool dnv_gi_profile_exists(const struct dnv_gi_profile *profile);
 bool dnv_ci_profile_exists(const struct dnv_model *model, const struct dnv_gi_profile *gi,
 	const struct dnv_ci_profile *profile);
@@ -66,5 +66,5 @@ uint32_t dnv_ci_sms(const struct dnv_model *model, const struct dnv_gi_profile *
 void dnv_ci_name(const struct dnv_gi_profile *gi, const struct dnv_ci_profile *profile,
 	char *ret, size_t bytes);
 
-/* How many profile indexes the driver's header has. */
+/* Number of profile indexes in the driver's header. */
 extern const uint32_t dnv_gi_profile_count, dnv_ci_profile_count;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Reads `node`.  Every word it may have is in one of the two tables. */
+/* Parses `node`. Its words are in the two tables. */
 
 static const char *const driver_version = DNV_DRIVER < 470   ? "450.248.02"
 					  : DNV_DRIVER < 580 ? "470.256.02"
@@ -25,7 +25,7 @@ void dnv_uuid_of(const char *text, char ret[37])
 {
 	uint64_t a = hash(text, 0xcbf29ce484222325ULL), b = hash(text, a);
 
-	/* Version 5: the real ones are made from names, too. */
+	/* Version 5, because the real ones are also derived from names. */
 	snprintf(ret, 37, "%08x-%04x-5%03x-%04x-%012llx", (unsigned)(a >> 32),
 		(unsigned)(a >> 16 & 0xffff), (unsigned)(a & 0xfff),
 		(unsigned)(b >> 48 & 0x3fff) | 0x8000U,
@@ -73,7 +73,7 @@ static bool read_minor(struct dnv_gpu *gpu, const char *value)
 	return true;
 }
 
-/* A word with the member that it sets, and to what. */
+/* A word with the member that it sets, and the value. */
 static const struct option {
 	const char *word;
 	size_t offset;
@@ -127,8 +127,8 @@ static bool read_option(struct dnv_gpu *gpu, const char *word)
 	return false;
 }
 
-/* What a GPU of this node says instead of its type's table.  In no struct that may be
- * copied: the model points to the profiles. */
+/* Values of a GPU of this node that replace its type's table. Not in a struct that may be
+ * copied, because the model points to the profiles. */
 static struct {
 	struct dnv_model model;
 	struct dnv_gi_profile profiles[DNV_PROFILES_MAX];
@@ -206,7 +206,7 @@ static bool read_gpu(struct dnv_node *node, const struct dnv_line *line)
 	return true;
 }
 
-/* A name has blanks. */
+/* A name may contain blanks. */
 static void join(char *ret, size_t bytes, char *const *words)
 {
 	size_t n = 0;

@@ -2,23 +2,22 @@
 #pragma once
 #include "models.h"
 
-/* The node as its folder's file `node` describes it: what does not change while it runs.
- */
+/* The node as its folder's file `node` describes it: the part that does not change. */
 
 #define DNV_GPUS_MAX 16
 #define DNV_VGPU_TYPES_MAX 32
 
-/* How a GPU instance gets its id. */
+/* How GPU instances get their ids. */
 enum dnv_ids {
-	DNV_IDS_FREE,    /* the lowest that is free: says nothing about the place */
-	DNV_IDS_TREE,    /* by its place in a tree of halves, as on most GPUs */
-	DNV_IDS_SWAPPED, /* the same with the GPU's halves swapped, as on others */
+	DNV_IDS_FREE,    /* the lowest free one: independent of the placement */
+	DNV_IDS_TREE,    /* by its placement in a binary tree, as on most GPUs */
+	DNV_IDS_SWAPPED, /* the same with the halves of the GPU swapped, as on others */
 };
 
-/* What the driver can do to make a change of MIG mode real. */
+/* How the driver can activate a change of MIG mode. */
 enum dnv_reset {
-	DNV_RESET_DONE,        /* it is done with the call */
-	DNV_RESET_REQUIRED_BY, /* somebody else must reset the GPU */
+	DNV_RESET_DONE,        /* by the call itself */
+	DNV_RESET_REQUIRED_BY, /* another program must reset the GPU */
 	DNV_RESET_IMPOSSIBLE,  /* only a reboot helps */
 };
 
@@ -38,7 +37,7 @@ struct dnv_gpu {
 	enum dnv_vgpu_mode vgpu;
 	bool sriov;
 	bool starts_with_mig;
-	bool minor_moves;          /* to another minor with every reset */
+	bool minor_moves;          /* every reset gives it another minor */
 	bool packed;               /* no holes in the list of MIG devices */
 	bool profiles_only_in_mig; /* not supported while the mode is off */
 };
@@ -59,8 +58,8 @@ struct dnv_node {
 	uint32_t n_vgpu_types;
 };
 
-/* False where there is no such file; ends the process where it cannot be read. */
+/* False without the file; ends the process where it cannot be parsed. */
 bool dnv_node_read(int dirfd, struct dnv_node *ret);
 
-/* 32 hexadecimal digits in five groups that depend on nothing but the text. */
+/* Derives 32 hexadecimal digits in five groups from the text. */
 void dnv_uuid_of(const char *text, char ret[37]);

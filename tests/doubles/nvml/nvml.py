@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""libnvidia-ml.so.1 for ctypes, declared anew: what the double's own header says of the
-layouts must not be repeated by what checks it."""
+"""libnvidia-ml.so.1 for ctypes, declared independently of the double's header, so that an error in
+its layouts is found."""
 import ctypes
 from ctypes import byref, c_char, c_char_p, c_uint, c_ulonglong, c_void_p
 
@@ -140,7 +140,7 @@ class CiProfileV3(Struct):
     _fields_ = CiProfileV2._fields_ + [("capabilities", c_uint)]
 
 
-# As the vendor's header comes out of a compiler for x86-64.
+# The layouts that a compiler for x86-64 makes of the vendor's header.
 SIZES = {PciInfo: 68, Memory: 24, MemoryV2: 40, Attributes: 40, ProcessV1: 16, Process: 24,
          Detail: 32, DetailList: 24, Use: 32, UseInfo: 40, UseList: 24, Limits: 32, Accounting: 56,
          GiInfo: 24, CiInfoV1: 24, CiInfo: 32, GiProfile: 48, GiProfileV2: 152,
@@ -158,7 +158,7 @@ class NvmlError(Exception):
 
 
 class Library:
-    """Calls by name; what is asked for is returned, and a code that is not 0 raised."""
+    """Calls by name; returns the requested value, and raises a code that is not 0."""
 
     def __init__(self, path):
         self.dll = ctypes.CDLL(path)
@@ -176,7 +176,7 @@ class Library:
             raise NvmlError(name, code)
 
     def get(self, name, *arguments, kind=c_uint):
-        """What the last parameter, a pointer, is set to."""
+        """The value that the last parameter, a pointer, is set to."""
         ret = kind()
         self.do(name, *arguments, byref(ret))
         return ret if isinstance(ret, Struct) else ret.value
@@ -195,8 +195,8 @@ class Library:
         return info
 
     def array(self, name, *arguments, kind, known=False):
-        """Asks twice, as the vendor says: how many, and which.  known: the first answer to
-        a question for the number is a success."""
+        """Calls twice, as the vendor requires: for the number, and for the elements. known: the
+        first call for the number may succeed."""
         count = c_uint(0)
         code = self.code(name, *arguments, *((None, byref(count)) if known
                                              else (byref(count), None)))
@@ -207,7 +207,7 @@ class Library:
                                     else (byref(count), items)))
         return list(items[:count.value])
 
-    # Short names for what nearly every test does.
+    # Short names for what almost every test does.
 
     def device(self, index=0):
         return self.handle("nvmlDeviceGetHandleByIndex_v2", index)
@@ -237,7 +237,7 @@ class Library:
         return self.get("nvmlComputeInstanceGetInfo_v2", handle, kind=CiInfo)
 
     def place(self, device, profile):
-        """Where the driver puts an instance of this profile."""
+        """The driver's placement of an instance of this profile."""
         return self.gi(self.create(device, profile)).placement.start
 
     def instances(self, device, profile, room=8):
@@ -251,7 +251,7 @@ class Library:
         return [c_void_p(h) for h in ret[:count.value]]
 
     def profiles(self, device, last=0x12):
-        """By index: those that are there."""
+        """By index: the existing profiles."""
         found = {}
         for index in range(last):
             info = GiProfile()

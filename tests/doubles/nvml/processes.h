@@ -2,10 +2,10 @@
 #pragma once
 #include "handles.h"
 
-/* Who uses the GPUs, as the file `processes` of the node says: a line each, of
+/* The processes of the GPUs, from the node's file `processes`: a line each, of
  *   PID GPU GI|- CI|- BYTES|- [C|G|M|X]
- * with the instances' ids; C computes, G draws, M computes through MPS, X is not listed
- * and is there all the same. It is read anew for every call. */
+ * with the instances' ids; C computes, G draws, M computes through MPS, X exists but is
+ * not listed. It is read again for every call. */
 
 #define DNV_PROCESSES_MAX 64
 
@@ -14,8 +14,8 @@
 int dnv_processes_find(struct dnv_handle *device, const char *kinds,
 	struct dnv_process *ret, uint32_t *n);
 
-/* Somebody uses the target or a part of it. */
+/* Whether a process uses the target or a part of it. */
 bool dnv_processes_use(const struct dnv_target *target);
 
-/* What they have of its memory. */
+/* The memory of these processes. */
 uint64_t dnv_processes_bytes(const struct dnv_target *target);

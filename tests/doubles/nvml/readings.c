@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The words that `readings` may have, with what they are for. */
+/* The words of `readings`, with their meanings. */
 static const char *const words[] = {
 	"power",         /* milliwatts */
 	"temperature",   /* degrees Celsius */
@@ -15,7 +15,7 @@ static const char *const words[] = {
 	"encoder",       /* percent */
 	"decoder",       /* percent */
 	"limit",         /* bytes that a cgroup may have; none is set without it */
-	"ecc",           /* uncorrectable errors since then */
+	"ecc",           /* uncorrectable errors since the driver was loaded */
 	"pages-pending", /* 0 or 1, as are the next two */
 	"rows-pending",
 	"rows-failed",
@@ -50,7 +50,7 @@ uint64_t dnv_reading(unsigned gpu, const char *word, uint64_t none)
 	return ret;
 }
 
-/* Of a whole GPU; what nobody says is not supported, as on many a GPU. */
+/* For a whole GPU; a reading that is not set is unsupported, as on many GPUs. */
 static int read_gpu(struct dnv_handle *device, const char *word, uint64_t *ret)
 {
 	struct dnv_target target;
@@ -116,7 +116,7 @@ int dnv_nvmlDeviceGetDecoderUtilization(
 	return read_engine(device, "decoder", percent, period);
 }
 
-/* Uncorrected ones of the volatile counter alone. */
+/* Only uncorrected errors of the volatile counter. */
 int dnv_nvmlDeviceGetTotalEccErrors(
 	struct dnv_handle *device, uint32_t type, uint32_t counter, uint64_t *count)
 {

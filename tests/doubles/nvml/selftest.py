@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Holds the NVML double to what it promises.
+"""Tests the NVML double.
 
 usage: selftest.py FOLDER DOUBLE_NVML FACTS [NAME...]
 """

@@ -17,7 +17,7 @@ struct dnv_shared {
 	uint32_t magic;
 	pthread_mutex_t lock;
 	struct dnv_counters counters;
-	_Atomic uint32_t current; /* of the two */
+	_Atomic uint32_t current; /* index of the current copy */
 	struct dnv_state states[2];
 };
 
@@ -42,7 +42,7 @@ void dnv_shared_lock(struct dnv_shared *shared)
 {
 	int r = pthread_mutex_lock(&shared->lock);
 
-	/* Who died in a change left the current copy alone. */
+	/* A process that died during a change did not modify the current copy. */
 	if (r == EOWNERDEAD)
 		r = pthread_mutex_consistent(&shared->lock);
 	if (r)
@@ -101,7 +101,8 @@ static void start_gpus(struct dnv_shared *shared, const struct dnv_node *node)
 	dnv_shared_unlock(shared);
 }
 
-/* The file's lock is held by whoever makes the file; the kernel drops it with him. */
+/* The process that creates the file holds its lock; the kernel releases it at its
+ * death. */
 static struct dnv_shared *map(int fd)
 {
 	struct dnv_shared *shared;
@@ -127,7 +128,7 @@ struct dnv_shared *dnv_shared_open(int dirfd, const struct dnv_node *node)
 
 	if (fd < 0)
 		die("cannot open the state");
-	/* For processes of other users, whatever the mask of this one. */
+	/* For processes of other users, regardless of the umask. */
 	(void)!fchmod(fd, 0666);
 	shared = map(fd);
 	close(fd);

@@ -3,10 +3,10 @@
 #include "functions.h"
 #include "node.h"
 
-/* What all processes on a node share: a mapped file, `state` in the node's folder.  A
- * change is made to a copy, which one store then makes the current one, and the lock is
- * robust: a process may be killed anywhere, and the others see all of the change or
- * nothing. */
+/* The state that all processes on a node share: a mapped file, `state` in the node's
+ * folder. A change is made to a copy, which one store then makes current, and the lock is
+ * robust: a process may be killed at any point, and the others see the whole change or
+ * none of it. */
 
 #define DNV_GIS_MAX 8
 #define DNV_CIS_MAX 8
@@ -14,7 +14,7 @@
 #define DNV_FAULTS_MAX 32
 
 struct dnv_ci {
-	uint64_t serial; /* of this instance and no other; 0: none is here */
+	uint64_t serial; /* of this instance and no other; 0: none */
 	uint32_t id, mig_index;
 	uint8_t profile, start; /* index in dnv_ci_profiles */
 };
@@ -27,7 +27,7 @@ struct dnv_gi {
 };
 
 struct dnv_gpu_state {
-	char uuid[48]; /* whose state this is */
+	char uuid[48]; /* of the GPU with this state */
 	bool mig, mig_pending, lost;
 	uint32_t minor;
 	struct dnv_gi gis[DNV_GIS_MAX];
@@ -38,26 +38,26 @@ struct dnv_state {
 	struct dnv_gpu_state gpus[DNV_GPUS_MAX];
 };
 
-/* What is counted: not part of a change. */
+/* Counters, which are not part of a change. */
 struct dnv_counters {
 	uint64_t calls, calls_of[_DNV_FUNCTION_MAX];
-	uint64_t faults_file[4]; /* which version of the file the hits are of */
+	uint64_t faults_file[4]; /* the version of the file that the hits belong to */
 	uint64_t fault_hits[DNV_FAULTS_MAX];
 };
 
 struct dnv_shared;
 
-/* Maps the state, and gives each GPU of the node that has none a fresh one. */
+/* Maps the state, and initializes it for each GPU of the node that has none. */
 struct dnv_shared *dnv_shared_open(int dirfd, const struct dnv_node *node);
 void dnv_shared_close(struct dnv_shared *shared);
 
 void dnv_shared_lock(struct dnv_shared *shared);
 void dnv_shared_unlock(struct dnv_shared *shared);
 
-/* With the lock held. */
+/* The lock is held. */
 const struct dnv_state *dnv_shared_state(const struct dnv_shared *shared);
 struct dnv_counters *dnv_shared_counters(struct dnv_shared *shared);
 
-/* The copy to change, and what makes it the current one. */
+/* The copy to change, and the commit. */
 struct dnv_state *dnv_shared_edit(struct dnv_shared *shared);
 void dnv_shared_commit(struct dnv_shared *shared);

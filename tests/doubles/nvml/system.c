@@ -27,7 +27,7 @@ int dnv_nvmlSystemGetNVMLVersion(char *version, uint32_t bytes)
 {
 	char text[96];
 
-	/* The driver's, behind the API's; known without a driver, too. */
+	/* The driver's version, part of the API's; also known without a driver. */
 	snprintf(text, sizeof(text), "%u.%s", DNV_DRIVER < 580 ? 11 : 13,
 		dnv_node()->driver[0] ? dnv_node()->driver : "0");
 	return dnv_answer_text(version, bytes, text);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compute instances, and what is told about profiles."""
+"""Compute instances, and the queries of profiles."""
 from ctypes import byref, c_uint, c_void_p
 
 import nvml
@@ -10,7 +10,7 @@ INFO = "nvmlGpuInstanceGetComputeInstanceProfileInfo"
 
 class Compute(Case):
     def profiles(self, gi):
-        """By number: how many there may be, and with how many multiprocessors."""
+        """By number: how many fit, and their multiprocessors."""
         found = {}
         for index in range(9):
             info = nvml.CiProfile()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finding GPUs, and what is asked about a whole one."""
+"""Finding GPUs, and the queries of a whole one."""
 import ctypes
 import os
 from ctypes import byref, c_uint, c_ulonglong, c_void_p
@@ -79,7 +79,7 @@ class Devices(Case):
                 (nvml.INVALID_ARGUMENT, "PciBusId_v2", b"seven")):
             self.assertCode(code, f"nvmlDeviceGetHandleBy{name}", key, ret)
 
-    def test_what_is_no_handle(self):
+    def test_invalid_handles(self):
         lib = self.start("gpu T4")
         device = lib.device()
         for handle in (None, c_void_p(1), c_void_p(device.value + 1), lib.dll.nvmlInit_v2):

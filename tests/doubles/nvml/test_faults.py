@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes wrong on demand, and the log that says what there was to go wrong."""
+"""Injected faults, and the log that lists the calls that can fail."""
 import os
 import signal
 import time
@@ -15,7 +15,7 @@ COUNT = "nvmlDeviceGetCount_v2"
 
 class Faults(Case):
     def counts(self, n):
-        """The codes of so many harmless calls."""
+        """The codes of n harmless calls."""
         return [self.lib.code(COUNT, byref(c_uint())) for _ in range(n)]
 
     def made(self):
@@ -30,7 +30,7 @@ class Faults(Case):
             self.write("faults", rule + "\n")
             self.assertEqual(self.counts(4), codes, rule)
 
-    def test_written_anew_counts_anew(self):
+    def test_rewritten_file_restarts_counts(self):
         self.start("gpu T4")
         for _ in range(3):
             self.write("faults", f"{COUNT} 2 999\n")
@@ -74,7 +74,7 @@ class Faults(Case):
             self.assertEqual(self.made(), made, when)
 
     def test_success_that_is_none(self):
-        """Drivers have said that they destroyed what was still there."""
+        """Drivers have reported success for instances that they did not destroy."""
         lib, device = self.start_mig()
         gi = lib.create(device, 19)
         self.write("faults", f"{DESTROY} 1 0\n")
@@ -102,7 +102,7 @@ class Faults(Case):
             self.write("faults", f"{CREATE} 1 hang {when}\n")
             child = Child(lib.create, device, 19)
             self.assertTrue(wait_until(lambda: (CREATE, 1 + made, "hangs") in self.calls()))
-            # Others go on.
+            # Other processes continue.
             self.assertEqual(lib.get(COUNT), 1)
             self.assertEqual(self.made(), made)
             child.kill(signal.SIGKILL)
@@ -128,7 +128,7 @@ class Faults(Case):
                                         ("nvmlDeviceGetHandleByIndex_v2", 1, "2")])
 
     def session(self):
-        """What somebody does who takes no care, up to the first failure."""
+        """The calls of a careless program, up to the first failure."""
         lib = Setup.library()
         lib.do("nvmlInit_v2")
         device = lib.device()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GPU instances: where they may be, where the driver puts them, what they are called."""
+"""GPU instances: possible placements, the driver's choice, and names."""
 import collections
 import random
 from ctypes import byref, c_uint, c_void_p
@@ -7,7 +7,7 @@ from ctypes import byref, c_uint, c_void_p
 import nvml
 from harness import Case
 
-# What owners of A100 and H100 have published: profiles in order, and the places.
+# Published by owners of A100 and H100: profiles in order, and the placements.
 SEEN = (
     ((19, 19, 19, 19, 19, 19, 19), (6, 4, 5, 0, 1, 2, 3)),
     ((9, 19, 14, 19), (4, 0, 2, 1)),
@@ -85,7 +85,7 @@ class Layouts(Case):
         lib.create(device, 66)
 
     def test_random_walk(self):
-        """Against rules of its own, from what the driver tells about its profiles."""
+        """Compared with independent rules, derived from the driver's answers about its profiles."""
         for kind in ("A100-40GB", "A30-24GB", "RTX-PRO-6000-Blackwell-96GB"):
             walk = Walk(*self.restart(f"gpu {kind} mig=on"))
             for _ in range(300):
@@ -187,7 +187,7 @@ class Instances(Case):
         ci = lib.create_ci(gi, 2)
         self.assertCode(nvml.IN_USE, "nvmlGpuInstanceDestroy", gi)
         id = lib.gi(gi).id
-        # X: somebody who is in no list, like a monitor that keeps a file open.
+        # X: a process that no list has, like a monitor that keeps a file open.
         for kind in "CGX":
             self.write("processes", f"77 0 {id} 0 5 {kind}\n")
             self.assertCode(nvml.IN_USE, "nvmlComputeInstanceDestroy", ci)
@@ -307,7 +307,7 @@ class MigDevices(Case):
         self.assertNotIn("GPU", lib.uuid(lib.mig_list(device)[0]))
 
     def test_handle_is_used_again(self):
-        """As the vendor says: properties of a handle that was kept can change."""
+        """As the vendor documents: the properties of a stored handle can change."""
         lib, device, _, cis = self.start_three()
         kept = lib.mig_list(device)[0]
         lib.do("nvmlComputeInstanceDestroy", cis[0])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MIG mode: how it is changed, what is in its way, what survives a reboot."""
+"""MIG mode: changes, obstacles, and what survives a reboot."""
 from ctypes import byref, c_int, c_uint
 
 import nvml

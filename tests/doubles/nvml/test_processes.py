@@ -22,7 +22,8 @@ def attach():
 
 
 def walk(seed, steps):
-    """Makes and destroys what others may have made; steps < 0: until it is killed."""
+    """Creates and destroys instances that other processes may have created; steps < 0: until
+    killed."""
     lib, device = attach()
     rng, n = random.Random(seed), 0
     while n != steps:
@@ -40,7 +41,7 @@ def walk(seed, steps):
 
 class Sharing(Case):
     def layout(self):
-        """(id, units) of each instance, after a look at whether they may live together."""
+        """(id, units) of each instance, after a check that they do not overlap."""
         found = []
         for line in self.control("show").splitlines():
             words = line.split()
@@ -98,8 +99,8 @@ class Sharing(Case):
         self.assertEqual(self.layout(), [])
 
     def test_killed_with_the_lock(self):
-        """A process that died in the middle of a change has changed nothing, and the next
-        one does not wait for it."""
+        """A process that died in the middle of a change has changed nothing, and the next one does
+        not block on its lock."""
         lib, device = self.start_mig()
         self.write("faults", "nvmlDeviceCreateGpuInstance * kill during\n")
         for _ in range(3):

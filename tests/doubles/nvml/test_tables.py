@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The double's tables against the collected facts, through the calls."""
+"""The double's tables compared with the collected facts, through the API."""
 import json
 from ctypes import byref, c_int
 
@@ -11,7 +11,7 @@ INDEXES = ("1_SLICE 2_SLICE 3_SLICE 4_SLICE 7_SLICE 8_SLICE 6_SLICE 1_SLICE_REV1
            "1_SLICE_ALL_ME 2_SLICE_ALL_ME 3_SLICE_GFX").split()
 KINDS = ("A30-24GB", "A100-40GB", "A100-80GB", "H100-80GB", "H200-141GB",
          "RTX-PRO-6000-Blackwell-96GB")
-# Of the facts' profile: of the call's answer.
+# Keys of the facts' profile: fields of the call's answer.
 SAME = {"smi_profile_id": "id", "compute_slices": "slices", "sm": "sms",
         "max_instances": "max", "mem_mib": "memory_mib", "copy_engines": "ces",
         "nvdec": "decoders", "nvenc": "encoders", "nvjpg": "jpegs", "ofa": "ofas"}

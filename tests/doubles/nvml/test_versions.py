@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drivers of other years: fewer functions, fewer profiles, other names."""
+"""Older and newer drivers: fewer functions, fewer profiles, other names."""
 from ctypes import byref, c_uint, c_void_p
 
 import nvml

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tools that watch a GPU ask, beside the first lists of processes."""
+"""Queries of monitoring tools besides the process lists."""
 from ctypes import byref, c_uint, c_void_p
 
 import nvml
@@ -56,7 +56,7 @@ class Watch(Case):
         self.assertEqual(lib.code(*code), nvml.INSUFFICIENT_SIZE)
         self.assertEqual(asked.n, 1)
 
-    def test_neighbours(self):
+    def test_topology(self):
         lib, device = self.begin()
         n = c_uint(0)
         lib.do("nvmlDeviceGetTopologyNearestGpus", device, c_uint(30), byref(n), None)

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The small text files of a node: words on lines, '#' begins a comment. */
+/* The small text files of a node: words on lines; '#' begins a comment. */
 
 #define DNV_WORDS_MAX 16
 
@@ -14,14 +14,14 @@ struct dnv_line {
 	int number; /* from 1 on */
 };
 
-/* The file's text, to be freed, or NULL where there is no file. */
+/* Returns the file's text, or NULL without a file. Caller frees. */
 char *dnv_text_read(int dirfd, const char *name);
 
-/* Cuts the next line that has words out of the text, which is changed. */
+/* Splits off the next line that has words; changes the text. */
 bool dnv_text_next(char **text, struct dnv_line *line);
 
-/* A whole number in any of C's notations, `none` for "-".  False for anything else. */
+/* Parses an integer in any of C's notations, `none` for "-". False for anything else. */
 bool dnv_text_number(const char *word, uint64_t none, uint64_t max, uint64_t *ret);
 
-/* Ends the process: a test that misspells something must not run with a default. */
+/* Ends the process: a test with a misspelled word must not run with a default. */
 _Noreturn void dnv_text_die(const char *file, const struct dnv_line *line);

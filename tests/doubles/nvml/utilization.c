@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* What processes compute: the file `utilization` has lines PID GPU PERCENT.  A driver has
- * no sample of a process that does nothing, and none of GPUs in MIG mode. */
+/* The utilization of processes: the file `utilization` has lines PID GPU PERCENT. A
+ * driver has no sample of an idle process, and none of GPUs in MIG mode. */
 
 #define SAMPLES_MAX 64
 

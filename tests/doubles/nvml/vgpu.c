@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* vGPU as its host sees it.  The types are in `node`; which live is in the node's file
- * `vgpus`, a line each, of
+/* vGPUs as the host sees them. The types are in `node`; the running ones are in the
+ * node's file `vgpus`, a line each, of
  *   GPU TYPE INSTANCE
  * As with equal sizes, a GPU has vGPUs of one type at a time. */
 

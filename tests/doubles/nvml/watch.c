@@ -6,8 +6,8 @@
 #include "readings.h"
 #include <string.h>
 
-/* What tools that watch a GPU ask beside the first lists of processes.  Accounts are of
- * the living alone, each as busy as the reading `busy` says. */
+/* Queries of monitoring tools besides the process lists. Accounting covers only live
+ * processes, each with the utilization of the reading `busy`. */
 
 static int find(struct dnv_handle *device, struct dnv_process found[DNV_PROCESSES_MAX],
 	uint32_t *n, uint32_t *busy)
@@ -108,7 +108,7 @@ int dnv_nvmlDeviceGetAccountingStats(
 	return DNV_NOT_FOUND;
 }
 
-/* All hang off the same switch. */
+/* All GPUs are on the same switch. */
 int dnv_nvmlDeviceGetTopologyNearestGpus(struct dnv_handle *device, uint32_t level,
 	uint32_t *count, struct dnv_handle **ret)
 {
@@ -130,7 +130,7 @@ int dnv_nvmlDeviceGetTopologyNearestGpus(struct dnv_handle *device, uint32_t lev
 	return DNV_SUCCESS;
 }
 
-/* Nothing here depends on it. */
+/* The value has no effect here. */
 int dnv_nvmlDeviceSetPowerManagementLimit(struct dnv_handle *device, uint32_t milliwatts)
 {
 	struct dnv_target target;

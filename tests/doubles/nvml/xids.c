@@ -5,15 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sets of events, of which there are Xid errors alone: lines of `GPU XID` that the test
- * adds to the file `xids`.  A set has those that come after it was made, of the GPUs that
- * were registered with it. */
+/* Event sets, which have only Xid errors: lines of `GPU XID` that the test appends to the
+ * file `xids`. A set gets the lines added after it was created, for the GPUs registered
+ * with it. */
 
 #define SETS_MAX 8
 
 struct dnv_event_set {
 	bool is_made;
-	uint32_t gpus; /* a bit each */
+	uint32_t gpus; /* a bitmap */
 	int n_seen;    /* lines */
 };
 
@@ -88,7 +88,7 @@ int dnv_nvmlDeviceRegisterEvents(
 	return DNV_SUCCESS;
 }
 
-/* Does not wait: a call has the node to itself. */
+/* Does not block, because a call has exclusive access to the node. */
 int dnv_nvmlEventSetWait_v2(struct dnv_event_set *set, struct dnv_event *ret, uint32_t ms)
 {
 	uint64_t gpu, xid;

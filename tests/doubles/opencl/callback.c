@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 
-/* The callback thread.  It exists because a callback may call almost anything, which
- * neither a caller inside the API nor the thread that is the device could bear. */
+/* The callback thread. A callback may call almost any function, which is possible neither
+ * inside an API call nor in a device's thread. */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t posted = PTHREAD_COND_INITIALIZER;

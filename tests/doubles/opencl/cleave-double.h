@@ -3,9 +3,9 @@
 #include <CL/cl.h>
 #include <stdint.h>
 
-/* What a test may know of the OpenCL double: the knobs it reads from the environment when
+/* What a test may know of the OpenCL double: the environment variables that it reads when
  * it is loaded, and one extension function that reports its counters while it runs.
- * tests/doubles/README.md says what each knob does. */
+ * tests/doubles/README.md describes each variable. */
 #define CLEAVE_DOUBLE_ENV_DEVICES "CLEAVE_DOUBLE_DEVICES"
 #define CLEAVE_DOUBLE_ENV_COMPUTE_UNITS "CLEAVE_DOUBLE_COMPUTE_UNITS"
 #define CLEAVE_DOUBLE_ENV_MEMORY "CLEAVE_DOUBLE_MEMORY"
@@ -30,7 +30,7 @@ struct cleave_double_stats {
 	uint64_t never_run;   /* enqueues - completed */
 	uint64_t busy_ns;     /* time for which kernels held a device */
 	uint64_t allocations; /* charged allocations made */
-	uint64_t live_bytes;  /* charged and not yet given back */
+	uint64_t live_bytes;  /* charged and not yet released */
 	uint64_t peak_bytes;  /* the most that were live at once */
 	uint64_t live_mem_objects;
 	uint64_t live_events;

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The way of a command before the scheduler knows of it: taken from the queue's own list,
- * filled, appended.  No system call, no allocation once the queue is warm, no event
- * unless the caller asks for one; nothing here wakes anybody. */
+/* A command before the scheduler knows it: taken from the queue's own list, filled,
+ * appended. No system call, no allocation once the queue is warm, no event unless the
+ * caller asks for one; nothing here wakes a thread. */
 
 #define CMDS_PER_SLAB 64
 #define DCL_MEMS_STEP 64
@@ -87,7 +87,7 @@ static cl_event event_new(cl_command_queue q, cl_command_type type)
 
 	if (!event)
 		return NULL;
-	dcl_object_pin(event); /* the command's */
+	dcl_object_pin(event); /* the command's reference */
 	dcl_object_pin(q);
 	dcl_object_pin(q->context);
 	event->queue = q;
@@ -192,7 +192,7 @@ cl_int dcl_cmd_commit(struct dcl_cmd *cmd, cl_event *event)
 	return CL_SUCCESS;
 }
 
-/* What a driver does that keeps a queue's lock for as long as it waits for the queue. */
+/* Simulates a driver that holds a queue's lock while it waits for the queue. */
 static void loose_lock(cl_command_queue q)
 {
 	if (dcl_knobs.loose_finish)
@@ -276,7 +276,7 @@ void dcl_cmd_cancel(struct dcl_cmd *cmd)
 	uint32_t n_waits = cmd->n_waits;
 	struct dcl_wait *waits = cmd->waits, inline_waits[DCL_INLINE_WAITS];
 
-	/* The command goes back first; what it pinned is dropped with no lock held. */
+	/* The command is returned first; its pins are dropped with no lock held. */
 	memcpy(inline_waits, cmd->waits_inline, sizeof(inline_waits));
 	if (waits == cmd->waits_inline)
 		waits = inline_waits;
@@ -330,7 +330,7 @@ void dcl_queue_flush(cl_command_queue q)
 	for (const struct dcl_cmd *c = chain; c; c = c->next)
 		n++;
 	dcl_sched_lock();
-	/* The queue's lock stays until the scheduler knows the order of this flush. */
+	/* The queue's lock is held until the scheduler knows the order of this flush. */
 	dcl_sched_submit(q, chain, n, &after);
 	pthread_mutex_unlock(&q->lock);
 	dcl_sched_unlock(&after);

@@ -18,7 +18,7 @@ struct dcl_cmd *dcl_cmd_begin(cl_command_queue queue, cl_command_type type,
 /* The command uses this memory object until it is complete. */
 void dcl_cmd_use(struct dcl_cmd *cmd, cl_mem mem);
 
-/* Appends the command to what the queue has not flushed. */
+/* Appends the command to the queue's unflushed ones. */
 cl_int dcl_cmd_commit(struct dcl_cmd *cmd, cl_event *event);
 
 /* The same, then flushes and waits for the command if `blocking`. */
@@ -27,24 +27,24 @@ cl_int dcl_cmd_commit_blocking(struct dcl_cmd *cmd, cl_event *event, cl_bool blo
 /* Undoes begin. */
 void dcl_cmd_cancel(struct dcl_cmd *cmd);
 
-/* Hands everything that was enqueued so far to the scheduler. */
+/* Passes all enqueued commands to the scheduler. */
 void dcl_queue_flush(cl_command_queue queue);
 void dcl_queue_finish(cl_command_queue queue);
 
 /* Finishes every queue of the context, for a blocking free. */
 void dcl_queues_finish_context(cl_context context);
 
-/* Adds the counters of all queues, dead ones included. */
+/* Adds the counters of all queues, including destroyed ones. */
 void dcl_queues_count(
 	uint64_t *enqueued, uint64_t *kernels, uint64_t *flushes, uint64_t *completed);
 
-/* Lets go of the memory objects that no destructor callback watches.  Called when the
- * command ran and before anyone can see that: who sees the event complete and releases a
- * memory object finds its bytes free. */
+/* Releases the memory objects without destructor callbacks. Called when the command has
+ * run and before its completion is visible: a caller that sees the event complete and
+ * releases a memory object must find its bytes free. */
 void dcl_cmd_drop_plain_mems(struct dcl_cmd *cmd);
 
-/* What the command holds, apart from its place in a queue. */
+/* The objects of the command, except for its place in a queue. */
 void dcl_cmd_free_op(struct dcl_cmd *cmd);
 
-/* A queue has fixed costs: its slabs of commands are freed with it. */
+/* Frees a queue's slabs of commands with the queue. */
 void dcl_queue_free_slabs(cl_command_queue queue);

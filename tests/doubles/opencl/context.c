@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Contexts.  A context lives as long as anything made in it; its destructor callbacks run
- * when the last of that is gone. */
+/* Contexts. A context lives as long as its objects; its destructor callbacks run when the
+ * last of them is destroyed. */
 
 static cl_int check_properties(const cl_context_properties *list, size_t *bytes)
 {

@@ -31,10 +31,11 @@ enum dcl_type {
 #define DCL_MAGIC(type) (0xdc100000U | (uint32_t)(type))
 #define DCL_DEAD 0x8000U
 
-/* Every handle starts like this; the loader needs `dispatch` first.  `users` is the count
- * the API shows; `pins` counts users (as one) plus commands and children.  At users == 0
- * the handle is dead to callers, at pins == 0 the object is destroyed.  The memory is
- * type-stable and reused late, so that a stale handle is caught and not followed. */
+/* Every handle starts like this; the loader needs `dispatch` first. `users` is the count
+ * the API shows; `pins` counts users (as one) plus commands and children. At users == 0
+ * the handle is dead to callers, at pins == 0 the object is destroyed. The memory is
+ * type-stable and reused late, so that a stale handle is detected instead of
+ * dereferenced. */
 struct dcl_object {
 	const cl_icd_dispatch *dispatch;
 	_Atomic uint32_t magic;
@@ -44,7 +45,7 @@ struct dcl_object {
 	struct dcl_object *next_free;
 };
 
-/* A node in the list of what waits for an event or a command: a command or a thread. */
+/* A node in the list of waiters for an event or a command: a command or a thread. */
 struct dcl_link {
 	struct dcl_link *next;
 	struct dcl_cmd *cmd;
@@ -80,12 +81,12 @@ struct _cl_platform_id {
 
 struct _cl_device_id {
 	struct dcl_object obj;
-	cl_device_id parent; /* NULL for a device of the platform */
+	cl_device_id parent; /* NULL for a root device */
 	struct dcl_engine *engine;
 	cl_uint compute_units;
 	cl_ulong mem_bytes, max_alloc_bytes;
 	char name[64];
-	cl_device_partition_property partition[34]; /* how it was made, with the 0 */
+	cl_device_partition_property partition[34]; /* its property, with the 0 */
 	size_t partition_bytes;
 };
 
@@ -166,7 +167,7 @@ struct dcl_svm_free {
 	void **pointers; /* owned */
 };
 
-/* How a command orders itself against its neighbours in the queue. */
+/* How a command is ordered in its queue. */
 enum dcl_order {
 	DCL_PLAIN,
 	DCL_MARKER,
@@ -192,7 +193,7 @@ struct dcl_cmd {
 	uint32_t deps;
 	uint32_t n_waits, n_mems;
 	uint64_t kernel_ns;
-	cl_kernel kernel; /* the caller's; not followed after the enqueue */
+	cl_kernel kernel; /* the caller's; not dereferenced after the enqueue */
 	struct dcl_wait *waits;
 	cl_mem *mems;
 	struct dcl_waiter *wake;

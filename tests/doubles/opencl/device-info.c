@@ -5,8 +5,8 @@
 #include "object.h"
 #include <string.h>
 
-/* What the double says of its platform and devices: one row per query.  The extensions
- * named here are those that the double really has. */
+/* The properties of the double's platform and devices: one row per query. The extensions
+ * listed here are those that the double really has. */
 
 /* clang-format off */
 #define EXTENSION(name) { CL_MAKE_VERSION(1, 0, 0), name }

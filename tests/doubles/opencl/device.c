@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The platform, its devices and their sub-devices.  A sub-device has fewer compute units
- * and the same memory and engine: the double divides names, not time. */
+/* The platform, its devices and their sub-devices. A sub-device has fewer compute units
+ * and the same memory and engine: the double does not divide the device's time. */
 
 struct _cl_platform_id dcl_platform;
 static cl_device_id roots[DCL_MAX_DEVICES];
@@ -199,7 +199,7 @@ cl_int CL_API_CALL dcl_clCreateSubDevicesEXT(cl_device_id parent,
 	return dcl_clCreateSubDevices(parent, list, n, ret, ret_n);
 }
 
-/* Counting a device of the platform changes nothing. */
+/* A root device is not refcounted. */
 cl_int CL_API_CALL dcl_clRetainDevice(cl_device_id device)
 {
 	if (dcl_is(device, DCL_DEVICE) && !device->parent)

@@ -12,12 +12,12 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-/* What a device does: one command at a time, for as long as the command says.  A kernel
- * computes nothing; copies and fills move real bytes.  Long kernels sleep for most of
- * their time, so that several devices' worth of tests fit on a small machine. */
+/* The engine of a device: one command at a time, for the command's duration. A kernel
+ * computes nothing; copies and fills move real bytes. Long kernels sleep for most of
+ * their time, so that tests of several devices fit on a small machine. */
 
 #define SLEEP_FROM_NS 200000U
-/* What is left to spin for, so that the end is exact whatever the timer does. */
+/* The last part of a kernel is spun, so that its end is exact in spite of timer slack. */
 #define SPIN_TAIL_NS 100000U
 
 struct dcl_engine dcl_engines[DCL_MAX_DEVICES];
@@ -171,7 +171,7 @@ static void *engine_main(void *arg)
 	return NULL;
 }
 
-/* No thread-local word, which a library loaded late has to allocate. */
+/* Not a thread-local variable, which a library loaded late has to allocate. */
 bool dcl_engine_is_this_thread(void)
 {
 	for (unsigned i = 0; i < DCL_MAX_DEVICES; i++)

@@ -26,6 +26,6 @@ void dcl_engine_start(struct dcl_engine *engine);
 /* A detached thread of the runtime, with every signal blocked. */
 void dcl_thread_start(void *(*main)(void *), void *arg);
 
-/* True on a thread that is a device: what a user registered is posted there, not called,
- * because the device would wait for itself. */
+/* True on a device's thread: users' callbacks are posted there, not called, because the
+ * device would wait for itself. */
 bool dcl_engine_is_this_thread(void);

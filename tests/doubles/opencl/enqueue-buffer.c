@@ -113,8 +113,7 @@ cl_int CL_API_CALL dcl_clEnqueueCopyBuffer(cl_command_queue q, cl_mem src, cl_me
 		q, CL_COMMAND_COPY_BUFFER, &rect, src, dst, CL_FALSE, n, waits, event);
 }
 
-/* One side of a rectangle: pitches made whole, the offset and the end of the last byte.
- */
+/* One side of a rectangle: complete pitches, the offset and the end of the last byte. */
 struct side {
 	size_t row, slice, at, end;
 };
@@ -264,7 +263,7 @@ static cl_int check_map(cl_mem mem, cl_map_flags flags)
 	return CL_SUCCESS;
 }
 
-/* The bytes need no moving: a map is a command that does nothing, in its turn. */
+/* The bytes are not moved: a map is a command without effect, in the queue's order. */
 static void *enqueue_map(cl_command_queue q, cl_command_type type, cl_mem mem,
 	void *pointer, cl_bool blocking, cl_uint n, const cl_event *waits,
 	cl_event *event, cl_int *errcode_ret)

@@ -82,7 +82,7 @@ cl_int CL_API_CALL dcl_clEnqueueTask(cl_command_queue q, cl_kernel kernel, cl_ui
 	return enqueue_kernel(q, kernel, CL_COMMAND_TASK, false, n, waits, event);
 }
 
-/* The places in the arguments that name memory objects get their addresses. */
+/* Replaces the memory objects among the arguments by their addresses. */
 static cl_int patch_native(cl_context context, char *copy, const void *args, size_t bytes,
 	cl_uint n_mems, const cl_mem *mems, const void **locs)
 {

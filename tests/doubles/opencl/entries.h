@@ -3,8 +3,8 @@
 #include "cleave-double.h"
 #include "dcl.h"
 
-/* Every entry of the dispatch table that the double fills, in the table's order.  The
- * prototypes and the table itself are made from this list, so that each function has
+/* Every entry of the dispatch table that the double fills, in the table's order. The
+ * prototypes and the table itself are generated from this list, so that each function has
  * exactly the loader's type. */
 /* clang-format off */
 #define DCL_ENTRIES(X) \
@@ -59,7 +59,7 @@
 	X(clCreateBufferWithProperties) X(clCreateImageWithProperties) \
 	X(clSetContextDestructorCallback)
 
-/* Functions that are reached by name only. */
+/* Functions that are found by name only. */
 #define DCL_BY_NAME(X) \
 	X(clCreateCommandBufferKHR) X(clFinalizeCommandBufferKHR) \
 	X(clRetainCommandBufferKHR) X(clReleaseCommandBufferKHR) \

@@ -7,9 +7,9 @@
 #include "schedule.h"
 #include <stdlib.h>
 
-/* Events, user events, waiting and callbacks.  Waiting for an event flushes the queue
- * that the event belongs to and no other: who waits for a chain through several queues
- * has to have flushed them. */
+/* Events, user events, waiting and callbacks. Waiting for an event flushes the queue of
+ * the event and no other: a caller that waits for a chain through several queues must
+ * have flushed them. */
 
 void dcl_event_destroy(void *object)
 {

@@ -8,8 +8,8 @@
 #include "object.h"
 #include <string.h>
 
-/* Images of every shape, as rows of bytes one after the other.  There is no tiling and no
- * sampling: a double's kernels never look at a pixel. */
+/* Images of every shape, as rows of bytes one after the other. There is no tiling and no
+ * sampling, because the double's kernels do not read pixels. */
 
 /* clang-format off */
 static const struct { cl_channel_order order; uint8_t channels; } orders[] = {
@@ -29,7 +29,7 @@ static bool format_fits(cl_channel_order order, cl_channel_type type)
 {
 	switch (order) {
 	case CL_RGB:
-		return false; /* only with packed types, which the double has not */
+		return false; /* only with packed types, which the double lacks */
 	case CL_LUMINANCE:
 	case CL_INTENSITY:
 		return type == CL_UNORM_INT8 || type == CL_UNORM_INT16 ||
@@ -108,7 +108,7 @@ cl_int dcl_image_check(cl_mem mem, cl_context context)
 	return rc ? rc : mem->element_bytes ? CL_SUCCESS : CL_INVALID_MEM_OBJECT;
 }
 
-/* The limits of each kind: width, height, depth, layers; 0 where there is none. */
+/* The limits of each kind: width, height, depth, layers; 0: none. */
 /* clang-format off */
 static const struct { cl_mem_object_type type; size_t max[4]; } shapes[] = {
 	{ CL_MEM_OBJECT_IMAGE1D, { DCL_IMAGE_MAX_2D, 0, 0, 0 } },
@@ -173,7 +173,7 @@ static cl_int lay_out(const cl_image_desc *d, const cl_image_format *format,
 	return CL_SUCCESS;
 }
 
-/* Where nobody says how long rows are, they are as long as the device likes them. */
+/* Without a given row pitch, the rows have the device's preferred length. */
 static void pad_rows(cl_image_desc *d, const cl_image_format *format)
 {
 	size_t n_bytes = d->image_width * dcl_format_bytes(format, NULL, NULL);

@@ -2,7 +2,7 @@
 #pragma once
 #include "dcl.h"
 
-/* The size of a pixel, 0 for a format that the double has not. */
+/* The size of a pixel, 0 for an unsupported format. */
 size_t dcl_format_bytes(
 	const cl_image_format *format, size_t *channels, size_t *channel_bytes);
 

@@ -26,7 +26,7 @@ static const void *row_value(
 	*bytes = row->bytes;
 	switch ((enum dcl_info_kind)row->kind) {
 	case DCL_INFO_FIELD:
-		/* Counts are atomics that other threads change. */
+		/* Reference counts are atomics that other threads change. */
 		if (row->bytes == sizeof(uint32_t)) {
 			uint32_t narrow = __atomic_load_n(
 				(const uint32_t *)(const void *)base, __ATOMIC_RELAXED);

@@ -2,7 +2,8 @@
 #pragma once
 #include "dcl.h"
 
-/* Queries by table: a row says where a value lies, or which function makes it. */
+/* Queries by table: a row has the location of a value, or the function that computes
+ * it. */
 enum dcl_info_kind {
 	DCL_INFO_FIELD,    /* offset and bytes in the object */
 	DCL_INFO_SIZED,    /* an array at `offset`, its size in bytes at `offset2` */
@@ -18,7 +19,7 @@ struct dcl_info {
 	uint16_t bytes;
 	size_t offset, offset2;
 	const void *data;
-	/* Returns the value; it may use `scratch` of 64 bytes for it. */
+	/* Returns the value; may store it in the 64 bytes of `scratch`. */
 	const void *(*make)(const void *object, size_t *bytes, void *scratch);
 	uint64_t (*make_u64)(const void *object);
 };
@@ -26,7 +27,7 @@ struct dcl_info {
 cl_int dcl_info_get(const struct dcl_info *table, size_t rows, const void *object,
 	cl_uint param, size_t bytes, void *ret, size_t *ret_bytes);
 
-/* Answers one value as the API wants it answered. */
+/* Answers one value by the API's rules of size and pointer. */
 cl_int dcl_info_reply(const void *value, size_t value_bytes, size_t bytes, void *ret,
 	size_t *ret_bytes);
 

@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Kernels and their arguments.  `spin` runs for as many microseconds as argument 0 says,
- * `nop` for none, any other for CLEAVE_DOUBLE_KERNEL_US.  As the specification has it, a
+/* Kernels and their arguments. `spin` runs for as many microseconds as argument 0 says,
+ * `nop` for none, any other for CLEAVE_DOUBLE_KERNEL_US. As in the specification, a
  * kernel does not retain its arguments: a memory object that was released in between is
- * found out at the enqueue. */
+ * detected at the enqueue. */
 
 cl_kernel CL_API_CALL dcl_clCreateKernel(
 	cl_program program, const char *name, cl_int *errcode_ret)
@@ -126,7 +126,7 @@ static void mark_set(cl_kernel kernel, cl_uint index, cl_mem mem)
 		kernel->n_args = index + 1;
 }
 
-/* Which memory object the value is, if any. */
+/* Reads the memory object of the value, if it is one. */
 static cl_int read_mem(
 	const struct dcl_arg *arg, size_t bytes, const void *value, cl_mem *ret)
 {

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <time.h>
 
-/* The environment knobs, as a table.  A value that cannot be read ends the process: a
- * test that misspells a knob must not run with a default instead. */
+/* The environment variables, as a table. A value that cannot be parsed ends the process:
+ * a test with a misspelled value must not run with a default instead. */
 
 struct dcl_knobs dcl_knobs;
 
@@ -18,7 +18,7 @@ struct knob {
 	uint64_t fallback, min, max, scale;
 };
 
-/* A plain number, with K, M, G or T where the knob is a size in bytes (scale 1). */
+/* A plain number, with K, M, G or T where the variable is a size in bytes (scale 1). */
 static int parse_number(const char *text, const struct knob *knob)
 {
 	static const char units[] = "KMGT";
@@ -82,7 +82,7 @@ static int parse_path(const char *text, const struct knob *knob)
 	return 0;
 }
 
-/* The fallback, or the one word that says otherwise. */
+/* The fallback, or the one other word. */
 static int parse_word(
 	const char *text, const struct knob *knob, const char *usual, const char *other)
 {

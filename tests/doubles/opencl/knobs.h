@@ -2,11 +2,11 @@
 #pragma once
 #include "dcl.h"
 
-/* Tables of calls: one, one for each kind of object, or such that do not agree. */
+/* Tables of calls: one for all objects, one for each kind, or inconsistent ones. */
 enum dcl_tables { DCL_TABLES_ONE, DCL_TABLES_KINDS, DCL_TABLES_STRANGE };
 
-/* What the environment asks for, read once when the library is loaded.  Constant after
- * that, so that it is read with no lock. */
+/* The settings from the environment, read once when the library is loaded. Constant after
+ * that, so that they are read without a lock. */
 struct dcl_knobs {
 	cl_uint devices, compute_units;
 	uint64_t mem_bytes, kernel_ns, alloc_ns, row_bytes;
@@ -19,8 +19,8 @@ struct dcl_knobs {
 };
 extern struct dcl_knobs dcl_knobs;
 
-/* CL_SUCCESS, or the code to fail with because this is the Nth call since the load.  An
- * allocation takes its time here, before it takes its memory. */
+/* CL_SUCCESS, or the injected error if this is the Nth call since the load. An allocation
+ * takes its time here, before it takes its memory. */
 cl_int dcl_fail_alloc(void);
 cl_int dcl_fail_enqueue(void);
 

@@ -12,17 +12,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The memory of a device and the right to use it.  With a device file, processes share
- * both through a mapping of it: robust mutexes, so that kill -9 frees them, and a slot a
- * process, held by a record lock that the kernel drops with the process. */
+/* The memory of a device and the right to use it. With a device file, processes share
+ * both through a mapping of it: robust mutexes, so that kill -9 releases them, and a slot
+ * per process, held by a record lock that the kernel releases with the process. */
 
 #define SHARED_MAGIC 0x636c7664U
 #define SHARED_SLOTS 256
 
 struct shared {
 	uint32_t magic;
-	/* A process that wants the device queues at the gate while it waits, so that one
-	 * with a deep queue cannot take the device again and again. */
+	/* A process that wants the device queues at the gate while it waits, so that a
+	 * process with a deep queue cannot retake the device each time. */
 	pthread_mutex_t gate, device, ledger;
 	_Atomic uint64_t slots[SHARED_SLOTS];
 };

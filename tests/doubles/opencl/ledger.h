@@ -8,13 +8,13 @@ struct dcl_ledger;
 
 struct dcl_ledger *dcl_ledger_open(unsigned device);
 
-/* False if the device has not that much left. */
+/* False if the device does not have that much left. */
 bool dcl_ledger_charge(struct dcl_ledger *ledger, uint64_t bytes);
 void dcl_ledger_refund(struct dcl_ledger *ledger, uint64_t bytes);
 void dcl_ledger_read(
 	struct dcl_ledger *ledger, uint64_t *live, uint64_t *peak, uint64_t *allocations);
 
-/* The device runs for one process at a time; a process that died gives it back. */
+/* The device runs for one process at a time; the death of a process releases it. */
 void dcl_ledger_device_take(struct dcl_ledger *ledger);
 void dcl_ledger_device_give(struct dcl_ledger *ledger);
 

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 /* The library as the loader sees it: the dispatch table, functions by name, the three
- * exported symbols, and what is done at load and at exit. */
+ * exported symbols, and the code that runs at load and at exit. */
 
 const bool *dcl_alive_word;
 

@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Memory objects: buffers, sub-buffers, and what images and pipes share with them.  Every
- * object with bytes of its own is charged to every device of its context, wherever its
- * bytes really are: the strictest of what vendors do. */
+/* Memory objects: buffers, sub-buffers, and the parts that images and pipes share with
+ * them. Every object with bytes of its own is charged to every device of its context,
+ * wherever its bytes really are: the strictest of the vendors' behaviours. */
 
 #define ACCESS_FLAGS (CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY)
 #define POINTER_FLAGS (CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR)
@@ -153,7 +153,7 @@ void dcl_mem_destroy(void *object)
 
 static cl_int check_props(const cl_mem_properties *props)
 {
-	/* No property is defined for a double: only the empty list is known. */
+	/* The double defines no property: only the empty list is valid. */
 	return props && props[0] ? CL_INVALID_PROPERTY : CL_SUCCESS;
 }
 

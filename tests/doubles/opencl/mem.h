@@ -2,7 +2,7 @@
 #pragma once
 #include "dcl.h"
 
-/* What a memory object is made from; filled by the API function that makes one. */
+/* The parameters of a new memory object; filled by the API function that creates it. */
 struct dcl_mem_want {
 	cl_context context;
 	cl_mem_object_type type;
@@ -14,8 +14,8 @@ struct dcl_mem_want {
 	const cl_mem_properties *props;
 };
 
-/* A memory object with its memory charged; NULL and *rc on failure.  The bytes are not
- * initialised: that is the caller's. */
+/* A memory object with its memory charged; NULL and *rc on failure. The caller
+ * initializes the bytes. */
 cl_mem dcl_mem_new(const struct dcl_mem_want *want, cl_int *rc);
 
 cl_int dcl_mem_check_flags(cl_mem_flags flags, const void *host_ptr);
@@ -46,7 +46,6 @@ void dcl_image_dims(cl_mem image, size_t dims[3]);
 /* The stride between rows: for an array of 1D images that is the slice pitch. */
 size_t dcl_image_row_stride(cl_mem image);
 
-/* Remembers that `pointer` was handed out by a map; unmap forgets it, false if unknown.
- */
+/* Records a mapped pointer; unmap removes it, and returns false if it is unknown. */
 bool dcl_mem_map_add(cl_mem mem, void *pointer);
 bool dcl_mem_map_remove(cl_mem mem, void *pointer);

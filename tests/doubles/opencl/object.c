@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Handles: pools of type-stable memory and the two counts.  A dead object waits in a
- * first-in first-out list before it is used again, so that a stale handle is recognised
- * for a long while; nothing is ever given back to malloc.  No API function lives here. */
+/* Handles: pools of type-stable memory and the two counts. A dead object waits in a FIFO
+ * before it is reused, so that a stale handle is detected for a long while; memory is not
+ * returned to malloc. No API function is defined here. */
 
 struct dcl_class {
 	const char *name;
@@ -32,7 +32,7 @@ static const struct dcl_class classes[_DCL_TYPE_MAX] = {
 /* clang-format on */
 
 #define OBJECTS_PER_BLOCK 64
-/* A dead object is not used again before this many others have died. */
+/* A dead object is not reused before this many others have died. */
 #define QUARANTINE 64
 
 struct block {
@@ -172,9 +172,9 @@ cl_int dcl_object_release(void *object, enum dcl_type type)
 	if (users <= 0)
 		die(type, "released more often than it was retained", o);
 	if (users == 1) {
-		/* An event may be released before its callback, which is given the handle
-		 * and may ask about it: it stays valid, for all but counting, until
-		 * destroyed. */
+		/* An event may be released before its callback, which gets the handle and
+		 * may query it: it stays valid, except for reference counting, until it
+		 * is destroyed. */
 		if (type != DCL_EVENT)
 			atomic_fetch_or(&o->magic, DCL_DEAD);
 		dcl_object_unpin(o);

@@ -2,12 +2,13 @@
 #pragma once
 #include "dcl.h"
 
-/* A zeroed object with one user, or NULL.  The caller fills it before anyone sees it. */
+/* A zeroed object with one user, or NULL. The caller fills it before other threads see
+ * it. */
 void *dcl_object_new(enum dcl_type type);
 
-/* The API's retain and release: return CL_SUCCESS or the type's CL_INVALID_ code.  A
- * release (or retain) of a handle that is already dead ends the process with a message:
- * the caller's counting is wrong and later behaviour would only hide where. */
+/* The API's retain and release: return CL_SUCCESS or the type's CL_INVALID_ code. A
+ * release (or retain) of a dead handle ends the process with a message: the caller's
+ * count is wrong, and later behaviour would only hide where. */
 cl_int dcl_object_retain(void *object, enum dcl_type type);
 cl_int dcl_object_release(void *object, enum dcl_type type);
 
@@ -17,11 +18,11 @@ void dcl_object_pin(void *object);
 void dcl_object_unpin(void *object);
 void dcl_object_unpin_many(void *object, int32_t n);
 
-/* True if `pointer` is the address of an object of this type, live, with no access to
- * memory that is not the double's own. */
+/* True if `pointer` is the address of a live object of this type; does not access memory
+ * that is not the double's own. */
 bool dcl_object_find(enum dcl_type type, const void *pointer);
 
-/* How many objects of a type are alive, those that only commands hold included. */
+/* How many objects of a type are alive, including those that only commands hold. */
 uint64_t dcl_object_count(enum dcl_type type);
 
 static inline cl_uint dcl_object_users(const void *object)
@@ -31,7 +32,7 @@ static inline cl_uint dcl_object_users(const void *object)
 	return (cl_uint)atomic_load_explicit(&o->users, memory_order_relaxed);
 }
 
-/* What destroys each type: called once, at the last unpin, with no lock held. */
+/* Destroys an object of each type: called once, at the last unpin, with no lock held. */
 void dcl_device_destroy(void *object);
 void dcl_context_destroy(void *object);
 void dcl_queue_destroy(void *object);
@@ -42,5 +43,5 @@ void dcl_kernel_destroy(void *object);
 void dcl_event_destroy(void *object);
 void dcl_cmdbuf_destroy(void *object);
 
-/* Gives the memory back to the pool; the last thing a destroy function's caller does. */
+/* Returns the memory to the pool; the caller of a destroy function does this last. */
 void dcl_object_recycle(void *object);

@@ -5,7 +5,7 @@
 
 /* A fill colour as the bytes of one pixel.  Only clEnqueueFillImage needs it. */
 
-/* Where the colour's components (r, g, b, a) go in the pixel. */
+/* Order of the colour's components (r, g, b, a) in the pixel. */
 /* clang-format off */
 static const struct { cl_channel_order order; int8_t component[4]; } places[] = {
 	{ CL_R, { 0, -1, -1, -1 } }, { CL_A, { 3, -1, -1, -1 } },
@@ -31,7 +31,8 @@ static uint16_t half_of(float f)
 	if (f < 0x1p-14f)
 		return sign | (uint16_t)lrintf(f * 0x1p24f);
 	m = frexpf(f, &exponent); /* f = m * 2^exponent, m in [0.5, 1) */
-	/* A mantissa that rounds up to 2048 carries into the exponent, as it should. */
+	/* A mantissa that rounds up to 2048 carries into the exponent, which is
+	 * correct. */
 	return sign | (uint16_t)(((exponent + 13) << 10) + (int)lrintf(m * 2048.0f));
 }
 

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Programs.  There is no compiler: every text builds, and a "binary" is the text behind a
- * mark.  What a kernel does is decided by its name alone. */
+/* Programs. There is no compiler: every text builds, and a "binary" is the text behind a
+ * mark. The name of a kernel alone decides its behaviour. */
 
 #define BINARY_MARK "cleave double binary\n"
 

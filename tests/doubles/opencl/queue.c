@@ -7,9 +7,9 @@
 #include "object.h"
 #include <string.h>
 
-/* Command queues as objects.  What is in them is the business of cmd.c and schedule.c.
- * The last release of a queue flushes it, an earlier one does not: the stricter of the
- * two readings of the specification. */
+/* Command queues as objects; cmd.c and schedule.c handle their contents. The last release
+ * of a queue flushes it, an earlier one does not: the stricter of the two readings of the
+ * specification. */
 
 static pthread_mutex_t live_lock = PTHREAD_MUTEX_INITIALIZER;
 static cl_command_queue live;

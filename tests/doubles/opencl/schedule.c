@@ -10,9 +10,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Who waits for whom.  Dependencies are made when a queue is flushed and taken away when
- * commands complete.  Markers and barriers use no device time: they complete as soon as
- * nothing holds them, on whichever thread let go last.  No command is run here. */
+/* Dependencies between commands. They are added when a queue is flushed and removed when
+ * commands complete. Markers and barriers use no device time: they complete as soon as
+ * their dependencies have, on the thread that completed the last one. No command runs
+ * here. */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct dcl_cmd *settled, *settled_tail; /* to complete without the device */
@@ -56,8 +57,8 @@ static void wake_all(struct dcl_link *link)
 	for (; link; link = next) {
 		_Atomic uint32_t *left = &link->waiter->left;
 
-		/* The last decrement lets the waiter go, and with it the link: from there
-		 * only the address is used. */
+		/* The last decrement releases the waiter, which owns the link: from there
+		 * on only the address is used. */
 		next = link->next;
 		if (atomic_fetch_sub(left, 1) == 1)
 			futex_wake(left);
@@ -298,7 +299,7 @@ void dcl_sched_submit(cl_command_queue queue, struct dcl_cmd *chain, uint32_t n,
 	bool in_order = !(queue->props & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
 	struct dcl_cmd *cmd, *next;
 
-	/* One pin a command; taken for all at once because enqueue must cost nothing. */
+	/* One pin a command; all are taken at once, because an enqueue must be cheap. */
 	atomic_fetch_add(&queue->obj.pins, (int32_t)n);
 	for (cmd = chain; cmd; cmd = next) {
 		next = cmd->next;

@@ -2,8 +2,8 @@
 #include "selftest.h"
 #include <time.h>
 
-/* What the double itself costs: the floor under every measurement that is made on it. The
- * limits are far above what a quiet machine shows, so that noise does not fail them. */
+/* The cost of the double itself: the lower bound of every measurement with it. The limits
+ * are far above the figures of a quiet machine, so that noise does not fail them. */
 
 #define N_BATCHES 200
 #define PER_BATCH 100
@@ -40,7 +40,7 @@ static int compare_ns(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The p50 of one call, from batches: the clock itself is not free. */
+/* The p50 of one call, from batches, because the clock itself costs time. */
 static double p50_ns(struct costing *c, void (*call)(struct costing *c))
 {
 	static uint64_t batch_ns[N_BATCHES];

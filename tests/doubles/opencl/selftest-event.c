@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Events: profiling, callbacks, native kernels, command buffers. */
+/* Tests of events: profiling, callbacks, native kernels, command buffers. */
 
 static void profiling_is_in_order(void)
 {
@@ -57,7 +57,7 @@ static void CL_CALLBACK note(cl_event event, cl_int status, void *user)
 	struct seen *seen = user;
 	cl_int now;
 
-	/* The event may be asked even if its last reference is gone. */
+	/* The event may be queried even after its last reference was released. */
 	OK(clGetEventInfo(
 		event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(now), &now, NULL));
 	CHECK(now <= status);
@@ -226,7 +226,7 @@ static void command_buffers_run_as_one(void)
 		OK(kernel(buffer, NULL, NULL, rig.spin, 1, NULL, &one, NULL, 0, NULL,
 			&point, NULL));
 	OK(fill(buffer, NULL, mem, &pattern, 4, 0, 16, 1, &point, NULL, NULL));
-	/* The buffer holds what it uses. */
+	/* The buffer holds its objects. */
 	CHECK_CL(CL_INVALID_OPERATION, enqueue(0, NULL, buffer, 0, NULL, NULL));
 	OK(finalize(buffer));
 	OK(enqueue(0, NULL, buffer, 0, NULL, &event));

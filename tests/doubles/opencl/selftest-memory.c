@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* Memory: what is charged, when it is given back, and that bytes arrive. */
+/* Tests of memory: charges, frees, and copied bytes. */
 
 static cl_mem buffer(const struct rig *rig, size_t bytes)
 {

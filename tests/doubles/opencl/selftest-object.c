@@ -4,7 +4,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* Handles: counts, stale and wrong ones, sub-devices, queries, injected failures. */
+/* Tests of handles: counts, stale and wrong ones, sub-devices, queries, injected
+ * failures. */
 
 static void counts_are_kept_for_every_type(void)
 {
@@ -152,7 +153,7 @@ static void wrong_handles_are_told(void)
 	CHECK(clCreateBuffer(rig.context, CL_MEM_USE_HOST_PTR, 1, NULL, &rc) == NULL);
 	CHECK_CL(CL_INVALID_HOST_PTR, rc);
 	OK(clReleaseMemObject(mem));
-	/* Dead, but not yet used again: still told. */
+	/* Dead, but not yet reused: still detected. */
 	CHECK_CL(CL_INVALID_MEM_OBJECT,
 		clGetMemObjectInfo(mem, CL_MEM_SIZE, sizeof(one), &one, NULL));
 	OK(clReleaseEvent(foreign));

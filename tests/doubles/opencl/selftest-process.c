@@ -7,8 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What concerns whole processes: fork, kill -9, a device that several share, statistics
- * at exit.  The helpers are further cases of the same program, run by name. */
+/* Tests of whole processes: fork, kill -9, a device that several share, statistics at
+ * exit. The helpers are further cases of the same program, run by name. */
 
 extern char **environ;
 
@@ -92,7 +92,7 @@ static void helper_spin(void)
 	rig_done(&rig);
 }
 
-/* Helper: takes 48 MiB and the device, and never gives them back. */
+/* Helper: takes 48 MiB and the device, and does not release them. */
 static void helper_hold(void)
 {
 	cl_command_queue q;
@@ -192,7 +192,7 @@ static cl_int take(const struct rig *rig)
 	return rc;
 }
 
-/* Helper: somebody else has 48 of 64 MiB. */
+/* Helper: another process has 48 of 64 MiB. */
 static void helper_full(void)
 {
 	struct rig rig;
@@ -202,7 +202,7 @@ static void helper_full(void)
 	CHECK_CL(CL_MEM_OBJECT_ALLOCATION_FAILURE, take(&rig));
 }
 
-/* Helper: nobody else has anything. */
+/* Helper: no other process has memory. */
 static void helper_empty(void)
 {
 	struct rig rig;

@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* Many threads at once: what the thread sanitizer is to look at. */
+/* Tests with many threads, for the thread sanitizer. */
 
 #define N_THREADS 4
 #define N_EACH 1500
@@ -82,8 +82,8 @@ static void CL_CALLBACK count_called(cl_event event, cl_int status, void *user)
 	atomic_fetch_add(&called, 1);
 }
 
-/* Makes, uses and drops everything at once; another thread's flush may be the one that
- * submits it, and the engine the one that destroys it. */
+/* Creates, uses and releases everything at once; another thread's flush may be the one
+ * that submits it, and the engine the one that destroys it. */
 static void *churn(void *arg)
 {
 	struct churn *c = arg;
@@ -134,7 +134,7 @@ static void threads_make_and_drop_everything(void)
 		atomic_load(&called) < N_THREADS * N_CHURN)
 		nap_ms(1);
 	OK(clReleaseCommandQueue(q));
-	/* The last callbacks are still being taken apart. */
+	/* The last callbacks are still being destroyed. */
 	do {
 		nap_ms(1);
 		stats_now(&rig, &stats);

@@ -177,7 +177,7 @@ static void show(int fd)
 			return;
 }
 
-/* True if the case ended as it should. */
+/* True if the case ended as expected. */
 static bool run_case(const char *self, const struct selftest_case *c)
 {
 	char *argv[] = {(char *)self, (char *)c->name, NULL}, *env[256];

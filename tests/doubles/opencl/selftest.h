@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The self-test of the double, through the real loader.  Each case runs in a process of
- * its own, so that it may set knobs, abort, or hang. */
+/* The self-test of the double, through the real loader. Each case runs in its own
+ * process, so that it may set environment variables, abort, or hang. */
 struct selftest_case {
 	const char *name;
 	void (*run)(void);
@@ -46,7 +46,7 @@ extern const struct selftest_case selftest_helpers[]; /* run by other cases only
 
 #define OK(call) CHECK_CL(CL_SUCCESS, call)
 
-/* What nearly every case needs, made once. */
+/* The objects that almost every case needs. */
 struct rig {
 	cl_platform_id platform;
 	cl_device_id device;
@@ -63,7 +63,7 @@ void rig_done(struct rig *rig);
 
 cl_command_queue rig_queue(const struct rig *rig, cl_command_queue_properties props);
 
-/* Enqueues one kernel, of `us` microseconds; waits for `wait` if that is not NULL. */
+/* Enqueues one kernel of `us` microseconds; waits for `wait` if that is not NULL. */
 cl_event rig_run(const struct rig *rig, cl_command_queue q, cl_uint us, cl_event wait);
 
 /* The same, kept until the rig is done. */
@@ -78,5 +78,5 @@ cl_ulong profiled(cl_event event, cl_profiling_info param);
 void stats_now(const struct rig *rig, struct cleave_double_stats *ret);
 void *by_name(const struct rig *rig, const char *name);
 
-/* Long enough for anything that could run to have run. */
+/* Long enough for every runnable command to have run. */
 #define NAP_MS 30

@@ -6,7 +6,8 @@
 #include "object.h"
 #include <string.h>
 
-/* Samplers, pipes, and the entries of APIs that the double refuses to share with. */
+/* Samplers, pipes, and the calls for sharing with other APIs, which the double
+ * refuses. */
 
 static cl_int read_sampler(const cl_sampler_properties *list, cl_sampler s)
 {
@@ -159,7 +160,7 @@ cl_int CL_API_CALL dcl_clGetPipeInfo(
 		pipe_info, DCL_ROWS(pipe_info), mem, param, bytes, ret, ret_bytes);
 }
 
-/* No context of the double shares with GL or EGL, which is what these say. */
+/* The double's contexts do not share with GL or EGL, which these errors say. */
 cl_mem CL_API_CALL dcl_clCreateFromGLBuffer(
 	cl_context context, cl_mem_flags flags, cl_GLuint object, cl_int *errcode_ret)
 {

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A look for "kernel void NAME(ARGS)" in a text.  It is no parser: comments and macros
- * are not understood, and a kernel that it does not find may be created all the same. */
+/* Finds "kernel void NAME(ARGS)" in a text. This is not a parser: it does not understand
+ * comments and macros, and a kernel that it does not find may be created all the same. */
 
 static bool is_word(char c)
 {
@@ -23,7 +23,7 @@ static const char *next_kernel(const char *at, const char **name, size_t *name_b
 	while ((word = strstr(at, "kernel"))) {
 		at = word + 6;
 		open = at + strcspn(at, "({;}");
-		/* An attribute in between has parentheses of its own. */
+		/* An attribute in between has its own parentheses. */
 		while (*open == '(' && open - at > 13 &&
 			strncmp(open - 13, "__attribute__", 13) == 0) {
 			open = strstr(open, "))");
@@ -83,7 +83,7 @@ static enum dcl_arg_kind kind_of(const char *text, size_t bytes)
 		return contains(text, bytes, "local ") ? DCL_ARG_LOCAL : DCL_ARG_MEM;
 	if (contains(text, bytes, "image") || contains(text, bytes, "pipe "))
 		return DCL_ARG_MEM;
-	/* A type of the program's own may be anything. */
+	/* A type defined by the program may be anything. */
 	return DCL_ARG_VALUE;
 }
 

@@ -2,8 +2,8 @@
 #pragma once
 #include "dcl.h"
 
-/* The little that the double reads out of OpenCL C: which kernels a text defines and what
- * kinds of arguments they take. */
+/* The little that the double parses of OpenCL C: which kernels a text defines and the
+ * kinds of their arguments. */
 
 /* The names of the kernels in the text, joined by ';' (malloc'ed), and how many. */
 char *dcl_source_kernels(const char *text, cl_uint *n);

@@ -13,11 +13,12 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-/* Allocations that are plain pointers: clSVMAlloc and Intel's unified shared memory.  All
- * are charged but host memory.  Freeing what was never allocated ends the process: the
- * API has no way to report it and a real runtime would corrupt itself. */
+/* Allocations that are plain pointers: clSVMAlloc and Intel's unified shared memory. All
+ * but host memory are charged. A free of an unknown pointer ends the process: the API has
+ * no way to report it and a real runtime would corrupt itself. */
 
-/* From here on pages come from the kernel, which gives them when they are touched. */
+/* From this size on mmap provides the pages, which are allocated when they are
+ * touched. */
 #define MAP_FROM_BYTES ((size_t)1 << 20)
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -196,7 +197,7 @@ static void *usm_alloc(struct dcl_svm *want, const cl_mem_properties_intel *list
 	if (want->bytes == 0 || want->bytes > want->context->devices[0]->max_alloc_bytes)
 		return dcl_fail(errcode_ret, CL_INVALID_BUFFER_SIZE);
 	pointer = dcl_svm_new(want, alignment, &rc);
-	/* The extension has a code of its own for a full device. */
+	/* The extension has its own error code for a full device. */
 	dcl_set_error(errcode_ret,
 		rc == CL_MEM_OBJECT_ALLOCATION_FAILURE ? CL_OUT_OF_RESOURCES : rc);
 	return pointer;

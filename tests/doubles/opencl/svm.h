@@ -20,9 +20,9 @@ void *dcl_svm_new(const struct dcl_svm *want, size_t alignment, cl_int *rc);
 /* Frees by the start address; false if it is not one of this context's. */
 bool dcl_svm_release(cl_context context, void *pointer);
 
-/* Finds the allocation that a pointer points into. */
+/* Finds the allocation that contains a pointer. */
 bool dcl_svm_find(const void *pointer, struct dcl_svm *ret);
 
-/* Zeroed pages or a small aligned piece, not touched before it is used. */
+/* Zeroed pages or a small aligned piece, not touched before its first use. */
 void *dcl_bytes_new(size_t bytes, size_t alignment);
 void dcl_bytes_free(void *pointer, size_t bytes);

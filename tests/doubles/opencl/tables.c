@@ -3,8 +3,8 @@
 #include "entries.h"
 #include "knobs.h"
 
-/* A driver may have a table for each kind of object: with the same calls, without those
- * that nobody makes by such an object, or with calls of its own. */
+/* A driver may have a table for each kind of object: with the same calls, without the
+ * calls that make no sense for that kind, or with different calls. */
 
 static cl_icd_dispatch tables[_DCL_TYPE_MAX];
 

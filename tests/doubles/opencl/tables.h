@@ -2,7 +2,7 @@
 #pragma once
 #include "dcl.h"
 
-/* The table of calls that objects of this kind point to: one for all, or one each. */
+/* The call table of objects of this kind: one for all, or one each. */
 const cl_icd_dispatch *dcl_table_of(enum dcl_type type);
 
 void dcl_tables_init(void);

@@ -4,8 +4,8 @@
 #include "world.h"
 #include <errno.h>
 
-/* The folder compute_partition_config: what each mode would give a partition.  Writing a
- * mode to xcp_config chooses the one that is shown, and switches nothing. */
+/* The folder compute_partition_config: the resources of a partition in each mode. A write
+ * of a mode to xcp_config selects the mode that is shown; it does not switch. */
 
 #define RINGS_PER_JPEG 8
 

@@ -8,7 +8,8 @@
 #include <string.h>
 
 /* The compute driver's topology, after kfd_topology.c: the processors first, then a node
- * for each partition in the order in which the devices came, and what processes use. */
+ * for each partition in the order in which the devices appeared, and the processes'
+ * usage. */
 
 #define MOST_DEVICES 64
 #define KFD "/devices/virtual/kfd/kfd"
@@ -21,7 +22,8 @@ void sy_kfd_renew(struct sy_function *f)
 		f->amd.kfd_order = sy_world.kfd_generation;
 }
 
-/* Not the driver's hash, but as it: never 0, and another one in another mode. */
+/* Not the driver's hash, but with its properties: never 0, and different for each
+ * mode. */
 static unsigned gpu_id(const struct sy_function *f, unsigned part)
 {
 	unsigned hash = 2166136261U;
@@ -98,7 +100,7 @@ static void build_processor(unsigned number)
 	add_bank(node, 0, 512ULL << 30);
 }
 
-/* With several partitions the function's number, which is 0, gives way to theirs. */
+/* With several partitions their number replaces the function's, which is 0. */
 static uint64_t location_of(const struct sy_function *f, unsigned part)
 {
 	return (uint64_t)f->bus << 8 | f->devfn | (parts_of(f) > 1 ? part : 0);

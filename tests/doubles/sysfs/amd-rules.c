@@ -12,8 +12,8 @@ const char *const sy_compute_names[] = {"SPX", "DPX", "TPX", "QPX", "CPX", NULL}
 #define D(n) (1U << (n))
 
 /* clang-format off */
-/* parts: how many devices, 0 for one per die.  dies: a bit for each number of dies that
- * has the mode.  before: what kernels before 2025 took. */
+/* parts: number of devices, 0 for one per die. dies: a bit for each number of dies that
+ * has the mode. before: memory modes in kernels before 2025. */
 static const struct {
 	unsigned parts, dies, beside, before, beside_as_guest;
 } modes[SY_COMPUTE_MAX] = {
@@ -25,7 +25,7 @@ static const struct {
 	[SY_CPX] = { 0, D(8) | D(6) | D(4) | D(2) | D(1), N1 | N4, N1 | N4, N1 | N2 | N4 },
 };
 
-/* dma and decoders: of the whole device.  A device of no dies cannot be partitioned. */
+/* dma and decoders: of the whole device. A device without dies cannot be partitioned. */
 static const struct model {
 	const char *name;
 	unsigned device, class, dies, compute_units, gb, memory_modes;
@@ -58,7 +58,7 @@ bool sy_amd_find_model(struct sy_function *f, const char *name)
 			name);
 		f->amd.dies = model->dies;
 		f->amd.compute_units = model->compute_units;
-		/* 16 MiB are the firmware's. */
+		/* The firmware reserves 16 MiB. */
 		f->amd.vram_bytes = ((uint64_t)model->gb << 30) - (16 << 20);
 		f->amd.memory_modes = model->memory_modes;
 		f->amd.is_apu = model->is_apu;
@@ -92,7 +92,7 @@ unsigned sy_amd_beside(const struct sy_amd *amd, uint64_t mode)
 	return amd->is_old ? modes[mode].before : modes[mode].beside;
 }
 
-/* CPX is listed for a single die, and is refused for it. */
+/* CPX is listed for a single die, but the driver refuses it. */
 bool sy_amd_may_switch(const struct sy_amd *amd, uint64_t mode)
 {
 	return (sy_amd_beside(amd, mode) & 1U << amd->memory) &&
@@ -103,7 +103,7 @@ unsigned sy_amd_memory_parts(const struct sy_amd *amd)
 {
 	static const unsigned parts[SY_NPS_MAX] = {1, 1, 2, 4, 8};
 
-	/* A quarter of an APU is the processor's. */
+	/* The processor has a quarter of an APU's memory. */
 	return amd->memory == SY_NPS4 && amd->is_apu ? 3 : parts[amd->memory];
 }
 

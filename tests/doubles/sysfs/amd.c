@@ -26,8 +26,8 @@ static int compute_show(struct sy_node *node, struct sy_text *ret)
 	return 0;
 }
 
-/* An old driver names all modes that the dies allow, whether or not they go with the
- * memory mode. */
+/* An old driver lists all modes that the dies allow, including those that the memory mode
+ * excludes. */
 static int compute_available_show(struct sy_node *node, struct sy_text *ret)
 {
 	const struct sy_amd *amd = &node->f->amd;
@@ -53,9 +53,9 @@ static int find_word(const char *const *words, const char *text)
 	return -EINVAL;
 }
 
-/* The mode that is there already is taken without a look at who uses the device.  Where
- * the compute driver does not come up again, the switch has happened all the same, and
- * from then on there is nobody who could be in the way of the next one. */
+/* The driver accepts a write of the current mode without a check for users of the device.
+ * Where the compute driver does not restart, the switch has happened all the same, and
+ * from then on no process can block the next one. */
 static int compute_store(struct sy_node *node, const char *text)
 {
 	struct sy_function *f = node->f;
@@ -109,8 +109,8 @@ static bool is_with(const struct sy_function *f, const struct sy_function *other
 				     f->amd.hive == other->amd.hive);
 }
 
-/* A request for what is there already is taken and forgotten: it does not even take back
- * an earlier one. */
+/* A request for the current mode is accepted and ignored: it does not even cancel an
+ * earlier one. */
 static int memory_store(struct sy_node *node, const char *text)
 {
 	struct sy_function *f = node->f;
@@ -127,7 +127,8 @@ static int memory_store(struct sy_node *node, const char *text)
 	return 0;
 }
 
-/* The first device of a hive that loses its driver asks the firmware for all of them. */
+/* The first device of a hive that loses its driver sends the request for all of them to
+ * the firmware. */
 static void unbound(struct sy_function *f)
 {
 	for (struct sy_function *other = NULL; (other = sy_next(other));) {
@@ -168,7 +169,7 @@ static void power_on(struct sy_function *f)
 
 static int used_show(struct sy_node *node, struct sy_text *ret)
 {
-	uint64_t bytes = 297 << 20; /* what the driver itself takes */
+	uint64_t bytes = 297 << 20; /* the driver's own memory */
 
 	for (const struct sy_holder *h = NULL;
 		(h = sy_holder_next(SY_HOLDS_KFD, node->f->bdf, h));)
@@ -200,7 +201,7 @@ static const struct sy_attribute memory_current[] = {
 	{"current_memory_partition", 0644, memory_show, memory_store, 0},
 };
 
-/* A device with nothing to choose from has no list, and its mode cannot be written. */
+/* A device with a single memory mode has no list, and its mode cannot be written. */
 static void build_partitions(struct sy_function *f, struct sy_node *dir)
 {
 	bool has_choice = has_choice_of_memory(&f->amd);
@@ -235,8 +236,8 @@ static unsigned drm_devices(const struct sy_function *f)
 	return sy_amd_is_partitionable(&f->amd) ? SY_DRM_DEVICES : 1;
 }
 
-/* The further DRM devices hang below platform devices, which are numbered over all GPUs
- * and are there in every mode; one that is not in use only refuses to be opened. */
+/* The other DRM devices are children of platform devices, which are numbered over all
+ * GPUs and exist in every mode; a device that is not in use only refuses to be opened. */
 static void build_drm(struct sy_function *f, struct sy_node *dir)
 {
 	unsigned first = 0;
@@ -256,7 +257,8 @@ static void build_drm(struct sy_function *f, struct sy_node *dir)
 	}
 }
 
-/* On a host for virtual machines it is gim that has the GPU, and shows none of this. */
+/* On a host for virtual machines gim is the driver of the GPU, and has none of these
+ * files. */
 static bool is_on_amdgpu(const struct sy_function *f)
 {
 	return strcmp(f->driver, "amdgpu") == 0;

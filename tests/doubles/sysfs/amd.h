@@ -9,19 +9,19 @@ struct sy_node;
 
 /* The rules of aqua_vanjaram.c, as tables; pure. */
 
-/* How many devices the mode makes; 0: there is no such mode with so many dies. */
+/* Number of devices in the mode; 0: this number of dies does not have the mode. */
 unsigned sy_amd_parts(const struct sy_amd *amd, uint64_t mode);
-/* Which memory modes (bits) the mode goes with, of those that the device has or not. */
+/* The memory modes (bits) that the mode allows, of those that exist. */
 unsigned sy_amd_beside(const struct sy_amd *amd, uint64_t mode);
 bool sy_amd_may_switch(const struct sy_amd *amd, uint64_t mode);
-/* In how many parts the memory is now. */
+/* The current number of memory partitions. */
 unsigned sy_amd_memory_parts(const struct sy_amd *amd);
-/* The mode that the driver picks for a memory mode; SY_COMPUTE_MAX when it has none. */
+/* The driver's automatic mode for a memory mode; SY_COMPUTE_MAX for none. */
 uint64_t sy_amd_auto_mode(const struct sy_amd *amd);
 /* Whether the device can be partitioned at all. */
 bool sy_amd_is_partitionable(const struct sy_amd *amd);
 
-/* A partitionable device has so many DRM devices, whatever its mode. */
+/* The number of DRM devices of a partitionable device, in every mode. */
 #define SY_DRM_DEVICES 8
 
 bool sy_amd_find_model(struct sy_function *f, const char *model);
@@ -31,6 +31,6 @@ void sy_amd_config_build(struct sy_function *f, struct sy_node *dir);
 
 /* --- The compute driver: /class/kfd --- */
 
-/* The device leaves the topology, and comes back at its end. */
+/* The device leaves the topology, and returns at its end. */
 void sy_kfd_renew(struct sy_function *f);
 void sy_kfd_build(void);

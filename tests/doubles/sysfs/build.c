@@ -7,7 +7,7 @@
 #include "tree.h"
 #include "world.h"
 
-/* The whole tree from the whole world. */
+/* Builds the whole tree from the whole world. */
 
 static const char *const always_there[] = {"/bus/pci/devices", "/bus/pci/drivers",
 	"/bus/platform/devices", "/class/drm", "/devices/platform",

@@ -19,7 +19,7 @@ struct call {
 	const char *subject;
 };
 
-/* --- What they do --- */
+/* --- Effects --- */
 
 static int remove_effect(struct sy_act *act)
 {
@@ -53,7 +53,7 @@ static int reboot_effect(struct sy_act *act)
 	return 0;
 }
 
-/* One step, which the journal names and which can be made to fail. */
+/* One step, which the journal names and a fault can make fail. */
 static int step(struct call *call, const char *name, const char *way,
 	int (*effect)(struct sy_act *))
 {
@@ -95,7 +95,7 @@ static int remove_modules(struct call *call)
 	return 0;
 }
 
-/* modprobe takes one module and its parameters, which mean nothing here. */
+/* modprobe takes one module and its parameters, which have no effect here. */
 static int run_modprobe(struct call *call)
 {
 	int r;
@@ -179,7 +179,7 @@ static const struct command {
 	{"reboot", run_reboot, false},
 };
 
-/* -r also stands among others, as in -rv. */
+/* -r may be combined with other letters, as in -rv. */
 static bool is_removal(const char *option)
 {
 	return strcmp(option, "--remove") == 0 ||

@@ -7,9 +7,8 @@
 #include <string.h>
 #include <yaml.h>
 
-/* The description of the machine: YAML, of which JSON is a part.  A word that is not
- * known ends the process, so that no test runs on another machine than it has written
- * down. */
+/* The description of the machine: YAML, of which JSON is a part. An unknown word ends the
+ * process, so that no test runs on another machine than it describes. */
 
 static const struct sy_family *const families[] = {
 	&sy_family_amd, &sy_family_intel, &sy_family_nvidia};
@@ -199,7 +198,7 @@ static void split_bdf(struct sy_function *f)
 	f->devfn = device << 3 | function;
 }
 
-/* What the models leave out: after the function's own address, one after the other. */
+/* The defaults of the model: addresses that follow the function's own. */
 static void make_vfs(struct sy_function *pf)
 {
 	pf->vfs = sy_alloc(pf->totalvfs + 1, sizeof(*pf->vfs));
@@ -248,7 +247,7 @@ static unsigned give_minors(struct sy_function *f, unsigned next, unsigned n)
 	return next + n;
 }
 
-/* Physical functions first, as they are there first. */
+/* Physical functions first, as they are created first. */
 static void give_all_minors(void)
 {
 	unsigned next = 0;

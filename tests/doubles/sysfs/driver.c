@@ -17,7 +17,7 @@ struct sy_driver sy_drivers[] = {
 	{ "gim",         "gim",         true,   false, false, false },
 	{ "xe",          "xe",          true,   false, true,  false },
 	{ "i915",        "i915",        true,   false, true,  false },
-	/* It has no way to SR-IOV but sriov-manage. */
+	/* sriov-manage is its only way to SR-IOV. */
 	{ "nvidia",      "nvidia",      false,  false, true,  false },
 	{ "ast",         "ast",         false,  false, false, false },
 	{ "vfio-pci",    "vfio_pci",    false,  true,  true,  false },
@@ -47,8 +47,8 @@ void sy_drivers_boot(void)
 		sy_probe(&sy_world.functions[i]);
 }
 
-/* An override is the only driver that may have the function; without one, it goes by the
- * ids, of which VFIO's driver has none. */
+/* With an override only that driver may have the function; without one, the ids decide,
+ * and VFIO's driver has none. */
 static bool is_match(const struct sy_function *f, const struct sy_driver *driver)
 {
 	if (f->driver_override[0])
@@ -57,8 +57,8 @@ static bool is_match(const struct sy_function *f, const struct sy_driver *driver
 	       (!f->physfn || driver->takes_vfs);
 }
 
-/* With sriov_drivers_autoprobe at 0 a virtual function is bound to nothing that it has
- * not been overridden to, not even by hand. */
+/* With sriov_drivers_autoprobe at 0 a virtual function is bound to its override only,
+ * even by hand. */
 static bool may_probe(struct sy_function *f)
 {
 	return !f->physfn || f->physfn->autoprobe || f->driver_override[0];
@@ -95,7 +95,7 @@ int sy_bind(struct sy_function *f, const struct sy_driver *driver)
 	return attach(f, driver);
 }
 
-/* VFIO does not let go of a function that somebody has open: who asks is kept waiting. */
+/* VFIO does not release a function that a process has open: the writer blocks. */
 static int wait_for_vfio(struct sy_function *f)
 {
 	while (sy_held(SY_HOLDS_VFIO, f->bdf)) {
@@ -136,7 +136,7 @@ static const struct sy_driver *driver_of_module(const char *module)
 	for (struct sy_driver *driver = sy_drivers; driver->name; driver++) {
 		size_t i = 0;
 
-		/* modprobe takes a dash for an underscore. */
+		/* modprobe accepts a dash for an underscore. */
 		while (driver->module[i] &&
 			(module[i] == driver->module[i] ||
 				(module[i] == '-' && driver->module[i] == '_')))
@@ -229,7 +229,7 @@ static int drivers_probe_store(struct sy_node *node, const char *text)
 
 static int override_show(struct sy_node *node, struct sy_text *ret)
 {
-	/* The kernel prints a null pointer. */
+	/* The kernel prints a null pointer as "(null)". */
 	sy_add(ret, "%s\n",
 		node->f->driver_override[0] ? node->f->driver_override : "(null)");
 	return 0;

@@ -7,27 +7,28 @@ struct sy_node;
 
 struct sy_driver {
 	const char *name, *module;
-	bool has_sriov; /* it can be told the number of virtual functions */
+	bool has_sriov; /* its number of virtual functions can be set */
 	bool is_vfio;
 	bool takes_vfs;
 	bool is_loaded;
 };
 
-/* NULL names its end. */
+/* Ends with a NULL name. */
 extern struct sy_driver sy_drivers[];
 struct sy_driver *sy_driver_find(const char *name);
 
-/* As at boot: the modules of the functions' own drivers and of VFIO, and all bound. */
+/* As at boot: loads the modules of the functions' own drivers and of VFIO, and binds all
+ * functions. */
 void sy_drivers_boot(void);
 
-/* Binds a function that has no driver to the one that wants it, if any. */
+/* Binds a function without a driver to the matching one, if any. */
 void sy_probe(struct sy_function *f);
-/* 0 or -errno, as a write to the driver's file "bind". */
+/* 0 or -errno, like a write to the driver's file "bind". */
 int sy_bind(struct sy_function *f, const struct sy_driver *driver);
-/* Takes the driver away, after waiting for whom VFIO has to wait for. */
+/* Unbinds the driver, after the wait for the processes that VFIO waits for. */
 int sy_release(struct sy_function *f);
 
-/* 0 or -errno.  A module of no driver is -ENOENT, one in use is -EBUSY. */
+/* 0 or -errno. -ENOENT for a module of no driver, -EBUSY for one in use. */
 int sy_module_insert(const char *module);
 int sy_module_remove(const char *module);
 

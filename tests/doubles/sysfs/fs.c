@@ -17,9 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The tree as a file system, with the manners of sysfs: nothing is cached, each write is
+/* The tree as a file system with the behaviour of sysfs: nothing is cached, each write is
  * one call of the driver, a file is generated when it is read from its start, and not
- * even root may open a file in a way that its permissions do not name. */
+ * even root may open a file in a mode that its permissions lack. */
 
 #define ATTRIBUTE_BYTES 4096
 #define SKIP 77
@@ -191,7 +191,7 @@ static int fs_write(const char *path, const char *buffer, size_t size, off_t off
 	return r < 0 ? r : (int)size;
 }
 
-/* --- What a shell does on the way, and what sysfs refuses --- */
+/* --- Calls that a shell makes, and that sysfs refuses --- */
 
 static int fs_truncate(const char *path, off_t size, struct fuse_file_info *fi)
 {
@@ -261,8 +261,7 @@ static struct fuse *make(void)
 	struct fuse_args arguments = FUSE_ARGS_INIT(0, NULL);
 	struct fuse *fuse;
 
-	/* Only root may let others in without being asked by the system's own settings.
-	 */
+	/* Only root may let other users in without a setting of the system. */
 	if (fuse_opt_add_arg(&arguments, "cleave-double-sysfs") < 0 ||
 		fuse_opt_add_arg(&arguments, "-osubtype=cleave-double-sysfs") < 0 ||
 		fuse_opt_add_arg(
@@ -276,7 +275,7 @@ static struct fuse *make(void)
 
 static struct fuse_session *session;
 
-/* Those who wait for a VF to be let go must not keep the loop from its end. */
+/* Threads that wait for a VF to be released must not delay the end of the loop. */
 static void on_signal(int number)
 {
 	sy_end_waits();
@@ -294,7 +293,7 @@ static void watch_signals(struct fuse *fuse)
 	signal(SIGPIPE, SIG_IGN);
 }
 
-/* A thread for each write that waits, and some more. */
+/* A thread for each blocking write, and some more. */
 static void loop(struct fuse *fuse)
 {
 	struct fuse_loop_config *config = fuse_loop_cfg_create();

@@ -14,14 +14,15 @@ static void unmount(const char *mount_point)
 {
 	if (umount2(mount_point, MNT_DETACH) == 0)
 		return;
-	/* Who is not root has mounted through this program, too. */
+	/* A process that is not root has mounted through this program, too. */
 	if (errno == EPERM && fork() == 0) {
 		execlp("fusermount3", "fusermount3", "-uqz", mount_point, (char *)NULL);
 		_exit(127);
 	}
 }
 
-/* A mount without its server says so; one that answers is another's, or none. */
+/* A mount without its server returns an error; a mount that answers is another's, or
+ * there is none. */
 void sy_unmount_dead(const char *mount_point)
 {
 	struct stat st;
@@ -34,7 +35,8 @@ void sy_unmount_dead(const char *mount_point)
 	}
 }
 
-/* Nothing of the parent's is kept: who waits for the end of its output must see it. */
+/* Closes the descriptors inherited from the parent, so that a reader of its output sees
+ * the end. */
 static _Noreturn void guard(int fd, const char *mount_point)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -66,7 +68,7 @@ void sy_guard(const char *mount_point)
 		sy_die("fork: %s", strerror(errno));
 	if (pid > 0) {
 		close(ends[0]);
-		return; /* the other end is closed by the end of this process */
+		return; /* the end of this process closes the other end */
 	}
 	close(ends[1]);
 	guard(ends[0], mount_point);

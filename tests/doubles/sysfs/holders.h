@@ -4,11 +4,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Who holds what, and what is wrong: the files "holders" and "conditions" of the control
- * folder.  A line is KIND SUBJECT [PID [BYTES [UNITS]]]: UNITS are compute units with
- * work of the process.  The subject is a PCI address, a UUID, a module or * for all.  A
- * line whose process is gone counts no more; without a process it counts while it stands
- * there. */
+/* Users of devices, and faulty conditions: the files "holders" and "conditions" of the
+ * control folder. A line is
+ *
+ *   KIND SUBJECT [PID [BYTES [UNITS]]]
+ *
+ * UNITS are compute units with work of the process. The subject is a PCI address, a UUID,
+ * a module or * for all. A line whose process is gone does not count; a line without a
+ * process counts as long as it is in the file. */
 enum sy_holding {
 	SY_HOLDS_KFD,      /* holders: a process that uses the compute driver */
 	SY_HOLDS_DRM,      /* ... has a card or render node open */
@@ -31,7 +34,7 @@ struct sy_holder {
 };
 
 void sy_holders_init(const char *control);
-/* True when there is another set of live lines than at the last call. */
+/* True if the set of live lines has changed since the last call. */
 bool sy_holders_refresh(void);
 bool sy_held(enum sy_holding kind, const char *subject);
 /* Live lines of this kind for this subject, one after the other; NULL after the last. */

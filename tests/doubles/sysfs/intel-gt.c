@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* The older interfaces, which give each GT its own numbers: xe's debugfs, after
+/* The older interfaces, which have separate numbers for each GT: xe's debugfs, after
  * xe_gt_sriov_pf_debugfs.c, and i915's iov, which never was in the kernel. */
 
 static unsigned pack(unsigned resource, unsigned gt)
@@ -26,7 +26,7 @@ static int value_show(struct sy_node *node, struct sy_text *ret)
 	return 0;
 }
 
-/* A number that is too large for its type is what debugfs calls an overflow. */
+/* debugfs reports a number that is too large for its type as an overflow. */
 static int value_store(struct sy_node *node, const char *text)
 {
 	enum sy_resource resource = resource_of(node);
@@ -119,7 +119,7 @@ static int auto_show(struct sy_node *node, struct sy_text *ret)
 	return 0;
 }
 
-/* Going back to automatic gives up all that was given by hand. */
+/* The return to automatic provisioning clears all manual values. */
 static int auto_store(struct sy_node *node, const char *text)
 {
 	struct sy_function *pf = node->f;

@@ -18,8 +18,8 @@ static uint64_t most_of(enum sy_resource resource)
 	return resource == SY_LMEM ? UINT64_MAX : UINT32_MAX;
 }
 
-/* Scheduling is set for each GT, and through debugfs for one alone: then there is no
- * answer that would be true of both. */
+/* Scheduling is set for each GT, and through debugfs for one alone: then no single answer
+ * is correct. */
 static int value_show(struct sy_node *node, struct sy_text *ret)
 {
 	const uint64_t *value = node->f->intel.value[resource_of(node)];
@@ -100,7 +100,7 @@ static int bulk_priority_store(struct sy_node *node, const char *text)
 	return 0;
 }
 
-/* There is no way back but a reset of the virtual function. */
+/* Only a reset of the virtual function reverts this. */
 static int stop_store(struct sy_node *node, const char *text)
 {
 	bool value;
@@ -130,8 +130,8 @@ static const struct sy_attribute vf_files[] = {
 };
 static const struct sy_attribute stop_file = {"stop", 0200, NULL, stop_store, 0};
 
-/* The folders of all virtual functions that there could be are always there; the link to
- * the device only while it is. */
+/* The folders of all possible virtual functions always exist; the link to the device only
+ * while it exists. */
 void sy_sriov_admin_build(struct sy_function *pf, struct sy_node *dir)
 {
 	struct sy_node *admin = sy_dir(dir, "sriov_admin"), *of;

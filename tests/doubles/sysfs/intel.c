@@ -123,7 +123,7 @@ int sy_intel_set_all_gts(struct sy_function *f, enum sy_resource resource, uint6
 	return result;
 }
 
-/* --- Provisioning of those who have not asked for anything --- */
+/* --- Automatic provisioning --- */
 
 static bool has_nothing(const struct sy_function *f)
 {
@@ -169,8 +169,8 @@ static void after_disable(struct sy_function *pf, unsigned n)
 		release(sy_intel_function(pf, i));
 }
 
-/* One quota given by hand is enough, and nobody gets one by itself.  Some kernels refuse
- * to enable anything then. */
+/* One manual quota disables automatic provisioning. Some kernels then refuse to enable
+ * virtual functions. */
 static int before_enable(struct sy_function *pf, unsigned n)
 {
 	int result = 0;

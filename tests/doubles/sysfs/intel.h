@@ -2,22 +2,22 @@
 #pragma once
 #include "world.h"
 
-/* What a driver for Intel's GPUs gives to virtual functions, by the rules of xe's
- * xe_gt_sriov_pf_config.c.  The same numbers are shown through three interfaces: xe's
- * sriov_admin, xe's debugfs, and i915's iov. */
+/* The resources of virtual functions under a driver for Intel's GPUs, by the rules of
+ * xe's xe_gt_sriov_pf_config.c. Three interfaces show the same numbers: xe's sriov_admin,
+ * xe's debugfs, and i915's iov. */
 
 struct sy_intel_rule {
-	uint64_t align; /* rounded up to it */
+	uint64_t align; /* values are rounded up to a multiple */
 	uint64_t clamp; /* larger ones become this; 0: no such limit */
-	bool only_main; /* the media GT has none of it */
-	bool is_shared; /* what one has, the others have not */
+	bool only_main; /* the media GT lacks it */
+	bool is_shared; /* divided among all functions */
 	const char *quota,
-		*spare; /* the names for virtual functions and for the physical */
+		*spare; /* names for virtual functions and for the physical one */
 };
 extern const struct sy_intel_rule sy_intel_rules[SY_RESOURCE_MAX];
 
-/* Function 0 is the physical one.  0 or -errno; a quota that does not fit is lost, as in
- * the driver, which lets go of the old one first. */
+/* Function 0 is the physical one. 0 or -errno; a quota that does not fit is lost, as in
+ * the driver, which releases the old one first. */
 struct sy_function *sy_intel_function(struct sy_function *pf, unsigned number);
 int sy_intel_set(
 	struct sy_function *f, enum sy_resource resource, unsigned gt, uint64_t value);

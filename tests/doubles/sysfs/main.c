@@ -21,10 +21,11 @@ static const char usage[] =
 	"       cleave-double-sysfs --ask CONTROL COMMAND [WORD...]\n"
 	"Mounts a /sys with the GPUs of the description, until SIGTERM or, without "
 	"--stay,\n"
-	"the end of the parent.  Says 'ready' when it is there; ends with 77 where FUSE\n"
+	"the end of the parent.  Prints 'ready' when it is mounted; ends with 77 where "
+	"FUSE\n"
 	"cannot be mounted.\n";
 
-/* Whoever has started this may be killed: then nobody is left who would unmount. */
+/* The parent may be killed without the chance to unmount; then this process must end. */
 static void follow_the_parent(void)
 {
 	pid_t parent = getppid();
@@ -72,7 +73,7 @@ static _Noreturn void run(
 	sy_socket_serve(control);
 	status = sy_mount(mount_point);
 	fflush(NULL);
-	_exit(status); /* files that are still open are let go of later, or never */
+	_exit(status); /* open files are released later, or never */
 }
 
 int main(int argc, char **argv)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Mediated devices, after drivers/vfio/mdev: made by a UUID written to a type of a
+/* Mediated devices, after drivers/vfio/mdev: created by a write of a UUID to a type of a
  * parent, which is the GPU itself or each of its virtual functions. */
 
 #define UUID_LENGTH 36
@@ -51,7 +51,7 @@ void sy_mdev_forget(struct sy_function *parent)
 	}
 }
 
-/* A virtual function is the parent of one vGPU at most. */
+/* A virtual function is the parent of at most one vGPU. */
 static uint64_t available(struct sy_function *parent, const struct sy_vgpu_type *type)
 {
 	uint64_t room = sy_vgpu_room(sy_pf(parent), type);
@@ -203,7 +203,7 @@ static void build_device(struct sy_mdev *m)
 		m->uuid, "%s", path);
 }
 
-/* The bus is there as long as anything could be made on it. */
+/* The bus exists as long as a device could be created on it. */
 void sy_mdev_build(void)
 {
 	for (struct sy_function *f = NULL; (f = sy_next(f));) {

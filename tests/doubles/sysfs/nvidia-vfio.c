@@ -6,7 +6,7 @@
 #include <inttypes.h>
 
 /* The vendor-specific VFIO framework: a virtual function becomes a vGPU by the number of
- * its type.  The driver is not public; the errors are those that users have reported. */
+ * its type. The driver is not public; the errors are those that users have reported. */
 
 static int creatable_show(struct sy_node *node, struct sy_text *ret)
 {
@@ -29,8 +29,7 @@ static int current_show(struct sy_node *node, struct sy_text *ret)
 	return 0;
 }
 
-/* One type must be taken away before another is put in its place, and not while a machine
- * runs on it. */
+/* One type must be removed before another is set, and not while a machine runs on it. */
 static int current_store(struct sy_node *node, const char *text)
 {
 	struct sy_function *vf = node->f;
@@ -58,7 +57,7 @@ static int current_store(struct sy_node *node, const char *text)
 	return 0;
 }
 
-/* The driver's own numbers, which there are for a vGPU only. */
+/* The driver's own numbers, which exist for a vGPU only. */
 static int placement_show(struct sy_node *node, struct sy_text *ret)
 {
 	if (!node->f->nvidia.type)

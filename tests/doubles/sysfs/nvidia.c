@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* Type ids differ from release to release of the driver: these are examples. */
+/* Type ids differ between releases of the driver: these are examples. */
 /* clang-format off */
 static const struct sy_vgpu_type l40s[] = {
 	{ 1148, 1024,  16, "NVIDIA L40S-1Q" },
@@ -110,7 +110,7 @@ static void count(struct tally *tally, struct sy_function *pf, uint64_t id,
 }
 
 /* Types of one size share the number of instances; with mixed sizes only the memory
- * counts, which leaves out where in it each must begin. */
+ * counts. The start positions that a real driver requires are not modelled. */
 uint64_t sy_vgpu_room(struct sy_function *pf, const struct sy_vgpu_type *type)
 {
 	struct tally tally = {0};
@@ -153,7 +153,7 @@ int sy_vgpu_sriov(struct sy_function *pf, bool enable)
 		return 0;
 	if (is_used(pf))
 		return -EBUSY;
-	pf->nvidia.is_mixed = 0; /* the driver is bound anew on the way */
+	pf->nvidia.is_mixed = 0; /* the driver is rebound meanwhile */
 	return sy_sriov_set(pf, enable ? (unsigned)pf->totalvfs : 0);
 }
 
@@ -176,8 +176,8 @@ int sy_vgpu_set_mixed(struct sy_function *pf, bool mixed)
 
 /* --- The family --- */
 
-/* A virtual function that loses the driver loses what the vGPU core knew of it, and a new
- * binding does not bring that back. */
+/* An unbound virtual function loses the vGPU core's state, and a new binding does not
+ * restore it. */
 static void unbound(struct sy_function *f)
 {
 	f->nvidia.type = 0;

@@ -8,8 +8,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* What every PCI function shows, after drivers/pci/pci-sysfs.c, its IOMMU group and the
- * nodes of DRM.  Bridges are left out: the root bus has the number of the GPU's bus. */
+/* The files of every PCI function, after drivers/pci/pci-sysfs.c, its IOMMU group and the
+ * nodes of DRM. Bridges are left out: the root bus has the number of the GPU's bus. */
 
 #define DRM_MAJOR 226
 

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The journal is the file "log": a JSON object a line, in the order of the ends. */
+/* The journal is the file "log": a JSON object per line, in the order of completion. */
 
 static int journal = -1;
 static unsigned long n_lines;
@@ -105,8 +105,8 @@ int sy_perform(struct sy_act *act)
 	return r;
 }
 
-/* The file is looked for after the delay: it may be gone by then, as in the kernel, where
- * a file that is open outlives its device. */
+/* The file is looked up after the delay: it may be gone by then, as in the kernel, where
+ * an open file outlives its device. */
 static int store(struct sy_act *act)
 {
 	struct sy_node *node;

@@ -2,13 +2,13 @@
 #pragma once
 #include <sys/types.h>
 
-/* Everything that a client does to the world goes through here: faults come in between,
- * the journal gets a line, the state is written before the client goes on. */
+/* Every effect of a client on the world passes through here: faults are injected, the
+ * journal gets a line, and the state is written before the call returns. */
 
 void sy_perform_init(const char *control);
 
-/* Effects are called with the world's lock held and return 0 or -errno.  The pid is the
- * client's, 0 for nobody that could be killed. */
+/* Effects are called with the world's lock held and return 0 or -errno. The pid is the
+ * client's, 0 if there is no process to kill. */
 struct sy_act {
 	const char *operation, *path, *value;
 	pid_t pid;

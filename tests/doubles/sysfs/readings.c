@@ -31,7 +31,7 @@ bool sy_readings_refresh(void)
 	return !is_same;
 }
 
-/* The folder of the path's last part, and that part. */
+/* Creates the folders of a path; returns the last one, and in *ret_last the last name. */
 static struct sy_node *make_way(struct sy_node *dir, char *name, char **ret_last)
 {
 	char *slash;

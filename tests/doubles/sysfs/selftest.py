@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The sysfs double does what it says: every rule of the README through a real mount.
+"""Tests the sysfs double: every rule of the README through a real mount.
 
 usage: selftest.py CLEAVE_DOUBLE_SYSFS [unittest arguments]"""
 import sys

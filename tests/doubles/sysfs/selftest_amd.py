@@ -5,7 +5,7 @@ import os
 from selftest_case import PCI, Case
 
 NODES = "class/kfd/kfd/topology/nodes/"
-# What the driver takes: {model: {memory mode: compute modes}}.
+# The modes that the driver accepts: {model: {memory mode: compute modes}}.
 TAKEN = {
     "MI300X": {"NPS1": "SPX, DPX, QPX, CPX", "NPS2": "DPX", "NPS4": "QPX, CPX"},
     "MI325X": {"NPS1": "SPX, DPX, QPX, CPX", "NPS4": "QPX, CPX"},
@@ -46,7 +46,7 @@ class Amd(Case):
         return nodes
 
     def test_masks(self):
-        """Each model in each of its memory modes takes what is listed, and nothing else."""
+        """Each model accepts in each memory mode exactly the listed modes."""
         for model, rows in TAKEN.items():
             double = self.make({"bdf": "0000:05:00.0", "model": model})
             for memory, modes in rows.items():
@@ -62,7 +62,7 @@ class Amd(Case):
                                      (model, memory, mode))
             double.close()
 
-    def test_what_is_listed(self):
+    def test_listed_modes(self):
         for model, rows in TAKEN.items():
             double = self.make({"bdf": "0000:05:00.0", "model": model})
             listed = double.try_read(self.at + "available_memory_partition")
@@ -89,7 +89,7 @@ class Amd(Case):
         self.assertEqual(len(self.gpu_nodes()), 10)
 
     def test_drm_devices(self):
-        """There are eight of each GPU in every mode, the further ones on platform devices."""
+        """Each GPU has eight in every mode, the further ones on platform devices."""
         names = self.double.names("class/drm")
         self.assertEqual(len(names), 3 * 8 * 2)
         self.assertEqual(self.double.target("class/drm/renderD136/device"), "0000:15:00.0")
@@ -139,7 +139,7 @@ class Amd(Case):
         self.refused("EINVAL", self.memory, "NPS8")
         double.write(self.memory, "NPS4")
         self.assertEqual(double.read(self.memory), "NPS1")
-        double.write(self.memory, "NPS1")  # what is there does not take the request back
+        double.write(self.memory, "NPS1")  # does not cancel the other
         self.reload()
         for bdf, memory, compute in (("0000:05:00.0", "NPS4", "CPX"),
                                      ("0000:15:00.0", "NPS4", "CPX"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the cases of the self-test share."""
+"""Shared by the cases of the self-test."""
 import sys
 import threading
 import time
@@ -45,7 +45,7 @@ class Case(unittest.TestCase):
         self.assertEqual(self.double.try_read(path), before, path)
 
     def background(self, path, value):
-        """Writes in a thread: (the thread, a list that gets the outcome)."""
+        """Writes in a thread; returns (the thread, a list that gets the result)."""
         outcome = []
         thread = threading.Thread(
             target=lambda: outcome.append(self.double.try_write(path, value)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Faults, the log, and the life of the double."""
+"""Faults, the log, and the start and end of the double."""
 import os
 import signal
 import subprocess
@@ -42,7 +42,7 @@ class Faults(Case):
         self.assertEqual(self.double.read(self.compute), "CPX")
 
     def test_delay(self):
-        """Others go on meanwhile."""
+        """Other writes are not delayed."""
         double = self.double
         double.put("faults", ["write *current_compute_partition 1 delay 1000",
                               "write *current_compute_partition 1 fail EBUSY"])
@@ -71,7 +71,7 @@ class Faults(Case):
         self.assertEqual(double.run("rmmod", "amdgpu")[0], 0)
 
     def test_kill(self):
-        """The client dies at its write: before anything has happened, or after it."""
+        """The writing process is killed, before the effect or after it."""
         for action, wanted in (("kill", "SPX"), ("kill-after", "CPX")):
             self.double.put("faults", [f"write *current_compute_partition 1 {action}"])
             client = subprocess.run(
@@ -82,7 +82,7 @@ class Faults(Case):
             self.assertEqual(self.double.log()[-1]["fault"], action)
 
     def test_each_in_turn(self):
-        """The log tells what to fail, and each can be failed."""
+        """Each operation in the log can be made to fail."""
         double = self.double
         steps = [(self.compute, "DPX"), (self.numvfs, 2), (self.numvfs, 0), (self.compute, "SPX")]
         for path, value in steps:
@@ -101,7 +101,7 @@ class Faults(Case):
             double.write(self.compute, "SPX")
 
     def test_what_cannot_be_read(self):
-        """A rule that is misspelt ends the double: no test runs without its fault."""
+        """A misspelt rule ends the double, so that no test runs without its fault."""
         self.double.put("faults", ["write * * explode"])
         self.assertNotEqual(self.double.try_write(self.compute, "CPX"), "ok")
         self.assertIn("explode", self.double.stop())
@@ -160,7 +160,7 @@ class Life(Case):
                 parent.kill()
             self.assertTrue(wait_until(lambda: not is_mounted(made)))
 
-    def test_somebody_waits_when_it_ends(self):
+    def test_blocked_writer_at_the_end(self):
         double = self.double
         double.run("sriov-manage", "-e", "0000:41:00.0")
         vf = PCI + "0000:41:00.1/"

@@ -80,7 +80,7 @@ class Intel(Case):
         self.assertNotIn(("0000:3a:00.1", "stopped"), double.state())
 
     def test_debugfs(self):
-        """It has numbers for each GT; when they differ, sriov_admin has none."""
+        """debugfs has numbers for each GT; where they differ, sriov_admin has none."""
         double = self.double
         debug = "kernel/debug/dri/0/"
         self.assertTrue(double.read(debug + "name").startswith("xe dev=0000:3a:00.0"))

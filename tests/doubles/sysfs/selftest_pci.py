@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The manners of sysfs, SR-IOV, drivers and groups."""
+"""The behaviour of sysfs, SR-IOV, drivers and groups."""
 import os
 import subprocess
 import threading
@@ -9,7 +9,7 @@ from selftest_case import PCI, Case, wait_until
 
 
 class Files(Case):
-    """The manners of sysfs."""
+    """The behaviour of sysfs's files."""
     devices = [{"bdf": "0000:3a:00.0", "model": "B50", "numa_node": "-1",
                 "absent": ["sriov_admin/vf1/stop", "reset"]}]
     at = PCI + "0000:3a:00.0/"
@@ -34,7 +34,7 @@ class Files(Case):
         self.assertTrue(double.exists(at + "sriov_admin/vf2/stop"))
 
     def test_permissions(self):
-        """Not even root opens a file in a way that it has not."""
+        """Not even root can open a file in a mode that its permissions lack."""
         for path, flags in ((self.at + "vendor", os.O_WRONLY),
                             (self.at + "sriov_admin/vf1/profile/sched_priority", os.O_RDWR),
                             ("bus/pci/drivers_probe", os.O_RDONLY),
@@ -90,7 +90,7 @@ class Sriov(Case):
         self.assertFalse(double.exists(at + "virtfn0"))
 
     def test_without_a_driver(self):
-        """No driver, or one that knows no SR-IOV."""
+        """No driver, or one without SR-IOV."""
         self.refused("ENOENT", PCI + "0000:3b:00.1/sriov_numvfs", 1)
         self.double.write("bus/pci/drivers/xe/unbind", "0000:3a:00.0")
         self.refused("ENOENT", self.at + "sriov_numvfs", 1)
@@ -143,7 +143,7 @@ class Sriov(Case):
         self.assertFalse(self.double.exists(self.vf + "driver"))
 
     def test_function_in_use(self):
-        """Whoever wants it back is kept waiting, with the functions before it gone."""
+        """The write that removes it blocks; the functions before it are already gone."""
         double = self.double
         double.write(self.at + "sriov_drivers_autoprobe", 0)
         double.write(self.at + "sriov_numvfs", 2)

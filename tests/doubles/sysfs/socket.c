@@ -9,8 +9,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* A message each way: the words, each with its zero; then the exit status as a byte and
- * what was said. */
+/* A message in each direction: the words, each NUL-terminated; then the exit status as a
+ * byte and the output. */
 
 #define MESSAGE_BYTES 4096
 #define MOST_WORDS 64
@@ -56,7 +56,8 @@ static void *serve(void *data)
 	return NULL;
 }
 
-/* Signals are for the thread that waits for them. */
+/* Blocks all signals in the new thread, so that the thread that waits for them gets
+ * them. */
 static void start(int listener)
 {
 	sigset_t all, before;

@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* After drivers/pci/iov.c.  The waits that hardware needs are left out. */
+/* After drivers/pci/iov.c. Delays for hardware are left out. */
 
 static void appear(struct sy_function *vf)
 {
@@ -87,8 +87,8 @@ int sy_sriov_set(struct sy_function *pf, unsigned n)
 	return r;
 }
 
-/* The order of the checks is the kernel's: the number that is there already is taken even
- * from a driver that could not set it. */
+/* The order of the checks is the kernel's: a write of the current number succeeds even
+ * with a driver that cannot set it. */
 static int numvfs_store(struct sy_node *node, const char *text)
 {
 	struct sy_function *pf = node->f;

@@ -150,7 +150,7 @@ static bool load_line(char *line)
 	return load_field(subject, name, line + at);
 }
 
-/* What is not zero stands there: so all is made zero first. */
+/* The file has only the values that are not zero, so all are cleared first. */
 static void forget(void)
 {
 	sy_world_power_on();

@@ -2,11 +2,11 @@
 #pragma once
 #include <stdbool.h>
 
-/* What changes, in the file "state" of the control folder: a line SUBJECT FIELD VALUE for
- * all that is not zero. */
+/* The mutable state, in the file "state" of the control folder: a line SUBJECT FIELD
+ * VALUE for each value that is not zero. */
 
 void sy_state_init(const char *control);
-/* Takes it up again; false when there is none. */
+/* Loads the state; false without a file. */
 bool sy_state_load(void);
-/* Writes it if it is another than the last that was written. */
+/* Writes it if it differs from the last written one. */
 void sy_state_save(void);

@@ -47,7 +47,7 @@ class Double:
     def __exit__(self, *_):
         self.close()
 
-    # --- Its life ---
+    # --- Start and end ---
 
     def describe(self, description):
         with open(os.path.join(self.folder, "description"), "w", encoding="utf-8") as file:
@@ -65,7 +65,7 @@ class Double:
         raise RuntimeError(f"the double ended with {self.process.returncode}: {said}")
 
     def stop(self, how=signal.SIGTERM):
-        """What it said on stderr."""
+        """Returns its stderr."""
         if self.process is None:
             return ""
         self.process.send_signal(how)
@@ -79,7 +79,7 @@ class Double:
         try:
             self.stop()
         finally:
-            # After a failure something may still be mounted: never walk into that.
+            # After a failure the folder may still be a mount point: do not remove files in it.
             subprocess.run(["umount", "--lazy", "--quiet", self.sys], check=False,
                            stderr=subprocess.DEVNULL)
             shutil.rmtree(self.folder, ignore_errors=True)
@@ -128,7 +128,7 @@ class Double:
     # --- The control folder ---
 
     def put(self, name, lines):
-        """Writes "faults", "holders" or "conditions", in one piece."""
+        """Writes "faults", "holders" or "conditions" atomically."""
         path = os.path.join(self.control, name)
         with open(f"{path}.new", "w", encoding="utf-8") as file:
             file.writelines(f"{line}\n" for line in lines)
@@ -145,7 +145,7 @@ class Double:
                     for line in file}
 
     def run(self, *words):
-        """Runs a program of the control folder: (exit status, what it said)."""
+        """Runs a program of the control folder; returns (exit status, output)."""
         done = subprocess.run([os.path.join(self.control, "bin", words[0]), *words[1:]],
                               capture_output=True, text=True, timeout=60)
         return done.returncode, done.stdout + done.stderr

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Text as the kernel shows and reads it. */
+/* Text as the kernel shows and parses it. */
 
 _Noreturn void sy_die(const char *format, ...)
 {
@@ -75,7 +75,7 @@ void sy_text_free(struct sy_text *text)
 	*text = (struct sy_text){0};
 }
 
-/* The kernel takes a plus, 0x and a leading 0, and neither blanks nor a minus. */
+/* The kernel accepts a plus, 0x and a leading 0, and neither blanks nor a minus. */
 int sy_parse(const char *text, uint64_t most, uint64_t *ret)
 {
 	unsigned long long value;

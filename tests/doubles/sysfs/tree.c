@@ -180,7 +180,7 @@ void sy_fixed(struct sy_node *dir, const char *name, const char *format, ...)
 	node->text = copy(text);
 }
 
-/* How much of both is the same folders. */
+/* Length of the common leading folders. */
 static size_t shared(const char *from, const char *to)
 {
 	size_t same = 0;

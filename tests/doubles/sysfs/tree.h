@@ -3,9 +3,9 @@
 #include "text.h"
 #include <sys/types.h>
 
-/* The tree as it stands: built anew from the world whenever that has changed, so that no
- * part of the world has to know which files show it.  Hold the world's lock for all of
- * this; what is found is good until the lock is let go. */
+/* The current tree: built again from the world whenever that has changed, so that no part
+ * of the world has to know which files show it. Hold the world's lock for all of this;
+ * results are valid until the lock is released. */
 
 struct sy_function;
 struct sy_node;
@@ -17,13 +17,13 @@ typedef int sy_store_function(struct sy_node *node, const char *text);
 struct sy_node {
 	struct sy_node *up, *first, *last, *next;
 	char *name;
-	mode_t mode; /* with its type */
+	mode_t mode; /* including the type */
 	sy_show_function *show;
 	sy_store_function *store;
-	struct sy_function *f; /* whose it is; NULL for files of no PCI function */
-	unsigned index;        /* which of several that show alike */
+	struct sy_function *f; /* NULL for files of no PCI function */
+	unsigned index;        /* index among several similar files */
 	const void *data;
-	char *text; /* what it always shows; where a link points */
+	char *text; /* its constant content; the target of a link */
 };
 
 /* A row of a table of files. */
@@ -35,16 +35,16 @@ struct sy_attribute {
 	unsigned index;
 };
 
-/* Drops the tree; the folders are made as they are asked for. */
+/* Drops the tree; folders are built on demand. */
 void sy_tree_clear(void);
 struct sy_node *sy_root(void);
 
 struct sy_node *sy_dir(struct sy_node *up, const char *name);
-/* From the root, with all that is on the way. */
+/* Creates a path from the root, with all folders. */
 struct sy_node *sy_make(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* NULL when there is none. */
+/* NULL if it does not exist. */
 struct sy_node *sy_find(const char *path);
-/* What is there at this path below the folder, if anything. */
+/* Removes the node at this path below the folder, if any. */
 void sy_remove(struct sy_node *dir, const char *path);
 void sy_path(const struct sy_node *node, char *to, size_t size);
 

@@ -82,7 +82,7 @@ bool sy_is_native(const struct sy_function *f)
 	return f->driver[0] && strcmp(f->driver, f->home_driver) == 0;
 }
 
-/* The kernel gives out the lowest number that is free. */
+/* The kernel assigns the lowest free number. */
 uint64_t sy_free_group(void)
 {
 	uint64_t number = 1;

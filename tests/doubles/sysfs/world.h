@@ -3,10 +3,10 @@
 #include "text.h"
 #include <sys/types.h>
 
-/* The machine that is stood in for: PCI functions with what their drivers know, modules,
- * mediated devices.  What the description says is fixed once it is read; the rest changes
- * with writes, is kept in the state file, and goes back to its default with a reboot.
- * One lock for all of it. */
+/* The simulated machine: PCI functions with their drivers' state, modules, mediated
+ * devices. The description's values are fixed once read; the rest changes with writes, is
+ * kept in the state file, and returns to its default with a reboot. One lock for all of
+ * it. */
 
 #define SY_BDF 16
 #define SY_NAME 40
@@ -15,7 +15,7 @@
 struct sy_function;
 struct sy_node;
 
-/* --- Fields: what can be read from the description and kept in the state --- */
+/* --- Fields: values of the description and of the state --- */
 
 enum sy_kind {
 	SY_NUMBER, /* uint64_t */
@@ -31,7 +31,7 @@ struct sy_field {
 	const char *const *words; /* NULL at its end */
 };
 
-/* -EINVAL when the text is none of that kind. */
+/* -EINVAL if the text is not of that kind. */
 int sy_field_set(void *object, const struct sy_field *field, const char *text);
 bool sy_field_is_zero(const void *object, const struct sy_field *field);
 void sy_field_get(const void *object, const struct sy_field *field, struct sy_text *ret);
@@ -42,7 +42,7 @@ void sy_field_get(const void *object, const struct sy_field *field, struct sy_te
 			(words)                                                      \
 	}
 
-/* --- What each vendor's driver knows of a function --- */
+/* --- The state of a function in each vendor's driver --- */
 
 enum { SY_NPS_UNKNOWN, SY_NPS1, SY_NPS2, SY_NPS4, SY_NPS8, SY_NPS_MAX };
 enum { SY_SPX, SY_DPX, SY_TPX, SY_QPX, SY_CPX, SY_COMPUTE_MAX };
@@ -74,7 +74,7 @@ enum { SY_SRIOV_ADMIN, SY_DEBUGFS, SY_IOV, SY_PRELIM_IOV };
 struct sy_intel {
 	/* fixed */
 	uint64_t vram_bytes, interface, gts, refuses_partial;
-	/* changes; of each function by itself */
+	/* changes; of each function separately */
 	uint64_t value[SY_RESOURCE_MAX][SY_GTS], priority, is_stopped, is_manual;
 };
 
@@ -87,7 +87,7 @@ enum { SY_VENDOR_VFIO, SY_MDEV };
 enum { SY_PARENT_PF, SY_PARENT_VF };
 
 struct sy_nvidia {
-	/* fixed; a virtual function asks its physical one */
+	/* fixed; a virtual function uses the physical one's */
 	uint64_t memory_mb, framework, parent, has_no_header;
 	struct sy_vgpu_type *types;
 	size_t n_types;
@@ -99,24 +99,24 @@ struct sy_nvidia {
 
 struct sy_family {
 	const char *name;
-	/* Fills in what the model says; false when there is no such model. */
+	/* Fills in the model's values; false for an unknown model. */
 	bool (*find_model)(struct sy_function *f, const char *model);
 	const struct sy_field *config, *state;
 	size_t n_config, n_state;
-	/* The rest of what follows from the description; may be NULL. */
+	/* Derives the other values from the description; may be NULL. */
 	void (*ready)(struct sy_function *f);
 	unsigned (*drm_devices)(const struct sy_function *f);
-	/* What its own driver shows, below its folder and elsewhere. */
+	/* Builds the files of its own driver, below its folder and elsewhere. */
 	void (*build)(struct sy_function *f, struct sy_node *dir);
-	/* Around a change of the number of virtual functions; any may be NULL. */
+	/* Called around a change of the number of virtual functions; any may be NULL. */
 	int (*before_enable)(struct sy_function *pf, unsigned n);
 	void (*after_disable)(struct sy_function *pf, unsigned n);
-	/* The function's own driver came or goes. */
+	/* The function's own driver was bound or unbound. */
 	void (*bound)(struct sy_function *f);
 	void (*unbound)(struct sy_function *f);
 	/* A reset of this one function. */
 	void (*reset)(struct sy_function *f);
-	/* Back to what it is after power-on. */
+	/* Sets the power-on state. */
 	void (*power_on)(struct sy_function *f);
 };
 
@@ -132,14 +132,14 @@ struct sy_function {
 	char numa_node[8]; /* -1 for none */
 	uint64_t totalvfs, offset, stride, vf_groups;
 	char group_with[SY_BDF];
-	char (*absent)[SY_NAME]; /* what the driver is too old for, below the folder */
+	char (*absent)[SY_NAME]; /* files that this driver lacks, below the folder */
 	size_t n_absent;
 	const struct sy_family *family;
 	unsigned domain, bus, devfn;
 	unsigned card, render; /* the minors of its first DRM device */
 	struct sy_function *physfn, *vfs;
 	unsigned vf;    /* from 1; 0 for a physical function */
-	bool is_locked; /* a change of the number of virtual functions is on its way */
+	bool is_locked; /* a change of the number of virtual functions is in progress */
 	/* changes */
 	uint64_t is_present, numvfs, autoprobe, group;
 	char driver[SY_NAME], driver_override[SY_NAME];
@@ -161,22 +161,22 @@ struct sy_world {
 	uint64_t cpu_nodes, first_card, first_render;
 	struct sy_mdev *mdevs; /* oldest first */
 	uint64_t kfd_generation;
-	bool has_changed; /* the tree is old */
+	bool has_changed; /* the tree is stale */
 };
 extern struct sy_world sy_world;
 
-/* Reads the description; ends the process where it cannot be. */
+/* Reads the description; ends the process where it cannot be parsed. */
 void sy_world_read(const char *path);
-/* As it is after power-on, with the drivers loaded that the machine has. */
+/* The state after power-on, with the machine's drivers loaded. */
 void sy_world_power_on(void);
 void sy_world_reboot(void);
 void sy_tree_build(void);
 
-/* All functions, each physical one before its virtual ones, whether present or not; from
- * NULL to NULL. */
+/* Iterates over all functions, each physical one before its virtual ones, whether present
+ * or not; starts and ends with NULL. */
 struct sy_function *sy_next(struct sy_function *f);
 
-/* Those that are there now; NULL when there is none of that name. */
+/* Only present functions; NULL if there is none of that name. */
 struct sy_function *sy_function_find(const char *bdf);
 struct sy_function *sy_pf(struct sy_function *f);
 bool sy_is_native(const struct sy_function *f);
@@ -186,7 +186,7 @@ uint64_t sy_free_group(void);
 
 void sy_lock(void);
 void sy_unlock(void);
-/* Lets go of the lock for a moment.  False when the double is to end: give up. */
+/* Releases the lock for a moment. False when the double ends: the caller must give up. */
 bool sy_wait(void);
 void sy_pause(uint64_t ms);
 /* After this every wait gives up. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A libnvidia-ml that has next to nothing: one GPU, of which it tells nothing. */
+/* A libnvidia-ml with almost no functions: one GPU, and no facts about it. */
 #include <stdint.h>
 
 #define EXPORT __attribute__((visibility("default")))

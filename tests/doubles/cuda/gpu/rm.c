@@ -8,15 +8,15 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The kernel driver's resource manager, as far as it concerns channel groups.  A client
- * is the open file's that made it: whoever has that file may use it, however he got it,
- * and nobody else, whoever he is. */
+/* The part of the kernel driver's resource manager that handles channel groups. A client
+ * belongs to the open file that created it: any process with that file may use the
+ * client, however it got the file, and no process without it may. */
 
 struct object {
 	const struct process *file;
 	uint32_t client, handle, parent, class;
-	/* What a group or a channel belongs to; NULL when that is gone, and the group for
-	 * one of copies. */
+	/* The owner of a group or a channel; NULL when the context is gone, and, for a
+	 * group, when it is one of copies. */
 	struct context *context;
 	struct group *group;
 	const struct process *owner;
@@ -117,7 +117,7 @@ static void drop(struct object **at)
 	free(o);
 }
 
-/* With its children, and theirs. */
+/* Removes an object with its children, and theirs. */
 static void drop_tree(uint32_t client, uint32_t handle)
 {
 	for (struct object **at = &objects; *at;) {
@@ -172,7 +172,7 @@ static void forget(const struct context *context)
 
 /* --- Controls --- */
 
-/* A group runs if it may and one of its channels may. */
+/* A group runs if it is enabled and one of its channels is. */
 static void set_enabled(struct machine *m, struct group *g)
 {
 	bool group = true, channel = false, has_channel = false;
@@ -212,7 +212,7 @@ static uint32_t preempt(struct machine *m, struct object *o, void *params)
 	return 0;
 }
 
-/* It counts at once: a group that runs is stopped for it. */
+/* The time slice takes effect at once: a running group is preempted for it. */
 static uint32_t set_timeslice(struct machine *m, struct object *o, void *params)
 {
 	uint64_t us;
@@ -221,7 +221,7 @@ static uint32_t set_timeslice(struct machine *m, struct object *o, void *params)
 	if (!o->group)
 		return 0;
 	o->group->slice_us = us;
-	/* What none at all would mean is not public; here it is the shortest. */
+	/* The meaning of 0 is not public; here it is the shortest slice. */
 	o->group->slice_ns = us ? us * 1000 : 1000;
 	return preempt(m, o, NULL);
 }
@@ -261,13 +261,13 @@ static uint32_t disable_channels(struct machine *m, struct object *o, void *para
 
 	memcpy(&p, params, sizeof(p));
 	if (p.event)
-		return DCU_RM_NOT_PERMITTED; /* the kernel's own clients' */
+		return DCU_RM_NOT_PERMITTED; /* for clients inside the kernel only */
 	if (p.n > DCU_RM_DISABLE_MAX)
 		return DCU_RM_INVALID_ARGUMENT;
 	for (uint32_t i = 0; i < p.n; i++) {
 		struct object *channel = find(p.clients[i], p.channels[i]);
 
-		/* The firmware of one GPU knows nothing of another's. */
+		/* The firmware of a GPU does not know the channels of another GPU. */
 		if (!channel || !is_channel(channel) || channel->gpu != o->gpu)
 			return DCU_RM_INVALID_OBJECT;
 		channel->is_enabled = !p.disable;
@@ -282,13 +282,13 @@ static uint32_t refuse(struct machine *m, struct object *o, void *params)
 	return DCU_RM_NOT_PERMITTED;
 }
 
-/* As the headers of 535, 550, 565, 570, 575, 580, 590 and 595 have them: `bSkipEnable`
- * came with 575. */
+/* Names and sizes of the parameters in the headers of 535, 550, 565, 570, 575, 580, 590
+ * and 595: `bSkipEnable` came with 575. */
 static const struct {
 	uint32_t command, bytes;
-	uint32_t class; /* 0: a channel's */
+	uint32_t class; /* 0: of a channel */
 	uint32_t (*control)(struct machine *m, struct object *o, void *params);
-	uint32_t from, before; /* drivers; 0: all */
+	uint32_t from, before; /* driver versions; 0: all */
 } controls[] = {
 	{0xa06c0101, 2, DCU_RM_GROUP, schedule, 0, 575},
 	{0xa06c0101, 3, DCU_RM_GROUP, schedule, 575, 0},
@@ -316,7 +316,7 @@ static size_t find_control(const struct machine *m, uint32_t command)
 	return i;
 }
 
-/* The file `policy`: lines of COMMAND STATUS, for drivers that refuse. */
+/* Reads the file `policy`: lines of COMMAND STATUS, for drivers that refuse a command. */
 static uint32_t refused(uint32_t command)
 {
 	int dirfd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

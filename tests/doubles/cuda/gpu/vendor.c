@@ -3,7 +3,7 @@
 #include "rm.h"
 #include <string.h>
 
-/* The GPUs of `node`, as the NVML double has them. */
+/* The GPUs of `node`, as in the NVML double. */
 
 static uint32_t multiprocessors(const struct dnv_model *model)
 {
@@ -23,7 +23,7 @@ static void read_gpu(const struct dnv_gpu *gpu, struct dgp_gpu_info *ret)
 	ret->units = multiprocessors(gpu->model);
 	ret->capability[0] = gpu->model->capability[0];
 	ret->capability[1] = gpu->model->capability[1];
-	/* What the driver keeps is in no program's sight. */
+	/* Programs do not see the memory that the driver keeps. */
 	ret->memory_bytes = (uint64_t)(gpu->model->memory_mib - gpu->model->reserved_mib)
 			    << 20;
 }

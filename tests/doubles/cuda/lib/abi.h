@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is fixed by the vendor's binary interface: numbers and layouts. */
+/* The vendor's binary interface: numbers and layouts. */
 
 enum {
 	DCU_SUCCESS = 0,
@@ -46,7 +46,7 @@ enum {
 #define DCU_EVENT_DISABLE_TIMING 2U
 #define DCU_EVENT_INTERPROCESS 4U
 
-/* In the array that a launch may have instead of the parameters' addresses. */
+/* Keys of the array that a launch may have instead of the parameters' addresses. */
 #define DCU_EXTRA_END 0
 #define DCU_EXTRA_POINTER 1
 #define DCU_EXTRA_BYTES 2
@@ -84,8 +84,8 @@ typedef void (*host_fn)(void *user);
 typedef void (*stream_fn)(struct stream *stream, int status, void *user);
 typedef size_t (*smem_fn)(int block);
 
-/* One side of a copy.  In 2D there are neither z nor level, in a copy between contexts
- * the context takes the place of what is reserved. */
+/* One side of a copy. The 2D form has neither z nor level; in a copy between contexts the
+ * context is in the place of the reserved field. */
 struct copy_2d_side {
 	size_t x, y;
 	uint32_t type;
@@ -154,8 +154,7 @@ struct create_params {
 	void *cig;
 };
 
-/* Formats are numbers of the vendor's; the bits below 0x40 tell how long an element is.
- */
+/* Formats are the vendor's numbers; the bits below 0x40 give the size of an element. */
 struct array_shape {
 	size_t width, height;
 	uint32_t format, channels;
@@ -225,7 +224,7 @@ struct semaphore_handle {
 	uint32_t flags, reserved[16];
 };
 
-/* Of a wait, and of a signal. */
+/* For waits and for signals. */
 struct semaphore_value {
 	unsigned long long value;
 	uint32_t more[34];
@@ -236,7 +235,7 @@ struct external_buffer {
 	uint32_t flags, reserved[16];
 };
 
-/* A handle, or a pointer's data, that goes to another process. */
+/* A handle, or the data of a pointer, that is sent to another process. */
 struct shared_bytes {
 	char bytes[64];
 };
@@ -252,7 +251,7 @@ union batch_op {
 	uint64_t whole[6];
 };
 
-/* Of a copy in a batch: a pointer with its rows, or a place in an array. */
+/* An operand of a copy in a batch: a pointer with its rows, or a place in an array. */
 struct batch_operand {
 	int type; /* 1: pointer, 2: array */
 	union {
@@ -328,7 +327,7 @@ struct edge {
 	unsigned char from_port, to_port, type, reserved[5];
 };
 
-/* The last two are of the second form alone. */
+/* Only the second form has the last two. */
 struct kernel_params {
 	struct func *func;
 	unsigned grid[3], block[3], shared_bytes;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-/* What programs ask for memory with: device and host memory. */
+/* Allocation of device and host memory by programs. */
 
 int dcu_cuMemAlloc_v2(uint64_t *ret, size_t bytes)
 {
@@ -82,7 +82,7 @@ int dcu_cuMemAllocHost_v2(void **ret, size_t bytes)
 	return dcu_cuMemHostAlloc(ret, bytes, 0);
 }
 
-/* Freeing waits for whatever may still use it. */
+/* Freeing waits for the commands that may still use the block. */
 static int free_block(uint64_t address, bool is_host)
 {
 	struct block block;
@@ -273,7 +273,7 @@ int dcu_cuPointerGetAttribute(void *ret, int attribute, uint64_t address)
 	return pointer_attribute(&block, attribute, address, ret);
 }
 
-/* Unlike the single question, this one is answered for any address. */
+/* Unlike cuPointerGetAttribute(), this call succeeds for any address. */
 int dcu_cuPointerGetAttributes(unsigned n, int *attributes, void **ret, uint64_t address)
 {
 	struct block block;

@@ -91,7 +91,8 @@ int dcu_cuArray3DCreate_v2(struct array **ret, const struct array3d_shape *shape
 		free(a);
 		return r;
 	}
-	/* In the table, so that the context's end frees it; its address is nobody's. */
+	/* The block is in the table so that the context's end frees it; programs do not
+	 * get its address. */
 	if (a->has_memory)
 		dcu_block_add(&a->block);
 	a->host = a->block.host;
@@ -150,7 +151,7 @@ int dcu_cuArrayGetDescriptor_v2(struct array_shape *ret, struct array *a)
 
 static int requirements_of(size_t bytes, bool has_memory, struct requirements *ret)
 {
-	/* The vendor says so only of those whose memory comes later. */
+	/* The vendor answers only for arrays whose memory is mapped later. */
 	if (has_memory || !ret)
 		return DCU_INVALID_VALUE;
 	*ret = (struct requirements){.bytes = padded(bytes), .alignment = UNIT};
@@ -262,7 +263,7 @@ int dcu_array_side(const struct copy_3d_side *side, const struct copy_3d *c,
 	return 0;
 }
 
-/* In one row, from an offset in bytes. */
+/* A side within one row, from an offset in bytes. */
 static struct copy_3d_side in_array(struct array *a, size_t offset)
 {
 	return (struct copy_3d_side){.type = DCU_MEMORY_ARRAY, .array = a, .x = offset};

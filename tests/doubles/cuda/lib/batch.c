@@ -12,7 +12,7 @@ int dcu_cuMemcpyBatchAsync_v2(uint64_t *dsts, uint64_t *srcs, size_t *sizes, siz
 
 	if (!s)
 		return r;
-	/* Not for the default streams, as the vendor has it. */
+	/* The vendor forbids it in the default streams. */
 	if (!dsts || !srcs || !sizes || !n || s == &s->ctx->legacy)
 		return DCU_INVALID_VALUE;
 	for (size_t i = 0; i < n && !r; i++) {

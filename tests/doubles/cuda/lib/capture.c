@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Stream capture.  What is forbidden makes the capture invalid; only its end is then of
- * any use, and says so. */
+/* Stream capture. A forbidden call makes the capture invalid; then only its end is
+ * allowed, and returns the error. */
 
 enum { NONE, ACTIVE, INVALIDATED };
 
@@ -27,7 +27,7 @@ int dcu_capture_forbids(struct stream *s)
 	return invalidate(s->capture, DCU_CAPTURE_UNSUPPORTED);
 }
 
-/* --- What may not be done meanwhile --- */
+/* --- Calls that are forbidden during a capture --- */
 
 static bool is_meant(const struct capture *c)
 {
@@ -305,7 +305,7 @@ static bool reaches(const struct stream *s, const struct node *node)
 	return false;
 }
 
-/* Whether all that other streams have done comes before where the origin is. */
+/* Whether all work of the other streams comes before the last work of the origin. */
 static bool is_joined(const struct capture *c)
 {
 	for (const struct stream *s = c->origin->ctx->streams; s; s = s->next)

@@ -7,10 +7,10 @@
 #include "rm.h"
 #include <stdlib.h>
 
-/* Contexts, and the stack of them that each thread has. */
+/* Contexts, and each thread's stack of them. */
 
 #define HEAP 2 /* the limit of what kernels may allocate themselves */
-#define HEAP_BY_ITSELF (8ULL << 20) /* which is of what a context takes */
+#define HEAP_BY_ITSELF (8ULL << 20) /* included in the fixed memory of a context */
 
 __thread struct thread dcu_thread;
 
@@ -80,7 +80,8 @@ size_t dcu_ctx_tails(struct ctx *ctx, struct place ret[DGP_SLOTS], size_t n)
 	return n;
 }
 
-/* What other threads do with streams meanwhile does not wait. */
+/* Waits for the commands submitted so far; those that other threads add meanwhile are not
+ * waited for. */
 int dcu_ctx_await(struct ctx *ctx)
 {
 	struct place all[DGP_SLOTS];
@@ -92,7 +93,7 @@ int dcu_ctx_await(struct ctx *ctx)
 	return r;
 }
 
-/* A larger heap is the device's memory, and taken at once. */
+/* A larger heap takes device memory at once. */
 static int set_heap(struct ctx *ctx, size_t bytes)
 {
 	size_t least = HEAP_BY_ITSELF, before = ctx->limits[HEAP];

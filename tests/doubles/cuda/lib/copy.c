@@ -3,7 +3,7 @@
 #include "functions.h"
 #include "memory.h"
 
-/* The many names of copying and filling. */
+/* The variants of the copy and fill calls. */
 
 static uint64_t address_of(const void *host)
 {
@@ -34,7 +34,7 @@ static int copy(
 	return push(stream, &t, r, is_async);
 }
 
-/* One side must be the device's. */
+/* One side must be device memory. */
 static int copy_between(uint64_t dst, uint64_t src, size_t bytes, struct stream *stream,
 	bool is_async, uint64_t device)
 {

@@ -3,13 +3,13 @@
 #include "../../gpu/client/effect.h"
 #include "objects.h"
 
-/* A copy or a fill, as a command that a stream or a graph may have. */
+/* A copy or a fill, as a command of a stream or a node of a graph. */
 struct transfer {
 	struct effect *effect;
 	bool from_device, to_device;
-	bool pageable; /* one side is memory that only the process knows */
+	bool pageable; /* one side is pageable host memory */
 	uint64_t bytes;
-	/* As it was asked for. */
+	/* The parameters as requested; is_set: of a fill. */
 	bool is_set;
 	struct copy_3d copy;
 	struct set_params set;
@@ -22,6 +22,6 @@ int dcu_transfer_3d(const struct copy_3d *c, struct transfer *ret);
 int dcu_transfer_fill(uint64_t dst, size_t pitch, uint32_t value, unsigned element,
 	size_t width, size_t height, struct transfer *ret);
 
-/* The command; takes no memory along that the caller may change. */
+/* Returns the command; it has no pointers to memory that the caller may change. */
 struct dgp_cmd dcu_transfer_cmd(const struct transfer *t);
 int dcu_transfer_push(struct stream *stream, struct transfer *t, bool is_async);

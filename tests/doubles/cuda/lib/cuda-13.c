@@ -5,7 +5,7 @@
 #include "pool.h"
 #include <string.h>
 
-/* What came with CUDA 13, and batches of copies of more dimensions. */
+/* The calls that came with CUDA 13, and batches of multi-dimensional copies. */
 
 /* --- Pools by place --- */
 
@@ -89,7 +89,7 @@ int dcu_cuMemcpy3DBatchAsync(size_t n, struct batch_copy *copies, size_t *ret_fa
 	return r;
 }
 
-/* --- Arrays whose memory comes later: it is looked at and nothing is put there --- */
+/* --- Arrays with deferred memory: parameters are checked, nothing is mapped --- */
 
 int dcu_cuMemMapArrayAsync(void *list, unsigned n, struct stream *handle)
 {

@@ -15,7 +15,7 @@ int dcu_cuDriverGetVersion(int *ret)
 {
 	if (!ret)
 		return DCU_INVALID_VALUE;
-	/* Programs ask before they initialize. */
+	/* Programs may query before they initialize. */
 	dcu_process_init();
 	*ret = DCU_CUDA == 11 ? 11030 : (int)dcu_version;
 	return 0;
@@ -132,7 +132,7 @@ int dcu_cuDeviceComputeCapability(int *major, int *minor, int ordinal)
 	return 0;
 }
 
-/* What does not depend on the GPU.  An attribute that is not here is 0. */
+/* The attributes that do not depend on the GPU. An attribute that is not here is 0. */
 static const struct {
 	int attribute, value;
 } attributes[] = {
@@ -198,7 +198,7 @@ static int attribute_of(const struct device *device, int attribute)
 		return (int)device->info.capability[0];
 	case 76:
 		return (int)device->info.capability[1];
-	case 89: /* host and device use managed memory at once */
+	case 89: /* concurrent managed access */
 		return (int)dgp_hello.concurrent_managed;
 	}
 	for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++)
@@ -231,7 +231,7 @@ int dcu_cuDeviceGetP2PAttribute(int *ret, int attribute, int ordinal, int peer)
 {
 	if (!dcu_device_at(ordinal) || !dcu_device_at(peer) || ordinal == peer)
 		return DCU_INVALID_DEVICE;
-	*ret = attribute != 1; /* a rank, where less is better */
+	*ret = attribute != 1; /* a rank: lower is better */
 	return 0;
 }
 

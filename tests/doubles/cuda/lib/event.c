@@ -7,8 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Events.  A time is the machine's, of the moment at which the stream came to the record.
- */
+/* Events. An event's time is that of the machine when the stream reached the record. */
 
 static pthread_mutex_t numbers_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint16_t free_numbers[DGP_EVENTS];
@@ -84,7 +83,7 @@ static void be_late(const struct stream *s)
 		usleep(dgp_hello.record_us);
 }
 
-/* With the lock held. */
+/* The lock is held. */
 static int keep_places(struct event *e, const struct place *places, size_t n)
 {
 	struct place *kept = realloc(e->places, n * sizeof(*kept));
@@ -132,7 +131,7 @@ int dcu_cuEventRecord(struct event *e, struct stream *handle)
 	return dcu_cuEventRecordWithFlags(e, handle, 0);
 }
 
-/* Behind what the context's streams have now.  It has no time. */
+/* Records behind the current work of all the context's streams. The event has no time. */
 int dcu_cuCtxRecordEvent(struct ctx *ctx, struct event *e)
 {
 	struct place all[DGP_SLOTS];
@@ -153,7 +152,7 @@ int dcu_cuCtxRecordEvent(struct ctx *ctx, struct event *e)
 	return r;
 }
 
-/* How many there are. */
+/* Returns the number of places. */
 static size_t last_record(struct event *e, struct place ret[DGP_SLOTS])
 {
 	size_t n;

@@ -9,10 +9,10 @@
 
 struct exec {
 	uint32_t magic;
-	struct graph *graph; /* its own */
+	struct graph *graph; /* its own copy */
 	uint64_t flags;
 	pthread_mutex_t lock;
-	int last_slot; /* one launch of it runs at a time */
+	int last_slot; /* launches of it run one at a time */
 	uint64_t last_seq;
 	struct branches branches;
 };
@@ -107,7 +107,7 @@ int dcu_cuGraphUpload(struct exec *e, struct stream *handle)
 
 /* --- Launching --- */
 
-/* How often a kernel of the graph launches it again, from the device. */
+/* How often a kernel of the graph launches the graph again from the device. */
 static uint64_t relaunches(const struct exec *e)
 {
 	uint64_t most = 0;
@@ -258,7 +258,7 @@ int dcu_cuGraphNodeGetEnabled(struct exec *e, struct node *node, unsigned *ret)
 	return 0;
 }
 
-/* Success, or why not: 2 the shape, 3 a node's type. */
+/* Returns 0, or the reason: 2: the shape differs, 3: a node's type. */
 static int compare(const struct graph *old, const struct graph *new, struct node **ret)
 {
 	const struct node *a = old->nodes, *b = new->nodes;

@@ -2,7 +2,7 @@
 #pragma once
 #include "functions.h"
 
-/* The table of what programs can ask for by name. */
+/* The table of the names that programs can look up. */
 struct dcu_export {
 	const char *base;
 	int version;

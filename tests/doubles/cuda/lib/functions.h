@@ -2,9 +2,9 @@
 #pragma once
 #include "abi.h"
 
-/* Every symbol of the library: its name, the name by which programs ask for it, the
- * function behind dcu_ that does it, the version of CUDA from which on it is what the
- * name means, whether there is one for the thread's own default stream (DS: _ptds, SZ:
+/* Every symbol of the library: its name, the name by which programs look it up, the
+ * function (after dcu_) that implements it, the version of CUDA from which on the name
+ * means it, whether it has a form for the per-thread default stream (DS: _ptds, SZ:
  * _ptsz), whether it may be called before cuInit, and the types of its parameters. */
 
 #define P0 (void)
@@ -486,7 +486,8 @@
 	X(cuMulticastGetGranularity, cuMulticastGetGranularity, cuMulticastGetGranularity, 12010, NO, LATER, P3(size_t *, const struct multicast_prop *, int), A3) \
 	X(cuMulticastUnbind, cuMulticastUnbind, cuMulticastUnbind, 12010, NO, LATER, P4(struct phys *, int, size_t, size_t), A4)
 
-/* What a driver of CUDA 11 has, without pools and virtual memory, and what came later. */
+/* The calls of a driver of CUDA 11, which lacks pools and virtual memory, and the later
+ * ones. */
 #define DCU_SINCE_11(X) \
 	DCU_ALLOC(X) \
 	DCU_ARRAY(X) \
@@ -527,7 +528,7 @@
 	DCU_VMM_12(X)
 /* clang-format on */
 
-/* Names that mean a symbol of another name from some version on. */
+/* Names that mean another symbol from some version on. */
 #define DCU_SYNONYMS(Y) Y(cuGraphInstantiate, 12000, cuGraphInstantiateWithFlags)
 
 #define DCU_PROTOTYPE(                                                         \

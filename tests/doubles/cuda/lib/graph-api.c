@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Making graphs and asking about them. */
+/* Creating and querying graphs. */
 
 int dcu_cuGraphCreate(struct graph **ret, unsigned flags)
 {

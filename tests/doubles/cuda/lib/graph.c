@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What graphs are made of. */
+/* Nodes of graphs. */
 
 bool dcu_is_graph(const struct graph *graph)
 {
@@ -83,7 +83,7 @@ static int set_kernel(struct node *n)
 	return dcu_launch_prepare(&n->launch, k->params, k->extra);
 }
 
-/* Whether it could be done now; when it is, it is looked at again. */
+/* Checks whether the transfer is possible now; it is checked again when it runs. */
 static int try_transfer(const struct node *n)
 {
 	const struct set_params *s = &n->params.set;

@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Green contexts: some of the multiprocessors.  Each is a context with a channel group of
- * its own here, and its kernels take longer by as much as it has less; the machine still
- * runs one group at a time.  It keeps the device's primary context, whose memory and
- * events are its own; who waits for that one waits for all of these. */
+/* Green contexts: some of the multiprocessors. Each is a context with its own channel
+ * group here, and its kernels take longer in inverse proportion to its part; the machine
+ * still runs one group at a time. It keeps the device's primary context, which has its
+ * memory and events; a wait for that one is a wait for all of these. */
 
-#define SPLIT 8U /* what multiprocessors are had in multiples of */
+#define SPLIT 8U /* multiprocessors are allotted in multiples of this */
 
 struct green {
 	uint32_t magic;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The ways to launch a function, and to have one of the program's called in between. */
+/* The calls that launch a function of the GPU or of the host. */
 
 static bool read_extra(struct launch *l, void **extra)
 {
@@ -41,7 +41,7 @@ static bool is_word(uint64_t address)
 	return address % 4 == 0 && dcu_resolve(address, 4);
 }
 
-/* A real kernel would fail at a wrong address, or write where it should not. */
+/* A real kernel would fail at a wrong address, or write to other memory. */
 static bool has_words(const struct launch *l)
 {
 	switch (l->func->kind) {
@@ -183,7 +183,7 @@ int dcu_cuLaunchCooperativeKernel(struct func *func, unsigned gx, unsigned gy,
 	int r;
 	const struct stream *s = dcu_stream(stream, &r);
 
-	/* All of its blocks are to run at once. */
+	/* All of its blocks must be resident at once. */
 	if (s && blocks > s->ctx->units * (room > 32 ? 32 : room))
 		return DCU_COOPERATIVE_TOO_LARGE;
 	return dcu_cuLaunchKernel(
@@ -200,7 +200,7 @@ int dcu_cuLaunchCooperativeKernelMultiDevice(
 			.func = all[i].func, .shared_bytes = all[i].shared_bytes};
 		struct stream *s = all[i].stream;
 
-		/* Each has the stream's own context; a default stream has none. */
+		/* Each launch runs in its stream's context; a default stream has none. */
 		if ((uintptr_t)s <= DCU_STREAM_IS_PER_THREAD || s->magic != DCU_IS_STREAM)
 			return DCU_INVALID_VALUE;
 		memcpy(l.grid, all[i].grid, sizeof(l.grid));
@@ -211,7 +211,7 @@ int dcu_cuLaunchCooperativeKernelMultiDevice(
 	return r;
 }
 
-/* --- The oldest way: the function remembers its parameters --- */
+/* --- The oldest API: the function stores its parameters --- */
 
 static bool is_func(const struct func *f)
 {
@@ -293,7 +293,7 @@ int dcu_cuLaunch(struct func *f)
 	return dcu_cuLaunchGridAsync(f, 1, 1, NULL);
 }
 
-/* --- The program's own functions --- */
+/* --- Functions of the host --- */
 
 static void call_host_fn(struct host_task *task)
 {
@@ -382,7 +382,7 @@ int dcu_write_at(struct stream *handle, void *at, uint64_t value, unsigned bytes
 	memcpy(effect->owned, &value, sizeof(value));
 	effect->src = effect->owned;
 	cmd.effect = (uint64_t)(uintptr_t)effect;
-	/* Another stream may wait for it. */
+	/* Another stream may wait for this command. */
 	cmd.waits_for_host = dgp_helper_start();
 	return dcu_stream_push(s, &cmd, NULL);
 }

@@ -4,12 +4,13 @@
 #include "memory.h"
 #include <sys/mman.h>
 
-/* Managed memory.  Its bytes are the process's own, for both to use; what is modelled is
- * how much of the device it takes: nothing until a kernel comes or it is fetched, all of
- * it then, and nothing while it is told to stay at the host and nobody fetches it. */
+/* Managed memory. Its bytes are the process's own memory, for both sides; modelled is
+ * only how much of the device it takes: nothing until a kernel runs or it is prefetched,
+ * all of it then, and nothing while it is advised to stay on the host and is not
+ * prefetched. */
 
 #define PAGE 4096ULL
-#define MOVED 0x200000ULL /* what is moved, at least */
+#define MOVED 0x200000ULL /* granularity of migration */
 
 static _Atomic uint32_t n_managed;
 
@@ -59,7 +60,7 @@ static void to_device(struct block *block)
 {
 	uint64_t bytes = round_up(block->bytes, MOVED);
 
-	/* What does not fit stays where it is. */
+	/* A block that does not fit stays where it is. */
 	if (!block->taken && !dcu_take(block->device, bytes))
 		block->taken = bytes;
 }
@@ -124,8 +125,8 @@ int dcu_cuMemAdvise_v2(
 	return advise(address, advice, location.type != DCU_AT_DEVICE);
 }
 
-/* Moving pages is a copy between host and device, of bytes that are everywhere.  All of a
- * piece of memory counts as moved. */
+/* A prefetch is a copy between host and device that changes no bytes. A block always
+ * migrates as a whole. */
 static int prefetch(
 	uint64_t address, size_t bytes, bool is_to_device, struct stream *handle)
 {

@@ -6,10 +6,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* The table of blocks, by address, and the arena that device memory lies in. */
+/* The table of blocks, by address, and the arena that has the device memory. */
 
 #define PAGE 4096ULL
-#define GRANULE 512ULL /* what small allocations are rounded up to */
+#define GRANULE 512ULL /* small allocations are rounded up to this */
 #define MIB (1ULL << 20)
 
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
@@ -21,7 +21,7 @@ static uint64_t round_up(uint64_t n, uint64_t unit)
 	return (n + unit - 1) / unit * unit;
 }
 
-/* The first block that ends behind the address. */
+/* Returns the index of the first block that ends behind the address. */
 static size_t place(uint64_t address)
 {
 	size_t low = 0, high = n_blocks;
@@ -91,7 +91,7 @@ bool dcu_block_remove(uint64_t address, struct block *ret)
 
 /* --- The arena --- */
 
-/* Holes that were given back; what lies behind `arena_end` was never used. */
+/* Freed ranges; the addresses behind `arena_end` were never used. */
 static pthread_mutex_t arena_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct hole {
 	uint64_t offset, bytes;
@@ -298,7 +298,7 @@ bool dcu_is_device_address(uint64_t address)
 	return address >= DCU_DEVICE_BASE && address < DCU_DEVICE_END;
 }
 
-/* Neighbours count as one where the process has them side by side, too. */
+/* Adjacent blocks count as one if they are adjacent in the process too. */
 static char *resolve_in_table(uint64_t address, size_t bytes)
 {
 	size_t i = place(address);

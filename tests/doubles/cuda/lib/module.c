@@ -92,7 +92,7 @@ static bool read_line(struct module *m, char *line)
 	       add_kernel(m, words + 1, n - 1);
 }
 
-/* PTX: an entry whose parameter is called `ns` runs for as long as that says. */
+/* PTX: an entry with a parameter named `ns` runs for that many nanoseconds. */
 static bool read_ptx(struct module *m, const char *image)
 {
 	static const char begins[] = ".entry ", parameter[] = "(.param .u64 ns)";
@@ -329,8 +329,7 @@ int dcu_cuKernelGetLibrary(struct module **ret, struct func *f)
 
 /* --- Functions --- */
 
-/* What CUDA says of lazy loading: it may need the context to have done all that it has.
- */
+/* CUDA's documentation of lazy loading: it may need the context to be idle. */
 static int await_for_loading(struct ctx *ctx)
 {
 	int mode;

@@ -2,8 +2,8 @@
 #pragma once
 #include "objects.h"
 
-/* Modules are text, which the README describes.  Functions have the first so many of
- * these parameters, one behind the other. */
+/* Modules are text, which the README describes. Functions have the first n of these
+ * parameters, one after the other. */
 struct func_args {
 	uint64_t first;
 	uint32_t second;
@@ -18,5 +18,5 @@ struct func_arg {
 extern const struct func_arg dcu_func_args[DCU_ARGS_MAX];
 unsigned dcu_func_n_args(const struct func *func);
 
-/* Takes the memory of the function's code if it has not got it. */
+/* Takes the memory of the function's code if it is not loaded. */
 int dcu_func_load(struct func *func, struct ctx *ctx);

@@ -6,7 +6,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define STEP 2 /* of 188 a quarter is 46, as was seen */
+#define STEP 2 /* of 188, a quarter is 46, as measured */
 
 static bool is_client;
 static double percent = 100;

@@ -3,11 +3,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Whether this process is a client of an MPS daemon: one that answers on the socket
- * `control` in CUDA_MPS_PIPE_DIRECTORY when CUDA is initialized.  There is no server
- * behind it: clients only have fewer multiprocessors. */
+/* Sets whether this process is a client of an MPS daemon, which is one that answers on
+ * the socket `control` in CUDA_MPS_PIPE_DIRECTORY when CUDA is initialized. There is no
+ * server behind it: a client only has fewer multiprocessors. */
 void dcu_mps_connect(void);
 bool dcu_mps_is_client(void);
 
-/* Of so many multiprocessors those that CUDA_MPS_ACTIVE_THREAD_PERCENTAGE leaves. */
+/* Returns how many of the multiprocessors CUDA_MPS_ACTIVE_THREAD_PERCENTAGE leaves. */
 uint32_t dcu_mps_units(uint32_t all);

@@ -3,7 +3,7 @@
 #include "../../gpu/client/queue.h"
 #include "process.h"
 
-/* What programs have handles of.  A handle that was destroyed stays readable, so that its
+/* The objects behind programs' handles. A destroyed handle stays readable, so that its
  * use is an error and not a crash. */
 
 enum magic {
@@ -35,7 +35,7 @@ struct stream {
 	unsigned flags;
 	uint64_t id;
 	struct capture *capture;
-	struct node **tips; /* of the capture: what comes next comes after these */
+	struct node **tips; /* of the capture: the next node comes after these */
 	size_t n_tips;
 	struct green *green;
 	struct stream *next;
@@ -46,7 +46,7 @@ struct ctx {
 	struct device *device;
 	uint32_t number, flags, version, rm_object;
 	bool is_primary;
-	struct ctx *primary; /* of a green one, whose memory and events are that one's */
+	struct ctx *primary; /* of a green context, which uses its memory and events */
 	uint32_t units;
 	uint64_t id;
 	size_t limits[8];
@@ -67,11 +67,11 @@ struct event {
 	unsigned flags;
 	uint16_t number; /* where the machine puts its time */
 	bool recorded;
-	/* What it was last recorded behind: of one stream, or of all of a context. */
+	/* The work before its last record: of one stream, or of all of a context. */
 	struct place *places;
 	size_t n_places;
 	pthread_mutex_t lock;
-	struct capture *capture; /* that it was last recorded in */
+	struct capture *capture; /* the capture of its last record */
 	struct node **tips;
 	size_t n_tips;
 	struct shared_event *shared; /* with other processes */
@@ -96,7 +96,7 @@ struct func {
 	uint64_t ns, bytes, relaunches;
 	uint32_t units; /* 0: all of the context's */
 	_Atomic bool loaded;
-	/* What the oldest way to launch has set before. */
+	/* The parameters set by the oldest launch API. */
 	unsigned block[3], shared_bytes;
 	size_t param_bytes;
 	char params[256];
@@ -116,29 +116,29 @@ struct module {
 struct thread {
 	struct ctx *stack[64];
 	int n;
-	bool per_thread; /* the call's NULL stream is the thread's own */
+	bool per_thread; /* the call's NULL stream is the per-thread one */
 	int capture_mode;
 };
 extern __thread struct thread dcu_thread __attribute__((tls_model("initial-exec")));
 
 struct ctx *dcu_current(void);
-/* The stream that a handle means in the current context, or NULL and a CUresult. */
+/* Returns the stream of a handle in the current context, or NULL and a CUresult. */
 struct stream *dcu_stream(struct stream *handle, int *ret);
-/* With so many multiprocessors; 0: all that the process has. */
+/* A context with this many multiprocessors; 0: all that the process has. */
 int dcu_ctx_new(struct device *device, uint32_t units, struct ctx **ret);
-/* The same, or one the other's green context. */
+/* The same context, or one is the other's green context. */
 bool dcu_ctx_is_related(const struct ctx *a, const struct ctx *b);
 void dcu_ctx_end(struct ctx *ctx);
 int dcu_ctx_await(struct ctx *ctx);
-/* Adds the last commands of its streams to n others; gives how many there are then. */
+/* Adds the last commands of its streams to n others; returns the new number. */
 size_t dcu_ctx_tails(struct ctx *ctx, struct place ret[DGP_SLOTS], size_t n);
 int dcu_primary(struct device *device, struct ctx **ret);
-/* Green contexts of the device. */
+/* For the green contexts of the device. */
 int dcu_green_await(const struct device *device);
 size_t dcu_green_tails(
 	const struct device *device, struct place ret[DGP_SLOTS], size_t n);
 int dcu_stream_open(struct ctx *ctx, unsigned flags, int priority, struct stream **ret);
 int dcu_stream_push(struct stream *stream, struct dgp_cmd *cmd, uint64_t *ret_seq);
 uint64_t dcu_new_id(void);
-/* Frees what the context still has of memory. */
+/* Frees the memory that the context still has. */
 void dcu_memory_leave(struct ctx *ctx);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What streams wait for that no stream of the process brings about: semaphores of other
- * interfaces, each a number of 64 bits in a file, and events that processes share, each
- * with two such numbers.  They are never unmapped. */
+/* Waits of streams for events from outside the process: semaphores of other interfaces,
+ * each a number of 64 bits in a file, and events that processes share, each with two such
+ * numbers. They are never unmapped. */
 #include "outside.h"
 #include "capture.h"
 #include "functions.h"
@@ -52,7 +52,7 @@ int dcu_cuImportExternalSemaphore(
 	s = calloc(1, sizeof(*s));
 	s->magic = DCU_IS_SEMAPHORE;
 	s->value = at;
-	/* From here on it is the driver's. */
+	/* From here on the driver owns the descriptor. */
 	close(handle->handle.fd);
 	*ret = s;
 	return 0;

@@ -4,7 +4,7 @@
 
 /* Semaphores of other interfaces, and events that processes share (outside.c). */
 
-/* The node's own copy of what it is given, for good; a CUresult. */
+/* Makes the node's own copy of the parameters; returns a CUresult. */
 int dcu_semaphores_keep(struct semaphores_params *params);
 int dcu_semaphores_wait(const struct semaphores_params *params, struct stream *stream);
 

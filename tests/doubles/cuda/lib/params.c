@@ -4,14 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Asking nodes for their parameters, and giving them others. */
+/* Reading and changing the parameters of nodes. */
 
 static bool is_of(const struct node *node, int type)
 {
 	return dcu_is_node(node) && node->params.type == type;
 }
 
-/* A member of the parameters that is all there is to this type of node. */
+/* For node types whose parameters are a single member. */
 #define PARAMS(kind, number, params_type, member)                                 \
 	int dcu_cuGraph##kind##NodeGetParams(struct node *node, params_type *ret) \
 	{                                                                         \
@@ -86,7 +86,7 @@ int dcu_cuGraphExecExternalSemaphoresWaitNodeSetParams(
 EVENT(Record, DCU_NODE_RECORD_EVENT)
 EVENT(Wait, DCU_NODE_WAIT_EVENT)
 
-/* --- Attributes, which nothing here depends on but which are kept --- */
+/* --- Attributes, which are stored and have no effect here --- */
 
 #define VALUE_BYTES 64
 
@@ -199,7 +199,7 @@ int dcu_cuUserObjectRelease(struct object *o, unsigned n)
 	return 0;
 }
 
-/* Here a graph keeps its objects for ever, unless it gives them back itself. */
+/* In this double a graph keeps its objects for ever, unless it releases them itself. */
 int dcu_cuGraphRetainUserObject(
 	struct graph *graph, struct object *o, unsigned n, unsigned flags)
 {

@@ -5,9 +5,9 @@
 #include "functions.h"
 #include <stdlib.h>
 
-/* Stream-ordered allocation.  What is freed in a stream may be had again at once, as by
- * the stream's own order it may; its bytes go when the stream comes to it.  What is above
- * the threshold then goes back to the device. */
+/* Stream-ordered allocation. Memory freed in a stream may be reused at once in the
+ * stream's order; its bytes are returned to the pool when the stream reaches the free.
+ * Memory above the threshold is then returned to the device. */
 
 #define PIECE (32ULL << 20)
 #define SMALL_PIECE (2ULL << 20)
@@ -50,7 +50,7 @@ struct pool *dcu_graph_pool(struct device *device)
 {
 	struct pool *pool = pool_in(of_graphs, device);
 
-	/* It keeps what it has until it is trimmed. */
+	/* The graph pool keeps its memory until it is trimmed. */
 	pool->threshold = UINT64_MAX / 2;
 	return pool;
 }
@@ -176,7 +176,7 @@ int dcu_pool_take_at(struct pool *p, struct ctx *ctx, size_t bytes, uint64_t add
 		.ctx = ctx,
 		.device = p->device,
 		.pool = p,
-		.flags = 1, /* the address is not the pool's */
+		.flags = 1, /* the pool does not own the address */
 		.offset = address - DCU_DEVICE_BASE,
 		.id = dcu_new_id()};
 	int r = charge(p, block.taken);
@@ -352,7 +352,7 @@ int dcu_cuMemPoolCreate(struct pool **ret, const struct pool_props *props)
 	return 0;
 }
 
-/* What is still allocated keeps what it needs. */
+/* Live allocations keep the memory that they need. */
 int dcu_cuMemPoolDestroy(struct pool *pool)
 {
 	if (!is_pool(pool) || pool->is_default)

@@ -3,11 +3,11 @@
 #include "objects.h"
 #include <string.h>
 
-/* Which function a name stands for, for a program that was built for some version of
- * CUDA: the latest that this version had.  A name with a suffix stands for nothing. */
+/* Which function a name means for a program built for some version of CUDA: the latest
+ * that this version had. A name with a suffix is not found. */
 
-/* A private table, as runtimes use them, with one entry that launches: what sits between
- * a program and the symbols does not see it. */
+/* A private table, as runtimes use them, with one entry that launches: a preloaded
+ * library does not see that call. */
 static const struct uuid private_table_id = {{0xc1, 0xea, 0x7e, 0xd0, 0x0b, 0x1e, 0x4a,
 	0x11, 0x9c, 0x0d, 0xca, 0xfe, 0xba, 0xbe, 0x00, 0x01}};
 static const struct {
@@ -74,7 +74,7 @@ int dcu_cuGetProcAddress_v2(
 	return look_up(symbol, ret, version, flags, ret_status);
 }
 
-/* It has no status, so it says by its result that there is nothing. */
+/* This form has no status, so the result reports a missing function. */
 int dcu_cuGetProcAddress(const char *symbol, void **ret, int version, uint64_t flags)
 {
 	int status, r = look_up(symbol, ret, version, flags, &status);

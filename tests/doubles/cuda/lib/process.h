@@ -4,10 +4,10 @@
 #include "abi.h"
 #include <pthread.h>
 
-/* This process's CUDA: the GPUs that CUDA_VISIBLE_DEVICES leaves. */
+/* CUDA in this process: the GPUs that CUDA_VISIBLE_DEVICES leaves. */
 
 struct device {
-	uint32_t gpu; /* the machine's number */
+	uint32_t gpu; /* index in the machine */
 	struct dgp_gpu_info info;
 	struct ctx *primary;
 	uint32_t primary_refs, primary_flags;

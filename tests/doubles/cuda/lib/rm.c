@@ -25,7 +25,7 @@ static uint32_t make(uint32_t parent, uint32_t class, void *params, uint32_t byt
 	return a.object;
 }
 
-/* The control file, the GPU's and that of managed memory, as a driver opens them. */
+/* Opens the control file, the GPU's and that of managed memory, as a driver does. */
 static void begin(const struct device *device)
 {
 	char path[32];

@@ -8,18 +8,18 @@
 #include "pool.h"
 #include <stdlib.h>
 
-/* A graph's nodes go into streams: the first branch into the one that it is launched in,
- * others into streams of the executable's own, which wait for each other where nodes do.
- * Of a chain, the nodes that only take the multiprocessors' time go as one command.  What
- * is within a node, a graph of its own, goes one node behind the other. */
+/* Pushes a graph's nodes to streams: the first branch to the stream of the launch, others
+ * to streams of the executable, which wait for each other where nodes do. In a chain,
+ * nodes that only take multiprocessor time become one command. The graph inside a node
+ * runs one node after the other. */
 
 #define CONDITION_TURNS_MAX 1000000U
 
-/* What of one branch has not gone into its stream yet. */
+/* The nodes of one branch that are not yet pushed to its stream. */
 struct run {
 	struct stream *stream;
 	uint64_t flags;
-	struct dgp_cmd cmd; /* of multiprocessors' time */
+	struct dgp_cmd cmd; /* time of multiprocessors */
 	struct effect *effects, **last;
 	bool is_empty;
 	uint64_t seq;
@@ -224,7 +224,7 @@ static _Atomic int n_branch_streams;
 struct flight {
 	struct run runs[DCU_BRANCHES];
 	struct branches *branches;
-	uint64_t start; /* of the launch, in the first one's stream */
+	uint64_t start; /* of the launch, in the first branch's stream */
 };
 
 static void begin_run(struct run *run, struct stream *s, uint64_t flags)
@@ -241,7 +241,7 @@ static int wait_for(struct stream *s, int slot, uint64_t seq)
 	return dcu_stream_push(s, &cmd, NULL);
 }
 
-/* A stream for the branch; NULL: there are no more. */
+/* Returns the stream of a branch; NULL: none is left. */
 static struct stream *branch_stream(struct flight *f, int i)
 {
 	const struct stream *first = f->runs[0].stream;
@@ -257,7 +257,7 @@ static struct stream *branch_stream(struct flight *f, int i)
 	return *s;
 }
 
-/* A branch begins where the launch is, or goes on behind the first one. */
+/* A branch begins at the launch, or continues after the first one. */
 static struct run *new_branch(struct flight *f, int *ret)
 {
 	const struct stream *first = f->runs[0].stream;
@@ -278,7 +278,7 @@ static struct run *new_branch(struct flight *f, int *ret)
 	return &f->runs[0];
 }
 
-/* Behind one that it comes after, if nothing else is there yet. */
+/* Chooses a branch whose last node is one that this node comes after. */
 static struct run *choose_run(struct flight *f, const struct node *n, int *ret)
 {
 	for (size_t i = 0; i < n->n_after; i++)
@@ -322,7 +322,7 @@ static int place_node(struct flight *f, struct node *n)
 	if (!r && !n->disabled)
 		r = run_node(run, n);
 	run->node = n;
-	/* Who waits for this node waits for nothing that is behind it. */
+	/* A wait for this node must not include the nodes behind it. */
 	return r || is_in_chain(n) ? r : end_node(run, n);
 }
 
@@ -355,7 +355,7 @@ static int run_branches(struct flight *f, const struct graph *graph)
 	return r ? r : join(f);
 }
 
-/* Whether there are branches at all. */
+/* Sets whether there are branches. */
 static bool count_next(const struct graph *graph)
 {
 	size_t n_roots = 0;

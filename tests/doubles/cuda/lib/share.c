@@ -12,12 +12,12 @@
 
 #define BY_NUMBER 0x1b10f00000000ULL /* the count of an eventfd that is an export */
 
-/* Memory that two processes see.  It stays the exporter's: it is counted there, and gone
- * when that one gives it back. */
+/* Memory shared by two processes. The exporter owns it: it is counted there, and freed
+ * when the exporter frees it. */
 
-/* A real export is a file of the control device, and all of these have one inode.  So
- * have eventfds; what the file is of is said to the machine, and its number is the count.
- */
+/* A real export is a file of the control device, and all of them have the same inode, as
+ * eventfds do. The machine keeps the description of the memory, and its number is the
+ * eventfd's count. */
 static int share_by_number(const struct shared *shared)
 {
 	struct dgp_message message = {.request = DGP_SHARE};
@@ -234,7 +234,7 @@ struct external {
 	uint32_t magic;
 	struct ctx *ctx;
 	uint64_t bytes;
-	struct block block; /* what it takes */
+	struct block block; /* the block that it takes */
 };
 
 int dcu_cuImportExternalMemory(
@@ -257,7 +257,7 @@ int dcu_cuImportExternalMemory(
 	e->magic = DCU_IS_EXTERNAL;
 	e->ctx = ctx;
 	e->bytes = handle->bytes;
-	/* From here on it is the driver's. */
+	/* From here on the driver owns the descriptor. */
 	close(handle->handle.fd);
 	dcu_block_add(&e->block);
 	*ret = e;

@@ -4,11 +4,11 @@
 #include "objects.h"
 #include <stdlib.h>
 
-/* Streams, the two default ones included. */
+/* Streams, including the two default streams. */
 
 #define GREATEST (-5)
 
-/* Each thread has a stream of its own in each context that it uses one in. */
+/* Each thread has its own default stream in each context in which it uses one. */
 static __thread struct {
 	struct ctx *ctx;
 	uint64_t ctx_id;

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* From what programs describe to rows of bytes, and into a stream. */
+/* Converts the API's parameters into rows of bytes, and pushes them to a stream. */
 
-#define STAGED_MAX 65536 /* what the driver copies aside before the call returns */
+#define STAGED_MAX 65536 /* the driver stages up to this before the call returns */
 
 static void note_sides(struct transfer *t, uint64_t dst, uint64_t src)
 {
@@ -140,7 +140,7 @@ int dcu_transfer_2d(const struct copy_2d *c, struct transfer *ret)
 
 /* --- Into a stream --- */
 
-/* Copies within the device, and fills, are the work of its multiprocessors. */
+/* The multiprocessors do fills and copies within the device. */
 struct dgp_cmd dcu_transfer_cmd(const struct transfer *t)
 {
 	bool on_device = t->from_device && t->to_device;
@@ -155,7 +155,7 @@ struct dgp_cmd dcu_transfer_cmd(const struct transfer *t)
 		.effect = (uint64_t)(uintptr_t)t->effect};
 }
 
-/* The program may change what it copies from as soon as the call has returned. */
+/* The program may change the source as soon as the call has returned. */
 static bool stage(struct transfer *t)
 {
 	struct effect *e = t->effect;

@@ -53,7 +53,7 @@ int dcu_visible(
 
 		if (found < 0)
 			break;
-		/* Naming one twice leaves none at all. */
+		/* A GPU named twice makes the list empty. */
 		for (int i = 0; i < n; i++)
 			if (ret[i] == (uint32_t)found)
 				return 0;

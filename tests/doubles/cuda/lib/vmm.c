@@ -6,18 +6,18 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Physical memory and addresses, apart from each other.  A reserved range is a hole in
- * this process's own addresses, too: what is mapped side by side is to be used as one. */
+/* Physical memory and addresses, separate from each other. A reserved range is also
+ * reserved in this process's own addresses: adjacent mappings must be usable as one. */
 
 #define GRANULE (2ULL << 20)
 
 struct phys {
 	uint32_t magic, process;
-	struct device *device; /* NULL: the host's memory, which nobody counts */
+	struct device *device; /* NULL: host memory, which is not counted */
 	uint64_t bytes, offset;
 	uint32_t refs;
 	bool is_multicast;
-	struct phys *original; /* which an import of this process's own keeps */
+	struct phys *original; /* for a local import: keeps the original alive */
 	struct allocation_prop prop;
 };
 
@@ -55,7 +55,7 @@ int dcu_cuMemAddressReserve(uint64_t *ret, size_t bytes, size_t alignment, uint6
 	if (!ret || !bytes || bytes % GRANULE || flags)
 		return DCU_INVALID_VALUE;
 	r = calloc(1, sizeof(*r));
-	/* Alignments are of addresses; the arena knows only pages. */
+	/* The alignment concerns addresses; the arena has only pages. */
 	offset = dcu_addresses_take(bytes + GRANULE);
 	r->address = (DCU_DEVICE_BASE + offset + GRANULE - 1) / GRANULE * GRANULE;
 	r->bytes = bytes;
@@ -321,7 +321,7 @@ int dcu_cuMemExportToShareableHandle(
 	return *(int *)ret < 0 ? DCU_OUT_OF_MEMORY : 0;
 }
 
-/* An import is as good as the handle that was exported: the memory lives for either. */
+/* An import and the exported handle both keep the memory alive. */
 static void keep_original(struct phys *p, struct phys *original)
 {
 	pthread_mutex_lock(&lock);
@@ -348,7 +348,7 @@ int dcu_cuMemImportFromShareableHandle(struct phys **ret, void *handle, uint32_t
 	p->offset = shared.offset;
 	p->refs = 1;
 	if (p->process == dgp_hello.number) {
-		p->process = 0; /* never given back twice */
+		p->process = 0; /* never returned twice */
 		keep_original(p, (struct phys *)(uintptr_t)shared.address);
 	}
 	p->prop = (struct allocation_prop){
@@ -357,7 +357,7 @@ int dcu_cuMemImportFromShareableHandle(struct phys **ret, void *handle, uint32_t
 	return 0;
 }
 
-/* --- Multicast: an object that has no memory of its own --- */
+/* --- Multicast: an object without memory of its own --- */
 
 int dcu_cuMulticastCreate(struct phys **ret, const struct multicast_prop *prop)
 {

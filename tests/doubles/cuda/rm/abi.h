@@ -2,13 +2,13 @@
 #pragma once
 #include <stdint.h>
 
-/* Numbers and layouts of the kernel driver's interface, which it publishes. */
+/* Numbers and layouts of the kernel driver's public interface. */
 
 #define DCU_RM_TYPE 'F'
 #define DCU_RM_IOCTL_FREE 0x29U
 #define DCU_RM_IOCTL_CONTROL 0x2aU
 #define DCU_RM_IOCTL_ALLOC 0x2bU
-#define DCU_RM_IOCTL_OTHERS 200U /* from here on: not the resource manager's */
+#define DCU_RM_IOCTL_OTHERS 200U /* from here on: of other parts of the driver */
 #define DCU_RM_IOCTL_TRANSFER 211U
 
 #define DCU_RM_CLIENT 0x41U
@@ -55,7 +55,7 @@ struct dcu_rm_transfer {
 	uint64_t at;
 };
 
-/* The address space is a handle like any other; the library says its context by it. */
+/* The address space is a handle; the library stores its context in it. */
 struct dcu_rm_group_params {
 	uint32_t errors, ecc_errors, address_space, engine;
 	uint8_t of_vgpu_plugin, padding[3];

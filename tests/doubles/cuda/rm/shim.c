@@ -17,9 +17,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Stands behind whatever else is preloaded, and is the kernel driver: a device file is a
- * socket to the machine, so it can be passed on, duplicated and closed like any file.
- * Which file is one is asked of the socket: it may have come from another process. */
+/* The kernel driver, preloaded behind all other libraries: a device file is a socket to
+ * the machine, so it can be sent, duplicated and closed like any file. The shim asks the
+ * socket whether a file is one of these, because it may have come from another
+ * process. */
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -98,7 +99,7 @@ EXPORT int openat64(int dirfd, const char *path, int flags, ...)
 	return open_any(dirfd, path, flags, mode);
 }
 
-/* What fortified programs call. */
+/* Called by programs built with _FORTIFY_SOURCE. */
 EXPORT int __open_2(const char *path, int flags);
 int __open_2(const char *path, int flags)
 {
@@ -138,7 +139,7 @@ EXPORT int fstat(int fd, struct stat *ret)
 	return ask(fd, ret);
 }
 
-/* Where numbers of 64 bits are all there is, the two are one. */
+/* With 64-bit off_t the two are one function. */
 EXPORT int fstat64(int fd, struct stat64 *ret);
 int fstat64(int fd, struct stat64 *ret)
 {
@@ -208,7 +209,7 @@ static int do_alloc(int fd, void *arg, size_t bytes)
 		.what = a->class,
 		.bytes = is_short ? s->bytes : a->bytes};
 
-	/* Old callers do not say how much there is. */
+	/* Older callers do not give the size. */
 	if (a->params && !call.bytes && a->class == DCU_RM_GROUP)
 		call.bytes = sizeof(struct dcu_rm_group_params);
 	if (with_params(fd, &call, a->params) < 0)

@@ -3,9 +3,9 @@
 #include <pthread.h>
 #include <string.h>
 
-/* What is on the GPU at the same time: kernels of different streams as far as there are
- * multiprocessors, kernels that wait for words, copies beside them.  The GPU is an H100,
- * with 132. */
+/* Concurrency on the GPU: kernels of different streams as far as there are
+ * multiprocessors, kernels that wait for words, and copies beside them. The GPU is an
+ * H100 with 132 multiprocessors. */
 
 static handle module;
 
@@ -103,7 +103,8 @@ static handle node(
 	return made;
 }
 
-/* A gate in front of the streams, so that what is behind it starts at the same time. */
+/* A gate in front of the streams, so that the commands behind it start at the same
+ * time. */
 static volatile uint32_t *gate;
 
 static void hold(handle s)
@@ -118,8 +119,8 @@ static void hold(handle s)
 	OK(cuStreamWaitValue32_v2(s, (dptr)(uintptr_t)gate, 1, 0));
 }
 
-/* What two kernels of two streams take that start together: from the gate to the end of
- * the first's, of the second's. */
+/* Runs two kernels of two streams from the same start; returns the time from the gate to
+ * the end of each. */
 static void race(handle one, handle other, float *ret_one, float *ret_other)
 {
 	handle s = stream(), t = stream(), start, first, second;
@@ -144,14 +145,14 @@ static void units(void)
 	begin();
 	race(function("half"), function("half"), &one, &other);
 	CHECK(one == 4.0F && other == 4.0F);
-	/* The GPU, and the group, were busy for as long as one of them took. */
+	/* The GPU and the group were busy for as long as one of the kernels took. */
 	CHECK(stat_of("gpu 0", "busy_ns") == 4000000);
 	before = stat_of("process", "run_ns");
 	CHECK(before == 4000000 && stat_of("process", "launches") == 2);
-	/* Two that want it all come one after the other. */
+	/* Two kernels that both need the whole GPU run one after the other. */
 	race(function("all"), function("all"), &one, &other);
 	CHECK(one == 4.0F && other == 8.0F);
-	/* And two of one stream, however small. */
+	/* So do two of one stream, however small. */
 	{
 		handle s = stream(), a = record(s), b;
 
@@ -162,15 +163,15 @@ static void units(void)
 	}
 }
 
-/* 88 and the 44 that are left; then the second has all that it wants. */
-static void what_is_left(void)
+/* 88 and the 44 that are left; then the second kernel gets all that it needs. */
+static void remaining_units(void)
 {
 	float one, other;
 
 	begin();
 	race(function("most"), function("most"), &one, &other);
 	CHECK(one == 4.0F && other == 6.0F);
-	/* Nobody waits for what a small one leaves. */
+	/* A kernel starts on the multiprocessors that a small one leaves free. */
 	race(function("one"), function("all"), &one, &other);
 	CHECK(one == 4.0F);
 	BETWEEN(4.02, other, 4.04);
@@ -197,8 +198,8 @@ static void priorities(void)
 	CHECK(elapsed(start, ended[1]) == 12.0F);
 }
 
-/* One stream's kernel waits for a kernel of another, and tells a third; the copy behind
- * it sees what was there when it went on. */
+/* One stream's kernel waits for a kernel of another, and signals a third; the copy behind
+ * it sees the memory as of its end. */
 static void spinning(void)
 {
 	handle s, t, u;
@@ -221,7 +222,7 @@ static void spinning(void)
 	sleep_ms(20);
 	IS(600, cuStreamQuery(s));
 	IS(600, cuStreamQuery(t));
-	/* Ordinary work goes on beside them. */
+	/* Other kernels run beside the waiting ones. */
 	run(function("all"), u);
 	OK(cuMemsetD32_v2(p + 8, 5, 1));
 	OK(cuStreamSynchronize(u));
@@ -231,7 +232,7 @@ static void spinning(void)
 	CHECK(seen[0] == 1 && seen[1] == 7 && seen[2] == 5);
 }
 
-/* By a copy, by a fill, by the front end, by the host. */
+/* A waiting kernel ends by a copy, by a fill, by the front end, or by the host. */
 static void waking(void)
 {
 	static const uint32_t one = 1;
@@ -261,7 +262,7 @@ static void waking(void)
 	CHECK(stat_of("process", "launches") >= 5);
 }
 
-/* A persistent kernel, fed and read through the host's memory. */
+/* A persistent kernel, fed and read through host memory. */
 static void persistent(void)
 {
 	handle s, other;
@@ -290,7 +291,7 @@ static void persistent(void)
 	CHECK(stat_of("process", "launches") == 2);
 }
 
-/* Time passes for it, and who wants its units waits. */
+/* A waiting kernel keeps its multiprocessors, and a kernel that needs them waits. */
 static void holds_its_units(void)
 {
 	volatile uint32_t *word;
@@ -313,8 +314,8 @@ static void holds_its_units(void)
 	OK(cuStreamSynchronize(s));
 }
 
-/* Branches of a graph run at once, and one may wait for another; what comes after both
- * comes after both.  More branches than there are streams for are done all the same. */
+/* Branches of a graph run concurrently, and one may wait for another; a node that comes
+ * after both waits for both. A graph with more branches than streams also completes. */
 static void branches(void)
 {
 	handle graph, exec, s, root, both[2], start, end;
@@ -387,8 +388,8 @@ static void copies(void)
 
 /* --- The order of streams --- */
 
-/* A value that one stream waits for keeps nobody else waiting, be it the front end or a
- * function of the program that waits. */
+/* A value that one stream waits for delays no other stream, whether the front end or a
+ * host function waits for it. */
 static volatile uint32_t *told;
 
 static void wait_until_told(void *unused)
@@ -424,8 +425,8 @@ static void only_its_stream(void)
 	OK(cuCtxSynchronize());
 }
 
-/* The default stream's kernel comes after what blocking streams had, and before what they
- * get; those that do not block are neither kept nor waited for. */
+/* The default stream's kernel comes after earlier work of blocking streams and before
+ * their later work; non-blocking streams neither wait for it nor delay it. */
 static void legacy(void)
 {
 	handle blocking, other, free_one, e[4];
@@ -453,7 +454,7 @@ static void legacy(void)
 	CHECK(elapsed(e[1], e[2]) == 4.0F);
 }
 
-/* What a full stream keeps waiting is its own caller. */
+/* A full stream delays only its own caller. */
 static volatile bool launched;
 
 static void *fill(void *ctx)
@@ -489,8 +490,8 @@ static void full_queue(void)
 	CHECK(launched);
 }
 
-/* The first launch of a function waits for its context, where loading is lazy; so who
- * waits in it for that launch waits for ever. */
+/* The first launch of a function waits for its context where loading is lazy, so a kernel
+ * of that context that waits for the launch waits for ever. */
 static volatile uint32_t *released;
 
 static void *release(void *unused)
@@ -537,7 +538,7 @@ static void eager(void)
 
 const struct case_of_test at_once_cases[] = {
 	{"units", units, NULL, NULL},
-	{"what-is-left", what_is_left, NULL, NULL},
+	{"what-is-left", remaining_units, NULL, NULL},
 	{"priorities", priorities, NULL, NULL},
 	{"spinning", spinning, NULL, NULL},
 	{"waking", waking, NULL, NULL},

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Devices, contexts, handles and names. */
+/* Tests of devices, contexts, handles and names. */
 
 static void before_init(void)
 {
@@ -229,7 +229,7 @@ static void faults(void)
 	CHECK(!"it came back");
 }
 
-/* An older driver: some symbols are not there, and cannot be asked for. */
+/* An older driver lacks some symbols, also for lookups by name. */
 static void older(void)
 {
 	void *cuda = dlopen(getenv("DOUBLE_CUDA_11"), RTLD_NOW | RTLD_LOCAL), *f;

@@ -6,7 +6,7 @@
 /* The self-test's own declarations of the interface. */
 
 typedef uint64_t dptr;
-typedef void *handle; /* of anything */
+typedef void *handle; /* of any type */
 
 int cuInit(unsigned flags);
 int cuDriverGetVersion(int *version);

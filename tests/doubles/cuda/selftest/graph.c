@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Graphs and capture. */
+/* Tests of graphs and capture. */
 
 struct kernel_params {
 	handle f;
@@ -82,7 +82,7 @@ static void nodes(void)
 	a = add(graph, NULL, "us20");
 	b = add(graph, a, "us20");
 	OK(cuGraphAddChildGraphNode(&node, graph, &b, 1, child));
-	/* A later change of the child's is not the graph's. */
+	/* A later change of the child does not change the graph. */
 	add(child, NULL, "ms1");
 	OK(cuGraphGetNodes(graph, found, &n));
 	CHECK(n == 3 && found[1] == b);
@@ -141,7 +141,7 @@ static void conditions(void)
 	run(graph, 0, 140000);
 }
 
-/* What a kernel launches on the device no call shows. */
+/* No call shows the launches of a kernel on the device. */
 static void relaunched(void)
 {
 	handle graph;
@@ -322,7 +322,7 @@ static void parameters(void)
 	CHECK(n_destroyed == 1);
 }
 
-/* Waits for semaphores, by hand and captured, and with another value later. */
+/* Waits for semaphores, added and captured, and with another value later. */
 static void semaphores(void)
 {
 	struct {

@@ -4,7 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Memory, and what copies and kernels do to it. */
+/* Tests of memory, copies and the effects of kernels on memory. */
 
 #define GIB ((size_t)1 << 30)
 
@@ -88,7 +88,7 @@ static void rectangles(void)
 	CHECK(memcmp(to, "----------JKL-----RST-----------", 32) == 0);
 }
 
-/* In the stream's order, and not before it is the kernel's turn. */
+/* Stores happen in the stream's order, at the kernel's turn and not before. */
 static void stores(void)
 {
 	uint32_t seen[2];
@@ -170,7 +170,7 @@ static void beside(void)
 	BETWEEN(20.0, ms, 23.0);
 }
 
-/* Code is loaded with the first launch. */
+/* Code is loaded at the first launch. */
 static void lazy(void)
 {
 	long long before;
@@ -201,7 +201,7 @@ static void bad_handles(void)
 	IS(400, cuModuleUnload(module));
 }
 
-/* The oldest way, and a buffer instead of addresses. */
+/* The oldest launch API, and a buffer instead of addresses. */
 static void other_launches(void)
 {
 	handle store, kernel_of_library, library;
@@ -245,7 +245,7 @@ static void other_launches(void)
 
 #define HEAP 2
 
-/* What kernels may allocate is taken when it is said how much. */
+/* The kernels' heap takes its memory when its size is set. */
 static void heap(void)
 {
 	long long before;
@@ -262,7 +262,7 @@ static void heap(void)
 	CHECK(stat_of("process", "bytes") == 0);
 }
 
-/* Memory lives for an import as for the handle that was exported. */
+/* An import and the exported handle both keep the memory alive. */
 static void imported(void)
 {
 	const struct {

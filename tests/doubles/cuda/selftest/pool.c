@@ -6,7 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Pools, virtual memory, arrays, memory of two processes, parts of a GPU. */
+/* Tests of pools, virtual memory, arrays, memory shared by two processes, and green
+ * contexts. */
 
 #define MIB ((size_t)1 << 20)
 
@@ -34,7 +35,7 @@ static void pools(void)
 	CHECK(stat_of("gpu 0", "used") - before == (long long)(32 * MIB));
 	launch(kernel("ms1"), s, 0, 0);
 	OK(cuMemFreeAsync(p, s));
-	/* The stream's order lets it be used again before it is free. */
+	/* The stream's order allows the reuse before the memory is freed. */
 	OK(cuMemAllocAsync(&q, 30 * MIB, s));
 	CHECK(attribute(pool, 5) == 32 * MIB && attribute(pool, 8) == 30 * MIB);
 	OK(cuMemFreeAsync(q, s));
@@ -293,7 +294,7 @@ static void green(void)
 	CHECK(stat_of("gpu 0", "used") == (long long)(300 * MIB));
 }
 
-/* Several at once, in both forms that there are of such calls. */
+/* Several operations at once, in both forms of such calls. */
 static void batches(void)
 {
 	struct {

@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Lives and deaths. */
+/* Tests of starting and dying processes. */
 
 static pid_t start_holder(bool leaves_child)
 {
@@ -36,7 +36,7 @@ static void holds(long long mib)
 	CHECK(used == mib << 20);
 }
 
-/* Killed while its kernel runs, and although a child of its lives on with the socket. */
+/* A process is killed during its kernel, although its child keeps the socket open. */
 static void killed(void)
 {
 	pid_t pid = start_holder(true);

@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The kernel driver's side.  This program stands between the library and the driver: it
- * defines ioctl, and so sees what a gate would see. */
+/* Tests of the kernel driver's side. This program defines ioctl, and so sees what a gate
+ * would see between the library and the driver. */
 
 static struct {
 	int fd;
@@ -103,7 +103,7 @@ static void handles(void)
 	CHECK(control(seen.subdevice, 0x20800194, NULL, 0) == 0x1b);
 }
 
-/* A group that is switched off stands still; the time goes on in the others. */
+/* A disabled group is stopped; the others have the time. */
 static void schedule(void)
 {
 	unsigned char off[3] = {0}, on[3] = {1}, now[8] = {1};
@@ -127,7 +127,7 @@ static void schedule(void)
 	CHECK(stat_of("group 1 ", "run_ns") == 60000000);
 }
 
-/* The whole group's going and coming back, and what it ran then. */
+/* The switches of the whole group, and what it ran between them. */
 static void check_trace(char *text)
 {
 	unsigned long long off, on, began, ended, t;
@@ -169,8 +169,8 @@ static void channels(void)
 	check_trace(ask("trace"));
 }
 
-/* The client is the open file's: a file of one's own does not help, that one does, in
- * whatever process. */
+/* The client belongs to the open file: another file of the process does not give access,
+ * that file does in any process. */
 static void owner(void)
 {
 	uint64_t us = 77;
@@ -236,8 +236,8 @@ static void new_driver(void)
 	CHECK(stat_of("group 1 ", "enabled") == 0);
 }
 
-/* Streams are dealt out to the groups for compute, each of which can be stopped; a group
- * has its turn beside the others of its context. */
+/* Streams are distributed over the compute groups, each of which can be stopped; a group
+ * takes turns with the others of its context. */
 static void several_groups(void)
 {
 	unsigned char off[3] = {0}, on[3] = {1};
@@ -257,7 +257,7 @@ static void several_groups(void)
 	CHECK(stat_of("group 2 ", "enabled") == 0);
 	for (int i = 0; i < 3; i++)
 		launch(kernel("spin"), s[i], 20000000, 0);
-	/* The first stream is the second of the context, behind the default one. */
+	/* The first stream is the second of the context, after the default one. */
 	OK(cuStreamSynchronize(s[1]));
 	OK(cuStreamSynchronize(s[2]));
 	IS(600, cuStreamQuery(s[0]));
@@ -287,7 +287,7 @@ static void two_gpus(void)
 	CHECK(control(seen.subdevices[0], 0x2080110b, &p, sizeof(p)) == 0x1b);
 }
 
-/* What was asked for is what is answered, and who runs is stopped for it. */
+/* A set time slice is read back unchanged, and a running group is preempted for it. */
 static void slices(void)
 {
 	uint64_t us = 0;
@@ -305,7 +305,7 @@ static void slices(void)
 	CHECK(stat_of("group 1 ", "run_ns") == 20000000);
 }
 
-/* Who keeps the file keeps a dead process's memory. */
+/* A process that keeps the file keeps a dead process's memory. */
 static void held(void)
 {
 	int pair[2];

@@ -4,7 +4,7 @@
 extern const struct case_of_test basic_cases[], time_cases[], memory_cases[],
 	process_cases[], graph_cases[], pool_cases[], at_once_cases[], rm_cases[];
 
-/* With the kernel driver's double behind it, this is another program. */
+/* With the kernel driver's double this becomes another program. */
 static const struct case_of_test *const all[] = {
 #ifdef WITH_RM
 	rm_cases,

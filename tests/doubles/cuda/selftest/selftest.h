@@ -3,11 +3,12 @@
 #include "../../gpu/selftest/run.h"
 #include "cuda.h"
 
-/* What programs have of a T4: 15,360 MiB less what the driver keeps. */
+/* What programs can use of a T4: 15,360 MiB less the driver's reserve. */
 #define T4_BYTES ((size_t)(15360 - 266) << 20)
 
-/* cuInit, the first GPU's context, and a module with the kernels of the tests. */
+/* Calls cuInit, creates the first GPU's context, and loads a module with the tests'
+ * kernels. */
 void begin(void);
 handle kernel(const char *name);
-/* One block; the parameters are used by those kernels that have any. */
+/* Launches one block; only some kernels use the parameters. */
 void launch(handle function, handle stream, uint64_t first, uint32_t second);

@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* How long things take, and in what order they are done. */
+/* Tests of durations and of order. */
 
 static float elapsed(handle a, handle b)
 {
@@ -31,7 +31,7 @@ static handle stream(unsigned flags)
 	return s;
 }
 
-/* A hundred kernels of 20 us take 2 ms, not a nanosecond more. */
+/* A hundred kernels of 20 us take exactly 2 ms. */
 static void exact(void)
 {
 	handle a, b, s, us20;
@@ -55,7 +55,7 @@ static void exact(void)
 	CHECK(stat_of("process", "launches") == 101);
 }
 
-/* The call returns soon after the kernel's end, and polling sees it, too. */
+/* The call returns soon after the kernel's end, and polling sees it too. */
 static void real_clock(void)
 {
 	handle s, spin;
@@ -75,7 +75,7 @@ static void real_clock(void)
 	BETWEEN(5000000, now_ns() - start, 25000000);
 }
 
-/* More than the queue has room for; the calls block, nothing is lost. */
+/* More commands than the queue has room for: calls block, no command is lost. */
 static void full_rate(void)
 {
 	handle a, b, us20;
@@ -208,14 +208,14 @@ static void values(void)
 	OK(cuStreamSynchronize(t));
 	IS(600, cuStreamQuery(s));
 	*word = 5;
-	/* Seen without a call: the helper writes it. */
+	/* Without a call of the program, the helper writes it. */
 	for (int i = 0; i < 2000 && word[1] != 9; i++)
 		sleep_ms(1);
 	CHECK(word[1] == 9);
 	OK(cuStreamSynchronize(s));
 }
 
-/* Two processes: each gets its slices in turn. */
+/* Two processes alternate by slices. */
 static void child_floods(void)
 {
 	handle us20;
@@ -303,14 +303,14 @@ static void per_thread(void)
 	begin();
 	OK(cuCtxGetCurrent(&ctx));
 	OK(cuMemHostAlloc(&p, 8, 0));
-	/* Another thread's stream is another one. */
+	/* The default stream of another thread is another stream. */
 	OK(cuStreamWaitValue32_v2(OWN, (dptr)(uintptr_t)p, 1, 1));
 	CHECK(pthread_create(&thread, NULL, other_thread, ctx) == 0);
 	pthread_join(thread, NULL);
 	IS(600, cuStreamQuery(OWN));
 	*(volatile int *)p = 1;
 	OK(cuStreamSynchronize(OWN));
-	/* The thread's own waits for the legacy one. */
+	/* The per-thread stream waits for the legacy one. */
 	OK(cuStreamWaitValue32_v2(NULL, (dptr)(uintptr_t)p + 4, 1, 1));
 	launch_own();
 	sleep_ms(5);
@@ -319,7 +319,7 @@ static void per_thread(void)
 	OK(cuStreamSynchronize(OWN));
 }
 
-/* Behind what is there, of all threads, and nothing that comes later. */
+/* The event is behind the current work of all threads, and nothing later. */
 static void event_of_context(void)
 {
 	volatile uint32_t *words;

@@ -3,9 +3,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What commands do to memory.  The machine says which commands have ended, in their
- * order; the bytes are moved by this process, before it can see that they have not been.
- */
+/* What commands do to memory. The machine reports completed commands in order; this
+ * process moves the bytes before it can observe the completion. */
 
 struct effect {
 	char *dst;
@@ -14,9 +13,9 @@ struct effect {
 	size_t dst_pitch, src_pitch, dst_slice, src_slice;
 	uint32_t value, element;  /* of a fill: bytes */
 	void *owned;              /* freed with it */
-	void (*call)(void *user); /* instead of bytes: done in the same order */
+	void (*call)(void *user); /* instead of bytes: called in the same order */
 	void *user;
-	uint32_t again;      /* so many times more before it is freed */
+	uint32_t again;      /* how many more times it runs before it is freed */
 	struct effect *next; /* of the same command */
 };
 
@@ -26,7 +25,7 @@ struct effect *dgp_effect_fill(char *dst, uint32_t value, uint32_t element, size
 void dgp_effect_free(struct effect *effect);
 void dgp_effect_do(const struct effect *effect);
 
-/* Does what has ended and was not done. */
+/* Applies the effects of completed commands. */
 void dgp_effects_apply(void);
-/* The same, if there is much of it. */
+/* The same, if many are pending. */
 void dgp_effects_trim(void);

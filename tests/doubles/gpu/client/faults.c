@@ -17,7 +17,7 @@
 
 static struct rule {
 	char symbol[64];    /* ANY */
-	long to_pass, left; /* FOREVER */
+	long to_pass, left; /* to_pass may be FOREVER */
 	int what;           /* HANG */
 } rules[RULES_MAX];
 static int n_rules;
@@ -64,7 +64,7 @@ static void read_rule(char *line)
 	n_rules++;
 }
 
-/* A file that was written anew starts to count anew. */
+/* A rewritten file restarts the counts. */
 static void read_rules(void)
 {
 	struct stat st;

@@ -19,7 +19,7 @@ struct waiting {
 	struct waiting *next;
 };
 
-static struct waiting *values; /* what is looked at */
+static struct waiting *values; /* the values that are polled */
 
 static void tell_done(const struct waiting *w)
 {
@@ -27,7 +27,7 @@ static void tell_done(const struct waiting *w)
 	_Atomic uint64_t *counter = w->is_turn ? &slot->turns : &slot->host_done;
 
 	atomic_store(&slot->told_ns, dgp_clock());
-	/* One that is told late, of a context that has gone, takes nothing back. */
+	/* A late report of a destroyed context must not lower the counter. */
 	if (atomic_load(counter) < w->seq)
 		atomic_store(counter, w->seq);
 	dgp_ring();
@@ -74,7 +74,7 @@ static void look_at_values(void)
 	}
 }
 
-/* --- The program's functions --- */
+/* --- Functions of the program --- */
 
 static struct waiting *calls, **last_call = &calls;
 static pthread_mutex_t calls_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -115,7 +115,7 @@ static void *call(void *unused)
 	return NULL;
 }
 
-/* --- What the machine asks --- */
+/* --- Requests of the machine --- */
 
 static void take_task(void)
 {

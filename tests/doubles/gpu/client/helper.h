@@ -3,9 +3,9 @@
 #include "../wire.h"
 #include <stdbool.h>
 
-/* The threads that do what the machine asks of this process: one sees to bytes that the
- * program may look at without asking whether they are there, and to values in memory that
- * a stream or a kernel waits for; one calls the program's functions, which may wait for
+/* The threads that carry out the machine's requests to this process. One applies effects
+ * to memory that the program may read without a call, and polls values that a stream or a
+ * kernel waits for; the other calls the program's functions, which may wait for
  * either. */
 
 struct host_task {
@@ -13,25 +13,25 @@ struct host_task {
 	void *fn, *user, *handle;
 	const char *value_at;
 	uint64_t value;
-	unsigned how, bytes; /* how the values are compared, and how long they are */
+	unsigned how, bytes; /* how the values are compared, and their size */
 };
 
-/* Starts them; false where there can be none. */
+/* Starts them; returns false where no thread can be created. */
 bool dgp_helper_start(void);
 
-/* What a kernel does that waits for a word of memory. */
+/* The work of a kernel that waits for a word of memory. */
 struct dgp_spin {
-	const char *at; /* a u32 that is to reach the value, cyclically */
+	const char *at; /* a u32; the wait ends when it reaches the value, cyclically */
 	uint32_t value;
-	char *out; /* NULL: it writes nothing */
+	char *out; /* NULL: it does not write */
 	uint32_t out_value;
-	uint32_t turns; /* after each of them both values are one more */
+	uint32_t turns; /* after each of them both values are increased */
 };
 
 /* Completes the command of such a kernel, for which memory must be watched. */
 void dgp_spin_cmd(const struct dgp_spin *spin, struct dgp_cmd *cmd);
 
-/* From now on what commands do to memory is done when they end, for somebody may look at
- * it who does not ask whether they have: a kernel, another process.  False where there
- * can be no helper. */
+/* From now on the effects of commands are applied when the commands end, because a kernel
+ * or another process may read memory without asking for completion. Returns false where
+ * no helper can be started. */
 bool dgp_watch_memory(void);

@@ -95,7 +95,7 @@ int dgp_request_file(struct dgp_message *message, int send, int *ret_fd)
 
 /* --- The beginning --- */
 
-/* The link must not stay open in a child: the parent's end would not be seen. */
+/* A child must not keep the link open: the machine would not see the parent's end. */
 static void forget_in_child(void)
 {
 	if (!dgp_connected)

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Work goes into the ring of a slot; the machine is rung for only where it has seen the
- * slot empty, so that a busy stream's launch is a few stores. */
+/* Work goes into the ring of a slot; the machine is woken only if it has seen the slot
+ * empty, so that a launch to a busy stream costs a few stores. */
 
 static pthread_mutex_t slots_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t push_locks[DGP_SLOTS];
@@ -98,7 +98,8 @@ static struct dgp_waiter *take_waiter(void)
 	}
 }
 
-/* Until slot has done seq; seq 0 is done at the machine's next look. */
+/* Sleeps until the slot has completed seq; seq 0 completes when the machine next
+ * reads. */
 static int sleep_until(int slot, uint64_t seq)
 {
 	struct dgp_waiter *w = take_waiter();
@@ -188,7 +189,8 @@ int dgp_push(int number, struct order *order, struct dgp_cmd *cmd, uint64_t *ret
 	while (tail = atomic_load(&slot->tail),
 		tail - atomic_load(&slot->done) >= DGP_RING) {
 		pthread_mutex_unlock(lock);
-		/* Not for one place only: waking somebody costs more than a launch. */
+		/* Waits for a quarter of the ring: waking a thread costs more than a
+		 * launch. */
 		r = dgp_await(number, tail - DGP_RING + DGP_RING / 4);
 		if (r)
 			return r;

@@ -5,14 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What the selftests of the doubles that compute have in common: a machine and a process
- * for each case, TAP on stdout. */
+/* Shared by the selftests of the doubles that compute: a machine and a process for each
+ * case, TAP on stdout. */
 
 struct case_of_test {
-	const char *name; /* NULL ends them */
+	const char *name; /* NULL ends the table */
 	void (*run)(void);
-	const char *options; /* the machine's file that has the vendor's name */
-	const char *node;    /* what GPUs it has */
+	const char *options; /* content of the machine's file of the vendor */
+	const char *node;    /* its GPUs */
 };
 
 struct test_vendor {
@@ -25,7 +25,7 @@ struct test_vendor {
 #define IS(code, call) is(code, call, __FILE__, __LINE__, #call)
 #define OK(call) IS(0, call)
 #define CHECK(condition) check(condition, __FILE__, __LINE__, #condition)
-/* Both ends count. */
+/* Both bounds are allowed. */
 #define BETWEEN(low, value, high) between(low, value, high, __FILE__, __LINE__, #value)
 
 void is(int expected, int code, const char *file, int line, const char *what);
@@ -39,11 +39,11 @@ void sleep_ms(unsigned ms);
 extern const char *test_folder;
 void write_file(const char *name, const char *text);
 
-/* The number behind `word` in the first line of the machine's statistics that begins like
- * `line`; -1 where there is none. */
+/* Returns the number after `word` in the first line of the machine's statistics with this
+ * prefix; -1 without one. */
 long long stat_of(const char *line, const char *word);
-char *ask(const char *what); /* to be freed */
+char *ask(const char *what); /* caller frees */
 
-/* SERVER [CASE]; the exit status. */
+/* argv: SERVER [CASE]; returns the exit status. */
 int test_run(int argc, char **argv, const struct test_vendor *vendor,
 	const struct case_of_test *const *all, size_t n_all);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The GPUs of `amd`: lines of `gpu MODEL [bdf=] [uuid=] [units=] [memory-mib=]`.  Names,
+/* The GPUs of `amd`: lines of `gpu MODEL [bdf=] [uuid=] [units=] [memory-mib=]`. Names,
  * memory and unique ids are those of the sysfs double. */
 
 /* clang-format off */
@@ -63,7 +63,7 @@ static bool read_gpu(
 	snprintf(ret->arch, sizeof(ret->arch), "%s", model->arch);
 	ret->chip = model->chip;
 	ret->units = model->units;
-	/* 16 MiB are the firmware's. */
+	/* The firmware reserves 16 MiB. */
 	ret->memory_bytes = ((uint64_t)model->gb << 30) - (16 << 20);
 	ret->bus = 5 + index * 16;
 	ret->node = index;
@@ -93,7 +93,7 @@ static bool read_node(int dirfd, struct machine *m)
 	return text != NULL;
 }
 
-/* As the sysfs double has it. */
+/* In the format of the sysfs double's holders. */
 static void tell(const struct process *process, const struct gpu *gpu, FILE *to)
 {
 	fprintf(to, "kfd %04x:%02x:%02x.0 %d %llu\n", gpu->info.domain, gpu->info.bus,

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The agents: the processor, and the GPUs that are to be seen.  Behind them their pools,
- * which are their regions too. */
+/* The agents: the processor, and the visible GPUs. Their pools follow them in the table,
+ * and are their regions too. */
 
 struct agent dhs_agents[DGP_GPUS_MAX + 1];
 int dhs_n_agents;
@@ -95,7 +95,7 @@ int dhs_hsa_iterate_agents(hsa_visit visit, void *user)
 	return r;
 }
 
-/* --- What is known of one --- */
+/* --- Properties of an agent --- */
 
 int dhs_give_u32(void *ret, uint32_t value)
 {

@@ -3,8 +3,8 @@
 #include <string.h>
 
 /* Copies outside of queues: between host and device on the engines, within the device in
- * its group's time.  Each goes through a slot that has nothing else to do, if there is
- * one: copies do not wait for each other's signals. */
+ * its group's time. Each goes through an idle slot, if there is one, so that copies do
+ * not wait for each other's signals. */
 
 static bool is_idle(int slot)
 {
@@ -98,7 +98,7 @@ int dhs_copy(const struct copy *copy)
 	return r;
 }
 
-/* Which GPU's engine moves it, and how. */
+/* Chooses the GPU whose engine copies, and the direction. */
 static void choose_engine(
 	struct copy *copy, struct agent *dst_agent, struct agent *src_agent)
 {
@@ -184,7 +184,7 @@ int dhs_hsa_amd_memory_async_copy_rect(const struct hsa_pitched *dst,
 	return dhs_copy(&copy);
 }
 
-/* --- Those that wait --- */
+/* --- Copies that block the caller --- */
 
 static hsa_agent owner_of(const void *p)
 {

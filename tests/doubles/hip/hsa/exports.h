@@ -9,7 +9,7 @@ struct dhs_symbol {
 
 extern const struct dhs_symbol dhs_symbols[];
 
-/* Whether a call may be made. */
+/* Returns whether a call is allowed. */
 int dhs_begin(const char *name, bool unused);
 int dhs_missing(const char *name);
 

@@ -2,8 +2,8 @@
 #pragma once
 #include "hsa.h"
 
-/* What is there of ROCr.  generate.py reads this: a parameter has a name, and a function
- * that returns int may fail by the file of faults. */
+/* The functions of ROCr that exist. generate.py reads this: a parameter has a name, and
+ * the file of faults can make a function that returns int fail. */
 
 #pragma GCC visibility push(default)
 
@@ -105,7 +105,7 @@ int hsa_executable_get_symbol_by_name(
 	hsa_handle executable, const char *name, const hsa_agent *agent, hsa_handle *ret);
 int hsa_executable_symbol_get_info(hsa_handle symbol, int what, void *ret);
 
-/* One for each order of memory that there is; here they are the same. */
+/* A variant for each memory order; here they are the same. */
 int64_t hsa_signal_load_relaxed(hsa_signal signal);
 int64_t hsa_signal_load_acquire(hsa_signal signal);
 int64_t hsa_signal_load_scacquire(hsa_signal signal);

@@ -4,8 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The ABI of ROCr, as far as it is needed here: declarations of our own.  The vendor's
- * handles are structures of one word, which are passed as the word is. */
+/* The part of ROCr's ABI that is needed here, declared independently. The vendor's
+ * handles are structures of one word, which are passed like that word. */
 
 typedef uint64_t hsa_agent, hsa_signal, hsa_pool, hsa_handle;
 
@@ -123,7 +123,7 @@ struct hsa_queue {
 	uint64_t id;
 };
 
-/* What ROCr keeps behind the queue, and the GPU reads. */
+/* The memory behind the queue, which ROCr writes and the GPU reads. */
 struct hsa_amd_queue {
 	struct hsa_queue queue;
 	uint32_t reserved1[4];
@@ -145,7 +145,7 @@ enum hsa_packet_type {
 };
 
 #define HSA_PACKET_BARRIER_BIT 0x100
-#define HSA_PACKET_FENCES (2U << 9 | 2U << 11) /* of the system, both */
+#define HSA_PACKET_FENCES (2U << 9 | 2U << 11) /* of system scope, both */
 
 struct hsa_dispatch {
 	uint16_t header, setup;

@@ -6,7 +6,8 @@
 #include "hsa-functions.h"
 #include <pthread.h>
 
-/* ROCr upon the machine.  A process has one context, and so one group, on each GPU. */
+/* ROCr on top of the machine. A process has one context, and so one group, on each
+ * GPU. */
 
 #define GRANULE 4096
 #define COPY_SLOTS 24
@@ -18,16 +19,16 @@ struct pool {
 	uint32_t flags;
 };
 
-/* The slots that copies of one kind go through. */
+/* The slots for copies of one kind. */
 struct copier {
 	int slots[COPY_SLOTS], n, last;
 };
 
 struct agent {
 	uint32_t kind;
-	uint32_t gpu; /* the machine's number */
+	uint32_t gpu; /* index in the machine */
 	struct dgp_gpu_info info;
-	uint32_t context; /* 0 until there is something to run */
+	uint32_t context; /* 0 before the first command */
 	struct pool pools[3];
 	uint32_t n_pools;
 	struct copier copiers[DGP_COPY_ENGINES + 1]; /* the last: within the device */
@@ -47,9 +48,9 @@ static inline hsa_handle dhs_handle(const void *thing)
 {
 	return (hsa_handle)(uintptr_t)thing;
 }
-/* The agent's context; 0 where the GPU has no room for one. */
+/* Returns the agent's context; 0 if the GPU has no room for one. */
 uint32_t dhs_context(struct agent *agent);
-/* One attribute as a number or a text. */
+/* Writes one attribute as a number or a text. */
 int dhs_give_u32(void *ret, uint32_t value);
 int dhs_give_text(void *ret, const char *text, size_t bytes);
 
@@ -70,7 +71,7 @@ struct block {
 };
 
 bool dhs_block_add(const struct block *block);
-/* Copies the block that the address is in. */
+/* Copies the block that contains the address. */
 bool dhs_block_find(const void *p, struct block *ret);
 bool dhs_block_remove(const void *base, struct block *ret);
 bool dhs_block_change(
@@ -85,14 +86,14 @@ void dhs_arena_free(uint64_t offset, size_t bytes);
 #define NO_SIGNAL UINT32_MAX
 
 hsa_signal dhs_signal_new(int64_t value);
-/* Its number; NO_SIGNAL for what is none. */
+/* Returns its number; NO_SIGNAL for an invalid handle. */
 uint32_t dhs_signal_number(hsa_signal signal);
 struct dgp_signal *dhs_signal_at(uint32_t number);
 bool dhs_compares(int64_t value, int condition, int64_t with);
-/* The command will count the signal down. */
+/* Announces that the command will decrement the signal. */
 void dhs_signal_promise(uint32_t number, int slot, uint64_t seq);
 
-/* While somebody waits for a signal, the machine looks in time. */
+/* While a thread waits for a signal, the machine checks it in time. */
 struct watch {
 	struct dgp_waiter *waiter;
 	bool exact;
@@ -104,9 +105,9 @@ void dhs_watch_end(struct watch *watch);
 
 struct queue {
 	struct hsa_amd_queue amd;
-	struct agent *agent; /* NULL: soft */
+	struct agent *agent; /* NULL: a soft queue */
 	int slot;
-	uint64_t first;     /* the slot's commands before the queue was */
+	uint64_t first;     /* completed commands of the slot before the queue existed */
 	uint64_t processed; /* packets */
 	_Atomic int64_t doorbell;
 	pthread_mutex_t lock;
@@ -116,7 +117,7 @@ struct queue {
 	uint32_t mask[32];
 };
 
-/* The doorbell has been rung. */
+/* Called when the doorbell has been rung. */
 void dhs_queue_process(struct queue *queue, int64_t until);
 void dhs_mask_default(const struct agent *agent, uint32_t ret[32]);
 void dhs_mask_apply(struct queue *queue);
@@ -146,13 +147,13 @@ struct kernel {
 	struct kernel *next;
 };
 
-/* NULL where the object is no kernel's. */
+/* Returns NULL if the object is not a kernel's. */
 const struct kernel *dhs_kernel(uint64_t object);
 
 /* --- copy.c --- */
 
 struct copy {
-	struct agent *agent; /* whose engines */
+	struct agent *agent; /* the owner of the engines */
 	int how;             /* DGP_TO_DEVICE, DGP_TO_HOST, or DGP_COPY_ENGINES: within */
 	uint64_t bytes;
 	struct effect *effect;
@@ -162,5 +163,5 @@ struct copy {
 };
 
 int dhs_copy(const struct copy *copy);
-/* Commands that wait for more signals than one can. */
+/* Pushes barriers for more signals than one command can wait for. */
 int dhs_push_deps(int slot, uint32_t n, const hsa_signal *deps);

@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Another process's memory: a part of its arena, counted there alone. */
+/* Another process's memory: a part of its arena, counted only there. */
 
 struct shared {
 	uint32_t process, reserved;

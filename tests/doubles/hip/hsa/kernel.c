@@ -5,15 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Code: text that says how long kernels take.  The readers, the executables it is loaded
- * into, and their symbols, which are the kernels.
+/* Code objects: text that gives the duration of kernels. The readers, the executables
+ * that it is loaded into, and their symbols, which are the kernels.
  *
- *   cleave-double-module
- *   kernel NAME NS [BYTES] | NAME param | NAME scaled NS | NAME store [NS]
- *   kernel NAME fill | NAME copy
- *   kernel NAME await [NS] | NAME relay [NS] | NAME serve [NS]
- *   kernel ... units N
- *   image BYTES */
+ * cleave-double-module
+ * kernel NAME NS [BYTES] | NAME param | NAME scaled NS | NAME store [NS]
+ * kernel NAME fill | NAME copy
+ * kernel NAME await [NS] | NAME relay [NS] | NAME serve [NS]
+ * kernel ... units N
+ * image BYTES */
 
 #define FIRST_LINE "cleave-double-module"
 #define KERNELS_MAX 16384
@@ -243,7 +243,7 @@ int dhs_hsa_executable_freeze(hsa_handle handle, const char *options)
 	return 0;
 }
 
-/* --- Symbols: "NAME.kd", or without it as the text has it --- */
+/* --- Symbols: "NAME.kd", or NAME as in the text --- */
 
 int dhs_hsa_executable_get_symbol_by_name(
 	hsa_handle handle, const char *name, const hsa_agent *agent, hsa_handle *ret)

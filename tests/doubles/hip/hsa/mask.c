@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Which compute units a queue may use: what HSA_CU_MASK leaves of the GPU's, and of
- * those what the program asks for.  Work takes longer by as much as there are fewer. */
+/* The compute units that a queue may use: those that HSA_CU_MASK leaves and the program
+ * asks for. Work takes longer in proportion to the missing ones. */
 
 #define MASK_WORDS 32
 
@@ -23,7 +23,7 @@ static void set_unit(uint32_t mask[MASK_WORDS], unsigned long unit)
 		mask[unit / 32] |= 1U << unit % 32;
 }
 
-/* "A", or "A-B".  Where the text is something else the rest of it does not count. */
+/* "A", or "A-B". Text of another form makes the parser ignore the rest. */
 static bool read_range(const char **text, unsigned long *first, unsigned long *last)
 {
 	char *end;
@@ -42,7 +42,7 @@ static bool read_range(const char **text, unsigned long *first, unsigned long *l
 	return true;
 }
 
-/* "0,2-3" before the colon; whether the GPU is one of them. */
+/* "0,2-3" before the colon; returns whether the GPU is in it. */
 static bool names_gpu(const char **text, unsigned long gpu, bool *is_good)
 {
 	unsigned long first, last;
@@ -84,7 +84,7 @@ static void keep(uint32_t mask[MASK_WORDS], const uint32_t of[MASK_WORDS])
 		mask[i] &= of[i];
 }
 
-/* GPUs are counted as they are seen: `0:0-15;1,2:0-7,9`. */
+/* GPUs are numbered as they are visible: `0:0-15;1,2:0-7,9`. */
 void dhs_mask_default(const struct agent *agent, uint32_t ret[MASK_WORDS])
 {
 	unsigned long gpu = (unsigned long)(agent - dhs_agents - 1);

@@ -6,10 +6,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Memory: each allocation is counted by the machine by itself.  A GPU's is a part of the
- * process's arena, which the process can touch, as behind a large BAR. */
+/* Memory: the machine counts each allocation separately. A GPU's memory is a part of the
+ * process's arena, which the process can access, as behind a large BAR. */
 
-/* --- What there is, by address --- */
+/* --- Lookup by address --- */
 
 DEFINE_BY_ADDRESS(dhs_block, struct block)
 
@@ -42,7 +42,7 @@ void dhs_give(const struct agent *agent, uint64_t bytes)
 	dgp_request(&message);
 }
 
-/* Addresses in the arena are never used again: there are enough of them. */
+/* Addresses in the arena are not reused; there are enough of them. */
 uint64_t dhs_arena_new(size_t bytes)
 {
 	static _Atomic uint64_t end;
@@ -102,7 +102,7 @@ int dhs_hsa_amd_memory_pool_allocate(
 	return 0;
 }
 
-/* What has ended is done to the memory before it goes. */
+/* Effects of completed commands are applied before the memory is freed. */
 int dhs_hsa_amd_memory_pool_free(void *p)
 {
 	struct block block;
@@ -147,7 +147,7 @@ int dhs_hsa_amd_agents_allow_access(
 	return dhs_block_find(p, &block) ? 0 : HSA_INVALID_ALLOCATION;
 }
 
-/* --- The program's own --- */
+/* --- Memory of the program --- */
 
 static void add_lock(struct block *block, void *user)
 {
@@ -189,7 +189,7 @@ int dhs_hsa_amd_memory_unlock(void *host)
 	return 0;
 }
 
-/* --- What an address is --- */
+/* --- Properties of an address --- */
 
 static const uint32_t types[] = {
 	[BLOCK_POOL] = HSA_POINTER_HSA,

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The packet processor: what is in a ring, up to where the doorbell was rung, becomes
- * commands of the machine, one for each packet.  It stops at a packet that is not yet
- * there.  A packet that cannot be read stops the queue. */
+/* The packet processor: the packets of a ring, up to the doorbell's value, become
+ * commands of the machine, one each. It stops at a packet that is not valid yet. A packet
+ * that it cannot read stops the queue. */
 
 struct fill {
 	char *dst;
@@ -158,7 +158,7 @@ static int read_value(const struct hsa_barrier_value *v, struct dgp_cmd *cmd)
 	return 0;
 }
 
-/* The completion signal is in the same place in all of them. */
+/* The completion signal is at the same offset in all packets. */
 static int read_packet(const union hsa_packet *packet, struct dgp_cmd *cmd)
 {
 	uint32_t number = packet->dispatch.completion

@@ -55,7 +55,7 @@ int dhs_hsa_amd_memory_pool_get_info(hsa_pool handle, int what, void *ret)
 	return HSA_INVALID_ARGUMENT;
 }
 
-/* Regions have numbers of their own for the same. */
+/* Regions have other numbers for the same properties. */
 int dhs_hsa_region_get_info(hsa_handle region, int what, void *ret)
 {
 	static const int same[] = {HSA_POOL_SEGMENT, HSA_POOL_FLAGS, HSA_POOL_SIZE, -1,

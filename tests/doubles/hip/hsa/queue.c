@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Queues: rings of packets in the process, each with a slot of the machine behind it. */
+/* Queues: rings of packets in the process, each with a slot of the machine. */
 
 #define KIND_DOORBELL (-1)
 #define FEATURE_DISPATCH 1
@@ -110,7 +110,7 @@ int dhs_hsa_queue_create(hsa_agent handle, uint32_t size, uint32_t type,
 	return r;
 }
 
-/* What it still had ends without being run. */
+/* The remaining packets end without being run. */
 static void stop(struct queue *q)
 {
 	pthread_mutex_lock(&q->lock);
@@ -153,7 +153,7 @@ int dhs_hsa_amd_queue_set_priority(struct hsa_queue *queue, int priority)
 
 /* --- Indices --- */
 
-/* A packet is read when it is done, so that it has its place until then. */
+/* A packet counts as read when it is complete, so that its place is not reused before. */
 static uint64_t read_index(const struct hsa_queue *queue)
 {
 	struct queue *q = of(queue);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "internal.h"
 
-/* Signals are words in the area that the machine sees too.  Those of doorbells are not
- * words at all: a store to one has the machine's queue looked at. */
+/* Signals are words in the area, which the machine sees too. A doorbell is not a word: a
+ * store to it makes the machine read the queue. */
 
 #define KIND_USER 1
 #define KIND_DOORBELL (-1)
@@ -101,7 +101,7 @@ void dhs_signal_promise(uint32_t number, int slot, uint64_t seq)
 
 /* --- Values --- */
 
-/* The value is another one: whoever waits for it looks. */
+/* Wakes the threads that wait for the changed value. */
 static void changed(uint32_t number)
 {
 	struct dgp_signal_note *note = &dgp_area->notes[number];
@@ -148,7 +148,7 @@ static void store(hsa_signal handle, int64_t value, bool is_silent)
 		return;
 	}
 	atomic_store(&signal->value, value);
-	/* A silent store wakes no thread; the GPU polls. */
+	/* A silent store does not wake threads; the GPU polls. */
 	if (!is_silent)
 		changed(number);
 	else if (atomic_exchange(&dgp_area->notes[number].awaited, 0))

@@ -4,12 +4,12 @@
 #include "internal.h"
 #include <string.h>
 
-/* The runtime's beginning and end, and what it says of itself. */
+/* The start and the end of the runtime, and its properties. */
 
 static _Atomic int references;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Needed before hsa_init, and where it is too late for it. */
+/* Functions that work before hsa_init and after its end. */
 static bool is_anytime(const char *name)
 {
 	return strcmp(name, "hsa_init") == 0 || strcmp(name, "hsa_status_string") == 0;
@@ -45,8 +45,8 @@ int dhs_hsa_init(void)
 	return r;
 }
 
-/* What is left when the last reference goes stays until the process ends: it is not
- * known who still looks at it. */
+/* After the last reference the objects stay until the process ends, because other threads
+ * may still use them. */
 int dhs_hsa_shut_down(void)
 {
 	references--;

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ROCR_VISIBLE_DEVICES: numbers and unique ids, in the order in which they are to be
- * seen.  The list ends at the first word that names nothing, or something again. */
+/* ROCR_VISIBLE_DEVICES: numbers and unique ids, in the order of visibility. The list ends
+ * at the first word that matches no GPU, or one that is listed already. */
 
 static int find(const struct dgp_gpu_info *all, uint32_t n, const char *word)
 {

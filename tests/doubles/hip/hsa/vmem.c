@@ -5,8 +5,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Addresses and physical memory by themselves.  A piece lives as long as its handle or a
- * mapping of it does, and is counted once. */
+/* Addresses and physical memory, separate from each other. A piece lives as long as its
+ * handle or a mapping of it, and is counted once. */
 
 #define PIECE ((size_t)2 << 20)
 #define MAGIC 0x70687973
@@ -18,8 +18,8 @@ struct physical {
 	struct pool *pool;
 	int type;
 	uint64_t offset;
-	uint32_t process; /* 0: our own */
-	int fd;           /* another's arena */
+	uint32_t process; /* 0: this process */
+	int fd;           /* another process's arena */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -210,7 +210,7 @@ int dhs_hsa_amd_vmem_get_access(void *at, uint32_t *ret, hsa_agent agent)
 	return 0;
 }
 
-/* --- Sharing: a file that says where the piece is --- */
+/* --- Sharing: a file with the location of the piece --- */
 
 struct where {
 	uint32_t process, pool;

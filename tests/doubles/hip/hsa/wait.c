@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Waiting for signals: in the caller's thread, or in the runtime's own, which calls a
- * function when the time has come. */
+/* Waiting for signals: in the caller's thread, or in the runtime's own thread, which
+ * calls a function when a signal has its value. */
 
 bool dhs_compares(int64_t value, int condition, int64_t with)
 {
@@ -21,7 +21,7 @@ bool dhs_compares(int64_t value, int condition, int64_t with)
 	return value >= with;
 }
 
-/* As the runtime does when the kernel tells it that a GPU has gone. */
+/* As the runtime behaves when the kernel reports that a GPU is gone. */
 static bool is_over(void)
 {
 	if (dgp_machine_lives())
@@ -30,7 +30,7 @@ static bool is_over(void)
 	abort();
 }
 
-/* --- The machine looks in time --- */
+/* --- Making the machine check in time --- */
 
 static struct dgp_waiter *take_waiter(void)
 {
@@ -79,7 +79,7 @@ void dhs_watch_end(struct watch *watch)
 	*watch = (struct watch){NULL, false};
 }
 
-/* --- One --- */
+/* --- One signal --- */
 
 static void sleep_once(uint32_t number, uint32_t word, uint64_t until_ns)
 {
@@ -132,7 +132,7 @@ WAIT(relaxed)
 WAIT(acquire)
 WAIT(scacquire)
 
-/* --- Any of several --- */
+/* --- Any of several signals --- */
 
 static uint32_t first_met(
 	uint32_t n, hsa_signal *signals, int *conditions, int64_t *values, int64_t *ret)
@@ -194,7 +194,7 @@ uint32_t hsa_amd_signal_wait_any(uint32_t n, hsa_signal *signals, int *condition
 /* --- The runtime's thread --- */
 
 struct handler {
-	uint32_t signal; /* NO_SIGNAL: now */
+	uint32_t signal; /* NO_SIGNAL: immediately */
 	int condition;
 	int64_t with, value;
 	hsa_signal_fn fn;
@@ -214,7 +214,7 @@ static bool is_due(struct handler *h)
 	h->value = atomic_load(&dhs_signal_at(h->signal)->value);
 	if (dhs_compares(h->value, h->condition, h->with))
 		return true;
-	/* What it was watched by is over, and it was not yet enough. */
+	/* The watch ended before the condition was met: start a new one. */
 	if (h->watch.waiter && !atomic_load(&h->watch.waiter->asleep)) {
 		dhs_watch_end(&h->watch);
 		dhs_watch_begin(&h->watch, h->signal);

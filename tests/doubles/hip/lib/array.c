@@ -2,11 +2,10 @@
 #include "internal.h"
 #include <stdlib.h>
 
-/* Arrays: rows of device memory, one of HSA's allocations each; and the copies that know
- * them. */
+/* Arrays: rows of device memory, one HSA allocation each; and the copies with arrays. */
 
 struct array {
-	void *data; /* first, as programs of ROCm 5 know it */
+	void *data; /* the first field, as programs of ROCm 5 know it */
 	struct channels channels;
 	uint32_t type, width, height, depth;
 	int format;
@@ -77,7 +76,7 @@ static size_t element_of(const struct channels *channels)
 	return (size_t)bits / 8;
 }
 
-/* The formats' numbers say how wide they are. */
+/* The numbers of the formats give the size of a channel. */
 static size_t element_of_format(int format, unsigned channels)
 {
 	static const struct {
@@ -150,7 +149,7 @@ int dhi_hipArrayDestroy(struct array *array)
 	return dhi_hipFreeArray(array);
 }
 
-/* --- With levels: an array each --- */
+/* --- Mip-maps: an array for each level --- */
 
 static int make_levels(struct mipmap **ret, struct shape shape, unsigned levels)
 {
@@ -221,7 +220,7 @@ static bool place(const struct array *array, const struct pitched *p,
 	return *ret;
 }
 
-/* The width counts elements where there is an array. */
+/* With an array, the width counts elements. */
 int dhi_copy_3d_args(const struct copy_3d *c, struct copy_args *ret)
 {
 	const struct array *array;

@@ -3,15 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Capture: what streams are given becomes the nodes of a graph.  A stream joins a capture
- * by waiting for an event that was recorded in it. */
+/* Capture: work submitted to streams becomes the nodes of a graph. A stream joins a
+ * capture by waiting for an event that was recorded in it. */
 
 enum { MODE_GLOBAL, MODE_THREAD, MODE_RELAXED };
 enum { STATUS_NONE, STATUS_ACTIVE, STATUS_INVALIDATED };
 
 struct capture {
 	struct graph *graph;
-	struct stream *origin, *streams; /* streams: all that are in it */
+	struct stream *origin, *streams; /* streams: all that are part of it */
 	int mode;
 	pthread_t thread;
 	bool is_spoilt;
@@ -67,7 +67,7 @@ int dhi_capture_add(struct stream *s, const struct op *op)
 	return 0;
 }
 
-/* --- What may not be done meanwhile --- */
+/* --- Calls that are forbidden during a capture --- */
 
 static bool is_blocking(const struct stream *s)
 {
@@ -210,7 +210,7 @@ static bool is_depended_on(const struct graph *graph, const struct node *node)
 	return false;
 }
 
-/* Whether all that other streams did is before what the first one ends with. */
+/* Whether all work of the other streams comes before the last work of the origin. */
 static bool is_joined(const struct capture *c)
 {
 	for (const struct node *node = c->graph->nodes; node; node = node->next) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "internal.h"
 
-/* The many names of copying and filling. */
+/* The variants of the copy and fill calls. */
 
-/* Memory that only the process knows: what is asynchronous waits for it all the same. */
+/* Pageable host memory: asynchronous copies block for it. */
 static bool is_pageable(const void *p)
 {
 	struct memory memory;
@@ -80,7 +80,7 @@ int dhi_hipMemcpyWithStream(
 	return linear(dst, src, bytes, kind, stream, false);
 }
 
-/* The side that must be the device's is. */
+/* Checks that the side that must be device memory is. */
 static int driver(void *dst, const void *src, size_t bytes, const void *of_device,
 	struct stream *stream, bool is_async)
 {
@@ -140,7 +140,7 @@ int dhi_hipMemcpyPeerAsync(void *dst, int dst_device, const void *src, int src_d
 static int rows(const struct copy_args *c, int kind, struct stream *stream, bool is_async)
 {
 	if (c->dst_pitch < c->width || c->src_pitch < c->width)
-		return 12; /* of the pitch */
+		return 12; /* the pitch is invalid */
 	return copy(c, kind, stream, is_async);
 }
 
@@ -176,7 +176,7 @@ static int fill(const struct fill_args *f, struct stream *handle, bool is_async)
 	if (!dhi_memory_find(f->dst, &memory) ||
 		f->dst + f->width > memory.base + memory.bytes)
 		return HIP_INVALID_VALUE;
-	/* As the real one: a fill of device memory is waited for by nobody. */
+	/* As in the real runtime: no call waits for a fill of device memory. */
 	if (!is_async && memory.kind == MEMORY_HOST)
 		return dhi_submit_sync(s, &op);
 	return dhi_submit(s, &op);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Devices, what is known of them, and contexts, of which each device has one. */
+/* Devices, their properties, and contexts, of which each device has one. */
 
 #define CLOCK_KHZ 1700000
 #define MEMORY_CLOCK_KHZ 1600000
@@ -59,7 +59,7 @@ int dhi_hipDeviceGetName(char *ret, int bytes, int ordinal)
 	return 0;
 }
 
-/* The sixteen digits of the unique id, as they are. */
+/* The sixteen digits of the unique id. */
 static void give_uuid(const struct device *device, struct uuid *ret)
 {
 	memcpy(ret->bytes, device->uuid + 4, sizeof(ret->bytes));

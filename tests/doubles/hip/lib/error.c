@@ -3,7 +3,7 @@
 #include "internal.h"
 #include <string.h>
 
-/* Names: of errors, and of what programs ask for by name. */
+/* Names of errors, and lookup of functions by name. */
 
 static const struct {
 	int error;
@@ -84,7 +84,7 @@ static void *find_symbol(const char *name)
 	return NULL;
 }
 
-/* The names whose meaning changed with ROCm 6 have the new one for new programs. */
+/* A name whose meaning changed with ROCm 6 has the new meaning for new programs. */
 static const char *name_for(const char *name, int version)
 {
 	if (version >= 600 && strcmp(name, "hipGetDeviceProperties") == 0)

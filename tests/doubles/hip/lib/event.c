@@ -55,7 +55,7 @@ int dhi_hipEventCreate(struct event **ret)
 	return dhi_hipEventCreateWithFlags(ret, 0);
 }
 
-/* What the handle was stays, so that a later use of it is seen to be wrong. */
+/* A destroyed handle stays readable, so that a later use of it returns an error. */
 int dhi_hipEventDestroy(struct event *event)
 {
 	if (!dhi_is_event(event))

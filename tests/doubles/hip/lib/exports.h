@@ -7,10 +7,10 @@ struct dhi_symbol {
 	void *function;
 };
 
-/* What programs can ask for by name, by name. */
+/* The table of the names that programs can look up, sorted by name. */
 extern const struct dhi_symbol dhi_symbols[];
 
-/* Whether a call may be made.  is_own: its default stream is the thread's. */
+/* Returns whether a call is allowed. is_own: its default stream is the per-thread one. */
 int dhi_begin(const char *name, bool is_own);
 /* Keeps the error for the thread. */
 int dhi_end(int r, bool is_own);

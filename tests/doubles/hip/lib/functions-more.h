@@ -2,7 +2,7 @@
 #pragma once
 #include "hip.h"
 
-/* The rest of it: capture, graphs, pools, virtual memory. */
+/* The rest of HIP: capture, graphs, pools, virtual memory. */
 
 /* --- Capture --- */
 int hipStreamBeginCapture(struct stream *stream, int mode);

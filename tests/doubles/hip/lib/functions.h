@@ -2,8 +2,8 @@
 #pragma once
 #include "hip.h"
 
-/* What is there of HIP.  generate.py reads this: a parameter has a name, and a function
- * that returns int may fail by the file of faults. */
+/* The functions of HIP that exist. generate.py reads this: a parameter has a name, and
+ * the file of faults can make a function that returns int fail. */
 
 #pragma GCC visibility push(default)
 

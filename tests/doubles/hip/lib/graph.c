@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Graphs: nodes with what they depend on.  One is run by putting its nodes into the
- * stream one behind the other, in an order that respects the edges. */
+/* Graphs: nodes with their dependencies. A graph runs by pushing its nodes to the stream
+ * one after the other, in an order that respects the edges. */
 
 bool dhi_is_graph(const struct graph *graph)
 {
@@ -230,7 +230,7 @@ int dhi_hipGraphLaunch(struct exec *exec, struct stream *handle)
 	return dhi_submit(s, &op);
 }
 
-/* Whether the one can take the other's parameters. */
+/* Whether the one can take the parameters of the other. */
 static bool is_alike(const struct graph *a, const struct graph *b)
 {
 	const struct node *x = a->nodes, *y = b->nodes;
@@ -282,7 +282,7 @@ int dhi_hipGraphAddDependencies(
 	return 0;
 }
 
-/* --- What there is: into an array that may be too small, or only counted --- */
+/* --- Queries: into an array that may be too small, or the count alone --- */
 
 struct list {
 	struct node **to;

@@ -4,8 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The ABI of HIP, as far as it is needed here: declarations of our own.  DHI_ROCM says
- * which one, 5 or 6, where they differ. */
+/* The part of HIP's ABI that is needed here, declared independently. DHI_ROCM is the
+ * version, 5 or 6, where they differ. */
 
 struct stream;
 struct event;
@@ -246,7 +246,7 @@ struct copy_3d {
 	int kind;
 };
 
-/* Of a copy of two dimensions by the driver's names. */
+/* A two-dimensional copy of the driver API. */
 struct copy_2d {
 	size_t src_x, src_y;
 	int src_type;
@@ -356,6 +356,5 @@ struct fat_binary {
 };
 #define HIP_FAT_MAGIC 0x48495046U
 
-/* A function that returns this may be called whatever happens, and leaves the last error
- * alone. */
+/* A function that returns this is always allowed, and does not change the last error. */
 typedef int hip_plain;

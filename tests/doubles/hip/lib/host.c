@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Functions of the program's in a stream: a barrier tells HSA's thread, which calls the
- * function, and another barrier keeps the stream until it has returned.  A value in
- * memory is waited for by the same two, and looked at until it is there. */
+/* Host functions in a stream: a barrier signals HSA's thread, which calls the function,
+ * and another barrier blocks the stream until it has returned. A wait for a value in
+ * memory uses the same two, and polls. */
 
 struct task {
 	struct op op;
@@ -62,7 +62,7 @@ static void *look(void *user)
 	return NULL;
 }
 
-/* The thread of HSA must not be kept: what is waited for may need it. */
+/* HSA's thread must not block: the awaited value may need it. */
 static bool start_looking(int64_t value, void *user)
 {
 	pthread_t thread;

@@ -5,8 +5,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* HIP upon ROCr: all that it does to a GPU it does through the functions of
- * libhsa-runtime64, found as any program finds them. */
+/* HIP on top of ROCr: it uses GPUs only through the functions of libhsa-runtime64, looked
+ * up as in any program. */
 
 #define QUEUE_PACKETS 1024
 #define CHECKPOINTS 4 /* in a queue */
@@ -39,14 +39,14 @@ struct device {
 	struct module *builtin;
 	struct func *fill, *copy;
 	struct pool *default_pool, *pool;
-	struct stream *streams; /* all of them but the null stream */
-	pthread_mutex_t lock;   /* of that list; before any stream's */
+	struct stream *streams; /* all except for the null stream */
+	pthread_mutex_t lock;   /* of that list; taken before any stream's */
 	unsigned flags;
 };
 
 struct thread {
 	int device, last_error;
-	unsigned per_thread; /* calls whose default stream is the thread's */
+	unsigned per_thread; /* calls whose default stream is the per-thread one */
 	struct stream *own;
 	int capture_mode;
 };
@@ -59,15 +59,15 @@ extern _Thread_local struct thread dhi_thread;
 
 struct device *dhi_device_at(int ordinal);
 struct device *dhi_current(void);
-/* The HIP error for one of HSA's. */
+/* The HIP error for an HSA error. */
 int dhi_error_of(int hsa);
 
-/* --- mark.c: signals that stand for "all until here is done" --- */
+/* --- mark.c: signals that mean "all commands before this are complete" --- */
 
 struct mark {
 	hsa_signal signal;
 	_Atomic int references;
-	struct mark *behind; /* needed as long as this one is not done */
+	struct mark *behind; /* kept until this one is complete */
 	struct mark *next;
 };
 
@@ -81,7 +81,7 @@ void dhi_mark_await(const struct mark *mark);
 
 struct held {
 	struct mark *mark;
-	uint64_t until; /* the queue has read so many packets */
+	uint64_t until; /* until the queue has read this many packets */
 };
 
 struct stream {
@@ -90,13 +90,13 @@ struct stream {
 	unsigned flags;
 	int priority;
 	uint32_t mask[32], mask_words;
-	struct hsa_queue *queue; /* NULL until there is something to run */
+	struct hsa_queue *queue; /* NULL before the first command */
 	char *kernargs;
 	pthread_mutex_t lock;
 	_Atomic uint64_t n_packets;
-	struct mark *tail;     /* stands for the first tail_packets */
+	struct mark *tail;     /* the mark of the first tail_packets */
 	uint64_t tail_packets; /* packets */
-	struct mark *pending;  /* not in the queue: what comes next waits for it */
+	struct mark *pending;  /* not in the queue: the next command waits for it */
 	struct mark *checkpoints[CHECKPOINTS];
 	struct held *held;
 	uint32_t n_held, held_room;
@@ -104,21 +104,21 @@ struct stream {
 	_Atomic uint64_t seen_by_null; /* of this stream's work */
 	_Atomic uint64_t n_ops;        /* of any kind */
 	struct capture *capture;
-	struct node *frontier[FRONTIER_MAX]; /* what its next node depends on */
+	struct node *frontier[FRONTIER_MAX]; /* the dependencies of its next node */
 	int n_frontier;
 	struct stream *next_captured, *next;
 };
 
 #define STREAM_NON_BLOCKING 1
 
-/* The stream that a handle stands for, for the calling thread; NULL: there is none. */
+/* Returns the stream of a handle for the calling thread; NULL: there is none. */
 struct stream *dhi_stream(struct stream *handle);
 struct stream *dhi_stream_new(struct device *device, unsigned flags, int priority,
 	const uint32_t *mask, uint32_t words);
 void dhi_stream_await(struct stream *s);
 void dhi_device_await(struct device *device);
 
-/* What other streams have that must be done before the stream's next work.  Wants no lock
+/* The work of other streams that the stream's next command has to wait for. Takes no lock
  * of a stream. */
 struct marks {
 	struct mark **list;
@@ -127,23 +127,23 @@ struct marks {
 
 void dhi_stream_gather(struct stream *s, struct marks *ret);
 
-/* These want the stream's lock.  dhi_stream_ready: it has a queue, and the marks, which
- * it takes, are waited for in it.  dhi_stream_continue: so is what is not in the queue.
- */
+/* The stream's lock is held. dhi_stream_ready: the stream has a queue, which waits for
+ * the marks; takes ownership of them. dhi_stream_continue: it also waits for the work
+ * that is not in the queue. */
 int dhi_stream_ready(struct stream *s, struct marks *marks);
 void dhi_stream_continue(struct stream *s);
-struct mark *dhi_stream_mark(
-	struct stream *s); /* to be dropped; NULL: nothing ever was */
+struct mark *dhi_stream_mark(struct stream *s); /* caller drops it; NULL: no work yet */
 
-/* --- packet.c: these want the stream's lock, too --- */
+/* --- packet.c: the stream's lock is held --- */
 
-/* The next packet, to be filled and then given to dhi_packet_ring with its header. */
+/* Returns the next packet, to be filled and then passed to dhi_packet_ring with its
+ * header. */
 union hsa_packet *dhi_packet_next(struct stream *s, uint64_t *ret_index);
 void dhi_packet_ring(
 	struct stream *s, uint64_t index, uint16_t header, struct mark *mark);
 void dhi_barrier(struct stream *s, struct mark *dep, struct mark *completion);
 
-/* --- op.c: what streams and graphs have in them --- */
+/* --- op.c: operations of streams and graphs --- */
 
 enum op_kind {
 	OP_EMPTY,
@@ -161,7 +161,7 @@ enum op_kind {
 	OP_GRAPH
 };
 
-/* As the kernels that do it want it. */
+/* The parameters of the kernel that copies. */
 struct copy_args {
 	char *dst;
 	const char *src;
@@ -195,7 +195,7 @@ struct op {
 		struct {
 			struct event *event;
 			struct mark
-				*mark; /* of a wait: as it was when it was asked for */
+				*mark; /* for a wait: the mark at the time of the call */
 		} event;
 		struct {
 			char *p;
@@ -211,11 +211,11 @@ struct op {
 	};
 };
 
-/* Puts it into the stream, or into the graph that captures it. */
+/* Adds the operation to the stream, or to the graph that captures it. */
 int dhi_submit(struct stream *s, const struct op *op);
-/* The same for what the caller waits for. */
+/* The same for an operation that the caller waits for. */
 int dhi_submit_sync(struct stream *s, const struct op *op);
-/* host.c: wants the stream's lock. */
+/* host.c: the stream's lock is held. */
 int dhi_host_push(struct stream *s, const struct op *op);
 int dhi_semaphores_push(struct stream *s, const struct op *op);
 
@@ -247,7 +247,7 @@ static inline bool dhi_is_device_memory(const struct memory *m)
 {
 	return m->kind == MEMORY_DEVICE || m->kind >= MEMORY_POOL;
 }
-/* Counted by HIP; these return an error of HIP's. */
+/* Counted by HIP; these return a HIP error. */
 int dhi_take(struct device *device, hsa_pool pool, size_t bytes, void **ret);
 void dhi_give(struct device *device, void *p, size_t bytes);
 
@@ -265,7 +265,7 @@ struct event {
 };
 
 bool dhi_is_event(const struct event *event);
-/* Takes the mark. */
+/* Takes ownership of the mark. */
 void dhi_event_set(struct event *event, struct mark *mark, struct device *device);
 
 /* --- module.c --- */
@@ -291,13 +291,11 @@ int dhi_module_load(struct device *device, const void *image, struct module **re
 int dhi_builtin(struct device *device);
 void dhi_module_free(struct module *module);
 int dhi_module_get(struct module *module, const char *name, struct func **ret);
-/* The function on a device that a program's stub stands for. */
+/* Returns the function on a device for a program's stub. */
 struct func *dhi_func_of(const void *host, struct device *device);
 bool dhi_is_func(const struct func *f);
 /* launch.c: the operation of a launch. */
-/* Kernels have the first so many parameters of five, one behind the other: where they
- * are.
- */
+/* Kernels have the first n of five parameters, one after the other: their offsets. */
 uint32_t dhi_arg_offset(int i);
 int dhi_launch_op(struct func *f, const uint32_t grid[3], const uint32_t block[3],
 	size_t shared, void **params, void **extra, struct op *ret);
@@ -306,11 +304,12 @@ int dhi_launch_op(struct func *f, const uint32_t grid[3], const uint32_t block[3
 
 /* Adds it to the capture of the stream. */
 int dhi_capture_add(struct stream *s, const struct op *op);
-/* 906 where the null stream may not be used now. */
+/* 906 where the null stream is forbidden now. */
 int dhi_capture_check(const struct stream *s);
-/* Whether the thread may not do what waits or allocates; marks captures as spoilt. */
+/* Whether calls that wait or allocate are forbidden for the thread; invalidates
+ * captures. */
 int dhi_capture_is_unsafe(void);
-/* What recording and waiting for events does to captures; true: it was that. */
+/* Effects of records and waits on captures; true: the call was part of one. */
 bool dhi_capture_record(struct stream *s, struct event *event);
 bool dhi_capture_wait(struct stream *s, struct event *event, int *ret);
 
@@ -323,15 +322,15 @@ void dhi_pool_give(const struct memory *memory);
 /* --- graph.c --- */
 
 struct node {
-	struct graph *graph; /* NULL: it has gone */
+	struct graph *graph; /* NULL: destroyed */
 	struct op op;
 	struct node **deps;
 	size_t n_deps;
-	struct kernel_params kernel; /* as they were given */
+	struct kernel_params kernel; /* as the program passed them */
 	void *params[N_ARGS];
 	struct set_params set;
 	const struct node *original; /* of a clone */
-	bool is_done;                /* while they are put in order */
+	bool is_done;                /* used during the sort */
 	struct node *next;
 };
 
@@ -339,8 +338,8 @@ struct graph {
 	uint32_t magic;
 	struct node *nodes, **order;
 	size_t n;
-	struct graph *owner;         /* of a child */
-	struct graph_memory *memory; /* what its nodes allocate; its clones have it too */
+	struct graph *owner;         /* of a child graph */
+	struct graph_memory *memory; /* its nodes' allocations, shared with its clones */
 };
 
 struct graph_memory {
@@ -356,12 +355,12 @@ struct node *dhi_graph_add(
 	struct graph *graph, struct node *const *deps, size_t n, const struct op *op);
 /* With its children; the memory stays the original's. */
 struct graph *dhi_graph_clone(const struct graph *graph);
-/* False where it goes round in circles. */
+/* Sorts the nodes; false for a cycle. */
 bool dhi_graph_order(struct graph *graph);
 int dhi_node_add(struct node **ret, struct graph *graph, struct node *const *deps,
 	size_t n, const struct op *op);
 struct node *dhi_graph_find(const struct graph *graph, const struct node *original);
-/* Memory that lives as long as the graph does. */
+/* Memory that lives as long as the graph. */
 int dhi_graph_take(struct graph *graph, struct device *device, size_t bytes, void **ret);
 
 /* array.c */
@@ -373,5 +372,5 @@ struct exec {
 };
 
 bool dhi_is_exec(const struct exec *exec);
-/* capture.c: the graph and the frontier of a stream that is captured. */
+/* capture.c: the graph and the frontier of a captured stream. */
 struct graph *dhi_capture_graph(struct stream *s);

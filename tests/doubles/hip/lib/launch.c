@@ -2,7 +2,7 @@
 #include "internal.h"
 #include <string.h>
 
-/* The many names of a launch. */
+/* The variants of a launch. */
 
 uint32_t dhi_arg_offset(int i)
 {
@@ -62,7 +62,7 @@ int dhi_launch_op(struct func *f, const uint32_t grid[3], const uint32_t block[3
 	return copy_buffer(extra, ret->kernel.args);
 }
 
-/* The grid counts threads, as HSA's does. */
+/* The grid counts threads, as in HSA. */
 static int launch(struct func *f, const uint32_t grid[3], const uint32_t block[3],
 	size_t shared, struct stream *handle, void **params, void **extra,
 	struct event *const events[2])
@@ -113,7 +113,7 @@ int dhi_hipModuleLaunchKernel(struct func *f, unsigned gx, unsigned gy, unsigned
 		shared, stream, params, extra);
 }
 
-/* All of its blocks are to run at once, on as many units as HSA says that there are. */
+/* All of its blocks must be resident at once, on the units that HSA reports. */
 static bool is_too_large(const struct stream *s, struct dim3 grid, struct dim3 block)
 {
 	uint64_t threads = (uint64_t)block.x * block.y * block.z;

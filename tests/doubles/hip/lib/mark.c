@@ -2,8 +2,8 @@
 #include "internal.h"
 #include <stdlib.h>
 
-/* Marks.  One that nobody knows any more is used again, but not before its command is
- * done: until then the signal is the GPU's. */
+/* Marks. A mark without references is reused, but not before its command is complete:
+ * until then the GPU writes the signal. */
 
 static struct mark *unused;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -59,7 +59,7 @@ struct mark *dhi_mark_keep(struct mark *mark)
 	return mark;
 }
 
-/* The oldest first: what was dropped last is done last. */
+/* The oldest first: the mark dropped last is completed last. */
 void dhi_mark_drop(struct mark *mark)
 {
 	struct mark **last = &unused;

@@ -82,7 +82,7 @@ int dhi_hipMalloc3D(struct pitched *ret, struct extent extent)
 		&ret->p, &ret->pitch, extent.width, extent.height * extent.depth);
 }
 
-/* --- Of the host --- */
+/* --- Host memory --- */
 
 static int allocate_host(void **ret, size_t bytes, unsigned flags, enum memory_kind kind)
 {
@@ -119,7 +119,7 @@ int dhi_hipMallocManaged(void **ret, size_t bytes, unsigned flags)
 	return allocate_host(ret, bytes, flags, MEMORY_MANAGED);
 }
 
-/* --- Freeing, which waits for what may still use it --- */
+/* --- Freeing, which waits for commands that may use the memory --- */
 
 static void release(const struct memory *memory)
 {
@@ -161,7 +161,7 @@ int dhi_hipHostFree(void *p)
 	return free_memory(p, true);
 }
 
-/* --- The program's own --- */
+/* --- Memory of the program --- */
 
 int dhi_hipHostRegister(void *p, size_t bytes, unsigned flags)
 {
@@ -202,7 +202,7 @@ int dhi_hipHostGetDevicePointer(void **ret, void *host, unsigned flags)
 	return 0;
 }
 
-/* Nothing moves: the memory is the host's. */
+/* Nothing is copied: managed memory is host memory. */
 int dhi_hipMemPrefetchAsync(
 	const void *p, size_t bytes, int device, struct stream *handle)
 {
@@ -215,9 +215,9 @@ int dhi_hipMemPrefetchAsync(
 	return dhi_submit(s, &(struct op){.kind = OP_EMPTY});
 }
 
-/* --- What there is --- */
+/* --- Queries --- */
 
-/* Until ROCm 6 HIP knows of no other process. */
+/* Before ROCm 6 HIP does not see other processes. */
 int dhi_hipMemGetInfo(size_t *ret_free, size_t *ret_total)
 {
 	struct device *device = dhi_current();

@@ -6,8 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Modules and their functions: executables of HSA, and what the stubs of a compiled
- * program stand for. */
+/* Modules and their functions: executables of HSA, and the stubs of compiled programs. */
 
 #define IMAGE_MAX 65536
 
@@ -115,7 +114,7 @@ int dhi_module_get(struct module *m, const char *name, struct func **ret)
 	return r;
 }
 
-/* The kernels that the runtime itself has. */
+/* The runtime's own kernels. */
 int dhi_builtin(struct device *device)
 {
 	static const char text[] = "cleave-double-module\n"
@@ -163,7 +162,7 @@ int dhi_hipModuleGetFunction(struct func **ret, struct module *m, const char *na
 
 struct program {
 	const struct fat_binary *wrapper;
-	struct module *modules[16]; /* for each device, from its first use on */
+	struct module *modules[16]; /* for each device, created at its first use */
 };
 
 static struct stub {
@@ -266,4 +265,4 @@ const char *hipKernelNameRefByPtr(const void *host, struct stream *stream)
 	return f ? f->name : NULL;
 }
 
-/* --- What is known of one --- */
+/* --- Properties of a function --- */

@@ -23,7 +23,7 @@ static bool is(const struct node *node, enum op_kind kind)
 	return node && node->graph && node->op.kind == kind;
 }
 
-/* The node of the executable graph that was made of this one. */
+/* The node of the executable graph that is a copy of this one. */
 static struct node *in_exec(struct exec *exec, const struct node *node, enum op_kind kind)
 {
 	if (!dhi_is_exec(exec) || !is(node, kind))
@@ -72,7 +72,7 @@ static int kernel_op(const struct kernel_params *p, struct op *ret)
 	return dhi_launch_op(f, threads, block, p->shared, p->params, p->extra, ret);
 }
 
-/* The parameters that are given back are the node's own. */
+/* The parameters returned by queries are the node's own copy. */
 static void keep_kernel(
 	struct node *node, const struct kernel_params *p, const struct op *op)
 {
@@ -158,7 +158,7 @@ int dhi_hipGraphAddMemsetNode(struct node **ret, struct graph *graph,
 	return r;
 }
 
-/* --- The program's functions --- */
+/* --- Host functions --- */
 
 int dhi_hipGraphAddHostNode(struct node **ret, struct graph *graph,
 	struct node *const *deps, size_t n, const struct host_params *p)
@@ -190,7 +190,8 @@ int dhi_hipGraphAddChildGraphNode(struct node **ret, struct graph *graph,
 	return r;
 }
 
-/* --- Memory: taken when the node is made, and the graph's until it goes --- */
+/* --- Memory: allocated with the node, and owned by the graph until it is destroyed
+ * --- */
 
 int dhi_hipGraphAddMemAllocNode(struct node **ret, struct graph *graph,
 	struct node *const *deps, size_t n, struct alloc_node *params)

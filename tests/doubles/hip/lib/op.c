@@ -2,9 +2,9 @@
 #include "internal.h"
 #include <string.h>
 
-/* Operations become packets, or copies of HSA's beside the queue, which wait for what is
- * before them by its mark, and are waited for by a barrier.  All of these have the
- * stream's lock. */
+/* Operations become packets, or HSA copies outside the queue, which wait for the mark of
+ * the commands before them, and which a barrier waits for. The stream's lock is held in
+ * all of these. */
 
 #define DISPATCH (HSA_PACKET_DISPATCH | HSA_PACKET_BARRIER_BIT | HSA_PACKET_FENCES)
 
@@ -95,7 +95,7 @@ static int push_copy(struct stream *s, const struct copy_args *c,
 			: dst_device ? dst
 				     : s->device->agent,
 			before != NULL, &dep, after->signal);
-	/* The engine needs the one before until it is done itself. */
+	/* The engine uses the mark before until its own command is complete. */
 	after->behind = before;
 	if (r)
 		hsa_signal_store_screlease(after->signal, 0);

@@ -4,9 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Packets into a stream's queue. */
+/* Packets of a stream's queue. */
 
-/* What the queue no longer needs. */
+/* Releases the references that the queue no longer needs. */
 static void release_held(struct stream *s)
 {
 	uint64_t read = hsa_queue_load_read_index_relaxed(s->queue);
@@ -37,7 +37,7 @@ static struct mark **checkpoint_at(struct stream *s, uint64_t index)
 	return &s->checkpoints[index / (QUEUE_PACKETS / CHECKPOINTS) % CHECKPOINTS];
 }
 
-/* For a quarter of the queue at once: to be woken costs more than a packet. */
+/* Waits for a quarter of the queue: waking a thread costs more than a packet. */
 static void await_room(struct stream *s, uint64_t index)
 {
 	while (index - hsa_queue_load_read_index_scacquire(s->queue) >= QUEUE_PACKETS) {

@@ -2,15 +2,15 @@
 #include "internal.h"
 #include <stdlib.h>
 
-/* Pools: memory in the order of a stream.  Each allocation is one of HSA's; one that was
- * freed is kept for the next of its size until somebody waits, and then given back as far
- * as the pool keeps more than its threshold. */
+/* Pools: stream-ordered memory. Each allocation is one of HSA's; a freed one is kept for
+ * the next of its size until a synchronization, and then released as far as the pool
+ * keeps more than its threshold. */
 
 struct kept {
 	void *p;
 	size_t bytes;
-	struct stream *stream; /* whose order it is free in */
-	struct mark *mark;     /* in everybody's when that is done */
+	struct stream *stream; /* the stream in whose order it is free */
+	struct mark *mark;     /* after it, free in the order of every stream */
 	struct kept *next;
 };
 
@@ -74,7 +74,7 @@ static void note_used(struct pool *pool, uint64_t bytes)
 		pool->used_high = pool->used;
 }
 
-/* --- What is kept --- */
+/* --- Kept allocations --- */
 
 static struct kept **find_kept(
 	struct pool *pool, const struct stream *stream, uint64_t bytes)
@@ -147,7 +147,7 @@ static void keep(const struct memory *memory, struct stream *stream, struct mark
 	pthread_mutex_unlock(&pool->lock);
 }
 
-/* By hipFree, which has waited. */
+/* Called by hipFree, which has waited. */
 void dhi_pool_give(const struct memory *memory)
 {
 	keep(memory, NULL, NULL);
@@ -316,7 +316,7 @@ int dhi_hipMemPoolTrimTo(struct pool *pool, size_t bytes)
 	return 0;
 }
 
-/* The first three are numbers of half a word. */
+/* The first three are 32-bit numbers. */
 int dhi_hipMemPoolSetAttribute(struct pool *pool, int attribute, void *value)
 {
 	if (!is_pool(pool) || !value)

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The runtime's beginning: HSA, its agents, and those that HIP_VISIBLE_DEVICES leaves. */
+/* The runtime's initialization: HSA, its agents, and those that HIP_VISIBLE_DEVICES
+ * leaves. */
 
 struct device dhi_devices[16];
 int dhi_n_devices;
@@ -36,7 +37,7 @@ int dhi_error_of(int hsa)
 	return HIP_UNKNOWN;
 }
 
-/* --- What there is --- */
+/* --- Discovery --- */
 
 static int see_pool(hsa_handle pool, void *user)
 {
@@ -112,7 +113,8 @@ static void add_device(hsa_agent agent)
 	device->null = dhi_stream_new(device, 0, 0, NULL, 0);
 }
 
-/* Numbers, or unique ids; the list ends at the first that names nothing, or one again. */
+/* Numbers, or unique ids; the list ends at the first that matches no GPU, or one that is
+ * listed already. */
 static int find_agent(const struct agents *agents, const char *word)
 {
 	char *end, uuid[32];
@@ -174,7 +176,7 @@ struct device *dhi_current(void)
 
 /* --- Each call --- */
 
-/* These work, and keep to themselves, where there is no GPU. */
+/* These work without a GPU, and do not change the last error. */
 static bool is_anytime(const char *name)
 {
 	static const char *const names[] = {"hipDriverGetVersion", "hipRuntimeGetVersion",

@@ -5,8 +5,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Semaphores of other interfaces: each is a number of 64 bits in a file, which is waited
- * for as values in memory are.  They are never unmapped. */
+/* Semaphores of other interfaces: each is a number of 64 bits in a file, which streams
+ * wait for as for values in memory. They are never unmapped. */
 
 #define TIMELINE_FD 9
 #define VALUE_BYTES 8
@@ -31,7 +31,7 @@ int dhi_hipImportExternalSemaphore(
 	s = calloc(1, sizeof(*s));
 	s->magic = IS_SEMAPHORE;
 	s->value = at;
-	/* From here on it is the driver's. */
+	/* From here on the driver owns the descriptor. */
 	close(handle->handle.fd);
 	*ret = s;
 	return 0;
@@ -45,7 +45,7 @@ int dhi_hipDestroyExternalSemaphore(struct semaphore *s)
 	return 0;
 }
 
-/* With a copy of what it is given, for good. */
+/* The node keeps a copy of the parameters. */
 static int await_op(const struct semaphores_params *p, struct op *ret)
 {
 	size_t bytes, value_bytes;
@@ -95,7 +95,7 @@ int dhi_hipWaitExternalSemaphoresAsync(struct semaphore *const *all,
 	return r ? r : dhi_submit(s, &op);
 }
 
-/* --- Their nodes, which came with ROCm 6 --- */
+/* --- Nodes of semaphores, since ROCm 6 --- */
 
 int dhi_hipGraphAddExternalSemaphoresWaitNode(struct node **ret, struct graph *graph,
 	struct node *const *deps, size_t n, const struct semaphores_params *p)

@@ -2,7 +2,7 @@
 #include "internal.h"
 #include <string.h>
 
-/* Memory of other processes: by handle, and by file. */
+/* Memory shared between processes: by handle, and by file. */
 
 struct shared {
 	struct hsa_ipc handle;

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Streams.  Each has a queue of its own, from its first work on.  The null stream of a
- * device and its blocking streams wait for each other by barriers. */
+/* Streams. Each has its own queue, created with its first command. A device's null stream
+ * and its blocking streams wait for each other by barriers. */
 
 #define UNITS_MAX 1024
 
@@ -130,7 +130,7 @@ static void wait_behind(struct stream *s, struct mark *mark)
 	dhi_mark_drop(mark);
 }
 
-/* --- The null stream and the others: which marks what comes next waits for --- */
+/* --- The null stream and the others: the marks that the next command waits for --- */
 
 static void gather_mark(struct marks *marks, struct mark *mark)
 {
@@ -305,7 +305,7 @@ int dhi_hipExtStreamCreateWithCUMask(
 	return make(ret, 0, 0, mask, words);
 }
 
-/* Of a stream that was made without one: all units. */
+/* A stream created without a mask has all units. */
 int dhi_hipExtStreamGetCUMask(struct stream *handle, uint32_t words, uint32_t *ret)
 {
 	struct stream *s = dhi_stream(handle);
@@ -335,7 +335,7 @@ static void close_queue(struct stream *s)
 	free(s->held);
 }
 
-/* As the real one, it waits for what is still in it. */
+/* Like the real runtime, waits for its remaining commands. */
 int dhi_hipStreamDestroy(struct stream *s)
 {
 	if (!s || s == HIP_PER_THREAD || s->magic != IS_STREAM || s == s->device->null)
@@ -349,7 +349,7 @@ int dhi_hipStreamDestroy(struct stream *s)
 	return 0;
 }
 
-/* --- What is known of one --- */
+/* --- Properties of a stream --- */
 
 int dhi_hipStreamGetFlags(struct stream *handle, unsigned *ret)
 {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Virtual memory, upon HSA's.  ROCm 5 has the names, and nothing behind them on Linux. */
+/* Virtual memory on top of HSA's. ROCm 5 has the names, but the calls fail on Linux. */
 
 #define PIECE ((size_t)2 << 20)
 #define IS_THERE (DHI_ROCM >= 6)

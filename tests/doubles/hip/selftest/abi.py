@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the doubles of ROCm 5 with the vendor's own, where these are installed: what they
-export, how many parameters the functions have, and the sizes, offsets and numbers of abi.list.
+"""Compares the doubles of ROCm 5 with the vendor's own libraries, where these are installed: their
+exports, the number of the functions' parameters, and the sizes, offsets and numbers of abi.list.
 
-    abi.py FOLDER-OF-THE-DOUBLES"""
+abi.py FOLDER-OF-THE-DOUBLES"""
 import os
 import re
 import subprocess
@@ -67,11 +67,11 @@ def values(folder, head, expressions):
 
 
 def parameters(text):
-    """How many parameters each function has that is declared there."""
+    """The number of parameters of each function that is declared there."""
     text = re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.S)
     found = {}
     for name, inside in re.findall(r"\b(_*h(?:ip|sa)\w+)\s*\(((?:[^()]|\([^()]*\))*)\)\s*;", text):
-        while "(" in inside:  # a function's own
+        while "(" in inside:  # a function type's own
             inside = re.sub(r"\([^()]*\)", "", inside)
         found.setdefault(name, 0 if inside.strip() in ("", "void") else inside.count(",") + 1)
     return found

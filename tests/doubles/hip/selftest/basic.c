@@ -2,7 +2,7 @@
 #include "selftest.h"
 #include <string.h>
 
-/* HIP's devices, memory, copies and launches. */
+/* Tests of HIP's devices, memory, copies and launches. */
 
 static void devices(void)
 {
@@ -105,7 +105,7 @@ static void stores(void)
 	CHECK(value == 4711);
 }
 
-/* As the compiler makes it: a stub, registered when the program begins. */
+/* As the compiler generates it: a stub, registered at program start. */
 static void stub(void)
 {
 }
@@ -147,7 +147,7 @@ static void launches(void)
 
 	OK(hipEventCreate(&from));
 	OK(hipEventCreate(&to));
-	/* What comes first takes as long as this machine takes. */
+	/* The first launch takes as long as this machine needs. */
 	launch(kernel("ms100"), NULL, 0, 0);
 	OK(hipEventRecord(from, NULL));
 	OK(hipModuleLaunchKernel(f, 10, 10, 1, 64, 1, 1, 0, NULL, NULL, NULL));
@@ -192,7 +192,7 @@ static void faults(void)
 	write_file("hip-faults", "hipMalloc 2 2\nhsa_amd_memory_pool_allocate 1 4104\n");
 	IS(2, hipMalloc(&p, 64));
 	IS(2, hipMalloc(&p, 64));
-	IS(2, hipMalloc(&p, 64)); /* by HSA's fault */
+	IS(2, hipMalloc(&p, 64)); /* an injected fault of HSA */
 	OK(hipMalloc(&p, 64));
 }
 

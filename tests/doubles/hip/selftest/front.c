@@ -2,8 +2,8 @@
 #include "selftest.h"
 #include <dlfcn.h>
 
-/* Whoever stands in front of HSA sees what HIP does: this program does, for the
- * allocations, the queues and the doorbells. */
+/* A library in front of HSA sees HIP's calls: this program counts the allocations, the
+ * queues and the doorbells. */
 
 static _Atomic int allocations, frees, queues, stores;
 

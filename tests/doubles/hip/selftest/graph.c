@@ -2,7 +2,7 @@
 #include "selftest.h"
 #include <string.h>
 
-/* Graphs, made by hand and by capture. */
+/* Tests of graphs, built by calls and by capture. */
 
 static struct stream *new_stream(void)
 {
@@ -41,7 +41,7 @@ static void count_call(void *user)
 	called += (int)(intptr_t)user;
 }
 
-/* By their functions, and as a stub of the program. */
+/* Nodes by function, and by stub of the program. */
 static void by_hand(void)
 {
 	uint32_t value = 0, number = 5, other = 6;
@@ -178,7 +178,7 @@ static void spoilt(void)
 	IS(HIP_CAPTURE_UNSUPPORTED, hipStreamBeginCapture(NULL, 0));
 }
 
-/* What is allocated while it is captured is the graph's, and its executables'. */
+/* The graph and its executables own memory allocated during the capture. */
 static void captured_memory(void)
 {
 	struct stream *s = new_stream();

@@ -2,7 +2,7 @@
 #include "selftest.h"
 #include <string.h>
 
-/* ROCr by itself: agents, pools, signals, queues with their packets. */
+/* Tests of ROCr alone: agents, pools, signals, queues with their packets. */
 
 static hsa_agent cpu, gpus[4];
 static int n_gpus;
@@ -150,7 +150,7 @@ static hsa_signal new_signal(int64_t value)
 	return s;
 }
 
-/* Without the doorbell. */
+/* Does not ring the doorbell. */
 static uint64_t put(struct hsa_queue *queue, uint64_t object, hsa_signal done)
 {
 	uint64_t index = hsa_queue_add_write_index_relaxed(queue, 1);
@@ -219,7 +219,7 @@ static void dispatch(void)
 	OK(hsa_queue_destroy(queue));
 }
 
-/* A packet is nothing before the doorbell, and the queue stops at one that is missing. */
+/* The queue does not read a packet before its doorbell, and stops at a missing one. */
 static void doorbell(void)
 {
 	struct hsa_queue *queue;
@@ -243,7 +243,7 @@ static void doorbell(void)
 	ring_of[0].header = HSA_PACKET_DISPATCH;
 	ring(queue, 0);
 	await(done);
-	/* Not farther than it was rung for. */
+	/* The queue reads no further than the doorbell's value. */
 	done = new_signal(2);
 	index = put(queue, object, done);
 	put(queue, object, done);
@@ -252,7 +252,7 @@ static void doorbell(void)
 	CHECK(hsa_signal_load_relaxed(done) == 1);
 }
 
-/* One queue waits for another's signal at that very nanosecond, and for the program's. */
+/* One queue waits for another's signal, to the nanosecond, and for the program's. */
 static void barriers(void)
 {
 	struct hsa_queue *queue, *other;
@@ -319,7 +319,7 @@ static uint64_t length_with(uint32_t bits, const uint32_t *mask, int expected)
 	return time_of(done).end - time_of(done).start;
 }
 
-/* 104 compute units: a kernel takes as much longer as it has less of them. */
+/* 104 compute units: a kernel takes longer in proportion to the missing ones. */
 static void masks(void)
 {
 	uint32_t half[4] = {UINT32_MAX, 0xfffff}, got[4];
@@ -389,7 +389,7 @@ static void bad_packet(void)
 	CHECK(status_seen == HSA_INVALID_CODE);
 }
 
-/* More than the machine's slot holds, and the indices stay right. */
+/* More packets than the machine's slot holds; the indices stay correct. */
 static void many(void)
 {
 	struct hsa_queue *queue;

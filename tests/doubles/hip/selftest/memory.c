@@ -4,7 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Kinds of memory besides the plain one, and pools. */
+/* Tests of the other kinds of memory, and of pools. */
 
 static long long used(void)
 {
@@ -123,7 +123,8 @@ static void pools(void)
 	launch(kernel("ms20"), s, 0, 0);
 	OK(hipFreeAsync(p, s));
 	CHECK(attribute(pool, 7) == 0 && attribute(pool, 5) == 8 * MIB);
-	/* In the same order it can be had at once, in another only when it is done. */
+	/* The same stream can reuse it at once, another one only when the free is
+	 * complete. */
 	OK(hipMallocAsync(&q, 8 * MIB, s));
 	CHECK(q == p);
 	OK(hipFreeAsync(q, s));
@@ -154,7 +155,7 @@ static void own_pool(void)
 	OK(hipMemPoolDestroy(pool));
 }
 
-/* A child has none of its parent's memory, and one of its own. */
+/* A child has its own memory and none of its parent's. */
 static void ipc(void)
 {
 	struct hip_ipc handle;

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What came with ROCm 6, and is not there before. */
+/* Tests of the calls that came with ROCm 6, and of their absence before. */
 
 #if DHI_ROCM >= 6
 static long long used(void)
@@ -40,7 +40,7 @@ static void virtual_memory(void)
 	OK(hipMemset(at, 5, 4 * MIB));
 	OK(hipMemcpy(&value, (char *)at + MIB, 4, HIP_TO_HOST));
 	CHECK(value == 0x05050505);
-	/* The piece lives as long as a handle or a mapping does. */
+	/* The piece lives as long as a handle or a mapping. */
 	OK(hipMemRelease(physical));
 	CHECK(used() == (long long)(4 * MIB));
 	OK(hipMemUnmap(at, 4 * MIB));
@@ -160,7 +160,8 @@ static void launches(void)
 	BETWEEN(0.0999, elapsed_ms(from, to), 0.1001);
 }
 
-/* ROCm 6 asks the driver what is left: another process's memory is gone. */
+/* ROCm 6 queries the driver for free memory, so another process's memory is
+ * subtracted. */
 static void others_memory(void)
 {
 	int ready[2], done[2];
@@ -225,7 +226,7 @@ const struct case_of_test newer_cases[] = {
 	{0},
 };
 #else
-/* ROCm 5 has the names, and nothing behind them. */
+/* ROCm 5 has the names, but the calls fail. */
 static void nothing_virtual(void)
 {
 	void *at;

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Lives, deaths and threads. */
+/* Tests of starting and dying processes, and of threads. */
 
 static pid_t start_holder(void)
 {
@@ -17,7 +17,7 @@ static pid_t start_holder(void)
 		return pid;
 	OK(hipMalloc(&p, 4 * GIB));
 	launch(kernel("spin"), NULL, 10000000000, 0);
-	/* A child that lives on with the socket. */
+	/* A child that keeps the socket open. */
 	if (fork() == 0) {
 		sleep_ms(1000);
 		_exit(0);
@@ -95,7 +95,7 @@ static void traced(void)
 	CHECK(strncmp(text, line, strlen(line)) == 0);
 }
 
-/* Threads with a stream each, and with their own default streams. */
+/* Threads with a stream each, and with per-thread default streams. */
 static void *work(void *user)
 {
 	struct func *f = user;
@@ -129,7 +129,7 @@ static void threads(void)
 	CHECK(stat_of("process", "launches") == 4 * 2 * 2000);
 }
 
-/* The null stream and blocking ones, which wait for each other, at the same time. */
+/* The null stream and blocking streams, which wait for each other, at the same time. */
 static void *cross(void *user)
 {
 	struct func *f = user;
@@ -166,7 +166,7 @@ int hipStreamSynchronize_spt(struct stream *stream);
 int hipStreamQuery_spt(struct stream *stream);
 int hipMemcpy_spt(void *dst, const void *src, size_t bytes, int kind);
 
-/* A thread's own default stream is no null stream, and waits for it all the same. */
+/* A per-thread default stream is not the null stream, but waits for it. */
 static void per_thread(void)
 {
 	uint32_t value = 7, *word;

@@ -7,12 +7,12 @@
 #define MIB ((size_t)1 << 20)
 #define GIB ((size_t)1 << 30)
 
-extern const char test_image[]; /* a module with the kernels of the tests */
+extern const char test_image[]; /* a module with the tests' kernels */
 
 struct func *kernel(const char *name);
-/* One thread; the parameters are used by those kernels that have any. */
+/* Launches one thread; only some kernels use the parameters. */
 void launch(
 	struct func *function, struct stream *stream, uint64_t first, uint32_t second);
-/* The stream stays where it is until the word is 1. */
+/* Blocks the stream until the returned word is 1. */
 uint32_t *hold(struct stream *stream);
 float elapsed_ms(struct event *from, struct event *to);

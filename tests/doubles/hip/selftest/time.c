@@ -4,7 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Streams, events and the GPU's time. */
+/* Tests of streams, events and the GPU's time. */
 
 static struct stream *new_stream(unsigned flags)
 {
@@ -48,7 +48,8 @@ static void events(void)
 	OK(hipStreamDestroy(s));
 }
 
-/* A thousand kernels follow each other without a gap, whatever this machine does. */
+/* A thousand kernels follow each other without a gap, independent of this machine's
+ * speed. */
 static void exact(void)
 {
 	struct stream *s = new_stream(1);
@@ -64,7 +65,7 @@ static void exact(void)
 	BETWEEN(17.999, elapsed_ms(from, to), 18.001);
 }
 
-/* More than the queue holds. */
+/* More commands than the queue holds. */
 static void blocks(void)
 {
 	struct stream *s = new_stream(1);
@@ -93,7 +94,7 @@ static void waits(void)
 	BETWEEN(20.999, elapsed_ms(start, end), 21.001);
 }
 
-/* The null stream waits for blocking streams, and they for it; others do not. */
+/* The null stream waits for blocking streams and they for it; others do not. */
 static void null_stream(void)
 {
 	struct stream *blocking = new_stream(0), *other = new_stream(1);
@@ -141,7 +142,7 @@ static void hosts(void)
 	CHECK(value == 77);
 }
 
-/* What a stream wrote is there when it is told so, in its order. */
+/* A stream's copies are visible when a later command of it signals the host. */
 static void ordered_copies(void)
 {
 	struct stream *s = new_stream(1);
@@ -161,7 +162,7 @@ static void ordered_copies(void)
 	OK(hipStreamSynchronize(s));
 	CHECK(host[1] == 5 && host[2] == 6 && host[3] == 0);
 	OK(hipMemcpyAsync(&first, p, 4, HIP_TO_HOST, s));
-	CHECK(first == 0); /* pageable: it has been waited for */
+	CHECK(first == 0); /* pageable, so the call has waited */
 }
 
 static void values(void)
@@ -218,7 +219,7 @@ static void masked(void)
 	BETWEEN(39.999, elapsed_ms(from, to), 40.001);
 }
 
-/* As C++ calls it. */
+/* The name that C++ programs call. */
 int ext_module_launch(struct func *f, uint32_t wx, uint32_t wy, uint32_t wz, uint32_t bx,
 	uint32_t by, uint32_t bz, size_t shared, struct stream *stream, void **params,
 	void **extra, struct event *start, struct event *stop,
@@ -237,7 +238,7 @@ static void ext_launch(void)
 	BETWEEN(0.0099, elapsed_ms(from, to), 0.0101);
 }
 
-/* Two processes share the GPU by slices; each has half, to the slice. */
+/* Two processes share the GPU by slices; each has exactly half. */
 static void shared(void)
 {
 	pid_t pid = fork();
@@ -304,7 +305,7 @@ static void at_once(void)
 	*held = 1;
 	OK(hipStreamSynchronize(s));
 	OK(hipStreamSynchronize(t));
-	/* One after the other would be 20 ms. */
+	/* Sequential execution would take 20 ms. */
 	BETWEEN(10000000, (double)stat_of("gpu 0", "busy_ns"), 19000000);
 
 	OK(hipHostMalloc(&p, 64, 0));
