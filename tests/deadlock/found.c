@@ -3,7 +3,7 @@
  * submit, a child that is the first to use the device, and a thread of low priority that
  * shares the gate with one that computes.
  *
- * usage: found list | neighbour | CASE */
+ * usage: found list | competitor | CASE */
 #include "program.h"
 
 #include <sched.h>
@@ -152,7 +152,7 @@ static void prioinv(void)
 	EXPECT(pthread_join(thread, NULL) == 0);
 }
 
-static void neighbour(void)
+static void compete(void)
 {
 	open_device();
 	keep_busy();
@@ -166,7 +166,7 @@ static const struct {
 	{"memdtor", memdtor},
 	{"forkfirst", forkfirst},
 	{"prioinv", prioinv},
-	{"neighbour", neighbour},
+	{"competitor", compete},
 };
 
 #define N_CASES (sizeof(cases) / sizeof(cases[0]))
