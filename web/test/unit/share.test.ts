@@ -66,7 +66,7 @@ test("what there is no room for is said before it is asked for", () => {
   const to = sizeOf(lease("a", "gpu0"));
   assert.equal(lackText(to, { share: 0.5, memory_bytes: 10 * GIB }), "");
   assert.match(lackText(to, { share: 0.4, memory_bytes: 10 * GIB }), /^Only 40% is free/);
-  assert.match(lackText(to, { share: 0.4, memory_bytes: GIB }), /^Only 40% and 1 GiB can/);
+  assert.match(lackText(to, { share: 0.4, memory_bytes: GIB }), /^Only 40% and 1 GiB is free/);
   assert.equal(lackText({ ...to, range: RANGE }, { share: 0.2, memory_bytes: 10 * GIB }), "");
 });
 
