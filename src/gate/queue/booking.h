@@ -30,6 +30,14 @@ CLV_HOT void clv_queue_note_first(struct clv_queue *queue)
 			&queue->backlog.progress_ns, now_ns, memory_order_relaxed);
 }
 
+/* Before clv_queue_submitted(), for a command whose duration may be unknown.  The fast
+ * path has none such. */
+static inline void clv_queue_count_unknown(struct clv_queue *queue, uint64_t packed)
+{
+	if (CLV_FLIGHT_NS(packed) == 0)
+		atomic_fetch_add(&queue->backlog.n_unknown, 1);
+}
+
 /* Books a command that the vendor accepted, with its event where it has one.  Returns all
  * that has no marker now. */
 CLV_HOT uint64_t clv_queue_submitted(
@@ -42,9 +50,6 @@ CLV_HOT uint64_t clv_queue_submitted(
 	atomic_store_explicit(&queue->tail_event, event, memory_order_relaxed);
 	before = atomic_fetch_add(&queue->backlog.unmarked, packed);
 	atomic_store_explicit(&queue->unflushed, 1, memory_order_relaxed);
-	if (CLV_FLIGHT_NS(packed) == 0)
-		atomic_fetch_add_explicit(
-			&queue->backlog.n_unknown, 1, memory_order_relaxed);
 	if (CLV_UNLIKELY(CLV_FLIGHT_COUNT(before) == 0))
 		clv_queue_note_first(queue);
 	return before + packed;

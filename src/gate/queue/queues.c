@@ -442,6 +442,7 @@ void clv_queue_book(struct clv_queue *queue, const struct clv_view *view, uint64
 	if (CLV_FLIGHT_COUNT(atomic_load(&queue->backlog.unmarked)) == 0)
 		atomic_store(&queue->unmarked_kind, 0);
 	clv_queue_note_kind(queue, kind);
+	clv_queue_count_unknown(queue, packed);
 	unmarked = clv_queue_submitted(queue, event, packed);
 	/* Before the marker, which may complete at once and close the fast path again. */
 	set_quick_limit(queue, view);
@@ -546,10 +547,10 @@ static void leave_unknown(struct clv_queue *queue, uint64_t packed, bool is_mixe
 
 /* Updates estimates by the queue's own time: concurrent work in other queues has its own
  * markers. */
-static void update_estimates(struct clv_queue *queue, const struct clv_marker *done)
+static void update_estimates(
+	struct clv_queue *queue, const struct clv_marker *done, uint64_t now_ns)
 {
 	uint64_t packed = done->packed, since_ns = done->since_ns, kind = done->kind;
-	uint64_t now_ns = clv_clock_ns();
 	uint64_t before_ns = atomic_exchange(&queue->last_done_ns, now_ns);
 	uint64_t count = CLV_FLIGHT_COUNT(packed), expected_ns = CLV_FLIGHT_NS(packed);
 	uint64_t took_ns, idle_ns;
@@ -582,8 +583,10 @@ static void update_estimates(struct clv_queue *queue, const struct clv_marker *d
 /* Books complete work that was in flight. */
 static void book(struct clv_queue *queue, const struct clv_marker *done)
 {
-	update_estimates(queue, done);
-	atomic_store(&queue->backlog.progress_ns, clv_clock_ns());
+	uint64_t now_ns = done->done_ns ? done->done_ns : clv_clock_ns();
+
+	update_estimates(queue, done, now_ns);
+	atomic_store(&queue->backlog.progress_ns, now_ns);
 	atomic_fetch_sub(&queue->backlog.awaited, done->packed);
 	leave_unknown(queue, done->packed, done->is_mixed);
 	if (CLV_FLIGHT_COUNT(clv_backlog_in_flight(&queue->backlog)) == 0)
@@ -628,7 +631,8 @@ bool clv_queues_wait_for_oldest(void)
 	atomic_store(&waited_for, marker.queue);
 	before_ns = clv_clock_ns();
 	clv_gate.api->queues->wait_for_event(marker.queue, marker.event);
-	marker.is_late = clv_clock_ns() - before_ns < FOUND_COMPLETE_NS;
+	marker.done_ns = clv_clock_ns();
+	marker.is_late = marker.done_ns - before_ns < FOUND_COMPLETE_NS;
 	atomic_store(&waited_for, NULL);
 	clv_marker_book(&marker);
 	return true;

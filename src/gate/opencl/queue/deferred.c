@@ -568,6 +568,7 @@ static void enter_blindly(const struct clv_deferred_command *command)
 	clv_flight_enter_as_debt(view, command->packed);
 	clv_event_list_note_gap(&clv_cl_queue(command->queue)->events);
 	clv_queue_note_kind(command->queue, CLV_COST_MIXED);
+	clv_queue_count_unknown(command->queue, command->packed);
 	clv_queue_submitted(command->queue, NULL, command->packed);
 }
 
