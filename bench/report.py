@@ -301,10 +301,11 @@ def section(bench, results, command):
 
 
 def write_docs(path, results, command):
-    """Replaces the sections of the benches that ran and keeps the others."""
+    """Replaces the sections of the benches that ran and keeps the others, and that of a bench
+    that was ended before it had a result."""
     path = Path(path)
     text = path.read_text() if path.exists() else HEAD
-    for bench in dict.fromkeys(r.bench for r in results):
+    for bench in dict.fromkeys(r.bench for r in results if math.isfinite(r.value)):
         new = section(bench, [r for r in results if r.bench == bench],
                       f"{command} {bench}")
         pattern = re.compile(rf"<!-- bench {bench} -->.*?<!-- end of {bench} -->\n",

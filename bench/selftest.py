@@ -532,6 +532,8 @@ class Documents(unittest.TestCase):
             path = Path(folder) / "benchmarks.md"
             report.write_docs(path, [result("shares", .25), result("donate", .5)], "x")
             report.write_docs(path, [result("shares", .75)], "x")
+            # Ended before it had a result.
+            report.write_docs(path, [result("donate", float("nan"))], "x")
             text = path.read_text()
         self.assertEqual(text.count("## shares"), 1)
         self.assertNotIn("| 0.25 ms", text)
