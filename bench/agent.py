@@ -8,7 +8,9 @@ import http.client
 import json
 import os
 import signal
+import socket
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -33,12 +35,17 @@ PER_ENTRY = 1000
 # A new lease writes some eight pages of the state file's log.
 DISK_EVERY, DISK_ROOM, DISK_BLOCK = 10, 64, bytes(32 << 10)
 MEMORY = Path("/dev/shm")
+ATTACKER = Path(__file__).resolve().parent.parent / "tests/integration/attacker.py"
+ATTACKERS, ATTACK_SECONDS, QUICK_ATTACK_SECONDS = 16, 60, 5
+ATTACK_ASKED_PER_SECOND = 100
 
 
 class Agent:
     """cleaved on a node with n simulated devices, in temporary folders."""
 
-    def __init__(self, build, n_devices):
+    def __init__(self, build, n_devices, arguments=()):
+        self.arguments = list(arguments)
+        self.log = subprocess.DEVNULL
         self.program = Path(build) / "src/agent/cleaved"
         self.folder = tempfile.TemporaryDirectory(prefix="cleave-bench-")
         self.root = Path(self.folder.name)
@@ -66,7 +73,8 @@ class Agent:
         self.process = subprocess.Popen(
             [str(self.program), "--foreground", f"--sim={self.root / 'node.yaml'}",
              f"--runtime-dir={self.socket.parent}", f"--state-dir={self.root / 'state'}",
-             f"--lock-dir={self.runtime.name}"], stderr=subprocess.DEVNULL)
+             f"--lock-dir={self.runtime.name}", *self.arguments],
+            stderr=self.log)
         while time.monotonic() < began + 60:
             try:
                 connection = Connection(self.socket)
@@ -278,6 +286,52 @@ def measure_beside(context):
                 100 * max(abs(beside[name] - alone[name]) for name in promised), "points")
 
 
+def attack_arguments(folder):
+    """Settings with a port: (arguments of the agent, arguments of an attacker).  Root attacks as a
+    user without permissions; another user's agent serves no one else, so the attacker comes over
+    the network without a token."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    settings = Path(folder) / "settings.yaml"
+    settings.write_text(f"version: 1\nlisten: {{port: {port}}}\n")
+    if os.geteuid() == 0:
+        return ["--config", str(settings), "--system"], ["65534"]
+    return ["--config", str(settings)], ["", str(port)]
+
+
+def size_of(folder):
+    """Bytes of the state and of the log."""
+    return sum(path.stat().st_size for path in [folder / "log", *(folder / "state").glob("*.db*")])
+
+
+def measure_attack(context):
+    """The requests of another user beside an attacker, and what the attacker makes the agent
+    write."""
+    seconds = QUICK_ATTACK_SECONDS if context.quick else ATTACK_SECONDS
+    with tempfile.TemporaryDirectory(prefix="cleave-bench-") as folder:
+        own, attackers = attack_arguments(folder)
+        agent = Agent(context.build, 1, own)
+        with (agent.root / "log").open("wb") as agent.log, agent:
+            os.chmod(agent.runtime.name, 0o755)
+            connection = agent.connect()
+            connection.ask("GET", "/v1/leases")
+            before = size_of(agent.root)
+            processes = [subprocess.Popen(
+                [sys.executable, str(ATTACKER), str(agent.socket), str(seconds), *attackers],
+                stdout=subprocess.PIPE, text=True) for _ in range(ATTACKERS)]
+            took, until = [], time.monotonic() + seconds
+            while time.monotonic() < until:
+                took.append(connection.timed("GET", "/v1/leases")[0])
+                time.sleep(1 / ATTACK_ASKED_PER_SECOND)
+            n = sum(sum(json.loads(process.communicate()[0]).values()) for process in processes)
+            grown = size_of(agent.root) - before
+            connection.close()
+    context.add("agent", "attack", "rate", n / seconds, "per second")
+    context.add("agent", "attack", "others_p99", percentile(took, 0.99), "ms")
+    context.add("agent", "attack", "written", grown / 1e6, "MB")
+
+
 def replace(case):
     def act(context):
         with Session(context.build, True) as session:
@@ -286,7 +340,8 @@ def replace(case):
 
 
 CASES = {"many": measure_many, "few": measure_few, "streams": measure_streams,
-         "requests": measure_beside, **{case: replace(case) for case in upgrade.NUMBERS}}
+         "requests": measure_beside, "attack": measure_attack,
+         **{case: replace(case) for case in upgrade.NUMBERS}}
 
 
 def run(context):

@@ -12,7 +12,6 @@ from tenants import BenchError
 SECONDS, LONG_SECONDS, QUICK_SECONDS = 10, 20, 2
 ALONE_SECONDS, SETTLE_SECONDS = 1, 1
 COUNTS = (5000, 25000)
-INSTRUCTION_ROUNDS = 5
 CALLS, ROUNDS, QUICK_ROUNDS = 10000, 5, 3
 WAKES = 3000
 QUOTA = 1 << 30
@@ -340,18 +339,12 @@ def run_overhead(run, phase):
         run.bed.start(Tenant(.4, Kind("requests", 1, ("hz", "0.001"))), CLEAVE)
     try:
         if run.bed.is_double and run.wants(f"instructions-{phase}"):
-            run.add(f"instructions-{phase}", "added", instructions(run), "instructions")
+            run.add(f"instructions-{phase}", "added",
+                    added(run, lambda way: run.bed.instructions(way, COUNTS)), "instructions")
         if run.wants(f"launch-{phase}"):
             run.add(f"launch-{phase}", "added_p50", launch_ns(run), "ns")
     finally:
         run.bed.end_programs()
-
-
-def instructions(run):
-    """The median of several runs, because the number of markers in a run depends on its duration."""
-    rounds = [added(run, lambda way: run.bed.instructions(way, COUNTS))
-              for _ in range(1 if run.context.quick else INSTRUCTION_ROUNDS)]
-    return {way: measure.median([each[way] for each in rounds]) for way in run.ways()}
 
 
 def launch_ns(run):

@@ -23,6 +23,7 @@ MEMORY = 2 << 30  # the quota of a tenant's lease
 STEP_SECONDS = 0.05
 EXECUTOR_SECONDS = 60  # the agent tests the executor, and a first context may take long
 DRIVER_SECONDS = 10  # until the agent has queried the driver for the memory of processes
+COUNTED_RUNS = 3
 CALL_US = 30  # a batch fits into the bound of work in flight beside an idle lease
 SETTINGS = {HARDWARE: "auto", GATE: "gate"}
 
@@ -175,18 +176,22 @@ class Bed:
                          *self.cal], Tenant(.5, None), way, before).stdout
 
     def instructions(self, way, counts):
-        """Instructions of one launch, by callgrind over two numbers of launches."""
-        totals = []
-        for n in counts:
-            out = self.folder / "callgrind.out"
-            self.call("count", n, way, ("valgrind", "--quiet", "--tool=callgrind",
-                                        f"--callgrind-out-file={out}",
-                                        "--toggle-collect=launch_once"))
-            found = re.search(r"^(?:totals|summary): (\d+)", out.read_text(), re.M)
-            if not found:
-                raise BedError("callgrind wrote no totals")
-            totals.append(int(found[1]))
+        """Instructions of one launch, by callgrind over two numbers of launches.  Each is the least
+        of several runs: see Session.instructions() in tenants.py."""
+        totals = [min(self.collected(way, n) for _ in range(1 if way == NONE else COUNTED_RUNS))
+                  for n in counts]
         return (totals[1] - totals[0]) / (counts[1] - counts[0])
+
+    def collected(self, way, n):
+        """What callgrind counts in one run with this number of launches."""
+        out = self.folder / "callgrind.out"
+        self.call("count", n, way, ("valgrind", "--quiet", "--tool=callgrind",
+                                    f"--callgrind-out-file={out}",
+                                    "--toggle-collect=launch_once"))
+        found = re.search(r"^(?:totals|summary): (\d+)", out.read_text(), re.M)
+        if not found:
+            raise BedError("callgrind wrote no totals")
+        return int(found[1])
 
     def executor_there(self):
         """(executor, reason) of the GPU, once the agent has determined how its turns end."""

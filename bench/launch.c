@@ -6,25 +6,37 @@
  *
  * It does not measure how fast kernels run: they do next to nothing. */
 #include "ocl.h"
+#include "virtual-clock.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { GROUP = 32, ALLOC_BYTES = 4096, WARM_UP_CALLS = 2048, CALLS_MAX = 10000000 };
+enum {
+	GROUP = 32,
+	ALLOC_BYTES = 4096,
+	WARM_UP_CALLS = 2048,
+	CALLS_MAX = 10000000,
+	CALL_NS = 10000, /* of the virtual clock */
+};
 
-/* Not inlined and not static, so that callgrind can collect inside this function alone.
- */
-__attribute__((noinline)) void launch_once(struct bench_ocl *ocl);
-
-void launch_once(struct bench_ocl *ocl)
+static inline void launch(struct bench_ocl *ocl, size_t items)
 {
 	static const size_t one = 1;
 	cl_int r;
 
 	r = clEnqueueNDRangeKernel(
-		ocl->queue, ocl->kernel, 1, NULL, &one, &one, 0, NULL, NULL);
+		ocl->queue, ocl->kernel, 1, NULL, &items, &one, 0, NULL, NULL);
 	if (r)
 		bench_die("clEnqueueNDRangeKernel", r);
+}
+
+/* Not inlined and not static, so that callgrind can collect inside this function alone.
+ */
+__attribute__((noinline)) void launch_once(struct bench_ocl *ocl, size_t items);
+
+void launch_once(struct bench_ocl *ocl, size_t items)
+{
+	launch(ocl, items);
 }
 
 static int compare_double(const void *a, const void *b)
@@ -52,10 +64,14 @@ static void open_tiny(struct bench_ocl *ocl)
 		bench_die("clSetKernelArg", r);
 }
 
+/* Not by launch_once(): these launches are not counted. */
 static void warm_up(struct bench_ocl *ocl)
 {
 	for (int i = 1; i <= WARM_UP_CALLS; i++) {
-		launch_once(ocl);
+		launch(ocl, 1);
+		virtual_clock_advance(CALL_NS);
+		if (i == WARM_UP_CALLS / 2)
+			virtual_clock_settle();
 		if (i % GROUP == 0)
 			clFinish(ocl->queue);
 	}
@@ -77,7 +93,7 @@ static int measure_launch(size_t calls, size_t batch)
 	for (size_t i = 0; i < samples; i++) {
 		begin_ns = bench_now_ns();
 		for (size_t j = 0; j < batch; j++)
-			launch_once(&ocl);
+			launch_once(&ocl, 1);
 		ns[i] = (double)(bench_now_ns() - begin_ns) / (double)batch;
 		since_finish += batch;
 		if (since_finish >= GROUP) {
@@ -126,7 +142,7 @@ static int measure_attach(void)
 	double ns;
 
 	open_tiny(&ocl);
-	launch_once(&ocl);
+	launch_once(&ocl, 1);
 	ns = (double)(bench_now_ns() - begin_ns);
 	clFinish(ocl.queue);
 	print_spread("attach", &ns, 1);
@@ -134,17 +150,40 @@ static int measure_attach(void)
 	return 0;
 }
 
-static int make_calls(size_t calls)
+/* The virtual clock says that each launch takes equally long, and no marker is placed
+ * before the program waits. */
+static int count_launches(size_t calls)
 {
 	struct bench_ocl ocl;
 
 	open_tiny(&ocl);
+	virtual_clock_start();
+	warm_up(&ocl);
 	for (size_t i = 1; i <= calls; i++) {
-		launch_once(&ocl);
+		launch_once(&ocl, 1);
+		virtual_clock_advance(CALL_NS);
 		if (i % GROUP == 0)
 			clFinish(ocl.queue);
 	}
 	clFinish(ocl.queue);
+	bench_ocl_close(&ocl);
+	return 0;
+}
+
+/* Each launch has a size that no launch before it had, so its duration is unknown and it
+ * gets a marker. */
+static int count_marked_launches(size_t calls)
+{
+	struct bench_ocl ocl;
+
+	open_tiny(&ocl);
+	virtual_clock_start();
+	warm_up(&ocl);
+	for (size_t i = 1; i <= calls; i++) {
+		launch_once(&ocl, 1 + i);
+		virtual_clock_advance(CALL_NS);
+		clFinish(ocl.queue);
+	}
 	bench_ocl_close(&ocl);
 	return 0;
 }
@@ -164,10 +203,12 @@ int main(int argc, char **argv)
 	if (strcmp(mode, "attach") == 0)
 		return measure_attach();
 	if (strcmp(mode, "count") == 0)
-		return make_calls(calls);
+		return count_launches(calls);
+	if (strcmp(mode, "count-marked") == 0)
+		return count_marked_launches(calls);
 	fprintf(stderr,
 		"usage: launch launch CALLS BATCH (1-%d) | alloc CALLS | attach | "
-		"count CALLS\n",
+		"count CALLS | count-marked CALLS\n",
 		GROUP);
 	return 64;
 }

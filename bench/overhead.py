@@ -10,8 +10,12 @@ QUICK_ROUNDS = 5
 LEASE = Lease(.5)
 POCL_BATCH, DOUBLE_BATCH = 1, 16
 LAUNCHES, ALLOCATIONS = 20000, 10000
-COUNTED = (20000, 60000)
-COUNTED_RUNS = 5
+COUNTED = (4096, 12288)
+COUNTED_RUNS = 3
+# {case: (phase, mode of the program)}.  Beside another lease a launch of unknown duration waits for
+# the one before it, which takes another number of instructions each time.
+COUNTS = {"instructions-open": ("open", "count"), "instructions-shared": ("shared", "count"),
+          "instructions-marked-open": ("open", "count-marked")}
 
 
 def rounds(context):
@@ -64,12 +68,13 @@ class Pairs:
             differences.append(a - b if first else b - a)
         return measure.median(differences)
 
-    def instructions(self, gated):
-        """Instructions of one launch: callgrind over two numbers of calls.  The median of several
-        runs, because the number of the gate's markers in a run depends on its duration."""
-        return measure.median([self.session.instructions(
-            [(self.prefix(gated), self.launch(["count", n])) for n in COUNTED], COUNTED,
-            ["--toggle-collect=launch_once"]) for _ in range(COUNTED_RUNS if gated else 1)])
+    def added_instructions(self, mode):
+        """Instructions of one launch with the gate less those without it."""
+        gated, ungated = (self.session.instructions(
+            [(self.prefix(gated), self.launch([mode, n])) for n in COUNTED], COUNTED,
+            ["--toggle-collect=launch_once"], COUNTED_RUNS if gated else 1)
+            for gated in (True, False))
+        return gated - ungated
 
 
 def run_launches(context, driver, double):
@@ -77,7 +82,7 @@ def run_launches(context, driver, double):
     batch = DOUBLE_BATCH if double else POCL_BATCH
     cases = [f"launch-{driver}-open", f"alloc-{driver}", f"launch-{driver}-shared"]
     if double:
-        cases += ["instructions-open", "instructions-shared", "attach"]
+        cases += [*COUNTS, "attach"]
     if not any(context.wants(case) for case in cases):
         return
     with Pairs(context, double) as pairs:
@@ -87,10 +92,10 @@ def run_launches(context, driver, double):
             if context.wants(f"launch-{driver}-{phase}"):
                 context.add("overhead", f"launch-{driver}-{phase}", "added_p50",
                             pairs.added(["launch", LAUNCHES, batch]), "ns")
-            if double and context.wants(f"instructions-{phase}"):
-                context.add("overhead", f"instructions-{phase}", "added",
-                            pairs.instructions(True) - pairs.instructions(False),
-                            "instructions")
+            for case, (when, mode) in COUNTS.items():
+                if double and when == phase and context.wants(case):
+                    context.add("overhead", case, "added", pairs.added_instructions(mode),
+                                "instructions")
         # From here on the idle lease keeps the agent running.
         if context.wants(f"alloc-{driver}"):
             context.add("overhead", f"alloc-{driver}", "added_p50",

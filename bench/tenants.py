@@ -244,19 +244,24 @@ class Session:
                              f"{done.stderr.strip()[-300:]}")
         return done.stdout
 
-    def instructions(self, commands, counts, collect=()):
+    def instructions(self, commands, counts, collect=(), runs=1):
         """Instructions of one call, by callgrind: commands make counts[0] and counts[1]
-        calls, so that the difference is of calls alone."""
-        totals = []
-        for before, command in commands:
-            out = self.folder / "callgrind.out"
-            self.output([*before, "valgrind", "--quiet", "--tool=callgrind",
-                         f"--callgrind-out-file={out}", *collect, *command])
-            found = re.search(r"^(?:totals|summary): (\d+)", out.read_text(), re.M)
-            if not found:
-                raise BenchError("callgrind wrote no totals")
-            totals.append(int(found[1]))
+        calls, so that the difference is of calls alone.  Each is the least of so many runs: they
+        agree, unless the machine is so busy that an idle lease wakes up and the measured one
+        gets turns that end."""
+        totals = [min(self.collected(before, command, collect) for _ in range(runs))
+                  for before, command in commands]
         return (totals[1] - totals[0]) / (counts[1] - counts[0])
+
+    def collected(self, before, command, collect):
+        """What callgrind counts in one run of a command."""
+        out = self.folder / "callgrind.out"
+        self.output([*before, "valgrind", "--quiet", "--tool=callgrind",
+                     f"--callgrind-out-file={out}", *collect, *command])
+        found = re.search(r"^(?:totals|summary): (\d+)", out.read_text(), re.M)
+        if not found:
+            raise BenchError("callgrind wrote no totals")
+        return int(found[1])
 
     def calibrate(self):
         """Loops per microsecond on this machine, measured once without the gate."""

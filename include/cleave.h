@@ -264,6 +264,9 @@ int clv_client_device_service(struct clv_client *client, const char *device,
 int clv_client_backup(
 	struct clv_client *client, struct json_t **ret, struct clv_client_error *err);
 
+/* Has the agent read its settings and its certificate again. */
+int clv_client_reload(struct clv_client *client, struct clv_client_error *err);
+
 /* The path of cleaved, as a client that starts an agent finds it. */
 #define CLV_CLIENT_PATH_MAX 4096
 int clv_client_agent_program(char ret[CLV_CLIENT_PATH_MAX], struct clv_client_error *err);

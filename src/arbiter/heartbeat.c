@@ -55,6 +55,7 @@ void clv_heartbeat_note_absence(struct clv_arbiter *arbiter, uint64_t now_ns)
 	for (struct clv_arbiter_lease *l = arbiter->leases; l; l = l->next) {
 		shift(&l->charged_until_ns, absent_ns);
 		shift(&l->stray_since_ns, absent_ns);
+		shift(&l->overdue_at_ns, absent_ns);
 		shift(&l->idle_seen_ns, absent_ns);
 		shift(&l->idle_since_ns, absent_ns);
 		shift(&l->lingers_until_ns, absent_ns);

@@ -31,7 +31,7 @@ struct clv_threads {
 	uint32_t n;
 	bool are_halted;
 	bool do_compute; /* observed once, and kept */
-	uint64_t seen_process_ns, seen_threads_ns;
+	uint64_t seen_ns, seen_process_ns, seen_threads_ns;
 	/* halted_ns, process_ns: the time and the process's processor time when the
 	 * threads were told to halt.  looked_ns, threads_ns: the time and the threads'
 	 * processor time when the process's was first seen to have grown since; looked_ns
@@ -103,22 +103,27 @@ static uint64_t threads_ns(const struct clv_threads *threads)
 
 /* Threads are halted only once they were seen to do most of what the process does: a
  * driver may compute in threads that it creates later and use these for something
- * else. */
+ * else.  The process is read around its threads: whatever runs between the readings, as
+ * while the agent is preempted, counts against them.  Threads that mostly sleep do not
+ * compute, even if they are all that ran: other threads may have had no processor. */
 static bool do_compute(struct clv_threads *threads)
 {
-	uint64_t of_process_ns, of_threads_ns, ran_ns;
+	uint64_t now_ns = clv_clock_ns(), before_ns, of_threads_ns, ran_ns;
 
 	if (threads->do_compute)
 		return true;
-	of_process_ns = process_ns(threads);
+	before_ns = process_ns(threads);
 	of_threads_ns = threads_ns(threads);
 	ran_ns = of_threads_ns - threads->seen_threads_ns;
 	if (of_threads_ns < threads->seen_threads_ns)
 		return false;
-	threads->do_compute = threads->seen_process_ns > 0 && ran_ns >= PROOF_NS &&
-			      ran_ns >= (of_process_ns - threads->seen_process_ns) / 2;
+	threads->do_compute =
+		threads->seen_process_ns > 0 && ran_ns >= PROOF_NS &&
+		ran_ns >= (now_ns - threads->seen_ns) / WORTH_PART &&
+		ran_ns >= (process_ns(threads) - threads->seen_process_ns) / 2;
 	if (ran_ns >= PROOF_NS || threads->seen_process_ns == 0) {
-		threads->seen_process_ns = of_process_ns;
+		threads->seen_ns = now_ns;
+		threads->seen_process_ns = before_ns;
 		threads->seen_threads_ns = of_threads_ns;
 	}
 	return threads->do_compute;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Log lines on stderr for the programs' outermost layer.  There are no log files and no
- * rotation: that is left to the journal or the shell. */
+/* Log lines on stderr for the programs' outermost layer.  Only a daemon without a journal
+ * has a log file, which is bounded here and never rotated. */
 #include "base/log.h"
 
 #include "base/cleanup.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,6 +14,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define FILE_MAX_BYTES (1 << 20)
+#define FILE_KEPT_BYTES (FILE_MAX_BYTES / 2)
 
 static int max_level = LOG_INFO;
 static void (*sink)(
@@ -47,6 +51,34 @@ void clv_log_set_sink(void (*wanted)(
 	int level, const char *line, const struct clv_log_field *fields, size_t n_fields))
 {
 	sink = wanted;
+}
+
+/* Moves the newest lines to the beginning.  Processes that append to the same file
+ * meanwhile can lose a line. */
+static void cut_file(int fd, off_t n_bytes)
+{
+	char *kept = malloc(FILE_KEPT_BYTES);
+	const char *first;
+	ssize_t n;
+
+	n = kept ? pread(fd, kept, FILE_KEPT_BYTES, n_bytes - FILE_KEPT_BYTES) : 0;
+	first = n > 0 ? memchr(kept, '\n', (size_t)n) : NULL;
+	if (ftruncate(fd, 0) == 0 && first) {
+		n -= ++first - kept;
+		n -= write(fd, first, (size_t)n);
+	}
+	free(kept);
+}
+
+void clv_log_to_bounded_file(
+	int level, const char *line, const struct clv_log_field *fields, size_t n_fields)
+{
+	struct stat st;
+
+	fprintf(stderr, "%s: %s\n", program_invocation_short_name, line);
+	if (fstat(STDERR_FILENO, &st) == 0 && S_ISREG(st.st_mode) &&
+		st.st_size > FILE_MAX_BYTES)
+		cut_file(STDERR_FILENO, st.st_size);
 }
 
 bool clv_log_is_journal(void)

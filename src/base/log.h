@@ -31,6 +31,11 @@ int clv_log_fields(int level, const struct clv_log_field *fields, size_t n_field
 void clv_log_set_sink(void (*sink)(int level, const char *line,
 	const struct clv_log_field *fields, size_t n_fields));
 
+/* Bounds the file that is stderr, a sink for clv_log_set_sink(): beyond 1 MiB the older
+ * half of its lines is removed.  The file is open for reading and appending. */
+void clv_log_to_bounded_file(
+	int level, const char *line, const struct clv_log_field *fields, size_t n_fields);
+
 /* Whether stderr of this process is the journal.  JOURNAL_STREAM being set is not enough:
  * a child with redirected stderr inherits the variable. */
 bool clv_log_is_journal(void);

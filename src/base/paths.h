@@ -10,11 +10,15 @@ struct clv_error;
  * a user's own agent differ only in these folders. */
 #define CLV_PATH_SYSTEM_RUNTIME "/run/cleave"
 #define CLV_PATH_SYSTEM_STATE "/var/lib/cleave"
-#define CLV_PATH_LOCKS "/run/lock"
+#define CLV_PATH_SYSTEM_LOCKS "/run/cleave/locks" /* of the system's agent */
+#define CLV_PATH_LOCKS "/run/lock"                /* of users' agents */
 #define CLV_PATH_MAX 4096
 
 /* File names of the gates. */
 #define CLV_GATE_OPENCL "libcleave-opencl.so"
+/* The variable of a lease's programs with the OpenCL drivers that OCL_ICD_FILENAMES named
+ * before: only the gate reads it. */
+#define CLV_GATED_FILENAMES "CLEAVE_ICD_FILENAMES"
 #define CLV_GATE_CUDA "libcleave-cuda.so"
 #define CLV_GATE_HIP "libcleave-hip.so"
 

@@ -50,36 +50,71 @@ static int read_pair(struct clv_yaml_value map, size_t at,
 	return fail_with_key(clv_yaml_key(map, at), fields, n_fields, err);
 }
 
+/* A walk over the parts of a map or a list. */
+struct parts {
+	struct clv_yaml_mistakes *mistakes;
+	struct clv_error *err;
+	size_t n_before; /* mistakes before the current part */
+	int first;       /* the code of the first mistake */
+};
+
+static struct parts begin_parts(struct clv_yaml_value whole, struct clv_error *err)
+{
+	struct clv_yaml_mistakes *mistakes = clv_yaml_mistakes(whole);
+
+	return (struct parts){mistakes, err, mistakes ? mistakes->n : 0, 0};
+}
+
+/* Takes the result of a part; whether the next one is read.  Mistakes within the part
+ * have been reported already. */
+static bool take_part(struct parts *parts, int r)
+{
+	if (r < 0 && parts->first == 0)
+		parts->first = r;
+	if (!parts->mistakes)
+		return r >= 0;
+	if (r < 0 && parts->mistakes->n == parts->n_before) {
+		parts->mistakes->n++;
+		parts->mistakes->on_mistake(parts->mistakes->userdata, parts->err);
+	}
+	parts->n_before = parts->mistakes->n;
+	return true;
+}
+
 int clv_yaml_read_map(struct clv_yaml_value map, const struct clv_yaml_field *fields,
 	size_t n_fields, void *into, struct clv_error *err)
 {
+	struct parts parts = begin_parts(map, err);
 	struct clv_yaml_value found;
-	int r = 0;
+	bool goes_on = true;
 
 	if (clv_yaml_kind(map) != CLV_YAML_MAP)
 		return clv_yaml_fail(
 			map, err, -EINVAL, "keys with values are expected here");
-	for (size_t i = 0; i < clv_yaml_count(map) && r >= 0; i++)
-		r = read_pair(map, i, fields, n_fields, into, err);
-	for (size_t i = 0; i < n_fields && r >= 0; i++) {
+	for (size_t i = 0; i < clv_yaml_count(map) && goes_on; i++)
+		goes_on =
+			take_part(&parts, read_pair(map, i, fields, n_fields, into, err));
+	for (size_t i = 0; i < n_fields && goes_on; i++) {
 		if (fields[i].is_required && !clv_yaml_find(map, fields[i].key, &found))
-			r = clv_yaml_fail(map, err, -EINVAL, "the key '%s' is missing",
-				fields[i].key);
+			goes_on = take_part(&parts,
+				clv_yaml_fail(map, err, -EINVAL,
+					"the key '%s' is missing", fields[i].key));
 	}
-	return r < 0 ? r : 0;
+	return parts.first;
 }
 
 int clv_yaml_read_list(struct clv_yaml_value list,
 	int (*read)(struct clv_yaml_value value, void *into, struct clv_error *err),
 	void *into, struct clv_error *err)
 {
-	int r = 0;
+	struct parts parts = begin_parts(list, err);
+	bool goes_on = true;
 
 	if (clv_yaml_kind(list) != CLV_YAML_LIST)
 		return read(list, into, err);
-	for (size_t i = 0; i < clv_yaml_count(list) && r >= 0; i++)
-		r = read(clv_yaml_item(list, i), into, err);
-	return r < 0 ? r : 0;
+	for (size_t i = 0; i < clv_yaml_count(list) && goes_on; i++)
+		goes_on = take_part(&parts, read(clv_yaml_item(list, i), into, err));
+	return parts.first;
 }
 
 int clv_yaml_read_text(

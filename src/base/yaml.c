@@ -24,6 +24,7 @@
 struct clv_yaml {
 	yaml_document_t document;
 	char name[128];
+	struct clv_yaml_mistakes *mistakes;
 };
 
 /* The text that is parsed, for line and column in messages. */
@@ -345,6 +346,16 @@ struct clv_yaml *clv_yaml_free(struct clv_yaml *yaml)
 	yaml_document_delete(&yaml->document);
 	free(yaml);
 	return NULL;
+}
+
+void clv_yaml_set_mistakes(struct clv_yaml *yaml, struct clv_yaml_mistakes *mistakes)
+{
+	yaml->mistakes = mistakes;
+}
+
+struct clv_yaml_mistakes *clv_yaml_mistakes(struct clv_yaml_value value)
+{
+	return value.yaml->mistakes;
 }
 
 const char *clv_yaml_name(const struct clv_yaml *yaml)

@@ -66,6 +66,17 @@ int clv_yaml_fail(struct clv_yaml_value value, struct clv_error *err, int code,
 /* Prepends "NAME:LINE:COLUMN: " of value to the message in err. */
 int clv_yaml_prefix_position(struct clv_yaml_value value, struct clv_error *err);
 
+/* Reading goes on after a mistake in a part of a map or list: on_mistake is called for
+ * each, and the function that reads the whole returns the code of the first. */
+struct clv_yaml_mistakes {
+	void (*on_mistake)(void *userdata, const struct clv_error *mistake);
+	void *userdata;
+	size_t n; /* so far */
+};
+/* mistakes is borrowed; NULL, the default: the first mistake ends reading. */
+void clv_yaml_set_mistakes(struct clv_yaml *yaml, struct clv_yaml_mistakes *mistakes);
+struct clv_yaml_mistakes *clv_yaml_mistakes(struct clv_yaml_value value);
+
 /* One key of a map and the function that reads its value.  Tables of these are static. */
 struct clv_yaml_field {
 	const char *key;

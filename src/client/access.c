@@ -80,3 +80,11 @@ int clv_client_backup(
 	clv_url_path(&call.url, "/v1/backup");
 	return clv_call(client, &call, ret, err);
 }
+
+int clv_client_reload(struct clv_client *client, struct clv_client_error *err)
+{
+	struct clv_call call = {.method = "POST"};
+
+	clv_url_path(&call.url, "/v1/reload");
+	return clv_call(client, &call, NULL, err);
+}

@@ -60,12 +60,17 @@ static void make_key(const char *method, char ret[KEY_MAX])
 		snprintf(ret, KEY_MAX, "%016" PRIx64 "%016" PRIx64, random[0], random[1]);
 }
 
-static bool may_send_again(const struct clv_request *request, int r)
+/* An agent that ends answers nothing more, or that it is unavailable. */
+static bool may_send_again(
+	const struct clv_request *request, int r, const struct clv_client_error *err)
 {
+	bool is_ending = r == -ECONNRESET ||
+			 (r == -EAGAIN && err && strcmp(err->code, "unavailable") == 0);
+
 	if (r == -ECONNREFUSED)
 		return true; /* it was never sent */
-	return r == -ECONNRESET && (request->idempotency_key[0] != '\0' ||
-					   strcmp(request->method, "GET") == 0);
+	return is_ending && (request->idempotency_key[0] != '\0' ||
+				    strcmp(request->method, "GET") == 0);
 }
 
 int clv_call(struct clv_client *client, const struct clv_call *call, json_t **ret,
@@ -94,8 +99,8 @@ int clv_call(struct clv_client *client, const struct clv_call *call, json_t **re
 
 	make_key(call->method, idempotency_key);
 	r = send_once(client, &request, ret, err);
-	if (!may_send_again(&request, r) || !client->is_ready || !client->may_start ||
-		call->no_resend)
+	if (!may_send_again(&request, r, err) || !client->is_ready ||
+		!client->may_start || call->no_resend)
 		return r;
 	r = client->reconnect(client, err);
 	return r < 0 ? r : send_once(client, &request, ret, err);

@@ -27,6 +27,7 @@ static const struct {
 	{ "in_use",         -EBUSY },
 	{ "does_not_fit",   -EAGAIN },
 	{ "ended",          -ECANCELED },
+	{ "unavailable",    -EAGAIN },
 	{ "too_large",      -ERANGE },
 	{ "disk_full",      -ENOSPC },
 	{ "internal",       -EIO },

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_configmap(struct clv_yaml_value root)
+bool clv_import_is_configmap(struct clv_yaml_value root)
 {
 	struct clv_yaml_value kind;
 
@@ -41,24 +41,19 @@ static const char *take_entry(
 	return clv_yaml_count(data) > 1 ? select : NULL;
 }
 
-/* Pads the text with empty lines, so that line numbers in messages are those of the file.
- * Columns count from the margin of the block. */
-static int parse_block(
-	struct clv_yaml_value entry, struct clv_yaml **ret_content, struct clv_error *err)
+int clv_import_parse_at(const char *text, size_t n_bytes, size_t n_lines_before,
+	const char *name, struct clv_yaml **ret, struct clv_error *err)
 {
-	const char *text = clv_yaml_text(entry);
-	size_t n_lines = clv_yaml_line(entry), n_bytes = strlen(text);
-	_cleanup_free_ char *padded = malloc(n_lines + n_bytes + 1);
+	_cleanup_free_ char *padded = malloc(n_lines_before + n_bytes + 1);
 
 	if (!padded)
-		return clv_import_no_memory(entry, err);
-	memset(padded, '\n', n_lines);
-	memcpy(padded + n_lines, text, n_bytes + 1);
-	return clv_yaml_parse(
-		padded, n_lines + n_bytes, clv_yaml_name(entry.yaml), ret_content, err);
+		return clv_error_errno(err, ENOMEM, "cannot read %s", name);
+	memset(padded, '\n', n_lines_before);
+	memcpy(padded + n_lines_before, text, n_bytes);
+	return clv_yaml_parse(padded, n_lines_before + n_bytes, name, ret, err);
 }
 
-static int parse_entry(
+int clv_import_parse_entry(
 	struct clv_yaml_value entry, struct clv_yaml **ret_content, struct clv_error *err)
 {
 	const char *text = clv_yaml_text(entry);
@@ -67,8 +62,10 @@ static int parse_entry(
 	if (text[0] == '\0')
 		return clv_yaml_fail(entry, err, -EINVAL,
 			"a file's content is expected here, as text");
+	/* Columns count from the margin of the block. */
 	if (clv_yaml_is_block(entry))
-		return parse_block(entry, ret_content, err);
+		return clv_import_parse_at(text, strlen(text), clv_yaml_line(entry),
+			clv_yaml_name(entry.yaml), ret_content, err);
 	snprintf(name, sizeof(name), "%.90s (the text in line %u)",
 		clv_yaml_name(entry.yaml), clv_yaml_line(entry));
 	return clv_yaml_parse(text, strlen(text), name, ret_content, err);
@@ -80,7 +77,7 @@ int clv_import_unwrap(struct clv_yaml_value root, struct clv_import_options *opt
 	struct clv_yaml_value data, entry;
 	int r;
 
-	if (!is_configmap(root))
+	if (!clv_import_is_configmap(root))
 		return 0;
 	if (!clv_yaml_find(root, "data", &data))
 		return clv_yaml_fail(
@@ -90,5 +87,5 @@ int clv_import_unwrap(struct clv_yaml_value root, struct clv_import_options *opt
 			"names of files and their contents are expected here");
 	r = clv_import_choose_key(
 		data, take_entry(data, options), "entry of the ConfigMap", &entry, err);
-	return r < 0 ? r : parse_entry(entry, ret_content, err);
+	return r < 0 ? r : clv_import_parse_entry(entry, ret_content, err);
 }

@@ -61,8 +61,13 @@ static int read_count(struct clv_yaml_value value, void *into, struct clv_error 
 {
 	struct set *set = into;
 	uint64_t count;
-	int r = clv_yaml_read_number(value, 1, GPUS_MAX, &count, err);
+	int r = clv_yaml_read_number(value, 1, UINT32_MAX, &count, err);
 
+	if (r >= 0 && count > GPUS_MAX)
+		r = clv_yaml_fail(value, err, -ERANGE,
+			"%" PRIu64 " GPUs: a node has at most %u, and the sets of a "
+			"profile name each GPU once",
+			count, GPUS_MAX);
 	if (r >= 0)
 		set->count = (uint32_t)count;
 	return r;

@@ -84,6 +84,15 @@ static bool looks_like(const struct clv_import_format *format, struct clv_yaml_v
 	return false;
 }
 
+bool clv_import_is_known(struct clv_yaml_value root)
+{
+	for (size_t i = 0; i < clv_import_n_formats; i++) {
+		if (looks_like(&clv_import_formats[i], root))
+			return true;
+	}
+	return false;
+}
+
 static int fail_to_guess(struct clv_yaml_value root, struct clv_error *err)
 {
 	struct clv_yaml_value found;

@@ -48,6 +48,13 @@ struct clv_import_format {
 extern const struct clv_import_format clv_import_formats[];
 extern const size_t clv_import_n_formats;
 
+/* Parses the document of the text that can be imported, if there are several: a manifest
+ * of Kubernetes has others beside it.  The name is that of the file.  -EINVAL or -E2BIG
+ * as clv_yaml_parse(); -EINVAL if several documents, or none of several, can be imported.
+ */
+int clv_import_parse(const char *text, size_t n_bytes, const char *name,
+	struct clv_yaml **ret, struct clv_error *err);
+
 /* format NULL: detected by the keys of the document; options NULL: none.  -EINVAL or
  * -ERANGE with line and column.  The caller clears *ret. */
 int clv_import(const char *format, const struct clv_yaml *document,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "base/cleanup.h"
 #include "base/yaml.h"
 
 #include <stddef.h>
@@ -10,6 +11,9 @@ struct clv_error;
 struct clv_import;
 struct clv_import_options;
 struct clv_layout_rule;
+
+CLV_DEFINE_CLEANUP(struct clv_yaml *, clv_yaml_free)
+#define _cleanup_yaml_ CLV_CLEANUP(clv_yaml_freep)
 
 /* Functions that the readers of all formats share.  All return 0 or a negative errno with
  * *err set. */
@@ -77,6 +81,18 @@ int clv_import_choose_key(struct clv_yaml_value map, const char *name, const cha
  * *ret_content is unchanged. */
 int clv_import_unwrap(struct clv_yaml_value root, struct clv_import_options *options,
 	struct clv_yaml **ret_content, struct clv_error *err);
+
+/* Whether the document has one of the formats; whether it is a ConfigMap. */
+bool clv_import_is_known(struct clv_yaml_value root);
+bool clv_import_is_configmap(struct clv_yaml_value root);
+/* Parses an entry of a ConfigMap as a document, which the caller frees. */
+int clv_import_parse_entry(struct clv_yaml_value entry, struct clv_yaml **ret_content,
+	struct clv_error *err);
+
+/* Parses a text that follows so many lines of a file, whose line numbers messages then
+ * have. */
+int clv_import_parse_at(const char *text, size_t n_bytes, size_t n_lines_before,
+	const char *name, struct clv_yaml **ret, struct clv_error *err);
 
 /* The formats. */
 int clv_import_mig_parted(

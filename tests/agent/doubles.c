@@ -363,8 +363,8 @@ void __wrap_clv_hardware_cancel(struct clv_hardware *hardware, const void *userd
 	}
 }
 
-int __wrap_clv_device_lock(const char *folder, const char *uuid, const char *socket_path,
-	struct clv_error *err)
+int __wrap_clv_device_lock(const struct clv_lock_folder *folder, const char *uuid,
+	const char *socket_path, struct clv_error *err)
 {
 	if (world.locked_uuid && strcmp(world.locked_uuid, uuid) == 0)
 		return clv_error_set(err, -EADDRINUSE, "another agent has it");

@@ -9,10 +9,12 @@
 #include "agent/apply/apply-internal.h"
 #include "agent/apply/apply.h"
 #include "agent/apply/ephemeral-partitions.h"
+#include "agent/apply/reapply.h"
 #include "agent/ledger/force.h"
 #include "agent/record/notify.h"
 #include "agent/store/state.h"
 #include "agent/store/store.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
 
@@ -65,7 +67,7 @@ static const struct row rows_of_layouts[] = {
 	{"the first step fails", EMPTY, WANT_TWO, false, "s-s", "URBK", -EIO},
 	{"the second step fails", EMPTY, WANT_TWO, false, "s+-s+", "URRBBK", -EIO},
 	{"the driver has no room", EMPTY, WANT_ONE, false, "sns", "URBK", -EBUSY},
-	{"to go back fails too", EMPTY, WANT_TWO, false, "s+-s-", "URRBBF", -EIO},
+	{"to go back fails too", EMPTY, WANT_TWO, false, "s+-s-s", "URRBBBF", -EIO},
 	{"the drivers cannot be asked how to go back", EMPTY, WANT_ONE, false, "s-S", "URBF", -EIO},
 	{"the device is gone when it is to be put back", EMPTY, WANT_TWO, false, "s+-gs", "URRBBF",
 		-EIO},
@@ -113,11 +115,13 @@ static int begin(void **state)
 	if (r < 0)
 		return r;
 	part = world_part(world_device(40 * GIB), "1g.5gb", 0, 5 * GIB);
-	return clv_apply_new(&world.agent, &world.agent.apply, &err);
+	r = clv_apply_new(&world.agent, &world.agent.apply, &err);
+	return r < 0 ? r : clv_reapply_new(&world.agent, &world.agent.reapply, &err);
 }
 
 static int end(void **state)
 {
+	world.agent.reapply = clv_reapply_free(world.agent.reapply);
 	world.agent.apply = clv_apply_free(world.agent.apply);
 	return world_end(state);
 }
@@ -149,10 +153,13 @@ static void next_agent(void)
 {
 	struct clv_error err = {0};
 
+	world.agent.reapply = clv_reapply_free(world.agent.reapply);
 	world.agent.apply = clv_apply_free(world.agent.apply);
 	world.n_questions = 0;
 	assert_int_equal(clv_apply_new(&world.agent, &world.agent.apply, &err), 0);
+	assert_int_equal(clv_reapply_new(&world.agent, &world.agent.reapply, &err), 0);
 	clv_apply_resume(world.agent.apply);
+	clv_reapply_begin(world.agent.reapply);
 }
 
 static struct clv_operation *last(void)
@@ -221,6 +228,7 @@ static bool has_journal(void)
 
 	free((char *)journal.target);
 	free((char *)journal.before);
+	free((char *)journal.written);
 	return r >= 0;
 }
 
@@ -447,11 +455,55 @@ static void test_again(void **state)
 	clv_node_clear(node());
 	plan_node("A100-40GB on 1g.5gb@4", node());
 	next_agent();
-	assert_true(clv_apply_is_starting(world.agent.apply));
+	assert_true(clv_reapply_is_active(world.agent.reapply));
+	happens('s');
+	assert_true(clv_reapply_is_active(world.agent.reapply));
 	happens('s');
 	happens('+');
 	assert_int_equal(last()->state, DONE);
+	assert_false(clv_reapply_is_active(world.agent.reapply));
 	assert_int_equal(n_partitions(), 2);
+}
+
+/* A device that is in use, then gone: the next looks are 1, 2 and 4 seconds later,
+ * without an operation, and one event is emitted for each reason. */
+static void test_again_waits(void **state)
+{
+	const struct row row = {"", EMPTY, WANT_ONE, .waits = false};
+	static const unsigned int waits_s[] = {1, 2, 4};
+	struct clv_operation *op;
+
+	start(&row);
+	happens('s');
+	happens('+');
+	clv_node_clear(node());
+	plan_node("A100-40GB on 7g.40gb@0!a", node());
+	next_agent();
+	happens('s');
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(waits_s); i++) {
+		assert_null(last());
+		assert_false(clv_reapply_is_active(world.agent.reapply));
+		assert_int_equal(clv_reapply_n_waiting(world.agent.reapply), 1);
+		if (waits_s[i] > 1)
+			world_pass_s(waits_s[i] - 1);
+		assert_int_equal(world.n_questions, 0);
+		if (i == 1)
+			clv_node_clear(node());
+		world_pass_s(1);
+		happens('s');
+	}
+	assert_int_equal(world_n_events(CLV_EVENT_LAYOUT_WAITS), 2);
+	/* It is back, and nothing uses it. */
+	plan_node("A100-40GB on", node());
+	world_pass_s(8);
+	happens('s');
+	op = last();
+	happens('s');
+	happens('+');
+	assert_int_equal(op->state, DONE);
+	world_pass_s(60);
+	assert_int_equal(world.n_questions, 0);
+	assert_int_equal(clv_reapply_n_waiting(world.agent.reapply), 0);
 }
 
 /* An operation that ended under an earlier agent is listed by the next one. */
@@ -554,6 +606,7 @@ int main(void)
 	ROWS_ONE(&rows, test_wrong_text);
 	ROWS_ONE(&rows, test_so_many_are_remembered);
 	ROWS_ONE(&rows, test_again);
+	ROWS_ONE(&rows, test_again_waits);
 	ROWS_ONE(&rows, test_past);
 	rows_set_up(&rows, begin, end);
 	return rows_run(&rows);

@@ -241,13 +241,15 @@ static void test_turn_that_fails(void **state)
 
 struct closed_row {
 	const char *name;
-	bool is_cordoned, is_numbered;
+	bool is_cordoned, is_numbered, is_gone, is_divided;
 };
 
 /* A device that takes no new lease does not admit queued ones either. */
 static const struct closed_row closed[] = {
 	{"the device is cordoned", .is_cordoned = true},
 	{"the device's number is not known", .is_numbered = true},
+	{"the driver does not show the device", .is_gone = true},
+	{"the device is divided", .is_divided = true},
 };
 
 static void test_closed(void **state)
@@ -258,11 +260,14 @@ static void test_closed(void **state)
 	struct clv_lease *waiting = create(60, ALICE, true);
 
 	device->is_cordoned = row->is_cordoned;
+	device->is_present = !row->is_gone;
+	device->is_divided = row->is_divided;
 	snprintf(device->info.visible, sizeof(device->info.visible), "%s",
 		row->is_numbered ? "0" : "");
 	clv_force_end(running);
 	assert_true(waiting->record.is_queued);
-	device->is_cordoned = false;
+	device->is_cordoned = device->is_divided = false;
+	device->is_present = true;
 	device->info.visible[0] = '\0';
 	clv_notify_admits(world.agent.notify, device);
 	assert_false(waiting->record.is_queued);

@@ -72,6 +72,8 @@ static const struct row rows_of_one[] = {
 		"is being repartitioned", -EBUSY},
 	{"not one that the drivers do not show", "absent;", "50%", "gpu1"},
 	{"not a divided one", "divided;", "50%", "gpu1"},
+	{"a divided one by name", "divided;", "50% device=gpu0",
+		"gpu0 is divided, and has no partition", -EBUSY},
 	{"not a degraded one", "degraded;", "50%", "gpu1"},
 	{"a degraded one by name", "degraded;", "50% device=gpu0", "gpu0"},
 	{"all are degraded", "degraded", "50%", "request it by name, with --device", -EBUSY},

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define LEASES_MAX 8
@@ -94,17 +95,30 @@ static struct clv_lease *add(const struct spec *spec)
 	return lease;
 }
 
+/* The first of a device's own queue. */
+static const char *first_on(const struct clv_agent_device *device)
+{
+	size_t n;
+	struct clv_lease **queued = clv_queue_list(world.agent.ledger, &n);
+	const char *name = "";
+
+	for (size_t i = 0; i < n && name[0] == '\0'; i++) {
+		if (clv_lease_is_on(queued[i], device))
+			name = queued[i]->record.name;
+	}
+	free(queued);
+	return name;
+}
+
 static void check_order(const struct order_row *row)
 {
 	char positions[LEASES_MAX + 1] = "";
-	const struct clv_lease *lease, *first;
+	const struct clv_lease *lease;
 	size_t n = 0;
 
-	for (size_t i = 0; i < 2; i++) {
-		first = clv_queue_first(
-			world.agent.ledger, clv_devices_at(world.agent.devices, i));
-		assert_string_equal(first ? first->record.name : "", row->first[i]);
-	}
+	for (size_t i = 0; i < 2; i++)
+		assert_string_equal(
+			first_on(clv_devices_at(world.agent.devices, i)), row->first[i]);
 	TAILQ_FOREACH(lease, clv_ledger_leases(world.agent.ledger), entry)
 	{
 		if (lease->record.is_queued)
@@ -160,10 +174,8 @@ static void test_no_memory(void **state)
 	world_lease(device, &(struct world_lease){"a", ALICE, 10, .is_queued = true});
 	world_lease(device, &(struct world_lease){"b", BOB, 40, .is_queued = true});
 	world.allocations_left = 1;
-	assert_string_equal(
-		clv_queue_first(world.agent.ledger, device)->record.name, "b");
-	assert_string_equal(
-		clv_queue_first(world.agent.ledger, device)->record.name, "a");
+	assert_string_equal(first_on(device), "b");
+	assert_string_equal(first_on(device), "a");
 }
 
 int main(void)

@@ -2,6 +2,7 @@
 /* The choices that the schemas list are those that the code has names for, each once. */
 #include "agent/api/object/schemas.h"
 #include "agent/apply/apply-internal.h"
+#include "agent/apply/reapply.h"
 #include "agent/record/lease-record.h"
 #include "agent/record/scope.h"
 #include "core/device/health.h"
@@ -33,6 +34,11 @@ NAMES(health_name, _CLV_HEALTH_STATE_MAX,
 	clv_health_state_to_string((enum clv_health_state)i))
 NAMES(on_busy_name, _CLV_ON_BUSY_MAX, clv_on_busy_to_string((enum clv_on_busy)i))
 NAMES(operation_name, _STATE_MAX, clv_operation_states[i])
+static const char *wanted_name(int i)
+{
+	return clv_reapply_states[i];
+}
+
 /* What is shown has a scheme. */
 NAMES(scheme_name, _CLV_SCHEME_MAX - 1, clv_scheme_to_string((enum clv_scheme)(i + 1)))
 NAMES(confidence_name, 3,
@@ -53,6 +59,7 @@ static const struct {
 	{"Health", "state", health_name},
 	{"Operation", "state", operation_name},
 	{"Plan", "on_busy", on_busy_name},
+	{"WantedDevice", "state", wanted_name},
 	{"Stage", "state", NULL},
 	{"Lease", "state", NULL},
 	{"Lease", "memory_held_by", NULL},

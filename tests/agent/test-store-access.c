@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tokens, idempotency keys, the audit, debts and cordons in the state file. */
+/* Tokens, idempotency keys, the audit, debts, cordons and names of devices in the state
+ * file. */
 #include "store-kinds.h"
 
 #include "arbiter/policy/policy.h"
@@ -42,6 +43,21 @@ static void read_cordons(struct clv_store *store, FILE *to)
 static void expect_cordon(FILE *to, unsigned int v)
 {
 	on_cordon(to, "GPU-0", v == 1 ? "fans" : "");
+}
+
+static int put_name(struct clv_store *store, unsigned int v)
+{
+	return clv_store_put_name(store, "GPU-0", v == 1 ? "gpu0" : "gpu7", NULL);
+}
+
+static void read_names(struct clv_store *store, FILE *to)
+{
+	assert_int_equal(clv_store_read_names(store, on_cordon, to, NULL), 0);
+}
+
+static void expect_name(FILE *to, unsigned int v)
+{
+	on_cordon(to, "GPU-0", v == 1 ? "gpu0" : "gpu7");
 }
 
 static struct clv_policy_debt debt_of(unsigned int v)
@@ -266,6 +282,7 @@ static void expect_event(FILE *to, unsigned int v)
 
 /* clang-format off */
 static const struct store_kind kinds[] = {
+	{"name", put_name, NULL, read_names, expect_name, false},
 	{"cordon", put_cordon, take_out_cordon, read_cordons, expect_cordon, false},
 	{"debt", put_debt, take_out_debts, read_debts, expect_debt, true},
 	{"token", put_token, take_out_token, read_tokens, expect_token, false},

@@ -221,27 +221,31 @@ static void expect_device(FILE *to, unsigned int v)
 
 static int put_layout(struct clv_store *store, unsigned int v)
 {
-	return clv_store_put_layout(store, v == 1 ? "version: 1\n" : "'\n", NULL);
+	return clv_store_put_layout(store, v == 1 ? "version: 1\n" : "'\n",
+		v == 1 ? "" : "version: 1 # GPU-0\n", NULL);
 }
 
 static int take_out_layout(struct clv_store *store)
 {
-	return clv_store_put_layout(store, "", NULL);
+	return clv_store_put_layout(store, "", "", NULL);
 }
 
 static void read_layout(struct clv_store *store, FILE *to)
 {
-	_cleanup_free_ char *layout = NULL;
-	int r = clv_store_get_layout(store, &layout, NULL);
+	_cleanup_free_ char *layout = NULL, *resolved = NULL;
+	int r = clv_store_get_layout(store, &layout, &resolved, NULL);
 
 	assert_true(r == 0 || r == -ENOENT);
-	if (r == 0)
-		store_text(to, layout);
+	if (r < 0)
+		return;
+	store_text(to, layout);
+	store_text(to, resolved);
 }
 
 static void expect_layout(FILE *to, unsigned int v)
 {
 	store_text(to, v == 1 ? "version: 1\n" : "'\n");
+	store_text(to, v == 1 ? "" : "version: 1 # GPU-0\n");
 }
 
 static struct clv_journal journal_of(unsigned int v)
@@ -257,14 +261,15 @@ static struct clv_journal journal_of(unsigned int v)
 		.is_for_lease = true,
 		.keeps_layout = true,
 		.target = "to",
-		.before = "from"};
+		.before = "from",
+		.written = "as written"};
 }
 
 static void write_journal(FILE *to, const struct clv_journal *j)
 {
-	fprintf(to, "%s %s %s %s %u %" PRIu64 " %u %u %d %d %s %s\n", j->id, j->what,
+	fprintf(to, "%s %s %s %s %u %" PRIu64 " %u %u %d %d %s %s %s\n", j->id, j->what,
 		j->state, j->error, j->uid, j->started_real_ns, j->step, j->n_steps,
-		j->is_for_lease, j->keeps_layout, j->target, j->before);
+		j->is_for_lease, j->keeps_layout, j->target, j->before, j->written);
 }
 
 static int put_journal(struct clv_store *store, unsigned int v)
@@ -292,6 +297,7 @@ static void read_journal(struct clv_store *store, FILE *to)
 		write_journal(to, &journal);
 	free((char *)journal.target);
 	free((char *)journal.before);
+	free((char *)journal.written);
 }
 
 static void expect_journal(FILE *to, unsigned int v)

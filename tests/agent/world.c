@@ -4,6 +4,7 @@
 #include "agent/device/condition.h"
 #include "agent/event/counters.h"
 #include "agent/event/events.h"
+#include "agent/identity/names.h"
 #include "agent/lease/attached.h"
 #include "agent/lease/holder.h"
 #include "agent/lease/lease-arbiter.h"
@@ -61,6 +62,7 @@ static void begin_rooms(struct clv_agent *agent)
 	assert_non_null(agent->state->store);
 	agent->counters = clv_counters_new(0);
 	assert_int_equal(clv_events_new(agent, &agent->events, &err), 0);
+	assert_int_equal(clv_names_new(agent, &agent->names, &err), 0);
 	assert_int_equal(clv_hardware_new(agent, &agent->hardware, &err), 0);
 	assert_int_equal(clv_devices_new(agent, &agent->devices, &err), 0);
 	assert_int_equal(clv_ledger_new(agent, &agent->ledger, &err), 0);
@@ -122,6 +124,7 @@ int world_end(void **state)
 	agent->ledger = clv_ledger_free(agent->ledger);
 	clv_conditions_free(agent);
 	agent->devices = clv_devices_free(agent->devices);
+	agent->names = clv_names_free(agent->names);
 	agent->hardware = clv_hardware_free(agent->hardware);
 	agent->events = clv_events_free(agent->events);
 	free(agent->counters);

@@ -8,6 +8,7 @@ import sys
 import unittest
 
 import worlds
+from harness import wait_until
 
 ROOT = os.path.dirname(worlds.TESTS)
 
@@ -58,6 +59,19 @@ class Case(unittest.TestCase):
                 self.assertEqual(steps, ["destroy-part", "destroy-part", "create-part"])
                 self.assertEqual(len(agent.done(filled)["steps"]), 3)
                 self.assertEqual(agent.plan(filled)[1]["steps"], [])
+
+    def kept(self, agent):
+        """The devices of the layout that is applied again at a start, by UUID."""
+        return {each["uuid"]: each for each in agent.get("/v1/layout?of=wanted")["devices"]}
+
+    def applied_again(self, agent):
+        """The state of each of them, as soon as none is about to change."""
+        def has_settled():
+            states = {each["state"] for each in self.kept(agent).values()}
+            return states and not states & {"pending", "applying"}
+
+        self.assertTrue(wait_until(has_settled), agent.log())
+        return {uuid: each["state"] for uuid, each in self.kept(agent).items()}
 
     def names(self, agent):
         return [p["name"] for d in agent.node()["devices"] for p in d["partitions"]]

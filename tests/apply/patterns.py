@@ -18,7 +18,7 @@ from harness import wait_until
 # the test's time: after the first two no wait is long.
 BOUND_SECONDS, NEXT_BOUND_SECONDS, N_LONG = 90, 30, 2
 # Patterns of two processes; admitted one after the other during the first turns.
-OF_TWO = ("processes", "spin-across-processes", "event-of-another")
+OF_TWO = ("processes", "late-process", "spin-across-processes", "event-of-another")
 
 
 def parents():

@@ -105,7 +105,7 @@ class Modes(SysfsCase):
         agent.stop()
         world.double.run("reboot")
         agent.start()
-        self.assertEqual(agent.wait(agent.last())["state"], "done")
+        self.assertEqual(set(self.applied_again(agent).values()), {"applied"})
         self.assertEqual(self.modes(agent), [("CPX", 1)] * 2)
 
 

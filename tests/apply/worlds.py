@@ -12,7 +12,7 @@ TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(TESTS, "integration"))
 sys.path.insert(0, os.path.join(TESTS, "doubles", "sysfs"))
 
-from harness import PROGRAMS, Agent  # noqa: E402
+from harness import PATIENCE_S, PROGRAMS, Agent, UnixConnection  # noqa: E402
 from sysfs_double import Double, Unavailable  # noqa: E402,F401
 
 BUILD = {}
@@ -69,6 +69,21 @@ class Applier(Agent):
 
     def last(self):
         return self.get("/v1/operations")["items"][-1]
+
+
+def cleave(agent, *arguments):
+    """The command line, on the agent."""
+    return subprocess.run([PROGRAMS["cleave"], arguments[0], "--socket", agent.api, *arguments[1:]],
+                          capture_output=True, text=True, env=agent.env, check=False)
+
+
+def metrics(agent):
+    connection = UnixConnection(agent.api, PATIENCE_S)
+    try:
+        connection.request("GET", "/metrics")
+        return connection.getresponse().read().decode()
+    finally:
+        connection.close()
 
 
 class World:

@@ -18,6 +18,7 @@ from slurm_bed import NODES, PROGRAMS, USER, Cluster, wait_until
 
 MIB = 1 << 20
 RECORD = struct.Struct("=QQII")  # of bench/tenant.h: when a kernel ran
+HOLD_SECONDS = 10  # longer than a step takes to begin
 POINTS = 0.05  # of the device, over two seconds on a machine with other work
 CLUSTER = None
 CALIBRATION = ""
@@ -236,8 +237,8 @@ class Shares(Case):
         small, large = f"alloc={200 * MIB}", f"alloc={400 * MIB}"
         job = self.submit(
             f"srun -Q {drive(small)}; srun -Q {drive(small)}; echo over\n"
-            f"srun -Q {drive(large)}; echo two; srun -Q --overlap {drive(small, 2)} &\n"
-            f"{drive(1, small)}; wait\n",
+            f"srun -Q {drive(large)}; echo two; {drive(small, HOLD_SECONDS)} &\n"
+            f"srun -Q --overlap {drive(small, 2)}; wait\n",
             "-n1", "--gpu-share=0.2", "--gpu-memory=300M", user=USER)
         self.assertRegex(self.ends(job), r"\Aalloc 0\nalloc 0\nover\nalloc -4\ntwo\n"
                          r"alloc (0\nalloc -4|-4\nalloc 0)\n\Z")
@@ -462,8 +463,9 @@ class Ends(Case):
         self.assertIn("Device #0", self.ends(job))
 
     def test_the_agent_is_away_when_a_job_ends(self):
-        job = self.submit("sleep 0.4", "--gpu-share=0.3")
-        self.assertTrue(wait_until(lambda: CLUSTER.lease(job)))
+        begun = os.path.join(CLUSTER.folder, "begun")
+        job = self.submit(f"touch {begun}; sleep 2", "--gpu-share=0.3")
+        self.assertTrue(wait_until(lambda: os.path.exists(begun)))
         CLUSTER.kill("cleaved")
         self.addCleanup(CLUSTER.revive, "cleaved")
         self.ends(job)

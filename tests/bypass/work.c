@@ -156,26 +156,37 @@ static int way_many_threads(char **arguments)
 static int way_work_processes(char **arguments)
 {
 	struct way_device d;
-	int ready[2];
+	int forked[2], warm[2];
+	bool is_warm = false;
 	char byte;
 
-	if (pipe(ready) < 0)
+	if (pipe(forked) < 0 || pipe(warm) < 0)
 		way_die("pipe", 0);
 	for (int i = 0; i < PROCESSES; i++) {
 		if (fork())
 			continue;
-		close(ready[1]);
-		(void)!read(ready[0], &byte, 1);
+		close(forked[1]);
+		(void)!read(forked[0], &byte, 1);
 		way_open(&d);
 		/* Runs as long as the parent, which alone reports the end. */
 		for (cl_command_queue queue = way_queue(&d, 0);;) {
 			for (int n = 0; n < 16; n++)
 				way_submit(&d, queue, 1000, 0, NULL, NULL);
 			clFinish(queue);
+			if (!is_warm) {
+				(void)!write(warm[1], "", 1);
+				close(warm[1]);
+			}
+			is_warm = true;
 		}
 	}
-	close(ready[1]);
-	usleep(500000);
+	close(forked[1]);
+	close(warm[1]);
+	/* The compiler's time is none of the device's. */
+	for (int i = 0; i < PROCESSES; i++) {
+		if (read(warm[0], &byte, 1) != 1)
+			way_die("a child", 0);
+	}
 	way_begin();
 	while (way_goes_on())
 		usleep(10000);

@@ -119,7 +119,7 @@ static size_t charged_bytes(size_t n_bytes)
 {
 	if (n_bytes >= 65536)
 		return n_bytes;
-	return n_bytes + 1024 < 65536 ? n_bytes + 1024 : 65536;
+	return n_bytes + 1088 < 65536 ? n_bytes + 1088 : 65536;
 }
 
 static cl_mem allocate(size_t n_bytes, cl_int *ret_code)

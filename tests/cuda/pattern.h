@@ -55,9 +55,16 @@ static inline dptr word(uint32_t i)
 
 void begin(void);
 
-/* Kernels: one that takes this long, and one that writes a word. */
+/* Kernels: one that takes this long, one that writes a word, one that runs until a word
+ * has this value, and one that then writes another. */
 void run(handle stream, uint64_t ns);
 void store(handle stream, dptr at, uint32_t value);
+void await_word(handle stream, dptr at, uint32_t value);
+void relay(handle stream, dptr at, uint32_t value, dptr out, uint32_t out_value);
+
+/* The patterns of two processes (siblings.c). */
+uint32_t processes(void);
+uint32_t late_process(void);
 
 /* The patterns with signals from outside (outside.c). */
 uint32_t external_semaphore(void);

@@ -12,8 +12,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 static const char image[] = "cleave-double-module\n"
 			    "kernel run param units 4\n"
@@ -71,14 +69,14 @@ void run(handle stream, uint64_t ns)
 	launch(run_kernel, stream, parameters);
 }
 
-static void await_word(handle stream, dptr at, uint32_t value)
+void await_word(handle stream, dptr at, uint32_t value)
 {
 	void *parameters[] = {&at, &value};
 
 	launch(await_kernel, stream, parameters);
 }
 
-static void relay(handle stream, dptr at, uint32_t value, dptr out, uint32_t out_value)
+void relay(handle stream, dptr at, uint32_t value, dptr out, uint32_t out_value)
 {
 	void *parameters[] = {&at, &value, &out, &out_value};
 
@@ -309,6 +307,60 @@ static uint32_t legacy_and_blocking(void)
 	return words[1];
 }
 
+/* The first command of a blocking stream waits for an event of a stream whose kernel
+ * spins until another blocking stream has written a word. No call but the wait shows that
+ * the blocking streams are in use. */
+static void run_legacy_and_spin(handle spinning, handle event, uint32_t value)
+{
+	for (int k = 0; k < 3; k++)
+		run(LEGACY, 300000);
+	await_word(spinning, word(0), value);
+	OK(cuEventRecord(event, spinning));
+}
+
+static uint32_t event_and_blocking(void)
+{
+	handle first = new_stream(0), second = new_stream(0),
+	       spinning = new_stream(NON_BLOCKING), event;
+
+	OK(cuEventCreate(&event, 2));
+	for (uint32_t i = 1; i <= 4; i++) {
+		run_legacy_and_spin(spinning, event, i);
+		OK(cuStreamWaitEvent(first, event, 0));
+		sleep_ms(100);
+		OK(cuStreamWriteValue32_v2(second, word(0), i, 0));
+		OK(cuStreamSynchronize(first));
+	}
+	return words[0];
+}
+
+/* The same with the default streams of two threads. */
+static void *write_in_own_stream(void *userdata)
+{
+	OK(cuCtxSetCurrent(context));
+	sleep_ms(100);
+	OK(cuStreamWriteValue32_v2(
+		PER_THREAD, word(0), (uint32_t)(uintptr_t)userdata, 0));
+	return NULL;
+}
+
+static uint32_t event_and_own_streams(void)
+{
+	handle spinning = new_stream(NON_BLOCKING), event;
+
+	OK(cuEventCreate(&event, 2));
+	for (uint32_t i = 1; i <= 4; i++) {
+		pthread_t thread;
+
+		run_legacy_and_spin(spinning, event, i);
+		OK(cuStreamWaitEvent(PER_THREAD, event, 0));
+		pthread_create(&thread, NULL, write_in_own_stream, (void *)(uintptr_t)i);
+		OK(cuStreamSynchronize(PER_THREAD));
+		pthread_join(thread, NULL);
+	}
+	return words[0];
+}
+
 /* Another thread has the legacy stream, and that thread may be preempted right after the
  * launch. */
 static void *store_in_legacy(void *userdata)
@@ -337,6 +389,44 @@ static uint32_t late_marker(void)
 	}
 	return words[1];
 }
+
+#ifndef ROCM
+/* The gate follows a free in the legacy stream by an event, and that thread may be
+ * preempted between the two. */
+static _Atomic uint32_t n_freeing;
+
+static void *free_in_legacy(void *userdata)
+{
+	dptr p;
+
+	OK(cuCtxSetCurrent(context));
+	OK(cuMemAlloc_v2(&p, MIB));
+	atomic_fetch_add(&n_freeing, 1);
+	OK(cuMemFreeAsync(p, LEGACY));
+	return NULL;
+}
+
+static uint32_t late_free(void)
+{
+	handle first = new_stream(0), second = new_stream(0);
+
+	for (uint32_t i = 1; i <= 4; i++) {
+		pthread_t thread;
+
+		pthread_create(&thread, NULL, free_in_legacy, NULL);
+		while (atomic_load(&n_freeing) != i)
+			sleep_ms(0);
+		sleep_ms(5);
+		OK(cuStreamWaitValue32_v2(first, word(2), i, 0));
+		store(first, word(1), i);
+		sleep_ms(30);
+		OK(cuStreamWriteValue32_v2(second, word(2), i, 0));
+		OK(cuStreamSynchronize(first));
+		pthread_join(thread, NULL);
+	}
+	return words[1];
+}
+#endif
 
 /* A first launch, which loads the kernel, may return only when the device is idle. The
  * work that makes it idle is launched in a blocking stream meanwhile. */
@@ -614,53 +704,6 @@ static uint32_t many_streams(void)
 	return words[0];
 }
 
-/* Another process of the lease writes the word that this process's kernel waits for. */
-static int write_for_parent(int from_parent)
-{
-	struct ipc ipc;
-	handle stream;
-	dptr p;
-
-	if (read(from_parent, &ipc, sizeof(ipc)) != sizeof(ipc))
-		return 1;
-	begin();
-	stream = new_stream(NON_BLOCKING);
-	OK(cuIpcOpenMemHandle_v2(&p, ipc, 1));
-	for (uint32_t i = 1; i <= N_ROUNDS; i++) {
-		relay(stream, p + 4, i - 1, p, i);
-		OK(cuStreamSynchronize(stream));
-	}
-	return 0;
-}
-
-static uint32_t processes(void)
-{
-	handle stream;
-	struct ipc ipc;
-	int ends[2], status;
-	pid_t child;
-	dptr p;
-
-	if (pipe(ends) != 0)
-		exit(1);
-	child = fork();
-	if (child == 0)
-		_exit(write_for_parent(ends[0]));
-	begin();
-	stream = new_stream(NON_BLOCKING);
-	OK(cuMemAlloc_v2(&p, 2 * MIB));
-	OK(cuMemsetD32_v2(p, 0, 2));
-	OK(cuIpcGetMemHandle(&ipc, p));
-	if (write(ends[1], &ipc, sizeof(ipc)) != sizeof(ipc))
-		exit(1);
-	for (uint32_t i = 1; i <= N_ROUNDS; i++)
-		relay(stream, p, i, p + 4, i);
-	store(stream, word(1), N_ROUNDS);
-	OK(cuStreamSynchronize(stream));
-	waitpid(child, &status, 0);
-	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? words[1] : 0;
-}
-
 static const struct pattern {
 	const char *name;
 	uint32_t (*run)(void);
@@ -677,6 +720,8 @@ static const struct pattern {
 	{ "graph-branches",      graph_branches,      N_ROUNDS,           0 },
 	{ "host-functions",      host_functions,      N_ROUNDS,           0 },
 	{ "legacy-and-blocking", legacy_and_blocking, 4,                  0 },
+	{ "event-and-blocking",  event_and_blocking,  4,                  0 },
+	{ "event-and-own-streams", event_and_own_streams, 4,              0 },
 	{ "late-marker",         late_marker,         4,                  0 },
 	{ "first-launch",        first_launch,        1,                  0 },
 	{ "full-legacy",         full_legacy,         100,                0 },
@@ -689,11 +734,13 @@ static const struct pattern {
 	{ "threads",             threads,             N_ROUNDS,           0 },
 	{ "many-streams",        many_streams,        1,                  0 },
 	{ "processes",           processes,           N_ROUNDS,           1 },
+	{ "late-process",        late_process,        3,                  1 },
 	{ "external-semaphore",  external_semaphore,  2,                  0 },
 #ifdef HAS_SEMAPHORES_IN_GRAPHS
 	{ "graph-of-semaphore",  graph_of_semaphore,  2,                  0 },
 #endif
 #ifndef ROCM
+	{ "late-free",           late_free,           4,                  0 },
 	{ "context-ends",        context_ends,        3,                  0 },
 	{ "graph-beside-wait",   graph_beside_wait,   2,                  0 },
 	{ "event-of-another",    event_of_another,    2,                  1 },

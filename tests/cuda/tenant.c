@@ -12,6 +12,8 @@ int cuLaunchCooperativeKernel(handle function, unsigned gx, unsigned gy, unsigne
 int cuLaunchGridAsync(handle function, int width, int height, handle stream);
 int cuMemcpyDtoDAsync_v2(dptr to, dptr from, size_t bytes, handle stream);
 
+#define N_KINDS 30
+
 /* --- The styles' work --- */
 
 static void kernel(struct program *program, handle stream)
@@ -20,6 +22,19 @@ static void kernel(struct program *program, handle stream)
 
 	OK(cuLaunchKernel(
 		program->function, 1, 1, 1, 32, 1, 1, 0, stream, parameters, NULL));
+}
+
+/* Kernels of many sizes and lengths one after the other, as a network's. */
+static void kinds(struct program *program, handle stream)
+{
+	static const uint32_t percent[] = {5, 8, 40, 12, 150, 6, 20, 70, 9, 33};
+	static uint32_t n;
+	uint32_t kind = n++ % N_KINDS;
+	uint64_t ns = program->kernel_ns * percent[kind % 10] / 100;
+	void *parameters[] = {&ns};
+
+	OK(cuLaunchKernel(program->function, kind + 1, 1, 1, 32, 1, 1, 0, stream,
+		parameters, NULL));
 }
 
 static void kernel_of_thread(struct program *program, handle stream)
@@ -107,11 +122,19 @@ static void copy(struct program *program, handle stream)
 	OK(cuMemcpyDtoDAsync_v2(to, from, bytes, stream));
 }
 
+/* It is never without work, and never waits. */
+static int no_wait(handle stream)
+{
+	return 0;
+}
+
 static const struct style styles[] = {
 	{"queue", kernel, cuStreamSynchronize, 1, AHEAD, 0},
+	{"flood", kernel, no_wait, 1, AHEAD, 0},
 	{"sync", kernel, cuStreamSynchronize, 1, 1, 0},
 	{"gaps", kernel, cuStreamSynchronize, 1, 1, 1},
 	{"legacy", kernel, cuStreamSynchronize, 0, AHEAD, 0},
+	{"kinds", kinds, cuStreamSynchronize, 0, 10 * N_KINDS, 0},
 	{"thread", kernel_of_thread, cuStreamSynchronize_ptsz, 0, AHEAD, 0},
 	{"streams", kernel, cuStreamSynchronize, N_STREAMS, AHEAD, 0},
 	{"cooperative", cooperative, cuStreamSynchronize, 1, AHEAD, 0},

@@ -30,7 +30,7 @@ class Names(machine.Case):
         choice, by its own symbol or the gate's of that name."""
         names = "".join(f"{name}\n" for name in sorted({coverage.base_of(symbol) for symbol in
                                                         coverage.read_list(HOOKS)[1]}))
-        for version in ("12090", "13000"):
+        for version in ("12090", "13000", "99000"):
             self.begin(cuda=f"tell-nvml 1\nversion {version}\n")
             command = [machine.program("cuda-names"), "each"]
             process = self.start(*command)

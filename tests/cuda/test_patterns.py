@@ -64,7 +64,8 @@ class AloneHardware(Hardware, patterns.Alone):
 
 
 class Beside(Cuda, patterns.Beside):
-    SOME = ("early-receive", "legacy-and-blocking", "mixed-defaults", "overlap", "context-ends")
+    SOME = ("early-receive", "legacy-and-blocking", "event-and-blocking", "event-and-own-streams",
+            "mixed-defaults", "overlap", "context-ends")
 
     def test_waits_for_outside(self):
         """Work behind the wait is not in flight, so it keeps no turn."""
@@ -85,6 +86,18 @@ class Beside(Cuda, patterns.Beside):
         lease = self.agent.get("/v1/leases/own-stream")
         self.finish(process)
         self.assertEqual(lease["overdue"], 0, lease)
+
+
+class BesideFlood(Cuda, patterns.Patterns):
+    """The other lease never waits for its work, so the device is never free."""
+
+    def competitor(self):
+        return machine.program("cuda-tenant"), "flood", "1000000", "600"
+
+    def test_work_that_another_process_waits_for(self):
+        self.begin()
+        self.tenant()
+        self.go_through_all(("late-process",))
 
 
 class BesideHardware(Hardware, patterns.Patterns):
@@ -118,7 +131,7 @@ class Late(Cuda, patterns.Patterns):
 
     def test_marker_in_the_legacy_stream(self):
         self.begin(cuda="tell-nvml 1\nrecord-us 20000\n")
-        self.go_through_all(("late-marker",))
+        self.go_through_all(("late-marker", "late-free"))
 
 
 class Disturbed(Cuda, patterns.Disturbed):

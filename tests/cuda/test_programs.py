@@ -173,6 +173,32 @@ class Programs(machine.Case):
         script = self.write("lost", f"#!{self.path('missing')}\n")
         self.assertEqual(self.attempt(script)[0], NOT_FOUND)
 
+    def test_a_program_built_in_a_lease(self):
+        """As frameworks do that compile their own code: it links with the driver's library, whose
+        place the gate has taken, and runs in its share."""
+        self.begin()
+        source = self.write("source.c", "int cuInit(unsigned); int cuDeviceTotalMem_v2(long *, int);\n"
+                            "int printf(const char *, ...);\n"
+                            "int main(void) { long n = 0; return cuInit(0) || "
+                            "cuDeviceTotalMem_v2(&n, 0) || printf(\"%ld\\n\", n) < 0; }\n")
+        program, folder = self.path("program"), worlds.built("tests/doubles/cuda/driver")
+        for linker in ("bfd", "gold", "lld"):
+            if not shutil.which(f"ld.{linker}"):
+                continue
+            for library in ("-lcuda", "-l:libcuda.so.1"):
+                with self.subTest(linker, library=library):
+                    build = f"cc -fuse-ld={linker} -o {program} {source} -L{folder} {library}"
+                    self.assertEqual(
+                        self.attempt("sh", "-c", f"{build} && {program}",
+                                     options=("--share", ".5", "--memory", "1G")),
+                        (0, f"{1 << 30}\n", ""))
+        undefined = self.write("undefined.c", "int cuNothing(void); int main(void) "
+                               "{ return cuNothing(); }\n")
+        code, _, err = self.attempt("sh", "-c",
+                                    f"cc -o {program} {undefined} -L{folder} -lcuda")
+        self.assertNotEqual(code, 0)
+        self.assertIn("cuNothing", err)
+
     def test_later_programs_are_not_checked(self):
         """Only the watchdog reports it."""
         self.begin()

@@ -13,6 +13,9 @@ import worlds
 from harness import wait_until
 
 
+MANY_LAUNCHES = 20
+
+
 class Shares(gpus.Tenants, machine.Case):
     MACHINE = {"cuda": "tell-nvml 1\ndevice-mb-s 1000"}
     TENANT = "tests/cuda/cuda-tenant"
@@ -30,6 +33,9 @@ class Shares(gpus.Tenants, machine.Case):
     def test_a_wait_for_each_kernel(self):
         self.assert_parts([(.3, "sync", 200_000), (.7, "queue", 200_000)], 4)
 
+    def test_many_kinds(self):
+        self.assert_parts([(.4, "kinds", 100_000), (.6, "queue", 100_000)], 3)
+
     def test_every_way_to_submit(self):
         """Beside a plain queue: none bypasses the share."""
         for style in ("legacy", "thread", "streams", "cooperative", "extended", "ancient", "graph",
@@ -37,6 +43,18 @@ class Shares(gpus.Tenants, machine.Case):
             with self.subTest(style):
                 self.assert_parts([(.25, style, 100_000), (.75, "queue", 100_000)], 3)
             self.doCleanups()
+
+
+class Alone(machine.Case):
+    def test_markers_of_many_kinds(self):
+        """An event behind each kernel would slow the GPU down: the gate records one only until it
+        knows how long a kind of kernel takes, and then with many kernels between."""
+        self.begin()
+        self.run_in_lease(machine.program("cuda-tenant"), "kinds", "100000", "2",
+                          options=("--share", "1", "--memory", "1G"))
+        used = max(self.world.stats()[1].values(), key=lambda process: process["launches"])
+        self.assertGreater(used["launches"], 1000)
+        self.assertLess(used["records"], used["launches"] / MANY_LAUNCHES)
 
 
 class Life(machine.Case):

@@ -162,19 +162,24 @@ class Judge:
     may not be known stays charged.
     unready: (symbol, error) by which the driver says that work is not complete, while it is.
     captures: symbols without which a capture does not end, and what is submitted is no work.
+    changes: symbols by which alone a state of the program can be put back, and its name.
     exact: whether the ledger counts as the device does, and nothing on top."""
 
-    def __init__(self, answers=None, keeps=None, unready=(), captures=(), exact=True):
+    def __init__(self, answers=None, keeps=None, unready=(), captures=(), changes=None,
+                 exact=True):
         self.answers, self.keeps = answers or {}, keeps or {}
         self.unready, self.captures, self.exact = unready, captures, exact
+        self.changes = changes or {}
 
-    def of_ends(self, outcome):
+    def of_ends(self, outcome, symbol):
         if outcome.is_hung:
             yield "it hangs"
         elif outcome.status != 0:
             yield f"it ended with {outcome.status}"
-        if outcome.strange:
-            yield f"behind its back: {outcome.strange}"
+        strange = [words for words in outcome.strange
+                   if " ".join(words) != self.changes.get(symbol)]
+        if strange:
+            yield f"behind its back: {strange}"
         if set(outcome.steps) != {"stepped"}:
             yield f"the neighbour: {outcome.steps}"
 
@@ -210,7 +215,7 @@ class Judge:
         """Of several faults, with semicolons between, the first is what it is about."""
         symbol, count, code = fault.split(";")[0].split() if fault else ("", "", "0")
         code = int(code) if code.lstrip("-").isdigit() else code
-        found = [*self.of_ends(outcome), *self.of_work(outcome, symbol, code),
+        found = [*self.of_ends(outcome, symbol), *self.of_work(outcome, symbol, code),
                  *self.of_memory(outcome, symbol)]
         if count == "*" and symbol != "*" and isinstance(code, int):
             found += self.of_errors(outcome, symbol, code)

@@ -56,15 +56,19 @@ KEEPS = {
     # Whether a stream has come to what was freed in its order; and with which context it goes.
     "cuEventCreate": ("free",), "cuEventRecord": ("free",), "cuEventQuery": ("free",),
     "cuCtxSetCurrent": ("free",), "cuCtxGetCurrent": ("free", "end"),
+    # Of which the gate has one of its own for that, beside blocking streams of the program.
+    "cuStreamCreate": ("free",),
 }
+COMMON = {"unready": [("cuEventQuery", 600)],
+          "changes": {"cuThreadExchangeStreamCaptureMode": "mode-of-capturing"}}
 JUDGES = {
-    "plain": sweep.Judge(ANSWERS, KEEPS, unready=[("cuEventQuery", 600)]),
+    "plain": sweep.Judge(ANSWERS, KEEPS, **COMMON),
     # Streams are made in a green context.
     "units": sweep.Judge({**ANSWERS, "cuStreamCreate": (0,), "cuStreamCreateWithPriority": (0,)},
-                         KEEPS, unready=[("cuEventQuery", 600)]),
+                         KEEPS, **COMMON),
     # Managed memory stands in for the device's, and no stream frees it.
     "spill": sweep.Judge({**ANSWERS, "cuMemAlloc_v2": (0,), "cuMemAllocPitch_v2": (0,),
-                          "cuMemFreeAsync": (0,)}, KEEPS, unready=[("cuEventQuery", 600)]),
+                          "cuMemFreeAsync": (0,)}, KEEPS, **COMMON),
 }
 
 

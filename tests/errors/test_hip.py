@@ -34,7 +34,8 @@ JUDGE = sweep.Judge(answers={
                      "hsa_region_get_info"), ("free", "end")),
     # An imported handle of the process's own memory that could not be released.
     "hipMemRelease": ("free", "end"), "hsa_amd_vmem_handle_release": ("free", "end"),
-}, unready=[("hipEventQuery", 600)], captures=["hipStreamEndCapture"])
+}, unready=[("hipEventQuery", 600)], captures=["hipStreamEndCapture"],
+    changes={"hipThreadExchangeStreamCaptureMode": "mode-of-capturing"})
 
 
 class Hip(machine.Hip):

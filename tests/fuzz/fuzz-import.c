@@ -113,7 +113,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 	struct clv_yaml *document;
 	const char *format;
 
-	if (n_bytes == 0 || clv_yaml_parse((const char *)data + 1, n_bytes - 1, "input",
+	if (n_bytes == 0 || clv_import_parse((const char *)data + 1, n_bytes - 1, "input",
 				    &document, NULL) < 0)
 		return 0;
 	format = format_of(data[0]);

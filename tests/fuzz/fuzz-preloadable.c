@@ -5,7 +5,8 @@
 #include "base/error.h"
 #include "cli/launch/image.h"
 #include "cli/launch/preloadable.h"
-#include "cli/launch/versions.h"
+#include "cli/shim/link-view.h"
+#include "cli/shim/versions.h"
 
 #include <errno.h>
 #include <sys/mman.h>
@@ -19,6 +20,18 @@ static void read_versions(const char *path)
 	CLV_MUST(versions.n <= CLV_VERSIONS_MAX);
 	for (size_t i = 0; i < versions.n; i++)
 		CLV_MUST(memchr(versions.names[i], '\0', CLV_VERSION_NAME_MAX));
+}
+
+/* The file as a library whose symbols linkers are to find in a shim. */
+static void read_symbols(const char *path)
+{
+	int fd = memfd_create("fuzz-view", MFD_CLOEXEC);
+	ElfW(Ehdr) header = {0};
+
+	CLV_MUST(fd >= 0);
+	CLV_MUST(clv_link_view_append(fd, sizeof(header), path, "lib.so", &header) == 0);
+	CLV_MUST(header.e_shnum == 0 || header.e_shoff > sizeof(header));
+	close(fd);
 }
 
 static void read_paths(int fd, const char *path)
@@ -40,6 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	r = clv_preloadable_check(path, &err);
 	read_versions(path);
+	read_symbols(path);
 	read_paths(fd, path);
 	close(fd);
 

@@ -260,6 +260,59 @@ static void test_table_in_place(void **state)
 	in_process(table_in_place, true, 0, 0);
 }
 
+static void table_at_the_edge(void)
+{
+	const cl_icd_dispatch *table = the_platform()->table;
+
+	CHECK(IS_GATED(table->clCreateBuffer) && IS_GATED(table->clGetDeviceIDs));
+	if (strcmp(getenv("VENDOR_EDGE"), "read-only") == 0)
+		CHECK(IS_GATED(table->clSVMAlloc));
+	check_quota(table, the_platform());
+}
+
+/* Behind the table there may be no memory, or entries that cannot be written either. */
+static void test_table_at_the_edge(void **state)
+{
+	static const char *const edges[] = {"unmapped", "read-only"};
+
+	for (size_t i = 0; i < sizeof(edges) / sizeof(edges[0]); i++) {
+		setenv("VENDOR_EDGE", edges[i], 1);
+		in_process(table_at_the_edge, true, 0, 0);
+	}
+	unsetenv("VENDOR_EDGE");
+}
+
+/* A function of a later version that the driver has only as an extension. */
+static void function_of_an_extension(void)
+{
+	void *(*by_name)(const char *) = dlsym(library, "clGetExtensionFunctionAddress");
+	struct object *platform = the_platform();
+	cl_command_queue (*create)(cl_context, cl_device_id, const cl_queue_properties *,
+		cl_int *) = by_name("clCreateCommandQueueWithPropertiesKHR");
+	cl_int r = CL_SUCCESS;
+
+	CHECK(IS_GATED(create));
+	CHECK(!create((cl_context)platform, NULL, NULL, &r));
+	CHECK(r == CL_INVALID_QUEUE_PROPERTIES);
+}
+
+static void test_function_of_an_extension(void **state)
+{
+	in_process(function_of_an_extension, true, 0, 0);
+}
+
+/* As cleave run hands over the drivers of OCL_ICD_FILENAMES. */
+static void test_drivers_of_the_environment(void **state)
+{
+	char names[512];
+
+	snprintf(names, sizeof(names), ":/no/such/driver:%s", vendors[0]);
+	setenv("CLEAVE_ICD_FILENAMES", names, 1);
+	in_process(table_in_place, true, 2, 0);
+	in_process(table_in_place, true, 0, 0);
+	unsetenv("CLEAVE_ICD_FILENAMES");
+}
+
 /* A program may ask for devices long after its lease began. */
 static void late(void)
 {
@@ -613,6 +666,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_unknown_version),
 		cmocka_unit_test(test_driver_that_lacks_a_call),
 		cmocka_unit_test(test_table_in_place),
+		cmocka_unit_test(test_table_at_the_edge),
+		cmocka_unit_test(test_function_of_an_extension),
+		cmocka_unit_test(test_drivers_of_the_environment),
 		cmocka_unit_test(test_late),
 		cmocka_unit_test(test_workers),
 		cmocka_unit_test(test_managed_dispatch),

@@ -211,8 +211,9 @@ static void submit(uint64_t duration_ns)
 	uint32_t n_markers;
 	bool is_sync, is_first;
 
-	if (!clv_flight_quick_enter(&view, CLV_FLIGHT_PACK(duration_ns)))
-		clv_flight_enter(&view, &backlog, duration_ns);
+	if (!clv_flight_quick_enter(&view, CLV_FLIGHT_PACK(duration_ns)) &&
+		!clv_flight_enter(&view, &backlog, duration_ns))
+		clv_flight_enter_as_debt(&view, CLV_FLIGHT_PACK(duration_ns));
 	is_first = atomic_fetch_add(&on_device[lease_index], 1) == 0;
 
 	pthread_mutex_lock(&queue.lock);

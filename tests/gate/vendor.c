@@ -3,8 +3,9 @@
  * With ICD2 it is one of cl_khr_icd 2.0.0, whose table begins with a tag and is used
  * through the loader's own. VENDOR_VERSION is its OpenCL version (1.2), and VENDOR_LACKS
  * a mandatory call that it lacks; the table has the length of 1.2, with vendor_behind
- * behind it. The first query of devices starts VENDOR_THREADS threads, vendor_threads,
- * and calls vendor_meanwhile before the last of them. */
+ * behind it. With VENDOR_EDGE the table ends where a page does: "unmapped" and nothing is
+ * behind it, or "read-only". The first query of devices starts VENDOR_THREADS threads,
+ * vendor_threads, and calls vendor_meanwhile before the last of them. */
 #include <CL/cl_icd.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -35,7 +37,7 @@ static struct {
 
 static atomic_int n_threads;
 
-static struct object platform = {.table = words.table};
+static struct object platform;
 static struct object devices[N_DEVICES], context, buffer;
 
 EXPORT void *clGetExtensionFunctionAddress(const char *name);
@@ -184,6 +186,14 @@ static cl_int CL_API_CALL get_context_info(
 	return CL_INVALID_VALUE;
 }
 
+/* cl_khr_create_command_queue, which a driver of OpenCL 1.2 may have. */
+static cl_command_queue CL_API_CALL create_queue(cl_context of, cl_device_id on,
+	const cl_queue_properties *properties, cl_int *ret_error)
+{
+	*ret_error = CL_INVALID_QUEUE_PROPERTIES;
+	return NULL;
+}
+
 /* For the calls that the tests do not make. */
 static cl_int CL_API_CALL fail(void)
 {
@@ -231,6 +241,20 @@ static bool has(size_t i)
 	return !lacks || strcmp(functions[i].name, lacks) != 0;
 }
 
+static void **to_the_edge(void)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *table = pages + page - sizeof(words.table);
+	bool is_mapped = strcmp(getenv("VENDOR_EDGE"), "unmapped") != 0;
+
+	memcpy(table, &words, is_mapped ? sizeof(words) : sizeof(words.table));
+	if (is_mapped ? mprotect(pages, 2 * page, PROT_READ) : munmap(pages + page, page))
+		abort();
+	return (void **)table;
+}
+
 static __attribute__((constructor)) void fill(void)
 {
 	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
@@ -240,9 +264,10 @@ static __attribute__((constructor)) void fill(void)
 	for (size_t i = 0; i < N_BEHIND; i++)
 		words.behind[i] = (void *)(uintptr_t)get_platforms;
 	words.behind[ENTRY(clSVMAlloc) - N_ENTRIES] = (void *)(uintptr_t)clSVMAlloc;
+	platform.table = getenv("VENDOR_EDGE") ? to_the_edge() : words.table;
 	for (size_t i = 0; i < N_DEVICES; i++)
-		devices[i].table = words.table;
-	context.table = buffer.table = words.table;
+		devices[i].table = platform.table;
+	context.table = buffer.table = platform.table;
 #ifdef ICD2
 	words.table[0] = (void *)0x4F50454E434C3331; /* CL_ICD2_TAG_KHR */
 #endif
@@ -284,5 +309,7 @@ void *clGetExtensionFunctionAddress(const char *name)
 #endif
 	if (strcmp(name, "clGetDeviceIDsFromVendor") == 0)
 		return (void *)(uintptr_t)get_devices;
+	if (strcmp(name, "clCreateCommandQueueWithPropertiesKHR") == 0)
+		return (void *)(uintptr_t)create_queue;
 	return NULL;
 }

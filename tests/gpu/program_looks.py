@@ -15,7 +15,7 @@ HERE = Path(__file__).resolve().parent
 LIMIT_S = 280
 RATE_SECONDS = 1.5
 FRAMEWORKS = ("jax", "cupy", "triton")
-BYPASS_MIB, BYPASS_SECONDS = 1024, 30
+BYPASS_MIB, BYPASS_SECONDS, LEASES_SECONDS = 1024, 30, 10
 # Attempts to get memory and compute time that need no rare feature of a driver.
 BYPASS_MEMORY = ("allocations", "odd-sizes", "managed", "pitched", "pool-of-device", "pool-of-own",
                  "physical", "mapped", "second-context")
@@ -64,6 +64,7 @@ class Programs:
         neighbour = bed.start(Tenant(.8, Kind("queue", 1000)), CLEAVE)
         alone, least = self.rate(bed, neighbour), None
         for name in BYPASS_SHARE:
+            self.wait_for_leases(bed, 1)
             front, env = bed.way(Tenant(.2, None), CLEAVE)
             with subprocess.Popen([*front, bed.built("tests/bypass/bypass-cuda"), name], env=env,
                                   text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -81,6 +82,13 @@ class Programs:
                     os.killpg(way.pid, signal.SIGKILL)
         if least is not None:
             self.find("bypass", "least_left", least, "fraction")
+
+    @staticmethod
+    def wait_for_leases(bed, n):
+        """Until no more than so many are left: that of a killed program ends shortly after it."""
+        until = time.monotonic() + LEASES_SECONDS
+        while len(bed.agent.get("/v1/leases")["items"]) > n and time.monotonic() < until:
+            time.sleep(.02)
 
     @staticmethod
     def rate(bed, program):

@@ -7,8 +7,8 @@ What tells most comes first, and after each look all that was found so far is wr
 run that is ended keeps it.  With --minutes the look that the time is up in is ended, and what it
 found by then stays.
 
-usage: verify_cuda.py --build BUILD [--quick] [--only LOOK,LOOK...] [--minutes N]
-                      [--results FILE] [--write-docs FILE]
+usage: verify_cuda.py --build BUILD [--quick] [--only LOOK,LOOK...] [--cases CASE,CASE...]
+                      [--minutes N] [--results FILE] [--write-docs FILE]
        verify_cuda.py --list-docs FILE     writes what no GPU has been asked yet; needs none
 """
 import argparse
@@ -78,6 +78,7 @@ class Look(program_looks.Programs):
 
     def __init__(self, arguments):
         self.build, self.quick = arguments.build.resolve(), arguments.quick
+        self.cases = arguments.cases
         self.rows, self.findings, self.notes = cuda_table.rows(), {}, []
         self.where, self.looks, self.outputs = "", {}, []
         self.day = time.strftime("%Y-%m-%d", time.gmtime())
@@ -218,7 +219,7 @@ class Look(program_looks.Programs):
 
     def run_bench(self, executor, cases=()):
         """Returns whether this executor works here."""
-        context = Context(self, self.quick, cases)
+        context = Context(self, self.quick, cases or self.cases)
         with self.bed(executor) as bed:
             found, reason = bed.executor_there()
             self.note(f"{executor}: turns end by the {found}: {reason}")
@@ -374,6 +375,9 @@ def parse_arguments():
     parser.add_argument("--only", metavar="LOOK,...",
                         default=os.environ.get("CLEAVE_GPU_LOOKS") or ",".join(LOOKS),
                         help=f"of {', '.join(LOOKS)} (default: $CLEAVE_GPU_LOOKS, or all)")
+    parser.add_argument("--cases", metavar="CASE,...", default=[],
+                        type=lambda text: text.split(","),
+                        help="of the looks gate and hardware, such as two-1ms (default: all)")
     parser.add_argument("--minutes", type=float, metavar="N", help="as long as all of it may take")
     parser.add_argument("--results", metavar="FILE", help="written after each look")
     parser.add_argument("--write-docs", metavar="FILE", help="likewise")

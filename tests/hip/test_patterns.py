@@ -22,7 +22,8 @@ class Alone(Hip, patterns.Alone):
 
 
 class Beside(Hip, patterns.Beside):
-    SOME = ("early-receive", "legacy-and-blocking", "mixed-defaults", "overlap")
+    SOME = ("early-receive", "legacy-and-blocking", "event-and-blocking", "event-and-own-streams",
+            "mixed-defaults", "overlap")
 
     def test_waits_for_outside(self):
         """Work behind the wait is not in flight, so it keeps no turn. Waits in graphs came with

@@ -55,7 +55,7 @@ class Starts:
             self.assertEqual(result.stderr, "")
 
     def test_loader_that_opens_drivers_itself(self):
-        """The loader bypasses the folder with the gate; a layer would be in front of the drivers."""
+        """The loader would bypass the folder with the gate: the gate opens these drivers itself."""
         if not self.isolation()[0]:
             self.skipTest("no mount namespace")
         khronos = ("OCL_ICD_FILENAMES", "/etc/OpenCL/vendors")
@@ -63,19 +63,25 @@ class Starts:
         new = self.build_loader("new", *khronos, "OPENCL_LAYERS")
         other = self.build_loader("other", "OCL_ICD_PLATFORM_SORT", "/etc/OpenCL/vendors")
         for folder, files, options, is_held in (
-                (old, "libpocl.so.2", (), False), (old, "libpocl.so.2", ("--allow-ungated",), True),
+                (old, "libpocl.so.2", (), True), (old, "libpocl.so.2", ("--no-namespace",), False),
                 (old, "", (), True), (old, None, (), True), (new, "libpocl.so.2", (), True),
+                (new, "libpocl.so.2", ("--no-namespace",), True),
                 (other, "libpocl.so.2", (), True)):
             with self.subTest(folder=folder, files=files, options=options):
                 env = {"LD_LIBRARY_PATH": folder}
                 if files is not None:
                     env["OCL_ICD_FILENAMES"] = files
-                result = self.cleave("run", *options, "-s.1", "true", env=env)
+                result = self.cleave("run", *options, "-s.1", "env", env=env)
                 if is_held:
                     self.assertEqual((result.returncode, result.stderr), (0, ""))
+                    words = result.stdout.split("\n")
+                    self.assertEqual(f"CLEAVE_ICD_FILENAMES={files}" in words,
+                                     bool(files) and not options)
+                    self.assertEqual(f"OCL_ICD_FILENAMES={files}" in words, files is not None and (
+                        bool(options) or not files))
                 else:
-                    self.assert_refused(result, 77, "(Khronos' loader), takes no layers and opens ",
-                                        "enforce the share: unset OCL_ICD_FILENAMES")
+                    self.assert_refused(result, 77, "(Khronos' loader), takes no layers, so no gate "
+                                        "would enforce the share: install ")
         self.assertEqual(self.leases(), [])
 
     def test_loader_with_a_folder_of_its_own(self):

@@ -29,7 +29,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 DOUBLE = os.path.join(HERE, "api_double.py")
 VERBS = ("devices run reserve ps top set release profiles partition plan apply diff export import "
          "cordon drain uncordon simulate fit defrag advise profile cdi systemd slurm events "
-         "tenants token audit backup restore doctor version completion help").split()
+         "tenants token audit reload backup restore doctor version completion help").split()
 
 
 class WithoutAgent(Sandbox):
@@ -235,7 +235,7 @@ COMP_WORDS=(%s); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _cleave; printf '%%s\\n'
 
     def test_bash_offers(self):
         self.assertEqual(sorted(self.complete_bash("cleave", "")), sorted(VERBS))
-        self.assertEqual(self.complete_bash("cleave", "re"), ["reserve", "release", "restore"])
+        self.assertEqual(self.complete_bash("cleave", "re"), ["reserve", "release", "reload", "restore"])
         self.assertEqual(self.complete_bash("cleave", "run", "--cl"), ["--class"])
         self.assertEqual(self.complete_bash("cleave", "run", "--class", "b"), ["batch"])
         self.assertEqual(self.complete_bash("cleave", "run", "--class", "=", "l"), ["latency"])

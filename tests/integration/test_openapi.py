@@ -124,6 +124,7 @@ class Document(ApiCase):
         self.ask("GET", "/v1/history?of=device:gpu99", status=404)
         self.ask("GET", "/v1/advice?lease=nobody", status=404)
         self.ask("POST", "/v1/backup", status=201)
+        self.ask("POST", "/v1/reload", status=204)
         for verb, status in (("cordon", 200), ("uncordon", 200), ("drain", 202)):
             self.ask("POST", "/v1/devices/gpu5/" + verb, {"reason": "test"}, status)
         self.ask("POST", "/v1/devices/gpu99/cordon", status=404)

@@ -516,7 +516,7 @@ class Examples(WithAgent):
         layout, = (each for each in self.layouts("dgx-a100") if "inference" in each)
         self.assertEqual(self.on("dgx-a100", "apply", "-y", layout).returncode, 0)
         for arguments, n_lines in ((["export"], 26), (["partition", "list"], 29),
-                                   (["profiles", "gpu0"], 8), (["plan", layout], 2)):
+                                   (["profiles", "gpu0"], 8), (["plan", layout], 6)):
             with self.subTest(arguments):
                 self.end_agents()
                 result = self.on("dgx-a100", *arguments)

@@ -7,8 +7,9 @@ usage: test_placing.py CLEAVE CLEAVED [TEST...]
 """
 import json
 import os
+import subprocess
 
-from cli_sandbox import wait_until
+from cli_sandbox import Paths, wait_until
 from partition_sandbox import WithAgent, run_tests
 
 
@@ -92,6 +93,53 @@ class Placing(WithAgent):
             self.assertEqual(self.start("mixed", "--device", name, "--share", "1"), [name])
         made, = self.start("mixed", "--isolation", "hardware", "--memory", "9G")
         self.assertTrue(made.startswith("gpu1/1g.10gb@"), made)
+
+    def test_queue_of_a_profile(self):
+        """A lease that waits for a profile takes whichever partition is free first, and not only
+        the one in whose queue it is."""
+        for _ in range(3):
+            result = self.on("mixed", "partition", "create", "gpu1", "1g.10gb")
+            self.assertEqual(result.returncode, 0, result.stderr)
+        devices = json.loads(self.on("mixed", "devices", "-o", "json").stdout)["items"]
+        parts = [device["name"] for device in devices if device["parent"] == "gpu1"]
+        for number, name in enumerate(parts):
+            self.start("mixed", "--name", f"holder{number}", "--device", name, "--share", "1")
+        waiting = subprocess.Popen(
+            [Paths.cleave, "--sim", os.path.join(self.folder, "mixed.yaml"), "run", "--wait",
+             "--profile", "1g.10gb", "--share", "1", "--name", "waits", "--", "sleep", "60"],
+            env=self.env, stderr=subprocess.DEVNULL)
+        self.addCleanup(waiting.wait)
+        self.addCleanup(waiting.kill)
+
+        def lease():
+            return next((each for each in self.leases("mixed") if each["name"] == "waits"),
+                        {"state": "", "device": ""})
+        self.assertTrue(wait_until(lambda: lease()["state"] == "queued"))
+        self.assertEqual(lease()["device"], parts[0])
+        result = self.on("mixed", "release", "--force", "holder2")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertTrue(wait_until(lambda: lease()["state"] == "active"), lease())
+        self.assertEqual(lease()["device"], parts[2])
+
+    def test_profiles(self):
+        """Memory where no source gives it, and what AMD says of each pair of modes."""
+        def rows(node, device):
+            result = self.on(node, "profiles", device, "-o", "json")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            return {row["profile"]: row for row in json.loads(result.stdout)["items"]}
+        h200 = rows("hgx-h200", "gpu0")
+        self.assertEqual({name: row["memory_bytes"] >> 30 for name, row in h200.items()}, {
+            "1g.18gb": 16, "1g.18gb+me": 16, "1g.35gb": 35, "2g.35gb": 35, "3g.71gb": 70,
+            "4g.71gb": 70, "7g.141gb": 140})
+        self.assertEqual({name: row["note"] for name, row in rows("mi300x", "gpu0").items()}, {
+            "SPX/NPS1": "as it is now",
+            "DPX/NPS1": "accepted by the driver, not validated by AMD",
+            "DPX/NPS2": "",
+            "QPX/NPS1": "accepted by the driver, not validated by AMD",
+            "QPX/NPS4": "accepted by the driver, not validated by AMD",
+            "CPX/NPS1": "isolation, small batches, models up to 13B; described by AMD, not in its "
+                        "table of validated modes",
+            "CPX/NPS4": "as CPX/NPS1, and memory nearer: less latency and power"})
 
     def fill(self, *more):
         """Of eight GPUs six are full, and two have leases in the way of a whole device."""

@@ -72,7 +72,7 @@ class Tokens(TcpCase):
         for line in ("Authorization: " + secret, "Authorization: Basic " + secret,
                      "Authorization: Token " + secret, "Authorization:", "X-Token: " + secret,
                      "Proxy-Authorization: Bearer " + secret, "Cookie: token=" + secret,
-                     "Authorization: Bearer\x0b" + secret):
+                     "Authorization: Bearer\xa0" + secret):
             self.assertEqual(self.status(line), 401, line)
 
     def test_two_headers(self):

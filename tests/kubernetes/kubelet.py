@@ -80,8 +80,10 @@ class Services(plugin_grpc.RegistrationServicer, pods_grpc.PodResourcesListerSer
         return plugin_pb.Empty()
 
     def List(self, request, context):
+        answer = self.kubelet.list()
         self.kubelet.n_lists += 1
-        return self.kubelet.list()
+        self.kubelet.may_answer.wait()
+        return answer
 
 
 class Kubelet:
@@ -96,6 +98,8 @@ class Kubelet:
         self.starts = {}  # the answers of Allocate
         self.refuse, self.n_lists, self.servers = False, 0, []
         self.hidden = set()  # pods that it does not know yet
+        self.may_answer = threading.Event()  # clear: the answers to List are late
+        self.may_answer.set()
 
     # --- Start and end ---
 

@@ -223,6 +223,22 @@ class Shares(SharesBed):
             self.kubelet.delete(f"p{i}")
         self.assertLessEqual(len(self.leases()), 1)
 
+    def test_list_of_before(self):
+        """A list that comes late does not take a new container's lease away."""
+        self.kubelet.admit("old", {"c": {SHARE: 80}})
+        self.check_ledger()
+        ids = self.kubelet.pods[("default", "old")]["c"][SHARE]
+        n_lists = self.kubelet.n_lists
+        self.kubelet.may_answer.clear()
+        self.assertTrue(wait_until(lambda: self.kubelet.n_lists > n_lists))
+        self.kubelet.delete("old")
+        self.kubelet.admit("new", {"c": {SHARE: 70}}, reusable={SHARE: ids})
+        lease = self.lease_of("new")["id"]
+        n_lists = self.kubelet.n_lists
+        self.kubelet.may_answer.set()
+        self.assertTrue(wait_until(lambda: self.kubelet.n_lists > n_lists + 2))
+        self.assertEqual(self.lease_of("new")["id"], lease)
+
     def test_init_container(self):
         """The containers after it use its ids again, while its lease is still needed."""
         first = self.kubelet.admit("p", {"i": {SHARE: 80}})["i"]

@@ -37,6 +37,7 @@ AGENT = (
     ("event", "events and counters"),
     ("auth", "identity of callers: users, tokens"),
     ("http", "HTTP: connections, bodies, waiting, problem documents"),
+    ("identity", "the names of devices, by UUID"),
     ("device", "devices, partitions, the worker that calls the drivers"),
     ("lease", "one lease: its gates' socket, its processes, its executor, its account"),
     ("ledger", "all leases: the table, promises, placing, the queue, their lifecycle"),
@@ -53,6 +54,7 @@ BELOW_CLI = ("base", "core/*", "import", "simulate", "client", "bridge/cdi", "br
              "bridge/slurm")
 CLI = (
     ("frame", "options, help, output, errors, signals"),
+    ("shim", "the shared object that takes the place of a driver's library in a lease"),
     ("launch", "a program in a lease: its environment, mounts, gates, supervision"),
     ("lease", "the verbs for leases"),
     ("node", "the verbs for devices, partitions and layouts"),

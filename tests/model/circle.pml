@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* No wait of the gate closes a circle (src/gate/window/flight.c: fits(), is_queue_stalled(),
- * is_lease_stalled(); src/arbiter/turns.c: finish_close()).  A program submits to two
- * queues.  The first command of queue A runs until the command of queue B has, or until
- * the host has set a word after all its submissions (-DBY_HOST); more stands behind it.
- * Such programs end without a gate.
+ * is_process_stalled(), is_left_behind(); src/arbiter/turns.c: finish_close()).  A program
+ * submits to two queues.  The first command of queue A runs until the command of queue B
+ * has, or until the host has set a word after all its submissions (-DBY_HOST); more stands
+ * behind it.  With -DTWO_PROCESSES queue B is of another process of the lease, which has
+ * nothing else to submit.  Such programs end without a gate.
  *
  * The arbiter is as unkind as it may be: it closes the gate at any moment, and once it has
  * left a lease behind that did not drain it gives that no turn before it has, for it owes.
@@ -21,10 +22,18 @@
 
 byte phase = GRANTED;
 byte submitted[2], finished[2];
-bool word, is_waiting, is_done;
+byte n_waiting;
+bool word, has_all_of_b, is_done;
 
 #define FLIGHT(q) (submitted[q] - finished[q])
 #define ALL_FLIGHT (FLIGHT(A) + FLIGHT(B))
+
+/* What a thread looks at that waits in a closed gate. */
+#if defined(TWO_PROCESSES) && defined(M_OWN_WORK_ONLY)
+#define SEEN_FLIGHT(q) FLIGHT(q)
+#else
+#define SEEN_FLIGHT(q) ALL_FLIGHT
+#endif
 
 /* Of commands that are longer than the window: one at a time. */
 #ifdef M_ONE_WINDOW_FOR_ALL
@@ -42,12 +51,12 @@ inline submit(q)
 	:: timeout && phase == GRANTED && !HAS_ROOM(q) -> submitted[q]++; break
 #endif
 	:: phase == CLOSED ->
-		is_waiting = true;
+		n_waiting++;
 		if
-		:: phase != CLOSED -> is_waiting = false
+		:: phase != CLOSED -> n_waiting--
 #ifndef M_NO_LIMIT_CLOSED
-		:: timeout && phase == CLOSED && ALL_FLIGHT > 0 ->
-			is_waiting = false;
+		:: timeout && phase == CLOSED && SEEN_FLIGHT(q) > 0 ->
+			n_waiting--;
 			submitted[q]++;
 			break
 #endif
@@ -66,12 +75,22 @@ proctype program()
 	od;
 #ifdef BY_HOST
 	word = true;
-#else
+	has_all_of_b = true;
+#elif !defined(TWO_PROCESSES)
 	submit(B);
+	has_all_of_b = true;
 #endif
-	ALL_FLIGHT == 0;
+	has_all_of_b && ALL_FLIGHT == 0;
 	is_done = true
 }
+
+#ifdef TWO_PROCESSES
+proctype other_process()
+{
+	submit(B);
+	has_all_of_b = true
+}
+#endif
 
 /* The first of A waits for the word; the one of B writes it. */
 active proctype device_a()
@@ -107,7 +126,7 @@ end_draining:
 end_owing:
 			ALL_FLIGHT == 0
 		fi
-	:: phase == CLOSED && is_waiting -> phase = GRANTED
+	:: phase == CLOSED && n_waiting > 0 -> phase = GRANTED
 	:: n_turns == 2 && phase == GRANTED -> phase = OPEN /* the others have gone */
 	od
 }
@@ -116,6 +135,9 @@ init
 {
 	atomic {
 		phase = GRANTED;
+#ifdef TWO_PROCESSES
+		run other_process();
+#endif
 		run program()
 	};
 	is_done

@@ -11,8 +11,12 @@
  * first launch that loads its kernel may.  A thread that waits for the end of such a call
  * (M_WAITS_FOR_CALL) waits for ever.
  *
+ * S may wait for the word by an event of a stream that is not blocking, and no call but
+ * the creation of S and T tells the gate that they are in use: it is told nothing later.
+ * M_AT_FIRST_KERNEL: the gate notes a blocking stream at its first kernel.
+ *
  * It has no time: thread 2 waits however long it takes thread 1 to record one event in L,
- * which happens only before the first command of a blocking stream.  The gate does for a
+ * which happens only before the first blocking stream is created.  The gate does for a
  * second, within which a thread is assumed to get a processor; M_NO_ORDER is what becomes
  * of one that does not.
  *
@@ -116,7 +120,7 @@ proctype first()
 	first_done = true
 }
 
-/* clv_legacy_submit_blocking(), before each call. */
+/* clv_legacy_submit_blocking(), when the streams are created. */
 inline submit_blocking()
 {
 	has_blocking = true;
@@ -132,9 +136,10 @@ proctype second()
 {
 	byte i;
 
+#ifndef M_AT_FIRST_KERNEL
 	submit_blocking();
+#endif
 	atomic { submit(S, true, false); wait_is_in = true };
-	submit_blocking();
 	atomic { submit(T, false, true); write_is_in = true };
 	second_done = true
 }

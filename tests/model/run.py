@@ -45,6 +45,8 @@ RUNS = {
     "circle": [
         ("", "holds"),
         ("-DBY_HOST", "holds"),
+        ("-DTWO_PROCESSES", "holds"),
+        ("-DTWO_PROCESSES -DM_OWN_WORK_ONLY", "found"),
         ("-DM_ONE_WINDOW_FOR_ALL -DM_NO_LIMIT_IN_TURN", "found"),
         ("-DBY_HOST -DM_NO_LIMIT_IN_TURN", "found"),
         ("-DM_NO_LIMIT_CLOSED", "found"),
@@ -55,6 +57,7 @@ RUNS = {
         ("-DM_ALWAYS_IN_LEGACY", "found"),
         ("-DM_NO_ORDER", "found"),
         ("-DM_LOOKS_FIRST", "found"),
+        ("-DM_AT_FIRST_KERNEL", "found"),
         ("-DBLOCKING_CALL -DM_WAITS_FOR_CALL", "found"),
     ],
     "turns": [

@@ -4,6 +4,7 @@
 
 usage: test_confined.py CLEAVED UNIT [unittest arguments]
 """
+import json
 import os
 import re
 import shutil
@@ -74,9 +75,10 @@ class Confined(SystemCase):
         connection = harness.UnixConnection(self.agent.api)
         self.addCleanup(connection.close)
         connection.request("POST", "/v1/apply?name=two.yaml", TWO_SETS)
-        self.assertEqual(connection.getresponse().status, 202)
-        self.assertTrue(wait_until(lambda: any(
-            d["parent"] for d in self.agent.get("/v1/devices")["items"])))
+        answer = connection.getresponse()
+        self.assertEqual(answer.status, 202)
+        operation = f"/v1/operations/{json.load(answer)['id']}"
+        self.assertTrue(wait_until(lambda: self.agent.get(operation)["state"] == "done"))
         lease = self.tenant.lease(share=0.2, profile="cores:1")
         self.assertEqual(self.tenant.do("attach", socket=lease["socket"])["status"], 0)
         os.sched_setaffinity(self.tenant.pid, range(os.cpu_count()))

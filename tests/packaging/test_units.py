@@ -34,7 +34,7 @@ class Units(unittest.TestCase):
     def units(self, kind):
         """As they are installed, but with the built agent."""
         text = (BUILT / f"{kind}-cleaved.service").read_text()
-        text = re.sub(r"^(ExecStart=)\S+", rf"\g<1>{CLEAVED}", text, flags=re.M)
+        text = re.sub(r"^(Exec\w+=)\S+/cleaved\b", rf"\g<1>{CLEAVED}", text, flags=re.M)
         (self.folder / "cleaved.service").write_text(text)
         shutil.copy(SOURCE / kind / "cleaved.socket", self.folder)
         return [str(self.folder / f"cleaved.{end}") for end in ("service", "socket")]

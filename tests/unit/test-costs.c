@@ -51,12 +51,25 @@ static void test_late_wake_up(void **state)
 	assert_true(clv_cost_estimate(key) <= 2 * SHORT_NS);
 }
 
+/* The mean of eight kinds, of which this one took nearly all of the time. */
+static void test_raised_above_a_mean(void **state)
+{
+	uint64_t key = key_of(0x4000);
+
+	clv_cost_learn(key, SHORT_NS, 8);
+	clv_cost_raise(key, SHORT_NS);
+	assert_int_equal(clv_cost_estimate(key), SHORT_NS);
+	clv_cost_raise(key, 6 * CLV_NS_PER_MS);
+	assert_true(clv_cost_estimate(key) <= 8 * SHORT_NS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_steady),
 		cmocka_unit_test(test_batch_that_took_far_longer),
 		cmocka_unit_test(test_late_wake_up),
+		cmocka_unit_test(test_raised_above_a_mean),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -254,6 +254,20 @@ static void test_wrong_estimate(void **state)
 	assert_int_equal(phase_of(b), CLV_PHASE_GRANTED);
 }
 
+/* Time in which the arbiter makes each of its steps. */
+static void pass(uint64_t ns)
+{
+	uint64_t end_ns = now_ns + ns, next_ns;
+
+	while (now_ns < end_ns) {
+		next_ns = step();
+		now_ns = next_ns <= now_ns ? now_ns + US : next_ns;
+		if (now_ns > end_ns)
+			now_ns = end_ns;
+	}
+	step();
+}
+
 /* The lease is overdue although the next one was let in early. */
 static void test_endless_work_is_overdue(void **state)
 {
@@ -264,14 +278,28 @@ static void test_endless_work_is_overdue(void **state)
 	end_turn();
 	assert_int_equal(phase_of(b), CLV_PHASE_GRANTED);
 	submit(b, timeout_ns);
-	now_ns += timeout_ns - MS;
-	step();
+	pass(timeout_ns - MS);
 	assert_int_equal(a->account.overdue, 0);
-	now_ns += MS;
-	step();
-	step();
+	pass(MS);
 	assert_int_equal(a->account.overdue, 1);
 	assert_true(a->drain_timeout_ns < timeout_ns);
+}
+
+/* The agent was stopped meanwhile, and the work could not be seen to end. */
+static void test_absence_is_not_overdue(void **state)
+{
+	uint64_t timeout_ns = a->drain_timeout_ns;
+
+	contend();
+	submit(a, deadline_of(a) - now_ns + LEAD);
+	end_turn();
+	assert_int_equal(phase_of(b), CLV_PHASE_GRANTED);
+	submit(b, timeout_ns);
+	now_ns += 10 * timeout_ns;
+	step();
+	assert_int_equal(a->account.overdue, 0);
+	pass(timeout_ns);
+	assert_int_equal(a->account.overdue, 1);
 }
 
 /* A series of turns; in each the work ends exactly with the turn, and the next lease
@@ -377,6 +405,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_late_work, begin, end),
 		cmocka_unit_test_setup_teardown(test_wrong_estimate, begin, end),
 		cmocka_unit_test_setup_teardown(test_endless_work_is_overdue, begin, end),
+		cmocka_unit_test_setup_teardown(test_absence_is_not_overdue, begin, end),
 		cmocka_unit_test_setup_teardown(test_turns_grow_with_cost, begin, end),
 		cmocka_unit_test_setup_teardown(
 			test_turns_stay_short_for_latency, begin, end),

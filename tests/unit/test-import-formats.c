@@ -186,6 +186,62 @@ static void test_configmaps(void **state)
 	CHECK_IMPORTS(cases);
 }
 
+/* Manifests of Kubernetes: others stand before and after the one to import. */
+static void test_documents(void **state)
+{
+#define OTHER "---\napiVersion: v1\nkind: ServiceAccount\nmetadata: {name: x}\n"
+#define CONFIG "version: v1\nmig-configs: {" MIG_PARTED("a") "}\n"
+	static const struct import_case cases[] = {
+		{OTHER "---\n" MAP "data:\n  config.yaml: |\n" INNER("a") OTHER, NULL,
+			"nvidia mig=off\n", {NULL}},
+		{OTHER "---\n" CONFIG, "a", "nvidia mig=off\n", {NULL}},
+		{CONFIG OTHER, NULL, "nvidia mig=off\n", {NULL}},
+		{"# comment\n---\n# another\n---\n" CONFIG "---\n---\n", NULL,
+			"nvidia mig=off\n", {NULL}},
+		{"%YAML 1.1\n---\n" CONFIG "...\n---\n{}\n", NULL, "nvidia mig=off\n",
+			{NULL}},
+		{"--- {"
+		 "version: v1, mig-configs: {" MIG_PARTED("a") "}}\n---\n1\n",
+			NULL, "nvidia mig=off\n", {NULL}},
+		/* another ConfigMap, of something else */
+		{"---\n" MAP "data:\n  clients.yaml: |\n    version: v1\n---\n" MAP
+		 "data:\n  config.yaml: |\n" INNER("a"),
+			NULL, "nvidia mig=off\n", {NULL}},
+		/* not a separator: it is inside a text */
+		{MAP "data:\n  config.yaml: |\n    ---\n" INNER("a"), NULL,
+			"nvidia mig=off\n", {NULL}},
+		/* line numbers are those of the file */
+		{OTHER "---\n" MAP "data:\n  config.yaml: |\n    version: v1\n"
+		       "    mig-config: {}\n    mig-configs: {}\n",
+			NULL, NULL, {"f:12:1: unknown key 'mig-config'"}},
+		{OTHER "---\na: [\n---\n" CONFIG, NULL, NULL, {"f:7:", "invalid YAML"}},
+		{OTHER OTHER, NULL, NULL, {"none of its 2 documents can be imported"}},
+		{CONFIG OTHER "---\n" CONFIG, NULL, NULL,
+			{"f:8:1: a second document that can be imported",
+				"the one in line 1"}},
+		{"---\n...\n---\n" CONFIG "...\n", NULL, "nvidia mig=off\n", {NULL}},
+		{"---\n---\n", NULL, NULL, {"none of the formats"}},
+	};
+
+	CHECK_IMPORTS(cases);
+}
+
+/* Each document is read by itself, so their number is bounded. */
+static void test_many_documents(void **state)
+{
+	char text[512] = "";
+	struct clv_yaml *yaml;
+	struct clv_error err = {0};
+
+	for (int i = 0; i < 65; i++)
+		strcat(text, "---\n1\n");
+	assert_int_equal(clv_import_parse(text, strlen(text), "f", &yaml, &err), -E2BIG);
+	assert_string_equal(err.msg, "f: more than 64 documents");
+	assert_int_equal(
+		clv_import_parse(text, strlen(text) - 6, "f", &yaml, &err), -EINVAL);
+	assert_non_null(strstr(err.msg, "none of its 64 documents"));
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -195,6 +251,8 @@ int main(void)
 		cmocka_unit_test(test_selection),
 		cmocka_unit_test(test_long_lists),
 		cmocka_unit_test(test_configmaps),
+		cmocka_unit_test(test_documents),
+		cmocka_unit_test(test_many_documents),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

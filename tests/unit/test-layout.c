@@ -553,6 +553,9 @@ static const struct bad bad_layouts[] = {
 		"l.yaml:4:29: 4294967296 is out of range: from 1 to 4294967295" },
 	{ RULE("vf: {count: 1, driver: 123456789012345678901234}"), -ERANGE,
 		"l.yaml:4:26: this text has 24 bytes: at most 23" },
+	{ RULE("vf: {count: 1, driver: ../../../etc}"), -EINVAL,
+		"l.yaml:4:26: '../../../etc' is no name of a driver: letters, digits, '-' and "
+		"'_', as in vfio-pci" },
 };
 /* clang-format on */
 

@@ -250,29 +250,57 @@ static void test_watch(void **state)
 
 static void test_device_lock(void **state)
 {
-	char folder[] = "/tmp/clv-locks-XXXXXX", path[128];
+	char path[128], folder_path[] = "/tmp/clv-locks-XXXXXX";
+	struct clv_lock_folder folder = {folder_path, true};
 	struct clv_error err = {0};
 	int fd, second;
 
-	assert_non_null(mkdtemp(folder));
-	fd = clv_device_lock(folder, "../a b", "/run/x.sock", &err);
+	assert_non_null(mkdtemp(folder_path));
+	fd = clv_device_lock(&folder, "../a b", "/run/x.sock", &err);
 	assert_true(fd >= 0);
-	snprintf(path, sizeof(path), "%s/cleave-___a_b.lock", folder);
+	snprintf(path, sizeof(path), "%s/cleave-___a_b.lock", folder_path);
 	assert_int_equal(access(path, F_OK), 0);
 	/* A second open file description is what another process would have. */
-	second = clv_device_lock(folder, "../a b", "/run/y.sock", &err);
+	second = clv_device_lock(&folder, "../a b", "/run/y.sock", &err);
 	assert_int_equal(second, -EADDRINUSE);
 	assert_non_null(strstr(err.msg, "/run/x.sock"));
 	close(fd);
-	fd = clv_device_lock(folder, "../a b", "/run/y.sock", &err);
+	fd = clv_device_lock(&folder, "../a b", "/run/y.sock", &err);
 	assert_true(fd >= 0);
 	close(fd);
 	/* A symbolic link in place of the lock file is not followed. */
 	unlink(path);
 	assert_int_equal(symlink("/etc/passwd", path), 0);
-	assert_int_equal(clv_device_lock(folder, "../a b", "/run/y.sock", &err), -EACCES);
+	assert_int_equal(
+		clv_device_lock(&folder, "../a b", "/run/y.sock", &err), -EACCES);
 	unlink(path);
-	rmdir(folder);
+	rmdir(folder_path);
+}
+
+/* What others may have written into a lock file is not shown; the kernel's table names
+ * the process. */
+static void test_device_lock_of_users(void **state)
+{
+	char path[128], pid[32], folder_path[] = "/tmp/clv-locks-XXXXXX";
+	struct clv_lock_folder folder = {folder_path, false};
+	struct clv_error err = {0};
+	int fd;
+
+	assert_non_null(mkdtemp(folder_path));
+	assert_int_equal(clv_device_lock_holder(folder_path, "a"), 0);
+	fd = clv_device_lock(&folder, "a", "/run/x.sock", &err);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "agent: run this\n", 16), 16);
+	assert_int_equal(clv_device_lock(&folder, "a", "/run/y.sock", &err), -EADDRINUSE);
+	assert_null(strstr(err.msg, "run this"));
+	snprintf(pid, sizeof(pid), "process %d of user %u", getpid(), geteuid());
+	assert_non_null(strstr(err.msg, pid));
+	assert_int_equal(clv_device_lock_holder(folder_path, "a"), getpid());
+	close(fd);
+	assert_int_equal(clv_device_lock_holder(folder_path, "a"), 0);
+	snprintf(path, sizeof(path), "%s/cleave-a.lock", folder_path);
+	unlink(path);
+	rmdir(folder_path);
 }
 
 int main(void)
@@ -287,6 +315,7 @@ int main(void)
 		cmocka_unit_test(test_maps),
 		cmocka_unit_test(test_watch),
 		cmocka_unit_test(test_device_lock),
+		cmocka_unit_test(test_device_lock_of_users),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -75,6 +75,13 @@ static bool stands(struct clv_queue *queue, bool *ret_went_on)
 	return false;
 }
 
+static const struct clv_queue *flushed; /* the last */
+
+static void flush(struct clv_queue *queue)
+{
+	flushed = queue;
+}
+
 static void begin_queue(struct clv_queue *queue)
 {
 	queue->context = queue;
@@ -84,6 +91,7 @@ static const struct clv_queue_ops ops = {
 	.record_bytes = sizeof(struct clv_queue),
 	.begin = begin_queue,
 	.mark = mark,
+	.flush = flush,
 	.wait_for_event = wait_for_event,
 	.release_event = release_event,
 	.may_block = may_block,
@@ -280,6 +288,67 @@ static void test_records_are_reused(void **state)
 	assert_ptr_not_equal(submit(3), first);
 }
 
+/* A thread waits for an event of a queue, which another thread releases meanwhile, and a
+ * third one creates a queue. */
+static void test_released_during_a_wait(void **state)
+{
+	struct clv_custody custody = clv_custody_take(submit(1));
+	struct clv_queue *next;
+
+	assert_non_null(custody.queue);
+	clv_queue_release(handle(1));
+	next = submit(2);
+	clv_custody_book(&custody);
+	assert_int_equal(CLV_FLIGHT_COUNT(clv_backlog_in_flight(&next->backlog)), 1);
+	clv_queues_mark_tails(false);
+	book_all();
+	assert_int_equal(n_in_flight(), 0);
+	clv_queue_release(handle(2));
+	assert_true(submit(3) == custody.queue || submit(4) == custody.queue);
+}
+
+/* The same, and the wait fails. */
+static void test_released_during_a_failed_wait(void **state)
+{
+	struct clv_custody custody = clv_custody_take(submit(1));
+
+	clv_queue_release(handle(1));
+	clv_custody_return(&custody);
+	assert_int_equal(n_in_flight(), 0);
+}
+
+static void *submit_elsewhere(void *handle)
+{
+	clv_queue_find(handle);
+	return clv_queue_find(handle);
+}
+
+/* The record that this thread used last is another queue's now, of another thread. */
+static void test_record_of_another_thread(void **state)
+{
+	const uint64_t kind = 3 * CLV_COST_MULTIPLIER | 1;
+	struct clv_quick quick;
+	struct clv_queue *queue;
+	pthread_t thread;
+
+	atomic_store(&control.phase, CLV_PHASE_OPEN);
+	clv_cost_learn(kind, 1000, 1);
+	submit(1);
+	queue = clv_queue_find(handle(1));
+	assert_true(clv_quick_begin(&quick, handle(1), kind));
+	clv_quick_end(&quick, false, NULL);
+	clv_queue_release(handle(1));
+	book_all();
+	assert_int_equal(
+		pthread_create(&thread, NULL, submit_elsewhere, (void *)handle(2)), 0);
+	pthread_join(thread, NULL);
+	assert_ptr_equal(clv_queue_find_known(handle(2)), queue);
+	assert_false(clv_quick_begin(&quick, handle(2), kind));
+	clv_queue_find(handle(2));
+	assert_true(atomic_load(&queue->has_several_users));
+	atomic_store(&control.phase, 0);
+}
+
 /* A held command is released, and completes, before the thread that released it is done
  * with its queue. */
 static void test_released_with_a_held_command(void **state)
@@ -452,6 +521,63 @@ static void test_what_is_noticed_late_is_not_short(void **state)
 	assert_true(clv_cost_estimate(KIND) >= 5 * CLV_NS_PER_MS / 3);
 }
 
+/* The table of estimates has a place of its own for each. */
+static uint64_t kind_of(unsigned k)
+{
+	return KIND + ((uint64_t)k << 52);
+}
+
+static void book_unknown(struct clv_queue *queue, uint64_t kind)
+{
+	enter(CLV_FLIGHT_PACK(0));
+	clv_queue_book(queue, &view, kind, NULL, CLV_FLIGHT_PACK(0));
+}
+
+/* Each of them is learned, although none was waited for alone. */
+static void test_kinds_that_are_noticed_together(void **state)
+{
+	struct clv_queue *queue = clv_queue_find(handle(1));
+
+	clv_cost_forget();
+	for (unsigned k = 0; k < 8; k++)
+		book_unknown(queue, kind_of(k));
+	book_all();
+	for (unsigned k = 0; k < 8; k++)
+		assert_int_not_equal(clv_cost_estimate(kind_of(k)), 0);
+}
+
+/* The one that was waited for is not as short as those before it. */
+static void test_a_long_command_behind_short_ones(void **state)
+{
+	struct clv_queue *queue = clv_queue_find(handle(1));
+
+	clv_cost_forget();
+	for (unsigned k = 0; k < 4; k++)
+		book_unknown(queue, kind_of(k));
+	for (unsigned k = 0; k < 3; k++)
+		clv_queues_wait_for_marker();
+	n_slow = 1;
+	clv_queues_wait_for_marker();
+	assert_true(clv_cost_estimate(kind_of(3)) >= 4 * CLV_NS_PER_MS);
+	assert_true(clv_cost_estimate(kind_of(0)) < 1 * CLV_NS_PER_MS);
+}
+
+/* A command of unknown length behind one of a known kind: its marker has it alone. */
+static void test_a_new_kind_behind_a_known_one(void **state)
+{
+	struct clv_queue *queue = clv_queue_find(handle(1));
+	uint64_t known = CLV_FLIGHT_PACK(1000);
+
+	clv_cost_forget();
+	enter(known);
+	clv_queue_book(queue, &view, KIND, NULL, known);
+	clv_queue_mark_before(queue, kind_of(1), CLV_FLIGHT_PACK(0));
+	book_unknown(queue, kind_of(1));
+	n_slow = 2;
+	book_all();
+	assert_int_not_equal(clv_cost_estimate(kind_of(1)), 0);
+}
+
 /* A thread of the lowest priority that computes in the vendor's call, with the lock of a
  * queue, one of the highest that wants the lock, and one between them that leaves them no
  * processor until the highest has it. */
@@ -546,6 +672,25 @@ static void test_no_priority_inversion(void **state)
 	assert_true(atomic_load(&is_through));
 }
 
+/* A command may wait for one of the other queue, which was never flushed. */
+static void test_the_only_other_queue_is_flushed(void **state)
+{
+	struct clv_queue *waited_for = submit(0);
+
+	clv_queue_mark_with_event(clv_queue_find(handle(1)), malloc(1), PACKED, 0);
+	enter(PACKED);
+	/* Its marker is out, and its record in the table no longer. */
+	clv_queue_release(handle(1));
+	assert_int_equal(clv_table_n(), 1);
+	flushed = NULL;
+	assert_true(clv_queues_wait_for_oldest());
+	assert_ptr_equal(flushed, waited_for);
+	clv_queue_release(handle(0));
+	book_all();
+	assert_int_equal(n_in_flight(), 0);
+	assert_int_equal(clv_table_n(), 0);
+}
+
 #define TEST(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
 int main(void)
@@ -554,17 +699,24 @@ int main(void)
 		TEST(test_released_as_its_marker_is_booked),
 		TEST(test_marker_booked_as_it_is_released),
 		TEST(test_records_are_reused),
+		TEST(test_released_during_a_wait),
+		TEST(test_released_during_a_failed_wait),
+		TEST(test_record_of_another_thread),
 		TEST(test_released_with_a_held_command),
 		TEST(test_streams_that_end_before_their_work),
 		TEST(test_marks_at_once),
 		TEST(test_marks_with_events),
 		TEST(test_marks_that_are_looked_at),
+		TEST(test_the_only_other_queue_is_flushed),
 		TEST(test_no_memory),
 		TEST(test_held_behind_many),
 		TEST(test_refused_at_the_end),
 		TEST(test_always_refused),
 		TEST(test_unknown_are_counted_until_they_are_complete),
 		TEST(test_what_is_noticed_late_is_not_short),
+		TEST(test_kinds_that_are_noticed_together),
+		TEST(test_a_long_command_behind_short_ones),
+		TEST(test_a_new_kind_behind_a_known_one),
 		TEST(test_no_priority_inversion),
 	};
 

@@ -2,8 +2,8 @@
 /* Shims in front of libraries that every system has. */
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "cli/launch/shim.h"
-#include "cli/launch/versions.h"
+#include "cli/shim/shim.h"
+#include "cli/shim/versions.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -26,6 +26,8 @@
 #define NAME "libcleave-test-shim.so.1"
 #define GATE "libm.so.6"
 #define LIBRARY "libc.so.6"
+#define SMALL_LIBRARY "libdl.so.2"
+#define LOADED_BYTES (4 << 10) /* of a shim, in front of the sections */
 
 static char path[] = "/tmp/cleave-shim-XXXXXX";
 
@@ -41,11 +43,11 @@ static int remove_file(void **state)
 	return unlink(path);
 }
 
-/* The path of the loaded library. */
-static const char *path_of_library(void)
+/* The path of a loaded library. */
+static const char *path_of(const char *name)
 {
 	struct link_map *library = NULL;
-	void *handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	void *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
 
 	assert_int_equal(dlinfo(handle, RTLD_DI_LINKMAP, &library), 0);
 	return library->l_name;
@@ -87,7 +89,7 @@ static void test_is_read_again(void **state)
 static void test_has_the_librarys_versions(void **state)
 {
 	static struct clv_versions of_library, of_shim;
-	const char *library = path_of_library();
+	const char *library = path_of(LIBRARY);
 
 	clv_versions_read(library, &of_library);
 	assert_true(of_library.n > 2);
@@ -111,9 +113,9 @@ static void test_is_damaged(void **state)
 	struct stat st;
 
 	assert_int_equal(
-		clv_shim_write(path, NAME, GATE, LIBRARY, path_of_library(), NULL), 0);
+		clv_shim_write(path, NAME, GATE, LIBRARY, path_of(LIBRARY), NULL), 0);
 	assert_int_equal(stat(path, &st), 0);
-	for (off_t at = 0; at < st.st_size; at++) {
+	for (off_t at = 0; at < st.st_size && at < LOADED_BYTES; at++) {
 		_cleanup_close_ int fd = open(path, O_RDWR | O_CLOEXEC);
 		uint8_t old, damaged = 0xff;
 
@@ -125,6 +127,41 @@ static void test_is_damaged(void **state)
 		assert_true(versions.n <= CLV_VERSIONS_MAX);
 		assert_int_equal(pwrite(fd, &old, 1, at), 1);
 	}
+}
+
+/* Also where the library is damaged: here another shim, whose headers and sections of any
+ * content are read. */
+static void test_damaged_library(void **state)
+{
+	char library[] = "/tmp/cleave-shim-library-XXXXXX";
+	_cleanup_close_ int fd = mkstemp(library);
+	const uint8_t values[] = {0, 1, 0x7f, 0xff};
+	ElfW(Ehdr) header;
+	struct stat st;
+
+	assert_int_equal(clv_shim_write(library, NAME, GATE, LIBRARY,
+				 path_of(SMALL_LIBRARY), NULL),
+		0);
+	close(fd);
+	fd = open(library, O_RDWR | O_CLOEXEC);
+	assert_int_equal(pread(fd, &header, sizeof(header), 0), sizeof(header));
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_true(header.e_shoff > 0);
+	for (off_t at = 0; at < st.st_size; at++) {
+		uint8_t old;
+
+		if (at == (off_t)sizeof(header))
+			at = (off_t)header.e_shoff;
+		assert_int_equal(pread(fd, &old, 1, at), 1);
+		for (size_t i = 0; i < sizeof(values); i++) {
+			assert_int_equal(pwrite(fd, &values[i], 1, at), 1);
+			assert_int_equal(
+				clv_shim_write(path, NAME, GATE, LIBRARY, library, NULL),
+				0);
+		}
+		assert_int_equal(pwrite(fd, &old, 1, at), 1);
+	}
+	unlink(library);
 }
 
 static void test_too_large(void **state)
@@ -158,6 +195,7 @@ int main(void)
 		cmocka_unit_test(test_is_read_again),
 		cmocka_unit_test(test_has_the_librarys_versions),
 		cmocka_unit_test(test_is_damaged),
+		cmocka_unit_test(test_damaged_library),
 		cmocka_unit_test(test_too_large),
 	};
 

@@ -370,6 +370,9 @@ static void drop_columns_since(sqlite3 *db, int version)
 static void test_earlier_schema(void **state)
 {
 	static const char *const before[] = {
+		"DROP TABLE names",
+		"ALTER TABLE layout DROP COLUMN resolved",
+		"ALTER TABLE journal DROP COLUMN written",
 		"DROP TABLE debts",
 		"DROP TABLE holders",
 		"ALTER TABLE standing DROP COLUMN least_ppm",

@@ -4,6 +4,7 @@
 #include "gate/attach/attachment.h"
 #include "gate/opencl/dispatch/real.h"
 #include "gate/opencl/dispatch/vendors.h"
+#include "gate/opencl/dispatch/wrap.h"
 #include "gate/opencl/queue/queue.h"
 #include "gate/opencl/queue/submit.h"
 #include "gate/process/state.h"
@@ -36,6 +37,7 @@ static struct {
 static cl_uint n_events, n_pending;
 static uint64_t n_dependencies; /* of all markers */
 static cl_command_queue_properties properties;
+static cl_command_queue queue;
 cl_icd_dispatch clv_real;
 
 static cl_event handle_of(cl_uint i)
@@ -68,7 +70,7 @@ static void complete(cl_uint i, cl_int status)
 }
 
 static cl_int CL_API_CALL enqueue_marker(
-	cl_command_queue queue, cl_uint n, const cl_event *list, cl_event *event)
+	cl_command_queue of, cl_uint n, const cl_event *list, cl_event *event)
 {
 	assert_int_equal(n, 0);
 	n_dependencies += n_pending;
@@ -94,8 +96,12 @@ static cl_int CL_API_CALL wait_for_events(cl_uint n, const cl_event *list)
 static cl_int CL_API_CALL get_event_info(
 	cl_event event, cl_event_info what, size_t room, void *value, size_t *ret_n)
 {
-	assert_int_equal(what, CL_EVENT_COMMAND_EXECUTION_STATUS);
-	memcpy(value, &events[index_of(event)].status, sizeof(cl_int));
+	assert_true(what == CL_EVENT_COMMAND_EXECUTION_STATUS ||
+		    what == CL_EVENT_COMMAND_QUEUE);
+	if (what == CL_EVENT_COMMAND_QUEUE)
+		memcpy(value, &queue, sizeof(queue));
+	else
+		memcpy(value, &events[index_of(event)].status, sizeof(cl_int));
 	return CL_SUCCESS;
 }
 
@@ -111,20 +117,27 @@ static cl_int CL_API_CALL release_event(cl_event event)
 	return CL_SUCCESS;
 }
 
-static cl_int CL_API_CALL get_queue_info(cl_command_queue queue,
-	cl_command_queue_info what, size_t room, void *value, size_t *ret_n)
+static cl_int CL_API_CALL get_queue_info(cl_command_queue of, cl_command_queue_info what,
+	size_t room, void *value, size_t *ret_n)
 {
 	if (what == CL_QUEUE_PROPERTIES)
 		memcpy(value, &properties, sizeof(properties));
 	return CL_SUCCESS;
 }
 
-static cl_int CL_API_CALL flush(cl_command_queue queue)
+static cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_id device,
+	const cl_queue_properties *list, cl_int *ret_error)
+{
+	*ret_error = CL_SUCCESS;
+	return queue;
+}
+
+static cl_int CL_API_CALL flush(cl_command_queue of)
 {
 	return CL_SUCCESS;
 }
 
-static cl_int CL_API_CALL finish(cl_command_queue queue)
+static cl_int CL_API_CALL finish(cl_command_queue of)
 {
 	for (cl_uint i = 0; i < n_events; i++)
 		complete(i, CL_COMPLETE);
@@ -155,6 +168,14 @@ __thread struct clv_gate_thread clv_gate_thread;
 struct clv_view *clv_gate_view(bool *ret_refused)
 {
 	return &view;
+}
+
+void clv_gate_callback_begin(void)
+{
+}
+
+void clv_gate_callback_end(void)
+{
 }
 
 void clv_gate_wait_begin(void)
@@ -266,7 +287,7 @@ void *__wrap_malloc(size_t n_bytes)
 
 /* --- The tests --- */
 
-static cl_command_queue queue;
+static cl_icd_dispatch wrapped;
 
 static int begin(void **state)
 {
@@ -280,6 +301,10 @@ static int begin(void **state)
 	clv_real.clGetCommandQueueInfo = get_queue_info;
 	clv_real.clFlush = flush;
 	clv_real.clFinish = finish;
+	clv_real.clCreateCommandQueueWithProperties = create_queue;
+	clv_opencl_wrap_waits(&wrapped);
+	clv_opencl_wrap_queues(&wrapped);
+	clv_opencl_wrap_submissions(&wrapped);
 	clv_gate_thread.last_queue = &clv_no_queue;
 	properties = CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
 	n_events = n_pending = 0;
@@ -400,6 +425,46 @@ static void test_order_needs_no_events(void **state)
 	assert_int_equal(n_events, 10); /* the markers of commands of unknown length */
 }
 
+/* An event outlives its queue.  The driver may give the queue's handle to another one
+ * later, so a wait for the event makes no record of it. */
+static void test_wait_for_event_of_a_released_queue(void **state)
+{
+	cl_event event;
+
+	submit(CLV_COST_MULTIPLIER, &event);
+	clv_queue_release(queue);
+	assert_int_equal(wrapped.clWaitForEvents(1, &event), CL_SUCCESS);
+	assert_null(clv_queue_find_known(queue));
+	assert_int_equal(wrapped.clFinish(queue), CL_SUCCESS);
+	assert_null(clv_queue_find_known(queue));
+	clv_real.clReleaseEvent(event);
+}
+
+static void CL_CALLBACK native(void *arguments)
+{
+	fail();
+}
+
+/* The arguments are copied behind the gate's own. */
+static void test_too_many_arguments(void **state)
+{
+	assert_int_equal(wrapped.clEnqueueNativeKernel(queue, native, &wrapped, SIZE_MAX,
+				 0, NULL, NULL, 0, NULL, NULL),
+		CL_OUT_OF_HOST_MEMORY);
+}
+
+static void test_handle_is_used_again(void **state)
+{
+	cl_int error;
+
+	assert_true(clv_queue_find_known(queue)->out_of_order);
+	properties = 0;
+	assert_ptr_equal(
+		wrapped.clCreateCommandQueueWithProperties(NULL, NULL, NULL, &error),
+		queue);
+	assert_false(clv_queue_find_known(queue)->out_of_order);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -412,6 +477,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_finished_events_are_not_kept, begin, end),
 		cmocka_unit_test_setup_teardown(test_order_needs_no_events, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_wait_for_event_of_a_released_queue, begin, end),
+		cmocka_unit_test_setup_teardown(test_handle_is_used_again, begin, end),
+		cmocka_unit_test_setup_teardown(test_too_many_arguments, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

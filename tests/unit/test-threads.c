@@ -5,13 +5,16 @@
 #include "base/clock.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -154,6 +157,51 @@ static void test_other_threads_are_left_alone(void **state)
 	clv_threads_free(threads);
 }
 
+/* One processor for the thread and a process that leaves it almost no time. */
+static pid_t starve(const struct worker *worker)
+{
+	const struct sched_param none = {0};
+	pid_t hog;
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	assert_int_equal(
+		sched_setaffinity(atomic_load(&worker->tid), sizeof(one), &one), 0);
+	assert_int_equal(
+		sched_setscheduler(atomic_load(&worker->tid), SCHED_IDLE, &none), 0);
+	hog = fork();
+	assert_true(hog >= 0);
+	if (hog == 0) {
+		sched_setaffinity(0, sizeof(one), &one);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			;
+	}
+	return hog;
+}
+
+static void test_starved_thread_computes(void **state)
+{
+	struct worker named = {.is_idle = true}, worker = {0};
+	struct clv_threads *threads;
+	pid_t hog;
+
+	start(&named);
+	start(&worker);
+	hog = starve(&worker);
+	threads = threads_of(&named);
+	for (int i = 0; i < 300; i++) {
+		assert_false(clv_threads_can_be_halted(threads));
+		usleep(2000);
+	}
+	kill(hog, SIGKILL);
+	waitpid(hog, NULL, 0);
+	finish(&named);
+	finish(&worker);
+	clv_threads_free(threads);
+}
+
 static void test_ended_process(void **state)
 {
 	struct worker worker = {0};
@@ -177,6 +225,7 @@ int main(void)
 		cmocka_unit_test(test_computing_threads_are_stopped),
 		cmocka_unit_test(test_running_threads_are_found),
 		cmocka_unit_test(test_other_threads_are_left_alone),
+		cmocka_unit_test(test_starved_thread_computes),
 		cmocka_unit_test(test_ended_process),
 	};
 

@@ -167,6 +167,8 @@ int clv_api_post_token(
 	if (r >= 0)
 		r = clv_tokens_create(
 			request->agent->tokens, &wanted, &request->answer, err);
+	if (r == -EINPROGRESS)
+		return clv_http_await_user(request, err);
 	if (r < 0)
 		return r;
 	snprintf(request->object, sizeof(request->object), "%s",

@@ -6,6 +6,7 @@
 #include "agent/apply/apply-edit.h"
 #include "agent/apply/apply.h"
 #include "agent/apply/profiles.h"
+#include "agent/apply/reapply.h"
 #include "agent/device/hardware.h"
 #include "agent/device/node-json.h"
 #include "agent/device/plan-json.h"
@@ -133,7 +134,7 @@ static int start(struct clv_request *request, const struct clv_apply_request *wa
 	struct clv_operation *op;
 	int r;
 
-	if (clv_apply_is_starting(apply) && !request->is_late)
+	if (clv_reapply_is_active(request->agent->reapply) && !request->is_late)
 		return clv_request_wait(request, CLV_TOPIC_HARDWARE, SURVEY_WAIT_MS);
 	r = clv_apply_start(apply, wanted, &op, err);
 	if (r < 0)
@@ -437,13 +438,16 @@ int clv_api_delete_operation(
 static int get_wanted(struct clv_request *request, struct clv_error *err)
 {
 	struct clv_store *store = clv_state_get(request->agent, err);
-	char *text;
-	int r = store ? clv_store_get_layout(store, &text, err) : err->code;
+	char *text, *resolved;
+	int r = store ? clv_store_get_layout(store, &text, &resolved, err) : err->code;
 
 	if (r < 0)
 		return r;
-	answer(request, 200, json_pack("{s:s}", "layout", text));
+	answer(request, 200,
+		json_pack("{s:s,s:s,s:o}", "layout", text, "resolved", resolved,
+			"devices", clv_reapply_to_json(request->agent->reapply)));
 	free(text);
+	free(resolved);
 	return 0;
 }
 

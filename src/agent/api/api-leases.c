@@ -14,10 +14,10 @@
 #include "agent/ledger/lifecycle.h"
 #include "agent/ledger/placing.h"
 #include "agent/ledger/queue.h"
+#include "agent/os/users.h"
 #include "agent/record/agent.h"
 
 #include <errno.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -156,16 +156,18 @@ int clv_api_get_lease(
 	return 0;
 }
 
-static int find_user(const struct clv_request *request, uid_t uid, struct clv_peer *ret,
+static int find_user(struct clv_request *request, uid_t uid, struct clv_peer *ret,
 	struct clv_caller *ret_caller, struct clv_error *err)
 {
-	const struct passwd *user = getpwuid(uid);
+	struct clv_user user = {.gid = (gid_t)uid};
 
 	if (request->caller.scope != CLV_SCOPE_ADMIN)
 		return clv_error_set(err, -EPERM,
 			"only an admin can make a lease for user %u: leave user out",
 			uid);
-	*ret = (struct clv_peer){.uid = uid, .gid = user ? user->pw_gid : (gid_t)uid};
+	if (clv_users_by_uid(uid, &user) == -EINPROGRESS)
+		return clv_http_await_user(request, err);
+	*ret = (struct clv_peer){.uid = uid, .gid = user.gid};
 	return clv_caller_of_peer(request->agent, ret, NULL, ret_caller, err);
 }
 

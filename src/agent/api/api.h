@@ -12,6 +12,7 @@
 
 CLV_HANDLER(clv_api_get_audit);
 CLV_HANDLER(clv_api_post_backup);
+CLV_HANDLER(clv_api_post_reload);
 CLV_HANDLER(clv_api_get_devices);
 CLV_HANDLER(clv_api_post_cordon);
 CLV_HANDLER(clv_api_post_drain);

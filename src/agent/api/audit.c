@@ -5,6 +5,7 @@
 #include "agent/api/api.h"
 #include "agent/http/problem.h"
 #include "agent/ledger/tenants.h"
+#include "agent/os/bucket.h"
 #include "agent/os/json-fields.h"
 #include "agent/record/agent.h"
 #include "agent/store/state.h"
@@ -13,9 +14,42 @@
 #include "base/error.h"
 #include "base/log.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #define PAGE 1000u
+
+/* A refused attempt costs its caller nothing, and the agent three pages of the state
+ * file's log and a line: a minute of them must not write a megabyte, of one user or of
+ * many. */
+static const struct clv_bucket_rule refusals_of_each = {10, 4 * CLV_NS_PER_S};
+static const struct clv_bucket_rule refusals_of_all = {30, CLV_NS_PER_S};
+
+struct clv_buckets *clv_audit_new_refusals(void)
+{
+	return clv_buckets_new(&refusals_of_each, &refusals_of_all);
+}
+
+/* Whether this refusal is written; *ret_withheld: those of the caller since the last. */
+static bool may_write(const struct clv_request *request, uint64_t *ret_withheld)
+{
+	const struct clv_caller *caller = &request->caller;
+	uint64_t key = caller->token[0] ? clv_bucket_key(caller->token) : caller->uid;
+
+	return clv_buckets_take(
+		request->agent->refusals, key, clv_clock_ns(), ret_withheld);
+}
+
+static void fill_detail(const struct clv_request *request, const struct clv_error *err,
+	uint64_t withheld, char *ret, size_t ret_bytes)
+{
+	if (withheld > 0)
+		snprintf(ret, ret_bytes,
+			"%" PRIu64 " refusals before this are not written; %s", withheld,
+			err->msg);
+	else
+		snprintf(ret, ret_bytes, "%s", err ? err->msg : request->detail);
+}
 
 void clv_audit_note(const struct clv_request *request, const char *action,
 	const char *object, const struct clv_error *err)
@@ -26,7 +60,10 @@ void clv_audit_note(const struct clv_request *request, const char *action,
 	struct clv_store *store = clv_state_get(request->agent, NULL);
 	struct clv_audit_bounds bounds = {.all = CLV_AUDIT_KEPT};
 	struct clv_error why = {0};
+	uint64_t withheld = 0;
 
+	if (err && !may_write(request, &withheld))
+		return;
 	if (caller->scope == CLV_SCOPE_TENANT)
 		bounds.of_one = CLV_AUDIT_KEPT / 10;
 	snprintf(record.subject, sizeof(record.subject), "%s", caller->subject);
@@ -35,8 +72,7 @@ void clv_audit_note(const struct clv_request *request, const char *action,
 	snprintf(record.action, sizeof(record.action), "%s", action);
 	snprintf(record.object, sizeof(record.object), "%s",
 		request->object[0] ? request->object : object);
-	snprintf(record.detail, sizeof(record.detail), "%s",
-		err ? err->msg : request->detail);
+	fill_detail(request, err, withheld, record.detail, sizeof(record.detail));
 	snprintf(record.result, sizeof(record.result), "%s",
 		err ? clv_problem_code(err->code) : "ok");
 	clv_log_info("audit: %s (%s) %s %s: %s", record.subject, record.origin,

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+struct clv_buckets;
 struct clv_error;
 struct clv_request;
 
 /* Records an attempted change in the audit: caller, origin, action and result.  The
  * record is in the state file before the answer is sent, or only in the log if the state
  * file cannot be written. object: the affected object, unless the handler has set it in
- * the request. err: NULL on success. */
+ * the request. err: NULL on success.  Of refused attempts a caller has a few written, and
+ * then one from time to time that says how many are missing. */
 void clv_audit_note(const struct clv_request *request, const char *action,
 	const char *object, const struct clv_error *err);
+
+/* The limits of refused attempts in the audit and the log; NULL: out of memory. */
+struct clv_buckets *clv_audit_new_refusals(void);

@@ -164,6 +164,8 @@ static const struct clv_route routes[] = {
 		"token.delete", "delete a token", NULL, NULL, NULL, 204},
 	{"POST", "/v1/backup", clv_api_post_backup, CLV_MAY_ADMIN, "state.backup",
 		"back up the state into a file in its folder", NULL, NULL, "Backup", 201},
+	{"POST", "/v1/reload", clv_api_post_reload, CLV_MAY_ADMIN, "settings.reload",
+		"read the settings and the certificate again", NULL, NULL, NULL, 204},
 	{"GET", "/v1/audit", clv_api_get_audit, CLV_MAY_LOOK, NULL,
 		"who changed what, and from where", "after limit", NULL, "[AuditEvent]",
 		200},

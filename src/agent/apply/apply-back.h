@@ -6,15 +6,25 @@
 #include "core/layout/layout.h"
 #include "core/plan/plan.h"
 
+#include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 struct clv_error;
+struct clv_operation;
 
-/* Parses the layout `before` and drops the devices that are gone or can no longer be
- * divided, so that the others can still be put back. *ret is the caller's to clear.
- * ret_gone: the names of the dropped devices, "" for none. */
-int clv_apply_parse_before(const char *before, const struct clv_node *node,
-	struct clv_layout *ret, char *ret_gone, size_t gone_bytes, struct clv_error *err);
+/* The plan by which as many devices as possible are put back to op->before.  The others
+ * are added to op->left: they are gone, in use, or nothing leads back. */
+int clv_back_plan(struct clv_operation *op, const struct clv_node *node,
+	struct clv_plan *ret, struct clv_error *err);
+/* Leaves a device, whose step has failed, with those that change with it.  False: it was
+ * left already. */
+bool clv_back_leave(
+	struct clv_operation *op, const char *uuid, const struct clv_error *why);
+/* The devices that were left, why, and what is left to do on them. */
+json_t *clv_back_left_to_json(struct clv_operation *op);
+/* The same as a sentence, from op->left_json. */
+void clv_back_describe(const struct clv_operation *op, char *ret, size_t ret_bytes);
 
 /* The plan for an operation that an earlier agent began: towards `target`, and for
  * devices that `target` does not select towards their compute modes in `before`, which a

@@ -2,6 +2,7 @@
 #pragma once
 
 /* The operation's structures, shared by the files of apply. */
+#include "agent/apply/apply-marks.h"
 #include "agent/apply/apply.h"
 #include "agent/lease/lease.h"
 #include "base/error.h"
@@ -31,6 +32,12 @@ struct stage {
 	bool has_failed;
 };
 
+/* A device that a roll-back could not put back. */
+struct left {
+	char uuid[96];
+	char why[200];
+};
+
 struct clv_operation {
 	TAILQ_ENTRY(clv_operation) entry;
 	struct clv_apply *apply;
@@ -39,17 +46,22 @@ struct clv_operation {
 	enum state state;
 	uint64_t revision; /* grows with every change */
 	uint64_t started_real_ns, ended_real_ns;
-	/* Layouts as text; before: the state to roll back to, NULL until the first
-	 * step. */
-	char *target, *before;
-	struct clv_layout layout;
-	struct stage *stages; /* the steps; `at` is the current one */
+	/* Layouts as text.  written: as its user wrote it, NULL for a change of one
+	 * partition.  target and before have devices by UUID only; target: NULL until the
+	 * node is known; before: the state to roll back to, NULL until the first step. */
+	char *written, *target, *before;
+	struct clv_layout layout; /* as target, once there is one */
+	struct stage *stages;     /* the steps; `at` is the current one */
 	size_t n_stages, at;
-	json_t *obstacles;      /* of the last plan, or NULL */
-	struct clv_error error; /* why it failed or is rolled back; code 0: it is not */
-	/* What a roll-back cannot undo: devices that are gone, and a memory mode that a
-	 * driver was asked for and keeps until it is reloaded (0: none). */
-	char gone[160];
+	json_t *obstacles;        /* of the last plan, or NULL */
+	struct clv_error error;   /* why it failed or is rolled back; code 0: it is not */
+	struct clv_layout former; /* as before */
+	struct clv_marks marks;   /* of the last plan */
+	/* What a roll-back cannot undo: devices, and a memory mode that a driver was
+	 * asked for and keeps until it is reloaded (0: none). */
+	struct left *left;
+	size_t n_left;
+	json_t *left_json; /* the same at the end, with the steps; or NULL */
 	uint32_t asked_memory;
 	bool is_resumed; /* begun by an earlier agent */
 	sd_event_source *timer;
@@ -60,6 +72,12 @@ struct clv_apply {
 	TAILQ_HEAD(operation_list, clv_operation)
 	operations; /* oldest first; only the last may be under way */
 	size_t n_operations;
+	/* Of agent/apply/reapply.h, which is above this; NULL: there is none.  ended: an
+	 * operation has ended; marks: what the i-th device is about to be changed for,
+	 * NULL behind the last. */
+	void (*ended)(void *userdata, const struct clv_operation *op);
+	const struct clv_marks *(*marks)(const void *userdata, size_t i);
+	void *userdata;
 };
 
 /* The number of operations that are kept, here and in the journal. */
@@ -72,6 +90,10 @@ struct clv_operation *clv_operation_add(
 void clv_operation_survey(struct clv_operation *op);
 /* Fails the operation, or rolls it back if anything was changed. */
 void clv_operation_fail(struct clv_operation *op, const struct clv_error *why);
+/* Takes the locks of the devices that the stages change; -EADDRINUSE: another agent has
+ * one.  They are released at the operation's end. */
+int clv_operation_claim(struct clv_operation *op, struct clv_error *err);
+void clv_operation_unclaim(struct clv_operation *op);
 
 /* The names of the states, by enum state. */
 extern const char *const clv_operation_states[_STATE_MAX];

@@ -92,5 +92,7 @@ json_t *clv_operation_to_json(const struct clv_operation *op)
 		"started_at", time_to_json(op->started_real_ns), "ended_at",
 		time_to_json(op->ended_real_ns));
 	json_object_update_new(json, more);
+	json_object_set_new(
+		json, "left", op->left_json ? json_incref(op->left_json) : json_array());
 	return json;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operations at the start of the agent: resumes what an earlier agent left unfinished, or
- * applies the last layout again. */
+/* Operations at the start of the agent: resumes what an earlier agent left unfinished,
+ * and then applies the last layout again. */
 #include "agent/apply/apply-internal.h"
 
 #include "agent/apply/apply-back.h"
@@ -22,13 +22,29 @@ static void take_journal(struct clv_operation *op, const struct clv_journal *jou
 	op->started_real_ns = journal->started_real_ns;
 	op->target = strdup(journal->target);
 	op->before = strdup(journal->before);
+	if (journal->written[0] != '\0')
+		op->written = strdup(journal->written);
 	if (strcmp(journal->state, clv_operation_states[ROLLING_BACK]) != 0)
 		return;
 	op->state = ROLLING_BACK;
 	clv_error_set(&op->error, -EIO, "%s", journal->error);
 }
 
-/* A target that this version cannot parse is rolled back. */
+/* The target of an earlier version may select devices by their order or names, which may
+ * be others by now. */
+static int read_target(struct clv_operation *op, struct clv_error *err)
+{
+	int r = clv_layout_parse(
+		op->target, strlen(op->target), "the journal", &op->layout, err);
+
+	if (r >= 0 && !clv_layout_is_resolved(&op->layout))
+		r = clv_error_set(err, -EIO,
+			"it was begun by an earlier version, which has not recorded the "
+			"devices that it selects: apply the layout again");
+	return r;
+}
+
+/* A target that this version cannot use is rolled back. */
 static void resume(struct clv_apply *apply, struct clv_journal *journal)
 {
 	struct clv_apply_request request = {
@@ -50,8 +66,9 @@ static void resume(struct clv_apply *apply, struct clv_journal *journal)
 	clv_events_emit(apply->agent, CLV_EVENT_APPLY_RESUMED,
 		"%s: resumed after step %u of %u", journal->what, journal->step,
 		journal->n_steps);
-	r = clv_layout_parse(journal->target, strlen(journal->target), "the journal",
-		&op->layout, &err);
+	r = read_target(op, &err);
+	clv_layout_parse(journal->before, strlen(journal->before), "the journal",
+		&op->former, NULL);
 	op->asked_memory = r < 0 ? 0 : clv_apply_memory_mode(&op->layout);
 	if (r < 0 && op->state != ROLLING_BACK)
 		clv_operation_fail(op, &err);
@@ -59,36 +76,18 @@ static void resume(struct clv_apply *apply, struct clv_journal *journal)
 		clv_operation_survey(op);
 }
 
-static void apply_again(struct clv_apply *apply, const char *layout)
-{
-	struct clv_apply_request request = {
-		.what = "apply the layout again",
-		.layout = layout,
-		.layout_name = "the layout that was applied before",
-		.is_again = true,
-	};
-	struct clv_operation *op;
-	struct clv_error err = {0};
-
-	if (clv_apply_start(apply, &request, &op, &err) < 0)
-		clv_log_warning(0, "%s", err.msg);
-}
-
 void clv_apply_resume(struct clv_apply *apply)
 {
 	struct clv_store *store = clv_state_get(apply->agent, NULL);
 	struct clv_journal journal = {0};
-	char *layout = NULL;
 
 	if (!store)
 		return;
 	if (clv_store_get_journal(store, &journal, NULL) >= 0)
 		resume(apply, &journal);
-	else if (clv_store_get_layout(store, &layout, NULL) >= 0)
-		apply_again(apply, layout);
 	free((char *)journal.target);
 	free((char *)journal.before);
-	free(layout);
+	free((char *)journal.written);
 }
 
 struct past {

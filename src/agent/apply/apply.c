@@ -72,6 +72,7 @@ static int write_journal(struct clv_operation *op, struct clv_error *err)
 		.n_steps = (uint32_t)op->n_stages,
 		.target = op->target,
 		.before = op->before,
+		.written = op->written,
 		.keeps_layout = op->request.keeps_layout,
 		.is_for_lease = op->request.is_for_lease,
 	};
@@ -106,46 +107,6 @@ static int write_end(struct clv_operation *op, struct clv_error *err)
 		clv_store_rollback(store);
 	free(text);
 	return r;
-}
-
-/* Closes to new leases only what the step changes: a partition, or the whole device. */
-static void mark_device(
-	struct clv_devices *devices, const char *uuid, const struct clv_step *step)
-{
-	struct clv_agent_device *whole = clv_devices_find(devices, uuid);
-	struct clv_agent_device *part = clv_devices_find(devices, step->partition);
-
-	if (part)
-		part->is_changing = true;
-	else if (whole && step->needs & CLV_NEEDS_IDLE)
-		whole->is_changing = true;
-}
-
-static void unmark_devices(struct clv_operation *op)
-{
-	struct clv_devices *devices = op->apply->agent->devices;
-
-	for (size_t i = 0; i < clv_devices_count(devices); i++)
-		clv_devices_at(devices, i)->is_changing = false;
-}
-
-static void mark_devices(struct clv_operation *op)
-{
-	unmark_devices(op);
-	for (size_t i = 0; i < op->n_stages; i++)
-		mark_device(op->apply->agent->devices, op->stages[i].uuid,
-			&op->stages[i].step);
-}
-
-/* For a plan that waits for holders: a new lease on what changes would prolong the
- * wait. */
-static void mark_devices_of(struct clv_operation *op, const struct clv_plan *plan,
-	const struct clv_node *node)
-{
-	unmark_devices(op);
-	for (size_t i = 0; i < plan->n_steps; i++)
-		mark_device(op->apply->agent->devices,
-			node->devices[plan->steps[i].device].info.uuid, &plan->steps[i]);
 }
 
 static const enum clv_event_type end_events[_STATE_MAX] = {
@@ -185,7 +146,8 @@ static void end(struct clv_operation *op, enum state state)
 	op->ended_real_ns = clv_clock_real_ns();
 	count_end(op);
 	op->timer = sd_event_source_disable_unref(op->timer);
-	unmark_devices(op);
+	clv_marks_update(op->apply);
+	clv_operation_unclaim(op);
 	if (was_begun && write_end(op, &err) < 0)
 		clv_log_warning(0, "%s", err.msg);
 	if (was_begun || state != DONE)
@@ -193,6 +155,8 @@ static void end(struct clv_operation *op, enum state state)
 			op->error.code ? ": " : "", op->error.msg);
 	if (was_begun || state != DONE)
 		emit_end(op, end_events[state]);
+	if (op->apply->ended)
+		op->apply->ended(op->apply->userdata, op);
 	publish_change(op);
 }
 
@@ -272,7 +236,10 @@ static int keep_before(
 	if (r < 0)
 		return r;
 	r = clv_layout_write(&layout, &op->before, err);
-	clv_layout_clear(&layout);
+	if (r < 0)
+		clv_layout_clear(&layout);
+	else
+		op->former = layout;
 	return r;
 }
 
@@ -289,8 +256,9 @@ static void block(struct clv_operation *op, const struct clv_plan *plan,
 	assert(plan->n_obstacles > 0);
 	json_decref(op->obstacles);
 	op->obstacles = clv_plan_obstacles_to_json(plan, node);
-	if (op->state != ROLLING_BACK && op->layout.on_busy == CLV_ON_BUSY_WAIT) {
-		mark_devices_of(op, plan, node);
+	if (op->layout.on_busy == CLV_ON_BUSY_WAIT) {
+		clv_marks_take(&op->marks, plan, node);
+		clv_marks_update(op->apply);
 		wait_for_holders(op);
 		return;
 	}
@@ -309,6 +277,8 @@ static void begin(struct clv_operation *op, const struct clv_plan *plan,
 
 	assert(plan->n_obstacles == 0 && op->state != RUNNING);
 	r = make_stages(op, plan, node, &err);
+	if (r >= 0)
+		r = clv_operation_claim(op, &err);
 	if (r >= 0 && plan->n_steps > 0 && op->state != ROLLING_BACK)
 		r = keep_before(op, node, &err);
 	if (r < 0) {
@@ -317,7 +287,8 @@ static void begin(struct clv_operation *op, const struct clv_plan *plan,
 	}
 	if (op->state != ROLLING_BACK)
 		op->state = RUNNING;
-	mark_devices(op);
+	clv_marks_take(&op->marks, plan, node);
+	clv_marks_update(op->apply);
 	note_change(op);
 	run_next(op);
 }
@@ -334,18 +305,19 @@ static void fail_with_layout(struct clv_operation *op, struct clv_error *err)
 	clv_operation_fail(op, err);
 }
 
-static int plan_back(struct clv_operation *op, const struct clv_node *node,
-	struct clv_plan *ret, struct clv_error *err)
+/* Sets the target of the operation once the node is known: its layout with the devices by
+ * UUID, or that of a device with one partition more or less. */
+static int set_target(
+	struct clv_operation *op, const struct clv_node *node, struct clv_error *err)
 {
-	struct clv_layout layout;
-	int r = clv_apply_parse_before(
-		op->before, node, &layout, op->gone, sizeof(op->gone), err);
+	int r;
 
-	if (r < 0)
-		return r;
-	r = clv_plan_make(node, &layout, ret, err);
-	clv_layout_clear(&layout);
-	return r;
+	if (op->target)
+		return 0;
+	if (!op->written)
+		return clv_apply_edit(&op->request, node, &op->layout, &op->target, err);
+	r = clv_layout_resolve(&op->layout, node, err);
+	return r < 0 ? r : clv_layout_write(&op->layout, &op->target, err);
 }
 
 /* Plans from what the hardware shows now, and begins, waits or fails. */
@@ -356,11 +328,10 @@ static void plan_now(struct clv_operation *op)
 	struct clv_error err = {0};
 	int r = 0;
 
-	/* A partition to create or destroy becomes a layout once the node is known. */
-	if (op->state != ROLLING_BACK && !op->target)
-		r = clv_apply_edit(&op->request, node, &op->layout, &op->target, &err);
+	if (op->state != ROLLING_BACK)
+		r = set_target(op, node, &err);
 	if (r >= 0 && op->state == ROLLING_BACK)
-		r = plan_back(op, node, &plan, &err);
+		r = clv_back_plan(op, node, &plan, &err);
 	else if (r >= 0 && op->is_resumed)
 		r = clv_apply_plan_resumed(op->target, op->before, node, &plan, &err);
 	else if (r >= 0)
@@ -485,17 +456,16 @@ static bool has_asked_for_memory(const struct clv_operation *op)
 /* Ends a roll-back, with an error if a part could not be undone. */
 static void end_rolling_back(struct clv_operation *op)
 {
-	char more[256];
+	char more[320];
 
-	if (op->gone[0] == '\0' && !has_asked_for_memory(op)) {
+	if (op->n_left == 0 && !has_asked_for_memory(op)) {
 		end(op, ROLLED_BACK);
 		return;
 	}
-	if (op->gone[0] != '\0')
-		snprintf(more, sizeof(more),
-			"the rest is as it was, and %s could not be put back: it is "
-			"gone or cannot be read",
-			op->gone);
+	if (op->n_left > 0)
+		op->left_json = clv_back_left_to_json(op);
+	if (op->n_left > 0)
+		clv_back_describe(op, more, sizeof(more));
 	else
 		snprintf(more, sizeof(more),
 			"all is as it was, but %s may have been requested and stays "
@@ -526,7 +496,9 @@ static void succeed(struct clv_operation *op)
 	}
 	store = clv_state_get(agent, &err);
 	if (!store || (op->request.keeps_layout &&
-			      clv_store_put_layout(store, op->target, &err) < 0))
+			      clv_store_put_layout(store,
+				      op->written ? op->written : op->target, op->target,
+				      &err) < 0))
 		clv_log_warning(0,
 			"%s: the layout will not be applied again after a restart",
 			err.msg);
@@ -576,10 +548,15 @@ static void on_step(void *userdata, const struct clv_error *err)
 		if (why.code == -ENOSPC)
 			why.code = -EBUSY;
 		clv_error_prefix(&why, "%s", stage->text);
-		roll_back(op, &why);
+		/* The other devices can still be put back. */
+		if (op->state == ROLLING_BACK && clv_back_leave(op, stage->uuid, &why))
+			clv_operation_survey(op);
+		else
+			roll_back(op, &why);
 		return;
 	}
 	op->at++;
+	clv_marks_update(op->apply);
 	note_change(op);
 	/* A reload affects all devices of the driver, and the step has read only one. */
 	if (stage->step.kind == CLV_STEP_RELOAD)
@@ -617,176 +594,4 @@ static void run_next(struct clv_operation *op)
 	stage->began_ns = clv_clock_ns();
 	clv_hardware_step(
 		op->apply->agent->hardware, stage->uuid, &stage->step, on_step, op);
-}
-
-/* Operations. */
-
-static void free_operation(struct clv_operation *op)
-{
-	clv_hardware_cancel(op->apply->agent->hardware, op);
-	sd_event_source_disable_unref(op->timer);
-	clv_layout_clear(&op->layout);
-	json_decref(op->obstacles);
-	free(op->stages);
-	free(op->target);
-	free(op->before);
-	free(op);
-}
-
-struct clv_operation *clv_operation_add(
-	struct clv_apply *apply, const struct clv_apply_request *request)
-{
-	struct clv_operation *op = calloc(1, sizeof(*op)), *oldest;
-
-	if (!op)
-		return NULL;
-	op->apply = apply;
-	op->request = *request;
-	op->request.layout = op->request.layout_name = NULL;
-	op->started_real_ns = clv_clock_real_ns();
-	op->revision = 1;
-	clv_lease_make_id(op->id);
-	op->id[0] = 'o';
-	TAILQ_INSERT_TAIL(&apply->operations, op, entry);
-	if (++apply->n_operations > CLV_OPERATIONS_KEPT) {
-		oldest = TAILQ_FIRST(&apply->operations);
-		TAILQ_REMOVE(&apply->operations, oldest, entry);
-		apply->n_operations--;
-		free_operation(oldest);
-	}
-	return op;
-}
-
-bool clv_apply_is_busy(const struct clv_apply *apply)
-{
-	const struct clv_operation *last = TAILQ_LAST(&apply->operations, operation_list);
-
-	return last && !clv_operation_has_ended(last);
-}
-
-bool clv_apply_is_starting(const struct clv_apply *apply)
-{
-	const struct clv_operation *last = TAILQ_LAST(&apply->operations, operation_list);
-
-	return clv_apply_is_busy(apply) && last->request.is_again &&
-	       last->state != WAITING;
-}
-
-static int take_layout(struct clv_operation *op, const struct clv_apply_request *request,
-	struct clv_error *err)
-{
-	int r;
-
-	if (!request->layout)
-		return 0;
-	r = clv_layout_parse(request->layout, strlen(request->layout),
-		request->layout_name, &op->layout, err);
-	if (r < 0)
-		return r;
-	if (request->has_on_busy)
-		op->layout.on_busy = request->on_busy;
-	/* No user has confirmed what would be destroyed, so nothing is. */
-	for (size_t i = 0; i < op->layout.n_rules && request->is_again; i++)
-		op->layout.rules[i].preserve = true;
-	op->target = strdup(request->layout);
-	return op->target ? 0 : clv_error_errno(err, ENOMEM, "cannot apply");
-}
-
-int clv_apply_start(struct clv_apply *apply, const struct clv_apply_request *request,
-	struct clv_operation **ret, struct clv_error *err)
-{
-	struct clv_operation *op;
-	int r;
-
-	if (clv_apply_is_busy(apply))
-		return clv_error_set(err, -EBUSY,
-			"another change is under way: wait for its end with cleave apply "
-			"--follow %s, and try again",
-			TAILQ_LAST(&apply->operations, operation_list)->id);
-	op = clv_operation_add(apply, request);
-	if (!op)
-		return clv_error_errno(err, ENOMEM, "cannot apply");
-	r = take_layout(op, request, err);
-	if (r < 0) {
-		TAILQ_REMOVE(&apply->operations, op, entry);
-		apply->n_operations--;
-		free_operation(op);
-		return r;
-	}
-	clv_operation_survey(op);
-	*ret = op;
-	return 0;
-}
-
-int clv_apply_cancel(
-	struct clv_apply *apply, struct clv_operation *op, struct clv_error *err)
-{
-	struct clv_error why = {0};
-
-	if (op->state == RUNNING || op->state == ROLLING_BACK)
-		return clv_error_set(err, -EBUSY,
-			"%s is running and cannot be cancelled: it ends by itself, done "
-			"or rolled back",
-			op->id);
-	if (clv_operation_has_ended(op))
-		return 0;
-	clv_error_set(&why, -ECANCELED,
-		"it was cancelled while it waited; nothing was changed");
-	if (op->before)
-		clv_error_set(&why, -ECANCELED, "it was cancelled while it waited");
-	clv_hardware_cancel(apply->agent->hardware, op);
-	clv_operation_fail(op, &why);
-	return 0;
-}
-
-struct clv_operation *clv_apply_find(
-	struct clv_apply *apply, const char *id, struct clv_error *err)
-{
-	struct clv_operation *op;
-
-	TAILQ_FOREACH(op, &apply->operations, entry)
-	{
-		if (strcmp(op->id, id) == 0)
-			return op;
-	}
-	clv_error_set(err, -ENOENT, "there is no operation %.40s", id);
-	return NULL;
-}
-
-struct clv_operation *clv_apply_at(struct clv_apply *apply, size_t i)
-{
-	struct clv_operation *op;
-
-	TAILQ_FOREACH(op, &apply->operations, entry)
-	{
-		if (i-- == 0)
-			return op;
-	}
-	return NULL;
-}
-
-int clv_apply_new(struct clv_agent *agent, struct clv_apply **ret, struct clv_error *err)
-{
-	struct clv_apply *apply = calloc(1, sizeof(*apply));
-
-	if (!apply)
-		return clv_error_errno(err, ENOMEM, "cannot manage partitions");
-	apply->agent = agent;
-	TAILQ_INIT(&apply->operations);
-	*ret = apply;
-	return 0;
-}
-
-struct clv_apply *clv_apply_free(struct clv_apply *apply)
-{
-	struct clv_operation *op;
-
-	if (!apply)
-		return NULL;
-	while ((op = TAILQ_FIRST(&apply->operations))) {
-		TAILQ_REMOVE(&apply->operations, op, entry);
-		free_operation(op);
-	}
-	free(apply);
-	return NULL;
 }

@@ -36,7 +36,7 @@ struct clv_apply_request {
 	int32_t start;
 	char partition[CLV_PARTITION_NAME_MAX]; /* to destroy; "": create */
 	bool keeps_layout; /* apply the layout again whenever an agent starts */
-	bool is_again;     /* this is that application: destroy nothing */
+	bool is_again;     /* this is that application, to one device: destroy nothing */
 	bool turns_off;    /* turn MIG off with the last partition of the device */
 	bool is_for_lease; /* the partition is destroyed when its lease ends */
 };
@@ -44,8 +44,7 @@ struct clv_apply_request {
 int clv_apply_new(struct clv_agent *agent, struct clv_apply **ret, struct clv_error *err);
 struct clv_apply *clv_apply_free(struct clv_apply *apply);
 
-/* Call once at start: resumes an operation that an earlier agent left unfinished, or else
- * applies the last layout again. */
+/* Call once at start: resumes an operation that an earlier agent left unfinished. */
 void clv_apply_resume(struct clv_apply *apply);
 
 /* Starts an operation; *ret is owned by apply.  -EBUSY while another is under way, or the
@@ -68,9 +67,6 @@ struct clv_operation *clv_apply_at(struct clv_apply *apply, size_t i);
 json_t *clv_apply_past(struct clv_apply *apply);
 /* Whether an operation is under way. */
 bool clv_apply_is_busy(const struct clv_apply *apply);
-/* Whether the operation under way is the application of the last layout at start, and
- * does not wait.  It is over soon, so callers wait for it and do not fail with -EBUSY. */
-bool clv_apply_is_starting(const struct clv_apply *apply);
 
 const char *clv_operation_id(const struct clv_operation *operation);
 /* Grows with every change of the operation. */

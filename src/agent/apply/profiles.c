@@ -72,7 +72,8 @@ static void add_mig(const struct clv_node_device *device, json_t *items)
 			append(device, CLV_SCHEME_MIG,
 				&(struct profile){
 					.name = profile->name,
-					.memory_bytes = profile->memory_mib * MIB,
+					.memory_bytes = clv_mig_profile_memory(model,
+						profile, device->info.memory_bytes),
 					.compute_units = profile->multiprocessors,
 					.fits = clv_mig_set_capacity(model, &set, i),
 					.most = clv_mig_set_capacity(model, &none, i),
@@ -84,17 +85,31 @@ static void add_mig(const struct clv_node_device *device, json_t *items)
 	}
 }
 
-/* What a pair of modes is good for, by AMD's documentation. */
-static const char *advice(const struct clv_xcp_state *xcp, enum clv_compute_mode compute,
-	enum clv_memory_mode memory)
+/* What a pair of modes is good for, by AMD's overview of the MI300X ("GPU partitioning"
+ * in amdgpu-docs), which recommends nothing for the modes in between. */
+static const char *recommendation(
+	enum clv_compute_mode compute, enum clv_memory_mode memory)
 {
-	if (xcp->model && !clv_xcp_is_validated(xcp->model, compute, memory))
-		return "accepted by the driver, not validated by AMD";
 	if (compute == CLV_SPX)
-		return "one large model, all memory in one piece";
-	if (memory == CLV_NPS1)
-		return "many small jobs that share all of the memory's bandwidth";
-	return "many small jobs, memory near to each, less power";
+		return "unified workloads, large models";
+	if (compute != CLV_CPX)
+		return "";
+	return memory == CLV_NPS1
+		       ? "isolation, small batches, models up to 13B"
+		       : "as CPX/NPS1, and memory nearer: less latency and power";
+}
+
+/* The recommendation, and which of the pairs AMD has not validated. */
+static void make_note(const struct clv_xcp_state *xcp, enum clv_compute_mode compute,
+	enum clv_memory_mode memory, char *ret, size_t ret_bytes)
+{
+	const char *text = recommendation(compute, memory), *state = "";
+
+	if (xcp->model && !clv_xcp_is_validated(xcp->model, compute, memory))
+		state = clv_xcp_is_described(xcp->model, compute, memory)
+				? "described by AMD, not in its table of validated modes"
+				: "accepted by the driver, not validated by AMD";
+	snprintf(ret, ret_bytes, "%s%s%s", text, *text && *state ? "; " : "", state);
 }
 
 static void add_pair(const struct clv_node_device *device, enum clv_compute_mode compute,
@@ -103,10 +118,11 @@ static void add_pair(const struct clv_node_device *device, enum clv_compute_mode
 	const struct clv_xcp_state *xcp = &device->xcp;
 	unsigned n = clv_xcp_devices(compute, xcp->dies);
 	bool is_now = xcp->compute == compute && xcp->memory == memory;
-	char name[CLV_PROFILE_NAME_MAX];
+	char name[CLV_PROFILE_NAME_MAX], note[160];
 
 	if (n == 0)
 		return;
+	make_note(xcp, compute, memory, note, sizeof(note));
 	snprintf(name, sizeof(name), "%s/%s", clv_compute_mode_to_string(compute),
 		clv_memory_mode_to_string(memory));
 	append(device, CLV_SCHEME_XCP,
@@ -116,7 +132,7 @@ static void add_pair(const struct clv_node_device *device, enum clv_compute_mode
 			.compute_units = device->info.compute_units / n,
 			.fits = is_now ? n : 0,
 			.most = n,
-			.note = is_now ? "as it is now" : advice(xcp, compute, memory),
+			.note = is_now ? "as it is now" : note,
 		},
 		items);
 }

@@ -4,6 +4,7 @@
 #include "agent/config/config.h"
 #include "agent/os/owner.h"
 #include "agent/os/processes.h"
+#include "agent/os/users.h"
 #include "agent/record/agent.h"
 #include "base/error.h"
 
@@ -24,6 +25,8 @@ const char *clv_caller_cgroup_tenant(
 int clv_caller_of_peer(const struct clv_agent *agent, const struct clv_peer *peer,
 	const char *cgroup_tenant, struct clv_caller *ret, struct clv_error *err)
 {
+	struct clv_user user;
+
 	*ret = (struct clv_caller){
 		.scope = CLV_SCOPE_TENANT,
 		.uid = peer->uid,
@@ -35,6 +38,8 @@ int clv_caller_of_peer(const struct clv_agent *agent, const struct clv_peer *pee
 		ret->uid = clv_owner_of(cgroup_tenant, peer->uid);
 		return 0;
 	}
+	if (clv_users_by_uid(peer->uid, &user) == -EINPROGRESS)
+		return -EINPROGRESS;
 	clv_owner_name(peer->uid, ret->subject, sizeof(ret->subject));
 	if (peer->uid == 0 || peer->uid == geteuid())
 		ret->scope = CLV_SCOPE_ADMIN;

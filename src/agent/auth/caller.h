@@ -28,7 +28,8 @@ const char *clv_caller_cgroup_tenant(
 /* Identifies a process by its credentials.  If cgroup_tenant is not NULL the caller is
  * that tenant, even as root, because the root of a container is not the machine's.
  * Otherwise root and the agent's own user are admins, and the settings give the role of
- * all others.  -EPERM: this agent serves another user only. */
+ * all others.  -EPERM: this agent serves another user only;
+ * -EINPROGRESS: CLV_TOPIC_USERS is published when the user is known. */
 int clv_caller_of_peer(const struct clv_agent *agent, const struct clv_peer *peer,
 	const char *cgroup_tenant, struct clv_caller *ret, struct clv_error *err);
 

@@ -4,6 +4,7 @@
 
 #include "agent/config/config.h"
 #include "agent/os/owner.h"
+#include "agent/os/users.h"
 #include "agent/os/wire.h"
 #include "agent/record/agent.h"
 #include "agent/record/field-json.h"
@@ -17,7 +18,6 @@
 #include <errno.h>
 #include <gnutls/crypto.h>
 #include <gnutls/gnutls.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,8 +134,8 @@ int clv_tokens_check(
 static int fill_caller(const struct clv_token_record *token, struct clv_caller *ret,
 	struct clv_error *err)
 {
-	struct passwd entry, *found = NULL;
-	char room[4096];
+	struct clv_user user;
+	int r;
 
 	*ret = (struct clv_caller){.scope = token->scope, .uid = CLV_CALLER_NO_UID};
 	snprintf(ret->subject, sizeof(ret->subject), "%s",
@@ -147,13 +147,16 @@ static int fill_caller(const struct clv_token_record *token, struct clv_caller *
 		ret->uid = clv_owner_of(token->tenant, CLV_CALLER_NO_UID);
 		return 0;
 	}
-	if (getpwnam_r(token->tenant, &entry, room, sizeof(room), &found) != 0 || !found)
+	r = clv_users_by_name(token->tenant, &user);
+	if (r == -EINPROGRESS)
+		return r;
+	if (r < 0)
 		return clv_error_set(err, -EACCES,
 			"the token belongs to user %s, who no longer exists on this "
 			"machine",
 			token->tenant);
-	ret->uid = found->pw_uid;
-	ret->gid = found->pw_gid;
+	ret->uid = user.uid;
+	ret->gid = user.gid;
 	return 0;
 }
 
@@ -206,8 +209,8 @@ json_t *clv_tokens_show(const struct clv_tokens *tokens, const char *id)
 static int check_request(const struct clv_config *settings,
 	const struct clv_token_request *request, struct clv_error *err)
 {
-	struct passwd entry, *found = NULL;
-	char room[4096];
+	struct clv_user user;
+	int r;
 
 	if ((request->scope == CLV_SCOPE_TENANT) != (request->tenant[0] != '\0'))
 		return clv_error_set(err, -EINVAL,
@@ -220,9 +223,10 @@ static int check_request(const struct clv_config *settings,
 			"the settings have no tenant %s: see GET /v1/tenants",
 			request->tenant);
 	}
-	if (request->tenant[0] != '\0' &&
-		(getpwnam_r(request->tenant, &entry, room, sizeof(room), &found) != 0 ||
-			!found))
+	r = request->tenant[0] ? clv_users_by_name(request->tenant, &user) : 0;
+	if (r == -EINPROGRESS)
+		return r;
+	if (r < 0)
 		return clv_error_set(err, -EINVAL,
 			"this machine has no user %s: give an existing user as tenant",
 			request->tenant);

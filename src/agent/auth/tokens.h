@@ -22,7 +22,8 @@ int clv_tokens_read(struct clv_tokens *tokens, struct clv_error *err);
 struct clv_tokens *clv_tokens_free(struct clv_tokens *tokens);
 
 /* Identifies the caller by an Authorization header, "Bearer clv_..." or NULL.  -EACCES:
- * the token is missing, wrong or expired. */
+ * the token is missing, wrong or expired; -EINPROGRESS: CLV_TOPIC_USERS is published when
+ * its user is known. */
 int clv_tokens_identify(struct clv_tokens *tokens, const char *header,
 	struct clv_caller *ret, struct clv_error *err);
 
@@ -31,7 +32,8 @@ int clv_tokens_identify(struct clv_tokens *tokens, const char *header,
 int clv_tokens_check(
 	const struct clv_tokens *tokens, const char *id, struct clv_error *err);
 
-/* *ret: the token as the API shows it, with the secret, which cannot be read again. */
+/* *ret: the token as the API shows it, with the secret, which cannot be read again.
+ * -EINPROGRESS: as above. */
 int clv_tokens_create(struct clv_tokens *tokens, const struct clv_token_request *request,
 	json_t **ret, struct clv_error *err);
 /* -ENOENT */

@@ -11,9 +11,6 @@
 #include "base/yaml.h"
 
 #include <errno.h>
-#include <fnmatch.h>
-#include <grp.h>
-#include <pwd.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,14 +20,12 @@
 #define PORT_MAX 65535u
 #define LEASES_MAX 1000000u
 #define DEVICES_MAX 100000.0
-#define GROUPS_MAX 65536 /* NGROUPS_MAX of the kernel */
 /* Default: a context and the code of its kernels take some hundred MiB of a GPU. */
 #define TOLERANCE_BYTES (UINT64_C(512) << 20)
 #define GRACE_NS (10 * CLV_NS_PER_S)
 #define HANG_NS (60 * CLV_NS_PER_S)
 #define EVERY_S 2u
 #define EVERY_MAX_S 3600u
-#define GROUP_MAX_BYTES ((size_t)16 << 20)
 
 #define MAP(fields, value, into, err) \
 	clv_yaml_read_map(value, fields, CLV_ARRAY_SIZE(fields), into, err)
@@ -161,6 +156,7 @@ static int set_who(struct clv_yaml_value value, const char *name, bool is_group,
 		return clv_yaml_fail(value, err, -EINVAL, "'%.80s' is not a name of a %s",
 			name, is_group ? "group" : "user");
 	who->is_group = is_group;
+	who->line = clv_yaml_line(value);
 	snprintf(who->name, sizeof(who->name), "%s", name);
 	return 0;
 }
@@ -348,6 +344,7 @@ static int read_listen(struct clv_yaml_value value, void *into, struct clv_error
 		return clv_yaml_fail(value, err, -EINVAL,
 			"tokens would cross the network without encryption: give "
 			"certificate and key, or the address 127.0.0.1");
+	config->listen_line = clv_yaml_line(value);
 	return 0;
 }
 
@@ -563,8 +560,8 @@ int clv_config_parse(const char *data, size_t n_bytes, const char *name,
 	return 0;
 }
 
-int clv_config_read(
-	const char *path, bool must_exist, struct clv_config **ret, struct clv_error *err)
+int clv_config_read(const char *path, bool must_exist, struct clv_yaml_mistakes *mistakes,
+	struct clv_config **ret, struct clv_error *err)
 {
 	struct clv_config *config = make();
 	struct clv_yaml *yaml = NULL;
@@ -573,13 +570,18 @@ int clv_config_read(
 	if (!config)
 		return clv_error_errno(err, ENOMEM, "cannot read %s", path);
 	*ret = config;
+	snprintf(config->path, sizeof(config->path), "%s", path);
 	if (!must_exist && access(path, F_OK) < 0 && errno == ENOENT)
 		return 0;
 	r = clv_yaml_parse_file(path, &yaml, err);
-	if (r >= 0)
+	if (r >= 0) {
+		clv_yaml_set_mistakes(yaml, mistakes);
 		r = MAP(config_fields, clv_yaml_root(yaml), config, err);
+	}
 	clv_yaml_free(yaml);
-	if (r < 0)
+	if (r < 0 && mistakes && mistakes->n == 0)
+		clv_config_note(mistakes, err);
+	if (r < 0 && !mistakes)
 		*ret = clv_config_free(config);
 	return r;
 }
@@ -596,115 +598,4 @@ struct clv_config *clv_config_free(struct clv_config *config)
 	free(config->ignored);
 	free(config);
 	return NULL;
-}
-
-/* Lookups by user, group and cgroup. */
-
-/* getgrnam_r() needs room for all members of the group, who may be many. */
-static bool find_group(const char *name, gid_t *ret)
-{
-	struct group entry, *found = NULL;
-	int r = ERANGE;
-
-	for (size_t size = 4096; r == ERANGE && size <= GROUP_MAX_BYTES; size *= 4) {
-		char *room = malloc(size);
-
-		if (!room)
-			return false;
-		r = getgrnam_r(name, &entry, room, size, &found);
-		if (r == 0 && found)
-			*ret = found->gr_gid;
-		free(room);
-	}
-	return r == 0 && found;
-}
-
-static bool is_in_group(const char *user, gid_t primary, const char *group)
-{
-	gid_t *groups, wanted;
-	int n_groups = GROUPS_MAX;
-	bool is_in = false;
-
-	if (!find_group(group, &wanted))
-		return false;
-	groups = calloc(GROUPS_MAX, sizeof(*groups));
-	if (!groups)
-		return false;
-	if (getgrouplist(user, primary, groups, &n_groups) < 0)
-		n_groups = GROUPS_MAX;
-	for (int i = 0; i < n_groups; i++)
-		is_in = is_in || groups[i] == wanted;
-	free(groups);
-	return is_in;
-}
-
-static bool matches_user(
-	const struct clv_config_subject *who, const char *user, gid_t group)
-{
-	if (who->name[0] == '\0')
-		return true;
-	return who->is_group ? is_in_group(user, group, who->name)
-			     : strcmp(who->name, user) == 0;
-}
-
-bool clv_config_has_tenant(const struct clv_config *config, const char *name)
-{
-	for (size_t i = 0; i < config->n_tenants; i++) {
-		const struct clv_config_subject *who = &config->tenants[i].who;
-
-		if (who->cgroup[0] != '\0' && strcmp(who->name, name) == 0)
-			return true;
-	}
-	return false;
-}
-
-bool clv_config_has_cgroups(const struct clv_config *config)
-{
-	for (size_t i = 0; i < config->n_tenants; i++) {
-		if (config->tenants[i].who.cgroup[0] != '\0')
-			return true;
-	}
-	return false;
-}
-
-const char *clv_config_cgroup_tenant(const struct clv_config *config, const char *cgroup)
-{
-	for (size_t i = 0; i < config->n_tenants; i++) {
-		const struct clv_config_subject *who = &config->tenants[i].who;
-
-		if (who->cgroup[0] != '\0' &&
-			fnmatch(who->cgroup, cgroup, FNM_PATHNAME | FNM_LEADING_DIR) == 0)
-			return who->name;
-	}
-	return NULL;
-}
-
-static bool is_listed(const struct clv_config_subject *list, size_t n_list,
-	const char *user, gid_t group)
-{
-	for (size_t i = 0; i < n_list; i++) {
-		if (matches_user(&list[i], user, group))
-			return true;
-	}
-	return false;
-}
-
-enum clv_scope clv_config_scope(
-	const struct clv_config *config, const char *user, gid_t group)
-{
-	if (is_listed(config->admins, config->n_admins, user, group))
-		return CLV_SCOPE_ADMIN;
-	if (is_listed(config->viewers, config->n_viewers, user, group))
-		return CLV_SCOPE_VIEWER;
-	return CLV_SCOPE_TENANT;
-}
-
-struct clv_allowance clv_config_allowance(
-	const struct clv_config *config, const char *user, gid_t group)
-{
-	for (size_t i = 0; i < config->n_tenants; i++) {
-		if (matches_user(&config->tenants[i].who, user, group))
-			return config->tenants[i].allowance;
-	}
-	return (struct clv_allowance){0};
 }

@@ -8,16 +8,21 @@
 #include <stdint.h>
 
 struct clv_error;
+struct clv_yaml_mistakes;
 
 /* The agent's settings, read from a YAML file that docs/agent.md describes: the network,
  * the roles of users, the allowances of tenants, the watchdog. */
 
 #define CLV_CONFIG_TEXT_MAX 256
+#define CLV_CONFIG_PATH_MAX 1100
 
 /* A user, a group, or a tenant that is a cgroup (its name is "@name"). */
 struct clv_config_subject {
 	bool is_group;
 	char name[64];
+	unsigned int line; /* of the settings file */
+	bool has_gid;      /* clv_config_check() has looked the group up */
+	gid_t gid;
 	char cgroup[CLV_CONFIG_TEXT_MAX]; /* pattern of a path; "": not a cgroup */
 };
 
@@ -59,6 +64,8 @@ enum clv_debts_of {
 };
 
 struct clv_config {
+	char path[CLV_CONFIG_PATH_MAX]; /* of the file */
+	unsigned int listen_line;       /* 0: there is no valid "listen" */
 	/* The API over the network; port 0: disabled. */
 	char address[64];
 	uint16_t port;
@@ -88,9 +95,22 @@ struct clv_config {
  * and others with file, line and column in *err. */
 int clv_config_parse(const char *data, size_t n_bytes, const char *name,
 	struct clv_config **ret, struct clv_error *err);
-/* Reads the file.  A missing file gives the defaults unless must_exist. */
-int clv_config_read(const char *path, bool must_exist, struct clv_config **ret,
+/* Reads the file.  A missing file gives the defaults unless must_exist.  With mistakes it
+ * reports each of them, and *ret is what could be read, also when it fails. */
+int clv_config_read(const char *path, bool must_exist, struct clv_yaml_mistakes *mistakes,
+	struct clv_config **ret, struct clv_error *err);
+/* Looks the groups up, and whether this machine has what the settings name: groups, the
+ * address, a certificate and its key.  0, or the code of the first mistake; mistakes may
+ * be NULL. */
+int clv_config_check(struct clv_config *config, struct clv_yaml_mistakes *mistakes,
 	struct clv_error *err);
+/* Reports one mistake. */
+void clv_config_note(struct clv_yaml_mistakes *mistakes, const struct clv_error *err);
+/* Whether this machine has the group; *ret is its number. */
+bool clv_config_find_group(const char *name, gid_t *ret);
+/* The certificate and the key as text, which the caller frees; NULL: there is none. */
+int clv_config_read_tls(const struct clv_config *config, char **ret_certificate,
+	char **ret_key, struct clv_error *err);
 struct clv_config *clv_config_free(struct clv_config *config);
 
 /* The role of a user of this machine that is neither root nor the agent's own. */

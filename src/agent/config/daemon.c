@@ -131,9 +131,11 @@ int clv_daemon_redirect(const struct clv_agent_config *config)
 		return -1;
 
 	snprintf(path, sizeof(path), "%s/cleaved.log", config->runtime);
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW,
+	fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW,
 		0600);
-	if (fd < 0)
+	if (fd >= 0)
+		clv_log_set_sink(clv_log_to_bounded_file);
+	else
 		fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -1;
@@ -157,7 +159,7 @@ void clv_daemon_report_ready(const struct clv_agent_config *config, int parent_f
 	}
 }
 
-static int check_folder(const char *path, struct clv_error *err)
+static int check_folder(const char *path, const char *option, struct clv_error *err)
 {
 	struct stat st;
 
@@ -167,8 +169,8 @@ static int check_folder(const char *path, struct clv_error *err)
 		st.st_mode & (S_IWGRP | S_IWOTH))
 		return clv_error_set(err, -EPERM,
 			"%s must be a folder that you own and others cannot write: "
-			"choose another with --runtime-dir",
-			path);
+			"choose another with --%s",
+			path, option);
 	return 0;
 }
 
@@ -183,13 +185,60 @@ static int find_runtime(struct clv_agent_config *config, struct clv_error *err)
 		snprintf(config->runtime, sizeof(config->runtime), "%s",
 			CLV_PATH_SYSTEM_RUNTIME);
 	r = clv_path_make(config->runtime, config->is_system ? 0755 : 0700, err);
-	return r < 0 ? r : check_folder(config->runtime, err);
+	return r < 0 ? r : check_folder(config->runtime, "runtime-dir", err);
+}
+
+/* A user who could write the folder of the system's agent could lock its devices. */
+static int find_system_locks(struct clv_agent_config *config, struct clv_error *err)
+{
+	if (config->locks[0] == '\0')
+		snprintf(config->locks, sizeof(config->locks), "%s",
+			CLV_PATH_SYSTEM_LOCKS);
+	/* That it cannot be created is reported when a device is locked. */
+	if (clv_path_make(config->locks, 0755, NULL) < 0)
+		return 0;
+	return check_folder(config->locks, "lock-dir", err);
+}
+
+static int find_locks(struct clv_agent_config *config, struct clv_error *err)
+{
+	const char *locks = getenv("CLEAVE_LOCK_DIR");
+
+	if (config->is_system)
+		return find_system_locks(config, err);
+	if (config->locks[0] == '\0')
+		snprintf(config->locks, sizeof(config->locks), "%s",
+			locks && locks[0] == '/' ? locks : CLV_PATH_LOCKS);
+	return 0;
+}
+
+/* A user who can write there can replace the state, and with it the tokens.  The folder
+ * may be reached by a link; a missing one is reported when the state is opened. */
+static int check_state(const struct clv_agent_config *config, struct clv_error *err)
+{
+	mode_t others = config->is_system ? S_IWGRP | S_IWOTH : S_IWOTH;
+	struct stat st;
+
+	if (stat(config->state, &st) < 0 || !S_ISDIR(st.st_mode))
+		return 0;
+	if (st.st_uid != geteuid())
+		return clv_error_set(err, -EPERM,
+			"the state folder %.150s belongs to user %u and this agent is "
+			"user "
+			"%u: choose another with --state-dir",
+			config->state, st.st_uid, geteuid());
+	if (st.st_mode & others)
+		return clv_error_set(err, -EPERM,
+			"other users can write the state folder %.150s: chmod it to "
+			"0700, "
+			"or choose another with --state-dir",
+			config->state);
+	return 0;
 }
 
 int clv_daemon_find_folders(struct clv_agent_config *config, struct clv_error *err)
 {
 	static const size_t room = sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1;
-	const char *locks = config->is_system ? NULL : getenv("CLEAVE_LOCK_DIR");
 	struct clv_error problem = {0};
 	int r = find_runtime(config, err);
 
@@ -200,9 +249,9 @@ int clv_daemon_find_folders(struct clv_agent_config *config, struct clv_error *e
 			"%.200s is too long for the paths of sockets in it: at most %zu "
 			"bytes",
 			config->runtime, room - strlen(LONGEST_SOCKET));
-	if (config->locks[0] == '\0')
-		snprintf(config->locks, sizeof(config->locks), "%s",
-			locks && locks[0] == '/' ? locks : CLV_PATH_LOCKS);
+	r = find_locks(config, err);
+	if (r < 0)
+		return r;
 	if (config->state[0] == '\0' && config->is_system)
 		snprintf(config->state, sizeof(config->state), "%s",
 			CLV_PATH_SYSTEM_STATE);
@@ -214,7 +263,7 @@ int clv_daemon_find_folders(struct clv_agent_config *config, struct clv_error *e
 	/* Not an error yet: requests for leases fail with the reason. */
 	if (r < 0)
 		clv_log_warning(0, "%s", problem.msg);
-	return 0;
+	return check_state(config, err);
 }
 
 int clv_daemon_lock(const struct clv_agent_config *config, struct clv_error *err)
@@ -273,17 +322,25 @@ static void find_settings(const struct clv_agent_config *config, char *ret, size
 		snprintf(ret, size, "%s/.config/cleave/cleaved.yaml", home);
 }
 
-int clv_daemon_read_settings(struct clv_agent *agent, struct clv_error *err)
+int clv_daemon_read_settings(const struct clv_agent_config *options,
+	struct clv_yaml_mistakes *mistakes, struct clv_config **ret,
+	struct clv_error *err)
 {
 	char path[CLV_FOLDER_MAX + 64] = "/nonexistent";
-	bool must_exist = agent->config.settings[0] != '\0';
-	int r;
+	bool must_exist = options->settings[0] != '\0';
+	struct clv_config *config = NULL;
+	int r, checked = 0;
 
-	find_settings(&agent->config, path, sizeof(path));
-	r = clv_config_read(path, must_exist, &agent->settings, err);
-	if (r < 0 && r != -ENOMEM)
-		return err->code = -EBADMSG;
-	if (r >= 0 && agent->settings->allow_overcommit)
-		agent->config.allow_overcommit = true;
-	return r;
+	find_settings(options, path, sizeof(path));
+	r = clv_config_read(path, must_exist, mistakes, &config, err);
+	if (config && (r >= 0 || mistakes))
+		checked = clv_config_check(config, mistakes, err);
+	if (r >= 0)
+		r = checked;
+	if (r < 0)
+		clv_config_free(config);
+	if (r < 0)
+		return err->code = r == -ENOMEM ? r : -EBADMSG;
+	*ret = config;
+	return 0;
 }

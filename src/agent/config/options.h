@@ -9,6 +9,7 @@ enum clv_options_mode {
 	CLV_OPTIONS_RUN,
 	CLV_OPTIONS_HELP,
 	CLV_OPTIONS_VERSION,
+	CLV_OPTIONS_CHECK,   /* read the settings and report all mistakes */
 	CLV_OPTIONS_PROBE,   /* run as the probe of OpenCL devices */
 	CLV_OPTIONS_DRIVERS, /* run as the worker that calls drivers */
 };

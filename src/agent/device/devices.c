@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The devices of the machine: found by the probe or in its cache, kept by UUID until the
- * agent ends, and locked against other agents before their first lease.  The ledger has
- * what is promised on them. */
+ * agent ends, and locked against other agents: by the system's agent as soon as they are
+ * known, by others before their first lease or change.  The ledger has what is promised
+ * on them. */
 #include "agent/device/devices.h"
 
 #include "agent/device/device-cache.h"
 #include "agent/device/device-json.h"
 #include "agent/device/device-lock.h"
 #include "agent/device/probe.h"
+#include "agent/identity/names.h"
 #include "agent/record/agent.h"
 #include "agent/record/notify.h"
 #include "arbiter/arbiter.h"
@@ -15,6 +17,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/paths.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -25,6 +28,8 @@
 #define MAX_DEVICES 16384u /* with partitions; they are never freed */
 /* Drivers that showed no device are asked again after this time. */
 #define RETRY_NS (5 * CLV_NS_PER_S)
+/* A driver that hangs must not hide the devices of the probe. */
+#define HOLD_NS (5 * CLV_NS_PER_S)
 
 struct clv_devices {
 	struct clv_agent *agent;
@@ -33,8 +38,11 @@ struct clv_devices {
 	json_t *problems; /* array of strings */
 	struct clv_probe *probe;
 	bool is_pending;
-	char key[17];    /* of the known or the pending answer */
-	bool has_answer; /* the answer for key is known */
+	json_t *held; /* an answer that is taken once the first survey is answered */
+	sd_event_source *held_timer;
+	bool was_surveyed; /* the first survey is answered, or no longer awaited */
+	char key[17];      /* of the known or the pending answer */
+	bool has_answer;   /* the answer for key is known */
 	uint64_t answered_ns;
 	bool has_no_lock_folder; /* this was logged */
 };
@@ -57,6 +65,8 @@ struct clv_devices *clv_devices_free(struct clv_devices *devices)
 	if (!devices)
 		return NULL;
 	clv_probe_free(devices->probe);
+	sd_event_source_disable_unref(devices->held_timer);
+	json_decref(devices->held);
 	for (size_t i = 0; i < devices->n_items; i++) {
 		struct clv_agent_device *device = devices->items[i];
 
@@ -102,31 +112,24 @@ const json_t *clv_devices_problems(const struct clv_devices *devices)
 	return devices->problems;
 }
 
-/* gpu0, gpu1, ...: the lowest number that no device has had since the agent's start. */
-static void give_name(const struct clv_devices *devices, struct clv_device *info)
-{
-	unsigned int number = 0;
-
-	do
-		snprintf(info->name, sizeof(info->name), "gpu%u", number++ % 100000);
-	while (clv_devices_find(devices, info->name));
-}
-
 static struct clv_agent_device *append(
 	struct clv_devices *devices, const struct clv_device *info)
 {
+	bool is_whole = info->parent[0] == '\0';
 	struct clv_agent_device *device;
+	const char *name = info->name;
 
 	if (devices->n_items == MAX_DEVICES)
 		return NULL;
-	device = calloc(1, sizeof(*device));
+	if (is_whole)
+		name = clv_names_give(devices->agent->names, info->uuid, info->name);
+	device = name ? calloc(1, sizeof(*device)) : NULL;
 	if (!device)
 		return NULL;
 	device->info = *info;
+	memmove(device->info.name, name, strlen(name) + 1);
 	device->lock_fd = -1;
 	device->numa_node = -1;
-	if (device->info.name[0] == '\0' || clv_devices_find(devices, device->info.name))
-		give_name(devices, &device->info);
 	devices->items[devices->n_items++] = device;
 	return device;
 }
@@ -215,8 +218,7 @@ static void take_answer(struct clv_devices *devices, const json_t *answer)
 			!devices->items[i]->parent)
 			devices->items[i]->is_present = false;
 	}
-	/* Names are given in this order: GPUs get the lowest numbers, the CPU the last.
-	 */
+	/* Names are given in this order: GPUs get the lowest numbers, CPUs the last. */
 	for (int rank = 0; rank <= 2; rank++) {
 		json_array_foreach (items, i, item) {
 			if (clv_device_from_json(item, &info, NULL) < 0 ||
@@ -230,37 +232,72 @@ static void take_answer(struct clv_devices *devices, const json_t *answer)
 		if (json_is_string(item))
 			add_problem(devices, json_string_value(item));
 	}
+	for (i = 0; i < json_array_size(devices->problems); i++)
+		clv_log_warning(
+			0, "%s", json_string_value(json_array_get(devices->problems, i)));
 	devices->has_answer = true;
 	devices->answered_ns = clv_clock_ns();
+}
+
+/* A user can lock out other users' agents, because they all lock the same files, but not
+ * the system's, which has a folder of its own. */
+static void warn_of_user(const struct clv_device *info)
+{
+	struct clv_error err = {0};
+	pid_t holder = clv_device_lock_holder(CLV_PATH_LOCKS, info->uuid);
+
+	if (holder == 0)
+		return;
+	clv_device_lock_refuse(holder, &err);
+	clv_log_warning(
+		0, "%s: %s; this agent divides it nevertheless", info->name, err.msg);
+}
+
+static int lock(
+	struct clv_devices *devices, const struct clv_device *info, struct clv_error *err)
+{
+	const struct clv_agent_config *config = &devices->agent->config;
+	struct clv_lock_folder folder = {config->locks, config->is_system};
+	char socket_path[CLV_FOLDER_MAX + 16];
+	int fd;
+
+	snprintf(socket_path, sizeof(socket_path), "%s/api.sock", config->runtime);
+	fd = clv_device_lock(&folder, info->uuid, socket_path, err);
+	if (fd != -EACCES)
+		return fd;
+	if (!devices->has_no_lock_folder)
+		clv_log_warning(0,
+			"%s; %s is used instead, which does not keep other agents off "
+			"the device",
+			err ? err->msg : config->locks, config->runtime);
+	devices->has_no_lock_folder = true;
+	folder = (struct clv_lock_folder){config->runtime, true};
+	return clv_device_lock(&folder, info->uuid, socket_path, err);
 }
 
 int clv_devices_claim(struct clv_devices *devices, struct clv_agent_device *device,
 	struct clv_error *err)
 {
-	const struct clv_agent_config *config = &devices->agent->config;
-	char socket_path[CLV_FOLDER_MAX + 16];
+	bool is_system = devices->agent->config.is_system;
+	pid_t holder;
 	int fd;
 
 	device = clv_devices_root(device);
-	if (device->lock_fd >= 0)
+	/* The system's agent may have started after this agent took its lock. */
+	holder = is_system ? 0
+			   : clv_device_lock_holder(
+				     CLV_PATH_SYSTEM_LOCKS, device->info.uuid);
+	if (device->lock_fd >= 0 && holder == 0)
 		return 0;
-	snprintf(socket_path, sizeof(socket_path), "%s/api.sock", config->runtime);
-	fd = clv_device_lock(config->locks, device->info.uuid, socket_path, err);
-	if (fd == -EACCES) {
-		if (!devices->has_no_lock_folder)
-			clv_log_warning(0,
-				"%s; %s is used instead, which does not keep agents of "
-				"other users off the device",
-				err ? err->msg : config->locks, config->runtime);
-		devices->has_no_lock_folder = true;
-		fd = clv_device_lock(
-			config->runtime, device->info.uuid, socket_path, err);
-	}
+	fd = holder > 0 ? clv_device_lock_refuse(holder, err)
+			: lock(devices, &device->info, err);
 	if (fd < 0) {
 		clv_error_prefix(err, "%s", device->info.name);
 		return fd;
 	}
 	device->lock_fd = fd;
+	if (is_system)
+		warn_of_user(&device->info);
 	return 0;
 }
 
@@ -271,28 +308,88 @@ void clv_devices_claim_all(struct clv_devices *devices)
 	for (size_t i = 0; i < devices->n_items; i++) {
 		struct clv_error err = {0};
 
-		if (clv_devices_claim(devices, devices->items[i], &err) < 0)
-			clv_log_warning(0, "%s", err.msg);
+		if (devices->items[i]->parent || devices->items[i]->was_refused ||
+			clv_devices_claim(devices, devices->items[i], &err) >= 0)
+			continue;
+		devices->items[i]->was_refused = true;
+		clv_log_warning(0, "%s", err.msg);
 	}
+}
+
+/* Whether a device of the answer has no name yet. */
+static bool has_new(const struct clv_devices *devices, const json_t *answer)
+{
+	struct clv_device info;
+	const json_t *item;
+	size_t i;
+
+	json_array_foreach (json_object_get(answer, "items"), i, item) {
+		if (clv_device_from_json(item, &info, NULL) >= 0 &&
+			!clv_names_find(devices->agent->names, info.uuid))
+			return true;
+	}
+	return false;
+}
+
+static void announce(struct clv_devices *devices)
+{
+	clv_devices_claim_all(devices);
+	clv_notify_changed(devices->agent->notify, CLV_TOPIC_DEVICES);
+	clv_notify(devices->agent->notify, CLV_NOTICE_STATUS);
+}
+
+void clv_devices_take_held(struct clv_devices *devices)
+{
+	json_t *answer = devices->held;
+
+	devices->held_timer = sd_event_source_disable_unref(devices->held_timer);
+	devices->held = NULL;
+	devices->was_surveyed = true;
+	if (!answer)
+		return;
+	devices->is_pending = false;
+	take_answer(devices, answer);
+	json_decref(answer);
+	announce(devices);
+}
+
+static int on_held(sd_event_source *source, uint64_t now_us, void *userdata)
+{
+	clv_devices_take_held(userdata);
+	return 0;
+}
+
+/* New devices get their names in one order, whichever driver answers first: those of the
+ * survey come before those that only OpenCL shows.  False: the answer is to be used now.
+ */
+static bool hold(struct clv_devices *devices, const json_t *answer)
+{
+	if (devices->was_surveyed || !has_new(devices, answer) ||
+		sd_event_add_time_relative(devices->agent->event, &devices->held_timer,
+			CLOCK_MONOTONIC, HOLD_NS / CLV_NS_PER_US, 0, on_held,
+			devices) < 0)
+		return false;
+	json_decref(devices->held);
+	devices->held = json_incref((json_t *)(uintptr_t)answer);
+	devices->is_pending = true;
+	return true;
 }
 
 static void on_answer(void *userdata, const json_t *answer)
 {
 	struct clv_devices *devices = userdata;
+	bool is_held = hold(devices, answer);
 
-	devices->is_pending = false;
-	take_answer(devices, answer);
-	for (size_t i = 0; i < json_array_size(devices->problems); i++)
-		clv_log_warning(
-			0, "%s", json_string_value(json_array_get(devices->problems, i)));
-	/* Only an answer without problems is cached, because a failure may be transient.
-	 */
+	if (!is_held) {
+		devices->is_pending = false;
+		take_answer(devices, answer);
+	}
+	/* Only an answer without problems is cached: a failure may be transient. */
 	if (json_array_size(json_object_get(answer, "items")) > 0 &&
 		json_array_size(json_object_get(answer, "problems")) == 0)
 		clv_device_cache_save(devices->agent->config.state, devices->key, answer);
-	clv_devices_claim_all(devices);
-	clv_notify_changed(devices->agent->notify, CLV_TOPIC_DEVICES);
-	clv_notify(devices->agent->notify, CLV_NOTICE_STATUS);
+	if (!is_held)
+		announce(devices);
 }
 
 static bool is_settled(const struct clv_devices *devices, const char *key)
@@ -322,7 +419,8 @@ void clv_devices_refresh(struct clv_devices *devices)
 	memcpy(devices->key, key, sizeof(key));
 	cached = clv_device_cache_load(devices->agent->config.state, key);
 	if (cached) {
-		take_answer(devices, cached);
+		if (!hold(devices, cached))
+			take_answer(devices, cached);
 		json_decref(cached);
 		return;
 	}
@@ -357,22 +455,26 @@ struct clv_agent_device *clv_devices_restore(
 	return device;
 }
 
+static bool is_needed(
+	const struct clv_devices *devices, const struct clv_agent_device *root)
+{
+	if (root->n_leases > 0 || root->has_operation)
+		return true;
+	for (size_t i = 0; i < devices->n_items; i++) {
+		struct clv_agent_device *part = devices->items[i];
+
+		if (clv_devices_root(part) == root && part->n_leases > 0)
+			return true;
+	}
+	return false;
+}
+
 void clv_devices_unclaim(struct clv_devices *devices, struct clv_agent_device *device)
 {
 	device = clv_devices_root(device);
-	if (devices->agent->config.is_system || device->lock_fd < 0)
+	if (devices->agent->config.is_system || device->lock_fd < 0 ||
+		is_needed(devices, device))
 		return;
 	close(device->lock_fd);
 	device->lock_fd = -1;
-}
-
-void clv_devices_add_names(const struct clv_devices *devices, json_t *names)
-{
-	for (size_t i = 0; i < clv_devices_count(devices); i++) {
-		const struct clv_agent_device *device = clv_devices_at(devices, i);
-
-		if (!device->parent && device->info.parent[0] == '\0')
-			json_object_set_new(
-				names, device->info.uuid, json_string(device->info.name));
-	}
 }

@@ -22,6 +22,7 @@ struct clv_agent_device {
 	struct clv_device info;
 	struct clv_arbiter *arbiter; /* NULL until the first attach */
 	int lock_fd;                 /* the machine-wide lock; -1: not held */
+	bool was_refused;            /* another agent had the lock; this was logged */
 	bool is_present;             /* the drivers show it at present */
 	/* NULL: a whole device; else this is a partition, and its parent has the lock. */
 	struct clv_agent_device *parent;
@@ -38,8 +39,10 @@ struct clv_agent_device {
 	bool is_enforced; /* the last readings said something about its leases */
 	struct clv_condition *condition; /* of a whole device; NULL: unknown */
 	bool has_stored_debts;           /* see agent/lease/debts.h */
-	bool is_changing;  /* an operation will change it: it takes no new lease */
-	uint32_t n_ranked; /* scratch number of the queue's ranking */
+	bool is_changing;   /* an operation will change it: it takes no new lease */
+	bool was_changing;  /* scratch: before the last update */
+	bool has_operation; /* an operation that changes it needs its lock */
+	uint32_t n_ranked;  /* scratch number of the queue's ranking */
 };
 
 /* All devices, and the probe that finds them: a child process asks the drivers, with a
@@ -55,7 +58,11 @@ struct clv_devices *clv_devices_free(struct clv_devices *devices);
  * is installed.  Cheap if nothing has changed. */
 void clv_devices_refresh(struct clv_devices *devices);
 
-/* The probe is running.  CLV_TOPIC_DEVICES is published when it has answered. */
+/* To be called when a survey is answered: takes the probe's answer that waits for it. */
+void clv_devices_take_held(struct clv_devices *devices);
+
+/* The probe is running, or its answer waits.  CLV_TOPIC_DEVICES is published when it has
+ * answered. */
 bool clv_devices_is_pending(const struct clv_devices *devices);
 
 size_t clv_devices_count(const struct clv_devices *devices);
@@ -83,11 +90,9 @@ struct clv_agent_device *clv_devices_restore(
  * agent has it.  -EADDRINUSE: the message names the agent that has it. */
 int clv_devices_claim(struct clv_devices *devices, struct clv_agent_device *device,
 	struct clv_error *err);
-/* Claims all devices for the lifetime of the system's agent; other agents claim none in
- * advance. */
+/* Claims all known devices for the lifetime of the system's agent, which can be repeated;
+ * other agents claim none in advance. */
 void clv_devices_claim_all(struct clv_devices *devices);
-/* Releases the lock, unless this is the system's agent. */
+/* Releases the lock, unless this is the system's agent, or a lease or an operation needs
+ * it. */
 void clv_devices_unclaim(struct clv_devices *devices, struct clv_agent_device *device);
-
-/* Adds the names of whole devices to an object: {UUID: NAME}. */
-void clv_devices_add_names(const struct clv_devices *devices, json_t *names);

@@ -6,6 +6,7 @@
 #include "agent/device/devices.h"
 #include "agent/device/node-json.h"
 #include "agent/device/reading-json.h"
+#include "agent/identity/names.h"
 #include "agent/record/agent.h"
 #include "agent/record/notify.h"
 #include "base/cleanup.h"
@@ -261,18 +262,10 @@ static void set_timer(struct clv_hardware *hw, uint64_t after_ns)
 		after_ns / CLV_NS_PER_US, 0, on_timeout, hw);
 }
 
-static json_t *names_of(struct clv_hardware *hw)
-{
-	json_t *names = json_object();
-
-	clv_devices_add_names(hw->agent->devices, names);
-	return names;
-}
-
 static json_t *question_to_json(struct clv_hardware *hw, const struct question *question)
 {
-	json_t *json = json_pack(
-		"{s:s,s:o}", "do", kinds[question->kind].name, "names", names_of(hw));
+	json_t *json = json_pack("{s:s,s:o}", "do", kinds[question->kind].name, "names",
+		clv_names_to_json(hw->agent->names));
 
 	json_object_set_new(json, "uuid", json_string(question->uuid));
 	if (question->kind == STEP)
@@ -377,6 +370,18 @@ static struct clv_error error_of(const json_t *answer)
 	return err;
 }
 
+/* The worker knows only the names that were given when it was asked. */
+static void name_devices(struct clv_names *names, struct clv_node *node)
+{
+	for (size_t i = 0; i < node->n_devices; i++) {
+		struct clv_device *info = &node->devices[i].info;
+		const char *name = clv_names_give(names, info->uuid, "");
+
+		snprintf(info->name, sizeof(info->name), "%s", name ? name : info->uuid);
+		clv_node_name_partitions(&node->devices[i]);
+	}
+}
+
 static void take_node(
 	struct clv_hardware *hw, const json_t *answer, struct clv_error *err)
 {
@@ -386,6 +391,7 @@ static void take_node(
 		clv_node_from_json(json_object_get(answer, "node"), &node, err);
 	if (err->code != 0)
 		clv_node_add_problem(&node, err->msg);
+	name_devices(hw->agent->names, &node);
 	clv_node_clear(&hw->node);
 	hw->node = node;
 	for (size_t i = 0; i < node.n_problems; i++)
@@ -585,8 +591,7 @@ int clv_hardware_new(
 			err, ENOMEM, "cannot prepare the queries of drivers");
 	hw->agent = agent;
 	hw->fd = -1;
-	/* Leases are stored with the numbers of an earlier agent, which may have changed.
-	 */
+	/* Leases are stored with numbers of an earlier agent, which may have changed. */
 	hw->is_renumbering = true;
 	TAILQ_INIT(&hw->questions);
 	r = sd_event_add_defer(agent->event, &hw->soon, on_soon, hw);
@@ -626,8 +631,7 @@ bool clv_hardware_is_renumbering_device(
 	       clv_hardware_is_renumbering(agent->hardware);
 }
 
-/* The first survey is awaited at the start, but not for long: a driver that hangs must
- * not hide the devices of other drivers. */
+/* The first survey is awaited at the start, but not for long. */
 static bool is_survey_pending(const struct clv_agent *agent)
 {
 	return clv_hardware_last_survey(agent->hardware) < agent->first_survey &&

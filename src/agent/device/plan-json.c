@@ -93,13 +93,32 @@ static json_t *shares_to_json(const struct clv_plan *plan)
 	return array;
 }
 
+/* The hardware that the selectors mean. */
+static json_t *devices_to_json(const struct clv_plan *plan, const struct clv_node *node)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < plan->n_devices; i++) {
+		const struct clv_plan_device *selected = &plan->devices[i];
+		const struct clv_node_device *device = &node->devices[selected->device];
+
+		json_array_append_new(array,
+			json_pack("{s:s,s:s,s:s,s:s,s:I}", "name", device->info.name,
+				"uuid", device->info.uuid, "pci_address",
+				device->pci_address, "model", device->info.model, "line",
+				(json_int_t)selected->line));
+	}
+	return array;
+}
+
 json_t *clv_plan_to_json(const struct clv_plan *plan, const struct clv_node *node)
 {
 	json_t *steps = json_array();
 
 	for (size_t i = 0; i < plan->n_steps; i++)
 		json_array_append_new(steps, step_to_json(&plan->steps[i], i + 1, node));
-	return json_pack("{s:o,s:o,s:o,s:o,s:o}", "steps", steps, "kept",
+	return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o}", "devices",
+		devices_to_json(plan, node), "steps", steps, "kept",
 		texts_to_json(
 			(const char *)plan->kept, plan->n_kept, sizeof(*plan->kept)),
 		"obstacles", clv_plan_obstacles_to_json(plan, node), "warnings",

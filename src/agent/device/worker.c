@@ -141,32 +141,7 @@ static int survey_one(struct worker *w, size_t backend)
 	return 0;
 }
 
-static bool is_name_taken(const json_t *names, const char *name)
-{
-	const char *uuid;
-	json_t *value;
-
-	json_object_foreach ((json_t *)names, uuid, value) {
-		if (strcmp(json_string_value(value), name) == 0)
-			return true;
-	}
-	return false;
-}
-
-static void give_name(
-	const struct clv_node *node, struct clv_node_device *device, const json_t *names)
-{
-	char name[sizeof(device->info.name)];
-	unsigned number = 0;
-
-	do
-		snprintf(name, sizeof(name), "gpu%u", number++);
-	while (clv_node_find(node, name) || is_name_taken(names, name));
-	memcpy(device->info.name, name, sizeof(name));
-}
-
-/* Devices keep the names that the agent has given; the others get the lowest free names.
- */
+/* The agent gives the names; a device that is new to it has none before its answer. */
 static void name_devices(struct clv_node *node, const json_t *names)
 {
 	for (size_t i = 0; i < node->n_devices; i++) {
@@ -176,11 +151,7 @@ static void name_devices(struct clv_node *node, const json_t *names)
 
 		snprintf(device->info.name, sizeof(device->info.name), "%s",
 			name ? name : "");
-	}
-	for (size_t i = 0; i < node->n_devices; i++) {
-		if (node->devices[i].info.name[0] == '\0')
-			give_name(node, &node->devices[i], names);
-		clv_node_name_partitions(&node->devices[i]);
+		clv_node_name_partitions(device);
 	}
 }
 
@@ -433,6 +404,7 @@ static json_t *answer(struct worker *w, const json_t *question)
 		return survey(w, names);
 	if (w->node.n_devices == 0)
 		json_decref(survey(w, names));
+	name_devices(&w->node, names);
 	if (what && strcmp(what, "sample") == 0)
 		return sample(w);
 	if (what && strcmp(what, "step") == 0)

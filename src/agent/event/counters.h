@@ -25,7 +25,16 @@ enum clv_counted_result {
 	_CLV_COUNTED_RESULT_MAX,
 };
 
+/* Why a connection was closed. */
+enum clv_counted_limit {
+	CLV_COUNTED_OF_USER,    /* the user, or the token, has too many */
+	CLV_COUNTED_OF_ADDRESS, /* the address has too many without a token */
+	CLV_COUNTED_OF_ALL,     /* the server has too many */
+	_CLV_COUNTED_LIMIT_MAX,
+};
+
 struct clv_counters {
+	uint64_t limited[_CLV_COUNTED_LIMIT_MAX]; /* connections closed for a limit */
 	uint64_t events[_CLV_EVENT_TYPE_MAX];
 	uint64_t operations[_CLV_COUNTED_RESULT_MAX];
 	struct clv_histogram applies; /* durations of operations; in us, not ns */

@@ -153,7 +153,7 @@ static enum MHD_Result queue(struct clv_exchange *exchange, const char *type)
 	if (!response)
 		return MHD_NO;
 	add_headers(request, type, response);
-	result = MHD_queue_response(request->connection, request->status, response);
+	result = clv_http_queue(request->connection, request->status, response);
 	MHD_destroy_response(response);
 	return result;
 }

@@ -4,6 +4,7 @@
 #include "agent/http/http.h"
 #include "agent/os/processes.h"
 
+#include <gnutls/abstract.h>
 #include <microhttpd.h>
 #include <sys/queue.h>
 #include <systemd/sd-event.h>
@@ -18,6 +19,8 @@ struct clv_server {
 	int listen_fd; /* owned by the daemon */
 	bool is_unix;
 	unsigned int n_peers; /* open connections */
+	unsigned int
+		n_untrusted; /* of these, over the network and without a valid token */
 };
 
 /* The peer of a connection, identified when the connection is accepted. */
@@ -26,11 +29,14 @@ struct clv_http_peer {
 	struct clv_http_peers *peers;
 	struct clv_server *server;
 	int fd;
-	struct clv_peer process;   /* of a Unix socket */
-	const char *cgroup_tenant; /* of the process's cgroup, or NULL */
-	uid_t counted_as;          /* the owner, or a number for the address */
+	struct clv_peer process; /* of a Unix socket */
+	char cgroup_tenant[64];  /* of the process's cgroup; "": none */
+	unsigned int n_reloads;  /* the settings that this is of, see struct clv_agent */
+	uid_t counted_as;        /* the owner, or a number for the address or the token */
 	bool is_counted;
-	uint64_t since_ns; /* waits for a request since then; 0: a request runs */
+	bool is_trusted;        /* over the network: has presented a valid token */
+	const char *version_at; /* where the version of the current request begins */
+	uint64_t since_ns;      /* waits for a request since then; 0: a request runs */
 	char from[64];
 };
 
@@ -45,6 +51,11 @@ unsigned int clv_http_peers_limit(const struct clv_http_peers *peers);
 struct clv_http_peer *clv_http_peer_new(
 	struct clv_http_peers *peers, struct clv_server *server, int fd);
 struct clv_http_peer *clv_http_peer_free(struct clv_http_peer *peer);
+/* Makes a connection over the network one of the token's, and no longer of its address.
+ * False: the token has too many; the connection is shut down. */
+bool clv_http_peer_trust(struct clv_http_peer *peer, const char *token);
+/* Identifies a process again if the settings were replaced since. */
+void clv_http_peer_refresh(struct clv_http_peer *peer);
 void clv_http_peer_set_busy(struct clv_http_peer *peer, bool is_busy);
 
 /* A request with the server's own state. */
@@ -54,15 +65,33 @@ struct clv_exchange {
 	struct clv_request request;
 	char *body;
 	size_t room;
-	uint64_t n_read; /* of the body, stored or discarded */
 	bool is_suspended;
-	bool has_run;
+	bool is_identified;
+	bool has_run; /* the handler has */
 	bool is_answered;
 	bool is_gone;            /* the client hung up during a wait */
 	sd_event_source *hangup; /* while suspended */
 	unsigned int topics;
 	uint64_t deadline_ns; /* of the wait; 0: has not waited */
 };
+
+/* Checks the framing of a request whose header is complete: 0, -EINVAL or -CLV_E_LENGTH.
+ * version_at: clv_http_find_version() of its target. */
+int clv_http_check_framing(const struct clv_request *request, const char *version,
+	const char *version_at, struct clv_error *err);
+/* For a target that libmicrohttpd has not decoded yet: where the version begins, if there
+ * is nothing odd between it and the method; else NULL. */
+const char *clv_http_find_version(const char *target);
+
+/* As MHD_queue_response(), for the answers of the agent itself. */
+enum MHD_Result clv_http_queue(struct MHD_Connection *connection, unsigned int status,
+	struct MHD_Response *response);
+
+/* A gnutls_certificate_retrieve_function3. */
+int clv_http_get_certificate(gnutls_session_t session,
+	const struct gnutls_cert_retr_st *info, gnutls_pcert_st **ret_chain,
+	unsigned int *ret_n_chain, gnutls_ocsp_data_st **ret_ocsp,
+	unsigned int *ret_n_ocsp, gnutls_privkey_t *ret_key, unsigned int *ret_flags);
 
 /* Answers with what the handler left in the request, or with a problem document. */
 enum MHD_Result clv_exchange_answer(struct clv_exchange *exchange);

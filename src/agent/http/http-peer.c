@@ -1,17 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The peers of connections: their credentials, a limit of connections per user, and a
- * limit for the time until a request is complete.  libmicrohttpd's own timeout is for
- * idle connections only: a client that sends a byte now and then would keep one open. */
+/* The peers of connections: their credentials, limits of connections, and a limit for the
+ * time until a request is complete.  libmicrohttpd's own timeout is for idle connections
+ * only: a client that sends a byte now and then would keep one open.
+ *
+ * Over the network a connection counts for its address until it has presented a valid
+ * token, and then for the token.  Without a token there are few, and a new one takes the
+ * place of the oldest of an address that has too many: so a flood closes its own
+ * connections, and a client with a token, which it sends at once, is served from the same
+ * address too. */
 #include "agent/http/http-internal.h"
 
 #include "agent/auth/caller.h"
 #include "agent/config/config.h"
+#include "agent/event/counters.h"
+#include "agent/event/events.h"
+#include "agent/os/bucket.h"
 #include "agent/os/owner.h"
 #include "agent/os/quota.h"
 #include "agent/record/agent.h"
 #include "base/clock.h"
 
 #include <arpa/inet.h>
+#include <inttypes.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,16 +31,24 @@
 
 #define MAX_CONNECTIONS 4096u
 #define MAX_CONNECTIONS_PER_USER 1024u
+#define MAX_UNTRUSTED_PER_ADDRESS 256u
+#define UNTRUSTED_PART                                                              \
+	4u            /* all without a token: this part of the server's connections \
+		       */
 #define RESERVED 128u /* for root and the agent's own user */
+#define EVENT_NS (60 * CLV_NS_PER_S)
 #define REQUEST_MAX_NS (60 * CLV_NS_PER_S)
 #define SWEEP_US (5 * UINT64_C(1000000))
 
 struct clv_http_peers {
-	const struct clv_agent *agent;
-	struct clv_quota *quota;
+	struct clv_agent *agent;
+	struct clv_quota *quota;     /* of users and tokens */
+	struct clv_quota *addresses; /* of those without a token */
 	TAILQ_HEAD(, clv_http_peer) all;
 	sd_event_source *timer;
 	unsigned int limit;
+	uint64_t event_ns; /* when an event was last published; 0: never */
+	uint64_t n_since;  /* connections closed since then */
 };
 
 static int on_sweep(sd_event_source *source, uint64_t now_us, void *userdata)
@@ -70,8 +88,10 @@ struct clv_http_peers *clv_http_peers_new(struct clv_agent *agent)
 	TAILQ_INIT(&peers->all);
 	peers->limit = find_limit();
 	peers->quota = clv_quota_new(MAX_CONNECTIONS_PER_USER);
-	if (!peers->quota || sd_event_add_time_relative(agent->event, &peers->timer,
-				     CLOCK_MONOTONIC, SWEEP_US, 0, on_sweep, peers) < 0)
+	peers->addresses = clv_quota_new(MAX_UNTRUSTED_PER_ADDRESS);
+	if (!peers->quota || !peers->addresses ||
+		sd_event_add_time_relative(agent->event, &peers->timer, CLOCK_MONOTONIC,
+			SWEEP_US, 0, on_sweep, peers) < 0)
 		return clv_http_peers_free(peers);
 	return peers;
 }
@@ -82,6 +102,7 @@ struct clv_http_peers *clv_http_peers_free(struct clv_http_peers *peers)
 		return NULL;
 	sd_event_source_disable_unref(peers->timer);
 	clv_quota_free(peers->quota);
+	clv_quota_free(peers->addresses);
 	free(peers);
 	return NULL;
 }
@@ -118,15 +139,18 @@ static void identify_address(struct clv_http_peer *peer, int fd)
 static bool find_cgroup_tenant(struct clv_http_peer *peer, int fd)
 {
 	const struct clv_agent *agent = peer->peers->agent;
+	const char *tenant;
 	struct clv_peer process;
 
+	peer->n_reloads = agent->n_reloads;
+	peer->cgroup_tenant[0] = '\0';
 	if (!clv_config_has_cgroups(agent->settings))
 		return true;
 	if (clv_process_of_socket(fd, &process, NULL, NULL) < 0)
 		return false;
-	peer->cgroup_tenant = clv_caller_cgroup_tenant(agent, &process.id);
-	if (peer->cgroup_tenant)
-		peer->counted_as = clv_owner_of(peer->cgroup_tenant, peer->process.uid);
+	tenant = clv_caller_cgroup_tenant(agent, &process.id);
+	if (tenant)
+		snprintf(peer->cgroup_tenant, sizeof(peer->cgroup_tenant), "%s", tenant);
 	return true;
 }
 
@@ -140,8 +164,89 @@ static bool identify_process(struct clv_http_peer *peer, int fd)
 	peer->process = (struct clv_peer){.id.pid = credentials.pid,
 		.uid = credentials.uid,
 		.gid = credentials.gid};
-	peer->counted_as = credentials.uid;
-	return find_cgroup_tenant(peer, fd);
+	if (!find_cgroup_tenant(peer, fd))
+		return false;
+	peer->counted_as = peer->cgroup_tenant[0]
+				   ? clv_owner_of(peer->cgroup_tenant, credentials.uid)
+				   : credentials.uid;
+	return true;
+}
+
+static bool is_untrusted(const struct clv_http_peer *peer)
+{
+	return !peer->server->is_unix && !peer->is_trusted;
+}
+
+static struct clv_quota *quota_of(const struct clv_http_peer *peer)
+{
+	return is_untrusted(peer) ? peer->peers->addresses : peer->peers->quota;
+}
+
+/* Ends the count of a connection that has been closed, or is shut down now. */
+static void uncount(struct clv_http_peer *peer)
+{
+	if (!peer->is_counted)
+		return;
+	clv_quota_give_back(quota_of(peer), peer->counted_as);
+	peer->server->n_untrusted -= is_untrusted(peer);
+	peer->is_counted = false;
+}
+
+/* Counts a connection that is closed for a limit; an event tells it once a minute. */
+static void report(
+	struct clv_http_peer *peer, enum clv_counted_limit limit, const char *why)
+{
+	struct clv_http_peers *peers = peer->peers;
+	uint64_t now_ns = clv_clock_ns();
+
+	peers->agent->counters->limited[limit]++;
+	peers->n_since++;
+	if (peers->event_ns > 0 && now_ns - peers->event_ns < EVENT_NS)
+		return;
+	if (peer->server->is_unix)
+		clv_events_emit(peers->agent, CLV_EVENT_CONNECTIONS_LIMITED,
+			"%" PRIu64 " closed, last one of user %u: %s", peers->n_since,
+			peer->process.uid, why);
+	else
+		clv_events_emit(peers->agent, CLV_EVENT_CONNECTIONS_LIMITED,
+			"%" PRIu64 " closed, last one of %s: %s", peers->n_since,
+			peer->from, why);
+	peers->event_ns = now_ns;
+	peers->n_since = 0;
+}
+
+/* Shuts down the oldest connection of a user or an address that has no request in work.
+ * False: there is none. */
+static bool evict(const struct clv_http_peer *newest, uid_t key,
+	enum clv_counted_limit limit, const char *why)
+{
+	struct clv_http_peer *peer;
+
+	TAILQ_FOREACH(peer, &newest->peers->all, entry)
+	{
+		if (!peer->is_counted || peer->since_ns == 0 || peer->counted_as != key ||
+			peer->server != newest->server ||
+			is_untrusted(peer) != is_untrusted(newest))
+			continue;
+		report(peer, limit, why);
+		uncount(peer);
+		shutdown(peer->fd, SHUT_RDWR);
+		return true;
+	}
+	return false;
+}
+
+/* Takes a connection from the user or address that has the most, if that is more than the
+ * newest has. */
+static bool make_room(const struct clv_http_peer *newest)
+{
+	struct clv_quota *quota = quota_of(newest);
+	unsigned int n;
+	uid_t largest = clv_quota_largest(quota, &n);
+
+	return n > clv_quota_count(quota, newest->counted_as) + 1 &&
+	       evict(newest, largest, CLV_COUNTED_OF_ALL,
+		       "the server has too many, and most are from there");
 }
 
 /* Some connections are reserved for root and the agent's own user, who must be able to
@@ -149,12 +254,52 @@ static bool identify_process(struct clv_http_peer *peer, int fd)
 static bool is_admitted(struct clv_http_peer *peer)
 {
 	const struct clv_http_peers *peers = peer->peers;
-	bool is_own = peer->server->is_unix &&
+	const struct clv_server *server = peer->server;
+	bool is_own = server->is_unix &&
 		      (peer->counted_as == 0 || peer->counted_as == geteuid());
 
-	if (!is_own && peer->server->n_peers + RESERVED > peers->limit)
+	if (!is_own && server->n_peers + RESERVED > peers->limit && !make_room(peer)) {
+		report(peer, CLV_COUNTED_OF_ALL, "the server has too many");
 		return false;
-	return clv_quota_take(peers->quota, peer->counted_as);
+	}
+	if (is_untrusted(peer) && server->n_untrusted >= peers->limit / UNTRUSTED_PART &&
+		!make_room(peer)) {
+		report(peer, CLV_COUNTED_OF_ALL, "too many are without a token");
+		return false;
+	}
+	if (clv_quota_take(quota_of(peer), peer->counted_as))
+		return true;
+	if (server->is_unix) {
+		report(peer, CLV_COUNTED_OF_USER, "the user has too many");
+		return false;
+	}
+	return evict(peer, peer->counted_as, CLV_COUNTED_OF_ADDRESS,
+		       "the address has too many without a token") &&
+	       clv_quota_take(quota_of(peer), peer->counted_as);
+}
+
+bool clv_http_peer_trust(struct clv_http_peer *peer, const char *token)
+{
+	uid_t key = (uid_t)clv_bucket_key(token) | 1u << 31;
+
+	if (peer->is_trusted)
+		return true;
+	uncount(peer);
+	peer->is_trusted = true;
+	peer->counted_as = key;
+	peer->is_counted = clv_quota_take(peer->peers->quota, key);
+	if (!peer->is_counted) {
+		report(peer, CLV_COUNTED_OF_USER, "the token has too many");
+		shutdown(peer->fd, SHUT_RD);
+	}
+	return peer->is_counted;
+}
+
+void clv_http_peer_refresh(struct clv_http_peer *peer)
+{
+	if (peer->n_reloads != peer->peers->agent->n_reloads &&
+		!find_cgroup_tenant(peer, peer->fd))
+		shutdown(peer->fd, SHUT_RDWR);
 }
 
 struct clv_http_peer *clv_http_peer_new(
@@ -178,6 +323,7 @@ struct clv_http_peer *clv_http_peer_new(
 	peer->is_counted = is_known && is_admitted(peer);
 	if (!peer->is_counted)
 		shutdown(fd, SHUT_RDWR);
+	server->n_untrusted += peer->is_counted && is_untrusted(peer);
 	server->n_peers++;
 	if (TAILQ_EMPTY(&peers->all)) {
 		sd_event_source_set_time_relative(peers->timer, SWEEP_US);
@@ -191,8 +337,7 @@ struct clv_http_peer *clv_http_peer_free(struct clv_http_peer *peer)
 {
 	if (!peer)
 		return NULL;
-	if (peer->is_counted)
-		clv_quota_give_back(peer->peers->quota, peer->counted_as);
+	uncount(peer);
 	peer->server->n_peers--;
 	TAILQ_REMOVE(&peer->peers->all, peer, entry);
 	free(peer);

@@ -18,6 +18,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,7 @@
 #define UNAUTHENTICATED_LOG_NS (10 * CLV_NS_PER_S)
 #define DISCARD_MAX_BYTES (1u << 20) /* read of a body that is too large */
 #define SILENT_CONNECTION_S 60u
+#define USER_WAIT_MS 10000u
 #define LISTENERS_MAX 2u
 #define TLS_VERSIONS "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 
@@ -244,14 +246,17 @@ static void note_unauthenticated(struct clv_http *http, const char *from, const 
 static int identify(struct clv_exchange *exchange, struct clv_error *err)
 {
 	struct clv_request *request = &exchange->request;
-	const struct clv_http_peer *peer = peer_of(request->connection);
+	struct clv_http_peer *peer = peer_of(request->connection);
 	int r;
 
-	if (!request->is_first_run)
+	if (exchange->is_identified)
 		return clv_http_check_caller(request, err);
-	if (peer->server->is_unix)
+	if (peer->server->is_unix) {
+		clv_http_peer_refresh(peer);
 		return clv_caller_of_peer(request->agent, &peer->process,
-			peer->cgroup_tenant, &request->caller, err);
+			peer->cgroup_tenant[0] ? peer->cgroup_tenant : NULL,
+			&request->caller, err);
+	}
 	if (count_headers(request, MHD_HTTP_HEADER_AUTHORIZATION) > 1)
 		return clv_error_set(err, -EACCES,
 			"the request has several Authorization headers: send one");
@@ -264,7 +269,49 @@ static int identify(struct clv_exchange *exchange, struct clv_error *err)
 		return 0;
 	if (r == -EACCES)
 		note_unauthenticated(exchange->http, peer->from, err->msg);
+	if (r >= 0 && !clv_http_peer_trust(peer, request->caller.token))
+		return clv_error_set(err, -CLV_E_IN_USE,
+			"the token has too many open connections: close some");
 	return r;
+}
+
+int clv_http_await_user(struct clv_request *request, struct clv_error *err)
+{
+	if (!request->is_late)
+		return clv_request_wait(request, CLV_TOPIC_USERS, USER_WAIT_MS);
+	return clv_error_set(err, -CLV_E_UNAVAILABLE,
+		"the user database of this machine does not answer: try again, or see "
+		"what "
+		"getent passwd does");
+}
+
+/* Identifies the caller, in the first run or when its user is known, and runs the
+ * handler.
+ */
+static int interpret(struct clv_exchange *exchange, struct clv_error *err)
+{
+	struct clv_request *request = &exchange->request;
+	bool was_identified = exchange->is_identified;
+	int r = identify(exchange, err);
+
+	if (r == -EINPROGRESS)
+		return clv_http_await_user(request, err);
+	if (r < 0)
+		return r;
+	/* The event loop has ended: no process can be watched, no work be started. */
+	if (exchange->http->is_stopping && !exchange->has_run &&
+		strcmp(request->method, MHD_HTTP_METHOD_GET) != 0)
+		return clv_error_set(err, -CLV_E_UNAVAILABLE,
+			"the agent is stopping: send the request again");
+	/* The time of the wait for the user is not that of the handler's wait. */
+	if (!was_identified) {
+		exchange->deadline_ns = 0;
+		request->is_late = false;
+	}
+	exchange->is_identified = true;
+	request->is_first_run = !exchange->has_run;
+	exchange->has_run = true;
+	return exchange->http->handler->handle(request, err);
 }
 
 static enum MHD_Result handle(struct clv_exchange *exchange)
@@ -276,22 +323,18 @@ static enum MHD_Result handle(struct clv_exchange *exchange)
 
 	if (exchange->is_gone)
 		return MHD_NO;
-	request->is_first_run = !exchange->has_run;
 	clv_http_peer_set_busy(peer_of(request->connection), true);
 	request->is_late =
 		exchange->deadline_ns > 0 &&
 		(exchange->deadline_ns <= clv_clock_ns() || exchange->http->is_stopping);
-	exchange->has_run = true;
 	request->body = exchange->body ? exchange->body : "";
-	r = identify(exchange, &err);
-	if (r >= 0)
-		r = exchange->http->handler->handle(request, &err);
+	r = interpret(exchange, &err);
 
 	if (r == -EINPROGRESS && !exchange->http->is_stopping) {
 		clv_exchange_suspend(exchange);
 		return MHD_YES;
 	}
-	if (r == -EINPROGRESS)
+	if (r == -EINPROGRESS && exchange->has_run)
 		exchange->http->handler->leave(request);
 	if (r == -EINPROGRESS)
 		clv_error_set(&err, -ECANCELED, "the agent is stopping: try again");
@@ -335,29 +378,22 @@ static bool announces_too_much(struct MHD_Connection *connection)
 	return text && strtoull(text, NULL, 10) > DISCARD_MAX_BYTES;
 }
 
-/* Request smuggling: a proxy could find another end of such a request than this server,
- * and forward a part of its body as a request. */
-static bool is_ambiguous(const struct clv_request *request)
+static enum MHD_Result refuse_framing(
+	struct clv_exchange *exchange, const struct clv_error *err)
 {
-	const char *coding =
-		clv_request_header(request, MHD_HTTP_HEADER_TRANSFER_ENCODING);
-	unsigned int n_lengths = count_headers(request, MHD_HTTP_HEADER_CONTENT_LENGTH);
-	unsigned int n_codings =
-		count_headers(request, MHD_HTTP_HEADER_TRANSFER_ENCODING);
-
-	return n_lengths + n_codings > 1 ||
-	       (coding && strcasecmp(coding, "chunked") != 0);
+	clv_request_set_header(&exchange->request, MHD_HTTP_HEADER_CONNECTION, "close");
+	return clv_exchange_refuse(exchange, err);
 }
 
-static enum MHD_Result refuse_ambiguous(struct clv_exchange *exchange)
+/* Called with the target as it was received; the result would be the exchange. */
+static void *on_target(
+	void *userdata, const char *target, struct MHD_Connection *connection)
 {
-	struct clv_error err = {0};
+	struct clv_http_peer *peer = peer_of(connection);
 
-	clv_error_set(&err, -EINVAL,
-		"the length of the request is ambiguous: give one Content-Length, or "
-		"chunked as the only Transfer-Encoding");
-	clv_request_set_header(&exchange->request, MHD_HTTP_HEADER_CONNECTION, "close");
-	return clv_exchange_refuse(exchange, &err);
+	if (peer)
+		peer->version_at = clv_http_find_version(target);
+	return NULL;
 }
 
 static struct clv_exchange *begin(struct clv_http *http,
@@ -391,14 +427,16 @@ static enum MHD_Result on_access(void *userdata, struct MHD_Connection *connecti
 	struct clv_server *server = userdata;
 	struct clv_http *http = server->http;
 	struct clv_exchange *exchange = *state;
+	struct clv_error err = {0};
 
 	if (!exchange) {
 		exchange = begin(http, connection, url, method);
 		if (!exchange)
 			return MHD_NO;
 		*state = exchange;
-		if (is_ambiguous(&exchange->request))
-			return refuse_ambiguous(exchange);
+		if (clv_http_check_framing(&exchange->request, version,
+			    peer_of(connection)->version_at, &err) < 0)
+			return refuse_framing(exchange, &err);
 		/* An answer before the end of the body closes the connection, so only
 		 * bodies that are not read to their end get one. */
 		if (announces_too_much(connection)) {
@@ -409,10 +447,8 @@ static enum MHD_Result on_access(void *userdata, struct MHD_Connection *connecti
 	}
 	if (*upload_bytes > 0) {
 		take_body(exchange, upload, *upload_bytes);
-		exchange->n_read += *upload_bytes;
 		*upload_bytes = 0;
-		/* A chunked body may be endless. */
-		return exchange->n_read > DISCARD_MAX_BYTES ? MHD_NO : MHD_YES;
+		return MHD_YES;
 	}
 	/* libmicrohttpd may call this while the connection is suspended. */
 	if (exchange->is_suspended)
@@ -509,6 +545,7 @@ static struct MHD_Daemon *start_daemon(
 		{MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)listener->certificate},
 		{MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)listener->key},
 		{MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)TLS_VERSIONS},
+		{MHD_OPTION_HTTPS_CERT_CALLBACK2, 0, (void *)clv_http_get_certificate},
 		{MHD_OPTION_END, 0, NULL},
 	};
 
@@ -519,9 +556,9 @@ static struct MHD_Daemon *start_daemon(
 		MHD_OPTION_NOTIFY_COMPLETED, on_completed, server,
 		MHD_OPTION_NOTIFY_CONNECTION, on_connection, server,
 		MHD_OPTION_CONNECTION_LIMIT, clv_http_peers_limit(server->http->peers),
-		MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL,
-		MHD_OPTION_CONNECTION_TIMEOUT, SILENT_CONNECTION_S, MHD_OPTION_ARRAY, tls,
-		MHD_OPTION_END);
+		MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL, MHD_OPTION_URI_LOG_CALLBACK,
+		on_target, NULL, MHD_OPTION_CONNECTION_TIMEOUT, SILENT_CONNECTION_S,
+		MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
 }
 
 int clv_http_listen(struct clv_http *http, const struct clv_http_listener *listener,
@@ -567,6 +604,19 @@ struct clv_http *clv_http_free(struct clv_http *http)
 size_t clv_http_count_waiting(const struct clv_http *http)
 {
 	return http->n_waiting;
+}
+
+bool clv_http_has_input(const struct clv_http *http)
+{
+	for (size_t i = 0; i < http->n_servers; i++) {
+		const union MHD_DaemonInfo *info = MHD_get_daemon_info(
+			http->servers[i].daemon, MHD_DAEMON_INFO_EPOLL_FD);
+		struct pollfd waiting = {.fd = info->epoll_fd, .events = POLLIN};
+
+		if (poll(&waiting, 1, 0) > 0)
+			return true;
+	}
+	return false;
 }
 
 int clv_http_listen_fd(const struct clv_http *http)

@@ -75,6 +75,10 @@ void clv_request_set_header(struct clv_request *request, const char *name,
  * topics is published, or wait_ms after the first call. */
 int clv_request_wait(struct clv_request *request, unsigned int topics, uint64_t wait_ms);
 
+/* For a request whose user is not known yet: waits for the user database, -EINPROGRESS,
+ * or when it has been silent for too long an error. */
+int clv_http_await_user(struct clv_request *request, struct clv_error *err);
+
 /* The interpreter of requests.  handle returns 0 with status and answer set, -EINPROGRESS
  * if the request waits, or an error for a problem document.  leave is called for a
  * request that has waited and gets no answer, because the client is gone or the agent
@@ -99,6 +103,10 @@ struct clv_http_listener {
 int clv_http_listen(struct clv_http *http, const struct clv_http_listener *listener,
 	struct clv_error *err);
 
+/* The certificate and key (PEM) of handshakes from now on; NULL: none. */
+int clv_http_set_certificate(
+	const char *certificate, const char *key, struct clv_error *err);
+
 /* The descriptor of the Unix socket, borrowed; -1: there is none. */
 int clv_http_listen_fd(const struct clv_http *http);
 
@@ -108,3 +116,6 @@ void clv_http_wake(struct clv_http *http, unsigned int topics);
 /* The number of waiting requests and streams; the agent does not exit for idleness while
  * there are any. */
 size_t clv_http_count_waiting(const struct clv_http *http);
+
+/* True while a connection has a request that was not read yet. */
+bool clv_http_has_input(const struct clv_http *http);

@@ -26,8 +26,13 @@ static const struct clv_problem {
 	{CLV_E_IN_USE, 409, "Conflict", "in_use"},
 	{EBUSY, 409, "Conflict", "does_not_fit"},
 	{CLV_E_CHANGED, 412, "Precondition Failed", "precondition_failed"},
+	{CLV_E_LENGTH, 411, "Length Required", "bad_request"},
 	{EMSGSIZE, 413, "Content Too Large", "too_large"},
+	{CLV_E_LONG_TARGET, 414, "URI Too Long", "too_large"},
+	{CLV_E_LARGE_HEADER, 431, "Request Header Fields Too Large", "too_large"},
+	{CLV_E_VERSION, 505, "HTTP Version Not Supported", "bad_request"},
 	{ECANCELED, 409, "Conflict", "ended"},
+	{CLV_E_UNAVAILABLE, 503, "Service Unavailable", "unavailable"},
 	{ENOSPC, 507, "Insufficient Storage", "disk_full"},
 	{0, 500, "Internal Server Error", "internal"},
 };

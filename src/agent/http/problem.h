@@ -9,7 +9,12 @@
  * of errno stand for errors that have none of their own. */
 #define CLV_E_METHOD EOPNOTSUPP /* the path exists, but not with this method */
 #define CLV_E_IN_USE EADDRINUSE
-#define CLV_E_CHANGED ESTALE /* the object has changed since the caller read it */
+#define CLV_E_LENGTH ENODATA /* the request must announce the length of its body */
+#define CLV_E_LONG_TARGET EOVERFLOW
+#define CLV_E_LARGE_HEADER EFBIG
+#define CLV_E_VERSION EPROTONOSUPPORT
+#define CLV_E_UNAVAILABLE EHOSTDOWN /* something that the agent needs does not answer */
+#define CLV_E_CHANGED ESTALE        /* the object has changed since the caller read it */
 
 /* The code by which programs recognise an error: "does_not_fit". */
 const char *clv_problem_code(int code);

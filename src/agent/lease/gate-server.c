@@ -513,7 +513,7 @@ int clv_gate_server_new(
 			lease->record.admit == CLV_ADMIT_SOCKET ? 0666 : 0600, err);
 	if (r >= 0) {
 		server->listen_fd = r;
-		r = clv_lease_give_folder(lease, err);
+		r = clv_lease_give_socket(lease, err);
 	}
 	if (r >= 0) {
 		r = sd_event_add_io(lease->agent->event, &server->io, server->listen_fd,

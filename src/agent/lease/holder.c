@@ -121,23 +121,26 @@ static void on_death(void *userdata)
 }
 
 /* Takes the pidfd in every case. */
-static struct clv_holder_watch *new_watch(
-	struct clv_agent *agent, const struct clv_process_id *id, int pidfd)
+static int new_watch(struct clv_agent *agent, const struct clv_process_id *id, int pidfd,
+	struct clv_holder_watch **ret)
 {
 	struct clv_holder_watch *watch = calloc(1, sizeof(*watch));
+	int r;
 
 	if (!watch) {
 		close(pidfd);
-		return NULL;
+		return -ENOMEM;
 	}
 	watch->id = *id;
 	LIST_INIT(&watch->holdings);
-	if (clv_watch_new(agent->event, pidfd, on_death, watch, &watch->watch) < 0) {
+	r = clv_watch_new(agent->event, pidfd, on_death, watch, &watch->watch);
+	if (r < 0) {
 		free(watch);
-		return NULL;
+		return r;
 	}
 	LIST_INSERT_HEAD(bucket_of(agent, id), watch, entry);
-	return watch;
+	*ret = watch;
+	return 0;
 }
 
 /* Also finds a dead holder. */
@@ -175,6 +178,7 @@ int clv_holder_watch(struct clv_lease *lease, const struct clv_process_id *id, i
 	struct clv_error *err)
 {
 	struct clv_holder_watch *watch = find_watch(lease->agent, id);
+	int r = 0;
 
 	if (find_holding(lease, id)) {
 		close(pidfd);
@@ -183,10 +187,10 @@ int clv_holder_watch(struct clv_lease *lease, const struct clv_process_id *id, i
 	if (watch)
 		close(pidfd);
 	else
-		watch = new_watch(lease->agent, id, pidfd);
-	if (!watch || add_holding(lease, watch) < 0)
-		return clv_error_errno(err, ENOMEM, "cannot watch the holder");
-	return 0;
+		r = new_watch(lease->agent, id, pidfd, &watch);
+	if (r >= 0)
+		r = add_holding(lease, watch);
+	return r < 0 ? clv_error_errno(err, -r, "cannot watch the holder") : 0;
 }
 
 int clv_holder_adopt(

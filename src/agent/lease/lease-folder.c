@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The folder of a lease, RUNTIME/lease/ID. The system's agent prepares it as root and
- * then gives it to the tenant.  It takes the ownership back before it changes the folder
- * again: in a folder that a tenant can write, a name may become a symbolic link at any
- * moment (TOCTOU). */
+/* The folder of a lease, RUNTIME/lease/ID.  It stays the agent's, so a tenant cannot fill
+ * the file system of /run; only the socket in it is the tenant's, who may enter the
+ * folder and not list it.  The files of cleave run are in a folder of the tenant's own.
+ * A folder that an earlier version gave to a tenant is taken back before it is changed:
+ * there a name may become a symbolic link at any moment (TOCTOU). */
 #include "agent/lease/lease.h"
 #include "agent/record/agent.h"
 #include "arbiter/attach.h"
@@ -96,7 +97,7 @@ int clv_lease_make_folder(const struct clv_lease *lease, struct clv_error *err)
 	return r < 0 ? clv_error_errno(err, -r, "cannot use %s", path) : 0;
 }
 
-int clv_lease_give_folder(const struct clv_lease *lease, struct clv_error *err)
+int clv_lease_give_socket(const struct clv_lease *lease, struct clv_error *err)
 {
 	_cleanup_close_ int fd = -1;
 
@@ -106,9 +107,9 @@ int clv_lease_give_folder(const struct clv_lease *lease, struct clv_error *err)
 	if (fd < 0 ||
 		fchownat(fd, CLV_ATTACH_SOCKET_NAME, lease->record.uid, lease->record.gid,
 			AT_SYMLINK_NOFOLLOW) < 0 ||
-		fchown(fd, lease->record.uid, lease->record.gid) < 0)
+		fchmod(fd, 0711) < 0)
 		return clv_error_errno(err, errno,
-			"cannot give the lease's folder to user %u", lease->record.uid);
+			"cannot give the lease's socket to user %u", lease->record.uid);
 	return 0;
 }
 

@@ -87,6 +87,12 @@ struct clv_lease_observed {
 	uint64_t overheads[CLV_OVERHEADS];
 	size_t n_overheads;
 	uint32_t ungated; /* reported APIs that no gate enforces: bits of ungated.h */
+	/* Of its processes, those in agent/watch/descendants.h; and whether it was
+	 * reported that there are more. */
+	uint32_t n_checked;
+	bool is_crowded;
+	/* Sizes and mappings that were read in the tick of that second: ungated.c. */
+	uint32_t looked_s, n_sizes, n_checks;
 	/* When it last completed work or had none in flight (0: never), and its counters
 	 * then. */
 	uint64_t progress_ns, done, overdue;
@@ -193,9 +199,9 @@ double clv_lease_share_used(const struct clv_lease *lease);
 
 /* Makes the lease's folder, RUNTIME/lease/ID, owned by the agent. */
 int clv_lease_make_folder(const struct clv_lease *lease, struct clv_error *err);
-/* Gives the folder and the socket in it to the tenant, unless any process that reaches
- * the socket may attach. */
-int clv_lease_give_folder(const struct clv_lease *lease, struct clv_error *err);
+/* Gives the socket to the tenant, who may then enter the folder, unless any process that
+ * reaches the socket may attach. */
+int clv_lease_give_socket(const struct clv_lease *lease, struct clv_error *err);
 void clv_lease_remove_folder(const struct clv_lease *lease);
 void clv_lease_folder(const struct clv_lease *lease, char *ret, size_t ret_bytes);
 void clv_lease_socket(const struct clv_lease *lease, char *ret, size_t ret_bytes);

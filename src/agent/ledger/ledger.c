@@ -11,6 +11,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -180,4 +181,23 @@ void clv_ledger_remove(struct clv_ledger *ledger, struct clv_lease *lease)
 	ledger->agent->ranked_ns = 0;
 	TAILQ_REMOVE(&ledger->leases, lease, entry);
 	clv_lease_index_remove(lease);
+}
+
+int clv_ledger_move(struct clv_ledger *ledger, struct clv_lease *lease,
+	struct clv_agent_device *device)
+{
+	struct clv_lease **slot;
+
+	assert(lease->record.is_queued && lease->n_others == 0);
+	assert(!clv_lease_is_on(lease, device));
+	slot = CLV_APPEND(device->leases, device->n_leases);
+	if (!slot)
+		return -ENOMEM;
+	*slot = lease;
+	remove_from_device(lease->device, lease);
+	lease->device = device;
+	snprintf(lease->record.device_uuid, sizeof(lease->record.device_uuid), "%s",
+		device->info.uuid);
+	ledger->agent->ranked_ns = 0;
+	return 0;
 }

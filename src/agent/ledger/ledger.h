@@ -42,3 +42,8 @@ const struct clv_lease *clv_ledger_standing(
 int clv_ledger_add(
 	struct clv_ledger *ledger, struct clv_lease *lease, struct clv_error *err);
 void clv_ledger_remove(struct clv_ledger *ledger, struct clv_lease *lease);
+
+/* Takes a queued lease of one device to another device. 0 or -ENOMEM. */
+struct clv_agent_device;
+int clv_ledger_move(struct clv_ledger *ledger, struct clv_lease *lease,
+	struct clv_agent_device *device);

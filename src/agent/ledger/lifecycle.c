@@ -6,6 +6,7 @@
 
 #include "agent/auth/caller.h"
 #include "agent/config/config.h"
+#include "agent/device/condition.h"
 #include "agent/device/devices.h"
 #include "agent/device/hardware.h"
 #include "agent/event/events.h"
@@ -117,29 +118,13 @@ int clv_lifecycle_new(
 }
 
 static void serve_queue(struct clv_lifecycle *lifecycle, struct clv_agent_device *device);
+static void serve_lease(struct clv_lifecycle *lifecycle, const struct clv_lease *lease);
 
 static void note_change(struct clv_agent *agent)
 {
 	agent->n_changes++;
 	clv_notify_changed(agent->notify, CLV_TOPIC_LEASES);
 	clv_notify(agent->notify, CLV_NOTICE_IN_USE);
-}
-
-static void unclaim_if_unused(
-	struct clv_lifecycle *lifecycle, struct clv_agent_device *device)
-{
-	struct clv_devices *devices = lifecycle->agent->devices;
-	const struct clv_agent_device *root = clv_devices_root(device);
-
-	if (root->n_leases > 0 || device->n_leases > 0)
-		return;
-	for (size_t i = 0; i < clv_devices_count(devices); i++) {
-		struct clv_agent_device *part = clv_devices_at(devices, i);
-
-		if (clv_devices_root(part) == root && part->n_leases > 0)
-			return;
-	}
-	clv_devices_unclaim(lifecycle->agent->devices, device);
 }
 
 static int store_lease(struct clv_agent *agent, const struct clv_lease *lease,
@@ -290,6 +275,21 @@ static int check_allowance(struct clv_lifecycle *lifecycle,
 	return r;
 }
 
+/* Standing shares and whole devices together are on the devices that were chosen. */
+static struct clv_lease_asked describe_request(const struct clv_lease_request *request)
+{
+	struct clv_lease_asked asked = {
+		.may_move = request->in[0] == '\0' && request->count <= 1 &&
+			    request->devices[0] == '\0',
+		.compute_ppm = request->share.compute_ppm,
+		.memory_bytes = request->share.memory_bytes,
+	};
+
+	snprintf(asked.device, sizeof(asked.device), "%s", request->device);
+	snprintf(asked.profile, sizeof(asked.profile), "%s", request->profile);
+	return asked;
+}
+
 /* Decides everything about a new lease (name, device, share, whether it is queued)
  * without changing any state but claims of devices. */
 static int draft(struct clv_lifecycle *lifecycle, const struct clv_lease_request *request,
@@ -307,7 +307,8 @@ static int draft(struct clv_lifecycle *lifecycle, const struct clv_lease_request
 	int r;
 
 	if (request->overcommit && agent->config.is_system &&
-		!agent->config.allow_overcommit && caller->uid != 0)
+		!agent->config.allow_overcommit && !agent->settings->allow_overcommit &&
+		caller->uid != 0)
 		return clv_error_set(err, -EPERM,
 			"this node does not allow overcommitment: request what is free, "
 			"or wait with --wait");
@@ -330,6 +331,8 @@ static int draft(struct clv_lifecycle *lifecycle, const struct clv_lease_request
 		return r;
 
 	record.share = placing->share;
+	if (placing->must_wait)
+		record.asked = describe_request(request);
 	record.sm = clv_sm_place_on(placing->device, request->sm_ppm);
 	record.is_queued = placing->must_wait;
 	if (request->time_s > 0)
@@ -361,9 +364,9 @@ static struct clv_lease *new_lease(struct clv_agent *agent,
 static void unclaim_all(
 	struct clv_lifecycle *lifecycle, const struct clv_placing *placing)
 {
-	unclaim_if_unused(lifecycle, placing->device);
+	clv_devices_unclaim(lifecycle->agent->devices, placing->device);
 	for (size_t i = 0; i < placing->n_others; i++)
-		unclaim_if_unused(lifecycle, placing->others[i]);
+		clv_devices_unclaim(lifecycle->agent->devices, placing->others[i]);
 }
 
 /* A kept lease has no pidfd (-1). */
@@ -388,6 +391,17 @@ static int set_up(struct clv_lifecycle *lifecycle, struct clv_lease *lease, int 
 	if (r < 0)
 		unstore_lease(lifecycle->agent, lease->record.id);
 	return r;
+}
+
+/* A lease that the queue admits and that cannot be opened has ended. */
+static int find_still(const struct clv_lifecycle *lifecycle, const char *id,
+	struct clv_lease **ret, struct clv_error *err)
+{
+	*ret = clv_ledger_find_id(lifecycle->agent->ledger, id);
+	return *ret ? 0
+		    : clv_error_set(err, -EIO,
+			      "the lease could not be opened when it left the queue: "
+			      "cleave events says why");
 }
 
 int clv_lifecycle_create(struct clv_lifecycle *lifecycle,
@@ -424,10 +438,9 @@ int clv_lifecycle_create(struct clv_lifecycle *lifecycle,
 		text);
 	/* The queue's order may admit the new lease at once. */
 	if (record.is_queued)
-		serve_queue(lifecycle, lease->device);
+		serve_lease(lifecycle, lease);
 	note_change(lifecycle->agent);
-	*ret = lease;
-	return 0;
+	return find_still(lifecycle, record.id, ret, err);
 }
 
 static bool fits_now(const struct clv_lifecycle *lifecycle, const struct clv_lease *lease)
@@ -441,7 +454,10 @@ static bool fits_now(const struct clv_lifecycle *lifecycle, const struct clv_lea
 	for (size_t i = 0; (device = clv_lease_device(lease, i)); i++) {
 		struct clv_promised promised;
 
-		if (clv_devices_root(device)->is_cordoned ||
+		if (!device->is_present || device->is_divided || device->is_changing ||
+			clv_devices_root(device)->is_changing ||
+			clv_devices_root(device)->is_cordoned ||
+			clv_condition_state(device) == CLV_HEALTH_LOST ||
 			clv_hardware_is_renumbering_device(lifecycle->agent, device))
 			return false;
 		clv_promises_add_up(
@@ -475,19 +491,86 @@ static int admit(struct clv_lifecycle *lifecycle, struct clv_lease *lease)
 	return -EIO;
 }
 
-/* Admits the first of the queue as long as it fits.  No lease passes one that does not
- * fit, so small requests cannot starve a large one. */
+/* Takes a lease from the queue of another device, with the share that its request means
+ * there. */
+static int move_here(struct clv_lifecycle *lifecycle, struct clv_lease *lease,
+	struct clv_agent_device *device, const struct clv_share *share)
+{
+	struct clv_agent *agent = lifecycle->agent;
+	struct clv_agent_device *from = lease->device;
+	int r = clv_devices_claim(agent->devices, device, NULL);
+
+	if (r < 0)
+		return r;
+	r = clv_ledger_move(agent->ledger, lease, device);
+	if (r >= 0)
+		lease->record.share = *share;
+	clv_devices_unclaim(agent->devices, r < 0 ? device : from);
+	return r;
+}
+
+/* Whether the lease, which waits for another device, fits here and its tenant may have
+ * it: an allowance can exclude profiles. */
+static bool fits_here(const struct clv_lifecycle *lifecycle,
+	const struct clv_lease *lease, struct clv_agent_device *device,
+	struct clv_share *ret_share)
+{
+	return clv_placing_fits_elsewhere(lease, device, ret_share) &&
+	       clv_tenants_check(lifecycle->agent, clv_tenant_of_lease(lease), lease,
+		       ret_share, device->info.profile, NULL) >= 0;
+}
+
+/* The lease to admit on the device next, now in the device's queue; NULL: none fits.  No
+ * lease passes one of the device's own that does not fit, so small requests cannot starve
+ * a large one.  Those of other devices wait there. */
+static struct clv_lease *find_next(
+	struct clv_lifecycle *lifecycle, struct clv_agent_device *device)
+{
+	_cleanup_free_ struct clv_lease **queued = NULL;
+	struct clv_share share;
+	size_t n;
+
+	if (lifecycle->agent->n_queued == 0)
+		return NULL;
+	queued = clv_queue_list(lifecycle->agent->ledger, &n);
+	for (size_t i = 0; i < n; i++) {
+		if (clv_lease_is_on(queued[i], device))
+			return fits_now(lifecycle, queued[i]) ? queued[i] : NULL;
+		if (fits_here(lifecycle, queued[i], device, &share) &&
+			move_here(lifecycle, queued[i], device, &share) >= 0)
+			return queued[i];
+	}
+	return NULL;
+}
+
 static void serve_queue(struct clv_lifecycle *lifecycle, struct clv_agent_device *device)
 {
 	struct clv_lease *lease;
 
-	while ((lease = clv_queue_first(lifecycle->agent->ledger, device)) &&
-		fits_now(lifecycle, lease)) {
+	while ((lease = find_next(lifecycle, device))) {
+		note_change(lifecycle->agent);
 		if (admit(lifecycle, lease) < 0)
 			continue;
 		clv_lease_emit(lease, CLV_EVENT_LEASE_CREATED,
 			"it was first in the queue and fits now");
 	}
+}
+
+void clv_lifecycle_serve_all(struct clv_lifecycle *lifecycle)
+{
+	if (lifecycle->agent->n_queued == 0)
+		return;
+	for (size_t i = 0; i < clv_devices_count(lifecycle->agent->devices); i++)
+		serve_queue(lifecycle, clv_devices_at(lifecycle->agent->devices, i));
+}
+
+/* Serves where a new or changed lease may fit now. */
+static void serve_lease(struct clv_lifecycle *lifecycle, const struct clv_lease *lease)
+{
+	if (lease->record.is_queued && lease->record.asked.may_move)
+		clv_lifecycle_serve_all(lifecycle);
+	else
+		serve_queue(lifecycle, lease->device);
 }
 
 static bool has_waiting(const struct clv_lifecycle *lifecycle, uid_t uid)
@@ -551,6 +634,7 @@ int clv_lifecycle_resize(struct clv_lifecycle *lifecycle, struct clv_lease *leas
 		clv_ranges_wanted(&lease->record.share, request);
 	struct clv_lease_record record;
 	struct clv_share share, held;
+	uid_t owner = lease->owner;
 	char text[128];
 	int r;
 
@@ -566,11 +650,14 @@ int clv_lifecycle_resize(struct clv_lifecycle *lifecycle, struct clv_lease *leas
 		return r;
 	clv_lease_snapshot(lease, &record);
 	record.share = share;
+	record.asked.compute_ppm = share.compute_ppm;
+	record.asked.memory_bytes = share.memory_bytes;
 	r = store_lease(lifecycle->agent, lease, &record, err);
 	if (r < 0)
 		return r;
 
 	lease->record.share = share;
+	lease->record.asked = record.asked;
 	lease->range = (struct clv_lease_range){0};
 	lease->refused_before = lease->usage.usage.counts[CLV_USAGE_REFUSED];
 	lifecycle->agent->ranked_ns = 0;
@@ -582,10 +669,10 @@ int clv_lifecycle_resize(struct clv_lifecycle *lifecycle, struct clv_lease *leas
 		clv_arbiter_update(lease->device->arbiter, lease->arbiter_lease, &held);
 	clv_lease_describe_share(&share, text, sizeof(text));
 	clv_lease_emit(lease, CLV_EVENT_LEASE_RESIZED, "now %s", text);
-	serve_queue(lifecycle, lease->device);
-	serve_tenant(lifecycle, lease->owner);
+	serve_lease(lifecycle, lease);
+	serve_tenant(lifecycle, owner);
 	note_change(lifecycle->agent);
-	return 0;
+	return find_still(lifecycle, record.id, &lease, err);
 }
 
 void clv_lifecycle_end(

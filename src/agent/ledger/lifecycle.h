@@ -47,6 +47,9 @@ void clv_lifecycle_end(
 void clv_lifecycle_serve(
 	struct clv_lifecycle *lifecycle, struct clv_agent_device *device);
 
+/* The same for all devices: after devices or partitions were added or changed. */
+void clv_lifecycle_serve_all(struct clv_lifecycle *lifecycle);
+
 /* Call after a holder or process of the lease died: if none is left, the lease ends in
  * the next iteration of the loop. */
 void clv_lifecycle_check_end(struct clv_lifecycle *lifecycle, struct clv_lease *lease);

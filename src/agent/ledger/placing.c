@@ -8,6 +8,7 @@
 #include "agent/device/condition.h"
 #include "agent/device/devices.h"
 #include "agent/device/hardware.h"
+#include "agent/lease/lease.h"
 #include "agent/lease/sm.h"
 #include "agent/ledger/ledger.h"
 #include "agent/ledger/placing-internal.h"
@@ -173,6 +174,20 @@ static int fail_degraded(const struct clv_agent_device *device, struct clv_error
 		is_lost ? "" : "; or request it by name, with --device");
 }
 
+/* A device that the request names, and that is divided into no partitions; or NULL. */
+static const struct clv_agent_device *find_empty(
+	const struct clv_agent *agent, const char *name)
+{
+	for (size_t i = 0; i < clv_devices_count(agent->devices); i++) {
+		const struct clv_agent_device *device = clv_devices_at(agent->devices, i);
+
+		if (device->is_present && device->is_divided &&
+			is_named(&device->info, name))
+			return device;
+	}
+	return NULL;
+}
+
 int clv_placing_fail_without_device(const struct clv_agent *agent,
 	const struct clv_lease_request *request, struct clv_error *err)
 {
@@ -180,6 +195,7 @@ int clv_placing_fail_without_device(const struct clv_agent *agent,
 		json_array_get(clv_devices_problems(agent->devices), 0));
 	const struct clv_agent_device *cordoned = find_cordoned(agent, request->device);
 	const struct clv_agent_device *degraded = find_degraded(agent, request->device);
+	const struct clv_agent_device *empty = find_empty(agent, request->device);
 
 	if (cordoned)
 		return fail_cordoned(cordoned, err);
@@ -197,6 +213,11 @@ int clv_placing_fail_without_device(const struct clv_agent *agent,
 			"and cleave partition create makes one",
 			request->profile, request->device[0] ? " on " : "",
 			request->device);
+	if (empty)
+		return clv_error_set(err, -EBUSY,
+			"%s is divided, and has no partition: make one with cleave "
+			"partition create, or make it whole again with cleave apply",
+			empty->info.name);
 	if (clv_devices_count(agent->devices) > 0 && request->device[0] != '\0')
 		return clv_error_set(err, -ENODEV,
 			"there is no device %s: cleave devices lists the devices",
@@ -206,13 +227,12 @@ int clv_placing_fail_without_device(const struct clv_agent *agent,
 }
 
 /* A degraded device is used only if the request names it. */
-static bool is_healthy_enough(
-	const struct clv_agent_device *device, const struct clv_lease_request *request)
+static bool is_healthy_enough(const struct clv_agent_device *device, const char *name)
 {
 	enum clv_health_state state = clv_condition_state(device);
 
 	return state == CLV_HEALTH_OK ||
-	       (state == CLV_HEALTH_DEGRADED && request->device[0] != '\0');
+	       (state == CLV_HEALTH_DEGRADED && name[0] != '\0');
 }
 
 static bool is_listed(const char *devices, const char *name)
@@ -223,25 +243,36 @@ static bool is_listed(const char *devices, const char *name)
 	return strstr(devices, between_commas) != NULL;
 }
 
-static bool matches_request(
-	const struct clv_agent_device *device, const struct clv_lease_request *request)
+/* What a request names; "": not given. */
+struct names {
+	const char *device, *devices, *profile;
+};
+
+static bool is_permitted(const struct clv_agent_device *device, const struct names *names)
 {
-	const char *name = request->device;
 	const struct clv_agent_device *root =
 		clv_devices_root((struct clv_agent_device *)device);
 
 	if (!device->is_present || device->is_divided || device->is_changing ||
 		root->is_changing || root->is_cordoned ||
-		!is_healthy_enough(device, request))
+		!is_healthy_enough(device, names->device))
 		return false;
-	if (request->profile[0] != '\0' &&
-		strcmp(device->info.profile, request->profile) != 0)
+	if (names->profile[0] != '\0' &&
+		strcmp(device->info.profile, names->profile) != 0)
 		return false;
-	if (request->devices[0] != '\0')
-		return is_listed(request->devices, device->info.name) ||
-		       is_listed(request->devices, device->info.uuid);
-	return name[0] == '\0' || is_named(&device->info, name) ||
-	       (device->parent && is_named(&device->parent->info, name));
+	if (names->devices[0] != '\0')
+		return is_listed(names->devices, device->info.name) ||
+		       is_listed(names->devices, device->info.uuid);
+	return names->device[0] == '\0' || is_named(&device->info, names->device) ||
+	       (device->parent && is_named(&device->parent->info, names->device));
+}
+
+static bool matches_request(
+	const struct clv_agent_device *device, const struct clv_lease_request *request)
+{
+	const struct names names = {request->device, request->devices, request->profile};
+
+	return is_permitted(device, &names);
 }
 
 bool clv_placing_is_candidate(const struct clv_agent *agent,
@@ -264,6 +295,33 @@ bool clv_placing_awaits_numbers(
 	return false;
 }
 
+bool clv_placing_fits_elsewhere(const struct clv_lease *lease,
+	struct clv_agent_device *device, struct clv_share *ret)
+{
+	const struct clv_lease_record *record = &lease->record;
+	const struct clv_lease_asked *asked = &record->asked;
+	const struct names names = {asked->device, "", asked->profile};
+	struct clv_share_request wanted = {
+		.compute_ppm = asked->compute_ppm,
+		.memory_bytes = asked->memory_bytes,
+		.cap_ppm = record->share.cap_ppm,
+		.class = record->share.class,
+		.range = record->share.range,
+		.spill_bytes = record->share.spill_bytes,
+	};
+	struct clv_promised promised;
+
+	if (!asked->may_move || !is_permitted(device, &names) ||
+		clv_hardware_is_renumbering_device(lease->agent, device) ||
+		clv_sm_check(&device->info, record->sm.ppm, NULL) < 0 ||
+		clv_share_resolve(&wanted, device->info.memory_bytes, ret, NULL) < 0 ||
+		clv_placing_check_spill(&device->info, ret->spill_bytes, NULL) < 0)
+		return false;
+	clv_promises_add_up(lease->agent, device, NULL, "", &promised);
+	return clv_admission_check(&promised, ret, device->info.memory_bytes,
+		       device->info.name, record->overcommit, NULL) >= 0;
+}
+
 /* Gives the request a standing share as it is; a limit in space may be added. */
 static int take_standing(struct clv_agent *agent, const struct clv_standing_share *share,
 	const struct clv_lease_request *request, struct clv_placing *ret,
@@ -279,7 +337,11 @@ static int take_standing(struct clv_agent *agent, const struct clv_standing_shar
 		return clv_error_set(err, -EBUSY,
 			"devices are being repartitioned: try again when that is "
 			"complete");
-	if (!device || !device->is_present || device->is_changing)
+	if (device && (device->is_changing || clv_devices_root(device)->is_changing))
+		return clv_error_set(err, -EBUSY,
+			"%s is being repartitioned: try again when that is complete",
+			device->info.name);
+	if (!device || !device->is_present)
 		return clv_error_set(err, -ENODEV,
 			"the share %s is on a device or partition that is not present "
 			"now",

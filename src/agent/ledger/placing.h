@@ -9,6 +9,7 @@
 struct clv_agent;
 struct clv_agent_device;
 struct clv_error;
+struct clv_lease;
 
 /* The devices and the share for a request. */
 struct clv_placing {
@@ -32,6 +33,11 @@ int clv_placing_choose(struct clv_agent *agent, const struct clv_lease_request *
  * (agent/ledger/renumbering.h), so that the request should wait. */
 bool clv_placing_awaits_numbers(
 	const struct clv_agent *agent, const struct clv_lease_request *request);
+
+/* Whether a queued lease may go to another device than its own and fits there now; *ret
+ * is its share there. */
+bool clv_placing_fits_elsewhere(const struct clv_lease *lease,
+	struct clv_agent_device *device, struct clv_share *ret);
 
 /* 0, or -EINVAL if leases on the device cannot spill memory to the host. */
 int clv_placing_check_spill(

@@ -114,25 +114,6 @@ static size_t weigh_all(struct clv_ledger *ledger)
 	return n_queued;
 }
 
-struct clv_lease *clv_queue_first(
-	struct clv_ledger *ledger, const struct clv_agent_device *device)
-{
-	struct clv_lease *lease, *first = NULL;
-	uint64_t least = UINT64_MAX;
-
-	if (device->n_leases == 0 || weigh_all(ledger) == 0)
-		return NULL;
-	TAILQ_FOREACH(lease, clv_ledger_leases(ledger), entry)
-	{
-		if (!lease->record.is_queued || !clv_lease_is_on(lease, device) ||
-			lease->queue_key >= least)
-			continue;
-		least = lease->queue_key;
-		first = lease;
-	}
-	return first;
-}
-
 static int compare(const void *a, const void *b)
 {
 	const struct clv_lease *one = *(struct clv_lease *const *)a;
@@ -159,23 +140,44 @@ static void set_positions(
 	}
 }
 
-static void rank(struct clv_ledger *ledger)
+/* All queued leases in order, to be freed; those that have to wait for their tenant's
+ * allowance come last. */
+static struct clv_lease **sort_all(struct clv_ledger *ledger, size_t *ret_n)
 {
-	size_t n_queued = weigh_all(ledger), n = 0;
+	size_t n_queued = weigh_all(ledger);
 	struct clv_lease **queued =
 		n_queued ? calloc(n_queued, sizeof(struct clv_lease *)) : NULL;
 	struct clv_lease *lease;
 
+	*ret_n = 0;
 	if (!queued)
-		return;
+		return NULL;
 	TAILQ_FOREACH(lease, clv_ledger_leases(ledger), entry)
 	{
 		if (lease->record.is_queued)
-			queued[n++] = lease;
+			queued[(*ret_n)++] = lease;
 	}
-	assert(n == n_queued);
-	qsort(queued, n, sizeof(struct clv_lease *), compare);
-	set_positions(queued[0]->agent, queued, n);
+	assert(*ret_n == n_queued);
+	qsort(queued, n_queued, sizeof(struct clv_lease *), compare);
+	return queued;
+}
+
+struct clv_lease **clv_queue_list(struct clv_ledger *ledger, size_t *ret_n)
+{
+	struct clv_lease **queued = sort_all(ledger, ret_n);
+
+	while (*ret_n > 0 && queued[*ret_n - 1]->queue_key == UINT64_MAX)
+		--*ret_n;
+	return queued;
+}
+
+static void rank(struct clv_ledger *ledger)
+{
+	size_t n;
+	struct clv_lease **queued = sort_all(ledger, &n);
+
+	if (n > 0)
+		set_positions(queued[0]->agent, queued, n);
 	free(queued);
 }
 

@@ -64,7 +64,10 @@ static uint64_t planned_memory(const struct clv_node_device *device, const char 
 		return device->info.memory_bytes / n;
 	if (device->mig.model)
 		at = clv_mig_profile_find(device->mig.model, profile, NULL);
-	return at < 0 ? 0 : (uint64_t)device->mig.model->profiles[at].memory_mib << 20;
+	if (at < 0)
+		return 0;
+	return clv_mig_profile_memory(device->mig.model, &device->mig.model->profiles[at],
+		device->info.memory_bytes);
 }
 
 static uint64_t memory_of(const struct clv_node_device *device, const char *where)

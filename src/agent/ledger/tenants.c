@@ -7,6 +7,7 @@
 #include "agent/ledger/ledger.h"
 #include "agent/os/json-fields.h"
 #include "agent/os/owner.h"
+#include "agent/os/users.h"
 #include "agent/record/agent.h"
 #include "agent/record/field-json.h"
 #include "agent/record/tenant-fields.h"
@@ -18,7 +19,6 @@
 #include "base/units.h"
 
 #include <errno.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -146,12 +146,10 @@ static void add_lease(struct tenants *tenants, const struct clv_lease *lease)
 
 static void add_named(struct tenants *tenants, const char *name)
 {
-	struct passwd entry, *found = NULL;
-	char room[4096];
+	struct clv_user user = {.uid = CLV_CALLER_NO_UID, .gid = (gid_t)-1};
 
-	getpwnam_r(name, &entry, room, sizeof(room), &found);
-	find(tenants, name, found ? found->pw_uid : CLV_CALLER_NO_UID,
-		found ? found->pw_gid : (gid_t)-1);
+	clv_users_by_name(name, &user);
+	find(tenants, name, user.uid, user.gid);
 }
 
 static json_t *or_null(uint64_t value)

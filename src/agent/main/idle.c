@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The exit of an idle agent that was started on demand.  A client may connect just before
  * the exit: so the socket's path is removed first, and restored if a connection is
- * waiting. */
+ * waiting.  Requests that became readable in the same iteration of the loop are handled
+ * before the timer. */
 #include "agent/main/idle.h"
 
 #include "agent/apply/apply.h"
@@ -38,7 +39,7 @@ static int on_timer(sd_event_source *source, uint64_t now_us, void *userdata)
 
 	if (!TAILQ_EMPTY(clv_ledger_leases(agent->ledger)) ||
 		clv_http_count_waiting(agent->http) > 0 ||
-		clv_apply_is_busy(agent->apply)) {
+		clv_http_has_input(agent->http) || clv_apply_is_busy(agent->apply)) {
 		clv_idle_touch(idle);
 		return 0;
 	}
@@ -65,7 +66,10 @@ int clv_idle_new(struct clv_agent *agent, struct clv_idle **ret, struct clv_erro
 	idle->agent = agent;
 	r = sd_event_add_time(agent->event, &idle->timer, CLOCK_MONOTONIC, UINT64_MAX, 0,
 		on_timer, idle);
+	if (r >= 0)
+		r = sd_event_source_set_priority(idle->timer, SD_EVENT_PRIORITY_IDLE);
 	if (r < 0) {
+		sd_event_source_disable_unref(idle->timer);
 		free(idle);
 		return clv_error_errno(err, -r, "cannot watch for idleness");
 	}

@@ -3,10 +3,14 @@
  * file, their programs keep running, and the next agent adopts them. */
 #include "agent/main/loop.h"
 
+#include "agent/api/audit.h"
+#include "agent/api/reload.h"
 #include "agent/api/routes.h"
 #include "agent/apply/apply.h"
 #include "agent/apply/ephemeral-partitions.h"
+#include "agent/apply/reapply.h"
 #include "agent/auth/tokens.h"
+#include "agent/config/config.h"
 #include "agent/device/condition.h"
 #include "agent/device/cordons.h"
 #include "agent/device/devices.h"
@@ -16,6 +20,7 @@
 #include "agent/history/history.h"
 #include "agent/history/usage.h"
 #include "agent/http/http.h"
+#include "agent/identity/names.h"
 #include "agent/lease/executor.h"
 #include "agent/ledger/ledger.h"
 #include "agent/ledger/lifecycle.h"
@@ -27,11 +32,14 @@
 #include "agent/main/sampler.h"
 #include "agent/main/service.h"
 #include "agent/main/subscribers.h"
+#include "agent/os/bucket.h"
+#include "agent/os/users.h"
 #include "agent/record/agent.h"
 #include "agent/record/notify.h"
 #include "agent/store/state.h"
 #include "agent/store/store.h"
 #include "agent/watch/watchdog.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
@@ -53,22 +61,61 @@ static int on_signal(
 	return sd_event_exit(agent->event, 0);
 }
 
+/* The result is an event, and so a line of the log. */
+static int on_reload(
+	sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
+{
+	struct clv_error err = {0};
+
+	clv_reload(userdata, &err);
+	return 0;
+}
+
 static int watch_signals(struct clv_agent *agent, struct clv_error *err)
 {
-	static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
+	static const struct {
+		int number;
+		sd_event_signal_handler_t function;
+	} signals[] = {{SIGTERM, on_signal}, {SIGINT, on_signal}, {SIGHUP, on_reload}};
 	int r = sd_event_new(&agent->event);
 
-	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]) && r >= 0; i++)
-		r = sd_event_add_signal(agent->event, NULL, signals[i], on_signal, agent);
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(signals) && r >= 0; i++)
+		r = sd_event_add_signal(agent->event, NULL, signals[i].number,
+			signals[i].function, agent);
 	if (r >= 0)
 		r = sd_event_set_watchdog(agent->event, true);
 	return r < 0 ? clv_error_errno(err, -r, "cannot create an event loop") : 0;
 }
 
+static void wake_for_users(void *userdata)
+{
+	struct clv_agent *agent = userdata;
+
+	clv_notify_changed(agent->notify, CLV_TOPIC_USERS);
+}
+
+/* From here on no look-up of a user keeps the loop waiting.  What the settings name is
+ * known by then. */
+static int start_users(struct clv_agent *agent, struct clv_error *err)
+{
+	struct clv_user user;
+
+	clv_users_by_uid(geteuid(), &user);
+	for (size_t i = 0; i < agent->settings->n_tenants; i++) {
+		const struct clv_config_subject *who = &agent->settings->tenants[i].who;
+
+		if (!who->is_group && who->cgroup[0] == '\0' && who->name[0] != '\0')
+			clv_users_by_name(who->name, &user);
+	}
+	return clv_users_start(agent->event, wake_for_users, agent, err);
+}
+
 static int serve(struct clv_agent *agent, struct clv_error *err)
 {
-	int r = clv_tokens_new(agent, &agent->tokens, err);
+	int r = start_users(agent, err);
 
+	if (r >= 0)
+		r = clv_tokens_new(agent, &agent->tokens, err);
 	if (r >= 0)
 		r = clv_http_new(agent, &clv_api_handler, &agent->http, err);
 	if (r >= 0)
@@ -116,15 +163,18 @@ static int build(struct clv_agent *agent, struct clv_error *err)
 	clv_subscribers_add(agent);
 	agent->routes = &clv_api_routes;
 	agent->counters = clv_counters_new(agent->routes->n);
+	agent->refusals = clv_audit_new_refusals();
 	agent->usage = clv_usage_new(agent);
 	agent->history = clv_history_new(agent);
-	if (!agent->counters || !agent->usage || !agent->history)
+	if (!agent->counters || !agent->refusals || !agent->usage || !agent->history)
 		return clv_error_errno(err, ENOMEM, "cannot start the agent");
 	r = clv_service_new(agent, &agent->service, err);
 	if (r >= 0)
 		r = clv_events_new(agent, &agent->events, err);
 	if (r >= 0)
 		r = clv_hardware_new(agent, &agent->hardware, err);
+	if (r >= 0)
+		r = clv_names_new(agent, &agent->names, err);
 	if (r >= 0)
 		r = clv_devices_new(agent, &agent->devices, err);
 	if (r >= 0)
@@ -137,6 +187,8 @@ static int build(struct clv_agent *agent, struct clv_error *err)
 		r = clv_ephemeral_new(agent, &agent->ephemeral, err);
 	if (r >= 0)
 		r = clv_apply_new(agent, &agent->apply, err);
+	if (r >= 0)
+		r = clv_reapply_new(agent, &agent->reapply, err);
 	if (r < 0)
 		return r;
 	clv_events_emit(agent, CLV_EVENT_AGENT_STARTED, "cleaved %s, process %d",
@@ -148,6 +200,7 @@ static int build(struct clv_agent *agent, struct clv_error *err)
 	clv_devices_claim_all(agent->devices);
 	clv_cordons_restore(agent);
 	clv_apply_resume(agent->apply);
+	clv_reapply_begin(agent->reapply);
 	r = serve(agent, err);
 	if (r >= 0)
 		r = clv_idle_new(agent, &agent->idle, err);
@@ -162,6 +215,7 @@ static void tear_down(struct clv_agent *agent)
 {
 	clv_api_socket_remove(agent);
 	agent->http = clv_http_free(agent->http);
+	clv_users_stop();
 	agent->tokens = clv_tokens_free(agent->tokens);
 	agent->sampler = clv_sampler_free(agent->sampler);
 	agent->watchdog = clv_watchdog_free(agent->watchdog);
@@ -169,6 +223,7 @@ static void tear_down(struct clv_agent *agent)
 	if (agent->ledger)
 		clv_sampler_save(agent);
 	agent->history = clv_history_free(agent->history);
+	agent->reapply = clv_reapply_free(agent->reapply);
 	agent->apply = clv_apply_free(agent->apply);
 	agent->hardware = clv_hardware_free(agent->hardware);
 	agent->ephemeral = clv_ephemeral_free(agent->ephemeral);
@@ -178,10 +233,12 @@ static void tear_down(struct clv_agent *agent)
 	clv_executor_end_all(agent);
 	clv_conditions_free(agent);
 	agent->devices = clv_devices_free(agent->devices);
+	agent->names = clv_names_free(agent->names);
 	agent->usage = clv_usage_free(agent->usage);
 	agent->events = clv_events_free(agent->events);
 	clv_state_close(agent);
 	agent->service = clv_service_free(agent->service);
+	clv_buckets_free(agent->refusals);
 	free(agent->counters);
 	agent->notify = clv_notify_free(agent->notify);
 	agent->event = sd_event_unref(agent->event);

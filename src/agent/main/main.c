@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/yaml.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -83,10 +84,11 @@ static int run(struct clv_agent *agent)
 	if (r >= 0 || agent->config.is_foreground)
 		r = clv_daemon_find_folders(&agent->config, &err);
 	if (r >= 0)
-		r = clv_daemon_read_settings(agent, &err);
-	if (r == -EBADMSG) {
+		r = clv_daemon_read_settings(
+			&agent->config, NULL, &agent->settings, &err);
+	if (r == -EBADMSG || r == -EPERM) {
 		clv_log_error(0, "%s", err.msg);
-		return EX_CONFIG;
+		return r == -EPERM ? EX_NOPERM : EX_CONFIG;
 	}
 	if (r >= 0)
 		r = lock_fd = clv_daemon_lock(&agent->config, &err);
@@ -109,6 +111,26 @@ static int run(struct clv_agent *agent)
 	return r < 0 ? EXIT_CODE_FAILED : 0;
 }
 
+static void print_mistake(void *userdata, const struct clv_error *mistake)
+{
+	fprintf(stderr, "%s\n", mistake->msg);
+}
+
+/* --check */
+static int check(struct clv_agent *agent)
+{
+	struct clv_yaml_mistakes mistakes = {.on_mistake = print_mistake};
+	struct clv_error err = {0};
+	int r = clv_daemon_read_settings(
+		&agent->config, &mistakes, &agent->settings, &err);
+
+	if (r < 0 && mistakes.n == 0)
+		clv_log_error(0, "%s", err.msg);
+	if (r >= 0)
+		printf("%s: no mistakes\n", agent->settings->path);
+	return r == -EBADMSG ? EX_CONFIG : r < 0 ? EXIT_CODE_FAILED : 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct clv_agent agent = {.config.ready_fd = -1};
@@ -128,6 +150,10 @@ int main(int argc, char **argv)
 	case CLV_OPTIONS_VERSION:
 		printf("cleaved %s\n", CLV_VERSION);
 		return 0;
+	case CLV_OPTIONS_CHECK:
+		code = check(&agent);
+		clv_config_free(agent.settings);
+		return code;
 	case CLV_OPTIONS_PROBE:
 		return clv_probe_main();
 	case CLV_OPTIONS_DRIVERS:

@@ -7,7 +7,6 @@
 #include "agent/record/agent.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/log.h"
 
 #include <errno.h>
@@ -17,7 +16,6 @@
 #include <sys/socket.h>
 
 #define BACKLOG 1024
-#define PEM_MAX_BYTES (1u << 20)
 
 static int bind_to(const struct addrinfo *address)
 {
@@ -72,11 +70,9 @@ int clv_network_serve(struct clv_agent *agent, struct clv_error *err)
 
 	if (settings->port == 0)
 		return 0;
-	if (settings->certificate[0] != '\0')
-		r = clv_file_read_all(
-			settings->certificate, PEM_MAX_BYTES, &certificate, NULL, err);
-	if (r >= 0 && settings->key[0] != '\0')
-		r = clv_file_read_all(settings->key, PEM_MAX_BYTES, &key, NULL, err);
+	r = clv_config_read_tls(settings, &certificate, &key, err);
+	if (r >= 0)
+		r = clv_http_set_certificate(certificate, key, err);
 	if (r < 0)
 		return r;
 	listener.certificate = certificate;

@@ -4,6 +4,7 @@
 
 #include "agent/auth/tokens.h"
 #include "agent/event/events.h"
+#include "agent/identity/names.h"
 #include "agent/lease/holder.h"
 #include "agent/ledger/lease-store.h"
 #include "agent/ledger/ledger.h"
@@ -78,5 +79,6 @@ void clv_repair_state(struct clv_agent *agent)
 	if (rewrite(agent) < 0)
 		return;
 	agent->state->is_stale = false;
+	clv_names_store(agent->names);
 	clv_log_info("the state is written again");
 }

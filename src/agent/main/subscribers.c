@@ -3,7 +3,9 @@
  * has started and after it has ended, when its pointer is NULL. */
 #include "agent/main/subscribers.h"
 
+#include "agent/apply/apply-marks.h"
 #include "agent/apply/ephemeral-partitions.h"
+#include "agent/device/devices.h"
 #include "agent/device/hardware.h"
 #include "agent/device/partitions.h"
 #include "agent/history/history.h"
@@ -93,6 +95,12 @@ static void take_node(void *userdata, const struct clv_notice *notice)
 	struct clv_agent *agent = userdata;
 
 	clv_partitions_take_node(agent, clv_hardware_node(agent->hardware));
+	clv_devices_take_held(agent->devices);
+	clv_devices_claim_all(agent->devices);
+	if (agent->apply)
+		clv_marks_update(agent->apply);
+	if (agent->lifecycle)
+		clv_lifecycle_serve_all(agent->lifecycle);
 }
 
 static void keep_partition(void *userdata, const struct clv_notice *notice)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/os/owner.h"
 
-#include <pwd.h>
+#include "agent/os/users.h"
+
 #include <stdint.h>
 #include <stdio.h>
 
@@ -27,11 +28,10 @@ uid_t clv_owner_of(const char *tenant, uid_t uid)
 
 void clv_owner_name(uid_t uid, char *ret, size_t ret_bytes)
 {
-	struct passwd entry, *found = NULL;
-	char room[4096];
+	struct clv_user user;
 
-	if (getpwuid_r(uid, &entry, room, sizeof(room), &found) == 0 && found)
-		snprintf(ret, ret_bytes, "%s", found->pw_name);
+	if (clv_users_by_uid(uid, &user) == 0)
+		snprintf(ret, ret_bytes, "%s", user.name);
 	else
 		snprintf(ret, ret_bytes, "%u", uid);
 }

@@ -15,5 +15,6 @@
 uid_t clv_owner_of(const char *tenant, uid_t uid);
 bool clv_owner_is_user(uid_t owner);
 
-/* The user's name, or the uid in digits if the user database does not have it. */
+/* The user's name, or the uid in digits if the user database does not have it, or has not
+ * answered yet (agent/os/users.h). */
 void clv_owner_name(uid_t uid, char *ret, size_t ret_bytes);

@@ -69,3 +69,22 @@ void clv_quota_give_back(struct clv_quota *quota, uid_t uid)
 		return;
 	*entry = quota->entries[--quota->n_entries];
 }
+
+unsigned int clv_quota_count(const struct clv_quota *quota, uid_t uid)
+{
+	const struct entry *entry = find(quota, uid);
+
+	return entry ? entry->n : 0;
+}
+
+uid_t clv_quota_largest(const struct clv_quota *quota, unsigned int *ret_n)
+{
+	const struct entry *largest = NULL;
+
+	for (size_t i = 0; i < quota->n_entries; i++) {
+		if (!largest || quota->entries[i].n > largest->n)
+			largest = &quota->entries[i];
+	}
+	*ret_n = largest ? largest->n : 0;
+	return largest ? largest->uid : 0;
+}

@@ -14,3 +14,7 @@ struct clv_quota *clv_quota_free(struct clv_quota *quota);
  * have, or memory is short.  Each true is undone by one clv_quota_give_back(). */
 bool clv_quota_take(struct clv_quota *quota, uid_t uid);
 void clv_quota_give_back(struct clv_quota *quota, uid_t uid);
+
+/* How many the user has; the user with the most, *ret_n of them. */
+unsigned int clv_quota_count(const struct clv_quota *quota, uid_t uid);
+uid_t clv_quota_largest(const struct clv_quota *quota, unsigned int *ret_n);

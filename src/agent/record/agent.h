@@ -9,6 +9,7 @@
 #define CLV_FOLDER_MAX 1024
 
 struct clv_apply;
+struct clv_buckets;
 struct clv_config;
 struct clv_counters;
 struct clv_demand;
@@ -23,7 +24,9 @@ struct clv_lease;
 struct clv_ledger;
 struct clv_lifecycle;
 struct clv_ephemeral;
+struct clv_names;
 struct clv_notify;
+struct clv_reapply;
 struct clv_route_table;
 struct clv_sampler;
 struct clv_service;
@@ -54,13 +57,16 @@ struct clv_agent_config {
 struct clv_agent {
 	struct clv_agent_config config;
 	struct clv_config *settings; /* of the settings file, or defaults; never NULL */
+	unsigned int n_reloads;      /* settings was replaced so often */
 	sd_event *event;
 	struct clv_notify *notify;
 	struct clv_state *state;
 	struct clv_events *events;
+	struct clv_names *names; /* of devices */
 	struct clv_devices *devices;
 	struct clv_hardware *hardware;
 	struct clv_apply *apply;
+	struct clv_reapply *reapply;
 	struct clv_standing *standing;
 	struct clv_demand *demand;
 	struct clv_ephemeral *ephemeral;
@@ -79,6 +85,7 @@ struct clv_agent {
 	struct clv_sampler *sampler;
 	struct clv_service *service; /* NULL: no service manager */
 	struct clv_counters *counters;
+	struct clv_buckets *refusals; /* limits what is written about them */
 	struct clv_usage_book *usage;
 	struct clv_history *history;
 	struct clv_watchdog *watchdog;

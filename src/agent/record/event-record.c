@@ -19,6 +19,7 @@ static const char *const type_names[_CLV_EVENT_TYPE_MAX] = {
 	[CLV_EVENT_APPLY_FAILED] = "apply_failed",
 	[CLV_EVENT_APPLY_ROLLED_BACK] = "apply_rolled_back",
 	[CLV_EVENT_APPLY_RESUMED] = "apply_resumed",
+	[CLV_EVENT_LAYOUT_WAITS] = "layout_waits",
 	[CLV_EVENT_LEASE_EXPIRED] = "lease_expired",
 	[CLV_EVENT_DEVICE_CORDONED] = "device_cordoned",
 	[CLV_EVENT_DEVICE_UNCORDONED] = "device_uncordoned",
@@ -33,8 +34,12 @@ static const char *const type_names[_CLV_EVENT_TYPE_MAX] = {
 	[CLV_EVENT_LEASE_WITHIN_GATE] = "lease_within_gate",
 	[CLV_EVENT_DEVICE_EXECUTOR] = "device_executor",
 	[CLV_EVENT_UNGATED_API] = "ungated_api",
+	[CLV_EVENT_PROCESSES_UNCHECKED] = "processes_unchecked",
 	[CLV_EVENT_SHARE_MOVED] = "share_moved",
 	[CLV_EVENT_SM_NOT_HELD] = "sm_not_held",
+	[CLV_EVENT_SETTINGS_RELOADED] = "settings_reloaded",
+	[CLV_EVENT_SETTINGS_REFUSED] = "settings_refused",
+	[CLV_EVENT_CONNECTIONS_LIMITED] = "connections_limited",
 };
 
 const char *clv_event_type_to_string(enum clv_event_type type)

@@ -28,6 +28,15 @@ enum clv_admit {
 const char *clv_admit_to_string(enum clv_admit admit);
 enum clv_admit clv_admit_from_string(const char *text);
 
+/* What the request of a queued lease named, with which the lease is placed again. */
+struct clv_lease_asked {
+	bool may_move; /* it may leave the queue of its device for a device with room */
+	char device[96];
+	char profile[40];
+	uint32_t compute_ppm;  /* 0: by the memory */
+	uint64_t memory_bytes; /* 0: by the share */
+};
+
 /* A lease as the state file stores it. */
 struct clv_lease_record {
 	char id[CLV_LEASE_ID_MAX];
@@ -44,6 +53,7 @@ struct clv_lease_record {
 	struct clv_sm sm; /* limit in multiprocessors or compute units */
 	bool overcommit;
 	bool is_queued;
+	struct clv_lease_asked asked;
 	uint64_t created_real_ns;
 	uint64_t expires_real_ns;     /* 0: never */
 	struct clv_process_id holder; /* that requested the lease; none if is_kept */

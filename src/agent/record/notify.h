@@ -17,6 +17,7 @@ struct clv_notify;
 #define CLV_TOPIC_LEASES 1u
 #define CLV_TOPIC_EVENTS 2u
 #define CLV_TOPIC_DEVICES 4u
+#define CLV_TOPIC_USERS 16u   /* the user database has answered */
 #define CLV_TOPIC_HARDWARE 8u /* a survey was answered, an operation moved */
 
 enum clv_notice_type {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tokens, idempotency keys, the audit, cordons and debts.  They are written rarely, so
- * their statements are prepared at each use. */
+/* Tokens, idempotency keys, the audit, names of devices, cordons and debts.  They are
+ * written rarely, so their statements are prepared at each use. */
 #include "agent/record/token-fields.h"
 #include "agent/store/store-fields.h"
 #include "agent/store/store-internal.h"
@@ -232,6 +232,23 @@ int clv_store_read_audit(struct clv_store *store, uint64_t after, uint64_t limit
 	return clv_store_finish_rows(store, query, step, r, doing, err);
 }
 
+/* Reads rows of a UUID and a text. */
+static int read_pairs(struct clv_store *store, const char *sql, const char *doing,
+	int (*callback)(void *userdata, const char *uuid, const char *text),
+	void *userdata, struct clv_error *err)
+{
+	sqlite3_stmt *query;
+	int step = SQLITE_DONE;
+	int r = clv_store_prepare(store, sql, doing, &query, err);
+
+	if (r < 0)
+		return r;
+	while (r >= 0 && (step = sqlite3_step(query)) == SQLITE_ROW)
+		r = callback(
+			userdata, clv_store_text(query, 0), clv_store_text(query, 1));
+	return clv_store_finish_rows(store, query, step, r, doing, err);
+}
+
 /* Cordons. */
 
 int clv_store_put_cordon(struct clv_store *store, const char *uuid, const char *reason,
@@ -254,18 +271,33 @@ int clv_store_put_cordon(struct clv_store *store, const char *uuid, const char *
 int clv_store_read_cordons(struct clv_store *store, clv_store_cordon_fn callback,
 	void *userdata, struct clv_error *err)
 {
-	static const char doing[] = "cannot read the cordons";
+	return read_pairs(store, "SELECT uuid,reason FROM cordons",
+		"cannot read the cordons", callback, userdata, err);
+}
+
+/* Names of devices. */
+
+int clv_store_put_name(struct clv_store *store, const char *uuid, const char *name,
+	struct clv_error *err)
+{
+	static const char doing[] = "cannot store the name of a device";
 	sqlite3_stmt *query;
-	int step = SQLITE_DONE;
-	int r = clv_store_prepare(
-		store, "SELECT uuid,reason FROM cordons", doing, &query, err);
+	int r = clv_store_prepare(store,
+		"INSERT OR REPLACE INTO names(uuid,name) VALUES(?1,?2)", doing, &query,
+		err);
 
 	if (r < 0)
 		return r;
-	while (r >= 0 && (step = sqlite3_step(query)) == SQLITE_ROW)
-		r = callback(
-			userdata, clv_store_text(query, 0), clv_store_text(query, 1));
-	return clv_store_finish_rows(store, query, step, r, doing, err);
+	clv_store_bind_text(query, 1, uuid);
+	clv_store_bind_text(query, 2, name);
+	return clv_store_finish(store, query, doing, err);
+}
+
+int clv_store_read_names(struct clv_store *store, clv_store_name_fn callback,
+	void *userdata, struct clv_error *err)
+{
+	return read_pairs(store, "SELECT uuid,name FROM names ORDER BY rowid",
+		"cannot read the names of devices", callback, userdata, err);
 }
 
 /* Debts. */

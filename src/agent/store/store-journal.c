@@ -39,9 +39,9 @@ int clv_store_put_journal(
 	sqlite3_stmt *query;
 	int r = clv_store_prepare(store,
 		"INSERT INTO journal(id,what,state,error,uid,started_ns,step,n_steps,"
-		"target,before,keeps_layout,for_lease) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,"
-		"?9,?10,?11,?12) ON CONFLICT(id) DO UPDATE SET state=?3,error=?4,step=?7,"
-		"n_steps=?8",
+		"target,before,keeps_layout,for_lease,written) VALUES(?1,?2,?3,?4,?5,?6,"
+		"?7,?8,?9,?10,?11,?12,?13) ON CONFLICT(id) DO UPDATE SET state=?3,"
+		"error=?4,step=?7,n_steps=?8",
 		doing, &query, err);
 
 	if (r < 0)
@@ -58,6 +58,7 @@ int clv_store_put_journal(
 	clv_store_bind_text(query, 10, journal->before);
 	sqlite3_bind_int(query, 11, journal->keeps_layout);
 	sqlite3_bind_int(query, 12, journal->is_for_lease);
+	clv_store_bind_text(query, 13, journal->written);
 	r = clv_store_finish(store, query, doing, err);
 	return r < 0 ? r : end_others(store, journal->id, doing, err);
 }
@@ -123,6 +124,7 @@ static void read_journal(sqlite3_stmt *row, struct clv_journal *ret)
 		.before = strdup(clv_store_text(row, 9)),
 		.keeps_layout = sqlite3_column_int(row, 10) != 0,
 		.is_for_lease = sqlite3_column_int(row, 11) != 0,
+		.written = strdup(clv_store_text(row, 12)),
 	};
 	snprintf(ret->id, sizeof(ret->id), "%s", clv_store_text(row, 0));
 	snprintf(ret->what, sizeof(ret->what), "%s", clv_store_text(row, 1));
@@ -137,7 +139,7 @@ int clv_store_get_journal(
 	sqlite3_stmt *query;
 	int r = clv_store_prepare(store,
 		"SELECT id,what,state,error,uid,started_ns,step,n_steps,target,before,"
-		"keeps_layout,for_lease FROM journal WHERE state IN "
+		"keeps_layout,for_lease,written FROM journal WHERE state IN "
 		"('running','rolling_back') "
 		"ORDER BY started_ns DESC LIMIT 1",
 		doing, &query, err);
@@ -147,7 +149,9 @@ int clv_store_get_journal(
 	r = sqlite3_step(query);
 	if (r == SQLITE_ROW) {
 		read_journal(query, ret);
-		r = ret->target && ret->before ? 0 : clv_error_errno(err, ENOMEM, doing);
+		r = ret->target && ret->before && ret->written
+			    ? 0
+			    : clv_error_errno(err, ENOMEM, doing);
 	} else if (r == SQLITE_DONE) {
 		r = clv_error_set(err, -ENOENT, "no operation is unfinished");
 	} else {
@@ -157,34 +161,55 @@ int clv_store_get_journal(
 	return r;
 }
 
-int clv_store_put_layout(
-	struct clv_store *store, const char *layout, struct clv_error *err)
+int clv_store_put_layout(struct clv_store *store, const char *text, const char *resolved,
+	struct clv_error *err)
 {
 	static const char doing[] = "cannot store the layout";
 	sqlite3_stmt *query;
 	int r = clv_store_prepare(store,
-		layout[0] ? "INSERT OR REPLACE INTO layout(id,text) VALUES(1,?1)"
-			  : "DELETE FROM layout WHERE ?1=''",
+		text[0] ? "INSERT OR REPLACE INTO layout(id,text,resolved) "
+			  "VALUES(1,?1,?2)"
+			: "DELETE FROM layout WHERE ?1='' AND ?2=?2",
 		doing, &query, err);
 
 	if (r < 0)
 		return r;
-	clv_store_bind_text(query, 1, layout);
+	clv_store_bind_text(query, 1, text);
+	clv_store_bind_text(query, 2, resolved);
 	return clv_store_finish(store, query, doing, err);
 }
 
-int clv_store_get_layout(struct clv_store *store, char **ret, struct clv_error *err)
+static int read_layout(sqlite3_stmt *row, char **ret_text, char **ret_resolved)
+{
+	char *text = strdup(clv_store_text(row, 0));
+	char *resolved = ret_resolved ? strdup(clv_store_text(row, 1)) : NULL;
+
+	if (!text || (ret_resolved && !resolved)) {
+		free(text);
+		free(resolved);
+		return -ENOMEM;
+	}
+	*ret_text = text;
+	if (ret_resolved)
+		*ret_resolved = resolved;
+	return 0;
+}
+
+int clv_store_get_layout(struct clv_store *store, char **ret_text, char **ret_resolved,
+	struct clv_error *err)
 {
 	static const char doing[] = "cannot read the layout";
 	sqlite3_stmt *query;
-	int r = clv_store_prepare(store, "SELECT text FROM layout", doing, &query, err);
+	int r = clv_store_prepare(
+		store, "SELECT text,resolved FROM layout", doing, &query, err);
 
 	if (r < 0)
 		return r;
 	r = sqlite3_step(query);
 	if (r == SQLITE_ROW) {
-		*ret = strdup(clv_store_text(query, 0));
-		r = *ret ? 0 : clv_error_errno(err, ENOMEM, doing);
+		r = read_layout(query, ret_text, ret_resolved);
+		if (r < 0)
+			clv_error_errno(err, -r, doing);
 	} else if (r == SQLITE_DONE) {
 		r = clv_error_set(err, -ENOENT, "no layout has been applied");
 	} else {

@@ -79,9 +79,15 @@ static const char schema_9[] =
 	"CREATE TABLE debts(device_uuid TEXT,tenant TEXT,weight_ppm INTEGER,class TEXT,"
 	"debt_ns INTEGER);";
 
+/* names: of whole devices, by UUID.  resolved: the layout with its devices by UUID; ''
+ * where an earlier version has stored it.  written: a target as its user wrote it. */
+static const char schema_10[] = "CREATE TABLE names(uuid TEXT PRIMARY KEY,name TEXT);"
+				"ALTER TABLE layout ADD COLUMN resolved TEXT DEFAULT '';"
+				"ALTER TABLE journal ADD COLUMN written TEXT DEFAULT '';";
+
 /* Entry v - 1 upgrades version v - 1 to version v. */
 static const char *const schemas[] = {schema_1, schema_2, schema_3, schema_4, schema_5,
-	schema_6, schema_7, schema_8, schema_9};
+	schema_6, schema_7, schema_8, schema_9, schema_10};
 
 int clv_store_version(void)
 {

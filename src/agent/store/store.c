@@ -13,11 +13,14 @@
 #include "base/error.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static const char *const statements[_STATEMENT_MAX] = {
 	/* make_statement() derives those of leases and events from their tables of
@@ -172,6 +175,19 @@ static int prepare(struct clv_store *store, struct clv_error *err)
 	return r < 0 ? r : prepare_all(store, err);
 }
 
+/* SQLite would create the file with the mode that the umask leaves; its log gets that of
+ * the file.  A file that cannot be changed is reported by SQLite. */
+static void restrict_access(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	/* An existing file is not opened: to close it would release SQLite's locks. */
+	if (fd >= 0)
+		close(fd);
+	else if (chmod(path, 0600) < 0)
+		return;
+}
+
 int clv_store_open(const char *path, struct clv_store **ret, struct clv_error *err)
 {
 	struct clv_store *store = calloc(1, sizeof(*store));
@@ -179,6 +195,7 @@ int clv_store_open(const char *path, struct clv_store **ret, struct clv_error *e
 
 	if (!store)
 		return clv_error_errno(err, ENOMEM, "cannot open the state");
+	restrict_access(path);
 	r = sqlite3_open_v2(path, &store->db,
 		SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
 			SQLITE_OPEN_EXRESCODE,

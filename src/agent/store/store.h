@@ -92,9 +92,11 @@ struct clv_journal {
 	uint32_t step, n_steps;
 	bool is_for_lease;
 	bool keeps_layout; /* agents apply the target again when they start */
-	/* Layouts as text: the one to apply, and the one that a rollback restores. */
+	/* Layouts as text, with devices by UUID: the one to apply, and the one that a
+	 * rollback restores. */
 	const char *target;
 	const char *before;
+	const char *written; /* the target as its user wrote it; "": no user wrote one */
 };
 int clv_store_put_journal(struct clv_store *store, const struct clv_journal *journal,
 	struct clv_error *err);
@@ -110,11 +112,20 @@ int clv_store_read_ended(struct clv_store *store, clv_store_text_fn callback,
 int clv_store_get_journal(
 	struct clv_store *store, struct clv_journal *ret, struct clv_error *err);
 
-/* The layout that was last applied; "" deletes it.  The caller frees *ret.  -ENOENT:
- * there is none. */
-int clv_store_put_layout(
-	struct clv_store *store, const char *layout, struct clv_error *err);
-int clv_store_get_layout(struct clv_store *store, char **ret, struct clv_error *err);
+/* The layout that was last applied: as its user wrote it, and with its devices by UUID
+ * ("" where an earlier version has stored it). "" as text deletes it.  The caller frees
+ * the texts; ret_resolved may be NULL.  -ENOENT: there is none. */
+int clv_store_put_layout(struct clv_store *store, const char *text, const char *resolved,
+	struct clv_error *err);
+int clv_store_get_layout(struct clv_store *store, char **ret_text, char **ret_resolved,
+	struct clv_error *err);
+
+/* The names of devices, by UUID. */
+int clv_store_put_name(struct clv_store *store, const char *uuid, const char *name,
+	struct clv_error *err);
+typedef int (*clv_store_name_fn)(void *userdata, const char *uuid, const char *name);
+int clv_store_read_names(struct clv_store *store, clv_store_name_fn callback,
+	void *userdata, struct clv_error *err);
 
 /* Names of partitions that were created for one lease each. */
 int clv_store_put_ephemeral(

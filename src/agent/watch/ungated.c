@@ -4,9 +4,9 @@
 
 #include "agent/config/config.h"
 #include "agent/event/events.h"
-#include "agent/lease/descendants.h"
 #include "agent/ledger/ledger.h"
 #include "agent/record/agent.h"
+#include "agent/watch/descendants.h"
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -22,6 +22,9 @@
  * loop waits, and a hundredth of that for its size. */
 #define CHECKS_PER_TICK 8u
 #define SIZES_PER_TICK 256u
+/* Of these for one lease, as long as other leases have processes to check. */
+#define CHECKS_OF_LEASE 2u
+#define SIZES_OF_LEASE 32u
 /* A process is checked when its size has changed, and at intervals that double from
  * FIRST_S to LAST_S. */
 #define FIRST_S 1u
@@ -254,34 +257,88 @@ static bool is_due(const struct clv_ungated *ungated, struct clv_descendant *pro
 	return has_changed || process->due_s <= ungated->now_s;
 }
 
-void clv_ungated_tick(struct clv_ungated *ungated)
+/* What a tick has used of its time. */
+struct tick {
+	unsigned int n_sizes, n_checks;
+	bool is_shared;    /* each lease gets its part only */
+	size_t first_late; /* the first process that its lease's part did not cover */
+	bool has_late;
+};
+
+static bool is_spent(const struct tick *tick)
+{
+	return tick->n_checks >= CHECKS_PER_TICK || tick->n_sizes >= SIZES_PER_TICK;
+}
+
+/* Whether the lease's part of the tick is used up. */
+static bool is_used_up(const struct clv_ungated *ungated, struct clv_lease *lease)
+{
+	struct clv_lease_observed *truth = &lease->truth;
+
+	if (truth->looked_s != ungated->now_s) {
+		truth->looked_s = ungated->now_s;
+		truth->n_sizes = truth->n_checks = 0;
+	}
+	return truth->n_sizes == SIZES_OF_LEASE || truth->n_checks == CHECKS_OF_LEASE;
+}
+
+/* False: the process is gone, and another one has its place. */
+static bool look_at(struct clv_ungated *ungated, struct tick *tick, size_t at)
 {
 	struct clv_descendants *descendants = &ungated->descendants;
-	unsigned int n_checks = 0, n_sizes = 0;
-	size_t n;
+	struct clv_descendant *process = &descendants->items[at];
+	struct clv_lease *lease =
+		clv_ledger_find_id(ungated->agent->ledger, process->lease);
+	uint64_t vm_bytes;
 
-	clv_descendants_tick(descendants, ++ungated->now_s);
-	n = descendants->n;
-	for (size_t i = 0;
-		i < n && n_checks < CHECKS_PER_TICK && n_sizes < SIZES_PER_TICK;
-		i++, n_sizes++) {
-		size_t at = ungated->next++ % n;
-		struct clv_descendant *process = &descendants->items[at];
-		struct clv_lease *lease =
-			clv_ledger_find_id(ungated->agent->ledger, process->lease);
-		uint64_t vm_bytes;
-
-		if (!lease || clv_process_size(&process->id, &vm_bytes) < 0) {
-			clv_descendants_remove(descendants, at);
-			n--;
-			continue;
-		}
-		if (!is_due(ungated, process, vm_bytes))
-			continue;
-		process->vm_bytes = vm_bytes;
-		check_process(ungated, at, lease);
-		n_checks++;
+	if (process->looked_s == ungated->now_s)
+		return true;
+	if (lease && tick->is_shared && is_used_up(ungated, lease)) {
+		if (!tick->has_late)
+			tick->first_late = at;
+		tick->has_late = true;
+		return true;
 	}
+	if (!lease || clv_process_size(&process->id, &vm_bytes) < 0) {
+		clv_descendants_remove(descendants, at);
+		return false;
+	}
+	process->looked_s = ungated->now_s;
+	tick->n_sizes++;
+	lease->truth.n_sizes++;
+	if (!is_due(ungated, process, vm_bytes))
+		return true;
+	process->vm_bytes = vm_bytes;
+	check_process(ungated, at, lease);
+	tick->n_checks++;
+	lease->truth.n_checks++;
+	return true;
+}
+
+/* Looks at each process at most once, from `next` on. */
+static void go_round(struct clv_ungated *ungated, struct tick *tick)
+{
+	struct clv_descendants *descendants = &ungated->descendants;
+
+	for (size_t left = descendants->n; left > 0 && !is_spent(tick); left--) {
+		if (ungated->next >= descendants->n)
+			ungated->next = 0;
+		if (look_at(ungated, tick, ungated->next))
+			ungated->next++;
+	}
+}
+
+void clv_ungated_tick(struct clv_ungated *ungated)
+{
+	struct tick tick = {.is_shared = true};
+
+	clv_descendants_tick(&ungated->descendants, ++ungated->now_s);
+	go_round(ungated, &tick);
+	if (!tick.has_late || is_spent(&tick))
+		return;
+	tick.is_shared = false;
+	ungated->next = tick.first_late;
+	go_round(ungated, &tick);
 }
 
 struct clv_ungated *clv_ungated_new(struct clv_agent *agent)

@@ -19,15 +19,6 @@ static uint64_t part_of(uint64_t whole, uint64_t n, uint64_t of)
 
 /* --- MIG --- */
 
-/* The table's figure, else the proportional part of the device. */
-static uint64_t instance_memory_bytes(
-	const struct clv_sim_device *device, const struct clv_mig_profile *profile)
-{
-	if (profile->memory_mib)
-		return (uint64_t)profile->memory_mib << 20;
-	return part_of(device->memory_bytes, profile->size, device->mig->grid);
-}
-
 static uint32_t instance_units(
 	const struct clv_sim_device *device, const struct clv_mig_profile *profile)
 {
@@ -102,7 +93,8 @@ static int show_instance(const struct clv_sim_device *device,
 	partition->start = instance->start;
 	partition->size = profile->size;
 	partition->compute_units = instance_units(device, profile);
-	partition->memory_bytes = instance_memory_bytes(device, profile);
+	partition->memory_bytes =
+		clv_mig_profile_memory(device->mig, profile, device->memory_bytes);
 	return show_parts(device, instance, partition);
 }
 

@@ -100,6 +100,49 @@ static void ask_devices(struct clv_client *client, struct clv_finding *ret)
 			"the agent found no device");
 }
 
+static void describe_waiting(const json_t *device, char *ret, size_t ret_bytes)
+{
+	size_t used = strlen(ret);
+
+	snprintf(ret + used, ret_bytes - used, "%s%.20s%s%.60s%s: %.200s",
+		used ? "; " : "", clv_json_text(device, "name"),
+		clv_json_text(device, "name")[0] ? " (" : "",
+		clv_json_text(device, "uuid"),
+		clv_json_text(device, "name")[0] ? ")" : "",
+		clv_json_text(device, "why"));
+}
+
+/* Whether the layout that was last applied is applied now, on each device. */
+static void ask_layout(struct clv_client *client, struct clv_finding *ret)
+{
+	_cleanup_json_ json_t *wanted = NULL;
+	size_t i, n_waiting = 0, n = 0;
+	struct clv_client_error err;
+	char waiting[380] = "";
+	json_t *device;
+
+	if (!client || clv_client_layout_get(client, true, &wanted, &err) < 0) {
+		clv_finding_set(ret, CLV_VERDICT_INFO, "", "no layout was applied");
+		return;
+	}
+	json_array_foreach (json_object_get(wanted, "devices"), i, device) {
+		n++;
+		if (strcmp(clv_json_text(device, "state"), "applied") == 0)
+			continue;
+		if (n_waiting++ < 3)
+			describe_waiting(device, waiting, sizeof(waiting));
+	}
+	if (n_waiting == 0)
+		clv_finding_set(ret, CLV_VERDICT_OK, "",
+			"the last one is applied on its %zu device%s", n,
+			n == 1 ? "" : "s");
+	else
+		clv_finding_set(ret, CLV_VERDICT_WARN,
+			"see cleave diff; end what is in the way, or apply a layout "
+			"without the device",
+			"%s", waiting);
+}
+
 static bool fill_report(const struct clv_common *settings, json_t *items)
 {
 	_cleanup_client_ struct clv_client *client = NULL;
@@ -117,6 +160,8 @@ static bool fill_report(const struct clv_common *settings, json_t *items)
 	ask_devices(client, &finding);
 	is_able = is_able && finding.verdict != CLV_VERDICT_FAIL;
 	add(items, "devices", "at least one device is needed", &finding);
+	ask_layout(client, &finding);
+	add(items, "layout", "the agent applies it again at its start", &finding);
 	return is_able;
 }
 

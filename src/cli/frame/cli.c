@@ -26,6 +26,7 @@ static const struct {
 	{ "in_use",         CLV_EXIT_NO_FIT },
 	{ "does_not_fit",   CLV_EXIT_NO_FIT },
 	{ "ended",          CLV_EXIT_NO_FIT },
+	{ "unavailable",    CLV_EXIT_NO_FIT },
 	{ "unreachable",    CLV_EXIT_UNREACHABLE },
 	{ "other_version",  CLV_EXIT_UNREACHABLE },
 	{ "interrupted",    CLV_EXIT_SIGNAL + 2 },

@@ -35,6 +35,7 @@ extern const struct clv_verb clv_verb_tenants;
 extern const struct clv_verb clv_verb_token;
 extern const struct clv_verb clv_verb_audit;
 extern const struct clv_verb clv_verb_backup;
+extern const struct clv_verb clv_verb_reload;
 extern const struct clv_verb clv_verb_restore;
 extern const struct clv_verb clv_verb_doctor;
 extern const struct clv_verb clv_verb_version;

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "cli/launch/image.h"
 #include "cli/launch/libraries.h"
-#include "cli/launch/shim.h"
+#include "cli/shim/shim.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -10,7 +10,7 @@ struct clv_error;
 #define CLV_BIND_MOUNTS_MAX 16
 
 /* A driver's library, and the shim that is mounted over it in a lease's mount namespace
- * (cli/launch/shim.h).  The library itself is mounted beside the gate, where only the
+ * (cli/shim/shim.h).  The library itself is mounted beside the gate, where only the
  * gate looks for it. */
 struct clv_bind_mounts {
 	char original[CLV_PATH_MAX]; /* what a program would load; "": none */

@@ -202,7 +202,6 @@ static bool is_whole(const struct run *run)
  */
 static const char *find_gap(const struct run *run, const struct clv_icd_loader *loader)
 {
-	const char *files = getenv(clv_icd_variables[CLV_ICD_FILENAMES]);
 	bool is_alone = !clv_preload_of(json_object_get(run->lease, "devices"));
 
 	if (run->settings->no_namespace)
@@ -210,10 +209,6 @@ static const char *find_gap(const struct run *run, const struct clv_icd_loader *
 				  "install " CLV_LOADER_REMEDY
 				  ", or leave out --no-namespace"
 				: NULL;
-	/* The namespace overrides the other variables. */
-	if (loader->reads[CLV_ICD_FILENAMES] && files && files[0])
-		return " and opens the drivers that OCL_ICD_FILENAMES names itself, so "
-		       "no gate would enforce the share: unset OCL_ICD_FILENAMES";
 	if (!loader->has_folder && is_alone)
 		return " and does not look for drivers in /etc/OpenCL/vendors, so no "
 		       "gate "

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/mounts.h"
 #include "base/paths.h"
+#include "cli/launch/program-folder.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -142,10 +143,13 @@ static int find_original(struct clv_namespace *ns, struct clv_error *err)
 	return write_file(entry, line, err);
 }
 
+/* The lease's folder, where it can be written: an agent of the user's own has made it.
+ * That of the system's agent cannot, or tenants could fill the file system of /run. */
 static int choose_folder(
 	const char *lease_socket, struct clv_namespace *ns, struct clv_error *err)
 {
 	const char *slash = strrchr(lease_socket, '/');
+	int r;
 
 	if (!slash || (size_t)(slash - lease_socket) >= sizeof(ns->folder))
 		return clv_error_set(err, -EINVAL,
@@ -155,7 +159,12 @@ static int choose_folder(
 			lease_socket);
 	snprintf(ns->folder, sizeof(ns->folder), "%.*s", (int)(slash - lease_socket),
 		lease_socket);
-	return 0;
+	if (access(ns->folder, W_OK) == 0)
+		return 0;
+	r = clv_program_folder_make(lease_socket, ns->folder, sizeof(ns->folder), err);
+	ns->is_own_folder = r == 0;
+	/* The gate looks for the socket beside itself. */
+	return r < 0 ? r : make_link(lease_socket, ns->folder, slash + 1, err);
 }
 
 /* Links the gates, which are all in the folder of OpenCL's, into the lease's folder. */
@@ -458,7 +467,9 @@ void clv_namespace_remove(struct clv_namespace *ns)
 		CLV_DRIVERS_REAL, CLV_DRIVERS_BELOW};
 	char path[CLV_PATH_MAX + 32];
 
-	for (size_t i = 0; i < CLV_ARRAY_SIZE(files); i++) {
+	if (ns->is_own_folder)
+		clv_program_folder_remove(ns->folder);
+	for (size_t i = 0; !ns->is_own_folder && i < CLV_ARRAY_SIZE(files); i++) {
 		snprintf(path, sizeof(path), "%s/%s", ns->folder, files[i]);
 		unlink(path);
 	}
@@ -469,7 +480,7 @@ void clv_namespace_remove(struct clv_namespace *ns)
 		}
 		clv_bind_mounts_done(&ns->mounts[i]);
 	}
-	for (size_t i = 0; i < CLV_ARRAY_SIZE(folders); i++) {
+	for (size_t i = 0; !ns->is_own_folder && i < CLV_ARRAY_SIZE(folders); i++) {
 		snprintf(path, sizeof(path), "%s/%s", ns->folder, folders[i]);
 		rmdir(path);
 	}

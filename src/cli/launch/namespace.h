@@ -16,7 +16,8 @@ struct clv_error;
  * programs load by name.  The files are created before the fork, the mounts in the child.
  */
 struct clv_namespace {
-	char folder[CLV_NAMESPACE_PATH_MAX / 2];   /* the lease's */
+	char folder[CLV_NAMESPACE_PATH_MAX / 2];   /* the lease's, or the user's own */
+	bool is_own_folder;                        /* the user's own: program-folder.h */
 	char vendors[CLV_NAMESPACE_PATH_MAX];      /* the folder that the program sees */
 	char vendors_real[CLV_NAMESPACE_PATH_MAX]; /* the folder that the gate reads */
 	char original[CLV_NAMESPACE_PATH_MAX];     /* mounted on vendors_real; "" when
@@ -25,7 +26,8 @@ struct clv_namespace {
 	struct clv_bind_mounts mounts[CLV_PRELOAD_LIBRARIES_MAX];
 };
 
-/* Creates the files in the folder of the lease's socket.  gate_path is absolute. */
+/* Creates the files in the folder of the lease's socket, or in one of the user's own.
+ * gate_path is absolute. */
 int clv_namespace_prepare(const char *lease_socket, const char *gate_path,
 	struct clv_namespace *ret, struct clv_error *err);
 

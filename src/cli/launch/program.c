@@ -13,6 +13,7 @@
 #include "cli/launch/preloadable.h"
 #include "cli/launch/preloads.h"
 #include "cli/launch/visible.h"
+#include "core/device/icd-loader.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -180,6 +181,19 @@ static int preload(const struct clv_program *program, const struct clv_preload *
 	return 0;
 }
 
+/* Khronos' loader opens the drivers that this variable names without the folder in which
+ * the gate stands for all drivers: the gate opens them in its stead. */
+static int hand_over_drivers(void)
+{
+	const char *files = getenv(clv_icd_variables[CLV_ICD_FILENAMES]);
+
+	if (!files || !files[0])
+		return 0;
+	if (setenv(CLV_GATED_FILENAMES, files, 1) < 0)
+		return -errno;
+	return unsetenv(clv_icd_variables[CLV_ICD_FILENAMES]) < 0 ? -errno : 0;
+}
+
 static int set_gates(const struct clv_program *program, struct clv_error *err)
 {
 	const struct clv_preload *gate = clv_preload_of(program->devices);
@@ -190,6 +204,8 @@ static int set_gates(const struct clv_program *program, struct clv_error *err)
 		return clv_error_errno(err, ENOMEM, "cannot set OPENCL_LAYERS");
 	if (setenv("CLEAVE_LEASE", program->lease_socket, 1) < 0)
 		return clv_error_errno(err, ENOMEM, "cannot set CLEAVE_LEASE");
+	if (program->ns && hand_over_drivers() < 0)
+		return clv_error_errno(err, ENOMEM, "cannot set " CLV_GATED_FILENAMES);
 	return gate ? preload(program, gate, err) : 0;
 }
 

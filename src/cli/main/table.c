@@ -35,6 +35,7 @@ static const struct clv_verb *const verbs[] = {
 	&clv_verb_tenants,
 	&clv_verb_token,
 	&clv_verb_audit,
+	&clv_verb_reload,
 	&clv_verb_backup,
 	&clv_verb_restore,
 	&clv_verb_doctor,

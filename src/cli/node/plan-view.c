@@ -218,6 +218,17 @@ void clv_plan_warn(const json_t *plan)
 		clv_cli_fail(0, "warning: %s", text_of(warning));
 }
 
+/* The hardware that the selectors mean, which the layout is kept for. */
+static void print_devices(const json_t *devices)
+{
+	json_t *device;
+	size_t i;
+
+	json_array_foreach (devices, i, device)
+		clv_output_line(stdout, "%s is %s (%s)", clv_json_text(device, "name"),
+			clv_json_text(device, "uuid"), clv_json_text(device, "model"));
+}
+
 static void print_kept(const json_t *kept, bool is_verbose)
 {
 	size_t i, n = json_array_size(kept);
@@ -257,6 +268,7 @@ static int print_plan(const struct clv_plan_settings *settings, const json_t *pl
 		       "apply\n",
 			json_array_size(shares),
 			json_array_size(shares) == 1 ? " is" : "s are");
+	print_devices(json_object_get(plan, "devices"));
 	print_kept(json_object_get(plan, "kept"), settings->verbose);
 	if (r >= 0)
 		r = print_obstacles(json_object_get(plan, "obstacles"));
@@ -301,6 +313,46 @@ static void print_difference(const json_t *step, bool has_colours)
 		sign && partition[0] ? partition : clv_json_text(step, "text"));
 	if (has_colours)
 		fputs("\033[0m", stdout);
+}
+
+/* "! gpu1 (GPU-...) gone: ..." and the steps that wait. */
+static void print_wanted(const json_t *device, bool has_colours)
+{
+	const char *name = clv_json_text(device, "name");
+	json_t *step;
+	size_t i;
+
+	if (clv_json_text(device, "uuid")[0])
+		clv_output_line(stdout, "! %s%s(%s) %s: %s", name, name[0] ? " " : "",
+			clv_json_text(device, "uuid"), clv_json_text(device, "state"),
+			clv_json_text(device, "why"));
+	else
+		clv_output_line(stdout, "! %s: %s", clv_json_text(device, "state"),
+			clv_json_text(device, "why"));
+	json_array_foreach (json_object_get(device, "steps"), i, step)
+		print_difference(step, has_colours);
+}
+
+int clv_plan_show_wanted(
+	const struct clv_common *common, const json_t *wanted, size_t *ret_n)
+{
+	bool has_colours = clv_output_has_colours(stdout);
+	bool is_data = clv_output_is_data(common->output);
+	json_t *device;
+	size_t i;
+	int r = is_data ? clv_output_value(common->output, wanted) : 0;
+
+	*ret_n = 0;
+	json_array_foreach (json_object_get(wanted, "devices"), i, device) {
+		if (strcmp(clv_json_text(device, "state"), "applied") == 0)
+			continue;
+		++*ret_n;
+		if (!is_data)
+			print_wanted(device, has_colours);
+	}
+	if (r < 0 || fflush(stdout) < 0)
+		return clv_cli_fail(CLV_EXIT_FAILED, "cannot write the difference: %m");
+	return 0;
 }
 
 int clv_plan_show_difference(const struct clv_common *common, const json_t *plan)

@@ -34,6 +34,11 @@ int clv_plan_show(const struct clv_plan_settings *settings, const json_t *plan);
 /* Prints the steps as additions, removals and changes.  0 or an exit code. */
 int clv_plan_show_difference(const struct clv_common *common, const json_t *plan);
 
+/* Prints the devices on which the layout that was last applied is not applied, and the
+ * steps that wait. *ret_n: how many devices.  0 or an exit code. */
+int clv_plan_show_wanted(
+	const struct clv_common *common, const json_t *wanted, size_t *ret_n);
+
 size_t clv_plan_count_steps(const json_t *plan);
 
 void clv_plan_warn(const json_t *plan);

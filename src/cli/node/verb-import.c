@@ -96,7 +96,8 @@ static int run_import(const void *userdata, int argc, char **argv)
 	r = clv_input_read(argv[0], CLV_YAML_MAX_BYTES, &input);
 	if (r)
 		return r;
-	if (clv_yaml_parse(input.text, input.n_bytes, input.name, &document, &err) < 0 ||
+	if (clv_import_parse(input.text, input.n_bytes, input.name, &document, &err) <
+			0 ||
 		clv_import(settings->format, document, &options, &import, &err) < 0)
 		return clv_cli_fail(CLV_EXIT_BAD_FILE, "%s", err.msg);
 	print_remarks(&import);

@@ -79,6 +79,13 @@ struct clv_node_device *clv_node_find(const struct clv_node *node, const char *n
 	return NULL;
 }
 
+const char *clv_node_identity(const struct clv_node_device *device)
+{
+	if (device->info.uuid[0] != '\0')
+		return device->info.uuid;
+	return device->pci_address[0] != '\0' ? device->pci_address : device->info.name;
+}
+
 struct clv_node_device *clv_node_add(struct clv_node *node)
 {
 	struct clv_node_device *device = CLV_APPEND(node->devices, node->n_devices);

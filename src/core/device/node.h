@@ -186,6 +186,10 @@ void clv_node_device_clear(struct clv_node_device *device);
 /* By name, UUID or PCI address; NULL if there is none. */
 struct clv_node_device *clv_node_find(const struct clv_node *node, const char *name);
 
+/* What identifies the device for ever: its UUID, or else its PCI address, or else (there
+ * is nothing better) its name.  Borrowed. */
+const char *clv_node_identity(const struct clv_node_device *device);
+
 /* Each appends an element, zeroed but for NUMA nodes and memory parts (-1: unknown); NULL
  * if out of memory. */
 struct clv_node_device *clv_node_add(struct clv_node *node);

@@ -6,8 +6,8 @@
 
 #define GPU(text) .name = text, .vendor = CLV_GPU_AMD, .product = "AMD Instinct " text
 
-/* Dies, compute units of all dies, GB, supported memory modes; then the validated memory
- * modes for each compute mode. */
+/* Dies, compute units of all dies, GB, supported memory modes; then the memory modes for
+ * each compute mode that AMD has validated, and others that its overview names. */
 #define XCP(text, dies, units, gb, modes, ...)            \
 	.xcp = &(const struct clv_xcp_model)              \
 	{                                                 \
@@ -19,7 +19,8 @@ const struct clv_gpu clv_gpus_amd[] = {
 	{
 		GPU("MI300X"),
 		XCP("MI300X", 8, 304, 192, CLV_NPS1 | CLV_NPS2 | CLV_NPS4,
-			{ [CLV_SPX] = CLV_NPS1, [CLV_DPX] = CLV_NPS2, [CLV_CPX] = CLV_NPS4 }),
+			{ [CLV_SPX] = CLV_NPS1, [CLV_DPX] = CLV_NPS2, [CLV_CPX] = CLV_NPS4 },
+			{ [CLV_CPX] = CLV_NPS1 }),
 		.pci = { 0x74a1, 0x74a9 /* HF */ },
 		.virtual_pci = { 0x74b5, 0x74bd /* HF */ },
 	},

@@ -6,14 +6,28 @@
  * - Names: the README of NVIDIA's open-gpu-kernel-modules, nvidia-smi.
  * - Models that share profiles: the device filters of config-default.yaml in NVIDIA's
  *   mig-parted, which groups H800 NVL (233A) with H100 NVL, and H100 96GB (233D), H20
- *   (2329) and PG506 (20B6) with GH200.  The multiprocessors are those of the GPU that
- *   the table is named after: an H20 has fewer.
+ *   (2329) and PG506 (20B6) with GH200.
  * - PCI ids: the comments of that file, and pci.ids for the products. */
 #include "core/gpu/gpu-internal.h"
 
 #define NA CLV_ENGINES_UNKNOWN
+#define NO_ID CLV_MIG_ID_UNKNOWN
 
 /* clang-format off */
+/* The profiles of a GPU of seven slices of which only the names are known: the gigabytes of
+ * a slice, of two, of half of the GPU and of all of it.  Ids and placements are the same for
+ * all GPUs of seven slices. */
+#define NO_ENGINES { NA, NA, NA, NA, NA }
+#define SEVEN_SLICES(one, two, half, whole) {                                                        \
+	{ "1g." one "gb",    19, 0, 0,          0, 0, 1, 1, 7, 7, {0, 1, 2, 3, 4, 5, 6}, NO_ENGINES }, \
+	{ "1g." one "gb+me", 20, 0, CLV_MIG_ME, 0, 7, 1, 1, 1, 7, {0, 1, 2, 3, 4, 5, 6}, NO_ENGINES }, \
+	{ "1g." two "gb",    15, 0, 0,          0, 9, 1, 2, 4, 4, {0, 2, 4, 6}, NO_ENGINES },          \
+	{ "2g." two "gb",    14, 0, 0,          0, 1, 2, 2, 3, 3, {0, 2, 4}, NO_ENGINES },             \
+	{ "3g." half "gb",    9, 0, 0,          0, 2, 3, 4, 2, 2, {0, 4}, NO_ENGINES },                \
+	{ "4g." half "gb",    5, 0, 0,          0, 3, 4, 4, 1, 1, {0}, NO_ENGINES },                   \
+	{ "7g." whole "gb",   0, 0, 0,          0, 4, 7, 8, 1, 1, {0}, NO_ENGINES },                   \
+}
+
 static const struct clv_mig_profile a30[] = {
 	/* name              id     MiB  attributes       SM idx  c size max starts, engines */
 	{ "1g.6gb",          14,   5952, 0,               14,  0, 1,  1, 4, 4, {0, 1, 2, 3}, {1, 0, 0, 0, 0} },
@@ -49,8 +63,8 @@ static const struct clv_mig_profile h100_80gb[] = {
 	/* name              id     MiB  attributes       SM idx  c size max starts, engines */
 	{ "1g.10gb",         19,   9984, 0,               16,  0, 1,  1, 7, 7, {0, 1, 2, 3, 4, 5, 6}, {1, 1, 0, 1, 0} },
 	{ "1g.10gb+me",      20,   9984, CLV_MIG_ME,      16,  7, 1,  1, 1, 7, {0, 1, 2, 3, 4, 5, 6}, {1, 1, 0, 1, 1} },
-	{ "1g.20gb",         15,  20090, 0,               26,  9, 1,  2, 4, 4, {0, 2, 4, 6}, {1, 1, 0, 1, 0} },
-	{ "2g.20gb",         14,  20090, 0,               32,  1, 2,  2, 3, 3, {0, 2, 4}, {2, 2, 0, 2, 0} },
+	{ "1g.20gb",         15,  20096, 0,               26,  9, 1,  2, 4, 4, {0, 2, 4, 6}, {1, 1, 0, 1, 0} },
+	{ "2g.20gb",         14,  20096, 0,               32,  1, 2,  2, 3, 3, {0, 2, 4}, {2, 2, 0, 2, 0} },
 	{ "3g.40gb",          9,  40448, 0,               60,  2, 3,  4, 2, 2, {0, 4}, {3, 3, 0, 3, 0} },
 	{ "4g.40gb",          5,  40448, 0,               64,  3, 4,  4, 1, 1, {0}, {4, 4, 0, 4, 0} },
 	{ "7g.80gb",          0,  81152, 0,              132,  4, 7,  8, 1, 1, {0}, {8, 7, 0, 7, 1} },
@@ -78,6 +92,8 @@ static const struct clv_mig_profile gh200_96gb[] = {
 	{ "7g.96gb",          0,      0, 0,              132,  4, 7,  8, 1, 1, {0}, {8, 7, 0, 7, 1} },
 };
 
+static const struct clv_mig_profile h20[] = SEVEN_SLICES("12", "24", "48", "96");
+
 static const struct clv_mig_profile h200[] = {
 	/* name              id     MiB  attributes       SM idx  c size max starts, engines */
 	{ "1g.18gb",         19,  16384, 0,               16,  0, 1,  1, 7, 7, {0, 1, 2, 3, 4, 5, 6}, {1, 1, 0, 1, 0} },
@@ -89,16 +105,33 @@ static const struct clv_mig_profile h200[] = {
 	{ "7g.141gb",         0,      0, 0,              132,  4, 7,  8, 1, 1, {0}, {8, 7, 0, 7, 1} },
 };
 
+static const struct clv_mig_profile gh200_144gb[] = {
+	/* name              id     MiB  attributes       SM idx  c size max starts, engines */
+	{ "1g.18gb",         19,      0, 0,               16,  0, 1,  1, 7, 7, {0, 1, 2, 3, 4, 5, 6}, {1, 1, 0, 1, 0} },
+	{ "1g.18gb+me",      20,      0, CLV_MIG_ME,      16,  7, 1,  1, 1, 7, {0, 1, 2, 3, 4, 5, 6}, {1, 1, 0, 1, 1} },
+	{ "1g.36gb",         15,      0, 0,               26,  9, 1,  2, 4, 4, {0, 2, 4, 6}, {1, 1, 0, 1, 0} },
+	{ "2g.36gb",         14,      0, 0,               32,  1, 2,  2, 3, 3, {0, 2, 4}, {2, 2, 0, 2, 0} },
+	{ "3g.72gb",          9,      0, 0,               60,  2, 3,  4, 2, 2, {0, 4}, {3, 3, 0, 3, 0} },
+	{ "4g.72gb",          5,      0, 0,               64,  3, 4,  4, 1, 1, {0}, {4, 4, 0, 4, 0} },
+	{ "7g.144gb",         0,      0, 0,              132,  4, 7,  8, 1, 1, {0}, {8, 7, 0, 7, 1} },
+};
+
 static const struct clv_mig_profile b200[] = {
 	/* name              id     MiB  attributes       SM idx  c size max starts, engines */
-	{ "1g.23gb",         19,  23552, 0,               18,  0, 1,  1, 7, 7, {0, 1, 2, 3, 4, 5, 6}, {2, 1, 0, 1, 0} },
-	{ "1g.23gb+me",      20,  23552, CLV_MIG_ME,      18,  7, 1,  1, 1, 7, {0, 1, 2, 3, 4, 5, 6}, {2, 1, 0, 1, 1} },
-	{ "1g.45gb",         15,  46080, 0,                0,  9, 1,  2, 4, 4, {0, 2, 4, 6}, {2, 1, 0, 1, 0} },
-	{ "2g.45gb",         14,  46080, 0,               36,  1, 2,  2, 3, 3, {0, 2, 4}, {3, NA, 0, NA, 0} },
-	{ "3g.90gb",          9,  92160, 0,                0,  2, 3,  4, 2, 2, {0, 4}, {6, NA, 0, NA, 0} },
-	{ "4g.90gb",          5,  92160, 0,               72,  3, 4,  4, 1, 1, {0}, {8, NA, 0, NA, 0} },
-	{ "7g.180gb",         0, 184320, 0,              148,  4, 7,  8, 1, 1, {0}, {16, NA, 0, NA, 1} },
+	{ "1g.23gb",         19,  23040, 0,               18,  0, 1,  1, 7, 7, {0, 1, 2, 3, 4, 5, 6}, {2, 1, 0, 1, 0} },
+	{ "1g.23gb+me",      20,  23040, CLV_MIG_ME,      18,  7, 1,  1, 1, 7, {0, 1, 2, 3, 4, 5, 6}, {2, 1, 0, 1, 1} },
+	{ "1g.45gb",         15,  46080, 0,               18,  9, 1,  2, 4, 4, {0, 2, 4, 6}, {2, 1, 0, 1, 0} },
+	{ "2g.45gb",         14,  46080, 0,               36,  1, 2,  2, 3, 3, {0, 2, 4}, {3, 1, 0, 1, 0} },
+	{ "3g.90gb",          9,  92160, 0,               54,  2, 3,  4, 2, 2, {0, 4}, {6, 1, 0, 1, 0} },
+	{ "4g.90gb",          5,  92160, 0,               72,  3, 4,  4, 1, 1, {0}, {8, 1, 0, 1, 0} },
+	{ "7g.180gb",         0, 184320, 0,              148,  4, 7,  8, 1, 1, {0}, {16, 1, 0, 1, 1} },
 };
+
+static const struct clv_mig_profile gb200[] = SEVEN_SLICES("23", "47", "93", "186");
+
+static const struct clv_mig_profile b300[] = SEVEN_SLICES("34", "67", "135", "269");
+
+static const struct clv_mig_profile gb300[] = SEVEN_SLICES("35", "70", "139", "278");
 
 static const struct clv_mig_profile rtx_pro_6000[] = {
 	/* name              id     MiB  attributes       SM idx  c size max starts, engines */
@@ -113,6 +146,27 @@ static const struct clv_mig_profile rtx_pro_6000[] = {
 	{ "2g.48gb-me",      66,  48517, CLV_MIG_NO_ME,   94, 14, 2,  6, 2, 2, {0, 6}, {2, 0, 0, 0, 0} },
 	{ "4g.96gb",          0,  97280, 0,              188,  3, 4, 12, 1, 1, {0}, {4, 4, 4, 4, 1} },
 	{ "4g.96gb+gfx",     32,  97280, CLV_MIG_GFX,    188, 12, 4, 12, 1, 1, {0}, {4, 4, 4, 4, 1} },
+};
+
+static const struct clv_mig_profile rtx_pro_5000[] = {
+	/* name              id     MiB  attributes       SM idx  c size max starts, engines */
+	{ "1g.24gb",         NO_ID,      0, 0,                0,  0, 1,  1, 2, 2, {0, 1}, {NA, NA, NA, NA, NA} },
+	{ "1g.24gb+me",      NO_ID,      0, CLV_MIG_ME,       0,  7, 1,  1, 1, 2, {0, 1}, {NA, NA, NA, NA, NA} },
+	{ "1g.24gb+gfx",     NO_ID,      0, CLV_MIG_GFX,      0, 10, 1,  1, 2, 2, {0, 1}, {NA, NA, NA, NA, NA} },
+	{ "1g.24gb+me.all",  NO_ID,      0, CLV_MIG_ALL_ME,   0, 15, 1,  1, 1, 2, {0, 1}, {NA, NA, NA, NA, NA} },
+	{ "1g.24gb-me",      NO_ID,      0, CLV_MIG_NO_ME,    0, 13, 1,  1, 2, 2, {0, 1}, {NA, NA, NA, NA, NA} },
+	{ "2g.48gb",         NO_ID,      0, 0,                0,  1, 2,  2, 1, 1, {0}, {NA, NA, NA, NA, NA} },
+	{ "2g.48gb+gfx",     NO_ID,      0, CLV_MIG_GFX,      0, 11, 2,  2, 1, 1, {0}, {NA, NA, NA, NA, NA} },
+};
+
+static const struct clv_mig_profile rtx_pro_4500[] = {
+	/* name              id     MiB  attributes       SM idx  c size max starts, engines */
+	{ "1g.16gb",         NO_ID,      0, 0,                0,  0, 1,  1, 2, 2, {0, 1}, {NA, NA, NA, NA, NA} },
+	{ "1g.16gb+gfx",     NO_ID,      0, CLV_MIG_GFX,      0, 10, 1,  1, 2, 2, {0, 1}, {NA, NA, NA, NA, NA} },
+	{ "1g.16gb+me.all",  NO_ID,      0, CLV_MIG_ALL_ME,   0, 15, 1,  1, 1, 2, {0, 1}, {NA, NA, NA, NA, NA} },
+	{ "1g.16gb-me",      NO_ID,      0, CLV_MIG_NO_ME,    0, 13, 1,  1, 2, 2, {0, 1}, {NA, NA, NA, NA, NA} },
+	{ "2g.32gb",         NO_ID,      0, 0,                0,  1, 2,  2, 1, 1, {0}, {NA, NA, NA, NA, NA} },
+	{ "2g.32gb+gfx",     NO_ID,      0, CLV_MIG_GFX,      0, 11, 2,  2, 1, 1, {0}, {NA, NA, NA, NA, NA} },
 };
 
 #define GPU(text) .name = text, .vendor = CLV_GPU_NVIDIA
@@ -167,8 +221,17 @@ const struct clv_gpu clv_gpus_nvidia[] = {
 		.label = "GH200 (96 GB)",
 		.product = "NVIDIA GH200 480GB",
 		.memory_mib = 97871,
-		.called = { { "GH200", 94, 97 }, { "H100", 95, 97 }, { "H20", 94, 97 } },
-		.pci = { 0x20b6 /* PG506 */, 0x2329 /* H20 */, 0x233d /* H100 SXM5 96GB */, 0x2342 /* GH200 */ },
+		.called = { { "GH200", 94, 97 }, { "H100", 95, 97 } },
+		.pci = { 0x20b6 /* PG506 */, 0x233d /* H100 SXM5 96GB */, 0x2342 /* GH200 */ },
+	},
+	{
+		WITH_MIG("H20-96GB", 8, 7, h20),
+		.label = "H20",
+		.product = "NVIDIA H20",
+		.memory_mib = 97871,
+		.compute_units = 78,
+		.called = { { "H20", 94, 97 } },
+		.pci = { 0x2329 },
 	},
 	{
 		WITH_MIG("H200-141GB", 8, 7, h200),
@@ -179,11 +242,40 @@ const struct clv_gpu clv_gpus_nvidia[] = {
 		.pci = { 0x2335 /* SXM5 */, 0x233b /* NVL */ },
 	},
 	{
+		WITH_MIG("GH200-144GB", 8, 7, gh200_144gb),
+		.label = "GH200 (144 GB)",
+		.product = "NVIDIA GH200 144G HBM3e",
+		.memory_mib = 146831,
+		.called = { { "GH200", 140, 146 } },
+		.pci = { 0x2348 },
+	},
+	{
 		WITH_MIG("B200-180GB", 8, 7, b200),
 		.label = "B200",
 		.product = "NVIDIA B200",
 		.called = { { "B200", 177, 181 } },
 		.pci = { 0x2901 },
+	},
+	{
+		WITH_MIG("GB200", 8, 7, gb200),
+		.product = "NVIDIA GB200",
+		.memory_mib = 189471,
+		.called = { { "GB200", 182, 188 } },
+		.pci = { 0x2941 },
+	},
+	{
+		WITH_MIG("B300", 8, 7, b300),
+		.product = "NVIDIA B300 SXM6 AC",
+		.memory_mib = 275040,
+		.called = { { "B300", 266, 272 } },
+		.pci = { 0x3182 },
+	},
+	{
+		WITH_MIG("GB300", 8, 7, gb300),
+		.product = "NVIDIA GB300",
+		.memory_mib = 284208,
+		.called = { { "GB300", 274, 280 } },
+		.pci = { 0x31c2 },
 	},
 	{
 		WITH_MIG("RTX-PRO-6000-Blackwell-96GB", 12, 4, rtx_pro_6000),
@@ -193,11 +285,27 @@ const struct clv_gpu clv_gpus_nvidia[] = {
 		.pci = { 0x2bb5 /* Server Edition */ },
 	},
 
-	/* With MIG, but without a table of profiles here. */
-	{ GPU("GH200-144GB"), .selector = "GH200 144G", .has_mig = true, .pci = { 0x2348 } },
-	{ GPU("B300"), .selector = "NVIDIA B300", .has_mig = true, .pci = { 0x3182 } },
-	{ GPU("GB200"), .selector = "NVIDIA GB200", .has_mig = true, .pci = { 0x2941 } },
-	{ GPU("GB300"), .selector = "NVIDIA GB300", .has_mig = true, .pci = { 0x31c2 } },
+	/* The placements follow from the numbers of instances in NVIDIA's guide. */
+	{
+		WITH_MIG("RTX-PRO-5000-Blackwell-48GB", 2, 2, rtx_pro_5000),
+		.label = "RTX PRO 5000",
+		.product = "NVIDIA RTX PRO 5000 Blackwell",
+		.memory_mib = 48935,
+		/* Its PCI id, 2BB3, is that of the product with 72 GB too. */
+		.called = { { "RTX PRO 5000 Blackwell", 46, 50 } },
+	},
+	{
+		WITH_MIG("RTX-PRO-4500-Blackwell-32GB", 2, 2, rtx_pro_4500),
+		.label = "RTX PRO 4500",
+		.product = "NVIDIA RTX PRO 4500 Blackwell",
+		.memory_mib = 32623,
+		.called = { { "RTX PRO 4500 Blackwell", 30, 33 } },
+		.pci = { 0x2c31, 0x2c3a /* Server Edition */ },
+	},
+
+	/* With MIG, but without a table of profiles here: the guide gives no numbers for
+	 * the integrated GPU, which has no memory of its own. */
+	{ GPU("Thor"), .product = "NVIDIA Thor", .has_mig = true },
 
 	/* Without MIG. */
 	{

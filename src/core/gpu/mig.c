@@ -75,6 +75,15 @@ const struct clv_mig_profile *clv_mig_profile_largest(const struct clv_mig_model
 	return largest;
 }
 
+uint64_t clv_mig_profile_memory(const struct clv_mig_model *model,
+	const struct clv_mig_profile *profile, uint64_t whole_bytes)
+{
+	/* A driver may show placements without a size. */
+	if (profile->memory_mib || model->grid == 0)
+		return (uint64_t)profile->memory_mib << 20;
+	return whole_bytes / model->grid * profile->size;
+}
+
 int clv_mig_profile_find(
 	const struct clv_mig_model *model, const char *name, struct clv_error *err)
 {

@@ -35,9 +35,12 @@ struct clv_engines {
 
 #define CLV_ENGINES_UNKNOWN UINT8_MAX
 
+#define CLV_MIG_ID_UNKNOWN UINT32_MAX
+
 struct clv_mig_profile {
 	const char *name;
-	uint32_t driver_id; /* nvmlGpuInstanceProfileInfo_t.id, nvidia-smi's ID */
+	/* nvmlGpuInstanceProfileInfo_t.id, nvidia-smi's ID; or CLV_MIG_ID_UNKNOWN */
+	uint32_t driver_id;
 	/* 0: only the driver knows it; the size in the name is not exact */
 	uint32_t memory_mib;
 	uint32_t attributes;      /* mask of enum clv_mig_attribute */
@@ -72,6 +75,11 @@ void clv_mig_model_free(struct clv_mig_model *model);
 
 /* The profile with the most units; NULL if there is none. */
 const struct clv_mig_profile *clv_mig_profile_largest(const struct clv_mig_model *model);
+
+/* The memory of an instance on a GPU with whole_bytes: the driver's figure, or the part
+ * of the memory that its units are of the grid. */
+uint64_t clv_mig_profile_memory(const struct clv_mig_model *model,
+	const struct clv_mig_profile *profile, uint64_t whole_bytes);
 
 /* Returns the index of the profile, or -EINVAL with a list of the existing ones. */
 int clv_mig_profile_find(

@@ -182,3 +182,9 @@ bool clv_xcp_is_validated(const struct clv_xcp_model *model,
 {
 	return (model->validated[compute] & memory) != 0;
 }
+
+bool clv_xcp_is_described(const struct clv_xcp_model *model,
+	enum clv_compute_mode compute, enum clv_memory_mode memory)
+{
+	return (model->described[compute] & memory) != 0;
+}

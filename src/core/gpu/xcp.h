@@ -48,8 +48,10 @@ struct clv_xcp_model {
 	uint32_t compute_units; /* of all dies */
 	uint64_t memory_gb;     /* nominal; the driver reports as many GiB */
 	uint32_t memory_modes;  /* mask of the supported enum clv_memory_mode */
-	/* mask of memory modes, by compute mode */
+	/* Masks of memory modes, by compute mode: in AMD's table of validated pairs, and
+	 * beyond that in the text of AMD's overview of the model. */
 	uint32_t validated[_CLV_COMPUTE_MODE_MAX];
+	uint32_t described[_CLV_COMPUTE_MODE_MAX];
 };
 
 /* Number of devices that the mode makes of a GPU with that many dies; 0 if the driver
@@ -77,4 +79,8 @@ int clv_xcp_check(const struct clv_xcp_model *model, enum clv_compute_mode compu
 	enum clv_memory_mode memory, struct clv_error *err);
 
 bool clv_xcp_is_validated(const struct clv_xcp_model *model,
+	enum clv_compute_mode compute, enum clv_memory_mode memory);
+/* AMD's overview names the pair as compatible, but its table of validated pairs does
+ * not. */
+bool clv_xcp_is_described(const struct clv_xcp_model *model,
 	enum clv_compute_mode compute, enum clv_memory_mode memory);

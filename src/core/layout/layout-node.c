@@ -157,8 +157,7 @@ int clv_layout_add_device(struct clv_layout *layout, const struct clv_node_devic
 	rule = clv_layout_add_rule(layout);
 	if (!rule)
 		return -ENOMEM;
-	r = clv_selector_add_name(&rule->select,
-		device->info.uuid[0] ? device->info.uuid : device->info.name);
+	r = clv_selector_add_name(&rule->select, clv_node_identity(device));
 	if (r >= 0 && device->mig.is_capable)
 		r = add_mig(rule, device);
 	if (r >= 0 && device->xcp.is_capable)

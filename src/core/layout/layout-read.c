@@ -155,7 +155,22 @@ static int read_word(struct clv_yaml_value value, const char *const *words,
 DEFINE_READ_TEXT(read_model, struct clv_selector, model)
 DEFINE_READ_TEXT(read_profile, struct clv_layout_partition, profile)
 DEFINE_READ_TEXT(read_vgpu_type, struct clv_vf_quota, type)
-DEFINE_READ_TEXT(read_driver, struct clv_vf_quota, driver)
+
+/* A name as the kernel's in /sys/bus/pci/drivers, where it becomes part of a path. */
+static int read_driver(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
+				      "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+	const char *text = clv_yaml_text(value);
+
+	if (text[strspn(text, allowed)] != '\0')
+		return clv_yaml_fail(value, err, -EINVAL,
+			"'%.40s' is no name of a driver: letters, digits, '-' and '_', "
+			"as in vfio-pci",
+			text);
+	return clv_yaml_read_text(
+		value, into, sizeof(((struct clv_vf_quota *)NULL)->driver), err);
+}
 
 /* Shares. */
 

@@ -41,6 +41,14 @@ void clv_layout_clear(struct clv_layout *layout)
 	*layout = (struct clv_layout){0};
 }
 
+void clv_layout_remove_rule(struct clv_layout *layout, size_t at)
+{
+	clear_rule(&layout->rules[at]);
+	memmove(&layout->rules[at], &layout->rules[at + 1],
+		(layout->n_rules - at - 1) * sizeof(layout->rules[0]));
+	layout->n_rules--;
+}
+
 struct clv_layout_rule *clv_layout_add_rule(struct clv_layout *layout)
 {
 	return CLV_APPEND(layout->rules, layout->n_rules);

@@ -103,6 +103,8 @@ struct clv_layout_share *clv_layout_add_share(struct clv_layout_shares *shares);
 /* -ENOMEM */
 int clv_layout_add_start(struct clv_layout_partition *partition, uint32_t start);
 int clv_layout_add_part(struct clv_layout_partition *partition, uint32_t part);
+/* Frees the rule and closes the gap. */
+void clv_layout_remove_rule(struct clv_layout *layout, size_t at);
 int clv_selector_add_index(struct clv_selector *select, uint32_t index);
 int clv_selector_add_name(struct clv_selector *select, const char *name);
 
@@ -127,3 +129,17 @@ int clv_layout_add_device(
  * or names a missing device. */
 int clv_layout_match(const struct clv_layout *layout, const struct clv_node *node,
 	int32_t *ret, struct clv_error *err);
+
+/* Replaces each selector by the UUIDs (the PCI address of a device without, the name of
+ * one without either) of the devices that it selects on this node; rules that select none
+ * go.  The layout means the same hardware from then on.  Errors as clv_layout_match(). */
+int clv_layout_resolve(
+	struct clv_layout *layout, const struct clv_node *node, struct clv_error *err);
+/* Whether all selectors name hardware and nothing else, as resolved ones do. */
+bool clv_layout_is_resolved(const struct clv_layout *layout);
+/* Whether what it selects depends on an order: it has an index or a name like gpu0. */
+bool clv_selector_needs_order(const struct clv_selector *select);
+
+/* Reduces a resolved layout to the devices for which keeps() is true. */
+typedef bool (*clv_layout_keep_fn)(void *userdata, const char *identity);
+void clv_layout_keep(struct clv_layout *layout, clv_layout_keep_fn keeps, void *userdata);

@@ -89,8 +89,9 @@ static void try_mig(
 	set_of(device, &set);
 	for (uint8_t i = 0; i < model->n_profiles; i++) {
 		const struct clv_mig_profile *profile = &model->profiles[i];
-		struct clv_fitting fitting = {
-			.device = index, .memory_bytes = profile->memory_mib * MIB};
+		struct clv_fitting fitting = {.device = index,
+			.memory_bytes = clv_mig_profile_memory(
+				model, profile, device->info.memory_bytes)};
 
 		/* Profiles with attributes, such as media engines, must be requested by
 		 * name. */

@@ -153,7 +153,8 @@ static int check_target(struct xcp_plan *p, struct clv_planned at, struct target
 	if (r < 0)
 		return r;
 	if (xcp->model && changes(target, xcp) &&
-		!clv_xcp_is_validated(xcp->model, target->compute, memory))
+		!clv_xcp_is_validated(xcp->model, target->compute, memory) &&
+		!clv_xcp_is_described(xcp->model, target->compute, memory))
 		clv_planner_warn(p->planner,
 			"%s: the driver accepts %s with %s, but AMD has not validated "
 			"the "

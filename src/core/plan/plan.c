@@ -271,6 +271,19 @@ static int plan_device(struct clv_planner *planner, struct clv_planned at)
 	return r < 0 ? r : plan_shares(planner, at, &schemes);
 }
 
+static void note_device(struct clv_planner *planner, uint32_t at)
+{
+	struct clv_plan *plan = planner->plan;
+	struct clv_plan_device *device = CLV_APPEND(plan->devices, plan->n_devices);
+
+	if (!device) {
+		planner->is_out_of_memory = true;
+		return;
+	}
+	device->device = at;
+	device->line = planner->layout->rules[planner->rule_of[at]].line;
+}
+
 static int plan_all(struct clv_planner *planner)
 {
 	int r = 0;
@@ -278,6 +291,7 @@ static int plan_all(struct clv_planner *planner)
 	for (uint32_t i = 0; i < planner->node->n_devices && r >= 0; i++) {
 		if (planner->rule_of[i] < 0)
 			continue;
+		note_device(planner, i);
 		r = plan_device(
 			planner, (struct clv_planned){i, &planner->node->devices[i],
 					 &planner->layout->rules[planner->rule_of[i]]});
@@ -321,6 +335,7 @@ void clv_plan_clear(struct clv_plan *plan)
 		free(plan->steps[i].affected);
 	for (size_t i = 0; i < plan->n_obstacles; i++)
 		free(plan->obstacles[i].holders.items);
+	free(plan->devices);
 	free(plan->steps);
 	free(plan->obstacles);
 	free(plan->kept);

@@ -75,7 +75,15 @@ struct clv_plan_share {
 	struct clv_share_request request;
 };
 
+/* A device that a rule selects. */
+struct clv_plan_device {
+	uint32_t device;
+	uint32_t line; /* of the rule, in the layout */
+};
+
 struct clv_plan {
+	struct clv_plan_device *devices;
+	size_t n_devices;
 	struct clv_step *steps;
 	size_t n_steps;
 	/* If not empty, the plan cannot be carried out now.  The holders in it are the

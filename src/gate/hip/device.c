@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The calls that change the current device of a thread, and with it the thread's default
- * streams, and the calls that reset a device.  What a context is in CUDA is a device in
- * HIP. */
+ * streams, those that create a stream of it, and those that reset it.  What a context is
+ * in CUDA is a device in HIP. */
 #include "gate/hip/device.h"
 
 #include "gate/hip/library.h"
 #include "gate/streams/driver.h"
 #include "gate/streams/handle.h"
+#include "gate/streams/legacy.h"
 #include "gate/streams/stream.h"
 
 static int after_context_change(int result)
@@ -18,6 +19,31 @@ static int after_context_change(int result)
 int clv_own_hipSetDevice(clv_fn_hipSetDevice *real, int device)
 {
 	return after_context_change(real(device));
+}
+
+int clv_own_hipStreamCreate(clv_fn_hipStreamCreate *real, void *ret)
+{
+	return clv_legacy_note_created(real(ret), true);
+}
+
+int clv_own_hipStreamCreateWithFlags(
+	clv_fn_hipStreamCreateWithFlags *real, void *ret, uint32_t flags)
+{
+	return clv_legacy_note_created(
+		real(ret, flags), !(flags & CLV_HIP_STREAM_NON_BLOCKING));
+}
+
+int clv_own_hipStreamCreateWithPriority(
+	clv_fn_hipStreamCreateWithPriority *real, void *ret, uint32_t flags, int priority)
+{
+	return clv_legacy_note_created(
+		real(ret, flags, priority), !(flags & CLV_HIP_STREAM_NON_BLOCKING));
+}
+
+int clv_own_hipExtStreamCreateWithCUMask(clv_fn_hipExtStreamCreateWithCUMask *real,
+	void *ret, uint32_t n_words, void *mask)
+{
+	return clv_legacy_note_created(real(ret, n_words, mask), true);
 }
 
 int clv_own_hipCtxSetCurrent(clv_fn_hipCtxSetCurrent *real, void *context)

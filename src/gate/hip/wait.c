@@ -5,6 +5,7 @@
 #include "gate/hip/library.h"
 #include "gate/queue/custody.h"
 #include "gate/streams/blocked-stream.h"
+#include "gate/streams/legacy.h"
 #include "gate/streams/stream-wait.h"
 
 int clv_own_hipStreamSynchronize(
@@ -52,6 +53,7 @@ int clv_own_hipStreamWaitEvent(clv_fn_hipStreamWaitEvent *real, bool is_per_thre
 {
 	struct clv_blocked_waiting waiting = {0};
 
+	clv_legacy_before_wait(stream, is_per_thread);
 	if (clv_may_stand())
 		waiting = clv_blocked_waiting_begin(stream, is_per_thread, true);
 	return clv_blocked_waiting_end(&waiting, real(stream, event, flags));

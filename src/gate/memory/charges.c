@@ -203,6 +203,22 @@ void clv_charges_drop(const void *owner)
 	pthread_mutex_unlock(&address_lock);
 }
 
+void clv_charges_disown(const void *owner)
+{
+	static const char gone;
+
+	pthread_mutex_lock(&address_lock);
+	for (size_t i = 0; i < N_BUCKETS; i++) {
+		struct charge_record *record = buckets[i];
+
+		for (; record; record = record->next) {
+			if (record->owner == owner)
+				record->owner = &gone;
+		}
+	}
+	pthread_mutex_unlock(&address_lock);
+}
+
 void clv_charges_forget_parent(void)
 {
 	pthread_mutex_init(&address_lock, NULL);

@@ -41,5 +41,8 @@ bool clv_charge_unspill(const void *address);
 
 /* Releases all charges of an owner that is gone. */
 void clv_charges_drop(const void *owner);
+/* Call for a new owner: charges of an earlier one at the same address stay, because the
+ * vendor does not free that memory for the new one. */
+void clv_charges_disown(const void *owner);
 
 void clv_charges_forget_parent(void);

@@ -147,8 +147,7 @@ static int fit_of(const struct clv_hooked_library *library, const struct clv_hoo
 	return 2 + 4 * is_there + 8 * is_exact + (hook->is_per_thread == is_per_thread);
 }
 
-/* A name may mean a function that is exported by another one: cuGraphInstantiate since
- * CUDA 12 means cuGraphInstantiateWithFlags, which has other parameters. */
+/* A name may mean a function that is exported by another one. */
 static const struct clv_hook *find_answer(
 	const struct clv_hooked_library *library, const void *answer)
 {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "arbiter/page.h"
+#include "gate/process/packed.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -22,6 +23,9 @@ struct clv_backlog {
 	 * each. 0: none has completed yet. */
 	_Atomic uint32_t n_unknown;
 	_Atomic uint64_t each_ns;
+	/* The estimated time of the longest batch with a marker since the queue last had
+	 * nothing in flight. */
+	_Atomic uint64_t longest_ns;
 };
 
 static inline uint64_t clv_backlog_in_flight(const struct clv_backlog *backlog)
@@ -30,11 +34,26 @@ static inline uint64_t clv_backlog_in_flight(const struct clv_backlog *backlog)
 		       : 0;
 }
 
+/* Counts work that has a marker, or that a thread waits for. */
+static inline void clv_backlog_await(struct clv_backlog *backlog, uint64_t packed)
+{
+	uint64_t longest_ns = atomic_load(&backlog->longest_ns);
+
+	while (longest_ns < CLV_FLIGHT_NS(packed) &&
+		!atomic_compare_exchange_weak(
+			&backlog->longest_ns, &longest_ns, CLV_FLIGHT_NS(packed)))
+		;
+	atomic_fetch_add(&backlog->awaited, packed);
+}
+
 /* The gate's record of a queue: an OpenCL command queue, or a stream of CUDA or HIP.
  * Records are found without a lock.  They are reused and never unmapped, so a lookup
  * that races with a release reads stale data and never unmapped memory.  A record is
  * reused for another queue only once it has no user left: the program, markers, held
  * commands. */
+
+/* So many batches, noticed complete together, are one sample (samples.c). */
+#define CLV_KINDS_TOGETHER 8
 
 struct clv_queue {
 	/* The API's handle; unique in the process. */
@@ -75,12 +94,13 @@ struct clv_queue {
 	/* When a batch of the queue was last seen complete: the next one cannot have
 	 * started to run before. */
 	_Atomic uint64_t last_done_ns;
-	/* Since when how many commands, of which kind, have completed that no estimate
-	 * has yet.  When a thread in line last found the queue's oldest marker
-	 * incomplete. */
+	/* Since when how many commands have completed that no estimate has yet, and the
+	 * kinds of the first of their batches. */
 	_Atomic uint64_t each_since_ns;
 	_Atomic uint64_t n_each;
-	_Atomic uint64_t each_kind;
+	_Atomic uint64_t each_kinds[CLV_KINDS_TOGETHER];
+	_Atomic uint32_t n_each_kinds;
+	/* When a thread in line last found the queue's oldest marker incomplete. */
 	_Atomic uint64_t looked_ns;
 	uint32_t n_refused; /* markers refused in succession; under mark_lock */
 	/* The following three are used by the helper only.  Since when the queue is

@@ -56,7 +56,7 @@ static void take_back_marker(struct clv_marker *marker)
 {
 	marker->is_parked = false;
 	marker->since_ns = clv_clock_ns();
-	atomic_fetch_add(&marker->queue->backlog.awaited, marker->packed);
+	clv_backlog_await(&marker->queue->backlog, marker->packed);
 	atomic_store(&marker->queue->backlog.progress_ns, marker->since_ns);
 	clv_parked_resume(marker->packed);
 }

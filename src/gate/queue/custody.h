@@ -6,7 +6,8 @@
 struct clv_queue;
 
 /* The program itself waits until everything submitted so far is complete, so that work
- * needs no marker.  Take before the wait, book after it. */
+ * needs no marker.  Take before the wait; then book or return, once, where the custody
+ * has a queue.  It is a user of the queue's record until then. */
 struct clv_custody {
 	struct clv_queue *queue;
 	uint64_t packed;

@@ -16,8 +16,9 @@ struct clv_marker {
 	uint64_t packed;
 	uint64_t since_ns;
 	uint64_t kind;
-	uint64_t serial;  /* order of placement */
-	uint64_t done_ns; /* when it was seen complete; 0: when it is booked */
+	uint64_t serial;   /* order of placement */
+	uint64_t done_ns;  /* when it was seen complete; 0: when it is booked */
+	uint64_t alone_ns; /* for so long it alone was waited for; 0: not known */
 	bool flush_first;
 	bool is_mixed; /* its commands are of several kinds */
 	bool is_late; /* it was complete for an unknown time when the helper came to it */

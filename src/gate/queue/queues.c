@@ -6,7 +6,6 @@
 
 #include "gate/process/hot.h"
 #include "gate/process/packed.h"
-#include "gate/process/profile.h"
 #include "gate/process/queue-record.h"
 #include "gate/process/state.h"
 #include "gate/process/thread.h"
@@ -15,6 +14,7 @@
 #include "gate/queue/custody.h"
 #include "gate/queue/markers.h"
 #include "gate/queue/parked.h"
+#include "gate/queue/samples.h"
 #include "gate/queue/table.h"
 #include "gate/window/costs.h"
 #include "gate/window/flight.h"
@@ -45,7 +45,7 @@ static uint64_t take_unmarked(struct clv_queue *queue)
 {
 	uint64_t packed = atomic_exchange(&queue->backlog.unmarked, 0);
 
-	atomic_fetch_add(&queue->backlog.awaited, packed);
+	clv_backlog_await(&queue->backlog, packed);
 	return packed;
 }
 
@@ -55,6 +55,14 @@ static void put_back_unmarked(struct clv_queue *queue, uint64_t packed)
 	clv_queue_note_kind(queue, CLV_COST_MIXED);
 	atomic_fetch_add(&queue->backlog.unmarked, packed);
 	atomic_fetch_sub(&queue->backlog.awaited, packed);
+}
+
+/* The same for a queue that may have been released, whose work no later marker covers. */
+static void put_back_released(struct clv_queue *queue, uint64_t packed)
+{
+	put_back_unmarked(queue, packed);
+	if (atomic_load(&queue->released))
+		abandon(atomic_exchange(&queue->backlog.unmarked, 0));
 }
 
 static void abandon_awaited(struct clv_queue *queue, uint64_t packed)
@@ -70,10 +78,7 @@ static void forget_marker(struct clv_queue *queue, const struct clv_marker *mark
 	clv_gate.api->queues->release_event(queue, marker->event);
 	if (clv_gate.api->queues->unmark)
 		clv_gate.api->queues->unmark(queue);
-	put_back_unmarked(queue, marker->packed);
-	/* There is no later marker. */
-	if (atomic_load(&queue->released))
-		abandon(atomic_exchange(&queue->backlog.unmarked, 0));
+	put_back_released(queue, marker->packed);
 }
 
 static void flush_unlocked(struct clv_queue *queue)
@@ -204,6 +209,16 @@ static void flush(struct clv_queue *queue)
 	unlock_marked(queue);
 }
 
+/* Whether no other queue has earlier commands: one that is new since then has none.  A
+ * released queue is no longer in the table, from which it is removed after it is recorded
+ * as released. */
+static bool is_alone(struct clv_queue *queue)
+{
+	uint32_t n = clv_table_n();
+
+	return n == 0 || (n == 1 && !atomic_load(&queue->released));
+}
+
 /* A command in queue B may wait for one in queue A that was never flushed; the marker
  * behind it would then never complete.  It can only wait for commands submitted earlier,
  * so flushing now is enough. */
@@ -212,7 +227,7 @@ static void flush_others(struct clv_queue *marked)
 	struct clv_table_walk walk = {0};
 	struct clv_queue *queue;
 
-	if (!clv_gate.api->queues->flush)
+	if (!clv_gate.api->queues->flush || is_alone(marked))
 		return;
 	while ((queue = clv_table_next(&walk))) {
 		if (queue != marked && atomic_exchange(&queue->unflushed, 0))
@@ -253,6 +268,13 @@ bool clv_queue_mark(struct clv_queue *queue)
 bool clv_queue_mark_at_once(struct clv_queue *queue)
 {
 	return mark(queue, can_have_markers);
+}
+
+void clv_queue_mark_before(struct clv_queue *queue, uint64_t kind, uint64_t packed)
+{
+	if (CLV_FLIGHT_NS(packed) == 0 && kind != CLV_COST_MIXED &&
+		!clv_queue_is_nearly_full(queue))
+		clv_queue_mark(queue);
 }
 
 void clv_queue_hold(struct clv_queue *queue)
@@ -392,14 +414,12 @@ static uint64_t marker_ns(const struct clv_queue *queue, const struct clv_view *
 	return late_ns;
 }
 
-static void set_quick_limit(struct clv_queue *queue, const struct clv_view *view)
+static void set_quick_limit(struct clv_queue *queue, uint64_t ns)
 {
 	const struct clv_queue_ops *ops = clv_gate.api->queues;
-	uint64_t ns;
 
 	if (!ops->may_be_quick)
 		return;
-	ns = marker_ns(queue, view);
 	if (ns > QUICK_NS_MAX)
 		ns = QUICK_NS_MAX;
 	atomic_store(&queue->quick_limit, ns << CLV_FLIGHT_COUNT_BITS);
@@ -412,12 +432,11 @@ static void set_quick_limit(struct clv_queue *queue, const struct clv_view *view
 /* Whether the unmarked work calls for a marker.  If so the program has not waited in
  * time. */
 static bool fills_marker(
-	struct clv_queue *queue, const struct clv_view *view, uint64_t unmarked)
+	struct clv_queue *queue, enum clv_phase phase, uint64_t ns, uint64_t unmarked)
 {
-	if (CLV_FLIGHT_NS(unmarked) < marker_ns(queue, view) &&
-		!(unmarked & CLV_FLIGHT_MAX_UNMARKED))
+	if (CLV_FLIGHT_NS(unmarked) < ns && !(unmarked & CLV_FLIGHT_MAX_UNMARKED))
 		return false;
-	if (CLV_PHASE_OF(atomic_load(&view->control->phase)) == CLV_PHASE_SHARED)
+	if (phase == CLV_PHASE_SHARED)
 		atomic_store(&queue->sync_style, 0);
 	return true;
 }
@@ -436,7 +455,7 @@ void clv_queue_book(struct clv_queue *queue, const struct clv_view *view, uint64
 {
 	const struct clv_queue_ops *ops = clv_gate.api->queues;
 	enum clv_phase phase = CLV_PHASE_OF(atomic_load(&view->control->phase));
-	uint64_t unmarked;
+	uint64_t ns = marker_ns(queue, view), unmarked;
 
 	/* With nothing unmarked, a kind was only guessed by note_next(). */
 	if (CLV_FLIGHT_COUNT(atomic_load(&queue->backlog.unmarked)) == 0)
@@ -445,10 +464,10 @@ void clv_queue_book(struct clv_queue *queue, const struct clv_view *view, uint64
 	clv_queue_count_unknown(queue, packed);
 	unmarked = clv_queue_submitted(queue, event, packed);
 	/* Before the marker, which may complete at once and close the fast path again. */
-	set_quick_limit(queue, view);
+	set_quick_limit(queue, ns);
 	if (ops->marks_at_once && ops->marks_at_once(queue, phase))
 		clv_queue_mark_at_once(queue);
-	else if (CLV_FLIGHT_NS(packed) == 0 || fills_marker(queue, view, unmarked) ||
+	else if (CLV_FLIGHT_NS(packed) == 0 || fills_marker(queue, phase, ns, unmarked) ||
 		 clv_flight_wants_marker_now(view, atomic_load(&queue->n_markers),
 			 atomic_load(&queue->sync_style)))
 		clv_queue_mark(queue);
@@ -469,7 +488,7 @@ void clv_queue_mark_with_event(
 
 	if (CLV_FLIGHT_COUNT(clv_backlog_in_flight(&queue->backlog)) == 0)
 		atomic_store(&queue->backlog.progress_ns, marker.since_ns);
-	atomic_fetch_add(&queue->backlog.awaited, packed);
+	clv_backlog_await(&queue->backlog, packed);
 	add_marker(queue);
 	if (!clv_markers_push(&marker)) {
 		drop_marker(queue);
@@ -479,57 +498,6 @@ void clv_queue_mark_with_event(
 	}
 	clv_helper_start();
 	clv_helper_wake();
-}
-
-/* Completions that are noticed late, as behind another queue's marker or by a thread that
- * was not scheduled, come in a burst, and the time of each tells nothing.  Together they
- * do, up to the next one that is noticed at once, or if they are this many. */
-#define LATE_TOGETHER 8
-
-/* The time that the commands since the last sample took, and their number and kind.
- * False: there is no sample yet. */
-struct sample {
-	uint64_t took_ns, n, kind;
-};
-
-static bool take_sample(struct clv_queue *queue, const struct clv_marker *done,
-	uint64_t now_ns, struct sample *ret)
-{
-	uint64_t since_ns = atomic_load(&queue->each_since_ns);
-	uint64_t count = CLV_FLIGHT_COUNT(done->packed), before, kind = done->kind;
-
-	before = atomic_fetch_add(&queue->n_each, count);
-	if (before > 0 && atomic_load(&queue->each_kind) != kind)
-		kind = CLV_COST_MIXED;
-	atomic_store(&queue->each_kind, kind);
-	if (done->is_late && before + count < LATE_TOGETHER)
-		return false;
-	if (since_ns < done->since_ns && before == 0)
-		since_ns = done->since_ns;
-	atomic_store(&queue->n_each, 0);
-	atomic_store(&queue->each_since_ns, now_ns);
-	*ret = (struct sample){now_ns - since_ns, before + count, kind};
-	return since_ns > 0 && since_ns < now_ns;
-}
-
-static void drop_sample(struct clv_queue *queue)
-{
-	atomic_store(&queue->n_each, 0);
-	atomic_store(&queue->each_since_ns, 0);
-}
-
-/* Updates what each command of the queue takes, for its next ones of unknown duration.
- * The first sample may contain one-time costs, so a shorter one replaces it. */
-static void update_each(struct clv_queue *queue, const struct sample *sample)
-{
-	uint64_t known_ns = atomic_load(&queue->backlog.each_ns);
-	uint64_t each_ns = sample->took_ns / sample->n;
-
-	if (known_ns > 0 && each_ns > 8 * known_ns)
-		each_ns = 8 * known_ns;
-	if (known_ns > 0 && each_ns > known_ns)
-		each_ns = known_ns + (each_ns - known_ns) / 8;
-	atomic_store(&queue->backlog.each_ns, each_ns > 0 ? each_ns : 1);
 }
 
 /* Removes completed commands from those of unknown duration.  Each of these has a marker
@@ -545,52 +513,19 @@ static void leave_unknown(struct clv_queue *queue, uint64_t packed, bool is_mixe
 		;
 }
 
-/* Updates estimates by the queue's own time: concurrent work in other queues has its own
- * markers. */
-static void update_estimates(
-	struct clv_queue *queue, const struct clv_marker *done, uint64_t now_ns)
-{
-	uint64_t packed = done->packed, since_ns = done->since_ns, kind = done->kind;
-	uint64_t before_ns = atomic_exchange(&queue->last_done_ns, now_ns);
-	uint64_t count = CLV_FLIGHT_COUNT(packed), expected_ns = CLV_FLIGHT_NS(packed);
-	uint64_t took_ns, idle_ns;
-	bool was_forced = clv_flight_was_forced(since_ns);
-	struct sample sample;
-
-	idle_ns = since_ns > before_ns ? since_ns - before_ns : 0;
-	if (before_ns > since_ns)
-		since_ns = before_ns;
-	took_ns = now_ns > since_ns ? now_ns - since_ns : 0;
-	if (CLV_UNLIKELY(clv_profile))
-		clv_profile_add(count, took_ns, idle_ns);
-	if (was_forced || count == 0) {
-		drop_sample(queue);
-		return;
-	}
-	if (kind == CLV_COST_MIXED && took_ns > 4 * expected_ns &&
-		took_ns > CLV_NS_PER_MS)
-		clv_cost_forget();
-	if (!take_sample(queue, done, now_ns, &sample))
-		return;
-	update_each(queue, &sample);
-	if (sample.kind != 0 && sample.kind != CLV_COST_MIXED)
-		clv_cost_learn(sample.kind, sample.took_ns, sample.n);
-	/* Nothing better is known of this kind. */
-	else if (kind != 0 && kind != CLV_COST_MIXED && clv_cost_estimate(kind) == 0)
-		clv_cost_learn(kind, sample.took_ns, sample.n);
-}
-
 /* Books complete work that was in flight. */
 static void book(struct clv_queue *queue, const struct clv_marker *done)
 {
 	uint64_t now_ns = done->done_ns ? done->done_ns : clv_clock_ns();
 
-	update_estimates(queue, done, now_ns);
+	clv_samples_learn(queue, done, now_ns);
 	atomic_store(&queue->backlog.progress_ns, now_ns);
 	atomic_fetch_sub(&queue->backlog.awaited, done->packed);
 	leave_unknown(queue, done->packed, done->is_mixed);
-	if (CLV_FLIGHT_COUNT(clv_backlog_in_flight(&queue->backlog)) == 0)
-		drop_sample(queue);
+	if (CLV_FLIGHT_COUNT(clv_backlog_in_flight(&queue->backlog)) == 0) {
+		atomic_store(&queue->backlog.longest_ns, 0);
+		clv_samples_drop(queue);
+	}
 }
 
 void clv_marker_book(const struct clv_marker *marker)
@@ -633,6 +568,7 @@ bool clv_queues_wait_for_oldest(void)
 	clv_gate.api->queues->wait_for_event(marker.queue, marker.event);
 	marker.done_ns = clv_clock_ns();
 	marker.is_late = marker.done_ns - before_ns < FOUND_COMPLETE_NS;
+	marker.alone_ns = marker.done_ns - before_ns;
 	atomic_store(&waited_for, NULL);
 	clv_marker_book(&marker);
 	return true;
@@ -717,10 +653,12 @@ void clv_queues_drain_context(const void *context)
 
 struct clv_custody clv_custody_take(struct clv_queue *queue)
 {
-	struct clv_custody custody = {.queue = queue};
+	struct clv_custody custody = {0};
 
-	if (!queue)
+	/* The queue may be released while the program waits for one of its events. */
+	if (!queue || !clv_table_try_use(queue))
 		return custody;
+	custody.queue = queue;
 	if (atomic_load(&queue->n_markers) > 0)
 		custody.before = clv_markers_serial();
 	/* The call that waits flushes. */
@@ -762,13 +700,18 @@ void clv_custody_book(const struct clv_custody *custody)
 	}
 	if (custody->before > 0)
 		book_before(queue, custody->before);
+	clv_table_unuse(queue);
 }
 
 void clv_custody_return(const struct clv_custody *custody)
 {
-	if (CLV_FLIGHT_COUNT(custody->packed) == 0)
+	struct clv_queue *queue = custody->queue;
+
+	if (!queue)
 		return;
-	put_back_unmarked(custody->queue, custody->packed);
+	if (CLV_FLIGHT_COUNT(custody->packed) > 0)
+		put_back_released(queue, custody->packed);
+	clv_table_unuse(queue);
 }
 
 void clv_queues_forget(void)

@@ -50,6 +50,12 @@ bool clv_queue_is_nearly_full(const struct clv_queue *queue);
  * them in time. */
 bool clv_queues_mark_tails(bool lingering);
 
+/* Call before a command is submitted.  If its duration is unknown the work before it is
+ * marked, so that the marker behind the command has its time alone.  In a program of many
+ * kinds of commands none would be learned otherwise, and each would get a marker for
+ * ever. */
+void clv_queue_mark_before(struct clv_queue *queue, uint64_t kind, uint64_t packed);
+
 /* Books a command that the vendor accepted and that did not take the fast path. */
 void clv_queue_book(struct clv_queue *queue, const struct clv_view *view, uint64_t kind,
 	const void *event, uint64_t packed);
@@ -83,6 +89,15 @@ struct clv_quick {
 	uint64_t packed;
 };
 
+/* Whether this thread is recorded as a user.  It is not where the record was reused since
+ * the thread last found it. */
+CLV_HOT bool clv_queue_knows_user(const struct clv_queue *queue)
+{
+	return atomic_load_explicit(&queue->user, memory_order_relaxed) ==
+		       &clv_gate_thread ||
+	       atomic_load_explicit(&queue->has_several_users, memory_order_relaxed);
+}
+
 CLV_HOT bool clv_quick_begin(struct clv_quick *quick, const void *handle, uint64_t kind)
 {
 	const struct clv_cost *cost = clv_cost_of(kind);
@@ -95,7 +110,8 @@ CLV_HOT bool clv_quick_begin(struct clv_quick *quick, const void *handle, uint64
 	if (CLV_UNLIKELY(
 		    !quick->view || quick->queue->handle != handle ||
 		    quick->queue->out_of_order ||
-		    atomic_load_explicit(&quick->queue->has_held, memory_order_relaxed)))
+		    atomic_load_explicit(&quick->queue->has_held, memory_order_relaxed) ||
+		    !clv_queue_knows_user(quick->queue)))
 		return false;
 	if (CLV_UNLIKELY(!clv_flight_quick_enter(quick->view, quick->packed)))
 		return false;

@@ -21,6 +21,7 @@ struct clv_table {
 };
 
 static _Atomic(struct clv_table *) current;
+static _Atomic uint32_t n_live;
 static struct clv_queue *free_records;
 static pthread_mutex_t change_lock = PTHREAD_MUTEX_INITIALIZER;
 static char tombstone;
@@ -67,16 +68,11 @@ static void insert(struct clv_table *table, struct clv_queue *queue)
 static bool make_room(void)
 {
 	struct clv_table *old = atomic_load(&current), *table;
-	uint32_t size = FIRST_SIZE, n_live = 0;
+	uint32_t size = FIRST_SIZE;
 
 	if (old && (old->n_used + 1) * 2 <= old->size)
 		return true;
-	for (uint32_t i = 0; old && i < old->size; i++) {
-		struct clv_queue *queue = atomic_load(&old->entries[i]);
-
-		n_live += queue && queue != TOMBSTONE;
-	}
-	while (size < 4 * (n_live + 1))
+	while (size < 4 * (atomic_load(&n_live) + 1))
 		size *= 2;
 	table = calloc(1, sizeof(*table) + size * sizeof(table->entries[0]));
 	if (!table)
@@ -159,8 +155,10 @@ struct clv_queue *clv_queue_find(const void *handle)
 	queue = clv_queue_find_known(handle);
 	if (!queue && make_room()) {
 		queue = new_record(handle);
-		if (queue)
+		if (queue) {
+			atomic_fetch_add(&n_live, 1);
 			insert(atomic_load(&current), queue);
+		}
 	}
 	pthread_mutex_unlock(&change_lock);
 	return queue;
@@ -180,6 +178,11 @@ struct clv_queue *clv_table_next(struct clv_table_walk *walk)
 	return NULL;
 }
 
+uint32_t clv_table_n(void)
+{
+	return atomic_load(&n_live);
+}
+
 void clv_table_remove(struct clv_queue *queue)
 {
 	struct clv_table *table;
@@ -187,8 +190,10 @@ void clv_table_remove(struct clv_queue *queue)
 	pthread_mutex_lock(&change_lock);
 	table = atomic_load(&current);
 	for (uint32_t i = 0; i < table->size; i++) {
-		if (atomic_load(&table->entries[i]) == queue)
-			atomic_store(&table->entries[i], TOMBSTONE);
+		if (atomic_load(&table->entries[i]) != queue)
+			continue;
+		atomic_store(&table->entries[i], TOMBSTONE);
+		atomic_fetch_sub(&n_live, 1);
 	}
 	queue->handle = NULL;
 	pthread_mutex_unlock(&change_lock);
@@ -198,6 +203,15 @@ void clv_table_remove(struct clv_queue *queue)
 void clv_table_use(struct clv_queue *queue)
 {
 	atomic_fetch_add(&queue->n_uses, 1);
+}
+
+bool clv_table_try_use(struct clv_queue *queue)
+{
+	uint32_t n = atomic_load(&queue->n_uses);
+
+	while (n > 0 && !atomic_compare_exchange_weak(&queue->n_uses, &n, n + 1))
+		;
+	return n > 0;
 }
 
 void clv_table_unuse(struct clv_queue *queue)
@@ -214,5 +228,6 @@ void clv_table_forget(void)
 {
 	pthread_mutex_init(&change_lock, NULL);
 	atomic_store(&current, NULL);
+	atomic_store(&n_live, 0);
 	free_records = NULL;
 }

@@ -3,6 +3,8 @@
 
 #include "gate/process/queue-record.h"
 
+#include <stdbool.h>
+
 /* The lookup of queue records by handle: an open-addressed table that is read without a
  * lock.  Records and outgrown tables are never freed, so stale readers stay safe. */
 
@@ -21,11 +23,17 @@ struct clv_table_walk {
 };
 struct clv_queue *clv_table_next(struct clv_table_walk *walk);
 
+/* How many records are live.  A walk visits far more places than that. */
+uint32_t clv_table_n(void);
+
 /* The program has released the queue. */
 void clv_table_remove(struct clv_queue *queue);
 
-/* Counts other users of a record; it is reused once the last user is gone. */
+/* Counts other users of a record; it is reused once the last user is gone.  The caller of
+ * clv_table_use() knows that the record has a user.  clv_table_try_use() is for records
+ * that may have none; false: it has none. */
 void clv_table_use(struct clv_queue *queue);
+bool clv_table_try_use(struct clv_queue *queue);
 void clv_table_unuse(struct clv_queue *queue);
 
 void clv_table_forget(void);

@@ -6,7 +6,9 @@
 #include "gate/process/state.h"
 #include "gate/process/view.h"
 #include "gate/streams/capture.h"
+#include "gate/streams/context.h"
 #include "gate/streams/driver.h"
+#include "gate/streams/handle.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -75,10 +77,12 @@ void clv_legacy_forget_parent(void)
 	}
 }
 
-/* Increments n_marking first and then loads has_blocking; a thread that submits to a
+/* Whether the event goes into the legacy stream itself; then end_mark() follows.
+ *
+ * Increments n_marking first and then loads has_blocking; a thread that submits to a
  * blocking stream stores has_blocking first and then loads n_marking: at least one of the
  * two sees the other (sequential consistency). */
-bool clv_legacy_mark(struct clv_legacy *legacy)
+static bool begin_mark(struct clv_legacy *legacy)
 {
 	if (!legacy)
 		return true;
@@ -89,7 +93,7 @@ bool clv_legacy_mark(struct clv_legacy *legacy)
 	return false;
 }
 
-void clv_legacy_mark_done(struct clv_legacy *legacy)
+static void end_mark(struct clv_legacy *legacy)
 {
 	if (legacy)
 		atomic_fetch_sub(&legacy->n_marking, 1);
@@ -107,7 +111,8 @@ static void *make_aside(void)
 	return stream;
 }
 
-void *clv_legacy_aside(struct clv_legacy *legacy)
+/* NULL: the driver refuses to create the stream. */
+static void *get_aside(struct clv_legacy *legacy)
 {
 	void *stream = atomic_load(&legacy->aside);
 
@@ -121,6 +126,20 @@ void *clv_legacy_aside(struct clv_legacy *legacy)
 	}
 	pthread_mutex_unlock(&aside_lock);
 	return stream;
+}
+
+int clv_legacy_record(struct clv_legacy *legacy, void *event)
+{
+	void *aside;
+	int r;
+
+	if (begin_mark(legacy)) {
+		r = clv_stream_driver->record(event, clv_stream_driver->legacy);
+		end_mark(legacy);
+		return r;
+	}
+	aside = get_aside(legacy);
+	return aside ? clv_stream_driver->record(event, aside) : CLV_STREAM_OUT_OF_MEMORY;
 }
 
 /* Adds to the time that the process has waited at the gate, for display. */
@@ -151,4 +170,25 @@ void clv_legacy_submit_blocking(struct clv_legacy *legacy)
 		atomic_store(&legacy->has_blocking, 1);
 	if (atomic_load(&legacy->n_marking) > 0)
 		wait_for_marks(legacy);
+}
+
+void clv_legacy_note_blocking(void)
+{
+	void *context = clv_context();
+
+	if (context)
+		clv_legacy_submit_blocking(clv_legacy_of(context));
+}
+
+int clv_legacy_note_created(int result, bool is_blocking)
+{
+	if (result == CLV_STREAM_SUCCESS && is_blocking)
+		clv_legacy_note_blocking();
+	return result;
+}
+
+void clv_legacy_before_wait(const void *stream, bool is_per_thread)
+{
+	if (clv_stream_is_own_default(stream, is_per_thread))
+		clv_legacy_note_blocking();
 }

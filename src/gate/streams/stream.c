@@ -213,27 +213,20 @@ static void *record_context(struct stream *stream)
 	return event;
 }
 
-static void *record_in(struct stream *stream, void *place)
+static int record_legacy(void *event, void *legacy)
 {
-	void *event = NULL;
-
-	record_at(stream, &event, clv_stream_driver->record, place);
-	return event;
+	return clv_legacy_record(legacy, event);
 }
 
 static void *record(struct stream *stream)
 {
-	void *event, *aside;
+	void *event = NULL;
 
-	if (!is_legacy(stream))
-		return record_in(stream, stream->stream);
-	if (clv_legacy_mark(stream->legacy)) {
-		event = record_in(stream, stream->stream);
-		clv_legacy_mark_done(stream->legacy);
-		return event;
-	}
-	aside = clv_legacy_aside(stream->legacy);
-	return aside ? record_in(stream, aside) : NULL;
+	if (is_legacy(stream))
+		record_at(stream, &event, record_legacy, stream->legacy);
+	else
+		record_at(stream, &event, clv_stream_driver->record, stream->stream);
+	return event;
 }
 
 static void *mark(struct clv_queue *queue)

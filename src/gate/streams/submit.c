@@ -56,6 +56,7 @@ static void enter(
 		return;
 	if (clv_stream_note_counted(submission->queue, copy))
 		submission->kind = CLV_COST_MIXED;
+	clv_queue_mark_before(submission->queue, submission->kind, submission->packed);
 	if (!clv_flight_enter(submission->view, &submission->queue->backlog,
 		    CLV_FLIGHT_NS(submission->packed)))
 		clv_flight_enter_as_debt(submission->view, submission->packed);
@@ -101,6 +102,8 @@ static int begin(struct clv_stream_submission *submission, bool is_per_thread,
 		submission->view = NULL;
 		return r;
 	}
+	/* Before the command enters: the wait for a marker keeps nothing in flight. */
+	clv_stream_before_submit(submission->queue);
 	enter(submission, copy);
 	/* Before the call: what other threads submit meanwhile may be incomplete after
 	 * it. */
@@ -108,7 +111,6 @@ static int begin(struct clv_stream_submission *submission, bool is_per_thread,
 		submission->custody = clv_custody_take(submission->queue);
 		clv_gate_wait_begin();
 	}
-	clv_stream_before_submit(submission->queue);
 	return CLV_STREAM_SUCCESS;
 }
 

@@ -101,6 +101,24 @@ void clv_cost_learn(uint64_t key, uint64_t took_ns, uint64_t n)
 		learn_one(atomic_load(&aliases[place].lasting_key), took_ns, n);
 }
 
+/* As many kinds as have a mean in common (CLV_KINDS_TOGETHER): a delay of the machine
+ * raises no more. */
+#define RAISE_RATIO 8
+
+void clv_cost_raise(uint64_t key, uint64_t least_ns)
+{
+	uint64_t known_ns = clv_cost_estimate(key);
+
+	if (known_ns == 0) {
+		clv_cost_learn(key, least_ns, 1);
+		return;
+	}
+	if (least_ns > RAISE_RATIO * known_ns)
+		least_ns = RAISE_RATIO * known_ns;
+	if (known_ns < least_ns && least_ns <= MAX_ESTIMATE_NS)
+		atomic_store(&clv_cost_of(key)->packed, CLV_FLIGHT_PACK(least_ns));
+}
+
 void clv_cost_seed(uint64_t key, uint64_t lasting_key)
 {
 	size_t place = place_of(key);

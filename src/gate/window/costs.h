@@ -71,6 +71,10 @@ static inline __attribute__((always_inline)) uint64_t clv_cost_estimate(uint64_t
 /* Updates the estimate: n commands of this kind took took_ns one after the other. */
 void clv_cost_learn(uint64_t key, uint64_t took_ns, uint64_t n);
 
+/* Raises the estimate to at least this: a command of this kind took that long alone, and
+ * what was learned before may be the mean of commands of several kinds. */
+void clv_cost_raise(uint64_t key, uint64_t least_ns);
+
 /* Gives the kind a second key that lives longer: the estimate of lasting_key is copied to
  * key, and clv_cost_learn(key) updates both from now on. */
 void clv_cost_seed(uint64_t key, uint64_t lasting_key);

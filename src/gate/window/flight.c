@@ -42,6 +42,16 @@
 #define STALL_NS (20 * CLV_NS_PER_MS)
 #define STALL_COMMANDS_MAX 50
 #define STALL_CLOSED_NS (100 * CLV_NS_PER_MS)
+/* While the lease is alone: on top of twice the time of the queue's longest batch. */
+#define STALL_ALONE_NS (100 * CLV_NS_PER_MS)
+/* The most time for which a thread waits in a closed gate while its lease does not drain,
+ * whatever else of the lease completes meanwhile: as long as the arbiter waits for the
+ * lease to drain, and on top of that twice the estimated time of its work, as far as that
+ * is not longer than the second value. */
+#define UNDRAINED_NS (1 * CLV_NS_PER_S)
+#define UNDRAINED_WORK_NS_MAX (4 * CLV_NS_PER_S)
+/* The most time for which it waits, over all turns, for other processes of its lease. */
+#define BESIDE_OTHERS_NS (100 * CLV_NS_PER_MS)
 
 /* What a command of unknown duration is assumed to take in a queue of which none has
  * completed yet, where no lease has to wait for its end: 50 of them are a window. */
@@ -198,11 +208,10 @@ static void raise_end(_Atomic uint64_t *end_ns, bool is_first, uint64_t to_ns)
  * in just before that, so it gets the latest end, as if the device ran one command at a
  * time.  The helper checks whether the process is idle when each queue may be empty, as
  * if all queues ran at once. */
-static void note_end(
-	struct clv_view *view, uint64_t flight, uint64_t left, uint64_t packed)
+static void note_end(struct clv_view *view, uint64_t now_ns, uint64_t flight,
+	uint64_t left, uint64_t packed)
 {
 	bool is_first = CLV_FLIGHT_COUNT(flight) == 0;
-	uint64_t now_ns = clv_agent_clock_ns(view);
 	uint64_t since_ns = atomic_load(&view->slot->busy_since_ns), all_ns;
 
 	if (CLV_FLIGHT_NS(packed) == 0) {
@@ -236,7 +245,7 @@ static bool try_enter(
 	struct clv_view *view, const struct clv_backlog *backlog, uint64_t packed)
 {
 	enum clv_phase phase;
-	uint64_t flight, left;
+	uint64_t flight, left, now_ns;
 	uint32_t word;
 	bool is_first;
 
@@ -250,20 +259,21 @@ static bool try_enter(
 		if (phase == CLV_PHASE_OPEN && backlog)
 			left += unknown_of(backlog);
 		if (is_first) {
-			atomic_store(
-				&view->slot->busy_since_ns, clv_agent_clock_ns(view));
+			now_ns = clv_agent_clock_ns(view);
+			atomic_store(&view->slot->busy_since_ns, now_ns);
 			clv_grace_succeeded();
 			/* Before fits(), so that of two processes at least one sees the
 			 * other's end. */
 			if (phase != CLV_PHASE_OPEN)
-				note_end(view, flight, left, packed);
+				note_end(view, now_ns, flight, left, packed);
 		}
 		if (!(flight & CLV_FLIGHT_MAX_IN_FLIGHT) &&
 			fits(view, phase, flight, left, CLV_FLIGHT_NS(packed))) {
 			if (phase == CLV_PHASE_GRANTED) {
 				note_begin(view, word, is_first);
 				if (!is_first)
-					note_end(view, flight, left, packed);
+					note_end(view, clv_agent_clock_ns(view), flight,
+						left, packed);
 			}
 			return true;
 		}
@@ -401,12 +411,31 @@ static bool is_stalled(
 	       now_ns - since_ns > 2 * CLV_FLIGHT_NS(flight) + n * STALL_NS + more_ns;
 }
 
+/* Whether nothing of the queue was complete in the time that each of its batches takes.
+ * While the lease is alone no other waits for the window, so the thread need not wait for
+ * as long as all batches together take; only a lease that attaches meanwhile waits for
+ * what enters. */
+static bool is_head_stalled(const struct clv_backlog *backlog)
+{
+	uint64_t now_ns = clv_clock_ns(), since_ns = atomic_load(&backlog->progress_ns);
+	uint64_t n = atomic_load(&backlog->n_unknown);
+
+	if (n > STALL_COMMANDS_MAX)
+		n = STALL_COMMANDS_MAX;
+	return now_ns > since_ns &&
+	       now_ns - since_ns > 2 * atomic_load(&backlog->longest_ns) + n * STALL_NS +
+					   STALL_ALONE_NS;
+}
+
 /* Whether the queue's work is stalled, or all work if the queue has none in flight. */
 static bool is_queue_stalled(
 	const struct clv_view *view, const struct clv_backlog *backlog)
 {
 	uint64_t flight = clv_backlog_in_flight(backlog);
 
+	if (CLV_FLIGHT_COUNT(flight) > 0 &&
+		CLV_PHASE_OF(atomic_load(&view->control->phase)) == CLV_PHASE_OPEN)
+		return is_head_stalled(backlog);
 	if (CLV_FLIGHT_COUNT(flight) > 0)
 		return is_stalled(
 			flight, clv_clock_ns(), atomic_load(&backlog->progress_ns), 0);
@@ -414,10 +443,10 @@ static bool is_queue_stalled(
 		atomic_load(&view->slot->busy_since_ns), 0);
 }
 
-/* Whether all work is stalled in a closed gate.  The lease gets its next turn when it has
- * drained, which it never does if its work waits for the thread in line.  Work that is
- * stopped before it is complete continues with that turn. */
-static bool is_lease_stalled(const struct clv_view *view)
+/* Whether all work of this process is stalled in a closed gate.  The lease gets its next
+ * turn when it has drained, which it never does if its work waits for the thread in
+ * line.  Work that is stopped before it is complete continues with that turn. */
+static bool is_process_stalled(const struct clv_view *view)
 {
 	return !atomic_load(&view->control->is_preemptible) &&
 	       is_stalled(atomic_load(&clv_gate.flight), clv_agent_clock_ns(view),
@@ -428,7 +457,80 @@ bool clv_flight_is_stalled(const struct clv_view *view, const struct clv_backlog
 {
 	if (is_open(view, CLV_PHASE_OF(atomic_load(&view->control->phase))))
 		return is_queue_stalled(view, backlog);
-	return is_lease_stalled(view);
+	return is_process_stalled(view);
+}
+
+/* The work of another process of the lease, packed.  Its time is what that process has
+ * reported in a turn; 0: unknown.  A thread there that tries to enter counts for a
+ * moment. */
+static uint64_t flight_of_other(const struct clv_view *view, uint32_t i)
+{
+	const struct clv_slot *slot = &view->report->slots[i];
+	uint64_t done = atomic_load(&slot->done);
+	uint64_t n = atomic_load(&slot->entered) - done;
+	uint64_t since_ns = atomic_load(&slot->busy_since_ns);
+	uint64_t ends_ns = atomic_load(&view->report->turns[i].ends_ns);
+
+	if (n > STALL_COMMANDS_MAX)
+		n = STALL_COMMANDS_MAX;
+	if (n == 0 || ends_ns <= since_ns || ends_ns - since_ns > UNDRAINED_WORK_NS_MAX)
+		return n;
+	return (ends_ns - since_ns) << CLV_FLIGHT_COUNT_BITS | n;
+}
+
+/* The work of the lease's other processes. */
+struct others {
+	uint64_t flight; /* packed */
+	bool are_stalled;
+};
+
+static struct others look_at_others(const struct clv_view *view)
+{
+	struct others others = {.are_stalled = true};
+	uint32_t n_slots = atomic_load(&view->control->slots_used);
+
+	/* Before the attach the lease has no page that others see. */
+	if (view->turn == &view->unread_turn)
+		return others;
+	for (uint32_t i = 0; i < n_slots && i < CLV_SLOTS; i++) {
+		const struct clv_slot *slot = &view->report->slots[i];
+		uint64_t flight = slot == view->slot ? 0 : flight_of_other(view, i);
+
+		others.flight += flight;
+		if (CLV_FLIGHT_COUNT(flight) > 0 &&
+			!is_stalled(flight, clv_agent_clock_ns(view),
+				atomic_load(&slot->busy_since_ns), STALL_CLOSED_NS))
+			others.are_stalled = false;
+	}
+	return others;
+}
+
+/* Whether the lease, in a closed gate, has not drained for so long that its work may be
+ * waiting for this thread.  No completion resets the thread's own limit: work that has
+ * nothing to do with the cycle may complete again and again. */
+static bool is_left_behind(struct clv_line *line, const struct clv_view *view)
+{
+	uint64_t own = atomic_load(&clv_gate.flight), now_ns = clv_clock_ns(), work_ns;
+	struct others others = look_at_others(view);
+
+	if (CLV_FLIGHT_COUNT(own) == 0 && CLV_FLIGHT_COUNT(others.flight) == 0) {
+		line->undrained_since_ns = 0;
+		return false;
+	}
+	if (line->undrained_since_ns == 0) {
+		line->undrained_since_ns = now_ns;
+		return false;
+	}
+	if (atomic_load(&view->control->is_preemptible))
+		return false;
+	/* Only what was there at the last look too has work in flight. */
+	if (CLV_FLIGHT_COUNT(own) == 0 && others.are_stalled &&
+		now_ns - line->undrained_since_ns >= WAIT_BESIDE_CALLBACK_NS)
+		return true;
+	work_ns = 2 * (CLV_FLIGHT_NS(own) + CLV_FLIGHT_NS(others.flight));
+	if (work_ns > UNDRAINED_WORK_NS_MAX)
+		work_ns = UNDRAINED_WORK_NS_MAX;
+	return now_ns - line->undrained_since_ns > UNDRAINED_NS + work_ns;
 }
 
 /* When a command last entered, or was held, for lack of progress. */
@@ -453,11 +555,26 @@ static uint64_t window_wait_ns(struct clv_backlog *backlog)
 								   : OTHERS_WAIT_NS;
 }
 
-static void wait_for_window(const struct clv_line *line, struct clv_backlog *backlog)
+static void wait_for_window(struct clv_line *line, struct clv_backlog *backlog)
 {
+	bool is_beside_others = CLV_FLIGHT_COUNT(clv_backlog_in_flight(backlog)) == 0;
+	uint64_t since_ns = clv_clock_ns();
+
 	clv_gate.api->mark_tails(false);
 	clv_futex_wait(
 		&clv_gate.flight_sequence, line->sequence, window_wait_ns(backlog));
+	if (is_beside_others)
+		line->beside_others_ns += clv_clock_ns() - since_ns;
+}
+
+/* A command that has no other of its queue before it waits only for other processes of
+ * the lease (would_overrun_with_others()), or without an agent for other queues.  They
+ * may always have such work, and they may be waiting for this thread. */
+static bool has_waited_for_others(
+	const struct clv_line *line, const struct clv_backlog *backlog)
+{
+	return backlog && CLV_FLIGHT_COUNT(clv_backlog_in_flight(backlog)) == 0 &&
+	       line->beside_others_ns > BESIDE_OTHERS_NS;
 }
 
 /* Waits until the phase word changes; only the beginning of a turn wakes this thread at
@@ -490,7 +607,8 @@ static bool wait_for_turn(struct clv_line *line, struct clv_view *view, uint32_t
 		if (atomic_load(&view->control->phase) != word ||
 			clv_gate_current_view() != view || clv_gate_agent_is_dead(view))
 			return true;
-	} while (!is_hopeless(line) && !is_lease_stalled(view));
+	} while (!is_hopeless(line) && !is_process_stalled(view) &&
+		 !is_left_behind(line, view));
 	return line->is_patient;
 }
 
@@ -505,8 +623,11 @@ static bool wait_once(struct clv_line *line, struct clv_backlog *backlog)
 	}
 	if (is_open(view, CLV_PHASE_OF(word))) {
 		set_in_line(line, false);
+		line->undrained_since_ns = 0;
 		if (is_hopeless(line) ||
-			(!line->is_patient && is_queue_stalled(view, backlog)))
+			(!line->is_patient &&
+				(is_queue_stalled(view, backlog) ||
+					has_waited_for_others(line, backlog))))
 			return false;
 		wait_for_window(line, backlog);
 	} else if (!clv_gate_agent_is_dead(view)) {

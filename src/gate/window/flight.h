@@ -61,13 +61,12 @@ CLV_HOT bool clv_flight_quick_enter(struct clv_view *view, uint64_t packed)
 /* Whether what was submitted since the last marker calls for the next one. */
 CLV_HOT bool clv_flight_fills_marker(const struct clv_view *view, uint64_t unmarked)
 {
-	uint64_t part_ns =
-		atomic_load_explicit(&view->control->window_ns, memory_order_relaxed) /
-		CLV_FLIGHT_MARKS_PER_WINDOW;
+	uint64_t window_ns =
+		atomic_load_explicit(&view->control->window_ns, memory_order_relaxed);
+	uint64_t ns = CLV_FLIGHT_NS(unmarked);
 
-	if (part_ns > CLV_FLIGHT_MARK_NS_MAX)
-		part_ns = CLV_FLIGHT_MARK_NS_MAX;
-	return CLV_FLIGHT_NS(unmarked) >= part_ns || (unmarked & CLV_FLIGHT_MAX_UNMARKED);
+	return ns * CLV_FLIGHT_MARKS_PER_WINDOW >= window_ns ||
+	       ns >= CLV_FLIGHT_MARK_NS_MAX || (unmarked & CLV_FLIGHT_MAX_UNMARKED);
 }
 
 /* Enters one command of a queue (NULL: of none) that will take about estimate_ns (0:
@@ -92,6 +91,11 @@ struct clv_line {
 	struct clv_slot *slot;
 	uint64_t began_ns;
 	uint64_t flight_seen, flight_since_ns;
+	/* Since when the thread has waited in a closed gate and the lease has not
+	 * drained; 0: it does not, or the lease has. */
+	uint64_t undrained_since_ns;
+	/* For how long it has waited in an open one for other processes of the lease. */
+	uint64_t beside_others_ns;
 	struct clv_heartbeat heartbeat;
 	uint32_t sequence; /* clv_gate.flight_sequence before the last try */
 	int saved_errno;

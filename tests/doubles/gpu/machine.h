@@ -67,7 +67,7 @@ struct gpu {
 
 /* What a process has used; it outlives the process. */
 struct usage {
-	uint64_t bytes, peak_bytes, run_ns, copy_ns, launches, allocations;
+	uint64_t bytes, peak_bytes, run_ns, copy_ns, launches, records, allocations;
 };
 
 struct process {

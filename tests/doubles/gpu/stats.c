@@ -29,11 +29,11 @@ static void print_process(const struct machine *m, const struct process *p, FILE
 			continue;
 		fprintf(to,
 			"process %d gpu %u state %s run_ns %llu copy_ns %llu launches "
-			"%llu "
+			"%llu records %llu "
 			"bytes %llu peak %llu allocations %llu\n",
 			p->pid, i, p->gone ? "gone" : "alive", (number)u->run_ns,
-			(number)u->copy_ns, (number)u->launches, (number)u->bytes,
-			(number)u->peak_bytes, (number)u->allocations);
+			(number)u->copy_ns, (number)u->launches, (number)u->records,
+			(number)u->bytes, (number)u->peak_bytes, (number)u->allocations);
 	}
 }
 

@@ -154,6 +154,7 @@ static bool is_done(struct machine *m, struct stream *s, const struct dgp_cmd *c
 			dgp_kernel_ready(s, cmd);
 		return false;
 	case DGP_RECORD:
+		s->process->usage[s->context->gpu->index].records++;
 		atomic_store(
 			&s->process->area->event_ns[cmd->target % DGP_EVENTS], m->now_ns);
 		return true;

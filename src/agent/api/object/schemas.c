@@ -156,6 +156,31 @@ static const struct clv_schema_field node_address[] = {
 
 static const struct clv_schema_field layout[] = {
 	{"layout", "string", "YAML"},
+	{"resolved", "string", "of=wanted: the same with its devices by UUID; empty: not known"},
+	{"devices", "[WantedDevice]", "of=wanted: whether it is applied on each device"},
+};
+
+static const struct clv_schema_field wanted_device[] = {
+	{"name", "string", "empty: an agent has never seen it"},
+	{"uuid", "string", "or its PCI address"},
+	{"state", "pending|applying|applied|busy|gone|failed|unresolved", NULL},
+	{"why", "string", "why it waits"},
+	{"steps", "[object]", "what is left to do, as of the last look"},
+};
+
+static const struct clv_schema_field plan_device[] = {
+	{"name", "string", NULL},
+	{"uuid", "string", "what the layout is kept for, not the name"},
+	{"pci_address", "string", "empty where it has none"},
+	{"model", "string", NULL},
+	{"line", "integer", "of the rule that selects it"},
+};
+
+static const struct clv_schema_field left_device[] = {
+	{"device", "string", NULL},
+	{"uuid", "string", NULL},
+	{"why", "string", NULL},
+	{"steps", "[string]", "what would put it back"},
 };
 
 static const struct clv_schema_field plan_step[] = {
@@ -177,6 +202,7 @@ static const struct clv_schema_field obstacle[] = {
 };
 
 static const struct clv_schema_field plan[] = {
+	{"devices", "[PlanDevice]", "that the layout selects"},
 	{"steps", "[PlanStep]", NULL},
 	{"kept", "[string]", NULL},
 	{"obstacles", "[Obstacle]", NULL},
@@ -205,6 +231,7 @@ static const struct clv_schema_field operation[] = {
 	{"error", "Problem?", NULL},
 	{"started_at", "time?", NULL},
 	{"ended_at", "time?", NULL},
+	{"left", "[LeftDevice]", "what a roll-back could not put back"},
 };
 
 static const struct clv_schema_field engines[] = {
@@ -283,20 +310,22 @@ static const struct clv_schema schemas[] = {
 	{"Event", .table = &clv_event_fields},
 	{"Health", ALL(health)},
 	{"History", ALL(history)},
-	{"Layout", ALL(layout)},
+	{"Layout", FIELDS(layout), 1},
 	{"Lease", .table = &clv_lease_fields},
 	{"LeaseChange", .table = &clv_lease_fields, .by = CLV_FIELD_CHANGE},
 	{"LeaseDevice", ALL(lease_device)},
+	{"LeftDevice", ALL(left_device)},
 	{"HolderRequest", ALL(holder_request)},
 	{"LeaseRequest", .table = &clv_lease_fields, .by = CLV_FIELD_CREATE},
 	{"NewToken", FIELDS(token_secret), .table = &clv_token_fields},
 	{"Node", ALL(node)},
 	{"NodeAddress", ALL(node_address)},
 	{"Obstacle", ALL(obstacle)},
-	{"Operation", ALL(operation)},
+	{"Operation", FIELDS(operation), CLV_ARRAY_SIZE(operation) - 1},
 	{"Partition", .table = &clv_partition_fields},
 	{"PartitionRequest", FIELDS(partition_request), 2},
 	{"Plan", ALL(plan)},
+	{"PlanDevice", ALL(plan_device)},
 	{"PlanStep", ALL(plan_step)},
 	{"Problem", ALL(problem)},
 	{"Process", ALL(process)},
@@ -312,6 +341,7 @@ static const struct clv_schema schemas[] = {
 	{"TokenRequest", .n_required = 2, .table = &clv_token_fields,
 		.by = CLV_FIELD_CREATE},
 	{"Version", ALL(version)},
+	{"WantedDevice", ALL(wanted_device)},
 };
 /* clang-format on */
 

@@ -8,6 +8,7 @@
 #include "agent/api/object/route.h"
 #include "agent/api/show/readiness.h"
 #include "agent/apply/apply.h"
+#include "agent/apply/reapply.h"
 #include "agent/device/condition.h"
 #include "agent/device/devices.h"
 #include "agent/event/counters.h"
@@ -16,6 +17,7 @@
 #include "agent/http/http.h"
 #include "agent/lease/debts.h"
 #include "agent/ledger/ledger.h"
+#include "agent/os/bucket.h"
 #include "agent/os/exposition.h"
 #include "agent/os/self.h"
 #include "agent/record/agent.h"
@@ -94,9 +96,19 @@ static double get_busy(const struct source *source)
 	return clv_apply_is_busy(source->agent->apply);
 }
 
+static double get_layout_waiting(const struct source *source)
+{
+	return (double)clv_reapply_n_waiting(source->agent->reapply);
+}
+
 static double get_waiting(const struct source *source)
 {
 	return (double)clv_http_count_waiting(source->agent->http);
+}
+
+static double get_unwritten(const struct source *source)
+{
+	return (double)clv_buckets_n_withheld(source->agent->refusals);
 }
 
 static double get_history_bytes(const struct source *source)
@@ -330,6 +342,20 @@ static void write_operations(
 	}
 }
 
+static void write_limited(
+	struct clv_exposition *to, const struct clv_family *family, struct source *source)
+{
+	static const char *const limits[_CLV_COUNTED_LIMIT_MAX] = {
+		"user", "address", "server"};
+
+	for (size_t i = 0; i < _CLV_COUNTED_LIMIT_MAX; i++) {
+		struct clv_labels labels = {{{"limit", limits[i]}}};
+
+		clv_exposition_value(
+			to, family, &labels, (double)source->agent->counters->limited[i]);
+	}
+}
+
 static void write_applies(
 	struct clv_exposition *to, const struct clv_family *family, struct source *source)
 {
@@ -431,9 +457,12 @@ static const struct metric metrics[] = {
 	{AGENT, COUNTER("cleave_operations", "", "Changes of the node's partitions that ended, by result."), .write = write_operations},
 	{AGENT, GAUGE("cleave_operation_running", "", "Whether a change of the node's partitions is under way, 0 or 1."), get_busy},
 	{AGENT, HISTOGRAM("cleave_operation_duration_seconds", "seconds", "How long changes of the node's partitions took, waiting included."), .write = write_applies},
+	{AGENT, GAUGE("cleave_layout_devices_waiting", "", "Devices on which the kept layout is not applied yet: busy, gone or failed."), get_layout_waiting},
 	{AGENT, COUNTER("cleave_api_requests", "", "Requests answered, by route and status."), .write = write_requests},
 	{AGENT, HISTOGRAM("cleave_api_request_busy_seconds", "seconds", "How long requests kept the agent busy, without the time for which they waited."), .write = write_durations},
 	{AGENT, GAUGE("cleave_api_waiting_requests", "", "Requests that wait: long polls and streams."), get_waiting},
+	{AGENT, COUNTER("cleave_api_connections_limited", "", "Connections closed because a user, an address or the server had too many, by limit."), .write = write_limited},
+	{AGENT, COUNTER("cleave_audit_refusals_unwritten", "", "Refused attempts that are not in the audit, because their callers had too many."), get_unwritten},
 	{AGENT, GAUGE("cleave_leases_without_metrics", "", "Active leases over the thousand that have metrics of their own."), get_omitted},
 	{AGENT, COUNTER("process_cpu_seconds", "seconds", "Processor time of the agent."), get_cpu},
 	{AGENT, GAUGE("process_resident_memory_bytes", "bytes", "Resident memory of the agent."), get_resident},

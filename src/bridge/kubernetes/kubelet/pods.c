@@ -254,7 +254,7 @@ static void run_compare(struct clv_kube_job *job, struct clv_kube_lease_sync *sy
 	struct compare *compare = (struct compare *)job;
 
 	compare->r = clv_kube_lease_sync_reconcile(sync, compare->wants, compare->n,
-		compare->may_release ? compare->asked_ns : 0, &compare->err);
+		compare->asked_ns, compare->may_release, &compare->err);
 }
 
 static void free_compare(struct compare *compare)

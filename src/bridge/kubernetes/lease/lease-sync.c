@@ -375,19 +375,71 @@ static const json_t *find_lease(const json_t *leases, const char *name)
 	return NULL;
 }
 
-static int reconcile_one(struct clv_kube_lease_sync *sync, const json_t *leases,
-	const struct clv_kube_lease_want *want, uint64_t asked_ns, struct clv_error *err)
+/* A lease that exists and is as wanted, or whose device does not exist now, is left
+ * alone.
+ */
+static bool is_in_order(const json_t *leases, const struct clv_kube_lease_want *want)
 {
 	const json_t *lease = find_lease(leases, want->lease);
-	int r;
 
-	/* The device does not exist now: an existing lease is left alone. */
-	if (want->device[0] == '\0')
-		return record(sync, want, asked_ns, err);
-	if (!lease || !is_as_wanted(lease, want))
-		return clv_kube_lease_sync_hold(sync, want, false, err);
-	r = clv_kube_spec_write(&sync->settings, lease, err);
+	return want->device[0] == '\0' || (lease && is_as_wanted(lease, want));
+}
+
+static int keep(struct clv_kube_lease_sync *sync, const json_t *leases,
+	const struct clv_kube_lease_want *want, uint64_t asked_ns, struct clv_error *err)
+{
+	int r = 0;
+
+	if (want->device[0] != '\0')
+		r = clv_kube_spec_write(
+			&sync->settings, find_lease(leases, want->lease), err);
 	return r < 0 ? r : record(sync, want, asked_ns, err);
+}
+
+/* Whether kubelet has allocated units of the lease to another container since asked_ns,
+ * so that its list is outdated there. */
+static bool is_outdated(const struct clv_kube_lease_sync *sync,
+	const struct clv_kube_lease_want *want, uint64_t asked_ns)
+{
+	for (size_t i = 0; i < sync->n; i++) {
+		const struct entry *entry = &sync->entries[i];
+
+		if (entry->held_ns >= asked_ns &&
+			strcmp(entry->want.lease, want->lease) != 0 &&
+			clv_kube_lease_want_overlaps(&entry->want, want))
+			return true;
+	}
+	return false;
+}
+
+/* Returns the number of wants that could not be reconciled.  Those in order come first:
+ * the creation of another one releases leases that have its units. */
+static int reconcile_wants(struct clv_kube_lease_sync *sync, const json_t *leases,
+	const struct clv_kube_lease_want *wants, size_t n_wants, uint64_t asked_ns,
+	struct clv_error *err)
+{
+	int n_failed = 0;
+
+	for (size_t i = 0; i < 2 * n_wants; i++) {
+		const struct clv_kube_lease_want *want = &wants[i % n_wants];
+		bool is_first = i < n_wants;
+		struct clv_error why = {};
+		int r = 0;
+
+		if (is_in_order(leases, want) != is_first)
+			continue;
+		if (is_first)
+			r = keep(sync, leases, want, asked_ns, &why);
+		else if (!is_outdated(sync, want, asked_ns))
+			r = clv_kube_lease_sync_hold(sync, want, false, &why);
+		if (r >= 0)
+			continue;
+		clv_log_warning(
+			0, "%s of %s: %s", want->lease, want->units.resource, why.msg);
+		*err = why;
+		n_failed++;
+	}
+	return n_failed;
 }
 
 /* Whether no container has had the lease for the grace period. */
@@ -443,12 +495,12 @@ static bool has_entry(const char *lease, const void *userdata)
 
 int clv_kube_lease_sync_reconcile(struct clv_kube_lease_sync *sync,
 	const struct clv_kube_lease_want *wants, size_t n_wants, uint64_t asked_ns,
-	struct clv_error *err)
+	bool may_release, struct clv_error *err)
 {
 	struct clv_client_error failure;
 	struct clv_client *client;
 	json_t *leases = NULL;
-	int n_failed = 0, r;
+	int n_failed, r;
 
 	if (sync->n_looks > 0 && is_settled(sync, wants, n_wants)) {
 		sync->n_looks--;
@@ -460,18 +512,11 @@ int clv_kube_lease_sync_reconcile(struct clv_kube_lease_sync *sync,
 	r = clv_client_leases(client, &leases, &failure);
 	if (r < 0)
 		return clv_error_set(err, r, "%s", failure.msg);
-	for (size_t i = 0; i < n_wants; i++) {
-		struct clv_error why = {};
-
-		if (reconcile_one(sync, leases, &wants[i], asked_ns, &why) >= 0)
-			continue;
-		clv_log_warning(0, "%s of %s: %s", wants[i].lease,
-			wants[i].units.resource, why.msg);
-		*err = why;
-		n_failed++;
-	}
-	n_failed += release_stale(sync, leases, wants, n_wants, asked_ns, err);
-	if (asked_ns > sync->began_ns + sync->settings.grace_ms * CLV_NS_PER_MS)
+	n_failed = reconcile_wants(sync, leases, wants, n_wants, asked_ns, err);
+	n_failed += release_stale(
+		sync, leases, wants, n_wants, may_release ? asked_ns : 0, err);
+	if (may_release &&
+		asked_ns > sync->began_ns + sync->settings.grace_ms * CLV_NS_PER_MS)
 		clv_kube_spec_sweep(&sync->settings, has_entry, sync);
 	json_decref(leases);
 	malloc_trim(0);

@@ -3,6 +3,7 @@
 
 #include "bridge/kubernetes/resource/want.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct clv_client;
@@ -32,12 +33,12 @@ const struct clv_kube_settings *clv_kube_lease_sync_settings(
 int clv_kube_lease_sync_hold(struct clv_kube_lease_sync *sync,
 	const struct clv_kube_lease_want *want, bool is_new, struct clv_error *err);
 
-/* Creates missing leases and releases those of no container.  wants is kubelet's list as
- * of asked_ns; with asked_ns 0 nothing is released.  Returns the number of leases that
- * could not be reconciled. */
+/* Creates missing leases and, with may_release, releases those of no container.  wants is
+ * kubelet's list, requested at asked_ns: a lease held since then is newer than the list
+ * and keeps its units.  Returns the number of leases that could not be reconciled. */
 int clv_kube_lease_sync_reconcile(struct clv_kube_lease_sync *sync,
 	const struct clv_kube_lease_want *wants, size_t n_wants, uint64_t asked_ns,
-	struct clv_error *err);
+	bool may_release, struct clv_error *err);
 
 /* The agent's leases may have changed, as after its restart: the next reconciliation
  * reads them even if kubelet's list has not changed. */

@@ -9,6 +9,7 @@
 #include "gate/cuda/context/library.h"
 #include "gate/cuda/context/part.h"
 #include "gate/cuda/context/primary.h"
+#include "gate/streams/legacy.h"
 
 #include <pthread.h>
 
@@ -170,16 +171,25 @@ static bool create_in_part(void *ret, uint32_t flags, int priority)
 	return true;
 }
 
+static bool is_blocking(uint32_t flags)
+{
+	return !(flags & CLV_CUDA_STREAM_NON_BLOCKING);
+}
+
 int clv_own_cuStreamCreate(clv_fn_cuStreamCreate *real, void *ret, uint32_t flags)
 {
-	return create_in_part(ret, flags, 0) ? CLV_CUDA_SUCCESS : real(ret, flags);
+	return create_in_part(ret, flags, 0)
+		       ? CLV_CUDA_SUCCESS
+		       : clv_legacy_note_created(real(ret, flags), is_blocking(flags));
 }
 
 int clv_own_cuStreamCreateWithPriority(
 	clv_fn_cuStreamCreateWithPriority *real, void *ret, uint32_t flags, int priority)
 {
-	return create_in_part(ret, flags, priority) ? CLV_CUDA_SUCCESS
-						    : real(ret, flags, priority);
+	return create_in_part(ret, flags, priority)
+		       ? CLV_CUDA_SUCCESS
+		       : clv_legacy_note_created(
+				 real(ret, flags, priority), is_blocking(flags));
 }
 
 void clv_cuda_green_report_outside(void *stream)

@@ -4,8 +4,6 @@
  * does not export, by the requested version and default stream. */
 #include "gate/cuda/context/library.h"
 
-#include <string.h>
-
 /* The driver's function of this name in the newest version that hooks.list has. */
 static void *real_of_known(const struct clv_hook *hook, uint64_t flags)
 {
@@ -35,14 +33,8 @@ static const struct clv_hook *hook_of(
 	const struct clv_hook *hook = clv_hook_of_answer(&clv_cuda_library, name,
 		(uint32_t)version, flags & CLV_CUDA_PROC_PER_THREAD, real);
 
-	/* cuda.h of CUDA 12: the name means this function, which has other parameters. */
-	if (version >= 12000 && strcmp(name, "cuGraphInstantiate") == 0 && hook &&
-		(const void *)(uintptr_t)*hook->real != real)
-		name = "cuGraphInstantiateWithFlags";
-	else if (hook)
-		return hook;
 	/* Some programs ask by the exported name. */
-	return clv_hook_of_symbol(&clv_cuda_library, name);
+	return hook ? hook : clv_hook_of_symbol(&clv_cuda_library, name);
 }
 
 static int substitute_wrapper(const char *name, void **function, int version,

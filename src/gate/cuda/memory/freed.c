@@ -9,6 +9,7 @@
 #include "gate/memory/charges.h"
 #include "gate/streams/capture.h"
 #include "gate/streams/context.h"
+#include "gate/streams/legacy.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -94,15 +95,23 @@ bool clv_cuda_freed_settle(void)
 	return is_less;
 }
 
+/* An event in the legacy stream itself would make the streams that wait for that one wait
+ * for what other threads have submitted since the free (streams/legacy.h). */
+static int record_event(void *event, void *stream, void *context)
+{
+	return (uintptr_t)stream <= 1 ? clv_legacy_record(clv_legacy_of(context), event)
+				      : clv_cuda.cuEventRecord(event, stream);
+}
+
 /* NULL: the driver creates no event, or does not record it. */
-static void *record(void *stream)
+static void *record(void *stream, void *context)
 {
 	void *event = NULL;
 
 	if (clv_cuda.cuEventCreate(&event, CLV_CUDA_EVENT_DISABLE_TIMING) !=
 		CLV_CUDA_SUCCESS)
 		return NULL;
-	if (clv_cuda.cuEventRecord(event, stream) == CLV_CUDA_SUCCESS)
+	if (record_event(event, stream, context) == CLV_CUDA_SUCCESS)
 		return event;
 	clv_cuda.cuEventDestroy_v2(event);
 	return NULL;
@@ -121,7 +130,7 @@ static void *record_in_context(void *stream, void **ret_context)
 		*ret_context = clv_context();
 	if (!clv_visit_begin(&visit, *ret_context))
 		return NULL;
-	event = record(stream);
+	event = record(stream, *ret_context);
 	clv_visit_end(&visit);
 	return event;
 }

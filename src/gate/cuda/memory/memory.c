@@ -117,13 +117,13 @@ int clv_own_cuMemFreeAsync(
 	if (clv_stream_is_capturing(stream, is_per_thread))
 		return real(dptr, stream);
 	charge = clv_charge_withdraw(address);
-	r = real(dptr, stream);
-	/* Memory that is or was spilled is managed memory, which cannot be freed in
-	 * stream order. */
-	if (r == CLV_CUDA_INVALID_VALUE && charge.stands_in) {
+	/* Memory that is or was spilled is managed memory, which the driver does not free
+	 * in stream order. */
+	if (charge.stands_in) {
 		clv_charge_pointer(&charge, address);
 		return clv_own_cuMemFree_v2(clv_cuda.cuMemFree_v2, dptr);
 	}
+	r = real(dptr, stream);
 	if (charge.charged &&
 		(r != CLV_CUDA_SUCCESS ||
 			!clv_cuda_freed_await(&charge, !stream && is_per_thread

@@ -9,6 +9,7 @@
 #include "gate/memory/pieces.h"
 #include "gate/streams/capture.h"
 #include "gate/streams/handle.h"
+#include "gate/streams/legacy.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -242,6 +243,9 @@ static int allocate(void *pool, void *dptr, uint64_t n_bytes, void *stream,
 
 	if (r != CLV_CUDA_SUCCESS)
 		return r;
+	/* Memory that another stream has freed is available once that stream has reached
+	 * the free. */
+	clv_legacy_before_wait(stream, is_per_thread);
 	r = call(dptr, n_bytes, pool, stream);
 	clv_cuda_growth_end(&growth, r == CLV_CUDA_SUCCESS);
 	if (r == CLV_CUDA_SUCCESS && is_over_quota())

@@ -5,6 +5,7 @@
 
 #include "gate/cuda/context/library.h"
 #include "gate/streams/blocked-stream.h"
+#include "gate/streams/legacy.h"
 #include "gate/streams/stream-wait.h"
 
 #include <stdatomic.h>
@@ -160,6 +161,7 @@ int clv_own_cuStreamWaitEvent(clv_fn_cuStreamWaitEvent *real, bool is_per_thread
 	struct clv_blocked_waiting waiting = {0};
 	bool is_outside = is_shared(event);
 
+	clv_legacy_before_wait(stream, is_per_thread);
 	if (is_outside || clv_may_stand())
 		waiting = clv_blocked_waiting_begin(stream, is_per_thread, !is_outside);
 	return clv_blocked_waiting_end(&waiting, real(stream, event, flags));

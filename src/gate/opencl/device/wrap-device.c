@@ -3,6 +3,7 @@
  * process that was refused sees no platform. */
 #include "base/cleanup.h"
 #include "gate/attach/attachment.h"
+#include "gate/memory/charges.h"
 #include "gate/memory/ledger.h"
 #include "gate/opencl/device/devices.h"
 #include "gate/opencl/device/workers.h"
@@ -225,6 +226,8 @@ static cl_context create_context(const cl_context_properties *properties, cl_uin
 		properties, n, devices, function, userdata, ret_error);
 	if (notify)
 		clv_context_notify_tie(notify, context);
+	if (context)
+		clv_charges_disown(context);
 	return check_context(context, ret_error);
 }
 

@@ -164,6 +164,16 @@ static bool has_needed(void)
 	return true;
 }
 
+/* Whether the memory at the address can be read.  mincore() fails for what is not mapped.
+ */
+static bool is_mapped(const void *address)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	unsigned char is_resident;
+
+	return mincore((void *)((uintptr_t)address & ~(page - 1)), 1, &is_resident) == 0;
+}
+
 /* Whether the table has this entry.  A driver may have entries beyond its version, which
  * a program can call; but behind a short table there is other data.  An entry there
  * counts if the driver returns the same address for its name. */
@@ -174,18 +184,23 @@ static bool is_entry(
 
 	if (entry < n)
 		return table[entry] && table[entry] != ICD2_TAG;
+	if (!is_mapped(&table[entry]))
+		return false;
 	return table[entry] && (table[entry] == dlsym(vendor->library, name) ||
 				       table[entry] == vendor->get_address(name));
 }
 
 /* In some drivers the table is in read-only memory.  Whether it is in this one is not
  * tested. */
-static bool make_writable(void **table, size_t n)
+static bool make_writable(void **table, const bool has_entry[CLV_OPENCL_N_ENTRIES])
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-	uintptr_t first = (uintptr_t)table & ~(page - 1);
-	uintptr_t end = (uintptr_t)(table + n);
+	uintptr_t first = (uintptr_t)table & ~(page - 1), end;
+	size_t n = CLV_OPENCL_N_ENTRIES;
 
+	while (n > 0 && !has_entry[n - 1])
+		n--;
+	end = (uintptr_t)(table + n);
 	if (mprotect((void *)first, end - first, PROT_READ | PROT_WRITE) == 0)
 		return true;
 	fprintf(stderr,
@@ -210,7 +225,7 @@ bool clv_vendor_gate(const struct clv_vendor *vendor, cl_platform_id platform)
 	void **table = table_of(platform);
 	bool has_entry[CLV_OPENCL_N_ENTRIES];
 
-	if (n == 0 || !make_writable(table, n))
+	if (n == 0)
 		return false;
 	for (size_t i = 0; i < CLV_OPENCL_N_ENTRIES; i++) {
 		has_entry[i] = is_entry(vendor, table, i, n);
@@ -220,7 +235,7 @@ bool clv_vendor_gate(const struct clv_vendor *vendor, cl_platform_id platform)
 				: NULL;
 	}
 	*(void **)&clv_real.clGetExtensionFunctionAddress = (void *)vendor->get_address;
-	if (!has_needed())
+	if (!has_needed() || !make_writable(table, has_entry))
 		return false;
 	gated = *vendor;
 	n_entries = n;
@@ -263,7 +278,7 @@ static bool gate_another_table(void **table, _Atomic(void **) *place)
 		if (has_entry[i] && !is_same_call(table, i))
 			return refuse_object("another ", clv_opencl_name(i));
 	}
-	if (!make_writable(table, n_entries))
+	if (!make_writable(table, has_entry))
 		return false;
 	for (size_t i = 0; i < CLV_OPENCL_N_ENTRIES; i++) {
 		if (has_entry[i] && !*clv_opencl_entry(&clv_real, i))

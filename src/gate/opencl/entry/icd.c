@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/paths.h"
 #include "gate/attach/attach.h"
 #include "gate/attach/attachment.h"
 #include "gate/opencl/dispatch/real.h"
@@ -105,6 +106,22 @@ static void read_icd_file(
 	take_platforms_of(library, view);
 }
 
+/* Those that `cleave run` found in the environment: libraries separated by colons. */
+static void read_filenames(const struct clv_view *view)
+{
+	const char *list = getenv(CLV_GATED_FILENAMES);
+	char library[4096];
+
+	while (list && *list) {
+		size_t n = strcspn(list, ":");
+
+		snprintf(library, sizeof(library), "%.*s", (int)n, list);
+		if (n > 0 && n < sizeof(library))
+			take_platforms_of(library, view);
+		list += n + (list[n] != '\0');
+	}
+}
+
 static int is_icd_file(const struct dirent *entry)
 {
 	size_t length = strlen(entry->d_name);
@@ -129,8 +146,8 @@ static void say_missing(const struct clv_view *view, const char *folder)
 {
 	struct clv_error err = {0};
 
-	/* A lease on a device without OpenCL has no platform, and this variable may name
-	 * a driver outside of the folder. */
+	/* A lease on a device without OpenCL has no platform, and without a namespace the
+	 * loader may open other drivers. */
 	if (n_found > 0 || has_seen || !view || !view->platform[0] ||
 		getenv("OCL_ICD_FILENAMES"))
 		return;
@@ -196,6 +213,7 @@ static void search(void)
 		free(entries[i]);
 	}
 	free(entries);
+	read_filenames(view);
 	if (clv_vendors_are_gated())
 		clv_real.clGetPlatformIDs = list_platforms;
 	say_missing(view, folder);

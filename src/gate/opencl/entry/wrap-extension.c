@@ -265,6 +265,19 @@ static size_t find_core(const char *name)
 	return clv_opencl_find_entry(name);
 }
 
+/* The wrapper calls the driver's entry, which a driver of an earlier version lacks where
+ * it has the function as an extension only. */
+static void *wrap_core(size_t core, void *found)
+{
+	void **real = clv_opencl_entry(&clv_real, core), *none = NULL;
+
+	if (!clv_opencl_wrapper(core))
+		return found;
+	__atomic_compare_exchange_n(
+		real, &none, found, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+	return clv_opencl_wrapper(core);
+}
+
 static _Atomic(clv_opencl_lookup_function *) own_function;
 
 void clv_opencl_set_own_lookup(clv_opencl_lookup_function *own)
@@ -286,7 +299,7 @@ void *clv_opencl_lookup(const char *name, void *found)
 		return refused ? NULL : found;
 	core = find_core(name);
 	if (core != SIZE_MAX)
-		return clv_opencl_wrapper(core) ? clv_opencl_wrapper(core) : found;
+		return wrap_core(core, found);
 	own = find_own ? find_own(name) : NULL;
 	if (!own)
 		own = clv_command_buffer_wrapper(name, found);

@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-#define RECORD_BYTES 1024
+#define RECORD_BYTES 1088
 #define EXACT_BYTES ((uint64_t)64 << 10) /* from here on records are not charged */
 
 struct charge_record {

@@ -10,10 +10,10 @@
  * CL_MEM_OBJECT_ALLOCATION_FAILURE. */
 
 /* What an allocation of n_bytes is charged.  Drivers keep a record for each: PoCL 3.1 0.9
- * KiB for a buffer that was used (resident pages over 100,000 buffers of a byte), 0.3 KiB
- * for shared virtual memory; rusticl 22.3 0.3 KiB for a buffer.  From 64 KiB on that is
- * less than 2 % and is not charged, so allocations whose sizes fit into the quota do fit.
- */
+ * KiB for a buffer that was used (resident pages over 65,000 buffers of a byte), 0.3 KiB
+ * for shared virtual memory; rusticl 22.3 1.05 KiB for a buffer that was used.  From 64
+ * KiB on that is less than 2 % and is not charged, so allocations whose sizes fit into
+ * the quota do fit. */
 uint64_t clv_object_bytes(uint64_t n_bytes);
 
 /* Attaches the charge to the object (NULL: the call failed).  With `correct` the charge

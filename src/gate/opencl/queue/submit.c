@@ -167,6 +167,7 @@ cl_int clv_submission_begin(struct clv_submission *submission, cl_command_queue 
 		return CL_OUT_OF_HOST_MEMORY;
 
 	clv_cl_queue_run_all(submission->queue);
+	clv_queue_mark_before(submission->queue, kind, submission->packed);
 	enter_or_hold(submission, estimate_ns);
 	/* Taken before the call: what other threads submit meanwhile need not be complete
 	 * after it. */

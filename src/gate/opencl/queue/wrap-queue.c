@@ -12,6 +12,16 @@
 
 #include <string.h>
 
+/* A record of this handle is that of an earlier queue, which is gone. */
+static void add_record(cl_command_queue queue)
+{
+	struct clv_queue *before = clv_queue_find_known(queue);
+
+	if (before)
+		clv_queue_forget(before);
+	clv_queue_find(queue);
+}
+
 /* If there is an error, the driver's return value is no queue. */
 static cl_command_queue register_queue(
 	cl_command_queue queue, cl_int error, cl_int *ret_error)
@@ -27,7 +37,7 @@ static cl_command_queue register_queue(
 		return NULL;
 	}
 	if (queue && clv_gate_current_view())
-		clv_queue_find(queue);
+		add_record(queue);
 	return queue;
 }
 

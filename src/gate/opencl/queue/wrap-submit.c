@@ -13,6 +13,7 @@
 #include "gate/queue/queues.h"
 #include "gate/window/costs.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -198,7 +199,9 @@ static struct native *new_native(void(CL_CALLBACK *function)(void *),
 	const void *arguments, size_t n_arguments, cl_uint n_objects,
 	const void *const *locations, const void **ret_locations)
 {
-	struct native *native = malloc(sizeof(*native) + n_arguments);
+	struct native *native = n_arguments > SIZE_MAX - sizeof(*native)
+					? NULL
+					: malloc(sizeof(*native) + n_arguments);
 
 	if (!native)
 		return NULL;

@@ -34,7 +34,7 @@ static cl_int CL_API_CALL wrap_clFinish(cl_command_queue queue)
 	cl_int r;
 
 	if (clv_gate_current_view())
-		custody = clv_custody_take(clv_queue_find(queue));
+		custody = clv_custody_take(clv_queue_find_known(queue));
 	clv_gate_wait_begin();
 	r = custody.queue ? clv_cl_queue_finish(custody.queue) : clv_real.clFinish(queue);
 	end_custody(&custody, r);
@@ -42,7 +42,8 @@ static cl_int CL_API_CALL wrap_clFinish(cl_command_queue queue)
 	return r;
 }
 
-/* Only the last command of an in-order queue shows that those before it are complete. */
+/* Only the last command of an in-order queue shows that those before it are complete. The
+ * event keeps a queue that the program has released, for which no new record is made. */
 static struct clv_custody custody_of_event(cl_event event)
 {
 	struct clv_custody none = {0}, taken;
@@ -53,7 +54,7 @@ static struct clv_custody custody_of_event(cl_event event)
 		    &handle, NULL) != CL_SUCCESS ||
 		!handle)
 		return none;
-	queue = clv_queue_find(handle);
+	queue = clv_queue_find_known(handle);
 	if (!queue || queue->out_of_order || atomic_load(&queue->has_several_users) ||
 		atomic_load(&queue->tail_event) != event)
 		return none;

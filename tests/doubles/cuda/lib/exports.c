@@ -63,8 +63,6 @@ const struct dcu_export dcu_exports[] = {
 	DCU_SINCE_11(ROW)
 #if DCU_CUDA >= 12
 		DCU_SINCE_12(ROW)
-#define SYNONYM(base, version, symbol) {#base, version, BOTH(symbol), OWN_NO(symbol)},
-			DCU_SYNONYMS(SYNONYM)
 #endif
 };
 const size_t dcu_n_exports = sizeof(dcu_exports) / sizeof(dcu_exports[0]);

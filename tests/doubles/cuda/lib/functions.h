@@ -528,9 +528,6 @@
 	DCU_VMM_12(X)
 /* clang-format on */
 
-/* Names that mean another symbol from some version on. */
-#define DCU_SYNONYMS(Y) Y(cuGraphInstantiate, 12000, cuGraphInstantiateWithFlags)
-
 #define DCU_PROTOTYPE(                                                         \
 	symbol, base, function, version, streams, when, parameters, arguments) \
 	int dcu_##function parameters;

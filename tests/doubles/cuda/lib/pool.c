@@ -239,17 +239,29 @@ static void mark_freed(struct block *block)
 	block->is_freed = true;
 }
 
+/* Driver 580: managed memory is not supported, other memory is invalid. */
+static int may_free_async(const struct block *block, uint64_t address)
+{
+	if (block->address != address || block->is_freed)
+		return DCU_INVALID_VALUE;
+	if (block->kind == DCU_BLOCK_MANAGED)
+		return DCU_NOT_SUPPORTED;
+	return block->kind == DCU_BLOCK_POOL || block->kind == DCU_BLOCK_DEVICE
+		       ? 0
+		       : DCU_INVALID_VALUE;
+}
+
 int dcu_free_async(uint64_t address, struct stream *stream)
 {
 	struct dgp_cmd cmd = {.kind = DGP_KERNEL, .name = dgp_name("[free]")};
 	struct block *block = calloc(1, sizeof(*block));
 	struct effect *effect;
+	int r = dcu_block_find(address, block) ? may_free_async(block, address)
+					       : DCU_INVALID_VALUE;
 
-	if (!dcu_block_find(address, block) || block->address != address ||
-		(block->kind != DCU_BLOCK_POOL && block->kind != DCU_BLOCK_DEVICE) ||
-		block->is_freed) {
+	if (r) {
 		free(block);
-		return DCU_INVALID_VALUE;
+		return r;
 	}
 	dcu_block_change(address, mark_freed);
 	if (block->kind == DCU_BLOCK_POOL)

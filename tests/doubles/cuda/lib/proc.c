@@ -55,7 +55,8 @@ static int look_up(
 	bool is_inner = dgp_hello.inner_addresses;
 	int status;
 
-	if (!symbol || !ret || flags > 2 || version < 0)
+	/* Driver 580 refuses versions of CUDA that are newer than it is. */
+	if (!symbol || !ret || flags > 2 || version < 0 || version > (int)dcu_version)
 		return DCU_INVALID_VALUE;
 	e = best_of(symbol, version, &status);
 	*ret = NULL;

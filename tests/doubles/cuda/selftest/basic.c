@@ -124,7 +124,8 @@ static void names(void)
 	SAME("cuMemAlloc", 12000, 0, "cuMemAlloc_v2");
 	SAME("cuCtxCreate", 11000, 0, "cuCtxCreate_v2");
 	SAME("cuCtxCreate", 11040, 0, "cuCtxCreate_v3");
-	SAME("cuCtxCreate", 13000, 0, "cuCtxCreate_v4");
+	SAME("cuCtxCreate", 12090, 0, "cuCtxCreate_v4");
+	SAME("cuGraphInstantiate", 12000, 0, "cuGraphInstantiate_v2");
 	SAME("cuLaunchKernel", 12000, 1, "cuLaunchKernel");
 	SAME("cuLaunchKernel", 12000, 2, "cuLaunchKernel_ptsz");
 	SAME("cuMemcpyHtoD", 12000, 2, "cuMemcpyHtoD_v2_ptds");
@@ -136,6 +137,7 @@ static void names(void)
 	proc("cuLaunchKernelEx", 11000, 0, 2);
 	IS(500, cuGetProcAddress("cuNothing", &f, 12000, 0));
 	IS(1, cuGetProcAddress_v2("cuInit", &f, 12000, 3, &status));
+	IS(1, cuGetProcAddress_v2("cuInit", &f, 99000, 0, &status));
 }
 
 static void private_table(void)

@@ -134,6 +134,7 @@ static void staged(void)
 		sleep_ms(1);
 	CHECK(r < 2000);
 	OK(cuMemAllocManaged(&managed, 4, 1));
+	IS(801, cuMemFreeAsync(managed, NULL));
 	launch(kernel("store"), s, managed, 55);
 	OK(cuStreamSynchronize(s));
 	CHECK(*(uint32_t *)(uintptr_t)managed == 55);

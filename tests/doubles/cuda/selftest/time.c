@@ -357,10 +357,18 @@ static void trace(void)
 {
 	char *text, name[32];
 	unsigned long long a, b, c, d;
+	volatile uint32_t *word;
+	void *p;
 
 	begin();
+	OK(cuMemHostAlloc(&p, sizeof(*word), 0));
+	word = p;
+	*word = 0;
+	/* Both are there before the first one begins. */
+	OK(cuStreamWaitValue32_v2(NULL, (dptr)(uintptr_t)p, 1, 0));
 	launch(kernel("ms1"), NULL, 0, 0);
 	launch(kernel("us20"), NULL, 0, 0);
+	*word = 1;
 	OK(cuCtxSynchronize());
 	text = ask("trace");
 	CHECK(sscanf(text, "%*d 0 1 0 %31s %llu %llu %*d 0 1 0 us20 %llu %llu", name, &a,

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the processes of leases: each tick lists /proc once, and reads the parents of new
  * pids only. */
-#include "agent/lease/descendants.h"
+#include "agent/watch/descendants.h"
 
+#include "agent/event/events.h"
 #include "agent/lease/holder.h"
+#include "agent/ledger/ledger.h"
 #include "agent/record/agent.h"
 #include "base/array.h"
+#include "base/cleanup.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -13,39 +16,69 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PROCESSES_MAX 4096u
+#define PROCESSES_MAX 65536u
 
-/* Lookups mostly come in the order of the array, so the search begins behind the last
- * hit. */
-static struct clv_descendant *find(
-	struct clv_descendants *descendants, const struct clv_process_id *id)
+static uint32_t *head_of(struct clv_descendants *descendants, pid_t pid)
 {
-	for (size_t i = 0; i < descendants->n; i++) {
-		size_t at = (descendants->last_found + 1 + i) % descendants->n;
-		struct clv_descendant *item = &descendants->items[at];
+	return &descendants->heads[(uint32_t)pid % CLV_ARRAY_SIZE(descendants->heads)];
+}
 
-		if (item->id.pid == id->pid && item->id.start_ticks == id->start_ticks) {
-			descendants->last_found = at;
-			return item;
-		}
-	}
-	return NULL;
+static struct clv_descendant *find_pid(struct clv_descendants *descendants, pid_t pid)
+{
+	uint32_t at = *head_of(descendants, pid);
+
+	while (at > 0 && descendants->items[at - 1].id.pid != pid)
+		at = descendants->items[at - 1].next;
+	return at > 0 ? &descendants->items[at - 1] : NULL;
+}
+
+/* The place that holds the number of the item at that index. */
+static uint32_t *link_to(struct clv_descendants *descendants, size_t at)
+{
+	uint32_t *link = head_of(descendants, descendants->items[at].id.pid);
+
+	while (*link != at + 1)
+		link = &descendants->items[*link - 1].next;
+	return link;
+}
+
+/* Whether the lease may have another process here.  Reports once if not. */
+static bool has_room(const struct clv_descendants *descendants, struct clv_lease *lease)
+{
+	if (descendants->n < PROCESSES_MAX &&
+		lease->truth.n_checked < CLV_DESCENDANTS_OF_LEASE)
+		return true;
+	if (!lease->truth.is_crowded)
+		clv_lease_emit(lease, CLV_EVENT_PROCESSES_UNCHECKED,
+			"it has more than %u processes: the others are not checked for "
+			"APIs without a gate",
+			lease->truth.n_checked);
+	lease->truth.is_crowded = true;
+	return false;
 }
 
 /* Finds or adds a process.  NULL: it is the agent itself, which a holder may have
  * started, or there is no room. */
 static struct clv_descendant *find_or_add(struct clv_descendants *descendants,
-	const struct clv_process_id *id, const char *lease)
+	const struct clv_process_id *id, struct clv_lease *lease)
 {
-	struct clv_descendant *item = find(descendants, id);
+	struct clv_descendant *item = find_pid(descendants, id->pid);
 
-	if (item || descendants->n == PROCESSES_MAX || id->pid == getpid())
+	if (item && item->id.start_ticks == id->start_ticks)
 		return item;
+	/* The process that had the pid before is gone. */
+	if (item)
+		clv_descendants_remove(descendants, (size_t)(item - descendants->items));
+	if (id->pid == getpid() || !has_room(descendants, lease))
+		return NULL;
 	item = CLV_APPEND(descendants->items, descendants->n);
 	if (!item)
 		return NULL;
-	*item = (struct clv_descendant){.id = *id};
-	snprintf(item->lease, sizeof(item->lease), "%s", lease);
+	*item = (struct clv_descendant){
+		.id = *id, .next = *head_of(descendants, id->pid)};
+	snprintf(item->lease, sizeof(item->lease), "%s", lease->record.id);
+	*head_of(descendants, id->pid) = (uint32_t)descendants->n;
+	lease->truth.n_checked++;
 	return item;
 }
 
@@ -55,12 +88,12 @@ static void on_holder(
 	void *userdata, const struct clv_process_id *id, struct clv_lease *lease)
 {
 	if (lease && !lease->record.is_queued)
-		find_or_add(userdata, id, lease->record.id);
+		find_or_add(userdata, id, lease);
 }
 
 static void add_roots(struct clv_descendants *descendants, uint32_t now_s)
 {
-	const struct clv_lease *lease;
+	struct clv_lease *lease;
 
 	clv_holder_each(descendants->agent, on_holder, descendants);
 	LIST_FOREACH(lease, &descendants->agent->in_use, of_use)
@@ -69,8 +102,8 @@ static void add_roots(struct clv_descendants *descendants, uint32_t now_s)
 
 		TAILQ_FOREACH(process, &lease->processes, entry)
 		{
-			struct clv_descendant *item = find_or_add(
-				descendants, &process->record.id, lease->record.id);
+			struct clv_descendant *item =
+				find_or_add(descendants, &process->record.id, lease);
 
 			if (item)
 				item->attached_s = now_s;
@@ -109,30 +142,25 @@ static size_t list_pids(int **ret)
 	return n;
 }
 
-static const struct clv_descendant *find_pid(
-	const struct clv_descendants *descendants, pid_t pid)
+static struct clv_lease *lease_of(
+	const struct clv_descendants *descendants, const struct clv_descendant *item)
 {
-	for (size_t i = 0; i < descendants->n; i++) {
-		if (descendants->items[i].id.pid == pid)
-			return &descendants->items[i];
-	}
-	return NULL;
+	return clv_ledger_find_id(descendants->agent->ledger, item->lease);
 }
 
 static void add_if_descendant(struct clv_descendants *descendants, pid_t pid)
 {
 	const struct clv_descendant *parent;
 	struct clv_process_id id = {.pid = pid};
-	char lease[CLV_LEASE_ID_MAX];
+	struct clv_lease *lease;
 	pid_t parent_pid;
 
 	if (clv_process_read(pid, &parent_pid, &id.start_ticks) < 0)
 		return;
 	parent = find_pid(descendants, parent_pid);
-	if (!parent)
-		return;
-	memcpy(lease, parent->lease, sizeof(lease)); /* adding moves the items */
-	find_or_add(descendants, &id, lease);
+	lease = parent ? lease_of(descendants, parent) : NULL;
+	if (lease)
+		find_or_add(descendants, &id, lease);
 }
 
 /* Ascending pids mean that a parent is added before its child; where pids have wrapped
@@ -157,7 +185,7 @@ static void add_new(struct clv_descendants *descendants)
 /* The children of one process. */
 
 static void add_listed(
-	struct clv_descendants *descendants, const char *path, const char *lease)
+	struct clv_descendants *descendants, const char *path, struct clv_lease *lease)
 {
 	FILE *children = fopen(path, "re");
 	struct clv_process_id id;
@@ -175,19 +203,20 @@ static void add_listed(
 /* /proc lists children by the thread that created them. */
 void clv_descendants_add_children(struct clv_descendants *descendants, size_t at)
 {
-	const struct clv_descendant parent = descendants->items[at]; /* a copy */
+	pid_t parent = descendants->items[at].id.pid;
+	struct clv_lease *lease = lease_of(descendants, &descendants->items[at]);
 	const struct dirent *thread;
 	char path[64];
 	DIR *threads;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)parent.id.pid);
-	threads = opendir(path);
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)parent);
+	threads = lease ? opendir(path) : NULL;
 	while (threads && (thread = readdir(threads))) {
 		if (thread->d_name[0] == '.')
 			continue;
-		snprintf(path, sizeof(path), "/proc/%d/task/%.16s/children",
-			(int)parent.id.pid, thread->d_name);
-		add_listed(descendants, path, parent.lease);
+		snprintf(path, sizeof(path), "/proc/%d/task/%.16s/children", (int)parent,
+			thread->d_name);
+		add_listed(descendants, path, lease);
 	}
 	if (threads)
 		closedir(threads);
@@ -204,7 +233,17 @@ void clv_descendants_tick(struct clv_descendants *descendants, uint32_t now_s)
 
 void clv_descendants_remove(struct clv_descendants *descendants, size_t at)
 {
-	descendants->items[at] = descendants->items[--descendants->n];
+	struct clv_lease *lease = lease_of(descendants, &descendants->items[at]);
+	size_t last = descendants->n - 1;
+
+	if (lease)
+		lease->truth.n_checked--;
+	*link_to(descendants, at) = descendants->items[at].next;
+	if (at != last) {
+		*link_to(descendants, last) = (uint32_t)at + 1;
+		descendants->items[at] = descendants->items[last];
+	}
+	descendants->n--;
 }
 
 void clv_descendants_done(struct clv_descendants *descendants)

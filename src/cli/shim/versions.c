@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the symbol versions of a shared object from its ELF headers. */
-#include "cli/launch/versions.h"
+#include "cli/shim/versions.h"
 
 #include "base/cleanup.h"
 

@@ -14,14 +14,20 @@ struct clv_agent;
  * system, namespaces and environment do not matter.  A process that a double fork
  * reparents outside of the lease within a second is missed; below `cleave run`, a
  * subreaper, it is not.  Loop thread only. */
+
+/* At most so many processes of a lease are here, so that no lease crowds out another.
+ * struct clv_lease_observed counts them, and says whether there are more. */
+#define CLV_DESCENDANTS_OF_LEASE 1024u
+
 struct clv_descendant {
 	struct clv_process_id id;
 	char lease[CLV_LEASE_ID_MAX];
+	uint32_t next; /* the next item with the same hash, plus 1; 0: none */
 	/* now_s of the last tick at which it was attached to any lease */
 	uint32_t attached_s;
 	/* The other fields belong to the caller (agent/watch/ungated.c); they begin as
 	 * 0. */
-	uint32_t due_s, interval_s;
+	uint32_t looked_s, due_s, interval_s;
 	uint64_t vm_bytes;
 	uint32_t doubts;
 	uint64_t ended_ns;
@@ -30,7 +36,8 @@ struct clv_descendant {
 struct clv_descendants {
 	struct clv_agent *agent;
 	struct clv_descendant *items; /* owned */
-	size_t n, last_found;
+	size_t n;
+	uint32_t heads[4096]; /* by a hash of the pid: the first item, plus 1; 0: none */
 	int *pids; /* all processes of the machine at the last tick, ascending; owned */
 	size_t n_pids;
 };

@@ -10,7 +10,8 @@ struct clv_error;
 /* A shim is an empty shared object with the name of a library, which needs a gate and
  * then the library itself.  It is mounted over the library: a program that loads the
  * library, linked or at run time, finds the gate's functions first, and the library's
- * functions for everything that the gate does not have. */
+ * functions for everything that the gate does not have.  Linkers find the library's
+ * symbols in it (link-view.h). */
 
 /* Writes a shim.  soname is the name that programs load; gate and library are paths.  The
  * symbol versions come from the library, which is still at original.  0 or -errno. */

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes a minimal shared object: headers, a dynamic section, and symbol tables without a
- * symbol.  It has no code, so it can be loaded from a noexec mount, as /run often is. */
-#include "cli/launch/shim.h"
+/* Writes a minimal shared object: headers, a dynamic section, symbol tables without a
+ * symbol, and behind all that the sections for linkers.  It has no code, so it can be
+ * loaded from a noexec mount, as /run often is. */
+#include "cli/shim/shim.h"
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "cli/launch/versions.h"
+#include "cli/shim/link-view.h"
+#include "cli/shim/versions.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -185,17 +187,20 @@ static void set_dynamic(struct shim *shim, const size_t names[3], size_t n_versi
 
 /* Writes a new file and renames it, since other programs of the lease may have the old
  * one mapped. */
-static int write_all(const char *path, const struct shim *shim, struct clv_error *err)
+static int write_all(const char *path, struct shim *shim, const char *original,
+	const char *soname, struct clv_error *err)
 {
 	char beside[CLV_PATH_MAX + 16];
 	_cleanup_close_ int fd = -1;
+	int r;
 
 	snprintf(beside, sizeof(beside), "%s.%d", path, (int)getpid());
 	fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
 	if (fd < 0)
 		return clv_error_errno(err, errno, "cannot write %s", path);
-	errno = ENOSPC; /* unless a short write has a reason of its own */
-	if (write(fd, shim, shim->n_bytes) == (ssize_t)shim->n_bytes &&
+	r = clv_link_view_append(fd, shim->n_bytes, original, soname, &shim->header);
+	errno = r < 0 ? -r : ENOSPC; /* unless a short write has a reason of its own */
+	if (r == 0 && pwrite(fd, shim, shim->n_bytes, 0) == (ssize_t)shim->n_bytes &&
 		rename(beside, path) == 0)
 		return 0;
 	clv_error_errno(err, errno, "cannot write %s", path);
@@ -226,7 +231,7 @@ int clv_shim_write(const char *path, const char *soname, const char *gate,
 	set_dynamic(&shim, names, set_versions(&shim, &versions));
 	/* After the strings, whose size the segment includes. */
 	set_parts(&shim);
-	return write_all(path, &shim, err);
+	return write_all(path, &shim, original, soname, err);
 }
 
 bool clv_shim_read(const char *path, char ret_library[CLV_PATH_MAX])

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "agent/apply/apply.h"
+
+#include <jansson.h>
+#include <stddef.h>
+
+/* The layout that was last applied, which is applied again when an agent starts: on each
+ * device by itself, as soon as the device is there and nothing that uses it is in the
+ * way, and without destroying anything.  A device for which it waits is looked at again
+ * after a second, then after twice as long each time, up to a minute.  Loop thread only.
+ */
+struct clv_reapply;
+
+/* Hears of the operations of agent->apply, which it must not outlive. */
+int clv_reapply_new(
+	struct clv_agent *agent, struct clv_reapply **ret, struct clv_error *err);
+struct clv_reapply *clv_reapply_free(struct clv_reapply *reapply);
+
+/* Reads the layout, if there is one, and begins, after a resumed operation. */
+void clv_reapply_begin(struct clv_reapply *reapply);
+
+/* Whether the first look at all devices, or an operation on one, is under way.  It is
+ * over soon, so callers wait for it and do not fail with -EBUSY. */
+bool clv_reapply_is_active(const struct clv_reapply *reapply);
+/* The devices on which the layout is not applied yet. */
+size_t clv_reapply_n_waiting(const struct clv_reapply *reapply);
+/* The names of the states, as in the API; the last is NULL. */
+extern const char *const clv_reapply_states[];
+/* An array with the state of each device of the layout; never NULL. */
+json_t *clv_reapply_to_json(const struct clv_reapply *reapply);

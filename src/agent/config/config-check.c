@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Compares settings with the machine: they may be well-formed and still not usable. */
+#include "agent/config/config.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/yaml.h"
+
+#include <errno.h>
+#include <gnutls/gnutls.h>
+#include <netdb.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define PEM_MAX_BYTES (1u << 20)
+
+struct check {
+	const struct clv_config *config;
+	struct clv_yaml_mistakes *mistakes;
+	struct clv_error *err;
+	int first; /* the code of the first mistake */
+};
+
+void clv_config_note(struct clv_yaml_mistakes *mistakes, const struct clv_error *err)
+{
+	mistakes->n++;
+	mistakes->on_mistake(mistakes->userdata, err);
+}
+
+/* Takes a result; the message of a mistake gets the place in the file. */
+static void take(struct check *check, unsigned int line, int r)
+{
+	if (r >= 0 || (check->first < 0 && !check->mistakes))
+		return;
+	clv_error_prefix(check->err, "%s:%u", check->config->path, line);
+	if (check->first == 0)
+		check->first = r;
+	if (check->mistakes)
+		clv_config_note(check->mistakes, check->err);
+}
+
+static void check_who(struct check *check, struct clv_config_subject *who)
+{
+	if (check->first < 0 && !check->mistakes)
+		return;
+	if (!who->is_group)
+		return;
+	who->has_gid = clv_config_find_group(who->name, &who->gid);
+	if (!who->has_gid)
+		take(check, who->line,
+			clv_error_set(check->err, -EINVAL,
+				"this machine has no group '%s': create it, or correct "
+				"the name",
+				who->name));
+}
+
+static int check_address(const struct clv_config *config, struct clv_error *err)
+{
+	struct addrinfo wanted = {
+		.ai_flags = AI_NUMERICHOST | AI_PASSIVE, .ai_socktype = SOCK_STREAM};
+	struct addrinfo *found = NULL;
+	int r = getaddrinfo(config->address, NULL, &wanted, &found);
+
+	if (r != 0)
+		return clv_error_set(err, -EINVAL,
+			"cannot listen on %s: %s: give a numeric address",
+			config->address, gai_strerror(r));
+	freeaddrinfo(found);
+	return 0;
+}
+
+int clv_config_read_tls(const struct clv_config *config, char **ret_certificate,
+	char **ret_key, struct clv_error *err)
+{
+	_cleanup_free_ char *certificate = NULL, *key = NULL;
+	int r;
+
+	*ret_certificate = *ret_key = NULL;
+	if (config->certificate[0] == '\0')
+		return 0;
+	r = clv_file_read_all(
+		config->certificate, PEM_MAX_BYTES, &certificate, NULL, err);
+	if (r >= 0)
+		r = clv_file_read_all(config->key, PEM_MAX_BYTES, &key, NULL, err);
+	if (r < 0)
+		return r;
+	*ret_certificate = CLV_TAKE(certificate);
+	*ret_key = CLV_TAKE(key);
+	return 0;
+}
+
+static int check_tls(const struct clv_config *config, struct clv_error *err)
+{
+	_cleanup_free_ char *certificate = NULL, *key = NULL;
+	gnutls_certificate_credentials_t credentials;
+	int r = clv_config_read_tls(config, &certificate, &key, err);
+
+	if (r < 0 || !certificate)
+		return r;
+	if (gnutls_certificate_allocate_credentials(&credentials) < 0)
+		return clv_error_errno(err, ENOMEM, "cannot check the certificate");
+	r = gnutls_certificate_set_x509_key_mem(credentials,
+		&(gnutls_datum_t){
+			(unsigned char *)certificate, (unsigned int)strlen(certificate)},
+		&(gnutls_datum_t){(unsigned char *)key, (unsigned int)strlen(key)},
+		GNUTLS_X509_FMT_PEM);
+	gnutls_certificate_free_credentials(credentials);
+	return r >= 0 ? 0
+		      : clv_error_set(err, -EINVAL,
+				"cannot use %s with %s (%s): certificate and key must be "
+				"PEM files and belong together",
+				config->certificate, config->key, gnutls_strerror(r));
+}
+
+int clv_config_check(struct clv_config *config, struct clv_yaml_mistakes *mistakes,
+	struct clv_error *err)
+{
+	struct check check = {config, mistakes, err, 0};
+
+	for (size_t i = 0; i < config->n_admins; i++)
+		check_who(&check, &config->admins[i]);
+	for (size_t i = 0; i < config->n_viewers; i++)
+		check_who(&check, &config->viewers[i]);
+	for (size_t i = 0; i < config->n_tenants; i++)
+		check_who(&check, &config->tenants[i].who);
+	if (config->listen_line > 0 && (mistakes || check.first == 0)) {
+		take(&check, config->listen_line, check_address(config, err));
+		if (mistakes || check.first == 0)
+			take(&check, config->listen_line, check_tls(config, err));
+	}
+	return check.first;
+}

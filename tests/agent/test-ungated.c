@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Detection of APIs without a gate beside a lease of many processes, whose address spaces
+ * change all the time. */
+#include "rows.h"
+
+#include "agent/lease/holder.h"
+#include "agent/ledger/ledger.h"
+#include "agent/watch/descendants.h"
+#include "agent/watch/ungated.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#define N_CROWD 2000
+#define OTHER PID(N_CROWD) /* a process of another lease */
+
+static struct clv_lease *crowd, *other;
+static int n_crowd;
+static uint64_t vm_bytes;
+static unsigned int n_checks; /* of the crowd */
+static bool is_mapped;        /* the driver, in the other lease's process */
+static struct clv_ungated *ungated;
+
+void __wrap_clv_holder_each(
+	const struct clv_agent *agent, clv_holder_fn fn, void *userdata);
+void __wrap_clv_holder_each(
+	const struct clv_agent *agent, clv_holder_fn fn, void *userdata)
+{
+	for (int i = 0; i < n_crowd; i++) {
+		const struct clv_process_id id = {.pid = PID(i), .start_ticks = 1};
+
+		fn(userdata, &id, crowd);
+	}
+	fn(userdata, &(struct clv_process_id){.pid = OTHER, .start_ticks = 1}, other);
+}
+
+int __wrap_clv_process_size(const struct clv_process_id *id, uint64_t *ret_bytes);
+int __wrap_clv_process_size(const struct clv_process_id *id, uint64_t *ret_bytes)
+{
+	*ret_bytes = id->pid == OTHER ? 1u + is_mapped : vm_bytes++;
+	return id->pid >= PID(n_crowd) && id->pid != OTHER ? -ESRCH : 0;
+}
+
+FILE *__real_fopen64(const char *path, const char *mode);
+FILE *__wrap_fopen64(const char *path, const char *mode);
+FILE *__wrap_fopen64(const char *path, const char *mode)
+{
+	static char maps[] = "7f00-7f01 r-xp 0 08:01 9 /usr/lib/libvulkan_radeon.so\n";
+	int pid;
+
+	if (sscanf(path, "/proc/%d/maps", &pid) != 1 || pid < PID(0))
+		return __real_fopen64(path, mode);
+	n_checks += pid != OTHER;
+	return pid == OTHER && is_mapped ? fmemopen(maps, sizeof(maps) - 1, "r") : NULL;
+}
+
+static struct clv_lease *make_lease(const char *name, uid_t uid)
+{
+	const struct world_lease spec = {
+		.name = name, .uid = uid, .percent = 40, .memory_bytes = GIB};
+
+	return world_lease(clv_devices_at(world.agent.devices, 0), &spec);
+}
+
+static int begin(void **state)
+{
+	int r = world_begin(state);
+
+	world_device(8 * GIB);
+	crowd = make_lease("crowd", ALICE);
+	other = make_lease("other", BOB);
+	is_mapped = false;
+	n_crowd = N_CROWD;
+	ungated = clv_ungated_new(&world.agent);
+	assert_non_null(ungated);
+	return r;
+}
+
+static int end(void **state)
+{
+	clv_ungated_free(ungated);
+	return world_end(state);
+}
+
+static void tick(int n)
+{
+	for (int i = 0; i < n; i++)
+		clv_ungated_tick(ungated);
+}
+
+static void test_beside_a_crowd(void **state)
+{
+	tick(3);
+	is_mapped = true;
+	tick(2);
+	assert_int_not_equal(other->truth.ungated, 0);
+	assert_int_equal(crowd->truth.ungated, 0);
+}
+
+static void test_the_crowd_is_bounded(void **state)
+{
+	tick(3);
+	assert_int_equal(crowd->truth.n_checked, CLV_DESCENDANTS_OF_LEASE);
+	assert_true(crowd->truth.is_crowded);
+	assert_int_equal(other->truth.n_checked, 1);
+	assert_false(other->truth.is_crowded);
+	n_crowd = 0;
+	tick(CLV_DESCENDANTS_OF_LEASE);
+	assert_int_equal(crowd->truth.n_checked, 0);
+	assert_int_equal(other->truth.n_checked, 1);
+}
+
+/* What other leases leave of a tick is for the crowd. */
+static void test_nothing_is_left_of_a_tick(void **state)
+{
+	tick(1);
+	n_checks = 0;
+	tick(10);
+	assert_in_range(n_checks, 10 * 7, 10 * 8);
+}
+
+int main(void)
+{
+	struct rows rows = {0};
+
+	ROWS_ONE(&rows, test_beside_a_crowd);
+	ROWS_ONE(&rows, test_the_crowd_is_bounded);
+	ROWS_ONE(&rows, test_nothing_is_left_of_a_tick);
+	rows_set_up(&rows, begin, end);
+	return rows_run(&rows);
+}

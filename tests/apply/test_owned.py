@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An operation owns what it changes and creates until its end; a rollback goes as far as it can; the
+kept layout is applied again device by device."""
+import os
+import signal
+
+import worlds
+from case import Case, layout, main
+from harness import wait_until
+
+CREATE = "nvmlDeviceCreateGpuInstanceWithPlacement"
+TWO = "gpu A100-40GB mig=on\ngpu A100-40GB mig=on"
+HOPPERS = "gpu H100-80GB\ngpu H100-80GB"
+
+
+def large(index):
+    return layout(f"select: {{index: {index}}}, partitions: [{{profile: 2g.10gb, start: [0]}}]")
+
+
+def small(index, *starts):
+    return f"select: {{index: {index}}}, partitions: [{{profile: 1g.5gb, start: {list(starts)}}}]"
+
+
+class OwnedCase(Case):
+    def world(self, node):
+        return self.live_in(worlds.Nvml(node))
+
+    @staticmethod
+    def until_step(agent, operation, step):
+        while operation["step"] < step and not operation["ended_at"]:
+            operation = agent.get(f"/v1/operations/{operation['id']}?wait_ms=1000"
+                                  f"&after={operation['revision']}")
+        return operation
+
+    def instance(self, world, gpu, place):
+        """The id of a GPU instance, by its place as the double shows it."""
+        owner = None
+        for line in world.control("show").splitlines():
+            words = line.split()
+            if words[0] == "gpu":
+                owner = words[1]
+            elif words[0] == "gi" and owner == str(gpu) and words[4].startswith(f"{place}"):
+                return words[2]
+        self.fail(world.control("show"))
+
+
+class Leases(OwnedCase):
+    def test_no_lease_on_what_is_half_made(self):
+        """Finding 2: a lease on it would make the rollback fail."""
+        world = self.world("gpu A100-40GB mig=on")
+        agent = self.start(world)
+        agent.done(large(0))
+        before = world.shape()
+        world.faults(f"{CREATE} 3 hang 3", f"{CREATE} 4 999")
+        operation = self.until_step(agent, agent.apply(layout(small(0, 3, 4, 5, 6))), 3)
+        self.assertEqual(operation["state"], "running")
+        for request in ({"device": "gpu0/1g.5gb@4"}, {"profile": "1g.5gb"}, {"device": "gpu0"},
+                        {"profile": "1g.5gb", "wait": True}, {"profile": "1g.5gb", "count": 1}):
+            status, answer = agent.request("POST", "/v1/leases", {"share": 0.5, **request})
+            self.refused((status, answer), 409, "is being repartitioned")
+        self.ends(agent.wait(operation), "rolled_back")
+        self.assertEqual(world.shape(), before)
+        self.assertEqual(agent.request("POST", "/v1/leases",
+                                       {"device": "gpu0/2g.10gb@0", "share": 0.5})[0], 201)
+
+    def test_nor_after_a_kill(self):
+        world = self.world("gpu A100-40GB mig=on")
+        agent = self.start(world)
+        world.faults(f"{CREATE} 2 hang")
+        self.until_step(agent, agent.apply(layout(small(0, 4, 5))), 1)
+        agent.stop(signal.SIGKILL)
+        world.faults(f"{CREATE} 1 hang 3")
+        agent.start()
+        self.assertTrue(wait_until(lambda: self.names(agent)), agent.log())
+        status, answer = agent.request("POST", "/v1/leases",
+                                       {"device": "gpu0/1g.5gb@4", "share": 0.5})
+        if not agent.last()["ended_at"]:
+            self.refused((status, answer), 409, "is being repartitioned")
+        self.ends(agent.wait(agent.last()), "done")
+
+    def test_what_stays_is_open(self):
+        world = self.world("gpu A100-40GB mig=on")
+        agent = self.start(world)
+        agent.done(layout(small(0, 0)))
+        world.faults(f"{CREATE} 1 hang 3")
+        operation = agent.apply(layout(small(0, 0, 1)))
+        wait_until(lambda: agent.get(f"/v1/operations/{operation['id']}")["state"] == "running")
+        self.assertEqual(agent.request("POST", "/v1/leases",
+                                       {"device": "gpu0/1g.5gb@0", "share": 0.5})[0], 201)
+        self.ends(agent.wait(operation), "done")
+
+
+class Back(OwnedCase):
+    def test_device_by_device(self):
+        """A process on one device does not keep the other from being put back."""
+        world = self.world(TWO)
+        agent = self.start(world)
+        agent.done(layout(*(f"select: {{index: {i}}}, partitions: "
+                            "[{profile: 2g.10gb, start: [4]}]" for i in (0, 1))))
+        before = [line for line in world.shape() if line.startswith(("gpu 1", "gi 1"))]
+        world.faults(f"{CREATE} 2 hang 3", f"{CREATE} 3 999")
+        operation = agent.apply(layout(small(0, 4), small(1, 4, 5)))
+        operation = self.until_step(agent, operation, 3)
+        gi = self.instance(world, 0, 4)
+        world.put("processes", f"{os.getpid()} 0 {gi} 0 4096")
+        operation = agent.wait(operation)
+        self.ends(operation, "failed", "gpu0 could not be put back", str(os.getpid()),
+                  "destroy gpu0/1g.5gb@4", "create gpu0/2g.10gb@4")
+        left, = operation["left"]
+        self.assertEqual(left["device"], "gpu0")
+        self.assertEqual(left["steps"], ["destroy gpu0/1g.5gb@4", "create gpu0/2g.10gb@4"])
+        self.assertEqual([line for line in world.shape() if line.startswith(("gpu 1", "gi 1"))],
+                         before)
+        names = self.names(agent)
+        self.assertEqual(sorted(names), ["gpu0/1g.5gb@4", "gpu1/2g.10gb@4"])
+
+    def test_a_step_back_that_fails(self):
+        world = self.world(TWO)
+        agent = self.start(world)
+        agent.done(layout(*(f"select: {{index: {i}}}, partitions: "
+                            "[{profile: 2g.10gb, start: [4]}]" for i in (0, 1))))
+        # The third create fails, and the first one on the way back, of gpu0.
+        world.faults(f"{CREATE} 3 999", f"{CREATE} 4 999")
+        operation = agent.finish(layout(small(0, 4), small(1, 4, 5)))
+        self.ends(operation, "failed", "gpu0 could not be put back", "create gpu0/2g.10gb@4")
+        self.assertEqual(self.names(agent), ["gpu1/2g.10gb@4"])
+
+
+class Again(OwnedCase):
+    def begin(self):
+        world = self.world(HOPPERS)
+        agent = self.start(world)
+        agent.done(layout("select: {index: [0, 1]}, mig: on, partitions: "
+                          "[{profile: 1g.10gb, count: 2}]"))
+        agent.stop()
+        world.control("reboot")
+        return world, agent
+
+    def states(self, agent):
+        return {each["name"]: each["state"] for each in self.kept(agent).values()}
+
+    def test_a_monitor_for_seconds(self):
+        """Finding 3: the other device does not wait, and the first is not given up."""
+        world, agent = self.begin()
+        world.put("processes", f"{os.getpid()} 0 - - 4096")
+        agent.start()
+        self.applied_again(agent)
+        self.assertEqual(self.states(agent), {"gpu0": "busy", "gpu1": "applied"})
+        event, = agent.events("layout_waits")
+        self.assertEqual(event["device"], "gpu0")
+        self.assertRegex(worlds.cleave(agent, "doctor").stdout, r"(?m)^layout +warning .*gpu0")
+        diff = worlds.cleave(agent, "diff")
+        self.assertEqual(diff.returncode, 1)
+        self.assertRegex(diff.stdout, r"\A! gpu0 \(GPU-.*\) busy: .*\n~ turn on MIG of gpu0\n\+ gpu0/")
+        self.assertIn("cleave_layout_devices_waiting 1\n", worlds.metrics(agent))
+        world.put("processes", "")
+        self.assertTrue(wait_until(lambda: self.states(agent) ==
+                                   {"gpu0": "applied", "gpu1": "applied"}), agent.log())
+        self.assertEqual(len(self.names(agent)), 4)
+        self.assertIn("cleave_layout_devices_waiting 0\n", worlds.metrics(agent))
+        self.assertEqual(worlds.cleave(agent, "diff").returncode, 0)
+
+    def test_one_that_fails(self):
+        """The other device is applied, and the first is tried again."""
+        world, agent = self.begin()
+        world.faults("nvmlDeviceSetMigMode 1 999")
+        agent.start()
+        self.assertTrue(wait_until(lambda: set(self.states(agent).values()) == {"applied"}),
+                        agent.log())
+        self.assertEqual(len(agent.events("apply_rolled_back") + agent.events("apply_failed")), 1)
+        self.assertEqual(len(self.names(agent)), 4)
+
+    def test_no_lease_before_it_is_applied(self):
+        """Neither on the device that is changed nor on the next one."""
+        world, agent = self.begin()
+        world.faults(f"{CREATE} 1 hang 3")
+        agent.start()
+        self.assertTrue(wait_until(lambda: "applying" in self.states(agent).values()), agent.log())
+        for device in ("gpu0", "gpu1"):
+            answer = agent.request("POST", "/v1/leases", {"device": device, "share": 0.5})
+            self.refused(answer, 409, "is being repartitioned")
+        self.applied_again(agent)
+        self.assertEqual(len(self.names(agent)), 4)
+
+
+if __name__ == "__main__":
+    main()

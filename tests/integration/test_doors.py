@@ -1,0 +1,581 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What the system's agent keeps from other users of the machine: its folders, its files."""
+import contextlib
+import json
+import os
+import re
+import resource
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+from harness import (HERE, NOBODY, PATIENCE_S, PROGRAMS, Agent, Holder, SystemCase,
+                     UnixConnection, main, wait_until)
+from test_tokens import make_certificate
+from web_client import EXAMPLES, Client, WebCase, acting_as
+
+
+class Folders(SystemCase):
+    """A tenant has the socket of its lease, and no place in the agent's folders to write."""
+
+    def try_to(self, command):
+        return subprocess.run(["/bin/sh", "-c", command], user=NOBODY, group=NOBODY,
+                              extra_groups=[], capture_output=True, check=False).returncode
+
+    def test_a_tenant_fills_its_folder(self):
+        tenant = self.other()
+        lease = tenant.lease(share=0.2)
+        folder = os.path.dirname(lease["socket"])
+        for command in (f"head -c 100000 /dev/zero > {folder}/fill", f"mkdir {folder}/more",
+                        f"mv {lease['socket']} {folder}/x", f"rm {lease['socket']}",
+                        f"ls {folder}", f"chmod 777 {folder}"):
+            self.assertNotEqual(self.try_to(command), 0, command)
+        self.assertEqual(tenant.do("attach", socket=lease["socket"])["status"], 0)
+        tenant.kill()
+        self.assertTrue(wait_until(lambda: not os.path.exists(folder)))
+
+    def test_another_user_has_no_socket(self):
+        tenant = self.other()
+        lease = tenant.lease(share=0.2)
+        connect = ("import socket, sys; "
+                   "socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET).connect(sys.argv[1])")
+        done = subprocess.run(["/usr/bin/python3", "-c", connect, lease["socket"]], user=2,
+                              group=2, extra_groups=[], capture_output=True, text=True, check=False)
+        self.assertIn("PermissionError", done.stderr)
+
+
+class State(SystemCase):
+    def modes(self):
+        return {name: os.stat(os.path.join(self.agent.state, name)).st_mode & 0o777
+                for name in os.listdir(self.agent.state)
+                if name.startswith("cleaved.db")}
+
+    def test_no_other_user_reads_the_state(self):
+        self.assertIn("cleaved.db", self.modes())
+        self.assertEqual(set(self.modes().values()), {0o600}, self.modes())
+        # A file of an earlier version is corrected.
+        self.agent.stop()
+        for name in self.modes():
+            os.chmod(os.path.join(self.agent.state, name), 0o644)
+        self.agent.start()
+        self.assertEqual(set(self.modes().values()), {0o600}, self.modes())
+
+
+class Refusals(SystemCase):
+    """What a user without permissions can write by requests that are refused."""
+
+    def written(self):
+        paths = [self.agent.log_path] + [os.path.join(self.agent.state, name)
+                                         for name in os.listdir(self.agent.state)]
+        return sum(os.stat(path).st_size for path in paths if os.path.isfile(path))
+
+    def metric(self, name):
+        connection = UnixConnection(self.agent.api)
+        connection.request("GET", "/metrics")
+        text = connection.getresponse().read().decode()
+        connection.close()
+        return float(re.search("^" + name + r"(?:\{\})? (\S+)$", text, re.MULTILINE).group(1))
+
+    def test_few_are_written(self):
+        user = self.other()
+        before = self.written()
+        for _ in range(1000):
+            self.assertEqual(user.request("POST", "/v1/backup")[0], 403)
+        self.assertLess(self.written() - before, 500_000)
+        rows = [row for row in self.agent.get("/v1/audit?limit=10000")["items"]
+                if row["action"] == "state.backup"]
+        self.assertTrue(5 <= len(rows) <= 100, len(rows))
+        self.assertGreater(self.metric("cleave_audit_refusals_unwritten_total"), 800)
+        self.assertLess(self.agent.log().count("state.backup"), 101)
+        # Another user's refusal is written, and so is each change that is made.
+        other = self.other(2)
+        self.assertEqual(other.request("POST", "/v1/backup")[0], 403)
+        for _ in range(20):
+            self.assertEqual(self.agent.request("POST", "/v1/devices/gpu0/cordon")[0], 200)
+        rows = self.agent.get("/v1/audit?limit=10000")["items"]
+        self.assertTrue(any(row["who"]["uid"] == 2 for row in rows))
+        self.assertEqual(sum(row["action"] == "device.cordon" for row in rows), 20)
+
+    def test_attackers_for_ten_seconds(self):
+        before = self.written()
+        attackers = [subprocess.Popen(
+            [sys.executable, os.path.join(HERE, "attacker.py"), self.agent.api, "10",
+             str(NOBODY)], stdout=subprocess.PIPE, text=True) for _ in range(4)]
+        n = 0
+        while any(attacker.poll() is None for attacker in attackers):
+            self.assertEqual(self.agent.request("GET", "/v1/leases")[0], 200)
+            n += 1
+            time.sleep(0.02)
+        counts = [json.loads(attacker.communicate()[0]) for attacker in attackers]
+        self.assertGreater(sum(sum(of.values()) for of in counts), 1000)
+        self.assertGreater(n, 10)
+        self.assertLess(self.written() - before, 1_000_000)
+
+
+class Log(unittest.TestCase):
+    def test_the_log_of_an_agent_in_the_background_is_bounded(self):
+        agent = Agent()
+        self.addCleanup(agent.close)
+        subprocess.run(agent.command(), env=dict(agent.env, CLEAVE_LOG="info"), timeout=PATIENCE_S,
+                       check=True, stdin=subprocess.DEVNULL)
+        pid = agent.get("/v1/version")["pid"]
+        self.addCleanup(os.kill, pid, signal.SIGTERM)
+        path = os.path.join(agent.runtime, "cleaved.log")
+        with open(path, "a", encoding="ascii") as log:
+            log.write("x" * 99 + "\n" + ("y" * 99 + "\n") * 20000)
+        agent.request("POST", "/v1/devices/gpu0/cordon")
+        with open(path, encoding="ascii") as log:
+            lines = log.read().splitlines()
+        self.assertLess(sum(map(len, lines)), 1 << 20)
+        self.assertIn("device.cordon", "".join(lines[-2:]))
+        self.assertEqual(set(lines[0]), {"y"})
+
+
+# A mistake, or several, in a settings file: the text behind "version: 1", and of each mistake
+# its line and a part of its sentence.
+MISTAKES = [
+    ("listen: {port: 0}", [(2, "out of range")]),
+    ("listen: {port: 70000}", [(2, "out of range")]),
+    ("listen: {}", [(2, "'port' is missing")]),
+    ("listen: {port: 7780, address: 0.0.0.0}", [(2, "certificate and key")]),
+    ("listen: {port: 7780, address: 127.0.0.1.example}", [(2, "numeric address")]),
+    ("listen: {port: 7780, certificate: /nonexistent}", [(2, "both")]),
+    ("listen: {port: 7780, certificate: /nonexistent, key: /nonexistent}", [(2, "/nonexistent")]),
+    ("listen: {port: 7780, certificate: tls.crt, key: tls.key}",
+     [(2, "'tls.crt' is not an absolute path"), (2, "'tls.key' is not an absolute path")]),
+    ("listen: [7780]", [(2, "keys with values")]),
+    ("admins: ['group:no-such-group']", [(2, "'no-such-group'")]),
+    ("admins:\n- 'group:no-such-group'\n- 'group:'\n- 'group:no-other-group'",
+     [(3, "'no-such-group'"), (4, "not a name of a group"), (5, "'no-other-group'")]),
+    ("viewers: ['group:no-such-group']", [(2, "'no-such-group'")]),
+    ("viewers: ['']", [(2, "not a name of a user")]),
+    ("tenants: [{group: no-such-group, share: 1}]", [(2, "'no-such-group'")]),
+    ("tenants: [{share: two}]", [(2, "'two' is not a number of devices")]),
+    ("tenants: [{share: -1}]", [(2, "not a number of devices")]),
+    ("tenants: [{memory: 80 Q}]", [(2, "80 Q")]),
+    ("tenants: [{leases: 0}]", [(2, "out of range")]),
+    ("tenants: [{classes: [fast]}]", [(2, "'fast' is none of")]),
+    ("tenants: [{user: a, group: b}]", [(2, "only one of these")]),
+    ("tenants: [{cgroup: /a}]", [(2, "cgroup and name")]),
+    ("tenants: [{cgroup: a, name: b}]", [(2, "absolute path")]),
+    ("tenants: [{color: red}]", [(2, "unknown key 'color'")]),
+    ("overcommit: perhaps", [(2, "neither on nor off")]),
+    ("executor: hand", [(2, "'hand' is none of auto")]),
+    ("debts: none", [(2, "'none' is none of tenant")]),
+    ("watch: {every: 1h30m}", [(2, "1h30m")]),
+    ("watch: {every: 500ms}", [(2, "number of seconds")]),
+    ("watch: {over-quota: stop}", [(2, "'stop' is none of")]),
+    ("watch: {no-lease: throttle}", [(2, "report it or end it")]),
+    ("watch: {past-gate: throttle}", [(2, "report it or end it")]),
+    ("watch: {ungated-api: throttle}", [(2, "report it or end it")]),
+    ("watch: {tolerance: much}", [(2, "much")]),
+    ("watch: {grace: soon}", [(2, "soon")]),
+    ("watch: {ignore: [Xorg]}", [(2, "absolute path")]),
+    ("nodes: [{name: a}]", [(2, "'url' is missing")]),
+    ("nodes: [{url: b}]", [(2, "'name' is missing")]),
+    ("origins: [[]]", [(2, "a text is expected")]),
+    ("wach: {}", [(2, "did you mean 'watch'")]),
+    ("version: 1", [(2, "appears twice")]),
+    ("admins: [a", [(3, "invalid YAML")]),
+    ("executor: hand\nwatch:\n  every: x\n  grace: y\ntenants:\n- {share: z}\n- {leases: -1}\nlisten: {}",
+     [(2, "'hand'"), (4, "x"), (5, "y"), (7, "'z'"), (8, "whole number"), (9, "'port' is missing")]),
+]
+
+
+class Settings(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.path = os.path.join(self.folder, "settings.yaml")
+
+    def write(self, text):
+        with open(self.path, "w", encoding="utf-8") as file:
+            file.write("version: 1\n" + text + "\n")
+
+    def run_agent(self, *arguments):
+        return subprocess.run([PROGRAMS["cleaved"], "--config", self.path, *arguments], text=True,
+                              capture_output=True, timeout=PATIENCE_S, check=False)
+
+    def test_groups_that_do_not_exist(self):
+        for text in ("admins: ['group:no-such-group']", "viewers: ['group:no-such-group']",
+                     "tenants: [{group: no-such-group, share: 1}]"):
+            self.write(text)
+            try:
+                done = self.run_agent("--foreground", "--runtime-dir", self.folder + "/run",
+                                      "--state-dir", self.folder + "/state", "--lock-dir",
+                                      self.folder)
+            except subprocess.TimeoutExpired:
+                self.fail("the agent has started with " + text)
+            self.assertEqual(done.returncode, 78, done.stderr)
+            self.assertIn("'no-such-group'", done.stderr)
+
+    def test_check_says_every_mistake(self):
+        for text, mistakes in MISTAKES:
+            self.write(text)
+            done = self.run_agent("--check")
+            lines = done.stderr.splitlines()
+            with self.subTest(text):
+                self.assertEqual((done.returncode, done.stdout), (78, ""), done.stderr)
+                self.assertEqual(len(lines), len(mistakes), done.stderr)
+                for line, words in mistakes:
+                    self.assertTrue(any(of.startswith("%s:%d:" % (self.path, line)) and words in of
+                                        for of in lines), (line, words, lines))
+
+    def test_check_of_what_is_right(self):
+        self.write("listen: {port: 7780}\nadmins: [bob]\ntenants: [{share: 1}]")
+        for more in ((), ("--system",)):
+            done = self.run_agent("--check", *more)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertEqual(done.stdout, self.path + ": no mistakes\n")
+        os.unlink(self.path)
+        done = self.run_agent("--check")
+        self.assertEqual(done.returncode, 78)
+        self.assertIn("cannot read", done.stderr)
+        self.assertEqual(os.listdir(self.folder), [])
+
+
+@unittest.skipUnless(os.geteuid() == 0, "needs root to give folders away and to mount")
+class Machine(unittest.TestCase):
+    """Folders and file systems with which the agent does not start, or starts with less."""
+
+    def setUp(self):
+        self.agent = Agent(arguments=["--sim", os.path.join(EXAMPLES, "dgx-a100.yaml")])
+        self.addCleanup(self.agent.close)
+
+    def start(self):
+        done = subprocess.run([*self.agent.command(), "--foreground"], text=True,
+                              capture_output=True, timeout=PATIENCE_S, check=False)
+        self.assertNotIn("Sanitizer", done.stderr)
+        return done.returncode, done.stderr.splitlines()[-1]
+
+    def mount(self, path, options):
+        os.makedirs(path, exist_ok=True)
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", path],
+                          capture_output=True, check=False).returncode != 0:
+            self.skipTest("cannot mount a tmpfs here")
+        self.addCleanup(subprocess.run, ["umount", "-l", path], check=True)
+
+    def test_the_state_folder_of_a_stranger(self):
+        os.makedirs(self.agent.state)
+        os.chown(self.agent.state, NOBODY, NOBODY)
+        code, line = self.start()
+        self.assertEqual(code, 77, line)
+        self.assertRegex(line, "belongs to user %d .*: .*--state-dir" % NOBODY)
+        os.chown(self.agent.state, 0, 0)
+        os.chmod(self.agent.state, 0o777)
+        code, line = self.start()
+        self.assertEqual(code, 77, line)
+        self.assertRegex(line, "other users can write .*: chmod")
+        self.assertEqual(os.listdir(self.agent.state), [])
+        # A link to a folder of the agent's own is in order.
+        os.rename(self.agent.state, self.agent.state + "-there")
+        os.chmod(self.agent.state + "-there", 0o700)
+        os.symlink(self.agent.state + "-there", self.agent.state)
+        self.agent.start()
+
+    def test_the_runtime_folder_of_a_stranger(self):
+        os.makedirs(self.agent.runtime)
+        os.chown(self.agent.runtime, NOBODY, NOBODY)
+        code, line = self.start()
+        self.assertEqual(code, 77, line)
+        self.assertIn("--runtime-dir", line)
+
+    def test_two_agents(self):
+        self.agent.start()
+        code, line = self.start()
+        self.assertEqual(code, 75, line)
+        self.assertIn("another agent already serves", line)
+
+    def test_a_run_without_room(self):
+        self.mount(self.agent.runtime, "size=4k,mode=755,nr_inodes=2")
+        with contextlib.suppress(OSError):
+            os.mkdir(os.path.join(self.agent.runtime, "fill"))
+        code, line = self.start()
+        self.assertEqual(code, 125, line)
+        self.assertRegex(line, "cannot .*: No space left on device")
+
+    def test_a_run_that_fills_up(self):
+        self.mount(self.agent.runtime, "size=16k,mode=755,nr_inodes=32")
+        self.agent.start()
+        fill = [os.path.join(self.agent.runtime, "fill%d" % i) for i in range(40)]
+        for content in (b"x" * 4096, b""):  # all room, and then all inodes
+            for path in fill:
+                with contextlib.suppress(OSError), open(path, "ab", buffering=0) as file:
+                    file.write(content)
+        holder = Holder(self.agent)
+        self.addCleanup(holder.end)
+        status, answer = holder.request("POST", "/v1/leases", {"share": 0.1})
+        self.assertIn(status, (500, 507), answer)
+        self.assertRegex(answer["detail"], "^[^\n]*: [^\n]*(full|No space)")
+        self.assertEqual(self.agent.get("/v1/leases")["items"], [])
+        for path in filter(os.path.exists, fill):
+            os.unlink(path)
+        self.assertEqual(holder.request("POST", "/v1/leases", {"share": 0.1})[0], 201)
+
+
+class Reload(WebCase):
+    """SIGHUP, POST /v1/reload and what may not change."""
+
+    system = os.geteuid() == 0
+
+    def make_settings(self):
+        self.certificate, self.key = make_certificate(self.files, "one")
+        return self.settings_of()
+
+    def settings_of(self, certificate="one", **more):
+        listen = {"port": self.port, "address": "127.0.0.1",
+                  "certificate": os.path.join(self.files, certificate + ".crt"),
+                  "key": os.path.join(self.files, certificate + ".key")}
+        return {"version": 1, "listen": listen, **more}
+
+    def serial(self):
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        with socket.create_connection(("127.0.0.1", self.port)) as plain:
+            with context.wrap_socket(plain) as s:
+                return s.getpeercert(binary_form=True)
+
+    def reload(self, settings=None):
+        if settings is not None:
+            self.write("settings.yaml", settings)
+        return self.client().send("POST", "/v1/reload")
+
+    def by_signal(self, settings, kind):
+        n = len(self.agent.events(kind))
+        self.write("settings.yaml", settings)
+        self.agent.process.send_signal(signal.SIGHUP)
+        self.assertTrue(wait_until(lambda: len(self.agent.events(kind)) > n))
+        return self.agent.events(kind)[-1]["message"]
+
+    def test_certificate(self):
+        before = self.serial()
+        token = self.over_tcp(self.token("viewer"), tls=ssl.create_default_context(
+            cafile=self.certificate))
+        self.assertEqual(token.send("GET", "/v1/version").status, 200)
+        make_certificate(self.files, "two")
+        self.assertEqual(self.reload(self.settings_of("two")).status, 204)
+        after = self.serial()
+        self.assertNotEqual(before, after)
+        # An open connection stays.
+        self.assertEqual(token.send("GET", "/v1/version").status, 200)
+        # The same files with new content, as tools that renew certificates write them.
+        make_certificate(self.files, "two")
+        self.by_signal(self.settings_of("two"), "settings_reloaded")
+        self.assertNotIn(self.serial(), (before, after))
+        for _ in range(20):
+            self.assertEqual(self.reload().status, 204)
+            self.serial()
+
+    def test_settings_are_applied(self):
+        self.assertEqual(self.client().get("/console/nodes.json"), {"items": [], "next": None})
+        self.by_signal(self.settings_of(nodes=[{"name": "gpu1", "url": "https://gpu1:7780"}]),
+                       "settings_reloaded")
+        self.assertEqual(self.client().get("/console/nodes.json")["items"][0]["name"], "gpu1")
+        self.assertEqual(self.reload(self.settings_of()).status, 204)
+        self.assertEqual(self.client().get("/console/nodes.json")["items"], [])
+
+    def test_what_cannot_change(self):
+        for settings, name in (
+                ({**self.settings_of(), "executor": "gate"}, "executor"),
+                ({**self.settings_of(), "debts": "pod"}, "debts"),
+                ({"version": 1, "listen": {"port": self.port}}, "listen.certificate"),
+                ({**self.settings_of(), "listen": {**self.settings_of()["listen"], "port": 1}},
+                 "listen.port"),
+                ({**self.settings_of(), "listen": {**self.settings_of()["listen"],
+                                                   "address": "127.0.0.2"}}, "listen.address")):
+            answer = self.reload({**settings, "nodes": [{"name": "x", "url": "y"}]})
+            self.problem(answer, 400, "bad_request", name, "stay", "restart")
+            self.assertIn(name, self.by_signal(settings, "settings_refused"))
+        self.assertEqual(self.client().get("/console/nodes.json")["items"], [])
+
+    def test_a_broken_file(self):
+        before = self.serial()
+        for broken, words in (("version: 1\nwach: {}", "did you mean 'watch'"), ("", "empty"),
+                              ("version: 1\nwach: {}\nexecutor: x", "2 mistakes"),
+                              ("admins: ['group:no-such-group']\nversion: 1", "no-such-group"),
+                              (self.settings_of("missing"), "missing.crt")):
+            self.problem(self.reload(broken), 400, "bad_request", words, "in force stay")
+            self.assertIn("in force stay", self.by_signal(broken, "settings_refused"))
+            self.assertEqual(self.serial(), before)
+        os.unlink(os.path.join(self.files, "settings.yaml"))
+        self.problem(self.reload(), 400, "bad_request", "settings.yaml")
+        self.assertEqual(self.reload(self.settings_of()).status, 204)
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root to be several users")
+    def test_roles(self):
+        client = self.client("nobody")
+        self.assertEqual(client.send("POST", "/v1/reload").status, 403)
+        self.assertEqual(self.reload(self.settings_of(admins=["nobody"])).status, 204)
+        # On the connection that was open before.
+        self.assertEqual(client.get("/v1/whoami")["scope"], "admin")
+        self.assertEqual(client.send("POST", "/v1/reload").status, 204)
+        self.assertEqual(self.reload(self.settings_of()).status, 204)
+        self.assertEqual(client.send("POST", "/v1/reload").status, 403)
+
+
+@unittest.skipUnless(os.geteuid() == 0, "needs root to be several users")
+class Users(WebCase):
+    """A user database that does not answer, as a directory server at times does."""
+
+    system = True
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="cleave-users-")
+        self.addCleanup(folder.cleanup)
+        self.hang = os.path.join(folder.name, "hang")
+        self.env = {"LD_PRELOAD": os.path.join(os.path.dirname(PROGRAMS["driver"]),
+                                               "libslow-users.so"),
+                    "CLEAVE_TEST_USERS": self.hang,
+                    "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
+        super().setUp()
+
+    def make_settings(self):
+        return {"version": 1, "admins": ["group:daemon"], "listen": {"port": self.port}}
+
+    def stop_answers(self):
+        with open(self.hang, "w", encoding="ascii"):
+            pass
+
+    def test_others_do_not_wait(self):
+        secret = self.token("tenant", tenant="games")
+        known = self.client("man")
+        self.assertEqual(known.get("/v1/whoami")["subject"], "man")
+        answers = {}
+
+        def ask(name, client):
+            answers[name] = client.send("GET", "/v1/whoami")
+
+        self.stop_answers()
+        waiting = {"nobody": self.client("nobody"), "daemon": self.client("daemon")}
+        token = self.over_tcp(secret)
+        threads = []
+        for name, client in waiting.items():
+            client.connection = client.open()
+            threads.append(threading.Thread(target=ask, args=(name, client)))
+            threads[-1].start()
+        root, begin, n = self.client(), time.monotonic(), 0
+        while time.monotonic() - begin < 2:
+            self.assertEqual(root.send("GET", "/v1/leases").status, 200)
+            self.assertEqual(known.send("GET", "/v1/leases").status, 200)
+            self.assertEqual(token.get("/v1/whoami")["subject"], "games")
+            n += 1
+        self.assertGreater(n, 10)
+        self.assertEqual(answers, {})
+        os.unlink(self.hang)
+        for thread in threads:
+            thread.join(PATIENCE_S)
+        self.assertEqual({name: (answer.json["subject"], answer.json["scope"])
+                          for name, answer in answers.items()},
+                         {"nobody": ("nobody", "tenant"), "daemon": ("daemon", "admin")})
+
+    def test_it_never_answers(self):
+        self.stop_answers()
+        answer = self.client("nobody").send("GET", "/v1/whoami")
+        self.problem(answer, 503, "unavailable", "user database", "try again")
+        answer = self.client().send("POST", "/v1/tokens", {"name": "a", "scope": "tenant",
+                                                           "tenant": "games"})
+        self.problem(answer, 503, "unavailable", "user database")
+        # The agent's end does not wait for it.
+        begin = time.monotonic()
+        self.agent.stop()
+        self.assertLess(time.monotonic() - begin, 10)
+
+
+class Connections(WebCase):
+    """Floods of connections: who else is served, and what is told about it."""
+
+    system = os.geteuid() == 0
+
+    def make_settings(self):
+        return {"version": 1, "listen": {"port": self.port}}
+
+    def setUp(self):
+        super().setUp()
+        most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+        self.secret = self.token("viewer")
+        self.many = []
+        self.addCleanup(lambda: [s.close() for s in self.many])
+
+    def flood(self, n, address="127.0.0.1"):
+        """Half requests without a token."""
+        for _ in range(n):
+            s = socket.socket()
+            s.settimeout(10)
+            s.bind((address, 0))
+            s.connect(("127.0.0.1", self.port))
+            with contextlib.suppress(OSError):
+                s.sendall(b"GET /v1/version HTTP/1.1\r\n")
+            self.many.append(s)
+
+    def limited(self, limit):
+        text = Client(self.agent.api).send("GET", "/metrics").text.decode()
+        line = re.search(r'^cleave_api_connections_limited_total\{limit="%s"\} (\S+)$' % limit, text,
+                         re.MULTILINE)
+        return float(line.group(1))
+
+    def check_tokens(self):
+        for _ in range(20):
+            client = Client(port=self.port, token=self.secret)
+            self.assertEqual(client.send("GET", "/v1/version").status, 200)
+            client.close()
+
+    def test_an_address_without_tokens(self):
+        early = self.over_tcp(self.secret)
+        self.assertEqual(early.send("GET", "/v1/version").status, 200)
+        connection = early.connection
+        self.flood(1500)
+        self.check_tokens()
+        # The connection with a token has stayed.
+        self.assertEqual(early.send("GET", "/v1/version").status, 200)
+        self.assertIs(early.connection, connection)
+        self.assertGreater(self.limited("address"), 1000)
+        events = self.agent.events("connections_limited")
+        self.assertEqual(len(events), 1, events)
+        self.assertIn("127.0.0.1", events[0]["message"])
+
+    def test_many_addresses(self):
+        for i in range(2, 10):
+            self.flood(300, "127.0.0.%d" % i)
+        self.check_tokens()
+        s = socket.create_connection(("127.0.0.1", self.port), 10)
+        self.many.append(s)
+        s.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        self.assertIn(b" 200 ", s.recv(4096))
+        self.assertGreater(self.limited("server"), 1000)
+
+    def test_a_token_with_too_many(self):
+        for _ in range(1100):
+            s = socket.create_connection(("127.0.0.1", self.port), 10)
+            self.many.append(s)
+            s.sendall(b"GET /v1/version HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n"
+                      % self.secret.encode())
+            text = s.recv(4096)
+        self.assertIn(b" 409 ", text)
+        other = self.over_tcp(self.token("admin"))
+        self.assertEqual(other.send("GET", "/v1/version").status, 200)
+        self.assertGreater(self.limited("user"), 70)
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root to be several users")
+    def test_users(self):
+        for user in ("games", "daemon", "man", "lp"):
+            with acting_as(user):
+                for _ in range(1000):
+                    self.many.append(socket.socket(socket.AF_UNIX))
+                    self.many[-1].settimeout(10)
+                    self.many[-1].connect(self.agent.api)
+        for user in ("nobody", "root"):
+            self.assertEqual(Client(self.agent.api, user).send("GET", "/v1/version").status, 200)
+        self.assertGreater(self.limited("server"), 0)
+
+
+if __name__ == "__main__":
+    main()

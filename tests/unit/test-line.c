@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Each wait of a thread in line ends, whatever else its lease does meanwhile: another
+ * thread plays the lease's other work, again and again, on a clock that runs faster than
+ * real time. */
+#include "gate/attach/attach.h"
+#include "gate/attach/attachment.h"
+#include "gate/process/thread.h"
+#include "gate/window/flight.h"
+#include "gate/window/grace.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#define MS CLV_NS_PER_MS
+#define SPEED 10u
+#define STEP_NS (1 * MS) /* of real time, between two acts of the other thread */
+/* After this time the gate opens. */
+#define OPENS_AFTER_NS (5 * CLV_NS_PER_S)
+
+static bool mark_nothing(bool lingering)
+{
+	return false;
+}
+
+static const struct clv_gate_api api = {.mark_tails = mark_nothing};
+
+struct clv_gate_state clv_gate = {.api = &api};
+__thread struct clv_gate_thread clv_gate_thread;
+
+static struct clv_control_page control;
+static struct clv_report_page report;
+static struct clv_view view = {
+	.control = &control,
+	.report = &report,
+	.slot = &report.slots[0],
+	.turn = &report.turns[0],
+};
+static struct clv_wiped_on_fork forkless;
+struct clv_wiped_on_fork *clv_wiped_on_fork = &forkless;
+
+void clv_gate_seek_agent(struct clv_view *of)
+{
+}
+
+bool clv_attach_ring(const struct clv_view *of)
+{
+	return true;
+}
+
+bool clv_helper_start(void)
+{
+	return true;
+}
+
+void clv_helper_wake(void)
+{
+}
+
+bool clv_grace_begin(void)
+{
+	return false;
+}
+
+void clv_grace_succeeded(void)
+{
+}
+
+/* The clock. */
+
+static uint64_t real_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * CLV_NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+static int read_fast(clockid_t clock, struct timespec *ret)
+{
+	uint64_t ns = SPEED * real_ns();
+
+	*ret = (struct timespec){(time_t)(ns / CLV_NS_PER_S), (long)(ns % CLV_NS_PER_S)};
+	return 0;
+}
+
+/* The other thread. */
+
+static void (*act)(void);
+static _Atomic bool is_over;
+
+static void *go_on(void *userdata)
+{
+	const struct timespec pause = {.tv_nsec = STEP_NS};
+	uint64_t since_ns = clv_clock_ns();
+
+	while (!atomic_load(&is_over)) {
+		act();
+		if (clv_clock_ns() - since_ns > OPENS_AFTER_NS) {
+			control.slots_used = 1;
+			atomic_store(&control.phase, CLV_PHASE_WORD(2, CLV_PHASE_OPEN));
+		}
+		nanosleep(&pause, NULL);
+	}
+	return NULL;
+}
+
+/* Returns whether a command of the queue entered in its turn, and how long it waited in
+ * *ret_ns. */
+static bool enter_behind(
+	struct clv_backlog *backlog, void (*other)(void), uint64_t *ret_ns)
+{
+	uint64_t since_ns = clv_clock_ns();
+	pthread_t thread;
+	bool entered;
+
+	act = other;
+	atomic_store(&is_over, false);
+	pthread_create(&thread, NULL, go_on, NULL);
+	entered = clv_flight_enter(&view, backlog, 0);
+	*ret_ns = clv_clock_ns() - since_ns;
+	atomic_store(&is_over, true);
+	pthread_join(thread, NULL);
+	return entered;
+}
+
+static bool enter_beside(void (*other)(void), uint64_t *ret_ns)
+{
+	struct clv_backlog backlog = {0};
+
+	return enter_behind(&backlog, other, ret_ns);
+}
+
+static int begin(void **state)
+{
+	atomic_store(&clv_clock_read, read_fast);
+	atomic_store(&forkless.view, &view);
+	clv_gate.flight = 0;
+	control = (struct clv_control_page){
+		.slots_used = 2,
+		.window_ns = 4 * MS,
+		.window_commands = 1,
+		.phase = CLV_PHASE_WORD(1, CLV_PHASE_CLOSED),
+	};
+	for (int i = 0; i < 2; i++) {
+		report.slots[i] = (struct clv_slot){.busy_since_ns = clv_clock_ns()};
+		report.turns[i] = (struct clv_slot_turn){0};
+	}
+	return 0;
+}
+
+/* The command of one process runs and runs, maybe until this process submits something,
+ * which has nothing in flight itself. */
+static void keep_running(void)
+{
+}
+
+static void test_work_of_another_process(void **state)
+{
+	uint64_t ns;
+
+	report.slots[1].entered = 1;
+	assert_false(enter_beside(keep_running, &ns));
+	assert_true(ns < OPENS_AFTER_NS);
+}
+
+/* The same, while short work of this process completes again and again. */
+static void complete_one(void)
+{
+	clv_flight_enter_as_debt(&view, CLV_FLIGHT_PACK(1 * MS));
+	clv_flight_leave(CLV_FLIGHT_PACK(1 * MS));
+}
+
+static void test_completions_beside(void **state)
+{
+	uint64_t ns;
+
+	report.slots[1].entered = 1;
+	assert_false(enter_beside(complete_one, &ns));
+	assert_true(ns < OPENS_AFTER_NS);
+}
+
+static void test_completions_beside_own(void **state)
+{
+	uint64_t ns;
+
+	clv_flight_enter_as_debt(&view, CLV_FLIGHT_PACK(0));
+	assert_false(enter_beside(complete_one, &ns));
+	assert_true(ns < OPENS_AFTER_NS);
+}
+
+/* The lease has drained and its turn is to come, so nothing enters before it.  Threads of
+ * another process that try to enter count for a moment each. */
+static void try_again(void)
+{
+	for (int i = 0; i < 100; i++) {
+		atomic_fetch_add(&report.slots[1].entered, 1);
+		atomic_fetch_add(&report.slots[1].done, 1);
+	}
+}
+
+static void test_drained(void **state)
+{
+	uint64_t ns;
+
+	assert_true(enter_beside(try_again, &ns));
+	assert_true(ns >= OPENS_AFTER_NS);
+}
+
+/* Another process always has work that may run past the end of the turn. */
+static void overrun(void)
+{
+	report.slots[1].busy_since_ns = clv_clock_ns();
+}
+
+static void test_another_always_overruns(void **state)
+{
+	uint64_t ns;
+
+	control.phase = CLV_PHASE_WORD(1, CLV_PHASE_SHARED);
+	report.slots[1].entered = 1;
+	report.turns[1].ends_ns = UINT64_MAX;
+	enter_beside(overrun, &ns);
+	assert_true(ns < OPENS_AFTER_NS);
+}
+
+/* The queue of a lease that is alone has a window full of work, of which nothing is
+ * complete in the time that its longest batch takes. */
+static void test_a_full_window_alone(void **state)
+{
+	struct clv_backlog backlog = {
+		.awaited = 4000 * MS << CLV_FLIGHT_COUNT_BITS | 400,
+		.longest_ns = 20 * MS,
+		.progress_ns = clv_clock_ns(),
+	};
+	uint64_t ns;
+
+	control.phase = CLV_PHASE_WORD(1, CLV_PHASE_OPEN);
+	control.window_ns = CLV_NS_PER_S;
+	clv_flight_enter_as_debt(&view, backlog.awaited);
+	enter_behind(&backlog, keep_running, &ns);
+	assert_true(ns < CLV_NS_PER_S);
+}
+
+/* It waits for a command that takes as long as expected. */
+static void test_a_long_command_alone(void **state)
+{
+	struct clv_backlog backlog = {
+		.awaited = 2000 * MS << CLV_FLIGHT_COUNT_BITS | 1,
+		.longest_ns = 2000 * MS,
+		.progress_ns = clv_clock_ns(),
+	};
+	uint64_t ns;
+
+	control.phase = CLV_PHASE_WORD(1, CLV_PHASE_OPEN);
+	control.window_ns = CLV_NS_PER_S;
+	clv_flight_enter_as_debt(&view, backlog.awaited);
+	enter_behind(&backlog, keep_running, &ns);
+	assert_true(ns >= 1000 * MS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_work_of_another_process, begin),
+		cmocka_unit_test_setup(test_completions_beside, begin),
+		cmocka_unit_test_setup(test_completions_beside_own, begin),
+		cmocka_unit_test_setup(test_drained, begin),
+		cmocka_unit_test_setup(test_another_always_overruns, begin),
+		cmocka_unit_test_setup(test_a_full_window_alone, begin),
+		cmocka_unit_test_setup(test_a_long_command_alone, begin),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
