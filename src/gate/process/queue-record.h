@@ -86,6 +86,8 @@ struct clv_queue {
 	 * any no marker is placed, since it could wait for them. */
 	_Atomic uint32_t n_held;
 	_Atomic uint32_t has_held; /* it has had a held command */
+	/* Commands never take the fast path: out_of_order or has_held. */
+	_Atomic uint32_t is_never_quick;
 
 	/* The queue is blocked (queue_ops.stands): its work is not in flight, and is
 	 * counted in `parked` as far as it has no marker. */
@@ -114,6 +116,12 @@ struct clv_queue {
 	pthread_mutex_t mark_lock;
 	struct clv_queue *next_free;
 };
+
+static inline void clv_queue_set_held(struct clv_queue *queue)
+{
+	atomic_store(&queue->has_held, 1);
+	atomic_store(&queue->is_never_quick, 1);
+}
 
 static inline struct clv_queue *clv_queue_of_backlog(struct clv_backlog *backlog)
 {

@@ -283,7 +283,7 @@ void clv_queue_hold(struct clv_queue *queue)
 
 	if (locked && can_have_markers(queue))
 		placed = place_marker(queue);
-	atomic_store(&queue->has_held, 1);
+	clv_queue_set_held(queue);
 	clv_table_use(queue);
 	atomic_fetch_add(&queue->n_held, 1);
 	if (locked)

@@ -107,11 +107,10 @@ CLV_HOT bool clv_quick_begin(struct clv_quick *quick, const void *handle, uint64
 	quick->view = clv_gate_current_view();
 	quick->queue = clv_gate_thread.last_queue;
 	quick->packed = atomic_load_explicit(&cost->packed, memory_order_relaxed);
-	if (CLV_UNLIKELY(
-		    !quick->view || quick->queue->handle != handle ||
-		    quick->queue->out_of_order ||
-		    atomic_load_explicit(&quick->queue->has_held, memory_order_relaxed) ||
-		    !clv_queue_knows_user(quick->queue)))
+	if (CLV_UNLIKELY(!quick->view || quick->queue->handle != handle ||
+			 atomic_load_explicit(
+				 &quick->queue->is_never_quick, memory_order_relaxed) ||
+			 !clv_queue_knows_user(quick->queue)))
 		return false;
 	if (CLV_UNLIKELY(!clv_flight_quick_enter(quick->view, quick->packed)))
 		return false;

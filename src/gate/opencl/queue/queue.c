@@ -47,7 +47,7 @@ static void note_habits(struct clv_queue *queue)
 	own->runs_in_caller = strcmp(name, "Oclgrind") == 0;
 	/* No command may take the fast path, which does not finish the queues. */
 	if (own->runs_in_caller)
-		atomic_store(&queue->has_held, 1);
+		clv_queue_set_held(queue);
 }
 
 static void begin_queue(struct clv_queue *queue)
@@ -60,6 +60,8 @@ static void begin_queue(struct clv_queue *queue)
 		sizeof(queue->context), &queue->context, NULL);
 	note_habits(queue);
 	queue->out_of_order = properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+	if (queue->out_of_order)
+		atomic_store(&queue->is_never_quick, 1);
 	clv_lock_init(&clv_cl_queue(queue)->order_lock, PTHREAD_MUTEX_RECURSIVE);
 	clv_event_list_begin(&clv_cl_queue(queue)->events);
 }

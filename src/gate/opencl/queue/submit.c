@@ -127,7 +127,7 @@ static void enter_or_hold(struct clv_submission *submission, uint64_t estimate_n
 		clv_flight_enter_as_debt(submission->view, submission->packed);
 		return;
 	}
-	atomic_store(&submission->queue->has_held, 1);
+	clv_queue_set_held(submission->queue);
 	lock_order(submission);
 	if (!hold(submission, &command))
 		clv_flight_enter_as_debt(submission->view, submission->packed);
