@@ -2,11 +2,14 @@
 """Plans of hardware partitions and their steps.
 
 `plan` measures how long a plan takes (bench/plan.c) and how long a step of an apply takes
-beside its driver (tests/apply/steps.py).  `plan-all`, which takes an hour, runs completely what
+beside its driver (tests/apply/steps.py), and counts the orders of events beside an apply that
+tests/agent/test-explore.c goes through.  `plan-all`, which takes an hour, runs completely what
 the tests sample: every case of the MIG planner against brute force (tests/core/mig.py), and
 a fault in every call of an apply (tests/apply/faults.py).
 """
 import json
+import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -16,6 +19,7 @@ from tenants import BenchError
 
 TESTS = Path(__file__).resolve().parent.parent / "tests"
 ROUNDS, QUICK_ROUNDS = 1000, 30
+DEPTH, QUICK_DEPTH = 6, 3
 # {name of the rows: beginning of the names of plan-bench's cases}; a row has the slowest case.
 SIZES = {"eight": "a100-", "thousand": "mixed-"}
 HOURS = 3600 * 2
@@ -53,6 +57,19 @@ def measure_plans(context):
         context.add("plan", name, "worst", slowest(rows, prefix, "longest_ms"), "ms")
 
 
+def explore_orders(context):
+    depth = QUICK_DEPTH if context.quick else DEPTH
+    done = subprocess.run(
+        [str(built(context, "tests/agent/test-agent-explore"))], capture_output=True, text=True,
+        timeout=HOURS, check=False, env={**os.environ, "CLEAVE_DEPTH": str(depth)})
+    output = done.stdout + done.stderr
+    counts = re.findall(r"^# depth \d+: (\d+) states, (\d+) events$", output, re.MULTILINE)
+    wrong = max(output.count("wrong: "), int(done.returncode != 0))
+    for metric, n in (("depth", depth), ("states", sum(int(n) for n, _ in counts)),
+                      ("events", sum(int(n) for _, n in counts)), ("wrong", wrong)):
+        context.add("plan", "orders", metric, n, "")
+
+
 def measure_steps(context):
     built(context, "tests/doubles/nvml")
     took = json.loads(lines_of([sys.executable, TESTS / "apply/steps.py", "--build",
@@ -68,6 +85,8 @@ def run(context):
         measure_plans(context)
     if context.wants("step"):
         measure_steps(context)
+    if context.wants("orders"):
+        explore_orders(context)
 
 
 def check_completeness(context):

@@ -20,6 +20,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -328,6 +329,7 @@ void __wrap_clv_hardware_step(struct clv_hardware *hardware, const char *uuid,
 	question->kind = WORLD_STEP;
 	question->step = *step;
 	question->step.affected = NULL;
+	snprintf(question->uuid, sizeof(question->uuid), "%s", uuid);
 }
 
 bool __wrap_clv_hardware_sample(

@@ -62,6 +62,7 @@ struct world_timer {
 struct world_question {
 	enum { WORLD_ASK, WORLD_STEP, WORLD_SAMPLE } kind;
 	struct clv_step step;
+	char uuid[96]; /* of the step's device */
 	clv_hardware_fn done;
 	void *userdata;
 };

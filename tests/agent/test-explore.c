@@ -1,0 +1,781 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A layout is applied to two GPUs while leases come and end, a program that cleave does
+ * not know uses a partition, drivers fail or answer too late, a GPU is lost, the agent is
+ * killed and the machine reboots: every order of these up to a depth (CLEAVE_DEPTH).  A
+ * state is reached by repeating the events that led to it, in a new world; a state that
+ * was reached before is not continued.
+ *
+ * The model is below: which partitions exist, and who uses them.  In each state it holds
+ * that the agent has destroyed nothing that was in use, and that no lease was placed on a
+ * partition that an operation creates or destroys.  From each state the drivers then
+ * answer and time passes, until nothing happens any more: then each GPU is as the layout
+ * wants it, or as it was before, or the agent says that it is not; and no lease waits
+ * beside a partition that is free. */
+#include "../unit/plan-world.h"
+#include "rows.h"
+
+#include "agent/apply/apply-internal.h"
+#include "agent/apply/apply.h"
+#include "agent/apply/reapply.h"
+#include "agent/device/partitions.h"
+#include "agent/ledger/ledger.h"
+#include "agent/ledger/lifecycle.h"
+#include "agent/record/notify.h"
+#include "agent/store/state.h"
+#include "agent/store/store.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define N_GPUS 2
+#define N_STARTS 2
+#define PROFILE "1g.5gb"
+#define LEASES_MAX 2
+#define DEPTH_MAX 16
+#define SETTLE_ROUNDS 48
+#define STATES_MAX (UINT32_C(1) << 20)
+#define SEEN_SIZE (2 * STATES_MAX)
+
+/* --- The model --- */
+
+struct model {
+	bool is_there[N_GPUS][N_STARTS];
+	bool is_lost[N_GPUS];
+	bool is_used; /* gpu0/1g.5gb@0, by a program that cleave does not know */
+	/* When the operation began. */
+	bool before[N_GPUS][N_STARTS];
+	bool is_kept; /* the layout was applied, so the next agents apply it again */
+	unsigned int n_processes;
+};
+static struct model model;
+
+static const bool target[N_GPUS][N_STARTS] = {{false, true}, {true, false}};
+#define RULES                                                                     \
+	"version: 1\n"                                                            \
+	"on-busy: %s\n"                                                           \
+	"devices:\n"                                                              \
+	"- {select: {name: gpu0}, partitions: [{profile: 1g.5gb, start: [1]}]}\n" \
+	"- {select: {name: gpu1}, partitions: [{profile: 1g.5gb, start: [0]}]}\n"
+
+/* --- Paths, and states that were seen --- */
+
+/* clang-format off */
+enum event {
+	ANSWER,    /* the driver does as it was told, or refuses what it cannot do */
+	REFUSE,    /* the driver answers with an error and does nothing */
+	LATE,      /* it does it, and the agent does not get the answer */
+	KILL,      /* the agent is killed before the driver does anything */
+	KILL_LATE, /* and after */
+	LEASE,     /* a program wants any partition of the profile */
+	WAIT,      /* and waits for it */
+	END,       /* the oldest program ends */
+	USE,       /* a program that cleave does not know begins to use a partition, or ends */
+	LOSE,      /* gpu1 is lost, or comes back */
+	REBOOT,    /* the machine starts again, without instances */
+	TIME,      /* the next timer fires */
+	_EVENT_MAX,
+};
+/* clang-format on */
+
+static const char *const event_names[_EVENT_MAX] = {"answer", "refuse", "late", "kill",
+	"kill-late", "lease", "wait", "end", "use", "lose", "reboot", "time"};
+
+/* A state: the events that lead to it, and those that can happen in it. */
+struct found {
+	unsigned char path[DEPTH_MAX];
+	uint32_t can_happen;
+};
+
+struct exploration {
+	uint64_t *seen; /* hashes; 0: free */
+	struct found *states;
+	size_t n_states;
+	uint64_t n_events;
+};
+static struct exploration exploration;
+
+static unsigned char path[DEPTH_MAX];
+static unsigned int n_path;
+
+static void print_path(const char *what)
+{
+	fprintf(stderr, "wrong: %s, after:", what);
+	for (unsigned int i = 0; i < n_path; i++)
+		fprintf(stderr, " %s", event_names[path[i]]);
+	fputc('\n', stderr);
+}
+
+static void must(bool is_so, const char *what)
+{
+	if (is_so)
+		return;
+	print_path(what);
+	fail();
+}
+
+/* Whether the state was reached before; records it. */
+static bool was_seen(uint64_t hash)
+{
+	size_t at = hash % SEEN_SIZE;
+
+	while (exploration.seen[at] != 0 && exploration.seen[at] != hash)
+		at = (at + 1) % SEEN_SIZE;
+	if (exploration.seen[at] == hash)
+		return true;
+	exploration.seen[at] = hash;
+	return false;
+}
+
+/* --- The drivers --- */
+
+static struct clv_node *view(void)
+{
+	return clv_hardware_node(world.agent.hardware);
+}
+
+static struct clv_agent_device *device_of(unsigned int gpu, unsigned int start)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "gpu%u/" PROFILE "@%u", gpu, start);
+	return clv_devices_find(world.agent.devices, name);
+}
+
+static struct clv_lease *lease_on(unsigned int gpu, unsigned int start)
+{
+	struct clv_agent_device *device = device_of(gpu, start);
+
+	for (size_t i = 0; device && i < device->n_leases; i++) {
+		if (!device->leases[i]->record.is_queued)
+			return device->leases[i];
+	}
+	return NULL;
+}
+
+static void describe(char *ret, size_t ret_bytes)
+{
+	size_t n = 0;
+
+	for (unsigned int gpu = 0; gpu < N_GPUS; gpu++) {
+		if (model.is_lost[gpu])
+			continue;
+		n += (size_t)snprintf(ret + n, ret_bytes - n,
+			"A100-40GB on name=gpu%u uuid=GPU-%u memory=40G", gpu, gpu);
+		for (unsigned int start = 0; start < N_STARTS; start++) {
+			if (model.is_there[gpu][start])
+				n += (size_t)snprintf(ret + n, ret_bytes - n,
+					" " PROFILE "@%u%s", start,
+					gpu + start == 0 && model.is_used ? "!x" : "");
+		}
+		n += (size_t)snprintf(ret + n, ret_bytes - n, "\n");
+	}
+}
+
+/* What hardware.c and the subscribers do when an answer has come. */
+static void read_node(void)
+{
+	char text[512] = "";
+
+	describe(text, sizeof(text));
+	clv_node_clear(view());
+	plan_node(text, view());
+	for (size_t i = 0; i < view()->n_devices; i++) {
+		struct clv_node_device *device = &view()->devices[i];
+
+		device->info.backend = "nvidia";
+		device->info.executor = "gate";
+		for (size_t j = 0; j < device->n_partitions; j++)
+			device->partitions[j].memory_bytes = 5 * GIB;
+	}
+	clv_partitions_take_node(&world.agent, view());
+	clv_marks_update(world.agent.apply);
+	clv_lifecycle_serve_all(world.agent.lifecycle);
+}
+
+static unsigned int gpu_of(const struct world_question *question)
+{
+	return question->uuid[4] == '1';
+}
+
+/* Carries out a step on the model.  0, or the driver's error. */
+static int do_step(const struct world_question *question)
+{
+	const struct clv_step *step = &question->step;
+	unsigned int gpu = gpu_of(question), start = step->start;
+	const char *at = strchr(step->partition, '@');
+	bool *is_there;
+
+	if (step->kind == CLV_STEP_DESTROY && at)
+		start = (unsigned int)strtoul(at + 1, NULL, 10);
+	must(start < N_STARTS, "a step beside the layout");
+	is_there = &model.is_there[gpu][start];
+	if (model.is_lost[gpu])
+		return -ENODEV;
+	if (step->kind == CLV_STEP_CREATE) {
+		if (*is_there)
+			return -ENOSPC;
+		*is_there = true;
+		return 0;
+	}
+	must(step->kind == CLV_STEP_DESTROY, "a step of no kind that the layout needs");
+	if (!*is_there)
+		return -ENODEV;
+	if (gpu + start == 0 && model.is_used)
+		return -EBUSY;
+	must(!lease_on(gpu, start), "a partition is destroyed that has a lease");
+	*is_there = false;
+	return 0;
+}
+
+static struct world_question take_question(void)
+{
+	struct world_question question = world.questions[0];
+
+	world.n_questions--;
+	memmove(world.questions, world.questions + 1,
+		world.n_questions * sizeof(world.questions[0]));
+	return question;
+}
+
+static void answer(enum event event)
+{
+	struct world_question question = take_question();
+	struct clv_error err = {0};
+	int r = 0;
+
+	if (question.kind == WORLD_STEP && event != REFUSE)
+		r = do_step(&question);
+	if (event == REFUSE)
+		r = -EIO;
+	if (event == LATE)
+		r = -ETIMEDOUT;
+	if (r < 0)
+		clv_error_set(&err, r, "the driver says no");
+	else
+		read_node();
+	if (question.done)
+		question.done(question.userdata, &err);
+}
+
+/* --- Agents --- */
+
+static void begin_agent(void)
+{
+	struct clv_error err = {0};
+
+	must(clv_apply_new(&world.agent, &world.agent.apply, &err) >= 0 &&
+			clv_reapply_new(&world.agent, &world.agent.reapply, &err) >= 0,
+		err.msg);
+}
+
+/* As main/loop.c: a survey, leases, the operation under way, the kept layout. */
+static void next_agent(void)
+{
+	world.agent.reapply = clv_reapply_free(world.agent.reapply);
+	world.agent.apply = clv_apply_free(world.agent.apply);
+	world.n_questions = 0;
+	clv_node_clear(view());
+	for (size_t i = 0; i < clv_devices_count(world.agent.devices); i++) {
+		struct clv_agent_device *device = clv_devices_at(world.agent.devices, i);
+
+		device->is_changing = device->is_present = device->is_divided = false;
+	}
+	world_restart();
+	begin_agent();
+	world.questions[world.n_questions++] = (struct world_question){.kind = WORLD_ASK};
+	clv_apply_resume(world.agent.apply);
+	clv_reapply_begin(world.agent.reapply);
+}
+
+static const struct clv_operation *last(void)
+{
+	const struct clv_operation *op = NULL, *next;
+
+	for (size_t i = 0; (next = clv_apply_at(world.agent.apply, i)); i++)
+		op = next;
+	return op;
+}
+
+/* --- Leases --- */
+
+static size_t n_leases(void)
+{
+	return world.agent.n_leases;
+}
+
+/* No lease is placed on what the operation changes, and none on what is not there. */
+static void check_place(const struct clv_lease *lease)
+{
+	const struct clv_operation *op = last();
+
+	for (unsigned int gpu = 0; gpu < N_GPUS; gpu++) {
+		for (unsigned int start = 0; start < N_STARTS; start++) {
+			if (lease->device != device_of(gpu, start))
+				continue;
+			must(op == NULL || op->state == SURVEYING || op->state >= DONE ||
+					(model.before[gpu][start] && target[gpu][start]),
+				"a lease is placed on a partition of an operation");
+		}
+	}
+}
+
+static void ask_for_lease(bool waits)
+{
+	struct clv_lease_request request = world_request(50);
+	struct clv_lease *lease = NULL;
+	pid_t pid = PID(++model.n_processes);
+
+	world_process(pid, 1);
+	snprintf(request.profile, sizeof(request.profile), PROFILE);
+	request.wait = waits;
+	if (world_create(&request, ALICE, pid, &lease) < 0)
+		return;
+	if (!lease->record.is_queued)
+		check_place(lease);
+}
+
+static pid_t oldest_holder(void)
+{
+	for (size_t i = 0; i < world.n_processes; i++) {
+		if (world.processes[i].is_alive)
+			return world.processes[i].id.pid;
+	}
+	return 0;
+}
+
+static void end_processes(void)
+{
+	for (size_t i = 0; i < world.n_processes; i++)
+		world.processes[i].is_alive = false;
+}
+
+static void end_oldest(void)
+{
+	world_kill(oldest_holder());
+	world_turn();
+}
+
+/* --- Time --- */
+
+static bool has_timer(void)
+{
+	for (size_t i = 0; i < WORLD_TIMERS; i++) {
+		if (world.timers[i].source && world.timers[i].due_ns != UINT64_MAX)
+			return true;
+	}
+	return false;
+}
+
+static void pass_time(void)
+{
+	uint64_t due_ns = UINT64_MAX;
+
+	for (size_t i = 0; i < WORLD_TIMERS; i++) {
+		if (world.timers[i].source && world.timers[i].due_ns < due_ns)
+			due_ns = world.timers[i].due_ns;
+	}
+	if (due_ns > world.now_ns)
+		world.now_ns = due_ns - due_ns % CLV_NS_PER_S;
+	world_pass_s(1);
+}
+
+/* --- Events --- */
+
+static bool can_happen(enum event event)
+{
+	bool is_asked = world.n_questions > 0;
+	bool is_step = is_asked && world.questions[0].kind == WORLD_STEP;
+
+	switch (event) {
+	case ANSWER:
+	case REFUSE:
+		return is_asked;
+	case LATE:
+	case KILL_LATE:
+		return is_step;
+	case KILL:
+		return true;
+	case LEASE:
+	case WAIT:
+		return n_leases() < LEASES_MAX;
+	case END:
+		return oldest_holder() != 0;
+	case USE:
+		return model.is_used || model.is_there[0][0];
+	case TIME:
+		return !is_asked && has_timer();
+	default:
+		return true;
+	}
+}
+
+/* An operation that had begun goes on, or back to what was before it. */
+static void reboot(void)
+{
+	memset(model.is_there, 0, sizeof(model.is_there));
+	if (!last() || !last()->before || last()->state >= DONE)
+		memset(model.before, 0, sizeof(model.before));
+	model.is_used = false;
+	end_processes();
+	next_agent();
+}
+
+static void happen(enum event event)
+{
+	switch (event) {
+	case KILL_LATE:
+		do_step(&world.questions[0]);
+		next_agent();
+		break;
+	case KILL:
+		next_agent();
+		break;
+	case LEASE:
+	case WAIT:
+		ask_for_lease(event == WAIT);
+		break;
+	case END:
+		end_oldest();
+		break;
+	case USE:
+		model.is_used = !model.is_used;
+		break;
+	case LOSE:
+		model.is_lost[1] = !model.is_lost[1];
+		break;
+	case REBOOT:
+		reboot();
+		break;
+	case TIME:
+		pass_time();
+		break;
+	default:
+		answer(event);
+	}
+	model.is_kept |= last() && last()->state == DONE;
+	world_check();
+}
+
+/* --- The end of each state --- */
+
+/* Whether an operation that ended under an earlier agent is listed as failed. */
+static bool has_failed_before(void)
+{
+	json_t *past = clv_apply_past(world.agent.apply), *item;
+	bool has = false;
+	size_t i;
+
+	json_array_foreach (past, i, item)
+		has |= strcmp(json_string_value(json_object_get(item, "state")),
+			       clv_operation_states[FAILED]) == 0;
+	json_decref(past);
+	return has;
+}
+
+/* Whether the agent says that a GPU is neither as before nor as the layout wants it. */
+static bool is_said(unsigned int gpu)
+{
+	const struct clv_operation *op = last();
+
+	return model.is_lost[gpu] || clv_reapply_n_waiting(world.agent.reapply) > 0 ||
+	       (op && op->state == FAILED && op->error.code != 0 && op->before) ||
+	       has_failed_before();
+}
+
+static bool is_as(unsigned int gpu, const bool wanted[N_GPUS][N_STARTS])
+{
+	return memcmp(model.is_there[gpu], wanted[gpu], sizeof(model.is_there[gpu])) == 0;
+}
+
+static void check_layout(void)
+{
+	const struct clv_operation *op = last();
+
+	for (unsigned int gpu = 0; gpu < N_GPUS; gpu++) {
+		if (is_said(gpu))
+			continue;
+		must(is_as(gpu, target) || (!model.is_kept && is_as(gpu, model.before)),
+			"a GPU is half-way, and nothing says so");
+		if (op && op->state == ROLLED_BACK && !op->request.is_again)
+			must(is_as(gpu, model.before), "an operation is not rolled back");
+	}
+}
+
+static bool is_free(unsigned int gpu, unsigned int start)
+{
+	return model.is_there[gpu][start] && !model.is_lost[gpu] &&
+	       !(gpu + start == 0 && model.is_used) && !lease_on(gpu, start) &&
+	       device_of(gpu, start) && !device_of(gpu, start)->is_changing;
+}
+
+static void check_queue(void)
+{
+	for (unsigned int gpu = 0; gpu < N_GPUS; gpu++) {
+		for (unsigned int start = 0; start < N_STARTS; start++)
+			must(world.agent.n_queued == 0 || !is_free(gpu, start),
+				"a lease waits beside a free partition");
+	}
+}
+
+/* The drivers answer and time passes; an operation that waits for a program goes on
+ * waiting. */
+static void settle(void)
+{
+	for (unsigned int i = 0; i < SETTLE_ROUNDS; i++) {
+		if (world.n_questions > 0)
+			answer(ANSWER);
+		else if (has_timer())
+			pass_time();
+		else
+			break;
+	}
+	world_check();
+	model.is_kept |= last() && last()->state == DONE;
+	must(!last() || last()->state >= DONE || last()->state == WAITING,
+		"an operation does not end");
+	if (!last() || last()->state >= DONE)
+		check_layout();
+	check_queue();
+}
+
+/* --- States --- */
+
+static uint64_t add_text(uint64_t hash, const char *text)
+{
+	for (; *text; text++)
+		hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+	return (hash ^ 0xff) * UINT64_C(0x100000001b3);
+}
+
+static uint64_t add_number(uint64_t hash, uint64_t number)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRIu64, number);
+	return add_text(hash, text);
+}
+
+static uint64_t hash_operation(uint64_t hash)
+{
+	const struct clv_operation *op = last();
+	struct clv_journal journal = {0};
+	int r = clv_store_get_journal(world.agent.state->store, &journal, NULL);
+
+	hash = add_number(hash, r >= 0);
+	free((char *)journal.target);
+	free((char *)journal.before);
+	free((char *)journal.written);
+	if (!op)
+		return add_number(hash, 99);
+	hash = add_number(hash, op->state);
+	hash = add_number(hash, op->is_resumed + 2 * (op->before != NULL) +
+					4 * (op->timer != NULL) +
+					8 * op->request.is_again);
+	hash = add_number(hash, op->at);
+	hash = add_number(hash, op->n_left);
+	hash = add_number(hash, (uint64_t)-op->error.code);
+	for (size_t i = 0; i < op->n_stages; i++)
+		hash = add_text(hash, op->stages[i].text);
+	return hash;
+}
+
+static uint64_t hash_reapply(uint64_t hash)
+{
+	json_t *items = clv_reapply_to_json(world.agent.reapply);
+	char *text = json_dumps(items, JSON_SORT_KEYS);
+
+	hash = add_text(hash, text);
+	hash = add_number(hash, clv_reapply_is_active(world.agent.reapply));
+	free(text);
+	json_decref(items);
+	return hash;
+}
+
+static uint64_t hash_devices(uint64_t hash)
+{
+	for (size_t i = 0; i < clv_devices_count(world.agent.devices); i++) {
+		const struct clv_agent_device *device =
+			clv_devices_at(world.agent.devices, i);
+
+		hash = add_text(hash, device->info.name);
+		hash = add_number(hash, device->is_present + 2 * device->is_changing +
+						4 * device->is_divided);
+		for (size_t j = 0; j < device->n_leases; j++)
+			hash = add_number(hash, 1 + device->leases[j]->record.is_queued);
+	}
+	return hash;
+}
+
+static uint64_t hash_state(void)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	char text[512] = "";
+
+	describe(text, sizeof(text));
+	hash = add_text(hash, text);
+	for (unsigned int i = 0; i < N_GPUS * N_STARTS; i++)
+		hash = add_number(hash, model.before[i / N_STARTS][i % N_STARTS]);
+	hash = add_number(hash, has_failed_before() + 2 * model.is_kept);
+	for (size_t i = 0; i < view()->n_devices; i++) {
+		for (size_t j = 0; j < view()->devices[i].n_partitions; j++)
+			hash = add_text(hash, view()->devices[i].partitions[j].name);
+		hash = add_text(hash, view()->devices[i].info.name);
+	}
+	hash = hash_operation(hash);
+	hash = hash_reapply(hash);
+	hash = hash_devices(hash);
+	for (size_t i = 0; i < world.n_questions; i++) {
+		hash = add_number(hash,
+			world.questions[i].kind * 2 + (world.questions[i].done != NULL));
+		hash = add_text(hash, world.questions[i].step.partition);
+	}
+	for (size_t i = 0; i < world.n_processes; i++)
+		hash = add_number(hash, world.processes[i].is_alive);
+	return add_number(hash, has_timer());
+}
+
+/* --- Every order --- */
+
+struct scenario {
+	const char *name;
+	const char *on_busy;
+};
+
+static const struct scenario scenarios[] = {
+	{"a layout fails where it is in the way", "fail"},
+	{"a layout waits for what is in the way", "wait"},
+};
+
+/* Begins a world in which the layout has just been requested. */
+static void begin(const struct scenario *scenario)
+{
+	struct clv_apply_request request = {
+		.what = "apply l.yaml", .layout_name = "l.yaml", .keeps_layout = true};
+	struct clv_operation *op = NULL;
+	struct clv_error err = {0};
+	char layout[512];
+
+	assert_int_equal(world_begin(NULL), 0);
+	world_begin_lifecycle();
+	begin_agent();
+	model = (struct model){.is_there = {{true, false}, {false, false}}};
+	memcpy(model.before, model.is_there, sizeof(model.before));
+	read_node();
+	snprintf(layout, sizeof(layout), RULES, scenario->on_busy);
+	request.layout = layout;
+	if (clv_apply_start(world.agent.apply, &request, &op, &err) < 0)
+		fail_msg("%s", err.msg);
+}
+
+static void end(void)
+{
+	world.agent.reapply = clv_reapply_free(world.agent.reapply);
+	world.agent.apply = clv_apply_free(world.agent.apply);
+	assert_int_equal(world_end(NULL), 0);
+}
+
+static uint32_t list_events(void)
+{
+	uint32_t can = 0;
+
+	for (enum event event = 0; event < _EVENT_MAX; event++)
+		can |= (uint32_t)can_happen(event) << event;
+	return can;
+}
+
+/* Takes the state that the world is in, at the end of `path`. */
+static void take_state(void)
+{
+	struct found *found = &exploration.states[exploration.n_states];
+
+	if (was_seen(hash_state()))
+		return;
+	assert_in_range(exploration.n_states, 0, STATES_MAX - 1);
+	memcpy(found->path, path, sizeof(path));
+	found->can_happen = list_events();
+	exploration.n_states++;
+	settle();
+}
+
+static void explore_from(
+	const struct scenario *scenario, const struct found *from, enum event event)
+{
+	unsigned int n_before = n_path;
+
+	begin(scenario);
+	for (n_path = 0; n_path < n_before; n_path++)
+		happen(from->path[n_path]);
+	path[n_path++] = (unsigned char)event;
+	happen(event);
+	exploration.n_events++;
+	take_state();
+	end();
+	n_path = n_before;
+}
+
+/* All states that so many events lead to, from those that one less leads to. */
+static void explore_level(const struct scenario *scenario, size_t from, size_t to)
+{
+	for (size_t i = from; i < to; i++) {
+		struct found found = exploration.states[i];
+
+		memcpy(path, found.path, sizeof(path));
+		for (enum event event = 0; event < _EVENT_MAX; event++) {
+			if (found.can_happen & 1u << event)
+				explore_from(scenario, &found, event);
+		}
+	}
+}
+
+static void test_every_order(void **state)
+{
+	const char *depth_text = getenv("CLEAVE_DEPTH");
+	unsigned long depth = depth_text ? strtoul(depth_text, NULL, 10) : 3;
+	size_t from = 0, to;
+
+	assert_in_range(depth, 1, DEPTH_MAX);
+	exploration = (struct exploration){
+		.seen = calloc(SEEN_SIZE, sizeof(*exploration.seen)),
+		.states = calloc(STATES_MAX, sizeof(*exploration.states)),
+	};
+	assert_true(exploration.seen && exploration.states);
+	n_path = 0;
+	begin(*state);
+	take_state();
+	end();
+	for (; n_path < depth; n_path++) {
+		to = exploration.n_states;
+		explore_level(*state, from, to);
+		from = to;
+	}
+	print_message("# depth %lu: %zu states, %" PRIu64 " events\n", depth,
+		exploration.n_states, exploration.n_events);
+	free(exploration.seen);
+	free(exploration.states);
+}
+
+/* Only the commits matter here, and not the disk. */
+extern int __wrap_sqlite3_open_v2(const char *, sqlite3 **, int, const char *);
+extern int __real_sqlite3_open_v2(const char *, sqlite3 **, int, const char *);
+
+int __wrap_sqlite3_open_v2(const char *path_, sqlite3 **ret, int flags, const char *vfs)
+{
+	return __real_sqlite3_open_v2(":memory:", ret, flags, vfs);
+}
+
+int main(void)
+{
+	static struct rows rows;
+
+	clv_log_set_level(LOG_EMERG);
+	ROWS_ADD(&rows, scenarios, test_every_order);
+	rows_set_up(&rows, NULL, NULL);
+	return rows_run(&rows);
+}
