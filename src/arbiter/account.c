@@ -119,8 +119,8 @@ static uint64_t count_starts(const struct clv_arbiter_lease *lease)
 }
 
 /* A cap limits the time for which the device works.  Each time that a program waits for
- * its work the device idles until threads of the driver and of the program have woken up,
- * in all for about as long as this thread's timer is late. */
+ * its work the device idles until threads of the driver and of the program have woken
+ * up. */
 static void refund_waits(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t elapsed_ns)
 {
@@ -130,7 +130,8 @@ static void refund_waits(
 		return;
 	n_starts = count_starts(lease);
 	free_ns = n_starts > lease->starts_seen
-			  ? (n_starts - lease->starts_seen) * arbiter->handover.late_ns
+			  ? (n_starts - lease->starts_seen) *
+				    clv_handover_wait_ns(arbiter, lease)
 			  : 0;
 	lease->starts_seen = n_starts;
 	if (free_ns > elapsed_ns / CAP_FREE_PART)

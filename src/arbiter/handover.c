@@ -194,6 +194,24 @@ static uint32_t stretch_percent(const struct clv_arbiter *arbiter, uint64_t now_
 	return (uint32_t)clv_clock_bound_ns(percent, 100, STRETCH_PERCENT_MAX);
 }
 
+/* Rises slowly: a thread may also have computed before it submitted. */
+static void note_wake(struct clv_arbiter_lease *lease, uint64_t took_ns)
+{
+	took_ns = clv_clock_bound_ns(took_ns, 1, LATE_NS_MAX);
+	if (lease->wake_ns == 0 || took_ns < lease->wake_ns)
+		lease->wake_ns = took_ns;
+	else
+		lease->wake_ns += (took_ns - lease->wake_ns) / SMOOTHING;
+}
+
+/* A thread of the driver and one of the program wake up.  The lease may report what it
+ * likes, so this thread's own delay bounds it. */
+uint64_t clv_handover_wait_ns(
+	const struct clv_arbiter *arbiter, const struct clv_arbiter_lease *lease)
+{
+	return clv_clock_bound_ns(2 * lease->wake_ns, 0, arbiter->handover.late_ns);
+}
+
 void clv_handover_measure(struct clv_arbiter *arbiter, uint64_t now_ns)
 {
 	struct clv_arbiter_lease *lease = arbiter->holder;
@@ -201,6 +219,8 @@ void clv_handover_measure(struct clv_arbiter *arbiter, uint64_t now_ns)
 
 	lease->vacant_since_ns = 0;
 	began_ns = read_turn_reports(lease, lease->turn_started_ns, now_ns).began_ns;
+	if (began_ns <= now_ns)
+		note_wake(lease, began_ns - lease->turn_started_ns);
 	if (vacant_ns == 0 || began_ns > now_ns)
 		return;
 	arbiter->handover.cost_ns = smooth(arbiter->handover.cost_ns,

@@ -28,6 +28,11 @@ void clv_handover_begin(
 bool clv_handover_end(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns);
 
+/* For how long the device idles each time that a program of the lease waits for its
+ * work, at most. */
+uint64_t clv_handover_wait_ns(
+	const struct clv_arbiter *arbiter, const struct clv_arbiter_lease *lease);
+
 /* The holder was closed: measures the hand-over at the beginning of its turn. */
 void clv_handover_measure(struct clv_arbiter *arbiter, uint64_t now_ns);
 

@@ -82,6 +82,9 @@ struct clv_arbiter_lease {
 
 	/* Since when the device was idle when this turn began; 0: not known. */
 	uint64_t vacant_since_ns;
+	/* From the beginning of a turn until a thread of the lease that waited for it has
+	 * woken up and submitted: near the least of late.  0: not measured yet. */
+	uint64_t wake_ns;
 	/* For n_early_denied more turns the lease's estimate of its end is ignored;
 	 * n_early_denials is the number that was set last. */
 	uint32_t n_early_denied, n_early_denials;

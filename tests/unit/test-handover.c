@@ -353,7 +353,7 @@ static void test_turns_stay_short_for_latency(void **state)
 
 /* Held time, in one second, of a lease without competition and with a cap of .3 that
  * submits whenever it may. */
-static double capped_part(uint64_t starts_per_ms)
+static double capped_part(uint64_t starts_per_ms, uint64_t wake_ns)
 {
 	struct clv_policy_params params = {
 		.weight_ppm = 300000, .cap_ppm = 300000, .class = CLV_CLASS_NORMAL};
@@ -365,6 +365,7 @@ static double capped_part(uint64_t starts_per_ms)
 	while (now_ns < since_ns + CLV_NS_PER_S) {
 		bool is_open = phase_of(a) != CLV_PHASE_CLOSED && now_ns < deadline_of(a);
 
+		atomic_store(&turn_of(a)->began_ns, a->turn_started_ns + wake_ns);
 		atomic_store(&slot_of(a)->waiting, !is_open);
 		atomic_store(
 			&slot_of(a)->entered, atomic_load(&slot_of(a)->done) + is_open);
@@ -376,22 +377,33 @@ static double capped_part(uint64_t starts_per_ms)
 	return (double)(a->account.held_ns - held_ns) / (double)(now_ns - since_ns);
 }
 
-/* A program that waits for each kernel of a millisecond loses a wake-up of 0.05 ms each
- * time. */
+/* A program that waits for each kernel of a millisecond loses two wake-ups each time. */
 static void test_cap_of_waiting_program(void **state)
 {
-	double plain = capped_part(0);
+	double plain = capped_part(0, 20 * US);
 
 	assert_true(plain > .29 && plain < .32);
-	assert_true(capped_part(1) > plain * 1.03);
+	assert_true(capped_part(1, 20 * US) > plain * 1.03);
+	assert_true(capped_part(1, 20 * US) < plain * 1.05);
 }
 
-/* A program that claims to wait always gets at most a seventh more. */
+/* Wake-ups are counted as the lease reports them, and not as a timer's, which are late
+ * where an idle processor sleeps deeply. */
+static void test_cap_of_quick_wake_ups(void **state)
+{
+	double plain = capped_part(0, 2 * US);
+
+	assert_true(capped_part(1, 2 * US) < plain * 1.02);
+}
+
+/* A program that claims to wait always, and to wake up late, gets at most a seventh
+ * more. */
 static void test_cap_with_false_reports(void **state)
 {
-	double plain = capped_part(0);
+	double plain = capped_part(0, 20 * US);
 
-	assert_true(capped_part(UINT64_MAX / 1000000) < plain * 8 / 7 * 1.03);
+	assert_true(capped_part(UINT64_MAX / 1000000, MS) < plain * 8 / 7 * 1.03);
+	assert_true(capped_part(1, MS) < plain * 1.07);
 }
 
 int main(void)
@@ -410,6 +422,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_turns_stay_short_for_latency, begin, end),
 		cmocka_unit_test_setup_teardown(test_cap_of_waiting_program, begin, end),
+		cmocka_unit_test_setup_teardown(test_cap_of_quick_wake_ups, begin, end),
 		cmocka_unit_test_setup_teardown(test_cap_with_false_reports, begin, end),
 	};
 
