@@ -106,6 +106,8 @@ class Debts(Bed):
         for how in (signal.SIGTERM, signal.SIGKILL):
             victim = self.start_victim()
             self.indebt()
+            # Else it is served, and the debt is paid, while the next agent starts.
+            victim.do("stand_in_line", threads=0)
             self.agent.stop(how)
             self.assertEqual(self.state("SELECT weight_ppm FROM debts WHERE debt_ns>0"),
                              [(100000,)])
