@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The same attempts with other vendors than PoCL, so that the tests do not depend on one vendor's
-behaviour.
+behaviour.  Mesa's rusticl is also found where ./dev unpacks it without installing it.
 
 usage: vendors.py CLEAVE WAYS LOADER [--sample] [VENDOR [NAME...]]
 
@@ -19,10 +19,19 @@ import table
 from bypass import MEMORY, NEIGHBOUR, SHARE, TOLERANCE
 from session import Session, Trouble, go_first
 
+CACHE = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+UNPACKED = os.path.join(CACHE, "cleave/mesa-opencl-icd/usr/lib/x86_64-linux-gnu")
+
+
+def unpacked(library):
+    path = os.path.join(UNPACKED, library)
+    return path if os.path.exists(path) else library
+
+
 # name, library, environment, loops of the kernel in a millisecond: few, in a simulator.
 VENDORS = (
     ("oclgrind", "/usr/lib/oclgrind/liboclgrind-rt-icd.so", {}, 20),
-    ("rusticl", "libRusticlOpenCL.so.1", {"RUSTICL_ENABLE": "llvmpipe"}, 3000),
+    ("rusticl", unpacked("libRusticlOpenCL.so.1"), {"RUSTICL_ENABLE": "llvmpipe"}, 3000),
 )
 # Of bypass.py, as they are there: all that need no habit of PoCL's and no figure.
 WAYS = ("buffer", "buffer-with-properties", "buffer-on-host", "buffer-over-pointer", "image",
