@@ -57,10 +57,11 @@ int main(void)
 
 	printf("{");
 	for (size_t i = 0; (model = clv_xcp_model_at(i)); i++) {
-		printf("%s\n\"%s\": {\"xcds\": %u, \"active_cu\": %u, \"vram_gb\": %llu, "
-		       "\"first\": {",
-			i ? "," : "", model->name, model->dies, model->compute_units,
-			(unsigned long long)model->memory_gb);
+		printf("%s\n\"%s\": {\"xcds\": %u, \"xcds_per_iod\": %u, \"active_cu\": "
+		       "%u, "
+		       "\"vram_gb\": %llu, \"first\": {",
+			i ? "," : "", model->name, model->dies, model->per_io_die,
+			model->compute_units, (unsigned long long)model->memory_gb);
 		print_first(model);
 		printf("}, \"modes\": {");
 		for (int mode = 0; mode < _CLV_COMPUTE_MODE_MAX; mode++) {

@@ -52,6 +52,7 @@ def main():
         table = tables[name]
         for key in ("xcds", "active_cu", "vram_gb"):
             expect(table[key], fact[key], name, key)
+        expect(table["xcds_per_iod"], fact["xcds_per_iod"] or 0, name, "XCDs on an I/O die")
         is_apu = fact["is_apu"]
         for memory, have in table["first"].items():
             expect(have, first_mode(fact["xcds"], is_apu, memory), name, memory, "first mode")

@@ -106,6 +106,8 @@ def memory():
         partitions(devices[0], "CPX/NPS4", 8, 304)
         check.equal([p["memory_part"] for p in devices[0]["partitions"]],
                     [0, 0, 1, 1, 2, 2, 3, 3], "near its quarter of the memory")
+        check.equal([p["io_die"] for p in devices[0]["partitions"]],
+                    [0, 0, 1, 1, 2, 2, 3, 3], "two on each I/O die")
         check.equal(w.ask("memory", BDF, "NPS1"), {"ok": True}, "and back")
         check.equal(w.ask("reload", BDF), {"ok": True}, "reload")
         check.equal(w.device()["xcp"]["memory"], ["NPS1"], "NPS1")

@@ -77,7 +77,8 @@ static void show_holders(const struct clv_holders *holders)
 	close_with(']');
 }
 
-static void show_partition(const struct clv_partition *partition)
+static void show_partition(
+	const struct clv_node_device *device, const struct clv_partition *partition)
 {
 	open_item();
 	text("profile", partition->profile);
@@ -88,6 +89,7 @@ static void show_partition(const struct clv_partition *partition)
 	number("compute_units", partition->compute_units);
 	number("memory_bytes", (long long)partition->memory_bytes);
 	number("memory_part", partition->memory_part);
+	number("io_die", clv_partition_io_die(device, partition));
 	show_holders(&partition->holders);
 	close_with('}');
 }
@@ -210,7 +212,7 @@ static void show_device_in(const struct clv_node_device *device)
 	show_vf(&device->vf);
 	open_list("partitions");
 	for (size_t i = 0; i < device->n_partitions; i++)
-		show_partition(&device->partitions[i]);
+		show_partition(device, &device->partitions[i]);
 	close_with(']');
 	show_holders(&device->holders);
 	close_with('}');

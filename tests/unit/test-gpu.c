@@ -120,6 +120,36 @@ static void has_the_names_of_people_and_layouts(void **state)
 	assert_string_equal(clv_gpu_vendor_to_string(CLV_GPU_INTEL), "intel");
 }
 
+/* "0011": the I/O dies of the devices that a mode makes; "-": unknown, or several. */
+static void knows_the_io_dies_of_partitions(void **state)
+{
+	/* clang-format off */
+	static const struct {
+		const char *model;
+		enum clv_compute_mode mode;
+		const char *dies;
+	} rows[] = {
+		{"MI300X", CLV_SPX, "-"}, {"MI300X", CLV_DPX, "--"},
+		{"MI300X", CLV_QPX, "0123"}, {"MI300X", CLV_CPX, "00112233"},
+		{"MI325X", CLV_CPX, "00112233"},
+		{"MI300A", CLV_TPX, "012"}, {"MI300A", CLV_CPX, "001122"},
+		{"MI350X", CLV_DPX, "01"}, {"MI350X", CLV_QPX, "0011"},
+		{"MI355X", CLV_CPX, "00001111"},
+		{"MI308X", CLV_CPX, "----"}, {"MI300X", CLV_TPX, ""},
+	};
+	/* clang-format on */
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct clv_xcp_model *model = clv_xcp_model_find(rows[i].model);
+		uint32_t n = (uint32_t)strlen(rows[i].dies);
+
+		assert_int_equal(clv_xcp_devices(rows[i].mode, model->dies), n);
+		for (uint32_t k = 0; k < n; k++)
+			assert_int_equal(clv_xcp_io_die(model, rows[i].mode, k),
+				rows[i].dies[k] == '-' ? -1 : rows[i].dies[k] - '0');
+		assert_int_equal(clv_xcp_io_die(model, rows[i].mode, n), -1);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -129,6 +159,7 @@ int main(void)
 		cmocka_unit_test(shows_tables_of_their_models),
 		cmocka_unit_test(takes_figures_from_the_profiles),
 		cmocka_unit_test(has_the_names_of_people_and_layouts),
+		cmocka_unit_test(knows_the_io_dies_of_partitions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 
 #include "backend/sim/uuid.h"
 #include "base/cpus.h"
+#include "core/gpu/gpu.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -448,8 +449,30 @@ static void compute_modes_go_with_the_memory_mode(void **state)
 	assert_int_equal(sim_world_device(&world, 3)->n_partitions, 3);
 }
 
+/* A driver that shows other dies than the model has, and a device that is not divided. */
+static void io_dies_are_those_of_the_model(void **state)
+{
+	struct clv_partition partition = {.start = 3};
+	struct clv_node_device device = {.scheme = CLV_SCHEME_XCP,
+		.xcp = {.model = clv_xcp_model_find("MI300X"),
+			.dies = 8,
+			.compute = CLV_CPX}};
+
+	assert_int_equal(clv_partition_io_die(&device, &partition), 1);
+	device.xcp.dies = 4;
+	assert_int_equal(clv_partition_io_die(&device, &partition), -1);
+	device.xcp.dies = 8;
+	device.xcp.model = NULL;
+	assert_int_equal(clv_partition_io_die(&device, &partition), -1);
+	device.xcp.model = clv_xcp_model_find("MI300X");
+	device.scheme = CLV_SCHEME_VF;
+	assert_int_equal(clv_partition_io_die(&device, &partition), -1);
+}
+
 static void a_memory_mode_is_a_wish_until_the_reload(void **state)
 {
+	const struct clv_node_device *device;
+
 	open_node(MI300X_NODE);
 	works(sim_world_memory(&world, 0, CLV_NPS4));
 	works(sim_world_look(&world));
@@ -467,10 +490,13 @@ static void a_memory_mode_is_a_wish_until_the_reload(void **state)
 	assert_int_equal(sim_world_device(&world, 0)->xcp.memory, CLV_NPS4);
 	assert_int_equal(sim_world_device(&world, 0)->xcp.requested_memory, 0);
 	assert_int_equal(sim_world_device(&world, 0)->xcp.compute, CLV_CPX);
-	/* Two of eight partitions in each of four parts of the memory. */
-	for (int32_t i = 0; i < 8; i++)
+	/* Two of eight partitions in each of four parts of the memory, on its I/O die. */
+	device = sim_world_device(&world, 0);
+	for (int32_t i = 0; i < 8; i++) {
+		assert_int_equal(device->partitions[i].memory_part, i / 2);
 		assert_int_equal(
-			sim_world_device(&world, 0)->partitions[i].memory_part, i / 2);
+			clv_partition_io_die(device, &device->partitions[i]), i / 2);
+	}
 	assert_int_equal(sim_world_device(&world, 2)->xcp.memory, CLV_NPS1);
 	assert_int_equal(sim_world_device(&world, 2)->xcp.compute, CLV_SPX);
 	refused(sim_world_compute(&world, 0, CLV_SPX), -EINVAL,
@@ -746,6 +772,7 @@ int main(void)
 		TEST(a_part_that_fills_its_instance_is_destroyed),
 		TEST(what_is_used_is_not_destroyed),
 		TEST(compute_modes_go_with_the_memory_mode),
+		TEST(io_dies_are_those_of_the_model),
 		TEST(a_memory_mode_is_a_wish_until_the_reload),
 		TEST(a_user_of_any_amd_device_keeps_the_driver),
 		TEST(their_number_changes_from_and_to_none),

@@ -161,6 +161,18 @@ void clv_node_name_partitions(struct clv_node_device *device)
 	}
 }
 
+int32_t clv_partition_io_die(
+	const struct clv_node_device *device, const struct clv_partition *partition)
+{
+	const struct clv_xcp_state *xcp = &device->xcp;
+
+	/* Without all of the model's dies it is not known which of them are there. */
+	if (device->scheme != CLV_SCHEME_XCP || !xcp->model ||
+		xcp->dies != xcp->model->dies)
+		return -1;
+	return clv_xcp_io_die(xcp->model, xcp->compute, partition->start);
+}
+
 bool clv_partition_is_held(const struct clv_partition *partition)
 {
 	if (partition->holders.n > 0)

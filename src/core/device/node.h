@@ -210,6 +210,11 @@ void clv_part_make_name(const char *partition, uint32_t size, uint32_t start,
  * get that of the device. */
 void clv_node_name_partitions(struct clv_node_device *device);
 
+/* The I/O die of its device, from 0, that an XCP partition is on; -1: unknown or several.
+ */
+int32_t clv_partition_io_die(
+	const struct clv_node_device *device, const struct clv_partition *partition);
+
 /* Whether the partition or one of its parts has a holder. */
 bool clv_partition_is_held(const struct clv_partition *partition);
 

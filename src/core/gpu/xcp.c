@@ -149,6 +149,19 @@ int32_t clv_xcp_memory_part(enum clv_compute_mode compute, enum clv_memory_mode 
 	return (int32_t)(number / (devices / parts));
 }
 
+int32_t clv_xcp_io_die(
+	const struct clv_xcp_model *model, enum clv_compute_mode compute, uint32_t number)
+{
+	unsigned devices = clv_xcp_devices(compute, model->dies), dies;
+
+	if (number >= devices || model->per_io_die == 0)
+		return -1;
+	dies = model->dies / devices;
+	if (model->per_io_die % dies != 0)
+		return -1;
+	return (int32_t)(number * dies / model->per_io_die);
+}
+
 int clv_xcp_check(const struct clv_xcp_model *model, enum clv_compute_mode compute,
 	enum clv_memory_mode memory, struct clv_error *err)
 {

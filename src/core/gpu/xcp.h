@@ -45,6 +45,7 @@ unsigned clv_memory_mode_parts(enum clv_memory_mode mode);
 struct clv_xcp_model {
 	const char *name;
 	uint32_t dies;          /* XCDs, which the driver calls XCCs */
+	uint32_t per_io_die;    /* of them, on one I/O die; 0: unknown */
 	uint32_t compute_units; /* of all dies */
 	uint64_t memory_gb;     /* nominal; the driver reports as many GiB */
 	uint32_t memory_modes;  /* mask of the supported enum clv_memory_mode */
@@ -72,6 +73,13 @@ enum clv_compute_mode clv_xcp_first_mode(uint32_t dies, enum clv_memory_mode mem
  * device. */
 int32_t clv_xcp_memory_part(enum clv_compute_mode compute, enum clv_memory_mode memory,
 	uint32_t dies, uint32_t number);
+
+/* The I/O die, from 0, that the dies of the device with this number are on: the driver
+ * gives each device the next dies in their order, and those on one I/O die follow each
+ * other.  -1 if it is not known, the device has dies on several I/O dies, or there is no
+ * such device. */
+int32_t clv_xcp_io_die(const struct clv_xcp_model *model, enum clv_compute_mode compute,
+	uint32_t number);
 
 /* Returns 0 if the driver accepts the pair on this model, else -EINVAL with the reason
  * and the accepted modes. */
