@@ -235,6 +235,143 @@ static void test_empty_fleet_and_no_workload(void **state)
 	clv_fleet_free(fleet);
 }
 
+/* A node of whole devices, by the I/O die of each: "0011", "-" unknown; those in the
+ * bitmap are in use. */
+static void add_dies(struct clv_fleet *fleet, const char *text, uint64_t used)
+{
+	struct clv_place_request whole = {.milli = 1000, .n_devices = 1};
+	struct clv_place_at at = {.node = fleet->n_nodes};
+	uint8_t dies[CLV_PLACE_DEVICES_MAX] = {0};
+	struct clv_fleet_node_spec spec = {
+		.model = "A", .n_devices = (uint8_t)strlen(text), .dies = dies};
+	uint32_t lease;
+
+	for (size_t i = 0; text[i] != '\0'; i++)
+		dies[i] = text[i] == '-' ? 0 : (uint8_t)(text[i] - '0' + 1);
+	place_add_nodes(fleet, 1, spec);
+	for (; used; used &= used - 1) {
+		at.devices = used & -used;
+		assert_int_equal(clv_fleet_take(fleet, &whole, &at, &lease), 0);
+	}
+}
+
+static void test_on_few_dies(void **state)
+{
+	/* clang-format off */
+	static const struct {
+		const char *dies;
+		uint64_t used, expected;
+		uint8_t n;
+	} rows[] = {
+		{"00112233", 0x00, 0x03, 2},
+		{"00112233", 0x01, 0x0c, 2},     /* not beside the lease on the first die */
+		{"00112233", 0x15, 0xc0, 2},     /* the only die that has two */
+		{"00112233", 0x05, 0xf0, 4},     /* two whole dies, not four */
+		{"00112233", 0x04, 0x0b, 3},     /* a die and what is left of another */
+		{"00112233", 0x00, 0x07, 3},
+		{"00112233", 0x55, 0x2a, 3},     /* no die has two: the first */
+		{"00001111", 0x03, 0x0c, 2},     /* the die with the fewest that are enough */
+		{"00001111", 0x01, 0xf0, 4},
+		{"00001111", 0x01, 0xf2, 5},
+		{"01010101", 0x00, 0x05, 2},     /* wherever they are in the node */
+		{"--------", 0x01, 0x06, 2},
+		{"00112233", 0x01, 0x02, 1},     /* one goes where a die is in use already */
+		{"00112233", 0x10, 0x20, 1},
+	};
+	/* clang-format on */
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct clv_place_request request = {
+			.milli = 1000, .n_devices = rows[i].n};
+		struct clv_fleet *fleet = clv_fleet_new();
+		struct clv_placer *placer;
+
+		add_dies(fleet, rows[i].dies, rows[i].used);
+		placer = placer_of(fleet, "balance");
+		assert_int_equal(
+			place(fleet, placer, &request).devices, rows[i].expected);
+		clv_placer_free(placer);
+		clv_fleet_free(fleet);
+	}
+}
+
+/* How much is free decides first; the first-fit policy takes the first. */
+static void test_dies_only_break_ties(void **state)
+{
+	struct clv_place_request third = {.milli = 300, .n_devices = 1};
+	struct clv_place_request request = {.milli = 500, .n_devices = 2};
+	struct clv_place_at at = {.devices = 0x01};
+	struct clv_fleet *fleet = clv_fleet_new();
+	struct clv_placer *placer;
+	uint32_t lease;
+
+	add_dies(fleet, "0011", 0);
+	assert_int_equal(clv_fleet_take(fleet, &third, &at, &lease), 0);
+	at.devices = 0x04;
+	assert_int_equal(clv_fleet_take(fleet, &third, &at, &lease), 0);
+	placer = placer_of(fleet, "packing");
+	assert_int_equal(clv_placer_find(placer, &request, &at), 0);
+	assert_int_equal(at.devices, 0x05);
+	clv_placer_free(placer);
+	clv_fleet_free(fleet);
+
+	fleet = clv_fleet_new();
+	add_dies(fleet, "00112233", 0x01);
+	placer = placer_of(fleet, "first-fit");
+	request.milli = 1000;
+	assert_int_equal(clv_placer_find(placer, &request, &at), 0);
+	assert_int_equal(at.devices, 0x06);
+	clv_placer_free(placer);
+	clv_fleet_free(fleet);
+}
+
+/* Of nodes with equal scores. */
+static void test_node_with_fewest_dies(void **state)
+{
+	static const struct clv_place_request requests[] = {
+		{.milli = 1000, .n_devices = 2}, {.milli = 1000, .n_devices = 2},
+		{.milli = 1000, .n_devices = 2}};
+	struct clv_fleet *fleet = clv_fleet_new();
+	struct clv_place_at at;
+	struct clv_placer *placer;
+
+	add_dies(fleet, "0011", 0x05);
+	add_dies(fleet, "0011", 0x03);
+	add_dies(fleet, "0011", 0x0c);
+	placer = placer_of(fleet, "balance");
+	assert_int_equal(clv_placer_find_each(placer, requests, &at), 0);
+	assert_int_equal(at.node, 1);
+	assert_int_equal(at.devices, 0x0c);
+	clv_placer_free(placer);
+	clv_fleet_free(fleet);
+}
+
+/* The array of dies grows with the fleet, and nodes without any have unknown ones. */
+static void test_dies_of_a_large_fleet(void **state)
+{
+	struct clv_place_request request = {.milli = 1000, .n_devices = 2};
+	struct clv_fleet *fleet = clv_fleet_new(), *copy;
+	struct clv_fleet_node_spec plain = {.model = "A", .n_devices = 8};
+	size_t bytes;
+
+	place_add_nodes(fleet, 20, plain);
+	bytes = clv_fleet_bytes(fleet);
+	add_dies(fleet, "0101", 0);
+	assert_true(clv_fleet_bytes(fleet) > bytes);
+	place_add_nodes(fleet, 40, plain);
+	add_dies(fleet, "0110", 0);
+	copy = clv_fleet_copy(fleet);
+	clv_fleet_free(fleet);
+	for (uint32_t i = 0; i < copy->n_nodes; i++) {
+		struct clv_place_at at;
+
+		clv_pick_devices(copy, &copy->nodes[i], &request, CLV_PICK_TIGHTEST, &at);
+		assert_int_equal(at.devices, i == 20 ? 0x05 : i == 61 ? 0x09 : 0x03);
+		assert_int_equal(
+			clv_pick_count_dies(copy, &copy->nodes[i], at.devices), 1);
+	}
+	clv_fleet_free(copy);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -246,6 +383,10 @@ int main(void)
 		cmocka_unit_test(test_alone_in_class),
 		cmocka_unit_test(test_classes_are_part_of_the_state),
 		cmocka_unit_test(test_empty_fleet_and_no_workload),
+		cmocka_unit_test(test_on_few_dies),
+		cmocka_unit_test(test_dies_only_break_ties),
+		cmocka_unit_test(test_node_with_fewest_dies),
+		cmocka_unit_test(test_dies_of_a_large_fleet),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

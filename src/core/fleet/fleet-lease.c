@@ -34,9 +34,10 @@ static uint64_t state_of(const struct clv_fleet *fleet, const struct clv_fleet_n
 	for (uint32_t i = 0; i < node->n_devices; i++) {
 		const struct clv_fleet_device *device =
 			&fleet->devices[node->first_device + i];
+		uint64_t die = fleet->dies ? fleet->dies[node->first_device + i] : 0;
 
 		hash = mix(hash, (uint64_t)device->memory_mib << 32 | device->free_mib);
-		hash = mix(hash, (uint64_t)device->free_milli << 48 |
+		hash = mix(hash, (uint64_t)device->free_milli << 48 | die << 32 |
 					 (uint64_t)device->units << 16 |
 					 (uint64_t)device->scheme << 8 | device->numa);
 		hash = mix(

@@ -30,6 +30,7 @@ struct clv_fleet *clv_fleet_free(struct clv_fleet *fleet)
 	free(fleet->nodes);
 	free(fleet->devices);
 	free(fleet->sets);
+	free(fleet->dies);
 	free(fleet->leases);
 	free(fleet->schemes);
 	free(fleet->models);
@@ -97,6 +98,8 @@ struct clv_fleet *clv_fleet_copy(const struct clv_fleet *fleet)
 		fleet->room_devices * sizeof(*fleet->devices), &is_failed);
 	copy->sets = copy_of(
 		fleet->sets, fleet->room_devices * sizeof(*fleet->sets), &is_failed);
+	copy->dies = copy_of(
+		fleet->dies, fleet->room_devices * sizeof(*fleet->dies), &is_failed);
 	copy->leases = copy_of(
 		fleet->leases, fleet->room_leases * sizeof(*fleet->leases), &is_failed);
 	copy->schemes = copy_of(
@@ -114,7 +117,8 @@ size_t clv_fleet_bytes(const struct clv_fleet *fleet)
 
 	return sizeof(*fleet) + fleet->room_nodes * sizeof(*fleet->nodes) +
 	       fleet->room_devices * (sizeof(*fleet->devices) +
-					     (fleet->sets ? sizeof(*fleet->sets) : 0)) +
+					     (fleet->sets ? sizeof(*fleet->sets) : 0) +
+					     (fleet->dies ? sizeof(*fleet->dies) : 0)) +
 	       fleet->room_leases * sizeof(*fleet->leases) +
 	       fleet->room_nodes * sizeof(*fleet->log.last) +
 	       n_ring * sizeof(*fleet->log.nodes);
@@ -185,6 +189,22 @@ static int grow_log(struct clv_fleet *fleet)
 	return 0;
 }
 
+/* Makes an array by device, zeroed, unless it is there. */
+static int begin_beside(void **items, size_t item_bytes, uint32_t room)
+{
+	if (!*items)
+		*items = calloc(room ? room : 1, item_bytes);
+	return *items ? 0 : -ENOMEM;
+}
+
+/* Lets an array by device grow with the devices, if there is one. */
+static int grow_beside(void **items, size_t item_bytes, uint32_t room)
+{
+	uint32_t none = 0;
+
+	return *items ? clv_fleet_grow(items, &none, item_bytes, room) : 0;
+}
+
 static int make_room(struct clv_fleet *fleet, uint32_t n_devices)
 {
 	uint32_t room_before = fleet->room_nodes, room_devices = fleet->room_devices;
@@ -194,11 +214,12 @@ static int make_room(struct clv_fleet *fleet, uint32_t n_devices)
 	if (r == 0)
 		r = clv_fleet_grow((void **)&fleet->devices, &fleet->room_devices,
 			sizeof(*fleet->devices), fleet->n_devices + n_devices);
-	if (r == 0 && fleet->sets && room_devices != fleet->room_devices) {
-		room_devices = 0;
-		r = clv_fleet_grow((void **)&fleet->sets, &room_devices,
-			sizeof(*fleet->sets), fleet->room_devices);
-	}
+	if (r == 0 && room_devices != fleet->room_devices)
+		r = grow_beside(
+			(void **)&fleet->sets, sizeof(*fleet->sets), fleet->room_devices);
+	if (r == 0 && room_devices != fleet->room_devices)
+		r = grow_beside(
+			(void **)&fleet->dies, sizeof(*fleet->dies), fleet->room_devices);
 	if (r == 0 && room_before != fleet->room_nodes)
 		r = grow_log(fleet);
 	return r;
@@ -233,6 +254,8 @@ static void add_devices(struct clv_fleet *fleet, const struct clv_fleet_node_spe
 		};
 		if (fleet->sets)
 			fleet->sets[device] = (struct clv_mig_set){0};
+		if (fleet->dies)
+			fleet->dies[device] = spec->dies ? spec->dies[i] : 0;
 	}
 	fleet->milli += spec->n_devices * CLV_PLACE_WHOLE;
 }
@@ -244,12 +267,14 @@ int clv_fleet_add_node(struct clv_fleet *fleet, const struct clv_fleet_node_spec
 
 	if (r < 0)
 		return r;
-	if (spec->scheme && !fleet->sets) {
-		fleet->sets = calloc(fleet->room_devices ? fleet->room_devices : 1,
-			sizeof(*fleet->sets));
-		if (!fleet->sets)
-			return clv_error_errno(err, ENOMEM, "cannot add a node");
-	}
+	if (spec->scheme)
+		r = begin_beside(
+			(void **)&fleet->sets, sizeof(*fleet->sets), fleet->room_devices);
+	if (r == 0 && spec->dies)
+		r = begin_beside(
+			(void **)&fleet->dies, sizeof(*fleet->dies), fleet->room_devices);
+	if (r < 0)
+		return clv_error_errno(err, -r, "cannot add a node");
 	model = clv_fleet_model(fleet, spec->model);
 	if (model < 0)
 		return clv_error_set(err, model,

@@ -79,6 +79,7 @@ struct clv_fleet {
 	struct clv_fleet_node *nodes;
 	struct clv_fleet_device *devices;
 	struct clv_mig_set *sets; /* by device; NULL while no device has a scheme */
+	uint8_t *dies; /* by device, see clv_fleet_node_spec; NULL: all unknown */
 	struct clv_fleet_lease *leases;
 	struct clv_fleet_scheme *schemes;
 	char (*models)[32];
@@ -98,6 +99,9 @@ struct clv_fleet_node_spec {
 	uint8_t n_devices;
 	uint8_t n_numa; /* NUMA nodes with devices, equally many on each; 0: one */
 	uint8_t scheme; /* 0: shares; else 1 + index */
+	/* By device: 1 + the I/O die of the GPU that it is on, 0: unknown.  NULL: all
+	 * unknown. */
+	const uint8_t *dies;
 };
 
 /* Where a request goes. */

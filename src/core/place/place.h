@@ -39,6 +39,7 @@ int clv_placer_find(struct clv_placer *placer, const struct clv_place_request *r
 	struct clv_place_at *ret_at);
 /* Like clv_placer_find() if the request depends on the node, such as a part of its
  * devices: requests[i] is the request for node i; with n_devices 0 the node is excluded.
+ * Of nodes with equal scores it is the one where the devices are on the fewest I/O dies.
  * Scores are not cached: meant for the few nodes of one machine. */
 int clv_placer_find_each(struct clv_placer *placer,
 	const struct clv_place_request *requests, struct clv_place_at *ret_at);

@@ -266,12 +266,15 @@ int clv_placer_find_each(struct clv_placer *placer,
 	const struct clv_place_request *requests, struct clv_place_at *ret_at)
 {
 	const struct clv_fleet *fleet = placer->fleet;
-	struct clv_place_at at = {.node = CLV_FLEET_NONE};
-	int32_t best = 0;
+	struct clv_place_at best = {.node = CLV_FLEET_NONE};
+	unsigned best_dies = 0;
+	int32_t best_score = 0;
 
 	placer->view.n_decisions++;
 	for (uint32_t i = 0; i < fleet->n_nodes; i++) {
 		const struct clv_fleet_node *node = &fleet->nodes[i];
+		struct clv_place_at at = {.node = i};
+		unsigned n_dies;
 		int32_t score;
 
 		if (requests[i].n_devices == 0 ||
@@ -279,15 +282,20 @@ int clv_placer_find_each(struct clv_placer *placer,
 			!clv_fit_node(fleet, node, &requests[i]))
 			continue;
 		score = placer->policy->score(&placer->view, node, &requests[i]);
-		if (at.node != CLV_FLEET_NONE && score <= best)
+		if (best.node != CLV_FLEET_NONE && score < best_score)
 			continue;
-		at.node = i;
-		best = score;
+		choose(placer, &requests[i], &at);
+		n_dies = clv_pick_count_dies(fleet, node, at.devices);
+		if (best.node != CLV_FLEET_NONE && score == best_score &&
+			n_dies >= best_dies)
+			continue;
+		best = at;
+		best_score = score;
+		best_dies = n_dies;
 	}
-	if (at.node == CLV_FLEET_NONE)
+	if (best.node == CLV_FLEET_NONE)
 		return -ENOSPC;
-	choose(placer, &requests[at.node], &at);
-	*ret_at = at;
+	*ret_at = best;
 	return 0;
 }
 
