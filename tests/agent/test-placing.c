@@ -19,11 +19,11 @@
 #define DEVICE_BYTES (8 * GIB)
 
 /* Nodes: devices are divided by ";".  A word that begins with "/" is a partition of the
- * device before it, of an eighth of its memory.  The others:
+ * device before it, of an eighth of its memory; "/CPX@3:1" is on I/O die 1.  The others:
  *   used=60   a lease has 60 % of it                  waits  a lease is queued for it
  *   cordoned changing absent divided lost degraded    the state of the device
  *   numbered  its number is read again                locked another agent has it
- *   amd cpu   other than NVIDIA's                     numa=1
+ *   amd cpu   other than NVIDIA's                     numa=1   near=1  of the partition
  *   big       twice the memory                        set    25 % are set aside: "train"
  *   taken     and are in a lease
  */
@@ -140,6 +140,23 @@ static const struct row rows_of_several[] = {
 		"count=2 profile=CPX", "gpu0/CPX@0 gpu1/CPX@0"},
 	{"of one device alone", "amd /CPX@0; amd /CPX@0", "count=2 profile=CPX same",
 		"2 alike are wanted on one device and there are 1", -ERANGE},
+	{"of one I/O die", "amd /CPX@1:0 /CPX@2:1 /CPX@3:1", "count=2 profile=CPX",
+		"gpu0/CPX@2 gpu0/CPX@3"},
+	{"of one I/O die of another device", "amd /CPX@1:0 /CPX@2:1; amd /CPX@4:2 /CPX@5:2",
+		"count=2 profile=CPX", "gpu1/CPX@4 gpu1/CPX@5"},
+	{"of two I/O dies and not of four",
+		"amd /CPX@0:0 /CPX@2:1 /CPX@4:2 /CPX@5:2 /CPX@6:3 /CPX@7:3",
+		"count=4 profile=CPX", "gpu0/CPX@4 gpu0/CPX@5 gpu0/CPX@6 gpu0/CPX@7"},
+	{"of several I/O dies, where none has enough", "amd /CPX@1:0 /CPX@2:1",
+		"count=2 profile=CPX same", "gpu0/CPX@1 gpu0/CPX@2"},
+	{"of one device rather than of one I/O die of each of two",
+		"amd /CPX@0:0 /CPX@1:0; amd /CPX@1:0 /CPX@3:1 /CPX@5:2",
+		"count=3 profile=CPX", "gpu1/CPX@1 gpu1/CPX@3 gpu1/CPX@5"},
+	{"of two devices, and of one I/O die as far as possible",
+		"amd /CPX@1:0 /CPX@3:1; amd /CPX@4:2 /CPX@5:2",
+		"count=3 profile=CPX", "gpu1/CPX@4 gpu1/CPX@5 gpu0/CPX@1"},
+	{"NUMA nodes go before I/O dies", "amd /CPX@1:0 near=0 /CPX@2:1 near=1 /CPX@3:1 near=0",
+		"count=2 profile=CPX", "gpu0/CPX@1 gpu0/CPX@3"},
 	{"another agent's", "locked;", "count=2", "another agent has it", -EADDRINUSE},
 };
 /* clang-format on */
@@ -183,12 +200,20 @@ static void add_part(struct clv_agent_device *device, const char *word)
 {
 	struct clv_agent_device *part;
 	char profile[32];
-	unsigned int start;
+	unsigned int start, die;
+	int n = sscanf(word, "/%31[^@]@%u:%u", profile, &start, &die);
 
-	assert_int_equal(sscanf(word, "/%31[^@]@%u", profile, &start), 2);
+	assert_in_range(n, 2, 3);
 	part = world_part(device, profile, start, device->info.memory_bytes / 8);
+	part->io_die = n == 3 ? (int32_t)die : -1;
 	if (strcmp(device->info.backend, "amd") == 0)
 		snprintf(part->info.scheme, sizeof(part->info.scheme), "xcp");
+}
+
+static struct clv_agent_device *last_part(void)
+{
+	return clv_devices_at(
+		world.agent.devices, clv_devices_count(world.agent.devices) - 1);
 }
 
 static void set_flag(struct clv_agent_device *device, const char *word)
@@ -227,6 +252,8 @@ static void set_word(struct clv_agent_device *device, const char *word)
 		use(device, 50, true);
 	else if (sscanf(word, "numa=%u", &number) == 1)
 		device->numa_node = (int32_t)number;
+	else if (sscanf(word, "near=%u", &number) == 1)
+		last_part()->numa_node = (int32_t)number;
 	else if (strcmp(word, "amd") == 0)
 		device->info.backend = "amd";
 	else if (strcmp(word, "cpu") == 0)

@@ -301,6 +301,24 @@ class Places(Case):
         self.assertEqual([(p["numa_node"], p["memory_part"]) for p in mi300x["partitions"]],
                          [(0, 0), (0, 1)])
 
+    def test_accelerators_name_their_io_die(self):
+        """Both in the node and in the list of devices; where it is unknown, there is no member,
+        and null where a member always is."""
+        agent = self.start(self.live_in(worlds.Sim.of_text(
+            "version: 1\nname: dies\ndevices:\n  - {model: MI300X}\n  - {model: MI300X}\n"
+            "  - {model: A100-40GB}\n")))
+        agent.done(layout("select: {index: 0}, compute-mode: CPX, memory-mode: NPS4",
+                          "select: {index: 1}, compute-mode: DPX, memory-mode: NPS2",
+                          "select: {index: 2}, partitions: [{profile: 3g.20gb, start: [0]}]"))
+        dies = [[p.get("io_die", "none") for p in d["partitions"]]
+                for d in agent.node()["devices"]]
+        self.assertEqual(dies, [[0, 0, 1, 1, 2, 2, 3, 3], ["none"] * 2, ["none"]])
+        shown = {d["name"]: d["partition"]["io_die"] for d in agent.get("/v1/devices")["items"]
+                 if d["partition"]}
+        self.assertEqual(shown, {
+            **{f"gpu0/CPX/NPS4@{i}": i // 2 for i in range(8)},
+            **{name: None for name in ("gpu1/DPX/NPS2@0", "gpu1/DPX/NPS2@1", "gpu2/3g.20gb@0")}})
+
 
 if __name__ == "__main__":
     main()

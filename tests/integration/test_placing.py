@@ -65,6 +65,19 @@ class Placing(WithAgent):
         self.assertEqual({name.split("/")[0] for name in
                           self.start("mi300x", *profile, "--count", "5")}, {"gpu0"})
 
+    def test_several_partitions_share_an_io_die(self):
+        """Two of eight are on each; a single one leaves whole dies to those that want both."""
+        self.apply("mi300x", "mi300x-cpx-nps4")
+        profile = "--profile", "CPX/NPS4", "--device", "gpu0"
+        self.start("mi300x", "--device", "gpu0/CPX/NPS4@0", "--count", "1")
+        self.assertEqual(self.start("mi300x", *profile, "--count", "2"),
+                         ["gpu0/CPX/NPS4@2", "gpu0/CPX/NPS4@3"])
+        self.start("mi300x", "--device", "gpu0/CPX/NPS4@6", "--count", "1")
+        self.assertEqual(self.start("mi300x", *profile, "--count", "3"),
+                         ["gpu0/CPX/NPS4@1", "gpu0/CPX/NPS4@4", "gpu0/CPX/NPS4@5"])
+        table = self.on("mi300x", "devices").stdout
+        self.assertIn("IO-DIE", table)
+
     def test_what_came_before_is_expected(self):
         """The same request is placed elsewhere if requests of another size are usual."""
         self.start("dgx-a100", "--device", "gpu0", "--share", "0.5")

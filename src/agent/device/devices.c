@@ -129,7 +129,7 @@ static struct clv_agent_device *append(
 	device->info = *info;
 	memmove(device->info.name, name, strlen(name) + 1);
 	device->lock_fd = -1;
-	device->numa_node = -1;
+	device->numa_node = device->io_die = -1;
 	devices->items[devices->n_items++] = device;
 	return device;
 }

@@ -30,6 +30,7 @@ struct clv_agent_device {
 	struct clv_lease **leases;
 	size_t n_leases;
 	int32_t numa_node; /* nearest to it; -1: unknown */
+	int32_t io_die;    /* clv_partition_io_die(); -1: unknown */
 	bool is_divided;   /* into partitions, which are leased in its place */
 	bool is_cordoned;  /* by an admin: it takes no new lease */
 	char cordon_reason[CLV_REASON_MAX];

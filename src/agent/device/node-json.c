@@ -4,12 +4,11 @@
 #include "agent/device/node-json.h"
 
 #include "agent/os/engines.h"
-#include "core/gpu/gpu.h"
-
 #include "agent/os/json-fields.h"
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "core/gpu/gpu.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -155,27 +154,38 @@ static const struct clv_json_field step_fields[] = {
 
 /* To JSON. */
 
+static json_t *to_json(
+	const struct clv_json_field *fields, size_t n_fields, const void *from)
+{
+	json_t *object = json_object();
+
+	clv_json_write(object, fields, n_fields, from);
+	return object;
+}
+
 json_t *clv_holders_to_json(const struct clv_holders *holders)
 {
 	json_t *array = json_array();
 
-	for (size_t i = 0; i < holders->n; i++) {
-		json_t *object = json_object();
-
-		clv_json_write(object, FIELDS(holder_fields), &holders->items[i]);
-		json_array_append_new(array, object);
-	}
+	for (size_t i = 0; i < holders->n; i++)
+		json_array_append_new(
+			array, to_json(FIELDS(holder_fields), &holders->items[i]));
 	return array;
 }
 
-json_t *clv_partition_to_json(const struct clv_partition *partition)
+static json_t *partition_to_json(
+	const struct clv_node_device *device, const struct clv_partition *partition)
 {
-	json_t *object = json_object(), *parts = json_array();
+	json_t *object = to_json(FIELDS(partition_fields), partition);
+	json_t *parts = json_array();
+	int32_t io_die = clv_partition_io_die(device, partition);
 
-	clv_json_write(object, FIELDS(partition_fields), partition);
+	if (io_die >= 0)
+		json_object_set_new(object, "io_die", json_integer(io_die));
 	json_object_set_new(object, "holders", clv_holders_to_json(&partition->holders));
 	for (size_t i = 0; i < partition->n_parts; i++)
-		json_array_append_new(parts, clv_partition_to_json(&partition->parts[i]));
+		json_array_append_new(
+			parts, partition_to_json(device, &partition->parts[i]));
 	json_object_set_new(object, "parts", parts);
 	return object;
 }
@@ -211,8 +221,7 @@ static json_t *mig_to_json(const struct clv_mig_state *mig)
 
 	if (!mig->is_capable)
 		return json_null();
-	object = json_object();
-	clv_json_write(object, FIELDS(mig_fields), mig);
+	object = to_json(FIELDS(mig_fields), mig);
 	json_object_set_new(object, "model", model_to_json(mig->model));
 	return object;
 }
@@ -223,45 +232,35 @@ static json_t *xcp_to_json(const struct clv_xcp_state *xcp)
 
 	if (!xcp->is_capable)
 		return json_null();
-	object = json_object();
-	clv_json_write(object, FIELDS(xcp_fields), xcp);
+	object = to_json(FIELDS(xcp_fields), xcp);
 	json_object_set_new(
 		object, "compute", json_string(clv_compute_mode_to_string(xcp->compute)));
-	json_object_set_new(
-		object, "model", json_string(xcp->model ? xcp->model->name : ""));
+	clv_json_set_text(object, "model", xcp->model ? xcp->model->name : "");
 	return object;
 }
 
 static json_t *quota_to_json(const struct clv_vf_quota *quota)
 {
-	json_t *object = json_object();
-
-	clv_json_write(object, FIELDS(quota_fields), quota);
-	return object;
+	return to_json(FIELDS(quota_fields), quota);
 }
 
 static json_t *vf_to_json(const struct clv_vf_state *vf)
 {
-	json_t *object = json_object(), *items = json_array(), *types = json_array();
+	json_t *object = to_json(FIELDS(vf_fields), vf);
+	json_t *items = json_array(), *types = json_array();
 
-	clv_json_write(object, FIELDS(vf_fields), vf);
 	json_object_set_new(object, "framework",
 		json_string(clv_vf_framework_to_string(vf->framework)));
 	for (size_t i = 0; i < vf->n; i++) {
-		json_t *item = json_object();
+		json_t *item = to_json(FIELDS(function_fields), &vf->items[i]);
 
-		clv_json_write(item, FIELDS(function_fields), &vf->items[i]);
 		json_object_set_new(item, "quota", quota_to_json(&vf->items[i].quota));
 		json_object_set_new(
 			item, "holders", clv_holders_to_json(&vf->items[i].holders));
 		json_array_append_new(items, item);
 	}
-	for (size_t i = 0; i < vf->n_types; i++) {
-		json_t *item = json_object();
-
-		clv_json_write(item, FIELDS(type_fields), &vf->types[i]);
-		json_array_append_new(types, item);
-	}
+	for (size_t i = 0; i < vf->n_types; i++)
+		json_array_append_new(types, to_json(FIELDS(type_fields), &vf->types[i]));
 	json_object_set_new(object, "functions", items);
 	json_object_set_new(object, "types", types);
 	return object;
@@ -281,19 +280,18 @@ static json_t *cores_to_json(const struct clv_cores_state *cores)
 
 json_t *clv_node_device_to_json(const struct clv_node_device *device)
 {
-	json_t *object = json_object(), *partitions = json_array();
+	json_t *object = to_json(FIELDS(device_fields), device);
+	json_t *partitions = json_array();
 
-	clv_json_write(object, FIELDS(device_fields), device);
 	clv_json_set_text(object, "backend", device->info.backend);
-	json_object_set_new(
-		object, "scheme", json_string(clv_scheme_to_string(device->scheme)));
+	clv_json_set_text(object, "scheme", clv_scheme_to_string(device->scheme));
 	json_object_set_new(object, "mig", mig_to_json(&device->mig));
 	json_object_set_new(object, "xcp", xcp_to_json(&device->xcp));
 	json_object_set_new(object, "vf", vf_to_json(&device->vf));
 	json_object_set_new(object, "cores", cores_to_json(&device->cores));
 	for (size_t i = 0; i < device->n_partitions; i++)
 		json_array_append_new(
-			partitions, clv_partition_to_json(&device->partitions[i]));
+			partitions, partition_to_json(device, &device->partitions[i]));
 	json_object_set_new(object, "partitions", partitions);
 	json_object_set_new(object, "holders", clv_holders_to_json(&device->holders));
 	clv_engines_add(device, object);
@@ -317,11 +315,9 @@ json_t *clv_node_to_json(const struct clv_node *node)
 
 json_t *clv_step_to_json(const struct clv_step *step)
 {
-	json_t *object = json_object();
+	json_t *object = to_json(FIELDS(step_fields), step);
 
-	clv_json_write(object, FIELDS(step_fields), step);
-	json_object_set_new(
-		object, "kind", json_string(clv_step_kind_to_string(step->kind)));
+	clv_json_set_text(object, "kind", clv_step_kind_to_string(step->kind));
 	json_object_set_new(object, "quota", quota_to_json(&step->quota));
 	return object;
 }

@@ -25,7 +25,6 @@ int clv_node_from_json(const json_t *json, struct clv_node *ret, struct clv_erro
 json_t *clv_step_to_json(const struct clv_step *step);
 int clv_step_from_json(const json_t *json, struct clv_step *ret, struct clv_error *err);
 
-json_t *clv_partition_to_json(const struct clv_partition *partition);
 json_t *clv_holders_to_json(const struct clv_holders *holders);
 
 /* The name of a backend as a static string; "": there is no such backend. */

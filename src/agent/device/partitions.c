@@ -61,6 +61,7 @@ static void take_partition(struct clv_agent *agent, struct clv_agent_device *who
 	part->parent = whole;
 	part->is_present = true;
 	part->numa_node = partition->numa_node;
+	part->io_die = clv_partition_io_die(device, partition);
 }
 
 static void take_partitions(struct clv_agent *agent, struct clv_agent_device *whole,

@@ -90,6 +90,7 @@ static int add_node(
 	uint32_t node = fleet_view->fleet->n_nodes,
 		 first_device = fleet_view->fleet->n_devices;
 	struct clv_fleet_node_spec spec = {.device_mib = mib_of(info->memory_bytes)};
+	uint8_t dies[CLV_PLACE_DEVICES_MAX];
 	char model[sizeof(*fleet_view->fleet->models)];
 	int r;
 
@@ -100,10 +101,12 @@ static int add_node(
 				wish->options[i].device))
 			continue;
 		fleet_view->is_added[i] = true;
+		dies[spec.n_devices] = (uint8_t)(wish->options[i].device->io_die + 1);
 		fleet_view->options[first_device + spec.n_devices++] = i;
 	}
 	clv_demand_model(info->profile, model, sizeof(model));
 	spec.model = model;
+	spec.dies = dies;
 	r = clv_fleet_add_node(fleet_view->fleet, &spec, NULL);
 	for (unsigned i = 0; r == 0 && i < spec.n_devices; i++) {
 		const struct clv_placing_option *option =

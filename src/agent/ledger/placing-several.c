@@ -44,6 +44,7 @@ enum nearness {
 	ELSEWHERE,
 	SAME_DEVICE,
 	SAME_NODE, /* the same device and NUMA node */
+	SAME_DIE,  /* and the same I/O die, as far as is known */
 	_NEARNESS_MAX,
 };
 
@@ -51,7 +52,9 @@ static enum nearness nearness(struct clv_agent_device *a, struct clv_agent_devic
 {
 	if (clv_devices_root(a) != clv_devices_root(b))
 		return ELSEWHERE;
-	return a->numa_node == b->numa_node ? SAME_NODE : SAME_DEVICE;
+	if (a->numa_node != b->numa_node)
+		return SAME_DEVICE;
+	return a->io_die == b->io_die ? SAME_DIE : SAME_NODE;
 }
 
 static const char *why_alone(const struct clv_agent_device *device)
@@ -115,7 +118,7 @@ static bool begins_group(const struct several *several, size_t i)
 {
 	return i == 0 ||
 	       nearness(several->items[i - 1].device, several->items[i].device) !=
-		       SAME_NODE ||
+		       SAME_DIE ||
 	       !clv_placing_are_alike(
 		       several->items[i - 1].device, several->items[i].device);
 }
@@ -131,7 +134,7 @@ static struct choice choose(const struct several *several, bool must_be_free)
 
 		if (!begins_group(several, i))
 			continue;
-		for (int near = SAME_NODE; near >= last; near--)
+		for (int near = SAME_DIE; near >= last; near--)
 			add_near(several, several->items[i].device, (enum nearness)near,
 				must_be_free, &choice);
 		if (choice.n > best.n ||

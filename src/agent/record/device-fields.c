@@ -68,6 +68,10 @@ static const struct clv_field partitions[] = {
 	{"address", "string",
 		"processors, a PCI address, a device node, or numbers of MIG instances",
 		RECORD(TEXT, address)},
+	{"io_die", "integer?",
+		"of an AMD GPU: its I/O die, from 0, that the partition is on; null: "
+		"unknown, or several",
+		BY_FUNCTION},
 };
 /* clang-format on */
 

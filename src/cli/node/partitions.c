@@ -41,6 +41,7 @@ static const struct clv_column columns[] = {
 	{ "PROFILE", cell_profile, false, false, 2,   false, NULL },
 	{ "MEMORY",  cell_memory,  true,  false, 1,   false, NULL },
 	{ "UNITS",   NULL,         true,  false, 4,   false, "compute_units" },
+	{ "IO-DIE",  NULL,         true,  false, 5,   true,  "io_die" },
 	{ "HELD BY", cell_holders, false, true,  1,   true,  NULL },
 	{ "ADDRESS", NULL,         false, false, 5,   true,  "address" },
 	{ "UUID",    NULL,         false, true,  3,   true,  "uuid" },

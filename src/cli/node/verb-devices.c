@@ -115,6 +115,7 @@ static const struct clv_column columns[] = {
 	{ "MEM-USED",     cell_memory_used,     true,  false, 1,   false, NULL },
 	{ "LEASES",       NULL,                 true,  false, 1,   false, "leases" },
 	{ "QUEUED",       NULL,                 true,  false, 4,   false, "queued" },
+	{ "IO-DIE",       NULL,                 true,  false, 6,   true,  "io_die" },
 	{ "STATE",        cell_state,           false, false, 0,   true,  NULL },
 	{ "POWER",        cell_power,           true,  false, 4,   true,  NULL },
 	{ "TEMP",         cell_temperature,     true,  false, 4,   true,  NULL },

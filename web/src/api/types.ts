@@ -64,6 +64,8 @@ export interface PartitionOf {
   uuid: string;
   /* processors, a PCI address, a device node, or numbers of MIG instances */
   address: string;
+  /* of an AMD GPU: its I/O die, from 0, that the partition is on; null: unknown, or several */
+  io_die?: number | null;
 }
 
 export interface Device {
@@ -266,6 +268,8 @@ export interface Partition {
   size: number;
   compute_units: number;
   memory_bytes: number;
+  /* of an AMD GPU, where it is known */
+  io_die?: number;
   half_made: boolean;
   holders: Holder[];
   parts: Partition[];

@@ -42,9 +42,7 @@ static json_t *show_parent(const void *object)
 
 static json_t *show_partition(const void *object)
 {
-	const struct clv_agent_device *device = object;
-
-	return clv_show_partition(&device->info);
+	return clv_show_partition(object);
 }
 
 static json_t *show_cordoned(const void *object)

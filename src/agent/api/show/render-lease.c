@@ -70,7 +70,7 @@ static json_t *show_partition(const void *object)
 {
 	const struct clv_lease *lease = object;
 
-	return clv_show_partition(&lease->device->info);
+	return clv_show_partition(lease->device);
 }
 
 static json_t *device_to_json(
@@ -86,7 +86,7 @@ static json_t *device_to_json(
 		root->pci_address, "visible", has_number ? info->visible : info->uuid,
 		"backend", info->backend, "vendor", clv_show_text(info->vendor),
 		"numa_node", clv_show_number_or_null(device->numa_node), "partition",
-		clv_show_partition(info));
+		clv_show_partition(device));
 }
 
 static json_t *show_devices(const void *object)

@@ -2,11 +2,12 @@
 /* Values in the API's JSON. */
 #include "agent/api/show/values.h"
 
+#include "agent/device/devices.h"
 #include "agent/record/device-fields.h"
 #include "agent/record/field-json.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/units.h"
-#include "core/device/device.h"
 #include "core/share/share.h"
 
 json_t *clv_show_text(const char *text)
@@ -44,11 +45,24 @@ json_t *clv_show_range(const struct clv_share_range *range)
 		fraction(range->most_ppm));
 }
 
-json_t *clv_show_partition(const struct clv_device *info)
+static json_t *show_io_die(const void *object)
 {
-	struct clv_field_view view = {.record = info};
+	const struct clv_agent_device *device = object;
 
-	if (info->parent[0] == '\0')
+	return clv_show_number_or_null(device->io_die);
+}
+
+json_t *clv_show_partition(const struct clv_agent_device *device)
+{
+	static const struct clv_field_show functions[] = {{"io_die", show_io_die}};
+	struct clv_field_view view = {
+		.record = &device->info,
+		.object = device,
+		.functions = functions,
+		.n_functions = CLV_ARRAY_SIZE(functions),
+	};
+
+	if (device->info.parent[0] == '\0')
 		return json_null();
 	return clv_field_to_json(&clv_partition_fields, &view);
 }

@@ -4,7 +4,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
-struct clv_device;
+struct clv_agent_device;
 struct clv_share_range;
 
 /* Values in the API's JSON. The caller owns the results. */
@@ -17,4 +17,4 @@ json_t *clv_show_seconds(uint64_t value_ns);
 json_t *clv_show_range(const struct clv_share_range *range);
 /* The partition that a device is, with what a client must do to use it; null for a whole
  * device. */
-json_t *clv_show_partition(const struct clv_device *info);
+json_t *clv_show_partition(const struct clv_agent_device *device);
