@@ -482,11 +482,26 @@ void clv_arbiter_close_slot(
 	kick(arbiter);
 }
 
+static void publish_overhead(const struct clv_arbiter_lease *lease)
+{
+	atomic_store(&lease->pages.control->memory_overhead_bytes,
+		lease->overhead_bytes + lease->outlived_bytes);
+}
+
 void clv_arbiter_set_overhead(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t n_bytes)
 {
 	(void)arbiter;
-	atomic_store(&lease->pages.control->memory_overhead_bytes, n_bytes);
+	lease->overhead_bytes = n_bytes;
+	publish_overhead(lease);
+}
+
+void clv_arbiter_set_outlived(
+	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t n_bytes)
+{
+	(void)arbiter;
+	lease->outlived_bytes = n_bytes;
+	publish_overhead(lease);
 }
 
 /* Whether the arbiter must run a step after an object was noted with result r: work that

@@ -80,6 +80,11 @@ void clv_arbiter_close_slot(
 void clv_arbiter_set_overhead(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t n_bytes);
 
+/* Sets the memory that ended processes of the lease have left on the device; it counts in
+ * the quota as well, and in the overhead that a sample has. */
+void clv_arbiter_set_outlived(
+	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t n_bytes);
+
 /* Sets how work of this device is stopped before it is complete when a turn ends.  With
  * BY_NOTHING, the initial value, the arbiter waits until the work is complete. */
 void clv_arbiter_set_method(struct clv_arbiter *arbiter, enum clv_rm_method method);

@@ -24,7 +24,8 @@
  * Meanwhile the agent waits for the process's work, because n_changes of the report page
  * shows that objects are missing.  Where the control page has a limit in space, the gate
  * reports what enforces it.  The gate of a device that is the processor names the threads
- * that compute for it. */
+ * that compute for it.  A gate whose process exports memory as files sends the epoll
+ * instance that watches them. */
 
 #define CLV_ATTACH_MAGIC 0x43564c43u /* "CLVC" */
 #define CLV_ATTACH_VERSION 1u
@@ -128,6 +129,27 @@ struct clv_attach_threads {
 	int32_t tids[CLV_ATTACH_THREADS_MAX];
 };
 
+#define CLV_ATTACH_EXPORTS_MAGIC 0x45564c43u /* "CLVE" */
+
+/* With an epoll instance that watches each file to which the process has exported device
+ * memory.  Such memory outlives the process while any process has the file, and then no
+ * slot has it charged: the agent charges to the lease what the instance still watches
+ * when the process has ended. */
+struct clv_attach_exports {
+	uint32_t magic;
+	uint32_t reserved[7];
+};
+
+/* The data of a watched file: a number of the memory, which all its files have, and its
+ * size in pages of 4 KiB. */
+#define CLV_ATTACH_EXPORT_DATA(number, n_bytes)                      \
+	((uint64_t)(uint32_t)(number) << 32 |                        \
+		((uint64_t)(n_bytes) >> 12 < UINT32_MAX              \
+				? ((uint64_t)(n_bytes) + 4095) >> 12 \
+				: UINT32_MAX))
+#define CLV_ATTACH_EXPORT_NUMBER(data) ((uint32_t)((data) >> 32))
+#define CLV_ATTACH_EXPORT_BYTES(data) ((uint64_t)(uint32_t)(data) << 12)
+
 /* A thread of that list that receives this signal with this value waits while the control
  * page's is_halted is set.  SIGURG is ignored by default, so a thread without a handler
  * survives it. */
@@ -137,6 +159,7 @@ struct clv_attach_threads {
 static_assert(
 	offsetof(struct clv_attach_threads, tids) == 8, "the layout is an interface");
 static_assert(sizeof(struct clv_attach_sm_state) == 32, "the layout is an interface");
+static_assert(sizeof(struct clv_attach_exports) == 32, "the layout is an interface");
 static_assert(sizeof(struct clv_attach_object) == 32, "the layout is an interface");
 static_assert(sizeof(struct clv_attach_hello) == 32, "the layout is an interface");
 static_assert(CLV_ATTACH_REPLY_FIRST_BYTES == 536, "the layout is an interface");

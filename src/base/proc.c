@@ -13,7 +13,7 @@
 
 #define TEXT_MAX 8192
 
-/* Reads up to TEXT_MAX - 1 bytes of /proc/PID/NAME (0: of the caller) and appends a NUL.
+/* Reads up to TEXT_MAX - 1 bytes of /proc/PID/NAME and appends a NUL.
  * NULs in the file stay: they end the arguments of cmdline.  Returns the number of bytes,
  * 0 on error. */
 static size_t read_text(pid_t pid, const char *name, char ret[TEXT_MAX])
@@ -22,10 +22,7 @@ static size_t read_text(pid_t pid, const char *name, char ret[TEXT_MAX])
 	_cleanup_close_ int fd = -1;
 	ssize_t n;
 
-	if (pid == 0)
-		snprintf(path, sizeof(path), "/proc/self/%s", name);
-	else
-		snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	n = fd < 0 ? 0 : read(fd, ret, TEXT_MAX - 1);
 	if (n < 0)
@@ -54,40 +51,6 @@ bool clv_proc_read(pid_t pid, struct clv_proc *ret)
 			ret->n_switches += n;
 	}
 	return true;
-}
-
-static void read_time_namespace(pid_t pid, char ret[40])
-{
-	char path[64];
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "/proc/%d/ns/time", (int)pid);
-	n = readlink(path, ret, 39);
-	ret[n > 0 ? n : 0] = '\0';
-}
-
-/* Kernels without time namespaces show none of either. */
-static bool is_in_own_time(pid_t pid)
-{
-	char own[40], other[40];
-
-	read_time_namespace(getpid(), own);
-	read_time_namespace(pid, other);
-	return strcmp(own, other) == 0;
-}
-
-bool clv_proc_start(pid_t pid, uint64_t *ret_ticks)
-{
-	char text[TEXT_MAX];
-	const char *end;
-
-	read_text(pid, "stat", text);
-	end = strrchr(text, ')');
-	return end && (pid == 0 || is_in_own_time(pid)) &&
-	       sscanf(end + 1,
-		       " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
-		       "%*s %*s %*s %" SCNu64,
-		       ret_ticks) == 1;
 }
 
 static char state_of_thread(pid_t pid, const char *thread)

@@ -14,11 +14,6 @@ struct clv_proc {
 /* Returns false if there is no such process or it is not visible in /proc. */
 bool clv_proc_read(pid_t pid, struct clv_proc *ret);
 
-/* When the process (0: the caller) was started, in clock ticks since the machine's boot.
- * False: there is no such process, it is not visible in /proc, or it counts time in
- * another time namespace than the caller, whose ticks could not be compared. */
-bool clv_proc_start(pid_t pid, uint64_t *ret_ticks);
-
 /* Whether a thread of the process is in uninterruptible sleep (state D). */
 bool clv_proc_waits_for_disk(pid_t pid);
 

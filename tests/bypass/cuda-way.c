@@ -225,7 +225,7 @@ static const struct way way_common[] = {{"neighbour", neighbour}, {"hold", hold}
 
 static const struct way *const families[] = {way_common, way_memory, way_streams,
 	way_counts, way_waits, way_processes, way_more_processes, way_pages,
-	way_more_pages, way_users, way_driver, way_forged};
+	way_more_pages, way_outlived, way_users, way_driver, way_forged};
 static const struct flood *const flood_families[] = {way_floods, way_graph_floods};
 static const struct taking *const piece_families[] = {way_pieces, way_kept_pieces};
 

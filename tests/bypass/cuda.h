@@ -20,7 +20,8 @@
 #define NOT_PERMITTED 800
 
 extern const struct way way_memory[], way_streams[], way_counts[], way_waits[],
-	way_more_processes[], way_more_pages[], way_users[], way_driver[], way_forged[];
+	way_more_processes[], way_more_pages[], way_outlived[], way_users[], way_driver[],
+	way_forged[];
 
 /* A row of such a table is an attempt that allocates piece after piece until it is
  * refused. */

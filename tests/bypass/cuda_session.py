@@ -20,6 +20,9 @@ from session import Child, Trouble  # noqa: E402
 
 # Contexts take next to nothing, so that memory is what a program asked for; copies within the
 # device take a nanosecond a byte.
+# The "process" with the memory that outlives its own.
+NOBODY = 0
+
 GPU = "tell-nvml 1\ncontext-mib 1\ndevice-mb-s 1000"
 NOTICE = ("lease_over_quota", "lease_past_gate", "ungated_api", "device_degraded",
           "sm_not_held")
@@ -68,6 +71,8 @@ class Machine(machine.Cuda):
                 one = processes.setdefault(int(words[1]), {"run_ns": 0, "bytes": 0})
                 one["run_ns"] += int(said["run_ns"])
                 one["bytes"] += int(said["bytes"]) if said["state"] == "alive" else 0
+            elif words[0] == "kept" and words[4] != "0":
+                processes.setdefault(NOBODY, {"run_ns": 0, "bytes": 0})["bytes"] += int(words[4])
         return now, processes
 
     def trace(self):

@@ -272,6 +272,26 @@ static pid_t start_exporter(int *ret_peer, int *ret_fd)
 	return pid;
 }
 
+/* The agent takes a moment to notice that nothing has the memory any more. */
+static void wait_until_free(void)
+{
+	for (int i = 0; i < 1200 && free_bytes() != QUOTA; i++)
+		usleep(50000);
+	CHECK(free_bytes() == QUOTA);
+}
+
+/* While the agent notices the end of a process. */
+static void stays_charged(void)
+{
+	handle other;
+
+	for (int i = 0; i < 200; i++) {
+		CHECK(free_bytes() <= QUOTA - 600 * MIB);
+		CHECK(cuMemCreate(&other, 600 * MIB, &on_device, 0) == OUT_OF_MEMORY);
+		usleep(2000);
+	}
+}
+
 /* Charged once in the lease, for as long as one of its processes has it. */
 void imported_elsewhere(void)
 {
@@ -290,26 +310,15 @@ void imported_elsewhere(void)
 	CHECK(write(peer, "r", 1) == 1 && read(peer, &word, 1) == 1);
 	CHECK(free_bytes() == QUOTA - 600 * MIB);
 	CHECK(cuMemCreate(&other, 600 * MIB, &on_device, 0) == OUT_OF_MEMORY);
-	/* With its exporter gone it is this process's. */
+	/* With its exporter gone it is the lease's, at each moment. */
 	CHECK(write(peer, "q", 1) == 1);
+	stays_charged();
 	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
-	for (int i = 0; i < 100 && free_bytes() == QUOTA - 600 * MIB; i++)
-		usleep(2000);
-	for (int i = 0; i < 100 && free_bytes() != QUOTA - 600 * MIB; i++)
-		usleep(50000);
-	CHECK(free_bytes() == QUOTA - 600 * MIB);
+	stays_charged();
 	OK(cuMemUnmap(at, 600 * MIB));
+	stays_charged();
 	OK(cuMemRelease(piece));
-	CHECK(free_bytes() == QUOTA);
-}
-
-/* The agent takes a moment to notice that a process has ended, and then gives its memory
- * and its place in the lease to the next one. */
-static void wait_until_free(void)
-{
-	for (int i = 0; i < 1200 && free_bytes() != QUOTA; i++)
-		usleep(50000);
-	CHECK(free_bytes() == QUOTA);
+	wait_until_free();
 }
 
 static void end_exporter(pid_t pid, int peer)
@@ -321,64 +330,36 @@ static void end_exporter(pid_t pid, int peer)
 	CHECK(write(peer, "q", 1) == 1);
 	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
 	close(peer);
-	wait_until_free();
+	stays_charged();
 }
 
-static void run_in_place(const char *name, int fd)
-{
-	char number[16];
-	int status;
-	pid_t pid;
-
-	snprintf(number, sizeof(number), "%d", fd);
-	pid = fork();
-	if (pid == 0) {
-		fcntl(fd, F_SETFD, 0);
-		execl("/proc/self/exe", "cuda-memory", name, number, (char *)NULL);
-		_exit(1);
-	}
-	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
-	wait_until_free();
-}
-
-/* Memory that outlives its process is charged to the lease that maps it. */
-static void map_outlived(int fd)
-{
-	handle piece;
-	dptr at;
-
-	OK(cuMemImportFromShareableHandle(&piece, (void *)(intptr_t)fd, 1));
-	OK(cuMemAddressReserve(&at, 600 * MIB, 0, 0, 0));
-	CHECK(cuMemMap(at, 600 * MIB, 0, piece, 0) == OUT_OF_MEMORY);
-	OK(cuMemRelease(piece));
-}
-
-/* And has a file of its own. */
-void imports(int fd)
-{
-	handle piece;
-	int own;
-
-	OK(cuMemCreate(&piece, 600 * MIB, &on_device, 0));
-	OK(cuMemExportToShareableHandle(&own, piece, 1, 0));
-	map_outlived(fd);
-}
-
-/* A file that outlives its process is none of the next process in its place, for that one
- * itself and for a third. */
+/* The memory's file is all that is left of the process.  Another process in its place
+ * exports memory with the same number. */
 void outlived(void)
 {
-	int peer, fd, next_fd;
+	handle piece;
+	int peer, fd, own;
 	pid_t pid = start_exporter(&peer, &fd);
+	dptr at;
 
 	end_exporter(pid, peer);
-	run_in_place("exported", fd);
-	run_in_place("imports", fd);
-	pid = start_exporter(&peer, &next_fd);
-	map_outlived(fd);
-	end_exporter(pid, peer);
-	close(next_fd);
+	OK(cuMemCreate(&piece, 100 * MIB, &on_device, 0));
+	OK(cuMemExportToShareableHandle(&own, piece, 1, 0));
+	OK(cuMemRelease(piece));
+	close(own);
+	CHECK(free_bytes() == QUOTA - 600 * MIB);
+	/* Imported, it is no more than it was; and lives by the import. */
+	OK(cuMemImportFromShareableHandle(&piece, (void *)(intptr_t)fd, 1));
+	OK(cuMemAddressReserve(&at, 600 * MIB, 0, 0, 0));
+	OK(cuMemMap(at, 600 * MIB, 0, piece, 0));
+	CHECK(free_bytes() == QUOTA - 600 * MIB);
+	/* What it imported it cannot export again. */
+	CHECK(cuMemExportToShareableHandle(&own, piece, 1, 0) != 0);
 	close(fd);
+	OK(cuMemRelease(piece));
+	stays_charged();
+	OK(cuMemUnmap(at, 600 * MIB));
+	wait_until_free();
 }
 
 void arrays(void)

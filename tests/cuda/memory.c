@@ -197,10 +197,6 @@ int main(int argc, char **argv)
 		exports(atoi(argv[2]));
 		return 0;
 	}
-	if (argc == 3 && strcmp(argv[1], "imports") == 0) {
-		imports(atoi(argv[2]));
-		return 0;
-	}
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		if (argc >= 2 && strcmp(argv[1], cases[i].name) == 0) {
 			cases[i].run();

@@ -18,7 +18,6 @@ void outlived(void);
 
 /* The second processes of these cases. */
 void exports(int peer);
-void imports(int fd);
 
 void arrays(void);
 void graphs(void);

@@ -42,21 +42,6 @@ static char wait_for_state(char wanted)
 	return proc.state;
 }
 
-static void test_start(void **state)
-{
-	uint64_t own = 0, by_pid = 0, of_child = 0, again = 0;
-
-	assert_true(clv_proc_start(0, &own));
-	assert_true(clv_proc_start(getpid(), &by_pid));
-	assert_true(clv_proc_start(child, &of_child));
-	assert_true(clv_proc_start(child, &again));
-	assert_true(own > 0);
-	assert_int_equal(own, by_pid);
-	assert_true(of_child >= own);
-	assert_int_equal(of_child, again);
-	assert_false(clv_proc_start(4194303, &own));
-}
-
 static void test_state(void **state)
 {
 	struct clv_proc before, after;
@@ -131,7 +116,6 @@ static void test_uninterruptible(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_start, start_child, end_child),
 		cmocka_unit_test_setup_teardown(test_state, start_child, end_child),
 		cmocka_unit_test(test_no_process),
 		cmocka_unit_test(test_arguments),

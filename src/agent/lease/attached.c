@@ -7,6 +7,7 @@
 #include "agent/device/devices.h"
 #include "agent/event/events.h"
 #include "agent/lease/heirs.h"
+#include "agent/lease/outlived.h"
 #include "agent/record/agent.h"
 #include "agent/record/notify.h"
 #include "agent/store/state.h"
@@ -41,6 +42,7 @@ struct clv_attached *clv_attached_free(struct clv_attached *process)
 	TAILQ_REMOVE(&process->lease->processes, process, entry);
 	process->lease->n_processes--;
 	clv_watch_free(process->watch);
+	clv_outlived_forget_process(process);
 	free(process->ancestors);
 	free(process);
 	return NULL;
@@ -55,6 +57,7 @@ static void drop(struct clv_attached *process, const char *how)
 	struct clv_error err = {0};
 	struct clv_store *store = clv_state_get(agent, &err);
 
+	clv_outlived_inherit(process);
 	if (process->has_slot && lease->arbiter_lease)
 		clv_arbiter_close_slot(lease->device->arbiter, lease->arbiter_lease,
 			process->record.slot);
@@ -329,6 +332,7 @@ void clv_attached_check(struct clv_lease *lease)
 	struct last_check last = {0};
 	uint64_t now_ns = clv_clock_ns();
 
+	clv_outlived_check(lease);
 	while (process) {
 		struct clv_attached *next = TAILQ_NEXT(process, entry);
 

@@ -14,6 +14,7 @@
 #include "agent/lease/holder.h"
 #include "agent/lease/lease-arbiter.h"
 #include "agent/lease/lease.h"
+#include "agent/lease/outlived.h"
 #include "agent/lease/sm.h"
 #include "agent/record/agent.h"
 #include "agent/record/notify.h"
@@ -391,6 +392,7 @@ static bool on_message(struct connection *connection)
 		struct clv_attach_object object;
 		struct clv_attach_sm_state sm;
 		struct clv_attach_threads threads;
+		struct clv_attach_exports exports;
 	} message;
 	size_t n_fds = 1;
 	int fd = -1;
@@ -401,6 +403,9 @@ static bool on_message(struct connection *connection)
 		note_object(connection, fd, &message.object);
 	else if (got == sizeof(message.sm) && message.magic == CLV_ATTACH_SM_MAGIC)
 		clv_sm_record_state(connection->process, &message.sm);
+	else if (got == sizeof(message.exports) &&
+		 message.magic == CLV_ATTACH_EXPORTS_MAGIC && n_fds > 0)
+		clv_outlived_record(connection->process, fd);
 	else if (is_threads_message(&message.threads, got))
 		clv_executor_record_threads(
 			connection->process, message.threads.tids, message.threads.n);

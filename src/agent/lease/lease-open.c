@@ -6,6 +6,7 @@
 #include "agent/lease/gate-server.h"
 #include "agent/lease/holder.h"
 #include "agent/lease/kernel-quota.h"
+#include "agent/lease/outlived.h"
 #include "agent/os/owner.h"
 #include "agent/record/agent.h"
 
@@ -34,6 +35,7 @@ struct clv_lease *clv_lease_free(struct clv_lease *lease)
 	clv_gate_server_free(lease->gate);
 	while (!TAILQ_EMPTY(&lease->processes))
 		clv_attached_free(TAILQ_FIRST(&lease->processes));
+	clv_outlived_forget(lease);
 	clv_holder_forget(lease);
 	free(lease->others);
 	free(lease->seen);

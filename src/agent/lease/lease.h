@@ -51,6 +51,8 @@ struct clv_attached {
 	struct clv_process_id *ancestors;
 	size_t n_ancestors;
 	uint64_t noted_ns;
+	struct clv_outlived
+		*exported; /* agent/lease/outlived.h; NULL: it exports no memory */
 	/* While it has no connection: when its mappings are checked next; the interval
 	 * doubles. */
 	uint64_t look_at_ns, look_interval_ns;
@@ -170,6 +172,11 @@ struct clv_lease {
 	uint64_t heirless_ns;
 	struct clv_lease_observed truth;
 	struct clv_kernel_quota *kernel_quota; /* NULL: the kernel enforces none */
+	/* What ended processes have left: agent/lease/outlived.h.  The last is what stays
+	 * until the lease ends. */
+	LIST_HEAD(, clv_outlived) outlived;
+	uint32_t n_outlived;
+	uint64_t lasting_bytes;
 };
 TAILQ_HEAD(clv_lease_list, clv_lease);
 

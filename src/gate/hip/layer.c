@@ -4,6 +4,7 @@
 #include "gate/hip/driver.h"
 #include "gate/hsa/caller.h"
 #include "gate/memory/charges.h"
+#include "gate/memory/exports.h"
 #include "gate/memory/pieces.h"
 #include "gate/preload/library.h"
 #include "gate/process/state.h"
@@ -43,6 +44,7 @@ static const struct clv_gate_api api = {
 	.poll_ns = clv_queues_poll_ns,
 	.queues = &clv_stream_queue_ops,
 	.forget_parent = forget_parent,
+	.report_again = clv_exports_tell_again,
 	.settle_memory = clv_pieces_settle,
 };
 

@@ -6,6 +6,8 @@
 #include "gate/memory/charges.h"
 #include "gate/memory/pieces.h"
 
+#include <unistd.h>
+
 /* Charges n_bytes; if that fails, once more after releasing pieces that nothing keeps.
  * False: over quota, and the wrapper returns CLV_HSA_OUT_OF_RESOURCES, which HIP turns
  * into hipErrorOutOfMemory. */
@@ -159,8 +161,10 @@ int clv_own_hsa_amd_vmem_export_shareable_handle(
 
 	clv_pieces_lock();
 	r = real(ret_fd, handle, flags);
-	if (r == CLV_HSA_SUCCESS)
-		clv_piece_exported(handle, *(int *)ret_fd);
+	if (r == CLV_HSA_SUCCESS && !clv_piece_exported(handle, *(int *)ret_fd)) {
+		close(*(int *)ret_fd);
+		r = CLV_HSA_OUT_OF_RESOURCES;
+	}
 	clv_pieces_unlock();
 	return r;
 }
@@ -172,8 +176,10 @@ int clv_own_hsa_amd_vmem_import_shareable_handle(
 
 	clv_pieces_lock();
 	r = real(fd, ret);
-	if (r == CLV_HSA_SUCCESS)
-		clv_piece_imported(*(uint64_t *)ret, fd);
+	if (r == CLV_HSA_SUCCESS && !clv_piece_imported(*(uint64_t *)ret, fd)) {
+		clv_hsa.hsa_amd_vmem_handle_release(*(uint64_t *)ret);
+		r = CLV_HSA_OUT_OF_RESOURCES;
+	}
 	clv_pieces_unlock();
 	return r;
 }

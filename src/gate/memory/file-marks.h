@@ -22,7 +22,3 @@ bool clv_file_mark_put(int fd, const struct clv_file_mark *mark);
 /* Finds the file's first mark with a number from first to last.  False: there is none, or
  * the marks cannot be read. */
 bool clv_file_mark_find(int fd, uint64_t first, uint64_t last, struct clv_file_mark *ret);
-
-/* Visits the marks of all open files in the system.  False: they cannot be read. */
-bool clv_file_marks_visit(
-	void (*visit)(const struct clv_file_mark *mark, void *userdata), void *userdata);

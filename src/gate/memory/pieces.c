@@ -1,37 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Physical memory that is mapped by hand.  It lives as long as a handle, any mapping of
  * it or a file that it was exported to, in any process, and is charged to the process
- * that created it.  An import from the same lease keeps the file open, and so the charge,
- * and takes over the charge for what it has mapped when the creating process is gone.
- * Memory from elsewhere is charged to each process that maps it, because the driver does
- * not tell an import's size before that. */
+ * that created it; when that process has ended the agent charges it to the lease as long
+ * as such a file exists (exports.h).  An import keeps the file open for as long as it
+ * lives itself, and so the charge.  Memory from outside the lease is charged to each
+ * process that maps it, because the driver does not tell an import's size before that. */
 #include "gate/memory/pieces.h"
 
-#include "base/clock.h"
-#include "base/proc.h"
 #include "gate/memory/charges.h"
+#include "gate/memory/exports.h"
 #include "gate/memory/file-marks.h"
 #include "gate/memory/ledger.h"
-#include "gate/process/thread.h"
 #include "gate/process/view.h"
 
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/random.h>
-#include <time.h>
 #include <unistd.h>
 
-/* A mark's number has the lease, the slot, and a serial number in that process.  Slots
- * and in the end pids are reused, so the mark's process is the pid and when the process
- * was started, or a random number where /proc does not tell that. */
-#define SERIAL_BITS 30
+/* A mark's number has the lease, the slot, and the number of the memory in that process.
+ * Slots are reused, so the mark's process is a random number. */
+#define NUMBER_BITS 30
 #define SLOT_BITS 10
-#define LEASE_BITS (CLV_FILE_MARK_BITS - SLOT_BITS - SERIAL_BITS)
-#define PID_BITS 22 /* of Linux */
-#define START_BITS (CLV_FILE_MARK_BITS - PID_BITS - 1)
-#define HAS_START (UINT64_C(1) << (CLV_FILE_MARK_BITS - 1))
-#define LOOK_NS (100 * CLV_NS_PER_MS)
+#define LEASE_BITS (CLV_FILE_MARK_BITS - SLOT_BITS - NUMBER_BITS)
+
+/* Programs that close unknown descriptors mostly stop at a few hundred. */
+#define HIGH_FD 900
 
 #define LOW_BITS(number, n) ((number) & ((UINT64_C(1) << (n)) - 1))
 
@@ -40,8 +35,15 @@ static_assert(CLV_SLOTS <= 1u << SLOT_BITS, "a slot in a mark");
 struct clv_piece {
 	struct clv_piece *next;
 	uint64_t handle;
-	uint32_t n_references; /* by the handle, mappings and files */
+	/* By the handle, and by mappings.  Without any the driver may use the number of
+	 * the handle again, while exported files still have the memory. */
+	uint32_t n_references;
 	struct clv_charge charge;
+	/* Not 0: it has been exported as files with this number, which are known to the
+	 * instance of that count, and have this mark. */
+	uint32_t number, instance;
+	struct clv_file_mark mark;
+	bool has_files, is_seen;
 };
 
 /* An imported handle. */
@@ -50,11 +52,8 @@ struct import {
 	uint64_t handle;
 	uint32_t n_handles, n_mappings;
 	struct clv_piece *piece; /* of this process; NULL: of another one */
-	/* The file of another process of the lease that has the piece charged; -1: no
-	 * such process has. */
-	int fd;
-	uint32_t slot, pid;
-	uint64_t start_ticks; /* 0: not visible from here */
+	bool is_of_lease;        /* another process of the lease has it charged */
+	int fd;                  /* the file; -1: a piece of this process */
 };
 
 struct clv_mapping {
@@ -65,22 +64,10 @@ struct clv_mapping {
 	struct clv_charge charge; /* of that */
 };
 
-/* An exported file, which keeps its piece until it is closed in all processes. */
-struct export
-{
-	struct export *next;
-	struct clv_file_mark mark;
-	bool is_marked; /* else its last close cannot be detected */
-	bool is_seen;
-	struct clv_piece *piece;
-};
-
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct clv_piece *pieces;
 static struct clv_mapping *mappings;
 static struct import *imports;
-static struct export *exports;
-static bool is_watching;
 
 static struct import *find_import(uint64_t handle)
 {
@@ -98,22 +85,28 @@ static struct clv_piece *find(uint64_t handle)
 
 	if (import)
 		return import->piece;
-	while (piece && piece->handle != handle)
+	while (piece && (piece->handle != handle || piece->n_references == 0))
 		piece = piece->next;
 	return piece;
 }
 
-static void drop(struct clv_piece *piece)
+static void free_unused(struct clv_piece *piece)
 {
 	struct clv_piece **link = &pieces;
 
-	if (--piece->n_references > 0)
+	if (piece->n_references > 0 || piece->has_files)
 		return;
 	while (*link != piece)
 		link = &(*link)->next;
 	*link = piece->next;
 	clv_charge_undo(&piece->charge);
 	free(piece);
+}
+
+static void drop(struct clv_piece *piece)
+{
+	piece->n_references--;
+	free_unused(piece);
 }
 
 void clv_pieces_lock(void)
@@ -192,14 +185,7 @@ static uint64_t mark_of_lease(const struct clv_view *view)
 {
 	uint64_t lease = view->report_inode ^ view->report_device << 8;
 
-	return LOW_BITS(lease, LEASE_BITS) << (SLOT_BITS + SERIAL_BITS);
-}
-
-static uint32_t pid_of_slot(uint32_t slot)
-{
-	const struct clv_view *view = clv_gate_current_view();
-
-	return view ? atomic_load(&view->report->slots[slot].pid) : 0;
+	return LOW_BITS(lease, LEASE_BITS) << (SLOT_BITS + NUMBER_BITS);
 }
 
 /* Identifies this process in marks; a child gets a new identity, because it has another
@@ -208,104 +194,111 @@ static bool identify(const struct clv_view *view, uint64_t *ret)
 {
 	static const struct clv_view *known_for;
 	static uint64_t known;
-	uint64_t start_ticks;
 
 	if (known_for != view) {
-		if (clv_proc_start(0, &start_ticks))
-			known = HAS_START | LOW_BITS(start_ticks, START_BITS) << PID_BITS;
-		else if (getrandom(&known, sizeof(known), 0) == sizeof(known))
-			known = LOW_BITS(known, START_BITS) << PID_BITS;
-		else
+		if (getrandom(&known, sizeof(known), 0) != sizeof(known))
 			return false;
+		known = LOW_BITS(known, CLV_FILE_MARK_BITS);
 		known_for = view;
 	}
-	*ret = known | LOW_BITS(pid_of_slot(view->slot_index), PID_BITS);
+	*ret = known;
 	return true;
 }
 
-/* When the process in the slot was started; 0: /proc does not tell, because pids here are
- * not those of the agent, or the process has ended. */
-static uint64_t start_of_slot(uint32_t slot)
+/* All files of a piece have its number and mark. */
+static bool number_piece(const struct clv_view *view, struct clv_piece *piece)
 {
-	const struct clv_view *view = clv_gate_current_view();
-	uint64_t ticks;
+	static uint32_t last;
 
-	return view && pid_of_slot(view->slot_index) == (uint32_t)getpid() &&
-			       clv_proc_start((pid_t)pid_of_slot(slot), &ticks)
-		       ? ticks
-		       : 0;
-}
-
-static bool next_mark(const struct clv_view *view, struct clv_file_mark *ret)
-{
-	static uint64_t serial;
-
-	if (!identify(view, &ret->process))
+	if (piece->number > 0)
+		return true;
+	if (last >= LOW_BITS(UINT64_MAX, NUMBER_BITS) ||
+		!identify(view, &piece->mark.process))
 		return false;
-	ret->number = mark_of_lease(view) | (uint64_t)view->slot_index << SERIAL_BITS |
-		      LOW_BITS(++serial, SERIAL_BITS);
+	piece->number = ++last;
+	piece->mark.number = mark_of_lease(view) |
+			     (uint64_t)view->slot_index << NUMBER_BITS | piece->number;
 	return true;
 }
 
-static bool is_same(const struct clv_file_mark *a, const struct clv_file_mark *b)
+/* Where the driver's files cannot be watched, the piece stays charged as long as this
+ * process, and the file has no mark, so that another process is charged too. */
+static bool watch_file(const struct clv_view *view, struct clv_piece *piece, int fd)
 {
-	return a->number == b->number && a->process == b->process;
+	uint64_t n_bytes = piece->charge.charged ? piece->charge.n_bytes : 0;
+
+	if (!number_piece(view, piece))
+		return false;
+	switch (clv_exports_watch(view, fd, piece->number, n_bytes)) {
+	case CLV_EXPORT_REFUSED:
+		return false;
+	case CLV_EXPORT_UNWATCHABLE:
+		piece->instance = 0;
+		break;
+	case CLV_EXPORT_WATCHED:
+		if (!piece->has_files)
+			piece->instance = clv_exports_instance();
+		/* Earlier files may not be known any more. */
+		else if (piece->instance != clv_exports_instance())
+			piece->instance = 0;
+		return clv_file_mark_put(fd, &piece->mark);
+	}
+	return true;
 }
 
-void clv_piece_exported(uint64_t handle, int fd)
+bool clv_piece_exported(uint64_t handle, int fd)
 {
 	const struct clv_view *view = clv_gate_current_view();
 	struct clv_piece *piece = find(handle);
-	struct export *export;
 
-	if (!piece || !view)
-		return;
-	export = calloc(1, sizeof(*export));
-	if (!export)
-		return;
-	*export = (struct export){.next = exports, .piece = piece};
-	export->is_marked =
-		next_mark(view, &export->mark) && clv_file_mark_put(fd, &export->mark);
-	exports = export;
-	piece->n_references++;
+	if (!view)
+		return true;
+	/* Another process's: its file can be passed on instead, and has a mark. */
+	if (!piece)
+		return !find_import(handle);
+	if (!watch_file(view, piece, fd))
+		return false;
+	piece->has_files = true;
+	return true;
 }
 
-static void mark_seen(const struct clv_file_mark *mark, void *userdata)
+static void mark_seen(uint32_t number, void *userdata)
 {
 	(void)userdata;
-	for (struct export *export = exports; export; export = export->next)
-		export->is_seen |= is_same(&export->mark, mark);
+	for (struct clv_piece *piece = pieces; piece; piece = piece->next)
+		piece->is_seen |= piece->number == number;
 }
 
-/* Reads the list twice: other processes lock and unlock while the kernel lists, and an
- * entry that was skipped once is in the second list. */
-static bool find_open_exports(void)
+static bool any_has_files(void)
 {
-	for (struct export *export = exports; export; export = export->next)
-		export->is_seen = !export->is_marked;
-	return clv_file_marks_visit(mark_seen, NULL) &&
-	       clv_file_marks_visit(mark_seen, NULL);
+	const struct clv_piece *piece = pieces;
+
+	while (piece && !piece->has_files)
+		piece = piece->next;
+	return piece;
+}
+
+static bool find_open_files(void)
+{
+	for (struct clv_piece *piece = pieces; piece; piece = piece->next)
+		piece->is_seen = piece->instance != clv_exports_instance();
+	return clv_exports_visit(mark_seen, NULL);
 }
 
 bool clv_pieces_settle(void)
 {
-	struct export **link = &exports;
+	struct clv_piece *piece, *next;
 	bool is_less = false;
 
 	pthread_mutex_lock(&lock);
-	if (exports && !find_open_exports())
-		link = NULL;
-	while (link && *link) {
-		struct export *export = *link;
-
-		if (export->is_seen) {
-			link = &export->next;
+	piece = any_has_files() && find_open_files() ? pieces : NULL;
+	for (; piece; piece = next) {
+		next = piece->next;
+		if (!piece->has_files || piece->is_seen)
 			continue;
-		}
-		*link = export->next;
-		drop(export->piece);
-		free(export);
-		is_less = true;
+		piece->has_files = false;
+		is_less |= piece->n_references == 0;
+		free_unused(piece);
 	}
 	pthread_mutex_unlock(&lock);
 	return is_less;
@@ -313,128 +306,69 @@ bool clv_pieces_settle(void)
 
 /* Imports. */
 
-static void charge_mapping(struct clv_mapping *mapping)
+static bool is_same(const struct clv_file_mark *a, const struct clv_file_mark *b)
 {
-	clv_ledger_correct(0, mapping->n_bytes);
-	mapping->charge = (struct clv_charge){.n_bytes = mapping->n_bytes,
-		.epoch = clv_ledger_epoch(),
-		.charged = true};
+	return a->number == b->number && a->process == b->process;
 }
 
-/* The process that had the piece charged is gone: it is charged here.  The quota has room
- * for it, as much as that process's end released. */
-static void take_over(struct import *import)
+/* Finds out whose memory the file is. */
+static void find_exporter(struct import *import, const struct clv_view *view)
 {
-	for (struct clv_mapping *each = mappings; each; each = each->next) {
-		if (each->import == import && !each->charge.charged)
-			charge_mapping(each);
-	}
-	close(import->fd);
-	import->fd = -1;
-}
-
-/* Whether the slot has no process now, or another one, perhaps with the same pid. */
-static bool has_ended(const struct import *import)
-{
-	uint64_t start_ticks = import->start_ticks ? start_of_slot(import->slot) : 0;
-
-	return pid_of_slot(import->slot) != import->pid ||
-	       (start_ticks != 0 && start_ticks != import->start_ticks);
-}
-
-/* Checks whether the charging processes of imports live.  Returns whether any import
- * needs further checks. */
-static bool check_imports(void)
-{
-	bool is_any = false;
-
-	pthread_mutex_lock(&lock);
-	for (struct import *each = imports; each; each = each->next) {
-		if (each->fd >= 0 && has_ended(each))
-			take_over(each);
-		is_any |= each->fd >= 0;
-	}
-	is_watching = is_any;
-	pthread_mutex_unlock(&lock);
-	return is_any;
-}
-
-static void *watch(void *unused)
-{
-	struct timespec pause = {.tv_nsec = LOOK_NS};
-
-	(void)unused;
-	do {
-		nanosleep(&pause, NULL);
-	} while (check_imports());
-	return NULL;
-}
-
-/* Whether the mark may be of a process that was started then (0: not known). */
-static bool is_of_start(const struct clv_file_mark *mark, uint64_t start_ticks)
-{
-	return start_ticks == 0 || !(mark->process & HAS_START) ||
-	       LOW_BITS(mark->process >> PID_BITS, START_BITS) ==
-		       LOW_BITS(start_ticks, START_BITS);
-}
-
-/* Finds the process that set the mark.  False: its slot has another process now, or is
- * this process's own. */
-static bool find_charging_process(const struct clv_view *view,
-	const struct clv_file_mark *mark, struct import *import)
-{
-	import->slot = (uint32_t)LOW_BITS(mark->number >> SERIAL_BITS, SLOT_BITS);
-	import->pid = pid_of_slot(import->slot);
-	import->start_ticks = start_of_slot(import->slot);
-	return import->pid != 0 && import->slot != view->slot_index &&
-	       LOW_BITS(import->pid, PID_BITS) == LOW_BITS(mark->process, PID_BITS) &&
-	       is_of_start(mark, import->start_ticks);
-}
-
-/* Finds the process of the lease that exported the file, if any; then the file stays
- * open. */
-static void find_exporter(struct import *import, int fd)
-{
-	const struct clv_view *view = clv_gate_current_view();
-	uint64_t first = view ? mark_of_lease(view) : 0;
-	struct export *own = exports;
+	uint64_t first = mark_of_lease(view);
+	struct clv_piece *own = pieces;
 	struct clv_file_mark mark;
 
-	if (!view || fd < 0 ||
-		!clv_file_mark_find(fd, first,
-			first | LOW_BITS(UINT64_MAX, SLOT_BITS + SERIAL_BITS), &mark))
+	if (!clv_file_mark_find(import->fd, first,
+		    first | LOW_BITS(UINT64_MAX, SLOT_BITS + NUMBER_BITS), &mark))
 		return;
-	while (own && !(own->is_marked && is_same(&own->mark, &mark)))
+	while (own && !(own->number > 0 && is_same(&own->mark, &mark)))
 		own = own->next;
-	if (own) {
-		import->piece = own->piece;
-		return;
-	}
-	if (!find_charging_process(view, &mark, import))
-		return;
-	if (!is_watching)
-		is_watching = clv_helper_spawn(watch);
-	if (is_watching)
+	import->piece = own;
+	import->is_of_lease = !own;
+}
+
+/* The file stays open: its memory may be charged to its exporter only for as
+ * long as the file exists. */
+static bool keep_file(struct import *import, int fd)
+{
+	const struct clv_view *view = clv_gate_current_view();
+
+	if (!view || fd < 0)
+		return true;
+	import->fd = fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
+	if (import->fd < 0)
 		import->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (import->fd < 0)
+		return false;
+	find_exporter(import, view);
+	if (import->piece) {
+		close(import->fd);
+		import->fd = -1;
+	}
+	return true;
 }
 
 /* A driver may return the same handle again, or another one. */
-void clv_piece_imported(uint64_t handle, int fd)
+bool clv_piece_imported(uint64_t handle, int fd)
 {
 	struct import *import;
 
 	if (find(handle) || find_import(handle)) {
 		clv_piece_retain(handle);
-		return;
+		return true;
 	}
 	import = malloc(sizeof(*import));
 	if (!import)
-		return;
+		return false;
 	*import = (struct import){imports, handle, .n_handles = 1, .fd = -1};
-	find_exporter(import, fd);
+	if (!keep_file(import, fd)) {
+		free(import);
+		return false;
+	}
 	imports = import;
 	if (import->piece)
 		import->piece->n_references++;
+	return true;
 }
 
 bool clv_piece_is_known(uint64_t handle)
@@ -444,7 +378,7 @@ bool clv_piece_is_known(uint64_t handle)
 
 	pthread_mutex_lock(&lock);
 	import = find_import(handle);
-	is_known = find(handle) || (import && import->fd >= 0);
+	is_known = find(handle) || (import && import->is_of_lease);
 	pthread_mutex_unlock(&lock);
 	return is_known;
 }
@@ -475,12 +409,8 @@ void clv_mapping_done(struct clv_mapping *mapping, uint64_t handle, bool is_mapp
 	mapping->import = mapping->piece ? NULL : find_import(handle);
 	if (mapping->piece)
 		mapping->piece->n_references++;
-	if (mapping->import) {
+	if (mapping->import)
 		mapping->import->n_mappings++;
-		/* The charging process has ended since clv_piece_is_known(). */
-		if (mapping->import->fd < 0 && !mapping->charge.charged)
-			charge_mapping(mapping);
-	}
 	mapping->next = mappings;
 	mappings = mapping;
 }
@@ -512,7 +442,7 @@ void clv_mappings_forget(uint64_t address, uint64_t n_bytes)
 void clv_pieces_forget_parent(void)
 {
 	pthread_mutex_init(&lock, NULL);
-	is_watching = false;
+	clv_exports_forget_parent();
 	for (struct import *each = imports; each; each = each->next) {
 		if (each->fd >= 0)
 			close(each->fd);

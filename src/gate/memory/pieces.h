@@ -24,9 +24,11 @@ bool clv_pieces_settle(void);
 void clv_piece_retain(uint64_t handle);
 void clv_piece_release(uint64_t handle);
 
-/* A piece was exported as a file, or imported from one (-1: from something else). */
-void clv_piece_exported(uint64_t handle, int fd);
-void clv_piece_imported(uint64_t handle, int fd);
+/* A piece was exported as a file, or imported from one (-1: from something else).  False:
+ * it would be charged to none in the end; the caller closes the file, or releases the
+ * handle. */
+bool clv_piece_exported(uint64_t handle, int fd);
+bool clv_piece_imported(uint64_t handle, int fd);
 
 /* Without the lock.  is_known: whether a mapping of the handle is charged already;
  * otherwise the caller charges it first.  new: a record for a mapping that is about to be

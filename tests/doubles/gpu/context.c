@@ -99,6 +99,7 @@ int dgp_memory_take(
 {
 	struct usage *usage = &process->usage[gpu];
 
+	dgp_shares_settle(m);
 	if (bytes > m->gpus[gpu].total_bytes - m->gpus[gpu].used_bytes)
 		return 2;
 	m->gpus[gpu].used_bytes += bytes;

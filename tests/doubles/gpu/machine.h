@@ -79,7 +79,8 @@ struct process {
 	struct dgp_area *area;
 	struct context *contexts;
 	struct usage usage[DGP_GPUS_MAX];
-	bool is_held; /* its memory is kept by a file of another process */
+	bool is_held;    /* its memory is kept by a file of another process */
+	bool has_shared; /* its arena stays for other processes */
 	struct stream streams[DGP_SLOTS];
 	struct process *next;
 };
@@ -102,8 +103,6 @@ struct machine {
 	uint64_t asked_ns; /* when the ioctl in progress began */
 	int epoll, bell, timer, listener;
 	bool memory_changed;
-	char (*shares)[DGP_SHARE_BYTES]; /* descriptions of exports by processes */
-	uint64_t n_shares;
 };
 
 /* machine.c: false if the current folder has no node. */
@@ -167,6 +166,21 @@ struct dgp_vendor {
 };
 
 extern const struct dgp_vendor dgp_vendor;
+
+/* share.c: memory that processes share, by a number */
+uint64_t dgp_share_new(
+	struct process *owner, uint32_t gpu, uint64_t bytes, const char *text);
+const char *dgp_share_text(uint64_t number);
+/* One more file of the memory. */
+bool dgp_share_watch(uint64_t number, int fd);
+bool dgp_share_import(struct process *p, uint64_t number);
+/* The owner frees it, or another process an import. */
+bool dgp_share_drop(struct machine *m, struct process *p, uint64_t number);
+void dgp_shares_leave(struct machine *m, struct process *p);
+/* What is counted in the GPU and in no process, because its owner is gone. */
+uint64_t dgp_shares_kept(uint32_t gpu);
+/* Frees what nothing has any more. */
+void dgp_shares_settle(struct machine *m);
 
 /* trace.c */
 void dgp_trace_add(struct machine *m, const struct stream *stream,

@@ -31,6 +31,7 @@ struct process *dgp_process_new(struct machine *m, int fd, int pid)
 void dgp_process_release(struct machine *m, struct process *p)
 {
 	p->is_held = false;
+	dgp_shares_leave(m, p);
 	for (uint32_t i = 0; i < m->n_gpus; i++)
 		dgp_memory_give(m, p, i, p->usage[i].bytes);
 }
@@ -40,9 +41,11 @@ static void close_all(struct process *p)
 	close(p->fd);
 	if (p->pidfd >= 0)
 		close(p->pidfd);
-	if (p->arena >= 0)
-		close(p->arena);
-	p->fd = p->pidfd = p->arena = -1;
+	p->fd = p->pidfd = -1;
+	if (p->arena < 0 || p->has_shared)
+		return;
+	close(p->arena);
+	p->arena = -1;
 }
 
 void dgp_process_end(struct machine *m, struct process *p)
@@ -144,6 +147,7 @@ static void answer_memory(struct exchange *x)
 {
 	const struct gpu *gpu = &x->m->gpus[x->message.a];
 
+	dgp_shares_settle(x->m);
 	x->message.a = gpu->total_bytes - gpu->used_bytes;
 	x->message.b = gpu->total_bytes;
 	x->message.result = 0;
@@ -171,7 +175,7 @@ static void answer_ask(struct exchange *x)
 static void answer_arena(struct exchange *x)
 {
 	for (struct process *p = x->m->processes; p; p = p->next) {
-		if (p->number != x->message.a || p->gone || p->arena < 0)
+		if (p->number != x->message.a || p->arena < 0)
 			continue;
 		x->out = (struct dgp_files){{p->arena}, 1};
 		x->message.result = 0;
@@ -182,20 +186,34 @@ static void answer_arena(struct exchange *x)
 
 static void answer_share(struct exchange *x)
 {
-	struct machine *m = x->m;
-
-	m->shares = realloc(m->shares, (m->n_shares + 1) * sizeof(*m->shares));
-	memcpy(m->shares[m->n_shares], x->message.text, sizeof(*m->shares));
-	x->message.a = m->n_shares++;
+	x->message.a = dgp_share_new(
+		x->p, (uint32_t)x->message.a, x->message.b, x->message.text);
 	x->message.result = 0;
+}
+
+static void answer_share_file(struct exchange *x)
+{
+	x->message.result =
+		x->in.n == 1 && dgp_share_watch(x->message.a, x->in.fds[0]) ? 0 : 400;
+}
+
+static void answer_share_import(struct exchange *x)
+{
+	x->message.result = dgp_share_import(x->p, x->message.a) ? 0 : 400;
+}
+
+static void answer_share_drop(struct exchange *x)
+{
+	x->message.result = dgp_share_drop(x->m, x->p, x->message.a) ? 0 : 400;
 }
 
 static void answer_shared(struct exchange *x)
 {
-	x->message.result = x->message.a < x->m->n_shares ? 0 : 400;
-	if (!x->message.result)
-		memcpy(x->message.text, x->m->shares[x->message.a],
-			sizeof(x->message.text));
+	const char *text = dgp_share_text(x->message.a);
+
+	x->message.result = text ? 0 : 400;
+	if (text)
+		memcpy(x->message.text, text, sizeof(x->message.text));
 }
 
 static void answer_rm_open(struct exchange *x)
@@ -234,7 +252,10 @@ static const struct {
 	[DGP_MEMORY] = {answer_memory, true},
 	[DGP_ASK] = {answer_ask, false},
 	[DGP_ARENA] = {answer_arena, false},
-	[DGP_SHARE] = {answer_share, false},
+	[DGP_SHARE] = {answer_share, true},
+	[DGP_SHARE_FILE] = {answer_share_file, false},
+	[DGP_SHARE_IMPORT] = {answer_share_import, false},
+	[DGP_SHARE_DROP] = {answer_share_drop, false},
 	[DGP_SHARED] = {answer_shared, false},
 	[DGP_RM_OPEN] = {answer_rm_open, false},
 	[DGP_RM] = {answer_rm, false},

@@ -11,6 +11,8 @@ static void print_gpu(const struct gpu *gpu, FILE *to)
 	fprintf(to, "gpu %u total %llu used %llu busy_ns %llu switches %llu\n",
 		gpu->index, (number)gpu->total_bytes, (number)gpu->used_bytes,
 		(number)gpu->busy_ns, (number)gpu->switches);
+	fprintf(to, "kept gpu %u bytes %llu\n", gpu->index,
+		(number)dgp_shares_kept(gpu->index));
 	for (const struct group *g = gpu->groups; g; g = g->next)
 		fprintf(to,
 			"group %u gpu %u pid %d slice_us %llu enabled %d run_ns %llu "
@@ -39,6 +41,7 @@ static void print_process(const struct machine *m, const struct process *p, FILE
 
 void dgp_stats_print(struct machine *m, FILE *to)
 {
+	dgp_shares_settle(m);
 	fprintf(to, "now %llu\n", (number)m->now_ns);
 	for (uint32_t i = 0; i < m->n_gpus; i++)
 		print_gpu(&m->gpus[i], to);

@@ -144,7 +144,12 @@ enum dgp_request {
 	DGP_MEMORY,       /* a: GPU; answers a: free, b: total */
 	DGP_ASK,          /* text: what; the answer has a file */
 	DGP_ARENA,        /* a: the process's number; the answer has its arena */
-	DGP_SHARE,        /* text: description of an export; answers a: its number */
+	/* a: GPU, b: bytes, text: description of exported memory; answers a: its number
+	 */
+	DGP_SHARE,
+	DGP_SHARE_FILE,   /* a: the number; with one more of its files */
+	DGP_SHARE_IMPORT, /* a: the number */
+	DGP_SHARE_DROP,   /* a: the number; freed by its owner, or an import */
 	DGP_SHARED,       /* a: the number; fills text */
 	DGP_RM_OPEN,      /* this socket is a device file now; a: its minor, or 255 */
 	DGP_RM, /* an ioctl on it; a: when it began; answered to the socket sent along */

@@ -9,6 +9,7 @@
 #include "gate/cuda/memory/spill.h"
 #include "gate/cuda/stream/blocked-stream.h"
 #include "gate/memory/charges.h"
+#include "gate/memory/exports.h"
 #include "gate/memory/pieces.h"
 #include "gate/preload/library.h"
 #include "gate/process/state.h"
@@ -53,6 +54,7 @@ static const struct clv_gate_api api = {
 	.poll_ns = clv_queues_poll_ns,
 	.queues = &clv_stream_queue_ops,
 	.forget_parent = forget_parent,
+	.report_again = clv_exports_tell_again,
 	.settle_memory = clv_cuda_memory_settle,
 };
 

@@ -4,6 +4,9 @@
 #include "gate/cuda/memory/charge.h"
 #include "gate/memory/charges.h"
 #include "gate/memory/pieces.h"
+#include "gate/process/view.h"
+
+#include <unistd.h>
 
 static int record_piece(
 	const struct clv_charge *charge, const uint64_t *handle, int result)
@@ -62,15 +65,28 @@ int clv_own_cuMemRetainAllocationHandle(
 	return r;
 }
 
+/* Memory behind a handle of another kind than a file outlives this process unseen. */
+static bool is_seen_kind(int handle_type)
+{
+	return handle_type == CLV_CUDA_HANDLE_FILE || !clv_gate_current_view();
+}
+
+/* Refused where the memory could outlive this process and be charged to none
+ * (memory/pieces.h). */
 int clv_own_cuMemExportToShareableHandle(clv_fn_cuMemExportToShareableHandle *real,
 	void *shareable_handle, uint64_t handle, int handle_type, uint64_t flags)
 {
 	int r;
 
+	if (!is_seen_kind(handle_type))
+		return CLV_CUDA_NOT_SUPPORTED;
 	clv_pieces_lock();
 	r = real(shareable_handle, handle, handle_type, flags);
-	if (r == CLV_CUDA_SUCCESS && handle_type == CLV_CUDA_HANDLE_FILE)
-		clv_piece_exported(handle, *(int *)shareable_handle);
+	if (r == CLV_CUDA_SUCCESS && handle_type == CLV_CUDA_HANDLE_FILE &&
+		!clv_piece_exported(handle, *(int *)shareable_handle)) {
+		close(*(int *)shareable_handle);
+		r = CLV_CUDA_NOT_SUPPORTED;
+	}
 	clv_pieces_unlock();
 	return r;
 }
@@ -81,10 +97,14 @@ int clv_own_cuMemImportFromShareableHandle(clv_fn_cuMemImportFromShareableHandle
 	int fd = handle_type == CLV_CUDA_HANDLE_FILE ? (int)(intptr_t)os_handle : -1;
 	int r;
 
+	if (!is_seen_kind(handle_type))
+		return CLV_CUDA_NOT_SUPPORTED;
 	clv_pieces_lock();
 	r = real(handle, os_handle, handle_type);
-	if (r == CLV_CUDA_SUCCESS)
-		clv_piece_imported(*(uint64_t *)handle, fd);
+	if (r == CLV_CUDA_SUCCESS && !clv_piece_imported(*(uint64_t *)handle, fd)) {
+		clv_cuda.cuMemRelease(*(uint64_t *)handle);
+		r = CLV_CUDA_OUT_OF_MEMORY;
+	}
 	clv_pieces_unlock();
 	return r;
 }

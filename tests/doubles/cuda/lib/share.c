@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "share.h"
+#include "../../gpu/client/file.h"
 #include "../../gpu/client/helper.h"
 #include "functions.h"
 #include "pool.h"
@@ -12,40 +13,61 @@
 
 #define BY_NUMBER 0x1b10f00000000ULL /* the count of an eventfd that is an export */
 
-/* Memory shared by two processes. The exporter owns it: it is counted there, and freed
- * when the exporter frees it. */
+/* Memory shared by processes: the machine counts it for as long as one of them has it. */
 
-/* A real export is a file of the control device, and all of them have the same inode, as
- * eventfds do. The machine keeps the description of the memory, and its number is the
- * eventfd's count. */
-static int share_by_number(const struct shared *shared)
+bool dcu_share_new(struct shared *shared, uint64_t n_bytes)
 {
-	struct dgp_message message = {.request = DGP_SHARE};
-	int fd = eventfd(0, EFD_CLOEXEC);
+	struct dgp_message message = {
+		.request = DGP_SHARE, .a = shared->gpu, .b = n_bytes};
 
 	memcpy(message.text, shared, sizeof(*shared));
-	if (fd >= 0 && !dgp_request(&message) &&
-		eventfd_write(fd, BY_NUMBER + message.a) == 0)
-		return fd;
-	if (fd >= 0)
-		close(fd);
-	return -1;
+	if (dgp_request(&message))
+		return false;
+	shared->number = message.a;
+	return true;
 }
 
-int dcu_share_file(const struct shared *shared)
+/* A real export is a file of the control device, and all of them have the same inode, as
+ * eventfds do. Its number is the eventfd's count. */
+static int make_file(const struct shared *shared)
 {
 	int fd;
 
-	dgp_watch_memory();
-	if (dgp_hello.one_inode)
-		return share_by_number(shared);
-	fd = memfd_create("cuda-double-shared", MFD_CLOEXEC);
-	if (fd >= 0 &&
-		pwrite(fd, shared, sizeof(*shared), 0) != (ssize_t)sizeof(*shared)) {
+	if (!dgp_hello.one_inode)
+		return dgp_file_new(shared, sizeof(*shared));
+	fd = eventfd(0, EFD_CLOEXEC);
+	if (fd >= 0 && eventfd_write(fd, BY_NUMBER + shared->number) < 0) {
 		close(fd);
 		return -1;
 	}
 	return fd;
+}
+
+int dcu_share_file(const struct shared *shared)
+{
+	struct dgp_message message = {.request = DGP_SHARE_FILE, .a = shared->number};
+	int fd = make_file(shared), unused;
+
+	dgp_watch_memory();
+	if (fd >= 0 && dgp_request_file(&message, fd, &unused)) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+void dcu_share_import(uint64_t number)
+{
+	struct dgp_message message = {.request = DGP_SHARE_IMPORT, .a = number};
+
+	dgp_request(&message);
+}
+
+void dcu_share_drop(uint64_t number)
+{
+	struct dgp_message message = {.request = DGP_SHARE_DROP, .a = number};
+
+	dgp_request(&message);
 }
 
 static bool read_by_number(int fd, struct shared *ret)
@@ -66,14 +88,14 @@ static bool read_by_number(int fd, struct shared *ret)
 	if (count < BY_NUMBER || dgp_request(&message))
 		return false;
 	memcpy(ret, message.text, sizeof(*ret));
+	ret->number = count - BY_NUMBER;
 	return true;
 }
 
 bool dcu_share_read(int fd, uint64_t magic, struct shared *ret)
 {
-	bool is_read = dgp_hello.one_inode
-			       ? read_by_number(fd, ret)
-			       : pread(fd, ret, sizeof(*ret), 0) == (ssize_t)sizeof(*ret);
+	bool is_read = dgp_hello.one_inode ? read_by_number(fd, ret)
+					   : dgp_file_read(fd, ret, sizeof(*ret));
 
 	return is_read && ret->magic == magic;
 }
@@ -175,7 +197,7 @@ int dcu_cuMemPoolExportToShareableHandle(
 		return DCU_INVALID_VALUE;
 	shared.gpu = pool->device->gpu;
 	shared.pool = pool->id;
-	*(int *)ret = dcu_share_file(&shared);
+	*(int *)ret = dcu_share_new(&shared, 0) ? dcu_share_file(&shared) : -1;
 	return *(int *)ret < 0 ? DCU_OUT_OF_MEMORY : 0;
 }
 

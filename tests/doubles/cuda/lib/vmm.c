@@ -18,6 +18,8 @@ struct phys {
 	uint32_t refs;
 	bool is_multicast;
 	struct phys *original; /* for a local import: keeps the original alive */
+	bool is_shared;        /* it was exported, or imported from another process */
+	uint64_t number;       /* in the machine */
 	struct allocation_prop prop;
 };
 
@@ -152,7 +154,9 @@ static void unref(struct phys *p)
 	p->magic = DCU_DEAD;
 	if (p->original)
 		unref(p->original);
-	if (p->process != dgp_hello.number)
+	if (p->is_shared)
+		dcu_share_drop(p->number);
+	if (p->process != dgp_hello.number || p->is_shared)
 		return;
 	dcu_addresses_give(p->offset, p->bytes);
 	if (p->device)
@@ -312,12 +316,19 @@ int dcu_cuMemExportToShareableHandle(
 	if (!ret || !is_phys(p) || type != DCU_HANDLE_FD || flags ||
 		!(p->prop.handle_types & DCU_HANDLE_FD))
 		return DCU_INVALID_VALUE;
+	while (p->original)
+		p = p->original;
 	shared.process = p->process;
+	shared.number = p->number;
 	shared.gpu = p->device ? p->device->gpu : 0;
 	shared.offset = p->offset;
 	shared.bytes = p->bytes;
 	shared.address = (uint64_t)(uintptr_t)p;
-	*(int *)ret = dcu_share_file(&shared);
+	if (!p->is_shared && p->process == dgp_hello.number) {
+		p->is_shared = dcu_share_new(&shared, p->device ? p->bytes : 0);
+		p->number = shared.number;
+	}
+	*(int *)ret = p->is_shared ? dcu_share_file(&shared) : -1;
 	return *(int *)ret < 0 ? DCU_OUT_OF_MEMORY : 0;
 }
 
@@ -350,6 +361,12 @@ int dcu_cuMemImportFromShareableHandle(struct phys **ret, void *handle, uint32_t
 	if (p->process == dgp_hello.number) {
 		p->process = 0; /* never returned twice */
 		keep_original(p, (struct phys *)(uintptr_t)shared.address);
+	}
+	/* A process's own import of what it has freed is one of the machine's too. */
+	if (!p->original) {
+		dcu_share_import(shared.number);
+		p->is_shared = true;
+		p->number = shared.number;
 	}
 	p->prop = (struct allocation_prop){
 		.type = 1, .handle_types = type, .location = {DCU_AT_DEVICE, 0}};

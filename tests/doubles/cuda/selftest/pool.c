@@ -248,6 +248,52 @@ static void shared(void)
 	CHECK(status == 0);
 }
 
+static void export_and_end(int to)
+{
+	struct parcel parcel = {{{0}}, "", {0, 0}};
+	handle memory;
+
+	begin();
+	OK(cuMemCreate(&memory, 4 * MIB, &prop, 0));
+	OK(cuMemExportToShareableHandle(&parcel.fds[0], memory, 1, 0));
+	parcel.fds[1] = parcel.fds[0];
+	send_parcel(to, &parcel);
+	_exit(0);
+}
+
+/* Memory lives as long as any process has a file or an import of it. */
+static void outlived(void)
+{
+	struct parcel parcel;
+	long long before;
+	handle memory;
+	int pair[2];
+	pid_t pid;
+	dptr p;
+
+	CHECK(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair) == 0);
+	pid = fork();
+	if (pid == 0)
+		export_and_end(pair[1]);
+	receive_parcel(pair[0], &parcel);
+	waitpid(pid, NULL, 0);
+	begin();
+	before = 4 * MIB + 300 * MIB;
+	while (stat_of("gpu 0", "used") != before)
+		usleep(1000);
+	close(parcel.fds[0]);
+	CHECK(stat_of("gpu 0", "used") == before);
+	OK(cuMemImportFromShareableHandle(&memory, (handle)(intptr_t)parcel.fds[1], 1));
+	close(parcel.fds[1]);
+	CHECK(stat_of("gpu 0", "used") == before);
+	OK(cuMemAddressReserve(&p, 4 * MIB, 0, 0, 0));
+	OK(cuMemMap(p, 4 * MIB, 0, memory, 0));
+	OK(cuMemRelease(memory));
+	CHECK(stat_of("gpu 0", "used") == before);
+	OK(cuMemUnmap(p, 4 * MIB));
+	CHECK(stat_of("gpu 0", "used") == (long long)(before - 4 * MIB));
+}
+
 /* As with a real driver, whose exports are all files of the control device. */
 static void one_inode(void)
 {
@@ -356,7 +402,9 @@ const struct case_of_test pool_cases[] = {
 	{"virtual-memory", virtual_memory, NULL, NULL},
 	{"arrays", arrays, NULL, NULL},
 	{"shared", shared, NULL, NULL},
+	{"outlived", outlived, NULL, NULL},
 	{"one-inode", one_inode, "one-inode\n", NULL},
+	{"outlived-one-inode", outlived, "one-inode\n", NULL},
 	{"batches", batches, NULL, NULL},
 	{"green", green, NULL, NULL},
 	{0},

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "../../gpu/client/file.h"
 #include "internal.h"
 #include <stdlib.h>
 #include <string.h>
@@ -232,8 +233,8 @@ int dhs_hsa_amd_vmem_export_shareable_handle(
 	if (!p || !ret_fd || p->process)
 		return HSA_INVALID_ALLOCATION;
 	where = (struct where){dgp_hello.number, number_of(p->pool), p->offset, p->bytes};
-	fd = memfd_create("hip-double-shared", MFD_CLOEXEC);
-	if (fd < 0 || write(fd, &where, sizeof(where)) != sizeof(where))
+	fd = dgp_file_new(&where, sizeof(where));
+	if (fd < 0)
 		return HSA_OUT_OF_RESOURCES;
 	*ret_fd = fd;
 	return 0;
@@ -246,7 +247,7 @@ int dhs_hsa_amd_vmem_import_shareable_handle(int fd, hsa_handle *ret)
 	struct where where;
 	int arena = -1;
 
-	if (!ret || pread(fd, &where, sizeof(where), 0) != sizeof(where) ||
+	if (!ret || !dgp_file_read(fd, &where, sizeof(where)) ||
 		where.pool >= (uint32_t)dhs_n_agents)
 		return HSA_INVALID_ARGUMENT;
 	message.a = where.process;

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/lease/outlived.h"
+
+#include "agent/device/devices.h"
+#include "agent/lease/lease.h"
+#include "arbiter/arbiter.h"
+#include "arbiter/attach.h"
+#include "base/clock.h"
+#include "base/watched.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* The most instances that are kept of a lease.  What further processes leave behind stays
+ * charged until the lease ends. */
+#define OUTLIVED_MAX 256u
+
+/* A tenant may let the list be long: at most this part of the time is spent on it. */
+#define LOOK_PART 100u
+
+/* A process sends another instance where its program closed the first one, and the same
+ * one again when it attaches again. */
+#define INSTANCES_MAX 4u
+
+struct clv_outlived {
+	LIST_ENTRY(clv_outlived) entry;
+	int fds[INSTANCES_MAX];
+	uint32_t n_fds;
+	uint64_t n_bytes, look_at_ns;
+};
+
+/* The data of the watched files. */
+struct files {
+	uint64_t *items;
+	size_t n, room;
+	uint64_t uncounted_bytes; /* of those for which there was no memory */
+};
+
+static void add_file(uint64_t data, void *userdata)
+{
+	struct files *files = userdata;
+
+	if (files->n == files->room) {
+		size_t room = files->room > 0 ? 2 * files->room : 64;
+		uint64_t *items = realloc(files->items, room * sizeof(*items));
+
+		if (!items) {
+			files->uncounted_bytes += CLV_ATTACH_EXPORT_BYTES(data);
+			return;
+		}
+		files->items = items;
+		files->room = room;
+	}
+	files->items[files->n++] = data;
+}
+
+static int compare(const void *a, const void *b)
+{
+	uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
+
+	return one < other ? -1 : one > other;
+}
+
+/* Several files may be of the same memory, and several instances may watch a file. */
+static uint64_t sum(struct files *files)
+{
+	uint64_t n_bytes = files->uncounted_bytes;
+
+	if (files->n > 0)
+		qsort(files->items, files->n, sizeof(*files->items), compare);
+	for (size_t i = 0; i < files->n; i++) {
+		if (i == 0 || files->items[i] != files->items[i - 1])
+			n_bytes += CLV_ATTACH_EXPORT_BYTES(files->items[i]);
+	}
+	return n_bytes;
+}
+
+/* Reads how much still exists; where that is not possible nothing changes. */
+static void look(struct clv_outlived *outlived)
+{
+	uint64_t began_ns = clv_clock_ns(), now_ns;
+	struct files files = {0};
+	bool is_complete = true;
+
+	for (uint32_t i = 0; i < outlived->n_fds; i++)
+		is_complete &= clv_watched_visit(outlived->fds[i], add_file, &files);
+	if (is_complete)
+		outlived->n_bytes = sum(&files);
+	free(files.items);
+	now_ns = clv_clock_ns();
+	outlived->look_at_ns = now_ns + LOOK_PART * (now_ns - began_ns);
+}
+
+static void publish(struct clv_lease *lease)
+{
+	const struct clv_outlived *outlived;
+	uint64_t n_bytes = lease->lasting_bytes;
+
+	LIST_FOREACH(outlived, &lease->outlived, entry)
+	{
+		n_bytes += outlived->n_bytes;
+	}
+	if (lease->arbiter_lease)
+		clv_arbiter_set_outlived(
+			lease->device->arbiter, lease->arbiter_lease, n_bytes);
+}
+
+static struct clv_outlived *outlived_free(struct clv_outlived *outlived)
+{
+	for (uint32_t i = 0; outlived && i < outlived->n_fds; i++)
+		close(outlived->fds[i]);
+	free(outlived);
+	return NULL;
+}
+
+/* The last one is replaced where there are too many. */
+static void add_instance(struct clv_outlived *outlived, int fd)
+{
+	if (outlived->n_fds == INSTANCES_MAX)
+		close(outlived->fds[--outlived->n_fds]);
+	outlived->fds[outlived->n_fds++] = fd;
+}
+
+void clv_outlived_record(struct clv_attached *process, int fd)
+{
+	int own_fd;
+
+	if (!clv_watched_is_list(fd))
+		return;
+	if (!process->exported)
+		process->exported = calloc(1, sizeof(*process->exported));
+	own_fd = process->exported ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
+	if (own_fd >= 0)
+		add_instance(process->exported, own_fd);
+}
+
+static void keep(struct clv_lease *lease, struct clv_outlived *outlived)
+{
+	if (lease->n_outlived < OUTLIVED_MAX) {
+		LIST_INSERT_HEAD(&lease->outlived, outlived, entry);
+		lease->n_outlived++;
+	} else {
+		lease->lasting_bytes += outlived->n_bytes;
+		outlived_free(outlived);
+	}
+}
+
+void clv_outlived_inherit(struct clv_attached *process)
+{
+	struct clv_lease *lease = process->lease;
+	struct clv_outlived *outlived = process->exported;
+
+	if (!outlived)
+		return;
+	process->exported = NULL;
+	if (lease->arbiter_lease)
+		outlived->n_bytes = clv_arbiter_slot_memory(
+			lease->arbiter_lease, process->record.slot);
+	look(outlived);
+	if (outlived->n_bytes == 0) {
+		outlived_free(outlived);
+		return;
+	}
+	keep(lease, outlived);
+	publish(lease);
+}
+
+void clv_outlived_check(struct clv_lease *lease)
+{
+	struct clv_outlived *outlived = LIST_FIRST(&lease->outlived);
+	uint64_t now_ns = clv_clock_ns();
+
+	if (!outlived)
+		return;
+	while (outlived) {
+		struct clv_outlived *next = LIST_NEXT(outlived, entry);
+
+		if (now_ns >= outlived->look_at_ns)
+			look(outlived);
+		if (outlived->n_bytes == 0) {
+			LIST_REMOVE(outlived, entry);
+			lease->n_outlived--;
+			outlived_free(outlived);
+		}
+		outlived = next;
+	}
+	publish(lease);
+}
+
+void clv_outlived_forget(struct clv_lease *lease)
+{
+	struct clv_outlived *outlived;
+
+	while ((outlived = LIST_FIRST(&lease->outlived))) {
+		LIST_REMOVE(outlived, entry);
+		outlived_free(outlived);
+	}
+}
+
+void clv_outlived_forget_process(struct clv_attached *process)
+{
+	process->exported = outlived_free(process->exported);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+struct clv_attached;
+struct clv_lease;
+
+/* Memory that outlives the process that allocated it, because another process has it
+ * mapped or has the file to which it was exported.  It counts in the lease's quota until
+ * nothing has the file any more (arbiter/attach.h).  Loop thread only. */
+
+/* The process sent an epoll instance that watches its exported files (fd is borrowed, and
+ * may be of any kind). */
+void clv_outlived_record(struct clv_attached *process, int fd);
+
+/* The process has ended: what of its memory still exists is charged to the lease.  Call
+ * before its slot is cleared, so that the quota has no room for it in between. */
+void clv_outlived_inherit(struct clv_attached *process);
+
+/* Drops what exists no longer.  Call once a second. */
+void clv_outlived_check(struct clv_lease *lease);
+
+void clv_outlived_forget(struct clv_lease *lease);
+void clv_outlived_forget_process(struct clv_attached *process);
