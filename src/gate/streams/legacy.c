@@ -14,8 +14,8 @@
 #include <sched.h>
 #include <stdlib.h>
 
-/* The other thread is in a driver call that takes microseconds, or was preempted in
- * it. */
+/* The other thread is in a driver call that takes microseconds, or was preempted in it;
+ * or the call blocks, because the stream is full. */
 #define WAIT_NS (1 * CLV_NS_PER_S)
 
 /* The list only grows, so it is read without a lock. */
@@ -61,6 +61,7 @@ void clv_legacy_forget(const void *context)
 	if (!legacy)
 		return;
 	atomic_store(&legacy->has_blocking, 0);
+	atomic_store(&legacy->has_waited, 0);
 	atomic_store(&legacy->aside, NULL);
 	atomic_store(&legacy->is_drained, 0);
 }
@@ -151,14 +152,19 @@ static void note_waited(uint64_t ns)
 		atomic_fetch_add(&view->slot->waited_ns, ns);
 }
 
-static void wait_for_marks(const struct clv_legacy *legacy)
+/* Once in vain is enough: where a blocking stream exists no thread begins to record in
+ * the legacy stream, so a later wait would be for the same event. */
+static void wait_for_marks(struct clv_legacy *legacy)
 {
 	uint64_t since_ns = clv_clock_ns(), waited_ns;
 
 	do {
 		sched_yield();
 		waited_ns = clv_clock_ns() - since_ns;
-	} while (atomic_load(&legacy->n_marking) > 0 && waited_ns < WAIT_NS);
+	} while (atomic_load(&legacy->n_marking) > 0 && waited_ns < WAIT_NS &&
+		 !atomic_load(&legacy->has_waited));
+	if (waited_ns >= WAIT_NS)
+		atomic_store(&legacy->has_waited, 1);
 	note_waited(waited_ns);
 }
 
@@ -168,7 +174,7 @@ void clv_legacy_submit_blocking(struct clv_legacy *legacy)
 		return;
 	if (!atomic_load(&legacy->has_blocking))
 		atomic_store(&legacy->has_blocking, 1);
-	if (atomic_load(&legacy->n_marking) > 0)
+	if (atomic_load(&legacy->n_marking) > 0 && !atomic_load(&legacy->has_waited))
 		wait_for_marks(legacy);
 }
 

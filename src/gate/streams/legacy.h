@@ -29,7 +29,8 @@ struct clv_legacy {
 	_Atomic uint32_t has_blocking; /* a blocking stream has been created, or used */
 	/* Threads that are recording an event in the legacy stream. */
 	_Atomic uint32_t n_marking;
-	_Atomic(void *) aside;     /* the gate's own stream; NULL: not created yet */
+	_Atomic uint32_t has_waited; /* a thread has waited in vain for these */
+	_Atomic(void *) aside;       /* the gate's own stream; NULL: not created yet */
 	_Atomic uint32_t n_events; /* events of the gate, in any stream of the context */
 	/* About to be destroyed, and all its work is complete. */
 	_Atomic uint32_t is_drained;
