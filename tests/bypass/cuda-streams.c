@@ -175,6 +175,34 @@ static handle new_green(void)
 	return green;
 }
 
+static void *flood_without_waits(void *userdata)
+{
+	handle stream;
+
+	OK(cuCtxSetCurrent(userdata));
+	stream = new_stream();
+	for (;;)
+		launch(stream, KERNEL_NS);
+	return NULL;
+}
+
+/* The green context is a reference to the primary one that no call of the program's
+ * shows, so that one lives on when the last of those is released.  The driver lets the
+ * release wait. */
+static int primary_held(char **arguments)
+{
+	pthread_t thread;
+	handle context;
+
+	gpu_open();
+	new_green();
+	OK(cuCtxGetCurrent(&context));
+	for (int i = 0; i < 4; i++)
+		pthread_create(&thread, NULL, flood_without_waits, context);
+	way_say("go\n");
+	return cuDevicePrimaryCtxRelease_v2(0);
+}
+
 static int green(char **arguments)
 {
 	handle stream;
@@ -245,6 +273,7 @@ const struct way way_streams[] = {
 	{"streams-many", many},
 	{"streams-destroyed", destroyed},
 	{"threads", threads},
+	{"primary-held", primary_held},
 	{"threads-default", threads_default},
 	{"threads-short", short_threads},
 	{"second-context-work", second_context},

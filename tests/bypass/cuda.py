@@ -13,8 +13,8 @@ import sys
 import table
 from cuda_checks import (DRIVER, HARDWARE, MORE_TLS, PIECE, POOL_PIECE, Referee, Skipped, Stuck,
                          as_other_user, capped, comes_late, deaf, devices, endless, forged, memory,
-                         other_lease, paid, quota_changes, share, stall, static, swings, two_gpus,
-                         yes_or_no)
+                         other_lease, paid, quota_changes, share, slow_release, stall, static, swings,
+                         two_gpus, yes_or_no)
 from cuda_session import Trouble, worlds
 
 import sm_checks
@@ -137,6 +137,7 @@ CHECKS = {
     "contexts-many": share(slow=True),
     "context-after-context": share(saturates=False),
     "primary-again": share(saturates=False),
+    "primary-held": slow_release,
     "green-context-work": share(),
     "green-after-green": share(saturates=False),
     "streams-crossed": share(),

@@ -235,6 +235,21 @@ def share(*before, way=None, seconds=1.2, saturates=True, progress=True, settle=
     return check
 
 
+def slow_release(referee, name):
+    """The driver's own call to release the primary context does not return; the gate makes one
+    before it."""
+    session = referee.have_session()
+    referee.have_neighbour()
+    session.world.put("cuda-faults", "cuDevicePrimaryCtxRelease_v2 1+1 hang")
+    try:
+        return share(saturates=False)(referee, name)
+    finally:
+        session.world.put("cuda-faults", "")
+
+
+slow_release.order = 1
+
+
 def drain(program):
     try:
         while program.line(0) is not None:

@@ -88,6 +88,10 @@ class Green(Units):
         self.begin()
         self.assertEqual(self.units("release")[2], 0)
 
+    def test_streams_beside_a_library(self):
+        self.begin()
+        self.assertEqual(self.units("race"), [PART, 0])
+
     def test_where_the_driver_ends_turns(self):
         self.begin(kernel=True)
         busy = self.start(machine.program("cuda-tenant"), "queue", "1000000", "30")

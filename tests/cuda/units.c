@@ -15,6 +15,7 @@
 #define KERNEL_NS 10000000
 #define MULTIPROCESSORS 16
 #define NON_BLOCKING 1
+#define N_RACES 5000
 
 struct resource {
 	int type;
@@ -163,6 +164,43 @@ static void release(void)
 	printf(" %d %d", is_active[0], is_active[1]);
 }
 
+static _Atomic int is_over;
+
+static void *retain_and_release(void *unused)
+{
+	handle again;
+
+	while (!is_over) {
+		OK(cuDevicePrimaryCtxRetain(&again, 0));
+		OK(cuDevicePrimaryCtxRelease_v2(0));
+	}
+	return unused;
+}
+
+/* Streams come and go while a library retains and releases the primary context, which has
+ * another user. */
+static void race(void)
+{
+	struct resource all;
+	handle description, green;
+	pthread_t thread;
+
+	OK(cuDeviceGetDevResource(0, &all, 1));
+	OK(cuDevResourceGenerateDesc(&description, &all, 1));
+	OK(cuGreenCtxCreate(&green, description, 0, 1));
+	OK(cuDevicePrimaryCtxRelease_v2(0));
+	pthread_create(&thread, NULL, retain_and_release, NULL);
+	for (int i = 0; i < N_RACES; i++) {
+		handle stream = made();
+
+		OK(cuStreamSynchronize(stream));
+		OK(cuStreamDestroy_v2(stream));
+	}
+	is_over = 1;
+	pthread_join(thread, NULL);
+	printf(" 0");
+}
+
 static void launch(handle stream)
 {
 	OK(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, stream, parameters, NULL));
@@ -268,6 +306,8 @@ int main(int argc, char **argv)
 			cooperate((unsigned)n);
 		else if (strcmp(argv[i], "release") == 0)
 			release();
+		else if (strcmp(argv[i], "race") == 0)
+			race();
 		else
 			look_at(argv[i]);
 	}

@@ -91,7 +91,7 @@ int clv_own_hipDeviceReset(clv_fn_hipDeviceReset *real)
 
 	if (r != CLV_HIP_SUCCESS)
 		return r;
-	clv_streams_drain(context);
+	clv_streams_drain(context, true);
 	return reset(context, real());
 }
 
@@ -101,6 +101,6 @@ int clv_own_hipDevicePrimaryCtxReset(clv_fn_hipDevicePrimaryCtxReset *real, int 
 
 	if (!context)
 		return real(device);
-	clv_streams_drain(context);
+	clv_streams_drain(context, true);
 	return reset(context, real(device));
 }

@@ -641,8 +641,9 @@ bool clv_queues_look_aside(struct clv_backlog *backlog)
 
 void clv_queues_drain_context(const void *context)
 {
+	/* Other threads may continue to submit. */
 	const struct clv_marker_filter filter = {
-		.context = context, .before = UINT64_MAX};
+		.context = context, .before = clv_markers_serial()};
 	struct clv_marker marker;
 
 	while (clv_markers_take(&filter, &marker, 1) > 0) {

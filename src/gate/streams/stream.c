@@ -3,6 +3,7 @@
  * a few spare ones, since creating one costs more than recording it. */
 #include "gate/streams/stream.h"
 
+#include "base/clock.h"
 #include "gate/process/packed.h"
 #include "gate/process/queue-record.h"
 #include "gate/process/thread.h"
@@ -21,6 +22,7 @@
 
 #define N_SPARE_EVENTS 8
 #define DRAIN_LOOK_NS (100 * CLV_NS_PER_US)
+#define DRAIN_NS (1 * CLV_NS_PER_S)
 
 struct stream {
 	struct clv_queue common; /* first */
@@ -480,26 +482,44 @@ static void end_stand(struct clv_queue *queue)
 	clv_blocked_end(clv_stream_stand_of(queue), queue);
 }
 
-/* Returns once the helper is done with all events of the context. */
-void clv_streams_drain(void *context)
+static void drop_unused(struct clv_queue *queue)
+{
+	drop_spares(stream_of(queue));
+}
+
+/* The helper is done with the events from before the wait for the context within a few
+ * looks.  Where the context lives on there may be later events at each look. */
+static void await_events(const struct clv_legacy *legacy, bool is_end)
 {
 	struct timespec pause = {.tv_nsec = DRAIN_LOOK_NS};
+	uint64_t until_ns = clv_clock_ns() + DRAIN_NS;
+
+	while (atomic_load(&legacy->n_events) > 0 &&
+		(is_end || clv_clock_ns() < until_ns))
+		nanosleep(&pause, NULL);
+}
+
+void clv_streams_drain(void *context, bool is_end)
+{
 	struct clv_legacy *legacy = clv_legacy_of(context);
 
-	clv_copies_end_with(context, false);
+	if (is_end)
+		clv_copies_end_with(context, false);
 	for_each_of(context, mark_rest);
 	if (legacy && await_context(context)) {
-		for_each_of(context, end_stand);
-		atomic_store(&legacy->is_drained, 1);
+		if (is_end) {
+			for_each_of(context, end_stand);
+			atomic_store(&legacy->is_drained, 1);
+		}
 		clv_helper_wake();
 		/* The helper may wait for a kernel of another context, which may wait for
 		 * what this thread does next.  These waits return at once, because all
 		 * work of this context is complete. */
 		clv_queues_drain_context(context);
 	}
-	while (legacy && atomic_load(&legacy->n_events) > 0)
-		nanosleep(&pause, NULL);
-	for_each_of(context, forget_events);
+	if (legacy)
+		await_events(legacy, is_end);
+	for_each_of(context, is_end ? forget_events : drop_unused);
 }
 
 void clv_streams_undo_drain(void *context)
@@ -512,6 +532,7 @@ void clv_streams_undo_drain(void *context)
 
 void clv_streams_forget(const void *context)
 {
+	for_each_of(context, end_stand);
 	for_each_of(context, clv_queue_forget);
 	clv_copies_end_with(context, true);
 	clv_legacy_forget(context);

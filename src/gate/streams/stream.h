@@ -42,8 +42,10 @@ void clv_stream_end(void *stream);
 int clv_stream_destroy(int (*destroy)(void *stream), void *stream);
 
 /* drain: a context is about to be destroyed; when this returns all its work is complete
- * and booked.  stay: it was not destroyed, because the driver refused. */
-void clv_streams_drain(void *context);
+ * and booked.  is_end is false where it may live on, because there may be references that
+ * the gate has not seen: then what other threads submit meanwhile stays in flight.
+ * undo_drain: after is_end, it was not destroyed, because the driver refused. */
+void clv_streams_drain(void *context, bool is_end);
 void clv_streams_undo_drain(void *context);
 
 /* The context was destroyed, and its streams with it. */

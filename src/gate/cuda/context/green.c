@@ -36,25 +36,15 @@ static void *make(uint32_t *ret_count)
 	return green;
 }
 
-/* Returns the context, which the first call creates, and counts n_streams more streams in
- * it.  NULL: there is no limit, or the driver refused. */
-static void *get_context(uint32_t n_streams)
+/* With the lock held: returns the context, which the first call creates.  NULL: the
+ * driver refused. */
+static void *get_context(void)
 {
-	void *context;
-
-	if (clv_sm_limit_get().ppm == 0)
-		return NULL;
-	pthread_mutex_lock(&own.lock);
-	context = own.context;
-	if (!context && !own.is_refused) {
-		context = make(&own.count);
-		own.is_refused = !context;
-		own.context = context;
+	if (!own.context && !own.is_refused) {
+		own.context = make(&own.count);
+		own.is_refused = !own.context;
 	}
-	if (context)
-		own.n_streams += n_streams;
-	pthread_mutex_unlock(&own.lock);
-	return context;
+	return own.context;
 }
 
 bool clv_cuda_green_stream_removed(void)
@@ -69,7 +59,14 @@ bool clv_cuda_green_stream_removed(void)
 
 void *clv_cuda_green(void)
 {
-	return get_context(0);
+	void *context;
+
+	if (clv_sm_limit_get().ppm == 0)
+		return NULL;
+	pthread_mutex_lock(&own.lock);
+	context = get_context();
+	pthread_mutex_unlock(&own.lock);
+	return context;
 }
 
 bool clv_cuda_green_is_used(void)
@@ -82,14 +79,20 @@ bool clv_cuda_green_is_used(void)
 	return is_used;
 }
 
-void clv_cuda_green_end(void)
+bool clv_cuda_green_end(bool with_streams)
 {
+	bool ends;
+
 	pthread_mutex_lock(&own.lock);
-	if (own.context)
-		clv_cuda.cuGreenCtxDestroy(own.context);
-	own.context = NULL;
-	own.n_streams = 0;
+	ends = with_streams || own.n_streams == 0;
+	if (ends) {
+		if (own.context)
+			clv_cuda.cuGreenCtxDestroy(own.context);
+		own.context = NULL;
+		own.n_streams = 0;
+	}
 	pthread_mutex_unlock(&own.lock);
+	return ends;
 }
 
 void clv_cuda_green_forget_parent(void)
@@ -102,11 +105,11 @@ void clv_cuda_green_forget_parent(void)
 
 bool clv_cuda_green_contains(void *stream)
 {
-	void *green = NULL;
+	void *context = own.context, *green = NULL;
 
-	return own.context &&
+	return context &&
 	       clv_cuda.cuStreamGetGreenCtx(stream, &green) == CLV_CUDA_SUCCESS &&
-	       green == own.context;
+	       green == context;
 }
 
 void *clv_cuda_context_of(void *stream)
@@ -151,23 +154,33 @@ static bool is_primary_current(void)
 	       context == clv_cuda_primary(CLV_CUDA_PART_DEVICE);
 }
 
+/* With the lock held until the stream exists and is counted, so that no other thread
+ * destroys the context meanwhile. */
+static bool create(void *ret, uint32_t flags, int priority, uint32_t *ret_count)
+{
+	void *green;
+	bool is_created;
+
+	pthread_mutex_lock(&own.lock);
+	green = get_context();
+	is_created = green && clv_cuda.cuGreenCtxStreamCreate(
+				      ret, green, flags, priority) == CLV_CUDA_SUCCESS;
+	own.n_streams += is_created;
+	*ret_count = own.count;
+	pthread_mutex_unlock(&own.lock);
+	return is_created;
+}
+
 /* False: the stream is to be created by the program's own call. */
 static bool create_in_part(void *ret, uint32_t flags, int priority)
 {
-	void *green;
+	uint32_t count;
 
 	if (clv_sm_limit_get().ppm == 0 || flags != CLV_CUDA_STREAM_NON_BLOCKING ||
-		!is_primary_current() || clv_cuda_part_is_of_mps())
+		!is_primary_current() || clv_cuda_part_is_of_mps() ||
+		!create(ret, flags, priority, &count))
 		return false;
-	green = get_context(1);
-	if (!green)
-		return false;
-	if (clv_cuda.cuGreenCtxStreamCreate(ret, green, flags, priority) !=
-		CLV_CUDA_SUCCESS) {
-		clv_cuda_green_stream_removed();
-		return false;
-	}
-	clv_sm_tell(CLV_ATTACH_SM_GREEN, own.count);
+	clv_sm_tell(CLV_ATTACH_SM_GREEN, count);
 	return true;
 }
 

@@ -20,8 +20,9 @@ bool clv_cuda_green_stream_removed(void);
 bool clv_cuda_green_is_used(void);
 
 /* Destroys the green context, which would keep the primary one alive.  To be called
- * before the primary context ends. */
-void clv_cuda_green_end(void);
+ * before the primary context ends.  False: streams are in it, and with_streams is not
+ * set. */
+bool clv_cuda_green_end(bool with_streams);
 
 /* Tells the agent of a kernel launch in a stream to which the limit does not apply. */
 void clv_cuda_green_report_outside(void *stream);

@@ -25,7 +25,7 @@ static int end_context(int (*destroy)(void *context), void *context)
 	if (!context)
 		return destroy(context);
 	clv_cuda_spilled_leave_context(context);
-	clv_streams_drain(context);
+	clv_streams_drain(context, true);
 	clv_stream_forget_context();
 	r = destroy(context);
 	clv_cuda_spilled_left_context(context, r == CLV_CUDA_SUCCESS);
@@ -60,18 +60,17 @@ static int end_primary(int (*end)(int device), int device, bool with_streams)
 		return end(device);
 	if (context) {
 		clv_cuda_spilled_leave_context(context);
-		clv_streams_drain(context);
+		clv_streams_drain(context, false);
 	}
-	/* The green context would keep the primary one alive. */
-	clv_cuda_green_end();
+	/* The green context would keep the primary one alive; and does so if another
+	 * thread has created a stream in it. */
+	clv_cuda_green_end(with_streams);
 	r = end(device);
 	is_gone = r == CLV_CUDA_SUCCESS && !clv_cuda_primary_is_active(device);
 	if (context)
 		clv_cuda_spilled_left_context(context, is_gone);
 	if (context && is_gone)
 		forget_context(context);
-	else if (context)
-		clv_streams_undo_drain(context);
 	return r;
 }
 
