@@ -704,6 +704,28 @@ static uint32_t many_streams(void)
 	return words[0];
 }
 
+#ifndef ROCM
+/* Fills most of a stream with events behind a kernel that waits for the host, and then
+ * launches kernels of unknown length: a little less than a stream holds. */
+static uint32_t full_of_events(void)
+{
+	handle stream = new_stream(NON_BLOCKING), event;
+	uint64_t ns = 20000;
+	void *parameters[] = {&ns};
+
+	OK(cuEventCreate(&event, 2));
+	await_word(stream, word(0), 1);
+	for (uint32_t i = 0; i < 1000; i++)
+		OK(cuEventRecord(event, stream));
+	for (uint32_t i = 2; i < 18; i++)
+		OK(cuLaunchKernel(
+			run_kernel, i, 1, 1, 32, 1, 1, 0, stream, parameters, NULL));
+	words[0] = 1;
+	OK(cuStreamSynchronize(stream));
+	return words[0];
+}
+#endif
+
 static const struct pattern {
 	const char *name;
 	uint32_t (*run)(void);
@@ -744,6 +766,7 @@ static const struct pattern {
 	{ "context-ends",        context_ends,        3,                  0 },
 	{ "graph-beside-wait",   graph_beside_wait,   2,                  0 },
 	{ "event-of-another",    event_of_another,    2,                  1 },
+	{ "full-of-events",      full_of_events,      1,                  0 },
 #endif
 	/* clang-format on */
 };

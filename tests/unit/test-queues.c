@@ -22,6 +22,7 @@
 #include <cmocka.h>
 
 #define PACKED CLV_FLIGHT_PACK(1000)
+#define DEPTH 100000
 
 /* A vendor whose events are complete when they are awaited. */
 
@@ -75,6 +76,13 @@ static bool stands(struct clv_queue *queue, bool *ret_went_on)
 	return false;
 }
 
+static bool is_empty;
+
+static bool is_idle(struct clv_queue *queue)
+{
+	return is_empty;
+}
+
 static const struct clv_queue *flushed; /* the last */
 
 static void flush(struct clv_queue *queue)
@@ -89,6 +97,7 @@ static void begin_queue(struct clv_queue *queue)
 
 static const struct clv_queue_ops ops = {
 	.record_bytes = sizeof(struct clv_queue),
+	.depth = DEPTH,
 	.begin = begin_queue,
 	.mark = mark,
 	.flush = flush,
@@ -96,6 +105,7 @@ static const struct clv_queue_ops ops = {
 	.release_event = release_event,
 	.may_block = may_block,
 	.is_complete = is_complete,
+	.is_idle = is_idle,
 	.stands = stands,
 };
 static const struct clv_gate_api api = {.queues = &ops};
@@ -219,7 +229,7 @@ static int begin(void **state)
 	clv_gate_thread.last_queue = &clv_no_queue;
 	in_wake = in_leave = NULL;
 	n_refusals = 0;
-	is_asked = goes_on = no_memory = false;
+	is_asked = goes_on = no_memory = is_empty = false;
 	return 0;
 }
 
@@ -314,6 +324,53 @@ static void test_released_during_a_failed_wait(void **state)
 
 	clv_queue_release(handle(1));
 	clv_custody_return(&custody);
+	assert_int_equal(n_in_flight(), 0);
+}
+
+/* The driver's queue is full of events and waits of the program, and the call that
+ * records a marker would block. */
+static void test_full_of_others(void **state)
+{
+	struct clv_queue *queue = submit(1);
+
+	assert_true(clv_queue_mark_own(queue));
+	clv_queue_count_others(queue, DEPTH);
+	submit(1);
+	/* The thread that fills it, and the helper, before and after the first marker. */
+	assert_false(clv_queue_mark_own(queue));
+	assert_false(clv_queues_mark_tails(false));
+	book_all();
+	assert_int_equal(n_in_flight(), 1);
+	assert_false(clv_queues_mark_tails(false));
+	is_empty = true;
+	assert_true(clv_queues_mark_tails(false));
+	is_empty = false;
+	book_all();
+	assert_int_equal(n_in_flight(), 0);
+	/* What was before a marker or a wait is not there any more. */
+	submit(1);
+	assert_true(clv_queues_mark_tails(false));
+	book_all();
+	assert_int_equal(n_in_flight(), 0);
+}
+
+/* With no marker out there is room for the thread's own. */
+static void test_others_and_waits(void **state)
+{
+	struct clv_queue *queue = submit(1);
+	struct clv_custody custody;
+
+	clv_queue_count_others(queue, DEPTH);
+	assert_false(clv_queues_mark_tails(false));
+	assert_true(clv_queue_mark_own(queue));
+	book_all();
+	clv_queue_count_others(queue, DEPTH);
+	submit(1);
+	custody = clv_custody_take(queue);
+	clv_custody_book(&custody);
+	submit(1);
+	assert_true(clv_queues_mark_tails(false));
+	book_all();
 	assert_int_equal(n_in_flight(), 0);
 }
 
@@ -701,6 +758,8 @@ int main(void)
 		TEST(test_records_are_reused),
 		TEST(test_released_during_a_wait),
 		TEST(test_released_during_a_failed_wait),
+		TEST(test_full_of_others),
+		TEST(test_others_and_waits),
 		TEST(test_record_of_another_thread),
 		TEST(test_released_with_a_held_command),
 		TEST(test_streams_that_end_before_their_work),

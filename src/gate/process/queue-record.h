@@ -104,6 +104,12 @@ struct clv_queue {
 	_Atomic uint32_t n_each_kinds;
 	/* When a thread in line last found the queue's oldest marker incomplete. */
 	_Atomic uint64_t looked_ns;
+	/* Commands that are not counted as work but take a place in the driver's queue,
+	 * as events that the program records and waits: submitted, and of these known to
+	 * be complete. */
+	_Atomic uint64_t n_others, n_others_done;
+	/* A marker was left out, because the driver's queue was nearly full. */
+	_Atomic uint32_t wants_marker;
 	uint32_t n_refused; /* markers refused in succession; under mark_lock */
 	/* The following three are used by the helper only.  Since when the queue is
 	 * blocked; 0: it is not. */
@@ -166,6 +172,9 @@ struct clv_queue_ops {
 	/* The same, on a thread of the program, whose state is preserved.  NULL: not
 	 * possible. */
 	bool (*is_complete_aside)(struct clv_queue *queue, void *event);
+	/* Whether the driver has nothing of the queue; false where it cannot be asked.
+	 * NULL: it never can. */
+	bool (*is_idle)(struct clv_queue *queue);
 	/* Whether the queue is blocked until the program, or something outside the
 	 * process, lets it continue.  *ret_went_on: it has continued since the last call,
 	 * and may have done some of its work. */

@@ -120,7 +120,7 @@ static void poll_queue(struct clv_queue *queue)
 	if (!atomic_load(&queue->released))
 		poll_unreleased(queue);
 	pthread_mutex_unlock(&queue->mark_lock);
-	if (queue->resumed_in_poll == polled.n_looks)
+	if (queue->resumed_in_poll == polled.n_looks && !clv_queue_may_block(queue))
 		clv_queue_mark(queue);
 }
 

@@ -16,6 +16,7 @@ struct clv_custody {
 	/* Markers before this serial are complete after the wait as well; 0: none is
 	 * out. */
 	uint64_t before;
+	uint64_t n_others; /* the queue's before the wait */
 };
 struct clv_custody clv_custody_take(struct clv_queue *queue);
 void clv_custody_book(const struct clv_custody *custody);

@@ -17,6 +17,7 @@ struct clv_marker {
 	uint64_t since_ns;
 	uint64_t kind;
 	uint64_t serial;   /* order of placement */
+	uint64_t n_others; /* the queue's n_others before it */
 	uint64_t done_ns;  /* when it was seen complete; 0: when it is booked */
 	uint64_t alone_ns; /* for so long it alone was waited for; 0: not known */
 	bool flush_first;

@@ -138,10 +138,21 @@ static void note_next(struct clv_queue *queue, uint64_t packed, uint64_t kind)
 	atomic_compare_exchange_strong(&queue->unmarked_kind, &none, kind);
 }
 
+/* All that was submitted before a marker, or a wait, is complete. */
+static void note_others_done(struct clv_queue *queue, uint64_t n)
+{
+	uint64_t before = atomic_load(&queue->n_others_done);
+
+	while (before < n &&
+		!atomic_compare_exchange_weak(&queue->n_others_done, &before, n))
+		;
+}
+
 static bool place_marker(struct clv_queue *queue)
 {
 	struct clv_marker marker = {
 		.queue = queue,
+		.n_others = atomic_load(&queue->n_others),
 		.packed = take_unmarked(queue),
 		.since_ns = atomic_load(&queue->unmarked_since_ns),
 		.kind = atomic_exchange(&queue->unmarked_kind, 0),
@@ -156,6 +167,7 @@ static bool place_marker(struct clv_queue *queue)
 		return false;
 	}
 	queue->n_refused = 0;
+	atomic_store(&queue->wants_marker, 0);
 	note_next(queue, marker.packed, marker.kind);
 	add_marker(queue);
 	atomic_store(&queue->unflushed, 0);
@@ -349,29 +361,86 @@ void clv_queue_forget(struct clv_queue *queue)
 }
 
 /* When the last marker is complete, the tail behind it gets one at once if another lease
- * may be waiting for this process to drain, or if it fills a marker. */
+ * may be waiting for this process to drain, if it fills a marker, or if one was left
+ * out. */
 static void mark_if_contended(struct clv_queue *queue)
 {
 	const struct clv_view *view = clv_gate_current_view();
 	enum clv_phase phase;
 
-	if (!view)
+	if (!view || clv_queue_may_block(queue))
 		return;
 	phase = CLV_PHASE_OF(atomic_load(&view->control->phase));
-	if (phase == CLV_PHASE_CLOSED ||
+	if (phase == CLV_PHASE_CLOSED || atomic_load(&queue->wants_marker) ||
 		clv_flight_fills_marker(view, atomic_load(&queue->backlog.unmarked)) ||
 		(phase == CLV_PHASE_GRANTED && !atomic_load(&queue->sync_style) &&
 			!clv_flight_end_is_known() && clv_flight_may_mark_tail()))
 		clv_queue_mark(queue);
 }
 
+/* How many places of the driver's queue are taken, at most. */
+static uint64_t n_places(const struct clv_queue *queue)
+{
+	uint64_t n_done = atomic_load(&queue->n_others_done);
+
+	return CLV_FLIGHT_COUNT(clv_backlog_in_flight(&queue->backlog)) +
+	       CLV_FLIGHT_COUNT(atomic_load(&queue->parked)) +
+	       atomic_load(&queue->n_markers) + (atomic_load(&queue->n_others) - n_done);
+}
+
+void clv_queue_count_others(struct clv_queue *queue, uint32_t n)
+{
+	atomic_fetch_add(&queue->n_others, n);
+}
+
+bool clv_queue_has_room(const struct clv_queue *queue)
+{
+	return n_places(queue) < clv_gate.api->queues->depth / 2;
+}
+
 bool clv_queue_is_nearly_full(const struct clv_queue *queue)
 {
 	uint32_t depth = clv_gate.api->queues->depth;
-	uint64_t n = CLV_FLIGHT_COUNT(clv_backlog_in_flight(&queue->backlog));
 
 	return depth > 0 && atomic_load(&queue->n_markers) > 0 &&
-	       n + atomic_load(&queue->n_markers) >= depth;
+	       n_places(queue) >= depth;
+}
+
+/* Another thread that has the lock may be in a driver call that blocks. */
+static bool is_idle(struct clv_queue *queue)
+{
+	bool is_it = false;
+
+	if (!clv_gate.api->queues->is_idle)
+		return atomic_load(&queue->n_markers) == 0;
+	if (pthread_mutex_trylock(&queue->mark_lock) != 0)
+		return false;
+	clv_gate_thread.n_marking++;
+	if (!atomic_load(&queue->released))
+		is_it = clv_gate.api->queues->is_idle(queue);
+	unlock_marked(queue);
+	return is_it;
+}
+
+bool clv_queue_may_block(struct clv_queue *queue)
+{
+	uint32_t depth = clv_gate.api->queues->depth;
+	uint64_t n_others = atomic_load(&queue->n_others);
+
+	if (depth == 0 || n_places(queue) < depth)
+		return false;
+	if (!is_idle(queue))
+		return true;
+	note_others_done(queue, n_others);
+	return false;
+}
+
+bool clv_queue_mark_own(struct clv_queue *queue)
+{
+	if (!clv_queue_is_nearly_full(queue))
+		return clv_queue_mark(queue);
+	atomic_store(&queue->wants_marker, 1);
+	return false;
 }
 
 bool clv_queues_mark_tails(bool lingering)
@@ -382,7 +451,7 @@ bool clv_queues_mark_tails(bool lingering)
 
 	while ((queue = clv_table_next(&walk))) {
 		if (CLV_FLIGHT_COUNT(atomic_load(&queue->backlog.unmarked)) == 0 ||
-			clv_queue_is_nearly_full(queue))
+			clv_queue_may_block(queue))
 			continue;
 		/* The program does not wait for its own work. */
 		if (lingering)
@@ -470,7 +539,7 @@ void clv_queue_book(struct clv_queue *queue, const struct clv_view *view, uint64
 	else if (CLV_FLIGHT_NS(packed) == 0 || fills_marker(queue, phase, ns, unmarked) ||
 		 clv_flight_wants_marker_now(view, atomic_load(&queue->n_markers),
 			 atomic_load(&queue->sync_style)))
-		clv_queue_mark(queue);
+		clv_queue_mark_own(queue);
 }
 
 void clv_queue_mark_with_event(
@@ -533,6 +602,7 @@ void clv_marker_book(const struct clv_marker *marker)
 	struct clv_queue *queue = marker->queue;
 
 	clv_gate.api->queues->release_event(queue, marker->event);
+	note_others_done(queue, marker->n_others);
 	if (!marker->is_parked)
 		book(queue, marker);
 	if (drop_marker(queue)) {
@@ -660,6 +730,7 @@ struct clv_custody clv_custody_take(struct clv_queue *queue)
 	if (!queue || !clv_table_try_use(queue))
 		return custody;
 	custody.queue = queue;
+	custody.n_others = atomic_load(&queue->n_others);
 	if (atomic_load(&queue->n_markers) > 0)
 		custody.before = clv_markers_serial();
 	/* The call that waits flushes. */
@@ -685,6 +756,7 @@ void clv_custody_book(const struct clv_custody *custody)
 
 	if (!queue)
 		return;
+	note_others_done(queue, custody->n_others);
 	atomic_store_explicit(&queue->sync_style, 1, memory_order_relaxed);
 	if (CLV_FLIGHT_COUNT(custody->packed) > 0) {
 		/* Work behind incomplete markers did not begin when it was submitted, so

@@ -41,10 +41,25 @@ bool clv_queue_mark(struct clv_queue *queue);
  * when this returns. */
 bool clv_queue_mark_at_once(struct clv_queue *queue);
 
-/* Whether a marker could block this thread, which may not be the one that fills the
- * queue.  Then a marker that is out is booked first, and the tail gets another behind
- * it. */
+/* Counts commands of the program that are no work and take places in the driver's queue
+ * all the same. */
+void clv_queue_count_others(struct clv_queue *queue, uint32_t n);
+
+/* Whether the driver's queue has so many places left that the gate may take some for
+ * events that it can do without. */
+bool clv_queue_has_room(const struct clv_queue *queue);
+
+/* Whether a marker is out and another could block this thread.  Then the one that is out
+ * is booked first, and the tail gets another behind it. */
 bool clv_queue_is_nearly_full(const struct clv_queue *queue);
+
+/* For a thread that is not the one that fills the queue: whether any marker could block
+ * it. */
+bool clv_queue_may_block(struct clv_queue *queue);
+
+/* For the thread that fills the queue: places a marker, now or, in a queue that is nearly
+ * full, when the one that is out is booked. */
+bool clv_queue_mark_own(struct clv_queue *queue);
 
 /* Marks the tails of all queues.  lingering: the program did not come back to wait for
  * them in time. */
@@ -130,7 +145,7 @@ CLV_HOT void clv_quick_end(
 	}
 	unmarked = clv_queue_submitted(quick->queue, event, quick->packed);
 	if (CLV_UNLIKELY(clv_flight_fills_marker(quick->view, unmarked)))
-		clv_queue_mark(quick->queue);
+		clv_queue_mark_own(quick->queue);
 }
 
 /* Closes the fast path of each queue until a command has taken the slow path. */

@@ -68,6 +68,8 @@ struct clv_stream_driver {
 	 * CLV_STREAM_NOT_SUPPORTED: the driver has no such call. */
 	int (*record_context)(void *event, void *context);
 	int (*query)(void *event);
+	/* Whether the stream has nothing left to do.  NULL: not known. */
+	int (*query_stream)(void *stream);
 	int (*wait)(void *event);
 	void (*destroy)(void *event);
 	struct clv_stream_graphs graphs;

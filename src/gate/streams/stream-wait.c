@@ -16,6 +16,8 @@
 
 #include <stdlib.h>
 
+#define N_EVENTS 2 /* of a wait, which take places in the stream as well */
+
 static struct clv_queue *queue_of(void *stream, bool is_per_thread)
 {
 	const void *handle;
@@ -38,9 +40,13 @@ struct clv_blocked_waiting clv_blocked_waiting_begin(
 	if (!waiting.queue)
 		return waiting;
 	clv_stream_before_submit(waiting.queue);
+	if (!clv_queue_has_room(waiting.queue)) {
+		waiting.queue = NULL;
+		return waiting;
+	}
 	if (clv_blocked_take_place()) {
 		clv_streams_mark_own();
-		clv_queue_mark(waiting.queue);
+		clv_queue_mark_own(waiting.queue);
 		waiting.before = clv_stream_queue_ops.mark(waiting.queue);
 	}
 	if (!waiting.before) {
@@ -66,6 +72,7 @@ int clv_blocked_waiting_end(const struct clv_blocked_waiting *waiting, int resul
 		clv_blocked_return_place();
 		return result;
 	}
+	clv_queue_count_others(waiting->queue, N_EVENTS);
 	*wait = (struct clv_blocked_wait){
 		.before = waiting->before,
 		.behind = behind,
@@ -107,7 +114,8 @@ struct clv_blocked_function clv_blocked_function_submitted(
 		return function;
 	clv_stream_before_submit(queue);
 	function = clv_blocked_function_expect(clv_stream_stand_of(queue));
+	clv_queue_count_others(queue, 1);
 	clv_streams_mark_own();
-	clv_queue_mark(queue);
+	clv_queue_mark_own(queue);
 	return function;
 }

@@ -7,6 +7,7 @@
 #include "gate/process/packed.h"
 #include "gate/process/queue-record.h"
 #include "gate/process/thread.h"
+#include "gate/process/view.h"
 #include "gate/queue/queues.h"
 #include "gate/queue/table.h"
 #include "gate/streams/blocked-stream.h"
@@ -256,7 +257,7 @@ void clv_streams_mark_own(void)
 	while ((queue = clv_table_next(&walk))) {
 		if (is_out_of_reach(stream_of(queue)) &&
 			CLV_FLIGHT_COUNT(atomic_load(&queue->backlog.unmarked)) > 0 &&
-			!clv_queue_is_nearly_full(queue))
+			!clv_queue_may_block(queue))
 			clv_queue_mark_at_once(queue);
 	}
 }
@@ -365,6 +366,48 @@ static bool can_mark(const struct clv_queue *queue)
 	       (!is_out_of_reach(stream) && is_touchable(stream));
 }
 
+/* Not asked during a capture, which the question may end.  What marks a stream that is
+ * out of reach takes no place in it. */
+static bool is_idle(struct clv_queue *queue)
+{
+	struct stream *stream = stream_of(queue);
+	struct clv_relaxation relaxation = {0};
+	struct clv_visit visit;
+	int r;
+
+	if (is_out_of_reach(stream))
+		return true;
+	if (!clv_stream_driver->query_stream)
+		return atomic_load(&queue->n_markers) == 0;
+	if (atomic_load(&clv_n_captures) > 0 || !clv_visit_begin(&visit, queue->context))
+		return false;
+	clv_relax_begin(&relaxation);
+	r = clv_stream_driver->query_stream(stream->stream);
+	clv_relax_end(&relaxation);
+	clv_visit_end(&visit);
+	return r == CLV_STREAM_SUCCESS;
+}
+
+void clv_stream_count_others(void *stream, bool is_per_thread, uint32_t n)
+{
+	const void *handle = clv_stream_handle(stream, is_per_thread);
+	struct clv_queue *queue = clv_gate_thread.last_queue;
+
+	if (!clv_gate_current_view() || clv_gate_thread.callback_depth > 0)
+		return;
+	if (!handle || queue->handle != handle) {
+		if (clv_stream_queue_handle(stream, is_per_thread, &handle) !=
+				CLV_STREAM_SUCCESS ||
+			handle == CLV_STREAM_NO_QUEUE)
+			return;
+		/* The first command of the stream, which may get work later. */
+		queue = atomic_load(&clv_n_captures) > 0 ? clv_queue_find_known(handle)
+							 : clv_queue_find(handle);
+	}
+	if (queue)
+		clv_queue_count_others(queue, n);
+}
+
 struct clv_copy *clv_stream_take_copy(
 	struct clv_queue *queue, const struct clv_stream_copy *copy)
 {
@@ -417,6 +460,7 @@ const struct clv_queue_ops clv_stream_queue_ops = {
 	.may_block = clv_may_stand,
 	.is_complete = is_complete,
 	.is_complete_aside = is_complete_aside,
+	.is_idle = is_idle,
 	.stands = stands,
 };
 

@@ -25,6 +25,9 @@ struct clv_copy *clv_stream_take_copy(
  * an uncounted copy may be before it. */
 bool clv_stream_note_counted(struct clv_queue *queue, bool is_copy);
 
+/* Counts commands of the program that are no work and take places in the stream. */
+void clv_stream_count_others(void *stream, bool is_per_thread, uint32_t n);
+
 struct clv_blocked *clv_stream_stand_of(struct clv_queue *queue);
 
 /* A kernel is launched in the stream; queue may be NULL.  If the stream does not keep

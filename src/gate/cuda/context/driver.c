@@ -95,6 +95,11 @@ static int query(void *event)
 	return clv_cuda.cuEventQuery(event);
 }
 
+static int query_stream(void *stream)
+{
+	return clv_cuda.cuStreamQuery(stream);
+}
+
 static int wait_for(void *event)
 {
 	return clv_cuda.cuEventSynchronize(event);
@@ -149,6 +154,7 @@ const struct clv_stream_driver clv_cuda_stream_driver = {
 	.record = record,
 	.record_context = record_context,
 	.query = query,
+	.query_stream = query_stream,
 	.wait = wait_for,
 	.destroy = destroy,
 	.graphs = {.wait_type = CLV_CUDA_NODE_SEMAPHORE_WAIT,

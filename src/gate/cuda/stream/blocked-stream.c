@@ -7,6 +7,7 @@
 #include "gate/streams/blocked-stream.h"
 #include "gate/streams/legacy.h"
 #include "gate/streams/stream-wait.h"
+#include "gate/streams/stream.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 		struct clv_blocked_waiting waiting =                                  \
 			clv_blocked_waiting_begin(stream, is_per_thread, false);      \
                                                                                       \
+		clv_stream_count_others(stream, is_per_thread, 1);                    \
 		return clv_blocked_waiting_end(                                       \
 			&waiting, real(stream, addr, value, flags));                  \
 	}
@@ -33,6 +35,7 @@ WAIT(cuStreamWaitValue64_v2, uint64_t)
 	{                                                                                \
 		struct clv_blocked_waiting waiting = {0};                                \
                                                                                          \
+		clv_stream_count_others(stream, is_per_thread, 1);                       \
 		if (clv_blocked_has_wait(operations, count))                             \
 			waiting =                                                        \
 				clv_blocked_waiting_begin(stream, is_per_thread, false); \
@@ -49,6 +52,7 @@ int clv_own_cuWaitExternalSemaphoresAsync(clv_fn_cuWaitExternalSemaphoresAsync *
 	struct clv_blocked_waiting waiting =
 		clv_blocked_waiting_begin(stream, is_per_thread, false);
 
+	clv_stream_count_others(stream, is_per_thread, 1);
 	return clv_blocked_waiting_end(&waiting, real(semaphores, values, count, stream));
 }
 
@@ -162,7 +166,37 @@ int clv_own_cuStreamWaitEvent(clv_fn_cuStreamWaitEvent *real, bool is_per_thread
 	bool is_outside = is_shared(event);
 
 	clv_legacy_before_wait(stream, is_per_thread);
+	clv_stream_count_others(stream, is_per_thread, 1);
 	if (is_outside || clv_may_stand())
 		waiting = clv_blocked_waiting_begin(stream, is_per_thread, !is_outside);
 	return clv_blocked_waiting_end(&waiting, real(stream, event, flags));
 }
+
+/* Commands that are no work, and take places in the stream. */
+
+int clv_own_cuEventRecord(
+	clv_fn_cuEventRecord *real, bool is_per_thread, void *event, void *stream)
+{
+	clv_stream_count_others(stream, is_per_thread, 1);
+	return real(event, stream);
+}
+
+int clv_own_cuEventRecordWithFlags(clv_fn_cuEventRecordWithFlags *real,
+	bool is_per_thread, void *event, void *stream, uint32_t flags)
+{
+	clv_stream_count_others(stream, is_per_thread, 1);
+	return real(event, stream, flags);
+}
+
+#define WRITE(symbol, type)                                                           \
+	int clv_own_##symbol(clv_fn_##symbol *real, bool is_per_thread, void *stream, \
+		uint64_t addr, type value, uint32_t flags)                            \
+	{                                                                             \
+		clv_stream_count_others(stream, is_per_thread, 1);                    \
+		return real(stream, addr, value, flags);                              \
+	}
+
+WRITE(cuStreamWriteValue32, uint32_t)
+WRITE(cuStreamWriteValue32_v2, uint32_t)
+WRITE(cuStreamWriteValue64, uint64_t)
+WRITE(cuStreamWriteValue64_v2, uint64_t)
