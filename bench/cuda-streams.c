@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs with several streams, which measure for how long each of their calls keeps the
+/* Programs with several streams.  Most measure for how long each of their calls keeps the
  * calling thread, without what the machine adds: a call in which the thread did not sleep
  * counts with its processor time.  From the duration of a call in which it slept the time
  * is subtracted for which threads of the process waited for a processor, because the
@@ -227,4 +227,61 @@ void run_two_streams(struct tenant *t)
 			OK(cuEventRecord(done[i], streams[i]));
 	}
 	tell(t, &calls);
+}
+
+/* Copies. */
+
+enum { COPY_STREAMS = 4, COPIES_AHEAD = 32 };
+
+struct copying {
+	uint64_t to, from;
+	void *host;
+	size_t bytes;
+};
+
+static void copy(const struct copying *c, cuda_handle stream)
+{
+	if (c->host)
+		OK(cuMemcpyHtoDAsync_v2(c->to, c->host, c->bytes, stream));
+	else
+		OK(cuMemcpyDtoDAsync_v2(c->to, c->from, c->bytes, stream));
+}
+
+/* Each stream has two batches in flight. */
+static void copy_on(struct tenant *t, const struct copying *c)
+{
+	cuda_handle streams[COPY_STREAMS], ends[2 * COPY_STREAMS];
+
+	for (int i = 0; i < COPY_STREAMS; i++)
+		OK(cuStreamCreate(&streams[i], NON_BLOCKING));
+	for (int i = 0; i < 2 * COPY_STREAMS; i++)
+		OK(cuEventCreate(&ends[i], NO_TIMING));
+	for (unsigned long round = 0; !atomic_load(&t->ended); round++) {
+		cuda_handle stream = streams[round % COPY_STREAMS];
+		cuda_handle end = ends[round % (2 * COPY_STREAMS)];
+
+		if (round >= 2 * COPY_STREAMS)
+			OK(cuEventSynchronize(end));
+		for (int i = 0; i < COPIES_AHEAD; i++)
+			copy(c, stream);
+		OK(cuEventRecord(end, stream));
+	}
+}
+
+void run_copies_in(struct tenant *t)
+{
+	struct copying c = {.bytes = t->options.slot_kib << 10};
+
+	OK(cuMemAlloc_v2(&c.to, c.bytes));
+	OK(cuMemHostAlloc(&c.host, c.bytes, PAGE_LOCKED));
+	copy_on(t, &c);
+}
+
+void run_copies_within(struct tenant *t)
+{
+	struct copying c = {.bytes = t->options.slot_kib << 10};
+
+	OK(cuMemAlloc_v2(&c.to, c.bytes));
+	OK(cuMemAlloc_v2(&c.from, c.bytes));
+	copy_on(t, &c);
 }

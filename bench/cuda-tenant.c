@@ -198,6 +198,8 @@ static const struct {
 	{"requests", requests, GOES_ON},
 	{"hold", hold, GOES_ON},
 	{"pipeline", run_pipeline, GOES_ON},
+	{"copies-in", run_copies_in, GOES_ON},
+	{"copies-within", run_copies_within, GOES_ON},
 	{"pipeline-calls", run_pipeline, ENDS},
 	{"two-streams-calls", run_two_streams, ENDS},
 	{"count", count, ENDS},

@@ -39,3 +39,7 @@ static inline void note_done(struct tenant *t, uint64_t loops)
  * US". */
 void run_pipeline(struct tenant *t);
 void run_two_streams(struct tenant *t);
+
+/* Only copies, as fast as they go: into the device, within it. */
+void run_copies_in(struct tenant *t);
+void run_copies_within(struct tenant *t);

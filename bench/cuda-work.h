@@ -25,6 +25,7 @@ int cuEventRecord(cuda_handle event, cuda_handle stream);
 int cuEventSynchronize(cuda_handle event);
 int cuMemAlloc_v2(uint64_t *at, size_t bytes);
 int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, cuda_handle stream);
+int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, cuda_handle stream);
 int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, cuda_handle stream);
 int cuMemHostAlloc(void **address, uint64_t bytes, unsigned flags);
 int cuMemHostGetDevicePointer_v2(uint64_t *at, void *address, unsigned flags);

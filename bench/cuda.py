@@ -38,6 +38,8 @@ LONG = {
     "long-beside": queues((.1, .9), (LONG_US, 20)),
 }
 GAPS = [Tenant(.5, Kind("sync", 500, ("gap-us", "1000"))), Tenant(.5, Kind("queue", 50))]
+VICTIM = Tenant(.8, Kind("queue", 1000))
+COPIES = {"copies-in": Kind("copies-in", 500), "copies-within": Kind("copies-within", 500)}
 TOGETHER = {"two-100us": queues((.5, .5), [100] * 2), "two-5ms": queues((.5, .5), [5000] * 2),
             "three-1ms": queues((.2, .5, .3), [1000] * 3)}
 
@@ -144,6 +146,23 @@ def run_gaps(run):
         found = run.curves(GAPS, way, run.seconds(SECONDS))
         rate[way] = curves.rates(found, *curves.span(found))[0] / run.alone(GAPS[0].kind)
     run.add("gaps", "rate", rate, "fraction")
+
+
+def run_copies(run, case, kind):
+    """The rate of a program with a deep queue beside one that only copies, over its rate alone."""
+    rate = {}
+    for way in run.ways():
+        programs = run.bed.start_all((VICTIM, Tenant(1 - VICTIM.share, kind)), way)
+        try:
+            run.bed.work(programs, SETTLE_SECONDS)
+            before = run.bed.used_ns(programs[1]) if run.bed.is_double else 0
+            found = run.bed.work(programs, run.seconds(SECONDS))
+            if run.bed.is_double and run.bed.used_ns(programs[1]) == before:
+                raise BenchError(f"'{case}' copied nothing")
+        finally:
+            run.bed.end_programs()
+        rate[way] = curves.rates(found, *curves.span(found))[0] / run.alone(VICTIM.kind)
+    run.add(case, "work", rate, "fraction")
 
 
 def run_together(run, case, tenants):
@@ -382,6 +401,9 @@ def run_bed(run):
         run_wakes(run)
     if run.wants("gaps"):
         run_gaps(run)
+    for case, kind in COPIES.items():
+        if run.wants(case):
+            run_copies(run, case, kind)
     for case, tenants in TOGETHER.items():
         if run.wants(f"together-{case}"):
             run_together(run, f"together-{case}", tenants)

@@ -228,7 +228,7 @@ class Double(Bed):
     # The double's memory is real: a slower bus needs less of the machine.
     slot_kib = 512
 
-    def __init__(self, build, executor, peer=Peer(), words="trace 1\nhost-mb-s 1000"):
+    def __init__(self, build, executor, peer=Peer(), words="trace 1\nhost-mb-s 1000\ndevice-mb-s 1000"):
         super().__init__(build, executor, peer)
         for folder in ("tests/cuda", "tests/apply"):
             sys.path.insert(0, str(ROOT / folder))
@@ -257,6 +257,11 @@ class Double(Bed):
             if time.monotonic() >= until:
                 return samples
             time.sleep(STEP_SECONDS)
+
+    def used_ns(self, program):
+        """The time that the GPU and its copy engines have spent for it."""
+        used = self.world.stats()[1][program.pid]
+        return used["run_ns"] + used["copy_ns"]
 
     def trace(self):
         """[(pid, name, start, end)] of the last 100,000 kernels, in order of their end."""

@@ -32,6 +32,14 @@ class Bench(unittest.TestCase):
         self.assertTrue(result["ok"], result)
         self.assertGreater(result["peer"], 30)
 
+    def test_a_tenant_that_only_copies(self):
+        """Copies within the device take half of it where nothing divides it."""
+        result = bench("--quick", "--case", "gate-copies-within", "--peer", str(PASS))[
+            "gate-copies-within", "work"]
+        self.assertEqual(result["on"], "double")
+        self.assertGreater(result["value"], .65, result)
+        self.assertLess(result["peer"], .65, result)
+
     def test_cost_of_a_library(self):
         found = bench("--quick", "--case", "gate-instructions-open", "--peer", str(PASS))
         result = found["gate-instructions-open", "added"]
