@@ -112,7 +112,8 @@ struct clv_cuda_array_3d {
 #define CLV_CUDA_ARRAY_SPARSE 0x40u
 #define CLV_CUDA_ARRAY_DEFERRED 0x80u /* its memory is mapped by hand */
 
-#define CLV_CUDA_HANDLE_FILE 1 /* CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR */
+#define CLV_CUDA_HANDLE_FILE 1   /* CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR */
+#define CLV_CUDA_HANDLE_FABRIC 8 /* CU_MEM_HANDLE_TYPE_FABRIC */
 
 /* CUmemAllocationProp */
 struct clv_cuda_memory_properties {

@@ -65,10 +65,11 @@ int clv_own_cuMemRetainAllocationHandle(
 	return r;
 }
 
-/* Memory behind a handle of another kind than a file outlives this process unseen. */
-static bool is_seen_kind(int handle_type)
+/* Nothing shows how long memory exists that other processes, or nodes, have by such a
+ * handle. */
+static bool is_unseen_kind(int handle_type)
 {
-	return handle_type == CLV_CUDA_HANDLE_FILE || !clv_gate_current_view();
+	return handle_type == CLV_CUDA_HANDLE_FABRIC && clv_gate_current_view();
 }
 
 /* Refused where the memory could outlive this process and be charged to none
@@ -78,7 +79,7 @@ int clv_own_cuMemExportToShareableHandle(clv_fn_cuMemExportToShareableHandle *re
 {
 	int r;
 
-	if (!is_seen_kind(handle_type))
+	if (is_unseen_kind(handle_type))
 		return CLV_CUDA_NOT_SUPPORTED;
 	clv_pieces_lock();
 	r = real(shareable_handle, handle, handle_type, flags);
@@ -97,7 +98,7 @@ int clv_own_cuMemImportFromShareableHandle(clv_fn_cuMemImportFromShareableHandle
 	int fd = handle_type == CLV_CUDA_HANDLE_FILE ? (int)(intptr_t)os_handle : -1;
 	int r;
 
-	if (!is_seen_kind(handle_type))
+	if (is_unseen_kind(handle_type))
 		return CLV_CUDA_NOT_SUPPORTED;
 	clv_pieces_lock();
 	r = real(handle, os_handle, handle_type);
