@@ -3,6 +3,7 @@
 #include "base/proc.h"
 
 #include "base/cleanup.h"
+#include "base/duration.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -49,8 +50,28 @@ bool clv_proc_read(pid_t pid, struct clv_proc *ret)
 		at = strstr(text, switches[i]);
 		if (at && sscanf(at + strlen(switches[i]), "%" SCNu64, &n) == 1)
 			ret->n_switches += n;
+		if (i == 0)
+			ret->n_waits = n;
 	}
 	return true;
+}
+
+uint64_t clv_proc_ran_ns(pid_t pid)
+{
+	uint64_t user_ticks = 0, system_ticks = 0;
+	uint64_t tick_ns = CLV_NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
+	char text[TEXT_MAX], name[48];
+	const char *end;
+
+	snprintf(name, sizeof(name), "task/%d/stat", (int)pid);
+	read_text(pid, name, text);
+	end = strrchr(text, ')');
+	if (!end || sscanf(end + 1,
+			    " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %" SCNu64
+			    " %" SCNu64,
+			    &user_ticks, &system_ticks) != 2)
+		return 0;
+	return (user_ticks + system_ticks) * tick_ns;
 }
 
 static char state_of_thread(pid_t pid, const char *thread)

@@ -46,6 +46,11 @@ static int ask_version(struct clv_client *client, const char *socket_path, bool 
 		clv_url_path(&call.url, "/v1/version");
 		r = clv_call(client, &call, ret, err);
 	}
+	if (r == -ETIMEDOUT) {
+		int verdict = clv_silent_check_last(&silent, err);
+
+		r = verdict < 0 ? verdict : r;
+	}
 	return r;
 }
 

@@ -2,6 +2,7 @@
 /* Finds out whether an agent that does not answer is stopped or hangs, and ends it. */
 #include "client/silent.h"
 
+#include "base/clock.h"
 #include "base/socket.h"
 #include "client/error.h"
 #include "client/start.h"
@@ -16,6 +17,9 @@
 
 #define CONNECT_TIMEOUT_MS 1000
 #define END_TIMEOUT_MS 2000
+/* A loop without an end has this much processor time between the first check and the
+ * last, also on a machine that is busy otherwise. */
+#define ENDLESS_NS (1 * CLV_NS_PER_S)
 
 /* Finds the process that listens on the socket; false if it is not visible from here. */
 static bool find_process(struct clv_silent *silent)
@@ -99,5 +103,30 @@ int clv_silent_check(struct clv_silent *silent, struct clv_client_error *err)
 		return fail_stopped(silent, err);
 	if (!is_first && silent->may_end && has_slept(silent, &before))
 		return end_process(silent, "hangs", err);
+	if (is_first) {
+		silent->first_waits = silent->before.n_waits;
+		silent->first_ran_ns = clv_proc_ran_ns(silent->pid);
+	}
 	return 0;
+}
+
+/* Whether the agent's main thread is in a loop without an end.  One that serves other
+ * calls waits now and then: for the next one, or for its disk. */
+static bool is_in_endless_loop(const struct clv_silent *silent)
+{
+	return silent->before.state == 'R' &&
+	       silent->before.n_waits == silent->first_waits &&
+	       clv_proc_ran_ns(silent->pid) - silent->first_ran_ns >= ENDLESS_NS;
+}
+
+int clv_silent_check_last(struct clv_silent *silent, struct clv_client_error *err)
+{
+	int r;
+
+	if (silent->pidfd < 0)
+		return 0;
+	r = clv_silent_check(silent, err);
+	if (r == 0 && silent->may_end && is_in_endless_loop(silent))
+		r = end_process(silent, "hangs", err);
+	return r;
 }

@@ -15,6 +15,9 @@ struct clv_silent {
 	int pidfd;               /* -1: not checked yet */
 	pid_t pid;
 	struct clv_proc before; /* at the last check */
+	/* At the first check: how often its main thread had waited, and its processor
+	 * time. */
+	uint64_t first_waits, first_ran_ns;
 };
 
 static inline void clv_silent_close(const struct clv_silent *silent)
@@ -28,3 +31,7 @@ static inline void clv_silent_close(const struct clv_silent *silent)
  * started on demand and may be ended it is killed, so that there are never two, and the
  * result is -ECONNREFUSED, as without an agent.  Other errors say in *err what to do. */
 int clv_silent_check(struct clv_silent *silent, struct clv_client_error *err);
+
+/* The same after the last timeout, which an agent that is only slow does not need: ends
+ * also an agent that has computed since the first check without a pause. */
+int clv_silent_check_last(struct clv_silent *silent, struct clv_client_error *err);

@@ -209,6 +209,40 @@ def case_stopped_agent_beside_comer(case):
     case.end()
 
 
+def hang_agent(case, how):
+    """All threads of the agent hang, without being stopped."""
+    hang = os.path.join(case.world.build, "tests/crash/crash-hang")
+    done = subprocess.run([hang, str(case.world.agent.pid), "all", how], capture_output=True,
+                          text=True, timeout=60, check=False)
+    if done.returncode == 77:
+        raise Skipped(f"no process can be made to hang here: {done.stderr}")
+    expect(done.returncode == 0, "hang:", done.stderr)
+
+
+def beside_hung_agent(case, how):
+    """All tenants continue and quotas hold, and the next agent takes them over."""
+    account, neighbour = case.begin(), case.neighbour.account
+    counts(case, account, neighbour, n_kernels=20)
+    last_events = case.world.last_event()
+    hang_agent(case, how)
+    refused = account.n_refused
+    counts(case, account, neighbour)
+    wait_until(lambda: account.n_refused > refused, PATIENCE_S, "the quota holds")
+    case.world.kill_agent()
+    case.world.start_agent()
+    case.all_back(last_events, 5.0)
+    counts(case, account, neighbour)
+    case.end()
+
+
+def case_hung_agent_sleeps(case):
+    beside_hung_agent(case, "sleep")
+
+
+def case_hung_agent_computes(case):
+    beside_hung_agent(case, "compute")
+
+
 def case_stopped_agent_is_killed(case):
     account, neighbour = case.begin(), case.neighbour.account
     stop_agent(case)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Watches a user's own agent while a program runs in one of its leases, and starts a new
- * agent when that one has died or is stopped. */
+ * agent when that one has died, is stopped or hangs. */
 #include "cli/launch/guard.h"
 
 #include "base/cleanup.h"
@@ -39,14 +39,21 @@ static pid_t find_agent(const char *socket_path)
 	return peer.pid;
 }
 
+/* An agent that hangs may take no more calls: then it is still the one before. */
 static void watch_agent(struct clv_guard *guard)
 {
 	pid_t agent = find_agent(guard->socket_path);
 
+	if (agent == 0 && guard->pidfd >= 0) {
+		guard->n_idle = 0;
+		guard->starter = 0;
+		return;
+	}
+	clv_close_fd(&guard->pidfd);
 	guard->is_needed = agent != 0;
 	guard->agent = agent;
 	guard->pidfd = agent > 0 ? (int)syscall(SYS_pidfd_open, agent, 0) : -1;
-	guard->n_stopped = 0;
+	guard->n_idle = 0;
 	if (guard->starter != 0 && agent > 0)
 		guard->outsider = agent;
 	guard->starter = 0;
@@ -97,19 +104,31 @@ static bool is_gone(const struct clv_guard *guard)
 	return poll(&agent, 1, 0) > 0;
 }
 
-/* Whether an agent that was started on demand is stopped at two checks in a row; a single
- * check could meet a session that is stopped and continued as a whole.  The starter kills
- * the agent (client/silent.h). */
-static bool is_stopped(struct clv_guard *guard)
+/* Whether the agent has done nothing since the last check.  It waits for its next tick
+ * once a second, so one that hangs, asleep or in a loop, has not waited for anything
+ * new. */
+static bool is_idle(struct clv_guard *guard, const struct clv_proc *proc)
+{
+	uint64_t before = guard->n_waits;
+
+	guard->n_waits = proc->n_waits;
+	return proc->state == 'T' || (proc->state != 't' && proc->n_waits == before);
+}
+
+/* Whether an agent that was started on demand seems to be stopped or to hang, at two
+ * checks in a row; a single check could meet a session that is stopped and continued as a
+ * whole.  The starter calls the agent, and kills it if it will not answer
+ * (client/silent.h). */
+static bool is_suspect(struct clv_guard *guard)
 {
 	struct clv_proc proc;
 
-	if (!clv_proc_read(guard->agent, &proc) || proc.state != 'T' ||
+	if (!clv_proc_read(guard->agent, &proc) || !is_idle(guard, &proc) ||
 		!clv_proc_has_argument(guard->agent, CLV_START_ON_DEMAND))
-		guard->n_stopped = 0;
+		guard->n_idle = 0;
 	else
-		guard->n_stopped++;
-	return guard->n_stopped >= 2;
+		guard->n_idle++;
+	return guard->n_idle >= 2;
 }
 
 void clv_guard_check(struct clv_guard *guard)
@@ -117,15 +136,13 @@ void clv_guard_check(struct clv_guard *guard)
 	/* The supervisor reaps the starter with the other children. */
 	if (!guard->is_needed || (guard->starter > 0 && kill(guard->starter, 0) == 0))
 		return;
-	if (guard->starter != 0) {
-		clv_close_fd(&guard->pidfd);
+	if (guard->starter != 0)
 		watch_agent(guard);
-	}
 	if (guard->pidfd >= 0 && is_gone(guard)) {
 		close(guard->pidfd);
 		guard->pidfd = -1;
 		guard->outsider = 0;
 	}
-	if (guard->is_needed && (guard->pidfd < 0 || is_stopped(guard)))
+	if (guard->is_needed && (guard->pidfd < 0 || is_suspect(guard)))
 		start_agent(guard);
 }
