@@ -133,8 +133,8 @@ static void expect_holder(FILE *to, unsigned int v)
 
 static struct clv_process_record process_of(unsigned int v)
 {
-	return (struct clv_process_record){
-		{10 + (pid_t)v, STORE_LARGE}, 1022 + v, STORE_LARGE + v};
+	return (struct clv_process_record){{10 + (pid_t)v, STORE_LARGE}, 1022 + v,
+		STORE_LARGE + v, {STORE_LARGE + 2 * v, 4096 * v}, 5 + v};
 }
 
 static int put_process(struct clv_store *store, unsigned int v)
@@ -159,8 +159,11 @@ static int take_out_processes(struct clv_store *store)
 
 static int on_process(void *userdata, const struct clv_process_record *process)
 {
-	fprintf(userdata, "%d %" PRIu64 " %u %" PRIu64 "\n", (int)process->id.pid,
-		process->id.start_ticks, process->slot, process->attached_real_ns);
+	fprintf(userdata,
+		"%d %" PRIu64 " %u %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
+		(int)process->id.pid, process->id.start_ticks, process->slot,
+		process->attached_real_ns, process->layout.code, process->layout.stack,
+		process->page);
 	return 0;
 }
 

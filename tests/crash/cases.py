@@ -305,10 +305,70 @@ def look_at_clones(case, clones, piece):
     wait_until(lambda: case.neighbour.account.pid in case.world.attached_since(last), 5,
                "the second tenant is attached again")
     wait_until(is_known, 5, "the next agent knows the clone")
+    wait_until(lambda: lease()["memory_used_bytes"] == piece, 5,
+               lambda: f"the next agent counts its memory: {lease()['memory_used_bytes']}")
     done = subprocess.run([case.world.cleave, "release", "--force", "clones"],
                           env=case.world.env, timeout=30, check=False)
     expect(done.returncode == 0, "release --force:", done.returncode)
     wait_until(lambda: not os.path.exists(f"/proc/{clones[0]}"), 20, "the clone is gone")
+
+
+def leave_without_agent(case, *how):
+    """The parent ends, or executes another program, while there is no agent."""
+    quota, piece = 16 * MIB, 12 * MIB
+    clone = os.path.join(case.world.build, "tests/crash/crash-clone")
+    script = " ".join([f"'{clone}'", str(piece), "wait", *how]) + "; true"
+    words = [case.world.cleave, "run", "--share", "0.1", "--memory", str(quota), "--name",
+             "clones", "--", "sh", "-c", script]
+    with subprocess.Popen(words, env=case.world.env, stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, text=True) as run:
+        pid = int(run.stdout.readline())
+        expect(pid > 0, "the clone is", pid)
+        try:
+            (parent,) = [p["pid"] for p in case.world.leases()["clones"]["processes"]]
+            last = case.world.last_event()
+            case.world.kill_agent()
+            run.stdin.write("\n")
+            run.stdin.flush()
+            wait_until(lambda: crash_clone_is_gone(parent), 5, "the parent is gone")
+            case.world.start_agent()
+            look_at_left(case, pid, piece, last)
+        finally:
+            kill(pid)
+        run.wait(60)
+    wait_until(lambda: "clones" not in case.world.leases(), 20, "the lease has ended")
+    case.neighbour_is_well()
+
+
+def crash_clone_is_gone(pid):
+    try:
+        return "crash-clone" not in os.readlink(f"/proc/{pid}/exe")
+    except OSError:
+        return True
+
+
+def look_at_left(case, pid, piece, last):
+    def lease():
+        return case.world.leases()["clones"]
+
+    def are_known():
+        return [process["pid"] for process in lease()["processes"]] == [pid]
+
+    def is_counted():
+        items = case.world.get(f"/v1/events?limit=10000&after={last}")["items"]
+        return lease()["memory_used_bytes"] == piece or any(
+            e["type"] == "processes_unchecked" and f"process {pid} " in e["message"]
+            for e in items)
+    wait_until(are_known, 8, lambda: f"the agent knows {pid}: {lease()['processes']}")
+    wait_until(is_counted, 8, lambda: f"{lease()['memory_used_bytes']} are counted")
+
+
+def case_shared_memory_left_without_an_agent(case):
+    leave_without_agent(case)
+
+
+def case_shared_memory_left_by_exec_without_an_agent(case):
+    leave_without_agent(case, "exec")
 
 
 def case_alone(case):

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Allocates device memory, creates a child that shares the address space (CLONE_VM) and
- * survives it, prints the child's process ID, and exits, or executes a program that
- * sleeps for two seconds. Where the allocation fails it prints the error code.
+ * survives it, prints the child's process ID, waits for a line if it is told to, and
+ * exits, or executes a program that sleeps for two seconds. Where the allocation fails it
+ * prints the error code.
  *
- * usage: clone BYTES [exec] */
+ * usage: clone BYTES [wait] [exec] */
 #include <CL/cl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -23,6 +25,21 @@ static int live_on(void *userdata)
 	for (;;)
 		syscall(SYS_pause);
 	return 0;
+}
+
+static int is_told(char **argv, const char *word)
+{
+	while (*argv && strcmp(*argv, word) != 0)
+		argv++;
+	return *argv != NULL;
+}
+
+static void wait_for_line(void)
+{
+	char byte = 0;
+
+	while (byte != '\n' && read(STDIN_FILENO, &byte, 1) == 1)
+		;
 }
 
 int main(int argc, char **argv)
@@ -42,10 +59,12 @@ int main(int argc, char **argv)
 			context, CL_MEM_READ_WRITE, strtoul(argv[1], NULL, 10), NULL, &r);
 	if (r == CL_SUCCESS)
 		r = clone(live_on, stack + sizeof(stack), CLONE_VM | SIGCHLD,
-			argc > 2 ? stack : NULL);
+			is_told(argv, "exec") ? stack : NULL);
 	printf("%d\n", r);
 	fflush(stdout);
-	if (argc > 2)
+	if (is_told(argv, "wait"))
+		wait_for_line();
+	if (is_told(argv, "exec"))
 		execlp("sleep", "sleep", "2", NULL);
 	_exit(0);
 }

@@ -370,6 +370,9 @@ static void drop_columns_since(sqlite3 *db, int version)
 static void test_earlier_schema(void **state)
 {
 	static const char *const before[] = {
+		"ALTER TABLE processes DROP COLUMN code",
+		"ALTER TABLE processes DROP COLUMN stack",
+		"ALTER TABLE processes DROP COLUMN page",
 		"DROP TABLE names",
 		"ALTER TABLE layout DROP COLUMN resolved",
 		"ALTER TABLE journal DROP COLUMN written",

@@ -7,6 +7,7 @@
 #include "agent/device/devices.h"
 #include "agent/event/events.h"
 #include "agent/lease/heirs.h"
+#include "agent/lease/left.h"
 #include "agent/lease/outlived.h"
 #include "agent/record/agent.h"
 #include "agent/record/notify.h"
@@ -77,8 +78,17 @@ static void drop(struct clv_attached *process, const char *how)
 
 static void on_death(void *userdata);
 
+static void say_inherited(
+	const struct clv_attached *process, const struct clv_process_record *before)
+{
+	clv_lease_emit(process->lease, CLV_EVENT_PROCESS_ATTACHED,
+		"process %d shares the address space that process %d left, and takes "
+		"over its slot %u",
+		(int)process->record.id.pid, (int)before->id.pid, process->record.slot);
+}
+
 /* Replaces the row of the former process in the state file by that of its heir. */
-static void restore_record(
+static void replace_record(
 	struct clv_attached *process, const struct clv_process_record *before)
 {
 	struct clv_lease *lease = process->lease;
@@ -90,6 +100,7 @@ static void restore_record(
 		clv_store_put_process(store, lease->record.id, &process->record, &err) <
 			0)
 		clv_state_set_stale(lease->agent, &err);
+	say_inherited(process, before);
 }
 
 /* Gives the entry of a process that ended to its heir: the slot with its charges, and the
@@ -110,11 +121,7 @@ static bool hand_over(struct clv_attached *process, const struct clv_process_id 
 	process->record.id = *heir;
 	process->is_connected = false;
 	clv_heirs_record(process);
-	restore_record(process, &before);
-	clv_lease_emit(lease, CLV_EVENT_PROCESS_ATTACHED,
-		"process %d shares the address space that process %d left, and takes "
-		"over its slot %u",
-		(int)heir->pid, (int)before.id.pid, process->record.slot);
+	replace_record(process, &before);
 	return true;
 }
 
@@ -181,10 +188,34 @@ static struct clv_attached *add(struct clv_lease *lease,
 	return process;
 }
 
+/* The process left its memory to another while there was no agent: that one has its slot
+ * now.  Returns 0, -ENOMEM, or -ESRCH: it has ended since. */
+static int adopt_heir(struct clv_lease *lease, const struct clv_process_record *before,
+	const struct clv_process_id *heir)
+{
+	struct clv_process_record record = *before;
+	int pidfd = clv_process_open(heir);
+	struct clv_attached *process;
+
+	if (pidfd < 0)
+		return -ESRCH;
+	record.id = *heir;
+	process = add(lease, &record, pidfd, NULL);
+	if (!process)
+		return -ENOMEM;
+	replace_record(process, before);
+	return 0;
+}
+
 int clv_attached_adopt(struct clv_lease *lease, const struct clv_process_record *record)
 {
-	int pidfd = clv_process_open(&record->id);
+	struct clv_process_id heir;
+	int r = clv_left_find(record, &heir) ? adopt_heir(lease, record, &heir) : -ESRCH;
+	int pidfd;
 
+	if (r != -ESRCH)
+		return r;
+	pidfd = clv_process_open(&record->id);
 	if (pidfd >= 0)
 		return add(lease, record, pidfd, NULL) ? 0 : -ENOMEM;
 	if (record->slot < CLV_SLOTS)
@@ -222,14 +253,24 @@ static struct clv_attached *find_earlier(
 	return lost;
 }
 
+/* A failing state file is no reason to refuse a running program. */
+static void store_record(const struct clv_attached *process)
+{
+	struct clv_lease *lease = process->lease;
+	struct clv_error err = {0};
+	struct clv_store *store = clv_state_get(lease->agent, &err);
+
+	if (!store || clv_store_put_process(
+			      store, lease->record.id, &process->record, &err) < 0)
+		clv_state_set_stale(lease->agent, &err);
+}
+
 static int open_new(struct clv_lease *lease, const struct clv_peer *peer, int pidfd,
 	uint32_t old_slot, struct clv_attached **ret, struct clv_error *err)
 {
 	struct clv_process_record record = {
 		.id = peer->id, .attached_real_ns = clv_clock_real_ns()};
 	struct clv_arbiter *arbiter = lease->device->arbiter;
-	struct clv_error problem = {0};
-	struct clv_store *store = clv_state_get(lease->agent, &problem);
 	struct clv_attached *process;
 	int r;
 
@@ -245,12 +286,19 @@ static int open_new(struct clv_lease *lease, const struct clv_peer *peer, int pi
 		return -ENOMEM;
 	}
 	process->has_slot = true;
-	/* A failing state file is no reason to refuse a running program. */
-	if (!store ||
-		clv_store_put_process(store, lease->record.id, &record, &problem) < 0)
-		clv_state_set_stale(lease->agent, &problem);
+	store_record(process);
 	*ret = process;
 	return 0;
+}
+
+/* The page may be another than under an earlier agent. */
+static void record_again(struct clv_attached *process)
+{
+	uint64_t before = process->record.page;
+
+	clv_heirs_record(process);
+	if (process->record.page != before)
+		store_record(process);
 }
 
 int clv_attached_attach(struct clv_lease *lease, const struct clv_peer *peer, int pidfd,
@@ -267,6 +315,7 @@ int clv_attached_attach(struct clv_lease *lease, const struct clv_peer *peer, in
 		if (earlier->disconnect)
 			earlier->disconnect(earlier);
 		process = earlier;
+		record_again(process);
 	} else {
 		r = open_new(lease, peer, pidfd, old_slot, &process, err);
 		if (r < 0)

@@ -14,8 +14,9 @@ struct clv_error;
 int clv_attached_attach(struct clv_lease *lease, const struct clv_peer *peer, int pidfd,
 	uint32_t old_slot, struct clv_attached **ret, struct clv_error *err);
 
-/* Adds a process from an earlier agent's state file.  Returns 0, -ENOMEM, or -ESRCH when
- * it is dead: then its slot is cleared when the lease is added to the arbiter. */
+/* Adds a process from an earlier agent's state file, or the one to which it has left its
+ * memory since; changes the state file then.  Returns 0, -ENOMEM, or -ESRCH when it is
+ * dead: then its slot is cleared when the lease is added to the arbiter. */
 int clv_attached_adopt(struct clv_lease *lease, const struct clv_process_record *record);
 
 /* The gate's connection ended.  A process that lives on has called exec or closed its

@@ -28,17 +28,24 @@ static bool is_lookup_allowed(struct clv_lease *lease)
 	return lease->looks_ns < CLV_LOOKUP_NS;
 }
 
-static bool maps_page(const struct clv_lease *lease, pid_t pid, bool any_lease)
+/* The file of the lease's report page.  -1: there is none yet. */
+static int lease_page(const struct clv_lease *lease, struct stat *ret)
 {
 	struct clv_arbiter_fds fds;
+
+	if (!lease->arbiter_lease)
+		return -1;
+	clv_arbiter_get_fds(lease->arbiter_lease, &fds);
+	return fstat(fds.report, ret);
+}
+
+static bool maps_page(const struct clv_lease *lease, pid_t pid, bool any_lease)
+{
 	struct stat st;
 
 	if (any_lease)
 		return clv_process_maps_report(pid);
-	if (!lease->arbiter_lease)
-		return true;
-	clv_arbiter_get_fds(lease->arbiter_lease, &fds);
-	if (fstat(fds.report, &st) < 0)
+	if (lease_page(lease, &st) < 0)
 		return true;
 	return clv_process_maps_file(pid, st.st_dev, st.st_ino);
 }
@@ -119,13 +126,16 @@ void clv_heirs_record(struct clv_attached *process)
 	struct clv_process_id ancestors[CLV_ANCESTORS_MAX];
 	pid_t pid = process->record.id.pid;
 	size_t n = clv_process_ancestors(pid, ancestors, CLV_ANCESTORS_MAX);
+	struct stat page;
 
 	free(process->ancestors);
 	process->ancestors = malloc(n * sizeof(ancestors[0]));
 	process->n_ancestors = process->ancestors ? n : 0;
 	if (process->ancestors)
 		memcpy(process->ancestors, ancestors, n * sizeof(ancestors[0]));
-	clv_process_read_layout(pid, &process->layout);
+	clv_process_read_layout(pid, &process->record.layout);
+	if (lease_page(process->lease, &page) == 0)
+		process->record.page = page.st_ino;
 	process->noted_ns = clv_clock_ns();
 }
 
@@ -172,8 +182,8 @@ static bool is_heir(const struct clv_attached *of, struct seen *seen)
 {
 	if (seen->looked_ns <= of->noted_ns)
 		examine(of->lease, seen);
-	if (seen->has_no_page || seen->layout.code != of->layout.code ||
-		seen->layout.stack != of->layout.stack)
+	if (seen->has_no_page || seen->layout.code != of->record.layout.code ||
+		seen->layout.stack != of->record.layout.stack)
 		return false;
 	seen->has_no_page =
 		!can_read_maps(seen->pid) || !maps_page(of->lease, seen->pid, false);

@@ -46,8 +46,8 @@ struct clv_attached {
 	 * compute units. */
 	enum clv_attach_sm sm;
 	uint32_t sm_count;
-	/* Recorded for agent/lease/heirs.h, at noted_ns. */
-	struct clv_process_layout layout;
+	/* Recorded for agent/lease/heirs.h, at noted_ns, with the memory in the record.
+	 */
 	struct clv_process_id *ancestors;
 	size_t n_ancestors;
 	uint64_t noted_ns;

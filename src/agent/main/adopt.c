@@ -12,8 +12,10 @@
 #include "agent/lease/holder.h"
 #include "agent/lease/lease-arbiter.h"
 #include "agent/lease/lease-open.h"
+#include "agent/lease/left.h"
 #include "agent/ledger/ledger.h"
 #include "agent/ledger/lifecycle.h"
+#include "agent/os/page-search.h"
 #include "agent/record/agent.h"
 #include "agent/store/state.h"
 #include "agent/store/store.h"
@@ -83,19 +85,48 @@ static bool is_attached(const struct records *records, const char *id)
 static int on_settle_timer(sd_event_source *source, uint64_t now_us, void *userdata)
 {
 	struct clv_lease *lease = userdata;
+	_cleanup_close_ int page = lease->arbiter_lease ? -1 : clv_left_open_page(lease);
 	struct clv_error err = {0};
 
-	if (clv_lease_open_arbiter(lease, NULL, -1, &err) < 0)
+	if (clv_lease_open_arbiter(lease, NULL, page, &err) < 0)
 		clv_log_warning(0, "lease %s: %s", lease->record.name, err.msg);
 	clv_gate_server_resume(lease->gate);
 	return 0;
 }
 
-static int adopt_process(void *userdata, const struct clv_process_record *record)
-{
-	int r = clv_attached_adopt(userdata, record);
+struct processes {
+	struct clv_process_record *items;
+	size_t n;
+};
 
-	return r == -ESRCH ? 0 : r;
+static int collect_process(void *userdata, const struct clv_process_record *record)
+{
+	struct processes *processes = userdata;
+	struct clv_process_record *slot = CLV_APPEND(processes->items, processes->n);
+
+	if (!slot)
+		return -ENOMEM;
+	*slot = *record;
+	return 0;
+}
+
+/* Adopting may change the state file, so all records are read first. */
+static int adopt_processes(
+	struct clv_agent *agent, struct clv_lease *lease, struct clv_error *err)
+{
+	struct processes processes = {0};
+	int r = clv_store_read_processes(
+		agent->state->store, lease->record.id, collect_process, &processes, err);
+
+	for (size_t i = 0; i < processes.n; i++)
+		clv_page_exclude(processes.items[i].id.pid);
+	for (size_t i = 0; i < processes.n && r >= 0; i++) {
+		r = clv_attached_adopt(lease, &processes.items[i]);
+		if (r == -ESRCH)
+			r = 0;
+	}
+	free(processes.items);
+	return r;
 }
 
 static struct clv_agent_device *find_device(
@@ -164,8 +195,7 @@ static int read_more(
 		agent->state->store, lease->record.id, adopt_device, &adoption, err);
 
 	if (r >= 0)
-		r = clv_store_read_processes(
-			agent->state->store, lease->record.id, adopt_process, lease, err);
+		r = adopt_processes(agent, lease, err);
 	if (r >= 0)
 		r = clv_store_read_holders(agent->state->store, lease->record.id,
 			adopt_holder, &adoption, err);
@@ -282,6 +312,7 @@ void clv_adopt_all(struct clv_agent *agent)
 		clv_events_emit(agent, CLV_EVENT_LEASE_ADOPTED,
 			"%zu leases taken over with nothing attached", records.n_silent);
 	remove_stray_folders(agent);
+	clv_page_forget_all();
 	free(records.items);
 	free(records.attached);
 }

@@ -68,6 +68,10 @@ struct clv_process_record {
 	struct clv_process_id id;
 	uint32_t slot; /* of the report page */
 	uint64_t attached_real_ns;
+	/* What identifies its memory, which a child may share: where its program and
+	 * stack are, and the inode of its report page.  0: unknown. */
+	struct clv_process_layout layout;
+	uint64_t page;
 };
 
 /* Checks the name for a new lease: it must be safe in a path, a URL and a table, and must

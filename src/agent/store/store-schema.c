@@ -85,9 +85,17 @@ static const char schema_10[] = "CREATE TABLE names(uuid TEXT PRIMARY KEY,name T
 				"ALTER TABLE layout ADD COLUMN resolved TEXT DEFAULT '';"
 				"ALTER TABLE journal ADD COLUMN written TEXT DEFAULT '';";
 
+/* Version 11 has only columns of leases. */
+static const char schema_11[] = "";
+
+static const char schema_12[] =
+	"ALTER TABLE processes ADD COLUMN code INTEGER DEFAULT 0;"
+	"ALTER TABLE processes ADD COLUMN stack INTEGER DEFAULT 0;"
+	"ALTER TABLE processes ADD COLUMN page INTEGER DEFAULT 0;";
+
 /* Entry v - 1 upgrades version v - 1 to version v. */
 static const char *const schemas[] = {schema_1, schema_2, schema_3, schema_4, schema_5,
-	schema_6, schema_7, schema_8, schema_9, schema_10};
+	schema_6, schema_7, schema_8, schema_9, schema_10, schema_11, schema_12};
 
 int clv_store_version(void)
 {

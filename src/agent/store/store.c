@@ -28,11 +28,11 @@ static const char *const statements[_STATEMENT_MAX] = {
 	[DELETE_LEASE] = "DELETE FROM leases WHERE id=?1",
 	[CLEAR_LEASES] = "DELETE FROM leases",
 	[PUT_PROCESS] = "INSERT OR REPLACE INTO processes(lease,pid,start_ticks,slot,"
-			"attached_ns) VALUES(?1,?2,?3,?4,?5)",
+			"attached_ns,code,stack,page) VALUES(?1,?2,?3,?4,?5,?6,?7,?8)",
 	[DELETE_PROCESS] = "DELETE FROM processes WHERE lease=?1 AND pid=?2 AND "
 			   "start_ticks=?3 AND slot=?4",
-	[READ_PROCESSES] = "SELECT pid,start_ticks,slot,attached_ns FROM processes WHERE "
-			   "lease=?1 ORDER BY rowid",
+	[READ_PROCESSES] = "SELECT pid,start_ticks,slot,attached_ns,code,stack,page FROM "
+			   "processes WHERE lease=?1 ORDER BY rowid",
 	[READ_ATTACHED] = "SELECT lease FROM processes UNION SELECT lease FROM "
 			  "lease_devices UNION SELECT lease FROM holders ORDER BY 1",
 	[PUT_HOLDER] =
@@ -341,6 +341,9 @@ int clv_store_put_process(struct clv_store *store, const char *lease_id,
 	clv_store_set_relaxed(store, true);
 	bind_process(query, lease_id, process);
 	bind_number(query, 5, process->attached_real_ns);
+	bind_number(query, 6, process->layout.code);
+	bind_number(query, 7, process->layout.stack);
+	bind_number(query, 8, process->page);
 	return finish(store, PUT_PROCESS, "cannot store the process", err);
 }
 
@@ -365,6 +368,9 @@ int clv_store_read_processes(struct clv_store *store, const char *lease_id,
 			.id.start_ticks = get_number(query, 1),
 			.slot = (uint32_t)get_number(query, 2),
 			.attached_real_ns = get_number(query, 3),
+			.layout.code = get_number(query, 4),
+			.layout.stack = get_number(query, 5),
+			.page = get_number(query, 6),
 		};
 
 		r = callback(userdata, &process);

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Looks in /proc for the memory of processes of an earlier agent. */
+#include "agent/os/page-search.h"
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#define PAGE_NAME "/memfd:cleave-report"
+#define RANGE_MAX 40
+/* A process makes its tables as long as it likes. */
+#define FDS_MAX 4096
+#define SEARCH_NS (1 * CLV_NS_PER_S)
+
+/* The least address of code or stack.  The kernel shows less to whom it shows none. */
+#define ADDRESS_MIN 4096
+
+enum answer {
+	NO,
+	YES,
+	UNKNOWN,
+};
+
+struct seen {
+	pid_t pid;
+	struct clv_process_layout layout;
+};
+
+/* All processes of the machine, during one adoption. */
+static struct {
+	struct seen *items; /* owned */
+	size_t n;
+	pid_t *excluded; /* owned */
+	size_t n_excluded;
+	bool is_filled, is_over;
+	uint64_t spent_ns;
+} all;
+
+static void list_all(void)
+{
+	DIR *proc = opendir("/proc");
+	const struct dirent *entry;
+
+	all.is_filled = true;
+	while (proc && (entry = readdir(proc))) {
+		struct seen seen = {.pid = atoi(entry->d_name)};
+		struct seen *item;
+
+		if (seen.pid <= 0 || seen.pid == getpid() ||
+			clv_process_read_layout(seen.pid, &seen.layout) < 0)
+			continue;
+		item = CLV_APPEND(all.items, all.n);
+		if (!item)
+			break;
+		*item = seen;
+	}
+	if (proc)
+		closedir(proc);
+}
+
+void clv_page_forget_all(void)
+{
+	free(all.items);
+	free(all.excluded);
+	memset(&all, 0, sizeof(all));
+}
+
+void clv_page_exclude(pid_t pid)
+{
+	pid_t *slot = CLV_APPEND(all.excluded, all.n_excluded);
+
+	if (slot)
+		*slot = pid;
+}
+
+static bool is_excluded(pid_t pid)
+{
+	for (size_t i = 0; i < all.n_excluded; i++) {
+		if (all.excluded[i] == pid)
+			return true;
+	}
+	return false;
+}
+
+/* The device of all files that memfd_create() makes. */
+static bool find_device(dev_t *ret)
+{
+	_cleanup_close_ int fd = memfd_create("cleave-probe", MFD_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return false;
+	*ret = st.st_dev;
+	return true;
+}
+
+/* The addresses at which the process maps the page, as /proc writes them. */
+static enum answer find_mapping(pid_t pid, uint64_t page, char ret[RANGE_MAX])
+{
+	char path[64], line[512], wanted[64];
+	enum answer answer = NO;
+	dev_t device;
+	FILE *maps;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	maps = find_device(&device) ? fopen(path, "re") : NULL;
+	if (!maps)
+		return UNKNOWN;
+	snprintf(wanted, sizeof(wanted), " %02x:%02x %" PRIu64 " ", major(device),
+		minor(device), page);
+	while (answer == NO && fgets(line, sizeof(line), maps)) {
+		if (!strstr(line, wanted) || !strstr(line, PAGE_NAME))
+			continue;
+		line[strcspn(line, " ")] = '\0';
+		snprintf(ret, RANGE_MAX, "%.39s", line);
+		answer = YES;
+	}
+	fclose(maps);
+	return answer;
+}
+
+/* Whether the process has called neither exit nor exec. */
+static bool is_as_before(const struct clv_page_user *user)
+{
+	char range[RANGE_MAX];
+	uint64_t start_ticks;
+
+	return clv_process_read(user->id.pid, NULL, &start_ticks) >= 0 &&
+	       start_ticks == user->id.start_ticks &&
+	       find_mapping(user->id.pid, user->page, range) != NO;
+}
+
+/* False once the time for all searches together is used up. */
+static bool may_search(uint64_t *counted_ns)
+{
+	uint64_t now_ns = clv_clock_ns();
+
+	all.spent_ns += now_ns - *counted_ns;
+	*counted_ns = now_ns;
+	if (all.spent_ns < SEARCH_NS)
+		return true;
+	if (!all.is_over)
+		clv_log_warning(0,
+			"not all processes could be searched for the memory of "
+			"those that ended without an agent");
+	all.is_over = true;
+	return false;
+}
+
+static bool has_memory_of(const struct seen *seen, const struct clv_page_user *user)
+{
+	char range[RANGE_MAX];
+
+	return seen->layout.code == user->layout.code &&
+	       seen->layout.stack == user->layout.stack && !is_excluded(seen->pid) &&
+	       find_mapping(seen->pid, user->page, range) == YES;
+}
+
+bool clv_page_find_heir(const struct clv_page_user *user, struct clv_process_id *ret)
+{
+	uint64_t counted_ns = clv_clock_ns();
+
+	if (user->page == 0 || user->layout.code < ADDRESS_MIN ||
+		user->layout.stack < ADDRESS_MIN || is_as_before(user))
+		return false;
+	if (!all.is_filled)
+		list_all();
+	for (size_t i = 0; i < all.n && may_search(&counted_ns); i++) {
+		ret->pid = all.items[i].pid;
+		if (has_memory_of(&all.items[i], user) &&
+			clv_process_read(ret->pid, NULL, &ret->start_ticks) >= 0)
+			return true;
+	}
+	return false;
+}
+
+/* Looks at nothing but the file's own data: another file that is named like a page may be
+ * on a file system that never answers. */
+static bool is_page(const char *path, uint64_t page)
+{
+	char target[64];
+	ssize_t n = readlink(path, target, sizeof(target) - 1);
+	struct statx found;
+	dev_t device;
+
+	target[n > 0 ? n : 0] = '\0';
+	return strncmp(target, PAGE_NAME, sizeof(PAGE_NAME) - 1) == 0 &&
+	       find_device(&device) &&
+	       statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_INO, &found) == 0 &&
+	       found.stx_ino == page && found.stx_dev_major == major(device) &&
+	       found.stx_dev_minor == minor(device);
+}
+
+static int open_if_page(const char *path, uint64_t page)
+{
+	return is_page(path, page) ? open(path, O_RDWR | O_CLOEXEC) : -1;
+}
+
+/* From the process's descriptors or, if it has closed them, from its mappings, which the
+ * kernel opens only for a privileged agent. */
+int clv_page_open(pid_t pid, uint64_t page)
+{
+	char path[128], range[RANGE_MAX];
+	const struct dirent *entry;
+	int fd = -1, n = 0;
+	DIR *fds;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	fds = opendir(path);
+	while (fds && fd < 0 && n++ < FDS_MAX && (entry = readdir(fds))) {
+		snprintf(
+			path, sizeof(path), "/proc/%d/fd/%.20s", (int)pid, entry->d_name);
+		fd = open_if_page(path, page);
+	}
+	if (fds)
+		closedir(fds);
+	if (fd >= 0 || find_mapping(pid, page, range) != YES)
+		return fd;
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%s", (int)pid, range);
+	return open_if_page(path, page);
+}
+
+bool clv_page_is_mapped(pid_t pid, uint64_t page)
+{
+	char range[RANGE_MAX];
+
+	return find_mapping(pid, page, range) != NO;
+}
