@@ -60,16 +60,22 @@ static void test_where_drivers_are_found(void **state)
 		const char *bytes;
 		size_t n;
 		bool has_folder, reads[CLV_ICD_N_DETOURS];
+		const char *own_folder;
 	} loaders[] = {
 		/* clang-format off */
 		{BYTES("x\0/etc/OpenCL/vendors\0OCL_ICD_VENDORS\0OPENCL_VENDOR_PATH"),
-			true, {true, true, false}},
+			true, {true, true, false}, ""},
 		{BYTES("x\0/etc/OpenCL/vendors\0OCL_ICD_FILENAMES\0OCL_ICD_VENDORS"),
-			true, {true, false, true}},
-		{BYTES("x\0/etc/OpenCL/vendors/"), true, {}},
-		{BYTES("x\0/opt/conda/etc/OpenCL/vendors"), false, {}},
-		{BYTES("x\0/etc/OpenCL/vendors/mine"), false, {}},
-		{"x\0/etc/OpenCL/vendors", 21, false, {}}, /* truncated */
+			true, {true, false, true}, ""},
+		{BYTES("x\0/etc/OpenCL/vendors/"), true, {}, ""},
+		{BYTES("x\0/opt/conda/etc/OpenCL/vendors"), false, {},
+			"/opt/conda/etc/OpenCL/vendors"},
+		{BYTES("/opt/conda/etc/OpenCL/vendors/\0/etc/OpenCL/vendors"), true, {},
+			"/opt/conda/etc/OpenCL/vendors"},
+		{BYTES("x\0etc/OpenCL/vendors"), false, {}, ""}, /* relative */
+		{BYTES("x\0/etc/OpenCL/vendors/mine"), false, {}, ""},
+		{"x\0/etc/OpenCL/vendors", 21, false, {}, ""}, /* truncated */
+		{"x\0/opt/OpenCL/vendors", 21, false, {}, ""},
 		/* clang-format on */
 	};
 	struct clv_icd_loader loader;
@@ -77,6 +83,7 @@ static void test_where_drivers_are_found(void **state)
 	for (size_t i = 0; i < sizeof(loaders) / sizeof(loaders[0]); i++) {
 		clv_icd_loader_identify(loaders[i].bytes, loaders[i].n, &loader);
 		assert_int_equal(loader.has_folder, loaders[i].has_folder);
+		assert_string_equal(loader.own_folder, loaders[i].own_folder);
 		for (size_t j = 0; j < CLV_ICD_N_DETOURS; j++)
 			assert_int_equal(loader.reads[j], loaders[i].reads[j]);
 	}

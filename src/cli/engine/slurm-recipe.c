@@ -111,7 +111,7 @@ static int prepare(const json_t *lease, const char *socket_path, const char *gat
 	struct filling *f, struct clv_error *err)
 {
 	struct clv_namespace ns;
-	int r = clv_namespace_prepare(socket_path, gate_path, &ns, err);
+	int r = clv_namespace_prepare(socket_path, gate_path, "", &ns, err);
 
 	if (r == 0)
 		r = clv_namespace_add_shims(

@@ -22,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define GUARD_EVERY_NS CLV_NS_PER_S
@@ -34,8 +35,9 @@ struct run {
 	char program_path[CLV_PATH_MAX];
 	char gate_path[CLV_PATH_MAX];
 	struct clv_namespace ns;
-	json_t *lease;     /* NULL: the program runs without a lease */
-	char *socket_path; /* of the agent */
+	struct clv_icd_loader loader; /* of the program; all 0: none was found */
+	json_t *lease;                /* NULL: the program runs without a lease */
+	char *socket_path;            /* of the agent */
 	struct clv_guard guard;
 	uint64_t guarded_ns; /* time of the guard's last check */
 	sigset_t old_mask;
@@ -140,7 +142,7 @@ static int prepare_namespace(struct run *run)
 	if (!run->lease || run->settings->no_namespace)
 		return 0;
 	if (clv_namespace_prepare(clv_json_text(run->lease, "socket"), run->gate_path,
-		    &run->ns, &err) < 0)
+		    run->loader.own_folder, &run->ns, &err) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "%s", err.msg);
 	if (!run->settings->allow_ungated &&
 		clv_namespace_add_shims(&run->ns,
@@ -209,27 +211,38 @@ static const char *find_gap(const struct run *run, const struct clv_icd_loader *
 				  "install " CLV_LOADER_REMEDY
 				  ", or leave out --no-namespace"
 				: NULL;
-	if (!loader->has_folder && is_alone)
+	if (!loader->has_folder && !loader->own_folder[0] && is_alone)
 		return " and does not look for drivers in /etc/OpenCL/vendors, so no "
 		       "gate "
 		       "would enforce the share: install " CLV_LOADER_REMEDY;
 	return NULL;
 }
 
+/* A folder that is not there cannot be covered by that of the gate. */
+static bool find_loader(struct run *run, char ret_path[CLV_PATH_MAX])
+{
+	struct stat st;
+
+	if (!clv_loader_find(run->program_path, ret_path, &run->loader))
+		return false;
+	if (stat(run->loader.own_folder, &st) < 0 || !S_ISDIR(st.st_mode))
+		run->loader.own_folder[0] = '\0';
+	return true;
+}
+
 /* Refuses a program whose OpenCL loader would bypass the gate.  0 or an exit code. */
-static int check_loader(const struct run *run)
+static int check_loader(struct run *run)
 {
 	char path[CLV_PATH_MAX], what[64];
-	struct clv_icd_loader loader;
 	const char *gap;
 
-	if (!run->lease || run->settings->allow_ungated || is_whole(run) ||
-		!clv_loader_find(run->program_path, path, &loader) || loader.layers)
+	if (!run->lease || !find_loader(run, path) || run->settings->allow_ungated ||
+		is_whole(run) || run->loader.layers)
 		return 0;
-	gap = find_gap(run, &loader);
+	gap = find_gap(run, &run->loader);
 	if (!gap)
 		return 0;
-	clv_icd_loader_describe(&loader, what, sizeof(what));
+	clv_icd_loader_describe(&run->loader, what, sizeof(what));
 	return clv_cli_fail(CLV_EXIT_NOT_PERMITTED,
 		"the OpenCL loader of '%.100s', %.150s (%s), takes no layers%s",
 		run->program_path, path, what, gap);

@@ -117,12 +117,13 @@ static void resolve_outer_lease(char path[CLV_NAMESPACE_PATH_MAX])
 static int find_original(struct clv_namespace *ns, struct clv_error *err)
 {
 	const char *chosen = chosen_vendors();
+	const char *usual = ns->own[0] ? ns->own : SYSTEM_VENDORS;
 	char entry[CLV_NAMESPACE_PATH_MAX + 32], line[CLV_NAMESPACE_PATH_MAX + 2];
 	struct stat st;
 	FILE *file;
 
 	if (!chosen)
-		chosen = SYSTEM_VENDORS;
+		chosen = usual;
 	if (stat(chosen, &st) == 0 && S_ISDIR(st.st_mode)) {
 		if (!realpath(chosen, ns->original))
 			return clv_error_errno(err, errno, "cannot use %s", chosen);
@@ -131,7 +132,7 @@ static int find_original(struct clv_namespace *ns, struct clv_error *err)
 	}
 
 	ns->original[0] = '\0';
-	if (strcmp(chosen, SYSTEM_VENDORS) == 0)
+	if (chosen == usual)
 		return 0;
 	snprintf(line, sizeof(line), "%s\n", chosen);
 	file = fopen(chosen, "re");
@@ -212,13 +213,25 @@ static const char *vendors_folder(const struct clv_namespace *ns)
 	return is_mounted() ? SYSTEM_VENDORS : ns->vendors;
 }
 
+/* The system's folder is covered in any case. */
+static void take_own_folder(struct clv_namespace *ns, const char *folder)
+{
+	char real[CLV_NAMESPACE_PATH_MAX], system[CLV_NAMESPACE_PATH_MAX];
+
+	if (!folder[0] || !realpath(folder, real) ||
+		(realpath(SYSTEM_VENDORS, system) && strcmp(real, system) == 0))
+		return;
+	strcpy(ns->own, real);
+}
+
 int clv_namespace_prepare(const char *lease_socket, const char *gate_path,
-	struct clv_namespace *ret, struct clv_error *err)
+	const char *own_folder, struct clv_namespace *ret, struct clv_error *err)
 {
 	char path[CLV_PATH_MAX + 32], line[CLV_PATH_MAX + 64];
 	int r;
 
 	*ret = (struct clv_namespace){};
+	take_own_folder(ret, own_folder);
 	r = choose_folder(lease_socket, ret, err);
 	if (r < 0)
 		return r;
@@ -322,7 +335,7 @@ static int enter_mount_namespace(struct clv_error *err)
 }
 
 struct binds {
-	struct clv_bind items[2 + CLV_PRELOAD_LIBRARIES_MAX * (1 + CLV_BIND_MOUNTS_MAX)];
+	struct clv_bind items[3 + CLV_PRELOAD_LIBRARIES_MAX * (1 + CLV_BIND_MOUNTS_MAX)];
 	size_t n;
 };
 
@@ -352,6 +365,8 @@ static void list_binds(const struct clv_namespace *ns, struct binds *binds)
 		add_bind(binds, ns->original, ns->vendors_real);
 	if (is_mounted())
 		add_bind(binds, ns->vendors, SYSTEM_VENDORS);
+	if (ns->own[0])
+		add_bind(binds, ns->vendors, ns->own);
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(ns->mounts); i++)
 		add_mounts(binds, &ns->mounts[i]);
 }

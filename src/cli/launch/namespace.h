@@ -10,8 +10,9 @@ struct clv_error;
 
 /* The mount namespace that enforces the share on a program without its environment.
  *
- * A program finds its devices through /etc/OpenCL/vendors, whatever its environment.  In
- * its mount namespace that folder is the lease's, with one entry: the gate, which loads
+ * A program finds its devices through /etc/OpenCL/vendors, or the folder that its own
+ * loader has instead, whatever its environment.  In its mount namespace that folder is
+ * the lease's, with one entry: the gate, which loads
  * the vendors' libraries from the original folder.  Shims cover the libraries that
  * programs load by name.  The files are created before the fork, the mounts in the child.
  */
@@ -22,14 +23,17 @@ struct clv_namespace {
 	char vendors_real[CLV_NAMESPACE_PATH_MAX]; /* the folder that the gate reads */
 	char original[CLV_NAMESPACE_PATH_MAX];     /* mounted on vendors_real; "" when
 						      its entries were written there */
+	/* The folder of the program's own loader, which is covered too; "": none. */
+	char own[CLV_NAMESPACE_PATH_MAX];
 	/* Set by clv_namespace_add_shims(). */
 	struct clv_bind_mounts mounts[CLV_PRELOAD_LIBRARIES_MAX];
 };
 
 /* Creates the files in the folder of the lease's socket, or in one of the user's own.
- * gate_path is absolute. */
+ * gate_path is absolute; own_folder: an existing folder, other than the system's, where
+ * the program's loader looks for drivers; "": none. */
 int clv_namespace_prepare(const char *lease_socket, const char *gate_path,
-	struct clv_namespace *ret, struct clv_error *err);
+	const char *own_folder, struct clv_namespace *ret, struct clv_error *err);
 
 /* Creates shims for the libraries of preload, so that their gate is loaded even without
  * LD_PRELOAD; preload may be NULL. */

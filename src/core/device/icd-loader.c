@@ -72,6 +72,41 @@ static void find_version(const char *bytes, size_t n_bytes, char *ret, size_t re
 	}
 }
 
+/* The text that ends at the NUL, without a slash at its end, if it is an absolute path of
+ * another folder. */
+static void take_folder(const char *bytes, const char *end, char ret[CLV_ICD_FOLDER_MAX])
+{
+	const char *from = end;
+	size_t n;
+
+	while (from > bytes && from[-1] != '\0')
+		from--;
+	n = (size_t)(end - from);
+	if (n > 0 && from[n - 1] == '/')
+		n--;
+	if (from[0] != '/' || n >= CLV_ICD_FOLDER_MAX ||
+		(n == sizeof(folder) - 2 && memcmp(from, folder + 1, n) == 0))
+		return;
+	memcpy(ret, from, n);
+	ret[n] = '\0';
+}
+
+static void find_own_folder(
+	const char *bytes, size_t n_bytes, char ret[CLV_ICD_FOLDER_MAX])
+{
+	static const char tail[] = "/OpenCL/vendors";
+	const char *at = bytes, *end = bytes + n_bytes;
+
+	ret[0] = '\0';
+	while (!ret[0] && (at = memmem(at, (size_t)(end - at), tail, sizeof(tail) - 1))) {
+		at += sizeof(tail) - 1;
+		if (at < end && *at == '/')
+			at++;
+		if (at < end && *at == '\0')
+			take_folder(bytes, at, ret);
+	}
+}
+
 void clv_icd_loader_identify(
 	const void *bytes, size_t n_bytes, struct clv_icd_loader *ret)
 {
@@ -89,6 +124,7 @@ void clv_icd_loader_identify(
 	ret->has_folder =
 		memmem(bytes, n_bytes, folder, sizeof(folder)) ||
 		memmem(bytes, n_bytes, folder_before_2020, sizeof(folder_before_2020));
+	find_own_folder(bytes, n_bytes, ret->own_folder);
 	find_version(bytes, n_bytes, ret->version, sizeof(ret->version));
 }
 

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #define CLV_ICD_LOADER_SONAME "libOpenCL.so.1"
+#define CLV_ICD_FOLDER_MAX 256
 
 /* Environment variables that make loaders use drivers other than those of the system's
  * folder. */
@@ -28,6 +29,8 @@ struct clv_icd_loader {
 	/* It loads the drivers that /etc/OpenCL/vendors names, so the gate can be one of
 	 * them instead of a layer. */
 	bool has_folder;
+	/* Another folder of drivers that it reads, as Conda's loader does; "": none. */
+	char own_folder[CLV_ICD_FOLDER_MAX];
 	bool reads[CLV_ICD_N_DETOURS]; /* whether it reads the variable */
 };
 
