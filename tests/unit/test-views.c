@@ -2,6 +2,7 @@
 /* A process that changes from one agent's pages to the next's while its threads count:
  * the test is the attach handshake, and the threads. */
 #include "gate/attach/attachment.c"
+#include "gate/process/queue-record.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,11 +16,12 @@
 static struct clv_wiped_on_fork unattached;
 struct clv_wiped_on_fork *clv_wiped_on_fork = &unattached;
 struct clv_gate_state clv_gate;
+struct clv_queue clv_no_queue;
 __thread struct clv_gate_thread clv_gate_thread;
 
 static struct clv_view all[N_VIEWS];
 static struct clv_slot slots[N_VIEWS];
-static unsigned n_attached, n_closed;
+static unsigned n_attached, n_closed, n_forgotten;
 
 enum clv_attachment clv_attach(
 	uint32_t api, const struct clv_view *old, bool quiet, struct clv_view **ret)
@@ -60,11 +62,12 @@ void clv_profile_open(void)
 {
 }
 
-static void forget_nothing(void)
+static void count_forgotten(void)
 {
+	n_forgotten++;
 }
 
-static const struct clv_gate_api api = {.forget_parent = forget_nothing};
+static const struct clv_gate_api api = {.forget_parent = count_forgotten};
 
 static int begin(void **state)
 {
@@ -76,7 +79,7 @@ static int begin(void **state)
 	atomic_store(&last_epoch, 0);
 	atomic_store(&views.present, NULL);
 	atomic_store(&views.retired, NULL);
-	n_attached = n_closed = 0;
+	n_attached = n_closed = n_forgotten = 0;
 	assert_non_null(clv_gate_view(&refused));
 	return 0;
 }
@@ -155,6 +158,22 @@ static void test_child_closes_its_parents(void **state)
 	assert_int_equal(n_attached - n_closed, 1);
 }
 
+/* A child forgets before it attaches, since what it made after the fork is its own. */
+static void test_child_forgets_once(void **state)
+{
+	bool refused;
+
+	memset(&unattached, 0, sizeof(unattached));
+	on_fork();
+	assert_int_equal(n_forgotten, 1);
+	assert_non_null(clv_gate_view(&refused));
+	assert_int_equal(n_forgotten, 1);
+	/* A child that was not made by fork(). */
+	memset(&unattached, 0, sizeof(unattached));
+	assert_non_null(clv_gate_view(&refused));
+	assert_int_equal(n_forgotten, 2);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -162,6 +181,7 @@ int main(void)
 		cmocka_unit_test_setup(test_late_thread, begin),
 		cmocka_unit_test_setup(test_same_page, begin),
 		cmocka_unit_test_setup(test_child_closes_its_parents, begin),
+		cmocka_unit_test_setup(test_child_forgets_once, begin),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

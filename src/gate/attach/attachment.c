@@ -23,24 +23,6 @@
 static pthread_once_t forkless_once = PTHREAD_ONCE_INIT;
 static _Atomic uint32_t last_epoch;
 
-static void map_forkless(void)
-{
-	void *page = mmap(
-		NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (page == MAP_FAILED)
-		return;
-	madvise(page, 4096, MADV_WIPEONFORK);
-	clv_wiped_on_fork = page;
-}
-
-void clv_gate_init(const struct clv_gate_api *api)
-{
-	pthread_once(&forkless_once, map_forkless);
-	clv_gate.api = api;
-	clv_profile_open();
-}
-
 /* The views whose descriptors are open, in this memory: a forked child has copies of its
  * parent's. */
 static struct {
@@ -79,7 +61,42 @@ static void forget_parent(void)
 	/* The child may have been forked in a callback. */
 	clv_gate_thread.callback_depth = 0;
 	clv_gate_thread.n_marking = 0;
+	clv_gate_thread.last_queue = &clv_no_queue;
 	clv_gate.api->forget_parent();
+}
+
+static void forget_parent_once(void)
+{
+	if (!atomic_exchange(&clv_wiped_on_fork->has_forgotten, 1))
+		forget_parent();
+}
+
+/* In a child of fork(): at once, because it may end objects of its parent before it opens
+ * a device of its own, and a thread that only the parent has may have had a lock.  A
+ * child that was made in another way forgets when it attaches. */
+static void on_fork(void)
+{
+	if (clv_gate.api)
+		forget_parent_once();
+}
+
+static void map_forkless(void)
+{
+	void *page = mmap(
+		NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED)
+		return;
+	madvise(page, 4096, MADV_WIPEONFORK);
+	clv_wiped_on_fork = page;
+	pthread_atfork(NULL, NULL, on_fork);
+}
+
+void clv_gate_init(const struct clv_gate_api *api)
+{
+	pthread_once(&forkless_once, map_forkless);
+	clv_gate.api = api;
+	clv_profile_open();
 }
 
 static void attach_process(void)
@@ -88,7 +105,7 @@ static void attach_process(void)
 	enum clv_attachment outcome;
 
 	if (atomic_load(&last_epoch) > 0) {
-		forget_parent();
+		forget_parent_once();
 		close_inherited();
 	}
 	atomic_store(&clv_wiped_on_fork->epoch, atomic_fetch_add(&last_epoch, 1) + 1);

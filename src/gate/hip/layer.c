@@ -3,6 +3,7 @@
 #include "gate/attach/attachment.h"
 #include "gate/hip/driver.h"
 #include "gate/hsa/caller.h"
+#include "gate/hsa/pools.h"
 #include "gate/memory/charges.h"
 #include "gate/memory/exports.h"
 #include "gate/memory/pieces.h"
@@ -33,6 +34,7 @@ static void forget_parent(void)
 	clv_copies_forget_parent();
 	clv_blocked_forget_parent();
 	clv_graphs_forget_parent();
+	clv_hsa_pools_forget_parent();
 }
 
 static const struct clv_gate_api api = {

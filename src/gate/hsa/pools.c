@@ -107,3 +107,8 @@ uint64_t clv_hsa_rounded_bytes(uint64_t pool, uint64_t n_bytes)
 
 	return n_bytes > UINT64_MAX - unit ? n_bytes : (n_bytes + unit - 1) / unit * unit;
 }
+
+void clv_hsa_pools_forget_parent(void)
+{
+	pthread_mutex_init(&lock, NULL);
+}

@@ -13,3 +13,6 @@ bool clv_hsa_agent_is_gpu(uint64_t agent);
 
 /* The size that the driver takes from the pool for n_bytes, or an upper bound of it. */
 uint64_t clv_hsa_rounded_bytes(uint64_t pool, uint64_t n_bytes);
+
+/* In a forked child: no thread has the lock. */
+void clv_hsa_pools_forget_parent(void);

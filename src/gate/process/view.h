@@ -56,7 +56,8 @@ struct clv_wiped_on_fork {
 	_Atomic uint32_t epoch;
 	/* Pid of the process that attached, in its own pid namespace. */
 	_Atomic int32_t pid;
-	pthread_mutex_t attach_lock; /* all zero is unlocked */
+	_Atomic uint32_t has_forgotten; /* a child has dropped its parent's state */
+	pthread_mutex_t attach_lock;    /* all zero is unlocked */
 };
 extern struct clv_wiped_on_fork *clv_wiped_on_fork __attribute__((visibility("hidden")));
 

@@ -5,9 +5,13 @@
 #include "gate/cuda/context/green.h"
 #include "gate/cuda/entry/channels.h"
 #include "gate/cuda/memory/charge.h"
+#include "gate/cuda/memory/freed.h"
+#include "gate/cuda/memory/heap.h"
+#include "gate/cuda/memory/pool.h"
 #include "gate/cuda/memory/recall.h"
 #include "gate/cuda/memory/spill.h"
 #include "gate/cuda/stream/blocked-stream.h"
+#include "gate/cuda/stream/graph.h"
 #include "gate/memory/charges.h"
 #include "gate/memory/exports.h"
 #include "gate/memory/pieces.h"
@@ -43,6 +47,10 @@ static void forget_parent(void)
 	clv_cuda_spilled_forget_parent();
 	clv_cuda_recall_forget_parent();
 	clv_cuda_green_forget_parent();
+	clv_cuda_pools_forget_parent();
+	clv_cuda_freed_forget_parent();
+	clv_cuda_heap_forget_parent();
+	clv_cuda_graphs_forget_parent();
 }
 
 static const struct clv_gate_api api = {

@@ -157,3 +157,8 @@ bool clv_cuda_freed_await(struct clv_charge *charge, void *stream)
 	pthread_mutex_unlock(&lock);
 	return true;
 }
+
+void clv_cuda_freed_forget_parent(void)
+{
+	pthread_mutex_init(&lock, NULL);
+}

@@ -14,3 +14,6 @@ bool clv_cuda_freed_settle(void);
 
 /* Whether any free is still to be reached by its stream. */
 bool clv_cuda_freed_any(void);
+
+/* In a forked child: no thread has the lock. */
+void clv_cuda_freed_forget_parent(void);

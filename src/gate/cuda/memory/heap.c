@@ -3,6 +3,8 @@
  * buffer that they print to.  The default sizes come with the context; what a program
  * sets beyond them is charged here and goes with the context.  The driver may allocate it
  * later, with the next module. */
+#include "gate/cuda/memory/heap.h"
+
 #include "gate/cuda/context/library.h"
 #include "gate/cuda/memory/charge.h"
 #include "gate/memory/charges.h"
@@ -84,4 +86,9 @@ int clv_own_cuCtxSetLimit(clv_fn_cuCtxSetLimit *real, int limit, size_t value)
 	r = set_limit(real, context, limit, value);
 	pthread_mutex_unlock(&lock);
 	return r;
+}
+
+void clv_cuda_heap_forget_parent(void)
+{
+	pthread_mutex_init(&lock, NULL);
 }

@@ -428,3 +428,8 @@ int clv_own_cuDeviceGraphMemTrim(clv_fn_cuDeviceGraphMemTrim *real, int device)
 	clv_cuda_pools_settle();
 	return r;
 }
+
+void clv_cuda_pools_forget_parent(void)
+{
+	pthread_mutex_init(&pools_lock, NULL);
+}

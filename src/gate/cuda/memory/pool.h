@@ -31,3 +31,6 @@ struct clv_cuda_growth {
 int clv_cuda_growth_begin(
 	struct clv_cuda_growth *growth, void *handle, int device, uint64_t n_bytes);
 void clv_cuda_growth_end(const struct clv_cuda_growth *growth, bool is_made);
+
+/* In a forked child: no thread has the lock. */
+void clv_cuda_pools_forget_parent(void);

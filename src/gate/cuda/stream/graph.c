@@ -3,7 +3,8 @@
  * launches from the device.  Its duration is learned like a kernel's.  Waits at its
  * beginning are submitted to the stream before it (streams/graph.h).  Memory that its
  * nodes allocate is charged when it is launched. */
-#include "gate/streams/graph.h"
+#include "gate/cuda/stream/graph.h"
+
 #include "gate/cuda/context/library.h"
 #include "gate/cuda/memory/charge.h"
 #include "gate/cuda/memory/pool.h"
@@ -11,6 +12,7 @@
 #include "gate/process/hot.h"
 #include "gate/process/view.h"
 #include "gate/queue/queues.h"
+#include "gate/streams/graph.h"
 #include "gate/streams/handle.h"
 #include "gate/streams/submit.h"
 #include "gate/window/costs.h"
@@ -294,4 +296,9 @@ int clv_own_cuLaunchCooperativeKernelMultiDevice(
 		r = clv_stream_submission_end(
 			&submission, real(launch_params_list, num_devices, flags));
 	return r;
+}
+
+void clv_cuda_graphs_forget_parent(void)
+{
+	pthread_mutex_init(&lock, NULL);
 }

@@ -194,5 +194,6 @@ void clv_workers_tell(const struct clv_view *view)
 
 void clv_workers_forget_parent(void)
 {
+	pthread_mutex_init(&find_lock, NULL);
 	workers.n = 0;
 }

@@ -301,6 +301,11 @@ static _Atomic(void **) *find_table(void **table)
 	return NULL;
 }
 
+void clv_vendors_forget_parent(void)
+{
+	pthread_mutex_init(&tables_lock, NULL);
+}
+
 bool clv_vendor_gate_object(const void *object)
 {
 	void **table = *(void **const *)object;

@@ -44,6 +44,9 @@ bool clv_vendors_are_gated(void);
  * program must not get the object. */
 bool clv_vendor_gate_object(const void *object);
 
+/* In a forked child: no thread has the lock. */
+void clv_vendors_forget_parent(void);
+
 /* The first table with wrappers.  NULL: there is none. */
 extern _Atomic(void **) clv_vendor_table __attribute__((visibility("hidden")));
 

@@ -8,6 +8,7 @@
 #include "gate/opencl/device/workers.h"
 #include "gate/opencl/dispatch/context-notify.h"
 #include "gate/opencl/dispatch/real.h"
+#include "gate/opencl/dispatch/vendors.h"
 #include "gate/opencl/dispatch/wrap.h"
 #include "gate/opencl/entry/command-buffers.h"
 #include "gate/opencl/queue/deferred.h"
@@ -32,6 +33,7 @@ static void forget_parent(void)
 	clv_tickets_forget_parent();
 	clv_context_notify_forget_parent();
 	clv_workers_forget_parent();
+	clv_vendors_forget_parent();
 	clv_command_buffers_forget_parent();
 }
 
