@@ -62,6 +62,19 @@ static cl_command_queue CL_API_CALL wrap_clCreateCommandQueueWithProperties(
 	return register_queue(queue, error, ret_error);
 }
 
+/* The call of OpenCL 1.0, which later versions may refuse.  The order of a queue must not
+ * change under the gate, which counts on it: in a queue that became out of order, the end
+ * of its last command would count as the end of all. */
+static cl_int CL_API_CALL wrap_clSetCommandQueueProperty(cl_command_queue queue,
+	cl_command_queue_properties properties, cl_bool enable,
+	cl_command_queue_properties *before)
+{
+	if ((properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) &&
+		clv_gate_current_view())
+		return CL_INVALID_QUEUE_PROPERTIES;
+	return clv_real.clSetCommandQueueProperty(queue, properties, enable, before);
+}
+
 static cl_int CL_API_CALL wrap_clRetainCommandQueue(cl_command_queue queue)
 {
 	cl_int r = clv_real.clRetainCommandQueue(queue);
@@ -108,6 +121,7 @@ void clv_opencl_wrap_queues(cl_icd_dispatch *table)
 {
 	WRAP(clCreateCommandQueue);
 	WRAP(clCreateCommandQueueWithProperties);
+	WRAP(clSetCommandQueueProperty);
 	WRAP(clRetainCommandQueue);
 	WRAP(clReleaseCommandQueue);
 	WRAP(clGetCommandQueueInfo);
