@@ -211,7 +211,7 @@ cl_int dcl_cmd_commit_blocking(struct dcl_cmd *cmd, cl_event *event, cl_bool blo
 	cl_command_queue q = cmd->queue;
 	cl_int status;
 
-	if (!blocking)
+	if (!blocking && !dcl_knobs.pageable_copies)
 		return dcl_cmd_commit(cmd, event);
 	cmd->wake = &waiter;
 	loose_lock(q);
@@ -219,7 +219,8 @@ cl_int dcl_cmd_commit_blocking(struct dcl_cmd *cmd, cl_event *event, cl_bool blo
 	dcl_queue_flush(q);
 	status = dcl_waiter_wait(&waiter);
 	loose_unlock(q);
-	return status < 0 ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : CL_SUCCESS;
+	return blocking && status < 0 ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST
+				      : CL_SUCCESS;
 }
 
 void dcl_cmd_drop_plain_mems(struct dcl_cmd *cmd)

@@ -102,6 +102,11 @@ static int parse_finish(const char *text, const struct knob *knob)
 	return parse_word(text, knob, "strict", "loose");
 }
 
+static int parse_copies(const char *text, const struct knob *knob)
+{
+	return parse_word(text, knob, "pinned", "pageable");
+}
+
 static int parse_tables(const char *text, const struct knob *knob)
 {
 	static const char *const words[] = {"one", "kinds", "strange"};
@@ -132,6 +137,8 @@ static const struct knob knobs[] = {
 	{ .name = CLEAVE_DOUBLE_ENV_OOO, .parse = parse_order, .out = &dcl_knobs.ooo_reverse },
 	{ .name = CLEAVE_DOUBLE_ENV_FINISH, .parse = parse_finish,
 	  .out = &dcl_knobs.loose_finish },
+	{ .name = CLEAVE_DOUBLE_ENV_COPIES, .parse = parse_copies,
+	  .out = &dcl_knobs.pageable_copies },
 	{ .name = CLEAVE_DOUBLE_ENV_TABLES, .parse = parse_tables, .out = &dcl_knobs.tables },
 	{ .name = CLEAVE_DOUBLE_ENV_FAIL_ALLOC, .parse = parse_nth,
 	  .out = &dcl_knobs.fail_alloc_nth, .out2 = &dcl_knobs.fail_alloc_code,

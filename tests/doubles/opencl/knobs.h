@@ -12,6 +12,7 @@ struct dcl_knobs {
 	uint64_t mem_bytes, kernel_ns, alloc_ns, row_bytes;
 	bool ooo_reverse;
 	bool loose_finish;
+	bool pageable_copies;
 	enum dcl_tables tables;
 	uint64_t fail_alloc_nth, fail_enqueue_nth; /* 0: never */
 	cl_int fail_alloc_code, fail_enqueue_code;

@@ -3,6 +3,7 @@
  * flush, because nothing obliges a driver to start work that was never flushed. */
 #include "gate/opencl/queue/queue.h"
 
+#include "base/clock.h"
 #include "gate/opencl/dispatch/real.h"
 #include "gate/process/lock.h"
 #include "gate/process/queue-record.h"
@@ -13,6 +14,10 @@
 #include <time.h>
 
 #define POLL_NS 1000000
+/* For how long a thread waits for the call of another, and in which steps: each ends by a
+ * clock that may be set. */
+#define ORDER_NS (100 * CLV_NS_PER_MS)
+#define ORDER_STEP_NS (10 * CLV_NS_PER_MS)
 
 static cl_command_queue handle_of(const struct clv_queue *queue)
 {
@@ -71,6 +76,45 @@ static void end_queue(struct clv_queue *queue)
 	struct clv_event_list *list = &clv_cl_queue(queue)->events;
 
 	clv_event_list_drop(list, clv_event_list_count(list));
+}
+
+static bool lock_in_a_step(pthread_mutex_t *lock)
+{
+	struct timespec until;
+
+	atomic_load_explicit(&clv_clock_read, memory_order_relaxed)(
+		CLOCK_REALTIME, &until);
+	until.tv_nsec += ORDER_STEP_NS;
+	if (until.tv_nsec >= (long)CLV_NS_PER_S) {
+		until.tv_nsec -= CLV_NS_PER_S;
+		until.tv_sec++;
+	}
+	return pthread_mutex_timedlock(lock, &until) == 0;
+}
+
+bool clv_cl_queue_lock_order(struct clv_queue *queue)
+{
+	struct clv_cl_queue *own = clv_cl_queue(queue);
+	uint64_t since_ns;
+
+	if (pthread_mutex_trylock(&own->order_lock) == 0)
+		return true;
+	since_ns = clv_clock_ns();
+	while (!atomic_load(&own->is_order_waived)) {
+		if (lock_in_a_step(&own->order_lock))
+			return true;
+		if (clv_clock_ns() - since_ns >= ORDER_NS)
+			atomic_store(&own->is_order_waived, 1);
+	}
+	return false;
+}
+
+void clv_cl_queue_unlock_order(struct clv_queue *queue)
+{
+	struct clv_cl_queue *own = clv_cl_queue(queue);
+
+	atomic_store(&own->is_order_waived, 0);
+	pthread_mutex_unlock(&own->order_lock);
 }
 
 /* Enqueues a marker behind everything in the queue. */

@@ -20,11 +20,10 @@ struct clv_cl_queue {
 	struct clv_deferred_line line;
 	struct clv_event_list events;
 
-	/* Once the queue has had a held command, a submission holds this lock from its
-	 * last check of held commands until it is booked, so that no command in flight
-	 * comes to be behind one that is held.  Recursive, because a driver may run
-	 * callbacks inside of its calls. */
+	/* clv_cl_queue_lock_order().  Waived: a call takes so long that others no longer
+	 * wait for its end. */
 	pthread_mutex_t order_lock;
+	_Atomic uint32_t is_order_waived;
 
 	/* The gate's flushes, and how many of them were before the last clFinish. */
 	_Atomic uint32_t n_flushes, n_flushes_finished;
@@ -55,6 +54,16 @@ static inline bool clv_cl_queue_keeps_events(const struct clv_queue *queue)
  * there.  A thread that may come to wait for it finishes all queues first, because what
  * is in one may wait for another. */
 void clv_cl_queue_run_all(struct clv_queue *queue);
+
+/* Once the queue has had a held command, a submission has this lock from its last check
+ * of held commands until it is booked, so that no command in flight comes to be behind
+ * one that is held.  It is recursive, because a driver may run callbacks inside of its
+ * calls.  The driver's call may wait for another thread that submits to the queue, as
+ * where a driver computes in it or copies memory that is not pinned.  So a thread waits
+ * for the lock for a moment only.  False: it goes on without; if its command comes to be
+ * on the wrong side of a held one, that one enters for lack of progress (deferred.c). */
+bool clv_cl_queue_lock_order(struct clv_queue *queue);
+void clv_cl_queue_unlock_order(struct clv_queue *queue);
 
 /* clFinish for a queue that the gate may flush. */
 cl_int clv_cl_queue_finish(struct clv_queue *queue);

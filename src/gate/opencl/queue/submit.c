@@ -72,16 +72,15 @@ static enum clv_deferred_by wait_behind_held(const struct clv_deferred_command *
 static void lock_order(struct clv_submission *submission)
 {
 	/* A blocking call would hold the lock for as long as it blocks. */
-	submission->has_order_lock =
-		!submission->blocking && atomic_load(&submission->queue->has_held);
-	if (submission->has_order_lock)
-		pthread_mutex_lock(&clv_cl_queue(submission->queue)->order_lock);
+	submission->has_order_lock = !submission->blocking &&
+				     atomic_load(&submission->queue->has_held) &&
+				     clv_cl_queue_lock_order(submission->queue);
 }
 
 static void unlock_order(struct clv_submission *submission)
 {
 	if (submission->has_order_lock)
-		pthread_mutex_unlock(&clv_cl_queue(submission->queue)->order_lock);
+		clv_cl_queue_unlock_order(submission->queue);
 	submission->has_order_lock = false;
 }
 
@@ -91,7 +90,7 @@ static bool is_in_order(
 	struct clv_submission *submission, const struct clv_deferred_command *command)
 {
 	lock_order(submission);
-	if (!submission->has_order_lock ||
+	if (submission->blocking || !atomic_load(&submission->queue->has_held) ||
 		clv_deferred_find_keeper_kind(command) == CLV_HELD_BY_NOTHING)
 		return true;
 	unlock_order(submission);

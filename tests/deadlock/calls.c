@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls during which another thread does something with the same queue, event or lock.
+ * Each case ends without the gate, where copies of memory that is not pinned return when
+ * they are complete too.
+ *
+ * usage: calls list | competitor | CASE */
+#include "program.h"
+
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#define N_FORKS 200
+#define N_THREADS 3
+
+static cl_command_queue queue;
+static _Atomic int may_end;
+
+/* From here on the queue has had a held command. */
+static void begin(void)
+{
+	cl_event gate;
+
+	open_device();
+	queue = open_queue(0);
+	gate = user_event();
+	launch(queue, 100, 1, &gate, NULL);
+	CHECK(clSetUserEventStatus(gate, CL_COMPLETE));
+	CHECK(clFinish(queue));
+	CHECK(clReleaseEvent(gate));
+}
+
+static void await(_Atomic int *word)
+{
+	while (!atomic_load(word))
+		usleep(100);
+}
+
+/* Copies, in a call that does not return before the other thread has done the rest. */
+static void copy_beside(void *(*rest)(void *), cl_event before)
+{
+	char bytes[64] = "";
+	pthread_t thread;
+	cl_int r;
+	cl_mem buffer =
+		clCreateBuffer(context, CL_MEM_READ_WRITE, sizeof(bytes), NULL, &r);
+
+	CHECK(r);
+	EXPECT(pthread_create(&thread, NULL, rest, before) == 0);
+	CHECK(clEnqueueWriteBuffer(queue, buffer, CL_FALSE, 0, sizeof(bytes), bytes,
+		before != NULL, before ? &before : NULL, NULL));
+	EXPECT(pthread_join(thread, NULL) == 0);
+	CHECK(clFinish(queue));
+	CHECK(clReleaseMemObject(buffer));
+}
+
+static void submit_many(void)
+{
+	/* The other thread is in its call by then, as a rule. */
+	usleep(50000);
+	for (int i = 0; i < 20; i++)
+		launch(queue, 100, 0, NULL, NULL);
+}
+
+static void *submit_and_set(void *event)
+{
+	submit_many();
+	CHECK(clSetUserEventStatus(event, CL_COMPLETE));
+	return NULL;
+}
+
+static void submitted_beside_held_copy(void)
+{
+	cl_event gate;
+
+	begin();
+	gate = user_event();
+	copy_beside(submit_and_set, gate);
+	CHECK(clReleaseEvent(gate));
+}
+
+static void CL_CALLBACK wait_in_kernel(void *userdata)
+{
+	(void)userdata;
+	await(&may_end);
+}
+
+static void *submit_and_let_end(void *userdata)
+{
+	(void)userdata;
+	submit_many();
+	atomic_store(&may_end, 1);
+	return NULL;
+}
+
+static void submitted_beside_copy(void)
+{
+	char none = 0;
+
+	begin();
+	CHECK(clEnqueueNativeKernel(queue, wait_in_kernel, &none, sizeof(none), 0, NULL,
+		NULL, 0, NULL, NULL));
+	CHECK(clFlush(queue));
+	copy_beside(submit_and_let_end, NULL);
+}
+
+static void CL_CALLBACK release(cl_event event, cl_int status, void *userdata)
+{
+	(void)status;
+	(void)userdata;
+	CHECK(clReleaseEvent(event));
+}
+
+/* The event's callback, in which the driver is still setting it, drops the last
+ * reference. */
+static void released_while_it_is_set(void)
+{
+	begin();
+	for (int i = 0; i < 50; i++) {
+		cl_event gate = user_event();
+
+		launch(queue, 100, 1, &gate, NULL);
+		CHECK(clSetEventCallback(gate, CL_COMPLETE, release, NULL));
+		CHECK(clFlush(queue));
+		CHECK(clSetUserEventStatus(gate, CL_COMPLETE));
+		CHECK(clFinish(queue));
+	}
+}
+
+static _Atomic int is_over;
+
+static void *come_and_go(void *userdata)
+{
+	(void)userdata;
+	while (!atomic_load(&is_over))
+		CHECK(clReleaseEvent(user_event()));
+	return NULL;
+}
+
+/* The child has none of the threads that use the gate at that moment, and may end what it
+ * has inherited. */
+static void fork_once(cl_event inherited)
+{
+	int status;
+	pid_t child = fork();
+
+	EXPECT(child >= 0);
+	if (child == 0) {
+		alarm(10);
+		clSetUserEventStatus(inherited, CL_COMPLETE);
+		_exit(0);
+	}
+	EXPECT(waitpid(child, &status, 0) == child);
+	EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static void forked_beside_threads(void)
+{
+	cl_event inherited;
+	pthread_t threads[N_THREADS];
+
+	begin();
+	inherited = user_event();
+	for (int i = 0; i < N_THREADS; i++)
+		EXPECT(pthread_create(&threads[i], NULL, come_and_go, NULL) == 0);
+	for (int i = 0; i < N_FORKS; i++)
+		fork_once(inherited);
+	atomic_store(&is_over, 1);
+	for (int i = 0; i < N_THREADS; i++)
+		EXPECT(pthread_join(threads[i], NULL) == 0);
+	CHECK(clReleaseEvent(inherited));
+}
+
+static void compete(void)
+{
+	open_device();
+	keep_busy();
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} cases[] = {
+	{"submitted_beside_held_copy", submitted_beside_held_copy},
+	{"submitted_beside_copy", submitted_beside_copy},
+	{"released_while_it_is_set", released_while_it_is_set},
+	{"forked_beside_threads", forked_beside_threads},
+	{"competitor", compete},
+};
+
+#define N_CASES (sizeof(cases) / sizeof(cases[0]))
+
+int main(int argc, char **argv)
+{
+	EXPECT(argc == 2);
+	if (strcmp(argv[1], "list") == 0) {
+		for (size_t i = 0; i + 1 < N_CASES; i++)
+			puts(cases[i].name);
+		return 0;
+	}
+	for (size_t i = 0; i < N_CASES; i++) {
+		if (strcmp(argv[1], cases[i].name) == 0) {
+			cases[i].run();
+			return 0;
+		}
+	}
+	return 64;
+}
