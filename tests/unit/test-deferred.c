@@ -126,6 +126,11 @@ static int set_up(void **state)
 	return 0;
 }
 
+static void set_gate(cl_event event)
+{
+	clv_deferred_user_event_end_set(clv_deferred_user_event_begin_set(event), true);
+}
+
 /* --- The model --- */
 
 static uint64_t random_state = 88172645463325252;
@@ -288,7 +293,7 @@ static void set_event(size_t index)
 	if (event->is_set || event->is_gone)
 		return;
 	event->is_set = true;
-	clv_deferred_user_event_set(event->event);
+	set_gate(event->event);
 	check_let_go();
 }
 
@@ -451,12 +456,63 @@ static void test_event_that_is_gone(void **state)
 	clv_deferred_user_event_released(gate);
 	/* The same handle, reused for another event. */
 	clv_deferred_user_event_created(gate);
-	clv_deferred_user_event_set(gate);
+	set_gate(gate);
 	room = UINT64_MAX;
 	assert_false(clv_deferred_release());
 	assert_int_equal(n_let_go, 0);
 	assert_true(clv_deferred_any());
 	clv_deferred_forget_parent();
+	assert_false(clv_deferred_any());
+}
+
+/* The program releases the event as soon as it is set, which another thread or a callback
+ * sees before the driver's call has returned, and the next event gets its handle. */
+static void test_handle_reused_while_it_is_set(void **state)
+{
+	cl_event gate = new_event();
+	struct clv_deferred_command behind = {.queue = &queues[0].common,
+		.packed = 1,
+		.n_waits = 1,
+		.wait_list = &gate};
+	struct clv_deferred_command next = {.queue = &queues[2].common,
+		.packed = 1,
+		.n_waits = 1,
+		.wait_list = &gate};
+	struct clv_deferred_setting setting;
+	struct clv_deferred *held;
+
+	clv_deferred_user_event_created(gate);
+	held = clv_deferred_add(&behind);
+	clv_deferred_enqueued(held, new_event());
+	setting = clv_deferred_user_event_begin_set(gate);
+	clv_deferred_user_event_released(gate);
+	clv_deferred_user_event_created(gate);
+	clv_deferred_user_event_end_set(setting, true);
+	room = 2;
+	clv_deferred_release();
+	assert_int_equal(n_let_go, 1);
+	assert_int_equal(clv_deferred_find_keeper_kind(&next), CLV_HELD_BY_PROGRAM);
+	set_gate(gate);
+	assert_int_equal(clv_deferred_find_keeper_kind(&next), CLV_HELD_BY_NOTHING);
+	assert_false(clv_deferred_any());
+}
+
+static void test_not_set(void **state)
+{
+	cl_event gate = new_event();
+	struct clv_deferred_command behind = {.queue = &queues[0].common,
+		.packed = 1,
+		.n_waits = 1,
+		.wait_list = &gate};
+	struct clv_deferred_setting first, second;
+
+	clv_deferred_user_event_created(gate);
+	first = clv_deferred_user_event_begin_set(gate);
+	second = clv_deferred_user_event_begin_set(gate);
+	clv_deferred_user_event_end_set(first, false);
+	assert_int_equal(clv_deferred_find_keeper_kind(&behind), CLV_HELD_BY_PROGRAM);
+	clv_deferred_user_event_end_set(second, true);
+	assert_int_equal(clv_deferred_find_keeper_kind(&behind), CLV_HELD_BY_NOTHING);
 	assert_false(clv_deferred_any());
 }
 
@@ -481,7 +537,7 @@ static void test_refused_command(void **state)
 	room = 1;
 	assert_false(clv_deferred_release());
 	assert_int_equal(n_let_go, 1);
-	clv_deferred_user_event_set(gate);
+	set_gate(gate);
 	assert_false(clv_deferred_any());
 }
 
@@ -513,7 +569,7 @@ static cl_event *hold(struct clv_queue *queue, size_t n, size_t n_events)
 static void set_one(cl_event gate, uint64_t new_room)
 {
 	room = new_room;
-	clv_deferred_user_event_set(gate);
+	set_gate(gate);
 	clv_deferred_release();
 }
 
@@ -626,6 +682,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_model, set_up),
 		cmocka_unit_test_setup(test_event_that_is_gone, set_up),
+		cmocka_unit_test_setup(test_handle_reused_while_it_is_set, set_up),
+		cmocka_unit_test_setup(test_not_set, set_up),
 		cmocka_unit_test_setup(test_refused_command, set_up),
 		cmocka_unit_test_setup(test_work, set_up),
 	};

@@ -50,6 +50,10 @@ struct keeper {
 	cl_event event;
 	struct obstacle *obstacle;
 	bool is_user_event;
+	/* Of a user event: threads that are setting it, and what has happened since the
+	 * first of them began. */
+	uint32_t n_setting;
+	bool is_set, is_released;
 };
 
 struct clv_deferred {
@@ -265,31 +269,59 @@ void clv_deferred_user_event_created(cl_event event)
 	pthread_mutex_unlock(&state.lock);
 }
 
-static void forget_user_event(cl_event event, bool was_set)
+static struct keeper *find_user_event(cl_event event)
+{
+	struct keeper *found = find_keeper(event);
+
+	return found && found->is_user_event ? found : NULL;
+}
+
+static void forget_user_event(struct keeper *keeper)
+{
+	remove_keeper(keeper);
+	atomic_fetch_sub(&clv_deferred_n, 1);
+	if (keeper->is_set)
+		end_obstacle(keeper->obstacle);
+	unref(keeper->obstacle);
+	free(keeper);
+}
+
+struct clv_deferred_setting clv_deferred_user_event_begin_set(cl_event event)
 {
 	struct keeper *found;
 
 	pthread_mutex_lock(&state.lock);
-	found = find_keeper(event);
-	if (found && found->is_user_event) {
-		remove_keeper(found);
-		if (was_set)
-			end_obstacle(found->obstacle);
-		unref(found->obstacle);
-		free(found);
-		atomic_fetch_sub(&clv_deferred_n, 1);
-	}
+	found = find_user_event(event);
+	if (found)
+		found->n_setting++;
 	pthread_mutex_unlock(&state.lock);
+	return (struct clv_deferred_setting){found};
 }
 
-void clv_deferred_user_event_set(cl_event event)
+void clv_deferred_user_event_end_set(struct clv_deferred_setting setting, bool is_set)
 {
-	forget_user_event(event, true);
+	struct keeper *keeper = setting.keeper;
+
+	if (!keeper)
+		return;
+	pthread_mutex_lock(&state.lock);
+	keeper->is_set |= is_set;
+	if (--keeper->n_setting == 0 && (keeper->is_set || keeper->is_released))
+		forget_user_event(keeper);
+	pthread_mutex_unlock(&state.lock);
 }
 
 void clv_deferred_user_event_released(cl_event event)
 {
-	forget_user_event(event, false);
+	struct keeper *found;
+
+	pthread_mutex_lock(&state.lock);
+	found = find_user_event(event);
+	if (found && found->n_setting > 0)
+		found->is_released = true;
+	else if (found)
+		forget_user_event(found);
+	pthread_mutex_unlock(&state.lock);
 }
 
 static struct obstacle *obstacle_of(cl_event event)
@@ -491,8 +523,8 @@ static void discard(struct clv_deferred *held)
 }
 
 /* The call that held the command may be in a callback, where the driver may hold locks
- * that the release of an event takes.  Or it may hold the queue's order_lock, for which
- * such a callback may wait. */
+ * that the release of an event takes.  Or it may have the lock of the queue's order, for
+ * which such a callback may wait. */
 static void discard_later(struct clv_deferred *held)
 {
 	pthread_mutex_lock(&state.lock);

@@ -27,7 +27,17 @@ static inline bool clv_deferred_any(void)
 }
 
 void clv_deferred_user_event_created(cl_event event);
-void clv_deferred_user_event_set(cl_event event);
+
+/* Before and after the driver's call that sets an event: during it the program may
+ * release the event, in a callback too, and another one may get its handle.  Commands
+ * that wait for the event are held until the call has returned. */
+struct keeper;
+struct clv_deferred_setting {
+	struct keeper *keeper; /* NULL: no unset user event */
+};
+struct clv_deferred_setting clv_deferred_user_event_begin_set(cl_event event);
+void clv_deferred_user_event_end_set(struct clv_deferred_setting setting, bool is_set);
+
 /* Released for the last time without being set: what waits for it waits for ever. */
 void clv_deferred_user_event_released(cl_event event);
 

@@ -107,11 +107,12 @@ static cl_event CL_API_CALL wrap_clCreateUserEvent(cl_context context, cl_int *r
  */
 static cl_int CL_API_CALL wrap_clSetUserEventStatus(cl_event event, cl_int status)
 {
+	struct clv_deferred_setting setting = clv_deferred_user_event_begin_set(event);
 	cl_int r = clv_real.clSetUserEventStatus(event, status);
 
+	clv_deferred_user_event_end_set(setting, r == CL_SUCCESS);
 	if (r != CL_SUCCESS)
 		return r;
-	clv_deferred_user_event_set(event);
 	if (clv_gate_thread.callback_depth > 0 ? clv_deferred_any()
 					       : clv_deferred_release())
 		clv_turnstile_wake();
