@@ -222,6 +222,12 @@ static void book_all(void)
 		;
 }
 
+static void check_all_complete(void)
+{
+	book_all();
+	assert_int_equal(n_in_flight(), 0);
+}
+
 #define N_QUEUES 8
 
 static int begin(void **state)
@@ -237,8 +243,7 @@ static int end(void **state)
 {
 	for (uintptr_t i = 0; i < N_QUEUES; i++)
 		clv_queue_release(handle(i));
-	book_all();
-	assert_int_equal(n_in_flight(), 0);
+	check_all_complete();
 	assert_int_equal(atomic_load(&clv_gate.n_busy_queues), 0);
 	return 0;
 }
@@ -261,8 +266,7 @@ static void test_released_as_its_marker_is_booked(void **state)
 	assert_non_null(clv_queue_find_known(handle(2)));
 	assert_int_equal(n_in_flight(), 1);
 	clv_queues_mark_tails(false);
-	book_all();
-	assert_int_equal(n_in_flight(), 0);
+	check_all_complete();
 }
 
 /* The program releases a queue, and submits to a new one, while the helper is at the
@@ -284,8 +288,7 @@ static void test_marker_booked_as_it_is_released(void **state)
 	assert_ptr_not_equal(booked, other);
 	assert_int_equal(n_in_flight(), 1);
 	clv_queues_mark_tails(false);
-	book_all();
-	assert_int_equal(n_in_flight(), 0);
+	check_all_complete();
 }
 
 static void test_records_are_reused(void **state)
@@ -311,8 +314,7 @@ static void test_released_during_a_wait(void **state)
 	clv_custody_book(&custody);
 	assert_int_equal(CLV_FLIGHT_COUNT(clv_backlog_in_flight(&next->backlog)), 1);
 	clv_queues_mark_tails(false);
-	book_all();
-	assert_int_equal(n_in_flight(), 0);
+	check_all_complete();
 	clv_queue_release(handle(2));
 	assert_true(submit(3) == custody.queue || submit(4) == custody.queue);
 }
@@ -345,13 +347,11 @@ static void test_full_of_others(void **state)
 	is_empty = true;
 	assert_true(clv_queues_mark_tails(false));
 	is_empty = false;
-	book_all();
-	assert_int_equal(n_in_flight(), 0);
+	check_all_complete();
 	/* What was before a marker or a wait is not there any more. */
 	submit(1);
 	assert_true(clv_queues_mark_tails(false));
-	book_all();
-	assert_int_equal(n_in_flight(), 0);
+	check_all_complete();
 }
 
 /* With no marker out there is room for the thread's own. */
@@ -370,8 +370,7 @@ static void test_others_and_waits(void **state)
 	clv_custody_book(&custody);
 	submit(1);
 	assert_true(clv_queues_mark_tails(false));
-	book_all();
-	assert_int_equal(n_in_flight(), 0);
+	check_all_complete();
 }
 
 static void *submit_elsewhere(void *handle)
@@ -432,8 +431,7 @@ static void test_streams_that_end_before_their_work(void **state)
 		clv_queue_release(handle(i % N_QUEUES));
 	}
 	assert_int_equal(n_in_flight(), MANY);
-	book_all();
-	assert_int_equal(n_in_flight(), 0);
+	check_all_complete();
 }
 
 static void test_marks_at_once(void **state)
@@ -441,8 +439,7 @@ static void test_marks_at_once(void **state)
 	for (uintptr_t i = 1; i <= MANY; i++)
 		clv_queue_mark_at_once(submit(i % N_QUEUES));
 	assert_int_equal(n_in_flight(), MANY);
-	book_all();
-	assert_int_equal(n_in_flight(), 0);
+	check_all_complete();
 }
 
 static void mark_with_events(uintptr_t i)
@@ -459,8 +456,7 @@ static void test_marks_with_events(void **state)
 {
 	mark_with_events(1);
 	assert_int_equal(n_in_flight(), MANY);
-	book_all();
-	assert_int_equal(n_in_flight(), 0);
+	check_all_complete();
 }
 
 static void test_marks_that_are_looked_at(void **state)
@@ -472,8 +468,7 @@ static void test_marks_that_are_looked_at(void **state)
 	book_all();
 	assert_int_equal(n_in_flight(), 2 * MANY);
 	goes_on = false;
-	book_all();
-	assert_int_equal(n_in_flight(), 0);
+	check_all_complete();
 }
 
 /* Commands that could not be recorded get a marker later. */
@@ -488,8 +483,7 @@ static void test_no_memory(void **state)
 	no_memory = false;
 	book_all();
 	clv_queues_mark_tails(false);
-	book_all();
-	assert_int_equal(n_in_flight(), 0);
+	check_all_complete();
 }
 
 /* A marker must be placed before a held command. */
@@ -503,8 +497,7 @@ static void test_held_behind_many(void **state)
 	clv_queue_release(handle(2));
 	assert_int_equal(n_in_flight(), MANY + 1);
 	clv_queue_unhold(queue);
-	book_all();
-	assert_int_equal(n_in_flight(), 0);
+	check_all_complete();
 }
 
 static void test_refused_at_the_end(void **state)
@@ -513,8 +506,7 @@ static void test_refused_at_the_end(void **state)
 	n_refusals = 3;
 	clv_queue_release(handle(1));
 	assert_int_equal(n_in_flight(), 1);
-	book_all();
-	assert_int_equal(n_in_flight(), 0);
+	check_all_complete();
 }
 
 /* As after a device failure. */
@@ -526,29 +518,26 @@ static void test_always_refused(void **state)
 	assert_int_equal(n_in_flight(), 0);
 }
 
-static uint64_t clock_ahead_ns;
-
+static time_t ahead_s;
 static int read_ahead(clockid_t clock, struct timespec *ret)
 {
 	int r = clock_gettime(clock, ret);
 
-	ret->tv_sec += (time_t)(clock_ahead_ns / CLV_NS_PER_S);
+	ret->tv_sec += ahead_s;
 	return r;
 }
 
 /* A driver that lacks something refuses for a while, and the command runs meanwhile. */
 static void test_refused_for_a_while(void **state)
 {
-	struct clv_queue *queue;
+	struct clv_queue *queue = submit(1);
 
 	atomic_store(&clv_clock_read, read_ahead);
-	submit(1);
-	queue = clv_queue_find(handle(1));
 	n_refusals = 1000;
 	for (int i = 0; i < 100; i++)
 		clv_queue_mark(queue);
 	assert_int_equal(n_in_flight(), 1);
-	clock_ahead_ns = 20 * CLV_NS_PER_S;
+	ahead_s = 20;
 	clv_queue_mark(queue);
 	assert_int_equal(n_in_flight(), 0);
 }
@@ -770,8 +759,7 @@ static void test_the_only_other_queue_is_flushed(void **state)
 	assert_true(clv_queues_wait_for_oldest());
 	assert_ptr_equal(flushed, waited_for);
 	clv_queue_release(handle(0));
-	book_all();
-	assert_int_equal(n_in_flight(), 0);
+	check_all_complete();
 	assert_int_equal(clv_table_n(), 0);
 }
 

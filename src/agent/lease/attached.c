@@ -7,8 +7,8 @@
 #include "agent/device/devices.h"
 #include "agent/event/events.h"
 #include "agent/lease/heirs.h"
-#include "agent/lease/left.h"
 #include "agent/lease/outlived.h"
+#include "agent/os/page-search.h"
 #include "agent/record/agent.h"
 #include "agent/record/notify.h"
 #include "agent/store/state.h"
@@ -209,8 +209,11 @@ static int adopt_heir(struct clv_lease *lease, const struct clv_process_record *
 
 int clv_attached_adopt(struct clv_lease *lease, const struct clv_process_record *record)
 {
+	const struct clv_page_user user = {
+		.id = record->id, .layout = record->layout, .page = record->page};
 	struct clv_process_id heir;
-	int r = clv_left_find(record, &heir) ? adopt_heir(lease, record, &heir) : -ESRCH;
+	int r = clv_page_find_heir(&user, &heir) ? adopt_heir(lease, record, &heir)
+						 : -ESRCH;
 	int pidfd;
 
 	if (r != -ESRCH)

@@ -3,8 +3,8 @@
 
 #include "agent/device/devices.h"
 #include "agent/lease/lease.h"
+#include "agent/os/exported.h"
 #include "arbiter/arbiter.h"
-#include "arbiter/attach.h"
 #include "base/clock.h"
 #include "base/watched.h"
 
@@ -30,64 +30,12 @@ struct clv_outlived {
 	uint64_t n_bytes, look_at_ns;
 };
 
-/* The data of the watched files. */
-struct files {
-	uint64_t *items;
-	size_t n, room;
-	uint64_t uncounted_bytes; /* of those for which there was no memory */
-};
-
-static void add_file(uint64_t data, void *userdata)
-{
-	struct files *files = userdata;
-
-	if (files->n == files->room) {
-		size_t room = files->room > 0 ? 2 * files->room : 64;
-		uint64_t *items = realloc(files->items, room * sizeof(*items));
-
-		if (!items) {
-			files->uncounted_bytes += CLV_ATTACH_EXPORT_BYTES(data);
-			return;
-		}
-		files->items = items;
-		files->room = room;
-	}
-	files->items[files->n++] = data;
-}
-
-static int compare(const void *a, const void *b)
-{
-	uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
-
-	return one < other ? -1 : one > other;
-}
-
-/* Several files may be of the same memory, and several instances may watch a file. */
-static uint64_t sum(struct files *files)
-{
-	uint64_t n_bytes = files->uncounted_bytes;
-
-	if (files->n > 0)
-		qsort(files->items, files->n, sizeof(*files->items), compare);
-	for (size_t i = 0; i < files->n; i++) {
-		if (i == 0 || files->items[i] != files->items[i - 1])
-			n_bytes += CLV_ATTACH_EXPORT_BYTES(files->items[i]);
-	}
-	return n_bytes;
-}
-
 /* Reads how much still exists; where that is not possible nothing changes. */
 static void look(struct clv_outlived *outlived)
 {
 	uint64_t began_ns = clv_clock_ns(), now_ns;
-	struct files files = {0};
-	bool is_complete = true;
 
-	for (uint32_t i = 0; i < outlived->n_fds; i++)
-		is_complete &= clv_watched_visit(outlived->fds[i], add_file, &files);
-	if (is_complete)
-		outlived->n_bytes = sum(&files);
-	free(files.items);
+	clv_exported_sum(outlived->fds, outlived->n_fds, &outlived->n_bytes);
 	now_ns = clv_clock_ns();
 	outlived->look_at_ns = now_ns + LOOK_PART * (now_ns - began_ns);
 }

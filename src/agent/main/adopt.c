@@ -12,7 +12,6 @@
 #include "agent/lease/holder.h"
 #include "agent/lease/lease-arbiter.h"
 #include "agent/lease/lease-open.h"
-#include "agent/lease/left.h"
 #include "agent/ledger/ledger.h"
 #include "agent/ledger/lifecycle.h"
 #include "agent/os/page-search.h"
@@ -82,10 +81,39 @@ static bool is_attached(const struct records *records, const char *id)
 		       sizeof(records->attached[0]), by_text);
 }
 
+/* Opens the report page that the adopted processes of the lease had, where one of them
+ * still has it: a child that shares another's memory (CLONE_VM) has no gate, and brings
+ * none.  The caller closes it.  -1: none has it, or the kernel does not let this agent
+ * see it; an event says so for each process whose charges are lost by that. */
+static int open_left_page(const struct clv_lease *lease)
+{
+	const struct clv_attached *process;
+	int fd = -1;
+
+	TAILQ_FOREACH(process, &lease->processes, entry)
+	{
+		if (fd < 0 && process->record.page != 0)
+			fd = clv_page_open(process->record.id.pid, process->record.page);
+	}
+	if (fd >= 0)
+		return fd;
+	TAILQ_FOREACH(process, &lease->processes, entry)
+	{
+		const struct clv_process_record *record = &process->record;
+
+		if (record->page != 0 && clv_page_is_mapped(record->id.pid, record->page))
+			clv_lease_emit(lease, CLV_EVENT_PROCESSES_UNCHECKED,
+				"process %d has not attached again, and this agent may "
+				"not read what it has charged: its memory is not counted",
+				(int)record->id.pid);
+	}
+	return -1;
+}
+
 static int on_settle_timer(sd_event_source *source, uint64_t now_us, void *userdata)
 {
 	struct clv_lease *lease = userdata;
-	_cleanup_close_ int page = lease->arbiter_lease ? -1 : clv_left_open_page(lease);
+	_cleanup_close_ int page = lease->arbiter_lease ? -1 : open_left_page(lease);
 	struct clv_error err = {0};
 
 	if (clv_lease_open_arbiter(lease, NULL, page, &err) < 0)

@@ -114,12 +114,10 @@ static bool drop_marker(struct clv_queue *queue)
 /* With the queue's mark_lock held, as note_next() and place_marker(). */
 static void note_refused(struct clv_queue *queue, uint64_t packed)
 {
-	uint64_t now_ns = clv_clock_ns();
-
 	if (queue->n_refused++ == 0)
-		queue->refused_since_ns = now_ns;
+		queue->refused_since_ns = clv_clock_ns();
 	if (queue->n_refused < REFUSALS_MAX ||
-		now_ns - queue->refused_since_ns < REFUSED_NS)
+		clv_clock_ns() - queue->refused_since_ns < REFUSED_NS)
 		put_back_unmarked(queue, packed);
 	else
 		abandon_awaited(queue, packed);
