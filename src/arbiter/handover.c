@@ -204,12 +204,13 @@ static void note_wake(struct clv_arbiter_lease *lease, uint64_t took_ns)
 		lease->wake_ns += (took_ns - lease->wake_ns) / SMOOTHING;
 }
 
-/* A thread of the driver and one of the program wake up.  The lease may report what it
- * likes, so this thread's own delay bounds it. */
+/* A thread of the driver and one of the program wake up, each in about half the time that
+ * a thread needs which has slept until its turn.  The lease may report what it likes, so
+ * this thread's own delay bounds it. */
 uint64_t clv_handover_wait_ns(
 	const struct clv_arbiter *arbiter, const struct clv_arbiter_lease *lease)
 {
-	return clv_clock_bound_ns(2 * lease->wake_ns, 0, arbiter->handover.late_ns);
+	return clv_clock_bound_ns(lease->wake_ns, 0, arbiter->handover.late_ns);
 }
 
 void clv_handover_measure(struct clv_arbiter *arbiter, uint64_t now_ns)
