@@ -234,6 +234,8 @@ class Before(IdentityCase):
                              "PRAGMA user_version=9;")
             for column in ("may_move", "asked_device", "asked_profile", "asked_ppm", "asked_bytes"):
                 db.execute(f"ALTER TABLE leases DROP COLUMN {column}")
+            for column in ("code", "stack", "page"):
+                db.execute(f"ALTER TABLE processes DROP COLUMN {column}")
             db.execute("INSERT OR REPLACE INTO layout(id,text) VALUES(1,?)", [text])
         db.close()
         if order:

@@ -518,30 +518,6 @@ static void test_always_refused(void **state)
 	assert_int_equal(n_in_flight(), 0);
 }
 
-static time_t ahead_s;
-static int read_ahead(clockid_t clock, struct timespec *ret)
-{
-	int r = clock_gettime(clock, ret);
-
-	ret->tv_sec += ahead_s;
-	return r;
-}
-
-/* A driver that lacks something refuses for a while, and the command runs meanwhile. */
-static void test_refused_for_a_while(void **state)
-{
-	struct clv_queue *queue = submit(1);
-
-	atomic_store(&clv_clock_read, read_ahead);
-	n_refusals = 1000;
-	for (int i = 0; i < 100; i++)
-		clv_queue_mark(queue);
-	assert_int_equal(n_in_flight(), 1);
-	ahead_s = 20;
-	clv_queue_mark(queue);
-	assert_int_equal(n_in_flight(), 0);
-}
-
 /* Commands of unknown length, and what the queue learns of them. */
 static struct clv_queue *submit_unknown(uintptr_t i, unsigned n)
 {
@@ -786,7 +762,6 @@ int main(void)
 		TEST(test_held_behind_many),
 		TEST(test_refused_at_the_end),
 		TEST(test_always_refused),
-		TEST(test_refused_for_a_while),
 		TEST(test_unknown_are_counted_until_they_are_complete),
 		TEST(test_what_is_noticed_late_is_not_short),
 		TEST(test_kinds_that_are_noticed_together),

@@ -110,9 +110,7 @@ struct clv_queue {
 	_Atomic uint64_t n_others, n_others_done;
 	/* A marker was left out, because the driver's queue was nearly full. */
 	_Atomic uint32_t wants_marker;
-	/* Markers refused in succession, and since when; under mark_lock. */
-	uint32_t n_refused;
-	uint64_t refused_since_ns;
+	uint32_t n_refused; /* markers refused in succession; under mark_lock */
 	/* The following three are used by the helper only.  Since when the queue is
 	 * blocked; 0: it is not. */
 	uint64_t blocked_since_ns;

@@ -106,18 +106,13 @@ static bool drop_marker(struct clv_queue *queue)
 
 /* A driver that refuses a marker may accept the next one, which covers the same work.
  * One that never does, as after a fault of the device, would leave the lease busy for
- * ever: after so many refusals, and so long, the work counts as complete.  Until then it
- * is in flight, and the lease is charged for it. */
+ * ever: after this many refusals the work counts as complete. */
 #define REFUSALS_MAX 16
-#define REFUSED_NS (10 * CLV_NS_PER_S)
 
 /* With the queue's mark_lock held, as note_next() and place_marker(). */
 static void note_refused(struct clv_queue *queue, uint64_t packed)
 {
-	if (queue->n_refused++ == 0)
-		queue->refused_since_ns = clv_clock_ns();
-	if (queue->n_refused < REFUSALS_MAX ||
-		clv_clock_ns() - queue->refused_since_ns < REFUSED_NS)
+	if (++queue->n_refused < REFUSALS_MAX)
 		put_back_unmarked(queue, packed);
 	else
 		abandon_awaited(queue, packed);
