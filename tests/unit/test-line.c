@@ -192,46 +192,6 @@ static void test_completions_beside_own(void **state)
 	assert_true(ns < OPENS_AFTER_NS);
 }
 
-/* The same for a held command, for which the turnstile waits. */
-static void hold_beside(void (*other)(void), uint64_t *ret_ns)
-{
-	struct clv_line line;
-	struct clv_backlog backlog = {0};
-	uint64_t since_ns = clv_clock_ns();
-	pthread_t thread;
-
-	act = other;
-	atomic_store(&is_over, false);
-	pthread_create(&thread, NULL, go_on, NULL);
-	clv_line_begin(&line);
-	line.is_patient = true;
-	while (!clv_flight_try(&backlog, CLV_FLIGHT_PACK(0)) &&
-		!clv_flight_is_stalled(&view, &backlog))
-		clv_line_wait(&line, NULL);
-	clv_line_end(&line);
-	*ret_ns = clv_clock_ns() - since_ns;
-	atomic_store(&is_over, true);
-	pthread_join(thread, NULL);
-}
-
-static void test_held_beside_another_process(void **state)
-{
-	uint64_t ns;
-
-	report.slots[1].entered = 1;
-	hold_beside(keep_running, &ns);
-	assert_true(ns < OPENS_AFTER_NS);
-}
-
-static void test_held_beside_completions(void **state)
-{
-	uint64_t ns;
-
-	report.slots[1].entered = 1;
-	hold_beside(complete_one, &ns);
-	assert_true(ns < OPENS_AFTER_NS);
-}
-
 /* The lease has drained and its turn is to come, so nothing enters before it.  Threads of
  * another process that try to enter count for a moment each. */
 static void try_again(void)
@@ -254,25 +214,6 @@ static void test_drained(void **state)
 static void overrun(void)
 {
 	report.slots[1].busy_since_ns = clv_clock_ns();
-}
-
-static void test_held_while_another_overruns(void **state)
-{
-	uint64_t ns;
-
-	control.phase = CLV_PHASE_WORD(1, CLV_PHASE_SHARED);
-	report.slots[1].entered = 1;
-	report.turns[1].ends_ns = UINT64_MAX;
-	hold_beside(overrun, &ns);
-	assert_true(ns < OPENS_AFTER_NS);
-}
-
-static void test_held_in_a_drained_lease(void **state)
-{
-	uint64_t ns;
-
-	hold_beside(try_again, &ns);
-	assert_true(ns >= OPENS_AFTER_NS);
 }
 
 static void test_another_always_overruns(void **state)
@@ -327,10 +268,6 @@ int main(void)
 		cmocka_unit_test_setup(test_work_of_another_process, begin),
 		cmocka_unit_test_setup(test_completions_beside, begin),
 		cmocka_unit_test_setup(test_completions_beside_own, begin),
-		cmocka_unit_test_setup(test_held_beside_another_process, begin),
-		cmocka_unit_test_setup(test_held_beside_completions, begin),
-		cmocka_unit_test_setup(test_held_while_another_overruns, begin),
-		cmocka_unit_test_setup(test_held_in_a_drained_lease, begin),
 		cmocka_unit_test_setup(test_drained, begin),
 		cmocka_unit_test_setup(test_another_always_overruns, begin),
 		cmocka_unit_test_setup(test_a_full_window_alone, begin),

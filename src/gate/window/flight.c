@@ -453,18 +453,11 @@ static bool is_process_stalled(const struct clv_view *view)
 		       atomic_load(&view->slot->busy_since_ns), STALL_CLOSED_NS);
 }
 
-/* The thread that waits in line for held commands has waited, between its last two looks
- * at them, as long as any thread waits for other work of its lease: one may enter. */
-static _Atomic uint32_t is_one_due;
-
 bool clv_flight_is_stalled(const struct clv_view *view, const struct clv_backlog *backlog)
 {
-	bool is_queue_empty = CLV_FLIGHT_COUNT(clv_backlog_in_flight(backlog)) == 0;
-
-	if (!is_open(view, CLV_PHASE_OF(atomic_load(&view->control->phase))))
-		return is_process_stalled(view) || atomic_exchange(&is_one_due, 0);
-	return is_queue_stalled(view, backlog) ||
-	       (is_queue_empty && atomic_exchange(&is_one_due, 0));
+	if (is_open(view, CLV_PHASE_OF(atomic_load(&view->control->phase))))
+		return is_queue_stalled(view, backlog);
+	return is_process_stalled(view);
 }
 
 /* The work of another process of the lease, packed.  Its time is what that process has
@@ -591,7 +584,6 @@ static bool has_waited_for_others(
  * checks again what may enter without a turn. */
 static bool wait_for_turn(struct clv_line *line, struct clv_view *view, uint32_t word)
 {
-	bool is_left = false;
 	uint64_t rang_ns = 0;
 
 	do {
@@ -616,11 +608,7 @@ static bool wait_for_turn(struct clv_line *line, struct clv_view *view, uint32_t
 			clv_gate_current_view() != view || clv_gate_agent_is_dead(view))
 			return true;
 	} while (!is_hopeless(line) && !is_process_stalled(view) &&
-		 !(is_left = is_left_behind(line, view)));
-	if (line->is_patient && is_left) {
-		line->undrained_since_ns = 0;
-		atomic_store(&is_one_due, 1);
-	}
+		 !is_left_behind(line, view));
 	return line->is_patient;
 }
 
@@ -642,10 +630,6 @@ static bool wait_once(struct clv_line *line, struct clv_backlog *backlog)
 					has_waited_for_others(line, backlog))))
 			return false;
 		wait_for_window(line, backlog);
-		if (line->is_patient && line->beside_others_ns > BESIDE_OTHERS_NS) {
-			line->beside_others_ns = 0;
-			atomic_store(&is_one_due, 1);
-		}
 	} else if (!clv_gate_agent_is_dead(view)) {
 		set_in_line(line, true);
 		return wait_for_turn(line, view, word);
@@ -655,11 +639,7 @@ static bool wait_once(struct clv_line *line, struct clv_backlog *backlog)
 
 bool clv_line_wait(struct clv_line *line, struct clv_backlog *backlog)
 {
-	bool has_hope;
-
-	if (line->is_patient)
-		atomic_store(&is_one_due, 0);
-	has_hope = wait_once(line, backlog);
+	bool has_hope = wait_once(line, backlog);
 
 	line->sequence = atomic_load(&clv_gate.flight_sequence);
 	return has_hope;

@@ -110,8 +110,7 @@ void clv_line_end(struct clv_line *line);
  * expected. */
 bool clv_line_wait(struct clv_line *line, struct clv_backlog *backlog);
 
-/* The same check for a held command, with which only the turnstile waits, for all of
- * them: it may enter as debt. */
+/* The same check for a held command, which no thread waits with: it may enter as debt. */
 bool clv_flight_is_stalled(
 	const struct clv_view *view, const struct clv_backlog *backlog);
 
