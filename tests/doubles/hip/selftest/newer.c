@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "selftest.h"
-#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -50,17 +50,37 @@ static void virtual_memory(void)
 	IS(HIP_INVALID_VALUE, hipMemCreate(&physical, 5, &props, 0));
 }
 
-static void import(pid_t from, int number)
+/* Sends the file in a message, or receives one. */
+static int pass(int socket, int fd)
+{
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(fd))] = {0};
+	char byte = 0;
+	struct iovec data = {&byte, 1};
+	struct msghdr message = {.msg_iov = &data,
+		.msg_iovlen = 1,
+		.msg_control = control,
+		.msg_controllen = sizeof(control)};
+	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+
+	if (fd < 0) {
+		CHECK(recvmsg(socket, &message, 0) == 1);
+		memcpy(&fd, CMSG_DATA(header), sizeof(fd));
+		return fd;
+	}
+	header->cmsg_level = SOL_SOCKET;
+	header->cmsg_type = SCM_RIGHTS;
+	header->cmsg_len = CMSG_LEN(sizeof(fd));
+	memcpy(CMSG_DATA(header), &fd, sizeof(fd));
+	CHECK(sendmsg(socket, &message, 0) == 1);
+	return fd;
+}
+
+static void import(int fd)
 {
 	struct physical *physical;
 	uint32_t value = 0;
-	char path[64];
 	void *at;
-	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/fd/%d", from, number);
-	fd = open(path, O_RDONLY);
-	CHECK(fd >= 0);
 	OK(hipMemImportFromShareableHandle(&physical, (void *)(intptr_t)fd, 1));
 	OK(hipMemAddressReserve(&at, 2 * MIB, 0, NULL, 0));
 	map(at, 2 * MIB, physical);
@@ -73,15 +93,14 @@ static void exported(void)
 {
 	struct alloc_props props = {.type = 1, .handle_type = 1, .location = {1, 0}};
 	struct physical *physical;
-	int fd = -1, ready[2], status;
+	int fd = -1, sockets[2], status;
 	pid_t pid;
 	void *at;
 
-	CHECK(pipe(ready) == 0);
+	CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) == 0);
 	pid = fork();
 	if (pid == 0) {
-		CHECK(read(ready[0], &fd, sizeof(fd)) == sizeof(fd));
-		import(getppid(), fd);
+		import(pass(sockets[0], -1));
 		_exit(0);
 	}
 	OK(hipMemCreate(&physical, 2 * MIB, &props, 0));
@@ -90,7 +109,7 @@ static void exported(void)
 	OK(hipMemset(at, 7, 2 * MIB));
 	OK(hipDeviceSynchronize());
 	OK(hipMemExportToShareableHandle(&fd, physical, 1, 0));
-	CHECK(write(ready[1], &fd, sizeof(fd)) == sizeof(fd));
+	pass(sockets[1], fd);
 	waitpid(pid, &status, 0);
 	CHECK(status == 0);
 }
