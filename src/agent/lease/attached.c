@@ -58,6 +58,8 @@ static void drop(struct clv_attached *process, const char *how)
 	struct clv_error err = {0};
 	struct clv_store *store = clv_state_get(agent, &err);
 
+	if (process->read_rest)
+		process->read_rest(process);
 	clv_outlived_inherit(process);
 	if (process->has_slot && lease->arbiter_lease)
 		clv_arbiter_close_slot(lease->device->arbiter, lease->arbiter_lease,

@@ -26,6 +26,7 @@
 #include "base/socket.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -37,6 +38,7 @@
 #define PARK_TIMEOUT_US 25000000u
 #define PAUSE_US 200000u   /* before accepting again after a lack of descriptors */
 #define MAX_UNATTACHED 64u /* connections that have not attached */
+#define REST_MAX 4096      /* messages of a process that has ended */
 #define REFUSAL_EVENT_NS CLV_NS_PER_S
 
 struct connection {
@@ -263,6 +265,20 @@ static void disconnect(struct clv_attached *process)
 		connection_free(connection);
 }
 
+static bool on_message(struct connection *connection);
+
+static void read_rest(struct clv_attached *process)
+{
+	struct clv_gate_server *server = process->lease->gate;
+	struct connection *connection = server ? find_connection(server, process) : NULL;
+	struct pollfd input = {.fd = connection ? connection->fd : -1, .events = POLLIN};
+
+	for (int i = 0; i < REST_MAX && poll(&input, 1, 0) > 0; i++) {
+		if (!on_message(connection))
+			return;
+	}
+}
+
 /* Attaches the peer or refuses it, which frees the connection. */
 static void attach(struct connection *connection, uint32_t old_slot, int report_fd)
 {
@@ -293,6 +309,7 @@ static void attach(struct connection *connection, uint32_t old_slot, int report_
 	connection->timer = sd_event_source_disable_unref(connection->timer);
 	connection->process = process;
 	process->disconnect = disconnect;
+	process->read_rest = read_rest;
 	server->n_unattached--;
 	resume_accepting(server);
 	sd_event_source_set_io_events(connection->io, EPOLLIN | EPOLLRDHUP);

@@ -41,6 +41,8 @@ struct clv_attached {
 	bool has_sent_threads; /* its compute threads are known, from this connection */
 	/* Closes the gate's connection; set by the gate server. */
 	void (*disconnect)(struct clv_attached *process);
+	/* Reads what it has sent before its end, which may be noticed first. */
+	void (*read_rest)(struct clv_attached *process);
 	bool is_reattached; /* has attached to this agent, not only to an earlier one */
 	/* What enforces the lease's limit in space, and to how many multiprocessors or
 	 * compute units. */
