@@ -149,6 +149,28 @@ class Attachment:
         os.write(self.fds[2], b"x")
 
 
+EPOLL_EVENT = struct.Struct("=IQ")
+EXPORTS = struct.Struct("=8I")
+EXPORTS_MAGIC = 0x45564c43
+
+
+def export_memory(attachment, n_bytes):
+    """Exports memory to a file that a process outside keeps, and sends the list of it.  Returns
+    that process."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    file, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    watched = libc.epoll_create1(os.O_CLOEXEC)
+    event = ctypes.create_string_buffer(EPOLL_EVENT.pack(0, 7 << 32 | n_bytes >> 12))
+    assert libc.epoll_ctl(watched, 1, file.fileno(), event) == 0
+    keeper = subprocess.Popen(["sleep", "600"], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.DEVNULL, start_new_session=True,
+                              pass_fds=[file.fileno()])
+    other.close()
+    attachment.memory(n_bytes)
+    socket.send_fds(attachment.socket, [EXPORTS.pack(EXPORTS_MAGIC, *[0] * 7)], [watched])
+    return keeper.pid
+
+
 def have_many_maps(n):
     """Makes an address space that takes long to read: adjacent pages have different protection."""
     libc = ctypes.CDLL(None)
@@ -218,6 +240,8 @@ def serve_holder(api_path):
             result = attachments[-1].memory(order.get("value"))
         elif do == "commands":
             result = attachments[-1].commands(order["entered"], order["done"])
+        elif do == "export_memory":
+            result = export_memory(attachments[-1], order["n_bytes"])
         elif do == "stand_in_line":
             result = attachments[-1].stand_in_line(order["threads"])
         elif do == "run":
@@ -279,7 +303,7 @@ class Holder:
         result = self.receive()
         if what == "attach_in_child":
             self.children.append(result[0])
-        elif what == "spawn":
+        elif what in ("spawn", "export_memory"):
             self.sessions.append(result)
         return result
 

@@ -35,6 +35,22 @@ class Attach(Case):
         holder = self.holder()
         return holder, holder.lease(**{"share": 0.3, "name": "a", **wanted})
 
+    def test_message_before_the_end(self):
+        """The agent sees that a process has ended before it has read what that sent last."""
+        exporter, lease = self.start_lease(memory_bytes=64 << 20, keep=True)
+        self.agent.request("POST", "/v1/leases/a/holders", {"pid": exporter.pid})
+        reply = exporter.do("attach", socket=lease["socket"])
+        self.assertEqual(reply["status"], 0, reply)
+        self.agent.process.send_signal(signal.SIGSTOP)
+        self.addCleanup(self.agent.process.send_signal, signal.SIGCONT)
+        keeper = exporter.do("export_memory", n_bytes=16 << 20)
+        exporter.kill()
+        self.agent.process.send_signal(signal.SIGCONT)
+        self.assertTrue(wait_until(lambda: not self.lease("a")["processes"]))
+        self.assertEqual(self.lease("a")["memory_overhead_bytes"], 16 << 20)
+        os.kill(keeper, signal.SIGKILL)
+        self.assertTrue(wait_until(lambda: self.lease("a")["memory_overhead_bytes"] == 0))
+
     def test_pages(self):
         holder, lease = self.start_lease()
         reply = holder.do("attach", socket=lease["socket"])
