@@ -25,6 +25,7 @@ struct clv_lease *clv_lease_new(struct clv_agent *agent, struct clv_agent_device
 	lease->record = *record;
 	lease->owner = clv_owner_of(record->tenant, record->uid);
 	TAILQ_INIT(&lease->processes);
+	TAILQ_INIT(&lease->outlived);
 	return lease;
 }
 

@@ -176,8 +176,9 @@ struct clv_lease {
 	struct clv_kernel_quota *kernel_quota; /* NULL: the kernel enforces none */
 	/* What ended processes have left: agent/lease/outlived.h.  The last is what stays
 	 * until the lease ends. */
-	LIST_HEAD(, clv_outlived) outlived;
+	TAILQ_HEAD(, clv_outlived) outlived;
 	uint32_t n_outlived;
+	uint64_t outlived_look_at_ns;
 	uint64_t lasting_bytes;
 };
 TAILQ_HEAD(clv_lease_list, clv_lease);

@@ -16,28 +16,33 @@
  * charged until the lease ends. */
 #define OUTLIVED_MAX 256u
 
-/* A tenant may let the list be long: at most this part of the time is spent on it. */
+/* A tenant may let its lists be long, and several processes may have the same.  So all
+ * looks for a lease get one part in LOOK_PART of the time, and a tick this much, beside
+ * the last look.  Until it is looked at, all stays charged. */
 #define LOOK_PART 100u
+#define TICK_NS (10 * CLV_NS_PER_MS)
 
 /* A process sends another instance where its program closed the first one, and the same
  * one again when it attaches again. */
 #define INSTANCES_MAX 4u
 
 struct clv_outlived {
-	LIST_ENTRY(clv_outlived) entry;
+	TAILQ_ENTRY(clv_outlived) entry;
 	int fds[INSTANCES_MAX];
 	uint32_t n_fds;
-	uint64_t n_bytes, look_at_ns;
+	uint64_t n_bytes;
 };
 
 /* Reads how much still exists; where that is not possible nothing changes. */
-static void look(struct clv_outlived *outlived)
+static void look(struct clv_lease *lease, struct clv_outlived *outlived)
 {
-	uint64_t began_ns = clv_clock_ns(), now_ns;
+	uint64_t began_ns = clv_clock_ns(), took_ns;
 
 	clv_exported_sum(outlived->fds, outlived->n_fds, &outlived->n_bytes);
-	now_ns = clv_clock_ns();
-	outlived->look_at_ns = now_ns + LOOK_PART * (now_ns - began_ns);
+	took_ns = clv_clock_ns() - began_ns;
+	if (lease->outlived_look_at_ns < began_ns)
+		lease->outlived_look_at_ns = began_ns;
+	lease->outlived_look_at_ns += LOOK_PART * took_ns;
 }
 
 static void publish(struct clv_lease *lease)
@@ -45,7 +50,7 @@ static void publish(struct clv_lease *lease)
 	const struct clv_outlived *outlived;
 	uint64_t n_bytes = lease->lasting_bytes;
 
-	LIST_FOREACH(outlived, &lease->outlived, entry)
+	TAILQ_FOREACH(outlived, &lease->outlived, entry)
 	{
 		n_bytes += outlived->n_bytes;
 	}
@@ -86,7 +91,7 @@ void clv_outlived_record(struct clv_attached *process, int fd)
 static void keep(struct clv_lease *lease, struct clv_outlived *outlived)
 {
 	if (lease->n_outlived < OUTLIVED_MAX) {
-		LIST_INSERT_HEAD(&lease->outlived, outlived, entry);
+		TAILQ_INSERT_TAIL(&lease->outlived, outlived, entry);
 		lease->n_outlived++;
 	} else {
 		lease->lasting_bytes += outlived->n_bytes;
@@ -105,7 +110,8 @@ void clv_outlived_inherit(struct clv_attached *process)
 	if (lease->arbiter_lease)
 		outlived->n_bytes = clv_arbiter_slot_memory(
 			lease->arbiter_lease, process->record.slot);
-	look(outlived);
+	if (clv_clock_ns() >= lease->outlived_look_at_ns)
+		look(lease, outlived);
 	if (outlived->n_bytes == 0) {
 		outlived_free(outlived);
 		return;
@@ -114,24 +120,28 @@ void clv_outlived_inherit(struct clv_attached *process)
 	publish(lease);
 }
 
+static void take_out(struct clv_lease *lease, struct clv_outlived *outlived)
+{
+	TAILQ_REMOVE(&lease->outlived, outlived, entry);
+	lease->n_outlived--;
+}
+
 void clv_outlived_check(struct clv_lease *lease)
 {
-	struct clv_outlived *outlived = LIST_FIRST(&lease->outlived);
-	uint64_t now_ns = clv_clock_ns();
+	uint64_t began_ns = clv_clock_ns();
+	uint32_t n = lease->n_outlived;
 
-	if (!outlived)
+	if (n == 0 || began_ns < lease->outlived_look_at_ns)
 		return;
-	while (outlived) {
-		struct clv_outlived *next = LIST_NEXT(outlived, entry);
+	for (; n > 0 && clv_clock_ns() - began_ns < TICK_NS; n--) {
+		struct clv_outlived *outlived = TAILQ_FIRST(&lease->outlived);
 
-		if (now_ns >= outlived->look_at_ns)
-			look(outlived);
-		if (outlived->n_bytes == 0) {
-			LIST_REMOVE(outlived, entry);
-			lease->n_outlived--;
+		take_out(lease, outlived);
+		look(lease, outlived);
+		if (outlived->n_bytes == 0)
 			outlived_free(outlived);
-		}
-		outlived = next;
+		else
+			keep(lease, outlived);
 	}
 	publish(lease);
 }
@@ -140,8 +150,8 @@ void clv_outlived_forget(struct clv_lease *lease)
 {
 	struct clv_outlived *outlived;
 
-	while ((outlived = LIST_FIRST(&lease->outlived))) {
-		LIST_REMOVE(outlived, entry);
+	while ((outlived = TAILQ_FIRST(&lease->outlived))) {
+		take_out(lease, outlived);
 		outlived_free(outlived);
 	}
 }
