@@ -487,7 +487,7 @@ CHECKS = {
     "vfork": memory(),
     "clone": memory(),
     "clone-inherited": memory(),
-    "clone-shared": yes_or_no(),
+    "clone-shared": memory(),
     "spawn": memory(),
     "exec-self": memory(),
     "daemon": memory(),

@@ -273,6 +273,26 @@ def case_shared_memory_after_exec(case):
     run_clones(case, [], "exec", n=2)
 
 
+def case_shared_memory_that_grows(case):
+    """Such a child allocates more after its parent's end: no more than the quota in all."""
+    quota, piece = 16 * MIB, 4 * MIB
+    clone = os.path.join(case.world.build, "tests/crash/crash-clone")
+    words = [case.world.cleave, "run", "--share", "0.1", "--memory", str(quota), "--name",
+             "clones", "--", "sh", "-c", f"'{clone}' {piece} more; true"]
+    with subprocess.Popen(words, env=case.world.env, stdout=subprocess.PIPE, text=True) as run:
+        pid = int(run.stdout.readline())
+        try:
+            expect(pid > 0, "the clone is", pid)
+            expect(int(run.stdout.readline()) == (quota - piece) // MIB, "what it has allocated")
+            lease = case.world.leases()["clones"]
+            expect(lease["memory_used_bytes"] == quota, lease["memory_used_bytes"])
+            expect([p["pid"] for p in lease["processes"]] == [pid], lease["processes"])
+        finally:
+            kill(pid)
+        run.wait(60)
+    case.neighbour_is_well()
+
+
 def run_clones(case, before, *how, n=4):
     quota, piece = 16 * MIB, 12 * MIB
     clone = os.path.join(case.world.build, "tests/crash/crash-clone")

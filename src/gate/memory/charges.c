@@ -7,9 +7,7 @@
 #include "gate/memory/ledger.h"
 #include "gate/process/view.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #define N_BUCKETS 1024
 
@@ -25,35 +23,17 @@ struct charge_record {
 static pthread_mutex_t address_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct charge_record *buckets[N_BUCKETS];
 
-/* A child of clone that shares this memory (CLONE_VM) does not find the attachment wiped,
- * and is not the process that the agent knows: its charges would be released when that
- * process ends. */
-static bool is_another_process(void)
-{
-	static atomic_flag is_reported = ATOMIC_FLAG_INIT;
-	int32_t attached =
-		atomic_load_explicit(&clv_wiped_on_fork->pid, memory_order_relaxed);
-
-	if (attached == getpid())
-		return false;
-	if (!atomic_flag_test_and_set(&is_reported))
-		fprintf(stderr,
-			"cleave: no memory for process %d: it shares the memory of "
-			"process %d, which is attached to the lease; use a thread, or a "
-			"child of fork or exec\n",
-			(int)getpid(), (int)attached);
-	return true;
-}
-
 struct clv_charge clv_charge_take(uint64_t n_bytes)
 {
 	struct clv_charge charge = {.n_bytes = n_bytes};
 	bool refused;
-	/* A child that continues to use its parent's context attaches here. */
+	/* A child that continues to use its parent's context attaches here.  One that
+	 * shares this memory (CLONE_VM) is charged to the process that is attached, and
+	 * takes its place in the lease when that ends. */
 	struct clv_view *view = clv_gate_view(&refused);
 
 	charge.epoch = clv_ledger_epoch();
-	charge.charged = view && !is_another_process() && clv_ledger_charge(n_bytes);
+	charge.charged = view && clv_ledger_charge(n_bytes);
 	charge.refused = refused || (view && !charge.charged);
 	return charge;
 }
