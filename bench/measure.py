@@ -128,11 +128,12 @@ def windows(begin, end, length_ns=SECOND, step_ns=SECOND // 20):
         at += step_ns
 
 
-def worst_window_points(blocks, alone, promised, length_ns=SECOND):
-    """blocks: (begin, end, {tenant: records}).  The worst error over every window."""
+def worst_window_points(blocks, alone, promised, length_ns=SECOND, curve=work_curve):
+    """blocks: (begin, end, {tenant: records}), or what else curve makes a Curve of.  The worst
+    error over every window."""
     worst = 0.0
     for begin, end, by_tenant in blocks:
-        curves = {name: work_curve(by_tenant[name]) for name in promised}
+        curves = {name: curve(by_tenant[name]) for name in promised}
         for start, stop in windows(begin, end, length_ns):
             rates = {name: curves[name].between(start, stop) for name in promised}
             worst = max(worst, worst_points(normalised(rates, alone), promised))

@@ -114,7 +114,9 @@ class Clockwork(Session):
             computed[tenants[0].name] = [s * (1 + self.ran_on)
                                          for s in computed[tenants[0].name]]
         self.now += 50 * MS
-        return Block(begin, end, records, computed)
+        spans = {name: [(r[0], r[1], r[1] - r[0]) for r in measure.kernels(of)]
+                 for name, of in records.items()}
+        return Block(begin, end, records, computed, spans)
 
 
 @contextlib.contextmanager

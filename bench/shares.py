@@ -100,8 +100,15 @@ class Meter:
         for block in self.shared:
             for name, seconds in block.computed.items():
                 total[name] += seconds[whole]
-        return measure.normalised(total, {name: measure.middle_mean(rates) for name, rates
-                                          in self.computed_alone.items()})
+        return measure.normalised(total, self.computed_alone_rates())
+
+    def computed_alone_rates(self):
+        return {name: measure.middle_mean(rates) for name, rates in self.computed_alone.items()}
+
+    def worst_computed_window(self):
+        return measure.worst_window_points([b.computed_triple() for b in self.shared],
+                                           self.computed_alone_rates(), self.promised,
+                                           curve=measure.Curve)
 
 
 def run_blocks(meter, case, quick):
@@ -143,8 +150,10 @@ def add_errors(context, case, meter, held):
     context.add("shares", name, "worst_error",
                 measure.worst_points(achieved, promised), "points")
     if case not in NO_WINDOWS:
-        context.add("shares", name, "worst_error_1s", measure.worst_window_points(
-            [b.triple() for b in meter.shared], meter.alone_rates(), promised), "points")
+        context.add("shares", name, "worst_error_1s",
+                    meter.worst_computed_window() if held == meter.computed else
+                    measure.worst_window_points([b.triple() for b in meter.shared],
+                                                meter.alone_rates(), promised), "points")
     context.add("shares", name, "held_error",
                 measure.worst_points(held(), promised), "points")
     if context.with_cleave:

@@ -22,6 +22,7 @@ import measure
 
 ANSWER_SECONDS = 60
 START_AHEAD_NS = 20_000_000  # time enough for every tenant to get the start
+SAMPLE_NS = 25_000_000  # a part of the step between the windows of measure.windows
 AUTO, CPU = "auto", "cpu"  # executors on a processor, as in the agent's settings
 
 
@@ -160,6 +161,7 @@ class Block:
     end: int
     records: dict
     computed: dict = None  # {name: (processor seconds until the end, until the pause)}
+    spans: dict = None  # {name: [(start, end, processor nanoseconds)]}, under the CPU executor
 
     def rate(self, name):
         return measure.rate(self.records[name], self.begin, self.end)
@@ -170,6 +172,9 @@ class Block:
 
     def triple(self):
         return self.begin, self.end, self.records
+
+    def computed_triple(self):
+        return self.begin, self.end, self.spans
 
 
 class Session:
@@ -310,8 +315,25 @@ class Session:
     def block(self, tenants, seconds):
         """Runs these tenants together; all others stay idle."""
         begin = self.start(tenants)
-        wait_until(begin + int(seconds * 1e9))
-        return self.stop(tenants, begin)
+        end = begin + int(seconds * 1e9)
+        spans = self.sample_until(tenants, begin, end) if self.executor == CPU else None
+        wait_until(end)
+        return dataclasses.replace(self.stop(tenants, begin), spans=spans)
+
+    @staticmethod
+    def sample_until(tenants, begin, end):
+        """The processor time of each tenant in short spans: a kernel that is stopped in the middle
+        has one record for all its parts."""
+        spans = {tenant.name: [] for tenant in tenants}
+        wait_until(begin)
+        last = [(raw_ns(), tenant.processor_ns()) for tenant in tenants]
+        for moment in range(begin + SAMPLE_NS, end + 1, SAMPLE_NS):
+            wait_until(moment)
+            for i, tenant in enumerate(tenants):
+                now = raw_ns(), tenant.processor_ns()
+                spans[tenant.name].append((last[i][0], now[0], now[1] - last[i][1]))
+                last[i] = now
+        return spans
 
     def alternate(self, outer, inner, times, seconds):
         """Blocks in the order outer, inner, outer, ..., outer; returns both as lists."""
