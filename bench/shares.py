@@ -10,6 +10,7 @@ ALONE_SLOT_SECONDS = 0.5
 CYCLES = 5
 LONG_SECONDS = 20
 CAP = 0.3
+PERIOD_NS = 100_000_000  # of caps
 
 
 @dataclasses.dataclass(frozen=True)
@@ -161,46 +162,51 @@ def add_errors(context, case, meter, held):
             measure.fractions(meter.ledger), held(whole=True)), "points")
 
 
-def busy_part(block, name, begin=None, end=None):
-    """The part of a block, or of a window in it, in which a kernel was on the device."""
-    begin, end = begin or block.begin, end or block.end
-    return measure.busy_curve(block.records[name]).between(begin, end) / (end - begin)
-
-
-def run_stopped_cap(context, case, arguments):
-    """The same by processor time, over that without a cap."""
-    with Session(context.build, context.with_cleave, executor=CPU) as session:
+def run_cap(context, case, arguments, executor=None):
+    """One capped lease, alone on the device in its blocks, alternating with a device that is never
+    idle, so that neither the machine's speed nor the driver's gaps between two kernels count."""
+    with Session(context.build, context.with_cleave, executor=executor) as session:
         free, held = alternate_cap(context, session, arguments)
-    context.add("shares", f"cpu-{case}", "device_time", measure.median(measure.between_ratios(
-        [computed_rate(b, "capped") for b in held],
-        [computed_rate(b, "plain") for b in free])), "fraction")
+    whole = measure.middle_mean([used_part(used_curve(b, executor), *whole_periods(b))
+                                 for b in free])
+    parts, worst = [], 0.0
+    for block in held:
+        curve = used_curve(block, executor)
+        parts.append(used_part(curve, *whole_periods(block)) / whole)
+        for window in measure.windows(*whole_periods(block)):
+            worst = max(worst, abs(used_part(curve, *window) / whole - CAP))
+    name = f"cpu-{case}" if executor == CPU else case
+    context.add("shares", name, "device_time", sum(parts) / len(parts), "fraction")
+    context.add("shares", name, "worst_1s", worst, "fraction")
+
+
+def used_curve(block, executor):
+    """Of a block with one tenant: processor time under the CPU executor, else time with a kernel
+    on the device."""
+    if executor == CPU:
+        (spans,) = block.spans.values()
+        return measure.Curve(spans)
+    (records,) = block.records.values()
+    return measure.busy_curve(records)
+
+
+def used_part(curve, begin, end):
+    return curve.between(begin, end) / (end - begin)
+
+
+def whole_periods(block):
+    """The part of a block after a lease that was idle has used the budgets of two periods, one
+    directly after the other: a whole number of periods, so that it does not matter when they
+    begin."""
+    begin = block.begin + 2 * PERIOD_NS
+    return begin, begin + (block.end - begin) // PERIOD_NS * PERIOD_NS
 
 
 def alternate_cap(context, session, arguments):
-    common = [*arguments, "--cal", session.calibrate()]
-    capped = session.spawn("capped", common, Lease(CAP, cap=CAP))
-    plain = session.spawn("plain", common, Lease(CAP))
+    cal = ["--cal", session.calibrate()]
+    capped = session.spawn("capped", [*arguments, *cal], Lease(CAP, cap=CAP))
+    plain = session.spawn("plain", [*CAPS["cap-deep"], *cal], Lease(CAP))
     return session.alternate([plain], [capped], 1 if context.quick else CYCLES, BLOCK_SECONDS)
-
-
-def run_cap(context, case, arguments):
-    """One capped lease, alone on the device in its blocks, alternating with a lease without a
-    cap.  A cap limits the device's time, so the target is for that: only the rate includes the
-    machine's own speed, which drifts from block to block."""
-    worst = 0.0
-    with Session(context.build, context.with_cleave) as session:
-        free, held = alternate_cap(context, session, arguments)
-
-    for block in held:
-        busy = measure.busy_curve(block.records["capped"])
-        for begin, end in measure.windows(block.begin, block.end):
-            part = busy.between(begin, end) / (end - begin)
-            worst = max(worst, abs(part - CAP))
-    whole = [busy_part(block, "capped") for block in held]
-    context.add("shares", case, "device_time", sum(whole) / len(whole), "fraction")
-    context.add("shares", case, "worst_1s", worst, "fraction")
-    context.add("shares", case, "rate", measure.median(measure.between_ratios(
-        [b.work_rate() for b in held], [b.work_rate() for b in free])), "fraction")
 
 
 def run_gaps(context):
@@ -225,6 +231,6 @@ def run(context):
         if context.wants(case):
             run_cap(context, case, arguments)
         if context.wants(f"cpu-{case}"):
-            run_stopped_cap(context, case, arguments)
+            run_cap(context, case, arguments, CPU)
     if context.wants("gaps"):
         run_gaps(context)
