@@ -697,11 +697,24 @@ class WithAgent(Sandbox, AgentTests):
         result = self.cleave(*self.run_options("--share=.1", "--sm=25%", "true"))
         self.assert_refused(result, 64, "leave out sm")
 
-    def test_release_of_a_running_program(self):
-        holder = self.start_holder(0.3)
-        self.assertEqual(self.cleave("release", "--force", "holder").returncode, 0)
+    def assert_whole_tree_ends(self, *options, then):
+        """The tree has a process in a session of its own that ignores SIGTERM; none of it has
+        attached to the lease."""
+        script = "setsid sh -c 'trap \"\" TERM; echo $$; exec sleep 61' & wait"
+        run = self.start(*self.run_options("-s.1", "--name", "tree", *options, "sh", "-c", script))
+        last = int(run.stdout.readline())
+        then()
+        self.assertEqual(run.wait(timeout=60), 143)
+        self.assertFalse(is_alive(last))
+        self.assertRegex(run.stderr.read(), "^cleave: the lease tree has ended, .*\n$")
         self.assertEqual(self.leases(), [])
-        holder.send_signal(signal.SIGTERM)
+
+    def test_release_of_a_running_program(self):
+        self.assert_whole_tree_ends(then=lambda: self.assertEqual(
+            self.cleave("release", "--force", "tree").returncode, 0))
+
+    def test_program_whose_time_has_expired(self):
+        self.assert_whole_tree_ends("--time=1s", then=lambda: None)
 
 
 class Pages(Sandbox):

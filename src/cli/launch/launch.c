@@ -9,6 +9,7 @@
 #include "cli/frame/cli.h"
 #include "cli/frame/signals.h"
 #include "cli/launch/guard.h"
+#include "cli/launch/lease-end.h"
 #include "cli/launch/loader.h"
 #include "cli/launch/namespace.h"
 #include "cli/launch/preloads.h"
@@ -25,7 +26,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define GUARD_EVERY_NS CLV_NS_PER_S
+#define CHECK_EVERY_NS CLV_NS_PER_S
 
 struct run {
 	const struct clv_launch_settings *settings;
@@ -39,7 +40,8 @@ struct run {
 	json_t *lease;                /* NULL: the program runs without a lease */
 	char *socket_path;            /* of the agent */
 	struct clv_guard guard;
-	uint64_t guarded_ns; /* time of the guard's last check */
+	struct clv_lease_end end;
+	uint64_t checked_ns; /* time of the last check of both */
 	sigset_t old_mask;
 	int signal_fd;
 };
@@ -158,17 +160,18 @@ static void tick(void *userdata, pid_t main_pid)
 
 	if (run->watch)
 		run->watch->tick(run->watch->userdata, main_pid);
-	if (now_ns - run->guarded_ns < GUARD_EVERY_NS)
+	if (now_ns - run->checked_ns < CHECK_EVERY_NS)
 		return;
-	run->guarded_ns = now_ns;
+	run->checked_ns = now_ns;
 	clv_guard_check(&run->guard);
+	clv_lease_end_check(&run->end, run->guard.outsider);
 }
 
 static int supervise(struct run *run, pid_t child)
 {
 	const struct clv_launch_callbacks *watch = run->watch;
 	struct clv_supervise_watch ticks = {
-		.every_ns = watch ? watch->every_ns : GUARD_EVERY_NS,
+		.every_ns = watch ? watch->every_ns : CHECK_EVERY_NS,
 		.tick = tick,
 		.userdata = run,
 		.outsider = &run->guard.outsider,
@@ -180,8 +183,9 @@ static int supervise(struct run *run, pid_t child)
 	clv_guard_begin(&run->guard, &run->settings->request.common, run->socket_path);
 	if (watch)
 		watch->begin(watch->userdata, run->lease);
-	r = watch || run->guard.is_needed ? clv_supervise_watched(child, &ticks)
-					  : clv_supervise(child);
+	run->end = (struct clv_lease_end){
+		.lease = run->lease, .agent_socket = run->socket_path};
+	r = clv_supervise_watched(child, &ticks);
 	clv_guard_end(&run->guard);
 	return r;
 }
