@@ -22,6 +22,7 @@ import yaml
 
 import cli_agents
 import cli_starts
+import cli_tables
 from cli_sandbox import (SYSTEM_SOCKET, Paths, Sandbox, StartedOnDemand, is_alive,
                          run_in_terminal, state_of, wait_until)
 
@@ -243,7 +244,7 @@ COMP_WORDS=(%s); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _cleave; printf '%%s\\n'
         self.assertIn("sleep", self.complete_bash("cleave", "run", "slee"))
 
 
-class AgentTests(cli_starts.Starts):
+class AgentTests(cli_starts.Starts, cli_tables.Tables):
     """Tests that pass with the double and with the real agent."""
 
     def isolation(self):
@@ -497,23 +498,6 @@ class AgentTests(cli_starts.Starts):
         for key in list(lease):
             if key.endswith("_seconds") or key in ("share_used", "waiting", "holding"):
                 del lease[key]
-
-    def test_narrow_and_plain(self):
-        self.start_holder(0.25, name="a-rather-long-name-of-a-lease")
-        _, wide = run_in_terminal([Paths.cleave, "ps"], self.env, columns=200)
-        _, narrow = run_in_terminal([Paths.cleave, "ps"], self.env, columns=50)
-        plain = self.cleave("ps").stdout
-        self.assertIn("COMMAND", wide)
-        self.assertIn("\x1b[", wide)
-        self.assertNotIn("COMMAND", narrow)
-        bare = re.sub(r"\x1b\[[0-9;]*m", "", narrow)
-        self.assertLessEqual(max(map(len, bare.splitlines())), 50)
-        self.assertIn("SHARE", bare)
-        self.assertIn("a-rather-long-name-of-a-lease", plain)
-        self.assertNotIn("\x1b", plain)
-        for env in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
-            _, text = run_in_terminal([Paths.cleave, "ps"], dict(self.env, **env), columns=200)
-            self.assertNotIn("\x1b", text)
 
     def test_top(self):
         self.start_holder(0.25)

@@ -73,15 +73,15 @@ static void cell_held(const json_t *row, char ret[CLV_CELL_MAX])
 
 static const struct clv_column tenant_columns[] = {
 	/* clang-format off */
-	/* header     cell           right  trunc  rank rare   key */
-	{ "NAME",     NULL,          false, true,  0,   false, "name" },
-	{ "SHARE",    cell_share,    true,  false, 0,   false, NULL },
-	{ "MEMORY",   cell_memory,   true,  false, 0,   false, NULL },
-	{ "LEASES",   cell_leases,   true,  false, 0,   false, NULL },
-	{ "QUEUED",   NULL,          true,  false, 1,   false, "queued" },
-	{ "HELD",     cell_held,     true,  false, 2,   false, NULL },
-	{ "PROFILES", cell_profiles, false, false, 3,   true,  NULL },
-	{ "CLASSES",  cell_classes,  false, false, 3,   true,  NULL },
+	/* header     cell           right  fit    rank rare   key */
+	{ "NAME",     NULL,          false, WHOLE, 0,   false, "name" },
+	{ "SHARE",    cell_share,    true,  WHOLE, 0,   false, NULL },
+	{ "MEMORY",   cell_memory,   true,  WHOLE, 0,   false, NULL },
+	{ "LEASES",   cell_leases,   true,  WHOLE, 0,   false, NULL },
+	{ "QUEUED",   NULL,          true,  WHOLE, 1,   false, "queued" },
+	{ "HELD",     cell_held,     true,  WHOLE, 2,   false, NULL },
+	{ "PROFILES", cell_profiles, false, WHOLE, 3,   true,  NULL },
+	{ "CLASSES",  cell_classes,  false, WHOLE, 3,   true,  NULL },
 	/* clang-format on */
 };
 
@@ -109,15 +109,15 @@ static void cell_who(const json_t *row, char ret[CLV_CELL_MAX])
 
 static const struct clv_column audit_columns[] = {
 	/* clang-format off */
-	/* header   cell      right  trunc  rank rare   key */
-	{ "ID",     NULL,     true,  false, 3,   false, "id" },
-	{ "TIME",   NULL,     false, false, 0,   false, "time" },
-	{ "WHO",    cell_who, false, false, 0,   false, NULL },
-	{ "FROM",   NULL,     false, false, 2,   false, "from" },
-	{ "ACTION", NULL,     false, false, 0,   false, "action" },
-	{ "OBJECT", NULL,     false, false, 1,   false, "object" },
-	{ "RESULT", NULL,     false, false, 0,   false, "result" },
-	{ "DETAIL", NULL,     false, true,  1,   false, "detail" },
+	/* header   cell      right  fit    rank rare   key */
+	{ "ID",     NULL,     true,  WHOLE, 3,   false, "id" },
+	{ "TIME",   NULL,     false, WHOLE, 0,   false, "time" },
+	{ "WHO",    cell_who, false, WHOLE, 0,   false, NULL },
+	{ "FROM",   NULL,     false, WHOLE, 2,   false, "from" },
+	{ "ACTION", NULL,     false, WHOLE, 0,   false, "action" },
+	{ "OBJECT", NULL,     false, WHOLE, 1,   false, "object" },
+	{ "RESULT", NULL,     false, WHOLE, 0,   false, "result" },
+	{ "DETAIL", NULL,     false, WRAP,  1,   false, "detail" },
 	/* clang-format on */
 };
 

@@ -27,9 +27,9 @@ static void cell_found(const json_t *row, char ret[CLV_CELL_MAX])
 }
 
 static const struct clv_column columns[] = {
-	{"CHECK", cell_check, false, false, 0},
-	{"VERDICT", cell_verdict, false, false, 0},
-	{"FOUND", cell_found, false, true, 0},
+	{"CHECK", cell_check, false, WHOLE, 0},
+	{"VERDICT", cell_verdict, false, WHOLE, 0},
+	{"FOUND", cell_found, false, WRAP, 0},
 };
 
 static const struct clv_listing listing = {

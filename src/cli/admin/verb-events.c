@@ -4,8 +4,10 @@
 
 #include "cli/frame/cli.h"
 #include "cli/frame/output.h"
+#include "cli/frame/table.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define PAGE_EVENTS 500
 #define FOLLOW_WAIT_MS 30000
@@ -24,7 +26,13 @@ static void cell_id(const json_t *row, char ret[CLV_CELL_MAX])
 
 static void cell_time(const json_t *row, char ret[CLV_CELL_MAX])
 {
-	snprintf(ret, CLV_CELL_MAX, "%s", clv_json_text(row, "time"));
+	const char *time = clv_json_text(row, "time");
+	const char *fraction = strchr(time, '.');
+
+	if (fraction)
+		snprintf(ret, CLV_CELL_MAX, "%.*sZ", (int)(fraction - time), time);
+	else
+		snprintf(ret, CLV_CELL_MAX, "%s", time);
 }
 
 static void cell_type(const json_t *row, char ret[CLV_CELL_MAX])
@@ -49,13 +57,13 @@ static void cell_message(const json_t *row, char ret[CLV_CELL_MAX])
 
 static const struct clv_column columns[] = {
 	/* clang-format off */
-	/* header    cell          right  trunc  rank */
-	{ "ID",      cell_id,      true,  false, 3 },
-	{ "TIME",    cell_time,    false, false, 0 },
-	{ "TYPE",    cell_type,    false, false, 0 },
-	{ "NAME",    cell_name,    false, true,  1 },
-	{ "DEVICE",  cell_device,  false, false, 2 },
-	{ "MESSAGE", cell_message, false, true,  0 },
+	/* header    cell          right  fit    rank */
+	{ "ID",      cell_id,      true,  WHOLE, 3 },
+	{ "TIME",    cell_time,    false, WHOLE, 1 },
+	{ "TYPE",    cell_type,    false, WHOLE, 0 },
+	{ "NAME",    cell_name,    false, WHOLE, 0 },
+	{ "DEVICE",  cell_device,  false, WHOLE, 2 },
+	{ "MESSAGE", cell_message, false, WRAP,  0 },
 	/* clang-format on */
 };
 
@@ -94,27 +102,24 @@ static void keep_last(json_t *items, uint64_t n)
 		json_array_remove(items, 0);
 }
 
-static int print_items(
-	const struct events_settings *settings, const json_t *items, bool *is_first)
+static int print_items(const struct events_settings *settings, const json_t *items,
+	struct clv_table_state *state)
 {
 	json_t *event;
 	size_t i;
 
 	json_array_foreach (items, i, event) {
-		if (clv_output_next(&listing, settings->common.output, event, *is_first) <
-			0)
+		if (clv_output_next(&listing, settings->common.output, event, state) < 0)
 			return clv_cli_fail(
 				CLV_EXIT_FAILED, "cannot write the events: %m");
-		*is_first = false;
 	}
 	return CLV_EXIT_OK;
 }
 
 static int follow(const struct events_settings *settings, struct clv_client *client,
-	uint64_t after_id)
+	uint64_t after_id, struct clv_table_state *state)
 {
 	struct clv_client_error err;
-	bool is_first = true;
 
 	for (;;) {
 		_cleanup_json_ json_t *page = NULL;
@@ -125,7 +130,7 @@ static int follow(const struct events_settings *settings, struct clv_client *cli
 			    &page, &err) < 0)
 			return clv_cli_fail_client(&err);
 		items = json_object_get(page, "items");
-		r = print_items(settings, items, &is_first);
+		r = print_items(settings, items, state);
 		if (r)
 			return r;
 		if (json_array_size(items) > 0)
@@ -140,6 +145,7 @@ static int run_events(const void *userdata, int argc, char **argv)
 	_cleanup_client_ struct clv_client *client = NULL;
 	_cleanup_json_ json_t *list = json_object();
 	uint64_t after_id = settings->after_id;
+	struct clv_table_state state = {0};
 	struct clv_client_error err;
 	json_t *items = json_array();
 	int r = clv_cli_connect(&settings->common, false, &client);
@@ -148,15 +154,13 @@ static int run_events(const void *userdata, int argc, char **argv)
 	if (r)
 		return r;
 	if (settings->follow && !settings->n_lines)
-		return follow(settings, client, after_id);
+		return follow(settings, client, after_id, &state);
 	if (read_all(client, &after_id, items, &err) < 0)
 		return clv_cli_fail_client(&err);
 	keep_last(items, settings->n_lines);
 	if (settings->follow) {
-		bool is_first = true;
-
-		r = print_items(settings, items, &is_first);
-		return r ? r : follow(settings, client, after_id);
+		r = print_items(settings, items, &state);
+		return r ? r : follow(settings, client, after_id, &state);
 	}
 	if (clv_output_list(&listing, settings->common.output, list) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "cannot write the events: %m");

@@ -36,13 +36,13 @@ static void cell_used(const json_t *row, char ret[CLV_CELL_MAX])
 
 static const struct clv_column columns[] = {
 	/* clang-format off */
-	/* header     cell          right  trunc  rank rare   key */
-	{ "ID",       NULL,         false, false, 0,   false, "id" },
-	{ "NAME",     NULL,         false, true,  0,   false, "name" },
-	{ "SCOPE",    NULL,         false, false, 0,   false, "scope" },
-	{ "TENANT",   NULL,         false, false, 1,   true,  "tenant" },
-	{ "EXPIRES",  cell_expires, false, false, 1,   false, NULL },
-	{ "LAST USE", cell_used,    false, false, 2,   false, NULL },
+	/* header     cell          right  fit    rank rare   key */
+	{ "ID",       NULL,         false, WHOLE, 0,   false, "id" },
+	{ "NAME",     NULL,         false, WHOLE, 0,   false, "name" },
+	{ "SCOPE",    NULL,         false, WHOLE, 0,   false, "scope" },
+	{ "TENANT",   NULL,         false, WHOLE, 1,   true,  "tenant" },
+	{ "EXPIRES",  cell_expires, false, WHOLE, 1,   false, NULL },
+	{ "LAST USE", cell_used,    false, WHOLE, 2,   false, NULL },
 	/* clang-format on */
 };
 

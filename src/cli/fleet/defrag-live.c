@@ -202,13 +202,13 @@ static void add_move(struct defrag *defrag, const struct clv_repack_move *move)
 
 static const struct clv_column columns[] = {
 	/* clang-format off */
-	/* header    cell  right  trunc  rank   rare   key */
-	{ "DO",      NULL, false, false, 0,     false, "do" },
-	{ "LEASE",   NULL, false, false, 0,     true,  "lease" },
-	{ "TENANT",  NULL, false, false, 1,     true,  "tenant" },
-	{ "FROM",    NULL, false, false, 0,     true,  "from" },
-	{ "TO",      NULL, false, false, 0,     true,  "to" },
-	{ "COMMAND", NULL, false, true,  2,     true,  "command" },
+	/* header    cell  right  fit    rank   rare   key */
+	{ "DO",      NULL, false, WHOLE, 0,     false, "do" },
+	{ "LEASE",   NULL, false, WHOLE, 0,     true,  "lease" },
+	{ "TENANT",  NULL, false, WHOLE, 1,     true,  "tenant" },
+	{ "FROM",    NULL, false, WHOLE, 0,     true,  "from" },
+	{ "TO",      NULL, false, WHOLE, 0,     true,  "to" },
+	{ "COMMAND", NULL, false, CUT,   2,     true,  "command" },
 	/* clang-format on */
 };
 

@@ -46,13 +46,13 @@ static void cell_slowdown(const json_t *row, char ret[CLV_CELL_MAX])
 
 static const struct clv_column columns[] = {
 	/* clang-format off */
-	/* header      cell           right  trunc  rank   rare   key */
-	{ "PROGRAM",   NULL,          false, true,  0,     false, "program" },
-	{ "SHARE",     cell_share,    true,  false, 0,     false, NULL },
-	{ "CLASS",     NULL,          false, false, 1,     false, "class" },
-	{ "ALONE",     cell_alone,    true,  false, 1,     false, NULL },
-	{ "TOGETHER",  cell_held,     true,  false, 1,     false, NULL },
-	{ "SLOWDOWN",  cell_slowdown, true,  false, 0,     false, NULL },
+	/* header      cell           right  fit    rank   rare   key */
+	{ "PROGRAM",   NULL,          false, CUT,   0,     false, "program" },
+	{ "SHARE",     cell_share,    true,  WHOLE, 0,     false, NULL },
+	{ "CLASS",     NULL,          false, WHOLE, 1,     false, "class" },
+	{ "ALONE",     cell_alone,    true,  WHOLE, 1,     false, NULL },
+	{ "TOGETHER",  cell_held,     true,  WHOLE, 1,     false, NULL },
+	{ "SLOWDOWN",  cell_slowdown, true,  WHOLE, 0,     false, NULL },
 	/* clang-format on */
 };
 

@@ -6,6 +6,7 @@
 #include "base/suggest.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/output.h"
+#include "cli/frame/terminal.h"
 #include "core/place/policy.h"
 #include "simulate/source.h"
 
@@ -76,7 +77,7 @@ void clv_scenario_progress(void *userdata, double part)
 	int n_full;
 
 	(void)userdata;
-	if (!clv_output_is_live(stderr))
+	if (!clv_terminal_is_live(stderr))
 		return;
 	if (part < 0) {
 		fprintf(stderr, "\r\033[K");

@@ -35,12 +35,12 @@ struct state {
 
 static const struct clv_column columns[] = {
 	/* clang-format off */
-	/* header    cell  right  trunc  rank   rare   key */
-	{ "FOR",     NULL, false, false, 0,     false, "for" },
-	{ "DO",      NULL, false, false, 0,     false, "do" },
-	{ "LEASE",   NULL, false, false, 0,     true,  "lease" },
-	{ "FROM",    NULL, false, false, 0,     true,  "from" },
-	{ "TO",      NULL, false, false, 0,     true,  "to" },
+	/* header    cell  right  fit    rank   rare   key */
+	{ "FOR",     NULL, false, WHOLE, 0,     false, "for" },
+	{ "DO",      NULL, false, WHOLE, 0,     false, "do" },
+	{ "LEASE",   NULL, false, WHOLE, 0,     true,  "lease" },
+	{ "FROM",    NULL, false, WHOLE, 0,     true,  "from" },
+	{ "TO",      NULL, false, WHOLE, 0,     true,  "to" },
 	/* clang-format on */
 };
 

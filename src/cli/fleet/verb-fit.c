@@ -42,14 +42,14 @@ struct wants {
 
 static const struct clv_column columns[] = {
 	/* clang-format off */
-	/* header    cell  right  trunc  rank   rare   key */
-	{ "REQUEST", NULL, true,  false, 0,     false, "request" },
-	{ "FITS",    NULL, false, false, 0,     false, "fits" },
-	{ "NODE",    NULL, true,  false, 0,     true,  "node" },
-	{ "MODEL",   NULL, false, false, 1,     true,  "model" },
-	{ "DEVICES", NULL, false, false, 0,     true,  "devices" },
-	{ "START",   NULL, true,  false, 1,     true,  "start" },
-	{ "MISSING", NULL, false, true,  0,     true,  "missing" },
+	/* header    cell  right  fit    rank   rare   key */
+	{ "REQUEST", NULL, true,  WHOLE, 0,     false, "request" },
+	{ "FITS",    NULL, false, WHOLE, 0,     false, "fits" },
+	{ "NODE",    NULL, true,  WHOLE, 0,     true,  "node" },
+	{ "MODEL",   NULL, false, WHOLE, 1,     true,  "model" },
+	{ "DEVICES", NULL, false, WHOLE, 0,     true,  "devices" },
+	{ "START",   NULL, true,  WHOLE, 1,     true,  "start" },
+	{ "MISSING", NULL, false, WRAP,  0,     true,  "missing" },
 	/* clang-format on */
 };
 

@@ -65,17 +65,17 @@ static void cell_gangs(const json_t *row, char ret[CLV_CELL_MAX])
 
 static const struct clv_column columns[] = {
 	/* clang-format off */
-	/* header       cell            right  trunc  rank   rare   key */
-	{ "POLICY",     NULL,           false, false, 0,     false, "policy" },
-	{ "ARRIVED",    NULL,           true,  false, 2,     false, "arrived" },
-	{ "ACCEPTED",   cell_accepted,  true,  false, 0,     false, NULL },
-	{ "ALLOCATED",  cell_allocated, true,  false, 0,     false, NULL },
-	{ "STRANDED",   cell_stranded,  true,  false, 1,     false, NULL },
-	{ "IN USE",     NULL,           true,  false, 1,     false, "devices_in_use" },
-	{ "TOO LARGE",  NULL,           true,  false, 3,     false, "too_large" },
-	{ "NO MODEL",   NULL,           true,  false, 3,     false, "of_no_model" },
-	{ "GANGS",      cell_gangs,     true,  false, 1,     true,  NULL },
-	{ "MOVED",      NULL,           true,  false, 1,     true,  "moved" },
+	/* header       cell            right  fit    rank   rare   key */
+	{ "POLICY",     NULL,           false, WHOLE, 0,     false, "policy" },
+	{ "ARRIVED",    NULL,           true,  WHOLE, 2,     false, "arrived" },
+	{ "ACCEPTED",   cell_accepted,  true,  WHOLE, 0,     false, NULL },
+	{ "ALLOCATED",  cell_allocated, true,  WHOLE, 0,     false, NULL },
+	{ "STRANDED",   cell_stranded,  true,  WHOLE, 1,     false, NULL },
+	{ "IN USE",     NULL,           true,  WHOLE, 1,     false, "devices_in_use" },
+	{ "TOO LARGE",  NULL,           true,  WHOLE, 3,     false, "too_large" },
+	{ "NO MODEL",   NULL,           true,  WHOLE, 3,     false, "of_no_model" },
+	{ "GANGS",      cell_gangs,     true,  WHOLE, 1,     true,  NULL },
+	{ "MOVED",      NULL,           true,  WHOLE, 1,     true,  "moved" },
 	/* clang-format on */
 };
 
@@ -215,13 +215,13 @@ static void cell_cpus(const json_t *row, char ret[CLV_CELL_MAX])
 
 static const struct clv_column capacity_columns[] = {
 	/* clang-format off */
-	/* header     cell           right  trunc  rank   rare   key */
-	{ "MODEL",    NULL,          false, false, 0,     false, "model" },
-	{ "EACH",     NULL,          true,  false, 0,     false, "devices_each" },
-	{ "CPUS",     cell_cpus,     true,  false, 1,     false, NULL },
-	{ "NODES",    cell_nodes,    true,  false, 0,     false, NULL },
-	{ "DEVICES",  NULL,          true,  false, 0,     false, "devices" },
-	{ "ACCEPTED", cell_accepted, true,  false, 0,     false, NULL },
+	/* header     cell           right  fit    rank   rare   key */
+	{ "MODEL",    NULL,          false, WHOLE, 0,     false, "model" },
+	{ "EACH",     NULL,          true,  WHOLE, 0,     false, "devices_each" },
+	{ "CPUS",     cell_cpus,     true,  WHOLE, 1,     false, NULL },
+	{ "NODES",    cell_nodes,    true,  WHOLE, 0,     false, NULL },
+	{ "DEVICES",  NULL,          true,  WHOLE, 0,     false, "devices" },
+	{ "ACCEPTED", cell_accepted, true,  WHOLE, 0,     false, NULL },
 	/* clang-format on */
 };
 

@@ -4,6 +4,7 @@
 #include "cli/frame/cli.h"
 
 #include "cli/frame/output.h"
+#include "cli/frame/terminal.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -42,7 +43,7 @@ int clv_cli_fail(int exit_code, const char *format, ...)
 	vsnprintf(line, sizeof(line), format, args);
 	va_end(args);
 	/* The message may quote text from another process. */
-	clv_output_sanitize(line);
+	clv_terminal_sanitize(line);
 	fflush(stdout);
 	fprintf(stderr, "cleave: %s\n", line);
 	return exit_code;

@@ -4,6 +4,7 @@
 
 #include "cli/frame/cli.h"
 #include "cli/frame/output.h"
+#include "cli/frame/terminal.h"
 #include "cli/frame/verb-table.h"
 
 #include <errno.h>
@@ -88,7 +89,7 @@ static void print_verbs(int width, FILE *stream)
 
 void clv_help_print(const struct clv_verb *verb, FILE *stream)
 {
-	int width = clv_output_width();
+	int width = clv_terminal_width();
 
 	if (width == 0 || width > 90)
 		width = 90;

@@ -29,8 +29,8 @@ static bool has_ended(const struct clv_lease_end *end)
 	json_t *lease = NULL;
 
 	if (clv_client_new(&options, &client, &err) < 0 ||
-		clv_client_lease(
-			client, clv_json_text(end->lease, "id"), &lease, &err) < 0)
+		clv_client_lease(client, clv_json_text(end->lease, "id"), &lease, &err) <
+			0)
 		return strcmp(err.code, "not_found") == 0;
 	clv_json_free(lease);
 	return false;

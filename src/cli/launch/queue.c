@@ -9,6 +9,7 @@
 #include "cli/frame/cli.h"
 #include "cli/frame/output.h"
 #include "cli/frame/signals.h"
+#include "cli/frame/terminal.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -102,7 +103,7 @@ int clv_queue_wait(struct clv_client *client, const struct clv_opt_wait *wait,
 {
 	struct queue q = {
 		.client = client,
-		.is_live = clv_output_is_live(stderr),
+		.is_live = clv_terminal_is_live(stderr),
 		.shown_position = -1,
 		.since_ns = clv_clock_ns(),
 		.signal_fd = signal_fd,

@@ -8,6 +8,7 @@
 #include "cli/frame/cells.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/output.h"
+#include "cli/frame/terminal.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -167,7 +168,7 @@ static void fill_field(enum field field, const json_t *lease, int width,
 	case _FIELD_MAX:
 		break;
 	}
-	clv_output_sanitize(ret);
+	clv_terminal_sanitize(ret);
 }
 
 /* Appends the fields of a lease, or the headers if lease is NULL. */
@@ -221,7 +222,7 @@ static void add_device(
 	append(line, width, "%s promised %s used %s  memory %s of %s, %s promised", name,
 		promised, used, bytes[0], bytes[2], bytes[1]);
 	append(line, width, "  %s", clv_json_text(device, "model"));
-	clv_output_sanitize(line->text);
+	clv_terminal_sanitize(line->text);
 }
 
 static size_t count_queued(const json_t *leases)

@@ -54,15 +54,15 @@ static void cell_slowdown(const json_t *row, char ret[CLV_CELL_MAX])
 
 static const struct clv_column columns[] = {
 	/* clang-format off */
-	/* header      cell           right  trunc  rank   rare   key */
-	{ "LEASE",      NULL,          false, false, 0,     false, "name" },
-	{ "TENANT",     NULL,          false, true,  4,     false, "tenant" },
-	{ "ADVICE",     NULL,          false, false, 0,     false, "kind" },
-	{ "HAS",        cell_current,  false, false, 1,     false, NULL },
-	{ "PROPOSED",   cell_proposed, false, false, 0,     false, NULL },
-	{ "SLOWDOWN",   cell_slowdown, true,  false, 2,     false, NULL },
-	{ "CONFIDENCE", NULL,          false, false, 3,     false, "confidence" },
-	{ "WHY",        NULL,          false, true,  1,     false, "text" },
+	/* header      cell           right  fit    rank   rare   key */
+	{ "LEASE",      NULL,          false, WHOLE, 0,     false, "name" },
+	{ "TENANT",     NULL,          false, CUT,   4,     false, "tenant" },
+	{ "ADVICE",     NULL,          false, WHOLE, 0,     false, "kind" },
+	{ "HAS",        cell_current,  false, WHOLE, 1,     false, NULL },
+	{ "PROPOSED",   cell_proposed, false, WHOLE, 0,     false, NULL },
+	{ "SLOWDOWN",   cell_slowdown, true,  WHOLE, 2,     false, NULL },
+	{ "CONFIDENCE", NULL,          false, WHOLE, 3,     false, "confidence" },
+	{ "WHY",        NULL,          false, WRAP,  1,     false, "text" },
 	/* clang-format on */
 };
 

@@ -161,23 +161,23 @@ static void cell_debt(const json_t *row, char ret[CLV_CELL_MAX])
 
 static const struct clv_column columns[] = {
 	/* clang-format off */
-	/* header    cell              right  trunc  rank rare */
-	{ "NAME",    cell_name,        false, true,  0 },
-	{ "TENANT",  cell_tenant,      false, true,  6 },
-	{ "DEVICE",  cell_device,      false, false, 3 },
-	{ "STATE",   cell_state,       false, false, 1 },
-	{ "SHARE",   cell_share,       true,  false, 0 },
-	{ "USED",    cell_used,        true,  false, 0 },
-	{ "CAP",     cell_cap,         true,  false, 5 },
-	{ "SM",      cell_sm,          true,  false, 5, true },
-	{ "QUOTA",   cell_quota,       true,  false, 0 },
-	{ "MEMORY",  cell_memory_used, true,  false, 0 },
-	{ "CLASS",   cell_class,       false, false, 4 },
-	{ "PROCS",   cell_processes,   true,  false, 2 },
-	{ "AGE",     cell_age,         true,  false, 4 },
-	{ "DEBT",    cell_debt,        true,  false, 5, true },
-	{ "NOTE",    cell_note,        false, true,  1, true },
-	{ "COMMAND", cell_command,     false, true,  3 },
+	/* header    cell              right  fit    rank rare */
+	{ "NAME",    cell_name,        false, WHOLE, 0 },
+	{ "TENANT",  cell_tenant,      false, CUT,   8 },
+	{ "DEVICE",  cell_device,      false, WHOLE, 5 },
+	{ "STATE",   cell_state,       false, WHOLE, 3 },
+	{ "SHARE",   cell_share,       true,  WHOLE, 0 },
+	{ "USED",    cell_used,        true,  WHOLE, 0 },
+	{ "CAP",     cell_cap,         true,  WHOLE, 7 },
+	{ "SM",      cell_sm,          true,  WHOLE, 7, true },
+	{ "QUOTA",   cell_quota,       true,  WHOLE, 1 },
+	{ "MEMORY",  cell_memory_used, true,  WHOLE, 2 },
+	{ "CLASS",   cell_class,       false, WHOLE, 6 },
+	{ "PROCS",   cell_processes,   true,  WHOLE, 4 },
+	{ "AGE",     cell_age,         true,  WHOLE, 6 },
+	{ "DEBT",    cell_debt,        true,  WHOLE, 7, true },
+	{ "NOTE",    cell_note,        false, WRAP,  3, true },
+	{ "COMMAND", cell_command,     false, CUT,   5 },
 	/* clang-format on */
 };
 

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/output.h"
+#include "cli/frame/terminal.h"
 #include "cli/lease/top-view.h"
 
 #include <curses.h>
@@ -204,7 +205,7 @@ static int run_top(const void *userdata, int argc, char **argv)
 	take_sample(&top);
 	if (top.problem.msg[0])
 		r = clv_cli_fail_client(&top.problem);
-	else if (settings->once || clv_output_width() == 0)
+	else if (settings->once || clv_terminal_width() == 0)
 		r = print_plain(&top);
 	else
 		show_live(&top);

@@ -31,9 +31,9 @@ static void cell_agent(const json_t *row, char ret[CLV_CELL_MAX])
 }
 
 static const struct clv_column columns[] = {
-	{"CLEAVE", cell_program, false, false, 0},
-	{"API", cell_api, true, false, 0},
-	{"AGENT", cell_agent, false, false, 0},
+	{"CLEAVE", cell_program, false, WHOLE, 0},
+	{"API", cell_api, true, WHOLE, 0},
+	{"AGENT", cell_agent, false, WHOLE, 0},
 };
 
 static const struct clv_listing listing = {

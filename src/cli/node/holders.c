@@ -18,12 +18,12 @@ static void cell_pid(const json_t *row, char ret[CLV_CELL_MAX])
 
 static const struct clv_column columns[] = {
 	/* clang-format off */
-	/* header    cell      right  trunc  rank rare   key */
-	{ "WHERE",   NULL,     false, false, 0,   false, "where" },
-	{ "HELD BY", NULL,     false, true,  0,   false, "text" },
-	{ "PID",     cell_pid, true,  false, 2,   true,  NULL },
-	{ "LEASE",   NULL,     false, false, 3,   true,  "lease" },
-	{ "WHY",     NULL,     false, true,  1,   true,  "why" },
+	/* header    cell      right  fit    rank rare   key */
+	{ "WHERE",   NULL,     false, WHOLE, 0,   false, "where" },
+	{ "HELD BY", NULL,     false, WRAP,  0,   false, "text" },
+	{ "PID",     cell_pid, true,  WHOLE, 2,   true,  NULL },
+	{ "LEASE",   NULL,     false, WHOLE, 3,   true,  "lease" },
+	{ "WHY",     NULL,     false, WRAP,  1,   true,  "why" },
 	/* clang-format on */
 };
 

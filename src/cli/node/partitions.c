@@ -36,15 +36,15 @@ static void cell_holders(const json_t *row, char ret[CLV_CELL_MAX])
 
 static const struct clv_column columns[] = {
 	/* clang-format off */
-	/* header    cell          right  trunc  rank rare   key */
-	{ "NAME",    NULL,         false, false, 0,   false, "label" },
-	{ "PROFILE", cell_profile, false, false, 2,   false, NULL },
-	{ "MEMORY",  cell_memory,  true,  false, 1,   false, NULL },
-	{ "UNITS",   NULL,         true,  false, 4,   false, "compute_units" },
-	{ "IO-DIE",  NULL,         true,  false, 5,   true,  "io_die" },
-	{ "HELD BY", cell_holders, false, true,  1,   true,  NULL },
-	{ "ADDRESS", NULL,         false, false, 5,   true,  "address" },
-	{ "UUID",    NULL,         false, true,  3,   true,  "uuid" },
+	/* header    cell          right  fit    rank rare   key */
+	{ "NAME",    NULL,         false, WHOLE, 0,   false, "label" },
+	{ "PROFILE", cell_profile, false, WHOLE, 2,   false, NULL },
+	{ "MEMORY",  cell_memory,  true,  WHOLE, 1,   false, NULL },
+	{ "UNITS",   NULL,         true,  WHOLE, 4,   false, "compute_units" },
+	{ "IO-DIE",  NULL,         true,  WHOLE, 5,   true,  "io_die" },
+	{ "HELD BY", cell_holders, false, WRAP,  1,   true,  NULL },
+	{ "ADDRESS", NULL,         false, WHOLE, 5,   true,  "address" },
+	{ "UUID",    NULL,         false, WHOLE, 3,   true,  "uuid" },
 	/* clang-format on */
 };
 

@@ -8,6 +8,7 @@
 #include "cli/frame/cli.h"
 #include "cli/frame/input.h"
 #include "cli/frame/output.h"
+#include "cli/frame/terminal.h"
 #include "cli/node/holders.h"
 
 #include <stdio.h>
@@ -80,13 +81,13 @@ static void cell_affects(const json_t *row, char ret[CLV_CELL_MAX])
 
 static const struct clv_column step_columns[] = {
 	/* clang-format off */
-	/* header    cell          right  trunc  rank rare   key */
-	{ "#",       NULL,         true,  false, 4,   false, "number" },
-	{ "STEP",    NULL,         false, false, 0,   false, "text" },
-	{ "NEEDS",   cell_needs,   false, false, 2,   true,  NULL },
-	{ "AFFECTS", cell_affects, false, true,  3,   true,  NULL },
+	/* header    cell          right  fit    rank rare   key */
+	{ "#",       NULL,         true,  WHOLE, 4,   false, "number" },
+	{ "STEP",    NULL,         false, WHOLE, 0,   false, "text" },
+	{ "NEEDS",   cell_needs,   false, WHOLE, 2,   true,  NULL },
+	{ "AFFECTS", cell_affects, false, WRAP,  3,   true,  NULL },
 	/* Only with --explain: */
-	{ "WHY",     NULL,         false, true,  0,   false, "why" },
+	{ "WHY",     NULL,         false, WRAP,  0,   false, "why" },
 	/* clang-format on */
 };
 
@@ -118,12 +119,12 @@ static void cell_memory(const json_t *row, char ret[CLV_CELL_MAX])
 
 static const struct clv_column share_columns[] = {
 	/* clang-format off */
-	/* header          cell         right  trunc  rank rare   key */
-	{ "STANDING SHARE", NULL,        false, false, 0,   false, "name" },
-	{ "IN",             NULL,        false, false, 2,   false, "where" },
-	{ "SHARE",          cell_share,  true,  false, 0,   false, NULL },
-	{ "MEMORY",         cell_memory, true,  false, 1,   false, NULL },
-	{ "CLASS",          NULL,        false, false, 3,   false, "class" },
+	/* header          cell         right  fit    rank rare   key */
+	{ "STANDING SHARE", NULL,        false, WHOLE, 0,   false, "name" },
+	{ "IN",             NULL,        false, WHOLE, 2,   false, "where" },
+	{ "SHARE",          cell_share,  true,  WHOLE, 0,   false, NULL },
+	{ "MEMORY",         cell_memory, true,  WHOLE, 1,   false, NULL },
+	{ "CLASS",          NULL,        false, WHOLE, 3,   false, "class" },
 	/* clang-format on */
 };
 
@@ -336,7 +337,7 @@ static void print_wanted(const json_t *device, bool has_colours)
 int clv_plan_show_wanted(
 	const struct clv_common *common, const json_t *wanted, size_t *ret_n)
 {
-	bool has_colours = clv_output_has_colours(stdout);
+	bool has_colours = clv_terminal_has_colours(stdout);
 	bool is_data = clv_output_is_data(common->output);
 	json_t *device;
 	size_t i;
@@ -358,7 +359,7 @@ int clv_plan_show_wanted(
 int clv_plan_show_difference(const struct clv_common *common, const json_t *plan)
 {
 	const json_t *steps = json_object_get(plan, "steps");
-	bool has_colours = clv_output_has_colours(stdout);
+	bool has_colours = clv_terminal_has_colours(stdout);
 	const char *format = common->output;
 	json_t *step;
 	size_t i;

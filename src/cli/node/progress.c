@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/output.h"
+#include "cli/frame/terminal.h"
 #include "cli/node/holders.h"
 
 #include <stdio.h>
@@ -17,7 +18,7 @@
 void clv_progress_begin(struct clv_progress *progress)
 {
 	*progress = (struct clv_progress){
-		.is_live = clv_output_is_live(stderr),
+		.is_live = clv_terminal_is_live(stderr),
 		.since_ns = clv_clock_ns(),
 	};
 }
@@ -98,7 +99,7 @@ static void describe_steps(const json_t *operation, char *ret, size_t ret_bytes)
 static void draw(struct clv_progress *progress, const json_t *operation)
 {
 	uint64_t seconds = (clv_clock_ns() - progress->since_ns) / CLV_NS_PER_S;
-	int width = clv_output_width_of(stderr), room;
+	int width = clv_terminal_width_of(stderr), room;
 	char text[600], seconds_text[32];
 
 	if (is_in(operation, "surveying"))
@@ -107,7 +108,7 @@ static void draw(struct clv_progress *progress, const json_t *operation)
 		describe_wait(operation, text, sizeof(text));
 	else
 		describe_steps(operation, text, sizeof(text));
-	clv_output_sanitize(text);
+	clv_terminal_sanitize(text);
 	snprintf(seconds_text, sizeof(seconds_text), " (%llu s)",
 		(unsigned long long)seconds);
 	room = width - 1 - (int)strlen(seconds_text);

@@ -104,25 +104,25 @@ static void cell_turn(const json_t *row, char ret[CLV_CELL_MAX])
 
 static const struct clv_column columns[] = {
 	/* clang-format off */
-	/* header         cell                  right  trunc  rank rare   key */
-	{ "NAME",         NULL,                 false, false, 0,   false, "label" },
-	{ "TYPE",         NULL,                 false, false, 3,   false, "type" },
-	{ "MODEL",        NULL,                 false, true,  2,   false, "model" },
-	{ "UNITS",        NULL,                 true,  false, 4,   false, "compute_units" },
-	{ "PROMISED",     cell_promised,        true,  false, 0,   false, NULL },
-	{ "MEMORY",       cell_memory,          true,  false, 0,   false, NULL },
-	{ "MEM-PROMISED", cell_memory_promised, true,  false, 1,   false, NULL },
-	{ "MEM-USED",     cell_memory_used,     true,  false, 1,   false, NULL },
-	{ "LEASES",       NULL,                 true,  false, 1,   false, "leases" },
-	{ "QUEUED",       NULL,                 true,  false, 4,   false, "queued" },
-	{ "IO-DIE",       NULL,                 true,  false, 6,   true,  "io_die" },
-	{ "STATE",        cell_state,           false, false, 0,   true,  NULL },
-	{ "POWER",        cell_power,           true,  false, 4,   true,  NULL },
-	{ "TEMP",         cell_temperature,     true,  false, 4,   true,  NULL },
-	{ "DEBT",         cell_debt,            true,  false, 5,   true,  NULL },
-	{ "TURN",         cell_turn,            true,  false, 6,   true,  NULL },
-	{ "HAND-OVER",    cell_hand_over,       true,  false, 6,   true,  NULL },
-	{ "BY",           cell_executor,        false, false, 5,   false, NULL },
+	/* header         cell                  right  fit    rank rare   key */
+	{ "NAME",         NULL,                 false, WHOLE, 0,   false, "label" },
+	{ "TYPE",         NULL,                 false, WHOLE, 3,   false, "type" },
+	{ "MODEL",        NULL,                 false, CUT,   2,   false, "model" },
+	{ "UNITS",        NULL,                 true,  WHOLE, 4,   false, "compute_units" },
+	{ "PROMISED",     cell_promised,        true,  WHOLE, 0,   false, NULL },
+	{ "MEMORY",       cell_memory,          true,  WHOLE, 0,   false, NULL },
+	{ "MEM-PROMISED", cell_memory_promised, true,  WHOLE, 1,   false, NULL },
+	{ "MEM-USED",     cell_memory_used,     true,  WHOLE, 1,   false, NULL },
+	{ "LEASES",       NULL,                 true,  WHOLE, 1,   false, "leases" },
+	{ "QUEUED",       NULL,                 true,  WHOLE, 4,   false, "queued" },
+	{ "IO-DIE",       NULL,                 true,  WHOLE, 6,   true,  "io_die" },
+	{ "STATE",        cell_state,           false, WHOLE, 0,   true,  NULL },
+	{ "POWER",        cell_power,           true,  WHOLE, 4,   true,  NULL },
+	{ "TEMP",         cell_temperature,     true,  WHOLE, 4,   true,  NULL },
+	{ "DEBT",         cell_debt,            true,  WHOLE, 5,   true,  NULL },
+	{ "TURN",         cell_turn,            true,  WHOLE, 6,   true,  NULL },
+	{ "HAND-OVER",    cell_hand_over,       true,  WHOLE, 6,   true,  NULL },
+	{ "BY",           cell_executor,        false, WHOLE, 5,   false, NULL },
 	/* clang-format on */
 };
 

@@ -35,16 +35,16 @@ static void cell_starts(const json_t *row, char ret[CLV_CELL_MAX])
 
 static const struct clv_column columns[] = {
 	/* clang-format off */
-	/* header    cell         right  trunc  rank rare   key */
-	{ "DEVICE",  NULL,        false, false, 0,   false, "device" },
-	{ "PROFILE", NULL,        false, false, 0,   false, "profile" },
-	{ "MEMORY",  cell_memory, true,  false, 0,   false, NULL },
-	{ "UNITS",   cell_units,  true,  false, 3,   true,  NULL },
-	{ "FITS",    NULL,        true,  false, 0,   false, "fits" },
-	{ "MOST",    NULL,        true,  false, 2,   false, "most" },
-	{ "PLACES",  cell_starts, false, true,  1,   true,  NULL },
-	{ "BY",      NULL,        false, false, 5,   false, "scheme" },
-	{ "NOTE",    NULL,        false, true,  4,   true,  "note" },
+	/* header    cell         right  fit    rank rare   key */
+	{ "DEVICE",  NULL,        false, WHOLE, 0,   false, "device" },
+	{ "PROFILE", NULL,        false, WHOLE, 0,   false, "profile" },
+	{ "MEMORY",  cell_memory, true,  WHOLE, 0,   false, NULL },
+	{ "UNITS",   cell_units,  true,  WHOLE, 3,   true,  NULL },
+	{ "FITS",    NULL,        true,  WHOLE, 0,   false, "fits" },
+	{ "MOST",    NULL,        true,  WHOLE, 2,   false, "most" },
+	{ "PLACES",  cell_starts, false, WRAP,  1,   true,  NULL },
+	{ "BY",      NULL,        false, WHOLE, 5,   false, "scheme" },
+	{ "NOTE",    NULL,        false, WRAP,  4,   true,  "note" },
 	/* clang-format on */
 };
 
