@@ -142,6 +142,7 @@ def create(body, pid):
         raise Problem(409, "does_not_fit", "gpu0 has not that much left: ask for less, or "
                       "add --wait")
     os.makedirs(folder)
+    open(lease["socket"], "w").close()
     leases.append(lease)
     event("lease_queued", lease, "asked for")
     admit()

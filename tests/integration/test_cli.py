@@ -68,6 +68,8 @@ class WithoutAgent(Sandbox):
                 (["set"], ["NAME"]),
                 (["set", "x"], ["--share"]),
                 (["release"], ["NAME"]),
+                (["cordon", "gpu0/1g.5gb@0"], ["a partition", "cleave cordon gpu0"]),
+                (["drain", "gpu0/vf1"], ["cleave drain gpu0"]),
                 (["completion", "tcsh"], ["bash, zsh or fish"]),
                 (["help", "nothing"], ["nothing"])):
             with self.subTest(arguments):
@@ -725,6 +727,34 @@ class Pages(Sandbox):
                     made = subprocess.run(["scdoc"], input=page, text=True,
                                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
                     self.assertEqual((made.returncode, made.stderr), (0, ""))
+
+    def examples(self):
+        """The commands of each page's examples, with the page's name."""
+        for name in sorted(os.listdir(Paths.pages)):
+            with open(os.path.join(Paths.pages, name)) as file:
+                section = file.read().partition("\n# EXAMPLES\n")[2].partition("\n# ")[0]
+            if name.endswith(".scd"):
+                yield name, [line.strip("\t+").replace("\\", "") for line in section.splitlines()
+                             if re.match(r"\t?(sudo )?cleaved? ", line)]
+
+    def test_examples(self):
+        """Each page has one, and the options in it exist."""
+        for name, commands in self.examples():
+            with self.subTest(name):
+                self.assertTrue(commands or not name.startswith("cleave-") or ".8" in name)
+            for words in map(str.split, re.split(r"\n| \| ", "\n".join(commands))):
+                words = words[words[:1] == ["sudo"]:]
+                if words[:2] == ["cleave", "--sim"]:
+                    del words[1:3]
+                if words[:1] not in (["cleave"], ["cleaved"]):
+                    continue
+                shown = (self.cleave("help", words[1]) if words[0] == "cleave" else subprocess.run(
+                    [Paths.cleaved or "true", "--help"], text=True, stdout=subprocess.PIPE))
+                with self.subTest(words=words):
+                    self.assertEqual(shown.returncode, 0)
+                    for word in words[:words.index("--") if "--" in words else None]:
+                        if re.match("--[a-z]", word) and shown.stdout:
+                            self.assertIn(word.partition("=")[0], shown.stdout)
 
     def test_page_of_the_agent(self):
         if not Paths.cleaved:

@@ -7,6 +7,7 @@
 #include "cli/frame/cli.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #define LOOK_EVERY_NS 500000000
@@ -28,13 +29,29 @@ static int change_one(struct clv_client *client, const char *name,
 	return CLV_EXIT_OK;
 }
 
+/* The names of partitions begin with that of their device. */
+static int check_names(const char *action, int argc, char **argv)
+{
+	for (int i = 0; i < argc; i++) {
+		if (strchr(argv[i], '/'))
+			return clv_cli_fail(CLV_EXIT_USAGE,
+				"'%.100s' is a partition, and only whole devices are "
+				"taken out of service: cleave %s %.*s",
+				argv[i], action, (int)strcspn(argv[i], "/"), argv[i]);
+	}
+	return 0;
+}
+
 static int change_all(
 	const struct cordon_settings *settings, const char *action, int argc, char **argv)
 {
 	_cleanup_client_ struct clv_client *client = NULL;
 	struct clv_client_service service = {
 		.action = action, .reason = settings->reason, .force = settings->force};
-	int r = clv_cli_connect(&settings->common, true, &client);
+	int r = check_names(action, argc, argv);
+
+	if (!r)
+		r = clv_cli_connect(&settings->common, true, &client);
 
 	for (int i = 0; i < argc && !r; i++)
 		r = change_one(client, argv[i], &service);
