@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { Problem } from "../api/problem";
 import type { Session } from "../api/session";
-import { Field } from "../ui/field";
+import { Code, Field } from "../ui/field";
 
 export function SignIn({ session, onDone, isSmall = false }: {
   session: Session; onDone: () => void; isSmall?: boolean;
@@ -30,8 +30,9 @@ export function SignIn({ session, onDone, isSmall = false }: {
   return (
     <form class={isSmall ? "sign-in small" : "sign-in"} onSubmit={(event) => void send(event)}>
       {!isSmall && <h1>cleave</h1>}
-      <p>{session.agent.name} asks who you are. An administrator makes tokens on the console’s
-        Tokens page, reached through the agent’s own socket.</p>
+      <p>{session.agent.name} asks who you are. An administrator of its machine makes a token
+        there:</p>
+      <Code what="the command" text="sudo cleave token create NAME --scope admin" />
       <Field label="Token" hint="Kept in this tab only, and deleted with it.">
         {(id) => (
           <input id={id} class="input" type="password" autocomplete="off" required value={token}

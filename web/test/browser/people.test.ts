@@ -41,6 +41,7 @@ test("over TCP a token is asked for, tried, and kept by the tab alone", async ()
   const served = await bridge(await busyAgent(), { token: "clv_a1b2c3_good" });
   const page = await open(await browser(), served.url);
 
+  await page.getByText("sudo cleave token create NAME --scope admin").waitFor();
   await page.getByLabel("Token").fill("clv_a1b2c3_bad");
   await assertAccessible(page, "signing in");
   await page.getByRole("button", { name: "Sign in" }).click();
