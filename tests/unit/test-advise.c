@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Right-sizing: the model of the slowdown, the proposals, and for each kind of advice a
  * lease that gets it and one that just does not. */
+#include "core/share/advise-together.h"
 #include "core/share/advise.h"
 
 #include "base/cleanup.h"
@@ -323,6 +324,56 @@ static void test_wrong_split(void **state)
 	assert_int_equal(clv_advise_find_idle(&starved.lease, others, 3), 3);
 }
 
+/* Proposals for one device, as percent of it and GiB. */
+static const struct together_row {
+	unsigned free_percent, free_gib;
+	struct {
+		unsigned has_percent, has_gib, asks_percent, asks_gib, gets_percent,
+			gets_gib;
+	} leases[3];
+} together_rows[] = {
+	/* There is room for all. */
+	{40, 4, {{20, 4, 40, 6, 40, 6}, {40, 8, 60, 8, 60, 8}}},
+	/* Half of the growth fits; shares are multiples of 5 %. */
+	{30, 2, {{20, 4, 60, 8, 40, 6}, {50, 10, 70, 10, 60, 10}}},
+	{25, 0, {{25, 8, 60, 16, 35, 8}, {50, 8, 75, 8, 60, 8}}},
+	/* What one gives up is what another gets. */
+	{0, 0, {{10, 2, 95, 2, 50, 2}, {60, 12, 20, 2, 20, 2}, {30, 2, 30, 12, 30, 12}}},
+	/* There is none: no lease gets less than it has. */
+	{0, 0, {{33, 7, 95, 16, 33, 7}, {67, 9, 80, 16, 67, 9}}},
+};
+
+static struct clv_advise_part part_of(unsigned percent, unsigned gib)
+{
+	return (struct clv_advise_part){
+		.share_ppm = SHARE(percent), .memory_bytes = gib * GIB};
+}
+
+static void test_together(void **state)
+{
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(together_rows); i++) {
+		const struct together_row *row = &together_rows[i];
+		struct clv_advise_part has[3], proposed[3];
+		struct clv_advise_claim claims[3];
+
+		for (size_t k = 0; k < 3; k++) {
+			has[k] = part_of(
+				row->leases[k].has_percent, row->leases[k].has_gib);
+			proposed[k] = part_of(
+				row->leases[k].asks_percent, row->leases[k].asks_gib);
+			claims[k] = (struct clv_advise_claim){&has[k], &proposed[k]};
+		}
+		clv_advise_fit_together(
+			claims, 3, SHARE(row->free_percent), row->free_gib * GIB);
+		for (size_t k = 0; k < 3; k++) {
+			assert_int_equal(proposed[k].share_ppm,
+				SHARE(row->leases[k].gets_percent));
+			assert_int_equal(
+				proposed[k].memory_bytes, row->leases[k].gets_gib * GIB);
+		}
+	}
+}
+
 static void test_names(void **state)
 {
 	assert_string_equal(clv_advise_confidence(599), "low");
@@ -344,6 +395,7 @@ int main(void)
 		cmocka_unit_test(test_wrong_class),
 		cmocka_unit_test(test_use_profile),
 		cmocka_unit_test(test_wrong_split),
+		cmocka_unit_test(test_together),
 		cmocka_unit_test(test_names),
 	};
 

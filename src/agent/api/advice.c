@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/units.h"
+#include "core/share/advise-together.h"
 #include "core/share/advise.h"
 
 #include <errno.h>
@@ -35,10 +36,20 @@ struct observed {
 	struct clv_advise_lease seen;
 };
 
+/* What is proposed for the leases of a device, so that all of it fits. */
+struct together {
+	const struct clv_agent_device *device;
+	const struct clv_lease *leases[OTHERS_MAX];
+	struct clv_advise_part has[OTHERS_MAX], proposed[OTHERS_MAX];
+	size_t n;
+};
+
 struct advice {
 	struct clv_request *request;
 	struct observed *items;
 	size_t n;
+	struct together *devices;
+	size_t n_devices;
 	struct clv_history_row *rows;
 	bool *has_row;
 };
@@ -230,8 +241,9 @@ static json_t *to_json(const struct observed *observed, const struct clv_advice 
 	const struct clv_lease_record *record = &observed->lease->record;
 	json_t *name = json_string(record->tenant);
 
-	return json_pack("{s:s,s:s,s:o,s:s,s:s,s:o,s:o,s:f,s:s,s:I}", "lease", record->id,
-		"name", record->name, "tenant", name ? name : json_string(""), "kind",
+	return json_pack("{s:s,s:s,s:o,s:s,s:s,s:s,s:o,s:o,s:f,s:s,s:I}", "lease",
+		record->id, "name", record->name, "tenant", name ? name : json_string(""),
+		"device", observed->lease->device->info.name, "kind",
 		clv_advice_kind_to_string(advice->kind), "text", advice->text, "current",
 		part_to_json(&observed->seen.has, false), "proposed",
 		part_to_json(&advice->proposed, true), "expected_slowdown",
@@ -287,6 +299,108 @@ static void check_split(struct advice *advice, const struct clv_lease *lease,
 		is_known ? leases[at]->record.name : "another lease", device, ret);
 }
 
+static bool is_resize(enum clv_advice_kind kind)
+{
+	return kind == CLV_ADVICE_TOO_SMALL || kind == CLV_ADVICE_TOO_LARGE ||
+	       kind == CLV_ADVICE_IMBALANCED;
+}
+
+/* Adds the lease with what is proposed for it alone. */
+static void add_claim(struct advice *advice, const struct clv_lease *lease,
+	const struct clv_advise_device *about, struct together *to, struct clv_error *err)
+{
+	const struct observed *observed = find_or_observe(advice, lease, err);
+	struct clv_advise_part *proposed = &to->proposed[to->n];
+	struct clv_advice found[CLV_ADVICES_MAX];
+	size_t n;
+
+	if (!observed)
+		return;
+	*proposed = to->has[to->n] = observed->seen.has;
+	n = clv_advise_lease(&observed->seen, about, found);
+	for (size_t i = 0; i < n; i++) {
+		if (!is_resize(found[i].kind))
+			continue;
+		proposed->share_ppm = found[i].proposed.share_ppm;
+		proposed->memory_bytes = found[i].proposed.memory_bytes;
+		break;
+	}
+	to->leases[to->n++] = lease;
+}
+
+static void fit(struct together *together, uint32_t free_ppm, uint64_t free_bytes)
+{
+	struct clv_advise_claim claims[OTHERS_MAX];
+
+	for (size_t i = 0; i < together->n; i++)
+		claims[i] = (struct clv_advise_claim){
+			&together->has[i], &together->proposed[i]};
+	clv_advise_fit_together(claims, together->n, free_ppm, free_bytes);
+}
+
+/* The proposals for the leases of the device, up to OTHERS_MAX; NULL on error. */
+static const struct together *find_together(struct advice *advice,
+	const struct clv_agent_device *device, const struct clv_advise_device *about,
+	struct clv_error *err)
+{
+	uint64_t ppm = 0, bytes = 0, memory = device->info.memory_bytes;
+	struct together *together;
+
+	for (size_t i = 0; i < advice->n_devices; i++) {
+		if (advice->devices[i].device == device)
+			return &advice->devices[i];
+	}
+	together = CLV_APPEND(advice->devices, advice->n_devices);
+	if (!together)
+		return NULL;
+	*together = (struct together){.device = device};
+	for (size_t i = 0; i < device->n_leases; i++) {
+		const struct clv_lease *lease = device->leases[i];
+
+		if (lease->record.is_queued)
+			continue;
+		ppm += lease->record.share.compute_ppm;
+		bytes += lease->record.share.memory_bytes;
+		if (together->n < OTHERS_MAX)
+			add_claim(advice, lease, about, together, err);
+	}
+	fit(together, ppm < CLV_PPM ? (uint32_t)(CLV_PPM - ppm) : 0,
+		bytes < memory ? memory - bytes : 0);
+	return together;
+}
+
+static void say_no_room(struct clv_advice *advice, const char *device)
+{
+	size_t used = strlen(advice->text);
+
+	snprintf(advice->text + used, sizeof(advice->text) - used,
+		"; %.40s has no room for more: begin it anew on another device", device);
+}
+
+/* Reduces a proposal to what fits beside the proposals for the other leases. */
+static void fit_together(struct advice *advice, const struct clv_lease *lease,
+	const struct clv_advise_device *about, struct clv_advice *ret,
+	struct clv_error *err)
+{
+	const struct together *together =
+		find_together(advice, lease->device, about, err);
+	const struct observed *observed = find_or_observe(advice, lease, err);
+	size_t at = 0;
+
+	while (together && at < together->n && together->leases[at] != lease)
+		at++;
+	if (!together || !observed || at == together->n)
+		return;
+	ret->proposed.share_ppm = together->proposed[at].share_ppm;
+	ret->proposed.memory_bytes = together->proposed[at].memory_bytes;
+	ret->slowdown = clv_advise_slowdown(&observed->seen.use, ret->proposed.share_ppm);
+	if (ret->kind != CLV_ADVICE_TOO_LARGE &&
+		ret->proposed.cap_ppm == observed->seen.has.cap_ppm &&
+		ret->proposed.share_ppm == observed->seen.has.share_ppm &&
+		ret->proposed.memory_bytes == observed->seen.has.memory_bytes)
+		say_no_room(ret, about->name);
+}
+
 static void advise(struct advice *advice, const struct clv_lease *lease, json_t *items,
 	struct clv_error *err)
 {
@@ -306,6 +420,8 @@ static void advise(struct advice *advice, const struct clv_lease *lease, json_t 
 	for (size_t i = 0; i < n; i++) {
 		if (found[i].kind == CLV_ADVICE_TOO_SMALL)
 			check_split(advice, lease, &device, &found[i], err);
+		if (is_resize(found[i].kind))
+			fit_together(advice, lease, &device, &found[i], err);
 		observed = find_or_observe(advice, lease, err);
 		if (observed)
 			json_array_append_new(items, to_json(observed, &found[i]));
@@ -347,6 +463,7 @@ static void end(struct advice *advice)
 	for (size_t i = 0; i < advice->n; i++)
 		free(advice->items[i].seen.use.wanted_ppm);
 	free(advice->items);
+	free(advice->devices);
 	free(advice->rows);
 	free(advice->has_row);
 }

@@ -57,6 +57,7 @@ static const struct clv_column columns[] = {
 	/* header      cell           right  fit    rank   rare   key */
 	{ "LEASE",      NULL,          false, WHOLE, 0,     false, "name" },
 	{ "TENANT",     NULL,          false, CUT,   4,     false, "tenant" },
+	{ "DEVICE",     NULL,          false, WHOLE, 3,     false, "device" },
 	{ "ADVICE",     NULL,          false, WHOLE, 0,     false, "kind" },
 	{ "HAS",        cell_current,  false, WHOLE, 1,     false, NULL },
 	{ "PROPOSED",   cell_proposed, false, WHOLE, 0,     false, NULL },

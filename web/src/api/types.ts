@@ -421,6 +421,7 @@ export interface Advice {
   lease: string;
   name: string;
   tenant: string;
+  device: string;
   kind: string;
   text: string;
   current: Part;

@@ -67,16 +67,6 @@ export function changeLines(from: Size, to: Size): string[] {
   return lines;
 }
 
-/* The error if the change does not fit, with what would help; "" if it fits. */
-export function lackText(to: Size, room: { share: number; memory_bytes: number }): string {
-  const promised = to.range?.least ?? to.share;
-  const lacks = [
-    promised > room.share + 1e-6 ? percent(room.share) : "",
-    to.memory_bytes > room.memory_bytes ? bytes(room.memory_bytes) : "",
-  ].filter(Boolean).join(" and ");
-  return lacks && `Only ${lacks} is free there now: make another lease smaller first.`;
-}
-
 /* A lease after an advice is applied.  Fields that the advice does not change stay, above all
  * a range, of which the advice has only the current share. */
 export function proposedSize(lease: Lease,

@@ -3,8 +3,7 @@
 import { useState } from "preact/hooks";
 import type { Advice as Item, Lease, Part } from "../api/types";
 import { bytes, duration, percent } from "../lib/format";
-import { roomOn } from "../lib/model";
-import { changeLines, isResize, lackText, proposedSize, sizeOf } from "../lib/share";
+import { changeLines, isResize, proposedSize, sizeOf } from "../lib/share";
 import { Badge } from "../ui/badge";
 import { Confirm } from "../ui/dialog";
 import { href, useData, useMayChange, useResource, useSession } from "../ui/hooks";
@@ -17,17 +16,33 @@ const KINDS: Record<string, string> = {
   use_profile: "A partition suffices", idle: "Idle", imbalanced: "Wrongly split",
 };
 
-interface Taken {
+/* An advice for a lease that is still there. */
+interface Proposal {
   item: Item;
   lease: Lease;
-  /* The proposed values, or values that the user edited. */
-  how: "apply" | "change";
 }
 
-function partText(part: Part): string {
-  const words = [percent(part.share), bytes(part.memory_bytes), part.class];
-  if (part.cap) words.push(`at most ${percent(part.cap)}`);
+/* Only what differs from the other part: "40 % now, 40 % proposed" would puzzle. */
+function partText(part: Part, other: Part): string {
+  const words: string[] = [];
+  if (part.share !== other.share) words.push(percent(part.share));
+  if (part.memory_bytes !== other.memory_bytes) words.push(bytes(part.memory_bytes));
+  if (part.class !== other.class) words.push(part.class);
+  if (part.cap !== other.cap) words.push(part.cap ? `at most ${percent(part.cap)}` : "no cap");
   return part.profile ? `${part.profile}: ${words.join(", ")}` : words.join(", ");
+}
+
+function isChange({ item, lease }: Proposal): boolean {
+  return isResize(item) &&
+    changeLines(sizeOf(lease), proposedSize(lease, item)).length > 0;
+}
+
+/* What becomes smaller comes first, so that there is room for the rest. */
+function inOrder(proposals: Proposal[]): Proposal[] {
+  const growth = ({ item: { current, proposed } }: Proposal) =>
+    Math.max(proposed.share - current.share,
+      Math.sign(proposed.memory_bytes - current.memory_bytes));
+  return [...proposals].sort((a, b) => growth(a) - growth(b));
 }
 
 function slowdown(item: Item): string {
@@ -36,54 +51,50 @@ function slowdown(item: Item): string {
   return `at worst ${percent(more)} slower than alone`;
 }
 
-function ApplyDialog({ taken, onClose }: { taken: Taken; onClose: () => void }) {
+function ApplyDialog({ device, proposals, onClose }: {
+  device: string; proposals: Proposal[]; onClose: () => void;
+}) {
   const session = useSession();
-  const { item, lease } = taken;
-  const size = proposedSize(lease, item);
-  const device = useData(session.devices, { items: [] }).items.find((each) => each.name === lease.device);
-  const lack = device ? lackText(size, roomOn(device, lease)) : "";
   const apply = async () => {
-    await resize(session, lease, size);
-    await session.list<Item>("/v1/advice").refresh();
+    try {
+      for (const { item, lease } of proposals)
+        await resize(session, lease, proposedSize(lease, item));
+    } finally {
+      await session.list<Item>("/v1/advice").refresh();
+    }
   };
   return (
-    <Confirm title={`Resize ${lease.name}?`} action="Resize" onClose={onClose} onConfirm={apply}
-      lines={[...changeLines(sizeOf(lease), size), ...(lack ? [lack] : []),
-        `Its programs continue. Expect it to be ${slowdown(item)}.`]} />
+    <Confirm title={`Resize the leases on ${device}?`} action="Resize" onClose={onClose}
+      onConfirm={apply}
+      lines={[...proposals.flatMap(({ item, lease }) =>
+        changeLines(sizeOf(lease), proposedSize(lease, item)).map((line) =>
+          `${lease.name}: ${line}`)),
+        "Their programs continue. The sizes fit together; smaller ones are applied first."]} />
   );
 }
 
-function Buttons({ item, onTake }: { item: Item; onTake: (how: Taken["how"]) => void }) {
-  return (
-    <div class="actions">
-      <button type="button" class="button primary" onClick={() => onTake("apply")}>
-        Apply<span class="sr"> to {item.name}</span></button>
-      <button type="button" class="button" onClick={() => onTake("change")}>
-        Resize otherwise<span class="sr"> {item.name}</span></button>
-    </div>
-  );
-}
-
-function Card({ item, lease, onTake }: {
-  item: Item; lease?: Lease; onTake: (how: Taken["how"]) => void;
+function Card({ item, lease, onResize }: {
+  item: Item; lease?: Lease; onResize: (lease: Lease) => void;
 }) {
   const canResize = useMayChange() && lease !== undefined && isResize(item);
+  const now = partText(item.current, item.proposed);
 
   return (
     <li class="advice">
       <header>
-        <h2><a href={href("leases", item.lease)}>{item.name}</a>
-          <span class="quiet-text"> of {item.tenant}</span></h2>
+        <h3><a href={href("leases", item.lease)}>{item.name}</a>
+          <span class="quiet-text"> of {item.tenant}</span></h3>
         <Badge tone="accent">{KINDS[item.kind] ?? item.kind}</Badge>
       </header>
       <p>{item.text}</p>
       <dl class="change">
-        <div><dt>Now</dt><dd>{partText(item.current)}</dd></div>
-        <div><dt>Proposed</dt><dd>{partText(item.proposed)}</dd></div>
+        {now && <div><dt>Now</dt><dd>{now}</dd></div>}
+        {now && <div><dt>Proposed</dt><dd>{partText(item.proposed, item.current)}</dd></div>}
         <div><dt>Expect</dt><dd>{slowdown(item)}</dd></div>
         <div><dt>Confidence</dt><dd>{item.confidence}, seen for {duration(item.observed_seconds)}</dd></div>
       </dl>
-      {canResize && <Buttons item={item} onTake={onTake} />}
+      {canResize && <button type="button" class="button" onClick={() => onResize(lease)}>
+        Resize otherwise<span class="sr"> {item.name}</span></button>}
       {item.kind === "idle" && <a class="button" href={href("leases", item.lease)}>
         Look at it<span class="sr"> {item.name}</span></a>}
       {item.proposed.profile && <p class="hint">A lease cannot be moved while it runs: begin it
@@ -92,14 +103,47 @@ function Card({ item, lease, onTake }: {
   );
 }
 
+function OnDevice({ device, items, onResize, onApply }: {
+  device: string; items: Item[]; onResize: (item: Item, lease: Lease) => void;
+  onApply: (proposals: Proposal[]) => void;
+}) {
+  const leases = useData(useSession().leases, []);
+  const mayChange = useMayChange();
+  const leaseOf = (item: Item) => leases.find((each) => each.id === item.lease);
+  const proposals = inOrder(items.flatMap((item) => {
+    const lease = leaseOf(item);
+    return lease && isChange({ item, lease }) ? [{ item, lease }] : [];
+  }));
+  const n = new Set(proposals.map(({ lease }) => lease.id)).size;
+
+  return (
+    <section>
+      <h2>{device}</h2>
+      <ul class="advices">
+        {items.map((item) => <Card key={`${item.lease} ${item.kind}`} item={item}
+          lease={leaseOf(item)} onResize={(lease) => onResize(item, lease)} />)}
+      </ul>
+      {mayChange && n > 0 && <button type="button" class="button primary"
+        onClick={() => onApply(proposals)}>
+        Resize {n === 1 ? "1 lease" : `${n} leases`} on {device}</button>}
+    </section>
+  );
+}
+
+function byDevice(items: Item[]): [string, Item[]][] {
+  const groups = new Map<string, Item[]>();
+  for (const item of items)
+    groups.set(item.device, [...groups.get(item.device) ?? [], item]);
+  return [...groups].sort(([a], [b]) => a.localeCompare(b));
+}
+
 export function Advice() {
   const session = useSession();
   const resource = session.list<Item>("/v1/advice");
   const state = useResource(resource);
-  const leases = useData(session.leases, []);
   const devices = useData(session.devices, { items: [] });
-  const [taken, setTaken] = useState<Taken | null>(null);
-  const close = () => setTaken(null);
+  const [taken, setTaken] = useState<Proposal[]>([]);
+  const [resized, setResized] = useState<Proposal | null>(null);
 
   return (
     <Page title="Advice">
@@ -107,17 +151,14 @@ export function Advice() {
         {(items) => items.length === 0
           ? <Note icon="ok" title="No advice">Every lease that was watched for half a minute has a part
             that suits it.</Note>
-          : <ul class="advices">
-            {items.map((item) => {
-              const lease = leases.find((each) => each.id === item.lease);
-              return <Card key={`${item.lease} ${item.kind}`} item={item} lease={lease}
-                onTake={(how) => lease && setTaken({ item, lease, how })} />;
-            })}
-          </ul>}
+          : <>{byDevice(items).map(([device, group]) => <OnDevice key={device} device={device}
+            items={group} onApply={setTaken}
+            onResize={(item, lease) => setResized({ item, lease })} />)}</>}
       </Loaded>
-      {taken?.how === "apply" && <ApplyDialog taken={taken} onClose={close} />}
-      {taken?.how === "change" && <ResizeDialog lease={taken.lease} devices={devices.items}
-        proposed={proposedSize(taken.lease, taken.item)} onClose={close} />}
+      {taken.length > 0 && <ApplyDialog device={taken[0]!.item.device} proposals={taken}
+        onClose={() => setTaken([])} />}
+      {resized && <ResizeDialog lease={resized.lease} devices={devices.items}
+        proposed={proposedSize(resized.lease, resized.item)} onClose={() => setResized(null)} />}
     </Page>
   );
 }

@@ -49,7 +49,7 @@ async function resize(page: Page): Promise<void> {
 }
 
 async function apply(page: Page): Promise<void> {
-  await page.getByRole("button", { name: "Apply to spare" }).first().click();
+  await page.getByRole("button", { name: /^Resize \d lease/ }).first().click();
   await page.getByRole("dialog").waitFor();
 }
 

@@ -95,12 +95,15 @@ async function advised(page: Page, here: Agent): Promise<void> {
   await page.getByRole("button", { name: "Resize otherwise spare" }).click();
   assert.match(await page.getByRole("dialog", { name: "Resize spare" }).innerText(), /has 40% and 2 GiB/);
   await page.keyboard.press("Escape");
-  await page.getByRole("button", { name: "Apply to spare" }).click();
-  const dialog = page.getByRole("dialog", { name: "Resize spare?" });
-  assert.match(await dialog.innerText(), /Memory: 2 GiB now, then [\d.]+ MiB\..*Its programs continue/s);
+  /* All sizes on the device together. */
+  await page.getByRole("button", { name: /^Resize \d lease/ }).click();
+  const dialog = page.getByRole("dialog", { name: "Resize the leases on gpu0?" });
+  assert.match(await dialog.innerText(),
+    /spare: Memory: 2 GiB now, then [\d.]+ MiB\..*Their programs continue/s);
   await assertAccessible(page, "applying an advice");
   await dialog.getByRole("button", { name: "Resize" }).click();
   await page.getByText(/spare now has/).waitFor();
+  await until("spare is resized", async () => (await named(here, "spare")).memory_bytes < 2 * 2 ** 30);
   const spare = await named(here, "spare");
   assert.ok(spare.memory_bytes <= proposed.memory_bytes && spare.memory_bytes >= 64 * 2 ** 20,
     `${spare.memory_bytes} bytes, proposed ${proposed.memory_bytes}`);

@@ -7,7 +7,7 @@ import { beyondOf } from "../../src/lib/beyond";
 import { runCommand } from "../../src/lib/command";
 import { roomOn } from "../../src/lib/model";
 import {
-  changeLines, changesOf, isResize, lackText, promiseOf, proposedSize, rangeText, sizeOf,
+  changeLines, changesOf, isResize, promiseOf, proposedSize, rangeText, sizeOf,
 } from "../../src/lib/share";
 import { device, GIB, lease } from "./fixtures";
 
@@ -60,14 +60,6 @@ test("an advice changes what it is about: a range stays unless the share is to c
   assert.equal(isResize({ kind: "too_large", proposed: part() }), true);
   assert.equal(isResize({ kind: "idle", proposed: part() }), false);
   assert.equal(isResize({ kind: "use_profile", proposed: part({ profile: "1g.5gb" }) }), false);
-});
-
-test("what there is no room for is said before it is asked for", () => {
-  const to = sizeOf(lease("a", "gpu0"));
-  assert.equal(lackText(to, { share: 0.5, memory_bytes: 10 * GIB }), "");
-  assert.match(lackText(to, { share: 0.4, memory_bytes: 10 * GIB }), /^Only 40% is free/);
-  assert.match(lackText(to, { share: 0.4, memory_bytes: GIB }), /^Only 40% and 1 GiB is free/);
-  assert.equal(lackText({ ...to, range: RANGE }, { share: 0.2, memory_bytes: 10 * GIB }), "");
 });
 
 test("what is used beyond a share lies where nothing is promised, then where others are idle", () => {
