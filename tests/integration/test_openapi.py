@@ -56,6 +56,25 @@ class Document(ApiCase):
     def test_is_openapi(self):
         self.assertEqual(list(openapi.flaws(self.document)), [])
 
+    def test_operations_have_names_of_their_own(self):
+        names = [operation["operationId"] for methods in self.document["paths"].values()
+                 for operation in methods.values()]
+        self.assertEqual(len(names), len(set(names)))
+        self.assertLessEqual({"getLeases", "postLeases", "patchLeasesByLease",
+                              "postDevicesByDeviceCordon", "getOpenapiJson"}, set(names))
+
+    def test_parameters(self):
+        """All that the agent reads are there, and it refuses others."""
+        def of(method, path):
+            return {each["name"]: each["required"] for each in
+                    self.document["paths"][path][method]["parameters"] if each["in"] == "query"}
+        self.assertEqual(of("get", "/v1/advice"), {"lease": False, "limit": False, "after": False})
+        self.assertTrue(of("get", "/v1/history")["of"])
+        self.assertEqual(of("delete", "/v1/partitions"), {"name": True})
+        for url in ("/v1/leases?limi=3", "/v1/devices?device=gpu0", "/v1/leases/x?wait_ms=1&a=b"):
+            self.assertEqual(self.root.send("GET", url).status, 400)
+        self.assertIn("no parameter 'limi'", self.root.send("GET", "/v1/leases?limi=3").json["detail"])
+
     def test_every_schema_is_used(self):
         text = str(self.document["paths"]) + str(self.document["components"])
         for name in self.document["components"]["schemas"]:

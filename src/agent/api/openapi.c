@@ -5,6 +5,8 @@
 #include "agent/record/agent.h"
 #include "base/cleanup.h"
 
+#include <assert.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,6 +20,7 @@ static const struct {
 	{"dry_run", "true|false", "answer with the plan (200) and change nothing"},
 	{"force", "true|false", "end its processes first"},
 	{"from", "time", "from this moment on"},
+	{"lease", "string", "only of this lease, by id or name"},
 	{"limit", "integer", "the most items"},
 	{"name", "string", "of the layout in messages, or of the partition"},
 	{"of", "node|wanted", "the node as it is, or what was applied last"},
@@ -52,17 +55,21 @@ static const struct {
 };
 /* clang-format on */
 
-static json_t *parameter(const char *name, size_t n_name)
+/* word: NAME, NAME=MEANING, and "!" behind it where the parameter is required. */
+static json_t *parameter(const char *word, size_t n_word)
 {
-	for (size_t i = 0; i < CLV_ARRAY_SIZE(parameters); i++) {
-		if (strlen(parameters[i].name) == n_name &&
-			memcmp(parameters[i].name, name, n_name) == 0)
-			return json_pack("{s:o,s:s,s:s,s:o}", "name",
-				json_stringn(name, strcspn(name, "= ")), "in", "query",
-				"description", parameters[i].about, "schema",
-				clv_schema_of_type(parameters[i].type));
+	bool is_required = word[n_word - 1] == '!';
+	size_t n = n_word - is_required, at = 0;
+
+	while (strlen(parameters[at].name) != n ||
+		memcmp(parameters[at].name, word, n) != 0) {
+		at++;
+		assert(at < CLV_ARRAY_SIZE(parameters));
 	}
-	return NULL;
+	return json_pack("{s:o,s:s,s:b,s:s,s:o}", "name",
+		json_stringn(word, strcspn(word, "= !")), "in", "query", "required",
+		is_required, "description", parameters[at].about, "schema",
+		clv_schema_of_type(parameters[at].type));
 }
 
 static void add_headers(const struct clv_route *route, json_t *array)
@@ -150,15 +157,40 @@ static void add_more_answers(const struct clv_route *route, json_t *responses)
 	}
 }
 
+/* METHOD and the words of the path: getLeases, patchLeasesByLease. */
+static json_t *operation_id(const struct clv_route *route)
+{
+	char id[96];
+	size_t used = 0;
+	bool is_start = false;
+
+	for (const char *p = route->method; *p; p++)
+		id[used++] = (char)(*p | 0x20);
+	for (const char *p = strncmp(route->path, "/v1/", 4) == 0 ? route->path + 3
+								  : route->path;
+		*p && used + 3 < sizeof(id); p++) {
+		bool is_letter = (*p >= 'a' && *p <= 'z') || (*p >= '0' && *p <= '9');
+
+		if (*p == '{') {
+			id[used++] = 'B';
+			id[used++] = 'y';
+		}
+		if (is_letter)
+			id[used++] = (char)(is_start && *p >= 'a' ? *p - 32 : *p);
+		is_start = !is_letter;
+	}
+	return json_stringn(id, used);
+}
+
 static json_t *describe(const struct clv_route *route)
 {
 	char status[8];
-	json_t *body,
-		*about = json_pack("{s:s,s:o,s:{s:{s:s,s:o}}}", "summary", route->about,
-			"parameters", parameters_of(route), "responses", "default",
-			"description", "a problem document (RFC 9457)", "content",
-			content("application/problem+json",
-				clv_schema_of_type("Problem")));
+	json_t *body, *about = json_pack("{s:o,s:s,s:o,s:{s:{s:s,s:o}}}", "operationId",
+			      operation_id(route), "summary", route->about, "parameters",
+			      parameters_of(route), "responses", "default", "description",
+			      "a problem document (RFC 9457)", "content",
+			      content("application/problem+json",
+				      clv_schema_of_type("Problem")));
 
 	snprintf(status, sizeof(status), "%u", route->status);
 	json_object_set_new(

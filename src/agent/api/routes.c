@@ -121,7 +121,7 @@ static const struct clv_route routes[] = {
 		"events as they happen (text/event-stream)", "after", NULL, "text", 200},
 	{"GET", "/v1/history", clv_api_get_history, CLV_MAY_KNOWN, NULL,
 		"what was used, second by second or minute by minute",
-		"of=series resolution from to", NULL, "History", 200},
+		"of=series! resolution from to", NULL, "History", 200},
 	{"GET", "/v1/advice", clv_api_get_advice, CLV_MAY_KNOWN, NULL,
 		"advice on the size of leases, by their history",
 		"lease limit after", NULL, "[Advice]", 200},
@@ -146,7 +146,7 @@ static const struct clv_route routes[] = {
 		"partition.create", "create partitions", "dry_run", "PartitionRequest",
 		"Operation", 202},
 	{"DELETE", "/v1/partitions", clv_api_delete_partition, CLV_MAY_ADMIN,
-		"partition.destroy", "destroy a partition", "name", NULL, "Operation", 202},
+		"partition.destroy", "destroy a partition", "name!", NULL, "Operation", 202},
 	{"GET", "/v1/operations", clv_api_get_operations, CLV_MAY_KNOWN, NULL,
 		"operations, oldest first", NULL, NULL, "[Operation]", 200},
 	{"GET", "/v1/operations/{operation}", clv_api_get_operation, CLV_MAY_KNOWN, NULL,
@@ -255,6 +255,34 @@ static int fail_without_route(
 		err, -ENOSYS, "the API has no such path: /openapi.json lists the paths");
 }
 
+static bool is_unknown(const char *name, const void *query)
+{
+	const char *known = query;
+
+	while (known && *known != '\0') {
+		size_t n_name = strcspn(known, " =!");
+
+		if (strlen(name) == n_name && memcmp(known, name, n_name) == 0)
+			return false;
+		known += strcspn(known, " ");
+		known += *known == ' ';
+	}
+	return true;
+}
+
+/* A name that is mistyped must not change what a request does. */
+static int check_query(const struct clv_request *request, const struct clv_route *route,
+	struct clv_error *err)
+{
+	const char *name = clv_request_find_argument(request, is_unknown, route->query);
+
+	if (!name)
+		return 0;
+	return clv_error_set(err, -EINVAL,
+		"%s has no parameter '%.60s': /openapi.json lists those that it has",
+		route->path, name);
+}
+
 static int run(struct clv_request *request, struct clv_error *err)
 {
 	char argument[CLV_ARGUMENT_MAX];
@@ -277,6 +305,8 @@ static int run(struct clv_request *request, struct clv_error *err)
 		r = clv_error_set(err, -EMSGSIZE,
 			"the body is over %u bytes: a request needs far less",
 			CLV_REQUEST_MAX_BYTES);
+	if (r >= 0)
+		r = check_query(request, route, err);
 	if (r >= 0)
 		r = clv_idempotency_begin(request, route, err);
 	if (r > 0)

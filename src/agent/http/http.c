@@ -64,6 +64,32 @@ const char *clv_request_header(const struct clv_request *request, const char *na
 	return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
 }
 
+struct search {
+	bool (*fits)(const char *name, const void *userdata);
+	const void *userdata;
+	const char *found;
+};
+
+static enum MHD_Result check_argument(
+	void *userdata, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+	struct search *search = userdata;
+
+	if (search->fits(name, search->userdata))
+		search->found = name;
+	return search->found ? MHD_NO : MHD_YES;
+}
+
+const char *clv_request_find_argument(const struct clv_request *request,
+	bool (*fits)(const char *name, const void *userdata), const void *userdata)
+{
+	struct search search = {.fits = fits, .userdata = userdata};
+
+	MHD_get_connection_values(
+		request->connection, MHD_GET_ARGUMENT_KIND, check_argument, &search);
+	return search.found;
+}
+
 bool clv_http_is_stopping(const struct clv_http *http)
 {
 	return http->is_stopping;

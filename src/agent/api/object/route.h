@@ -32,8 +32,10 @@ struct clv_route {
 	uint32_t who;       /* CLV_MAY_* */
 	const char *action; /* its name in the audit; NULL: it changes nothing */
 	const char *about;  /* a summary in one line */
-	const char *query;  /* names of parameters, separated by blanks; or NULL */
-	const char *body;   /* a schema, "text" (YAML), or NULL */
+	/* Names of parameters in the query, separated by blanks; or NULL.  NAME!: it is
+	 * required; NAME=MEANING: a row of the parameters in openapi.c. */
+	const char *query;
+	const char *body; /* a schema, "text" (YAML), or NULL */
 	/* A schema, "[Schema]" for a list, "text" (a stream), a media type, or NULL. */
 	const char *result;
 	unsigned int status; /* of success */
