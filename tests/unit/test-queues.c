@@ -405,6 +405,25 @@ static void test_record_of_another_thread(void **state)
 	atomic_store(&control.phase, 0);
 }
 
+/* The queue that this thread used last is gone, and has work.  The handle of a default
+ * queue is NULL as long as the thread has not found that queue. */
+static void test_default_queue_after_a_release(void **state)
+{
+	const uint64_t kind = 5 * CLV_COST_MULTIPLIER | 1;
+	struct clv_queue *queue = submit(1);
+
+	atomic_store(&control.phase, CLV_PHASE_OPEN);
+	clv_cost_learn(kind, 1000, 1);
+	clv_queue_find(handle(1));
+	atomic_store(&queue->quick_limit, UINT64_MAX);
+	assert_true(clv_quick_pass(handle(1), kind));
+	clv_queue_release(handle(1));
+	atomic_store(&queue->quick_limit, UINT64_MAX);
+	assert_false(clv_quick_pass(NULL, kind));
+	atomic_store(&control.phase, 0);
+	check_all_complete();
+}
+
 /* A held command is released, and completes, before the thread that released it is done
  * with its queue. */
 static void test_released_with_a_held_command(void **state)
@@ -752,6 +771,7 @@ int main(void)
 		TEST(test_full_of_others),
 		TEST(test_others_and_waits),
 		TEST(test_record_of_another_thread),
+		TEST(test_default_queue_after_a_release),
 		TEST(test_released_with_a_held_command),
 		TEST(test_streams_that_end_before_their_work),
 		TEST(test_marks_at_once),

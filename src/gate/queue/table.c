@@ -195,7 +195,9 @@ void clv_table_remove(struct clv_queue *queue)
 		atomic_store(&table->entries[i], TOMBSTONE);
 		atomic_fetch_sub(&n_live, 1);
 	}
-	queue->handle = NULL;
+	/* A thread's last queue may be this one.  NULL is the handle of a default queue
+	 * that the thread has not found yet. */
+	queue->handle = TOMBSTONE;
 	pthread_mutex_unlock(&change_lock);
 	clv_table_unuse(queue);
 }
