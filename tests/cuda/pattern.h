@@ -32,6 +32,7 @@
 	} while (0)
 
 extern volatile uint32_t *words; /* in host memory that the device sees */
+extern handle context;
 
 static inline void sleep_ms(long ms)
 {
@@ -71,3 +72,6 @@ uint32_t external_semaphore(void);
 uint32_t event_of_another(void);
 uint32_t graph_of_semaphore(void);
 uint32_t graph_beside_wait(void);
+
+/* The pattern with destructors of threads (ends.c). */
+uint32_t thread_ends(void);

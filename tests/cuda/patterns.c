@@ -24,7 +24,7 @@ static const char image[] = "cleave-double-module\n"
 static handle run_kernel, fresh_kernel, await_kernel, relay_kernel, serve_kernel,
 	store_kernel;
 volatile uint32_t *words;
-static handle context;
+handle context;
 
 /* Loads the kernel now: a first launch that loads it may wait for the kernel that it is
  * to release. */
@@ -689,8 +689,7 @@ static uint32_t threads(void)
 	return words[N_THREADS - 1] * N_ROUNDS;
 }
 
-/* More streams than a GPU has hardware queues, each with a kernel that ends when all have
- * been launched. */
+/* More streams than a GPU has hardware queues; their kernels end when all have begun. */
 static uint32_t many_streams(void)
 {
 	handle streams[64];
@@ -751,6 +750,7 @@ static const struct pattern {
 	{ "deep-beside",         deep_beside,         1,                  0 },
 	{ "mixed-defaults",      mixed_defaults,      N_ROUNDS,           0 },
 	{ "own-stream",          own_stream,          1,                  0 },
+	{ "thread-ends",         thread_ends,         N_ROUNDS,           0 },
 	{ "ping-pong",           ping_pong,           N_ROUNDS,           0 },
 	{ "overlap",             overlap,             N_ROUNDS,           0 },
 	{ "threads",             threads,             N_ROUNDS,           0 },

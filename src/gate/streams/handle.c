@@ -24,6 +24,9 @@ static void forget_thread(void *userdata)
 {
 	struct thread_stream *each = userdata;
 
+	/* A later destructor of the program may use the stream again. */
+	thread_streams = NULL;
+	clv_stream_forget_context();
 	while (each) {
 		struct thread_stream *next = each->next;
 
