@@ -278,6 +278,27 @@ static void test_unwatchable(void **state)
 	assert_int_equal(charged_bytes, N_BYTES);
 }
 
+/* Another tenant has locked the inode that all of the driver's files share: the file has
+ * no mark, so other processes pay too. */
+static void test_locked_inode(void **state)
+{
+	struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	int fd = new_file(), others = new_file();
+	struct clv_file_mark mark;
+
+	assert_int_equal(fcntl(others, F_OFD_SETLK, &all), 0);
+	make(7);
+	assert_true(clv_piece_exported(7, fd));
+	assert_false(clv_file_mark_find(fd, 0, UINT64_MAX, &mark));
+	clv_piece_release(7);
+	clv_pieces_settle();
+	assert_int_equal(charged_bytes, N_BYTES);
+	close(fd);
+	clv_pieces_settle();
+	assert_int_equal(charged_bytes, 0);
+	close(others);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -289,6 +310,7 @@ int main(void)
 		cmocka_unit_test_setup(test_agent_does_not_know, set_up),
 		cmocka_unit_test_setup(test_closed_list, set_up),
 		cmocka_unit_test_setup(test_unwatchable, set_up),
+		cmocka_unit_test_setup(test_locked_inode, set_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

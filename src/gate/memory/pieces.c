@@ -222,7 +222,9 @@ static bool number_piece(const struct clv_view *view, struct clv_piece *piece)
 }
 
 /* Where the driver's files cannot be watched, the piece stays charged as long as this
- * process, and the file has no mark, so that another process is charged too. */
+ * process, and the file has no mark, so that another process is charged too.  So it is
+ * where the kernel refuses the mark, because another tenant has locked the inode that all
+ * files of the driver share. */
 static bool watch_file(const struct clv_view *view, struct clv_piece *piece, int fd)
 {
 	uint64_t n_bytes = piece->charge.charged ? piece->charge.n_bytes : 0;
@@ -241,7 +243,8 @@ static bool watch_file(const struct clv_view *view, struct clv_piece *piece, int
 		/* Earlier files may not be known any more. */
 		else if (piece->instance != clv_exports_instance())
 			piece->instance = 0;
-		return clv_file_mark_put(fd, &piece->mark);
+		clv_file_mark_put(fd, &piece->mark);
+		break;
 	}
 	return true;
 }
