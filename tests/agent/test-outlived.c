@@ -26,8 +26,10 @@ bool __wrap_clv_watched_is_list(int fd)
 	return true;
 }
 
-bool __wrap_clv_exported_sum(const int *fds, uint32_t n_fds, uint64_t *ret_bytes)
+bool __wrap_clv_exported_sum(const struct clv_exported *exported, uint64_t *ret_bytes)
 {
+	if (exported->is_partial)
+		return false;
 	n_looks++;
 	world.now_ns += look_ns;
 	*ret_bytes = left_bytes;
@@ -109,11 +111,55 @@ static void test_long_lists(void **state)
 	assert_int_equal(lease->n_outlived, N_PROCESSES);
 }
 
+/* A process sends so many lists, each again and again. */
+static struct clv_lease *begin_with_lists(unsigned int n)
+{
+	struct clv_agent_device *device = world_device(40 * GIB);
+	struct clv_lease *lease;
+	struct clv_attached *process;
+
+	lease = world_lease(device, &(struct world_lease){"a", ALICE, 50, 10 * GIB});
+	world_process(PID(1), 1);
+	process = world_attach(lease, PID(1));
+	for (unsigned int i = 0; i < n; i++) {
+		int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+		for (int k = 0; k < 3; k++)
+			clv_outlived_record(process, fd);
+		close(fd);
+	}
+	return lease;
+}
+
+static void test_many_lists(void **state)
+{
+	struct clv_lease *lease = begin_with_lists(4);
+
+	left_bytes = look_ns = charged_bytes = 0;
+	world_kill(PID(1));
+	pass(lease, 2);
+	assert_int_equal(lease->n_outlived, 0);
+	assert_int_equal(charged_bytes, 0);
+}
+
+/* Files of the lists that are not kept may exist. */
+static void test_too_many_lists(void **state)
+{
+	struct clv_lease *lease = begin_with_lists(5);
+
+	left_bytes = look_ns = charged_bytes = 0;
+	world_kill(PID(1));
+	pass(lease, 2);
+	assert_int_equal(charged_bytes, 2 * GIB);
+}
+
 int main(void)
 {
 	static struct rows rows;
 
 	ROWS_ONE(&rows, test_short_lists);
 	ROWS_ONE(&rows, test_long_lists);
+	ROWS_ONE(&rows, test_many_lists);
+	ROWS_ONE(&rows, test_too_many_lists);
 	return rows_run(&rows);
 }

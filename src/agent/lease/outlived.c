@@ -10,7 +10,6 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 /* The most instances that are kept of a lease.  What further processes leave behind stays
  * charged until the lease ends. */
@@ -22,14 +21,9 @@
 #define LOOK_PART 100u
 #define TICK_NS (10 * CLV_NS_PER_MS)
 
-/* A process sends another instance where its program closed the first one, and the same
- * one again when it attaches again. */
-#define INSTANCES_MAX 4u
-
 struct clv_outlived {
 	TAILQ_ENTRY(clv_outlived) entry;
-	int fds[INSTANCES_MAX];
-	uint32_t n_fds;
+	struct clv_exported lists;
 	uint64_t n_bytes;
 };
 
@@ -38,7 +32,7 @@ static void look(struct clv_lease *lease, struct clv_outlived *outlived)
 {
 	uint64_t began_ns = clv_clock_ns(), took_ns;
 
-	clv_exported_sum(outlived->fds, outlived->n_fds, &outlived->n_bytes);
+	clv_exported_sum(&outlived->lists, &outlived->n_bytes);
 	took_ns = clv_clock_ns() - began_ns;
 	if (lease->outlived_look_at_ns < began_ns)
 		lease->outlived_look_at_ns = began_ns;
@@ -61,18 +55,10 @@ static void publish(struct clv_lease *lease)
 
 static struct clv_outlived *outlived_free(struct clv_outlived *outlived)
 {
-	for (uint32_t i = 0; outlived && i < outlived->n_fds; i++)
-		close(outlived->fds[i]);
+	if (outlived)
+		clv_exported_close(&outlived->lists);
 	free(outlived);
 	return NULL;
-}
-
-/* The last one is replaced where there are too many. */
-static void add_instance(struct clv_outlived *outlived, int fd)
-{
-	if (outlived->n_fds == INSTANCES_MAX)
-		close(outlived->fds[--outlived->n_fds]);
-	outlived->fds[outlived->n_fds++] = fd;
 }
 
 void clv_outlived_record(struct clv_attached *process, int fd)
@@ -85,7 +71,7 @@ void clv_outlived_record(struct clv_attached *process, int fd)
 		process->exported = calloc(1, sizeof(*process->exported));
 	own_fd = process->exported ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
 	if (own_fd >= 0)
-		add_instance(process->exported, own_fd);
+		clv_exported_add(&process->exported->lists, own_fd);
 }
 
 static void keep(struct clv_lease *lease, struct clv_outlived *outlived)

@@ -5,8 +5,38 @@
 #include "base/array.h"
 #include "base/watched.h"
 
+#include <linux/kcmp.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static bool is_same_file(int a, int b)
+{
+	pid_t self = getpid();
+
+	return syscall(SYS_kcmp, self, self, KCMP_FILE, a, b) == 0;
+}
+
+void clv_exported_add(struct clv_exported *exported, int fd)
+{
+	bool is_known = false;
+
+	for (uint32_t i = 0; i < exported->n_fds; i++)
+		is_known |= is_same_file(exported->fds[i], fd);
+	if (!is_known && exported->n_fds < CLV_EXPORTED_LISTS) {
+		exported->fds[exported->n_fds++] = fd;
+		return;
+	}
+	exported->is_partial |= !is_known;
+	close(fd);
+}
+
+void clv_exported_close(struct clv_exported *exported)
+{
+	while (exported->n_fds > 0)
+		close(exported->fds[--exported->n_fds]);
+}
 
 /* The data of the watched files. */
 struct files {
@@ -47,13 +77,13 @@ static uint64_t sum(struct files *files)
 	return n_bytes;
 }
 
-bool clv_exported_sum(const int *fds, uint32_t n_fds, uint64_t *ret_bytes)
+bool clv_exported_sum(const struct clv_exported *exported, uint64_t *ret_bytes)
 {
+	bool is_complete = !exported->is_partial;
 	struct files files = {0};
-	bool is_complete = true;
 
-	for (uint32_t i = 0; i < n_fds; i++)
-		is_complete &= clv_watched_visit(fds[i], add_file, &files);
+	for (uint32_t i = 0; is_complete && i < exported->n_fds; i++)
+		is_complete = clv_watched_visit(exported->fds[i], add_file, &files);
 	if (is_complete)
 		*ret_bytes = sum(&files);
 	free(files.items);

@@ -4,7 +4,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Reads how much memory the files have that these epoll instances watch, as a gate sent
- * them (arbiter/attach.h); what several files have counts once.  False: an instance
- * cannot be read, and *ret_bytes is unchanged. */
-bool clv_exported_sum(const int *fds, uint32_t n_fds, uint64_t *ret_bytes);
+/* A process sends another list where its program closed the first one. */
+#define CLV_EXPORTED_LISTS 4u
+
+/* The epoll instances with which a gate lists its exported files (arbiter/attach.h). */
+struct clv_exported {
+	int fds[CLV_EXPORTED_LISTS];
+	uint32_t n_fds;
+	bool is_partial; /* there were more */
+};
+
+/* Adds a list, unless it is known.  Takes the descriptor over. */
+void clv_exported_add(struct clv_exported *exported, int fd);
+void clv_exported_close(struct clv_exported *exported);
+
+/* Reads how much memory the listed files have; what several files have counts once.
+ * False: not all lists are known, or can be read, and *ret_bytes is unchanged. */
+bool clv_exported_sum(const struct clv_exported *exported, uint64_t *ret_bytes);
