@@ -26,7 +26,8 @@ bool __wrap_clv_watched_is_list(int fd)
 	return true;
 }
 
-bool __wrap_clv_exported_sum(const struct clv_exported *exported, uint64_t *ret_bytes)
+bool __wrap_clv_exported_sum(
+	const struct clv_exported *exported, pid_t *reader, uint64_t *ret_bytes)
 {
 	if (exported->is_partial)
 		return false;

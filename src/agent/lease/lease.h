@@ -179,6 +179,7 @@ struct clv_lease {
 	TAILQ_HEAD(, clv_outlived) outlived;
 	uint32_t n_outlived;
 	uint64_t outlived_look_at_ns;
+	pid_t outlived_reader; /* a child that hangs, or 0 */
 	uint64_t lasting_bytes;
 };
 TAILQ_HEAD(clv_lease_list, clv_lease);

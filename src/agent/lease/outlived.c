@@ -32,7 +32,7 @@ static void look(struct clv_lease *lease, struct clv_outlived *outlived)
 {
 	uint64_t began_ns = clv_clock_ns(), took_ns;
 
-	clv_exported_sum(&outlived->lists, &outlived->n_bytes);
+	clv_exported_sum(&outlived->lists, &lease->outlived_reader, &outlived->n_bytes);
 	took_ns = clv_clock_ns() - began_ns;
 	if (lease->outlived_look_at_ns < began_ns)
 		lease->outlived_look_at_ns = began_ns;

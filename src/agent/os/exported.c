@@ -5,11 +5,19 @@
 #include "base/array.h"
 #include "base/watched.h"
 
+#include <fcntl.h>
 #include <linux/kcmp.h>
+#include <poll.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+/* How long the agent waits for its child. */
+#define ANSWER_MS 100
 
 static bool is_same_file(int a, int b)
 {
@@ -77,15 +85,87 @@ static uint64_t sum(struct files *files)
 	return n_bytes;
 }
 
-bool clv_exported_sum(const struct clv_exported *exported, uint64_t *ret_bytes)
+static bool sum_all(const struct clv_exported *exported, uint64_t *ret_bytes)
 {
-	bool is_complete = !exported->is_partial;
 	struct files files = {0};
+	bool is_complete = true;
 
-	for (uint32_t i = 0; is_complete && i < exported->n_fds; i++)
-		is_complete = clv_watched_visit(exported->fds[i], add_file, &files);
+	for (uint32_t i = 0; i < exported->n_fds; i++)
+		is_complete &= clv_watched_visit(exported->fds[i], add_file, &files);
 	if (is_complete)
 		*ret_bytes = sum(&files);
 	free(files.items);
 	return is_complete;
+}
+
+static int compare_fds(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+/* A child that hangs must keep no lock and no connection of the agent's. */
+static void close_all_but(int *kept, uint32_t n)
+{
+	unsigned int from = 0;
+
+	qsort(kept, n, sizeof(*kept), compare_fds);
+	for (uint32_t i = 0; i < n; i++) {
+		if ((unsigned int)kept[i] > from)
+			close_range(from, (unsigned int)kept[i] - 1, 0);
+		from = (unsigned int)kept[i] + 1;
+	}
+	close_range(from, ~0u, 0);
+}
+
+_Noreturn static void answer(const struct clv_exported *exported, int to_fd)
+{
+	int kept[CLV_EXPORTED_LISTS + 1] = {to_fd};
+	uint64_t n_bytes;
+
+	memcpy(kept + 1, exported->fds, exported->n_fds * sizeof(kept[0]));
+	close_all_but(kept, 1 + exported->n_fds);
+	if (sum_all(exported, &n_bytes))
+		(void)!write(to_fd, &n_bytes, sizeof(n_bytes));
+	_exit(0);
+}
+
+static bool has_ended(pid_t child, int how)
+{
+	return child == 0 || waitpid(child, NULL, how) != 0;
+}
+
+/* Takes over the descriptor. */
+static bool receive(int from_fd, uint64_t *ret_bytes)
+{
+	uint64_t n_bytes;
+	bool is_whole = read(from_fd, &n_bytes, sizeof(n_bytes)) == sizeof(n_bytes);
+
+	if (is_whole)
+		*ret_bytes = n_bytes;
+	close(from_fd);
+	return is_whole;
+}
+
+bool clv_exported_sum(
+	const struct clv_exported *exported, pid_t *reader, uint64_t *ret_bytes)
+{
+	struct pollfd end = {.events = POLLIN};
+	bool has_answered;
+	int ends[2];
+
+	if (exported->is_partial || !has_ended(*reader, WNOHANG) ||
+		pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
+		return false;
+	*reader = fork();
+	if (*reader == 0)
+		answer(exported, ends[1]);
+	close(ends[1]);
+	end.fd = ends[0];
+	/* Without a child it is the end of the pipe. */
+	has_answered = poll(&end, 1, ANSWER_MS) > 0;
+	if (*reader > 0)
+		kill(*reader, SIGKILL);
+	if (*reader < 0 || has_ended(*reader, has_answered ? 0 : WNOHANG))
+		*reader = 0;
+	return receive(ends[0], ret_bytes);
 }
