@@ -7,6 +7,8 @@ import socket
 import struct
 import sys
 
+import silent
+
 HELLO = struct.pack("=8I", 0x43564c43, 1, 2, 1, 0xffffffff, 0, 0, 0)
 OBJECT = struct.Struct("=8I")
 GROUP, CHANNEL, SUBDEVICE = 0xa06c, 0xc86f, 0x2080
@@ -17,11 +19,25 @@ def tell(lease, handle, kind, fd=None, magic=0x43564c43):
     lease.sendmsg([OBJECT.pack(magic, handle // 100, 5, handle, kind, 0, 0, 0)], files)
 
 
-def main():
+def attach():
     lease = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     lease.connect(os.environ["CLEAVE_LEASE"])
     lease.sendmsg([HELLO])
     assert len(lease.recv(1024)) == 536
+    return lease
+
+
+def tell_of_silent_file(lease):
+    """Any process that asks for its attributes may wait for ever for the answer."""
+    file = silent.File()
+    for handle in range(5000, 5020):
+        tell(lease, handle, GROUP, file.fd)
+        attach().close()
+    assert not [pid for pid in file.asked if pid != os.getpid()], file.asked
+
+
+def main():
+    lease = attach()
     null, (out, _) = os.open("/dev/null", os.O_RDWR), os.pipe()
     for fd in (null, out, lease.fileno(), None):
         for handle in range(100, 3000, 7):
@@ -31,6 +47,8 @@ def main():
     for size in (1, 31, 33, 4096):
         lease.sendmsg([b"x" * size], [(socket.SOL_SOCKET, socket.SCM_RIGHTS,
                                        array.array("i", [null, out, null]))])
+    if silent.is_possible():
+        tell_of_silent_file(lease)
     return 0
 
 

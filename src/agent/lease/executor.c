@@ -10,6 +10,7 @@
 #include "agent/event/events.h"
 #include "agent/lease/attached.h"
 #include "agent/os/child.h"
+#include "agent/os/stat.h"
 #include "agent/record/agent.h"
 #include "agent/record/notify.h"
 #include "arbiter/arbiter.h"
@@ -22,8 +23,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #define PROGRAM "cleave-try-preempt"
@@ -332,14 +331,13 @@ const char *clv_executor_reason(const struct clv_agent_device *device)
 
 /* Processes. */
 
-/* A tenant may send any file, and a call on a file that it controls (FUSE) might never
- * return. */
+/* A tenant may send any file, also one that it serves itself (FUSE). */
 static bool is_nvidia(int fd)
 {
-	struct stat st;
+	struct statx file;
 
-	return fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) &&
-	       major(st.st_rdev) == NVIDIA_MAJOR;
+	return clv_stat_known(fd, "", &file) && S_ISCHR(file.stx_mode) &&
+	       file.stx_rdev_major == NVIDIA_MAJOR;
 }
 
 /* Objects are recorded also while the test runs or is to be repeated: they may be needed

@@ -7,6 +7,7 @@
 #include "agent/device/devices.h"
 #include "agent/event/events.h"
 #include "agent/ledger/ledger.h"
+#include "agent/os/stat.h"
 #include "agent/record/agent.h"
 #include "agent/watch/bypass-detect.h"
 #include "agent/watch/overhead.h"
@@ -17,7 +18,6 @@
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 struct pass {
@@ -145,15 +145,15 @@ static bool is_self(void *userdata, const struct clv_process_id *id)
  * between mount namespaces. */
 static bool is_ignored(const struct clv_config *settings, pid_t pid)
 {
-	struct stat runs, program;
+	struct statx runs, program;
 	char path[40];
 
 	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-	if (settings->n_ignored == 0 || stat(path, &runs) < 0)
+	if (settings->n_ignored == 0 || !clv_stat_known(AT_FDCWD, path, &runs))
 		return false;
 	for (size_t i = 0; i < settings->n_ignored; i++) {
-		if (stat(settings->ignored[i], &program) == 0 &&
-			program.st_dev == runs.st_dev && program.st_ino == runs.st_ino)
+		if (clv_stat_known(AT_FDCWD, settings->ignored[i], &program) &&
+			clv_stat_is_same(&program, &runs))
 			return true;
 	}
 	return false;

@@ -5,6 +5,7 @@
 #include "agent/config/config.h"
 #include "agent/event/events.h"
 #include "agent/ledger/ledger.h"
+#include "agent/os/stat.h"
 #include "agent/record/agent.h"
 #include "agent/watch/descendants.h"
 #include "base/array.h"
@@ -16,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* The kernel needs a millisecond to list the mappings of a large process, in which the
  * loop waits, and a hundredth of that for its size. */
@@ -182,12 +182,12 @@ static struct found find_ungated(
  * mounted over the machine's drivers. */
 static const char *root_text(pid_t pid)
 {
-	struct stat own, other;
+	struct statx own, other;
 	char path[40];
 
 	snprintf(path, sizeof(path), "/proc/%d/root", (int)pid);
-	if (stat("/", &own) < 0 || stat(path, &other) < 0 ||
-		(own.st_dev == other.st_dev && own.st_ino == other.st_ino))
+	if (!clv_stat_known(AT_FDCWD, "/", &own) ||
+		!clv_stat_known(AT_FDCWD, path, &other) || clv_stat_is_same(&own, &other))
 		return "";
 	return ", in another root file system";
 }

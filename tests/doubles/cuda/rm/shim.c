@@ -12,7 +12,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -123,27 +122,16 @@ static bool is_ours(int fd)
 	       peer.sun_family == AF_UNIX && strcmp(peer.sun_path, DGP_SOCKET) == 0;
 }
 
-static int ask(int fd, struct stat *ret)
+EXPORT int statx(int dirfd, const char *path, int flags, unsigned mask, struct statx *ret)
 {
-	int r = (int)syscall(SYS_newfstatat, fd, "", ret, AT_EMPTY_PATH);
+	int r = (int)syscall(SYS_statx, dirfd, path, flags, mask, ret);
 
-	if (r == 0 && S_ISSOCK(ret->st_mode) && is_ours(fd)) {
-		ret->st_mode = S_IFCHR | 0666;
-		ret->st_rdev = makedev(195, 255);
+	if (r == 0 && !path[0] && S_ISSOCK(ret->stx_mode) && is_ours(dirfd)) {
+		ret->stx_mode = S_IFCHR | 0666;
+		ret->stx_rdev_major = 195;
+		ret->stx_rdev_minor = 255;
 	}
 	return r;
-}
-
-EXPORT int fstat(int fd, struct stat *ret)
-{
-	return ask(fd, ret);
-}
-
-/* With 64-bit off_t the two are one function. */
-EXPORT int fstat64(int fd, struct stat64 *ret);
-int fstat64(int fd, struct stat64 *ret)
-{
-	return ask(fd, (struct stat *)(void *)ret);
 }
 
 static uint64_t now_ns(void)

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A file of a file system in user space (FUSE), which tells who asks about it."""
+import ctypes
+import os
+import struct
+import tempfile
+import threading
+
+HEADER = struct.Struct("=IIQQIIII")
+OPEN, GETATTR, INIT, POLL = 14, 3, 26, 40
+ATTRIBUTES = struct.pack("=QII6Q10I", 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0o100666, 1, 0, 0, 0,
+                         4096, 0)
+ANSWERS = {
+    INIT: struct.pack("=4I2H2I2H8I", 7, 31, 4096, 0, 16, 12, 1 << 16, 1, 0, 0, *[0] * 8),
+    OPEN: bytes(16),
+    GETATTR: ATTRIBUTES,
+}
+
+
+def is_possible():
+    return os.geteuid() == 0 and os.access("/dev/fuse", os.W_OK)
+
+
+class File:
+    def __init__(self):
+        _, path = tempfile.mkstemp()
+        self.device = os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC)
+        self.asked = []  # the processes of questions about attributes
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.mount(b"silent", path.encode(), b"fuse", 0,
+                      f"fd={self.device},rootmode=100666,user_id=0,group_id=0".encode()):
+            raise OSError(ctypes.get_errno(), "mount")
+        threading.Thread(target=self.serve, daemon=True).start()
+        self.fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        libc.umount2(path.encode(), 2)  # it lives as long as it is open
+        os.unlink(path)
+
+    def serve(self):
+        while True:
+            question = os.read(self.device, 1 << 17)
+            _, what, number, _, _, _, pid, _ = HEADER.unpack_from(question)
+            if what == GETATTR:
+                self.asked.append(pid)
+            answer = ANSWERS.get(what)
+            if answer is None:
+                answer, error = b"", -38
+            else:
+                error = 0
+            os.write(self.device, struct.pack("=IiQ", 16 + len(answer), error, number) + answer)
