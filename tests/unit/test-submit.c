@@ -17,6 +17,7 @@
 #include "gate/window/threads.h"
 #include "gate/window/turnstile.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -425,6 +426,42 @@ static void test_order_needs_no_events(void **state)
 	assert_int_equal(n_events, 10); /* the markers of commands of unknown length */
 }
 
+static void *submit_in_between(void *event)
+{
+	clv_gate_thread.last_queue = &clv_no_queue;
+	submit(CLV_COST_MULTIPLIER, event);
+	return NULL;
+}
+
+/* Two threads submit to one queue, and the first one is interrupted behind the driver's
+ * call.  The end of its command does not show that of the other thread's. */
+static void test_booked_in_another_order(void **state)
+{
+	struct clv_submission submission;
+	cl_event first, second;
+	pthread_t thread;
+
+	clv_queue_release(queue);
+	properties = 0;
+	queue = (cl_command_queue)((uintptr_t)queue + 1024);
+	clv_queue_find(queue);
+	clv_cost_learn(CLV_COST_MULTIPLIER | 1, 10000, 1);
+	assert_int_equal(clv_submission_begin(&submission, queue, CLV_COST_MULTIPLIER | 1,
+				 false, 0, NULL, &first),
+		CL_SUCCESS);
+	first = new_event();
+	assert_int_equal(pthread_create(&thread, NULL, submit_in_between, &second), 0);
+	pthread_join(thread, NULL);
+	assert_int_equal(clv_submission_end(&submission, CL_SUCCESS), CL_SUCCESS);
+	assert_int_equal(wrapped.clWaitForEvents(1, &first), CL_SUCCESS);
+	assert_int_equal(n_pending, 1);
+	assert_in_range(n_in_flight(), 1, 2);
+	assert_int_equal(wrapped.clFinish(queue), CL_SUCCESS);
+	clv_cost_forget();
+	clv_real.clReleaseEvent(first);
+	clv_real.clReleaseEvent(second);
+}
+
 /* An event outlives its queue.  The driver may give the queue's handle to another one
  * later, so a wait for the event makes no record of it. */
 static void test_wait_for_event_of_a_released_queue(void **state)
@@ -477,6 +514,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_finished_events_are_not_kept, begin, end),
 		cmocka_unit_test_setup_teardown(test_order_needs_no_events, begin, end),
+		cmocka_unit_test_setup_teardown(test_booked_in_another_order, begin, end),
 		cmocka_unit_test_setup_teardown(
 			test_wait_for_event_of_a_released_queue, begin, end),
 		cmocka_unit_test_setup_teardown(test_handle_is_used_again, begin, end),
