@@ -127,13 +127,14 @@ ssize_t clv_socket_receive(int fd, void *data, size_t room_bytes, int *fds, size
 {
 	struct iovec part = {.iov_base = data, .iov_len = room_bytes};
 	union fd_room room = {0};
+	size_t room_fds = n_fds ? *n_fds : 0, got_fds = 0;
+	/* Without room the kernel discards files; to close one may take for ever. */
 	struct msghdr message = {
 		.msg_iov = &part,
 		.msg_iovlen = 1,
-		.msg_control = room.bytes,
-		.msg_controllen = sizeof(room.bytes),
+		.msg_control = room_fds > 0 ? room.bytes : NULL,
+		.msg_controllen = room_fds > 0 ? sizeof(room.bytes) : 0,
 	};
-	size_t room_fds = n_fds ? *n_fds : 0, got_fds = 0;
 	ssize_t got;
 
 	do

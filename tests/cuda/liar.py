@@ -7,7 +7,9 @@ import socket
 import struct
 import sys
 
-import silent
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
+
+import silent  # noqa: E402
 
 HELLO = struct.pack("=8I", 0x43564c43, 1, 2, 1, 0xffffffff, 0, 0, 0)
 OBJECT = struct.Struct("=8I")
@@ -34,6 +36,7 @@ def tell_of_silent_file(lease):
         tell(lease, handle, GROUP, file.fd)
         attach().close()
     assert not [pid for pid in file.asked if pid != os.getpid()], file.asked
+    file.end()
 
 
 def main():

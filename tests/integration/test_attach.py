@@ -10,7 +10,9 @@ import struct
 import subprocess
 import sys
 import time
+import unittest
 
+import silent
 from cli_sandbox import is_alive
 from harness import (DEVICES_BYTES, HELLO, HERE, MAGIC, NO_SLOT, REPLY, Case, UnixConnection,
                      attach, main, wait_until)
@@ -195,6 +197,26 @@ class Attach(Case):
             self.assertIn(b"no hello", s.recv(1024))
             self.assertEqual(s.recv(1024), b"")
             s.close()
+
+    @unittest.skipUnless(silent.is_possible(), "needs root and /dev/fuse")
+    def test_files_that_do_not_close(self):
+        """A file system that does not answer keeps a few children of the agent, and not the
+        agent."""
+        _, lease = self.start_lease()
+        file = silent.File()
+        self.addCleanup(file.end)
+        for n in range(12):
+            s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            s.settimeout(60)
+            s.connect(lease["socket"])
+            socket.send_fds(s, [HELLO.pack(MAGIC, 1, 1, 1, NO_SLOT, 0, 0, 0)],
+                            [file.fd] * (1 + n % 3))
+            self.assertIn(b"was not started inside the lease", s.recv(8192))
+            s.close()
+        self.assertEqual(len(self.leases()), 1)
+        self.assertTrue(wait_until(lambda: file.closed))
+        self.assertNotIn(self.agent.process.pid, file.closed)
+        self.assertLessEqual(len(file.closed), 4)
 
     def test_no_more_than_1024(self):
         holder, lease = self.start_lease()

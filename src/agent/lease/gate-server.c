@@ -16,6 +16,7 @@
 #include "agent/lease/lease.h"
 #include "agent/lease/outlived.h"
 #include "agent/lease/sm.h"
+#include "agent/os/aside.h"
 #include "agent/record/agent.h"
 #include "agent/record/notify.h"
 #include "arbiter/arbiter.h"
@@ -346,11 +347,11 @@ static void on_hello(struct connection *connection)
 	struct clv_error err = {0};
 	char message[256];
 	int report_fd = -1;
-	size_t n_fds = 1;
+	size_t n_fds;
 	ssize_t got;
 
-	got = clv_socket_receive(
-		connection->fd, message, sizeof(message), &report_fd, &n_fds);
+	got = clv_aside_receive(&server->lease->aside, connection->fd, message,
+		sizeof(message), &report_fd, &n_fds);
 	if (got == -EAGAIN)
 		return;
 	if (got == 0 || (got < 0 && got != -EMSGSIZE)) {
@@ -411,10 +412,10 @@ static bool on_message(struct connection *connection)
 		struct clv_attach_threads threads;
 		struct clv_attach_exports exports;
 	} message;
-	size_t n_fds = 1;
+	size_t n_fds;
 	int fd = -1;
-	ssize_t got = clv_socket_receive(
-		connection->fd, &message, sizeof(message), &fd, &n_fds);
+	ssize_t got = clv_aside_receive(&connection->server->lease->aside, connection->fd,
+		&message, sizeof(message), &fd, &n_fds);
 
 	if (got == sizeof(message.object) && message.magic == CLV_ATTACH_MAGIC)
 		note_object(connection, fd, &message.object);

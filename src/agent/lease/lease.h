@@ -4,6 +4,7 @@
  * and its descriptions for people. */
 #pragma once
 
+#include "agent/os/aside.h"
 #include "agent/record/event-record.h"
 #include "agent/record/lease-record.h"
 #include "agent/record/usage-counters.h"
@@ -179,7 +180,8 @@ struct clv_lease {
 	TAILQ_HEAD(, clv_outlived) outlived;
 	uint32_t n_outlived;
 	uint64_t outlived_look_at_ns;
-	pid_t outlived_reader; /* a child that hangs, or 0 */
+	struct clv_aside aside; /* children that hang in files of this tenant's */
+	pid_t outlived_reader;  /* a child that hangs, or 0 */
 	uint64_t lasting_bytes;
 };
 TAILQ_HEAD(clv_lease_list, clv_lease);

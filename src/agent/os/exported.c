@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/os/exported.h"
 
+#include "agent/os/aside.h"
 #include "arbiter/attach.h"
 #include "base/array.h"
 #include "base/watched.h"
@@ -98,32 +99,13 @@ static bool sum_all(const struct clv_exported *exported, uint64_t *ret_bytes)
 	return is_complete;
 }
 
-static int compare_fds(const void *a, const void *b)
-{
-	return *(const int *)a - *(const int *)b;
-}
-
-/* A child that hangs must keep no lock and no connection of the agent's. */
-static void close_all_but(int *kept, uint32_t n)
-{
-	unsigned int from = 0;
-
-	qsort(kept, n, sizeof(*kept), compare_fds);
-	for (uint32_t i = 0; i < n; i++) {
-		if ((unsigned int)kept[i] > from)
-			close_range(from, (unsigned int)kept[i] - 1, 0);
-		from = (unsigned int)kept[i] + 1;
-	}
-	close_range(from, ~0u, 0);
-}
-
 _Noreturn static void answer(const struct clv_exported *exported, int to_fd)
 {
 	int kept[CLV_EXPORTED_LISTS + 1] = {to_fd};
 	uint64_t n_bytes;
 
 	memcpy(kept + 1, exported->fds, exported->n_fds * sizeof(kept[0]));
-	close_all_but(kept, 1 + exported->n_fds);
+	clv_aside_close_all_but(kept, 1 + exported->n_fds);
 	if (sum_all(exported, &n_bytes))
 		(void)!write(to_fd, &n_bytes, sizeof(n_bytes));
 	_exit(0);

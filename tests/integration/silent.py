@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A file of a file system in user space (FUSE), which tells who asks about it."""
+"""A file of a file system in user space (FUSE), which knows the processes that ask about it, and
+answers none that closes it."""
 import ctypes
 import os
 import struct
@@ -7,7 +8,7 @@ import tempfile
 import threading
 
 HEADER = struct.Struct("=IIQQIIII")
-OPEN, GETATTR, INIT, POLL = 14, 3, 26, 40
+OPEN, FLUSH, GETATTR, INIT = 14, 25, 3, 26
 ATTRIBUTES = struct.pack("=QII6Q10I", 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0o100666, 1, 0, 0, 0,
                          4096, 0)
 ANSWERS = {
@@ -26,6 +27,7 @@ class File:
         _, path = tempfile.mkstemp()
         self.device = os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC)
         self.asked = []  # the processes of questions about attributes
+        self.closed = []  # those that have closed it, and wait
         libc = ctypes.CDLL(None, use_errno=True)
         if libc.mount(b"silent", path.encode(), b"fuse", 0,
                       f"fd={self.device},rootmode=100666,user_id=0,group_id=0".encode()):
@@ -37,13 +39,23 @@ class File:
 
     def serve(self):
         while True:
-            question = os.read(self.device, 1 << 17)
+            try:
+                question = os.read(self.device, 1 << 17)
+            except OSError:
+                return
             _, what, number, _, _, _, pid, _ = HEADER.unpack_from(question)
             if what == GETATTR:
                 self.asked.append(pid)
+            if what == FLUSH:
+                self.closed.append(pid)
+                continue
             answer = ANSWERS.get(what)
             if answer is None:
                 answer, error = b"", -38
             else:
                 error = 0
             os.write(self.device, struct.pack("=IiQ", 16 + len(answer), error, number) + answer)
+
+    def end(self):
+        """Lets all that wait go on."""
+        os.close(self.device)
