@@ -203,9 +203,15 @@ static bool is_page(const char *path, uint64_t page)
 	       found.stx_dev_minor == minor(device);
 }
 
+/* The process may put another file there at any moment (TOCTOU), so the file that was
+ * checked is the one that is opened: O_PATH asks no file system. */
 static int open_if_page(const char *path, uint64_t page)
 {
-	return is_page(path, page) ? open(path, O_RDWR | O_CLOEXEC) : -1;
+	_cleanup_close_ int known = open(path, O_PATH | O_CLOEXEC);
+	char own[40];
+
+	snprintf(own, sizeof(own), "/proc/self/fd/%d", known);
+	return known >= 0 && is_page(own, page) ? open(own, O_RDWR | O_CLOEXEC) : -1;
 }
 
 /* From the process's descriptors or, if it has closed them, from its mappings, which the

@@ -21,8 +21,11 @@ void clv_gate_callback_begin(void)
 	clv_gate_thread.last_queue = &clv_no_queue;
 }
 
+/* A child that was forked in a callback, and returns from it, has counted none. */
 void clv_gate_callback_end(void)
 {
+	if (clv_gate_thread.callback_depth == 0)
+		return;
 	if (atomic_fetch_sub(&clv_gate.n_in_callback, 1) == 1)
 		atomic_fetch_add(&clv_gate.n_callback_ends, 1);
 	clv_gate_thread.callback_depth--;
