@@ -174,6 +174,40 @@ class Tokens(TcpCase):
         self.assertTrue(wait_until(lambda: count() <= before + 2, 5), (before, count()))
 
 
+class Kept(TcpCase):
+    """Leases that are created over TCP, by a caller that is no process of the node."""
+    system = True
+    wanted = {"name": "a", "share": .3, "keep": True, "user": 65534, "device": "gpu1"}
+
+    def create(self, scope, **more):
+        given = {"tenant": "nobody"} if scope == "tenant" else {}
+        body = {k: v for k, v in {**self.wanted, **more}.items() if v is not None}
+        return self.over_tcp(self.token(scope, **given)).send("POST", "/v1/leases", body)
+
+    def test_an_admin_creates_and_releases_one(self):
+        answer = self.create("admin")
+        self.assertEqual(answer.status, 201, answer)
+        lease = answer.json
+        self.assertEqual((lease["kept"], lease["uid"], lease["tenant"], lease["holder_pid"],
+                          lease["device"]), (True, 65534, "nobody", None, "gpu1"))
+        self.assertEqual([each["id"] for each in self.client("nobody").get("/v1/leases")["items"]],
+                         [lease["id"]])
+        entry = self.client().get("/v1/audit?limit=1000")["items"][-1]
+        self.assertEqual((entry["action"], entry["object"]), ("lease.create", lease["id"]))
+        released = self.over_tcp(self.token("admin")).send("DELETE", "/v1/leases/" + lease["id"])
+        self.assertEqual(released.status, 204)
+
+    def test_who_may_not(self):
+        self.problem(self.create("tenant"), 403, "not_permitted", "token of an admin")
+        self.problem(self.create("viewer"), 403, "not_permitted")
+
+    def test_what_needs_a_process_of_the_node(self):
+        for more in ({"keep": None, "user": None}, {"keep": False, "user": None}, {"user": None}):
+            self.problem(self.create("admin", **more), 400, "bad_request", "keep and user",
+                         "cleave run")
+        self.assertEqual(self.client().get("/v1/leases")["items"], [])
+
+
 class Tls(TcpCase):
     def make_tls(self):
         self.certificate, self.key = make_certificate(self.files, "tls")

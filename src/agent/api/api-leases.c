@@ -163,8 +163,9 @@ static int find_user(struct clv_request *request, uid_t uid, struct clv_peer *re
 
 	if (request->caller.scope != CLV_SCOPE_ADMIN)
 		return clv_error_set(err, -EPERM,
-			"only an admin can make a lease for user %u: leave user out",
-			uid);
+			"only an admin can make a lease for user %u: %s", uid,
+			request->is_local ? "leave user out"
+					  : "use the token of an admin");
 	if (clv_users_by_uid(uid, &user) == -EINPROGRESS)
 		return clv_http_await_user(request, err);
 	*ret = (struct clv_peer){.uid = uid, .gid = user.gid};
@@ -191,6 +192,17 @@ static int find_owner(struct clv_request *request, const struct clv_lease_reques
 	return 0;
 }
 
+/* A caller over TCP is no process of this node and no user of it. */
+static int check_origin(const struct clv_request *request,
+	const struct clv_lease_request *wanted, struct clv_error *err)
+{
+	if (request->is_local || (wanted->keep && wanted->has_user))
+		return 0;
+	return clv_error_set(err, -EINVAL,
+		"over TCP only a lease that no process holds can be requested, for a "
+		"user of the node: give keep and user, or use cleave run on the node");
+}
+
 int clv_api_post_lease(
 	struct clv_request *request, const char *argument, struct clv_error *err)
 {
@@ -201,11 +213,9 @@ int clv_api_post_lease(
 	struct clv_peer peer;
 	int pidfd = -1, r;
 
-	if (!request->is_local)
-		return clv_error_set(err, -EINVAL,
-			"a lease is held by the process that requests it, which must be "
-			"on the node: use cleave run there");
 	r = clv_request_parse_lease(request->body, request->n_body_bytes, &wanted, err);
+	if (r >= 0)
+		r = check_origin(request, &wanted, err);
 	if (r < 0)
 		return r;
 	if (request->is_first_run)
