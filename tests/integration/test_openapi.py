@@ -73,7 +73,10 @@ class Document(ApiCase):
         self.assertEqual(of("delete", "/v1/partitions"), {"name": True})
         for url in ("/v1/leases?limi=3", "/v1/devices?device=gpu0", "/v1/leases/x?wait_ms=1&a=b"):
             self.assertEqual(self.root.send("GET", url).status, 400)
-        self.assertIn("no parameter 'limi'", self.root.send("GET", "/v1/leases?limi=3").json["detail"])
+        self.assertRegex(self.root.send("GET", "/v1/leases?limi=3").json["detail"],
+                         "no parameter 'limi' in its query: it has tenant, device, .*, after")
+        for odd in ("%00=1", "%ff", "%0a=b", "="):
+            self.assertEqual(self.root.send("GET", "/v1/leases?" + odd).status, 400)
 
     def test_every_schema_is_used(self):
         text = str(self.document["paths"]) + str(self.document["components"])

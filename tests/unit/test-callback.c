@@ -28,7 +28,8 @@ static void test_nested(void **state)
 	expect(0, 0, 1);
 }
 
-/* The child starts at none when it attaches, and then returns from its parent's callback. */
+/* The child starts at none when it attaches, and then returns from its parent's callback.
+ */
 static void test_return_in_a_child(void **state)
 {
 	clv_gate_callback_begin();

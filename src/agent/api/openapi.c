@@ -204,8 +204,10 @@ static json_t *describe(const struct clv_route *route)
 			       ? content("application/yaml", clv_schema_of_type("string"))
 			       : content("application/json",
 					 clv_schema_of_type(route->body));
-		json_object_set_new(
-			about, "requestBody", json_pack("{s:o}", "content", body));
+		/* Only a reason may be left out. */
+		json_object_set_new(about, "requestBody",
+			json_pack("{s:b,s:o}", "required",
+				strcmp(route->body, "Reason") != 0, "content", body));
 	}
 	return about;
 }

@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -270,17 +271,40 @@ static bool is_unknown(const char *name, const void *query)
 	return true;
 }
 
+/* Writes the names of a route's parameters for people. */
+static void list_known(const char *query, char *ret, size_t ret_bytes)
+{
+	size_t used = 0;
+
+	snprintf(ret, ret_bytes, "none");
+	while (query && *query != '\0' && used < ret_bytes) {
+		used += (size_t)snprintf(ret + used, ret_bytes - used, "%s%.*s",
+			used ? ", " : "", (int)strcspn(query, " =!"), query);
+		query += strcspn(query, " ");
+		query += *query == ' ';
+	}
+}
+
+static bool is_printable(const char *text)
+{
+	while (isprint((unsigned char)*text))
+		text++;
+	return *text == '\0';
+}
+
 /* A name that is mistyped must not change what a request does. */
 static int check_query(const struct clv_request *request, const struct clv_route *route,
 	struct clv_error *err)
 {
 	const char *name = clv_request_find_argument(request, is_unknown, route->query);
+	char known[128];
 
 	if (!name)
 		return 0;
+	list_known(route->query, known, sizeof(known));
 	return clv_error_set(err, -EINVAL,
-		"%s has no parameter '%.60s': /openapi.json lists those that it has",
-		route->path, name);
+		"%s has no parameter '%.60s' in its query: it has %s", route->path,
+		is_printable(name) ? name : "?", known);
 }
 
 static int run(struct clv_request *request, struct clv_error *err)
