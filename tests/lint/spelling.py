@@ -8,6 +8,7 @@ import sys
 import tree
 
 SKIP = 77
+NOT_TEXT = ("LICENSE", "web/package-lock.json")
 # Correct here: names of OpenCL, of C, or of this code.
 KNOWN = "fro,inout,nd,ot,te,datas,parms,ans,fo,ba,clen,ue,hist,renderd,nce,nde,hsa"
 
@@ -16,7 +17,7 @@ def main():
     if not shutil.which("codespell"):
         print("codespell is not installed: install the package of that name")
         return SKIP
-    names = [n for n in tree.files() if n != "LICENSE" and "/corpus/" not in n]
+    names = [n for n in tree.files() if n not in NOT_TEXT and "/corpus/" not in n]
     done = subprocess.run(["codespell", "-L", KNOWN, *names], cwd=tree.ROOT,
                           capture_output=True, text=True)
     if done.returncode and not done.stdout:
