@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command that creates a lease.  A lease has a process that holds it, so a page cannot
- * create one; it composes the command instead. */
+/* Commands for what a page cannot do: a lease that a program holds begins with the program, and a
+ * program is started on the node. */
 import type { LeaseClass, Range } from "../api/types";
 import { fractionArgument, sizeArgument } from "./format";
 
@@ -14,6 +14,34 @@ export interface NewLease {
   class: LeaseClass;
   wait: boolean;
   program: string;
+}
+
+export interface KeptRequest {
+  name?: string;
+  device: string;
+  share?: number;
+  share_range?: Range;
+  cap?: number;
+  memory_bytes: number;
+  class: LeaseClass;
+  wait?: boolean;
+  keep: true;
+  user: number;
+}
+
+/* A lease that no process holds, which the agent creates for a user by the uid. */
+export function keptRequest(lease: NewLease, user: number): KeptRequest {
+  const { name, device, share, memory_bytes, cap } = lease;
+  return {
+    ...(name ? { name } : {}), device, memory_bytes, class: lease.class, keep: true, user,
+    ...(typeof share === "number" ? { share } : { share_range: share }),
+    ...(cap === null ? {} : { cap }), ...(lease.wait ? { wait: true } : {}),
+  };
+}
+
+/* Starts a program in a lease that exists. */
+export function joinCommand(lease: string, program: string): string {
+  return `cleave run --lease ${shellWord(lease)} -- ${program.trim() || "PROGRAM"}`;
 }
 
 function shareArgument(share: number | Range): string {

@@ -2,6 +2,7 @@
 /* What an action affects: the sentences of its confirmation. */
 import type { Holder, Lease, Operation, Partition, Plan } from "../api/types";
 import { count, names } from "./format";
+import type { DeviceView } from "./model";
 
 export function holdersOf(partition: Partition): Holder[] {
   return [...partition.holders, ...partition.parts.flatMap(holdersOf)];
@@ -33,6 +34,29 @@ export function byReleasing(lease: Lease): string[] {
   if (lease.kept) return ["It is reserved for later programs, and has no program now."];
   return [`${lease.command} (pid ${lease.holder_pid}) holds it and has no process on the ` +
     "device. The program continues without the device."];
+}
+
+/* Of several leases: which, and whose processes end. */
+export function byReleasingAll(leases: Lease[]): string[] {
+  const busy = leases.filter((each) => each.processes.length > 0);
+  const processes = busy.reduce((sum, each) => sum + each.processes.length, 0);
+  const lines = [`${count(leases.length, "lease")}: ` +
+    `${names(leases.map((each) => `${each.name} of ${each.tenant}`), 12)}.`];
+
+  if (processes > 0)
+    lines.push(`${count(processes, "process", "processes")} in ${names(busy.map((each) => each.name), 12)} ` +
+      `${processes === 1 ? "is" : "are"} ended: SIGTERM now, SIGKILL after 5 seconds; unsaved data is lost.`);
+  return lines;
+}
+
+/* Of several devices: which, and the leases that are on them now. */
+export function byDraining(views: DeviceView[]): string[] {
+  const leases = views.flatMap((view) => [...view.leases, ...view.slots.flatMap((slot) => slot.leases)]);
+  return [`${count(views.length, "device")}: ${names(views.map((each) => each.name), 12)}.`,
+    "They take no new leases. Their leases may end by themselves.",
+    leases.length > 0
+      ? `On them now: ${names(leases.map((each) => `${each.name} of ${each.tenant}`), 12)}.`
+      : "No lease is on them now."];
 }
 
 export function byApplying(plan: Plan): string[] {

@@ -100,3 +100,9 @@ export function names(list: string[], most = 6): string {
   if (last === undefined) return "";
   return all.length > 0 ? `${all.join(", ")} and ${last}` : last;
 }
+
+/* What of a resource can be chosen. */
+export function roomText(most: number, whole: number, show: (value: number) => string): string {
+  if (most >= whole) return `All of it, ${show(whole)}, is free.`;
+  return `${show(most)} of ${show(whole)} is free; the rest is promised to others.`;
+}

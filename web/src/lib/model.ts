@@ -7,7 +7,7 @@ import type {
 import { names } from "./format";
 import { promiseOf } from "./share";
 
-export type Status = "ready" | "divided" | "leased" | "cordoned" | "degraded" | "lost" | "fixed";
+export type Status = "ready" | "divided" | "leased" | "held" | "cordoned" | "degraded" | "lost" | "fixed";
 
 export interface Slot {
   name: string;
@@ -51,6 +51,7 @@ export const STATUS_WORDS: Record<Status, string> = {
   ready: "Ready",
   divided: "Divided",
   leased: "Leased",
+  held: "In use",
   cordoned: "Cordoned",
   degraded: "Degraded",
   lost: "Lost",
@@ -136,7 +137,10 @@ function statusOf(view: {
   if (node && node.scheme !== "none")
     return { status: "divided", reason: node.partitions.length > 0 ? "" : "without partitions" };
   if (view.leases.length > 0 || view.holders.length > 0)
-    return { status: "leased", reason: names(othersOf(view.holders, device, view.leases), 4) };
+    return {
+      status: view.leases.length > 0 ? "leased" : "held",
+      reason: names(othersOf(view.holders, device, view.leases), 4),
+    };
   if (node?.cannot_divide) return { status: "fixed", reason: node.cannot_divide };
   return { status: "ready", reason: "" };
 }
@@ -216,6 +220,18 @@ export function totalsOf(views: DeviceView[], leases: Lease[], devices: Device[]
     memory_promised_bytes: sum(devices.map((each) => each.memory_promised_bytes)),
     memory_used_bytes: sum(active.map((lease) => lease.memory_used_bytes)),
   };
+}
+
+/* Of several nodes; promised and free are parts of all their compute. */
+export function fleetOf(nodes: Totals[]): {
+  devices: number; promised: number; free: number; leases: number;
+} {
+  const sum = (of: (node: Totals) => number) => nodes.reduce((total, node) => total + of(node), 0);
+  const devices = sum((node) => node.devices);
+  const promised = devices > 0 ? sum((node) => node.promised) / devices : 0;
+
+  return { devices, promised, free: devices > 0 ? Math.max(0, 1 - promised) : 0,
+    leases: sum((node) => node.active) };
 }
 
 /* The promised part of the whole device, with its partitions weighted by their width. */

@@ -23,11 +23,13 @@ export function energy(joules: Value): string | null {
   return joules >= 1000 ? `${(joules / 1000).toFixed(1)} kJ` : `${Math.round(joules)} J`;
 }
 
-/* All readings in one line, for small screens; "" without any. */
+/* All readings in one line, for small screens; "" without any.  The driver counts all work, the
+ * agent that of leases: each figure says whose it is. */
 export function readingsLine(device: Device | null): string {
   const use = busy(device?.utilization);
-  return [celsius(device?.temperature_celsius), watts(device?.power_watts), use && `${use} busy`]
+  const all = [celsius(device?.temperature_celsius), watts(device?.power_watts), use && `${use} busy`]
     .filter((each) => each !== null).join(" · ");
+  return all && `Driver: ${all}`;
 }
 
 const ENGINES: [keyof Engines, string][] = [

@@ -57,12 +57,14 @@ function ofDevice(view: DeviceView): Trouble[] {
   const strangers = strangersOf(view.device);
   const say = (text: string): Trouble =>
     ({ page: "devices", argument: view.name, name: view.name, text });
+  const isLeased = view.leases.length > 0 || view.slots.some((slot) => slot.leases.length > 0);
   const troubles: Trouble[] = [];
 
   if (view.health && view.health.state !== "ok")
     troubles.push(say(`${view.health.state}: ${view.health.reasons.join("; ")}`));
   if (strangers.length > 0)
-    troubles.push(say(`used without a lease here by ${names(strangers.map(processText), 3)}`));
+    troubles.push(say((isLeased ? "also " : "") +
+      `used without a lease by ${names(strangers.map(processText), 3)}`));
   return troubles;
 }
 

@@ -110,7 +110,7 @@ function factsOf(view: DeviceView): [string, string][] {
     ["Compute units", String(view.compute_units)],
     ["Engines", enginesLine(view.engines)],
     ["Promised", `${percent(promisedOf(view))}, ${bytes(memoryPromisedOf(view))}`],
-    ["Used now", percent(usedOf(view))],
+    ["Used in leases now", percent(usedOf(view))],
     ["Power", watts(device?.power_watts) ?? NOT_SAID],
     ["Temperature", celsius(device?.temperature_celsius) ?? NOT_SAID],
     ["Energy", energy(device?.energy_joules) ?? NOT_SAID],

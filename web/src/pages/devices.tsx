@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The inventory: all devices, how each can be used, and why not. */
+import { useState } from "preact/hooks";
 import type { Device, Profile } from "../api/types";
+import { byDraining } from "../lib/disturbed";
 import { bytes, count, names, percent } from "../lib/format";
 import { type DeviceView, promisedOf, STATUS_WORDS, type Status } from "../lib/model";
 import { busy, celsius, codecs, watts } from "../lib/readings";
 import { StatusBadge } from "../ui/badge";
-import { href, useData, useSession } from "../ui/hooks";
+import { Confirm } from "../ui/dialog";
+import { TextField } from "../ui/field";
+import { href, useData, useScope, useSession } from "../ui/hooks";
 import { Page } from "../ui/page";
+import { actOnAll, usePicked } from "../ui/pick";
 import { Loaded, Note } from "../ui/states";
 import { type Column, Table } from "../ui/table";
+import { notify } from "../ui/toasts";
 import { useViews } from "../ui/views";
 
 /* The counts or profiles that are valid, shortest first. */
@@ -33,7 +39,7 @@ function placeOf(view: DeviceView): string {
 function readings(views: DeviceView[]): Column<DeviceView>[] {
   const all: [string, (device: Device | null) => number | null | undefined,
     (value: number | null | undefined) => string | null][] = [
-    ["Busy", (device) => device?.utilization, busy],
+    ["Busy (driver)", (device) => device?.utilization, busy],
     ["Power", (device) => device?.power_watts, watts],
     ["Temp.", (device) => device?.temperature_celsius, celsius],
   ];
@@ -84,10 +90,59 @@ function Counted({ views }: { views: DeviceView[] }) {
   );
 }
 
+/* Drains the picked devices. */
+function DrainDialog({ views, onClose, onDone }: {
+  views: DeviceView[]; onClose: () => void; onDone: () => void;
+}) {
+  const session = useSession();
+  const [shown] = useState(views);
+  const [reason, setReason] = useState("");
+  const drain = (view: DeviceView) =>
+    session.agent.ask(`/v1/devices/${encodeURIComponent(view.name)}/drain`,
+      { method: "POST", json: reason ? { reason } : {} });
+  const send = async () => {
+    try {
+      await actOnAll(shown, (view) => view.name, drain);
+      notify(`${count(shown.length, "device")} being drained.`);
+      onDone();
+    } finally {
+      await session.refreshNode();
+    }
+  };
+  return (
+    <Confirm title={`Drain ${count(shown.length, "device")}?`} isDanger onClose={onClose}
+      onConfirm={send} action="Drain all" lines={byDraining(shown)}>
+      <TextField label="Reason" value={reason} onInput={setReason}
+        hint="Shown with each device and recorded in the audit." />
+    </Confirm>
+  );
+}
+
+function Inventory({ views }: { views: DeviceView[] }) {
+  const session = useSession();
+  const profiles = useData(session.profiles, []);
+  const isAdmin = useScope() === "admin";
+  const [isDraining, setDraining] = useState(false);
+  const picked = usePicked(views, (view) => view.name, (view) => view.name);
+
+  return (
+    <>
+      <div class="filter">
+        <Counted views={views} />
+        {isAdmin && <button type="button" class="button" disabled={picked.rows.length === 0}
+          onClick={() => setDraining(true)}>Drain picked ({picked.rows.length})</button>}
+      </div>
+      <Table caption="Devices of this node" rows={views} keyOf={(view) => view.name}
+        columns={[...columns(profiles, views), ...(isAdmin ? [picked.column] : [])]} />
+      {isDraining && <DrainDialog views={picked.rows} onClose={() => setDraining(false)}
+        onDone={picked.clear} />}
+    </>
+  );
+}
+
 export function Devices() {
   const session = useSession();
   const state = useViews();
-  const profiles = useData(session.profiles, []);
 
   return (
     <Page title="Devices" actions={<a class="button primary" href={href("divide")}>Divide devices</a>}>
@@ -96,11 +151,7 @@ export function Devices() {
           ? <Note icon="devices" title="No device was found">
             <code>cleave doctor</code> says why, and what to do.
           </Note>
-          : <>
-            <Counted views={all.views} />
-            <Table caption="Devices of this node" columns={columns(profiles, all.views)}
-              rows={all.views} keyOf={(view) => view.name} />
-          </>}
+          : <Inventory views={all.views} />}
       </Loaded>
     </Page>
   );

@@ -4,13 +4,14 @@ import { useState } from "preact/hooks";
 import { Problem } from "../api/problem";
 import type { Session } from "../api/session";
 import type { Device, Lease, LeaseClass } from "../api/types";
-import { byReleasing } from "../lib/disturbed";
-import { bytes, percent } from "../lib/format";
+import { byReleasing, byReleasingAll } from "../lib/disturbed";
+import { bytes, count, percent } from "../lib/format";
 import { roomOn } from "../lib/model";
 import { changesOf, rangeText, type Size, sizeOf } from "../lib/share";
 import { Confirm, Dialog } from "../ui/dialog";
 import { RoomSlider, SelectField } from "../ui/field";
 import { useSession } from "../ui/hooks";
+import { actOnAll } from "../ui/pick";
 import { ShareField } from "../ui/share-field";
 import { notify } from "../ui/toasts";
 
@@ -91,21 +92,45 @@ export function ResizeDialog({ lease, devices, proposed, onClose }: {
   );
 }
 
+export async function release(session: Session, lease: Lease): Promise<void> {
+  const force = lease.processes.length > 0 ? "?force=true" : "";
+  await session.agent.ask(`/v1/leases/${encodeURIComponent(lease.id)}${force}`, { method: "DELETE" });
+}
+
+export function ReleaseAllDialog({ leases, onClose, onDone }: {
+  leases: Lease[]; onClose: () => void; onDone: () => void;
+}) {
+  const session = useSession();
+  /* Those of the moment at which they were confirmed. */
+  const [shown] = useState(leases);
+  const send = async () => {
+    try {
+      await actOnAll(shown, (lease) => lease.name, (lease) => release(session, lease));
+      notify(`Released ${count(shown.length, "lease")}.`);
+      onDone();
+    } finally {
+      await Promise.all([session.leases.refresh(), session.devices.refresh()]);
+    }
+  };
+  return (
+    <Confirm title={`Release ${count(shown.length, "lease")}?`} isDanger onClose={onClose}
+      onConfirm={send} action="Release all" lines={byReleasingAll(shown)} />
+  );
+}
+
 export function ReleaseDialog({ lease, onClose, onDone }: {
   lease: Lease; onClose: () => void; onDone?: () => void;
 }) {
   const session = useSession();
   const hasProcesses = lease.processes.length > 0;
-  const release = async () => {
-    await session.agent.ask(
-      `/v1/leases/${encodeURIComponent(lease.id)}${hasProcesses ? "?force=true" : ""}`,
-      { method: "DELETE" });
+  const send = async () => {
+    await release(session, lease);
     notify(`Released ${lease.name}.`);
     await Promise.all([session.leases.refresh(), session.devices.refresh()]);
     onDone?.();
   };
   return (
-    <Confirm title={`Release ${lease.name}?`} isDanger onClose={onClose} onConfirm={release}
+    <Confirm title={`Release ${lease.name}?`} isDanger onClose={onClose} onConfirm={send}
       action={hasProcesses ? "End its processes" : "Release"} lines={byReleasing(lease)} />
   );
 }

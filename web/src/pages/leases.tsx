@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 import { useState } from "preact/hooks";
 import type { Device, Lease, LeaseClass, Range } from "../api/types";
-import { runCommand } from "../lib/command";
+import { Problem } from "../api/problem";
+import { joinCommand, keptRequest, type NewLease as Wanted, runCommand } from "../lib/command";
 import { bytes, percent } from "../lib/format";
 import { roomOn, shareable } from "../lib/model";
 import { Dialog } from "../ui/dialog";
 import { Code, RoomSlider, SelectField, TextField } from "../ui/field";
-import { useMayChange, useSession } from "../ui/hooks";
+import { useMayChange, useScope, useSession } from "../ui/hooks";
 import { Page } from "../ui/page";
+import { usePicked } from "../ui/pick";
 import { ShareField } from "../ui/share-field";
 import { Loaded, Note } from "../ui/states";
 import { useViews } from "../ui/views";
 import { LeaseTable } from "./lease-table";
-import { ReleaseDialog, ResizeDialog } from "./lease-dialogs";
+import { ReleaseAllDialog, ReleaseDialog, ResizeDialog } from "./lease-dialogs";
 
 export const CLASSES: [LeaseClass, string][] = [
   ["latency", "Latency: served sooner"],
@@ -23,6 +25,9 @@ export const CLASSES: [LeaseClass, string][] = [
 const MIB = 2 ** 20;
 
 interface Draft {
+  /* Kept: it has an owner, and no process holds it. */
+  isKept: boolean;
+  user: string;
   name: string;
   device: string;
   share: number;
@@ -32,6 +37,11 @@ interface Draft {
   program: string;
 }
 
+/* What depends on the device. */
+function pick({ device, share, range, memory_bytes }: Draft): Partial<Draft> {
+  return { device, share, range, memory_bytes };
+}
+
 function start(devices: Device[], name?: string): Draft {
   const device = devices.find((each) => each.name === name) ??
     [...devices].sort((a, b) => roomOn(b).share - roomOn(a).share)[0]!;
@@ -39,27 +49,77 @@ function start(devices: Device[], name?: string): Draft {
   const share = Math.min(0.25, room.share);
 
   return {
-    name: "", device: device.name, share, range: null, class: "normal", program: "python3 train.py",
+    isKept: false, user: "", name: "", device: device.name, share, range: null, class: "normal",
+    program: "python3 train.py",
     memory_bytes: Math.floor(Math.min(room.memory_bytes, share * device.memory_bytes) / MIB) * MIB,
   };
 }
+
+/* Creates the kept lease, and then shows how a program starts in it. */
+function Keep({ wanted, user, onClose }: { wanted: Wanted; user: string; onClose: () => void }) {
+  const session = useSession();
+  const [made, setMade] = useState<Lease | null>(null);
+  const [problem, setProblem] = useState("");
+  const [isBusy, setBusy] = useState(false);
+  const create = async () => {
+    setBusy(true);
+    setProblem("");
+    try {
+      setMade(await session.agent.ask<Lease>("/v1/leases",
+        { method: "POST", json: keptRequest(wanted, Number(user)) }));
+      await Promise.all([session.leases.refresh(), session.devices.refresh()]);
+    } catch (cause) {
+      setProblem(Problem.of(cause).message);
+    }
+    setBusy(false);
+  };
+
+  return (
+    <>
+      <div class="dialog-body">
+        {made ? <p role="status">{made.name} of {made.tenant} is{" "}
+          {made.state === "queued" ? "in the queue" : "created"}. On the node, this starts a program
+          in it:</p> : <p>On the node, this starts a program in it:</p>}
+        <Code what="the command" text={joinCommand(made?.name ?? (wanted.name || "NAME"), wanted.program)} />
+        {problem && <p class="refusal" role="alert">{problem}</p>}
+      </div>
+      <footer class="dialog-foot">
+        <button type="button" class="button" onClick={onClose}>{made ? "Done" : "Cancel"}</button>
+        {!made && <button type="button" class="button primary" onClick={() => void create()}
+          disabled={isBusy || !/^\d+$/.test(user)}>Create</button>}
+      </footer>
+    </>
+  );
+}
+
+const KINDS: [string, string][] = [
+  ["run", "A program, and ends with it"],
+  ["kept", "Nobody: it is kept until it is released"],
+];
 
 function NewLease({ devices, onClose }: { devices: Device[]; onClose: () => void }) {
   const [draft, setDraft] = useState(() => start(devices));
   const device = devices.find((each) => each.name === draft.device) ?? devices[0]!;
   const room = roomOn(device);
   const isFull = room.share <= 0;
+  const isAdmin = useScope() === "admin";
   const set = (more: Partial<Draft>) => setDraft({ ...draft, ...more });
+  const wanted = { ...draft, cap: null, wait: isFull, share: isFull ? 0.25 : draft.range ?? draft.share };
 
   return (
     <Dialog title="New lease" onClose={onClose} isWide>
       <div class="dialog-body">
-        <p>A lease belongs to the program that runs in it, so it begins with a command on the
-          machine. This makes the command.</p>
+        <div class="form">
+          {isAdmin && <SelectField label="Held by" value={draft.isKept ? "kept" : "run"} options={KINDS}
+            onChange={(kind) => set({ isKept: kind === "kept" })} />}
+          {draft.isKept && <TextField label="User" value={draft.user} required
+            onInput={(user) => set({ user })} hint="The uid of its owner on the node." />}
+        </div>
+        {!draft.isKept && <p>A lease that a program holds begins with a command on the machine. This
+          makes the command.</p>}
         <div class="form">
           <SelectField label="Device" value={device.name}
-            onChange={(value) => setDraft({ ...start(devices, value), name: draft.name,
-              program: draft.program, class: draft.class })}
+            onChange={(value) => setDraft({ ...draft, ...pick(start(devices, value)) })}
             options={devices.map((each) => [each.name,
               `${each.name}: ${percent(roomOn(each).share)}, ${bytes(roomOn(each).memory_bytes)} free`])} />
           <TextField label="Name" value={draft.name} onInput={(name) => set({ name })}
@@ -75,10 +135,10 @@ function NewLease({ devices, onClose }: { devices: Device[]; onClose: () => void
           <TextField label="Program" value={draft.program} onInput={(program) => set({ program })} />
         </div>
         {isFull && <Note icon="wait" tone="warn" title="Nothing is free there now">
-          With <code>--wait</code> the command queues for it.</Note>}
-        <Code what="the command" text={runCommand({ ...draft, cap: null, wait: isFull,
-          share: isFull ? 0.25 : draft.range ?? draft.share })} />
+          The lease queues for it{!draft.isKept && <>, with <code>--wait</code></>}.</Note>}
+        {!draft.isKept && <Code what="the command" text={runCommand(wanted)} />}
       </div>
+      {draft.isKept && <Keep wanted={wanted} user={draft.user} onClose={onClose} />}
     </Dialog>
   );
 }
@@ -98,7 +158,9 @@ function List({ leases, devices }: { leases: Lease[]; devices: Device[] }) {
   const [filter, setFilter] = useState<Filter>({ text: "", state: "" });
   const [resized, setResized] = useState<Lease | null>(null);
   const [released, setReleased] = useState<Lease | null>(null);
+  const [isReleasing, setReleasing] = useState(false);
   const shown = leases.filter((lease) => matches(lease, filter));
+  const picked = usePicked(shown, (lease) => lease.id, (lease) => lease.name);
   const mayChange = useMayChange();
 
   if (leases.length === 0)
@@ -115,8 +177,10 @@ function List({ leases, devices }: { leases: Lease[]; devices: Device[] }) {
           onChange={(state) => setFilter({ ...filter, state })}
           options={[["", "All"], ["active", "Active"], ["queued", "Queued"]]} />
         <p class="hint" role="status">{shown.length} of {leases.length}</p>
+        {mayChange && <button type="button" class="button" disabled={picked.rows.length === 0}
+          onClick={() => setReleasing(true)}>Release picked ({picked.rows.length})</button>}
       </div>
-      <LeaseTable leases={shown} more={!mayChange ? [] : [{ head: "", cell: (lease) => (
+      <LeaseTable leases={shown} more={!mayChange ? [] : [picked.column, { head: "", cell: (lease) => (
         <span class="row-actions">
           <button type="button" class="button small" disabled={lease.state === "queued"}
             onClick={() => setResized(lease)}>Resize<span class="sr"> {lease.name}</span></button>
@@ -125,6 +189,8 @@ function List({ leases, devices }: { leases: Lease[]; devices: Device[] }) {
         </span>
       ) }]} />
       {resized && <ResizeDialog lease={resized} devices={devices} onClose={() => setResized(null)} />}
+      {isReleasing && <ReleaseAllDialog leases={picked.rows} onClose={() => setReleasing(false)}
+        onDone={picked.clear} />}
       {released && <ReleaseDialog lease={released} onClose={() => setReleased(null)} />}
     </>
   );

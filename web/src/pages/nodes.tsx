@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Several agents together; the page queries each of them with its own token. */
+import { useEffect, useReducer } from "preact/hooks";
 import type { Session } from "../api/session";
 import { bytes, count, percent } from "../lib/format";
-import { type DeviceView, memoryPromisedOf, promisedOf } from "../lib/model";
+import {
+  type DeviceView, fleetOf, memoryPromisedOf, promisedOf, type Totals, totalsOf, viewsOf,
+} from "../lib/model";
 import { readingsLine } from "../lib/readings";
 import { StatusBadge } from "../ui/badge";
 import { DeviceBar } from "../ui/bar";
@@ -62,11 +65,51 @@ function NodeColumn({ session, isCurrent, onChoose }: {
   );
 }
 
+/* What is known of a node at present; null while it does not answer. */
+function totalsOfNode(session: Session): Totals | null {
+  const { devices, leases, node } = session;
+  if (devices.state.phase !== "ready" || leases.state.phase !== "ready") return null;
+  const survey = node.state.phase === "ready" ? node.state.data : null;
+  const { items } = devices.state.data;
+  return totalsOf(viewsOf(survey, items, leases.state.data), leases.state.data, items);
+}
+
+/* The sums over all nodes that answer. */
+function FleetTotals({ sessions }: { sessions: Session[] }) {
+  const [, redraw] = useReducer((n: number) => n + 1, 0);
+  useEffect(() => {
+    const ends = sessions.flatMap((session) => [session.devices, session.leases, session.node]
+      .map((each) => each.subscribe(() => redraw(0))));
+    return () => ends.forEach((end) => end());
+  }, [sessions]);
+  const known = sessions.map(totalsOfNode).filter((each) => each !== null);
+  const fleet = fleetOf(known);
+  const tiles: [string, string][] = [
+    ["Nodes", known.length === sessions.length ? String(known.length)
+      : `${known.length} of ${sessions.length}`],
+    ["Devices", String(fleet.devices)],
+    ["Promised", percent(fleet.promised)],
+    ["Free", percent(fleet.free)],
+    ["Leases", String(fleet.leases)],
+  ];
+
+  return (
+    <section aria-label="All nodes">
+      <dl class="tiles">
+        {tiles.map(([name, value]) => (
+          <div class="tile" key={name}><dt>{name}</dt><dd><span class="tile-value">{value}</span></dd></div>
+        ))}
+      </dl>
+    </section>
+  );
+}
+
 export function Nodes({ sessions, current, onChoose }: {
   sessions: Session[]; current: Session; onChoose: (session: Session) => void;
 }) {
   return (
     <Page title="Nodes">
+      <FleetTotals sessions={sessions} />
       <div class="nodes">
         {sessions.map((session) => (
           <SessionContext.Provider key={session.agent.base} value={session}>

@@ -46,7 +46,7 @@ function Tiles({ totals, heat, troubles }: { totals: Totals; heat: Heat; trouble
           ? `${totals.divided} divided, ${count(totals.partitions, "partition")}`
           : "none divided"} />
       <Tile name="Compute promised" value={of(totals.promised, totals.devices)}
-        text={`${of(totals.used, totals.devices)} in use now`} />
+        text={`${of(totals.used, totals.devices)} used in leases now`} />
       <Tile name="Memory promised" value={of(totals.memory_promised_bytes, totals.memory_bytes)}
         text={`${bytes(totals.memory_promised_bytes)} of ${bytes(totals.memory_bytes)}`} />
       <Tile name="Leases" value={String(totals.active)}
@@ -80,7 +80,7 @@ function DeviceRow({ view }: { view: DeviceView }) {
             `promised of ${bytes(view.memory_bytes)}`} />
       </div>
       <dl class="device-figures">
-        <div><dt>Used</dt><dd>{percent(used)}</dd></div>
+        <div><dt>Used in leases</dt><dd>{percent(used)}</dd></div>
         <div><dt>Promised</dt><dd>{percent(promised)}</dd></div>
         <div><dt>Memory</dt><dd>{bytes(view.memory_bytes)}</dd></div>
       </dl>

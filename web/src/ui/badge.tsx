@@ -8,6 +8,7 @@ const LOOKS: Record<Status, [IconName, string]> = {
   ready: ["ok", "good"],
   divided: ["half", "accent"],
   leased: ["user", "accent"],
+  held: ["user", "warn"],
   cordoned: ["lock", "warn"],
   degraded: ["warn", "warn"],
   lost: ["stop", "bad"],

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 import type { ComponentChildren } from "preact";
 import { useId, useState } from "preact/hooks";
+import { roomText } from "../lib/format";
 import { Icon } from "./icons";
 import { notify } from "./toasts";
 
@@ -57,7 +58,7 @@ export function RoomSlider({ label, value, step, most, whole, show, onInput, hin
 
   return (
     <Field label={label}
-      hint={hint ?? `${show(most)} of ${show(whole)} is free; the rest is promised to others.`}>
+      hint={hint ?? roomText(most, whole, show)}>
       {(id) => (
         <div class="slider">
           <div class="slider-track" style={{ "--free": `${free * 100}%` }}>

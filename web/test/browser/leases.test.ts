@@ -82,6 +82,41 @@ test("a refused resize stays open with the reason", async () => {
   assertNoTroubles();
 });
 
+test("a kept lease is created for a user, and shows how a program starts in it", async () => {
+  const dgx = await agent("dgx-a100");
+  const page = await open(await browser(), (await bridge(dgx)).url);
+
+  await visit(page, "leases");
+  await page.getByRole("button", { name: "New lease" }).click();
+  const dialog = page.getByRole("dialog", { name: "New lease" });
+  await dialog.getByLabel("Held by").selectOption("kept");
+  await dialog.getByLabel("Device").selectOption("gpu4");
+  await dialog.getByLabel("Name").fill("chat");
+  assert.equal(await dialog.getByRole("button", { name: "Create" }).isDisabled(), true);
+  await dialog.getByLabel("User").fill("0");
+  await assertAccessible(page, "a new kept lease");
+  await dialog.getByRole("button", { name: "Create" }).click();
+  await dialog.getByText("chat of root is created").waitFor();
+  assert.match(await dialog.locator("pre").innerText(), /^cleave run --lease chat -- python3 train\.py$/);
+  await dialog.getByRole("button", { name: "Done" }).click();
+  const made = (await leases(dgx)).find((each) => each.name === "chat")!;
+  assert.deepEqual([made.kept, made.uid, made.device, made.holder_pid], [true, 0, "gpu4", null]);
+
+  /* A name that is in use is refused, and the dialog stays. */
+  await page.getByRole("button", { name: "New lease" }).click();
+  await dialog.getByLabel("Held by").selectOption("kept");
+  await dialog.getByLabel("User").fill("0");
+  await dialog.getByLabel("Name").fill("chat");
+  await dialog.getByRole("button", { name: "Create" }).click();
+  await dialog.getByRole("alert").filter({ hasText: "chat" }).waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Release chat" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Release" }).click();
+  await page.getByText("Released chat.").waitFor();
+  await page.context().close();
+  assertNoTroubles();
+});
+
 test("the command of a new lease is what the command line takes", async () => {
   const dgx = await agent("dgx-a100");
   const page = await open(await browser(), (await bridge(dgx)).url);

@@ -16,7 +16,7 @@ async function routes(): Promise<[string, ...RegExp[]][]> {
 
   return [
     ["overview", /2 divided, 9 partitions.*kW.*66 °C at most, gpu2.*3\s+problems/s,
-      /gpu6: degraded: rows of its memory.*gpu7: used without a lease here by .*pid 4711/s,
+      /gpu6: degraded: rows of its memory.*gpu7: used without a lease by .*pid 4711/s,
       /train: the driver reports that it holds 25 GiB of a quota of 20 GiB/,
       /gpu2.*66 °C · 381 W · 97% busy.*gpu7.*process 4711.*lease queued/s],
     ["devices", /gpu0.*Divided.*gpu5.*Ready.*1g\.5gb, 1g\.5gb\+me.*gpu6.*Degraded.*rows of its memory/s,

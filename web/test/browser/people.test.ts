@@ -3,8 +3,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
+import type { Device, Lease } from "../../src/api/types";
 import { open, shown, visit } from "./browser";
-import { agent, assertAccessible, assertNoTroubles, bridge, browser, busyAgent } from "./world";
+import {
+  agent, assertAccessible, assertNoSideways, assertNoTroubles, bridge, browser, busyAgent,
+} from "./world";
 
 test("a token is made, its secret shown once, and revoked", async () => {
   const page = await open(await browser(), (await bridge(await busyAgent())).url);
@@ -79,6 +82,48 @@ test("a device is cordoned with a reason, and put back", async () => {
   assertNoTroubles();
 });
 
+test("picked devices are drained together, after they are named", async () => {
+  const dgx = await agent("dgx-a100");
+  await dgx.hold("a", "--device", "gpu1", "--share", "0.5");
+  const page = await open(await browser(), (await bridge(dgx)).url);
+
+  await visit(page, "devices");
+  assert.equal(await page.getByRole("button", { name: "Drain picked (0)" }).isDisabled(), true);
+  for (const name of ["gpu0", "gpu1"])
+    await page.getByRole("checkbox", { name: `Pick ${name}`, exact: true }).check();
+  await page.getByRole("button", { name: "Drain picked (2)" }).click();
+  const dialog = page.getByRole("dialog", { name: "Drain 2 devices?" });
+  assert.match(await dialog.innerText(), /2 devices: gpu0 and gpu1\..*On them now: a of root/s);
+  await assertAccessible(page, "draining several devices");
+  await dialog.getByLabel("Reason").fill("move");
+  await dialog.getByRole("button", { name: "Drain all" }).click();
+  await page.getByText("2 devices being drained.").waitFor();
+  const { items } = await dgx.json<{ items: Device[] }>("/v1/devices");
+  assert.deepEqual(items.filter((each) => each.cordoned).map((each) => [each.name, each.cordon_reason]),
+    [["gpu0", "move"], ["gpu1", "move"]]);
+  await page.context().close();
+  assertNoTroubles();
+});
+
+test("picked leases are released together, after they are named", async () => {
+  const dgx = await agent("dgx-a100");
+  for (const name of ["one", "two", "three"]) await dgx.hold(name, "--device", "gpu1", "--share", "0.2");
+  const page = await open(await browser(), (await bridge(dgx)).url);
+
+  await visit(page, "leases");
+  for (const name of ["one", "three"]) await page.getByRole("checkbox", { name: `Pick ${name}` }).check();
+  await page.getByRole("button", { name: "Release picked (2)" }).click();
+  const dialog = page.getByRole("dialog", { name: "Release 2 leases?" });
+  assert.match(await dialog.innerText(), /2 leases: one of root and three of root/);
+  await assertAccessible(page, "releasing several leases");
+  await dialog.getByRole("button", { name: "Release all" }).click();
+  await page.getByText("Released 2 leases.").waitFor();
+  const { items } = await dgx.json<{ items: Lease[] }>("/v1/leases");
+  assert.deepEqual(items.map((each) => each.name), ["two"]);
+  await page.context().close();
+  assertNoTroubles();
+});
+
 test("several nodes stand side by side, and each can be shown", async () => {
   const one = await bridge(await busyAgent());
   const two = await bridge(await agent("mi300x"));
@@ -89,7 +134,11 @@ test("several nodes stand side by side, and each can be shown", async () => {
   const second = page.getByRole("region", { name: "second" });
   await second.getByText("AMD Instinct MI300X").first().waitFor();
   await page.getByRole("region", { name: "first" }).getByText("gpu7").first().waitFor();
+  await page.getByRole("region", { name: "All nodes" }).getByText("16", { exact: true }).waitFor();
   await assertAccessible(page, "several nodes");
+  await page.setViewportSize({ width: 390, height: 844 });
+  await assertNoSideways(page, "several nodes at 390");
+  await page.setViewportSize({ width: 1280, height: 900 });
   await second.getByRole("button", { name: "Show second" }).click();
   await page.getByRole("heading", { name: "Overview" }).waitFor();
   await page.getByText("AMD Instinct MI300X").first().waitFor();

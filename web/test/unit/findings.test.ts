@@ -19,7 +19,7 @@ test("readings have units, and nothing is made of null", () => {
   assert.deepEqual([energy(12), energy(98765), energy(987e6), energy(null)],
     ["12 J", "98.8 kJ", "274.2 kWh", null]);
   assert.equal(readingsLine(device("gpu0", { temperature_celsius: 66, power_watts: 381, utilization: 0 })),
-    "66 °C · 381 W · 0% busy");
+    "Driver: 66 °C · 381 W · 0% busy");
   assert.equal(readingsLine(device("gpu0", { power_watts: null })), "");
   assert.equal(readingsLine(null), "");
 });
@@ -50,6 +50,14 @@ test("a lease that is not held says how and why", () => {
   assert.deepEqual(findingsOf(lease("a", "gpu0", { over_quota: false, uses_ungated: [] })), []);
 });
 
+test("a use without a lease does not deny the leases beside it", () => {
+  const used = device("gpu0", { processes: [SEEN] });
+  const of = (...leases: ReturnType<typeof lease>[]) =>
+    troublesOf(viewsOf(node(nodeDevice("gpu0")), [used], leases), []).map((each) => each.text);
+  assert.deepEqual(of(), ["used without a lease by python3 (pid 7)"]);
+  assert.deepEqual(of(lease("a", "gpu0")), ["also used without a lease by python3 (pid 7)"]);
+});
+
 test("who is on a device without a lease there", () => {
   const seen = device("gpu0", { processes: [SEEN, { ...SEEN, pid: 8, lease: "la", has_lease_here: true },
     { ...SEEN, pid: 9, lease: "lb" }, { ...SEEN, pid: 10, reported: false },
@@ -66,7 +74,7 @@ test("what there is to look at: devices first, then leases", () => {
   const leases = [lease("a", "gpu0", { uses_ungated: ["vulkan"] }), lease("b", "gpu0")];
   assert.deepEqual(troublesOf(views, leases).map((each) => `${each.page} ${each.name}: ${each.text}`), [
     "devices gpu0: degraded: rows wait; Xid 63, a row",
-    "devices gpu1: used without a lease here by python3 (pid 7)",
+    "devices gpu1: used without a lease by python3 (pid 7)",
     "leases a: no gate limits vulkan; a partition would",
   ]);
 });

@@ -16,7 +16,7 @@ test("each device has one assigned status, the gravest first", () => {
     [[node(divided), [device("gpu0")], []], "divided", /without partitions/],
     [[node(t4), [device("gpu1")], []], "fixed", /no MIG/],
     [[node(t4), [device("gpu1")], [lease("a", "gpu1")]], "leased", /^$/],
-    [[node(held), [device("gpu2")], []], "leased", /4711/],
+    [[node(held), [device("gpu2")], []], "held", /4711/],
     [[node(divided), [device("gpu0", { cordoned: true })], []], "cordoned", /no new leases/],
     [[node(divided), [device("gpu0", lost)], []], "lost", /bus/],
   ];
@@ -34,6 +34,17 @@ test("why a device is leased names who else holds it, not the leases that are sh
     { text: "process 9 (Xorg)", lease: "", pid: 9 }] });
   const [view] = model.viewsOf(node(shown), [device("gpu0", { processes })], [lease("a", "gpu0")]);
   assert.deepEqual([view!.status, view!.reason], ["leased", "process 9 (Xorg)"]);
+});
+
+test("the totals of several nodes weigh each device the same", () => {
+  const leases = [lease("a", "gpu0"), lease("q", "gpu0", { state: "queued" })];
+  const of = (n: number, share_promised: number, list: typeof leases) => {
+    const devices = Array.from({ length: n }, (_, at) => device(`gpu${at}`, { share_promised }));
+    return model.totalsOf(model.viewsOf(null, devices, list), list, devices);
+  };
+  assert.deepEqual(model.fleetOf([of(1, 1, leases), of(3, 0.5, [])]),
+    { devices: 4, promised: 0.625, free: 0.375, leases: 1 });
+  assert.deepEqual(model.fleetOf([]), { devices: 0, promised: 0, free: 0, leases: 0 });
 });
 
 test("MIG instances lie where the driver put them, and gaps stay", () => {

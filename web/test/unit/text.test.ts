@@ -3,8 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { problemFrom } from "../../src/api/problem";
-import { runCommand, shellWord } from "../../src/lib/command";
+import { joinCommand, keptRequest, runCommand, shellWord } from "../../src/lib/command";
 import { dataOf, readMessages, splitMessages } from "../../src/lib/event-stream";
+import { roomText } from "../../src/lib/format";
 import { joined, knownUntil, Seen, seriesOf, summaryOf } from "../../src/lib/series";
 
 test("a command that a shell takes as it is meant", () => {
@@ -15,6 +16,23 @@ test("a command that a shell takes as it is meant", () => {
   assert.equal(shellWord("it's"), "'it'\\''s'");
   assert.equal(shellWord("$(rm)"), "'$(rm)'");
   assert.equal(shellWord(""), "''");
+});
+
+test("a kept lease as the agent takes it, and the command for its programs", () => {
+  const wanted = { name: "chat", device: "gpu0", share: 0.25, cap: null, memory_bytes: 2 ** 30,
+    class: "batch" as const, wait: false, program: "python3 a.py" };
+  assert.deepEqual(keptRequest(wanted, 1000), { name: "chat", device: "gpu0", share: 0.25,
+    memory_bytes: 2 ** 30, class: "batch", keep: true, user: 1000 });
+  assert.deepEqual(keptRequest({ ...wanted, name: "", share: { least: 0.1, most: 0.5 }, cap: 0.6,
+    wait: true }, 0), { device: "gpu0", share_range: { least: 0.1, most: 0.5 }, cap: 0.6,
+    memory_bytes: 2 ** 30, class: "batch", keep: true, user: 0, wait: true });
+  assert.equal(joinCommand("my lease", " "), "cleave run --lease 'my lease' -- PROGRAM");
+});
+
+test("what can be chosen of a resource, without others where there are none", () => {
+  const show = (value: number) => `${value * 100}%`;
+  assert.equal(roomText(1, 1, show), "All of it, 100%, is free.");
+  assert.equal(roomText(0.5, 1, show), "50% of 100% is free; the rest is promised to others.");
 });
 
 test("messages of a stream, however it was cut", async () => {
