@@ -150,9 +150,10 @@ class Placing(WithAgent):
             "DPX/NPS2": "",
             "QPX/NPS1": "accepted by the driver, not validated by AMD",
             "QPX/NPS4": "accepted by the driver, not validated by AMD",
-            "CPX/NPS1": "isolation, small batches, models up to 13B; described by AMD, not in its "
-                        "table of validated modes",
-            "CPX/NPS4": "as CPX/NPS1, and memory nearer: less latency and power"})
+            "CPX/NPS1": "isolation, fine-grained scheduling, small batches; described by AMD, not "
+                        "in its table of validated modes",
+            "CPX/NPS4": "as CPX/NPS1, models up to 13B, collectives; memory of its quadrant: less "
+                        "latency and power, more cache bandwidth"})
 
     def fill(self, *more):
         """Of eight GPUs six are full, and two have leases in the way of a whole device."""

@@ -86,7 +86,8 @@ static void add_mig(const struct clv_node_device *device, json_t *items)
 }
 
 /* What a pair of modes is good for, by AMD's overview of the MI300X ("GPU partitioning"
- * in amdgpu-docs), which recommends nothing for the modes in between. */
+ * in amdgpu-docs), which recommends nothing for the modes in between.  It names the
+ * models up to 13B and the collectives for CPX with NPS4 only. */
 static const char *recommendation(
 	enum clv_compute_mode compute, enum clv_memory_mode memory)
 {
@@ -95,8 +96,9 @@ static const char *recommendation(
 	if (compute != CLV_CPX)
 		return "";
 	return memory == CLV_NPS1
-		       ? "isolation, small batches, models up to 13B"
-		       : "as CPX/NPS1, and memory nearer: less latency and power";
+		       ? "isolation, fine-grained scheduling, small batches"
+		       : "as CPX/NPS1, models up to 13B, collectives; memory of its "
+			 "quadrant: less latency and power, more cache bandwidth";
 }
 
 /* The recommendation, and which of the pairs AMD has not validated. */
