@@ -211,7 +211,7 @@ class Names(IdentityCase):
 
                 def devices():
                     return {d["uuid"]: d["name"]
-                            for d in agent.get("/v1/devices?wait_ms=1000")["items"]}
+                            for d in agent.get("/v1/devices")["items"]}
 
                 self.assertTrue(wait_until(lambda: len(devices()) >= 3), devices())
                 names = devices()
