@@ -117,7 +117,7 @@ function OnDevice({ device, items, onResize, onApply }: {
   const n = new Set(proposals.map(({ lease }) => lease.id)).size;
 
   return (
-    <section>
+    <section class="advised">
       <h2>{device}</h2>
       <ul class="advices">
         {items.map((item) => <Card key={`${item.lease} ${item.kind}`} item={item}
