@@ -18,6 +18,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../integration"))
 from harness import request  # noqa: E402 (it is over there)
+from ports import free_ports  # noqa: E402
 
 PROGRAMS = {}  # "cleave", "cleaved", "plugin", "tenant": paths
 DAEMONS = ("munged", "slurmctld", "slurmd")
@@ -79,16 +80,6 @@ def missing():
 
 def find(name):
     return shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
-
-
-def free_ports(n):
-    sockets = [socket.socket() for _ in range(n)]
-    for each in sockets:
-        each.bind(("127.0.0.1", 0))
-    ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
 
 
 def wait_until(condition, seconds=60):

@@ -13,7 +13,7 @@ import sys
 
 from harness import UnixConnection, main, wait_until
 from test_hostile import AMBIGUOUS, INNER, LINES, HostileCase
-from web_client import free_port
+from ports import free_port
 
 SBIN = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
 

@@ -6,13 +6,13 @@ import json
 import os
 import pwd
 import shutil
-import socket
 import tempfile
 
 import yaml
 
 import harness
 from harness import HERE, Agent, Case, wait_until
+from ports import free_port
 
 EXAMPLES = os.path.join(os.path.dirname(os.path.dirname(HERE)), "examples")
 
@@ -94,12 +94,6 @@ class Client:
         answer = self.send("GET", url, **more)
         assert answer.status == 200, answer
         return answer.json
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 class WebCase(Case):

@@ -9,7 +9,6 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import unittest
@@ -20,6 +19,7 @@ import urllib.request
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 sys.path.insert(0, os.path.join(ROOT, "tests", "integration"))
 from harness import Case, main, wait_until  # noqa: E402
+from ports import free_port  # noqa: E402
 
 RULES = os.path.join(ROOT, "packaging", "prometheus", "cleave.rules.yml")
 DASHBOARD = os.path.join(ROOT, "packaging", "grafana", "cleave.json")
@@ -37,17 +37,11 @@ scrape_configs:
 VARIABLES = {"$__rate_interval": "1m", "$instance": ".*", "$job": ".*"}
 
 
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
 def queries():
     """[(title of its panel, what the panel says of it, query)]"""
     with open(DASHBOARD, encoding="utf-8") as file:
         panels = json.load(file)["panels"]
-    return [(p["title"], p["description"], t["expr"]) for p in panels
+    return [(p["title"], p.get("description", ""), t["expr"]) for p in panels
             for t in p.get("targets", [])]
 
 

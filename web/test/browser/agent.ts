@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The real agent in a folder of its own, and programs that hold leases on it. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { randomInt } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
-import { type AddressInfo, createServer } from "node:net";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { shellWord } from "../../src/lib/command";
@@ -33,13 +34,18 @@ export async function until<T>(what: string, ask: () => Promise<T | false> | T |
   }
 }
 
-/* A port that nobody listens on, or did a moment ago. */
+/* A port without a listener.  It is below the ports that Linux gives to outgoing connections
+ * (they begin at 32768): no connection of another test takes it before the agent does. */
 export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((done) => server.close(done));
-  return port;
+  for (;;) {
+    const port = randomInt(10000, 32768);
+    const server = createServer();
+    const isFree = await new Promise<boolean>((done) => {
+      server.once("error", () => done(false));
+      server.listen(port, () => server.close(() => done(true)));
+    });
+    if (isFree) return port;
+  }
 }
 
 /* cleave run passes the signal on; killed for good, it would leave its program running.
