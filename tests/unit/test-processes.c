@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Processes: identity, ancestors, end and mapped files; and the locks of devices. */
 #include "agent/device/device-lock.h"
+#include "agent/os/maps.h"
 #include "agent/os/processes.h"
 #include "base/error.h"
 
@@ -211,12 +212,86 @@ static void test_maps(void **state)
 
 	assert_int_equal(ftruncate(fd, 4096), 0);
 	fstat(fd, &st);
-	assert_false(clv_process_maps_file(getpid(), st.st_dev, st.st_ino));
+	assert_int_equal(clv_maps_file(getpid(), st.st_dev, st.st_ino), 0);
 	map = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
-	assert_true(clv_process_maps_file(getpid(), st.st_dev, st.st_ino));
+	assert_int_equal(clv_maps_file(getpid(), st.st_dev, st.st_ino), 1);
 	munmap(map, 4096);
-	assert_false(clv_process_maps_file(getpid(), st.st_dev, st.st_ino));
+	assert_int_equal(clv_maps_file(getpid(), st.st_dev, st.st_ino), 0);
 	close(fd);
+}
+
+/* The only child of this process. */
+static pid_t the_child(void)
+{
+	FILE *children;
+	char path[64];
+	int pid = 0;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+	children = fopen(path, "re");
+	assert_non_null(children);
+	assert_int_equal(fscanf(children, "%d", &pid), 1);
+	fclose(children);
+	return pid;
+}
+
+/* A stopped child stands for one that waits for the mmap lock of a process. */
+static void test_maps_that_cannot_be_read(void **state)
+{
+	pid_t first, second;
+
+	assert_int_equal(clv_maps_report(getpid()), 0);
+	first = the_child();
+	kill(first, SIGSTOP);
+	assert_int_equal(clv_maps_report(getpid()), -ETIMEDOUT);
+	assert_int_equal(clv_maps_report(getpid()), 0);
+	second = the_child();
+	assert_int_not_equal(first, second);
+	kill(second, SIGKILL);
+	clv_maps_report(getpid());
+	assert_int_equal(clv_maps_report(getpid()), 0);
+}
+
+static void test_maps_of_others(void **state)
+{
+	struct clv_maps_search search = {.pid = getpid(),
+		.n = 3,
+		.are_names = true,
+		.texts = {"libc.so", "", "no-such-library"}};
+	struct clv_maps_found found;
+
+	assert_int_equal(clv_maps_search(&search, &found), 0);
+	assert_int_equal(found.texts, 1);
+	assert_int_equal(found.file_fd, -1);
+	search.pid = 0x3fffffff; /* no such process */
+	assert_int_equal(clv_maps_search(&search, &found), 0);
+	assert_int_equal(found.texts, 0);
+}
+
+static void test_file_of_maps(void **state)
+{
+	struct clv_maps_search search = {.pid = getpid(), .wants_file = true};
+	int fd = memfd_create("a page", MFD_CLOEXEC);
+	struct clv_maps_found found;
+	struct stat st, other;
+	void *map;
+
+	assert_int_equal(ftruncate(fd, 4096), 0);
+	fstat(fd, &st);
+	map = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
+	close(fd);
+	clv_maps_text(&search, st.st_dev, st.st_ino);
+	assert_int_equal(clv_maps_search(&search, &found), 0);
+	assert_int_equal(found.texts, 1);
+	/* The kernel opens it for a privileged process only. */
+	if (found.file_fd >= 0) {
+		fstat(found.file_fd, &other);
+		assert_int_equal(other.st_ino, st.st_ino);
+		close(found.file_fd);
+	} else {
+		assert_int_not_equal(geteuid(), 0);
+	}
+	munmap(map, 4096);
 }
 
 static void count(void *userdata)
@@ -313,6 +388,9 @@ int main(void)
 		cmocka_unit_test(test_peer_on_an_old_kernel),
 		cmocka_unit_test(test_peer_that_is_gone),
 		cmocka_unit_test(test_maps),
+		cmocka_unit_test(test_maps_that_cannot_be_read),
+		cmocka_unit_test(test_maps_of_others),
+		cmocka_unit_test(test_file_of_maps),
 		cmocka_unit_test(test_watch),
 		cmocka_unit_test(test_device_lock),
 		cmocka_unit_test(test_device_lock_of_users),

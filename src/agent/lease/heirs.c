@@ -3,12 +3,13 @@
  * lease. */
 #include "agent/lease/heirs.h"
 
+#include "agent/os/maps.h"
 #include "arbiter/arbiter.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 
 #include <dirent.h>
-#include <fcntl.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,28 +40,31 @@ static int lease_page(const struct clv_lease *lease, struct stat *ret)
 	return fstat(fds.report, ret);
 }
 
-static bool maps_page(const struct clv_lease *lease, pid_t pid, bool any_lease)
+/* 1, 0, or a negative errno: the mappings cannot be read; -ETIMEDOUT: not now. */
+static int maps_page(const struct clv_lease *lease, pid_t pid, bool any_lease)
 {
 	struct stat st;
 
 	if (any_lease)
-		return clv_process_maps_report(pid);
+		return clv_maps_report(pid);
 	if (lease_page(lease, &st) < 0)
-		return true;
-	return clv_process_maps_file(pid, st.st_dev, st.st_ino);
+		return 1;
+	return clv_maps_file(pid, st.st_dev, st.st_ino);
 }
 
 enum clv_lookup clv_heirs_has_page(const struct clv_attached *process)
 {
 	struct clv_lease *lease = process->lease;
 	uint64_t began_ns = clv_clock_ns();
-	bool found;
+	int r;
 
 	if (!is_lookup_allowed(lease))
 		return CLV_ANSWER_UNKNOWN;
-	found = maps_page(lease, process->record.id.pid, !process->is_reattached);
+	r = maps_page(lease, process->record.id.pid, !process->is_reattached);
 	lease->looks_ns += clv_clock_ns() - began_ns;
-	return found ? CLV_ANSWER_YES : CLV_ANSWER_NO;
+	if (r == -ETIMEDOUT)
+		return CLV_ANSWER_UNKNOWN;
+	return r == 0 ? CLV_ANSWER_NO : CLV_ANSWER_YES;
 }
 
 /* A cache of what was read of processes outside the lease, so that they are read once
@@ -139,16 +143,6 @@ void clv_heirs_record(struct clv_attached *process)
 	process->noted_ns = clv_clock_ns();
 }
 
-static bool can_read_maps(pid_t pid)
-{
-	char path[32];
-	_cleanup_close_ int fd = -1;
-
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	return fd >= 0;
-}
-
 struct search {
 	const struct clv_attached *of;
 	uint64_t counted_ns;
@@ -178,16 +172,20 @@ static void examine(const struct clv_lease *lease, struct seen *seen)
 }
 
 /* An heir has its program and stack at the same addresses and maps the page. */
-static bool is_heir(const struct clv_attached *of, struct seen *seen)
+static enum clv_lookup is_heir(const struct clv_attached *of, struct seen *seen)
 {
+	int r;
+
 	if (seen->looked_ns <= of->noted_ns)
 		examine(of->lease, seen);
 	if (seen->has_no_page || seen->layout.code != of->record.layout.code ||
 		seen->layout.stack != of->record.layout.stack)
-		return false;
-	seen->has_no_page =
-		!can_read_maps(seen->pid) || !maps_page(of->lease, seen->pid, false);
-	return !seen->has_no_page;
+		return CLV_ANSWER_NO;
+	r = maps_page(of->lease, seen->pid, false);
+	if (r == -ETIMEDOUT)
+		return CLV_ANSWER_UNKNOWN;
+	seen->has_no_page = r <= 0;
+	return r > 0 ? CLV_ANSWER_YES : CLV_ANSWER_NO;
 }
 
 /* Charges the time so far to the lease; false: an heir is found, or the lease's time is
@@ -207,12 +205,13 @@ static bool may_continue(struct search *search)
 static void check_candidate(struct search *search, pid_t pid)
 {
 	struct seen *kept = find_cached(search->of->lease, pid), uncached = {.pid = pid};
+	enum clv_lookup answer = is_heir(search->of, kept ? kept : &uncached);
 
-	if (!is_heir(search->of, kept ? kept : &uncached) ||
+	if (answer == CLV_ANSWER_YES &&
 		clv_process_read(pid, NULL, &search->id.start_ticks) < 0)
 		return;
 	search->id.pid = pid;
-	search->answer = CLV_ANSWER_YES;
+	search->answer = answer;
 }
 
 static void check_listed(struct search *search, const char *path)

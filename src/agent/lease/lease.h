@@ -98,6 +98,9 @@ struct clv_lease_observed {
 	bool is_crowded;
 	/* Sizes and mappings that were read in the tick of that second: ungated.c. */
 	uint32_t looked_s, n_sizes, n_checks;
+	/* Mappings could not be read in time: none are read before that second.  0: they
+	 * always could. */
+	uint32_t unread_until_s;
 	/* When it last completed work or had none in flight (0: never), and its counters
 	 * then. */
 	uint64_t progress_ns, done, overdue;

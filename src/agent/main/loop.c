@@ -33,6 +33,7 @@
 #include "agent/main/service.h"
 #include "agent/main/subscribers.h"
 #include "agent/os/bucket.h"
+#include "agent/os/maps.h"
 #include "agent/os/users.h"
 #include "agent/record/agent.h"
 #include "agent/record/notify.h"
@@ -156,6 +157,7 @@ static int build(struct clv_agent *agent, struct clv_error *err)
 	r = clv_notify_new(&agent->notify, err);
 	if (r >= 0)
 		r = watch_signals(agent, err);
+	clv_maps_start();
 	if (r >= 0)
 		r = clv_state_open(agent, err);
 	if (r < 0)

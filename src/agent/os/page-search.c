@@ -2,14 +2,15 @@
 /* Looks in /proc for the memory of processes of an earlier agent. */
 #include "agent/os/page-search.h"
 
+#include "agent/os/maps.h"
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,19 +20,12 @@
 #include <unistd.h>
 
 #define PAGE_NAME "/memfd:cleave-report"
-#define RANGE_MAX 40
 /* A process makes its tables as long as it likes. */
 #define FDS_MAX 4096
 #define SEARCH_NS (1 * CLV_NS_PER_S)
 
 /* The least address of code or stack.  The kernel shows less to whom it shows none. */
 #define ADDRESS_MIN 4096
-
-enum answer {
-	NO,
-	YES,
-	UNKNOWN,
-};
 
 struct seen {
 	pid_t pid;
@@ -106,40 +100,22 @@ static bool find_device(dev_t *ret)
 	return true;
 }
 
-/* The addresses at which the process maps the page, as /proc writes them. */
-static enum answer find_mapping(pid_t pid, uint64_t page, char ret[RANGE_MAX])
+/* Whether the process maps the page.  1, 0 or a negative errno. */
+static int maps_page(pid_t pid, uint64_t page)
 {
-	char path[64], line[512], wanted[64];
-	enum answer answer = NO;
 	dev_t device;
-	FILE *maps;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	maps = find_device(&device) ? fopen(path, "re") : NULL;
-	if (!maps)
-		return UNKNOWN;
-	snprintf(wanted, sizeof(wanted), " %02x:%02x %" PRIu64 " ", major(device),
-		minor(device), page);
-	while (answer == NO && fgets(line, sizeof(line), maps)) {
-		if (!strstr(line, wanted) || !strstr(line, PAGE_NAME))
-			continue;
-		line[strcspn(line, " ")] = '\0';
-		snprintf(ret, RANGE_MAX, "%.39s", line);
-		answer = YES;
-	}
-	fclose(maps);
-	return answer;
+	return find_device(&device) ? clv_maps_file(pid, device, page) : -ENOSYS;
 }
 
 /* Whether the process has called neither exit nor exec. */
 static bool is_as_before(const struct clv_page_user *user)
 {
-	char range[RANGE_MAX];
 	uint64_t start_ticks;
 
 	return clv_process_read(user->id.pid, NULL, &start_ticks) >= 0 &&
 	       start_ticks == user->id.start_ticks &&
-	       find_mapping(user->id.pid, user->page, range) != NO;
+	       maps_page(user->id.pid, user->page) != 0;
 }
 
 /* False once the time for all searches together is used up. */
@@ -161,11 +137,9 @@ static bool may_search(uint64_t *counted_ns)
 
 static bool has_memory_of(const struct seen *seen, const struct clv_page_user *user)
 {
-	char range[RANGE_MAX];
-
 	return seen->layout.code == user->layout.code &&
 	       seen->layout.stack == user->layout.stack && !is_excluded(seen->pid) &&
-	       find_mapping(seen->pid, user->page, range) == YES;
+	       maps_page(seen->pid, user->page) > 0;
 }
 
 bool clv_page_find_heir(const struct clv_page_user *user, struct clv_process_id *ret)
@@ -205,20 +179,43 @@ static bool is_page(const char *path, uint64_t page)
 
 /* The process may put another file there at any moment (TOCTOU), so the file that was
  * checked is the one that is opened: O_PATH asks no file system. */
-static int open_if_page(const char *path, uint64_t page)
+static int open_known_if_page(int known, uint64_t page)
 {
-	_cleanup_close_ int known = open(path, O_PATH | O_CLOEXEC);
 	char own[40];
 
 	snprintf(own, sizeof(own), "/proc/self/fd/%d", known);
 	return known >= 0 && is_page(own, page) ? open(own, O_RDWR | O_CLOEXEC) : -1;
 }
 
+static int open_if_page(const char *path, uint64_t page)
+{
+	_cleanup_close_ int known = open(path, O_PATH | O_CLOEXEC);
+
+	return open_known_if_page(known, page);
+}
+
+static int open_mapped(pid_t pid, uint64_t page)
+{
+	struct clv_maps_search search = {.pid = pid, .n = 1, .wants_file = true};
+	struct clv_maps_found found;
+	dev_t device;
+	int fd;
+
+	if (!find_device(&device))
+		return -1;
+	clv_maps_text(&search, device, page);
+	if (clv_maps_search(&search, &found) < 0)
+		return -1;
+	fd = open_known_if_page(found.file_fd, page);
+	clv_close_fd(&found.file_fd);
+	return fd;
+}
+
 /* From the process's descriptors or, if it has closed them, from its mappings, which the
  * kernel opens only for a privileged agent. */
 int clv_page_open(pid_t pid, uint64_t page)
 {
-	char path[128], range[RANGE_MAX];
+	char path[128];
 	const struct dirent *entry;
 	int fd = -1, n = 0;
 	DIR *fds;
@@ -232,15 +229,10 @@ int clv_page_open(pid_t pid, uint64_t page)
 	}
 	if (fds)
 		closedir(fds);
-	if (fd >= 0 || find_mapping(pid, page, range) != YES)
-		return fd;
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%s", (int)pid, range);
-	return open_if_page(path, page);
+	return fd >= 0 ? fd : open_mapped(pid, page);
 }
 
 bool clv_page_is_mapped(pid_t pid, uint64_t page)
 {
-	char range[RANGE_MAX];
-
-	return find_mapping(pid, page, range) != NO;
+	return maps_page(pid, page) != 0;
 }

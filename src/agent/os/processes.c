@@ -308,36 +308,6 @@ void clv_process_boot_id(char ret[40])
 	ret[length] = '\0';
 }
 
-static bool maps_line_with(pid_t pid, const char *wanted)
-{
-	char path[64], line[512];
-	bool found = false;
-	FILE *maps;
-
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	maps = fopen(path, "re");
-	if (!maps)
-		return errno != ENOENT && errno != ESRCH;
-	while (!found && fgets(line, sizeof(line), maps))
-		found = strstr(line, wanted) != NULL;
-	fclose(maps);
-	return found;
-}
-
-bool clv_process_maps_file(pid_t pid, dev_t device, ino_t inode)
-{
-	char wanted[64];
-
-	snprintf(wanted, sizeof(wanted), " %02x:%02x %ju ", major(device), minor(device),
-		(uintmax_t)inode);
-	return maps_line_with(pid, wanted);
-}
-
-bool clv_process_maps_report(pid_t pid)
-{
-	return maps_line_with(pid, " /memfd:cleave-report ");
-}
-
 static int on_readable(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
 	struct clv_watch *watch = userdata;

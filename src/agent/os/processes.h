@@ -72,13 +72,6 @@ int clv_process_read_layout(pid_t pid, struct clv_process_layout *ret);
 /* The kernel's boot id, 36 characters.  Start times mean nothing without it. */
 void clv_process_boot_id(char ret[40]);
 
-/* Whether the process maps the file, by /proc/PID/maps.  True if unknown. */
-bool clv_process_maps_file(pid_t pid, dev_t device, ino_t inode);
-
-/* Whether the process maps the report page of a lease, also one of an earlier agent. True
- * if unknown. */
-bool clv_process_maps_report(pid_t pid);
-
 /* Calls back once, when the process has ended.  clv_watch_new() takes the pidfd also when
  * it fails.  The callback may free the watch. */
 struct clv_watch;

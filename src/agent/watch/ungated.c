@@ -5,6 +5,7 @@
 #include "agent/config/config.h"
 #include "agent/event/events.h"
 #include "agent/ledger/ledger.h"
+#include "agent/os/maps.h"
 #include "agent/os/stat.h"
 #include "agent/record/agent.h"
 #include "agent/watch/descendants.h"
@@ -14,6 +15,8 @@
 #include "base/paths.h"
 #include "base/units.h"
 
+#include <assert.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,30 +97,11 @@ static uint32_t bit_of(size_t row)
 	return UINT32_C(1) << (bit - 1);
 }
 
-static bool begins_with(const char *file, const char *name)
-{
-	return name && strncmp(file, name, strlen(name)) == 0;
-}
-
 /* Bits of the APIs whose driver is mapped, of those whose gate is mapped, and of those
  * whose gate counts only once the process is attached. */
 struct mapped {
 	uint32_t drivers, gates, to_attach;
 };
-
-static void take_file(struct mapped *mapped, const char *file)
-{
-	for (size_t i = 0; i < CLV_ARRAY_SIZE(libraries); i++) {
-		uint32_t bit = bit_of(i);
-
-		if (begins_with(file, libraries[i].library))
-			mapped->drivers |= bit;
-		if (begins_with(file, libraries[i].gate))
-			mapped->gates |= bit;
-		if (libraries[i].must_attach)
-			mapped->to_attach |= bit;
-	}
-}
 
 json_t *clv_ungated_to_json(uint32_t apis)
 {
@@ -134,25 +118,40 @@ json_t *clv_ungated_to_json(uint32_t apis)
 
 /* Checking one process. */
 
-static struct mapped read_mapped(pid_t pid)
+static_assert(2 * CLV_ARRAY_SIZE(libraries) <= CLV_MAPS_TEXTS, "one search for all");
+
+/* Text 2i is the driver of row i, text 2i + 1 its gate. */
+static const struct clv_maps_search *search_of(pid_t pid)
 {
-	_cleanup_free_ char *line = NULL;
-	struct mapped mapped = {0};
-	size_t room = 0;
-	char path[40];
-	FILE *maps;
+	static struct clv_maps_search search = {.are_names = true};
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	maps = fopen(path, "re");
-	while (maps && getline(&line, &room, maps) > 0) {
-		const char *slash = strrchr(line, '/');
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(libraries) && search.n == 0; i++) {
+		const char *gate = libraries[i].gate;
 
-		if (slash)
-			take_file(&mapped, slash + 1);
+		snprintf(search.texts[2 * i], CLV_MAPS_TEXT_BYTES, "%s",
+			libraries[i].library);
+		snprintf(search.texts[2 * i + 1], CLV_MAPS_TEXT_BYTES, "%s",
+			gate ? gate : "");
 	}
-	if (maps)
-		fclose(maps);
-	return mapped;
+	search.n = 2 * CLV_ARRAY_SIZE(libraries);
+	search.pid = pid;
+	return &search;
+}
+
+static int read_mapped(pid_t pid, struct mapped *ret)
+{
+	struct clv_maps_found found;
+	int r = clv_maps_search(search_of(pid), &found);
+
+	*ret = (struct mapped){0};
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(libraries); i++) {
+		uint64_t pair = found.texts >> (2 * i);
+
+		ret->drivers |= pair & 1 ? bit_of(i) : 0;
+		ret->gates |= pair & 2 ? bit_of(i) : 0;
+		ret->to_attach |= libraries[i].must_attach ? bit_of(i) : 0;
+	}
+	return r;
 }
 
 /* APIs that a process surely uses without a gate, and those that it may use: a gate that
@@ -163,18 +162,17 @@ struct found {
 
 /* A program that lists platforms maps the driver before it attaches, so for such APIs two
  * checks in a row must agree. */
-static struct found find_ungated(
-	const struct clv_ungated *ungated, struct clv_descendant *process)
+static struct found find_ungated(const struct clv_ungated *ungated,
+	struct clv_descendant *process, const struct mapped *mapped)
 {
-	struct mapped mapped = read_mapped(process->id.pid);
-	uint32_t without_gate = mapped.drivers & ~mapped.gates;
-	uint32_t doubts = mapped.drivers & mapped.to_attach, again;
+	uint32_t without_gate = mapped->drivers & ~mapped->gates;
+	uint32_t doubts = mapped->drivers & mapped->to_attach, again;
 
 	if (process->attached_s == ungated->now_s)
 		doubts &= without_gate;
 	again = doubts & process->doubts;
 	process->doubts = doubts;
-	return (struct found){.sure = without_gate & (again | ~mapped.to_attach),
+	return (struct found){.sure = without_gate & (again | ~mapped->to_attach),
 		.unsure = again & ~without_gate};
 }
 
@@ -227,12 +225,32 @@ static void report(struct clv_lease *lease, pid_t pid, const struct found *found
 	}
 }
 
+/* The loop has waited for the process's mappings for CLV_MAPS_MS. */
+static void leave_unread(
+	const struct clv_ungated *ungated, struct clv_lease *lease, pid_t pid)
+{
+	if (lease->truth.unread_until_s == 0)
+		clv_lease_emit(lease, CLV_EVENT_PROCESSES_UNCHECKED,
+			"the mappings of process %d cannot be read in time: it is not "
+			"checked for APIs without a gate while that lasts",
+			(int)pid);
+	lease->truth.unread_until_s = ungated->now_s + LAST_S;
+}
+
 static void check_process(struct clv_ungated *ungated, size_t at, struct clv_lease *lease)
 {
 	struct clv_descendant *process = &ungated->descendants.items[at];
-	struct found found = find_ungated(ungated, process);
+	struct mapped mapped;
+	struct found found;
 	bool is_watched;
 
+	if (lease->truth.unread_until_s > ungated->now_s)
+		return;
+	if (read_mapped(process->id.pid, &mapped) == -ETIMEDOUT) {
+		leave_unread(ungated, lease, process->id.pid);
+		return;
+	}
+	found = find_ungated(ungated, process, &mapped);
 	report(lease, process->id.pid, &found);
 	if (found.sure && is_to_end(lease))
 		clv_process_end(&process->id, clv_clock_ns(), &process->ended_ns);

@@ -23,7 +23,7 @@ const TYPES: Record<string, [string, Tone]> = {
   process_strayed: ["process strayed from its processors", "warning"],
   process_without_lease: ["process without a lease", "warning"],
   ungated_api: ["API without a gate in use", "warning"],
-  processes_unchecked: ["more processes than are checked", "warning"],
+  processes_unchecked: ["processes not checked", "warning"],
   settings_reloaded: ["settings read again", "good"],
   settings_refused: ["new settings refused", "trouble"],
   connections_limited: ["too many connections", "warning"],
