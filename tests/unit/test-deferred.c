@@ -465,6 +465,25 @@ static void test_event_that_is_gone(void **state)
 	assert_false(clv_deferred_any());
 }
 
+/* Each reference of the program's counts once, in whichever order threads release them.
+ */
+static void test_references(void **state)
+{
+	cl_event gate = new_event();
+
+	clv_deferred_user_event_created(gate);
+	clv_deferred_user_event_retained(gate);
+	clv_deferred_user_event_released(gate);
+	assert_true(clv_deferred_any());
+	clv_deferred_user_event_released(gate);
+	assert_false(clv_deferred_any());
+	/* Of an event that is no unset user event. */
+	clv_deferred_user_event_retained(gate);
+	clv_deferred_user_event_released(gate);
+	clv_deferred_user_event_released(gate);
+	assert_false(clv_deferred_any());
+}
+
 /* The program releases the event as soon as it is set, which another thread or a callback
  * sees before the driver's call has returned, and the next event gets its handle. */
 static void test_handle_reused_while_it_is_set(void **state)
@@ -682,6 +701,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_model, set_up),
 		cmocka_unit_test_setup(test_event_that_is_gone, set_up),
+		cmocka_unit_test_setup(test_references, set_up),
 		cmocka_unit_test_setup(test_handle_reused_while_it_is_set, set_up),
 		cmocka_unit_test_setup(test_not_set, set_up),
 		cmocka_unit_test_setup(test_refused_command, set_up),

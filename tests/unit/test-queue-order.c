@@ -30,6 +30,11 @@ struct clv_queue *clv_queue_find(const void *handle)
 	return NULL;
 }
 
+struct clv_queue *clv_queue_add(const void *handle)
+{
+	return NULL;
+}
+
 void clv_queue_forget(struct clv_queue *queue)
 {
 }

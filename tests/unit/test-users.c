@@ -28,17 +28,23 @@ static const struct clv_gate_api api = {.queues = &queues};
 
 static int handles[3];
 
+/* A call that submits work. */
 static void *use(void *handle)
 {
 	return clv_queue_find(handle);
 }
 
-static struct clv_queue *use_elsewhere(void *handle)
+static void *create(void *handle)
+{
+	return clv_queue_add(handle);
+}
+
+static struct clv_queue *in_a_thread(void *(*function)(void *handle), void *handle)
 {
 	pthread_t thread;
 	void *found = NULL;
 
-	assert_int_equal(pthread_create(&thread, NULL, use, handle), 0);
+	assert_int_equal(pthread_create(&thread, NULL, function, handle), 0);
 	pthread_join(thread, &found);
 	return found;
 }
@@ -60,18 +66,30 @@ static void test_one_thread(void **state)
 /* The creator of a queue need not be its user. */
 static void test_made_elsewhere(void **state)
 {
-	struct clv_queue *queue = use_elsewhere(&handles[1]);
+	struct clv_queue *queue = in_a_thread(create, &handles[1]);
 
 	use(&handles[1]);
 	use(&handles[1]);
 	assert_false(has_several(queue));
 }
 
+/* A child of fork() has no record of a queue that its parent made. */
+static void test_made_by_a_user(void **state)
+{
+	struct clv_queue *queue;
+
+	clv_table_forget();
+	queue = use(&handles[1]);
+	assert_false(has_several(queue));
+	assert_ptr_equal(in_a_thread(use, &handles[1]), queue);
+	assert_true(has_several(queue));
+}
+
 static void test_two_threads(void **state)
 {
 	struct clv_queue *queue = use(&handles[0]);
 
-	assert_ptr_equal(use_elsewhere(&handles[0]), queue);
+	assert_ptr_equal(in_a_thread(use, &handles[0]), queue);
 	assert_true(has_several(queue));
 	use(&handles[0]);
 	assert_true(has_several(queue));
@@ -96,6 +114,7 @@ int main(void)
 		cmocka_unit_test(test_made_elsewhere),
 		cmocka_unit_test(test_two_threads),
 		cmocka_unit_test(test_record_is_used_again),
+		cmocka_unit_test(test_made_by_a_user),
 	};
 
 	clv_gate.api = &api;

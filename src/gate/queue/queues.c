@@ -28,7 +28,7 @@ static bool are_many_out(void)
 
 void clv_queue_retain(const void *handle)
 {
-	struct clv_queue *queue = clv_queue_find(handle);
+	struct clv_queue *queue = clv_queue_add(handle);
 
 	if (queue)
 		atomic_fetch_add(&queue->application_references, 1);

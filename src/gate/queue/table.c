@@ -150,6 +150,15 @@ struct clv_queue *clv_queue_find(const void *handle)
 			clv_gate_thread.last_queue = queue;
 		return queue;
 	}
+	queue = clv_queue_add(handle);
+	if (queue)
+		note_user(queue);
+	return queue;
+}
+
+struct clv_queue *clv_queue_add(const void *handle)
+{
+	struct clv_queue *queue;
 
 	pthread_mutex_lock(&change_lock);
 	queue = clv_queue_find_known(handle);

@@ -8,9 +8,14 @@
 /* The lookup of queue records by handle: an open-addressed table that is read without a
  * lock.  Records and outgrown tables are never freed, so stale readers stay safe. */
 
-/* Finds or creates a queue's record; NULL: no memory.  A released record has no handle,
- * so a record that a thread remembers is never taken for its successor. */
+/* Finds or creates a queue's record, for a call of the thread that uses the queue; NULL:
+ * no memory.  A released record has no handle, so a record that a thread remembers is
+ * never taken for its successor. */
 struct clv_queue *clv_queue_find(const void *handle);
+
+/* The same for a call that submits nothing: many programs create a queue in one thread
+ * and use it in another. */
+struct clv_queue *clv_queue_add(const void *handle);
 
 /* Finds a record; NULL: nothing was ever submitted to the queue. */
 struct clv_queue *clv_queue_find_known(const void *handle);

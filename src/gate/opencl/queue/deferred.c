@@ -50,8 +50,10 @@ struct keeper {
 	cl_event event;
 	struct obstacle *obstacle;
 	bool is_user_event;
-	/* Of a user event: threads that are setting it, and what has happened since the
-	 * first of them began. */
+	/* Of a user event: the program's references. */
+	uint32_t references;
+	/* Threads that are setting it, and what has happened since the first of them
+	 * began. */
 	uint32_t n_setting;
 	bool is_set, is_released;
 };
@@ -262,6 +264,7 @@ void clv_deferred_user_event_created(cl_event event)
 	}
 	made->event = event;
 	made->is_user_event = true;
+	made->references = 1;
 	made->obstacle = obstacle;
 	pthread_mutex_lock(&state.lock);
 	add_keeper(made);
@@ -311,16 +314,29 @@ void clv_deferred_user_event_end_set(struct clv_deferred_setting setting, bool i
 	pthread_mutex_unlock(&state.lock);
 }
 
+void clv_deferred_user_event_retained(cl_event event)
+{
+	struct keeper *found;
+
+	pthread_mutex_lock(&state.lock);
+	found = find_user_event(event);
+	if (found)
+		found->references++;
+	pthread_mutex_unlock(&state.lock);
+}
+
 void clv_deferred_user_event_released(cl_event event)
 {
 	struct keeper *found;
 
 	pthread_mutex_lock(&state.lock);
 	found = find_user_event(event);
-	if (found && found->n_setting > 0)
-		found->is_released = true;
-	else if (found)
-		forget_user_event(found);
+	if (found && found->references > 0 && --found->references == 0) {
+		if (found->n_setting > 0)
+			found->is_released = true;
+		else
+			forget_user_event(found);
+	}
 	pthread_mutex_unlock(&state.lock);
 }
 

@@ -38,7 +38,11 @@ struct clv_deferred_setting {
 struct clv_deferred_setting clv_deferred_user_event_begin_set(cl_event event);
 void clv_deferred_user_event_end_set(struct clv_deferred_setting setting, bool is_set);
 
-/* Released for the last time without being set: what waits for it waits for ever. */
+/* After the program's clRetainEvent and before its clReleaseEvent, for any event.  The
+ * driver's own count is no use: two threads that release at once both read two.  After
+ * the last reference nothing can set the event, what waits for it waits for ever, and
+ * another event may get its handle. */
+void clv_deferred_user_event_retained(cl_event event);
 void clv_deferred_user_event_released(cl_event event);
 
 /* A command, as far as holding it is concerned. */

@@ -19,7 +19,7 @@ static void add_record(cl_command_queue queue)
 
 	if (before)
 		clv_queue_forget(before);
-	clv_queue_find(queue);
+	clv_queue_add(queue);
 }
 
 /* If there is an error, the driver's return value is no queue. */

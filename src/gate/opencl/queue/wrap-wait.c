@@ -119,16 +119,18 @@ static cl_int CL_API_CALL wrap_clSetUserEventStatus(cl_event event, cl_int statu
 	return r;
 }
 
-/* A user event whose last reference is released unset will never be set, and another
- * event may get its handle. */
+static cl_int CL_API_CALL wrap_clRetainEvent(cl_event event)
+{
+	cl_int r = clv_real.clRetainEvent(event);
+
+	if (r == CL_SUCCESS && clv_deferred_any())
+		clv_deferred_user_event_retained(event);
+	return r;
+}
+
 static cl_int CL_API_CALL wrap_clReleaseEvent(cl_event event)
 {
-	cl_uint references = 0;
-
 	if (clv_deferred_any())
-		clv_real.clGetEventInfo(event, CL_EVENT_REFERENCE_COUNT,
-			sizeof(references), &references, NULL);
-	if (references == 1)
 		clv_deferred_user_event_released(event);
 	return clv_real.clReleaseEvent(event);
 }
@@ -221,6 +223,7 @@ void clv_opencl_wrap_waits(cl_icd_dispatch *table)
 	WRAP(clWaitForEvents);
 	WRAP(clCreateUserEvent);
 	WRAP(clSetUserEventStatus);
+	WRAP(clRetainEvent);
 	WRAP(clReleaseEvent);
 	WRAP(clEnqueueMarkerWithWaitList);
 	WRAP(clEnqueueBarrierWithWaitList);
