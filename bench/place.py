@@ -2,8 +2,8 @@
 """Placement on published traces: reproduces the results of published policies, compares the
 policy balance with them on the same arrivals, and measures the time of decisions.
 
-The traces are not part of the project.  The bench looks for them in CLEAVE_TRACES, then in
-../shared/traces; docs/placement.md describes them and their origin.
+The traces are not part of the project.  The bench looks for them in the folder
+CLEAVE_TRACES; docs/placement.md describes them and their origin.
 """
 import gzip
 import json
@@ -34,9 +34,9 @@ SCALE = (1213, 3000, 10000, 30000, 100000)
 
 def traces():
     """The folder of the traces."""
-    for folder in (os.environ.get("CLEAVE_TRACES"), ROOT.parent / "shared/traces"):
-        if folder and (Path(folder) / "openb").is_dir():
-            return Path(folder)
+    folder = os.environ.get("CLEAVE_TRACES")
+    if folder and (Path(folder) / "openb").is_dir():
+        return Path(folder)
     raise BenchError("the traces are not here: set CLEAVE_TRACES to the folder that has "
                      "openb and parvagpu in it")
 

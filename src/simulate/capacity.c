@@ -28,12 +28,26 @@ static int fleet_of(const struct clv_fleet *like, const struct clv_fleet_node_sp
 	return 0;
 }
 
-/* Replays the trace on n nodes. */
-static int try_nodes(const struct clv_runs *like, const struct clv_place_policy *policy,
-	const struct clv_fleet_node_spec *kind, uint32_t n, struct clv_capacity *capacity,
-	double *ret_accepted, struct clv_error *err)
+struct trial {
+	const struct clv_capacity_search *search;
+	uint32_t n_nodes;
+};
+
+static void tick(void *userdata, double part)
 {
-	struct clv_run run = {.policy = policy};
+	const struct trial *trial = userdata;
+
+	if (trial->search->trying)
+		trial->search->trying(trial->search->userdata, trial->n_nodes, part);
+}
+
+/* Replays the trace on n nodes. */
+static int try_nodes(const struct clv_capacity_search *search, uint32_t n,
+	struct clv_capacity *capacity, double *ret_accepted, struct clv_error *err)
+{
+	const struct clv_runs *like = search->runs;
+	struct trial trial = {search, n};
+	struct clv_run run = {.policy = search->policy};
 	struct clv_runs runs = {
 		.trace_path = like->trace_path,
 		.options = like->options,
@@ -42,13 +56,14 @@ static int try_nodes(const struct clv_runs *like, const struct clv_place_policy 
 		.most_moves = like->most_moves,
 	};
 	const struct clv_replay_counts *counts;
-	int r = fleet_of(like->runs[0].fleet, kind, n, &run.fleet, err);
+	int r = fleet_of(like->runs[0].fleet, search->kind, n, &run.fleet, err);
 
+	tick(&trial, 0);
 	runs.options.was_read = capacity->n_points > 0;
 	if (r == 0)
 		r = clv_runs_learn(&runs, run.fleet, err);
 	if (r == 0)
-		r = clv_runs_play(&runs, NULL, NULL, err);
+		r = clv_runs_play(&runs, tick, &trial, err);
 	if (r == 0) {
 		counts = clv_replay_counts(run.replay);
 		*ret_accepted = (double)counts->placed / (double)counts->arrived;
@@ -74,20 +89,20 @@ static void sort_points(struct clv_capacity *capacity)
 	}
 }
 
-int clv_capacity_find(const struct clv_runs *runs, const struct clv_place_policy *policy,
-	const struct clv_fleet_node_spec *kind, double accepted, uint32_t most_nodes,
-	struct clv_capacity *ret, struct clv_error *err)
+int clv_capacity_find(const struct clv_capacity_search *search, struct clv_capacity *ret,
+	struct clv_error *err)
 {
+	double accepted = search->accepted;
 	struct clv_capacity capacity = {0};
 	uint32_t low = 0, high = 1;
 	double now = 0;
 	int r;
 
 	for (;; high *= 2) {
-		if (high > most_nodes)
-			high = most_nodes;
-		r = try_nodes(runs, policy, kind, high, &capacity, &now, err);
-		if (r < 0 || now >= accepted || high == most_nodes)
+		if (high > search->most_nodes)
+			high = search->most_nodes;
+		r = try_nodes(search, high, &capacity, &now, err);
+		if (r < 0 || now >= accepted || high == search->most_nodes)
 			break;
 		low = high;
 	}
@@ -95,7 +110,7 @@ int clv_capacity_find(const struct clv_runs *runs, const struct clv_place_policy
 		uint32_t middle = low + (high - low) / 2;
 		double there = 0;
 
-		r = try_nodes(runs, policy, kind, middle, &capacity, &there, err);
+		r = try_nodes(search, middle, &capacity, &there, err);
 		if (there >= accepted)
 			high = middle;
 		else

@@ -23,11 +23,21 @@ struct clv_capacity {
 	unsigned n_points;
 };
 
-/* runs: path and options of the trace, which must not be filled up; the fleet of its
- * first run has the schemes.  most_nodes: the upper bound of the search. */
-int clv_capacity_find(const struct clv_runs *runs, const struct clv_place_policy *policy,
-	const struct clv_fleet_node_spec *kind, double accepted, uint32_t most_nodes,
-	struct clv_capacity *ret, struct clv_error *err);
+struct clv_capacity_search {
+	/* Path and options of the trace, which must not be filled up; the fleet of the
+	 * first run has the schemes. */
+	const struct clv_runs *runs;
+	const struct clv_place_policy *policy;
+	const struct clv_fleet_node_spec *kind;
+	double accepted;     /* 0..1 */
+	uint32_t most_nodes; /* the upper bound of the search */
+	/* May be NULL.  Before a number of nodes is tried (part 0), and while it is,
+	 * every tenth of a second. */
+	void (*trying)(void *userdata, uint32_t n_nodes, double part);
+	void *userdata;
+};
+int clv_capacity_find(const struct clv_capacity_search *search, struct clv_capacity *ret,
+	struct clv_error *err);
 
 /* Lists the distinct kinds of nodes with devices in a fleet, at most n_max.  Names are
  * borrowed from the fleet. */

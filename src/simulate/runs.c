@@ -27,6 +27,8 @@ int clv_runs_learn(
 
 	runs->workload = (struct clv_workload){0};
 	runs->n_arrivals = 0;
+	if (r == 0)
+		runs->options.is_timed = clv_source_is_timed(source);
 	while (r == 0 && (r = clv_source_next(source, &item, err)) > 0) {
 		if (runs->n_arrivals++ == 0)
 			runs->first_s = item.arrives_s;

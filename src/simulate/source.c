@@ -272,6 +272,12 @@ int clv_source_open(const char *path, const struct clv_fleet *fleet,
 	return 0;
 }
 
+bool clv_source_is_timed(const struct clv_source *source)
+{
+	return source->options.is_timed ||
+	       (source->plan.per_hour > 0 && source->options.fill_milli == 0);
+}
+
 int clv_source_take_placed(
 	struct clv_source *source, struct clv_fleet *fleet, struct clv_error *err)
 {

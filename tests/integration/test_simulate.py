@@ -103,6 +103,11 @@ class Simulate(Case):
         self.assertEqual(first, again)
         self.assertNotEqual(first, other)
 
+    def test_drawn_requests_end(self):
+        """A generator says how long requests stay: without --times too."""
+        words = ("simulate", FLEET, WEEK, "-p", "balance")
+        self.assertEqual(self.items(*words), self.items(*words, "--times"))
+
     def test_policies_side_by_side_and_alone_agree(self):
         words = ("simulate", FLEET, WEEK, "--fill", 120, "-p")
         together = self.items(*words, "best-fit,fgd,balance")

@@ -8,6 +8,7 @@
 #include "cli/frame/cells.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/output.h"
+#include "cli/frame/terminal.h"
 #include "core/fleet/fleet.h"
 #include "core/place/policy.h"
 #include "core/place/repack.h"
@@ -256,6 +257,16 @@ static json_t *capacity_row(
 		"accepted", accepted, "curve", curve);
 }
 
+/* How many numbers of nodes will be tried is not known before. */
+static void show_trial(void *userdata, uint32_t n_nodes, double part)
+{
+	const struct clv_fleet_node_spec *kind = userdata;
+
+	if (clv_terminal_is_live(stderr))
+		fprintf(stderr, "\r\033[KNodes with %s: trying %u, %.0f %%", kind->model,
+			n_nodes, part < 1 ? 100 * part : 100);
+}
+
 static int find_capacity(const struct simulate_settings *settings,
 	const struct clv_runs *runs, const struct clv_fleet *fleet)
 {
@@ -268,17 +279,24 @@ static int find_capacity(const struct simulate_settings *settings,
 	_cleanup_json_ json_t *list = json_pack("{s:o}", "items", items);
 
 	for (size_t i = 0; i < n_kinds; i++) {
+		struct clv_capacity_search search = {
+			.runs = runs,
+			.policy = runs->runs[0].policy,
+			.kind = &kinds[i],
+			.accepted = settings->accept_ppm / (double)CLV_PPM,
+			.most_nodes = most,
+			.trying = show_trial,
+			.userdata = &kinds[i],
+		};
 		struct clv_capacity capacity;
 		struct clv_error err;
+		int r = clv_capacity_find(&search, &capacity, &err);
 
-		clv_scenario_progress(NULL, (double)i / (double)n_kinds);
-		if (clv_capacity_find(runs, runs->runs[0].policy, &kinds[i],
-			    settings->accept_ppm / (double)CLV_PPM, most, &capacity,
-			    &err) < 0)
+		clv_scenario_progress(NULL, -1);
+		if (r < 0)
 			return clv_cli_fail(CLV_EXIT_BAD_FILE, "%s", err.msg);
 		json_array_append_new(items, capacity_row(&kinds[i], &capacity));
 	}
-	clv_scenario_progress(NULL, -1);
 	if (clv_output_list(&capacity_listing, settings->common.output, list) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "cannot write the result: %m");
 	return CLV_EXIT_OK;
@@ -367,7 +385,8 @@ static const struct clv_opt options[] = {
 		.type = CLV_OPT_FLAG,
 		.offset = CLV_OPT_AT(struct simulate_settings, times),
 		.help = "Let requests arrive and end at the times of the trace; by "
-			"default they arrive in its order and stay",
+			"default they arrive in its order and stay, except those of a "
+			"generator (per_hour), which always end",
 	},
 	{
 		.name = "fill",
