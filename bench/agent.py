@@ -174,12 +174,11 @@ def look(connection, url):
 
 
 def reading_ms(path):
-    """The time in which SQLite alone reads all rows of a state file."""
+    """The time in which SQLite alone reads the leases of a state file."""
     began = time.monotonic()
     with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
-        tables = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-        for table, in tables.fetchall():
-            database.execute(f'SELECT * FROM "{table}"').fetchall()
+        for table in ("leases", "lease_devices", "holders", "processes"):
+            database.execute(f"SELECT * FROM {table}").fetchall()
     return 1000 * (time.monotonic() - began)
 
 
@@ -212,11 +211,9 @@ def measure_many(context):
         context.add("agent", "many", "ready", ready, "ms")
         context.add("agent", "many", "ready_ratio", ready / reading, "x")
         connection = agent.connect()
-        disk = Disk(agent.root)
         names = ids[:min(n, RELEASES)]
         add_changes(context, "release", change_leases(
             connection, "DELETE", [(f"/v1/leases/{name}",) for name in names], disk), disk)
-        disk = Disk(agent.root)
         add_changes(context, "placed", change_leases(
             connection, "POST", [("/v1/leases", a_share(n, DEVICES))] * len(names), disk), disk)
         connection.close()
