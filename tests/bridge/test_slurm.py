@@ -295,7 +295,7 @@ class Shares(Case):
                           "--comment=for Ann, please keep")
         self.ends(job)
         self.assertRegex(CLUSTER.comment(job),
-                         r"^for Ann, please keep gpu_seconds\[n1\]=0\.\d*[1-9]")
+                         r"^for Ann, please keep gpu_seconds\[n1\]=[\d.]*[1-9]")
 
 
 class Apart(Case):

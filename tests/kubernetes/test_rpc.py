@@ -111,7 +111,7 @@ class Rpc(Bed):
         for stream in streams:
             stream.cancel()
         self.check_alive()
-        self.assertLessEqual(self.descriptors(), before)
+        self.assertTrue(wait_until(lambda: self.descriptors() <= before))
 
     def test_streams_beyond_the_limit(self):
         connection = self.connect()

@@ -235,6 +235,23 @@ static pid_t the_child(void)
 	return pid;
 }
 
+/* Up to the end of the first one. */
+static const char *arguments_of(pid_t pid)
+{
+	static char arguments[64];
+	char path[32];
+	FILE *file;
+	size_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+	file = fopen(path, "re");
+	assert_non_null(file);
+	n = fread(arguments, 1, sizeof(arguments) - 1, file);
+	arguments[n] = '\0';
+	fclose(file);
+	return arguments;
+}
+
 /* A stopped child stands for one that waits for the mmap lock of a process. */
 static void test_maps_that_cannot_be_read(void **state)
 {
@@ -242,6 +259,7 @@ static void test_maps_that_cannot_be_read(void **state)
 
 	assert_int_equal(clv_maps_report(getpid()), 0);
 	first = the_child();
+	assert_string_equal(arguments_of(first), "cleaved --maps");
 	kill(first, SIGSTOP);
 	assert_int_equal(clv_maps_report(getpid()), -ETIMEDOUT);
 	assert_int_equal(clv_maps_report(getpid()), 0);

@@ -8,9 +8,10 @@
 /* Searches of /proc/PID/maps.  The kernel takes the process's mmap lock for them (before
  * Linux 6.17 for each, later for some), and a process keeps that lock as long as it
  * likes: it maps a file of a file system of its own (FUSE) that does not answer.  So a
- * child of the agent's reads, which CLV_MAPS_MS after a request is killed and replaced.
- * Loop thread only. */
+ * child of the agent's reads.  It is killed and replaced if it has not answered
+ * CLV_MAPS_MS after a request and waits, or after CLV_MAPS_MOST_MS.  Loop thread only. */
 #define CLV_MAPS_MS 50
+#define CLV_MAPS_MOST_MS 1000
 #define CLV_MAPS_TEXTS 64
 #define CLV_MAPS_TEXT_BYTES 40
 #define CLV_MAPS_RANGE_BYTES 40
