@@ -145,9 +145,10 @@ struct clv_arbiter {
 	uint64_t closing_since_ns;
 	/* While closing: from when on the next lease may be let in. */
 	uint64_t early_ns;
-	uint64_t decide_at_ns; /* when the holder's turn is reviewed */
-	uint64_t retry_at_ns;  /* no lease may run before */
-	uint64_t due_ns;       /* when the next step is due; UINT64_MAX: never */
+	uint64_t decide_at_ns;   /* when the holder's turn is reviewed */
+	uint64_t retry_at_ns;    /* no lease may run before */
+	uint64_t quiet_until_ns; /* after a request on a processor: turns.c */
+	uint64_t due_ns;         /* when the next step is due; UINT64_MAX: never */
 	struct clv_handover handover;
 
 	enum clv_rm_method method;    /* how work is stopped on a GPU */

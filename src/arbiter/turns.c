@@ -16,6 +16,11 @@
  * (gate/window/grace.c). */
 #define SILENT_IDLE_NS (500 * CLV_NS_PER_US)
 
+/* On a processor the thread that gets the end of a latency tenant's request competes with
+ * the next lease's threads, which occupy all processors for milliseconds: it has the
+ * device to itself for so long. */
+#define QUIET_NS (100 * CLV_NS_PER_US)
+
 #define STRAY_POLL_NS (1 * CLV_NS_PER_MS)
 #define FREE_SWITCH_NS (1 * CLV_NS_PER_MS)
 #define MIN_DRAIN_TIMEOUT_NS (20 * CLV_NS_PER_MS)
@@ -368,6 +373,9 @@ static void review_holder(struct clv_arbiter *arbiter, uint64_t now_ns)
 		return;
 	}
 	if (is_idle(holder, now_ns)) {
+		if (arbiter->halting == CLV_HALTING_ALWAYS &&
+			holder->share.class == CLV_CLASS_LATENCY)
+			arbiter->quiet_until_ns = now_ns + QUIET_NS;
 		clv_policy_sleep(arbiter->policy, holder->policy_lease, now_ns);
 		close_holder(arbiter, now_ns);
 		return;
@@ -395,6 +403,34 @@ static void grant_ahead(struct clv_arbiter *arbiter, uint64_t now_ns)
 
 	clv_policy_wake(arbiter->policy, only->policy_lease, now_ns);
 	hold_relaxed(arbiter, only, now_ns);
+}
+
+/* Whether the device stays free a little longer.  Leases of the latency class do not
+ * wait for that. */
+static bool is_quiet(const struct clv_arbiter *arbiter, uint64_t now_ns)
+{
+	if (now_ns >= arbiter->quiet_until_ns)
+		return false;
+	for (const struct clv_arbiter_lease *l = arbiter->leases; l; l = l->next) {
+		if (l->share.class == CLV_CLASS_LATENCY &&
+			clv_policy_is_awake(arbiter->policy, l->policy_lease))
+			return false;
+	}
+	return true;
+}
+
+static void find_holder(struct clv_arbiter *arbiter, uint64_t now_ns)
+{
+	arbiter->retry_at_ns = UINT64_MAX;
+	if (arbiter->holder)
+		return;
+	if (is_quiet(arbiter, now_ns)) {
+		arbiter->retry_at_ns = arbiter->quiet_until_ns;
+		return;
+	}
+	grant_next(arbiter, now_ns);
+	if (!arbiter->holder)
+		grant_ahead(arbiter, now_ns);
 }
 
 static uint64_t min_ns(uint64_t a, uint64_t b)
@@ -485,11 +521,7 @@ uint64_t clv_turns_step(struct clv_arbiter *arbiter, uint64_t now_ns)
 	wake_rung(arbiter, now_ns);
 	if (arbiter->holder && !arbiter->closing)
 		review_holder(arbiter, now_ns);
-	arbiter->retry_at_ns = UINT64_MAX;
-	if (!arbiter->holder)
-		grant_next(arbiter, now_ns);
-	if (!arbiter->holder)
-		grant_ahead(arbiter, now_ns);
+	find_holder(arbiter, now_ns);
 	arbiter->handover.vacant_since_ns = 0;
 	arbiter->due_ns = min_ns(
 		next_step_ns(arbiter, now_ns), clv_heartbeat_due_ns(arbiter, now_ns));

@@ -115,6 +115,47 @@ static uint64_t held_by_both(void)
 	return a->account.held_ns + b->account.held_ns;
 }
 
+/* A has the turn, submits a command, and is idle once that is complete. */
+static void end_request(void)
+{
+	contend();
+	a->share.class = CLV_CLASS_LATENCY;
+	submit(a, MS);
+	now_ns += MS;
+	complete(a);
+	step();
+}
+
+/* Where threads are stopped, the thread that waits for a request of the latency class
+ * gets a processor before the next lease's threads. */
+static void test_quiet_after_a_request(void **state)
+{
+	world.arbiter.halting = CLV_HALTING_ALWAYS;
+	end_request();
+	assert_null(world.arbiter.holder);
+	now_ns += 99 * US;
+	assert_int_equal(step(), now_ns + US);
+	assert_null(world.arbiter.holder);
+	now_ns += US;
+	step();
+	assert_ptr_equal(world.arbiter.holder, b);
+}
+
+static void test_no_quiet_for_the_next_request(void **state)
+{
+	world.arbiter.halting = CLV_HALTING_ALWAYS;
+	end_request();
+	now_ns += 10 * US;
+	ask(a);
+	assert_non_null(world.arbiter.holder);
+}
+
+static void test_no_quiet_on_a_gpu(void **state)
+{
+	end_request();
+	assert_ptr_equal(world.arbiter.holder, b);
+}
+
 static void test_next_is_let_in_early(void **state)
 {
 	uint64_t ends_ns, held_ns, since_ns;
@@ -410,6 +451,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_next_is_let_in_early, begin, end),
+		cmocka_unit_test_setup_teardown(test_quiet_after_a_request, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_no_quiet_for_the_next_request, begin, end),
+		cmocka_unit_test_setup_teardown(test_no_quiet_on_a_gpu, begin, end),
 		cmocka_unit_test_setup_teardown(test_late_end, begin, end),
 		cmocka_unit_test_setup_teardown(
 			test_no_early_grant_on_a_processor, begin, end),
