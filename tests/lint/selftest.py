@@ -132,6 +132,10 @@ class Rules(unittest.TestCase):
         self.assertEqual(len(source.check_lengths("x.c", "\n" * 801)), 1)
         self.assertEqual(len(source.check_text("x.c", "/* TO" + "DO */\n")), 1)
         self.assertEqual(len(source.check_text("x.c", "a \nb")), 2)
+        locks = "l = PTHREAD_MUTEX_INITIALIZER;\npthread_mutex_init(&l, 0);\n"
+        self.assertEqual(len(source.check_locks("src/gate/queue/x.c", locks)), 2)
+        self.assertEqual(len(source.check_locks("src/gate/queue/x.c", "clv_lock_init(&l)" + locks)), 1)
+        self.assertEqual(source.check_locks("src/gate/memory/x.c", locks), [])
 
     def test_commands(self):
         text = "`cleave run --share 0.3 -- x`, `cleave fly`, `cleave run --wings=2 x`, `./dev fly`"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Licence line, comment style, line and file lengths, and words that sources may not have."""
+"""Licence line, comment style, line and file lengths, locks, and words that sources may not have."""
 import re
 import sys
 
@@ -61,6 +61,17 @@ def check_text(name, text):
     return wrong
 
 
+def check_locks(name, text):
+    """What a submission may wait for."""
+    if not name.startswith(("src/gate/queue/", "src/gate/streams/", "src/gate/opencl/queue/")):
+        return []
+    has_begun = "clv_lock_init(" in text
+    return [f"{name}:{text.count(chr(10), 0, m.start()) + 1}: its holder inherits no priority: "
+            "initialize it with clv_lock_init()"
+            for m in re.finditer(r"pthread_mutex_init\(|PTHREAD_MUTEX_INITIALIZER", text)
+            if not has_begun or m[0] == "pthread_mutex_init("]
+
+
 def main():
     wrong, names = [], [n for n in tree.files() if n != "LICENSE"]
     for name in names:
@@ -70,6 +81,7 @@ def main():
         wrong += check_text(name, text)
         if is_source(name):
             wrong += check_header(name, text) + check_lengths(name, text)
+            wrong += check_locks(name, text)
         if name.endswith((".c", ".h")):
             wrong += [f"{name}:{line}: a // comment: write /* */"
                       for line in tree.line_comments(text)]

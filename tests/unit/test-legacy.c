@@ -34,6 +34,8 @@ static int wait_a_moment(void)
 
 #include <cmocka.h>
 
+#include "inversion.h"
+
 #define WAIT_MS 1000
 
 static char context;
@@ -66,10 +68,14 @@ static int record(void *event, void *stream)
 	return CLV_STREAM_SUCCESS;
 }
 
+static void (*while_making)(void);
+
 static int make_blocking(void **ret)
 {
 	static char aside;
 
+	if (while_making)
+		while_making();
 	*ret = &aside;
 	return CLV_STREAM_SUCCESS;
 }
@@ -136,11 +142,33 @@ static void test_slow(void **state)
 	clv_legacy_forget(&context);
 }
 
+static void record_aside(void)
+{
+	clv_legacy_record(clv_legacy_of(&context), NULL);
+}
+
+static void compute_once(void)
+{
+	while_making = NULL;
+	inversion_compute();
+}
+
+/* The thread that makes the stream for the events is not scheduled. */
+static void test_no_priority_inversion(void **state)
+{
+	while_recording = NULL;
+	clv_legacy_note_blocking();
+	while_making = compute_once;
+	inversion_test(record_aside, record_aside);
+	clv_legacy_forget(&context);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_stuck),
 		cmocka_unit_test(test_slow),
+		cmocka_unit_test(test_no_priority_inversion),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

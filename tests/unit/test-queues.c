@@ -21,6 +21,8 @@
 
 #include <cmocka.h>
 
+#include "inversion.h"
+
 #define PACKED CLV_FLIGHT_PACK(1000)
 #define DEPTH 100000
 
@@ -645,98 +647,25 @@ static void test_a_new_kind_behind_a_known_one(void **state)
 	assert_int_not_equal(clv_cost_estimate(kind_of(1)), 0);
 }
 
-/* A thread of the lowest priority that computes in the vendor's call, with the lock of a
- * queue, one of the highest that wants the lock, and one between them that leaves them no
- * processor until the highest has it. */
-static sem_t low_has_lock, middle_runs;
+/* The lowest thread computes in the vendor's call, with the lock of a queue. */
 static struct clv_queue *contended;
-static _Atomic int is_through, has_given_up;
 
-static uint64_t processor_ns(void)
+static void mark_contended(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * CLV_NS_PER_S + (uint64_t)t.tv_nsec;
+	clv_queue_mark_at_once(contended);
 }
 
 static void compute_in_call(void)
 {
-	uint64_t since_ns = processor_ns();
-
 	in_mark = NULL;
-	sem_post(&low_has_lock);
-	while (processor_ns() - since_ns < 20 * CLV_NS_PER_MS)
-		;
-}
-
-static void *run_low(void *userdata)
-{
-	clv_queue_mark_at_once(contended);
-	return NULL;
-}
-
-static void *run_middle(void *userdata)
-{
-	uint64_t since_ns;
-
-	sem_wait(&low_has_lock);
-	sem_post(&middle_runs);
-	since_ns = processor_ns();
-	while (!atomic_load(&is_through) && !atomic_load(&has_given_up))
-		atomic_store(
-			&has_given_up, processor_ns() - since_ns > 500 * CLV_NS_PER_MS);
-	return NULL;
-}
-
-static void *run_high(void *userdata)
-{
-	sem_wait(&middle_runs);
-	clv_queue_mark_at_once(contended);
-	atomic_store(&is_through, !atomic_load(&has_given_up));
-	return NULL;
-}
-
-/* All on one processor.  False: that needs a privilege. */
-static bool start_pinned(pthread_t *ret, int priority, void *(*run)(void *userdata))
-{
-	const struct sched_param parameters = {.sched_priority = priority};
-	pthread_attr_t attributes;
-	cpu_set_t processors;
-	int r;
-
-	CPU_ZERO(&processors);
-	CPU_SET(sched_getcpu(), &processors);
-	pthread_attr_init(&attributes);
-	pthread_attr_setaffinity_np(&attributes, sizeof(processors), &processors);
-	pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
-	pthread_attr_setschedpolicy(&attributes, priority ? SCHED_FIFO : SCHED_OTHER);
-	pthread_attr_setschedparam(&attributes, &parameters);
-	r = pthread_create(ret, &attributes, run, NULL);
-	pthread_attr_destroy(&attributes);
-	return r == 0;
+	inversion_compute();
 }
 
 static void test_no_priority_inversion(void **state)
 {
-	pthread_t low, middle, high;
-	cpu_set_t one;
-
-	CPU_ZERO(&one);
-	CPU_SET(sched_getcpu(), &one);
-	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
-	sem_init(&low_has_lock, 0, 0);
-	sem_init(&middle_runs, 0, 0);
 	contended = submit(1);
-	if (!start_pinned(&high, 2, run_high))
-		skip();
-	assert_true(start_pinned(&middle, 1, run_middle));
 	in_mark = compute_in_call;
-	assert_true(start_pinned(&low, 0, run_low));
-	pthread_join(low, NULL);
-	pthread_join(middle, NULL);
-	pthread_join(high, NULL);
-	assert_true(atomic_load(&is_through));
+	inversion_test(mark_contended, mark_contended);
 }
 
 /* A command may wait for one of the other queue, which was never flushed. */

@@ -26,6 +26,11 @@ static struct clv_queue *free_records;
 static pthread_mutex_t change_lock = PTHREAD_MUTEX_INITIALIZER;
 static char tombstone;
 
+__attribute__((constructor)) static void begin_lock(void)
+{
+	clv_lock_init(&change_lock, PTHREAD_MUTEX_NORMAL);
+}
+
 static uint32_t hash(const void *handle)
 {
 	return (uint32_t)(((uintptr_t)handle * UINT64_C(0x9e3779b97f4a7c15)) >> 40);
@@ -237,7 +242,7 @@ void clv_table_unuse(struct clv_queue *queue)
 
 void clv_table_forget(void)
 {
-	pthread_mutex_init(&change_lock, NULL);
+	clv_lock_init(&change_lock, PTHREAD_MUTEX_NORMAL);
 	atomic_store(&current, NULL);
 	atomic_store(&n_live, 0);
 	free_records = NULL;

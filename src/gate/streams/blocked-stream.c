@@ -5,6 +5,7 @@
 #include "gate/streams/blocked-stream.h"
 
 #include "base/clock.h"
+#include "gate/process/lock.h"
 #include "gate/process/queue-record.h"
 #include "gate/process/state.h"
 #include "gate/process/thread.h"
@@ -42,7 +43,7 @@ bool clv_any_stands(void)
 
 void clv_blocked_begin(struct clv_blocked *stand)
 {
-	pthread_mutex_init(&stand->lock, NULL);
+	clv_lock_init(&stand->lock, PTHREAD_MUTEX_NORMAL);
 	stand->serial = atomic_fetch_add(&last_serial, 1) + 1;
 }
 

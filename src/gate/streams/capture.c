@@ -4,6 +4,7 @@
  * captured, so all work gets its marker before. */
 #include "gate/streams/capture.h"
 
+#include "gate/process/lock.h"
 #include "gate/process/view.h"
 #include "gate/queue/queues.h"
 #include "gate/streams/context.h"
@@ -25,6 +26,11 @@ struct capture {
 static struct capture *captures;
 static _Atomic uint32_t n_legacy_shut;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+__attribute__((constructor)) static void begin_lock(void)
+{
+	clv_lock_init(&lock, PTHREAD_MUTEX_NORMAL);
+}
 
 void clv_relax_begin(struct clv_relaxation *relaxation)
 {
@@ -87,7 +93,7 @@ void clv_captures_end_with(const void *context)
 
 void clv_captures_forget_parent(void)
 {
-	pthread_mutex_init(&lock, NULL);
+	clv_lock_init(&lock, PTHREAD_MUTEX_NORMAL);
 	captures = NULL;
 	atomic_store(&clv_n_captures, 0);
 	atomic_store(&n_legacy_shut, 0);

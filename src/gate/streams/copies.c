@@ -2,6 +2,7 @@
 /* A table of places, each with an event that tells when its copy is complete. */
 #include "gate/streams/copies.h"
 
+#include "gate/process/lock.h"
 #include "gate/process/queue-record.h"
 #include "gate/streams/capture.h"
 #include "gate/streams/context.h"
@@ -30,6 +31,11 @@ static struct {
 	pthread_mutex_t lock;
 	struct clv_copy copies[COPIES_MAX];
 } account = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+__attribute__((constructor)) static void begin_lock(void)
+{
+	clv_lock_init(&account.lock, PTHREAD_MUTEX_NORMAL);
+}
 
 /* The saved context and capture mode of a program's thread. */
 struct entered {
@@ -190,7 +196,7 @@ void clv_copies_end_with(const void *context, bool has_gone)
 
 void clv_copies_forget_parent(void)
 {
-	pthread_mutex_init(&account.lock, NULL);
+	clv_lock_init(&account.lock, PTHREAD_MUTEX_NORMAL);
 	for (uint32_t i = 0; i < COPIES_MAX; i++)
 		account.copies[i] = (struct clv_copy){.state = FREE};
 }

@@ -3,6 +3,7 @@
  * only in programs that have imported a timeline semaphore. */
 #include "gate/streams/graph.h"
 
+#include "gate/process/lock.h"
 #include "gate/process/view.h"
 #include "gate/streams/capture.h"
 #include "gate/streams/driver.h"
@@ -18,6 +19,11 @@
 #define WAITS_MAX 16
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+__attribute__((constructor)) static void begin_lock(void)
+{
+	clv_lock_init(&lock, PTHREAD_MUTEX_NORMAL);
+}
 
 static const struct clv_stream_graphs *calls(void)
 {
@@ -371,7 +377,7 @@ void clv_graph_wait_first(const void *exec, void *stream, bool is_per_thread)
 
 void clv_graphs_forget_parent(void)
 {
-	pthread_mutex_init(&lock, NULL);
+	clv_lock_init(&lock, PTHREAD_MUTEX_NORMAL);
 	semaphores = NULL;
 	waits = NULL;
 	atomic_store(&n_semaphores, 0);

@@ -3,6 +3,7 @@
 #include "gate/streams/legacy.h"
 
 #include "base/clock.h"
+#include "gate/process/lock.h"
 #include "gate/process/state.h"
 #include "gate/process/view.h"
 #include "gate/streams/capture.h"
@@ -21,6 +22,11 @@
 /* The list only grows, so it is read without a lock. */
 static _Atomic(struct clv_legacy *) all;
 static pthread_mutex_t aside_lock = PTHREAD_MUTEX_INITIALIZER;
+
+__attribute__((constructor)) static void begin_lock(void)
+{
+	clv_lock_init(&aside_lock, PTHREAD_MUTEX_NORMAL);
+}
 
 static struct clv_legacy *find(const void *context)
 {
@@ -70,7 +76,7 @@ void clv_legacy_forget_parent(void)
 {
 	struct clv_legacy *each;
 
-	pthread_mutex_init(&aside_lock, NULL);
+	clv_lock_init(&aside_lock, PTHREAD_MUTEX_NORMAL);
 	for (each = atomic_load(&all); each; each = each->next) {
 		clv_legacy_forget(each->context);
 		atomic_store(&each->n_marking, 0);

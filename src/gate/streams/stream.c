@@ -4,6 +4,7 @@
 #include "gate/streams/stream.h"
 
 #include "base/clock.h"
+#include "gate/process/lock.h"
 #include "gate/process/packed.h"
 #include "gate/process/queue-record.h"
 #include "gate/process/thread.h"
@@ -136,7 +137,7 @@ static void begin_queue(struct clv_queue *queue)
 {
 	struct stream *stream = stream_of(queue);
 
-	pthread_mutex_init(&stream->spare_lock, NULL);
+	clv_lock_init(&stream->spare_lock, PTHREAD_MUTEX_NORMAL);
 	clv_blocked_begin(&stream->stand);
 	if (clv_stream_is_of_thread(queue->handle, &queue->context)) {
 		note_own_stream();

@@ -5,6 +5,7 @@
 #include "gate/opencl/queue/events.h"
 
 #include "gate/opencl/dispatch/real.h"
+#include "gate/process/lock.h"
 
 #include <stddef.h>
 
@@ -25,6 +26,11 @@ static struct {
 	uint32_t n_used; /* the number of batches that were ever used */
 	struct clv_event_batch batches[N_BATCHES];
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+__attribute__((constructor)) static void begin_pool(void)
+{
+	clv_lock_init(&pool.lock, PTHREAD_MUTEX_NORMAL);
+}
 
 /* NULL: all batches are in use. */
 static struct clv_event_batch *new_batch(void)
@@ -55,7 +61,8 @@ static void free_batch(struct clv_event_batch *batch)
 
 void clv_event_list_begin(struct clv_event_list *list)
 {
-	*list = (struct clv_event_list){.lock = PTHREAD_MUTEX_INITIALIZER};
+	*list = (struct clv_event_list){0};
+	clv_lock_init(&list->lock, PTHREAD_MUTEX_NORMAL);
 }
 
 /* With the list's lock held: the batch for the next event.  NULL: all are in use. */
@@ -238,7 +245,7 @@ void clv_event_marker_release(struct clv_event_list *list, void *marker)
 
 void clv_events_forget_parent(void)
 {
-	pthread_mutex_init(&pool.lock, NULL);
+	clv_lock_init(&pool.lock, PTHREAD_MUTEX_NORMAL);
 	pool.free = NULL;
 	pool.n_used = 0;
 }
