@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 
@@ -263,6 +264,37 @@ static void test_closed_list(void **state)
 	assert_int_equal(charged_bytes, N_BYTES);
 }
 
+/* The number of the list is that of one of the program's own, which gets nothing of the
+ * gate's, and says nothing about files. */
+static void test_another_list(void **state)
+{
+	int fd = new_file(), second = new_file(), list;
+	uint64_t n_bytes = 0;
+
+	make(7);
+	make(8);
+	assert_true(clv_piece_exported(7, fd));
+	list = told_fd;
+	assert_int_equal(dup2(epoll_create1(0), list), list);
+	assert_false(clv_pieces_settle());
+	clv_piece_release(7);
+	assert_false(clv_pieces_settle());
+	assert_int_equal(charged_bytes, 2 * N_BYTES);
+	assert_true(clv_piece_exported(8, second));
+	assert_int_not_equal(told_fd, list);
+	assert_true(clv_watched_visit(list, count, &n_bytes));
+	assert_int_equal(n_bytes, 0);
+	assert_true(clv_watched_visit(told_fd, count, &n_bytes));
+	assert_int_equal(n_bytes, N_BYTES);
+	clv_piece_release(8);
+	close(fd);
+	close(second);
+	assert_true(clv_pieces_settle());
+	clv_exports_forget_parent();
+	assert_true(clv_watched_is_list(list));
+	close(list);
+}
+
 /* Files that cannot be watched: the memory stays charged, and other processes pay too. */
 static void test_unwatchable(void **state)
 {
@@ -309,6 +341,7 @@ int main(void)
 		cmocka_unit_test_setup(test_reused_handle, set_up),
 		cmocka_unit_test_setup(test_agent_does_not_know, set_up),
 		cmocka_unit_test_setup(test_closed_list, set_up),
+		cmocka_unit_test_setup(test_another_list, set_up),
 		cmocka_unit_test_setup(test_unwatchable, set_up),
 		cmocka_unit_test_setup(test_locked_inode, set_up),
 	};

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <sys/epoll.h>
@@ -17,6 +18,10 @@
 #define HIGH_FD 900
 
 #define ROOM_TIMEOUT_MS 200
+
+/* A signal that the instance never sends: it tells the instance from another file of the
+ * program's that has its number by now. */
+#define MARK SIGRTMAX
 
 static _Atomic int instance_fd = -1;
 static uint32_t n_instances;
@@ -33,16 +38,10 @@ static int duplicate_high(int fd)
 	return high;
 }
 
-/* The descriptor's number may be another file's by now.  An instance does not know the
- * doorbell. */
-static bool is_intact(const struct clv_view *view)
+/* The program may close descriptors that it does not know, and then use their numbers. */
+static bool is_intact(int fd)
 {
-	struct epoll_event unused;
-	int fd = atomic_load(&instance_fd);
-
-	return fd >= 0 && fcntl(fd, F_GETFD) >= 0 &&
-	       (epoll_ctl(fd, EPOLL_CTL_DEL, view->doorbell_fd, &unused) == 0 ||
-		       errno != EINVAL);
+	return fd >= 0 && fcntl(fd, F_GETSIG) == MARK;
 }
 
 static bool make_instance(void)
@@ -51,6 +50,10 @@ static bool make_instance(void)
 
 	if (fd < 0)
 		return false;
+	if (fcntl(fd, F_SETSIG, MARK) < 0) {
+		close(fd);
+		return false;
+	}
 	n_instances++;
 	atomic_store(&told, NULL);
 	atomic_store(&instance_fd, duplicate_high(fd));
@@ -102,7 +105,7 @@ enum clv_export_watch clv_exports_watch(
 	uint64_t data = CLV_ATTACH_EXPORT_DATA(number, n_bytes);
 	int saved_errno = errno, r;
 
-	if (!is_intact(view) && !make_instance())
+	if (!is_intact(atomic_load(&instance_fd)) && !make_instance())
 		return CLV_EXPORT_REFUSED;
 	r = add(fd, data);
 	errno = saved_errno;
@@ -131,13 +134,14 @@ static void visit_data(uint64_t data, void *userdata)
 bool clv_exports_visit(void (*visit)(uint32_t number, void *userdata), void *userdata)
 {
 	struct visit all = {visit, userdata};
+	int fd = atomic_load(&instance_fd);
 
-	return clv_watched_visit(atomic_load(&instance_fd), visit_data, &all);
+	return is_intact(fd) && clv_watched_visit(fd, visit_data, &all);
 }
 
 void clv_exports_tell_again(const struct clv_view *view)
 {
-	if (atomic_load(&instance_fd) >= 0)
+	if (is_intact(atomic_load(&instance_fd)))
 		tell(view);
 }
 
@@ -146,7 +150,7 @@ void clv_exports_forget_parent(void)
 {
 	int fd = atomic_exchange(&instance_fd, -1);
 
-	if (fd >= 0 && clv_watched_is_list(fd))
+	if (is_intact(fd))
 		close(fd);
 	n_instances++;
 	atomic_store(&told, NULL);
