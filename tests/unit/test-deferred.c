@@ -439,6 +439,12 @@ static void test_model(void **state)
 	}
 }
 
+static void release(cl_event event)
+{
+	clv_deferred_user_event_end_release(
+		clv_deferred_user_event_begin_release(event), true);
+}
+
 /* An event that is never set holds its commands for ever, so a thread that waits for one
  * must wait too. */
 static void test_event_that_is_gone(void **state)
@@ -453,7 +459,7 @@ static void test_event_that_is_gone(void **state)
 	clv_deferred_user_event_created(gate);
 	held = clv_deferred_add(&command);
 	clv_deferred_enqueued(held, new_event());
-	clv_deferred_user_event_released(gate);
+	release(gate);
 	/* The same handle, reused for another event. */
 	clv_deferred_user_event_created(gate);
 	set_gate(gate);
@@ -473,14 +479,21 @@ static void test_references(void **state)
 
 	clv_deferred_user_event_created(gate);
 	clv_deferred_user_event_retained(gate);
-	clv_deferred_user_event_released(gate);
+	release(gate);
 	assert_true(clv_deferred_any());
-	clv_deferred_user_event_released(gate);
+	release(gate);
+	assert_false(clv_deferred_any());
+	/* The driver refuses: the program still has the reference. */
+	clv_deferred_user_event_created(gate);
+	clv_deferred_user_event_end_release(
+		clv_deferred_user_event_begin_release(gate), false);
+	assert_true(clv_deferred_any());
+	set_gate(gate);
 	assert_false(clv_deferred_any());
 	/* Of an event that is no unset user event. */
 	clv_deferred_user_event_retained(gate);
-	clv_deferred_user_event_released(gate);
-	clv_deferred_user_event_released(gate);
+	release(gate);
+	release(gate);
 	assert_false(clv_deferred_any());
 }
 
@@ -504,7 +517,7 @@ static void test_handle_reused_while_it_is_set(void **state)
 	held = clv_deferred_add(&behind);
 	clv_deferred_enqueued(held, new_event());
 	setting = clv_deferred_user_event_begin_set(gate);
-	clv_deferred_user_event_released(gate);
+	release(gate);
 	clv_deferred_user_event_created(gate);
 	clv_deferred_user_event_end_set(setting, true);
 	room = 2;

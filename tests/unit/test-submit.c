@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Submissions to an OpenCL queue, and their cost for the vendor: a marker without a wait
  * list depends on all pending commands of an out-of-order queue. */
+#include "base/clock.h"
 #include "gate/attach/attachment.h"
 #include "gate/opencl/dispatch/real.h"
 #include "gate/opencl/dispatch/vendors.h"
 #include "gate/opencl/dispatch/wrap.h"
+#include "gate/opencl/queue/deferred.h"
 #include "gate/opencl/queue/queue.h"
 #include "gate/opencl/queue/submit.h"
 #include "gate/process/state.h"
@@ -18,6 +20,7 @@
 #include "gate/window/turnstile.h"
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -33,7 +36,7 @@
 
 static struct {
 	cl_int status;
-	int references;
+	_Atomic int references;
 } events[MAX_EVENTS];
 static cl_uint n_events, n_pending;
 static uint64_t n_dependencies; /* of all markers */
@@ -94,15 +97,34 @@ static cl_int CL_API_CALL wait_for_events(cl_uint n, const cl_event *list)
 	return r;
 }
 
+/* Another thread runs while the driver is in a call that concerns this event's
+ * references. */
+static void (*meanwhile)(cl_event event);
+
+static void interrupt(cl_event event)
+{
+	void (*run)(cl_event) = meanwhile;
+
+	if (!run)
+		return;
+	meanwhile = NULL;
+	run(event);
+}
+
 static cl_int CL_API_CALL get_event_info(
 	cl_event event, cl_event_info what, size_t room, void *value, size_t *ret_n)
 {
-	assert_true(what == CL_EVENT_COMMAND_EXECUTION_STATUS ||
-		    what == CL_EVENT_COMMAND_QUEUE);
-	if (what == CL_EVENT_COMMAND_QUEUE)
+	cl_uint n_references = (cl_uint)atomic_load(&events[index_of(event)].references);
+
+	if (what == CL_EVENT_COMMAND_QUEUE) {
 		memcpy(value, &queue, sizeof(queue));
-	else
+	} else if (what == CL_EVENT_REFERENCE_COUNT) {
+		interrupt(event);
+		memcpy(value, &n_references, sizeof(n_references));
+	} else {
+		assert_int_equal(what, CL_EVENT_COMMAND_EXECUTION_STATUS);
 		memcpy(value, &events[index_of(event)].status, sizeof(cl_int));
+	}
 	return CL_SUCCESS;
 }
 
@@ -112,10 +134,20 @@ static cl_int CL_API_CALL retain_event(cl_event event)
 	return CL_SUCCESS;
 }
 
+static cl_int release_result;
+
 static cl_int CL_API_CALL release_event(cl_event event)
 {
-	events[index_of(event)].references--;
-	return CL_SUCCESS;
+	interrupt(event);
+	if (release_result == CL_SUCCESS)
+		events[index_of(event)].references--;
+	return release_result;
+}
+
+static cl_event CL_API_CALL create_user_event(cl_context context, cl_int *ret_error)
+{
+	*ret_error = CL_SUCCESS;
+	return new_event();
 }
 
 static cl_int CL_API_CALL get_queue_info(cl_command_queue of, cl_command_queue_info what,
@@ -299,10 +331,12 @@ static int begin(void **state)
 	clv_real.clGetEventInfo = get_event_info;
 	clv_real.clRetainEvent = retain_event;
 	clv_real.clReleaseEvent = release_event;
+	clv_real.clCreateUserEvent = create_user_event;
 	clv_real.clGetCommandQueueInfo = get_queue_info;
 	clv_real.clFlush = flush;
 	clv_real.clFinish = finish;
 	clv_real.clCreateCommandQueueWithProperties = create_queue;
+	wrapped = clv_real;
 	clv_opencl_wrap_waits(&wrapped);
 	clv_opencl_wrap_queues(&wrapped);
 	clv_opencl_wrap_submissions(&wrapped);
@@ -435,7 +469,7 @@ static void *submit_in_between(void *event)
 
 /* Two threads submit to one queue, and the first one is interrupted behind the driver's
  * call.  The end of its command does not show that of the other thread's. */
-static void test_booked_in_another_order(void **state)
+static void check_booked_in_another_order(bool has_record)
 {
 	struct clv_submission submission;
 	cl_event first, second;
@@ -444,7 +478,8 @@ static void test_booked_in_another_order(void **state)
 	clv_queue_release(queue);
 	properties = 0;
 	queue = (cl_command_queue)((uintptr_t)queue + 1024);
-	clv_queue_find(queue);
+	if (has_record)
+		clv_queue_add(queue);
 	clv_cost_learn(CLV_COST_MULTIPLIER | 1, 10000, 1);
 	assert_int_equal(clv_submission_begin(&submission, queue, CLV_COST_MULTIPLIER | 1,
 				 false, 0, NULL, &first),
@@ -462,6 +497,17 @@ static void test_booked_in_another_order(void **state)
 	clv_real.clReleaseEvent(second);
 }
 
+static void test_booked_in_another_order(void **state)
+{
+	check_booked_in_another_order(true);
+}
+
+/* In a forked child the first command makes the queue's record. */
+static void test_booked_in_another_order_at_first(void **state)
+{
+	check_booked_in_another_order(false);
+}
+
 /* An event outlives its queue.  The driver may give the queue's handle to another one
  * later, so a wait for the event makes no record of it. */
 static void test_wait_for_event_of_a_released_queue(void **state)
@@ -475,6 +521,191 @@ static void test_wait_for_event_of_a_released_queue(void **state)
 	assert_int_equal(wrapped.clFinish(queue), CL_SUCCESS);
 	assert_null(clv_queue_find_known(queue));
 	clv_real.clReleaseEvent(event);
+}
+
+static void *release(void *event)
+{
+	assert_int_equal(wrapped.clReleaseEvent(event), CL_SUCCESS);
+	return NULL;
+}
+
+static void release_in_another_thread(cl_event event)
+{
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, release, event), 0);
+	pthread_join(thread, NULL);
+}
+
+static cl_event retained_user_event(void)
+{
+	cl_int error;
+	cl_event event = wrapped.clCreateUserEvent(NULL, &error);
+
+	assert_int_equal(wrapped.clRetainEvent(event), CL_SUCCESS);
+	assert_true(clv_deferred_any());
+	return event;
+}
+
+/* Whichever of the two the driver has first, one is the last, and the driver may give the
+ * handle to another event. */
+static void test_two_threads_release_a_user_event(void **state)
+{
+	cl_event event = retained_user_event();
+
+	meanwhile = release_in_another_thread;
+	release(event);
+	assert_null(meanwhile);
+	assert_int_equal(events[0].references, 0);
+	assert_false(clv_deferred_any());
+}
+
+static void *retain_and_release(void *event)
+{
+	for (int i = 0; i < N_COMMANDS; i++) {
+		assert_int_equal(wrapped.clRetainEvent(event), CL_SUCCESS);
+		release(event);
+	}
+	return release(event);
+}
+
+static void test_two_threads_retain_and_release(void **state)
+{
+	cl_event event = retained_user_event();
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, retain_and_release, event), 0);
+	for (int i = 0; i < N_COMMANDS; i++) {
+		assert_int_equal(wrapped.clRetainEvent(event), CL_SUCCESS);
+		release(event);
+		assert_true(clv_deferred_any());
+	}
+	pthread_join(thread, NULL);
+	assert_true(clv_deferred_any());
+	release(event);
+	assert_false(clv_deferred_any());
+}
+
+/* The program still has the reference, and may set the event. */
+static void test_refused_release_of_a_user_event(void **state)
+{
+	cl_event event = retained_user_event();
+
+	release_result = CL_OUT_OF_RESOURCES;
+	assert_int_equal(wrapped.clReleaseEvent(event), CL_OUT_OF_RESOURCES);
+	release_result = CL_SUCCESS;
+	release(event);
+	assert_true(clv_deferred_any());
+	release(event);
+	assert_false(clv_deferred_any());
+}
+
+/* A thread that has the lock of the queue's order, each time when it is told to. */
+static sem_t may_lock, has_locked, may_unlock, has_unlocked;
+static int n_locked_steps; /* of waits for the lock */
+static uint64_t order_ns;
+static bool unlocks_at_the_end;
+
+static void *lock_twice(void *record)
+{
+	for (int i = 0; i < 2; i++) {
+		sem_wait(&may_lock);
+		assert_true(clv_cl_queue_lock_order(record));
+		sem_post(&has_locked);
+		sem_wait(&may_unlock);
+		clv_cl_queue_unlock_order(record);
+		sem_post(&has_unlocked);
+	}
+	return NULL;
+}
+
+static void *lock_in_a_callback(void *record)
+{
+	assert_true(clv_cl_queue_lock_order(record));
+	lock_twice(record);
+	clv_cl_queue_unlock_order(record);
+	return NULL;
+}
+
+/* Time passes only in waits for the lock, of which each is as long as a wait may be. */
+static int read_clock(clockid_t clock, struct timespec *ret)
+{
+	*ret = (struct timespec){0};
+	if (clock == CLOCK_REALTIME) {
+		n_locked_steps++;
+		order_ns += CLV_NS_PER_S;
+		return 0;
+	}
+	ret->tv_sec = (time_t)(order_ns / CLV_NS_PER_S);
+	if (order_ns > 0 && unlocks_at_the_end) {
+		unlocks_at_the_end = false;
+		sem_post(&may_unlock);
+		sem_wait(&has_unlocked);
+	}
+	return 0;
+}
+
+/* How many steps a wait for the lock takes, which is in vain. */
+static int wait_in_vain(struct clv_queue *record)
+{
+	n_locked_steps = 0;
+	order_ns = 0;
+	assert_false(clv_cl_queue_lock_order(record));
+	return n_locked_steps;
+}
+
+static struct clv_queue *begin_locking(pthread_t *ret, void *(*run)(void *record))
+{
+	struct clv_queue *record = clv_queue_find(queue);
+
+	sem_init(&may_lock, 0, 1);
+	sem_init(&has_locked, 0, 0);
+	sem_init(&may_unlock, 0, 0);
+	sem_init(&has_unlocked, 0, 0);
+	assert_int_equal(pthread_create(ret, NULL, run, record), 0);
+	sem_wait(&has_locked);
+	return record;
+}
+
+static void end_locking(pthread_t thread)
+{
+	sem_post(&may_unlock);
+	pthread_join(thread, NULL);
+}
+
+/* The call ends as another thread gives up its wait: for the next call it waits again. */
+static void test_order_is_waived_for_one_call(void **state)
+{
+	clv_vdso_clock_fn before = atomic_exchange(&clv_clock_read, read_clock);
+	struct clv_queue *record;
+	pthread_t thread;
+
+	record = begin_locking(&thread, lock_twice);
+	unlocks_at_the_end = true;
+	assert_int_equal(wait_in_vain(record), 1);
+	sem_post(&may_lock);
+	sem_wait(&has_locked);
+	assert_int_equal(wait_in_vain(record), 1);
+	assert_int_equal(wait_in_vain(record), 0);
+	end_locking(thread);
+	atomic_store(&clv_clock_read, before);
+}
+
+/* A callback in the call submits too, and the call goes on. */
+static void test_order_is_waived_for_the_whole_call(void **state)
+{
+	clv_vdso_clock_fn before = atomic_exchange(&clv_clock_read, read_clock);
+	struct clv_queue *record;
+	pthread_t thread;
+
+	record = begin_locking(&thread, lock_in_a_callback);
+	assert_int_equal(wait_in_vain(record), 1);
+	sem_post(&may_unlock);
+	sem_wait(&has_unlocked);
+	assert_int_equal(wait_in_vain(record), 0);
+	sem_post(&may_lock);
+	end_locking(thread);
+	atomic_store(&clv_clock_read, before);
 }
 
 static void CL_CALLBACK native(void *arguments)
@@ -516,8 +747,20 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_order_needs_no_events, begin, end),
 		cmocka_unit_test_setup_teardown(test_booked_in_another_order, begin, end),
 		cmocka_unit_test_setup_teardown(
+			test_booked_in_another_order_at_first, begin, end),
+		cmocka_unit_test_setup_teardown(
 			test_wait_for_event_of_a_released_queue, begin, end),
 		cmocka_unit_test_setup_teardown(test_handle_is_used_again, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_order_is_waived_for_one_call, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_order_is_waived_for_the_whole_call, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_two_threads_release_a_user_event, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_two_threads_retain_and_release, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_refused_release_of_a_user_event, begin, end),
 		cmocka_unit_test_setup_teardown(test_too_many_arguments, begin, end),
 	};
 

@@ -149,15 +149,13 @@ struct clv_queue *clv_queue_find(const void *handle)
 {
 	struct clv_queue *queue = clv_queue_find_known(handle);
 
-	if (CLV_LIKELY(queue != NULL)) {
-		note_user(queue);
-		if (clv_gate_thread.callback_depth == 0)
-			clv_gate_thread.last_queue = queue;
-		return queue;
-	}
-	queue = clv_queue_add(handle);
-	if (queue)
-		note_user(queue);
+	if (CLV_UNLIKELY(!queue))
+		queue = clv_queue_add(handle);
+	if (CLV_UNLIKELY(!queue))
+		return NULL;
+	note_user(queue);
+	if (clv_gate_thread.callback_depth == 0)
+		clv_gate_thread.last_queue = queue;
 	return queue;
 }
 

@@ -71,7 +71,7 @@ static struct recording *allocate(cl_uint n_queues, const cl_command_queue *queu
 static void keep_queues(const struct recording *recording)
 {
 	for (cl_uint i = 0; i < recording->n_queues; i++) {
-		if (clv_queue_find(recording->queues[i]))
+		if (clv_queue_add(recording->queues[i]))
 			clv_queue_retain(recording->queues[i]);
 	}
 }

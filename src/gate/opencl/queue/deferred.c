@@ -279,14 +279,20 @@ static struct keeper *find_user_event(cl_event event)
 	return found && found->is_user_event ? found : NULL;
 }
 
-static void forget_user_event(struct keeper *keeper)
+/* The keeper is no longer in the table. */
+static void end_user_event(struct keeper *keeper)
 {
-	remove_keeper(keeper);
 	atomic_fetch_sub(&clv_deferred_n, 1);
 	if (keeper->is_set)
 		end_obstacle(keeper->obstacle);
 	unref(keeper->obstacle);
 	free(keeper);
+}
+
+static void forget_user_event(struct keeper *keeper)
+{
+	remove_keeper(keeper);
+	end_user_event(keeper);
 }
 
 struct clv_deferred_setting clv_deferred_user_event_begin_set(cl_event event)
@@ -320,22 +326,49 @@ void clv_deferred_user_event_retained(cl_event event)
 
 	pthread_mutex_lock(&state.lock);
 	found = find_user_event(event);
-	if (found)
+	if (found) {
 		found->references++;
+		found->is_released = false;
+	}
 	pthread_mutex_unlock(&state.lock);
 }
 
-void clv_deferred_user_event_released(cl_event event)
+struct clv_deferred_releasing clv_deferred_user_event_begin_release(cl_event event)
 {
+	struct clv_deferred_releasing releasing = {.event = event};
 	struct keeper *found;
 
 	pthread_mutex_lock(&state.lock);
 	found = find_user_event(event);
-	if (found && found->references > 0 && --found->references == 0) {
-		if (found->n_setting > 0)
+	releasing.is_counted = found && found->references > 0;
+	if (releasing.is_counted && --found->references == 0) {
+		if (found->n_setting > 0) {
 			found->is_released = true;
-		else
-			forget_user_event(found);
+		} else {
+			remove_keeper(found);
+			releasing.keeper = found;
+		}
+	}
+	pthread_mutex_unlock(&state.lock);
+	return releasing;
+}
+
+void clv_deferred_user_event_end_release(
+	struct clv_deferred_releasing releasing, bool is_released)
+{
+	struct keeper *keeper = releasing.keeper;
+
+	if (!keeper) {
+		if (releasing.is_counted && !is_released)
+			clv_deferred_user_event_retained(releasing.event);
+		return;
+	}
+	pthread_mutex_lock(&state.lock);
+	if (is_released) {
+		end_user_event(keeper);
+	} else {
+		keeper->references = 1;
+		add_keeper(keeper);
 	}
 	pthread_mutex_unlock(&state.lock);
 }

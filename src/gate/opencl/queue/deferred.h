@@ -38,12 +38,23 @@ struct clv_deferred_setting {
 struct clv_deferred_setting clv_deferred_user_event_begin_set(cl_event event);
 void clv_deferred_user_event_end_set(struct clv_deferred_setting setting, bool is_set);
 
-/* After the program's clRetainEvent and before its clReleaseEvent, for any event.  The
- * driver's own count is no use: two threads that release at once both read two.  After
- * the last reference nothing can set the event, what waits for it waits for ever, and
- * another event may get its handle. */
+/* After the driver's call that retains any event.  The gate counts the program's
+ * references, because the driver's count does not tell which release is the last: two
+ * threads that release at once both read two. */
 void clv_deferred_user_event_retained(cl_event event);
-void clv_deferred_user_event_released(cl_event event);
+
+/* Before and after the driver's call that releases any event.  With the last reference
+ * nothing can set the event, what waits for it waits for ever, and another event may get
+ * the handle while the driver's call has not returned.  is_released: the driver did not
+ * refuse. */
+struct clv_deferred_releasing {
+	cl_event event;
+	struct keeper *keeper; /* of the last reference to an unset user event, or NULL */
+	bool is_counted;
+};
+struct clv_deferred_releasing clv_deferred_user_event_begin_release(cl_event event);
+void clv_deferred_user_event_end_release(
+	struct clv_deferred_releasing releasing, bool is_released);
 
 /* A command, as far as holding it is concerned. */
 struct clv_deferred_command {

@@ -68,6 +68,7 @@ static void begin_queue(struct clv_queue *queue)
 	if (queue->out_of_order)
 		atomic_store(&queue->is_never_quick, 1);
 	clv_lock_init(&clv_cl_queue(queue)->order_lock, PTHREAD_MUTEX_RECURSIVE);
+	atomic_store(&clv_cl_queue(queue)->order_holder, 1);
 	clv_event_list_begin(&clv_cl_queue(queue)->events);
 }
 
@@ -92,28 +93,43 @@ static bool lock_in_a_step(pthread_mutex_t *lock)
 	return pthread_mutex_timedlock(lock, &until) == 0;
 }
 
-bool clv_cl_queue_lock_order(struct clv_queue *queue)
+/* The holder may unlock just as a thread gives up: then the number is no longer that of
+ * the next holder, for whom all wait again. */
+static bool lock_or_waive(struct clv_cl_queue *own)
 {
-	struct clv_cl_queue *own = clv_cl_queue(queue);
 	uint64_t since_ns;
+	uint32_t holder;
 
 	if (pthread_mutex_trylock(&own->order_lock) == 0)
 		return true;
 	since_ns = clv_clock_ns();
-	while (!atomic_load(&own->is_order_waived)) {
+	do {
+		holder = atomic_load(&own->order_holder);
+		if (holder == atomic_load(&own->order_waived))
+			return false;
 		if (lock_in_a_step(&own->order_lock))
 			return true;
-		if (clv_clock_ns() - since_ns >= ORDER_NS)
-			atomic_store(&own->is_order_waived, 1);
-	}
+	} while (clv_clock_ns() - since_ns < ORDER_NS);
+	atomic_store(&own->order_waived, holder);
 	return false;
+}
+
+bool clv_cl_queue_lock_order(struct clv_queue *queue)
+{
+	struct clv_cl_queue *own = clv_cl_queue(queue);
+	bool is_locked = lock_or_waive(own);
+
+	if (is_locked)
+		own->order_depth++;
+	return is_locked;
 }
 
 void clv_cl_queue_unlock_order(struct clv_queue *queue)
 {
 	struct clv_cl_queue *own = clv_cl_queue(queue);
 
-	atomic_store(&own->is_order_waived, 0);
+	if (--own->order_depth == 0)
+		atomic_fetch_add(&own->order_holder, 1);
 	pthread_mutex_unlock(&own->order_lock);
 }
 

@@ -20,10 +20,12 @@ struct clv_cl_queue {
 	struct clv_deferred_line line;
 	struct clv_event_list events;
 
-	/* clv_cl_queue_lock_order().  Waived: a call takes so long that others no longer
-	 * wait for its end. */
+	/* clv_cl_queue_lock_order().  Who has the lock, by number, and in how many calls
+	 * inside each other.  The call of the waived one takes so long that others no
+	 * longer wait for its end. */
 	pthread_mutex_t order_lock;
-	_Atomic uint32_t is_order_waived;
+	uint32_t order_depth; /* guarded by the lock */
+	_Atomic uint32_t order_holder, order_waived;
 
 	/* The gate's flushes, and how many of them were before the last clFinish. */
 	_Atomic uint32_t n_flushes, n_flushes_finished;

@@ -130,9 +130,14 @@ static cl_int CL_API_CALL wrap_clRetainEvent(cl_event event)
 
 static cl_int CL_API_CALL wrap_clReleaseEvent(cl_event event)
 {
+	struct clv_deferred_releasing releasing = {0};
+	cl_int r;
+
 	if (clv_deferred_any())
-		clv_deferred_user_event_released(event);
-	return clv_real.clReleaseEvent(event);
+		releasing = clv_deferred_user_event_begin_release(event);
+	r = clv_real.clReleaseEvent(event);
+	clv_deferred_user_event_end_release(releasing, r == CL_SUCCESS);
+	return r;
 }
 
 /* Markers and barriers are no work, but they may be held, and then what waits for them is
