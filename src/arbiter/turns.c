@@ -17,8 +17,8 @@
 #define SILENT_IDLE_NS (500 * CLV_NS_PER_US)
 
 /* On a processor the thread that gets the end of a latency tenant's request competes with
- * the next lease's threads, which occupy all processors for milliseconds: it has the
- * device to itself for so long. */
+ * the next lease's threads, which occupy all processors for milliseconds: the device
+ * stays free for so long. */
 #define QUIET_NS (100 * CLV_NS_PER_US)
 
 #define STRAY_POLL_NS (1 * CLV_NS_PER_MS)

@@ -55,7 +55,7 @@ int __wrap_clv_maps_search(
 			strcmp(search->texts[i], "libvulkan_radeon.so") == 0)
 			ret->texts |= UINT64_C(1) << i;
 	}
-	return search->pid != OTHER && is_unreadable ? -ETIMEDOUT : 0;
+	return search->pid != OTHER && is_unreadable ? -EAGAIN : 0;
 }
 
 static struct clv_lease *make_lease(const char *name, uid_t uid)

@@ -40,7 +40,7 @@ static int lease_page(const struct clv_lease *lease, struct stat *ret)
 	return fstat(fds.report, ret);
 }
 
-/* 1, 0, or a negative errno: the mappings cannot be read; -ETIMEDOUT: not now. */
+/* 1, 0, -EACCES: the mappings cannot be read; -EAGAIN: not now. */
 static int maps_page(const struct clv_lease *lease, pid_t pid, bool any_lease)
 {
 	struct stat st;
@@ -62,7 +62,7 @@ enum clv_lookup clv_heirs_has_page(const struct clv_attached *process)
 		return CLV_ANSWER_UNKNOWN;
 	r = maps_page(lease, process->record.id.pid, !process->is_reattached);
 	lease->looks_ns += clv_clock_ns() - began_ns;
-	if (r == -ETIMEDOUT)
+	if (r == -EAGAIN)
 		return CLV_ANSWER_UNKNOWN;
 	return r == 0 ? CLV_ANSWER_NO : CLV_ANSWER_YES;
 }
@@ -182,7 +182,7 @@ static enum clv_lookup is_heir(const struct clv_attached *of, struct seen *seen)
 		seen->layout.stack != of->record.layout.stack)
 		return CLV_ANSWER_NO;
 	r = maps_page(of->lease, seen->pid, false);
-	if (r == -ETIMEDOUT)
+	if (r == -EAGAIN)
 		return CLV_ANSWER_UNKNOWN;
 	seen->has_no_page = r <= 0;
 	return r > 0 ? CLV_ANSWER_YES : CLV_ANSWER_NO;

@@ -295,17 +295,17 @@ int clv_maps_search(const struct clv_maps_search *search, struct clv_maps_found 
 
 	*ret = (struct clv_maps_found){.file_fd = -1};
 	if (r < 0)
-		return r;
+		return -EAGAIN;
 	request.number = ++child.number;
 	r = clv_socket_send(child.fd, &request, sizeof(request), NULL, 0);
 	if (r >= 0)
 		r = await_reply(&reply, &ret->file_fd);
 	if (r < 0) {
 		stop();
-		return r;
+		return -EAGAIN;
 	}
 	ret->texts = reply.texts;
-	return reply.r;
+	return reply.r == 0 || reply.r == -EACCES ? reply.r : -EAGAIN;
 }
 
 static int has_line_with(const struct clv_maps_search *search)

@@ -34,7 +34,7 @@ struct clv_maps_found {
 };
 
 /* 0, also for a process that is gone, which has no text; -EACCES: the agent may not read
- * the file; -ETIMEDOUT: it could not be read in time; another negative errno. */
+ * the file; -EAGAIN: it could not be read now, and the caller knows nothing. */
 int clv_maps_search(const struct clv_maps_search *search, struct clv_maps_found *ret);
 
 /* Makes lines that map the file the ones that are searched for. */

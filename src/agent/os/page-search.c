@@ -42,6 +42,8 @@ static struct {
 	uint64_t spent_ns;
 } all;
 
+static uint64_t waited_ns; /* in this agent, for searches that failed */
+
 static void list_all(void)
 {
 	DIR *proc = opendir("/proc");
@@ -100,12 +102,33 @@ static bool find_device(dev_t *ret)
 	return true;
 }
 
+/* A search as clv_maps_search(), as long as those that failed have not taken SEARCH_NS
+ * together: any number of processes may keep theirs from being read. */
+static int search_maps(
+	pid_t pid, uint64_t page, bool wants_file, struct clv_maps_found *ret)
+{
+	struct clv_maps_search search = {.pid = pid, .wants_file = wants_file};
+	uint64_t began_ns = clv_clock_ns();
+	dev_t device;
+	int r;
+
+	*ret = (struct clv_maps_found){.file_fd = -1};
+	if (waited_ns >= SEARCH_NS || !find_device(&device))
+		return -EAGAIN;
+	clv_maps_text(&search, device, page);
+	r = clv_maps_search(&search, ret);
+	if (r < 0)
+		waited_ns += clv_clock_ns() - began_ns;
+	return r;
+}
+
 /* Whether the process maps the page.  1, 0 or a negative errno. */
 static int maps_page(pid_t pid, uint64_t page)
 {
-	dev_t device;
+	struct clv_maps_found found;
+	int r = search_maps(pid, page, false, &found);
 
-	return find_device(&device) ? clv_maps_file(pid, device, page) : -ENOSYS;
+	return r < 0 ? r : found.texts != 0;
 }
 
 /* Whether the process has called neither exit nor exec. */
@@ -196,15 +219,10 @@ static int open_if_page(const char *path, uint64_t page)
 
 static int open_mapped(pid_t pid, uint64_t page)
 {
-	struct clv_maps_search search = {.pid = pid, .n = 1, .wants_file = true};
 	struct clv_maps_found found;
-	dev_t device;
 	int fd;
 
-	if (!find_device(&device))
-		return -1;
-	clv_maps_text(&search, device, page);
-	if (clv_maps_search(&search, &found) < 0)
+	if (search_maps(pid, page, true, &found) < 0)
 		return -1;
 	fd = open_known_if_page(found.file_fd, page);
 	clv_close_fd(&found.file_fd);

@@ -246,7 +246,7 @@ static void check_process(struct clv_ungated *ungated, size_t at, struct clv_lea
 
 	if (lease->truth.unread_until_s > ungated->now_s)
 		return;
-	if (read_mapped(process->id.pid, &mapped) == -ETIMEDOUT) {
+	if (read_mapped(process->id.pid, &mapped) == -EAGAIN) {
 		leave_unread(ungated, lease, process->id.pid);
 		return;
 	}
