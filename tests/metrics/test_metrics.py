@@ -52,6 +52,12 @@ def samples(text):
     return found
 
 
+def value_of(scraped, name, /, **labels):
+    """The sum of a metric over its samples that have these labels; None if there are none."""
+    found = [value for of, value in scraped.get(name, {}).items() if set(labels.items()) <= of]
+    return sum(found) if found else None
+
+
 def families(text):
     """[(name, type, help)]"""
     helps = re.findall(r"^# HELP (\S+) (.*)$", text, re.M)
@@ -80,9 +86,7 @@ class Metrics(Case):
         self.agent.get("/v1/devices")
 
     def value(self, name, /, **labels):
-        found = {of: value for of, value in samples(scrape(self.agent)[1]).get(name, {}).items()
-                 if set(labels.items()) <= of}
-        return sum(found.values()) if found else None
+        return value_of(samples(scrape(self.agent)[1]), name, **labels)
 
     def test_form(self):
         holder = self.holder()
@@ -163,9 +167,11 @@ class Metrics(Case):
             self.assertGreater(waits, 20)
             self.assertLessEqual(waits, turns)
             self.assertTrue(0.8 < waited < 4 and 0.8 < held < 4, (waited, held))
+        # One scrape: between two of them turns go on.
+        scraped = samples(scrape(self.agent)[1])
         self.assertAlmostEqual(
-            self.value("cleave_device_turn_wait_seconds_sum"),
-            self.value("cleave_lease_turn_wait_seconds_sum"), places=6)
+            value_of(scraped, "cleave_device_turn_wait_seconds_sum"),
+            value_of(scraped, "cleave_lease_turn_wait_seconds_sum"), places=6)
         rows = self.agent.get("/v1/history?of=lease:a")
         at = rows["columns"].index("waiting")
         waiting = max(row[at] for row in rows["rows"] if row)

@@ -6,6 +6,7 @@ usage: test_service.py CLEAVED [unittest arguments]
 """
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import threading
@@ -17,6 +18,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "integration"))
 import harness  # noqa: E402
 import manager  # noqa: E402
 from harness import Agent, Holder, wait_until  # noqa: E402
+
+
+def is_listening(path):
+    with socket.socket(socket.AF_UNIX) as client:
+        return client.connect_ex(path) == 0
 
 
 class Service(Agent):
@@ -183,7 +189,8 @@ class Sockets(Cases):
             service.process = subprocess.Popen(
                 ["systemd-socket-activate", "--fdname=api", f"--listen={service.api}",
                  *service.command(), "--foreground"], stdout=log, stderr=log)
-        self.assertTrue(wait_until(lambda: os.path.exists(service.api)))
+        # A name that bind has made refuses callers until listen.
+        self.assertTrue(wait_until(lambda: is_listening(service.api)))
         # It has become the agent, with the same PID.
         self.assertEqual(service.get("/v1/version")["pid"], service.process.pid)
 
