@@ -27,6 +27,7 @@ QUICK_LEASES = 500
 RELEASES = 2_000
 LOOKS = 20
 PAGE, READINGS = 100, 5
+WHOLE_PAGE, CHANGED = 200, 20
 IDLE_SECONDS, QUICK_IDLE_SECONDS = 20, 2
 STREAMS, QUICK_STREAMS = 500, 50
 STREAM_EVENTS = 20
@@ -198,7 +199,7 @@ def measure_many(context):
         page = look(connection, "/v1/leases")
         context.add("agent", "many", "first_page", page, "ms")
         context.add("agent", "many", "first_page_ratio", page / page_of_few, "x")
-        context.add("agent", "many", "devices", look(connection, "/v1/devices"), "ms")
+        measure_console(context, connection, ids)
         context.add("agent", "many", "scrape", look(connection, "/metrics"), "ms")
         context.add("agent", "many", "resident", agent.resident_mb(), "MB")
         connection.close()
@@ -217,6 +218,41 @@ def measure_many(context):
         add_changes(context, "placed", change_leases(
             connection, "POST", [("/v1/leases", a_share(n, DEVICES))] * len(names), disk), disk)
         connection.close()
+
+
+def fetch_all(connection):
+    """All leases as the console fetches them at first: the milliseconds of each page, and the
+    revision of the last: nothing changes between them."""
+    took, revision, after = [], None, ""
+    while after is not None:
+        ms, data = connection.timed("GET", f"/v1/leases?limit={WHOLE_PAGE}{after}")
+        answer = json.loads(data)
+        took.append(ms)
+        after = answer["next"] and f"&after={answer['next']}"
+        revision = answer["revision"]
+    return took, revision
+
+
+def measure_console(context, connection, ids):
+    """What the console requests each second: devices, and leases that have changed since."""
+    devices = look(connection, "/v1/devices")
+    whole, revision = fetch_all(connection)
+    took = []
+    for n in range(LOOKS):
+        for i in range(CHANGED):
+            connection.ask("PATCH", f"/v1/leases/{ids[(n * CHANGED + i) % len(ids)]}",
+                           {"class": "batch" if n % 2 == 0 else "latency"})
+        ms, data = connection.timed("GET", f"/v1/leases?limit={WHOLE_PAGE}&since={revision}")
+        answer = json.loads(data)
+        revision = answer["revision"]
+        took.append(ms)
+        if len(answer["items"]) != CHANGED:
+            raise BenchError(f"{len(answer['items'])} leases have changed, not {CHANGED}")
+    changes = percentile(took, 0.5)
+    context.add("agent", "many", "devices", devices, "ms")
+    context.add("agent", "many", "leases_page", percentile(whole, 0.5), "ms")
+    context.add("agent", "many", "changes", changes, "ms")
+    context.add("agent", "many", "console", devices + changes, "ms")
 
 
 def measure_idle(context, agent):

@@ -3,6 +3,7 @@
  * else by the ledger. */
 #include "agent/api/api.h"
 #include "agent/api/request/request.h"
+#include "agent/api/show/lease-changes.h"
 #include "agent/api/show/render.h"
 #include "agent/apply/ephemeral-partitions.h"
 #include "agent/device/devices.h"
@@ -29,11 +30,14 @@
 /* The filter of a list; NULL: any. */
 struct filter {
 	const char *tenant, *device, *state;
+	uint64_t since; /* only leases that have changed after this revision; 0: all */
 };
 
 static int read_filter(
 	const struct clv_request *request, struct filter *ret, struct clv_error *err)
 {
+	const char *since = clv_request_argument(request, "since");
+
 	*ret = (struct filter){
 		.tenant = clv_request_argument(request, "tenant"),
 		.device = clv_request_argument(request, "device"),
@@ -43,7 +47,14 @@ static int read_filter(
 		strcmp(ret->state, "queued") != 0)
 		return clv_error_set(
 			err, -EINVAL, "state can only be \"active\" or \"queued\"");
-	return 0;
+	if (!since)
+		return 0;
+	/* A lease that leaves such a list has not ended. */
+	if (ret->tenant || ret->device || ret->state)
+		return clv_error_set(err, -EINVAL,
+			"since is for the list of all leases: leave tenant, device and "
+			"state out");
+	return clv_lease_changes_since(request->agent->changes, since, &ret->since, err);
 }
 
 /* Whether the name is that of one of the lease's devices or of the device it is a
@@ -71,10 +82,29 @@ static bool matches(const struct filter *filter, const struct clv_lease *lease)
 	return !filter->device || is_on(lease, filter->device);
 }
 
+/* A list of all leases has what its next request needs to ask for changes only. */
+static json_t *list_to_json(const struct clv_request *request, json_t *items,
+	uint64_t next, const struct filter *filter)
+{
+	const struct clv_lease_changes *changes = request->agent->changes;
+	json_t *answer = clv_api_list(items, next);
+	char revision[CLV_REVISION_MAX];
+
+	clv_lease_changes_revision(changes, revision);
+	json_object_set_new(answer, "revision", json_string(revision));
+	json_object_set_new(answer, "whole", json_boolean(filter->since == 0));
+	json_object_set_new(answer, "ended",
+		filter->since ? clv_lease_changes_list_ended(
+					changes, filter->since, &request->caller)
+			      : json_array());
+	return answer;
+}
+
 int clv_api_get_leases(
 	struct clv_request *request, const char *argument, struct clv_error *err)
 {
-	const struct clv_lease *lease;
+	struct clv_lease_changes *changes = request->agent->changes;
+	struct clv_lease *lease;
 	uint64_t last = 0;
 	json_t *items;
 	struct filter filter;
@@ -94,11 +124,13 @@ int clv_api_get_leases(
 			continue;
 		if (json_array_size(items) == page.limit)
 			break;
+		if (clv_lease_changes_see(changes, lease) <= filter.since)
+			continue;
 		last = lease->sequence;
 		json_array_append_new(items, clv_render_lease(lease));
 	}
 	request->status = 200;
-	request->answer = clv_api_list(items, lease ? last : 0);
+	request->answer = list_to_json(request, items, lease ? last : 0, &filter);
 	return 0;
 }
 

@@ -27,6 +27,7 @@ static const struct {
 	{"of=series", "string", "device:NAME, partition:NAME, lease:ID or tenant:NAME"},
 	{"on_busy", "fail|wait|list", "replaces the layout's on-busy"},
 	{"resolution", "second|minute", "seconds are kept for an hour, minutes for a month"},
+	{"since", "string", "the revision of an earlier answer: only what has changed since"},
 	{"state", "queued|active", "leases in this state"},
 	{"tenant", "string", "leases of this tenant"},
 	{"to", "time", "to before this moment"},

@@ -186,6 +186,8 @@ struct clv_lease {
 	struct clv_aside aside; /* children that hang in files of this tenant's */
 	pid_t outlived_reader;  /* a child that hangs, or 0 */
 	uint64_t lasting_bytes;
+	/* agent/api/show/lease-changes.h; 0: it was in no list yet. */
+	uint64_t seen_hash, seen_revision;
 };
 TAILQ_HEAD(clv_lease_list, clv_lease);
 

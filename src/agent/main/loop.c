@@ -6,6 +6,7 @@
 #include "agent/api/audit.h"
 #include "agent/api/reload.h"
 #include "agent/api/routes.h"
+#include "agent/api/show/lease-changes.h"
 #include "agent/apply/apply.h"
 #include "agent/apply/ephemeral-partitions.h"
 #include "agent/apply/reapply.h"
@@ -168,7 +169,9 @@ static int build(struct clv_agent *agent, struct clv_error *err)
 	agent->refusals = clv_audit_new_refusals();
 	agent->usage = clv_usage_new(agent);
 	agent->history = clv_history_new(agent);
-	if (!agent->counters || !agent->refusals || !agent->usage || !agent->history)
+	agent->changes = clv_lease_changes_new();
+	if (!agent->counters || !agent->refusals || !agent->usage || !agent->history ||
+		!agent->changes)
 		return clv_error_errno(err, ENOMEM, "cannot start the agent");
 	r = clv_service_new(agent, &agent->service, err);
 	if (r >= 0)
@@ -232,6 +235,7 @@ static void tear_down(struct clv_agent *agent)
 	agent->standing = clv_standing_free(agent->standing);
 	agent->lifecycle = clv_lifecycle_free(agent->lifecycle);
 	agent->ledger = clv_ledger_free(agent->ledger);
+	agent->changes = clv_lease_changes_free(agent->changes);
 	clv_executor_end_all(agent);
 	clv_conditions_free(agent);
 	agent->devices = clv_devices_free(agent->devices);

@@ -3,6 +3,7 @@
  * has started and after it has ended, when its pointer is NULL. */
 #include "agent/main/subscribers.h"
 
+#include "agent/api/show/lease-changes.h"
 #include "agent/apply/apply-marks.h"
 #include "agent/apply/ephemeral-partitions.h"
 #include "agent/device/devices.h"
@@ -90,6 +91,20 @@ static void close_history(void *userdata, const struct clv_notice *notice)
 	clv_history_end(agent->history, notice->lease);
 }
 
+static void list_end(void *userdata, const struct clv_notice *notice)
+{
+	struct clv_agent *agent = userdata;
+
+	clv_lease_changes_ended(agent->changes, notice->lease);
+}
+
+static void list_numbers(void *userdata, const struct clv_notice *notice)
+{
+	struct clv_agent *agent = userdata;
+
+	clv_lease_changes_renumbered(agent->changes);
+}
+
 static void take_node(void *userdata, const struct clv_notice *notice)
 {
 	struct clv_agent *agent = userdata;
@@ -124,6 +139,8 @@ static const struct {
 	{CLV_NOTICE_LEASE_LEFT, check_lease_end},
 	{CLV_NOTICE_LEASE_ENDED, close_usage},
 	{CLV_NOTICE_LEASE_ENDED, close_history},
+	{CLV_NOTICE_LEASE_ENDED, list_end},
+	{CLV_NOTICE_RENUMBERED, list_numbers},
 	{CLV_NOTICE_NODE_READ, take_node},
 	{CLV_NOTICE_PARTITION_MADE, keep_partition},
 };

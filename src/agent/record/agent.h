@@ -80,6 +80,7 @@ struct clv_agent {
 	LIST_HEAD(, clv_lease) in_use; /* leases that a process has attached to */
 	uint64_t n_changes;            /* of promises and of in_use */
 	const struct clv_route_table *routes;
+	struct clv_lease_changes *changes;
 	struct clv_http *http;
 	struct clv_idle *idle;
 	struct clv_sampler *sampler;

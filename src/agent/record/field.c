@@ -76,3 +76,39 @@ void clv_field_copy_request(
 			(const char *)request + field->asked.offset, field->room);
 	}
 }
+
+uint64_t clv_field_hash(const void *bytes, size_t n_bytes, uint64_t hash)
+{
+	const char *at = bytes;
+
+	/* Eight bytes at a time: the list of leases hashes ten thousand objects. */
+	for (size_t n; n_bytes > 0; n_bytes -= n, at += n) {
+		uint64_t word = n_bytes;
+
+		n = n_bytes < sizeof(word) ? n_bytes : sizeof(word);
+		memcpy(&word, at, n);
+		hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+		hash ^= hash >> 32;
+	}
+	return hash;
+}
+
+uint64_t clv_field_hash_changes(const struct clv_field_table *table, const void *record,
+	const void *sample, uint64_t hash)
+{
+	for (size_t i = 0; i < table->n; i++) {
+		const struct clv_field *field = &table->rows[i];
+		bool is_sampled = field->source == CLV_FIELD_OF_SAMPLE;
+		const char *member =
+			(const char *)(is_sampled ? sample : record) + field->offset;
+		size_t n_bytes = field->room;
+
+		if (field->kind == CLV_FIELD_NONE || field->drifts ||
+			!(is_sampled || field->changes))
+			continue;
+		if (field->kind == CLV_FIELD_TEXT)
+			n_bytes = strnlen(member, n_bytes);
+		hash = clv_field_hash(member, n_bytes, hash);
+	}
+	return hash;
+}

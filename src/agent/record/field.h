@@ -76,6 +76,7 @@ struct clv_field {
 	const char *column; /* in the state file; NULL: not stored */
 	uint8_t since;      /* the first version of the state file with the column */
 	bool changes;       /* updates of a row write the column too */
+	bool drifts;        /* follows the clock, which is no change of the object */
 	struct clv_field_request asked;
 };
 
@@ -94,6 +95,12 @@ const struct clv_field *clv_field_asked_by_name(
  * and c" with last_word "and".  Names that do not fit are left out. */
 void clv_field_list_asked(const struct clv_field_table *table, unsigned int by,
 	const char *last_word, char *ret, size_t ret_bytes);
+
+/* A hash of bytes, which continues another; and one of the members that can change after
+ * the object's creation, but for those that drift. */
+uint64_t clv_field_hash(const void *bytes, size_t n_bytes, uint64_t hash);
+uint64_t clv_field_hash_changes(const struct clv_field_table *table, const void *record,
+	const void *sample, uint64_t hash);
 
 /* Copies the fields with asked.passes from a request into a record. */
 void clv_field_copy_request(

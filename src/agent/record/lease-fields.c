@@ -127,7 +127,7 @@ static const struct clv_field rows[] = {
 	{"waiting", "boolean", "it has work and no turn", SAMPLE(BOOL, waiting)},
 	{"holding", "boolean", "it has the turn now", SAMPLE(BOOL, holding)},
 	{"lag_seconds", "number", "device time that is due to it; below 0: that it owes",
-		SAMPLE(NS, lag_ns)},
+		SAMPLE(NS, lag_ns), .drifts = true},
 	{"overdue", "integer", "turns whose work did not end in time", SAMPLE(U64, overdue)},
 	/* Totals of earlier agents, which the sample includes. */
 	{NULL, RECORD(U64, held_ns), KEPT("held_ns", 1), .changes = true},
@@ -142,7 +142,8 @@ static const struct clv_field rows[] = {
 	{NULL, RECORD(U32, asked.compute_ppm), KEPT("asked_ppm", 11), .changes = true},
 	{NULL, RECORD(U64, asked.memory_bytes), KEPT("asked_bytes", 11), .changes = true},
 	{"tenant_debt_seconds", "number",
-		"debt of its tenant on the device, from present and ended leases", BY_FUNCTION},
+		"debt of its tenant on the device, from present and ended leases", BY_FUNCTION,
+		.drifts = true},
 	{"in", "string?", "the standing share that it is in",
 		RECORD(TEXT, standing), KEPT("standing", 2),
 		ASKED_INTO(5, CREATE, "string", "the standing share to use", TEXT, in)},

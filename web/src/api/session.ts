@@ -2,6 +2,7 @@
 /* The data of one agent, shared by all parts of a page, so that two parts make one request. */
 import { Agent } from "./agent";
 import { Feed } from "./feed";
+import { LeaseList } from "./lease-list";
 import { Resource } from "./resource";
 import type { Devices, Lease, ListOf, Node, Operation, Profile, WhoAmI } from "./types";
 
@@ -41,10 +42,11 @@ export class Session {
 
   constructor(agent: Agent) {
     const live = () => pace.ms;
+    const list = new LeaseList(agent);
     this.agent = agent;
     this.feed = new Feed(agent);
     this.devices = new Resource(() => agent.ask<Devices>("/v1/devices"), live);
-    this.leases = new Resource(() => this.all<Lease>("/v1/leases?limit=1000"), live);
+    this.leases = new Resource(() => list.fetch(), live);
     this.node = new Resource(() => agent.ask<Node>("/v1/node"), slow);
     this.profiles = new Resource(() => this.all<Profile>("/v1/profiles"), () => 0);
     this.operations = new Resource(() => this.all<Operation>("/v1/operations"), slow);

@@ -126,6 +126,16 @@ export interface Devices extends ListOf<Device> {
   problems?: string[];
 }
 
+export interface LeaseList extends ListOf<Lease> {
+  next?: number | null;
+  /* Earlier agents have none of these. */
+  revision?: string;
+  /* false: the items are those that have changed */
+  whole?: boolean;
+  /* ids of leases that have ended since */
+  ended?: string[];
+}
+
 export type LeaseClass = "latency" | "normal" | "batch";
 
 export interface LeaseDevice {

@@ -17,6 +17,9 @@ export interface Column<T> {
   isMinor?: boolean;
 }
 
+/* A browser takes a second for some thousand rows. */
+const PAGE_ROWS = 100;
+
 interface Order {
   column: number;
   isDown: boolean;
@@ -71,10 +74,30 @@ function Cell<T>({ column, row }: { column: Column<T>; row: T }) {
   );
 }
 
+/* Which of the rows are shown, where there are more than fit a page. */
+function Pager({ caption, first, end, all, go }: {
+  caption: string; first: number; end: number; all: number; go: (page: number) => void;
+}) {
+  const page = first / PAGE_ROWS;
+
+  return (
+    <nav class="pager" aria-label={`Pages of the table ${caption}`}>
+      <button type="button" class="button small" disabled={page === 0}
+        onClick={() => go(page - 1)}>Previous</button>
+      <span role="status">{first + 1} to {end} of {all}</span>
+      <button type="button" class="button small" disabled={end === all}
+        onClick={() => go(page + 1)}>Next</button>
+    </nav>
+  );
+}
+
 export function Table<T>({ caption, columns, rows, keyOf }: {
   caption: string; columns: Column<T>[]; rows: T[]; keyOf: (row: T) => string | number;
 }) {
   const [order, setOrder] = useState<Order | null>(null);
+  const [wanted, setPage] = useState(0);
+  const first = Math.min(wanted, Math.ceil(rows.length / PAGE_ROWS) - 1) * PAGE_ROWS;
+  const end = Math.min(first + PAGE_ROWS, rows.length);
 
   return (
     <div class="table-box"><table role="table" class="table">
@@ -87,12 +110,15 @@ export function Table<T>({ caption, columns, rows, keyOf }: {
         </tr>
       </thead>
       <tbody role="rowgroup">
-        {sorted(rows, columns, order).map((row) => (
+        {sorted(rows, columns, order).slice(Math.max(first, 0), end).map((row) => (
           <tr role="row" key={keyOf(row)}>
             {columns.map((column) => <Cell key={column.head} {...{ column, row }} />)}
           </tr>
         ))}
       </tbody>
-    </table></div>
+    </table>
+    {rows.length > PAGE_ROWS &&
+      <Pager caption={caption} first={first} end={end} all={rows.length} go={setPage} />}
+    </div>
   );
 }

@@ -6,7 +6,7 @@ import type { Page } from "playwright-core";
 import type { Device, Lease } from "../../src/api/types";
 import { type Agent, until } from "./agent";
 import { open, visit } from "./browser";
-import { agent, assertAccessible, assertNoTroubles, bridge, browser } from "./world";
+import { agent, assertAccessible, assertNoSideways, assertNoTroubles, bridge, browser } from "./world";
 
 const leases = async (to: Agent) => (await to.json<{ items: Lease[] }>("/v1/leases")).items;
 
@@ -78,6 +78,42 @@ test("a refused resize stays open with the reason", async () => {
   assert.equal(await page.getByRole("dialog").isVisible(), true);
   await page.keyboard.press("Escape");
   assert.equal(await page.getByRole("dialog").count(), 0);
+  await page.context().close();
+  assertNoTroubles();
+});
+
+test("many leases are shown a hundred at a time, and only changes are fetched", async () => {
+  const dgx = await agent("dgx-a100");
+  for (let n = 0; n < 130; n++)
+    await dgx.ask("POST", "/v1/leases", JSON.stringify({ keep: true, name: `many-${n}`,
+      device: `gpu${n % 8}`, share: 0.01, memory_bytes: 2 ** 20 }));
+  const page = await open(await browser(), (await bridge(dgx)).url);
+  const sizes: Promise<number>[] = [];
+  page.on("response", (response) => {
+    if (response.url().includes("since=")) sizes.push(response.json().then(({ items }) => items.length));
+  });
+
+  await visit(page, "leases");
+  const pages = page.getByRole("navigation", { name: "Pages of the table Leases" });
+  await pages.getByText("1 to 100 of 130").waitFor();
+  assert.equal(await page.getByRole("rowheader").count(), 100);
+  await assertAccessible(page, "many leases");
+  await pages.getByRole("button", { name: "Next" }).click();
+  await pages.getByText("101 to 130 of 130").waitFor();
+  assert.equal(await pages.getByRole("button", { name: "Next" }).isDisabled(), true);
+  await page.getByRole("rowheader", { name: "many-129" }).waitFor();
+  await page.setViewportSize({ width: 390, height: 844 });
+  await assertNoSideways(page, "many leases at 390");
+  await page.setViewportSize({ width: 1280, height: 800 });
+
+  sizes.length = 0;
+  await dgx.ask("PATCH", "/v1/leases/many-129", JSON.stringify({ share: 0.02 }));
+  await page.getByRole("row", { name: /many-129.*\b2\s?%/ }).waitFor();
+  assert.ok((await Promise.all(sizes)).reduce((a, b) => a + b, 0) <= 1);
+  for (let n = 100; n < 130; n++) await dgx.ask("DELETE", `/v1/leases/many-${n}`);
+  /* The second page is empty now, so the first is shown. */
+  await page.getByRole("rowheader", { name: "many-0" }).waitFor();
+  assert.equal(await pages.count(), 0);
   await page.context().close();
   assertNoTroubles();
 });

@@ -80,6 +80,14 @@ static const struct clv_schema_field device_list[] = {
 	{"problems", "[string]", "why a device is missing"},
 };
 
+static const struct clv_schema_field lease_list[] = {
+	{"items", "[Lease]", NULL},
+	{"next", "integer?", NULL},
+	{"revision", "string", "of this list: with since= it gets what has changed after it"},
+	{"whole", "boolean", "false: the items are those that have changed since"},
+	{"ended", "[string]", "the ids of leases that have ended since"},
+};
+
 static const struct clv_schema_field lease_device[] = {
 	{"name", "string", NULL},
 	{"uuid", "string", NULL},
@@ -306,6 +314,7 @@ static const struct clv_schema schemas[] = {
 	{"Caller", ALL(caller)},
 	{"Device", .table = &clv_device_fields},
 	{"DeviceList", ALL(device_list)},
+	{"LeaseList", ALL(lease_list)},
 	{"DriverProcess", ALL(driver_process)},
 	{"Engines", ALL(engines)},
 	{"Event", .table = &clv_event_fields},
