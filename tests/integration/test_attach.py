@@ -377,7 +377,7 @@ class Adoption(Case):
         self.agent.start()
         self.refused(self.holder().request("POST", "/v1/leases", {"share": 0.1}), 500,
                      "internal", "cleaved.db")
-        self.assertEqual(self.agent.get("/v1/leases"), {"items": [], "next": None})
+        self.assertEqual(self.agent.get("/v1/leases")["items"], [])
 
 
 if __name__ == "__main__":

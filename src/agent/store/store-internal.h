@@ -60,6 +60,9 @@ void clv_store_set_relaxed(struct clv_store *store, bool relaxed);
 
 /* Starts to checkpoint the write-ahead log whenever it is long (store-log.c). */
 void clv_store_log_watch(struct clv_store *store);
+/* Checkpoints as much of the log as is possible now, outside of a transaction.  After a
+ * commit that found the disk full this makes the log's own blocks available again. */
+void clv_store_log_shorten(struct clv_store *store);
 /* Ends the checkpoint thread.  To be called before the store's connection is closed. */
 struct clv_store_log *clv_store_log_free(struct clv_store_log *log);
 

@@ -12,9 +12,15 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <time.h>
 
 #define LONG_PAGES 4000 /* from this length on the thread is woken */
+/* On a small disk the log takes at most this part of the room, because the file needs as much
+ * again: below FIRST_PAGES the room is not read. */
+#define PART_OF_ROOM 4
+#define FIRST_PAGES 16
+#define PAGE_BYTES 4096u
 /* At this length the thread does not keep up: a commit waits for it, and another one each
  * time that the log has grown by STEP_PAGES.  Not every commit waits, because the loop
  * has to go on when the disk is slow. */
@@ -154,19 +160,39 @@ static bool may_finish(struct clv_store_log *log, int n_pages)
 	return is_copied || n_pages >= LONGEST_PAGES;
 }
 
+void clv_store_log_shorten(struct clv_store *store)
+{
+	sqlite3_wal_checkpoint_v2(store->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+}
+
+/* Whether the log takes too much of a small disk. */
+static bool is_cramped(sqlite3 *db, int n_pages)
+{
+	struct statvfs room;
+	uint64_t n_room;
+
+	if (n_pages < FIRST_PAGES ||
+		statvfs(sqlite3_db_filename(db, "main"), &room) < 0)
+		return false;
+	n_room = (uint64_t)room.f_bavail * room.f_frsize / PAGE_BYTES + (uint64_t)n_pages;
+	return (uint64_t)n_pages > n_room / PART_OF_ROOM;
+}
+
 /* Runs after each commit.  SQLite restarts the log at the next commit if all of it is
  * copied. */
 static int on_commit(void *userdata, sqlite3 *db, const char *name, int n_pages)
 {
 	struct clv_store *store = userdata;
 
-	if (n_pages < LONG_PAGES)
+	if (n_pages < LONG_PAGES) {
+		if (is_cramped(db, n_pages))
+			clv_store_log_shorten(store);
 		return SQLITE_OK;
+	}
 	if (!store->log)
 		store->log = begin(sqlite3_db_filename(db, "main"));
 	if (!store->log || may_finish(store->log, n_pages))
-		sqlite3_wal_checkpoint_v2(
-			db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+		clv_store_log_shorten(store);
 	return SQLITE_OK;
 }
 

@@ -154,6 +154,7 @@ static int prepare_all(struct clv_store *store, struct clv_error *err)
 static int prepare(struct clv_store *store, struct clv_error *err)
 {
 	int version = 0, r;
+	bool is_upgraded;
 
 	r = run(store,
 		"PRAGMA journal_mode=WAL;"
@@ -170,8 +171,12 @@ static int prepare(struct clv_store *store, struct clv_error *err)
 			"the state was written by a later cleave (schema %d, this one "
 			"knows %d): update cleave or use another --state-dir",
 			version, clv_store_version());
+	is_upgraded = version < clv_store_version();
 	while (r >= 0 && version < clv_store_version())
 		r = clv_store_upgrade(store, ++version, err);
+	/* The file gets its size now, and not when the disk may be full. */
+	if (r >= 0 && is_upgraded)
+		clv_store_log_shorten(store);
 	return r < 0 ? r : prepare_all(store, err);
 }
 
@@ -269,6 +274,8 @@ static int finish(struct clv_store *store, enum statement which, const char *doi
 		r = 0;
 	sqlite3_reset(query);
 	sqlite3_clear_bindings(query);
+	if (r == -ENOSPC && !store->in_transaction)
+		clv_store_log_shorten(store);
 	return r;
 }
 
@@ -609,4 +616,5 @@ void clv_store_rollback(struct clv_store *store)
 	if (!sqlite3_get_autocommit(store->db))
 		run(store, "ROLLBACK", "cannot undo", NULL);
 	store->in_transaction = false;
+	clv_store_log_shorten(store);
 }
