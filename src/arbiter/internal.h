@@ -64,6 +64,9 @@ struct clv_arbiter_lease {
 	uint64_t free_ns;
 	/* Since when the holder was seen without work; 0: it has some. */
 	uint64_t idle_since_ns;
+	/* The idle holder keeps the device until then, on a processor: turns.c.  0: it
+	 * does not. */
+	uint64_t quiet_until_ns;
 
 	/* The lease's turn ended while it was busy: until this time it counts as awake
 	 * even if no thread waits in line.  0: it does not linger. */
@@ -145,10 +148,9 @@ struct clv_arbiter {
 	uint64_t closing_since_ns;
 	/* While closing: from when on the next lease may be let in. */
 	uint64_t early_ns;
-	uint64_t decide_at_ns;   /* when the holder's turn is reviewed */
-	uint64_t retry_at_ns;    /* no lease may run before */
-	uint64_t quiet_until_ns; /* after a request on a processor: turns.c */
-	uint64_t due_ns;         /* when the next step is due; UINT64_MAX: never */
+	uint64_t decide_at_ns; /* when the holder's turn is reviewed */
+	uint64_t retry_at_ns;  /* no lease may run before */
+	uint64_t due_ns;       /* when the next step is due; UINT64_MAX: never */
 	struct clv_handover handover;
 
 	enum clv_rm_method method;    /* how work is stopped on a GPU */

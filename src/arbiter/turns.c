@@ -17,8 +17,8 @@
 #define SILENT_IDLE_NS (500 * CLV_NS_PER_US)
 
 /* On a processor the thread that gets the end of a latency tenant's request competes with
- * the next lease's threads, which occupy all processors for milliseconds: the device
- * stays free for so long. */
+ * the next lease's threads, which occupy all processors for milliseconds: the tenant
+ * keeps the device for so long, and pays for it. */
 #define QUIET_NS (100 * CLV_NS_PER_US)
 
 #define STRAY_POLL_NS (1 * CLV_NS_PER_MS)
@@ -109,6 +109,7 @@ static void hold_until(struct clv_arbiter *arbiter, struct clv_arbiter_lease *le
 		lease->busy_seen_ns = clv_account_reported_busy_ns(lease, now_ns);
 	lease->stray_since_ns = 0;
 	lease->idle_seen_ns = 0;
+	lease->quiet_until_ns = 0;
 	if (arbiter->handover.leaving == lease)
 		arbiter->handover.leaving = NULL;
 	arbiter->closing = false;
@@ -354,13 +355,32 @@ static void decide(struct clv_arbiter *arbiter, uint64_t now_ns)
 static bool is_idle(struct clv_arbiter_lease *holder, uint64_t now_ns)
 {
 	if (has_work(holder)) {
-		holder->idle_since_ns = 0;
+		holder->idle_since_ns = holder->quiet_until_ns = 0;
 		return false;
 	}
 	if (holder->idle_since_ns == 0)
 		holder->idle_since_ns = now_ns;
-	return holder->has_rung || clv_lease_is_relaxed(holder) ||
+	return holder->quiet_until_ns > 0 || holder->has_rung ||
+	       clv_lease_is_relaxed(holder) ||
 	       now_ns - holder->idle_since_ns >= SILENT_IDLE_NS;
+}
+
+/* Whether the idle holder keeps the device a little longer.  Leases of the latency class
+ * do not wait for that. */
+static bool is_quiet(const struct clv_arbiter *arbiter, struct clv_arbiter_lease *holder,
+	uint64_t now_ns)
+{
+	if (arbiter->halting != CLV_HALTING_ALWAYS || clv_lease_is_relaxed(holder) ||
+		holder->share.class != CLV_CLASS_LATENCY)
+		return false;
+	for (const struct clv_arbiter_lease *l = arbiter->leases; l; l = l->next) {
+		if (l != holder && l->share.class == CLV_CLASS_LATENCY &&
+			clv_policy_is_awake(arbiter->policy, l->policy_lease))
+			return false;
+	}
+	if (holder->quiet_until_ns == 0)
+		holder->quiet_until_ns = now_ns + QUIET_NS;
+	return now_ns < holder->quiet_until_ns;
 }
 
 static void review_holder(struct clv_arbiter *arbiter, uint64_t now_ns)
@@ -373,11 +393,13 @@ static void review_holder(struct clv_arbiter *arbiter, uint64_t now_ns)
 		return;
 	}
 	if (is_idle(holder, now_ns)) {
-		if (arbiter->halting == CLV_HALTING_ALWAYS &&
-			holder->share.class == CLV_CLASS_LATENCY)
-			arbiter->quiet_until_ns = now_ns + QUIET_NS;
+		if (is_quiet(arbiter, holder, now_ns))
+			return;
 		clv_policy_sleep(arbiter->policy, holder->policy_lease, now_ns);
 		close_holder(arbiter, now_ns);
+		/* The quiet is no part of the cost of a hand-over. */
+		if (holder->quiet_until_ns > 0)
+			arbiter->handover.vacant_since_ns = 0;
 		return;
 	}
 	if (clv_lease_is_relaxed(holder) || now_ns >= arbiter->decide_at_ns ||
@@ -403,34 +425,6 @@ static void grant_ahead(struct clv_arbiter *arbiter, uint64_t now_ns)
 
 	clv_policy_wake(arbiter->policy, only->policy_lease, now_ns);
 	hold_relaxed(arbiter, only, now_ns);
-}
-
-/* Whether the device stays free a little longer.  Leases of the latency class do not
- * wait for that. */
-static bool is_quiet(const struct clv_arbiter *arbiter, uint64_t now_ns)
-{
-	if (now_ns >= arbiter->quiet_until_ns)
-		return false;
-	for (const struct clv_arbiter_lease *l = arbiter->leases; l; l = l->next) {
-		if (l->share.class == CLV_CLASS_LATENCY &&
-			clv_policy_is_awake(arbiter->policy, l->policy_lease))
-			return false;
-	}
-	return true;
-}
-
-static void find_holder(struct clv_arbiter *arbiter, uint64_t now_ns)
-{
-	arbiter->retry_at_ns = UINT64_MAX;
-	if (arbiter->holder)
-		return;
-	if (is_quiet(arbiter, now_ns)) {
-		arbiter->retry_at_ns = arbiter->quiet_until_ns;
-		return;
-	}
-	grant_next(arbiter, now_ns);
-	if (!arbiter->holder)
-		grant_ahead(arbiter, now_ns);
 }
 
 static uint64_t min_ns(uint64_t a, uint64_t b)
@@ -504,7 +498,9 @@ static uint64_t next_step_ns(const struct clv_arbiter *arbiter, uint64_t now_ns)
 		next_ns =
 			min_ns(next_ns, arbiter->holder->idle_since_ns + SILENT_IDLE_NS);
 	if (!arbiter->closing)
-		return min_ns(next_ns, arbiter->decide_at_ns);
+		return min_ns(next_ns, arbiter->holder->quiet_until_ns > 0
+					       ? arbiter->holder->quiet_until_ns
+					       : arbiter->decide_at_ns);
 	next_ns = min_ns(next_ns, arbiter->early_ns);
 	return min_ns(
 		next_ns, arbiter->closing_since_ns + arbiter->holder->drain_timeout_ns);
@@ -521,7 +517,11 @@ uint64_t clv_turns_step(struct clv_arbiter *arbiter, uint64_t now_ns)
 	wake_rung(arbiter, now_ns);
 	if (arbiter->holder && !arbiter->closing)
 		review_holder(arbiter, now_ns);
-	find_holder(arbiter, now_ns);
+	arbiter->retry_at_ns = UINT64_MAX;
+	if (!arbiter->holder)
+		grant_next(arbiter, now_ns);
+	if (!arbiter->holder)
+		grant_ahead(arbiter, now_ns);
 	arbiter->handover.vacant_since_ns = 0;
 	arbiter->due_ns = min_ns(
 		next_step_ns(arbiter, now_ns), clv_heartbeat_due_ns(arbiter, now_ns));

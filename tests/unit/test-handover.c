@@ -132,13 +132,28 @@ static void test_quiet_after_a_request(void **state)
 {
 	world.arbiter.halting = CLV_HALTING_ALWAYS;
 	end_request();
-	assert_null(world.arbiter.holder);
+	assert_int_equal(phase_of(b), CLV_PHASE_CLOSED);
 	now_ns += 99 * US;
 	assert_int_equal(step(), now_ns + US);
-	assert_null(world.arbiter.holder);
+	assert_int_equal(phase_of(b), CLV_PHASE_CLOSED);
 	now_ns += US;
 	step();
 	assert_ptr_equal(world.arbiter.holder, b);
+	assert_int_equal(phase_of(a), CLV_PHASE_CLOSED);
+}
+
+/* Otherwise a lease with many short requests would take the others' time. */
+static void test_quiet_is_charged(void **state)
+{
+	uint64_t began_ns;
+
+	world.arbiter.halting = CLV_HALTING_ALWAYS;
+	end_request();
+	began_ns = a->turn_started_ns;
+	now_ns += 100 * US;
+	step();
+	assert_ptr_equal(world.arbiter.holder, b);
+	assert_int_equal(a->account.held_ns, now_ns - began_ns);
 }
 
 static void test_no_quiet_for_the_next_request(void **state)
@@ -147,7 +162,27 @@ static void test_no_quiet_for_the_next_request(void **state)
 	end_request();
 	now_ns += 10 * US;
 	ask(a);
-	assert_non_null(world.arbiter.holder);
+	assert_int_not_equal(phase_of(a), CLV_PHASE_CLOSED);
+}
+
+static void test_no_quiet_for_others_of_the_class(void **state)
+{
+	b->share.class = CLV_CLASS_LATENCY;
+	world.arbiter.halting = CLV_HALTING_ALWAYS;
+	end_request();
+	assert_ptr_equal(world.arbiter.holder, b);
+}
+
+/* What began beside another lease goes on without it. */
+static void test_quiet_alone(void **state)
+{
+	world.arbiter.halting = CLV_HALTING_ALWAYS;
+	end_request();
+	atomic_store(&slot_of(b)->waiting, 0);
+	clv_policy_sleep(world.arbiter.policy, b->policy_lease, now_ns);
+	now_ns += 200 * US;
+	assert_true(step() > now_ns);
+	assert_ptr_equal(world.arbiter.holder, a);
 }
 
 static void test_no_quiet_on_a_gpu(void **state)
@@ -452,8 +487,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_next_is_let_in_early, begin, end),
 		cmocka_unit_test_setup_teardown(test_quiet_after_a_request, begin, end),
+		cmocka_unit_test_setup_teardown(test_quiet_is_charged, begin, end),
 		cmocka_unit_test_setup_teardown(
 			test_no_quiet_for_the_next_request, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_no_quiet_for_others_of_the_class, begin, end),
+		cmocka_unit_test_setup_teardown(test_quiet_alone, begin, end),
 		cmocka_unit_test_setup_teardown(test_no_quiet_on_a_gpu, begin, end),
 		cmocka_unit_test_setup_teardown(test_late_end, begin, end),
 		cmocka_unit_test_setup_teardown(
