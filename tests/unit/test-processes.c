@@ -2,6 +2,7 @@
 /* Processes: identity, ancestors, end and mapped files; and the locks of devices. */
 #include "agent/device/device-lock.h"
 #include "agent/os/maps.h"
+#include "agent/os/page-search.h"
 #include "agent/os/processes.h"
 #include "base/error.h"
 
@@ -312,6 +313,50 @@ static void test_file_of_maps(void **state)
 	munmap(map, 4096);
 }
 
+/* Searches for the heir of a process that has ended, which had the addresses of this one.
+ * The reader is stopped: the first search of mappings fails, and the next ones do not. */
+static pid_t find_heir(pid_t reader, uint64_t page)
+{
+	struct clv_page_user user = {.id = {.pid = 0x3fffffff}, .page = page};
+	struct clv_process_id heir = {.pid = 0};
+	bool is_found;
+
+	assert_int_equal(clv_process_read_layout(getpid(), &user.layout), 0);
+	clv_page_exclude(reader);
+	kill(reader, SIGSTOP);
+	is_found = clv_page_find_heir(&user, &heir);
+	clv_page_forget_all();
+	return is_found ? heir.pid : 0;
+}
+
+/* A process whose mappings cannot be read may be the heir, so its memory stays charged.
+ */
+static void test_heir_that_cannot_be_read(void **state)
+{
+	int fd = memfd_create("cleave-report", MFD_CLOEXEC);
+	pid_t reader, unreadable, heir;
+	struct stat st;
+	void *map;
+
+	assert_int_equal(ftruncate(fd, 4096), 0);
+	fstat(fd, &st);
+	clv_maps_report(getpid());
+	reader = the_child();
+	unreadable = start_sleeper();
+	assert_int_equal(find_heir(reader, st.st_ino), unreadable);
+	clv_maps_report(getpid());
+	end(unreadable);
+	reader = the_child();
+	unreadable = start_sleeper();
+	map = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
+	heir = start_sleeper();
+	munmap(map, 4096);
+	assert_int_equal(find_heir(reader, st.st_ino), heir);
+	end(unreadable);
+	end(heir);
+	close(fd);
+}
+
 static void count(void *userdata)
 {
 	++*(int *)userdata;
@@ -409,6 +454,7 @@ int main(void)
 		cmocka_unit_test(test_maps_that_cannot_be_read),
 		cmocka_unit_test(test_maps_of_others),
 		cmocka_unit_test(test_file_of_maps),
+		cmocka_unit_test(test_heir_that_cannot_be_read),
 		cmocka_unit_test(test_watch),
 		cmocka_unit_test(test_device_lock),
 		cmocka_unit_test(test_device_lock_of_users),

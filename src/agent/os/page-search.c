@@ -158,16 +158,22 @@ static bool may_search(uint64_t *counted_ns)
 	return false;
 }
 
-static bool has_memory_of(const struct seen *seen, const struct clv_page_user *user)
+/* 1, 0, or -EAGAIN: it is not known whether the process maps the page. */
+static int has_memory_of(const struct seen *seen, const struct clv_page_user *user)
 {
-	return seen->layout.code == user->layout.code &&
-	       seen->layout.stack == user->layout.stack && !is_excluded(seen->pid) &&
-	       maps_page(seen->pid, user->page) > 0;
+	int r;
+
+	if (seen->layout.code != user->layout.code ||
+		seen->layout.stack != user->layout.stack || is_excluded(seen->pid))
+		return 0;
+	r = maps_page(seen->pid, user->page);
+	return r > 0 || r == -EAGAIN ? r : 0;
 }
 
 bool clv_page_find_heir(const struct clv_page_user *user, struct clv_process_id *ret)
 {
 	uint64_t counted_ns = clv_clock_ns();
+	bool is_found = false;
 
 	if (user->page == 0 || user->layout.code < ADDRESS_MIN ||
 		user->layout.stack < ADDRESS_MIN || is_as_before(user))
@@ -175,12 +181,18 @@ bool clv_page_find_heir(const struct clv_page_user *user, struct clv_process_id 
 	if (!all.is_filled)
 		list_all();
 	for (size_t i = 0; i < all.n && may_search(&counted_ns); i++) {
-		ret->pid = all.items[i].pid;
-		if (has_memory_of(&all.items[i], user) &&
-			clv_process_read(ret->pid, NULL, &ret->start_ticks) >= 0)
-			return true;
+		struct clv_process_id id = {.pid = all.items[i].pid};
+		int r = has_memory_of(&all.items[i], user);
+
+		if (r == 0 || (r < 0 && is_found) ||
+			clv_process_read(id.pid, NULL, &id.start_ticks) < 0)
+			continue;
+		*ret = id;
+		is_found = true;
+		if (r > 0)
+			break;
 	}
-	return false;
+	return is_found;
 }
 
 /* Looks at nothing but the file's own data: another file that is named like a page may be

@@ -14,7 +14,9 @@ struct clv_page_user {
 };
 
 /* Whether the process is gone from its memory and another has it, which is in *ret then.
- * The first call lists the machine's processes; that list is kept until
+ * One that has the addresses and whose mappings cannot be read now is taken for it,
+ * unless another surely has the page: what the memory is charged stays charged until that
+ * can be checked. The first call lists the machine's processes; that list is kept until
  * clv_page_forget_all(), and bounds the time of all searches together. */
 bool clv_page_find_heir(const struct clv_page_user *user, struct clv_process_id *ret);
 void clv_page_forget_all(void);
