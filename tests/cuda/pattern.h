@@ -73,5 +73,9 @@ uint32_t event_of_another(void);
 uint32_t graph_of_semaphore(void);
 uint32_t graph_beside_wait(void);
 
+/* The patterns with frees (frees.c). */
+uint32_t late_free(void);
+uint32_t full_of_frees(void);
+
 /* The pattern with destructors of threads (ends.c). */
 uint32_t thread_ends(void);

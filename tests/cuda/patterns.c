@@ -390,44 +390,6 @@ static uint32_t late_marker(void)
 	return words[1];
 }
 
-#ifndef ROCM
-/* The gate follows a free in the legacy stream by an event, and that thread may be
- * preempted between the two. */
-static _Atomic uint32_t n_freeing;
-
-static void *free_in_legacy(void *userdata)
-{
-	dptr p;
-
-	OK(cuCtxSetCurrent(context));
-	OK(cuMemAlloc_v2(&p, MIB));
-	atomic_fetch_add(&n_freeing, 1);
-	OK(cuMemFreeAsync(p, LEGACY));
-	return NULL;
-}
-
-static uint32_t late_free(void)
-{
-	handle first = new_stream(0), second = new_stream(0);
-
-	for (uint32_t i = 1; i <= 4; i++) {
-		pthread_t thread;
-
-		pthread_create(&thread, NULL, free_in_legacy, NULL);
-		while (atomic_load(&n_freeing) != i)
-			sleep_ms(0);
-		sleep_ms(5);
-		OK(cuStreamWaitValue32_v2(first, word(2), i, 0));
-		store(first, word(1), i);
-		sleep_ms(30);
-		OK(cuStreamWriteValue32_v2(second, word(2), i, 0));
-		OK(cuStreamSynchronize(first));
-		pthread_join(thread, NULL);
-	}
-	return words[1];
-}
-#endif
-
 /* A first launch, which loads the kernel, may return only when the device is idle. The
  * work that makes it idle is launched in a blocking stream meanwhile. */
 static void *launch_fresh(void *userdata)
@@ -767,6 +729,7 @@ static const struct pattern {
 	{ "graph-beside-wait",   graph_beside_wait,   2,                  0 },
 	{ "event-of-another",    event_of_another,    2,                  1 },
 	{ "full-of-events",      full_of_events,      1,                  0 },
+	{ "full-of-frees",       full_of_frees,       2,                  0 },
 #endif
 	/* clang-format on */
 };

@@ -15,5 +15,8 @@ bool clv_cuda_freed_settle(void);
 /* Whether any free is still to be reached by its stream. */
 bool clv_cuda_freed_any(void);
 
+/* Before the driver destroys the stream. */
+void clv_cuda_freed_end_stream(void *stream);
+
 /* In a forked child: no thread has the lock. */
 void clv_cuda_freed_forget_parent(void);

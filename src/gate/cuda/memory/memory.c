@@ -10,6 +10,7 @@
 #include "gate/memory/ledger.h"
 #include "gate/streams/capture.h"
 #include "gate/streams/handle.h"
+#include "gate/streams/stream.h"
 
 /* Rows may be padded to this; the driver tells the real pitch only afterwards. */
 #define PITCH_ALIGNMENT 512u
@@ -123,6 +124,7 @@ int clv_own_cuMemFreeAsync(
 		clv_charge_pointer(&charge, address);
 		return clv_own_cuMemFree_v2(clv_cuda.cuMemFree_v2, dptr);
 	}
+	clv_stream_count_others(stream, is_per_thread, 1);
 	r = real(dptr, stream);
 	if (charge.charged &&
 		(r != CLV_CUDA_SUCCESS ||

@@ -3,6 +3,7 @@
 #include "gate/streams/capture.h"
 #include "gate/cuda/context/green.h"
 #include "gate/cuda/context/library.h"
+#include "gate/cuda/memory/freed.h"
 #include "gate/cuda/stream/context-end.h"
 #include "gate/streams/stream.h"
 
@@ -47,8 +48,10 @@ int clv_own_cuStreamEndCapture(
 static int destroy(int (*real)(void *stream), void *stream)
 {
 	bool is_in_part = clv_cuda_green_contains(stream);
-	int r = clv_stream_destroy(real, stream);
+	int r;
 
+	clv_cuda_freed_end_stream(stream);
+	r = clv_stream_destroy(real, stream);
 	if (is_in_part && r == CLV_CUDA_SUCCESS)
 		clv_cuda_green_stream_gone();
 	return r;
