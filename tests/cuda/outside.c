@@ -33,6 +33,8 @@ struct ipc_event {
 
 int cuIpcGetEventHandle(struct ipc_event *ret, handle event);
 int cuIpcOpenEventHandle(handle *event, struct ipc_event bytes);
+#else
+#define ipc_event ipc
 #endif
 
 static handle import_semaphore(volatile uint64_t **ret_value)
@@ -144,7 +146,6 @@ uint32_t graph_beside_wait(void)
 #endif
 #endif
 
-#ifndef ROCM
 /* The other process, which has its own stream and does not share this process's words. */
 static void record_for_parent(int from, int to)
 {
@@ -197,4 +198,3 @@ uint32_t event_of_another(void)
 	}
 	return words[1];
 }
-#endif

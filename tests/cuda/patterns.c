@@ -723,11 +723,11 @@ static const struct pattern {
 #ifdef HAS_SEMAPHORES_IN_GRAPHS
 	{ "graph-of-semaphore",  graph_of_semaphore,  2,                  0 },
 #endif
-#ifndef ROCM
 	{ "late-free",           late_free,           4,                  0 },
+	{ "event-of-another",    event_of_another,    2,                  1 },
+#ifndef ROCM
 	{ "context-ends",        context_ends,        3,                  0 },
 	{ "graph-beside-wait",   graph_beside_wait,   2,                  0 },
-	{ "event-of-another",    event_of_another,    2,                  1 },
 	{ "full-of-events",      full_of_events,      1,                  0 },
 	{ "full-of-frees",       full_of_frees,       2,                  0 },
 #endif

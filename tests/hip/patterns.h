@@ -24,6 +24,8 @@ int hipFreeAsync(void *p, handle stream);
 int hipMemcpyHtoDAsync(void *to, void *from, size_t bytes, handle stream);
 int hipMemcpyDtoHAsync(void *to, void *from, size_t bytes, handle stream);
 int hipMemsetD32(void *p, int value, size_t n);
+int hipIpcGetEventHandle(struct ipc *ret, handle event);
+int hipIpcOpenEventHandle(handle *event, struct ipc bytes);
 int hipIpcGetMemHandle(struct ipc *ipc, void *p);
 int hipIpcOpenMemHandle(void **p, struct ipc ipc, unsigned flags);
 #if ROCM >= 6
@@ -123,5 +125,7 @@ int hipGraphExecExternalSemaphoresWaitNodeSetParams(
 #define cuMemcpyDtoHAsync_v2(to, from, bytes, stream) \
 	hipMemcpyDtoHAsync(to, AT(from), bytes, stream)
 #define cuMemsetD32_v2(p, value, n) hipMemsetD32(AT(p), value, n)
+#define cuIpcGetEventHandle(ret, event) hipIpcGetEventHandle(ret, event)
+#define cuIpcOpenEventHandle(event, bytes) hipIpcOpenEventHandle(event, bytes)
 #define cuIpcGetMemHandle(ipc, p) hipIpcGetMemHandle(ipc, AT(p))
 #define cuIpcOpenMemHandle_v2(p, ipc, flags) hipIpcOpenMemHandle((void **)(p), ipc, flags)

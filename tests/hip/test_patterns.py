@@ -30,7 +30,8 @@ class Beside(Hip, patterns.Beside):
         ROCm 6."""
         self.begin()
         self.tenant()
-        for name in {"external-semaphore", "graph-of-semaphore"}.intersection(self.names()):
+        for name in {"external-semaphore", "graph-of-semaphore",
+                     "event-of-another"}.intersection(self.names()):
             self.go_through_all((name,))
             self.assertNotIn("drain_overdue", self.agent.log(), name)
 

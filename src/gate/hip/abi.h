@@ -33,6 +33,11 @@ struct clv_hip_dim3 {
 	uint32_t x, y, z;
 };
 
+/* hipIpcEventHandle_t, which is passed by value. */
+struct clv_hip_ipc {
+	char bytes[64];
+};
+
 struct clv_hip_pitched {
 	void *p;
 	size_t pitch, width, height;

@@ -18,6 +18,7 @@
 #include "gate/streams/driver.h"
 #include "gate/streams/graph.h"
 #include "gate/streams/legacy.h"
+#include "gate/streams/shared-events.h"
 #include "gate/streams/stream.h"
 #include "gate/window/helper.h"
 
@@ -34,6 +35,7 @@ static void forget_parent(void)
 	clv_copies_forget_parent();
 	clv_blocked_forget_parent();
 	clv_graphs_forget_parent();
+	clv_shared_events_forget_parent();
 	clv_hsa_pools_forget_parent();
 }
 

@@ -6,6 +6,7 @@
 #include "gate/queue/custody.h"
 #include "gate/streams/blocked-stream.h"
 #include "gate/streams/legacy.h"
+#include "gate/streams/shared-events.h"
 #include "gate/streams/stream-wait.h"
 
 int clv_own_hipStreamSynchronize(
@@ -52,11 +53,38 @@ int clv_own_hipStreamWaitEvent(clv_fn_hipStreamWaitEvent *real, bool is_per_thre
 	void *stream, void *event, uint32_t flags)
 {
 	struct clv_blocked_waiting waiting = {0};
+	bool is_outside = clv_shared_event_is(event);
 
 	clv_legacy_before_wait(stream, is_per_thread);
-	if (clv_may_stand())
-		waiting = clv_blocked_waiting_begin(stream, is_per_thread, true);
+	if (is_outside || clv_may_stand())
+		waiting = clv_blocked_waiting_begin(stream, is_per_thread, !is_outside);
 	return clv_blocked_waiting_end(&waiting, real(stream, event, flags));
+}
+
+int clv_own_hipIpcGetEventHandle(
+	clv_fn_hipIpcGetEventHandle *real, void *ret, void *event)
+{
+	int r = real(ret, event);
+
+	if (r == CLV_HIP_SUCCESS)
+		clv_shared_event_note(event);
+	return r;
+}
+
+int clv_own_hipIpcOpenEventHandle(
+	clv_fn_hipIpcOpenEventHandle *real, void *ret_event, struct clv_hip_ipc handle)
+{
+	int r = real(ret_event, handle);
+
+	if (r == CLV_HIP_SUCCESS)
+		clv_shared_event_note(*(void **)ret_event);
+	return r;
+}
+
+int clv_own_hipEventDestroy(clv_fn_hipEventDestroy *real, void *event)
+{
+	clv_shared_event_forget(event);
+	return real(event);
 }
 
 int clv_own_hipStreamWaitValue32(clv_fn_hipStreamWaitValue32 *real, void *stream,

@@ -10,7 +10,6 @@
 #include "gate/cuda/memory/pool.h"
 #include "gate/cuda/memory/recall.h"
 #include "gate/cuda/memory/spill.h"
-#include "gate/cuda/stream/blocked-stream.h"
 #include "gate/cuda/stream/graph.h"
 #include "gate/memory/charges.h"
 #include "gate/memory/exports.h"
@@ -26,6 +25,7 @@
 #include "gate/streams/driver.h"
 #include "gate/streams/graph.h"
 #include "gate/streams/legacy.h"
+#include "gate/streams/shared-events.h"
 #include "gate/streams/stream.h"
 #include "gate/window/helper.h"
 
@@ -42,7 +42,7 @@ static void forget_parent(void)
 	clv_copies_forget_parent();
 	clv_blocked_forget_parent();
 	clv_graphs_forget_parent();
-	clv_cuda_stand_forget_parent();
+	clv_shared_events_forget_parent();
 	clv_cuda_channels_forget_parent();
 	clv_cuda_spilled_forget_parent();
 	clv_cuda_recall_forget_parent();

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls that make a stream wait for a word in memory, for an event, or for something
  * outside the process.  The gate cannot know what has to happen first. */
-#include "gate/cuda/stream/blocked-stream.h"
-
-#include "gate/cuda/context/library.h"
 #include "gate/streams/blocked-stream.h"
+#include "gate/cuda/context/library.h"
 #include "gate/streams/legacy.h"
+#include "gate/streams/shared-events.h"
 #include "gate/streams/stream-wait.h"
 #include "gate/streams/stream.h"
-
-#include <stdatomic.h>
-#include <stdlib.h>
 
 #define WAIT(symbol, type)                                                            \
 	int clv_own_##symbol(clv_fn_##symbol *real, bool is_per_thread, void *stream, \
@@ -56,84 +52,13 @@ int clv_own_cuWaitExternalSemaphoresAsync(clv_fn_cuWaitExternalSemaphoresAsync *
 	return clv_blocked_waiting_end(&waiting, real(semaphores, values, count, stream));
 }
 
-/* Events that other processes may record.  A list, because programs have few of them. */
-
-struct shared_event {
-	struct shared_event *next;
-	const void *event;
-};
-
-static struct shared_event *shared_events;
-static _Atomic uint32_t n_shared_events;
-static pthread_mutex_t shared_lock = PTHREAD_MUTEX_INITIALIZER;
-
-static struct shared_event **find_shared(const void *event)
-{
-	struct shared_event **link = &shared_events;
-
-	while (*link && (*link)->event != event)
-		link = &(*link)->next;
-	return link;
-}
-
-static bool is_shared(const void *event)
-{
-	bool is_found;
-
-	if (atomic_load(&n_shared_events) == 0)
-		return false;
-	pthread_mutex_lock(&shared_lock);
-	is_found = *find_shared(event) != NULL;
-	pthread_mutex_unlock(&shared_lock);
-	return is_found;
-}
-
-static void note_shared(const void *event)
-{
-	struct shared_event *each;
-
-	pthread_mutex_lock(&shared_lock);
-	each = *find_shared(event) ? NULL : malloc(sizeof(*each));
-	if (each) {
-		*each = (struct shared_event){shared_events, event};
-		shared_events = each;
-		atomic_fetch_add(&n_shared_events, 1);
-	}
-	pthread_mutex_unlock(&shared_lock);
-}
-
-/* To be called before the event is destroyed: its handle may be reused at once. */
-static void forget_shared(const void *event)
-{
-	struct shared_event **link, *each;
-
-	if (atomic_load(&n_shared_events) == 0)
-		return;
-	pthread_mutex_lock(&shared_lock);
-	link = find_shared(event);
-	each = *link;
-	if (each) {
-		*link = each->next;
-		free(each);
-		atomic_fetch_sub(&n_shared_events, 1);
-	}
-	pthread_mutex_unlock(&shared_lock);
-}
-
-void clv_cuda_stand_forget_parent(void)
-{
-	pthread_mutex_init(&shared_lock, NULL);
-	shared_events = NULL;
-	atomic_store(&n_shared_events, 0);
-}
-
 int clv_own_cuIpcGetEventHandle(
 	clv_fn_cuIpcGetEventHandle *real, void *p_handle, void *event)
 {
 	int r = real(p_handle, event);
 
 	if (r == CLV_CUDA_SUCCESS)
-		note_shared(event);
+		clv_shared_event_note(event);
 	return r;
 }
 
@@ -143,19 +68,19 @@ int clv_own_cuIpcOpenEventHandle(
 	int r = real(ph_event, handle);
 
 	if (r == CLV_CUDA_SUCCESS)
-		note_shared(*(void **)ph_event);
+		clv_shared_event_note(*(void **)ph_event);
 	return r;
 }
 
 int clv_own_cuEventDestroy(clv_fn_cuEventDestroy *real, void *event)
 {
-	forget_shared(event);
+	clv_shared_event_forget(event);
 	return real(event);
 }
 
 int clv_own_cuEventDestroy_v2(clv_fn_cuEventDestroy_v2 *real, void *event)
 {
-	forget_shared(event);
+	clv_shared_event_forget(event);
 	return real(event);
 }
 
@@ -163,7 +88,7 @@ int clv_own_cuStreamWaitEvent(clv_fn_cuStreamWaitEvent *real, bool is_per_thread
 	void *stream, void *event, uint32_t flags)
 {
 	struct clv_blocked_waiting waiting = {0};
-	bool is_outside = is_shared(event);
+	bool is_outside = clv_shared_event_is(event);
 
 	clv_legacy_before_wait(stream, is_per_thread);
 	clv_stream_count_others(stream, is_per_thread, 1);

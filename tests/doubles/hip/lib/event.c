@@ -4,7 +4,6 @@
 
 /* Events: a mark of the stream at the time of the record. */
 
-#define EVENT_NO_TIMING 2
 #define FLAGS 0xc0000007U
 
 bool dhi_is_event(const struct event *event)
@@ -46,6 +45,7 @@ int dhi_hipEventCreateWithFlags(struct event **ret, unsigned flags)
 	event->flags = flags;
 	event->device = dhi_current();
 	pthread_mutex_init(&event->lock, NULL);
+	event->shared = flags & EVENT_INTERPROCESS ? dhi_shared_event_new() : NULL;
 	*ret = event;
 	return 0;
 }
@@ -77,6 +77,8 @@ int dhi_hipEventRecord(struct event *event, struct stream *handle)
 		return 0;
 	if (event->device != s->device && event->mark)
 		return HIP_INVALID_HANDLE;
+	if (event->shared)
+		return dhi_shared_event_record(event->shared, s);
 	return dhi_submit(s, &op);
 }
 
@@ -90,6 +92,8 @@ int dhi_hipStreamWaitEvent(struct stream *handle, struct event *event, unsigned 
 		return HIP_INVALID_HANDLE;
 	if (dhi_capture_wait(s, event, &r))
 		return r;
+	if (event->shared)
+		return dhi_shared_event_wait(event->shared, s);
 	op.event.mark = mark_of(event);
 	r = op.event.mark ? dhi_submit(s, &op) : 0;
 	dhi_mark_drop(op.event.mark);
@@ -105,6 +109,8 @@ int dhi_hipEventQuery(struct event *event)
 		return HIP_INVALID_HANDLE;
 	if (event->capture)
 		return HIP_CAPTURED_EVENT;
+	if (event->shared)
+		return dhi_shared_event_is_done(event->shared) ? 0 : HIP_NOT_READY;
 	mark = mark_of(event);
 	is_done = dhi_mark_is_done(mark);
 	dhi_mark_drop(mark);
@@ -119,6 +125,10 @@ int dhi_hipEventSynchronize(struct event *event)
 		return HIP_INVALID_HANDLE;
 	if (event->capture)
 		return HIP_CAPTURED_EVENT;
+	if (event->shared) {
+		dhi_shared_event_await(event->shared);
+		return 0;
+	}
 	mark = mark_of(event);
 	dhi_mark_await(mark);
 	dhi_mark_drop(mark);

@@ -60,6 +60,8 @@ int hipMemGetInfo(size_t *ret_free, size_t *ret_total);
 int hipMemGetAddressRange(void **base, size_t *bytes, void *p);
 int hipPointerGetAttributes(struct pointer_attributes *ret, const void *p);
 int hipMemPrefetchAsync(const void *p, size_t bytes, int device, struct stream *stream);
+int hipIpcGetEventHandle(struct hip_ipc *ret, struct event *event);
+int hipIpcOpenEventHandle(struct event **ret, struct hip_ipc handle);
 int hipIpcGetMemHandle(struct hip_ipc *ret, void *p);
 int hipIpcOpenMemHandle(void **ret, struct hip_ipc handle, unsigned flags);
 int hipIpcCloseMemHandle(void *p);

@@ -262,11 +262,24 @@ struct event {
 	struct node *captured[FRONTIER_MAX];
 	int n_captured;
 	pthread_mutex_t lock;
+	struct shared_event *shared; /* NULL: it is of this process */
 };
+
+#define EVENT_NO_TIMING 2
+#define EVENT_INTERPROCESS 4
 
 bool dhi_is_event(const struct event *event);
 /* Takes ownership of the mark. */
 void dhi_event_set(struct event *event, struct mark *mark, struct device *device);
+
+/* --- shared-event.c --- */
+
+/* NULL: there is no memory. */
+struct shared_event *dhi_shared_event_new(void);
+int dhi_shared_event_record(struct shared_event *shared, struct stream *s);
+int dhi_shared_event_wait(struct shared_event *shared, struct stream *s);
+bool dhi_shared_event_is_done(const struct shared_event *shared);
+void dhi_shared_event_await(const struct shared_event *shared);
 
 /* --- module.c --- */
 
