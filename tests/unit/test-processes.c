@@ -7,6 +7,7 @@
 #include "base/error.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -17,6 +18,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -271,6 +273,74 @@ static void test_maps_that_cannot_be_read(void **state)
 	assert_int_equal(clv_maps_report(getpid()), 0);
 }
 
+/* Below a new folder, goes down into folders with long names. */
+static void enter_folders(const char *name, int n)
+{
+	for (int i = 0; i < n; i++) {
+		assert_int_equal(mkdir(name, 0700), 0);
+		assert_int_equal(chdir(name), 0);
+	}
+}
+
+static void leave_folders(const char *name, int n)
+{
+	for (int i = 0; i < n; i++) {
+		assert_int_equal(chdir(".."), 0);
+		rmdir(name);
+	}
+}
+
+static double seconds_of_children(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_CHILDREN, &usage);
+	return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+	       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
+
+/* As many mappings as a process may have, of a file with a path as long as it may be, are
+ * no work for the agent: the reader's processor time is bounded. */
+static void test_maps_that_take_long(void **state)
+{
+	char folder[] = "/tmp/maps-XXXXXX", name[251];
+	int up[2], n = 0, fd;
+	double before;
+	pid_t crowded;
+	char ready;
+
+	memset(name, 'd', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	assert_non_null(mkdtemp(folder));
+	assert_int_equal(chdir(folder), 0);
+	enter_folders(name, 15);
+	fd = open("file", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	assert_int_equal(ftruncate(fd, 4096), 0);
+	assert_int_equal(pipe(up), 0);
+	clv_maps_report(getpid());
+	crowded = fork();
+	if (crowded == 0) {
+		while (n < 65000 && mmap(NULL, 4096, n % 2 ? PROT_READ : PROT_WRITE,
+					    MAP_SHARED, fd, 0) != MAP_FAILED)
+			n++;
+		if (write(up[1], "", 1) == 1)
+			pause();
+		_exit(0);
+	}
+	assert_int_equal(read(up[0], &ready, 1), 1);
+	before = seconds_of_children();
+	assert_int_equal(clv_maps_report(crowded), -EAGAIN);
+	assert_true(seconds_of_children() - before < 0.5);
+	assert_int_equal(clv_maps_report(getpid()), 0);
+	end(crowded);
+	close(fd);
+	unlink("file");
+	leave_folders(name, 15);
+	rmdir(folder);
+	close(up[0]);
+	close(up[1]);
+}
+
 static void test_maps_of_others(void **state)
 {
 	struct clv_maps_search search = {.pid = getpid(),
@@ -452,6 +522,7 @@ int main(void)
 		cmocka_unit_test(test_peer_that_is_gone),
 		cmocka_unit_test(test_maps),
 		cmocka_unit_test(test_maps_that_cannot_be_read),
+		cmocka_unit_test(test_maps_that_take_long),
 		cmocka_unit_test(test_maps_of_others),
 		cmocka_unit_test(test_file_of_maps),
 		cmocka_unit_test(test_heir_that_cannot_be_read),

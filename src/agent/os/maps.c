@@ -37,16 +37,17 @@ struct request {
 /* The child.  Other threads of the agent may have held any lock when it was made: it
  * calls async-signal-safe functions only, and does not allocate. */
 
-static bool has_text(const struct clv_maps_search *search, const char *line, uint32_t i)
+/* name: the mapped file's; NULL: none. */
+static bool has_text(const struct clv_maps_search *search, const char *line,
+	const char *name, uint32_t i)
 {
-	const char *text = search->texts[i], *slash;
+	const char *text = search->texts[i];
 
 	if (text[0] == '\0')
 		return false;
 	if (!search->are_names)
 		return strstr(line, text) != NULL;
-	slash = strrchr(line, '/');
-	return slash && strncmp(slash + 1, text, strlen(text)) == 0;
+	return name && strncmp(name, text, strlen(text)) == 0;
 }
 
 /* Opening a link of /proc/PID/map_files takes the mmap lock, too. */
@@ -63,8 +64,10 @@ static int open_mapped(pid_t pid, char *line)
 static bool take_line(const struct clv_maps_search *search, char *line,
 	struct reply *reply, int *ret_fd)
 {
+	const char *slash = strrchr(line, '/'), *name = slash ? slash + 1 : NULL;
+
 	for (uint32_t i = 0; i < search->n; i++) {
-		if (has_text(search, line, i))
+		if (has_text(search, line, name, i))
 			reply->texts |= UINT64_C(1) << i;
 	}
 	if (!search->wants_file || reply->texts == 0)
@@ -253,26 +256,42 @@ static void stop(void)
 	child.pid = 0;
 }
 
-/* A child that runs, or waits for a processor, is not one that hangs. */
-static bool may_go_on(uint64_t began_ns)
+/* The processor time that the child has used, which is little while others use the
+ * processors.  UINT64_MAX: unknown. */
+static uint64_t used_ns(void)
+{
+	struct timespec used;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(child.pid, &clock) != 0 ||
+		clock_gettime(clock, &used) < 0)
+		return UINT64_MAX;
+	return (uint64_t)used.tv_sec * CLV_NS_PER_S + (uint64_t)used.tv_nsec;
+}
+
+/* A child that runs, or waits for a processor, is not one that hangs.  But a process may
+ * have mappings that take long to read. */
+static bool may_go_on(uint64_t began_ns, uint64_t began_used_ns)
 {
 	char buffer[256];
 	const char *state = read_stat(child.pid, buffer, sizeof(buffer));
 
 	return state && *state == 'R' &&
-	       clv_clock_ns() - began_ns < CLV_MAPS_MOST_MS * CLV_NS_PER_MS;
+	       clv_clock_ns() - began_ns < CLV_MAPS_MOST_MS * CLV_NS_PER_MS &&
+	       used_ns() - began_used_ns < CLV_MAPS_USED_MS * CLV_NS_PER_MS;
 }
 
 static int await_reply(struct reply *ret, int *ret_fd)
 {
 	struct pollfd readable = {.fd = child.fd, .events = POLLIN};
-	uint64_t began_ns = clv_clock_ns();
+	uint64_t began_ns = clv_clock_ns(), began_used_ns = used_ns();
 
 	for (;;) {
 		size_t n_files = 1;
 
 		readable.revents = 0;
-		if (poll(&readable, 1, CLV_MAPS_MS) == 0 && !may_go_on(began_ns))
+		if (poll(&readable, 1, CLV_MAPS_MS) == 0 &&
+			!may_go_on(began_ns, began_used_ns))
 			return -ETIMEDOUT;
 		if (!(readable.revents & (POLLIN | POLLHUP)))
 			continue; /* a signal, or it may go on */

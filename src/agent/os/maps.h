@@ -9,8 +9,10 @@
  * Linux 6.17 for each, later for some), and a process keeps that lock as long as it
  * likes: it maps a file of a file system of its own (FUSE) that does not answer.  So a
  * child of the agent's reads.  It is killed and replaced if it has not answered
- * CLV_MAPS_MS after a request and waits, or after CLV_MAPS_MOST_MS.  Loop thread only. */
+ * CLV_MAPS_MS after a request and waits, or has used CLV_MAPS_USED_MS of a processor, or
+ * after CLV_MAPS_MOST_MS.  Loop thread only. */
 #define CLV_MAPS_MS 50
+#define CLV_MAPS_USED_MS 150
 #define CLV_MAPS_MOST_MS 1000
 #define CLV_MAPS_TEXTS 64
 #define CLV_MAPS_TEXT_BYTES 40
