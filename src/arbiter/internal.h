@@ -64,9 +64,12 @@ struct clv_arbiter_lease {
 	uint64_t free_ns;
 	/* Since when the holder was seen without work; 0: it has some. */
 	uint64_t idle_since_ns;
-	/* The idle holder keeps the device until then, on a processor: turns.c.  0: it
-	 * does not. */
-	uint64_t quiet_until_ns;
+	/* The idle holder keeps the device from then until then: turns.c.  0: it does
+	 * not. */
+	uint64_t quiet_since_ns, quiet_until_ns;
+	/* pause.h: the time that it may keep the device idle, up to what held time that
+	 * is earned; and how long its work usually goes on after its turn. */
+	uint64_t pause_ns, earned_at_held_ns, usual_drain_ns;
 
 	/* The lease's turn ended while it was busy: until this time it counts as awake
 	 * even if no thread waits in line.  0: it does not linger. */

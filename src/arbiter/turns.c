@@ -7,6 +7,7 @@
 #include "arbiter/handover.h"
 #include "arbiter/heartbeat.h"
 #include "arbiter/internal.h"
+#include "arbiter/pause.h"
 #include "arbiter/preempt.h"
 #include "arbiter/publish.h"
 #include "base/clock.h"
@@ -21,6 +22,8 @@
  * keeps the device for so long, and pays for it. */
 #define QUIET_NS (100 * CLV_NS_PER_US)
 
+/* A gate does not ring when its lease goes on in its turn. */
+#define QUIET_POLL_NS (1 * CLV_NS_PER_MS)
 #define STRAY_POLL_NS (1 * CLV_NS_PER_MS)
 #define FREE_SWITCH_NS (1 * CLV_NS_PER_MS)
 #define MIN_DRAIN_TIMEOUT_NS (20 * CLV_NS_PER_MS)
@@ -222,6 +225,7 @@ static void let_in_early(struct clv_arbiter *arbiter, uint64_t now_ns)
 	if (arbiter->holder == lease)
 		return;
 	lease->overdue_at_ns = arbiter->closing_since_ns + lease->drain_timeout_ns;
+	clv_pause_note_drain(lease, now_ns - arbiter->closing_since_ns);
 	clv_handover_begin(arbiter, lease, now_ns);
 }
 
@@ -261,7 +265,9 @@ static void finish_close(struct clv_arbiter *arbiter, uint64_t now_ns)
 		note_overdue(lease);
 		lease->is_overdue = true;
 		lease->stray_since_ns = now_ns;
+		clv_pause_note_drain(lease, now_ns - arbiter->closing_since_ns);
 	} else {
+		clv_pause_note_drain(lease, now_ns - arbiter->closing_since_ns);
 		lease->drain_timeout_ns = arbiter->config.drain_timeout_ns;
 		lease->is_overdue = false;
 		clv_handover_vacate(arbiter, lease, now_ns);
@@ -350,12 +356,20 @@ static void decide(struct clv_arbiter *arbiter, uint64_t now_ns)
 		close_holder(arbiter, now_ns);
 }
 
+static void end_quiet(struct clv_arbiter_lease *holder, uint64_t now_ns)
+{
+	if (holder->quiet_until_ns > 0)
+		clv_pause_spend(holder, holder->quiet_since_ns, now_ns);
+	holder->quiet_until_ns = 0;
+}
+
 /* In a granted turn a gate rings when it has been idle for a while; one that does not
  * ring is not waited for long. */
 static bool is_idle(struct clv_arbiter_lease *holder, uint64_t now_ns)
 {
 	if (has_work(holder)) {
-		holder->idle_since_ns = holder->quiet_until_ns = 0;
+		end_quiet(holder, now_ns);
+		holder->idle_since_ns = 0;
 		return false;
 	}
 	if (holder->idle_since_ns == 0)
@@ -365,21 +379,39 @@ static bool is_idle(struct clv_arbiter_lease *holder, uint64_t now_ns)
 	       now_ns - holder->idle_since_ns >= SILENT_IDLE_NS;
 }
 
-/* Whether the idle holder keeps the device a little longer.  Leases of the latency class
- * do not wait for that. */
-static bool is_quiet(const struct clv_arbiter *arbiter, struct clv_arbiter_lease *holder,
-	uint64_t now_ns)
+/* Leases of the latency class do not wait for that. */
+static uint64_t quiet_after_request_ns(
+	const struct clv_arbiter *arbiter, const struct clv_arbiter_lease *holder)
 {
-	if (arbiter->halting != CLV_HALTING_ALWAYS || clv_lease_is_relaxed(holder) ||
-		holder->share.class != CLV_CLASS_LATENCY)
-		return false;
 	for (const struct clv_arbiter_lease *l = arbiter->leases; l; l = l->next) {
 		if (l != holder && l->share.class == CLV_CLASS_LATENCY &&
 			clv_policy_is_awake(arbiter->policy, l->policy_lease))
-			return false;
+			return 0;
 	}
+	return QUIET_NS;
+}
+
+/* Whether the idle holder keeps the device a little longer. */
+static bool is_quiet(
+	struct clv_arbiter *arbiter, struct clv_arbiter_lease *holder, uint64_t now_ns)
+{
+	uint64_t ns;
+
+	if (clv_lease_is_relaxed(holder))
+		return false;
 	if (holder->quiet_until_ns == 0)
-		holder->quiet_until_ns = now_ns + QUIET_NS;
+		clv_pause_earn(holder);
+	if (arbiter->halting == CLV_HALTING_ALWAYS &&
+		holder->share.class == CLV_CLASS_LATENCY)
+		ns = quiet_after_request_ns(arbiter, holder);
+	else
+		ns = clv_pause_allowed_ns(arbiter, holder, now_ns);
+	if (ns == 0)
+		return false;
+	if (holder->quiet_until_ns == 0) {
+		holder->quiet_since_ns = now_ns;
+		holder->quiet_until_ns = now_ns + ns;
+	}
 	return now_ns < holder->quiet_until_ns;
 }
 
@@ -400,6 +432,7 @@ static void review_holder(struct clv_arbiter *arbiter, uint64_t now_ns)
 		/* The quiet is no part of the cost of a hand-over. */
 		if (holder->quiet_until_ns > 0)
 			arbiter->handover.vacant_since_ns = 0;
+		end_quiet(holder, now_ns);
 		return;
 	}
 	if (clv_lease_is_relaxed(holder) || now_ns >= arbiter->decide_at_ns ||
@@ -499,7 +532,8 @@ static uint64_t next_step_ns(const struct clv_arbiter *arbiter, uint64_t now_ns)
 			min_ns(next_ns, arbiter->holder->idle_since_ns + SILENT_IDLE_NS);
 	if (!arbiter->closing)
 		return min_ns(next_ns, arbiter->holder->quiet_until_ns > 0
-					       ? arbiter->holder->quiet_until_ns
+					       ? min_ns(arbiter->holder->quiet_until_ns,
+							 now_ns + QUIET_POLL_NS)
 					       : arbiter->decide_at_ns);
 	next_ns = min_ns(next_ns, arbiter->early_ns);
 	return min_ns(

@@ -16,8 +16,8 @@
 #include <time.h>
 
 #define LONG_PAGES 4000 /* from this length on the thread is woken */
-/* On a small disk the log takes at most this part of the room, because the file needs as much
- * again: below FIRST_PAGES the room is not read. */
+/* On a small disk the log takes at most this part of the room, because the file needs as
+ * much again: below FIRST_PAGES the room is not read. */
 #define PART_OF_ROOM 4
 #define FIRST_PAGES 16
 #define PAGE_BYTES 4096u
@@ -171,8 +171,7 @@ static bool is_cramped(sqlite3 *db, int n_pages)
 	struct statvfs room;
 	uint64_t n_room;
 
-	if (n_pages < FIRST_PAGES ||
-		statvfs(sqlite3_db_filename(db, "main"), &room) < 0)
+	if (n_pages < FIRST_PAGES || statvfs(sqlite3_db_filename(db, "main"), &room) < 0)
 		return false;
 	n_room = (uint64_t)room.f_bavail * room.f_frsize / PAGE_BYTES + (uint64_t)n_pages;
 	return (uint64_t)n_pages > n_room / PART_OF_ROOM;
