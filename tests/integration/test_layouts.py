@@ -17,6 +17,10 @@ from partition_sandbox import (BOB, CREATE, DESTROY, GIB, MIG_ON, NODE, OBSTACLE
                                SHARE, WithDouble, plan, run_tests, states)
 
 
+FACTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "facts",
+                     "mig-profiles.json")
+
+
 class Plans(WithDouble):
     def setUp(self):
         super().setUp()
@@ -356,6 +360,37 @@ class Imports(Sandbox):
             about = json.loads(self.cleave("import", self.file(text), *options, "-ojson").stdout)
             self.assertEqual((about["format"], about["layout"]), (name, result.stdout))
             self.assertIn(name, self.cleave("import", "--help").stdout.replace("\n" + " " * 28, " "))
+
+    def test_mig_parted_with_every_profile(self):
+        """One file with a configuration for each profile of each GPU, as published files have
+        them: as it is, as the second document, and in a ConfigMap."""
+        with open(FACTS, encoding="utf-8") as file:
+            gpus = json.load(file)["gpus"]
+        most = {}
+        for gpu in gpus.values():
+            for each in gpu["profiles"]:
+                most[each["name"]] = max(each["max_instances"], most.get(each["name"], 0))
+        names = {f"all-{profile.replace('+', '.')}": (profile, n) for profile, n in most.items()}
+        text = yaml.safe_dump({"version": "v1", "mig-configs": {
+            "all-disabled": [{"devices": "all", "mig-enabled": False}],
+            **{name: [{"devices": "all", "mig-enabled": True, "mig-devices": {profile: n}}]
+               for name, (profile, n) in names.items()}}})
+        path = self.file(text)
+        self.assertGreater(len(names), 70)
+        for name, (profile, n) in names.items():
+            result = self.cleave("import", path, "--select", name)
+            self.assertEqual((result.returncode, result.stderr), (0, ""), name)
+            (rule,) = yaml.safe_load(result.stdout)["devices"]
+            (part,) = rule["partitions"]
+            self.assertEqual((rule["mig"], part["profile"], part.get("count", 1)),
+                             (True, profile, n), name)
+        wanted = result.stdout.splitlines()[1:]
+        second = self.file("kind: Namespace\nmetadata: {name: gpu}\n---\n" + text)
+        mapped = yaml.safe_dump({"apiVersion": "v1", "kind": "ConfigMap",
+                                 "metadata": {"name": "parted"}, "data": {"config.yaml": text}})
+        for path in (second, self.file(mapped)):
+            result = self.cleave("import", path, "--select", name)
+            self.assertEqual(result.stdout.splitlines()[1:], wanted, result.stderr)
 
     def test_remarks(self):
         path = self.file(self.FILES["device-plugin"])

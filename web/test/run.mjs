@@ -3,7 +3,7 @@
  * into a folder of its own and hands it to node.
  *
  * usage: run.mjs unit [NAME...] | browser [NAME...] | screenshots | serve [EXAMPLE...] |
- *        bench UPDATES PACE */
+ *        installed URL TOKEN | bench UPDATES PACE */
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -58,6 +58,7 @@ case "browser": {
   break;
 }
 case "bench":
+case "installed":
 case "screenshots":
 case "serve": {
   const [main] = await bundle("browser", [`${what}.ts`]);
@@ -65,6 +66,6 @@ case "serve": {
   break;
 }
 default:
-  console.error("usage: run.mjs unit | browser | screenshots | serve | bench");
+  console.error("usage: run.mjs unit | browser | screenshots | serve | installed | bench");
   process.exit(64);
 }

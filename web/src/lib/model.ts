@@ -7,7 +7,8 @@ import type {
 import { names } from "./format";
 import { promiseOf } from "./share";
 
-export type Status = "ready" | "divided" | "leased" | "held" | "cordoned" | "degraded" | "lost" | "fixed";
+export type Status = "ready" | "divided" | "leased" | "held" | "cordoned" | "degraded" | "lost" |
+  "off" | "fixed";
 
 export interface Slot {
   name: string;
@@ -55,6 +56,7 @@ export const STATUS_WORDS: Record<Status, string> = {
   cordoned: "Cordoned",
   degraded: "Degraded",
   lost: "Lost",
+  off: "Capable, SR-IOV off",
   fixed: "Cannot be divided",
 };
 
@@ -124,6 +126,11 @@ function othersOf(holders: Holder[], device: Device | null, leases: Lease[]): st
     .map((each) => each.text);
 }
 
+/* The GPU has virtual functions, and its driver or firmware does not create them now. */
+function hasFunctionsOff(node: NodeDevice): boolean {
+  return node.vf !== null && !node.vf.capable && node.vf.total > 0;
+}
+
 function statusOf(view: {
   device: Device | null; node: NodeDevice | null; leases: Lease[]; holders: Holder[];
 }): { status: Status; reason: string } {
@@ -141,7 +148,8 @@ function statusOf(view: {
       status: view.leases.length > 0 ? "leased" : "held",
       reason: names(othersOf(view.holders, device, view.leases), 4),
     };
-  if (node?.cannot_divide) return { status: "fixed", reason: node.cannot_divide };
+  if (node?.cannot_divide)
+    return { status: hasFunctionsOff(node) ? "off" : "fixed", reason: node.cannot_divide };
   return { status: "ready", reason: "" };
 }
 

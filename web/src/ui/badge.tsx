@@ -12,6 +12,7 @@ const LOOKS: Record<Status, [IconName, string]> = {
   cordoned: ["lock", "warn"],
   degraded: ["warn", "warn"],
   lost: ["stop", "bad"],
+  off: ["info", "warn"],
   fixed: ["info", "plain"],
 };
 

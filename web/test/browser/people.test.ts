@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
 import type { Device, Lease } from "../../src/api/types";
+import type { Agent } from "./agent";
 import { open, shown, visit } from "./browser";
 import {
   agent, assertAccessible, assertNoSideways, assertNoTroubles, bridge, browser, busyAgent,
@@ -127,14 +128,22 @@ test("picked leases are released together, after they are named", async () => {
 test("several nodes stand side by side, and each can be shown", async () => {
   const one = await bridge(await busyAgent());
   const two = await bridge(await agent("mi300x"));
-  one.options.nodes = [{ name: "first", url: one.url }, { name: "second", url: two.url }];
+  const more = await Promise.all(["mixed", "flex170"].map(async (node) => bridge(await agent(node))));
+  const devices = async ({ agent }: { agent: Agent }) =>
+    (await agent.json<{ devices: unknown[] }>("/v1/node")).devices.length;
+  const all = (await Promise.all([one, two, ...more].map(devices))).reduce((a, b) => a + b);
+  one.options.nodes = [{ name: "first", url: one.url }, { name: "second", url: two.url },
+    ...more.map(({ url }, n) => ({ name: `a-node-with-a-very-long-name-${n}.cluster.example`, url }))];
   const page = await open(await browser(), one.url);
 
   await page.getByRole("link", { name: "Nodes" }).click();
+  for (const n of [0, 1])
+    await page.getByRole("region", { name: `long-name-${n}` }).getByText("gpu0").first().waitFor();
   const second = page.getByRole("region", { name: "second" });
   await second.getByText("AMD Instinct MI300X").first().waitFor();
   await page.getByRole("region", { name: "first" }).getByText("gpu7").first().waitFor();
-  await page.getByRole("region", { name: "All nodes" }).getByText("16", { exact: true }).waitFor();
+  await page.getByRole("region", { name: "All nodes" }).getByText(String(all), { exact: true })
+    .waitFor();
   await assertAccessible(page, "several nodes");
   await page.setViewportSize({ width: 390, height: 844 });
   await assertNoSideways(page, "several nodes at 390");

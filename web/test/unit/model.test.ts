@@ -9,12 +9,16 @@ const HOLDER = { text: "process 4711 (python3)", lease: "", pid: 4711 };
 test("each device has one assigned status, the gravest first", () => {
   const divided = nodeDevice("gpu0", { scheme: "mig" });
   const t4 = nodeDevice("gpu1", { mig: null, cannot_divide: "a T4 has no MIG: use shares" });
+  const off = nodeDevice("gpu1", { mig: null, cannot_divide: "sriov-manage is not installed",
+    vf: { capable: false, why_not: "sriov-manage is not installed", total: 16 } });
   const held = nodeDevice("gpu2", { holders: [HOLDER] });
   const lost = { health: { state: "lost" as const, reasons: ["fell off the bus"] } };
   const rows: [Parameters<typeof model.viewsOf>, model.Status, RegExp][] = [
     [[node(nodeDevice("gpu0")), [device("gpu0")], []], "ready", /^$/],
     [[node(divided), [device("gpu0")], []], "divided", /without partitions/],
     [[node(t4), [device("gpu1")], []], "fixed", /no MIG/],
+    [[node(off), [], []], "off", /sriov-manage/],
+    [[node({ ...off, vf: { ...off.vf!, total: 0 } }), [], []], "fixed", /sriov-manage/],
     [[node(t4), [device("gpu1")], [lease("a", "gpu1")]], "leased", /^$/],
     [[node(held), [device("gpu2")], []], "held", /4711/],
     [[node(divided), [device("gpu0", { cordoned: true })], []], "cordoned", /no new leases/],
