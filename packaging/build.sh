@@ -40,6 +40,16 @@ copy_tree() {
 	cp -R "$source/packaging/debian" "$source/debian"
 }
 
+# It is built beforehand, because Debian's packages are built without a network.
+copy_console() {
+	[ -e "$tree/web/dist/index.html" ] || {
+		echo "packaging/build.sh: the console is not built: ./dev web builds it" >&2
+		exit 1
+	}
+	mkdir -p "$source/web"
+	cp -R "$tree/web/dist" "$source/web/dist"
+}
+
 source_time() {
 	if in_git; then
 		git -C "$tree" log -1 --format=%ct
@@ -62,6 +72,7 @@ write_changelog() {
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(source_time)}
 export SOURCE_DATE_EPOCH
 copy_tree
+copy_console
 write_changelog
 (cd "$source" && dpkg-buildpackage -us -uc)
 rm -f "$output"/cleave* "$output"/libcleave*

@@ -2,12 +2,14 @@
 """A small Debian for installing packages, and the part of systemd that they need there.
 
 The root is made once and kept; each run writes over a copy that is gone at its end."""
+import contextlib
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 import confine
@@ -138,7 +140,11 @@ class Service:
         self.unit = root.path / "lib/systemd/system/cleaved.service"
         self.api = str(root.path / "run/cleave/api.sock")
         self.notify = manager.Manager(str(root.path / "run/notify"))
+        self.written = []  # to the journal
+        self.is_read = threading.Event()
+        self.is_read.set()
         self.journal = self.listen_for_journal()
+        threading.Thread(target=self.read_journal, daemon=True).start()
         self.socket = manager.listen(self.api, 0o666)
         self.log = tempfile.TemporaryFile()
         self.process = None
@@ -147,6 +153,12 @@ class Service:
         path = self.root.path / JOURNAL
         path.parent.mkdir(parents=True, exist_ok=True)
         return manager.Manager(str(path))
+
+    def read_journal(self):
+        """Unless a test has the journal hang."""
+        with contextlib.suppress(OSError):
+            while self.is_read.wait():
+                self.written.append(self.journal.notified.recv(65536).decode())
 
     def start(self):
         command = re.search(r"^ExecStart=(.*)$", self.unit.read_text(), re.M)[1].split()

@@ -6,12 +6,16 @@ them.
 usage: test_packages.py PACKAGES NEXT ROOT TENANT
 
 PACKAGES and NEXT are folders of packages, the second of a higher version; ROOT is where a
-bare Debian is kept from run to run; TENANT is the program of the benchmarks.
+bare Debian is kept from run to run; TENANT is the program of the benchmarks.  The console is opened
+with what ./dev web has fetched.
 """
+import gzip
 import os
+import re
 import shutil
 import stat
 import struct
+import subprocess
 import sys
 import threading
 import time
@@ -19,10 +23,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "integration"))
 import root as roots  # noqa: E402
-from harness import request, wait_until  # noqa: E402
+from harness import UnixConnection, request, wait_until  # noqa: E402
+from ports import free_port  # noqa: E402
 
 SKIP = 77
 USER = "tenant"
+WEB = Path(__file__).resolve().parent.parent.parent / "web"
 STEP_US = 1000
 RECORD = struct.Struct("=QQII")  # bench/tenant.h
 PAUSE_MAX_MS = 1000
@@ -81,6 +87,32 @@ def check_installed(root):
     root.run("ldd", "/usr/bin/cleave")
 
 
+def check_console(service):
+    """Each file of the console is in the packages."""
+    connection = UnixConnection(service.api)
+    seen, wanted = set(), ["/"]
+    while wanted:
+        path = wanted.pop()
+        seen.add(path)
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        data = answer.read()
+        assert answer.status == 200, (path, answer.status)
+        if path == "/":  # packed, as all of them
+            wanted += re.findall(r'(?:src|href)="(/[^"]+)"', gzip.decompress(data).decode())
+    connection.close()
+    assert any(path.endswith(".js") for path in seen), seen
+
+
+def show_console(root, port):
+    """In a browser, over the network and with a token, as an administrator opens it."""
+    token = root.run("cleave", "token", "create", "browser", "--scope=admin").split()[-1]
+    done = subprocess.run(["node", "test/run.mjs", "installed", f"http://127.0.0.1:{port}", token],
+                          cwd=WEB, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]
+    print("ok", done.stdout.strip())
+
+
 def version(root):
     words = {root.run(name, "--version").split()[-1] for name in ("cleave", "cleaved")}
     assert len(words) == 1, words
@@ -98,16 +130,28 @@ def wait_attached(service, name):
 
 def check_journal(service, lease):
     """The fields of a lease can be searched for."""
-    texts = []
-    while True:
-        service.journal.notified.settimeout(0.2)
-        try:
-            texts.append(service.journal.notified.recv(65536).decode())
-        except TimeoutError:
-            break
     wanted = (f"CLV_LEASE={lease['id']}", f"CLV_LEASE_NAME={lease['name']}", "PRIORITY=6",
               "CLV_EVENT=lease_created")
-    assert any(all(word in text.split("\n") for word in wanted) for text in texts), texts
+    assert wait_until(lambda: any(all(word in text.split("\n") for word in wanted)
+                                  for text in service.written), 5), service.written
+
+
+def check_hanging_journal(service):
+    """No request waits for it, and the lines that it does not take are counted."""
+    service.is_read.clear()
+    began = time.monotonic()
+    for n in range(30):
+        status, lease = request(service.api, "POST", "/v1/leases", {
+            "name": f"brief-{n}", "keep": True, "share": .01})
+        assert status == 201, lease
+        assert request(service.api, "DELETE", f"/v1/leases/brief-{n}")[0] == 204
+        service.notify.receive(0)
+    assert time.monotonic() - began < 10, "the journal keeps the agent"
+    service.is_read.set()
+    time.sleep(2)
+    request(service.api, "POST", "/v1/leases", {"name": "after", "keep": True, "share": .01})
+    request(service.api, "DELETE", "/v1/leases/after")
+    assert wait_until(lambda: any("lines were lost" in text for text in service.written), 5)
 
 
 def restart(service):
@@ -177,6 +221,7 @@ def remove(root, service):
     steps = program.end()
     assert steps[-1][1] > removed_ns, "the program did not outlive the packages"
     root.run("dpkg", "--purge", *roots.OWN)
+    shutil.rmtree(root.path / "etc/cleave")
 
 
 def check_left(root, before):
@@ -184,6 +229,16 @@ def check_left(root, before):
     left = sorted(root.files() - before)
     assert not left, left
     assert "cleave-viewer:" in (root.path / "etc/group").read_text()
+
+
+def listen(root):
+    """Settings of the administrator, which a purge leaves: removed with the agent that has read
+    them."""
+    port, folder = free_port(), root.path / "etc/cleave"
+    folder.mkdir(exist_ok=True)
+    (folder / "cleaved.yaml").write_text(
+        f"version: 1\nlisten: {{address: 127.0.0.1, port: {port}}}\n")
+    return port
 
 
 def prepare(root, tenant):
@@ -210,13 +265,17 @@ def main():
         root.install(packages.values())
         check_installed(root)
         service = roots.Service(root)
+        port = listen(root)
         service.start()
         try:
+            check_console(service)
+            show_console(root, port)
+            check_hanging_journal(service)
             upgrade(root, service, following)
             check_installed(root)
             remove(root, service)
         except BaseException:
-            print(service.said())
+            print(service.said(), *service.written[-8:])
             raise
         finally:
             if service.process.poll() is None:

@@ -9,23 +9,28 @@
 #include "agent/ledger/ledger.h"
 #include "agent/record/agent.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <sys/un.h>
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-journal.h>
 
 #define API_NAME "api"
 #define JOURNAL_SOCKET "/run/systemd/journal/socket"
 #define STATUS_PAUSE_US 1000000u
+#define FULL_WAIT_MS 20
+#define FULL_PAUSE_NS CLV_NS_PER_S
 #define MAX_FIELDS 8
 #define FIELD_BYTES 1200
 
@@ -35,6 +40,54 @@ struct clv_service {
 };
 
 /* The journal. */
+
+/* sd_journal_sendv() waits while the journal's queue is full: a journal that hangs would
+ * keep the agent's loop.  So the queue is asked first, through a socket of the agent's
+ * own that has the same peer. */
+static struct {
+	bool is_used;
+	int fd; /* from clv_service_new() on: files opened before are closed */
+	uint64_t full_until_ns; /* it was full: until then no line waits for it */
+	unsigned int n_lost;
+} journal = {.fd = -1};
+
+static int connect_journal(void)
+{
+	const struct sockaddr_un address = {AF_UNIX, JOURNAL_SOCKET};
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0)
+		return -1;
+	if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static bool journal_has_room(void)
+{
+	struct pollfd queue = {.fd = journal.fd, .events = POLLOUT};
+	uint64_t now_ns = clv_clock_ns();
+	int wait_ms = now_ns < journal.full_until_ns ? 0 : FULL_WAIT_MS;
+
+	if (journal.fd < 0 || poll(&queue, 1, wait_ms) != 0)
+		return true;
+	if (wait_ms > 0)
+		journal.full_until_ns = clv_clock_ns() + FULL_PAUSE_NS;
+	journal.n_lost++;
+	return false;
+}
+
+static void report_lost(void)
+{
+	unsigned int n_lost = journal.n_lost;
+
+	journal.n_lost = 0;
+	if (n_lost > 0)
+		(void)sd_journal_print(LOG_WARNING,
+			"%u lines were lost: the journal did not take them", n_lost);
+}
 
 static void to_journal(
 	int level, const char *line, const struct clv_log_field *fields, size_t n_fields)
@@ -52,7 +105,9 @@ static void to_journal(
 	}
 	for (size_t i = 0; i < n; i++)
 		parts[i] = (struct iovec){texts[i], strlen(texts[i])};
-	/* Lines that the journal does not take are lost. */
+	if (!journal_has_room())
+		return;
+	report_lost();
 	(void)sd_journal_sendv(parts, (int)n);
 }
 
@@ -93,8 +148,10 @@ void clv_service_prepare(struct clv_agent_config *config)
 
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(variables) && !config->is_foreground; i++)
 		unsetenv(variables[i]);
-	if (clv_log_is_journal() && access(JOURNAL_SOCKET, W_OK) == 0)
+	if (clv_log_is_journal() && access(JOURNAL_SOCKET, W_OK) == 0) {
 		clv_log_set_sink(to_journal);
+		journal.is_used = true;
+	}
 	take_sockets(config);
 }
 
@@ -158,6 +215,8 @@ int clv_service_new(
 	int r;
 
 	*ret = NULL;
+	if (journal.is_used)
+		journal.fd = connect_journal();
 	if (!getenv("NOTIFY_SOCKET"))
 		return 0;
 	service = calloc(1, sizeof(*service));

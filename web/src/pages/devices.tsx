@@ -56,7 +56,8 @@ function columns(profiles: Profile[], views: DeviceView[]): Column<DeviceView>[]
       <>
         <StatusBadge status={view.status} />
         {/* Why it cannot be divided has a column of its own. */}
-        {view.reason && view.status !== "fixed" && view.status !== "off" && <span class="reason">{view.reason}</span>}
+        {view.reason && view.status !== "fixed" && view.status !== "off" &&
+          <span class="reason">{view.reason}</span>}
       </>
     ) },
     { head: "Model", sort: (view) => view.model, cell: (view) => (
