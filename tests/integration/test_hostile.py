@@ -181,7 +181,9 @@ class Connections(HostileCase):
         self.assert_well(within=2)
         for s in many:
             s.close()
-        self.assertTrue(wait_until(lambda: self.descriptors() < 60))
+        # In such a flood the agent's side of some connections never learns of their end (seen in
+        # ss as ESTAB): it closes them when they have been silent for a minute.
+        self.assertTrue(wait_until(lambda: self.descriptors() < 60, 120))
 
     def test_pipelining(self):
         names = ["x%d" % i for i in range(200)]
