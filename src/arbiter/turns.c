@@ -112,7 +112,6 @@ static void hold_until(struct clv_arbiter *arbiter, struct clv_arbiter_lease *le
 		lease->busy_seen_ns = clv_account_reported_busy_ns(lease, now_ns);
 	lease->stray_since_ns = 0;
 	lease->idle_seen_ns = 0;
-	lease->quiet_until_ns = 0;
 	if (arbiter->handover.leaving == lease)
 		arbiter->handover.leaving = NULL;
 	arbiter->closing = false;
@@ -295,8 +294,18 @@ static void end_lingering(
 	}
 }
 
+static void end_quiet(struct clv_arbiter_lease *holder, uint64_t now_ns)
+{
+	if (holder->quiet_until_ns > 0)
+		clv_pause_spend(holder, holder->quiet_since_ns, now_ns);
+	holder->quiet_until_ns = 0;
+}
+
 static void close_holder(struct clv_arbiter *arbiter, uint64_t now_ns)
 {
+	bool was_quiet = arbiter->holder->quiet_until_ns > 0;
+
+	end_quiet(arbiter->holder, now_ns);
 	clv_publish_phase(arbiter->holder, CLV_PHASE_CLOSED);
 	clv_handover_measure(arbiter, now_ns);
 	arbiter->closing = true;
@@ -305,6 +314,9 @@ static void close_holder(struct clv_arbiter *arbiter, uint64_t now_ns)
 	 * (page.h). */
 	atomic_thread_fence(memory_order_seq_cst);
 	finish_close(arbiter, now_ns);
+	/* The quiet is no part of the cost of a hand-over. */
+	if (was_quiet)
+		arbiter->handover.vacant_since_ns = 0;
 }
 
 /* Marks a lease whose threads wait in line as awake.  Returns whether it just woke up. */
@@ -354,13 +366,6 @@ static void decide(struct clv_arbiter *arbiter, uint64_t now_ns)
 		hold(arbiter, holder, next.slice_ns, now_ns);
 	else
 		close_holder(arbiter, now_ns);
-}
-
-static void end_quiet(struct clv_arbiter_lease *holder, uint64_t now_ns)
-{
-	if (holder->quiet_until_ns > 0)
-		clv_pause_spend(holder, holder->quiet_since_ns, now_ns);
-	holder->quiet_until_ns = 0;
 }
 
 /* In a granted turn a gate rings when it has been idle for a while; one that does not
@@ -421,6 +426,7 @@ static void review_holder(struct clv_arbiter *arbiter, uint64_t now_ns)
 	bool contended = others_awake(arbiter, holder);
 
 	if (holder->share.cap_ppm == 0 && !contended) {
+		end_quiet(holder, now_ns);
 		hold_relaxed(arbiter, holder, now_ns);
 		return;
 	}
@@ -429,10 +435,6 @@ static void review_holder(struct clv_arbiter *arbiter, uint64_t now_ns)
 			return;
 		clv_policy_sleep(arbiter->policy, holder->policy_lease, now_ns);
 		close_holder(arbiter, now_ns);
-		/* The quiet is no part of the cost of a hand-over. */
-		if (holder->quiet_until_ns > 0)
-			arbiter->handover.vacant_since_ns = 0;
-		end_quiet(holder, now_ns);
 		return;
 	}
 	if (clv_lease_is_relaxed(holder) || now_ns >= arbiter->decide_at_ns ||
@@ -512,6 +514,19 @@ static void wake_rung(struct clv_arbiter *arbiter, uint64_t now_ns)
 	}
 }
 
+/* Of a holder in its turn. */
+static uint64_t when_to_review(const struct clv_arbiter *arbiter, uint64_t now_ns)
+{
+	const struct clv_arbiter_lease *holder = arbiter->holder;
+
+	if (holder->quiet_until_ns > 0)
+		return min_ns(holder->quiet_until_ns, now_ns + QUIET_POLL_NS);
+	if (holder->idle_since_ns > 0 && !clv_lease_is_relaxed(holder))
+		return min_ns(
+			arbiter->decide_at_ns, holder->idle_since_ns + SILENT_IDLE_NS);
+	return arbiter->decide_at_ns;
+}
+
 static uint64_t next_step_ns(const struct clv_arbiter *arbiter, uint64_t now_ns)
 {
 	uint64_t next_ns = arbiter->retry_at_ns;
@@ -526,15 +541,8 @@ static uint64_t next_step_ns(const struct clv_arbiter *arbiter, uint64_t now_ns)
 	}
 	if (!arbiter->holder)
 		return next_ns;
-	if (arbiter->holder->idle_since_ns > 0 && !arbiter->closing &&
-		!clv_lease_is_relaxed(arbiter->holder))
-		next_ns =
-			min_ns(next_ns, arbiter->holder->idle_since_ns + SILENT_IDLE_NS);
 	if (!arbiter->closing)
-		return min_ns(next_ns, arbiter->holder->quiet_until_ns > 0
-					       ? min_ns(arbiter->holder->quiet_until_ns,
-							 now_ns + QUIET_POLL_NS)
-					       : arbiter->decide_at_ns);
+		return min_ns(next_ns, when_to_review(arbiter, now_ns));
 	next_ns = min_ns(next_ns, arbiter->early_ns);
 	return min_ns(
 		next_ns, arbiter->closing_since_ns + arbiter->holder->drain_timeout_ns);
