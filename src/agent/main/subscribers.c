@@ -98,13 +98,6 @@ static void list_end(void *userdata, const struct clv_notice *notice)
 	clv_lease_changes_ended(agent->changes, notice->lease);
 }
 
-static void list_numbers(void *userdata, const struct clv_notice *notice)
-{
-	struct clv_agent *agent = userdata;
-
-	clv_lease_changes_renumbered(agent->changes);
-}
-
 static void take_node(void *userdata, const struct clv_notice *notice)
 {
 	struct clv_agent *agent = userdata;
@@ -140,7 +133,6 @@ static const struct {
 	{CLV_NOTICE_LEASE_ENDED, close_usage},
 	{CLV_NOTICE_LEASE_ENDED, close_history},
 	{CLV_NOTICE_LEASE_ENDED, list_end},
-	{CLV_NOTICE_RENUMBERED, list_numbers},
 	{CLV_NOTICE_NODE_READ, take_node},
 	{CLV_NOTICE_PARTITION_MADE, keep_partition},
 };

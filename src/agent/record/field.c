@@ -93,6 +93,12 @@ uint64_t clv_field_hash(const void *bytes, size_t n_bytes, uint64_t hash)
 	return hash;
 }
 
+/* With the end, so that two texts side by side cannot be taken for two others. */
+uint64_t clv_field_hash_text(const char *text, uint64_t hash)
+{
+	return clv_field_hash(text, strlen(text) + 1, hash);
+}
+
 uint64_t clv_field_hash_changes(const struct clv_field_table *table, const void *record,
 	const void *sample, uint64_t hash)
 {
@@ -101,14 +107,13 @@ uint64_t clv_field_hash_changes(const struct clv_field_table *table, const void 
 		bool is_sampled = field->source == CLV_FIELD_OF_SAMPLE;
 		const char *member =
 			(const char *)(is_sampled ? sample : record) + field->offset;
-		size_t n_bytes = field->room;
 
 		if (field->kind == CLV_FIELD_NONE || field->drifts ||
 			!(is_sampled || field->changes))
 			continue;
-		if (field->kind == CLV_FIELD_TEXT)
-			n_bytes = strnlen(member, n_bytes);
-		hash = clv_field_hash(member, n_bytes, hash);
+		hash = field->kind == CLV_FIELD_TEXT
+			       ? clv_field_hash_text(member, hash)
+			       : clv_field_hash(member, field->room, hash);
 	}
 	return hash;
 }

@@ -99,6 +99,7 @@ void clv_field_list_asked(const struct clv_field_table *table, unsigned int by,
 /* A hash of bytes, which continues another; and one of the members that can change after
  * the object's creation, but for those that drift. */
 uint64_t clv_field_hash(const void *bytes, size_t n_bytes, uint64_t hash);
+uint64_t clv_field_hash_text(const char *text, uint64_t hash);
 uint64_t clv_field_hash_changes(const struct clv_field_table *table, const void *record,
 	const void *sample, uint64_t hash);
 

@@ -45,6 +45,7 @@ struct clv_store {
 	uint64_t n_events; /* 0: not counted yet */
 	bool is_relaxed;   /* synchronous=NORMAL at present */
 	bool in_transaction;
+	bool is_full; /* a change found no room, and the log was not shortened since */
 };
 
 /* Converts an SQLite result into -ENOSPC, -EBUSY or -EIO, sets *err and returns the code.

@@ -163,6 +163,7 @@ static bool may_finish(struct clv_store_log *log, int n_pages)
 void clv_store_log_shorten(struct clv_store *store)
 {
 	sqlite3_wal_checkpoint_v2(store->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+	store->is_full = false;
 }
 
 /* Whether the log takes too much of a small disk. */

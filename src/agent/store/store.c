@@ -274,7 +274,8 @@ static int finish(struct clv_store *store, enum statement which, const char *doi
 		r = 0;
 	sqlite3_reset(query);
 	sqlite3_clear_bindings(query);
-	if (r == -ENOSPC && !store->in_transaction)
+	store->is_full |= r == -ENOSPC;
+	if (store->is_full && !store->in_transaction)
 		clv_store_log_shorten(store);
 	return r;
 }
@@ -605,6 +606,7 @@ int clv_store_commit(struct clv_store *store, struct clv_error *err)
 {
 	int r = run(store, "COMMIT", "cannot write the state", err);
 
+	store->is_full |= r == -ENOSPC;
 	if (r >= 0)
 		store->in_transaction = false;
 	return r;
@@ -616,5 +618,6 @@ void clv_store_rollback(struct clv_store *store)
 	if (!sqlite3_get_autocommit(store->db))
 		run(store, "ROLLBACK", "cannot undo", NULL);
 	store->in_transaction = false;
-	clv_store_log_shorten(store);
+	if (store->is_full)
+		clv_store_log_shorten(store);
 }

@@ -2,6 +2,8 @@
 #include "agent/api/show/lease-changes.h"
 
 #include "agent/auth/caller.h"
+#include "agent/device/devices.h"
+#include "agent/device/hardware.h"
 #include "agent/lease/kernel-quota.h"
 #include "agent/lease/lease.h"
 #include "agent/record/field.h"
@@ -28,9 +30,8 @@ struct clv_lease_changes {
 	uint64_t revision; /* of the last change that was seen; from 1 */
 	/* The newest leases that have ended: a ring. */
 	struct ended ended[CLV_CHANGES_ENDED];
-	uint64_t n_ended;      /* since the agent's start */
-	uint64_t forgotten;    /* the last revision that the ring no longer has */
-	uint64_t n_renumbered; /* part of each lease's hash */
+	uint64_t n_ended;   /* since the agent's start */
+	uint64_t forgotten; /* the last revision that the ring no longer has */
 };
 
 struct clv_lease_changes *clv_lease_changes_new(void)
@@ -59,11 +60,6 @@ void clv_lease_changes_ended(
 	changes->forgotten = slot->revision;
 	*slot = (struct ended){.owner = lease->owner, .revision = ++changes->revision};
 	memcpy(slot->id, lease->record.id, sizeof(slot->id));
-}
-
-void clv_lease_changes_renumbered(struct clv_lease_changes *changes)
-{
-	changes->n_renumbered++;
 }
 
 void clv_lease_changes_revision(
@@ -100,6 +96,7 @@ int clv_lease_changes_since(const struct clv_lease_changes *changes, const char 
 static uint64_t hash_rest(const struct clv_lease *lease, uint64_t hash)
 {
 	const struct clv_lease_observed *truth = &lease->truth;
+	const struct clv_agent_device *device;
 	const struct clv_attached *process;
 	uint64_t values[] = {
 		lease->position,
@@ -115,6 +112,13 @@ static uint64_t hash_rest(const struct clv_lease *lease, uint64_t hash)
 	};
 
 	hash = clv_field_hash(values, sizeof(values), hash);
+	for (size_t i = 0; (device = clv_lease_device(lease, i)); i++) {
+		bool has_number =
+			!clv_hardware_is_renumbering_device(lease->agent, device);
+
+		hash = clv_field_hash(&has_number, sizeof(has_number), hash);
+		hash = clv_field_hash_text(device->info.visible, hash);
+	}
 	TAILQ_FOREACH(process, &lease->processes, entry)
 	{
 		uint64_t of_process[] = {
@@ -139,8 +143,7 @@ uint64_t clv_lease_changes_see(struct clv_lease_changes *changes, struct clv_lea
 	uint64_t hash;
 
 	clv_lease_sample(lease, &sample);
-	hash = clv_field_hash_changes(
-		&clv_lease_fields, &lease->record, &sample, changes->n_renumbered);
+	hash = clv_field_hash_changes(&clv_lease_fields, &lease->record, &sample, 0);
 	hash = hash_rest(lease, hash);
 	if (lease->seen_revision == 0 || lease->seen_hash != hash) {
 		lease->seen_hash = hash;

@@ -26,10 +26,9 @@ struct clv_lease_changes;
 struct clv_lease_changes *clv_lease_changes_new(void);
 struct clv_lease_changes *clv_lease_changes_free(struct clv_lease_changes *changes);
 
-/* Subscribers of the notices of a lease's end, and of new numbers of devices. */
+/* Subscriber of the notice of a lease's end. */
 void clv_lease_changes_ended(
 	struct clv_lease_changes *changes, const struct clv_lease *lease);
-void clv_lease_changes_renumbered(struct clv_lease_changes *changes);
 
 /* The revision now, "INSTANCE-NUMBER"; the instance is that of the agent's process. */
 void clv_lease_changes_revision(
