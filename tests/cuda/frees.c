@@ -31,11 +31,7 @@ uint32_t late_free(void)
 		while (atomic_load(&n_freeing) != i)
 			sleep_ms(0);
 		sleep_ms(5);
-		OK(cuStreamWaitValue32_v2(first, word(2), i, 0));
-		store(first, word(1), i);
-		sleep_ms(30);
-		OK(cuStreamWriteValue32_v2(second, word(2), i, 0));
-		OK(cuStreamSynchronize(first));
+		store_behind_wait(first, second, i);
 		pthread_join(thread, NULL);
 	}
 	return words[1];

@@ -63,6 +63,10 @@ void store(handle stream, dptr at, uint32_t value);
 void await_word(handle stream, dptr at, uint32_t value);
 void relay(handle stream, dptr at, uint32_t value, dptr out, uint32_t out_value);
 
+/* A stream waits for word 2 to be n, stores n in word 1, and is waited for; the other
+ * writes word 2 after 30 ms. */
+void store_behind_wait(handle waiting, handle other, uint32_t n);
+
 /* The patterns of two processes (siblings.c). */
 uint32_t processes(void);
 uint32_t late_process(void);

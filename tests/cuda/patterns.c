@@ -361,6 +361,15 @@ static uint32_t event_and_own_streams(void)
 	return words[0];
 }
 
+void store_behind_wait(handle waiting, handle other, uint32_t n)
+{
+	OK(cuStreamWaitValue32_v2(waiting, word(2), n, 0));
+	store(waiting, word(1), n);
+	sleep_ms(30);
+	OK(cuStreamWriteValue32_v2(other, word(2), n, 0));
+	OK(cuStreamSynchronize(waiting));
+}
+
 /* Another thread has the legacy stream, and that thread may be preempted right after the
  * launch. */
 static void *store_in_legacy(void *userdata)
@@ -380,11 +389,7 @@ static uint32_t late_marker(void)
 		pthread_create(&thread, NULL, store_in_legacy, (void *)(uintptr_t)i);
 		while (words[0] != i)
 			sleep_ms(0);
-		OK(cuStreamWaitValue32_v2(first, word(2), i, 0));
-		store(first, word(1), i);
-		sleep_ms(30);
-		OK(cuStreamWriteValue32_v2(second, word(2), i, 0));
-		OK(cuStreamSynchronize(first));
+		store_behind_wait(first, second, i);
 		pthread_join(thread, NULL);
 	}
 	return words[1];
