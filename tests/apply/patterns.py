@@ -85,7 +85,9 @@ class Patterns:
             self.fail(f"{name} hung: it said nothing for {bound} s, and was ended; "
                       f"the agent: {self.agent.log()[-1500:]}")
         line = process.stdout.readline()
-        self.assertRegex(line, r"^done \d+$", (process.poll(), self.agent.log()[-1500:]))
+        if not line:
+            self.fail((process.communicate(timeout=BOUND_SECONDS), self.agent.log()[-1500:]))
+        self.assertRegex(line, r"^done \d+$")
 
     def finish(self, process):
         process.stdin.close()

@@ -53,6 +53,27 @@ class Attach(Case):
         os.kill(keeper, signal.SIGKILL)
         self.assertTrue(wait_until(lambda: self.lease("a")["memory_overhead_bytes"] == 0))
 
+    def reader(self):
+        """The child in which the agent reads mappings."""
+        return int(subprocess.run(
+            ["pgrep", "--parent", str(self.agent.process.pid), "cleaved-maps"],
+            text=True, capture_output=True, check=True).stdout)
+
+    def test_release_after_the_end(self):
+        """Whether another process has the memory of one that has ended is not known at once."""
+        holder, lease = self.start_lease()
+        other = holder.lease(share=0.1, name="other")
+        # It has the same addresses.
+        self.assertEqual(holder.do("attach_in_child", socket=other["socket"])[1]["status"], 0)
+        child, reply = holder.do("attach_in_child", socket=lease["socket"])
+        self.assertEqual(reply["status"], 0, reply)
+        os.kill(self.reader(), signal.SIGSTOP)
+        os.kill(child, signal.SIGKILL)
+        self.assertTrue(wait_until(lambda: not is_alive(child)))
+        status, answer = self.agent.request("DELETE", "/v1/leases/a")
+        self.assertEqual(status, 204, answer)
+        self.assertEqual([lease["name"] for lease in self.leases()], ["other"])
+
     def test_pages(self):
         holder, lease = self.start_lease()
         reply = holder.do("attach", socket=lease["socket"])

@@ -9,6 +9,7 @@
 #include "agent/device/devices.h"
 #include "agent/device/hardware.h"
 #include "agent/http/problem.h"
+#include "agent/lease/attached.h"
 #include "agent/lease/holder.h"
 #include "agent/ledger/force.h"
 #include "agent/ledger/ledger.h"
@@ -26,6 +27,7 @@
 #define PAGE 100u
 #define DEVICES_WAIT_MS 15000u
 #define FORCE_WAIT_MS 10000u
+#define ENDED_WAIT_MS 5000u
 
 /* The filter of a list; NULL: any. */
 struct filter {
@@ -354,6 +356,12 @@ int clv_api_delete_lease(
 		&request->caller, err);
 	if (!lease)
 		return request->is_first_run ? err->code : 0;
+	if (request->is_first_run)
+		snprintf(request->note, sizeof(request->note), "%s", lease->record.id);
+	/* A program that has just ended is no reason to refuse. */
+	if (!force && !request->is_late && clv_attached_have_ended(lease))
+		return clv_request_wait(
+			request, CLV_TOPIC_LEASES | CLV_TOPIC_EVENTS, ENDED_WAIT_MS);
 	if (lease->n_processes > 0 && (!force || request->is_late))
 		return clv_error_set(err, -CLV_E_IN_USE,
 			"%u %s of the lease %s still run%s: %s", lease->n_processes,
@@ -361,8 +369,6 @@ int clv_api_delete_lease(
 			lease->record.name, lease->n_processes == 1 ? "s" : "",
 			force ? "they have not ended yet; try again"
 			      : "end them first, or release it with --force");
-	if (request->is_first_run)
-		snprintf(request->note, sizeof(request->note), "%s", lease->record.id);
 	snprintf(request->object, sizeof(request->object), "%s", lease->record.id);
 	snprintf(request->detail, sizeof(request->detail), "%s", lease->record.name);
 	clv_force_end(lease);

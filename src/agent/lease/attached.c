@@ -411,3 +411,15 @@ bool clv_attached_is_member(
 	}
 	return false;
 }
+
+bool clv_attached_have_ended(const struct clv_lease *lease)
+{
+	const struct clv_attached *process;
+
+	TAILQ_FOREACH(process, &lease->processes, entry)
+	{
+		if (!clv_watch_is_dead(process->watch))
+			return false;
+	}
+	return lease->n_processes > 0;
+}

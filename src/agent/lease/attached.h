@@ -34,3 +34,7 @@ struct clv_attached *clv_attached_free(struct clv_attached *process);
 /* Whether id is an attached process of the lease and alive. */
 bool clv_attached_is_member(
 	const struct clv_lease *lease, const struct clv_process_id *id);
+
+/* Whether the lease has processes and all of them have ended: the next checks tell
+ * whether others have their memory. */
+bool clv_attached_have_ended(const struct clv_lease *lease);
