@@ -124,6 +124,19 @@ class Starts:
         self.assertIn(result.returncode, (0, 126, 127))
         self.assertIn("(musl)", result.stderr)
 
+    def test_text_without_an_interpreter(self):
+        """As under env(1) and in shells."""
+        path = os.path.join(self.folder, "text")
+        for content, code, out in ((b'echo "$# $CLEAVE_LEASE"\nexit 3\n', 3, "2 /"),
+                                   (b"", 0, ""), (b"\1\0\2", 126, "")):
+            with self.subTest(content):
+                with open(path, "wb") as file:
+                    file.write(content)
+                os.chmod(path, 0o755)
+                result = self.cleave("run", "-s.1", "--", path, "a", "b")
+                self.assertEqual(result.returncode, code, result.stderr)
+                self.assertIn(out, result.stdout)
+
     def test_where_apparmor_keeps_namespaces(self):
         """The message names AppArmor, because the system reports only 'not permitted'."""
         setting = os.path.join(self.folder, "restrict")

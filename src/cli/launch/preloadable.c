@@ -22,6 +22,7 @@
 
 #define SCRIPT_BYTES 256   /* of the first line, as the kernel reads */
 #define INTERPRETERS_MAX 5 /* one after the other, as the kernel follows them */
+#define SHELL "/bin/sh"
 #define IS_MUSL "is made for another C library (musl)"
 
 static bool is_same_file(const struct stat *a, const char *path)
@@ -123,17 +124,23 @@ static const char *obstacle_of_file(int fd, const struct stat *st, bool is_loade
 				    : NULL;
 }
 
-/* Reads the interpreter of a "#!" line; false if there is none. */
+/* Reads the interpreter of a "#!" line; false if the file is a program.  A text without
+ * such a line is run by the shell, as execvp() does. */
 static bool read_interpreter(int fd, char ret[SCRIPT_BYTES])
 {
+	struct clv_image image;
 	char line[SCRIPT_BYTES];
 	ssize_t n = pread(fd, line, sizeof(line) - 1, 0);
 	const char *begin;
 	size_t length;
 
 	line[n > 0 ? n : 0] = '\0';
-	if (strncmp(line, "#!", 2) != 0)
+	if (clv_image_read(fd, &image))
 		return false;
+	if (strncmp(line, "#!", 2) != 0) {
+		strcpy(ret, SHELL);
+		return true;
+	}
 	begin = line + 2 + strspn(line + 2, " \t");
 	length = strcspn(begin, " \t\n");
 	memcpy(ret, begin, length);
@@ -164,10 +171,11 @@ static int check(const char *asked, bool is_loaded, struct clv_error *err)
 			return fail(path, asked, "cannot be read, only executed", err);
 		if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 			return 0;
-		if (!read_interpreter(fd, interpreter)) {
-			obstacle = obstacle_of_file(fd, &st, is_loaded);
-			return obstacle ? fail(path, asked, obstacle, err) : 0;
-		}
+		obstacle = obstacle_of_file(fd, &st, is_loaded);
+		if (obstacle)
+			return fail(path, asked, obstacle, err);
+		if (!read_interpreter(fd, interpreter))
+			return 0;
 		path = interpreter;
 	}
 	return 0;

@@ -23,6 +23,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define TEXT_BYTES 256 /* ELF headers have a NUL long before */
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
 
 struct status {
@@ -245,6 +246,27 @@ give_up(int status_fd, int exit_code, const char *msg)
 	_exit(exit_code);
 }
 
+static bool is_text(const char *path)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char begin[TEXT_BYTES];
+	ssize_t n = fd < 0 ? -1 : read(fd, begin, sizeof(begin));
+
+	return n >= 0 && !memchr(begin, '\0', (size_t)n);
+}
+
+/* Returns on an error, with errno set.  A text that names no interpreter is run by the
+ * shell, as execvp() and shells do. */
+static void execute(const struct clv_program *program)
+{
+	execv(program->path, program->argv);
+	if (errno != ENOEXEC)
+		return;
+	if (is_text(program->path))
+		execvp(program->path, program->argv);
+	errno = ENOEXEC;
+}
+
 void clv_program_become(const struct clv_program *program, int status_fd)
 {
 	struct clv_error err = {};
@@ -267,7 +289,7 @@ void clv_program_become(const struct clv_program *program, int status_fd)
 	if (exit_code)
 		give_up(status_fd, exit_code, err.msg);
 
-	execv(program->path, program->argv);
+	execute(program);
 	exit_code = errno == ENOENT ? CLV_EXIT_NOT_FOUND : CLV_EXIT_NOT_EXECUTABLE;
 	clv_error_errno(&err, errno,
 		"'%.200s' cannot be executed: check its interpreter and architecture",
