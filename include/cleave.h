@@ -127,6 +127,8 @@ struct clv_client *clv_client_free(struct clv_client *client);
 /* The socket in use; borrowed. */
 const char *clv_client_get_socket(const struct clv_client *client);
 
+/* GET /readyz: whether the agent can grant leases now; if not, err says why (-EAGAIN). */
+int clv_client_ready(struct clv_client *client, struct clv_client_error *err);
 int clv_client_version(
 	struct clv_client *client, struct json_t **ret, struct clv_client_error *err);
 int clv_client_devices(

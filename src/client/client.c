@@ -213,6 +213,11 @@ const char *clv_client_get_socket(const struct clv_client *client)
 	return client->where->paths[0];
 }
 
+int clv_client_ready(struct clv_client *client, struct clv_client_error *err)
+{
+	return clv_call_get(client, "/readyz", 0, NULL, err);
+}
+
 int clv_client_version(
 	struct clv_client *client, json_t **ret, struct clv_client_error *err)
 {

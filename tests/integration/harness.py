@@ -474,6 +474,7 @@ class SystemCase(Case):
 
 def main():
     PROGRAMS["cleaved"], PROGRAMS["driver"] = map(os.path.abspath, sys.argv[1:3])
+    PROGRAMS["cleave"] = os.path.join(os.path.dirname(PROGRAMS["cleaved"]), "../cli/cleave")
     unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
 
 

@@ -3,6 +3,7 @@
 """The agent as a process: beside another one, on demand, with faulty drivers, on a
 full disk.
 """
+import json
 import os
 import random
 import select
@@ -419,6 +420,12 @@ class FullDisk(unittest.TestCase):
     def remount(self, how):
         subprocess.run(["mount", "-o", "remount," + how, self.agent.state], check=True)
 
+    def doctor_on_state(self):
+        report = subprocess.run([PROGRAMS["cleave"], "doctor", "-o", "json", "--socket",
+                                 self.agent.api], text=True, stdout=subprocess.PIPE).stdout
+        return next((item["verdict"], item["found"]) for item in json.loads(report)["items"]
+                    if item["check"] == "state")
+
     def test_read_only_state(self):
         holder = Holder(self.agent)
         self.addCleanup(holder.end)
@@ -430,6 +437,8 @@ class FullDisk(unittest.TestCase):
         self.agent.start()
         status, problem = holder.request("POST", "/v1/leases", {"share": 0.1})
         self.assertEqual((status, problem["code"]), (500, "internal"), problem)
+        self.assertIn("make its disk and folder writable", problem["detail"])
+        self.assertEqual(self.doctor_on_state(), ("fail", problem["detail"]))
         self.assertEqual(self.agent.get("/v1/leases/running")["id"], running["id"])
         self.assertEqual(holder.do("reattach", socket=running["socket"])["status"], 0)
         # The agent uses the file again by itself, with the changes since then.

@@ -698,6 +698,9 @@ class WithAgent(Sandbox, AgentTests):
     def test_release_of_a_running_program(self):
         self.assert_whole_tree_ends(then=lambda: self.assertEqual(
             self.cleave("release", "--force", "tree").returncode, 0))
+        records = json.loads(self.cleave("audit", "-o", "json").stdout)["items"]
+        self.assertEqual([record["result"] for record in records
+                          if record["action"] == "lease.release"], ["ok"])
 
     def test_program_whose_time_has_expired(self):
         self.assert_whole_tree_ends("--time=1s", then=lambda: None)

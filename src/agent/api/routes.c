@@ -35,8 +35,9 @@ static int get_ready(
 	bool is_ready = clv_readiness_is_whole(&readiness);
 
 	request->status = is_ready ? 200 : 503;
-	request->answer = json_pack("{s:b,s:b,s:b}", "ready", is_ready, "state",
-		readiness.state, "devices", readiness.devices);
+	request->answer = json_pack("{s:b,s:b,s:b,s:s?,s:s?}", "ready", is_ready, "state",
+		readiness.state, "devices", readiness.devices, "code",
+		is_ready ? NULL : clv_problem_code(-EAGAIN), "detail", readiness.why_not);
 	return 0;
 }
 

@@ -135,7 +135,9 @@ void clv_state_set_stale(struct clv_agent *agent, const struct clv_error *err)
 	if (!agent->state->is_stale)
 		clv_log_warning(0,
 			"the state file misses changes and is rewritten later: %s",
-			err ? err->msg : "");
+			err->msg);
+	snprintf(
+		agent->state->problem, sizeof(agent->state->problem), "%.255s", err->msg);
 	agent->state->n_errors++;
 	agent->state->is_stale = true;
 }

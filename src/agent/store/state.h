@@ -20,8 +20,8 @@ struct clv_state {
 	bool is_stale;           /* a write failed: the whole ledger has to be written */
 	unsigned int n_waits;    /* calls of clv_state_reopen() */
 	int code;
-	char problem[256];
-	uint64_t n_errors;                 /* failed writes */
+	char problem[256]; /* why it cannot be opened, or a write failed */
+	uint64_t n_errors; /* failed writes */
 	struct clv_key_record current_key; /* of the request that the loop handles now */
 };
 

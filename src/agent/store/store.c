@@ -77,6 +77,13 @@ int clv_store_error(struct clv_error *err, sqlite3 *db, int code, const char *do
 			"%s: another agent has the state file open: stop it or use "
 			"another --state-dir",
 			doing);
+	case SQLITE_READONLY:
+	case SQLITE_CANTOPEN:
+	case SQLITE_PERM:
+		return clv_error_set(err, -EIO,
+			"%s: the agent may not write its state (%s): make its disk and "
+			"folder writable, or use another --state-dir",
+			doing, db ? sqlite3_errmsg(db) : sqlite3_errstr(code));
 	case SQLITE_CORRUPT:
 	case SQLITE_NOTADB:
 		return clv_error_set(err, -EIO,

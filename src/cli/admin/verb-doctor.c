@@ -72,6 +72,23 @@ static void ask_agent(const struct clv_common *settings, struct clv_client **cli
 			clv_json_number(version, "pid"), clv_client_get_socket(*client));
 }
 
+/* Whether the agent can write its state, and so grant leases.  Asked when the drivers
+ * have listed their devices, for which it is not ready either. */
+static void ask_state(struct clv_client *client, struct clv_finding *ret)
+{
+	struct clv_client_error err;
+
+	if (!client)
+		clv_finding_set(
+			ret, CLV_VERDICT_FAIL, "fix the agent first", "no agent answers");
+	else if (clv_client_ready(client, &err) < 0)
+		clv_finding_set(ret, CLV_VERDICT_FAIL,
+			"do what the message says; running leases continue meanwhile",
+			"%.380s", err.msg);
+	else
+		clv_finding_set(ret, CLV_VERDICT_OK, "", "the agent can write its state");
+}
+
 static void ask_devices(struct clv_client *client, struct clv_finding *ret)
 {
 	_cleanup_json_ json_t *devices = NULL;
@@ -160,6 +177,9 @@ static bool fill_report(const struct clv_common *settings, json_t *items)
 	ask_devices(client, &finding);
 	is_able = is_able && finding.verdict != CLV_VERDICT_FAIL;
 	add(items, "devices", "at least one device is needed", &finding);
+	ask_state(client, &finding);
+	is_able = is_able && finding.verdict != CLV_VERDICT_FAIL;
+	add(items, "state", "a new lease is written before it is granted", &finding);
 	ask_layout(client, &finding);
 	add(items, "layout", "the agent applies it again at its start", &finding);
 	return is_able;

@@ -127,11 +127,15 @@ static int get_lease(struct run *run)
 static void release_lease(const struct run *run)
 {
 	struct clv_client_options options = {.socket_path = run->socket_path};
+	const char *socket = clv_json_text(run->lease, "socket");
 	_cleanup_client_ struct clv_client *client = NULL;
 
 	if (!run->lease || !run->socket_path || run->settings->lease)
 		return;
-	/* Best effort: the agent ends the lease of a dead holder in any case. */
+	/* Best effort: the agent ends the lease of a dead holder in any case.  One
+	 * without its socket has ended. */
+	if (socket[0] && access(socket, F_OK) < 0 && errno == ENOENT)
+		return;
 	if (clv_client_new(&options, &client, NULL) == 0)
 		clv_client_lease_release(
 			client, clv_json_text(run->lease, "id"), false, NULL);

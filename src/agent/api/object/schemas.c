@@ -28,6 +28,8 @@ static const struct clv_schema_field readiness[] = {
 	{"ready", "boolean", "the agent can grant leases"},
 	{"state", "boolean", "the state file can be written"},
 	{"devices", "boolean", "the drivers have answered"},
+	{"code", "string?", "the code for programs, if it cannot"},
+	{"detail", "string?", "one line: why it cannot, what would work"},
 };
 
 static const struct clv_schema_field problem[] = {

@@ -8,9 +8,16 @@
 
 struct clv_readiness clv_readiness(const struct clv_agent *agent)
 {
-	return (struct clv_readiness){
+	struct clv_readiness ready = {
 		.state = agent->state->store && !agent->state->is_stale,
 		.devices =
 			clv_hardware_last_survey(agent->hardware) >= agent->first_survey,
 	};
+
+	if (!ready.state)
+		ready.why_not = agent->state->problem;
+	else if (!ready.devices)
+		ready.why_not = "the drivers have not listed their devices yet: try "
+				"again in a moment";
+	return ready;
 }

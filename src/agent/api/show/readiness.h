@@ -10,6 +10,7 @@ struct clv_agent;
 struct clv_readiness {
 	bool state;
 	bool devices;
+	const char *why_not; /* NULL: both; owned by the agent */
 };
 struct clv_readiness clv_readiness(const struct clv_agent *agent);
 
