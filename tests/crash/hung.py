@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 from cli_sandbox import Paths, Sandbox, StartedOnDemand, is_alive, wait_until  # noqa: E402
 
-SKIPPED = 77
+SKIPPED, UNREACHABLE = 77, 69
 BUILD = ""
 
 
@@ -80,7 +80,11 @@ class Hung(StartedOnDemand, Sandbox):
         """A call waits as long as for an agent that is slow, and is then served by another."""
         self.assertEqual(self.cleave("devices").returncode, 0)
         first = self.hang("compute")
-        result = self.cleave("run", "--no-namespace", "-s.2", "echo", "in")
+        # An agent that gets little of a busy machine's processors may be slow instead.
+        for _ in range(5):
+            result = self.cleave("run", "--no-namespace", "-s.2", "echo", "in")
+            if result.returncode != UNREACHABLE:
+                break
         self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "in\n", ""))
         self.assert_replaced(first)
 
