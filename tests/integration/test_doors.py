@@ -476,6 +476,27 @@ class Users(WebCase):
                           for name, answer in answers.items()},
                          {"nobody": ("nobody", "tenant"), "daemon": ("daemon", "admin")})
 
+    def test_reload(self):
+        """The settings name a group: others do not wait until it has been looked up."""
+        begun, answers = len(self.agent.events("settings_reloaded")), []
+        waiting, other = self.client(), self.client()
+        self.stop_answers()
+        thread = threading.Thread(
+            target=lambda: answers.append(waiting.send("POST", "/v1/reload").status))
+        thread.start()
+        self.agent.process.send_signal(signal.SIGHUP)
+        begin, n = time.monotonic(), 0
+        while time.monotonic() - begin < 2:
+            self.assertEqual(other.send("GET", "/v1/leases").status, 200)
+            n += 1
+        self.assertGreater(n, 10)
+        self.assertEqual(answers, [])
+        os.unlink(self.hang)
+        thread.join(PATIENCE_S)
+        self.assertEqual(answers, [204])
+        self.assertTrue(wait_until(
+            lambda: len(self.agent.events("settings_reloaded")) == begun + 2))
+
     def test_it_never_answers(self):
         self.stop_answers()
         answer = self.client("nobody").send("GET", "/v1/whoami")
@@ -483,6 +504,8 @@ class Users(WebCase):
         answer = self.client().send("POST", "/v1/tokens", {"name": "a", "scope": "tenant",
                                                            "tenant": "games"})
         self.problem(answer, 503, "unavailable", "user database")
+        self.problem(self.client().send("POST", "/v1/reload"), 503, "unavailable",
+                     "the settings in force stay")
         # The agent's end does not wait for it.
         begin = time.monotonic()
         self.agent.stop()

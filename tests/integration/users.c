@@ -36,6 +36,16 @@ __attribute__((visibility("default"))) int getpwnam_r(const char *name,
 	return next(name, entry, room, n_bytes, ret);
 }
 
+__attribute__((visibility("default"))) int getgrnam_r(const char *name,
+	struct group *entry, char *room, size_t n_bytes, struct group **ret)
+{
+	int (*next)(const char *, struct group *, char *, size_t, struct group **) =
+		dlsym(RTLD_NEXT, "getgrnam_r");
+
+	wait_for_database();
+	return next(name, entry, room, n_bytes, ret);
+}
+
 __attribute__((visibility("default"))) int getgrouplist(
 	const char *user, gid_t group, gid_t *groups, int *n_groups)
 {

@@ -6,20 +6,21 @@
 
 #include "agent/api/api.h"
 #include "agent/config/config.h"
-#include "agent/config/daemon.h"
+#include "agent/config/reread.h"
 #include "agent/event/events.h"
 #include "agent/http/http.h"
+#include "agent/http/problem.h"
 #include "agent/record/agent.h"
 #include "agent/record/notify.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "base/yaml.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#define WAIT_MS 10000u
 
 static bool differs_address(const struct clv_config *a, const struct clv_config *b)
 {
@@ -73,75 +74,123 @@ static int check_fixed(const struct clv_config *before, const struct clv_config 
 		names);
 }
 
-/* Keeps the first mistake. */
-static void keep_first(void *userdata, const struct clv_error *mistake)
+struct clv_reload {
+	struct clv_agent *agent;
+	struct clv_reread *reread;          /* NULL: nothing is read now */
+	uint64_t n_asked, n_begun, n_ended; /* of the requests */
+	struct clv_error error;             /* of the last one that ended; code 0: none */
+};
+
+/* Takes what it uses out of settings. */
+static int apply(struct clv_agent *agent, struct clv_read_settings *settings,
+	struct clv_error *err)
 {
-	struct clv_error *first = userdata;
+	int r = check_fixed(agent->settings, settings->config, err);
 
-	if (first->code == 0)
-		*first = *mistake;
-}
-
-static int read_new(
-	struct clv_agent *agent, struct clv_config **ret, struct clv_error *err)
-{
-	struct clv_error first = {0};
-	struct clv_yaml_mistakes mistakes = {keep_first, &first, 0};
-	int r = clv_daemon_read_settings(&agent->config, &mistakes, ret, err);
-
-	if (r >= 0 || mistakes.n == 0)
-		return r == -EBADMSG ? err->code = -EINVAL : r;
-	if (mistakes.n == 1)
-		return clv_error_set(err, -EINVAL, "%s", first.msg);
-	return clv_error_set(err, -EINVAL,
-		"%zu mistakes, which cleaved --check shows; the first: %.180s",
-		mistakes.n, first.msg);
-}
-
-static int reload(struct clv_agent *agent, struct clv_error *err)
-{
-	_cleanup_free_ char *certificate = NULL, *key = NULL;
-	struct clv_config *config = NULL;
-	int r = read_new(agent, &config, err);
-
+	if (r >= 0)
+		r = clv_http_set_certificate(settings->certificate, settings->key, err);
 	if (r < 0)
 		return r;
-	r = check_fixed(agent->settings, config, err);
-	if (r >= 0)
-		r = clv_config_read_tls(config, &certificate, &key, err);
-	if (r >= 0)
-		r = clv_http_set_certificate(certificate, key, err);
-	if (r < 0) {
-		clv_config_free(config);
-		return r;
-	}
 	clv_config_free(agent->settings);
-	agent->settings = config;
+	agent->settings = settings->config;
+	settings->config = NULL;
 	agent->n_reloads++;
 	return 0;
 }
 
-int clv_reload(struct clv_agent *agent, struct clv_error *err)
+static void end(struct clv_reload *reload, const struct clv_error *err)
 {
-	int r = reload(agent, err);
+	struct clv_agent *agent = reload->agent;
 
-	if (r < 0)
+	reload->error = *err;
+	reload->n_ended = reload->n_begun;
+	if (err->code < 0)
 		clv_events_emit(agent, CLV_EVENT_SETTINGS_REFUSED,
 			"the settings in force stay: %.200s", err->msg);
 	else
 		clv_events_emit(agent, CLV_EVENT_SETTINGS_RELOADED, "%.200s",
 			agent->settings->path);
 	clv_notify_changed(agent->notify, CLV_TOPIC_LEASES);
-	return r;
+}
+
+static void begin(struct clv_reload *reload);
+
+static void on_read(void *userdata, struct clv_read_settings *settings)
+{
+	struct clv_reload *reload = userdata;
+	struct clv_error err = {0};
+
+	reload->reread = clv_reread_free(reload->reread);
+	if (settings->r < 0)
+		err = settings->err;
+	else
+		apply(reload->agent, settings, &err);
+	clv_config_free(settings->config);
+	free(settings->certificate);
+	free(settings->key);
+	end(reload, &err);
+	/* The file may have changed after it was read. */
+	if (reload->n_asked > reload->n_begun)
+		begin(reload);
+}
+
+static void begin(struct clv_reload *reload)
+{
+	struct clv_agent *agent = reload->agent;
+	struct clv_error err = {0};
+
+	reload->n_begun = reload->n_asked;
+	if (clv_reread_new(agent->event, &agent->config, on_read, reload, &reload->reread,
+		    &err) < 0)
+		end(reload, &err);
+}
+
+int clv_reload_new(
+	struct clv_agent *agent, struct clv_reload **ret, struct clv_error *err)
+{
+	*ret = calloc(1, sizeof(**ret));
+	if (!*ret)
+		return clv_error_errno(err, ENOMEM, "cannot start the agent");
+	(*ret)->agent = agent;
+	return 0;
+}
+
+struct clv_reload *clv_reload_free(struct clv_reload *reload)
+{
+	if (reload)
+		clv_reread_free(reload->reread);
+	free(reload);
+	return NULL;
+}
+
+uint64_t clv_reload_begin(struct clv_reload *reload)
+{
+	uint64_t number = ++reload->n_asked;
+
+	if (!reload->reread)
+		begin(reload);
+	return number;
 }
 
 int clv_api_post_reload(
 	struct clv_request *request, const char *argument, struct clv_error *err)
 {
-	int r = clv_reload(request->agent, err);
+	struct clv_reload *reload = request->agent->reload;
 
-	if (r < 0)
+	if (request->is_first_run)
+		request->number = clv_reload_begin(reload);
+	if (reload->n_ended < request->number && !request->is_late)
+		return clv_request_wait(request, CLV_TOPIC_LEASES, WAIT_MS);
+	if (reload->n_ended < request->number)
+		return clv_error_set(err, -CLV_E_UNAVAILABLE,
+			"the settings in force stay: the disk of the settings or the "
+			"user "
+			"database has not answered in time; they are applied when it "
+			"does");
+	if (reload->error.code < 0) {
+		*err = reload->error;
 		return clv_error_prefix(err, "the settings in force stay");
+	}
 	request->status = 204;
 	return 0;
 }

@@ -37,7 +37,8 @@ static int get_ready(
 	request->status = is_ready ? 200 : 503;
 	request->answer = json_pack("{s:b,s:b,s:b,s:s?,s:s?}", "ready", is_ready, "state",
 		readiness.state, "devices", readiness.devices, "code",
-		is_ready ? NULL : clv_problem_code(-EAGAIN), "detail", readiness.why_not);
+		is_ready ? NULL : clv_problem_code(-CLV_E_UNAVAILABLE), "detail",
+		readiness.why_not);
 	return 0;
 }
 

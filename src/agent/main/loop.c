@@ -67,9 +67,9 @@ static int on_signal(
 static int on_reload(
 	sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
 {
-	struct clv_error err = {0};
+	struct clv_agent *agent = userdata;
 
-	clv_reload(userdata, &err);
+	clv_reload_begin(agent->reload);
 	return 0;
 }
 
@@ -206,7 +206,9 @@ static int build(struct clv_agent *agent, struct clv_error *err)
 	clv_cordons_restore(agent);
 	clv_apply_resume(agent->apply);
 	clv_reapply_begin(agent->reapply);
-	r = serve(agent, err);
+	r = clv_reload_new(agent, &agent->reload, err);
+	if (r >= 0)
+		r = serve(agent, err);
 	if (r >= 0)
 		r = clv_idle_new(agent, &agent->idle, err);
 	if (r >= 0)
@@ -220,6 +222,7 @@ static void tear_down(struct clv_agent *agent)
 {
 	clv_api_socket_remove(agent);
 	agent->http = clv_http_free(agent->http);
+	agent->reload = clv_reload_free(agent->reload);
 	clv_users_stop();
 	agent->tokens = clv_tokens_free(agent->tokens);
 	agent->sampler = clv_sampler_free(agent->sampler);

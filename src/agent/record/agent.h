@@ -27,6 +27,7 @@ struct clv_ephemeral;
 struct clv_names;
 struct clv_notify;
 struct clv_reapply;
+struct clv_reload;
 struct clv_route_table;
 struct clv_sampler;
 struct clv_service;
@@ -58,6 +59,7 @@ struct clv_agent {
 	struct clv_agent_config config;
 	struct clv_config *settings; /* of the settings file, or defaults; never NULL */
 	unsigned int n_reloads;      /* settings was replaced so often */
+	struct clv_reload *reload;
 	sd_event *event;
 	struct clv_notify *notify;
 	struct clv_state *state;
