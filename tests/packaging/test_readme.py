@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the commands of the README's "Five minutes" as they are written there, on a bare Debian with
+the committed sources, and compares what does not depend on the machine.
+
+usage: test_readme.py SOURCES ROOT
+
+ROOT is where the bare Debian is kept from run to run.
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import root as roots
+
+SKIP, SECTION, PATIENCE_S = 77, "Five minutes", 1800
+# A reader types the next command when a program in the background has begun.
+TYPING_S = 8
+MARK = "==command"
+
+
+def console_blocks(readme):
+    section = re.search(rf"^## {SECTION}\n(.*?)^## ", readme, re.M | re.S)[1]
+    return re.findall(r"^```\n(\$ .*?)^```$", section, re.M | re.S)
+
+
+def commands_in(block):
+    """[(command, the lines that it shows)]"""
+    found, end = [], None
+    for line in block.splitlines():
+        if end:
+            found[-1][0].append(line)
+            end = None if line == end else end
+        elif line.startswith("$ "):
+            found.append(([line[2:]], []))
+            here = re.search(r"<<'(\w+)'", line)
+            end = here and here[1]
+        else:
+            found[-1][1].append(line)
+    return [("\n".join(lines), shown) for lines, shown in found]
+
+
+def script_of(commands):
+    parts = ["apt-get install -qq python3-pyopencl >/dev/null 2>&1"]
+    for i, (command, _) in enumerate(commands):
+        parts += [f"echo '{MARK} {i}'", command]
+        if command.endswith("&"):
+            parts.append(f"sleep {TYPING_S}")
+    return "\n".join([*parts, f"echo '{MARK} {len(commands)}'", "wait", ""])
+
+
+def same_everywhere(line):
+    """Headers of tables, verdicts and errors, with the numbers taken out; else None."""
+    if not re.match(r"([A-Z-]{2,} +[A-Z-]{2,}|cleave: |This machine |  Global memory size)", line):
+        return None
+    return " ".join(re.sub(r"[\d.]+", "#", line).split())
+
+
+def check_shown(command, shown, out):
+    got = {same_everywhere(line) for line in out.splitlines()}
+    for line in filter(None, map(same_everywhere, shown)):
+        assert line in got, f"'{command}' does not show '{line}' but:\n{out}"
+
+
+def run_inside(root, script):
+    (root.path / "sources/five-minutes.sh").write_text(script)
+    process = root.start("root", "sh", "-c", "cd /sources && bash five-minutes.sh 2>&1")
+    try:
+        return process.communicate(timeout=PATIENCE_S)[0]
+    finally:
+        process.kill()
+
+
+def main():
+    sources, base = map(os.path.abspath, sys.argv[1:3])
+    if os.geteuid() != 0 or not shutil.which("debootstrap"):
+        print("needs root and debootstrap")
+        return SKIP
+    archive = subprocess.run(["git", "-C", sources, "archive", "HEAD"], capture_output=True,
+                             check=False)
+    if archive.returncode != 0:
+        print("needs a git checkout")
+        return SKIP
+    commands = [each for block in console_blocks(Path(sources, "README.md").read_text())
+                for each in commands_in(block)]
+    assert len(commands) > 5, commands
+    roots.enter_namespace()
+    roots.make_base(base, ["ca-certificates"])
+    root = roots.Root(base)
+    try:
+        (root.path / "sources").mkdir()
+        subprocess.run(["tar", "-x", "-C", root.path / "sources"], input=archive.stdout, check=True)
+        out = run_inside(root, script_of(commands))
+        parts = dict(re.findall(rf"^{MARK} (\d+)\n(.*?)(?=^{MARK} )", out, re.M | re.S))
+        for i, (command, shown) in enumerate(commands):
+            assert str(i) in parts, f"'{command}' was not reached:\n{out[-3000:]}"
+            check_shown(command, shown, parts[str(i)])
+    finally:
+        root.close()
+    print(f"ok {len(commands)} commands")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
