@@ -155,6 +155,20 @@ class Changes(Case):
             holder.kill()
         self.assertTrue(wait_until(lambda: not mirror.refresh()))
 
+    def test_places_in_line_arrive(self):
+        """No other request asks for them, so that only the list finds out."""
+        self.keep(share=.9)
+        for name in "ab":
+            self.keep(name=name, share=.9, wait=True)
+        mirror = self.mirror()
+
+        def places():
+            return [lease["queue_position"] for lease in mirror.refresh().values()]
+
+        self.assertEqual(places(), [None, 1, 2])
+        self.agent.request("DELETE", "/v1/leases/a")
+        self.assertTrue(wait_until(lambda: places() == [None, 1]), places())
+
     def test_another_agent(self):
         """The revisions of an earlier agent mean nothing."""
         self.keep(name="a")

@@ -6,6 +6,7 @@
 #include "agent/device/hardware.h"
 #include "agent/lease/kernel-quota.h"
 #include "agent/lease/lease.h"
+#include "agent/ledger/queue.h"
 #include "agent/record/field.h"
 #include "agent/record/lease-fields.h"
 #include "arbiter/arbiter.h"
@@ -99,7 +100,7 @@ static uint64_t hash_rest(const struct clv_lease *lease, uint64_t hash)
 	const struct clv_agent_device *device;
 	const struct clv_attached *process;
 	uint64_t values[] = {
-		lease->position,
+		clv_queue_position(lease),
 		truth->is_known ? truth->memory_bytes : UINT64_MAX,
 		truth->work.is_known ? (uint64_t)(truth->work.utilization * CLV_PPM)
 				     : UINT64_MAX,
