@@ -11,6 +11,11 @@
 #define LONG_NS (10 * CLV_NS_PER_MS)
 #define WORTH_PART 8
 
+/* On a processor the thread that gets the end of a latency tenant's request competes with
+ * the next lease's threads, which occupy all processors for milliseconds: the tenant
+ * keeps the device for so long, and pays for it. */
+#define QUIET_NS (100 * CLV_NS_PER_US)
+
 static uint64_t min_ns(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
@@ -25,21 +30,43 @@ void clv_pause_earn(struct clv_arbiter_lease *holder)
 	holder->earned_at_held_ns = holder->account.held_ns;
 }
 
+/* Whether another lease would use the device now. */
+static bool is_rival(struct clv_arbiter *arbiter, const struct clv_arbiter_lease *lease,
+	const struct clv_arbiter_lease *holder, uint64_t now_ns)
+{
+	return lease != holder &&
+	       clv_policy_is_awake(arbiter->policy, lease->policy_lease) &&
+	       !clv_policy_is_throttled(arbiter->policy, lease->policy_lease, now_ns);
+}
+
 uint64_t clv_pause_allowed_ns(struct clv_arbiter *arbiter,
 	const struct clv_arbiter_lease *holder, uint64_t now_ns)
 {
-	uint64_t ns = holder->pause_ns;
+	uint64_t drain_ns = UINT64_MAX;
 
 	for (const struct clv_arbiter_lease *l = arbiter->leases; l; l = l->next) {
-		if (l == holder || !clv_policy_is_awake(arbiter->policy, l->policy_lease))
-			continue;
-		if (l->usual_drain_ns < LONG_NS)
-			return 0;
-		ns = min_ns(ns, l->usual_drain_ns / WORTH_PART);
+		if (is_rival(arbiter, l, holder, now_ns))
+			drain_ns = min_ns(drain_ns, l->usual_drain_ns);
 	}
-	if (ns > 0 &&
+	/* Without a rival the pause would only use up the holder's cap. */
+	if (drain_ns < LONG_NS || drain_ns == UINT64_MAX || holder->pause_ns == 0 ||
 		clv_policy_pick(arbiter->policy, now_ns).lease != holder->policy_lease)
 		return 0;
+	return min_ns(holder->pause_ns, drain_ns / WORTH_PART);
+}
+
+uint64_t clv_pause_after_request_ns(struct clv_arbiter *arbiter,
+	const struct clv_arbiter_lease *holder, uint64_t now_ns)
+{
+	uint64_t ns = 0;
+
+	for (const struct clv_arbiter_lease *l = arbiter->leases; l; l = l->next) {
+		if (!is_rival(arbiter, l, holder, now_ns))
+			continue;
+		if (l->share.class == CLV_CLASS_LATENCY)
+			return 0;
+		ns = QUIET_NS;
+	}
 	return ns;
 }
 

@@ -19,6 +19,11 @@ void clv_pause_earn(struct clv_arbiter_lease *holder);
 uint64_t clv_pause_allowed_ns(struct clv_arbiter *arbiter,
 	const struct clv_arbiter_lease *holder, uint64_t now_ns);
 
+/* The same after a request of the latency class, where threads are stopped: other leases
+ * of the class do not wait for that. */
+uint64_t clv_pause_after_request_ns(struct clv_arbiter *arbiter,
+	const struct clv_arbiter_lease *holder, uint64_t now_ns);
+
 /* The pause that began then is over, or what is allowed is. */
 void clv_pause_spend(
 	struct clv_arbiter_lease *holder, uint64_t began_ns, uint64_t now_ns);

@@ -17,11 +17,6 @@
  * (gate/window/grace.c). */
 #define SILENT_IDLE_NS (500 * CLV_NS_PER_US)
 
-/* On a processor the thread that gets the end of a latency tenant's request competes with
- * the next lease's threads, which occupy all processors for milliseconds: the tenant
- * keeps the device for so long, and pays for it. */
-#define QUIET_NS (100 * CLV_NS_PER_US)
-
 /* A gate does not ring when its lease goes on in its turn. */
 #define QUIET_POLL_NS (1 * CLV_NS_PER_MS)
 #define STRAY_POLL_NS (1 * CLV_NS_PER_MS)
@@ -384,18 +379,6 @@ static bool is_idle(struct clv_arbiter_lease *holder, uint64_t now_ns)
 	       now_ns - holder->idle_since_ns >= SILENT_IDLE_NS;
 }
 
-/* Leases of the latency class do not wait for that. */
-static uint64_t quiet_after_request_ns(
-	const struct clv_arbiter *arbiter, const struct clv_arbiter_lease *holder)
-{
-	for (const struct clv_arbiter_lease *l = arbiter->leases; l; l = l->next) {
-		if (l != holder && l->share.class == CLV_CLASS_LATENCY &&
-			clv_policy_is_awake(arbiter->policy, l->policy_lease))
-			return 0;
-	}
-	return QUIET_NS;
-}
-
 /* Whether the idle holder keeps the device a little longer. */
 static bool is_quiet(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *holder, uint64_t now_ns)
@@ -408,7 +391,7 @@ static bool is_quiet(
 		clv_pause_earn(holder);
 	if (arbiter->halting == CLV_HALTING_ALWAYS &&
 		holder->share.class == CLV_CLASS_LATENCY)
-		ns = quiet_after_request_ns(arbiter, holder);
+		ns = clv_pause_after_request_ns(arbiter, holder, now_ns);
 	else
 		ns = clv_pause_allowed_ns(arbiter, holder, now_ns);
 	if (ns == 0)

@@ -3,6 +3,7 @@
  * the current one is complete, which lease is charged, and how the length of turns
  * follows the cost of a hand-over. */
 #include "arbiter/handover.h"
+#include "base/units.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -183,6 +184,26 @@ static void test_quiet_alone(void **state)
 	now_ns += 200 * US;
 	assert_true(step() > now_ns);
 	assert_ptr_equal(world.arbiter.holder, a);
+}
+
+/* Its cap does not pay for time that no other lease wants. */
+static void test_no_quiet_alone_with_a_cap(void **state)
+{
+	const struct clv_policy_params params = {.weight_ppm = CLV_PPM / 2,
+		.cap_ppm = CLV_PPM / 2,
+		.class = CLV_CLASS_LATENCY};
+
+	world.arbiter.halting = CLV_HALTING_ALWAYS;
+	a->share.class = params.class;
+	a->share.cap_ppm = params.cap_ppm;
+	clv_policy_update(world.arbiter.policy, a->policy_lease, &params, now_ns);
+	ask(a);
+	submit(a, MS);
+	now_ns += MS;
+	complete(a);
+	step();
+	assert_null(world.arbiter.holder);
+	assert_int_equal(a->account.held_ns, MS);
 }
 
 static void test_no_quiet_on_a_gpu(void **state)
@@ -493,6 +514,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_no_quiet_for_others_of_the_class, begin, end),
 		cmocka_unit_test_setup_teardown(test_quiet_alone, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_no_quiet_alone_with_a_cap, begin, end),
 		cmocka_unit_test_setup_teardown(test_no_quiet_on_a_gpu, begin, end),
 		cmocka_unit_test_setup_teardown(test_late_end, begin, end),
 		cmocka_unit_test_setup_teardown(

@@ -99,7 +99,7 @@ static void act(struct program *program)
 		program->lease->rung = true;
 	}
 	/* A turn has come. */
-	if (program->ends_ns == NEVER && program->asks_ns == NEVER)
+	if (program->ends_ns == NEVER && program->asks_ns == NEVER && program->run_ns > 0)
 		submit(program);
 }
 
@@ -185,10 +185,38 @@ static void test_pauses(void **state)
 	}
 }
 
+/* No other lease waits for the device in its pauses: they do not use up its cap. */
+static void test_a_cap_alone(void **state)
+{
+	struct program capped = {
+		.kernel_ns = 400 * US, .run_ns = 4 * MS, .pause_ns = 3 * MS};
+	struct program absent = {
+		.asks_ns = NEVER, .ends_ns = NEVER, .rings_ns = NEVER, .left_ns = NEVER};
+	struct program *programs[] = {&capped, &absent};
+	struct clv_policy_params params = {.weight_ppm = CLV_PPM / 2,
+		.cap_ppm = CLV_PPM * 3 / 10,
+		.class = CLV_CLASS_NORMAL};
+	double computed;
+
+	now_ns = 1000 * CLV_NS_PER_S;
+	clv_arbiter_world_make(&world, now_ns);
+	begin(&capped, 0, CLV_PPM / 2);
+	capped.lease->share.cap_ppm = params.cap_ppm;
+	clv_policy_update(
+		world.arbiter.policy, capped.lease->policy_lease, &params, now_ns);
+	absent.lease = world.leases[1];
+	run(programs);
+	computed = (double)capped.computed_ns / SECONDS / CLV_NS_PER_S * 100;
+	print_message("%.1f %% computed of a cap of 30 %%\n", computed);
+	clv_arbiter_world_drop(&world);
+	assert_true(computed > 27 && computed < 30.5);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pauses),
+		cmocka_unit_test(test_a_cap_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
