@@ -194,6 +194,8 @@ static void stop_for_next(struct clv_arbiter *arbiter, uint64_t now_ns)
 		return;
 	if (!clv_preempt_stop(arbiter, lease))
 		lease->stray_since_ns = now_ns;
+	else
+		clv_pause_note_drain(lease, now_ns - arbiter->closing_since_ns);
 	if (arbiter->holder)
 		arbiter->holder->charged_until_ns = free_until(now_ns);
 	linger(arbiter, lease, clv_clock_ns());

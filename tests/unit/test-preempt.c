@@ -144,6 +144,23 @@ static void test_work_that_came_late(void **state)
 	end();
 }
 
+/* Others need not keep the device in their pauses because of what could not be stopped
+ * before. */
+static void test_stopped_work_is_not_awaited(void **state)
+{
+	begin(CLV_RM_CLASS_GROUP);
+	a->usual_drain_ns = CLV_NS_PER_S;
+	submit(a);
+	for (int i = 0; i < 30; i++) {
+		submit(b);
+		complete(b);
+		wait_for_turn(a);
+	}
+	assert_true(a->usual_drain_ns < 10 * CLV_NS_PER_MS);
+	complete(a);
+	end();
+}
+
 static void test_unstoppable_work(void **state)
 {
 	begin(0);
@@ -312,6 +329,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_work_that_came_late),
+		cmocka_unit_test(test_stopped_work_is_not_awaited),
 		cmocka_unit_test(test_unstoppable_work),
 		cmocka_unit_test(test_incomplete_report_is_waited_for),
 		cmocka_unit_test(test_threads_are_stopped),
