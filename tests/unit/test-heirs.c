@@ -2,6 +2,7 @@
 /* Heirs of a process that ended, with each answer of the reader of mappings. */
 #include "agent/lease/heirs.h"
 #include "agent/os/maps.h"
+#include "agent/record/agent.h"
 #include "arbiter/arbiter.h"
 #include "base/clock.h"
 
@@ -20,6 +21,7 @@
 
 #define GONE 0x3fffffff
 
+static struct clv_agent agent;
 static struct clv_lease lease;
 static struct clv_attached gone;
 static struct clv_process_id self;
@@ -54,6 +56,7 @@ static int begin(void **state)
 	page_fd = memfd_create("a page", MFD_CLOEXEC);
 	memset(&lease, 0, sizeof(lease));
 	TAILQ_INIT(&lease.processes);
+	lease.agent = &agent;
 	lease.arbiter_lease = (struct clv_arbiter_lease *)&lease; /* never read */
 	gone = (struct clv_attached){.lease = &lease,
 		.record.id.pid = GONE,

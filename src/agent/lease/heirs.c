@@ -3,7 +3,7 @@
  * lease. */
 #include "agent/lease/heirs.h"
 
-#include "agent/os/maps.h"
+#include "agent/record/agent.h"
 #include "arbiter/arbiter.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -45,11 +45,10 @@ static int maps_page(const struct clv_lease *lease, pid_t pid, bool any_lease)
 {
 	struct stat st;
 
-	if (any_lease)
-		return clv_maps_report(pid);
-	if (lease_page(lease, &st) < 0)
+	if (!any_lease && lease_page(lease, &st) < 0)
 		return 1;
-	return clv_maps_file(pid, st.st_dev, st.st_ino);
+	return clv_slow_looks_find_page(&lease->agent->slow_looks, lease->record.tenant,
+		pid, any_lease ? NULL : &st);
 }
 
 enum clv_lookup clv_heirs_has_page(const struct clv_attached *process)

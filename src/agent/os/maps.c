@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #define END_MS 5
+#define SLOW_NS (10 * CLV_NS_PER_MS)
 
 struct reply {
 	uint32_t number; /* of the request */
@@ -197,6 +198,7 @@ static struct {
 	uint32_t number;
 	/* Killed children.  One that the kernel does not let end keeps its place. */
 	pid_t killed[4];
+	bool was_slow; /* the last search */
 } child;
 
 static pid_t *find_place(void)
@@ -281,10 +283,10 @@ static bool may_go_on(uint64_t began_ns, uint64_t began_used_ns)
 	       used_ns() - began_used_ns < CLV_MAPS_USED_MS * CLV_NS_PER_MS;
 }
 
-static int await_reply(struct reply *ret, int *ret_fd)
+static int await_reply(uint64_t began_used_ns, struct reply *ret, int *ret_fd)
 {
 	struct pollfd readable = {.fd = child.fd, .events = POLLIN};
-	uint64_t began_ns = clv_clock_ns(), began_used_ns = used_ns();
+	uint64_t began_ns = clv_clock_ns();
 
 	for (;;) {
 		size_t n_files = 1;
@@ -309,22 +311,31 @@ static int await_reply(struct reply *ret, int *ret_fd)
 int clv_maps_search(const struct clv_maps_search *search, struct clv_maps_found *ret)
 {
 	struct request request = {.search = *search};
+	uint64_t began_used_ns;
 	struct reply reply;
 	int r = start();
 
 	*ret = (struct clv_maps_found){.file_fd = -1};
+	child.was_slow = true;
 	if (r < 0)
 		return -EAGAIN;
+	began_used_ns = used_ns();
 	request.number = ++child.number;
 	r = clv_socket_send(child.fd, &request, sizeof(request), NULL, 0);
 	if (r >= 0)
-		r = await_reply(&reply, &ret->file_fd);
+		r = await_reply(began_used_ns, &reply, &ret->file_fd);
 	if (r < 0) {
 		stop();
 		return -EAGAIN;
 	}
 	ret->texts = reply.texts;
+	child.was_slow = used_ns() - began_used_ns >= SLOW_NS;
 	return reply.r == 0 || reply.r == -EACCES ? reply.r : -EAGAIN;
+}
+
+bool clv_maps_was_slow(void)
+{
+	return child.was_slow;
 }
 
 static int has_line_with(const struct clv_maps_search *search)

@@ -39,6 +39,9 @@ struct clv_maps_found {
  * the file; -EAGAIN: it could not be read now, and the caller knows nothing. */
 int clv_maps_search(const struct clv_maps_search *search, struct clv_maps_found *ret);
 
+/* Whether the last search failed, or took 10 ms of a processor or more. */
+bool clv_maps_was_slow(void);
+
 /* Makes lines that map the file the ones that are searched for. */
 void clv_maps_text(struct clv_maps_search *search, dev_t device, ino_t inode);
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "agent/os/slow-looks.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
@@ -92,5 +94,6 @@ struct clv_agent {
 	struct clv_usage_book *usage;
 	struct clv_history *history;
 	struct clv_watchdog *watchdog;
+	struct clv_slow_looks slow_looks;
 	uint64_t started_real_ns;
 };

@@ -28,6 +28,8 @@
 /* Of these for one lease, as long as other leases have processes to check. */
 #define CHECKS_OF_LEASE 2u
 #define SIZES_OF_LEASE 32u
+/* After this time no further check begins in a tick: the loop waits meanwhile. */
+#define TICK_NS (50 * CLV_NS_PER_MS)
 /* A process is checked when its size has changed, and at intervals that double from
  * FIRST_S to LAST_S. */
 #define FIRST_S 1u
@@ -101,6 +103,7 @@ static uint32_t bit_of(size_t row)
  * whose gate counts only once the process is attached. */
 struct mapped {
 	uint32_t drivers, gates, to_attach;
+	bool is_slow;
 };
 
 json_t *clv_ungated_to_json(uint32_t apis)
@@ -143,7 +146,7 @@ static int read_mapped(pid_t pid, struct mapped *ret)
 	struct clv_maps_found found;
 	int r = clv_maps_search(search_of(pid), &found);
 
-	*ret = (struct mapped){0};
+	*ret = (struct mapped){.is_slow = clv_maps_was_slow()};
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(libraries); i++) {
 		uint64_t pair = found.texts >> (2 * i);
 
@@ -237,19 +240,40 @@ static void leave_unread(
 	lease->truth.unread_until_s = ungated->now_s + LAST_S;
 }
 
+static void note_slow(struct clv_ungated *ungated, struct clv_lease *lease, pid_t pid,
+	uint64_t began_ns)
+{
+	uint64_t now_ns = clv_clock_ns();
+
+	clv_slow_looks_note(&ungated->agent->slow_looks, lease->record.tenant,
+		now_ns - began_ns, now_ns);
+	if (lease->truth.unread_until_s == 0)
+		clv_lease_emit(lease, CLV_EVENT_PROCESSES_UNCHECKED,
+			"the mappings of process %d take long to read: the processes of "
+			"its tenant are checked less often for APIs without a gate",
+			(int)pid);
+	if (lease->truth.unread_until_s == 0)
+		lease->truth.unread_until_s = ungated->now_s;
+}
+
 static void check_process(struct clv_ungated *ungated, size_t at, struct clv_lease *lease)
 {
 	struct clv_descendant *process = &ungated->descendants.items[at];
 	struct mapped mapped;
 	struct found found;
+	uint64_t began_ns = clv_clock_ns();
 	bool is_watched;
+	int r;
 
 	if (lease->truth.unread_until_s > ungated->now_s)
 		return;
-	if (read_mapped(process->id.pid, &mapped) == -EAGAIN) {
+	r = read_mapped(process->id.pid, &mapped);
+	if (r == -EAGAIN)
 		leave_unread(ungated, lease, process->id.pid);
+	if (mapped.is_slow)
+		note_slow(ungated, lease, process->id.pid, began_ns);
+	if (r == -EAGAIN)
 		return;
-	}
 	found = find_ungated(ungated, process, &mapped);
 	report(lease, process->id.pid, &found);
 	if (found.sure && is_to_end(lease))
@@ -278,6 +302,7 @@ static bool is_due(const struct clv_ungated *ungated, struct clv_descendant *pro
 /* What a tick has used of its time. */
 struct tick {
 	unsigned int n_sizes, n_checks;
+	uint64_t began_ns;
 	bool is_shared;    /* each lease gets its part only */
 	size_t first_late; /* the first process that its lease's part did not cover */
 	bool has_late;
@@ -285,7 +310,8 @@ struct tick {
 
 static bool is_spent(const struct tick *tick)
 {
-	return tick->n_checks >= CHECKS_PER_TICK || tick->n_sizes >= SIZES_PER_TICK;
+	return tick->n_checks >= CHECKS_PER_TICK || tick->n_sizes >= SIZES_PER_TICK ||
+	       clv_clock_ns() - tick->began_ns >= TICK_NS;
 }
 
 /* Whether the lease's part of the tick is used up. */
@@ -324,7 +350,9 @@ static bool look_at(struct clv_ungated *ungated, struct tick *tick, size_t at)
 	process->looked_s = ungated->now_s;
 	tick->n_sizes++;
 	lease->truth.n_sizes++;
-	if (!is_due(ungated, process, vm_bytes))
+	if (!is_due(ungated, process, vm_bytes) ||
+		!clv_slow_looks_allow(&ungated->agent->slow_looks, lease->record.tenant,
+			clv_clock_ns()))
 		return true;
 	process->vm_bytes = vm_bytes;
 	check_process(ungated, at, lease);
@@ -351,6 +379,7 @@ void clv_ungated_tick(struct clv_ungated *ungated)
 	struct tick tick = {.is_shared = true};
 
 	clv_descendants_tick(&ungated->descendants, ++ungated->now_s);
+	tick.began_ns = clv_clock_ns();
 	go_round(ungated, &tick);
 	if (!tick.has_late || is_spent(&tick))
 		return;
