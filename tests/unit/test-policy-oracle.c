@@ -84,6 +84,28 @@ static int64_t cap_budget(const struct oracle_lease *l)
 	return (int64_t)l->params.cap_ppm * 100;
 }
 
+/* A lease without work loses what is left of its budget; one with work has that of a
+ * second at most. */
+static void begin_period(struct oracle_lease *l)
+{
+	int64_t most_ns = cap_budget(l) * (l->awake ? 10 : 1);
+
+	l->period_ns += 100000000;
+	l->budget_ns += cap_budget(l);
+	if (l->budget_ns > most_ns)
+		l->budget_ns = most_ns;
+}
+
+/* A lease that gets the device may use more than a period's budget only for time that is
+ * due to it.  That time is the policy's, so that budgets stay equal to the nanosecond. */
+static void limit_budget(struct oracle_lease *l, int64_t due_ns)
+{
+	int64_t most_ns = cap_budget(l) + (due_ns > 0 ? due_ns : 0);
+
+	if (l->params.cap_ppm > 0 && l->budget_ns > most_ns)
+		l->budget_ns = most_ns;
+}
+
 static bool throttled(const struct oracle_lease *l)
 {
 	return l->params.cap_ppm > 0 && l->budget_ns <= 0;
@@ -272,10 +294,7 @@ static void pass_time(struct oracle *o, uint64_t now_ns)
 		}
 		if (!first)
 			return;
-		first->period_ns += 100000000;
-		first->budget_ns += cap_budget(first);
-		if (first->budget_ns > cap_budget(first))
-			first->budget_ns = cap_budget(first);
+		begin_period(first);
 		settle(o);
 	}
 }
@@ -303,12 +322,8 @@ static void oracle_charge(
 
 	move_clock(o, left);
 	l->budget_ns -= l->params.cap_ppm ? (int64_t)held_ns : 0;
-	while (l->params.cap_ppm && l->period_ns + 100000000 <= now_ns) {
-		l->period_ns += 100000000;
-		l->budget_ns += cap_budget(l);
-		if (l->budget_ns > cap_budget(l))
-			l->budget_ns = cap_budget(l);
-	}
+	while (l->params.cap_ppm && l->period_ns + 100000000 <= now_ns)
+		begin_period(l);
 	settle(o);
 }
 
@@ -601,6 +616,7 @@ static void step_turn(struct clv_policy *policy, struct oracle *o, uint64_t *now
 	chosen = by_handle(o, d.lease);
 	if (!chosen || !runnable(chosen))
 		fail("the chosen can run", seed, step);
+	limit_budget(chosen, clv_policy_lag_ns(policy, d.lease));
 	virtual_tolerance = TOLERANCE_NS / share_of(chosen) + TOLERANCE_NS;
 	if (chosen != best) {
 		n_ties++;

@@ -310,6 +310,51 @@ static void test_capped_debtor_gets_its_share(void **state)
 	world_done(&w);
 }
 
+/* A cap takes nothing of a promise: behind kernels of many periods the budgets of those
+ * periods are kept. */
+static void run_capped_behind(uint64_t kernel_ns)
+{
+	struct tenant hog = busy(700000, kernel_ns), capped = busy(300000, MS);
+	struct world w;
+
+	world_init(&w, "capped behind", kernel_ns);
+	capped.params.cap_ppm = 300000;
+	world_add(&w, &hog);
+	world_add(&w, &capped);
+	run_until(&w, 100 * S);
+	assert_near(fraction(&w, 1), 0.3, 0.01);
+	world_done(&w);
+}
+
+static void test_capped_behind_long_kernels(void **state)
+{
+	run_capped_behind(20 * MS);
+	run_capped_behind(250 * MS);
+	run_capped_behind(450 * MS);
+	run_capped_behind(900 * MS);
+}
+
+/* A lease that had less than its cap, because others had their part, has saved nothing
+ * for the time when it is alone. */
+static void test_cap_holds_after_a_crowd(void **state)
+{
+	struct tenant hog = busy(900000, MS), capped = busy(100000, MS);
+	uint64_t held_ns;
+	struct world w;
+
+	world_init(&w, "crowd", 1);
+	capped.params.cap_ppm = 500000;
+	world_add(&w, &hog);
+	world_add(&w, &capped);
+	run_until(&w, 10 * S);
+	assert_near(fraction(&w, 1), 0.1, 0.005);
+	held_ns = w.tenants[1].held_ns;
+	world_remove(&w, &w.tenants[0]); /* the other takes its place */
+	run_until(&w, 11 * S);
+	assert_in_range(w.tenants[0].held_ns - held_ns, 0, 560 * MS);
+	world_done(&w);
+}
+
 /* Half a millisecond of work, a millisecond of idle time: a third of a device. */
 static struct tenant interactive(uint32_t weight_ppm, enum clv_class class)
 {
@@ -617,6 +662,8 @@ int main(void)
 		cmocka_unit_test(test_light_user_adds_no_debt),
 		cmocka_unit_test(test_cap_holds_alone),
 		cmocka_unit_test(test_capped_debtor_gets_its_share),
+		cmocka_unit_test(test_capped_behind_long_kernels),
+		cmocka_unit_test(test_cap_holds_after_a_crowd),
 		cmocka_unit_test(test_interactive_is_served_at_once),
 		cmocka_unit_test(test_interactive_leases_are_served_at_once),
 		cmocka_unit_test(test_overcommitment_starves_no_lease),

@@ -44,12 +44,14 @@
  * last, and w of the turn that it waits for now; its lag at the end is at least what a
  * turn of its own, begun at lag 0, leaves: V is never ahead of the clock when both
  * compete, because none is out then. A cap is exceeded in no interval by more than the
- * budgets of the periods that it cuts at its ends, and one turn's overdraft. */
+ * budgets of the periods that it cuts at its ends, one turn's overdraft, and what was due
+ * to the tenant at its begin: budgets of the periods in which it waited. */
 #include "policy-world.h"
 
 #include "arbiter/policy/cap.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 #define LONGEST_REQUEST_NS 20e6
@@ -227,12 +229,15 @@ static void check_gain(
 }
 
 /* In no interval more than the cap's part of it, except for the budgets of the two
- * periods at its ends and one overrun. */
-static void check_cap(
-	struct world *w, struct worst *worst, struct tenant *t, uint64_t passed_ns)
+ * periods at its ends, one overrun, and what it was due when it began: no more than the
+ * budgets that are kept. */
+static void check_cap(struct world *w, struct worst *worst, const struct limits *l,
+	struct tenant *t, uint64_t passed_ns)
 {
 	double cap = (double)t->params.cap_ppm / CLV_PPM;
-	double most = 2 * cap * (double)CLV_CAP_PERIOD_NS + tenant_longest_turn(t);
+	double budget = cap * (double)CLV_CAP_PERIOD_NS;
+	double most = 2 * budget + tenant_longest_turn(t) +
+		      fmin(most_credit(l), CLV_CAP_KEPT_PERIODS * budget);
 
 	if (t->params.cap_ppm == 0)
 		return;
@@ -255,7 +260,7 @@ static void check_changing(
 			world_fail(w, "tenant %d has a debt of %.0f ns", i, -lag);
 		if (is_beyond(&worst->credit, lag, most_credit(l)))
 			world_fail(w, "tenant %d has a credit of %.0f ns", i, lag);
-		check_cap(w, worst, t, passed_ns);
+		check_cap(w, worst, l, t, passed_ns);
 		if (i > 0 && !l->sparse)
 			check_gain(w, worst, l, t);
 	}

@@ -19,7 +19,7 @@ void clv_cap_init(struct clv_cap *cap, uint32_t cap_ppm, uint64_t now_ns)
 	cap->budget_ns = whole_budget_ns(cap);
 }
 
-void clv_cap_resize(struct clv_cap *cap, uint32_t cap_ppm, uint64_t now_ns)
+void clv_cap_resize(struct clv_cap *cap, uint32_t cap_ppm, bool has_work, uint64_t now_ns)
 {
 	int64_t used_ns;
 
@@ -27,14 +27,15 @@ void clv_cap_resize(struct clv_cap *cap, uint32_t cap_ppm, uint64_t now_ns)
 		clv_cap_init(cap, cap_ppm, now_ns);
 		return;
 	}
-	clv_cap_refill(cap, now_ns);
+	clv_cap_refill(cap, has_work, now_ns);
 	used_ns = whole_budget_ns(cap) - cap->budget_ns;
 	cap->cap_ppm = cap_ppm;
 	cap->budget_ns = whole_budget_ns(cap) - used_ns;
 }
 
-void clv_cap_refill(struct clv_cap *cap, uint64_t now_ns)
+void clv_cap_refill(struct clv_cap *cap, bool has_work, uint64_t now_ns)
 {
+	int64_t most_ns = whole_budget_ns(cap) * (has_work ? CLV_CAP_KEPT_PERIODS : 1);
 	uint64_t periods;
 	__int128 budget_ns;
 
@@ -45,15 +46,23 @@ void clv_cap_refill(struct clv_cap *cap, uint64_t now_ns)
 		return;
 
 	budget_ns = cap->budget_ns + (__int128)periods * whole_budget_ns(cap);
-	if (budget_ns > whole_budget_ns(cap))
-		budget_ns = whole_budget_ns(cap);
+	if (budget_ns > most_ns)
+		budget_ns = most_ns;
 	cap->budget_ns = (int64_t)budget_ns;
 	cap->period_start_ns += periods * CLV_CAP_PERIOD_NS;
 }
 
+void clv_cap_limit(struct clv_cap *cap, int64_t due_ns)
+{
+	int64_t most_ns = whole_budget_ns(cap) + (due_ns > 0 ? due_ns : 0);
+
+	if (cap->budget_ns > most_ns)
+		cap->budget_ns = most_ns;
+}
+
 /* Deducts the time first and then adds the budgets of the periods that began meanwhile:
  * work that spans periods is paid from all of them. */
-void clv_cap_charge(struct clv_cap *cap, uint64_t held_ns, uint64_t now_ns)
+void clv_cap_charge(struct clv_cap *cap, uint64_t held_ns, bool has_work, uint64_t now_ns)
 {
 	if (cap->cap_ppm == 0)
 		return;
@@ -62,7 +71,7 @@ void clv_cap_charge(struct clv_cap *cap, uint64_t held_ns, uint64_t now_ns)
 	cap->budget_ns -= (int64_t)held_ns;
 	if (cap->budget_ns < MIN_BUDGET_NS)
 		cap->budget_ns = MIN_BUDGET_NS;
-	clv_cap_refill(cap, now_ns);
+	clv_cap_refill(cap, has_work, now_ns);
 }
 
 void clv_cap_refund(struct clv_cap *cap, uint64_t ns)

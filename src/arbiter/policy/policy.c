@@ -97,7 +97,7 @@ static void release_throttled(struct clv_policy *policy, uint64_t now_ns)
 
 		if (top->key > (__int128)now_ns || top->key == UINT64_MAX)
 			return;
-		clv_cap_refill(&policy->leases[id].cap, now_ns);
+		clv_cap_refill(&policy->leases[id].cap, true, now_ns);
 		update_queues(policy, id);
 	}
 }
@@ -284,7 +284,7 @@ void clv_policy_update(struct clv_policy *policy, uint32_t id,
 	release_throttled(policy, now_ns);
 	clv_eevdf_update(&policy->eevdf, id, params->weight_ppm, params->class);
 	if (params->cap_ppm != lease->cap.cap_ppm) {
-		clv_cap_resize(&lease->cap, params->cap_ppm, now_ns);
+		clv_cap_resize(&lease->cap, params->cap_ppm, lease->awake, now_ns);
 		update_queues(policy, id);
 	}
 }
@@ -296,8 +296,8 @@ void clv_policy_wake(struct clv_policy *policy, uint32_t id, uint64_t now_ns)
 	release_throttled(policy, now_ns);
 	if (lease->awake)
 		return;
+	clv_cap_refill(&lease->cap, false, now_ns);
 	lease->awake = true;
-	clv_cap_refill(&lease->cap, now_ns);
 	update_queues(policy, id);
 }
 
@@ -308,6 +308,7 @@ void clv_policy_sleep(struct clv_policy *policy, uint32_t id, uint64_t now_ns)
 	release_throttled(policy, now_ns);
 	if (!lease->awake)
 		return;
+	clv_cap_refill(&lease->cap, true, now_ns);
 	lease->awake = false;
 	update_queues(policy, id);
 }
@@ -324,7 +325,7 @@ void clv_policy_charge(
 
 	clv_eevdf_charge(&policy->eevdf, id, held_ns);
 	if (lease->cap.cap_ppm > 0) {
-		clv_cap_charge(&lease->cap, held_ns, now_ns);
+		clv_cap_charge(&lease->cap, held_ns, lease->awake, now_ns);
 		update_queues(policy, id);
 	}
 }
@@ -350,7 +351,8 @@ struct clv_policy_decision clv_policy_pick(struct clv_policy *policy, uint64_t n
 
 	d.slice_ns = clv_eevdf_turn_ns(&policy->eevdf, d.lease);
 	cap = &policy->leases[d.lease].cap;
-	clv_cap_refill(cap, now_ns);
+	clv_cap_refill(cap, true, now_ns);
+	clv_cap_limit(cap, clv_eevdf_lag_ns(&policy->eevdf, d.lease));
 	if (cap->cap_ppm > 0 && d.slice_ns > (uint64_t)cap->budget_ns)
 		d.slice_ns = (uint64_t)cap->budget_ns;
 	return d;
@@ -385,6 +387,6 @@ bool clv_policy_is_throttled(struct clv_policy *policy, uint32_t id, uint64_t no
 	struct lease *lease = lease_of(policy, id);
 
 	release_throttled(policy, now_ns);
-	clv_cap_refill(&lease->cap, now_ns);
+	clv_cap_refill(&lease->cap, lease->awake, now_ns);
 	return clv_cap_is_overdrawn(&lease->cap);
 }

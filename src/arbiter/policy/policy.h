@@ -35,7 +35,9 @@
  *    That lease also takes its part, by weight, of the debts of the tenant's other
  *    leases.
  *  - A cap is a budget of cap x 100 ms per 100 ms, kept even when no other lease
- *    runs; an overdraft is deducted from the next budgets. */
+ *    runs; an overdraft is deducted from the next budgets.  A lease with work keeps
+ *    what is left of its budgets, up to those of a second, and uses more than one of
+ *    them only for time that is due to it (cap.h). */
 
 #define CLV_POLICY_NONE UINT32_MAX
 #define CLV_POLICY_TENANT_MAX 256u
