@@ -78,6 +78,21 @@ def run_in_terminal(command, env, columns=80, rows=24, keys=(), seconds=60):
     return os.waitstatus_to_exitcode(status), output.decode(errors="replace")
 
 
+def hang_up(command, env, ready):
+    """Runs a command as the leader of a session on a terminal, which is closed at the first
+    output with these bytes.  Returns the exit code and the output."""
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.execvpe(command[0], command, env)
+    output = b""
+    while ready not in output:
+        output += os.read(fd, 65536)
+    os.close(fd)
+    if not wait_until(lambda: not is_alive(pid)):
+        os.kill(pid, signal.SIGKILL)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), output.decode()
+
+
 class Sandbox(unittest.TestCase):
     """A runtime folder of its own and no agent."""
 

@@ -23,8 +23,8 @@ import yaml
 import cli_agents
 import cli_starts
 import cli_tables
-from cli_sandbox import (SYSTEM_SOCKET, Paths, Sandbox, StartedOnDemand, is_alive,
-                         run_in_terminal, state_of, wait_until)
+from cli_sandbox import (SYSTEM_SOCKET, Paths, Sandbox, StartedOnDemand, hang_up,
+                         is_alive, run_in_terminal, state_of, wait_until)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 DOUBLE = os.path.join(HERE, "api_double.py")
@@ -382,6 +382,15 @@ class AgentTests(cli_starts.Starts, cli_tables.Tables):
                                        self.env, keys=[(b"ready", b"\x03")])
         self.assertEqual(code, 5, output)
         self.assertEqual(output.count("caught"), 1)
+
+    def test_hangup_of_the_terminal(self):
+        """The kernel tells it to cleave alone, which leads the session where no shell does; a
+        child of the program has it when the program has ended."""
+        code, output = hang_up([Paths.cleave, *self.run_options(
+            "-s.1", "sh", "-c", "sleep 600 & echo $! ready; wait")], self.env, b"ready")
+        self.assertEqual(code, 128 + signal.SIGHUP)
+        self.assertTrue(wait_until(lambda: not is_alive(int(output.split()[0]))))
+        self.assertTrue(wait_until(lambda: self.leases() == []))
 
     def test_stop_and_continue(self):
         """As a shell sends it, to the whole group; and to cleave alone, which forwards it."""

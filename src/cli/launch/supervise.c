@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Supervises a program.  Both are in one process group, so a terminal's signals reach the
- * program directly; only signals that another process sends to this one are forwarded.
+ * program directly; only signals that another process sends to this one are forwarded,
+ * and the hangup of a terminal of which this process is the session's leader: the kernel
+ * tells that to no one else before the leader ends, and this one waits for the program.
  * This process is the subreaper of the program's tree, so it sees the end of the last
  * process.  If it is killed, the program continues. */
 #include "cli/launch/supervise.h"
@@ -12,6 +14,7 @@
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 /* Signals that cannot be caught, and those that a fault of this process raises. */
 static const int never_forwarded[] = {
@@ -73,6 +76,15 @@ static void stop_self(int number)
 	sigprocmask(SIG_BLOCK, &one, NULL);
 }
 
+/* Whether the kernel has sent the signal to this process alone: the terminal has hung up,
+ * and this process leads the session. */
+static bool is_hangup(const siginfo_t *info)
+{
+	return info->si_code == SI_KERNEL &&
+	       (info->si_signo == SIGHUP || info->si_signo == SIGCONT) &&
+	       getsid(0) == getpid();
+}
+
 static void handle(
 	const siginfo_t *info, pid_t main_pid, bool is_main_alive, pid_t outsider)
 {
@@ -80,7 +92,9 @@ static void handle(
 
 	/* A terminal's signal goes to the whole process group: the program has it
 	 * already. */
-	bool is_sent = info->si_code <= 0 && info->si_pid != main_pid;
+	bool is_sent =
+		is_hangup(info) || (info->si_code <= 0 && info->si_pid != main_pid &&
+					   info->si_pid != getpid());
 
 	if (number == SIGCHLD)
 		return;
@@ -112,6 +126,14 @@ static bool reap(pid_t main_pid, int *main_status, bool *is_main_alive, pid_t ou
 	}
 }
 
+/* Does what the kernel does when the leader of a session ends: the program was the leader
+ * in all but name. */
+static void hang_up_group(void)
+{
+	kill(0, SIGHUP);
+	kill(0, SIGCONT);
+}
+
 /* Waits for a signal until the next tick. */
 static int wait_for_signal(const sigset_t *wanted, siginfo_t *info, uint64_t next_ns)
 {
@@ -132,7 +154,7 @@ int clv_supervise(pid_t main_pid)
 int clv_supervise_watched(pid_t main_pid, const struct clv_supervise_watch *watch)
 {
 	uint64_t next_ns = watch ? clv_clock_ns() + watch->every_ns : UINT64_MAX;
-	bool is_main_alive = true;
+	bool is_main_alive = true, is_hung_up = false;
 	pid_t outsider = 0;
 	int status = 0;
 	sigset_t wanted;
@@ -143,8 +165,14 @@ int clv_supervise_watched(pid_t main_pid, const struct clv_supervise_watch *watc
 	while (reap(main_pid, &status, &is_main_alive, outsider)) {
 		siginfo_t info;
 
-		if (wait_for_signal(&wanted, &info, next_ns) > 0)
+		if (is_hung_up && !is_main_alive) {
+			hang_up_group();
+			is_hung_up = false;
+		}
+		if (wait_for_signal(&wanted, &info, next_ns) > 0) {
+			is_hung_up |= info.si_signo == SIGHUP && is_hangup(&info);
 			handle(&info, main_pid, is_main_alive, outsider);
+		}
 		if (!watch || clv_clock_ns() < next_ns)
 			continue;
 		watch->tick(watch->userdata, main_pid);
