@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #define SOCKET_NAME "/api.sock"
+#define OVERFLOW_UID 65534 /* how the kernel shows a user who is not mapped */
 
 /* FNV-1a, which is enough to distinguish the few files of one user. */
 static uint64_t hash_text(const char *text)
@@ -104,13 +105,33 @@ static int fail_owner(const char *path, uid_t owner, struct clv_client_error *er
 {
 	return clv_client_fail(err, -EPERM, "not_permitted",
 		"the socket %s belongs to user %u, neither root nor you (user %u): "
-		"cleave does not trust it, so name another with --socket or remove it",
+		"cleave does not trust it, so name another with --socket",
 		path, owner, geteuid());
 }
 
-static bool is_trusted(uid_t uid)
+/* In the user namespace of a program that `cleave run` has started, root is not mapped.
+ */
+static bool is_root_unmapped(void)
 {
-	return uid == 0 || uid == geteuid();
+	FILE *map = fopen("/proc/self/uid_map", "re");
+	bool is_unmapped = map != NULL;
+	unsigned int first, n;
+
+	while (is_unmapped && fscanf(map, "%u %*u %u", &first, &n) == 2)
+		is_unmapped = first > 0 || n == 0;
+	if (map)
+		fclose(map);
+	return is_unmapped;
+}
+
+/* Only root can make the folder of the system's agent: there an owner that is not mapped
+ * is taken for root. */
+static bool is_trusted(const char *path, uid_t uid)
+{
+	if (uid == 0 || uid == geteuid())
+		return true;
+	return uid == OVERFLOW_UID && is_root_unmapped() &&
+	       strcmp(path, CLV_PATH_SYSTEM_RUNTIME SOCKET_NAME) == 0;
 }
 
 static int fail_connect(const char *path, int errnum, struct clv_client_error *err)
@@ -151,7 +172,7 @@ int clv_locate_probe(const char *path, struct clv_client_error *err)
 	if (!S_ISSOCK(st.st_mode))
 		return clv_client_fail(err, -ENOTSOCK, "unreachable",
 			"%s is not a socket: name the agent's with --socket", path);
-	if (!is_trusted(st.st_uid))
+	if (!is_trusted(path, st.st_uid))
 		return fail_owner(path, st.st_uid, err);
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
@@ -164,7 +185,7 @@ int clv_locate_probe(const char *path, struct clv_client_error *err)
 		return fail_connect(path, errno, err);
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n_bytes) < 0)
 		return fail_connect(path, errno, err);
-	if (!is_trusted(peer.uid))
+	if (!is_trusted(path, peer.uid))
 		return fail_owner(path, peer.uid, err);
 
 	return 1;

@@ -73,8 +73,10 @@ class Folders(unittest.TestCase):
         self.script = harness.copy_for_others()
         self.addCleanup(shutil.rmtree, os.path.dirname(self.script))
 
-    def agent(self, *arguments, user=None):
+    def agent(self, *arguments, user=None, runtime=None):
         agent = Inside(self.enter, ["--sim", self.sim, *arguments], user)
+        if runtime:
+            agent.runtime, agent.api = runtime, f"/proc/{self.room.pid}/root{runtime}/api.sock"
         self.addCleanup(agent.close)
         agent.start()
         self.assertTrue(wait_until(lambda: len(agent.get("/v1/devices")["items"]) >= 8))
@@ -143,6 +145,22 @@ class Folders(unittest.TestCase):
         status, problem = self.lease(second)
         self.assertEqual((status, problem["code"]), (409, "in_use"))
         self.assertRegex(problem["detail"], r"process \d+ of user %d" % NOBODY)
+
+    def test_a_command_inside_a_lease(self):
+        """Root, whose agent it is, is not mapped in the user namespace of a user's program."""
+        agent = self.agent("--system", runtime="/run/cleave")
+        become = ["setpriv", "--reuid=2", "--regid=2", "--clear-groups"]
+        os.chown(self.files, 2, 2)
+        cleave = PROGRAMS["cleave"]
+        if subprocess.run([*become, cleave, "help"], check=False,
+                          stdout=subprocess.DEVNULL).returncode != 0:
+            self.skipTest("users cannot execute the build")
+        done = subprocess.run(
+            [*self.enter, *become, cleave, "run", "--allow-ungated", "--share=.1", "--name=inside",
+             "--", cleave, "ps"], capture_output=True, text=True, check=False,
+            env={**os.environ, "XDG_RUNTIME_DIR": self.files})
+        self.assertEqual(done.returncode, 0, (done.stderr, agent.log()))
+        self.assertIn("inside", done.stdout)
 
 
 @unittest.skipUnless(os.geteuid() == 0, "needs root to be the system's agent")

@@ -44,7 +44,8 @@ def commands_in(block):
 
 
 def script_of(commands):
-    parts = ["apt-get install -qq python3-pyopencl >/dev/null 2>&1"]
+    parts = ["export PATH=/usr/local/sbin:/usr/local/bin:$PATH",
+             "apt-get install -qq python3-pyopencl >/dev/null 2>&1"]
     for i, (command, _) in enumerate(commands):
         parts += [f"echo '{MARK} {i}'", command]
         if command.endswith("&"):
