@@ -149,9 +149,30 @@ class Attacker:
             time.sleep(.05)
 
 
+def idle_seconds():
+    """Of all processors together."""
+    words = Path("/proc/stat").read_text(encoding="ascii").split()
+    return (int(words[4]) + int(words[5])) / os.sysconf("SC_CLK_TCK")
+
+
+@dataclasses.dataclass
+class Use:
+    """Parts of the device's time, and of its processors'."""
+    held: float   # by the victim, by the ledger
+    idle: float
+    host: float   # used outside of turns by other programs than the victim
+    leases: int   # of the attacker
+
+
+def use_of(ledgers, seconds, victim_seconds, idle, leases):
+    held = (ledgers[1]["victim"] - ledgers[0]["victim"]) / seconds
+    processors = os.cpu_count() * seconds
+    others = 1 - (victim_seconds + idle) / processors
+    return Use(held, idle / processors, others - (1 - held), leases)
+
+
 def beside(session, victim, attack, seconds):
-    """A block of the victim beside the attacker, the part of it that the victim held by the
-    ledger, and the number of leases of the attacker."""
+    """A block of the victim beside the attacker, and how the device was used in it."""
     spared = attack.spared_seconds if session.executor == AUTO else 0
     begin = session.start([victim])
     try:
@@ -161,39 +182,42 @@ def beside(session, victim, attack, seconds):
         raise
     try:
         begin = attacker.whole(max(begin, raw_ns()) + int(spared * 1e9))
-        before = session.ledger()
+        before, used_ns, idle = session.ledger(), victim.processor_ns(), idle_seconds()
         end = attacker.whole(begin + int(seconds * 1e9))
-        after = session.ledger()
+        after, used_ns = session.ledger(), victim.processor_ns() - used_ns
+        idle = idle_seconds() - idle
         block = session.stop([victim], begin)
     finally:
         attacker.end()
     held = {name: after[name] - before.get(name, 0) for name in after}
     attacker.prove(held, (end - begin) / 1e9)
-    return block, held["victim"] * 1e9 / (end - begin), attacker.leases
+    return block, use_of((before, after), (end - begin) / 1e9, used_ns / 1e9, idle,
+                         attacker.leases)
 
 
 def run_attack(context, executor, case, attack):
-    blocks, parts, leases = [], [], 0
+    blocks, uses = [], []
     with Session(context.build, True, executor=executor) as session:
         cal = session.calibrate()
         tell_speed(session)
         victim = session.spawn("victim", ["--kernel", 1000, "--cal", cal], Lease(VICTIM))
         alone = [session.block([victim], ALONE_SECONDS)]
         for _ in range(QUICK_TIMES if context.quick else TIMES):
-            block, part, n = beside(session, victim, attack,
-                                    QUICK_SECONDS if context.quick else SECONDS)
+            block, use = beside(session, victim, attack,
+                                QUICK_SECONDS if context.quick else SECONDS)
             blocks.append(block)
-            parts.append(part)
-            leases += n
+            uses.append(use)
             alone.append(session.block([victim], ALONE_SECONDS))
     ratios = measure.between_ratios([b.work_rate() for b in blocks],
                                     [b.work_rate() for b in alone])
     name = f"{executor}-{case}"
-    context.tell(f"attacks {name}: {leases} leases, work "
+    context.tell(f"attacks {name}: {sum(use.leases for use in uses)} leases, work "
                  + " ".join(f"{ratio:.3f}" for ratio in ratios) + ", held by the victim "
-                 + " ".join(f"{part:.3f}" for part in parts))
+                 + " ".join(f"{use.held:.3f}" for use in uses))
     context.add("attacks", name, "work", measure.median(ratios), "fraction")
-    context.add("attacks", name, "held", measure.median(parts), "fraction")
+    for part in ("held", "host", "idle"):
+        value = measure.median([getattr(use, part) for use in uses])
+        context.add("attacks", name, part, value, "fraction")
 
 
 def run(context):

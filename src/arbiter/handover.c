@@ -22,10 +22,10 @@
 #define DENIED_MAX 64
 
 /* Turns are so long that hand-overs take this part of the time, within the limit. */
-#define LOST_PART_PPM 15000
+#define LOST_PART_PPM 6000
 #define STRETCH_PERCENT_MAX 200
 /* The limit for the turns of all other leases together, which a lease waits for. */
-#define ROUND_NS (64 * CLV_NS_PER_MS)
+#define ROUND_NS (56 * CLV_NS_PER_MS)
 
 #define LINGER_NS_MAX CLV_NS_PER_MS
 /* An announced end beyond this is ignored. */

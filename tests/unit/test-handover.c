@@ -428,12 +428,12 @@ static uint64_t turn_ns(void)
 	return turns.turn_ns;
 }
 
-/* The cost is at most 1.5 % of a turn, and a turn at most twice as long. */
+/* The cost is at most 0.6 % of a turn, and a turn at most twice as long. */
 static void test_turns_grow_with_cost(void **state)
 {
 	take_turns(100, 30 * US);
 	assert_int_equal(turn_ns(), 8 * MS);
-	take_turns(100, 180 * US);
+	take_turns(100, 72 * US);
 	assert_in_range(turn_ns(), 11 * MS, 13 * MS);
 	take_turns(100, 500 * US);
 	assert_int_equal(turn_ns(), 16 * MS);
