@@ -215,7 +215,8 @@ def run_attack(context, executor, case, attack):
                  + " ".join(f"{ratio:.3f}" for ratio in ratios) + ", held by the victim "
                  + " ".join(f"{use.held:.3f}" for use in uses))
     context.add("attacks", name, "work", measure.median(ratios), "fraction")
-    for part in ("held", "host", "idle"):
+    # Where an attacker's turns leave a processor idle, the rest is not known.
+    for part in ("held", "host", "idle") if attack.is_repeated else ("held",):
         value = measure.median([getattr(use, part) for use in uses])
         context.add("attacks", name, part, value, "fraction")
 
