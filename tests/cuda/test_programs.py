@@ -168,8 +168,10 @@ class Programs(machine.Case):
         self.begin()
         self.assertEqual(self.attempt(self.path("missing"))[0], NOT_FOUND)
         self.assertEqual(self.attempt(self.folder)[0], NOT_EXECUTABLE)
-        self.assertEqual(self.attempt(self.write("text", "hello\n"))[0], NOT_EXECUTABLE)
-        self.assertEqual(self.attempt(self.write("nothing", ""))[0], NOT_EXECUTABLE)
+        self.assertEqual(self.attempt(self.write("data", "\1\0\2"))[0], NOT_EXECUTABLE)
+        # The shell runs a text, as under env(1).
+        self.assertEqual(self.attempt(self.write("text", "exit 5\n"))[0], 5)
+        self.assertEqual(self.attempt(self.write("nothing", ""))[0], 0)
         script = self.write("lost", f"#!{self.path('missing')}\n")
         self.assertEqual(self.attempt(script)[0], NOT_FOUND)
 

@@ -56,13 +56,16 @@ class Bed(Case):
     def owed(self):
         return self.agent.get("/v1/devices")["items"][0]["debt_seconds"]
 
-    def indebt(self, cgroup=None):
-        """Ends a lease in debt; returns the debt, which stays with the tenant."""
+    def indebt(self, cgroup=None, victim=None):
+        """Ends a lease in debt; returns the debt, which stays with the tenant. A victim that is given
+        is served, and the debt paid, only until then."""
         attacker = self.start_attacker(cgroup)
         self.run_kernel(attacker)
         # The victim is served until this is read, which pays a part of the debt.
         owes = -self.lease("attacker")["lag_seconds"]
         self.assertGreater(owes, KERNEL_S / 20)
+        if victim:
+            victim.do("stand_in_line", threads=0)
         self.leave(attacker)
         return owes
 
@@ -105,9 +108,7 @@ class Debts(Bed):
     def test_over_agents(self):
         for how in (signal.SIGTERM, signal.SIGKILL):
             victim = self.start_victim()
-            self.indebt()
-            # Else it is served, and the debt is paid, while the next agent starts.
-            victim.do("stand_in_line", threads=0)
+            self.indebt(victim=victim)
             self.agent.stop(how)
             self.assertEqual(self.state("SELECT weight_ppm FROM debts WHERE debt_ns>0"),
                              [(100000,)])
@@ -166,8 +167,8 @@ class Accounts(Bed):
                     json.dump({"version": 1, "debts": setting}, file)
                 self.agent.arguments = ["--config", settings]
                 self.agent.start()
-                self.start_victim()
-                self.indebt(f"{pods[0]}/a")
+                victim = self.start_victim()
+                self.indebt(f"{pods[0]}/a", victim)
                 self.start_attacker(cgroup)
                 self.assertEqual(self.lease("attacker")["lag_seconds"] < -KERNEL_S / 20,
                                  takes, (setting, cgroup))
