@@ -104,6 +104,7 @@ class Basics(Case):
 
     def test_bad_queries(self):
         for url in ("/v1/events?after=-1", "/v1/events?limit=x", "/v1/events?limit=",
+                    "/v1/events?limit=0", "/v1/leases?limit=0", "/v1/audit?limit=0",
                     "/v1/events?wait_ms=999999999", "/v1/events?after=1e3"):
             self.refused(self.agent.request("GET", url), 400, "bad_request")
 

@@ -39,13 +39,14 @@ static uint64_t last_id(const json_t *items)
 int clv_api_get_events(
 	struct clv_request *request, const char *argument, struct clv_error *err)
 {
+	const char *text = clv_request_argument(request, "limit");
 	uint64_t after = 0, limit = LIMIT_DEFAULT, wait_ms = 0;
 	json_t *items;
 	int r;
 
 	r = get_number(request, "after", INT64_MAX, &after, err);
-	if (r >= 0)
-		r = get_number(request, "limit", LIMIT_MAX, &limit, err);
+	if (r >= 0 && text)
+		r = clv_request_parse_limit(text, LIMIT_MAX, &limit, err);
 	if (r >= 0)
 		r = clv_api_get_wait(request, &wait_ms, err);
 	if (r < 0)

@@ -28,7 +28,7 @@ int clv_api_get_page(struct clv_request *request, uint64_t default_limit,
 	if (after)
 		r = clv_request_parse_number("after", after, INT64_MAX, &ret->after, err);
 	if (r >= 0 && limit)
-		r = clv_request_parse_number("limit", limit, PAGE_MAX, &ret->limit, err);
+		r = clv_request_parse_limit(limit, PAGE_MAX, &ret->limit, err);
 	return r;
 }
 

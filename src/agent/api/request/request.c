@@ -167,6 +167,19 @@ int clv_request_parse_number(const char *name, const char *text, uint64_t most,
 	return 0;
 }
 
+/* An empty page would look like the end of the list. */
+int clv_request_parse_limit(
+	const char *text, uint64_t most, uint64_t *ret, struct clv_error *err)
+{
+	uint64_t limit;
+
+	if (clv_request_parse_number("limit", text, most, &limit, err) < 0 || limit == 0)
+		return clv_error_set(err, -EINVAL,
+			"limit must be a whole number from 1 to %" PRIu64, most);
+	*ret = limit;
+	return 0;
+}
+
 int clv_request_parse_holder(
 	const char *data, size_t n_bytes, int *ret_pid, struct clv_error *err)
 {

@@ -22,3 +22,5 @@ int clv_request_parse_holder(
 /* Parses a number in a query: decimal digits only, from 0 to most. */
 int clv_request_parse_number(const char *name, const char *text, uint64_t most,
 	uint64_t *ret, struct clv_error *err);
+int clv_request_parse_limit(
+	const char *text, uint64_t most, uint64_t *ret, struct clv_error *err);
