@@ -22,9 +22,8 @@ TYPING_S = 8
 MARK = "==command"
 
 
-def console_blocks(readme):
-    section = re.search(rf"^## {SECTION}\n(.*?)^## ", readme, re.M | re.S)[1]
-    return re.findall(r"^```\n(\$ .*?)^```$", section, re.M | re.S)
+def section_of(readme):
+    return re.search(rf"^## {SECTION}\n(.*?)^## ", readme, re.M | re.S)[1]
 
 
 def commands_in(block):
@@ -43,9 +42,11 @@ def commands_in(block):
     return [("\n".join(lines), shown) for lines, shown in found]
 
 
-def script_of(commands):
+def script_of(section, commands):
+    """The packages that the text between the commands names are installed first."""
+    packages = re.findall(r"`(apt-get install) ([^`]*)`", section)
     parts = ["export PATH=/usr/local/sbin:/usr/local/bin:$PATH",
-             "apt-get install -qq python3-pyopencl >/dev/null 2>&1"]
+             *(f"{command} -qq {names} >/dev/null 2>&1" for command, names in packages)]
     for i, (command, _) in enumerate(commands):
         parts += [f"echo '{MARK} {i}'", command]
         if command.endswith("&"):
@@ -85,7 +86,8 @@ def main():
     if archive.returncode != 0:
         print("needs a git checkout")
         return SKIP
-    commands = [each for block in console_blocks(Path(sources, "README.md").read_text())
+    section = section_of(Path(sources, "README.md").read_text(encoding="utf-8"))
+    commands = [each for block in re.findall(r"^```\n(\$ .*?)^```$", section, re.M | re.S)
                 for each in commands_in(block)]
     assert len(commands) > 5, commands
     roots.enter_namespace()
@@ -94,7 +96,7 @@ def main():
     try:
         (root.path / "sources").mkdir()
         subprocess.run(["tar", "-x", "-C", root.path / "sources"], input=archive.stdout, check=True)
-        out = run_inside(root, script_of(commands))
+        out = run_inside(root, script_of(section, commands))
         parts = dict(re.findall(rf"^{MARK} (\d+)\n(.*?)(?=^{MARK} )", out, re.M | re.S))
         for i, (command, shown) in enumerate(commands):
             assert str(i) in parts, f"'{command}' was not reached:\n{out[-3000:]}"
