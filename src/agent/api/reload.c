@@ -183,10 +183,9 @@ int clv_api_post_reload(
 		return clv_request_wait(request, CLV_TOPIC_LEASES, WAIT_MS);
 	if (reload->n_ended < request->number)
 		return clv_error_set(err, -CLV_E_UNAVAILABLE,
-			"the settings in force stay: the disk of the settings or the "
-			"user "
-			"database has not answered in time; they are applied when it "
-			"does");
+			"the settings in force stay: the disk of the settings, or the "
+			"user database, has not answered in time; the new ones are "
+			"applied when it does");
 	if (reload->error.code < 0) {
 		*err = reload->error;
 		return clv_error_prefix(err, "the settings in force stay");

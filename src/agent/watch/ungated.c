@@ -247,13 +247,13 @@ static void note_slow(struct clv_ungated *ungated, struct clv_lease *lease, pid_
 
 	clv_slow_looks_note(&ungated->agent->slow_looks, lease->record.tenant,
 		now_ns - began_ns, now_ns);
-	if (lease->truth.unread_until_s == 0)
-		clv_lease_emit(lease, CLV_EVENT_PROCESSES_UNCHECKED,
-			"the mappings of process %d take long to read: the processes of "
-			"its tenant are checked less often for APIs without a gate",
-			(int)pid);
-	if (lease->truth.unread_until_s == 0)
-		lease->truth.unread_until_s = ungated->now_s;
+	if (lease->truth.unread_until_s > 0)
+		return; /* the event was emitted before */
+	clv_lease_emit(lease, CLV_EVENT_PROCESSES_UNCHECKED,
+		"the mappings of process %d take long to read: the processes of its "
+		"tenant are checked less often for APIs without a gate",
+		(int)pid);
+	lease->truth.unread_until_s = ungated->now_s;
 }
 
 static void check_process(struct clv_ungated *ungated, size_t at, struct clv_lease *lease)

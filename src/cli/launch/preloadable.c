@@ -124,8 +124,8 @@ static const char *obstacle_of_file(int fd, const struct stat *st, bool is_loade
 				    : NULL;
 }
 
-/* Reads the interpreter of a "#!" line; false if the file is a program.  A text without
- * such a line is run by the shell, as execvp() does. */
+/* Reads the interpreter of a "#!" line; false if the file is a program or other data.  A
+ * text without such a line is run by the shell, as execvp() does. */
 static bool read_interpreter(int fd, char ret[SCRIPT_BYTES])
 {
 	struct clv_image image;
@@ -139,7 +139,7 @@ static bool read_interpreter(int fd, char ret[SCRIPT_BYTES])
 		return false;
 	if (strncmp(line, "#!", 2) != 0) {
 		strcpy(ret, SHELL);
-		return true;
+		return strlen(line) == (size_t)(n > 0 ? n : 0);
 	}
 	begin = line + 2 + strspn(line + 2, " \t");
 	length = strcspn(begin, " \t\n");
