@@ -29,7 +29,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -759,15 +758,6 @@ static void test_every_order(void **state)
 		exploration.n_states, exploration.n_events);
 	free(exploration.seen);
 	free(exploration.states);
-}
-
-/* Only the commits matter here, and not the disk. */
-extern int __wrap_sqlite3_open_v2(const char *, sqlite3 **, int, const char *);
-extern int __real_sqlite3_open_v2(const char *, sqlite3 **, int, const char *);
-
-int __wrap_sqlite3_open_v2(const char *path_, sqlite3 **ret, int flags, const char *vfs)
-{
-	return __real_sqlite3_open_v2(":memory:", ret, flags, vfs);
 }
 
 int main(void)
