@@ -271,23 +271,35 @@ OWN, CALLS, ABOUT_IT, HAS_IT = range(4)
 NEAR = 2  # calls
 
 
-def least_steps(targets, changed, reach, build):
-    """(calls to the nearest changed file, whether that is in tests/); None: no changed file."""
-    found = [(steps, not any(f.startswith("tests/") for f in build.files_of[name] & changed))
-             for target in targets for name, steps in reach.of(target).items()
-             if build.files_of.get(name, set()) & changed]
-    return min(found, default=None)
+def steps_to_files(targets, reach, build):
+    """{file: the least calls to an object that contains it} of a test's programs."""
+    found = {}
+    for target in targets:
+        for name, steps in reach.of(target).items():
+            for file in build.files_of.get(name, ()):
+                found[file] = min(steps, found.get(file, steps))
+    return found
 
 
-def nearness(test, room, changed, reach, build, known):
+class Contents:
+    """What a test contains: its scripts, and the files of its programs."""
+
+    def __init__(self, test, build, reach, known):
+        targets = build.targets_of(test)
+        self.scripts = scripts_of(test, known)
+        self.steps = steps_to_files(targets, reach, build)
+        self.is_own_program = build.relative(test["cmd"][0]) in targets
+
+
+def nearness(test, room, changed, contents):
     """How near a test is to the changed files of a room; None: it has none of them."""
-    targets = build.targets_of(test)
-    least = least_steps(targets, changed, reach, build)
-    if scripts_of(test, known) & changed or least == (0, False):
+    least = min(((contents.steps[f], not f.startswith("tests/"))
+                 for f in changed if f in contents.steps), default=None)
+    if contents.scripts & changed or least == (0, False):
         return OWN
     if least is None:
         return None
-    if build.relative(test["cmd"][0]) in targets:
+    if contents.is_own_program:
         return CALLS if least[0] <= NEAR else ABOUT_IT
     return ABOUT_IT if test["name"] in about(room) else HAS_IT
 
@@ -325,17 +337,17 @@ class Choice:
     """Chooses for one room after the other."""
 
     def __init__(self, build):
-        self.build, self.known = build, set(tree.files())
+        self.build, known = build, set(tree.files())
         self.tests = [t for t in build.tests if may_run(t)]
-        self.reach = Reach(build, set().union(*(build.targets_of(t) for t in self.tests)))
+        reach = Reach(build, set().union(*(build.targets_of(t) for t in self.tests)))
+        self.contents = {t["name"]: Contents(t, build, reach, known) for t in self.tests}
         durations = build.durations()
         self.own = set()  # of the last room: the tests whose own file was changed
         self.seconds_of = {t["name"]: durations.get(t["name"], guess(t)) for t in self.tests}
 
     def of_room(self, room, changed):
         """(chosen, left out)."""
-        near = [(nearness(t, room, changed, self.reach, self.build, self.known), t)
-                for t in self.tests]
+        near = [(nearness(t, room, changed, self.contents[t["name"]]), t) for t in self.tests]
         self.own = {t["name"] for n, t in near if n == OWN}
         return choose([(n, self.seconds_of[t["name"]], t["is_parallel"], t["name"])
                        for n, t in near if n is not None], SECONDS, JOBS)
