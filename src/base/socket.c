@@ -56,16 +56,11 @@ int clv_socket_connect(const char *path, int type, int timeout_ms, struct clv_er
 	return CLV_TAKE_FD(fd);
 }
 
-int clv_socket_listen(
-	const char *path, int type, unsigned int mode, struct clv_error *err)
+/* A socket file that a process has left behind is removed; one that is served is not. */
+static int remove_unserved(const char *path, int type, struct clv_error *err)
 {
-	struct sockaddr_un address;
-	_cleanup_close_ int fd = -1;
-	int probe, r = fill_address(path, &address, err);
+	int probe = clv_socket_connect(path, type, 100, NULL);
 
-	if (r < 0)
-		return r;
-	probe = clv_socket_connect(path, type, 100, NULL);
 	if (probe >= 0) {
 		close(probe);
 		return clv_error_set(err, -EADDRINUSE,
@@ -73,10 +68,31 @@ int clv_socket_listen(
 	}
 	if (unlink(path) < 0 && errno != ENOENT)
 		return clv_error_errno(err, errno, "cannot replace %s", path);
+	return 0;
+}
+
+int clv_socket_listen(
+	const char *path, int type, unsigned int mode, struct clv_error *err)
+{
+	struct sockaddr_un name;
+	const struct sockaddr *address = (struct sockaddr *)&name;
+	_cleanup_close_ int fd = -1;
+	int r = fill_address(path, &name, err);
+
+	if (r < 0)
+		return r;
 	fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return clv_error_errno(err, errno, "cannot create a socket");
-	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
+	r = bind(fd, address, sizeof(name));
+	/* Most paths are new, and a new lease does not wait for a probe. */
+	if (r < 0 && errno == EADDRINUSE) {
+		r = remove_unserved(path, type, err);
+		if (r < 0)
+			return r;
+		r = bind(fd, address, sizeof(name));
+	}
+	if (r < 0)
 		return clv_error_errno(err, errno, "cannot bind %s", path);
 	if (chmod(path, mode) < 0 || listen(fd, 128) < 0)
 		return clv_error_errno(err, errno, "cannot listen on %s", path);

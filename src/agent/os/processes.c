@@ -299,13 +299,16 @@ size_t clv_process_ancestors(pid_t pid, struct clv_process_id *ret, size_t room)
 
 void clv_process_boot_id(char ret[40])
 {
-	_cleanup_close_ int fd =
-		open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-	ssize_t length = fd < 0 ? -1 : read(fd, ret, 36);
+	static char known[40]; /* read once, and not for each new lease */
 
-	if (length < 0)
-		length = 0;
-	ret[length] = '\0';
+	if (known[0] == '\0') {
+		_cleanup_close_ int fd =
+			open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+
+		if (fd < 0 || read(fd, known, 36) < 36)
+			known[0] = '\0';
+	}
+	memcpy(ret, known, sizeof(known));
 }
 
 static int on_readable(sd_event_source *source, int fd, uint32_t events, void *userdata)

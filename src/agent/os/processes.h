@@ -69,7 +69,8 @@ struct clv_process_layout {
 };
 int clv_process_read_layout(pid_t pid, struct clv_process_layout *ret);
 
-/* The kernel's boot id, 36 characters.  Start times mean nothing without it. */
+/* The kernel's boot id, 36 characters, or "".  Start times mean nothing without it.  For
+ * the main thread. */
 void clv_process_boot_id(char ret[40]);
 
 /* Calls back once, when the process has ended.  clv_watch_new() takes the pidfd also when
