@@ -4,11 +4,11 @@
  */
 #include "world.h"
 
+#include "agent/attach/gate-server.h"
 #include "agent/device/device-lock.h"
 #include "agent/lease/attached.h"
 #include "agent/lease/debts.h"
 #include "agent/lease/executor.h"
-#include "agent/lease/gate-server.h"
 #include "agent/lease/heirs.h"
 #include "agent/lease/kernel-quota.h"
 #include "agent/os/processes.h"

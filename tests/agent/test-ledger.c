@@ -2,7 +2,7 @@
 /* The table of leases: lookups, counts, and what a failure leaves behind. */
 #include "rows.h"
 
-#include "agent/lease/lease-open.h"
+#include "agent/attach/lease-open.h"
 #include "agent/ledger/ledger.h"
 #include "agent/ledger/promises.h"
 #include "agent/ledger/standing.h"

@@ -3,9 +3,9 @@
  * which lease is admitted next.  test-lease-states.c has the states of one lease. */
 #include "rows.h"
 
+#include "agent/attach/lease-open.h"
 #include "agent/lease/attached.h"
 #include "agent/lease/holder.h"
-#include "agent/lease/lease-open.h"
 #include "agent/ledger/demand.h"
 #include "agent/ledger/force.h"
 #include "agent/ledger/ledger.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "world.h"
 
+#include "agent/attach/lease-open.h"
 #include "agent/device/condition.h"
 #include "agent/event/counters.h"
 #include "agent/event/events.h"
@@ -8,7 +9,6 @@
 #include "agent/lease/attached.h"
 #include "agent/lease/holder.h"
 #include "agent/lease/lease-arbiter.h"
-#include "agent/lease/lease-open.h"
 #include "agent/ledger/demand.h"
 #include "agent/ledger/ledger.h"
 #include "agent/ledger/lifecycle.h"

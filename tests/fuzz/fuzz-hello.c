@@ -2,7 +2,7 @@
 /* The hello of a gate, as the agent gets it. */
 #include "fuzz.h"
 
-#include "agent/lease/hello.h"
+#include "agent/attach/hello.h"
 #include "arbiter/attach.h"
 #include "arbiter/page.h"
 #include "base/error.h"

@@ -2,7 +2,7 @@
 /* Which requests the API accepts, and its errors for the others; and which hellos the
  * attach socket accepts. */
 #include "agent/api/request/request.h"
-#include "agent/lease/hello.h"
+#include "agent/attach/hello.h"
 #include "arbiter/attach.h"
 #include "arbiter/page.h"
 #include "base/cleanup.h"

@@ -4,6 +4,8 @@
  * takes effect, so that a full disk refuses it cleanly; nothing refuses an end. */
 #include "agent/ledger/lifecycle.h"
 
+#include "agent/attach/gate-server.h"
+#include "agent/attach/lease-open.h"
 #include "agent/auth/caller.h"
 #include "agent/config/config.h"
 #include "agent/device/condition.h"
@@ -11,10 +13,8 @@
 #include "agent/device/hardware.h"
 #include "agent/event/events.h"
 #include "agent/lease/debts.h"
-#include "agent/lease/gate-server.h"
 #include "agent/lease/holder.h"
 #include "agent/lease/kernel-quota.h"
-#include "agent/lease/lease-open.h"
 #include "agent/lease/sm.h"
 #include "agent/ledger/demand.h"
 #include "agent/ledger/lease-index.h"

@@ -2,9 +2,9 @@
 /* Resumes what waited for device numbers. */
 #include "agent/ledger/renumbering.h"
 
+#include "agent/attach/gate-server.h"
 #include "agent/device/devices.h"
 #include "agent/device/hardware.h"
-#include "agent/lease/gate-server.h"
 #include "agent/lease/lease.h"
 #include "agent/ledger/ledger.h"
 #include "agent/ledger/lifecycle.h"

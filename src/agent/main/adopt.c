@@ -5,13 +5,13 @@
  * the memory ledger; gates without the page wait for it for two seconds. */
 #include "agent/main/adopt.h"
 
+#include "agent/attach/gate-server.h"
+#include "agent/attach/lease-open.h"
 #include "agent/device/devices.h"
 #include "agent/event/events.h"
 #include "agent/lease/attached.h"
-#include "agent/lease/gate-server.h"
 #include "agent/lease/holder.h"
 #include "agent/lease/lease-arbiter.h"
-#include "agent/lease/lease-open.h"
 #include "agent/ledger/ledger.h"
 #include "agent/ledger/lifecycle.h"
 #include "agent/os/page-search.h"

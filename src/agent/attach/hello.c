@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Validates a gate's hello.  No I/O: a tenant's bytes are checked here and nowhere else,
  * so this is what is fuzzed. */
-#include "agent/lease/hello.h"
+#include "agent/attach/hello.h"
 
 #include "arbiter/attach.h"
 #include "arbiter/page.h"

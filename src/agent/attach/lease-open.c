@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes and frees leases, and opens and closes their sockets. */
-#include "agent/lease/lease-open.h"
+#include "agent/attach/lease-open.h"
 
+#include "agent/attach/gate-server.h"
 #include "agent/lease/attached.h"
-#include "agent/lease/gate-server.h"
 #include "agent/lease/holder.h"
 #include "agent/lease/kernel-quota.h"
 #include "agent/lease/outlived.h"
