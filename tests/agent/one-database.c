@@ -51,8 +51,8 @@ static sqlite3_stmt *compile(const char *sql)
 /* The first database that was opened has its tables by the time of the second open. */
 static void compile_deletions(void)
 {
-	sqlite3_stmt *names = compile(
-		"SELECT 'DELETE FROM \"'||name||'\"' FROM sqlite_schema WHERE type='table'");
+	sqlite3_stmt *names = compile("SELECT 'DELETE FROM \"'||name||'\"' FROM "
+				      "sqlite_schema WHERE type='table'");
 
 	while (sqlite3_step(names) == SQLITE_ROW) {
 		assert(n_deletions < TABLES_MAX);
@@ -112,8 +112,8 @@ int __wrap_sqlite3_prepare_v3(sqlite3 *db, const char *sql, int n_bytes,
 	return r;
 }
 
-int __wrap_sqlite3_prepare_v2(sqlite3 *db, const char *sql, int n_bytes,
-	sqlite3_stmt **ret, const char **tail)
+int __wrap_sqlite3_prepare_v2(
+	sqlite3 *db, const char *sql, int n_bytes, sqlite3_stmt **ret, const char **tail)
 {
 	return __wrap_sqlite3_prepare_v3(db, sql, n_bytes, 0, ret, tail);
 }
