@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The AppArmor profile, parsed by AppArmor's own parser.
+"""The AppArmor profile, parsed by AppArmor's own parser: without the constructs of version 4.0, where
+the parser is older. test_apparmor_4.py parses it as it is shipped.
 
 usage: test_apparmor.py
 """
