@@ -6,7 +6,7 @@ import socket
 import threading
 import time
 
-from harness import Case, UnixConnection, main, wait_until
+from harness import PROGRAMS, Case, UnixConnection, main, wait_until
 
 
 class Basics(Case):
@@ -107,6 +107,20 @@ class Basics(Case):
                     "/v1/events?limit=0", "/v1/leases?limit=0", "/v1/audit?limit=0",
                     "/v1/events?wait_ms=999999999", "/v1/events?after=1e3"):
             self.refused(self.agent.request("GET", url), 400, "bad_request")
+
+
+class NewerLibrary(Case):
+    """libmicrohttpd 1.0, of Debian 13, returns information about a connection in one place."""
+
+    def setUp(self):
+        self.env = {"LD_PRELOAD": os.path.join(os.path.dirname(PROGRAMS["driver"]),
+                                               "libone-info.so"),
+                    "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
+        super().setUp()
+
+    def test_the_caller_is_identified(self):
+        holder = self.holder()
+        self.assertEqual(holder.lease(share=0.3, name="train")["holder_pid"], holder.pid)
 
 
 class Leases(Case):

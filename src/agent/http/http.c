@@ -422,14 +422,23 @@ static void *on_target(
 	return NULL;
 }
 
-static struct clv_exchange *begin(struct clv_http *http,
-	struct MHD_Connection *connection, const char *url, const char *method)
+/* libmicrohttpd 1.0 returns all information about a connection in the same place, so it
+ * is read before the next call. */
+static int fd_of(struct MHD_Connection *connection)
 {
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+	return info ? info->connect_fd : -1;
+}
+
+static struct clv_exchange *begin(struct clv_http *http,
+	struct MHD_Connection *connection, const char *url, const char *method)
+{
 	const struct clv_http_peer *peer = peer_of(connection);
+	int fd = fd_of(connection);
 	struct clv_exchange *exchange =
-		info && peer && peer->is_counted ? calloc(1, sizeof(*exchange)) : NULL;
+		fd >= 0 && peer && peer->is_counted ? calloc(1, sizeof(*exchange)) : NULL;
 
 	if (!exchange)
 		return NULL;
@@ -437,7 +446,7 @@ static struct clv_exchange *begin(struct clv_http *http,
 	exchange->request = (struct clv_request){
 		.agent = http->agent,
 		.connection = connection,
-		.fd = info->connect_fd,
+		.fd = fd,
 		.method = method,
 		.path = url,
 		.is_local = peer->server->is_unix,
@@ -510,9 +519,8 @@ static void on_completed(void *userdata, struct MHD_Connection *connection, void
 static void on_connection(void *userdata, struct MHD_Connection *connection, void **state,
 	enum MHD_ConnectionNotificationCode code)
 {
-	const union MHD_ConnectionInfo *info =
-		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 	struct clv_server *server = userdata;
+	int fd;
 
 	if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
 		*state = clv_http_peer_free(*state);
@@ -520,8 +528,8 @@ static void on_connection(void *userdata, struct MHD_Connection *connection, voi
 	}
 	/* A request will follow: the agent must not exit for idleness now. */
 	clv_notify(server->http->agent->notify, CLV_NOTICE_IN_USE);
-	*state = info ? clv_http_peer_new(server->http->peers, server, info->connect_fd)
-		      : NULL;
+	fd = fd_of(connection);
+	*state = fd >= 0 ? clv_http_peer_new(server->http->peers, server, fd) : NULL;
 }
 
 static int watch_server(struct clv_server *server, struct clv_error *err)
