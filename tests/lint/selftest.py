@@ -12,6 +12,7 @@ import calls
 import changed
 import commits
 import documents
+import findings
 import includes
 import rooms
 import source
@@ -114,6 +115,28 @@ class Rules(unittest.TestCase):
             self.assertIn(room, rooms.ROOMS)
         self.assertEqual(changed.about("gate/cuda/memory"), changed.ABOUT["gate/cuda"])
         self.assertEqual(changed.about("nowhere/at/all"), ())
+
+    def test_findings(self):
+        texts = {"unit": ["/* also_here (x) */\nstatic void test_one(void **state)\n{\n\ttest_two(x);\n}\n"],
+                 "ways": ['\t{ "own-way", own_way },\n', "/* old-way, \"x\" */\n"],
+                 "cases": ["class A(B):\n    def test_a(self):\n        pass\n\n\n"
+                           "class C(A):\n    def test_c(self):\n        pass\n"],
+                 "bench/x.tsv": ["shares\tmixed\tworst\n"]}
+        chosen = {"cases": ["A.test_a", "C"]}
+        for test, row, wrong in (
+                ("unit", "test_one", False), ("unit", "test_two", True), ("unit", "also_here", True),
+                ("unit", "test_on", True), ("ways", "own-way", False), ("ways", "old-way", True),
+                ("ways", "way", True), ("cases", "A.test_a", False), ("cases", "C.test_c", False),
+                ("cases", "A.test_c", True), ("cases", "C.test_a", False), ("cases", "test_a", True),
+                ("cases", "C.test_b", True), ("no-test", "test_one", True),
+                ("bench/x.tsv", "shares mixed", False), ("bench/x.tsv", "shares none", True)):
+            found = findings.fault(["cuda", "13a", "what it is", test, row], texts, texts.get,
+                                   lambda name: chosen.get(name, []))
+            self.assertEqual(bool(found), wrong, (test, row, found))
+        self.assertFalse(findings.runs(["C", "A.test_b"], "A.test_a"))
+        for row in (["cuda", "13a", "", "unit", "test_one"], ["hip", "1", "x", "unit", "test_one"],
+                    ["cuda", "1", "x", "unit"], ["cuda", "a1", "x", "unit", "test_one"]):
+            self.assertTrue(findings.fault(row, texts, texts.get, lambda name: []), row)
 
     def test_offending_include(self):
         wrong = includes.offenders_of("src/base/x.c", '#include "core/share/share.h"\n')
