@@ -144,6 +144,18 @@ class FewFiles(Lacking):
         answer = self.run_program(*self.program)
         self.assert_told(answer, "no driver in ", "Portable Computing Language")
 
+    def test_device_that_the_driver_hides(self):
+        self.session.environment["POCL_DEVICES"] = "basic pthread"
+        second = ["--device", "gpu1"]
+        answer = self.run_program(*self.program, options=second)
+        self.assertEqual((answer.stdout, answer.stderr), (HELD, ""))
+        for shown, number in (("pthread", 1), ("none", 0)):
+            with self.subTest(shown):
+                answer = self.run_program("env", f"POCL_DEVICES={shown}", *self.program,
+                                          options=second)
+                self.assert_told(answer, f"the driver shows {number} devices here, and the lease's "
+                                         "has number 1")
+
     def test_agent_has_more(self):
         """It is started with these limits and raises its own, as far as allowed."""
         answer = self.run_program(*self.program, limits=(20, 4096))

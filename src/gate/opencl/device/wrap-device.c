@@ -2,6 +2,7 @@
 /* What the program sees: only the lease's device, with the quota as its memory size.  A
  * process that was refused sees no platform. */
 #include "base/cleanup.h"
+#include "gate/attach/attach.h"
 #include "gate/attach/attachment.h"
 #include "gate/memory/charges.h"
 #include "gate/memory/ledger.h"
@@ -15,6 +16,8 @@
 #include "gate/window/threads.h"
 
 #include <CL/cl_gl.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,18 +94,37 @@ static cl_platform_id lease_platform(const struct clv_view *view)
 	return NULL;
 }
 
+/* Some drivers hide devices by a variable that the program may set.  Said once. */
+static void say_hidden(const struct clv_view *view, cl_uint n_shown)
+{
+	static atomic_flag is_said = ATOMIC_FLAG_INIT;
+	char why[256];
+
+	if (atomic_flag_test_and_set(&is_said))
+		return;
+	snprintf(why, sizeof(why),
+		"of '%.100s' the driver shows %u devices here, and the lease's has "
+		"number %u",
+		view->platform, n_shown, view->ordinal);
+	clv_attach_report_refused(
+		why, "unset the variable by which the driver hides devices");
+}
+
 static cl_device_id lease_device(const struct clv_view *view, cl_platform_id platform)
 {
 	cl_device_id all[MAX_DEVICES] = {0};
 	cl_device_id device;
 	cl_uint n_all = 0;
+	cl_int r;
 
 	if (platform && !is_lease_platform(view, platform))
 		return NULL;
-	if (clv_workers_get_devices(view, platform, CL_DEVICE_TYPE_ALL, MAX_DEVICES, all,
-		    &n_all) != CL_SUCCESS)
-		return NULL;
-	if (view->ordinal >= n_all || view->ordinal >= MAX_DEVICES)
+	r = clv_workers_get_devices(
+		view, platform, CL_DEVICE_TYPE_ALL, MAX_DEVICES, all, &n_all);
+	if (platform && (r == CL_DEVICE_NOT_FOUND || r == CL_SUCCESS) &&
+		view->ordinal >= n_all)
+		say_hidden(view, n_all);
+	if (r != CL_SUCCESS || view->ordinal >= n_all || view->ordinal >= MAX_DEVICES)
 		return NULL;
 	/* NULL: the driver has reported more devices than it has written. */
 	device = all[view->ordinal];
@@ -158,9 +180,10 @@ static cl_int CL_API_CALL wrap_clGetDeviceIDs(cl_platform_id platform,
 	/* The driver checks platform and type. */
 	if (view)
 		r = clv_workers_get_devices(view, platform, type, 0, NULL, &n);
+	if (r == CL_SUCCESS || r == CL_DEVICE_NOT_FOUND)
+		device = view ? lease_device(view, platform) : NULL;
 	if (r != CL_SUCCESS)
 		return r;
-	device = lease_device(view, platform);
 	if (!device || !is_of_type(device, type))
 		return CL_DEVICE_NOT_FOUND;
 	if (devices)
