@@ -447,6 +447,25 @@ def yes_or_no(*before, neighbour=False, agent=False):
     return check
 
 
+def hidden_device(referee, name):
+    """On two devices of one driver: its variable hides that of the lease."""
+    session = Session(referee.options.cleave, {"POCL_DEVICES": "basic pthread"})
+    try:
+        lines = session.output(["--device", "gpu0", *MEMORY], [
+            "env", "POCL_DEVICES=pthread", *referee.way(name, "basic")], name, 12)
+    finally:
+        session.close()
+    for line in lines:
+        if line.startswith(("yes:", "no:")):
+            return ("open" if line.startswith("yes") else "held"), line
+    if "no-device" in lines:
+        return "held", "no device"
+    raise Trouble(f"it said {lines}")
+
+
+hidden_device.alone = True
+
+
 def only_root(check):
     """The attempt needs root."""
     def checked(referee, name):
@@ -512,6 +531,7 @@ CHECKS = {
     "dlmopen": memory(loader=True),
     "own-loader": memory(loader=True),
     "other-devices": yes_or_no("env", "POCL_DEVICES=basic pthread"),
+    "hidden-device": hidden_device,
     "closefrom-before": memory(),
     "closefrom-after": memory(),
     "control-page": yes_or_no(),

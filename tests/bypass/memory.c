@@ -451,6 +451,20 @@ static int way_other_devices(char **arguments)
 	return 0;
 }
 
+/* The lease's device has a name that begins with the argument. */
+static int way_hidden_device(char **arguments)
+{
+	struct way_device d;
+	char name[128] = "";
+
+	way_open(&d);
+	clGetDeviceInfo(d.device, CL_DEVICE_NAME, sizeof(name) - 1, name, NULL);
+	way_say("%s: the device is %s\n",
+		strncmp(name, arguments[0], strlen(arguments[0])) == 0 ? "no" : "yes",
+		name);
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	void *(*make)(
@@ -496,6 +510,7 @@ void way_run_taking(const char *name)
 
 const struct way way_memory[] = {
 	{"other-devices", way_other_devices},
+	{"hidden-device", way_hidden_device},
 	{"padded-images", way_padded_images},
 	{"small-buffers", way_small_buffers},
 	{"by-name", way_by_name},
