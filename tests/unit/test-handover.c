@@ -242,6 +242,41 @@ static void test_next_is_let_in_early(void **state)
 	assert_int_equal(a->n_early_denied, 0);
 }
 
+static uint32_t n_helper_calls(const struct clv_arbiter_lease *lease)
+{
+	return atomic_load(&lease->pages.control->helper_call);
+}
+
+/* B gets its turn, for which this many of its threads wait then.  Returns how often that
+ * wakes its helper. */
+static uint32_t helper_calls_of_a_grant(uint32_t n_waiting)
+{
+	uint32_t n;
+
+	contend();
+	submit(a, deadline_of(a) - now_ns + MS);
+	end_turn();
+	assert_int_equal(phase_of(b), CLV_PHASE_CLOSED);
+	n = n_helper_calls(b);
+	atomic_store(&slot_of(b)->waiting, n_waiting);
+	complete(a);
+	step();
+	assert_int_equal(phase_of(b), CLV_PHASE_GRANTED);
+	return n_helper_calls(b) - n;
+}
+
+/* The thread in line uses the turn itself, and the helper would only take a processor
+ * from it. */
+static void test_grant_to_a_thread_wakes_no_helper(void **state)
+{
+	assert_int_equal(helper_calls_of_a_grant(1), 0);
+}
+
+static void test_grant_without_a_thread_wakes_the_helper(void **state)
+{
+	assert_int_equal(helper_calls_of_a_grant(0), 1);
+}
+
 /* A lease that ends later than announced is charged for the delay. */
 static void test_late_end(void **state)
 {
@@ -517,6 +552,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_no_quiet_alone_with_a_cap, begin, end),
 		cmocka_unit_test_setup_teardown(test_no_quiet_on_a_gpu, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_grant_to_a_thread_wakes_no_helper, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_grant_without_a_thread_wakes_the_helper, begin, end),
 		cmocka_unit_test_setup_teardown(test_late_end, begin, end),
 		cmocka_unit_test_setup_teardown(
 			test_no_early_grant_on_a_processor, begin, end),

@@ -718,6 +718,9 @@ void clv_flight_leave(uint64_t packed)
 	atomic_fetch_add(&view->slot->done, CLV_FLIGHT_COUNT(packed));
 	if (atomic_load(&clv_gate.n_window_waiters) > 0) {
 		atomic_fetch_add(&clv_gate.flight_sequence, 1);
+		/* All threads: each waits for room in its own queue, or for its lease to
+		 * drain, and the one that wakes first may not be one that can enter now.
+		 */
 		clv_futex_wake(&clv_gate.flight_sequence, INT_MAX);
 	}
 	clv_flight_report_idle(view, false);
