@@ -133,6 +133,7 @@ static const char *const needed[] = {
 	"clCreateContext",
 	"clReleaseContext",
 	"clGetContextInfo",
+	"clRetainCommandQueue",
 	"clReleaseCommandQueue",
 	"clGetCommandQueueInfo",
 	"clReleaseMemObject",
