@@ -8,6 +8,7 @@
 
 #include "arbiter/attach.h"
 
+#include <CL/cl_gl.h>
 #include <CL/cl_icd.h>
 #include <CL/cl_layer.h>
 #include <dlfcn.h>
@@ -503,6 +504,84 @@ static void test_lists_of_devices(void **state)
 	in_process(lists_of_devices, true, 0, 0);
 }
 
+static cl_device_id own_device(const struct object *platform)
+{
+	cl_device_id own;
+
+	CHECK(platform->table->clGetDeviceIDs((cl_platform_id)platform,
+		      CL_DEVICE_TYPE_ALL, 1, &own, NULL) == CL_SUCCESS);
+	return own;
+}
+
+typedef cl_int(CL_API_CALL *dividing_function)(
+	cl_device_id, const void *, cl_uint, cl_device_id *, cl_uint *);
+
+/* What the driver writes behind the parts of a device does not reach the program. */
+static void check_parts(dividing_function divide, cl_device_id own)
+{
+	cl_device_id parts[4] = {0};
+	cl_uint n = 9;
+
+	CHECK(divide(own, NULL, 0, NULL, &n) == CL_SUCCESS && n == 2);
+	CHECK(divide(own, NULL, 1, parts, &n) == CL_INVALID_VALUE && !parts[0]);
+	CHECK(divide((cl_device_id)((struct object *)own - 1), NULL, 4, parts, &n) ==
+		CL_INVALID_DEVICE);
+	n = 9;
+	CHECK(divide(own, NULL, 4, parts, &n) == CL_SUCCESS && n == 2);
+	CHECK(parts[0] && parts[1] && !parts[2] && !parts[3]);
+	/* A part that is another device. */
+	setenv("VENDOR_STRANGE", "1", 1);
+	memset(parts, 0, sizeof(parts));
+	CHECK(divide(own, NULL, 4, parts, &n) == CL_DEVICE_PARTITION_FAILED);
+	CHECK(!parts[0] && !parts[1]);
+	unsetenv("VENDOR_STRANGE");
+}
+
+static void parts_of_devices(void)
+{
+	struct object *platform = the_platform();
+	const cl_icd_dispatch *table = platform->table;
+	cl_device_id own = own_device(platform);
+
+	check_parts((dividing_function)table->clCreateSubDevices, own);
+	check_parts((dividing_function)table->clCreateSubDevicesEXT, own);
+}
+
+static void test_parts_of_devices(void **state)
+{
+	in_process(parts_of_devices, true, 0, 0);
+}
+
+static void devices_for_opengl(void)
+{
+	static const cl_gl_context_info queries[] = {
+		CL_CURRENT_DEVICE_FOR_GL_CONTEXT_KHR, CL_DEVICES_FOR_GL_CONTEXT_KHR};
+	struct object *platform = the_platform();
+	const cl_icd_dispatch *table = platform->table;
+	cl_device_id own = own_device(platform), found[4];
+	size_t n_bytes;
+
+	for (size_t i = 0; i < sizeof(queries) / sizeof(queries[0]); i++) {
+		memset(found, 0, sizeof(found));
+		CHECK(table->clGetGLContextInfoKHR(NULL, queries[i], 0, NULL, &n_bytes) ==
+			CL_SUCCESS);
+		CHECK(n_bytes == sizeof(own));
+		CHECK(table->clGetGLContextInfoKHR(NULL, queries[i], sizeof(own) - 1,
+			      found, &n_bytes) == CL_INVALID_VALUE);
+		CHECK(!found[0]);
+		n_bytes = 0;
+		CHECK(table->clGetGLContextInfoKHR(NULL, queries[i], sizeof(found), found,
+			      &n_bytes) == CL_SUCCESS);
+		CHECK(n_bytes == sizeof(own));
+		CHECK(found[0] == own && !found[1] && !found[2] && !found[3]);
+	}
+}
+
+static void test_devices_for_opengl(void **state)
+{
+	in_process(devices_for_opengl, true, 0, 0);
+}
+
 /* A loader's own calls, below the layer: they find the vendor by the object. */
 static struct object *loaders_platform;
 static union {
@@ -674,6 +753,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_managed_dispatch),
 		cmocka_unit_test(test_other_devices),
 		cmocka_unit_test(test_lists_of_devices),
+		cmocka_unit_test(test_parts_of_devices),
+		cmocka_unit_test(test_devices_for_opengl),
 		cmocka_unit_test(test_layer_of_few_calls),
 		cmocka_unit_test(test_layer_of_many_calls),
 		cmocka_unit_test(test_vendors_then_layer),

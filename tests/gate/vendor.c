@@ -4,7 +4,8 @@
  * through the loader's own. VENDOR_VERSION is its OpenCL version (1.2), and VENDOR_LACKS
  * a mandatory call that it lacks; the table has the length of 1.2, with vendor_behind
  * behind it. With VENDOR_EDGE the table ends where a page does: "unmapped" and nothing is
- * behind it, or "read-only". The first query of devices starts VENDOR_THREADS threads,
+ * behind it, or "read-only". A device has two parts; with VENDOR_STRANGE the second is
+ * another device. The first query of devices starts VENDOR_THREADS threads,
  * vendor_threads, and calls vendor_meanwhile before the last of them. */
 #include <CL/cl_icd.h>
 #include <pthread.h>
@@ -20,6 +21,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 #define N_DEVICES 4
+#define N_PARTS 2
 #define N_ENTRIES 108 /* of OpenCL 1.2 */
 #define N_BEHIND 60
 #define MAX_THREADS 8
@@ -38,7 +40,8 @@ static struct {
 static atomic_int n_threads;
 
 static struct object platform;
-static struct object devices[N_DEVICES], context, buffer;
+static struct object devices[N_DEVICES], parts[N_PARTS], context, buffer;
+static cl_device_id divided;
 
 EXPORT void *clGetExtensionFunctionAddress(const char *name);
 EXPORT void *clSVMAlloc(
@@ -146,14 +149,46 @@ static cl_int get_other_devices(
 	return CL_SUCCESS;
 }
 
+static bool is_part(const void *device)
+{
+	return device == &parts[0] || device == &parts[1];
+}
+
 static cl_int CL_API_CALL get_device_info(
 	cl_device_id of, cl_device_info what, size_t room, void *ret, size_t *ret_n)
 {
+	if (what == CL_DEVICE_PARENT_DEVICE && is_part(of)) {
+		*(cl_device_id *)ret = divided;
+		return CL_SUCCESS;
+	}
 	if (what == 0x4088 || what == 0x4089 || what == 0x12AB || what == 0x12AC)
 		return get_other_devices(what, room, ret, ret_n);
 	if (ret)
 		memset(ret, 0, room);
 	return CL_SUCCESS;
+}
+
+/* Writes all of the room that it is given: other devices behind the parts. */
+static cl_int CL_API_CALL divide(cl_device_id device, const void *properties,
+	cl_uint room, cl_device_id *ret, cl_uint *ret_n)
+{
+	if (ret && room < N_PARTS)
+		return CL_INVALID_VALUE;
+	divided = device;
+	for (cl_uint i = 0; ret && i < room; i++)
+		ret[i] = (cl_device_id)(void *)(i < N_PARTS ? &parts[i] : &devices[0]);
+	if (ret && getenv("VENDOR_STRANGE"))
+		ret[1] = (cl_device_id)(void *)&devices[0];
+	if (ret_n)
+		*ret_n = N_PARTS;
+	return CL_SUCCESS;
+}
+
+/* As if all devices could be used with the OpenGL context. */
+static cl_int CL_API_CALL get_gl_info(const cl_context_properties *properties,
+	cl_gl_context_info what, size_t room, void *ret, size_t *ret_n)
+{
+	return get_other_devices(0x4089, room, ret, ret_n);
 }
 
 static cl_context CL_API_CALL create_context(const cl_context_properties *properties,
@@ -212,6 +247,10 @@ static const struct {
 	ROW(clGetPlatformInfo, get_platform_info),
 	ROW(clGetDeviceIDs, get_devices),
 	ROW(clGetDeviceInfo, get_device_info),
+	ROW(clCreateSubDevices, divide),
+	ROW(clCreateSubDevicesEXT, divide),
+	ROW(clReleaseDevice, fail),
+	ROW(clGetGLContextInfoKHR, get_gl_info),
 	ROW(clCreateContext, create_context),
 	ROW(clGetContextInfo, get_context_info),
 	ROW(clCreateBuffer, create_buffer),
@@ -268,6 +307,8 @@ static __attribute__((constructor)) void fill(void)
 	platform.table = getenv("VENDOR_EDGE") ? to_the_edge() : words.table;
 	for (size_t i = 0; i < N_DEVICES; i++)
 		devices[i].table = platform.table;
+	for (size_t i = 0; i < N_PARTS; i++)
+		parts[i].table = platform.table;
 	context.table = buffer.table = platform.table;
 #ifdef ICD2
 	words.table[0] = (void *)0x4F50454E434C3331; /* CL_ICD2_TAG_KHR */

@@ -265,43 +265,94 @@ static cl_context CL_API_CALL wrap_clCreateContext(
 	return create_context(properties, n, devices, function, userdata, ret_error);
 }
 
-static cl_int check_parts(cl_device_id *devices, cl_uint n, cl_uint *ret_n)
-{
-	bool is_held = true;
+/* The two calls that divide a device, by one type. */
+typedef cl_int (*dividing_function)(cl_device_id device, const void *properties,
+	cl_uint room, cl_device_id *devices, cl_uint *ret_n);
 
-	for (cl_uint i = 0; devices && i < n; i++)
-		is_held = is_held && clv_vendor_is_gated(devices[i]);
-	for (cl_uint i = 0; devices && i < n && !is_held; i++) {
-		clv_real.clReleaseDevice(devices[i]);
-		devices[i] = NULL;
+static cl_int divide(cl_device_id device, const void *properties, cl_uint room,
+	cl_device_id *devices, cl_uint *ret_n)
+{
+	return clv_real.clCreateSubDevices(device, properties, room, devices, ret_n);
+}
+
+static cl_int divide_ext(cl_device_id device, const void *properties, cl_uint room,
+	cl_device_id *devices, cl_uint *ret_n)
+{
+	return clv_real.clCreateSubDevicesEXT(device, properties, room, devices, ret_n);
+}
+
+static bool are_parts_of(cl_device_id device, const cl_device_id *parts, cl_uint n)
+{
+	for (cl_uint i = 0; i < n; i++) {
+		if (!parts[i] || !clv_vendor_is_gated(parts[i]) ||
+			!is_own(device, parts[i]))
+			return false;
 	}
-	if (is_held && ret_n)
+	return true;
+}
+
+static void release_parts(const cl_device_id *parts, cl_uint n)
+{
+	for (cl_uint i = 0; i < n; i++) {
+		if (parts[i])
+			clv_real.clReleaseDevice(parts[i]);
+	}
+}
+
+/* The driver never writes into the program's array here either. */
+static cl_int divide_into(dividing_function function, cl_device_id device,
+	const void *properties, cl_uint n_parts, cl_device_id *devices, cl_uint *ret_n)
+{
+	_cleanup_free_ cl_device_id *parts = calloc(n_parts, sizeof(*parts));
+	cl_uint n = 0;
+	cl_int r;
+
+	if (!parts)
+		return CL_OUT_OF_HOST_MEMORY;
+	r = function(device, properties, n_parts, parts, &n);
+	if (r != CL_SUCCESS)
+		return r;
+	if (n > n_parts || !are_parts_of(device, parts, n)) {
+		release_parts(parts, n_parts);
+		return CL_DEVICE_PARTITION_FAILED;
+	}
+	memcpy(devices, parts, n * sizeof(*parts));
+	if (ret_n)
 		*ret_n = n;
-	return is_held ? CL_SUCCESS : CL_DEVICE_PARTITION_FAILED;
+	return CL_SUCCESS;
+}
+
+static cl_int divide_checked(dividing_function function, cl_device_id device,
+	const void *properties, cl_uint room, cl_device_id *devices, cl_uint *ret_n)
+{
+	cl_int r = check_devices(1, &device);
+	cl_uint n = 0;
+
+	if (r == CL_SUCCESS)
+		r = function(device, properties, 0, NULL, &n);
+	if (r != CL_SUCCESS)
+		return r;
+	if (devices && (n == 0 || room < n))
+		return CL_INVALID_VALUE;
+	if (devices)
+		return divide_into(function, device, properties, n, devices, ret_n);
+	if (ret_n)
+		*ret_n = n;
+	return CL_SUCCESS;
 }
 
 static cl_int CL_API_CALL wrap_clCreateSubDevices(cl_device_id device,
 	const cl_device_partition_property *properties, cl_uint room,
 	cl_device_id *devices, cl_uint *ret_n)
 {
-	cl_int r = check_devices(1, &device);
-	cl_uint n = 0;
-
-	if (r == CL_SUCCESS)
-		r = clv_real.clCreateSubDevices(device, properties, room, devices, &n);
-	return r == CL_SUCCESS ? check_parts(devices, n, ret_n) : r;
+	return divide_checked(divide, device, properties, room, devices, ret_n);
 }
 
 static cl_int CL_API_CALL wrap_clCreateSubDevicesEXT(cl_device_id device,
 	const cl_device_partition_property_ext *properties, cl_uint room,
 	cl_device_id *devices, cl_uint *ret_n)
 {
-	cl_int r = check_devices(1, &device);
-	cl_uint n = 0;
-
-	if (r == CL_SUCCESS)
-		r = clv_real.clCreateSubDevicesEXT(device, properties, room, devices, &n);
-	return r == CL_SUCCESS ? check_parts(devices, n, ret_n) : r;
+	return divide_checked(divide_ext, device, properties, room, devices, ret_n);
 }
 
 /* The devices behind an OpenGL context may be any of the machine's. */
