@@ -29,7 +29,7 @@
 #include <cmocka.h>
 
 #define QUOTA ((uint64_t)16 << 20)
-#define N_OLD_LOADER 100
+#define N_OLD_LOADER 108 /* of OpenCL 1.2 */
 #define N_NEW_LOADER 170
 #define N_WORKERS 3
 #define ENTRY(function) (offsetof(cl_icd_dispatch, function) / sizeof(void *))
@@ -469,18 +469,25 @@ static void test_other_devices(void **state)
 	in_process(other_devices, true, 0, 0);
 }
 
+static cl_device_id own_device(const struct object *platform)
+{
+	cl_device_id own;
+
+	CHECK(platform->table->clGetDeviceIDs((cl_platform_id)platform,
+		      CL_DEVICE_TYPE_ALL, 1, &own, NULL) == CL_SUCCESS);
+	return own;
+}
+
 /* Queries of a device that return others, each behind one that returns their number. */
 static void lists_of_devices(void)
 {
 	static const cl_device_info queries[][2] = {{0x4088, 0x4089}, {0x12AB, 0x12AC}};
 	struct object *platform = the_platform();
 	const cl_icd_dispatch *table = platform->table;
-	cl_device_id own, found[4];
+	cl_device_id own = own_device(platform), found[4];
 	cl_uint n;
 	size_t n_bytes;
 
-	CHECK(table->clGetDeviceIDs((cl_platform_id)platform, CL_DEVICE_TYPE_ALL, 1, &own,
-		      NULL) == CL_SUCCESS);
 	for (size_t i = 0; i < sizeof(queries) / sizeof(queries[0]); i++) {
 		n = 9;
 		memset(found, 0, sizeof(found));
@@ -502,15 +509,6 @@ static void lists_of_devices(void)
 static void test_lists_of_devices(void **state)
 {
 	in_process(lists_of_devices, true, 0, 0);
-}
-
-static cl_device_id own_device(const struct object *platform)
-{
-	cl_device_id own;
-
-	CHECK(platform->table->clGetDeviceIDs((cl_platform_id)platform,
-		      CL_DEVICE_TYPE_ALL, 1, &own, NULL) == CL_SUCCESS);
-	return own;
 }
 
 typedef cl_int(CL_API_CALL *dividing_function)(
@@ -540,11 +538,10 @@ static void check_parts(dividing_function divide, cl_device_id own)
 static void parts_of_devices(void)
 {
 	struct object *platform = the_platform();
-	const cl_icd_dispatch *table = platform->table;
 	cl_device_id own = own_device(platform);
 
-	check_parts((dividing_function)table->clCreateSubDevices, own);
-	check_parts((dividing_function)table->clCreateSubDevicesEXT, own);
+	check_parts((dividing_function)platform->table->clCreateSubDevices, own);
+	check_parts((dividing_function)platform->table->clCreateSubDevicesEXT, own);
 }
 
 static void test_parts_of_devices(void **state)
@@ -569,7 +566,6 @@ static void devices_for_opengl(void)
 		CHECK(table->clGetGLContextInfoKHR(NULL, queries[i], sizeof(own) - 1,
 			      found, &n_bytes) == CL_INVALID_VALUE);
 		CHECK(!found[0]);
-		n_bytes = 0;
 		CHECK(table->clGetGLContextInfoKHR(NULL, queries[i], sizeof(found), found,
 			      &n_bytes) == CL_SUCCESS);
 		CHECK(n_bytes == sizeof(own));
@@ -682,6 +678,39 @@ static void check_refused(void *entry)
 	CHECK(object->table->clReleaseMemObject((cl_mem)object) < 0);
 }
 
+/* A loader whose table ends anywhere: the gate has what it needs, or shows no device. */
+static cl_uint n_of_loader;
+
+static void loader_of_any_length(void)
+{
+	const cl_icd_dispatch *table;
+
+	find_vendor();
+	table = init_layer(n_of_loader);
+	if (n_of_loader > ENTRY(clEnqueueMarkerWithWaitList)) {
+		check_quota(table, loaders_platform);
+		return;
+	}
+	check_refused((void *)(uintptr_t)table->clGetPlatformIDs);
+	if (n_of_loader > ENTRY(clGetDeviceIDs))
+		check_refused((void *)(uintptr_t)table->clGetDeviceIDs);
+	if (n_of_loader > ENTRY(clCreateBuffer))
+		check_refused((void *)(uintptr_t)table->clCreateBuffer);
+	CHECK(lease_used_bytes() == 0);
+}
+
+static void test_layer_of_any_length(void **state)
+{
+	static const cl_uint lengths[] = {1, 3, ENTRY(clCreateBuffer) + 1, 60,
+		ENTRY(clEnqueueMarkerWithWaitList),
+		ENTRY(clEnqueueMarkerWithWaitList) + 1, 149, 150, 151};
+
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		n_of_loader = lengths[i];
+		in_process(loader_of_any_length, true, 0, 0);
+	}
+}
+
 static void new_loader(void)
 {
 	const cl_icd_dispatch *table;
@@ -756,6 +785,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_parts_of_devices),
 		cmocka_unit_test(test_devices_for_opengl),
 		cmocka_unit_test(test_layer_of_few_calls),
+		cmocka_unit_test(test_layer_of_any_length),
 		cmocka_unit_test(test_layer_of_many_calls),
 		cmocka_unit_test(test_vendors_then_layer),
 		cmocka_unit_test(test_layer_then_vendors),

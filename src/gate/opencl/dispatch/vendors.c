@@ -151,14 +151,15 @@ static const char *const needed[] = {
 	"clEnqueueMarkerWithWaitList",
 };
 
-static bool has_needed(void)
+bool clv_vendor_has_needed(void)
 {
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(needed); i++) {
 		if (*clv_opencl_entry(&clv_real, clv_opencl_find_entry(needed[i])))
 			continue;
 		fprintf(stderr,
-			"cleave: no device: the driver lacks %s, which the gate needs to "
-			"enforce the lease; a newer driver may have it\n",
+			"cleave: no device: the driver, or the program's OpenCL loader, "
+			"lacks %s, which the gate needs to enforce the lease; a newer "
+			"one may have it\n",
 			needed[i]);
 		return false;
 	}
@@ -236,7 +237,7 @@ bool clv_vendor_gate(const struct clv_vendor *vendor, cl_platform_id platform)
 				: NULL;
 	}
 	*(void **)&clv_real.clGetExtensionFunctionAddress = (void *)vendor->get_address;
-	if (!has_needed() || !make_writable(table, has_entry))
+	if (!clv_vendor_has_needed() || !make_writable(table, has_entry))
 		return false;
 	gated = *vendor;
 	n_entries = n;

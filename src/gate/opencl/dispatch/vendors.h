@@ -35,6 +35,10 @@ cl_int clv_vendor_platform_info(const struct clv_vendor *vendor, cl_platform_id 
  * False: that is not possible, and a line on stderr says why. */
 bool clv_vendor_gate(const struct clv_vendor *vendor, cl_platform_id platform);
 
+/* Whether clv_real has the calls that the gate itself makes.  False: a line on stderr
+ * says which it lacks. */
+bool clv_vendor_has_needed(void);
+
 /* Whether clv_vendor_gate() has succeeded. */
 bool clv_vendors_are_gated(void);
 

@@ -65,13 +65,15 @@ static void take_calls(const cl_icd_dispatch *target, size_t n)
 	}
 }
 
-static void *layer_entry(const cl_icd_dispatch *target, size_t entry)
+/* can_gate: the gate has all calls that its wrappers make.  A loader of few calls shows
+ * no device otherwise. */
+static void *layer_entry(const cl_icd_dispatch *target, size_t entry, bool can_gate)
 {
 	void *wrapper = clv_vendors_are_gated() ? clv_opencl_filter(entry)
 						: clv_opencl_wrapper(entry);
 
 	if (wrapper)
-		return wrapper;
+		return can_gate ? wrapper : clv_opencl_refusal_function();
 	if (entry >= CLV_OPENCL_N_KNOWN)
 		return clv_opencl_refusal_function();
 	return *clv_opencl_entry((cl_icd_dispatch *)target, entry);
@@ -82,6 +84,7 @@ cl_int CL_API_CALL clInitLayerWithProperties(cl_uint n_entries,
 	const cl_icd_dispatch **ret_dispatch, const intptr_t *properties)
 {
 	cl_icd_dispatch *table;
+	bool can_gate;
 
 	(void)properties;
 	if (!target || !ret_n_entries || !ret_dispatch || n_entries == 0)
@@ -93,8 +96,9 @@ cl_int CL_API_CALL clInitLayerWithProperties(cl_uint n_entries,
 	pthread_mutex_lock(&init_lock);
 	if (!clv_vendors_are_gated())
 		take_calls(target, n_entries);
+	can_gate = clv_vendors_are_gated() || clv_vendor_has_needed();
 	for (size_t i = 0; i < n_entries; i++)
-		*clv_opencl_entry(table, i) = layer_entry(target, i);
+		*clv_opencl_entry(table, i) = layer_entry(target, i, can_gate);
 	pthread_mutex_unlock(&init_lock);
 	*ret_n_entries = n_entries;
 	*ret_dispatch = table;

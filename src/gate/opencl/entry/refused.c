@@ -27,8 +27,9 @@ static intptr_t CL_API_CALL refuse(void)
 	static atomic_flag is_said = ATOMIC_FLAG_INIT;
 
 	if (!atomic_flag_test_and_set(&is_said))
-		fputs("cleave: a call newer than OpenCL 3.1 is refused: this gate cannot "
-		      "enforce the lease on it; a newer cleave may support it\n",
+		fputs("cleave: a call is refused: it is newer than OpenCL 3.1, or of a "
+		      "loader that lacks others, and this gate cannot enforce the lease "
+		      "on it; a newer cleave, or loader, may support it\n",
 			stderr);
 	return answer;
 }
