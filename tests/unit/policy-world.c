@@ -177,6 +177,33 @@ static bool must_take(struct world *w, const struct tenant *waker, const struct 
 	       credit_ns * share > (all_ns + ROUNDING_NS) * tenant_share(waker);
 }
 
+/* The shorter a kernel is, the more often there is one. */
+static uint64_t next_kernel_ns(const struct tenant *t)
+{
+	uint64_t longest_ns = 0, sum = 0, at;
+	int i = 0;
+
+	for (int k = 0; k < t->n_kernels; k++) {
+		if (t->kernels_ns[k] > longest_ns)
+			longest_ns = t->kernels_ns[k];
+	}
+	for (int k = 0; k < t->n_kernels; k++)
+		sum += longest_ns / t->kernels_ns[k];
+	for (at = random_below(sum); at >= longest_ns / t->kernels_ns[i]; i++)
+		at -= longest_ns / t->kernels_ns[i];
+	return t->kernels_ns[i];
+}
+
+/* How long a turn takes whose kernels all begin within the slice. */
+static uint64_t length_of_mixed_turn(const struct tenant *t, uint64_t slice_ns)
+{
+	uint64_t held_ns = 0;
+
+	while (held_ns < slice_ns)
+		held_ns += next_kernel_ns(t);
+	return held_ns;
+}
+
 /* Runs whole kernels until the slice is over, the burst is done, or the turn is
  * preempted; the policy learns of wake-ups meanwhile at once. */
 static void run_turn(struct world *w, struct tenant *t, uint64_t slice_ns)
@@ -188,6 +215,8 @@ static void run_turn(struct world *w, struct tenant *t, uint64_t slice_ns)
 	struct tenant *waker;
 	bool takes;
 
+	if (t->n_kernels > 0)
+		held_ns = length_of_mixed_turn(t, slice_ns);
 	if (held_ns > t->burst_ns)
 		held_ns = t->burst_ns;
 	while ((waker = next_to_wake(w)) && waker->wake_at_ns < start_ns + held_ns) {

@@ -23,6 +23,10 @@ struct tenant {
 	uint32_t lease;
 	struct clv_policy_params params;
 	uint64_t max_kernel_ns, min_kernel_ns;
+	/* In place of these, for a tenant that never sleeps: kernels of so many lengths
+	 * in random order, with as much time in each. */
+	const uint64_t *kernels_ns;
+	int n_kernels;
 	uint64_t max_burst_ns, max_nap_ns; /* bursts of FOREVER: always busy */
 	uint64_t min_burst_ns, min_nap_ns;
 	uint64_t burst_ns; /* the rest of the current one */

@@ -107,9 +107,100 @@ static void test_equal_ones_take_turns(void **state)
 		uint64_t waited_ns;
 
 		world_step(&w, &waited_ns);
-		assert_in_range(waited_ns, 0, 80 * MS);
+		assert_in_range(waited_ns, 0, 8 * tenant_slice(&w.tenants[0]));
 	}
 	world_done(&w);
+}
+
+/* The largest error of a lease's part over any second, in points, by samples every 50 ms,
+ * as bench/shares.py has them. */
+#define SAMPLES_PER_S 20
+
+struct seconds {
+	uint64_t held_ns[SAMPLES_PER_S + 1][MAX_TENANTS];
+	int n;
+	double worst;
+};
+
+static void add_sample(struct seconds *seconds, const struct world *w,
+	const struct tenant *t, uint64_t at_ns)
+{
+	int now = seconds->n % (SAMPLES_PER_S + 1);
+	int before = (seconds->n + 1) % (SAMPLES_PER_S + 1);
+
+	for (int i = 0; i < w->n_tenants; i++) {
+		const struct tenant *each = &w->tenants[i];
+		double part, error;
+
+		seconds->held_ns[now][i] =
+			each->held_ns - (each == t ? w->now_ns - at_ns : 0);
+		part = (double)(seconds->held_ns[now][i] - seconds->held_ns[before][i]) /
+		       1e9;
+		error = 100 * (part - tenant_share(each));
+		error = error < 0 ? -error : error;
+		if (seconds->n >= SAMPLES_PER_S && error > seconds->worst)
+			seconds->worst = error;
+	}
+	seconds->n++;
+}
+
+static double worst_second(struct world *w, uint64_t end_ns)
+{
+	struct seconds seconds = {0};
+	uint64_t next_ns = w->now_ns, waited_ns;
+
+	while (w->now_ns < end_ns) {
+		const struct tenant *t = world_step(w, &waited_ns);
+
+		for (; next_ns <= w->now_ns; next_ns += S / SAMPLES_PER_S)
+			add_sample(&seconds, w, t, next_ns);
+	}
+	return seconds.worst;
+}
+
+/* The row `mixed` of the bench of shares without any noise of a machine: kernels of 50
+ * us, 1 ms and 20 ms, as much time in each. */
+static double worst_mixed_second(
+	uint32_t stretch_percent, uint64_t seed, uint64_t length_ns)
+{
+	static const uint64_t kernels_ns[] = {50 * US, MS, 20 * MS};
+	static const uint32_t weights[] = {200000, 500000, 300000};
+	struct world w;
+	double worst;
+
+	world_init(&w, "mixed", seed);
+	clv_policy_stretch(w.policy, stretch_percent);
+	for (int i = 0; i < 3; i++) {
+		struct tenant t = busy(weights[i], 20 * MS);
+
+		t.kernels_ns = kernels_ns;
+		t.n_kernels = 3;
+		world_add(&w, &t);
+	}
+	run_until(&w, S);
+	worst = worst_second(&w, w.now_ns + length_ns);
+	world_done(&w);
+	return worst;
+}
+
+static void run_mixed(uint32_t stretch_percent, double limit)
+{
+	double worst = worst_mixed_second(stretch_percent, 1, 1000 * S), sum = 0;
+
+	for (uint64_t seed = 1; seed <= 100; seed++)
+		sum += worst_mixed_second(stretch_percent, seed, 10 * S);
+	print_message(
+		"# mixed, requests of %u ms: the worst second of 1000 is off by %.2f "
+		"points, that of 10 by %.2f on average\n",
+		8 * stretch_percent / 100, worst, sum / 100);
+	if (worst > limit)
+		fail_msg("%.2f points are more than %.2f", worst, limit);
+}
+
+static void test_seconds_of_mixed_kernels(void **state)
+{
+	run_mixed(100, 3);
+	run_mixed(200, 4);
 }
 
 /* A program that sleeps after every long kernel, for any time, gets no more than one that
@@ -654,6 +745,7 @@ int main(void)
 		cmocka_unit_test(test_shares_are_met),
 		cmocka_unit_test(test_idle_share_splits_by_weight),
 		cmocka_unit_test(test_equal_ones_take_turns),
+		cmocka_unit_test(test_seconds_of_mixed_kernels),
 		cmocka_unit_test(test_sleep_does_not_cancel_a_debt),
 		cmocka_unit_test(test_naps_gain_nothing),
 		cmocka_unit_test(test_return_gets_no_monopoly),
