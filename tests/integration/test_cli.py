@@ -566,6 +566,12 @@ class WithDouble(Sandbox, AgentTests):
         self.assertTrue(wait_until(lambda: self.cleave("ps").returncode != 69 or
                                    "DOUBLE_API" in env and os.path.exists(path)))
 
+    def test_turns_of_a_device(self):
+        header, row = self.cleave("devices").stdout.splitlines()
+        end = header.index("HAND-OVER") + len("HAND-OVER")
+        self.assertEqual(header[:end].split()[-2:], ["TURN", "HAND-OVER"])
+        self.assertEqual(row[:end].split()[-4:], ["16", "ms", "0.10", "ms"])
+
     def test_other_version(self):
         self.start_agent(DOUBLE_API="2")
         time.sleep(0.3)

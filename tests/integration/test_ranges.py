@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Shares that are ranges, with programs on PoCL whose demand changes.
+"""Shares that are ranges, with programs on PoCL whose demand changes, and the turns of a device.
 
 usage: test_ranges.py BUILD [unittest arguments]
 
@@ -20,6 +20,31 @@ from slow import slow
 from tenants_case import BUILD, Case
 
 RISES_IN_S, FALLS_IN_S = 15, 25  # 3 and 10 seconds, a step per second, and a slow machine
+
+
+class Turns(Case):
+    def device(self):
+        (device,) = json.loads(self.cleave("devices", "-o", "json").stdout)["items"]
+        return device
+
+    def test_shown_once_there_are_any(self):
+        def figures():
+            device = self.device()
+            return device["turn_seconds"], device["hand_over_seconds"]
+
+        self.assertEqual(figures(), (None, None))
+        self.session.start([self.spawn("one", "0.5")])
+        self.wait_for(lambda now: now["one"]["held_seconds"] > 0, RISES_IN_S, "work of one")
+        # Alone it hands nothing over.
+        self.assertEqual(figures(), (None, None))
+        self.session.start([self.spawn("other", "0.5")])
+        self.wait_for(lambda now: None not in figures(), RISES_IN_S, "a turn")
+        turn, hand_over = figures()
+        # One request of the policy, or up to two where hand-overs are expensive.
+        self.assertGreaterEqual(turn, 0.008)
+        self.assertLessEqual(turn, 0.016)
+        # What the arbiter counts at most.
+        self.assertLessEqual(hand_over, 0.001)
 
 
 class Demand(Case):
