@@ -469,6 +469,66 @@ static void test_other_devices(void **state)
 	in_process(other_devices, true, 0, 0);
 }
 
+/* The number of the device, from 1 on, that the program sees; 0: none. */
+static int device_seen(void)
+{
+	struct object *platform = the_platform();
+	cl_device_id seen[4] = {0};
+	unsigned char id[16] = {0};
+	cl_uint n = 0;
+	cl_int r = platform->table->clGetDeviceIDs(
+		(cl_platform_id)platform, CL_DEVICE_TYPE_ALL, 4, seen, &n);
+
+	if (r == CL_DEVICE_NOT_FOUND)
+		return 0;
+	CHECK(r == CL_SUCCESS && n == 1);
+	CHECK(platform->table->clGetDeviceInfo(
+		      seen[0], CL_DEVICE_UUID_KHR, sizeof(id), id, NULL) == CL_SUCCESS);
+	return id[0];
+}
+
+static void sees_none(void)
+{
+	CHECK(device_seen() == 0);
+}
+
+static void sees_the_second(void)
+{
+	CHECK(device_seen() == 2);
+}
+
+static void sees_the_third(void)
+{
+	CHECK(device_seen() == 3);
+}
+
+/* The agent's list had the device in the second place. */
+static void test_device_by_uuid(void **state)
+{
+	static const struct {
+		const char *type, *name;
+		void (*seen)(void);
+	} cases[] = {
+		{"4", "03030303-0303-0303-0303-030303030303", sees_the_third},
+		{"4", "02020202-0202-0202-0202-020202020202,03", sees_the_second},
+		{"4", "09090909-0909-0909-0909-090909090909", sees_none},
+		/* Of the agent's own making, another driver's, an older agent's. */
+		{"4", "09090909-0909-8909-0909-090909090909", sees_the_second},
+		{"4", "GPU-03030303-0303-0303-0303-030303030303", sees_the_second},
+		{"4", "", sees_the_second},
+		/* Each driver of a processor has names of its own. */
+		{"2", "03030303-0303-0303-0303-030303030303", sees_the_second},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		setenv("VENDOR_UUIDS", cases[i].type, 1);
+		setenv("LEASE_DEVICES", cases[i].name, 1);
+		in_process(cases[i].seen, true, 0, 0);
+	}
+	unsetenv("VENDOR_UUIDS");
+	unsetenv("LEASE_DEVICES");
+}
+
 static cl_device_id own_device(const struct object *platform)
 {
 	cl_device_id own;
@@ -781,6 +841,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_workers),
 		cmocka_unit_test(test_managed_dispatch),
 		cmocka_unit_test(test_other_devices),
+		cmocka_unit_test(test_device_by_uuid),
 		cmocka_unit_test(test_lists_of_devices),
 		cmocka_unit_test(test_parts_of_devices),
 		cmocka_unit_test(test_devices_for_opengl),

@@ -153,8 +153,8 @@ class FewFiles(Lacking):
             with self.subTest(shown):
                 answer = self.run_program("env", f"POCL_DEVICES={shown}", *self.program,
                                           options=second)
-                self.assert_told(answer, f"the driver shows {number} devices here, and the lease's "
-                                         "has number 1")
+                self.assert_told(answer, f"the driver shows {number} here, and the lease's device "
+                                         "(number 1) is not among them")
 
     def test_agent_has_more(self):
         """It is started with these limits and raises its own, as far as allowed."""

@@ -39,7 +39,10 @@ static void *answer(void *userdata)
 		.ordinal = 1,
 	};
 	struct clv_attach_hello hello;
+	const char *devices = getenv("LEASE_DEVICES");
 
+	if (devices)
+		snprintf(reply.devices, sizeof(reply.devices), "%s", devices);
 	for (;;) {
 		int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 		size_t n = 0;

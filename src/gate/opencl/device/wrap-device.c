@@ -7,6 +7,7 @@
 #include "gate/memory/charges.h"
 #include "gate/memory/ledger.h"
 #include "gate/opencl/device/devices.h"
+#include "gate/opencl/device/identity.h"
 #include "gate/opencl/device/workers.h"
 #include "gate/opencl/dispatch/context-notify.h"
 #include "gate/opencl/dispatch/real.h"
@@ -94,7 +95,8 @@ static cl_platform_id lease_platform(const struct clv_view *view)
 	return NULL;
 }
 
-/* Some drivers hide devices by a variable that the program may set.  Said once. */
+/* Some drivers hide devices, or change their order, by a variable that the program may
+ * set.  Said once. */
 static void say_hidden(const struct clv_view *view, cl_uint n_shown)
 {
 	static atomic_flag is_said = ATOMIC_FLAG_INIT;
@@ -103,8 +105,9 @@ static void say_hidden(const struct clv_view *view, cl_uint n_shown)
 	if (atomic_flag_test_and_set(&is_said))
 		return;
 	snprintf(why, sizeof(why),
-		"of '%.100s' the driver shows %u devices here, and the lease's has "
-		"number %u",
+		"of '%.100s' the driver shows %u here, and the lease's device (number "
+		"%u) "
+		"is not among them",
 		view->platform, n_shown, view->ordinal);
 	clv_attach_report_refused(
 		why, "unset the variable by which the driver hides devices");
@@ -121,14 +124,15 @@ static cl_device_id lease_device(const struct clv_view *view, cl_platform_id pla
 		return NULL;
 	r = clv_workers_get_devices(
 		view, platform, CL_DEVICE_TYPE_ALL, MAX_DEVICES, all, &n_all);
-	if (platform && (r == CL_DEVICE_NOT_FOUND || r == CL_SUCCESS) &&
-		view->ordinal >= n_all)
-		say_hidden(view, n_all);
-	if (r != CL_SUCCESS || view->ordinal >= n_all || view->ordinal >= MAX_DEVICES)
+	if (r != CL_SUCCESS && r != CL_DEVICE_NOT_FOUND)
 		return NULL;
-	/* NULL: the driver has reported more devices than it has written. */
-	device = all[view->ordinal];
-	return device && clv_vendor_is_gated(device) ? device : NULL;
+	if (!clv_identify_device(
+		    view, all, n_all < MAX_DEVICES ? n_all : MAX_DEVICES, &device)) {
+		if (platform)
+			say_hidden(view, n_all);
+		return NULL;
+	}
+	return clv_vendor_is_gated(device) ? device : NULL;
 }
 
 /* CL_DEVICE_TYPE_DEFAULT means the only device that the program sees. */
