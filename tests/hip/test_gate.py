@@ -19,6 +19,16 @@ class Names(machine.Case):
         self.assertEqual(self.run_in_lease(machine.program("hip-names")), "0 failed\n")
 
 
+class Early(machine.Case):
+    def test_calls_before_the_driver_is_initialized(self):
+        """They return what they do without the gate, from several threads, and do no harm."""
+        self.begin()
+        found = self.run_in_lease(machine.program("hip-early"))
+        self.assertEqual(found, subprocess.run([machine.program("hip-early")], text=True, check=True,
+                                               capture_output=True, env=self.agent.env).stdout)
+        self.assertEqual(found.splitlines()[-1], "0 0 0 0 0")
+
+
 class Memory(machine.Case):
     def cases(self):
         names = subprocess.run([machine.program("hip-memory")], text=True, capture_output=True,
