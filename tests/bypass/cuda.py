@@ -225,6 +225,9 @@ CHECKS = {
     "forged": forged,
 }
 
+# Always in the sample: what programs keep or change past the calls that the gate watches.
+IN_EACH_SAMPLE = ("exported", "exporter-ends", "primary-held", "own-timeslice", "export-table")
+
 
 def parse():
     parser = argparse.ArgumentParser()
@@ -239,13 +242,14 @@ def parse():
 
 def chosen(options, rows):
     """All; or without those that take long; or those, and those for which a longer observation adds
-    something; or every fifth of the quick ones that are held."""
+    something; or every fifth of the quick ones that are held, and those of each sample."""
     names = options.names or list(rows)
     if options.names or options.all:
         return names
     if options.sample:
         quick = [n for n in names if not getattr(CHECKS[n], "slow", False)]
-        return [n for n in quick if rows[n].verdict == "held"][::5]
+        fifth = [n for n in quick if rows[n].verdict == "held"][::5]
+        return list(dict.fromkeys([*fifth, *IN_EACH_SAMPLE]))
     return [n for n in names if bool(getattr(CHECKS[n], "slow", False)) == options.slow]
 
 
