@@ -125,6 +125,28 @@ class OnTheDoubles(unittest.TestCase):
         self.assertIn("try-preempt: answer: ok channels ", out)
         self.assertIn("names: wrong: 0, as it should be", out)
 
+    def test_libraries_of_a_pack_are_for_its_own_programs(self):
+        """A program of a check, here Python, gets no folder in which to look for libraries."""
+        calls = self.record_python()
+        for library in self.env.pop("LD_LIBRARY_PATH").split(":"):
+            self.env["LD_PRELOAD"] += "".join(f":{path}" for path in Path(library).glob("*.so.1"))
+        out = self.look_packed("torch-runs")
+        self.assertIn("torch-runs: wrong: ", out)
+        lines = Path(calls).read_text().splitlines()
+        self.assertTrue(any("torch_work.py" in line for line in lines), lines)
+        self.assertEqual({line.split("|")[0] for line in lines}, {"unset"})
+
+    def record_python(self):
+        """A python3 that has torch and only notes its calls; returns the file with them."""
+        folder = Path(self.folder) / "bin"
+        folder.mkdir()
+        calls = folder / "calls"
+        (folder / "python3").write_text(
+            '#!/bin/sh\necho "${LD_LIBRARY_PATH-unset}| $*" >>' f"{calls}\n")
+        (folder / "python3").chmod(0o755)
+        self.env["PATH"] = f"{folder}:{os.environ['PATH']}"
+        return calls
+
     @slow
     def test_more_of_the_pack(self):
         out = self.look_packed("shares", "memory", "bypass", "nvml", "units", "spill")

@@ -41,6 +41,18 @@ def library(driver):
     return worlds.built(f"tests/doubles/nvml/{driver}/libnvidia-ml.so.1")
 
 
+def unpacked(folder):
+    """The top of a pack, unpacked there."""
+    if not os.path.exists(worlds.built("bench/tenant")):
+        raise unittest.SkipTest("bench is not built")
+    archive = Path(folder) / "gpu.tar"
+    subprocess.run([sys.executable, HERE / "pack.py", "--build", worlds.BUILD["path"], archive],
+                   check=True, capture_output=True)
+    with tarfile.open(archive) as tar:
+        tar.extractall(folder)
+    return Path(folder) / "cleave-gpu"
+
+
 class Verified(Case):
     def verify(self, world, *arguments, path=None, **env):
         """(exit code, its lines)"""
@@ -228,15 +240,8 @@ class Documents(Verified):
 class Packed(Verified):
     def test_runs_elsewhere(self):
         """Unpacked in a folder that has nothing else, without a compiler."""
-        if not os.path.exists(worlds.built("bench/tenant")):
-            self.skipTest("bench is not built")
         world = self.live_in(worlds.Nvml("gpu H200-141GB mig=on"))
-        archive = Path(world.folder) / "gpu.tar"
-        subprocess.run([sys.executable, HERE / "pack.py", "--build", worlds.BUILD["path"], archive],
-                       check=True, capture_output=True)
-        with tarfile.open(archive) as tar:
-            tar.extractall(world.folder)
-        top = Path(world.folder) / "cleave-gpu"
+        top = unpacked(world.folder)
         self.assertFalse([lib for lib in (top / "build/lib").iterdir()
                           if re.match(r"(ld-linux|libc\.|libm\.)", lib.name)])
         env = {"PATH": self.path_without_compilers(world), "HOME": world.folder,
@@ -257,15 +262,9 @@ class Packed(Verified):
 
     def test_requirements_of_the_machine(self):
         """No glibc newer than Ubuntu 22.04's, and no folder of this machine."""
-        if not os.path.exists(worlds.built("bench/tenant")):
-            self.skipTest("bench is not built")
         with tempfile.TemporaryDirectory() as folder:
-            archive = Path(folder) / "gpu.tar"
-            subprocess.run([sys.executable, HERE / "pack.py", "--build", worlds.BUILD["path"],
-                            archive], check=True, capture_output=True)
-            self.assertLess(archive.stat().st_size, 64 << 20)
-            with tarfile.open(archive) as tar:
-                tar.extractall(folder)
+            unpacked(folder)
+            self.assertLess((Path(folder) / "gpu.tar").stat().st_size, 64 << 20)
             n = 0
             for path in filter(Path.is_file, Path(folder).rglob("build/**/*")):
                 dynamic = subprocess.run(["objdump", "-p", path], text=True, check=True,
@@ -283,14 +282,8 @@ class Packed(Verified):
     @unittest.skipUnless(shutil.which("bwrap"), "there is no bwrap")
     def test_glibc_is_all_that_it_needs_of_the_machine(self):
         """Every packed program is loaded in a root that has only the pack and glibc."""
-        if not os.path.exists(worlds.built("bench/tenant")):
-            self.skipTest("bench is not built")
         with tempfile.TemporaryDirectory() as folder:
-            archive = Path(folder) / "gpu.tar"
-            subprocess.run([sys.executable, HERE / "pack.py", "--build", worlds.BUILD["path"],
-                            archive], check=True, capture_output=True)
-            with tarfile.open(archive) as tar:
-                tar.extractall(folder)
+            unpacked(folder)
             root = ["bwrap", "--ro-bind", folder, "/opt"]
             for library in filter(pack.OF_GLIBC.fullmatch, os.listdir(LIBRARIES)):
                 root += ["--ro-bind", os.path.join(LIBRARIES, library), f"{LIBRARIES}/{library}"]
@@ -301,6 +294,44 @@ class Packed(Verified):
                 self.assertEqual((done.returncode, done.stderr), (0, ""), program)
                 missing = set(re.findall(r"(\S+) => not found", done.stdout))
                 self.assertLessEqual(missing, OF_THE_DRIVER, program)
+
+    @unittest.skipUnless(shutil.which("bwrap"), "there is no bwrap")
+    def test_defaults_of_a_pack(self):
+        """On a machine that may be lent, as its Python sees it: the whole run takes ten minutes
+        unless the caller says otherwise, what is found is saved, and no folder is added to those
+        in which programs look for libraries."""
+        for more, minutes in (((), "10"), (("--minutes", "3"), "3")):
+            first, second = self.packed_calls("--packed", *more)
+            self.assertEqual([first[0], second[0]], ["unset", "unset"])
+            self.assertIn(" tests/gpu/verify.py --build build --limit 60 ", first[1])
+            self.assertIn(f" tests/gpu/verify_cuda.py --build build --minutes {minutes} "
+                          "--results gpu-results.json ", second[1])
+
+    def packed_calls(self, *arguments):
+        """[(LD_LIBRARY_PATH or unset, words)] of each start of Python by a pack's `./dev gpu`."""
+        with tempfile.TemporaryDirectory() as folder:
+            top, calls = unpacked(folder), Path(folder) / "calls"
+            python = Path(folder) / "python3"
+            python.write_text('#!/bin/sh\necho "${LD_LIBRARY_PATH-unset}| $*" >>' f"{calls}\n")
+            python.chmod(0o755)
+            env = {name: value for name, value in os.environ.items()
+                   if name not in ("LD_LIBRARY_PATH", "CLEAVE_GPU_NVML")}
+            subprocess.run(["bwrap", "--dev-bind", "/", "/", "--dev", "/dev",
+                            "--ro-bind", "/dev/null", "/dev/nvidiactl",
+                            "--ro-bind", python, os.path.realpath("/usr/bin/python3"),
+                            top / "dev", "gpu", *arguments],
+                           env=env, check=True, capture_output=True, timeout=60)
+            return [line.split("|") for line in calls.read_text().splitlines()]
+
+    def test_order_of_the_checks(self):
+        """What tells most comes first, since the time may be up at any moment."""
+        with tempfile.TemporaryDirectory() as folder:
+            script = ("import sys; sys.path.insert(0, 'tests/gpu'); import verify_cuda; "
+                      "print(*verify_cuda.parse_arguments().only[:3])")
+            env = {name: value for name, value in os.environ.items() if name != "CLEAVE_GPU_LOOKS"}
+            done = subprocess.run([sys.executable, "-c", script], cwd=unpacked(folder), env=env,
+                                  text=True, check=True, stdout=subprocess.PIPE)
+        self.assertEqual(done.stdout.split(), ["try-preempt", "shares", "torch-runs"])
 
     def path_without_compilers(self, world):
         folder = Path(world.folder) / "bin"
