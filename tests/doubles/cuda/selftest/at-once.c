@@ -454,8 +454,11 @@ static void legacy(void)
 	CHECK(elapsed(e[1], e[2]) == 4.0F);
 }
 
-/* A full stream delays only its own caller. */
-static volatile bool launched;
+/* A stream takes so many commands, of which its wait is the first; then a launch waits
+ * until a quarter of them is done.  It delays only its own caller. */
+#define DEPTH 1024
+
+static volatile int n_accepted;
 
 static void *fill(void *ctx)
 {
@@ -464,9 +467,11 @@ static void *fill(void *ctx)
 	OK(cuCtxSetCurrent(ctx));
 	s = stream();
 	hold(s);
-	for (int i = 0; i < 1500; i++)
+	n_accepted = 1;
+	for (int i = 0; i < DEPTH + 500; i++) {
 		run(function("us20"), s);
-	launched = true;
+		n_accepted++;
+	}
 	return NULL;
 }
 
@@ -479,15 +484,16 @@ static void full_queue(void)
 	function("one");
 	OK(cuCtxGetCurrent(&ctx));
 	CHECK(pthread_create(&thread, NULL, fill, ctx) == 0);
-	sleep_ms(50);
+	while (n_accepted < DEPTH)
+		sleep_ms(1);
 	s = stream();
 	for (int i = 0; i < 10; i++)
 		run(function("one"), s);
 	OK(cuStreamSynchronize(s));
-	CHECK(!launched);
+	CHECK(n_accepted == DEPTH);
 	*gate = 1;
 	pthread_join(thread, NULL);
-	CHECK(launched);
+	CHECK(n_accepted == 1 + DEPTH + 500);
 }
 
 /* The first launch of a function waits for its context where loading is lazy, so a kernel

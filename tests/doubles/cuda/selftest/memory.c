@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "selftest.h"
+#include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -141,6 +142,75 @@ static void staged(void)
 	OK(cuMemFree_v2(managed));
 	OK(cuMemFreeHost(pinned));
 	IS(1, cuMemFreeHost(pinned));
+}
+
+enum access { READS, WRITES };
+
+/* Whether the host may access the address, in a child that a fault ends. */
+static bool is_the_hosts(dptr address, enum access access)
+{
+	int status;
+	pid_t child = fork();
+
+	if (child == 0) {
+		volatile char *at = (volatile char *)(uintptr_t)address;
+
+		if (access == WRITES)
+			*at = 1;
+		_exit(*at & 0);
+	}
+	CHECK(child > 0 && waitpid(child, &status, 0) == child);
+	CHECK(status == 0 || (WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV));
+	return status == 0;
+}
+
+static dptr new_mapped(void)
+{
+	const struct {
+		int type, handle_types, at[2];
+		void *reserved;
+		unsigned char flags[8];
+	} on_device = {1, 0, {1, 0}, NULL, {0}};
+	const struct {
+		int at[2], flags;
+	} access = {{1, 0}, 3};
+	handle piece;
+	dptr p;
+
+	OK(cuMemCreate(&piece, 2 << 20, &on_device, 0));
+	OK(cuMemAddressReserve(&p, 2 << 20, 0, 0, 0));
+	OK(cuMemMap(p, 2 << 20, 0, piece, 0));
+	OK(cuMemSetAccess(p, 2 << 20, &access, 1));
+	return p;
+}
+
+/* The device's memory is the device's alone, and copies show what kernels store there. */
+static void whose_memory(void)
+{
+	uint32_t seen;
+	void *pinned;
+	dptr devices[3], managed;
+	handle s;
+
+	begin();
+	OK(cuStreamCreate(&s, 1));
+	OK(cuMemAlloc_v2(&devices[0], 4096));
+	OK(cuMemAllocAsync(&devices[1], 4096, s));
+	devices[2] = new_mapped();
+	for (uint32_t i = 0; i < 3; i++) {
+		launch(kernel("store"), s, devices[i], 70 + i);
+		OK(cuMemcpyDtoHAsync_v2(&seen, devices[i], 4, s));
+		OK(cuStreamSynchronize(s));
+		CHECK(seen == 70 + i);
+		CHECK(!is_the_hosts(devices[i], READS));
+		CHECK(!is_the_hosts(devices[i], WRITES));
+	}
+	OK(cuMemHostAlloc(&pinned, 4096, 0));
+	OK(cuMemAllocManaged(&managed, 4096, 1));
+	CHECK(is_the_hosts((dptr)(uintptr_t)pinned, READS));
+	CHECK(is_the_hosts((dptr)(uintptr_t)pinned, WRITES));
+	CHECK(is_the_hosts(managed, READS));
+	CHECK(is_the_hosts(managed, WRITES));
 }
 
 /* Copies run beside kernels; 100 MB at 20 GB/s are 5 ms. */
@@ -292,6 +362,7 @@ const struct case_of_test memory_cases[] = {
 	{"rectangles", rectangles, NULL, NULL},
 	{"stores", stores, NULL, NULL},
 	{"staged", staged, NULL, NULL},
+	{"whose-memory", whose_memory, NULL, NULL},
 	{"beside", beside, NULL, NULL},
 	{"lazy", lazy, NULL, NULL},
 	{"bad-handles", bad_handles, NULL, NULL},
