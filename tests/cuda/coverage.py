@@ -5,7 +5,9 @@ usage: coverage.py LIST DOUBLE [HEADERS-OR-LIBRARY...]
 
 DOUBLE is the libcuda.so.1 of the tests.  What else is there is looked at too: the headers of an
 installed toolkit, and an installed driver.  A name that they have and the list lacks fails, as
-does a version or variant that the list has wrong.
+does a version or variant that the list has wrong.  So does a function of the double that neither
+the gate hooks or calls nor any program of the tests, benches and examples names: the double stays
+small.
 """
 import ctypes.util
 import glob
@@ -13,7 +15,12 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
+ROOT = Path(__file__).resolve().parent.parent.parent
+USERS = ("tests", "bench", "examples")
+NOT_USERS = ROOT / "tests/doubles/cuda/lib"
+NAME = re.compile(r"\bcu[A-Z]\w+")
 PREFIX = re.compile(r"PFN_(cu\w+?)_v(\d+)(_pt[ds][sz])?\)")
 DECLARED = re.compile(r"^CUresult CUDAAPI\s+(cu[A-Z]\w+)\s*\(", re.MULTILINE)
 POLICIES = ("gate", "own", "refuse", "use", "pass")
@@ -58,6 +65,20 @@ def lacking(symbols, names):
 
 def check_library(path, names):
     return [f"{path} exports {symbol}" for symbol in lacking(exports_of(path), names)]
+
+
+def named_by_programs():
+    """The names of functions, with or without their version, in the programs that may call the
+    double."""
+    return {name for folder in USERS for suffix in ("c", "h", "py")
+            for path in (ROOT / folder).rglob(f"*.{suffix}") if path.parent != NOT_USERS
+            for name in NAME.findall(path.read_text(errors="replace"))}
+
+
+def check_double(path, known):
+    used = {*known, *named_by_programs()}
+    plain = {re.sub(r"_pt[ds][sz]$", "", symbol) for symbol in exports_of(path)}
+    return [f"{path}: nothing calls {symbol}" for symbol in sorted(plain - used)]
 
 
 def check_declared(header, names):
@@ -116,7 +137,7 @@ def candidates():
 
 def main():
     known, names = read_list(sys.argv[1])
-    looked, problems = 0, []
+    looked, problems = 0, check_double(sys.argv[2], known)
     for path in dict.fromkeys([*sys.argv[2:], *map(os.path.realpath, candidates())]):
         looked += 1
         if path.endswith("Typedefs.h"):

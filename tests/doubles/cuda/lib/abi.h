@@ -16,13 +16,11 @@ enum {
 	DCU_INVALID_CONTEXT = 201,
 	DCU_UNSUPPORTED_EXEC_AFFINITY = 224,
 	DCU_ALREADY_MAPPED = 208,
-	DCU_FILE_NOT_FOUND = 301,
 	DCU_INVALID_HANDLE = 400,
 	DCU_ILLEGAL_STATE = 401,
 	DCU_NOT_FOUND = 500,
 	DCU_NOT_READY = 600,
 	DCU_PRIMARY_CONTEXT_ACTIVE = 708,
-	DCU_CONTEXT_IS_DESTROYED = 709,
 	DCU_COOPERATIVE_TOO_LARGE = 720,
 	DCU_NOT_PERMITTED = 800,
 	DCU_NOT_SUPPORTED = 801,
@@ -228,11 +226,6 @@ struct semaphore_handle {
 struct semaphore_value {
 	unsigned long long value;
 	uint32_t more[34];
-};
-
-struct external_buffer {
-	unsigned long long offset, bytes;
-	uint32_t flags, reserved[16];
 };
 
 /* A handle, or the data of a pointer, that is sent to another process. */

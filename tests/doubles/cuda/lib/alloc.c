@@ -140,20 +140,6 @@ int dcu_cuMemHostRegister_v2(void *host, size_t bytes, unsigned flags)
 	return dcu_block_add(&block) ? 0 : 712;
 }
 
-int dcu_cuMemHostUnregister(void *host)
-{
-	struct block block;
-	uint64_t address = (uint64_t)(uintptr_t)host;
-
-	if (!dcu_current())
-		return DCU_INVALID_CONTEXT;
-	if (!dcu_block_find(address, &block) || block.address != address ||
-		block.kind != DCU_BLOCK_REGISTERED)
-		return 713;
-	dcu_block_remove(address, &block);
-	return 0;
-}
-
 int dcu_cuMemHostGetDevicePointer_v2(uint64_t *ret, void *host, unsigned flags)
 {
 	struct block block;
@@ -164,17 +150,6 @@ int dcu_cuMemHostGetDevicePointer_v2(uint64_t *ret, void *host, unsigned flags)
 		dcu_is_device_address(block.address))
 		return DCU_INVALID_VALUE;
 	*ret = (uint64_t)(uintptr_t)host;
-	return 0;
-}
-
-int dcu_cuMemHostGetFlags(unsigned *ret, void *host)
-{
-	struct block block;
-
-	if (!dcu_block_find((uint64_t)(uintptr_t)host, &block) ||
-		block.kind != DCU_BLOCK_HOST)
-		return DCU_INVALID_VALUE;
-	*ret = block.flags;
 	return 0;
 }
 
@@ -194,19 +169,6 @@ int dcu_cuMemGetInfo_v2(size_t *ret_free, size_t *ret_total)
 		*ret_free = message.a;
 	if (ret_total)
 		*ret_total = message.b;
-	return 0;
-}
-
-int dcu_cuMemGetAddressRange_v2(uint64_t *base, size_t *bytes, uint64_t address)
-{
-	struct block block;
-
-	if (!dcu_block_find(address, &block) || block.kind >= DCU_BLOCK_HOST)
-		return DCU_NOT_FOUND;
-	if (base)
-		*base = block.address;
-	if (bytes)
-		*bytes = block.bytes;
 	return 0;
 }
 
@@ -271,26 +233,4 @@ int dcu_cuPointerGetAttribute(void *ret, int attribute, uint64_t address)
 	if (!dcu_block_find(address, &block))
 		return DCU_INVALID_VALUE;
 	return pointer_attribute(&block, attribute, address, ret);
-}
-
-/* Unlike cuPointerGetAttribute(), this call succeeds for any address. */
-int dcu_cuPointerGetAttributes(unsigned n, int *attributes, void **ret, uint64_t address)
-{
-	struct block block;
-
-	if (!attributes || !ret)
-		return DCU_INVALID_VALUE;
-	for (unsigned i = 0; i < n; i++)
-		if (!dcu_block_find(address, &block))
-			*(unsigned *)ret[i] = attributes[i] == 9 ? ~1U : 0;
-		else
-			pointer_attribute(&block, attributes[i], address, ret[i]);
-	return 0;
-}
-
-int dcu_cuPointerSetAttribute(const void *value, int attribute, uint64_t address)
-{
-	struct block block;
-
-	return dcu_block_find(address, &block) ? 0 : DCU_INVALID_VALUE;
 }

@@ -132,23 +132,6 @@ int dcu_cuArrayDestroy(struct array *a)
 	return 0;
 }
 
-int dcu_cuArray3DGetDescriptor_v2(struct array3d_shape *ret, struct array *a)
-{
-	if (!is_array(a))
-		return DCU_INVALID_HANDLE;
-	*ret = a->shape;
-	return 0;
-}
-
-int dcu_cuArrayGetDescriptor_v2(struct array_shape *ret, struct array *a)
-{
-	if (!is_array(a))
-		return DCU_INVALID_HANDLE;
-	*ret = (struct array_shape){
-		a->shape.width, a->shape.height, a->shape.format, a->shape.channels};
-	return 0;
-}
-
 static int requirements_of(size_t bytes, bool has_memory, struct requirements *ret)
 {
 	/* The vendor answers only for arrays whose memory is mapped later. */
@@ -206,25 +189,6 @@ int dcu_cuMipmappedArrayCreate(
 	return 0;
 }
 
-int dcu_cuMipmappedArrayGetLevel(struct array **ret, struct mipmap *m, unsigned level)
-{
-	size_t before = 0;
-
-	if (!is_mipmap(m))
-		return DCU_INVALID_HANDLE;
-	if (!ret || level >= m->n_levels)
-		return DCU_INVALID_VALUE;
-	for (unsigned i = 0; i < level; i++)
-		before += m->levels[i].bytes;
-	*ret = &m->levels[level];
-	(*ret)->magic = DCU_IS_ARRAY;
-	(*ret)->ctx = m->ctx;
-	(*ret)->is_level = true;
-	(*ret)->has_memory = m->has_memory;
-	(*ret)->host = m->has_memory ? m->block.host + before : NULL;
-	return 0;
-}
-
 int dcu_cuMipmappedArrayDestroy(struct mipmap *m)
 {
 	if (!is_mipmap(m))
@@ -234,14 +198,6 @@ int dcu_cuMipmappedArrayDestroy(struct mipmap *m)
 		m->levels[i].magic = DCU_DEAD;
 	drop(m->ctx, m->has_memory, m->block.address);
 	return 0;
-}
-
-int dcu_cuMipmappedArrayGetMemoryRequirements(
-	struct requirements *ret, struct mipmap *m, int ordinal)
-{
-	if (!is_mipmap(m))
-		return DCU_INVALID_HANDLE;
-	return requirements_of(m->bytes, m->has_memory, ret);
 }
 
 /* --- Copies --- */

@@ -204,18 +204,6 @@ int dcu_cuDevicePrimaryCtxGetState(int ordinal, unsigned *flags, int *active)
 	return 0;
 }
 
-int dcu_cuDevicePrimaryCtxSetFlags_v2(int ordinal, unsigned flags)
-{
-	struct device *device = dcu_device_at(ordinal);
-
-	if (!device)
-		return DCU_INVALID_DEVICE;
-	device->primary_flags = flags;
-	if (device->primary)
-		device->primary->flags = flags;
-	return 0;
-}
-
 /* --- Others --- */
 
 static int push(struct ctx *ctx)
@@ -264,16 +252,6 @@ static int create_with(struct ctx **ret, const struct affinity *affinity, int n,
 	if (!dcu_mps_is_client())
 		return DCU_UNSUPPORTED_EXEC_AFFINITY;
 	return create(ret, flags, ordinal, 3020, (uint32_t)affinity->sm_count);
-}
-
-int dcu_cuDeviceGetExecAffinitySupport(int *ret, int type, int ordinal)
-{
-	if (!dcu_device_at(ordinal))
-		return DCU_INVALID_DEVICE;
-	if (!ret || type)
-		return DCU_INVALID_VALUE;
-	*ret = dcu_mps_is_client();
-	return 0;
 }
 
 int dcu_cuCtxGetExecAffinity(struct affinity *ret, int type)
@@ -380,46 +358,6 @@ int dcu_cuCtxSynchronize(void)
 	return r || !ctx->is_primary ? r : dcu_green_await(ctx->device);
 }
 
-int dcu_cuCtxGetFlags(unsigned *ret)
-{
-	struct ctx *ctx = dcu_current();
-
-	if (!ctx)
-		return DCU_INVALID_CONTEXT;
-	*ret = ctx->flags;
-	return 0;
-}
-
-int dcu_cuCtxSetFlags(unsigned flags)
-{
-	struct ctx *ctx = dcu_current();
-
-	if (!ctx)
-		return DCU_INVALID_CONTEXT;
-	ctx->flags = flags;
-	return 0;
-}
-
-int dcu_cuCtxGetId(struct ctx *ctx, unsigned long long *ret)
-{
-	if (!ctx)
-		ctx = dcu_current();
-	if (!ctx || ctx->magic != DCU_IS_CTX)
-		return DCU_CONTEXT_IS_DESTROYED;
-	*ret = ctx->id;
-	return 0;
-}
-
-int dcu_cuCtxGetApiVersion(struct ctx *ctx, unsigned *ret)
-{
-	if (!ctx)
-		ctx = dcu_current();
-	if (!ctx || ctx->magic != DCU_IS_CTX)
-		return DCU_INVALID_CONTEXT;
-	*ret = ctx->version;
-	return 0;
-}
-
 int dcu_cuCtxGetLimit(size_t *ret, int limit)
 {
 	struct ctx *ctx = dcu_current();
@@ -444,28 +382,4 @@ int dcu_cuCtxSetLimit(int limit, size_t value)
 		return set_heap(ctx, value);
 	ctx->limits[limit] = value;
 	return 0;
-}
-
-int dcu_cuCtxGetStreamPriorityRange(int *least, int *greatest)
-{
-	if (!dcu_current())
-		return DCU_INVALID_CONTEXT;
-	if (least)
-		*least = 0;
-	if (greatest)
-		*greatest = -5;
-	return 0;
-}
-
-int dcu_cuCtxGetCacheConfig(int *ret)
-{
-	*ret = 0;
-	return dcu_current() ? 0 : DCU_INVALID_CONTEXT;
-}
-
-int dcu_cuCtxSetCacheConfig(int config)
-{
-	if (config < 0 || config > 3)
-		return DCU_INVALID_VALUE;
-	return dcu_current() ? 0 : DCU_INVALID_CONTEXT;
 }

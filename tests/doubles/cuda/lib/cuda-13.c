@@ -24,13 +24,6 @@ int dcu_cuMemGetDefaultMemPool(struct pool **ret, struct location *location, int
 	return r ? r : dcu_cuDeviceGetDefaultMemPool(ret, ordinal);
 }
 
-int dcu_cuMemGetMemPool(struct pool **ret, struct location *location, int type)
-{
-	int ordinal, r = ordinal_of(location, type, &ordinal);
-
-	return r ? r : dcu_cuDeviceGetMemPool(ret, ordinal);
-}
-
 int dcu_cuMemSetMemPool(struct location *location, int type, struct pool *pool)
 {
 	int ordinal, r = ordinal_of(location, type, &ordinal);
@@ -87,17 +80,6 @@ int dcu_cuMemcpy3DBatchAsync(size_t n, struct batch_copy *copies, size_t *ret_fa
 	if (r && ret_failed)
 		*ret_failed = SIZE_MAX;
 	return r;
-}
-
-/* --- Arrays with deferred memory: parameters are checked, nothing is mapped --- */
-
-int dcu_cuMemMapArrayAsync(void *list, unsigned n, struct stream *handle)
-{
-	int r;
-
-	if (!dcu_stream(handle, &r))
-		return r;
-	return list && n ? 0 : DCU_INVALID_VALUE;
 }
 
 /* --- Streams of green contexts --- */

@@ -29,16 +29,6 @@ int dcu_cuDeviceGetCount(int *ret)
 	return 0;
 }
 
-int dcu_cuDeviceGet(int *ret, int ordinal)
-{
-	if (!ret)
-		return DCU_INVALID_VALUE;
-	if (!dcu_device_at(ordinal))
-		return DCU_INVALID_DEVICE;
-	*ret = ordinal;
-	return 0;
-}
-
 int dcu_cuDeviceGetName(char *ret, int bytes, int ordinal)
 {
 	const struct device *device = dcu_device_at(ordinal);
@@ -71,11 +61,6 @@ int dcu_cuDeviceGetUuid_v2(struct uuid *ret, int ordinal)
 	return 0;
 }
 
-int dcu_cuDeviceGetLuid(char *luid, unsigned *mask, int ordinal)
-{
-	return DCU_NOT_SUPPORTED;
-}
-
 int dcu_cuDeviceTotalMem_v2(size_t *ret, int ordinal)
 {
 	const struct device *device = dcu_device_at(ordinal);
@@ -96,39 +81,6 @@ int dcu_cuDeviceGetPCIBusId(char *ret, int bytes, int ordinal)
 		return DCU_INVALID_VALUE;
 	snprintf(ret, (size_t)bytes, "%04X:%02X:%02X.0", device->info.domain,
 		device->info.bus, device->info.device);
-	return 0;
-}
-
-int dcu_cuDeviceGetByPCIBusId(int *ret, const char *text)
-{
-	unsigned domain = 0, bus, device;
-
-	if (!ret || !text)
-		return DCU_INVALID_VALUE;
-	if (sscanf(text, "%x:%x:%x.", &domain, &bus, &device) != 3) {
-		domain = 0;
-		if (sscanf(text, "%x:%x.", &bus, &device) != 2)
-			return DCU_INVALID_VALUE;
-	}
-	for (int i = 0; i < dcu_n_devices; i++) {
-		const struct dgp_gpu_info *info = &dcu_devices[i].info;
-
-		if (info->domain != domain || info->bus != bus || info->device != device)
-			continue;
-		*ret = i;
-		return 0;
-	}
-	return DCU_INVALID_VALUE;
-}
-
-int dcu_cuDeviceComputeCapability(int *major, int *minor, int ordinal)
-{
-	const struct device *device = dcu_device_at(ordinal);
-
-	if (!device)
-		return DCU_INVALID_DEVICE;
-	*major = (int)device->info.capability[0];
-	*minor = (int)device->info.capability[1];
 	return 0;
 }
 
@@ -217,33 +169,4 @@ int dcu_cuDeviceGetAttribute(int *ret, int attribute, int ordinal)
 		return DCU_INVALID_VALUE;
 	*ret = attribute_of(device, attribute);
 	return 0;
-}
-
-int dcu_cuDeviceCanAccessPeer(int *ret, int ordinal, int peer)
-{
-	if (!dcu_device_at(ordinal) || !dcu_device_at(peer))
-		return DCU_INVALID_DEVICE;
-	*ret = ordinal != peer;
-	return 0;
-}
-
-int dcu_cuDeviceGetP2PAttribute(int *ret, int attribute, int ordinal, int peer)
-{
-	if (!dcu_device_at(ordinal) || !dcu_device_at(peer) || ordinal == peer)
-		return DCU_INVALID_DEVICE;
-	*ret = attribute != 1; /* a rank: lower is better */
-	return 0;
-}
-
-int dcu_cuCtxEnablePeerAccess(struct ctx *peer, unsigned flags)
-{
-	if (flags)
-		return DCU_INVALID_VALUE;
-	return peer && peer->magic == DCU_IS_CTX && dcu_current() ? 0
-								  : DCU_INVALID_CONTEXT;
-}
-
-int dcu_cuCtxDisablePeerAccess(struct ctx *peer)
-{
-	return dcu_cuCtxEnablePeerAccess(peer, 0);
 }

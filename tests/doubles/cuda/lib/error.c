@@ -63,11 +63,3 @@ int dcu_cuGetErrorName(int code, const char **ret)
 	*ret = i < 0 ? NULL : errors[i].name;
 	return i < 0 ? DCU_INVALID_VALUE : 0;
 }
-
-int dcu_cuGetErrorString(int code, const char **ret)
-{
-	int i = find(code);
-
-	*ret = i < 0 ? NULL : errors[i].text;
-	return i < 0 ? DCU_INVALID_VALUE : 0;
-}

@@ -88,14 +88,6 @@ int dcu_cuGraphExecDestroy(struct exec *e)
 	return 0;
 }
 
-int dcu_cuGraphExecGetFlags(struct exec *e, uint64_t *ret)
-{
-	if (!is_exec(e) || !ret)
-		return DCU_INVALID_VALUE;
-	*ret = e->flags;
-	return 0;
-}
-
 int dcu_cuGraphUpload(struct exec *e, struct stream *handle)
 {
 	int r;
@@ -183,79 +175,6 @@ int dcu_cuGraphExecKernelNodeSetParams_v2(
 		return DCU_INVALID_VALUE;
 	p.kernel = *kernel;
 	return set_in_exec(e, node, &p);
-}
-
-int dcu_cuGraphExecKernelNodeSetParams(
-	struct exec *e, struct node *node, const struct kernel_params *kernel)
-{
-	struct node_params p = {.type = DCU_NODE_KERNEL};
-
-	if (!kernel)
-		return DCU_INVALID_VALUE;
-	memcpy(&p.kernel, kernel, DCU_KERNEL_PARAMS_V1);
-	return set_in_exec(e, node, &p);
-}
-
-int dcu_cuGraphExecMemcpyNodeSetParams(
-	struct exec *e, struct node *node, const struct copy_3d *copy, struct ctx *ctx)
-{
-	struct node_params p = {.type = DCU_NODE_COPY};
-
-	if (!copy)
-		return DCU_INVALID_VALUE;
-	p.copy.copy = *copy;
-	return set_in_exec(e, node, &p);
-}
-
-int dcu_cuGraphExecMemsetNodeSetParams(
-	struct exec *e, struct node *node, const struct set_params *set, struct ctx *ctx)
-{
-	struct node_params p = {.type = DCU_NODE_SET};
-
-	if (!set)
-		return DCU_INVALID_VALUE;
-	p.set = *set;
-	return set_in_exec(e, node, &p);
-}
-
-int dcu_cuGraphExecHostNodeSetParams(
-	struct exec *e, struct node *node, const struct host_params *host)
-{
-	struct node_params p = {.type = DCU_NODE_HOST};
-
-	if (!host)
-		return DCU_INVALID_VALUE;
-	p.host = *host;
-	return set_in_exec(e, node, &p);
-}
-
-int dcu_cuGraphExecChildGraphNodeSetParams(
-	struct exec *e, struct node *node, struct graph *child)
-{
-	struct node_params p = {.type = DCU_NODE_GRAPH};
-
-	p.graph = child;
-	return set_in_exec(e, node, &p);
-}
-
-int dcu_cuGraphNodeSetEnabled(struct exec *e, struct node *node, unsigned enabled)
-{
-	struct node *copy = is_exec(e) ? dcu_graph_copy_of(e->graph, node) : NULL;
-
-	if (!copy || copy->params.type > DCU_NODE_SET)
-		return DCU_INVALID_VALUE;
-	copy->disabled = !enabled;
-	return 0;
-}
-
-int dcu_cuGraphNodeGetEnabled(struct exec *e, struct node *node, unsigned *ret)
-{
-	struct node *copy = is_exec(e) ? dcu_graph_copy_of(e->graph, node) : NULL;
-
-	if (!copy || !ret)
-		return DCU_INVALID_VALUE;
-	*ret = !copy->disabled;
-	return 0;
 }
 
 /* Returns 0, or the reason: 2: the shape differs, 3: a node's type. */

@@ -44,31 +44,22 @@
 
 /* clang-format off */
 #define DCU_ALLOC(X) \
-	X(cuMemAllocHost, cuMemAllocHost, cuMemAllocHost_v2, 2000, NO, LATER, P2(void **, size_t), A2) \
 	X(cuMemAllocHost_v2, cuMemAllocHost, cuMemAllocHost_v2, 3020, NO, LATER, P2(void **, size_t), A2) \
 	X(cuMemAllocManaged, cuMemAllocManaged, cuMemAllocManaged, 6000, NO, LATER, P3(uint64_t *, size_t, unsigned), A3) \
 	X(cuMemAllocPitch_v2, cuMemAllocPitch, cuMemAllocPitch_v2, 3020, NO, LATER, P5(uint64_t *, size_t *, size_t, size_t, unsigned), A5) \
 	X(cuMemAlloc_v2, cuMemAlloc, cuMemAlloc_v2, 3020, NO, LATER, P2(uint64_t *, size_t), A2) \
 	X(cuMemFreeHost, cuMemFreeHost, cuMemFreeHost, 2000, NO, LATER, P1(void *), A1) \
 	X(cuMemFree_v2, cuMemFree, cuMemFree_v2, 3020, NO, LATER, P1(uint64_t), A1) \
-	X(cuMemGetAddressRange_v2, cuMemGetAddressRange, cuMemGetAddressRange_v2, 3020, NO, LATER, P3(uint64_t *, size_t *, uint64_t), A3) \
 	X(cuMemGetInfo_v2, cuMemGetInfo, cuMemGetInfo_v2, 3020, NO, LATER, P2(size_t *, size_t *), A2) \
 	X(cuMemHostAlloc, cuMemHostAlloc, cuMemHostAlloc, 2020, NO, LATER, P3(void **, size_t, unsigned), A3) \
 	X(cuMemHostGetDevicePointer_v2, cuMemHostGetDevicePointer, cuMemHostGetDevicePointer_v2, 3020, NO, LATER, P3(uint64_t *, void *, unsigned), A3) \
-	X(cuMemHostGetFlags, cuMemHostGetFlags, cuMemHostGetFlags, 2030, NO, LATER, P2(unsigned *, void *), A2) \
-	X(cuMemHostRegister, cuMemHostRegister, cuMemHostRegister_v2, 4000, NO, LATER, P3(void *, size_t, unsigned), A3) \
 	X(cuMemHostRegister_v2, cuMemHostRegister, cuMemHostRegister_v2, 6050, NO, LATER, P3(void *, size_t, unsigned), A3) \
-	X(cuMemHostUnregister, cuMemHostUnregister, cuMemHostUnregister, 4000, NO, LATER, P1(void *), A1) \
-	X(cuPointerGetAttribute, cuPointerGetAttribute, cuPointerGetAttribute, 4000, NO, LATER, P3(void *, int, uint64_t), A3) \
-	X(cuPointerGetAttributes, cuPointerGetAttributes, cuPointerGetAttributes, 7000, NO, LATER, P4(unsigned, int *, void **, uint64_t), A4) \
-	X(cuPointerSetAttribute, cuPointerSetAttribute, cuPointerSetAttribute, 6000, NO, LATER, P3(const void *, int, uint64_t), A3)
+	X(cuPointerGetAttribute, cuPointerGetAttribute, cuPointerGetAttribute, 4000, NO, LATER, P3(void *, int, uint64_t), A3)
 
 #define DCU_ARRAY(X) \
 	X(cuArray3DCreate_v2, cuArray3DCreate, cuArray3DCreate_v2, 3020, NO, LATER, P2(struct array **, const struct array3d_shape *), A2) \
-	X(cuArray3DGetDescriptor_v2, cuArray3DGetDescriptor, cuArray3DGetDescriptor_v2, 3020, NO, LATER, P2(struct array3d_shape *, struct array *), A2) \
 	X(cuArrayCreate_v2, cuArrayCreate, cuArrayCreate_v2, 3020, NO, LATER, P2(struct array **, const struct array_shape *), A2) \
 	X(cuArrayDestroy, cuArrayDestroy, cuArrayDestroy, 2000, NO, LATER, P1(struct array *), A1) \
-	X(cuArrayGetDescriptor_v2, cuArrayGetDescriptor, cuArrayGetDescriptor_v2, 3020, NO, LATER, P2(struct array_shape *, struct array *), A2) \
 	X(cuMemcpyAtoA_v2, cuMemcpyAtoA, cuMemcpyAtoA_v2, 3020, DS, LATER, P5(struct array *, size_t, struct array *, size_t, size_t), A5) \
 	X(cuMemcpyAtoD_v2, cuMemcpyAtoD, cuMemcpyAtoD_v2, 3020, DS, LATER, P4(uint64_t, struct array *, size_t, size_t), A4) \
 	X(cuMemcpyAtoHAsync_v2, cuMemcpyAtoHAsync, cuMemcpyAtoHAsync_v2, 3020, SZ, LATER, P5(void *, struct array *, size_t, size_t, struct stream *), A5) \
@@ -77,17 +68,14 @@
 	X(cuMemcpyHtoAAsync_v2, cuMemcpyHtoAAsync, cuMemcpyHtoAAsync_v2, 3020, SZ, LATER, P5(struct array *, size_t, const void *, size_t, struct stream *), A5) \
 	X(cuMemcpyHtoA_v2, cuMemcpyHtoA, cuMemcpyHtoA_v2, 3020, DS, LATER, P4(struct array *, size_t, const void *, size_t), A4) \
 	X(cuMipmappedArrayCreate, cuMipmappedArrayCreate, cuMipmappedArrayCreate, 5000, NO, LATER, P3(struct mipmap **, const struct array3d_shape *, unsigned), A3) \
-	X(cuMipmappedArrayDestroy, cuMipmappedArrayDestroy, cuMipmappedArrayDestroy, 5000, NO, LATER, P1(struct mipmap *), A1) \
-	X(cuMipmappedArrayGetLevel, cuMipmappedArrayGetLevel, cuMipmappedArrayGetLevel, 5000, NO, LATER, P3(struct array **, struct mipmap *, unsigned), A3)
+	X(cuMipmappedArrayDestroy, cuMipmappedArrayDestroy, cuMipmappedArrayDestroy, 5000, NO, LATER, P1(struct mipmap *), A1)
 
 #define DCU_ARRAY_12(X) \
-	X(cuArrayGetMemoryRequirements, cuArrayGetMemoryRequirements, cuArrayGetMemoryRequirements, 11060, NO, LATER, P3(struct requirements *, struct array *, int), A3) \
-	X(cuMipmappedArrayGetMemoryRequirements, cuMipmappedArrayGetMemoryRequirements, cuMipmappedArrayGetMemoryRequirements, 11060, NO, LATER, P3(struct requirements *, struct mipmap *, int), A3)
+	X(cuArrayGetMemoryRequirements, cuArrayGetMemoryRequirements, cuArrayGetMemoryRequirements, 11060, NO, LATER, P3(struct requirements *, struct array *, int), A3)
 
 #define DCU_BATCH(X) \
 	X(cuMemAdvise, cuMemAdvise, cuMemAdvise, 8000, NO, LATER, P4(uint64_t, size_t, int, int), A4) \
 	X(cuMemPrefetchAsync, cuMemPrefetchAsync, cuMemPrefetchAsync, 8000, SZ, LATER, P4(uint64_t, size_t, int, struct stream *), A4) \
-	X(cuStreamAttachMemAsync, cuStreamAttachMemAsync, cuStreamAttachMemAsync, 6000, SZ, LATER, P4(struct stream *, uint64_t, size_t, unsigned), A4) \
 	X(cuStreamBatchMemOp, cuStreamBatchMemOp, cuStreamBatchMemOp_v2, 8000, SZ, LATER, P4(struct stream *, unsigned, union batch_op *, unsigned), A4)
 
 #define DCU_BATCH_12(X) \
@@ -101,33 +89,24 @@
 	X(cuStreamBeginCapture, cuStreamBeginCapture, cuStreamBeginCapture, 10000, SZ, LATER, P1(struct stream *), A1) \
 	X(cuStreamBeginCapture_v2, cuStreamBeginCapture, cuStreamBeginCapture_v2, 10010, SZ, LATER, P2(struct stream *, int), A2) \
 	X(cuStreamEndCapture, cuStreamEndCapture, cuStreamEndCapture, 10000, SZ, LATER, P2(struct stream *, struct graph **), A2) \
-	X(cuStreamGetCaptureInfo, cuStreamGetCaptureInfo, cuStreamGetCaptureInfo, 10010, SZ, LATER, P3(struct stream *, int *, uint64_t *), A3) \
 	X(cuStreamGetCaptureInfo_v2, cuStreamGetCaptureInfo, cuStreamGetCaptureInfo_v2, 11030, SZ, LATER, P6(struct stream *, int *, uint64_t *, struct graph **, struct node *const**, size_t *), A6) \
 	X(cuStreamIsCapturing, cuStreamIsCapturing, cuStreamIsCapturing, 10000, SZ, LATER, P2(struct stream *, int *), A2) \
-	X(cuStreamUpdateCaptureDependencies, cuStreamUpdateCaptureDependencies, cuStreamUpdateCaptureDependencies, 11030, SZ, LATER, P4(struct stream *, struct node **, size_t, unsigned), A4) \
 	X(cuThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode, 10010, NO, LATER, P1(int *), A1)
 
 #define DCU_CAPTURE_12(X) \
-	X(cuStreamBeginCaptureToGraph, cuStreamBeginCaptureToGraph, cuStreamBeginCaptureToGraph, 12030, SZ, LATER, P6(struct stream *, struct graph *, struct node *const*, const struct edge *, size_t, int), A6) \
-	X(cuStreamGetCaptureInfo_v3, cuStreamGetCaptureInfo, cuStreamGetCaptureInfo_v3, 12030, SZ, LATER, P7(struct stream *, int *, uint64_t *, struct graph **, struct node *const**, const struct edge **, size_t *), A7) \
-	X(cuStreamUpdateCaptureDependencies_v2, cuStreamUpdateCaptureDependencies, cuStreamUpdateCaptureDependencies_v2, 12030, SZ, LATER, P5(struct stream *, struct node **, const struct edge *, size_t, unsigned), A5)
+	X(cuStreamBeginCaptureToGraph, cuStreamBeginCaptureToGraph, cuStreamBeginCaptureToGraph, 12030, SZ, LATER, P6(struct stream *, struct graph *, struct node *const*, const struct edge *, size_t, int), A6)
 
 #define DCU_CONTEXT(X) \
 	X(cuCtxCreate_v2, cuCtxCreate, cuCtxCreate_v2, 3020, NO, LATER, P3(struct ctx **, unsigned, int), A3) \
 	X(cuCtxDestroy, cuCtxDestroy, cuCtxDestroy_v2, 2000, NO, LATER, P1(struct ctx *), A1) \
 	X(cuCtxDestroy_v2, cuCtxDestroy, cuCtxDestroy_v2, 4000, NO, LATER, P1(struct ctx *), A1) \
-	X(cuCtxGetApiVersion, cuCtxGetApiVersion, cuCtxGetApiVersion, 3020, NO, LATER, P2(struct ctx *, unsigned *), A2) \
-	X(cuCtxGetCacheConfig, cuCtxGetCacheConfig, cuCtxGetCacheConfig, 3020, NO, LATER, P1(int *), A1) \
 	X(cuCtxGetCurrent, cuCtxGetCurrent, cuCtxGetCurrent, 4000, NO, LATER, P1(struct ctx **), A1) \
 	X(cuCtxGetDevice, cuCtxGetDevice, cuCtxGetDevice, 2000, NO, LATER, P1(int *), A1) \
-	X(cuCtxGetFlags, cuCtxGetFlags, cuCtxGetFlags, 7000, NO, LATER, P1(unsigned *), A1) \
 	X(cuCtxGetLimit, cuCtxGetLimit, cuCtxGetLimit, 3010, NO, LATER, P2(size_t *, int), A2) \
-	X(cuCtxGetStreamPriorityRange, cuCtxGetStreamPriorityRange, cuCtxGetStreamPriorityRange, 5050, NO, LATER, P2(int *, int *), A2) \
 	X(cuCtxPopCurrent, cuCtxPopCurrent, cuCtxPopCurrent_v2, 2000, NO, LATER, P1(struct ctx **), A1) \
 	X(cuCtxPopCurrent_v2, cuCtxPopCurrent, cuCtxPopCurrent_v2, 4000, NO, LATER, P1(struct ctx **), A1) \
 	X(cuCtxPushCurrent, cuCtxPushCurrent, cuCtxPushCurrent_v2, 2000, NO, LATER, P1(struct ctx *), A1) \
 	X(cuCtxPushCurrent_v2, cuCtxPushCurrent, cuCtxPushCurrent_v2, 4000, NO, LATER, P1(struct ctx *), A1) \
-	X(cuCtxSetCacheConfig, cuCtxSetCacheConfig, cuCtxSetCacheConfig, 3020, NO, LATER, P1(int), A1) \
 	X(cuCtxSetCurrent, cuCtxSetCurrent, cuCtxSetCurrent, 4000, NO, LATER, P1(struct ctx *), A1) \
 	X(cuCtxSetLimit, cuCtxSetLimit, cuCtxSetLimit, 3010, NO, LATER, P2(int, size_t), A2) \
 	X(cuCtxSynchronize, cuCtxSynchronize, cuCtxSynchronize, 2000, NO, LATER, P0, A0) \
@@ -136,16 +115,12 @@
 	X(cuDevicePrimaryCtxRelease_v2, cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2, 11000, NO, LATER, P1(int), A1) \
 	X(cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset_v2, 7000, NO, LATER, P1(int), A1) \
 	X(cuDevicePrimaryCtxReset_v2, cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset_v2, 11000, NO, LATER, P1(int), A1) \
-	X(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, 7000, NO, LATER, P2(struct ctx **, int), A2) \
-	X(cuDevicePrimaryCtxSetFlags, cuDevicePrimaryCtxSetFlags, cuDevicePrimaryCtxSetFlags_v2, 7000, NO, LATER, P2(int, unsigned), A2) \
-	X(cuDevicePrimaryCtxSetFlags_v2, cuDevicePrimaryCtxSetFlags, cuDevicePrimaryCtxSetFlags_v2, 11000, NO, LATER, P2(int, unsigned), A2)
+	X(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, 7000, NO, LATER, P2(struct ctx **, int), A2)
 
 #define DCU_CONTEXT_12(X) \
 	X(cuCtxCreate_v3, cuCtxCreate, cuCtxCreate_v3, 11040, NO, LATER, P5(struct ctx **, struct affinity *, int, unsigned, int), A5) \
 	X(cuCtxCreate_v4, cuCtxCreate, cuCtxCreate_v4, 12050, NO, LATER, P4(struct ctx **, struct create_params *, unsigned, int), A4) \
-	X(cuCtxGetId, cuCtxGetId, cuCtxGetId, 12000, NO, LATER, P2(struct ctx *, unsigned long long *), A2) \
-	X(cuCtxRecordEvent, cuCtxRecordEvent, cuCtxRecordEvent, 12050, NO, LATER, P2(struct ctx *, struct event *), A2) \
-	X(cuCtxSetFlags, cuCtxSetFlags, cuCtxSetFlags, 12010, NO, LATER, P1(unsigned), A1)
+	X(cuCtxRecordEvent, cuCtxRecordEvent, cuCtxRecordEvent, 12050, NO, LATER, P2(struct ctx *, struct event *), A2)
 
 #define DGP_COPY(X) \
 	X(cuMemcpy, cuMemcpy, cuMemcpy, 4000, DS, LATER, P3(uint64_t, uint64_t, size_t), A3) \
@@ -178,14 +153,10 @@
 	X(cuMemsetD8Async, cuMemsetD8Async, cuMemsetD8Async, 3020, SZ, LATER, P4(uint64_t, unsigned char, size_t, struct stream *), A4) \
 	X(cuMemsetD8_v2, cuMemsetD8, cuMemsetD8_v2, 3020, DS, LATER, P3(uint64_t, unsigned char, size_t), A3)
 
-#define DCU_CUDA_13(X) \
-	X(cuMemMapArrayAsync, cuMemMapArrayAsync, cuMemMapArrayAsync, 11010, SZ, LATER, P3(void *, unsigned, struct stream *), A3)
-
 #define DCU_CUDA_13_12(X) \
 	X(cuMemDiscardAndPrefetchBatchAsync, cuMemDiscardAndPrefetchBatchAsync, cuMemDiscardAndPrefetchBatchAsync, 13000, SZ, LATER, P8(uint64_t *, size_t *, size_t, struct location *, size_t *, size_t, unsigned long long, struct stream *), A8) \
 	X(cuMemDiscardBatchAsync, cuMemDiscardBatchAsync, cuMemDiscardBatchAsync, 13000, SZ, LATER, P5(uint64_t *, size_t *, size_t, unsigned long long, struct stream *), A5) \
 	X(cuMemGetDefaultMemPool, cuMemGetDefaultMemPool, cuMemGetDefaultMemPool, 13000, NO, LATER, P3(struct pool **, struct location *, int), A3) \
-	X(cuMemGetMemPool, cuMemGetMemPool, cuMemGetMemPool, 13000, NO, LATER, P3(struct pool **, struct location *, int), A3) \
 	X(cuMemPrefetchBatchAsync, cuMemPrefetchBatchAsync, cuMemPrefetchBatchAsync, 13000, SZ, LATER, P8(uint64_t *, size_t *, size_t, struct location *, size_t *, size_t, unsigned long long, struct stream *), A8) \
 	X(cuMemSetMemPool, cuMemSetMemPool, cuMemSetMemPool, 13000, NO, LATER, P3(struct location *, int, struct pool *), A3) \
 	X(cuMemcpy3DBatchAsync, cuMemcpy3DBatchAsync, cuMemcpy3DBatchAsync, 12080, SZ, LATER, P5(size_t, struct batch_copy *, size_t *, unsigned long long, struct stream *), A5) \
@@ -193,21 +164,11 @@
 	X(cuStreamGetCtx_v2, cuStreamGetCtx, cuStreamGetCtx_v2, 12050, SZ, LATER, P3(struct stream *, struct ctx **, struct green **), A3)
 
 #define DCU_DEVICE(X) \
-	X(cuCtxDisablePeerAccess, cuCtxDisablePeerAccess, cuCtxDisablePeerAccess, 4000, NO, LATER, P1(struct ctx *), A1) \
-	X(cuCtxEnablePeerAccess, cuCtxEnablePeerAccess, cuCtxEnablePeerAccess, 4000, NO, LATER, P2(struct ctx *, unsigned), A2) \
-	X(cuDeviceCanAccessPeer, cuDeviceCanAccessPeer, cuDeviceCanAccessPeer, 4000, NO, LATER, P3(int *, int, int), A3) \
-	X(cuDeviceComputeCapability, cuDeviceComputeCapability, cuDeviceComputeCapability, 2000, NO, LATER, P3(int *, int *, int), A3) \
-	X(cuDeviceGet, cuDeviceGet, cuDeviceGet, 2000, NO, LATER, P2(int *, int), A2) \
 	X(cuDeviceGetAttribute, cuDeviceGetAttribute, cuDeviceGetAttribute, 2000, NO, LATER, P3(int *, int, int), A3) \
-	X(cuDeviceGetExecAffinitySupport, cuDeviceGetExecAffinitySupport, cuDeviceGetExecAffinitySupport, 11040, NO, LATER, P3(int *, int, int), A3) \
 	X(cuCtxGetExecAffinity, cuCtxGetExecAffinity, cuCtxGetExecAffinity, 11040, NO, LATER, P2(struct affinity *, int), A2) \
-	X(cuDeviceGetByPCIBusId, cuDeviceGetByPCIBusId, cuDeviceGetByPCIBusId, 4010, NO, LATER, P2(int *, const char *), A2) \
 	X(cuDeviceGetCount, cuDeviceGetCount, cuDeviceGetCount, 2000, NO, LATER, P1(int *), A1) \
-	X(cuDeviceGetLuid, cuDeviceGetLuid, cuDeviceGetLuid, 10000, NO, LATER, P3(char *, unsigned *, int), A3) \
 	X(cuDeviceGetName, cuDeviceGetName, cuDeviceGetName, 2000, NO, LATER, P3(char *, int, int), A3) \
-	X(cuDeviceGetP2PAttribute, cuDeviceGetP2PAttribute, cuDeviceGetP2PAttribute, 8000, NO, LATER, P4(int *, int, int, int), A4) \
 	X(cuDeviceGetPCIBusId, cuDeviceGetPCIBusId, cuDeviceGetPCIBusId, 4010, NO, LATER, P3(char *, int, int), A3) \
-	X(cuDeviceGetUuid, cuDeviceGetUuid, cuDeviceGetUuid_v2, 9020, NO, LATER, P2(struct uuid *, int), A2) \
 	X(cuDeviceTotalMem_v2, cuDeviceTotalMem, cuDeviceTotalMem_v2, 3020, NO, LATER, P2(size_t *, int), A2) \
 	X(cuDriverGetVersion, cuDriverGetVersion, cuDriverGetVersion, 2020, NO, ANYTIME, P1(int *), A1) \
 	X(cuInit, cuInit, cuInit, 2000, NO, ANYTIME, P1(unsigned), A1)
@@ -216,8 +177,7 @@
 	X(cuDeviceGetUuid_v2, cuDeviceGetUuid, cuDeviceGetUuid_v2, 11040, NO, LATER, P2(struct uuid *, int), A2)
 
 #define DCU_ERROR(X) \
-	X(cuGetErrorName, cuGetErrorName, cuGetErrorName, 6000, NO, ANYTIME, P2(int, const char **), A2) \
-	X(cuGetErrorString, cuGetErrorString, cuGetErrorString, 6000, NO, ANYTIME, P2(int, const char **), A2)
+	X(cuGetErrorName, cuGetErrorName, cuGetErrorName, 6000, NO, ANYTIME, P2(int, const char **), A2)
 
 #define DCU_EVENT(X) \
 	X(cuEventCreate, cuEventCreate, cuEventCreate, 2000, NO, LATER, P2(struct event **, unsigned), A2) \
@@ -230,28 +190,18 @@
 	X(cuEventSynchronize, cuEventSynchronize, cuEventSynchronize, 2000, NO, LATER, P1(struct event *), A1) \
 	X(cuStreamWaitEvent, cuStreamWaitEvent, cuStreamWaitEvent, 3020, SZ, LATER, P3(struct stream *, struct event *, unsigned), A3)
 
-#define DCU_EVENT_12(X) \
-	X(cuEventElapsedTime_v2, cuEventElapsedTime, cuEventElapsedTime_v2, 12080, NO, LATER, P3(float *, struct event *, struct event *), A3)
-
 #define DCU_OUTSIDE(X) \
 	X(cuDestroyExternalSemaphore, cuDestroyExternalSemaphore, cuDestroyExternalSemaphore, 10000, NO, LATER, P1(struct semaphore *), A1) \
 	X(cuGraphAddExternalSemaphoresWaitNode, cuGraphAddExternalSemaphoresWaitNode, cuGraphAddExternalSemaphoresWaitNode, 11020, NO, LATER, P5(struct node **, struct graph *, struct node *const*, size_t, const struct semaphores_params *), A5) \
 	X(cuGraphExecExternalSemaphoresWaitNodeSetParams, cuGraphExecExternalSemaphoresWaitNodeSetParams, cuGraphExecExternalSemaphoresWaitNodeSetParams, 11020, NO, LATER, P3(struct exec *, struct node *, const struct semaphores_params *), A3) \
 	X(cuGraphExternalSemaphoresWaitNodeGetParams, cuGraphExternalSemaphoresWaitNodeGetParams, cuGraphExternalSemaphoresWaitNodeGetParams, 11020, NO, LATER, P2(struct node *, struct semaphores_params *), A2) \
-	X(cuGraphExternalSemaphoresWaitNodeSetParams, cuGraphExternalSemaphoresWaitNodeSetParams, cuGraphExternalSemaphoresWaitNodeSetParams, 11020, NO, LATER, P2(struct node *, const struct semaphores_params *), A2) \
 	X(cuImportExternalSemaphore, cuImportExternalSemaphore, cuImportExternalSemaphore, 10000, NO, LATER, P2(struct semaphore **, const struct semaphore_handle *), A2) \
 	X(cuIpcGetEventHandle, cuIpcGetEventHandle, cuIpcGetEventHandle, 4010, NO, LATER, P2(struct shared_bytes *, struct event *), A2) \
 	X(cuIpcOpenEventHandle, cuIpcOpenEventHandle, cuIpcOpenEventHandle, 4010, NO, LATER, P2(struct event **, struct shared_bytes), A2) \
-	X(cuSignalExternalSemaphoresAsync, cuSignalExternalSemaphoresAsync, cuSignalExternalSemaphoresAsync, 10000, SZ, LATER, P4(struct semaphore *const *, const struct semaphore_value *, unsigned, struct stream *), A4) \
 	X(cuWaitExternalSemaphoresAsync, cuWaitExternalSemaphoresAsync, cuWaitExternalSemaphoresAsync, 10000, SZ, LATER, P4(struct semaphore *const *, const struct semaphore_value *, unsigned, struct stream *), A4)
 
 #define DCU_EXEC(X) \
-	X(cuGraphExecChildGraphNodeSetParams, cuGraphExecChildGraphNodeSetParams, cuGraphExecChildGraphNodeSetParams, 11010, NO, LATER, P3(struct exec *, struct node *, struct graph *), A3) \
 	X(cuGraphExecDestroy, cuGraphExecDestroy, cuGraphExecDestroy, 10000, NO, LATER, P1(struct exec *), A1) \
-	X(cuGraphExecHostNodeSetParams, cuGraphExecHostNodeSetParams, cuGraphExecHostNodeSetParams, 10020, NO, LATER, P3(struct exec *, struct node *, const struct host_params *), A3) \
-	X(cuGraphExecKernelNodeSetParams, cuGraphExecKernelNodeSetParams, cuGraphExecKernelNodeSetParams, 10010, NO, LATER, P3(struct exec *, struct node *, const struct kernel_params *), A3) \
-	X(cuGraphExecMemcpyNodeSetParams, cuGraphExecMemcpyNodeSetParams, cuGraphExecMemcpyNodeSetParams, 10020, NO, LATER, P4(struct exec *, struct node *, const struct copy_3d *, struct ctx *), A4) \
-	X(cuGraphExecMemsetNodeSetParams, cuGraphExecMemsetNodeSetParams, cuGraphExecMemsetNodeSetParams, 10020, NO, LATER, P4(struct exec *, struct node *, const struct set_params *, struct ctx *), A4) \
 	X(cuGraphExecUpdate, cuGraphExecUpdate, cuGraphExecUpdate, 10020, NO, LATER, P4(struct exec *, struct graph *, struct node **, int *), A4) \
 	X(cuGraphInstantiate, cuGraphInstantiate, cuGraphInstantiate_v2, 10000, NO, LATER, P5(struct exec **, struct graph *, struct node **, char *, size_t), A5) \
 	X(cuGraphInstantiate_v2, cuGraphInstantiate, cuGraphInstantiate_v2, 11000, NO, LATER, P5(struct exec **, struct graph *, struct node **, char *, size_t), A5) \
@@ -259,58 +209,34 @@
 	X(cuGraphUpload, cuGraphUpload, cuGraphUpload, 11010, SZ, LATER, P2(struct exec *, struct stream *), A2)
 
 #define DCU_EXEC_12(X) \
-	X(cuGraphExecGetFlags, cuGraphExecGetFlags, cuGraphExecGetFlags, 12000, NO, LATER, P2(struct exec *, uint64_t *), A2) \
 	X(cuGraphExecKernelNodeSetParams_v2, cuGraphExecKernelNodeSetParams, cuGraphExecKernelNodeSetParams_v2, 12000, NO, LATER, P3(struct exec *, struct node *, const struct kernel_params *), A3) \
 	X(cuGraphExecNodeSetParams, cuGraphExecNodeSetParams, cuGraphExecNodeSetParams, 12020, NO, LATER, P3(struct exec *, struct node *, struct node_params *), A3) \
 	X(cuGraphExecUpdate_v2, cuGraphExecUpdate, cuGraphExecUpdate_v2, 12000, NO, LATER, P3(struct exec *, struct graph *, struct update_result *), A3) \
 	X(cuGraphInstantiateWithFlags, cuGraphInstantiateWithFlags, cuGraphInstantiateWithFlags, 11040, NO, LATER, P3(struct exec **, struct graph *, unsigned long long), A3) \
-	X(cuGraphInstantiateWithParams, cuGraphInstantiateWithParams, cuGraphInstantiateWithParams, 12000, SZ, LATER, P3(struct exec **, struct graph *, struct instantiate_params *), A3) \
-	X(cuGraphNodeGetEnabled, cuGraphNodeGetEnabled, cuGraphNodeGetEnabled, 11060, NO, LATER, P3(struct exec *, struct node *, unsigned *), A3) \
-	X(cuGraphNodeSetEnabled, cuGraphNodeSetEnabled, cuGraphNodeSetEnabled, 11060, NO, LATER, P3(struct exec *, struct node *, unsigned), A3)
+	X(cuGraphInstantiateWithParams, cuGraphInstantiateWithParams, cuGraphInstantiateWithParams, 12000, SZ, LATER, P3(struct exec **, struct graph *, struct instantiate_params *), A3)
 
 #define DCU_GRAPH_API(X) \
 	X(cuGraphAddChildGraphNode, cuGraphAddChildGraphNode, cuGraphAddChildGraphNode, 10000, NO, LATER, P5(struct node **, struct graph *, struct node *const*, size_t, struct graph *), A5) \
 	X(cuGraphAddDependencies, cuGraphAddDependencies, cuGraphAddDependencies, 10000, NO, LATER, P4(struct graph *, struct node *const*, struct node *const*, size_t), A4) \
-	X(cuGraphAddEmptyNode, cuGraphAddEmptyNode, cuGraphAddEmptyNode, 10000, NO, LATER, P4(struct node **, struct graph *, struct node *const*, size_t), A4) \
 	X(cuGraphAddEventRecordNode, cuGraphAddEventRecordNode, cuGraphAddEventRecordNode, 11010, NO, LATER, P5(struct node **, struct graph *, struct node *const*, size_t, struct event *), A5) \
-	X(cuGraphAddEventWaitNode, cuGraphAddEventWaitNode, cuGraphAddEventWaitNode, 11010, NO, LATER, P5(struct node **, struct graph *, struct node *const*, size_t, struct event *), A5) \
-	X(cuGraphAddHostNode, cuGraphAddHostNode, cuGraphAddHostNode, 10000, NO, LATER, P5(struct node **, struct graph *, struct node *const*, size_t, const struct host_params *), A5) \
 	X(cuGraphAddKernelNode, cuGraphAddKernelNode, cuGraphAddKernelNode, 10000, NO, LATER, P5(struct node **, struct graph *, struct node *const*, size_t, const struct kernel_params *), A5) \
-	X(cuGraphAddMemcpyNode, cuGraphAddMemcpyNode, cuGraphAddMemcpyNode, 10000, NO, LATER, P6(struct node **, struct graph *, struct node *const*, size_t, const struct copy_3d *, struct ctx *), A6) \
 	X(cuGraphAddMemsetNode, cuGraphAddMemsetNode, cuGraphAddMemsetNode, 10000, NO, LATER, P6(struct node **, struct graph *, struct node *const*, size_t, const struct set_params *, struct ctx *), A6) \
 	X(cuGraphChildGraphNodeGetGraph, cuGraphChildGraphNodeGetGraph, cuGraphChildGraphNodeGetGraph, 10000, NO, LATER, P2(struct node *, struct graph **), A2) \
-	X(cuGraphClone, cuGraphClone, cuGraphClone, 10000, NO, LATER, P2(struct graph **, struct graph *), A2) \
 	X(cuGraphCreate, cuGraphCreate, cuGraphCreate, 10000, NO, LATER, P2(struct graph **, unsigned), A2) \
 	X(cuGraphDestroy, cuGraphDestroy, cuGraphDestroy, 10000, NO, LATER, P1(struct graph *), A1) \
-	X(cuGraphDestroyNode, cuGraphDestroyNode, cuGraphDestroyNode, 10000, NO, LATER, P1(struct node *), A1) \
 	X(cuGraphGetEdges, cuGraphGetEdges, cuGraphGetEdges, 10000, NO, LATER, P4(struct graph *, struct node **, struct node **, size_t *), A4) \
 	X(cuGraphGetNodes, cuGraphGetNodes, cuGraphGetNodes, 10000, NO, LATER, P3(struct graph *, struct node **, size_t *), A3) \
 	X(cuGraphGetRootNodes, cuGraphGetRootNodes, cuGraphGetRootNodes, 10000, NO, LATER, P3(struct graph *, struct node **, size_t *), A3) \
-	X(cuGraphKernelNodeGetParams, cuGraphKernelNodeGetParams, cuGraphKernelNodeGetParams, 10000, NO, LATER, P2(struct node *, struct kernel_params *), A2) \
-	X(cuGraphKernelNodeSetParams, cuGraphKernelNodeSetParams, cuGraphKernelNodeSetParams, 10000, NO, LATER, P2(struct node *, const struct kernel_params *), A2) \
-	X(cuGraphNodeFindInClone, cuGraphNodeFindInClone, cuGraphNodeFindInClone, 10000, NO, LATER, P3(struct node **, struct node *, struct graph *), A3) \
-	X(cuGraphNodeGetDependencies, cuGraphNodeGetDependencies, cuGraphNodeGetDependencies, 10000, NO, LATER, P3(struct node *, struct node **, size_t *), A3) \
-	X(cuGraphNodeGetDependentNodes, cuGraphNodeGetDependentNodes, cuGraphNodeGetDependentNodes, 10000, NO, LATER, P3(struct node *, struct node **, size_t *), A3) \
-	X(cuGraphNodeGetType, cuGraphNodeGetType, cuGraphNodeGetType, 10000, NO, LATER, P2(struct node *, int *), A2) \
-	X(cuGraphRemoveDependencies, cuGraphRemoveDependencies, cuGraphRemoveDependencies, 10000, NO, LATER, P4(struct graph *, struct node *const*, struct node *const*, size_t), A4)
+	X(cuGraphNodeGetType, cuGraphNodeGetType, cuGraphNodeGetType, 10000, NO, LATER, P2(struct node *, int *), A2)
 
 #define DCU_GRAPH_API_12(X) \
-	X(cuGraphAddDependencies_v2, cuGraphAddDependencies, cuGraphAddDependencies_v2, 12030, NO, LATER, P5(struct graph *, struct node *const*, struct node *const*, const struct edge *, size_t), A5) \
 	X(cuGraphAddKernelNode_v2, cuGraphAddKernelNode, cuGraphAddKernelNode_v2, 12000, NO, LATER, P5(struct node **, struct graph *, struct node *const*, size_t, const struct kernel_params *), A5) \
 	X(cuGraphAddMemAllocNode, cuGraphAddMemAllocNode, cuGraphAddMemAllocNode, 11040, NO, LATER, P5(struct node **, struct graph *, struct node *const*, size_t, struct alloc_params *), A5) \
 	X(cuGraphAddMemFreeNode, cuGraphAddMemFreeNode, cuGraphAddMemFreeNode, 11040, NO, LATER, P5(struct node **, struct graph *, struct node *const*, size_t, uint64_t), A5) \
 	X(cuGraphAddNode, cuGraphAddNode, cuGraphAddNode, 12020, NO, LATER, P5(struct node **, struct graph *, struct node *const*, size_t, struct node_params *), A5) \
 	X(cuGraphAddNode_v2, cuGraphAddNode, cuGraphAddNode_v2, 12030, NO, LATER, P6(struct node **, struct graph *, struct node *const*, const struct edge *, size_t, struct node_params *), A6) \
 	X(cuGraphConditionalHandleCreate, cuGraphConditionalHandleCreate, cuGraphConditionalHandleCreate, 12030, NO, LATER, P5(uint64_t *, struct graph *, struct ctx *, unsigned, unsigned), A5) \
-	X(cuGraphGetEdges_v2, cuGraphGetEdges, cuGraphGetEdges_v2, 12030, NO, LATER, P5(struct graph *, struct node **, struct node **, struct edge *, size_t *), A5) \
-	X(cuGraphKernelNodeGetParams_v2, cuGraphKernelNodeGetParams, cuGraphKernelNodeGetParams_v2, 12000, NO, LATER, P2(struct node *, struct kernel_params *), A2) \
-	X(cuGraphKernelNodeSetParams_v2, cuGraphKernelNodeSetParams, cuGraphKernelNodeSetParams_v2, 12000, NO, LATER, P2(struct node *, const struct kernel_params *), A2) \
-	X(cuGraphMemAllocNodeGetParams, cuGraphMemAllocNodeGetParams, cuGraphMemAllocNodeGetParams, 11040, NO, LATER, P2(struct node *, struct alloc_params *), A2) \
-	X(cuGraphMemFreeNodeGetParams, cuGraphMemFreeNodeGetParams, cuGraphMemFreeNodeGetParams, 11040, NO, LATER, P2(struct node *, uint64_t *), A2) \
-	X(cuGraphNodeGetDependencies_v2, cuGraphNodeGetDependencies, cuGraphNodeGetDependencies_v2, 12030, NO, LATER, P4(struct node *, struct node **, struct edge *, size_t *), A4) \
-	X(cuGraphNodeGetDependentNodes_v2, cuGraphNodeGetDependentNodes, cuGraphNodeGetDependentNodes_v2, 12030, NO, LATER, P4(struct node *, struct node **, struct edge *, size_t *), A4) \
-	X(cuGraphNodeSetParams, cuGraphNodeSetParams, cuGraphNodeSetParams, 12020, NO, LATER, P2(struct node *, struct node_params *), A2) \
-	X(cuGraphRemoveDependencies_v2, cuGraphRemoveDependencies, cuGraphRemoveDependencies_v2, 12030, NO, LATER, P5(struct graph *, struct node *const*, struct node *const*, const struct edge *, size_t), A5)
+	X(cuGraphMemAllocNodeGetParams, cuGraphMemAllocNodeGetParams, cuGraphMemAllocNodeGetParams, 11040, NO, LATER, P2(struct node *, struct alloc_params *), A2)
 
 #define DCU_GREEN_12(X) \
 	X(cuCtxFromGreenCtx, cuCtxFromGreenCtx, cuCtxFromGreenCtx, 12040, NO, LATER, P2(struct ctx **, struct green *), A2) \
@@ -320,13 +246,11 @@
 	X(cuDeviceGetDevResource, cuDeviceGetDevResource, cuDeviceGetDevResource, 12040, NO, LATER, P3(int, struct resource *, int), A3) \
 	X(cuGreenCtxCreate, cuGreenCtxCreate, cuGreenCtxCreate, 12040, NO, LATER, P4(struct green **, struct desc *, int, unsigned), A4) \
 	X(cuGreenCtxDestroy, cuGreenCtxDestroy, cuGreenCtxDestroy, 12040, NO, LATER, P1(struct green *), A1) \
-	X(cuGreenCtxGetDevResource, cuGreenCtxGetDevResource, cuGreenCtxGetDevResource, 12040, NO, LATER, P3(struct green *, struct resource *, int), A3) \
 	X(cuGreenCtxStreamCreate, cuGreenCtxStreamCreate, cuGreenCtxStreamCreate, 12050, NO, LATER, P4(struct stream **, struct green *, unsigned, int), A4) \
 	X(cuStreamGetGreenCtx, cuStreamGetGreenCtx, cuStreamGetGreenCtx, 12040, NO, LATER, P2(struct stream *, struct green **), A2)
 
 #define DCU_LAUNCH(X) \
 	X(cuFuncSetBlockShape, cuFuncSetBlockShape, cuFuncSetBlockShape, 2000, NO, LATER, P4(struct func *, int, int, int), A4) \
-	X(cuFuncSetSharedSize, cuFuncSetSharedSize, cuFuncSetSharedSize, 2000, NO, LATER, P2(struct func *, unsigned), A2) \
 	X(cuLaunch, cuLaunch, cuLaunch, 2000, NO, LATER, P1(struct func *), A1) \
 	X(cuLaunchCooperativeKernel, cuLaunchCooperativeKernel, cuLaunchCooperativeKernel, 9000, SZ, LATER, P10(struct func *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, struct stream *, void **), A10) \
 	X(cuLaunchCooperativeKernelMultiDevice, cuLaunchCooperativeKernelMultiDevice, cuLaunchCooperativeKernelMultiDevice, 9000, NO, LATER, P3(struct launch_params *, unsigned, unsigned), A3) \
@@ -335,8 +259,6 @@
 	X(cuLaunchHostFunc, cuLaunchHostFunc, cuLaunchHostFunc, 10000, SZ, LATER, P3(struct stream *, host_fn, void *), A3) \
 	X(cuLaunchKernel, cuLaunchKernel, cuLaunchKernel, 4000, SZ, LATER, P11(struct func *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, struct stream *, void **, void **), A11) \
 	X(cuParamSetSize, cuParamSetSize, cuParamSetSize, 2000, NO, LATER, P2(struct func *, unsigned), A2) \
-	X(cuParamSetf, cuParamSetf, cuParamSetf, 2000, NO, LATER, P3(struct func *, int, float), A3) \
-	X(cuParamSeti, cuParamSeti, cuParamSeti, 2000, NO, LATER, P3(struct func *, int, unsigned), A3) \
 	X(cuParamSetv, cuParamSetv, cuParamSetv, 2000, NO, LATER, P4(struct func *, int, void *, unsigned), A4) \
 	X(cuStreamAddCallback, cuStreamAddCallback, cuStreamAddCallback, 5000, SZ, LATER, P4(struct stream *, stream_fn, void *, unsigned), A4) \
 	X(cuStreamWaitValue32, cuStreamWaitValue32, cuStreamWaitValue32_v2, 8000, SZ, LATER, P4(struct stream *, uint64_t, uint32_t, unsigned), A4) \
@@ -352,81 +274,35 @@
 	X(cuStreamWriteValue64_v2, cuStreamWriteValue64, cuStreamWriteValue64_v2, 11070, SZ, LATER, P4(struct stream *, uint64_t, uint64_t, unsigned), A4)
 
 #define DCU_MODULE(X) \
-	X(cuFuncGetAttribute, cuFuncGetAttribute, cuFuncGetAttribute, 2020, NO, LATER, P3(int *, int, struct func *), A3) \
-	X(cuFuncGetModule, cuFuncGetModule, cuFuncGetModule, 11000, NO, LATER, P2(struct module **, struct func *), A2) \
-	X(cuFuncSetAttribute, cuFuncSetAttribute, cuFuncSetAttribute, 9000, NO, LATER, P3(struct func *, int, int), A3) \
-	X(cuFuncSetCacheConfig, cuFuncSetCacheConfig, cuFuncSetCacheConfig, 3000, NO, LATER, P2(struct func *, int), A2) \
 	X(cuModuleGetFunction, cuModuleGetFunction, cuModuleGetFunction, 2000, NO, LATER, P3(struct func **, struct module *, const char *), A3) \
-	X(cuModuleGetGlobal_v2, cuModuleGetGlobal, cuModuleGetGlobal_v2, 3020, NO, LATER, P4(uint64_t *, size_t *, struct module *, const char *), A4) \
-	X(cuModuleLoad, cuModuleLoad, cuModuleLoad, 2000, NO, LATER, P2(struct module **, const char *), A2) \
 	X(cuModuleLoadData, cuModuleLoadData, cuModuleLoadData, 2000, NO, LATER, P2(struct module **, const void *), A2) \
-	X(cuModuleLoadDataEx, cuModuleLoadDataEx, cuModuleLoadDataEx, 2010, NO, LATER, P5(struct module **, const void *, unsigned, int *, void **), A5) \
-	X(cuModuleLoadFatBinary, cuModuleLoadFatBinary, cuModuleLoadFatBinary, 2000, NO, LATER, P2(struct module **, const void *), A2) \
-	X(cuModuleUnload, cuModuleUnload, cuModuleUnload, 2000, NO, LATER, P1(struct module *), A1) \
-	X(cuOccupancyMaxActiveBlocksPerMultiprocessor, cuOccupancyMaxActiveBlocksPerMultiprocessor, cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050, NO, LATER, P4(int *, struct func *, int, size_t), A4) \
-	X(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, 7000, NO, LATER, P5(int *, struct func *, int, size_t, unsigned), A5) \
-	X(cuOccupancyMaxPotentialBlockSize, cuOccupancyMaxPotentialBlockSize, cuOccupancyMaxPotentialBlockSize, 6050, NO, LATER, P6(int *, int *, struct func *, smem_fn, size_t, int), A6)
+	X(cuModuleUnload, cuModuleUnload, cuModuleUnload, 2000, NO, LATER, P1(struct module *), A1)
 
 #define DCU_MODULE_12(X) \
-	X(cuFuncGetName, cuFuncGetName, cuFuncGetName, 12030, NO, LATER, P2(const char **, struct func *), A2) \
-	X(cuFuncGetParamInfo, cuFuncGetParamInfo, cuFuncGetParamInfo, 12040, NO, LATER, P4(struct func *, size_t, size_t *, size_t *), A4) \
-	X(cuFuncIsLoaded, cuFuncIsLoaded, cuFuncIsLoaded, 12040, NO, LATER, P2(int *, struct func *), A2) \
 	X(cuFuncLoad, cuFuncLoad, cuFuncLoad, 12040, NO, LATER, P1(struct func *), A1) \
-	X(cuKernelGetAttribute, cuKernelGetAttribute, cuKernelGetAttribute, 12000, NO, LATER, P4(int *, int, struct func *, int), A4) \
-	X(cuKernelGetFunction, cuKernelGetFunction, cuKernelGetFunction, 12000, NO, LATER, P2(struct func **, struct func *), A2) \
-	X(cuKernelGetLibrary, cuKernelGetLibrary, cuKernelGetLibrary, 12050, NO, LATER, P2(struct module **, struct func *), A2) \
-	X(cuKernelGetName, cuKernelGetName, cuKernelGetName, 12030, NO, LATER, P2(const char **, struct func *), A2) \
-	X(cuKernelGetParamInfo, cuKernelGetParamInfo, cuKernelGetParamInfo, 12040, NO, LATER, P4(struct func *, size_t, size_t *, size_t *), A4) \
-	X(cuKernelSetAttribute, cuKernelSetAttribute, cuKernelSetAttribute, 12000, NO, LATER, P4(int, int, struct func *, int), A4) \
 	X(cuLibraryGetKernel, cuLibraryGetKernel, cuLibraryGetKernel, 12000, NO, LATER, P3(struct func **, struct module *, const char *), A3) \
-	X(cuLibraryGetKernelCount, cuLibraryGetKernelCount, cuLibraryGetKernelCount, 12040, NO, LATER, P2(unsigned *, struct module *), A2) \
-	X(cuLibraryGetModule, cuLibraryGetModule, cuLibraryGetModule, 12000, NO, LATER, P2(struct module **, struct module *), A2) \
-	X(cuLibraryLoadData, cuLibraryLoadData, cuLibraryLoadData, 12000, NO, LATER, P8(struct module **, const void *, int *, void **, unsigned, int *, void **, unsigned), A8) \
-	X(cuLibraryLoadFromFile, cuLibraryLoadFromFile, cuLibraryLoadFromFile, 12000, NO, LATER, P8(struct module **, const char *, int *, void **, unsigned, int *, void **, unsigned), A8) \
-	X(cuLibraryUnload, cuLibraryUnload, cuLibraryUnload, 12000, NO, LATER, P1(struct module *), A1) \
-	X(cuModuleGetFunctionCount, cuModuleGetFunctionCount, cuModuleGetFunctionCount, 12040, NO, LATER, P2(unsigned *, struct module *), A2) \
-	X(cuModuleGetLoadingMode, cuModuleGetLoadingMode, cuModuleGetLoadingMode, 11070, NO, LATER, P1(int *), A1)
+	X(cuLibraryLoadData, cuLibraryLoadData, cuLibraryLoadData, 12000, NO, LATER, P8(struct module **, const void *, int *, void **, unsigned, int *, void **, unsigned), A8)
 
 #define DCU_PARAMS(X) \
-	X(cuGraphEventRecordNodeGetEvent, cuGraphEventRecordNodeGetEvent, cuGraphEventRecordNodeGetEvent, 11010, NO, LATER, P2(struct node *, struct event **), A2) \
-	X(cuGraphEventRecordNodeSetEvent, cuGraphEventRecordNodeSetEvent, cuGraphEventRecordNodeSetEvent, 11010, NO, LATER, P2(struct node *, struct event *), A2) \
-	X(cuGraphEventWaitNodeGetEvent, cuGraphEventWaitNodeGetEvent, cuGraphEventWaitNodeGetEvent, 11010, NO, LATER, P2(struct node *, struct event **), A2) \
-	X(cuGraphEventWaitNodeSetEvent, cuGraphEventWaitNodeSetEvent, cuGraphEventWaitNodeSetEvent, 11010, NO, LATER, P2(struct node *, struct event *), A2) \
 	X(cuGraphExecEventRecordNodeSetEvent, cuGraphExecEventRecordNodeSetEvent, cuGraphExecEventRecordNodeSetEvent, 11010, NO, LATER, P3(struct exec *, struct node *, struct event *), A3) \
-	X(cuGraphExecEventWaitNodeSetEvent, cuGraphExecEventWaitNodeSetEvent, cuGraphExecEventWaitNodeSetEvent, 11010, NO, LATER, P3(struct exec *, struct node *, struct event *), A3) \
-	X(cuGraphHostNodeGetParams, cuGraphHostNodeGetParams, cuGraphHostNodeGetParams, 10000, NO, LATER, P2(struct node *, struct host_params *), A2) \
-	X(cuGraphHostNodeSetParams, cuGraphHostNodeSetParams, cuGraphHostNodeSetParams, 10000, NO, LATER, P2(struct node *, const struct host_params *), A2) \
-	X(cuGraphKernelNodeCopyAttributes, cuGraphKernelNodeCopyAttributes, cuGraphKernelNodeCopyAttributes, 11000, NO, LATER, P2(struct node *, struct node *), A2) \
-	X(cuGraphKernelNodeGetAttribute, cuGraphKernelNodeGetAttribute, cuGraphKernelNodeGetAttribute, 11000, NO, LATER, P3(struct node *, int, void *), A3) \
-	X(cuGraphKernelNodeSetAttribute, cuGraphKernelNodeSetAttribute, cuGraphKernelNodeSetAttribute, 11000, NO, LATER, P3(struct node *, int, const void *), A3) \
-	X(cuGraphMemcpyNodeGetParams, cuGraphMemcpyNodeGetParams, cuGraphMemcpyNodeGetParams, 10000, NO, LATER, P2(struct node *, struct copy_3d *), A2) \
-	X(cuGraphMemcpyNodeSetParams, cuGraphMemcpyNodeSetParams, cuGraphMemcpyNodeSetParams, 10000, NO, LATER, P2(struct node *, const struct copy_3d *), A2) \
 	X(cuGraphMemsetNodeGetParams, cuGraphMemsetNodeGetParams, cuGraphMemsetNodeGetParams, 10000, NO, LATER, P2(struct node *, struct set_params *), A2) \
 	X(cuGraphMemsetNodeSetParams, cuGraphMemsetNodeSetParams, cuGraphMemsetNodeSetParams, 10000, NO, LATER, P2(struct node *, const struct set_params *), A2) \
-	X(cuGraphReleaseUserObject, cuGraphReleaseUserObject, cuGraphReleaseUserObject, 11030, NO, LATER, P3(struct graph *, struct object *, unsigned), A3) \
 	X(cuGraphRetainUserObject, cuGraphRetainUserObject, cuGraphRetainUserObject, 11030, NO, LATER, P4(struct graph *, struct object *, unsigned, unsigned), A4) \
-	X(cuStreamCopyAttributes, cuStreamCopyAttributes, cuStreamCopyAttributes, 11000, SZ, LATER, P2(struct stream *, struct stream *), A2) \
-	X(cuStreamGetAttribute, cuStreamGetAttribute, cuStreamGetAttribute, 11000, SZ, LATER, P3(struct stream *, int, void *), A3) \
-	X(cuStreamSetAttribute, cuStreamSetAttribute, cuStreamSetAttribute, 11000, SZ, LATER, P3(struct stream *, int, const void *), A3) \
 	X(cuUserObjectCreate, cuUserObjectCreate, cuUserObjectCreate, 11030, NO, LATER, P5(struct object **, void *, host_fn, unsigned, unsigned), A5) \
-	X(cuUserObjectRelease, cuUserObjectRelease, cuUserObjectRelease, 11030, NO, LATER, P2(struct object *, unsigned), A2) \
-	X(cuUserObjectRetain, cuUserObjectRetain, cuUserObjectRetain, 11030, NO, LATER, P2(struct object *, unsigned), A2)
+	X(cuUserObjectRelease, cuUserObjectRelease, cuUserObjectRelease, 11030, NO, LATER, P2(struct object *, unsigned), A2)
 
 #define DCU_POOL_12(X) \
 	X(cuDeviceGetDefaultMemPool, cuDeviceGetDefaultMemPool, cuDeviceGetDefaultMemPool, 11020, NO, LATER, P2(struct pool **, int), A2) \
 	X(cuDeviceGetGraphMemAttribute, cuDeviceGetGraphMemAttribute, cuDeviceGetGraphMemAttribute, 11040, NO, LATER, P3(int, int, void *), A3) \
 	X(cuDeviceGetMemPool, cuDeviceGetMemPool, cuDeviceGetMemPool, 11020, NO, LATER, P2(struct pool **, int), A2) \
 	X(cuDeviceGraphMemTrim, cuDeviceGraphMemTrim, cuDeviceGraphMemTrim, 11040, NO, LATER, P1(int), A1) \
-	X(cuDeviceSetGraphMemAttribute, cuDeviceSetGraphMemAttribute, cuDeviceSetGraphMemAttribute, 11040, NO, LATER, P3(int, int, void *), A3) \
 	X(cuDeviceSetMemPool, cuDeviceSetMemPool, cuDeviceSetMemPool, 11020, NO, LATER, P2(int, struct pool *), A2) \
 	X(cuMemAllocAsync, cuMemAllocAsync, cuMemAllocAsync, 11020, SZ, LATER, P3(uint64_t *, size_t, struct stream *), A3) \
 	X(cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync, 11020, SZ, LATER, P4(uint64_t *, size_t, struct pool *, struct stream *), A4) \
 	X(cuMemFreeAsync, cuMemFreeAsync, cuMemFreeAsync, 11020, SZ, LATER, P2(uint64_t, struct stream *), A2) \
 	X(cuMemPoolCreate, cuMemPoolCreate, cuMemPoolCreate, 11020, NO, LATER, P2(struct pool **, const struct pool_props *), A2) \
 	X(cuMemPoolDestroy, cuMemPoolDestroy, cuMemPoolDestroy, 11020, NO, LATER, P1(struct pool *), A1) \
-	X(cuMemPoolGetAccess, cuMemPoolGetAccess, cuMemPoolGetAccess, 11020, NO, LATER, P3(int *, struct pool *, struct location *), A3) \
 	X(cuMemPoolGetAttribute, cuMemPoolGetAttribute, cuMemPoolGetAttribute, 11020, NO, LATER, P3(struct pool *, int, void *), A3) \
-	X(cuMemPoolSetAccess, cuMemPoolSetAccess, cuMemPoolSetAccess, 11020, NO, LATER, P3(struct pool *, const struct access *, size_t), A3) \
 	X(cuMemPoolSetAttribute, cuMemPoolSetAttribute, cuMemPoolSetAttribute, 11020, NO, LATER, P3(struct pool *, int, void *), A3) \
 	X(cuMemPoolTrimTo, cuMemPoolTrimTo, cuMemPoolTrimTo, 11020, NO, LATER, P2(struct pool *, size_t), A2)
 
@@ -439,11 +315,9 @@
 
 #define DCU_SHARE(X) \
 	X(cuDestroyExternalMemory, cuDestroyExternalMemory, cuDestroyExternalMemory, 10000, NO, LATER, P1(struct external *), A1) \
-	X(cuExternalMemoryGetMappedBuffer, cuExternalMemoryGetMappedBuffer, cuExternalMemoryGetMappedBuffer, 10000, NO, LATER, P3(uint64_t *, struct external *, const struct external_buffer *), A3) \
 	X(cuImportExternalMemory, cuImportExternalMemory, cuImportExternalMemory, 10000, NO, LATER, P2(struct external **, const struct external_handle *), A2) \
 	X(cuIpcCloseMemHandle, cuIpcCloseMemHandle, cuIpcCloseMemHandle, 4010, NO, LATER, P1(uint64_t), A1) \
 	X(cuIpcGetMemHandle, cuIpcGetMemHandle, cuIpcGetMemHandle, 4010, NO, LATER, P2(struct shared_bytes *, uint64_t), A2) \
-	X(cuIpcOpenMemHandle, cuIpcOpenMemHandle, cuIpcOpenMemHandle_v2, 4010, NO, LATER, P3(uint64_t *, struct shared_bytes, unsigned), A3) \
 	X(cuIpcOpenMemHandle_v2, cuIpcOpenMemHandle, cuIpcOpenMemHandle_v2, 11000, NO, LATER, P3(uint64_t *, struct shared_bytes, unsigned), A3) \
 	X(cuMemPoolExportPointer, cuMemPoolExportPointer, cuMemPoolExportPointer, 11020, NO, LATER, P2(struct shared_bytes *, uint64_t), A2) \
 	X(cuMemPoolExportToShareableHandle, cuMemPoolExportToShareableHandle, cuMemPoolExportToShareableHandle, 11020, NO, LATER, P4(void *, struct pool *, uint32_t, unsigned long long), A4) \
@@ -457,34 +331,21 @@
 	X(cuStreamDestroy_v2, cuStreamDestroy, cuStreamDestroy_v2, 4000, NO, LATER, P1(struct stream *), A1) \
 	X(cuStreamGetCtx, cuStreamGetCtx, cuStreamGetCtx, 9020, SZ, LATER, P2(struct stream *, struct ctx **), A2) \
 	X(cuStreamGetFlags, cuStreamGetFlags, cuStreamGetFlags, 5050, SZ, LATER, P2(struct stream *, unsigned *), A2) \
-	X(cuStreamGetPriority, cuStreamGetPriority, cuStreamGetPriority, 5050, SZ, LATER, P2(struct stream *, int *), A2) \
 	X(cuStreamQuery, cuStreamQuery, cuStreamQuery, 2000, SZ, LATER, P1(struct stream *), A1) \
 	X(cuStreamSynchronize, cuStreamSynchronize, cuStreamSynchronize, 2000, SZ, LATER, P1(struct stream *), A1)
-
-#define DCU_STREAM_12(X) \
-	X(cuStreamGetDevice, cuStreamGetDevice, cuStreamGetDevice, 12080, SZ, LATER, P2(struct stream *, int *), A2) \
-	X(cuStreamGetId, cuStreamGetId, cuStreamGetId, 12000, SZ, LATER, P2(struct stream *, unsigned long long *), A2)
 
 #define DCU_VMM_12(X) \
 	X(cuMemAddressFree, cuMemAddressFree, cuMemAddressFree, 10020, NO, LATER, P2(uint64_t, size_t), A2) \
 	X(cuMemAddressReserve, cuMemAddressReserve, cuMemAddressReserve, 10020, NO, LATER, P5(uint64_t *, size_t, size_t, uint64_t, unsigned long long), A5) \
 	X(cuMemCreate, cuMemCreate, cuMemCreate, 10020, NO, LATER, P4(struct phys **, size_t, const struct allocation_prop *, unsigned long long), A4) \
 	X(cuMemExportToShareableHandle, cuMemExportToShareableHandle, cuMemExportToShareableHandle, 10020, NO, LATER, P4(void *, struct phys *, uint32_t, unsigned long long), A4) \
-	X(cuMemGetAccess, cuMemGetAccess, cuMemGetAccess, 10020, NO, LATER, P3(unsigned long long *, const struct location *, uint64_t), A3) \
-	X(cuMemGetAllocationGranularity, cuMemGetAllocationGranularity, cuMemGetAllocationGranularity, 10020, NO, LATER, P3(size_t *, const struct allocation_prop *, int), A3) \
-	X(cuMemGetAllocationPropertiesFromHandle, cuMemGetAllocationPropertiesFromHandle, cuMemGetAllocationPropertiesFromHandle, 10020, NO, LATER, P2(struct allocation_prop *, struct phys *), A2) \
 	X(cuMemImportFromShareableHandle, cuMemImportFromShareableHandle, cuMemImportFromShareableHandle, 10020, NO, LATER, P3(struct phys **, void *, uint32_t), A3) \
 	X(cuMemMap, cuMemMap, cuMemMap, 10020, NO, LATER, P5(uint64_t, size_t, size_t, struct phys *, unsigned long long), A5) \
 	X(cuMemRelease, cuMemRelease, cuMemRelease, 10020, NO, LATER, P1(struct phys *), A1) \
 	X(cuMemRetainAllocationHandle, cuMemRetainAllocationHandle, cuMemRetainAllocationHandle, 11000, NO, LATER, P2(struct phys **, void *), A2) \
 	X(cuMemSetAccess, cuMemSetAccess, cuMemSetAccess, 10020, NO, LATER, P4(uint64_t, size_t, const struct access *, size_t), A4) \
 	X(cuMemUnmap, cuMemUnmap, cuMemUnmap, 10020, NO, LATER, P2(uint64_t, size_t), A2) \
-	X(cuMulticastAddDevice, cuMulticastAddDevice, cuMulticastAddDevice, 12010, NO, LATER, P2(struct phys *, int), A2) \
-	X(cuMulticastBindAddr, cuMulticastBindAddr, cuMulticastBindAddr, 12010, NO, LATER, P5(struct phys *, size_t, uint64_t, size_t, unsigned long long), A5) \
-	X(cuMulticastBindMem, cuMulticastBindMem, cuMulticastBindMem, 12010, NO, LATER, P6(struct phys *, size_t, struct phys *, size_t, size_t, unsigned long long), A6) \
-	X(cuMulticastCreate, cuMulticastCreate, cuMulticastCreate, 12010, NO, LATER, P2(struct phys **, const struct multicast_prop *), A2) \
-	X(cuMulticastGetGranularity, cuMulticastGetGranularity, cuMulticastGetGranularity, 12010, NO, LATER, P3(size_t *, const struct multicast_prop *, int), A3) \
-	X(cuMulticastUnbind, cuMulticastUnbind, cuMulticastUnbind, 12010, NO, LATER, P4(struct phys *, int, size_t, size_t), A4)
+	X(cuMulticastCreate, cuMulticastCreate, cuMulticastCreate, 12010, NO, LATER, P2(struct phys **, const struct multicast_prop *), A2)
 
 /* The calls of a driver of CUDA 11, which lacks pools and virtual memory, and the later
  * ones. */
@@ -495,7 +356,6 @@
 	DCU_CAPTURE(X) \
 	DCU_CONTEXT(X) \
 	DGP_COPY(X) \
-	DCU_CUDA_13(X) \
 	DCU_DEVICE(X) \
 	DCU_ERROR(X) \
 	DCU_EVENT(X) \
@@ -516,7 +376,6 @@
 	DCU_CONTEXT_12(X) \
 	DCU_CUDA_13_12(X) \
 	DCU_DEVICE_12(X) \
-	DCU_EVENT_12(X) \
 	DCU_EXEC_12(X) \
 	DCU_GRAPH_API_12(X) \
 	DCU_GREEN_12(X) \
@@ -524,7 +383,6 @@
 	DCU_MODULE_12(X) \
 	DCU_POOL_12(X) \
 	DCU_PROC_12(X) \
-	DCU_STREAM_12(X) \
 	DCU_VMM_12(X)
 /* clang-format on */
 

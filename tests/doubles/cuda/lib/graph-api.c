@@ -22,26 +22,6 @@ int dcu_cuGraphDestroy(struct graph *graph)
 	return 0;
 }
 
-int dcu_cuGraphClone(struct graph **ret, struct graph *graph)
-{
-	if (!ret || !dcu_is_graph(graph))
-		return DCU_INVALID_VALUE;
-	*ret = dcu_graph_clone(graph);
-	return 0;
-}
-
-int dcu_cuGraphNodeFindInClone(struct node **ret, struct node *node, struct graph *clone)
-{
-	struct node *copy;
-
-	if (!ret || !dcu_is_graph(clone))
-		return DCU_INVALID_VALUE;
-	copy = dcu_graph_copy_of(clone, node);
-	if (copy)
-		*ret = copy;
-	return copy ? 0 : DCU_INVALID_VALUE;
-}
-
 /* --- Nodes --- */
 
 int dcu_cuGraphAddNode(struct node **ret, struct graph *graph, struct node *const *after,
@@ -55,12 +35,6 @@ int dcu_cuGraphAddNode_v2(struct node **ret, struct graph *graph,
 	struct node_params *params)
 {
 	return dcu_node_add(graph, after, n, params, ret);
-}
-
-int dcu_cuGraphNodeSetParams(struct node *node, struct node_params *params)
-{
-	return dcu_is_node(node) && params ? dcu_node_set(node, params)
-					   : DCU_INVALID_VALUE;
 }
 
 int dcu_cuGraphAddKernelNode(struct node **ret, struct graph *graph,
@@ -90,57 +64,6 @@ static bool is_of(const struct node *node, int type)
 	return dcu_is_node(node) && node->params.type == type;
 }
 
-int dcu_cuGraphKernelNodeGetParams(struct node *node, struct kernel_params *ret)
-{
-	if (!is_of(node, DCU_NODE_KERNEL) || !ret)
-		return DCU_INVALID_VALUE;
-	node->params.kernel.params = dcu_node_args(node);
-	node->params.kernel.extra = NULL;
-	memcpy(ret, &node->params.kernel, DCU_KERNEL_PARAMS_V1);
-	return 0;
-}
-
-int dcu_cuGraphKernelNodeGetParams_v2(struct node *node, struct kernel_params *ret)
-{
-	int r = dcu_cuGraphKernelNodeGetParams(node, ret);
-
-	if (!r)
-		*ret = node->params.kernel;
-	return r;
-}
-
-int dcu_cuGraphKernelNodeSetParams(struct node *node, const struct kernel_params *kernel)
-{
-	struct node_params p = {.type = DCU_NODE_KERNEL};
-
-	if (!dcu_is_node(node) || !kernel)
-		return DCU_INVALID_VALUE;
-	memcpy(&p.kernel, kernel, DCU_KERNEL_PARAMS_V1);
-	return dcu_node_set(node, &p);
-}
-
-int dcu_cuGraphKernelNodeSetParams_v2(
-	struct node *node, const struct kernel_params *kernel)
-{
-	struct node_params p = {.type = DCU_NODE_KERNEL};
-
-	if (!dcu_is_node(node) || !kernel)
-		return DCU_INVALID_VALUE;
-	p.kernel = *kernel;
-	return dcu_node_set(node, &p);
-}
-
-int dcu_cuGraphAddMemcpyNode(struct node **ret, struct graph *graph,
-	struct node *const *after, size_t n, const struct copy_3d *copy, struct ctx *ctx)
-{
-	struct node_params p = {.type = DCU_NODE_COPY};
-
-	if (!copy)
-		return DCU_INVALID_VALUE;
-	p.copy.copy = *copy;
-	return dcu_node_add(graph, after, n, &p, ret);
-}
-
 int dcu_cuGraphAddMemsetNode(struct node **ret, struct graph *graph,
 	struct node *const *after, size_t n, const struct set_params *set,
 	struct ctx *ctx)
@@ -150,17 +73,6 @@ int dcu_cuGraphAddMemsetNode(struct node **ret, struct graph *graph,
 	if (!set)
 		return DCU_INVALID_VALUE;
 	p.set = *set;
-	return dcu_node_add(graph, after, n, &p, ret);
-}
-
-int dcu_cuGraphAddHostNode(struct node **ret, struct graph *graph,
-	struct node *const *after, size_t n, const struct host_params *host)
-{
-	struct node_params p = {.type = DCU_NODE_HOST};
-
-	if (!host)
-		return DCU_INVALID_VALUE;
-	p.host = *host;
 	return dcu_node_add(graph, after, n, &p, ret);
 }
 
@@ -181,27 +93,10 @@ int dcu_cuGraphChildGraphNodeGetGraph(struct node *node, struct graph **ret)
 	return 0;
 }
 
-int dcu_cuGraphAddEmptyNode(
-	struct node **ret, struct graph *graph, struct node *const *after, size_t n)
-{
-	struct node_params p = {.type = DCU_NODE_EMPTY};
-
-	return dcu_node_add(graph, after, n, &p, ret);
-}
-
 int dcu_cuGraphAddEventRecordNode(struct node **ret, struct graph *graph,
 	struct node *const *after, size_t n, struct event *event)
 {
 	struct node_params p = {.type = DCU_NODE_RECORD_EVENT};
-
-	p.event = event;
-	return dcu_node_add(graph, after, n, &p, ret);
-}
-
-int dcu_cuGraphAddEventWaitNode(struct node **ret, struct graph *graph,
-	struct node *const *after, size_t n, struct event *event)
-{
-	struct node_params p = {.type = DCU_NODE_WAIT_EVENT};
 
 	p.event = event;
 	return dcu_node_add(graph, after, n, &p, ret);
@@ -239,14 +134,6 @@ int dcu_cuGraphAddMemFreeNode(struct node **ret, struct graph *graph,
 	return dcu_node_add(graph, after, n, &p, ret);
 }
 
-int dcu_cuGraphMemFreeNodeGetParams(struct node *node, uint64_t *ret)
-{
-	if (!is_of(node, DCU_NODE_FREE) || !ret)
-		return DCU_INVALID_VALUE;
-	*ret = node->params.freed;
-	return 0;
-}
-
 int dcu_cuGraphConditionalHandleCreate(uint64_t *ret, struct graph *graph,
 	struct ctx *ctx, unsigned value, unsigned flags)
 {
@@ -258,24 +145,6 @@ int dcu_cuGraphConditionalHandleCreate(uint64_t *ret, struct graph *graph,
 	c->magic = DCU_IS_CONDITION;
 	c->value = flags & DCU_CONDITION_ASSIGN_DEFAULT ? value : 0;
 	*ret = (uint64_t)(uintptr_t)c;
-	return 0;
-}
-
-int dcu_cuGraphDestroyNode(struct node *node)
-{
-	struct node **at;
-
-	if (!dcu_is_node(node))
-		return DCU_INVALID_VALUE;
-	for (at = &node->graph->nodes; *at != node; at = &(*at)->next)
-		;
-	*at = node->next;
-	node->graph->n_nodes--;
-	node->magic = DCU_DEAD;
-	for (struct node *n = node->graph->nodes; n; n = n->next)
-		for (size_t i = 0; i < n->n_after; i++)
-			if (n->after[i] == node)
-				n->after[i--] = n->after[--n->n_after];
 	return 0;
 }
 
@@ -339,64 +208,6 @@ int dcu_cuGraphGetEdges(
 	return 0;
 }
 
-int dcu_cuGraphGetEdges_v2(struct graph *graph, struct node **from, struct node **to,
-	struct edge *edges, size_t *n)
-{
-	int r = dcu_cuGraphGetEdges(graph, from, to, n);
-
-	if (!r && edges)
-		memset(edges, 0, *n * sizeof(*edges));
-	return r;
-}
-
-int dcu_cuGraphNodeGetDependencies(struct node *node, struct node **ret, size_t *n)
-{
-	size_t room, found = 0;
-
-	if (!dcu_is_node(node) || !n)
-		return DCU_INVALID_VALUE;
-	room = *n;
-	for (size_t i = 0; i < node->n_after; i++)
-		put(ret, room, &found, node->after[i]);
-	*n = ret && found > room ? room : found;
-	return 0;
-}
-
-int dcu_cuGraphNodeGetDependencies_v2(
-	struct node *node, struct node **ret, struct edge *edges, size_t *n)
-{
-	int r = dcu_cuGraphNodeGetDependencies(node, ret, n);
-
-	if (!r && edges)
-		memset(edges, 0, *n * sizeof(*edges));
-	return r;
-}
-
-int dcu_cuGraphNodeGetDependentNodes(struct node *node, struct node **ret, size_t *n)
-{
-	size_t room, found = 0;
-
-	if (!dcu_is_node(node) || !n)
-		return DCU_INVALID_VALUE;
-	room = *n;
-	for (struct node *at = node->graph->nodes; at; at = at->next)
-		for (size_t i = 0; i < at->n_after; i++)
-			if (at->after[i] == node)
-				put(ret, room, &found, at);
-	*n = ret && found > room ? room : found;
-	return 0;
-}
-
-int dcu_cuGraphNodeGetDependentNodes_v2(
-	struct node *node, struct node **ret, struct edge *edges, size_t *n)
-{
-	int r = dcu_cuGraphNodeGetDependentNodes(node, ret, n);
-
-	if (!r && edges)
-		memset(edges, 0, *n * sizeof(*edges));
-	return r;
-}
-
 int dcu_cuGraphAddDependencies(
 	struct graph *graph, struct node *const *from, struct node *const *to, size_t n)
 {
@@ -412,33 +223,4 @@ int dcu_cuGraphAddDependencies(
 		to[i]->after[to[i]->n_after++] = from[i];
 	}
 	return 0;
-}
-
-int dcu_cuGraphAddDependencies_v2(struct graph *graph, struct node *const *from,
-	struct node *const *to, const struct edge *edges, size_t n)
-{
-	return dcu_cuGraphAddDependencies(graph, from, to, n);
-}
-
-int dcu_cuGraphRemoveDependencies(
-	struct graph *graph, struct node *const *from, struct node *const *to, size_t n)
-{
-	if (!dcu_is_graph(graph) || (n && (!from || !to)))
-		return DCU_INVALID_VALUE;
-	for (size_t i = 0; i < n; i++) {
-		size_t k = 0;
-
-		while (k < to[i]->n_after && to[i]->after[k] != from[i])
-			k++;
-		if (k == to[i]->n_after)
-			return DCU_INVALID_VALUE;
-		to[i]->after[k] = to[i]->after[--to[i]->n_after];
-	}
-	return 0;
-}
-
-int dcu_cuGraphRemoveDependencies_v2(struct graph *graph, struct node *const *from,
-	struct node *const *to, const struct edge *edges, size_t n)
-{
-	return dcu_cuGraphRemoveDependencies(graph, from, to, n);
 }

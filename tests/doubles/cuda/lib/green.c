@@ -59,16 +59,6 @@ int dcu_cuCtxGetDevResource(struct ctx *ctx, struct resource *ret, int type)
 	return 0;
 }
 
-int dcu_cuGreenCtxGetDevResource(struct green *g, struct resource *ret, int type)
-{
-	if (!is_green(g))
-		return DCU_INVALID_CONTEXT;
-	if (!ret || type != 1)
-		return DCU_INVALID_VALUE;
-	*ret = g->resource;
-	return 0;
-}
-
 int dcu_cuDevSmResourceSplitByCount(struct resource *ret, unsigned *n,
 	const struct resource *from, struct resource *rest, unsigned flags,
 	unsigned least)

@@ -230,14 +230,6 @@ int dcu_cuFuncSetBlockShape(struct func *f, int x, int y, int z)
 	return 0;
 }
 
-int dcu_cuFuncSetSharedSize(struct func *f, unsigned bytes)
-{
-	if (!is_func(f))
-		return DCU_INVALID_HANDLE;
-	f->shared_bytes = bytes;
-	return 0;
-}
-
 int dcu_cuParamSetSize(struct func *f, unsigned bytes)
 {
 	if (!is_func(f))
@@ -256,16 +248,6 @@ int dcu_cuParamSetv(struct func *f, int offset, void *value, unsigned bytes)
 		return DCU_INVALID_VALUE;
 	memcpy(f->params + offset, value, bytes);
 	return 0;
-}
-
-int dcu_cuParamSeti(struct func *f, int offset, unsigned value)
-{
-	return dcu_cuParamSetv(f, offset, &value, sizeof(value));
-}
-
-int dcu_cuParamSetf(struct func *f, int offset, float value)
-{
-	return dcu_cuParamSetv(f, offset, &value, sizeof(value));
 }
 
 int dcu_cuLaunchGridAsync(struct func *f, int x, int y, struct stream *stream)

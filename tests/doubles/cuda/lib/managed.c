@@ -162,15 +162,6 @@ int dcu_cuMemPrefetchAsync_v2(uint64_t address, size_t bytes, struct location lo
 	return prefetch(address, bytes, location.type == DCU_AT_DEVICE, stream);
 }
 
-int dcu_cuStreamAttachMemAsync(
-	struct stream *handle, uint64_t address, size_t bytes, unsigned flags)
-{
-	int r;
-	struct stream *s = dcu_stream(handle, &r);
-
-	return s ? find(address) : r;
-}
-
 /* --- In batches, from CUDA 13 --- */
 
 int dcu_cuMemPrefetchBatchAsync(uint64_t *addresses, size_t *sizes, size_t n,

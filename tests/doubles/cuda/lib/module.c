@@ -11,8 +11,6 @@
 
 #define FIRST_LINE "cleave-double-module"
 
-enum { EAGER = 1, LAZY = 2 };
-
 /* --- Reading --- */
 
 static bool read_relaunch(struct func *f, char *const *words, int n)
@@ -165,43 +163,11 @@ static int load(const void *image, struct ctx *ctx, struct module **ret)
 	return 0;
 }
 
-static char *read_file(const char *path)
-{
-	int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-	char *text = fd < 0 ? NULL : calloc(1, 65536);
-
-	if (text && read(fd, text, 65535) < 0)
-		text[0] = '\0';
-	if (fd >= 0)
-		close(fd);
-	return text;
-}
-
 int dcu_cuModuleLoadData(struct module **ret, const void *image)
 {
 	struct ctx *ctx = dcu_current();
 
 	return ctx ? load(image, ctx, ret) : DCU_INVALID_CONTEXT;
-}
-
-int dcu_cuModuleLoadDataEx(
-	struct module **ret, const void *image, unsigned n, int *options, void **values)
-{
-	return dcu_cuModuleLoadData(ret, image);
-}
-
-int dcu_cuModuleLoadFatBinary(struct module **ret, const void *image)
-{
-	return dcu_cuModuleLoadData(ret, image);
-}
-
-int dcu_cuModuleLoad(struct module **ret, const char *path)
-{
-	char *text = read_file(path);
-	int r = text ? dcu_cuModuleLoadData(ret, text) : DCU_FILE_NOT_FOUND;
-
-	free(text);
-	return r;
 }
 
 static bool is_module(const struct module *m)
@@ -234,37 +200,6 @@ int dcu_cuModuleGetFunction(struct func **ret, struct module *m, const char *nam
 	return DCU_NOT_FOUND;
 }
 
-static unsigned count(const struct module *m)
-{
-	unsigned n = 0;
-
-	for (const struct func *f = m->funcs; f; f = f->next)
-		n++;
-	return n;
-}
-
-int dcu_cuModuleGetFunctionCount(unsigned *ret, struct module *m)
-{
-	if (!is_module(m))
-		return DCU_INVALID_HANDLE;
-	*ret = count(m);
-	return 0;
-}
-
-int dcu_cuModuleGetLoadingMode(int *ret)
-{
-	const char *mode = getenv("CUDA_MODULE_LOADING");
-
-	*ret = mode && strcmp(mode, "EAGER") == 0 ? EAGER : LAZY;
-	return 0;
-}
-
-int dcu_cuModuleGetGlobal_v2(
-	uint64_t *ret, size_t *bytes, struct module *m, const char *name)
-{
-	return is_module(m) ? DCU_NOT_FOUND : DCU_INVALID_HANDLE;
-}
-
 /* --- Libraries: modules of no context --- */
 
 int dcu_cuLibraryLoadData(struct module **ret, const void *image, int *jit,
@@ -273,37 +208,9 @@ int dcu_cuLibraryLoadData(struct module **ret, const void *image, int *jit,
 	return load(image, NULL, ret);
 }
 
-int dcu_cuLibraryLoadFromFile(struct module **ret, const char *path, int *jit,
-	void **jit_values, unsigned n_jit, int *options, void **values, unsigned n)
-{
-	char *text = read_file(path);
-	int r = text ? load(text, NULL, ret) : DCU_FILE_NOT_FOUND;
-
-	free(text);
-	return r;
-}
-
-int dcu_cuLibraryUnload(struct module *m)
-{
-	return dcu_cuModuleUnload(m);
-}
-
 int dcu_cuLibraryGetKernel(struct func **ret, struct module *m, const char *name)
 {
 	return dcu_cuModuleGetFunction(ret, m, name);
-}
-
-int dcu_cuLibraryGetKernelCount(unsigned *ret, struct module *m)
-{
-	return dcu_cuModuleGetFunctionCount(ret, m);
-}
-
-int dcu_cuLibraryGetModule(struct module **ret, struct module *m)
-{
-	if (!is_module(m))
-		return DCU_INVALID_HANDLE;
-	*ret = m;
-	return dcu_current() ? 0 : DCU_INVALID_CONTEXT;
 }
 
 static bool is_func(const struct func *f)
@@ -311,31 +218,15 @@ static bool is_func(const struct func *f)
 	return f && f->magic == DCU_IS_FUNC;
 }
 
-int dcu_cuKernelGetFunction(struct func **ret, struct func *f)
-{
-	if (!is_func(f))
-		return DCU_INVALID_HANDLE;
-	*ret = f;
-	return dcu_current() ? 0 : DCU_INVALID_CONTEXT;
-}
-
-int dcu_cuKernelGetLibrary(struct module **ret, struct func *f)
-{
-	if (!is_func(f))
-		return DCU_INVALID_HANDLE;
-	*ret = f->module;
-	return 0;
-}
-
 /* --- Functions --- */
 
 /* CUDA's documentation of lazy loading: it may need the context to be idle. */
 static int await_for_loading(struct ctx *ctx)
 {
-	int mode;
+	const char *mode = getenv("CUDA_MODULE_LOADING");
+	bool is_lazy = !mode || strcmp(mode, "EAGER") != 0;
 
-	dcu_cuModuleGetLoadingMode(&mode);
-	return dgp_hello.lazy_sync && mode == LAZY ? dcu_ctx_await(ctx) : 0;
+	return dgp_hello.lazy_sync && is_lazy ? dcu_ctx_await(ctx) : 0;
 }
 
 int dcu_func_load(struct func *f, struct ctx *ctx)
@@ -370,69 +261,6 @@ int dcu_cuFuncLoad(struct func *f)
 	return is_func(f) ? dcu_func_load(f, ctx) : DCU_INVALID_HANDLE;
 }
 
-int dcu_cuFuncIsLoaded(int *ret, struct func *f)
-{
-	if (!is_func(f))
-		return DCU_INVALID_HANDLE;
-	*ret = f->loaded;
-	return 0;
-}
-
-int dcu_cuFuncGetName(const char **ret, struct func *f)
-{
-	if (!is_func(f))
-		return DCU_INVALID_HANDLE;
-	*ret = f->name;
-	return 0;
-}
-
-int dcu_cuKernelGetName(const char **ret, struct func *f)
-{
-	return dcu_cuFuncGetName(ret, f);
-}
-
-int dcu_cuFuncGetModule(struct module **ret, struct func *f)
-{
-	return dcu_cuKernelGetLibrary(ret, f);
-}
-
-int dcu_cuFuncGetAttribute(int *ret, int attribute, struct func *f)
-{
-	/* threads in a block, shared, constant and local bytes, registers, versions */
-	static const int values[] = {1024, 0, 0, 0, 32, 90, 90, 0, 49152, -1};
-
-	if (!is_func(f))
-		return DCU_INVALID_HANDLE;
-	if (!ret || attribute < 0 || attribute > 15)
-		return DCU_INVALID_VALUE;
-	*ret = attribute < 10 ? values[attribute] : 0;
-	return 0;
-}
-
-int dcu_cuFuncSetAttribute(struct func *f, int attribute, int value)
-{
-	return is_func(f) ? 0 : DCU_INVALID_HANDLE;
-}
-
-int dcu_cuFuncSetCacheConfig(struct func *f, int config)
-{
-	return is_func(f) ? 0 : DCU_INVALID_HANDLE;
-}
-
-int dcu_cuKernelGetAttribute(int *ret, int attribute, struct func *f, int ordinal)
-{
-	if (!dcu_device_at(ordinal))
-		return DCU_INVALID_DEVICE;
-	return dcu_cuFuncGetAttribute(ret, attribute, f);
-}
-
-int dcu_cuKernelSetAttribute(int attribute, int value, struct func *f, int ordinal)
-{
-	if (!dcu_device_at(ordinal))
-		return DCU_INVALID_DEVICE;
-	return dcu_cuFuncSetAttribute(f, attribute, value);
-}
-
 const struct func_arg dcu_func_args[DCU_ARGS_MAX] = {
 #define ARG(member)                                             \
 	{                                                       \
@@ -458,53 +286,4 @@ unsigned dcu_func_n_args(const struct func *f)
 	return n[f->kind];
 }
 
-int dcu_cuFuncGetParamInfo(struct func *f, size_t i, size_t *offset, size_t *bytes)
-{
-	if (!is_func(f))
-		return DCU_INVALID_HANDLE;
-	if (!offset || i >= dcu_func_n_args(f))
-		return DCU_INVALID_VALUE;
-	*offset = dcu_func_args[i].offset;
-	if (bytes)
-		*bytes = dcu_func_args[i].bytes;
-	return 0;
-}
-
-int dcu_cuKernelGetParamInfo(struct func *f, size_t i, size_t *offset, size_t *bytes)
-{
-	return dcu_cuFuncGetParamInfo(f, i, offset, bytes);
-}
-
 /* --- How many blocks fit --- */
-
-int dcu_cuOccupancyMaxActiveBlocksPerMultiprocessor(
-	int *ret, struct func *f, int block, size_t shared_bytes)
-{
-	if (!is_func(f))
-		return DCU_INVALID_HANDLE;
-	if (!ret || block < 1 || block > 1024)
-		return DCU_INVALID_VALUE;
-	*ret = 2048 / block > 32 ? 32 : 2048 / block;
-	return 0;
-}
-
-int dcu_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
-	int *ret, struct func *f, int block, size_t shared_bytes, unsigned flags)
-{
-	return dcu_cuOccupancyMaxActiveBlocksPerMultiprocessor(
-		ret, f, block, shared_bytes);
-}
-
-int dcu_cuOccupancyMaxPotentialBlockSize(int *grid, int *block, struct func *f,
-	smem_fn smem, size_t shared_bytes, int limit)
-{
-	struct ctx *ctx = dcu_current();
-
-	if (!ctx)
-		return DCU_INVALID_CONTEXT;
-	if (!is_func(f))
-		return DCU_INVALID_HANDLE;
-	*block = limit > 0 && limit < 1024 ? limit : 1024;
-	*grid = (int)ctx->device->info.units * (2048 / *block);
-	return 0;
-}

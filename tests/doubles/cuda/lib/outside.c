@@ -118,18 +118,6 @@ int dcu_cuWaitExternalSemaphoresAsync(struct semaphore *const *all,
 	return s->capture ? dcu_capture_semaphores(s, &p) : dcu_semaphores_wait(&p, s);
 }
 
-int dcu_cuSignalExternalSemaphoresAsync(struct semaphore *const *all,
-	const struct semaphore_value *values, unsigned n, struct stream *stream)
-{
-	int r = 0;
-
-	if (!all || !values || !are_semaphores(all, n))
-		return DCU_INVALID_VALUE;
-	for (unsigned i = 0; i < n && !r; i++)
-		r = dcu_write_at(stream, all[i]->value, values[i].value, VALUE_BYTES);
-	return r;
-}
-
 /* --- Events of several processes --- */
 
 struct parcel {

@@ -2,40 +2,40 @@
 #include "functions.h"
 #include "graph.h"
 #include <stdlib.h>
-#include <string.h>
 
-/* Reading and changing the parameters of nodes. */
+/* Reading and changing the parameters of nodes, and objects of graphs. */
 
 static bool is_of(const struct node *node, int type)
 {
 	return dcu_is_node(node) && node->params.type == type;
 }
 
-/* For node types whose parameters are a single member. */
-#define PARAMS(kind, number, params_type, member)                                 \
-	int dcu_cuGraph##kind##NodeGetParams(struct node *node, params_type *ret) \
-	{                                                                         \
-		if (!is_of(node, number) || !ret)                                 \
-			return DCU_INVALID_VALUE;                                 \
-		*ret = node->params.member;                                       \
-		return 0;                                                         \
-	}                                                                         \
-	int dcu_cuGraph##kind##NodeSetParams(                                     \
-		struct node *node, const params_type *value)                      \
-	{                                                                         \
-		struct node_params p = {.type = number};                          \
-                                                                                  \
-		if (!is_of(node, number) || !value)                               \
-			return DCU_INVALID_VALUE;                                 \
-		p.member = *value;                                                \
-		return dcu_node_set(node, &p);                                    \
-	}
+int dcu_cuGraphMemsetNodeGetParams(struct node *node, struct set_params *ret)
+{
+	if (!is_of(node, DCU_NODE_SET) || !ret)
+		return DCU_INVALID_VALUE;
+	*ret = node->params.set;
+	return 0;
+}
 
-PARAMS(Memcpy, DCU_NODE_COPY, struct copy_3d, copy.copy)
-PARAMS(Memset, DCU_NODE_SET, struct set_params, set)
-PARAMS(Host, DCU_NODE_HOST, struct host_params, host)
+int dcu_cuGraphMemsetNodeSetParams(struct node *node, const struct set_params *value)
+{
+	struct node_params p = {.type = DCU_NODE_SET};
 
-PARAMS(ExternalSemaphoresWait, DCU_NODE_AWAIT, struct semaphores_params, semaphores)
+	if (!is_of(node, DCU_NODE_SET) || !value)
+		return DCU_INVALID_VALUE;
+	p.set = *value;
+	return dcu_node_set(node, &p);
+}
+
+int dcu_cuGraphExternalSemaphoresWaitNodeGetParams(
+	struct node *node, struct semaphores_params *ret)
+{
+	if (!is_of(node, DCU_NODE_AWAIT) || !ret)
+		return DCU_INVALID_VALUE;
+	*ret = node->params.semaphores;
+	return 0;
+}
 
 int dcu_cuGraphAddExternalSemaphoresWaitNode(struct node **ret, struct graph *graph,
 	struct node *const *after, size_t n, const struct semaphores_params *params)
@@ -59,97 +59,13 @@ int dcu_cuGraphExecExternalSemaphoresWaitNodeSetParams(
 	return dcu_cuGraphExecNodeSetParams(e, node, &p);
 }
 
-#define EVENT(kind, number)                                                              \
-	int dcu_cuGraphEvent##kind##NodeGetEvent(struct node *node, struct event **ret)  \
-	{                                                                                \
-		if (!is_of(node, number) || !ret)                                        \
-			return DCU_INVALID_VALUE;                                        \
-		*ret = node->params.event;                                               \
-		return 0;                                                                \
-	}                                                                                \
-	int dcu_cuGraphEvent##kind##NodeSetEvent(struct node *node, struct event *event) \
-	{                                                                                \
-		struct node_params p = {.type = number};                                 \
-                                                                                         \
-		p.event = event;                                                         \
-		return is_of(node, number) ? dcu_node_set(node, &p) : DCU_INVALID_VALUE; \
-	}                                                                                \
-	int dcu_cuGraphExecEvent##kind##NodeSetEvent(                                    \
-		struct exec *e, struct node *node, struct event *event)                  \
-	{                                                                                \
-		struct node_params p = {.type = number};                                 \
-                                                                                         \
-		p.event = event;                                                         \
-		return dcu_cuGraphExecNodeSetParams(e, node, &p);                        \
-	}
-
-EVENT(Record, DCU_NODE_RECORD_EVENT)
-EVENT(Wait, DCU_NODE_WAIT_EVENT)
-
-/* --- Attributes, which are stored and have no effect here --- */
-
-#define VALUE_BYTES 64
-
-int dcu_cuGraphKernelNodeGetAttribute(struct node *node, int attribute, void *ret)
+int dcu_cuGraphExecEventRecordNodeSetEvent(
+	struct exec *e, struct node *node, struct event *event)
 {
-	if (!is_of(node, DCU_NODE_KERNEL) || !ret)
-		return DCU_INVALID_VALUE;
-	memset(ret, 0, VALUE_BYTES);
-	return 0;
-}
+	struct node_params p = {.type = DCU_NODE_RECORD_EVENT};
 
-int dcu_cuGraphKernelNodeSetAttribute(struct node *node, int attribute, const void *value)
-{
-	return is_of(node, DCU_NODE_KERNEL) && value ? 0 : DCU_INVALID_VALUE;
-}
-
-int dcu_cuGraphKernelNodeCopyAttributes(struct node *dst, struct node *src)
-{
-	return is_of(dst, DCU_NODE_KERNEL) && is_of(src, DCU_NODE_KERNEL)
-		       ? 0
-		       : DCU_INVALID_VALUE;
-}
-
-#define PRIORITY 8
-
-int dcu_cuStreamGetAttribute(struct stream *handle, int attribute, void *ret)
-{
-	int r;
-	struct stream *s = dcu_stream(handle, &r);
-
-	if (!s)
-		return r;
-	if (!ret)
-		return DCU_INVALID_VALUE;
-	memset(ret, 0, VALUE_BYTES);
-	if (attribute == PRIORITY)
-		*(int *)ret = s->priority;
-	return 0;
-}
-
-int dcu_cuStreamSetAttribute(struct stream *handle, int attribute, const void *value)
-{
-	int r;
-	struct stream *s = dcu_stream(handle, &r);
-
-	if (!s)
-		return r;
-	if (!value)
-		return DCU_INVALID_VALUE;
-	if (attribute == PRIORITY) {
-		s->priority = *(const int *)value;
-		atomic_store(&dgp_area->slots[s->slot].priority, s->priority);
-	}
-	return 0;
-}
-
-int dcu_cuStreamCopyAttributes(struct stream *dst, struct stream *src)
-{
-	int r;
-
-	if (!dcu_stream(dst, &r) || !dcu_stream(src, &r))
-		return r;
-	return 0;
+	p.event = event;
+	return dcu_cuGraphExecNodeSetParams(e, node, &p);
 }
 
 /* --- Objects that live as long as a graph --- */
@@ -179,14 +95,6 @@ int dcu_cuUserObjectCreate(
 	return 0;
 }
 
-int dcu_cuUserObjectRetain(struct object *o, unsigned n)
-{
-	if (!is_object(o) || !n)
-		return DCU_INVALID_VALUE;
-	o->refs += n;
-	return 0;
-}
-
 int dcu_cuUserObjectRelease(struct object *o, unsigned n)
 {
 	if (!is_object(o) || !n || n > o->refs)
@@ -199,17 +107,13 @@ int dcu_cuUserObjectRelease(struct object *o, unsigned n)
 	return 0;
 }
 
-/* In this double a graph keeps its objects for ever, unless it releases them itself. */
+/* In this double a graph keeps its objects for ever.  With the flag it takes over
+ * references of the program's. */
 int dcu_cuGraphRetainUserObject(
 	struct graph *graph, struct object *o, unsigned n, unsigned flags)
 {
-	if (!dcu_is_graph(graph) || flags > 1)
+	if (!dcu_is_graph(graph) || flags > 1 || !is_object(o) || !n)
 		return DCU_INVALID_VALUE;
-	return flags ? (is_object(o) ? 0 : DCU_INVALID_VALUE)
-		     : dcu_cuUserObjectRetain(o, n);
-}
-
-int dcu_cuGraphReleaseUserObject(struct graph *graph, struct object *o, unsigned n)
-{
-	return dcu_is_graph(graph) ? dcu_cuUserObjectRelease(o, n) : DCU_INVALID_VALUE;
+	o->refs += flags ? 0 : n;
+	return 0;
 }

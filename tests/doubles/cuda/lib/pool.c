@@ -425,19 +425,6 @@ int dcu_cuMemPoolSetAttribute(struct pool *pool, int attribute, void *value)
 	return 0;
 }
 
-int dcu_cuMemPoolSetAccess(struct pool *pool, const struct access *access, size_t n)
-{
-	return is_pool(pool) && access ? 0 : DCU_INVALID_VALUE;
-}
-
-int dcu_cuMemPoolGetAccess(int *ret, struct pool *pool, struct location *location)
-{
-	if (!is_pool(pool) || !ret || !location)
-		return DCU_INVALID_VALUE;
-	*ret = location->id == (int)(pool->device - dcu_devices) ? 3 : 0;
-	return 0;
-}
-
 int dcu_cuDeviceGraphMemTrim(int ordinal)
 {
 	if (!dcu_device_at(ordinal))
@@ -456,14 +443,4 @@ int dcu_cuDeviceGetGraphMemAttribute(int ordinal, int attribute, void *ret)
 		return DCU_INVALID_VALUE;
 	return dcu_cuMemPoolGetAttribute(
 		dcu_graph_pool(dcu_device_at(ordinal)), same[attribute], ret);
-}
-
-int dcu_cuDeviceSetGraphMemAttribute(int ordinal, int attribute, void *value)
-{
-	if (!dcu_device_at(ordinal))
-		return DCU_INVALID_DEVICE;
-	if (attribute != 1 && attribute != 3)
-		return DCU_INVALID_VALUE;
-	return dcu_cuMemPoolSetAttribute(dcu_graph_pool(dcu_device_at(ordinal)),
-		attribute == 1 ? DCU_POOL_USED_HIGH : DCU_POOL_RESERVED_HIGH, value);
 }

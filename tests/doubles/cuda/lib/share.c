@@ -286,17 +286,6 @@ int dcu_cuImportExternalMemory(
 	return 0;
 }
 
-int dcu_cuExternalMemoryGetMappedBuffer(
-	uint64_t *ret, struct external *e, const struct external_buffer *buffer)
-{
-	if (!e || e->magic != DCU_IS_EXTERNAL)
-		return DCU_INVALID_HANDLE;
-	if (!ret || !buffer || buffer->offset + buffer->bytes > e->bytes)
-		return DCU_INVALID_VALUE;
-	*ret = e->block.address + buffer->offset;
-	return 0;
-}
-
 int dcu_cuDestroyExternalMemory(struct external *e)
 {
 	struct block block;

@@ -150,26 +150,6 @@ int dcu_cuStreamGetFlags(struct stream *handle, unsigned *ret)
 	return r;
 }
 
-int dcu_cuStreamGetPriority(struct stream *handle, int *ret)
-{
-	int r;
-	struct stream *s = dcu_stream(handle, &r);
-
-	if (s)
-		*ret = s->priority;
-	return r;
-}
-
-int dcu_cuStreamGetId(struct stream *handle, unsigned long long *ret)
-{
-	int r;
-	struct stream *s = dcu_stream(handle, &r);
-
-	if (s)
-		*ret = s->id;
-	return r;
-}
-
 int dcu_cuStreamGetCtx(struct stream *handle, struct ctx **ret)
 {
 	int r;
@@ -177,15 +157,5 @@ int dcu_cuStreamGetCtx(struct stream *handle, struct ctx **ret)
 
 	if (s)
 		*ret = s->ctx;
-	return r;
-}
-
-int dcu_cuStreamGetDevice(struct stream *handle, int *ret)
-{
-	int r;
-	struct stream *s = dcu_stream(handle, &r);
-
-	if (s)
-		*ret = (int)(s->ctx->device - dcu_devices);
 	return r;
 }

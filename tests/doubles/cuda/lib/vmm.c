@@ -263,35 +263,6 @@ int dcu_cuMemSetAccess(
 	return 0;
 }
 
-int dcu_cuMemGetAccess(
-	unsigned long long *ret, const struct location *location, uint64_t address)
-{
-	struct block block;
-
-	if (!ret || !location || !dcu_block_find(address, &block))
-		return DCU_INVALID_VALUE;
-	*ret = block.no_access ? 0 : 3;
-	return 0;
-}
-
-int dcu_cuMemGetAllocationGranularity(
-	size_t *ret, const struct allocation_prop *prop, int option)
-{
-	if (!ret || !prop)
-		return DCU_INVALID_VALUE;
-	*ret = GRANULE;
-	return 0;
-}
-
-int dcu_cuMemGetAllocationPropertiesFromHandle(
-	struct allocation_prop *ret, struct phys *p)
-{
-	if (!ret || !is_phys(p))
-		return DCU_INVALID_VALUE;
-	*ret = p->prop;
-	return 0;
-}
-
 int dcu_cuMemRetainAllocationHandle(struct phys **ret, void *at)
 {
 	struct block block;
@@ -386,49 +357,5 @@ int dcu_cuMulticastCreate(struct phys **ret, const struct multicast_prop *prop)
 		return DCU_OUT_OF_MEMORY;
 	p->is_multicast = true;
 	*ret = p;
-	return 0;
-}
-
-static bool is_multicast(const struct phys *p)
-{
-	return is_phys(p) && p->is_multicast;
-}
-
-int dcu_cuMulticastAddDevice(struct phys *p, int ordinal)
-{
-	if (!dcu_device_at(ordinal))
-		return DCU_INVALID_DEVICE;
-	return is_multicast(p) ? 0 : DCU_INVALID_VALUE;
-}
-
-int dcu_cuMulticastBindMem(struct phys *p, size_t offset, struct phys *memory,
-	size_t memory_offset, size_t bytes, unsigned long long flags)
-{
-	if (!is_multicast(p) || !is_phys(memory) || flags || offset + bytes > p->bytes ||
-		memory_offset + bytes > memory->bytes)
-		return DCU_INVALID_VALUE;
-	return 0;
-}
-
-int dcu_cuMulticastBindAddr(struct phys *p, size_t offset, uint64_t address, size_t bytes,
-	unsigned long long flags)
-{
-	if (!is_multicast(p) || flags || offset + bytes > p->bytes ||
-		!dcu_resolve(address, bytes))
-		return DCU_INVALID_VALUE;
-	return 0;
-}
-
-int dcu_cuMulticastUnbind(struct phys *p, int ordinal, size_t offset, size_t bytes)
-{
-	return is_multicast(p) && offset + bytes <= p->bytes ? 0 : DCU_INVALID_VALUE;
-}
-
-int dcu_cuMulticastGetGranularity(
-	size_t *ret, const struct multicast_prop *prop, int option)
-{
-	if (!ret || !prop)
-		return DCU_INVALID_VALUE;
-	*ret = GRANULE;
 	return 0;
 }
