@@ -271,7 +271,24 @@ static int free_async(uint64_t address, void *stream)
 	return 0;
 }
 
-struct clv_cuda_functions clv_cuda = {.cuCtxGetDevice = get_device,
+/* The pool of graphs, which grows for another thread's launch after the first question.
+ */
+static struct fake of_graphs;
+static int n_graph_questions;
+
+static int get_graph_attribute(int device, int attribute, void *ret)
+{
+	*(uint64_t *)ret = attribute == CLV_CUDA_GRAPH_USED_BYTES ? of_graphs.used
+								  : of_graphs.reserved;
+	if (n_graph_questions++ == 0) {
+		of_graphs.used += PIECE;
+		of_graphs.reserved += PIECE;
+	}
+	return 0;
+}
+
+struct clv_cuda_functions clv_cuda = {.cuDeviceGetGraphMemAttribute = get_graph_attribute,
+	.cuCtxGetDevice = get_device,
 	.cuDeviceGetMemPool = get_pool,
 	.cuDeviceGetDefaultMemPool = get_default_pool,
 	.cuDeviceSetMemPool = set_pool,
@@ -493,6 +510,14 @@ static void a_pool_without_a_record_is_destroyed(void **state)
 	is_charged_to(0);
 }
 
+static void growth_for_another_thread_is_no_room(void **state)
+{
+	struct clv_cuda_growth growth;
+
+	assert_int_equal(clv_cuda_growth_begin(&growth, NULL, 0, PIECE), 0);
+	assert_int_equal(growth.ahead_bytes, PIECE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -504,6 +529,7 @@ int main(void)
 		cmocka_unit_test_setup(a_driver_that_does_not_tell, begin),
 		cmocka_unit_test_setup(the_device_gets_another_pool, begin),
 		cmocka_unit_test_setup(a_pool_without_a_record_is_destroyed, begin),
+		cmocka_unit_test_setup(growth_for_another_thread_is_no_room, begin),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

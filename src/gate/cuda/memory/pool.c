@@ -193,24 +193,36 @@ static uint64_t known_bytes(const struct pool *pool)
 								 : 0;
 }
 
+static int ask_used(struct pool *pool)
+{
+	int r = get_used(pool, &pool->used_bytes);
+
+	if (r != CLV_CUDA_SUCCESS)
+		pool->used_bytes = UNKNOWN;
+	return r;
+}
+
 /* Whether the pool has room for n_bytes.  The driver is asked only for what is not known.
  * A pool may have become smaller since it was charged: then the charge covers its growth.
  */
 static int look_for_room(struct pool *pool, uint64_t n_bytes, bool *ret_is_there)
 {
-	uint64_t known = known_bytes(pool), reserved, used;
-	int r;
+	uint64_t known = known_bytes(pool), reserved;
+	int r = CLV_CUDA_SUCCESS;
 
 	*ret_is_there = has_room(known, pool->used_bytes, n_bytes);
-	if (*ret_is_there)
-		return CLV_CUDA_SUCCESS;
-	r = get_used(pool, &used);
-	pool->used_bytes = r == CLV_CUDA_SUCCESS ? used : UNKNOWN;
-	*ret_is_there = has_room(known, pool->used_bytes, n_bytes);
+	if (!*ret_is_there && known > 0) {
+		r = ask_used(pool);
+		*ret_is_there = has_room(known, pool->used_bytes, n_bytes);
+	}
 	if (r != CLV_CUDA_SUCCESS || *ret_is_there)
 		return r;
+	/* In this order, because the pool may grow meanwhile for another thread. */
 	r = get_reserved(pool, &reserved);
-	*ret_is_there = has_room(reserved, used, n_bytes);
+	if (r == CLV_CUDA_SUCCESS)
+		r = ask_used(pool);
+	*ret_is_there =
+		r == CLV_CUDA_SUCCESS && has_room(reserved, pool->used_bytes, n_bytes);
 	return r;
 }
 
