@@ -514,8 +514,34 @@ static void growth_for_another_thread_is_no_room(void **state)
 {
 	struct clv_cuda_growth growth;
 
+	n_graph_questions = 0;
 	assert_int_equal(clv_cuda_growth_begin(&growth, NULL, 0, PIECE), 0);
 	assert_int_equal(growth.ahead_bytes, PIECE);
+}
+
+/* Launches in two threads: the driver knows of neither yet. */
+static void room_is_for_one(void **state)
+{
+	struct clv_cuda_growth first, second;
+
+	of_graphs = (struct fake){.reserved = PIECE};
+	n_graph_questions = 1;
+	assert_int_equal(clv_cuda_growth_begin(&first, NULL, 1, PIECE), 0);
+	assert_int_equal(first.ahead_bytes, 0);
+	assert_int_equal(clv_cuda_growth_begin(&second, NULL, 1, PIECE), 0);
+	assert_int_equal(second.ahead_bytes, PIECE);
+	of_graphs = (struct fake){.used = 2 * PIECE, .reserved = 2 * PIECE};
+	clv_cuda_growth_end(&first, true);
+	clv_cuda_growth_end(&second, true);
+	assert_int_equal(charged_bytes, 2 * PIECE);
+	/* Both are freed: there is room for one again. */
+	of_graphs = (struct fake){.reserved = PIECE};
+	assert_int_equal(clv_cuda_growth_begin(&first, NULL, 1, PIECE), 0);
+	assert_int_equal(first.ahead_bytes, 0);
+	clv_cuda_growth_end(&first, false);
+	assert_int_equal(charged_bytes, PIECE);
+	of_graphs = (struct fake){0};
+	clv_cuda_pools_settle();
 }
 
 int main(void)
@@ -529,6 +555,7 @@ int main(void)
 		cmocka_unit_test_setup(a_driver_that_does_not_tell, begin),
 		cmocka_unit_test_setup(the_device_gets_another_pool, begin),
 		cmocka_unit_test_setup(a_pool_without_a_record_is_destroyed, begin),
+		cmocka_unit_test_setup(room_is_for_one, begin),
 		cmocka_unit_test_setup(growth_for_another_thread_is_no_room, begin),
 	};
 

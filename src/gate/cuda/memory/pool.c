@@ -25,6 +25,9 @@ struct pool {
 	/* No less than what is in use, if that is known: what was when the driver was
 	 * last asked, and all that was allocated since. */
 	uint64_t used_bytes;
+	/* Of that, allocations which have begun in the room that there is, and of which
+	 * the driver may not know yet. */
+	uint64_t begun_bytes;
 	uint32_t epoch;
 	bool is_elsewhere; /* its memory is not the device's */
 	bool is_destroyed; /* by the program; kept for its allocations */
@@ -193,12 +196,21 @@ static uint64_t known_bytes(const struct pool *pool)
 								 : 0;
 }
 
+static void use(struct pool *pool, uint64_t n_bytes)
+{
+	if (pool->used_bytes <= UNKNOWN - n_bytes)
+		pool->used_bytes += n_bytes;
+	else
+		pool->used_bytes = UNKNOWN;
+}
+
 static int ask_used(struct pool *pool)
 {
 	int r = get_used(pool, &pool->used_bytes);
 
 	if (r != CLV_CUDA_SUCCESS)
 		pool->used_bytes = UNKNOWN;
+	use(pool, pool->begun_bytes);
 	return r;
 }
 
@@ -249,15 +261,14 @@ static int charge_growth(struct pool *pool, uint64_t n_bytes, uint64_t *ret_char
 	return charge.refused ? CLV_CUDA_OUT_OF_MEMORY : CLV_CUDA_SUCCESS;
 }
 
-/* The driver may round up as for memory of the device. */
-static void use(struct pool *pool, uint64_t n_bytes)
+/* The driver may round up as for memory of the device.  A charge brings room with it. */
+static void note_begun(struct clv_cuda_growth *growth, uint64_t n_bytes)
 {
 	uint64_t rounded_bytes = clv_cuda_rounded_bytes(n_bytes);
 
-	if (pool->used_bytes <= UNKNOWN - rounded_bytes)
-		pool->used_bytes += rounded_bytes;
-	else
-		pool->used_bytes = UNKNOWN;
+	use(growth->pool, rounded_bytes);
+	growth->begun_bytes = growth->ahead_bytes > 0 ? 0 : rounded_bytes;
+	growth->pool->begun_bytes += growth->begun_bytes;
 }
 
 int clv_cuda_growth_begin(
@@ -273,7 +284,7 @@ int clv_cuda_growth_begin(
 	else if (!growth->pool->is_elsewhere)
 		r = charge_growth(growth->pool, n_bytes, &growth->ahead_bytes);
 	if (r == CLV_CUDA_SUCCESS)
-		use(growth->pool, n_bytes);
+		note_begun(growth, n_bytes);
 	pthread_mutex_unlock(&pools_lock);
 	return r;
 }
@@ -287,6 +298,7 @@ void clv_cuda_growth_end(const struct clv_cuda_growth *growth, bool is_made)
 
 	pthread_mutex_lock(&pools_lock);
 	before = pool->charged_bytes;
+	pool->begun_bytes -= growth->begun_bytes;
 	settle(pool, growth->ahead_bytes, is_made ? growth->ahead_bytes : 0);
 	if (growth->ahead_bytes == 0 && pool->charged_bytes > before)
 		pool->used_bytes = UNKNOWN;
