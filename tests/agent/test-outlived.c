@@ -154,18 +154,6 @@ static void test_too_many_lists(void **state)
 	assert_int_equal(charged_bytes, 2 * GIB);
 }
 
-/* A process that has sent too much: a list may be among what is not read. */
-static void test_unread(void **state)
-{
-	struct clv_lease *lease = begin_with_lists(0);
-
-	clv_outlived_note_unread(TAILQ_FIRST(&lease->processes));
-	left_bytes = look_ns = charged_bytes = 0;
-	world_kill(PID(1));
-	pass(lease, 2);
-	assert_int_equal(charged_bytes, 2 * GIB);
-}
-
 int main(void)
 {
 	static struct rows rows;
@@ -174,6 +162,5 @@ int main(void)
 	ROWS_ONE(&rows, test_long_lists);
 	ROWS_ONE(&rows, test_many_lists);
 	ROWS_ONE(&rows, test_too_many_lists);
-	ROWS_ONE(&rows, test_unread);
 	return rows_run(&rows);
 }

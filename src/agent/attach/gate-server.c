@@ -17,7 +17,6 @@
 #include "agent/lease/outlived.h"
 #include "agent/lease/sm.h"
 #include "agent/os/aside.h"
-#include "agent/os/bucket.h"
 #include "agent/record/agent.h"
 #include "agent/record/notify.h"
 #include "arbiter/arbiter.h"
@@ -42,19 +41,12 @@
 #define MAX_UNATTACHED 64u /* connections that have not attached */
 #define REST_MAX 4096      /* messages of a process that has ended */
 #define REFUSAL_EVENT_NS CLV_NS_PER_S
-#define FILES_PAUSE_US 20000u /* of a connection whose message brings files too soon */
-/* A child of the agent receives files, which keeps the loop for a millisecond or so: a
- * tenant that sends them without end must not keep it from others.  Programs that begin
- * together, and all gates after a restart of the agent, send some each at once. */
-static const struct clv_bucket_rule files_of_each = {256, 20 * CLV_NS_PER_MS};
-static const struct clv_bucket_rule files_of_all = {1024, 5 * CLV_NS_PER_MS};
 
 struct connection {
 	TAILQ_ENTRY(connection) entry;
 	struct clv_gate_server *server;
 	int fd;
 	sd_event_source *io, *timer;
-	sd_event_source *pause;       /* until the next message is read */
 	struct clv_attached *process; /* NULL until attached */
 	uint32_t api;                 /* enum clv_attach_api */
 	/* The longest reply that the gate can read; 0: CLV_ATTACH_REPLY_FIRST_BYTES. */
@@ -89,7 +81,6 @@ static struct connection *connection_free(struct connection *connection)
 		server->n_unattached--;
 	sd_event_source_disable_unref(connection->io);
 	sd_event_source_disable_unref(connection->timer);
-	sd_event_source_disable_unref(connection->pause);
 	close(connection->fd);
 	free(connection);
 	resume_accepting(server);
@@ -275,18 +266,6 @@ static void disconnect(struct clv_attached *process)
 		connection_free(connection);
 }
 
-/* Whether not too many messages of the tenant have brought files, or the next has none.
- */
-static bool may_read(const struct connection *connection)
-{
-	const struct clv_lease *lease = connection->server->lease;
-	uint64_t n_withheld;
-
-	return !clv_aside_has_files(connection->fd) ||
-	       clv_buckets_take(lease->agent->files, clv_bucket_key(lease->record.tenant),
-		       clv_clock_ns(), &n_withheld);
-}
-
 static bool on_message(struct connection *connection);
 
 static void read_rest(struct clv_attached *process)
@@ -296,10 +275,6 @@ static void read_rest(struct clv_attached *process)
 	struct pollfd input = {.fd = connection ? connection->fd : -1, .events = POLLIN};
 
 	for (int i = 0; i < REST_MAX && poll(&input, 1, 0) > 0; i++) {
-		if (!may_read(connection)) {
-			clv_outlived_note_unread(process);
-			return;
-		}
 		if (!on_message(connection))
 			return;
 	}
@@ -457,46 +432,11 @@ static bool on_message(struct connection *connection)
 	return got > 0 || got == -EAGAIN || got == -EMSGSIZE;
 }
 
-struct clv_buckets *clv_gate_server_new_files(void)
-{
-	return clv_buckets_new(&files_of_each, &files_of_all);
-}
-
-/* Where the hello is still to come, its time begins again. */
-static int on_files_pause_over(sd_event_source *source, uint64_t now_us, void *userdata)
-{
-	struct connection *connection = userdata;
-
-	connection->pause = sd_event_source_disable_unref(connection->pause);
-	sd_event_source_set_enabled(connection->io, SD_EVENT_ON);
-	if (connection->timer) {
-		sd_event_source_set_time_relative(connection->timer, HELLO_TIMEOUT_US);
-		sd_event_source_set_enabled(connection->timer, SD_EVENT_ONESHOT);
-	}
-	return 0;
-}
-
-/* Also an end of the connection waits: it comes after the messages. */
-static bool pause_if_too_soon(struct connection *connection)
-{
-	if (may_read(connection) ||
-		sd_event_add_time_relative(connection->server->lease->agent->event,
-			&connection->pause, CLOCK_MONOTONIC, FILES_PAUSE_US, 0,
-			on_files_pause_over, connection) < 0)
-		return false;
-	sd_event_source_set_enabled(connection->io, SD_EVENT_OFF);
-	if (connection->timer)
-		sd_event_source_set_enabled(connection->timer, SD_EVENT_OFF);
-	return true;
-}
-
 static int on_connection(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
 	struct connection *connection = userdata;
 	struct clv_attached *process = connection->process;
 
-	if (!connection->is_parked && (events & EPOLLIN) && pause_if_too_soon(connection))
-		return 0;
 	if (!process && !connection->is_parked) {
 		on_hello(connection);
 		return 0;

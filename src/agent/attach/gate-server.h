@@ -2,17 +2,12 @@
 #pragma once
 
 struct clv_attached;
-struct clv_buckets;
 struct clv_error;
 struct clv_lease;
 
 /* The server of one lease's socket, where gates attach (arbiter/attach.h).  Loop thread
  * only. */
 struct clv_gate_server;
-
-/* How often the messages of each tenant, and of all, may bring files (the agent's
- * `files`).  NULL: out of memory. */
-struct clv_buckets *clv_gate_server_new_files(void);
 
 int clv_gate_server_new(
 	struct clv_lease *lease, struct clv_gate_server **ret, struct clv_error *err);

@@ -61,26 +61,14 @@ static struct clv_outlived *outlived_free(struct clv_outlived *outlived)
 	return NULL;
 }
 
-static void begin(struct clv_attached *process)
-{
-	if (!process->exported)
-		process->exported = calloc(1, sizeof(*process->exported));
-}
-
-void clv_outlived_note_unread(struct clv_attached *process)
-{
-	begin(process);
-	if (process->exported)
-		process->exported->lists.is_partial = true;
-}
-
 void clv_outlived_record(struct clv_attached *process, int fd)
 {
 	int own_fd;
 
 	if (!clv_watched_is_list(fd))
 		return;
-	begin(process);
+	if (!process->exported)
+		process->exported = calloc(1, sizeof(*process->exported));
 	own_fd = process->exported ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
 	if (own_fd >= 0)
 		clv_exported_add(&process->exported->lists, own_fd);

@@ -12,10 +12,6 @@ struct clv_lease;
  * may be of any kind). */
 void clv_outlived_record(struct clv_attached *process, int fd);
 
-/* The process has sent more than was read: its memory stays charged until the lease
- * ends. */
-void clv_outlived_note_unread(struct clv_attached *process);
-
 /* The process has ended: what of its memory still exists is charged to the lease.  Call
  * before its slot is cleared, so that the quota has no room for it in between. */
 void clv_outlived_inherit(struct clv_attached *process);

@@ -40,7 +40,7 @@ void clv_aside_close_all_but(int *kept, uint32_t n)
 
 /* The kernel discards the files of a message that is received without room for any, and
  * says so. */
-bool clv_aside_has_files(int socket_fd)
+static bool carries_files(int socket_fd)
 {
 	char byte;
 	struct iovec part = {.iov_base = &byte, .iov_len = 1};
@@ -124,7 +124,7 @@ static ssize_t receive_in_child(pid_t *place, int socket_fd, void *data,
 ssize_t clv_aside_receive(struct clv_aside *aside, int socket_fd, void *data,
 	size_t room_bytes, int *ret_fd, size_t *ret_n_fds)
 {
-	pid_t *place = clv_aside_has_files(socket_fd) ? find_place(aside) : NULL;
+	pid_t *place = carries_files(socket_fd) ? find_place(aside) : NULL;
 
 	*ret_n_fds = 0;
 	return place ? receive_in_child(

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -15,9 +14,6 @@ void clv_aside_close_all_but(int *kept, uint32_t n);
 struct clv_aside {
 	pid_t hung[4];
 };
-
-/* Whether the next message brings files. */
-bool clv_aside_has_files(int socket_fd);
 
 /* Receives a message as clv_socket_receive() does, and one file at most: a page's, a
  * list's (agent/os/exported.h) or an NVIDIA GPU's.  Before a file of another kind is

@@ -91,7 +91,6 @@ struct clv_agent {
 	struct clv_service *service; /* NULL: no service manager */
 	struct clv_counters *counters;
 	struct clv_buckets *refusals; /* limits what is written about them */
-	struct clv_buckets *files;    /* limits messages that bring files, by tenant */
 	struct clv_usage_book *usage;
 	struct clv_history *history;
 	struct clv_watchdog *watchdog;
