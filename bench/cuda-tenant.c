@@ -24,7 +24,6 @@ enum {
 	WARM_UP = 2048,
 	COUNT_BATCH = 100,
 	COUNT_CALL_NS = 10000, /* of the virtual clock */
-	POOL_KEEPS = 4,        /* the attribute with the bytes that a pool keeps */
 	SAMPLE_MS = 10,
 };
 
@@ -128,18 +127,8 @@ static void count(struct tenant *t)
 	OK(cuStreamSynchronize(t->work.stream));
 }
 
-/* Prints the median of the batches' nanoseconds for each call. */
-static void tell_median(double *ns, uint64_t n)
-{
-	if (!ns || n == 0)
-		exit(1);
-	qsort(ns, n, sizeof(ns[0]), work_compare);
-	printf("%.2f\n", ns[n / 2]);
-	free(ns);
-}
-
-/* The time of the calling thread for a launch alone.  A batch is behind a first kernel,
- * so that no launch finds the GPU idle and has to wake it. */
+/* The time of the calling thread for a launch alone: the median of batches.  A batch is
+ * behind a first kernel, so that no launch finds the GPU idle and has to wake it. */
 static void launches(struct tenant *t)
 {
 	const uint64_t n = t->options.calls / COUNT_BATCH;
@@ -155,64 +144,11 @@ static void launches(struct tenant *t)
 		ns[round % n] = (double)(work_now_ns() - began_ns) / COUNT_BATCH;
 		OK(cuStreamSynchronize(t->work.stream));
 	}
-	tell_median(ns, n);
-}
-
-/* As launch_once(). */
-__attribute__((noinline)) void allocate_once(uint64_t *at, cuda_handle stream);
-
-void allocate_once(uint64_t *at, cuda_handle stream)
-{
-	OK(cuMemAllocAsync(at, 64 << 10, stream));
-}
-
-/* The first batch fills the device's pool. */
-static void open_pool(void)
-{
-	uint64_t all = UINT64_MAX;
-	cuda_handle pool;
-
-	OK(cuDeviceGetMemPool(&pool, 0));
-	OK(cuMemPoolSetAttribute(pool, POOL_KEEPS, &all));
-}
-
-static void free_all(const struct tenant *t, const uint64_t *at, uint64_t n)
-{
-	for (uint64_t i = 0; i < n; i++)
-		OK(cuMemFreeAsync(at[i], t->work.stream));
-	OK(cuStreamSynchronize(t->work.stream));
-}
-
-/* The time of an allocation in stream order that the device's pool has room for: all of a
- * batch are freed before the next one. */
-static void allocations(struct tenant *t)
-{
-	const uint64_t n = t->options.calls / COUNT_BATCH;
-	double *ns = calloc(n, sizeof(ns[0]));
-	uint64_t at[COUNT_BATCH];
-
-	open_pool();
-	for (uint64_t round = 0; ns && round < n + WARM_UP / COUNT_BATCH; round++) {
-		uint64_t began_ns = work_now_ns();
-
-		for (uint64_t i = 0; i < COUNT_BATCH; i++)
-			allocate_once(&at[i], t->work.stream);
-		ns[round % n] = (double)(work_now_ns() - began_ns) / COUNT_BATCH;
-		free_all(t, at, COUNT_BATCH);
-	}
-	tell_median(ns, n);
-}
-
-static void count_allocations(struct tenant *t)
-{
-	uint64_t at[COUNT_BATCH];
-
-	open_pool();
-	for (uint64_t i = 1; i <= t->options.calls; i++) {
-		allocate_once(&at[i % COUNT_BATCH], t->work.stream);
-		if (i % COUNT_BATCH == 0)
-			free_all(t, at, COUNT_BATCH);
-	}
+	if (!ns || n == 0)
+		exit(1);
+	qsort(ns, n, sizeof(ns[0]), work_compare);
+	printf("%.2f\n", ns[n / 2]);
+	free(ns);
 }
 
 /* Allocates memory and then does nothing. */
@@ -267,9 +203,7 @@ static const struct {
 	{"pipeline-calls", run_pipeline, ENDS},
 	{"two-streams-calls", run_two_streams, ENDS},
 	{"count", count, ENDS},
-	{"count-allocations", count_allocations, ENDS},
 	{"launches", launches, ENDS},
-	{"allocations", allocations, ENDS},
 	{"calibrate", calibrate, ENDS},
 	{"wakes", wakes, ENDS_WITHOUT_GPU},
 };

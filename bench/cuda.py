@@ -12,7 +12,6 @@ from tenants import BenchError
 SECONDS, LONG_SECONDS, QUICK_SECONDS = 10, 20, 2
 ALONE_SECONDS, SETTLE_SECONDS = 1, 1
 COUNTS = (5000, 25000)
-ALLOCATIONS = (500, 2500)
 CALLS, ROUNDS, QUICK_ROUNDS = 10000, 5, 3
 WAKES = 3000
 QUOTA = 1 << 30
@@ -348,7 +347,7 @@ def run_preemption_by_the_gpu(run):
 # --- Calls and memory ---
 
 def added(run, measured):
-    """{way: the additional cost of a call}; the program without a library is measured beside each."""
+    """{way: the additional cost of a launch}; the program without a library is measured beside each."""
     plain = measured(NONE)
     return {way: measured(way) - plain for way in run.ways()}
 
@@ -362,25 +361,16 @@ def run_overhead(run, phase):
             run.add(f"instructions-{phase}", "added",
                     added(run, lambda way: run.bed.instructions(way, COUNTS)), "instructions")
         if run.wants(f"launch-{phase}"):
-            run.add(f"launch-{phase}", "added_p50", call_ns(run, "launches"), "ns")
+            run.add(f"launch-{phase}", "added_p50", launch_ns(run), "ns")
     finally:
         run.bed.end_programs()
 
 
-def run_allocation(run):
-    """An allocation in stream order that the pool has room for."""
-    if run.bed.is_double:
-        run.add("allocation", "added",
-                added(run, lambda way: run.bed.instructions(way, ALLOCATIONS, "allocation")),
-                "instructions")
-    run.add("allocation", "added_p50", call_ns(run, "allocations"), "ns")
-
-
-def call_ns(run, mode):
-    """Median over rounds of a call's cost less that without a library, alternating."""
+def launch_ns(run):
+    """Median over rounds of a launch's cost less that without a library, alternating."""
     more = {way: [] for way in run.ways()}
     for _ in range(QUICK_ROUNDS if run.context.quick else ROUNDS):
-        ns = {way: float(run.bed.call(mode, CALLS, way)) for way in (NONE, *more)}
+        ns = {way: float(run.bed.call("launches", CALLS, way)) for way in (NONE, *more)}
         for way, values in more.items():
             values.append(ns[way] - ns[NONE])
     return {way: measure.median(values) for way, values in more.items()}
@@ -426,8 +416,6 @@ def run_bed(run):
     for phase in ("open", "shared"):
         if run.wants(f"instructions-{phase}") or run.wants(f"launch-{phase}"):
             run_overhead(run, phase)
-    if not is_hardware and run.wants("allocation"):
-        run_allocation(run)
 
 
 def wants_any(context, executor):

@@ -24,8 +24,6 @@ STEP_SECONDS = 0.05
 EXECUTOR_SECONDS = 60  # the agent tests the executor, and a first context may take long
 DRIVER_SECONDS = 10  # until the agent has queried the driver for the memory of processes
 COUNTED_RUNS = 3
-# {call: (mode of cuda-bench, its function that makes just this call)}
-COUNTED = {"launch": ("count", "launch_once"), "allocation": ("count-allocations", "allocate_once")}
 CALL_US = 30  # a batch fits into the bound of work in flight beside an idle lease
 SETTINGS = {HARDWARE: "auto", GATE: "gate"}
 
@@ -177,20 +175,19 @@ class Bed:
         return self.run([self.built("bench/cuda-bench"), mode, CALL_US, "calls", calls,
                          *self.cal], Tenant(.5, None), way, before).stdout
 
-    def instructions(self, way, counts, call="launch"):
-        """Instructions of one call of COUNTED, by callgrind over two numbers of calls.  Each is the
-        least of several runs: see Session.instructions() in tenants.py."""
-        totals = [min(self.collected(way, n, call)
-                      for _ in range(1 if way == NONE else COUNTED_RUNS)) for n in counts]
+    def instructions(self, way, counts):
+        """Instructions of one launch, by callgrind over two numbers of launches.  Each is the least
+        of several runs: see Session.instructions() in tenants.py."""
+        totals = [min(self.collected(way, n) for _ in range(1 if way == NONE else COUNTED_RUNS))
+                  for n in counts]
         return (totals[1] - totals[0]) / (counts[1] - counts[0])
 
-    def collected(self, way, n, call):
-        """What callgrind counts in one run with this number of calls."""
+    def collected(self, way, n):
+        """What callgrind counts in one run with this number of launches."""
         out = self.folder / "callgrind.out"
-        mode, function = COUNTED[call]
-        self.call(mode, n, way, ("valgrind", "--quiet", "--tool=callgrind",
-                                 f"--callgrind-out-file={out}",
-                                 f"--toggle-collect={function}"))
+        self.call("count", n, way, ("valgrind", "--quiet", "--tool=callgrind",
+                                    f"--callgrind-out-file={out}",
+                                    "--toggle-collect=launch_once"))
         found = re.search(r"^(?:totals|summary): (\d+)", out.read_text(), re.M)
         if not found:
             raise BedError("callgrind wrote no totals")

@@ -5,7 +5,6 @@
 #include "gate/cuda/context/library.h"
 #include "gate/cuda/memory/freed.h"
 #include "gate/cuda/memory/pool.h"
-#include "gate/cuda/memory/rounded.h"
 #include "gate/memory/charges.h"
 #include "gate/memory/pieces.h"
 #include "gate/streams/context.h"
@@ -15,6 +14,8 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#define MIB (UINT64_C(1) << 20)
 
 #define UNLIKELY_WORD 0x9d2c5681u
 
@@ -53,6 +54,17 @@ void clv_cuda_memory_settle_freed(void)
 {
 	if (clv_cuda_pools_any_freed() || clv_cuda_freed_any())
 		clv_cuda_memory_settle();
+}
+
+/* What drivers since 500 take from the device, as measured by cuMemGetInfo: pages of 2
+ * MiB above a mebibyte, one page of a mebibyte above half of that.  Smaller allocations
+ * share pages, in steps of at least 512 bytes; what such pages take beyond that, the
+ * agent sees. */
+uint64_t clv_cuda_rounded_bytes(uint64_t n_bytes)
+{
+	uint64_t unit = n_bytes > MIB ? 2 * MIB : n_bytes > MIB / 2 ? MIB : 512;
+
+	return n_bytes > UINT64_MAX - unit ? n_bytes : (n_bytes + unit - 1) / unit * unit;
 }
 
 bool clv_cuda_charge(uint64_t n_bytes, struct clv_charge *ret)

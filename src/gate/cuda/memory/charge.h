@@ -12,6 +12,9 @@ bool clv_cuda_memory_settle(void);
 /* The same, if the program has freed anything since the last time. */
 void clv_cuda_memory_settle_freed(void);
 
+/* The device memory that an allocation of n_bytes takes. */
+uint64_t clv_cuda_rounded_bytes(uint64_t n_bytes);
+
 /* Charges n_bytes of device memory; if they do not fit, once more after
  * clv_cuda_memory_settle().  False: over quota, and the program gets
  * CLV_CUDA_OUT_OF_MEMORY. */

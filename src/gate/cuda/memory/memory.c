@@ -5,7 +5,6 @@
 #include "gate/cuda/memory/freed.h"
 #include "gate/cuda/memory/pool.h"
 #include "gate/cuda/memory/recall.h"
-#include "gate/cuda/memory/rounded.h"
 #include "gate/cuda/memory/spill.h"
 #include "gate/memory/charges.h"
 #include "gate/memory/ledger.h"

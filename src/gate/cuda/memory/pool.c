@@ -3,9 +3,7 @@
 #include "gate/cuda/memory/pool.h"
 
 #include "gate/cuda/context/library.h"
-#include "gate/cuda/memory/device-pool.h"
 #include "gate/cuda/memory/freed.h"
-#include "gate/cuda/memory/rounded.h"
 #include "gate/memory/charges.h"
 #include "gate/memory/ledger.h"
 #include "gate/memory/pieces.h"
@@ -22,19 +20,11 @@ struct pool {
 	void *handle; /* NULL: the pool of a device's graphs */
 	int device;
 	uint64_t charged_bytes; /* what it had reserved when it was last settled */
-	/* No less than what is in use, if that is known: what was when the driver was
-	 * last asked, and all that was allocated since. */
-	uint64_t used_bytes;
-	/* Of that, allocations which have begun in the room that there is, and of which
-	 * the driver may not know yet. */
-	uint64_t begun_bytes;
 	uint32_t epoch;
 	bool is_elsewhere; /* its memory is not the device's */
 	bool is_destroyed; /* by the program; kept for its allocations */
 	bool is_overgrown; /* it grew past the quota, which is not undone yet */
 };
-
-#define UNKNOWN UINT64_MAX
 
 static struct pool *pools;
 static pthread_mutex_t pools_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -183,71 +173,18 @@ void clv_cuda_pools_freed(void)
 	atomic_fetch_add_explicit(&n_freed, 1, memory_order_relaxed);
 }
 
-static bool has_room(uint64_t reserved_bytes, uint64_t used_bytes, uint64_t n_bytes)
-{
-	return reserved_bytes >= used_bytes && reserved_bytes - used_bytes >= n_bytes;
-}
-
-/* What this process is charged for the pool, or 0 for that of the graphs, of which the
- * gate does not see every use. */
-static uint64_t known_bytes(const struct pool *pool)
-{
-	return pool->handle && pool->epoch == clv_ledger_epoch() ? pool->charged_bytes
-								 : 0;
-}
-
-static void use(struct pool *pool, uint64_t n_bytes)
-{
-	if (pool->used_bytes <= UNKNOWN - n_bytes)
-		pool->used_bytes += n_bytes;
-	else
-		pool->used_bytes = UNKNOWN;
-}
-
-static int ask_used(struct pool *pool)
-{
-	int r = get_used(pool, &pool->used_bytes);
-
-	if (r != CLV_CUDA_SUCCESS)
-		pool->used_bytes = UNKNOWN;
-	use(pool, pool->begun_bytes);
-	return r;
-}
-
-/* Whether the pool has room for n_bytes.  The driver is asked only for what is not known.
- * A pool may have become smaller since it was charged: then the charge covers its growth.
- */
-static int look_for_room(struct pool *pool, uint64_t n_bytes, bool *ret_is_there)
-{
-	uint64_t known = known_bytes(pool), reserved;
-	int r = CLV_CUDA_SUCCESS;
-
-	*ret_is_there = has_room(known, pool->used_bytes, n_bytes);
-	if (!*ret_is_there && known > 0) {
-		r = ask_used(pool);
-		*ret_is_there = has_room(known, pool->used_bytes, n_bytes);
-	}
-	if (r != CLV_CUDA_SUCCESS || *ret_is_there)
-		return r;
-	/* In this order, because the pool may grow meanwhile for another thread. */
-	r = get_reserved(pool, &reserved);
-	if (r == CLV_CUDA_SUCCESS)
-		r = ask_used(pool);
-	*ret_is_there =
-		r == CLV_CUDA_SUCCESS && has_room(reserved, pool->used_bytes, n_bytes);
-	return r;
-}
-
 /* Free room in the pool needs no charge.  Where the driver does not tell how much there
  * is, it could not tell the growth afterwards either, so the program gets the driver's
  * error. */
 static int charge_growth(struct pool *pool, uint64_t n_bytes, uint64_t *ret_charged)
 {
 	struct clv_charge charge;
-	bool is_there;
-	int r = look_for_room(pool, n_bytes, &is_there);
+	uint64_t reserved, used;
+	int r = get_reserved(pool, &reserved);
 
-	if (r != CLV_CUDA_SUCCESS || is_there)
+	if (r == CLV_CUDA_SUCCESS)
+		r = get_used(pool, &used);
+	if (r != CLV_CUDA_SUCCESS || (reserved >= used && reserved - used >= n_bytes))
 		return r;
 	charge = clv_charge_take(n_bytes);
 	if (charge.refused) {
@@ -259,16 +196,6 @@ static int charge_growth(struct pool *pool, uint64_t n_bytes, uint64_t *ret_char
 	if (charge.charged)
 		*ret_charged = n_bytes;
 	return charge.refused ? CLV_CUDA_OUT_OF_MEMORY : CLV_CUDA_SUCCESS;
-}
-
-/* The driver may round up as for memory of the device.  A charge brings room with it. */
-static void note_begun(struct clv_cuda_growth *growth, uint64_t n_bytes)
-{
-	uint64_t rounded_bytes = clv_cuda_rounded_bytes(n_bytes);
-
-	use(growth->pool, rounded_bytes);
-	growth->begun_bytes = growth->ahead_bytes > 0 ? 0 : rounded_bytes;
-	growth->pool->begun_bytes += growth->begun_bytes;
 }
 
 int clv_cuda_growth_begin(
@@ -283,25 +210,14 @@ int clv_cuda_growth_begin(
 		r = CLV_CUDA_OUT_OF_MEMORY;
 	else if (!growth->pool->is_elsewhere)
 		r = charge_growth(growth->pool, n_bytes, &growth->ahead_bytes);
-	if (r == CLV_CUDA_SUCCESS)
-		note_begun(growth, n_bytes);
 	pthread_mutex_unlock(&pools_lock);
 	return r;
 }
 
-/* A pool may grow although it has room: the room is in pieces, or another thread has
- * taken it.  Then it is no longer known what is in use. */
 void clv_cuda_growth_end(const struct clv_cuda_growth *growth, bool is_made)
 {
-	struct pool *pool = growth->pool;
-	uint64_t before;
-
 	pthread_mutex_lock(&pools_lock);
-	before = pool->charged_bytes;
-	pool->begun_bytes -= growth->begun_bytes;
-	settle(pool, growth->ahead_bytes, is_made ? growth->ahead_bytes : 0);
-	if (growth->ahead_bytes == 0 && pool->charged_bytes > before)
-		pool->used_bytes = UNKNOWN;
+	settle(growth->pool, growth->ahead_bytes, is_made ? growth->ahead_bytes : 0);
 	pthread_mutex_unlock(&pools_lock);
 }
 
@@ -409,7 +325,7 @@ int clv_own_cuMemAllocAsync(clv_fn_cuMemAllocAsync *real, bool is_per_thread, vo
 		return real(dptr, n_bytes, stream);
 	r = clv_cuda_device_of(stream, &device);
 	if (r == CLV_CUDA_SUCCESS)
-		r = clv_cuda_device_pool(device, &pool);
+		r = clv_cuda.cuDeviceGetMemPool(&pool, device);
 	if (r != CLV_CUDA_SUCCESS)
 		return r;
 	return allocate(pool, dptr, n_bytes, stream, is_per_thread,
@@ -454,7 +370,7 @@ static int leave_device(const struct pool *pool)
 	if (r == CLV_CUDA_SUCCESS && handle == pool->handle)
 		r = CLV_CUDA_INVALID_VALUE;
 	if (r == CLV_CUDA_SUCCESS && chosen == pool->handle)
-		r = clv_cuda_set_device_pool(pool->device, handle);
+		r = clv_cuda.cuDeviceSetMemPool(pool->device, handle);
 	return r;
 }
 
@@ -493,7 +409,6 @@ int clv_own_cuMemPoolDestroy(clv_fn_cuMemPoolDestroy *real, void *handle)
 		pool = pool->next;
 	r = pool ? destroy(pool) : real(handle);
 	pthread_mutex_unlock(&pools_lock);
-	clv_cuda_device_pools_forget();
 	return r;
 }
 
@@ -517,5 +432,4 @@ int clv_own_cuDeviceGraphMemTrim(clv_fn_cuDeviceGraphMemTrim *real, int device)
 void clv_cuda_pools_forget_parent(void)
 {
 	pthread_mutex_init(&pools_lock, NULL);
-	clv_cuda_device_pools_forget_parent();
 }

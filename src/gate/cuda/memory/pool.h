@@ -26,8 +26,7 @@ int clv_cuda_device_of(void *stream, int *ret);
  * not called. */
 struct clv_cuda_growth {
 	struct pool *pool;
-	uint64_t ahead_bytes; /* charged */
-	uint64_t begun_bytes; /* in room that the pool has */
+	uint64_t ahead_bytes;
 };
 int clv_cuda_growth_begin(
 	struct clv_cuda_growth *growth, void *handle, int device, uint64_t n_bytes);

@@ -6,7 +6,6 @@
 #include "gate/cuda/context/library.h"
 #include "gate/cuda/context/part.h"
 #include "gate/cuda/context/primary.h"
-#include "gate/cuda/memory/device-pool.h"
 #include "gate/cuda/memory/spill.h"
 #include "gate/memory/charges.h"
 #include "gate/streams/handle.h"
@@ -67,7 +66,6 @@ static int end_primary(int (*end)(int device), int device, bool with_streams)
 	 * thread has created a stream in it. */
 	clv_cuda_green_end(with_streams);
 	r = end(device);
-	clv_cuda_device_pools_forget();
 	is_gone = r == CLV_CUDA_SUCCESS && !clv_cuda_primary_is_active(device);
 	if (context)
 		clv_cuda_spilled_left_context(context, is_gone);
