@@ -546,8 +546,6 @@ CHECKS = {
     "fresh-leases": fresh_leases,
     "bursts": share(saturates=False),
     "no-flush": share(),
-    "markers-refused": share("env", "GLIBC_TUNABLES=glibc.malloc.tcache_count=0", seconds=8.0,
-                             slow=20.0, saturates=False),
     "many-queues": share(),
     "many-threads": share(),
     "work-processes": share(),

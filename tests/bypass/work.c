@@ -4,13 +4,9 @@
  * does. */
 #include "way.h"
 
-#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -323,114 +319,6 @@ static void enqueue_tasks(void)
 	clFinish(only);
 }
 
-/* What can be allocated, as a list.  A failed malloc() takes long. */
-static void **take_heap(void)
-{
-	void **first = NULL, **next;
-
-	for (size_t n_bytes = (size_t)1 << 20; n_bytes >= 32; n_bytes /= 2) {
-		while ((next = malloc(n_bytes))) {
-			*next = first;
-			first = next;
-		}
-	}
-	return first;
-}
-
-static void free_heap(void **first)
-{
-	while (first) {
-		void **next = *first;
-
-		free(first);
-		first = next;
-	}
-}
-
-static struct rlimit limit_address_space(void)
-{
-	struct rlimit before, now;
-	unsigned long n_pages = 0;
-	FILE *statm = fopen("/proc/self/statm", "re");
-
-	if (!statm || fscanf(statm, "%lu", &n_pages) != 1 ||
-		getrlimit(RLIMIT_AS, &before) < 0)
-		way_die("the address space", 0);
-	fclose(statm);
-	now = before;
-	now.rlim_cur = n_pages * (rlim_t)sysconf(_SC_PAGESIZE);
-	setrlimit(RLIMIT_AS, &now);
-	return before;
-}
-
-/* A driver may have kept events for further use: one after the other is taken. */
-static size_t take_events(cl_event *events, size_t room)
-{
-	size_t n = 0;
-
-	while (n < room &&
-		clEnqueueMarkerWithWaitList(only, 0, NULL, &events[n]) == CL_SUCCESS)
-		n++;
-	return n;
-}
-
-/* The gate learns of the end of a kernel by a marker.  It places one when the kernel is
- * due, by the length of those before it, and when the queue is released; until then there
- * is no memory for one. */
-static void leave_no_memory(void)
-{
-	static cl_event events[4096];
-	cl_command_queue queue = way_queue(&device, 0);
-	void *volatile for_kernel; /* volatile: a compiler leaves it out otherwise */
-	void **heap, **rest;
-	struct rlimit before;
-	cl_event done;
-	size_t n;
-
-	for (int i = 0; i < 64; i++)
-		way_submit(&device, queue, 1000, 0, NULL, NULL);
-	clFinish(queue);
-	for_kernel = malloc((size_t)256 << 10);
-	before = limit_address_space();
-	heap = take_heap();
-	free(for_kernel);
-	way_submit(&device, queue, LONGEST_US, 0, NULL, &done);
-	rest = take_heap();
-	n = take_events(events, sizeof(events) / sizeof(events[0]));
-	clFlush(queue);
-	clReleaseCommandQueue(queue);
-	setrlimit(RLIMIT_AS, &before);
-	free_heap(rest);
-	free_heap(heap);
-	for (size_t i = 0; i < n; i++)
-		clReleaseEvent(events[i]);
-	clWaitForEvents(1, &done);
-	clReleaseEvent(done);
-}
-
-/* A driver may crash where it has no memory: then another process goes on. */
-static int way_markers_refused(char **arguments)
-{
-	way_begin();
-	while (way_goes_on()) {
-		pid_t pid = fork();
-
-		if (pid == 0) {
-			/* One heap for all threads, with no pieces kept for one size. */
-			mallopt(M_ARENA_MAX, 1);
-			mallopt(M_MXFAST, 0);
-			mallopt(M_MMAP_THRESHOLD, 32 << 20);
-			open_with(0);
-			while (way_goes_on())
-				leave_no_memory();
-			_exit(0);
-		}
-		waitpid(pid, NULL, 0);
-	}
-	way_end();
-	return 0;
-}
-
 static const struct {
 	const char *name;
 	void (*prepare)(void), (*round)(void);
@@ -502,6 +390,5 @@ const struct way way_work[] = {
 	{"many-threads", way_many_threads},
 	{"work-processes", way_work_processes},
 	{"sub-devices", way_sub_devices},
-	{"markers-refused", way_markers_refused},
 	{NULL, NULL},
 };

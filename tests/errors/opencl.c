@@ -307,28 +307,6 @@ static void wait_in_vain(void)
 	TRY(clSetKernelArg, have.kernel, 0, sizeof(us), &us);
 }
 
-/* After its last release a queue gets no further marker, and the work in it is not
- * complete because the driver has refused some. */
-static void release_while_running(void)
-{
-	cl_uint us = LONG_US;
-	cl_command_queue queue = MAKE(clCreateCommandQueue, have.context, have.device, 0);
-	cl_event event;
-
-	if (!queue)
-		return;
-	TRY(clSetKernelArg, have.kernel, 0, sizeof(us), &us);
-	event = launch(queue, 0, NULL);
-	END(clReleaseCommandQueue, queue);
-	if (event && errors_is_drained() && is_running(event))
-		errors_strange("complete-by-refusals");
-	if (event)
-		TRY(clWaitForEvents, 1, &event);
-	keep(event);
-	us = US;
-	TRY(clSetKernelArg, have.kernel, 0, sizeof(us), &us);
-}
-
 static void ask_for_too_much(void)
 {
 	const cl_image_format format = {CL_RGBA, CL_FLOAT};
@@ -425,7 +403,6 @@ static void run(void)
 	wait_for_events_of_ours();
 	wait_for_all();
 	wait_in_vain();
-	release_while_running();
 	launch_all();
 	errors_at("full");
 	ask_for_too_much();

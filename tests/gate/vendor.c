@@ -274,7 +274,6 @@ static const struct {
 	ROW(clCreateBuffer, create_buffer),
 	ROW(clSetMemObjectDestructorCallback, set_destructor),
 	ROW(clReleaseContext, fail),
-	ROW(clRetainCommandQueue, fail),
 	ROW(clReleaseCommandQueue, fail),
 	ROW(clGetCommandQueueInfo, fail),
 	ROW(clReleaseMemObject, fail),

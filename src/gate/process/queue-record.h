@@ -52,12 +52,6 @@ static inline void clv_backlog_await(struct clv_backlog *backlog, uint64_t packe
  * reused for another queue only once it has no user left: the program, markers, held
  * commands. */
 
-/* A driver that refuses a marker may accept the next one, which covers the same work.
- * One that never does, as after a fault of the device, would leave the lease busy for
- * ever: after this many refusals in succession the API's gate has another way to learn of
- * the end of the work, or it counts as complete. */
-#define CLV_QUEUE_REFUSALS_MAX 16
-
 /* So many batches, noticed complete together, are one sample (samples.c). */
 #define CLV_KINDS_TOGETHER 8
 

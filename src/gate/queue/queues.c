@@ -104,10 +104,15 @@ static bool drop_marker(struct clv_queue *queue)
 	return true;
 }
 
+/* A driver that refuses a marker may accept the next one, which covers the same work.
+ * One that never does, as after a fault of the device, would leave the lease busy for
+ * ever: after this many refusals the work counts as complete. */
+#define REFUSALS_MAX 16
+
 /* With the queue's mark_lock held, as note_next() and place_marker(). */
 static void note_refused(struct clv_queue *queue, uint64_t packed)
 {
-	if (++queue->n_refused < CLV_QUEUE_REFUSALS_MAX)
+	if (++queue->n_refused < REFUSALS_MAX)
 		put_back_unmarked(queue, packed);
 	else
 		abandon_awaited(queue, packed);
@@ -309,7 +314,7 @@ void clv_queue_unhold(struct clv_queue *queue)
 /* Retries, because no later marker will cover the work if the driver refuses this one. */
 static bool place_last_marker(struct clv_queue *queue)
 {
-	for (int i = 0; i < CLV_QUEUE_REFUSALS_MAX && can_have_markers(queue); i++) {
+	for (int i = 0; i < REFUSALS_MAX && can_have_markers(queue); i++) {
 		if (place_marker(queue))
 			return true;
 		if (CLV_FLIGHT_COUNT(atomic_load(&queue->backlog.unmarked)) == 0)

@@ -133,7 +133,6 @@ static const char *const needed[] = {
 	"clCreateContext",
 	"clReleaseContext",
 	"clGetContextInfo",
-	"clRetainCommandQueue",
 	"clReleaseCommandQueue",
 	"clGetCommandQueueInfo",
 	"clReleaseMemObject",

@@ -144,24 +144,6 @@ static cl_event enqueue_marker(struct clv_queue *queue)
 	return event;
 }
 
-/* In place of a marker that the driver refuses again and again, as where the program has
- * left it no memory: the helper finishes the queue.  The thread that submits must not,
- * because a command in the queue may be waiting for it.  The program may release the
- * queue meanwhile. */
-static void *finish_instead(struct clv_queue *queue)
-{
-	if (queue->n_refused < CLV_QUEUE_REFUSALS_MAX - 1 ||
-		clv_cl_queue(queue)->runs_in_caller ||
-		clv_real.clRetainCommandQueue(handle_of(queue)) != CL_SUCCESS)
-		return NULL;
-	return queue;
-}
-
-static bool is_finish(const struct clv_queue *queue, const void *event)
-{
-	return event == queue;
-}
-
 /* For a command without an event only a marker shows completion, and only one behind
  * everything. */
 static void *mark(struct clv_queue *queue)
@@ -169,13 +151,11 @@ static void *mark(struct clv_queue *queue)
 	struct clv_event_list *list = &clv_cl_queue(queue)->events;
 	bool has_gap = atomic_exchange(&list->has_gap, 0);
 	void *events = clv_event_list_take(list);
-	void *marker;
+	cl_event marker;
 
 	if (events && !has_gap)
 		return events;
 	marker = enqueue_marker(queue);
-	if (!marker)
-		marker = finish_instead(queue);
 	if (!marker)
 		clv_event_list_note_gap(list);
 	if (events)
@@ -271,10 +251,6 @@ static void wait_for_event(struct clv_queue *queue, void *event)
 	const struct timespec pause = {.tv_nsec = POLL_NS};
 	cl_int status = CL_QUEUED;
 
-	if (is_finish(queue, event)) {
-		finish_flushed(queue);
-		return;
-	}
 	if (!clv_cl_queue(queue)->runs_in_caller) {
 		/* A driver that cannot wait has not said that the work is complete. */
 		if (!clv_event_marker_wait(event)) {
@@ -291,15 +267,13 @@ static void wait_for_event(struct clv_queue *queue, void *event)
 
 static void release_event(struct clv_queue *queue, void *event)
 {
-	if (is_finish(queue, event))
-		clv_real.clReleaseCommandQueue(handle_of(queue));
-	else
-		clv_event_marker_release(&clv_cl_queue(queue)->events, event);
+	clv_event_marker_release(&clv_cl_queue(queue)->events, event);
 }
 
 static bool is_complete_aside(struct clv_queue *queue, void *event)
 {
-	return !is_finish(queue, event) && clv_event_marker_is_complete(event);
+	(void)queue;
+	return clv_event_marker_is_complete(event);
 }
 
 const struct clv_queue_ops clv_cl_queue_ops = {
