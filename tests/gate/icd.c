@@ -6,6 +6,8 @@
  * usage: test-icd GATE OLD-VENDOR NEW-VENDOR */
 #include "lease.h"
 
+#include "base/made-uuid.h"
+
 #include "arbiter/attach.h"
 
 #include <CL/cl_gl.h>
@@ -505,21 +507,24 @@ static void sees_the_third(void)
 /* The agent's list had the device in the second place. */
 static void test_device_by_uuid(void **state)
 {
-	static const struct {
+	char made[CLV_UUID_LENGTH + 1];
+	const struct {
 		const char *type, *name;
 		void (*seen)(void);
 	} cases[] = {
 		{"4", "03030303-0303-0303-0303-030303030303", sees_the_third},
 		{"4", "02020202-0202-0202-0202-020202020202,03", sees_the_second},
 		{"4", "09090909-0909-0909-0909-090909090909", sees_none},
-		/* Of the agent's own making, another driver's, an older agent's. */
-		{"4", "09090909-0909-8909-0909-090909090909", sees_the_second},
+		{"4", "09090909-0909-8909-8909-090909090909", sees_none},
+		/* Made by the agent, another driver's, an older agent's. */
+		{"4", made, sees_the_second},
 		{"4", "GPU-03030303-0303-0303-0303-030303030303", sees_the_second},
 		{"4", "", sees_the_second},
 		/* Each driver of a processor has names of its own. */
 		{"2", "03030303-0303-0303-0303-030303030303", sees_the_second},
 	};
 
+	clv_uuid_make("test", "", 1, made);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		setenv("VENDOR_UUIDS", cases[i].type, 1);
 		setenv("LEASE_DEVICES", cases[i].name, 1);

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/made-uuid.h"
 
 #include <CL/cl_ext.h>
 #include <errno.h>
@@ -43,24 +44,6 @@ static uint64_t get_number(const struct clv_opencl_library *cl, cl_device_id dev
 	return n_bytes == sizeof(cl_uint) ? value.narrow : value.wide;
 }
 
-static uint64_t fnv1a(uint64_t hash, const void *data, size_t n_bytes)
-{
-	const unsigned char *bytes = data;
-
-	for (size_t i = 0; i < n_bytes; i++)
-		hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);
-	return hash;
-}
-
-static uint64_t hash_locator(const struct clv_device_locator *locator, uint64_t seed)
-{
-	uint64_t hash = fnv1a(UINT64_C(0xcbf29ce484222325), &seed, sizeof(seed));
-
-	hash = fnv1a(hash, locator->platform, strlen(locator->platform) + 1);
-	hash = fnv1a(hash, locator->model, strlen(locator->model) + 1);
-	return fnv1a(hash, &locator->ordinal, sizeof(locator->ordinal));
-}
-
 static bool has_extension(
 	const struct clv_opencl_library *cl, cl_device_id device, const char *wanted)
 {
@@ -79,23 +62,16 @@ static bool has_extension(
 }
 
 static void get_uuid(const struct clv_opencl_library *cl, cl_device_id device,
-	const struct clv_device_locator *locator, char *ret, size_t ret_bytes)
+	const struct clv_device_locator *locator, char ret[CLV_UUID_LENGTH + 1])
 {
 	unsigned char id[CL_UUID_SIZE_KHR] = {0};
-	uint64_t halves[2] = {hash_locator(locator, 1), hash_locator(locator, 2)};
 
-	if (!has_extension(cl, device, "cl_khr_device_uuid") ||
-		cl->get_device_info(device, CL_DEVICE_UUID_KHR, sizeof(id), id, NULL) !=
-			CL_SUCCESS) {
-		memcpy(id, halves, sizeof(id));
-		/* RFC 9562, version 8: vendor-specific. */
-		id[6] = (unsigned char)((id[6] & 0x0f) | 0x80);
-		id[8] = (unsigned char)((id[8] & 0x3f) | 0x80);
-	}
-	snprintf(ret, ret_bytes,
-		"%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
-		id[0], id[1], id[2], id[3], id[4], id[5], id[6], id[7], id[8], id[9],
-		id[10], id[11], id[12], id[13], id[14], id[15]);
+	if (has_extension(cl, device, "cl_khr_device_uuid") &&
+		cl->get_device_info(device, CL_DEVICE_UUID_KHR, sizeof(id), id, NULL) ==
+			CL_SUCCESS)
+		clv_uuid_format(id, ret);
+	else
+		clv_uuid_make(locator->platform, locator->model, locator->ordinal, ret);
 }
 
 static const char *type_name(cl_device_type type)
@@ -127,7 +103,7 @@ static void describe(const struct clv_opencl_library *cl, cl_device_id device,
 		CLV_DEVICE_TEXT_MAX - 1, platform);
 	memcpy(ret->locator.model, ret->model, sizeof(ret->locator.model));
 	ret->locator.ordinal = ordinal;
-	get_uuid(cl, device, &ret->locator, ret->uuid, sizeof(ret->uuid));
+	get_uuid(cl, device, &ret->locator, ret->uuid);
 }
 
 static int append(struct clv_device_list *list, const struct clv_device *device)

@@ -1,35 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gate/opencl/device/identity.h"
 
+#include "base/made-uuid.h"
 #include "gate/opencl/dispatch/real.h"
 
 #include <CL/cl_ext.h>
-#include <stdio.h>
 #include <string.h>
 
-#define UUID_LENGTH 36u
-#define UUID_VERSION_AT 14u
-
-/* The UUID of the lease's device where the driver gave it.  A UUID of version 8 is one
- * that the agent has made, and names of other kinds are other drivers'. */
-static bool get_wanted(const struct clv_view *view, char ret[UUID_LENGTH + 1])
+/* The UUID of the lease's device where the driver gave it, and the agent did not make
+ * it.  Names of other kinds are those of other drivers. */
+static bool get_wanted(const struct clv_view *view, char ret[CLV_UUID_LENGTH + 1])
 {
 	size_t n = strcspn(view->devices, ",");
+	char made[CLV_UUID_LENGTH + 1];
 
-	if (n != UUID_LENGTH || view->devices[UUID_VERSION_AT] == '8')
+	if (n != CLV_UUID_LENGTH)
 		return false;
 	memcpy(ret, view->devices, n);
 	ret[n] = '\0';
-	return true;
+	clv_uuid_make(view->platform, view->model, view->ordinal, made);
+	return strcmp(ret, made) != 0;
 }
 
 /* False: a processor, or the driver has none. */
-static bool get_uuid(cl_device_id device, char ret[UUID_LENGTH + 1])
+static bool get_uuid(cl_device_id device, char ret[CLV_UUID_LENGTH + 1])
 {
 	static const unsigned char none[CL_UUID_SIZE_KHR];
 	unsigned char id[CL_UUID_SIZE_KHR] = {0};
 	cl_device_type type = 0;
-	char *at = ret;
 
 	clv_real.clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
 	if (type & CL_DEVICE_TYPE_CPU ||
@@ -37,16 +35,14 @@ static bool get_uuid(cl_device_id device, char ret[UUID_LENGTH + 1])
 			device, CL_DEVICE_UUID_KHR, sizeof(id), id, NULL) != CL_SUCCESS ||
 		memcmp(id, none, sizeof(id)) == 0)
 		return false;
-	for (size_t i = 0; i < sizeof(id); i++)
-		at += snprintf(at, 4, "%s%02x",
-			i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", id[i]);
+	clv_uuid_format(id, ret);
 	return true;
 }
 
 bool clv_identify_device(const struct clv_view *view, const cl_device_id *all, cl_uint n,
 	cl_device_id *ret)
 {
-	char wanted[UUID_LENGTH + 1], uuid[UUID_LENGTH + 1];
+	char wanted[CLV_UUID_LENGTH + 1], uuid[CLV_UUID_LENGTH + 1];
 	bool have_uuids = false;
 
 	if (get_wanted(view, wanted)) {
