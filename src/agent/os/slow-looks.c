@@ -21,38 +21,53 @@
 bool clv_slow_looks_allow(
 	const struct clv_slow_looks *slow, const char *tenant, uint64_t now_ns)
 {
+	unsigned int n_slow = 0;
+
 	if (now_ns >= slow->next_ns)
 		return true;
 	for (size_t i = 0; i < CLV_SLOW_TENANTS; i++) {
-		if (slow->tenants[i].until_ns > now_ns &&
-			strcmp(slow->tenants[i].name, tenant) == 0)
+		if (slow->tenants[i].until_ns <= now_ns)
+			continue;
+		if (strcmp(slow->tenants[i].name, tenant) == 0)
 			return false;
+		n_slow++;
 	}
-	return true;
+	/* Of further tenants it is not known that they are fast. */
+	return n_slow < CLV_SLOW_TENANTS;
+}
+
+/* The tenant's place, or a free one.  NULL: all are taken. */
+static struct clv_slow_tenant *place_of(
+	struct clv_slow_looks *slow, const char *tenant, uint64_t now_ns)
+{
+	struct clv_slow_tenant *is_free = NULL;
+
+	for (size_t i = 0; i < CLV_SLOW_TENANTS; i++) {
+		struct clv_slow_tenant *place = &slow->tenants[i];
+
+		if (strcmp(place->name, tenant) == 0)
+			return place;
+		if (place->until_ns <= now_ns)
+			is_free = place;
+	}
+	return is_free;
 }
 
 void clv_slow_looks_note(struct clv_slow_looks *slow, const char *tenant,
 	uint64_t took_ns, uint64_t now_ns)
 {
-	size_t at = 0;
+	struct clv_slow_tenant *place = place_of(slow, tenant, now_ns);
 
-	/* The tenant's place, or the one that is the next to be forgotten. */
-	for (size_t i = 0; i < CLV_SLOW_TENANTS; i++) {
-		if (strcmp(slow->tenants[i].name, tenant) == 0) {
-			at = i;
-			break;
-		}
-		if (slow->tenants[i].until_ns < slow->tenants[at].until_ns)
-			at = i;
-	}
 	slow->part = now_ns < slow->next_ns + RECENT_NS ? slow->part + FIRST_PART : 0;
 	if (slow->part < FIRST_PART || slow->next_ns == 0)
 		slow->part = FIRST_PART;
 	else if (slow->part > PART)
 		slow->part = PART;
 	slow->next_ns = now_ns + slow->part * took_ns;
-	slow->tenants[at].until_ns = slow->next_ns + KEPT_NS;
-	snprintf(slow->tenants[at].name, sizeof(slow->tenants[at].name), "%s", tenant);
+	if (!place)
+		return;
+	place->until_ns = slow->next_ns + KEPT_NS;
+	snprintf(place->name, sizeof(place->name), "%s", tenant);
 }
 
 int clv_slow_looks_find_page(struct clv_slow_looks *slow, const char *tenant, pid_t pid,

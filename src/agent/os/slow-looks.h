@@ -11,12 +11,12 @@
  * looked at as often as others, no request would be answered.  So all slow looks together
  * take a hundredth of the time, and those at other tenants' processes go on. */
 
-#define CLV_SLOW_TENANTS 16
+#define CLV_SLOW_TENANTS 16 /* while so many are slow, all are taken for slow */
 
 struct clv_slow_looks {
 	uint64_t next_ns; /* no slow look before */
 	uint64_t part;    /* of the time, for the last one */
-	struct {
+	struct clv_slow_tenant {
 		char name[64];
 		uint64_t until_ns; /* taken for slow until then */
 	} tenants[CLV_SLOW_TENANTS];
