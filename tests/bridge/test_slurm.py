@@ -36,7 +36,8 @@ def setUpModule():
     CLUSTER.start()
     SLOW = CLUSTER.script("sleep 300", "--gpu-share=0.05", "-t1", "-w", "n2", user=USER)
     assert wait_until(lambda: CLUSTER.lease(SLOW, "n2")), CLUSTER.logs()
-    CLUSTER.ask("scontrol", "update", f"JobId={SLOW}", "EndTime=now")
+    # Slurm refuses a time in the past, as "now" is if the next second begins meanwhile.
+    CLUSTER.ask("scontrol", "update", f"JobId={SLOW}", "EndTime=now+2")
 
 
 def write_drive():

@@ -204,7 +204,8 @@ class Partitions(WithDouble):
     def test_devices(self):
         rows = self.rows("devices")
         self.assertEqual(rows[0].split(), ["NAME", "TYPE", "MODEL", "UNITS", "PROMISED", "MEMORY",
-                                           "MEM-PROMISED", "MEM-USED", "LEASES", "QUEUED", "BY"])
+                                           "MEM-PROMISED", "MEM-USED", "LEASES", "QUEUED", "TURN",
+                                           "HAND-OVER", "BY"])
         self.assertRegex(rows[1], r"^gpu0 +gpu +Double of a device +2 +0% +16G")
         self.assertRegex(rows[2], r"^  gpu0/1g.10gb@0 +partition 1g.10gb +14 +10G +1 +mig$")
         self.assertRegex(rows[4], r"^  gpu0/3g.40gb@4 ")

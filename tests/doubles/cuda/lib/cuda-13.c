@@ -24,13 +24,6 @@ int dcu_cuMemGetDefaultMemPool(struct pool **ret, struct location *location, int
 	return r ? r : dcu_cuDeviceGetDefaultMemPool(ret, ordinal);
 }
 
-int dcu_cuMemSetMemPool(struct location *location, int type, struct pool *pool)
-{
-	int ordinal, r = ordinal_of(location, type, &ordinal);
-
-	return r ? r : dcu_cuDeviceSetMemPool(ordinal, pool);
-}
-
 /* --- Batches of three-dimensional copies --- */
 
 static struct copy_3d_side side_of(const struct batch_operand *o)

@@ -158,7 +158,6 @@
 	X(cuMemDiscardBatchAsync, cuMemDiscardBatchAsync, cuMemDiscardBatchAsync, 13000, SZ, LATER, P5(uint64_t *, size_t *, size_t, unsigned long long, struct stream *), A5) \
 	X(cuMemGetDefaultMemPool, cuMemGetDefaultMemPool, cuMemGetDefaultMemPool, 13000, NO, LATER, P3(struct pool **, struct location *, int), A3) \
 	X(cuMemPrefetchBatchAsync, cuMemPrefetchBatchAsync, cuMemPrefetchBatchAsync, 13000, SZ, LATER, P8(uint64_t *, size_t *, size_t, struct location *, size_t *, size_t, unsigned long long, struct stream *), A8) \
-	X(cuMemSetMemPool, cuMemSetMemPool, cuMemSetMemPool, 13000, NO, LATER, P3(struct location *, int, struct pool *), A3) \
 	X(cuMemcpy3DBatchAsync, cuMemcpy3DBatchAsync, cuMemcpy3DBatchAsync, 12080, SZ, LATER, P5(size_t, struct batch_copy *, size_t *, unsigned long long, struct stream *), A5) \
 	X(cuMemcpy3DBatchAsync_v2, cuMemcpy3DBatchAsync, cuMemcpy3DBatchAsync_v2, 13000, SZ, LATER, P4(size_t, struct batch_copy *, unsigned long long, struct stream *), A4) \
 	X(cuStreamGetCtx_v2, cuStreamGetCtx, cuStreamGetCtx_v2, 12050, SZ, LATER, P3(struct stream *, struct ctx **, struct green **), A3)
