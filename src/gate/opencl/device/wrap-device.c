@@ -105,9 +105,8 @@ static void say_hidden(const struct clv_view *view, cl_uint n_shown)
 	if (atomic_flag_test_and_set(&is_said))
 		return;
 	snprintf(why, sizeof(why),
-		"of '%.100s' the driver shows %u here, and the lease's device (number "
-		"%u) "
-		"is not among them",
+		"of '%.100s' the driver shows %u here, and the lease's device "
+		"(number %u) is not among them",
 		view->platform, n_shown, view->ordinal);
 	clv_attach_report_refused(
 		why, "unset the variable by which the driver hides devices");
