@@ -289,6 +289,24 @@ class Leases(Case):
         self.assertEqual(self.agent.get("/v1/events?after=999999&wait_ms=50"),
                          {"items": [], "next": None})
 
+    def test_wait_ends_although_the_other_connection_closes(self):
+        """Nothing but the request that ends the wait keeps the server awake."""
+        last = self.agent.events()[-1]["id"]
+        got = []
+        waiter = threading.Thread(target=lambda: got.append(
+            self.agent.get(f"/v1/events?after={last}&wait_ms=60000", timeout=20)))
+        waiter.start()
+        time.sleep(0.2)
+        body = b'{"share": 0.1, "name": "once"}'
+        with socket.socket(socket.AF_UNIX) as once:
+            once.connect(self.agent.api)
+            once.sendall(b"POST /v1/leases HTTP/1.0\r\nContent-Type: application/json\r\n"
+                         b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+            while once.recv(65536):
+                pass
+        waiter.join(30)
+        self.assertEqual([item["name"] for item in got[0]["items"]], ["once"])
+
     def test_many_waiters_do_not_block(self):
         waiters = [threading.Thread(target=self.agent.get, args=(
             f"/v1/events?after=999999&wait_ms={5000 + i}",)) for i in range(100)]

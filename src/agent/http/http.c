@@ -43,6 +43,7 @@ struct clv_http {
 	size_t n_waiting;
 	struct clv_http_peers *peers;
 	bool is_stopping;
+	bool has_resumed; /* a connection that no server has looked at since */
 	/* Requests without a valid token since the last line of the log about them. */
 	unsigned int n_unauthenticated;
 	uint64_t unauthenticated_logged_ns; /* 0: never */
@@ -118,6 +119,10 @@ static void arm_timer(struct clv_http *http)
 	const struct clv_exchange *exchange;
 	MHD_UNSIGNED_LONG_LONG left_ms;
 
+	/* libmicrohttpd 0.9.75 has no timeout for a connection that was resumed while the
+	 * last of the others was closed. */
+	if (http->has_resumed)
+		next_ns = now_ns;
 	for (size_t i = 0; i < http->n_servers; i++) {
 		if (MHD_get_timeout(http->servers[i].daemon, &left_ms) == MHD_YES &&
 			now_ns + left_ms * CLV_NS_PER_MS < next_ns)
@@ -145,13 +150,16 @@ static void resume(struct clv_exchange *exchange)
 	exchange->is_suspended = false;
 	exchange->hangup = sd_event_source_disable_unref(exchange->hangup);
 	MHD_resume_connection(exchange->request.connection);
-	/* No descriptor becomes readable by this, so the timer runs the server. */
+	/* No descriptor becomes readable by this, so the timer runs the server.  The
+	 * server may be running now, and sets the timer again afterwards. */
+	http->has_resumed = true;
 	sd_event_source_set_time(http->timer, 0);
 	sd_event_source_set_enabled(http->timer, SD_EVENT_ONESHOT);
 }
 
 static void run(struct clv_http *http)
 {
+	http->has_resumed = false;
 	for (size_t i = 0; i < http->n_servers; i++)
 		MHD_run(http->servers[i].daemon);
 	arm_timer(http);
