@@ -126,8 +126,13 @@ class Patterns:
 
 
 # A busy arbiter grants the turn of an attach a little later than the attach. A wait for a window
-# takes longer than it takes to detect a blocked window.
-FIRST_TURN_SECONDS = measured.bound(0.015, 0.5)
+# takes longer than it takes to detect a blocked window.  Other load prolongs the first turn's wait
+# and the program alike.
+FIRST_TURN_SECONDS = 0.015
+
+
+def most_waited(elapsed_seconds):
+    return measured.bound(FIRST_TURN_SECONDS, max(0.5, elapsed_seconds / 4))
 
 
 class Alone(Patterns):
@@ -136,13 +141,15 @@ class Alone(Patterns):
         self.begin()
         for name in self.names():
             with self.subTest(name):
+                begun = time.monotonic()
                 process = self.pattern(name)
                 self.go_through(process, name)
+                elapsed = time.monotonic() - begun
                 lease = self.agent.get(f"/v1/leases/{name}")
                 self.finish(process)
                 if name not in OF_TWO:
                     self.assertEqual(lease["turns"], 1, lease)
-                    self.assertLess(lease["waited_seconds"], FIRST_TURN_SECONDS, lease)
+                    self.assertLess(lease["waited_seconds"], most_waited(elapsed), lease)
 
 
 class Beside(Patterns):
