@@ -15,9 +15,9 @@ from container_cases import GATES, Machine
 
 RELEASE = os.environ.get("CLEAVE_APPTAINER_FROM", "sid")
 # With the libraries of the command line and the agent.
-WITH = ("apptainer", "clinfo", "libcurl4t64", "libjansson4", "libmicrohttpd12t64", "libncursesw6",
-        "libsmartcols1", "libsqlite3-0", "libsystemd0", "libyaml-0-2", "ocl-icd-libopencl1",
-        "pocl-opencl-icd", "python3-pyopencl")
+WITH = ("apptainer", "clinfo", "libjansson4", "libmicrohttpd12t64", "libncursesw6", "libsmartcols1",
+        "libsqlite3-0", "libsystemd0", "libyaml-0-2", "ocl-icd-libopencl1", "pocl-opencl-icd",
+        "python3-pyopencl")
 ROOT = os.path.abspath(sys.argv[4])
 BUILD = os.path.dirname(os.path.dirname(GATES))
 SESSIONS = "/var/lib/apptainer/mnt/session"  # of the package, and hidden in this root

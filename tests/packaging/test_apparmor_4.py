@@ -19,7 +19,7 @@ TREE = Path(__file__).resolve().parent.parent.parent
 PROFILE = TREE / "packaging/apparmor/cleave"
 RELEASE = "trixie"
 # With the libraries of the package cleave, so that dpkg alone installs it.
-WITH = ("apparmor", "libjansson4", "libncursesw6", "libsmartcols1", "libyaml-0-2", "libcurl4t64")
+WITH = ("apparmor", "libjansson4", "libncursesw6", "libsmartcols1", "libyaml-0-2")
 INSTALLED = "etc/apparmor.d/cleave"
 
 
