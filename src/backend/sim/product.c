@@ -14,6 +14,9 @@
 
 #define MODELS_MAX 64
 
+/* Of a GPU with MIG whose number of multiprocessors no public source has. */
+#define ASSUMED_PER_SLICE 18u
+
 /* The compute units of a CPU are its processors, which the entry gives. */
 static const struct clv_sim_product cpu = {
 	.name = "CPU",
@@ -38,13 +41,20 @@ static const enum clv_sim_vendor gpu_vendors[_CLV_GPU_VENDOR_MAX] = {
 	[CLV_GPU_INTEL] = CLV_SIM_INTEL,
 };
 
+static uint32_t compute_units_of(const struct clv_gpu *gpu)
+{
+	uint32_t known = clv_gpu_compute_units(gpu);
+
+	return known || !gpu->mig ? known : gpu->mig->slices * ASSUMED_PER_SLICE;
+}
+
 /* The model with this index; NULL behind the last one. */
 static const struct clv_gpu *model_at(size_t at)
 {
 	const struct clv_gpu *gpu;
 
 	for (size_t i = 0; (gpu = clv_gpu_at(i)); i++) {
-		if (gpu->product && clv_gpu_compute_units(gpu) > 0 && at-- == 0)
+		if (gpu->product && compute_units_of(gpu) > 0 && at-- == 0)
 			return gpu;
 	}
 	return NULL;
@@ -63,7 +73,7 @@ static struct clv_sim_product product_of(const struct clv_gpu *gpu)
 		.mig = gpu->mig,
 		.xcp = gpu->xcp,
 		.memory_bytes = clv_gpu_memory_bytes(gpu),
-		.compute_units = clv_gpu_compute_units(gpu),
+		.compute_units = compute_units_of(gpu),
 		.reset = needs_reset ? CLV_SIM_RESET_ALLOWED : CLV_SIM_RESET_NONE,
 		.is_mig_lost_at_reboot = gpu->mig && !needs_reset,
 		.vf_total = gpu->vf_total,
