@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the commands of the README's "Five minutes" as they are written there, on a bare Debian with
-the committed sources, and compares what does not depend on the machine.
+"""Runs the commands of the README as they are written there, on a bare Debian with the committed
+sources, and compares what does not depend on the machine.
 
 usage: test_readme.py SOURCES ROOT
 
@@ -16,14 +16,17 @@ from pathlib import Path
 
 import root as roots
 
-SKIP, SECTION, PATIENCE_S = 77, "Five minutes", 1800
+SKIP, PATIENCE_S = 77, 1800
+# "Containers" names an image and a program of the reader's.
+SECTIONS = ("Five minutes", "Partitions", "One agent for a machine")
 # A reader types the next command when a program in the background has begun.
 TYPING_S = 8
 MARK = "==command"
 
 
-def section_of(readme):
-    return re.search(rf"^## {SECTION}\n(.*?)^## ", readme, re.M | re.S)[1]
+def sections_of(readme):
+    return "".join(re.search(rf"^## {name}\n(.*?)^## ", readme, re.M | re.S)[1]
+                   for name in SECTIONS)
 
 
 def commands_in(block):
@@ -42,16 +45,25 @@ def commands_in(block):
     return [("\n".join(lines), shown) for lines, shown in found]
 
 
+def file_of(command, shown):
+    """Writes the file that a command of the README shows, as a reader does."""
+    name = re.fullmatch(r"cat (\S+\.yaml)", command)
+    return [f"mkdir -p $(dirname {name[1]})", f"cat >{name[1]} <<'EOF'", *shown, "EOF"] \
+        if name else []
+
+
 def script_of(section, commands):
-    """The packages that the text between the commands names are installed first."""
+    """The packages that the text between the commands names are installed first.  The user is
+    root, and has no sudo."""
     packages = re.findall(r"`(apt-get install) ([^`]*)`", section)
     parts = ["export PATH=/usr/local/sbin:/usr/local/bin:$PATH",
+             'sudo() { "$@"; }',
              *(f"{command} -qq {names} >/dev/null 2>&1" for command, names in packages)]
-    for i, (command, _) in enumerate(commands):
-        parts += [f"echo '{MARK} {i}'", command]
+    for i, (command, shown) in enumerate(commands):
+        parts += [*file_of(command, shown), f"echo '{MARK} {i}'", command, "echo \"==status $?\""]
         if command.endswith("&"):
             parts.append(f"sleep {TYPING_S}")
-    return "\n".join([*parts, f"echo '{MARK} {len(commands)}'", "wait", ""])
+    return "\n".join([*parts, f"echo '{MARK} {len(commands)}'", "kill $(jobs -p)", "wait", ""])
 
 
 def same_everywhere(line):
@@ -63,6 +75,8 @@ def same_everywhere(line):
 
 def check_shown(command, shown, out):
     got = {same_everywhere(line) for line in out.splitlines()}
+    fails = any(line.startswith("cleave: ") for line in shown)
+    assert fails or "==status 0\n" in out, f"'{command}' failed:\n{out}"
     for line in filter(None, map(same_everywhere, shown)):
         assert line in got, f"'{command}' does not show '{line}' but:\n{out}"
 
@@ -86,7 +100,7 @@ def main():
     if archive.returncode != 0:
         print("needs a git checkout")
         return SKIP
-    section = section_of(Path(sources, "README.md").read_text(encoding="utf-8"))
+    section = sections_of(Path(sources, "README.md").read_text(encoding="utf-8"))
     commands = [each for block in re.findall(r"^```\n(\$ .*?)^```$", section, re.M | re.S)
                 for each in commands_in(block)]
     assert len(commands) > 5, commands
