@@ -345,8 +345,7 @@ static void test_models(void **state)
 		if (!gpu->mig && !gpu->xcp)
 			continue;
 		snprintf(text, sizeof(text),
-			"version: 1\nname: one\ndevices:\n  - {model: %s}\n",
-			gpu->name);
+			"version: 1\nname: one\ndevices:\n  - {model: %s}\n", gpu->name);
 		sim_world_make(&world, text, false);
 		if (sim_world_open(&world) < 0 || sim_world_look(&world) < 0)
 			fail_msg("%s: %s", gpu->name, world.err.msg);
