@@ -3,9 +3,7 @@
  * flush, because nothing obliges a driver to start work that was never flushed. */
 #include "gate/opencl/queue/queue.h"
 
-#include "base/clock.h"
 #include "gate/opencl/dispatch/real.h"
-#include "gate/process/lock.h"
 #include "gate/process/queue-record.h"
 #include "gate/process/state.h"
 #include "gate/queue/table.h"
@@ -14,10 +12,6 @@
 #include <time.h>
 
 #define POLL_NS 1000000
-/* For how long a thread waits for the call of another, and in which steps: each ends by a
- * clock that may be set. */
-#define ORDER_NS (100 * CLV_NS_PER_MS)
-#define ORDER_STEP_NS (10 * CLV_NS_PER_MS)
 
 static cl_command_queue handle_of(const struct clv_queue *queue)
 {
@@ -67,8 +61,7 @@ static void begin_queue(struct clv_queue *queue)
 	queue->out_of_order = properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
 	if (queue->out_of_order)
 		atomic_store(&queue->is_never_quick, 1);
-	clv_lock_init(&clv_cl_queue(queue)->order_lock, PTHREAD_MUTEX_RECURSIVE);
-	atomic_store(&clv_cl_queue(queue)->order_holder, 1);
+	clv_call_lock_init(&clv_cl_queue(queue)->order_lock);
 	clv_event_list_begin(&clv_cl_queue(queue)->events);
 }
 
@@ -79,58 +72,14 @@ static void end_queue(struct clv_queue *queue)
 	clv_event_list_drop(list, clv_event_list_count(list));
 }
 
-static bool lock_in_a_step(pthread_mutex_t *lock)
-{
-	struct timespec until;
-
-	atomic_load_explicit(&clv_clock_read, memory_order_relaxed)(
-		CLOCK_REALTIME, &until);
-	until.tv_nsec += ORDER_STEP_NS;
-	if (until.tv_nsec >= (long)CLV_NS_PER_S) {
-		until.tv_nsec -= CLV_NS_PER_S;
-		until.tv_sec++;
-	}
-	return pthread_mutex_timedlock(lock, &until) == 0;
-}
-
-/* The holder may unlock just as a thread gives up: then the number is no longer that of
- * the next holder, for whom all wait again. */
-static bool lock_or_waive(struct clv_cl_queue *own)
-{
-	uint64_t since_ns;
-	uint32_t holder;
-
-	if (pthread_mutex_trylock(&own->order_lock) == 0)
-		return true;
-	since_ns = clv_clock_ns();
-	do {
-		holder = atomic_load(&own->order_holder);
-		if (holder == atomic_load(&own->order_waived))
-			return false;
-		if (lock_in_a_step(&own->order_lock))
-			return true;
-	} while (clv_clock_ns() - since_ns < ORDER_NS);
-	atomic_store(&own->order_waived, holder);
-	return false;
-}
-
 bool clv_cl_queue_lock_order(struct clv_queue *queue)
 {
-	struct clv_cl_queue *own = clv_cl_queue(queue);
-	bool is_locked = lock_or_waive(own);
-
-	if (is_locked)
-		own->order_depth++;
-	return is_locked;
+	return clv_call_lock(&clv_cl_queue(queue)->order_lock);
 }
 
 void clv_cl_queue_unlock_order(struct clv_queue *queue)
 {
-	struct clv_cl_queue *own = clv_cl_queue(queue);
-
-	if (--own->order_depth == 0)
-		atomic_fetch_add(&own->order_holder, 1);
-	pthread_mutex_unlock(&own->order_lock);
+	clv_call_unlock(&clv_cl_queue(queue)->order_lock);
 }
 
 /* Enqueues a marker behind everything in the queue. */

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gate/opencl/queue/events.h"
+#include "gate/process/call-lock.h"
 #include "gate/process/queue-record.h"
 
 #include <CL/cl.h>
@@ -20,12 +21,7 @@ struct clv_cl_queue {
 	struct clv_deferred_line line;
 	struct clv_event_list events;
 
-	/* clv_cl_queue_lock_order().  Who has the lock, by number, and in how many calls
-	 * inside each other.  The call of the waived one takes so long that others no
-	 * longer wait for its end. */
-	pthread_mutex_t order_lock;
-	uint32_t order_depth; /* guarded by the lock */
-	_Atomic uint32_t order_holder, order_waived;
+	struct clv_call_lock order_lock; /* clv_cl_queue_lock_order() */
 
 	/* The gate's flushes, and how many of them were before the last clFinish. */
 	_Atomic uint32_t n_flushes, n_flushes_finished;
@@ -59,11 +55,10 @@ void clv_cl_queue_run_all(struct clv_queue *queue);
 
 /* Once the queue has had a held command, a submission has this lock from its last check
  * of held commands until it is booked, so that no command in flight comes to be behind
- * one that is held.  It is recursive, because a driver may run callbacks inside of its
- * calls.  The driver's call may wait for another thread that submits to the queue, as
- * where a driver computes in it or copies memory that is not pinned.  So a thread waits
- * for the lock for a moment only.  False: it goes on without; if its command comes to be
- * on the wrong side of a held one, that one enters for lack of progress (deferred.c). */
+ * one that is held.  The driver's call may wait for another thread that submits to the
+ * queue, as where a driver computes in it or copies memory that is not pinned.  False: a
+ * thread goes on without the lock; if its command comes to be on the wrong side of a held
+ * one, that one enters for lack of progress (deferred.c). */
 bool clv_cl_queue_lock_order(struct clv_queue *queue);
 void clv_cl_queue_unlock_order(struct clv_queue *queue);
 
