@@ -7,6 +7,7 @@
 #include "gate/memory/charges.h"
 #include "gate/memory/ledger.h"
 #include "gate/memory/pieces.h"
+#include "gate/process/call-lock.h"
 #include "gate/streams/capture.h"
 #include "gate/streams/handle.h"
 #include "gate/streams/legacy.h"
@@ -20,6 +21,7 @@ struct pool {
 	void *handle; /* NULL: the pool of a device's graphs */
 	int device;
 	uint64_t charged_bytes; /* what it had reserved when it was last settled */
+	uint64_t begun_bytes;   /* of allocations that have begun and not ended */
 	uint32_t epoch;
 	bool is_elsewhere; /* its memory is not the device's */
 	bool is_destroyed; /* by the program; kept for its allocations */
@@ -28,7 +30,32 @@ struct pool {
 
 static struct pool *pools;
 static pthread_mutex_t pools_lock = PTHREAD_MUTEX_INITIALIZER;
+/* What the driver reports while an allocation is under way does not tell whether that is
+ * in it.  So a thread has this lock from its decision to the settling of its charge.  One
+ * that does not get the lock counts what is under way as in use and as still to come. */
+static struct clv_call_lock calls_lock;
 static _Atomic uint32_t n_freed;
+
+__attribute__((constructor)) static void begin_lock(void)
+{
+	clv_call_lock_init(&calls_lock);
+}
+
+/* Both locks. */
+static bool lock_pools(void)
+{
+	bool is_locked = clv_call_lock(&calls_lock);
+
+	pthread_mutex_lock(&pools_lock);
+	return is_locked;
+}
+
+static void unlock_pools(bool is_locked)
+{
+	pthread_mutex_unlock(&pools_lock);
+	if (is_locked)
+		clv_call_unlock(&calls_lock);
+}
 
 /* Returns the driver's result. */
 static int get_attribute(
@@ -60,6 +87,16 @@ static uint64_t grown_bytes(uint64_t made_bytes)
 	return (made_bytes + PIECE_BYTES - 1) / PIECE_BYTES * PIECE_BYTES;
 }
 
+/* Of the charge, what the pool may have reserved once the calls under way have ended. */
+static uint64_t keep_charged(const struct pool *pool, uint64_t charged, uint64_t reserved)
+{
+	uint64_t most = reserved + pool->begun_bytes;
+
+	if (charged < reserved)
+		return reserved;
+	return charged < most ? charged : most;
+}
+
 static bool is_over_quota(void)
 {
 	return clv_ledger_used_bytes() > clv_ledger_quota_bytes();
@@ -71,13 +108,15 @@ static bool is_over_quota(void)
  * True: the pool has become smaller. */
 static bool settle(struct pool *pool, uint64_t ahead_bytes, uint64_t made_bytes)
 {
-	uint64_t before = pool->charged_bytes;
+	uint64_t before = pool->charged_bytes, reserved;
 
 	if (pool->is_elsewhere || pool->epoch != clv_ledger_epoch())
 		return false;
 	if (pool->is_overgrown || pool->is_destroyed)
 		clv_cuda.cuMemPoolTrimTo(pool->handle, 0);
-	if (get_reserved(pool, &pool->charged_bytes) != CLV_CUDA_SUCCESS)
+	if (get_reserved(pool, &reserved) == CLV_CUDA_SUCCESS)
+		pool->charged_bytes = keep_charged(pool, before + ahead_bytes, reserved);
+	else
 		pool->charged_bytes = before + grown_bytes(made_bytes);
 	clv_ledger_correct(before + ahead_bytes, pool->charged_bytes);
 	pool->is_overgrown = pool->is_overgrown && is_over_quota();
@@ -90,7 +129,7 @@ static bool is_finished(const struct pool *pool)
 {
 	uint64_t reserved;
 
-	if (!pool->is_destroyed)
+	if (!pool->is_destroyed || pool->begun_bytes > 0)
 		return false;
 	return pool->is_elsewhere ||
 	       (get_reserved(pool, &reserved) == CLV_CUDA_SUCCESS && reserved == 0);
@@ -155,11 +194,9 @@ static struct pool *find_or_add(void *handle, int device)
 
 bool clv_cuda_pools_settle(void)
 {
-	bool is_less;
+	bool is_locked = lock_pools(), is_less = settle_all();
 
-	pthread_mutex_lock(&pools_lock);
-	is_less = settle_all();
-	pthread_mutex_unlock(&pools_lock);
+	unlock_pools(is_locked);
 	return is_less;
 }
 
@@ -173,9 +210,17 @@ void clv_cuda_pools_freed(void)
 	atomic_fetch_add_explicit(&n_freed, 1, memory_order_relaxed);
 }
 
+static bool has_room(
+	const struct pool *pool, uint64_t reserved, uint64_t used, uint64_t n_bytes)
+{
+	return reserved >= used && reserved - used >= pool->begun_bytes &&
+	       reserved - used - pool->begun_bytes >= n_bytes;
+}
+
 /* Free room in the pool needs no charge.  Where the driver does not tell how much there
  * is, it could not tell the growth afterwards either, so the program gets the driver's
- * error. */
+ * error.  What is in use is asked last: growth for another thread in between is then no
+ * room. */
 static int charge_growth(struct pool *pool, uint64_t n_bytes, uint64_t *ret_charged)
 {
 	struct clv_charge charge;
@@ -184,7 +229,7 @@ static int charge_growth(struct pool *pool, uint64_t n_bytes, uint64_t *ret_char
 
 	if (r == CLV_CUDA_SUCCESS)
 		r = get_used(pool, &used);
-	if (r != CLV_CUDA_SUCCESS || (reserved >= used && reserved - used >= n_bytes))
+	if (r != CLV_CUDA_SUCCESS || has_room(pool, reserved, used, n_bytes))
 		return r;
 	charge = clv_charge_take(n_bytes);
 	if (charge.refused) {
@@ -203,22 +248,39 @@ int clv_cuda_growth_begin(
 {
 	int r = CLV_CUDA_SUCCESS;
 
-	*growth = (struct clv_cuda_growth){0};
-	pthread_mutex_lock(&pools_lock);
+	*growth = (struct clv_cuda_growth){.n_bytes = n_bytes, .is_locked = lock_pools()};
 	growth->pool = find_or_add(handle, device);
 	if (!growth->pool)
 		r = CLV_CUDA_OUT_OF_MEMORY;
 	else if (!growth->pool->is_elsewhere)
 		r = charge_growth(growth->pool, n_bytes, &growth->ahead_bytes);
+	if (r != CLV_CUDA_SUCCESS) {
+		unlock_pools(growth->is_locked);
+		return r;
+	}
+	growth->pool->begun_bytes += n_bytes;
 	pthread_mutex_unlock(&pools_lock);
 	return r;
 }
 
-void clv_cuda_growth_end(const struct clv_cuda_growth *growth, bool is_made)
+static void settle_growth(const struct clv_cuda_growth *growth, bool is_made)
 {
 	pthread_mutex_lock(&pools_lock);
+	growth->pool->begun_bytes -= growth->n_bytes;
 	settle(growth->pool, growth->ahead_bytes, is_made ? growth->ahead_bytes : 0);
 	pthread_mutex_unlock(&pools_lock);
+}
+
+static void end_growth(const struct clv_cuda_growth *growth)
+{
+	if (growth->is_locked)
+		clv_call_unlock(&calls_lock);
+}
+
+void clv_cuda_growth_end(const struct clv_cuda_growth *growth, bool is_made)
+{
+	settle_growth(growth, is_made);
+	end_growth(growth);
 }
 
 /* The pool grew past the quota: the allocation is freed in stream order, and the pool
@@ -239,18 +301,20 @@ static int allocate(void *pool, void *dptr, uint64_t n_bytes, void *stream,
 	int (*call)(void *dptr, uint64_t n_bytes, void *pool, void *stream))
 {
 	struct clv_cuda_growth growth;
-	int r = clv_cuda_growth_begin(&growth, pool, 0, n_bytes);
+	int r;
 
+	/* Memory that another stream has freed is available once that stream has reached
+	 * the free.  This may wait for a marker, so it is before the lock. */
+	clv_legacy_before_wait(stream, is_per_thread);
+	r = clv_cuda_growth_begin(&growth, pool, 0, n_bytes);
 	if (r != CLV_CUDA_SUCCESS)
 		return r;
-	/* Memory that another stream has freed is available once that stream has reached
-	 * the free. */
-	clv_legacy_before_wait(stream, is_per_thread);
 	r = call(dptr, n_bytes, pool, stream);
-	clv_cuda_growth_end(&growth, r == CLV_CUDA_SUCCESS);
+	settle_growth(&growth, r == CLV_CUDA_SUCCESS);
 	if (r == CLV_CUDA_SUCCESS && is_over_quota())
-		return undo(growth.pool, dptr,
+		r = undo(growth.pool, dptr,
 			!stream && is_per_thread ? CLV_STREAM_PER_THREAD : stream);
+	end_growth(&growth);
 	return r;
 }
 
@@ -401,14 +465,14 @@ static int destroy(struct pool *pool)
 
 int clv_own_cuMemPoolDestroy(clv_fn_cuMemPoolDestroy *real, void *handle)
 {
-	struct pool *pool;
+	bool is_locked = lock_pools();
+	struct pool *pool = pools;
 	int r;
 
-	pthread_mutex_lock(&pools_lock);
-	for (pool = pools; pool && (!handle || pool->handle != handle);)
+	while (pool && (!handle || pool->handle != handle))
 		pool = pool->next;
 	r = pool ? destroy(pool) : real(handle);
-	pthread_mutex_unlock(&pools_lock);
+	unlock_pools(is_locked);
 	return r;
 }
 
@@ -432,4 +496,5 @@ int clv_own_cuDeviceGraphMemTrim(clv_fn_cuDeviceGraphMemTrim *real, int device)
 void clv_cuda_pools_forget_parent(void)
 {
 	pthread_mutex_init(&pools_lock, NULL);
+	begin_lock();
 }

@@ -23,10 +23,13 @@ int clv_cuda_device_of(void *stream, int *ret);
 
 /* An allocation of n_bytes from a pool: begin, the driver's call, end. handle NULL: the
  * pool of the device's graphs.  If begin returns an error, the program gets it and end is
- * not called. */
+ * not called.  From begin to end the thread has a lock that others await for 100 ms, so
+ * it waits for nothing but the driver's call. */
 struct clv_cuda_growth {
 	struct pool *pool;
-	uint64_t ahead_bytes;
+	uint64_t n_bytes;
+	uint64_t ahead_bytes; /* charged before the call */
+	bool is_locked;
 };
 int clv_cuda_growth_begin(
 	struct clv_cuda_growth *growth, void *handle, int device, uint64_t n_bytes);

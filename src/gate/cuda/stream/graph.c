@@ -247,20 +247,26 @@ static int launch(
 	return r;
 }
 
-/* The driver allocates in the launch, so the memory is charged before it. */
+/* The driver allocates in the launch, so the memory is charged before it, and after the
+ * turn, for which no thread may wait meanwhile. */
 static int launch_allocating(clv_fn_cuGraphLaunch *real, void *graph, void *stream,
 	bool is_per_thread, uint64_t n_bytes)
 {
+	struct clv_stream_submission submission;
 	struct clv_cuda_growth growth;
 	int device, r = clv_cuda_device_of(stream, &device);
 
 	if (r == CLV_CUDA_SUCCESS)
-		r = clv_cuda_growth_begin(&growth, NULL, device, n_bytes);
+		r = clv_stream_launch_begin(&submission, stream, is_per_thread,
+			clv_cost_key_kernel(graph, 0, 0, 0), false);
 	if (r != CLV_CUDA_SUCCESS)
 		return r;
-	r = launch(real, graph, stream, is_per_thread);
-	clv_cuda_growth_end(&growth, r == CLV_CUDA_SUCCESS);
-	return r;
+	r = clv_cuda_growth_begin(&growth, NULL, device, n_bytes);
+	if (r == CLV_CUDA_SUCCESS) {
+		r = real(graph, stream);
+		clv_cuda_growth_end(&growth, r == CLV_CUDA_SUCCESS);
+	}
+	return clv_stream_submission_end(&submission, r);
 }
 
 int clv_own_cuGraphLaunch(
