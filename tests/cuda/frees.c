@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs that free memory in the order of streams. */
+/* Programs that allocate and free memory in the order of streams. */
 #include "pattern.h"
 
 #include <pthread.h>
@@ -69,6 +69,53 @@ uint32_t full_of_frees(void)
 		r = cuMemAlloc_v2(&large, 900 * 32 * MIB);
 	}
 	OK(r);
+	return words[0];
+}
+
+static handle capture_allocation(handle stream)
+{
+	handle graph, launchable;
+	dptr p;
+
+	OK(cuStreamBeginCapture_v2(stream, 2));
+	OK(cuMemAllocAsync(&p, MIB, stream));
+	OK(cuMemFreeAsync(p, stream));
+	OK(cuStreamEndCapture(stream, &graph));
+	OK(cuGraphInstantiateWithFlags(&launchable, graph, 0));
+	return launchable;
+}
+
+static void *launch_into_full_stream(void *stream)
+{
+	handle graph, event;
+
+	OK(cuCtxSetCurrent(context));
+	graph = capture_allocation(stream);
+	OK(cuEventCreate(&event, 2));
+	await_word(stream, word(0), 1);
+	for (int i = 0; i < 1015; i++)
+		OK(cuEventRecord(event, stream));
+	for (int i = 0; i < 16; i++)
+		OK(cuGraphLaunch(graph, stream));
+	return NULL;
+}
+
+/* A launch that allocates waits in the driver until the program has allocated from a
+ * pool. */
+uint32_t allocates_beside(void)
+{
+	handle full = new_stream(NON_BLOCKING), stream = new_stream(NON_BLOCKING);
+	pthread_t thread;
+	dptr p;
+
+	pthread_create(&thread, NULL, launch_into_full_stream, full);
+	sleep_ms(300);
+	OK(cuMemAllocAsync(&p, MIB, stream));
+	OK(cuMemFreeAsync(p, stream));
+	OK(cuStreamSynchronize(stream));
+	words[0] = 1;
+	pthread_join(thread, NULL);
+	OK(cuStreamSynchronize(full));
 	return words[0];
 }
 #endif

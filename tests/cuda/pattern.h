@@ -80,6 +80,7 @@ uint32_t graph_beside_wait(void);
 /* The patterns with frees (frees.c). */
 uint32_t late_free(void);
 uint32_t full_of_frees(void);
+uint32_t allocates_beside(void);
 
 /* The pattern with destructors of threads (ends.c). */
 uint32_t thread_ends(void);
