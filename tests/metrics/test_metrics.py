@@ -202,14 +202,19 @@ class Metrics(Case):
         holder.lease(share=0.1, name="a.b-c_d")
         self.assertEqual(self.value("cleave_lease_active", name="a.b-c_d"), 1)
 
-    def test_bounded(self):
+    def test_many(self):
+        """All leases are shown; those in which no program has run, by what they were promised."""
         holder = self.holder()
         for _ in range(1010):
             holder.lease(share=0.0001, memory_bytes=4096)
         time.sleep(1.2)
-        self.assertEqual(self.value("cleave_lease_active"), 1000)
-        self.assertEqual(self.value("cleave_leases_without_metrics"), 10)
-        self.assertEqual(self.value("cleave_device_leases"), 1010)
+        scraped = samples(scrape(self.agent)[1])
+        for name in ("active", "share_cap_ratio", "share_promised_ratio", "memory_quota_bytes"):
+            self.assertEqual(len(scraped[f"cleave_lease_{name}"]), 1010, name)
+        for name in ("processes", "held_seconds_total", "turn_wait_seconds_count"):
+            self.assertNotIn(f"cleave_lease_{name}", scraped)
+        self.assertEqual(value_of(scraped, "cleave_leases_without_metrics"), 0)
+        self.assertEqual(value_of(scraped, "cleave_device_leases"), 1010)
 
 
 class Scopes(SystemCase):

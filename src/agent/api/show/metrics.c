@@ -34,6 +34,13 @@
 #define NS 1e-9
 #define TEXT_MAX 160u
 
+/* A lease with its labels, which are formatted once. */
+struct shown {
+	const struct clv_lease *lease;
+	char *labels;
+	bool has_worked; /* is shown with all metrics */
+};
+
 /* What getters read from; members that do not apply are NULL. */
 struct source {
 	struct clv_agent *agent;
@@ -42,8 +49,9 @@ struct source {
 	const struct clv_lease *lease;
 	struct clv_self self;
 	struct clv_history_state history;
-	char **lease_labels; /* labels of the active leases in order, formatted once */
-	size_t n_lease_labels;
+	struct shown *shown; /* the active leases in order */
+	size_t n_shown;
+	uint32_t n_worked;
 };
 
 /* What a metric is for: the agent, or each device or partition, lease and tenant. */
@@ -52,6 +60,8 @@ struct source {
 #define LEASE 4u
 #define TENANT 8u
 #define ALL (DEVICE | LEASE | TENANT)
+/* Also of leases in which no program has run. */
+#define IDLE 16u
 
 struct metric {
 	unsigned int of;
@@ -153,12 +163,9 @@ static double get_start(const struct source *source)
 
 static double get_omitted(const struct source *source)
 {
-	const struct clv_lease *lease;
-	uint32_t n = 0;
-
-	TAILQ_FOREACH(lease, clv_ledger_leases(source->agent->ledger), entry)
-	n += !lease->record.is_queued;
-	return n > CLV_METRICS_LEASES_MAX ? n - CLV_METRICS_LEASES_MAX : 0;
+	return source->n_worked > CLV_METRICS_WORKED_MAX
+		       ? source->n_worked - CLV_METRICS_WORKED_MAX
+		       : 0;
 }
 
 static double get_size(const struct source *source)
@@ -463,7 +470,7 @@ static const struct metric metrics[] = {
 	{AGENT, GAUGE("cleave_api_waiting_requests", "", "Requests that wait: long polls and streams."), get_waiting},
 	{AGENT, COUNTER("cleave_api_connections_limited", "", "Connections closed because a user, an address or the server had too many, by limit."), .write = write_limited},
 	{AGENT, COUNTER("cleave_audit_refusals_unwritten", "", "Refused attempts that are not in the audit, because their callers had too many."), get_unwritten},
-	{AGENT, GAUGE("cleave_leases_without_metrics", "", "Active leases over the thousand that have metrics of their own."), get_omitted},
+	{AGENT, GAUGE("cleave_leases_without_metrics", "", "Active leases over the thousand that have metrics of their programs' work."), get_omitted},
 	{AGENT, COUNTER("process_cpu_seconds", "seconds", "Processor time of the agent."), get_cpu},
 	{AGENT, GAUGE("process_resident_memory_bytes", "bytes", "Resident memory of the agent."), get_resident},
 	{AGENT, GAUGE("process_open_fds", "", "Open file descriptors of the agent."), get_fds},
@@ -486,9 +493,9 @@ static const struct metric metrics[] = {
 	{DEVICE | TENANT, GAUGE("leases", "", "Active leases."), get_leases},
 	{DEVICE | TENANT, GAUGE("queued_leases", "", "Leases that wait to be admitted."), get_queued},
 
-	{LEASE, GAUGE("active", "", "1, for each active lease."), get_one},
+	{LEASE | IDLE, GAUGE("active", "", "1, for each active lease."), get_one},
 	{LEASE, GAUGE("processes", "", "Processes that are attached."), get_processes},
-	{LEASE, GAUGE("share_cap_ratio", "ratio", "Its cap; 1 without one."), get_cap},
+	{LEASE | IDLE, GAUGE("share_cap_ratio", "ratio", "Its cap; 1 without one."), get_cap},
 	{LEASE, GAUGE("debt_seconds", "seconds", "Held time that it is ahead of its share; below 0: behind."), get_debt},
 	{LEASE, GAUGE("driver_memory_bytes", "bytes", "Memory that its processes hold, as the driver reports it."), get_lease_driver_memory},
 	{LEASE, GAUGE("memory_overhead_bytes", "bytes", "Memory that only the driver shows: contexts, loaded code; it counts in the quota."), get_memory_overhead},
@@ -496,10 +503,10 @@ static const struct metric metrics[] = {
 	{LEASE, GAUGE("driver_utilization_ratio", "ratio", "Utilization of the device by its processes, as the driver reports it."), get_lease_driver_utilization},
 	{LEASE, GAUGE("past_gate", "", "Whether that utilization exceeds its turns, 0 or 1; only where a driver reports it."), get_past_gate},
 	{LEASE, GAUGE("ungated", "", "1, for each lease that uses an API without a gate."), get_ungated},
-	{ALL, GAUGE("share_promised_ratio", "ratio", "Compute promised, in devices."), COLUMN(CLV_HISTORY_SHARE_PROMISED)},
+	{ALL | IDLE, GAUGE("share_promised_ratio", "ratio", "Compute promised, in devices."), COLUMN(CLV_HISTORY_SHARE_PROMISED)},
 	{ALL, GAUGE("share_used_ratio", "ratio", "Compute held in the last second, in devices."), COLUMN(CLV_HISTORY_SHARE_USED)},
 	{ALL, GAUGE("memory_used_bytes", "bytes", "Memory allocated."), COLUMN(CLV_HISTORY_MEMORY_USED)},
-	{ALL, GAUGE("memory_quota_bytes", "bytes", "Memory promised."), COLUMN(CLV_HISTORY_MEMORY_QUOTA)},
+	{ALL | IDLE, GAUGE("memory_quota_bytes", "bytes", "Memory promised."), COLUMN(CLV_HISTORY_MEMORY_QUOTA)},
 	{ALL, COUNTER("held_seconds", "seconds", "Time for which devices were held."), COUNT(CLV_USAGE_HELD_NS, NS)},
 	{ALL, COUNTER("throttled_seconds", "seconds", "Time for which a cap kept leases with work from running."), COUNT(CLV_USAGE_THROTTLED_NS, NS)},
 	{ALL, COUNTER("waiting_seconds", "seconds", "Time for which leases with work had no turn."), COUNT(CLV_USAGE_WAITING_NS, NS)},
@@ -581,41 +588,58 @@ static struct clv_lease *next_active(
 	return lease;
 }
 
-/* Formats the labels; leases without memory for them are left out. */
-static void make_lease_labels(struct source *source)
+static bool has_worked(const struct clv_lease *lease)
+{
+	const struct clv_usage *usage = &lease->usage.usage;
+
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(usage->counts); i++) {
+		if (usage->counts[i] > 0)
+			return true;
+	}
+	return lease->n_processes > 0;
+}
+
+/* Leases without memory for them are left out. */
+static void find_shown(struct source *source)
 {
 	struct clv_lease *lease = NULL;
+	size_t most = 0;
 
-	source->lease_labels = calloc(CLV_METRICS_LEASES_MAX, sizeof(char *));
-	while (source->lease_labels && source->n_lease_labels < CLV_METRICS_LEASES_MAX &&
-		(lease = next_active(source->agent, lease))) {
+	while ((lease = next_active(source->agent, lease)))
+		most++;
+	source->shown = calloc(most + 1, sizeof(*source->shown));
+	while (source->shown && (lease = next_active(source->agent, lease))) {
 		struct clv_labels labels = labels_of(lease);
+		struct shown *shown = &source->shown[source->n_shown++];
 
-		source->lease_labels[source->n_lease_labels++] =
-			clv_exposition_labels(&labels);
+		shown->lease = lease;
+		shown->labels = clv_exposition_labels(&labels);
+		if (has_worked(lease))
+			shown->has_worked =
+				source->n_worked++ < CLV_METRICS_WORKED_MAX;
 	}
 }
 
-static void free_lease_labels(struct source *source)
+static void free_shown(struct source *source)
 {
-	for (size_t i = 0; i < source->n_lease_labels; i++)
-		free(source->lease_labels[i]);
-	free(source->lease_labels);
+	for (size_t i = 0; i < source->n_shown; i++)
+		free(source->shown[i].labels);
+	free(source->shown);
 }
 
 static void write_leases(struct clv_exposition *to, const struct metric *metric,
 	const struct clv_family *family, struct source *source)
 {
-	struct clv_lease *lease = NULL;
+	for (size_t i = 0; i < source->n_shown; i++) {
+		const struct shown *shown = &source->shown[i];
+		struct clv_labels labels;
 
-	for (size_t i = 0;
-		i < source->n_lease_labels && (lease = next_active(source->agent, lease));
-		i++) {
-		struct clv_labels labels = labels_of(lease);
-
-		labels.text = source->lease_labels[i];
-		source->lease = lease;
-		source->usage = &lease->usage.usage;
+		if (!shown->has_worked && !(metric->of & IDLE))
+			continue;
+		labels = labels_of(shown->lease);
+		labels.text = shown->labels;
+		source->lease = shown->lease;
+		source->usage = &shown->lease->usage.usage;
 		write_sample(to, metric, family, source, &labels);
 	}
 }
@@ -681,10 +705,10 @@ char *clv_metrics_to_text(
 		return NULL;
 	clv_self_read(&source.self);
 	clv_history_get_state(agent->history, &source.history);
-	make_lease_labels(&source);
+	find_shown(&source);
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(metrics); i++)
 		write_metric(&to, &metrics[i], &source);
-	free_lease_labels(&source);
+	free_shown(&source);
 	clv_exposition_end(&to);
 	if (fclose(to.out) != 0) {
 		free(text);

@@ -6,9 +6,11 @@
 
 struct clv_agent;
 
-/* Only so many leases, the oldest ones, have metrics of their own.  The others count in
- * those of devices and tenants; cleave_leases_without_metrics is their number. */
-#define CLV_METRICS_LEASES_MAX 1000u
+/* Every active lease has metrics of what it was promised, and those in which a program has
+ * run have metrics of its work too: only so many leases, the oldest ones.  The others
+ * count in the metrics of devices and tenants; cleave_leases_without_metrics is their
+ * number. */
+#define CLV_METRICS_WORKED_MAX 1000u
 
 /* All metrics in the format of Prometheus or OpenMetrics, to be freed; NULL without
  * memory. */
