@@ -576,6 +576,13 @@ static void test_shares(void **state)
 		{ "CPU cores=4 cores:2@2=2-3", ONE("{profile: \"cores:2\", count: 2, shares: 1}"),
 			"h", "share gpu0/cores:2@2/1 1000000 0 0 normal\n"
 			"share gpu0/cores:2@0/1 1000000 0 0 normal\n" },
+		/* a node has a limited number of them */
+		{ "T4\nT4", "- {select: {index: 0}, shares: 1023}\n"
+			"- {select: {index: 1}, shares: 1}", "", "" },
+		{ "T4\nT4", "- {select: {index: 0}, shares: 1023}\n"
+			"- {select: {index: 1}, shares: 2}", "",
+			"error -7 l.yaml: the layout has more than 1024 standing shares: give "
+			"fewer\n" },
 		/* of a whole device, now or after the plan */
 		{ "A100-40GB", "- {select: {}, shares: 1}", "sh",
 			"share gpu0/1 1000000 0 0 normal\n" },

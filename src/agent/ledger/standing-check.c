@@ -80,19 +80,23 @@ static uint64_t memory_of(const struct clv_node_device *device, const char *wher
 	return partition ? partition->memory_bytes : planned_memory(device, where);
 }
 
-/* Sums the plan's shares of one device or partition, resolved.  -ERANGE or -EINVAL: one
- * share alone is too large. */
-static int sum_shares(const struct clv_plan *plan, const char *where,
-	uint64_t memory_bytes, const char *layout_name, struct clv_promised *ret,
-	struct clv_error *err)
+/* Whether the shares of another place, or none, begin here. */
+static bool is_first_of(const struct clv_plan *plan, size_t i)
+{
+	return i == 0 || i == plan->n_shares ||
+	       strcmp(plan->shares[i - 1].where, plan->shares[i].where) != 0;
+}
+
+/* Sums the shares of the place of share `first`, resolved.  -ERANGE or -EINVAL: one share
+ * alone is too large. */
+static int sum_shares(const struct clv_plan *plan, size_t first, uint64_t memory_bytes,
+	const char *layout_name, struct clv_promised *ret, struct clv_error *err)
 {
 	*ret = (struct clv_promised){0};
-	for (size_t i = 0; i < plan->n_shares; i++) {
+	for (size_t i = first; i == first || !is_first_of(plan, i); i++) {
 		const struct clv_plan_share *share = &plan->shares[i];
 		struct clv_share resolved;
 
-		if (strcmp(share->where, where) != 0)
-			continue;
 		if (clv_share_resolve(&share->request, memory_bytes, &resolved, err) <
 			0) {
 			clv_error_prefix(
@@ -103,15 +107,6 @@ static int sum_shares(const struct clv_plan *plan, const char *where,
 		ret->memory_bytes += resolved.memory_bytes;
 	}
 	return 0;
-}
-
-static bool is_first_of(const struct clv_plan *plan, size_t i)
-{
-	for (size_t k = 0; k < i; k++) {
-		if (strcmp(plan->shares[k].where, plan->shares[i].where) == 0)
-			return false;
-	}
-	return true;
 }
 
 static int check_memory(const char *where, uint64_t wanted_bytes, uint64_t memory_bytes,
@@ -141,7 +136,7 @@ int clv_standing_check(const struct clv_node *node, const struct clv_plan *plan,
 
 		if (memory_bytes == 0 || !is_first_of(plan, i))
 			continue;
-		r = sum_shares(plan, share->where, memory_bytes, layout_name, &sum, err);
+		r = sum_shares(plan, i, memory_bytes, layout_name, &sum, err);
 		if (r >= 0)
 			r = check_memory(share->where, sum.memory_bytes, memory_bytes,
 				layout_name, err);
@@ -155,7 +150,7 @@ int clv_standing_check(const struct clv_node *node, const struct clv_plan *plan,
 
 static bool is_in_plan(const struct clv_plan *plan, const char *standing)
 {
-	for (size_t i = 0; i < plan->n_shares; i++) {
+	for (size_t i = 0; standing[0] != '\0' && i < plan->n_shares; i++) {
 		if (strcmp(plan->shares[i].name, standing) == 0)
 			return true;
 	}
@@ -225,8 +220,7 @@ int clv_standing_add_obstacles(
 
 		if (!device || !is_first_of(plan, i))
 			continue;
-		r = sum_shares(
-			plan, share->where, device->info.memory_bytes, "", &sum, err);
+		r = sum_shares(plan, i, device->info.memory_bytes, "", &sum, err);
 		if (r < 0)
 			return r;
 		with = sum;

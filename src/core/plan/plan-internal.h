@@ -17,6 +17,7 @@ struct clv_planner {
 	struct clv_plan *plan;
 	struct clv_error *err;
 	bool is_out_of_memory;
+	bool has_too_many_shares;
 	struct clv_step spare; /* receives steps when memory is lacking */
 };
 

@@ -137,8 +137,12 @@ static void add_share(struct clv_planner *planner, uint32_t device, const char *
 	const char *name, const struct clv_share_request *request)
 {
 	struct clv_plan *plan = planner->plan;
-	struct clv_plan_share *share = CLV_APPEND(plan->shares, plan->n_shares);
+	struct clv_plan_share *share;
 
+	planner->has_too_many_shares = plan->n_shares == CLV_PLAN_SHARES_MAX;
+	if (planner->has_too_many_shares)
+		return;
+	share = CLV_APPEND(plan->shares, plan->n_shares);
 	if (!share) {
 		planner->is_out_of_memory = true;
 		return;
@@ -321,6 +325,10 @@ int clv_plan_make(const struct clv_node *node, const struct clv_layout *layout,
 	free(planner.spare.affected);
 	if (r >= 0 && planner.is_out_of_memory)
 		r = clv_error_errno(err, ENOMEM, "cannot plan");
+	if (r >= 0 && planner.has_too_many_shares)
+		r = clv_error_set(err, -E2BIG,
+			"%s: the layout has more than %u standing shares: give fewer",
+			layout->name, CLV_PLAN_SHARES_MAX);
 	if (r < 0) {
 		clv_plan_clear(&plan);
 		return r;

@@ -81,6 +81,10 @@ struct clv_plan_device {
 	uint32_t line; /* of the rule, in the layout */
 };
 
+/* A plan has at most so many standing shares: the agent checks, shows and keeps them all
+ * while others wait. */
+#define CLV_PLAN_SHARES_MAX 1024u
+
 struct clv_plan {
 	struct clv_plan_device *devices;
 	size_t n_devices;
@@ -92,15 +96,18 @@ struct clv_plan {
 	size_t n_obstacles;
 	char (*kept)[CLV_PARTITION_NAME_MAX]; /* the partitions that stay */
 	size_t n_kept;
-	struct clv_plan_share *shares; /* all standing shares of the selected devices */
+	/* All standing shares of the selected devices; those of one place are together.
+	 */
+	struct clv_plan_share *shares;
 	size_t n_shares;
 	char (*warnings)[256];
 	size_t n_warnings;
 };
 
 /* -EINVAL: the layout asks for something that the device does not have; -ENOSPC: for more
- * than fits on it; -ENODEV: a rule selects no device, or the profiles of a GPU are
- * unknown.  The message names the line of the rule and what would work. */
+ * than fits on it; -E2BIG: for too many shares; -ENODEV: a rule selects no device, or the
+ * profiles of a GPU are unknown.  The message names the line of the rule and what would
+ * work. */
 int clv_plan_make(const struct clv_node *node, const struct clv_layout *layout,
 	struct clv_plan *ret, struct clv_error *err);
 
