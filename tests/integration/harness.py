@@ -406,7 +406,11 @@ class Agent:
         return answer
 
     def events(self, kind=None):
-        items = self.get("/v1/events?limit=10000")["items"]
+        items, after = [], 0
+        while after is not None:
+            page = self.get(f"/v1/events?after={after}")
+            items += page["items"]
+            after = page["next"]
         return [e for e in items if kind is None or e["type"] == kind]
 
 

@@ -445,10 +445,10 @@ class Streams(HostileCase):
             time.sleep(0.002)
         self.pump(staying, texts, 1, lambda: False)
         maker.join()
-        last = self.client().get("/v1/events?limit=10000")["items"][-1]["id"]
+        last = self.agent.events()[-1]["id"]
         mark = b"id: %d\n" % last
         self.pump(staying, texts, 15, lambda: all(mark in t for t in texts))
-        wanted = [e["id"] for e in self.client().get("/v1/events?limit=10000")["items"]
+        wanted = [e["id"] for e in self.agent.events()
                   if e["id"] <= last]
         for text in texts:
             self.assertEqual([i for i in self.ids(text) if i <= last], wanted)
@@ -477,7 +477,7 @@ class Unseeing(WebCase):
 
     def test_they_cost_little(self):
         root = self.client()
-        last = root.get("/v1/events?limit=10000")["items"][-1]["id"]
+        last = self.agent.events()[-1]["id"]
         for _ in range(1500):
             lease = root.send("POST", "/v1/leases", {"share": 0.01}).json["id"]
             root.send("DELETE", "/v1/leases/" + lease)
@@ -537,7 +537,7 @@ class Clock(HostileCase):
         self.assertEqual(self.client().get("/v1/leases/untimed")["state"], "active")
         self.shift(80 * 365 * day)
         self.client().get("/v1/leases")
-        ids = [e["id"] for e in self.client().get("/v1/events?limit=10000")["items"]]
+        ids = [e["id"] for e in self.agent.events()]
         self.assertEqual(ids, sorted(set(ids)))
         self.shift(0)
         self.assert_well()

@@ -26,7 +26,6 @@
 #include <string.h>
 
 #define PAGE 20u
-#define PAGE_MAX 100u
 #define OTHERS_MAX 32u
 #define RATE_TO_PPM (CLV_PPM / 10000u)
 #define PROFILES_MAX 64u
@@ -480,8 +479,6 @@ int clv_api_get_advice(
 	uint64_t next = 0;
 	int r = clv_api_get_page(request, PAGE, &page, err);
 
-	if (page.limit > PAGE_MAX)
-		page.limit = PAGE_MAX;
 	if (r >= 0 && name) {
 		lease = clv_ledger_find(
 			request->agent->ledger, name, &request->caller, err);

@@ -11,8 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LIMIT_MAX CLV_EVENTS_KEPT
-#define LIMIT_DEFAULT 1000u
+#define PAGE 1000u
 #define STREAM_AT_ONCE 16u
 #define STREAM_PING_MS 15000u
 
@@ -39,35 +38,31 @@ static uint64_t last_id(const json_t *items)
 int clv_api_get_events(
 	struct clv_request *request, const char *argument, struct clv_error *err)
 {
-	const char *text = clv_request_argument(request, "limit");
-	uint64_t after = 0, limit = LIMIT_DEFAULT, wait_ms = 0;
+	uint64_t wait_ms = 0;
+	struct clv_page page;
 	json_t *items;
-	int r;
+	int r = clv_api_get_page(request, PAGE, &page, err);
 
-	r = get_number(request, "after", INT64_MAX, &after, err);
-	if (r >= 0 && text)
-		r = clv_request_parse_limit(text, LIMIT_MAX, &limit, err);
 	if (r >= 0)
 		r = clv_api_get_wait(request, &wait_ms, err);
 	if (r < 0)
 		return r;
 	/* The earlier runs of this request have read up to there. */
-	if (!request->is_first_run && request->number > after)
-		after = request->number;
+	if (!request->is_first_run && request->number > page.after)
+		page.after = request->number;
 
 	items = json_array();
-	r = clv_events_read(request->agent->events, after, limit,
+	r = clv_events_read(request->agent->events, page.after, page.limit,
 		request->caller.scope != CLV_SCOPE_TENANT, request->caller.uid, append,
 		items, err);
-	if (r < 0 || (json_array_size(items) == 0 && limit > 0 && wait_ms > 0 &&
-			     !request->is_late)) {
+	if (r < 0 || (json_array_size(items) == 0 && wait_ms > 0 && !request->is_late)) {
 		json_decref(items);
 		request->number = clv_events_last_id(request->agent->events);
 		return r < 0 ? r : clv_request_wait(request, CLV_TOPIC_EVENTS, wait_ms);
 	}
 	request->status = 200;
-	request->answer =
-		clv_api_list(items, json_array_size(items) == limit ? last_id(items) : 0);
+	request->answer = clv_api_list(
+		items, json_array_size(items) == page.limit ? last_id(items) : 0);
 	return 0;
 }
 

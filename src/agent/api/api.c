@@ -5,7 +5,7 @@
 #include "agent/api/request/request.h"
 
 #define WAIT_MAX_MS 600000u
-#define PAGE_MAX 10000u
+#define LIMIT_MAX 10000u
 
 int clv_api_get_wait(struct clv_request *request, uint64_t *ret_ms, struct clv_error *err)
 {
@@ -17,18 +17,20 @@ int clv_api_get_wait(struct clv_request *request, uint64_t *ret_ms, struct clv_e
 	return clv_request_parse_number("wait_ms", text, WAIT_MAX_MS, ret_ms, err);
 }
 
-int clv_api_get_page(struct clv_request *request, uint64_t default_limit,
-	struct clv_page *ret, struct clv_error *err)
+int clv_api_get_page(struct clv_request *request, uint64_t most, struct clv_page *ret,
+	struct clv_error *err)
 {
 	const char *after = clv_request_argument(request, "after");
 	const char *limit = clv_request_argument(request, "limit");
 	int r = 0;
 
-	*ret = (struct clv_page){.limit = default_limit};
+	*ret = (struct clv_page){.limit = most};
 	if (after)
 		r = clv_request_parse_number("after", after, INT64_MAX, &ret->after, err);
 	if (r >= 0 && limit)
-		r = clv_request_parse_limit(limit, PAGE_MAX, &ret->limit, err);
+		r = clv_request_parse_limit(limit, LIMIT_MAX, &ret->limit, err);
+	if (ret->limit > most)
+		ret->limit = most;
 	return r;
 }
 

@@ -57,13 +57,14 @@ int clv_api_serve_page(struct clv_request *request, struct clv_error *err);
 int clv_api_get_wait(
 	struct clv_request *request, uint64_t *ret_ms, struct clv_error *err);
 
-/* The parameters of a list: at most `limit` items, of those behind `after`. */
+/* The parameters of a list: at most `limit` items, of those behind `after`.  A page has
+ * at most so many, however many are asked for, because other requests wait meanwhile. */
 struct clv_page {
 	uint64_t after;
 	uint64_t limit;
 };
-int clv_api_get_page(struct clv_request *request, uint64_t default_limit,
-	struct clv_page *ret, struct clv_error *err);
+int clv_api_get_page(struct clv_request *request, uint64_t most, struct clv_page *ret,
+	struct clv_error *err);
 
 /* Makes {"items": [...], "next": CURSOR or null}; takes items. next: 0 if no items are
  * left. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Generates the OpenAPI document from the tables of routes, parameters and schemas. */
-#include "agent/api/api.h"
+#include "agent/api/object/openapi.h"
+
+#include "agent/api/object/route.h"
 #include "agent/api/object/schemas.h"
-#include "agent/record/agent.h"
 #include "base/cleanup.h"
 
 #include <assert.h>
@@ -264,15 +265,11 @@ static json_t *all_schemas(void)
 	return object;
 }
 
-int clv_api_get_openapi(
-	struct clv_request *request, const char *argument, struct clv_error *err)
+json_t *clv_openapi_to_json(const struct clv_route_table *table)
 {
-	request->status = 200;
-	request->answer =
-		json_pack("{s:s,s:{s:s,s:s},s:o,s:[{s:[]}],s:{s:o,s:{s:{s:s,s:s}}}}",
-			"openapi", "3.1.0", "info", "title", "cleave", "version",
-			CLV_VERSION, "paths", paths(request->agent->routes), "security",
-			"token", "components", "schemas", all_schemas(),
-			"securitySchemes", "token", "type", "http", "scheme", "bearer");
-	return 0;
+	return json_pack("{s:s,s:{s:s,s:s},s:o,s:[{s:[]}],s:{s:o,s:{s:{s:s,s:s}}}}",
+		"openapi", "3.1.0", "info", "title", "cleave", "version", CLV_VERSION,
+		"paths", paths(table), "security", "token", "components", "schemas",
+		all_schemas(), "securitySchemes", "token", "type", "http", "scheme",
+		"bearer");
 }
