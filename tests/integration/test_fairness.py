@@ -1,15 +1,63 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How much one request may ask for.
+"""One user's requests against another's: how many of them come first, and how much one may ask for.
 
 usage: as harness.py says
 """
+import re
+import signal
+import socket
 import sys
 
 from harness import main
 from web_client import WebCase
 
 N = 100
+
+
+def request(target, secret):
+    return (f"GET {target} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {secret}\r\n\r\n").encode()
+
+
+def read_answer(s):
+    text = b""
+    while b"\r\n\r\n" not in text:
+        text += s.recv(65536)
+    n = int(re.search(rb"Content-Length: (\d+)", text).group(1))
+    while len(text.partition(b"\r\n\r\n")[2]) < n:
+        text += s.recv(65536)
+    return text.decode()
+
+
+class Turns(WebCase):
+    def make_settings(self):
+        return {"version": 1, "listen": {"port": self.port}}
+
+    def connect(self, secret):
+        """A connection with a token that the agent has seen."""
+        s = socket.create_connection(("127.0.0.1", self.port), 60)
+        self.addCleanup(s.close)
+        s.sendall(request("/v1/version", secret))
+        read_answer(s)
+        return s
+
+    def test_a_user_with_many_heavy_requests(self):
+        for _ in range(N):
+            self.agent.request("POST", "/v1/leases", {"keep": True, "share": 0.001})
+        secrets = [self.token("viewer") for _ in range(2)]
+        heavy = [self.connect(secrets[0]) for _ in range(N)]
+        light = self.connect(secrets[1])
+        # All requests are there when the agent looks, those of the first user before the other's.
+        self.agent.process.send_signal(signal.SIGSTOP)
+        for s in heavy:
+            s.sendall(request("/v1/leases", secrets[0]))
+        light.sendall(request("/metrics", secrets[1]))
+        self.agent.process.send_signal(signal.SIGCONT)
+        before = re.findall(r'^cleave_api_requests_total\{(?=.*method="GET").*"/v1/leases".*\} (\S+)$',
+                            read_answer(light), re.MULTILINE)
+        self.assertLess(sum(map(float, before)), N / 2)
+        for s in heavy:
+            self.assertIn(" 200 ", read_answer(s)[:20])
 
 
 class Pages(WebCase):

@@ -39,6 +39,7 @@ static ssize_t read_stream(void *userdata, uint64_t position, char *room, size_t
 {
 	struct clv_exchange *exchange = userdata;
 	struct clv_request *request = &exchange->request;
+	uint64_t began_ns = clv_clock_ns();
 	size_t n;
 
 	if (exchange->is_suspended)
@@ -46,10 +47,10 @@ static ssize_t read_stream(void *userdata, uint64_t position, char *room, size_t
 	if (exchange->is_gone || clv_http_is_stopping(exchange->http) ||
 		clv_http_check_caller(request, NULL) < 0)
 		return MHD_CONTENT_READER_END_OF_STREAM;
-	request->is_late =
-		exchange->deadline_ns > 0 && exchange->deadline_ns <= clv_clock_ns();
+	request->is_late = exchange->deadline_ns > 0 && exchange->deadline_ns <= began_ns;
 	exchange->deadline_ns = 0;
 	n = request->stream(request, room, n_bytes);
+	clv_exchange_charge(exchange, began_ns);
 	if (n == 0)
 		clv_exchange_suspend(exchange);
 	return (ssize_t)n;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "agent/http/http.h"
+#include "agent/os/fair.h"
 #include "agent/os/processes.h"
 
 #include <gnutls/abstract.h>
@@ -60,13 +61,15 @@ void clv_http_peer_set_busy(struct clv_http_peer *peer, bool is_busy);
 
 /* A request with the server's own state. */
 struct clv_exchange {
-	TAILQ_ENTRY(clv_exchange) entry; /* while suspended */
+	TAILQ_ENTRY(clv_exchange) entry; /* while suspended until something happens */
+	struct clv_fair_item turn;       /* while suspended until it is its turn */
 	struct clv_http *http;
 	struct clv_request request;
 	char *body;
 	size_t room;
 	bool is_suspended;
 	bool is_identified;
+	bool has_turn;
 	bool has_run; /* the handler has */
 	bool is_answered;
 	bool is_gone;            /* the client hung up during a wait */
@@ -101,6 +104,8 @@ enum MHD_Result clv_exchange_refuse(
 /* Suspends the connection until a topic is published, the deadline passes or the client
  * hangs up. */
 void clv_exchange_suspend(struct clv_exchange *exchange);
+/* The exchange has kept the loop busy since then. */
+void clv_exchange_charge(const struct clv_exchange *exchange, uint64_t since_ns);
 /* Checks the caller of a long request again: its token may have expired meanwhile. */
 int clv_http_check_caller(const struct clv_request *request, struct clv_error *err);
 bool clv_http_is_stopping(const struct clv_http *http);

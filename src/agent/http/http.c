@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The HTTP server: connections, bodies, waiting requests, answers.  The handler
  * interprets the requests.  libmicrohttpd runs in the agent's loop, without threads of
- * its own. */
+ * its own.
+ *
+ * The loop's time is divided among the users.  A request of a user who has used much of
+ * it is suspended, and one at a time is resumed, between which the requests of others are
+ * handled.  So no user keeps another waiting for longer than one request takes. */
 #include "agent/http/http.h"
 
 #include "agent/auth/tokens.h"
@@ -41,6 +45,9 @@ struct clv_http {
 	sd_event_source *timer;
 	TAILQ_HEAD(, clv_exchange) waiting;
 	size_t n_waiting;
+	struct clv_fair *fair;
+	sd_event_source *turns; /* enabled while requests wait for their turn */
+	bool has_run_one;       /* without a turn, since the servers were last called */
 	struct clv_http_peers *peers;
 	bool is_stopping;
 	bool has_resumed; /* a connection that no server has looked at since */
@@ -141,14 +148,26 @@ static void arm_timer(struct clv_http *http)
 	sd_event_source_set_enabled(http->timer, SD_EVENT_ONESHOT);
 }
 
+/* Takes it out of the list that it is suspended in. */
+static void unlist(struct clv_exchange *exchange)
+{
+	struct clv_http *http = exchange->http;
+
+	exchange->is_suspended = false;
+	exchange->hangup = sd_event_source_disable_unref(exchange->hangup);
+	if (exchange->turn.account) {
+		clv_fair_remove(http->fair, &exchange->turn);
+		return;
+	}
+	TAILQ_REMOVE(&http->waiting, exchange, entry);
+	http->n_waiting--;
+}
+
 static void resume(struct clv_exchange *exchange)
 {
 	struct clv_http *http = exchange->http;
 
-	TAILQ_REMOVE(&http->waiting, exchange, entry);
-	http->n_waiting--;
-	exchange->is_suspended = false;
-	exchange->hangup = sd_event_source_disable_unref(exchange->hangup);
+	unlist(exchange);
 	MHD_resume_connection(exchange->request.connection);
 	/* No descriptor becomes readable by this, so the timer runs the server.  The
 	 * server may be running now, and sets the timer again afterwards. */
@@ -160,6 +179,7 @@ static void resume(struct clv_exchange *exchange)
 static void run(struct clv_http *http)
 {
 	http->has_resumed = false;
+	http->has_run_one = false;
 	for (size_t i = 0; i < http->n_servers; i++)
 		MHD_run(http->servers[i].daemon);
 	arm_timer(http);
@@ -186,6 +206,31 @@ static int on_timer(sd_event_source *source, uint64_t now_us, void *userdata)
 	}
 	run(http);
 	return 0;
+}
+
+static void resume_next_turn(struct clv_http *http)
+{
+	struct clv_fair_item *item = clv_fair_first(http->fair);
+	struct clv_exchange *exchange =
+		item ? (struct clv_exchange *)((char *)item -
+					       offsetof(struct clv_exchange, turn))
+		     : NULL;
+
+	if (!exchange)
+		return;
+	exchange->has_turn = true;
+	resume(exchange);
+}
+
+static int on_turn(sd_event_source *source, void *userdata)
+{
+	struct clv_http *http = userdata;
+
+	resume_next_turn(http);
+	run(http);
+	if (clv_fair_count(http->fair) == 0)
+		return 0;
+	return sd_event_source_set_enabled(http->turns, SD_EVENT_ONESHOT);
 }
 
 void clv_http_wake(struct clv_http *http, unsigned int topics)
@@ -232,6 +277,42 @@ static struct clv_http_peer *peer_of(struct MHD_Connection *connection)
 		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 
 	return info ? info->socket_context : NULL;
+}
+
+static uint64_t account_of(const struct clv_exchange *exchange)
+{
+	return peer_of(exchange->request.connection)->counted_as;
+}
+
+void clv_exchange_charge(const struct clv_exchange *exchange, uint64_t since_ns)
+{
+	uint64_t now_ns = clv_clock_ns();
+
+	clv_fair_charge(
+		exchange->http->fair, account_of(exchange), now_ns - since_ns, now_ns);
+}
+
+/* Whether an identified request can run now.  False: it is suspended until its turn. */
+static bool has_turn(struct clv_exchange *exchange)
+{
+	struct clv_http *http = exchange->http;
+	uint64_t account = account_of(exchange);
+	/* A client that sends one request after the other is not slowed down. */
+	bool is_only = clv_fair_count(http->fair) == 0 && !http->has_run_one;
+
+	if (exchange->has_turn || http->is_stopping ||
+		clv_fair_may_pass(http->fair, account, clv_clock_ns())) {
+		exchange->has_turn = false;
+		return true;
+	}
+	if (is_only || clv_fair_add(http->fair, &exchange->turn, account) < 0) {
+		http->has_run_one = true;
+		return true;
+	}
+	exchange->is_suspended = true;
+	MHD_suspend_connection(exchange->request.connection);
+	sd_event_source_set_enabled(http->turns, SD_EVENT_ONESHOT);
+	return false;
 }
 
 static enum MHD_Result count_one(
@@ -319,13 +400,10 @@ int clv_http_await_user(struct clv_request *request, struct clv_error *err)
 		"getent passwd does");
 }
 
-/* Identifies the caller, in the first run or when its user is known, and runs the
- * handler.
- */
-static int interpret(struct clv_exchange *exchange, struct clv_error *err)
+/* Identifies the caller, in the first run or when its user is known. */
+static int admit(struct clv_exchange *exchange, struct clv_error *err)
 {
 	struct clv_request *request = &exchange->request;
-	bool was_identified = exchange->is_identified;
 	int r = identify(exchange, err);
 
 	if (r == -EINPROGRESS)
@@ -338,19 +416,50 @@ static int interpret(struct clv_exchange *exchange, struct clv_error *err)
 		return clv_error_set(err, -CLV_E_UNAVAILABLE,
 			"the agent is stopping: send the request again");
 	/* The time of the wait for the user is not that of the handler's wait. */
-	if (!was_identified) {
+	if (!exchange->is_identified) {
 		exchange->deadline_ns = 0;
 		request->is_late = false;
 	}
 	exchange->is_identified = true;
+	return 0;
+}
+
+static int run_handler(struct clv_exchange *exchange, struct clv_error *err)
+{
+	struct clv_request *request = &exchange->request;
+
 	request->is_first_run = !exchange->has_run;
 	exchange->has_run = true;
 	return exchange->http->handler->handle(request, err);
 }
 
+/* Answers, or waits. */
+static enum MHD_Result finish(struct clv_exchange *exchange, int r, struct clv_error *err)
+{
+	struct clv_request *request = &exchange->request;
+	enum MHD_Result result;
+
+	if (r == -EINPROGRESS && !exchange->http->is_stopping) {
+		clv_exchange_suspend(exchange);
+		return MHD_YES;
+	}
+	if (r == -EINPROGRESS && exchange->has_run)
+		exchange->http->handler->leave(request);
+	if (r == -EINPROGRESS)
+		clv_error_set(err, -ECANCELED, "the agent is stopping: try again");
+	exchange->deadline_ns = 0;
+	exchange->is_answered = true;
+	result = r < 0 ? clv_exchange_refuse(exchange, err)
+		       : clv_exchange_answer(exchange);
+	clv_counters_add_request(request->agent->counters, request->route,
+		request->status, request->busy_ns);
+	return result;
+}
+
 static enum MHD_Result handle(struct clv_exchange *exchange)
 {
 	struct clv_request *request = &exchange->request;
+	uint64_t began_ns = clv_clock_ns();
 	struct clv_error err = {0};
 	enum MHD_Result result;
 	int r;
@@ -360,24 +469,15 @@ static enum MHD_Result handle(struct clv_exchange *exchange)
 	clv_http_peer_set_busy(peer_of(request->connection), true);
 	request->is_late =
 		exchange->deadline_ns > 0 &&
-		(exchange->deadline_ns <= clv_clock_ns() || exchange->http->is_stopping);
+		(exchange->deadline_ns <= began_ns || exchange->http->is_stopping);
 	request->body = exchange->body ? exchange->body : "";
-	r = interpret(exchange, &err);
-
-	if (r == -EINPROGRESS && !exchange->http->is_stopping) {
-		clv_exchange_suspend(exchange);
+	r = admit(exchange, &err);
+	if (r >= 0 && !has_turn(exchange))
 		return MHD_YES;
-	}
-	if (r == -EINPROGRESS && exchange->has_run)
-		exchange->http->handler->leave(request);
-	if (r == -EINPROGRESS)
-		clv_error_set(&err, -ECANCELED, "the agent is stopping: try again");
-	exchange->deadline_ns = 0;
-	exchange->is_answered = true;
-	result = r < 0 ? clv_exchange_refuse(exchange, &err)
-		       : clv_exchange_answer(exchange);
-	clv_counters_add_request(request->agent->counters, request->route,
-		request->status, request->busy_ns);
+	if (r >= 0)
+		r = run_handler(exchange, &err);
+	result = finish(exchange, r, &err);
+	clv_exchange_charge(exchange, began_ns);
 	return result;
 }
 
@@ -508,13 +608,10 @@ static void on_completed(void *userdata, struct MHD_Connection *connection, void
 	if (!exchange)
 		return;
 	clv_http_peer_set_busy(peer_of(connection), false);
-	if (exchange->is_suspended) {
-		TAILQ_REMOVE(&exchange->http->waiting, exchange, entry);
-		exchange->http->n_waiting--;
-	}
+	if (exchange->is_suspended)
+		unlist(exchange);
 	if (exchange->has_run && !exchange->is_answered)
 		exchange->http->handler->leave(&exchange->request);
-	sd_event_source_disable_unref(exchange->hangup);
 	json_decref(exchange->request.answer);
 	for (size_t i = 0; i < exchange->request.n_headers; i++)
 		free(exchange->request.headers[i].value);
@@ -563,9 +660,15 @@ int clv_http_new(struct clv_agent *agent, const struct clv_http_handler *handler
 	http->handler = handler;
 	TAILQ_INIT(&http->waiting);
 	http->peers = clv_http_peers_new(agent);
-	r = http->peers ? sd_event_add_time(agent->event, &http->timer, CLOCK_MONOTONIC,
-				  UINT64_MAX, 1, on_timer, http)
-			: -ENOMEM;
+	http->fair = clv_fair_new();
+	r = http->peers && http->fair
+		    ? sd_event_add_time(agent->event, &http->timer, CLOCK_MONOTONIC,
+			      UINT64_MAX, 1, on_timer, http)
+		    : -ENOMEM;
+	if (r >= 0)
+		r = sd_event_add_defer(agent->event, &http->turns, on_turn, http);
+	if (r >= 0)
+		r = sd_event_source_set_enabled(http->turns, SD_EVENT_OFF);
 	if (r < 0) {
 		clv_http_free(http);
 		return clv_error_errno(err, -r, "cannot serve the API");
@@ -631,21 +734,25 @@ struct clv_http *clv_http_free(struct clv_http *http)
 	 * closed. */
 	http->is_stopping = true;
 	clv_http_wake(http, ~0u);
+	while (clv_fair_count(http->fair) > 0)
+		resume_next_turn(http);
 	for (size_t i = 0; i < http->n_servers; i++) {
 		MHD_run(http->servers[i].daemon);
 		sd_event_source_disable_unref(http->servers[i].io);
 	}
 	sd_event_source_disable_unref(http->timer);
+	sd_event_source_disable_unref(http->turns);
 	for (size_t i = 0; i < http->n_servers; i++)
 		MHD_stop_daemon(http->servers[i].daemon);
 	clv_http_peers_free(http->peers);
+	clv_fair_free(http->fair);
 	free(http);
 	return NULL;
 }
 
 size_t clv_http_count_waiting(const struct clv_http *http)
 {
-	return http->n_waiting;
+	return http->n_waiting + clv_fair_count(http->fair);
 }
 
 bool clv_http_has_input(const struct clv_http *http)
