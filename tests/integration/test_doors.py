@@ -539,11 +539,15 @@ class Connections(WebCase):
                 s.sendall(b"GET /v1/version HTTP/1.1\r\n")
             self.many.append(s)
 
-    def limited(self, limit):
+    def metric(self, pattern):
         text = Client(self.agent.api).send("GET", "/metrics").text.decode()
-        line = re.search(r'^cleave_api_connections_limited_total\{limit="%s"\} (\S+)$' % limit, text,
-                         re.MULTILINE)
-        return float(line.group(1))
+        return float(re.search("^" + pattern + r" (\S+)$", text, re.MULTILINE).group(1))
+
+    def limited(self, limit):
+        return self.metric(r'cleave_api_connections_limited_total\{limit="%s"\}' % limit)
+
+    def n_documents(self):
+        return self.metric(r'cleave_api_requests_total\{.*"/openapi.json".*\}')
 
     def check_tokens(self):
         for _ in range(20):
@@ -574,6 +578,27 @@ class Connections(WebCase):
         s.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
         self.assertIn(b" 200 ", s.recv(4096))
         self.assertGreater(self.limited("server"), 1000)
+
+    def test_many_addresses_with_one_each(self):
+        for i in range(1100):
+            self.flood(1, "127.0.%d.%d" % (1 + i // 200, 1 + i % 200))
+        self.check_tokens()
+
+    def test_requests_without_an_end(self):
+        """Connections that have a request in work for ever: their client reads no answer."""
+        for _ in range(300):
+            s = socket.socket()
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            s.connect(("127.0.0.1", self.port))
+            s.setblocking(False)
+            self.many.append(s)
+            with contextlib.suppress(OSError):
+                s.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 500)
+        # Until all of them wait for the client.
+        counts = [0]
+        self.assertTrue(wait_until(lambda: counts.append(self.n_documents()) or
+                                   len(set(counts[-5:])) == 1, 60))
+        self.check_tokens()
 
     def test_a_token_with_too_many(self):
         for _ in range(1100):

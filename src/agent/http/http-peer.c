@@ -215,38 +215,59 @@ static void report(
 	peers->n_since = 0;
 }
 
-/* Shuts down the oldest connection of a user or an address that has no request in work.
- * False: there is none. */
-static bool evict(const struct clv_http_peer *newest, uid_t key,
-	enum clv_counted_limit limit, const char *why)
+/* Whether one of the two could take the other's place. */
+static bool are_alike(const struct clv_http_peer *a, const struct clv_http_peer *b)
+{
+	return a->server == b->server && is_untrusted(a) == is_untrusted(b);
+}
+
+/* The oldest connection like this one; key: only of this user or address. */
+static struct clv_http_peer *find_oldest(
+	const struct clv_http_peer *newest, const uid_t *key, bool is_in_work)
 {
 	struct clv_http_peer *peer;
 
 	TAILQ_FOREACH(peer, &newest->peers->all, entry)
 	{
-		if (!peer->is_counted || peer->since_ns == 0 || peer->counted_as != key ||
-			peer->server != newest->server ||
-			is_untrusted(peer) != is_untrusted(newest))
-			continue;
-		report(peer, limit, why);
-		uncount(peer);
-		shutdown(peer->fd, SHUT_RDWR);
-		return true;
+		if (peer->is_counted && (peer->since_ns == 0) == is_in_work &&
+			are_alike(peer, newest) && (!key || peer->counted_as == *key))
+			return peer;
 	}
-	return false;
+	return NULL;
+}
+
+/* Shuts down the oldest connection that has no request in work, and if all have, of those
+ * without a token the oldest: a client that sends without a pause, or does not read,
+ * would keep it for ever.  False: there is none. */
+static bool evict(const struct clv_http_peer *newest, const uid_t *key,
+	enum clv_counted_limit limit, const char *why)
+{
+	struct clv_http_peer *peer = find_oldest(newest, key, false);
+
+	if (!peer && is_untrusted(newest))
+		peer = find_oldest(newest, key, true);
+	if (!peer)
+		return false;
+	report(peer, limit, why);
+	uncount(peer);
+	shutdown(peer->fd, SHUT_RDWR);
+	return true;
 }
 
 /* Takes a connection from the user or address that has the most, if that is more than the
- * newest has. */
+ * newest has; if no address has, from any address. */
 static bool make_room(const struct clv_http_peer *newest)
 {
 	struct clv_quota *quota = quota_of(newest);
 	unsigned int n;
 	uid_t largest = clv_quota_largest(quota, &n);
 
-	return n > clv_quota_count(quota, newest->counted_as) + 1 &&
-	       evict(newest, largest, CLV_COUNTED_OF_ALL,
-		       "the server has too many, and most are from there");
+	if (n > clv_quota_count(quota, newest->counted_as) + 1)
+		return evict(newest, &largest, CLV_COUNTED_OF_ALL,
+			"the server has too many, and most are from there");
+	return is_untrusted(newest) &&
+	       evict(newest, NULL, CLV_COUNTED_OF_ALL,
+		       "the server has too many, and it is the oldest without a token");
 }
 
 /* Some connections are reserved for root and the agent's own user, who must be able to
@@ -273,7 +294,7 @@ static bool is_admitted(struct clv_http_peer *peer)
 		report(peer, CLV_COUNTED_OF_USER, "the user has too many");
 		return false;
 	}
-	return evict(peer, peer->counted_as, CLV_COUNTED_OF_ADDRESS,
+	return evict(peer, &peer->counted_as, CLV_COUNTED_OF_ADDRESS,
 		       "the address has too many without a token") &&
 	       clv_quota_take(quota_of(peer), peer->counted_as);
 }
