@@ -103,6 +103,28 @@ class Refusals(SystemCase):
         self.assertTrue(any(row["who"]["uid"] == 2 for row in rows))
         self.assertEqual(sum(row["action"] == "device.cordon" for row in rows), 20)
 
+    def test_changes_of_a_tenant(self):
+        """They are in the audit and the log, or counted."""
+        n, user = 400, self.other()
+        for _ in range(n):
+            lease = user.lease(share=0.001)["id"]
+            self.assertEqual(user.request("DELETE", "/v1/leases/" + lease)[0], 204)
+        rows = self.agent.get("/v1/audit")["items"]
+        unwritten = self.metric("cleave_audit_changes_unwritten_total")
+        self.assertGreater(unwritten, 0)
+        self.assertGreaterEqual(len(rows), 500)
+        self.assertEqual(len(rows) + unwritten, 2 * n)
+        self.assertLess(self.agent.log().count(" lease.create "), n)
+        self.assertLess(self.agent.log().count("lease_created"), n)
+        # A later one says how many are missing, and an admin's are all written.
+        time.sleep(0.3)
+        user.lease(share=0.001)
+        for _ in range(600):
+            self.agent.request("POST", "/v1/devices/gpu0/cordon")
+        rows = self.agent.get("/v1/audit?after=%d" % rows[-1]["id"])["items"]
+        self.assertRegex(rows[0]["detail"], r"^\d+ changes before this are not written; ")
+        self.assertEqual(sum(row["action"] == "device.cordon" for row in rows), 600)
+
     def test_attackers_for_ten_seconds(self):
         before = self.written()
         attackers = [subprocess.Popen(

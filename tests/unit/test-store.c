@@ -26,7 +26,7 @@
 #include <cmocka.h>
 
 #define LONG 10000
-#define LOG_MAX_BYTES (48u << 20)
+#define LOG_MAX_BYTES (12u << 20)
 
 struct place {
 	char folder[64];
@@ -237,10 +237,37 @@ static void test_events_of_one(void **state)
 				0);
 	}
 	clv_store_read_events(store, 0, 9999, true, 0, count_events, counts, NULL);
-	assert_in_range(counts[0], 60 + 100, 1000 + 1000 / 20);
+	assert_in_range(counts[0], 60 + 100, 60 + 100 + 100 / 4 + 10);
 	memset(counts, 0, sizeof(counts));
 	clv_store_read_events(store, 0, 9999, false, 1000, count_events, counts, NULL);
 	assert_int_equal(counts[0], 60);
+	clv_store_free(store);
+}
+
+static int use_key(
+	struct clv_store *store, const char *subject, unsigned int number, bool is_new)
+{
+	struct clv_key_record key = {.request = "POST 1234", .object = "l1"};
+
+	snprintf(key.subject, sizeof(key.subject), "%s", subject);
+	snprintf(key.key, sizeof(key.key), "k%u", number);
+	return is_new ? clv_store_put_key(store, &key, NULL)
+		      : clv_store_get_key(store, &key, NULL);
+}
+
+static void test_the_oldest_keys_of_a_caller_go(void **state)
+{
+	struct clv_store *store = open_store(*state);
+
+	clv_store_begin(store, true, NULL);
+	assert_int_equal(use_key(store, "bob", 0, true), 0);
+	for (unsigned int i = 0; i <= CLV_KEYS_KEPT; i++)
+		assert_int_equal(use_key(store, "alice", i, true), 0);
+	clv_store_commit(store, NULL);
+	assert_int_equal(use_key(store, "alice", 0, false), -ENOENT);
+	assert_int_equal(use_key(store, "alice", 1, false), 0);
+	assert_int_equal(use_key(store, "alice", CLV_KEYS_KEPT, false), 0);
+	assert_int_equal(use_key(store, "bob", 0, false), 0);
 	clv_store_free(store);
 }
 
@@ -503,6 +530,7 @@ int main(void)
 		TEST(test_processes_go_with_their_lease),
 		TEST(test_events_are_kept_within_bounds),
 		TEST(test_events_of_one),
+		TEST(test_the_oldest_keys_of_a_caller_go),
 		TEST(test_rollback),
 		TEST(test_survives_a_kill),
 		TEST(test_long_log),

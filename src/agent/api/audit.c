@@ -25,30 +25,44 @@
 static const struct clv_bucket_rule refusals_of_each = {10, 4 * CLV_NS_PER_S};
 static const struct clv_bucket_rule refusals_of_all = {30, CLV_NS_PER_S};
 
+/* A tenant's own leases cost it nothing either. */
+static const struct clv_bucket_rule changes_of_each = {500, CLV_NS_PER_S / 5};
+static const struct clv_bucket_rule changes_of_all = {2000, CLV_NS_PER_S / 20};
+
 struct clv_buckets *clv_audit_new_refusals(void)
 {
 	return clv_buckets_new(&refusals_of_each, &refusals_of_all);
 }
 
-/* Whether this refusal is written; *ret_withheld: those of the caller since the last. */
-static bool may_write(const struct clv_request *request, uint64_t *ret_withheld)
+struct clv_buckets *clv_audit_new_tenant_changes(void)
+{
+	return clv_buckets_new(&changes_of_each, &changes_of_all);
+}
+
+/* Whether this attempt is written; *ret_withheld: those of the caller since the last. */
+static bool may_write(
+	const struct clv_request *request, bool is_refused, uint64_t *ret_withheld)
 {
 	const struct clv_caller *caller = &request->caller;
+	const struct clv_agent *agent = request->agent;
 	uint64_t key = caller->token[0] ? clv_bucket_key(caller->token) : caller->uid;
 
-	return clv_buckets_take(
-		request->agent->refusals, key, clv_clock_ns(), ret_withheld);
+	if (!is_refused && caller->scope != CLV_SCOPE_TENANT)
+		return true;
+	return clv_buckets_take(is_refused ? agent->refusals : agent->tenant_changes, key,
+		clv_clock_ns(), ret_withheld);
 }
 
 static void fill_detail(const struct clv_request *request, const struct clv_error *err,
 	uint64_t withheld, char *ret, size_t ret_bytes)
 {
+	const char *detail = err ? err->msg : request->detail;
+
 	if (withheld > 0)
-		snprintf(ret, ret_bytes,
-			"%" PRIu64 " refusals before this are not written; %s", withheld,
-			err->msg);
+		snprintf(ret, ret_bytes, "%" PRIu64 " %s before this are not written; %s",
+			withheld, err ? "refusals" : "changes", detail);
 	else
-		snprintf(ret, ret_bytes, "%s", err ? err->msg : request->detail);
+		snprintf(ret, ret_bytes, "%s", detail);
 }
 
 void clv_audit_note(const struct clv_request *request, const char *action,
@@ -62,7 +76,7 @@ void clv_audit_note(const struct clv_request *request, const char *action,
 	struct clv_error why = {0};
 	uint64_t withheld = 0;
 
-	if (err && !may_write(request, &withheld))
+	if (!may_write(request, err != NULL, &withheld))
 		return;
 	if (caller->scope == CLV_SCOPE_TENANT)
 		bounds.of_one = CLV_AUDIT_KEPT / 10;

@@ -5,6 +5,7 @@
 #include "agent/event/events.h"
 
 #include "agent/event/counters.h"
+#include "agent/os/bucket.h"
 #include "agent/os/owner.h"
 #include "agent/record/agent.h"
 #include "agent/record/lease-record.h"
@@ -31,8 +32,13 @@ struct clv_events {
 	uint64_t last_id;
 	struct clv_event *pending; /* not in the state file yet */
 	size_t n_pending, room;
-	bool is_failing; /* this was logged already */
+	bool is_failing;           /* this was logged already */
+	struct clv_buckets *lines; /* of the log, about tenants' leases */
 };
+
+/* A tenant can make many events, and each is a line of the log. */
+static const struct clv_bucket_rule lines_of_each = {500, CLV_NS_PER_S / 5};
+static const struct clv_bucket_rule lines_of_all = {2000, CLV_NS_PER_S / 20};
 
 static int on_flush(sd_event_source *source, void *userdata)
 {
@@ -49,8 +55,12 @@ int clv_events_new(
 	if (!events)
 		return clv_error_errno(err, ENOMEM, "cannot record events");
 	events->agent = agent;
-	r = sd_event_add_defer(agent->event, &events->flush_source, on_flush, events);
+	events->lines = clv_buckets_new(&lines_of_each, &lines_of_all);
+	r = events->lines ? sd_event_add_defer(
+				    agent->event, &events->flush_source, on_flush, events)
+			  : -ENOMEM;
 	if (r < 0) {
+		clv_buckets_free(events->lines);
 		free(events);
 		return clv_error_errno(err, -r, "cannot record events");
 	}
@@ -68,6 +78,7 @@ struct clv_events *clv_events_free(struct clv_events *events)
 		return NULL;
 	clv_events_flush(events);
 	sd_event_source_disable_unref(events->flush_source);
+	clv_buckets_free(events->lines);
 	free(events->pending);
 	free(events);
 	return NULL;
@@ -140,9 +151,27 @@ static void write_log(const struct clv_event *event)
 			LOG_INFO, fields, 1, "%s: %s", event->type, event->message);
 }
 
+/* Whether the log gets a line about it; it has the number of lines that are missing. */
+static bool may_log(const struct clv_events *events, const struct clv_event *event)
+{
+	uint64_t n_missing = 0;
+
+	if (event->uid == CLV_EVENT_NO_OWNER || event->uid == 0 ||
+		event->uid == geteuid())
+		return true;
+	if (!clv_buckets_take(events->lines, event->uid, clv_clock_ns(), &n_missing))
+		return false;
+	if (n_missing > 0)
+		clv_log_info("%" PRIu64
+			     " events of user %u are in the list of events only",
+			n_missing, event->uid);
+	return true;
+}
+
 static void publish(struct clv_agent *agent, const struct clv_event *event)
 {
-	write_log(event);
+	if (may_log(agent->events, event))
+		write_log(event);
 	clv_notify(agent->notify, CLV_NOTICE_STATUS);
 	sd_event_source_set_enabled(agent->events->flush_source, SD_EVENT_ONESHOT);
 	clv_notify_changed(agent->notify, CLV_TOPIC_EVENTS);

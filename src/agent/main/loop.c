@@ -167,11 +167,12 @@ static int build(struct clv_agent *agent, struct clv_error *err)
 	agent->routes = &clv_api_routes;
 	agent->counters = clv_counters_new(agent->routes->n);
 	agent->refusals = clv_audit_new_refusals();
+	agent->tenant_changes = clv_audit_new_tenant_changes();
 	agent->usage = clv_usage_new(agent);
 	agent->history = clv_history_new(agent);
 	agent->changes = clv_lease_changes_new();
-	if (!agent->counters || !agent->refusals || !agent->usage || !agent->history ||
-		!agent->changes)
+	if (!agent->counters || !agent->refusals || !agent->tenant_changes ||
+		!agent->usage || !agent->history || !agent->changes)
 		return clv_error_errno(err, ENOMEM, "cannot start the agent");
 	r = clv_service_new(agent, &agent->service, err);
 	if (r >= 0)
@@ -248,6 +249,7 @@ static void tear_down(struct clv_agent *agent)
 	clv_state_close(agent);
 	agent->service = clv_service_free(agent->service);
 	clv_buckets_free(agent->refusals);
+	clv_buckets_free(agent->tenant_changes);
 	free(agent->counters);
 	agent->notify = clv_notify_free(agent->notify);
 	agent->event = sd_event_unref(agent->event);

@@ -90,7 +90,8 @@ struct clv_agent {
 	struct clv_sampler *sampler;
 	struct clv_service *service; /* NULL: no service manager */
 	struct clv_counters *counters;
-	struct clv_buckets *refusals; /* limits what is written about them */
+	/* They limit what the audit and the log have of them. */
+	struct clv_buckets *refusals, *tenant_changes;
 	struct clv_usage_book *usage;
 	struct clv_history *history;
 	struct clv_watchdog *watchdog;

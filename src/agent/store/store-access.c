@@ -76,15 +76,32 @@ int clv_store_read_tokens(struct clv_store *store, clv_store_token_fn callback,
 
 /* Idempotency keys. */
 
+static const char storing_key[] = "cannot store the idempotency key";
+
+static int drop_oldest_keys(
+	struct clv_store *store, const char *subject, struct clv_error *err)
+{
+	sqlite3_stmt *query;
+	int r = clv_store_prepare(store,
+		"DELETE FROM keys WHERE subject=?1 AND rowid<=(SELECT rowid FROM keys "
+		"WHERE subject=?1 ORDER BY rowid DESC LIMIT 1 OFFSET ?2)",
+		storing_key, &query, err);
+
+	if (r < 0)
+		return r;
+	clv_store_bind_text(query, 1, subject);
+	sqlite3_bind_int64(query, 2, CLV_KEYS_KEPT);
+	return clv_store_finish(store, query, storing_key, err);
+}
+
 int clv_store_put_key(
 	struct clv_store *store, const struct clv_key_record *key, struct clv_error *err)
 {
-	static const char doing[] = "cannot store the idempotency key";
 	sqlite3_stmt *query;
 	int r = clv_store_prepare(store,
 		"INSERT OR REPLACE INTO keys(subject,key,request,object,time_ns) "
 		"VALUES(?1,?2,?3,?4,?5)",
-		doing, &query, err);
+		storing_key, &query, err);
 
 	if (r < 0)
 		return r;
@@ -93,7 +110,8 @@ int clv_store_put_key(
 	clv_store_bind_text(query, 3, key->request);
 	clv_store_bind_text(query, 4, key->object);
 	sqlite3_bind_int64(query, 5, (sqlite3_int64)key->time_real_ns);
-	return clv_store_finish(store, query, doing, err);
+	r = clv_store_finish(store, query, storing_key, err);
+	return r < 0 ? r : drop_oldest_keys(store, key->subject, err);
 }
 
 int clv_store_get_key(

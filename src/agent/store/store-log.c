@@ -15,7 +15,9 @@
 #include <sys/statvfs.h>
 #include <time.h>
 
-#define LONG_PAGES 4000 /* from this length on the thread is woken */
+/* From this length on the thread is woken: short, because any user can make the log so
+ * long in a minute. */
+#define LONG_PAGES 200
 /* On a small disk the log takes at most this part of the room, because the file needs as
  * much again: below FIRST_PAGES the room is not read. */
 #define PART_OF_ROOM 4
@@ -24,7 +26,7 @@
 /* At this length the thread does not keep up: a commit waits for it, and another one each
  * time that the log has grown by STEP_PAGES.  Not every commit waits, because the loop
  * has to go on when the disk is slow. */
-#define LONGEST_PAGES 8000
+#define LONGEST_PAGES 2000
 #define STEP_PAGES 1000
 #define WAIT_NS (100 * CLV_NS_PER_MS)
 

@@ -522,16 +522,18 @@ static uint64_t count_events(struct clv_store *store)
 }
 
 /* Drops the excess of single users first, so that one user cannot displace the events of
- * others.  That query sorts the table, so it runs only once the bound is exceeded by a
- * twentieth. */
+ * others.  That query sorts the table, so it runs only once one user may have exceeded
+ * its bound by a quarter, or all by a twentieth. */
 static int drop_events(struct clv_store *store, const struct clv_event_bounds *bounds,
 	struct clv_error *err)
 {
 	static const char doing[] = "cannot drop old events";
 	int r;
 
-	if (store->n_events <= bounds->all + bounds->all / 20)
+	if (store->n_added <= bounds->of_one / 4 &&
+		store->n_events <= bounds->all + bounds->all / 20)
 		return 0;
+	store->n_added = 0;
 	bind_number(store->prepared[DROP_EVENTS_OF_ONE], 1, bounds->of_one);
 	bind_number(store->prepared[DROP_EVENTS_OF_ONE], 2, bounds->own_uid);
 	r = finish(store, DROP_EVENTS_OF_ONE, doing, err);
@@ -557,6 +559,7 @@ int clv_store_add_events(struct clv_store *store, const struct clv_event *events
 		r = add_event(store, &events[i], err);
 	store->n_events =
 		store->n_events ? store->n_events + n_events : count_events(store);
+	store->n_added += n_events;
 	if (r >= 0)
 		r = drop_events(store, bounds, err);
 	if (r >= 0)

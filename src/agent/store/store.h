@@ -155,7 +155,9 @@ typedef int (*clv_store_token_fn)(void *userdata, const struct clv_token_record 
 int clv_store_read_tokens(struct clv_store *store, clv_store_token_fn callback,
 	void *userdata, struct clv_error *err);
 
-/* Idempotency keys: requests and the objects that they created. */
+/* Idempotency keys: requests and the objects that they created.  Of a subject the last
+ * CLV_KEYS_KEPT are kept. */
+#define CLV_KEYS_KEPT 500u
 int clv_store_put_key(
 	struct clv_store *store, const struct clv_key_record *key, struct clv_error *err);
 /* Looks up subject and key and fills in the other members.  -ENOENT. */
@@ -213,7 +215,8 @@ struct clv_event_bounds {
 	uid_t own_uid;
 };
 
-/* Appends all events or none, and deletes what exceeds the bounds, with some delay. */
+/* Appends all events or none, and deletes what exceeds the bounds, with some delay: of a
+ * user more than of_one, and then the oldest of all. */
 int clv_store_add_events(struct clv_store *store, const struct clv_event *events,
 	size_t n_events, const struct clv_event_bounds *bounds, struct clv_error *err);
 typedef int (*clv_store_event_fn)(void *userdata, const struct clv_event *event);

@@ -121,6 +121,11 @@ static double get_unwritten(const struct source *source)
 	return (double)clv_buckets_n_withheld(source->agent->refusals);
 }
 
+static double get_unwritten_changes(const struct source *source)
+{
+	return (double)clv_buckets_n_withheld(source->agent->tenant_changes);
+}
+
 static double get_history_bytes(const struct source *source)
 {
 	return (double)source->history.n_bytes;
@@ -470,6 +475,7 @@ static const struct metric metrics[] = {
 	{AGENT, GAUGE("cleave_api_waiting_requests", "", "Requests that wait: long polls and streams."), get_waiting},
 	{AGENT, COUNTER("cleave_api_connections_limited", "", "Connections closed because a user, an address or the server had too many, by limit."), .write = write_limited},
 	{AGENT, COUNTER("cleave_audit_refusals_unwritten", "", "Refused attempts that are not in the audit, because their callers had too many."), get_unwritten},
+	{AGENT, COUNTER("cleave_audit_changes_unwritten", "", "Changes by tenants that are not in the audit, because their callers made too many."), get_unwritten_changes},
 	{AGENT, GAUGE("cleave_leases_without_metrics", "", "Active leases over the thousand that have metrics of their programs' work."), get_omitted},
 	{AGENT, COUNTER("process_cpu_seconds", "seconds", "Processor time of the agent."), get_cpu},
 	{AGENT, GAUGE("process_resident_memory_bytes", "bytes", "Resident memory of the agent."), get_resident},
