@@ -55,12 +55,13 @@ struct model {
 };
 static struct model model;
 
-static const bool target[N_GPUS][N_STARTS] = {{false, true}, {true, false}};
-#define RULES                                                                     \
-	"version: 1\n"                                                            \
-	"on-busy: %s\n"                                                           \
-	"devices:\n"                                                              \
-	"- {select: {name: gpu0}, partitions: [{profile: 1g.5gb, start: [1]}]}\n" \
+/* What the layout wants. */
+static bool target[N_GPUS][N_STARTS];
+#define RULES                                                                      \
+	"version: 1\n"                                                             \
+	"on-busy: %s\n"                                                            \
+	"devices:\n"                                                               \
+	"- {select: {name: gpu0}, partitions: [{profile: 1g.5gb, start: [%s]}]}\n" \
 	"- {select: {name: gpu1}, partitions: [{profile: 1g.5gb, start: [0]}]}\n"
 
 /* --- Paths, and states that were seen --- */
@@ -327,7 +328,8 @@ static void check_place(const struct clv_lease *lease)
 
 static void ask_for_lease(bool waits)
 {
-	struct clv_lease_request request = world_request(50);
+	/* No partition has room for two. */
+	struct clv_lease_request request = world_request(60);
 	struct clv_lease *lease = NULL;
 	pid_t pid = PID(++model.n_processes);
 
@@ -507,11 +509,14 @@ static void check_layout(void)
 	}
 }
 
+/* An agent whose first survey failed knows of no partition until the next one. */
 static bool is_free(unsigned int gpu, unsigned int start)
 {
+	const struct clv_agent_device *device = device_of(gpu, start);
+
 	return model.is_there[gpu][start] && !model.is_lost[gpu] &&
-	       !(gpu + start == 0 && model.is_used) && !lease_on(gpu, start) &&
-	       device_of(gpu, start) && !device_of(gpu, start)->is_changing;
+	       !(gpu + start == 0 && model.is_used) && !lease_on(gpu, start) && device &&
+	       device->is_present && !device->is_changing;
 }
 
 static void check_queue(void)
@@ -645,11 +650,13 @@ static uint64_t hash_state(void)
 struct scenario {
 	const char *name;
 	const char *on_busy;
+	bool keeps; /* the partition that is there: the layout adds another */
 };
 
 static const struct scenario scenarios[] = {
-	{"a layout fails where it is in the way", "fail"},
-	{"a layout waits for what is in the way", "wait"},
+	{"a layout fails where it is in the way", "fail", false},
+	{"a layout waits for what is in the way", "wait", false},
+	{"a layout adds a partition", "fail", true},
 };
 
 /* Begins a world in which the layout has just been requested. */
@@ -666,8 +673,11 @@ static void begin(const struct scenario *scenario)
 	begin_agent();
 	model = (struct model){.is_there = {{true, false}, {false, false}}};
 	memcpy(model.before, model.is_there, sizeof(model.before));
+	target[0][0] = scenario->keeps;
+	target[0][1] = target[1][0] = true;
 	read_node();
-	snprintf(layout, sizeof(layout), RULES, scenario->on_busy);
+	snprintf(layout, sizeof(layout), RULES, scenario->on_busy,
+		scenario->keeps ? "0, 1" : "1");
 	request.layout = layout;
 	if (clv_apply_start(world.agent.apply, &request, &op, &err) < 0)
 		fail_msg("%s", err.msg);

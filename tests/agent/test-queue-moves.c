@@ -174,6 +174,24 @@ static void test_too_large_here(void **state)
 	world_check();
 }
 
+/* A partition that an operation has made, and changes no more. */
+static void test_made(void **state)
+{
+	struct clv_lease *leases[2 * (N_PARTS + 1)], *first, *second;
+	struct clv_agent_device *part;
+
+	begin();
+	fill(leases);
+	first = create("", "1g.8gb", 50, ALICE, true);
+	second = create("gpu0", "1g.8gb", 100, CAROL, true);
+	part = world_part(leases[0]->device->parent, "1g.8gb", 3, 8 * GIB);
+	clv_notify_admits(world.agent.notify, part);
+	assert_string_equal(first->device->info.name, part->info.name);
+	assert_false(first->record.is_queued);
+	assert_true(second->record.is_queued);
+	world_check();
+}
+
 /* A device that another agent has is passed over. */
 static void test_locked(void **state)
 {
@@ -283,6 +301,7 @@ int main(void)
 	ROWS_ONE(&rows, test_restart);
 	ROWS_ONE(&rows, test_first_is_not_passed);
 	ROWS_ONE(&rows, test_too_large_here);
+	ROWS_ONE(&rows, test_made);
 	ROWS_ONE(&rows, test_locked);
 	ROWS_ONE(&rows, test_resized);
 	ROWS_ONE(&rows, test_cannot_be_opened);

@@ -718,7 +718,7 @@ void clv_lifecycle_serve(struct clv_lifecycle *lifecycle, struct clv_agent_devic
 		struct clv_agent_device *part =
 			clv_devices_at(lifecycle->agent->devices, i);
 
-		if (clv_devices_root(part) == device)
+		if (part == device || clv_devices_root(part) == device)
 			serve_queue(lifecycle, part);
 	}
 	note_change(lifecycle->agent);
