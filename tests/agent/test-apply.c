@@ -114,6 +114,7 @@ static int begin(void **state)
 
 	if (r < 0)
 		return r;
+	world_begin_ephemeral();
 	part = world_part(world_device(40 * GIB), "1g.5gb", 0, 5 * GIB);
 	r = clv_apply_new(&world.agent, &world.agent.apply, &err);
 	return r < 0 ? r : clv_reapply_new(&world.agent, &world.agent.reapply, &err);
@@ -528,13 +529,9 @@ static void test_past(void **state)
 
 static struct clv_ephemeral *begin_made(void)
 {
-	struct clv_ephemeral *made = NULL;
-	struct clv_error err = {0};
-
 	plan_node(ONE, node());
-	assert_int_equal(clv_ephemeral_new(&world.agent, &made, &err), 0);
-	clv_ephemeral_add(made, "gpu0/1g.5gb@0", false);
-	return made;
+	clv_ephemeral_add(world.agent.ephemeral, "gpu0/1g.5gb@0", false);
+	return world.agent.ephemeral;
 }
 
 static int take_made(void *userdata, const char *name, bool turned_on)
@@ -592,7 +589,150 @@ static void test_made(void **state)
 	}
 	clv_ephemeral_tick(made);
 	assert_int_equal(n_stored_made(), 0);
-	clv_ephemeral_free(made);
+}
+
+/* A partition that was made for a lease, when the lease ends after the events. */
+struct kept_row {
+	const char *name;
+	const char *node;
+	const char *rules; /* of a layout; NULL: "gpu0/1g.5gb@0" is created */
+	const char *happens;
+	bool is_kept;
+};
+
+static const struct kept_row kept_rows[] = {
+	{"a layout keeps it", ONE, WANT_TWO, "s+", true},
+	{"a layout finds it as it wants it", ONE, WANT_ONE, "s", true},
+	{"a next agent completes the layout", ONE, WANT_TWO, "sAs+", true},
+	{"a layout fails", ONE, WANT_TWO, "s-s", false},
+	{"a layout is for another device", ONE "\n" ONE,
+		"- {select: {name: gpu1}, partitions: [{profile: 1g.5gb, start: [0, "
+		"1]}]}",
+		"s+", false},
+	{"it was lost and is made again", EMPTY, NULL, "s+", true},
+};
+
+static void test_kept(void **state)
+{
+	const struct kept_row *row = *state;
+	const struct row layout = {"", row->node, row->rules, .waits = false};
+	struct clv_apply_request again = {.what = "create", .count = 1, .start = 0};
+	struct clv_operation *op;
+	struct clv_lease *lease =
+		world_lease(part, &(struct world_lease){"a", ALICE, 100, GIB});
+
+	clv_ephemeral_add(world.agent.ephemeral, "gpu0/1g.5gb@0", false);
+	clv_ephemeral_tick(world.agent.ephemeral);
+	if (row->rules) {
+		start(&layout);
+	} else {
+		plan_node(row->node, node());
+		snprintf(again.device, sizeof(again.device), "gpu0");
+		snprintf(again.profile, sizeof(again.profile), "1g.5gb");
+		assert_int_equal(
+			clv_apply_start(world.agent.apply, &again, &op, NULL), 0);
+	}
+	for (const char *p = row->happens; *p; p++)
+		happens(*p);
+	assert_true(clv_operation_has_ended(last()));
+	assert_int_equal(n_stored_made(), !row->is_kept);
+	world_drop(lease);
+	clv_ephemeral_tick(world.agent.ephemeral);
+	assert_int_equal(world.n_questions, !row->is_kept);
+}
+
+/* --- The kept layout, compared with the node --- */
+
+struct changed_row {
+	const char *name;
+	const char *node;
+	bool is_made; /* gpu0/1g.5gb@4 was made for a lease */
+	bool is_changed;
+	const char *why; /* a part of it */
+};
+
+static const struct changed_row changed_rows[] = {
+	{"nothing changed", ONE, false, false, ""},
+	{"the partition is gone", EMPTY, false, true, "apply the layout again"},
+	{"another was added", "A100-40GB on 1g.5gb@0 1g.5gb@4", false, true, "changed"},
+	{"another was made for a lease", "A100-40GB on 1g.5gb@0 1g.5gb@4", true, false,
+		""},
+	{"one was made for a lease, and that of the layout is gone",
+		"A100-40GB on 1g.5gb@4", true, true, "changed"},
+	{"the device is gone", "", false, true, "it is gone"},
+};
+
+static void see(const char *text)
+{
+	clv_node_clear(node());
+	plan_node(text, node());
+	clv_reapply_compare(world.agent.reapply);
+}
+
+static void test_changed(void **state)
+{
+	const struct changed_row *row = *state;
+	const struct row layout = {"", EMPTY, WANT_ONE, .waits = false};
+	json_t *devices, *device;
+
+	start(&layout);
+	happens('s');
+	happens('+');
+	if (row->is_made)
+		clv_ephemeral_add(world.agent.ephemeral, "gpu0/1g.5gb@4", false);
+	see(row->node);
+	assert_int_equal(clv_reapply_n_waiting(world.agent.reapply), row->is_changed);
+	devices = clv_reapply_to_json(world.agent.reapply);
+	device = json_array_get(devices, 0);
+	assert_string_equal(json_string_value(json_object_get(device, "state")),
+		row->is_changed ? "changed" : "applied");
+	assert_non_null(
+		strstr(json_string_value(json_object_get(device, "why")), row->why));
+	json_decref(devices);
+	/* Nothing is done about it. */
+	world_pass_s(100);
+	assert_int_equal(world.n_questions, 0);
+	see(ONE);
+	assert_int_equal(clv_reapply_n_waiting(world.agent.reapply), 0);
+}
+
+/* The steps of an operation are no changes of the layout before. */
+static void test_changed_by_an_operation(void **state)
+{
+	const struct row one = {"", ONE, WANT_ONE, .waits = false};
+	const struct row none = {"", ONE, WANT_NONE, .waits = false};
+
+	start(&one);
+	happens('s');
+	clv_node_clear(node());
+	start(&none);
+	happens('s');
+	see(EMPTY);
+	assert_int_equal(clv_reapply_n_waiting(world.agent.reapply), 0);
+}
+
+/* Who changes the node without the agent is found out by surveys, unless the drivers are
+ * to be left alone. */
+static void test_looks_each_minute(void **state)
+{
+	const struct row layout = {"", ONE, WANT_ONE, .waits = false};
+
+	world.settings.watch_every_s = 2;
+	start(&layout);
+	happens('s');
+	for (unsigned int i = 0; i < 2; i++) {
+		world_pass_s(59);
+		assert_int_equal(world.n_questions, 0);
+		world_pass_s(1);
+		happens('s');
+		assert_int_equal(clv_reapply_n_waiting(world.agent.reapply), 0);
+	}
+	clv_node_clear(node());
+	plan_node(EMPTY, node());
+	world_pass_s(60);
+	happens('s');
+	assert_int_equal(clv_reapply_n_waiting(world.agent.reapply), 1);
+	assert_int_equal(world.n_questions, 0);
 }
 
 int main(void)
@@ -602,12 +742,16 @@ int main(void)
 	ROWS_ADD(&rows, rows_of_layouts, test_layout);
 	ROWS_ADD(&rows, edits, test_edit);
 	ROWS_ADD(&rows, made_rows, test_made);
+	ROWS_ADD(&rows, kept_rows, test_kept);
+	ROWS_ADD(&rows, changed_rows, test_changed);
 	ROWS_ONE(&rows, test_one_at_a_time);
 	ROWS_ONE(&rows, test_wrong_text);
 	ROWS_ONE(&rows, test_so_many_are_remembered);
 	ROWS_ONE(&rows, test_again);
 	ROWS_ONE(&rows, test_again_waits);
 	ROWS_ONE(&rows, test_past);
+	ROWS_ONE(&rows, test_changed_by_an_operation);
+	ROWS_ONE(&rows, test_looks_each_minute);
 	rows_set_up(&rows, begin, end);
 	return rows_run(&rows);
 }

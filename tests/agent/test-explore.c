@@ -10,12 +10,13 @@
  * partition that an operation creates or destroys.  From each state the drivers then
  * answer and time passes, until nothing happens any more: then each GPU is as the layout
  * wants it, or as it was before, or the agent says that it is not; and no lease waits
- * beside a partition that is free. */
+ * beside a partition that is free, and no partition of the layout goes with a lease. */
 #include "../unit/plan-world.h"
 #include "rows.h"
 
 #include "agent/apply/apply-internal.h"
 #include "agent/apply/apply.h"
+#include "agent/apply/ephemeral-partitions.h"
 #include "agent/apply/reapply.h"
 #include "agent/device/partitions.h"
 #include "agent/ledger/ledger.h"
@@ -55,8 +56,7 @@ struct model {
 };
 static struct model model;
 
-/* What the layout wants. */
-static bool target[N_GPUS][N_STARTS];
+static bool target[N_GPUS][N_STARTS]; /* of the layout */
 #define RULES                                                                      \
 	"version: 1\n"                                                             \
 	"on-busy: %s\n"                                                            \
@@ -196,6 +196,7 @@ static void read_node(void)
 	}
 	clv_partitions_take_node(&world.agent, view());
 	clv_marks_update(world.agent.apply);
+	clv_reapply_compare(world.agent.reapply);
 	clv_lifecycle_serve_all(world.agent.lifecycle);
 }
 
@@ -328,8 +329,7 @@ static void check_place(const struct clv_lease *lease)
 
 static void ask_for_lease(bool waits)
 {
-	/* No partition has room for two. */
-	struct clv_lease_request request = world_request(60);
+	struct clv_lease_request request = world_request(60); /* no room for two */
 	struct clv_lease *lease = NULL;
 	pid_t pid = PID(++model.n_processes);
 
@@ -528,6 +528,20 @@ static void check_queue(void)
 	}
 }
 
+/* A partition of the layout stays, also if it was made for a lease. */
+static void check_made(void)
+{
+	bool was_there = model.is_there[0][0];
+
+	for (unsigned int i = 0; i < 12; i++) {
+		clv_ephemeral_tick(world.agent.ephemeral);
+		if (world.n_questions > 0)
+			answer(ANSWER);
+	}
+	must(!was_there || !model.is_kept || model.is_there[0][0],
+		"a partition of the layout goes with a lease");
+}
+
 /* The drivers answer and time passes; an operation that waits for a program goes on
  * waiting. */
 static void settle(void)
@@ -547,6 +561,7 @@ static void settle(void)
 	if (!last() || last()->state >= DONE)
 		check_layout();
 	check_queue();
+	check_made();
 }
 
 /* --- States --- */
@@ -650,7 +665,7 @@ static uint64_t hash_state(void)
 struct scenario {
 	const char *name;
 	const char *on_busy;
-	bool keeps; /* the partition that is there: the layout adds another */
+	bool keeps; /* what is there, made for a lease; the layout adds another */
 };
 
 static const struct scenario scenarios[] = {
@@ -671,6 +686,9 @@ static void begin(const struct scenario *scenario)
 	assert_int_equal(world_begin(NULL), 0);
 	world_begin_lifecycle();
 	begin_agent();
+	world_begin_ephemeral();
+	if (scenario->keeps)
+		clv_ephemeral_add(world.agent.ephemeral, "gpu0/" PROFILE "@0", false);
 	model = (struct model){.is_there = {{true, false}, {false, false}}};
 	memcpy(model.before, model.is_there, sizeof(model.before));
 	target[0][0] = scenario->keeps;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "world.h"
 
+#include "agent/apply/ephemeral-partitions.h"
 #include "agent/attach/lease-open.h"
 #include "agent/device/condition.h"
 #include "agent/event/counters.h"
@@ -120,6 +121,7 @@ int world_end(void **state)
 	struct clv_agent *agent = &world.agent;
 
 	end_leases(agent);
+	agent->ephemeral = clv_ephemeral_free(agent->ephemeral);
 	agent->standing = clv_standing_free(agent->standing);
 	agent->ledger = clv_ledger_free(agent->ledger);
 	clv_conditions_free(agent);
@@ -158,6 +160,20 @@ void world_begin_lifecycle(void)
 	assert_int_equal(clv_lifecycle_new(agent, &agent->lifecycle, &err), 0);
 	clv_notify_subscribe(agent->notify, CLV_NOTICE_LEASE_LEFT, check_end, NULL);
 	clv_notify_subscribe(agent->notify, CLV_NOTICE_ROOM, serve, NULL);
+}
+
+static void forget(void *userdata, const struct clv_notice *notice)
+{
+	clv_ephemeral_forget(world.agent.ephemeral, notice->name);
+}
+
+void world_begin_ephemeral(void)
+{
+	struct clv_error err = {0};
+
+	assert_int_equal(
+		clv_ephemeral_new(&world.agent, &world.agent.ephemeral, &err), 0);
+	clv_notify_subscribe(world.agent.notify, CLV_NOTICE_PARTITION_KEPT, forget, NULL);
 }
 
 struct adopted {
@@ -213,6 +229,10 @@ void world_restart(void)
 		device->arbiter = NULL;
 	}
 	assert_int_equal(clv_lifecycle_new(agent, &agent->lifecycle, &err), 0);
+	if (agent->ephemeral) {
+		clv_ephemeral_free(agent->ephemeral);
+		assert_int_equal(clv_ephemeral_new(agent, &agent->ephemeral, &err), 0);
+	}
 	clv_store_read_leases(agent->state->store, take_record, &adopted, NULL);
 	for (size_t i = 0; i < adopted.n; i++)
 		adopt(&adopted.records[i]);

@@ -101,7 +101,9 @@ int world_end(void **state);
 
 /* Subscribes to all notices: to notify the lifecycle as main does, and to count. */
 void world_begin_lifecycle(void);
-/* Frees the lifecycle and the ledger and creates them again, as a next agent would. */
+/* Records partitions that are made for one lease. */
+void world_begin_ephemeral(void);
+/* Frees these rooms and the ledger and creates them again, as a next agent would. */
 void world_restart(void);
 
 /* gpu0, gpu1, ...: with so much memory. */

@@ -126,6 +126,58 @@ class Back(OwnedCase):
         self.assertEqual(self.names(agent), ["gpu1/2g.10gb@4"])
 
 
+class Kept(OwnedCase):
+    """The layout that was applied last, in the life of one agent."""
+    TWO = layout("select: {index: 0}, mig: on, partitions: [{profile: 1g.10gb, count: 2}]")
+
+    def isolated(self, agent, device):
+        status, lease = agent.request("POST", "/v1/leases", {
+            "isolation": "hardware", "memory_bytes": 8 << 30, "keep": True, "device": device})
+        self.assertEqual(status, 201, lease)
+        return lease
+
+    def test_a_partition_of_a_lease_is_the_layouts(self):
+        """Those of leases that end later are destroyed later."""
+        agent = self.start(self.world(HOPPERS))
+        first, second = (self.isolated(agent, name) for name in ("gpu0", "gpu1"))
+        agent.done(self.TWO)
+        names = self.names(agent)
+        self.assertIn(first["device"], names)
+        self.assertEqual(len(names), 3)
+        for lease in first, second:
+            self.assertEqual(agent.request("DELETE", f"/v1/leases/{lease['id']}")[0], 204)
+        names.remove(second["device"])
+        self.assertTrue(wait_until(lambda: second["device"] not in self.names(agent)), agent.log())
+        self.assertEqual(self.names(agent), names)
+        self.assertEqual(worlds.cleave(agent, "diff").returncode, 0)
+
+    def test_what_is_not_as_the_layout_wants_it(self):
+        agent = self.start(self.world(HOPPERS))
+        agent.done(self.TWO)
+        self.assertRegex(worlds.cleave(agent, "doctor").stdout, r"(?m)^layout +ok ")
+        lost = self.names(agent)[1]
+        status, operation = agent.request("DELETE", f"/v1/partitions?name={lost}")
+        self.assertEqual(status, 202, operation)
+        self.assertEqual(agent.wait(operation)["state"], "done")
+        self.assertIn("cleave_layout_devices_waiting 1\n", worlds.metrics(agent))
+        self.assertRegex(worlds.cleave(agent, "doctor").stdout, r"(?m)^layout +warning .*gpu0")
+        diff = worlds.cleave(agent, "diff")
+        self.assertEqual(diff.returncode, 1)
+        self.assertRegex(diff.stdout, rf"\A! gpu0 \(GPU-.*\) changed: .*\n\+ {lost}\n\Z")
+        agent.done(self.TWO)
+        self.assertIn("cleave_layout_devices_waiting 0\n", worlds.metrics(agent))
+        self.assertEqual(worlds.cleave(agent, "diff").returncode, 0)
+
+    def test_what_the_agent_was_not_told(self):
+        """A look at the layout asks the drivers."""
+        world = self.world(HOPPERS)
+        agent = self.start(world)
+        agent.done(self.TWO)
+        world.control("reboot")
+        self.assertEqual([each["state"] for each in self.kept(agent).values()], ["changed"])
+        self.assertIn("cleave_layout_devices_waiting 1\n", worlds.metrics(agent))
+
+
 class Again(OwnedCase):
     def begin(self):
         world = self.world(HOPPERS)

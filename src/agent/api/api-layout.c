@@ -439,16 +439,19 @@ static int get_wanted(struct clv_request *request, struct clv_error *err)
 {
 	struct clv_store *store = clv_state_get(request->agent, err);
 	char *text, *resolved;
+	struct clv_node *node;
 	int r = store ? clv_store_get_layout(store, &text, &resolved, err) : err->code;
 
 	if (r < 0)
 		return r;
-	answer(request, 200,
-		json_pack("{s:s,s:s,s:o}", "layout", text, "resolved", resolved,
-			"devices", clv_reapply_to_json(request->agent->reapply)));
+	r = get_node(request, &node, err);
+	if (r >= 0)
+		answer(request, 200,
+			json_pack("{s:s,s:s,s:o}", "layout", text, "resolved", resolved,
+				"devices", clv_reapply_to_json(request->agent->reapply)));
 	free(text);
 	free(resolved);
-	return 0;
+	return r;
 }
 
 int clv_api_get_layout(

@@ -476,6 +476,35 @@ static void end_rolling_back(struct clv_operation *op)
 	end(op, FAILED);
 }
 
+static void publish_kept(const struct clv_operation *op, const char *name)
+{
+	clv_notify_publish(op->apply->agent->notify,
+		&(struct clv_notice){.type = CLV_NOTICE_PARTITION_KEPT, .name = name});
+}
+
+/* A partition that was made for one lease does not go with it once a layout has its
+ * device, or an operation has made it again. */
+static void keep_partitions(const struct clv_operation *op)
+{
+	struct clv_node *node = clv_holders_node(op->apply->agent);
+
+	for (size_t i = 0; i < op->layout.n_rules && op->request.keeps_layout; i++) {
+		const struct clv_selector *select = &op->layout.rules[i].select;
+
+		for (size_t j = 0; j < select->n_names; j++) {
+			const struct clv_node_device *device =
+				clv_node_find(node, select->names[j]);
+
+			if (device)
+				publish_kept(op, device->info.name);
+		}
+	}
+	for (size_t i = 0; i < op->n_stages; i++) {
+		if (op->stages[i].step.kind == CLV_STEP_CREATE)
+			publish_kept(op, op->stages[i].step.partition);
+	}
+}
+
 static void succeed(struct clv_operation *op)
 {
 	struct clv_agent *agent = op->apply->agent;
@@ -494,6 +523,7 @@ static void succeed(struct clv_operation *op)
 			fail_with_layout(op, &err);
 		return;
 	}
+	keep_partitions(op);
 	store = clv_state_get(agent, &err);
 	if (!store || (op->request.keeps_layout &&
 			      clv_store_put_layout(store,

@@ -210,6 +210,32 @@ static void remove_item(struct clv_ephemeral *ephemeral, struct item *item)
 	*item = ephemeral->items[--ephemeral->n];
 }
 
+/* Whether the item is the partition of the name, or in the device or partition. */
+static bool is_in(const struct item *item, const char *name)
+{
+	size_t length = strlen(name);
+
+	return strncmp(item->name, name, length) == 0 &&
+	       (item->name[length] == '\0' || item->name[length] == '/');
+}
+
+void clv_ephemeral_forget(struct clv_ephemeral *ephemeral, const char *name)
+{
+	for (size_t i = ephemeral->n; i-- > 0;) {
+		if (is_in(&ephemeral->items[i], name))
+			remove_item(ephemeral, &ephemeral->items[i]);
+	}
+}
+
+bool clv_ephemeral_is_on(const struct clv_ephemeral *ephemeral, const char *device)
+{
+	for (size_t i = 0; i < ephemeral->n; i++) {
+		if (is_in(&ephemeral->items[i], device))
+			return true;
+	}
+	return false;
+}
+
 static void destroy(struct clv_ephemeral *ephemeral, const struct item *item)
 {
 	struct clv_apply_request request = {.turns_off = item->turned_on};

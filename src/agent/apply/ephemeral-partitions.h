@@ -28,5 +28,12 @@ int clv_ephemeral_get(struct clv_ephemeral *ephemeral, struct clv_request *http,
  * it. turned_on: MIG was turned on for it, and is turned off with the last instance. */
 void clv_ephemeral_add(struct clv_ephemeral *ephemeral, const char *name, bool turned_on);
 
+/* Forgets what is recorded of a partition, or of all partitions of a device, so that they
+ * are not destroyed. */
+void clv_ephemeral_forget(struct clv_ephemeral *ephemeral, const char *name);
+
+/* Whether the device has a recorded partition. */
+bool clv_ephemeral_is_on(const struct clv_ephemeral *ephemeral, const char *device);
+
 /* Call once a second: destroys partitions whose lease has ended. */
 void clv_ephemeral_tick(struct clv_ephemeral *ephemeral);

@@ -5,6 +5,8 @@
 
 #include "agent/apply/apply-internal.h"
 #include "agent/apply/apply-marks.h"
+#include "agent/apply/ephemeral-partitions.h"
+#include "agent/config/config.h"
 #include "agent/device/hardware.h"
 #include "agent/event/events.h"
 #include "agent/http/problem.h"
@@ -35,7 +37,8 @@ enum item_state {
 	PENDING, /* not looked at, or about to be applied */
 	APPLYING,
 	APPLIED,
-	BUSY, /* this and the later ones are looked at again */
+	CHANGED, /* it was applied; this agent does not apply it again */
+	BUSY,    /* this and the later ones are looked at again */
 	GONE,
 	STUCK,
 	UNRESOLVED, /* of the layout, not of a device */
@@ -46,6 +49,7 @@ const char *const clv_reapply_states[] = {
 	[PENDING] = "pending",
 	[APPLYING] = "applying",
 	[APPLIED] = "applied",
+	[CHANGED] = "changed",
 	[BUSY] = "busy",
 	[GONE] = "gone",
 	[STUCK] = "failed",
@@ -96,7 +100,7 @@ static int on_timer(sd_event_source *source, uint64_t now_us, void *userdata)
 	return 0;
 }
 
-/* Looks again when the first of the waiting devices is due. */
+/* Looks again when the first of the waiting devices is due, or in a minute. */
 static void schedule(struct clv_reapply *reapply, bool is_soon)
 {
 	uint64_t now_ns = clv_clock_ns(), due_ns = UINT64_MAX;
@@ -107,6 +111,10 @@ static void schedule(struct clv_reapply *reapply, bool is_soon)
 		if (item->state >= BUSY && item->due_ns < due_ns)
 			due_ns = item->due_ns;
 	}
+	/* What changes without the agent is seen by a survey only. */
+	if (due_ns == UINT64_MAX && reapply->n_items > 0 &&
+		reapply->apply->agent->settings->watch_every_s > 0)
+		due_ns = now_ns + LONGEST_S * CLV_NS_PER_S;
 	reapply->timer = sd_event_source_disable_unref(reapply->timer);
 	if (is_soon || due_ns < now_ns)
 		due_ns = now_ns;
@@ -163,8 +171,12 @@ static bool is_in_unit(void *userdata, const char *identity)
 		       strcmp(device->hive, unit->device->hive) == 0);
 }
 
+#define GONE_WHY                                                                        \
+	"it is gone, or its driver does not show it: see the kernel's log, or apply a " \
+	"layout without it"
+
 /* The layout for one device and those that change with it. */
-static int read_unit(const struct clv_reapply *reapply, struct unit *unit,
+static int read_unit(const struct clv_reapply *reapply, struct unit *unit, bool destroys,
 	struct clv_layout *ret, struct clv_error *err)
 {
 	int r = clv_layout_parse(
@@ -173,8 +185,7 @@ static int read_unit(const struct clv_reapply *reapply, struct unit *unit,
 	if (r < 0)
 		return r;
 	clv_layout_keep(ret, is_in_unit, unit);
-	/* No user has confirmed what would be destroyed, so nothing is. */
-	for (size_t i = 0; i < ret->n_rules; i++)
+	for (size_t i = 0; i < ret->n_rules && !destroys; i++)
 		ret->rules[i].preserve = true;
 	return 0;
 }
@@ -243,12 +254,11 @@ static void look_at(struct clv_reapply *reapply, struct item *item, struct clv_n
 
 	if (!unit.device) {
 		clv_marks_clear(&item->marks);
-		wait_more(reapply, item, GONE,
-			"it is gone, or its driver does not show it: see the kernel's "
-			"log, or apply a layout without it");
+		wait_more(reapply, item, GONE, GONE_WHY);
 		return;
 	}
-	r = read_unit(reapply, &unit, &layout, &err);
+	/* No user has confirmed what would be destroyed, so nothing is. */
+	r = read_unit(reapply, &unit, false, &layout, &err);
 	if (r >= 0)
 		r = clv_plan_make(node, &layout, &plan, &err);
 	if (r >= 0)
@@ -259,6 +269,49 @@ static void look_at(struct clv_reapply *reapply, struct item *item, struct clv_n
 		take_plan(reapply, item, &plan, node);
 	clv_plan_clear(&plan);
 	clv_layout_clear(&layout);
+}
+
+/* Whether the device is as the layout wants it, without what a lease has for itself. */
+static void compare(struct clv_reapply *reapply, struct item *item, struct clv_node *node)
+{
+	struct unit unit = {node, clv_node_find(node, item->uuid)};
+	bool is_exact =
+		unit.device && !clv_ephemeral_is_on(reapply->apply->agent->ephemeral,
+				       unit.device->info.name);
+	struct clv_layout layout = {0};
+	struct clv_plan plan = {0};
+	struct clv_error err = {0};
+	int r = unit.device ? read_unit(reapply, &unit, is_exact, &layout, &err)
+			    : clv_error_set(&err, -ENODEV, GONE_WHY);
+
+	if (r >= 0)
+		r = clv_plan_make(node, &layout, &plan, &err);
+	item->state = r >= 0 && plan.n_steps == 0 ? APPLIED : CHANGED;
+	json_decref(item->steps);
+	item->steps = steps_of(&plan, node);
+	snprintf(item->why, sizeof(item->why), "%s",
+		r < 0                    ? err.msg
+		: item->state == CHANGED ? "it was changed after the layout was applied: "
+					   "apply the layout again, or another one"
+					 : "");
+	clv_plan_clear(&plan);
+	clv_layout_clear(&layout);
+}
+
+void clv_reapply_compare(struct clv_reapply *reapply)
+{
+	struct clv_node *node;
+
+	/* An operation's steps change the node one after the other. */
+	if (clv_apply_is_busy(reapply->apply))
+		return;
+	node = clv_holders_node(reapply->apply->agent);
+	for (size_t i = 0; i < reapply->n_items; i++) {
+		struct item *item = &reapply->items[i];
+
+		if (item->state == APPLIED || item->state == CHANGED)
+			compare(reapply, item, node);
+	}
 }
 
 /* --- Layouts of earlier versions, which are not resolved --- */
@@ -359,7 +412,7 @@ static int start_operation(struct clv_reapply *reapply, struct item *item,
 	struct clv_layout layout = {0};
 	_cleanup_free_ char *text = NULL;
 	struct clv_operation *op;
-	int r = unit.device ? read_unit(reapply, &unit, &layout, err)
+	int r = unit.device ? read_unit(reapply, &unit, false, &layout, err)
 			    : clv_error_set(err, -ENODEV, "it is gone");
 
 	if (r >= 0)
@@ -406,7 +459,7 @@ static void look_at_all(struct clv_reapply *reapply, const struct clv_error *err
 	for (size_t i = 0; i < reapply->n_items; i++) {
 		struct item *item = &reapply->items[i];
 
-		if (item->state == APPLIED ||
+		if (item->state == APPLIED || item->state == CHANGED ||
 			(item->state >= BUSY && item->due_ns > now_ns))
 			continue;
 		if (err->code != 0)
@@ -433,6 +486,7 @@ static void on_surveyed(void *userdata, const struct clv_error *err)
 	if (reapply->n_items == 0 && list_devices(reapply, &why) < 0)
 		clv_log_warning(0, "%s", why.msg);
 	look_at_all(reapply, &why);
+	clv_reapply_compare(reapply);
 	apply_next(reapply);
 }
 
@@ -489,6 +543,9 @@ static void on_ended(void *userdata, const struct clv_operation *op)
 		take_end(reapply, op);
 	else if (op->state == DONE && op->request.keeps_layout)
 		take_applied(reapply, op);
+	/* A partition for a lease is recorded after this. */
+	if (!op->request.is_for_lease)
+		clv_reapply_compare(reapply);
 	if (reapply->text)
 		schedule(reapply, clv_reapply_is_active(reapply));
 }

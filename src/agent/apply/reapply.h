@@ -24,7 +24,10 @@ void clv_reapply_begin(struct clv_reapply *reapply);
 /* Whether the first look at all devices, or an operation on one, is under way.  It is
  * over soon, so callers wait for it and do not fail with -EBUSY. */
 bool clv_reapply_is_active(const struct clv_reapply *reapply);
-/* The devices on which the layout is not applied yet. */
+/* Compares the devices on which the layout was applied with it: call when the drivers
+ * have shown the node. */
+void clv_reapply_compare(struct clv_reapply *reapply);
+/* The devices on which the layout is not applied, or not any more. */
 size_t clv_reapply_n_waiting(const struct clv_reapply *reapply);
 /* The names of the states, as in the API; the last is NULL. */
 extern const char *const clv_reapply_states[];

@@ -6,6 +6,7 @@
 #include "agent/api/show/lease-changes.h"
 #include "agent/apply/apply-marks.h"
 #include "agent/apply/ephemeral-partitions.h"
+#include "agent/apply/reapply.h"
 #include "agent/device/devices.h"
 #include "agent/device/hardware.h"
 #include "agent/device/partitions.h"
@@ -107,6 +108,8 @@ static void take_node(void *userdata, const struct clv_notice *notice)
 	clv_devices_claim_all(agent->devices);
 	if (agent->apply)
 		clv_marks_update(agent->apply);
+	if (agent->reapply)
+		clv_reapply_compare(agent->reapply);
 	if (agent->lifecycle)
 		clv_lifecycle_serve_all(agent->lifecycle);
 }
@@ -116,6 +119,13 @@ static void keep_partition(void *userdata, const struct clv_notice *notice)
 	struct clv_agent *agent = userdata;
 
 	clv_ephemeral_add(agent->ephemeral, notice->name, notice->turned_on);
+}
+
+static void forget_partition(void *userdata, const struct clv_notice *notice)
+{
+	struct clv_agent *agent = userdata;
+
+	clv_ephemeral_forget(agent->ephemeral, notice->name);
 }
 
 static const struct {
@@ -135,6 +145,7 @@ static const struct {
 	{CLV_NOTICE_LEASE_ENDED, list_end},
 	{CLV_NOTICE_NODE_READ, take_node},
 	{CLV_NOTICE_PARTITION_MADE, keep_partition},
+	{CLV_NOTICE_PARTITION_KEPT, forget_partition},
 };
 
 void clv_subscribers_add(struct clv_agent *agent)

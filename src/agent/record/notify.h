@@ -32,6 +32,8 @@ enum clv_notice_type {
 	CLV_NOTICE_LEASE_ENDED, /* lease: freed after the subscribers have run */
 	CLV_NOTICE_NODE_READ,   /* the drivers have shown the node */
 	CLV_NOTICE_PARTITION_MADE, /* name, turned_on: created for one lease */
+	CLV_NOTICE_PARTITION_KEPT, /* name: this partition, or all of this device, is for
+				      more than one lease from now on */
 	_CLV_NOTICE_TYPE_MAX,
 };
 

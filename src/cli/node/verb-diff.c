@@ -69,7 +69,7 @@ const struct clv_verb clv_verb_diff = {
 	.about = "Prints + for a partition that the node lacks, - for one that the "
 		 "layout does not want, ~ for any other change. Without a file the "
 		 "layout is the one that was last applied, and ! is printed for a "
-		 "device on which it waits. Exits with 0 if the node matches the "
+		 "device where it is not applied. Exits with 0 if the node matches the "
 		 "layout, with 1 if it differs.",
 	.settings_bytes = sizeof(struct clv_common),
 	.options = options,

@@ -174,8 +174,8 @@ static const struct clv_schema_field layout[] = {
 static const struct clv_schema_field wanted_device[] = {
 	{"name", "string", "empty: an agent has never seen it"},
 	{"uuid", "string", "or its PCI address"},
-	{"state", "pending|applying|applied|busy|gone|failed|unresolved", NULL},
-	{"why", "string", "why it waits"},
+	{"state", "pending|applying|applied|changed|busy|gone|failed|unresolved", NULL},
+	{"why", "string", "why it is not applied"},
 	{"steps", "[object]", "what is left to do, as of the last look"},
 };
 

@@ -469,7 +469,7 @@ static const struct metric metrics[] = {
 	{AGENT, COUNTER("cleave_operations", "", "Changes of the node's partitions that ended, by result."), .write = write_operations},
 	{AGENT, GAUGE("cleave_operation_running", "", "Whether a change of the node's partitions is under way, 0 or 1."), get_busy},
 	{AGENT, HISTOGRAM("cleave_operation_duration_seconds", "seconds", "How long changes of the node's partitions took, waiting included."), .write = write_applies},
-	{AGENT, GAUGE("cleave_layout_devices_waiting", "", "Devices on which the kept layout is not applied yet: busy, gone or failed."), get_layout_waiting},
+	{AGENT, GAUGE("cleave_layout_devices_waiting", "", "Devices on which the kept layout is not applied: busy, gone, failed or changed since."), get_layout_waiting},
 	{AGENT, COUNTER("cleave_api_requests", "", "Requests answered, by route and status."), .write = write_requests},
 	{AGENT, HISTOGRAM("cleave_api_request_busy_seconds", "seconds", "How long requests kept the agent busy, without the time for which they waited."), .write = write_durations},
 	{AGENT, GAUGE("cleave_api_waiting_requests", "", "Requests that wait: long polls and streams."), get_waiting},
