@@ -23,6 +23,16 @@ static inline uint64_t clv_clock_ns(void)
 	return (uint64_t)t.tv_sec * CLV_NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
+/* CLOCK_BOOTTIME in nanoseconds: as CLOCK_MONOTONIC, with the time for which the machine
+ * slept. */
+static inline uint64_t clv_clock_boot_ns(void)
+{
+	struct timespec t;
+
+	atomic_load_explicit(&clv_clock_read, memory_order_relaxed)(CLOCK_BOOTTIME, &t);
+	return (uint64_t)t.tv_sec * CLV_NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
 static inline uint64_t clv_clock_bound_ns(
 	uint64_t ns, uint64_t least_ns, uint64_t most_ns)
 {

@@ -168,7 +168,7 @@ static void happens(enum lease_event event)
 		clv_force_end(it());
 		break;
 	case EXPIRES:
-		world.real_ns += 3600 * CLV_NS_PER_S;
+		world.now_ns += 3600 * CLV_NS_PER_S;
 		clv_force_end_expired(&world.agent);
 		break;
 	case ROOM:

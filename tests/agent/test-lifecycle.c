@@ -12,6 +12,7 @@
 #include "agent/ledger/lifecycle.h"
 #include "agent/record/notify.h"
 #include "agent/store/state.h"
+#include "agent/store/store.h"
 #include "base/clock.h"
 #include "base/error.h"
 
@@ -515,19 +516,74 @@ static void test_time_is_over(void **state)
 		request.time_s = 10 * i; /* 0: never */
 		assert_int_equal(world_create(&request, ALICE, HOLDER, &leases[i]), 0);
 	}
-	world.real_ns += 10 * CLV_NS_PER_S - 1;
+	world.now_ns += 10 * CLV_NS_PER_S - 1;
 	clv_force_end_expired(&world.agent);
 	assert_int_equal(world.agent.n_leases, 3);
-	world.real_ns += 1;
+	world.now_ns += 1;
 	clv_force_end_expired(&world.agent);
 	assert_int_equal(world.agent.n_leases, 2);
 	assert_int_equal(world_n_events(CLV_EVENT_LEASE_EXPIRED), 1);
-	world.real_ns += 10 * CLV_NS_PER_S;
+	world.now_ns += 10 * CLV_NS_PER_S;
 	clv_force_end_expired(&world.agent);
 	assert_int_equal(world.agent.n_leases, 1);
 	assert_ptr_equal(
 		clv_ledger_find_id(world.agent.ledger, leases[0]->record.id), leases[0]);
 	world_check();
+}
+
+/* A lease of a minute.  The wall clock is set, then twice half of that time passes. */
+struct clock_row {
+	const char *name;
+	int64_t set_s;
+	bool restarts; /* another agent starts after the clock was set */
+	bool is_old;   /* the state file is of a version that knew the wall clock alone */
+	unsigned int n_left[2];
+};
+
+#define HOUR_S INT64_C(3600)
+
+static const struct clock_row clock_rows[] = {
+	{"the clock is right", 0, false, false, {1, 0}},
+	{"it is set forward", HOUR_S, false, false, {1, 0}},
+	{"it is set back", -HOUR_S, false, false, {1, 0}},
+	{"it is right at a restart", 0, true, false, {1, 0}},
+	{"it was set forward before a restart", HOUR_S, true, false, {1, 0}},
+	{"it was set back before a restart", -HOUR_S, true, false, {1, 0}},
+	{"an upgrade", 0, true, true, {1, 0}},
+	{"it was set forward before an upgrade", HOUR_S, true, true, {0, 0}},
+	{"it was set back before an upgrade", -HOUR_S, true, true, {1, 0}},
+};
+
+static void test_clock(void **state)
+{
+	const struct clock_row *row = *state;
+	struct clv_lease_request request = world_request(10);
+	struct clv_lease_record stored;
+	struct clv_lease *lease;
+
+	begin();
+	request.time_s = 60;
+	assert_int_equal(world_create(&request, ALICE, HOLDER, &lease), 0);
+	stored = lease->record;
+	world.real_ns += (uint64_t)row->set_s * CLV_NS_PER_S;
+	if (row->is_old) {
+		clv_store_delete_lease(world.agent.state->store, stored.id, NULL);
+		stored.ends_boot_ns = 0;
+		clv_store_put_lease(world.agent.state->store, &stored, NULL);
+	}
+	if (row->restarts)
+		world_restart();
+	for (unsigned int i = 0; i < 2; i++) {
+		clv_force_end_expired(&world.agent);
+		lease = clv_ledger_find_id(world.agent.ledger, stored.id);
+		if (lease)
+			assert_int_equal(lease->record.expires_real_ns,
+				world.real_ns + (60 - 30 * i) * CLV_NS_PER_S);
+		world_pass_s(30);
+		clv_force_end_expired(&world.agent);
+		assert_int_equal(world.agent.n_leases, row->n_left[i]);
+	}
+	assert_int_equal(world_n_events(CLV_EVENT_LEASE_EXPIRED), 1);
 }
 
 /* --- Processes that share the memory of one that ended --- */
@@ -582,6 +638,7 @@ int main(void)
 	ROWS_ADD(&rows, closed, test_closed);
 	ROWS_ADD(&rows, resizes, test_resize);
 	ROWS_ADD(&rows, heirs, test_heir);
+	ROWS_ADD(&rows, clock_rows, test_clock);
 	ROWS_ONE(&rows, test_creation);
 	ROWS_ONE(&rows, test_no_loop);
 	ROWS_ONE(&rows, test_first_is_waited_for);

@@ -4,6 +4,7 @@
 
 #include "agent/lease/attached.h"
 #include "agent/lease/lease.h"
+#include "agent/lease/time-limit.h"
 #include "agent/ledger/ledger.h"
 #include "agent/ledger/lifecycle.h"
 #include "agent/record/agent.h"
@@ -64,17 +65,17 @@ void clv_force_end_all(struct clv_agent *agent, const struct clv_agent_device *d
 		clv_force_end(lease);
 }
 
-static struct clv_lease *find_expired(const struct clv_agent *agent, uint64_t now_ns)
+static struct clv_lease *find_expired(const struct clv_agent *agent)
 {
+	uint64_t boot_ns = clv_clock_boot_ns(), real_ns = clv_clock_real_ns();
 	struct clv_lease *lease;
 
 	if (agent->n_expiring == 0)
 		return NULL;
 	TAILQ_FOREACH(lease, clv_ledger_leases(agent->ledger), entry)
 	{
-		uint64_t end_ns = lease->record.expires_real_ns;
-
-		if (end_ns > 0 && end_ns <= now_ns && !lease->is_ending)
+		if (!lease->is_ending &&
+			clv_time_limit_is_over(&lease->record, boot_ns, real_ns))
 			return lease;
 	}
 	return NULL;
@@ -82,10 +83,9 @@ static struct clv_lease *find_expired(const struct clv_agent *agent, uint64_t no
 
 void clv_force_end_expired(struct clv_agent *agent)
 {
-	uint64_t now_ns = clv_clock_real_ns();
 	struct clv_lease *lease;
 
-	while ((lease = find_expired(agent, now_ns))) {
+	while ((lease = find_expired(agent))) {
 		clv_lease_emit(lease, CLV_EVENT_LEASE_EXPIRED, "its time has expired");
 		clv_force_end(lease);
 	}

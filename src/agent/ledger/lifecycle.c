@@ -16,6 +16,7 @@
 #include "agent/lease/holder.h"
 #include "agent/lease/kernel-quota.h"
 #include "agent/lease/sm.h"
+#include "agent/lease/time-limit.h"
 #include "agent/ledger/demand.h"
 #include "agent/ledger/lease-index.h"
 #include "agent/ledger/lease-store.h"
@@ -195,6 +196,7 @@ int clv_lifecycle_adopt(
 	int r;
 
 	assert(!lease->gate && !lease->is_dormant);
+	clv_time_limit_adopt(&lease->record);
 	r = clv_holder_adopt(lease, &lease->record.holder, err);
 	if (r >= 0 && is_over(lease))
 		r = clv_error_set(err, -ESRCH, "its processes ended while no agent ran");
@@ -335,9 +337,7 @@ static int draft(struct clv_lifecycle *lifecycle, const struct clv_lease_request
 		record.asked = describe_request(request);
 	record.sm = clv_sm_place_on(placing->device, request->sm_ppm);
 	record.is_queued = placing->must_wait;
-	if (request->time_s > 0)
-		record.expires_real_ns =
-			record.created_real_ns + request->time_s * CLV_NS_PER_S;
+	clv_time_limit_begin(&record, request->time_s);
 	memcpy(record.standing, placing->standing, sizeof(record.standing));
 	clv_field_copy_request(&clv_lease_fields, request, &record);
 	snprintf(record.device_uuid, sizeof(record.device_uuid), "%s",

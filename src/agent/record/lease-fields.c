@@ -71,6 +71,7 @@ static const struct clv_field rows[] = {
 	{"created_at", "time", RECORD(TIME, created_real_ns), KEPT("created_ns", 1)},
 	{"expires_at", "time?", "when the agent ends it; null: never",
 		RECORD(TIME, expires_real_ns), KEPT("expires_ns", 4), .changes = true},
+	{NULL, RECORD(U64, ends_boot_ns), KEPT("ends_boot_ns", 13)},
 	{"holder_pid", "integer?", "the process that requested it; null: it is kept",
 		RECORD(I32, holder.pid),
 		KEPT("holder_pid", 1)},

@@ -55,7 +55,8 @@ struct clv_lease_record {
 	bool is_queued;
 	struct clv_lease_asked asked;
 	uint64_t created_real_ns;
-	uint64_t expires_real_ns;     /* 0: never */
+	uint64_t expires_real_ns;     /* 0: never; for display */
+	uint64_t ends_boot_ns;        /* the same by CLOCK_BOOTTIME */
 	struct clv_process_id holder; /* that requested the lease; none if is_kept */
 	bool is_kept;                 /* ends when it is released, not with a process */
 	enum clv_admit admit;
