@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Each test of tests/bypass/findings.tsv exists, runs what its row names, and has a source in which
+"""Each test of tests/findings.tsv exists, runs what its row names, and has a source in which
 that is defined: a function, a class with its method, or a row of a table.  A file stands in the
 place of a test where a document or a bench has the finding; it contains the words of the row.
 
@@ -13,9 +13,9 @@ from pathlib import Path
 import changed
 import tree
 
-TABLE = "tests/bypass/findings.tsv"
+TABLE = "tests/findings.tsv"
 HEAD = ["area", "number", "what", "test", "row"]
-AREAS = ("opencl", "cuda")
+AREAS = ("opencl", "cuda", "partitions", "agent")
 NUMBER = re.compile(r"\d+[a-z]?")
 CASE = re.compile(r"([A-Z]\w*)\.(test_\w+)")
 SELECTOR = re.compile(r"[A-Z]\w*(\.test_\w+)?")
