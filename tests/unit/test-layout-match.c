@@ -202,37 +202,39 @@ static void test_export(void **state)
 	} rows[] = {
 		/* clang-format off */
 		{ "T4",              "version: 1\ndevices: []\n" },
-		{ "A100-40GB",       "  - select: {name: [\"GPU-0\"]}\n    mig: off\n" },
+		{ "A100-40GB",       "  - select: {uuid: [\"GPU-0\"]}\n    mig: off\n" },
 		{ "A100-40GB on",
-			"  - select: {name: [\"GPU-0\"]}\n    mig: on\n    partitions: []\n" },
-		/* a device without a UUID goes by its name */
+			"  - select: {uuid: [\"GPU-0\"]}\n    mig: on\n    partitions: []\n" },
+		/* a device without a UUID goes by its PCI address, without either by its name */
+		{ "A100-40GB uuid= pci=0000:3b:00.0",
+			"  - select: {pci: [\"0000:3b:00.0\"]}\n    mig: off\n" },
 		{ "A100-40GB uuid=", "  - select: {name: [\"gpu0\"]}\n    mig: off\n" },
 		/* equal instances in one line; an incomplete one is left out */
 		{ "A100-40GB on 1g.5gb@5 3g.20gb@0(1c@0+1c@2) 1g.5gb@4 1g.5gb@6~",
-			"  - select: {name: [\"GPU-0\"]}\n    mig: on\n    partitions:\n"
+			"  - select: {uuid: [\"GPU-0\"]}\n    mig: on\n    partitions:\n"
 			"      - {profile: \"1g.5gb\", start: [5, 4]}\n"
 			"      - {profile: \"3g.20gb\", start: [0], parts: [1c@0, 1c@2]}\n" },
 		{ "A100-40GB on 2g.10gb@0(1c@0+1c@1) 2g.10gb@2 2g.10gb@4(1c@0+1c@1)",
-			"  - select: {name: [\"GPU-0\"]}\n    mig: on\n    partitions:\n"
+			"  - select: {uuid: [\"GPU-0\"]}\n    mig: on\n    partitions:\n"
 			"      - {profile: \"2g.10gb\", start: [0, 4], parts: [1c@0, 1c@1]}\n"
 			"      - {profile: \"2g.10gb\", start: [2]}\n" },
-		{ "MI300X CPX/NPS4", "  - select: {name: [\"GPU-0\"]}\n    compute-mode: CPX\n"
+		{ "MI300X CPX/NPS4", "  - select: {uuid: [\"GPU-0\"]}\n    compute-mode: CPX\n"
 			"    memory-mode: NPS4\n" },
-		{ "MI300X",          "  - select: {name: [\"GPU-0\"]}\n    compute-mode: SPX\n"
+		{ "MI300X",          "  - select: {uuid: [\"GPU-0\"]}\n    compute-mode: SPX\n"
 			"    memory-mode: NPS1\n" },
-		{ "VF",              "  - select: {name: [\"GPU-0\"]}\n    vf: {count: 0}\n" },
-		{ "VF vf=2 each=4G type=T", "  - select: {name: [\"GPU-0\"]}\n"
+		{ "VF",              "  - select: {uuid: [\"GPU-0\"]}\n    vf: {count: 0}\n" },
+		{ "VF vf=2 each=4G type=T", "  - select: {uuid: [\"GPU-0\"]}\n"
 			"    vf: {count: 2, memory: 4G, type: \"T\"}\n" },
 		{ "CPU cores=8 cores:2@0=0-1 cores:4@4=4-7 cores:2@2=2-3",
-			"  - select: {name: [\"GPU-0\"]}\n    partitions:\n"
+			"  - select: {uuid: [\"GPU-0\"]}\n    partitions:\n"
 			"      - {profile: \"cores:2\", start: [0, 2]}\n"
 			"      - {profile: \"cores:4\", start: [4]}\n" },
 		{ "CPU cores=8",
-			"  - select: {name: [\"GPU-0\"]}\n    partitions: []\n" },
+			"  - select: {uuid: [\"GPU-0\"]}\n    partitions: []\n" },
 		{ "T4\nMI300X\nVF",
-			"  - select: {name: [\"GPU-1\"]}\n    compute-mode: SPX\n"
+			"  - select: {uuid: [\"GPU-1\"]}\n    compute-mode: SPX\n"
 			"    memory-mode: NPS1\n"
-			"  - select: {name: [\"GPU-2\"]}\n    vf: {count: 0}\n" },
+			"  - select: {uuid: [\"GPU-2\"]}\n    vf: {count: 0}\n" },
 		/* clang-format on */
 	};
 

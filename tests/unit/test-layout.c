@@ -606,7 +606,13 @@ static void test_written_form(void **state)
 		"3000000001}]\n"
 		"  - select: {}\n"
 		"    vf: {count: 4, memory: 3G, preempt-timeout: 32ms}\n"
-		"    shares: 3\n";
+		"    shares: 3\n"
+		"  - select: {uuid: [\"GPU-1\", \"gpu1x\"], optional: true}\n"
+		"    mig: on\n"
+		"  - select: {vendor: amd, pci: [\"0000:3b:00.0\"]}\n"
+		"    mig: off\n"
+		"  - select: {name: [\"gpu0\", \"gpu10\"]}\n"
+		"    mig: off\n";
 	_cleanup_free_ char *written = NULL;
 	struct clv_layout layout = good(text);
 

@@ -9,7 +9,6 @@
 #include "base/cpus.h"
 #include "base/error.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -237,24 +236,10 @@ static int place_on_numa(const struct entry *entry, uint32_t i,
 	return r;
 }
 
-static bool is_pci_address(const char *text)
-{
-	static const char form[] = "xxxx:xx:xx.x";
-
-	for (size_t i = 0; i < sizeof(form) - 1; i++) {
-		bool is_digit = isdigit((unsigned char)text[i]) ||
-				(text[i] >= 'a' && text[i] <= 'f');
-
-		if (form[i] == 'x' ? !is_digit : text[i] != form[i])
-			return false;
-	}
-	return text[sizeof(form) - 1] == '\0';
-}
-
 static int read_pci(
 	struct clv_yaml_value value, struct clv_sim_device *device, struct clv_error *err)
 {
-	if (!is_pci_address(clv_yaml_text(value)))
+	if (!clv_is_pci_address(clv_yaml_text(value)))
 		return clv_yaml_fail(value, err, -EINVAL,
 			"'%.40s' is not a PCI address: write it as 0000:3b:00.0",
 			clv_yaml_text(value));

@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "base/error.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,6 +78,20 @@ struct clv_node_device *clv_node_find(const struct clv_node *node, const char *n
 			return device;
 	}
 	return NULL;
+}
+
+bool clv_is_pci_address(const char *text)
+{
+	static const char form[] = "xxxx:xx:xx.x";
+
+	for (size_t i = 0; i < sizeof(form) - 1; i++) {
+		bool is_digit = isdigit((unsigned char)text[i]) ||
+				(text[i] >= 'a' && text[i] <= 'f');
+
+		if (form[i] == 'x' ? !is_digit : text[i] != form[i])
+			return false;
+	}
+	return text[sizeof(form) - 1] == '\0';
 }
 
 const char *clv_node_identity(const struct clv_node_device *device)

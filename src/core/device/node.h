@@ -186,6 +186,9 @@ void clv_node_device_clear(struct clv_node_device *device);
 /* By name, UUID or PCI address; NULL if there is none. */
 struct clv_node_device *clv_node_find(const struct clv_node *node, const char *name);
 
+/* "0000:3b:00.0" */
+bool clv_is_pci_address(const char *text);
+
 /* What identifies the device for ever: its UUID, or else its PCI address, or else (there
  * is nothing better) its name.  Borrowed. */
 const char *clv_node_identity(const struct clv_node_device *device);

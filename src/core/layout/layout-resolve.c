@@ -55,8 +55,7 @@ int clv_layout_resolve(
 	return 0;
 }
 
-/* "gpu0": a name that an agent has given. */
-static bool is_given_name(const char *name)
+bool clv_is_given_name(const char *name)
 {
 	if (strncmp(name, "gpu", 3) != 0 || !isdigit((unsigned char)name[3]))
 		return false;
@@ -66,7 +65,7 @@ static bool is_given_name(const char *name)
 static bool is_resolved(const struct clv_selector *select)
 {
 	for (size_t i = 0; i < select->n_names; i++) {
-		if (is_given_name(select->names[i]))
+		if (clv_is_given_name(select->names[i]))
 			return false;
 	}
 	return select->n_names > 0 && select->n_indexes == 0 &&
@@ -77,7 +76,7 @@ static bool is_resolved(const struct clv_selector *select)
 bool clv_selector_needs_order(const struct clv_selector *select)
 {
 	for (size_t i = 0; i < select->n_names; i++) {
-		if (is_given_name(select->names[i]))
+		if (clv_is_given_name(select->names[i]))
 			return true;
 	}
 	return select->n_indexes > 0;

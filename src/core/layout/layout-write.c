@@ -51,6 +51,25 @@ static void write_parts(FILE *to, const struct clv_layout_partition *partition)
 	fputc(']', to);
 }
 
+static const char *key_of(const char *name)
+{
+	if (clv_is_given_name(name))
+		return "name";
+	return clv_is_pci_address(name) ? "pci" : "uuid";
+}
+
+/* The key that all of them have, or name, which takes the others too. */
+static const char *key_of_all(const struct clv_selector *select)
+{
+	const char *key = key_of(select->names[0]);
+
+	for (size_t i = 1; i < select->n_names; i++) {
+		if (strcmp(key_of(select->names[i]), key) != 0)
+			return "name";
+	}
+	return key;
+}
+
 /* "select: {...}", without a comma in front of the first. */
 static void write_select(FILE *to, const struct clv_selector *select)
 {
@@ -66,11 +85,14 @@ static void write_select(FILE *to, const struct clv_selector *select)
 		write_text(to, select->model);
 		comma = ", ";
 	}
+	if (select->n_names > 0)
+		fprintf(to, "%s%s: [", comma, key_of_all(select));
 	for (size_t i = 0; i < select->n_names; i++) {
-		fputs(i ? ", " : comma, to);
-		fputs(i ? "" : "name: [", to);
+		fputs(i ? ", " : "", to);
 		write_text(to, select->names[i]);
-		fputs(i + 1 == select->n_names ? "]" : "", to);
+	}
+	if (select->n_names > 0) {
+		fputc(']', to);
 		comma = ", ";
 	}
 	for (size_t i = 0; i < select->n_indexes; i++) {

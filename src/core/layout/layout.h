@@ -137,6 +137,8 @@ int clv_layout_resolve(
 	struct clv_layout *layout, const struct clv_node *node, struct clv_error *err);
 /* Whether all selectors name hardware and nothing else, as resolved ones do. */
 bool clv_layout_is_resolved(const struct clv_layout *layout);
+/* "gpu0": a name that an agent has given. */
+bool clv_is_given_name(const char *name);
 /* Whether what it selects depends on an order: it has an index or a name like gpu0. */
 bool clv_selector_needs_order(const struct clv_selector *select);
 
