@@ -6,7 +6,7 @@ It has no model of GPUs: its answers are in the JSON file that DOUBLE_SCRIPT nam
 test can cause any answer, also those that an agent rarely gives:
 
   node, plan, profiles    the objects themselves
-  layout, wanted          texts; without wanted no layout was applied
+  layout, wanted          texts; without wanted no layout has been applied
   problem                 {"PATH": [status, code, detail]}: in place of an answer
   slow                    {"PATH": seconds}: how long an answer takes
   operation               {"states": [[seconds, {...}], ...]}: the course of operations; with
@@ -120,7 +120,7 @@ class Handler(api_double.Quiet):
     def on_layout(self, method, parts, query, body):
         key = "wanted" if query.get("of") == "wanted" else "layout"
         if key not in script():
-            raise Problem(404, "not_found", "no layout was applied yet")
+            raise Problem(404, "not_found", "no layout has been applied: cleave apply FILE applies one")
         return 200, {"layout": script()[key]}
 
     def on_apply(self, method, parts, query, body):

@@ -161,10 +161,15 @@ class Plans(WithDouble):
         self.assertEqual((result.returncode, json.loads(result.stdout)),
                          (1, plan(DESTROY, MIG_ON, CREATE)))
 
+    def test_diff_before_any_apply(self):
+        self.assert_refused(self.cleave("diff"), 64, "no layout has been applied",
+                            "cleave diff FILE", "cleave apply FILE")
+
     def test_export(self):
         result = self.cleave("export")
         self.assertEqual((result.returncode, result.stdout), (0, self.answers["layout"]))
-        self.assert_refused(self.cleave("export", "--wanted"), 64, "no layout was applied")
+        self.assert_refused(self.cleave("export", "--wanted"), 64, "no layout has been applied",
+                            "cleave apply FILE")
         self.write(wanted="version: 1\n")
         self.assertEqual(self.cleave("export", "--wanted", "-oyaml").stdout, "version: 1\n")
         self.assertEqual(json.loads(self.cleave("export", "-w", "-ojson").stdout),

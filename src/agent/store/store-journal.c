@@ -211,7 +211,8 @@ int clv_store_get_layout(struct clv_store *store, char **ret_text, char **ret_re
 		if (r < 0)
 			clv_error_errno(err, -r, doing);
 	} else if (r == SQLITE_DONE) {
-		r = clv_error_set(err, -ENOENT, "no layout has been applied");
+		r = clv_error_set(err, -ENOENT,
+			"no layout has been applied: cleave apply FILE applies one");
 	} else {
 		r = clv_store_error(err, store->db, r, doing);
 	}

@@ -21,8 +21,13 @@ static int compare_wanted(const struct clv_common *settings)
 
 	if (r)
 		return r;
-	if (clv_client_layout_get(client, true, &wanted, &err) < 0)
-		return clv_cli_fail_client(&err);
+	if (clv_client_layout_get(client, true, &wanted, &err) < 0) {
+		if (strcmp(err.code, "not_found") != 0)
+			return clv_cli_fail_client(&err);
+		return clv_cli_fail(clv_cli_exit_code(err.code),
+			"no layout has been applied: name the file to compare with "
+			"(cleave diff FILE), or apply it first (cleave apply FILE)");
+	}
 	r = clv_plan_show_wanted(settings, wanted, &n_waiting);
 	if (r || n_waiting > 0 || clv_output_is_data(settings->output))
 		return r ? r : n_waiting > 0 ? CLV_EXIT_FALSE : 0;
