@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/os/aside.h"
 
+#include "agent/os/helper.h"
 #include "agent/os/stat.h"
 #include "base/cleanup.h"
 #include "base/socket.h"
@@ -10,7 +11,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -19,24 +19,6 @@
 #define NVIDIA_MAJOR 195u /* Documentation/admin-guide/devices.txt */
 /* The child answers before anything of it may hang. */
 #define ANSWER_MS 10000
-
-static int compare_fds(const void *a, const void *b)
-{
-	return *(const int *)a - *(const int *)b;
-}
-
-void clv_aside_close_all_but(int *kept, uint32_t n)
-{
-	unsigned int from = 0;
-
-	qsort(kept, n, sizeof(*kept), compare_fds);
-	for (uint32_t i = 0; i < n; i++) {
-		if ((unsigned int)kept[i] > from)
-			close_range(from, (unsigned int)kept[i] - 1, 0);
-		from = (unsigned int)kept[i] + 1;
-	}
-	close_range(from, ~0u, 0);
-}
 
 /* The kernel discards the files of a message that is received without room for any, and
  * says so. */
@@ -66,7 +48,7 @@ _Noreturn static void pass_on(int from_fd, int to_fd, void *data, size_t room_by
 	size_t n_files = CLV_SOCKET_FDS_MAX;
 	ssize_t got;
 
-	clv_aside_close_all_but(kept, CLV_ARRAY_SIZE(kept));
+	clv_helper_close_all_but(kept, CLV_ARRAY_SIZE(kept));
 	got = clv_socket_receive(from_fd, data, room_bytes, files, &n_files);
 	if (got > 0)
 		clv_socket_send(to_fd, data, (size_t)got, files,

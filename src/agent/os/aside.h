@@ -2,13 +2,9 @@
 #pragma once
 
 #include <stddef.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 /* Children that do what may hang in a file of a tenant's.  Loop thread only. */
-
-/* A child that hangs must keep no lock and no connection of the agent's. */
-void clv_aside_close_all_but(int *kept, uint32_t n);
 
 /* The children of one tenant's that hang; 0: none. */
 struct clv_aside {

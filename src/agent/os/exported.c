@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/os/exported.h"
 
-#include "agent/os/aside.h"
+#include "agent/os/helper.h"
 #include "arbiter/attach.h"
 #include "base/array.h"
 #include "base/watched.h"
@@ -105,7 +105,7 @@ _Noreturn static void answer(const struct clv_exported *exported, int to_fd)
 	uint64_t n_bytes;
 
 	memcpy(kept + 1, exported->fds, exported->n_fds * sizeof(kept[0]));
-	clv_aside_close_all_but(kept, 1 + exported->n_fds);
+	clv_helper_close_all_but(kept, 1 + exported->n_fds);
 	if (sum_all(exported, &n_bytes))
 		(void)!write(to_fd, &n_bytes, sizeof(n_bytes));
 	_exit(0);

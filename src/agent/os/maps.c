@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/os/maps.h"
 
-#include "agent/os/aside.h"
+#include "agent/os/helper.h"
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -11,17 +11,12 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/sysmacros.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#define END_MS 5
 #define SLOW_NS (10 * CLV_NS_PER_MS)
 
 struct reply {
@@ -35,8 +30,7 @@ struct request {
 	struct clv_maps_search search;
 };
 
-/* The child.  Other threads of the agent may have held any lock when it was made: it
- * calls async-signal-safe functions only, and does not allocate. */
+/* The child. */
 
 /* name: the mapped file's; NULL: none. */
 static bool has_text(const struct clv_maps_search *search, const char *line,
@@ -117,49 +111,6 @@ static int search_here(
 	return r == -ENOENT || r == -ESRCH ? 0 : r;
 }
 
-/* The process's stat file behind the name, which may have any characters: its state is
- * the first.  NULL: it is gone. */
-static const char *read_stat(pid_t pid, char *buffer, size_t room_bytes)
-{
-	_cleanup_close_ int fd = -1;
-	const char *end;
-	char path[32];
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, buffer, room_bytes - 1);
-	if (n < 0)
-		return NULL;
-	buffer[n] = '\0';
-	end = strrchr(buffer, ')');
-	return end ? end + 2 : NULL;
-}
-
-/* ps shows what the child is, and not a second agent: writes over the arguments, whose
- * addresses are the fields 48 and 49 of the stat file. */
-static void take_name(void)
-{
-	static const char name[] = "cleaved --maps";
-	char buffer[1024];
-	const char *at = read_stat(getpid(), buffer, sizeof(buffer));
-	char *begin, *end;
-
-	prctl(PR_SET_NAME, "cleaved-maps");
-	for (int field = 3; at && field < 48; field++) {
-		at = strchr(at, ' ');
-		at += at != NULL;
-	}
-	if (!at)
-		return;
-	begin = (char *)(uintptr_t)strtoull(at, (char **)&at, 10);
-	end = (char *)(uintptr_t)strtoull(at, NULL, 10);
-	if (!begin || end < begin + sizeof(name))
-		return;
-	memset(begin, 0, (size_t)(end - begin));
-	memcpy(begin, name, sizeof(name));
-}
-
 static bool receive(int fd, struct request *ret)
 {
 	size_t n_files = 0;
@@ -168,16 +119,11 @@ static bool receive(int fd, struct request *ret)
 	       (ssize_t)sizeof(*ret);
 }
 
-_Noreturn static void serve(int fd, pid_t agent)
+static void serve(int fd)
 {
 	static struct request request;
-	int kept[] = {fd};
 
-	clv_aside_close_all_but(kept, CLV_ARRAY_SIZE(kept));
-	take_name();
-	/* A child that hangs does not notice the end of its agent by the socket. */
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	while (getppid() == agent && receive(fd, &request)) {
+	while (receive(fd, &request)) {
 		struct reply reply = {.number = request.number};
 		int file_fd = -1;
 
@@ -187,14 +133,12 @@ _Noreturn static void serve(int fd, pid_t agent)
 			break;
 		clv_close_fd(&file_fd);
 	}
-	_exit(0);
 }
 
 /* The agent. */
 
 static struct {
-	int fd; /* of the child's socket; valid while pid is not 0 */
-	pid_t pid;
+	struct clv_helper helper;
 	uint32_t number;
 	/* Killed children.  One that the kernel does not let end keeps its place. */
 	pid_t killed[4];
@@ -206,7 +150,7 @@ static pid_t *find_place(void)
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(child.killed); i++) {
 		pid_t *place = &child.killed[i];
 
-		if (*place == 0 || waitpid(*place, NULL, WNOHANG) != 0) {
+		if (*place == 0 || clv_helper_has_ended(*place)) {
 			*place = 0;
 			return place;
 		}
@@ -216,26 +160,9 @@ static pid_t *find_place(void)
 
 static int start(void)
 {
-	pid_t agent = getpid();
-	int ends[2];
-
 	if (!find_place())
 		return -EBUSY;
-	if (child.pid != 0)
-		return 0;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
-		return -errno;
-	child.pid = fork();
-	if (child.pid == 0)
-		serve(ends[1], agent);
-	close(ends[1]);
-	if (child.pid < 0) {
-		close(ends[0]);
-		child.pid = 0;
-		return -EAGAIN;
-	}
-	child.fd = ends[0];
-	return 0;
+	return child.helper.pid != 0 ? 0 : clv_helper_start(&child.helper, "maps", serve);
 }
 
 void clv_maps_start(void)
@@ -245,17 +172,10 @@ void clv_maps_start(void)
 
 static void stop(void)
 {
-	const struct timespec pause = {.tv_nsec = CLV_NS_PER_MS};
-	pid_t *place = find_place();
+	pid_t *place = find_place(), killed = clv_helper_stop(&child.helper);
 
-	close(child.fd);
-	kill(child.pid, SIGKILL);
-	for (int i = 0; i < END_MS && waitpid(child.pid, NULL, WNOHANG) == 0; i++) {
-		if (i == END_MS - 1 && place)
-			*place = child.pid;
-		nanosleep(&pause, NULL);
-	}
-	child.pid = 0;
+	if (place)
+		*place = killed;
 }
 
 /* The processor time that the child has used, which is little while others use the
@@ -265,7 +185,7 @@ static uint64_t used_ns(void)
 	struct timespec used;
 	clockid_t clock;
 
-	if (clock_getcpuclockid(child.pid, &clock) != 0 ||
+	if (clock_getcpuclockid(child.helper.pid, &clock) != 0 ||
 		clock_gettime(clock, &used) < 0)
 		return UINT64_MAX;
 	return (uint64_t)used.tv_sec * CLV_NS_PER_S + (uint64_t)used.tv_nsec;
@@ -276,7 +196,8 @@ static uint64_t used_ns(void)
 static bool may_go_on(uint64_t began_ns, uint64_t began_used_ns)
 {
 	char buffer[256];
-	const char *state = read_stat(child.pid, buffer, sizeof(buffer));
+	const char *state =
+		clv_helper_read_stat(child.helper.pid, buffer, sizeof(buffer));
 
 	return state && *state == 'R' &&
 	       clv_clock_ns() - began_ns < CLV_MAPS_MOST_MS * CLV_NS_PER_MS &&
@@ -285,7 +206,7 @@ static bool may_go_on(uint64_t began_ns, uint64_t began_used_ns)
 
 static int await_reply(uint64_t began_used_ns, struct reply *ret, int *ret_fd)
 {
-	struct pollfd readable = {.fd = child.fd, .events = POLLIN};
+	struct pollfd readable = {.fd = child.helper.fd, .events = POLLIN};
 	uint64_t began_ns = clv_clock_ns();
 
 	for (;;) {
@@ -297,8 +218,8 @@ static int await_reply(uint64_t began_used_ns, struct reply *ret, int *ret_fd)
 			return -ETIMEDOUT;
 		if (!(readable.revents & (POLLIN | POLLHUP)))
 			continue; /* a signal, or it may go on */
-		if (clv_socket_receive(child.fd, ret, sizeof(*ret), ret_fd, &n_files) !=
-			(ssize_t)sizeof(*ret))
+		if (clv_socket_receive(child.helper.fd, ret, sizeof(*ret), ret_fd,
+			    &n_files) != (ssize_t)sizeof(*ret))
 			return -EIO;
 		if (n_files == 0)
 			*ret_fd = -1;
@@ -321,7 +242,7 @@ int clv_maps_search(const struct clv_maps_search *search, struct clv_maps_found 
 		return -EAGAIN;
 	began_used_ns = used_ns();
 	request.number = ++child.number;
-	r = clv_socket_send(child.fd, &request, sizeof(request), NULL, 0);
+	r = clv_socket_send(child.helper.fd, &request, sizeof(request), NULL, 0);
 	if (r >= 0)
 		r = await_reply(began_used_ns, &reply, &ret->file_fd);
 	if (r < 0) {
