@@ -139,7 +139,8 @@ static void take_fds(struct cmsghdr *header, int *fds, size_t room, size_t *n_fd
 	}
 }
 
-ssize_t clv_socket_receive(int fd, void *data, size_t room_bytes, int *fds, size_t *n_fds)
+static ssize_t receive(
+	int fd, int flags, void *data, size_t room_bytes, int *fds, size_t *n_fds)
 {
 	struct iovec part = {.iov_base = data, .iov_len = room_bytes};
 	union fd_room room = {0};
@@ -153,8 +154,10 @@ ssize_t clv_socket_receive(int fd, void *data, size_t room_bytes, int *fds, size
 	};
 	ssize_t got;
 
+	if (n_fds)
+		*n_fds = 0;
 	do
-		got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+		got = recvmsg(fd, &message, flags | MSG_CMSG_CLOEXEC);
 	while (got < 0 && errno == EINTR);
 	if (got < 0)
 		return -errno;
@@ -169,4 +172,14 @@ ssize_t clv_socket_receive(int fd, void *data, size_t room_bytes, int *fds, size
 		return -EMSGSIZE;
 
 	return got;
+}
+
+ssize_t clv_socket_receive(int fd, void *data, size_t room_bytes, int *fds, size_t *n_fds)
+{
+	return receive(fd, 0, data, room_bytes, fds, n_fds);
+}
+
+ssize_t clv_socket_peek(int fd, void *data, size_t room_bytes, int *fds, size_t *n_fds)
+{
+	return receive(fd, MSG_PEEK, data, room_bytes, fds, n_fds);
 }

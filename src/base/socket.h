@@ -29,3 +29,6 @@ int clv_socket_send(
  * the room in fds on entry and the number received on return; the caller owns them. */
 ssize_t clv_socket_receive(
 	int fd, void *data, size_t room_bytes, int *fds, size_t *n_fds);
+
+/* As clv_socket_receive(), and the message stays.  The files are copies of its own. */
+ssize_t clv_socket_peek(int fd, void *data, size_t room_bytes, int *fds, size_t *n_fds);

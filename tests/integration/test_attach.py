@@ -13,7 +13,7 @@ import time
 import unittest
 
 import silent
-from cli_sandbox import is_alive
+from cli_sandbox import is_alive, state_of
 from harness import (DEVICES_BYTES, HELLO, HERE, MAGIC, NO_SLOT, REPLY, Case, UnixConnection,
                      attach, main, wait_until)
 
@@ -32,32 +32,102 @@ def read_recorded():
     return messages
 
 
+def name_of(pid):
+    with open(f"/proc/{pid}/comm", encoding="ascii") as file:
+        return file.read().strip()
+
+
 class Attach(Case):
     def start_lease(self, **wanted):
         holder = self.holder()
         return holder, holder.lease(**{"share": 0.3, "name": "a", **wanted})
 
+    def start_exporter(self, name):
+        """A process in a lease that outlives it."""
+        exporter = self.holder()
+        lease = exporter.lease(share=.3, name=name, memory_bytes=64 << 20, keep=True)
+        self.agent.request("POST", f"/v1/leases/{name}/holders", {"pid": exporter.pid})
+        self.assertEqual(exporter.do("attach", socket=lease["socket"])["status"], 0)
+        return exporter, lease
+
+    def check_charged(self, name, keeper):
+        """Of the process that has ended the agent has received the file that it sent."""
+        self.assertTrue(wait_until(lambda: not self.lease(name)["processes"]))
+        self.assertEqual(self.lease(name)["memory_overhead_bytes"], 16 << 20)
+        os.kill(keeper, signal.SIGKILL)
+        self.assertTrue(wait_until(lambda: self.lease(name)["memory_overhead_bytes"] == 0))
+
+    def check_export(self, name, exporter):
+        keeper = exporter.do("export_memory", n_bytes=16 << 20)
+        exporter.kill()
+        self.check_charged(name, keeper)
+
     def test_message_before_the_end(self):
         """The agent sees that a process has ended before it has read what that sent last."""
-        exporter, lease = self.start_lease(memory_bytes=64 << 20, keep=True)
-        self.agent.request("POST", "/v1/leases/a/holders", {"pid": exporter.pid})
-        reply = exporter.do("attach", socket=lease["socket"])
-        self.assertEqual(reply["status"], 0, reply)
+        exporter, _ = self.start_exporter("a")
         self.agent.process.send_signal(signal.SIGSTOP)
         self.addCleanup(self.agent.process.send_signal, signal.SIGCONT)
         keeper = exporter.do("export_memory", n_bytes=16 << 20)
         exporter.kill()
         self.agent.process.send_signal(signal.SIGCONT)
-        self.assertTrue(wait_until(lambda: not self.lease("a")["processes"]))
-        self.assertEqual(self.lease("a")["memory_overhead_bytes"], 16 << 20)
-        os.kill(keeper, signal.SIGKILL)
-        self.assertTrue(wait_until(lambda: self.lease("a")["memory_overhead_bytes"] == 0))
+        self.check_charged("a", keeper)
 
-    def reader(self):
-        """The child in which the agent reads mappings."""
-        return int(subprocess.run(
-            ["pgrep", "--parent", str(self.agent.process.pid), "cleaved-maps"],
-            text=True, capture_output=True, check=True).stdout)
+    def helpers(self, name):
+        """The agent's children of that name."""
+        pid = self.agent.process.pid
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+            return {int(child) for child in file.read().split() if name_of(child) == name}
+
+    def is_waiting(self):
+        """Whether the agent waits for one of its children."""
+        call = UnixConnection(self.agent.api)
+        self.addCleanup(call.close)
+        call.request("GET", "/v1/version")
+        return not select.select([call.sock], [], [], .5)[0]
+
+    def send_files(self, path, fds, n):
+        """The agent answers n times: it has received the files of each message before."""
+        for _ in range(n):
+            with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
+                s.settimeout(60)
+                s.connect(path)
+                socket.send_fds(s, [HELLO.pack(MAGIC, 1, 1, 1, NO_SLOT, 0, 0, 0)], fds)
+                self.assertIn(b"was not started inside the lease", s.recv(8192))
+
+    def test_files_of_many_messages(self):
+        """One child receives those that gates may send, and a lease's own one what else its
+        processes send."""
+        page, long = os.memfd_create("page"), os.memfd_create("long")
+        self.addCleanup(os.close, page)
+        self.addCleanup(os.close, long)
+        os.ftruncate(long, 1 << 30)
+        leases = [self.start_lease(name=name, share=.1)[1]["socket"] for name in "abcd"]
+        self.send_files(leases[0], [page], 1)
+        children = self.helpers("cleaved-files")
+        for lease, files in zip(leases[1:], ([page, page], [long], [0])):
+            self.send_files(lease, files, 5)
+            self.assertEqual(self.helpers("cleaved-files"), children)
+            for other in leases:
+                self.send_files(other, [page], 5)
+            before, children = children, self.helpers("cleaved-files")
+            self.assertEqual(len(children - before), 1)
+            self.assertLess(before, children)
+        self.agent.request("DELETE", "/v1/leases/b")
+        self.assertEqual(len(children - self.helpers("cleaved-files")), 1)
+
+    def test_child_that_is_killed(self):
+        """Also when it has been asked: no file is lost."""
+        exporter, lease = self.start_exporter("a")
+        page = os.memfd_create("page")
+        self.addCleanup(os.close, page)
+        self.send_files(lease["socket"], [page], 1)
+        child, = self.helpers("cleaved-files")
+        os.kill(child, signal.SIGSTOP)
+        keeper = exporter.do("export_memory", n_bytes=16 << 20)
+        self.assertTrue(wait_until(self.is_waiting))
+        os.kill(child, signal.SIGKILL)
+        exporter.kill()
+        self.check_charged("a", keeper)
 
     def test_release_after_the_end(self):
         """Whether another process has the memory of one that has ended is not known at once."""
@@ -67,7 +137,8 @@ class Attach(Case):
         self.assertEqual(holder.do("attach_in_child", socket=other["socket"])[1]["status"], 0)
         child, reply = holder.do("attach_in_child", socket=lease["socket"])
         self.assertEqual(reply["status"], 0, reply)
-        os.kill(self.reader(), signal.SIGSTOP)
+        reader, = self.helpers("cleaved-maps")
+        os.kill(reader, signal.SIGSTOP)
         os.kill(child, signal.SIGKILL)
         self.assertTrue(wait_until(lambda: not is_alive(child)))
         status, answer = self.agent.request("DELETE", "/v1/leases/a")
@@ -221,23 +292,40 @@ class Attach(Case):
 
     @unittest.skipUnless(silent.is_possible(), "needs root and /dev/fuse")
     def test_files_that_do_not_close(self):
-        """A file system that does not answer keeps a few children of the agent, and not the
-        agent."""
-        _, lease = self.start_lease()
+        """A file system that does not answer keeps a child of the agent, and neither the agent nor
+        the files of other leases."""
+        exporters = {name: self.start_exporter(name) for name in "abc"}
         file = silent.File()
         self.addCleanup(file.end)
         for n in range(12):
-            s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-            s.settimeout(60)
-            s.connect(lease["socket"])
-            socket.send_fds(s, [HELLO.pack(MAGIC, 1, 1, 1, NO_SLOT, 0, 0, 0)],
-                            [file.fd] * (1 + n % 3))
-            self.assertIn(b"was not started inside the lease", s.recv(8192))
-            s.close()
-        self.assertEqual(len(self.leases()), 1)
-        self.assertTrue(wait_until(lambda: file.closed))
+            self.send_files(exporters["a"][1]["socket"], [file.fd] * (1 + n % 3), 1)
+        self.send_files(exporters["c"][1]["socket"], [file.fd], 1)
+        self.assertTrue(wait_until(lambda: len(file.closed) == 2))
         self.assertNotIn(self.agent.process.pid, file.closed)
-        self.assertLessEqual(len(file.closed), 4)
+        self.check_export("b", exporters["b"][0])
+        children = self.helpers("cleaved-files")
+        self.assertEqual(len(children), 3)
+        self.agent.request("DELETE", "/v1/leases/c?force=true")
+        self.assertEqual(self.helpers("cleaved-files"), children)
+        file.end()
+        self.assertTrue(wait_until(lambda: "D" not in map(state_of, children)))
+        page = os.memfd_create("page")
+        self.addCleanup(os.close, page)
+        self.send_files(exporters["a"][1]["socket"], [page], 2)
+        self.check_export("a", exporters["a"][0])
+        self.assertEqual(len(self.helpers("cleaved-files")), 2)
+
+    @unittest.skipUnless(silent.is_possible(), "needs root and /dev/fuse")
+    def test_files_of_ended_leases_that_do_not_close(self):
+        """A tenant does not get more children of the agent by ending its leases."""
+        holder = self.holder()
+        file = silent.File()  # no process can be started until it answers
+        self.addCleanup(file.end)
+        for n in range(20):
+            self.send_files(holder.lease(share=.1, name="a")["socket"], [file.fd], 1)
+            self.assertTrue(wait_until(lambda: len(file.closed) >= min(n + 1, 16)))
+            self.assertEqual(self.agent.request("DELETE", "/v1/leases/a")[0], 204)
+        self.assertEqual(len(self.helpers("cleaved-files")), 16)
 
     def test_no_more_than_1024(self):
         holder, lease = self.start_lease()

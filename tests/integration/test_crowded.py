@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tenants whose processes have as many mappings as the kernel allows, about: the agent, which has
-to read them, answers all the same.
+"""Tenants that give the agent as much to read as they can: processes with as many mappings as the
+kernel allows, about, and messages with files without end.  It answers all the same.
 
 usage: as harness.py says
 """
@@ -46,6 +46,18 @@ for i in range(63000):
     libc.mmap(None, ctypes.c_size_t(4096), 1 + i % 2, 1, fd, ctypes.c_long(0))
 open(sys.argv[1], "w").close()
 time.sleep(600)
+"""
+# The agent forks for each message that brings a file.
+FLOOD = """
+import os, socket, struct, sys
+sys.path.insert(0, sys.argv[3])
+from harness import EXPORTS, EXPORTS_MAGIC, Attachment
+attachment = Attachment(sys.argv[2])
+attachment.socket.setblocking(True)
+file = os.memfd_create("file")
+open(sys.argv[1], "w").close()
+while True:
+    socket.send_fds(attachment.socket, [EXPORTS.pack(EXPORTS_MAGIC, *[0] * 7)], [file])
 """
 N = 8
 
@@ -93,6 +105,15 @@ class Crowded(Case):
         self.check_answers()
         # What cannot be looked at stays attached.
         self.assertEqual([len(lease["processes"]) for lease in self.leases()], [1] * N)
+
+    def test_messages_with_files_without_end(self):
+        for _ in range(2 * N):
+            holder = self.holder()
+            lease = holder.lease(share=.05)
+            self.crowd(holder, FLOOD, lease["socket"], str(Path(__file__).parent))
+        self.check_answers()
+        # Neither is the connection of another process closed, nor this one's.
+        self.assertEqual([len(lease["processes"]) for lease in self.leases()], [1] * 2 * N)
 
 
 if __name__ == "__main__":

@@ -340,6 +340,15 @@ static void park(struct connection *connection, uint32_t old_slot)
 	sd_event_source_set_enabled(connection->timer, SD_EVENT_ONESHOT);
 }
 
+static ssize_t receive(const struct connection *connection, void *data, size_t room_bytes,
+	int *ret_fd, size_t *ret_n_fds)
+{
+	struct clv_lease *lease = connection->server->lease;
+
+	return clv_aside_receive(&lease->aside, lease->record.tenant, connection->fd,
+		data, room_bytes, ret_fd, ret_n_fds);
+}
+
 static void on_hello(struct connection *connection)
 {
 	struct clv_gate_server *server = connection->server;
@@ -350,8 +359,7 @@ static void on_hello(struct connection *connection)
 	size_t n_fds;
 	ssize_t got;
 
-	got = clv_aside_receive(&server->lease->aside, connection->fd, message,
-		sizeof(message), &report_fd, &n_fds);
+	got = receive(connection, message, sizeof(message), &report_fd, &n_fds);
 	if (got == -EAGAIN)
 		return;
 	if (got == 0 || (got < 0 && got != -EMSGSIZE)) {
@@ -414,8 +422,7 @@ static bool on_message(struct connection *connection)
 	} message;
 	size_t n_fds;
 	int fd = -1;
-	ssize_t got = clv_aside_receive(&connection->server->lease->aside, connection->fd,
-		&message, sizeof(message), &fd, &n_fds);
+	ssize_t got = receive(connection, &message, sizeof(message), &fd, &n_fds);
 
 	if (got == sizeof(message.object) && message.magic == CLV_ATTACH_MAGIC)
 		note_object(connection, fd, &message.object);

@@ -183,8 +183,8 @@ struct clv_lease {
 	TAILQ_HEAD(, clv_outlived) outlived;
 	uint32_t n_outlived;
 	uint64_t outlived_look_at_ns;
-	struct clv_aside aside; /* children that hang in files of this tenant's */
-	pid_t outlived_reader;  /* a child that hangs, or 0 */
+	struct clv_aside aside;
+	pid_t outlived_reader; /* a child that hangs, or 0 */
 	uint64_t lasting_bytes;
 	/* agent/api/show/lease-changes.h; 0: it was in no list yet. */
 	uint64_t seen_hash, seen_revision;

@@ -1,24 +1,168 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/os/aside.h"
 
-#include "agent/os/helper.h"
 #include "agent/os/stat.h"
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/socket.h"
 #include "base/watched.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define NVIDIA_MAJOR 195u /* Documentation/admin-guide/devices.txt */
+/* More than a page's.  The memory of a long file takes time to free. */
+#define MEMFD_MAX_BYTES (UINT64_C(1) << 20)
 /* The child answers before anything of it may hang. */
 #define ANSWER_MS 10000
+/* Children of ended leases of one tenant that the kernel does not let end. */
+#define KILLED_MAX 16u
+
+/* The child. */
+
+/* Only memfds have seals. */
+static bool is_harmless(int fd)
+{
+	struct statx file;
+
+	if (clv_watched_is_list(fd))
+		return true;
+	if (!clv_stat_known(fd, "", &file))
+		return false;
+	return (S_ISCHR(file.stx_mode) && file.stx_rdev_major == NVIDIA_MAJOR) ||
+	       (fcntl(fd, F_GET_SEALS) >= 0 && file.stx_size <= MEMFD_MAX_BYTES);
+}
+
+/* The agent takes a message whose file is harmless from the socket itself, so that
+ * nothing is lost with a child that is killed.  Another message the child takes, so that
+ * it closes the file last. */
+static void answer(int agent_fd, int socket_fd)
+{
+	int files[CLV_SOCKET_FDS_MAX];
+	size_t n_files = CLV_SOCKET_FDS_MAX;
+	bool passes;
+	char byte;
+
+	clv_socket_peek(socket_fd, &byte, sizeof(byte), files, &n_files);
+	passes = n_files == 1 && is_harmless(files[0]);
+	if (!passes)
+		clv_socket_receive(socket_fd, &byte, sizeof(byte), NULL, NULL);
+	clv_socket_send(agent_fd, &passes, sizeof(passes), files, passes);
+	close(socket_fd);
+	while (n_files > 0)
+		close(files[--n_files]);
+	if (!passes)
+		clv_socket_send(agent_fd, &passes, sizeof(passes), NULL, 0);
+}
+
+static void serve(int agent_fd)
+{
+	size_t n_files = 1;
+	int socket_fd;
+	char byte;
+
+	while (clv_socket_receive(agent_fd, &byte, sizeof(byte), &socket_fd, &n_files) >
+		0) {
+		if (n_files == 1)
+			answer(agent_fd, socket_fd);
+		n_files = 1;
+	}
+}
+
+/* The agent. */
+
+struct killed {
+	pid_t pid;
+	char tenant[64];
+};
+
+static struct clv_helper shared;
+static struct {
+	struct killed *items;
+	size_t n;
+} killed;
+
+static void stop(struct clv_helper *child, const char *tenant)
+{
+	pid_t pid = clv_helper_stop(child);
+	struct killed *item = pid != 0 ? CLV_APPEND(killed.items, killed.n) : NULL;
+
+	if (!item)
+		return;
+	item->pid = pid;
+	snprintf(item->tenant, sizeof(item->tenant), "%s", tenant);
+}
+
+static unsigned int count_killed(const char *tenant)
+{
+	unsigned int n = 0;
+
+	for (size_t i = killed.n; i-- > 0;) {
+		if (clv_helper_has_ended(killed.items[i].pid))
+			killed.items[i] = killed.items[--killed.n];
+		else if (strcmp(killed.items[i].tenant, tenant) == 0)
+			n++;
+	}
+	return n;
+}
+
+void clv_aside_end(struct clv_aside *aside, const char *tenant)
+{
+	if (aside->child.pid != 0)
+		stop(&aside->child, tenant);
+}
+
+static bool is_closing(struct clv_aside *aside, const char *tenant)
+{
+	struct pollfd end = {.fd = aside->child.fd, .events = POLLIN};
+	char byte;
+
+	if (!aside->is_closing)
+		return false;
+	if (poll(&end, 1, 0) == 0)
+		return true;
+	aside->is_closing = false;
+	if (clv_socket_receive(end.fd, &byte, sizeof(byte), NULL, NULL) <= 0)
+		stop(&aside->child, tenant);
+	return false;
+}
+
+/* NULL: there is none now. */
+static struct clv_helper *find_child(struct clv_aside *aside, const char *tenant)
+{
+	if (is_closing(aside, tenant) || count_killed(tenant) >= KILLED_MAX)
+		return NULL;
+	if (aside->child.pid != 0)
+		return &aside->child;
+	if (shared.pid == 0 && clv_helper_start(&shared, "files", serve) < 0)
+		return NULL;
+	return &shared;
+}
+
+static bool ask(const struct clv_helper *child, int socket_fd, bool *ret_passes,
+	int *ret_fd, size_t *ret_n_fds)
+{
+	struct pollfd end = {.fd = child->fd, .events = POLLIN};
+
+	*ret_n_fds = 1;
+	return clv_socket_send(child->fd, "", 1, &socket_fd, 1) >= 0 &&
+	       poll(&end, 1, ANSWER_MS) > 0 &&
+	       clv_socket_receive(
+		       child->fd, ret_passes, sizeof(*ret_passes), ret_fd, ret_n_fds) > 0;
+}
+
+static void keep(struct clv_aside *aside, struct clv_helper *child)
+{
+	if (child == &shared) {
+		aside->child = shared;
+		shared.pid = 0;
+	}
+	aside->is_closing = true;
+}
 
 /* The kernel discards the files of a message that is received without room for any, and
  * says so. */
@@ -32,84 +176,27 @@ static bool carries_files(int socket_fd)
 	       (message.msg_flags & MSG_CTRUNC);
 }
 
-/* Only memfds have seals. */
-static bool is_sound(int fd)
+ssize_t clv_aside_receive(struct clv_aside *aside, const char *tenant, int socket_fd,
+	void *data, size_t room_bytes, int *ret_fd, size_t *ret_n_fds)
 {
-	struct statx file;
-
-	return fcntl(fd, F_GET_SEALS) >= 0 || clv_watched_is_list(fd) ||
-	       (clv_stat_known(fd, "", &file) && S_ISCHR(file.stx_mode) &&
-		       file.stx_rdev_major == NVIDIA_MAJOR);
-}
-
-_Noreturn static void pass_on(int from_fd, int to_fd, void *data, size_t room_bytes)
-{
-	int kept[] = {from_fd, to_fd}, files[CLV_SOCKET_FDS_MAX];
-	size_t n_files = CLV_SOCKET_FDS_MAX;
-	ssize_t got;
-
-	clv_helper_close_all_but(kept, CLV_ARRAY_SIZE(kept));
-	got = clv_socket_receive(from_fd, data, room_bytes, files, &n_files);
-	if (got > 0)
-		clv_socket_send(to_fd, data, (size_t)got, files,
-			n_files == 1 && is_sound(files[0]));
-	_exit(0);
-}
-
-static pid_t *find_place(struct clv_aside *aside)
-{
-	for (size_t i = 0; i < CLV_ARRAY_SIZE(aside->hung); i++) {
-		pid_t *place = &aside->hung[i];
-
-		if (*place == 0 || waitpid(*place, NULL, WNOHANG) != 0) {
-			*place = 0;
-			return place;
-		}
-	}
-	return NULL;
-}
-
-static ssize_t receive_in_child(pid_t *place, int socket_fd, void *data,
-	size_t room_bytes, int *ret_fd, size_t *ret_n_fds)
-{
-	struct pollfd end = {.events = POLLIN};
-	int ends[2];
-	ssize_t got;
-
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) <
-		0)
-		return -errno;
-	*place = fork();
-	if (*place == 0)
-		pass_on(socket_fd, ends[1], data, room_bytes);
-	close(ends[1]);
-	end.fd = ends[0];
-	poll(&end, 1, ANSWER_MS);
-	*ret_n_fds = 1;
-	got = clv_socket_receive(ends[0], data, room_bytes, ret_fd, ret_n_fds);
-	close(ends[0]);
-	if (*place < 0) {
-		*place = 0;
-		return -ENOMEM;
-	}
-	/* It closes what it has received: one sound file, or what may hang it. */
-	kill(*place, SIGKILL);
-	if (waitpid(*place, NULL, *ret_n_fds > 0 ? 0 : WNOHANG) != 0)
-		*place = 0;
-	if (got > 0)
-		return got;
-	/* It was too long. */
-	memset(data, 0, room_bytes);
-	return -EMSGSIZE;
-}
-
-ssize_t clv_aside_receive(struct clv_aside *aside, int socket_fd, void *data,
-	size_t room_bytes, int *ret_fd, size_t *ret_n_fds)
-{
-	pid_t *place = carries_files(socket_fd) ? find_place(aside) : NULL;
+	struct clv_helper *child;
+	bool passes = true;
+	ssize_t got = 0;
 
 	*ret_n_fds = 0;
-	return place ? receive_in_child(
-			       place, socket_fd, data, room_bytes, ret_fd, ret_n_fds)
-		     : clv_socket_receive(socket_fd, data, room_bytes, NULL, ret_n_fds);
+	if (!carries_files(socket_fd))
+		return clv_socket_receive(socket_fd, data, room_bytes, NULL, NULL);
+	/* A child that was killed is replaced once. */
+	for (int i = 0; i < 2 && (child = find_child(aside, tenant)); i++) {
+		got = clv_socket_peek(socket_fd, data, room_bytes, NULL, NULL);
+		if (ask(child, socket_fd, &passes, ret_fd, ret_n_fds))
+			break;
+		*ret_n_fds = 0;
+		stop(child, tenant);
+	}
+	if (!passes) {
+		keep(aside, child);
+		return got;
+	}
+	return clv_socket_receive(socket_fd, data, room_bytes, NULL, NULL);
 }

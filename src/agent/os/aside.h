@@ -1,20 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "agent/os/helper.h"
+
 #include <stddef.h>
-#include <sys/types.h>
 
-/* Children that do what may hang in a file of a tenant's.  Loop thread only. */
+/* Messages that bring files of a tenant's.  Before a descriptor is closed the kernel asks
+ * the file system, and a tenant's (FUSE) may never answer.  So a child looks at the
+ * files, and passes on one that is harmless.  Loop thread only. */
 
-/* The children of one tenant's that hang; 0: none. */
+/* A lease's own child, from its first file that is not harmless on: this may keep the
+ * child from closing it, and one child serves all other leases.  All zero at the start.
+ */
 struct clv_aside {
-	pid_t hung[4];
+	struct clv_helper child;
+	bool is_closing; /* and says so when it has closed the file */
 };
 
 /* Receives a message as clv_socket_receive() does, and one file at most: a page's, a
- * list's (agent/os/exported.h) or an NVIDIA GPU's.  Before a file of another kind is
- * closed the kernel asks its file system, and a tenant's (FUSE) may never answer.  So a
- * child receives the files, and passes on one of these kinds.  While too many children
- * hang, messages come without files. */
-ssize_t clv_aside_receive(struct clv_aside *aside, int socket_fd, void *data,
-	size_t room_bytes, int *ret_fd, size_t *ret_n_fds);
+ * list's (agent/os/exported.h) or an NVIDIA GPU's.  While a file of an earlier message of
+ * the lease is not closed, messages come without files.  tenant: of the lease. */
+ssize_t clv_aside_receive(struct clv_aside *aside, const char *tenant, int socket_fd,
+	void *data, size_t room_bytes, int *ret_fd, size_t *ret_n_fds);
+
+/* The lease ends. */
+void clv_aside_end(struct clv_aside *aside, const char *tenant);
