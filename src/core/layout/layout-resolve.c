@@ -6,7 +6,6 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,13 +52,6 @@ int clv_layout_resolve(
 			clv_layout_remove_rule(layout, i);
 	}
 	return 0;
-}
-
-bool clv_is_given_name(const char *name)
-{
-	if (strncmp(name, "gpu", 3) != 0 || !isdigit((unsigned char)name[3]))
-		return false;
-	return name[3 + strspn(name + 3, "0123456789")] == '\0';
 }
 
 static bool is_resolved(const struct clv_selector *select)

@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,4 +101,11 @@ int clv_selector_add_name(struct clv_selector *select, const char *name)
 		return -ENOMEM;
 	snprintf(*slot, sizeof(*slot), "%s", name);
 	return 0;
+}
+
+bool clv_is_given_name(const char *name)
+{
+	if (strncmp(name, "gpu", 3) != 0 || !isdigit((unsigned char)name[3]))
+		return false;
+	return name[3 + strspn(name + 3, "0123456789")] == '\0';
 }

@@ -621,8 +621,7 @@ static void find_shown(struct source *source)
 		shown->lease = lease;
 		shown->labels = clv_exposition_labels(&labels);
 		if (has_worked(lease))
-			shown->has_worked =
-				source->n_worked++ < CLV_METRICS_WORKED_MAX;
+			shown->has_worked = source->n_worked++ < CLV_METRICS_WORKED_MAX;
 	}
 }
 

@@ -6,8 +6,8 @@
 
 struct clv_agent;
 
-/* Every active lease has metrics of what it was promised, and those in which a program has
- * run have metrics of its work too: only so many leases, the oldest ones.  The others
+/* Every active lease has metrics of what it was promised, and those in which a program
+ * has run have metrics of its work too: only so many leases, the oldest ones.  The others
  * count in the metrics of devices and tenants; cleave_leases_without_metrics is their
  * number. */
 #define CLV_METRICS_WORKED_MAX 1000u
