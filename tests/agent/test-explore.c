@@ -56,6 +56,11 @@ struct model {
 };
 static struct model model;
 
+/* The leases that were placed on the way to a state. */
+#define PLACED_MAX (2 * DEPTH_MAX)
+static char placed[PLACED_MAX][CLV_LEASE_ID_MAX];
+static unsigned int n_placed;
+
 static bool target[N_GPUS][N_STARTS]; /* of the layout */
 #define RULES                                                                      \
 	"version: 1\n"                                                             \
@@ -327,6 +332,25 @@ static void check_place(const struct clv_lease *lease)
 	}
 }
 
+/* Of the leases that have a place, those that had none when this was called last. */
+static void check_new_places(void)
+{
+	const struct clv_lease *lease;
+
+	TAILQ_FOREACH(lease, clv_ledger_leases(world.agent.ledger), entry)
+	{
+		bool is_known = lease->record.is_queued;
+
+		for (unsigned int i = 0; i < n_placed && !is_known; i++)
+			is_known = strcmp(placed[i], lease->record.id) == 0;
+		if (is_known)
+			continue;
+		check_place(lease);
+		must(n_placed < PLACED_MAX, "more leases than a path can have");
+		snprintf(placed[n_placed++], sizeof(placed[0]), "%s", lease->record.id);
+	}
+}
+
 static void ask_for_lease(bool waits)
 {
 	struct clv_lease_request request = world_request(60); /* no room for two */
@@ -336,10 +360,7 @@ static void ask_for_lease(bool waits)
 	world_process(pid, 1);
 	snprintf(request.profile, sizeof(request.profile), PROFILE);
 	request.wait = waits;
-	if (world_create(&request, ALICE, pid, &lease) < 0)
-		return;
-	if (!lease->record.is_queued)
-		check_place(lease);
+	world_create(&request, ALICE, pid, &lease);
 }
 
 static pid_t oldest_holder(void)
@@ -461,33 +482,57 @@ static void happen(enum event event)
 		answer(event);
 	}
 	model.is_kept |= last() && last()->state == DONE;
+	check_new_places();
 	world_check();
 }
 
 /* --- The end of each state --- */
 
-/* Whether an operation that ended under an earlier agent is listed as failed. */
-static bool has_failed_before(void)
+static bool is_of(const json_t *item, unsigned int gpu)
 {
-	json_t *past = clv_apply_past(world.agent.apply), *item;
-	bool has = false;
-	size_t i;
+	const char *uuid = json_string_value(json_object_get(item, "uuid"));
 
-	json_array_foreach (past, i, item)
-		has |= strcmp(json_string_value(json_object_get(item, "state")),
-			       clv_operation_states[FAILED]) == 0;
-	json_decref(past);
-	return has;
+	return uuid && uuid[4] == (gpu ? '1' : '0');
 }
 
-/* Whether the agent says that a GPU is neither as before nor as the layout wants it. */
+/* Whether the last operation, or one of an earlier agent, lists this GPU as left. */
+static bool is_left(unsigned int gpu)
+{
+	json_t *past = clv_apply_past(world.agent.apply), *item, *left;
+	const struct clv_operation *op = last();
+	bool is = false;
+	size_t i, k;
+
+	json_array_foreach (op ? op->left_json : NULL, i, left)
+		is |= is_of(left, gpu);
+	json_array_foreach (past, i, item) {
+		json_array_foreach (json_object_get(item, "left"), k, left)
+			is |= is_of(left, gpu);
+	}
+	json_decref(past);
+	return is;
+}
+
+/* Whether the kept layout is listed as not applied on this GPU. */
+static bool is_waited_for(unsigned int gpu)
+{
+	json_t *devices = clv_reapply_to_json(world.agent.reapply), *item;
+	bool is = false;
+	size_t i;
+
+	json_array_foreach (devices, i, item)
+		is |= is_of(item, gpu) &&
+		      strcmp(json_string_value(json_object_get(item, "state")),
+			      "applied") != 0;
+	json_decref(devices);
+	return is;
+}
+
+/* Whether the agent says that this GPU is neither as before nor as the layout wants it.
+ */
 static bool is_said(unsigned int gpu)
 {
-	const struct clv_operation *op = last();
-
-	return model.is_lost[gpu] || clv_reapply_n_waiting(world.agent.reapply) > 0 ||
-	       (op && op->state == FAILED && op->error.code != 0 && op->before) ||
-	       has_failed_before();
+	return model.is_lost[gpu] || is_waited_for(gpu) || is_left(gpu);
 }
 
 static bool is_as(unsigned int gpu, const bool wanted[N_GPUS][N_STARTS])
@@ -553,6 +598,7 @@ static void settle(void)
 			pass_time();
 		else
 			break;
+		check_new_places();
 	}
 	world_check();
 	model.is_kept |= last() && last()->state == DONE;
@@ -632,6 +678,20 @@ static uint64_t hash_devices(uint64_t hash)
 	return hash;
 }
 
+/* Whether an operation that ended under an earlier agent is listed as failed. */
+static bool has_failed_before(void)
+{
+	json_t *past = clv_apply_past(world.agent.apply), *item;
+	bool has = false;
+	size_t i;
+
+	json_array_foreach (past, i, item)
+		has |= strcmp(json_string_value(json_object_get(item, "state")),
+			       clv_operation_states[FAILED]) == 0;
+	json_decref(past);
+	return has;
+}
+
 static uint64_t hash_state(void)
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -689,6 +749,7 @@ static void begin(const struct scenario *scenario)
 	world_begin_ephemeral();
 	if (scenario->keeps)
 		clv_ephemeral_add(world.agent.ephemeral, "gpu0/" PROFILE "@0", false);
+	n_placed = 0;
 	model = (struct model){.is_there = {{true, false}, {false, false}}};
 	memcpy(model.before, model.is_there, sizeof(model.before));
 	target[0][0] = scenario->keeps;

@@ -70,6 +70,31 @@ bool clv_back_leave(
 	return true;
 }
 
+struct unreadable {
+	struct clv_operation *op;
+	const char *why;
+};
+
+static bool leave_unreadable(void *userdata, const char *uuid)
+{
+	const struct unreadable *unreadable = userdata;
+
+	leave(unreadable->op, uuid, unreadable->why);
+	return true;
+}
+
+void clv_back_leave_all(struct clv_operation *op, const struct clv_error *why)
+{
+	struct unreadable unreadable = {op, why->msg};
+	struct clv_layout layout = {0};
+	struct clv_error err;
+
+	if (clv_layout_parse(op->before, strlen(op->before), "the node as it was",
+		    &layout, &err) >= 0)
+		clv_layout_keep(&layout, leave_unreadable, &unreadable);
+	clv_layout_clear(&layout);
+}
+
 struct back {
 	struct clv_operation *op;
 	const struct clv_node *node;

@@ -21,6 +21,9 @@ int clv_back_plan(struct clv_operation *op, const struct clv_node *node,
  * left already. */
 bool clv_back_leave(
 	struct clv_operation *op, const char *uuid, const struct clv_error *why);
+/* Adds all devices of the operation that are not left already: the node cannot be read.
+ */
+void clv_back_leave_all(struct clv_operation *op, const struct clv_error *why);
 /* The devices that were left, why, and what is left to do on them. */
 json_t *clv_back_left_to_json(struct clv_operation *op);
 /* The same as a sentence, from op->left_json. */

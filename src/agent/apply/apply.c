@@ -180,6 +180,8 @@ void clv_operation_fail(struct clv_operation *op, const struct clv_error *why)
 
 	assert(why->code < 0);
 	if (op->state == ROLLING_BACK) {
+		clv_back_leave_all(op, why);
+		op->left_json = clv_back_left_to_json(op);
 		snprintf(more, sizeof(more),
 			"it could not be put back (%.200s): see cleave plan", why->msg);
 		add_to_error(op, more);
