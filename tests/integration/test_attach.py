@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The sockets where gates attach, and the leases that an agent adopts from an earlier one."""
+import contextlib
 import os
 import random
 import select
@@ -16,6 +17,8 @@ import silent
 from cli_sandbox import is_alive, state_of
 from harness import (DEVICES_BYTES, HELLO, HERE, MAGIC, NO_SLOT, REPLY, Case, UnixConnection,
                      attach, main, wait_until)
+
+KERNEL = tuple(int(number) for number in os.uname().release.split(".")[:2])
 
 
 def read_recorded():
@@ -35,6 +38,21 @@ def read_recorded():
 def name_of(pid):
     with open(f"/proc/{pid}/comm", encoding="ascii") as file:
         return file.read().strip()
+
+
+def lingering_socket(case):
+    """The kernel closes it once its peer has read, which never does."""
+    server = socket.create_server(("127.0.0.1", 0))
+    lingering = socket.create_connection(server.getsockname())
+    peer, _ = server.accept()
+    for kept in (server, peer):
+        case.addCleanup(kept.close)
+    lingering.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("2i", 1, 3600))
+    lingering.setblocking(False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            lingering.send(bytes(65536))
+    return lingering
 
 
 class Attach(Case):
@@ -326,6 +344,30 @@ class Attach(Case):
             self.assertTrue(wait_until(lambda: len(file.closed) >= min(n + 1, 16)))
             self.assertEqual(self.agent.request("DELETE", "/v1/leases/a")[0], 204)
         self.assertEqual(len(self.helpers("cleaved-files")), 16)
+
+    def test_sockets_that_linger(self):
+        """To close one keeps who does it waiting as long as its owner has set."""
+        _, lease = self.start_lease()
+        lingering, unread = lingering_socket(self), lingering_socket(self)
+        s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.addCleanup(s.close)
+        self.agent.process.send_signal(signal.SIGSTOP)
+        s.connect(lease["socket"])
+        s.send(b"no hello")
+        socket.send_fds(s, [b"more"], [unread.fileno()])
+        unread.close()
+        self.agent.process.send_signal(signal.SIGCONT)
+        call = socket.socket(socket.AF_UNIX)
+        self.addCleanup(call.close)
+        call.connect(self.agent.api)
+        if KERNEL < (6, 16):
+            socket.send_fds(call, [b"GET"], [lingering.fileno()])
+        else:
+            with self.assertRaises(PermissionError):
+                socket.send_fds(call, [b"GET"], [lingering.fileno()])
+            lingering.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, bytes(8))
+        lingering.close()
+        self.assertEqual(len(self.leases()), 1)
 
     def test_no_more_than_1024(self):
         holder, lease = self.start_lease()

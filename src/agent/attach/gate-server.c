@@ -17,6 +17,7 @@
 #include "agent/lease/outlived.h"
 #include "agent/lease/sm.h"
 #include "agent/os/aside.h"
+#include "agent/os/poll.h"
 #include "agent/record/agent.h"
 #include "agent/record/notify.h"
 #include "arbiter/arbiter.h"
@@ -27,7 +28,6 @@
 #include "base/socket.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -274,7 +274,7 @@ static void read_rest(struct clv_attached *process)
 	struct connection *connection = server ? find_connection(server, process) : NULL;
 	struct pollfd input = {.fd = connection ? connection->fd : -1, .events = POLLIN};
 
-	for (int i = 0; i < REST_MAX && poll(&input, 1, 0) > 0; i++) {
+	for (int i = 0; i < REST_MAX && clv_poll(&input, 0) > 0; i++) {
 		if (!on_message(connection))
 			return;
 	}

@@ -12,6 +12,7 @@
 #include "agent/event/counters.h"
 #include "agent/http/http-internal.h"
 #include "agent/http/problem.h"
+#include "agent/os/poll.h"
 #include "agent/os/wire.h"
 #include "agent/record/agent.h"
 #include "base/cleanup.h"
@@ -22,7 +23,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -762,7 +762,7 @@ bool clv_http_has_input(const struct clv_http *http)
 			http->servers[i].daemon, MHD_DAEMON_INFO_EPOLL_FD);
 		struct pollfd waiting = {.fd = info->epoll_fd, .events = POLLIN};
 
-		if (poll(&waiting, 1, 0) > 0)
+		if (clv_poll(&waiting, 0) > 0)
 			return true;
 	}
 	return false;

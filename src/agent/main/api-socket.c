@@ -4,17 +4,20 @@
 
 #include "agent/http/http.h"
 #include "agent/main/service.h"
+#include "agent/os/poll.h"
 #include "agent/record/agent.h"
 #include "base/log.h"
 #include "base/socket.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #define BACKLOG 4096
+#ifndef SO_PASSRIGHTS
+#define SO_PASSRIGHTS 83
+#endif
 
 static void socket_path(const struct clv_agent *agent, char *ret, size_t ret_bytes)
 {
@@ -33,6 +36,9 @@ int clv_api_socket_serve(struct clv_agent *agent, struct clv_error *err)
 			path, SOCK_STREAM, agent->config.is_system ? 0666 : 0600, err);
 	if (listener.fd < 0)
 		return listener.fd;
+	/* From Linux 6.16 on no message brings files, which the API has no use for.
+	 * serve_events() of loop.c has what they do. */
+	setsockopt(listener.fd, SOL_SOCKET, SO_PASSRIGHTS, &(int){0}, sizeof(int));
 	/* With a full backlog connect() fails at once, and a burst of callers must not
 	 * fail. */
 	if (listen(listener.fd, BACKLOG) < 0)
@@ -58,12 +64,12 @@ bool clv_api_socket_try_remove(struct clv_agent *agent)
 	/* The manager starts the next agent for later callers; only those already queued
 	 * count. */
 	if (clv_service_keeps_socket(&agent->config))
-		return poll(&waiting, 1, 0) <= 0;
+		return clv_poll(&waiting, 0) <= 0;
 	socket_path(agent, path, sizeof(path));
 	snprintf(hidden, sizeof(hidden), "%s.leaving", path);
 	if (rename(path, hidden) < 0)
 		return true;
-	if (poll(&waiting, 1, 0) > 0) {
+	if (clv_poll(&waiting, 0) > 0) {
 		/* No other agent can have bound the name meanwhile, because that takes
 		 * the lock. */
 		if (rename(hidden, path) < 0)

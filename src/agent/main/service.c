@@ -7,6 +7,7 @@
 #include "agent/device/devices.h"
 #include "agent/http/http.h"
 #include "agent/ledger/ledger.h"
+#include "agent/os/poll.h"
 #include "agent/record/agent.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -15,7 +16,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,7 +71,7 @@ static bool journal_has_room(void)
 	uint64_t now_ns = clv_clock_ns();
 	int wait_ms = now_ns < journal.full_until_ns ? 0 : FULL_WAIT_MS;
 
-	if (journal.fd < 0 || poll(&queue, 1, wait_ms) != 0)
+	if (journal.fd < 0 || clv_poll(&queue, wait_ms) != 0)
 		return true;
 	if (wait_ms > 0)
 		journal.full_until_ns = clv_clock_ns() + FULL_PAUSE_NS;

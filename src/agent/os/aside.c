@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/os/aside.h"
 
+#include "agent/os/poll.h"
 #include "agent/os/stat.h"
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/socket.h"
 #include "base/watched.h"
 
-#include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -123,7 +123,7 @@ static bool is_closing(struct clv_aside *aside, const char *tenant)
 
 	if (!aside->is_closing)
 		return false;
-	if (poll(&end, 1, 0) == 0)
+	if (clv_poll(&end, 0) == 0)
 		return true;
 	aside->is_closing = false;
 	if (clv_socket_receive(end.fd, &byte, sizeof(byte), NULL, NULL) <= 0)
@@ -150,7 +150,7 @@ static bool ask(const struct clv_helper *child, int socket_fd, bool *ret_passes,
 
 	*ret_n_fds = 1;
 	return clv_socket_send(child->fd, "", 1, &socket_fd, 1) >= 0 &&
-	       poll(&end, 1, ANSWER_MS) > 0 &&
+	       clv_poll(&end, ANSWER_MS) > 0 &&
 	       clv_socket_receive(
 		       child->fd, ret_passes, sizeof(*ret_passes), ret_fd, ret_n_fds) > 0;
 }

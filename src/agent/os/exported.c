@@ -2,13 +2,13 @@
 #include "agent/os/exported.h"
 
 #include "agent/os/helper.h"
+#include "agent/os/poll.h"
 #include "arbiter/attach.h"
 #include "base/array.h"
 #include "base/watched.h"
 
 #include <fcntl.h>
 #include <linux/kcmp.h>
-#include <poll.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -144,7 +144,7 @@ bool clv_exported_sum(
 	close(ends[1]);
 	end.fd = ends[0];
 	/* Without a child it is the end of the pipe. */
-	has_answered = poll(&end, 1, ANSWER_MS) > 0;
+	has_answered = clv_poll(&end, ANSWER_MS) > 0;
 	if (*reader > 0)
 		kill(*reader, SIGKILL);
 	if (*reader < 0 || has_ended(*reader, has_answered ? 0 : WNOHANG))

@@ -2,6 +2,7 @@
 #include "agent/os/maps.h"
 
 #include "agent/os/helper.h"
+#include "agent/os/poll.h"
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -10,7 +11,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -213,7 +213,7 @@ static int await_reply(uint64_t began_used_ns, struct reply *ret, int *ret_fd)
 		size_t n_files = 1;
 
 		readable.revents = 0;
-		if (poll(&readable, 1, CLV_MAPS_MS) == 0 &&
+		if (clv_poll(&readable, CLV_MAPS_MS) == 0 &&
 			!may_go_on(began_ns, began_used_ns))
 			return -ETIMEDOUT;
 		if (!(readable.revents & (POLLIN | POLLHUP)))

@@ -4,6 +4,7 @@
  * server's. */
 #include "agent/os/processes.h"
 
+#include "agent/os/poll.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -12,7 +13,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -166,7 +166,7 @@ bool clv_process_is_dead(int pidfd)
 {
 	struct pollfd p = {.fd = pidfd, .events = POLLIN};
 
-	return poll(&p, 1, 0) > 0;
+	return clv_poll(&p, 0) > 0;
 }
 
 int clv_process_open(const struct clv_process_id *id)
