@@ -14,38 +14,47 @@
 #define PART 100
 #define FIRST_PART 20
 #define RECENT_NS (60 * CLV_NS_PER_S)
-/* How long a tenant's other processes, and those of its next leases, are taken for as
- * slow. */
+/* How long a lease, a tenant's other leases, and its next ones are taken for as slow. */
 #define KEPT_NS (600 * CLV_NS_PER_S)
 
-bool clv_slow_looks_allow(
-	const struct clv_slow_looks *slow, const char *tenant, uint64_t now_ns)
+/* ret_n_slow: how many places are taken. */
+static bool is_slow(const struct clv_slow_group *group, const char *name, uint64_t now_ns,
+	unsigned int *ret_n_slow)
 {
-	unsigned int n_slow = 0;
-
-	if (now_ns >= slow->next_ns)
-		return true;
-	for (size_t i = 0; i < CLV_SLOW_TENANTS; i++) {
-		if (slow->tenants[i].until_ns <= now_ns)
+	*ret_n_slow = 0;
+	for (size_t i = 0; i < CLV_SLOW_PLACES; i++) {
+		if (group->places[i].until_ns <= now_ns)
 			continue;
-		if (strcmp(slow->tenants[i].name, tenant) == 0)
-			return false;
-		n_slow++;
+		if (strcmp(group->places[i].name, name) == 0)
+			return true;
+		++*ret_n_slow;
 	}
-	/* Of further tenants it is not known that they are fast. */
-	return n_slow < CLV_SLOW_TENANTS;
+	return false;
 }
 
-/* The tenant's place, or a free one.  NULL: all are taken. */
-static struct clv_slow_tenant *place_of(
-	struct clv_slow_looks *slow, const char *tenant, uint64_t now_ns)
+bool clv_slow_looks_allow(const struct clv_slow_looks *slow, const char *lease,
+	const char *tenant, uint64_t now_ns)
 {
-	struct clv_slow_tenant *is_free = NULL;
+	unsigned int n_slow;
 
-	for (size_t i = 0; i < CLV_SLOW_TENANTS; i++) {
-		struct clv_slow_tenant *place = &slow->tenants[i];
+	if (is_slow(&slow->leases, lease, now_ns, &n_slow))
+		return now_ns >= slow->leases.next_ns;
+	/* While all places are taken it is not known that further tenants are fast. */
+	return now_ns >= slow->tenants.next_ns ||
+	       (!is_slow(&slow->tenants, tenant, now_ns, &n_slow) &&
+		       n_slow < CLV_SLOW_PLACES);
+}
 
-		if (strcmp(place->name, tenant) == 0)
+/* The name's place, or a free one.  NULL: all are taken. */
+static struct clv_slow_place *place_of(
+	struct clv_slow_group *group, const char *name, uint64_t now_ns)
+{
+	struct clv_slow_place *is_free = NULL;
+
+	for (size_t i = 0; i < CLV_SLOW_PLACES; i++) {
+		struct clv_slow_place *place = &group->places[i];
+
+		if (strcmp(place->name, name) == 0)
 			return place;
 		if (place->until_ns <= now_ns)
 			is_free = place;
@@ -53,34 +62,50 @@ static struct clv_slow_tenant *place_of(
 	return is_free;
 }
 
-void clv_slow_looks_note(struct clv_slow_looks *slow, const char *tenant,
-	uint64_t took_ns, uint64_t now_ns)
+static void keep(struct clv_slow_group *group, const char *name, uint64_t now_ns)
 {
-	struct clv_slow_tenant *place = place_of(slow, tenant, now_ns);
+	struct clv_slow_place *place = place_of(group, name, now_ns);
 
-	slow->part = now_ns < slow->next_ns + RECENT_NS ? slow->part + FIRST_PART : 0;
-	if (slow->part < FIRST_PART || slow->next_ns == 0)
-		slow->part = FIRST_PART;
-	else if (slow->part > PART)
-		slow->part = PART;
-	slow->next_ns = now_ns + slow->part * took_ns;
 	if (!place)
 		return;
-	place->until_ns = slow->next_ns + KEPT_NS;
-	snprintf(place->name, sizeof(place->name), "%s", tenant);
+	place->until_ns = now_ns + KEPT_NS;
+	snprintf(place->name, sizeof(place->name), "%s", name);
 }
 
-int clv_slow_looks_find_page(struct clv_slow_looks *slow, const char *tenant, pid_t pid,
-	const struct stat *page)
+static void charge(struct clv_slow_group *group, uint64_t took_ns, uint64_t now_ns)
+{
+	group->part = now_ns < group->next_ns + RECENT_NS ? group->part + FIRST_PART : 0;
+	if (group->part < FIRST_PART || group->next_ns == 0)
+		group->part = FIRST_PART;
+	else if (group->part > PART)
+		group->part = PART;
+	group->next_ns = now_ns + group->part * took_ns;
+}
+
+void clv_slow_looks_note(struct clv_slow_looks *slow, const char *lease,
+	const char *tenant, uint64_t took_ns, uint64_t now_ns)
+{
+	unsigned int n_slow;
+	bool was_slow = is_slow(&slow->leases, lease, now_ns, &n_slow);
+
+	charge(&slow->leases, took_ns, now_ns);
+	if (!was_slow)
+		charge(&slow->tenants, took_ns, now_ns);
+	keep(&slow->leases, lease, now_ns);
+	keep(&slow->tenants, tenant, now_ns);
+}
+
+int clv_slow_looks_find_page(struct clv_slow_looks *slow, const char *lease,
+	const char *tenant, pid_t pid, const struct stat *page)
 {
 	uint64_t began_ns = clv_clock_ns(), now_ns;
 	int r;
 
-	if (!clv_slow_looks_allow(slow, tenant, began_ns))
+	if (!clv_slow_looks_allow(slow, lease, tenant, began_ns))
 		return -EAGAIN;
 	r = page ? clv_maps_file(pid, page->st_dev, page->st_ino) : clv_maps_report(pid);
 	now_ns = clv_clock_ns();
 	if (clv_maps_was_slow())
-		clv_slow_looks_note(slow, tenant, now_ns - began_ns, now_ns);
+		clv_slow_looks_note(slow, lease, tenant, now_ns - began_ns, now_ns);
 	return r;
 }

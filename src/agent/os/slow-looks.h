@@ -8,29 +8,36 @@
 
 /* Looks at mappings that take long, in which the agent's loop waits.  A process may have
  * sixty thousand mappings, and a tenant may have any number of such processes: were each
- * looked at as often as others, no request would be answered.  So all slow looks together
- * take a hundredth of the time, and those at other tenants' processes go on. */
+ * looked at as often as others, no request would be answered.  So the looks for leases
+ * that had a slow one take together a hundredth of the time, and so do the slow ones
+ * among the looks for their tenants' other leases.  All other looks go on. */
 
-#define CLV_SLOW_TENANTS 16 /* while so many are slow, all are taken for slow */
+#define CLV_SLOW_PLACES 16
 
-struct clv_slow_looks {
+struct clv_slow_group {
 	uint64_t next_ns; /* no slow look before */
 	uint64_t part;    /* of the time, for the last one */
-	struct clv_slow_tenant {
+	struct clv_slow_place {
 		char name[64];
 		uint64_t until_ns; /* taken for slow until then */
-	} tenants[CLV_SLOW_TENANTS];
+	} places[CLV_SLOW_PLACES];
 };
 
-/* Whether the next look at a process of the tenant may take place now. */
-bool clv_slow_looks_allow(
-	const struct clv_slow_looks *slow, const char *tenant, uint64_t now_ns);
+struct clv_slow_looks {
+	struct clv_slow_group leases; /* by id; others are known by their tenants only */
+	struct clv_slow_group
+		tenants; /* while so many are slow, all are taken for slow */
+};
 
-/* A look at a process of the tenant was slow, and the loop has waited for so long. */
-void clv_slow_looks_note(struct clv_slow_looks *slow, const char *tenant,
-	uint64_t took_ns, uint64_t now_ns);
+/* Whether the next look for the lease of the tenant may take place now. */
+bool clv_slow_looks_allow(const struct clv_slow_looks *slow, const char *lease,
+	const char *tenant, uint64_t now_ns);
 
-/* Whether the tenant's process maps the report page, or any one (NULL): as
- * clv_maps_file(), and -EAGAIN while it may not be looked at. */
-int clv_slow_looks_find_page(struct clv_slow_looks *slow, const char *tenant, pid_t pid,
-	const struct stat *page);
+/* A look for the lease was slow, and the loop has waited for so long. */
+void clv_slow_looks_note(struct clv_slow_looks *slow, const char *lease,
+	const char *tenant, uint64_t took_ns, uint64_t now_ns);
+
+/* Whether the process maps the report page, or any one (NULL): as clv_maps_file(), and
+ * -EAGAIN while it may not be looked at. */
+int clv_slow_looks_find_page(struct clv_slow_looks *slow, const char *lease,
+	const char *tenant, pid_t pid, const struct stat *page);

@@ -245,13 +245,13 @@ static void note_slow(struct clv_ungated *ungated, struct clv_lease *lease, pid_
 {
 	uint64_t now_ns = clv_clock_ns();
 
-	clv_slow_looks_note(&ungated->agent->slow_looks, lease->record.tenant,
-		now_ns - began_ns, now_ns);
+	clv_slow_looks_note(&ungated->agent->slow_looks, lease->record.id,
+		lease->record.tenant, now_ns - began_ns, now_ns);
 	if (lease->truth.unread_until_s > 0)
 		return; /* the event was emitted before */
 	clv_lease_emit(lease, CLV_EVENT_PROCESSES_UNCHECKED,
-		"the mappings of process %d take long to read: the processes of its "
-		"tenant are checked less often for APIs without a gate",
+		"the mappings of process %d take long to read: the processes of the "
+		"lease are checked less often for APIs without a gate",
 		(int)pid);
 	lease->truth.unread_until_s = ungated->now_s;
 }
@@ -351,8 +351,8 @@ static bool look_at(struct clv_ungated *ungated, struct tick *tick, size_t at)
 	tick->n_sizes++;
 	lease->truth.n_sizes++;
 	if (!is_due(ungated, process, vm_bytes) ||
-		!clv_slow_looks_allow(&ungated->agent->slow_looks, lease->record.tenant,
-			clv_clock_ns()))
+		!clv_slow_looks_allow(&ungated->agent->slow_looks, lease->record.id,
+			lease->record.tenant, clv_clock_ns()))
 		return true;
 	process->vm_bytes = vm_bytes;
 	check_process(ungated, at, lease);
