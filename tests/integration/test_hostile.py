@@ -367,6 +367,13 @@ class Shapes(HostileCase):
             self.assertTrue(text.startswith(b"HTTP/1.1 400 "), text)
             self.assertIn(b"problem+json", text)
 
+    def test_hosts(self):
+        for host, status in (("a b", 400), ("a/b", 400), ("u@a", 400), ("a\tb", 400), ("a,b c", 400),
+                             ("", 200), ("a.b_c-d", 200), ("[::1]:80", 200), ("1.2.3.4:5", 200)):
+            text = self.say(f"GET /healthz HTTP/1.1\r\nHost: {host}\r\n"
+                            "Connection: close\r\n\r\n".encode())
+            self.assertTrue(text.startswith(b"HTTP/1.1 %d " % status), (host, text))
+
     def test_odd_requests(self):
         for tcp in (False, True):
             for data in ODD:

@@ -24,6 +24,7 @@ struct walk {
 	const char *next;   /* where the next header begins if all lines end with CRLF */
 	const char *fault;  /* NULL: none so far */
 	const char *length; /* the value of Content-Length */
+	const char *host;   /* of Host */
 	unsigned int n_hosts, n_lengths, n_codings;
 	bool knows_place;
 };
@@ -41,6 +42,11 @@ static bool is_token(const char *text)
 	return text[0] != '\0' && text[strspn(text, token_chars)] == '\0';
 }
 
+/* RFC 3986, 3.2.2 and 3.2.3, by characters: a host and a port. */
+static const char host_chars[] = "-._~!$&'()*+,;=%:[]0123456789"
+				 "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				 "abcdefghijklmnopqrstuvwxyz";
+
 static bool has_control(const char *text)
 {
 	for (const char *p = text; *p; p++) {
@@ -53,7 +59,10 @@ static bool has_control(const char *text)
 /* The headers that the framing depends on. */
 static void count(struct walk *walk, const char *name, const char *value)
 {
-	walk->n_hosts += strcasecmp(name, MHD_HTTP_HEADER_HOST) == 0;
+	if (strcasecmp(name, MHD_HTTP_HEADER_HOST) == 0) {
+		walk->n_hosts++;
+		walk->host = value;
+	}
 	walk->n_codings += strcasecmp(name, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0;
 	if (strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0) {
 		walk->n_lengths++;
@@ -112,6 +121,10 @@ static int check_counts(
 		(walk->n_hosts == 0 && strcmp(version, MHD_HTTP_VERSION_1_0) != 0))
 		return clv_error_set(err, -EINVAL,
 			"the request has no Host header, or several: send one");
+	if (walk->host && walk->host[strspn(walk->host, host_chars)] != '\0')
+		return clv_error_set(err, -EINVAL,
+			"the Host header has a character that no host has: send a name "
+			"or an address, and a port");
 	if (walk->n_lengths > 1 || (walk->n_codings > 0 && walk->n_lengths > 0) ||
 		(walk->length && !is_number(walk->length)))
 		return clv_error_set(err, -EINVAL,
