@@ -4,12 +4,15 @@
 
 usage: as harness.py says
 """
+import contextlib
 import re
 import signal
 import socket
+import ssl
 import sys
 
-from harness import main
+from harness import UnixConnection, main
+from test_tokens import make_certificate
 from web_client import WebCase
 
 N = 100
@@ -58,6 +61,42 @@ class Turns(WebCase):
         self.assertLess(sum(map(float, before)), N / 2)
         for s in heavy:
             self.assertIn(" 200 ", read_answer(s)[:20])
+
+
+class Handshakes(WebCase):
+    def make_settings(self):
+        certificate, key = make_certificate(self.files, "tls")
+        return {"version": 1, "listen": {"port": self.port, "address": "127.0.0.1",
+                                         "certificate": certificate, "key": key}}
+
+    def make_hello(self):
+        """The first data of a handshake."""
+        context = ssl.create_default_context()
+        to_agent = ssl.MemoryBIO()
+        with contextlib.suppress(ssl.SSLWantReadError):
+            context.wrap_bio(ssl.MemoryBIO(), to_agent, server_hostname="127.0.0.1").do_handshake()
+        return to_agent.read()
+
+    def test_many_at_once(self):
+        hello, many = self.make_hello(), []
+        light = UnixConnection(self.agent.api)
+        light.request("GET", "/metrics")
+        text = light.getresponse().read().decode()
+        for _ in range(N):
+            many.append(socket.create_connection(("127.0.0.1", self.port), 60))
+            self.addCleanup(many[-1].close)
+        self.agent.process.send_signal(signal.SIGSTOP)
+        for s in many:
+            s.sendall(hello)
+        light.sock.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" * 3)
+        self.agent.process.send_signal(signal.SIGCONT)
+        while text.count("\nprocess_start_time_seconds ") < 4:
+            text += light.sock.recv(65536).decode()
+        counts = list(map(float, re.findall(r"^process_open_fds (\S+)$", text, re.MULTILINE)))
+        self.assertLess(counts[-1] - counts[0], N / 2)
+        for s in many:
+            self.assertNotEqual(s.recv(1), b"")  # it is answered, later
+        light.close()
 
 
 class Pages(WebCase):

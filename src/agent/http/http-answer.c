@@ -9,31 +9,11 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define REAL_DIGITS 12
 #define STREAM_BLOCK_BYTES 16384u
-
-void clv_request_set_header(
-	struct clv_request *request, const char *name, const char *format, ...)
-{
-	va_list args;
-	char *value;
-	int n;
-
-	if (request->n_headers == CLV_HEADERS_MAX)
-		return;
-	va_start(args, format);
-	n = vasprintf(&value, format, args);
-	va_end(args);
-	if (n < 0)
-		return;
-	request->headers[request->n_headers].name = name;
-	request->headers[request->n_headers++].value = value;
-}
 
 static ssize_t read_stream(void *userdata, uint64_t position, char *room, size_t n_bytes)
 {

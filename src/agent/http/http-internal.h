@@ -17,8 +17,9 @@ struct clv_server {
 	struct clv_http *http;
 	struct MHD_Daemon *daemon;
 	sd_event_source *io;
-	int listen_fd; /* owned by the daemon */
-	bool is_unix;
+	sd_event_source *accept; /* with TLS; else the daemon accepts */
+	int listen_fd;           /* without TLS owned by the daemon */
+	bool is_unix, has_tls;
 	unsigned int n_peers; /* open connections */
 	unsigned int
 		n_untrusted; /* of these, over the network and without a valid token */

@@ -61,43 +61,6 @@ struct counted {
 	unsigned int n;
 };
 
-const char *clv_request_argument(const struct clv_request *request, const char *name)
-{
-	return MHD_lookup_connection_value(
-		request->connection, MHD_GET_ARGUMENT_KIND, name);
-}
-
-const char *clv_request_header(const struct clv_request *request, const char *name)
-{
-	return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
-}
-
-struct search {
-	bool (*fits)(const char *name, const void *userdata);
-	const void *userdata;
-	const char *found;
-};
-
-static enum MHD_Result check_argument(
-	void *userdata, enum MHD_ValueKind kind, const char *name, const char *value)
-{
-	struct search *search = userdata;
-
-	if (search->fits(name, search->userdata))
-		search->found = name;
-	return search->found ? MHD_NO : MHD_YES;
-}
-
-const char *clv_request_find_argument(const struct clv_request *request,
-	bool (*fits)(const char *name, const void *userdata), const void *userdata)
-{
-	struct search search = {.fits = fits, .userdata = userdata};
-
-	MHD_get_connection_values(
-		request->connection, MHD_GET_ARGUMENT_KIND, check_argument, &search);
-	return search.found;
-}
-
 bool clv_http_is_stopping(const struct clv_http *http)
 {
 	return http->is_stopping;
@@ -637,6 +600,24 @@ static void on_connection(void *userdata, struct MHD_Connection *connection, voi
 	*state = fd >= 0 ? clv_http_peer_new(server->http->peers, server, fd) : NULL;
 }
 
+/* A handshake takes milliseconds, and the daemon would accept ten connections in a row.
+ * With one in each turn of the loop the requests of others wait for one handshake.  The
+ * kernel shows a connection when its first data have come (agent/main/network.c). */
+static int on_accept(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+	struct clv_server *server = userdata;
+	struct sockaddr_storage from = {0};
+	socklen_t n_bytes = sizeof(from);
+	int accepted = accept4(
+		fd, (struct sockaddr *)&from, &n_bytes, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	if (accepted < 0)
+		return 0;
+	MHD_add_connection(server->daemon, accepted, (struct sockaddr *)&from, n_bytes);
+	run(server->http);
+	return 0;
+}
+
 static int watch_server(struct clv_server *server, struct clv_error *err)
 {
 	const union MHD_DaemonInfo *info =
@@ -644,6 +625,10 @@ static int watch_server(struct clv_server *server, struct clv_error *err)
 	int r = info ? sd_event_add_io(server->http->agent->event, &server->io,
 			       info->epoll_fd, EPOLLIN, on_io, server->http)
 		     : -ENOTSUP;
+
+	if (r >= 0 && server->has_tls)
+		r = sd_event_add_io(server->http->agent->event, &server->accept,
+			server->listen_fd, EPOLLIN, on_accept, server);
 
 	return r < 0 ? clv_error_errno(err, -r, "cannot watch the API's socket") : 0;
 }
@@ -686,6 +671,10 @@ static struct MHD_Daemon *start_daemon(
 	struct clv_server *server, const struct clv_http_listener *listener)
 {
 	unsigned int flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME;
+	struct MHD_OptionItem plain[] = {
+		{MHD_OPTION_LISTEN_SOCKET, listener->fd, NULL},
+		{MHD_OPTION_END, 0, NULL},
+	};
 	struct MHD_OptionItem tls[] = {
 		{MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)listener->certificate},
 		{MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)listener->key},
@@ -694,16 +683,15 @@ static struct MHD_Daemon *start_daemon(
 		{MHD_OPTION_END, 0, NULL},
 	};
 
-	if (!listener->certificate)
-		tls[0] = tls[CLV_ARRAY_SIZE(tls) - 1];
-	return MHD_start_daemon(listener->certificate ? flags | MHD_USE_TLS : flags, 0,
-		NULL, NULL, on_access, server, MHD_OPTION_LISTEN_SOCKET, listener->fd,
+	if (server->has_tls)
+		flags |= MHD_USE_TLS | MHD_USE_NO_LISTEN_SOCKET;
+	return MHD_start_daemon(flags, 0, NULL, NULL, on_access, server,
 		MHD_OPTION_NOTIFY_COMPLETED, on_completed, server,
 		MHD_OPTION_NOTIFY_CONNECTION, on_connection, server,
 		MHD_OPTION_CONNECTION_LIMIT, clv_http_peers_limit(server->http->peers),
 		MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL, MHD_OPTION_URI_LOG_CALLBACK,
 		on_target, NULL, MHD_OPTION_CONNECTION_TIMEOUT, SILENT_CONNECTION_S,
-		MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
+		MHD_OPTION_ARRAY, server->has_tls ? tls : plain, MHD_OPTION_END);
 }
 
 int clv_http_listen(struct clv_http *http, const struct clv_http_listener *listener,
@@ -711,8 +699,10 @@ int clv_http_listen(struct clv_http *http, const struct clv_http_listener *liste
 {
 	struct clv_server *server = &http->servers[http->n_servers];
 
-	*server = (struct clv_server){
-		.http = http, .listen_fd = listener->fd, .is_unix = listener->is_unix};
+	*server = (struct clv_server){.http = http,
+		.listen_fd = listener->fd,
+		.is_unix = listener->is_unix,
+		.has_tls = listener->certificate != NULL};
 	server->daemon = start_daemon(server, listener);
 	if (!server->daemon) {
 		close(listener->fd);
@@ -739,11 +729,15 @@ struct clv_http *clv_http_free(struct clv_http *http)
 	for (size_t i = 0; i < http->n_servers; i++) {
 		MHD_run(http->servers[i].daemon);
 		sd_event_source_disable_unref(http->servers[i].io);
+		sd_event_source_disable_unref(http->servers[i].accept);
 	}
 	sd_event_source_disable_unref(http->timer);
 	sd_event_source_disable_unref(http->turns);
-	for (size_t i = 0; i < http->n_servers; i++)
+	for (size_t i = 0; i < http->n_servers; i++) {
 		MHD_stop_daemon(http->servers[i].daemon);
+		if (http->servers[i].has_tls)
+			close(http->servers[i].listen_fd);
+	}
 	clv_http_peers_free(http->peers);
 	clv_fair_free(http->fair);
 	free(http);

@@ -11,21 +11,27 @@
 
 #include <errno.h>
 #include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #define BACKLOG 1024
+#define DEFER_S 3
 
-static int bind_to(const struct addrinfo *address)
+/* is_deferred: connections are shown when their first data have come. */
+static int bind_to(const struct addrinfo *address, bool is_deferred)
 {
-	int on = 1;
+	int on = 1, defer_s = DEFER_S;
 	int fd = socket(address->ai_family,
 		address->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
 	if (fd < 0)
 		return -errno;
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (is_deferred)
+		setsockopt(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, &defer_s, sizeof(defer_s));
 	if (bind(fd, address->ai_addr, address->ai_addrlen) < 0 ||
 		listen(fd, BACKLOG) < 0) {
 		int r = -errno;
@@ -36,7 +42,8 @@ static int bind_to(const struct addrinfo *address)
 	return fd;
 }
 
-static int open_socket(const struct clv_config *settings, struct clv_error *err)
+static int open_socket(
+	const struct clv_config *settings, bool is_deferred, struct clv_error *err)
 {
 	struct addrinfo wanted = {
 		.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE,
@@ -52,7 +59,7 @@ static int open_socket(const struct clv_config *settings, struct clv_error *err)
 		return clv_error_set(err, -EINVAL,
 			"cannot listen on %s: %s: give a numeric address",
 			settings->address, gai_strerror(r));
-	r = bind_to(found);
+	r = bind_to(found, is_deferred);
 	freeaddrinfo(found);
 	return r < 0 ? clv_error_errno(err, -r,
 			       "cannot listen on %s port %s: choose another one in the "
@@ -77,7 +84,7 @@ int clv_network_serve(struct clv_agent *agent, struct clv_error *err)
 		return r;
 	listener.certificate = certificate;
 	listener.key = key;
-	listener.fd = open_socket(settings, err);
+	listener.fd = open_socket(settings, certificate != NULL, err);
 	if (listener.fd < 0)
 		return listener.fd;
 	r = clv_http_listen(agent->http, &listener, err);
