@@ -8,10 +8,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Builds PATH with an ending, a name in the same folder. */
@@ -133,16 +135,35 @@ static int read_open(
 	return 0;
 }
 
-int clv_file_read_all(const char *path, size_t most_bytes, char **ret, size_t *ret_bytes,
-	struct clv_error *err)
+static int read_path(const char *path, bool must_be_regular, size_t most_bytes,
+	char **ret, size_t *ret_bytes, struct clv_error *err)
 {
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int fd =
+		open(path, O_RDONLY | O_CLOEXEC | (must_be_regular ? O_NONBLOCK : 0));
+	struct stat st;
 	int r;
 
 	if (fd < 0)
 		return clv_error_errno(err, errno, "cannot open %s", path);
+	if (must_be_regular && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)))
+		return clv_error_set(err, -EINVAL,
+			"cannot read %s: it is not a regular file: remove it, or name "
+			"another file",
+			path);
 	r = read_open(fd, most_bytes, ret, ret_bytes, err);
 	if (r < 0)
 		clv_error_prefix(err, "%s", path);
 	return r;
+}
+
+int clv_file_read_all(const char *path, size_t most_bytes, char **ret, size_t *ret_bytes,
+	struct clv_error *err)
+{
+	return read_path(path, false, most_bytes, ret, ret_bytes, err);
+}
+
+int clv_file_read_regular(const char *path, size_t most_bytes, char **ret,
+	size_t *ret_bytes, struct clv_error *err)
+{
+	return read_path(path, true, most_bytes, ret, ret_bytes, err);
 }

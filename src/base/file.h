@@ -16,6 +16,11 @@ int clv_file_replace(const char *path, const char *text, struct clv_error *err);
 int clv_file_read_all(const char *path, size_t most_bytes, char **ret, size_t *ret_bytes,
 	struct clv_error *err);
 
+/* The same for a file that someone else may have put there: what is not a regular file is
+ * refused with -EINVAL, and nothing waits for the other end of a FIFO. */
+int clv_file_read_regular(const char *path, size_t most_bytes, char **ret,
+	size_t *ret_bytes, struct clv_error *err);
+
 /* Takes an exclusive lock on the file "PATH.lock", which is created if necessary, and
  * waits until it is free.  Closing *ret_fd releases the lock. */
 int clv_file_lock(const char *path, int *ret_fd, struct clv_error *err);

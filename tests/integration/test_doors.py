@@ -187,6 +187,22 @@ MISTAKES = [
     ("tenants: [{user: a, group: b}]", [(2, "only one of these")]),
     ("tenants: [{cgroup: /a}]", [(2, "cgroup and name")]),
     ("tenants: [{cgroup: a, name: b}]", [(2, "absolute path")]),
+    ("admins: [no-such-user]", [(2, "no user 'no-such-user'")]),
+    ("viewers: [root, 'user:no-such-user', '12345']", [(2, "no user 'no-such-user'")]),
+    ("tenants:\n- {user: no-such-user, share: 1}\n- {group: no-such-group}",
+     [(3, "no user 'no-such-user'"), (4, "'no-such-group'")]),
+    ("tenants:\n- {share: 1}\n- {user: root, share: 2}\n- {cgroup: /a, name: b}",
+     [(4, "never applies: the one in line 3"), (5, "move that to the end")]),
+    ("tenants:\n- {user: root}\n- {group: root}\n- {user: root}",
+     [(5, "never applies: line 3 has one for the same user")]),
+    ("tenants:\n- {group: root}\n- {group: root}", [(4, "the same group")]),
+    ("tenants:\n- {cgroup: /a, name: b}\n- {cgroup: /a, name: c}", [(4, "the same cgroup")]),
+    ("tenants: [{share: 0x10}]", [(2, "'0x10' is not a number of devices")]),
+    ("tenants: [{share: 1e2}]", [(2, "'1e2' is not a number of devices")]),
+    ("tenants: [{classes: []}]", [(2, "this list is empty")]),
+    ("tenants: [{profiles: []}]", [(2, "this list is empty")]),
+    ("tenants: [{profiles: [1g.10gb, 1g.nonsense, 'cores:0', CPX/NPS9, 1c.]}]",
+     [(2, "'1g.nonsense' is no profile"), (2, "'cores:0'"), (2, "'CPX/NPS9'"), (2, "'1c.'")]),
     ("tenants: [{color: red}]", [(2, "unknown key 'color'")]),
     ("overcommit: perhaps", [(2, "neither on nor off")]),
     ("executor: hand", [(2, "'hand' is none of auto")]),
@@ -201,7 +217,12 @@ MISTAKES = [
     ("watch: {grace: soon}", [(2, "soon")]),
     ("watch: {ignore: [Xorg]}", [(2, "absolute path")]),
     ("nodes: [{name: a}]", [(2, "'url' is missing")]),
-    ("nodes: [{url: b}]", [(2, "'name' is missing")]),
+    ("nodes: [{url: 'http://b'}]", [(2, "'name' is missing")]),
+    ("nodes:\n- {name: a, url: 'javascript:alert(1)'}\n- {name: b, url: 'https://'}",
+     [(3, "write https://HOST:PORT"), (4, "write https://HOST:PORT")]),
+    ("origins: ['*', 'javascript:1', 'https://a/b', 'https:///', 'http://a*']",
+     [(2, "'*' is no origin"), (2, "'javascript:1'"), (2, "'https://a/b'"), (2, "'https:///'"),
+      (2, "'http://a*'")]),
     ("origins: [[]]", [(2, "a text is expected")]),
     ("wach: {}", [(2, "did you mean 'watch'")]),
     ("version: 1", [(2, "appears twice")]),
@@ -252,7 +273,11 @@ class Settings(unittest.TestCase):
                                         for of in lines), (line, words, lines))
 
     def test_check_of_what_is_right(self):
-        self.write("listen: {port: 7780}\nadmins: [bob]\ntenants: [{share: 1}]")
+        self.write("listen: {port: 7780}\nadmins: [root, '12345']\n"
+                   "origins: ['https://a', 'http://[::1]:7780']\n"
+                   "nodes: [{name: a, url: 'https://a:7780'}]\n"
+                   "tenants:\n- {user: root, share: 0.5, profiles: [1g.10gb, 1g.5gb+me, "
+                   "1c.3g.20gb, CPX/NPS4, 'vf:8', 'cores:2']}\n- {group: root}\n- {share: 2}")
         for more in ((), ("--system",)):
             done = self.run_agent("--check", *more)
             self.assertEqual((done.returncode, done.stderr), (0, ""))
@@ -260,8 +285,30 @@ class Settings(unittest.TestCase):
         os.unlink(self.path)
         done = self.run_agent("--check")
         self.assertEqual(done.returncode, 78)
-        self.assertIn("cannot read", done.stderr)
+        self.assertIn("cannot open", done.stderr)
         self.assertEqual(os.listdir(self.folder), [])
+
+    def test_what_is_not_a_file(self):
+        """The other end of a FIFO may never come."""
+        fifo = os.path.join(self.folder, "fifo")
+        os.mkfifo(fifo)
+        self.write("listen: {port: 7780, certificate: %s, key: %s}" % (fifo, fifo))
+        done = self.run_agent("--check")
+        self.assertEqual(done.returncode, 78)
+        self.assertRegex(done.stderr, r"\A[^\n]*%s: it is not a regular file: [^\n]*\n\Z" % fifo)
+        for self.path in fifo, self.folder:
+            done = self.run_agent("--check")
+            self.assertEqual(done.returncode, 78)
+            self.assertRegex(done.stderr, r"\A[^\n]*%s: it is not a regular file: [^\n]*\n\Z"
+                             % self.path)
+
+    def test_users_that_do_not_exist(self):
+        """An agent starts while the user database is away."""
+        self.write("admins: [no-such-user]")
+        agent = Agent(arguments=["--sim", os.path.join(EXAMPLES, "dgx-a100.yaml"), "--config",
+                                 self.path])
+        self.addCleanup(agent.close)
+        agent.start()
 
 
 @unittest.skipUnless(os.geteuid() == 0, "needs root to give folders away and to mount")
@@ -302,6 +349,14 @@ class Machine(unittest.TestCase):
         os.chmod(self.agent.state + "-there", 0o700)
         os.symlink(self.agent.state + "-there", self.agent.state)
         self.agent.start()
+
+    def test_a_state_that_is_not_a_file(self):
+        os.makedirs(self.agent.state, 0o700)
+        os.mkfifo(os.path.join(self.agent.state, "cleaved.db"))
+        self.agent.start()
+        status, answer = self.agent.request("GET", "/readyz")
+        self.assertEqual(status, 503)
+        self.assertRegex(answer["detail"], "cleaved.db: .*: it is not a regular file: .*--state-dir")
 
     def test_the_runtime_folder_of_a_stranger(self):
         os.makedirs(self.agent.runtime)
@@ -413,7 +468,7 @@ class Reload(WebCase):
                  "listen.port"),
                 ({**self.settings_of(), "listen": {**self.settings_of()["listen"],
                                                    "address": "127.0.0.2"}}, "listen.address")):
-            answer = self.reload({**settings, "nodes": [{"name": "x", "url": "y"}]})
+            answer = self.reload({**settings, "nodes": [{"name": "x", "url": "http://y"}]})
             self.problem(answer, 400, "bad_request", name, "stay", "restart")
             self.assertIn(name, self.by_signal(settings, "settings_refused"))
         self.assertEqual(self.client().get("/console/nodes.json")["items"], [])

@@ -2,6 +2,7 @@
 /* Compares settings with the machine: they may be well-formed and still not usable. */
 #include "agent/config/config.h"
 
+#include "agent/os/users.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -20,7 +21,8 @@ struct check {
 	const struct clv_config *config;
 	struct clv_yaml_mistakes *mistakes;
 	struct clv_error *err;
-	int first; /* the code of the first mistake */
+	bool has_users; /* users have to exist */
+	int first;      /* the code of the first mistake */
 };
 
 void clv_config_note(struct clv_yaml_mistakes *mistakes, const struct clv_error *err)
@@ -41,12 +43,31 @@ static void take(struct check *check, unsigned int line, int r)
 		clv_config_note(check->mistakes, check->err);
 }
 
+/* A user without an entry in the database is called by the uid. */
+static void check_user(struct check *check, const struct clv_config_subject *who)
+{
+	struct clv_user user;
+
+	if (who->name[0] == '\0' || who->cgroup[0] != '\0' ||
+		who->name[strspn(who->name, "0123456789")] == '\0' ||
+		clv_users_by_name(who->name, &user) != -ENOENT)
+		return;
+	take(check, who->line,
+		clv_error_set(check->err, -EINVAL,
+			"this machine has no user '%s', so the entry is for none: create "
+			"the user, or correct the name",
+			who->name));
+}
+
 static void check_who(struct check *check, struct clv_config_subject *who)
 {
 	if (check->first < 0 && !check->mistakes)
 		return;
-	if (!who->is_group)
+	if (!who->is_group) {
+		if (check->has_users)
+			check_user(check, who);
 		return;
+	}
 	who->has_gid = clv_config_find_group(who->name, &who->gid);
 	if (!who->has_gid)
 		take(check, who->line,
@@ -80,10 +101,10 @@ int clv_config_read_tls(const struct clv_config *config, char **ret_certificate,
 	*ret_certificate = *ret_key = NULL;
 	if (config->certificate[0] == '\0')
 		return 0;
-	r = clv_file_read_all(
+	r = clv_file_read_regular(
 		config->certificate, PEM_MAX_BYTES, &certificate, NULL, err);
 	if (r >= 0)
-		r = clv_file_read_all(config->key, PEM_MAX_BYTES, &key, NULL, err);
+		r = clv_file_read_regular(config->key, PEM_MAX_BYTES, &key, NULL, err);
 	if (r < 0)
 		return r;
 	*ret_certificate = CLV_TAKE(certificate);
@@ -114,10 +135,10 @@ static int check_tls(const struct clv_config *config, struct clv_error *err)
 				config->certificate, config->key, gnutls_strerror(r));
 }
 
-int clv_config_check(struct clv_config *config, struct clv_yaml_mistakes *mistakes,
-	struct clv_error *err)
+int clv_config_check(struct clv_config *config, bool has_users,
+	struct clv_yaml_mistakes *mistakes, struct clv_error *err)
 {
-	struct check check = {config, mistakes, err, 0};
+	struct check check = {config, mistakes, err, has_users, 0};
 
 	for (size_t i = 0; i < config->n_admins; i++)
 		check_who(&check, &config->admins[i]);

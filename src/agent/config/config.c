@@ -7,8 +7,10 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/units.h"
 #include "base/yaml.h"
+#include "core/gpu/gpu.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -104,8 +106,8 @@ static int read_devices(struct clv_yaml_value value, void *into, struct clv_erro
 	char *end;
 	double devices = strtod(text, &end);
 
-	/* The comparison is written so that NaN fails it. */
-	if (text[0] < '0' || text[0] > '9' || *end != '\0' ||
+	/* strtod() reads hexadecimal numbers and exponents too. */
+	if (text[strspn(text, "0123456789.")] != '\0' || *end != '\0' ||
 		!(devices * CLV_PPM >= 1 && devices <= DEVICES_MAX))
 		return clv_yaml_fail(value, err, -EINVAL,
 			"'%.40s' is not a number of devices: write a number such as 0.5 "
@@ -128,9 +130,21 @@ static int read_class(struct clv_yaml_value value, void *into, struct clv_error 
 	return which < 0 ? which : 0;
 }
 
+/* A list of what a tenant may have.  A key that is left out permits all. */
+static int read_permitted(struct clv_yaml_value value,
+	int (*read)(struct clv_yaml_value value, void *into, struct clv_error *err),
+	void *into, struct clv_error *err)
+{
+	if (clv_yaml_kind(value) == CLV_YAML_LIST && clv_yaml_count(value) == 0)
+		return clv_yaml_fail(value, err, -EINVAL,
+			"this list is empty, so nothing would be permitted: name what "
+			"is, or leave the key out to permit all");
+	return clv_yaml_read_list(value, read, into, err);
+}
+
 static int read_classes(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
-	return clv_yaml_read_list(value, read_class, into, err);
+	return read_permitted(value, read_class, into, err);
 }
 
 static int read_policy(struct clv_yaml_value value, void *into, struct clv_error *err)
@@ -240,7 +254,13 @@ static int read_viewers(struct clv_yaml_value value, void *into, struct clv_erro
 static int read_profile(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
 	struct clv_allowance *allowance = into;
+	const char *text = clv_yaml_text(value);
 
+	if (!clv_gpu_is_profile(text))
+		return clv_yaml_fail(value, err, -EINVAL,
+			"'%.40s' is no profile, so no partition has it: cleave profiles "
+			"lists those of this machine",
+			text);
 	if (allowance->n_profiles == CLV_ALLOWANCE_PROFILES)
 		return clv_yaml_fail(value, err, -E2BIG,
 			"at most %u profiles may be listed", CLV_ALLOWANCE_PROFILES);
@@ -250,7 +270,7 @@ static int read_profile(struct clv_yaml_value value, void *into, struct clv_erro
 
 static int read_profiles(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
-	return clv_yaml_read_list(value, read_profile, into, err);
+	return read_permitted(value, read_profile, into, err);
 }
 
 #define TENANT(member) offsetof(struct clv_config_tenant, member)
@@ -287,6 +307,42 @@ static int check_unique(const struct clv_config *config, struct clv_yaml_value v
 	return 0;
 }
 
+static bool is_same(
+	const struct clv_config_subject *one, const struct clv_config_subject *other)
+{
+	if (one->cgroup[0] != '\0' || other->cgroup[0] != '\0')
+		return strcmp(one->cgroup, other->cgroup) == 0;
+	return one->is_group == other->is_group && strcmp(one->name, other->name) == 0;
+}
+
+/* The first entry that matches applies, so one behind another for the same tenants, or
+ * for all others, never does. */
+static int check_reached(const struct clv_config *config, struct clv_yaml_value value,
+	struct clv_error *err)
+{
+	const struct clv_config_subject *last =
+		&config->tenants[config->n_tenants - 1].who;
+
+	for (size_t i = 0; i + 1 < config->n_tenants; i++) {
+		const struct clv_config_subject *who = &config->tenants[i].who;
+
+		if (who->name[0] == '\0')
+			return clv_yaml_fail(value, err, -EINVAL,
+				"this entry never applies: the one in line %u, for all "
+				"others, comes before it: move that to the end",
+				who->line);
+		if (is_same(who, last))
+			return clv_yaml_fail(value, err, -EINVAL,
+				"this entry never applies: line %u has one for the same "
+				"%s: make one of the two",
+				who->line,
+				last->cgroup[0]  ? "cgroup"
+				: last->is_group ? "group"
+						 : "user");
+	}
+	return 0;
+}
+
 static int read_tenant(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
 	struct clv_config *config = into;
@@ -308,6 +364,9 @@ static int read_tenant(struct clv_yaml_value value, void *into, struct clv_error
 			"a tenant has a name if, and only if, it is a cgroup: give both, "
 			"cgroup and name, or neither");
 	r = MAP(tenant_fields, value, tenant, err);
+	tenant->who.line = clv_yaml_line(value);
+	if (r >= 0)
+		r = check_reached(config, value, err);
 	return r < 0 ? r : check_unique(config, value, err);
 }
 
@@ -348,13 +407,53 @@ static int read_listen(struct clv_yaml_value value, void *into, struct clv_error
 	return 0;
 }
 
+/* The host of a URL of HTTP, with what follows it; NULL: it is none. */
+static const char *host_of(const char *url)
+{
+	static const char *const schemes[] = {"https://", "http://"};
+
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(schemes); i++) {
+		size_t length = strlen(schemes[i]);
+
+		if (strncmp(url, schemes[i], length) == 0 && url[length] != '\0' &&
+			url[length] != '/')
+			return url + length;
+	}
+	return NULL;
+}
+
+static int read_url(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	int r = read_text(value, into, err);
+
+	if (r >= 0 && !host_of(into))
+		return clv_yaml_fail(value, err, -EINVAL,
+			"'%.80s' is no address of an agent: write https://HOST:PORT",
+			(const char *)into);
+	return r;
+}
+
+/* As browsers send it. */
+static int read_one_origin(struct clv_yaml_value value, char *into, struct clv_error *err)
+{
+	int r = read_text(value, into, err);
+	const char *host = r < 0 ? NULL : host_of(into);
+
+	if (r >= 0 && (!host || strpbrk(host, "/?#@*")))
+		return clv_yaml_fail(value, err, -EINVAL,
+			"'%.80s' is no origin, so no page has it: write "
+			"https://HOST or https://HOST:PORT",
+			into);
+	return r;
+}
+
 static int read_origin(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
 	struct clv_config *config = into;
 	char(*origin)[CLV_CONFIG_TEXT_MAX] =
 		CLV_APPEND(config->origins, config->n_origins);
 
-	return origin ? read_text(value, *origin, err) : no_memory(value, err);
+	return origin ? read_one_origin(value, *origin, err) : no_memory(value, err);
 }
 
 static int read_origins(struct clv_yaml_value value, void *into, struct clv_error *err)
@@ -369,7 +468,7 @@ static int read_node_name(struct clv_yaml_value value, void *into, struct clv_er
 
 static const struct clv_yaml_field node_fields[] = {
 	{"name", read_node_name, true, offsetof(struct clv_config_node, name)},
-	{"url", read_text, true, offsetof(struct clv_config_node, url)},
+	{"url", read_url, true, offsetof(struct clv_config_node, url)},
 };
 
 static int read_node(struct clv_yaml_value value, void *into, struct clv_error *err)
@@ -564,7 +663,9 @@ int clv_config_read(const char *path, bool must_exist, struct clv_yaml_mistakes 
 	struct clv_config **ret, struct clv_error *err)
 {
 	struct clv_config *config = make();
+	_cleanup_free_ char *data = NULL;
 	struct clv_yaml *yaml = NULL;
+	size_t n_bytes = 0;
 	int r;
 
 	if (!config)
@@ -573,7 +674,9 @@ int clv_config_read(const char *path, bool must_exist, struct clv_yaml_mistakes 
 	snprintf(config->path, sizeof(config->path), "%s", path);
 	if (!must_exist && access(path, F_OK) < 0 && errno == ENOENT)
 		return 0;
-	r = clv_yaml_parse_file(path, &yaml, err);
+	r = clv_file_read_regular(path, CLV_YAML_MAX_BYTES, &data, &n_bytes, err);
+	if (r >= 0)
+		r = clv_yaml_parse(data, n_bytes, path, &yaml, err);
 	if (r >= 0) {
 		clv_yaml_set_mistakes(yaml, mistakes);
 		r = MAP(config_fields, clv_yaml_root(yaml), config, err);

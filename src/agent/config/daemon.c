@@ -334,7 +334,7 @@ int clv_daemon_read_settings(const struct clv_agent_config *options,
 	find_settings(options, path, sizeof(path));
 	r = clv_config_read(path, must_exist, mistakes, &config, err);
 	if (config && (r >= 0 || mistakes))
-		checked = clv_config_check(config, mistakes, err);
+		checked = clv_config_check(config, options->checks_users, mistakes, err);
 	if (r >= 0)
 		r = checked;
 	if (r < 0)

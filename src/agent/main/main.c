@@ -121,8 +121,10 @@ static int check(struct clv_agent *agent)
 {
 	struct clv_yaml_mistakes mistakes = {.on_mistake = print_mistake};
 	struct clv_error err = {0};
-	int r = clv_daemon_read_settings(
-		&agent->config, &mistakes, &agent->settings, &err);
+	int r;
+
+	agent->config.checks_users = true;
+	r = clv_daemon_read_settings(&agent->config, &mistakes, &agent->settings, &err);
 
 	if (r < 0 && mistakes.n == 0)
 		clv_log_error(0, "%s", err.msg);

@@ -50,6 +50,7 @@ struct clv_agent_config {
 	bool is_system;                /* serves all users */
 	bool allow_overcommit;
 	bool is_foreground;
+	bool checks_users;    /* users that the settings name have to exist */
 	uint32_t idle_exit_s; /* 0: never */
 	int ready_fd;         /* -1: none */
 	int api_fd;         /* the API's socket, passed by the service manager; 0: none */

@@ -33,12 +33,15 @@ static void copy_path(
 
 static int copy_file(const char *from_path, const char *to_path)
 {
-	_cleanup_close_ int from = open(from_path, O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int from = open(from_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	_cleanup_close_ int to = -1;
+	struct stat st;
 	ssize_t n;
 
 	if (from < 0)
 		return -errno;
+	if (fstat(from, &st) < 0 || !S_ISREG(st.st_mode))
+		return -EINVAL;
 	to = open(to_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (to < 0)
 		return -errno;

@@ -200,11 +200,27 @@ static void restrict_access(const char *path)
 		return;
 }
 
+/* To open a FIFO would wait for its other end. */
+static int check_regular(const char *path, struct clv_error *err)
+{
+	struct stat st;
+
+	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+		return clv_error_set(err, -EINVAL,
+			"%s: cannot open the state: it is not a regular file: remove it, "
+			"or choose another --state-dir",
+			path);
+	return 0;
+}
+
 int clv_store_open(const char *path, struct clv_store **ret, struct clv_error *err)
 {
-	struct clv_store *store = calloc(1, sizeof(*store));
-	int r;
+	struct clv_store *store;
+	int r = check_regular(path, err);
 
+	if (r < 0)
+		return r;
+	store = calloc(1, sizeof(*store));
 	if (!store)
 		return clv_error_errno(err, ENOMEM, "cannot open the state");
 	restrict_access(path);

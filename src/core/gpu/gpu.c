@@ -136,3 +136,39 @@ const struct clv_xcp_model *clv_xcp_model_find(const char *name)
 
 	return gpu ? gpu->xcp : NULL;
 }
+
+static bool is_number(const char *text)
+{
+	return text[0] >= '1' && text[0] <= '9' &&
+	       text[strspn(text, "0123456789")] == '\0';
+}
+
+static bool is_modes(const char *name)
+{
+	const char *slash = strchr(name, '/');
+	char compute[8];
+
+	if (!slash || (size_t)(slash - name) >= sizeof(compute))
+		return false;
+	memcpy(compute, name, (size_t)(slash - name));
+	compute[slash - name] = '\0';
+	return (int)clv_compute_mode_from_string(compute) >= 0 &&
+	       clv_memory_mode_from_string(slash + 1) > 0;
+}
+
+bool clv_gpu_is_profile(const char *name)
+{
+	const char *whole = name + strspn(name, "0123456789");
+	const struct clv_mig_model *model;
+
+	if (strncmp(name, "cores:", 6) == 0)
+		return is_number(name + 6);
+	if (strncmp(name, "vf:", 3) == 0)
+		return is_number(name + 3);
+	whole = strncmp(whole, "c.", 2) == 0 ? whole + 2 : name;
+	for (size_t i = 0; (model = clv_mig_model_at(i)); i++) {
+		if (clv_mig_profile_find(model, whole, NULL) >= 0)
+			return true;
+	}
+	return is_modes(name);
+}
