@@ -5,6 +5,7 @@ other, groups, CORS, and the audit.  Users are daemon, games, man and `nobody`, 
 Debian has."""
 import json
 import os
+import re
 import select
 import signal
 import time
@@ -60,7 +61,12 @@ class Scopes(AccessCase):
             answer = connection.getresponse()
             connection.close()
             return answer.status
-        return client.send(method, url, "x: nothing" if method in ("POST", "PUT") else None).status
+        answer = client.send(method, url, "x: nothing" if method in ("POST", "PUT") else None)
+        if answer.status == 403:
+            self.assertRegex(answer.json["detail"], r"\A(a (viewer|tenant) may not|only root, or an "
+                             r"admin by this node's settings, may) use %s %s \([^()]+\): use "
+                             r"(another token|sudo)\Z" % (method, re.escape(path)))
+        return answer.status
 
     def check(self, clients):
         document = self.client().get("/openapi.json")

@@ -222,11 +222,13 @@ static int check_scope(const struct clv_request *request, const struct clv_route
 		return 0;
 	if (route->who == CLV_MAY_ADMIN)
 		return clv_error_set(err, -EPERM,
-			"only root, or an admin by this node's settings, may %s: use "
-			"sudo",
-			route->about);
-	return clv_error_set(err, -EPERM, "a %s may not %s: use another token",
-		clv_scope_to_string(request->caller.scope), route->about);
+			"only root, or an admin by this node's settings, may use %s %s "
+			"(%s): use sudo",
+			route->method, route->path, route->about);
+	return clv_error_set(err, -EPERM,
+		"a %s may not use %s %s (%s): use another token",
+		clv_scope_to_string(request->caller.scope), route->method, route->path,
+		route->about);
 }
 
 /* Sets the header Allow: the methods of the path. */
