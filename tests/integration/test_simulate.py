@@ -5,6 +5,7 @@
 Argument: the cleave program.
 """
 import json
+import os
 import re
 import subprocess
 import sys
@@ -13,6 +14,8 @@ import time
 import unittest
 import xml.dom.minidom
 from pathlib import Path
+
+from cli_sandbox import run_in_terminal
 
 EXAMPLES = Path(__file__).resolve().parent.parent.parent / "examples/placement"
 FLEET, WEEK, WANTED = (EXAMPLES / f"{name}.yaml" for name in ("fleet", "week", "wanted"))
@@ -133,6 +136,11 @@ class Simulate(Case):
         self.assertEqual(counts, sorted(counts))
         few, _ = self.items("simulate", nodes, pods, "--accept", "97%", "--most-nodes", 10)
         self.assertEqual((few["nodes"], few["accepted"]), (None, 0.4))
+        # On a terminal each number of nodes that is tried is shown.
+        _, text = run_in_terminal([CLEAVE, "simulate", nodes, pods, "--accept", "97%"],
+                                  {**os.environ, "TERM": "xterm"})
+        for model in "AB":
+            self.assertRegex(text, f"Nodes with {model}: trying 25, \\d+ %")
 
     def test_memory_does_not_grow_with_rows(self):
         """Only names need memory, less than eight bytes each."""
