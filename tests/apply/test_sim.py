@@ -186,6 +186,23 @@ class Partitions(Case):
             {"device": "gpu0", "profile": "1g.10gb", "count": 8}))[1])
         self.ends(operation, "failed", "1g.10gb", "7 of 8")
 
+    def test_the_first_who_waits_gets_a_new_one(self):
+        """And not the one who comes when it is made."""
+        rule = "select: {index: 0}, mig: on, partitions: [{profile: 1g.10gb, start: [%s]}]"
+        wanted = {"profile": "1g.10gb", "share": 1, "keep": True}
+        agent = self.start(self.live_in(sim("hgx-h100")))
+        agent.done(layout(rule % 4))
+        for _ in range(3):
+            status, lease = agent.request("POST", "/v1/leases", {**wanted, "wait": True})
+            self.assertEqual(status, 201, lease)
+        agent.done(layout(rule % "4, 5"))
+        self.refused(agent.request("POST", "/v1/leases", wanted), 409,
+                     "1 lease waits already for gpu0/1g.10gb@4")
+        self.assertEqual([(each["state"], each["device"])
+                          for each in agent.get("/v1/leases")["items"]],
+                         [("active", "gpu0/1g.10gb@4"), ("active", "gpu0/1g.10gb@5"),
+                          ("queued", "gpu0/1g.10gb@4")])
+
     def test_wrong_bodies(self):
         agent = self.start(self.live_in(sim("mixed")))
         right = {"device": "gpu0", "profile": "1g.10gb"}
