@@ -255,7 +255,8 @@ void clv_exchange_charge(const struct clv_exchange *exchange, uint64_t since_ns)
 		exchange->http->fair, account_of(exchange), now_ns - since_ns, now_ns);
 }
 
-/* Whether an identified request can run now.  False: it is suspended until its turn. */
+/* Whether a request that is identified, or refused, can be answered now.  False: it is
+ * suspended until its turn. */
 static bool has_turn(struct clv_exchange *exchange)
 {
 	struct clv_http *http = exchange->http;
@@ -345,8 +346,6 @@ static int identify(struct clv_exchange *exchange, struct clv_error *err)
 	/* Public routes need no token. */
 	if (r == -EACCES && exchange->http->handler->is_public(request))
 		return 0;
-	if (r == -EACCES)
-		note_unauthenticated(exchange->http, peer->from, err->msg);
 	if (r >= 0 && !clv_http_peer_trust(peer, request->caller.token))
 		return clv_error_set(err, -CLV_E_IN_USE,
 			"the token has too many open connections: close some");
@@ -435,8 +434,11 @@ static enum MHD_Result handle(struct clv_exchange *exchange)
 		(exchange->deadline_ns <= began_ns || exchange->http->is_stopping);
 	request->body = exchange->body ? exchange->body : "";
 	r = admit(exchange, &err);
-	if (r >= 0 && !has_turn(exchange))
+	if (r != -EINPROGRESS && !has_turn(exchange))
 		return MHD_YES;
+	if (r == -EACCES)
+		note_unauthenticated(
+			exchange->http, peer_of(request->connection)->from, err.msg);
 	if (r >= 0)
 		r = run_handler(exchange, &err);
 	result = finish(exchange, r, &err);
