@@ -36,9 +36,10 @@ struct clv_http_peer {
 	unsigned int n_reloads;  /* the settings that this is of, see struct clv_agent */
 	uid_t counted_as;        /* the owner, or a number for the address or the token */
 	bool is_counted;
-	bool is_trusted;        /* over the network: has presented a valid token */
-	const char *version_at; /* where the version of the current request begins */
-	uint64_t since_ns;      /* waits for a request since then; 0: a request runs */
+	bool is_trusted;         /* over the network: has presented a valid token */
+	const char *version_at;  /* where the version of the current request begins */
+	bool has_cut_parameters; /* of the current request */
+	uint64_t since_ns;       /* waits for a request since then; 0: a request runs */
 	char from[64];
 };
 
@@ -86,6 +87,12 @@ int clv_http_check_framing(const struct clv_request *request, const char *versio
 /* For a target that libmicrohttpd has not decoded yet: where the version begins, if there
  * is nothing odd between it and the method; else NULL. */
 const char *clv_http_find_version(const char *target);
+/* No request needs more.  libmicrohttpd 0.9.75 neither answers a request whose parameters
+ * fill its memory nor closes the connection, so the others are cut off in its buffer
+ * before it parses them.  Returns whether there were any: the request is to be refused.
+ */
+#define CLV_HTTP_PARAMETERS_MAX 64u
+bool clv_http_cut_parameters(const char *target);
 
 /* As MHD_queue_response(), for the answers of the agent itself. */
 enum MHD_Result clv_http_queue(struct MHD_Connection *connection, unsigned int status,

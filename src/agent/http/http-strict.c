@@ -165,3 +165,15 @@ const char *clv_http_find_version(const char *target)
 		p++;
 	return p && p > target && *p == '\0' && target[-1] == '\0' ? p + 1 : NULL;
 }
+
+bool clv_http_cut_parameters(const char *target)
+{
+	const char *at = target ? strchr(target, '?') : NULL;
+
+	for (unsigned int n = 0; at && n < CLV_HTTP_PARAMETERS_MAX; n++)
+		at = strchr(at + 1, '&');
+	if (!at)
+		return false;
+	*(char *)(uintptr_t)at = '\0';
+	return true;
+}

@@ -490,8 +490,10 @@ static void *on_target(
 {
 	struct clv_http_peer *peer = peer_of(connection);
 
-	if (peer)
+	if (peer) {
 		peer->version_at = clv_http_find_version(target);
+		peer->has_cut_parameters = clv_http_cut_parameters(target);
+	}
 	return NULL;
 }
 
@@ -528,6 +530,15 @@ static struct clv_exchange *begin(struct clv_http *http,
 	return exchange;
 }
 
+static int check_target(struct MHD_Connection *connection, struct clv_error *err)
+{
+	if (!peer_of(connection)->has_cut_parameters)
+		return 0;
+	return clv_error_set(err, -EINVAL,
+		"the target has over %u parameters: no request needs so many",
+		CLV_HTTP_PARAMETERS_MAX);
+}
+
 static enum MHD_Result on_access(void *userdata, struct MHD_Connection *connection,
 	const char *url, const char *method, const char *version, const char *upload,
 	size_t *upload_bytes, void **state)
@@ -542,8 +553,9 @@ static enum MHD_Result on_access(void *userdata, struct MHD_Connection *connecti
 		if (!exchange)
 			return MHD_NO;
 		*state = exchange;
-		if (clv_http_check_framing(&exchange->request, version,
-			    peer_of(connection)->version_at, &err) < 0)
+		if (check_target(connection, &err) < 0 ||
+			clv_http_check_framing(&exchange->request, version,
+				peer_of(connection)->version_at, &err) < 0)
 			return refuse_framing(exchange, &err);
 		/* An answer before the end of the body closes the connection, so only
 		 * bodies that are not read to their end get one. */
