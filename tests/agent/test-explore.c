@@ -12,6 +12,7 @@
  * wants it, or as it was before, or the agent says that it is not; and no lease waits
  * beside a partition that is free, and no partition of the layout goes with a lease. */
 #include "../unit/plan-world.h"
+#include "explore-said.h"
 #include "rows.h"
 
 #include "agent/apply/apply-internal.h"
@@ -300,15 +301,6 @@ static void next_agent(void)
 	clv_reapply_begin(world.agent.reapply);
 }
 
-static const struct clv_operation *last(void)
-{
-	const struct clv_operation *op = NULL, *next;
-
-	for (size_t i = 0; (next = clv_apply_at(world.agent.apply, i)); i++)
-		op = next;
-	return op;
-}
-
 /* --- Leases --- */
 
 static size_t n_leases(void)
@@ -319,7 +311,7 @@ static size_t n_leases(void)
 /* No lease is placed on what the operation changes, and none on what is not there. */
 static void check_place(const struct clv_lease *lease)
 {
-	const struct clv_operation *op = last();
+	const struct clv_operation *op = explore_last();
 
 	for (unsigned int gpu = 0; gpu < N_GPUS; gpu++) {
 		for (unsigned int start = 0; start < N_STARTS; start++) {
@@ -442,7 +434,7 @@ static bool can_happen(enum event event)
 static void reboot(void)
 {
 	memset(model.is_there, 0, sizeof(model.is_there));
-	if (!last() || !last()->before || last()->state >= DONE)
+	if (!explore_last() || !explore_last()->before || explore_last()->state >= DONE)
 		memset(model.before, 0, sizeof(model.before));
 	model.is_used = false;
 	end_processes();
@@ -481,58 +473,18 @@ static void happen(enum event event)
 	default:
 		answer(event);
 	}
-	model.is_kept |= last() && last()->state == DONE;
+	model.is_kept |= explore_last() && explore_last()->state == DONE;
 	check_new_places();
 	world_check();
 }
 
 /* --- The end of each state --- */
 
-static bool is_of(const json_t *item, unsigned int gpu)
-{
-	const char *uuid = json_string_value(json_object_get(item, "uuid"));
-
-	return uuid && uuid[4] == (gpu ? '1' : '0');
-}
-
-/* Whether the last operation, or one of an earlier agent, lists this GPU as left. */
-static bool is_left(unsigned int gpu)
-{
-	json_t *past = clv_apply_past(world.agent.apply), *item, *left;
-	const struct clv_operation *op = last();
-	bool is = false;
-	size_t i, k;
-
-	json_array_foreach (op ? op->left_json : NULL, i, left)
-		is |= is_of(left, gpu);
-	json_array_foreach (past, i, item) {
-		json_array_foreach (json_object_get(item, "left"), k, left)
-			is |= is_of(left, gpu);
-	}
-	json_decref(past);
-	return is;
-}
-
-/* Whether the kept layout is listed as not applied on this GPU. */
-static bool is_waited_for(unsigned int gpu)
-{
-	json_t *devices = clv_reapply_to_json(world.agent.reapply), *item;
-	bool is = false;
-	size_t i;
-
-	json_array_foreach (devices, i, item)
-		is |= is_of(item, gpu) &&
-		      strcmp(json_string_value(json_object_get(item, "state")),
-			      "applied") != 0;
-	json_decref(devices);
-	return is;
-}
-
 /* Whether the agent says that this GPU is neither as before nor as the layout wants it.
  */
 static bool is_said(unsigned int gpu)
 {
-	return model.is_lost[gpu] || is_waited_for(gpu) || is_left(gpu);
+	return model.is_lost[gpu] || explore_is_waited_for(gpu) || explore_is_left(gpu);
 }
 
 static bool is_as(unsigned int gpu, const bool wanted[N_GPUS][N_STARTS])
@@ -542,7 +494,7 @@ static bool is_as(unsigned int gpu, const bool wanted[N_GPUS][N_STARTS])
 
 static void check_layout(void)
 {
-	const struct clv_operation *op = last();
+	const struct clv_operation *op = explore_last();
 
 	for (unsigned int gpu = 0; gpu < N_GPUS; gpu++) {
 		if (is_said(gpu))
@@ -601,10 +553,11 @@ static void settle(void)
 		check_new_places();
 	}
 	world_check();
-	model.is_kept |= last() && last()->state == DONE;
-	must(!last() || last()->state >= DONE || last()->state == WAITING,
+	model.is_kept |= explore_last() && explore_last()->state == DONE;
+	must(!explore_last() || explore_last()->state >= DONE ||
+			explore_last()->state == WAITING,
 		"an operation does not end");
-	if (!last() || last()->state >= DONE)
+	if (!explore_last() || explore_last()->state >= DONE)
 		check_layout();
 	check_queue();
 	check_made();
@@ -629,7 +582,7 @@ static uint64_t add_number(uint64_t hash, uint64_t number)
 
 static uint64_t hash_operation(uint64_t hash)
 {
-	const struct clv_operation *op = last();
+	const struct clv_operation *op = explore_last();
 	struct clv_journal journal = {0};
 	int r = clv_store_get_journal(world.agent.state->store, &journal, NULL);
 
@@ -678,20 +631,6 @@ static uint64_t hash_devices(uint64_t hash)
 	return hash;
 }
 
-/* Whether an operation that ended under an earlier agent is listed as failed. */
-static bool has_failed_before(void)
-{
-	json_t *past = clv_apply_past(world.agent.apply), *item;
-	bool has = false;
-	size_t i;
-
-	json_array_foreach (past, i, item)
-		has |= strcmp(json_string_value(json_object_get(item, "state")),
-			       clv_operation_states[FAILED]) == 0;
-	json_decref(past);
-	return has;
-}
-
 static uint64_t hash_state(void)
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -701,7 +640,7 @@ static uint64_t hash_state(void)
 	hash = add_text(hash, text);
 	for (unsigned int i = 0; i < N_GPUS * N_STARTS; i++)
 		hash = add_number(hash, model.before[i / N_STARTS][i % N_STARTS]);
-	hash = add_number(hash, has_failed_before() + 2 * model.is_kept);
+	hash = add_number(hash, explore_has_failed_before() + 2 * model.is_kept);
 	for (size_t i = 0; i < view()->n_devices; i++) {
 		for (size_t j = 0; j < view()->devices[i].n_partitions; j++)
 			hash = add_text(hash, view()->devices[i].partitions[j].name);
