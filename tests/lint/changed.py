@@ -35,7 +35,7 @@ ABOUT = {
     "agent/os": ("test_cgroups",),
     "agent/store": ("test_agent", "crash-cases"),
     "agent/auth": ("test_access", "test_tokens"),
-    "agent/http": ("test_hostile", "test_api"),
+    "agent/http": ("test_fairness", "test_hostile", "test_api"),
     "agent/device": ("partitions", "test_renumbering"),
     "agent/lease": ("test_attach", "test_kept", "test_debts"),
     "agent/ledger": ("cli-placing", "cli-several", "test_allowances"),

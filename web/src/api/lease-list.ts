@@ -3,8 +3,8 @@
 import type { Agent } from "./agent";
 import type { Lease, LeaseList as Answer } from "./types";
 
-const LIMIT = 200;
-const MOST_PAGES = 200;
+const LIMIT = 100;
+const MOST_PAGES = 400;
 
 export class LeaseList {
   private readonly agent: Pick<Agent, "ask" | "token">;

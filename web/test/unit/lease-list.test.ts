@@ -31,8 +31,8 @@ test("changes are put into the list that is there", async () => {
   assert.deepEqual(second, [lease("b", 0.2), lease("c")]);
   assert.deepEqual(await list.fetch(), second);
   assert.deepEqual(await list.fetch(), [lease("d")]);
-  assert.deepEqual(asked, ["/v1/leases?limit=200", "/v1/leases?limit=200&since=i-2",
-    "/v1/leases?limit=200&since=i-4", "/v1/leases?limit=200&since=i-4"]);
+  assert.deepEqual(asked, ["/v1/leases?limit=100", "/v1/leases?limit=100&since=i-2",
+    "/v1/leases?limit=100&since=i-4", "/v1/leases?limit=100&since=i-4"]);
 });
 
 test("what changes while pages are fetched is fetched again", async () => {
@@ -45,8 +45,8 @@ test("what changes while pages are fetched is fetched again", async () => {
 
   assert.equal((await list.fetch()).length, 2);
   assert.deepEqual(await list.fetch(), [lease("b")]);
-  assert.deepEqual(asked, ["/v1/leases?limit=200", "/v1/leases?limit=200&after=7",
-    "/v1/leases?limit=200&since=i-1"]);
+  assert.deepEqual(asked, ["/v1/leases?limit=100", "/v1/leases?limit=100&after=7",
+    "/v1/leases?limit=100&since=i-1"]);
 });
 
 test("a list that is cut off is fetched again from where it was", async () => {
@@ -73,5 +73,5 @@ test("agents that know no revision, and other tokens, get the whole list", async
   assert.deepEqual(await list.fetch(), []);
   agent.token = "another";
   assert.deepEqual(await list.fetch(), [lease("b")]);
-  assert.deepEqual(new Set(asked), new Set(["/v1/leases?limit=200"]));
+  assert.deepEqual(new Set(asked), new Set(["/v1/leases?limit=100"]));
 });
