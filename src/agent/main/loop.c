@@ -266,7 +266,7 @@ static void on_interrupt(int number)
  * a loop that has been busy for long. */
 static int serve_events(sd_event *event)
 {
-	static const struct itimerval busy = {{0, 10000}, {0, 20000}}, none;
+	static const struct itimerval busy = {{0, 2000}, {0, 2000}}, none;
 	const struct sigaction interrupt = {
 		.sa_handler = on_interrupt, .sa_flags = SA_RESTART};
 	int r;
