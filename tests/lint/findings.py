@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each test of tests/findings.tsv exists, runs what its row names, and has a source in which
 that is defined: a function, a class with its method, or a row of a table.  A file stands in the
-place of a test where a document or a bench has the finding; it contains the words of the row.
+place of a test where a document, a bench or a test of the console has the finding; it contains
+the words of the row.
 
 Argument: the build's folder."""
 import json
@@ -32,7 +33,9 @@ def defines(text, name):
 def has_method(texts, case, method):
     """Whether a class of this name, or one that it inherits from, has this method."""
     for text in texts:
-        found = re.search(rf"^class {case}\b(?:\((.*?)\))?:(.*?)(?=^\S|\Z)", text, re.M | re.S)
+        # Other lines that are not indented can be of a text in quotes.
+        found = re.search(rf"^class {case}\b(?:\((.*?)\))?:(.*?)(?=^(?:class|def|if) |^@|\Z)", text,
+                          re.M | re.S)
         bases, body = found.groups("") if found else ("", "")
         if re.search(rf"^    def {method}\(", body, re.M) or any(
                 has_method(texts, base, method) for base in re.findall(r"(\w+)(?:,|$)", bases)
