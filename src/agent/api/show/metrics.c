@@ -637,12 +637,12 @@ static void write_leases(struct clv_exposition *to, const struct metric *metric,
 {
 	for (size_t i = 0; i < source->n_shown; i++) {
 		const struct shown *shown = &source->shown[i];
-		struct clv_labels labels;
+		/* The text has all labels, of which one shows that there are any. */
+		struct clv_labels labels = {
+			.items = {{"lease", shown->labels}}, .text = shown->labels};
 
-		if (!shown->has_worked && !(metric->of & IDLE))
+		if (!shown->labels || (!shown->has_worked && !(metric->of & IDLE)))
 			continue;
-		labels = labels_of(shown->lease);
-		labels.text = shown->labels;
 		source->lease = shown->lease;
 		source->usage = &shown->lease->usage.usage;
 		write_sample(to, metric, family, source, &labels);
