@@ -54,6 +54,8 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#define INTERRUPTS_MAX 500
+
 static int on_signal(
 	sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
 {
@@ -256,17 +258,24 @@ static void tear_down(struct clv_agent *agent)
 	agent->event = sd_event_unref(agent->event);
 }
 
+static const struct itimerval no_timer;
+static volatile sig_atomic_t n_interrupts_left;
+
 static void on_interrupt(int number)
 {
+	if (--n_interrupts_left <= 0)
+		setitimer(ITIMER_REAL, &no_timer, NULL);
 }
 
 /* A tenant sends the agent a TCP socket with SO_LINGER, over a Unix socket, and closes
  * its own descriptor.  Where the agent drops the message, the kernel closes the socket
  * and waits as long as the tenant has set, which a signal ends.  So a timer sends some to
- * a loop that has been busy for long. */
+ * a loop that has been busy for long: one for each message that a socket's buffer can
+ * hold.  Then it stops, because an agent that hangs is known by its sleep
+ * (client/silent.c). */
 static int serve_events(sd_event *event)
 {
-	static const struct itimerval busy = {{0, 2000}, {0, 2000}}, none;
+	static const struct itimerval busy = {{0, 2000}, {0, 2000}};
 	const struct sigaction interrupt = {
 		.sa_handler = on_interrupt, .sa_flags = SA_RESTART};
 	int r;
@@ -275,9 +284,10 @@ static int serve_events(sd_event *event)
 	do {
 		r = sd_event_prepare(event);
 		if (r == 0) {
-			setitimer(ITIMER_REAL, &none, NULL);
+			setitimer(ITIMER_REAL, &no_timer, NULL);
 			r = sd_event_wait(event, UINT64_MAX);
 		}
+		n_interrupts_left = INTERRUPTS_MAX;
 		setitimer(ITIMER_REAL, &busy, NULL);
 		if (r > 0)
 			r = sd_event_dispatch(event);
