@@ -60,7 +60,8 @@ struct source {
 #define LEASE 4u
 #define TENANT 8u
 #define ALL (DEVICE | LEASE | TENANT)
-/* Also of leases in which no program has run. */
+/* Also of leases in which no program has run; the driver reports programs that bypass
+ * the gate. */
 #define IDLE 16u
 
 struct metric {
@@ -503,12 +504,12 @@ static const struct metric metrics[] = {
 	{LEASE, GAUGE("processes", "", "Processes that are attached."), get_processes},
 	{LEASE | IDLE, GAUGE("share_cap_ratio", "ratio", "Its cap; 1 without one."), get_cap},
 	{LEASE, GAUGE("debt_seconds", "seconds", "Held time that it is ahead of its share; below 0: behind."), get_debt},
-	{LEASE, GAUGE("driver_memory_bytes", "bytes", "Memory that its processes hold, as the driver reports it."), get_lease_driver_memory},
-	{LEASE, GAUGE("memory_overhead_bytes", "bytes", "Memory that only the driver shows: contexts, loaded code; it counts in the quota."), get_memory_overhead},
-	{LEASE, GAUGE("over_quota", "", "Whether the memory that the driver reports is over its quota, 0 or 1; only where a driver reports it."), get_over_quota},
-	{LEASE, GAUGE("driver_utilization_ratio", "ratio", "Utilization of the device by its processes, as the driver reports it."), get_lease_driver_utilization},
-	{LEASE, GAUGE("past_gate", "", "Whether that utilization exceeds its turns, 0 or 1; only where a driver reports it."), get_past_gate},
-	{LEASE, GAUGE("ungated", "", "1, for each lease that uses an API without a gate."), get_ungated},
+	{LEASE | IDLE, GAUGE("driver_memory_bytes", "bytes", "Memory that its processes hold, as the driver reports it."), get_lease_driver_memory},
+	{LEASE | IDLE, GAUGE("memory_overhead_bytes", "bytes", "Memory that only the driver shows: contexts, loaded code; it counts in the quota."), get_memory_overhead},
+	{LEASE | IDLE, GAUGE("over_quota", "", "Whether the memory that the driver reports is over its quota, 0 or 1; only where a driver reports it."), get_over_quota},
+	{LEASE | IDLE, GAUGE("driver_utilization_ratio", "ratio", "Utilization of the device by its processes, as the driver reports it."), get_lease_driver_utilization},
+	{LEASE | IDLE, GAUGE("past_gate", "", "Whether that utilization exceeds its turns, 0 or 1; only where a driver reports it."), get_past_gate},
+	{LEASE | IDLE, GAUGE("ungated", "", "1, for each lease that uses an API without a gate."), get_ungated},
 	{ALL | IDLE, GAUGE("share_promised_ratio", "ratio", "Compute promised, in devices."), COLUMN(CLV_HISTORY_SHARE_PROMISED)},
 	{ALL, GAUGE("share_used_ratio", "ratio", "Compute held in the last second, in devices."), COLUMN(CLV_HISTORY_SHARE_USED)},
 	{ALL, GAUGE("memory_used_bytes", "bytes", "Memory allocated."), COLUMN(CLV_HISTORY_MEMORY_USED)},
