@@ -232,7 +232,8 @@ class Before(IdentityCase):
             db.executescript("DROP TABLE names; ALTER TABLE layout DROP COLUMN resolved;"
                              "ALTER TABLE journal DROP COLUMN written; DELETE FROM journal;"
                              "PRAGMA user_version=9;")
-            for column in ("may_move", "asked_device", "asked_profile", "asked_ppm", "asked_bytes"):
+            for column in ("may_move", "asked_device", "asked_profile", "asked_ppm", "asked_bytes",
+                           "ends_boot_ns"):
                 db.execute(f"ALTER TABLE leases DROP COLUMN {column}")
             for column in ("code", "stack", "page"):
                 db.execute(f"ALTER TABLE processes DROP COLUMN {column}")

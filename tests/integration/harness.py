@@ -298,6 +298,10 @@ class Holder:
         self.pid = self.process.pid
         self.children, self.sessions = [], []
 
+    def ready(self):
+        """Returns once the process serves."""
+        self.do("nothing")
+
     def do(self, what, **order):
         self.send(what, **order)
         result = self.receive()
