@@ -127,12 +127,12 @@ class Patterns:
 
 # A busy arbiter grants the turn of an attach a little later than the attach. A wait for a window
 # takes longer than it takes to detect a blocked window.  Other load prolongs the first turn's wait
-# and the program alike.
+# and the program alike; where the gate makes a program wait, that is most of its time.
 FIRST_TURN_SECONDS = 0.015
 
 
 def most_waited(elapsed_seconds):
-    return measured.bound(FIRST_TURN_SECONDS, max(0.5, elapsed_seconds / 4))
+    return measured.bound(FIRST_TURN_SECONDS, max(1.5, elapsed_seconds / 3))
 
 
 class Alone(Patterns):
