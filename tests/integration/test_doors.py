@@ -276,7 +276,7 @@ class Settings(unittest.TestCase):
         self.write("listen: {port: 7780}\nadmins: [root, '12345']\n"
                    "origins: ['https://a', 'http://[::1]:7780']\n"
                    "nodes: [{name: a, url: 'https://a:7780'}]\n"
-                   "tenants:\n- {user: root, share: 0.5, profiles: [1g.10gb, 1g.5gb+me, "
+                   "tenants:\n- {user: root, share: 0.5, profiles: [1g.10gb, 1g.5gb+me, 3g.999gb-me.all, "
                    "1c.3g.20gb, CPX/NPS4, 'vf:8', 'cores:2']}\n- {group: root}\n- {share: 2}")
         for more in ((), ("--system",)):
             done = self.run_agent("--check", *more)

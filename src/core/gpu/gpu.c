@@ -156,19 +156,36 @@ static bool is_modes(const char *name)
 	       clv_memory_mode_from_string(slash + 1) > 0;
 }
 
+/* Behind the digits and the unit; NULL: the name does not go on with them. */
+static const char *skip_amount(const char *name, const char *unit)
+{
+	size_t n = strspn(name, "0123456789");
+
+	return n > 0 && strncmp(name + n, unit, strlen(unit)) == 0
+		       ? name + n + strlen(unit)
+		       : NULL;
+}
+
+/* By the form of the name: the driver of a GPU that no table has names its own. */
+static bool is_mig(const char *name)
+{
+	const char *part = skip_amount(name, "c."), *rest;
+
+	rest = skip_amount(part ? part : name, "g.");
+	rest = rest ? skip_amount(rest, "gb") : NULL;
+	while (rest && (*rest == '+' || *rest == '-')) {
+		size_t n = strspn(rest + 1, "abcdefghijklmnopqrstuvwxyz.");
+
+		rest = n > 0 ? rest + 1 + n : NULL;
+	}
+	return rest && *rest == '\0';
+}
+
 bool clv_gpu_is_profile(const char *name)
 {
-	const char *whole = name + strspn(name, "0123456789");
-	const struct clv_mig_model *model;
-
 	if (strncmp(name, "cores:", 6) == 0)
 		return is_number(name + 6);
 	if (strncmp(name, "vf:", 3) == 0)
 		return is_number(name + 3);
-	whole = strncmp(whole, "c.", 2) == 0 ? whole + 2 : name;
-	for (size_t i = 0; (model = clv_mig_model_at(i)); i++) {
-		if (clv_mig_profile_find(model, whole, NULL) >= 0)
-			return true;
-	}
-	return is_modes(name);
+	return is_mig(name) || is_modes(name);
 }

@@ -82,8 +82,8 @@ uint32_t clv_gpu_compute_units(const struct clv_gpu *gpu);
 const struct clv_mig_model *clv_mig_model_at(size_t at);
 const struct clv_xcp_model *clv_xcp_model_at(size_t at);
 
-/* Whether a partition of any model, of processors or of virtual functions can have this
- * profile: "1g.10gb", "1c.3g.40gb", "CPX/NPS4", "cores:4", "vf:8". */
+/* Whether a partition can have this profile, also one of a GPU that no table has:
+ * "1g.10gb", "1c.3g.40gb+me", "CPX/NPS4", "cores:4", "vf:8". */
 bool clv_gpu_is_profile(const char *name);
 
 /* By name; NULL if there is none. */
