@@ -292,6 +292,7 @@ static int serve_events(sd_event *event)
 		if (r > 0)
 			r = sd_event_dispatch(event);
 	} while (r >= 0 && sd_event_get_state(event) != SD_EVENT_FINISHED);
+	setitimer(ITIMER_REAL, &no_timer, NULL);
 	return r;
 }
 
