@@ -22,6 +22,10 @@ SECTIONS = ("Five minutes", "Partitions", "One agent for a machine")
 # A reader types the next command when a program in the background has begun.
 TYPING_S = 8
 MARK = "==command"
+# The agents of this root: the machine's processes are all in /proc.
+END_AGENTS = """for p in /proc/[0-9]*; do
+    [ "$(cat $p/comm 2>/dev/null)" = cleaved ] && [ $p/root/ -ef / ] && kill ${p#/proc/}
+done"""
 
 
 def sections_of(readme):
@@ -63,7 +67,7 @@ def script_of(section, commands):
         parts += [*file_of(command, shown), f"echo '{MARK} {i}'", command, "echo \"==status $?\""]
         if command.endswith("&"):
             parts.append(f"sleep {TYPING_S}")
-    return "\n".join([*parts, f"echo '{MARK} {len(commands)}'", "kill $(jobs -p)", "wait", ""])
+    return "\n".join([*parts, f"echo '{MARK} {len(commands)}'", "wait", END_AGENTS, ""])
 
 
 def same_everywhere(line):
