@@ -43,7 +43,7 @@ struct clv_store {
 	struct clv_store_log *log; /* NULL: the log was never long */
 	sqlite3_stmt *prepared[_STATEMENT_MAX];
 	uint64_t n_events; /* 0: not counted yet */
-	uint64_t n_added;  /* events, since those of single users were last dropped */
+	uint64_t n_added;  /* of users with a bound, since it was last enforced */
 	bool is_relaxed;   /* synchronous=NORMAL at present */
 	bool in_transaction;
 	bool is_full; /* a change found no room, and the log was not shortened since */

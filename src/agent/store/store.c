@@ -563,6 +563,13 @@ static int drop_events(struct clv_store *store, const struct clv_event_bounds *b
 	return finish(store, DROP_EVENTS, doing, err);
 }
 
+static bool is_bounded(
+	const struct clv_event *event, const struct clv_event_bounds *bounds)
+{
+	return event->uid != CLV_EVENT_NO_OWNER && event->uid != 0 &&
+	       event->uid != bounds->own_uid;
+}
+
 int clv_store_add_events(struct clv_store *store, const struct clv_event *events,
 	size_t n_events, const struct clv_event_bounds *bounds, struct clv_error *err)
 {
@@ -571,11 +578,12 @@ int clv_store_add_events(struct clv_store *store, const struct clv_event *events
 	if (n_events == 0)
 		return 0;
 	r = clv_store_begin(store, true, err);
-	for (size_t i = 0; i < n_events && r >= 0; i++)
+	for (size_t i = 0; i < n_events && r >= 0; i++) {
 		r = add_event(store, &events[i], err);
+		store->n_added += is_bounded(&events[i], bounds);
+	}
 	store->n_events =
 		store->n_events ? store->n_events + n_events : count_events(store);
-	store->n_added += n_events;
 	if (r >= 0)
 		r = drop_events(store, bounds, err);
 	if (r >= 0)
