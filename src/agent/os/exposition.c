@@ -2,6 +2,8 @@
 /* Writes metrics in the text formats of Prometheus and OpenMetrics. */
 #include "agent/os/exposition.h"
 
+#include "base/cleanup.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,59 +35,55 @@ static void put_text(FILE *out, const char *text)
 	fwrite_unlocked(text, 1, strlen(text), out);
 }
 
-static void put_escaped(FILE *out, const char *text)
+static char *append_escaped(char *to, const char *text)
 {
 	for (; *text != '\0'; text++) {
-		if (*text == '\n') {
-			put_text(out, "\\n");
-			continue;
-		}
-		if (*text == '"' || *text == '\\')
-			putc_unlocked('\\', out);
-		putc_unlocked(*text, out);
+		if (*text == '"' || *text == '\\' || *text == '\n')
+			*to++ = '\\';
+		*to++ = *text == '\n' ? 'n' : *text;
 	}
+	*to = '\0';
+	return to;
 }
 
-/* Writes name="value" pairs.  Returns whether there was one. */
-static bool put_items(FILE *out, const struct clv_labels *labels)
+static bool is_empty(const struct clv_label *label)
 {
-	bool has_any = false;
-
-	for (size_t i = 0; i < CLV_LABELS_MAX; i++) {
-		const struct clv_label *label = &labels->items[i];
-
-		if (!label->value || label->value[0] == '\0')
-			continue;
-		if (has_any)
-			putc_unlocked(',', out);
-		put_text(out, label->name);
-		put_text(out, "=\"");
-		put_escaped(out, label->value);
-		putc_unlocked('"', out);
-		has_any = true;
-	}
-	return has_any;
+	return !label->value || label->value[0] == '\0';
 }
 
 char *clv_exposition_labels(const struct clv_labels *labels)
 {
-	char *text = NULL;
-	size_t n_bytes;
-	FILE *out = open_memstream(&text, &n_bytes);
+	size_t room = 1;
+	char *text, *end;
 
-	if (!out)
+	/* Each character of a value may be escaped. */
+	for (size_t i = 0; i < CLV_LABELS_MAX; i++) {
+		const struct clv_label *label = &labels->items[i];
+
+		if (!is_empty(label))
+			room += strlen(label->name) + 2 * strlen(label->value) +
+				sizeof(",=\"\"");
+	}
+	text = malloc(room);
+	if (!text)
 		return NULL;
-	put_items(out, labels);
-	if (fclose(out) == 0)
-		return text;
-	free(text);
-	return NULL;
+	end = stpcpy(text, "");
+	for (size_t i = 0; i < CLV_LABELS_MAX; i++) {
+		const struct clv_label *label = &labels->items[i];
+
+		if (is_empty(label))
+			continue;
+		end = stpcpy(end, end > text ? "," : "");
+		end = stpcpy(stpcpy(end, label->name), "=\"");
+		end = stpcpy(append_escaped(end, label->value), "\"");
+	}
+	return text;
 }
 
 static bool has_label(const struct clv_labels *labels)
 {
 	for (size_t i = 0; labels && i < CLV_LABELS_MAX; i++) {
-		if (labels->items[i].value && labels->items[i].value[0] != '\0')
+		if (!is_empty(&labels->items[i]))
 			return true;
 	}
 	return false;
@@ -95,14 +93,15 @@ static bool has_label(const struct clv_labels *labels)
 static void put_labels(FILE *out, const struct clv_labels *labels, const char *bound)
 {
 	bool has_any = has_label(labels);
+	_cleanup_free_ char *own = NULL;
+	const char *text = has_any ? labels->text : NULL;
 
 	if (!has_any && !bound)
 		return;
+	if (has_any && !text)
+		text = own = clv_exposition_labels(labels);
 	putc_unlocked('{', out);
-	if (has_any && labels->text)
-		put_text(out, labels->text);
-	else if (has_any)
-		put_items(out, labels);
+	put_text(out, text ? text : "");
 	if (bound) {
 		put_text(out, has_any ? ",le=\"" : "le=\"");
 		put_text(out, bound);

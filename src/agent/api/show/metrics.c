@@ -38,7 +38,8 @@
 struct shown {
 	const struct clv_lease *lease;
 	char *labels;
-	bool has_worked; /* is shown with all metrics */
+	bool has_worked;   /* is shown with all metrics */
+	unsigned int also; /* is shown with these, too */
 };
 
 /* What getters read from; members that do not apply are NULL. */
@@ -60,9 +61,10 @@ struct source {
 #define LEASE 4u
 #define TENANT 8u
 #define ALL (DEVICE | LEASE | TENANT)
-/* Also of leases in which no program has run; the driver reports programs that bypass
- * the gate. */
+/* Also of leases in which no program has run: of all, and of those of which the watchdog
+ * knows something, because programs that bypass the gate have no turns. */
 #define IDLE 16u
+#define OBSERVED 32u
 
 struct metric {
 	unsigned int of;
@@ -504,12 +506,12 @@ static const struct metric metrics[] = {
 	{LEASE, GAUGE("processes", "", "Processes that are attached."), get_processes},
 	{LEASE | IDLE, GAUGE("share_cap_ratio", "ratio", "Its cap; 1 without one."), get_cap},
 	{LEASE, GAUGE("debt_seconds", "seconds", "Held time that it is ahead of its share; below 0: behind."), get_debt},
-	{LEASE | IDLE, GAUGE("driver_memory_bytes", "bytes", "Memory that its processes hold, as the driver reports it."), get_lease_driver_memory},
-	{LEASE | IDLE, GAUGE("memory_overhead_bytes", "bytes", "Memory that only the driver shows: contexts, loaded code; it counts in the quota."), get_memory_overhead},
-	{LEASE | IDLE, GAUGE("over_quota", "", "Whether the memory that the driver reports is over its quota, 0 or 1; only where a driver reports it."), get_over_quota},
-	{LEASE | IDLE, GAUGE("driver_utilization_ratio", "ratio", "Utilization of the device by its processes, as the driver reports it."), get_lease_driver_utilization},
-	{LEASE | IDLE, GAUGE("past_gate", "", "Whether that utilization exceeds its turns, 0 or 1; only where a driver reports it."), get_past_gate},
-	{LEASE | IDLE, GAUGE("ungated", "", "1, for each lease that uses an API without a gate."), get_ungated},
+	{LEASE | OBSERVED, GAUGE("driver_memory_bytes", "bytes", "Memory that its processes hold, as the driver reports it."), get_lease_driver_memory},
+	{LEASE | OBSERVED, GAUGE("memory_overhead_bytes", "bytes", "Memory that only the driver shows: contexts, loaded code; it counts in the quota."), get_memory_overhead},
+	{LEASE | OBSERVED, GAUGE("over_quota", "", "Whether the memory that the driver reports is over its quota, 0 or 1; only where a driver reports it."), get_over_quota},
+	{LEASE | OBSERVED, GAUGE("driver_utilization_ratio", "ratio", "Utilization of the device by its processes, as the driver reports it."), get_lease_driver_utilization},
+	{LEASE | OBSERVED, GAUGE("past_gate", "", "Whether that utilization exceeds its turns, 0 or 1; only where a driver reports it."), get_past_gate},
+	{LEASE | OBSERVED, GAUGE("ungated", "", "1, for each lease that uses an API without a gate."), get_ungated},
 	{ALL | IDLE, GAUGE("share_promised_ratio", "ratio", "Compute promised, in devices."), COLUMN(CLV_HISTORY_SHARE_PROMISED)},
 	{ALL, GAUGE("share_used_ratio", "ratio", "Compute held in the last second, in devices."), COLUMN(CLV_HISTORY_SHARE_USED)},
 	{ALL, GAUGE("memory_used_bytes", "bytes", "Memory allocated."), COLUMN(CLV_HISTORY_MEMORY_USED)},
@@ -606,6 +608,12 @@ static bool has_worked(const struct clv_lease *lease)
 	return lease->n_processes > 0;
 }
 
+static bool is_observed(const struct clv_lease *lease)
+{
+	return lease->truth.is_known || lease->truth.work.is_known ||
+	       lease->truth.ungated;
+}
+
 /* Leases without memory for them are left out. */
 static void find_shown(struct source *source)
 {
@@ -621,6 +629,7 @@ static void find_shown(struct source *source)
 
 		shown->lease = lease;
 		shown->labels = clv_exposition_labels(&labels);
+		shown->also = IDLE | (is_observed(lease) ? OBSERVED : 0);
 		if (has_worked(lease))
 			shown->has_worked = source->n_worked++ < CLV_METRICS_WORKED_MAX;
 	}
@@ -642,7 +651,7 @@ static void write_leases(struct clv_exposition *to, const struct metric *metric,
 		struct clv_labels labels = {
 			.items = {{"lease", shown->labels}}, .text = shown->labels};
 
-		if (!shown->labels || (!shown->has_worked && !(metric->of & IDLE)))
+		if (!shown->labels || !(shown->has_worked || metric->of & shown->also))
 			continue;
 		source->lease = shown->lease;
 		source->usage = &shown->lease->usage.usage;
