@@ -40,7 +40,9 @@ static struct sy_node *find(const char *path)
 
 static void *fs_init(struct fuse_conn_info *connection, struct fuse_config *config)
 {
-	config->entry_timeout = 0;
+	/* Names are kept by the kernel, or each component of each path would be a
+	   request.  The attributes are not: a name that is gone has none. */
+	config->entry_timeout = 60;
 	config->attr_timeout = 0;
 	config->negative_timeout = 0;
 	config->direct_io = 1;
@@ -109,10 +111,11 @@ static int fs_readdir(const char *path, void *buffer, fuse_fill_dir_t fill, off_
 
 static bool allows(const struct sy_node *node, int flags)
 {
+	const mode_t bits = fuse_get_context()->uid == geteuid() ? 0777 : 0007;
 	int access = flags & O_ACCMODE;
 
-	return (access == O_WRONLY || node->mode & 0444) &&
-	       (access == O_RDONLY || node->mode & 0222);
+	return (access == O_WRONLY || node->mode & bits & 0444) &&
+	       (access == O_RDONLY || node->mode & bits & 0222);
 }
 
 static int fs_open(const char *path, struct fuse_file_info *fi)
@@ -261,12 +264,13 @@ static struct fuse *make(void)
 	struct fuse_args arguments = FUSE_ARGS_INIT(0, NULL);
 	struct fuse *fuse;
 
-	/* Only root may let other users in without a setting of the system. */
+	/* Only root may let other users in without a setting of the system.  With the
+	   kernel's check of permissions each component of each path is a request:
+	   allows() checks instead. */
 	if (fuse_opt_add_arg(&arguments, "cleave-double-sysfs") < 0 ||
 		fuse_opt_add_arg(&arguments, "-osubtype=cleave-double-sysfs") < 0 ||
-		fuse_opt_add_arg(
-			&arguments, geteuid() ? "-odefault_permissions"
-					      : "-odefault_permissions,allow_other") < 0)
+		fuse_opt_add_arg(&arguments,
+			geteuid() ? "-odefault_permissions" : "-oallow_other") < 0)
 		sy_die("out of memory");
 	fuse = fuse_new(&arguments, &operations, sizeof(operations), NULL);
 	fuse_opt_free_args(&arguments);
