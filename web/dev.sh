@@ -90,7 +90,7 @@ verb_web() {
 		verb_build
 	fi
 	run_web unit test
-	[ -z "$browser" ] || run_web browser test:browser
+	[ -z "$browser" ] || CLEAVE_SLOW_TESTS=1 run_web browser test:browser
 	[ -z "$pictures" ] || web_step screenshots "take pictures into docs/screenshots"
 	say "web/dist is built: ./dev build takes it into cleaved"
 	finish

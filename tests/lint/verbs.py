@@ -32,8 +32,8 @@ class Verbs(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
         # A copy, because a verb links compile_commands.json beside it.
-        (self.folder / "web").mkdir()
-        for name in ("dev", "web/dev.sh"):
+        for name in ("dev", "tests/dev.sh", "web/dev.sh"):
+            (self.folder / name).parent.mkdir(exist_ok=True)
             shutil.copy(tree.ROOT / name, self.folder / name)
         for name, text in STAND_INS.items():
             self.put(name, text)
