@@ -593,7 +593,7 @@ def parse():
 
 # In each sample: ways past a share that were open once.
 ALWAYS = ("longer-arguments", "endless-kernel", "native-submits", "socket-flood", "user-events")
-SAMPLED = 4  # one in so many of the others, drawn by each run
+SAMPLED = 8  # one in so many of the others, drawn by each run
 
 
 def sample_of(names):

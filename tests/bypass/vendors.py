@@ -43,10 +43,8 @@ WAYS = ("buffer", "buffer-with-properties", "buffer-on-host", "buffer-over-point
         "other-lease", "vendors-of-own", "library-of-own", "dlopen-local", "dlsym-default",
         "dlsym-next", "dlmopen", "own-loader", "other-devices", "vendor-table", "closefrom-before",
         "closefrom-after", "control-page", "reused-numbers")
-SAMPLE = ("buffer", "buffer-over-pointer", "image", "small-buffers", "by-name", "sub-buffer",
-          "retained", "memory-threads", "fork", "fork-inherited", "vfork", "clone",
-          "clone-inherited", "daemon", "many-processes", "no-lease", "own-loader", "other-devices",
-          "vendor-table", "closefrom-before", "closefrom-after")
+SAMPLE = ("buffer", "buffer-over-pointer", "image", "small-buffers", "sub-buffer", "fork-inherited",
+          "clone", "many-processes", "own-loader", "other-devices", "vendor-table", "closefrom-after")
 # What a driver lacks without the gate as well.
 SHARED_MEMORY = ("svm", "svm-other-context", "svm-other-queue", "svm-kept")
 NOT_ON = {
@@ -58,6 +56,7 @@ NOT_ON = {
 }
 # With one thread: oclgrind ends a program in which two compute, without the gate as well.
 WORK = ("sync", "deep", "many-queues")
+SAMPLE_OF_WORK = ("deep",)
 WORK_MS = 1500
 GOES = 3
 
@@ -180,8 +179,8 @@ def go_through(options, vendor, names, number):
 def chosen(options, name):
     if options.names:
         return options.names
-    ways = SAMPLE if options.sample else WAYS
-    return [way for way in (*ways, *WORK) if way not in NOT_ON.get(name, ())]
+    ways = (*SAMPLE, *SAMPLE_OF_WORK) if options.sample else (*WAYS, *WORK)
+    return [way for way in ways if way not in NOT_ON.get(name, ())]
 
 
 def parse():

@@ -67,25 +67,33 @@ class OnTheDoubles(unittest.TestCase):
         self.assertIn("slice 1024 us (0x0), set 2000 (0x0), then 2000", out)
 
     def test_memory(self):
-        out = self.look("memory", "remains", "nvml", "spill", "units")
-        self.assertIn("spill: wrong: 0 cases, as it should be", out)
-        self.assertIn("units: shown: 32", out)
-        self.assertIn("units: past: 0, as it should be", out)
-        self.assertIn("remains: found: 0 words, as it should be", out)
-        self.assertRegex(out, r"remains: looked_at: 1,0\d\d MiB")
+        out = self.look("memory", "nvml")
         self.assertIn("nvml: wrong: 0, as it should be", out)
         self.assertIn("memory: wrong: 0 cases, as it should be", out)
         self.assertIn("memory: not_told: 300 MiB", out)
         self.assertIn("memory: ledger_error: 0, as it should be", out)
 
+    @slow
+    def test_more_of_memory(self):
+        out = self.look("remains", "spill", "units")
+        self.assertIn("spill: wrong: 0 cases, as it should be", out)
+        self.assertIn("units: shown: 32", out)
+        self.assertIn("units: past: 0, as it should be", out)
+        self.assertIn("remains: found: 0 words, as it should be", out)
+        self.assertRegex(out, r"remains: looked_at: 1,0\d\d MiB")
+
     def test_ways_round(self):
-        out = self.look("bypass", "streams", "bypass-opencl")
-        self.assertIn("bypass: open: 0 ways, as it should be", out)
-        self.assertRegex(out, r"\nbypass: least_left: [01]")
+        out = self.look("streams", "bypass-opencl")
         self.assertRegex(out, r"streams: longest_launch: [\d,]+ us")
         # The double runs no code.
         self.assertIn("streams: let_go: 0, NOT", out)
         self.assertIn("bypass-opencl: OpenCL shows no GPU in a lease here", out)
+
+    @slow
+    def test_every_way_round(self):
+        out = self.look("bypass")
+        self.assertIn("bypass: open: 0 ways, as it should be", out)
+        self.assertRegex(out, r"\nbypass: least_left: [01]")
 
     def test_frameworks_that_are_not_here(self):
         """As on a machine without them."""
