@@ -34,6 +34,7 @@ static const struct {
 	WORD("one-inode", one_inode, 0),
 	WORD("inner-addresses", inner_addresses, 0),
 	WORD("record-us", record_us, 0),
+	WORD("ring-us", ring_us, 0),
 	WORD("trace", trace, 0),
 #undef WORD
 };

@@ -88,7 +88,7 @@ struct process {
 struct options {
 	uint64_t version, context_mib, switch_ns, slice_us, host_mb_s, device_mb_s;
 	uint64_t concurrent_managed, lazy_sync, driver, compute_groups, copy_groups;
-	uint64_t one_inode, inner_addresses, record_us, tell, trace;
+	uint64_t one_inode, inner_addresses, record_us, ring_us, tell, trace;
 };
 
 struct machine {

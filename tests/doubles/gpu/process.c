@@ -104,6 +104,7 @@ static void answer_hello(struct exchange *x)
 	x->message.hello.one_inode = (uint32_t)x->m->options.one_inode;
 	x->message.hello.inner_addresses = (uint32_t)x->m->options.inner_addresses;
 	x->message.hello.record_us = (uint32_t)x->m->options.record_us;
+	x->message.hello.ring_us = (uint32_t)x->m->options.ring_us;
 	x->message.result = 0;
 }
 

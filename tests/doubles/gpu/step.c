@@ -7,7 +7,7 @@ struct dgp_cmd *dgp_head(const struct stream *s)
 {
 	uint64_t done = atomic_load_explicit(&s->slot->done, memory_order_relaxed);
 
-	if (atomic_load_explicit(&s->slot->tail, memory_order_acquire) == done)
+	if (atomic_load(&s->slot->tail) == done)
 		return NULL;
 	return &s->slot->ring[done % DGP_RING];
 }
@@ -58,9 +58,9 @@ void dgp_complete(struct machine *m, struct stream *s)
 		atomic_fetch_add(&area->host_word, 1);
 	}
 	dgp_stream_rest(s);
-	atomic_store_explicit(&s->slot->done, done, memory_order_release);
-	if (atomic_load(&s->slot->tail) == done)
-		atomic_store(&s->slot->quiet, 1);
+	/* Sequentially consistent, as the reads of `tail` that follow: either these see
+	 * the next command, or its thread sees that the slot is empty, and rings. */
+	atomic_store(&s->slot->done, done);
 }
 
 /* --- Obstacles of a command --- */

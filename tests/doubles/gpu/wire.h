@@ -94,7 +94,6 @@ struct dgp_slot {
 	_Atomic uint32_t flags;
 	_Atomic int32_t priority;   /* lower goes first */
 	_Atomic uint32_t permille;  /* of the context's units; 0: all */
-	_Atomic uint32_t quiet;     /* the machine has seen it empty: ring */
 	_Atomic uint64_t tail;      /* of the last command */
 	_Atomic uint64_t done;      /* of the last complete command */
 	_Atomic uint64_t host_done; /* of the last DGP_HOST that the process completed */
@@ -168,7 +167,7 @@ struct dgp_hello {
 	uint32_t n_gpus, driver_version;
 	uint32_t number; /* of this process, for other processes */
 	uint32_t host_mb_s, device_mb_s, concurrent_managed;
-	uint32_t lazy_sync, compute_groups, copy_groups, one_inode, record_us,
+	uint32_t lazy_sync, compute_groups, copy_groups, one_inode, record_us, ring_us,
 		inner_addresses;
 };
 

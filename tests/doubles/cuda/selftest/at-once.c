@@ -496,6 +496,45 @@ static void full_queue(void)
 	CHECK(n_accepted == 1 + DEPTH + 500);
 }
 
+/* A thread is preempted between its command in an empty stream and the ring for it, and
+ * the machine, awake for another stream, completes the command meanwhile. Then the
+ * machine must also run the stream's next command, although no call waits for it. */
+static handle ringing;
+
+static void *store_one(void *ctx)
+{
+	OK(cuCtxSetCurrent(ctx));
+	launch(function("store"), ringing, (dptr)(uintptr_t)(gate + 1), 1);
+	return NULL;
+}
+
+static bool becomes(const volatile uint32_t *word, uint32_t value)
+{
+	for (int i = 0; i < 5000 && *word != value; i++)
+		sleep_ms(1);
+	return *word == value;
+}
+
+static void late_ring(void)
+{
+	pthread_t thread;
+	handle ctx, other;
+
+	begin();
+	OK(cuCtxGetCurrent(&ctx));
+	ringing = stream();
+	other = stream();
+	hold(other);
+	function("store");
+	CHECK(pthread_create(&thread, NULL, store_one, ctx) == 0);
+	sleep_ms(20);
+	*gate = 1;
+	CHECK(becomes(gate + 1, 1));
+	pthread_join(thread, NULL);
+	launch(function("store"), ringing, (dptr)(uintptr_t)(gate + 1), 2);
+	CHECK(becomes(gate + 1, 2));
+}
+
 /* The first launch of a function waits for its context where loading is lazy, so a kernel
  * of that context that waits for the launch waits for ever. */
 static volatile uint32_t *released;
@@ -555,6 +594,7 @@ const struct case_of_test at_once_cases[] = {
 	{"only-its-stream", only_its_stream, NULL, NULL},
 	{"legacy", legacy, NULL, NULL},
 	{"full-queue", full_queue, NULL, NULL},
+	{"late-ring", late_ring, "ring-us 100000\n", NULL},
 	{"lazy-sync", lazy, "lazy-sync\n", NULL},
 	{"eager", eager, "lazy-sync\n", NULL},
 	{0},

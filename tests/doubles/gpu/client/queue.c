@@ -5,9 +5,10 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
-/* Work goes into the ring of a slot; the machine is woken only if it has seen the slot
- * empty, so that a launch to a busy stream costs a few stores. */
+/* Work goes into the ring of a slot; the machine is woken only if the slot was empty, so
+ * that a launch to a busy stream costs a few stores. */
 
 static pthread_mutex_t slots_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t push_locks[DGP_SLOTS];
@@ -39,7 +40,6 @@ int dgp_slot_open(uint32_t context, uint32_t flags, int priority)
 		slot->priority = priority;
 		slot->permille = 0;
 		slot->dead = 0;
-		slot->quiet = 1;
 		slot->context = context;
 		if (dgp_area->n_slots <= (uint32_t)found)
 			dgp_area->n_slots = (uint32_t)found + 1;
@@ -170,8 +170,12 @@ static void put(struct dgp_slot *slot, struct order *order, uint32_t flags,
 	if (cmd->waits_for_host)
 		atomic_fetch_add(&dgp_area->exact, 1);
 	atomic_store(&slot->tail, tail + 1);
-	if (atomic_load(&slot->quiet)) {
-		atomic_store(&slot->quiet, 0);
+	/* Otherwise the machine sees this command when it has completed the one before.
+	 * Not a flag that the machine sets and this thread clears: where the machine
+	 * completes the command first, the flag would stay cleared for the next one. */
+	if (atomic_load(&slot->done) == tail) {
+		if (dgp_hello.ring_us)
+			usleep(dgp_hello.ring_us);
 		atomic_store(&dgp_area->quiet_until, 0);
 		dgp_ring();
 	}
