@@ -11,6 +11,7 @@ import signal
 import subprocess
 import time
 
+import evidence
 import measured
 from harness import wait_until
 
@@ -74,6 +75,11 @@ class Patterns:
         return subprocess.run([self.program(), *self.list()], text=True, capture_output=True,
                               check=True, env=self.agent.env).stdout.split()
 
+    def machinery(self):
+        """The pids of the agent and of what simulates the device."""
+        player = getattr(self.world, "player", None)
+        return [part.process.pid for part in (self.agent, player) if part]
+
     n_hung = 0
 
     def go_through(self, process, name):
@@ -81,9 +87,10 @@ class Patterns:
         bound = BOUND_SECONDS if Patterns.n_hung < N_LONG else NEXT_BOUND_SECONDS
         if not select.select([process.stdout], [], [], bound)[0]:
             Patterns.n_hung += 1
+            found = evidence.of_processes([process.pid, *below(process.pid), *self.machinery()])
             end_hung(process)
             self.fail(f"{name} hung: it said nothing for {bound} s, and was ended; "
-                      f"the agent: {self.agent.log()[-1500:]}")
+                      f"the agent: {self.agent.log()[-1500:]}\n{found}")
         line = process.stdout.readline()
         if not line:
             self.fail((process.communicate(timeout=BOUND_SECONDS), self.agent.log()[-1500:]))
