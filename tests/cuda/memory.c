@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a program with a quota of 1 GiB can allocate, and what it sees.
  *
- * usage: cuda-memory CASE */
+ * usage: cuda-memory CASE [stay] */
 #include "memory.h"
 
 #include <string.h>
@@ -186,6 +186,14 @@ static const struct {
 	{"graphs", graphs},
 };
 
+static void stay(void)
+{
+	puts("done");
+	fflush(stdout);
+	while (getchar() != EOF)
+		;
+}
+
 int main(int argc, char **argv)
 {
 	handle context;
@@ -200,6 +208,8 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		if (argc >= 2 && strcmp(argv[1], cases[i].name) == 0) {
 			cases[i].run();
+			if (argc == 3)
+				stay();
 			return 0;
 		}
 	}

@@ -62,6 +62,14 @@ class Memory(machine.Case):
         self.assertEqual(max(p["peak"] // machine.MIB for p in self.world.stats()[1].values()),
                          1024 + 300, "with the context, what the GPU has seen")
 
+    def test_refusals_are_those_that_the_program_saw(self):
+        """Not the charges that were tried again when freed memory had been counted."""
+        self.begin()
+        process = self.start(machine.program("cuda-memory"), "async", "stay",
+                             options=("--share", "0.5", "--memory", "1G"))
+        self.assertEqual(process.stdout.readline(), "done\n")
+        self.assertEqual([lease["refusals"] for lease in self.agent.get("/v1/leases")["items"]], [2])
+
     def test_exports_of_one_inode(self):
         """As in a real driver."""
         if not machine.knows("one-inode"):

@@ -38,6 +38,7 @@
 #define clv_attach_ring OWN(clv_attach_ring)
 #define clv_attach_is_intact OWN(clv_attach_is_intact)
 #define clv_ledger_charge OWN(clv_ledger_charge)
+#define clv_ledger_count_refusal OWN(clv_ledger_count_refusal)
 #define clv_ledger_release OWN(clv_ledger_release)
 #define clv_ledger_spill OWN(clv_ledger_spill)
 #define clv_ledger_unspill OWN(clv_ledger_unspill)

@@ -33,6 +33,10 @@ bool clv_ledger_charge(uint64_t n_bytes)
 	return true;
 }
 
+void clv_ledger_count_refusal(void)
+{
+}
+
 void clv_ledger_release(uint64_t n_bytes, uint32_t epoch)
 {
 	used_bytes -= n_bytes;

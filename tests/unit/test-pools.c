@@ -62,7 +62,7 @@ void clv_ledger_release(uint64_t n_bytes, uint32_t epoch)
 	charged_bytes -= n_bytes;
 }
 
-struct clv_charge clv_charge_take(uint64_t n_bytes)
+struct clv_charge clv_charge_try(uint64_t n_bytes)
 {
 	uint64_t before = charged_bytes;
 	bool fits;
@@ -72,6 +72,11 @@ struct clv_charge clv_charge_take(uint64_t n_bytes)
 	} while (fits && !atomic_compare_exchange_weak(
 				 &charged_bytes, &before, before + n_bytes));
 	return (struct clv_charge){.n_bytes = n_bytes, .charged = fits, .refused = !fits};
+}
+
+struct clv_charge clv_charge_take(uint64_t n_bytes)
+{
+	return clv_charge_try(n_bytes);
 }
 
 /* --- What has no part in this --- */

@@ -13,9 +13,11 @@
  * into hipErrorOutOfMemory. */
 static bool charge_bytes(uint64_t n_bytes, struct clv_charge *ret)
 {
-	*ret = clv_charge_take(n_bytes);
-	if (ret->refused && clv_pieces_settle())
+	*ret = clv_charge_try(n_bytes);
+	if (ret->refused) {
+		clv_pieces_settle();
 		*ret = clv_charge_take(n_bytes);
+	}
 	return !ret->refused;
 }
 

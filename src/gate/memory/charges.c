@@ -23,7 +23,7 @@ struct charge_record {
 static pthread_mutex_t address_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct charge_record *buckets[N_BUCKETS];
 
-struct clv_charge clv_charge_take(uint64_t n_bytes)
+struct clv_charge clv_charge_try(uint64_t n_bytes)
 {
 	struct clv_charge charge = {.n_bytes = n_bytes};
 	bool refused;
@@ -35,6 +35,15 @@ struct clv_charge clv_charge_take(uint64_t n_bytes)
 	charge.epoch = clv_ledger_epoch();
 	charge.charged = view && clv_ledger_charge(n_bytes);
 	charge.refused = refused || (view && !charge.charged);
+	return charge;
+}
+
+struct clv_charge clv_charge_take(uint64_t n_bytes)
+{
+	struct clv_charge charge = clv_charge_try(n_bytes);
+
+	if (charge.refused)
+		clv_ledger_count_refusal();
 	return charge;
 }
 

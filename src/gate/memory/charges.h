@@ -18,6 +18,8 @@ struct clv_charge {
 };
 
 /* Charges n_bytes before they are requested from the vendor; see charge.refused. */
+struct clv_charge clv_charge_try(uint64_t n_bytes);
+/* The same as the last attempt: a charge that does not fit is counted as a refusal. */
 struct clv_charge clv_charge_take(uint64_t n_bytes);
 /* Charges a refused charge to host memory instead.  False: there is no room either. */
 bool clv_charge_spill(struct clv_charge *charge);

@@ -84,10 +84,15 @@ bool clv_ledger_charge(uint64_t n_bytes)
 	clv_helper_start();
 	quota = (struct budget){atomic_load(&view->control->memory_quota_bytes),
 		&view->slot->memory_bytes, sum_slots};
-	if (charge(view, &quota, n_bytes))
-		return true;
-	atomic_fetch_add(&view->slot->refused, 1);
-	return false;
+	return charge(view, &quota, n_bytes);
+}
+
+void clv_ledger_count_refusal(void)
+{
+	struct clv_view *view = clv_gate_current_view();
+
+	if (view)
+		atomic_fetch_add(&view->slot->refused, 1);
 }
 
 bool clv_ledger_spill(uint64_t n_bytes)
@@ -99,10 +104,7 @@ bool clv_ledger_spill(uint64_t n_bytes)
 		return false;
 	host = (struct budget){atomic_load(&view->control->spill_bytes),
 		view->spilled_bytes, sum_spilled};
-	if (!charge(view, &host, n_bytes))
-		return false;
-	atomic_fetch_sub(&view->slot->refused, 1);
-	return true;
+	return charge(view, &host, n_bytes);
 }
 
 void clv_ledger_unspill(uint64_t n_bytes, uint32_t epoch)

@@ -7,11 +7,13 @@
 
 /* The memory quota.  Any thread. */
 
-/* Charges n_bytes to the quota.  False: they do not fit (counted as a refusal). */
+/* Charges n_bytes to the quota.  False: they do not fit. */
 bool clv_ledger_charge(uint64_t n_bytes);
 
-/* Charges n_bytes, which were just refused above, to the host memory that the lease may
- * have beyond its quota.  If that succeeds the refusal is no longer counted. */
+/* Counts an allocation that did not fit and is refused to the program. */
+void clv_ledger_count_refusal(void);
+
+/* Charges n_bytes to the host memory that the lease may have beyond its quota. */
 bool clv_ledger_spill(uint64_t n_bytes);
 void clv_ledger_unspill(uint64_t n_bytes, uint32_t epoch);
 

@@ -6,6 +6,7 @@
 #include "gate/cuda/memory/freed.h"
 #include "gate/cuda/memory/pool.h"
 #include "gate/memory/charges.h"
+#include "gate/memory/ledger.h"
 #include "gate/memory/pieces.h"
 #include "gate/streams/context.h"
 
@@ -67,14 +68,22 @@ uint64_t clv_cuda_rounded_bytes(uint64_t n_bytes)
 	return n_bytes > UINT64_MAX - unit ? n_bytes : (n_bytes + unit - 1) / unit * unit;
 }
 
-bool clv_cuda_charge(uint64_t n_bytes, struct clv_charge *ret)
+bool clv_cuda_try_charge(uint64_t n_bytes, struct clv_charge *ret)
 {
 	n_bytes = clv_cuda_rounded_bytes(n_bytes);
-	*ret = clv_charge_take(n_bytes);
+	*ret = clv_charge_try(n_bytes);
 	if (ret->refused && clv_cuda_memory_settle())
-		*ret = clv_charge_take(n_bytes);
+		*ret = clv_charge_try(n_bytes);
 	ret->owner = clv_context();
 	return !ret->refused;
+}
+
+bool clv_cuda_charge(uint64_t n_bytes, struct clv_charge *ret)
+{
+	if (clv_cuda_try_charge(n_bytes, ret))
+		return true;
+	clv_ledger_count_refusal();
+	return false;
 }
 
 int clv_cuda_settle(struct clv_charge *charge, uint64_t made, int result)

@@ -19,6 +19,8 @@ uint64_t clv_cuda_rounded_bytes(uint64_t n_bytes);
  * clv_cuda_memory_settle().  False: over quota, and the program gets
  * CLV_CUDA_OUT_OF_MEMORY. */
 bool clv_cuda_charge(uint64_t n_bytes, struct clv_charge *ret);
+/* The same for a caller that has other room; the refusal is not counted. */
+bool clv_cuda_try_charge(uint64_t n_bytes, struct clv_charge *ret);
 
 /* Whether a description that the program passed can be read.  If not, the wrapper passes
  * it to the driver, which returns its own error. */

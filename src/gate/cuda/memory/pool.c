@@ -231,7 +231,7 @@ static int charge_growth(struct pool *pool, uint64_t n_bytes, uint64_t *ret_char
 		r = get_used(pool, &used);
 	if (r != CLV_CUDA_SUCCESS || has_room(pool, reserved, used, n_bytes))
 		return r;
-	charge = clv_charge_take(n_bytes);
+	charge = clv_charge_try(n_bytes);
 	if (charge.refused) {
 		settle_all();
 		clv_cuda_freed_settle();

@@ -5,6 +5,7 @@
 #include "gate/cuda/context/library.h"
 #include "gate/cuda/memory/charge.h"
 #include "gate/memory/charges.h"
+#include "gate/memory/ledger.h"
 #include "gate/streams/context.h"
 
 #include <pthread.h>
@@ -55,8 +56,11 @@ bool clv_cuda_charge_or_spill(uint64_t n_bytes, struct clv_charge *ret)
 {
 	int device;
 
-	return clv_cuda_charge(n_bytes, ret) ||
-	       (get_device(&device) && can_reach_host(device) && clv_charge_spill(ret));
+	if (clv_cuda_try_charge(n_bytes, ret) ||
+		(get_device(&device) && can_reach_host(device) && clv_charge_spill(ret)))
+		return true;
+	clv_ledger_count_refusal();
+	return false;
 }
 
 static int stay_at_host(const struct clv_cuda_spilled *memory)

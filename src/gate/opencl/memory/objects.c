@@ -69,8 +69,10 @@ static bool correct_charge(struct clv_charge *charge, cl_mem object)
 	n_bytes = clv_object_bytes(real_bytes);
 	if (n_bytes <= charge->n_bytes)
 		clv_ledger_correct(charge->n_bytes, n_bytes);
-	else if (!clv_ledger_charge(n_bytes - charge->n_bytes))
+	else if (!clv_ledger_charge(n_bytes - charge->n_bytes)) {
+		clv_ledger_count_refusal();
 		return false;
+	}
 	charge->n_bytes = n_bytes;
 	return true;
 }
