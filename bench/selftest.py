@@ -172,6 +172,12 @@ class Arithmetic(unittest.TestCase):
                    (200, 250, measure.KERNEL, 1)]
         self.assertAlmostEqual(measure.busy_curve(records).between(0, 300), 200)
 
+    def test_a_capped_loop_is_not_measured_by_what_its_host_threads_compute(self):
+        """A kernel of 2 s, stopped for half of them: 3 s of processor time with the host's."""
+        block = Block(0, 4, {"a": [(0, 4, measure.KERNEL, 2)]}, {},
+                      spans={"a": [(0, 4, 3)]})
+        self.assertAlmostEqual(shares.used_part(shares.used_curve(block, tenants.CPU), 0, 4), .5)
+
     def test_a_turn_has_the_holders_own_gaps_in_it(self):
         logs = {"a": [(0, 10, 1, 1), (20, 30, 1, 1), (60, 70, 1, 1)],
                 "b": [(35, 50, 1, 1)]}

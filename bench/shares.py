@@ -181,13 +181,11 @@ def run_cap(context, case, arguments, executor=None):
 
 
 def used_curve(block, executor):
-    """Of a block with one tenant: processor time under the CPU executor, else time with a kernel
-    on the device."""
-    if executor == CPU:
-        (spans,) = block.spans.values()
-        return measure.Curve(spans)
+    """Of a block with one tenant: time with a kernel on the device; under the CPU executor, where
+    the time of a stopped kernel includes that of others, its work. Processor time would include
+    the threads that submit and wait, which do more for each kernel if each is waited for."""
     (records,) = block.records.values()
-    return measure.busy_curve(records)
+    return measure.work_curve(records) if executor == CPU else measure.busy_curve(records)
 
 
 def used_part(curve, begin, end):
