@@ -55,6 +55,15 @@ def lingering_socket(case):
     return lingering
 
 
+def lingers(sock):
+    return any(sock.getsockopt(socket.SOL_SOCKET, socket.SO_LINGER, 8)[:4])
+
+
+def close_at_once(sock):
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, bytes(8))
+    sock.close()
+
+
 class Attach(Case):
     def start_lease(self, **wanted):
         holder = self.holder()
@@ -368,6 +377,26 @@ class Attach(Case):
             lingering.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, bytes(8))
         lingering.close()
         self.assertEqual(len(self.leases()), 1)
+
+    def test_sockets_linger_no_more(self):
+        """A child closes them, and turns off what would keep it waiting: of a refused process and
+        of one that is attached."""
+        holder, lease = self.start_lease()
+        refused, attached = lingering_socket(self), lingering_socket(self)
+        for sock in (refused, attached):
+            self.addCleanup(close_at_once, sock)
+        s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.addCleanup(s.close)
+        self.agent.process.send_signal(signal.SIGSTOP)
+        s.connect(lease["socket"])
+        s.send(b"no hello")
+        socket.send_fds(s, [b"more"], [refused.fileno()])
+        self.agent.process.send_signal(signal.SIGCONT)
+        self.assertTrue(wait_until(lambda: not lingers(refused)))
+        self.assertIn(b"no hello of a cleave gate", s.recv(8192))
+        self.assertEqual(len(self.helpers("cleaved-closer")), 1)
+        self.send_files(lease["socket"], [attached.fileno()], 1)
+        self.assertTrue(wait_until(lambda: not lingers(attached)))
 
     def test_no_more_than_1024(self):
         holder, lease = self.start_lease()

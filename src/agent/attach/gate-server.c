@@ -81,25 +81,10 @@ static struct connection *connection_free(struct connection *connection)
 		server->n_unattached--;
 	sd_event_source_disable_unref(connection->io);
 	sd_event_source_disable_unref(connection->timer);
-	close(connection->fd);
+	clv_aside_close(server->lease->record.tenant, connection->fd);
 	free(connection);
 	resume_accepting(server);
 	return NULL;
-}
-
-/* If unread messages are left at close(), the peer gets ECONNRESET in place of the
- * reply. */
-static void drain_input(int fd)
-{
-	char rest[512];
-
-	for (int i = 0; i < 16; i++) {
-		size_t n_fds = 0;
-		ssize_t got = clv_socket_receive(fd, rest, sizeof(rest), NULL, &n_fds);
-
-		if (got == 0 || (got < 0 && got != -EMSGSIZE))
-			return;
-	}
 }
 
 static void refuse(struct connection *connection, const struct clv_peer *peer,
@@ -116,7 +101,6 @@ static void refuse(struct connection *connection, const struct clv_peer *peer,
 
 	snprintf(reply.message, sizeof(reply.message), "%.255s", err->msg);
 	clv_socket_send(connection->fd, &reply, CLV_ATTACH_REPLY_FIRST_BYTES, NULL, 0);
-	drain_input(connection->fd);
 	/* Rate-limited: a tenant that is refused in a loop must not fill the event
 	 * log. */
 	if (lease->refusal_event_ns == 0 ||

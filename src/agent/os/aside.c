@@ -8,9 +8,11 @@
 #include "base/socket.h"
 #include "base/watched.h"
 
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -21,8 +23,51 @@
 #define ANSWER_MS 10000
 /* Children of ended leases of one tenant that the kernel does not let end. */
 #define KILLED_MAX 16u
+#define FILES_MAX 253 /* of a message: SCM_MAX_FD of the kernel */
 
-/* The child. */
+/* The children. */
+
+struct files {
+	int fds[FILES_MAX];
+	size_t n;
+};
+
+/* Receives a message with all its files.  Returns what recvmsg() does. */
+static ssize_t take(int socket_fd, struct files *ret)
+{
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(sizeof(int) * FILES_MAX)];
+	} room;
+	char byte;
+	struct iovec part = {.iov_base = &byte, .iov_len = 1};
+	struct msghdr message = {.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = room.bytes,
+		.msg_controllen = sizeof(room.bytes)};
+	ssize_t got = recvmsg(socket_fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+
+	ret->n = 0;
+	if (got >= 0 && message.msg_controllen >= CMSG_LEN(sizeof(int)) &&
+		room.header.cmsg_type == SCM_RIGHTS) {
+		ret->n = (room.header.cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		memcpy(ret->fds, CMSG_DATA(&room.header), ret->n * sizeof(int));
+	}
+	return got;
+}
+
+/* A TCP socket whose end its owner lets the kernel await ends at once. */
+static void close_all(struct files *files)
+{
+	static const struct linger off;
+
+	while (files->n > 0) {
+		int fd = files->fds[--files->n];
+
+		setsockopt(fd, SOL_SOCKET, SO_LINGER, &off, sizeof(off));
+		close(fd);
+	}
+}
 
 /* Only memfds have seals. */
 static bool is_harmless(int fd)
@@ -44,15 +89,17 @@ static void answer(int agent_fd, int socket_fd)
 {
 	int files[CLV_SOCKET_FDS_MAX];
 	size_t n_files = CLV_SOCKET_FDS_MAX;
+	struct files taken = {0};
 	bool passes;
 	char byte;
 
 	clv_socket_peek(socket_fd, &byte, sizeof(byte), files, &n_files);
 	passes = n_files == 1 && is_harmless(files[0]);
 	if (!passes)
-		clv_socket_receive(socket_fd, &byte, sizeof(byte), NULL, NULL);
+		take(socket_fd, &taken);
 	clv_socket_send(agent_fd, &passes, sizeof(passes), files, passes);
 	close(socket_fd);
+	close_all(&taken);
 	while (n_files > 0)
 		close(files[--n_files]);
 	if (!passes)
@@ -73,6 +120,24 @@ static void serve(int agent_fd)
 	}
 }
 
+/* Of the child that closes sockets with what was sent to them. */
+static void serve_ends(int agent_fd)
+{
+	size_t n_files = 1;
+	struct files files;
+	int socket_fd;
+	char byte;
+
+	while (clv_socket_receive(agent_fd, &byte, sizeof(byte), &socket_fd, &n_files) >
+		0) {
+		while (n_files == 1 && (take(socket_fd, &files) > 0 || files.n > 0))
+			close_all(&files);
+		if (n_files == 1)
+			close(socket_fd);
+		n_files = 1;
+	}
+}
+
 /* The agent. */
 
 struct killed {
@@ -80,7 +145,7 @@ struct killed {
 	char tenant[64];
 };
 
-static struct clv_helper shared;
+static struct clv_helper shared, closer;
 static struct {
 	struct killed *items;
 	size_t n;
@@ -172,8 +237,40 @@ static bool carries_files(int socket_fd)
 	struct iovec part = {.iov_base = &byte, .iov_len = 1};
 	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
 
-	return recvmsg(socket_fd, &message, MSG_PEEK | MSG_DONTWAIT) > 0 &&
+	return recvmsg(socket_fd, &message, MSG_PEEK | MSG_DONTWAIT) >= 0 &&
 	       (message.msg_flags & MSG_CTRUNC);
+}
+
+static bool has_unread(int socket_fd)
+{
+	int n_bytes = 0;
+
+	return carries_files(socket_fd) ||
+	       (ioctl(socket_fd, FIONREAD, &n_bytes) == 0 && n_bytes > 0);
+}
+
+static bool pass_to_closer(int socket_fd)
+{
+	if (closer.pid == 0) {
+		if (clv_helper_start(&closer, "closer", serve_ends) < 0)
+			return false;
+		fcntl(closer.fd, F_SETFL, O_NONBLOCK);
+	}
+	return clv_socket_send(closer.fd, "", 1, &socket_fd, 1) >= 0;
+}
+
+void clv_aside_close(const char *tenant, int socket_fd)
+{
+	bool is_passed;
+
+	shutdown(socket_fd, SHUT_RD);
+	is_passed = !has_unread(socket_fd) || pass_to_closer(socket_fd);
+	/* Its queue is full behind a file that keeps it, or it was killed. */
+	if (!is_passed && closer.pid != 0 && count_killed(tenant) < KILLED_MAX) {
+		stop(&closer, tenant);
+		pass_to_closer(socket_fd);
+	}
+	close(socket_fd);
 }
 
 ssize_t clv_aside_receive(struct clv_aside *aside, const char *tenant, int socket_fd,

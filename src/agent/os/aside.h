@@ -23,5 +23,9 @@ struct clv_aside {
 ssize_t clv_aside_receive(struct clv_aside *aside, const char *tenant, int socket_fd,
 	void *data, size_t room_bytes, int *ret_fd, size_t *ret_n_fds);
 
+/* Closes a socket on which a process of the tenant's may have sent more, in a child if
+ * so: of a socket with SO_LINGER the kernel awaits the end. */
+void clv_aside_close(const char *tenant, int socket_fd);
+
 /* The lease ends. */
 void clv_aside_end(struct clv_aside *aside, const char *tenant);
