@@ -10,16 +10,19 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <yaml.h>
 
 #define DEPTH_MAX 32
 #define TOO_DEEP "nested more than %d levels deep"
 /* Bound on the values of a document after aliases are expanded. */
-#define VISITS_MAX 200000u
-#define ANCHORS_MAX 1000u
-#define ALIASES_MAX 10000u
-#define KEYS_MAX 1024u
+#define VALUES_MAX 200000u
+/* libyaml compares each alias with the anchors, and check_key() each key with the others.
+ */
+#define ANCHORS_MAX 256u
+#define ALIASES_MAX 4096u
+#define KEYS_MAX 256u
 
 struct clv_yaml {
 	yaml_document_t document;
@@ -32,6 +35,7 @@ struct source {
 	const char *name;
 	const unsigned char *data;
 	size_t n_bytes;
+	size_t values_max;
 };
 
 static yaml_node_t *node_of(struct clv_yaml_value value)
@@ -95,6 +99,7 @@ struct scan {
 	unsigned depth;
 	unsigned n_anchors;
 	unsigned n_aliases;
+	size_t n_values;
 	bool has_begun; /* a document start was seen */
 	bool has_content;
 	bool has_ended;
@@ -117,9 +122,22 @@ static int scan_document(
 	return 0;
 }
 
+#define TOO_LARGE "too large: at most %zu values with aliases expanded"
+
+/* An empty value has no token: check() counts it. */
+static int count_value(
+	struct scan *scan, const yaml_token_t *token, struct clv_error *err)
+{
+	if (++scan->n_values <= scan->source->values_max)
+		return 0;
+	return fail_at(scan->source, token->start_mark.line, token->start_mark.column,
+		err, -E2BIG, TOO_LARGE, scan->source->values_max);
+}
+
 static int scan_token(struct scan *scan, const yaml_token_t *token, struct clv_error *err)
 {
 	const yaml_mark_t *at = &token->start_mark;
+	int r = 0;
 
 	switch (token->type) {
 	case YAML_STREAM_START_TOKEN:
@@ -137,6 +155,10 @@ static int scan_token(struct scan *scan, const yaml_token_t *token, struct clv_e
 		if (++scan->depth > DEPTH_MAX + 1)
 			return fail_at(scan->source, at->line, at->column, err, -EINVAL,
 				TOO_DEEP, DEPTH_MAX);
+		r = count_value(scan, token, err);
+		break;
+	case YAML_SCALAR_TOKEN:
+		r = count_value(scan, token, err);
 		break;
 	case YAML_BLOCK_END_TOKEN:
 	case YAML_FLOW_SEQUENCE_END_TOKEN:
@@ -156,7 +178,7 @@ static int scan_token(struct scan *scan, const yaml_token_t *token, struct clv_e
 	default:
 		break;
 	}
-	return scan_document(scan, token, err);
+	return r < 0 ? r : scan_document(scan, token, err);
 }
 
 static int scan_all(
@@ -179,8 +201,9 @@ static int scan_all(
 }
 
 struct walk {
-	struct clv_yaml *yaml;
 	size_t n_visits;
+	size_t values_max;
+	bool *is_known; /* by index: the keys of the map have been compared */
 };
 
 static int check(struct walk *walk, struct clv_yaml_value value, unsigned depth,
@@ -221,12 +244,14 @@ static int check_parts(struct walk *walk, struct clv_yaml_value value, unsigned 
 	struct clv_error *err)
 {
 	bool is_map = clv_yaml_kind(value) == CLV_YAML_MAP;
+	bool is_new = is_map && !walk->is_known[value.index];
 	int r = 0;
 
 	if (is_map && clv_yaml_count(value) > KEYS_MAX)
 		return clv_yaml_fail(value, err, -E2BIG, "more than %u keys", KEYS_MAX);
+	walk->is_known[value.index] = true;
 	for (size_t i = 0; i < clv_yaml_count(value) && r >= 0; i++) {
-		if (is_map)
+		if (is_new)
 			r = check_key(value, i, err);
 		if (r >= 0)
 			r = check(walk,
@@ -242,9 +267,8 @@ static int check(struct walk *walk, struct clv_yaml_value value, unsigned depth,
 {
 	if (depth > DEPTH_MAX)
 		return clv_yaml_fail(value, err, -EINVAL, TOO_DEEP, DEPTH_MAX);
-	if (++walk->n_visits > VISITS_MAX)
-		return clv_yaml_fail(value, err, -E2BIG,
-			"too large: at most %u values with aliases expanded", VISITS_MAX);
+	if (++walk->n_visits > walk->values_max)
+		return clv_yaml_fail(value, err, -E2BIG, TOO_LARGE, walk->values_max);
 	if (node_of(value)->type == YAML_SCALAR_NODE && !is_whole(node_of(value)))
 		return clv_yaml_fail(
 			value, err, -EINVAL, "a text must not contain a NUL byte");
@@ -254,13 +278,19 @@ static int check(struct walk *walk, struct clv_yaml_value value, unsigned depth,
 static int load(const struct source *source, yaml_parser_t *parser, struct clv_yaml *yaml,
 	struct clv_error *err)
 {
-	struct walk walk = {.yaml = yaml};
+	_cleanup_free_ bool *is_known = NULL;
+	struct walk walk = {.values_max = source->values_max};
+	size_t n_nodes;
 
 	if (!yaml_parser_load(parser, &yaml->document))
 		return fail_to_parse(source, parser, err);
 	if (!yaml_document_get_root_node(&yaml->document))
 		return clv_error_set(
 			err, -EINVAL, "%s: the document is empty", source->name);
+	n_nodes = (size_t)(yaml->document.nodes.top - yaml->document.nodes.start);
+	walk.is_known = is_known = calloc(n_nodes + 1, sizeof(bool));
+	if (!is_known)
+		return clv_error_errno(err, ENOMEM, "cannot read %s", source->name);
 	return check(&walk, clv_yaml_root(yaml), 0, err);
 }
 
@@ -297,6 +327,12 @@ static int parse(
 int clv_yaml_parse(const char *data, size_t n_bytes, const char *name,
 	struct clv_yaml **ret, struct clv_error *err)
 {
+	return clv_yaml_parse_small(data, n_bytes, name, VALUES_MAX, ret, err);
+}
+
+int clv_yaml_parse_small(const char *data, size_t n_bytes, const char *name,
+	size_t values_max, struct clv_yaml **ret, struct clv_error *err)
+{
 	struct clv_yaml *yaml;
 	int r;
 
@@ -308,7 +344,8 @@ int clv_yaml_parse(const char *data, size_t n_bytes, const char *name,
 	if (!yaml)
 		return clv_error_errno(err, ENOMEM, "cannot read %s", name);
 	snprintf(yaml->name, sizeof(yaml->name), "%s", name);
-	r = parse(&(struct source){yaml->name, (const unsigned char *)data, n_bytes},
+	r = parse(&(struct source){yaml->name, (const unsigned char *)data, n_bytes,
+			  values_max},
 		yaml, err);
 	if (r < 0) {
 		clv_yaml_free(yaml);

@@ -21,6 +21,10 @@ struct clv_yaml;
  * or expands to too much through aliases. */
 int clv_yaml_parse(const char *data, size_t n_bytes, const char *name,
 	struct clv_yaml **ret, struct clv_error *err);
+/* The same for a document of few values, counted with aliases expanded: parsing takes
+ * time by their number. */
+int clv_yaml_parse_small(const char *data, size_t n_bytes, const char *name,
+	size_t values_max, struct clv_yaml **ret, struct clv_error *err);
 /* Parses a file, "-" for standard input. */
 int clv_yaml_parse_file(const char *path, struct clv_yaml **ret, struct clv_error *err);
 struct clv_yaml *clv_yaml_free(struct clv_yaml *yaml);

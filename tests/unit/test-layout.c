@@ -577,6 +577,59 @@ static void test_mistakes(void **state)
 	}
 }
 
+/* A text with n items in which their number is. */
+static char *with_items(const char *begin, const char *before, const char *behind,
+	size_t n, const char *end)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *to = open_memstream(&text, &size);
+
+	assert_non_null(to);
+	fputs(begin, to);
+	for (size_t i = 0; i < n; i++)
+		fprintf(to, "%s%zu%s, ", before, i % 4096, behind);
+	fputs(end, to);
+	assert_int_equal(fclose(to), 0);
+	return text;
+}
+
+/* The time of a layout is bounded by the number of its values, and that of lists whose
+ * items are compared with each other by their length. */
+static void test_size_is_bounded(void **state)
+{
+	static const struct {
+		const char *begin, *before, *behind, *end;
+		size_t most;
+		const char *message;
+	} rows[] = {
+		/* clang-format off */
+		/* nine values beside the items, by their tokens */
+		{ "version: 1\ndevices:\n- select: {index: [", "", "", "]}\n", 12279,
+			"too large: at most 12288 values with aliases expanded" },
+		{ "version: 1\ndevices:\n- select: {}\n  partitions: [{profile: a, start: [",
+			"", "", "]}]\n", 1024, "the list has over 1024 items" },
+		{ "version: 1\ndevices:\n- select: {}\n  shares: [", "{name: ",
+			", memory: 1}", "]\n", 1024, "the list has over 1024 items" },
+		/* clang-format on */
+	};
+
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(rows); i++) {
+		for (size_t more = 0; more < 2; more++) {
+			_cleanup_free_ char *text =
+				with_items(rows[i].begin, rows[i].before, rows[i].behind,
+					rows[i].most + more, rows[i].end);
+			struct clv_layout layout = {0};
+			struct clv_error err = {0};
+
+			if (parse(text, &layout, &err) != (more ? -E2BIG : 0))
+				fail_msg("%zu items: %s", rows[i].most + more, err.msg);
+			assert_true(strstr(err.msg, rows[i].message) || !more);
+			clv_layout_clear(&layout);
+		}
+	}
+}
+
 /* The writer has one form for each value, and leaves out what is not set. */
 static void test_written_form(void **state)
 {
@@ -651,6 +704,7 @@ int main(void)
 		cmocka_unit_test(test_modes),
 		cmocka_unit_test(test_switches),
 		cmocka_unit_test(test_mistakes),
+		cmocka_unit_test(test_size_is_bounded),
 		cmocka_unit_test(test_written_form),
 		cmocka_unit_test(test_written_texts),
 	};

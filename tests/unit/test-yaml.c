@@ -277,12 +277,12 @@ static void test_costly_documents(void **state)
 		{ "{a: ",           250000, -EINVAL, "f.yaml:1:133: nested more than 32 levels deep" },
 		{ "- ",             500000, -EINVAL, "f.yaml:1:67: nested more than 32 levels deep" },
 		{ "? ",             500000, -EINVAL, "f.yaml:1:67: nested more than 32 levels deep" },
-		{ "- &a%zu x\n",     80000, -E2BIG,  "f.yaml:1001:3: more than 1000 anchors" },
+		{ "- &a%zu x\n",     80000, -E2BIG,  "f.yaml:257:3: more than 256 anchors" },
 		{ "- &a%1$zu x\n- *a%1$zu\n", 40000, -E2BIG,
-			"f.yaml:2001:3: more than 1000 anchors" },
+			"f.yaml:513:3: more than 256 anchors" },
 		{ "%%TAG !e%zu! tag:e\n", 40000, -EINVAL,
 			"f.yaml:1:1: %TAG is not supported: remove it" },
-		{ "k%zu: 1\n",        1025, -E2BIG,  "f.yaml:1:1: more than 1024 keys" },
+		{ "k%zu: 1\n",         257, -E2BIG,  "f.yaml:1:1: more than 256 keys" },
 		/* clang-format on */
 	};
 
@@ -304,7 +304,7 @@ static void test_aliases_are_bounded(void **state)
 				    "d: &d [*c, *c, *c, *c, *c, *c, *c, *c, *c]\n"
 				    "e: &e [*d, *d, *d, *d, *d, *d, *d, *d, *d]\n"
 				    "f: &f [*e, *e, *e, *e, *e, *e, *e, *e, *e]\n";
-	_cleanup_free_ char *many = repeat(", *a", 10001);
+	_cleanup_free_ char *many = repeat(", *a", 4097);
 	_cleanup_free_ char *text = NULL;
 	struct clv_error err = {0};
 	struct clv_yaml *yaml;
@@ -314,7 +314,44 @@ static void test_aliases_are_bounded(void **state)
 		"f.yaml:1:32: too large: at most 200000 values with aliases expanded");
 	assert_true(asprintf(&text, "[&a x%s]", many) > 0);
 	assert_int_equal(parse(text, &yaml, &err), -E2BIG);
-	assert_string_equal(err.msg, "f.yaml:1:40008: more than 10000 aliases");
+	assert_string_equal(err.msg, "f.yaml:1:16392: more than 4096 aliases");
+}
+
+/* By the caller's limit: values by their tokens, empty ones, and those of aliases. */
+static void test_values_are_bounded(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t n_values;
+		const char *position;
+	} rows[] = {
+		/* clang-format off */
+		{ "[a, b, c]",               4, "1:8" },
+		{ "{a: b, c: [], d: {}}",    7, "1:18" },
+		{ "-\n-\n-\n",               4, "3:2" },
+		{ "[&a [b, c], *a, *a]",    10, "1:9" },
+		/* clang-format on */
+	};
+
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(rows); i++) {
+		size_t n_bytes = strlen(rows[i].text), n = rows[i].n_values;
+		_cleanup_free_ char *message = NULL;
+		struct clv_error err = {0};
+		struct clv_yaml *yaml;
+
+		assert_int_equal(clv_yaml_parse_small(
+					 rows[i].text, n_bytes, "f.yaml", n, &yaml, &err),
+			0);
+		clv_yaml_free(yaml);
+		assert_int_equal(clv_yaml_parse_small(rows[i].text, n_bytes, "f.yaml",
+					 n - 1, &yaml, &err),
+			-E2BIG);
+		assert_true(asprintf(&message,
+				    "f.yaml:%s: too large: at most %zu values with "
+				    "aliases expanded",
+				    rows[i].position, n - 1) > 0);
+		assert_string_equal(err.msg, message);
+	}
 }
 
 static void test_size_is_bounded(void **state)
@@ -514,6 +551,7 @@ int main(void)
 		cmocka_unit_test(test_tree),
 		cmocka_unit_test(test_costly_documents),
 		cmocka_unit_test(test_aliases_are_bounded),
+		cmocka_unit_test(test_values_are_bounded),
 		cmocka_unit_test(test_size_is_bounded),
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_bad_values),

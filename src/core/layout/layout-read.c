@@ -17,6 +17,9 @@
 #include <string.h>
 
 #define NUMBER_MAX 4096u
+/* Bounds of the time that a layout takes. */
+#define VALUES_MAX 12288u
+#define LIST_MAX 1024u /* of lists whose items are compared with each other */
 #define QUANTUM_MAX_MS 3600000u
 
 #define COUNT(fields) CLV_ARRAY_SIZE(fields)
@@ -130,6 +133,14 @@ static int read_some(struct clv_yaml_value value,
 		return clv_yaml_fail(value, err, -EINVAL,
 			"the list is empty: put something in, or leave the key out");
 	return clv_yaml_read_list(value, read, into, err);
+}
+
+/* Refuses one more item than a list may have. */
+static int check_room(struct clv_yaml_value value, size_t n, struct clv_error *err)
+{
+	return n < LIST_MAX ? 0
+			    : clv_yaml_fail(value, err, -E2BIG,
+				      "the list has over %u items", LIST_MAX);
 }
 
 /* One of several words. */
@@ -267,9 +278,12 @@ static int check_share(struct clv_yaml_value value,
 
 static int read_share(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
-	struct clv_layout_share *share = clv_layout_add_share(into);
-	int r;
+	struct clv_layout_share *share;
+	int r = check_room(value, ((struct clv_layout_shares *)into)->n, err);
 
+	if (r < 0)
+		return r;
+	share = clv_layout_add_share(into);
 	if (!share)
 		return no_memory(value, err);
 	share->request.class = CLV_CLASS_NORMAL;
@@ -351,8 +365,10 @@ static int read_start(struct clv_yaml_value value, void *into, struct clv_error 
 {
 	const struct clv_layout_partition *partition = into;
 	uint32_t start;
-	int r = read_number(value, &start, err);
+	int r = check_room(value, partition->n_starts, err);
 
+	if (r >= 0)
+		r = read_number(value, &start, err);
 	for (size_t i = 0; r >= 0 && i < partition->n_starts; i++) {
 		if (partition->starts[i] == start)
 			r = clv_yaml_fail(value, err, -EINVAL,
@@ -581,7 +597,7 @@ int clv_layout_parse(const char *data, size_t n_bytes, const char *name,
 {
 	struct clv_layout layout = {0};
 	struct clv_yaml *yaml;
-	int r = clv_yaml_parse(data, n_bytes, name, &yaml, err);
+	int r = clv_yaml_parse_small(data, n_bytes, name, VALUES_MAX, &yaml, err);
 
 	if (r < 0)
 		return r;
