@@ -5,21 +5,18 @@ running tenants, streams of events, and agents that replace each other.
 Times are measured by a client on the Unix socket and include the client's own part.
 """
 import contextlib
-import http.client
 import json
 import os
-import signal
-import socket
 import sqlite3
-import subprocess
-import sys
 import tempfile
 import threading
 import time
-from pathlib import Path
 
+import agent_attack
 import upgrade
+from agent_process import Agent
 from agent_socket import Connection
+from measure import percentile
 from tenants import BenchError, Lease, Session
 
 DEVICES, LEASES, FEW = 100, 10_000, 10
@@ -33,84 +30,8 @@ STREAMS, QUICK_STREAMS = 500, 50
 STREAM_EVENTS = 20
 REQUESTS_PER_SECOND = 1_000
 BESIDE_SECONDS, QUICK_BESIDE_SECONDS = 10, 2
-NODE = "version: 1\nname: bench\ndevices:\n"
-ENTRY = "  - {model: A100-40GB, count: %d}\n"
-PER_ENTRY = 1000
 # A new lease writes some eight pages of the state file's log.
 DISK_EVERY, DISK_ROOM, DISK_BLOCK = 10, 64, bytes(32 << 10)
-MEMORY = Path("/dev/shm")
-ATTACKER = Path(__file__).resolve().parent.parent / "tests/integration/attacker.py"
-ATTACKERS, ATTACK_SECONDS, QUICK_ATTACK_SECONDS = 16, 60, 5
-ATTACK_ASKED_PER_SECOND = 100
-
-
-class Agent:
-    """cleaved on a node with n simulated devices, in temporary folders."""
-
-    def __init__(self, build, n_devices, arguments=()):
-        self.arguments = list(arguments)
-        self.log = subprocess.DEVNULL
-        self.program = Path(build) / "src/agent/cleaved"
-        self.folder = tempfile.TemporaryDirectory(prefix="cleave-bench-")
-        self.root = Path(self.folder.name)
-        # Sockets are in memory, as in /run, and the state file is on a disk.
-        self.runtime = tempfile.TemporaryDirectory(
-            prefix="cleave-bench-", dir=MEMORY if MEMORY.is_dir() else None)
-        entries = [ENTRY % min(PER_ENTRY, n_devices - done)
-                   for done in range(0, n_devices, PER_ENTRY)]
-        (self.root / "node.yaml").write_text(NODE + "".join(entries))
-        self.socket = Path(self.runtime.name) / "run/api.sock"
-        self.process = None
-
-    def __enter__(self):
-        self.start()
-        return self
-
-    def __exit__(self, *_):
-        self.stop()
-        self.folder.cleanup()
-        self.runtime.cleanup()
-
-    def start(self):
-        """Starts the agent; returns the milliseconds until it is ready to create leases."""
-        began = time.monotonic()
-        self.process = subprocess.Popen(
-            [str(self.program), "--foreground", f"--sim={self.root / 'node.yaml'}",
-             f"--runtime-dir={self.socket.parent}", f"--state-dir={self.root / 'state'}",
-             f"--lock-dir={self.runtime.name}", *self.arguments],
-            stderr=self.log)
-        while time.monotonic() < began + 60:
-            try:
-                connection = Connection(self.socket)
-                if json.loads(connection.ask("GET", "/readyz"))["ready"]:
-                    return 1000 * (time.monotonic() - began)
-            except (OSError, BenchError, http.client.HTTPException):
-                pass
-            finally:
-                connection.close()
-            time.sleep(0.001)
-        raise BenchError("cleaved was not ready within a minute")
-
-    def stop(self, number=signal.SIGTERM):
-        self.process.send_signal(number)
-        self.process.wait(60)
-
-    def connect(self):
-        return Connection(self.socket)
-
-    def resident_mb(self):
-        for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
-            if line.startswith("VmRSS"):
-                return int(line.split()[1]) / 1000
-        raise BenchError("cleaved has ended")
-
-    def processor_seconds(self):
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def percentile(values, part):
-    return sorted(values)[min(len(values) - 1, int(len(values) * part))]
 
 
 class Disk:
@@ -337,11 +258,6 @@ class Asker(threading.Thread):
         self.connection.close()
 
 
-def shares_of(block):
-    """Each tenant's part of the work of all."""
-    return {name: block.rate(name) / block.work_rate() for name in block.records}
-
-
 def measure_beside(context):
     """The shares of three tenants, by their kernels' time, with and without the requests."""
     seconds = QUICK_BESIDE_SECONDS if context.quick else BESIDE_SECONDS
@@ -351,61 +267,15 @@ def measure_beside(context):
         tenants = [session.spawn(name, ["--kernel", 1000, "--cal", calibration],
                                  Lease(share))
                    for name, share in promised.items()]
-        alone = shares_of(session.block(tenants, seconds))
+        alone = session.block(tenants, seconds).parts()
         asker = Asker(session.folder / "run/cleave/api.sock")
         asker.start()
-        beside = shares_of(session.block(tenants, seconds))
+        beside = session.block(tenants, seconds).parts()
         asker.is_over.set()
         asker.join()
     context.add("agent", "requests", "rate", asker.n / asker.seconds, "per second")
     context.add("agent", "requests", "worst_change",
                 100 * max(abs(beside[name] - alone[name]) for name in promised), "points")
-
-
-def attack_arguments(folder):
-    """Settings with a port: (arguments of the agent, arguments of an attacker).  Root attacks as a
-    user without permissions; another user's agent serves no one else, so the attacker comes over
-    the network without a token."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    settings = Path(folder) / "settings.yaml"
-    settings.write_text(f"version: 1\nlisten: {{port: {port}}}\n")
-    if os.geteuid() == 0:
-        return ["--config", str(settings), "--system"], ["65534"]
-    return ["--config", str(settings)], ["", str(port)]
-
-
-def size_of(folder):
-    """Bytes of the state and of the log."""
-    return sum(path.stat().st_size for path in [folder / "log", *(folder / "state").glob("*.db*")])
-
-
-def measure_attack(context):
-    """The requests of another user beside an attacker, and what the attacker makes the agent
-    write."""
-    seconds = QUICK_ATTACK_SECONDS if context.quick else ATTACK_SECONDS
-    with tempfile.TemporaryDirectory(prefix="cleave-bench-") as folder:
-        own, attackers = attack_arguments(folder)
-        agent = Agent(context.build, 1, own)
-        with (agent.root / "log").open("wb") as agent.log, agent:
-            os.chmod(agent.runtime.name, 0o755)
-            connection = agent.connect()
-            connection.ask("GET", "/v1/leases")
-            before = size_of(agent.root)
-            processes = [subprocess.Popen(
-                [sys.executable, str(ATTACKER), str(agent.socket), str(seconds), *attackers],
-                stdout=subprocess.PIPE, text=True) for _ in range(ATTACKERS)]
-            took, until = [], time.monotonic() + seconds
-            while time.monotonic() < until:
-                took.append(connection.timed("GET", "/v1/leases")[0])
-                time.sleep(1 / ATTACK_ASKED_PER_SECOND)
-            n = sum(sum(json.loads(process.communicate()[0]).values()) for process in processes)
-            grown = size_of(agent.root) - before
-            connection.close()
-    context.add("agent", "attack", "rate", n / seconds, "per second")
-    context.add("agent", "attack", "others_p99", percentile(took, 0.99), "ms")
-    context.add("agent", "attack", "written", grown / 1e6, "MB")
 
 
 def replace(case):
@@ -416,7 +286,7 @@ def replace(case):
 
 
 CASES = {"many": measure_many, "few": measure_few, "streams": measure_streams,
-         "requests": measure_beside, "attack": measure_attack,
+         "requests": measure_beside, **agent_attack.CASES,
          **{case: replace(case) for case in upgrade.NUMBERS}}
 
 

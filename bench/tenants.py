@@ -170,6 +170,10 @@ class Block:
         """The work of all its tenants together."""
         return sum(self.rate(name) for name in self.records)
 
+    def parts(self):
+        """Each tenant's part of the work of all."""
+        return {name: self.rate(name) / self.work_rate() for name in self.records}
+
     def triple(self):
         return self.begin, self.end, self.records
 

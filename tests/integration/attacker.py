@@ -3,11 +3,15 @@
 """Attacks an agent's API as a user without permissions: refused changes, requests for what does
 not exist, connections that send half a request, and malformed requests, as fast as it can.
 
-usage: attacker.py SOCKET SECONDS [UID [PORT]]   prints {"WAY": number of requests} as JSON"""
+usage: attacker.py SOCKET SECONDS [UID [PORT [CERTIFICATE]]]
+
+With a port it comes over the network, with a certificate by TLS.  Prints {"WAY": number of
+requests} as JSON."""
 import contextlib
 import json
 import os
 import socket
+import ssl
 import sys
 import time
 
@@ -27,8 +31,9 @@ KEPT = 50  # connections with half a request
 
 
 class Attacker:
-    def __init__(self, path, port):
+    def __init__(self, path, port, certificate):
         self.path, self.port = path, port
+        self.tls = certificate and ssl.create_default_context(cafile=certificate)
         self.socket, self.kept, self.counts = None, [], {}
 
     def open(self):
@@ -37,7 +42,7 @@ class Attacker:
         s.settimeout(5)
         if not self.port:
             s.connect(self.path)
-        return s
+        return self.tls.wrap_socket(s, server_hostname="127.0.0.1") if self.tls else s
 
     def send(self, way):
         if way == "half":
@@ -63,13 +68,14 @@ class Attacker:
 
 
 def main():
-    path, seconds, uid, port = sys.argv[1], float(sys.argv[2]), *(sys.argv[3:] + [""] * 2)[:2]
+    path, seconds = sys.argv[1], float(sys.argv[2])
+    uid, port, certificate = (sys.argv[3:] + [""] * 3)[:3]
     if uid:
         with contextlib.suppress(PermissionError):
             os.setgroups([])
         os.setresgid(int(uid), int(uid), int(uid))
         os.setresuid(int(uid), int(uid), int(uid))
-    Attacker(path, int(port or 0)).run(seconds)
+    Attacker(path, int(port or 0), certificate).run(seconds)
 
 
 if __name__ == "__main__":
