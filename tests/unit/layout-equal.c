@@ -11,7 +11,8 @@ static bool has_equal_numbers(
 
 static bool selects_equally(const struct clv_selector *a, const struct clv_selector *b)
 {
-	if (a->n_names != b->n_names)
+	if (a->n_names != b->n_names || a->n_more != b->n_more ||
+		memcmp(a->more_at, b->more_at, sizeof(a->more_at)) != 0)
 		return false;
 	for (size_t i = 0; i < a->n_names; i++) {
 		if (strcmp(a->names[i], b->names[i]) != 0)

@@ -77,7 +77,16 @@ static void test_match(void **state)
 		{ "- select: {uuid: GPU-abc}",                  "........0" },
 		{ "- select: {name: GPU-abc}",                  "........0" },
 		{ "- select: {pci: '0000:3b:00.0'}",            "..0......" },
-		{ "- select: {pci: '0000:01:00.0', uuid: GPU-1, name: gpu2}", "000......" },
+		/* a device must match each key */
+		{ "- select: {pci: '0000:02:00.0', uuid: GPU-1, name: gpu1}", ".0......." },
+		{ "- select: {name: [gpu1, gpu2, gpu3], uuid: [GPU-2, gpu1, spare]}", ".00......" },
+		{ "- select: {pci: '0000:01:00.0', uuid: GPU-1}",
+			"-19 l.yaml:3: name, uuid and pci contradict each other: a device must match "
+			"each of them; one key takes a list of several devices" },
+		{ "- select: {uuid: GPU-1, name: [gpu0, gpu1], pci: '0000:01:00.0'}",
+			"-19 l.yaml:3: name, uuid and pci contradict each other: a device must match "
+			"each of them; one key takes a list of several devices" },
+		{ "- select: {pci: '0000:01:00.0', uuid: GPU-1, optional: true}", "........." },
 		/* by model: a part of its name, or the name in the tables */
 		{ "- select: {model: A100}",                    "000.....0" },
 		{ "- select: {model: a100-sxm4}",               "000.....0" },

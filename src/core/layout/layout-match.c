@@ -109,28 +109,60 @@ struct search {
 	struct clv_error *err;
 };
 
+static bool is_one_of(const struct clv_selector *select, size_t begin, size_t end,
+	const struct clv_node_device *device)
+{
+	for (size_t i = begin; i < end; i++) {
+		if (is_called(device, select->names[i]))
+			return true;
+	}
+	return false;
+}
+
+/* Whether the device is one of each key's. */
+static bool is_named(
+	const struct clv_selector *select, const struct clv_node_device *device)
+{
+	for (size_t begin = 0, end; begin < select->n_names; begin = end) {
+		end = clv_selector_end_of_key(select, begin);
+		if (!is_one_of(select, begin, end, device))
+			return false;
+	}
+	return true;
+}
+
+static bool is_there(const struct clv_node *node, const char *name)
+{
+	for (size_t i = 0; i < node->n_devices; i++) {
+		if (is_called(&node->devices[i], name))
+			return true;
+	}
+	return false;
+}
+
 /* A name without a device is an error, so that a missing device does not go unnoticed. */
 static int select_names(struct search *s)
 {
 	const struct clv_selector *select = &s->rule->select;
+	bool is_any = false;
 
-	for (size_t i = 0; i < s->node->n_devices; i++)
-		s->is_selected[i] = select->n_names == 0;
-	for (size_t i = 0; i < select->n_names; i++) {
-		bool is_there = false;
-
-		for (size_t j = 0; j < s->node->n_devices; j++) {
-			if (!is_called(&s->node->devices[j], select->names[i]))
-				continue;
-			s->is_selected[j] = true;
-			is_there = true;
-		}
-		if (!is_there && !select->is_optional)
+	for (size_t i = 0; i < select->n_names && !select->is_optional; i++) {
+		if (!is_there(s->node, select->names[i]))
 			return clv_error_set(s->err, -ENODEV,
 				"%s:%" PRIu32 ": the node has no device '%s': see cleave "
 				"devices",
 				s->layout->name, s->rule->line, select->names[i]);
 	}
+	for (size_t i = 0; i < s->node->n_devices; i++) {
+		s->is_selected[i] = is_named(select, &s->node->devices[i]);
+		is_any = is_any || s->is_selected[i];
+	}
+	if (select->n_more > 0 && !is_any && !select->is_optional)
+		return clv_error_set(s->err, -ENODEV,
+			"%s:%" PRIu32 ": name, uuid and pci contradict each other: a "
+			"device must match each of them; one key takes a list of several "
+			"devices",
+			s->layout->name, s->rule->line);
 	return 0;
 }
 

@@ -330,6 +330,7 @@ static int read_indexes(struct clv_yaml_value value, void *into, struct clv_erro
 
 static int read_names(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
+	clv_selector_begin_key(into);
 	return read_some(value, read_name, into, err);
 }
 

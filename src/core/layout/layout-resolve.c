@@ -60,7 +60,7 @@ static bool is_resolved(const struct clv_selector *select)
 		if (clv_is_given_name(select->names[i]))
 			return false;
 	}
-	return select->n_names > 0 && select->n_indexes == 0 &&
+	return select->n_names > 0 && select->n_more == 0 && select->n_indexes == 0 &&
 	       select->model[0] == '\0' && select->vendor[0] == '\0' &&
 	       !select->is_homogeneous && !select->is_optional;
 }

@@ -70,6 +70,23 @@ static const char *key_of_all(const struct clv_selector *select)
 	return key;
 }
 
+static void write_names(FILE *to, const struct clv_selector *select, const char *comma)
+{
+	static const char *const keys[] = {"name", "uuid", "pci"};
+	size_t key = 0;
+
+	for (size_t begin = 0, end; begin < select->n_names; begin = end) {
+		end = clv_selector_end_of_key(select, begin);
+		fprintf(to, "%s%s: [", begin > 0 ? ", " : comma,
+			select->n_more > 0 ? keys[key++] : key_of_all(select));
+		for (size_t i = begin; i < end; i++) {
+			fputs(i > begin ? ", " : "", to);
+			write_text(to, select->names[i]);
+		}
+		fputc(']', to);
+	}
+}
+
 /* "select: {...}", without a comma in front of the first. */
 static void write_select(FILE *to, const struct clv_selector *select)
 {
@@ -85,16 +102,9 @@ static void write_select(FILE *to, const struct clv_selector *select)
 		write_text(to, select->model);
 		comma = ", ";
 	}
+	write_names(to, select, comma);
 	if (select->n_names > 0)
-		fprintf(to, "%s%s: [", comma, key_of_all(select));
-	for (size_t i = 0; i < select->n_names; i++) {
-		fputs(i ? ", " : "", to);
-		write_text(to, select->names[i]);
-	}
-	if (select->n_names > 0) {
-		fputc(']', to);
 		comma = ", ";
-	}
 	for (size_t i = 0; i < select->n_indexes; i++) {
 		fputs(i ? ", " : comma, to);
 		fprintf(to, "%s%" PRIu32 "%s", i ? "" : "index: [", select->indexes[i],

@@ -3,6 +3,7 @@
 #include "core/layout/layout.h"
 
 #include "base/array.h"
+#include "base/cleanup.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -101,6 +102,21 @@ int clv_selector_add_name(struct clv_selector *select, const char *name)
 		return -ENOMEM;
 	snprintf(*slot, sizeof(*slot), "%s", name);
 	return 0;
+}
+
+void clv_selector_begin_key(struct clv_selector *select)
+{
+	if (select->n_names > 0 && select->n_more < CLV_ARRAY_SIZE(select->more_at))
+		select->more_at[select->n_more++] = select->n_names;
+}
+
+size_t clv_selector_end_of_key(const struct clv_selector *select, size_t begin)
+{
+	for (size_t i = 0; i < select->n_more; i++) {
+		if (select->more_at[i] > begin)
+			return select->more_at[i];
+	}
+	return select->n_names;
 }
 
 bool clv_is_given_name(const char *name)

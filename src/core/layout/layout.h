@@ -19,8 +19,12 @@ struct clv_error;
 struct clv_selector {
 	uint32_t *indexes; /* positions, from 0, among the devices that match the rest */
 	size_t n_indexes;
-	char (*names)[96]; /* names, UUIDs and PCI addresses */
+	/* Names, UUIDs and PCI addresses: of one key after the other.  A device is one
+	 * of each key's. */
+	char (*names)[96];
 	size_t n_names;
+	size_t more_at[2]; /* where those of a second and of a third key begin */
+	size_t n_more;
 	/* part of the name in any case, or a name of the tables */
 	char model[CLV_NODE_TEXT_MAX];
 	char vendor[16];     /* "nvidia", "amd", "intel", "cpu" */
@@ -107,6 +111,10 @@ int clv_layout_add_part(struct clv_layout_partition *partition, uint32_t part);
 void clv_layout_remove_rule(struct clv_layout *layout, size_t at);
 int clv_selector_add_index(struct clv_selector *select, uint32_t index);
 int clv_selector_add_name(struct clv_selector *select, const char *name);
+/* The names that are added from here on are of another key. */
+void clv_selector_begin_key(struct clv_selector *select);
+/* The end of the names of the key that begins there. */
+size_t clv_selector_end_of_key(const struct clv_selector *select, size_t begin);
 
 /* Parses the text form, YAML or JSON; name is used in messages.  -EINVAL, -ERANGE or
  * -E2BIG with line and column. */
