@@ -39,6 +39,8 @@ static const char *wanted_name(int i)
 	return clv_reapply_states[i];
 }
 
+NAMES(any_scheme_name, _CLV_SCHEME_MAX, clv_scheme_to_string((enum clv_scheme)i))
+
 /* What is shown has a scheme. */
 NAMES(scheme_name, _CLV_SCHEME_MAX - 1, clv_scheme_to_string((enum clv_scheme)(i + 1)))
 NAMES(confidence_name, 3,
@@ -53,6 +55,7 @@ static const struct {
 	{NULL, "class", class_name},
 	{NULL, "scope", scope_name},
 	{NULL, "admit", admit_name},
+	{"NodeDevice", "scheme", any_scheme_name},
 	{NULL, "scheme", scheme_name},
 	{"Advice", "kind", advice_name},
 	{"Advice", "confidence", confidence_name},

@@ -9,6 +9,8 @@ METHODS = {"get", "put", "post", "delete", "options", "head", "patch", "trace"}
 TYPES = {"string": str, "integer": int, "number": (int, float), "boolean": bool,
          "object": dict, "array": list, "null": type(None)}
 REF = "#/components/schemas/"
+# Objects of other documents.
+BARE = ("get /openapi.json application/json",)
 SCHEMA_WORDS = {"type", "format", "enum", "items", "properties", "required", "anyOf", "$ref",
                 "description"}
 
@@ -35,6 +37,8 @@ def flaws_of_schema(document, schema, at):
         yield "%s: no type %s" % (at, schema["type"])
     if ("items" in schema) != (schema.get("type") == "array"):
         yield "%s: items without array, or the other way round" % at
+    if ("properties" in schema) != (schema.get("type") == "object") and at not in BARE:
+        yield "%s: properties without object, or the other way round" % at
     for name in schema.get("required", ()):
         if name not in schema.get("properties", {}):
             yield "%s: requires %s and does not describe it" % (at, name)

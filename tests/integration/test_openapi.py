@@ -184,6 +184,32 @@ class Document(ApiCase):
                          set())
 
 
+class Nodes(ApiCase):
+    """Devices of every kind, divided in every way."""
+    node = "mixed"
+
+    def test_a_node_divided_in_every_way(self):
+        layout = ("version: 1\ndevices:\n"
+                  "- {select: {name: gpu0}, partitions: [{profile: 3g.40gb, parts: [2c, 1c]}]}\n"
+                  "- {select: {model: MI300X}, compute-mode: DPX}\n"
+                  "- {select: {model: L40S}, vf: {count: 2, type: L40S-12Q}}\n"
+                  "- {select: {model: T4}, shares: 2}\n"
+                  "- {select: {vendor: cpu}, partitions: [{profile: 'cores:2', count: 2}]}\n")
+        self.assertEqual(len(self.ask("POST", "/v1/plan", layout, 200).json["shares"]), 2)
+        done = self.ask("POST", "/v1/apply", layout, 202).json["id"]
+        self.assertTrue(wait_until(lambda: self.ask(
+            "GET", "/v1/operations/" + done, status=200).json["state"] == "done"))
+        node = self.ask("GET", "/v1/node", status=200).json["devices"]
+        for way in ("mig", "xcp", "cores"):
+            self.assertTrue(any(device[way] for device in node), way)
+        functions = [f for device in node for f in device["vf"]["functions"]]
+        self.assertTrue(functions)
+        self.assertTrue(any(part["parts"] for device in node for part in device["partitions"]))
+        self.assertTrue(any(device["holders"] for device in node))
+        self.assertTrue(self.ask("POST", "/v1/plan", layout.replace("DPX", "SPX"),
+                                 200).json["steps"])
+
+
 class Chance(ApiCase):
     """Random requests."""
 

@@ -154,9 +154,146 @@ static const struct clv_schema_field history[] = {
 	{"rows", "[[number]?]", "null: nothing is known of that moment"},
 };
 
+static const struct clv_schema_field holder[] = {
+	{"text", "string", "for people"},
+	{"lease", "string", "empty: it is no lease"},
+	{"pid", "integer", "0: it is no process"},
+};
+
+static const struct clv_schema_field node_partition[] = {
+	{"name", "string", NULL},
+	{"profile", "string", NULL},
+	{"uuid", "string", NULL},
+	{"visible", "string", NULL},
+	{"address", "string", NULL},
+	{"driver_id", "integer", NULL},
+	{"start", "integer", NULL},
+	{"size", "integer", NULL},
+	{"compute_units", "integer", NULL},
+	{"memory_bytes", "integer", NULL},
+	{"numa_node", "integer", "of the processors near it, or -1"},
+	{"memory_part", "integer", "AMD: its part of a divided memory, or -1"},
+	{"half_made", "boolean", "without a compute instance"},
+	{"holders", "[Holder]", NULL},
+	{"parts", "[NodePartition]", "its compute instances"},
+	{"engines", "Engines?", NULL},
+	{"io_die", "integer", "AMD: where it is known"},
+};
+
+static const struct clv_schema_field mig_profile[] = {
+	{"name", "string", NULL},
+	{"driver_id", "integer", NULL},
+	{"memory_mib", "integer", NULL},
+	{"attributes", "integer", NULL},
+	{"multiprocessors", "integer", NULL},
+	{"nvml_index", "integer", NULL},
+	{"slices", "integer", NULL},
+	{"size", "integer", NULL},
+	{"max_instances", "integer", NULL},
+	{"copy_engines", "integer", NULL},
+	{"decoders", "integer", NULL},
+	{"encoders", "integer", NULL},
+	{"jpeg_engines", "integer", NULL},
+	{"optical_flow_engines", "integer", NULL},
+	{"starts", "[integer]", NULL},
+};
+
+static const struct clv_schema_field mig_model[] = {
+	{"name", "string", NULL},
+	{"grid", "integer", NULL},
+	{"slices", "integer", NULL},
+	{"profiles", "[MigProfile]", NULL},
+};
+
+static const struct clv_schema_field mig_state[] = {
+	{"on", "boolean", NULL},
+	{"pending", "boolean", NULL},
+	{"needs_reset", "boolean", NULL},
+	{"cannot_reset", "boolean", NULL},
+	{"lost_at_reboot", "boolean", NULL},
+	{"model", "MigModel?", "null: not known"},
+};
+
+static const struct clv_schema_field xcp_state[] = {
+	{"dies", "integer", NULL},
+	{"memory", "integer", NULL},
+	{"requested_memory", "integer", NULL},
+	{"compute_available", "integer", NULL},
+	{"memory_available", "integer", NULL},
+	{"compute", "string", NULL},
+	{"model", "string", NULL},
+};
+
+static const struct clv_schema_field vf_quota[] = {
+	{"memory_bytes", "integer", NULL},
+	{"exec_quantum_ms", "integer", NULL},
+	{"preempt_timeout_us", "integer", NULL},
+	{"contexts", "integer", NULL},
+	{"doorbells", "integer", NULL},
+	{"priority", "string", NULL},
+	{"type", "string", NULL},
+	{"driver", "string", NULL},
+};
+
+static const struct clv_schema_field virtual_function[] = {
+	{"number", "integer", NULL},
+	{"address", "string", NULL},
+	{"driver", "string", NULL},
+	{"iommu_group", "integer", NULL},
+	{"group_others", "integer", NULL},
+	{"quota", "VfQuota", NULL},
+	{"holders", "[Holder]", NULL},
+};
+
+static const struct clv_schema_field vgpu_type[] = {
+	{"id", "string", NULL},
+	{"name", "string", NULL},
+	{"memory_bytes", "integer", NULL},
+	{"max_instances", "integer", NULL},
+};
+
+static const struct clv_schema_field vf_state[] = {
+	{"capable", "boolean", NULL},
+	{"why_not", "string", NULL},
+	{"total", "integer", NULL},
+	{"counts", "integer", NULL},
+	{"has_all_types", "boolean", NULL},
+	{"mixed", "boolean", NULL},
+	{"framework", "string", NULL},
+	{"functions", "[VirtualFunction]", NULL},
+	{"types", "[VgpuType]", NULL},
+};
+
+static const struct clv_schema_field node_device[] = {
+	{"name", "string", NULL},
+	{"uuid", "string", NULL},
+	{"model", "string", NULL},
+	{"vendor", "string", NULL},
+	{"driver", "string", NULL},
+	{"type", "string", NULL},
+	{"visible", "string", NULL},
+	{"memory_bytes", "integer", NULL},
+	{"compute_units", "integer", NULL},
+	{"index", "integer", NULL},
+	{"pci_address", "string", NULL},
+	{"hive", "string", NULL},
+	{"numa_node", "integer", "of the processors near it, or -1"},
+	{"mig_absent", "boolean", NULL},
+	{"cannot_divide", "string", "where there is no scheme: why, and what to use instead"},
+	{"backend", "string", NULL},
+	{"scheme", "none|mig|xcp|vf|cores", NULL},
+	{"mig", "MigState?", NULL},
+	{"xcp", "XcpState?", NULL},
+	{"vf", "VfState", NULL},
+	{"cores", "[integer]?", "the ids of its processors"},
+	{"partitions", "[NodePartition]", NULL},
+	{"holders", "[Holder]", NULL},
+	{"engines", "Engines?", NULL},
+};
+
 static const struct clv_schema_field node[] = {
 	{"name", "string", NULL},
-	{"devices", "[object]", "as docs/api.md says"},
+	{"devices", "[NodeDevice]", NULL},
 	{"problems", "[string]", "why a device is missing"},
 };
 
@@ -171,12 +308,18 @@ static const struct clv_schema_field layout[] = {
 	{"devices", "[WantedDevice]", "of=wanted: whether it is applied on each device"},
 };
 
+static const struct clv_schema_field wanted_step[] = {
+	{"kind", "string", NULL},
+	{"partition", "string", NULL},
+	{"text", "string", NULL},
+};
+
 static const struct clv_schema_field wanted_device[] = {
 	{"name", "string", "empty: an agent has never seen it"},
 	{"uuid", "string", "or its PCI address"},
 	{"state", "pending|applying|applied|changed|busy|gone|failed|unresolved", NULL},
 	{"why", "string", "why it is not applied"},
-	{"steps", "[object]", "what is left to do, as of the last look"},
+	{"steps", "[WantedStep]", "what is left to do, as of the last look"},
 };
 
 static const struct clv_schema_field plan_device[] = {
@@ -209,7 +352,15 @@ static const struct clv_schema_field obstacle[] = {
 	{"device", "string", NULL},
 	{"partition", "string", NULL},
 	{"why", "string", NULL},
-	{"holders", "[object]", NULL},
+	{"holders", "[Holder]", NULL},
+};
+
+static const struct clv_schema_field plan_share[] = {
+	{"name", "string", NULL},
+	{"where", "string", "the device or partition"},
+	{"share", "number", NULL},
+	{"memory_bytes", "integer", NULL},
+	{"class", "latency|normal|batch", NULL},
 };
 
 static const struct clv_schema_field plan[] = {
@@ -218,7 +369,7 @@ static const struct clv_schema_field plan[] = {
 	{"kept", "[string]", NULL},
 	{"obstacles", "[Obstacle]", NULL},
 	{"warnings", "[string]", NULL},
-	{"shares", "[object]", NULL},
+	{"shares", "[PlanShare]", NULL},
 	{"on_busy", "fail|wait|list", NULL},
 };
 
@@ -327,17 +478,24 @@ static const struct clv_schema schemas[] = {
 	{"LeaseChange", .table = &clv_lease_fields, .by = CLV_FIELD_CHANGE},
 	{"LeaseDevice", ALL(lease_device)},
 	{"LeftDevice", ALL(left_device)},
+	{"Holder", ALL(holder)},
 	{"HolderRequest", ALL(holder_request)},
 	{"LeaseRequest", .table = &clv_lease_fields, .by = CLV_FIELD_CREATE},
+	{"MigModel", ALL(mig_model)},
+	{"MigProfile", ALL(mig_profile)},
+	{"MigState", ALL(mig_state)},
 	{"NewToken", FIELDS(token_secret), .table = &clv_token_fields},
 	{"Node", ALL(node)},
 	{"NodeAddress", ALL(node_address)},
+	{"NodeDevice", ALL(node_device)},
+	{"NodePartition", FIELDS(node_partition), CLV_ARRAY_SIZE(node_partition) - 1},
 	{"Obstacle", ALL(obstacle)},
 	{"Operation", FIELDS(operation), CLV_ARRAY_SIZE(operation) - 1},
 	{"Partition", .table = &clv_partition_fields},
 	{"PartitionRequest", FIELDS(partition_request), 2},
 	{"Plan", ALL(plan)},
 	{"PlanDevice", ALL(plan_device)},
+	{"PlanShare", ALL(plan_share)},
 	{"PlanStep", ALL(plan_step)},
 	{"Problem", ALL(problem)},
 	{"Process", ALL(process)},
@@ -353,7 +511,13 @@ static const struct clv_schema schemas[] = {
 	{"TokenRequest", .n_required = 2, .table = &clv_token_fields,
 		.by = CLV_FIELD_CREATE},
 	{"Version", ALL(version)},
+	{"VfQuota", ALL(vf_quota)},
+	{"VfState", ALL(vf_state)},
+	{"VgpuType", ALL(vgpu_type)},
+	{"VirtualFunction", ALL(virtual_function)},
 	{"WantedDevice", ALL(wanted_device)},
+	{"XcpState", ALL(xcp_state)},
+	{"WantedStep", ALL(wanted_step)},
 };
 /* clang-format on */
 
