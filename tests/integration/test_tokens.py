@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The API over TCP: valid and invalid tokens, TLS, and the settings that make the agent
 listen."""
+import json
 import os
 import select
 import socket
@@ -223,6 +224,18 @@ class Tls(TcpCase):
         self.problem(stranger.send("GET", "/v1/whoami"), 401, "unauthenticated")
         with self.assertRaises(ssl.SSLCertVerificationError):
             self.over_tcp(tls=ssl.create_default_context()).send("GET", "/healthz")
+
+    def test_a_length_that_is_no_number(self):
+        """The agent answers it past its HTTP server."""
+        with self.context().wrap_socket(socket.create_connection(("127.0.0.1", self.port), 5),
+                                        server_hostname="127.0.0.1") as s:
+            s.sendall(b"GET /v1/version HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n")
+            text = b""
+            while data := s.recv(65536):
+                text += data
+        head, _, body = text.partition(b"\r\n\r\n")
+        self.assertTrue(head.startswith(b"HTTP/1.1 400 "), text)
+        self.assertEqual(json.loads(body)["status"], 400)
 
     def test_old_versions_are_refused(self):
         for version, may in ((ssl.TLSVersion.TLSv1, False), (ssl.TLSVersion.TLSv1_1, False),

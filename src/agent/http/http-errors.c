@@ -10,8 +10,10 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 typedef enum MHD_Result (*queue_fn)(struct MHD_Connection *connection,
 	unsigned int status, struct MHD_Response *response);
@@ -41,10 +43,10 @@ enum MHD_Result clv_http_queue(struct MHD_Connection *connection, unsigned int s
 	return queue ? queue(connection, status, response) : MHD_NO;
 }
 
-static struct MHD_Response *make_problem(int code, const char *why)
+/* To be freed; NULL: out of memory. */
+static char *write_problem(int code, const char *why)
 {
 	struct clv_error err = {0};
-	struct MHD_Response *response;
 	unsigned int status;
 	json_t *json;
 	char *text;
@@ -53,9 +55,17 @@ static struct MHD_Response *make_problem(int code, const char *why)
 	json = clv_problem_to_json(&err, &status);
 	text = json_dumps(json, JSON_COMPACT);
 	json_decref(json);
-	response = text ? MHD_create_response_from_buffer(
-				  strlen(text), text, MHD_RESPMEM_MUST_FREE)
-			: NULL;
+	return text;
+}
+
+static struct MHD_Response *make_problem(int code, const char *why)
+{
+	char *text = write_problem(code, why);
+	struct MHD_Response *response =
+		text ? MHD_create_response_from_buffer(
+			       strlen(text), text, MHD_RESPMEM_MUST_FREE)
+		     : NULL;
+
 	if (response)
 		MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
 			"application/problem+json");
@@ -74,18 +84,52 @@ static bool has_bad_length(struct MHD_Connection *connection)
 	return length != NULL;
 }
 
-/* Called by libmicrohttpd alone.  MHD_NO: it closes the connection without an answer. */
+/* Past libmicrohttpd, which has sent all earlier answers and closes the connection now.
+ */
+static void send_problem(
+	struct MHD_Connection *connection, unsigned int status, int code, const char *why)
+{
+	const union MHD_ConnectionInfo *info;
+	_cleanup_free_ char *body = write_problem(code, why), *text = NULL;
+	int n = body ? asprintf(&text,
+			       "HTTP/1.1 %u %s\r\nConnection: close\r\n"
+			       "Content-Type: application/problem+json\r\n"
+			       "Cache-Control: no-store\r\nContent-Length: %zu\r\n\r\n%s",
+			       status, MHD_get_reason_phrase_for(status), strlen(body),
+			       body)
+		     : -1;
+
+	if (n < 0)
+		return;
+	info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+	if (info) {
+		(void)gnutls_record_send(info->tls_session, text, (size_t)n);
+		return;
+	}
+	info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	if (info)
+		(void)send(
+			info->connect_fd, text, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/* Called by libmicrohttpd alone.  MHD_NO: it closes the connection. */
 __attribute__((visibility("default"))) enum MHD_Result MHD_queue_response(
 	struct MHD_Connection *connection, unsigned int status,
 	struct MHD_Response *response)
 {
-	struct MHD_Response *problem = NULL;
+	struct MHD_Response *problem;
 	enum MHD_Result result;
+	size_t i = 0;
 
-	for (size_t i = 0; i < CLV_ARRAY_SIZE(errors); i++) {
-		if (errors[i].status == status && !has_bad_length(connection))
-			problem = make_problem(errors[i].code, errors[i].why);
+	while (i < CLV_ARRAY_SIZE(errors) && errors[i].status != status)
+		i++;
+	if (i == CLV_ARRAY_SIZE(errors))
+		return MHD_NO;
+	if (has_bad_length(connection)) {
+		send_problem(connection, status, errors[i].code, errors[i].why);
+		return MHD_NO;
 	}
+	problem = make_problem(errors[i].code, errors[i].why);
 	if (!problem)
 		return MHD_NO;
 	result = clv_http_queue(connection, status, problem);
