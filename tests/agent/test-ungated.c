@@ -10,7 +10,10 @@
 #include "agent/watch/ungated.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define N_CROWD 2000
 #define OTHER PID(N_CROWD) /* a process of another lease */
@@ -21,7 +24,15 @@ static uint64_t vm_bytes;
 static unsigned int n_checks; /* of the crowd */
 static bool is_mapped;        /* the driver, in the other lease's process */
 static bool is_unreadable;    /* the crowd's mappings */
+static pid_t newest;          /* 0: not known */
 static struct clv_ungated *ungated;
+
+int __wrap_clv_process_newest(pid_t *ret);
+int __wrap_clv_process_newest(pid_t *ret)
+{
+	*ret = newest;
+	return newest > 0 ? 0 : -ESRCH;
+}
 
 void __wrap_clv_holder_each(
 	const struct clv_agent *agent, clv_holder_fn fn, void *userdata);
@@ -76,6 +87,7 @@ static int begin(void **state)
 	is_mapped = is_unreadable = false;
 	n_checks = 0;
 	n_crowd = N_CROWD;
+	newest = 0;
 	ungated = clv_ungated_new(&world.agent);
 	assert_non_null(ungated);
 	return r;
@@ -142,6 +154,48 @@ static void test_mappings_that_cannot_be_read(void **state)
 	assert_in_range(n_checks, 10 * 7, 10 * 8);
 }
 
+/* A child of the other lease's process, as /proc lists it. */
+static pid_t make_child(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		pause();
+		_exit(0);
+	}
+	assert_true(pid > 0);
+	world_process(pid, OTHER);
+	return pid;
+}
+
+/* Processes are listed when there are new ones, every tenth second in any case, and each
+ * time where the kernel does not say. */
+static void test_new_processes(void **state)
+{
+	static const struct {
+		pid_t before, after;
+		int n_ticks;
+		uint32_t n_checked;
+	} rows[] = {
+		{7, 8, 1, 2}, {7, 7, 1, 1}, {7, 7, 9, 1}, {7, 7, 10, 2}, {0, 0, 1, 2}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		pid_t child;
+
+		ungated = clv_ungated_free(ungated);
+		crowd->truth.n_checked = other->truth.n_checked = 0;
+		ungated = clv_ungated_new(&world.agent);
+		newest = rows[i].before;
+		tick(1);
+		child = make_child();
+		newest = rows[i].after;
+		tick(rows[i].n_ticks);
+		kill(child, SIGKILL);
+		waitpid(child, NULL, 0);
+		assert_int_equal(other->truth.n_checked, rows[i].n_checked);
+	}
+}
+
 int main(void)
 {
 	struct rows rows = {0};
@@ -150,6 +204,7 @@ int main(void)
 	ROWS_ONE(&rows, test_the_crowd_is_bounded);
 	ROWS_ONE(&rows, test_nothing_is_left_of_a_tick);
 	ROWS_ONE(&rows, test_mappings_that_cannot_be_read);
+	ROWS_ONE(&rows, test_new_processes);
 	rows_set_up(&rows, begin, end);
 	return rows_run(&rows);
 }

@@ -25,6 +25,10 @@ struct clv_peer {
  * no such process. */
 int clv_process_read(pid_t pid, pid_t *ret_parent, uint64_t *ret_start_ticks);
 
+/* The pid that the kernel has given last, to a process or to a thread: as long as it
+ * stays there is no new process.  -ESRCH: it is not known. */
+int clv_process_newest(pid_t *ret);
+
 /* The size of the process's address space, which grows when it maps a library.  -ESRCH:
  * the process has ended. */
 int clv_process_size(const struct clv_process_id *id, uint64_t *ret_bytes);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds the processes of leases: each tick lists /proc once, and reads the parents of new
- * pids only. */
+/* Finds the processes of leases: a tick lists /proc once, if there are new processes, and
+ * reads the parents of new pids only. */
 #include "agent/watch/descendants.h"
 
 #include "agent/event/events.h"
@@ -17,6 +17,8 @@
 #include <unistd.h>
 
 #define PROCESSES_MAX 65536u
+/* Where another file system is mounted over /proc/loadavg its last pid is not exact. */
+#define LIST_EVERY_S 10u
 
 static uint32_t *head_of(struct clv_descendants *descendants, pid_t pid)
 {
@@ -182,6 +184,20 @@ static void add_new(struct clv_descendants *descendants)
 	descendants->n_pids = n;
 }
 
+static bool may_have_new(struct clv_descendants *descendants, uint32_t now_s)
+{
+	pid_t newest = 0, before = descendants->newest;
+
+	if (clv_process_newest(&newest) < 0)
+		newest = 0;
+	descendants->newest = newest;
+	if (newest > 0 && newest == before && descendants->n_pids > 0 &&
+		now_s - descendants->listed_s < LIST_EVERY_S)
+		return false;
+	descendants->listed_s = now_s;
+	return true;
+}
+
 /* The children of one process. */
 
 static void add_listed(
@@ -225,10 +241,10 @@ void clv_descendants_add_children(struct clv_descendants *descendants, size_t at
 void clv_descendants_tick(struct clv_descendants *descendants, uint32_t now_s)
 {
 	add_roots(descendants, now_s);
-	if (descendants->n > 0)
-		add_new(descendants);
-	else
+	if (descendants->n == 0)
 		descendants->n_pids = 0;
+	else if (may_have_new(descendants, now_s))
+		add_new(descendants);
 }
 
 void clv_descendants_remove(struct clv_descendants *descendants, size_t at)

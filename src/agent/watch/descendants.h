@@ -38,8 +38,11 @@ struct clv_descendants {
 	struct clv_descendant *items; /* owned */
 	size_t n;
 	uint32_t heads[4096]; /* by a hash of the pid: the first item, plus 1; 0: none */
-	int *pids; /* all processes of the machine at the last tick, ascending; owned */
+	/* All processes of the machine when they were listed, ascending; owned. */
+	int *pids;
 	size_t n_pids;
+	pid_t newest; /* clv_process_newest() before that; 0: not known */
+	uint32_t listed_s;
 };
 
 void clv_descendants_done(struct clv_descendants *descendants);
