@@ -61,6 +61,7 @@ static const struct {
 	{"Advice", "confidence", confidence_name},
 	{"Health", "state", health_name},
 	{"Operation", "state", operation_name},
+	{"ShareChange", "change", NULL},
 	{"Plan", "on_busy", on_busy_name},
 	{"WantedDevice", "state", wanted_name},
 	{"Stage", "state", NULL},

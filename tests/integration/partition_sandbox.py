@@ -60,7 +60,8 @@ SHARE = {"name": "gpu0/1g.10gb@2/infer", "where": "gpu0/1g.10gb@2", "share": 0.2
 
 def plan(*steps, **more):
     return {"steps": [dict(each, number=i + 1) for i, each in enumerate(steps)], "kept": [],
-            "obstacles": [], "warnings": [], "shares": [], "on_busy": "fail", **more}
+            "obstacles": [], "warnings": [], "shares": [], "share_changes": [],
+            "on_busy": "fail", **more}
 
 
 def done(text, seconds=0.5):

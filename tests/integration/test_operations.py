@@ -607,7 +607,7 @@ class Examples(WithAgent):
 
         result = divide("mi300x", "{select: {index: 0}, shares: [{name: a, memory: 9G}]}")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
-        self.assertIn("1 standing share is set aside", result.stdout)
+        self.assertIn("add the standing share gpu0/a (share 0.046875, memory 9 GiB", result.stdout)
         for node, rule in (("mi300x", "select: {index: 0}, shares: [{memory: 200G, "),
                            ("mi300x", "select: {}, partitions: [{profile: CPX/NPS4, "
                                       "shares: [{memory: 25G, "),

@@ -7,6 +7,7 @@
 #include "agent/apply/apply.h"
 #include "agent/apply/profiles.h"
 #include "agent/apply/reapply.h"
+#include "agent/apply/standing-view.h"
 #include "agent/device/hardware.h"
 #include "agent/device/node-json.h"
 #include "agent/device/plan-json.h"
@@ -120,6 +121,8 @@ int clv_api_post_plan(
 		return fail_layout(r, err);
 	}
 	json = clv_plan_to_json(&plan, node);
+	json_object_set_new(json, "share_changes",
+		clv_standing_changes_to_json(request->agent, node, &plan));
 	json_object_set_new(
 		json, "on_busy", json_string(clv_on_busy_to_string(layout.on_busy)));
 	clv_plan_clear(&plan);
@@ -189,8 +192,8 @@ int clv_api_post_apply(
 }
 
 /* Writes the node as a layout, to be freed, and its ETag. */
-static int write_node(
-	const struct clv_node *node, char **ret, char tag[TAG_MAX], struct clv_error *err)
+static int write_node(const struct clv_agent *agent, const struct clv_node *node,
+	char **ret, char tag[TAG_MAX], struct clv_error *err)
 {
 	struct clv_layout layout;
 	char digest[CLV_DIGEST_MAX];
@@ -198,7 +201,9 @@ static int write_node(
 
 	if (r < 0)
 		return r;
-	r = clv_layout_write(&layout, ret, err);
+	r = clv_standing_add_to_layout(agent, node, &layout);
+	r = r < 0 ? clv_error_errno(err, -r, "cannot export the node")
+		  : clv_layout_write(&layout, ret, err);
 	clv_layout_clear(&layout);
 	if (r < 0)
 		return r;
@@ -217,7 +222,7 @@ int clv_api_put_layout(
 	int r = get_node(request, &node, err);
 
 	if (r >= 0 && wanted) {
-		r = write_node(node, &text, tag, err);
+		r = write_node(request->agent, node, &text, tag, err);
 		if (r < 0)
 			return r;
 		free(text);
@@ -318,6 +323,8 @@ static int plan_partition(struct clv_request *request,
 		r = clv_plan_make(node, &layout, &plan, err);
 	if (r >= 0) {
 		answer(request, 200, clv_plan_to_json(&plan, node));
+		/* An operation without a layout changes no standing share. */
+		json_object_set_new(request->answer, "share_changes", json_array());
 		json_object_set_new(request->answer, "on_busy", json_string("fail"));
 	} else {
 		clv_apply_strip_position(&layout, err);
@@ -468,7 +475,7 @@ int clv_api_get_layout(
 		return clv_error_set(err, -EINVAL, "of must be node or wanted");
 	r = get_node(request, &node, err);
 	if (r >= 0)
-		r = write_node(node, &text, tag, err);
+		r = write_node(request->agent, node, &text, tag, err);
 	if (r < 0)
 		return r;
 	clv_request_set_header(request, "ETag", "%s", tag);

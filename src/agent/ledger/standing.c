@@ -56,22 +56,19 @@ struct clv_standing *clv_standing_free(struct clv_standing *standing)
 	return NULL;
 }
 
-static bool is_on(const struct clv_standing *standing,
-	const struct clv_standing_share *share, const char *uuid)
+bool clv_standing_is_of(const struct clv_standing_share *share, const char *device)
 {
-	const struct clv_agent_device *device =
-		clv_devices_find(standing->agent->devices, share->device_uuid);
+	size_t n = strlen(device);
 
-	return strcmp(share->device_uuid, uuid) == 0 ||
-	       (device && strcmp(device->info.parent, uuid) == 0);
+	return strncmp(share->name, device, n) == 0 && share->name[n] == '/';
 }
 
-static bool is_replaced(const struct clv_standing *standing,
-	const struct clv_standing_share *share, const struct clv_node *node,
-	const bool *is_selected)
+static bool is_replaced(const struct clv_standing_share *share,
+	const struct clv_node *node, const bool *is_selected)
 {
 	for (size_t i = 0; i < node->n_devices; i++) {
-		if (is_selected[i] && is_on(standing, share, node->devices[i].info.uuid))
+		if (is_selected[i] &&
+			clv_standing_is_of(share, node->devices[i].info.name))
 			return true;
 	}
 	return false;
@@ -131,7 +128,7 @@ int clv_standing_replace(struct clv_standing *standing, const struct clv_node *n
 	standing->items = NULL;
 	standing->n = 0;
 	for (size_t i = 0; i < before.n && r >= 0; i++) {
-		if (!is_replaced(&before, &before.items[i], node, is_selected) &&
+		if (!is_replaced(&before.items[i], node, is_selected) &&
 			append_share(standing, &before.items[i]) < 0)
 			r = clv_error_errno(err, ENOMEM, "cannot keep standing shares");
 	}

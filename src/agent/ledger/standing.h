@@ -44,6 +44,9 @@ const struct clv_standing_share *clv_standing_at(
 /* Whether the share has this name: "gpu0/train", or its last part, "train". */
 bool clv_standing_is_called(const struct clv_standing_share *share, const char *name);
 
+/* Whether the share is of this device ("gpu0") or of a partition of it. */
+bool clv_standing_is_of(const struct clv_standing_share *share, const char *device);
+
 /* Adds the device's standing shares that no lease has, except the one named `without`
  * (may be ""), to *promised. */
 void clv_standing_add_promised(const struct clv_standing *standing,

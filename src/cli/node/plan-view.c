@@ -164,6 +164,27 @@ size_t clv_plan_count_steps(const json_t *plan)
 	return json_array_size(json_object_get(plan, "steps"));
 }
 
+static bool is_change(const json_t *share, const char *kind)
+{
+	return strcmp(clv_json_text(share, "change"), kind) == 0;
+}
+
+bool clv_plan_differs(const json_t *plan)
+{
+	return clv_plan_count_steps(plan) > 0 ||
+	       json_array_size(json_object_get(plan, "share_changes")) > 0;
+}
+
+size_t clv_plan_count_lost_shares(const json_t *plan)
+{
+	size_t i, n = 0;
+	json_t *share;
+
+	json_array_foreach (json_object_get(plan, "share_changes"), i, share)
+		n += is_change(share, "remove");
+	return n;
+}
+
 bool clv_plan_is_blocked(const json_t *plan)
 {
 	return json_array_size(json_object_get(plan, "obstacles")) > 0;
@@ -255,20 +276,28 @@ static int print_obstacles(const json_t *obstacles)
 	return clv_output_rows(&clv_listing_holders, NULL, rows);
 }
 
+static void print_share_changes(const json_t *changes)
+{
+	json_t *change;
+	size_t i;
+
+	json_array_foreach (changes, i, change)
+		clv_output_line(stdout, "%s", clv_json_text(change, "text"));
+}
+
 static int print_plan(const struct clv_plan_settings *settings, const json_t *plan)
 {
 	const json_t *steps = json_object_get(plan, "steps");
 	const json_t *shares = json_object_get(plan, "shares");
+	const json_t *changes = json_object_get(plan, "share_changes");
 	int r = clv_output_rows(
 		settings->explain ? &explained_listing : &steps_listing, NULL, steps);
 
-	if (json_array_size(steps) == 0 && json_array_size(shares) == 0)
-		printf("nothing to do: the node matches the layout\n");
-	else if (json_array_size(steps) == 0)
-		printf("no step is needed: %zu standing share%s set aside by cleave "
-		       "apply\n",
-			json_array_size(shares),
-			json_array_size(shares) == 1 ? " is" : "s are");
+	if (json_array_size(steps) == 0)
+		puts(json_array_size(changes) == 0
+				? "nothing to do: the node matches the layout"
+				: "no step is needed, only standing shares change");
+	print_share_changes(changes);
 	print_devices(json_object_get(plan, "devices"));
 	print_kept(json_object_get(plan, "kept"), settings->verbose);
 	if (r >= 0)
@@ -312,6 +341,19 @@ static void print_difference(const json_t *step, bool has_colours)
 		fputs(colour_of(sign), stdout);
 	clv_output_line(stdout, "%c %s", sign ? sign : '~',
 		sign && partition[0] ? partition : clv_json_text(step, "text"));
+	if (has_colours)
+		fputs("\033[0m", stdout);
+}
+
+static void print_share_difference(const json_t *share, bool has_colours)
+{
+	char sign = is_change(share, "add")      ? '+'
+		    : is_change(share, "remove") ? '-'
+						 : '~';
+
+	if (has_colours)
+		fputs(colour_of(sign), stdout);
+	clv_output_line(stdout, "%c %s", sign, clv_json_text(share, "text"));
 	if (has_colours)
 		fputs("\033[0m", stdout);
 }
@@ -373,6 +415,8 @@ int clv_plan_show_difference(const struct clv_common *common, const json_t *plan
 	} else {
 		json_array_foreach (steps, i, step)
 			print_difference(step, has_colours);
+		json_array_foreach (json_object_get(plan, "share_changes"), i, step)
+			print_share_difference(step, has_colours);
 	}
 	if (r < 0 || fflush(stdout) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "cannot write the difference: %m");

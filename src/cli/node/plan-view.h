@@ -41,6 +41,9 @@ int clv_plan_show_wanted(
 
 size_t clv_plan_count_steps(const json_t *plan);
 
+/* Whether there is a step, or a standing share changes. */
+bool clv_plan_differs(const json_t *plan);
+
 void clv_plan_warn(const json_t *plan);
 
 /* Whether holders block the plan. */
@@ -54,3 +57,5 @@ bool clv_plan_is_about(const json_t *plan, const char *device);
 
 /* The number of steps that destroy something or reset a device. */
 size_t clv_plan_count_losses(const json_t *plan);
+/* The number of standing shares that are removed. */
+size_t clv_plan_count_lost_shares(const json_t *plan);

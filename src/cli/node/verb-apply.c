@@ -5,6 +5,7 @@
  */
 #include "cli/frame/verbs.h"
 
+#include "base/text.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/input.h"
 #include "cli/frame/output.h"
@@ -71,13 +72,30 @@ static int refuse(struct apply *apply, const json_t *plan)
 	return clv_plan_fail_blocked(plan);
 }
 
+/* "1 step destroys or resets something"; empty if nothing is lost. */
+static void describe_loss(const json_t *plan, char *ret, size_t ret_bytes)
+{
+	size_t n_steps = clv_plan_count_losses(plan);
+	size_t n_shares = clv_plan_count_lost_shares(plan);
+	char text[64];
+
+	ret[0] = '\0';
+	snprintf(text, sizeof(text), "%zu step%s something", n_steps,
+		n_steps == 1 ? " destroys or resets" : "s destroy or reset");
+	if (n_steps > 0)
+		clv_text_list(ret, ret_bytes, text);
+	snprintf(text, sizeof(text), "%zu standing share%s removed", n_shares,
+		n_shares == 1 ? " is" : "s are");
+	if (n_shares > 0)
+		clv_text_list(ret, ret_bytes, text);
+}
+
 /* Shows the plan and asks for confirmation.  Returns 0 to continue, or an exit code. */
 static int confirm_plan(struct apply *apply, const json_t *plan)
 {
 	bool is_blocked = clv_plan_is_blocked(plan);
 	bool waits = strcmp(on_busy_of(apply->settings, plan), "wait") == 0;
-	size_t n_losses = clv_plan_count_losses(plan);
-	char loss[64];
+	char loss[96];
 	int r = 0;
 
 	/* JSON and YAML are one object: the plan only if no operation follows. */
@@ -90,12 +108,10 @@ static int confirm_plan(struct apply *apply, const json_t *plan)
 		return r;
 	if (is_blocked && !waits)
 		return refuse(apply, plan);
-	if (clv_plan_count_steps(plan) == 0)
+	describe_loss(plan, loss, sizeof(loss));
+	if (clv_plan_count_steps(plan) == 0 && !loss[0])
 		return 0;
-
-	snprintf(loss, sizeof(loss), "%zu step%s something", n_losses,
-		n_losses == 1 ? " destroys or resets" : "s destroy or reset");
-	return clv_change_confirm(&apply->change, "Apply?", n_losses ? loss : NULL);
+	return clv_change_confirm(&apply->change, "Apply?", loss[0] ? loss : NULL);
 }
 
 static int start(struct apply *apply, const struct clv_input *input, json_t **ret)

@@ -40,7 +40,7 @@ static int compare_wanted(const struct clv_common *settings)
 		&plan);
 	if (!r)
 		r = clv_plan_show_difference(settings, plan);
-	if (!r && clv_plan_count_steps(plan) > 0)
+	if (!r && clv_plan_differs(plan))
 		r = CLV_EXIT_FALSE;
 	return r;
 }
@@ -56,7 +56,7 @@ static int run_diff(const void *userdata, int argc, char **argv)
 	r = clv_plan_of_file(settings, argv[0], &plan);
 	if (!r)
 		r = clv_plan_show_difference(settings, plan);
-	if (!r && clv_plan_count_steps(plan) > 0)
+	if (!r && clv_plan_differs(plan))
 		r = CLV_EXIT_FALSE;
 	return r;
 }
@@ -72,7 +72,8 @@ const struct clv_verb clv_verb_diff = {
 	.arguments = "[FILE]",
 	.summary = "compare the node with a layout",
 	.about = "Prints + for a partition that the node lacks, - for one that the "
-		 "layout does not want, ~ for any other change. Without a file the "
+		 "layout does not want, ~ for any other change, and the same for "
+		 "standing shares. Without a file the "
 		 "layout is the one that was last applied, and ! is printed for a "
 		 "device where it is not applied. Exits with 0 if the node matches the "
 		 "layout, with 1 if it differs.",

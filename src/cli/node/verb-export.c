@@ -54,7 +54,8 @@ const struct clv_verb clv_verb_export = {
 	.name = "export",
 	.summary = "print the node as a layout",
 	.about = "Each device is named by its UUID and each partition by its exact "
-		 "place, so that cleave apply restores exactly this state.",
+		 "place, with the standing shares, so that cleave apply restores exactly "
+		 "this state.",
 	.settings_bytes = sizeof(struct export_settings),
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),

@@ -367,6 +367,8 @@ export interface Plan {
   warnings: string[];
   on_busy: string;
   shares: { name: string; where: string; share: number; memory_bytes: number }[];
+  share_changes?: { change: "add" | "change" | "remove"; name: string; before: string; after: string;
+    text: string; }[];
 }
 
 export interface OperationStep {

@@ -24,12 +24,19 @@ function Obstacles({ plan, onBusy }: { plan: Plan; onBusy: string }) {
 }
 
 export function PlanView({ plan, onBusy }: { plan: Plan; onBusy: string }) {
+  // An older agent of another node has no such list.
+  const changes = plan.share_changes ?? [];
   return (
     <>
       {plan.obstacles.length > 0 && <Obstacles plan={plan} onBusy={onBusy} />}
       {plan.warnings.length > 0 && (
         <Note icon="warn" tone="warn" title="Warnings">
           <ul>{plan.warnings.map((line) => <li key={line}>{line}</li>)}</ul>
+        </Note>
+      )}
+      {changes.length > 0 && (
+        <Note icon="info" title="Standing shares change">
+          <ul>{changes.map((each) => <li key={each.name}>{each.text}</li>)}</ul>
         </Note>
       )}
       {plan.steps.length === 0

@@ -363,6 +363,14 @@ static const struct clv_schema_field plan_share[] = {
 	{"class", "latency|normal|batch", NULL},
 };
 
+static const struct clv_schema_field share_change[] = {
+	{"change", "add|change|remove", NULL},
+	{"name", "string", NULL},
+	{"before", "string", "its size now; empty: it is added"},
+	{"after", "string", "empty: it is removed"},
+	{"text", "string", "all of it in one line"},
+};
+
 static const struct clv_schema_field plan[] = {
 	{"devices", "[PlanDevice]", "that the layout selects"},
 	{"steps", "[PlanStep]", NULL},
@@ -370,6 +378,7 @@ static const struct clv_schema_field plan[] = {
 	{"obstacles", "[Obstacle]", NULL},
 	{"warnings", "[string]", NULL},
 	{"shares", "[PlanShare]", NULL},
+	{"share_changes", "[ShareChange]", "what differs from the current standing shares"},
 	{"on_busy", "fail|wait|list", NULL},
 };
 
@@ -497,6 +506,7 @@ static const struct clv_schema schemas[] = {
 	{"PlanDevice", ALL(plan_device)},
 	{"PlanShare", ALL(plan_share)},
 	{"PlanStep", ALL(plan_step)},
+	{"ShareChange", ALL(share_change)},
 	{"Problem", ALL(problem)},
 	{"Process", ALL(process)},
 	{"Profile", ALL(profile)},
