@@ -206,6 +206,21 @@ class Functions(SysfsCase):
         except worlds.Unavailable as why:
             raise unittest.SkipTest(str(why))
 
+    def test_functions_that_are_off(self):
+        """A GPU with functions that its driver does not create is said to be capable, apart from
+        those that cannot be divided and those that can."""
+        world = self.world(FLEX, L40S)
+        agent = self.start(world, PATH="/usr/bin:/bin")  # without sriov-manage
+        vf = {d["pci_address"]: d["vf"] for d in agent.node()["devices"]}
+        self.assertFalse(vf[L40S["bdf"]]["capable"])
+        off = next(d["name"] for d in agent.node()["devices"] if d["vf"] == vf[L40S["bdf"]])
+        shown = worlds.cleave(agent, "devices")
+        self.assertIn("STATE", shown.stdout)
+        self.assertEqual([line.split()[0] for line in shown.stdout.splitlines()
+                          if "SR-IOV off" in line], [off])
+        self.assertRegex(shown.stderr, rf"{off} is capable of SR-IOV, which is off: .*sriov-manage")
+        self.assertEqual(shown.stderr.count("SR-IOV"), 1)
+
     def test_with_the_library(self):
         world = self.host()
         agent = self.start(world)

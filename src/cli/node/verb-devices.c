@@ -3,6 +3,7 @@
  */
 #include "cli/frame/verbs.h"
 
+#include "base/text.h"
 #include "cli/frame/cells.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/output.h"
@@ -60,13 +61,24 @@ static const char *health_of(const json_t *row)
 	return strcmp(state, "ok") == 0 ? "" : state;
 }
 
+/* The GPU has virtual functions, and its driver or firmware does not create them now. */
+static bool has_functions_off(const json_t *row)
+{
+	const json_t *vf = json_object_get(row, "vf");
+
+	return json_is_object(vf) && !clv_json_flag(vf, "capable") &&
+	       clv_json_number(vf, "total") > 0;
+}
+
 static void cell_state(const json_t *row, char ret[CLV_CELL_MAX])
 {
-	const char *health = health_of(row);
-	const char *cordoned = clv_json_flag(row, "cordoned") ? "cordoned" : "";
-
-	snprintf(ret, CLV_CELL_MAX, "%s%s%s", health, *health && *cordoned ? "," : "",
-		cordoned);
+	ret[0] = '\0';
+	if (health_of(row)[0])
+		clv_text_list(ret, CLV_CELL_MAX, health_of(row));
+	if (clv_json_flag(row, "cordoned"))
+		clv_text_list(ret, CLV_CELL_MAX, "cordoned");
+	if (has_functions_off(row))
+		clv_text_list(ret, CLV_CELL_MAX, "SR-IOV off");
 }
 
 static void cell_power(const json_t *row, char ret[CLV_CELL_MAX])
@@ -145,11 +157,11 @@ static json_t *find_device(const json_t *items, const char *name)
 	return NULL;
 }
 
-/* Adds the node's partitions to each device.  Devices that can only be divided, and not
+/* Adds the node's partitions and virtual functions to each device.  Devices that can only be divided, and not
  * shared, are only in the node and are added too. */
 static void add_partitions(json_t *items, const json_t *node)
 {
-	static const char *const keys[] = {"scheme", "partitions"};
+	static const char *const keys[] = {"scheme", "partitions", "vf"};
 	json_t *of_node, *device;
 	size_t i;
 
@@ -287,6 +299,22 @@ static void print_health(const char *format, const json_t *list)
 	}
 }
 
+static void print_functions_off(const char *format, const json_t *list)
+{
+	json_t *device;
+	size_t i;
+
+	if (format && strcmp(format, "table") != 0)
+		return;
+	json_array_foreach (json_object_get(list, "items"), i, device) {
+		if (has_functions_off(device))
+			clv_output_line(stderr,
+				"%s is capable of SR-IOV, which is off: %s",
+				clv_json_text(device, "name"),
+				clv_json_text(json_object_get(device, "vf"), "why_not"));
+	}
+}
+
 static int run_devices(const void *userdata, int argc, char **argv)
 {
 	const struct clv_common *settings = userdata;
@@ -304,6 +332,7 @@ static int run_devices(const void *userdata, int argc, char **argv)
 	add_partitions(json_object_get(list, "items"), node);
 	print_problems(settings->output, node);
 	print_health(settings->output, list);
+	print_functions_off(settings->output, list);
 	if (show(settings->output, list) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "cannot write the list: %m");
 
@@ -319,7 +348,9 @@ static const struct clv_opt options[] = {
 const struct clv_verb clv_verb_devices = {
 	.name = "devices",
 	.summary = "list the devices, their partitions, and how much of each is promised",
-	.about = "Partitions are below their device. Starts the user's agent when none "
+	.about = "Partitions are below their device. STATE is degraded, lost, cordoned, "
+		 "or SR-IOV off: the GPU is capable of virtual functions, and its driver "
+		 "or firmware does not create them. Starts the user's agent when none "
 		 "runs.",
 	.settings_bytes = sizeof(struct clv_common),
 	.options = options,
