@@ -34,6 +34,27 @@ class Mig(Case):
     def test_a_filled_instance_is_split(self):
         self.split_and_fill(self.world("gpu A100-40GB mig=on"))
 
+    def test_a_model_of_no_table(self):
+        """Profiles and places are the driver's; plan, profiles and doctor say once that no table
+        checks them, and what the driver does not have is refused."""
+        says = "cleave has no table of this model"
+        agent = self.start(self.world("gpu X9000-80GB\ngpu A100-40GB"))
+        text = layout("select: {index: 0}, mig: on, partitions: [{profile: 1g.11gb, count: 3}, "
+                      "{profile: 3g.40gb}]")
+        warnings = agent.plan(text)[1]["warnings"]
+        self.assertEqual([each.startswith("gpu0 (NVIDIA X9000 80GB): " + says)
+                          for each in warnings], [True])
+        agent.done(text)
+        self.assertEqual(len(self.names(agent)), 4)
+        self.assertEqual(agent.plan(HALVES.replace("0", "1", 1))[1]["warnings"], [])
+        profiles = worlds.cleave(agent, "profiles")
+        self.assertRegex(profiles.stdout, r"gpu0 +2g.22gb +21.5G +32 +0 +3 ")
+        self.assertEqual(profiles.stderr.count(says), 1, profiles.stderr)
+        self.assertIn("gpu0 (NVIDIA X9000 80GB): " + says, profiles.stderr)
+        self.assertEqual(worlds.cleave(agent, "doctor").stdout.count(says), 1)
+        self.refuses(agent, layout("select: {index: 0}, partitions: [{profile: 1g.10gb}]"),
+                     "1g.11gb, 2g.22gb, 3g.40gb")
+
     def test_wrong(self):
         agent = self.start(self.world())
         one = "select: {index: 0}, mig: on, partitions: "

@@ -7,6 +7,7 @@
 #include "cli/admin/checks.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/output.h"
+#include "cli/node/partitions.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -117,6 +118,52 @@ static void ask_devices(struct clv_client *client, struct clv_finding *ret)
 			"the agent found no device");
 }
 
+/* Appends "gpu0 (NVIDIA X): text". */
+static void remark_on(const json_t *device, const char *text, char *ret, size_t ret_bytes)
+{
+	size_t used = strlen(ret);
+
+	snprintf(ret + used, ret_bytes - used, "%s%.20s (%.60s): %s", used ? "; " : "",
+		clv_json_text(device, "name"), clv_json_text(device, "model"), text);
+}
+
+/* Whether all drivers have answered, and whether tables check what they say. */
+static void ask_drivers(struct clv_client *client, struct clv_finding *ret)
+{
+	_cleanup_json_ json_t *node = NULL;
+	struct clv_client_error err;
+	char found[380] = "";
+	const char *text;
+	json_t *item;
+	size_t i;
+
+	if (!client || clv_client_node(client, &node, &err) < 0) {
+		clv_finding_set(ret, CLV_VERDICT_WARN, "fix the agent first",
+			"the agent does not say what the drivers have answered");
+		return;
+	}
+	json_array_foreach (json_object_get(node, "problems"), i, item) {
+		size_t used = strlen(found);
+
+		snprintf(found + used, sizeof(found) - used, "%s%s", used ? "; " : "",
+			json_is_string(item) ? json_string_value(item) : "");
+	}
+	if (found[0]) {
+		clv_finding_set(ret, CLV_VERDICT_WARN,
+			"do what the message says; the agent asks the driver again by "
+			"itself, at least once a minute",
+			"%s", found);
+		return;
+	}
+	json_array_foreach (json_object_get(node, "devices"), i, item) {
+		text = clv_partitions_unchecked(item);
+		if (text)
+			remark_on(item, text, found, sizeof(found));
+	}
+	clv_finding_set(ret, found[0] ? CLV_VERDICT_INFO : CLV_VERDICT_OK, "", "%s",
+		found[0] ? found : "all drivers have answered");
+}
+
 static void describe_waiting(const json_t *device, char *ret, size_t ret_bytes)
 {
 	size_t used = strlen(ret);
@@ -177,6 +224,8 @@ static bool fill_report(const struct clv_common *settings, json_t *items)
 	ask_devices(client, &finding);
 	is_able = is_able && finding.verdict != CLV_VERDICT_FAIL;
 	add(items, "devices", "at least one device is needed", &finding);
+	ask_drivers(client, &finding);
+	add(items, "drivers", "devices of a driver that fails are missing", &finding);
 	ask_state(client, &finding);
 	is_able = is_able && finding.verdict != CLV_VERDICT_FAIL;
 	add(items, "state", "a new lease is written before it is granted", &finding);

@@ -6,6 +6,7 @@
 #include "cli/frame/cells.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/output.h"
+#include "core/gpu/gpu.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -130,6 +131,14 @@ void clv_partitions_flatten(json_t *rows, const json_t *partitions, int indent)
 		clv_partitions_flatten(
 			rows, json_object_get(partition, "parts"), indent + 2);
 	}
+}
+
+const char *clv_partitions_unchecked(const json_t *device)
+{
+	const json_t *model = json_object_get(json_object_get(device, "mig"), "model");
+
+	return json_is_object(model) ? clv_mig_unchecked(clv_json_text(model, "name"))
+				     : NULL;
 }
 
 int clv_partitions_show(const char *format, const json_t *list)

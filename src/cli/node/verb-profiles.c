@@ -5,6 +5,7 @@
 #include "cli/frame/cells.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/output.h"
+#include "cli/node/partitions.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -61,8 +62,8 @@ static bool is_selected(const json_t *device, const char *name)
 	       strcmp(clv_json_text(device, "uuid"), name) == 0;
 }
 
-/* Prints why devices cannot be divided; the node has the reasons. */
-static void print_reasons(struct clv_client *client, const char *name)
+/* Prints why devices cannot be divided, and which profiles nothing checks. */
+static void print_remarks(struct clv_client *client, const char *name)
 {
 	_cleanup_json_ json_t *node = NULL;
 	json_t *device;
@@ -73,9 +74,16 @@ static void print_reasons(struct clv_client *client, const char *name)
 	json_array_foreach (json_object_get(node, "devices"), i, device) {
 		const char *why = clv_json_text(device, "cannot_divide");
 
-		if (why[0] && is_selected(device, name))
+		if (!is_selected(device, name))
+			continue;
+		if (why[0])
 			clv_output_line(stderr, "%s cannot be divided: %s",
 				clv_json_text(device, "name"), why);
+		why = clv_partitions_unchecked(device);
+		if (why)
+			clv_output_line(stderr, "%s (%s): %s",
+				clv_json_text(device, "name"),
+				clv_json_text(device, "model"), why);
 	}
 }
 
@@ -95,7 +103,7 @@ static int run_profiles(const void *userdata, int argc, char **argv)
 	if (clv_output_list(&listing, settings->output, list) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "cannot write the profiles: %m");
 	if (!settings->output || strcmp(settings->output, "table") == 0)
-		print_reasons(client, device);
+		print_remarks(client, device);
 
 	return CLV_EXIT_OK;
 }

@@ -130,6 +130,14 @@ const struct clv_mig_model *clv_mig_model_find(const char *name)
 	return gpu ? gpu->mig : NULL;
 }
 
+const char *clv_mig_unchecked(const char *name)
+{
+	return clv_mig_model_find(name)
+		       ? NULL
+		       : "cleave has no table of this model: its MIG profiles and their "
+			 "places are what its driver reports, and nothing checks them";
+}
+
 const struct clv_xcp_model *clv_xcp_model_find(const char *name)
 {
 	const struct clv_gpu *gpu = clv_gpu_find(name);

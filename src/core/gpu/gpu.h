@@ -88,4 +88,7 @@ bool clv_gpu_is_profile(const char *name);
 
 /* By name; NULL if there is none. */
 const struct clv_mig_model *clv_mig_model_find(const char *name);
+/* For users of a GPU whose MIG profiles only its driver knows: that nothing checks them.
+ * NULL if a table has a model of this name. */
+const char *clv_mig_unchecked(const char *name);
 const struct clv_xcp_model *clv_xcp_model_find(const char *name);

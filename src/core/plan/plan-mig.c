@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "core/gpu/gpu.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -523,6 +524,7 @@ int clv_plan_mig(struct clv_planner *planner, struct clv_planned at)
 		.at = at,
 		.model = at.device->mig.model,
 	};
+	const char *unchecked;
 	int r;
 
 	if (at.rule->has_mig && !at.rule->mig)
@@ -531,6 +533,10 @@ int clv_plan_mig(struct clv_planner *planner, struct clv_planned at)
 		return clv_planner_fail(planner, at, at.rule->line, -ENODEV,
 			"neither its driver nor the tables say what profiles it has: "
 			"update its driver");
+	unchecked = clv_mig_unchecked(p.model->name);
+	if (unchecked)
+		clv_planner_warn(planner, "%s (%s): %s", at.device->info.name,
+			at.device->info.model, unchecked);
 	if (at.rule->has_mig || at.rule->n_partitions > 0)
 		plan_mode(&p, true);
 	if (!at.rule->has_partitions) {

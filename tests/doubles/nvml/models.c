@@ -133,6 +133,13 @@ static const struct dnv_gi_profile rtx_pro_6000[] = {
 	{ "4g.96gb+gfx",    32, 12, 4, 1, true,  188,  97280, 4, { 4, 4, 4, 1 }, { WHOLE_12 } },
 };
 
+static const struct dnv_gi_profile x9000[] = {
+	{ "1g.11gb",        19,  0, 1, 7, false,  16,  11008, 1, { 1, 0, 1, 0 }, { SEVEN } },
+	{ "2g.22gb",        14,  1, 2, 3, false,  32,  22016, 2, { 2, 0, 2, 0 }, { THREE } },
+	{ "3g.40gb",         9,  2, 3, 2, false,  48,  40448, 3, { 3, 0, 3, 0 }, { HALVES } },
+	{ "7g.80gb",         0,  4, 7, 1, false, 112,  81008, 8, { 7, 0, 7, 1 }, { WHOLE } },
+};
+
 #define MIG(table) table, sizeof(table) / sizeof((table)[0])
 
 static const struct dnv_model models[] = {
@@ -151,6 +158,9 @@ static const struct dnv_model models[] = {
 	  MIG(h200) },
 	{ "RTX-PRO-6000-Blackwell-96GB", "NVIDIA RTX PRO 6000 Blackwell Server Edition",
 	  0x2bb510de, 0x204e10de, 97887, 607, 24064, 10, {12, 0}, 12, 4, false, 0, MIG(rtx_pro_6000) },
+	/* Of no table: a product to come, with profiles of its own. */
+	{ "X9000-80GB", "NVIDIA X9000 80GB", 0x3f0010de, 0x3f0110de, 81559, 551, 16896, 10, {10, 0}, 8, 7,
+	  false, 0, MIG(x9000) },
 	{ "T4", "Tesla T4", 0x1eb810de, 0x12a210de, 15360, 266, 2560, 6, {7, 5}, 0, 0, false, 0, NULL, 0 },
 	{ "V100", "Tesla V100-SXM2-16GB", 0x1db110de, 0x121210de, 16384, 232, 5120, 5, {7, 0}, 0, 0, false, 0,
 	  NULL, 0 },
