@@ -10,7 +10,7 @@ import tempfile
 
 import worlds
 from case import Case, layout, main
-from harness import copy_for_others, request
+from harness import copy_for_others, request, wait_until
 
 TWO = "gpu A100-40GB\ngpu H100-80GB"
 NOBODY = pwd.getpwnam("nobody").pw_uid
@@ -54,6 +54,20 @@ class Mig(Case):
         self.assertEqual(worlds.cleave(agent, "doctor").stdout.count(says), 1)
         self.refuses(agent, layout("select: {index: 0}, partitions: [{profile: 1g.10gb}]"),
                      "1g.11gb, 2g.22gb, 3g.40gb")
+
+    def test_a_driver_that_fails_at_the_start(self):
+        """The agent asks again by itself, without a layout and without a request for the node."""
+        world = self.world()
+        world.faults("nvmlInit_v2 * kill")
+        agent = self.start(world)
+        doctor = worlds.cleave(agent, "doctor").stdout
+        self.assertRegex(doctor, r"drivers +warning +the process that calls the drivers crashed")
+        self.assertIn("the agent asks the driver again", doctor)
+        self.assertEqual(agent.get("/v1/devices")["items"], [])
+        world.faults()
+        self.assertTrue(wait_until(lambda: len(agent.get("/v1/devices")["items"]) == 2))
+        self.assertRegex(worlds.cleave(agent, "doctor").stdout,
+                         r"drivers +ok +all drivers have answered")
 
     def test_wrong(self):
         agent = self.start(self.world())

@@ -392,10 +392,12 @@ static void take_node(
 	if (err->code != 0)
 		clv_node_add_problem(&node, err->msg);
 	name_devices(hw->agent->names, &node);
+	for (size_t i = 0; i < node.n_problems; i++) {
+		if (!clv_node_has_problem(&hw->node, node.problems[i]))
+			clv_log_warning(0, "%s", node.problems[i]);
+	}
 	clv_node_clear(&hw->node);
 	hw->node = node;
-	for (size_t i = 0; i < node.n_problems; i++)
-		clv_log_warning(0, "%s", node.problems[i]);
 }
 
 /* A step whose device cannot be parsed has failed, even if it reports success. */

@@ -30,6 +30,7 @@
 #include "agent/main/api-socket.h"
 #include "agent/main/idle.h"
 #include "agent/main/network.h"
+#include "agent/main/resurvey.h"
 #include "agent/main/sampler.h"
 #include "agent/main/service.h"
 #include "agent/main/subscribers.h"
@@ -183,6 +184,8 @@ static int build(struct clv_agent *agent, struct clv_error *err)
 	if (r >= 0)
 		r = clv_hardware_new(agent, &agent->hardware, err);
 	if (r >= 0)
+		r = clv_resurvey_new(agent, &agent->resurvey, err);
+	if (r >= 0)
 		r = clv_names_new(agent, &agent->names, err);
 	if (r >= 0)
 		r = clv_devices_new(agent, &agent->devices, err);
@@ -237,6 +240,7 @@ static void tear_down(struct clv_agent *agent)
 	agent->history = clv_history_free(agent->history);
 	agent->reapply = clv_reapply_free(agent->reapply);
 	agent->apply = clv_apply_free(agent->apply);
+	agent->resurvey = clv_resurvey_free(agent->resurvey);
 	agent->hardware = clv_hardware_free(agent->hardware);
 	agent->ephemeral = clv_ephemeral_free(agent->ephemeral);
 	agent->standing = clv_standing_free(agent->standing);

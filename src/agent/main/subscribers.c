@@ -17,6 +17,7 @@
 #include "agent/ledger/lifecycle.h"
 #include "agent/ledger/renumbering.h"
 #include "agent/main/idle.h"
+#include "agent/main/resurvey.h"
 #include "agent/main/service.h"
 #include "agent/record/agent.h"
 #include "agent/record/notify.h"
@@ -57,6 +58,14 @@ static void compare_devices(void *userdata, const struct clv_notice *notice)
 
 	if (agent->watchdog)
 		clv_watchdog_surveyed(agent->watchdog);
+}
+
+static void ask_again(void *userdata, const struct clv_notice *notice)
+{
+	struct clv_agent *agent = userdata;
+
+	if (agent->resurvey)
+		clv_resurvey_answered(agent->resurvey);
 }
 
 static void resume_after_renumbering(void *userdata, const struct clv_notice *notice)
@@ -137,6 +146,7 @@ static const struct {
 	{CLV_NOTICE_STATUS, update_status},
 	{CLV_NOTICE_COMPUTES, sample_soon},
 	{CLV_NOTICE_SURVEYED, compare_devices},
+	{CLV_NOTICE_SURVEYED, ask_again},
 	{CLV_NOTICE_RENUMBERED, resume_after_renumbering},
 	{CLV_NOTICE_ROOM, serve_queue},
 	{CLV_NOTICE_LEASE_LEFT, check_lease_end},

@@ -30,6 +30,7 @@ struct clv_names;
 struct clv_notify;
 struct clv_reapply;
 struct clv_reload;
+struct clv_resurvey;
 struct clv_route_table;
 struct clv_sampler;
 struct clv_service;
@@ -72,6 +73,7 @@ struct clv_agent {
 	struct clv_hardware *hardware;
 	struct clv_apply *apply;
 	struct clv_reapply *reapply;
+	struct clv_resurvey *resurvey;
 	struct clv_standing *standing;
 	struct clv_demand *demand;
 	struct clv_ephemeral *ephemeral;

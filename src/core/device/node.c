@@ -142,6 +142,15 @@ int clv_node_add_problem(struct clv_node *node, const char *text)
 	return 0;
 }
 
+bool clv_node_has_problem(const struct clv_node *node, const char *text)
+{
+	size_t i = 0;
+
+	while (i < node->n_problems && strcmp(node->problems[i], text) != 0)
+		i++;
+	return i < node->n_problems;
+}
+
 void clv_partition_make_name(const char *device, const char *profile, uint32_t start,
 	char ret[CLV_PARTITION_NAME_MAX])
 {

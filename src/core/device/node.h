@@ -201,6 +201,7 @@ struct clv_partition *clv_node_add_part(struct clv_partition *partition);
 struct clv_holder *clv_holders_add(struct clv_holders *holders);
 /* -ENOMEM */
 int clv_node_add_problem(struct clv_node *node, const char *text);
+bool clv_node_has_problem(const struct clv_node *node, const char *text);
 
 /* "gpu0/1g.10gb@4" */
 void clv_partition_make_name(const char *device, const char *profile, uint32_t start,
