@@ -41,9 +41,14 @@ static void tick(void *userdata, double part)
 		trial->search->trying(trial->search->userdata, trial->n_nodes, part);
 }
 
+struct result {
+	double accepted;
+	double possible; /* the rest is of no model, or too large for an empty node */
+};
+
 /* Replays the trace on n nodes. */
 static int try_nodes(const struct clv_capacity_search *search, uint32_t n,
-	struct clv_capacity *capacity, double *ret_accepted, struct clv_error *err)
+	struct clv_capacity *capacity, struct result *ret, struct clv_error *err)
 {
 	const struct clv_runs *like = search->runs;
 	struct trial trial = {search, n};
@@ -66,12 +71,14 @@ static int try_nodes(const struct clv_capacity_search *search, uint32_t n,
 		r = clv_runs_play(&runs, tick, &trial, err);
 	if (r == 0) {
 		counts = clv_replay_counts(run.replay);
-		*ret_accepted = (double)counts->placed / (double)counts->arrived;
-		if (*ret_accepted > capacity->most_accepted)
-			capacity->most_accepted = *ret_accepted;
+		ret->accepted = (double)counts->placed / (double)counts->arrived;
+		ret->possible = 1 - (double)(counts->of_no_model + counts->too_large) /
+					    (double)counts->arrived;
+		if (ret->accepted > capacity->most_accepted)
+			capacity->most_accepted = ret->accepted;
 		if (capacity->n_points < CLV_CAPACITY_POINTS_MAX)
 			capacity->points[capacity->n_points++] =
-				(struct clv_capacity_point){n, *ret_accepted};
+				(struct clv_capacity_point){n, ret->accepted};
 	}
 	clv_runs_done(&runs);
 	return r;
@@ -95,30 +102,35 @@ int clv_capacity_find(const struct clv_capacity_search *search, struct clv_capac
 	double accepted = search->accepted;
 	struct clv_capacity capacity = {0};
 	uint32_t low = 0, high = 1;
-	double now = 0;
+	struct result now = {0};
 	int r;
 
 	for (;; high *= 2) {
 		if (high > search->most_nodes)
 			high = search->most_nodes;
 		r = try_nodes(search, high, &capacity, &now, err);
-		if (r < 0 || now >= accepted || high == search->most_nodes)
+		if (r < 0 || now.accepted >= accepted || high == search->most_nodes)
 			break;
+		/* Without this the search would replay up to the most nodes. */
+		if (now.possible < accepted) {
+			capacity.most_accepted = now.possible;
+			break;
+		}
 		low = high;
 	}
-	while (r == 0 && now >= accepted && high - low > 1) {
+	while (r == 0 && now.accepted >= accepted && high - low > 1) {
 		uint32_t middle = low + (high - low) / 2;
-		double there = 0;
+		struct result there = {0};
 
 		r = try_nodes(search, middle, &capacity, &there, err);
-		if (there >= accepted)
+		if (there.accepted >= accepted)
 			high = middle;
 		else
 			low = middle;
 	}
 	if (r < 0)
 		return r;
-	capacity.n_nodes = now >= accepted ? high : 0;
+	capacity.n_nodes = now.accepted >= accepted ? high : 0;
 	sort_points(&capacity);
 	*ret = capacity;
 	return 0;

@@ -2,6 +2,7 @@
 /* Policies, fleet files and a progress bar, for the verbs about described fleets. */
 #include "cli/fleet/scenario.h"
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/suggest.h"
 #include "cli/frame/cli.h"
@@ -10,10 +11,14 @@
 #include "core/place/policy.h"
 #include "simulate/source.h"
 
+#include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #define BAR_WIDTH 40
+/* Logs of jobs have a line for each: few, and the first only where somebody waits. */
+#define NOTE_EVERY_NS (3 * CLV_NS_PER_S)
 
 static int fail_policy(const char *name)
 {
@@ -71,14 +76,36 @@ int clv_scenario_read_fleet(const char *path, struct clv_fleet **ret)
 	return 0;
 }
 
+void clv_scenario_note(const char *format, ...)
+{
+	static uint64_t last_ns; /* the first line comes that long after the start */
+	uint64_t now_ns = clv_clock_ns();
+	char text[256];
+	va_list args;
+
+	if (last_ns == 0)
+		last_ns = now_ns;
+	if (now_ns - last_ns < NOTE_EVERY_NS)
+		return;
+	last_ns = now_ns;
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	clv_cli_fail(0, "%s", text);
+}
+
 void clv_scenario_progress(void *userdata, double part)
 {
 	char bar[BAR_WIDTH + 1];
 	int n_full;
 
 	(void)userdata;
-	if (!clv_terminal_is_live(stderr))
+	if (!clv_terminal_is_live(stderr)) {
+		if (part >= 0)
+			clv_scenario_note(
+				"%.0f %% of the trace is played", part < 1 ? 100 * part : 100);
 		return;
+	}
 	if (part < 0) {
 		fprintf(stderr, "\r\033[K");
 		return;

@@ -18,9 +18,12 @@ int clv_scenario_policies(const char *text, const char *usual,
 /* Returns 0, or an exit code after printing the error.  The caller frees *ret. */
 int clv_scenario_read_fleet(const char *path, struct clv_fleet **ret);
 
-/* Draws a bar on stderr if it is a terminal; part is 0..1, or negative to clear the bar.
- */
+/* Shows progress on stderr: on a terminal a bar, elsewhere a line every few seconds.  part
+ * is 0..1, or negative to clear the bar. */
 void clv_scenario_progress(void *userdata, double part);
+
+/* Prints a line on stderr, which is no terminal, if the last one is some seconds ago. */
+void clv_scenario_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 CLV_DEFINE_CLEANUP(struct clv_fleet *, clv_fleet_free)
 #define _cleanup_fleet_ CLV_CLEANUP(clv_fleet_freep)

@@ -262,9 +262,14 @@ static void show_trial(void *userdata, uint32_t n_nodes, double part)
 {
 	const struct clv_fleet_node_spec *kind = userdata;
 
+	double percent = part < 1 ? 100 * part : 100;
+
 	if (clv_terminal_is_live(stderr))
 		fprintf(stderr, "\r\033[KNodes with %s: trying %u, %.0f %%", kind->model,
-			n_nodes, part < 1 ? 100 * part : 100);
+			n_nodes, percent);
+	else
+		clv_scenario_note("nodes with %s: trying %u, %.0f %%", kind->model,
+			n_nodes, percent);
 }
 
 static int find_capacity(const struct simulate_settings *settings,
