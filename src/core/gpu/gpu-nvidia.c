@@ -148,6 +148,8 @@ static const struct clv_mig_profile rtx_pro_6000[] = {
 	{ "4g.96gb+gfx",     32,  97280, CLV_MIG_GFX,    188, 12, 4, 12, 1, 1, {0}, {4, 4, 4, 4, 1} },
 };
 
+/* As NVIDIA's MIG guide of driver 610 has it: two instances at most. The guide of driver
+ * 580 has 1g.12gb to 4g.48gb: with such a driver its own report is used, as always. */
 static const struct clv_mig_profile rtx_pro_5000[] = {
 	/* name              id     MiB  attributes       SM idx  c size max starts, engines */
 	{ "1g.24gb",         NO_ID,      0, 0,                0,  0, 1,  1, 2, 2, {0, 1}, {NA, NA, NA, NA, NA} },
@@ -159,6 +161,7 @@ static const struct clv_mig_profile rtx_pro_5000[] = {
 	{ "2g.48gb+gfx",     NO_ID,      0, CLV_MIG_GFX,      0, 11, 2,  2, 1, 1, {0}, {NA, NA, NA, NA, NA} },
 };
 
+/* By the guide of driver 610. */
 static const struct clv_mig_profile rtx_pro_4500[] = {
 	/* name              id     MiB  attributes       SM idx  c size max starts, engines */
 	{ "1g.16gb",         NO_ID,      0, 0,                0,  0, 1,  1, 2, 2, {0, 1}, {NA, NA, NA, NA, NA} },
