@@ -140,6 +140,33 @@ static void test_refused(void **state)
 	assert_non_null(strstr(err.msg, "without its console"));
 }
 
+/* Each refusal says what would work. */
+static void test_what_would_work(void **state)
+{
+	char many[sizeof(((struct clv_console_answer *)NULL)->policy) + 1];
+	const struct {
+		struct clv_console_request request;
+		const char *works;
+	} refused[] = {
+		{{.method = "POST", .path = "/console/"}, ": programs use the API"},
+		{{.method = "GET", .path = "/console/none"}, ": it begins at /console/"},
+		{{.method = "GET", .path = "/console/", .connect = "https://a;b"},
+			": write https://host:port"},
+		{{.method = "GET", .path = "/console/", .connect = many},
+			": name fewer nodes"},
+	};
+	struct clv_console_answer answer;
+	struct clv_error err;
+
+	memset(many, 'a', sizeof(many) - 1);
+	many[sizeof(many) - 1] = '\0';
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(refused); i++) {
+		assert_true(clv_console_answer(files, CLV_ARRAY_SIZE(files),
+				    &refused[i].request, &answer, &err) < 0);
+		assert_non_null(strstr(err.msg, refused[i].works));
+	}
+}
+
 static void test_built_in(void **state)
 {
 	struct clv_console_request request = {.method = "GET", .path = "/"};
@@ -169,6 +196,7 @@ int main(void)
 		cmocka_unit_test(test_known_tag),
 		cmocka_unit_test(test_policy),
 		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_what_would_work),
 		cmocka_unit_test(test_built_in),
 	};
 

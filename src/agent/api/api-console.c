@@ -94,7 +94,8 @@ static int set_policy(
 		more[0] ? " " : "", more);
 	if ((size_t)length >= sizeof(answer->policy))
 		return clv_error_set(err, -EINVAL,
-			"the addresses of other agents are over %zu bytes in all",
+			"the addresses of other agents are over %zu bytes in all: name "
+			"fewer nodes in the settings",
 			sizeof(answer->policy) - sizeof(POLICY));
 	return 0;
 }
@@ -135,7 +136,9 @@ int clv_console_answer(const struct clv_console_file *files, size_t n_files,
 	memset(ret, 0, sizeof(*ret));
 	if (strcmp(request->method, "GET") != 0 && strcmp(request->method, "HEAD") != 0)
 		return clv_error_set(err, -CLV_E_METHOD,
-			"the console takes GET, not %.16s", request->method);
+			"the console takes GET, not %.16s: programs use the API, whose "
+			"paths /openapi.json lists",
+			request->method);
 	if (strcmp(request->path, "/console") == 0) {
 		ret->status = 308;
 		add(ret, "Location", PREFIX);

@@ -30,7 +30,10 @@ struct wanted {
 
 static int fail_unknown(const struct wanted *wanted, struct clv_error *err)
 {
-	return clv_error_set(err, -ENOENT, "there is no history of %s", wanted->of);
+	return clv_error_set(err, -ENOENT,
+		"there is no history of %s: GET /v1/history has of=lease:ID, device:NAME "
+		"or tenant:NAME of those that exist, or did until lately",
+		wanted->of);
 }
 
 /* Finds a lease by id, or while it exists also by name.  Other tenants' leases are not
@@ -62,7 +65,9 @@ static int find_tenant(
 					 strcmp(caller->subject, wanted->key.name) == 0;
 
 	if (!is_own)
-		return clv_error_set(err, -EPERM, "a tenant sees only its own history");
+		return clv_error_set(err, -EPERM,
+			"a tenant sees only its own history: ask for that of its leases, "
+			"or with a token of an admin or viewer");
 	return is_known ? 0 : fail_unknown(wanted, err);
 }
 

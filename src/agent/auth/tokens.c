@@ -153,7 +153,7 @@ static int fill_caller(const struct clv_token_record *token, struct clv_caller *
 	if (r < 0)
 		return clv_error_set(err, -EACCES,
 			"the token belongs to user %s, who no longer exists on this "
-			"machine",
+			"machine: use a token of another user",
 			token->tenant);
 	ret->uid = user.uid;
 	ret->gid = user.gid;

@@ -261,7 +261,9 @@ static int fail_unknown(const char *name, struct clv_error *err)
 	/* The name comes from the caller: quote it only if it is printable. */
 	for (const char *p = name; *p; p++) {
 		if (!isprint((unsigned char)*p))
-			return clv_error_set(err, -EINVAL, "the body has unknown fields");
+			return clv_error_set(err, -EINVAL,
+				"the body has unknown fields: /openapi.json lists those "
+				"of a lease");
 	}
 	clv_field_list_asked(&clv_lease_fields, CLV_FIELD_CREATE | CLV_FIELD_CHANGE,
 		"and", known, sizeof(known));
@@ -278,7 +280,10 @@ int clv_request_take_lease(unsigned int by, const char *name, const json_t *valu
 		return fail_unknown(name, err);
 	if (!(field->asked.by & by))
 		return clv_error_set(err, -EINVAL,
-			"%s cannot be changed after the lease was made", name);
+			"%s cannot be changed after the lease was made: release it, and "
+			"make "
+			"another",
+			name);
 	return take(field, value, request, err);
 }
 

@@ -84,7 +84,9 @@ int clv_lease_changes_since(const struct clv_lease_changes *changes, const char 
 		again[0] = '\0';
 	if (strcmp(text, again) != 0)
 		return clv_error_set(err, -EINVAL,
-			"since can only be the revision of an earlier answer");
+			"since can only be the revision of an earlier answer: leave it "
+			"out "
+			"for all leases");
 	*ret = instance == changes->instance && revision >= changes->forgotten &&
 			       revision <= changes->revision
 		       ? revision
