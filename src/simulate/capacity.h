@@ -17,8 +17,8 @@ struct clv_capacity_point {
 
 struct clv_capacity {
 	uint32_t n_nodes; /* 0: no number up to the maximum suffices */
-	/* If none suffices: of the numbers tried, or, where a part of the requests fits on
-	 * no node of this kind, the most that any number could accept. */
+	/* If none suffices: of the numbers tried, or, where a part of the requests fits
+	 * on no node of this kind, the most that any number could accept. */
 	double most_accepted;
 	/* The numbers of nodes that were tried, ascending: the curve. */
 	struct clv_capacity_point points[CLV_CAPACITY_POINTS_MAX];

@@ -207,8 +207,8 @@ class Functions(SysfsCase):
             raise unittest.SkipTest(str(why))
 
     def test_functions_that_are_off(self):
-        """A GPU with functions that its driver does not create is said to be capable, apart from
-        those that cannot be divided and those that can."""
+        """A GPU with functions that its driver does not create has a state of its own, apart from
+        those that can be divided now."""
         world = self.world(FLEX, L40S)
         agent = self.start(world, PATH="/usr/bin:/bin")  # without sriov-manage
         vf = {d["pci_address"]: d["vf"] for d in agent.node()["devices"]}

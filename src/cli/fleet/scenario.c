@@ -17,7 +17,7 @@
 #include <string.h>
 
 #define BAR_WIDTH 40
-/* Logs of jobs have a line for each: few, and the first only where somebody waits. */
+/* Logs of jobs keep each line: there are few, and none of a short run. */
 #define NOTE_EVERY_NS (3 * CLV_NS_PER_S)
 
 static int fail_policy(const char *name)
@@ -102,8 +102,8 @@ void clv_scenario_progress(void *userdata, double part)
 	(void)userdata;
 	if (!clv_terminal_is_live(stderr)) {
 		if (part >= 0)
-			clv_scenario_note(
-				"%.0f %% of the trace is played", part < 1 ? 100 * part : 100);
+			clv_scenario_note("%.0f %% of the trace is played",
+				part < 1 ? 100 * part : 100);
 		return;
 	}
 	if (part < 0) {

@@ -18,7 +18,7 @@ int clv_scenario_policies(const char *text, const char *usual,
 /* Returns 0, or an exit code after printing the error.  The caller frees *ret. */
 int clv_scenario_read_fleet(const char *path, struct clv_fleet **ret);
 
-/* Shows progress on stderr: on a terminal a bar, elsewhere a line every few seconds.  part
+/* Shows progress on stderr: on a terminal a bar, elsewhere a line every few seconds. part
  * is 0..1, or negative to clear the bar. */
 void clv_scenario_progress(void *userdata, double part);
 

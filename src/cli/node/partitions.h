@@ -22,7 +22,8 @@ json_t *clv_partitions_find(const json_t *node, const char *name);
  * name, indented by indent and two more for each level. */
 void clv_partitions_flatten(json_t *rows, const json_t *partitions, int indent);
 
-/* What users should know of a device whose MIG profiles are in no table; NULL: nothing. */
+/* What users should know of a device whose MIG profiles are in no table; NULL: nothing.
+ */
 const char *clv_partitions_unchecked(const json_t *device);
 
 /* Prints {"items": [...]}.  0 or -errno. */

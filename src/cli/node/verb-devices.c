@@ -157,8 +157,8 @@ static json_t *find_device(const json_t *items, const char *name)
 	return NULL;
 }
 
-/* Adds the node's partitions and virtual functions to each device.  Devices that can only be divided, and not
- * shared, are only in the node and are added too. */
+/* Adds the node's partitions and virtual functions to each device.  Devices that can only
+ * be divided, and not shared, are only in the node and are added too. */
 static void add_partitions(json_t *items, const json_t *node)
 {
 	static const char *const keys[] = {"scheme", "partitions", "vf"};
