@@ -61,7 +61,7 @@ function columns(profiles: Profile[], views: DeviceView[]): Column<DeviceView>[]
       </>
     ) },
     { head: "Model", sort: (view) => view.model, cell: (view) => (
-      <>{view.model}<span class="beneath">{placeOf(view)}</span></>
+      <span class="model">{view.model}<span class="beneath">{placeOf(view)}</span></span>
     ) },
     { head: "Memory", isNumber: true, sort: (view) => view.memory_bytes, cell: (view) => (
       <>{bytes(view.memory_bytes)}<span class="beneath">{count(view.compute_units, "unit")}</span></>
