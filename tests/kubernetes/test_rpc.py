@@ -159,6 +159,17 @@ class Rpc(Bed):
         self.assertTrue(flags & 1)  # the end of the answer
         self.check_alive()
 
+    def test_socket_path_as_authority(self):
+        """As kubelet up to 1.25 sends it, by the version of gRPC for Go in it."""
+        connection = self.connect()
+        connection.send(
+            frame(HEADERS, END_HEADERS, 1, raw.grpc_headers(
+                SERVICE + "GetDevicePluginOptions", **{":authority": self.path})),
+            frame(DATA, raw.END_STREAM, 1, raw.message()))
+        answer = connection.until(DATA, RST, GOAWAY)
+        self.assertEqual(answer[0], DATA, answer)
+        self.assertTrue(plugin_pb.DevicePluginOptions.FromString(answer[3][5:]).pre_start_required)
+
     def test_two_requests_in_a_call(self):
         connection = self.connect()
         connection.ask(1, SERVICE + "Allocate", raw.message() + raw.message())

@@ -139,6 +139,24 @@ static void on_link_end(void *userdata)
 	close_connection(userdata);
 }
 
+/* Without nghttp2's checks of HTTP: gRPC for Go up to 1.4x, in kubelet up to 1.25, sends
+ * the path of the socket as ":authority", which is not the name of a host.  The call
+ * checks the fields that it uses. */
+static int make_lax_session(
+	struct clv_rpc_connection *connection, const nghttp2_session_callbacks *callbacks)
+{
+	nghttp2_option *option;
+	int r = nghttp2_option_new(&option);
+
+	if (r < 0)
+		return r;
+	nghttp2_option_set_no_http_messaging(option, 1);
+	r = nghttp2_session_server_new2(
+		&connection->link.session, callbacks, connection, option);
+	nghttp2_option_del(option);
+	return r;
+}
+
 static int make_session(struct clv_rpc_connection *connection)
 {
 	static const nghttp2_settings_entry settings[] = {
@@ -158,7 +176,7 @@ static int make_session(struct clv_rpc_connection *connection)
 	nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, on_frame);
 	nghttp2_session_callbacks_set_on_stream_close_callback(
 		callbacks, on_stream_close);
-	r = nghttp2_session_server_new(&connection->link.session, callbacks, connection);
+	r = make_lax_session(connection, callbacks);
 	nghttp2_session_callbacks_del(callbacks);
 	if (r == 0)
 		r = nghttp2_submit_settings(connection->link.session, NGHTTP2_FLAG_NONE,
