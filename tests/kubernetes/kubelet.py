@@ -15,6 +15,8 @@ from concurrent import futures
 import grpc
 from messages import compiled
 
+# The most that kubelet reads of a message: grpc-go's default (clientconn.go).
+MESSAGE_MOST = 4 << 20
 MODULES = compiled()
 plugin_pb = MODULES["device_plugin_pb2"]
 plugin_grpc = MODULES["device_plugin_pb2_grpc"]
@@ -33,7 +35,7 @@ class Plugin:
         self.kubelet, self.name, self.request = kubelet, request.resource_name, request
         path = os.path.join(kubelet.plugins, request.endpoint)
         self.channel = grpc.insecure_channel(f"unix://{path}", options=[
-            ("grpc.max_receive_message_length", 16 << 20)])
+            ("grpc.max_receive_message_length", MESSAGE_MOST)])
         self.stub = plugin_grpc.DevicePluginStub(self.channel)
         self.devices, self.updates, self.is_over = {}, 0, False
         self.changed = threading.Condition()

@@ -345,6 +345,45 @@ class Memory(SharesBed):
         self.start_bridge(**{"memory-unit": unit})
 
 
+class MuchMemory(Bed):
+    """What kubelet reads in a list bounds the number of units."""
+    sim = """version: 1
+name: lab
+devices:
+  - {model: MI355X, count: 16}
+"""
+    settings = {"undivided": "memory"}
+
+    def test_unit_by_size(self):
+        self.kubelet.start()
+        self.start_bridge()
+        name = "cleave.dev/gpu-memory-1gi"
+        plugin = self.kubelet.resource(name)
+        self.assertEqual(len(plugin.healthy()), 16 * 288)
+        self.assertIn(f"a unit of {name} is 1024 MiB", self.log())
+        self.kubelet.admit("p", {"c": {name: 100}})
+        (lease,) = self.leases().values()
+        self.assertEqual(lease["memory_bytes"], 100 << 30)
+
+    def test_smallest_unit_that_fits(self):
+        """The list fits when all devices have become unhealthy, which makes it longer."""
+        self.kubelet.start()
+        self.start_bridge(**{"memory-unit": "34M"})
+        plugin = self.kubelet.resource("cleave.dev/gpu-memory-34mi")
+        n_units = 16 * (288 * 1024 // 34)
+        self.assertEqual(len(plugin.healthy()), n_units)
+        for i in range(16):
+            self.agent.request("POST", f"/v1/devices/gpu{i}/cordon")
+        plugin.wait(lambda p: not p.healthy())
+        self.assertEqual(len(plugin.devices), n_units)
+
+    def test_unit_that_is_too_small(self):
+        """The list would fit while the devices are healthy."""
+        self.kubelet.start()
+        self.start_bridge(**{"memory-unit": "32M"})
+        self.assertTrue(wait_until(lambda: "set a larger memory-unit" in self.log()), self.log())
+
+
 class Both(SharesBed):
     settings = {"undivided": "both", "memory-unit": "64M"}
     resources = (SHARE, MEMORY)

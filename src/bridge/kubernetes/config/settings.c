@@ -28,7 +28,6 @@ void clv_kube_settings_init(struct clv_kube_settings *settings)
 		.gates = CLV_GATE_DIR,
 		.hook = CLV_GATE_DIR "/cleave-cdi-hook",
 		.undivided = CLV_KUBE_SHARE,
-		.memory_unit_bytes = MIB,
 		.replicas = {.name = CLV_KUBE_DOMAIN "/gpu-replica", .count = 2},
 		.reconcile_ms = 10000,
 		.grace_ms = 20000,

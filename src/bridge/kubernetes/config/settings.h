@@ -47,7 +47,7 @@ struct clv_kube_settings {
 	char agent[CLV_KUBE_PATH_MAX];   /* the agent's socket; "": the default */
 	enum clv_kube_undivided undivided;
 	enum clv_kube_naming naming;
-	uint64_t memory_unit_bytes;
+	uint64_t memory_unit_bytes; /* 0: chosen by the devices' memory */
 	struct clv_kube_replicas replicas;
 	uint32_t reconcile_ms; /* the interval of comparisons with kubelet's pods */
 	uint32_t grace_ms;     /* how long a lease that kubelet does not know is kept */

@@ -14,6 +14,7 @@
 #include "bridge/kubernetes/resource/resource.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/inotify.h>
@@ -89,6 +90,9 @@ static int set_resource(
 		clv_kube_plugin_set(plugin, resource);
 		return 0;
 	}
+	if (resource->kind == CLV_KUBE_OF_MEMORY)
+		clv_log_info("a unit of %s is %" PRIu64 " MiB", resource->name,
+			resource->unit_bytes >> 20);
 	r = clv_kube_plugin_new(kube, resource, &plugin, err);
 	if (r < 0)
 		return r;

@@ -17,6 +17,10 @@
 #include <string.h>
 
 #define BETWEEN "::"
+#define MIB (UINT64_C(1) << 20)
+#define GIB (UINT64_C(1) << 30)
+/* An upper bound: an id of memory has a key of 8 characters. */
+#define MEMORY_ID_BYTES 40u
 
 /* --- Names --- */
 
@@ -153,11 +157,23 @@ static int add_one(struct clv_kube_resources *resources,
 	return add(resources, name, CLV_KUBE_OF_ONE, device, 1, err);
 }
 
-static int add_memory(struct clv_kube_resources *resources,
-	const struct clv_kube_device *device, const struct clv_kube_settings *settings,
-	struct clv_error *err)
+/* The unit if the settings have none.  All devices count, also those that are divided
+ * now: the resource's name has the unit, so it must not change with a layout. */
+static uint64_t choose_unit(const struct clv_kube_inventory *inventory)
 {
-	uint64_t mib = settings->memory_unit_bytes >> 20;
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < inventory->n; i++) {
+		if (inventory->items[i].parent[0] == '\0')
+			n += inventory->items[i].memory_bytes / MIB;
+	}
+	return n * MEMORY_ID_BYTES <= CLV_KUBE_LIST_MAX_BYTES ? MIB : GIB;
+}
+
+static int add_memory(struct clv_kube_resources *resources,
+	const struct clv_kube_device *device, uint64_t unit_bytes, struct clv_error *err)
+{
+	uint64_t mib = unit_bytes / MIB;
 	char name[CLV_KUBE_NAME_MAX] = CLV_KUBE_DOMAIN "/gpu-memory";
 	int r;
 
@@ -167,10 +183,9 @@ static int add_memory(struct clv_kube_resources *resources,
 			mib % 1024 == 0 ? mib / 1024 : mib,
 			mib % 1024 == 0 ? "gi" : "mi");
 	r = add(resources, name, CLV_KUBE_OF_MEMORY, device,
-		(uint32_t)(device->memory_bytes / settings->memory_unit_bytes), err);
+		(uint32_t)(device->memory_bytes / unit_bytes), err);
 	if (r >= 0)
-		find_or_add(resources, name, CLV_KUBE_OF_MEMORY)->unit_bytes =
-			settings->memory_unit_bytes;
+		find_or_add(resources, name, CLV_KUBE_OF_MEMORY)->unit_bytes = unit_bytes;
 	return r;
 }
 
@@ -189,7 +204,7 @@ static int add_replicas(struct clv_kube_resources *resources,
 
 static int add_undivided(struct clv_kube_resources *resources,
 	const struct clv_kube_device *device, const struct clv_kube_settings *settings,
-	struct clv_error *err)
+	uint64_t unit_bytes, struct clv_error *err)
 {
 	enum clv_kube_undivided undivided = settings->undivided;
 	bool is_both = undivided == CLV_KUBE_BOTH;
@@ -203,7 +218,7 @@ static int add_undivided(struct clv_kube_resources *resources,
 		r = add(resources, CLV_KUBE_DOMAIN "/gpu-share", CLV_KUBE_OF_SHARE,
 			device, CLV_KUBE_HUNDREDTHS, err);
 	if (r >= 0 && (undivided == CLV_KUBE_MEMORY || is_both))
-		r = add_memory(resources, device, settings, err);
+		r = add_memory(resources, device, unit_bytes, err);
 	return r;
 }
 
@@ -211,16 +226,19 @@ int clv_kube_resources_make(const struct clv_kube_inventory *inventory,
 	const struct clv_kube_settings *settings, struct clv_kube_resources *ret,
 	struct clv_error *err)
 {
+	uint64_t unit_bytes = settings->memory_unit_bytes;
 	struct clv_kube_resources resources = {};
 	int r = 0;
 
+	if (unit_bytes == 0)
+		unit_bytes = choose_unit(inventory);
 	for (size_t i = 0; i < inventory->n && r >= 0; i++) {
 		const struct clv_kube_device *device = &inventory->items[i];
 
 		if (device->parent[0] != '\0')
 			r = add_one(&resources, device, settings, err);
 		else if (!device->is_divided)
-			r = add_undivided(&resources, device, settings, err);
+			r = add_undivided(&resources, device, settings, unit_bytes, err);
 	}
 	if (r < 0)
 		clv_kube_resources_clear(&resources);
@@ -314,7 +332,7 @@ const struct clv_kube_source *clv_kube_find_id(
  * hundred thousand devices. */
 struct writer {
 	uint8_t *data;
-	size_t n, room;
+	size_t n, room, n_spare;
 	bool is_short; /* out of memory */
 };
 
@@ -371,19 +389,29 @@ static size_t encode_topology(const struct clv_kube_source *source, uint8_t *ret
 	return field(3, nodes, n, ret);
 }
 
+#define HEALTHY "Healthy"
+#define UNHEALTHY "Unhealthy"
+
 static void append_device(struct writer *writer, const struct clv_kube_source *source,
-	uint32_t unit, bool is_healthy, const uint8_t *topology, size_t n_topology)
+	uint32_t unit, const uint8_t *topology, size_t n_topology)
 {
-	static const char *const words[] = {"Unhealthy", "Healthy"};
+	const char *word = source->is_healthy ? HEALTHY : UNHEALTHY;
 	char id[CLV_KUBE_KEY_MAX + 16];
 	uint8_t device[256], message[272];
 	size_t n;
 
 	clv_kube_id(source, unit, id);
 	n = field(1, id, strlen(id), device);
-	n += field(2, words[is_healthy], strlen(words[is_healthy]), device + n);
+	n += field(2, word, strlen(word), device + n);
 	memcpy(device + n, topology, n_topology);
 	append(writer, message, field(1, device, n + n_topology, message));
+	/* A list that fits must still fit when all devices become unhealthy. */
+	writer->n_spare += strlen(UNHEALTHY) - strlen(word);
+}
+
+static bool is_too_large(const struct writer *writer)
+{
+	return writer->n + writer->n_spare > CLV_KUBE_LIST_MAX_BYTES;
 }
 
 int clv_kube_resource_encode(const struct clv_kube_resource *resource, uint8_t **ret,
@@ -397,12 +425,11 @@ int clv_kube_resource_encode(const struct clv_kube_resource *resource, uint8_t *
 		size_t n_topology = encode_topology(source, topology);
 
 		for (uint32_t unit = 0; unit < source->n_units && !writer.is_short &&
-					writer.n <= CLV_KUBE_LIST_MAX_BYTES;
+					!is_too_large(&writer);
 			unit++)
-			append_device(&writer, source, unit, source->is_healthy, topology,
-				n_topology);
+			append_device(&writer, source, unit, topology, n_topology);
 	}
-	if (!writer.is_short && writer.n <= CLV_KUBE_LIST_MAX_BYTES) {
+	if (!writer.is_short && !is_too_large(&writer)) {
 		*ret = writer.data;
 		*ret_bytes = writer.n;
 		return 0;
@@ -411,7 +438,7 @@ int clv_kube_resource_encode(const struct clv_kube_resource *resource, uint8_t *
 	if (writer.is_short)
 		return clv_error_errno(err, ENOMEM, "cannot list %s", resource->name);
 	return clv_error_set(err, -EMSGSIZE,
-		"%s has more ids than kubelet accepts in a message: set a larger "
-		"memory-unit",
+		"%s has more ids than fit in the 4 MiB that kubelet reads: set a larger "
+		"memory-unit, or leave it out",
 		resource->name);
 }

@@ -66,7 +66,8 @@ const struct clv_kube_source *clv_kube_find_key(
 	const struct clv_kube_resource *resource, const char *key);
 
 /* Encodes the body of a ListAndWatch message.  The caller frees *ret.  -EMSGSIZE: the
- * message would be larger than kubelet accepts. */
-#define CLV_KUBE_LIST_MAX_BYTES (15u << 20)
+ * message would be larger than kubelet accepts, which is grpc-go's default
+ * (defaultServerMaxReceiveMessageSize in clientconn.go). */
+#define CLV_KUBE_LIST_MAX_BYTES (4u << 20)
 int clv_kube_resource_encode(const struct clv_kube_resource *resource, uint8_t **ret,
 	size_t *ret_bytes, struct clv_error *err);
