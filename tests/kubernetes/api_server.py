@@ -44,6 +44,30 @@ def check_slice(slice_, is_apart):
     return None
 
 
+def amount(quantity):
+    """The number of a quantity, as far as claims and slices of the tests have them."""
+    for suffix, factor in (("Gi", 1 << 30), ("Mi", 1 << 20)):
+        if quantity.endswith(suffix):
+            return int(quantity.removesuffix(suffix)) * factor
+    return int(quantity)
+
+
+def consumed(capacity, wanted):
+    """What a request consumes of a capacity, None where its policy forbids the request: after
+    KEP-5075 and k8s.io/dynamic-resource-allocation, structured/internal, consumed_capacity.go."""
+    policy = capacity.get("requestPolicy", {})
+    if wanted is None:
+        return amount(policy.get("default", capacity["value"]))
+    if "validValues" in policy:
+        return next((v for v in map(amount, policy["validValues"]) if v >= wanted), None)
+    if "validRange" in policy:
+        least = amount(policy["validRange"]["min"])
+        step = amount(policy["validRange"].get("step", "1"))
+        wanted = least + -(-max(wanted - least, 0) // step) * step
+        return wanted if wanted <= amount(policy["validRange"]["max"]) else None
+    return wanted
+
+
 class ApiServer:
     def __init__(self, folder=None, minor="34"):
         self.slices, self.claims, self.minor = {}, {}, minor
@@ -120,6 +144,25 @@ class ApiServer:
             "metadata": {"name": name, "namespace": namespace, "uid": uid},
             "status": {"allocation": {"devices": {"results": made}}}}
         return {"namespace": namespace, "name": name, "uid": uid}
+
+
+    def allocate(self, name, device, **requests):
+        """A claim with what the scheduler would give it of a device that claims share; None: it
+        does not fit."""
+        capacities = self.devices()[device]["capacity"]
+        if not set(requests) <= set(capacities):
+            return None
+        got = {key: consumed(capacity, amount(requests[key]) if key in requests else None)
+               for key, capacity in capacities.items()}
+        if None in got.values():
+            return None
+        others = [result["consumedCapacity"] for claim in self.claims.values() for result in
+                  claim["status"]["allocation"]["devices"]["results"]
+                  if result["device"] == device]
+        for key, capacity in capacities.items():
+            if got[key] + sum(amount(other[key]) for other in others) > amount(capacity["value"]):
+                return None
+        return self.claim(name, (device, {key: str(value) for key, value in got.items()}))
 
 
 class Handler(BaseHTTPRequestHandler):

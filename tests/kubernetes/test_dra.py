@@ -13,7 +13,7 @@ import unittest
 
 import bed
 import grpc
-from api_server import ApiServer
+from api_server import ApiServer, amount
 from bed import Bed, wait_until
 from kubelet import MODULES
 
@@ -559,6 +559,55 @@ class Shares(DraBed):
             self.assertNotEqual(self.prepare(wrong)[wrong["uid"]][1], "")
         self.unprepare(one, two, three)
         self.assertEqual(self.claimed(), {})
+
+
+class CountedBed(DraBed):
+    """What the scheduler admits by the slices, the node grants."""
+    sim = """
+version: 1
+name: lab
+devices: [{model: H100-80GB}]
+"""
+
+    def admitted(self, *requests):
+        """The leases' shares and gibibytes of the claims that the scheduler admits."""
+        for i, wanted in enumerate(requests):
+            claim = self.api.allocate(f"c{i}", "gpu0", **wanted)
+            if claim:
+                self.prepared(claim)
+        return sorted((lease["share"], round(lease["memory_bytes"] / 2**30, 1))
+                      for lease in self.claimed().values())
+
+
+class CountedShare(CountedBed):
+    settings = {"undivided": "share"}
+
+    def test_admitted(self):
+        whole = self.devices()["gpu0"]["memory_bytes"]
+        some = round(.3 * whole / 2**30, 1)
+        self.assertEqual(self.admitted({"share": "30"}, {"share": "30", "memory": "1Gi"},
+                                       {"share": "30"}, {"share": "60"}, {"share": "30"}),
+                         [(.3, some)] * 3)
+        self.assertEqual(amount(self.api.devices()["gpu0"]["capacity"]["memory"]["value"]), whole)
+
+
+class CountedMemory(CountedBed):
+    settings = {"undivided": "memory"}
+
+    def test_admitted(self):
+        shares, sizes = zip(*self.admitted({"memory": "20Gi"}, {"share": "1"}, {},
+                                           {"memory": "40Gi"}, {"memory": "20Gi"}))
+        self.assertEqual(sizes, (20, 40))
+        self.assertAlmostEqual(shares[1], 2 * shares[0], places=4)
+
+
+class CountedBoth(CountedBed):
+    settings = {"undivided": "both"}
+
+    def test_admitted(self):
+        self.assertEqual(self.admitted({"share": "30", "memory": "10Gi"}, {"share": "30"}, {},
+                                       {"memory": "10Gi"}, {"share": "50", "memory": "60Gi"}),
+                         [(.3, 10), (.5, 60)])
 
 
 class NoCluster(unittest.TestCase):

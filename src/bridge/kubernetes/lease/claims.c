@@ -183,16 +183,18 @@ static int size_share(const struct clv_kube_place *place, const json_t *consumed
 	const char *memory = text_of(consumed, "memory");
 	uint64_t hundredths = CLV_KUBE_HUNDREDTHS, bytes = 0;
 
-	if (place->is_shared && share[0] != '\0' &&
-		(clv_kube_parse_quantity(share, &hundredths) < 0 || hundredths < 1 ||
-			hundredths > CLV_KUBE_HUNDREDTHS))
-		return clv_error_set(err, -EINVAL,
-			"the claim's share of %.40s hundredths is not from 1 to 100",
-			share);
 	if (place->is_shared && memory[0] != '\0' &&
 		clv_kube_parse_quantity(memory, &bytes) < 0)
 		return clv_error_set(err, -EINVAL,
 			"the claim's memory '%.40s' is not a quantity", memory);
+	/* 0: in proportion to the memory. */
+	if (place->is_shared && share[0] != '\0' &&
+		(clv_kube_parse_quantity(share, &hundredths) < 0 ||
+			(hundredths == 0 && bytes == 0) ||
+			hundredths > CLV_KUBE_HUNDREDTHS))
+		return clv_error_set(err, -EINVAL,
+			"the claim's share of %.40s hundredths is not from 1 to 100",
+			share);
 	want->share_ppm = (uint32_t)(hundredths * (CLV_PPM / CLV_KUBE_HUNDREDTHS));
 	want->memory_bytes = bytes;
 	return 0;

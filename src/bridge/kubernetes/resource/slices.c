@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "bridge/kubernetes/resource/resource.h"
 #include "bridge/kubernetes/resource/slices-internal.h"
 
 #include <ctype.h>
@@ -285,20 +286,43 @@ static int add_partitions(struct clv_kube_maker *maker, const json_t *device)
 	return 0;
 }
 
-/* Makes the device shareable.  A claim without memory gets the share's part of the
- * memory; its default here is 0, because the agent accounts for it. */
-static void share(json_t *one, uint64_t memory_bytes)
+/* A capacity of which each claim consumes what it requests, in whole units, or without a
+ * request all of it, like a capacity without a policy. */
+static json_t *make_divided(uint64_t all)
 {
 	char most[32];
 
-	snprintf(most, sizeof(most), "%" PRIu64, memory_bytes);
+	snprintf(most, sizeof(most), "%" PRIu64, all);
+	return json_pack("{s:s,s:{s:s,s:{s:s,s:s,s:s}}}", "value", most, "requestPolicy",
+		"default", most, "validRange", "min", "1", "max", most, "step", "1");
+}
+
+/* A capacity that claims can read and not request, since it follows from another one. */
+static json_t *make_derived(uint64_t all)
+{
+	char most[32];
+
+	snprintf(most, sizeof(most), "%" PRIu64, all);
+	return json_pack("{s:s,s:{s:s,s:[s]}}", "value", most, "requestPolicy", "default",
+		"0", "validValues", "0");
+}
+
+/* Makes the device shareable.  A policy's default is a constant, so the scheduler cannot
+ * count "the share's part of the memory".  What a claim gets without requesting it is
+ * either in proportion, and then no claim can request it, or all of it. */
+static void share(json_t *one, enum clv_kube_undivided undivided, uint64_t memory_bytes)
+{
+	bool has_share = undivided != CLV_KUBE_MEMORY;
+	bool has_memory = undivided == CLV_KUBE_MEMORY || undivided == CLV_KUBE_BOTH;
+
 	json_object_set_new(one, "allowMultipleAllocations", json_true());
 	json_object_set_new(one, "capacity",
-		json_pack("{s:{s:s,s:{s:s,s:{s:s,s:s,s:s}}},s:{s:s,s:{s:s,s:{s:s,s:s}}}}",
-			"share", "value", "100", "requestPolicy", "default", "100",
-			"validRange", "min", "1", "max", "100", "step", "1", "memory",
-			"value", most, "requestPolicy", "default", "0", "validRange",
-			"min", "0", "max", most));
+		json_pack("{s:o,s:o}", "share",
+			has_share ? make_divided(CLV_KUBE_HUNDREDTHS)
+				  : make_derived(CLV_KUBE_HUNDREDTHS),
+			"memory",
+			has_memory ? make_divided(memory_bytes)
+				   : make_derived(memory_bytes)));
 }
 
 static int add_whole(struct clv_kube_maker *maker, const json_t *device)
@@ -316,7 +340,7 @@ static int add_whole(struct clv_kube_maker *maker, const json_t *device)
 	place->is_shared = undivided != CLV_KUBE_WHOLE;
 	one = clv_kube_slice_device(place, device, "gpu", text_of(device, "uuid"));
 	if (place->is_shared)
-		share(one, place->memory_bytes);
+		share(one, undivided, place->memory_bytes);
 	add_plain(maker, one);
 	return 0;
 }
