@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A node's devices for the scheduler's extender: cleave-kubelet writes them, a double of the API
-server keeps them, the real extender reads them.
+server keeps them, a double of kube-scheduler sends them, the real extender reads them.
 
 usage: test_announce.py KUBELET CLEAVED CLEAVE EXTENDER [unittest arguments]
 """
@@ -11,6 +11,7 @@ import subprocess
 import sys
 
 import bed
+import scheduler
 from api_server import ApiServer
 from bed import Bed, wait_until
 
@@ -81,14 +82,17 @@ class Announce(Bed):
         self.says(400, 500)
 
         def fits(share):
-            pod = {"metadata": {"name": "p", "namespace": "ns", "uid": "u"}, "spec": {
-                "containers": [{"resources": {"limits": {"cleave.dev/gpu-share": str(share)}}}]}}
+            pod = scheduler.pod("p", [scheduler.container(
+                "c", {"cleave.dev/gpu-share": str(share)})])
+            with self.api.lock:
+                said = self.api.nodes["node1"]["metadata"]
+                node = scheduler.node("node1", annotations=said["annotations"],
+                                      version=said["resourceVersion"])
             connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-            connection.request("POST", "/filter", json.dumps(
-                {"pod": pod, "nodes": {"items": [self.api.nodes["node1"]]}}))
+            connection.request("POST", "/filter", json.dumps(scheduler.args(pod, [node])))
             answer = json.loads(connection.getresponse().read())
             connection.close()
-            return len(answer["nodes"]["items"]) == 1
+            return len(answer["Nodes"]["items"]) == 1
         self.assertEqual([fits(40), fits(50), fits(51), fits(90)], [True, True, False, False])
 
 

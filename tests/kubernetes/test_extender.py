@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scheduler's HTTP requests to the real extender; a double of the API server gets its bindings.
+"""The double of kube-scheduler asks the real extender; a double of the API server gets its
+bindings.
 
 usage: test_extender.py EXTENDER [unittest arguments]
 """
@@ -16,11 +17,11 @@ import tempfile
 import threading
 import unittest
 
+import scheduler
 from api_server import ApiServer
 
 EXTENDER = os.path.abspath(sys.argv[1])
 GIB = 1024  # in MiB
-ANNOTATION = "cleave.dev/devices"
 
 
 def device(free_milli, free_mib=None, memory_mib=80 * GIB, model="H100"):
@@ -29,25 +30,22 @@ def device(free_milli, free_mib=None, memory_mib=80 * GIB, model="H100"):
 
 
 def node(name, *devices):
-    return {"metadata": {"name": name,
-                         "annotations": {ANNOTATION: json.dumps(devices), "other": "{}"}}}
+    return scheduler.node(name, devices)
 
 
 def container(name, share, memory, **more):
     wanted = {"cleave.dev/gpu-share": share, "cleave.dev/gpu-memory": memory, "cpu": "500m"}
-    limits = {key: str(value) for key, value in wanted.items() if value}
-    return {"name": name, "resources": {"limits": limits}, **more}
+    return scheduler.container(
+        name, {key: str(value) for key, value in wanted.items() if value}, **more)
 
 
 def pod(name, *containers, init=()):
     """Containers: (share in hundredths, memory in MiB), and of an init container that
     restarts "Always" behind these."""
-    return {"metadata": {"name": name, "namespace": "ns", "uid": f"uid-{name}"},
-            "spec": {"containers": [container(f"c{i}", *each)
-                                    for i, each in enumerate(containers)],
-                     "initContainers": [container(f"i{i}", *each[:2],
-                                                  **({"restartPolicy": each[2]} if each[2:] else {}))
-                                        for i, each in enumerate(init)]}}
+    return scheduler.pod(
+        name, [container(f"c{i}", *each) for i, each in enumerate(containers)],
+        [container(f"i{i}", *each[:2], **({"restartPolicy": each[2]} if each[2:] else {}))
+         for i, each in enumerate(init)])
 
 
 class WithServer(unittest.TestCase):
@@ -94,18 +92,17 @@ class Case(WithServer):
         return answer
 
     def filter(self, wanted, *nodes):
-        answer = self.ask("/filter", {"pod": wanted, "nodes": {"items": list(nodes)}})
-        self.assertEqual(answer["error"], "")
-        return [each["metadata"]["name"] for each in answer["nodes"]["items"]], \
-            answer["failedNodes"]
+        answer = self.ask("/filter", scheduler.args(wanted, nodes))
+        self.assertEqual(answer["Error"], "")
+        return [each["metadata"]["name"] for each in answer["Nodes"]["items"]], \
+            answer["FailedNodes"]
 
     def scores(self, wanted, *nodes):
-        return {each["host"]: each["score"] for each in self.ask(
-            "/prioritize", {"pod": wanted, "nodes": {"items": list(nodes)}})}
+        return {each["Host"]: each["Score"] for each in self.ask(
+            "/prioritize", scheduler.args(wanted, nodes))}
 
     def bind(self, name, to):
-        return self.ask("/bind", {"podName": name, "podNamespace": "ns", "podUID": f"uid-{name}",
-                                  "node": to})["error"]
+        return self.ask("/bind", scheduler.binding(name, to))["Error"]
 
 
 class Answers(Case):
@@ -114,7 +111,7 @@ class Answers(Case):
         fit, failed = self.filter(
             pod("a", (50, 30 * GIB)), node("whole", device(1000)), node("tight", device(500, 30 * GIB)),
             node("sum", device(400), device(400)), node("no-memory", device(900, 20 * GIB)),
-            node("none"), {"metadata": {"name": "bare"}})
+            node("none"), scheduler.node("bare"))
         self.assertEqual(fit, ["whole", "tight"])
         self.assertEqual(set(failed), {"sum", "no-memory", "none", "bare"})
         self.assertIn("40%", failed["sum"])
@@ -215,29 +212,49 @@ class Answers(Case):
     def test_wrong_questions(self):
         self.assertEqual(self.post("/filter", None, raw="{")[0], 400)
         self.assertEqual(self.post("/nothing", {})[0], 404)
-        for body, word in (({}, "nodeCacheCapable"), ({"nodes": {"items": []}}, "pod"),
-                           ({"nodes": {"items": []}, "pod": pod("a", (101, 0))}, "100"),
-                           ({"nodes": {"items": []}, "pod": pod("a", ("x", 0))}, "whole number"),
-                           ({"nodes": {"items": []}, "pod": pod("a", (-5, 0))}, "whole number"),
-                           ({"nodes": {"items": []}, "pod": pod("a", init=((101, 0),))}, "100")):
-            answer = self.ask("/filter", body)
-            self.assertIn(word, answer["error"])
+        for wanted, word in ((None, "pod"), (pod("a", (101, 0)), "100"),
+                             (pod("a", ("x", 0)), "whole number"),
+                             (pod("a", (-5, 0)), "whole number"),
+                             (pod("a", init=((101, 0),)), "100")):
+            body = scheduler.args(wanted, ())
+            self.assertIn(word, self.ask("/filter", body)["Error"])
             self.assertEqual(self.ask("/prioritize", body), [])
         self.assertIn("judged", self.bind("unknown", "n"))
         self.filter(pod("a", (10, 0)), node("n", device(500)))
-        self.assertIn("name", self.ask("/bind", {
-            "podName": "../../x", "podNamespace": "ns", "podUID": "uid-a", "node": "n"})["error"])
-        odd = {"metadata": {"name": "odd", "annotations": {ANNOTATION: '[{"free_milli": -1}, 7]'}}}
-        broken = {"metadata": {"name": "broken", "annotations": {ANNOTATION: "{"}}}
+        self.assertIn("name", self.ask(
+            "/bind", dict(scheduler.binding("a", "n"), PodName="../../x"))["Error"])
+        odd = scheduler.node("odd", [{"free_milli": -1}, 7])
+        broken = scheduler.node("broken", annotations={scheduler.ANNOTATION: "{"})
         self.assertEqual(self.filter(pod("a", (10, 0)), odd, broken)[0], [])
+
+    def test_names_alone(self):
+        """What kube-scheduler sends to an extender with nodeCacheCapable: true."""
+        body = dict(scheduler.args(pod("a", (10, 0)), ()), Nodes=None, NodeNames=["n"])
+        self.assertIn("nodeCacheCapable: false", self.ask("/filter", body)["Error"])
+        self.assertEqual(self.ask("/prioritize", body), [])
+
+    def test_keys_in_another_case(self):
+        """A client in another language may follow the style of Kubernetes' other types."""
+        def lower(body):
+            return {key[0].lower() + key[1:]: value for key, value in body.items()}
+        asked = scheduler.args(pod("a", (50, 0)), [node("n", device(500))])
+        self.assertEqual(self.ask("/filter", lower(asked)), self.ask("/filter", asked))
+        self.assertEqual(self.ask("/prioritize", lower(asked)), [{"Host": "n", "Score": 10}])
+        self.assertEqual(self.ask("/bind", lower(scheduler.binding("a", "n"))), {"Error": ""})
+        self.assertEqual(self.api.bound, {("ns", "a"): "n"})
+
+    def test_nodes_on_which_preemption_does_not_help(self):
+        answer = self.ask("/filter", scheduler.args(
+            pod("a", (50, 0)), [scheduler.node("bare"), node("full", device(0))]))
+        self.assertEqual(set(answer["FailedNodes"]), {"bare", "full"})
+        self.assertEqual(set(answer["FailedAndUnresolvableNodes"]), {"bare"})
 
     def test_a_thousand_nodes(self):
         chance = random.Random(1)
         nodes = [node(f"n{i}", *(device(chance.randrange(0, 1001, 50)) for _ in range(8)))
                  for i in range(1000)]
-        body = json.dumps({"pod": pod("a", (30, 0)), "nodes": {"items": nodes}})
-        status, _ = self.post("/filter", None, raw=body)
-        self.assertEqual(status, 200)
+        fit, failed = self.filter(pod("a", (30, 0)), *nodes)
+        self.assertEqual(len(fit) + len(failed), 1000)
 
     def test_ends_by_a_signal(self):
         self.process.send_signal(signal.SIGTERM)
@@ -253,14 +270,10 @@ class ManyPods(Case):
         told = {name: (milli, 1) for name, milli in free.items()}  # and the version
         versions = iter(range(2, 1000))
 
-        def versioned(name, milli, version):
-            made = node(name, device(milli))
-            made["metadata"]["resourceVersion"] = str(version)
-            return made
-
         def nodes():
             with lock:
-                return [versioned(name, *word) for name, word in told.items()]
+                return [scheduler.node(name, [device(milli)], version=version)
+                        for name, (milli, version) in told.items()]
 
         def work(numbers):
             for i in numbers:
@@ -326,7 +339,7 @@ class Tls(WithServer):
                 context.load_cert_chain(self.path(who + ".crt"), self.path(who + ".key"))
             connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=60,
                                                      context=context)
-            connection.request("POST", "/filter", "{}")
+            connection.request("POST", "/filter", json.dumps(scheduler.FILTER))
             try:
                 return connection.getresponse().status
             finally:

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define BEST 10 /* MaxExtenderPriority */
 
@@ -40,16 +41,34 @@ struct clv_extender *clv_extender_free(struct clv_extender *extender)
 	return NULL;
 }
 
-static const char *text_of(const json_t *object, const char *key)
+static const char *text_of(const json_t *value)
 {
-	const char *text = json_string_value(json_object_get(object, key));
+	const char *text = json_string_value(value);
 
 	return text ? text : "";
 }
 
+/* A member of a message of extender/v1.  Its types have no JSON tags: a scheduler in Go
+ * sends the names of their fields ("NodeNames"), others may send what Kubernetes' other
+ * types would have ("nodeNames").  Go's encoding/json ignores the case of keys, and so
+ * does this function, which prefers the exact name. */
+static json_t *get_field(const json_t *message, const char *name)
+{
+	json_t *exact = json_object_get(message, name), *value;
+	const char *key;
+
+	if (exact)
+		return exact;
+	json_object_foreach ((json_t *)message, key, value) {
+		if (strcasecmp(key, name) == 0)
+			return value;
+	}
+	return NULL;
+}
+
 static const char *name_of(const json_t *node)
 {
-	return text_of(json_object_get(node, "metadata"), "name");
+	return text_of(json_object_get(json_object_get(node, "metadata"), "name"));
 }
 
 /* The nodes of a request and the verdict on each. */
@@ -62,7 +81,7 @@ struct question {
 static int judge(struct clv_extender *extender, const json_t *body, uint64_t now_ns,
 	struct question *ret, struct clv_error *err)
 {
-	const json_t *nodes = json_object_get(json_object_get(body, "nodes"), "items");
+	const json_t *nodes = json_object_get(get_field(body, "Nodes"), "items");
 	struct clv_pod pod;
 	int r;
 
@@ -71,8 +90,7 @@ static int judge(struct clv_extender *extender, const json_t *body, uint64_t now
 		return clv_error_set(err, -EINVAL,
 			"the scheduler sent no nodes: set nodeCacheCapable: false for "
 			"this extender, which needs the nodes' annotations");
-	r = clv_pod_read(
-		json_object_get(body, "pod"), &extender->options.resources, &pod, err);
+	r = clv_pod_read(get_field(body, "Pod"), &extender->options.resources, &pod, err);
 	if (r < 0)
 		return r;
 	ret->verdicts = calloc(ret->n + 1, sizeof(*ret->verdicts));
@@ -84,25 +102,32 @@ static int judge(struct clv_extender *extender, const json_t *body, uint64_t now
 	return r;
 }
 
+/* A scheduler does not try to preempt pods on the nodes of FailedAndUnresolvableNodes.
+ * They are in FailedNodes, too, since schedulers before 1.21 do not read that member. */
 static json_t *filter(struct clv_extender *extender, const json_t *body, uint64_t now_ns)
 {
-	json_t *fit = json_array(), *failed = json_object();
+	json_t *fit = json_array(), *failed = json_object(), *hopeless = json_object();
 	struct question question;
 	struct clv_error err = {0};
 	int r = judge(extender, body, now_ns, &question, &err);
 
 	for (size_t i = 0; r >= 0 && i < question.n; i++) {
+		const struct clv_verdict *verdict = &question.verdicts[i];
 		json_t *node = json_array_get(question.nodes, i);
 
-		if (question.verdicts[i].fits)
+		if (verdict->fits)
 			json_array_append(fit, node);
 		else
-			json_object_set_new(failed, name_of(node),
-				json_string(question.verdicts[i].reason));
+			json_object_set_new(
+				failed, name_of(node), json_string(verdict->reason));
+		if (verdict->is_hopeless)
+			json_object_set_new(
+				hopeless, name_of(node), json_string(verdict->reason));
 	}
 	free(question.verdicts);
-	return json_pack("{s:{s:o},s:o,s:s}", "nodes", "items", fit, "failedNodes",
-		failed, "error", r < 0 ? err.msg : "");
+	return json_pack("{s:{s:o},s:o,s:o,s:s}", "Nodes", "items", fit, "FailedNodes",
+		failed, "FailedAndUnresolvableNodes", hopeless, "Error",
+		r < 0 ? err.msg : "");
 }
 
 /* Scales a score to the scheduler's range, whole numbers from 0 to BEST. */
@@ -142,8 +167,8 @@ static json_t *prioritize(
 		find_bounds(&question, &least, &most);
 	for (size_t i = 0; i < question.n; i++)
 		json_array_append_new(list,
-			json_pack("{s:s,s:i}", "host",
-				name_of(json_array_get(question.nodes, i)), "score",
+			json_pack("{s:s,s:i}", "Host",
+				name_of(json_array_get(question.nodes, i)), "Score",
 				r < 0 ? 0 : grade(&question.verdicts[i], least, most)));
 	free(question.verdicts);
 	return list;
@@ -162,27 +187,28 @@ static bool is_name(const char *name)
 static json_t *bind(struct clv_extender *extender, const json_t *body, uint64_t now_ns)
 {
 	const struct clv_extender_options *options = &extender->options;
-	const char *uid = text_of(body, "podUID"), *node = text_of(body, "node");
-	const char *namespace = text_of(body, "podNamespace");
-	const char *name = text_of(body, "podName");
+	const char *uid = text_of(get_field(body, "PodUID"));
+	const char *node = text_of(get_field(body, "Node"));
+	const char *namespace = text_of(get_field(body, "PodNamespace"));
+	const char *name = text_of(get_field(body, "PodName"));
 	struct clv_error err = {0};
 	int r;
 
 	if (!is_name(namespace) || !is_name(name) || !is_name(node))
 		return json_pack(
-			"{s:s}", "error", "the pod or the node has no valid name");
+			"{s:s}", "Error", "the pod or the node has no valid name");
 	pthread_mutex_lock(&extender->lock);
 	r = clv_places_hold(extender->places, uid, node, now_ns, &err);
 	pthread_mutex_unlock(&extender->lock);
 	if (r < 0)
-		return json_pack("{s:s}", "error", err.msg);
+		return json_pack("{s:s}", "Error", err.msg);
 	r = options->bind(options->userdata, namespace, name, uid, node, &err);
 	if (r < 0) {
 		pthread_mutex_lock(&extender->lock);
 		clv_places_release(extender->places, uid);
 		pthread_mutex_unlock(&extender->lock);
 	}
-	return json_pack("{s:s}", "error", r < 0 ? err.msg : "");
+	return json_pack("{s:s}", "Error", r < 0 ? err.msg : "");
 }
 
 json_t *clv_extender_handle(struct clv_extender *extender, const char *path,

@@ -412,6 +412,7 @@ static void judge_node(const struct judge *judge, const struct node *node, size_
 	*ret = (struct clv_verdict){0};
 	find_seats(judge, node, first, pod, &seats);
 	ret->fits = seats.n == pod->n_requests;
+	ret->is_hopeless = !ret->fits && node->n == 0;
 	ret->score = seats.score;
 	if (!ret->fits)
 		explain_misfit(node, pod, &seats, ret->reason, sizeof(ret->reason));

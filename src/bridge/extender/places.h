@@ -31,6 +31,7 @@ struct clv_places *clv_places_free(struct clv_places *places);
 /* Whether and how well a pod fits on a node. */
 struct clv_verdict {
 	bool fits;
+	bool is_hopeless; /* the end of other pods would not help */
 	int64_t score;    /* if it fits; more is better */
 	char reason[128]; /* if it does not fit */
 };
