@@ -1,0 +1,53 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Builds kube-apiserver, kube-scheduler and kubelet 1.20 for the test kubernetes-scheduler, from
+# Debian's source package, into ~/.cache/cleave/kubernetes.  It takes 2 GB there and, on two
+# cores, up to an hour.  Packages that it needs: golang-1.19-go, etcd-server, dpkg-dev.
+set -eu
+
+fail() {
+	echo "build-cluster: $*" >&2
+	exit 1
+}
+
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/cleave/kubernetes
+go=/usr/lib/go-1.19/bin/go
+[ -x "$go" ] || fail "there is no $go: install golang-1.19-go"
+
+# Go 1.19 builds this version only below GOPATH.
+export GOPATH="$cache/gopath" GOCACHE="$cache/gocache" GO111MODULE=off CGO_ENABLED=0
+export GOFLAGS="${GOFLAGS:--p=1}"
+tree=$GOPATH/src/k8s.io/kubernetes
+mkdir -p "$cache/bin" "${tree%/*}"
+
+if [ ! -d "$tree" ]; then
+	apt-cache showsrc kubernetes 2>/dev/null | grep -q . ||
+		fail "apt knows no source of kubernetes: add a deb-src line of Debian 12 to its sources"
+	(cd "$cache" && apt-get source --download-only kubernetes)
+	mkdir -p "$cache/new"
+	tar -xzf "$cache"/kubernetes_*.orig.tar.gz -C "$cache/new" --strip-components=1
+	mv "$cache/new" "$tree"
+fi
+cd "$tree"
+
+build() {
+	[ -x "$cache/bin/${1##*/}" ] && return
+	echo "build ${1##*/}"
+	nice -n 10 "$go" build -tags providerless -o "$cache/bin/" "$1"
+}
+
+build ./cmd/kube-scheduler
+
+# The API server's types as OpenAPI: Debian's package has the generator, not its output.
+generated=pkg/generated/openapi/zz_generated.openapi.go
+if [ ! -e "$generated" ]; then
+	build ./vendor/k8s.io/kube-openapi/cmd/openapi-gen
+	packages=$(grep -Rl '+k8s:openapi-gen=' --include='*.go' vendor/k8s.io pkg cmd |
+		grep -v 'code-generator\|sample-apiserver\|/generated/' | xargs -n1 dirname |
+		LC_ALL=C sort -u | sed 's,^,k8s.io/kubernetes/,' | paste -sd,)
+	"$cache/bin/openapi-gen" --logtostderr -i "$packages" \
+		-p k8s.io/kubernetes/pkg/generated/openapi -O zz_generated.openapi \
+		-h vendor/k8s.io/code-generator/hack/boilerplate.go.txt -r /dev/null
+fi
+build ./cmd/kube-apiserver
+build ./cmd/kubelet
