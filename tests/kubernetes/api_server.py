@@ -131,18 +131,22 @@ class ApiServer:
             return {c["name"]: c["counters"] for s in self.slices.values()
                     for c in s["spec"].get("sharedCounters", [])}
 
-    def claim(self, name, *results, namespace="default", driver="gpu.cleave.dev", pool="node1"):
-        """An allocated claim; results: (device, consumed capacity or None)."""
+    def claim(self, name, *results, namespace="default", driver="gpu.cleave.dev", pool="node1",
+              config=(), admin=False):
+        """An allocated claim; results: (device, consumed capacity or None); config: of its
+        allocation; admin: with adminAccess."""
         uid = f"{abs(hash((name, namespace))) % (1 << 32):08x}-1234-4567-89ab-0123456789ab"
         made = []
         for i, (device, consumed) in enumerate(results):
             result = {"request": f"r{i}", "driver": driver, "pool": pool, "device": device}
             if consumed:
                 result.update(consumedCapacity=consumed, shareID=f"share-{name}-{i}")
+            if admin:
+                result["adminAccess"] = True
             made.append(result)
         self.claims[(namespace, name)] = {
             "metadata": {"name": name, "namespace": namespace, "uid": uid},
-            "status": {"allocation": {"devices": {"results": made}}}}
+            "status": {"allocation": {"devices": {"results": made, "config": list(config)}}}}
         return {"namespace": namespace, "name": name, "uid": uid}
 
 

@@ -610,6 +610,71 @@ class CountedBoth(CountedBed):
                          [(.3, 10), (.5, 60)])
 
 
+class Configured(DraBed):
+    """Claims with opaque configuration, and with adminAccess."""
+    sim = CountedBed.sim
+
+    def entry(self, requests=(), driver="gpu.cleave.dev", source="FromClaim", **keys):
+        """resource.k8s.io/v1, DeviceAllocationConfiguration."""
+        parameters = {"apiVersion": "gpu.cleave.dev/v1", "kind": "LeaseConfig", **keys}
+        return {"source": source, "requests": list(requests),
+                "opaque": {"driver": driver, "parameters": parameters}}
+
+    def claim(self, name, *config, request=None, **more):
+        claim = self.api.claim(name, ("gpu0", {"share": "30", "memory": "0"}), config=config,
+                               **more)
+        if request:
+            made = self.api.claims[("default", name)]
+            made["status"]["allocation"]["devices"]["results"][0]["request"] = request
+        return claim
+
+    def lease(self, claim):
+        self.prepared(claim)
+        (lease,) = self.claimed().values()
+        return lease
+
+    def test_keys(self):
+        lease = self.lease(self.claim("c", self.entry(
+            **{"class": "latency"}, cap=.8, shareMost="60%")))
+        self.assertEqual((lease["class"], lease["cap"]), ("latency", .8))
+        self.assertEqual(lease["share_range"], {"least": .3, "most": .6})
+
+    def test_which_entries(self):
+        """Those of this driver and request; the claim's come after the class's."""
+        lease = self.lease(self.claim(
+            "c", self.entry(source="FromClass", cap=.5, **{"class": "batch"}),
+            self.entry(["main"], cap=.9), self.entry(["other"], cap=.4, spill="1Gi"),
+            self.entry(driver="gpu.example.com", unknown=1), request="main/first"))
+        self.assertEqual((lease["class"], lease["cap"], lease["spill_bytes"]), ("batch", .9, 0))
+
+    def test_strictly_read(self):
+        for keys, word in (({"class": "fast"}, "latency"), ({"clas": "batch"}, "unknown key 'clas'"),
+                           ({"cap": 0}, "cap"), ({"cap": 1.5}, "cap"), ({"cap": [1]}, "cap"),
+                           ({"spill": 5}, "quantity"), ({"spill": "much"}, "quantity"),
+                           ({"apiVersion": "gpu.cleave.dev/v2"}, "gpu.cleave.dev/v1"),
+                           ({"kind": "GpuConfig"}, "LeaseConfig"), ({"cap": .2}, "cap"),
+                           # The agent's words: nothing limits a simulated device so.
+                           ({"sm": "50%"}, "enforces sm"), ({"spill": "1Gi"}, "cannot spill")):
+            with self.subTest(keys=keys):
+                claim = self.claim("c", self.entry(**keys))
+                self.assertIn(word, self.prepare(claim)[claim["uid"]][1])
+        self.assertEqual(self.claimed(), {})
+
+    def test_admin_access(self):
+        """Beside a lease of the whole device, without one."""
+        whole = self.api.claim("w", ("gpu0", {"share": "100", "memory": "0"}))
+        self.prepared(whole)
+        admin = self.claim("a", admin=True)
+        for _ in range(2):
+            (device,) = self.prepared(admin)
+            self.assertEqual(device.device_name, "gpu0")
+            # A simulated device has no nodes.
+            self.assertEqual(list(device.cdi_device_ids), [])
+        self.assertEqual(len(self.claimed()), 1)
+        self.assertEqual(self.unprepare(admin), {admin["uid"]: ""})
+        self.assertEqual(len(self.claimed()), 1)
+
+
 class NoCluster(unittest.TestCase):
     def test_outside(self):
         folder = bed.tempfile.mkdtemp()

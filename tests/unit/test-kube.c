@@ -4,15 +4,19 @@
 #include "bridge/kubernetes/apiserver/announce.h"
 #include "bridge/kubernetes/apiserver/kubeconfig.h"
 #include "bridge/kubernetes/config/quantity.h"
+#include "bridge/kubernetes/lease/claim-config.h"
+#include "bridge/kubernetes/lease/spec.h"
 #include "bridge/kubernetes/resource/pair.h"
 #include "bridge/kubernetes/resource/want.h"
 
 #include <errno.h>
+#include <jansson.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -222,10 +226,60 @@ static void test_no_announcer_that_cannot_end(void **state)
 	assert_null(announcer);
 }
 
+static void test_claim_config(void **state)
+{
+	static const char text[] =
+		"[{\"requests\": [], \"opaque\": {\"driver\": \"x\", \"parameters\": {"
+		"\"apiVersion\": \"gpu.cleave.dev/v1\", \"kind\": \"LeaseConfig\","
+		"\"class\": \"batch\", \"cap\": 0.9, \"shareMost\": \"60%\", \"sm\": "
+		"0.25,"
+		"\"spill\": \"2Gi\"}}}]";
+	struct clv_kube_lease_options options;
+	json_t *config = json_loads(text, 0, NULL);
+
+	assert_int_equal(clv_kube_claim_config_read(config, "x", "r", &options, NULL), 0);
+	assert_string_equal(options.class_name, "batch");
+	assert_int_equal(options.cap_ppm, 900000);
+	assert_int_equal(options.share_most_ppm, 600000);
+	assert_int_equal(options.sm_ppm, 250000);
+	assert_int_equal(options.spill_bytes, UINT64_C(2) << 30);
+	assert_int_equal(clv_kube_claim_config_read(config, "y", "r", &options, NULL), 0);
+	assert_int_equal(options.cap_ppm, 0);
+	json_decref(config);
+}
+
+/* For a container with adminAccess. */
+static void test_spec_of_nodes(void **state)
+{
+	struct clv_kube_settings settings = {};
+	json_t *nodes = json_pack("[{s:s}]", "path", "/dev/nvidia0"), *spec, *device;
+	char path[sizeof(settings.cdi) + 32];
+
+	snprintf(settings.cdi, sizeof(settings.cdi), "/tmp/cleave-test-kube-XXXXXX");
+	assert_non_null(mkdtemp(settings.cdi));
+	assert_int_equal(clv_kube_spec_write_nodes(&settings, "dra-1-0", nodes, NULL), 0);
+	snprintf(path, sizeof(path), "%s/cleave-dra-1-0.json", settings.cdi);
+	spec = json_load_file(path, 0, NULL);
+	assert_string_equal(
+		json_string_value(json_object_get(spec, "kind")), "cleave.dev/gpu");
+	device = json_array_get(json_object_get(spec, "devices"), 0);
+	assert_string_equal(
+		json_string_value(json_object_get(device, "name")), "dra-1-0");
+	assert_true(json_equal(
+		json_object_get(json_object_get(device, "containerEdits"), "deviceNodes"),
+		nodes));
+	json_decref(spec);
+	json_decref(nodes);
+	clv_kube_spec_remove(&settings, "dra-1-0");
+	assert_int_equal(rmdir(settings.cdi), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_quantities),
+		cmocka_unit_test(test_claim_config),
+		cmocka_unit_test(test_spec_of_nodes),
 		cmocka_unit_test(test_base64),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_wrong_ids),

@@ -127,7 +127,7 @@ static void fill_device(const struct clv_kube_prepared *prepared, Dra__Device *d
 	device->request_names = request;
 	device->pool_name = (char *)(uintptr_t)prepared->pool;
 	device->device_name = (char *)(uintptr_t)prepared->device;
-	device->n_cdi_device_ids = 1;
+	device->n_cdi_device_ids = prepared->cdi[0] != '\0';
 	device->cdi_device_ids = cdi;
 	if (prepared->share_id[0] != '\0')
 		device->share_id = (char *)(uintptr_t)prepared->share_id;

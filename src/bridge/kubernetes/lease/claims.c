@@ -12,6 +12,8 @@
 #include "bridge/kubernetes/apiserver/cluster.h"
 #include "bridge/kubernetes/apiserver/publish.h"
 #include "bridge/kubernetes/config/quantity.h"
+#include "bridge/kubernetes/lease/admin-access.h"
+#include "bridge/kubernetes/lease/claim-config.h"
 #include "bridge/kubernetes/lease/ephemeral-partitions.h"
 #include "bridge/kubernetes/lease/modes.h"
 #include "bridge/kubernetes/lease/spec.h"
@@ -247,23 +249,53 @@ static int hold(struct clv_kube_claims *claims, struct clv_kube_lease_sync *sync
 	return r;
 }
 
+static int lease_result(struct clv_kube_claims *claims, struct clv_kube_lease_sync *sync,
+	const struct clv_kube_place *place, const char *name, const json_t *result,
+	const json_t *config, struct clv_error *err)
+{
+	struct clv_kube_lease_options options;
+	struct clv_kube_lease_want want = {.options = &options};
+	int r = clv_kube_claim_config_read(config, claims->settings.driver,
+		text_of(result, "request"), &options, err);
+
+	snprintf(want.lease, sizeof(want.lease), "%s", name);
+	if (r >= 0)
+		r = size_share(
+			place, json_object_get(result, "consumedCapacity"), &want, err);
+	return r < 0 ? r : hold(claims, sync, place, &want, err);
+}
+
+static int open_result(struct clv_kube_claims *claims, struct clv_kube_lease_sync *sync,
+	const struct clv_kube_place *place, const char *name,
+	char ret_cdi[CLV_KUBE_NAME_MAX + 32], struct clv_error *err)
+{
+	struct clv_client *client;
+	int r = clv_kube_lease_sync_client(sync, &client, err);
+
+	return r < 0 ? r
+		     : clv_kube_admin_access(&claims->settings, client, place->device,
+			       name, ret_cdi, err);
+}
+
 static int prepare_result(struct clv_kube_claims *claims,
 	struct clv_kube_lease_sync *sync, struct clv_kube_claim *claim,
-	const json_t *result, struct clv_error *err)
+	const json_t *result, const json_t *config, struct clv_error *err)
 {
+	bool is_admin = json_is_true(json_object_get(result, "adminAccess"));
+	char name[CLV_KUBE_LEASE_MAX], cdi[CLV_KUBE_NAME_MAX + 32];
 	const struct clv_kube_place *place;
-	struct clv_kube_lease_want want = {};
 	struct clv_kube_prepared *prepared;
 	int r = find_place(claims, sync, text_of(result, "device"), &place, err);
 
 	if (r >= 0)
-		r = name_lease(claim, claim->n, want.lease, err);
-	if (r >= 0)
-		r = size_share(
-			place, json_object_get(result, "consumedCapacity"), &want, err);
+		r = name_lease(claim, claim->n, name, err);
 	if (r < 0)
 		return r;
-	r = hold(claims, sync, place, &want, err);
+	clv_kube_spec_name(name, cdi);
+	if (is_admin)
+		r = open_result(claims, sync, place, name, cdi, err);
+	else
+		r = lease_result(claims, sync, place, name, result, config, err);
 	if (r < 0)
 		return r;
 	prepared = CLV_APPEND(claim->prepared, claim->n);
@@ -275,7 +307,7 @@ static int prepare_result(struct clv_kube_claims *claims,
 	snprintf(prepared->device, sizeof(prepared->device), "%s", place->name);
 	snprintf(prepared->share_id, sizeof(prepared->share_id), "%s",
 		text_of(result, "shareID"));
-	clv_kube_spec_name(want.lease, prepared->cdi);
+	memcpy(prepared->cdi, cdi, sizeof(prepared->cdi));
 	return 0;
 }
 
@@ -367,12 +399,13 @@ static bool is_ours(const struct clv_kube_claims *claims, const json_t *result)
 	       strcmp(text_of(result, "pool"), claims->settings.node) == 0;
 }
 
-static const json_t *results_of(const json_t *object)
+/* "results" or "config" of the claim's allocation. */
+static const json_t *allocated(const json_t *object, const char *key)
 {
 	const json_t *status = json_object_get(object, "status");
 	const json_t *allocation = json_object_get(status, "allocation");
 
-	return json_object_get(json_object_get(allocation, "devices"), "results");
+	return json_object_get(json_object_get(allocation, "devices"), key);
 }
 
 static size_t count_ours(const struct clv_kube_claims *claims, const json_t *object)
@@ -380,7 +413,7 @@ static size_t count_ours(const struct clv_kube_claims *claims, const json_t *obj
 	const json_t *result;
 	size_t i, n = 0;
 
-	json_array_foreach (results_of(object), i, result)
+	json_array_foreach (allocated(object, "results"), i, result)
 		n += is_ours(claims, result);
 	return n;
 }
@@ -395,7 +428,7 @@ static int prepare(struct clv_kube_claims *claims, struct clv_kube_lease_sync *s
 
 	if (r < 0)
 		return r;
-	results = results_of(object);
+	results = allocated(object, "results");
 	if (!json_is_array(results))
 		r = clv_error_set(err, -EINVAL, "the claim %s/%s is not allocated",
 			claim->namespace, claim->name);
@@ -403,7 +436,8 @@ static int prepare(struct clv_kube_claims *claims, struct clv_kube_lease_sync *s
 		r = record_claim(claims, claim, count_ours(claims, object), err);
 	json_array_foreach (results, i, result) {
 		if (r >= 0 && is_ours(claims, result))
-			r = prepare_result(claims, sync, claim, result, err);
+			r = prepare_result(claims, sync, claim, result,
+				allocated(object, "config"), err);
 	}
 	json_decref(object);
 	return r;

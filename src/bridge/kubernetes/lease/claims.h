@@ -24,7 +24,7 @@ struct clv_kube_prepared {
 	char request[128];
 	char pool[CLV_KUBE_PATH_MAX];
 	char device[CLV_KUBE_NAME_MAX];
-	char cdi[160];
+	char cdi[CLV_KUBE_NAME_MAX + 32]; /* "": none */
 	char share_id[64];
 };
 

@@ -220,6 +220,17 @@ static size_t split(char *names, const char *ret[CLV_KUBE_LIST_MAX])
 	return n;
 }
 
+static void add_options(const struct clv_kube_lease_options *options,
+	struct clv_client_lease_request *request)
+{
+	if (options->class_name[0] != '\0')
+		request->class_name = options->class_name;
+	request->cap_ppm = options->cap_ppm;
+	request->share_most_ppm = options->share_most_ppm;
+	request->sm_ppm = options->sm_ppm;
+	request->spill_bytes = options->spill_bytes;
+}
+
 static int create(struct clv_client *client, const struct clv_kube_lease_want *want,
 	json_t **ret, struct clv_client_error *failure)
 {
@@ -242,6 +253,8 @@ static int create(struct clv_client *client, const struct clv_kube_lease_want *w
 		request.device = want->device;
 		request.share_ppm = want->share_ppm;
 	}
+	if (want->options)
+		add_options(want->options, &request);
 	return clv_client_lease_create(client, &request, ret, failure);
 }
 

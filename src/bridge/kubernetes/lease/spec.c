@@ -39,23 +39,13 @@ static bool is_there(const char *path, const char *text)
 	       strcmp(old, text) == 0;
 }
 
-int clv_kube_spec_write(const struct clv_kube_settings *settings,
-	const struct json_t *lease, struct clv_error *err)
+static int write_spec(const struct clv_kube_settings *settings, const char *name,
+	const json_t *spec, struct clv_error *err)
 {
-	const char *name = json_string_value(json_object_get(lease, "name"));
-	_cleanup_free_ char *text = NULL;
+	_cleanup_free_ char *text = spec ? json_dumps(spec, JSON_COMPACT) : NULL;
 	char path[PATH_MAX_BYTES];
-	const struct clv_cdi_host host = {settings->gates, settings->hook};
-	json_t *leases = json_pack("[O]", lease), *spec = NULL;
 	int r;
 
-	r = name ? clv_cdi_spec(leases, &host, &spec, err)
-		 : clv_error_set(err, -EBADMSG, "the agent's lease has no name");
-	json_decref(leases);
-	if (r < 0)
-		return r;
-	text = json_dumps(spec, JSON_COMPACT);
-	json_decref(spec);
 	if (!text)
 		return clv_error_errno(err, ENOMEM, "cannot write a CDI spec");
 	find_path(settings, name, path);
@@ -63,6 +53,35 @@ int clv_kube_spec_write(const struct clv_kube_settings *settings,
 		return 0;
 	r = clv_path_make(settings->cdi, 0755, err);
 	return r < 0 ? r : clv_file_replace(path, text, err);
+}
+
+int clv_kube_spec_write(const struct clv_kube_settings *settings,
+	const struct json_t *lease, struct clv_error *err)
+{
+	const char *name = json_string_value(json_object_get(lease, "name"));
+	const struct clv_cdi_host host = {settings->gates, settings->hook};
+	json_t *leases = json_pack("[O]", lease), *spec = NULL;
+	int r;
+
+	r = name ? clv_cdi_spec(leases, &host, &spec, err)
+		 : clv_error_set(err, -EBADMSG, "the agent's lease has no name");
+	json_decref(leases);
+	if (r >= 0)
+		r = write_spec(settings, name, spec, err);
+	json_decref(spec);
+	return r;
+}
+
+int clv_kube_spec_write_nodes(const struct clv_kube_settings *settings, const char *name,
+	struct json_t *nodes, struct clv_error *err)
+{
+	json_t *spec = json_pack("{s:s,s:s,s:[{s:s,s:{s:O}}]}", "cdiVersion", "0.3.0",
+		"kind", CLV_CDI_KIND, "devices", "name", name, "containerEdits",
+		"deviceNodes", nodes);
+	int r = write_spec(settings, name, spec, err);
+
+	json_decref(spec);
+	return r;
 }
 
 void clv_kube_spec_remove(const struct clv_kube_settings *settings, const char *lease)

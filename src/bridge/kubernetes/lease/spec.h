@@ -18,6 +18,10 @@ void clv_kube_spec_name(const char *lease, char ret[CLV_KUBE_NAME_MAX + 32]);
  * the agent's API. */
 int clv_kube_spec_write(const struct clv_kube_settings *settings,
 	const struct json_t *lease, struct clv_error *err);
+/* The same for a container that gets device nodes (an array of CDI's deviceNodes) and no
+ * lease. */
+int clv_kube_spec_write_nodes(const struct clv_kube_settings *settings, const char *name,
+	struct json_t *nodes, struct clv_error *err);
 void clv_kube_spec_remove(const struct clv_kube_settings *settings, const char *lease);
 /* Removes the files of containers' leases for which is_wanted() is false. */
 void clv_kube_spec_sweep(const struct clv_kube_settings *settings,

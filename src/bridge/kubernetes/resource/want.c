@@ -254,6 +254,7 @@ int clv_kube_lease_want_copy(
 		free(copy.units.numbers);
 		return -ENOMEM;
 	}
+	copy.options = NULL;
 	*ret = copy;
 	return 0;
 }

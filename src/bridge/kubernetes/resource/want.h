@@ -20,6 +20,17 @@ struct clv_kube_units {
 	size_t n;
 };
 
+#define CLV_KUBE_CLASS_MAX 16
+
+/* What a claim's configuration adds to its lease; 0 and "": the agent's default. */
+struct clv_kube_lease_options {
+	char class_name[CLV_KUBE_CLASS_MAX];
+	uint32_t cap_ppm;
+	uint32_t share_most_ppm; /* upper bound of the range in which the share moves */
+	uint32_t sm_ppm;
+	uint64_t spill_bytes;
+};
+
 struct clv_kube_lease_want {
 	char lease[CLV_KUBE_LEASE_MAX];
 	uint64_t number; /* the hash in the lease's name */
@@ -30,6 +41,8 @@ struct clv_kube_lease_want {
 	const char *device;
 	uint32_t share_ppm;    /* 0: in proportion to the memory */
 	uint64_t memory_bytes; /* 0: in proportion to the share */
+	/* Borrowed, of a new lease; NULL: none.  A copy of the want has none. */
+	const struct clv_kube_lease_options *options;
 };
 
 /* Interns the text.  NULL: out of memory.  The loop's thread only. */
