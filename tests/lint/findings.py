@@ -16,7 +16,7 @@ import tree
 
 TABLE = "tests/findings.tsv"
 HEAD = ["area", "number", "what", "test", "row"]
-AREAS = ("opencl", "cuda", "partitions", "agent")
+AREAS = ("opencl", "cuda", "partitions", "agent", "kubernetes")
 NUMBER = re.compile(r"\d+[a-z]?")
 CASE = re.compile(r"([A-Z]\w*)\.(test_\w+)")
 SELECTOR = re.compile(r"[A-Z]\w*(\.test_\w+)?")
