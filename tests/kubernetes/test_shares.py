@@ -382,6 +382,7 @@ devices:
         self.kubelet.start()
         self.start_bridge(**{"memory-unit": "32M"})
         self.assertTrue(wait_until(lambda: "set a larger memory-unit" in self.log()), self.log())
+        self.assertTrue(wait_until(lambda: len(self.kubelet.registrations) > 1), self.log())
 
 
 class Both(SharesBed):

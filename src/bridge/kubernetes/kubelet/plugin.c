@@ -68,32 +68,44 @@ static void drop_watcher(void *userdata)
 	free(watcher);
 }
 
-static void send_list(struct clv_kube_plugin *plugin, struct clv_rpc_call *only)
+static int encode(struct clv_kube_plugin *plugin, uint8_t **ret, size_t *ret_bytes,
+	struct clv_error *err)
+{
+	int r = clv_kube_resource_encode(&plugin->resource, ret, ret_bytes, err);
+
+	if (r < 0)
+		clv_log_error(0, "%s", err->msg);
+	return r;
+}
+
+static void send_list(struct clv_kube_plugin *plugin)
 {
 	struct clv_error err = {};
 	uint8_t *data = NULL;
 	size_t n_bytes = 0;
 
-	if (clv_kube_resource_encode(&plugin->resource, &data, &n_bytes, &err) < 0) {
-		clv_log_error(0, "%s", err.msg);
-		if (only)
-			clv_kube_fail(only, &err);
+	if (encode(plugin, &data, &n_bytes, &err) < 0)
 		return;
-	}
-	for (struct watcher *watcher = plugin->watchers; watcher;
-		watcher = watcher->next) {
-		if (!only || watcher->call == only)
-			clv_rpc_send(watcher->call, data, n_bytes);
-	}
+	for (struct watcher *watcher = plugin->watchers; watcher; watcher = watcher->next)
+		clv_rpc_send(watcher->call, data, n_bytes);
 	free(data);
 }
 
-static void list_and_watch(
-	struct clv_rpc_call *call, const uint8_t *data, size_t n_bytes, void *userdata)
+/* Without a list the call ends, and the plugin registers again later. */
+static void list_and_watch(struct clv_rpc_call *call, const uint8_t *request,
+	size_t n_request, void *userdata)
 {
 	struct clv_kube_plugin *plugin = userdata;
-	struct watcher *watcher = calloc(1, sizeof(*watcher));
+	_cleanup_free_ uint8_t *data = NULL;
+	struct clv_error err = {};
+	struct watcher *watcher;
+	size_t n_bytes = 0;
 
+	if (encode(plugin, &data, &n_bytes, &err) < 0) {
+		clv_kube_fail(call, &err);
+		return;
+	}
+	watcher = calloc(1, sizeof(*watcher));
 	if (!watcher) {
 		clv_rpc_fail(call, CLV_RPC_RESOURCE_EXHAUSTED, "out of memory");
 		return;
@@ -103,7 +115,7 @@ static void list_and_watch(
 	plugin->is_registered = true;
 	plugin->since_ns = clv_clock_ns();
 	clv_rpc_on_end(call, drop_watcher, watcher);
-	send_list(plugin, call);
+	clv_rpc_send(call, data, n_bytes);
 }
 
 static void get_options(
@@ -451,7 +463,7 @@ void clv_kube_plugin_set(
 	resource->sources = NULL;
 	resource->n = 0;
 	if (!is_same)
-		send_list(plugin, NULL);
+		send_list(plugin);
 }
 
 /* --- Registration --- */
