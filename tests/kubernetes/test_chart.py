@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The chart and the manifests: that they are equal, that Kubernetes' own client accepts them, that
-they request only the rights that are used, and that their settings exist.
+"""The chart, as Helm renders it: that Kubernetes' own client accepts its objects, that they request
+only the rights that are used, and that their settings exist.
 
 usage: test_chart.py KUBELET CLEAVED CLEAVE [unittest arguments]
 """
 import json
 import os
-import shutil
 import subprocess
 import tempfile
 import threading
@@ -16,13 +15,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import yaml
 
 import bed
-import chart
+import helm
 from api_server import ApiServer
 from bed import Bed, wait_until
+from helm import containers
 
 KINDS = {
-    "v1": [("namespaces", "Namespace", False), ("serviceaccounts", "ServiceAccount", True),
-           ("configmaps", "ConfigMap", True)],
+    "v1": [("serviceaccounts", "ServiceAccount", True), ("configmaps", "ConfigMap", True)],
     "apps/v1": [("daemonsets", "DaemonSet", True)],
     "rbac.authorization.k8s.io/v1": [("clusterroles", "ClusterRole", False),
                                      ("clusterrolebindings", "ClusterRoleBinding", False)],
@@ -73,23 +72,15 @@ class Discovery(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
 
-def documents(**other):
-    return list(yaml.safe_load_all(chart.render_all(chart.values(**other))))
+def documents(**values):
+    return helm.documents(values)
 
 
-def containers(objects):
-    for each in objects:
-        if each["kind"] == "DaemonSet":
-            pod = each["spec"]["template"]["spec"]
-            yield from pod.get("initContainers", [])
-            yield from pod["containers"]
-
-
+@unittest.skipIf(helm.why_not(), helm.why_not())
 class Chart(unittest.TestCase):
-    def test_the_manifests_are_the_chart(self):
-        with open(os.path.join(chart.FOLDER, "cleave.yaml"), encoding="utf-8") as file:
-            self.assertEqual(file.read(), chart.HEAD + "---\n" + chart.render_all(chart.values()),
-                             "run tests/kubernetes/chart.py > packaging/kubernetes/cleave.yaml")
+    def test_lint(self):
+        done = helm.run(["lint"], "--strict")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_each_choice(self):
         for other, kinds in (({}, 9), ({"dra": True}, 10), ({"extender": False}, 5)):
@@ -144,22 +135,21 @@ class Chart(unittest.TestCase):
                 self.assertTrue(context["readOnlyRootFilesystem"])
                 self.assertNotIn("privileged", context)
 
-    @unittest.skipUnless(shutil.which("kubectl"), "no kubectl here")
     def test_kubectl_takes_them(self):
         server = ThreadingHTTPServer(("127.0.0.1", 0), Discovery)
         self.addCleanup(server.server_close)
         self.addCleanup(server.shutdown)
         threading.Thread(target=server.serve_forever, args=(.05,), daemon=True).start()
-        text = chart.HEAD + "---\n" + chart.render_all(chart.values(dra=True))
         answer = subprocess.run(
-            ["kubectl", "--kubeconfig=/dev/null",
+            [helm.KUBECTL, "--kubeconfig=/dev/null",
              f"--server=http://127.0.0.1:{server.server_address[1]}", "apply", "--dry-run=client",
-             "--validate=false", "-f", "-"], input=text, capture_output=True, text=True,
+             "--validate=false", "-f", "-"], input=helm.template({"dra": True}), capture_output=True, text=True,
             timeout=60, check=False)
         self.assertEqual(answer.returncode, 0, answer.stderr)
-        self.assertEqual(answer.stdout.count("(dry run)"), 11, answer.stdout)
+        self.assertEqual(answer.stdout.count("(dry run)"), 10, answer.stdout)
 
 
+@unittest.skipIf(helm.why_not(), helm.why_not())
 class AgentSettings(unittest.TestCase):
     """The agent finds its settings where it looks for them, and accepts them."""
 
@@ -196,6 +186,7 @@ class AgentSettings(unittest.TestCase):
         self.assertIn("'nobody' is none of tenant, container, pod", bad.stderr)
 
 
+@unittest.skipIf(helm.why_not(), helm.why_not())
 class Settings(Bed):
     """The settings in the chart, except for its paths, are those that the program reads."""
 

@@ -21,6 +21,7 @@ STAND_INS = {
     # The verb ends here where it installs: nothing of this machine's is run.
     "apt-get": 'echo apt-get "$@" >>"$CLEAVE_CALLS"\nexit 1',
     "ldconfig": "exit 0",
+    "npm": "exit 1",
     "sudo": '"$@"',
 }
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The image for Kubernetes, built as in its guide, but on a Debian created here in place of the
-published one; and the commands that the manifests run in it.
+published one; and the commands that the chart runs in it.
 
 usage: test_image.py PACKAGES BASE"""
 import os
@@ -41,13 +41,17 @@ def run(podman, *program):
     return must(podman.call("run", "--rm", "--network=none", *podman_here.LIMITS, IMAGE, *program))
 
 
-def commands_of_manifests():
-    with open(os.path.join(SOURCES, "packaging/kubernetes/cleave.yaml"), encoding="utf-8") as file:
-        return {words.split(",")[0] for words in re.findall(r"command: \[([^]]*)\]", file.read())}
+def commands_of_the_chart():
+    templates = os.path.join(SOURCES, "packaging/kubernetes/chart/templates")
+    commands = set()
+    for name in os.listdir(templates):
+        with open(os.path.join(templates, name), encoding="utf-8") as file:
+            commands |= set(re.findall(r"command: \[([^],]*)", file.read()))
+    return commands
 
 
 def check(podman):
-    for program in sorted(commands_of_manifests() - {"sh"}):
+    for program in sorted(commands_of_the_chart() - {"sh"}):
         assert "0.1.0" in run(podman, program, "--version"), program
     gates = run(podman, "sh", "-c", "cp -r --remove-destination /usr/lib/*/cleave/. /opt && ls /opt")
     for name in ("libcleave-opencl.so", "libcleave-cuda.so", "libcleave-hip.so",
