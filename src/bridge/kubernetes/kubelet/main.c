@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/paths.h"
 #include "bridge/kubernetes/apiserver/announce.h"
 #include "bridge/kubernetes/kubelet/dra.h"
 #include "bridge/kubernetes/kubelet/plugin.h"
@@ -44,14 +45,19 @@ static pid_t holder_of(int fd)
 	return pread(fd, text, sizeof(text) - 1, 0) > 0 ? atoi(text) : 0;
 }
 
-/* One instance for a kubelet: two would replace each other's sockets.  Returns the lock's
+/* One instance for a kubelet: two would replace each other's sockets.  A pod has only some
+ * of kubelet's folders, and kubelet clears that of the device plugins.  Returns the lock's
  * descriptor. */
 static int lock(const struct clv_kube *kube, struct clv_error *err)
 {
 	char path[CLV_KUBE_SOCKET_MAX];
-	int fd;
+	int fd, r;
 
-	clv_kube_path(kube, "cleave-kubelet.lock", path);
+	clv_kube_path(kube, "pod-resources", path);
+	r = clv_path_make(path, 0750, err);
+	if (r < 0)
+		return r;
+	clv_kube_path(kube, "pod-resources/cleave-kubelet.lock", path);
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return clv_error_errno(err, errno, "cannot open %s", path);
