@@ -27,6 +27,7 @@ def wait_until(condition, seconds=60):
 class Bed(unittest.TestCase):
     settings = {}
     sim = None  # the text of a node
+    agent_env = {}  # more variables of the agent
 
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="cleave-kube-")
@@ -40,7 +41,7 @@ class Bed(unittest.TestCase):
                 file.write(self.sim)
             arguments = ["--sim", path]
         harness.PROGRAMS["cleaved"] = PROGRAMS["cleaved"]
-        self.agent = harness.Agent(arguments=arguments)
+        self.agent = harness.Agent(arguments=arguments, env=self.agent_env)
         self.addCleanup(self.agent.close)
         self.agent.start()
         self.process = None

@@ -7,11 +7,11 @@ import helm
 
 
 class Container:
-    """folders: where the host's folders are here; the others are left out, but for /dev."""
+    """folders: where the folders of the host are here."""
 
     def __init__(self, values, name, folders):
         self.objects = helm.documents(values)
-        self.folders = {**folders, "/dev": "/dev"}
+        self.folders = folders
         self.pod = next(each["spec"]["template"]["spec"] for each in self.objects
                         if each["metadata"]["name"] == "cleave-node"
                         and each["kind"] == "DaemonSet")

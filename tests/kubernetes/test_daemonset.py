@@ -3,6 +3,7 @@
 """The containers of the chart's DaemonSet start and work with what the chart gives to them.
 
 usage: test_daemonset.py CLEAVE-KUBELET CLEAVED CLEAVE [unittest arguments]"""
+import json
 import os
 import sys
 import unittest
@@ -13,7 +14,9 @@ from bed import Bed
 from daemonset import Container
 
 sys.path.insert(0, os.path.join(bed.ROOT, "tests/bridge"))
+sys.path.insert(0, os.path.join(bed.ROOT, "tests/sysfs"))
 import podman  # noqa: E402
+from trees import Tree  # noqa: E402
 
 SHARE = "cleave.dev/gpu-share"
 KUBELET = "/var/lib/kubelet"
@@ -35,6 +38,15 @@ class DaemonSet(Bed):
         os.makedirs(path, exist_ok=True)
         return path
 
+    def devices(self):
+        """/dev of a machine with an AMD GPU of eight partitions; runc needs the rest."""
+        for name in ("dev/dri", "dev/pts", "dev/shm", "dev/mqueue"):
+            self.folder_of(name)
+        for name in ("dev/null", "dev/kfd", *(f"dev/dri/renderD{128 + i}" for i in range(8))):
+            with open(os.path.join(self.folder, name), "w", encoding="utf-8"):
+                pass
+        return os.path.join(self.folder, "dev")
+
     def container(self, name, **values):
         """The container, with the host's folders in the folder of the test."""
         folders = {f"{KUBELET}/{each}": os.path.join(self.kubelet.folder, each)
@@ -42,7 +54,7 @@ class DaemonSet(Bed):
         made = Container({"extender": False, **values}, name, {
             **folders, "/run/cleave": os.path.dirname(self.agent.api),
             "/var/run/cdi": self.folder_of("cdi"), "settings": self.folder_of("settings"),
-            "empty": self.folder_of("empty")})
+            "empty": self.folder_of("empty"), "/dev": self.devices()})
         with open(os.path.join(self.folder, "settings/kubelet.yaml"), "w",
                   encoding="utf-8") as file:
             file.write(made.settings("kubelet.yaml"))
@@ -65,6 +77,37 @@ class DaemonSet(Bed):
     def test_kubelet_serves(self):
         self.start(self.container("kubelet"))
         self.assertEqual(len(self.kubelet.resource(SHARE).healthy()), 100)
+
+
+class Amd(DaemonSet):
+    test_kubelet_serves = None
+
+    def setUp(self):
+        tree = self.enterContext(Tree())
+        tree.pci("0000:05:00.0", "1002:74a1", driver="amdgpu", unique_id="466450b96fbde849",
+                 current_compute_partition="CPX", available_compute_partition="SPX, CPX",
+                 current_memory_partition="NPS4", available_memory_partition="NPS1, NPS4")
+        for i in range(8):
+            node = f"sys/class/kfd/kfd/topology/nodes/{i + 1}"
+            tree.write(f"{node}/gpu_id", 1001 + i)
+            tree.write(f"{node}/properties", "\n".join((
+                "cpu_cores_count 0", "simd_count 152", "simd_per_cu 4", "domain 0", "num_xcc 1",
+                f"location_id {0x500 + i}", f"drm_render_minor {128 + i}", f"unique_id {77 + i}")))
+            tree.write(f"{node}/mem_banks/0/properties", f"heap_type 1\nsize_in_bytes {24 << 30}")
+        self.agent_env = {"CLEAVE_SYSFS": str(tree.root / "sys"),
+                          "CLEAVE_PROCFS": str(tree.root / "proc")}
+        super().setUp()
+
+    def test_device_nodes(self):
+        self.start(self.container("kubelet"))
+        self.kubelet.resource("cleave.dev/cpx-nps4")
+        self.kubelet.admit("p", {"c": {"cleave.dev/cpx-nps4": 1}})
+        (name,) = os.listdir(os.path.join(self.folder, "cdi"))
+        with open(os.path.join(self.folder, "cdi", name), encoding="utf-8") as file:
+            (device,) = json.load(file)["devices"]
+        nodes = [node["path"] for node in device["containerEdits"]["deviceNodes"]]
+        self.assertEqual(nodes[0], "/dev/kfd")
+        self.assertRegex(nodes[1], "^/dev/dri/renderD1(2[89]|3[0-5])$")
 
 
 if __name__ == "__main__":
