@@ -149,6 +149,7 @@ class WithoutAgent(Sandbox):
                                        env={"CLEAVE_SOCKET": "/no/such"}).stdout)
         self.assertEqual(about["api"], 1)
         self.assertIsNone(about["agent"])
+        self.assert_refused(self.cleave("version", "--ready", "--socket=/no/such"), 69, "/no/such")
 
     def test_doctor_is_complete(self):
         result = self.cleave("doctor", "-o", "json", env={"CLEAVE_SOCKET": "/no/such.sock"})

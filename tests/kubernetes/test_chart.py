@@ -32,7 +32,7 @@ FIELDS = {
     "pod": {"serviceAccountName", "priorityClassName", "hostPID", "hostNetwork", "nodeSelector",
             "tolerations", "initContainers", "containers", "volumes"},
     "container": {"name", "image", "command", "env", "securityContext", "readinessProbe",
-                  "livenessProbe", "resources", "volumeMounts"},
+                  "livenessProbe", "startupProbe", "resources", "volumeMounts"},
     "securityContext": {"privileged", "allowPrivilegeEscalation", "readOnlyRootFilesystem",
                         "capabilities", "runAsNonRoot", "runAsUser", "seccompProfile"},
     "mount": {"name", "mountPath", "readOnly"},
@@ -200,7 +200,8 @@ class Settings(Bed):
                     if each["kind"] == "ConfigMap")
         path = os.path.join(self.folder, "kubelet.yaml")
         with open(path, "w", encoding="utf-8") as file:
-            file.write(text.replace("dra: {modes: false}", "") + "\n".join((
+            file.write(text.replace("dra: {modes: false}", "").replace(
+                "/run/cleave-kubelet", self.folder) + "\n".join((
                 "", f"kubelet: {self.kubelet.folder}", f"agent: {self.agent.api}",
                 f"cdi: {self.folder}/cdi", "node: node1", f"kubeconfig: {config}")) + "\n")
         self.kubelet.start()

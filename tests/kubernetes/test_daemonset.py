@@ -75,8 +75,13 @@ class DaemonSet(Bed):
         return bed.PROGRAMS[name.removeprefix("cleave-")]
 
     def test_kubelet_serves(self):
-        self.start(self.container("kubelet"))
+        container = self.container("kubelet")
+        name = self.start(container)
         self.assertEqual(len(self.kubelet.resource(SHARE).healthy()), 100)
+        for kind in ("livenessProbe", "readinessProbe"):
+            program, *arguments = container.spec[kind]["exec"]["command"]
+            self.assertTrue(bed.wait_until(lambda: self.podman.inside(
+                name, self.program(program), *arguments).returncode == 0), kind)
 
 
 class Amd(DaemonSet):

@@ -42,15 +42,25 @@ static const struct clv_listing listing = {
 	.name_key = "version",
 };
 
+struct settings {
+	struct clv_common common;
+	bool ready;
+};
+
 static int run_version(const void *userdata, int argc, char **argv)
 {
-	const struct clv_common *settings = userdata;
-	struct clv_client_options client_options = clv_cli_options(settings, false);
+	const struct settings *settings = userdata;
+	struct clv_client_options client_options =
+		clv_cli_options(&settings->common, false);
 	_cleanup_client_ struct clv_client *client = NULL;
 	_cleanup_json_ json_t *about = json_object();
 	struct clv_client_error err;
 	json_t *agent = NULL;
 
+	if (settings->ready && (clv_client_new(&client_options, &client, &err) < 0 ||
+				       clv_client_ready(client, &err) < 0))
+		return clv_cli_fail_client(&err);
+	client = clv_client_free(client);
 	json_object_set_new(about, "version", json_string(CLV_VERSION));
 	json_object_set_new(about, "api", json_integer(CLEAVE_API_VERSION));
 	if (clv_client_new(&client_options, &client, &err) < 0 ||
@@ -60,7 +70,7 @@ static int run_version(const void *userdata, int argc, char **argv)
 	} else {
 		json_object_set_new(about, "agent", agent);
 	}
-	if (clv_output_object(&listing, settings->output, about) < 0)
+	if (clv_output_object(&listing, settings->common.output, about) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "cannot write the version: %m");
 
 	return CLV_EXIT_OK;
@@ -70,12 +80,16 @@ static const struct clv_opt options[] = {
 	CLV_OPT_HELP,
 	CLV_OPT_OUTPUT,
 	CLV_OPT_SOCKET,
+	{.name = "ready",
+		.type = CLV_OPT_FLAG,
+		.offset = CLV_OPT_AT(struct settings, ready),
+		.help = "Fail unless an agent answers that can grant leases"},
 };
 
 const struct clv_verb clv_verb_version = {
 	.name = "version",
 	.summary = "show the versions of this program and of the agent",
-	.settings_bytes = sizeof(struct clv_common),
+	.settings_bytes = sizeof(struct settings),
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),
 	.run = run_version,

@@ -201,6 +201,7 @@ static const struct clv_yaml_field fields[] = {
 	{"gates", read_path, false, AT(gates)},
 	{"hook", read_path, false, AT(hook)},
 	{"labels", read_path, false, AT(labels)},
+	{"status", read_path, false, AT(status)},
 	{"agent", read_path, false, AT(agent)},
 	{"undivided", read_undivided, false, AT(undivided)},
 	{"names", read_naming, false, AT(naming)},

@@ -44,6 +44,7 @@ struct clv_kube_settings {
 	char hook[CLV_KUBE_PATH_MAX];    /* cleave-cdi-hook on the host */
 	char labels[CLV_KUBE_PATH_MAX];  /* node-feature-discovery's folder; "": no labels
 					  */
+	char status[CLV_KUBE_PATH_MAX];  /* the file for probes; "": none is written */
 	char agent[CLV_KUBE_PATH_MAX];   /* the agent's socket; "": the default */
 	enum clv_kube_undivided undivided;
 	enum clv_kube_naming naming;

@@ -436,6 +436,11 @@ void clv_kube_dra_check(struct clv_kube_dra *dra)
 			CLV_ARRAY_SIZE(registration_methods), &dra->registration);
 }
 
+bool clv_kube_dra_is_registered(const struct clv_kube_dra *dra)
+{
+	return dra->registered_ns != 0;
+}
+
 int clv_kube_dra_new(
 	struct clv_kube *kube, struct clv_kube_dra **ret, struct clv_error *err)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
+
 struct clv_error;
 struct clv_kube;
 struct clv_kube_dra;
@@ -11,6 +13,9 @@ int clv_kube_dra_new(
 	struct clv_kube *kube, struct clv_kube_dra **ret, struct clv_error *err);
 /* To be freed after the worker, whose jobs use it.  Accepts NULL; returns NULL. */
 struct clv_kube_dra *clv_kube_dra_free(struct clv_kube_dra *dra);
+
+/* Whether kubelet has accepted the driver. */
+bool clv_kube_dra_is_registered(const struct clv_kube_dra *dra);
 
 /* Publishes slices and health; to be called when the inventory has changed. */
 void clv_kube_dra_publish(struct clv_kube_dra *dra);

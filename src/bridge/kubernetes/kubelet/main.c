@@ -10,6 +10,7 @@
 #include "bridge/kubernetes/kubelet/plugin.h"
 #include "bridge/kubernetes/kubelet/pods.h"
 #include "bridge/kubernetes/kubelet/service.h"
+#include "bridge/kubernetes/kubelet/status.h"
 #include "bridge/kubernetes/kubelet/watch.h"
 #include "bridge/kubernetes/lease/lease-sync.h"
 #include "bridge/kubernetes/resource/pair.h"
@@ -34,6 +35,8 @@ static const char help[] =
 	"usage: cleave-kubelet [--config FILE]\n"
 	"Gives shares and partitions of this node's devices to containers.\n"
 	"  --config FILE  the settings (default: " CONFIG ", if it exists)\n"
+	"  --alive        test whether cleave-kubelet runs, by its status file\n"
+	"  --ready        test whether kubelet has registered it, in the same way\n"
 	"  --version      print the version\n"
 	"  --help         print this help\n";
 
@@ -45,9 +48,9 @@ static pid_t holder_of(int fd)
 	return pread(fd, text, sizeof(text) - 1, 0) > 0 ? atoi(text) : 0;
 }
 
-/* One instance for a kubelet: two would replace each other's sockets.  A pod has only some
- * of kubelet's folders, and kubelet clears that of the device plugins.  Returns the lock's
- * descriptor. */
+/* One instance for a kubelet: two would replace each other's sockets.  A pod has only
+ * some of kubelet's folders, and kubelet clears that of the device plugins.  Returns the
+ * lock's descriptor. */
 static int lock(const struct clv_kube *kube, struct clv_error *err)
 {
 	char path[CLV_KUBE_SOCKET_MAX];
@@ -110,6 +113,8 @@ static int build(struct clv_kube *kube, int interrupt_fd, struct clv_error *err)
 		r = clv_kube_announcer_new(&kube->settings, &kube->announcer, err);
 	if (r >= 0)
 		r = clv_kube_watch_new(kube, &kube->watch, err);
+	if (r >= 0)
+		r = clv_kube_status_write(kube, err);
 	return r < 0 ? r : clv_kube_kubelet_watch(kube, err);
 }
 
@@ -169,14 +174,27 @@ static int read_settings(const char *path, struct clv_kube_settings *settings)
 	return -EINVAL;
 }
 
+static int answer_probe(const struct clv_kube *kube, enum clv_kube_probe probe)
+{
+	struct clv_error err = {};
+
+	if (clv_kube_status_probe(&kube->settings, probe, &err) >= 0)
+		return 0;
+	clv_log_error(0, "%s", err.msg);
+	return EXIT_FAILURE;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{"config", required_argument, NULL, 'c'},
+		{"alive", no_argument, NULL, 'a'},
+		{"ready", no_argument, NULL, 'r'},
 		{"version", no_argument, NULL, 'v'},
 		{"help", no_argument, NULL, 'h'},
 		{},
 	};
+	enum clv_kube_probe probe = CLV_KUBE_NO_PROBE;
 	struct clv_kube kube = {};
 	const char *path = NULL;
 	int option;
@@ -186,6 +204,12 @@ int main(int argc, char **argv)
 		switch (option) {
 		case 'c':
 			path = optarg;
+			break;
+		case 'a':
+			probe = CLV_KUBE_ALIVE;
+			break;
+		case 'r':
+			probe = CLV_KUBE_READY;
 			break;
 		case 'v':
 			puts("cleave-kubelet " CLV_VERSION);
@@ -206,5 +230,7 @@ int main(int argc, char **argv)
 	mallopt(M_ARENA_MAX, 1);
 	mallopt(M_TRIM_THRESHOLD, 1 << 18);
 	clv_kube_settings_init(&kube.settings);
-	return read_settings(path, &kube.settings) < 0 ? EX_CONFIG : serve(&kube);
+	if (read_settings(path, &kube.settings) < 0)
+		return EX_CONFIG;
+	return probe == CLV_KUBE_NO_PROBE ? serve(&kube) : answer_probe(&kube, probe);
 }

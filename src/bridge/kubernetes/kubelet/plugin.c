@@ -450,6 +450,11 @@ const struct clv_kube_resource *clv_kube_plugin_resource(
 	return &plugin->resource;
 }
 
+bool clv_kube_plugin_is_registered(const struct clv_kube_plugin *plugin)
+{
+	return plugin->is_registered;
+}
+
 void clv_kube_plugin_set(
 	struct clv_kube_plugin *plugin, struct clv_kube_resource *resource)
 {

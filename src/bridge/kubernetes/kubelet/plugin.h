@@ -19,6 +19,9 @@ struct clv_kube_plugin *clv_kube_plugin_free(struct clv_kube_plugin *plugin);
 const struct clv_kube_resource *clv_kube_plugin_resource(
 	const struct clv_kube_plugin *plugin);
 
+/* Whether kubelet watches the resource's devices. */
+bool clv_kube_plugin_is_registered(const struct clv_kube_plugin *plugin);
+
 /* Sets the resource's current sources, and takes ownership of them.  Kubelet gets the new
  * list if it differs. */
 void clv_kube_plugin_set(

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "bridge/kubernetes/kubelet/dra.h"
 #include "bridge/kubernetes/kubelet/plugin.h"
+#include "bridge/kubernetes/kubelet/status.h"
 #include "bridge/kubernetes/resource/labels.h"
 #include "bridge/kubernetes/resource/resource.h"
 
@@ -162,8 +163,12 @@ void clv_kube_set_inventory(struct clv_kube *kube, struct clv_kube_inventory *in
 static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 {
 	struct clv_kube *kube = userdata;
+	struct clv_error err = {};
 
 	check_kubelet(kube);
+	/* Probes fail when the file becomes old. */
+	if (clv_kube_status_write(kube, &err) < 0)
+		clv_log_debug("%s", err.msg);
 	sd_event_source_set_time_relative(source, LOOK_US);
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }

@@ -30,6 +30,7 @@ struct clv_kube {
 	size_t n_plugins;
 	struct clv_kube_pods *pods;
 	struct clv_kube_watch *watch;
+	bool is_agent_missing;                /* it has not answered for some time */
 	struct clv_kube_dra *dra;             /* NULL: DRA is off */
 	struct clv_kube_announcer *announcer; /* NULL: announcements are off */
 	ino_t kubelet_inode;                  /* of kubelet's socket; 0: there is none */

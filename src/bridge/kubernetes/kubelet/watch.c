@@ -43,7 +43,6 @@ struct clv_kube_watch {
 	struct refresh *refresh; /* the job that is queued or running, or NULL */
 	bool is_stale;           /* something changed since that job was submitted */
 	uint64_t seen_ns;        /* when the agent last answered */
-	bool is_missing;         /* the agent has not answered for MISSING_MOST_NS */
 };
 
 struct refresh {
@@ -167,10 +166,10 @@ static void use_answer(struct clv_kube_watch *watch, struct refresh *refresh)
 {
 	bool is_first = !watch->kube->has_inventory;
 
-	if (watch->is_missing)
+	if (watch->kube->is_agent_missing)
 		clv_log_info("the agent answers again");
 	watch->seen_ns = clv_clock_ns();
-	watch->is_missing = false;
+	watch->kube->is_agent_missing = false;
 	clv_kube_set_inventory(watch->kube, &refresh->inventory);
 	if (is_first)
 		clv_kube_pods_reconcile_now(watch->kube->pods);
@@ -186,9 +185,9 @@ static void done_refresh(struct clv_kube_job *job)
 	watch->refresh = NULL;
 	if (refresh->r >= 0)
 		use_answer(watch, refresh);
-	else if (!watch->is_missing &&
+	else if (!watch->kube->is_agent_missing &&
 		 clv_clock_ns() > watch->seen_ns + MISSING_MOST_NS) {
-		watch->is_missing = true;
+		watch->kube->is_agent_missing = true;
 		report_missing(watch, refresh->err.msg);
 	}
 	set_timer(watch, refresh->r < 0 ? AGAIN_US : ANYWAY_US);
