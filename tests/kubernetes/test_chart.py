@@ -30,14 +30,43 @@ KINDS = {
 # The used types of k8s.io/api: their fields, as far as they are used.
 FIELDS = {
     "pod": {"serviceAccountName", "priorityClassName", "hostPID", "hostNetwork", "nodeSelector",
-            "tolerations", "initContainers", "containers", "volumes"},
-    "container": {"name", "image", "command", "env", "securityContext", "readinessProbe",
+            "affinity", "tolerations", "initContainers", "containers", "volumes"},
+    "container": {"name", "image", "imagePullPolicy", "command", "env", "securityContext", "readinessProbe",
                   "livenessProbe", "startupProbe", "resources", "volumeMounts"},
     "securityContext": {"privileged", "allowPrivilegeEscalation", "readOnlyRootFilesystem",
                         "capabilities", "runAsNonRoot", "runAsUser", "seccompProfile"},
     "mount": {"name", "mountPath", "readOnly"},
     "toleration": {"key", "operator", "effect"},
 }
+
+
+DRA = {"enabled": True}
+
+
+def leaves(values, prefix=""):
+    """(path, value) of each value; objects that users fill in are values."""
+    for key, value in values.items():
+        path = prefix + key
+        if isinstance(value, dict) and path in ("dra", "extender", "replicas", "resources"):
+            yield from leaves(value, path + ".")
+        else:
+            yield path, value
+
+
+def another(value):
+    """A value of the same type."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return value + 1
+    if isinstance(value, str):
+        return f"{value}/other"
+    return {"other": "1"} if isinstance(value, dict) else [*value, "other"]
+
+
+def merged(values, path, value):
+    name, *rest = path
+    return {**values, name: merged(values.get(name, {}), rest, value) if rest else value}
 
 
 class Discovery(BaseHTTPRequestHandler):
@@ -82,8 +111,45 @@ class Chart(unittest.TestCase):
         done = helm.run(["lint"], "--strict")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
+    def test_each_value_is_used(self):
+        """Another value changes what is rendered, and the schema knows all values."""
+        with open(os.path.join(helm.CHART, "values.yaml"), encoding="utf-8") as file:
+            values = yaml.safe_load(file)
+        others = {"undivided": "both", "names": "vendor", "memoryUnit": "1G", "debts": "tenant",
+                  "replicas.name": "cleave.dev/other", "imagePullPolicy": "Always",
+                  "imagePullSecrets": [{"name": "other"}]}
+        for path, value in leaves(values):
+            with self.subTest(path):
+                changed = others.get(path, another(value))
+                base = {"dra": DRA} if path == "dra.modes" else {}
+                self.assertTrue(helm.template(merged(base, path.split("."), changed)) !=
+                                helm.template(base), "nothing changes")
+
+    def test_refused(self):
+        for values, words in (({"undivided": "half"}, "/undivided"), ({"dra": True}, "/dra"),
+                              ({"memoryUnit": "1K"}, "/memoryUnit"), ({"unknown": 1}, "unknown"),
+                              ({"replicas": {"count": 1}}, "/replicas/count"),
+                              ({"kubeletFolder": "var"}, "/kubeletFolder")):
+            done = helm.run(["template", "cleave"], values=values)
+            self.assertNotEqual(done.returncode, 0, values)
+            self.assertIn(words, done.stderr)
+
+    def test_nodes_with_gpus(self):
+        def pod(**values):
+            return next(each for each in documents(**values)
+                        if each["metadata"]["name"] == "cleave-node" and
+                        each["kind"] == "DaemonSet")["spec"]["template"]["spec"]
+
+        (rule,) = pod()["affinity"]["nodeAffinity"].values()
+        labels = {each["key"] for term in rule["nodeSelectorTerms"]
+                  for each in term["matchExpressions"]}
+        self.assertLessEqual({"cleave.dev/node", "nvidia.com/gpu.present"}, labels)
+        own = {"podAffinity": {}}
+        self.assertEqual(pod(affinity=own)["affinity"], own)
+        self.assertNotIn("affinity", pod(gpuLabels=[]))
+
     def test_each_choice(self):
-        for other, kinds in (({}, 9), ({"dra": True}, 10), ({"extender": False}, 5)):
+        for other, kinds in (({}, 9), ({"dra": DRA}, 10), ({"extender": {"enabled": False}}, 5)):
             objects = documents(**other)
             self.assertEqual(len(objects), kinds)
             inside = {kind for group in KINDS.values() for _, kind, is_in in group if is_in}
@@ -92,7 +158,7 @@ class Chart(unittest.TestCase):
                 self.assertEqual("namespace" in each["metadata"], each["kind"] in inside)
 
     def test_fields(self):
-        for each in documents(dra=True):
+        for each in documents(dra=DRA):
             if each["kind"] != "DaemonSet":
                 continue
             pod = each["spec"]["template"]["spec"]
@@ -113,7 +179,7 @@ class Chart(unittest.TestCase):
         """The rights that the programs use, each by its verb, and no others."""
         roles = {each["metadata"]["name"]: {(r, v) for rule in each["rules"]
                                             for r in rule["resources"] for v in rule["verbs"]}
-                 for each in documents(dra=True) if each["kind"] == "ClusterRole"}
+                 for each in documents(dra=DRA) if each["kind"] == "ClusterRole"}
         self.assertEqual(roles, {
             "cleave-node": {("nodes", "get"), ("nodes", "patch"), ("resourceclaims", "get")} | {
                 ("resourceslices", verb) for verb in ("list", "create", "update", "delete")},
@@ -124,7 +190,7 @@ class Chart(unittest.TestCase):
         self.assertEqual(bare, {("nodes", "patch")})
 
     def test_privileges(self):
-        for container in containers(documents(dra=True)):
+        for container in containers(documents(dra=DRA)):
             context = container["securityContext"]
             with self.subTest(container["name"]):
                 if container["name"] == "agent":
@@ -133,6 +199,7 @@ class Chart(unittest.TestCase):
                 self.assertEqual(context["capabilities"], {"drop": ["ALL"]})
                 self.assertFalse(context["allowPrivilegeEscalation"])
                 self.assertTrue(context["readOnlyRootFilesystem"])
+                self.assertEqual(context["seccompProfile"], {"type": "RuntimeDefault"})
                 self.assertNotIn("privileged", context)
 
     def test_kubectl_takes_them(self):
@@ -143,7 +210,7 @@ class Chart(unittest.TestCase):
         answer = subprocess.run(
             [helm.KUBECTL, "--kubeconfig=/dev/null",
              f"--server=http://127.0.0.1:{server.server_address[1]}", "apply", "--dry-run=client",
-             "--validate=false", "-f", "-"], input=helm.template({"dra": True}), capture_output=True, text=True,
+             "--validate=false", "-f", "-"], input=helm.template({"dra": DRA}), capture_output=True, text=True,
             timeout=60, check=False)
         self.assertEqual(answer.returncode, 0, answer.stderr)
         self.assertEqual(answer.stdout.count("(dry run)"), 10, answer.stdout)
@@ -181,7 +248,7 @@ class AgentSettings(unittest.TestCase):
     def test_they_are_read(self):
         good = self.start(self.of()[0])
         self.assertEqual(good.returncode, 0, good.stderr)
-        bad = self.start(self.of(debts="nobody")[0])
+        bad = self.start(self.of()[0].replace("debts: pod", "debts: nobody"))
         self.assertNotEqual(bad.returncode, 0)
         self.assertIn("'nobody' is none of tenant, container, pod", bad.stderr)
 
@@ -190,27 +257,41 @@ class AgentSettings(unittest.TestCase):
 class Settings(Bed):
     """The settings in the chart, except for its paths, are those that the program reads."""
 
-    def test_they_are_read(self):
+    def serve(self, values):
+        """Starts cleave-kubelet with the chart's settings; returns the node once it is announced."""
         api = ApiServer()
         self.addCleanup(api.close)
         api.nodes["node1"] = {"metadata": {"name": "node1"}}
         config = os.path.join(self.folder, "kubeconfig")
         api.kubeconfig(config)
-        text = next(each["data"]["kubelet.yaml"] for each in documents(dra=True)
+        text = next(each["data"]["kubelet.yaml"] for each in helm.documents(values)
                     if each["kind"] == "ConfigMap")
+        for name in ("/run/cleave-kubelet", "/var/run/cdi", "/var/lib/cleave-labels"):
+            text = text.replace(name, self.folder)
         path = os.path.join(self.folder, "kubelet.yaml")
         with open(path, "w", encoding="utf-8") as file:
-            file.write(text.replace("dra: {modes: false}", "").replace(
-                "/run/cleave-kubelet", self.folder) + "\n".join((
-                "", f"kubelet: {self.kubelet.folder}", f"agent: {self.agent.api}",
-                f"cdi: {self.folder}/cdi", "node: node1", f"kubeconfig: {config}")) + "\n")
+            file.write(text.replace("dra: {modes: false}", "") + "\n".join((
+                "", f"agent: {self.agent.api}", "node: node1", f"kubeconfig: {config}")) + "\n")
         self.kubelet.start()
         self.log_path = os.path.join(self.folder, "bridge.log")
         with open(self.log_path, "ab") as log:
             self.process = subprocess.Popen([bed.PROGRAMS["kubelet"], "--config", path],
                                             stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        self.assertTrue(wait_until(lambda: "annotations" in api.nodes["node1"]["metadata"]),
+                        self.log())
+
+    def test_they_are_read(self):
+        self.serve({"kubeletFolder": self.kubelet.folder, "dra": DRA, "labelsFolder": "/labels"})
         self.assertTrue(self.kubelet.resource("cleave.dev/gpu-share").healthy())
-        self.assertTrue(wait_until(lambda: "annotations" in api.nodes["node1"]["metadata"]))
+
+    def test_off(self):
+        """YAML 1.1 reads `off` as false, in a file of values too."""
+        self.serve(f"undivided: off\nkubeletFolder: {self.kubelet.folder}")
+        self.assertEqual(self.kubelet.registered, {})
+
+    def test_memory_unit(self):
+        self.serve({"undivided": "memory", "memoryUnit": "1G", "kubeletFolder": self.kubelet.folder})
+        self.assertTrue(self.kubelet.resource("cleave.dev/gpu-memory-1gi").healthy())
 
 
 if __name__ == "__main__":

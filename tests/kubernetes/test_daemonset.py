@@ -51,7 +51,7 @@ class DaemonSet(Bed):
         """The container, with the host's folders in the folder of the test."""
         folders = {f"{KUBELET}/{each}": os.path.join(self.kubelet.folder, each)
                    for each in os.listdir(self.kubelet.folder)}
-        made = Container({"extender": False, **values}, name, {
+        made = Container({"extender": {"enabled": False}, **values}, name, {
             **folders, "/run/cleave": os.path.dirname(self.agent.api),
             "/var/run/cdi": self.folder_of("cdi"), "settings": self.folder_of("settings"),
             "empty": self.folder_of("empty"), "/dev": self.devices()})

@@ -1,0 +1,40 @@
+{{- /* YAML 1.1 reads `off` as false. */}}
+{{- define "cleave.undivided" -}}
+{{- if eq (toString .Values.undivided) "false" }}off{{ else }}{{ .Values.undivided }}{{ end }}
+{{- end }}
+
+{{- /* What a pod template has in common; the argument: {of: the part of the values, root}. */}}
+{{- define "cleave.pod" -}}
+{{- with .root.Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .of.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- with .of.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- if .of.affinity }}
+affinity:
+  {{- toYaml .of.affinity | nindent 2 }}
+{{- else if .of.gpuLabels }}
+affinity:
+  nodeAffinity:
+    requiredDuringSchedulingIgnoredDuringExecution:
+      nodeSelectorTerms:
+        {{- range .of.gpuLabels }}
+        - matchExpressions: [{key: {{ . }}, operator: In, values: ["true"]}]
+        {{- end }}
+{{- end }}
+{{- with .of.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{- define "cleave.image" -}}
+image: {{ .Values.image }}
+imagePullPolicy: {{ .Values.imagePullPolicy }}
+{{- end }}
