@@ -25,6 +25,9 @@ KINDS = {
     "apps/v1": [("daemonsets", "DaemonSet", True)],
     "rbac.authorization.k8s.io/v1": [("clusterroles", "ClusterRole", False),
                                      ("clusterrolebindings", "ClusterRoleBinding", False)],
+    "admissionregistration.k8s.io/v1": [
+        ("validatingadmissionpolicies", "ValidatingAdmissionPolicy", False),
+        ("validatingadmissionpolicybindings", "ValidatingAdmissionPolicyBinding", False)],
     "resource.k8s.io/v1": [("deviceclasses", "DeviceClass", False)],
 }
 # The used types of k8s.io/api: their fields, as far as they are used.
@@ -118,12 +121,13 @@ class Chart(unittest.TestCase):
         others = {"undivided": "both", "names": "vendor", "memoryUnit": "1G", "debts": "tenant",
                   "replicas.name": "cleave.dev/other", "imagePullPolicy": "Always",
                   "imagePullSecrets": [{"name": "other"}]}
+        before = helm.template({})
         for path, value in leaves(values):
             with self.subTest(path):
                 changed = others.get(path, another(value))
                 base = {"dra": DRA} if path == "dra.modes" else {}
-                self.assertTrue(helm.template(merged(base, path.split("."), changed)) !=
-                                helm.template(base), "nothing changes")
+                after = helm.template(merged(base, path.split("."), changed))
+                self.assertTrue(after != (helm.template(base) if base else before), "no change")
 
     def test_refused(self):
         for values, words in (({"undivided": "half"}, "/undivided"), ({"dra": True}, "/dra"),
@@ -149,7 +153,7 @@ class Chart(unittest.TestCase):
         self.assertNotIn("affinity", pod(gpuLabels=[]))
 
     def test_each_choice(self):
-        for other, kinds in (({}, 9), ({"dra": DRA}, 10), ({"extender": {"enabled": False}}, 5)):
+        for other, kinds in (({}, 11), ({"dra": DRA}, 14), ({"extender": {"enabled": False}}, 7)):
             objects = documents(**other)
             self.assertEqual(len(objects), kinds)
             inside = {kind for group in KINDS.values() for _, kind, is_in in group if is_in}
@@ -189,6 +193,33 @@ class Chart(unittest.TestCase):
                 for r in rule["resources"] for v in rule["verbs"]}
         self.assertEqual(bare, {("nodes", "patch")})
 
+    def test_own_node(self):
+        """Where tokens tell their node, each change that the role allows is checked."""
+        objects = documents(dra=DRA)
+        policies = {each["metadata"]["name"]: each["spec"] for each in objects
+                    if each["kind"] == "ValidatingAdmissionPolicy"}
+        bound = {each["spec"]["policyName"] for each in objects
+                 if each["kind"] == "ValidatingAdmissionPolicyBinding"
+                 and each["spec"]["validationActions"] == ["Deny"]}
+        self.assertEqual(bound, set(policies))
+        verbs = {"CREATE": {"create"}, "UPDATE": {"update", "patch"}, "DELETE": {"delete"}}
+        checked = {(resource, verb) for spec in policies.values()
+                   for rule in spec["matchConstraints"]["resourceRules"]
+                   for resource in rule["resources"] for operation in rule["operations"]
+                   for verb in verbs[operation]}
+        (role,) = (each for each in objects if each["metadata"]["name"] == "cleave-node" and
+                   each["kind"] == "ClusterRole")
+        for rule in role["rules"]:
+            for verb in set(rule["verbs"]) - {"get", "list"}:
+                self.assertIn((rule["resources"][0], verb), checked)
+        for spec in policies.values():
+            (condition,) = spec["matchConditions"]
+            self.assertIn(f'"system:serviceaccount:{helm.NAMESPACE}:cleave-node"',
+                          condition["expression"])
+        older = helm.documents({"dra": DRA}, "--kube-version=1.29.0")
+        self.assertFalse({each["kind"] for each in older} &
+                         {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"})
+
     def test_privileges(self):
         for container in containers(documents(dra=DRA)):
             context = container["securityContext"]
@@ -213,7 +244,7 @@ class Chart(unittest.TestCase):
              "--validate=false", "-f", "-"], input=helm.template({"dra": DRA}), capture_output=True, text=True,
             timeout=60, check=False)
         self.assertEqual(answer.returncode, 0, answer.stderr)
-        self.assertEqual(answer.stdout.count("(dry run)"), 10, answer.stdout)
+        self.assertEqual(answer.stdout.count("(dry run)"), 14, answer.stdout)
 
 
 @unittest.skipIf(helm.why_not(), helm.why_not())

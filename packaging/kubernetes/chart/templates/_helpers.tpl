@@ -38,3 +38,11 @@ tolerations:
 image: {{ .Values.image }}
 imagePullPolicy: {{ .Values.imagePullPolicy }}
 {{- end }}
+
+{{- define "cleave.nodeOfToken" -}}
+- name: node
+  expression: >-
+    has(request.userInfo.extra) &&
+    "authentication.kubernetes.io/node-name" in request.userInfo.extra ?
+    request.userInfo.extra["authentication.kubernetes.io/node-name"][0] : ""
+{{- end }}
