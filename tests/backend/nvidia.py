@@ -11,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from nvidia_node import Node, brief, expect, names, node, other_process, run
+from nvidia_node import DOUBLES, Node, brief, expect, names, node, other_process, run
 
 MIB = 1 << 20
 DRIVERS = ("r450", "r470", "r580")
@@ -406,6 +406,17 @@ def no_driver():
         it.stop()
 
 
+def driver_root():
+    """The library is in one of the usual folders below another root than the agent's."""
+    for folder in ("usr/lib/x86_64-linux-gnu", "usr/lib64", "lib64"):
+        with tempfile.TemporaryDirectory(prefix="cleave-root-") as root:
+            (Path(root) / folder).mkdir(parents=True)
+            name = "libnvidia-ml.so.1"
+            (Path(root) / folder / name).symlink_to((DOUBLES / "r580" / name).resolve())
+            with node("gpu H100-80GB", driver="none", CLEAVE_DRIVER_ROOT=root) as it:
+                expect(len(it.survey()) == 1, folder)
+
+
 def lost_gpu():
     """A lost GPU hides no other, and its error names a remedy."""
     with node("gpu A100-40GB mig=on\ngpu H100-80GB mig=on") as it:
@@ -467,7 +478,8 @@ def old_driver_sees_what_is_there():
 CASES = (survey_types, silent_while_off, survey_without_mig, numa_node, vgpu_host, every_place,
          full_layouts, refused_places, parts, parts_that_fill, parts_that_fill_are_destroyed,
          holes_and_others, another_has_its_number, holders, names_of_processes, unprivileged,
-         modes, mode_needs_reset, mode_in_use, modes_over_reboot, no_driver, lost_gpu,
+         modes, mode_needs_reset, mode_in_use, modes_over_reboot, no_driver,
+         driver_root, lost_gpu,
          missing_symbols, old_driver_sees_what_is_there)
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ static const char *const environment_prefixes[] = {
 	"RUSTICL_",
 	"ZE_",
 	"LD_LIBRARY_PATH",
+	"CLEAVE_DRIVER_ROOT",
 };
 
 /* Where the loader searches a library name without a path; its own cache is in the key

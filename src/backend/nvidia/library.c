@@ -9,7 +9,11 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#define NAME "libnvidia-ml.so.1"
 
 struct symbol {
 	enum clv_nvidia_ability ability;
@@ -127,10 +131,32 @@ static void find_symbol(struct clv_nvidia_library *library, const struct symbol 
 		library->missing[symbol->ability] = symbol->name;
 }
 
+/* Folders of the driver's libraries below CLEAVE_DRIVER_ROOT, which is where a container
+ * has the host, or the folder into which the driver was installed. */
+static const char *const folders[] = {
+	"usr/lib/x86_64-linux-gnu",
+	"usr/lib/aarch64-linux-gnu",
+	"usr/lib64",
+	"lib64",
+};
+
+static void *open_library(void)
+{
+	const char *root = getenv("CLEAVE_DRIVER_ROOT");
+	void *handle = NULL;
+	char path[512];
+
+	for (size_t i = 0; root && root[0] && !handle && i < CLV_ARRAY_SIZE(folders);
+		i++) {
+		snprintf(path, sizeof(path), "%.400s/%s/" NAME, root, folders[i]);
+		handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	}
+	return handle ? handle : dlopen(NAME, RTLD_NOW | RTLD_LOCAL);
+}
+
 int clv_nvidia_library_open(struct clv_nvidia_library *ret, struct clv_error *err)
 {
-	struct clv_nvidia_library library = {
-		.handle = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL)};
+	struct clv_nvidia_library library = {.handle = open_library()};
 	int r;
 
 	if (!library.handle)
