@@ -37,6 +37,7 @@ class Specification(Machine):
         mounts = {each["containerPath"]: each["hostPath"]
                   for each in spec["devices"][0]["containerEdits"]["mounts"]}
         self.assertEqual(mounts["/run/cleave"], os.path.dirname(chat["socket"]))
+        self.assertIn("NVIDIA_VISIBLE_DEVICES=void", spec["containerEdits"]["env"])
         self.reserve("7b", "--share", "0.1")
         self.assertEqual(self.spec()["cdiVersion"], "0.5.0", "names that begin with a digit")
 

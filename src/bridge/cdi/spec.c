@@ -122,15 +122,16 @@ static json_t *device_of(
 	return json_pack("{s:s,s:o}", "name", name, "containerEdits", edits);
 }
 
-/* Edits that are made once for a container, for all its devices. */
+/* Edits that are made once for a container, for all its devices.  NVIDIA's runtime would
+ * add all GPUs to a container whose image asks for them, as those of CUDA do. */
 static json_t *common_edits(const struct clv_cdi_host *host)
 {
-	return json_pack("{s:[s,s,s],s:[o],s:[{s:s,s:s,s:[s]}]}", "env",
+	return json_pack("{s:[s,s,s,s],s:[o],s:[{s:s,s:s,s:[s]}]}", "env",
 		"CLEAVE_LEASE=" CLV_CDI_SOCKET_FOLDER "/lease.sock",
 		"OPENCL_LAYERS=" OPENCL_IN_CONTAINER,
-		"OCL_ICD_LAYERS=" OPENCL_IN_CONTAINER, "mounts",
-		mount(host->gates, CLV_CDI_GATES), "hooks", "hookName", "createContainer",
-		"path", host->hook, "args", "cleave-cdi-hook");
+		"OCL_ICD_LAYERS=" OPENCL_IN_CONTAINER, "NVIDIA_VISIBLE_DEVICES=void",
+		"mounts", mount(host->gates, CLV_CDI_GATES), "hooks", "hookName",
+		"createContainer", "path", host->hook, "args", "cleave-cdi-hook");
 }
 
 /* A device's name may begin with a digit since 0.5.0 (SPEC.md, "Released versions"). */
