@@ -33,6 +33,8 @@ class Container:
         for mount in self.spec["volumeMounts"]:
             source = self.source_of(volumes[mount["name"]])
             mode = "ro" if mount.get("readOnly") else "rw"
+            if mount.get("mountPropagation") == "HostToContainer":
+                mode += ",rslave"
             yield f"--volume={source}:{mount['mountPath']}:{mode}"
 
     def privileges(self):

@@ -38,7 +38,7 @@ FIELDS = {
                   "livenessProbe", "startupProbe", "resources", "volumeMounts"},
     "securityContext": {"privileged", "allowPrivilegeEscalation", "readOnlyRootFilesystem",
                         "capabilities", "runAsNonRoot", "runAsUser", "seccompProfile"},
-    "mount": {"name", "mountPath", "readOnly"},
+    "mount": {"name", "mountPath", "readOnly", "mountPropagation"},
     "toleration": {"key", "operator", "effect"},
 }
 

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The containers of the chart's DaemonSet start and work with what the chart gives to them.
 
-usage: test_daemonset.py CLEAVE-KUBELET CLEAVED CLEAVE [unittest arguments]"""
+usage: test_daemonset.py CLEAVE-KUBELET CLEAVED CLEAVE NVML-DOUBLES [unittest arguments]"""
 import json
 import os
+import shutil
 import sys
 import unittest
 
@@ -20,6 +21,7 @@ from trees import Tree  # noqa: E402
 
 SHARE = "cleave.dev/gpu-share"
 KUBELET = "/var/lib/kubelet"
+DOUBLES = sys.argv.pop(4)
 
 
 @unittest.skipIf(helm.why_not(), helm.why_not())
@@ -32,6 +34,7 @@ class DaemonSet(Bed):
         self.podman = podman.Podman()
         self.addCleanup(self.podman.close)
         self.kubelet.start()
+        self.runtime = os.path.dirname(self.agent.api)
 
     def folder_of(self, name):
         path = os.path.join(self.folder, name)
@@ -52,40 +55,61 @@ class DaemonSet(Bed):
         folders = {f"{KUBELET}/{each}": os.path.join(self.kubelet.folder, each)
                    for each in os.listdir(self.kubelet.folder)}
         made = Container({"extender": {"enabled": False}, **values}, name, {
-            **folders, "/run/cleave": os.path.dirname(self.agent.api),
+            **folders, "/run/cleave": self.runtime, "/var/lib/cleave": self.folder_of("state"),
+            "/": self.folder_of("driver"),
             "/var/run/cdi": self.folder_of("cdi"), "settings": self.folder_of("settings"),
             "empty": self.folder_of("empty"), "/dev": self.devices()})
-        with open(os.path.join(self.folder, "settings/kubelet.yaml"), "w",
-                  encoding="utf-8") as file:
-            file.write(made.settings("kubelet.yaml"))
+        for each in ("kubelet.yaml", "cleaved.yaml"):
+            with open(os.path.join(self.folder, "settings", each), "w", encoding="utf-8") as file:
+                file.write(made.settings(each))
         return made
 
-    def start(self, container):
+    def start(self, container, *options):
         """Starts the container, and returns its name."""
         name = f"cleave-{container.spec['name']}-{os.getpid()}"
         program, *arguments = container.spec["command"]
         self.podman.started.append(name)
         done = self.podman.call(
             "run", "--detach", "--name", name, *self.podman.options((), "/:O")[:-2],
-            *container.options(), "--rootfs", "/:O", self.program(program), *arguments)
+            *container.options(), *options, "--rootfs", "/:O", self.program(program), *arguments)
         self.assertEqual(done.returncode, 0, done.stderr)
         return name
 
-    def program(self, name):
+    @staticmethod
+    def program(name):
         return bed.PROGRAMS[name.removeprefix("cleave-")]
 
     def test_kubelet_serves(self):
         container = self.container("kubelet")
         name = self.start(container)
         self.assertEqual(len(self.kubelet.resource(SHARE).healthy()), 100)
+        self.check_probes(container, name)
+
+    def check_probes(self, container, name):
         for kind in ("livenessProbe", "readinessProbe"):
             program, *arguments = container.spec[kind]["exec"]["command"]
             self.assertTrue(bed.wait_until(lambda: self.podman.inside(
                 name, self.program(program), *arguments).returncode == 0), kind)
 
+    def test_agent_finds_the_driver(self):
+        """The agent of the pod uses the library below the root of the driver."""
+        self.runtime = self.folder_of("run")
+        container = self.container("agent")
+        library = os.path.join(self.folder_of("driver/usr/lib64"), "libnvidia-ml.so.1")
+        shutil.copy(os.path.join(DOUBLES, "r580/libnvidia-ml.so.1"), library)
+        node = self.folder_of("node")
+        with open(os.path.join(node, "node"), "w", encoding="utf-8") as file:
+            file.write("gpu H100-80GB\n")
+        name = self.start(container, f"--env=CLV_NVML_DOUBLE={node}")
+        self.check_probes(container, name)
+        done = self.podman.inside(name, bed.PROGRAMS["cleave"], "devices", "-o", "json",
+                                  "--socket=/run/cleave/api.sock")
+        models = [each["model"] for each in json.loads(done.stdout)["items"]]
+        self.assertIn("NVIDIA H100 80GB HBM3", models)
+
 
 class Amd(DaemonSet):
-    test_kubelet_serves = None
+    test_kubelet_serves = test_agent_finds_the_driver = None
 
     def setUp(self):
         tree = self.enterContext(Tree())
