@@ -34,15 +34,51 @@ class TcpCase(WebCase):
     def make_tls(self):
         return {}
 
-    def raw(self, *lines):
+    def raw(self, *lines, path="/v1/version", method="GET"):
         """Sends a request with these header lines: (status, whole answer)."""
         with socket.create_connection(("127.0.0.1", self.port), 5) as s:
-            s.sendall("\r\n".join(["GET /v1/version HTTP/1.1", "Host: x", "Connection: close",
+            s.sendall("\r\n".join([f"{method} {path} HTTP/1.1", "Host: x", "Connection: close",
                                    *lines, "", ""]).encode("latin-1"))
             text = b""
             while part := s.recv(65536):
                 text += part
         return int(text.split()[1]), text.decode()
+
+
+class ViewerOfTheSettings(TcpCase):
+    """A token that the agents of several machines may have."""
+    secret = "clv_viewer_" + "0123456789abcdef" * 2
+
+    def make_tls(self):
+        self.path = os.path.join(self.files, "viewer")
+        self.put(self.secret)
+        return {"viewer": self.path}
+
+    def put(self, text):
+        with open(self.path, "w", encoding="utf-8") as file:
+            file.write(text + "\n")
+
+    def status(self, secret, path="/v1/version", method="GET"):
+        return self.raw(f"Authorization: Bearer {secret}", path=path, method=method)[0]
+
+    def test_what_it_may(self):
+        self.assertEqual(self.status(self.secret, "/metrics"), 200)
+        self.assertEqual(self.status(self.secret, "/v1/tokens"), 403)
+        self.assertEqual(self.status(self.secret, "/v1/devices/gpu0/cordon", "POST"), 403)
+        for text in (self.secret[:-1], self.secret + "0", "clv_viewer_", "clv_viewer",
+                     self.secret.replace("viewer", "other")):
+            self.assertEqual(self.status(text, "/metrics"), 401, text)
+
+    def test_another_secret(self):
+        other = self.secret[::-1].replace("_", "")[:32]
+        self.put("clv_viewer_" + other)
+        self.assertEqual(self.agent.request("POST", "/v1/reload")[0], 204)
+        self.assertEqual(self.status(self.secret), 401)
+        self.assertEqual(self.status("clv_viewer_" + other), 200)
+        for text in ("clv_viewer_short", "x" * 60, ""):
+            self.put(text)
+            self.assertNotEqual(self.agent.request("POST", "/v1/reload")[0], 204)
+        self.assertEqual(self.status("clv_viewer_" + other), 200)
 
 
 class Tokens(TcpCase):

@@ -28,6 +28,8 @@
 #define HANG_NS (60 * CLV_NS_PER_S)
 #define EVERY_S 2u
 #define EVERY_MAX_S 3600u
+#define VIEWER "clv_viewer_"
+#define SECRET_LEAST 32u
 
 #define MAP(fields, value, into, err) \
 	clv_yaml_read_map(value, fields, CLV_ARRAY_SIZE(fields), into, err)
@@ -377,11 +379,37 @@ static int read_tenants(struct clv_yaml_value value, void *into, struct clv_erro
 
 /* The network. */
 
+/* The token is read here, so that a reload reads the file again. */
+static int read_viewer_token(
+	struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	char path[CLV_CONFIG_TEXT_MAX];
+	_cleanup_free_ char *text = NULL;
+	struct clv_error why = {};
+	int r = read_path(value, path, err);
+
+	if (r < 0)
+		return r;
+	r = clv_file_read_all(path, CLV_CONFIG_TEXT_MAX - 1, &text, NULL, &why);
+	if (r < 0)
+		return clv_yaml_fail(value, err, r, "%s", why.msg);
+	text[strcspn(text, " \t\r\n")] = '\0';
+	if (strncmp(text, VIEWER, strlen(VIEWER)) != 0 ||
+		strlen(text) < strlen(VIEWER) + SECRET_LEAST)
+		return clv_yaml_fail(value, err, -EINVAL,
+			"%.100s has no token: write " VIEWER
+			" and at least 32 random letters and digits",
+			path);
+	snprintf(into, CLV_CONFIG_TEXT_MAX, "%s", text + strlen(VIEWER));
+	return 0;
+}
+
 static const struct clv_yaml_field listen_fields[] = {
 	{"address", read_address, false, offsetof(struct clv_config, address)},
 	{"port", read_port, true, offsetof(struct clv_config, port)},
 	{"certificate", read_path, false, offsetof(struct clv_config, certificate)},
 	{"key", read_path, false, offsetof(struct clv_config, key)},
+	{"viewer", read_viewer_token, false, offsetof(struct clv_config, viewer_secret)},
 };
 
 static bool is_loopback(const char *address)

@@ -71,7 +71,9 @@ struct clv_config {
 	uint16_t port;
 	char certificate[CLV_CONFIG_TEXT_MAX]; /* PEM files; "": no TLS */
 	char key[CLV_CONFIG_TEXT_MAX];
-	char (*origins)[CLV_CONFIG_TEXT_MAX]; /* web origins that may call the API */
+	char viewer_secret[CLV_CONFIG_TEXT_MAX]; /* of the token clv_viewer_SECRET;
+						    "": there is none */
+	char (*origins)[CLV_CONFIG_TEXT_MAX];    /* web origins that may call the API */
 	size_t n_origins;
 	struct clv_config_subject *admins, *viewers;
 	size_t n_admins, n_viewers;
