@@ -19,9 +19,14 @@ import helm
 from api_server import ApiServer
 from bed import Bed, wait_until
 from helm import containers
+from test_tokens import make_certificate
 
 KINDS = {
-    "v1": [("serviceaccounts", "ServiceAccount", True), ("configmaps", "ConfigMap", True)],
+    "v1": [("serviceaccounts", "ServiceAccount", True), ("configmaps", "ConfigMap", True),
+           ("services", "Service", True)],
+    "monitoring.coreos.com/v1": [("servicemonitors", "ServiceMonitor", True),
+                                 ("podmonitors", "PodMonitor", True)],
+    "networking.k8s.io/v1": [("networkpolicies", "NetworkPolicy", True)],
     "apps/v1": [("daemonsets", "DaemonSet", True)],
     "rbac.authorization.k8s.io/v1": [("clusterroles", "ClusterRole", False),
                                      ("clusterrolebindings", "ClusterRoleBinding", False)],
@@ -34,8 +39,9 @@ KINDS = {
 FIELDS = {
     "pod": {"serviceAccountName", "priorityClassName", "hostPID", "hostNetwork", "nodeSelector",
             "affinity", "tolerations", "initContainers", "containers", "volumes"},
-    "container": {"name", "image", "imagePullPolicy", "command", "env", "securityContext", "readinessProbe",
-                  "livenessProbe", "startupProbe", "resources", "volumeMounts"},
+    "container": {"name", "image", "imagePullPolicy", "command", "env", "ports",
+                  "securityContext", "readinessProbe", "livenessProbe", "startupProbe",
+                  "resources", "volumeMounts"},
     "securityContext": {"privileged", "allowPrivilegeEscalation", "readOnlyRootFilesystem",
                         "capabilities", "runAsNonRoot", "runAsUser", "seccompProfile"},
     "mount": {"name", "mountPath", "readOnly", "mountPropagation"},
@@ -44,13 +50,17 @@ FIELDS = {
 
 
 DRA = {"enabled": True}
+METRICS = {"tlsSecret": "tls", "tokenSecret": "viewer", "serviceMonitor": True,
+           "podMonitor": True}
+EVERYTHING = {"dra": DRA, "metrics": METRICS, "networkPolicy": {"enabled": True}}
+GROUPS = ("dra", "extender", "metrics", "networkPolicy", "replicas", "resources")
 
 
 def leaves(values, prefix=""):
     """(path, value) of each value; objects that users fill in are values."""
     for key, value in values.items():
         path = prefix + key
-        if isinstance(value, dict) and path in ("dra", "extender", "replicas", "resources"):
+        if isinstance(value, dict) and path in GROUPS:
             yield from leaves(value, path + ".")
         else:
             yield path, value
@@ -119,13 +129,21 @@ class Chart(unittest.TestCase):
         with open(os.path.join(helm.CHART, "values.yaml"), encoding="utf-8") as file:
             values = yaml.safe_load(file)
         others = {"undivided": "both", "names": "vendor", "memoryUnit": "1G", "debts": "tenant",
-                  "replicas.name": "cleave.dev/other", "imagePullPolicy": "Always",
+                  "replicas.name": "cleave.dev/other", "metrics.interval": "1m",
+                  "imagePullPolicy": "Always",
                   "imagePullSecrets": [{"name": "other"}]}
+        bases = {"dra.modes": {"dra": DRA}, "networkPolicy.from": {
+            "metrics": METRICS, "networkPolicy": {"enabled": True}},
+            **{f"metrics.{name}": {"metrics": METRICS}
+               for name in ("port", "interval", "labels", "tlsConfig")},
+            "metrics.tokenSecret": {"metrics": {"tlsSecret": "tls"}},
+            **{f"metrics.{name}": {"metrics": {"tlsSecret": "tls", "tokenSecret": "viewer"}}
+               for name in ("serviceMonitor", "podMonitor")}}
         before = helm.template({})
         for path, value in leaves(values):
             with self.subTest(path):
                 changed = others.get(path, another(value))
-                base = {"dra": DRA} if path == "dra.modes" else {}
+                base = bases.get(path, bases.get(path.split(".")[0], {}))
                 after = helm.template(merged(base, path.split("."), changed))
                 self.assertTrue(after != (helm.template(base) if base else before), "no change")
 
@@ -133,6 +151,7 @@ class Chart(unittest.TestCase):
         for values, words in (({"undivided": "half"}, "/undivided"), ({"dra": True}, "/dra"),
                               ({"memoryUnit": "1K"}, "/memoryUnit"), ({"unknown": 1}, "unknown"),
                               ({"replicas": {"count": 1}}, "/replicas/count"),
+                              ({"metrics": {"podMonitor": True}}, "tlsSecret and tokenSecret"),
                               ({"kubeletFolder": "var"}, "/kubeletFolder")):
             done = helm.run(["template", "cleave"], values=values)
             self.assertNotEqual(done.returncode, 0, values)
@@ -153,7 +172,8 @@ class Chart(unittest.TestCase):
         self.assertNotIn("affinity", pod(gpuLabels=[]))
 
     def test_each_choice(self):
-        for other, kinds in (({}, 11), ({"dra": DRA}, 14), ({"extender": {"enabled": False}}, 7)):
+        for other, kinds in (({}, 11), ({"dra": DRA}, 14), ({"extender": {"enabled": False}}, 7),
+                             (EVERYTHING, 18)):
             objects = documents(**other)
             self.assertEqual(len(objects), kinds)
             inside = {kind for group in KINDS.values() for _, kind, is_in in group if is_in}
@@ -162,7 +182,7 @@ class Chart(unittest.TestCase):
                 self.assertEqual("namespace" in each["metadata"], each["kind"] in inside)
 
     def test_fields(self):
-        for each in documents(dra=DRA):
+        for each in documents(**EVERYTHING):
             if each["kind"] != "DaemonSet":
                 continue
             pod = each["spec"]["template"]["spec"]
@@ -241,10 +261,10 @@ class Chart(unittest.TestCase):
         answer = subprocess.run(
             [helm.KUBECTL, "--kubeconfig=/dev/null",
              f"--server=http://127.0.0.1:{server.server_address[1]}", "apply", "--dry-run=client",
-             "--validate=false", "-f", "-"], input=helm.template({"dra": DRA}), capture_output=True, text=True,
+             "--validate=false", "-f", "-"], input=helm.template(EVERYTHING), capture_output=True, text=True,
             timeout=60, check=False)
         self.assertEqual(answer.returncode, 0, answer.stderr)
-        self.assertEqual(answer.stdout.count("(dry run)"), 14, answer.stdout)
+        self.assertEqual(answer.stdout.count("(dry run)"), 18, answer.stdout)
 
 
 @unittest.skipIf(helm.why_not(), helm.why_not())
@@ -275,6 +295,25 @@ class AgentSettings(unittest.TestCase):
         self.assertIn({"name": "settings", "mountPath": "/etc/cleave", "readOnly": True},
                       agent["volumeMounts"])
         self.assertEqual(agent["command"], ["cleaved", "--system", "--foreground"])
+
+    def test_metrics(self):
+        """With its secrets the agent takes the settings."""
+        text = self.of(metrics=METRICS)[0]
+        with tempfile.TemporaryDirectory(prefix="clv-") as folder:
+            certificate, key = make_certificate(folder, "tls")
+            token, path = (os.path.join(folder, name) for name in ("viewer", "cleaved.yaml"))
+            with open(token, "w", encoding="utf-8") as file:
+                file.write("clv_viewer_" + 32 * "a")
+            for name, here in (("/etc/cleave-tls/tls.crt", certificate),
+                               ("/etc/cleave-tls/tls.key", key),
+                               ("/etc/cleave-viewer/token", token)):
+                self.assertIn(name, text)
+                text = text.replace(name, here)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+            done = subprocess.run([bed.PROGRAMS["cleaved"], "--check", f"--config={path}"],
+                                  capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_they_are_read(self):
         good = self.start(self.of()[0])

@@ -46,3 +46,14 @@ imagePullPolicy: {{ .Values.imagePullPolicy }}
     "authentication.kubernetes.io/node-name" in request.userInfo.extra ?
     request.userInfo.extra["authentication.kubernetes.io/node-name"][0] : ""
 {{- end }}
+
+{{- define "cleave.scrape" -}}
+port: api
+path: /metrics
+scheme: https
+interval: {{ .Values.metrics.interval }}
+tlsConfig:
+  {{- toYaml .Values.metrics.tlsConfig | nindent 2 }}
+authorization:
+  credentials: {name: {{ .Values.metrics.tokenSecret }}, key: token}
+{{- end }}
