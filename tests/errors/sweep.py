@@ -184,7 +184,7 @@ class Judge:
             yield f"the neighbour: {outcome.steps}"
 
     def of_work(self, outcome, symbol, code):
-        may_wait = (symbol, code) in self.unready
+        may_wait = (symbol, code) in self.unready or symbol in self.captures
         for i, (entered, done, taken) in enumerate(outcome.drained, 1):
             if entered != done and not (may_wait and i < len(outcome.drained)):
                 yield f"{entered} submissions went in, {done} are known to be complete"

@@ -59,7 +59,9 @@ KEEPS = {
     # Of which the gate has one of its own for that, beside blocking streams of the program.
     "cuStreamCreate": ("free",),
 }
-COMMON = {"unready": [("cuEventQuery", 600)],
+# A capture that never ends takes the launches of its stream, and no marker is possible in the legacy
+# stream meanwhile.
+COMMON = {"unready": [("cuEventQuery", 600)], "captures": ["cuStreamEndCapture"],
           "changes": {"cuThreadExchangeStreamCaptureMode": "mode-of-capturing"}}
 JUDGES = {
     "plain": sweep.Judge(ANSWERS, KEEPS, **COMMON),

@@ -31,7 +31,7 @@ PROGRAMS = ("src/agent/cleaved", "src/cli/cleave", "src/gate/libcleave-opencl.so
 # Found beside the programs, through their run path.
 OWN_LIBRARIES = ("src/client/libcleave.so.0",)
 LIBRARIES = "build/lib"
-FILES = ("dev", "web/dev.sh", "LICENSE", "bench/*.py", "bench/targets.tsv", "tests/gpu/*.py",
+FILES = ("dev", "tests/dev.sh", "web/dev.sh", "LICENSE", "bench/*.py", "bench/targets.tsv", "tests/gpu/*.py",
          "tests/gpu/*.sh", "tests/gpu/cuda.tsv", "tests/integration/harness.py",
          "src/backend/nvidia/library.c", "docs/gpu-verification.md")
 OF_GLIBC = re.compile(r"(ld-linux.*|linux-vdso|lib(c|m|dl|rt|pthread|resolv|util|anl|mvec|nsl"

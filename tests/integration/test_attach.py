@@ -140,7 +140,8 @@ class Attach(Case):
             self.assertEqual(len(children - before), 1)
             self.assertLess(before, children)
         self.agent.request("DELETE", "/v1/leases/b")
-        self.assertEqual(len(children - self.helpers("cleaved-files")), 1)
+        # A killed child is there until the kernel has ended it.
+        self.assertTrue(wait_until(lambda: len(children - self.helpers("cleaved-files")) == 1))
 
     def test_child_that_is_killed(self):
         """Also when it has been asked: no file is lost."""
