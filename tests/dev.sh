@@ -106,11 +106,12 @@ show_trouble() {
 	echo "    ($2: the whole output is in $1/meson-logs/dev-$2.txt)"
 }
 
-# The names of a build's unit and fuzz tests that match a pattern, but the long one of two.
+# The names of a build's unit and fuzz tests that match a pattern, but the long one of two, and the
+# benches' own, which is in Python.
 tests_named() {
 	meson test -C "$1" --list --suite unit --suite fuzz --no-suite slow 2>/dev/null |
-		sed -n 's|^.* / ||p' | grep -E "$2" | grep -v -e '-races$' -e '^agent-explore-6$' |
-		tr '\n' ' '
+		sed -n 's|^.* / ||p' | grep -E "$2" |
+		grep -vE -e '-races$|^agent-explore-6$|^bench-selftest$' | tr '\n' ' '
 }
 
 # run_bench [OPTION...] NAME...: a figure that misses its target is a failed test, unless it was
@@ -235,8 +236,13 @@ report_models() {
 
 # launch_background OPTION: in a shell of its own, whose variables others do not see.
 launch_background() {
-	[ -z "$all" ] || export CLEAVE_SLOW_TESTS=1
-	launch_tests parts "$BUILDDIR" --no-rebuild "$1" \
+	# In the check those that valgrind can run are run with the sanitizers only.
+	without=memory
+	[ -z "$all" ] || {
+		export CLEAVE_SLOW_TESTS=1
+		without=exclusive
+	}
+	launch_tests parts "$BUILDDIR" --no-rebuild "$1" --no-suite "$without" \
 		--suite unit --suite fuzz --suite lint --no-suite exclusive
 	[ -z "$has_web" ] || {
 		launch_web unit test

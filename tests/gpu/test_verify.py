@@ -25,6 +25,7 @@ import pack  # noqa: E402
 import worlds  # noqa: E402
 from case import Case, layout, main  # noqa: E402
 from findings import Findings  # noqa: E402
+from slow import slow  # noqa: E402
 from trees import Tree  # noqa: E402
 
 CHANGES = ("Set", "Create", "Destroy", "Clear", "Reset", "Enable", "Disable", "Modify", "Remove",
@@ -160,6 +161,7 @@ class Unreadable(Verified):
         self.assertIn("Insufficient Permissions", "\n".join(unread))
         self.assertTrue([line for line in unread if "GPU 0, 1g.5gb: starts" in line])
 
+    @slow
     def test_functions_that_refuse(self):
         """One after the other, as a sandbox may refuse them."""
         for code in (3, 4, 999):
@@ -280,6 +282,7 @@ class Packed(Verified):
             self.assertGreater(n, 20)
 
     @unittest.skipUnless(shutil.which("bwrap"), "there is no bwrap")
+    @slow
     def test_glibc_is_all_that_it_needs_of_the_machine(self):
         """Every packed program is loaded in a root that has only the pack and glibc."""
         with tempfile.TemporaryDirectory() as folder:

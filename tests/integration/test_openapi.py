@@ -4,7 +4,7 @@
 answers, every answer conforms to it, and so does the answer to every random request that is
 generated from it.
 
-CLEAVE_REQUESTS=N: the number of random requests (6000).  CLEAVE_SEED: another seed.
+CLEAVE_REQUESTS=N: the number of random requests (2000).  CLEAVE_SEED: another seed.
 """
 import os
 import random
@@ -16,7 +16,7 @@ from harness import PATIENCE_S, main, wait_until
 from measured import bound
 from web_client import WebCase
 
-REQUESTS = int(os.environ.get("CLEAVE_REQUESTS", "6000"))
+REQUESTS = int(os.environ.get("CLEAVE_REQUESTS", "2000"))
 SEED = int(os.environ.get("CLEAVE_SEED", "1"))
 LAYOUT = ("version: 1\ndevices:\n  - select: {index: %d}\n    mig: on\n"
           "    partitions: [{profile: 1g.5gb, count: 2}]\n")

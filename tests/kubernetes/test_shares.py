@@ -17,7 +17,7 @@ from bed import Bed, wait_until
 from kubelet import Refused, plugin_pb
 
 SHARE, MEMORY = "cleave.dev/gpu-share", "cleave.dev/gpu-memory-64mi"
-PODS = int(os.environ.get("CLEAVE_PODS", "500"))
+PODS = int(os.environ.get("CLEAVE_PODS", "200"))
 
 
 class SharesBed(Bed):
