@@ -154,20 +154,7 @@ static void live_on(struct block *block)
 	block->again++;
 }
 
-int dcu_pool_take_again(uint64_t address)
-{
-	struct block block;
-	int r;
-
-	if (!dcu_block_find(address, &block) || !block.is_freed)
-		return DCU_INVALID_VALUE;
-	r = charge(block.pool, block.taken);
-	if (!r)
-		dcu_block_change(address, live_on);
-	return r;
-}
-
-int dcu_pool_take_at(struct pool *p, struct ctx *ctx, size_t bytes, uint64_t address)
+static int take_at(struct pool *p, struct ctx *ctx, size_t bytes, uint64_t address)
 {
 	struct block block = {.address = address,
 		.bytes = bytes,
@@ -188,6 +175,26 @@ int dcu_pool_take_at(struct pool *p, struct ctx *ctx, size_t bytes, uint64_t add
 		uncharge(p, block.taken);
 	else
 		dcu_block_add(&block);
+	return r;
+}
+
+/* Held while a freed block is taken again, or goes. */
+static pthread_mutex_t again_lock = PTHREAD_MUTEX_INITIALIZER;
+
+int dcu_pool_take_at(struct pool *p, struct ctx *ctx, size_t bytes, uint64_t address)
+{
+	struct block block;
+	int r = DCU_INVALID_VALUE;
+
+	pthread_mutex_lock(&again_lock);
+	if (!dcu_block_find(address, &block)) {
+		r = take_at(p, ctx, bytes, address);
+	} else if (block.is_freed) {
+		r = charge(block.pool, block.taken);
+		if (!r)
+			dcu_block_change(address, live_on);
+	}
+	pthread_mutex_unlock(&again_lock);
 	return r;
 }
 
@@ -217,21 +224,30 @@ static void had_again(struct block *block)
 	block->again -= block->again > 0;
 }
 
-static void drop_block(void *user)
+static void drop_freed(uint64_t address)
 {
-	struct block *block = user, gone;
+	struct block gone;
 
-	if (!dcu_block_find(block->address, &gone))
+	if (!dcu_block_find(address, &gone))
 		return;
 	if (gone.again) {
-		dcu_block_change(block->address, had_again);
+		dcu_block_change(address, had_again);
 		return;
 	}
-	dcu_block_remove(block->address, &gone);
+	dcu_block_remove(address, &gone);
 	if (gone.kind == DCU_BLOCK_POOL)
 		drop(&gone);
 	else
 		dcu_block_free(&gone);
+}
+
+static void drop_block(void *user)
+{
+	struct block *block = user;
+
+	pthread_mutex_lock(&again_lock);
+	drop_freed(block->address);
+	pthread_mutex_unlock(&again_lock);
 }
 
 static void mark_freed(struct block *block)

@@ -18,10 +18,9 @@ struct pool {
 struct pool *dcu_pool_of(struct device *device);
 /* Allocates a block of the pool and adds it to the table. */
 int dcu_pool_take(struct pool *pool, struct ctx *ctx, size_t bytes, struct block *ret);
-/* The same at an address of the caller's. */
+/* The same at an address of the caller's, or of a block that a stream has yet to free: it
+   is reused, behind that free. */
 int dcu_pool_take_at(struct pool *pool, struct ctx *ctx, size_t bytes, uint64_t address);
-/* Reuses a block that the stream has yet to free, behind that free. */
-int dcu_pool_take_again(uint64_t address);
 /* Returns a block that was removed from the table. */
 void dcu_pool_give(const struct block *block);
 /* Frees in the stream's order. */

@@ -150,11 +150,10 @@ static int run_alloc(struct run *run, const struct node *n)
 	struct block block;
 	int r = 0;
 
-	if (!dcu_block_find(a->address, &block))
-		return dcu_pool_take_at(pool, run->stream->ctx, a->bytes, a->address);
-	if (!block.is_freed && run->flags & DCU_INSTANTIATE_AUTO_FREE)
+	if (run->flags & DCU_INSTANTIATE_AUTO_FREE &&
+		dcu_block_find(a->address, &block) && !block.is_freed)
 		r = run_free(run, a->address);
-	return r ? r : dcu_pool_take_again(a->address);
+	return r ? r : dcu_pool_take_at(pool, run->stream->ctx, a->bytes, a->address);
 }
 
 static int run_condition(struct run *run, const struct node *n)
