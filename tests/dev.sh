@@ -275,7 +275,7 @@ verb_check() {
 	say "test parts, address,undefined and the console, in the background"
 	launch_background "$slow" &
 	background=$!
-	run_tests programs "$BUILDDIR" --no-rebuild "$slow" --num-processes $((4 * JOBS)) \
+	run_tests programs "$BUILDDIR" --no-rebuild "$slow" --num-processes $((3 * JOBS)) \
 		--no-suite unit --no-suite model --no-suite fuzz --no-suite lint --no-suite measured \
 		--no-suite exclusive
 	wait "$background" || true
