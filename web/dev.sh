@@ -37,6 +37,8 @@ report_web() {
 	passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skip))
 	[ "$bad" = 0 ] || {
 		grep -A 25 -E '^ *not ok ' "$log" | head -n 60
+		# Where the file failed and no test of it did, only these lines say why.
+		grep -E '^# ' "$log" | grep -v -E '^# (Subtest|[a-z_]+ [0-9.]+$)' | tail -n 30
 		echo "    ($1: all of it is in $log)"
 	}
 	took=$(($(cat "$BUILDDIR/web-$1.ended") - $(cat "$BUILDDIR/web-$1.began")))

@@ -123,7 +123,8 @@ export class Agent {
   async end(): Promise<void> {
     await Promise.all(this.holders.map(endHolder));
     await this.stop();
-    rmSync(this.folder, { recursive: true, force: true });
+    /* A program of a lease that ended a moment ago may still remove its own files. */
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   }
 
   /* A program that does nothing, in a lease. */
@@ -144,6 +145,9 @@ export class Agent {
   waiting(): ChildProcess {
     const shell = spawn("sh", ["-c", 'read -r line && eval "exec $line"'],
       { stdio: ["pipe", "pipe", "ignore"] });
+    /* What is written to a shell that has ended is lost; an error without a listener would end
+     * all tests. */
+    shell.stdin.on("error", (error) => console.error(`a holder's input: ${error.message}`));
     this.holders.push(shell);
     return shell;
   }

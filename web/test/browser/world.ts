@@ -48,10 +48,22 @@ export async function bridge(to: Agent, options: Partial<Options> = {}): Promise
   return made;
 }
 
+/* All of them, since one that is left would keep this process.  Node does not print why a
+ * hook of the whole file failed. */
+async function endAll(what: string, each: (() => Promise<void>)[]): Promise<boolean> {
+  const ends = await Promise.allSettled(each.map((end) => end()));
+  const failed = ends.filter((end) => end.status === "rejected");
+  for (const end of failed) console.error(`cannot end ${what}:`, end.reason);
+  return failed.length === 0;
+}
+
 after(async () => {
-  await (await started)?.close();
-  for (const each of bridges) await each.close();
-  for (const each of agents) await each.end();
+  const good = [
+    await endAll("the browser", [async () => (await started)?.close()]),
+    await endAll("a bridge", bridges.map((each) => () => each.close())),
+    await endAll("an agent", agents.map((each) => () => each.end())),
+  ];
+  assert.ok(good.every(Boolean), "something could not be ended");
 });
 
 /* Ends a test with what the page wrote or threw meanwhile. */
