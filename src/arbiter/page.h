@@ -41,7 +41,6 @@ enum clv_phase {
 /* The phase word: the phase in the low two bits, the turn's number above, so that one
  * load gives both and a waiter sees every change. */
 #define CLV_PHASE_OF(word) ((enum clv_phase)((word)&3u))
-#define CLV_TURN_OF(word) ((word) >> 2)
 #define CLV_PHASE_WORD(turn, phase) (((uint32_t)(turn) << 2) | (uint32_t)(phase))
 
 #define CLV_HEARTBEAT_NS UINT64_C(16000000)

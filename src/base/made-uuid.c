@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/made-uuid.h"
 
+#include "base/hash.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -12,23 +13,14 @@ void clv_uuid_format(const unsigned char id[16], char ret[CLV_UUID_LENGTH + 1])
 		id[10], id[11], id[12], id[13], id[14], id[15]);
 }
 
-static uint64_t fnv1a(uint64_t hash, const void *data, size_t n_bytes)
-{
-	const unsigned char *bytes = data;
-
-	for (size_t i = 0; i < n_bytes; i++)
-		hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);
-	return hash;
-}
-
 static uint64_t hash_of(
 	uint64_t seed, const char *platform, const char *model, uint32_t ordinal)
 {
-	uint64_t hash = fnv1a(UINT64_C(0xcbf29ce484222325), &seed, sizeof(seed));
+	uint64_t hash = clv_fnv1a(CLV_FNV1A_START, &seed, sizeof(seed));
 
-	hash = fnv1a(hash, platform, strlen(platform) + 1);
-	hash = fnv1a(hash, model, strlen(model) + 1);
-	return fnv1a(hash, &ordinal, sizeof(ordinal));
+	hash = clv_fnv1a(hash, platform, strlen(platform) + 1);
+	hash = clv_fnv1a(hash, model, strlen(model) + 1);
+	return clv_fnv1a(hash, &ordinal, sizeof(ordinal));
 }
 
 void clv_uuid_make(const char *platform, const char *model, uint32_t ordinal,

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/paths.h"
 #include "client/error.h"
 
@@ -23,16 +24,6 @@
 
 #define SOCKET_NAME "/api.sock"
 #define OVERFLOW_UID 65534 /* how the kernel shows a user who is not mapped */
-
-/* FNV-1a, which is enough to distinguish the few files of one user. */
-static uint64_t hash_text(const char *text)
-{
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-	for (; *text; text++)
-		hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-	return hash;
-}
 
 static int fail_sim(const char *path, const char *why, struct clv_client_error *err)
 {
@@ -58,7 +49,7 @@ static int fill_sim(
 		return fail_sim(path, "it is not a file", err);
 	if (clv_path_user_state(false, state, sizeof(state), &why) < 0)
 		return clv_client_fail(err, why.code, "internal", "%s", why.msg);
-	snprintf(name, sizeof(name), "/sim-%016" PRIx64, hash_text(real));
+	snprintf(name, sizeof(name), "/sim-%016" PRIx64, clv_fnv1a_text(real));
 	snprintf(ret->folder + used, sizeof(ret->folder) - used, "%s", name);
 	snprintf(ret->state, sizeof(ret->state), "%s%s", state, name);
 	snprintf(ret->sim, sizeof(ret->sim), "%s", real);

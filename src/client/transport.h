@@ -32,8 +32,6 @@ struct clv_response {
 int clv_transport_new(const char *socket_path, int interrupt_fd,
 	struct clv_transport **ret, struct clv_client_error *err);
 struct clv_transport *clv_transport_free(struct clv_transport *t);
-CLV_DEFINE_CLEANUP(struct clv_transport *, clv_transport_free)
-#define _cleanup_transport_ CLV_CLEANUP(clv_transport_freep)
 
 /* Any HTTP status is success here.  The caller frees ret->body. */
 int clv_transport_request(struct clv_transport *t, const struct clv_request *request,

@@ -2,15 +2,14 @@
 /* A hash table of 64-bit hashes with linear probing. */
 #include "simulate/names.h"
 
+#include "base/hash.h"
 #include <errno.h>
 #include <stdlib.h>
 
 uint64_t clv_names_hash(const char *name)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	uint64_t hash = clv_fnv1a_text(name);
 
-	for (; *name; name++)
-		hash = (hash ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
 	hash = (hash ^ hash >> 32) * UINT64_C(0x9e3779b97f4a7c15);
 	hash ^= hash >> 29;
 	return hash;

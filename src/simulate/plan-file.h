@@ -7,8 +7,6 @@
 /* Fleets and traces in YAML; docs/placement.md describes the format.  A trace is a list
  * of requests, or a mix from which a generator draws them. */
 
-#define CLV_PLAN_MIX_MAX 256
-
 enum clv_plan_life {
 	CLV_PLAN_FIXED,
 	CLV_PLAN_UNIFORM, /* from 0 to twice the mean */

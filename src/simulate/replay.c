@@ -301,8 +301,3 @@ const struct clv_fleet *clv_replay_fleet(const struct clv_replay *replay)
 {
 	return replay->fleet;
 }
-
-size_t clv_replay_placer_bytes(const struct clv_replay *replay)
-{
-	return clv_placer_bytes(replay->placer);
-}

@@ -63,4 +63,3 @@ int clv_replay_finish(struct clv_replay *replay);
 const struct clv_replay_counts *clv_replay_counts(const struct clv_replay *replay);
 const struct clv_replay_point *clv_replay_curve(const struct clv_replay *replay);
 const struct clv_fleet *clv_replay_fleet(const struct clv_replay *replay);
-size_t clv_replay_placer_bytes(const struct clv_replay *replay);

@@ -57,8 +57,3 @@ bool clv_caller_sees(const struct clv_caller *caller, uid_t owner)
 {
 	return caller->scope != CLV_SCOPE_TENANT || caller->uid == owner;
 }
-
-bool clv_caller_owns(const struct clv_caller *caller, uid_t owner)
-{
-	return caller->scope == CLV_SCOPE_ADMIN || caller->uid == owner;
-}

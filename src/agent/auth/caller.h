@@ -33,6 +33,5 @@ const char *clv_caller_cgroup_tenant(
 int clv_caller_of_peer(const struct clv_agent *agent, const struct clv_peer *peer,
 	const char *cgroup_tenant, struct clv_caller *ret, struct clv_error *err);
 
-/* Whether the caller may see, or change, what belongs to this owner. */
+/* Whether the caller may see what belongs to this owner. */
 bool clv_caller_sees(const struct clv_caller *caller, uid_t owner);
-bool clv_caller_owns(const struct clv_caller *caller, uid_t owner);

@@ -7,6 +7,7 @@
 
 #include "agent/os/processes.h"
 #include "base/cleanup.h"
+#include "base/hash.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -58,10 +59,7 @@ extern char **environ;
 
 static void add_bytes(uint64_t *hash, const void *data, size_t n_bytes)
 {
-	const unsigned char *bytes = data;
-
-	for (size_t i = 0; i < n_bytes; i++)
-		*hash = (*hash ^ bytes[i]) * UINT64_C(0x100000001b3);
+	*hash = clv_fnv1a(*hash, data, n_bytes);
 }
 
 static void add_text(uint64_t *hash, const char *text)
@@ -162,7 +160,7 @@ void clv_device_cache_key(char ret[17])
 {
 	static const char *const folder_variables[] = {
 		"OCL_ICD_VENDORS", "OPENCL_VENDOR_PATH"};
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	uint64_t hash = CLV_FNV1A_START;
 	char boot_id[40];
 
 	clv_process_boot_id(boot_id);

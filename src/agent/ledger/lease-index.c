@@ -3,6 +3,7 @@
 #include "agent/ledger/lease-index.h"
 
 #include "agent/lease/lease.h"
+#include "base/hash.h"
 
 #include <assert.h>
 #include <stdint.h>
@@ -17,14 +18,10 @@ struct clv_lease_index {
 	struct lease_bucket by_id[BUCKETS], by_name[BUCKETS], by_owner[BUCKETS];
 };
 
-/* FNV-1a */
 static uint32_t hash(const char *text, uint32_t seed)
 {
-	uint32_t value = 2166136261u ^ seed;
-
-	for (const char *p = text; *p; p++)
-		value = (value ^ (unsigned char)*p) * 16777619u;
-	return value % BUCKETS;
+	return (uint32_t)(clv_fnv1a(CLV_FNV1A_START ^ seed, text, strlen(text)) %
+			  BUCKETS);
 }
 
 struct clv_lease_index *clv_lease_index_new(void)

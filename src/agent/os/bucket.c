@@ -4,6 +4,7 @@
  * bucket for all keys limits. */
 #include "agent/os/bucket.h"
 
+#include "base/hash.h"
 #include <stdlib.h>
 
 #define KEYS_MAX 256u
@@ -100,9 +101,5 @@ uint64_t clv_buckets_n_withheld(const struct clv_buckets *buckets)
 
 uint64_t clv_bucket_key(const char *text)
 {
-	uint64_t hash = 14695981039346656037u; /* FNV-1a */
-
-	for (const char *p = text; *p; p++)
-		hash = (hash ^ (unsigned char)*p) * 1099511628211u;
-	return hash;
+	return clv_fnv1a_text(text);
 }

@@ -45,7 +45,6 @@ int clv_kfd_read(struct clv_kfd *ret);
 /* Reads the processes again and keeps the nodes.  -ENOMEM */
 int clv_kfd_read_uses(struct clv_kfd *kfd);
 void clv_kfd_clear(struct clv_kfd *kfd);
-#define _cleanup_kfd_ CLV_CLEANUP(clv_kfd_clear)
 
 /* The node with this index among those of the PCI function, which is the index of the
  * partition.  NULL if there is none. */

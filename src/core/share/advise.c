@@ -215,7 +215,7 @@ static bool find_idle(const struct analysis *analysis, struct clv_advice *ret)
 	return true;
 }
 
-bool clv_advise_is_starved(const struct clv_advise_lease *lease)
+static bool is_starved(const struct clv_advise_lease *lease)
 {
 	const struct clv_advise_use *use = &lease->use;
 	bool is_slow = clv_advise_slowdown(use, lease->has.share_ppm) * 100 >=
@@ -274,7 +274,7 @@ static void say_starved(const struct clv_advise_lease *lease, char *ret, size_t 
 
 static bool find_too_small(const struct analysis *analysis, struct clv_advice *ret)
 {
-	if (!clv_advise_is_starved(analysis->lease) || analysis->lease->has_range)
+	if (!is_starved(analysis->lease) || analysis->lease->has_range)
 		return false;
 	ret->proposed = enlarge(analysis);
 	ret->slowdown =
@@ -299,7 +299,7 @@ static bool find_too_large(const struct analysis *analysis, struct clv_advice *r
 		analysis->fit.memory_bytes, has->memory_bytes, CLV_ADVISE_LARGE_BY_BYTES);
 	char share[16], peak[32], quota[32];
 
-	if ((!is_wide && !is_deep) || clv_advise_is_starved(lease))
+	if ((!is_wide && !is_deep) || is_starved(lease))
 		return false;
 	ret->proposed = *has;
 	if (is_wide)
@@ -457,7 +457,7 @@ size_t clv_advise_find_idle(const struct clv_advise_lease *starved,
 
 		if (!others[i] || others[i] == starved ||
 			others[i]->observed_s < CLV_ADVISE_OBSERVED_S ||
-			clv_advise_is_starved(others[i]))
+			is_starved(others[i]))
 			continue;
 		here = score(starved, others[i]);
 		if (here > best) {

@@ -154,5 +154,3 @@ size_t clv_advise_find_idle(const struct clv_advise_lease *starved,
 void clv_advise_split(const struct clv_advise_lease *starved,
 	const struct clv_advise_lease *idle, const char *name,
 	const struct clv_advise_device *device, struct clv_advice *ret);
-
-bool clv_advise_is_starved(const struct clv_advise_lease *lease);

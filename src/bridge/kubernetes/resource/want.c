@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/crc32.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/units.h"
 
 #include <errno.h>
@@ -12,16 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* 64-bit FNV-1a. */
-static uint64_t hash(uint64_t so_far, const void *bytes, size_t n)
-{
-	const uint8_t *p = bytes;
-
-	for (size_t i = 0; i < n; i++)
-		so_far = (so_far ^ p[i]) * UINT64_C(0x100000001b3);
-	return so_far;
-}
 
 struct kept_text {
 	struct kept_text *next;
@@ -48,11 +39,11 @@ const char *clv_kube_intern(const char *text)
 
 static void name_lease(struct clv_kube_lease_want *want)
 {
-	uint64_t sum = UINT64_C(0xcbf29ce484222325);
+	uint64_t sum = CLV_FNV1A_START;
 
-	sum = hash(sum, want->units.resource, strlen(want->units.resource) + 1);
-	sum = hash(sum, want->units.key, strlen(want->units.key) + 1);
-	sum = hash(sum, want->units.numbers, want->units.n * sizeof(uint32_t));
+	sum = clv_fnv1a(sum, want->units.resource, strlen(want->units.resource) + 1);
+	sum = clv_fnv1a(sum, want->units.key, strlen(want->units.key) + 1);
+	sum = clv_fnv1a(sum, want->units.numbers, want->units.n * sizeof(uint32_t));
 	want->number = sum;
 	snprintf(want->lease, sizeof(want->lease), CLV_KUBE_LEASE_PREFIX "%016" PRIx64,
 		sum);
