@@ -74,6 +74,27 @@ test("a set of devices is divided: preselected, planned, applied, told", async (
   assertNoTroubles();
 });
 
+test("a plan shows the standing shares that it takes away", async () => {
+  const dgx = await agent("dgx-a100");
+  await dgx.apply(`version: 1
+devices:
+  - select: {name: gpu0}
+    shares: [{name: serve, share: 0.5, memory: 8G}]
+  - select: {name: gpu1}
+    shares: [{name: other, share: 0.5, memory: 8G}]
+`);
+  const page = await begin(dgx, "divide?device=gpu0");
+  await more(page, "3g.20gb").click();
+  const lines = page.locator(".note").filter({ hasText: "Standing shares change" }).locator("li");
+  await lines.first().waitFor();
+  const text = (await lines.allInnerTexts()).join("\n");
+  assert.match(text, /serve/);
+  assert.doesNotMatch(text, /other/, "the share of a device that stays as it is");
+  await assertAccessible(page, "a plan that changes standing shares");
+  await page.context().close();
+  assertNoTroubles();
+});
+
 test("a plan that was overtaken is not applied", async () => {
   const dgx = await agent("dgx-a100");
   const page = await begin(dgx, "divide?device=gpu0");
