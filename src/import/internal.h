@@ -89,8 +89,8 @@ bool clv_import_is_configmap(struct clv_yaml_value root);
 int clv_import_parse_entry(struct clv_yaml_value entry, struct clv_yaml **ret_content,
 	struct clv_error *err);
 
-/* Parses a text that follows so many lines of a file, whose line numbers messages then
- * have. */
+/* Parses a part of a file.  Messages have the line numbers of the file: n_lines_before is
+ * the number of lines before the part. */
 int clv_import_parse_at(const char *text, size_t n_bytes, size_t n_lines_before,
 	const char *name, struct clv_yaml **ret, struct clv_error *err);
 

@@ -57,8 +57,8 @@ int clv_api_serve_page(struct clv_request *request, struct clv_error *err);
 int clv_api_get_wait(
 	struct clv_request *request, uint64_t *ret_ms, struct clv_error *err);
 
-/* The parameters of a list: at most `limit` items, of those behind `after`.  A page has
- * at most so many, however many are asked for, because other requests wait meanwhile. */
+/* The parameters of a list: at most `limit` items, of those behind `after`.  `limit`
+ * is at most the maximum of a page, because other requests wait meanwhile. */
 struct clv_page {
 	uint64_t after;
 	uint64_t limit;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Settings that change while the agent runs.  All of them are read where they are used,
- * so a reload replaces the whole; the table has those that were used for good at the
+ * so a reload replaces the whole; the table has those that cannot change after the
  * start. */
 #include "agent/api/reload.h"
 

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <sys/eventfd.h>
 
-/* Of the thread and of the loop: the one that has done with it last frees it. */
+/* Shared by the thread and the loop; the last of the two users frees it. */
 struct job {
 	atomic_uint n_users;
 	struct clv_agent_config options;

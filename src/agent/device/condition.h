@@ -31,7 +31,7 @@ void clv_condition_set_missing(
 /* The driver shows the device: clears CLV_SIGN_LOST, until a reading sets it again. */
 void clv_condition_set_found(struct clv_agent *agent, struct clv_agent_device *device);
 
-/* take_hang reports that a lease has not given the device back for so many seconds, once
+/* take_hang reports that a lease has not given the device back for `seconds`, once
  * in each second in which this holds.  end_hang follows for each device in each second,
  * and clears the hang if none was reported. */
 void clv_condition_report_hang(struct clv_agent *agent, struct clv_agent_device *device,

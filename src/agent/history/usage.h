@@ -45,6 +45,6 @@ void clv_usage_add(struct clv_usage_book *book, struct clv_lease *lease,
 /* Adds what an ending lease has used since its last sample. */
 void clv_usage_end(struct clv_usage_book *book, struct clv_lease *lease);
 
-/* NULL: there are not so many. */
+/* NULL: `at` is not below the number of tenants. */
 struct clv_usage_tenant *clv_usage_tenant_at(
 	const struct clv_usage_book *book, size_t at);

@@ -6,7 +6,7 @@
 #include <jansson.h>
 
 /* Maps the errors of functions to errors of the API, by one table.  The following codes
- * of errno stand for errors that have none of their own. */
+ * of errno stand for errors without a code of errno. */
 #define CLV_E_METHOD EOPNOTSUPP /* the path exists, but not with this method */
 #define CLV_E_IN_USE EADDRINUSE
 #define CLV_E_LENGTH ENODATA /* the request must announce the length of its body */

@@ -72,7 +72,7 @@ static bool take_line(const struct clv_maps_search *search, char *line,
 }
 
 /* The kernel returns whole lines.  The rest of a line that is longer than the buffer is
- * taken for a line: nothing but a file's name is so long. */
+ * parsed as another line, which changes nothing: it is the end of a file's name. */
 static int read_lines(
 	int fd, const struct clv_maps_search *search, struct reply *reply, int *ret_fd)
 {

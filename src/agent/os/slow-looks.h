@@ -26,14 +26,14 @@ struct clv_slow_group {
 struct clv_slow_looks {
 	struct clv_slow_group leases; /* by id; others are known by their tenants only */
 	struct clv_slow_group
-		tenants; /* while so many are slow, all are taken for slow */
+		tenants; /* while it is full, every tenant is treated as slow */
 };
 
 /* Whether the next look for the lease of the tenant may take place now. */
 bool clv_slow_looks_allow(const struct clv_slow_looks *slow, const char *lease,
 	const char *tenant, uint64_t now_ns);
 
-/* A look for the lease was slow, and the loop has waited for so long. */
+/* A look for the lease was slow: the loop waited took_ns for it. */
 void clv_slow_looks_note(struct clv_slow_looks *slow, const char *lease,
 	const char *tenant, uint64_t took_ns, uint64_t now_ns);
 

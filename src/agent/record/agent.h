@@ -62,7 +62,7 @@ struct clv_agent_config {
 struct clv_agent {
 	struct clv_agent_config config;
 	struct clv_config *settings; /* of the settings file, or defaults; never NULL */
-	unsigned int n_reloads;      /* settings was replaced so often */
+	unsigned int n_reloads;      /* how often settings was replaced */
 	struct clv_reload *reload;
 	sd_event *event;
 	struct clv_notify *notify;

@@ -15,7 +15,7 @@ struct clv_agent;
  * reparents outside of the lease within a second is missed; below `cleave run`, a
  * subreaper, it is not.  Loop thread only. */
 
-/* At most so many processes of a lease are here, so that no lease crowds out another.
+/* The limit of processes for each lease, so that no lease displaces those of another.
  * struct clv_lease_observed counts them, and says whether there are more. */
 #define CLV_DESCENDANTS_OF_LEASE 1024u
 

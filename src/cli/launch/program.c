@@ -183,7 +183,7 @@ static int preload(const struct clv_program *program, const struct clv_preload *
 }
 
 /* Khronos' loader opens the drivers that this variable names without the folder in which
- * the gate stands for all drivers: the gate opens them in its stead. */
+ * the gate takes the place of all drivers: the gate opens them instead of the loader. */
 static int hand_over_drivers(void)
 {
 	const char *files = getenv(clv_icd_variables[CLV_ICD_FILENAMES]);

@@ -145,8 +145,8 @@ static bool read_library(const char *library, struct view *view)
 
 /* Preparing the sections. */
 
-/* Keeps the symbols that the library defines, with their versions: what it needs itself
- * is no concern of those who link with it. */
+/* Keeps the symbols that the library defines, with their versions: those that
+ * it needs itself are not used by programs that link with it. */
 static void keep_defined(struct view *view)
 {
 	struct part *symbols = &view->parts[S_SYMBOLS];

@@ -41,7 +41,7 @@ struct clv_health {
  * changed. */
 bool clv_health_update(struct clv_health *health, const struct clv_reading *reading);
 
-/* Reports the lease that has not given the device back for so many seconds; lease NULL:
+/* Reports the lease that has not given the device back for `seconds`; lease NULL:
  * there is none.  Returns whether the state or a reason has changed. */
 bool clv_health_set_hang(struct clv_health *health, const char *lease, uint64_t seconds);
 
