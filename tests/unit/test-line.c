@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each wait of a thread in line ends, whatever else its lease does meanwhile: another
- * thread plays the lease's other work, again and again, on a clock that runs faster than
- * real time. */
+/* Each wait of a thread in line ends, whatever else its lease does meanwhile: each wait
+ * carries out a part of the lease's other work, on a clock of its own. */
+#include "base/futex.h"
 #include "gate/attach/attach.h"
 #include "gate/attach/attachment.h"
 #include "gate/process/thread.h"
 #include "gate/window/flight.h"
 #include "gate/window/grace.h"
 
-#include <pthread.h>
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,8 +16,6 @@
 #include <cmocka.h>
 
 #define MS CLV_NS_PER_MS
-#define SPEED 10u
-#define STEP_NS (1 * MS) /* of real time, between two acts of the other thread */
 /* After this time the gate opens. */
 #define OPENS_AFTER_NS (5 * CLV_NS_PER_S)
 
@@ -69,43 +67,47 @@ void clv_grace_succeeded(void)
 {
 }
 
-/* The clock. */
+/* The clock: only waits take time. */
 
-static uint64_t real_ns(void)
+static uint64_t now_ns;
+
+static int read_test_clock(clockid_t clock, struct timespec *ret)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * CLV_NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
-static int read_fast(clockid_t clock, struct timespec *ret)
-{
-	uint64_t ns = SPEED * real_ns();
-
-	*ret = (struct timespec){(time_t)(ns / CLV_NS_PER_S), (long)(ns % CLV_NS_PER_S)};
+	*ret = (struct timespec){
+		(time_t)(now_ns / CLV_NS_PER_S), (long)(now_ns % CLV_NS_PER_S)};
 	return 0;
 }
 
 /* The other thread. */
 
 static void (*act)(void);
-static _Atomic bool is_over;
+static uint64_t opens_ns;
 
-static void *go_on(void *userdata)
+/* Replaces the C library's: each wait of base/futex.h ends with its timeout, and the
+ * other thread acts meanwhile. */
+long syscall(long number, ...)
 {
-	const struct timespec pause = {.tv_nsec = STEP_NS};
-	uint64_t since_ns = clv_clock_ns();
+	const struct timespec *timeout;
+	va_list arguments;
+	int operation;
 
-	while (!atomic_load(&is_over)) {
-		act();
-		if (clv_clock_ns() - since_ns > OPENS_AFTER_NS) {
-			control.slots_used = 1;
-			atomic_store(&control.phase, CLV_PHASE_WORD(2, CLV_PHASE_OPEN));
-		}
-		nanosleep(&pause, NULL);
+	va_start(arguments, number);
+	va_arg(arguments, void *);
+	operation = va_arg(arguments, int);
+	va_arg(arguments, uint32_t);
+	timeout = va_arg(arguments, const struct timespec *);
+	va_end(arguments);
+	if (number != SYS_futex || operation != FUTEX_WAIT)
+		return 0;
+
+	now_ns += (uint64_t)timeout->tv_sec * CLV_NS_PER_S + (uint64_t)timeout->tv_nsec;
+	act();
+	if (now_ns > opens_ns) {
+		control.slots_used = 1;
+		atomic_store(&control.phase, CLV_PHASE_WORD(2, CLV_PHASE_OPEN));
 	}
-	return NULL;
+	errno = ETIMEDOUT;
+	return -1;
 }
 
 /* Returns whether a command of the queue entered in its turn, and how long it waited in
@@ -113,17 +115,13 @@ static void *go_on(void *userdata)
 static bool enter_behind(
 	struct clv_backlog *backlog, void (*other)(void), uint64_t *ret_ns)
 {
-	uint64_t since_ns = clv_clock_ns();
-	pthread_t thread;
+	uint64_t since_ns = now_ns;
 	bool entered;
 
 	act = other;
-	atomic_store(&is_over, false);
-	pthread_create(&thread, NULL, go_on, NULL);
+	opens_ns = since_ns + OPENS_AFTER_NS;
 	entered = clv_flight_enter(&view, backlog, 0);
-	*ret_ns = clv_clock_ns() - since_ns;
-	atomic_store(&is_over, true);
-	pthread_join(thread, NULL);
+	*ret_ns = now_ns - since_ns;
 	return entered;
 }
 
@@ -136,7 +134,8 @@ static bool enter_beside(void (*other)(void), uint64_t *ret_ns)
 
 static int begin(void **state)
 {
-	atomic_store(&clv_clock_read, read_fast);
+	now_ns = 1000 * CLV_NS_PER_S;
+	atomic_store(&clv_clock_read, read_test_clock);
 	atomic_store(&forkless.view, &view);
 	clv_gate.flight = 0;
 	control = (struct clv_control_page){
@@ -193,13 +192,13 @@ static void test_completions_beside_own(void **state)
 }
 
 /* The lease has drained and its turn is to come, so nothing enters before it.  Threads of
- * another process that try to enter count for a moment each. */
+ * another process that try to enter count for a moment each, at every other look. */
 static void try_again(void)
 {
-	for (int i = 0; i < 100; i++) {
-		atomic_fetch_add(&report.slots[1].entered, 1);
-		atomic_fetch_add(&report.slots[1].done, 1);
-	}
+	static bool is_trying;
+
+	is_trying = !is_trying;
+	atomic_fetch_add(is_trying ? &report.slots[1].entered : &report.slots[1].done, 1);
 }
 
 static void test_drained(void **state)
