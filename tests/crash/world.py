@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "integration"))
-from measured import bound  # noqa: E402
+from measured import MEASURES, bound  # noqa: E402
 
 WORDS = ("state pid held_bytes stage pending_bytes submitted completed last_completion_ns "
          "max_stall_ns error wrong verified freeze frozen n_allocations n_refused act acted "
@@ -31,6 +31,8 @@ ACTS = {name: number for number, name in enumerate(
 MIB = 1 << 20
 GRANTED = 3
 PATIENCE_S = 60  # a bound for what hangs
+# When measured: a holder that does not drain stalls the others for one drain timeout.
+MAX_STALL_S = 1.5
 SLOT = struct.Struct("=QQQ")  # entered, done, memory_bytes
 SLOT_BYTES, SLOTS = 64, 1024
 
@@ -56,6 +58,24 @@ def wait_until(condition, seconds, what, pause=0.005):
         if time.monotonic() > until:
             raise Failure(f"not within {seconds} s: {what() if callable(what) else what}")
         time.sleep(pause)
+
+
+def continues(*accounts, n_kernels=20, errors=str):
+    """Each program completes so many more kernels, at any speed."""
+    before = [account.completed for account in accounts]
+
+    def done():
+        return [account.completed - first for account, first in zip(accounts, before)]
+    wait_until(lambda: min(done()) >= n_kernels, PATIENCE_S, lambda: f"{n_kernels} kernels each: "
+               f"{done()} are complete: {[a.error_text() for a in accounts]} {errors()}")
+
+
+def was_not_stalled(name, account):
+    """Returns the longest time without a completion."""
+    stall_s = account.stall_ns() / 1e9
+    expect(stall_s < MAX_STALL_S or not MEASURES, name, f"was stalled for {stall_s:.2f} s")
+    continues(account, n_kernels=3)
+    return stall_s
 
 
 def kill(pid):
