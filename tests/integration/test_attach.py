@@ -411,13 +411,15 @@ class Attach(Case):
     def test_many_end_at_once(self):
         """Each of them might have an heir among the children of the others' ancestors."""
         holder, lease = self.start_lease()
+        begin = self.agent.cpu_seconds()
         children = [holder.do("attach_in_child", socket=lease["socket"])[0] for _ in range(300)]
         self.assertEqual(len(self.lease("a")["processes"]), 300)
         for pid in children:
             os.kill(pid, signal.SIGKILL)
         before = self.agent.cpu_seconds()
         self.assertTrue(wait_until(lambda: not self.lease("a")["processes"]))
-        self.assertLess(self.agent.cpu_seconds() - before, 10)
+        # Their ends are no more work than a few searches for each would be.
+        self.assertLess(self.agent.cpu_seconds() - before, 20 * (before - begin))
 
     def test_come_and_go(self):
         """A process that attaches and leaves again and again, and takes long to examine, does not
