@@ -270,7 +270,12 @@ verb_check() {
 	}
 	slow=${all:+--no-rebuild}
 	slow=${slow:---no-suite=slow}
-	[ -z "$all" ] || rm -f "$BUILDDIR/dev-models"
+	if [ "$all" ]; then
+		rm -f "$BUILDDIR/dev-models"
+		CLEAVE_SAMPLE=${CLEAVE_SAMPLE:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
+		export CLEAVE_SAMPLE
+		say "CLEAVE_SAMPLE=$CLEAVE_SAMPLE repeats what this draws"
+	fi
 	# Tests that compute run beside tests of programs, most of which wait most of their time.
 	say "test parts, address,undefined and the console, in the background"
 	launch_background "$slow" &

@@ -178,11 +178,11 @@ class Cases:
     def test_death_gives_memory_back(self):
         self.reserve("chat", "--share", "0.3", "--memory", "200M")
         self.describe()
-        hold = ALLOCATE.replace("print('has it')", "print('has it'); import time; time.sleep(60)")
+        hold = ALLOCATE.replace("print('has it')", "print('has it'); import time; time.sleep(600)")
         name = "holder"
         self.engine.start(name, "python3", "-uc", hold, str(150 * MIB),
                           devices=self.device("chat"))
-        until = time.monotonic() + 20
+        until = time.monotonic() + 60
         while self.leases()["chat"]["memory_used_bytes"] < 150 * MIB:
             self.assertLess(time.monotonic(), until)
             time.sleep(.05)

@@ -122,7 +122,7 @@ class Root:
         with open(log, "w", encoding="utf-8") as file:
             daemon = subprocess.Popen(self.command(*words), stdin=subprocess.DEVNULL, stdout=file,
                                       stderr=file)
-        until = time.monotonic() + 30
+        until = time.monotonic() + 60
         while self.call(*answers).returncode != 0:
             if time.monotonic() > until or daemon.poll() is not None:
                 with open(log, encoding="utf-8") as file:

@@ -63,7 +63,7 @@ class Specification(Machine):
         self.addCleanup(watch.terminate)
 
         def shows(*names):
-            until = time.monotonic() + 10
+            until = time.monotonic() + 60
             while time.monotonic() < until:
                 try:
                     with open(path, encoding="utf-8") as file:

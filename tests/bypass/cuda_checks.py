@@ -22,7 +22,7 @@ TOLERANCE = bound(.05, .14)  # without a gate it would have half
 LEFT = bound(.15, .65)  # of the other's 0.7: less hand-overs and this machine's delays
 OUT_OF_MEMORY = 2
 NOTICEABLE = .3  # seconds without the GPU; a slow holder may take 1
-NOTICE_SECONDS = 30
+NOTICE_SECONDS = 60
 # Only the variables that every machine with a driver sets.
 DRIVER = ("sh", "-c", 'exec env -i "PATH=$PATH" "CLV_CUDA_DOUBLE=$CLV_CUDA_DOUBLE" '
           '"LD_LIBRARY_PATH=$LD_LIBRARY_PATH" "$@"', "sh")

@@ -34,7 +34,7 @@ def cuda(word, before=(), daemon=False):
                 control.listen()
             program = session.start(OPTIONS, [*before, worlds.built("tests/cuda/cuda-units"), word],
                                     name, env)
-            said = program.line(20)
+            said = program.line(60)
             found = verdict(said, session.agent)
             session.end(program)
         referee.close()

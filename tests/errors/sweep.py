@@ -24,7 +24,7 @@ import worlds  # noqa: E402
 
 MEMORY = ("--memory", "512M")  # QUOTA of the programs
 # Seconds.  Nothing takes one, unless a call hangs: then it is taken for hanging after so many.
-PATIENCE, PATIENCE_IF_HUNG = 30, .5
+PATIENCE, PATIENCE_IF_HUNG = 60, .5
 TO_DRAIN = 15  # work that is never known to be complete stays so for longer
 # A driver fails always, at first, or later, when something is there.
 COUNTS = ("*", "1", "2", "1+1", "2+*", "5+2")

@@ -52,7 +52,7 @@ import pyopencl as cl
 cl.get_platforms()[0].get_devices()
 mine = os.sched_getaffinity(0)
 os.sched_setaffinity(0, range(os.cpu_count()))
-until = time.monotonic() + 10
+until = time.monotonic() + 60
 while os.sched_getaffinity(0) != mine and time.monotonic() < until:
     time.sleep(0.05)
 print(os.sched_getaffinity(0) == mine)
