@@ -51,7 +51,7 @@ ABOUT = {
     "cli/node": ("cli-layouts", "cli-operations"),
     "cli/fleet": ("simulate",),
     "cli/admin": ("cli", "cli-double", "cli-agent", "cli-several", "cli-placing"),
-    "cli/engine": ("slurm",),
+    "cli/engine": ("systemd-drop-ins", "cdi-specification"),
     "gate/opencl": ("icd", "opencl-patterns-double"),
     "gate/cuda": ("cuda-gate", "cuda-life"),
     "gate/hip": ("hip-gate-6", "hip-life-6"),
