@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The objects of the agent's API (docs/api.md).  A field that an older
  * agent lacks is optional here, so that the compiler makes every page handle its absence.  The
- * test test_fields compares most of the types with /openapi.json, and can write them. */
+ * test test_fields compares them with /openapi.json, and can write them. */
 
 export interface ListOf<T> {
   items: T[];
@@ -9,9 +9,12 @@ export interface ListOf<T> {
 }
 
 export interface ProblemDocument {
+  type?: string;
   title?: string;
   status?: number;
+  /* the code for programs */
   code?: string;
+  /* one line: what, why, what would work */
   detail?: string;
 }
 
@@ -264,8 +267,11 @@ export interface Lease {
 }
 
 export interface Holder {
+  /* for people */
   text: string;
+  /* empty: it is no lease */
   lease: string;
+  /* 0: it is no process */
   pid: number;
 }
 
@@ -273,17 +279,25 @@ export interface Partition {
   name: string;
   profile: string;
   uuid: string;
+  visible?: string;
   address: string;
+  driver_id?: number;
   start: number;
   size: number;
   compute_units: number;
   memory_bytes: number;
-  /* of an AMD GPU, where it is known */
-  io_die?: number;
+  /* of the processors near it, or -1 */
+  numa_node?: number;
+  /* AMD: its part of a divided memory, or -1 */
+  memory_part?: number;
+  /* without a compute instance */
   half_made: boolean;
   holders: Holder[];
+  /* its compute instances */
   parts: Partition[];
   engines?: Engines | null;
+  /* AMD: where it is known */
+  io_die?: number;
 }
 
 export interface VgpuType {
@@ -295,6 +309,84 @@ export interface VgpuType {
 
 export type Scheme = "none" | "mig" | "xcp" | "vf" | "cores";
 
+export interface MigProfile {
+  name: string;
+  driver_id?: number;
+  memory_mib?: number;
+  attributes?: number;
+  multiprocessors?: number;
+  nvml_index?: number;
+  slices?: number;
+  size?: number;
+  max_instances?: number;
+  copy_engines?: number;
+  decoders?: number;
+  encoders?: number;
+  jpeg_engines?: number;
+  optical_flow_engines?: number;
+  starts?: number[];
+}
+
+export interface MigModel {
+  name?: string;
+  grid: number;
+  slices: number;
+  profiles?: MigProfile[];
+}
+
+export interface MigState {
+  on: boolean;
+  pending: boolean;
+  needs_reset: boolean;
+  cannot_reset?: boolean;
+  lost_at_reboot?: boolean;
+  /* null: not known */
+  model?: MigModel | null;
+}
+
+export interface XcpState {
+  dies?: number;
+  memory?: number;
+  requested_memory?: number;
+  compute_available?: number;
+  memory_available?: number;
+  compute?: string;
+  model?: string;
+}
+
+export interface VfQuota {
+  memory_bytes?: number;
+  exec_quantum_ms?: number;
+  preempt_timeout_us?: number;
+  contexts?: number;
+  doorbells?: number;
+  priority?: string;
+  type?: string;
+  driver?: string;
+}
+
+export interface VirtualFunction {
+  number?: number;
+  address?: string;
+  driver?: string;
+  iommu_group?: number;
+  group_others?: number;
+  quota?: VfQuota;
+  holders?: Holder[];
+}
+
+export interface VfState {
+  capable: boolean;
+  why_not: string;
+  total: number;
+  counts?: number;
+  has_all_types?: boolean;
+  mixed?: boolean;
+  framework?: string;
+  functions?: VirtualFunction[];
+  types?: VgpuType[];
+}
+
 export interface NodeDevice {
   name: string;
   uuid: string;
@@ -302,21 +394,23 @@ export interface NodeDevice {
   vendor: string;
   driver: string;
   type: string;
+  visible?: string;
   memory_bytes: number;
   compute_units: number;
+  index?: number;
   pci_address: string;
   hive: string;
-  numa_node: number | null;
+  /* of the processors near it, or -1 */
+  numa_node: number;
+  mig_absent?: boolean;
+  /* where there is no scheme: why, and what to use instead */
   cannot_divide: string;
+  backend?: string;
   scheme: Scheme;
-  mig: {
-    on: boolean;
-    pending: boolean;
-    needs_reset: boolean;
-    model?: { name?: string; grid: number; slices: number } | null;
-  } | null;
-  xcp: { compute?: string; memory?: number } | null;
-  vf: { capable: boolean; why_not: string; total: number; types?: VgpuType[] } | null;
+  mig: MigState | null;
+  xcp: XcpState | null;
+  vf: VfState;
+  /* the ids of its processors */
   cores: number[] | null;
   partitions: Partition[];
   holders: Holder[];
@@ -326,19 +420,26 @@ export interface NodeDevice {
 export interface Node {
   name: string;
   devices: NodeDevice[];
+  /* why a device is missing */
   problems: string[];
 }
 
 export interface Profile {
   device: string;
-  scheme: Scheme;
+  scheme: "mig" | "xcp" | "vf" | "cores";
   profile: string;
+  /* of one such partition */
   memory_bytes: number;
+  /* of one such partition */
   compute_units: number;
+  /* how many more fit now */
   fits: number;
+  /* how many fit on an empty device */
   most: number;
+  /* possible starts */
   starts: number[];
   note: string;
+  /* of one such partition */
   engines?: Engines | null;
 }
 
@@ -360,44 +461,81 @@ export interface Obstacle {
   holders: Holder[];
 }
 
+export interface PlanDevice {
+  name: string;
+  /* what the layout is kept for, not the name */
+  uuid?: string;
+  /* empty where it has none */
+  pci_address?: string;
+  model?: string;
+  /* of the rule that selects it */
+  line?: number;
+}
+
+export interface PlanShare {
+  name: string;
+  /* the device or partition */
+  where: string;
+  share: number;
+  memory_bytes: number;
+  class?: LeaseClass;
+}
+
+export interface ShareChange {
+  change: "add" | "change" | "remove";
+  name: string;
+  /* its size now; empty: it is added */
+  before: string;
+  /* empty: it is removed */
+  after: string;
+  /* all of it in one line */
+  text: string;
+}
+
 export interface Plan {
+  /* that the layout selects */
+  devices?: PlanDevice[];
   steps: PlanStep[];
   kept: string[];
   obstacles: Obstacle[];
   warnings: string[];
-  on_busy: string;
-  shares: { name: string; where: string; share: number; memory_bytes: number }[];
-  share_changes?: { change: "add" | "change" | "remove"; name: string; before: string; after: string;
-    text: string; }[];
+  shares: PlanShare[];
+  /* what differs from the current standing shares */
+  share_changes?: ShareChange[];
+  on_busy: "fail" | "wait" | "list";
 }
 
 export interface OperationStep {
+  state: "pending" | "running" | "done" | "failed";
+  seconds: number;
   kind: string;
   device: string;
   partition: string;
   text: string;
-  state: "pending" | "running" | "done" | "failed";
-  seconds: number;
+}
+
+export interface LeftDevice {
+  device: string;
+  uuid: string;
+  why: string;
+  /* what would put it back */
+  steps: string[];
 }
 
 export interface Operation {
   id: string;
   what: string;
-  state:
-    | "surveying"
-    | "waiting"
-    | "running"
-    | "rolling_back"
-    | "done"
-    | "failed"
-    | "rolled_back";
+  state: "surveying" | "waiting" | "running" | "rolling_back" | "done" | "failed" | "rolled_back";
+  /* larger with every change */
   revision: number;
   step: number;
   steps: OperationStep[];
   obstacles: Obstacle[];
   error: ProblemDocument | null;
-  started_at: string;
+  started_at: string | null;
   ended_at: string | null;
+  /* what a roll-back could not put back */
+  left?: LeftDevice[];
 }
 
 export interface AgentEvent {
@@ -413,11 +551,16 @@ export interface AgentEvent {
 
 export interface History {
   of: string;
+  /* seconds, 1 or 60 */
   resolution: number;
   from: string;
+  to?: string;
   columns: string[];
+  /* of the first row, in seconds since 1970 */
   start: number;
+  /* seconds from row to row */
   step: number;
+  /* null: nothing is known of that moment */
   rows: (number[] | null)[];
 }
 
@@ -425,7 +568,9 @@ export interface Part {
   share: number;
   memory_bytes: number;
   class: LeaseClass;
+  /* where there is one */
   cap?: number;
+  /* of a proposal: in a partition of this profile */
   profile?: string | null;
 }
 
@@ -434,10 +579,12 @@ export interface Advice {
   name: string;
   tenant: string;
   device: string;
-  kind: string;
+  kind: "too_large" | "too_small" | "wrong_class" | "use_profile" | "idle" | "imbalanced";
+  /* why, in one line */
   text: string;
   current: Part;
   proposed: Part;
+  /* in the proposal, while all other leases of the device compute */
   expected_slowdown: number;
   confidence: "low" | "medium" | "high";
   observed_seconds: number;
@@ -479,29 +626,42 @@ export interface Token {
   secret?: string;
 }
 
+export interface AuditWho {
+  subject: string;
+  uid: number | null;
+  token: string | null;
+}
+
 export interface AuditEntry {
-  id: number | string;
+  id: number;
   time: string;
-  who: { subject: string; uid: number | null; token: string | null };
+  who: AuditWho;
   from: string;
   action: string;
   object: string;
   detail: string;
+  /* ok, or the code of the problem */
   result: string;
 }
 
 export interface WhoAmI {
   subject: string;
+  /* of a user of this machine */
   uid: number | null;
   scope: Scope;
-  token: { id: string; name: string; expires_at: string | null } | null;
+  token: Token | null;
+  /* the machine's name */
   node: string;
+  /* of the agent */
   version: string;
+  /* the agent serves all users */
   system: boolean;
 }
 
 export interface Version {
+  /* of the agent */
   version: string;
+  /* of this API */
   api: number;
   pid: number;
   started_at: string;

@@ -31,7 +31,8 @@ export const nodeDevice = (name: string, more: Partial<NodeDevice> = {}): NodeDe
   memory_bytes: 40 * GIB, compute_units: 98, pci_address: "", hive: "", numa_node: 0,
   cannot_divide: "", scheme: "none",
   mig: { on: false, pending: false, needs_reset: true, model: { grid: 8, slices: 7 } },
-  xcp: null, vf: null, cores: null, partitions: [], holders: [], ...more,
+  xcp: null, vf: { capable: false, why_not: "", total: 0 }, cores: null, partitions: [], holders: [],
+  ...more,
 });
 
 export const node = (...devices: NodeDevice[]): Node => ({ name: "lab", devices, problems: [] });
