@@ -156,7 +156,7 @@ class Alone(Patterns):
         return lease
 
     def test_nothing_waits(self):
-        """By the ledger: the lease has one turn, in which its threads do not stand in line."""
+        """By the ledger: the lease has one turn, in which its threads do not wait in line."""
         self.begin()
         for name in self.names():
             part = self.WAITS_FOR_WINDOW if name in self.FILLS_A_WINDOW else self.WAITS

@@ -71,7 +71,7 @@ class Case(gpus.Case):
 
 
 class Alone(Case, patterns.Alone):
-    # A command stands in line for microseconds behind what the gate holds itself, and as long as
+    # A command waits in line for microseconds behind what the gate holds itself, and as long as
     # the first turn takes to begin.
     WAITS = .5
 
