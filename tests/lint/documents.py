@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The commands, options, links, files and paths in the documents exist.
+"""The commands, options, links, files and paths in the documents exist; pages about rooms are short.
 
 Argument: the cleave program."""
 import fnmatch
@@ -23,6 +23,8 @@ SPAN = re.compile(r"`([^`\n]+)`")
 PATH = re.compile(r"(?<![\w./~$-])[\w-]+(?:/[\w.*-]+)+")
 GENERATED = ("web/dist", "web/node_modules", "build")
 OPTION = re.compile(r"--[a-z][a-z-]*")
+# The pages about the rooms are short, and each says one thing.
+SHORT, MAX_LINES = ("docs/architecture.md", "docs/architecture/"), 150
 
 
 def dev_verbs():
@@ -113,6 +115,23 @@ def check_pages(verbs, text):
             for verb in sorted(set(verbs) - names)]
 
 
+def check_length(name, text):
+    n_lines = text.count("\n")
+    if name.startswith(SHORT) and n_lines > MAX_LINES:
+        return [f"{name}: {n_lines} lines, and pages about rooms end at {MAX_LINES}"]
+    return []
+
+
+def check_changelog(text):
+    """A release has each heading once."""
+    wrong = []
+    for release in re.split(r"^## ", text, flags=re.M)[1:]:
+        headings = re.findall(r"^### (.*)", release, re.M)
+        wrong += [f"CHANGELOG.md: {release.splitlines()[0]}: several headings '{heading}'"
+                  for heading in sorted(set(headings)) if headings.count(heading) > 1]
+    return wrong
+
+
 def check_readme(text):
     return [f"README.md: does not mention {what}" for what in
             ("./dev demo", "./dev check", "docs/isolation.md", "docs/architecture.md")
@@ -123,12 +142,13 @@ def main():
     dev, cleave = dev_verbs(), cleave_verbs(sys.argv[1])
     wrong, names = check_readme(tree.read("README.md")), tree.files(".md")
     wrong += check_pages(cleave, tree.read("man/meson.build"))
+    wrong += check_changelog(tree.read("CHANGELOG.md"))
     known = tree.files()
     folders = folders_of(known)
     for name in names:
         text = tree.read(name)
         wrong += check_links(name, text) + check_files(name, text, known)
-        wrong += check_paths(name, text, known, folders)
+        wrong += check_paths(name, text, known, folders) + check_length(name, text)
         wrong += check_commands(name, text, dev, cleave)
     return tree.finish(wrong, len(names))
 

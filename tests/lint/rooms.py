@@ -4,7 +4,7 @@
 
 A room is a folder.  It may include, and call, the rooms of its row, and a room in layers also
 the layers before it.  A name with a file ending is that one header; a name that ends in /* is a
-room with all rooms in it.  --write updates the table of docs/architecture.md.  Without it the
+room with all rooms in it.  --write updates the table of docs/architecture/rooms.md.  Without it the
 test fails where the table is out of date, where a file is in no room or above its layers, and where
 a room has more lines than the bound; files in an inner room count for that room only."""
 import argparse
@@ -13,7 +13,7 @@ import sys
 import tree
 
 MAX_LINES = 4000
-DOCUMENT = "docs/architecture.md"
+DOCUMENT = "docs/architecture/rooms.md"
 BEGIN, END = "<!-- rooms -->\n", "<!-- end of rooms -->\n"
 
 PAGES = ("arbiter/page.h", "arbiter/attach.h")
@@ -114,9 +114,9 @@ ROOMS = {
     "backend/opencl": (("base", "core/*", "backend"), "OpenCL's devices; the CPU in sets of "
                        "processors"),
     "backend/sim": (("base", "core/*", "backend"), "nodes that a file describes: "
-                    "[sim.md](sim.md)"),
+                    "[sim.md](../sim.md)"),
     "backend/sriov": (("base", "core/*", "backend"), "virtual functions and vGPUs through sysfs"),
-    "import": (("base", "core/*"), "other tools' files, read into a layout: [import.md](import.md)"),
+    "import": (("base", "core/*"), "other tools' files, read into a layout: [import.md](../import.md)"),
     "agent": (BELOW_AGENT, "`cleaved`"),
     "gate": (("base", *PAGES), "binding to older C libraries"),
     "gate/preload": (("base",), "what preloaded gates have in common: hooked libraries, and the "
@@ -134,11 +134,11 @@ ROOMS = {
     "client": (("base",), "libcleave"),
     "cli": (BELOW_CLI, "`cleave`, one file for each verb"),
     "bridge/cdi": (("base", "core/*", "client"), "leases as devices of containers: "
-                   "[containers.md](containers.md)"),
+                   "[containers.md](../containers.md)"),
     "bridge/systemd": (("base",), "services in leases"),
     "bridge/rpc": (("base",), "gRPC on an event loop: a server and a client on Unix sockets"),
     "bridge/kubernetes": (BELOW_KUBERNETES, "`cleave-kubelet`: device plugin and driver of "
-                          "dynamic resource allocation: [kubernetes.md](kubernetes.md)"),
+                          "dynamic resource allocation: [kubernetes.md](../kubernetes.md)"),
     "bridge/extender": (("base", "core/*", "bridge/kubernetes/config",
                          "bridge/kubernetes/apiserver"), "`cleave-extender`: the choice "
                         "of nodes for pods"),

@@ -46,15 +46,14 @@ static inline void clv_backlog_await(struct clv_backlog *backlog, uint64_t packe
 	atomic_fetch_add(&backlog->awaited, packed);
 }
 
+/* So many batches, noticed complete together, are one sample (samples.c). */
+#define CLV_KINDS_TOGETHER 8
+
 /* The gate's record of a queue: an OpenCL command queue, or a stream of CUDA or HIP.
  * Records are found without a lock.  They are reused and never unmapped, so a lookup
  * that races with a release reads stale data and never unmapped memory.  A record is
  * reused for another queue only once it has no user left: the program, markers, held
  * commands. */
-
-/* So many batches, noticed complete together, are one sample (samples.c). */
-#define CLV_KINDS_TOGETHER 8
-
 struct clv_queue {
 	/* The API's handle; unique in the process. */
 	const void *handle;

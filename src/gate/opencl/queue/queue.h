@@ -25,7 +25,9 @@ struct clv_cl_queue {
 
 	/* The gate's flushes, and how many of them were before the last clFinish. */
 	_Atomic uint32_t n_flushes, n_flushes_finished;
-	/* clFinish does not wait for what was flushed before. */
+	/* rusticl of Mesa 22: clFinish does not wait for what was flushed before, and
+	 * while a thread is in it or in a blocking call, no other can mark or flush the
+	 * queue. */
 	bool forgets_flushed;
 	/* The driver computes in the thread that waits, and allows no second one. */
 	bool runs_in_caller;
@@ -42,10 +44,6 @@ static inline bool clv_cl_queue_keeps_events(const struct clv_queue *queue)
 	return queue->out_of_order &&
 	       !((const struct clv_cl_queue *)queue)->runs_in_caller;
 }
-
-/* Some drivers (rusticl of Mesa 22) keep a queue's lock while a thread is in clFinish or
- * in a blocking call, so that no other thread can mark or flush the queue.  And their
- * clFinish does not wait for what was flushed before. */
 
 /* oclgrind runs everything in the thread that flushes, finishes or waits, and ends the
  * program if two threads do so.  So the gate's own threads only poll what was submitted
