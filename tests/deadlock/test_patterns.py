@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """OpenCL programs whose queues, host threads and processes wait for each other (patterns.c): each
-ends, with the same result, alone on the device, beside a tenant, and while the agent is killed or
-stopped; on PoCL, those without polled memory on the strict double, which runs nothing before a
-flush, and those that oclgrind and rusticl complete without the gate there, where these are
-installed.
+ends, with the same result, alone on the device, beside a tenant (on PoCL also where the agent stops
+the driver's threads), and while the agent is killed or stopped; on PoCL, those without polled memory
+on the strict double, which runs nothing before a flush, and those that oclgrind and rusticl complete
+without the gate there, where these are installed.
 
 usage: test_patterns.py --build BUILD --on pocl|double|oclgrind|rusticl [unittest arguments]
 """
@@ -19,6 +19,7 @@ import gpus  # noqa: E402
 import patterns  # noqa: E402
 import vendors  # noqa: E402
 import worlds  # noqa: E402
+from harness import wait_until  # noqa: E402
 
 ON = sys.argv[4]
 SKIPPED = 77
@@ -48,11 +49,22 @@ class OpenCl(worlds.World):
                 "CLEAVE_DOUBLE_DEVICE": os.path.join(self.folder, "device")}
 
 
+class Stopping(OpenCl):
+    """The agent stops the driver's threads at the end of a turn."""
+
+    def settings(self):
+        path = os.path.join(self.folder, "cleaved.yaml")
+        worlds.write_whole(path, "version: 1\nexecutor: cpu\nwatch: {every: off}\n")
+        return ("--config", path)
+
+
 class Case(gpus.Case):
     WORLD = OpenCl
 
     def setUp(self):
         reason = NOT_ON.get(ON, {}).get(self._testMethodName)
+        if self.WORLD is Stopping and ON != "pocl":
+            reason = "only PoCL's threads can be stopped"
         if reason:
             self.skipTest(reason)
         super().setUp()
@@ -85,6 +97,17 @@ class Alone(Case, patterns.Alone):
 
 class Beside(Case, patterns.Beside):
     SOME = ("graph", "barriers", "many-behind", "native-awaits", "one-queue", "blocking-read")
+
+
+class BesideStopping(Beside):
+    """Work that is stopped at the end of a turn waits for the next, and so does what waits for it."""
+
+    WORLD = Stopping
+
+    def tenant(self):
+        super().tenant()
+        self.assertTrue(wait_until(
+            lambda: self.agent.get("/v1/devices")["items"][0]["executor"] == "cpu"))
 
 
 class Disturbed(Case, patterns.Disturbed):
