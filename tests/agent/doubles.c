@@ -101,6 +101,7 @@ void *__wrap_clv_array_grow(void **items, size_t n, size_t item_bytes)
 
 DOUBLE(clv_process_open);
 DOUBLE(clv_process_read);
+DOUBLE(clv_process_cgroup);
 DOUBLE(clv_process_end);
 DOUBLE(clv_process_has_ancestor);
 DOUBLE(clv_watch_new);
@@ -128,6 +129,16 @@ int __wrap_clv_process_read(pid_t pid, pid_t *ret_parent, uint64_t *ret_start_ti
 	if (ret_start_ticks)
 		*ret_start_ticks = process->id.start_ticks;
 	return 0;
+}
+
+int __wrap_clv_process_cgroup(const struct clv_process_id *id, char ret[CLV_CGROUP_MAX])
+{
+	const struct world_process *process = world_find_process(id->pid);
+
+	if (!process || !process->is_alive)
+		return -ESRCH;
+	snprintf(ret, CLV_CGROUP_MAX, "%s", process->cgroup ? process->cgroup : "");
+	return process->cgroup ? 0 : -ENOENT;
 }
 
 static void note_signal(pid_t pid, int signal_number)

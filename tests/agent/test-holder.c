@@ -10,6 +10,7 @@
 #include "base/error.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -250,6 +251,7 @@ static struct clv_lease *begin_stored(void)
 struct join_row {
 	const char *name;
 	bool is_other_user, is_admin, is_gone, no_disk, no_watch;
+	const char *tenant, *cgroup; /* of the lease; of the process */
 	int code;
 };
 
@@ -259,8 +261,21 @@ static const struct join_row joins[] = {
 	{"another user's, by an admin", .is_other_user = true, .is_admin = true,
 		.code = 0},
 	{"one that is not there", .is_gone = true, .code = -ENOENT},
+	{"one of the tenant's cgroup", .tenant = "@team", .cgroup = "/team/a", .code = 0},
+	{"the user's, outside of the tenant's cgroup", .tenant = "@team", .code = -EPERM},
+	{"the user's, in another cgroup", .tenant = "@team", .cgroup = "/lab",
+		.code = -EPERM},
+	{"the user's, in another cgroup, by an admin", .tenant = "@team",
+		.cgroup = "/lab", .is_admin = true, .code = 0},
+	{"the user's, in the cgroup of a tenant", .cgroup = "/lab", .code = -EPERM},
+	{"the user's, in a cgroup of no tenant", .cgroup = "/user", .code = 0},
 	{"without a state file", .no_disk = true, .code = -EIO},
 	{"without memory", .no_watch = true, .code = -ENOMEM},
+};
+
+static struct clv_config_tenant cgroups[] = {
+	{.who = {.name = "@team", .cgroup = "/team/*"}},
+	{.who = {.name = "@lab", .cgroup = "/lab"}},
 };
 
 /* The test's own process is the only one whose user the kernel knows. */
@@ -273,6 +288,12 @@ static void test_join(void **state)
 
 	world_process(getpid(), 1);
 	world_find_process(getpid())->is_alive = !row->is_gone;
+	world_find_process(getpid())->cgroup = row->cgroup;
+	world.settings.tenants = cgroups;
+	world.settings.n_tenants = 2;
+	if (row->tenant)
+		snprintf(lease->record.tenant, sizeof(lease->record.tenant), "%s",
+			row->tenant);
 	lease->record.uid += row->is_other_user;
 	caller.scope = row->is_admin ? CLV_SCOPE_ADMIN : CLV_SCOPE_TENANT;
 	world.agent.state->is_copy = row->no_disk;

@@ -38,6 +38,7 @@
 struct world_process {
 	struct clv_process_id id;
 	pid_t parent;
+	const char *cgroup; /* NULL: the root */
 	bool is_alive;
 	int n_terms, n_kills;
 };

@@ -90,6 +90,19 @@ class Cgroups(WebCase):
         self.assertEqual(mine.request("POST", "/v1/devices/gpu0/cordon")[0], 403)
         self.refused(self.want(mine, share=.3, overcommit=True), 403, "not_permitted")
 
+    def test_joins_only_his_processes(self):
+        """Root in a container sees no process outside of it, and can make none a holder."""
+        mine, colleague = self.inside("team-a"), self.inside("team-b")
+        lease = self.want(mine, share=.2)[1]
+        path = f"/v1/leases/{lease['id']}/holders"
+        for pid in (self.inside("lab").pid, self.inside("other").pid, 1):
+            with self.subTest(pid):
+                self.refused(mine.request("POST", path, {"pid": pid}), 403, "not_permitted",
+                             "@teams")
+        self.assertEqual(mine.request("POST", path, {"pid": colleague.pid})[0], 200)
+        self.assertEqual(self.client("root").send("POST", path, {
+            "pid": self.inside("other").pid}).status, 200, "an admin may")
+
     def test_his_connections_are_counted_as_his(self):
         """Although the tenant's process is root's, other processes of root can still connect."""
         greedy = self.inside("lab")

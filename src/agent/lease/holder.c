@@ -5,6 +5,7 @@
 
 #include "agent/auth/caller.h"
 #include "agent/lease/lease.h"
+#include "agent/os/owner.h"
 #include "agent/record/agent.h"
 #include "agent/record/notify.h"
 #include "agent/store/state.h"
@@ -15,6 +16,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -213,21 +215,41 @@ int clv_holder_adopt(
 	return 0;
 }
 
-static int check_user(const struct clv_lease *lease, pid_t pid,
+/* As for a caller: in a tenant's cgroup a process is that tenant's, whatever its user.
+ */
+static int check_cgroup(const struct clv_lease *lease, const struct clv_process_id *id,
+	struct clv_error *err)
+{
+	const char *cgroup = clv_caller_cgroup_tenant(lease->agent, id);
+
+	if (!cgroup && lease->record.tenant[0] != CLV_OWNER_CGROUP)
+		return 0;
+	if (cgroup && strcmp(cgroup, lease->record.tenant) == 0)
+		return 0;
+	return clv_error_set(err, -EPERM,
+		"process %d is in %s%s and the lease %s belongs to %s: let a process of "
+		"that tenant join it",
+		(int)id->pid, cgroup ? "the cgroup of " : "no tenant's cgroup",
+		cgroup ? cgroup : "", lease->record.name, lease->record.tenant);
+}
+
+static int check_tenant(const struct clv_lease *lease, const struct clv_process_id *id,
 	const struct clv_caller *caller, struct clv_error *err)
 {
 	char path[32];
 	struct stat st;
 
-	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	snprintf(path, sizeof(path), "/proc/%d", (int)id->pid);
 	if (stat(path, &st) < 0)
 		return -ESRCH;
-	if (st.st_uid == lease->record.uid || caller->scope == CLV_SCOPE_ADMIN)
+	if (caller->scope == CLV_SCOPE_ADMIN)
 		return 0;
+	if (st.st_uid == lease->record.uid)
+		return check_cgroup(lease, id, err);
 	return clv_error_set(err, -EPERM,
 		"process %d belongs to user %u and the lease %s to user %u: let a "
 		"process of that user join it",
-		(int)pid, st.st_uid, lease->record.name, lease->record.uid);
+		(int)id->pid, st.st_uid, lease->record.name, lease->record.uid);
 }
 
 static int store_holder(const struct clv_lease *lease, const struct clv_process_id *id,
@@ -249,7 +271,7 @@ int clv_holder_add(struct clv_lease *lease, int pid, const struct clv_caller *ca
 
 	if (clv_process_read(pid, &parent, &id.start_ticks) == 0)
 		pidfd = clv_process_open(&id);
-	r = pidfd < 0 ? -ESRCH : check_user(lease, pid, caller, err);
+	r = pidfd < 0 ? -ESRCH : check_tenant(lease, &id, caller, err);
 	if (r >= 0)
 		r = store_holder(lease, &id, err);
 	if (r >= 0) {

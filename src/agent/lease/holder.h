@@ -30,8 +30,8 @@ int clv_holder_adopt(
 	struct clv_lease *lease, const struct clv_process_id *id, struct clv_error *err);
 
 /* Makes a process that joins an existing lease a holder, by its pid, and stores it.  The
- * process and the lease must be of one user unless the caller is an admin.  -ENOENT: no
- * such process; -EPERM. */
+ * process and the lease must be of one user and one tenant unless the caller is an admin.
+ * -ENOENT: no such process; -EPERM. */
 struct clv_caller;
 int clv_holder_add(struct clv_lease *lease, int pid, const struct clv_caller *caller,
 	struct clv_error *err);
