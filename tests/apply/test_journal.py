@@ -149,6 +149,75 @@ class Journals(JournalCase):
         self.assertEqual(len(self.names(agent)), 28)
 
 
+SHARES = layout(f"{GPU}, partitions: [{{profile: 3g.20gb, count: 2, shares: 2}}]")
+
+
+class Unopened(JournalCase):
+    """The state file cannot be opened when the agent starts, and can be later."""
+
+    @staticmethod
+    def begin_without(agent):
+        path = os.path.join(agent.state, "cleaved.db")
+        os.rename(path, path + ".away")
+        os.mkdir(path)
+        agent.start()
+        return path
+
+    def give_back(self, agent, path):
+        os.rmdir(path)
+        os.rename(path + ".away", path)
+        self.assertTrue(wait_until(lambda: "the state is written again" in agent.log()),
+                        agent.log())
+
+    def kept_by_another(self, agent, body):
+        status, lease = agent.request("POST", "/v1/leases", {"keep": True, **body})
+        self.assertEqual(status, 201, lease)
+        return lease
+
+    def test_layout_shares_and_cordons(self):
+        agent = self.start(self.live())
+        agent.done(SHARES)
+        agent.request("POST", "/v1/devices/gpu1/cordon", {"reason": "it is hot"})
+        shares = agent.get("/v1/shares")["items"]
+        wanted = self.applied_again(agent)
+        agent.stop(signal.SIGKILL)
+        path = self.begin_without(agent)
+        self.refused(agent.request("POST", "/v1/apply?name=test.yaml", SECOND), 500,
+                     "cannot open the state")
+        self.give_back(agent, path)
+        self.assertEqual(self.applied_again(agent), wanted)
+        self.assertEqual(agent.get("/v1/shares")["items"], shares)
+        self.assertEqual(len(shares), 4)
+        self.assertEqual([each["name"] for each in agent.get("/v1/devices")["items"]
+                          if each["cordoned"]], ["gpu1"])
+        # An apply to another device leaves the shares as they are.
+        agent.done(layout("select: {index: 2}, mig: on, "
+                          "partitions: [{profile: 3g.20gb, count: 1, shares: 2}]"))
+        self.assertEqual(len(agent.get("/v1/shares")["items"]), 6)
+
+    def test_partitions_of_leases(self):
+        agent = self.start(self.live())
+        self.kept_by_another(agent, {"name": "own", "isolation": "hardware", "memory_bytes": 1 << 30})
+        names = self.names(agent)
+        self.assertEqual(len(names), 1)
+        agent.stop(signal.SIGKILL)
+        self.give_back(agent, self.begin_without(agent))
+        self.assertEqual(self.names(agent), names)
+        self.assertEqual(agent.request("DELETE", "/v1/leases/own")[0], 204)
+        self.assertTrue(wait_until(lambda: self.names(agent) == []), agent.log())
+
+    def test_an_unfinished_operation(self):
+        agent = self.start(self.live())
+        agent.done(FIRST)
+        agent.stop(signal.SIGKILL)
+        self.leave(agent)
+        self.give_back(agent, self.begin_without(agent))
+        operation = self.settled(agent)
+        self.assertEqual(operation["id"], "o1")
+        self.ends(operation, "done")
+        self.assertEqual(len(self.names(agent)), 7)
+
+
 class Workers(JournalCase):
     def lied_to(self, answer):
         """The end of an apply whose worker gives this answer to everything."""

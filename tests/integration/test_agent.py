@@ -454,6 +454,27 @@ class FullDisk(unittest.TestCase):
                           self.agent.get("/v1/leases")["items"]],
                          [("running", 1), ("new", 0)])
 
+    def test_read_only_shares_and_cordons(self):
+        """They are read from a file that cannot be written, as leases are."""
+        text = ("version: 1\ndevices:\n  - {select: {index: 0}, shares: "
+                "[{name: train, share: 0.5}]}\n")
+        operation = self.agent.request("POST", "/v1/apply?name=x.yaml", text)[1]
+        self.assertTrue(wait_until(lambda: self.agent.get("/v1/shares")["items"]), operation)
+        device, = self.agent.get("/v1/devices")["items"]
+        self.assertEqual(self.agent.request("POST", f"/v1/devices/{device['name']}/cordon",
+                                            {"reason": "it is hot"})[0], 200)
+        self.agent.stop(signal.SIGKILL)
+        self.remount("ro")
+        self.agent.start()
+        for how in ("ro", "rw"):
+            self.assertEqual([each["name"] for each in self.agent.get("/v1/shares")["items"]],
+                             ["gpu0/train"], how)
+            self.assertEqual([each["cordon_reason"] for each in
+                              self.agent.get("/v1/devices")["items"]], ["it is hot"], how)
+            self.remount("rw")
+            self.assertTrue(wait_until(
+                lambda: "the state is written again" in self.agent.log()), self.agent.log())
+
     def test_restart_on_a_full_disk(self):
         holder = Holder(self.agent)
         self.addCleanup(holder.end)

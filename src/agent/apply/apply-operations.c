@@ -4,6 +4,7 @@
 #include "agent/apply/apply-internal.h"
 #include "agent/device/hardware.h"
 #include "agent/record/agent.h"
+#include "agent/store/state.h"
 #include "base/clock.h"
 #include "base/error.h"
 
@@ -90,6 +91,9 @@ int clv_apply_start(struct clv_apply *apply, const struct clv_apply_request *req
 			"another change is under way: wait for its end with cleave apply "
 			"--follow %s, and try again",
 			TAILQ_LAST(&apply->operations, operation_list)->id);
+	/* An operation that an earlier agent left unfinished may be in the file. */
+	if (!clv_state_get(apply->agent, err))
+		return err->code;
 	op = clv_operation_add(apply, request);
 	if (!op)
 		return clv_error_errno(err, ENOMEM, "cannot apply");

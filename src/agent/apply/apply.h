@@ -44,11 +44,12 @@ struct clv_apply_request {
 int clv_apply_new(struct clv_agent *agent, struct clv_apply **ret, struct clv_error *err);
 struct clv_apply *clv_apply_free(struct clv_apply *apply);
 
-/* Call once at start: resumes an operation that an earlier agent left unfinished. */
+/* Call once the state file is open: resumes an operation that an earlier agent left
+ * unfinished. */
 void clv_apply_resume(struct clv_apply *apply);
 
-/* Starts an operation; *ret is owned by apply.  -EBUSY while another is under way, or the
- * error of parsing the layout. */
+/* Starts an operation; *ret is owned by apply.  -EBUSY while another is under way, -EIO
+ * or -ENOSPC without a state file, or the error of parsing the layout. */
 int clv_apply_start(struct clv_apply *apply, const struct clv_apply_request *request,
 	struct clv_operation **ret, struct clv_error *err);
 

@@ -57,15 +57,22 @@ int clv_ephemeral_new(
 	struct clv_agent *agent, struct clv_ephemeral **ret, struct clv_error *err)
 {
 	struct clv_ephemeral *ephemeral = calloc(1, sizeof(*ephemeral));
-	struct clv_store *store = clv_state_get(agent, NULL);
 
 	if (!ephemeral)
 		return clv_error_errno(err, ENOMEM, "cannot make partitions");
 	ephemeral->agent = agent;
-	if (store && clv_store_read_ephemeral(store, append_item, ephemeral, err) < 0)
-		clv_log_warning(0, "%s", err->msg);
+	clv_ephemeral_read(ephemeral);
 	*ret = ephemeral;
 	return 0;
+}
+
+void clv_ephemeral_read(struct clv_ephemeral *ephemeral)
+{
+	struct clv_store *store = clv_state_get(ephemeral->agent, NULL);
+	struct clv_error err = {0};
+
+	if (store && clv_store_read_ephemeral(store, append_item, ephemeral, &err) < 0)
+		clv_log_warning(0, "%s", err.msg);
 }
 
 struct clv_ephemeral *clv_ephemeral_free(struct clv_ephemeral *ephemeral)

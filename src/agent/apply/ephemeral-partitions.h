@@ -18,6 +18,9 @@ int clv_ephemeral_new(
 	struct clv_agent *agent, struct clv_ephemeral **ret, struct clv_error *err);
 struct clv_ephemeral *clv_ephemeral_free(struct clv_ephemeral *ephemeral);
 
+/* Reads the state file, which could not be opened before. */
+void clv_ephemeral_read(struct clv_ephemeral *ephemeral);
+
 /* Finds or creates a partition with the requested memory and makes the request one for
  * all of it. 0, -EINPROGRESS while the HTTP request waits, or an error.  Called again
  * when the wait ends; uses the HTTP request's note and number as its state. */

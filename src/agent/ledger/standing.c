@@ -37,15 +37,25 @@ int clv_standing_new(
 	struct clv_agent *agent, struct clv_standing **ret, struct clv_error *err)
 {
 	struct clv_standing *standing = calloc(1, sizeof(*standing));
-	struct clv_store *store = clv_state_get(agent, NULL);
 
 	if (!standing)
 		return clv_error_errno(err, ENOMEM, "cannot keep standing shares");
 	standing->agent = agent;
-	if (store && clv_store_read_standing(store, append_share, standing, err) < 0)
-		clv_log_warning(0, "%s", err->msg);
+	clv_standing_read(standing);
 	*ret = standing;
 	return 0;
+}
+
+void clv_standing_read(struct clv_standing *standing)
+{
+	struct clv_store *store = standing->agent->state->store; /* may be a copy */
+	struct clv_error err = {0};
+
+	free(standing->items);
+	standing->items = NULL;
+	standing->n = 0;
+	if (store && clv_store_read_standing(store, append_share, standing, &err) < 0)
+		clv_log_warning(0, "%s", err.msg);
 }
 
 struct clv_standing *clv_standing_free(struct clv_standing *standing)

@@ -20,6 +20,9 @@ int clv_standing_new(
 	struct clv_agent *agent, struct clv_standing **ret, struct clv_error *err);
 struct clv_standing *clv_standing_free(struct clv_standing *standing);
 
+/* Reads them again, from a state file that could not be opened before. */
+void clv_standing_read(struct clv_standing *standing);
+
 /* Checks that the shares of a plan fit their devices and partitions, where the memory of
  * these is known.  -ERANGE or -EINVAL with a message that names the layout and the
  * share. */

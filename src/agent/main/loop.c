@@ -208,9 +208,9 @@ static int build(struct clv_agent *agent, struct clv_error *err)
 	start_hardware(agent);
 	clv_devices_refresh(agent->devices);
 	clv_adopt_all(agent);
+	clv_cordons_restore(agent);
 	clv_state_close_copy(agent);
 	clv_devices_claim_all(agent->devices);
-	clv_cordons_restore(agent);
 	clv_apply_resume(agent->apply);
 	clv_reapply_begin(agent->reapply);
 	r = clv_reload_new(agent, &agent->reload, err);

@@ -2,12 +2,17 @@
 /* Rewrites the ledger once the state file can be written again. */
 #include "agent/main/repair.h"
 
+#include "agent/apply/apply.h"
+#include "agent/apply/ephemeral-partitions.h"
+#include "agent/apply/reapply.h"
 #include "agent/auth/tokens.h"
+#include "agent/device/cordons.h"
 #include "agent/event/events.h"
 #include "agent/identity/names.h"
 #include "agent/lease/holder.h"
 #include "agent/ledger/lease-store.h"
 #include "agent/ledger/ledger.h"
+#include "agent/ledger/standing.h"
 #include "agent/main/adopt.h"
 #include "agent/record/agent.h"
 #include "agent/store/state.h"
@@ -15,7 +20,8 @@
 #include "base/error.h"
 #include "base/log.h"
 
-/* Retries to open a file that could not be opened at the start. */
+/* Retries to open a file that could not be opened at the start, and reads what the start
+ * would have read. */
 static void reopen(struct clv_agent *agent)
 {
 	struct clv_error err = {0};
@@ -26,7 +32,12 @@ static void reopen(struct clv_agent *agent)
 	clv_events_renumber(agent->events);
 	if (agent->tokens && clv_tokens_read(agent->tokens, &err) < 0)
 		clv_log_warning(0, "%s", err.msg);
+	clv_standing_read(agent->standing);
+	clv_ephemeral_read(agent->ephemeral);
 	clv_adopt_all(agent);
+	clv_cordons_restore(agent);
+	clv_apply_resume(agent->apply);
+	clv_reapply_begin(agent->reapply);
 	agent->state->is_stale = true;
 }
 

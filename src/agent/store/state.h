@@ -16,7 +16,7 @@ struct clv_store;
  * open in another agent) without any effect on running leases. */
 struct clv_state {
 	struct clv_store *store; /* NULL: it cannot be opened; code and problem say why */
-	bool is_copy;            /* store is a copy, to be read by the adoption only */
+	bool is_copy;            /* store is a copy, to be read at the start only */
 	bool is_stale;           /* a write failed: the whole ledger has to be written */
 	unsigned int n_waits;    /* calls of clv_state_reopen() */
 	int code;
@@ -36,7 +36,7 @@ void clv_state_close(struct clv_agent *agent);
 /* Retries at every fifth call.  Returns whether the file is open now. */
 bool clv_state_reopen(struct clv_agent *agent);
 
-/* After the adoption: closes and removes a copy that was read in place of the file. */
+/* Closes and removes a copy that was read at the start, in place of the file. */
 void clv_state_close_copy(struct clv_agent *agent);
 
 /* The open store; NULL with -ENOSPC or -EIO in *err if the file cannot be used. */
