@@ -299,6 +299,41 @@ static void test_own_allowance(void **state)
 	world_check();
 }
 
+/* Such a lease delays no other tenant's, neither in the queue nor one that may not wait.
+ */
+static void test_own_allowance_delays_no_other(void **state)
+{
+	struct clv_config_tenant tenant = {.allowance = {.leases = 1}};
+	struct clv_lease_request request = world_request(50);
+	struct clv_lease *first, *second, *other;
+
+	begin();
+	world_device(8 * GIB);
+	world.settings.tenants = &tenant;
+	world.settings.n_tenants = 1;
+	snprintf(request.device, sizeof(request.device), "gpu0");
+	assert_int_equal(world_create(&request, ALICE, HOLDER, &first), 0);
+	snprintf(request.device, sizeof(request.device), "gpu1");
+	request.wait = true;
+	assert_int_equal(world_create(&request, ALICE, HOLDER, &second), 0);
+	assert_true(second->record.is_queued);
+	request.wait = false;
+	assert_int_equal(world_create(&request, BOB, HOLDER, &other), 0);
+	assert_false(other->record.is_queued);
+	/* Within its allowance it is the first in the queue. */
+	request.share.compute_ppm = 60 * PERCENT;
+	clv_force_end(first);
+	assert_false(second->record.is_queued);
+	request.wait = true;
+	assert_int_equal(world_create(&request, CAROL, HOLDER, &second), 0);
+	assert_true(second->record.is_queued);
+	clv_force_end(other);
+	request.share.compute_ppm = 10 * PERCENT;
+	request.wait = false;
+	assert_int_equal(world_create(&request, BOB, HOLDER, &other), -EBUSY);
+	world_check();
+}
+
 /* --- Resizing --- */
 
 struct resize_row {
@@ -644,6 +679,7 @@ int main(void)
 	ROWS_ONE(&rows, test_first_is_waited_for);
 	ROWS_ONE(&rows, test_turn_that_fails);
 	ROWS_ONE(&rows, test_own_allowance);
+	ROWS_ONE(&rows, test_own_allowance_delays_no_other);
 	ROWS_ONE(&rows, test_resize_without_disk);
 	ROWS_ONE(&rows, test_resize_lets_others_in);
 	ROWS_ONE(&rows, test_resize_of_a_waiting_one);

@@ -13,7 +13,7 @@ bool clv_placing_is_candidate(const struct clv_agent *agent,
 
 /* 0, or -EBUSY: the share does not fit now, or other leases are queued there.
  * *ret_promised is set in both cases: the device's promises so far. */
-int clv_placing_try(const struct clv_agent *agent, const struct clv_agent_device *device,
+int clv_placing_try(struct clv_agent *agent, const struct clv_agent_device *device,
 	const struct clv_share *share, bool overcommit, struct clv_promised *ret_promised,
 	struct clv_error *err);
 

@@ -13,6 +13,7 @@
 #include "agent/ledger/ledger.h"
 #include "agent/ledger/placing-internal.h"
 #include "agent/ledger/promises.h"
+#include "agent/ledger/queue.h"
 #include "agent/ledger/standing.h"
 #include "agent/record/agent.h"
 #include "base/cleanup.h"
@@ -23,15 +24,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static uint32_t count_queued(const struct clv_agent_device *device)
-{
-	uint32_t n = 0;
-
-	for (size_t i = 0; i < device->n_leases; i++)
-		n += device->leases[i]->record.is_queued;
-	return n;
-}
 
 /* Adds to the error that the device has a free standing share, if it has one. */
 static void mention_standing(const struct clv_agent *agent,
@@ -53,11 +45,11 @@ static void mention_standing(const struct clv_agent *agent,
 	}
 }
 
-int clv_placing_try(const struct clv_agent *agent, const struct clv_agent_device *device,
+int clv_placing_try(struct clv_agent *agent, const struct clv_agent_device *device,
 	const struct clv_share *share, bool overcommit, struct clv_promised *ret_promised,
 	struct clv_error *err)
 {
-	uint32_t n_queued = overcommit ? 0 : count_queued(device);
+	uint32_t n_queued = overcommit ? 0 : clv_queue_count(agent, device);
 	int r;
 
 	clv_promises_add_up(agent, device, NULL, "", ret_promised);
@@ -85,7 +77,7 @@ int clv_placing_check_spill(
 
 /* Fills in the option. 0: the request fits there now; -EBUSY: it may fit later; other
  * errors: never; *err says why. */
-static int consider(const struct clv_agent *agent, struct clv_agent_device *device,
+static int consider(struct clv_agent *agent, struct clv_agent_device *device,
 	const struct clv_lease_request *request, struct clv_placing_option *ret,
 	struct clv_error *err)
 {
@@ -418,6 +410,7 @@ static void consider_all(struct clv_agent *agent, const struct clv_lease_request
 		struct clv_agent_device *device = clv_devices_at(agent->devices, i);
 		struct clv_placing_option *option = &candidates->options[candidates->n];
 		struct clv_error why = {0};
+		uint32_t n_queued;
 		int r;
 
 		if (!clv_placing_is_candidate(agent, device, request))
@@ -427,10 +420,11 @@ static void consider_all(struct clv_agent *agent, const struct clv_lease_request
 			note_refusal(candidates, candidates->n, &why);
 		if (r < 0 && r != -EBUSY)
 			continue;
-		if (r == -EBUSY && (!candidates->shortest ||
-					   count_queued(device) < candidates->n_queued)) {
+		n_queued = r == -EBUSY ? clv_queue_count(agent, device) : 0;
+		if (r == -EBUSY &&
+			(!candidates->shortest || n_queued < candidates->n_queued)) {
 			candidates->shortest = option;
-			candidates->n_queued = count_queued(device);
+			candidates->n_queued = n_queued;
 		}
 		candidates->n_open += option->is_open;
 		candidates->n++;

@@ -193,6 +193,19 @@ static void rank_if_stale(struct clv_agent *agent)
 	agent->ranked_ns = now_ns;
 }
 
+uint32_t clv_queue_count(struct clv_agent *agent, const struct clv_agent_device *device)
+{
+	uint32_t n = 0;
+
+	if (agent->n_queued == 0)
+		return 0;
+	rank_if_stale(agent);
+	for (size_t i = 0; i < device->n_leases; i++)
+		n += device->leases[i]->record.is_queued &&
+		     device->leases[i]->queue_key != UINT64_MAX;
+	return n;
+}
+
 uint32_t clv_queue_position(const struct clv_lease *lease)
 {
 	if (!lease->record.is_queued)

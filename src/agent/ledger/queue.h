@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct clv_agent;
+struct clv_agent_device;
 struct clv_lease;
 struct clv_ledger;
 
@@ -19,6 +21,10 @@ struct clv_ledger;
 /* The queued leases that their tenants' allowances permit, in this order: an array of
  * *ret_n, to be freed; NULL: there are none, or no memory. */
 struct clv_lease **clv_queue_list(struct clv_ledger *ledger, size_t *ret_n);
+
+/* How many leases of that list wait for the device.  The list is as of the last second.
+ */
+uint32_t clv_queue_count(struct clv_agent *agent, const struct clv_agent_device *device);
 
 /* The lease's position, 1 is next; 0: it is not queued. */
 uint32_t clv_queue_position(const struct clv_lease *lease);
