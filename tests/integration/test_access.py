@@ -8,6 +8,7 @@ import os
 import re
 import select
 import signal
+import sqlite3
 import time
 import unittest
 
@@ -220,6 +221,47 @@ class Tenants(AccessCase):
         self.assertIn(self.secret, self.client().send("GET", "/v1/operations/" + op).text.decode())
         for url in ("/v1/operations/" + op, "/v1/operations", "/v1/events"):
             self.assert_silent(self.other.send("GET", url))
+        failed = [[each["message"] for each in self.client(who).get("/v1/events")["items"]
+                   if each["type"] == "apply_failed"] for who in ("root", "games")]
+        self.assertEqual([len(each) for each in failed], [2, 0])
+        self.assertIn(self.secret, failed[0][1])
+
+    def test_what_is_in_the_way(self):
+        """Leases and processes in the way of the kept layout, or of an operation of an earlier
+        agent, are named to admins only."""
+        layout = ("version: 1\ndevices:\n  - select: {index: 3}\n    mig: on\n"
+                  "    partitions: [{profile: 1g.5gb}]\n")
+        op = self.client().send("POST", "/v1/apply", layout).json["id"]
+        self.assertTrue(wait_until(lambda: self.client().get(
+            "/v1/operations/" + op)["state"] == "done"))
+        self.agent.stop()
+        os.unlink(os.path.join(self.agent.state, "sim-node"))
+        with open(os.path.join(self.files, self.node + ".yaml"), "a", encoding="utf-8") as file:
+            file.write("  - {on: gpu3, process: clandestine, pid: 4194000}\n")
+        why = f"gpu0 is in use by lease {self.secret} of games: it would be destroyed"
+        past = {"id": "o1", "what": "x", "state": "failed", "obstacles": [], "steps": [],
+                "error": {"status": 500, "code": "internal", "detail": f"it failed; {why}"},
+                "left": [{"device": "gpu0", "uuid": "GPU-0", "steps": [], "why": why}]}
+        with sqlite3.connect(os.path.join(self.agent.state, "cleaved.db")) as db:
+            db.execute("INSERT INTO journal(id, state, started_ns, json) VALUES('o1', 'failed', 1, ?)",
+                       [json.dumps(past)])
+        db.close()
+        self.agent.start()
+        self.assertTrue(wait_until(lambda: [each["state"] for each in self.client().get(
+            "/v1/layout?of=wanted")["devices"]] == ["busy"]), self.agent.log())
+        seen = "".join(self.client().send("GET", url).text.decode()
+                       for url in ("/v1/operations", "/v1/layout?of=wanted"))
+        self.assertIn(why, seen)
+        self.assertIn("4194000", seen)
+        for url in ("/v1/layout?of=wanted", "/v1/operations", "/v1/operations/o1", "/v1/node",
+                    "/v1/events"):
+            answer = self.other.send("GET", url)
+            self.assertEqual(answer.status, 200, answer)
+            self.assert_silent(answer)
+            self.assertNotIn("4194000", answer.text.decode())
+        self.assertEqual([(each["state"], each["why"]) for each in
+                          self.other.get("/v1/layout?of=wanted")["devices"]],
+                         [("busy", "admins see what is in the way")])
 
     def uses_of_shares(self, client):
         return [(each["in_use"], each["lease"]) for each in client.get("/v1/shares")["items"]]

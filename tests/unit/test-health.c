@@ -157,13 +157,13 @@ static void test_a_hang(void **state)
 {
 	struct clv_health health = {0};
 
-	assert_false(clv_health_set_hang(&health, NULL, 0));
-	assert_true(clv_health_set_hang(&health, "train", 60));
-	assert_non_null(strstr(health.reasons[0].text, "train"));
-	assert_false(clv_health_set_hang(&health, "train", 60));
-	assert_true(clv_health_set_hang(&health, "chat", 60));
+	assert_false(clv_health_set_hang(&health, false, 0));
+	assert_true(clv_health_set_hang(&health, true, 60));
+	assert_non_null(strstr(health.reasons[0].text, "over 60 s"));
+	assert_false(clv_health_set_hang(&health, true, 60));
+	assert_true(clv_health_set_hang(&health, true, 30));
 	assert_int_equal(health.n_reasons, 1);
-	assert_true(clv_health_set_hang(&health, NULL, 0));
+	assert_true(clv_health_set_hang(&health, false, 0));
 	assert_int_equal(health.state, CLV_HEALTH_OK);
 }
 

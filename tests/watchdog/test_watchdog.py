@@ -4,6 +4,7 @@ GPUs; the agent compares it with its ledger.
 
 usage: test_watchdog.py --build BUILD [unittest arguments]
 """
+import json
 import os
 import shutil
 import subprocess
@@ -215,7 +216,11 @@ class Health(Case):
         time.sleep(4)
         self.assertEqual(self.device()["health"]["state"], "ok")
         other.do("stand_in_line", threads=1)
-        self.until_health("degraded", "the lease keeper has not returned the device for over 2 s")
+        self.until_health("degraded", "a lease has not returned the device for over 2 s")
+        self.assertEqual({e["name"] for e in self.agent.events("drain_overdue")}, {"keeper"})
+        # Tenants see the device's health and its events, and not whose lease that is.
+        self.assertNotIn("keeper", json.dumps([self.device()["health"],
+                                               self.agent.events("device_degraded")]))
         keeper.do("commands", entered=1, done=1)
         self.until_health("ok")
         self.until_event("device_recovered")
@@ -523,6 +528,8 @@ class Truth(Case):
         stranger = self.program()
         self.see((holder.pid, 1, "-", "-", 100 * MIB), (stranger.pid, 1, "-", "-", 9 * MIB))
         self.until_event("process_without_lease", "its lease cheat is on another device")
+        # Only the owner, admins and viewers see an event of an owner's.
+        self.assertEqual({e["uid"] for e in self.agent.events("process_without_lease")}, {0})
         self.until(lambda: holder.process.poll() is not None, "it is ended")
         self.until_event("process_without_lease", str(stranger.pid))
         time.sleep(2)

@@ -125,14 +125,16 @@ static void count_end(const struct clv_operation *op)
 			(op->ended_real_ns - op->started_real_ns) / 1000);
 }
 
-/* Tenants see events, so the holder of an obstacle is named in the operation only. */
+/* An error may name leases and processes of tenants, which other tenants may not see. */
 static void emit_end(struct clv_operation *op, enum clv_event_type type)
 {
-	bool is_quoting = op->error.code == -CLV_E_IN_USE;
+	struct clv_agent *agent = op->apply->agent;
 
-	clv_events_emit(op->apply->agent, type, "%s%s%s", op->request.what,
-		op->error.code ? ": " : "",
-		is_quoting ? "what it would change is in use" : op->error.msg);
+	if (op->error.code)
+		clv_events_emit_for_owner(agent, type, op->request.uid, NULL, "%s: %s",
+			op->request.what, op->error.msg);
+	else
+		clv_events_emit(agent, type, "%s", op->request.what);
 }
 
 static void end(struct clv_operation *op, enum state state)

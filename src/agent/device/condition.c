@@ -121,23 +121,23 @@ void clv_condition_set_found(struct clv_agent *agent, struct clv_agent_device *d
 }
 
 static void set_hang(struct clv_agent *agent, struct clv_agent_device *device,
-	const char *lease, uint64_t seconds)
+	bool is_hanging, uint64_t seconds)
 {
 	enum clv_health_state before = device->condition->health.state;
 
-	if (clv_health_set_hang(&device->condition->health, lease, seconds))
+	if (clv_health_set_hang(&device->condition->health, is_hanging, seconds))
 		report_change(agent, device, before);
 }
 
-void clv_condition_report_hang(struct clv_agent *agent, struct clv_agent_device *device,
-	const char *lease, uint64_t seconds)
+void clv_condition_report_hang(
+	struct clv_agent *agent, struct clv_agent_device *device, uint64_t seconds)
 {
 	struct clv_condition *condition = get_or_create(device);
 
 	if (!condition || condition->is_hanging)
 		return;
 	condition->is_hanging = true;
-	set_hang(agent, device, lease, seconds);
+	set_hang(agent, device, true, seconds);
 }
 
 void clv_condition_end_hang(struct clv_agent *agent, struct clv_agent_device *device)
@@ -145,7 +145,7 @@ void clv_condition_end_hang(struct clv_agent *agent, struct clv_agent_device *de
 	if (!device->condition)
 		return;
 	if (!device->condition->is_hanging)
-		set_hang(agent, device, NULL, 0);
+		set_hang(agent, device, false, 0);
 	device->condition->is_hanging = false;
 }
 

@@ -34,8 +34,8 @@ void clv_condition_set_found(struct clv_agent *agent, struct clv_agent_device *d
 /* take_hang reports that a lease has not given the device back for `seconds`, once
  * in each second in which this holds.  end_hang follows for each device in each second,
  * and clears the hang if none was reported. */
-void clv_condition_report_hang(struct clv_agent *agent, struct clv_agent_device *device,
-	const char *lease, uint64_t seconds);
+void clv_condition_report_hang(
+	struct clv_agent *agent, struct clv_agent_device *device, uint64_t seconds);
 void clv_condition_end_hang(struct clv_agent *agent, struct clv_agent_device *device);
 
 /* Clears the reasons that stay until an admin acknowledges them. */

@@ -177,18 +177,37 @@ static void publish(struct clv_agent *agent, const struct clv_event *event)
 	clv_notify_changed(agent->notify, CLV_TOPIC_EVENTS);
 }
 
+static void finish(struct clv_agent *agent, struct clv_event *event, const char *device,
+	const char *format, va_list args)
+{
+	if (device)
+		snprintf(event->device, sizeof(event->device), "%s", device);
+	vsnprintf(event->message, sizeof(event->message), format, args);
+	publish(agent, event);
+}
+
 void clv_events_emit_args(struct clv_agent *agent, enum clv_event_type type,
 	const struct clv_lease_record *record, const char *device, const char *format,
 	va_list args)
 {
 	struct clv_event *event = begin(agent, type, record);
 
+	if (event)
+		finish(agent, event, device, format, args);
+}
+
+void clv_events_emit_for_owner(struct clv_agent *agent, enum clv_event_type type,
+	uid_t owner, const char *device, const char *format, ...)
+{
+	struct clv_event *event = begin(agent, type, NULL);
+	va_list args;
+
 	if (!event)
 		return;
-	if (device)
-		snprintf(event->device, sizeof(event->device), "%s", device);
-	vsnprintf(event->message, sizeof(event->message), format, args);
-	publish(agent, event);
+	event->uid = owner;
+	va_start(args, format);
+	finish(agent, event, device, format, args);
+	va_end(args);
 }
 
 void clv_events_emit(

@@ -30,6 +30,11 @@ void clv_events_emit_for_device(struct clv_agent *agent, enum clv_event_type typ
 	const char *device, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
+/* Records an event that only its owner, admins and viewers see; device may be NULL. */
+void clv_events_emit_for_owner(struct clv_agent *agent, enum clv_event_type type,
+	uid_t owner, const char *device, const char *format, ...)
+	__attribute__((format(printf, 5, 6)));
+
 /* Records an event of a lease that is not in the ledger; clv_lease_emit() is for the
  * others. */
 struct clv_lease_record;

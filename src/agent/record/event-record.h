@@ -59,6 +59,6 @@ struct clv_event {
 	char lease[24]; /* its id; "": of no lease */
 	char name[64];  /* of the lease */
 	char device[72];
-	uid_t uid; /* the lease's owner, or CLV_EVENT_NO_OWNER */
+	uid_t uid; /* who sees it, or CLV_EVENT_NO_OWNER: all */
 	char message[256];
 };

@@ -3,10 +3,12 @@
  * lease. */
 #include "agent/watch/enforce.h"
 
+#include "agent/auth/caller.h"
 #include "agent/config/config.h"
 #include "agent/device/devices.h"
 #include "agent/event/events.h"
 #include "agent/ledger/ledger.h"
+#include "agent/os/owner.h"
 #include "agent/os/stat.h"
 #include "agent/record/agent.h"
 #include "agent/watch/bypass-detect.h"
@@ -174,6 +176,20 @@ static void explain(const struct clv_sighting *sighting, char *ret, size_t ret_b
 	}
 }
 
+/* Whose process it is: the tenant of its lease, else as a caller.  One of an unknown user
+ * is shown to admins. */
+static uid_t owner_of(const struct clv_agent *agent, const struct clv_sighting *sighting)
+{
+	const char *cgroup;
+
+	if (sighting->kind != CLV_SIGHTING_UNLEASED)
+		return sighting->lease_owner;
+	cgroup = clv_caller_cgroup_tenant(agent, &sighting->id);
+	if (cgroup)
+		return clv_owner_of(cgroup, sighting->uid);
+	return sighting->uid == CLV_CALLER_NO_UID ? 0 : sighting->uid;
+}
+
 static void report_stranger(struct clv_agent *agent, struct clv_sighting *sighting)
 {
 	char what[160], why[120], held[32] = "unknown memory", busy[48] = "";
@@ -186,9 +202,9 @@ static void report_stranger(struct clv_agent *agent, struct clv_sighting *sighti
 		snprintf(busy, sizeof(busy), " and %.0f %% of its compute",
 			100 * sighting->utilization);
 	sighting->is_reported = true;
-	clv_events_emit_for_device(agent, CLV_EVENT_PROCESS_WITHOUT_LEASE,
-		sighting->device->info.name, "%s uses it with %s%s: %s", what, held, busy,
-		why);
+	clv_events_emit_for_owner(agent, CLV_EVENT_PROCESS_WITHOUT_LEASE,
+		owner_of(agent, sighting), sighting->device->info.name,
+		"%s uses it with %s%s: %s", what, held, busy, why);
 }
 
 static void check_stranger(const struct pass *pass, struct clv_sighting *sighting)

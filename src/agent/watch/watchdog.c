@@ -129,13 +129,13 @@ void clv_watchdog_add_sample(
 			  now_ns - truth->progress_ns >= lease->agent->settings->hang_ns;
 }
 
-static const struct clv_lease *find_stuck(const struct clv_agent_device *device)
+static bool has_stuck(const struct clv_agent_device *device)
 {
 	for (size_t i = 0; device->arbiter && i < device->n_leases; i++) {
 		if (device->leases[i]->truth.is_stuck)
-			return device->leases[i];
+			return true;
 	}
-	return NULL;
+	return false;
 }
 
 /* A hang on a partition degrades the whole device. */
@@ -143,11 +143,9 @@ static void update_hangs(struct clv_agent *agent)
 {
 	for (size_t i = 0; i < clv_devices_count(agent->devices); i++) {
 		struct clv_agent_device *device = clv_devices_at(agent->devices, i);
-		const struct clv_lease *lease = find_stuck(device);
 
-		if (lease)
+		if (has_stuck(device))
 			clv_condition_report_hang(agent, clv_devices_root(device),
-				lease->record.name,
 				agent->settings->hang_ns / CLV_NS_PER_S);
 	}
 	for (size_t i = 0; i < clv_devices_count(agent->devices); i++)

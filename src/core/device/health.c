@@ -182,16 +182,17 @@ bool clv_health_update(struct clv_health *health, const struct clv_reading *read
 	return is_changed;
 }
 
-bool clv_health_set_hang(struct clv_health *health, const char *lease, uint64_t seconds)
+bool clv_health_set_hang(struct clv_health *health, bool is_hanging, uint64_t seconds)
 {
 	struct clv_health_reason reason = {.code = "hang", .state = CLV_HEALTH_DEGRADED};
 
-	if (!lease)
+	if (!is_hanging)
 		return drop(health, find(health, reason.code));
 	snprintf(reason.text, sizeof(reason.text),
-		"the lease %.64s has not returned the device for over %" PRIu64
-		" s: look at its program, or release it",
-		lease, seconds);
+		"a lease has not returned the device for over %" PRIu64
+		" s: cleave ps shows which one holds it; look at its program, or release "
+		"it",
+		seconds);
 	return put(health, &reason);
 }
 

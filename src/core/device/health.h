@@ -41,9 +41,10 @@ struct clv_health {
  * changed. */
 bool clv_health_update(struct clv_health *health, const struct clv_reading *reading);
 
-/* Reports the lease that has not given the device back for `seconds`; lease NULL:
- * there is none.  Returns whether the state or a reason has changed. */
-bool clv_health_set_hang(struct clv_health *health, const char *lease, uint64_t seconds);
+/* Whether a lease has not given the device back for `seconds`.  Its name is not in
+ * the reason, which all tenants see.  Returns whether the state or a reason has changed.
+ */
+bool clv_health_set_hang(struct clv_health *health, bool is_hanging, uint64_t seconds);
 
 /* An admin acknowledges the faults: drops reasons that stay.  Returns whether there were
  * any. */
