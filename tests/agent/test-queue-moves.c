@@ -6,7 +6,11 @@
 #include "agent/ledger/force.h"
 #include "agent/ledger/ledger.h"
 #include "agent/ledger/lifecycle.h"
+#include "agent/ledger/queue.h"
+#include "agent/ledger/standing.h"
 #include "agent/record/notify.h"
+#include "agent/store/state.h"
+#include "agent/store/store.h"
 #include "base/clock.h"
 
 #include <errno.h>
@@ -293,6 +297,90 @@ static void test_allowance(void **state)
 	world_check();
 }
 
+/* --- Standing shares --- */
+
+static void set_aside(struct clv_agent_device *device, uint32_t percent)
+{
+	struct clv_standing_share share = {
+		.share = {.compute_ppm = percent * PERCENT, .memory_bytes = GIB}};
+
+	snprintf(share.name, sizeof(share.name), "%s/train", device->info.name);
+	snprintf(share.device_uuid, sizeof(share.device_uuid), "%s", device->info.uuid);
+	clv_store_put_standing(world.agent.state->store, &share, NULL);
+	clv_standing_read(world.agent.standing);
+}
+
+/* gpu0 and gpu1 with a share of the same name, of 20 and of 30 percent. */
+static void begin_standing(void)
+{
+	set_aside(world_device(8 * GIB), 20);
+	set_aside(world_device(8 * GIB), 30);
+	world_begin_lifecycle();
+	world_process(HOLDER, 1);
+}
+
+static struct clv_lease *create_in(const char *name, uid_t uid, bool wait)
+{
+	struct clv_lease_request request = {.wait = wait};
+	struct clv_lease *lease = NULL;
+
+	snprintf(request.in, sizeof(request.in), "%s", name);
+	assert_int_equal(world_create(&request, uid, HOLDER, &lease), 0);
+	assert_int_equal(lease->record.is_queued, wait);
+	return lease;
+}
+
+/* Whichever share of the name is free first; by its whole name that one only. */
+static void test_standing(void **state)
+{
+	struct clv_lease *first, *second, *any, *one;
+
+	begin_standing();
+	first = create_in("train", BOB, false);
+	second = create_in("train", BOB, false);
+	one = create_in("gpu0/train", CAROL, true);
+	any = create_in("train", ALICE, true);
+	clv_force_end(second);
+	assert_true(one->record.is_queued);
+	assert_false(any->record.is_queued);
+	assert_string_equal(any->record.standing, "gpu1/train");
+	assert_string_equal(any->device->info.name, "gpu1");
+	assert_int_equal(any->record.share.compute_ppm, 30 * PERCENT);
+	clv_force_end(first);
+	assert_string_equal(one->record.standing, "gpu0/train");
+	assert_false(one->record.is_queued);
+	world_check();
+}
+
+/* What a lease that waits for a share would get is set aside in any case. */
+static void test_standing_delays_no_other(void **state)
+{
+	struct clv_lease *taken, *waiting;
+
+	begin_standing();
+	taken = create_in("gpu0/train", BOB, false);
+	waiting = create_in("gpu0/train", ALICE, true);
+	create("gpu0", "", 50, CAROL, false);
+	create("gpu0", "", 40, BOB, true); /* 10 are missing */
+	assert_int_equal(clv_queue_position(waiting), 1);
+	clv_force_end(taken);
+	assert_false(waiting->record.is_queued);
+	world_check();
+}
+
+/* The next free share is on a device that takes no lease. */
+static void test_standing_on_a_cordoned_device(void **state)
+{
+	struct clv_lease *lease;
+
+	begin_standing();
+	clv_devices_at(world.agent.devices, 0)->is_cordoned = true;
+	lease = create_in("train", ALICE, false);
+	assert_string_equal(lease->record.standing, "gpu1/train");
+	clv_devices_at(world.agent.devices, 0)->is_cordoned = false;
+	world_check();
+}
+
 int main(void)
 {
 	static struct rows rows;
@@ -307,5 +395,8 @@ int main(void)
 	ROWS_ONE(&rows, test_cannot_be_opened);
 	ROWS_ONE(&rows, test_earlier_version);
 	ROWS_ONE(&rows, test_allowance);
+	ROWS_ONE(&rows, test_standing);
+	ROWS_ONE(&rows, test_standing_delays_no_other);
+	ROWS_ONE(&rows, test_standing_on_a_cordoned_device);
 	return rows_run(&rows);
 }

@@ -277,11 +277,12 @@ static int check_allowance(struct clv_lifecycle *lifecycle,
 	return r;
 }
 
-/* Standing shares and whole devices together are on the devices that were chosen. */
+/* Whole devices together, and a standing share by its whole name, are those that were
+ * chosen. */
 static struct clv_lease_asked describe_request(const struct clv_lease_request *request)
 {
 	struct clv_lease_asked asked = {
-		.may_move = request->in[0] == '\0' && request->count <= 1 &&
+		.may_move = !strchr(request->in, '/') && request->count <= 1 &&
 			    request->devices[0] == '\0',
 		.compute_ppm = request->share.compute_ppm,
 		.memory_bytes = request->share.memory_bytes,
@@ -494,7 +495,7 @@ static int admit(struct clv_lifecycle *lifecycle, struct clv_lease *lease)
 /* Takes a lease from the queue of another device, with the share that its request means
  * there. */
 static int move_here(struct clv_lifecycle *lifecycle, struct clv_lease *lease,
-	struct clv_agent_device *device, const struct clv_share *share)
+	struct clv_agent_device *device, const struct clv_placing *placing)
 {
 	struct clv_agent *agent = lifecycle->agent;
 	struct clv_agent_device *from = lease->device;
@@ -503,8 +504,11 @@ static int move_here(struct clv_lifecycle *lifecycle, struct clv_lease *lease,
 	if (r < 0)
 		return r;
 	r = clv_ledger_move(agent->ledger, lease, device);
-	if (r >= 0)
-		lease->record.share = *share;
+	if (r >= 0) {
+		lease->record.share = placing->share;
+		memcpy(lease->record.standing, placing->standing,
+			sizeof(lease->record.standing));
+	}
 	clv_devices_unclaim(agent->devices, r < 0 ? device : from);
 	return r;
 }
@@ -513,32 +517,37 @@ static int move_here(struct clv_lifecycle *lifecycle, struct clv_lease *lease,
  * it: an allowance can exclude profiles. */
 static bool fits_here(const struct clv_lifecycle *lifecycle,
 	const struct clv_lease *lease, struct clv_agent_device *device,
-	struct clv_share *ret_share)
+	struct clv_placing *ret)
 {
-	return clv_placing_fits_elsewhere(lease, device, ret_share) &&
+	return clv_placing_fits_elsewhere(lease, device, ret) &&
 	       clv_tenants_check(lifecycle->agent, clv_tenant_of_lease(lease), lease,
-		       ret_share, device->info.profile, NULL) >= 0;
+		       &ret->share, device->info.profile, NULL) >= 0;
 }
 
 /* The lease to admit on the device next, now in the device's queue; NULL: none fits.  No
  * lease passes one of the device's own that does not fit, so small requests cannot starve
- * a large one.  Those of other devices wait there. */
+ * a large one; a standing share is set aside in any case.  Those of other devices wait
+ * there. */
 static struct clv_lease *find_next(
 	struct clv_lifecycle *lifecycle, struct clv_agent_device *device)
 {
 	_cleanup_free_ struct clv_lease **queued = NULL;
-	struct clv_share share;
+	struct clv_placing placing;
 	size_t n;
 
 	if (lifecycle->agent->n_queued == 0)
 		return NULL;
 	queued = clv_queue_list(lifecycle->agent->ledger, &n);
 	for (size_t i = 0; i < n; i++) {
-		if (clv_lease_is_on(queued[i], device))
-			return fits_now(lifecycle, queued[i]) ? queued[i] : NULL;
-		if (fits_here(lifecycle, queued[i], device, &share) &&
-			move_here(lifecycle, queued[i], device, &share) >= 0)
+		if (!clv_lease_is_on(queued[i], device)) {
+			if (fits_here(lifecycle, queued[i], device, &placing) &&
+				move_here(lifecycle, queued[i], device, &placing) >= 0)
+				return queued[i];
+		} else if (fits_now(lifecycle, queued[i])) {
 			return queued[i];
+		} else if (queued[i]->record.standing[0] == '\0') {
+			return NULL;
+		}
 	}
 	return NULL;
 }

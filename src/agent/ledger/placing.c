@@ -287,30 +287,64 @@ bool clv_placing_awaits_numbers(
 	return false;
 }
 
-bool clv_placing_fits_elsewhere(const struct clv_lease *lease,
-	struct clv_agent_device *device, struct clv_share *ret)
+/* The free standing share on the device whose name ends as that of the lease; or NULL. */
+static const struct clv_standing_share *find_alike(
+	const struct clv_lease *lease, const struct clv_agent_device *device)
+{
+	const char *name = strrchr(lease->record.standing, '/');
+	const struct clv_standing_share *share;
+
+	for (size_t i = 0; (share = clv_standing_at(lease->agent->standing, i)); i++) {
+		if (name && strcmp(share->device_uuid, device->info.uuid) == 0 &&
+			clv_standing_is_called(share, name + 1) &&
+			!clv_ledger_standing(lease->agent->ledger, share->name))
+			return share;
+	}
+	return NULL;
+}
+
+static bool set_share(const struct clv_lease *lease,
+	const struct clv_agent_device *device, struct clv_placing *ret)
 {
 	const struct clv_lease_record *record = &lease->record;
-	const struct clv_lease_asked *asked = &record->asked;
-	const struct names names = {asked->device, "", asked->profile};
 	struct clv_share_request wanted = {
-		.compute_ppm = asked->compute_ppm,
-		.memory_bytes = asked->memory_bytes,
+		.compute_ppm = record->asked.compute_ppm,
+		.memory_bytes = record->asked.memory_bytes,
 		.cap_ppm = record->share.cap_ppm,
 		.class = record->share.class,
 		.range = record->share.range,
 		.spill_bytes = record->share.spill_bytes,
 	};
+	const struct clv_standing_share *standing;
+
+	*ret = (struct clv_placing){0};
+	if (record->standing[0] == '\0')
+		return clv_share_resolve(&wanted, device->info.memory_bytes, &ret->share,
+			       NULL) >= 0;
+	standing = find_alike(lease, device);
+	if (!standing)
+		return false;
+	ret->share = standing->share;
+	snprintf(ret->standing, sizeof(ret->standing), "%s", standing->name);
+	return true;
+}
+
+bool clv_placing_fits_elsewhere(const struct clv_lease *lease,
+	struct clv_agent_device *device, struct clv_placing *ret)
+{
+	const struct clv_lease_record *record = &lease->record;
+	const struct clv_lease_asked *asked = &record->asked;
+	const struct names names = {asked->device, "", asked->profile};
 	struct clv_promised promised;
 
 	if (!asked->may_move || !is_permitted(device, &names) ||
 		clv_hardware_is_renumbering_device(lease->agent, device) ||
 		clv_sm_check(&device->info, record->sm.ppm, NULL) < 0 ||
-		clv_share_resolve(&wanted, device->info.memory_bytes, ret, NULL) < 0 ||
-		clv_placing_check_spill(&device->info, ret->spill_bytes, NULL) < 0)
+		!set_share(lease, device, ret) ||
+		clv_placing_check_spill(&device->info, ret->share.spill_bytes, NULL) < 0)
 		return false;
-	clv_promises_add_up(lease->agent, device, NULL, "", &promised);
-	return clv_admission_check(&promised, ret, device->info.memory_bytes,
+	clv_promises_add_up(lease->agent, device, NULL, ret->standing, &promised);
+	return clv_admission_check(&promised, &ret->share, device->info.memory_bytes,
 		       device->info.name, record->overcommit, NULL) >= 0;
 }
 
@@ -347,34 +381,42 @@ static int take_standing(struct clv_agent *agent, const struct clv_standing_shar
 	return clv_devices_claim(agent->devices, device, err);
 }
 
-/* Takes the first free standing share of the name; if none is free and the request may
- * wait, the first. */
+/* Takes the first free standing share of the name that can be taken now; if all are in
+ * use and the request may wait, the first. */
 static int choose_standing(struct clv_agent *agent,
 	const struct clv_lease_request *request, struct clv_placing *ret,
 	struct clv_error *err)
 {
 	const struct clv_standing_share *share, *taken = NULL;
+	struct clv_error refusal = {0};
 
 	for (size_t i = 0; (share = clv_standing_at(agent->standing, i)); i++) {
+		struct clv_error why = {0};
+
 		if (!clv_standing_is_called(share, request->in))
 			continue;
-		if (!clv_ledger_standing(agent->ledger, share->name))
-			return take_standing(agent, share, request, ret, err);
-		if (!taken)
+		if (!clv_ledger_standing(agent->ledger, share->name)) {
+			if (take_standing(agent, share, request, ret, &why) >= 0)
+				return 0;
+			refusal = refusal.code ? refusal : why;
+		} else if (!taken) {
 			taken = share;
+		}
 	}
-	if (!taken)
-		return clv_error_set(err, -ENODEV,
-			"there is no standing share %s: layouts define them, see cleave "
-			"export --wanted",
-			request->in);
-	if (request->wait) {
+	if (taken && request->wait) {
 		ret->must_wait = true;
 		return take_standing(agent, taken, request, ret, err);
 	}
-	return clv_error_set(err, -EBUSY,
-		"the share %s is taken by another lease: wait for it with --wait",
-		taken->name);
+	if (refusal.code)
+		return clv_error_set(err, refusal.code, "%s", refusal.msg);
+	if (taken)
+		return clv_error_set(err, -EBUSY,
+			"the share %s is taken by another lease: wait for it with --wait",
+			taken->name);
+	return clv_error_set(err, -ENODEV,
+		"there is no standing share %s: layouts define them, see cleave export "
+		"--wanted",
+		request->in);
 }
 
 /* All candidates of one request. */

@@ -35,9 +35,9 @@ bool clv_placing_awaits_numbers(
 	const struct clv_agent *agent, const struct clv_lease_request *request);
 
 /* Whether a queued lease may go to another device than its own and fits there now; *ret
- * is its share there. */
+ * has its share there, and the standing share if it waits for one. */
 bool clv_placing_fits_elsewhere(const struct clv_lease *lease,
-	struct clv_agent_device *device, struct clv_share *ret);
+	struct clv_agent_device *device, struct clv_placing *ret);
 
 /* 0, or -EINVAL if leases on the device cannot spill memory to the host. */
 int clv_placing_check_spill(

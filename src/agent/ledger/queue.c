@@ -193,6 +193,13 @@ static void rank_if_stale(struct clv_agent *agent)
 	agent->ranked_ns = now_ns;
 }
 
+/* What waits for a standing share takes nothing that others could have. */
+static bool delays_others(const struct clv_lease *lease)
+{
+	return lease->record.is_queued && lease->queue_key != UINT64_MAX &&
+	       lease->record.standing[0] == '\0';
+}
+
 uint32_t clv_queue_count(struct clv_agent *agent, const struct clv_agent_device *device)
 {
 	uint32_t n = 0;
@@ -201,8 +208,7 @@ uint32_t clv_queue_count(struct clv_agent *agent, const struct clv_agent_device 
 		return 0;
 	rank_if_stale(agent);
 	for (size_t i = 0; i < device->n_leases; i++)
-		n += device->leases[i]->record.is_queued &&
-		     device->leases[i]->queue_key != UINT64_MAX;
+		n += delays_others(device->leases[i]);
 	return n;
 }
 
