@@ -475,6 +475,28 @@ static void test_end_without_disk(void **state)
 	world_check();
 }
 
+/* A lease leaves the queue once that can be written: the next agent would queue it again,
+ * beside its programs. */
+static void test_queue_without_disk(void **state)
+{
+	struct clv_lease_record stored;
+	struct clv_lease *lease, *waiting;
+
+	begin();
+	lease = create(80, ALICE, false);
+	waiting = create(50, BOB, true);
+	world.no_commit = true;
+	clv_force_end(lease);
+	assert_true(waiting->record.is_queued);
+	assert_true(world.agent.state->is_stale);
+	world.no_commit = false;
+	clv_lifecycle_serve_all(world.agent.lifecycle);
+	assert_false(waiting->record.is_queued);
+	assert_true(world_stored(waiting->record.id, &stored));
+	assert_false(stored.is_queued);
+	world_check();
+}
+
 /* While a lease has a partition, the lock of the whole device is held. */
 static void test_claim_of_parts(void **state)
 {
@@ -685,6 +707,7 @@ int main(void)
 	ROWS_ONE(&rows, test_resize_of_a_waiting_one);
 	ROWS_ONE(&rows, test_several_are_whole);
 	ROWS_ONE(&rows, test_end_without_disk);
+	ROWS_ONE(&rows, test_queue_without_disk);
 	ROWS_ONE(&rows, test_claim_of_parts);
 	ROWS_ONE(&rows, test_force_on_a_device);
 	ROWS_ONE(&rows, test_force_on_parts);

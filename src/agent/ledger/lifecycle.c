@@ -471,6 +471,8 @@ static bool fits_now(const struct clv_lifecycle *lifecycle, const struct clv_lea
 	return true;
 }
 
+/* 0; -EAGAIN: it stays in the queue until the state file can be written
+ * (agent/main/repair.h); -EIO: it could not be opened, and has ended. */
 static int admit(struct clv_lifecycle *lifecycle, struct clv_lease *lease)
 {
 	struct clv_lease_record record = lease->record;
@@ -479,8 +481,10 @@ static int admit(struct clv_lifecycle *lifecycle, struct clv_lease *lease)
 	assert(record.is_queued && !lease->gate && lifecycle->agent->n_queued > 0);
 	record.is_queued = false;
 	record.sm = clv_sm_place_on(lease->device, record.sm.ppm);
-	if (store_lease(lifecycle->agent, lease, &record, &err) < 0)
+	if (store_lease(lifecycle->agent, lease, &record, &err) < 0) {
 		clv_state_set_stale(lifecycle->agent, &err);
+		return -EAGAIN;
+	}
 	lifecycle->agent->n_queued -= lease->record.is_queued;
 	lease->record.is_queued = false;
 	lease->record.sm = record.sm;
@@ -557,8 +561,12 @@ static void serve_queue(struct clv_lifecycle *lifecycle, struct clv_agent_device
 	struct clv_lease *lease;
 
 	while ((lease = find_next(lifecycle, device))) {
+		int r = admit(lifecycle, lease);
+
+		if (r == -EAGAIN)
+			return;
 		note_change(lifecycle->agent);
-		if (admit(lifecycle, lease) < 0)
+		if (r < 0)
 			continue;
 		clv_lease_emit(lease, CLV_EVENT_LEASE_CREATED,
 			"it was first in the queue and fits now");

@@ -12,6 +12,7 @@
 #include "agent/lease/holder.h"
 #include "agent/ledger/lease-store.h"
 #include "agent/ledger/ledger.h"
+#include "agent/ledger/lifecycle.h"
 #include "agent/ledger/standing.h"
 #include "agent/main/adopt.h"
 #include "agent/record/agent.h"
@@ -91,5 +92,6 @@ void clv_repair_state(struct clv_agent *agent)
 		return;
 	agent->state->is_stale = false;
 	clv_names_store(agent->names);
+	clv_lifecycle_serve_all(agent->lifecycle);
 	clv_log_info("the state is written again");
 }
