@@ -300,6 +300,25 @@ static void test_name_of_a_standing_share(void **state)
 	assert_false(clv_standing_is_called(&share, "rain"));
 }
 
+/* A partition that was destroyed and made again has its name and another UUID. */
+static void test_made_again(void **state)
+{
+	struct clv_agent_device *whole = world_device(8 * GIB), *before, *again;
+	struct clv_device info;
+
+	before = world_part(whole, "1g.1gb", 0, GIB);
+	info = before->info;
+	snprintf(info.uuid, sizeof(info.uuid), "PART-again");
+	before->is_present = false;
+	assert_ptr_equal(clv_devices_find(world.agent.devices, info.name), before);
+	again = clv_devices_add(world.agent.devices, &info);
+	again->parent = whole;
+	again->is_present = true;
+	assert_ptr_equal(clv_devices_find(world.agent.devices, info.name), again);
+	assert_ptr_equal(
+		clv_devices_find(world.agent.devices, before->info.uuid), before);
+}
+
 int main(void)
 {
 	static struct rows rows;
@@ -312,5 +331,6 @@ int main(void)
 	ROWS_ONE(&rows, test_order_on_a_device);
 	ROWS_ONE(&rows, test_no_memory_to_add);
 	ROWS_ONE(&rows, test_name_of_a_standing_share);
+	ROWS_ONE(&rows, test_made_again);
 	return rows_run(&rows);
 }

@@ -98,13 +98,20 @@ struct clv_agent_device *clv_devices_at(const struct clv_devices *devices, size_
 struct clv_agent_device *clv_devices_find(
 	const struct clv_devices *devices, const char *name)
 {
-	for (size_t i = 0; i < devices->n_items; i++) {
-		const struct clv_device *info = &devices->items[i]->info;
+	struct clv_agent_device *found = NULL;
 
-		if (strcmp(info->name, name) == 0 || strcmp(info->uuid, name) == 0)
-			return devices->items[i];
+	/* A partition that was made again has the name of the one before. */
+	for (size_t i = 0; i < devices->n_items; i++) {
+		struct clv_agent_device *device = devices->items[i];
+
+		if (strcmp(device->info.name, name) != 0 &&
+			strcmp(device->info.uuid, name) != 0)
+			continue;
+		if (device->is_present)
+			return device;
+		found = found ? found : device;
 	}
-	return NULL;
+	return found;
 }
 
 const json_t *clv_devices_problems(const struct clv_devices *devices)

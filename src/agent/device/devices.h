@@ -68,7 +68,8 @@ bool clv_devices_is_pending(const struct clv_devices *devices);
 
 size_t clv_devices_count(const struct clv_devices *devices);
 struct clv_agent_device *clv_devices_at(const struct clv_devices *devices, size_t at);
-/* Looks up a device by name or UUID; NULL: there is none. */
+/* Looks up a device by name or UUID, of several with the name one that is present; NULL:
+ * there is none. */
 struct clv_agent_device *clv_devices_find(
 	const struct clv_devices *devices, const char *name);
 
