@@ -9,6 +9,7 @@ import json
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 
 import yaml
@@ -426,6 +427,28 @@ class Examples(WithAgent):
         self.assertIn("before", self.on(node, "token", "list").stdout)
         self.assertNotIn("after", self.on(node, "token", "list").stdout)
         self.assertTrue(any(".before-" in each for each in os.listdir(folder)))
+
+    def test_the_replaced_state_is_whole(self):
+        """Also where its agent was killed, and has left changes in SQLite's log."""
+        node = "dgx-a100"
+        path = os.path.join(self.folder, "backup.db")
+        self.assertEqual(self.on(node, "backup", path).returncode, 0)
+        self.on(node, "token", "create", "after")
+        for pid in self.agents():
+            os.kill(pid, signal.SIGKILL)
+        self.assertTrue(wait_until(lambda: not self.agents()))
+        state = os.path.join(self.env["XDG_STATE_HOME"], "cleave")
+        folder, = [os.path.join(state, each) for each in os.listdir(state)]
+        done = subprocess.run([Paths.cleaved, "--restore=" + path, "--state-dir=" + folder,
+                               "--runtime-dir=" + os.path.join(self.folder, "cleave",
+                                                               os.path.basename(folder))],
+                              env=self.env, text=True, capture_output=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        aside, = [each for each in os.listdir(folder)
+                  if ".before-" in each and each.endswith(".db")]
+        db = sqlite3.connect(os.path.join(folder, aside))
+        self.assertEqual(db.execute("SELECT name FROM tokens").fetchall(), [("after",)])
+        db.close()
 
     def assert_refused_by(self, done, code, words):
         self.assertEqual(done.returncode, code, done.stderr)

@@ -83,6 +83,19 @@ static int put_aside(const char *path, char *ret, size_t ret_bytes, struct clv_e
 	return 0;
 }
 
+/* The changes that a killed agent has not copied into the file. */
+static int put_log_aside(const char *wal, const char *aside, struct clv_error *err)
+{
+	char path[CLV_FOLDER_MAX + 168];
+
+	snprintf(path, sizeof(path), "%s-wal", aside);
+	if (aside[0] == '\0')
+		unlink(wal);
+	else if (rename(wal, path) < 0 && errno != ENOENT)
+		return clv_error_errno(err, errno, "cannot put %s aside", wal);
+	return 0;
+}
+
 int clv_backup_restore(
 	const struct clv_agent_config *config, const char *path, struct clv_error *err)
 {
@@ -99,9 +112,10 @@ int clv_backup_restore(
 	if (r < 0)
 		return r;
 	r = put_aside(state, aside, sizeof(aside), err);
+	if (r >= 0)
+		r = put_log_aside(wal, aside, err);
 	if (r < 0)
 		return r;
-	unlink(wal);
 	if (rename(copy, state) < 0)
 		return clv_error_errno(err, errno, "cannot put %s in place", state);
 	r = clv_store_open(state, &store, err);
