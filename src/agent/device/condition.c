@@ -120,33 +120,15 @@ void clv_condition_set_found(struct clv_agent *agent, struct clv_agent_device *d
 	clv_condition_update(agent, device, &reading);
 }
 
-static void set_hang(struct clv_agent *agent, struct clv_agent_device *device,
+void clv_condition_set_hang(struct clv_agent *agent, struct clv_agent_device *device,
 	bool is_hanging, uint64_t seconds)
 {
-	enum clv_health_state before = device->condition->health.state;
+	struct clv_condition *condition =
+		is_hanging ? get_or_create(device) : device->condition;
+	enum clv_health_state before = condition ? condition->health.state : 0;
 
-	if (clv_health_set_hang(&device->condition->health, is_hanging, seconds))
+	if (condition && clv_health_set_hang(&condition->health, is_hanging, seconds))
 		report_change(agent, device, before);
-}
-
-void clv_condition_report_hang(
-	struct clv_agent *agent, struct clv_agent_device *device, uint64_t seconds)
-{
-	struct clv_condition *condition = get_or_create(device);
-
-	if (!condition || condition->is_hanging)
-		return;
-	condition->is_hanging = true;
-	set_hang(agent, device, true, seconds);
-}
-
-void clv_condition_end_hang(struct clv_agent *agent, struct clv_agent_device *device)
-{
-	if (!device->condition)
-		return;
-	if (!device->condition->is_hanging)
-		set_hang(agent, device, false, 0);
-	device->condition->is_hanging = false;
 }
 
 void clv_condition_acknowledge(struct clv_agent *agent, struct clv_agent_device *device)

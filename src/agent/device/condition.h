@@ -15,7 +15,6 @@ struct clv_condition {
 	struct clv_reading reading; /* the last one; empty if the device was missed */
 	struct clv_health health;
 	uint64_t since_real_ns; /* of the current health; 0: since the agent's start */
-	bool is_hanging;        /* a hang was reported in this second */
 };
 
 /* Takes over a reading of the device, with its processes; the caller's is empty
@@ -31,12 +30,10 @@ void clv_condition_set_missing(
 /* The driver shows the device: clears CLV_SIGN_LOST, until a reading sets it again. */
 void clv_condition_set_found(struct clv_agent *agent, struct clv_agent_device *device);
 
-/* take_hang reports that a lease has not given the device back for `seconds`, once
- * in each second in which this holds.  end_hang follows for each device in each second,
- * and clears the hang if none was reported. */
-void clv_condition_report_hang(
-	struct clv_agent *agent, struct clv_agent_device *device, uint64_t seconds);
-void clv_condition_end_hang(struct clv_agent *agent, struct clv_agent_device *device);
+/* Whether a lease has not given the whole device, or a part of it, back for
+ * `seconds`. */
+void clv_condition_set_hang(struct clv_agent *agent, struct clv_agent_device *device,
+	bool is_hanging, uint64_t seconds);
 
 /* Clears the reasons that stay until an admin acknowledges them. */
 void clv_condition_acknowledge(struct clv_agent *agent, struct clv_agent_device *device);

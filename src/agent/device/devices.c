@@ -104,12 +104,10 @@ struct clv_agent_device *clv_devices_find(
 	for (size_t i = 0; i < devices->n_items; i++) {
 		struct clv_agent_device *device = devices->items[i];
 
-		if (strcmp(device->info.name, name) != 0 &&
-			strcmp(device->info.uuid, name) != 0)
-			continue;
-		if (device->is_present)
-			return device;
-		found = found ? found : device;
+		if ((!found || (device->is_present && !found->is_present)) &&
+			(strcmp(device->info.name, name) == 0 ||
+				strcmp(device->info.uuid, name) == 0))
+			found = device;
 	}
 	return found;
 }

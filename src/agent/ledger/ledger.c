@@ -4,7 +4,7 @@
 
 #include "agent/auth/caller.h"
 #include "agent/device/devices.h"
-#include "agent/ledger/lease-index.h"
+#include "agent/lease/lease-index.h"
 #include "agent/record/agent.h"
 #include "base/array.h"
 #include "base/error.h"

@@ -10,7 +10,7 @@
 #include "agent/event/events.h"
 #include "agent/identity/names.h"
 #include "agent/lease/holder.h"
-#include "agent/ledger/lease-store.h"
+#include "agent/lease/lease-store.h"
 #include "agent/ledger/ledger.h"
 #include "agent/ledger/lifecycle.h"
 #include "agent/ledger/standing.h"

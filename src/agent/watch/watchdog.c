@@ -141,15 +141,21 @@ static bool has_stuck(const struct clv_agent_device *device)
 /* A hang on a partition degrades the whole device. */
 static void update_hangs(struct clv_agent *agent)
 {
-	for (size_t i = 0; i < clv_devices_count(agent->devices); i++) {
-		struct clv_agent_device *device = clv_devices_at(agent->devices, i);
+	uint64_t seconds = agent->settings->hang_ns / CLV_NS_PER_S;
+	size_t n = clv_devices_count(agent->devices);
 
-		if (has_stuck(device))
-			clv_condition_report_hang(agent, clv_devices_root(device),
-				agent->settings->hang_ns / CLV_NS_PER_S);
+	for (size_t i = 0; i < n; i++) {
+		struct clv_agent_device *device = clv_devices_at(agent->devices, i);
+		bool is_hanging = false;
+
+		for (size_t j = 0; j < n && !device->parent && !is_hanging; j++) {
+			struct clv_agent_device *part = clv_devices_at(agent->devices, j);
+
+			is_hanging = clv_devices_root(part) == device && has_stuck(part);
+		}
+		if (!device->parent)
+			clv_condition_set_hang(agent, device, is_hanging, seconds);
 	}
-	for (size_t i = 0; i < clv_devices_count(agent->devices); i++)
-		clv_condition_end_hang(agent, clv_devices_at(agent->devices, i));
 }
 
 void clv_watchdog_tick(struct clv_watchdog *watchdog)

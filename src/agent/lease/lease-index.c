@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Chained hash tables of a fixed size. */
-#include "agent/ledger/lease-index.h"
+#include "agent/lease/lease-index.h"
 
 #include "agent/lease/lease.h"
 #include "base/hash.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rows of a lease: its record, its devices, and the devices after the first by
  * position. */
-#include "agent/ledger/lease-store.h"
+#include "agent/lease/lease-store.h"
 
 #include "agent/device/device-json.h"
 #include "agent/device/devices.h"
