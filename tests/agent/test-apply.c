@@ -547,20 +547,44 @@ static size_t n_stored_made(void)
 	return n;
 }
 
-/* u: the lease that the partition was created for exists; -: it does not. */
+/* Seconds, of which some begin with a change:
+ *   u  the lease that the partition was created for exists      -  it does not
+ *   x  the drivers fail: no device is shown                     h  the device is half
+ * read e  the device is shown without the partition                o  all is shown again
+ */
 struct made_row {
 	const char *name;
 	const char *seconds;
-	bool is_destroyed;
+	bool is_destroyed, is_forgotten;
 };
 
 static const struct made_row made_rows[] = {
-	{"nobody takes it", "----------", false},
-	{"nobody takes it in time", "-----------", true},
-	{"somebody has it", "uuuuuuuuuuuuuuu", false},
-	{"somebody had it", "-uu-", true},
-	{"somebody takes it late", "---------uuuu", false},
+	{"nobody takes it", "----------", false, false},
+	{"nobody takes it in time", "-----------", true, false},
+	{"somebody has it", "uuuuuuuuuuuuuuu", false, false},
+	{"somebody had it", "-uu-", true, false},
+	{"somebody takes it late", "---------uuuu", false, false},
+	{"it is gone", "-e", false, true},
+	{"it is gone before its lease", "ueu", false, false},
+	{"it is gone, and then its lease", "ue-", false, true},
+	{"the drivers fail while somebody has it", "uxuo-", true, false},
+	{"the drivers fail while the lease ends", "ux-o", true, false},
+	{"the drivers fail at first", "xxxxxxxxxxxxo----------", true, false},
+	{"the drivers go on failing", "ux------------", false, false},
+	{"the device is half read", "uh-o", true, false},
 };
+
+static void show(char letter)
+{
+	if (letter == 'u' || letter == '-')
+		return;
+	clv_node_clear(node());
+	if (letter != 'x')
+		plan_node(letter == 'o' ? ONE : EMPTY, node());
+	if (letter == 'h')
+		node()->devices[0].mig.is_capable = false;
+	part->is_present = letter == 'o';
+}
 
 static void test_made(void **state)
 {
@@ -577,15 +601,19 @@ static void test_made(void **state)
 			world_drop(lease);
 			lease = NULL;
 		}
+		show(*p);
 		clv_ephemeral_tick(made);
 	}
 	assert_int_equal(world.n_questions, row->is_destroyed);
-	assert_int_equal(n_stored_made(), 1);
-	/* The name is deleted once the partition is gone. */
-	part->is_present = false;
+	assert_int_equal(n_stored_made(), !row->is_forgotten);
+	/* The name is deleted once partition and lease are gone. */
+	if (lease)
+		world_drop(lease);
 	if (row->is_destroyed) {
 		happens('s');
 		happens('+');
+	} else {
+		show('e');
 	}
 	clv_ephemeral_tick(made);
 	assert_int_equal(n_stored_made(), 0);

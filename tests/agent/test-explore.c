@@ -12,6 +12,7 @@
  * wants it, or as it was before, or the agent says that it is not; and no lease waits
  * beside a partition that is free, and no partition of the layout goes with a lease. */
 #include "../unit/plan-world.h"
+#include "explore-hash.h"
 #include "explore-said.h"
 #include "rows.h"
 
@@ -53,6 +54,7 @@ struct model {
 	/* When the operation began. */
 	bool before[N_GPUS][N_STARTS];
 	bool is_kept; /* the layout was applied, so the next agents apply it again */
+	bool is_made; /* gpu0/1g.5gb@0 was made for a lease */
 	unsigned int n_processes;
 };
 static struct model model;
@@ -85,7 +87,7 @@ enum event {
 	USE,       /* a program that cleave does not know begins to use a partition, or ends */
 	LOSE,      /* gpu1 is lost, or comes back */
 	REBOOT,    /* the machine starts again, without instances */
-	TIME,      /* the next timer fires */
+	TIME,      /* the next timer fires, and a second passes */
 	_EVENT_MAX,
 };
 /* clang-format on */
@@ -184,14 +186,18 @@ static void describe(char *ret, size_t ret_bytes)
 	}
 }
 
-/* What hardware.c and the subscribers do when an answer has come. */
-static void read_node(void)
+/* What hardware.c and the subscribers do when an answer has come.  The node of a failed
+ * survey is empty. */
+static void read_node(bool has_failed)
 {
 	char text[512] = "";
 
-	describe(text, sizeof(text));
+	if (!has_failed)
+		describe(text, sizeof(text));
 	clv_node_clear(view());
 	plan_node(text, view());
+	if (has_failed)
+		clv_node_add_problem(view(), "the driver says no");
 	for (size_t i = 0; i < view()->n_devices; i++) {
 		struct clv_node_device *device = &view()->devices[i];
 
@@ -209,6 +215,13 @@ static void read_node(void)
 static unsigned int gpu_of(const struct world_question *question)
 {
 	return question->uuid[4] == '1';
+}
+
+/* A partition that goes with its lease is none that a layout is rolled back to. */
+static void note_step(unsigned int gpu, unsigned int start)
+{
+	if (model.is_made && !explore_last()->request.keeps_layout)
+		model.before[gpu][start] = model.is_there[gpu][start];
 }
 
 /* Carries out a step on the model.  0, or the driver's error. */
@@ -229,6 +242,7 @@ static int do_step(const struct world_question *question)
 		if (*is_there)
 			return -ENOSPC;
 		*is_there = true;
+		note_step(gpu, start);
 		return 0;
 	}
 	must(step->kind == CLV_STEP_DESTROY, "a step of no kind that the layout needs");
@@ -238,6 +252,7 @@ static int do_step(const struct world_question *question)
 		return -EBUSY;
 	must(!lease_on(gpu, start), "a partition is destroyed that has a lease");
 	*is_there = false;
+	note_step(gpu, start);
 	return 0;
 }
 
@@ -265,13 +280,18 @@ static void answer(enum event event)
 		r = -ETIMEDOUT;
 	if (r < 0)
 		clv_error_set(&err, r, "the driver says no");
-	else
-		read_node();
+	if (r == 0 || question.kind == WORLD_ASK)
+		read_node(r < 0);
 	if (question.done)
 		question.done(question.userdata, &err);
 }
 
 /* --- Agents --- */
+
+static void ask(void)
+{
+	world.questions[world.n_questions++] = (struct world_question){.kind = WORLD_ASK};
+}
 
 static void begin_agent(void)
 {
@@ -296,7 +316,7 @@ static void next_agent(void)
 	}
 	world_restart();
 	begin_agent();
-	world.questions[world.n_questions++] = (struct world_question){.kind = WORLD_ASK};
+	ask();
 	clv_apply_resume(world.agent.apply);
 	clv_reapply_begin(world.agent.reapply);
 }
@@ -395,9 +415,10 @@ static void pass_time(void)
 		if (world.timers[i].source && world.timers[i].due_ns < due_ns)
 			due_ns = world.timers[i].due_ns;
 	}
-	if (due_ns > world.now_ns)
+	if (due_ns != UINT64_MAX && due_ns > world.now_ns)
 		world.now_ns = due_ns - due_ns % CLV_NS_PER_S;
 	world_pass_s(1);
+	clv_ephemeral_tick(world.agent.ephemeral);
 }
 
 /* --- Events --- */
@@ -424,7 +445,7 @@ static bool can_happen(enum event event)
 	case USE:
 		return model.is_used || model.is_there[0][0];
 	case TIME:
-		return !is_asked && has_timer();
+		return !is_asked && (has_timer() || model.is_made);
 	default:
 		return true;
 	}
@@ -439,6 +460,13 @@ static void reboot(void)
 	model.is_used = false;
 	end_processes();
 	next_agent();
+}
+
+static void note_end(void)
+{
+	const struct clv_operation *op = explore_last();
+
+	model.is_kept |= op && op->state == DONE && op->request.keeps_layout;
 }
 
 static void happen(enum event event)
@@ -473,7 +501,7 @@ static void happen(enum event event)
 	default:
 		answer(event);
 	}
-	model.is_kept |= explore_last() && explore_last()->state == DONE;
+	note_end();
 	check_new_places();
 	world_check();
 }
@@ -525,18 +553,24 @@ static void check_queue(void)
 	}
 }
 
-/* A partition of the layout stays, also if it was made for a lease. */
+/* A partition of the layout stays, also if it was made for a lease.  One that was made
+ * for a lease goes with it, if no layout has it. */
 static void check_made(void)
 {
+	const struct clv_agent_device *device = device_of(0, 0);
 	bool was_there = model.is_there[0][0];
+	bool is_in_use = model.is_used || clv_apply_is_busy(world.agent.apply) ||
+			 (device && device->n_leases > 0);
 
 	for (unsigned int i = 0; i < 12; i++) {
 		clv_ephemeral_tick(world.agent.ephemeral);
-		if (world.n_questions > 0)
+		while (world.n_questions > 0)
 			answer(ANSWER);
 	}
 	must(!was_there || !model.is_kept || model.is_there[0][0],
 		"a partition of the layout goes with a lease");
+	must(!model.is_made || model.is_kept || is_in_use || !model.is_there[0][0],
+		"a partition that was made for a lease stays");
 }
 
 /* The drivers answer and time passes; an operation that waits for a program goes on
@@ -546,14 +580,16 @@ static void settle(void)
 	for (unsigned int i = 0; i < SETTLE_ROUNDS; i++) {
 		if (world.n_questions > 0)
 			answer(ANSWER);
+		else if (view()->n_problems > 0)
+			ask(); /* as main/resurvey.c */
 		else if (has_timer())
 			pass_time();
 		else
 			break;
+		note_end();
 		check_new_places();
 	}
 	world_check();
-	model.is_kept |= explore_last() && explore_last()->state == DONE;
 	must(!explore_last() || explore_last()->state >= DONE ||
 			explore_last()->state == WAITING,
 		"an operation does not end");
@@ -565,98 +601,34 @@ static void settle(void)
 
 /* --- States --- */
 
-static uint64_t add_text(uint64_t hash, const char *text)
-{
-	for (; *text; text++)
-		hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-	return (hash ^ 0xff) * UINT64_C(0x100000001b3);
-}
-
-static uint64_t add_number(uint64_t hash, uint64_t number)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "%" PRIu64, number);
-	return add_text(hash, text);
-}
-
-static uint64_t hash_operation(uint64_t hash)
-{
-	const struct clv_operation *op = explore_last();
-	struct clv_journal journal = {0};
-	int r = clv_store_get_journal(world.agent.state->store, &journal, NULL);
-
-	hash = add_number(hash, r >= 0);
-	free((char *)journal.target);
-	free((char *)journal.before);
-	free((char *)journal.written);
-	if (!op)
-		return add_number(hash, 99);
-	hash = add_number(hash, op->state);
-	hash = add_number(hash, op->is_resumed + 2 * (op->before != NULL) +
-					4 * (op->timer != NULL) +
-					8 * op->request.is_again);
-	hash = add_number(hash, op->at);
-	hash = add_number(hash, op->n_left);
-	hash = add_number(hash, (uint64_t)-op->error.code);
-	for (size_t i = 0; i < op->n_stages; i++)
-		hash = add_text(hash, op->stages[i].text);
-	return hash;
-}
-
-static uint64_t hash_reapply(uint64_t hash)
-{
-	json_t *items = clv_reapply_to_json(world.agent.reapply);
-	char *text = json_dumps(items, JSON_SORT_KEYS);
-
-	hash = add_text(hash, text);
-	hash = add_number(hash, clv_reapply_is_active(world.agent.reapply));
-	free(text);
-	json_decref(items);
-	return hash;
-}
-
-static uint64_t hash_devices(uint64_t hash)
-{
-	for (size_t i = 0; i < clv_devices_count(world.agent.devices); i++) {
-		const struct clv_agent_device *device =
-			clv_devices_at(world.agent.devices, i);
-
-		hash = add_text(hash, device->info.name);
-		hash = add_number(hash, device->is_present + 2 * device->is_changing +
-						4 * device->is_divided);
-		for (size_t j = 0; j < device->n_leases; j++)
-			hash = add_number(hash, 1 + device->leases[j]->record.is_queued);
-	}
-	return hash;
-}
-
 static uint64_t hash_state(void)
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
 	char text[512] = "";
 
 	describe(text, sizeof(text));
-	hash = add_text(hash, text);
+	hash = explore_hash_text(hash, text);
 	for (unsigned int i = 0; i < N_GPUS * N_STARTS; i++)
-		hash = add_number(hash, model.before[i / N_STARTS][i % N_STARTS]);
-	hash = add_number(hash, explore_has_failed_before() + 2 * model.is_kept);
+		hash = explore_hash_number(
+			hash, model.before[i / N_STARTS][i % N_STARTS]);
+	hash = explore_hash_number(
+		hash, explore_has_failed_before() + 2 * model.is_kept +
+			      4 * clv_ephemeral_is_on(world.agent.ephemeral, "gpu0"));
 	for (size_t i = 0; i < view()->n_devices; i++) {
 		for (size_t j = 0; j < view()->devices[i].n_partitions; j++)
-			hash = add_text(hash, view()->devices[i].partitions[j].name);
-		hash = add_text(hash, view()->devices[i].info.name);
+			hash = explore_hash_text(
+				hash, view()->devices[i].partitions[j].name);
+		hash = explore_hash_text(hash, view()->devices[i].info.name);
 	}
-	hash = hash_operation(hash);
-	hash = hash_reapply(hash);
-	hash = hash_devices(hash);
+	hash = explore_hash_agent(hash);
 	for (size_t i = 0; i < world.n_questions; i++) {
-		hash = add_number(hash,
+		hash = explore_hash_number(hash,
 			world.questions[i].kind * 2 + (world.questions[i].done != NULL));
-		hash = add_text(hash, world.questions[i].step.partition);
+		hash = explore_hash_text(hash, world.questions[i].step.partition);
 	}
 	for (size_t i = 0; i < world.n_processes; i++)
-		hash = add_number(hash, world.processes[i].is_alive);
-	return add_number(hash, has_timer());
+		hash = explore_hash_number(hash, world.processes[i].is_alive);
+	return explore_hash_number(hash, has_timer());
 }
 
 /* --- Every order --- */
@@ -689,11 +661,12 @@ static void begin(const struct scenario *scenario)
 	if (scenario->keeps)
 		clv_ephemeral_add(world.agent.ephemeral, "gpu0/" PROFILE "@0", false);
 	n_placed = 0;
-	model = (struct model){.is_there = {{true, false}, {false, false}}};
+	model = (struct model){
+		.is_there = {{true, false}, {false, false}}, .is_made = scenario->keeps};
 	memcpy(model.before, model.is_there, sizeof(model.before));
 	target[0][0] = scenario->keeps;
 	target[0][1] = target[1][0] = true;
-	read_node();
+	read_node(false);
 	snprintf(layout, sizeof(layout), RULES, scenario->on_busy,
 		scenario->keeps ? "0, 1" : "1");
 	request.layout = layout;

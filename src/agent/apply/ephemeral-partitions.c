@@ -256,8 +256,41 @@ static void destroy(struct clv_ephemeral *ephemeral, const struct item *item)
 		clv_log_warning(0, "%s", err.msg);
 }
 
+enum place {
+	UNKNOWN, /* no driver shows its device, or not all of the device could be read */
+	GONE,
+	THERE,
+};
+
+/* Partitions for leases are instances of MIG or sets of processors. */
+static enum place find_place(const struct clv_node *node, const struct item *item)
+{
+	const struct clv_node_device *device;
+	char name[CLV_PARTITION_NAME_MAX];
+
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(item->name, "/"), item->name);
+	device = clv_node_find(node, name);
+	if (!device || !(device->mig.is_capable || device->cores.is_capable))
+		return UNKNOWN;
+	for (size_t i = 0; i < device->n_partitions; i++) {
+		if (strcmp(device->partitions[i].name, item->name) == 0)
+			return THERE;
+	}
+	return GONE;
+}
+
+static bool has_lease(const struct clv_ephemeral *ephemeral, const struct item *item)
+{
+	const struct clv_agent_device *device =
+		clv_devices_find(ephemeral->agent->devices, item->name);
+
+	return device && device->n_leases > 0;
+}
+
 void clv_ephemeral_tick(struct clv_ephemeral *ephemeral)
 {
+	const struct clv_node *node = clv_hardware_node(ephemeral->agent->hardware);
+
 	if (clv_apply_is_busy(ephemeral->agent->apply) ||
 		clv_hardware_awaits_devices(ephemeral->agent) ||
 		clv_hardware_last_survey(ephemeral->agent->hardware) <
@@ -265,16 +298,15 @@ void clv_ephemeral_tick(struct clv_ephemeral *ephemeral)
 		return;
 	for (size_t i = 0; i < ephemeral->n; i++) {
 		struct item *item = &ephemeral->items[i];
-		const struct clv_agent_device *device =
-			clv_devices_find(ephemeral->agent->devices, item->name);
+		enum place place = find_place(node, item);
 
-		if (!device || !device->is_present) {
+		if (has_lease(ephemeral, item)) {
+			item->was_taken = true;
+		} else if (place == GONE) {
 			remove_item(ephemeral, item);
 			return;
-		}
-		if (device->n_leases > 0) {
-			item->was_taken = true;
-		} else if (item->was_taken || item->n_ticks++ >= UNUSED_TICKS) {
+		} else if (place == THERE &&
+			   (item->was_taken || item->n_ticks++ >= UNUSED_TICKS)) {
 			destroy(ephemeral, item);
 			return;
 		}
