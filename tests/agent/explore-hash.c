@@ -46,6 +46,7 @@ static uint64_t hash_operation(uint64_t hash)
 						 4 * (op->timer != NULL) +
 						 8 * op->request.is_again);
 	hash = explore_hash_number(hash, op->at);
+	hash = explore_hash_number(hash, op->n_tries);
 	hash = explore_hash_number(hash, op->n_left);
 	hash = explore_hash_number(hash, (uint64_t)-op->error.code);
 	for (size_t i = 0; i < op->n_stages; i++)

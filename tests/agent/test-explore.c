@@ -268,7 +268,9 @@ static struct world_question take_question(void)
 
 static void answer(enum event event)
 {
+	const struct clv_operation *op = explore_last();
 	struct world_question question = take_question();
+	bool was_begun = op && op->before && op->state < DONE;
 	struct clv_error err = {0};
 	int r = 0;
 
@@ -284,6 +286,9 @@ static void answer(enum event event)
 		read_node(r < 0);
 	if (question.done)
 		question.done(question.userdata, &err);
+	must(!was_begun || question.kind == WORLD_STEP || r == 0 ||
+			explore_last()->state < DONE,
+		"one survey that fails ends an operation that has begun");
 }
 
 /* --- Agents --- */

@@ -11,7 +11,8 @@ test can cause any answer, also those that an agent rarely gives:
   slow                    {"PATH": seconds}: how long an answer takes
   operation               {"states": [[seconds, {...}], ...]}: the course of operations; with
                           "dies_at" the agent ends once, that many seconds after the first
-                          began; with "lost" its successor does not know the operation
+                          began; with "lost" its successor does not know the operation;
+                          "ended" has what its course is once it was ended while it waited
 
 Requests are added to the file with the ending .log, a JSON array per line. Operations are in
 the file with the ending .state, from which the double's successor reads them.
@@ -87,7 +88,8 @@ def operation(name):
     if record["ended"]:
         return {"id": name, "what": record["what"], "state": "failed", "revision": 99,
                 "steps": [], "obstacles": [],
-                "error": {"code": "ended", "detail": "its waiting was ended"}}
+                "error": {"code": "ended", "detail": "its waiting was ended"},
+                **script()["operation"].get("ended", {})}
     return {"id": name, "what": record["what"], "revision": at + 1, "step": 0, "steps": [],
             "obstacles": [], "error": None, "started_at": api_double.now(),
             "ended_at": None, **states[at][1]}

@@ -178,6 +178,16 @@ class Applies(WithDouble):
         self.assertIn("nothing was changed", process.communicate(timeout=60)[1])
         self.assertEqual(process.returncode, 143)
 
+    def test_interrupted_wait_of_one_that_has_begun(self):
+        """An earlier agent had begun it: the agent goes back."""
+        self.write(plan=plan(CREATE), operation={
+            "states": [[0, {"state": "waiting", "error": {"code": "internal", "detail": "no driver"}}]],
+            "ended": {"state": "rolling_back"}})
+        code, text = self.terminal("apply", "-y", self.layout, keys=[(b"waiting: no driver", b"\x03")])
+        self.assertEqual(code, 130)
+        self.assertIn("goes on in the agent: follow it with cleave apply --follow op1", text)
+        self.assertEqual(len(self.asked("DELETE", "v1/operations/op1")), 1)
+
     def test_interrupted_too_late(self):
         """It began to run when the user pressed the key: the agent does not end it."""
         self.write(plan=plan(CREATE), operation={"states": WAITING})

@@ -24,6 +24,19 @@ static bool can_be_divided(const struct clv_node_device *device)
 				 device->vf.is_capable || device->cores.is_capable);
 }
 
+bool clv_back_shows_all(const struct clv_node *node, const struct clv_layout *layout)
+{
+	for (size_t i = 0; i < layout->n_rules; i++) {
+		const struct clv_selector *select = &layout->rules[i].select;
+
+		for (size_t j = 0; j < select->n_names; j++) {
+			if (!can_be_divided(clv_node_find(node, select->names[j])))
+				return false;
+		}
+	}
+	return true;
+}
+
 static bool is_left(const struct clv_operation *op, const char *uuid)
 {
 	for (size_t i = 0; i < op->n_left; i++) {
@@ -107,8 +120,9 @@ static bool is_to_be_put_back(void *userdata, const char *uuid)
 
 	if (back->only)
 		return strcmp(back->only, uuid) == 0;
-	if (!can_be_divided(clv_node_find(back->node, uuid)))
-		leave(back->op, uuid, "it is gone or cannot be read");
+	if (!can_be_divided(clv_node_find(back->node, uuid)) &&
+		leave(back->op, uuid, "it is gone or cannot be read"))
+		back->op->may_pass = true;
 	return !is_left(back->op, uuid);
 }
 
@@ -166,6 +180,7 @@ static bool leave_blocked(const struct back *back, const struct clv_plan *plan)
 		is_any = clv_back_leave(back->op, clv_node_identity(device), &why) ||
 			 is_any;
 	}
+	back->op->may_pass |= is_any;
 	return is_any;
 }
 
@@ -195,6 +210,7 @@ int clv_back_plan(struct clv_operation *op, const struct clv_node *node,
 	bool is_again = true;
 	int r = 0;
 
+	op->may_pass = false;
 	/* Each round leaves a device or is the last. */
 	while (is_again) {
 		clv_plan_clear(&plan);

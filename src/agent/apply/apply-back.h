@@ -17,6 +17,8 @@ struct clv_operation;
  * are added to op->left: they are gone, in use, or nothing leads back. */
 int clv_back_plan(struct clv_operation *op, const struct clv_node *node,
 	struct clv_plan *ret, struct clv_error *err);
+/* Whether the node shows all devices of the resolved layout, read completely. */
+bool clv_back_shows_all(const struct clv_node *node, const struct clv_layout *layout);
 /* Leaves a device, whose step has failed, with those that change with it.  False: it was
  * left already. */
 bool clv_back_leave(

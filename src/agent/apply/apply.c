@@ -33,6 +33,8 @@
 #include <sys/queue.h>
 
 #define WAIT_US 500000u
+/* Each wait before a further try is twice as long as the one before it: two minutes. */
+#define TRIES_MAX 8u
 
 const char *const clv_operation_states[_STATE_MAX] = {
 	[SURVEYING] = "surveying",
@@ -248,6 +250,26 @@ static int keep_before(
 }
 
 static void wait_for_holders(struct clv_operation *op);
+static void ask_later(struct clv_operation *op, uint64_t after_us);
+
+/* What is in the way of an operation that has begun, or that has waited, may pass: a
+ * driver that is being loaded, a monitor that has the device open.  False: it has not
+ * passed in time. */
+static bool try_again(struct clv_operation *op, const struct clv_error *why)
+{
+	if (op->n_tries == TRIES_MAX)
+		return false;
+	if (op->n_tries == 0)
+		clv_log_info("%s: it is tried again for two minutes: %s",
+			op->request.what, why->msg);
+	if (op->state != ROLLING_BACK) {
+		op->state = WAITING;
+		op->error = *why;
+	}
+	ask_later(op, (uint64_t)WAIT_US << op->n_tries++);
+	note_change(op);
+	return true;
+}
 
 static void block(struct clv_operation *op, const struct clv_plan *plan,
 	const struct clv_node *node)
@@ -270,7 +292,8 @@ static void block(struct clv_operation *op, const struct clv_plan *plan,
 		first->holders.n ? first->holders.items[0].text : "a pending change",
 		plan->n_obstacles > 1 ? " (and by others)" : "", first->why,
 		op->before ? "" : "; nothing was changed");
-	clv_operation_fail(op, &err);
+	if (!op->is_resumed || !try_again(op, &err))
+		clv_operation_fail(op, &err);
 }
 
 static void begin(struct clv_operation *op, const struct clv_plan *plan,
@@ -289,8 +312,11 @@ static void begin(struct clv_operation *op, const struct clv_plan *plan,
 		clv_operation_fail(op, &err);
 		return;
 	}
-	if (op->state != ROLLING_BACK)
+	op->n_tries = 0;
+	if (op->state != ROLLING_BACK) {
 		op->state = RUNNING;
+		op->error = (struct clv_error){0};
+	}
 	clv_marks_take(&op->marks, plan, node);
 	clv_marks_update(op->apply);
 	note_change(op);
@@ -324,10 +350,29 @@ static int set_target(
 	return r < 0 ? r : clv_layout_write(&op->layout, &op->target, err);
 }
 
+/* Whether its user waits for the first answer, and nothing was changed. */
+static bool is_new(const struct clv_operation *op)
+{
+	return op->state == SURVEYING && !op->is_resumed;
+}
+
+/* Whether a plan back has left devices after the first n_left ones that it may not have
+ * to leave in a while: when an agent starts, drivers and monitors are starting too. */
+static bool leaves_too_early(struct clv_operation *op, size_t n_left)
+{
+	struct clv_error why;
+
+	if (!op->is_resumed || !op->may_pass || op->n_left == n_left)
+		return false;
+	clv_error_set(&why, -EBUSY, "%s", op->left[n_left].why);
+	return try_again(op, &why);
+}
+
 /* Plans from what the hardware shows now, and begins, waits or fails. */
 static void plan_now(struct clv_operation *op)
 {
 	struct clv_node *node = clv_holders_node(op->apply->agent);
+	size_t n_left = op->n_left;
 	struct clv_plan plan = {0};
 	struct clv_error err = {0};
 	int r = 0;
@@ -346,8 +391,12 @@ static void plan_now(struct clv_operation *op)
 		r = clv_standing_add_obstacles(op->apply->agent, &plan, &err);
 	if (r < 0) {
 		clv_node_add_problems(node, &err);
-		fail_with_layout(op, &err);
-	} else if (plan.n_obstacles > 0)
+		if (op->state == ROLLING_BACK || is_new(op) ||
+			clv_back_shows_all(node, &op->layout) || !try_again(op, &err))
+			fail_with_layout(op, &err);
+	} else if (leaves_too_early(op, n_left))
+		op->n_left = n_left;
+	else if (plan.n_obstacles > 0)
 		block(op, &plan, node);
 	else
 		begin(op, &plan, node);
@@ -360,10 +409,10 @@ static void on_surveyed(void *userdata, const struct clv_error *err)
 
 	if (clv_operation_has_ended(op))
 		return;
-	if (err->code != 0)
-		clv_operation_fail(op, err);
-	else
+	if (err->code == 0)
 		plan_now(op);
+	else if (is_new(op) || !try_again(op, err))
+		clv_operation_fail(op, err);
 }
 
 void clv_operation_survey(struct clv_operation *op)
@@ -377,15 +426,22 @@ static int on_wait(sd_event_source *source, uint64_t now_us, void *userdata)
 	return 0;
 }
 
-static void wait_for_holders(struct clv_operation *op)
+static void ask_later(struct clv_operation *op, uint64_t after_us)
 {
-	bool is_new = op->state != WAITING;
-
-	op->state = WAITING;
 	op->timer = sd_event_source_disable_unref(op->timer);
 	sd_event_add_time_relative(op->apply->agent->event, &op->timer, CLOCK_MONOTONIC,
-		WAIT_US, 0, on_wait, op);
-	if (is_new)
+		after_us, 0, on_wait, op);
+}
+
+static void wait_for_holders(struct clv_operation *op)
+{
+	bool has_changed = op->state != WAITING || op->n_tries > 0;
+
+	op->state = WAITING;
+	op->n_tries = 0;
+	op->error = (struct clv_error){0};
+	ask_later(op, WAIT_US);
+	if (has_changed)
 		note_change(op);
 }
 

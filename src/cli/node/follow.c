@@ -104,6 +104,16 @@ static bool has_not_begun(const json_t *operation)
 	return strcmp(state, "waiting") == 0 || strcmp(state, "surveying") == 0;
 }
 
+/* Whether the operation ended with its wait.  One that an earlier agent had begun goes
+ * back instead. */
+static bool has_failed(struct follow *f)
+{
+	_cleanup_json_ json_t *operation = NULL;
+
+	return clv_client_operation(f->change->client, f->id, &operation, NULL) < 0 ||
+	       strcmp(clv_json_text(operation, "state"), "failed") == 0;
+}
+
 /* Ends an operation that still waits; the agent refuses if it has begun meanwhile.
  * Returns the exit code of the signal. */
 static int stop_following(struct follow *f, const json_t *operation)
@@ -114,7 +124,8 @@ static int stop_following(struct follow *f, const json_t *operation)
 
 	clv_progress_clear(&f->progress);
 	if (has_not_begun(operation) &&
-		clv_client_operation_end(f->change->client, f->id, NULL) == 0)
+		clv_client_operation_end(f->change->client, f->id, NULL) == 0 &&
+		has_failed(f))
 		return clv_cli_fail(exit_code,
 			"%s: the wait was ended, and nothing was changed", what);
 	format_command(f, how, sizeof(how));

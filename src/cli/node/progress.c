@@ -73,10 +73,11 @@ static size_t count_ended(const json_t *steps)
 
 static void describe_wait(const json_t *operation, char *ret, size_t ret_bytes)
 {
+	const char *why = clv_json_text(json_object_get(operation, "error"), "detail");
 	char who[256];
 
 	clv_holders_describe(json_object_get(operation, "obstacles"), who, sizeof(who));
-	snprintf(ret, ret_bytes, "waiting: %s", who);
+	snprintf(ret, ret_bytes, "waiting: %s", why[0] ? why : who);
 }
 
 /* "[####......] 2/5 create gpu0/1g.10gb@4" */

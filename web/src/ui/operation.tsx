@@ -42,7 +42,7 @@ const MARKS: Record<string, [IconName, string]> = {
   pending: ["wait", "plain"],
 };
 
-/* A waiting operation has changed nothing yet, so it can be ended. */
+/* A waiting operation can be ended; what an earlier agent had changed for it is undone. */
 function GiveUp({ operation }: { operation: Operation }) {
   const session = useSession();
   const isAdmin = useScope() === "admin";
