@@ -70,6 +70,9 @@ static const struct row rows_of_layouts[] = {
 	{"the drivers cannot be asked while it waits", HELD, WANT_NONE, true, "swS" SEVEN("WS") "WS",
 		"UWWW" SEVEN("WW") "WF", -EIO},
 	{"the device is gone for a moment while it waits", HELD, WANT_NONE, true, "swgswGs", "UWWWWWWW"},
+	{"another agent waits on", HELD, WANT_NONE, true, "sAswsrws+", "UWUWWWWWRD"},
+	{"it is cancelled in another agent", HELD, WANT_NONE, true, "sAsc", "UWUWF", -ECANCELED},
+	{"another agent waits on, and the one after it goes back", HELD, WANT_NONE, true, "sAsrws-As", "UWUWWWRBBK", -EIO},
 	{"to go back is in nobody's way to wait for", HELD, WANT_NONE, true, "srws-s",
 		"UWWWRBK", -EIO},
 

@@ -90,6 +90,45 @@ class Leases(OwnedCase):
         self.ends(agent.wait(operation), "done")
 
 
+class Waits(OwnedCase):
+    def now(self, agent, operation, state):
+        path = f"/v1/operations/{operation['id']}"
+        self.assertTrue(wait_until(lambda: agent.get(path)["state"] == state), agent.get(path))
+        return agent.get(path)
+
+    def test_outlive_their_agent(self):
+        world = self.world("gpu A100-40GB mig=on")
+        agent = self.start(world)
+        agent.done(layout(small(0, 0)))
+        world.put("processes", f"{os.getpid()} 0 {self.instance(world, 0, 0)} 0 4096")
+        operation = agent.apply(layout(small(0, 4)), "name=test.yaml&on_busy=wait")
+        self.now(agent, operation, "waiting")
+        agent.stop(signal.SIGKILL)
+        agent.start()
+        operation = self.now(agent, operation, "waiting")
+        world.put("processes", "")
+        self.ends(agent.wait(operation), "done")
+        self.assertEqual(self.names(agent), ["gpu0/1g.5gb@4"])
+
+    def test_next_agent_waits_for_what_is_in_its_way(self):
+        """A process begins to use an instance before the next agent goes on."""
+        world = self.world("gpu A100-40GB mig=on")
+        agent = self.start(world)
+        agent.done(layout(small(0, 0, 4)))
+        world.faults("nvmlGpuInstanceDestroy 2 hang")
+        operation = self.until_step(agent, agent.apply(layout(small(0, 2))), 1)
+        agent.stop(signal.SIGKILL)
+        world.faults()
+        place = 0 if "gpu0/1g.5gb@0" in operation["steps"][1]["text"] else 4
+        world.put("processes", f"{os.getpid()} 0 {self.instance(world, 0, place)} 0 4096")
+        agent.start()
+        operation = self.now(agent, operation, "waiting")
+        self.one_line(operation["error"]["detail"], "is in use by", str(os.getpid()))
+        world.put("processes", "")
+        self.ends(agent.wait(operation), "done")
+        self.assertEqual(self.names(agent), ["gpu0/1g.5gb@2"])
+
+
 class Back(OwnedCase):
     def test_device_by_device(self):
         """A process on one device does not keep the other from being put back."""

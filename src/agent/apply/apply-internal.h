@@ -64,6 +64,7 @@ struct clv_operation {
 	bool may_pass;     /* of the last plan: some were left as gone or in use */
 	json_t *left_json; /* the same at the end, with the steps; or NULL */
 	uint32_t asked_memory;
+	bool is_recorded;     /* the journal has it */
 	bool is_resumed;      /* begun by an earlier agent */
 	unsigned int n_tries; /* in vain, since it last went on */
 	sd_event_source *timer;

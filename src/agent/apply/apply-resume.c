@@ -18,10 +18,11 @@
 static void take_journal(struct clv_operation *op, const struct clv_journal *journal)
 {
 	snprintf(op->id, sizeof(op->id), "%s", journal->id);
-	op->is_resumed = true;
+	op->is_resumed = op->is_recorded = true;
 	op->started_real_ns = journal->started_real_ns;
 	op->target = strdup(journal->target);
-	op->before = strdup(journal->before);
+	if (strcmp(journal->state, clv_operation_states[WAITING]) != 0)
+		op->before = strdup(journal->before);
 	if (journal->written[0] != '\0')
 		op->written = strdup(journal->written);
 	if (strcmp(journal->state, clv_operation_states[ROLLING_BACK]) != 0)
@@ -63,13 +64,17 @@ static void resume(struct clv_apply *apply, struct clv_journal *journal)
 		return;
 	}
 	take_journal(op, journal);
-	clv_events_emit(apply->agent, CLV_EVENT_APPLY_RESUMED,
-		"%s: resumed after step %u of %u", journal->what, journal->step,
-		journal->n_steps);
+	if (op->before)
+		clv_events_emit(apply->agent, CLV_EVENT_APPLY_RESUMED,
+			"%s: resumed after step %u of %u", journal->what, journal->step,
+			journal->n_steps);
+	else
+		clv_events_emit(apply->agent, CLV_EVENT_APPLY_RESUMED,
+			"%s: it waits again", journal->what);
 	r = read_target(op, &err);
 	clv_layout_parse(journal->before, strlen(journal->before), "the journal",
 		&op->former, NULL);
-	op->asked_memory = r < 0 ? 0 : clv_apply_memory_mode(&op->layout);
+	op->asked_memory = r < 0 || !op->before ? 0 : clv_apply_memory_mode(&op->layout);
 	if (r < 0 && op->state != ROLLING_BACK)
 		clv_operation_fail(op, &err);
 	else

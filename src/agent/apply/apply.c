@@ -86,7 +86,10 @@ static int write_journal(struct clv_operation *op, struct clv_error *err)
 	snprintf(journal.state, sizeof(journal.state), "%s",
 		clv_operation_states[op->state]);
 	snprintf(journal.error, sizeof(journal.error), "%s", op->error.msg);
-	return clv_store_put_journal(store, &journal, err);
+	if (clv_store_put_journal(store, &journal, err) < 0)
+		return err->code;
+	op->is_recorded = true;
+	return 0;
 }
 
 /* Records the end, with the operation's JSON for callers of a later agent. */
@@ -152,7 +155,7 @@ static void end(struct clv_operation *op, enum state state)
 	op->timer = sd_event_source_disable_unref(op->timer);
 	clv_marks_update(op->apply);
 	clv_operation_unclaim(op);
-	if (was_begun && write_end(op, &err) < 0)
+	if ((was_begun || op->is_recorded) && write_end(op, &err) < 0)
 		clv_log_warning(0, "%s", err.msg);
 	if (was_begun || state != DONE)
 		clv_log_info("%s: %s%s%s", op->request.what, clv_operation_states[state],
@@ -381,13 +384,13 @@ static void plan_now(struct clv_operation *op)
 		r = set_target(op, node, &err);
 	if (r >= 0 && op->state == ROLLING_BACK)
 		r = clv_back_plan(op, node, &plan, &err);
-	else if (r >= 0 && op->is_resumed)
+	else if (r >= 0 && op->before)
 		r = clv_apply_plan_resumed(op->target, op->before, node, &plan, &err);
 	else if (r >= 0)
 		r = clv_plan_make(node, &op->layout, &plan, &err);
-	if (r >= 0 && op->state != ROLLING_BACK && !op->is_resumed)
+	if (r >= 0 && !op->before)
 		r = clv_standing_check(node, &plan, op->layout.name, &err);
-	if (r >= 0 && op->state != ROLLING_BACK && !op->is_resumed)
+	if (r >= 0 && !op->before)
 		r = clv_standing_add_obstacles(op->apply->agent, &plan, &err);
 	if (r < 0) {
 		clv_node_add_problems(node, &err);
@@ -433,13 +436,17 @@ static void ask_later(struct clv_operation *op, uint64_t after_us)
 		after_us, 0, on_wait, op);
 }
 
+/* A wait that cannot be recorded ends with the agent. */
 static void wait_for_holders(struct clv_operation *op)
 {
 	bool has_changed = op->state != WAITING || op->n_tries > 0;
+	struct clv_error err = {0};
 
 	op->state = WAITING;
 	op->n_tries = 0;
 	op->error = (struct clv_error){0};
+	if (!op->is_recorded && write_journal(op, &err) < 0 && has_changed)
+		clv_log_warning(0, "%s", err.msg);
 	ask_later(op, WAIT_US);
 	if (has_changed)
 		note_change(op);

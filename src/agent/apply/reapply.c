@@ -552,7 +552,11 @@ static void on_ended(void *userdata, const struct clv_operation *op)
 
 bool clv_reapply_is_active(const struct clv_reapply *reapply)
 {
-	if (!reapply->text)
+	const struct clv_operation *last =
+		TAILQ_LAST(&reapply->apply->operations, operation_list);
+
+	/* An operation may wait for hours. */
+	if (!reapply->text || (last && last->state == WAITING))
 		return false;
 	for (size_t i = 0; i < reapply->n_items; i++) {
 		if (reapply->items[i].state <= APPLYING)

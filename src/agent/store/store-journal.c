@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define UNFINISHED "('waiting','running','rolling_back')"
+
 /* Only one operation runs at a time.  Another unfinished one in the journal is one whose
  * end could not be written: it is marked as failed, or it would be resumed after this
  * one. */
@@ -22,8 +24,7 @@ static int end_others(
 {
 	sqlite3_stmt *query;
 	int r = clv_store_prepare(store,
-		"UPDATE journal SET state='failed' WHERE id<>?1 AND state IN "
-		"('running','rolling_back')",
+		"UPDATE journal SET state='failed' WHERE id<>?1 AND state IN " UNFINISHED,
 		doing, &query, err);
 
 	if (r < 0)
@@ -41,7 +42,7 @@ int clv_store_put_journal(
 		"INSERT INTO journal(id,what,state,error,uid,started_ns,step,n_steps,"
 		"target,before,keeps_layout,for_lease,written) VALUES(?1,?2,?3,?4,?5,?6,"
 		"?7,?8,?9,?10,?11,?12,?13) ON CONFLICT(id) DO UPDATE SET state=?3,"
-		"error=?4,step=?7,n_steps=?8",
+		"error=?4,step=?7,n_steps=?8,before=?10",
 		doing, &query, err);
 
 	if (r < 0)
@@ -86,9 +87,9 @@ int clv_store_end_journal(struct clv_store *store, const char *id, const char *j
 
 	if (r >= 0)
 		r = clv_store_prepare(store,
-			"DELETE FROM journal WHERE state NOT IN "
-			"('running','rolling_back') AND id NOT IN (SELECT id FROM "
-			"journal ORDER BY started_ns DESC LIMIT ?1)",
+			"DELETE FROM journal WHERE state NOT IN " UNFINISHED
+			" AND id NOT IN (SELECT id FROM journal ORDER BY started_ns DESC "
+			"LIMIT ?1)",
 			doing, &query, err);
 	if (r < 0)
 		return r;
@@ -139,9 +140,8 @@ int clv_store_get_journal(
 	sqlite3_stmt *query;
 	int r = clv_store_prepare(store,
 		"SELECT id,what,state,error,uid,started_ns,step,n_steps,target,before,"
-		"keeps_layout,for_lease,written FROM journal WHERE state IN "
-		"('running','rolling_back') "
-		"ORDER BY started_ns DESC LIMIT 1",
+		"keeps_layout,for_lease,written FROM journal WHERE state IN " UNFINISHED
+		" ORDER BY started_ns DESC LIMIT 1",
 		doing, &query, err);
 
 	if (r < 0)

@@ -187,7 +187,7 @@ static int next_state(struct follow *f, uint64_t *revision, json_t **operation)
 		return find_agent(f, *operation);
 	}
 	clv_progress_clear(&f->progress);
-	/* The journal has only operations that have begun. */
+	/* A wait may not have been recorded: the disk was full. */
 	if (r == -ENOENT && strcmp(clv_json_text(*operation, "state"), "waiting") == 0)
 		return clv_cli_fail(CLV_EXIT_NO_FIT,
 			"%s was still waiting when its agent ended, and nothing was "
