@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #define STATES "UWRBDFK" /* as enum state */
 
@@ -84,7 +85,7 @@ static const struct row rows_of_layouts[] = {
 	{"when it has ended it stays", EMPTY, WANT_ONE, false, "s+c", "URDD"},
 
 	{"a full disk: no step is begun", EMPTY, WANT_ONE, false, "dss", "UUBK", -ENOSPC},
-	{"a full disk: nor is a step back", EMPTY, WANT_TWO, false, "sd+s", "URRBF", -ENOSPC},
+	{"a full disk: steps back are made", EMPTY, WANT_TWO, false, "sd+s+", "URRBBK", -ENOSPC},
 	{"a full disk at the end", EMPTY, WANT_ONE, false, "sd+", "URRD"},
 	{"and another agent finds it done", EMPTY, WANT_ONE, false, "sd+DAs", "URRDDUD"},
 
@@ -107,3 +108,103 @@ static const struct row rows_of_layouts[] = {
 	{"another agent fails and goes back", EMPTY, WANT_TWO, false, "s+As-s+", "URRURBBK", -EIO},
 };
 /* clang-format on */
+
+/* --- One partition more or less --- */
+
+struct edit_row {
+	const char *name;
+	const char *node;
+	const char *device, *profile, *partition;
+	int32_t start;
+	const char *happens;
+	const char *states;
+	const char *created;
+	int code;
+};
+
+static const struct edit_row edits[] = {
+	{"one more", ONE, "gpu0", "1g.5gb", "", -1, "s+", "URD", "gpu0/1g.5gb@*"},
+	{"one more at a place", ONE, "gpu0", "1g.5gb", "", 4, "s+", "URD",
+		"gpu0/1g.5gb@4"},
+	{"where one is already", ONE, "gpu0", "1g.5gb", "", 0, "s", "UF", "", -EBUSY},
+	{"of no device", ONE, "gpu9", "1g.5gb", "", -1, "s", "UF", "", -ENODEV},
+	{"of no such profile", ONE, "gpu0", "9g.5gb", "", -1, "s", "UF", "", -EINVAL},
+	{"one that does not fit now", ONE, "gpu0", "7g.40gb", "", -1, "s", "UF", "",
+		-EBUSY},
+	{"one less", ONE, "", "", "gpu0/1g.5gb@0", -1, "s+", "URD", ""},
+	{"one less that is held", HELD, "", "", "gpu0/1g.5gb@0", -1, "s", "UF", "",
+		-EADDRINUSE},
+	{"one less that is not there", ONE, "", "", "gpu0/1g.5gb@3", -1, "s", "UF", "",
+		-ENODEV},
+	{"one less by a wrong name", ONE, "", "", "gpu0", -1, "s", "UF", "", -EINVAL},
+};
+
+/* --- Partitions that go with their lease --- */
+
+/* Seconds, of which some begin with a change:
+ *   u  the lease that it was created for exists      -  it does not
+ *   x  the drivers fail: no device is shown          h  the device is half read
+ *   e  the device is shown without it                o  all is shown again */
+struct made_row {
+	const char *name;
+	const char *seconds;
+	bool is_destroyed, is_forgotten;
+};
+
+static const struct made_row made_rows[] = {
+	{"nobody takes it", "----------", false, false},
+	{"nobody takes it in time", "-----------", true, false},
+	{"somebody has it", "uuuuuuuuuuuuuuu", false, false},
+	{"somebody had it", "-uu-", true, false},
+	{"somebody takes it late", "---------uuuu", false, false},
+	{"it is gone", "-e", false, true},
+	{"it is gone before its lease", "ueu", false, false},
+	{"it is gone, and then its lease", "ue-", false, true},
+	{"the drivers fail while somebody has it", "uxuo-", true, false},
+	{"the drivers fail while the lease ends", "ux-o", true, false},
+	{"the drivers fail at first", "xxxxxxxxxxxxo----------", true, false},
+	{"the drivers go on failing", "ux------------", false, false},
+	{"the device is half read", "uh-o", true, false},
+};
+
+/* A partition that was made for a lease, when the lease ends after the events. */
+struct kept_row {
+	const char *name;
+	const char *node;
+	const char *rules; /* of a layout; NULL: "gpu0/1g.5gb@0" is created */
+	const char *happens;
+	bool is_kept;
+};
+
+static const struct kept_row kept_rows[] = {
+	{"a layout keeps it", ONE, WANT_TWO, "s+", true},
+	{"a layout finds it as it wants it", ONE, WANT_ONE, "s", true},
+	{"a next agent completes the layout", ONE, WANT_TWO, "sAs+", true},
+	{"a layout fails", ONE, WANT_TWO, "s-s", false},
+	{"a layout is for another device", ONE "\n" ONE,
+		"- {select: {name: gpu1}, partitions: [{profile: 1g.5gb, start: [0, "
+		"1]}]}",
+		"s+", false},
+	{"it was lost and is made again", EMPTY, NULL, "s+", true},
+};
+
+/* --- The kept layout, compared with the node --- */
+
+struct changed_row {
+	const char *name;
+	const char *node;
+	bool is_made; /* gpu0/1g.5gb@4 was made for a lease */
+	bool is_changed;
+	const char *why; /* a part of it */
+};
+
+static const struct changed_row changed_rows[] = {
+	{"nothing changed", ONE, false, false, ""},
+	{"the partition is gone", EMPTY, false, true, "apply the layout again"},
+	{"another was added", "A100-40GB on 1g.5gb@0 1g.5gb@4", false, true, "changed"},
+	{"another was made for a lease", "A100-40GB on 1g.5gb@0 1g.5gb@4", true, false,
+		""},
+	{"one was made for a lease, and that of the layout is gone",
+		"A100-40GB on 1g.5gb@4", true, true, "changed"},
+	{"the device is gone", "", false, true, "it is gone"},
+};

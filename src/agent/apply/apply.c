@@ -33,6 +33,7 @@
 #include <sys/queue.h>
 
 #define WAIT_US 500000u
+#define UNWRITTEN_US 5000000u
 /* Each wait before a further try is twice as long as the one before it: two minutes. */
 #define TRIES_MAX 8u
 
@@ -62,8 +63,9 @@ static void note_change(struct clv_operation *op)
 	publish_change(op);
 }
 
-/* Writes the journal.  A step that cannot be recorded is not begun.  If an end cannot be
- * recorded, the next agent resumes the operation and finds it complete. */
+/* Writes the journal.  A step that cannot be recorded is not begun, unless it leads back:
+ * a full disk leaves no device half made.  Until the disk has room, a next agent goes on
+ * with the last that was recorded. */
 static int write_journal(struct clv_operation *op, struct clv_error *err)
 {
 	struct clv_store *store = clv_state_get(op->apply->agent, err);
@@ -114,6 +116,26 @@ static int write_end(struct clv_operation *op, struct clv_error *err)
 	return r;
 }
 
+static void write_end_later(struct clv_operation *op);
+
+/* The record of another operation that is under way would end with this one. */
+static int on_unwritten(sd_event_source *source, uint64_t now_us, void *userdata)
+{
+	struct clv_operation *op = userdata;
+	struct clv_error err = {0};
+
+	op->timer = sd_event_source_disable_unref(op->timer);
+	if (clv_apply_is_busy(op->apply) || write_end(op, &err) < 0)
+		write_end_later(op);
+	return 0;
+}
+
+static void write_end_later(struct clv_operation *op)
+{
+	sd_event_add_time_relative(op->apply->agent->event, &op->timer, CLOCK_MONOTONIC,
+		UNWRITTEN_US, 0, on_unwritten, op);
+}
+
 static const enum clv_event_type end_events[_STATE_MAX] = {
 	[DONE] = CLV_EVENT_APPLY_DONE,
 	[FAILED] = CLV_EVENT_APPLY_FAILED,
@@ -155,8 +177,10 @@ static void end(struct clv_operation *op, enum state state)
 	op->timer = sd_event_source_disable_unref(op->timer);
 	clv_marks_update(op->apply);
 	clv_operation_unclaim(op);
-	if ((was_begun || op->is_recorded) && write_end(op, &err) < 0)
+	if ((was_begun || op->is_recorded) && write_end(op, &err) < 0) {
 		clv_log_warning(0, "%s", err.msg);
+		write_end_later(op);
+	}
 	if (was_begun || state != DONE)
 		clv_log_info("%s: %s%s%s", op->request.what, clv_operation_states[state],
 			op->error.code ? ": " : "", op->error.msg);
@@ -683,7 +707,7 @@ static void run_next(struct clv_operation *op)
 		succeed(op);
 		return;
 	}
-	if (write_journal(op, &err) < 0) {
+	if (write_journal(op, &err) < 0 && op->state != ROLLING_BACK) {
 		roll_back(op, &err);
 		return;
 	}
