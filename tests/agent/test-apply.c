@@ -600,6 +600,40 @@ static void test_made(void **state)
 	assert_int_equal(n_stored_made(), 0);
 }
 
+/* What keeps a partition from being destroyed is not found out each second, and keeps no
+ * other one. */
+static void test_made_in_use(void **state)
+{
+	struct clv_ephemeral *made = world.agent.ephemeral;
+	unsigned int n_tries = 0;
+
+	plan_node("A100-40GB on 1g.5gb@0!a 1g.5gb@4", node());
+	clv_ephemeral_add(made, "gpu0/1g.5gb@0", false);
+	clv_ephemeral_add(made, "gpu0/1g.5gb@4", false);
+	for (unsigned int second = 0; second < 200; second++) {
+		clv_ephemeral_tick(made);
+		if (world.n_questions == 0)
+			continue;
+		n_tries++;
+		happens('s');
+		if (last()->state == RUNNING)
+			happens('+');
+	}
+	assert_int_equal(n_partitions(), 1);
+	assert_int_equal(n_stored_made(), 1);
+	/* After 10 seconds, then 1, 2, 4, ... 64 later; and once for the other. */
+	assert_int_equal(n_tries, 8 + 1);
+	plan_end_lease(node(), "a");
+	for (unsigned int second = 0; second < 128 && n_partitions() > 0; second++) {
+		clv_ephemeral_tick(made);
+		if (world.n_questions == 0)
+			continue;
+		happens('s');
+		happens('+');
+	}
+	assert_int_equal(n_partitions(), 0);
+}
+
 static void test_kept(void **state)
 {
 	const struct kept_row *row = *state;
@@ -711,6 +745,7 @@ int main(void)
 	ROWS_ADD(&rows, rows_of_layouts, test_layout);
 	ROWS_ADD(&rows, edits, test_edit);
 	ROWS_ADD(&rows, made_rows, test_made);
+	ROWS_ONE(&rows, test_made_in_use);
 	ROWS_ADD(&rows, kept_rows, test_kept);
 	ROWS_ADD(&rows, changed_rows, test_changed);
 	ROWS_ONE(&rows, test_one_at_a_time);

@@ -27,12 +27,14 @@
  * is about to take it. */
 #define UNUSED_TICKS 10u
 #define MAKE_WAIT_MS 70000u
+/* Between two attempts to destroy one, which is longer after each. */
+#define LONGEST_TICKS 600u
 
 struct item {
 	char name[CLV_PARTITION_NAME_MAX];
-	bool turned_on;   /* MIG was turned on for it */
-	bool was_taken;   /* a lease was on it */
-	unsigned n_ticks; /* without a lease, so far */
+	bool turned_on;  /* MIG was turned on for it */
+	unsigned n_wait; /* ticks without a lease before it is destroyed */
+	unsigned n_tries;
 };
 
 struct clv_ephemeral {
@@ -50,6 +52,7 @@ static int append_item(void *userdata, const char *name, bool turned_on)
 		return -ENOMEM;
 	snprintf(item->name, sizeof(item->name), "%s", name);
 	item->turned_on = turned_on;
+	item->n_wait = UNUSED_TICKS;
 	return 0;
 }
 
@@ -166,7 +169,7 @@ static int finish(struct clv_ephemeral *ephemeral, struct clv_request *http,
 	/* The new lease may end before the next tick. */
 	for (size_t i = 0; i < ephemeral->n; i++) {
 		if (strcmp(ephemeral->items[i].name, clv_operation_created(op)) == 0)
-			ephemeral->items[i].was_taken = true;
+			ephemeral->items[i].n_wait = 0;
 	}
 	return 0;
 }
@@ -243,7 +246,7 @@ bool clv_ephemeral_is_on(const struct clv_ephemeral *ephemeral, const char *devi
 	return false;
 }
 
-static void destroy(struct clv_ephemeral *ephemeral, const struct item *item)
+static void destroy(struct clv_ephemeral *ephemeral, struct item *item)
 {
 	struct clv_apply_request request = {.turns_off = item->turned_on};
 	struct clv_operation *op;
@@ -254,6 +257,8 @@ static void destroy(struct clv_ephemeral *ephemeral, const struct item *item)
 		item->name);
 	if (clv_apply_start(ephemeral->agent->apply, &request, &op, &err) < 0)
 		clv_log_warning(0, "%s", err.msg);
+	item->n_wait = item->n_tries < 9 ? 1u << item->n_tries : LONGEST_TICKS;
+	item->n_tries++;
 }
 
 enum place {
@@ -301,12 +306,13 @@ void clv_ephemeral_tick(struct clv_ephemeral *ephemeral)
 		enum place place = find_place(node, item);
 
 		if (has_lease(ephemeral, item)) {
-			item->was_taken = true;
+			item->n_wait = item->n_tries = 0;
 		} else if (place == GONE) {
 			remove_item(ephemeral, item);
 			return;
-		} else if (place == THERE &&
-			   (item->was_taken || item->n_ticks++ >= UNUSED_TICKS)) {
+		} else if (place == THERE && item->n_wait > 0) {
+			item->n_wait--;
+		} else if (place == THERE) {
 			destroy(ephemeral, item);
 			return;
 		}
