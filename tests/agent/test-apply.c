@@ -344,6 +344,32 @@ static void test_edit(void **state)
 		fail_msg("%s is not %s", clv_operation_created(op), row->created);
 }
 
+/* A reload of the driver takes the lock of each of its devices: another agent's leases
+ * may be on one that the layout does not name. */
+static void test_claims_what_a_reload_affects(void **state)
+{
+	struct clv_agent_device *other = world_device(192 * GIB);
+	char text[160];
+	struct row row = {"", text,
+		"- {select: {name: gpu0}, partitions: [{profile: CPX/NPS4, count: 8}]}",
+		.waits = false};
+
+	snprintf(text, sizeof(text),
+		"MI300X offers=NPS1,NPS4 asked=NPS1\nMI300X offers=NPS1,NPS4 asked=NPS1 "
+		"uuid=%s",
+		other->info.uuid);
+	world.locked_uuid = other->info.uuid;
+	start(&row);
+	happens('s');
+	assert_int_equal(last()->state, FAILED);
+	assert_int_equal(last()->error.code, -EADDRINUSE);
+	world.locked_uuid = NULL;
+	start(&row);
+	happens('s');
+	assert_int_equal(last()->state, RUNNING);
+	assert_true(other->lock_fd >= 0);
+}
+
 /* --- Several operations --- */
 
 static void test_one_at_a_time(void **state)
@@ -748,6 +774,7 @@ int main(void)
 	ROWS_ONE(&rows, test_made_in_use);
 	ROWS_ADD(&rows, kept_rows, test_kept);
 	ROWS_ADD(&rows, changed_rows, test_changed);
+	ROWS_ONE(&rows, test_claims_what_a_reload_affects);
 	ROWS_ONE(&rows, test_one_at_a_time);
 	ROWS_ONE(&rows, test_wrong_text);
 	ROWS_ONE(&rows, test_so_many_are_remembered);

@@ -1,24 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The locks of the devices that an operation changes: no other agent may lease or divide
- * one of them meanwhile. */
+/* The locks of the devices that an operation changes, or whose work a reload of their
+ * driver ends: no other agent may lease or divide one of them meanwhile. */
 #include "agent/apply/apply-internal.h"
 
 #include "agent/device/devices.h"
 #include "agent/record/agent.h"
 
-int clv_operation_claim(struct clv_operation *op, struct clv_error *err)
+static bool is_changed(const struct clv_plan *plan, size_t device)
+{
+	for (size_t i = 0; i < plan->n_steps; i++) {
+		if (plan->steps[i].device == device ||
+			clv_step_affects(&plan->steps[i], device))
+			return true;
+	}
+	return false;
+}
+
+int clv_operation_claim(struct clv_operation *op, const struct clv_plan *plan,
+	const struct clv_node *node, struct clv_error *err)
 {
 	struct clv_devices *devices = op->apply->agent->devices;
 
-	for (size_t i = 0; i < op->n_stages; i++) {
+	for (size_t i = 0; i < node->n_devices; i++) {
 		struct clv_agent_device *device =
-			clv_devices_find(devices, op->stages[i].uuid);
-		int r = device ? clv_devices_claim(devices, device, err) : 0;
+			clv_devices_find(devices, node->devices[i].info.uuid);
 
+		int r;
+
+		if (!device || !is_changed(plan, i))
+			continue;
+		r = clv_devices_claim(devices, device, err);
 		if (r < 0)
 			return r;
-		if (device)
-			device->has_operation = true;
+		device->has_operation = true;
 	}
 	return 0;
 }

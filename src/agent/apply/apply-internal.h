@@ -93,9 +93,10 @@ struct clv_operation *clv_operation_add(
 void clv_operation_survey(struct clv_operation *op);
 /* Fails the operation, or rolls it back if anything was changed. */
 void clv_operation_fail(struct clv_operation *op, const struct clv_error *why);
-/* Takes the locks of the devices that the stages change; -EADDRINUSE: another agent has
- * one.  They are released at the operation's end. */
-int clv_operation_claim(struct clv_operation *op, struct clv_error *err);
+/* Takes the locks of the devices that the plan changes or affects; -EADDRINUSE: another
+ * agent has one.  They are released at the operation's end. */
+int clv_operation_claim(struct clv_operation *op, const struct clv_plan *plan,
+	const struct clv_node *node, struct clv_error *err);
 void clv_operation_unclaim(struct clv_operation *op);
 
 /* The names of the states, by enum state. */

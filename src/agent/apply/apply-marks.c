@@ -37,8 +37,8 @@ static void add_step(
 	add(marks, uuid, is_for_whole(step) ? "" : step->partition);
 	if (step->inside[0] != '\0')
 		add(marks, uuid, step->inside);
-	for (size_t i = 0; step->affected && i < node->n_devices; i++) {
-		if (step->affected[i / 64] & UINT64_C(1) << i % 64)
+	for (size_t i = 0; i < node->n_devices; i++) {
+		if (clv_step_affects(step, i))
 			add(marks, node->devices[i].info.uuid, "");
 	}
 }

@@ -332,7 +332,7 @@ static void begin(struct clv_operation *op, const struct clv_plan *plan,
 	assert(plan->n_obstacles == 0 && op->state != RUNNING);
 	r = make_stages(op, plan, node, &err);
 	if (r >= 0)
-		r = clv_operation_claim(op, &err);
+		r = clv_operation_claim(op, plan, node, &err);
 	if (r >= 0 && plan->n_steps > 0 && op->state != ROLLING_BACK)
 		r = keep_before(op, node, &err);
 	if (r < 0) {

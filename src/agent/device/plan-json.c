@@ -29,8 +29,8 @@ static json_t *affects_to_json(const struct clv_step *step, const struct clv_nod
 {
 	json_t *array = json_array();
 
-	for (size_t i = 0; step->affected && i < node->n_devices; i++) {
-		if (step->affected[i / 64] & UINT64_C(1) << i % 64)
+	for (size_t i = 0; i < node->n_devices; i++) {
+		if (clv_step_affects(step, i))
 			json_array_append_new(
 				array, json_string(node->devices[i].info.name));
 	}

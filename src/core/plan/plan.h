@@ -114,6 +114,9 @@ int clv_plan_make(const struct clv_node *node, const struct clv_layout *layout,
 /* Frees what it owns and zeroes it. */
 void clv_plan_clear(struct clv_plan *plan);
 
+/* Whether the step ends the work of this device, an index in node->devices, besides its
+ * own. */
+bool clv_step_affects(const struct clv_step *step, size_t device);
 /* Whether a new reading of the device shows the result of the step. */
 bool clv_step_is_done(const struct clv_step *step, const struct clv_node_device *device);
 

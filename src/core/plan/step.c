@@ -119,6 +119,11 @@ static bool is_created(const struct clv_step *step, const struct clv_node_device
 	return partition && (step->has_parts || !partition->is_incomplete);
 }
 
+bool clv_step_affects(const struct clv_step *step, size_t device)
+{
+	return step->affected && step->affected[device / 64] & UINT64_C(1) << device % 64;
+}
+
 bool clv_step_is_done(const struct clv_step *step, const struct clv_node_device *device)
 {
 	switch (step->kind) {
