@@ -111,9 +111,12 @@ static void schedule(struct clv_reapply *reapply, bool is_soon)
 		if (item->state >= BUSY && item->due_ns < due_ns)
 			due_ns = item->due_ns;
 	}
-	/* What changes without the agent is seen by a survey only. */
-	if (due_ns == UINT64_MAX && reapply->n_items > 0 &&
-		reapply->apply->agent->settings->watch_every_s > 0)
+	/* What changes without the agent is seen by a survey only, and so is a device for
+	 * which a layout could not be resolved. */
+	if (due_ns == UINT64_MAX &&
+		(!reapply->resolved ||
+			(reapply->n_items > 0 &&
+				reapply->apply->agent->settings->watch_every_s > 0)))
 		due_ns = now_ns + LONGEST_S * CLV_NS_PER_S;
 	reapply->timer = sd_event_source_disable_unref(reapply->timer);
 	if (is_soon || due_ns < now_ns)
@@ -372,6 +375,8 @@ static void resolve_old(struct clv_reapply *reapply, const struct clv_node *node
 		clv_log_warning(0, "%s", err.msg);
 	clv_layout_clear(&layout);
 	if (r >= 0)
+		reapply->why[0] = '\0';
+	if (r >= 0 || strcmp(reapply->why, err.msg) == 0)
 		return;
 	snprintf(reapply->why, sizeof(reapply->why), "%s", err.msg);
 	clv_events_emit(reapply->apply->agent, CLV_EVENT_LAYOUT_WAITS, "%s", err.msg);
@@ -481,8 +486,10 @@ static void on_surveyed(void *userdata, const struct clv_error *err)
 	if (!reapply->resolved && err->code == 0)
 		resolve_old(reapply, clv_holders_node(reapply->apply->agent));
 	reapply->has_looked = true;
-	if (!reapply->resolved)
+	if (!reapply->resolved) {
+		schedule(reapply, false);
 		return;
+	}
 	if (reapply->n_items == 0 && list_devices(reapply, &why) < 0)
 		clv_log_warning(0, "%s", why.msg);
 	look_at_all(reapply, &why);
