@@ -371,8 +371,8 @@ static void test_old_layout_is_resolved_later(void **state)
 	assert_null(last());
 }
 
-/* The kept layout is applied again behind an operation that still waits, and nobody waits
- * for that. */
+/* The kept layout is applied again behind an operation that still waits, and no request
+ * waits for that. */
 static void test_again_behind_a_wait(void **state)
 {
 	const struct row one = {"", ONE, WANT_ONE, .waits = false};

@@ -64,7 +64,7 @@ static void note_change(struct clv_operation *op)
 }
 
 /* Writes the journal.  A step that cannot be recorded is not begun, unless it leads back:
- * a full disk leaves no device half made.  Until the disk has room, a next agent goes on
+ * a full disk leaves no device incomplete.  Until the disk has room, a next agent goes on
  * with the last that was recorded. */
 static int write_journal(struct clv_operation *op, struct clv_error *err)
 {
