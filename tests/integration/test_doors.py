@@ -684,17 +684,35 @@ class Connections(WebCase):
         self.assertEqual(other.send("GET", "/v1/version").status, 200)
         self.assertGreater(self.limited("user"), 70)
 
-    @unittest.skipUnless(os.geteuid() == 0, "needs root to be several users")
-    def test_users(self):
+    def check_users(self, request=b"", is_answered=False):
+        """Four users have all connections, and each has sent this request."""
         for user in ("games", "daemon", "man", "lp"):
             with acting_as(user):
                 for _ in range(1000):
                     self.many.append(socket.socket(socket.AF_UNIX))
-                    self.many[-1].settimeout(10)
+                    self.many[-1].settimeout(PATIENCE_S)
                     self.many[-1].connect(self.agent.api)
+                    with contextlib.suppress(ConnectionError):
+                        self.many[-1].sendall(request)
+                        is_answered and self.many[-1].recv(4096)
         for user in ("nobody", "root"):
-            self.assertEqual(Client(self.agent.api, user).send("GET", "/v1/version").status, 200)
+            self.assertEqual(self.client(user).send("GET", "/v1/version").status, 200)
         self.assertGreater(self.limited("server"), 0)
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root to be several users")
+    def test_users(self):
+        self.check_users()
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root to be several users")
+    def test_users_with_streams(self):
+        self.check_users(b"GET /v1/events/stream HTTP/1.1\r\nHost: x\r\n\r\n", True)
+        while self.many[0].recv(65536):  # the oldest has made room, which its client sees
+            pass
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root to be several users")
+    def test_users_with_long_polls(self):
+        self.check_users(b"GET /v1/events?after=99999&wait_ms=600000 HTTP/1.1\r\n"
+                         b"Host: x\r\n\r\n")
 
 
 if __name__ == "__main__":

@@ -236,15 +236,15 @@ static struct clv_http_peer *find_oldest(
 	return NULL;
 }
 
-/* Shuts down the oldest connection that has no request in work, and if all have, of those
- * without a token the oldest: a client that sends without a pause, or does not read,
- * would keep it for ever.  False: there is none. */
+/* Shuts down the oldest connection that has no request in work, and if all have, the
+ * oldest: a client that sends without a pause, has the agent wait or does not read would
+ * keep it for ever.  False: there is none. */
 static bool evict(const struct clv_http_peer *newest, const uid_t *key,
 	enum clv_counted_limit limit, const char *why)
 {
 	struct clv_http_peer *peer = find_oldest(newest, key, false);
 
-	if (!peer && is_untrusted(newest))
+	if (!peer)
 		peer = find_oldest(newest, key, true);
 	if (!peer)
 		return false;
