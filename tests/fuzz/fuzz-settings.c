@@ -8,8 +8,11 @@
 /* A configuration that was read can be queried. */
 static void check(const struct clv_config *config)
 {
-	struct clv_allowance allowance = clv_config_allowance(config, "nobody", 65534);
+	struct clv_allowance allowance;
+	enum clv_scope scope;
 
+	CLV_MUST(clv_config_allowance(config, "nobody", 65534, &allowance) == 0);
+	CLV_MUST(clv_config_scope(config, "nobody", 65534, &scope) == 0);
 	CLV_MUST(config->certificate[0] == '\0' || config->key[0] == '/');
 	CLV_MUST(config->port == 0 || config->certificate[0] != '\0' ||
 		 strncmp(config->address, "127.", 4) == 0 ||
@@ -21,7 +24,7 @@ static void check(const struct clv_config *config)
 	for (size_t i = 0; i < config->n_tenants; i++)
 		CLV_MUST(memchr(config->tenants[i].who.name, '\0',
 			sizeof(config->tenants[i].who.name)));
-	CLV_MUST(clv_config_scope(config, "nobody", 65534) < _CLV_SCOPE_MAX);
+	CLV_MUST(scope < _CLV_SCOPE_MAX);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)

@@ -2,12 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The allowances of tenants by the settings, the order of the queue, and that no tenant can
 make the agent slow for others by many requests."""
+import contextlib
 import grp
 import os
+import re
+import socket
+import tempfile
 import unittest
 
-from harness import main, wait_until
-from web_client import WebCase
+from harness import PROGRAMS, main, wait_until
+from web_client import WebCase, acting_as
 
 GIB = 1 << 30
 
@@ -136,6 +140,57 @@ class Allowances(TenantsCase):
 
     def test_overcommit(self):
         self.problem(self.want("games", share=0.1, overcommit=True), 403, "not_permitted")
+
+
+class Subordinates(TenantsCase):
+    """A user's subordinate uids are no more users: all count as the user."""
+
+    settings = {"tenants": [{"user": "games", "leases": 2}, {"leases": 1}]}
+    first = 700000
+
+    def setUp(self):
+        with tempfile.NamedTemporaryFile("w", prefix="cleave-subuid-", delete=False) as file:
+            file.write("# none\nman:600000:65536\nabsent:650000:10\ngames:%d:65536\n"
+                       "nobody:700000:10\n" % self.first)
+        self.addCleanup(os.unlink, file.name)
+        self.env = {"LD_PRELOAD": os.path.join(os.path.dirname(PROGRAMS["driver"]),
+                                               "libslow-users.so"),
+                    "CLEAVE_TEST_SUBUID": file.name,
+                    "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
+        super().setUp()
+
+    def test_allowance(self):
+        one = self.get(self.first)
+        self.assertEqual((one["uid"], one["tenant"]), (self.first, str(self.first)))
+        self.get(self.first + 65535)
+        for user in (self.first + 7, "games"):
+            self.problem(self.want(user), 409, "does_not_fit", "2")
+        # Nothing else is shared: each sees its own leases.
+        self.assertEqual(len(self.ask("games", "GET", "/v1/leases").json["items"]), 0)
+        self.assertEqual(len(self.ask(self.first, "GET", "/v1/leases").json["items"]), 1)
+        for user in (self.first + 65536, self.first - 1, 650000):  # in no range, or no user's
+            self.get(user)
+            self.problem(self.want(user), 409, "does_not_fit", "1")
+        # The next agent looks the users up after it has taken the leases over.
+        self.agent.stop()
+        self.agent.start()
+        self.problem(self.want(self.first + 8), 409, "does_not_fit", "2")
+        self.release(self.first, one["id"])
+        self.get(self.first + 8)
+
+    def test_connections(self):
+        many = []
+        self.addCleanup(lambda: [s.close() for s in many])
+        for i in range(1100):
+            with acting_as(self.first + i), contextlib.suppress(OSError):
+                many.append(socket.socket(socket.AF_UNIX))
+                many[-1].settimeout(60)
+                many[-1].connect(self.agent.api)
+                many[-1].sendall(b"GET /v1/version HTTP/1.1\r\nHost: x\r\n\r\n")
+                many[-1].recv(4096)
+        text = self.ask("root", "GET", "/metrics").text.decode()
+        refused = re.search(r'connections_limited_total\{limit="user"\} (\d+)', text)
+        self.assertGreaterEqual(int(refused.group(1)), 1100 - 1024)
 
 
 class Queue(TenantsCase):

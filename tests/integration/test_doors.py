@@ -517,11 +517,13 @@ class Users(WebCase):
         super().setUp()
 
     def make_settings(self):
-        return {"version": 1, "admins": ["group:daemon"], "listen": {"port": self.port}}
+        return {"version": 1, "admins": ["group:daemon"], "listen": {"port": self.port},
+                "tenants": [{"user": "lp", "leases": 1}, {"group": "mail", "leases": 1},
+                            {"leases": 2}]}
 
-    def stop_answers(self):
-        with open(self.hang, "w", encoding="ascii"):
-            pass
+    def stop_answers(self, but_for=""):
+        with open(self.hang, "w", encoding="ascii") as file:
+            file.write(but_for)
 
     def test_others_do_not_wait(self):
         secret = self.token("tenant", tenant="games")
@@ -552,6 +554,33 @@ class Users(WebCase):
         self.assertEqual({name: (answer.json["subject"], answer.json["scope"])
                           for name, answer in answers.items()},
                          {"nobody": ("nobody", "tenant"), "daemon": ("daemon", "admin")})
+
+    def test_after_a_restart(self):
+        """The next agent knows none of the users whose leases it takes over."""
+        one = self.lease_as("man", share=1, device="gpu0")["id"]
+        two = self.lease_as("man", share=1, device="gpu0", wait=True)["id"]
+        self.agent.stop()
+        self.stop_answers(but_for="names of groups")
+        self.agent.start()
+        root, other, answers = self.client(), self.client(), []
+        thread = threading.Thread(
+            target=lambda: answers.append(other.send("GET", "/v1/tenants")))
+        thread.start()
+        self.assertEqual(root.get("/v1/leases/" + two)["queue_position"], 1)
+        # Whether the user may have it depends on the user's groups.
+        self.assertEqual(root.send("DELETE", "/v1/leases/" + one).status, 204)
+        for _ in range(20):
+            self.assertEqual(root.get("/v1/leases/" + two)["state"], "queued")
+        self.problem(root.send("PATCH", "/v1/leases/" + two, {"share": 0.9}), 503, "unavailable",
+                     "groups man is")
+        self.assertEqual(answers, [])
+        os.unlink(self.hang)
+        thread.join(PATIENCE_S)
+        self.assertEqual([a.status for a in answers], [200])
+        allowed = {t["name"]: t["allowance"]["leases"] for t in answers[0].json["items"]}
+        self.assertEqual(allowed, {"man": 2, "lp": 1})
+        self.assertTrue(wait_until(
+            lambda: root.get("/v1/leases/" + two)["state"] == "active"))
 
     def test_reload(self):
         """The settings name a group: others do not wait until it has been looked up."""

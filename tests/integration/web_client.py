@@ -19,13 +19,14 @@ EXAMPLES = os.path.join(os.path.dirname(os.path.dirname(HERE)), "examples")
 
 @contextlib.contextmanager
 def acting_as(user):
-    """The kernel gives the agent the effective ids at the time of connect()."""
+    """The kernel gives the agent the effective ids at the time of connect().  A user without an
+    entry in the database is named by the uid."""
     if user in (None, "root"):
         yield
         return
-    entry = pwd.getpwnam(user)
-    os.setegid(entry.pw_gid)
-    os.seteuid(entry.pw_uid)
+    uid, gid = (user, user) if isinstance(user, int) else pwd.getpwnam(user)[2:4]
+    os.setegid(gid)
+    os.seteuid(uid)
     try:
         yield
     finally:

@@ -44,9 +44,12 @@ int clv_api_whoami(
 int clv_api_get_tenants(
 	struct clv_request *request, const char *argument, struct clv_error *err)
 {
+	json_t *items;
+
+	if (clv_tenants_to_json(request->agent, &request->caller, &items) < 0)
+		return clv_http_await_user(request, err);
 	request->status = 200;
-	request->answer =
-		clv_api_list(clv_tenants_to_json(request->agent, &request->caller), 0);
+	request->answer = clv_api_list(items, 0);
 	return 0;
 }
 

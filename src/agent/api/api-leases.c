@@ -194,6 +194,7 @@ static int find_user(struct clv_request *request, uid_t uid, struct clv_peer *re
 	struct clv_caller *ret_caller, struct clv_error *err)
 {
 	struct clv_user user = {.gid = (gid_t)uid};
+	int r;
 
 	if (request->caller.scope != CLV_SCOPE_ADMIN)
 		return clv_error_set(err, -EPERM,
@@ -203,7 +204,8 @@ static int find_user(struct clv_request *request, uid_t uid, struct clv_peer *re
 	if (clv_users_by_uid(uid, &user) == -EINPROGRESS)
 		return clv_http_await_user(request, err);
 	*ret = (struct clv_peer){.uid = uid, .gid = user.gid};
-	return clv_caller_of_peer(request->agent, ret, NULL, ret_caller, err);
+	r = clv_caller_of_peer(request->agent, ret, NULL, ret_caller, err);
+	return r == -EINPROGRESS ? clv_http_await_user(request, err) : r;
 }
 
 /* Finds the owner of a kept lease: the requested user, or the caller. */

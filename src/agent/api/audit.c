@@ -7,6 +7,7 @@
 #include "agent/ledger/tenants.h"
 #include "agent/os/bucket.h"
 #include "agent/os/json-fields.h"
+#include "agent/os/owner.h"
 #include "agent/record/agent.h"
 #include "agent/store/state.h"
 #include "agent/store/store.h"
@@ -45,7 +46,8 @@ static bool may_write(
 {
 	const struct clv_caller *caller = &request->caller;
 	const struct clv_agent *agent = request->agent;
-	uint64_t key = caller->token[0] ? clv_bucket_key(caller->token) : caller->uid;
+	uint64_t key = caller->token[0] ? clv_bucket_key(caller->token)
+					: clv_owner_account(caller->subject, caller->uid);
 
 	if (!is_refused && caller->scope != CLV_SCOPE_TENANT)
 		return true;

@@ -10,6 +10,7 @@
 #include "agent/http/problem.h"
 #include "agent/ledger/ledger.h"
 #include "agent/os/digest.h"
+#include "agent/os/owner.h"
 #include "agent/os/wire.h"
 #include "agent/record/agent.h"
 #include "agent/store/state.h"
@@ -90,11 +91,13 @@ static int digest_request(const struct clv_request *request,
 static int fill_key(const struct clv_request *request, const struct clv_route *route,
 	const char *key, struct clv_key_record *ret)
 {
-	char digest[CLV_DIGEST_MAX] = "";
+	char digest[CLV_DIGEST_MAX] = "", subject[64];
 	int r = digest_request(request, route, digest);
 
 	*ret = (struct clv_key_record){.time_real_ns = clv_clock_real_ns()};
-	snprintf(ret->subject, sizeof(ret->subject), "%s/%s", request->caller.subject,
+	clv_owner_account_name(
+		request->caller.subject, request->caller.uid, subject, sizeof(subject));
+	snprintf(ret->subject, sizeof(ret->subject), "%s/%s", subject,
 		request->caller.token);
 	snprintf(ret->key, sizeof(ret->key), "%s", key);
 	snprintf(

@@ -24,6 +24,7 @@ struct clv_lease *clv_lease_new(struct clv_agent *agent, struct clv_agent_device
 	lease->device = device;
 	lease->record = *record;
 	lease->owner = clv_owner_of(record->tenant, record->uid);
+	lease->account = clv_owner_account(record->tenant, lease->owner);
 	TAILQ_INIT(&lease->processes);
 	TAILQ_INIT(&lease->outlived);
 	return lease;

@@ -25,7 +25,7 @@ const char *clv_caller_cgroup_tenant(
 int clv_caller_of_peer(const struct clv_agent *agent, const struct clv_peer *peer,
 	const char *cgroup_tenant, struct clv_caller *ret, struct clv_error *err)
 {
-	struct clv_user user;
+	struct clv_user user = {.account = peer->uid}, other;
 
 	*ret = (struct clv_caller){
 		.scope = CLV_SCOPE_TENANT,
@@ -38,7 +38,10 @@ int clv_caller_of_peer(const struct clv_agent *agent, const struct clv_peer *pee
 		ret->uid = clv_owner_of(cgroup_tenant, peer->uid);
 		return 0;
 	}
-	if (clv_users_by_uid(peer->uid, &user) == -EINPROGRESS)
+	/* The user whose uid it is, if that is a subordinate one, has the allowance. */
+	if (clv_users_by_uid(peer->uid, &user) == -EINPROGRESS ||
+		(user.account != peer->uid &&
+			clv_users_by_uid(user.account, &other) == -EINPROGRESS))
 		return -EINPROGRESS;
 	clv_owner_name(peer->uid, ret->subject, sizeof(ret->subject));
 	if (peer->uid == 0 || peer->uid == geteuid())
@@ -49,7 +52,8 @@ int clv_caller_of_peer(const struct clv_agent *agent, const struct clv_peer *pee
 			"agent or the system's",
 			geteuid(), peer->uid);
 	else
-		ret->scope = clv_config_scope(agent->settings, ret->subject, peer->gid);
+		return clv_config_scope(
+			agent->settings, ret->subject, peer->gid, &ret->scope);
 	return 0;
 }
 

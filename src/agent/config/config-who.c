@@ -31,23 +31,15 @@ bool clv_config_find_group(const char *name, gid_t *ret)
 	return r == 0 && found;
 }
 
-static bool is_in_group(
-	const char *user, gid_t primary, const struct clv_config_subject *who)
-{
-	gid_t group = who->gid;
-
-	if (!who->has_gid && !clv_config_find_group(who->name, &group))
-		return false;
-	return clv_users_is_in(user, primary, group);
-}
-
-static bool matches_user(
+/* 1, 0 or -EINPROGRESS.  clv_config_check() has found the groups. */
+static int matches_user(
 	const struct clv_config_subject *who, const char *user, gid_t group)
 {
 	if (who->name[0] == '\0')
-		return true;
-	return who->is_group ? is_in_group(user, group, who)
-			     : strcmp(who->name, user) == 0;
+		return 1;
+	if (who->is_group)
+		return who->has_gid ? clv_users_is_in(user, group, who->gid) : 0;
+	return strcmp(who->name, user) == 0;
 }
 
 bool clv_config_has_tenant(const struct clv_config *config, const char *name)
@@ -82,32 +74,44 @@ const char *clv_config_cgroup_tenant(const struct clv_config *config, const char
 	return NULL;
 }
 
-static bool is_listed(const struct clv_config_subject *list, size_t n_list,
+/* 1, 0 or -EINPROGRESS. */
+static int is_listed(const struct clv_config_subject *list, size_t n_list,
 	const char *user, gid_t group)
 {
-	for (size_t i = 0; i < n_list; i++) {
-		if (matches_user(&list[i], user, group))
-			return true;
-	}
-	return false;
+	int r = 0;
+
+	for (size_t i = 0; i < n_list && r == 0; i++)
+		r = matches_user(&list[i], user, group);
+	return r;
 }
 
-enum clv_scope clv_config_scope(
-	const struct clv_config *config, const char *user, gid_t group)
+int clv_config_scope(const struct clv_config *config, const char *user, gid_t group,
+	enum clv_scope *ret)
 {
-	if (is_listed(config->admins, config->n_admins, user, group))
-		return CLV_SCOPE_ADMIN;
-	if (is_listed(config->viewers, config->n_viewers, user, group))
-		return CLV_SCOPE_VIEWER;
-	return CLV_SCOPE_TENANT;
+	int is_admin = is_listed(config->admins, config->n_admins, user, group);
+	int is_viewer =
+		is_admin == 0 ? is_listed(config->viewers, config->n_viewers, user, group)
+			      : 0;
+
+	if (is_admin < 0 || is_viewer < 0)
+		return -EINPROGRESS;
+	*ret = is_admin    ? CLV_SCOPE_ADMIN
+	       : is_viewer ? CLV_SCOPE_VIEWER
+			   : CLV_SCOPE_TENANT;
+	return 0;
 }
 
-struct clv_allowance clv_config_allowance(
-	const struct clv_config *config, const char *user, gid_t group)
+int clv_config_allowance(const struct clv_config *config, const char *user, gid_t group,
+	struct clv_allowance *ret)
 {
+	*ret = (struct clv_allowance){0};
 	for (size_t i = 0; i < config->n_tenants; i++) {
-		if (matches_user(&config->tenants[i].who, user, group))
-			return config->tenants[i].allowance;
+		int r = matches_user(&config->tenants[i].who, user, group);
+
+		if (r > 0)
+			*ret = config->tenants[i].allowance;
+		if (r != 0)
+			return r < 0 ? r : 0;
 	}
-	return (struct clv_allowance){0};
+	return 0;
 }

@@ -115,9 +115,10 @@ int clv_config_read_tls(const struct clv_config *config, char **ret_certificate,
 	char **ret_key, struct clv_error *err);
 struct clv_config *clv_config_free(struct clv_config *config);
 
-/* The role of a user of this machine that is neither root nor the agent's own. */
-enum clv_scope clv_config_scope(
-	const struct clv_config *config, const char *user, gid_t group);
+/* The role of a user of this machine that is neither root nor the agent's own.  0 or
+ * -EINPROGRESS: the user's groups are not known yet. */
+int clv_config_scope(const struct clv_config *config, const char *user, gid_t group,
+	enum clv_scope *ret);
 
 /* Whether the settings name this tenant of a cgroup, or any tenant of a cgroup. */
 bool clv_config_has_tenant(const struct clv_config *config, const char *name);
@@ -127,6 +128,6 @@ bool clv_config_has_cgroups(const struct clv_config *config);
  */
 const char *clv_config_cgroup_tenant(const struct clv_config *config, const char *cgroup);
 
-/* The allowance of a user, or of a cgroup's tenant by its name. */
-struct clv_allowance clv_config_allowance(
-	const struct clv_config *config, const char *user, gid_t group);
+/* The allowance of a user, or of a cgroup's tenant by its name.  As above. */
+int clv_config_allowance(const struct clv_config *config, const char *user, gid_t group,
+	struct clv_allowance *ret);

@@ -159,7 +159,8 @@ static bool may_log(const struct clv_events *events, const struct clv_event *eve
 	if (event->uid == CLV_EVENT_NO_OWNER || event->uid == 0 ||
 		event->uid == geteuid())
 		return true;
-	if (!clv_buckets_take(events->lines, event->uid, clv_clock_ns(), &n_missing))
+	if (!clv_buckets_take(events->lines, clv_owner_account(NULL, event->uid),
+		    clv_clock_ns(), &n_missing))
 		return false;
 	if (n_missing > 0)
 		clv_log_info("%" PRIu64

@@ -34,7 +34,7 @@ struct clv_http_peer {
 	struct clv_peer process; /* of a Unix socket */
 	char cgroup_tenant[64];  /* of the process's cgroup; "": none */
 	unsigned int n_reloads;  /* the settings that this is of, see struct clv_agent */
-	uid_t counted_as;        /* the owner, or a number for the address or the token */
+	uid_t counted_as;        /* the account, or a number for address or token */
 	bool is_counted;
 	bool is_trusted;         /* over the network: has presented a valid token */
 	const char *version_at;  /* where the version of the current request begins */
@@ -57,8 +57,9 @@ struct clv_http_peer *clv_http_peer_free(struct clv_http_peer *peer);
 /* Makes a connection over the network one of the token's, and no longer of its address.
  * False: the token has too many; the connection is shut down. */
 bool clv_http_peer_trust(struct clv_http_peer *peer, const char *token);
-/* Identifies a process again if the settings were replaced since. */
-void clv_http_peer_refresh(struct clv_http_peer *peer);
+/* Identifies a process again if the settings were replaced since, and counts its
+ * connection for its user once that is known.  False: as above, for the user. */
+bool clv_http_peer_refresh(struct clv_http_peer *peer);
 void clv_http_peer_set_busy(struct clv_http_peer *peer, bool is_busy);
 
 /* A request with the server's own state. */

@@ -154,6 +154,14 @@ static bool find_cgroup_tenant(struct clv_http_peer *peer, int fd)
 	return true;
 }
 
+static uid_t account_of(const struct clv_http_peer *peer)
+{
+	uid_t uid = peer->process.uid;
+
+	return peer->cgroup_tenant[0] ? clv_owner_of(peer->cgroup_tenant, uid)
+				      : clv_owner_account(NULL, uid);
+}
+
 static bool identify_process(struct clv_http_peer *peer, int fd)
 {
 	struct ucred credentials;
@@ -166,9 +174,7 @@ static bool identify_process(struct clv_http_peer *peer, int fd)
 		.gid = credentials.gid};
 	if (!find_cgroup_tenant(peer, fd))
 		return false;
-	peer->counted_as = peer->cgroup_tenant[0]
-				   ? clv_owner_of(peer->cgroup_tenant, credentials.uid)
-				   : credentials.uid;
+	peer->counted_as = account_of(peer);
 	return true;
 }
 
@@ -290,37 +296,53 @@ static bool is_admitted(struct clv_http_peer *peer)
 	}
 	if (clv_quota_take(quota_of(peer), peer->counted_as))
 		return true;
-	if (server->is_unix) {
+	if (server->is_unix && peer->counted_as != CLV_OWNER_UNKNOWN) {
 		report(peer, CLV_COUNTED_OF_USER, "the user has too many");
 		return false;
 	}
-	return evict(peer, &peer->counted_as, CLV_COUNTED_OF_ADDRESS,
-		       "the address has too many without a token") &&
+	/* Who is not known yet must not keep out others who are not. */
+	return evict(peer, &peer->counted_as,
+		       server->is_unix ? CLV_COUNTED_OF_USER : CLV_COUNTED_OF_ADDRESS,
+		       server->is_unix ? "users who are not known yet have too many"
+				       : "the address has too many without a token") &&
 	       clv_quota_take(quota_of(peer), peer->counted_as);
 }
 
-bool clv_http_peer_trust(struct clv_http_peer *peer, const char *token)
+/* Counts the connection for another account. */
+static bool move(struct clv_http_peer *peer, uid_t account, const char *why)
 {
-	uid_t key = (uid_t)clv_bucket_key(token) | 1u << 31;
-
-	if (peer->is_trusted)
-		return true;
-	uncount(peer);
-	peer->is_trusted = true;
-	peer->counted_as = key;
-	peer->is_counted = clv_quota_take(peer->peers->quota, key);
+	peer->counted_as = account;
+	peer->is_counted = clv_quota_take(peer->peers->quota, account);
 	if (!peer->is_counted) {
-		report(peer, CLV_COUNTED_OF_USER, "the token has too many");
+		report(peer, CLV_COUNTED_OF_USER, why);
 		shutdown(peer->fd, SHUT_RD);
 	}
 	return peer->is_counted;
 }
 
-void clv_http_peer_refresh(struct clv_http_peer *peer)
+bool clv_http_peer_trust(struct clv_http_peer *peer, const char *token)
 {
+	if (peer->is_trusted)
+		return true;
+	uncount(peer);
+	peer->is_trusted = true;
+	return move(
+		peer, (uid_t)clv_bucket_key(token) | 1u << 31, "the token has too many");
+}
+
+bool clv_http_peer_refresh(struct clv_http_peer *peer)
+{
+	uid_t account;
+
 	if (peer->n_reloads != peer->peers->agent->n_reloads &&
 		!find_cgroup_tenant(peer, peer->fd))
 		shutdown(peer->fd, SHUT_RDWR);
+	account = peer->counted_as == CLV_OWNER_UNKNOWN ? account_of(peer)
+							: CLV_OWNER_UNKNOWN;
+	if (account == CLV_OWNER_UNKNOWN || !peer->is_counted)
+		return true;
+	uncount(peer);
+	return move(peer, account, "the user has too many");
 }
 
 struct clv_http_peer *clv_http_peer_new(

@@ -331,7 +331,9 @@ static int identify(struct clv_exchange *exchange, struct clv_error *err)
 	if (exchange->is_identified)
 		return clv_http_check_caller(request, err);
 	if (peer->server->is_unix) {
-		clv_http_peer_refresh(peer);
+		if (!clv_http_peer_refresh(peer))
+			return clv_error_set(err, -CLV_E_IN_USE,
+				"the user has too many open connections: close some");
 		return clv_caller_of_peer(request->agent, &peer->process,
 			peer->cgroup_tenant[0] ? peer->cgroup_tenant : NULL,
 			&request->caller, err);

@@ -7,6 +7,7 @@
 #include "agent/device/devices.h"
 #include "agent/lease/attached.h"
 #include "agent/lease/lease.h"
+#include "agent/os/owner.h"
 #include "agent/os/processes.h"
 #include "agent/record/agent.h"
 #include "agent/store/state.h"
@@ -49,8 +50,8 @@ void clv_debts_set_account(struct clv_lease *lease, const struct clv_process_id 
 	if (debts_of == CLV_DEBTS_OF_TENANT ||
 		clv_process_cgroup(id ? id : any_process(lease), path) < 0) {
 		if (lease->record.tenant[0])
-			snprintf(lease->debtor, sizeof(lease->debtor), "%s",
-				lease->record.tenant);
+			clv_owner_account_name(lease->record.tenant, lease->owner,
+				lease->debtor, sizeof(lease->debtor));
 		else
 			snprintf(lease->debtor, sizeof(lease->debtor), "user %u",
 				lease->record.uid);

@@ -15,7 +15,7 @@
 LIST_HEAD(lease_bucket, clv_lease);
 
 struct clv_lease_index {
-	struct lease_bucket by_id[BUCKETS], by_name[BUCKETS], by_owner[BUCKETS];
+	struct lease_bucket by_id[BUCKETS], by_name[BUCKETS], by_account[BUCKETS];
 };
 
 static uint32_t hash(const char *text, uint32_t seed)
@@ -43,14 +43,14 @@ void clv_lease_index_add(struct clv_lease_index *index, struct clv_lease *lease)
 	LIST_INSERT_HEAD(&index->by_id[hash(record->id, 0)], lease, of_id);
 	LIST_INSERT_HEAD(
 		&index->by_name[hash(record->name, lease->owner)], lease, of_name);
-	LIST_INSERT_HEAD(&index->by_owner[lease->owner % BUCKETS], lease, of_owner);
+	LIST_INSERT_HEAD(&index->by_account[lease->account % BUCKETS], lease, of_account);
 }
 
 void clv_lease_index_remove(struct clv_lease *lease)
 {
 	LIST_REMOVE(lease, of_id);
 	LIST_REMOVE(lease, of_name);
-	LIST_REMOVE(lease, of_owner);
+	LIST_REMOVE(lease, of_account);
 }
 
 struct clv_lease *clv_lease_index_by_id(
@@ -80,12 +80,13 @@ struct clv_lease *clv_lease_index_by_name(
 }
 
 struct clv_lease *clv_lease_index_next_of(
-	const struct clv_lease_index *index, uid_t uid, const struct clv_lease *after)
+	const struct clv_lease_index *index, uid_t account, const struct clv_lease *after)
 {
-	struct clv_lease *lease = after ? LIST_NEXT(after, of_owner)
-					: LIST_FIRST(&index->by_owner[uid % BUCKETS]);
+	struct clv_lease *lease =
+		after ? LIST_NEXT(after, of_account)
+		      : LIST_FIRST(&index->by_account[account % BUCKETS]);
 
-	while (lease && lease->owner != uid)
-		lease = LIST_NEXT(lease, of_owner);
+	while (lease && lease->account != account)
+		lease = LIST_NEXT(lease, of_account);
 	return lease;
 }

@@ -6,7 +6,7 @@
 
 struct clv_lease;
 
-/* Hash tables of leases by id, by owner and name, and by owner, sized for ten thousand
+/* Hash tables of leases by id, by owner and name, and by account, sized for ten thousand
  * leases.  Leases are borrowed.  Loop thread only. */
 struct clv_lease_index;
 
@@ -21,6 +21,6 @@ struct clv_lease *clv_lease_index_by_id(
 	const struct clv_lease_index *index, const char *id);
 struct clv_lease *clv_lease_index_by_name(
 	const struct clv_lease_index *index, uid_t uid, const char *name);
-/* Iterates over a user's leases: after NULL comes the first, after the last NULL. */
-struct clv_lease *clv_lease_index_next_of(
-	const struct clv_lease_index *index, uid_t uid, const struct clv_lease *after);
+/* Iterates over an account's leases: after NULL comes the first, after the last NULL. */
+struct clv_lease *clv_lease_index_next_of(const struct clv_lease_index *index,
+	uid_t account, const struct clv_lease *after);

@@ -132,8 +132,9 @@ struct clv_lease {
 	size_t n_others;
 	struct clv_lease_record record;
 	uid_t owner;                       /* of the tenant: clv_owner_of() */
+	uid_t account;                     /* clv_owner_account() */
 	LIST_HEAD(, clv_holding) holdings; /* one for each living holder */
-	LIST_ENTRY(clv_lease) of_id, of_name, of_owner; /* links of the ledger's index */
+	LIST_ENTRY(clv_lease) of_id, of_name, of_account; /* of the ledger's index */
 	/* In agent->in_use while it has an arbiter_lease; in the lifecycle's list while
 	 * dormant. */
 	LIST_ENTRY(clv_lease) of_use;

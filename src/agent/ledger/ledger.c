@@ -5,6 +5,7 @@
 #include "agent/auth/caller.h"
 #include "agent/device/devices.h"
 #include "agent/lease/lease-index.h"
+#include "agent/os/owner.h"
 #include "agent/record/agent.h"
 #include "base/array.h"
 #include "base/error.h"
@@ -105,9 +106,24 @@ bool clv_ledger_has_name(const struct clv_ledger *ledger, uid_t uid, const char 
 }
 
 struct clv_lease *clv_ledger_next_of(
-	const struct clv_ledger *ledger, uid_t uid, const struct clv_lease *after)
+	const struct clv_ledger *ledger, uid_t account, const struct clv_lease *after)
 {
-	return clv_lease_index_next_of(ledger->index, uid, after);
+	return clv_lease_index_next_of(ledger->index, account, after);
+}
+
+void clv_ledger_find_accounts(struct clv_ledger *ledger)
+{
+	struct clv_lease *lease = clv_ledger_next_of(ledger, CLV_OWNER_UNKNOWN, NULL);
+
+	while (lease) {
+		struct clv_lease *next =
+			clv_ledger_next_of(ledger, CLV_OWNER_UNKNOWN, lease);
+
+		clv_lease_index_remove(lease);
+		lease->account = clv_owner_account(lease->record.tenant, lease->owner);
+		clv_lease_index_add(ledger->index, lease);
+		lease = next;
+	}
 }
 
 const struct clv_lease *clv_ledger_standing(

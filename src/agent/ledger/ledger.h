@@ -29,9 +29,14 @@ struct clv_lease *clv_ledger_find(struct clv_ledger *ledger, const char *id_or_n
 struct clv_lease *clv_ledger_find_id(struct clv_ledger *ledger, const char *id);
 bool clv_ledger_has_name(const struct clv_ledger *ledger, uid_t uid, const char *name);
 
-/* Iterates over a user's leases: after NULL comes the first, after the last NULL. */
+/* Iterates over the leases of an account: after NULL comes the first, after the last
+ * NULL. */
 struct clv_lease *clv_ledger_next_of(
-	const struct clv_ledger *ledger, uid_t uid, const struct clv_lease *after);
+	const struct clv_ledger *ledger, uid_t account, const struct clv_lease *after);
+
+/* Finds the accounts of leases whose users were not known when the agent took them over,
+ * as far as the user database has answered now. */
+void clv_ledger_find_accounts(struct clv_ledger *ledger);
 
 /* The active lease that has this standing share, or NULL. */
 const struct clv_lease *clv_ledger_standing(

@@ -315,7 +315,7 @@ static int draft(struct clv_lifecycle *lifecycle, const struct clv_lease_request
 		return clv_error_set(err, -EPERM,
 			"this node does not allow overcommitment: request what is free, "
 			"or wait with --wait");
-	r = clv_tenants_check_count(agent, caller->uid, err);
+	r = clv_tenants_check_count(agent, clv_tenant_of_caller(caller), err);
 	if (r < 0)
 		return r;
 	r = clv_lease_make_id(record.id);
@@ -590,11 +590,11 @@ static void serve_lease(struct clv_lifecycle *lifecycle, const struct clv_lease 
 		serve_queue(lifecycle, lease->device);
 }
 
-static bool has_waiting(const struct clv_lifecycle *lifecycle, uid_t uid)
+static bool has_waiting(const struct clv_lifecycle *lifecycle, uid_t account)
 {
 	const struct clv_lease *lease = NULL;
 
-	while ((lease = clv_ledger_next_of(lifecycle->agent->ledger, uid, lease))) {
+	while ((lease = clv_ledger_next_of(lifecycle->agent->ledger, account, lease))) {
 		if (lease->record.is_queued)
 			return true;
 	}
@@ -603,14 +603,14 @@ static bool has_waiting(const struct clv_lifecycle *lifecycle, uid_t uid)
 
 /* A lease that waits for its tenant's allowance may fit after an end or a resize on any
  * device. */
-static void serve_tenant(struct clv_lifecycle *lifecycle, uid_t uid)
+static void serve_account(struct clv_lifecycle *lifecycle, uid_t account)
 {
 	struct clv_agent *agent = lifecycle->agent;
 
 	if (agent->settings->n_tenants == 0 || agent->n_queued == 0)
 		return;
 	for (size_t i = 0; i < clv_devices_count(agent->devices); i++) {
-		if (has_waiting(lifecycle, uid))
+		if (has_waiting(lifecycle, account))
 			serve_queue(lifecycle, clv_devices_at(agent->devices, i));
 	}
 }
@@ -651,7 +651,7 @@ int clv_lifecycle_resize(struct clv_lifecycle *lifecycle, struct clv_lease *leas
 		clv_ranges_wanted(&lease->record.share, request);
 	struct clv_lease_record record;
 	struct clv_share share, held;
-	uid_t owner = lease->owner;
+	uid_t account = lease->account;
 	char text[128];
 	int r;
 
@@ -687,7 +687,7 @@ int clv_lifecycle_resize(struct clv_lifecycle *lifecycle, struct clv_lease *leas
 	clv_lease_describe_share(&share, text, sizeof(text));
 	clv_lease_emit(lease, CLV_EVENT_LEASE_RESIZED, "now %s", text);
 	serve_lease(lifecycle, lease);
-	serve_tenant(lifecycle, owner);
+	serve_account(lifecycle, account);
 	note_change(lifecycle->agent);
 	return find_still(lifecycle, record.id, &lease, err);
 }
@@ -697,7 +697,7 @@ void clv_lifecycle_end(
 {
 	struct clv_placing had = {.device = lease->device, .n_others = lease->n_others};
 	struct clv_agent *agent = lifecycle->agent;
-	uid_t owner = lease->owner;
+	uid_t account = lease->account;
 
 	assert(clv_ledger_find_id(agent->ledger, lease->record.id) == lease);
 	if (had.n_others > 0)
@@ -718,9 +718,21 @@ void clv_lifecycle_end(
 	serve_queue(lifecycle, had.device);
 	for (size_t i = 0; i < had.n_others; i++)
 		serve_queue(lifecycle, had.others[i]);
-	serve_tenant(lifecycle, owner);
+	serve_account(lifecycle, account);
 	unclaim_all(lifecycle, &had);
 	note_change(agent);
+}
+
+void clv_lifecycle_find_users(struct clv_lifecycle *lifecycle)
+{
+	struct clv_agent *agent = lifecycle->agent;
+
+	clv_ledger_find_accounts(agent->ledger);
+	if (!agent->awaits_users)
+		return;
+	agent->awaits_users = false;
+	agent->ranked_ns = 0;
+	clv_lifecycle_serve_all(lifecycle);
 }
 
 void clv_lifecycle_check_end(struct clv_lifecycle *lifecycle, struct clv_lease *lease)

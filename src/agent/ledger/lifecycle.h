@@ -49,6 +49,8 @@ void clv_lifecycle_serve(
 
 /* The same for all devices: after devices or partitions were added or changed. */
 void clv_lifecycle_serve_all(struct clv_lifecycle *lifecycle);
+/* The user database has answered: leases that waited for that may be admitted. */
+void clv_lifecycle_find_users(struct clv_lifecycle *lifecycle);
 
 /* Call after a holder or process of the lease died: if none is left, the lease ends in
  * the next iteration of the loop. */

@@ -14,9 +14,9 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* What one tenant has. */
+/* What one account has, mostly one tenant. */
 struct account {
-	uid_t uid;
+	uid_t number; /* clv_owner_account() */
 	/* Active leases, and queued ones that are older than the current one. */
 	uint64_t sum_ppm;
 	struct clv_allowance_use use;
@@ -30,17 +30,17 @@ struct accounts {
 };
 
 /* Finds or adds an account; NULL without memory. */
-static struct account *find_account(struct accounts *accounts, uid_t uid)
+static struct account *find_account(struct accounts *accounts, uid_t number)
 {
 	struct account *account;
 
 	for (size_t i = 0; i < accounts->n; i++) {
-		if (accounts->items[i].uid == uid)
+		if (accounts->items[i].number == number)
 			return &accounts->items[i];
 	}
 	account = CLV_APPEND(accounts->items, accounts->n);
 	if (account)
-		account->uid = uid;
+		account->number = number;
 	return account;
 }
 
@@ -54,7 +54,7 @@ static uint64_t compute_of(const struct clv_lease *lease)
 static void add_active(struct accounts *accounts, const struct clv_lease *lease)
 {
 	struct account *account =
-		lease->record.is_queued ? NULL : find_account(accounts, lease->owner);
+		lease->record.is_queued ? NULL : find_account(accounts, lease->account);
 
 	if (!account)
 		return;
@@ -66,9 +66,12 @@ static bool is_allowed(struct account *account, const struct clv_lease *lease)
 {
 	struct clv_share all = lease->record.share;
 
-	if (!account->has_allowance)
-		clv_tenants_get_allowance(
-			lease->agent, clv_tenant_of_lease(lease), &account->allowance);
+	if (!account->has_allowance &&
+		clv_tenants_get_allowance(lease->agent, clv_tenant_of_lease(lease),
+			&account->allowance) < 0) {
+		lease->agent->awaits_users = true;
+		return false;
+	}
 	account->has_allowance = true;
 	all.compute_ppm = (uint32_t)compute_of(lease);
 	all.memory_bytes *= lease->n_others + 1;
@@ -81,7 +84,7 @@ static bool is_allowed(struct account *account, const struct clv_lease *lease)
  * (UINT64_MAX). */
 static void weigh(struct accounts *accounts, struct clv_lease *lease)
 {
-	struct account *account = find_account(accounts, lease->owner);
+	struct account *account = find_account(accounts, lease->account);
 
 	lease->queue_key = UINT64_MAX;
 	if (!account)

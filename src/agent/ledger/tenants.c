@@ -4,6 +4,7 @@
 
 #include "agent/auth/caller.h"
 #include "agent/config/config.h"
+#include "agent/http/problem.h"
 #include "agent/ledger/ledger.h"
 #include "agent/os/json-fields.h"
 #include "agent/os/owner.h"
@@ -49,26 +50,37 @@ void clv_tenants_add_use(const struct clv_lease *lease, struct clv_allowance_use
 	use->memory_bytes += n * lease->record.share.memory_bytes;
 }
 
-void clv_tenants_get_allowance(const struct clv_agent *agent, struct clv_tenant tenant,
+int clv_tenants_get_allowance(const struct clv_agent *agent, struct clv_tenant tenant,
 	struct clv_allowance *ret)
 {
+	uid_t account = clv_owner_account(tenant.name, tenant.owner);
+	struct clv_user user = {.uid = tenant.owner};
+	int r = 0;
+
 	*ret = (struct clv_allowance){0};
 	if (tenant.owner == 0 || tenant.owner == geteuid() ||
 		agent->settings->n_tenants == 0)
-		return;
-	*ret = clv_config_allowance(agent->settings, tenant.name, tenant.gid);
+		return 0;
+	if (account != tenant.owner)
+		r = clv_users_by_uid(account, &user);
+	if (account == CLV_OWNER_UNKNOWN || r == -EINPROGRESS)
+		return -EINPROGRESS;
+	if (account != tenant.owner && r == 0)
+		return clv_config_allowance(agent->settings, user.name, user.gid, ret);
+	return clv_config_allowance(agent->settings, tenant.name, tenant.gid, ret);
 }
 
 /* Independent of the settings: each lease costs the agent descriptors and memory. */
 int clv_tenants_check_count(
-	const struct clv_agent *agent, uid_t owner, struct clv_error *err)
+	const struct clv_agent *agent, struct clv_tenant tenant, struct clv_error *err)
 {
 	const struct clv_lease *lease = NULL;
+	uid_t account = clv_owner_account(tenant.name, tenant.owner);
 	unsigned int n = 0;
 
-	if (owner == 0 || owner == geteuid())
+	if (tenant.owner == 0 || tenant.owner == geteuid())
 		return 0;
-	while ((lease = clv_ledger_next_of(agent->ledger, owner, lease)))
+	while ((lease = clv_ledger_next_of(agent->ledger, account, lease)))
 		n++;
 	if (n < CLV_TENANT_LEASES_MAX)
 		return 0;
@@ -85,15 +97,21 @@ int clv_tenants_check(struct clv_agent *agent, struct clv_tenant tenant,
 	struct clv_allowance_use use = {0};
 	struct clv_allowance allowance;
 	const struct clv_lease *lease = NULL;
+	uid_t account;
 
 	if (tenant.owner == 0 || tenant.owner == geteuid() ||
 		agent->settings->n_tenants == 0)
 		return 0;
-	while ((lease = clv_ledger_next_of(agent->ledger, tenant.owner, lease))) {
+	if (clv_tenants_get_allowance(agent, tenant, &allowance) == -EINPROGRESS)
+		return clv_error_set(err, -CLV_E_UNAVAILABLE,
+			"the user database of this machine has not said yet in which "
+			"groups %s is: try again, or see what getent initgroups does",
+			tenant.name);
+	account = clv_owner_account(tenant.name, tenant.owner);
+	while ((lease = clv_ledger_next_of(agent->ledger, account, lease))) {
 		if (lease != without && !lease->record.is_queued)
 			clv_tenants_add_use(lease, &use);
 	}
-	clv_tenants_get_allowance(agent, tenant, &allowance);
 	return clv_allowance_check(&allowance, &use, wanted, profile, err);
 }
 
@@ -144,12 +162,13 @@ static void add_lease(struct tenants *tenants, const struct clv_lease *lease)
 	tenant->memory_bytes += use.memory_bytes;
 }
 
-static void add_named(struct tenants *tenants, const char *name)
+static int add_named(struct tenants *tenants, const char *name)
 {
 	struct clv_user user = {.uid = CLV_CALLER_NO_UID, .gid = (gid_t)-1};
+	int r = clv_users_by_name(name, &user);
 
-	clv_users_by_name(name, &user);
 	find(tenants, name, user.uid, user.gid);
+	return r == -EINPROGRESS ? r : 0;
 }
 
 static json_t *or_null(uint64_t value)
@@ -218,10 +237,10 @@ static const struct clv_field_show functions[] = {
 	{"allowance", show_allowance},
 };
 
-static json_t *to_json(
-	const struct clv_agent *agent, const struct clv_tenant_record *tenant)
+static int add_to_json(const struct clv_agent *agent,
+	const struct clv_tenant_record *tenant, json_t *items)
 {
-	bool is_free = tenant->uid == 0 || tenant->uid == geteuid();
+	struct clv_tenant who = {tenant->uid, tenant->gid, tenant->name};
 	struct shown shown = {.tenant = tenant};
 	struct clv_field_view view = {
 		.record = tenant,
@@ -230,18 +249,20 @@ static json_t *to_json(
 		.n_functions = CLV_ARRAY_SIZE(functions),
 	};
 
-	if (!is_free)
-		shown.allowance =
-			clv_config_allowance(agent->settings, tenant->name, tenant->gid);
-	return clv_field_to_json(&clv_tenant_fields, &view);
+	int r = clv_tenants_get_allowance(agent, who, &shown.allowance);
+
+	json_array_append_new(items, clv_field_to_json(&clv_tenant_fields, &view));
+	return r;
 }
 
-json_t *clv_tenants_to_json(struct clv_agent *agent, const struct clv_caller *caller)
+int clv_tenants_to_json(
+	struct clv_agent *agent, const struct clv_caller *caller, json_t **ret)
 {
 	const struct clv_config *settings = agent->settings;
 	struct tenants tenants = {0};
 	const struct clv_lease *lease;
 	json_t *items = json_array();
+	int r = 0;
 
 	TAILQ_FOREACH(lease, clv_ledger_leases(agent->ledger), entry)
 	{
@@ -254,12 +275,16 @@ json_t *clv_tenants_to_json(struct clv_agent *agent, const struct clv_caller *ca
 		if (who->name[0] != '\0' && !who->is_group &&
 			(caller->scope != CLV_SCOPE_TENANT ||
 				strcmp(who->name, caller->subject) == 0))
-			add_named(&tenants, who->name);
+			r |= add_named(&tenants, who->name);
 	}
 	if (caller->scope == CLV_SCOPE_TENANT)
 		find(&tenants, caller->subject, caller->uid, caller->gid);
 	for (size_t i = 0; i < tenants.n; i++)
-		json_array_append_new(items, to_json(agent, &tenants.items[i]));
+		r |= add_to_json(agent, &tenants.items[i], items);
 	free(tenants.items);
-	return items;
+	if (r < 0)
+		json_decref(items);
+	else
+		*ret = items;
+	return r < 0 ? -EINPROGRESS : 0;
 }

@@ -28,24 +28,28 @@ struct clv_tenant clv_tenant_of_caller(const struct clv_caller *caller);
 /* The user's uid, or null if the owner is not a user. */
 json_t *clv_tenant_uid_to_json(uid_t owner);
 
-/* Checks that the tenant may have `wanted`, all devices of the lease together, beside its
- * active leases except `without` (may be NULL). 0, -EPERM or -EBUSY as
- * clv_allowance_check().  Root and the agent's own user have no limits. */
+/* Checks that the tenant may have `wanted`, all devices of the lease together, beside the
+ * active leases of its account except `without` (may be NULL). 0, -EPERM or -EBUSY as
+ * clv_allowance_check(), or -CLV_E_UNAVAILABLE while its user is not known.  Root and the
+ * agent's own user have no limits. */
 int clv_tenants_check(struct clv_agent *agent, struct clv_tenant tenant,
 	const struct clv_lease *without, const struct clv_share *wanted,
 	const char *profile, struct clv_error *err);
 
-/* -EBUSY if the owner has CLV_TENANT_LEASES_MAX leases, queued ones included. */
+/* -EBUSY if the tenant's account has CLV_TENANT_LEASES_MAX leases, queued ones included.
+ */
 #define CLV_TENANT_LEASES_MAX 1024u
 int clv_tenants_check_count(
-	const struct clv_agent *agent, uid_t owner, struct clv_error *err);
+	const struct clv_agent *agent, struct clv_tenant tenant, struct clv_error *err);
 
-/* The tenant's allowance by the settings; all zero: no limits. */
-void clv_tenants_get_allowance(const struct clv_agent *agent, struct clv_tenant tenant,
+/* The tenant's allowance by the settings; all zero: no limits.  0 or -EINPROGRESS: the
+ * user database has not answered yet. */
+int clv_tenants_get_allowance(const struct clv_agent *agent, struct clv_tenant tenant,
 	struct clv_allowance *ret);
 /* Adds what the lease uses of its tenant's allowance. */
 void clv_tenants_add_use(const struct clv_lease *lease, struct clv_allowance_use *use);
 
-/* An array of the tenants that have leases or are named in the settings, as far as the
- * caller may see them. */
-json_t *clv_tenants_to_json(struct clv_agent *agent, const struct clv_caller *caller);
+/* *ret: an array of the tenants that have leases or are named in the settings, as far as
+ * the caller may see them.  0 or -EINPROGRESS. */
+int clv_tenants_to_json(
+	struct clv_agent *agent, const struct clv_caller *caller, json_t **ret);

@@ -97,31 +97,25 @@ static void wake_for_users(void *userdata)
 {
 	struct clv_agent *agent = userdata;
 
+	if (agent->lifecycle)
+		clv_lifecycle_find_users(agent->lifecycle);
 	clv_notify_changed(agent->notify, CLV_TOPIC_USERS);
 }
 
-/* From here on no look-up of a user keeps the loop waiting.  What the settings name is
- * known by then. */
+/* From here on no look-up of a user keeps the loop waiting.  The name of the agent's own
+ * user is known by then: its requests wait for no other database than a local file. */
 static int start_users(struct clv_agent *agent, struct clv_error *err)
 {
 	struct clv_user user;
 
 	clv_users_by_uid(geteuid(), &user);
-	for (size_t i = 0; i < agent->settings->n_tenants; i++) {
-		const struct clv_config_subject *who = &agent->settings->tenants[i].who;
-
-		if (!who->is_group && who->cgroup[0] == '\0' && who->name[0] != '\0')
-			clv_users_by_name(who->name, &user);
-	}
 	return clv_users_start(agent->event, wake_for_users, agent, err);
 }
 
 static int serve(struct clv_agent *agent, struct clv_error *err)
 {
-	int r = start_users(agent, err);
+	int r = clv_tokens_new(agent, &agent->tokens, err);
 
-	if (r >= 0)
-		r = clv_tokens_new(agent, &agent->tokens, err);
 	if (r >= 0)
 		r = clv_http_new(agent, &clv_api_handler, &agent->http, err);
 	if (r >= 0)
@@ -162,6 +156,8 @@ static int build(struct clv_agent *agent, struct clv_error *err)
 	r = clv_notify_new(&agent->notify, err);
 	if (r >= 0)
 		r = watch_signals(agent, err);
+	if (r >= 0)
+		r = start_users(agent, err);
 	clv_maps_start();
 	if (r >= 0)
 		r = clv_state_open(agent, err);

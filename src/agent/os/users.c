@@ -4,9 +4,11 @@
  * and an agent that ends leaves it behind. */
 #include "agent/os/users.h"
 
+#include "agent/os/subids.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/thread.h"
 
 #include <errno.h>
@@ -26,6 +28,8 @@
 #define GROUPS_MAX 65536 /* NGROUPS_MAX of the kernel */
 #define ROOM_FIRST_BYTES 4096u
 #define ROOM_MAX_BYTES ((size_t)1 << 20)
+#define SUBIDS "/etc/subuid"
+#define SUBIDS_MAX_BYTES ((size_t)1 << 20)
 #define END_WAIT_NS (100 * CLV_NS_PER_MS)
 
 /* What is known of a user, or asked. */
@@ -92,7 +96,7 @@ static void find_groups(struct entry *entry)
 	entry->n_groups = n;
 }
 
-static void look_up(struct entry *entry)
+static void find_entry(struct entry *entry)
 {
 	struct passwd found;
 
@@ -104,14 +108,39 @@ static void look_up(struct entry *entry)
 		entry->code = room ? ask(entry, &found, room, n) : -ENOMEM;
 		if (entry->code < 0)
 			continue;
-		entry->user.uid = found.pw_uid;
+		entry->user.uid = entry->user.account = found.pw_uid;
 		entry->user.gid = found.pw_gid;
 		/* The database may spell a name in another way than who asks for it. */
 		if (!entry->is_by_name)
 			snprintf(entry->user.name, sizeof(entry->user.name), "%s",
 				found.pw_name);
 	}
-	if (entry->code == 0)
+}
+
+/* The user that has a range can be each of its uids.  In root's are those of containers
+ * that root has made, each for a user of its own. */
+static uid_t find_account(uid_t uid)
+{
+	struct entry owner = {.is_by_name = true};
+	_cleanup_free_ char *text = NULL;
+	char *name = owner.user.name;
+
+	if (clv_file_read_regular(SUBIDS, SUBIDS_MAX_BYTES, &text, NULL, NULL) < 0 ||
+		!clv_subids_find(text, uid, name, sizeof(owner.user.name)))
+		return uid;
+	owner.user.uid = (uid_t)strtoul(name, NULL, 10);
+	owner.is_by_name = name[strspn(name, "0123456789")] != '\0';
+	find_entry(&owner);
+	return owner.code == 0 && owner.user.uid != 0 ? owner.user.uid : uid;
+}
+
+static void look_up(struct entry *entry)
+{
+	find_entry(entry);
+	if (entry->code < 0)
+		entry->user.account =
+			entry->is_by_name ? 0 : find_account(entry->user.uid);
+	else if (entry->user.uid != 0 && entry->user.uid != geteuid())
 		find_groups(entry);
 }
 
@@ -211,6 +240,7 @@ static void take(struct entry *entry, struct entry *answer)
 	entry->code = answer->code;
 	if (answer->code == 0)
 		entry->user = answer->user;
+	entry->user.account = answer->user.account;
 	free(entry->groups);
 	entry->groups = answer->groups;
 	entry->n_groups = answer->n_groups;
@@ -244,8 +274,8 @@ static void look_up_now(struct entry *entry)
 	free_entry(answer);
 }
 
-/* What is known of a user; waits: also if that takes a look-up.  NULL: out of memory. */
-static struct entry *get(const struct entry *wanted, bool waits)
+/* What is known of a user.  NULL: out of memory. */
+static struct entry *get(const struct entry *wanted)
 {
 	struct entry *entry = find(wanted);
 
@@ -253,7 +283,7 @@ static struct entry *get(const struct entry *wanted, bool waits)
 		entry = add(wanted);
 	if (!entry)
 		return NULL;
-	if (!users.is_started || (waits && entry->known_ns == 0))
+	if (!users.is_started)
 		look_up_now(entry);
 	else if (entry->known_ns == 0 || clv_clock_ns() - entry->known_ns > FRESH_NS)
 		send(entry);
@@ -332,7 +362,7 @@ void clv_users_stop(void)
 
 static int answer(const struct entry *wanted, struct clv_user *ret)
 {
-	const struct entry *entry = get(wanted, false);
+	const struct entry *entry = get(wanted);
 
 	if (!entry)
 		return -ENOMEM;
@@ -340,6 +370,7 @@ static int answer(const struct entry *wanted, struct clv_user *ret)
 		return -EINPROGRESS;
 	if (entry->code == 0)
 		*ret = entry->user;
+	ret->account = entry->user.account;
 	return entry->code;
 }
 
@@ -360,18 +391,20 @@ int clv_users_by_name(const char *name, struct clv_user *ret)
 	return answer(&wanted, ret);
 }
 
-bool clv_users_is_in(const char *name, gid_t primary, gid_t group)
+int clv_users_is_in(const char *name, gid_t primary, gid_t group)
 {
 	struct entry wanted = {.is_by_name = true};
 	const struct entry *entry;
 
 	if (primary == group)
-		return true;
+		return 1;
 	snprintf(wanted.user.name, sizeof(wanted.user.name), "%s", name);
-	entry = get(&wanted, true);
+	entry = get(&wanted);
+	if (entry && entry->known_ns == 0)
+		return -EINPROGRESS;
 	for (int i = 0; entry && i < entry->n_groups; i++) {
 		if (entry->groups[i] == group)
-			return true;
+			return 1;
 	}
-	return false;
+	return 0;
 }

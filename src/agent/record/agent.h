@@ -83,6 +83,7 @@ struct clv_agent {
 	struct clv_ledger *ledger;
 	struct clv_lifecycle *lifecycle;
 	size_t n_leases, n_queued, n_expiring; /* of the ledger */
+	bool awaits_users;  /* a queued lease does, whose tenant's groups are not known */
 	uint64_t ranked_ns; /* when the queues were last ranked; 0: they must be again */
 	LIST_HEAD(, clv_lease) in_use; /* leases that a process has attached to */
 	uint64_t n_changes;            /* of promises and of in_use */
