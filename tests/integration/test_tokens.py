@@ -13,7 +13,7 @@ import time
 
 import yaml
 
-from harness import main, wait_until
+from harness import PATIENCE_S, main, wait_until
 from web_client import WebCase
 
 
@@ -68,6 +68,39 @@ class ViewerOfTheSettings(TcpCase):
         for text in (self.secret[:-1], self.secret + "0", "clv_viewer_", "clv_viewer",
                      self.secret.replace("viewer", "other")):
             self.assertEqual(self.status(text, "/metrics"), 401, text)
+
+    def test_who_it_is(self):
+        me = self.over_tcp(self.secret).get("/v1/whoami")
+        self.assertEqual((me["subject"], me["scope"], me["uid"]), ("viewer", "viewer", None))
+        self.assertIsNone(me["token"])  # only the settings have it
+
+    def test_requests_in_work_end_with_the_secret(self):
+        """Streams and polls, which the former secret has opened."""
+        many = []
+        for path in ("/v1/events/stream", "/v1/events?after=9999&wait_ms=600000"):
+            s = socket.create_connection(("127.0.0.1", self.port), PATIENCE_S)
+            self.addCleanup(s.close)
+            s.sendall(b"GET %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+                      b"Authorization: Bearer %s\r\n\r\n" % (
+                          path.encode(), self.secret.encode()))
+            many.append(s)
+        self.assertIn(b" 200 ", many[0].recv(4096))
+        # The same secret again ends nothing.
+        self.assertEqual(self.agent.request("POST", "/v1/reload")[0], 204)
+        self.assertEqual(self.agent.request("POST", "/v1/devices/gpu0/cordon")[0], 200)
+        text = b""
+        while b"device_cordoned" not in text:
+            part = many[0].recv(4096)
+            self.assertTrue(part, text)
+            text += part
+        self.put(self.secret[:-1] + "0")
+        self.assertEqual(self.agent.request("POST", "/v1/reload")[0], 204)
+        texts = []
+        for s in many:
+            texts.append(b"")
+            while part := s.recv(65536):
+                texts[-1] += part
+        self.assertIn(b" 401 ", texts[1])
 
     def test_another_secret(self):
         other = self.secret[::-1].replace("_", "")[:32]

@@ -23,15 +23,15 @@ int clv_api_whoami(
 	const struct clv_caller *caller = &request->caller;
 	char node[256] = "";
 	json_t *object = json_object();
+	/* The one in the settings has no record. */
+	json_t *token = clv_tokens_show(request->agent->tokens, caller->token);
 
 	gethostname(node, sizeof(node) - 1);
 	clv_json_set_text(object, "subject", caller->subject);
 	json_object_set_new(object, "uid", clv_tenant_uid_to_json(caller->uid));
 	json_object_set_new(
 		object, "scope", json_string(clv_scope_to_string(caller->scope)));
-	json_object_set_new(object, "token",
-		caller->token[0] ? clv_tokens_show(request->agent->tokens, caller->token)
-				 : json_null());
+	json_object_set_new(object, "token", token ? token : json_null());
 	clv_json_set_text(object, "node", node);
 	json_object_set_new(object, "version", json_string(CLV_VERSION));
 	json_object_set_new(

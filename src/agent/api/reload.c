@@ -85,16 +85,22 @@ struct clv_reload {
 static int apply(struct clv_agent *agent, struct clv_read_settings *settings,
 	struct clv_error *err)
 {
+	bool is_viewer_replaced;
 	int r = check_fixed(agent->settings, settings->config, err);
 
 	if (r >= 0)
 		r = clv_http_set_certificate(settings->certificate, settings->key, err);
 	if (r < 0)
 		return r;
+	is_viewer_replaced = strcmp(agent->settings->viewer_secret,
+				     settings->config->viewer_secret) != 0;
 	clv_config_free(agent->settings);
 	agent->settings = settings->config;
 	settings->config = NULL;
 	agent->n_reloads++;
+	/* What the former secret has opened ends. */
+	if (is_viewer_replaced)
+		clv_http_wake(agent->http, ~0u);
 	return 0;
 }
 

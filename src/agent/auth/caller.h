@@ -4,6 +4,7 @@
 #include "agent/record/scope.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct clv_agent;
@@ -18,7 +19,10 @@ struct clv_caller {
 	gid_t gid;
 	char subject[64]; /* name of the user, the tenant or the token */
 	char token[16];   /* id of the token; "" on the Unix socket */
-	char from[64];    /* "unix", or address and port */
+	/* SHA-256 of the secret, of the token in the settings, which a reload replaces.
+	 */
+	uint8_t of_settings[32];
+	char from[64]; /* "unix", or address and port */
 };
 
 /* The tenant whose cgroup the process is in, borrowed from the settings; NULL: none. */

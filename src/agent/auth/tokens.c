@@ -124,12 +124,23 @@ static int check_time(const struct clv_token_record *token, struct clv_error *er
 		token->name);
 }
 
-int clv_tokens_check(
-	const struct clv_tokens *tokens, const char *id, struct clv_error *err)
+/* All agents of a cluster may have this token, so that one client can watch them. */
+static bool is_of_settings(const struct clv_tokens *tokens, const char *id,
+	const uint8_t seen[CLV_TOKEN_HASH_BYTES])
 {
-	const struct clv_token_record *token = find(tokens, id);
+	const char *secret = tokens->agent->settings->viewer_secret;
+	uint8_t wanted[CLV_TOKEN_HASH_BYTES];
 
-	if (strcmp(id, VIEWER) == 0 && tokens->agent->settings->viewer_secret[0])
+	return strcmp(id, VIEWER) == 0 && secret[0] && hash(secret, wanted) >= 0 &&
+	       is_same(wanted, seen);
+}
+
+int clv_tokens_check(const struct clv_tokens *tokens, const struct clv_caller *caller,
+	struct clv_error *err)
+{
+	const struct clv_token_record *token = find(tokens, caller->token);
+
+	if (is_of_settings(tokens, caller->token, caller->of_settings))
 		return 0;
 	return token ? check_time(token, err) : fail_unknown(err);
 }
@@ -163,17 +174,6 @@ static int fill_caller(const struct clv_token_record *token, struct clv_caller *
 	return 0;
 }
 
-/* All agents of a cluster may have this token, so that one client can watch them. */
-static bool is_of_settings(const struct clv_tokens *tokens, const char *id,
-	const uint8_t seen[CLV_TOKEN_HASH_BYTES])
-{
-	const char *secret = tokens->agent->settings->viewer_secret;
-	uint8_t wanted[CLV_TOKEN_HASH_BYTES];
-
-	return strcmp(id, VIEWER) == 0 && secret[0] && hash(secret, wanted) >= 0 &&
-	       is_same(wanted, seen);
-}
-
 int clv_tokens_identify(struct clv_tokens *tokens, const char *header,
 	struct clv_caller *ret, struct clv_error *err)
 {
@@ -190,6 +190,7 @@ int clv_tokens_identify(struct clv_tokens *tokens, const char *header,
 		ret->scope = CLV_SCOPE_VIEWER;
 		snprintf(ret->subject, sizeof(ret->subject), VIEWER);
 		snprintf(ret->token, sizeof(ret->token), VIEWER);
+		memcpy(ret->of_settings, seen, sizeof(ret->of_settings));
 		return 0;
 	}
 	token = find(tokens, id);

@@ -29,8 +29,8 @@ int clv_tokens_identify(struct clv_tokens *tokens, const char *header,
 
 /* Whether the token of a caller that was identified before is still valid: 0 or -EACCES.
  */
-int clv_tokens_check(
-	const struct clv_tokens *tokens, const char *id, struct clv_error *err);
+int clv_tokens_check(const struct clv_tokens *tokens, const struct clv_caller *caller,
+	struct clv_error *err);
 
 /* *ret: the token as the API shows it, with the secret, which cannot be read again.
  * -EINPROGRESS: as above. */

@@ -301,7 +301,7 @@ int clv_http_check_caller(const struct clv_request *request, struct clv_error *e
 {
 	if (request->caller.token[0] == '\0')
 		return 0;
-	return clv_tokens_check(request->agent->tokens, request->caller.token, err);
+	return clv_tokens_check(request->agent->tokens, &request->caller, err);
 }
 
 /* Logs callers without a valid token, at most once in UNAUTHENTICATED_LOG_NS. */
