@@ -189,8 +189,6 @@ MISTAKES = [
     ("tenants: [{user: a, group: b}]", [(2, "only one of these")]),
     ("tenants: [{cgroup: /a}]", [(2, "cgroup and name")]),
     ("tenants: [{cgroup: a, name: b}]", [(2, "absolute path")]),
-    ("admins: [no-such-user]", [(2, "no user 'no-such-user'")]),
-    ("viewers: [root, 'user:no-such-user', '12345']", [(2, "no user 'no-such-user'")]),
     ("tenants:\n- {user: no-such-user, share: 1}\n- {group: no-such-group}",
      [(3, "no user 'no-such-user'"), (4, "'no-such-group'")]),
     ("tenants:\n- {share: 1}\n- {user: root, share: 2}\n- {cgroup: /a, name: b}",
@@ -298,15 +296,40 @@ class Settings(unittest.TestCase):
         done = self.run_agent("--check")
         self.assertEqual(done.returncode, 78)
         self.assertRegex(done.stderr, r"\A[^\n]*%s: it is not a regular file: [^\n]*\n\Z" % fifo)
+        self.write("listen: {port: 7780, viewer: %s}" % fifo)
+        done = self.run_agent("--check")
+        self.assertEqual(done.returncode, 78)
+        self.assertRegex(done.stderr, r"\A[^\n]*%s: it is not a regular file: [^\n]*\n\Z" % fifo)
         for self.path in fifo, self.folder:
             done = self.run_agent("--check")
             self.assertEqual(done.returncode, 78)
             self.assertRegex(done.stderr, r"\A[^\n]*%s: it is not a regular file: [^\n]*\n\Z"
                              % self.path)
 
+    def test_secrets_that_every_user_can_read(self):
+        certificate, key = make_certificate(self.folder, "one")
+        viewer = os.path.join(self.folder, "viewer")
+        with open(viewer, "w", encoding="ascii") as file:
+            file.write("clv_viewer_" + 32 * "a")
+        self.write("listen: {port: 7780, certificate: %s, key: %s, viewer: %s}" % (
+            certificate, key, viewer))
+        for key_mode, viewer_mode, bad in ((0o600, 0o604, viewer), (0o644, 0o400, key),
+                                           (0o602, 0o600, key), (0o640, 0o640, None)):
+            os.chmod(key, key_mode)
+            os.chmod(viewer, viewer_mode)
+            done = self.run_agent("--check")
+            self.assertEqual(done.returncode, 78 if bad else 0, done.stderr)
+            if bad:
+                self.assertRegex(done.stderr, r"\A[^\n]*%s[^\n]*chmod o= %s\n\Z" % (bad, bad))
+
     def test_users_that_do_not_exist(self):
-        """An agent starts while the user database is away."""
-        self.write("admins: [no-such-user]")
+        """An agent starts while the user database is away, and a reload takes the file."""
+        for text in ("admins: [no-such-user]", "viewers: [root, 'user:no-such-user', '12345']"):
+            self.write(text)
+            done = self.run_agent("--check")
+            self.assertEqual((done.returncode, done.stdout), (0, ""))
+            self.assertRegex(done.stderr, r"\A%s:2: [^\n]* no user 'no-such-user'[^\n]*\n\Z"
+                             % self.path)
         agent = Agent(arguments=["--sim", os.path.join(EXAMPLES, "dgx-a100.yaml"), "--config",
                                  self.path])
         self.addCleanup(agent.close)

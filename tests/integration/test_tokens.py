@@ -56,6 +56,7 @@ class ViewerOfTheSettings(TcpCase):
 
     def put(self, text):
         with open(self.path, "w", encoding="utf-8") as file:
+            os.chmod(self.path, 0o600)
             file.write(text + "\n")
 
     def status(self, secret, path="/v1/version", method="GET"):

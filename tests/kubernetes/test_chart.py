@@ -303,6 +303,7 @@ class AgentSettings(unittest.TestCase):
             certificate, key = make_certificate(folder, "tls")
             token, path = (os.path.join(folder, name) for name in ("viewer", "cleaved.yaml"))
             with open(token, "w", encoding="utf-8") as file:
+                os.chmod(token, 0o400)
                 file.write("clv_viewer_" + 32 * "a")
             for name, here in (("/etc/cleave-tls/tls.crt", certificate),
                                ("/etc/cleave-tls/tls.key", key),

@@ -43,7 +43,8 @@ static void take(struct check *check, unsigned int line, int r)
 		clv_config_note(check->mistakes, check->err);
 }
 
-/* A user without an entry in the database is called by the uid. */
+/* A user without an entry in the database is called by the uid.  A mistake that is told
+ * only: an agent takes such settings, because the database may not have answered. */
 static void check_user(struct check *check, const struct clv_config_subject *who)
 {
 	struct clv_user user;
@@ -52,11 +53,11 @@ static void check_user(struct check *check, const struct clv_config_subject *who
 		who->name[strspn(who->name, "0123456789")] == '\0' ||
 		clv_users_by_name(who->name, &user) != -ENOENT)
 		return;
-	take(check, who->line,
-		clv_error_set(check->err, -EINVAL,
-			"this machine has no user '%s', so the entry is for none: create "
-			"the user, or correct the name",
-			who->name));
+	clv_error_set(check->err, -EINVAL,
+		"%s:%u: this machine has no user '%s', so the entry is for none: create "
+		"the user, or correct the name",
+		check->config->path, who->line, who->name);
+	clv_config_note(check->mistakes, check->err);
 }
 
 static void check_who(struct check *check, struct clv_config_subject *who)
@@ -128,7 +129,7 @@ static int check_tls(const struct clv_config *config, struct clv_error *err)
 		&(gnutls_datum_t){(unsigned char *)key, (unsigned int)strlen(key)},
 		GNUTLS_X509_FMT_PEM);
 	gnutls_certificate_free_credentials(credentials);
-	return r >= 0 ? 0
+	return r >= 0 ? clv_file_check_secret(config->key, err)
 		      : clv_error_set(err, -EINVAL,
 				"cannot use %s with %s (%s): certificate and key must be "
 				"PEM files and belong together",

@@ -390,7 +390,9 @@ static int read_viewer_token(
 
 	if (r < 0)
 		return r;
-	r = clv_file_read_all(path, CLV_CONFIG_TEXT_MAX - 1, &text, NULL, &why);
+	r = clv_file_read_regular(path, CLV_CONFIG_TEXT_MAX - 1, &text, NULL, &why);
+	if (r >= 0)
+		r = clv_file_check_secret(path, &why);
 	if (r < 0)
 		return clv_yaml_fail(value, err, r, "%s", why.msg);
 	text[strcspn(text, " \t\r\n")] = '\0';

@@ -102,8 +102,9 @@ int clv_config_parse(const char *data, size_t n_bytes, const char *name,
 int clv_config_read(const char *path, bool must_exist, struct clv_yaml_mistakes *mistakes,
 	struct clv_config **ret, struct clv_error *err);
 /* Looks the groups up, and whether this machine has what the settings name: groups, the
- * address, a certificate and its key, and with has_users each user.  0, or the code of
- * the first mistake; mistakes may be NULL. */
+ * address, a certificate and its key, and with has_users, which needs mistakes, each
+ * user.  0, or the code of the first mistake but those about users; mistakes may be NULL.
+ */
 int clv_config_check(struct clv_config *config, bool has_users,
 	struct clv_yaml_mistakes *mistakes, struct clv_error *err);
 /* Reports one mistake. */

@@ -128,7 +128,7 @@ static int check(struct clv_agent *agent)
 
 	if (r < 0 && mistakes.n == 0)
 		clv_log_error(0, "%s", err.msg);
-	if (r >= 0)
+	if (r >= 0 && mistakes.n == 0)
 		printf("%s: no mistakes\n", agent->settings->path);
 	return r == -EBADMSG ? EX_CONFIG : r < 0 ? EXIT_CODE_FAILED : 0;
 }
