@@ -397,6 +397,7 @@ static void drop_columns_since(sqlite3 *db, int version)
 static void test_earlier_schema(void **state)
 {
 	static const char *const before[] = {
+		"ALTER TABLE audit DROP COLUMN by_admin",
 		"ALTER TABLE processes DROP COLUMN code",
 		"ALTER TABLE processes DROP COLUMN stack",
 		"ALTER TABLE processes DROP COLUMN page",
@@ -521,6 +522,35 @@ static void test_audit_is_kept_within_bounds(void **state)
 	clv_store_free(store);
 }
 
+/* Many callers do not displace what admins have changed, nor admins what others have. */
+static void test_audit_of_admins(void **state)
+{
+	struct clv_store *store = open_store(*state);
+	struct clv_audit_bounds bounds = {.all = 1000, .of_one = 500};
+	struct clv_audit_record record = {.action = "device.cordon", .by_admin = true};
+	unsigned int n[2] = {0};
+
+	snprintf(record.subject, sizeof(record.subject), "root");
+	for (int i = 0; i < 500; i++)
+		assert_int_equal(clv_store_add_audit(store, &record, &bounds, NULL), 0);
+	record.by_admin = false;
+	for (int i = 0; i < 5500; i++) {
+		snprintf(record.subject, sizeof(record.subject), i % 2 ? "loud" : "t%d",
+			i);
+		assert_int_equal(clv_store_add_audit(store, &record, &bounds, NULL), 0);
+	}
+	clv_store_read_audit(store, 0, 10000, count_audit, n, NULL);
+	assert_int_equal(n[0] + n[1], 500 + 1000);
+	snprintf(record.subject, sizeof(record.subject), "root");
+	record.by_admin = true;
+	for (int i = 0; i < 3000; i++)
+		assert_int_equal(clv_store_add_audit(store, &record, &bounds, NULL), 0);
+	n[0] = n[1] = 0;
+	clv_store_read_audit(store, 0, 10000, count_audit, n, NULL);
+	assert_int_equal(n[0] + n[1], 1000 + 1000);
+	clv_store_free(store);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_place, remove_place)
 
 int main(void)
@@ -539,6 +569,7 @@ int main(void)
 		TEST(test_later_schema),
 		TEST(test_no_room),
 		TEST(test_audit_is_kept_within_bounds),
+		TEST(test_audit_of_admins),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

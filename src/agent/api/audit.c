@@ -72,16 +72,18 @@ void clv_audit_note(const struct clv_request *request, const char *action,
 {
 	const struct clv_caller *caller = &request->caller;
 	struct clv_audit_record record = {
-		.time_real_ns = clv_clock_real_ns(), .uid = caller->uid};
+		.time_real_ns = clv_clock_real_ns(),
+		.uid = caller->uid,
+		.by_admin = caller->scope == CLV_SCOPE_ADMIN,
+	};
 	struct clv_store *store = clv_state_get(request->agent, NULL);
-	struct clv_audit_bounds bounds = {.all = CLV_AUDIT_KEPT};
+	static const struct clv_audit_bounds bounds = {
+		.all = CLV_AUDIT_KEPT, .of_one = CLV_AUDIT_KEPT / 10};
 	struct clv_error why = {0};
 	uint64_t withheld = 0;
 
 	if (!may_write(request, err != NULL, &withheld))
 		return;
-	if (caller->scope == CLV_SCOPE_TENANT)
-		bounds.of_one = CLV_AUDIT_KEPT / 10;
 	snprintf(record.subject, sizeof(record.subject), "%s", caller->subject);
 	snprintf(record.token, sizeof(record.token), "%s", caller->token);
 	snprintf(record.origin, sizeof(record.origin), "%s", caller->from);

@@ -159,8 +159,8 @@ int clv_store_drop_keys(
 
 static const char writing_audit[] = "cannot write the audit";
 
-static int drop_audit(struct clv_store *store, const char *sql, const char *subject,
-	uint64_t keep, struct clv_error *err)
+static int drop_audit(struct clv_store *store, const char *sql,
+	const struct clv_audit_record *newest, uint64_t keep, struct clv_error *err)
 {
 	sqlite3_stmt *query;
 	int r = clv_store_prepare(store, sql, writing_audit, &query, err);
@@ -168,8 +168,9 @@ static int drop_audit(struct clv_store *store, const char *sql, const char *subj
 	if (r < 0)
 		return r;
 	sqlite3_bind_int64(query, 1, (sqlite3_int64)keep);
-	if (subject[0] != '\0')
-		clv_store_bind_text(query, 2, subject);
+	if (sqlite3_bind_parameter_count(query) > 2)
+		clv_store_bind_text(query, 3, newest->subject);
+	sqlite3_bind_int64(query, 2, newest->by_admin);
 	return clv_store_finish(store, query, writing_audit, err);
 }
 
@@ -179,7 +180,7 @@ int clv_store_add_audit(struct clv_store *store, const struct clv_audit_record *
 	sqlite3_stmt *query;
 	int r = clv_store_prepare(store,
 		"INSERT INTO audit(time_ns,subject,uid,token,origin,action,object,detail,"
-		"result) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9)",
+		"result,by_admin) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)",
 		writing_audit, &query, err);
 
 	if (r < 0)
@@ -194,20 +195,23 @@ int clv_store_add_audit(struct clv_store *store, const struct clv_audit_record *
 	clv_store_bind_text(query, 7, record->object);
 	clv_store_bind_text(query, 8, record->detail);
 	clv_store_bind_text(query, 9, record->result);
+	sqlite3_bind_int64(query, 10, record->by_admin);
 	/* Not synced: an entry must survive the agent, not a crash of the machine. */
 	clv_store_set_relaxed(store, true);
 	r = clv_store_finish(store, query, writing_audit, err);
 	if (r < 0 || sqlite3_last_insert_rowid(store->db) % DROP_AUDIT_EVERY != 0)
 		return r;
 	r = drop_audit(store,
-		"DELETE FROM audit WHERE id<=(SELECT max(id) FROM audit)-?1", "",
-		bounds->all, err);
-	if (r < 0 || bounds->of_one == 0)
+		"DELETE FROM audit WHERE by_admin=?2 AND id<=(SELECT id FROM audit "
+		"WHERE by_admin=?2 ORDER BY id DESC LIMIT 1 OFFSET ?1)",
+		record, bounds->all, err);
+	if (r < 0 || bounds->of_one == 0 || record->by_admin)
 		return r;
 	return drop_audit(store,
-		"DELETE FROM audit WHERE subject=?2 AND id<=(SELECT id FROM audit "
-		"WHERE subject=?2 ORDER BY id DESC LIMIT 1 OFFSET ?1)",
-		record->subject, bounds->of_one, err);
+		"DELETE FROM audit WHERE by_admin=?2 AND subject=?3 AND id<=(SELECT id "
+		"FROM audit WHERE by_admin=?2 AND subject=?3 ORDER BY id DESC LIMIT 1 "
+		"OFFSET ?1)",
+		record, bounds->of_one, err);
 }
 
 static void read_audit(sqlite3_stmt *row, struct clv_audit_record *ret)

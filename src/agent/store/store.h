@@ -178,9 +178,10 @@ struct clv_audit_record {
 	char object[96];
 	char detail[256];
 	char result[24]; /* "ok", or the code of the problem */
+	bool by_admin;   /* not read again */
 };
-/* How many entries are kept, approximately.  of_one: of one subject, so that no caller
- * can displace the entries of others; 0: as many as all. */
+/* How many entries are kept, approximately: of admins, and as many of all others, so that
+ * these cannot displace what admins have changed.  of_one: of one other subject. */
 struct clv_audit_bounds {
 	uint64_t all, of_one;
 };
