@@ -62,7 +62,7 @@ struct clv_control_page {
 	 * a second one would only take a processor from it. */
 	_Atomic uint32_t helper_call;
 	/* Not 0: work in flight at the end of a turn is stopped before it is complete, so
-	 * it need not fit into the turn. */
+	 * it need not fit into the turn.  0 while the arbiter waits for such work. */
 	_Atomic uint32_t is_preemptible;
 	/* For display, in millionths of the device: the share promised, and the share
 	 * held over the last second.  A promise of 0: the agent does not report it. */

@@ -277,7 +277,7 @@ static bool switch_off(struct clv_arbiter *arbiter, struct clv_preempt_process *
 	return false;
 }
 
-bool clv_preempt_stop(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease)
+static bool stop(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease)
 {
 	struct clv_preempt_process *process;
 	uint32_t slot = 0;
@@ -296,6 +296,15 @@ bool clv_preempt_stop(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lea
 	lease->stopped_at_ns = clv_clock_ns();
 	lease->verify_at_ns = lease->stopped_at_ns + VERIFY_FIRST_NS;
 	return true;
+}
+
+/* Work that runs on without a turn may be waiting for a thread in line. */
+bool clv_preempt_stop(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease)
+{
+	bool is_stopped = stop(arbiter, lease);
+
+	atomic_store(&lease->pages.control->is_preemptible, is_stopped);
+	return is_stopped;
 }
 
 /* Returns whether the process's threads are halted, as far as is known. */

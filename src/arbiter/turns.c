@@ -251,6 +251,7 @@ static void finish_close(struct clv_arbiter *arbiter, uint64_t now_ns)
 		return;
 	}
 	if (lease->n_in_flight > 0) {
+		atomic_store(&lease->pages.control->is_preemptible, 0);
 		arbiter->early_ns = clv_handover_early_ns(arbiter, now_ns);
 		if (now_ns >= arbiter->early_ns) {
 			let_in_early(arbiter, now_ns);
@@ -459,7 +460,7 @@ static void stop_stray(
 	if (lease == arbiter->holder || lease->n_in_flight == 0 || lease->is_stopped)
 		return;
 	clv_account_charge_stray(arbiter, lease, now_ns);
-	/* The lease now waits in line, which wake_rung() checks for leases that have
+	/* The lease now waits in line, which wake_leases() checks for leases that have
 	 * rung. */
 	lease->rung |= clv_preempt_stop(arbiter, lease);
 }
@@ -484,11 +485,18 @@ static void update_lease(
 	clv_account_note_waiting(arbiter, lease, now_ns);
 }
 
-static void wake_rung(struct clv_arbiter *arbiter, uint64_t now_ns)
+/* A thread that waits in line while work of its process is in flight does not ring: of
+ * the lease of such work update_lease() has just looked for threads in line. */
+static bool has_news(const struct clv_arbiter_lease *lease)
+{
+	return lease->rung || lease->stray_since_ns > 0;
+}
+
+static void wake_leases(struct clv_arbiter *arbiter, uint64_t now_ns)
 {
 	for (struct clv_arbiter_lease *l = arbiter->leases; l; l = l->next) {
-		l->woke =
-			l->rung && l != arbiter->holder && note_wake(arbiter, l, now_ns);
+		l->woke = has_news(l) && l != arbiter->holder &&
+			  note_wake(arbiter, l, now_ns);
 		l->has_rung = l->rung;
 		l->rung = false;
 	}
@@ -541,7 +549,7 @@ uint64_t clv_turns_step(struct clv_arbiter *arbiter, uint64_t now_ns)
 		update_lease(arbiter, l, now_ns);
 	if (arbiter->closing)
 		finish_close(arbiter, now_ns);
-	wake_rung(arbiter, now_ns);
+	wake_leases(arbiter, now_ns);
 	if (arbiter->holder && !arbiter->closing)
 		review_holder(arbiter, now_ns);
 	arbiter->retry_at_ns = UINT64_MAX;

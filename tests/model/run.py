@@ -30,6 +30,8 @@ RUNS = {
         ("-DM_WAITS_FOR_MARKERS_ONLY", "found"),
         ("-DM_CALLS_FOR_NO_CLOSE", "found"),
         ("-DM_IN_FLIGHT_UNTIL_TOLD", "found"),
+        ("-DENDLESS", "holds"),
+        ("-DENDLESS -DM_STRAY_WAKES_NOBODY", "found"),
     ],
     "window": [
         ("", "holds"),

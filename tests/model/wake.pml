@@ -11,6 +11,9 @@
  * both are tried.  Deadlines pass at any time; the arbiter's timer for them is the only
  * clock.  Mutations (-DM_...) must be found: see run.py.
  *
+ * -DENDLESS: no command of lease 0 is complete before its last one was submitted.  So the
+ * lease does not drain, and the rival gets the device beside its work.
+ *
  * Numbers that only grow would make the search endless.  The counts entered and done
  * stand here as their difference, turn numbers are even or odd, and for whoever compares
  * with an earlier look a flag says whether anything has changed since.
@@ -51,6 +54,31 @@ bool news, called, word_moved, done_moved, told_moved = true, entered_moved;
 bool count_moved;
 
 byte on_device[2]; /* the truth */
+
+#ifdef ENDLESS
+byte n_left = N_THREADS * N_COMMANDS; /* commands of lease 0 that were not submitted yet */
+bool stray; /* as the arbiter knows: lease 0 has work in flight without a turn */
+#define IS_COMPLETE (n_left == 0)
+#define SUBMITTED n_left--
+#define IS_ALONE(l) true
+#define MAY_BE_OVERDUE(l) (l == 0)
+#define IS_STRAY stray
+#define SET_STRAY(is) stray = (is)
+#else
+#define IS_COMPLETE true
+#define SUBMITTED skip
+#define IS_ALONE(l) (on_device[1 - l] == 0)
+#define MAY_BE_OVERDUE(l) false
+#define IS_STRAY false
+#define SET_STRAY(is) skip
+#endif
+
+/* The arbiter polls a stray, and wakes it if a thread of it is in line. */
+#ifdef M_STRAY_WAKES_NOBODY
+#define WAKES_STRAY false
+#else
+#define WAKES_STRAY IS_STRAY
+#endif
 
 #define IS_OPEN(word) (PHASE(word) == SHARED || (PHASE(word) == GRANTED && !expired))
 
@@ -160,7 +188,9 @@ inline enter_slowly(me, word, ok, in_line, may_ring)
 
 /* What the estimates say is left open, both ways; but a closed gate has no window, so
  * that whatever is submitted fills it (clv_flight_fills_marker()). */
-#ifdef M_NO_MARK_WHEN_CLOSED
+#ifdef ENDLESS
+#define MUST_MARK true /* markers do not matter there, and the search is shorter */
+#elif defined(M_NO_MARK_WHEN_CLOSED)
 #define MUST_MARK false
 #else
 #define MUST_MARK (PHASE(phase[0]) == CLOSED)
@@ -181,8 +211,9 @@ proctype submitter(byte me)
 		skip;
 		d_step {
 			/* The vendor's call. */
-			assert(on_device[1] == 0);
+			assert(IS_ALONE(0));
 			on_device[0]++;
+			SUBMITTED;
 			ok = false;
 			may_ring = false;
 			word = 0
@@ -208,6 +239,7 @@ end:
 		news = false;
 		atomic {
 			/* clWaitForEvents: what is flushed completes. */
+			marked == 0 || IS_COMPLETE;
 			n = marked;
 			marked = 0;
 			on_device[0] = on_device[0] - n
@@ -295,7 +327,7 @@ proctype rival()
 		atomic { waiting[1] = 1; bell[1] = true };
 		atomic {
 			PHASE(phase[1]) != CLOSED ->
-			assert(on_device[0] == 0);
+			assert(IS_ALONE(1));
 			open[1]++;
 			on_device[1]++;
 			waiting[1] = 0
@@ -372,6 +404,10 @@ inline hold(l, new_phase)
 	goes_on = holder == l && PHASE(phase[l]) == new_phase;
 	holder = l;
 	if
+	:: l == 0 -> SET_STRAY(false)
+	:: else
+	fi;
+	if
 	:: goes_on && (new_phase == SHARED || !in_line[l]) ->
 		if
 		:: l == 0 -> expired = false
@@ -384,19 +420,24 @@ inline hold(l, new_phase)
 /* Takes the device from its holder, whose slots are then read. */
 inline close_holder() { publish(holder, CLOSED); closing = true }
 
+inline lose_device()
+{
+	/* Who is not in line may linger awake for a moment. */
+	if
+	:: in_line[holder]
+	:: !in_line[holder] -> awake[holder] = false
+	:: !in_line[holder]
+	fi;
+	closing = false;
+	holder = NOBODY
+}
+
 inline finish_close()
 {
 	if
-	:: !seen[holder] ->
-		/* Who is not in line may linger awake for a moment. */
-		if
-		:: in_line[holder]
-		:: !in_line[holder] -> awake[holder] = false
-		:: !in_line[holder]
-		fi;
-		closing = false;
-		holder = NOBODY
-	:: else
+	:: !seen[holder] -> lose_device()
+	:: seen[holder] && MAY_BE_OVERDUE(holder) -> SET_STRAY(true); lose_device()
+	:: seen[holder]
 	fi
 }
 
@@ -446,18 +487,21 @@ proctype arbiter()
 end:
 	do
 	:: atomic {
-		bell[0] || bell[1] || (holder == 0 && !closing && expired) ->
+		bell[0] || bell[1] || (holder == 0 && !closing && expired) ||
+			(closing && MAY_BE_OVERDUE(holder)) ||
+			(WAKES_STRAY && waiting[0] > 0 && !awake[0]) ->
 		rung[0] = bell[0];
 		rung[1] = bell[1];
 		bell[0] = false;
 		bell[1] = false
 	   };
 		if
-		:: rung[0] || holder == 0 -> observe()
+		:: rung[0] || holder == 0 || IS_STRAY -> observe()
 		:: else
 		fi;
 		atomic {
 			observe_rival();
+			SET_STRAY(IS_STRAY && seen[0]);
 			was_closing = closing;
 			if
 			:: closing -> finish_close()
@@ -465,7 +509,7 @@ end:
 			fi;
 			/* Who woke, and whether the holder has to go for it. */
 			if
-			:: rung[0] && holder != 0 && in_line[0] && !awake[0] ->
+			:: (rung[0] || WAKES_STRAY) && holder != 0 && in_line[0] && !awake[0] ->
 				awake[0] = true
 			:: else
 			fi;

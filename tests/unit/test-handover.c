@@ -68,7 +68,7 @@ static void ask(struct clv_arbiter_lease *lease)
 /* The lease has the turn: submits its first command, with an announced length of ns. */
 static void submit(struct clv_arbiter_lease *lease, uint64_t ns)
 {
-	assert_int_equal(phase_of(lease), CLV_PHASE_GRANTED);
+	assert_int_not_equal(phase_of(lease), CLV_PHASE_CLOSED);
 	atomic_store(&slot_of(lease)->waiting, 0);
 	atomic_fetch_add(&slot_of(lease)->entered, 1);
 	atomic_store(&slot_of(lease)->busy_since_ns, now_ns);
@@ -434,6 +434,47 @@ static void test_absence_is_not_overdue(void **state)
 	assert_int_equal(a->account.overdue, 1);
 }
 
+/* A thread of the lease waits for a turn and does not ring, since work is in flight. That
+ * work may be waiting for the thread, so its end cannot be what wakes the lease. */
+static void check_thread_in_line(struct clv_arbiter_lease *lease)
+{
+	assert_false(clv_policy_is_awake(world.arbiter.policy, lease->policy_lease));
+	atomic_store(&slot_of(lease)->waiting, 1);
+	pass(2 * MS);
+	complete(b);
+	pass(CLV_NS_PER_S);
+	assert_ptr_equal(world.arbiter.holder, lease);
+}
+
+static void test_thread_behind_overdue_work(void **state)
+{
+	contend();
+	submit(a, UINT64_MAX - now_ns);
+	end_turn();
+	assert_ptr_equal(world.arbiter.holder, a);
+	pass(a->drain_timeout_ns);
+	assert_int_equal(a->account.overdue, 1);
+	submit(b, CLV_NS_PER_S);
+	pass(10 * MS);
+	check_thread_in_line(a);
+}
+
+/* The lease slept when it submitted without a turn. */
+static void test_thread_behind_debt(void **state)
+{
+	contend();
+	submit(a, MS);
+	complete(a);
+	step();
+	assert_ptr_equal(world.arbiter.holder, b);
+	submit(b, CLV_NS_PER_S);
+	pass(10 * MS);
+	atomic_fetch_add(&slot_of(a)->entered, 1);
+	a->rung = true;
+	pass(10 * MS);
+	check_thread_in_line(a);
+}
+
 /* A series of turns; in each the work ends exactly with the turn, and the next lease
  * begins cost_ns later. */
 static void take_turns(int n, uint64_t cost_ns)
@@ -563,6 +604,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_late_work, begin, end),
 		cmocka_unit_test_setup_teardown(test_wrong_estimate, begin, end),
 		cmocka_unit_test_setup_teardown(test_endless_work_is_overdue, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_thread_behind_overdue_work, begin, end),
+		cmocka_unit_test_setup_teardown(test_thread_behind_debt, begin, end),
 		cmocka_unit_test_setup_teardown(test_absence_is_not_overdue, begin, end),
 		cmocka_unit_test_setup_teardown(test_turns_grow_with_cost, begin, end),
 		cmocka_unit_test_setup_teardown(

@@ -23,8 +23,9 @@
 
 static struct clv_arbiter *arbiter;
 static struct clv_arbiter_lease *a, *b;
-/* The lease whose gate submits just before its turn ends. */
-static _Atomic(struct clv_arbiter_lease *) late;
+/* The lease whose gate submits just before its turn ends, and the one that has created
+ * objects by then which it has not reported. */
+static _Atomic(struct clv_arbiter_lease *) late, unreported;
 
 int __wrap_ioctl(int fd, unsigned long request, void *call);
 void __real_clv_publish_phase(struct clv_arbiter_lease *lease, enum clv_phase phase);
@@ -58,6 +59,8 @@ void __wrap_clv_publish_phase(struct clv_arbiter_lease *lease, enum clv_phase ph
 	if (phase == CLV_PHASE_CLOSED &&
 		atomic_compare_exchange_strong(&late, &expected, NULL))
 		atomic_fetch_add(&slot_of(lease)->entered, 1);
+	if (phase == CLV_PHASE_CLOSED && lease == atomic_load(&unreported))
+		atomic_store(&lease->pages.report->turns[0].n_changes, 5);
 	__real_clv_publish_phase(lease, phase);
 }
 
@@ -218,6 +221,36 @@ static void test_incomplete_report_is_waited_for(void **state)
 	end();
 }
 
+static bool comes(const _Atomic uint32_t *word, uint32_t expected)
+{
+	for (int i = 0; i < PATIENCE_MS && atomic_load(word) != expected; i++)
+		usleep(1000);
+	return atomic_load(word) == expected;
+}
+
+/* Work that is waited for may be waiting for a thread in line, which must not rely on the
+ * lease's next turn. */
+static void test_awaited_work_is_not_preemptible(void **state)
+{
+	const _Atomic uint32_t *word;
+
+	begin(CLV_RM_CLASS_GROUP);
+	word = &a->pages.control->is_preemptible;
+	submit(a);
+	assert_int_equal(atomic_load(word), 1);
+	atomic_store(&unreported, a);
+	atomic_store(&slot_of(b)->waiting, 1);
+	ring(b);
+	assert_true(comes(word, 0));
+	assert_int_equal(phase_of(a), CLV_PHASE_CLOSED);
+	atomic_store(&unreported, NULL);
+	note(0, 34, 5);
+	assert_true(comes(word, 1));
+	wait_for_turn(b);
+	atomic_store(&slot_of(b)->waiting, 0);
+	end();
+}
+
 /* A thread that computes without an end, like a vendor's thread on a device that is the
  * processor. */
 struct worker {
@@ -270,13 +303,6 @@ static void end_computing(struct worker *worker)
 	atomic_store(&is_over, 1);
 	pthread_join(worker->thread, NULL);
 	end();
-}
-
-static bool comes(const _Atomic uint32_t *word, uint32_t expected)
-{
-	for (int i = 0; i < PATIENCE_MS && atomic_load(word) != expected; i++)
-		usleep(1000);
-	return atomic_load(word) == expected;
 }
 
 /* a's kernel has no end, and both get their turns. */
@@ -332,6 +358,7 @@ int main(void)
 		cmocka_unit_test(test_stopped_work_is_not_awaited),
 		cmocka_unit_test(test_unstoppable_work),
 		cmocka_unit_test(test_incomplete_report_is_waited_for),
+		cmocka_unit_test(test_awaited_work_is_not_preemptible),
 		cmocka_unit_test(test_threads_are_stopped),
 		cmocka_unit_test(test_threads_run_on),
 	};
