@@ -504,6 +504,16 @@ void clv_arbiter_set_outlived(
 	publish_overhead(lease);
 }
 
+/* Whether the lease holds the device without a deadline, and what its control page says
+ * about the end of a turn is no longer so. */
+static bool is_window_outdated(
+	const struct clv_arbiter *arbiter, const struct clv_arbiter_lease *lease)
+{
+	return arbiter->holder == lease && clv_lease_is_relaxed(lease) &&
+	       atomic_load(&lease->pages.control->is_preemptible) !=
+		       clv_preempt_may_stop_next_turn(arbiter, lease);
+}
+
 /* Whether the arbiter must run a step after an object was noted with result r: work that
  * is being waited for may now be stoppable, or work that was stopped may run after an
  * error. */
@@ -511,7 +521,8 @@ static bool needs_step(
 	const struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, int r)
 {
 	lease->rung |= r < 0 && lease->is_stopped;
-	return lease->rung || (arbiter->closing && arbiter->holder == lease);
+	return lease->rung || (arbiter->closing && arbiter->holder == lease) ||
+	       is_window_outdated(arbiter, lease);
 }
 
 int clv_arbiter_note_object(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
@@ -602,15 +613,19 @@ int clv_arbiter_note_threads(struct clv_arbiter *arbiter, struct clv_arbiter_lea
 
 uint32_t clv_arbiter_retry_resume(struct clv_arbiter *arbiter)
 {
+	bool must_kick = false;
 	uint32_t refusal;
 
 	lock(arbiter);
 	for (struct clv_arbiter_lease *l = arbiter->leases; l; l = l->next) {
 		if (!l->is_stopped)
 			clv_preempt_resume(arbiter, l);
+		must_kick |= is_window_outdated(arbiter, l);
 	}
 	refusal = arbiter->n_refusals >= CLV_PREEMPT_REFUSALS ? arbiter->refusal : 0;
 	unlock(arbiter);
+	if (must_kick)
+		kick(arbiter);
 	return refusal;
 }
 

@@ -114,7 +114,8 @@ void clv_arbiter_halt_threads(struct clv_arbiter *arbiter, enum clv_halt_policy 
 int clv_arbiter_note_threads(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
 	uint32_t slot, pid_t pid, const int32_t *tids, uint32_t n);
 
-/* Called once a second: retries to resume work that a driver did not resume.  Returns the
+/* Called once a second: retries to resume work that a driver did not resume, and tells a
+ * lease whose turn has no deadline whether its work can be stopped by now.  Returns the
  * driver's status if it refused to stop work several times in succession, else 0: a
  * single refusal may be a race with the free of a channel. */
 uint32_t clv_arbiter_retry_resume(struct clv_arbiter *arbiter);

@@ -251,6 +251,33 @@ static void test_awaited_work_is_not_preemptible(void **state)
 	end();
 }
 
+/* Returns the word that says whether a's work is stopped at the end of a turn.  a has the
+ * device, which no other lease wants, and has submitted. */
+static const _Atomic uint32_t *use_alone(void)
+{
+	clv_arbiter_close_slot(arbiter, b, 0);
+	while (phase_of(a) != CLV_PHASE_OPEN)
+		usleep(20);
+	atomic_fetch_add(&slot_of(a)->entered, 1);
+	assert_int_equal(atomic_load(&a->pages.control->is_preemptible), 0);
+	return &a->pages.control->is_preemptible;
+}
+
+/* Its turn has no end at which the arbiter would look again. */
+static void test_channels_become_known_alone(void **state)
+{
+	const _Atomic uint32_t *word;
+
+	begin(0);
+	word = use_alone();
+	note(0, 33, 0);
+	assert_true(comes(word, 1));
+	clv_arbiter_note_object_lost(arbiter, a, 0);
+	assert_true(comes(word, 0));
+	complete(a);
+	end();
+}
+
 /* A thread that computes without an end, like a vendor's thread on a device that is the
  * processor. */
 struct worker {
@@ -285,7 +312,6 @@ static void begin_computing(struct worker *worker)
 {
 	struct sigaction action = {
 		.sa_sigaction = on_halt, .sa_flags = SA_SIGINFO | SA_RESTART};
-	int32_t tid;
 
 	begin(0);
 	clv_arbiter_set_method(arbiter, CLV_RM_BY_NOTHING);
@@ -293,6 +319,12 @@ static void begin_computing(struct worker *worker)
 	sigaction(CLV_ATTACH_HALT_SIGNAL, &action, NULL);
 	atomic_store(&is_over, 0);
 	assert_int_equal(pthread_create(&worker->thread, NULL, compute, worker), 0);
+}
+
+static void tell_threads(struct worker *worker)
+{
+	int32_t tid;
+
 	while ((tid = atomic_load(&worker->tid)) == 0)
 		usleep(100);
 	assert_int_equal(clv_arbiter_note_threads(arbiter, a, 0, getpid(), &tid, 1), 0);
@@ -305,6 +337,24 @@ static void end_computing(struct worker *worker)
 	end();
 }
 
+/* They are known to compute only after a while. */
+static void test_threads_become_known_alone(void **state)
+{
+	struct worker worker = {0};
+	const _Atomic uint32_t *word;
+
+	begin_computing(&worker);
+	word = use_alone();
+	tell_threads(&worker);
+	for (int i = 0; i < PATIENCE_MS / 100 && !atomic_load(word); i++) {
+		clv_arbiter_retry_resume(arbiter);
+		usleep(100000);
+	}
+	assert_int_equal(atomic_load(word), 1);
+	complete(a);
+	end_computing(&worker);
+}
+
 /* a's kernel has no end, and both get their turns. */
 static void test_threads_are_stopped(void **state)
 {
@@ -312,6 +362,7 @@ static void test_threads_are_stopped(void **state)
 	struct clv_arbiter_sample sample;
 
 	begin_computing(&worker);
+	tell_threads(&worker);
 	submit(a);
 	for (int i = 0; i < 5; i++) {
 		submit(b);
@@ -334,6 +385,7 @@ static void test_threads_run_on(void **state)
 	struct clv_arbiter_sample before, after;
 
 	begin_computing(&worker);
+	tell_threads(&worker);
 	submit(a);
 	submit(b);
 	atomic_store(&slot_of(b)->waiting, 1);
@@ -359,6 +411,8 @@ int main(void)
 		cmocka_unit_test(test_unstoppable_work),
 		cmocka_unit_test(test_incomplete_report_is_waited_for),
 		cmocka_unit_test(test_awaited_work_is_not_preemptible),
+		cmocka_unit_test(test_channels_become_known_alone),
+		cmocka_unit_test(test_threads_become_known_alone),
 		cmocka_unit_test(test_threads_are_stopped),
 		cmocka_unit_test(test_threads_run_on),
 	};
