@@ -529,6 +529,38 @@ static void test_refused_at_the_end(void **state)
 	check_all_complete();
 }
 
+/* A callback of the program runs inside the driver's call for the last marker. */
+static void submit_and_mark(void)
+{
+	in_mark = NULL;
+	submit(1);
+	clv_queue_mark(clv_queue_find(handle(1)));
+}
+
+static void test_callback_in_the_last_marker(void **state)
+{
+	submit(1);
+	in_mark = submit_and_mark;
+	clv_queue_release(handle(1));
+	check_all_complete();
+}
+
+/* The callback releases the queue itself. */
+static void release_in_a_marker(void)
+{
+	in_mark = NULL;
+	clv_queue_release(handle(1));
+}
+
+static void test_callback_releases_the_marked_queue(void **state)
+{
+	submit(1);
+	in_mark = release_in_a_marker;
+	clv_queue_mark(clv_queue_find(handle(1)));
+	assert_null(clv_queue_find_known(handle(1)));
+	check_all_complete();
+}
+
 /* As after a device failure. */
 static void test_always_refused(void **state)
 {
@@ -721,6 +753,8 @@ int main(void)
 		TEST(test_no_memory),
 		TEST(test_held_behind_many),
 		TEST(test_refused_at_the_end),
+		TEST(test_callback_in_the_last_marker),
+		TEST(test_callback_releases_the_marked_queue),
 		TEST(test_always_refused),
 		TEST(test_unknown_are_counted_until_they_are_complete),
 		TEST(test_what_is_noticed_late_is_not_short),

@@ -19,6 +19,7 @@
 #include "gate/window/costs.h"
 #include "gate/window/flight.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 static bool are_many_out(void)
@@ -49,18 +50,13 @@ static uint64_t take_unmarked(struct clv_queue *queue)
 	return packed;
 }
 
-/* Undoes take_unmarked(). */
+/* Undoes take_unmarked(), for a queue that may have been released meanwhile: no later
+ * marker covers its work. */
 static void put_back_unmarked(struct clv_queue *queue, uint64_t packed)
 {
 	clv_queue_note_kind(queue, CLV_COST_MIXED);
 	atomic_fetch_add(&queue->backlog.unmarked, packed);
 	atomic_fetch_sub(&queue->backlog.awaited, packed);
-}
-
-/* The same for a queue that may have been released, whose work no later marker covers. */
-static void put_back_released(struct clv_queue *queue, uint64_t packed)
-{
-	put_back_unmarked(queue, packed);
 	if (atomic_load(&queue->released))
 		abandon(atomic_exchange(&queue->backlog.unmarked, 0));
 }
@@ -78,12 +74,13 @@ static void forget_marker(struct clv_queue *queue, const struct clv_marker *mark
 	clv_gate.api->queues->release_event(queue, marker->event);
 	if (clv_gate.api->queues->unmark)
 		clv_gate.api->queues->unmark(queue);
-	put_back_released(queue, marker->packed);
+	put_back_unmarked(queue, marker->packed);
 }
 
+/* A callback inside the vendor's call for a marker may have released the queue. */
 static void flush_unlocked(struct clv_queue *queue)
 {
-	if (clv_gate.api->queues->flush)
+	if (clv_gate.api->queues->flush && !atomic_load(&queue->released))
 		clv_gate.api->queues->flush(queue);
 }
 
@@ -216,8 +213,7 @@ static void flush(struct clv_queue *queue)
 {
 	if (!lock_to_mark(queue))
 		return;
-	if (!atomic_load(&queue->released))
-		flush_unlocked(queue);
+	flush_unlocked(queue);
 	unlock_marked(queue);
 }
 
@@ -327,16 +323,25 @@ static bool place_last_marker(struct clv_queue *queue)
 void clv_queue_release(const void *handle)
 {
 	struct clv_queue *queue = clv_queue_find_known(handle);
-	bool placed = false, is_first;
+	bool placed = false, is_locked, is_first;
 
 	if (!queue || atomic_fetch_sub(&queue->application_references, 1) != 1)
 		return;
-	pthread_mutex_lock(&queue->mark_lock);
-	clv_parked_take_back(queue);
-	placed = place_last_marker(queue);
+	is_locked = pthread_mutex_lock(&queue->mark_lock) == 0;
+	if (is_locked) {
+		clv_gate_thread.n_marking++;
+		clv_parked_take_back(queue);
+		placed = place_last_marker(queue);
+	} else {
+		/* A callback runs inside the vendor's call for a marker of this queue.
+		 * That call's thread, this one, uses the record afterwards, so the record
+		 * is never reused. */
+		clv_table_use(queue);
+	}
 	is_first = atomic_exchange(&queue->released, 1) == 0;
 	abandon(atomic_exchange(&queue->backlog.unmarked, 0));
-	pthread_mutex_unlock(&queue->mark_lock);
+	if (is_locked)
+		unlock_marked(queue);
 	if (is_first && clv_gate.api->queues->end)
 		clv_gate.api->queues->end(queue);
 	if (placed) {
@@ -783,7 +788,7 @@ void clv_custody_return(const struct clv_custody *custody)
 	if (!queue)
 		return;
 	if (CLV_FLIGHT_COUNT(custody->packed) > 0)
-		put_back_released(queue, custody->packed);
+		put_back_unmarked(queue, custody->packed);
 	clv_table_unuse(queue);
 }
 

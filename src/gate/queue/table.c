@@ -98,7 +98,7 @@ static struct clv_queue *allocate_record(void)
 	struct clv_queue *queue = calloc(1, clv_gate.api->queues->record_bytes);
 
 	if (queue)
-		clv_lock_init(&queue->mark_lock, PTHREAD_MUTEX_NORMAL);
+		clv_lock_init(&queue->mark_lock, PTHREAD_MUTEX_ERRORCHECK);
 	return queue;
 }
 
