@@ -209,6 +209,20 @@ static void test_drained(void **state)
 	assert_true(ns >= OPENS_AFTER_NS);
 }
 
+/* The agent is stopped, and so cannot stop work either. */
+static void test_silent_agent_of_preemptible_work(void **state)
+{
+	struct clv_backlog backlog = {0};
+
+	control.is_preemptible = 1;
+	control.heartbeat_ns = 1;
+	atomic_store(&view.silent_beat_ns, 1);
+	assert_true(clv_flight_try(&backlog, CLV_FLIGHT_PACK(1 * MS)));
+	backlog.awaited = CLV_FLIGHT_PACK(1 * MS);
+	assert_false(clv_flight_try(&backlog, CLV_FLIGHT_PACK(1 * MS)));
+	atomic_store(&view.silent_beat_ns, 0);
+}
+
 /* Another process always has work that may run past the end of the turn. */
 static void overrun(void)
 {
@@ -268,6 +282,7 @@ int main(void)
 		cmocka_unit_test_setup(test_completions_beside, begin),
 		cmocka_unit_test_setup(test_completions_beside_own, begin),
 		cmocka_unit_test_setup(test_drained, begin),
+		cmocka_unit_test_setup(test_silent_agent_of_preemptible_work, begin),
 		cmocka_unit_test_setup(test_another_always_overruns, begin),
 		cmocka_unit_test_setup(test_a_full_window_alone, begin),
 		cmocka_unit_test_setup(test_a_long_command_alone, begin),

@@ -171,7 +171,8 @@ static bool fits(const struct clv_view *view, enum clv_phase phase, uint64_t all
 {
 	const struct clv_control_page *control = view->control;
 
-	if (atomic_load(&control->is_preemptible))
+	/* Only an agent that runs stops work. */
+	if (has_device(view, phase) && atomic_load(&control->is_preemptible))
 		return CLV_FLIGHT_COUNT(flight) < FREE_DEPTH ||
 		       clv_flight_has_room(control, flight);
 	/* A lease that attaches now waits for the end of this work. */
