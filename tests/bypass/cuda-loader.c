@@ -139,6 +139,30 @@ static void *copy_of(const char *path)
 }
 #endif
 
+static int (*allocate_later)(uint64_t *address, size_t bytes, void *stream);
+
+static int allocate_newer(uint64_t *address, size_t bytes)
+{
+	return allocate_later(address, bytes, NULL);
+}
+
+/* A function of the driver that is newer than the gate. */
+static void find_newer(struct calls *calls, void *library)
+{
+	static const char name[] = "cuMemAllocLaterAsync";
+	int (*find)(const char *name, void *ret, int version, uint64_t flags,
+		void *ret_status) = dlsym(library, "cuGetProcAddress_v2");
+
+	allocate_later = dlsym(library, name);
+	if (!allocate_later && find)
+		find(name, &allocate_later, 12090, 0, NULL);
+	if (!allocate_later) {
+		printf("no: %s is not found\n", name);
+		exit(0);
+	}
+	calls->allocate = allocate_newer;
+}
+
 /* All ways open a library by some name and find functions by dlsym or otherwise. */
 static void choose(struct calls *calls, const char *way, const char *path)
 {
@@ -148,7 +172,7 @@ static void choose(struct calls *calls, const char *way, const char *path)
 	if (strcmp(way, "absolute") == 0) {
 		library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 #ifndef WAY_STATIC
-	} else if (strcmp(way, "dlopen-local") == 0) {
+	} else if (strcmp(way, "dlopen-local") == 0 || strcmp(way, "newer-call") == 0) {
 		library = dlopen(DRIVER, RTLD_NOW | RTLD_LOCAL);
 	} else if (strcmp(way, "dlsym-default") == 0) {
 		must(dlopen(DRIVER, RTLD_LAZY | RTLD_GLOBAL), DRIVER);
@@ -174,6 +198,8 @@ static void choose(struct calls *calls, const char *way, const char *path)
 #endif
 	}
 	fill(calls, find, must(library, way));
+	if (strcmp(way, "newer-call") == 0)
+		find_newer(calls, library);
 }
 
 int main(int argc, char **argv)

@@ -6,6 +6,7 @@
 int cuArrayCreate_v2(handle *array, const void *shape);
 int cuMemAllocFromPoolAsync_ptsz(dptr *address, size_t bytes, handle pool, handle stream);
 int cuMemAllocAsync_ptsz(dptr *address, size_t bytes, handle stream);
+int cuMemAllocLaterAsync(dptr *address, size_t bytes, handle stream);
 int cuCtxCreate_v4(handle *context, void *parameters, unsigned flags, int device);
 int cuImportExternalMemory(handle *memory, const void *description);
 int cuMemAllocHost_v2(void **memory, size_t bytes);
@@ -81,6 +82,14 @@ static int from_pool_of_device(void)
 	dptr piece;
 
 	return cuMemAllocAsync(&piece, PIECE_BYTES, NULL);
+}
+
+/* The gate knows no such function. */
+static int newer_linked(void)
+{
+	dptr piece;
+
+	return cuMemAllocLaterAsync(&piece, PIECE_BYTES, NULL);
 }
 
 static int from_pool_of_thread(void)
@@ -328,6 +337,7 @@ const struct taking way_pieces[] = {
 	{"arrays-3d", array_3d},
 	{"mipmapped", mipmapped},
 	{"pool-of-device", from_pool_of_device},
+	{"newer-linked", newer_linked},
 	{"pool-per-thread", from_pool_of_thread},
 	{"pool-of-own", from_own_pool},
 	{"pools-many", from_many_pools},

@@ -92,6 +92,8 @@ CHECKS = {
     "absolute": memory(loader=True),
     "copy-of-driver": memory(loader=True),
     "symbols-by-hand": memory(loader=True),
+    "newer-call": memory(loader=True),
+    "newer-linked": memory(),
     "static": static,
     "set-user-id": as_other_user,
     "no-preload": memory("allocations", before=("env", "-u", "LD_PRELOAD")),

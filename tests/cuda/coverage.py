@@ -23,6 +23,8 @@ NOT_USERS = ROOT / "tests/doubles/cuda/lib"
 NAME = re.compile(r"\bcu[A-Z]\w+")
 PREFIX = re.compile(r"PFN_(cu\w+?)_v(\d+)(_pt[ds][sz])?\)")
 DECLARED = re.compile(r"^CUresult CUDAAPI\s+(cu[A-Z]\w+)\s*\(", re.MULTILINE)
+# Of the double: a function of no version, which the gate must not know.
+UNKNOWN = re.compile(r"cuMemAllocLaterAsync(_ptsz)?$")
 POLICIES = ("gate", "own", "refuse", "use", "pass")
 RENAMED = re.compile(r"#\s*define\s+(cu[A-Z]\w+)\s+(?:__CUDA_API_PT[DS][SZ]\()?(cu[A-Z]\w+)")
 
@@ -64,7 +66,8 @@ def lacking(symbols, names):
 
 
 def check_library(path, names):
-    return [f"{path} exports {symbol}" for symbol in lacking(exports_of(path), names)]
+    return [f"{path} exports {symbol}" for symbol in lacking(exports_of(path), names)
+            if not UNKNOWN.match(symbol)]
 
 
 def named_by_programs():

@@ -51,6 +51,9 @@ static const struct {
 	{"cuStreamQuery", 12000, 0, NULL},
 	{"cuDriverGetVersion", 12000, 0, NULL},
 	{"cuMemAlloc", 99010, 0, "cuMemAlloc_v2"},
+	{"cuLaunchHostFunc", 13010, 0, "cuLaunchHostFunc"},
+	{"cuLaunchHostFunc", 13020, 2, "cuLaunchHostFunc_v2_ptsz"},
+	{"cuMemcpyWithAttributesAsync", 13020, 0, "cuMemcpyWithAttributesAsync"},
 };
 
 static void look_up_row(size_t i)
@@ -97,6 +100,24 @@ static void by_version(void)
 	}
 }
 
+/* The driver has the function, and the gate does not know it. */
+static void not_found(void *driver, const char *name)
+{
+	void *function = NULL;
+	int status = -1;
+
+	/* Without it the gate comes after libc, so its dlsym is not called. */
+	if (getenv("LD_PRELOAD") && (dlsym(driver, name) || !dlerror()))
+		fail("dlsym", name, "a function");
+	if (getenv("LD_PRELOAD") && (dlsym(RTLD_DEFAULT, name) || dlsym(RTLD_NEXT, name)))
+		fail("dlsym", name, "a function");
+	if (cuGetProcAddress_v2(name, &function, 12090, 0, &status) != 0 || function ||
+		status != 1)
+		fail("cuGetProcAddress_v2", name, "a function");
+	if (cuGetProcAddress(name, &function, 12090, 2) != 500 || function)
+		fail("cuGetProcAddress", name, "a function");
+}
+
 static void by_symbol(void)
 {
 	static const char *const symbols[] = {"cuLaunchKernel", "cuLaunchKernel_ptsz",
@@ -114,6 +135,8 @@ static void by_symbol(void)
 	check("dlsym", "cuDriverGetVersion", dlsym(driver, "cuDriverGetVersion"), NULL);
 	check("linked", "cuMemAlloc_v2", (void *)(uintptr_t)cuMemAlloc_v2,
 		"cuMemAlloc_v2");
+	not_found(driver, "cuMemAllocLaterAsync");
+	not_found(driver, "cuMemAllocLaterAsync_ptsz");
 	if (dlsym(driver, "cuNoSuchThing") || !dlerror())
 		fail("dlsym", "cuNoSuchThing", "something");
 	if (!dlsym(RTLD_NEXT, "malloc") || !dlvsym(RTLD_DEFAULT, "dlsym", "GLIBC_2.2.5"))
@@ -135,7 +158,8 @@ static void say_each_version(const char *name)
 	static const int versions[] = {2000, 3000, 3010, 3020, 4000, 4010, 5000, 5050,
 		6000, 6050, 7000, 7050, 8000, 9000, 9020, 10000, 10010, 10020, 11000,
 		11010, 11020, 11030, 11040, 11050, 11060, 11070, 11080, 12000, 12010,
-		12020, 12030, 12040, 12050, 12060, 12080, 12090, 13000};
+		12020, 12030, 12040, 12050, 12060, 12080, 12090, 13000, 13010, 13020,
+		13030};
 
 	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
 		for (uint64_t flags = 0; flags <= 2; flags++) {

@@ -24,6 +24,8 @@ HELD = {
                       r"|vmem_(handle|map|unmap|import|export|retain)|queue_create|image_(copy|clear"
                       r"|import|export)|interop_(un)?map|svm_prefetch)"),
 }
+# Of the doubles: functions of no version, which the gate must not know.
+UNKNOWN = {"hipMemcpyLater", "hsa_amd_memory_pool_allocate_later"}
 # hsa_amd_memory_copy_engine_status and similar functions only query.
 ANSWERS = re.compile(r"(_status|_get_info|GetParams|SetParams)$")
 
@@ -69,7 +71,7 @@ def main():
     for path in dict.fromkeys([*sys.argv[3:], *map(os.path.realpath, candidates())]):
         looked += 1
         problems += [f"{path} exports {each}, which is on no list"
-                     for each in sorted(exports_of(path) - names)]
+                     for each in sorted(exports_of(path) - names - UNKNOWN)]
         print(f"looked at {path}")
     for problem in problems:
         print(problem)

@@ -73,6 +73,28 @@ static void ask(void)
 }
 #endif
 
+/* The libraries have these functions, and the gate does not know them. */
+static void not_found(void)
+{
+	static const char *const newer[] = {
+		"hipMemcpyLater", "hsa_amd_memory_pool_allocate_later"};
+
+	for (size_t i = 0; i < sizeof(newer) / sizeof(newer[0]); i++) {
+		if (dlsym(RTLD_DEFAULT, newer[i]))
+			fail("a look-up", newer[i], "a function");
+	}
+#if ROCM >= 6
+	{
+		void *function = NULL;
+		int status = 0;
+
+		if (!hipGetProcAddress(newer[0], &function, 602, 0, &status) ||
+			function || status != 1)
+			fail("hipGetProcAddress", newer[0], "a function");
+	}
+#endif
+}
+
 int main(int argc, char **argv)
 {
 	static const char *const sonames[] = {
@@ -87,6 +109,8 @@ int main(int argc, char **argv)
 	look_up(dlopen(sonames[0], RTLD_LAZY), "a look-up in HIP");
 	function = dlsym(dlopen(sonames[1], RTLD_LAZY), "hsa_init");
 	check("a look-up in HSA", "hsa_init", function, "hsa_init");
+	if (is_preloaded)
+		not_found();
 #if ROCM >= 6
 	ask();
 #else

@@ -11,6 +11,7 @@
 
 enum {
 	CLV_HIP_SUCCESS = 0,
+	CLV_HIP_INVALID_VALUE = 1,
 	CLV_HIP_OUT_OF_MEMORY = 2,
 	CLV_HIP_NOT_SUPPORTED = 801,
 };
@@ -27,7 +28,9 @@ enum {
 #define CLV_HIP_PROPERTIES_TOTAL_AT 256
 #define CLV_HIP_PROPERTIES_R0600_TOTAL_AT 288
 
-#define CLV_HIP_PROC_PER_THREAD UINT64_C(2) /* a flag of hipGetProcAddress */
+/* A flag and a status of hipGetProcAddress. */
+#define CLV_HIP_PROC_PER_THREAD UINT64_C(2)
+#define CLV_HIP_PROC_SYMBOL_NOT_FOUND 1
 
 struct clv_hip_dim3 {
 	uint32_t x, y, z;

@@ -2,6 +2,7 @@
 /* Lookups of functions by name.  HIP answers first; if the gate wraps the function that
  * was found, the wrapper is returned instead. */
 #include "gate/hip/library.h"
+#include "gate/preload/unknown.h"
 
 #include <stdio.h>
 
@@ -34,7 +35,8 @@ static const struct clv_hook *hook_of_name(const char *name, uint64_t flags)
 	return hook ? hook : clv_hook_of_symbol(&clv_hip_library, name);
 }
 
-static int substitute_wrapper(const char *name, void **function, uint64_t flags, int r)
+static int substitute_wrapper(
+	const char *name, void **function, uint64_t flags, void *status, int r)
 {
 	const struct clv_hook *hook;
 
@@ -43,6 +45,12 @@ static int substitute_wrapper(const char *name, void **function, uint64_t flags,
 	hook = hook_of_function(*function);
 	if (!hook)
 		hook = hook_of_name(name, flags);
+	if (!hook && clv_unknown_is_refused(&clv_hip_library, name)) {
+		*function = NULL;
+		if (status)
+			*(int *)status = CLV_HIP_PROC_SYMBOL_NOT_FOUND;
+		return CLV_HIP_INVALID_VALUE;
+	}
 	if (hook && hook->wrapper)
 		*function = (void *)(uintptr_t)hook->wrapper;
 	return r;
@@ -52,7 +60,7 @@ int clv_own_hipGetProcAddress(clv_fn_hipGetProcAddress *real, bool is_per_thread
 	const char *name, void *ret, int version, uint64_t flags, void *ret_status)
 {
 	return substitute_wrapper(name, ret,
-		is_per_thread ? flags | CLV_HIP_PROC_PER_THREAD : flags,
+		is_per_thread ? flags | CLV_HIP_PROC_PER_THREAD : flags, ret_status,
 		real(name, ret, version, flags, ret_status));
 }
 
@@ -60,6 +68,6 @@ int clv_own_hipGetDriverEntryPoint(clv_fn_hipGetDriverEntryPoint *real,
 	bool is_per_thread, const char *name, void *ret, uint64_t flags, void *ret_status)
 {
 	return substitute_wrapper(name, ret,
-		is_per_thread ? flags | CLV_HIP_PROC_PER_THREAD : flags,
+		is_per_thread ? flags | CLV_HIP_PROC_PER_THREAD : flags, ret_status,
 		real(name, ret, flags, ret_status));
 }

@@ -4,6 +4,7 @@
  * RTLD_DEFAULT keep their meaning for the caller. */
 #include "gate/preload/libc.h"
 #include "gate/preload/library.h"
+#include "gate/preload/unknown.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -63,6 +64,23 @@ static void *fail_lookup(const struct clv_hooked_library *library, void *handle)
 	return NOT_THERE;
 }
 
+/* A function of the vendor's library that hooks.list does not know (unknown.h).  Another
+ * library may have a function of such a name, which the gate leaves alone. */
+static void *find_unknown(void *handle, const char *symbol)
+{
+	for (uint32_t i = 0; clv_hooked_libraries[i]; i++) {
+		const struct clv_hooked_library *library = clv_hooked_libraries[i];
+		void *found = clv_name_is_unknown(library, symbol)
+				      ? clv_real_dlsym(handle, symbol)
+				      : NULL;
+
+		if (found && clv_library_contains(library, found) &&
+			clv_unknown_is_refused(library, symbol))
+			return fail_lookup(library, handle);
+	}
+	return NULL;
+}
+
 /* Returns the wrapper for the symbol that the handle has; NOT_THERE; or NULL: the C
  * library must answer. */
 void *clv_find_for_dlsym(void *handle, const char *symbol)
@@ -74,7 +92,7 @@ void *clv_find_for_dlsym(void *handle, const char *symbol)
 	clv_libc_find();
 	hook = symbol ? find_hook(symbol, &library) : NULL;
 	if (!hook)
-		return NULL;
+		return symbol ? find_unknown(handle, symbol) : NULL;
 	wrapper = (void *)(uintptr_t)hook->wrapper;
 	real = clv_real_dlsym(handle, symbol);
 	if (real && real != wrapper)

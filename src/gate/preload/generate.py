@@ -13,6 +13,8 @@ a description of the library, in lines of
                                  refused
     denied CODE                  the result of `deny` entry points while clv_NAME_is_restricted()
     guarded                      the library's functions may call each other by name
+    telling WORDS                parts of names that say that a function allocates or submits: one
+                                 that the list does not have is not found (unknown.h)
     inside FUNCTION              whether a return address is in the library: its own calls pass
     type WORD DECLARATION        a type of parameters, in addition to those below
     export SYMBOL                a symbol that the shared object exports in addition
@@ -32,6 +34,10 @@ CALLER = "__builtin_return_address(0)"
 LINE = re.compile(r"(\w+)\s+(\w+) (?:(\d+) (-|pt[ds][sz]\d+) |(spt) )?\((.*?)\)((?: .*)?)$")
 
 
+def base_of(symbol):
+    return re.sub(r"(_v\d+)?(_pt[ds][sz]|_spt)?$", "", symbol)
+
+
 class Library:
     """The library that a list describes, and its entry points."""
 
@@ -40,6 +46,7 @@ class Library:
         self.sonames, self.prefix = [], ""
         self.types = dict(TYPES)
         self.includes, self.hooks, self.exports, self.guarded = [], [], [], False
+        self.telling, self.left_alone = [], set()
 
     def describe(self, words):
         """Reads a line of the description; False: it is an entry point."""
@@ -52,6 +59,10 @@ class Library:
             self.exports.append(words[1])
         elif words[0] == "guarded":
             self.guarded = True
+        elif words[0] == "telling":
+            self.telling += words[1:]
+        elif words[0] == "pass":
+            self.left_alone.update(words[1:])
         elif words[0] in ("lacking", "denied", "inside"):
             setattr(self, words[0], words[1])
         elif words[0] == "type":
@@ -60,6 +71,13 @@ class Library:
         else:
             return False
         return True
+
+    @property
+    def known_telling(self):
+        """The names, with and without their version, that look like unknown ones and are not."""
+        names = self.left_alone | {hook.symbol for hook in self.hooks}
+        return sorted(name for name in names | set(map(base_of, names))
+                      if any(word in name for word in self.telling))
 
     @property
     def place_bits(self):
@@ -77,7 +95,7 @@ class Hook:
         self.per_thread = plain is not None
         self.plain = plain or symbol
         self.has_variant = self.per_thread
-        self.base = re.sub(r"(_v\d+)?(_pt[ds][sz]|_spt)?$", "", symbol)
+        self.base = base_of(symbol)
         self.parameters = parameters
         stream = "stream" if "stream" in [name for _, name in parameters] else "NULL"
         self.stream = words.get("stream", stream)
@@ -108,7 +126,7 @@ def read(path):
     with open(path, encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
             words = line.split()
-            if not words or words[0][0] in "#[" or words[0] == "pass" or library.describe(words):
+            if not words or words[0][0] in "#[" or library.describe(words):
                 continue
             match = LINE.match(line.strip())
             if not match:
@@ -248,6 +266,7 @@ def refusal(hook):
     yield f"\nint {hook.symbol}({hook.declared()})\n{{"
     for _, name in hook.parameters:
         yield f"\t(void){name};"
+    yield f'\tclv_refused_report("{hook.symbol}");'
     yield f"\treturn {hook.library.lacking};\n}}"
 
 
@@ -277,6 +296,13 @@ def places(library):
     return slots
 
 
+def strings(name, texts):
+    """A list that ends with NULL."""
+    yield f"\nstatic const char *const {name}[] = {{"
+    yield from (f'\t"{text}",' for text in texts)
+    yield "\tNULL,\n};"
+
+
 def description(library):
     name, slots = library.name, places(library)
     sonames = ", ".join(f'"{soname}"' for soname in library.sonames)
@@ -288,8 +314,10 @@ def description(library):
     yield "};\n\nstatic const uint16_t places[] = {"
     for i in range(0, len(slots), 16):
         yield "\t" + ", ".join(str(slot) for slot in slots[i:i + 16]) + ","
-    yield f"""}};
-
+    yield "};"
+    yield from strings("telling", library.telling)
+    yield from strings("known", library.known_telling)
+    yield f"""
 static int lacking(void)
 {{
 	return {library.lacking};
@@ -299,7 +327,8 @@ static const char *const sonames[] = {{{sonames}, NULL}};
 
 const struct clv_hooked_library clv_{name}_library = {{
 	sonames, "{library.prefix}", hooks, {len(library.hooks)},
-	{library.place_bits}, places, (clv_function)lacking,
+	{library.place_bits}, places, (clv_function)lacking, telling, known,
+	clv_preload_is_leased,
 }};
 
 static void load(void)
@@ -336,6 +365,7 @@ static __thread bool is_inside __attribute__((tls_model("initial-exec")));
 def source(library):
     yield f'#include "gate/{library.name}-hooks.h"\n'
     yield from (f'#include "{include}"' for include in library.includes)
+    yield '#include "gate/preload/unknown.h"'
     yield "#include <pthread.h>\n"
     yield "#define KERNEL(function, x, y, z) clv_cost_key_kernel(function, x, y, z)"
     yield "#define BYTES(operation, n) clv_cost_key_bytes(CLV_COST_##operation, n)"

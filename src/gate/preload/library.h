@@ -31,6 +31,10 @@ struct clv_hooked_library {
 	uint32_t place_bits;
 	const uint16_t *places;
 	clv_function lacking; /* called in place of functions that the library lacks */
+	/* Parts of names that say that a function allocates or submits, and the names
+	 * with such a part that hooks.list has; both end with NULL (unknown.h). */
+	const char *const *telling, *const *known;
+	bool (*is_leased)(void); /* clv_preload_is_leased */
 };
 
 /* The libraries of this shared object; ends with NULL. */
@@ -65,3 +69,7 @@ const struct clv_hook *clv_hook_of_answer(const struct clv_hooked_library *libra
  * whenever a library has been filled in, so it must be idempotent.  It does not attach:
  * many programs load a driver and never look for a device. */
 void clv_preload_begin(void);
+
+/* Defined by each shared object: whether the process has a lease, or must see no device.
+ * The first call attaches the process. */
+bool clv_preload_is_leased(void);

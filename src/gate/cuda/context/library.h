@@ -10,4 +10,4 @@
  * fills in once, and clv_cuda_library, the description of its hooks. */
 
 /* The newest CUDA version of hooks.list. */
-#define CLV_CUDA_VERSION_KNOWN 13000
+#define CLV_CUDA_VERSION_KNOWN 13030

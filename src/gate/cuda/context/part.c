@@ -118,6 +118,13 @@ int clv_own_cuCtxGetDevResource(
 	return cut_resource(real(context, ret, type), ret, type);
 }
 
+int clv_own_cuStreamGetDevResource(clv_fn_cuStreamGetDevResource *real,
+	bool is_per_thread, void *stream, void *ret, int type)
+{
+	(void)is_per_thread;
+	return cut_resource(real(stream, ret, type), ret, type);
+}
+
 bool clv_cuda_part_is_of_mps(void)
 {
 	struct clv_sm_limit limit = clv_sm_limit_get();

@@ -3,6 +3,7 @@
  * instead.  The hook is found by the address; where the driver returns addresses that it
  * does not export, by the requested version and default stream. */
 #include "gate/cuda/context/library.h"
+#include "gate/preload/unknown.h"
 
 /* The driver's function of this name in the newest version that hooks.list has. */
 static void *real_of_known(const struct clv_hook *hook, uint64_t flags)
@@ -17,14 +18,22 @@ static void *real_of_known(const struct clv_hook *hook, uint64_t flags)
 }
 
 /* Whether the name means another function in a version newer than hooks.list, which may
- * have other parameters.  The gate has no wrapper for it, so it is answered with "not
- * found". */
+ * have other parameters. */
 static bool is_newer_than_known(
 	const struct clv_hook *hook, const void *real, int version, uint64_t flags)
 {
 	return version > CLV_CUDA_VERSION_KNOWN &&
 	       real != (const void *)(uintptr_t)*hook->real &&
 	       real != real_of_known(hook, flags);
+}
+
+/* The gate has no wrapper for what the driver found. */
+static int answer_not_found(void **function, int *status, int r)
+{
+	*function = NULL;
+	if (status)
+		*status = CLV_CUDA_PROC_SYMBOL_NOT_FOUND;
+	return status ? r : CLV_CUDA_NOT_FOUND;
 }
 
 static const struct clv_hook *hook_of(
@@ -45,13 +54,13 @@ static int substitute_wrapper(const char *name, void **function, int version,
 	if (r != CLV_CUDA_SUCCESS || !name || !function || !*function)
 		return r;
 	hook = hook_of(name, version, flags, *function);
+	if (!hook && clv_unknown_is_refused(&clv_cuda_library, name))
+		return answer_not_found(function, status, r);
 	if (!hook || !hook->wrapper)
 		return r;
 	if (is_newer_than_known(hook, *function, version, flags)) {
-		*function = NULL;
-		if (status)
-			*status = CLV_CUDA_PROC_SYMBOL_NOT_FOUND;
-		return status ? r : CLV_CUDA_NOT_FOUND;
+		clv_unknown_report(&clv_cuda_library, name);
+		return answer_not_found(function, status, r);
 	}
 	*function = (void *)(uintptr_t)hook->wrapper;
 	return r;

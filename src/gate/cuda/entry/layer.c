@@ -78,3 +78,11 @@ void clv_preload_begin(void)
 
 	pthread_once(&once, begin);
 }
+
+bool clv_preload_is_leased(void)
+{
+	bool is_refused;
+
+	clv_preload_begin();
+	return clv_gate_view(&is_refused) || is_refused;
+}

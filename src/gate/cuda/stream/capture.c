@@ -39,6 +39,19 @@ int clv_own_cuStreamBeginCaptureToGraph(clv_fn_cuStreamBeginCaptureToGraph *real
 				num_dependencies, mode));
 }
 
+int clv_own_cuStreamBeginRecaptureToGraph(clv_fn_cuStreamBeginRecaptureToGraph *real,
+	bool is_per_thread, void *stream, int mode, void *h_graph, void *callback,
+	void *user_data)
+{
+	const void *handle;
+	int r = clv_capture_begin(stream, is_per_thread, &handle);
+
+	if (r != CLV_CUDA_SUCCESS)
+		return r;
+	return clv_capture_begun(
+		handle, real(stream, mode, h_graph, callback, user_data));
+}
+
 int clv_own_cuStreamEndCapture(
 	clv_fn_cuStreamEndCapture *real, bool is_per_thread, void *stream, void *ph_graph)
 {

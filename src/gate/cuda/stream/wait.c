@@ -45,6 +45,26 @@ int clv_own_cuLaunchHostFunc(clv_fn_cuLaunchHostFunc *real, bool is_per_thread,
 	return clv_stream_host_function(real, is_per_thread, stream, function, userdata);
 }
 
+/* What the call below passes on besides the parameters that all submissions have. */
+static __thread struct {
+	clv_fn_cuLaunchHostFunc_v2 *real;
+	uint32_t sync_mode;
+} with_mode __attribute__((tls_model("initial-exec")));
+
+static int launch_with_mode(void *stream, void *function, void *userdata)
+{
+	return with_mode.real(stream, function, userdata, with_mode.sync_mode);
+}
+
+int clv_own_cuLaunchHostFunc_v2(clv_fn_cuLaunchHostFunc_v2 *real, bool is_per_thread,
+	void *stream, void *function, void *userdata, uint32_t sync_mode)
+{
+	with_mode.real = real;
+	with_mode.sync_mode = sync_mode;
+	return clv_stream_host_function(
+		launch_with_mode, is_per_thread, stream, function, userdata);
+}
+
 int clv_own_cuStreamAddCallback(clv_fn_cuStreamAddCallback *real, bool is_per_thread,
 	void *stream, void *function, void *userdata, uint32_t flags)
 {

@@ -90,3 +90,21 @@ int dcu_cuStreamGetCtx_v2(
 	*ret = s->green ? NULL : s->ctx;
 	return 0;
 }
+
+/* --- Calls with attributes --- */
+
+int dcu_cuMemcpyWithAttributesAsync(uint64_t dst, uint64_t src, size_t n_bytes,
+	void *attributes, struct stream *stream)
+{
+	size_t index = 0;
+
+	return dcu_cuMemcpyBatchAsync_v2(
+		&dst, &src, &n_bytes, 1, attributes, &index, 1, stream);
+}
+
+/* Of the ways to wait, blocking is the one of before. */
+int dcu_cuLaunchHostFunc_v2(
+	struct stream *handle, host_fn fn, void *user, unsigned sync_mode)
+{
+	return sync_mode > 1 ? DCU_INVALID_VALUE : dcu_cuLaunchHostFunc(handle, fn, user);
+}

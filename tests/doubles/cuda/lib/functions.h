@@ -154,6 +154,8 @@
 	X(cuMemsetD8_v2, cuMemsetD8, cuMemsetD8_v2, 3020, DS, LATER, P3(uint64_t, unsigned char, size_t), A3)
 
 #define DCU_CUDA_13_12(X) \
+	X(cuLaunchHostFunc_v2, cuLaunchHostFunc, cuLaunchHostFunc_v2, 13020, SZ, LATER, P4(struct stream *, host_fn, void *, unsigned), A4) \
+	X(cuMemcpyWithAttributesAsync, cuMemcpyWithAttributesAsync, cuMemcpyWithAttributesAsync, 13020, SZ, LATER, P5(uint64_t, uint64_t, size_t, void *, struct stream *), A5) \
 	X(cuMemDiscardAndPrefetchBatchAsync, cuMemDiscardAndPrefetchBatchAsync, cuMemDiscardAndPrefetchBatchAsync, 13000, SZ, LATER, P8(uint64_t *, size_t *, size_t, struct location *, size_t *, size_t, unsigned long long, struct stream *), A8) \
 	X(cuMemDiscardBatchAsync, cuMemDiscardBatchAsync, cuMemDiscardBatchAsync, 13000, SZ, LATER, P5(uint64_t *, size_t *, size_t, unsigned long long, struct stream *), A5) \
 	X(cuMemGetDefaultMemPool, cuMemGetDefaultMemPool, cuMemGetDefaultMemPool, 13000, NO, LATER, P3(struct pool **, struct location *, int), A3) \
@@ -297,6 +299,7 @@
 	X(cuDeviceGraphMemTrim, cuDeviceGraphMemTrim, cuDeviceGraphMemTrim, 11040, NO, LATER, P1(int), A1) \
 	X(cuDeviceSetMemPool, cuDeviceSetMemPool, cuDeviceSetMemPool, 11020, NO, LATER, P2(int, struct pool *), A2) \
 	X(cuMemAllocAsync, cuMemAllocAsync, cuMemAllocAsync, 11020, SZ, LATER, P3(uint64_t *, size_t, struct stream *), A3) \
+	X(cuMemAllocLaterAsync, cuMemAllocLaterAsync, cuMemAllocAsync, 12090, SZ, LATER, P3(uint64_t *, size_t, struct stream *), A3) \
 	X(cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync, 11020, SZ, LATER, P4(uint64_t *, size_t, struct pool *, struct stream *), A4) \
 	X(cuMemFreeAsync, cuMemFreeAsync, cuMemFreeAsync, 11020, SZ, LATER, P2(uint64_t, struct stream *), A2) \
 	X(cuMemPoolCreate, cuMemPoolCreate, cuMemPoolCreate, 11020, NO, LATER, P2(struct pool **, const struct pool_props *), A2) \

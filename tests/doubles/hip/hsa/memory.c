@@ -102,6 +102,12 @@ int dhs_hsa_amd_memory_pool_allocate(
 	return 0;
 }
 
+int dhs_hsa_amd_memory_pool_allocate_later(
+	hsa_pool handle, size_t bytes, uint32_t flags, void **ret)
+{
+	return dhs_hsa_amd_memory_pool_allocate(handle, bytes, flags, ret);
+}
+
 /* Effects of completed commands are applied before the memory is freed. */
 int dhs_hsa_amd_memory_pool_free(void *p)
 {

@@ -246,3 +246,8 @@ int dhi_hipMemset3D(struct pitched dst, int value, struct extent extent)
 {
 	return dhi_hipMemset3DAsync(dst, value, extent, NULL);
 }
+
+int dhi_hipMemcpyLater(void *dst, void *src, size_t bytes)
+{
+	return dhi_hipMemcpyDtoD(dst, src, bytes);
+}

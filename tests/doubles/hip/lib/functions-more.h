@@ -61,6 +61,8 @@ int hipGraphAddMemAllocNode(struct node **ret, struct graph *graph,
 
 /* --- Pools --- */
 int hipMallocAsync(void **ret, size_t bytes, struct stream *stream);
+/* Of no version: what a program finds that is newer than the gate. */
+int hipMemcpyLater(void *dst, void *src, size_t bytes);
 int hipMallocFromPoolAsync(
 	void **ret, size_t bytes, struct pool *pool, struct stream *stream);
 int hipFreeAsync(void *p, struct stream *stream);
