@@ -191,7 +191,51 @@ static int imported_and_mapped(char **arguments)
 	return outlive('m');
 }
 
+static void open_handles(int from, int to)
+{
+	struct ipc ipc;
+	dptr p;
+
+	gpu_open();
+	while (read(from, &ipc, sizeof(ipc)) == sizeof(ipc)) {
+		OK(cuIpcOpenMemHandle_v2(&p, ipc, 1));
+		if (write(to, "o", 1) != 1)
+			break;
+	}
+	_exit(0);
+}
+
+/* Memory that is freed while another process of the lease has a handle of it open. */
+static int freed_behind_handles(char **arguments)
+{
+	int there[2], back[2], r = 0;
+	struct ipc ipc;
+	size_t n = 0;
+	char word;
+	dptr p;
+
+	if (pipe(there) < 0 || pipe(back) < 0)
+		way_die("pipe", 0);
+	if (fork() == 0) {
+		close(there[1]);
+		open_handles(there[0], back[1]);
+	}
+	gpu_open();
+	while (n < PIECES_MAX && (r = cuMemAlloc_v2(&p, PIECE_BYTES)) == 0) {
+		OK(cuIpcGetMemHandle(&ipc, p));
+		if (write(there[1], &ipc, sizeof(ipc)) != sizeof(ipc) ||
+			read(back[0], &word, 1) != 1)
+			way_die("the other process", 0);
+		OK(cuMemFree_v2(p));
+		n++;
+	}
+	way_say("got %zu code %d\n", n * PIECE_BYTES, r);
+	way_stay();
+	return 0;
+}
+
 const struct way way_outlived[] = {
+	{"ipc-freed", freed_behind_handles},
 	{"exporter-ends", kept},
 	{"exporter-ends-imported", imported},
 	{"exporter-ends-mapped", imported_and_mapped},

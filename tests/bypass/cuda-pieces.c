@@ -193,6 +193,34 @@ static int exported(void)
 	return cuMemRelease(piece);
 }
 
+int cuMemGetHandleForAddressRange(
+	void *handle, dptr address, size_t bytes, int type, unsigned long long flags);
+
+/* The memory is freed, and a dma-buf of it stays open; of an allocation, or a mapping. */
+static int dma_buf(void)
+{
+	static int n;
+	handle piece;
+	dptr at;
+	int fd, r;
+
+	if (n++ % 2) {
+		r = cuMemAlloc_v2(&at, PIECE_BYTES);
+		if (r)
+			return r;
+		OK(cuMemGetHandleForAddressRange(&fd, at + MIB, MIB, 1, 0));
+		return cuMemFree_v2(at);
+	}
+	r = cuMemCreate(&piece, PIECE_BYTES, &on_device, 0);
+	if (r)
+		return r;
+	OK(cuMemAddressReserve(&at, PIECE_BYTES, 0, 0, 0));
+	OK(cuMemMap(at, PIECE_BYTES, 0, piece, 0));
+	OK(cuMemGetHandleForAddressRange(&fd, at, PIECE_BYTES, 1, 0));
+	OK(cuMemRelease(piece));
+	return cuMemUnmap(at, PIECE_BYTES);
+}
+
 /* Memory in a second context. */
 static int in_second_context(void)
 {
@@ -346,6 +374,7 @@ const struct taking way_pieces[] = {
 	{"physical", physical},
 	{"mapped", mapped},
 	{"exported", exported},
+	{"dma-buf", dma_buf},
 	{"second-context", in_second_context},
 	{"context-v4", in_context_of_later_form},
 	{"green-context", in_green_context},

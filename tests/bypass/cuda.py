@@ -38,6 +38,8 @@ CHECKS = {
     "physical": memory(),
     "mapped": memory(),
     "exported": memory(),
+    "dma-buf": memory(),
+    "ipc-freed": memory(slow=True),
     "exporter-ends": memory(slack=3 * PIECE),
     "exporter-ends-imported": memory(slack=3 * PIECE),
     "exporter-ends-mapped": memory(slack=3 * PIECE),

@@ -337,6 +337,27 @@ static void exported(void)
 	CHECK(free_bytes() == QUOTA);
 }
 
+int hsa_amd_portable_export_dmabuf(
+	const void *p, size_t n_bytes, int *ret_fd, uint64_t *ret_offset);
+
+/* A dma-buf keeps an allocation that is freed. */
+static void dma_buf(void)
+{
+	void *p, *q;
+	uint64_t offset;
+	int fd = -1;
+
+	OK(hipMalloc(&p, 600 * MIB));
+	OK(hsa_amd_portable_export_dmabuf((char *)p + MIB, MIB, &fd, &offset));
+	OK(hipFree(p));
+	CHECK(free_bytes() == QUOTA - 600 * MIB);
+	CHECK(hipMalloc(&q, 600 * MIB) == OUT_OF_MEMORY);
+	close(fd);
+	OK(hipMalloc(&q, 600 * MIB));
+	OK(hipFree(q));
+	CHECK(free_bytes() == QUOTA);
+}
+
 static void graphs(void)
 {
 	struct alloc_node parameters = {
@@ -371,6 +392,7 @@ static const struct {
 #if ROCM >= 6
 	{"mapped", mapped},
 	{"exported", exported},
+	{"dma-buf", dma_buf},
 	{"graphs", graphs},
 #endif
 };

@@ -44,6 +44,22 @@ void clv_charge_undo(const struct clv_charge *charge)
 		charged_bytes -= charge->n_bytes;
 }
 
+/* The allocation at ALLOCATED, if it is charged by its address. */
+#define ALLOCATED UINT64_C(0x7000000)
+
+static bool is_allocated;
+
+struct clv_charge clv_charge_withdraw_around(const void *address, const void **ret_base)
+{
+	struct clv_charge charge = {.n_bytes = N_BYTES, .charged = true};
+
+	if (!is_allocated || (uintptr_t)address - ALLOCATED >= N_BYTES)
+		return (struct clv_charge){0};
+	is_allocated = false;
+	*ret_base = (const void *)(uintptr_t)ALLOCATED;
+	return charge;
+}
+
 bool clv_attach_tell(
 	const struct clv_view *view, const void *message, size_t n_bytes, const int *fd)
 {
@@ -244,6 +260,50 @@ static void test_agent_does_not_know(void **state)
 	assert_int_equal(charged_bytes, 0);
 }
 
+/* A dma-buf of a part of an allocation: the charge is gone when the allocation is freed
+ * and no file is left, in whatever order. */
+static void test_dma_buf(void **state)
+{
+	for (int is_freed_first = 0; is_freed_first < 2; is_freed_first++) {
+		int fd = new_file(), second = new_file();
+
+		is_allocated = true;
+		charged_bytes = N_BYTES;
+		assert_int_equal(
+			clv_piece_range_exported(ALLOCATED + 64, fd), CLV_RANGE_KEPT);
+		assert_int_equal(
+			clv_piece_range_exported(ALLOCATED, second), CLV_RANGE_KEPT);
+		if (is_freed_first)
+			clv_piece_allocation_freed(ALLOCATED);
+		close(fd);
+		clv_pieces_settle();
+		assert_int_equal(charged_bytes, N_BYTES);
+		close(second);
+		clv_pieces_settle();
+		assert_int_equal(charged_bytes, is_freed_first ? 0 : N_BYTES);
+		clv_piece_allocation_freed(ALLOCATED);
+		assert_int_equal(charged_bytes, 0);
+	}
+}
+
+static void test_dma_buf_of_mapping(void **state)
+{
+	struct clv_charge none = {0};
+	int fd = new_file();
+
+	make(7);
+	clv_mapping_done(clv_mapping_new(1 << 20, N_BYTES, &none), 7, true);
+	clv_piece_release(7);
+	assert_int_equal(clv_piece_range_exported((1 << 20) + 64, fd), CLV_RANGE_KEPT);
+	clv_mappings_forget(1 << 20, N_BYTES);
+	clv_pieces_settle();
+	assert_int_equal(charged_bytes, N_BYTES);
+	assert_int_equal(clv_piece_range_exported((1 << 20) + 64, fd), CLV_RANGE_UNKNOWN);
+	close(fd);
+	clv_pieces_settle();
+	assert_int_equal(charged_bytes, 0);
+}
+
 /* A program that closes descriptors that it does not know. */
 static void test_closed_list(void **state)
 {
@@ -340,6 +400,8 @@ int main(void)
 		cmocka_unit_test_setup(test_own_files, set_up),
 		cmocka_unit_test_setup(test_reused_handle, set_up),
 		cmocka_unit_test_setup(test_agent_does_not_know, set_up),
+		cmocka_unit_test_setup(test_dma_buf, set_up),
+		cmocka_unit_test_setup(test_dma_buf_of_mapping, set_up),
 		cmocka_unit_test_setup(test_closed_list, set_up),
 		cmocka_unit_test_setup(test_another_list, set_up),
 		cmocka_unit_test_setup(test_unwatchable, set_up),

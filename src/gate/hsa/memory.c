@@ -44,7 +44,9 @@ static int record_allocation(
 
 static int record_free(struct clv_charge withdrawn, const void *p, int result)
 {
-	if (result == CLV_HSA_SUCCESS)
+	if (result == CLV_HSA_SUCCESS && !withdrawn.charged)
+		clv_piece_allocation_freed((uint64_t)(uintptr_t)p);
+	else if (result == CLV_HSA_SUCCESS)
 		clv_charge_undo(&withdrawn);
 	else
 		clv_charge_pointer(&withdrawn, p);
@@ -167,6 +169,40 @@ int clv_own_hsa_amd_vmem_export_shareable_handle(
 		close(*(int *)ret_fd);
 		r = CLV_HSA_OUT_OF_RESOURCES;
 	}
+	clv_pieces_unlock();
+	return r;
+}
+
+/* Under the lock.  Memory of the host is not charged. */
+static int record_dmabuf(const void *p, int *ret_fd, int result)
+{
+	if (result == CLV_HSA_SUCCESS && clv_piece_range_exported((uint64_t)(uintptr_t)p,
+						 *ret_fd) == CLV_RANGE_REFUSED) {
+		close(*ret_fd);
+		result = CLV_HSA_OUT_OF_RESOURCES;
+	}
+	return result;
+}
+
+int clv_own_hsa_amd_portable_export_dmabuf(clv_fn_hsa_amd_portable_export_dmabuf *real,
+	void *p, size_t n_bytes, void *ret_fd, void *ret_offset)
+{
+	int r;
+
+	clv_pieces_lock();
+	r = record_dmabuf(p, ret_fd, real(p, n_bytes, ret_fd, ret_offset));
+	clv_pieces_unlock();
+	return r;
+}
+
+int clv_own_hsa_amd_portable_export_dmabuf_v2(
+	clv_fn_hsa_amd_portable_export_dmabuf_v2 *real, void *p, size_t n_bytes,
+	void *ret_fd, void *ret_offset, uint64_t flags)
+{
+	int r;
+
+	clv_pieces_lock();
+	r = record_dmabuf(p, ret_fd, real(p, n_bytes, ret_fd, ret_offset, flags));
 	clv_pieces_unlock();
 	return r;
 }

@@ -98,11 +98,26 @@ void clv_charge_pointer(const struct clv_charge *charge, const void *address)
 	pthread_mutex_unlock(&address_lock);
 }
 
+/* Frees the record, which is in no list any more. */
+static struct clv_charge charge_of(struct charge_record *found)
+{
+	struct clv_charge charge = {
+		.n_bytes = found->n_bytes,
+		.epoch = found->epoch,
+		.charged = true,
+		.spilled = found->spilled,
+		.stands_in = found->stands_in,
+		.owner = found->owner,
+	};
+
+	free(found);
+	return charge;
+}
+
 static struct clv_charge withdraw(
 	const void *address, const void *owner, bool is_anybodys)
 {
 	struct charge_record **link, *found = NULL;
-	struct clv_charge charge = {0};
 
 	pthread_mutex_lock(&address_lock);
 	for (link = bucket_of(address); *link; link = &(*link)->next) {
@@ -114,18 +129,34 @@ static struct clv_charge withdraw(
 		}
 	}
 	pthread_mutex_unlock(&address_lock);
+	return found ? charge_of(found) : (struct clv_charge){0};
+}
+
+static struct charge_record *take_around(struct charge_record **link, uintptr_t address)
+{
+	for (; *link; link = &(*link)->next) {
+		struct charge_record *record = *link;
+
+		if (address - (uintptr_t)record->address < record->n_bytes) {
+			*link = record->next;
+			return record;
+		}
+	}
+	return NULL;
+}
+
+struct clv_charge clv_charge_withdraw_around(const void *address, const void **ret_base)
+{
+	struct charge_record *found = NULL;
+
+	pthread_mutex_lock(&address_lock);
+	for (size_t i = 0; i < N_BUCKETS && !found; i++)
+		found = take_around(&buckets[i], (uintptr_t)address);
+	pthread_mutex_unlock(&address_lock);
 	if (!found)
-		return charge;
-	charge = (struct clv_charge){
-		.n_bytes = found->n_bytes,
-		.epoch = found->epoch,
-		.charged = true,
-		.spilled = found->spilled,
-		.stands_in = found->stands_in,
-		.owner = found->owner,
-	};
-	free(found);
-	return charge;
+		return (struct clv_charge){0};
+	*ret_base = found->address;
+	return charge_of(found);
 }
 
 struct clv_charge clv_charge_withdraw(const void *address)

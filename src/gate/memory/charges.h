@@ -37,6 +37,9 @@ struct clv_charge clv_charge_withdraw(const void *address);
 /* The same where the vendor frees only for the owner: a charge of another owner stays. */
 struct clv_charge clv_charge_withdraw_from(const void *owner, const void *address);
 
+/* The same for the allocation that has this address in it. */
+struct clv_charge clv_charge_withdraw_around(const void *address, const void **ret_base);
+
 /* Moves the spilled charge of this address to the quota.  False: there is none, or the
  * quota has no room for it. */
 bool clv_charge_unspill(const void *address);

@@ -44,6 +44,8 @@ struct clv_piece {
 	uint32_t number, instance;
 	struct clv_file_mark mark;
 	bool has_files, is_seen;
+	/* An allocation that was exported; the handle is its address. */
+	bool is_allocation;
 };
 
 /* An imported handle. */
@@ -85,7 +87,8 @@ static struct clv_piece *find(uint64_t handle)
 
 	if (import)
 		return import->piece;
-	while (piece && (piece->handle != handle || piece->n_references == 0))
+	while (piece && (piece->handle != handle || piece->n_references == 0 ||
+				piece->is_allocation))
 		piece = piece->next;
 	return piece;
 }
@@ -263,6 +266,76 @@ bool clv_piece_exported(uint64_t handle, int fd)
 		return false;
 	piece->has_files = true;
 	return true;
+}
+
+static struct clv_piece *find_allocation(uint64_t address)
+{
+	struct clv_piece *piece = pieces;
+
+	while (piece && !(piece->is_allocation && piece->n_references > 0 &&
+				address - piece->handle < piece->charge.n_bytes))
+		piece = piece->next;
+	return piece;
+}
+
+static struct clv_piece *make_of_allocation(uint64_t address)
+{
+	struct clv_piece *piece = calloc(1, sizeof(*piece));
+	const void *base = NULL;
+
+	if (!piece)
+		return NULL;
+	piece->charge =
+		clv_charge_withdraw_around((const void *)(uintptr_t)address, &base);
+	if (!piece->charge.charged) {
+		free(piece);
+		return NULL;
+	}
+	piece->handle = (uint64_t)(uintptr_t)base;
+	piece->n_references = 1;
+	piece->is_allocation = true;
+	piece->next = pieces;
+	pieces = piece;
+	return piece;
+}
+
+static const struct clv_mapping *find_mapping(uint64_t address)
+{
+	const struct clv_mapping *mapping = mappings;
+
+	while (mapping && address - mapping->address >= mapping->n_bytes)
+		mapping = mapping->next;
+	return mapping;
+}
+
+enum clv_range_export clv_piece_range_exported(uint64_t address, int fd)
+{
+	const struct clv_view *view = clv_gate_current_view();
+	const struct clv_mapping *mapping = find_mapping(address);
+	struct clv_piece *piece = mapping ? mapping->piece : find_allocation(address);
+
+	if (!view)
+		return CLV_RANGE_KEPT;
+	if (!mapping && !piece)
+		piece = make_of_allocation(address);
+	if (!mapping && !piece)
+		return CLV_RANGE_UNKNOWN;
+	/* Another process's memory can be passed on as its file. */
+	if (!piece || !watch_file(view, piece, fd))
+		return CLV_RANGE_REFUSED;
+	piece->has_files = true;
+	return CLV_RANGE_KEPT;
+}
+
+void clv_piece_allocation_freed(uint64_t address)
+{
+	struct clv_piece *piece;
+
+	pthread_mutex_lock(&lock);
+	piece = find_allocation(address);
+	if (piece && piece->handle == address)
+		drop(piece);
+	pthread_mutex_unlock(&lock);
 }
 
 static void mark_seen(uint32_t number, void *userdata)

@@ -30,6 +30,19 @@ void clv_piece_release(uint64_t handle);
 bool clv_piece_exported(uint64_t handle, int fd);
 bool clv_piece_imported(uint64_t handle, int fd);
 
+enum clv_range_export {
+	CLV_RANGE_KEPT,    /* charged until no process has the file, and it is freed */
+	CLV_RANGE_UNKNOWN, /* nothing at this address is charged */
+	CLV_RANGE_REFUSED, /* as for pieces */
+};
+
+/* The same for a part of an allocation or of a mapping, at its address: a dma-buf.  An
+ * allocation becomes a piece, and clv_charge_withdraw() does not find its charge any
+ * more. freed (without the lock): the allocation at this address, if it has become one.
+ */
+enum clv_range_export clv_piece_range_exported(uint64_t address, int fd);
+void clv_piece_allocation_freed(uint64_t address);
+
 /* Without the lock.  is_known: whether a mapping of the handle is charged already;
  * otherwise the caller charges it first.  new: a record for a mapping that is about to be
  * created; NULL: no memory, and the charge is undone. */

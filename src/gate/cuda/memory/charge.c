@@ -101,7 +101,9 @@ int clv_cuda_settle(struct clv_charge *charge, uint64_t made, int result)
 
 void clv_cuda_free_end(struct clv_charge *withdrawn, uint64_t made, int result)
 {
-	if (result == CLV_CUDA_SUCCESS)
+	if (result == CLV_CUDA_SUCCESS && !withdrawn->charged)
+		clv_piece_allocation_freed(made);
+	else if (result == CLV_CUDA_SUCCESS)
 		clv_charge_undo(withdrawn);
 	else
 		clv_charge_pointer(withdrawn, (const void *)(uintptr_t)made);

@@ -92,6 +92,23 @@ int clv_own_cuMemExportToShareableHandle(clv_fn_cuMemExportToShareableHandle *re
 	return r;
 }
 
+/* A dma-buf.  What pools have, and what no charge is known of, is refused. */
+int clv_own_cuMemGetHandleForAddressRange(clv_fn_cuMemGetHandleForAddressRange *real,
+	void *handle, uint64_t address, size_t size, int handle_type, uint64_t flags)
+{
+	int r;
+
+	clv_pieces_lock();
+	r = real(handle, address, size, handle_type, flags);
+	if (r == CLV_CUDA_SUCCESS &&
+		clv_piece_range_exported(address, *(int *)handle) != CLV_RANGE_KEPT) {
+		close(*(int *)handle);
+		r = CLV_CUDA_NOT_SUPPORTED;
+	}
+	clv_pieces_unlock();
+	return r;
+}
+
 int clv_own_cuMemImportFromShareableHandle(clv_fn_cuMemImportFromShareableHandle *real,
 	void *handle, void *os_handle, int handle_type)
 {

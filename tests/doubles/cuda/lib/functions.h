@@ -341,6 +341,7 @@
 	X(cuMemAddressReserve, cuMemAddressReserve, cuMemAddressReserve, 10020, NO, LATER, P5(uint64_t *, size_t, size_t, uint64_t, unsigned long long), A5) \
 	X(cuMemCreate, cuMemCreate, cuMemCreate, 10020, NO, LATER, P4(struct phys **, size_t, const struct allocation_prop *, unsigned long long), A4) \
 	X(cuMemExportToShareableHandle, cuMemExportToShareableHandle, cuMemExportToShareableHandle, 10020, NO, LATER, P4(void *, struct phys *, uint32_t, unsigned long long), A4) \
+	X(cuMemGetHandleForAddressRange, cuMemGetHandleForAddressRange, cuMemGetHandleForAddressRange, 11070, NO, LATER, P5(void *, uint64_t, size_t, int, unsigned long long), A5) \
 	X(cuMemImportFromShareableHandle, cuMemImportFromShareableHandle, cuMemImportFromShareableHandle, 10020, NO, LATER, P3(struct phys **, void *, uint32_t), A3) \
 	X(cuMemMap, cuMemMap, cuMemMap, 10020, NO, LATER, P5(uint64_t, size_t, size_t, struct phys *, unsigned long long), A5) \
 	X(cuMemRelease, cuMemRelease, cuMemRelease, 10020, NO, LATER, P1(struct phys *), A1) \

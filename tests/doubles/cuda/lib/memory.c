@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "memory.h"
+#include "share.h"
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -225,7 +226,9 @@ int dcu_block_new(struct ctx *ctx, size_t bytes, struct block *ret)
 void dcu_block_free(const struct block *block)
 {
 	dcu_arena_free(block->offset, block->host, block->bytes);
-	if (block->taken)
+	if (block->number)
+		dcu_share_drop(block->number - 1);
+	else if (block->taken)
 		dcu_give(block->device, block->taken);
 }
 
@@ -370,6 +373,20 @@ static void forbid(struct block *block)
 bool dcu_block_set_access(uint64_t address, bool no_access)
 {
 	return dcu_block_change(address, no_access ? forbid : allow);
+}
+
+bool dcu_block_set_number(uint64_t address, uint64_t number)
+{
+	size_t i;
+	bool is_found;
+
+	pthread_rwlock_wrlock(&lock);
+	i = place(address);
+	is_found = i < n_blocks && blocks[i].address <= address;
+	if (is_found)
+		blocks[i].number = number;
+	pthread_rwlock_unlock(&lock);
+	return is_found;
 }
 
 bool dcu_is_pageable(uint64_t address)

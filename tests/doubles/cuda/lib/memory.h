@@ -31,10 +31,11 @@ struct block {
 	uint64_t id, offset;
 	struct pool *pool;
 	struct phys *phys;
-	bool no_access; /* mapped, and access is not set yet */
-	bool at_host;   /* managed, and advised to stay on the host */
-	bool is_freed;  /* a stream will free it */
-	uint32_t again; /* how many times it was reused before its stream-ordered free */
+	uint64_t number; /* 1 + that in the machine, if a file has the memory */
+	bool no_access;  /* mapped, and access is not set yet */
+	bool at_host;    /* managed, and advised to stay on the host */
+	bool is_freed;   /* a stream will free it */
+	uint32_t again;  /* how many times it was reused before its stream-ordered free */
 };
 
 /* Charges or returns device memory in the machine's count. */
@@ -65,10 +66,14 @@ uint64_t dcu_addresses_take(uint64_t bytes);
 void dcu_addresses_give(uint64_t offset, uint64_t bytes);
 bool dcu_block_change(uint64_t address, void (*change)(struct block *block));
 bool dcu_block_set_access(uint64_t address, bool no_access);
+bool dcu_block_set_number(uint64_t address, uint64_t number);
 
 /* Maps another process's memory at an address of this one. */
 int dcu_foreign_map(uint32_t process, uint64_t offset, size_t bytes, struct block *ret);
 void dcu_foreign_unmap(const struct block *block);
+
+/* A file of the memory, which keeps it, or -1. */
+int dcu_phys_file(struct phys *p);
 
 /* Copies the block that contains the address. */
 bool dcu_block_find(uint64_t address, struct block *ret);

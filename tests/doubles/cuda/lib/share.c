@@ -130,6 +130,9 @@ static int map(const struct shared *shared, uint64_t *ret)
 	if (r)
 		return r;
 	block.ctx = ctx;
+	block.number = shared->number;
+	if (block.number)
+		dcu_share_import(block.number - 1);
 	block.device = dcu_device_of_gpu(shared->gpu);
 	if (!block.device)
 		block.device = ctx->device;
@@ -138,7 +141,20 @@ static int map(const struct shared *shared, uint64_t *ret)
 	return 0;
 }
 
-/* --- Handles of allocations --- */
+/* --- Handles of allocations: the memory lives as long as one is open --- */
+
+/* 1 + the number in the machine; 0: no memory. */
+static uint64_t number_of(const struct block *block)
+{
+	struct shared shared = describe(block);
+
+	if (block->number)
+		return block->number;
+	if (!dcu_share_new(&shared, block->taken) ||
+		!dcu_block_set_number(block->address, shared.number + 1))
+		return 0;
+	return shared.number + 1;
+}
 
 int dcu_cuIpcGetMemHandle(struct shared_bytes *ret, uint64_t address)
 {
@@ -149,6 +165,7 @@ int dcu_cuIpcGetMemHandle(struct shared_bytes *ret, uint64_t address)
 		return DCU_INVALID_VALUE;
 	dgp_watch_memory();
 	shared = describe(&block);
+	shared.number = number_of(&block);
 	memset(ret, 0, sizeof(*ret));
 	memcpy(ret, &shared, sizeof(shared));
 	return 0;
@@ -175,9 +192,39 @@ int dcu_cuIpcCloseMemHandle(uint64_t address)
 		return DCU_INVALID_VALUE;
 	if (block.ctx->magic == DCU_IS_CTX)
 		dcu_ctx_await(block.ctx);
-	if (dcu_block_remove(address, &block))
+	if (dcu_block_remove(address, &block)) {
 		dcu_foreign_unmap(&block);
+		if (block.number)
+			dcu_share_drop(block.number - 1);
+	}
 	return 0;
+}
+
+/* --- A dma-buf of a range, which keeps what it is a part of --- */
+
+static int range_file(const struct block *block)
+{
+	struct shared shared = describe(block);
+
+	if (block->kind == DCU_BLOCK_MAPPED)
+		return dcu_phys_file(block->phys);
+	shared.magic = DCU_SHARED_RANGE;
+	shared.number = number_of(block) - 1;
+	return dcu_share_file(&shared);
+}
+
+int dcu_cuMemGetHandleForAddressRange(
+	void *ret, uint64_t address, size_t bytes, int type, unsigned long long flags)
+{
+	struct block block;
+
+	if (!ret || type != 1 || flags || !dcu_block_find(address, &block) ||
+		address + bytes > block.address + block.bytes ||
+		(block.kind != DCU_BLOCK_DEVICE && block.kind != DCU_BLOCK_MAPPED &&
+			block.kind != DCU_BLOCK_POOL))
+		return DCU_INVALID_VALUE;
+	*(int *)ret = range_file(&block);
+	return *(int *)ret < 0 ? DCU_OUT_OF_MEMORY : 0;
 }
 
 /* --- Pools --- */

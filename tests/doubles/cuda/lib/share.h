@@ -16,6 +16,7 @@ _Static_assert(sizeof(struct shared) <= DGP_SHARE_BYTES, "the machine keeps it")
 #define DCU_SHARED_BLOCK 0x1b10c
 #define DCU_SHARED_PHYS 0x1b10d
 #define DCU_SHARED_POOL 0x1b10e
+#define DCU_SHARED_RANGE 0x1b10f /* a dma-buf */
 
 /* Records memory of the device in the machine, and sets its number. */
 bool dcu_share_new(struct shared *shared, uint64_t n_bytes);

@@ -279,14 +279,10 @@ int dcu_cuMemRetainAllocationHandle(struct phys **ret, void *at)
 
 /* --- To other processes --- */
 
-int dcu_cuMemExportToShareableHandle(
-	void *ret, struct phys *p, uint32_t type, unsigned long long flags)
+int dcu_phys_file(struct phys *p)
 {
 	struct shared shared = {.magic = DCU_SHARED_PHYS};
 
-	if (!ret || !is_phys(p) || type != DCU_HANDLE_FD || flags ||
-		!(p->prop.handle_types & DCU_HANDLE_FD))
-		return DCU_INVALID_VALUE;
 	while (p->original)
 		p = p->original;
 	shared.process = p->process;
@@ -299,7 +295,16 @@ int dcu_cuMemExportToShareableHandle(
 		p->is_shared = dcu_share_new(&shared, p->device ? p->bytes : 0);
 		p->number = shared.number;
 	}
-	*(int *)ret = p->is_shared ? dcu_share_file(&shared) : -1;
+	return p->is_shared ? dcu_share_file(&shared) : -1;
+}
+
+int dcu_cuMemExportToShareableHandle(
+	void *ret, struct phys *p, uint32_t type, unsigned long long flags)
+{
+	if (!ret || !is_phys(p) || type != DCU_HANDLE_FD || flags ||
+		!(p->prop.handle_types & DCU_HANDLE_FD))
+		return DCU_INVALID_VALUE;
+	*(int *)ret = dcu_phys_file(p);
 	return *(int *)ret < 0 ? DCU_OUT_OF_MEMORY : 0;
 }
 

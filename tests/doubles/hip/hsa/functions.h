@@ -23,6 +23,8 @@ int hsa_memory_copy(void *dst, const void *src, size_t bytes);
 
 int hsa_amd_agent_iterate_memory_pools(hsa_agent agent, hsa_visit visit, void *user);
 int hsa_amd_memory_pool_get_info(hsa_pool pool, int what, void *ret);
+int hsa_amd_portable_export_dmabuf(
+	const void *p, size_t bytes, int *ret_fd, uint64_t *ret_offset);
 int hsa_amd_memory_pool_allocate(hsa_pool pool, size_t bytes, uint32_t flags, void **ret);
 /* Of no version: what a program finds that is newer than the gate. */
 int hsa_amd_memory_pool_allocate_later(

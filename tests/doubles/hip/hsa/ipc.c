@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "../../gpu/client/file.h"
 #include "internal.h"
 #include <string.h>
 #include <sys/mman.h>
@@ -73,4 +74,19 @@ int dhs_hsa_amd_ipc_memory_detach(void *p)
 	dhs_block_remove(p, &block);
 	munmap(block.base, block.bytes);
 	return 0;
+}
+
+/* A file of the memory, which the machine does not count. */
+int dhs_hsa_amd_portable_export_dmabuf(
+	const void *p, size_t bytes, int *ret_fd, uint64_t *ret_offset)
+{
+	struct block block;
+
+	if (!ret_fd || !ret_offset || !bytes || !dhs_block_find(p, &block) ||
+		block.kind != BLOCK_POOL ||
+		bytes > block.bytes - (size_t)((const char *)p - (char *)block.base))
+		return HSA_INVALID_ARGUMENT;
+	*ret_offset = (uint64_t)((const char *)p - (char *)block.base);
+	*ret_fd = dgp_file_new(&block.offset, sizeof(block.offset));
+	return *ret_fd < 0 ? HSA_OUT_OF_RESOURCES : 0;
 }
