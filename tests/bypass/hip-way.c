@@ -164,6 +164,28 @@ static int allocate_opened(void)
 	return opened ? opened(&p, PIECE) : -1;
 }
 
+/* The table of functions of HSA's that the tool WAY_TOOL got, if it was loaded. */
+static int allocate_by_tool(void)
+{
+	struct {
+		uint32_t version[4];
+		struct {
+			uint32_t version[4];
+			void *others[13];
+			int (*allocate)(uint64_t, size_t, uint32_t, void **);
+		} * core, *amd;
+	} **table = NULL;
+	void *tool = dlopen(getenv("WAY_TOOL"), RTLD_LAZY | RTLD_NOLOAD), *p;
+
+	if (tool)
+		table = dlsym(tool, "tool_table");
+	if (!table || !*table) {
+		printf("\nrefused: HSA has loaded no tool\n");
+		exit(0);
+	}
+	return (*table)->amd->allocate(pool, PIECE, 0, &p);
+}
+
 static void take(int (*one)(void))
 {
 	size_t n = 0;
@@ -276,6 +298,8 @@ static const struct {
 	{"below-hip", allocate_below, NULL},
 	{"regions", allocate_region, NULL},
 	{"opened", allocate_opened, NULL},
+	{"tool-named", allocate_by_tool, NULL},
+	{"tool-loaded", allocate_by_tool, NULL},
 	{"callbacks", NULL, in_callbacks},
 	{"waits", NULL, one_after_another},
 	{"streams-destroyed", NULL, destroyed_streams},
@@ -315,6 +339,8 @@ int main(int argc, char **argv)
 {
 	if (argc != 2)
 		return 64;
+	if (strcmp(argv[1], "tool-loaded") == 0)
+		dlopen(getenv("WAY_TOOL"), RTLD_LAZY | RTLD_GLOBAL);
 	if (strcmp(argv[1], "processes") == 0) {
 		puts("ready");
 		fflush(stdout);

@@ -54,7 +54,7 @@ def judge_memory(session):
 
 
 def memory(way=None, before=(), n_lines=1, env=None):
-    def check(session, name):
+    def check(session, name, env=env):
         program = session.way(way or name, before(session) if callable(before) else before, env)
         lines = [program.stdout.readline() for _ in range(n_lines)]
         if not all(line.startswith("took") for line in lines):
@@ -75,6 +75,14 @@ def by_path(copied):
             shutil.copy(path, own)
             path = own
         return memory("opened", env={"WAY_LIBRARY": path})(session, None)
+    return check
+
+
+def tool(named):
+    def check(session, name):
+        path = worlds.built("tests/bypass/libbypass-hip-tool.so")
+        env = {"WAY_TOOL": path, **({"HSA_TOOLS_LIB": path} if named else {})}
+        return (refused if named else memory())(session, name, env=env)
     return check
 
 
@@ -103,10 +111,13 @@ def share(way=None):
     return check
 
 
-def refused(session, name):
-    program = session.way(name)
-    said = program.communicate(timeout=60)[0].split("\n")[1]
-    return "held" if said.startswith("refused") else "open", said
+def refused(session, name, env=None):
+    program = session.way(name, env=env)
+    out, err = program.communicate(timeout=60)
+    said = out.split("\n")[1]
+    # A variable that is not used is named.
+    told = all(f"{variable}=" in err for variable in env or () if variable.startswith("HSA_"))
+    return "held" if said.startswith("refused") and told else "open", said
 
 
 CHECKS = {
@@ -133,6 +144,8 @@ CHECKS = {
     "callbacks": share(),
     "copies-below": share(),
     "queue-below": refused,
+    "tool-named": tool(True),
+    "tool-loaded": tool(False),
     "sm-wide-mask": sm_checks.hip("all", "0-303"),
     "sm-other-mask": sm_checks.hip("76-151", "200-303"),
     "sm-variable": sm_checks.hip("none", before=("env", "HSA_CU_MASK=0:0-303")),

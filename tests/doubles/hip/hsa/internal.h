@@ -41,6 +41,7 @@ extern struct agent dhs_agents[DGP_GPUS_MAX + 1];
 extern int dhs_n_agents;
 
 void dhs_agents_find(void);
+void dhs_tools_load(void);
 int dhs_visible(const struct dgp_gpu_info *all, uint32_t n, uint32_t ret[DGP_GPUS_MAX]);
 struct agent *dhs_agent(hsa_agent handle);
 struct pool *dhs_pool(hsa_pool handle);

@@ -38,6 +38,8 @@ int dhs_hsa_init(void)
 		r = dgp_connect() ? HSA_OUT_OF_RESOURCES : 0;
 		if (!r)
 			dhs_agents_find();
+		if (!r)
+			dhs_tools_load();
 	}
 	if (!r)
 		references++;
