@@ -121,6 +121,28 @@ void pools_again(void)
 	CHECK(free_bytes() == QUOTA);
 }
 
+int cuMemGetDefaultMemPool(handle *pool, void *location, int type);
+
+/* Its memory is the host's. */
+void host_pool(void)
+{
+	int host[2] = {2, 0}, device[2] = {1, 0};
+	handle pool, of_device;
+	dptr a, b;
+
+	OK(cuMemGetDefaultMemPool(&pool, host, 1));
+	OK(cuMemAllocFromPoolAsync(&a, 2048 * MIB, pool, NULL));
+	CHECK(free_bytes() == QUOTA);
+	OK(cuMemGetDefaultMemPool(&of_device, device, 1));
+	CHECK(cuMemAllocFromPoolAsync(&b, 2048 * MIB, of_device, NULL) == OUT_OF_MEMORY);
+	OK(cuMemAllocFromPoolAsync(&b, 700 * MIB, of_device, NULL));
+	CHECK(free_bytes() < QUOTA - 700 * MIB + 1);
+	OK(cuMemFreeAsync(a, NULL));
+	OK(cuMemFreeAsync(b, NULL));
+	OK(cuStreamSynchronize(NULL));
+	CHECK(free_bytes() == QUOTA);
+}
+
 /* It lives as long as its handle or a mapping. */
 void mapped(void)
 {

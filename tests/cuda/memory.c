@@ -177,6 +177,7 @@ static const struct {
 	{"behind-work", behind_work},
 	{"pools", pools},
 	{"pools-again", pools_again},
+	{"host-pool", host_pool},
 	{"mapped", mapped},
 	{"imported", imported},
 	{"exported", exported},

@@ -10,6 +10,7 @@ void async(void);
 void behind_work(void);
 void pools(void);
 void pools_again(void);
+void host_pool(void);
 void mapped(void);
 void imported(void);
 void exported(void);

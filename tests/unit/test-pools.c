@@ -147,6 +147,7 @@ struct fake {
 
 static pthread_mutex_t driver_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct fake of_device, of_graphs;
+static int n_asked;     /* calls that only ask */
 static int n_uncharged; /* allocations for which a pool grew without a charge */
 
 /* A thread that stays in a call, before or after the memory is taken. */
@@ -186,12 +187,14 @@ static void give_back(struct fake *fake, uint64_t n_bytes)
 
 static int get_device(void *ret)
 {
+	n_asked++;
 	*(int *)ret = 0;
 	return 0;
 }
 
 static int get_pool(void *ret, int device)
 {
+	n_asked++;
 	*(struct fake **)ret = &of_device;
 	return 0;
 }
@@ -199,6 +202,7 @@ static int get_pool(void *ret, int device)
 static int get(const struct fake *fake, bool is_used, void *ret)
 {
 	pthread_mutex_lock(&driver_lock);
+	n_asked++;
 	*(uint64_t *)ret = is_used ? fake->used : fake->reserved;
 	pthread_mutex_unlock(&driver_lock);
 	return 0;
@@ -536,6 +540,74 @@ static void over_the_quota_is_refused(void **state)
 	is_settled();
 }
 
+/* The current device, and what the pool has reserved after the call; what it uses only
+ * when the room that is known has been used. */
+static void the_driver_is_asked_little(void **state)
+{
+	assert_int_equal(allocate_async(PIECE), 0);
+	of_device.used = 0;
+	n_asked = 0;
+	for (int i = 0; i < 100; i++) {
+		assert_int_equal(allocate_async(PIECE / 32), 0);
+		of_device.used -= PIECE / 32;
+	}
+	assert_in_range(n_asked, 200, 205);
+	assert_int_equal(of_device.reserved, PIECE);
+	is_settled();
+}
+
+/* More is in use than when it was asked: other room is charged. */
+static void known_room_is_used_once(void **state)
+{
+	assert_int_equal(allocate_async(2 * PIECE), 0);
+	of_device.used = PIECE;
+	assert_int_equal(allocate_async(PIECE), 0);
+	assert_int_equal(allocate_async(PIECE), 0);
+	assert_int_equal(charged_bytes, 3 * PIECE);
+	is_settled();
+}
+
+static int set_pool(int device, void *pool)
+{
+	return 0;
+}
+
+static struct fake another;
+
+static int get_another_pool(void *ret, int device)
+{
+	*(struct fake **)ret = &another;
+	return 0;
+}
+
+static int get_of_any(void *pool, int attribute, void *ret)
+{
+	return get(pool, attribute == CLV_CUDA_POOL_USED_BYTES, ret);
+}
+
+static int allocate_of_another(void *ret, size_t n_bytes, void *stream)
+{
+	take(&another, n_bytes);
+	*(uint64_t *)ret = 1;
+	return 0;
+}
+
+/* The pool of a device is another one once the program says so. */
+static void the_pool_of_a_device_changes(void **state)
+{
+	assert_int_equal(allocate_async(PIECE), 0);
+	clv_cuda.cuDeviceGetMemPool = get_another_pool;
+	clv_cuda.cuMemAllocAsync = allocate_of_another;
+	clv_cuda.cuMemPoolGetAttribute = get_of_any;
+	assert_int_equal(clv_own_cuDeviceSetMemPool(set_pool, 0, &another), 0);
+	assert_int_equal(allocate_async(3 * PIECE), 0);
+	assert_int_equal(charged_bytes, 4 * PIECE);
+	another = (struct fake){0};
+	clv_cuda.cuDeviceGetMemPool = get_pool;
+	clv_cuda.cuMemAllocAsync = allocate;
+	assert_int_equal(clv_own_cuDeviceSetMemPool(set_pool, 0, &of_device), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -546,6 +618,9 @@ int main(void)
 		cmocka_unit_test_setup(a_call_that_blocks, begin),
 		cmocka_unit_test_setup(a_pool_shrinks_under_a_call_that_blocks, begin),
 		cmocka_unit_test_setup(over_the_quota_is_refused, begin),
+		cmocka_unit_test_setup(the_driver_is_asked_little, begin),
+		cmocka_unit_test_setup(known_room_is_used_once, begin),
+		cmocka_unit_test_setup(the_pool_of_a_device_changes, begin),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -133,6 +133,8 @@ struct clv_cuda_pool_properties {
 	uint8_t reserved_bytes[54];
 };
 
+#define CLV_CUDA_ALLOCATION_PINNED 1 /* a type; also of the host */
+
 #define CLV_CUDA_POOL_RELEASE_THRESHOLD 4
 #define CLV_CUDA_POOL_RESERVED_BYTES 5  /* CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT */
 #define CLV_CUDA_POOL_USED_BYTES 7      /* CU_MEMPOOL_ATTR_USED_MEM_CURRENT */

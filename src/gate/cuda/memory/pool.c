@@ -22,6 +22,8 @@ struct pool {
 	int device;
 	uint64_t charged_bytes; /* what it had reserved when it was last settled */
 	uint64_t begun_bytes;   /* of allocations that have begun and not ended */
+	/* At most this is in use: what the driver told, and allocations since. */
+	uint64_t used_most_bytes;
 	uint32_t epoch;
 	bool is_elsewhere; /* its memory is not the device's */
 	bool is_destroyed; /* by the program; kept for its allocations */
@@ -210,32 +212,35 @@ void clv_cuda_pools_freed(void)
 	atomic_fetch_add_explicit(&n_freed, 1, memory_order_relaxed);
 }
 
-static bool has_room(
-	const struct pool *pool, uint64_t reserved, uint64_t used, uint64_t n_bytes)
+/* Whether n_bytes more need no charge, because what is charged has that much room.  The
+ * pool may have given the room back since, and then gets it again. */
+static bool has_room(const struct pool *pool, uint64_t n_bytes)
 {
-	return reserved >= used && reserved - used >= pool->begun_bytes &&
-	       reserved - used - pool->begun_bytes >= n_bytes;
+	uint64_t charged = pool->epoch == clv_ledger_epoch() ? pool->charged_bytes : 0;
+	uint64_t taken = pool->used_most_bytes + pool->begun_bytes;
+
+	return charged >= taken && charged - taken >= n_bytes;
 }
 
-/* Free room in the pool needs no charge.  Where the driver does not tell how much there
- * is, it could not tell the growth afterwards either, so the program gets the driver's
- * error.  What is in use is asked last: growth for another thread in between is then no
- * room. */
+/* Where the driver does not tell what is in use, it could not tell the growth afterwards
+ * either, so the program gets the driver's error. */
 static int charge_growth(struct pool *pool, uint64_t n_bytes, uint64_t *ret_charged)
 {
 	struct clv_charge charge;
-	uint64_t reserved, used;
-	int r = get_reserved(pool, &reserved);
+	int r;
 
-	if (r == CLV_CUDA_SUCCESS)
-		r = get_used(pool, &used);
-	if (r != CLV_CUDA_SUCCESS || has_room(pool, reserved, used, n_bytes))
+	if (has_room(pool, n_bytes))
+		return CLV_CUDA_SUCCESS;
+	r = get_used(pool, &pool->used_most_bytes);
+	if (r != CLV_CUDA_SUCCESS || has_room(pool, n_bytes))
 		return r;
 	charge = clv_charge_try(n_bytes);
 	if (charge.refused) {
 		settle_all();
 		clv_cuda_freed_settle();
 		clv_pieces_settle();
+		if (has_room(pool, n_bytes))
+			return CLV_CUDA_SUCCESS;
 		charge = clv_charge_take(n_bytes);
 	}
 	if (charge.charged)
@@ -267,6 +272,8 @@ static void settle_growth(const struct clv_cuda_growth *growth, bool is_made)
 {
 	pthread_mutex_lock(&pools_lock);
 	growth->pool->begun_bytes -= growth->n_bytes;
+	if (is_made)
+		growth->pool->used_most_bytes += growth->n_bytes;
 	settle(growth->pool, growth->ahead_bytes, is_made ? growth->ahead_bytes : 0);
 	pthread_mutex_unlock(&pools_lock);
 }
@@ -379,6 +386,52 @@ int clv_cuda_device_of(void *stream, int *ret)
 	return r;
 }
 
+/* The pools from which devices allocate; NULL: not asked yet. */
+#define N_DEVICES 64
+static _Atomic(void *) pools_of_devices[N_DEVICES];
+
+/* With the lock held. */
+static void forget_pools_of_devices(void)
+{
+	for (int i = 0; i < N_DEVICES; i++)
+		atomic_store(&pools_of_devices[i], NULL);
+}
+
+static int get_pool_of(int device, void **ret)
+{
+	bool is_kept = device >= 0 && device < N_DEVICES;
+	int r;
+
+	*ret = is_kept ? atomic_load(&pools_of_devices[device]) : NULL;
+	if (*ret)
+		return CLV_CUDA_SUCCESS;
+	pthread_mutex_lock(&pools_lock);
+	r = clv_cuda.cuDeviceGetMemPool(ret, device);
+	if (r == CLV_CUDA_SUCCESS && is_kept)
+		atomic_store(&pools_of_devices[device], *ret);
+	pthread_mutex_unlock(&pools_lock);
+	return r;
+}
+
+static int pool_was_set(int result)
+{
+	pthread_mutex_lock(&pools_lock);
+	forget_pools_of_devices();
+	pthread_mutex_unlock(&pools_lock);
+	return result;
+}
+
+int clv_own_cuDeviceSetMemPool(clv_fn_cuDeviceSetMemPool *real, int dev, void *pool)
+{
+	return pool_was_set(real(dev, pool));
+}
+
+int clv_own_cuMemSetMemPool(
+	clv_fn_cuMemSetMemPool *real, void *location, int type, void *pool)
+{
+	return pool_was_set(real(location, type, pool));
+}
+
 int clv_own_cuMemAllocAsync(clv_fn_cuMemAllocAsync *real, bool is_per_thread, void *dptr,
 	size_t n_bytes, void *stream)
 {
@@ -389,7 +442,7 @@ int clv_own_cuMemAllocAsync(clv_fn_cuMemAllocAsync *real, bool is_per_thread, vo
 		return real(dptr, n_bytes, stream);
 	r = clv_cuda_device_of(stream, &device);
 	if (r == CLV_CUDA_SUCCESS)
-		r = clv_cuda.cuDeviceGetMemPool(&pool, device);
+		r = get_pool_of(device, &pool);
 	if (r != CLV_CUDA_SUCCESS)
 		return r;
 	return allocate(pool, dptr, n_bytes, stream, is_per_thread,
@@ -405,21 +458,43 @@ int clv_own_cuMemAllocFromPoolAsync(clv_fn_cuMemAllocFromPoolAsync *real,
 		is_per_thread ? call_alloc_from_pool_ptsz : call_alloc_from_pool);
 }
 
-int clv_own_cuMemPoolCreate(clv_fn_cuMemPoolCreate *real, void *pool, void *pool_props)
+/* Pinned memory of the host is not charged; managed memory may be on the device. */
+static int note_pool(
+	int result, void *const *pool, const struct clv_cuda_location *location, int type)
 {
-	const struct clv_cuda_pool_properties *properties = pool_props;
 	struct pool *record;
-	int r = real(pool, pool_props);
 
-	if (r != CLV_CUDA_SUCCESS ||
-		properties->location.type == CLV_CUDA_LOCATION_DEVICE)
-		return r;
+	if (result != CLV_CUDA_SUCCESS || type != CLV_CUDA_ALLOCATION_PINNED ||
+		location->type == CLV_CUDA_LOCATION_DEVICE)
+		return result;
 	pthread_mutex_lock(&pools_lock);
-	record = find_or_add(*(void **)pool, 0);
+	record = find_or_add(*pool, 0);
 	if (record)
 		record->is_elsewhere = true;
 	pthread_mutex_unlock(&pools_lock);
-	return r;
+	return result;
+}
+
+int clv_own_cuMemPoolCreate(clv_fn_cuMemPoolCreate *real, void *pool, void *pool_props)
+{
+	const struct clv_cuda_pool_properties *properties = pool_props;
+	int r = real(pool, pool_props);
+
+	return r == CLV_CUDA_SUCCESS
+		       ? note_pool(r, pool, &properties->location, properties->type)
+		       : r;
+}
+
+int clv_own_cuMemGetDefaultMemPool(
+	clv_fn_cuMemGetDefaultMemPool *real, void *pool, void *location, int type)
+{
+	return note_pool(real(pool, location, type), pool, location, type);
+}
+
+int clv_own_cuMemGetMemPool(
+	clv_fn_cuMemGetMemPool *real, void *pool, void *location, int type)
+{
+	return note_pool(real(pool, location, type), pool, location, type);
 }
 
 /* The driver's default pool cannot be destroyed.  A device whose current pool is
@@ -435,6 +510,7 @@ static int leave_device(const struct pool *pool)
 		r = CLV_CUDA_INVALID_VALUE;
 	if (r == CLV_CUDA_SUCCESS && chosen == pool->handle)
 		r = clv_cuda.cuDeviceSetMemPool(pool->device, handle);
+	forget_pools_of_devices();
 	return r;
 }
 
@@ -472,6 +548,7 @@ int clv_own_cuMemPoolDestroy(clv_fn_cuMemPoolDestroy *real, void *handle)
 	while (pool && (!handle || pool->handle != handle))
 		pool = pool->next;
 	r = pool ? destroy(pool) : real(handle);
+	forget_pools_of_devices();
 	unlock_pools(is_locked);
 	return r;
 }
@@ -496,5 +573,6 @@ int clv_own_cuDeviceGraphMemTrim(clv_fn_cuDeviceGraphMemTrim *real, int device)
 void clv_cuda_pools_forget_parent(void)
 {
 	pthread_mutex_init(&pools_lock, NULL);
+	forget_pools_of_devices();
 	begin_lock();
 }

@@ -19,8 +19,14 @@ static int ordinal_of(const struct location *location, int type, int *ret)
 
 int dcu_cuMemGetDefaultMemPool(struct pool **ret, struct location *location, int type)
 {
-	int ordinal, r = ordinal_of(location, type, &ordinal);
+	struct ctx *ctx = dcu_current();
+	int ordinal, r;
 
+	if (ctx && location && location->type == DCU_AT_HOST && type == 1) {
+		*ret = dcu_host_pool(ctx->device);
+		return 0;
+	}
+	r = ordinal_of(location, type, &ordinal);
 	return r ? r : dcu_cuDeviceGetDefaultMemPool(ret, ordinal);
 }
 

@@ -44,7 +44,7 @@ static struct pool *pool_in(struct pool **pools, struct device *device)
 }
 
 static struct pool *defaults[DGP_GPUS_MAX], *of_graphs[DGP_GPUS_MAX],
-	*chosen[DGP_GPUS_MAX];
+	*chosen[DGP_GPUS_MAX], *of_host[DGP_GPUS_MAX];
 
 struct pool *dcu_graph_pool(struct device *device)
 {
@@ -62,6 +62,14 @@ struct pool *dcu_pool_of(struct device *device)
 	return pool && pool->magic == DCU_IS_POOL ? pool : pool_in(defaults, device);
 }
 
+struct pool *dcu_host_pool(struct device *device)
+{
+	struct pool *pool = pool_in(of_host, device);
+
+	pool->is_of_host = true;
+	return pool;
+}
+
 static bool is_pool(const struct pool *pool)
 {
 	return pool && pool->magic == DCU_IS_POOL;
@@ -72,7 +80,7 @@ static bool is_pool(const struct pool *pool)
 static int grow(struct pool *p, uint64_t missing)
 {
 	uint64_t bytes = round_up(missing, PIECE);
-	int r = dcu_take(p->device, bytes);
+	int r = p->is_of_host ? 0 : dcu_take(p->device, bytes);
 
 	if (r) {
 		bytes = round_up(missing, SMALL_PIECE);
@@ -95,7 +103,8 @@ static void shrink(struct pool *p, uint64_t keep)
 	least = round_up(least, SMALL_PIECE);
 	if (p->reserved <= least)
 		return;
-	dcu_give(p->device, p->reserved - least);
+	if (!p->is_of_host)
+		dcu_give(p->device, p->reserved - least);
 	p->reserved = least;
 }
 

@@ -8,6 +8,7 @@ struct pool {
 	uint32_t magic;
 	struct device *device;
 	bool is_default, is_foreign;
+	bool is_of_host;  /* nothing is taken from the device */
 	uint32_t process; /* the owner */
 	uint64_t id, threshold, most;
 	uint64_t reserved, reserved_high, used, used_high;
@@ -16,6 +17,8 @@ struct pool {
 };
 
 struct pool *dcu_pool_of(struct device *device);
+/* The default pool of the host, for the use of this device. */
+struct pool *dcu_host_pool(struct device *device);
 /* Allocates a block of the pool and adds it to the table. */
 int dcu_pool_take(struct pool *pool, struct ctx *ctx, size_t bytes, struct block *ret);
 /* The same at an address of the caller's, or of a block that a stream has yet to free: it
