@@ -3,7 +3,8 @@
 """Each test of tests/findings.tsv exists, runs what its row names, and has a source in which
 that is defined: a function, a class with its method, or a row of a table.  A file stands in the
 place of a test where a document, a bench or a test of the console has the finding; it contains
-the words of the row.
+the words of the row.  Each finding of tests/findings-numbers.tsv has a row, except for those that
+this file says have no test.
 
 Argument: the build's folder."""
 import json
@@ -15,6 +16,7 @@ import changed
 import tree
 
 TABLE = "tests/findings.tsv"
+NUMBERS = "tests/findings-numbers.tsv"
 HEAD = ["area", "number", "what", "test", "row"]
 AREAS = ("opencl", "cuda", "partitions", "agent", "kubernetes")
 NUMBER = re.compile(r"\d+[a-z]?")
@@ -75,6 +77,17 @@ def fault(row, tests, sources, selectors):
     return None if has(sources(test), name) else f"{test} has no {name}"
 
 
+def incomplete(listed, rows):
+    """What differs between the findings and the rows.  listed: (area, numbers, those without a test),
+    numbers separated by spaces."""
+    numbers = {(area, each) for area, all_of, _ in listed for each in all_of.split()}
+    without = {(area, each) for area, _, some in listed for each in some.split() if each != "-"}
+    has_row = {tuple(row[:2]) for row in rows}
+    return ([f"{' '.join(each)} has no row" for each in sorted(numbers - without - has_row)]
+            + [f"{' '.join(each)} is no finding" for each in sorted((has_row | without) - numbers)]
+            + [f"{' '.join(each)} has a row and no test" for each in sorted(without & has_row)])
+
+
 class Build:
     """The tests of a build, and their files: scripts with the modules beside them, and the C of
     their programs."""
@@ -116,6 +129,8 @@ def main():
             wrong.append(f"{TABLE}:{number}: {found}")
         if rows.index(row) != number - 2:
             wrong.append(f"{TABLE}:{number}: the row is there twice")
+    listed = [line.split("\t") for line in tree.read(NUMBERS).splitlines()[1:]]
+    wrong += [f"{NUMBERS}: {each}" for each in incomplete(listed, rows)]
     tree.finish(wrong, len(rows))
 
 

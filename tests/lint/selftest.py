@@ -134,6 +134,10 @@ class Rules(unittest.TestCase):
                                    lambda name: chosen.get(name, []))
             self.assertEqual(bool(found), wrong, (test, row, found))
         self.assertFalse(findings.runs(["C", "A.test_b"], "A.test_a"))
+        listed = [["cuda", "1 2a 2b", "2b"]]
+        for numbers, n_wrong in ((["1", "2a"], 0), (["1"], 1), (["1", "2a", "2b"], 1), (["1", "2a", "3"], 1)):
+            wrong = findings.incomplete(listed, [["cuda", number] for number in numbers])
+            self.assertEqual(len(wrong), n_wrong, (numbers, wrong))
         for row in (["cuda", "13a", "", "unit", "test_one"], ["hip", "1", "x", "unit", "test_one"],
                     ["cuda", "1", "x", "unit"], ["cuda", "a1", "x", "unit", "test_one"]):
             self.assertTrue(findings.fault(row, texts, texts.get, lambda name: []), row)
