@@ -358,6 +358,40 @@ static void dma_buf(void)
 	CHECK(free_bytes() == QUOTA);
 }
 
+struct host_node {
+	void (*function)(void *userdata);
+	void *userdata;
+};
+
+int hipGraphAddHostNode(handle *node, handle graph, const handle *dependencies, size_t n,
+	const struct host_node *params);
+int hipGraphHostNodeGetParams(handle node, struct host_node *ret);
+
+static int n_called;
+
+static void called(void *userdata)
+{
+	CHECK(userdata == &n_called);
+	n_called++;
+}
+
+/* The program gets its own function back. */
+static void host_nodes(void)
+{
+	struct host_node node = {called, &n_called}, found = {0};
+	handle graph, exec, added;
+
+	OK(hipGraphCreate(&graph, 0));
+	OK(hipGraphAddHostNode(&added, graph, NULL, 0, &node));
+	OK(hipGraphHostNodeGetParams(added, &found));
+	CHECK(found.function == called && found.userdata == &n_called);
+	OK(hipGraphInstantiate(&exec, graph, NULL, NULL, 0));
+	OK(hipGraphLaunch(exec, NULL));
+	OK(hipGraphLaunch(exec, NULL));
+	OK(hipDeviceSynchronize());
+	CHECK(n_called == 2);
+}
+
 static void graphs(void)
 {
 	struct alloc_node parameters = {
@@ -393,6 +427,7 @@ static const struct {
 	{"mapped", mapped},
 	{"exported", exported},
 	{"dma-buf", dma_buf},
+	{"host-nodes", host_nodes},
 	{"graphs", graphs},
 #endif
 };

@@ -19,6 +19,7 @@ static const struct {
 	{"hipModuleLaunchKernel", "hip_4.2", 1},
 	{"hipGraphLaunch", "hip_4.3", 1},
 	{"hipMemGetInfo", "hip_4.2", 1},
+	{"hipGraphAddHostNode", "hip_4.5", 1},
 	{"hipMalloc", "hip_4.2", 0},
 	{"hipGetErrorString", "hip_4.2", 0},
 	{"hsa_init", "ROCR_1", 1},

@@ -108,16 +108,6 @@ int clv_own_hipGraphExecExternalSemaphoresWaitNodeSetParams(
 	return r;
 }
 
-int clv_own_hipGraphExecNodeSetParams(
-	clv_fn_hipGraphExecNodeSetParams *real, void *exec, void *node, void *params)
-{
-	int r = real(exec, node, params);
-
-	if (r == CLV_HIP_SUCCESS)
-		clv_graph_node_set(exec, node, params);
-	return r;
-}
-
 int clv_own_hipGraphExecDestroy(clv_fn_hipGraphExecDestroy *real, void *exec)
 {
 	clv_graph_gone(exec);

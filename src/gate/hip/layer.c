@@ -17,6 +17,7 @@
 #include "gate/streams/copies.h"
 #include "gate/streams/driver.h"
 #include "gate/streams/graph.h"
+#include "gate/streams/host-node.h"
 #include "gate/streams/legacy.h"
 #include "gate/streams/shared-events.h"
 #include "gate/streams/stream.h"
@@ -36,6 +37,7 @@ static void forget_parent(void)
 	clv_blocked_forget_parent();
 	clv_graphs_forget_parent();
 	clv_shared_events_forget_parent();
+	clv_host_nodes_forget_parent();
 	clv_hsa_pools_forget_parent();
 }
 

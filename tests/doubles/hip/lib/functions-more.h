@@ -54,6 +54,7 @@ int hipGraphAddMemsetNode(struct node **ret, struct graph *graph,
 	struct node *const *deps, size_t n, const struct set_params *params);
 int hipGraphAddHostNode(struct node **ret, struct graph *graph, struct node *const *deps,
 	size_t n, const struct host_params *params);
+int hipGraphHostNodeGetParams(struct node *node, struct host_params *ret);
 int hipGraphAddChildGraphNode(struct node **ret, struct graph *graph,
 	struct node *const *deps, size_t n, struct graph *child);
 int hipGraphAddMemAllocNode(struct node **ret, struct graph *graph,

@@ -172,6 +172,15 @@ int dhi_hipGraphAddHostNode(struct node **ret, struct graph *graph,
 	return dhi_node_add(ret, graph, deps, n, &op);
 }
 
+int dhi_hipGraphHostNodeGetParams(struct node *node, struct host_params *ret)
+{
+	if (!node || !ret || !node->graph || node->op.kind != OP_HOST)
+		return HIP_INVALID_VALUE;
+	ret->fn = node->op.host.fn;
+	ret->user = node->op.host.user;
+	return 0;
+}
+
 /* --- Graphs and events --- */
 
 int dhi_hipGraphAddChildGraphNode(struct node **ret, struct graph *graph,
