@@ -647,6 +647,12 @@ class Configured(DraBed):
             self.entry(driver="gpu.example.com", unknown=1), request="main/first"))
         self.assertEqual((lease["class"], lease["cap"], lease["spill_bytes"]), ("batch", .9, 0))
 
+    def test_alternative(self):
+        """A container refers to the request, of which the scheduler chose an alternative."""
+        (device,) = self.prepared(self.claim("c", request="main/first"))
+        self.assertEqual(list(device.request_names), ["main"])
+        self.assertEqual(len(device.cdi_device_ids), 1)
+
     def test_strictly_read(self):
         for keys, word in (({"class": "fast"}, "latency"), ({"clas": "batch"}, "unknown key 'clas'"),
                            ({"cap": 0}, "cap"), ({"cap": 1.5}, "cap"), ({"cap": [1]}, "cap"),

@@ -282,6 +282,7 @@ static int prepare_result(struct clv_kube_claims *claims,
 	const json_t *result, const json_t *config, struct clv_error *err)
 {
 	bool is_admin = json_is_true(json_object_get(result, "adminAccess"));
+	const char *request = text_of(result, "request");
 	char name[CLV_KUBE_LEASE_MAX], cdi[CLV_KUBE_NAME_MAX + 32];
 	const struct clv_kube_place *place;
 	struct clv_kube_prepared *prepared;
@@ -301,8 +302,10 @@ static int prepare_result(struct clv_kube_claims *claims,
 	prepared = CLV_APPEND(claim->prepared, claim->n);
 	if (!prepared)
 		return clv_error_errno(err, ENOMEM, "cannot record a device");
-	snprintf(prepared->request, sizeof(prepared->request), "%s",
-		text_of(result, "request"));
+	/* "a/b" is the alternative b of the request a.  Containers refer to a, and kubelet
+	 * compares the whole name. */
+	snprintf(prepared->request, sizeof(prepared->request), "%.*s",
+		(int)strcspn(request, "/"), request);
 	snprintf(prepared->pool, sizeof(prepared->pool), "%s", text_of(result, "pool"));
 	snprintf(prepared->device, sizeof(prepared->device), "%s", place->name);
 	snprintf(prepared->share_id, sizeof(prepared->share_id), "%s",
