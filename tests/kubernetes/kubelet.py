@@ -97,6 +97,7 @@ class Kubelet:
         self.lock = threading.Condition()
         self.registered, self.registrations = {}, []
         self.pods = {}  # (namespace, name): {container: {resource: [ids]}}
+        self.inits = {}  # (namespace, name): the names of its init containers
         self.starts = {}  # the answers of Allocate
         self.refuse, self.n_lists, self.servers = False, 0, []
         self.hidden = set()  # pods that it does not know yet
@@ -166,6 +167,8 @@ class Kubelet:
                     continue
                 pod = answer.pod_resources.add(name=name, namespace=namespace)
                 for container, resources in containers.items():
+                    if container in self.inits.get((namespace, name), ()):
+                        continue  # podresources/server_v1.go: only spec.containers
                     one = pod.containers.add(name=container)
                     for resource, ids in resources.items():
                         # In two parts, as for two NUMA nodes.
@@ -199,21 +202,27 @@ class Kubelet:
             raise Refused(error.details()) from error
         return [d.name for d in answer.container_responses[0].cdi_devices]
 
-    def admit(self, name, containers, namespace="default", reusable=None, order=None):
-        """containers: {name: {resource: count}}. Returns the CDI devices of each container."""
+    def admit(self, name, containers, namespace="default", reusable=None, order=None, init=None):
+        """containers, init: {name: {resource: count}}. Returns the CDI devices of each container.
+        The ids of init containers are used again, each by one container (devicemanager/manager.go,
+        Allocate)."""
         key, given = (namespace, name), {}
+        again = {resource: list(ids) for resource, ids in (reusable or {}).items()}
+        self.inits[key] = set(init or ())
         try:
-            for container, resources in containers.items():
+            for container, resources in {**(init or {}), **containers}.items():
                 items = list(resources.items())
                 if order is None:
                     random.shuffle(items)
                 for resource, wanted in items:
                     plugin = self.resource(resource)
-                    ids = self.choose(plugin, wanted, (reusable or {}).get(resource, ()))
+                    ids = self.choose(plugin, wanted, again.get(resource, ()))
                     names = self.allocate(plugin, ids)
                     with self.lock:
                         self.pods.setdefault(key, {}).setdefault(container, {})[resource] = ids
                     given.setdefault(container, []).extend(names)
+                    rest = [i for i in again.get(resource, ()) if i not in set(ids)]
+                    again[resource] = ids + rest if container in self.inits[key] else rest
         except Refused:
             self.delete(name, namespace)
             raise
@@ -234,3 +243,4 @@ class Kubelet:
         with self.lock:
             self.pods.pop((namespace, name), None)
             self.starts.pop((namespace, name), None)
+            self.inits.pop((namespace, name), None)

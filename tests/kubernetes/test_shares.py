@@ -35,6 +35,23 @@ class SharesBed(Bed):
         (name,) = self.kubelet.starts[("default", pod)][container]
         return self.agent.get("/v1/leases/" + name.removeprefix(bed.CDI))
 
+    def start_init(self, share, **more):
+        """Starts the init container i, whose lease then stays for longer than the grace period."""
+        self.kubelet.start_container("p", "i")
+        lease = self.lease_of("p", "i")
+        self.assertEqual(lease["share"], share)
+        for key, value in more.items():
+            self.assertEqual(lease[key], value)
+        since, before = bed.time.monotonic(), self.kubelet.n_lists
+        wait_until(lambda: self.kubelet.n_lists > before + 8 and bed.time.monotonic() > since + 1)
+        self.assertEqual(self.leases()[lease["name"]]["id"], lease["id"], self.log())
+        self.assertEqual(set(self.leases()), {lease["name"]})
+
+    def ended_init(self):
+        """Only the containers have leases."""
+        del self.kubelet.starts[("default", "p")]["i"]
+        self.check_ledger()
+
     def restart_bridge(self, with_signal=signal.SIGTERM, **settings):
         self.stop_bridge(with_signal)
         with self.kubelet.lock:
@@ -240,19 +257,28 @@ class Shares(SharesBed):
         self.assertEqual(self.lease_of("new")["id"], lease)
 
     def test_init_container(self):
-        """The containers after it use its ids again, while its lease is still needed."""
-        first = self.kubelet.admit("p", {"i": {SHARE: 80}})["i"]
-        ids = self.kubelet.pods[("default", "p")]["i"][SHARE]
-        self.kubelet.admit("p", {"a": {SHARE: 30}}, reusable={SHARE: ids})
-        self.kubelet.starts[("default", "p")]["i"] = first
-        second = self.kubelet.starts[("default", "p")]["a"]
-        self.kubelet.start_container("p", "i")
-        self.assertEqual(self.lease_of("p", "i")["share"], 0.8)
-        del self.kubelet.pods[("default", "p")]["i"]  # the init container has ended
+        """Kubelet does not list it, and gives its ids to the containers after it."""
+        self.kubelet.admit("p", {"a": {SHARE: 30}, "b": {SHARE: 20}}, init={"i": {SHARE: 80}})
+        self.start_init(0.8)
         self.kubelet.start_container("p", "a")
         self.assertEqual(self.lease_of("p", "a")["share"], 0.3)
-        self.kubelet.starts[("default", "p")] = {"a": second}
+        self.ended_init()
+
+    def test_init_container_of_a_pod_that_ends(self):
+        self.kubelet.admit("p", {"a": {SHARE: 30}}, init={"i": {SHARE: 80}})
+        self.start_init(0.8)
+        self.kubelet.delete("p")
         self.check_ledger()
+        self.assertEqual(self.leases(), {})
+
+    def test_smaller_init_container(self):
+        self.kubelet.admit("p", {"a": {SHARE: 60}}, init={"i": {SHARE: 10}, "j": {SHARE: 20}})
+        self.start_init(0.1)
+        self.kubelet.start_container("p", "j")
+        self.assertEqual(self.lease_of("p", "j")["share"], 0.2)
+        self.kubelet.start_container("p", "a")
+        del self.kubelet.starts[("default", "p")]["j"]
+        self.ended_init()
 
     def test_processes_keep_their_lease(self):
         """A live process keeps its lease when kubelet has forgotten its pod."""
@@ -424,6 +450,26 @@ class Both(SharesBed):
             self.kubelet.delete(pod)
         wait_until(lambda: not self.leases())
         self.assertEqual(self.leases(), {})
+
+    def test_init_container(self):
+        for share, units in ((50, 9), (5, 2), (50, 2), (10, 5)):
+            with self.subTest(share=share, units=units):
+                self.kubelet.admit("p", {"a": {SHARE: 10, MEMORY: 5}},
+                                   init={"i": {SHARE: share, MEMORY: units}})
+                self.start_init(share / 100, memory_bytes=units * (64 << 20))
+                self.kubelet.start_container("p", "a")
+                lease = self.lease_of("p", "a")
+                self.assertEqual((lease["share"], lease["memory_bytes"]), (.1, 5 * (64 << 20)))
+                self.ended_init()
+                self.kubelet.delete("p")
+                self.check_ledger()
+
+    def test_init_container_with_one_alone(self):
+        self.kubelet.admit("p", {"a": {SHARE: 10, MEMORY: 5}}, order=1,
+                           init={"i": {SHARE: 20}})
+        with self.assertRaises(Refused) as caught:
+            self.kubelet.start_container("p", "i")
+        self.assertIn("both", str(caught.exception))
 
     def test_churn(self):
         chance = random.Random(3)

@@ -140,11 +140,38 @@ static void test_pairs(void **state)
 	assert_int_equal(both.memory_bytes, 1 << 20);
 	clv_kube_lease_want_clear(&both);
 	share = make(&shares, "a::1");
+	assert_true(clv_kube_pair_recall(&pair, &share, false));
+	assert_int_equal(share.memory_bytes, 1 << 20);
+	assert_false(clv_kube_pair_recall(&pair, &share, true));
+	clv_kube_lease_want_clear(&share);
+	share = make(&shares, "a::1");
 	bytes = make(&memory, "b::7");
 	assert_int_equal(clv_kube_pair_take(&pair, &share, false, &both, NULL), 0);
 	assert_int_equal(clv_kube_pair_take(&pair, &bytes, true, &both, NULL), -EBUSY);
 	assert_null(clv_kube_pair_device(&pair, true));
 	clv_kube_pair_clear(&pair);
+}
+
+/* The latest pairs are remembered, and of one share the latest. */
+static void test_last_pairs(void **state)
+{
+	struct clv_kube_pair pair = {};
+	struct clv_kube_lease_want both, share, bytes;
+	char id[16];
+
+	for (unsigned i = 0; i < CLV_KUBE_PAIRS_MAX + 1; i++) {
+		snprintf(id, sizeof(id), "a::%u", i % 100);
+		share = make(&shares, i == 0 ? "a::99" : "a::1");
+		bytes = make(&memory, id);
+		assert_int_equal(
+			clv_kube_pair_take(&pair, &share, false, &both, NULL), 0);
+		assert_int_equal(clv_kube_pair_take(&pair, &bytes, true, &both, NULL), 1);
+		clv_kube_lease_want_clear(&both);
+		share = make(&shares, "a::99");
+		assert_int_equal(clv_kube_pair_recall(&pair, &share, false),
+			i < CLV_KUBE_PAIRS_MAX);
+		clv_kube_lease_want_clear(&share);
+	}
 }
 
 /* Fills texts and ids with the first n units of a and m of b. */
@@ -284,6 +311,7 @@ int main(void)
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_wrong_ids),
 		cmocka_unit_test(test_pairs),
+		cmocka_unit_test(test_last_pairs),
 		cmocka_unit_test(test_place),
 		cmocka_unit_test(test_preference),
 		cmocka_unit_test(test_no_announcer_that_cannot_end),

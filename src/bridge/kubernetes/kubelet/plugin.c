@@ -334,15 +334,26 @@ static void allocate(
 	v1beta1__allocate_request__free_unpacked(request, NULL);
 }
 
-/* The lease for the container's share and memory is known, or cannot be. */
+/* The lease for the container's share and memory is known, or cannot be.  The lease of an
+ * init container, which kubelet does not list, is created by the call for its share. */
 static void on_container(
 	struct clv_kube_lease_want *want, const struct clv_error *err, void *userdata)
 {
 	struct hold *hold = userdata;
+	struct clv_kube_plugin *plugin = hold->plugin;
+	bool is_memory = plugin->resource.kind == CLV_KUBE_OF_MEMORY;
 
 	if (!hold->call) {
 		clv_kube_lease_want_clear(&hold->want);
 		free(hold);
+		return;
+	}
+	if (err && err->code == -ENOENT &&
+		clv_kube_pair_recall(plugin->kube->pair, &hold->want, is_memory)) {
+		if (is_memory)
+			finish_hold(hold);
+		else
+			submit_hold(hold);
 		return;
 	}
 	if (err) {
@@ -376,7 +387,7 @@ static void pre_start(
 			submit_hold(hold);
 		else
 			clv_kube_pods_find(plugin->kube->pods, plugin->resource.name,
-				request->devices_ids[0], on_container, hold);
+				hold->want.lease, on_container, hold);
 	}
 	if (request)
 		v1beta1__pre_start_container_request__free_unpacked(request, NULL);

@@ -35,7 +35,7 @@ struct question {
 	clv_kube_on_container on_container; /* NULL: compare with the ledger */
 	void *userdata;
 	char resource[CLV_KUBE_NAME_MAX];
-	char id[CLV_KUBE_KEY_MAX + 16];
+	char lease[CLV_KUBE_LEASE_MAX];
 };
 
 struct clv_kube_pods {
@@ -294,42 +294,40 @@ static void begin_compare(struct clv_kube_pods *pods, const List *list, uint64_t
 
 /* --- Search --- */
 
-static bool has_id(const Container *container, const char *resource, const char *id)
+/* Whether the container's ids of the resource make the lease of that name. */
+static bool has_lease(
+	const struct clv_kube *kube, const Container *container, const struct question *question)
 {
-	for (size_t i = 0; i < container->n_devices; i++) {
-		const Podresources__V1__ContainerDevices *devices = container->devices[i];
+	struct clv_kube_lease_want want = {};
+	bool has = false;
 
-		if (strcmp(devices->resource_name, resource) != 0)
+	for (size_t i = 0; i < kube->n_plugins && !has; i++) {
+		if (strcmp(kube->resources[i]->name, question->resource) != 0 ||
+			want_of(container, kube->resources[i], &want, NULL) <= 0)
 			continue;
-		for (size_t j = 0; j < devices->n_device_ids; j++) {
-			if (strcmp(devices->device_ids[j], id) == 0)
-				return true;
-		}
+		has = strcmp(want.lease, question->lease) == 0;
+		clv_kube_lease_want_clear(&want);
 	}
-	return false;
+	return has;
 }
 
-/* Several containers may have the id: an init container and the containers behind it. The
- * first one that has both share and memory is used. */
 static int find_lease(const struct clv_kube *kube, const List *list,
 	const struct question *question, struct clv_kube_lease_want *ret,
 	struct clv_error *err)
 {
-	int r = clv_error_set(err, -ENOENT, "kubelet knows no container with %s of %s",
-		question->id, question->resource);
-
 	for (size_t i = 0; i < list->n_pod_resources; i++) {
 		const Podresources__V1__PodResources *pod = list->pod_resources[i];
 
 		for (size_t j = 0; j < pod->n_containers; j++) {
-			if (!has_id(pod->containers[j], question->resource, question->id))
-				continue;
-			r = pair_of(kube, pod->containers[j], ret, err);
-			if (r > 0)
-				return 0;
+			if (has_lease(kube, pod->containers[j], question))
+				return pair_of(kube, pod->containers[j], ret, err);
 		}
 	}
-	return r < 0 ? r : -ENOENT;
+	return clv_error_set(err, -ENOENT,
+		"kubelet lists no container with these ids of %s, and cleave-kubelet, "
+		"since its start, has allocated no share and memory together with them: "
+		"an init container must ask for both; delete the pod to start it again",
+		question->resource);
 }
 
 static void answer_question(
@@ -412,8 +410,8 @@ static struct question *ask(struct clv_kube_pods *pods, struct clv_error *err)
 	return NULL;
 }
 
-void clv_kube_pods_find(struct clv_kube_pods *pods, const char *resource, const char *id,
-	clv_kube_on_container on_container, void *userdata)
+void clv_kube_pods_find(struct clv_kube_pods *pods, const char *resource,
+	const char *lease, clv_kube_on_container on_container, void *userdata)
 {
 	struct clv_error err = {};
 	struct question *question = ask(pods, &err);
@@ -426,7 +424,7 @@ void clv_kube_pods_find(struct clv_kube_pods *pods, const char *resource, const 
 	question->on_container = on_container;
 	question->userdata = userdata;
 	snprintf(question->resource, sizeof(question->resource), "%s", resource);
-	snprintf(question->id, sizeof(question->id), "%s", id);
+	snprintf(question->lease, sizeof(question->lease), "%s", lease);
 }
 
 static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)

@@ -19,10 +19,11 @@ struct clv_kube_pods *clv_kube_pods_free(struct clv_kube_pods *pods);
 /* Compares with the ledger now instead of at the end of the interval. */
 void clv_kube_pods_reconcile_now(struct clv_kube_pods *pods);
 
-/* Finds the container that has this id of the resource, and calls on_container with the
- * lease for its share and memory, which the callback may take, or with err (else NULL).
- * The callback may run before the function returns. */
+/* Finds the container whose ids of the resource make the lease of that name, and calls
+ * on_container with the lease for its share and memory, which the callback may take, or
+ * with err (else NULL).  -ENOENT: kubelet lists no such container, as for each init
+ * container.  The callback may run before the function returns. */
 typedef void (*clv_kube_on_container)(
 	struct clv_kube_lease_want *want, const struct clv_error *err, void *userdata);
-void clv_kube_pods_find(struct clv_kube_pods *pods, const char *resource, const char *id,
-	clv_kube_on_container on_container, void *userdata);
+void clv_kube_pods_find(struct clv_kube_pods *pods, const char *resource,
+	const char *lease, clv_kube_on_container on_container, void *userdata);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A lease is released when kubelet has allocated its ids to another container, or has not
- * listed it for the grace period.  The agent refuses to release a lease with living
+/* A lease is released when kubelet has allocated its ids to another container or started
+ * one that has them, or has not listed them for the grace period.  The agent refuses to release a lease with living
  * processes; the release is retried then. */
 #include "bridge/kubernetes/lease/lease-sync.h"
 
@@ -409,16 +409,16 @@ static int keep(struct clv_kube_lease_sync *sync, const json_t *leases,
 	return r < 0 ? r : record(sync, want, asked_ns, err);
 }
 
-/* Whether kubelet has allocated units of the lease to another container since asked_ns,
- * so that its list is outdated there. */
-static bool is_outdated(const struct clv_kube_lease_sync *sync,
-	const struct clv_kube_lease_want *want, uint64_t asked_ns)
+/* Whether units of the lease belong to another container, which was allocated or started
+ * later: the list is older than that, or the container is an init container, which
+ * kubelet does not list, and the want is of a container behind it. */
+static bool is_outdated(
+	const struct clv_kube_lease_sync *sync, const struct clv_kube_lease_want *want)
 {
 	for (size_t i = 0; i < sync->n; i++) {
 		const struct entry *entry = &sync->entries[i];
 
-		if (entry->held_ns >= asked_ns &&
-			strcmp(entry->want.lease, want->lease) != 0 &&
+		if (strcmp(entry->want.lease, want->lease) != 0 &&
 			clv_kube_lease_want_overlaps(&entry->want, want))
 			return true;
 	}
@@ -443,7 +443,7 @@ static int reconcile_wants(struct clv_kube_lease_sync *sync, const json_t *lease
 			continue;
 		if (is_first)
 			r = keep(sync, leases, want, asked_ns, &why);
-		else if (!is_outdated(sync, want, asked_ns))
+		else if (!is_outdated(sync, want))
 			r = clv_kube_lease_sync_hold(sync, want, false, &why);
 		if (r >= 0)
 			continue;
@@ -455,13 +455,21 @@ static int reconcile_wants(struct clv_kube_lease_sync *sync, const json_t *lease
 	return n_failed;
 }
 
-/* Whether no container has had the lease for the grace period. */
-static bool is_stale(
-	struct clv_kube_lease_sync *sync, const char *lease, uint64_t asked_ns)
+/* Whether no container has had the lease for the grace period.  Kubelet does not list init
+ * containers, but gives their units to the containers behind them: as long as it lists one
+ * of these, the lease is needed until such a container is started. */
+static bool is_stale(struct clv_kube_lease_sync *sync, const char *lease,
+	const struct clv_kube_lease_want *wants, size_t n_wants, uint64_t asked_ns)
 {
-	const struct entry *entry = find(sync, lease);
+	struct entry *entry = find(sync, lease);
 	uint64_t held_ns = entry ? entry->held_ns : sync->began_ns;
 
+	for (size_t i = 0; i < n_wants && entry; i++) {
+		if (!clv_kube_lease_want_overlaps(&entry->want, &wants[i]))
+			continue;
+		entry->held_ns = held_ns > asked_ns ? held_ns : asked_ns;
+		return false;
+	}
 	return asked_ns > held_ns + sync->settings.grace_ms * CLV_NS_PER_MS;
 }
 
@@ -485,7 +493,7 @@ static int release_stale(struct clv_kube_lease_sync *sync, const json_t *leases,
 
 		if (!is_ours(lease, name) || find_want(wants, n_wants, name))
 			continue;
-		if (!is_stale(sync, name, asked_ns) ||
+		if (!is_stale(sync, name, wants, n_wants, asked_ns) ||
 			clv_kube_lease_sync_release(sync, name, err) < 0)
 			n_left++;
 		else

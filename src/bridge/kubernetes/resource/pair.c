@@ -2,11 +2,35 @@
 /* Pairs the calls for a share and for memory of one container. */
 #include "bridge/kubernetes/resource/pair.h"
 
+static void remember(struct clv_kube_pair *pair, const struct clv_kube_paired *one)
+{
+	pair->last[pair->n++ % CLV_KUBE_PAIRS_MAX] = *one;
+}
+
+bool clv_kube_pair_recall(const struct clv_kube_pair *pair,
+	struct clv_kube_lease_want *want, bool is_memory)
+{
+	size_t n = pair->n < CLV_KUBE_PAIRS_MAX ? pair->n : CLV_KUBE_PAIRS_MAX;
+
+	for (size_t i = 1; i <= n; i++) {
+		const struct clv_kube_paired *one =
+			&pair->last[(pair->n - i) % CLV_KUBE_PAIRS_MAX];
+
+		if (want->number != (is_memory ? one->memory : one->share))
+			continue;
+		if (!is_memory)
+			want->memory_bytes = one->memory_bytes;
+		return true;
+	}
+	return false;
+}
+
 int clv_kube_pair_take(struct clv_kube_pair *pair, struct clv_kube_lease_want *want,
 	bool is_memory, struct clv_kube_lease_want *ret, struct clv_error *err)
 {
 	struct clv_kube_lease_want *share = is_memory ? &pair->first : want;
 	struct clv_kube_lease_want *memory = is_memory ? want : &pair->first;
+	struct clv_kube_paired both;
 	int r;
 
 	/* After two calls of the same kind, the first one's container has no other. */
@@ -18,8 +42,11 @@ int clv_kube_pair_take(struct clv_kube_pair *pair, struct clv_kube_lease_want *w
 		*want = (struct clv_kube_lease_want){};
 		return 0;
 	}
+	both = (struct clv_kube_paired){
+		share->number, memory->number, memory->memory_bytes};
 	r = clv_kube_lease_want_join(share, memory, err);
 	if (r >= 0) {
+		remember(pair, &both);
 		*ret = *share;
 		*share = (struct clv_kube_lease_want){};
 	}

@@ -8,13 +8,23 @@
 
 struct clv_error;
 
+#define CLV_KUBE_PAIRS_MAX 1024u
+
+/* The leases of a share and of memory that are one, by the hashes in their names. */
+struct clv_kube_paired {
+	uint64_t share, memory, memory_bytes;
+};
+
 /* Pairs kubelet's two Allocate calls for a container with a share and memory, which have
  * only ids and not the container.  Kubelet admits one container after the other, so the
  * two calls are consecutive: the first is kept here until the second comes.
- * PreStartContainer verifies the pairing with kubelet's pod-resources API.  Pure. */
+ * PreStartContainer verifies the pairing with kubelet's pod-resources API, which does not
+ * have init containers: for these the last pairs are remembered.  Pure. */
 struct clv_kube_pair {
 	struct clv_kube_lease_want first;
 	bool has_first, is_memory; /* of the first */
+	struct clv_kube_paired last[CLV_KUBE_PAIRS_MAX];
+	size_t n; /* pairs so far; the latest is last[(n - 1) % CLV_KUBE_PAIRS_MAX] */
 };
 
 /* Returns 1 if want completes a pair: *ret is the lease of both, to be cleared by the
@@ -22,6 +32,11 @@ struct clv_kube_pair {
  * devices. Ownership of want is taken in all cases. */
 int clv_kube_pair_take(struct clv_kube_pair *pair, struct clv_kube_lease_want *want,
 	bool is_memory, struct clv_kube_lease_want *ret, struct clv_error *err);
+
+/* Whether the lease, of ids of a share or of memory alone, was paired; a share gets the
+ * memory of its latest pair. */
+bool clv_kube_pair_recall(const struct clv_kube_pair *pair,
+	struct clv_kube_lease_want *want, bool is_memory);
 
 /* The device of the first call, which the second one should prefer, or NULL.  Borrowed.
  */
