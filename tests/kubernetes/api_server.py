@@ -68,8 +68,30 @@ def consumed(capacity, wanted):
     return wanted
 
 
+# What the server drops silently where a feature gate is off (registry/resource/resourceslice,
+# strategy.go, dropDisabledFields): of the slice and of its devices.
+GATED = {"DRAPartitionableDevices": ({"sharedCounters"}, {"consumesCounters"}),
+         "DRAConsumableCapacity": (set(), {"allowMultipleAllocations"}),
+         "DRADeviceTaints": (set(), {"taints"})}
+
+
+def drop_disabled(slice_, gates):
+    for gate, (of_slice, of_device) in GATED.items():
+        if gate in gates:
+            continue
+        for key in of_slice:
+            slice_["spec"].pop(key, None)
+        for device in slice_["spec"].get("devices", []):
+            for key in of_device:
+                device.pop(key, None)
+            if gate == "DRAConsumableCapacity":
+                for capacity in device.get("capacity", {}).values():
+                    capacity.pop("requestPolicy", None)
+
+
 class ApiServer:
-    def __init__(self, folder=None, minor="34"):
+    def __init__(self, folder=None, minor="34", gates=frozenset(GATED)):
+        self.gates = set(gates)
         self.slices, self.claims, self.minor = {}, {}, minor
         self.bound = {}  # pods to nodes
         self.nodes = {}
@@ -258,6 +280,7 @@ class Handler(BaseHTTPRequestHandler):
             else:
                 self.refuse(404, "no such slice")
             return
+        drop_disabled(body, api.gates)
         why = check_slice(body, int(api.minor.rstrip("+")) >= 35)
         old = api.slices.get(body["metadata"]["name"])
         if why:
@@ -267,6 +290,8 @@ class Handler(BaseHTTPRequestHandler):
         elif method == "PUT" and (not old or old["metadata"]["resourceVersion"] !=
                                   body["metadata"].get("resourceVersion")):
             self.refuse(409, "it has changed")
+        elif "All" in query.get("dryRun", ()):
+            self.answer(200, body)
         else:
             api.version += 1
             body["metadata"]["resourceVersion"] = str(api.version)

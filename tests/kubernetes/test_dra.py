@@ -13,7 +13,7 @@ import unittest
 
 import bed
 import grpc
-from api_server import ApiServer, amount
+from api_server import GATED, ApiServer, amount
 from bed import Bed, wait_until
 from kubelet import MODULES
 
@@ -33,11 +33,13 @@ devices:
 class DraBed(Bed):
     minor = "34"
     with_tls = False
+    gates = GATED
 
     def setUp(self):
         super().setUp()
         self.kubelet.start()
-        self.api = ApiServer(self.folder if self.with_tls else None, self.minor)
+        self.api = ApiServer(self.folder if self.with_tls else None, self.minor,
+                             self.gates)
         self.addCleanup(self.api.close)
         self.config = os.path.join(self.folder, "kubeconfig")
         self.api.kubeconfig(self.config, self.with_tls)
@@ -422,6 +424,32 @@ class Apart(DraBed):
     def test_slices(self):
         self.assertEqual(len(self.api.slices), 3)
         self.assertEqual(set(self.api.counters()), {"gpu0", "gpu1"})
+
+
+class Gates(DraBed):
+    """Without DRAPartitionableDevices the server drops counters: what they exclude is not offered."""
+    sim = MIG
+    gates = ()
+
+    def test_existing_partitions_only(self):
+        self.assertEqual(set(self.api.devices()), {"gpu0-1g-10gb-6", "gpu1-1g-10gb-6"})
+        # What the API server would drop has never been stored.
+        self.assertEqual(self.api.version, len(self.api.slices))
+        claim = self.api.claim("c", ("gpu0-1g-10gb-6", None))
+        self.prepared(claim)
+        self.unprepare(claim)
+        self.assertEqual(len(self.partitions()), 2)
+
+    def test_gate_that_is_on_now(self):
+        self.stop_bridge()
+        self.api.gates = set(GATED)
+        self.start_driver()
+        self.assertTrue(wait_until(lambda: "gpu0-7g-80gb-0" in self.api.devices()), self.log())
+        self.assertEqual(set(self.api.counters()), {"gpu0", "gpu1"})
+
+
+class GatesApart(Gates):
+    minor = "35"
 
 
 class Xcp(DraBed):

@@ -187,7 +187,9 @@ static json_t *make_slice(const struct publication *p, size_t i, const json_t *o
 	return slice;
 }
 
-static int write_slice(const struct publication *p, size_t i, struct clv_error *err)
+/* ret: NULL, or the slice as the API server would store it; then it is not stored. */
+static int write_slice(
+	const struct publication *p, size_t i, json_t **ret, struct clv_error *err)
 {
 	char name[PATH_MAX_BYTES], path[PATH_MAX_BYTES], ending[PATH_MAX_BYTES];
 	const json_t *old;
@@ -196,13 +198,45 @@ static int write_slice(const struct publication *p, size_t i, struct clv_error *
 
 	make_name(p, i, name);
 	old = find(p, name);
-	snprintf(ending, sizeof(ending), "/%.900s", name);
-	make_path(p, old ? ending : "", path);
+	snprintf(ending, sizeof(ending), "%s%.900s%s", old ? "/" : "", old ? name : "",
+		ret ? "?dryRun=All" : "");
+	make_path(p, ending, path);
 	slice = make_slice(p, i, old);
 	r = clv_kube_cluster_request(
-		p->cluster, old ? "PUT" : "POST", path, slice, NULL, err);
+		p->cluster, old ? "PUT" : "POST", path, slice, ret, err);
 	json_decref(slice);
 	return r;
+}
+
+static bool has_counters(const json_t *spec)
+{
+	const json_t *device = json_array_get(json_object_get(spec, "devices"), 0);
+
+	return json_object_get(device, "consumesCounters") != NULL;
+}
+
+/* Without the feature gate DRAPartitionableDevices (alpha until 1.35) the API server
+ * drops counters silently, and the scheduler would allocate places that exclude each
+ * other. */
+static int check_counters(const struct publication *p, struct clv_error *err)
+{
+	json_t *answer = NULL;
+	size_t i = 0, n = json_array_size(p->specs);
+	bool are_kept;
+	int r;
+
+	while (i < n && !has_counters(json_array_get(p->specs, i)))
+		i++;
+	if (i == n)
+		return 0;
+	r = write_slice(p, i, &answer, err);
+	if (r < 0)
+		return r;
+	are_kept = has_counters(json_object_get(answer, "spec"));
+	json_decref(answer);
+	return are_kept ? 0
+			: clv_error_set(err, -EOPNOTSUPP,
+				  "the API server drops the counters of devices");
 }
 
 static bool is_wanted(const struct publication *p, const char *name)
@@ -258,8 +292,10 @@ int clv_kube_publish(struct clv_kube_cluster *cluster,
 	}
 	p.generation++;
 	r = find_owner(&p, err);
+	if (r >= 0)
+		r = check_counters(&p, err);
 	for (i = 0; i < json_array_size(specs) && r >= 0; i++)
-		r = write_slice(&p, i, err);
+		r = write_slice(&p, i, NULL, err);
 	if (r >= 0)
 		r = remove_others(&p, err);
 	json_decref(p.owners);

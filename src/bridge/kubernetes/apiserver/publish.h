@@ -9,7 +9,8 @@ struct json_t;
 
 /* Replaces the ResourceSlices of this node and driver by slices with these specs, all of
  * one generation, unless they are equal.  Returns 1 if slices were written, 0 if they
- * were equal. */
+ * were equal, -EOPNOTSUPP if the API server would drop their counters: then nothing is
+ * written. */
 int clv_kube_publish(struct clv_kube_cluster *cluster,
 	const struct clv_kube_settings *settings, const struct json_t *specs,
 	struct clv_error *err);

@@ -295,8 +295,8 @@ static void begin_compare(struct clv_kube_pods *pods, const List *list, uint64_t
 /* --- Search --- */
 
 /* Whether the container's ids of the resource make the lease of that name. */
-static bool has_lease(
-	const struct clv_kube *kube, const Container *container, const struct question *question)
+static bool has_lease(const struct clv_kube *kube, const Container *container,
+	const struct question *question)
 {
 	struct clv_kube_lease_want want = {};
 	bool has = false;

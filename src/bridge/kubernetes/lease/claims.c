@@ -37,7 +37,8 @@ struct clv_kube_claims {
 	struct clv_kube_settings settings;
 	struct clv_kube_cluster *cluster;
 	struct clv_kube_places places;
-	bool is_apart, knows_server;
+	enum clv_kube_counters counters; /* of the API server */
+	bool knows_server;
 	uint64_t swept_ns; /* 0: never */
 };
 
@@ -97,7 +98,7 @@ static int find_all(struct clv_kube_claims *claims, const json_t *node,
 	for (size_t i = 0; i < well.n; i++)
 		well.items[i].is_healthy = true;
 	r = clv_kube_slices_make(
-		node, &well, &claims->settings, claims->is_apart, ret, &specs, err);
+		node, &well, &claims->settings, claims->counters, ret, &specs, err);
 	json_decref(specs);
 	clv_kube_inventory_clear(&well);
 	return r;
@@ -119,7 +120,7 @@ static int describe(struct clv_kube_claims *claims, struct clv_kube_lease_sync *
 	r = clv_client_node(client, &node, &failure);
 	if (r < 0)
 		return clv_error_set(err, r, "%s", failure.msg);
-	r = clv_kube_slices_make(node, inventory, &claims->settings, claims->is_apart,
+	r = clv_kube_slices_make(node, inventory, &claims->settings, claims->counters,
 		&places, ret_specs, err);
 	if (r >= 0 && ret_all)
 		find_all(claims, node, inventory, ret_all, err);
@@ -302,8 +303,8 @@ static int prepare_result(struct clv_kube_claims *claims,
 	prepared = CLV_APPEND(claim->prepared, claim->n);
 	if (!prepared)
 		return clv_error_errno(err, ENOMEM, "cannot record a device");
-	/* "a/b" is the alternative b of the request a.  Containers refer to a, and kubelet
-	 * compares the whole name. */
+	/* "a/b" is the alternative b of the request a.  Containers refer to a, and
+	 * kubelet compares the whole name. */
 	snprintf(prepared->request, sizeof(prepared->request), "%.*s",
 		(int)strcspn(request, "/"), request);
 	snprintf(prepared->pool, sizeof(prepared->pool), "%s", text_of(result, "pool"));
@@ -614,28 +615,55 @@ static void sweep(struct clv_kube_claims *claims, struct clv_kube_lease_sync *sy
 
 /* --- Slices --- */
 
-int clv_kube_claims_publish(struct clv_kube_claims *claims,
-	struct clv_kube_lease_sync *sync, const struct clv_kube_inventory *inventory,
-	struct clv_kube_places *ret_all, struct clv_error *err)
+static int find_server(struct clv_kube_claims *claims, struct clv_error *err)
 {
-	struct clv_client *client;
-	json_t *specs = NULL;
-	int r = clv_kube_lease_sync_client(sync, &client, err);
+	bool is_apart = false;
+	int r = clv_kube_publish_separates_counters(claims->cluster, &is_apart, err);
 
 	if (r < 0)
 		return r;
-	sweep(claims, sync, client);
-	if (!claims->knows_server) {
-		r = clv_kube_publish_separates_counters(
-			claims->cluster, &claims->is_apart, err);
-		claims->knows_server = r >= 0;
-	}
-	if (r >= 0)
-		r = describe(claims, sync, inventory, ret_all, &specs, err);
+	claims->counters = is_apart ? CLV_KUBE_COUNTERS_APART : CLV_KUBE_COUNTERS_BESIDE;
+	claims->knows_server = true;
+	return 0;
+}
+
+static int describe_and_publish(struct clv_kube_claims *claims,
+	struct clv_kube_lease_sync *sync, const struct clv_kube_inventory *inventory,
+	struct clv_kube_places *ret_all, struct clv_error *err)
+{
+	json_t *specs = NULL;
+	int r = describe(claims, sync, inventory, ret_all, &specs, err);
+
 	if (r >= 0)
 		r = clv_kube_publish(claims->cluster, &claims->settings, specs, err);
 	if (r > 0)
 		clv_log_info("published %zu slices", json_array_size(specs));
 	json_decref(specs);
+	return r;
+}
+
+int clv_kube_claims_publish(struct clv_kube_claims *claims,
+	struct clv_kube_lease_sync *sync, const struct clv_kube_inventory *inventory,
+	struct clv_kube_places *ret_all, struct clv_error *err)
+{
+	struct clv_client *client;
+	int r = clv_kube_lease_sync_client(sync, &client, err);
+
+	if (r < 0)
+		return r;
+	sweep(claims, sync, client);
+	if (!claims->knows_server)
+		r = find_server(claims, err);
+	if (r >= 0)
+		r = describe_and_publish(claims, sync, inventory, ret_all, err);
+	if (r == -EOPNOTSUPP) {
+		clv_log_warning(0,
+			"%s: only partitions that exist can be claimed; enable "
+			"DRAPartitionableDevices and restart cleave-kubelet",
+			err->msg);
+		claims->counters = CLV_KUBE_COUNTERS_NONE;
+		clv_kube_places_clear(ret_all);
+		r = describe_and_publish(claims, sync, inventory, ret_all, err);
+	}
 	return r < 0 ? r : 0;
 }

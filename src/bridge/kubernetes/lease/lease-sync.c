@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A lease is released when kubelet has allocated its ids to another container or started
- * one that has them, or has not listed them for the grace period.  The agent refuses to release a lease with living
- * processes; the release is retried then. */
+ * one that has them, or has not listed them for the grace period.  The agent refuses to
+ * release a lease with living processes; the release is retried then. */
 #include "bridge/kubernetes/lease/lease-sync.h"
 
 #include "base/array.h"
@@ -455,9 +455,9 @@ static int reconcile_wants(struct clv_kube_lease_sync *sync, const json_t *lease
 	return n_failed;
 }
 
-/* Whether no container has had the lease for the grace period.  Kubelet does not list init
- * containers, but gives their units to the containers behind them: as long as it lists one
- * of these, the lease is needed until such a container is started. */
+/* Whether no container has had the lease for the grace period.  Kubelet does not list
+ * init containers, but gives their units to the containers behind them: as long as it
+ * lists one of these, the lease is needed until such a container is started. */
 static bool is_stale(struct clv_kube_lease_sync *sync, const char *lease,
 	const struct clv_kube_lease_want *wants, size_t n_wants, uint64_t asked_ns)
 {

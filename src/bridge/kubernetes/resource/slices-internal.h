@@ -9,7 +9,7 @@
 struct clv_kube_maker {
 	const struct clv_kube_inventory *inventory;
 	const struct clv_kube_settings *settings;
-	bool is_apart;
+	enum clv_kube_counters counters;
 	struct clv_kube_places places;
 	struct json_t *specs, /* complete slices */
 		*sets;        /* sets of counters for the next separate slice */

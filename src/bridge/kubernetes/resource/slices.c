@@ -3,8 +3,8 @@
  * instance can consume, and one for all compute slices.  Each possible placement of an
  * instance is a device that consumes its counters.  So the scheduler knows what the
  * hardware allows, and instances are created only when they are claimed.  Where claims
- * may change AMD's modes, slices-modes.c does the same for them; else the existing
- * partitions are published. */
+ * may change AMD's modes, slices-modes.c does the same for them; else, and where the API
+ * server drops counters, the existing partitions are published. */
 #include "bridge/kubernetes/resource/slices.h"
 
 #include "base/array.h"
@@ -150,7 +150,7 @@ void clv_kube_slice_end(struct clv_kube_maker *maker, const json_t *device,
 
 	name_set(device, name);
 	set = json_pack("{s:s,s:o}", "name", name, "counters", counters);
-	if (maker->is_apart)
+	if (maker->counters == CLV_KUBE_COUNTERS_APART)
 		add_set(maker, set);
 	else
 		json_object_set_new(spec, "sharedCounters", json_pack("[o]", set));
@@ -358,13 +358,16 @@ static bool is_healthy(const struct clv_kube_maker *maker, const char *name)
 static int add_device(struct clv_kube_maker *maker, const json_t *device)
 {
 	const json_t *mig = json_object_get(device, "mig");
+	bool has_counters = maker->counters != CLV_KUBE_COUNTERS_NONE;
 
 	if (!is_healthy(maker, text_of(device, "name")))
 		return 0;
 	if (json_is_true(json_object_get(mig, "on")) &&
 		json_is_object(json_object_get(mig, "model")))
-		return add_mig(maker, device);
-	if (maker->settings->has_modes && clv_kube_slices_has_modes(device))
+		return has_counters ? add_mig(maker, device)
+				    : add_partitions(maker, device);
+	if (has_counters && maker->settings->has_modes &&
+		clv_kube_slices_has_modes(device))
 		return clv_kube_slices_add_modes(maker, device);
 	if (json_array_size(json_object_get(device, "partitions")) > 0)
 		return add_partitions(maker, device);
@@ -373,12 +376,12 @@ static int add_device(struct clv_kube_maker *maker, const json_t *device)
 
 int clv_kube_slices_make(const struct json_t *node,
 	const struct clv_kube_inventory *inventory,
-	const struct clv_kube_settings *settings, bool is_apart,
+	const struct clv_kube_settings *settings, enum clv_kube_counters counters,
 	struct clv_kube_places *ret_places, struct json_t **ret_specs,
 	struct clv_error *err)
 {
 	struct clv_kube_maker maker = {
-		inventory, settings, is_apart, {}, json_array(), NULL, json_array()};
+		inventory, settings, counters, {}, json_array(), NULL, json_array()};
 	const json_t *devices = json_object_get(node, "devices"), *device;
 	size_t i;
 	int r = 0;

@@ -18,6 +18,13 @@ struct json_t;
 #define CLV_KUBE_SLICE_DEVICES_MAX 64u /* Kubernetes' limit for devices with counters */
 #define CLV_KUBE_SLICE_SETS_MAX 8u     /* Kubernetes' limit for sets of counters */
 
+/* Where the API server keeps the counters by which devices exclude each other. */
+enum clv_kube_counters {
+	CLV_KUBE_COUNTERS_BESIDE, /* in the slices of the devices */
+	CLV_KUBE_COUNTERS_APART,  /* in slices of their own: Kubernetes 1.35 and later */
+	CLV_KUBE_COUNTERS_NONE,   /* it drops them: only partitions that exist */
+};
+
 /* The place on the node that a device of a slice stands for. */
 struct clv_kube_place {
 	char name[CLV_KUBE_DRA_NAME_MAX]; /* of the slice's device */
@@ -38,11 +45,10 @@ struct clv_kube_places {
 
 /* Makes the places and slices of the node (an object of the agent's API); devices that
  * the inventory has as unhealthy are left out.  The caller owns *ret_places and
- * *ret_specs, a list of slices' specs without driver, pool and node.  is_apart: counters
- * are in separate slices, as Kubernetes requires since 1.35.  -ENOMEM. */
+ * *ret_specs, a list of slices' specs without driver, pool and node.  -ENOMEM. */
 int clv_kube_slices_make(const struct json_t *node,
 	const struct clv_kube_inventory *inventory,
-	const struct clv_kube_settings *settings, bool is_apart,
+	const struct clv_kube_settings *settings, enum clv_kube_counters counters,
 	struct clv_kube_places *ret_places, struct json_t **ret_specs,
 	struct clv_error *err);
 void clv_kube_places_clear(struct clv_kube_places *places);
