@@ -65,14 +65,27 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* A pod that does not start loses its place after a while. */
+/* While the node announces nothing, it may run the pod: only after a long time has the
+ * pod failed. */
+static void test_held_while_nothing_is_announced(void **state)
+{
+	assert_false(fits(*state, "two", 1000, 1, AT_THE_END));
+	assert_false(fits(*state, "two", 1000, 7, CLV_PLACES_UNHEARD_NS - 1));
+	assert_int_equal(
+		clv_places_hold(*state, "two", "n1", CLV_PLACES_UNHEARD_NS - 1, NULL),
+		-ENOSPC);
+	assert_true(fits(*state, "two", 1000, 7, CLV_PLACES_UNHEARD_NS));
+	assert_int_equal(
+		clv_places_hold(*state, "two", "n1", CLV_PLACES_UNHEARD_NS, NULL), 0);
+}
+
+/* A pod that does not start loses its place some time after the node has announced
+ * something else. */
 static void test_held_for_so_long(void **state)
 {
-	assert_false(fits(*state, "two", 1000, 1, AT_THE_END - 1));
-	assert_int_equal(
-		clv_places_hold(*state, "two", "n1", AT_THE_END - 1, NULL), -ENOSPC);
-	assert_true(fits(*state, "two", 1000, 1, AT_THE_END));
-	assert_int_equal(clv_places_hold(*state, "two", "n1", AT_THE_END, NULL), 0);
+	assert_false(fits(*state, "two", 900, 2, AT_THE_END));
+	assert_false(fits(*state, "two", 1000, 3, 2 * AT_THE_END - 1));
+	assert_true(fits(*state, "two", 1000, 3, 2 * AT_THE_END));
 }
 
 /* A pod that the node reports is not counted again. */
@@ -86,8 +99,8 @@ static void test_until_the_node_knows(void **state)
 static void test_older_answer(void **state)
 {
 	assert_false(fits(*state, "two", 500, 5, 1));
-	assert_false(fits(*state, "two", 1000, 4, AT_THE_END));
-	assert_true(fits(*state, "two", 1000, 6, AT_THE_END));
+	assert_false(fits(*state, "two", 1000, 4, AT_THE_END + 1));
+	assert_true(fits(*state, "two", 1000, 6, AT_THE_END + 1));
 }
 
 static void test_release(void **state)
@@ -101,6 +114,8 @@ static void test_release(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			test_held_while_nothing_is_announced, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_held_for_so_long, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			test_until_the_node_knows, set_up, tear_down),

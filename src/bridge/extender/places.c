@@ -5,6 +5,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/crc32.h"
 #include "base/error.h"
 #include "core/fleet/fleet.h"
 #include "core/place/singles.h"
@@ -21,7 +22,8 @@
 
 struct node {
 	char name[NAME_BYTES];
-	uint64_t version; /* resourceVersion of the newest object read; 0: none */
+	uint64_t version;  /* resourceVersion of the newest object read; 0: none */
+	uint32_t checksum; /* of the annotation */
 	struct clv_single devices[CLV_PLACE_DEVICES_MAX];
 	size_t n;
 };
@@ -98,21 +100,26 @@ static uint64_t version_of(const json_t *object)
 	return text ? strtoull(text, NULL, 10) : 0;
 }
 
-static void read_devices(const json_t *object, struct node *node)
+/* Returns whether the annotation has changed. */
+static bool read_devices(const json_t *object, struct node *node)
 {
 	const json_t *metadata = json_object_get(object, "metadata");
 	const char *said = json_string_value(json_object_get(
 		json_object_get(metadata, "annotations"), CLV_PLACES_ANNOTATION));
+	uint32_t checksum = said ? clv_crc32(0, said, strlen(said)) : 0;
+	bool has_changed = checksum != node->checksum;
 	json_t *devices = said ? json_loads(said, 0, NULL) : NULL;
 	const json_t *item;
 	size_t i;
 
+	node->checksum = checksum;
 	node->n = 0;
 	json_array_foreach (devices, i, item) {
 		if (node->n < CLV_PLACE_DEVICES_MAX)
 			read_device(item, &node->devices[node->n++]);
 	}
 	json_decref(devices);
+	return has_changed;
 }
 
 /* Binary search: the index of the node with this name, or where it would be inserted. */
@@ -219,6 +226,19 @@ static void drop_expired(struct clv_places *places, uint64_t now_ns)
 	}
 }
 
+/* The node announces: a pod that it does not include soon has failed. */
+static void limit_held(
+	struct clv_places *places, const struct node *node, uint64_t now_ns)
+{
+	for (size_t i = 0; i < places->n_held; i++) {
+		struct held *held = &places->held[i];
+
+		if (strcmp(held->node, node->name) == 0 &&
+			held->until_ns > now_ns + CLV_PLACES_HELD_NS)
+			held->until_ns = now_ns + CLV_PLACES_HELD_NS;
+	}
+}
+
 /* Updates the nodes of a request and returns them in its order. */
 static int read_nodes(struct clv_places *places, const json_t *nodes, uint64_t now_ns,
 	struct node **ret)
@@ -235,7 +255,8 @@ static int read_nodes(struct clv_places *places, const json_t *nodes, uint64_t n
 		if (version_of(object) < ret[i]->version)
 			continue;
 		ret[i]->version = version_of(object);
-		read_devices(object, ret[i]);
+		if (read_devices(object, ret[i]))
+			limit_held(places, ret[i], now_ns);
 		apply_held(places, ret[i]);
 	}
 	return 0;
@@ -458,7 +479,7 @@ static void hold_seats(struct clv_places *places, const char *uid, struct node *
 			.device = seats->devices[i],
 			.mib = seats->on[i].device_mib,
 			.milli = seats->on[i].milli,
-			.until_ns = now_ns + CLV_PLACES_HELD_NS,
+			.until_ns = now_ns + CLV_PLACES_UNHEARD_NS,
 			.then_free_milli = device->free_milli,
 		};
 		snprintf(held->uid, sizeof(held->uid), "%s", uid);
