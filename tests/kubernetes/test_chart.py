@@ -157,6 +157,26 @@ class Chart(unittest.TestCase):
             self.assertNotEqual(done.returncode, 0, values)
             self.assertIn(words, done.stderr)
 
+    def test_unit_of_memory(self):
+        """Without a value each node chooses it by its size."""
+        for values, line in (({}, None), ({"memoryUnit": ""}, None), ({"memoryUnit": "1G"}, "1G")):
+            (settings,) = [d for d in helm.documents(values) if d["kind"] == "ConfigMap"
+                           and "kubelet.yaml" in d["data"]]
+            self.assertEqual(yaml.safe_load(settings["data"]["kubelet.yaml"]).get("memory-unit"),
+                             line)
+
+    def test_scheduler_manages_each_resource_of_memory(self):
+        path = os.path.join(bed.ROOT, "packaging/kubernetes/scheduler.yaml")
+        with open(path, encoding="utf-8") as file:
+            names = {r["name"] for r in yaml.safe_load(file)["extenders"][0]["managedResources"]}
+        self.assertLessEqual({"cleave.dev/gpu-memory", "cleave.dev/gpu-memory-256mi",
+                              "cleave.dev/gpu-memory-1gi"}, names)
+
+    def test_oldest_cluster(self):
+        for version, will_do in (("1.20.2", True), ("1.19.0", False)):
+            done = helm.run(["template", "cleave"], f"--kube-version={version}")
+            self.assertEqual(done.returncode == 0, will_do, done.stderr)
+
     def test_nodes_with_gpus(self):
         def pod(**values):
             return next(each for each in documents(**values)

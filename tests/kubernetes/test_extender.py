@@ -122,6 +122,15 @@ class Answers(Case):
                              node("less", device(490, 80 * GIB)))
         self.assertEqual(fit, ["half"])
 
+    def test_unit_of_memory_in_the_resource_s_name(self):
+        wanted = [scheduler.container("c", {f"cleave.dev/gpu-memory{unit}": str(n)})
+                  for unit, n in (("-1gi", 10), ("-256mi", 8), ("", 1024))]
+        wanted[0]["resources"]["limits"]["cleave.dev/gpu-memory-none"] = "9"
+        for gib, will_do in ((13, True), (12.9, False)):
+            fit, _ = self.filter(scheduler.pod("a", wanted),
+                                 node("n", device(1000, int(gib * GIB))))
+            self.assertEqual(bool(fit), will_do, gib)
+
     def test_each_container_has_a_device(self):
         two = pod("a", (60, 0), (60, 0))
         fit, failed = self.filter(two, node("one", device(1000)),

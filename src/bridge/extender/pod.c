@@ -43,6 +43,52 @@ static int read_amount(const json_t *container, const char *resource, uint64_t *
 		text_of(container, "name"), resource);
 }
 
+/* The unit of the resource of memory in MiB: NAME has the one of the settings, and
+ * NAME-256mi and NAME-1gi have their own.  0: another resource. */
+static uint32_t unit_of(const char *name, const struct clv_pod_resources *resources)
+{
+	size_t n = strlen(resources->memory);
+	unsigned number = 0;
+	char suffix[4] = "";
+
+	if (strncmp(name, resources->memory, n) != 0)
+		return 0;
+	if (name[n] == '\0')
+		return resources->memory_unit_mib;
+	if (sscanf(name + n, "-%6u%3s", &number, suffix) != 2)
+		return 0;
+	return strcmp(suffix, "mi") == 0   ? number
+	       : strcmp(suffix, "gi") == 0 ? number * 1024
+					   : 0;
+}
+
+/* Sums up the resources of memory. */
+static int read_memory(const json_t *container, const struct clv_pod_resources *resources,
+	uint64_t *ret_mib, struct clv_error *err)
+{
+	json_t *limits =
+		json_object_get(json_object_get(container, "resources"), "limits");
+	const json_t *value;
+	const char *name;
+
+	*ret_mib = 0;
+	json_object_foreach (limits, name, value) {
+		uint32_t unit = unit_of(name, resources);
+		uint64_t n = 0;
+		int r = unit ? read_amount(container, name, &n, err) : 0;
+
+		if (r < 0)
+			return r;
+		if (unit && n > (UINT32_MAX - *ret_mib) / unit)
+			return clv_error_set(err, -EINVAL,
+				"container %.64s asks for more memory than any device "
+				"has",
+				text_of(container, "name"));
+		*ret_mib += n * unit;
+	}
+	return 0;
+}
+
 static int read_container(const json_t *container,
 	const struct clv_pod_resources *resources, bool ends_first, struct clv_pod *pod,
 	struct clv_error *err)
@@ -51,7 +97,7 @@ static int read_container(const json_t *container,
 	int r = read_amount(container, resources->share, &share, err);
 
 	if (r >= 0)
-		r = read_amount(container, resources->memory, &memory, err);
+		r = read_memory(container, resources, &memory, err);
 	if (r < 0 || (share == 0 && memory == 0))
 		return r;
 	if (share * MILLI_PER_UNIT > CLV_PLACE_WHOLE)
@@ -60,10 +106,6 @@ static int read_container(const json_t *container,
 			"share is a part of one device",
 			text_of(container, "name"), (unsigned long long)share,
 			resources->share);
-	if (memory > UINT32_MAX / resources->memory_unit_mib)
-		return clv_error_set(err, -EINVAL,
-			"container %.64s asks for more memory than any device has",
-			text_of(container, "name"));
 	if (pod->n_requests == CLV_POD_CONTAINERS_MAX)
 		return clv_error_set(err, -EINVAL,
 			"more than %d of its containers ask for devices",
@@ -71,7 +113,7 @@ static int read_container(const json_t *container,
 	pod->ends_first[pod->n_requests] = ends_first;
 	pod->requests[pod->n_requests++] = (struct clv_place_request){
 		.milli = (uint16_t)(share * MILLI_PER_UNIT),
-		.device_mib = (uint32_t)memory * resources->memory_unit_mib,
+		.device_mib = (uint32_t)memory,
 		.n_devices = 1,
 	};
 	return 0;

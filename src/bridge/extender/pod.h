@@ -25,9 +25,9 @@ struct clv_pod {
 
 /* The names of the resources that cleave-kubelet offers. */
 struct clv_pod_resources {
-	const char *share;        /* "cleave.dev/gpu-share": hundredths of a device */
-	const char *memory;       /* "cleave.dev/gpu-memory" */
-	uint32_t memory_unit_mib; /* the size of one unit of memory */
+	const char *share;  /* "cleave.dev/gpu-share": hundredths of a device */
+	const char *memory; /* "cleave.dev/gpu-memory"; "-256mi" or "-1gi" may follow */
+	uint32_t memory_unit_mib; /* the size of one unit of memory without that */
 };
 
 /* Reads a v1.Pod.  -EINVAL: a request is invalid. */
