@@ -256,6 +256,11 @@ class Chart(unittest.TestCase):
             (condition,) = spec["matchConditions"]
             self.assertIn(f'"system:serviceaccount:{helm.NAMESPACE}:cleave-node"',
                           condition["expression"])
+        # By an owner that does not exist the garbage collector would delete the node.
+        said = json.dumps(policies["cleave-node-annotation"])
+        for part in ("spec", "metadata.labels", "metadata.finalizers", "metadata.ownerReferences"):
+            self.assertIn(f"object.{part}", said)
+            self.assertIn(f"oldObject.{part}", said)
         older = helm.documents({"dra": DRA}, "--kube-version=1.29.0")
         self.assertFalse({each["kind"] for each in older} &
                          {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"})
