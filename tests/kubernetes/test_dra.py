@@ -112,7 +112,7 @@ class Mig(DraBed):
         self.assertEqual(self.info.name, "gpu.cleave.dev")
         self.assertEqual(list(self.info.supported_versions), [
             "v1.DRAPlugin", "v1beta1.DRAPlugin", "v1.DRAResourceHealth",
-            "v1beta1.DRAResourceHealth", "v1alpha1.DRAResourceHealth"])
+            "v1alpha1.DRAResourceHealth"])
         self.assertTrue(os.path.exists(self.info.endpoint))
 
     def test_kubelets_of_before(self):
@@ -171,7 +171,7 @@ class Mig(DraBed):
         self.fail("the stream has ended")
 
     def test_health(self):
-        for version in ("v1", "v1beta1", "v1alpha1"):
+        for version in ("v1", "v1alpha1"):
             stream = self.watch_health(version)
             rows = self.until(stream, health_pb.HEALTHY)
             self.assertTrue(wait_until(lambda: set(rows) == set(self.api.devices())))

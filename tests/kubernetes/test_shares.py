@@ -156,6 +156,18 @@ class Shares(SharesBed):
         self.kubelet.hidden = set()
         self.check_ledger()
 
+    def test_kubelet_that_seems_to_be_old(self):
+        """After a step of the wall clock, the age of kubelet's socket says nothing."""
+        self.kubelet.admit("p", {"c": {SHARE: 10}})
+        self.kubelet.hidden = {("default", "p")}
+        os.utime(os.path.join(self.kubelet.plugins, "kubelet.sock"), (1, 1))
+        self.restart_bridge(grace="5s")
+        since = bed.time.monotonic()
+        wait_until(lambda: bed.time.monotonic() > since + 6)
+        self.assertEqual(set(self.leases()), self.wanted(), self.log())
+        self.kubelet.hidden = set()
+        self.check_ledger()
+
     def test_bridge_restarts(self):
         self.kubelet.admit("p", {"c": {SHARE: 10}})
         before = self.lease_of("p")["id"]

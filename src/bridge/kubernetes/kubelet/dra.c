@@ -32,8 +32,7 @@
 
 /* In order of preference: kubelet uses the first that it knows. */
 static const char *const versions[] = {"v1.DRAPlugin", "v1beta1.DRAPlugin",
-	"v1.DRAResourceHealth", "v1beta1.DRAResourceHealth",
-	"v1alpha1.DRAResourceHealth"};
+	"v1.DRAResourceHealth", "v1alpha1.DRAResourceHealth"};
 
 struct clv_kube_dra {
 	struct clv_kube *kube;
@@ -407,7 +406,6 @@ static const struct clv_rpc_method driver_methods[] = {
 	{"/v1beta1.DRAPlugin/NodePrepareResources", prepare},
 	{"/v1beta1.DRAPlugin/NodeUnprepareResources", unprepare},
 	{"/v1.DRAResourceHealth/NodeWatchResources", watch_health},
-	{"/v1beta1.DRAResourceHealth/NodeWatchResources", watch_health},
 	{"/v1alpha1.DRAResourceHealth/NodeWatchResources", watch_health},
 };
 

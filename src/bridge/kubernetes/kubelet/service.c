@@ -25,17 +25,6 @@
 
 /* --- Restarts of kubelet --- */
 
-/* Kubelet has been running since its socket was created. */
-static void set_kubelet_since(struct clv_kube *kube, const struct stat *file)
-{
-	uint64_t made_ns = (uint64_t)file->st_mtim.tv_sec * CLV_NS_PER_S +
-			   (uint64_t)file->st_mtim.tv_nsec;
-	uint64_t real_ns = clv_clock_real_ns(), now_ns = clv_clock_ns();
-	uint64_t age_ns = made_ns < real_ns ? real_ns - made_ns : 0;
-
-	kube->kubelet_since_ns = age_ns < now_ns ? now_ns - age_ns : 0;
-}
-
 static void check_kubelet(struct clv_kube *kube)
 {
 	char path[CLV_KUBE_SOCKET_MAX];
@@ -46,8 +35,9 @@ static void check_kubelet(struct clv_kube *kube)
 	clv_kube_path(kube, "device-plugins/kubelet.sock", path);
 	inode = stat(path, &file) == 0 ? file.st_ino : 0;
 	is_new = inode != 0 && inode != kube->kubelet_inode;
+	/* Not the age of the socket, because a step of the wall clock changes that. */
 	if (is_new)
-		set_kubelet_since(kube, &file);
+		kube->kubelet_since_ns = clv_clock_ns();
 	kube->kubelet_inode = inode;
 	for (size_t i = 0; i < kube->n_plugins; i++)
 		clv_kube_plugin_check(kube->plugins[i], inode != 0, is_new);

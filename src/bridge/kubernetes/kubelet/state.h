@@ -34,7 +34,7 @@ struct clv_kube {
 	struct clv_kube_dra *dra;             /* NULL: DRA is off */
 	struct clv_kube_announcer *announcer; /* NULL: announcements are off */
 	ino_t kubelet_inode;                  /* of kubelet's socket; 0: there is none */
-	uint64_t kubelet_since_ns;            /* when kubelet created its socket */
+	uint64_t kubelet_since_ns;            /* when kubelet's socket was first seen */
 	sd_event_source *folder, *timer;
 	struct clv_kube_pair *pair; /* pairs calls for a share with calls for memory */
 };
