@@ -2,21 +2,78 @@
 """A double of the API server, for ResourceSlices and ResourceClaims, by HTTP or HTTPS. It enforces
 Kubernetes' rules for slices, as far as they are known here."""
 import json
+import re
 import ssl
 import subprocess
 import threading
+import uuid
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
 SLICES = "/apis/resource.k8s.io/v1/resourceslices"
 MOST_DEVICES, MOST_SETS, MOST_COUNTERS = 64, 8, 32
+LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+NAME = re.compile(r"([a-z0-9.-]{1,63}/)?[A-Za-z_][A-Za-z0-9_]{0,31}")  # of an attribute, a capacity
+VERSION = re.compile(r"(0|[1-9]\d*)(\.(0|[1-9]\d*)){2}([-+][0-9A-Za-z.+-]+)?")
+
+
+def check_attribute(value):
+    (kind,) = value.keys()
+    if kind not in ("bool", "int", "string", "version"):
+        return f"an attribute of type {kind}"
+    if kind in ("string", "version") and len(value[kind].encode()) > 64:
+        return f"{value[kind]} is too long"
+    if kind == "version" and not VERSION.fullmatch(value[kind]):
+        return f"{value[kind]} is no semantic version"
+    return None
+
+
+def check_policy(capacity, is_shared):
+    """resource/validation: validateRequestPolicy."""
+    policy = capacity.get("requestPolicy")
+    if not policy:
+        return None
+    if not is_shared:
+        return "a policy without allowMultipleAllocations"
+    most, default = amount(capacity["value"]), amount(policy["default"])
+    if "validValues" in policy:
+        values = [amount(v) for v in policy["validValues"]]
+        if "validRange" in policy or len(values) > 10 or sorted(set(values)) != values or \
+                default not in values or values[-1] > most:
+            return f"the valid values {values}"
+    if "validRange" in policy:
+        range_ = {key: amount(value) for key, value in policy["validRange"].items()}
+        least, end, step = range_["min"], range_.get("max", most), range_.get("step", 1)
+        if not least <= default <= end <= most or least + step > end or \
+                (default - least) % step or (end - least) % step:
+            return f"the range {range_}"
+    return None
+
+
+def check_device(device):
+    attributes, capacities = device.get("attributes", {}), device.get("capacity", {})
+    if len(attributes) + len(capacities) > 32:
+        return "more than 32 attributes and capacities"
+    if not all(NAME.fullmatch(name) for name in (*attributes, *capacities)):
+        return "an attribute or capacity that is no identifier"
+    sets = [used["counterSet"] for used in device.get("consumesCounters", [])]
+    if len(sets) > 2 or len(set(sets)) != len(sets):
+        return "more than two counter sets of a device"
+    if any(not 0 < len(used["counters"]) <= MOST_COUNTERS
+           for used in device.get("consumesCounters", [])):
+        return "too many counters of a device, or none"
+    found = [check_attribute(value) for value in attributes.values()] + [
+        check_policy(capacity, device.get("allowMultipleAllocations"))
+        for capacity in capacities.values()]
+    return next(filter(None, found), None)
 
 
 def check_slice(slice_, is_apart):
     """None, or the reason why Kubernetes would refuse it."""
     spec = slice_["spec"]
     devices, sets = spec.get("devices", []), spec.get("sharedCounters", [])
-    if len(devices) > MOST_DEVICES or len(sets) > MOST_SETS:
+    is_large = any({"taints", "consumesCounters"} & set(d) for d in devices)
+    if len(devices) > (MOST_DEVICES if is_large else 2 * MOST_DEVICES) or len(sets) > MOST_SETS:
         return "too many devices or counter sets"
     if is_apart and devices and sets:
         return "devices and counters in one slice"
@@ -31,8 +88,15 @@ def check_slice(slice_, is_apart):
     if len(set(names)) != len(names):
         return "a name is there twice"
     for name in names + [s["name"] for s in sets]:
-        if len(name) > 63 or not all(c.islower() or c.isdigit() or c == "-" for c in name):
+        if not LABEL.fullmatch(name):
             return f"{name} is no DNS label"
+    for device in devices:
+        why = check_device(device)
+        if why:
+            return f"{device['name']}: {why}"
+    if sum(len(used["counters"]) for d in devices
+           for used in d.get("consumesCounters", [])) > 1024:
+        return "too many counters of all devices"
     known = {s["name"]: s["counters"] for s in sets}
     for device in devices:
         for used in device.get("consumesCounters", []):
@@ -46,10 +110,18 @@ def check_slice(slice_, is_apart):
 
 def amount(quantity):
     """The number of a quantity, as far as claims and slices of the tests have them."""
-    for suffix, factor in (("Gi", 1 << 30), ("Mi", 1 << 20)):
+    for suffix, factor in (("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10)):
         if quantity.endswith(suffix):
             return int(quantity.removesuffix(suffix)) * factor
     return int(quantity)
+
+
+def canonical(number):
+    """As the scheduler writes a consumed capacity."""
+    for suffix, factor in (("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10)):
+        if number and number % factor == 0:
+            return f"{number // factor}{suffix}"
+    return str(number)
 
 
 def consumed(capacity, wanted):
@@ -68,6 +140,7 @@ def consumed(capacity, wanted):
     return wanted
 
 
+IMMUTABLE = (lambda s: s["nodeName"], lambda s: s["driver"], lambda s: s["pool"]["name"])
 # What the server drops silently where a feature gate is off (registry/resource/resourceslice,
 # strategy.go, dropDisabledFields): of the slice and of its devices.
 GATED = {"DRAPartitionableDevices": ({"sharedCounters"}, {"consumesCounters"}),
@@ -87,6 +160,10 @@ def drop_disabled(slice_, gates):
             if gate == "DRAConsumableCapacity":
                 for capacity in device.get("capacity", {}).values():
                     capacity.pop("requestPolicy", None)
+
+
+def share_id(name, i):
+    return str(uuid.uuid5(uuid.NAMESPACE_OID, f"{name}-{i}"))
 
 
 class ApiServer:
@@ -148,6 +225,16 @@ class ApiServer:
                 s["spec"]["pool"]["resourceSliceCount"] == len(self.slices)
                 for s in self.slices.values())
 
+    def fault_of_pool(self):
+        """Why the scheduler would leave the pool out (resourceslice/validation.go, validatePool)."""
+        sets = [c["name"] for s in self.slices.values() for c in s["spec"].get("sharedCounters", [])]
+        if len(sets) != len(set(sets)):
+            return "a counter set is there twice"
+        known = self.counters()
+        return next((f"{name}: an unknown counter" for name, device in self.devices().items()
+                     for used in device.get("consumesCounters", [])
+                     if not set(used["counters"]) <= set(known.get(used["counterSet"], ()))), None)
+
     def counters(self):
         with self.lock:
             return {c["name"]: c["counters"] for s in self.slices.values()
@@ -162,13 +249,16 @@ class ApiServer:
         for i, (device, consumed) in enumerate(results):
             result = {"request": f"r{i}", "driver": driver, "pool": pool, "device": device}
             if consumed:
-                result.update(consumedCapacity=consumed, shareID=f"share-{name}-{i}")
+                result.update(consumedCapacity=consumed, shareID=share_id(name, i))
             if admin:
                 result["adminAccess"] = True
             made.append(result)
         self.claims[(namespace, name)] = {
-            "metadata": {"name": name, "namespace": namespace, "uid": uid},
-            "status": {"allocation": {"devices": {"results": made, "config": list(config)}}}}
+            "metadata": {"name": name, "namespace": namespace, "uid": uid,
+                         "finalizers": ["resource.kubernetes.io/delete-protection"]},
+            "spec": {"devices": {"requests": [{"name": result["request"]} for result in made]}},
+            "status": {"reservedFor": [{"resource": "pods", "name": name, "uid": uid}],
+                       "allocation": {"devices": {"results": made, "config": list(config)}}}}
         return {"namespace": namespace, "name": name, "uid": uid}
 
 
@@ -188,7 +278,7 @@ class ApiServer:
         for key, capacity in capacities.items():
             if got[key] + sum(amount(other[key]) for other in others) > amount(capacity["value"]):
                 return None
-        return self.claim(name, (device, {key: str(value) for key, value in got.items()}))
+        return self.claim(name, (device, {key: canonical(value) for key, value in got.items()}))
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -290,6 +380,8 @@ class Handler(BaseHTTPRequestHandler):
         elif method == "PUT" and (not old or old["metadata"]["resourceVersion"] !=
                                   body["metadata"].get("resourceVersion")):
             self.refuse(409, "it has changed")
+        elif old and any(part(old["spec"]) != part(body["spec"]) for part in IMMUTABLE):
+            self.refuse(422, "nodeName, driver and pool.name are immutable")
         elif "All" in query.get("dryRun", ()):
             self.answer(200, body)
         else:

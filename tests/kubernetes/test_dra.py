@@ -13,7 +13,7 @@ import unittest
 
 import bed
 import grpc
-from api_server import GATED, ApiServer, amount
+from api_server import GATED, ApiServer, amount, check_slice, share_id
 from bed import Bed, wait_until
 from kubelet import MODULES
 
@@ -45,6 +45,7 @@ class DraBed(Bed):
         self.api.kubeconfig(self.config, self.with_tls)
         self.start_driver()
         self.assertTrue(wait_until(self.api.is_whole), self.log())
+        self.assertIsNone(self.api.fault_of_pool())
 
     def start_driver(self, **more):
         """more: keys of the section dra."""
@@ -444,8 +445,10 @@ class Gates(DraBed):
         self.stop_bridge()
         self.api.gates = set(GATED)
         self.start_driver()
-        self.assertTrue(wait_until(lambda: "gpu0-7g-80gb-0" in self.api.devices()), self.log())
-        self.assertEqual(set(self.api.counters()), {"gpu0", "gpu1"})
+        self.assertTrue(wait_until(lambda: set(self.api.counters()) == {"gpu0", "gpu1"}),
+                        self.log())
+        self.assertLessEqual({"gpu0-7g-80gb-0", "gpu1-7g-80gb-0"}, set(self.api.devices()))
+        self.assertIsNone(self.api.fault_of_pool())
 
 
 class GatesApart(Gates):
@@ -575,7 +578,7 @@ class Shares(DraBed):
         two = self.api.claim("b", ("gpu0", {"share": "50", "memory": "512Mi"}))
         answers = self.prepare(one, two)
         self.assertEqual({error for _, error in answers.values()}, {""})
-        self.assertEqual(answers[two["uid"]][0][0].share_id, "share-b-0")
+        self.assertEqual(answers[two["uid"]][0][0].share_id, share_id("b", 0))
         leases = {lease["share"]: lease["memory_bytes"] for lease in self.claimed().values()}
         self.assertEqual(set(leases), {0.3, 0.5})
         self.assertEqual(leases[0.5], 512 << 20)
@@ -707,6 +710,34 @@ class Configured(DraBed):
         self.assertEqual(len(self.claimed()), 1)
         self.assertEqual(self.unprepare(admin), {admin["uid"]: ""})
         self.assertEqual(len(self.claimed()), 1)
+
+
+class Rules(unittest.TestCase):
+    """The double of the API server refuses what the API server refuses."""
+
+    def test_devices(self):
+        shared = {"allowMultipleAllocations": True}
+        for wrong in (
+                {"name": "-a-"}, {"attributes": {"a-b": {"int": 1}}},
+                {"attributes": {"a": {"version": "1.02.3"}}},
+                {"attributes": {"a": {"string": "x" * 65}}},
+                {"consumesCounters": [{"counterSet": f"s{i}", "counters": {"c": {"value": "1"}}}
+                                      for i in range(3)]},
+                {"capacity": {"c": {"value": "9", "requestPolicy": {"default": "9"}}}},
+                {**shared, "capacity": {"c": {"value": "9", "requestPolicy": {
+                    "default": "9", "validValues": ["1"]}}}},
+                {**shared, "capacity": {"c": {"value": "9", "requestPolicy": {
+                    "default": "9", "validRange": {"min": "1", "max": "9", "step": "3"}}}}}):
+            with self.subTest(wrong):
+                slice_ = {"spec": {"devices": [{"name": "gpu0", **wrong}]}}
+                self.assertIsNotNone(check_slice(slice_, True))
+        self.assertIsNone(check_slice({"spec": {"devices": [{"name": "gpu0"}]}}, True))
+
+    def test_devices_of_a_slice(self):
+        devices = [{"name": f"gpu{i}"} for i in range(128)]
+        self.assertIsNone(check_slice({"spec": {"devices": devices}}, True))
+        devices[0]["taints"] = []
+        self.assertIsNotNone(check_slice({"spec": {"devices": devices}}, True))
 
 
 class NoCluster(unittest.TestCase):

@@ -15,12 +15,12 @@ struct clv_error;
  * An annotation of each node has what is free on each of its devices that are not
  * divided: cleave.dev/devices: [{"name": "gpu0", "model": "...", "memory_mib": 81559,
  *                         "free_milli": 700, "free_mib": 57091}, ...]
- * The room of a bound pod is held until the annotation includes the pod.  A pod that fails
- * is never included: its room is held for CLV_PLACES_HELD_NS after the annotation has
- * changed, in which the pod must have started or failed, or for CLV_PLACES_UNHEARD_NS if
- * it does not change: then the node may run the pod and be unable to announce it.  Until
- * then a pod may be counted twice, but never zero times, so two pods never get the same
- * room.
+ * The room of a bound pod is held until the annotation includes the pod.  A pod that
+ * fails is never included: its room is held for CLV_PLACES_HELD_NS after the annotation
+ * has changed, in which the pod must have started or failed, or for CLV_PLACES_UNHEARD_NS
+ * if it does not change: then the node may run the pod and be unable to announce it.
+ * Until then a pod may be counted twice, but never zero times, so two pods never get the
+ * same room.
  *
  * Time is the caller's argument.  One thread at a time. */
 struct clv_places;

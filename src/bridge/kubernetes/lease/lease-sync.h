@@ -34,8 +34,9 @@ int clv_kube_lease_sync_hold(struct clv_kube_lease_sync *sync,
 	const struct clv_kube_lease_want *want, bool is_new, struct clv_error *err);
 
 /* Creates missing leases and, with may_release, releases those of no container.  wants is
- * kubelet's list, requested at asked_ns.  A lease that is not in it keeps its units: it is
- * newer than the list, or that of an init container.  Returns the number of leases that could not be reconciled. */
+ * kubelet's list, requested at asked_ns.  A lease that is not in it keeps its units: it
+ * is newer than the list, or that of an init container.  Returns the number of leases
+ * that could not be reconciled. */
 int clv_kube_lease_sync_reconcile(struct clv_kube_lease_sync *sync,
 	const struct clv_kube_lease_want *wants, size_t n_wants, uint64_t asked_ns,
 	bool may_release, struct clv_error *err);
