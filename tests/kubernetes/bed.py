@@ -12,7 +12,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../integration"))
 import harness  # noqa: E402
-from kubelet import Kubelet  # noqa: E402
+from kubelet import Kubelet, Refused  # noqa: E402,F401
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
 PROGRAMS = {}

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import sys
+import tempfile
 import unittest
 
 import bed
@@ -56,7 +57,7 @@ class DaemonSet(Bed):
                    for each in os.listdir(self.kubelet.folder)}
         made = Container({"extender": {"enabled": False}, **values}, name, {
             **folders, "/run/cleave": self.runtime, "/var/lib/cleave": self.folder_of("state"),
-            "/": self.folder_of("driver"),
+            "/": self.folder_of("driver"), "/run/nvidia/driver": self.folder_of("driver"),
             "/var/run/cdi": self.folder_of("cdi"), "settings": self.folder_of("settings"),
             "empty": self.folder_of("empty"), "/dev": self.devices()})
         for each in ("kubelet.yaml", "cleaved.yaml"):
@@ -137,6 +138,45 @@ class Amd(DaemonSet):
         nodes = [node["path"] for node in device["containerEdits"]["deviceNodes"]]
         self.assertEqual(nodes[0], "/dev/kfd")
         self.assertRegex(nodes[1], "^/dev/dri/renderD1(2[89]|3[0-5])$")
+
+
+class Nvidia(DaemonSet):
+    """The driver is in a container of NVIDIA's GPU operator."""
+    test_kubelet_serves = test_agent_finds_the_driver = None
+
+    def setUp(self):
+        self.world = self.enterContext(tempfile.TemporaryDirectory(prefix="cleave-node-"))
+        with open(os.path.join(self.world, "node"), "w", encoding="utf-8") as file:
+            file.write("gpu H100-80GB\n")
+        self.agent_env = {"CLV_NVML_DOUBLE": self.world,
+                          "LD_LIBRARY_PATH": os.path.join(DOUBLES, "r580")}
+        super().setUp()
+        (self.gpu,) = (each for each in self.agent.get("/v1/devices")["items"]
+                       if each["vendor"] == "nvidia")
+
+    def put(self, path, text=""):
+        path = os.path.join(self.folder, path)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def test_pods_get_the_driver(self):
+        for name in ("usr/lib64/libcuda.so.580.1", "dev/nvidia0", "dev/nvidiactl"):
+            self.put(f"driver/{name}")
+        self.put("proc/driver/nvidia/gpus/0000:01:00.0/information",
+                 f"GPU UUID: \t {self.gpu['uuid']}\nDevice Minor: \t 0\n")
+        self.start(self.container("kubelet", driverRoot="/run/nvidia/driver", undivided="whole"),
+                   f"--volume={self.folder}/proc:/other-proc", "--env=CLEAVE_PROCFS=/other-proc")
+        self.kubelet.resource("cleave.dev/gpu")
+        self.kubelet.admit("p", {"c": {"cleave.dev/gpu": 1}})
+        (name,) = os.listdir(os.path.join(self.folder, "cdi"))
+        with open(os.path.join(self.folder, "cdi", name), encoding="utf-8") as file:
+            edits = json.load(file)["devices"][0]["containerEdits"]
+        self.assertEqual([node["hostPath"] for node in edits["deviceNodes"]],
+                         ["/run/nvidia/driver/dev/nvidia0", "/run/nvidia/driver/dev/nvidiactl"])
+        mounts = {each["containerPath"]: each["hostPath"] for each in edits["mounts"]}
+        self.assertEqual(mounts["/usr/lib64/libcuda.so.1"],
+                         "/run/nvidia/driver/usr/lib64/libcuda.so.580.1")
 
 
 if __name__ == "__main__":

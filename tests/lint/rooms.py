@@ -133,8 +133,8 @@ ROOMS = {
                   "the gate for NVML: what its callers see"),
     "client": (("base",), "libcleave"),
     "cli": (BELOW_CLI, "`cleave`, one file for each verb"),
-    "bridge/cdi": (("base", "core/*", "client"), "leases as devices of containers: "
-                   "[containers.md](../containers.md)"),
+    "bridge/cdi": (("base", "core/*", "client"), "leases as devices of containers, with what "
+                   "drivers add: [containers.md](../containers.md)"),
     "bridge/systemd": (("base",), "services in leases"),
     "bridge/rpc": (("base",), "gRPC on an event loop: a server and a client on Unix sockets"),
     "bridge/kubernetes": (BELOW_KUBERNETES, "`cleave-kubelet`: device plugin and driver of "

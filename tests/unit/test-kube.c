@@ -276,27 +276,37 @@ static void test_claim_config(void **state)
 }
 
 /* For a container with adminAccess. */
-static void test_spec_of_nodes(void **state)
+static void test_spec_of_a_device(void **state)
 {
-	struct clv_kube_settings settings = {};
-	json_t *nodes = json_pack("[{s:s}]", "path", "/dev/nvidia0"), *spec, *device;
+	struct clv_kube_settings settings = {.driver_root = "/none"};
+	json_t *gpu = json_pack("{s:s,s:s}", "backend", "nvidia", "uuid", "GPU-1"), *spec;
+	json_t *processor = json_pack("{s:s}", "backend", "opencl");
+	json_t *file = json_pack("{s:s,s:s,s:[{s:s,s:{s:[{s:s}]}}]}", "cdiVersion",
+		"0.3.0", "kind", "nvidia.com/gpu", "devices", "name", "GPU-1",
+		"containerEdits", "deviceNodes", "path", "/dev/nvidia7");
 	char path[sizeof(settings.cdi) + 32];
+	const char *node;
 
 	snprintf(settings.cdi, sizeof(settings.cdi), "/tmp/cleave-test-kube-XXXXXX");
 	assert_non_null(mkdtemp(settings.cdi));
-	assert_int_equal(clv_kube_spec_write_nodes(&settings, "dra-1-0", nodes, NULL), 0);
+	assert_int_equal(
+		clv_kube_spec_write_device(&settings, "dra-1-0", processor, NULL), 0);
+	assert_int_equal(
+		clv_kube_spec_write_device(&settings, "dra-1-0", gpu, NULL), -ENODEV);
+	snprintf(path, sizeof(path), "%s/nvidia.json", settings.cdi);
+	assert_int_equal(json_dump_file(file, path, 0), 0);
+	assert_int_equal(clv_kube_spec_write_device(&settings, "dra-1-0", gpu, NULL), 1);
+	unlink(path);
 	snprintf(path, sizeof(path), "%s/cleave-dra-1-0.json", settings.cdi);
 	spec = json_load_file(path, 0, NULL);
-	assert_string_equal(
-		json_string_value(json_object_get(spec, "kind")), "cleave.dev/gpu");
-	device = json_array_get(json_object_get(spec, "devices"), 0);
-	assert_string_equal(
-		json_string_value(json_object_get(device, "name")), "dra-1-0");
-	assert_true(json_equal(
-		json_object_get(json_object_get(device, "containerEdits"), "deviceNodes"),
-		nodes));
+	assert_int_equal(json_unpack(spec, "{s:[{s:{s:[{s:s}]}}]}", "devices",
+				 "containerEdits", "deviceNodes", "path", &node),
+		0);
+	assert_string_equal(node, "/dev/nvidia7");
 	json_decref(spec);
-	json_decref(nodes);
+	json_decref(file);
+	json_decref(processor);
+	json_decref(gpu);
 	clv_kube_spec_remove(&settings, "dra-1-0");
 	assert_int_equal(rmdir(settings.cdi), 0);
 }
@@ -306,7 +316,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_quantities),
 		cmocka_unit_test(test_claim_config),
-		cmocka_unit_test(test_spec_of_nodes),
+		cmocka_unit_test(test_spec_of_a_device),
 		cmocka_unit_test(test_base64),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_wrong_ids),

@@ -332,6 +332,14 @@ static int bind(int from, int to, struct clv_error *err)
 	return clv_error_errno(err, errno, "cannot mount the gate over /" VENDORS);
 }
 
+static bool is_same(int a, int b)
+{
+	struct stat a_st, b_st;
+
+	return fstat(a, &a_st) == 0 && fstat(b, &b_st) == 0 &&
+	       a_st.st_dev == b_st.st_dev && a_st.st_ino == b_st.st_ino;
+}
+
 static int cover_vendors(int root, struct clv_error *err)
 {
 	_cleanup_close_ int vendors = open_inside(root, VENDORS, O_PATH | O_DIRECTORY);
@@ -345,6 +353,9 @@ static int cover_vendors(int root, struct clv_error *err)
 		return 0; /* no OpenCL in this image */
 	if (own < 0 || real < 0)
 		return clv_error_errno(err, errno, "cannot use " CLV_CDI_GATES);
+	/* The container has two of cleave's devices, so that this is the second hook. */
+	if (is_same(vendors, own))
+		return 0;
 	r = bind(vendors, real, err);
 	return r < 0 ? r : bind(own, vendors, err);
 }

@@ -3,9 +3,11 @@
 #include "bridge/cdi/nodes.h"
 
 #include "base/cleanup.h"
+#include "base/error.h"
 #include "base/file.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,43 +15,65 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define GPUS "/proc/driver/nvidia/gpus"
-#define CAPABILITIES "/proc/driver/nvidia/capabilities"
-#define FILE_MAX_BYTES 65536
+#define GPUS "driver/nvidia/gpus"
+#define CAPABILITIES "driver/nvidia/capabilities"
+#define MIG_MINORS "driver/nvidia-caps/mig-minors"
+#define FILE_MAX_BYTES (1u << 20)
 
-static const char *root = "";
-
-void clv_cdi_nodes_set_root(const char *folder)
+static const char *procfs(void)
 {
-	root = folder ? folder : "";
+	const char *folder = getenv("CLEAVE_PROCFS");
+
+	return folder ? folder : "/proc";
 }
 
-static void add(json_t *nodes, const char *format, ...)
+static const char *sysfs(void)
+{
+	const char *folder = getenv("CLEAVE_SYSFS");
+
+	return folder ? folder : "/sys";
+}
+
+/* Where the nodes of a device are added. */
+struct places {
+	const struct clv_cdi_root *root;
+	json_t *nodes;
+};
+
+static bool add(const struct places *to, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Adds the node if it exists. */
-static void add(json_t *nodes, const char *format, ...)
+/* Adds the node if it exists.  Returns whether it does. */
+static bool add(const struct places *to, const char *format, ...)
 {
-	char path[256], real[512];
+	const char *host = to->root->host;
+	char path[256], real[1024];
 	struct stat st;
 	va_list args;
 
 	va_start(args, format);
 	vsnprintf(path, sizeof(path), format, args);
 	va_end(args);
-	snprintf(real, sizeof(real), "%s%s", root, path);
-	if (stat(real, &st) == 0)
-		json_array_append_new(nodes, json_pack("{s:s}", "path", path));
+	if (stat(path, &st) == 0)
+		return json_array_append_new(
+			       to->nodes, json_pack("{s:s}", "path", path)) == 0;
+	snprintf(real, sizeof(real), "%s%s", to->root->here, path);
+	if (host[0] == '\0' || stat(real, &st) < 0)
+		return false;
+	snprintf(real, sizeof(real), "%s%s", host, path);
+	return json_array_append_new(to->nodes,
+		       json_pack("{s:s,s:s}", "path", path, "hostPath", real)) == 0;
 }
 
-/* The value of a line such as "Device Minor:   0"; false: there is no such line. */
+/* Reads what follows the key in a file below /proc; false: there is no such file or key.
+ */
 static bool read_value(const char *path, const char *key, char *ret, size_t ret_bytes)
 {
 	_cleanup_free_ char *text = NULL;
 	const char *line;
-	char real[512];
+	char real[1024];
 
-	snprintf(real, sizeof(real), "%s%s", root, path);
+	snprintf(real, sizeof(real), "%s/%s", procfs(), path);
 	if (clv_file_read_all(real, FILE_MAX_BYTES, &text, NULL, NULL) < 0)
 		return false;
 	line = strstr(text, key);
@@ -69,7 +93,7 @@ static int find_minor(const char *uuid)
 	int minor = -1;
 	DIR *folder;
 
-	snprintf(path, sizeof(path), "%s" GPUS, root);
+	snprintf(path, sizeof(path), "%s/" GPUS, procfs());
 	folder = opendir(path);
 	while (folder && minor < 0 && (entry = readdir(folder))) {
 		snprintf(path, sizeof(path), GPUS "/%.64s/information", entry->d_name);
@@ -84,27 +108,30 @@ static int find_minor(const char *uuid)
 	return minor;
 }
 
-static void add_capability(json_t *nodes, const char *path)
+/* name: that of the capability in both files, such as "gi1/ci0/access". */
+static bool add_capability(const struct places *to, int gpu, const char *name)
 {
-	char value[32];
+	char path[256], key[128], value[32];
 
-	if (read_value(path, "DeviceFileMinor", value, sizeof(value)))
-		add(nodes, "/dev/nvidia-caps/nvidia-cap%d", atoi(value));
+	snprintf(path, sizeof(path), CAPABILITIES "/gpu%d/mig/%s", gpu, name);
+	snprintf(key, sizeof(key), "gpu%d/%s ", gpu, name);
+	if (!read_value(path, "DeviceFileMinor", value, sizeof(value)) &&
+		!read_value(MIG_MINORS, key, value, sizeof(value)))
+		return false;
+	return add(to, "/dev/nvidia-caps/nvidia-cap%d", atoi(value));
 }
 
 /* instances: "GI/CI", the partition's address. */
-static void add_mig(json_t *nodes, int minor, const char *instances)
+static bool add_mig(const struct places *to, int gpu, const char *instances)
 {
-	char path[256];
+	char instance[64], part[64];
 	int gi, ci;
 
 	if (sscanf(instances, "%d/%d", &gi, &ci) != 2)
-		return;
-	snprintf(path, sizeof(path), CAPABILITIES "/gpu%d/mig/gi%d/access", minor, gi);
-	add_capability(nodes, path);
-	snprintf(path, sizeof(path), CAPABILITIES "/gpu%d/mig/gi%d/ci%d/access", minor,
-		gi, ci);
-	add_capability(nodes, path);
+		return false;
+	snprintf(instance, sizeof(instance), "gi%d/access", gi);
+	snprintf(part, sizeof(part), "gi%d/ci%d/access", gi, ci);
+	return add_capability(to, gpu, instance) && add_capability(to, gpu, part);
 }
 
 static const char *text_of(const json_t *object, const char *key)
@@ -114,75 +141,70 @@ static const char *text_of(const json_t *object, const char *key)
 	return text ? text : "";
 }
 
-static void add_nvidia(json_t *nodes, const json_t *device)
+static bool add_nvidia(const struct places *to, const json_t *device)
 {
 	const json_t *partition = json_object_get(device, "partition");
 	int minor = find_minor(text_of(device, "root_uuid"));
 
-	if (minor < 0)
-		return;
-	add(nodes, "/dev/nvidia%d", minor);
-	if (json_is_object(partition))
-		add_mig(nodes, minor, text_of(partition, "address"));
-	add(nodes, "/dev/nvidiactl");
-	add(nodes, "/dev/nvidia-uvm");
-	add(nodes, "/dev/nvidia-uvm-tools");
+	if (minor < 0 || !add(to, "/dev/nvidia%d", minor))
+		return false;
+	if (json_is_object(partition) &&
+		!add_mig(to, minor, text_of(partition, "address")))
+		return false;
+	add(to, "/dev/nvidia-modeset");
+	add(to, "/dev/nvidia-uvm");
+	add(to, "/dev/nvidia-uvm-tools");
+	return add(to, "/dev/nvidiactl");
 }
 
-static void add_amd(json_t *nodes, const json_t *device)
+static bool add_amd(const struct places *to, const json_t *device)
 {
 	const char *own = text_of(json_object_get(device, "partition"), "address");
-	char path[512];
+	bool has_node = false;
 	struct dirent *entry;
+	char path[512];
 	DIR *folder;
 
-	add(nodes, "/dev/kfd");
-	if (strncmp(own, "renderD", 7) == 0) {
-		add(nodes, "/dev/dri/%s", own);
-		return;
-	}
-	snprintf(path, sizeof(path), "%s/sys/bus/pci/devices/%.32s/drm", root,
+	if (!add(to, "/dev/kfd"))
+		return false;
+	if (strncmp(own, "renderD", 7) == 0)
+		return add(to, "/dev/dri/%s", own);
+	snprintf(path, sizeof(path), "%.400s/bus/pci/devices/%.32s/drm", sysfs(),
 		text_of(device, "pci_address"));
 	folder = opendir(path);
 	while (folder && (entry = readdir(folder))) {
 		if (strncmp(entry->d_name, "renderD", 7) == 0)
-			add(nodes, "/dev/dri/%.32s", entry->d_name);
+			has_node = add(to, "/dev/dri/%.32s", entry->d_name) || has_node;
 	}
 	if (folder)
 		closedir(folder);
+	return has_node;
 }
 
 static const struct {
-	const char *backend;
-	void (*add)(json_t *nodes, const json_t *device);
+	const char *backend, *remedy;
+	bool (*add)(const struct places *to, const json_t *device);
 } backends[] = {
-	{"nvidia", add_nvidia},
-	{"amd", add_amd},
+	{"nvidia",
+		"load the driver (nvidia-modprobe -u), or name the folder of its "
+		"installation in driver-root",
+		add_nvidia},
+	{"amd", "load the driver amdgpu", add_amd},
 };
 
-static void drop_repeated(json_t *nodes)
+int clv_cdi_nodes(const json_t *device, const struct clv_cdi_root *root, json_t *nodes,
+	struct clv_error *err)
 {
-	for (size_t i = 0; i < json_array_size(nodes); i++) {
-		for (size_t k = json_array_size(nodes); k-- > i + 1;) {
-			if (json_equal(
-				    json_array_get(nodes, i), json_array_get(nodes, k)))
-				json_array_remove(nodes, k);
-		}
-	}
-}
+	const struct places to = {root, nodes};
 
-json_t *clv_cdi_nodes(const json_t *lease)
-{
-	json_t *nodes = json_array();
-	const json_t *device;
-	size_t i;
-
-	json_array_foreach (json_object_get(lease, "devices"), i, device) {
-		for (size_t k = 0; k < CLV_ARRAY_SIZE(backends); k++) {
-			if (strcmp(backends[k].backend, text_of(device, "backend")) == 0)
-				backends[k].add(nodes, device);
-		}
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(backends); i++) {
+		if (strcmp(backends[i].backend, text_of(device, "backend")) != 0 ||
+			backends[i].add(&to, device))
+			continue;
+		return clv_error_set(err, -ENODEV,
+			"%.80s has no device node in /dev, so that a container could not "
+			"use it: %s",
+			text_of(device, "name"), backends[i].remedy);
 	}
-	drop_repeated(nodes);
-	return nodes;
+	return 0;
 }

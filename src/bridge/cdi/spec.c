@@ -2,9 +2,11 @@
 /* Generates CDI files from leases. */
 #include "bridge/cdi/spec.h"
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "base/paths.h"
-#include "bridge/cdi/nodes.h"
+#include "bridge/cdi/driver.h"
+#include "bridge/cdi/vendor.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -107,62 +109,134 @@ static json_t *mounts_of(const json_t *lease, const struct clv_cdi_host *host)
 	return mounts;
 }
 
-static json_t *device_of(
-	const json_t *leases, const json_t *lease, const struct clv_cdi_host *host)
+/* The vendor's hooks are before cleave's, which covers what they may have mounted. */
+static int make_edits(const json_t *lease, const struct clv_cdi_host *host, json_t **ret,
+	struct clv_error *err)
 {
-	char name[CLV_CDI_NAME_MAX];
-	json_t *edits = json_object(), *nodes = clv_cdi_nodes(lease);
+	json_t *edits = NULL, *own;
+	int r = clv_cdi_driver_edits(host->driver, lease, &edits, err);
 
-	clv_cdi_name(leases, lease, name);
-	json_object_set_new(edits, "mounts", mounts_of(lease, host));
-	if (json_array_size(nodes) > 0)
-		json_object_set_new(edits, "deviceNodes", nodes);
-	else
-		json_decref(nodes);
-	return json_pack("{s:s,s:o}", "name", name, "containerEdits", edits);
+	if (r < 0)
+		return r;
+	own = json_pack("{s:o,s:[{s:s,s:s,s:[s]}]}", "mounts", mounts_of(lease, host),
+		"hooks", "hookName", "createContainer", "path", host->hook, "args",
+		"cleave-cdi-hook");
+	clv_cdi_append(edits, own);
+	json_decref(own);
+	*ret = edits;
+	return 0;
 }
 
 /* Edits that are made once for a container, for all its devices.  NVIDIA's runtime would
  * add all GPUs to a container whose image asks for them, as those of CUDA do. */
 static json_t *common_edits(const struct clv_cdi_host *host)
 {
-	return json_pack("{s:[s,s,s,s],s:[o],s:[{s:s,s:s,s:[s]}]}", "env",
+	return json_pack("{s:[s,s,s,s],s:[o]}", "env",
 		"CLEAVE_LEASE=" CLV_CDI_SOCKET_FOLDER "/lease.sock",
 		"OPENCL_LAYERS=" OPENCL_IN_CONTAINER,
-		"OCL_ICD_LAYERS=" OPENCL_IN_CONTAINER, "NVIDIA_VISIBLE_DEVICES=void",
-		"mounts", mount(host->gates, CLV_CDI_GATES), "hooks", "hookName",
-		"createContainer", "path", host->hook, "args", "cleave-cdi-hook");
+		"OCL_ICD_LAYERS=" OPENCL_IN_CONTAINER, CLV_CDI_NO_VENDOR, "mounts",
+		mount(host->gates, CLV_CDI_GATES));
 }
 
-/* A device's name may begin with a digit since 0.5.0 (SPEC.md, "Released versions"). */
+/* --- The version (SPEC.md, "Released versions") --- */
+
+/* What needs a later version of CDI than 0.3.0, the latest first. */
+static const struct {
+	const char *version, *list,
+		*key; /* key: of an item of the list; NULL: any item */
+} features[] = {
+	{"1.1.0", "netDevices", NULL},
+	{"0.7.0", "additionalGids", NULL},
+	{"0.7.0", "intelRdt", NULL},
+	{"0.5.0", "deviceNodes", "hostPath"},
+	{"0.4.0", "mounts", "type"},
+};
+
+static bool has_feature(const json_t *edits, const char *list, const char *key)
+{
+	const json_t *items = json_object_get(edits, list), *item;
+	size_t i;
+
+	if (!key)
+		return items != NULL;
+	json_array_foreach (items, i, item) {
+		if (json_object_get(item, key))
+			return true;
+	}
+	return false;
+}
+
+/* A device's name may begin with a digit since 0.5.0. */
 static const char *lowest_version(const json_t *devices)
 {
+	const char *lowest = "0.3.0";
 	const json_t *device;
 	size_t i;
 
 	json_array_foreach (devices, i, device) {
-		if (isdigit((unsigned char)text_of(device, "name")[0]))
-			return "0.5.0";
+		const json_t *edits = json_object_get(device, "containerEdits");
+		bool is_numbered = isdigit((unsigned char)text_of(device, "name")[0]);
+
+		if (is_numbered && strcmp(lowest, "0.5.0") < 0)
+			lowest = "0.5.0";
+		for (size_t k = 0; k < CLV_ARRAY_SIZE(features); k++) {
+			if (strcmp(features[k].version, lowest) > 0 &&
+				has_feature(edits, features[k].list, features[k].key))
+				lowest = features[k].version;
+		}
 	}
-	return "0.3.0";
+	return lowest;
+}
+
+static json_t *make_spec(json_t *devices, json_t *common)
+{
+	return json_pack("{s:s,s:s,s:o,s:o}", "cdiVersion", lowest_version(devices),
+		"kind", CLV_CDI_KIND, "devices", devices, "containerEdits", common);
 }
 
 int clv_cdi_spec(const json_t *leases, const struct clv_cdi_host *host, json_t **ret,
 	struct clv_error *err)
 {
-	json_t *devices = json_array(), *spec;
+	json_t *devices = json_array(), *edits, *spec;
 	const json_t *lease;
+	int n_left_out = 0;
 	size_t i;
 
 	json_array_foreach (leases, i, lease) {
-		if (clv_cdi_is_eligible(lease))
-			json_array_append_new(devices, device_of(leases, lease, host));
+		char name[CLV_CDI_NAME_MAX];
+
+		if (!clv_cdi_is_eligible(lease))
+			continue;
+		clv_cdi_name(leases, lease, name);
+		if (make_edits(lease, host, &edits, err) < 0)
+			n_left_out++;
+		else
+			json_array_append_new(
+				devices, json_pack("{s:s,s:o}", "name", name,
+						 "containerEdits", edits));
 	}
-	spec = json_pack("{s:s,s:s,s:o,s:o}", "cdiVersion", lowest_version(devices),
-		"kind", CLV_CDI_KIND, "devices", devices, "containerEdits",
-		common_edits(host));
+	spec = make_spec(devices, common_edits(host));
 	if (!spec)
 		return clv_error_errno(err, ENOMEM, "cannot write the specification");
 	*ret = spec;
-	return 0;
+	return n_left_out;
+}
+
+int clv_cdi_spec_without_lease(struct clv_cdi_driver *driver, const char *name,
+	const json_t *device, json_t **ret, struct clv_error *err)
+{
+	json_t *lease = json_pack("{s:[O]}", "devices", device), *edits = NULL;
+	int r = clv_cdi_driver_edits(driver, lease, &edits, err);
+
+	json_decref(lease);
+	if (r < 0)
+		return r;
+	*ret = NULL;
+	if (json_object_size(edits) == 0) {
+		json_decref(edits);
+		return 0;
+	}
+	*ret = make_spec(json_pack("[{s:s,s:o}]", "name", name, "containerEdits", edits),
+		json_pack("{s:[s]}", "env", CLV_CDI_NO_VENDOR));
+	return *ret ? 0 : clv_error_errno(err, ENOMEM, "cannot write the specification");
 }

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/paths.h"
+#include "bridge/cdi/driver.h"
 #include "bridge/cdi/reserve.h"
 #include "bridge/cdi/spec.h"
 #include "cli/frame/cli.h"
@@ -17,30 +18,41 @@
 #include <stdio.h>
 #include <string.h>
 
-#define DEFAULT_FILE "/var/run/cdi/cleave.json"
+#define SPECS "/var/run/cdi"
+#define DEFAULT_FILE SPECS "/cleave.json"
 #define WAIT_MS 60000
 #define AGENT_PAUSE_MS 500
 #define HOOK "cleave-cdi-hook"
 
 struct cdi_settings {
 	struct clv_common common;
-	const char *to;
+	const char *to, *driver_root;
 	bool reserve;
 };
 
 struct host {
 	char gates[CLV_PATH_MAX], hook[CLV_PATH_MAX + 32];
 	struct clv_cdi_host paths;
+	struct clv_error left_out; /* why leases are left out, as it was printed last */
 };
 
+static void forget_host(struct host *host)
+{
+	clv_cdi_driver_free(host->paths.driver);
+}
+
 /* Finds the gates, and the hook beside them or in a build tree. */
-static int find_host(struct host *ret)
+static int find_host(const struct cdi_settings *settings, struct host *ret)
 {
 	static const char *const places[] = {"", "/../bridge/cdi"};
+	const char *root = settings->driver_root ? settings->driver_root : "/";
+	struct clv_cdi_driver *driver = NULL;
 	struct clv_error err;
 
-	if (clv_program_find_gate(ret->gates, sizeof(ret->gates), &err) < 0)
+	if (clv_program_find_gate(ret->gates, sizeof(ret->gates), &err) < 0 ||
+		clv_cdi_driver_new(root, SPECS, &driver, &err) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "%s", err.msg);
+	ret->paths.driver = driver;
 	*strrchr(ret->gates, '/') = '\0';
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(places); i++) {
 		char path[CLV_PATH_MAX + 64], real[CLV_PATH_MAX];
@@ -49,8 +61,8 @@ static int find_host(struct host *ret)
 		if (!realpath(path, real) || access(real, X_OK) < 0)
 			continue;
 		snprintf(ret->hook, sizeof(ret->hook), "%s", real);
-		ret->paths =
-			(struct clv_cdi_host){.gates = ret->gates, .hook = ret->hook};
+		ret->paths.gates = ret->gates;
+		ret->paths.hook = ret->hook;
 		return 0;
 	}
 	return clv_cli_fail(CLV_EXIT_FAILED,
@@ -60,17 +72,23 @@ static int find_host(struct host *ret)
 
 /* Makes the specification, which the caller frees; NULL with *err set. */
 static char *make_text(const struct cdi_settings *settings, struct clv_client *client,
-	const struct host *host, struct clv_client_error *err)
+	struct host *host, struct clv_client_error *err)
 {
 	_cleanup_json_ json_t *leases = NULL, *spec = NULL;
+	struct clv_error why = {};
 	char *text = NULL;
+	int r;
 
 	if (settings->reserve && clv_cdi_reserve(client, err) < 0)
 		return NULL;
 	if (clv_client_leases(client, &leases, err) < 0)
 		return NULL;
-	if (clv_cdi_spec(json_object_get(leases, "items"), &host->paths, &spec, NULL) ==
-		0)
+	r = clv_cdi_spec(json_object_get(leases, "items"), &host->paths, &spec, &why);
+	if (r > 0 && strcmp(why.msg, host->left_out.msg) != 0)
+		clv_output_line(
+			stderr, "cleave: leases that are left out: %d; %s", r, why.msg);
+	host->left_out = why;
+	if (r >= 0)
 		text = json_dumps(spec, JSON_INDENT(2));
 	if (!text)
 		snprintf(err->msg, sizeof(err->msg), "no memory for the specification");
@@ -98,8 +116,8 @@ static int run_generate(const struct cdi_settings *settings)
 	_cleanup_client_ struct clv_client *client = NULL;
 	_cleanup_free_ char *text = NULL;
 	struct clv_client_error err = {0};
-	struct host host;
-	int r = find_host(&host);
+	CLV_CLEANUP(forget_host) struct host host = {};
+	int r = find_host(settings, &host);
 
 	if (!r)
 		r = clv_cli_connect(&settings->common, true, &client);
@@ -204,10 +222,12 @@ static int run_watch(const struct cdi_settings *settings)
 	struct watch watch = {
 		.settings = settings, .path = settings->to ? settings->to : DEFAULT_FILE};
 	struct clv_client_error err;
-	int r = find_host(&watch.host);
+	int r = find_host(settings, &watch.host);
 
-	if (r)
+	if (r) {
+		forget_host(&watch.host);
 		return r;
+	}
 	watch.signal_fd = clv_signals_watch(NULL);
 	if (watch.signal_fd < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "cannot watch signals: %s",
@@ -218,6 +238,7 @@ static int run_watch(const struct cdi_settings *settings)
 	else
 		r = follow(&watch);
 	clv_client_free(watch.client);
+	forget_host(&watch.host);
 	free(watch.written);
 	close(watch.signal_fd);
 	return r;
@@ -259,6 +280,15 @@ static const struct clv_opt options[] = {
 		.offset = CLV_OPT_AT(struct cdi_settings, reserve),
 		.help = "First reserve a lease in each standing share and on each "
 			"partition that has none, so that containers can use them",
+	},
+	{
+		.name = "driver-root",
+		.type = CLV_OPT_TEXT,
+		.offset = CLV_OPT_AT(struct cdi_settings, driver_root),
+		.argument = "FOLDER",
+		.completes = CLV_COMPLETE_FILE,
+		.help = "Take NVIDIA's libraries from below this folder, such as "
+			"/run/nvidia/driver; by default /",
 	},
 	CLV_OPT_HELP,
 	CLV_OPT_SOCKET,

@@ -38,14 +38,15 @@ struct clv_kube_replicas {
 };
 
 struct clv_kube_settings {
-	char kubelet[CLV_KUBE_PATH_MAX]; /* kubelet's folder */
-	char cdi[CLV_KUBE_PATH_MAX];     /* the folder for CDI files */
-	char gates[CLV_KUBE_PATH_MAX];   /* the folder of the gates on the host */
-	char hook[CLV_KUBE_PATH_MAX];    /* cleave-cdi-hook on the host */
-	char labels[CLV_KUBE_PATH_MAX];  /* node-feature-discovery's folder; "": no labels
-					  */
-	char status[CLV_KUBE_PATH_MAX];  /* the file for probes; "": none is written */
-	char agent[CLV_KUBE_PATH_MAX];   /* the agent's socket; "": the default */
+	char kubelet[CLV_KUBE_PATH_MAX];     /* kubelet's folder */
+	char cdi[CLV_KUBE_PATH_MAX];         /* the folder for CDI files */
+	char gates[CLV_KUBE_PATH_MAX];       /* the folder of the gates on the host */
+	char hook[CLV_KUBE_PATH_MAX];        /* cleave-cdi-hook on the host */
+	char driver_root[CLV_KUBE_PATH_MAX]; /* of NVIDIA's driver on the host */
+	char labels[CLV_KUBE_PATH_MAX]; /* node-feature-discovery's folder; "": no labels
+					 */
+	char status[CLV_KUBE_PATH_MAX]; /* the file for probes; "": none is written */
+	char agent[CLV_KUBE_PATH_MAX];  /* the agent's socket; "": the default */
 	enum clv_kube_undivided undivided;
 	enum clv_kube_naming naming;
 	uint64_t memory_unit_bytes; /* 0: chosen by the devices' memory */

@@ -3,7 +3,6 @@
 #include "bridge/kubernetes/lease/admin-access.h"
 
 #include "base/error.h"
-#include "bridge/cdi/nodes.h"
 #include "bridge/kubernetes/lease/spec.h"
 
 #include <cleave.h>
@@ -23,8 +22,9 @@ static json_t *find_device(const json_t *devices, const char *name)
 
 		if (!its || strcmp(its, name) != 0)
 			continue;
-		return json_pack("{s:[{s:O*,s:O*,s:O*}]}", "devices", "backend",
-			json_object_get(device, "backend"), "root_uuid",
+		return json_pack("{s:s,s:O*,s:O*,s:O*,s:O*}", "name", name, "backend",
+			json_object_get(device, "backend"), "uuid",
+			json_object_get(device, "uuid"), "root_uuid",
 			json_object_get(device, "uuid"), "pci_address",
 			json_object_get(device, "pci_address"));
 	}
@@ -36,7 +36,7 @@ int clv_kube_admin_access(const struct clv_kube_settings *settings,
 	char ret_cdi[CLV_KUBE_NAME_MAX + 32], struct clv_error *err)
 {
 	struct clv_client_error failure;
-	json_t *devices = NULL, *found, *nodes;
+	json_t *devices = NULL, *found;
 	int r = clv_client_devices(client, &devices, &failure);
 
 	ret_cdi[0] = '\0';
@@ -47,12 +47,9 @@ int clv_kube_admin_access(const struct clv_kube_settings *settings,
 	if (!found)
 		return clv_error_set(
 			err, -ENODEV, "this node has no device %.80s now", device);
-	nodes = clv_cdi_nodes(found);
+	r = clv_kube_spec_write_device(settings, name, found, err);
 	json_decref(found);
-	if (json_array_size(nodes) > 0) {
+	if (r > 0)
 		clv_kube_spec_name(name, ret_cdi);
-		r = clv_kube_spec_write_nodes(settings, name, nodes, err);
-	}
-	json_decref(nodes);
-	return r;
+	return r < 0 ? r : 0;
 }

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/units.h"
+#include "bridge/cdi/driver.h"
 #include "bridge/kubernetes/lease/spec.h"
 
 #include <cleave.h>
@@ -31,6 +32,7 @@ struct clv_kube_lease_sync {
 	struct clv_kube_settings settings;
 	int interrupt_fd;
 	struct clv_client *client;
+	struct clv_cdi_driver *driver;
 	struct entry *entries;
 	size_t n;
 	unsigned n_looks; /* reconciliations that may be skipped */
@@ -41,9 +43,15 @@ int clv_kube_lease_sync_new(const struct clv_kube_settings *settings, int interr
 	struct clv_kube_lease_sync **ret, struct clv_error *err)
 {
 	struct clv_kube_lease_sync *sync = calloc(1, sizeof(*sync));
+	int r;
 
 	if (!sync)
 		return clv_error_errno(err, ENOMEM, "cannot start");
+	r = clv_cdi_driver_new(settings->driver_root, settings->cdi, &sync->driver, err);
+	if (r < 0) {
+		free(sync);
+		return r;
+	}
 	sync->settings = *settings;
 	sync->interrupt_fd = interrupt_fd;
 	sync->began_ns = clv_clock_ns();
@@ -60,6 +68,7 @@ struct clv_kube_lease_sync *clv_kube_lease_sync_free(struct clv_kube_lease_sync 
 		clv_kube_lease_want_clear(&sync->entries[i].want);
 	free(sync->entries);
 	clv_client_free(sync->client);
+	clv_cdi_driver_free(sync->driver);
 	free(sync);
 	return NULL;
 }
@@ -315,7 +324,7 @@ int clv_kube_lease_sync_hold(struct clv_kube_lease_sync *sync,
 	if (r >= 0)
 		r = find_or_create(sync, want, is_new, &lease, err);
 	if (r >= 0)
-		r = clv_kube_spec_write(&sync->settings, lease, err);
+		r = clv_kube_spec_write(&sync->settings, sync->driver, lease, err);
 	if (r >= 0)
 		r = record(sync, want, clv_clock_ns(), err);
 	json_decref(lease);
@@ -404,8 +413,8 @@ static int keep(struct clv_kube_lease_sync *sync, const json_t *leases,
 	int r = 0;
 
 	if (want->device[0] != '\0')
-		r = clv_kube_spec_write(
-			&sync->settings, find_lease(leases, want->lease), err);
+		r = clv_kube_spec_write(&sync->settings, sync->driver,
+			find_lease(leases, want->lease), err);
 	return r < 0 ? r : record(sync, want, asked_ns, err);
 }
 

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/paths.h"
+#include "bridge/cdi/driver.h"
 #include "bridge/cdi/spec.h"
 #include "bridge/kubernetes/resource/want.h"
 
@@ -56,31 +57,40 @@ static int write_spec(const struct clv_kube_settings *settings, const char *name
 }
 
 int clv_kube_spec_write(const struct clv_kube_settings *settings,
-	const struct json_t *lease, struct clv_error *err)
+	struct clv_cdi_driver *driver, const struct json_t *lease, struct clv_error *err)
 {
 	const char *name = json_string_value(json_object_get(lease, "name"));
-	const struct clv_cdi_host host = {settings->gates, settings->hook};
+	const struct clv_cdi_host host = {settings->gates, settings->hook, driver};
 	json_t *leases = json_pack("[O]", lease), *spec = NULL;
+	struct clv_error why = {};
 	int r;
 
-	r = name ? clv_cdi_spec(leases, &host, &spec, err)
-		 : clv_error_set(err, -EBADMSG, "the agent's lease has no name");
+	r = name ? clv_cdi_spec(leases, &host, &spec, &why)
+		 : clv_error_set(&why, -EBADMSG, "the agent's lease has no name");
 	json_decref(leases);
-	if (r >= 0)
+	if (r == 0)
 		r = write_spec(settings, name, spec, err);
+	else
+		r = clv_error_set(err, why.code, "%s", why.msg);
 	json_decref(spec);
 	return r;
 }
 
-int clv_kube_spec_write_nodes(const struct clv_kube_settings *settings, const char *name,
-	struct json_t *nodes, struct clv_error *err)
+int clv_kube_spec_write_device(const struct clv_kube_settings *settings, const char *name,
+	const struct json_t *device, struct clv_error *err)
 {
-	json_t *spec = json_pack("{s:s,s:s,s:[{s:s,s:{s:O}}]}", "cdiVersion", "0.3.0",
-		"kind", CLV_CDI_KIND, "devices", "name", name, "containerEdits",
-		"deviceNodes", nodes);
-	int r = write_spec(settings, name, spec, err);
+	struct clv_cdi_driver *driver = NULL;
+	json_t *spec = NULL;
+	int r = clv_cdi_driver_new(settings->driver_root, settings->cdi, &driver, err);
 
+	if (r >= 0)
+		r = clv_cdi_spec_without_lease(driver, name, device, &spec, err);
+	if (r >= 0 && spec) {
+		r = write_spec(settings, name, spec, err);
+		r = r < 0 ? r : 1;
+	}
 	json_decref(spec);
+	clv_cdi_driver_free(driver);
 	return r;
 }
 

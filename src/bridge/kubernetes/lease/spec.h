@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+struct clv_cdi_driver;
 struct clv_error;
 struct json_t;
 
@@ -15,13 +16,13 @@ struct json_t;
 void clv_kube_spec_name(const char *lease, char ret[CLV_KUBE_NAME_MAX + 32]);
 
 /* Writes the lease's file unless it exists with the same content.  lease is an object of
- * the agent's API. */
+ * the agent's API.  -ENODEV: one of its devices has no node. */
 int clv_kube_spec_write(const struct clv_kube_settings *settings,
-	const struct json_t *lease, struct clv_error *err);
-/* The same for a container that gets device nodes (an array of CDI's deviceNodes) and no
- * lease. */
-int clv_kube_spec_write_nodes(const struct clv_kube_settings *settings, const char *name,
-	struct json_t *nodes, struct clv_error *err);
+	struct clv_cdi_driver *driver, const struct json_t *lease, struct clv_error *err);
+/* The same for a container that gets a device, as in a lease's `devices`, and no lease.
+ * Returns 0 if it needs no file, because the device has no nodes, and 1 otherwise. */
+int clv_kube_spec_write_device(const struct clv_kube_settings *settings, const char *name,
+	const struct json_t *device, struct clv_error *err);
 void clv_kube_spec_remove(const struct clv_kube_settings *settings, const char *lease);
 /* Removes the files of containers' leases for which is_wanted() is false. */
 void clv_kube_spec_sweep(const struct clv_kube_settings *settings,
