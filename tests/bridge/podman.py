@@ -13,6 +13,16 @@ default_ulimits = ["nofile=1024:1024", "nproc=4096:4096"]
 netns = "none"
 """
 
+def options_of(answer):
+    """The options that give a container what kubelet gives it (Kubelet.answer), without CDI."""
+    envs, _, mounts, devices = answer
+    yield from (f"--env={name}={value}" for name, value in envs.items())
+    for mount in mounts.values():
+        yield f"--volume={mount.host_path}:{mount.container_path}:{'ro' if mount.read_only else 'rw'}"
+    for device in devices.values():
+        yield f"--device={device.host_path}:{device.container_path}:{device.permissions}"
+
+
 # In a chroot the root is no mount point, which runc wants it to be: there each podman runs in
 # a mount namespace where it is one.
 AS_A_MOUNT = ('mount --rbind / "$0" && mount --make-rslave "$0" && exec chroot "$0" "$@"')

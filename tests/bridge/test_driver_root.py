@@ -26,6 +26,7 @@ MEMORY, SPECS, VERSION = "cleave.dev/gpu-memory-1gi", "/etc/cdi", "580.1"
 LIBRARIES = {"libcuda.so": "cuda/driver/libcuda.so.1", "libnvidia-ml.so": "nvml/r580/libnvidia-ml.so.1"}
 # The address of a library in the container, without a cache of the dynamic loader.
 PLACES = ("/usr/lib/x86_64-linux-gnu", "/usr/lib64")
+NODES = {"nvidia0": 0, "nvidiactl": 255, "nvidia-uvm": 1}  # and their minor numbers
 RUNPATH = b"$ORIGIN/../doubles/cuda/driver"
 
 
@@ -78,8 +79,14 @@ class Bed(bed.Bed):
             shutil.copy(worlds.built(f"tests/doubles/{double}"),
                         os.path.join(libraries, f"{name}.{VERSION}"))
 
+    def make_vendors(self):
+        os.makedirs(os.path.join(self.root, "etc/OpenCL/vendors"))
+        with open(os.path.join(self.root, "etc/OpenCL/vendors/nvidia.icd"), "w",
+                  encoding="utf-8") as file:
+            file.write("libnvidia-opencl.so.1\n")
+
     def make_nodes(self):
-        for name, minor in (("nvidia0", 0), ("nvidiactl", 255), ("nvidia-uvm", 1)):
+        for name, minor in NODES.items():
             make_node(os.path.join(self.root, "dev", name), minor)
 
     def program(self):
@@ -112,8 +119,8 @@ class Pods(Bed):
         super().setUp()
         self.kubelet.start()
 
-    def start_pod(self):
-        self.start_bridge(**{"driver-root": self.root})
+    def start_pod(self, strategy="cdi"):
+        self.start_bridge(**{"driver-root": self.root, "device-list-strategy": strategy})
         self.kubelet.resource(MEMORY)
         self.kubelet.admit("p", {"c": {MEMORY: 1}})
         return self.kubelet.start_container("p", "c")
@@ -124,7 +131,37 @@ class Pods(Bed):
         devices = self.start_pod()
         self.check_quota(devices)
         listed = self.run_inside("ls", "/dev", devices=devices).stdout.split()
-        self.assertLessEqual({"nvidia0", "nvidiactl", "nvidia-uvm"}, set(listed))
+        self.assertLessEqual(set(NODES), set(listed))
+
+    def test_runtime_without_cdi(self):
+        """The same by mounts, variables and device nodes in the answer to kubelet."""
+        self.make_driver()
+        self.make_nodes()
+        self.make_vendors()
+        self.assertEqual(self.start_pod("plain"), [])
+        answer = self.kubelet.answer("p", "c")
+        self.assertEqual({(each.container_path, each.host_path, each.permissions)
+                          for each in answer[3].values()},
+                         {(f"/dev/{name}", f"{self.root}/dev/{name}", "rw") for name in NODES})
+        self.check_quota((), options=podman.options_of(answer))
+        # No hook covers the drivers of an image.
+        listed = self.run_inside("ls", "/etc/OpenCL/vendors", "/usr/lib/cleave/vendors.real",
+                                 devices=(), options=podman.options_of(answer))
+        self.assertEqual(listed.stdout.split(), ["/etc/OpenCL/vendors:", *os.listdir(
+            os.path.join(GATES, "vendors")), "/usr/lib/cleave/vendors.real:", "nvidia.icd"])
+
+    def test_hooks_of_the_vendor(self):
+        """Are not in an entry where mounts are sent too: they would replace what these have put
+        in the container."""
+        self.make_driver()
+        self.make_nodes()
+        os.makedirs(os.path.join(self.root, "etc/cdi"))
+        with open(os.path.join(self.root, "etc/cdi/nvidia.json"), "w", encoding="utf-8") as file:
+            json.dump({"cdiVersion": "0.3.0", "kind": "nvidia.com/gpu", "devices": [
+                {"name": self.gpu["uuid"], "containerEdits": {"hooks": [
+                    {"hookName": "createContainer", "path": "/bin/false"}]}}]}, file)
+        devices = self.start_pod("auto")
+        self.check_quota(devices, options=podman.options_of(self.kubelet.answer("p", "c")))
 
     def test_gpu_without_a_node(self):
         """The pod is not admitted, and the reason is kubelet's message."""

@@ -98,7 +98,8 @@ class Kubelet:
         self.registered, self.registrations = {}, []
         self.pods = {}  # (namespace, name): {container: {resource: [ids]}}
         self.inits = {}  # (namespace, name): the names of its init containers
-        self.starts = {}  # the answers of Allocate
+        self.starts = {}  # the CDI devices in the answers of Allocate
+        self.answers = {}  # (resource, *ids): the answer of Allocate
         self.refuse, self.n_lists, self.servers = False, 0, []
         self.hidden = set()  # pods that it does not know yet
         self.may_answer = threading.Event()  # clear: the answers to List are late
@@ -200,7 +201,21 @@ class Kubelet:
                 of_tomorrow=b"unknown"), timeout=30)
         except grpc.RpcError as error:
             raise Refused(error.details()) from error
-        return [d.name for d in answer.container_responses[0].cdi_devices]
+        (given,) = answer.container_responses
+        self.answers[(plugin.name, *sorted(ids))] = given
+        return [d.name for d in given.cdi_devices]
+
+    def answer(self, name, container, namespace="default"):
+        """All that the container gets by Allocate, of all its resources: what kubelet keeps in its
+        checkpoint (devicemanager/pod_devices.go, deviceRunContainerOptions)."""
+        envs, annotations, mounts, devices = {}, {}, {}, {}
+        for resource, ids in self.pods[(namespace, name)][container].items():
+            given = self.answers[(resource, *sorted(ids))]
+            envs.update(given.envs)
+            annotations.update(given.annotations)
+            mounts.update((m.container_path, m) for m in given.mounts)
+            devices.update((d.container_path, d) for d in given.devices)
+        return envs, annotations, mounts, devices
 
     def admit(self, name, containers, namespace="default", reusable=None, order=None, init=None):
         """containers, init: {name: {resource: count}}. Returns the CDI devices of each container.

@@ -124,11 +124,16 @@ class Chart(unittest.TestCase):
         done = helm.run(["lint"], "--strict")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
+    def test_oldest_cluster(self):
+        """Kubelets and runtimes without CDI are served too."""
+        self.assertTrue(helm.documents({}, "--kube-version=1.20.2"))
+
     def test_each_value_is_used(self):
         """Another value changes what is rendered, and the schema knows all values."""
         with open(os.path.join(helm.CHART, "values.yaml"), encoding="utf-8") as file:
             values = yaml.safe_load(file)
-        others = {"undivided": "both", "names": "vendor", "memoryUnit": "1G", "debts": "tenant",
+        others = {"undivided": "both", "names": "vendor", "deviceListStrategy": "plain",
+                  "memoryUnit": "1G", "debts": "tenant",
                   "replicas.name": "cleave.dev/other", "metrics.interval": "1m",
                   "imagePullPolicy": "Always",
                   "imagePullSecrets": [{"name": "other"}]}
@@ -231,7 +236,7 @@ class Chart(unittest.TestCase):
         bare = {(r, v) for each in documents() if each["metadata"]["name"] == "cleave-node" and
                 each["kind"] == "ClusterRole" for rule in each["rules"]
                 for r in rule["resources"] for v in rule["verbs"]}
-        self.assertEqual(bare, {("nodes", "patch")})
+        self.assertEqual(bare, {("nodes", "get"), ("nodes", "patch")})
 
     def test_own_node(self):
         """Where tokens tell their node, each change that the role allows is checked."""

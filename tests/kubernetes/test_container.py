@@ -38,9 +38,9 @@ class Containers(Bed):
             if name.startswith("cleave-k8s-"):
                 os.unlink(os.path.join(SPECS, name))
 
-    def memory(self, names):
-        ran = self.podman.run("clinfo", "--raw", "--prop", "CL_DEVICE_GLOBAL_MEM_SIZE",
-                              devices=names)
+    def memory(self, names, *options):
+        ran = self.podman.call("run", "--rm", *options, *self.podman.options(names, "/:O"),
+                               "clinfo", "--raw", "--prop", "CL_DEVICE_GLOBAL_MEM_SIZE")
         self.assertEqual(ran.returncode, 0, ran.stderr)
         return int(ran.stdout.split()[-1])
 
@@ -64,6 +64,26 @@ class Containers(Bed):
         self.assertEqual(self.agent.request("DELETE", f"/v1/leases/{name}")[0], 204)
         names = self.kubelet.start_container("p", "c")
         self.assertEqual(self.memory(names), self.leases()[name]["memory_bytes"])
+
+    def options(self):
+        """What containerd 1.6 gets, which reads no CDI files."""
+        return podman.options_of(self.kubelet.answer("p", "c"))
+
+    def test_runtime_without_cdi(self):
+        """Also where the lease was lost after kubelet had its answer, as by a start of the
+        machine."""
+        self.kubelet.admit("p", {"c": {SHARE: 10}})
+        (name,) = self.leases()
+        self.assertEqual(self.memory((), *self.options()), self.leases()[name]["memory_bytes"])
+        self.assertEqual(self.agent.request("DELETE", f"/v1/leases/{name}")[0], 204)
+        self.kubelet.start_container("p", "c")
+        self.assertEqual(self.memory((), *self.options()), self.leases()[name]["memory_bytes"])
+
+    def test_both_at_once(self):
+        """A runtime that reads CDI files gets the mounts, too: it is the same container."""
+        names = self.kubelet.admit("p", {"c": {SHARE: 10}})["c"]
+        (lease,) = self.leases().values()
+        self.assertEqual(self.memory(names, *self.options()), lease["memory_bytes"])
 
 
 if __name__ == "__main__":

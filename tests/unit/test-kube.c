@@ -6,6 +6,7 @@
 #include "bridge/kubernetes/config/quantity.h"
 #include "bridge/kubernetes/lease/claim-config.h"
 #include "bridge/kubernetes/lease/spec.h"
+#include "bridge/kubernetes/lease/strategy.h"
 #include "bridge/kubernetes/resource/pair.h"
 #include "bridge/kubernetes/resource/want.h"
 
@@ -311,12 +312,43 @@ static void test_spec_of_a_device(void **state)
 	assert_int_equal(rmdir(settings.cdi), 0);
 }
 
+static void test_strategies(void **state)
+{
+	static const unsigned all =
+		CLV_KUBE_BY_CDI | CLV_KUBE_BY_ANNOTATIONS | CLV_KUBE_BY_MOUNTS;
+	static const struct {
+		const char *kubelet, *runtime;
+		unsigned ways;
+	} cases[] = {
+		{"v1.20.2", "containerd://1.6.20~ds1", CLV_KUBE_BY_MOUNTS},
+		{"v1.30.4-eks-a737599", "containerd://1.6.36", CLV_KUBE_BY_MOUNTS},
+		{"v1.27.1", "cri-o://1.22.0", CLV_KUBE_BY_MOUNTS},
+		{"v1.30.0", "containerd://1.7.13-k3s1", all},
+		{"v1.28.9", "containerd://2.0.0", all},
+		{"v1.29.0+rke2r1", "containerd://2.0.0", CLV_KUBE_BY_CDI},
+		{"v1.36.0", "containerd://2.10.1", CLV_KUBE_BY_CDI},
+		{"v1.29.0", "cri-o://1.29.1", CLV_KUBE_BY_CDI},
+		{"v1.29.0", "cri-o://1.28.4", all},
+		{"v1.23.0", "docker://20.10.5", all},
+		{"v1.36.0", "containerd://Unknown", all},
+		{"v1.36.0", NULL, all},
+		{NULL, "containerd://2.1.0", all},
+		{"", "", all},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_int_equal(
+			clv_kube_strategy_choose(cases[i].kubelet, cases[i].runtime),
+			cases[i].ways);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_quantities),
 		cmocka_unit_test(test_claim_config),
 		cmocka_unit_test(test_spec_of_a_device),
+		cmocka_unit_test(test_strategies),
 		cmocka_unit_test(test_base64),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_wrong_ids),

@@ -67,7 +67,7 @@ static const char *const files[] = {
 
 struct clv_cdi_driver {
 	char *host, *here; /* paths of the root; "": the root folder */
-	char *specs[2];    /* folders of CDI files */
+	char *specs[2];    /* folders of CDI files; the first is NULL: none is read */
 	json_t *vendors;   /* what the vendors' CDI files have */
 	uint64_t vendors_stamp;
 	json_t *mounts; /* of NVIDIA's libraries */
@@ -98,8 +98,8 @@ int clv_cdi_driver_new(const char *root, const char *specs, struct clv_cdi_drive
 		return clv_error_errno(err, ENOMEM, "cannot describe devices");
 	driver->host = without_slash(root);
 	driver->here = without_slash(here && here[0] ? here : root);
-	driver->specs[0] = strdup(specs);
-	if (!driver->host || !driver->here || !driver->specs[0] ||
+	driver->specs[0] = specs ? strdup(specs) : NULL;
+	if (!driver->host || !driver->here || (specs && !driver->specs[0]) ||
 		asprintf(&driver->specs[1], "%s/etc/cdi", driver->here) < 0)
 		return clv_error_errno(err, ENOMEM, "cannot describe devices");
 	*ret = CLV_TAKE(driver);
@@ -241,12 +241,12 @@ static const json_t *libraries_of(struct clv_cdi_driver *driver)
 static const json_t *vendors_of(struct clv_cdi_driver *driver)
 {
 	const char *const *specs = (const char *const *)driver->specs;
-	uint64_t stamp = clv_cdi_vendor_stamp(specs, CLV_ARRAY_SIZE(driver->specs));
+	size_t n = driver->specs[0] ? CLV_ARRAY_SIZE(driver->specs) : 0;
+	uint64_t stamp = clv_cdi_vendor_stamp(specs, n);
 
 	if (!driver->vendors || stamp != driver->vendors_stamp) {
 		json_decref(driver->vendors);
-		driver->vendors =
-			clv_cdi_vendor_read(specs, CLV_ARRAY_SIZE(driver->specs));
+		driver->vendors = clv_cdi_vendor_read(specs, n);
 		driver->vendors_stamp = stamp;
 	}
 	return driver->vendors;

@@ -13,7 +13,8 @@ struct clv_cdi_driver;
 
 /* root: the folder of the host below which NVIDIA's driver is installed, "/" or such as
  * "/run/nvidia/driver".  CLEAVE_DRIVER_ROOT has its path here, if that differs, as in a
- * pod.  specs: a folder of CDI files that is read beside /etc/cdi below the root. */
+ * pod.  specs: a folder of CDI files that is read beside /etc/cdi below the root; NULL:
+ * no such file is read. */
 int clv_cdi_driver_new(const char *root, const char *specs, struct clv_cdi_driver **ret,
 	struct clv_error *err);
 /* Accepts NULL; returns NULL. */

@@ -85,6 +85,18 @@ static int read_naming(struct clv_yaml_value value, void *into, struct clv_error
 	return r < 0 ? r : 0;
 }
 
+static int read_strategy(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	static const char *const names[] = {"auto", "cdi", "cdi-annotations", "plain"};
+	static const unsigned ways[] = {
+		0, CLV_KUBE_BY_CDI, CLV_KUBE_BY_ANNOTATIONS, CLV_KUBE_BY_MOUNTS};
+	int r = clv_yaml_read_choice(value, names, CLV_ARRAY_SIZE(names), err);
+
+	if (r >= 0)
+		*(unsigned *)into = ways[r];
+	return r < 0 ? r : 0;
+}
+
 static int read_unit(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
 	uint64_t bytes;
@@ -207,6 +219,7 @@ static const struct clv_yaml_field fields[] = {
 	{"agent", read_path, false, AT(agent)},
 	{"undivided", read_undivided, false, AT(undivided)},
 	{"names", read_naming, false, AT(naming)},
+	{"device-list-strategy", read_strategy, false, AT(ways)},
 	{"memory-unit", read_unit, false, AT(memory_unit_bytes)},
 	{"replicas", read_replicas, false, AT(replicas)},
 	{"reconcile", read_time, false, AT(reconcile_ms)},

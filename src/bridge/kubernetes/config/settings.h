@@ -31,6 +31,13 @@ enum clv_kube_naming {
 	_CLV_KUBE_NAMING_MAX,
 };
 
+/* The parts of the answer to kubelet that give a container its lease, as flags. */
+enum clv_kube_way {
+	CLV_KUBE_BY_CDI = 1,         /* a CDI device, for kubelet 1.28 and later */
+	CLV_KUBE_BY_ANNOTATIONS = 2, /* an annotation with it, for the runtime */
+	CLV_KUBE_BY_MOUNTS = 4,      /* mounts, variables and device nodes */
+};
+
 struct clv_kube_replicas {
 	char name[CLV_KUBE_NAME_MAX];
 	uint32_t count;
@@ -49,6 +56,7 @@ struct clv_kube_settings {
 	char agent[CLV_KUBE_PATH_MAX];  /* the agent's socket; "": the default */
 	enum clv_kube_undivided undivided;
 	enum clv_kube_naming naming;
+	unsigned ways; /* of enum clv_kube_way; 0: chosen by what the node has */
 	uint64_t memory_unit_bytes; /* 0: chosen by the devices' memory */
 	struct clv_kube_replicas replicas;
 	uint32_t reconcile_ms; /* the interval of comparisons with kubelet's pods */

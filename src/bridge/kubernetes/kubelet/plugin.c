@@ -8,17 +8,18 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "bridge/kubernetes/device-plugin.pb-c.h"
+#include "bridge/kubernetes/kubelet/delivery.h"
 #include "bridge/kubernetes/kubelet/message.h"
 #include "bridge/kubernetes/kubelet/pods.h"
 #include "bridge/kubernetes/kubelet/state.h"
 #include "bridge/kubernetes/lease/lease-sync.h"
-#include "bridge/kubernetes/lease/spec.h"
 #include "bridge/kubernetes/resource/pair.h"
 #include "bridge/rpc/client.h"
 #include "bridge/rpc/server.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -211,7 +212,9 @@ struct hold {
 	struct clv_rpc_call *call; /* NULL: kubelet ended the call */
 	struct clv_kube_lease_want want;
 	bool is_allocate;               /* else PreStartContainer */
-	char lease[CLV_KUBE_LEASE_MAX]; /* the lease that the answer names; "": none */
+	char lease[CLV_KUBE_LEASE_MAX]; /* the lease that the answer gives; "": none */
+	unsigned ways;                  /* by which parts of the answer */
+	json_t *edits;                  /* owned; NULL: not by mounts */
 	int r;
 	struct clv_error err;
 };
@@ -238,24 +241,6 @@ static void forget_call(void *userdata)
 	hold->call = NULL;
 }
 
-static void answer_allocate(struct clv_rpc_call *call, const char *lease)
-{
-	V1beta1__AllocateResponse answer = V1BETA1__ALLOCATE_RESPONSE__INIT;
-	V1beta1__ContainerAllocateResponse item =
-		V1BETA1__CONTAINER_ALLOCATE_RESPONSE__INIT;
-	V1beta1__ContainerAllocateResponse *items = &item;
-	V1beta1__CDIDevice device = V1BETA1__CDIDEVICE__INIT, *devices = &device;
-	char name[CLV_KUBE_NAME_MAX + 32];
-
-	answer.n_container_responses = 1;
-	answer.container_responses = &items;
-	clv_kube_spec_name(lease, name);
-	device.name = name;
-	item.n_cdi_devices = lease[0] != '\0';
-	item.cdi_devices = &devices;
-	clv_kube_answer(call, &answer.base);
-}
-
 static void finish_hold(struct hold *hold)
 {
 	V1beta1__Empty empty = V1BETA1__EMPTY__INIT;
@@ -265,9 +250,10 @@ static void finish_hold(struct hold *hold)
 	if (hold->call && hold->r < 0)
 		clv_kube_fail(hold->call, &hold->err);
 	else if (hold->call && hold->is_allocate)
-		answer_allocate(hold->call, hold->lease);
+		clv_kube_deliver(hold->call, hold->lease, hold->ways, hold->edits);
 	else if (hold->call)
 		clv_kube_answer(hold->call, &empty.base);
+	json_decref(hold->edits);
 	clv_kube_lease_want_clear(&hold->want);
 	free(hold);
 }
@@ -278,6 +264,9 @@ static void run_hold(struct clv_kube_job *job, struct clv_kube_lease_sync *sync)
 
 	hold->r = clv_kube_lease_sync_hold(
 		sync, &hold->want, hold->is_allocate, &hold->err);
+	if (hold->r >= 0 && hold->is_allocate)
+		hold->r = clv_kube_lease_sync_deliver(
+			sync, hold->lease, &hold->ways, &hold->edits, &hold->err);
 }
 
 static void done_hold(struct clv_kube_job *job)
@@ -302,8 +291,6 @@ static void allocate_ids(struct hold *hold, const V1beta1__ContainerAllocateRequ
 	hold->r = clv_kube_lease_want_make(&plugin->resource,
 		(const char *const *)ids->devices_ids, ids->n_devices_ids, &want,
 		&hold->err);
-	if (hold->r >= 0 && (!is_of_pair(plugin) || !is_memory))
-		memcpy(hold->lease, want.lease, sizeof(hold->lease));
 	if (hold->r >= 0 && !is_of_pair(plugin))
 		hold->want = want;
 	else if (hold->r >= 0)
@@ -313,6 +300,7 @@ static void allocate_ids(struct hold *hold, const V1beta1__ContainerAllocateRequ
 		finish_hold(hold);
 		return;
 	}
+	memcpy(hold->lease, hold->want.lease, sizeof(hold->lease));
 	clv_rpc_on_end(hold->call, forget_call, hold);
 	submit_hold(hold);
 }

@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "bridge/cdi/driver.h"
 #include "bridge/kubernetes/lease/spec.h"
+#include "bridge/kubernetes/lease/strategy.h"
 
 #include <cleave.h>
 #include <errno.h>
@@ -32,7 +33,9 @@ struct clv_kube_lease_sync {
 	struct clv_kube_settings settings;
 	int interrupt_fd;
 	struct clv_client *client;
-	struct clv_cdi_driver *driver;
+	struct clv_kube_strategy strategy;
+	struct clv_cdi_driver *driver; /* NULL: not yet */
+	unsigned ways; /* of enum clv_kube_way: the driver's entries are for these */
 	struct entry *entries;
 	size_t n;
 	unsigned n_looks; /* reconciliations that may be skipped */
@@ -315,6 +318,48 @@ static int find_or_create(struct clv_kube_lease_sync *sync,
 	return r < 0 ? clv_error_set(err, r, "%s", failure.msg) : 0;
 }
 
+/* --- What containers get --- */
+
+static bool are_mounts(unsigned ways)
+{
+	return (ways & CLV_KUBE_BY_MOUNTS) != 0;
+}
+
+/* The vendors' entries need hooks, which mounts do not have. */
+static int open_driver(struct clv_kube_lease_sync *sync, struct clv_error *err)
+{
+	unsigned before = sync->ways;
+
+	sync->ways = clv_kube_strategy_ways(&sync->strategy, &sync->settings);
+	if (sync->driver && are_mounts(before) == are_mounts(sync->ways))
+		return 0;
+	sync->driver = clv_cdi_driver_free(sync->driver);
+	return clv_cdi_driver_new(sync->settings.driver_root,
+		are_mounts(sync->ways) ? NULL : sync->settings.cdi, &sync->driver, err);
+}
+
+static int write_spec(
+	struct clv_kube_lease_sync *sync, const json_t *lease, struct clv_error *err)
+{
+	int r = open_driver(sync, err);
+
+	if (r >= 0)
+		r = clv_kube_spec_write(&sync->settings, sync->driver, lease, err);
+	if (r >= 0 && are_mounts(sync->ways))
+		r = clv_kube_spec_link(&sync->settings, lease, err);
+	return r;
+}
+
+int clv_kube_lease_sync_deliver(struct clv_kube_lease_sync *sync, const char *lease,
+	unsigned *ret_ways, struct json_t **ret_edits, struct clv_error *err)
+{
+	*ret_ways = sync->ways;
+	*ret_edits = NULL;
+	return are_mounts(sync->ways)
+		       ? clv_kube_spec_edits(&sync->settings, lease, ret_edits, err)
+		       : 0;
+}
+
 int clv_kube_lease_sync_hold(struct clv_kube_lease_sync *sync,
 	const struct clv_kube_lease_want *want, bool is_new, struct clv_error *err)
 {
@@ -324,7 +369,7 @@ int clv_kube_lease_sync_hold(struct clv_kube_lease_sync *sync,
 	if (r >= 0)
 		r = find_or_create(sync, want, is_new, &lease, err);
 	if (r >= 0)
-		r = clv_kube_spec_write(&sync->settings, sync->driver, lease, err);
+		r = write_spec(sync, lease, err);
 	if (r >= 0)
 		r = record(sync, want, clv_clock_ns(), err);
 	json_decref(lease);
@@ -413,8 +458,7 @@ static int keep(struct clv_kube_lease_sync *sync, const json_t *leases,
 	int r = 0;
 
 	if (want->device[0] != '\0')
-		r = clv_kube_spec_write(&sync->settings, sync->driver,
-			find_lease(leases, want->lease), err);
+		r = write_spec(sync, find_lease(leases, want->lease), err);
 	return r < 0 ? r : record(sync, want, asked_ns, err);
 }
 

@@ -33,6 +33,12 @@ const struct clv_kube_settings *clv_kube_lease_sync_settings(
 int clv_kube_lease_sync_hold(struct clv_kube_lease_sync *sync,
 	const struct clv_kube_lease_want *want, bool is_new, struct clv_error *err);
 
+/* What kubelet is to be told of a lease that is held: flags of enum clv_kube_way in
+ * *ret_ways and, with CLV_KUBE_BY_MOUNTS, CDI's containerEdits in *ret_edits, which the
+ * caller owns; NULL otherwise. */
+int clv_kube_lease_sync_deliver(struct clv_kube_lease_sync *sync, const char *lease,
+	unsigned *ret_ways, struct json_t **ret_edits, struct clv_error *err);
+
 /* Creates missing leases and, with may_release, releases those of no container.  wants is
  * kubelet's list, requested at asked_ns.  A lease that is not in it keeps its units: it
  * is newer than the list, or that of an init container.  Returns the number of leases

@@ -8,6 +8,7 @@
 #include "base/paths.h"
 #include "bridge/cdi/driver.h"
 #include "bridge/cdi/spec.h"
+#include "bridge/cdi/vendor.h"
 #include "bridge/kubernetes/resource/want.h"
 
 #include <dirent.h>
@@ -19,7 +20,9 @@
 #include <unistd.h>
 
 #define PATH_MAX_BYTES (CLV_KUBE_PATH_MAX + 128)
-#define SPEC_MAX_BYTES 65536
+#define SPEC_MAX_BYTES (1u << 20)
+#define LINKS "k8s" /* the folder of links, beside the agent's socket */
+#define VENDORS "/etc/OpenCL/vendors"
 
 void clv_kube_spec_name(const char *lease, char ret[CLV_KUBE_NAME_MAX + 32])
 {
@@ -94,11 +97,133 @@ int clv_kube_spec_write_device(const struct clv_kube_settings *settings, const c
 	return r;
 }
 
+/* --- Without CDI --- */
+
+/* lease: its name; "": the folder of all links. */
+static void find_link(const struct clv_kube_settings *settings, const char *lease,
+	char ret[PATH_MAX_BYTES])
+{
+	const char *agent = settings->agent, *slash = strrchr(agent, '/');
+
+	snprintf(ret, PATH_MAX_BYTES, "%.*s/" LINKS "%s%s",
+		slash ? (int)(slash - agent) : (int)strlen(CLV_PATH_SYSTEM_RUNTIME),
+		slash ? agent : CLV_PATH_SYSTEM_RUNTIME, lease[0] ? "/" : "", lease);
+}
+
+static int replace_link(const char *path, const char *target)
+{
+	char old[CLV_PATH_MAX], new_path[PATH_MAX_BYTES + 8];
+	ssize_t n = readlink(path, old, sizeof(old) - 1);
+
+	if (n >= 0 && (size_t)n == strlen(target) && memcmp(old, target, (size_t)n) == 0)
+		return 0;
+	snprintf(new_path, sizeof(new_path), "%s.new", path);
+	unlink(new_path);
+	if (symlink(target, new_path) < 0 || rename(new_path, path) < 0)
+		return -errno;
+	return 0;
+}
+
+int clv_kube_spec_link(const struct clv_kube_settings *settings,
+	const struct json_t *lease, struct clv_error *err)
+{
+	const char *name = json_string_value(json_object_get(lease, "name"));
+	const char *socket = json_string_value(json_object_get(lease, "socket"));
+	const char *slash = socket ? strrchr(socket, '/') : NULL;
+	char path[PATH_MAX_BYTES], folder[CLV_PATH_MAX];
+	int r;
+
+	if (!name || !slash)
+		return clv_error_set(err, -EBADMSG, "the agent's lease has no socket");
+	find_link(settings, "", path);
+	r = clv_path_make(path, 0755, err);
+	if (r < 0)
+		return r;
+	find_link(settings, name, path);
+	snprintf(folder, sizeof(folder), "%.*s", (int)(slash - socket), socket);
+	r = replace_link(path, folder);
+	return r < 0 ? clv_error_errno(err, -r, "cannot make the link %s", path) : 0;
+}
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "";
+}
+
+static void append_mount(json_t *mounts, const char *from, const char *to)
+{
+	json_array_append_new(
+		mounts, json_pack("{s:s,s:s}", "hostPath", from, "containerPath", to));
+}
+
+/* What the hook does with the vendors of an image is done with those of the driver. */
+static void cover_vendors(
+	const struct clv_kube_settings *settings, json_t *mounts, const char *vendor)
+{
+	char path[PATH_MAX_BYTES];
+
+	snprintf(path, sizeof(path), "%s/vendors", settings->gates);
+	append_mount(mounts, path, VENDORS);
+	snprintf(
+		path, sizeof(path), "%.*s", (int)(strrchr(vendor, '/') - vendor), vendor);
+	append_mount(mounts, path, CLV_CDI_GATES "/vendors.real");
+}
+
+static json_t *make_plain(
+	const struct clv_kube_settings *settings, const char *lease, const json_t *mounts)
+{
+	json_t *plain = json_array();
+	char link[PATH_MAX_BYTES];
+	const json_t *mount;
+	size_t i;
+
+	find_link(settings, lease, link);
+	json_array_foreach (mounts, i, mount) {
+		const char *to = text_of(mount, "containerPath");
+		const char *from = text_of(mount, "hostPath");
+
+		if (strncmp(to, VENDORS "/", strlen(VENDORS "/")) == 0)
+			cover_vendors(settings, plain, from);
+		else
+			append_mount(plain,
+				strcmp(to, CLV_CDI_SOCKET_FOLDER) == 0 ? link : from, to);
+	}
+	return plain;
+}
+
+int clv_kube_spec_edits(const struct clv_kube_settings *settings, const char *lease,
+	struct json_t **ret, struct clv_error *err)
+{
+	char path[PATH_MAX_BYTES];
+	json_t *spec, *device, *edits = json_object();
+
+	find_path(settings, lease, path);
+	spec = json_load_file(path, 0, NULL);
+	device = json_array_get(json_object_get(spec, "devices"), 0);
+	if (!device) {
+		json_decref(spec);
+		json_decref(edits);
+		return clv_error_set(err, -EBADMSG,
+			"%s, which was written just now, has no device", path);
+	}
+	clv_cdi_append(edits, json_object_get(spec, "containerEdits"));
+	clv_cdi_append(edits, json_object_get(device, "containerEdits"));
+	json_object_set_new(edits, "mounts",
+		make_plain(settings, lease, json_object_get(edits, "mounts")));
+	json_decref(spec);
+	*ret = edits;
+	return 0;
+}
+
 void clv_kube_spec_remove(const struct clv_kube_settings *settings, const char *lease)
 {
 	char path[PATH_MAX_BYTES];
 
 	find_path(settings, lease, path);
+	unlink(path);
+	find_link(settings, lease, path);
 	unlink(path);
 }
 
