@@ -50,11 +50,11 @@ exec cat
 """
 
 
-def make(folder):
+def make(folder, release, engines):
     """The root and the image, if they are not there yet."""
     os.makedirs(folder, exist_ok=True)
-    base, image = (os.path.join(folder, RELEASE + ending) for ending in ("", ".tar"))
-    root.make_base(base, sorted({*ENGINES, *PROGRAMS}), RELEASE)
+    base, image = (os.path.join(folder, release + ending) for ending in ("", ".tar"))
+    root.make_base(base, sorted({*engines, *PROGRAMS}), release)
     if not os.path.exists(image):
         make_image(base, image)
     return base, image

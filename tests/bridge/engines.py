@@ -22,13 +22,14 @@ DOCKERD = ("dockerd", "--iptables=false", "--ip6tables=false", "--bridge=none",
 
 class Engine:
     """kept: see engine_root.py.  folder: of the test, seen under this name in there, too, with the
-    CDI files in specs."""
+    CDI files in specs; more: other such folders."""
+    RELEASE, ENGINES = engine_root.RELEASE, engine_root.ENGINES
 
-    def __init__(self, kept, folder, build):
+    def __init__(self, kept, folder, build, *more):
         self.folder, self.specs = folder, os.path.join(folder, "specs")
         os.makedirs(self.specs)
-        base, self.image = engine_root.make(kept)
-        self.root = engine_root.Root(base, self.specs, [build, folder, os.path.dirname(self.image)])
+        base, self.image = engine_root.make(kept, self.RELEASE, self.ENGINES)
+        self.root = engine_root.Root(base, self.specs, [build, folder, os.path.dirname(self.image), *more])
         self.group = f"cleave-test-{os.getpid()}"
         try:
             self.daemon = self.set_up()
@@ -98,8 +99,9 @@ class Containerd(Engine):
 
     def set_up(self):
         socket = os.path.join(self.folder, "containerd.sock")
-        self.root.write("/etc/containerd/config.toml",
-                        guide.block("containerd.md", "toml") + self.OF_THIS_MACHINE)
+        self.root.write("/etc/containerd/config.toml", self.settings() + self.OF_THIS_MACHINE)
+        # A root of Debian 12 has none, and pods get a copy.
+        self.root.write("/etc/hosts", "127.0.0.1 localhost\n")
         daemon = self.root.start_daemon("containerd", f"--address={socket}",
                                         answers=("ctr", f"--address={socket}", "version"))
         self.must("ctr", f"--address={socket}", "--namespace=k8s.io", "images", "import",
@@ -118,6 +120,9 @@ class Containerd(Engine):
         self.channel.close()
         super().close()
 
+    def settings(self):
+        return guide.block("containerd.md", "toml")
+
     def knows_cdi(self):
         """ctr itself: from 2.0 on."""
         return int(re.search(r"\bv?(\d+)\.", self.must("ctr", "--version"))[1]) >= 2
@@ -134,8 +139,10 @@ class Containerd(Engine):
         self.pods.append(cri.PodSandbox(pod_sandbox_id=made.pod_sandbox_id))
         return made.pod_sandbox_id, config
 
-    def start(self, name, *program, devices=(), user=0):
+    def start(self, name, *program, devices=(), user=0, answer=({}, {}, {}, {})):
+        """answer: of Allocate, as kubelet passes it on (Kubelet.answer)."""
         cri = self.cri
+        envs, annotations, mounts, nodes = answer
         pod, of_pod = self.a_pod(name)
         context = cri.LinuxContainerSecurityContext(
             namespace_options=of_pod.linux.security_context.namespace_options)
@@ -144,7 +151,12 @@ class Containerd(Engine):
             metadata=cri.ContainerMetadata(name="c"), image=cri.ImageSpec(image=self.IMAGE),
             command=program, log_path=f"{name}.log",
             linux=cri.LinuxContainerConfig(security_context=context),
-            CDI_devices=[cri.CDIDevice(name=each) for each in devices])
+            CDI_devices=[cri.CDIDevice(name=each) for each in devices], annotations=annotations,
+            envs=[cri.KeyValue(key=name, value=value) for name, value in envs.items()],
+            mounts=[cri.Mount(container_path=each.container_path, host_path=each.host_path,
+                              readonly=each.read_only) for each in mounts.values()],
+            devices=[cri.Device(container_path=each.container_path, host_path=each.host_path,
+                                permissions=each.permissions) for each in nodes.values()])
         made = self.stub.CreateContainer(cri.CreateContainerRequest(
             pod_sandbox_id=pod, config=config, sandbox_config=of_pod))
         self.containers[name] = made.container_id
@@ -169,6 +181,14 @@ class Containerd(Engine):
 
     def kill(self, name):
         self.stub.StopContainer(self.cri.Container(container_id=self.containers[name]))
+
+
+class WithoutCdi(Containerd):
+    """Debian 12's own, 1.6."""
+    RELEASE, ENGINES = "bookworm", ("containerd", "runc")
+
+    def settings(self):
+        return 'version = 2\n[plugins."io.containerd.grpc.v1.cri"]\n'
 
 
 class Later:

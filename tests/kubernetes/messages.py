@@ -181,10 +181,17 @@ message ContainerConfig {
   ContainerMetadata metadata = 1;
   ImageSpec image = 2;
   repeated string command = 3;
+  repeated KeyValue envs = 6;
+  repeated Mount mounts = 7;
+  repeated Device devices = 8;
+  map<string, string> annotations = 10;
   string log_path = 11;
   LinuxContainerConfig linux = 15;
   repeated CDIDevice CDI_devices = 17;
 }
+message KeyValue { string key = 1; string value = 2; }
+message Mount { string container_path = 1; string host_path = 2; bool readonly = 3; }
+message Device { string container_path = 1; string host_path = 2; string permissions = 3; }
 message CDIDevice { string name = 1; }
 message LinuxContainerConfig { LinuxContainerSecurityContext security_context = 2; }
 message Int64Value { int64 value = 1; }
