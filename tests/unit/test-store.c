@@ -441,6 +441,28 @@ static void test_earlier_schema(void **state)
 	clv_store_free(store);
 }
 
+/* Version 13 had no column for an admin's entries of the audit. */
+static void test_schema_13(void **state)
+{
+	struct clv_store *store = open_store(*state);
+	const struct place *place = *state;
+	struct clv_audit_record record = {.action = "lease.create", .result = "ok"};
+	struct clv_audit_bounds bounds = {.all = 10, .of_one = 10};
+	sqlite3 *db;
+
+	clv_store_free(store);
+	assert_int_equal(sqlite3_open(place->path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "ALTER TABLE audit DROP COLUMN by_admin", NULL,
+				 NULL, NULL),
+		SQLITE_OK);
+	sqlite3_exec(db, "PRAGMA user_version=13", NULL, NULL, NULL);
+	sqlite3_close(db);
+
+	store = open_store(*state);
+	assert_int_equal(clv_store_add_audit(store, &record, &bounds, NULL), 0);
+	clv_store_free(store);
+}
+
 static void test_later_schema(void **state)
 {
 	struct clv_store *store = open_store(*state);
@@ -566,6 +588,7 @@ int main(void)
 		TEST(test_long_log),
 		TEST(test_one_at_a_time),
 		TEST(test_earlier_schema),
+		TEST(test_schema_13),
 		TEST(test_later_schema),
 		TEST(test_no_room),
 		TEST(test_audit_is_kept_within_bounds),

@@ -87,7 +87,7 @@ struct clv_config {
 	enum clv_watch_policy over_quota, no_lease, past_gate, ungated;
 	uint64_t tolerance_bytes; /* driver overhead per process, beyond its quota */
 	uint64_t grace_ns;        /* the longest violation that is not reported */
-	uint64_t hang_ns;       /* the longest time past its turn without a report */
+	uint64_t hang_ns;         /* the longest time past its turn without a report */
 	uint32_t watch_every_s; /* seconds between samples; 0: drivers are not sampled */
 	char (*ignored)[CLV_CONFIG_TEXT_MAX]; /* paths of programs that need no lease */
 	size_t n_ignored;

@@ -83,8 +83,8 @@ static bool is_attached(const struct records *records, const char *id)
 
 /* Opens the report page that the adopted processes of the lease had, where one of them
  * still has it: a child that shares another's memory (CLONE_VM) has no gate, and does not
- * send one.  The caller closes it.  -1: none has it, or the kernel does not let this agent
- * see it; an event says so for each process whose charges are lost by that. */
+ * send one.  The caller closes it.  -1: none has it, or the kernel does not let this
+ * agent see it; an event says so for each process whose charges are lost by that. */
 static int open_left_page(const struct clv_lease *lease)
 {
 	const struct clv_attached *process;

@@ -93,14 +93,17 @@ static const char schema_12[] =
 	"ALTER TABLE processes ADD COLUMN stack INTEGER DEFAULT 0;"
 	"ALTER TABLE processes ADD COLUMN page INTEGER DEFAULT 0;";
 
+/* Version 13 has only columns of leases. */
+static const char schema_13[] = "";
+
 /* by_admin: of earlier entries it is not known, so they are kept as admins' are. */
-static const char schema_13[] =
+static const char schema_14[] =
 	"ALTER TABLE audit ADD COLUMN by_admin INTEGER DEFAULT 1;";
 
 /* Entry v - 1 upgrades version v - 1 to version v. */
 static const char *const schemas[] = {schema_1, schema_2, schema_3, schema_4, schema_5,
 	schema_6, schema_7, schema_8, schema_9, schema_10, schema_11, schema_12,
-	schema_13};
+	schema_13, schema_14};
 
 int clv_store_version(void)
 {

@@ -202,7 +202,8 @@ static void ask_layout(struct clv_client *client, struct clv_finding *ret)
 			n == 1 ? "" : "s");
 	else
 		clv_finding_set(ret, CLV_VERDICT_WARN,
-			"see cleave diff; end the holders that it names, or apply a layout "
+			"see cleave diff; end the holders that it names, or apply a "
+			"layout "
 			"without the device",
 			"%s", waiting);
 }

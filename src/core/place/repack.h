@@ -32,8 +32,8 @@ struct clv_repack_options {
 
 /* Looks for a plan without moves, then with one, and so on; of plans with equally few
  * moves, the one that disturbs the least compute on the first node.  A lease stays on its
- * model.  The fleet is unchanged on return.  Returns 0; -ENOSPC: not with the allowed number of moves;
- * -EAGAIN: not found within most_tries; -EINVAL, -ENOMEM. */
+ * model.  The fleet is unchanged on return.  Returns 0; -ENOSPC: not with the allowed
+ * number of moves; -EAGAIN: not found within most_tries; -EINVAL, -ENOMEM. */
 int clv_repack_find(struct clv_fleet *fleet, struct clv_placer *placer,
 	const struct clv_place_request *request, const struct clv_repack_options *options,
 	struct clv_repack_plan *ret);

@@ -28,7 +28,8 @@ void clv_vgpu_read_wanted(struct clv_vf_plan *p);
 /* Chooses the functions that get the type (is_chosen); those that have it stay.
  * -ENOSPC */
 int clv_vgpu_choose(struct clv_vf_plan *p);
-/* -EINVAL: there is no such type; -ENOSPC: fewer of it fit than the layout asks for.  May add a warning. */
+/* -EINVAL: there is no such type; -ENOSPC: fewer of it fit than the layout asks for.  May
+ * add a warning. */
 int clv_vgpu_check(struct clv_vf_plan *p);
 /* Whether the function, from 0, loses its type. */
 bool clv_vgpu_is_cleared(const struct clv_vf_plan *p, uint32_t i);
