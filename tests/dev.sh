@@ -259,6 +259,8 @@ verb_check() {
 	'') ;;
 	*) usage "check takes --all, not '$1'" ;;
 	esac
+	# Undefined behaviour ends a test; without this it is only printed.
+	export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 	need "$BUILD_PACKAGES" "$CHECK_PACKAGES"
 	fetch_mesa
 	prepare_web

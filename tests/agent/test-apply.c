@@ -196,6 +196,7 @@ static void test_claims_what_a_reload_affects(void **state)
 	assert_int_equal(last()->state, FAILED);
 	assert_int_equal(last()->error.code, -EADDRINUSE);
 	world.locked_uuid = NULL;
+	clv_node_clear(node());
 	start(&row);
 	happens('s');
 	assert_int_equal(last()->state, RUNNING);

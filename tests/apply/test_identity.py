@@ -230,6 +230,7 @@ class Before(IdentityCase):
         db = sqlite3.connect(os.path.join(agent.state, "cleaved.db"))
         with db:
             db.executescript("DROP TABLE names; ALTER TABLE layout DROP COLUMN resolved;"
+                             "ALTER TABLE audit DROP COLUMN by_admin;"
                              "ALTER TABLE journal DROP COLUMN written; DELETE FROM journal;"
                              "PRAGMA user_version=9;")
             for column in ("may_move", "asked_device", "asked_profile", "asked_ppm", "asked_bytes",

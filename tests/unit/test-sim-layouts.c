@@ -173,10 +173,14 @@ static void blocked(const struct clv_layout *layout)
 
 	make_plan(layout, &plan);
 	assert_true(plan.n_obstacles > 0);
-	for (size_t i = 0; i < plan.n_obstacles; i++)
+	for (size_t i = 0; i < plan.n_obstacles; i++) {
+		const struct clv_obstacle *obstacle = &plan.obstacles[i];
+
 		print_message("# %s: %s: %s\n",
-			sim_world_device(&world, plan.obstacles[i].device)->info.name,
-			plan.obstacles[i].why, plan.obstacles[i].holders.items[0].text);
+			sim_world_device(&world, obstacle->device)->info.name,
+			obstacle->why,
+			obstacle->holders.n ? obstacle->holders.items[0].text : "");
+	}
 	assert_true(apply(&plan) < 0);
 	clv_plan_clear(&plan);
 }

@@ -209,7 +209,7 @@ static int read_who(struct clv_yaml_value value, struct clv_config_subject **lis
 	static const char group[] = "group:", user[] = "user:";
 	const char *text = clv_yaml_text(value);
 	bool is_group = strncmp(text, group, sizeof(group) - 1) == 0;
-	struct clv_config_subject who;
+	struct clv_config_subject who = {0};
 	struct clv_config_subject *slot;
 	int r;
 

@@ -178,8 +178,8 @@ static void publish(struct clv_agent *agent, const struct clv_event *event)
 	clv_notify_changed(agent->notify, CLV_TOPIC_EVENTS);
 }
 
-static void finish(struct clv_agent *agent, struct clv_event *event, const char *device,
-	const char *format, va_list args)
+static void __attribute__((format(printf, 4, 0))) finish(struct clv_agent *agent,
+	struct clv_event *event, const char *device, const char *format, va_list args)
 {
 	if (device)
 		snprintf(event->device, sizeof(event->device), "%s", device);

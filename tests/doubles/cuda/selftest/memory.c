@@ -149,7 +149,7 @@ enum access { READS, WRITES };
 /* Whether the host may access the address, in a child that a fault ends. */
 static bool is_the_hosts(dptr address, enum access access)
 {
-	int status;
+	int status = 0;
 	pid_t child = fork();
 
 	if (child == 0) {
