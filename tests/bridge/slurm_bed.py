@@ -51,7 +51,7 @@ SchedulerType=sched/backfill
 SchedulerParameters=sched_interval=1,bf_interval=1,batch_sched_delay=0,sched_min_interval=0
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
-GresTypes=cleave
+GresTypes=cleave,gpu
 KillWait=2
 InactiveLimit=0
 UnkillableStepTimeout=20
@@ -168,7 +168,7 @@ class Cluster:
         host = socket.gethostname()
         nodes = "".join(
             f"NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=8 "
-            f"RealMemory=1000 Gres=cleave:100 State=UNKNOWN\n"
+            f"RealMemory=1000 Gres=cleave:100,gpu:1 State=UNKNOWN\n"
             for node, port in zip(NODES, ports[1:]))
         for name, words in (("prolog", f"prolog {self.folder}/layout.yaml"),
                             ("epilog", "epilog")):
@@ -184,7 +184,7 @@ class Cluster:
                     host=host, port=ports[0], folder=self.folder, nodes=nodes,
                     node=node))
         with open(os.path.join(self.folder, "gres.conf"), "w", encoding="utf-8") as file:
-            file.write("Name=cleave Count=100\n")
+            file.write("Name=cleave Count=100\nName=gpu File=/dev/full\n")
         for node in ("", *NODES):
             self.write_plugstack(node, "optional", self.plugin_arguments)
 

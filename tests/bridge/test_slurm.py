@@ -6,6 +6,7 @@ usage: test_slurm.py CLEAVE CLEAVED PLUGIN TENANT [unittest arguments]
 import os
 import re
 import signal
+import stat
 import struct
 import subprocess
 import sys
@@ -133,12 +134,57 @@ class Options(Case):
                     self.assertIn(option.partition("=")[0], result.stderr)
                     self.assertIn(why, result.stderr)
 
-    def test_a_job_without_them_is_left_alone(self):
-        before = os.listdir(CLUSTER.folder)
-        result = self.srun("sh", "-c", "env; readlink /proc/self/ns/mnt")
+    def test_a_job_without_them_has_no_device(self):
+        """With its environment, and without."""
+        for environment in ("env",), ("env", "-i", "PATH=/usr/bin"):
+            result = self.srun(*environment, f"POCL_CACHE_DIR={CLUSTER.cache_of(USER)}", "clinfo",
+                               "-l", user=USER)
+            self.assertNotIn("Device #0", result.stdout)
+            self.assertIn("cleave: no device for process", result.stderr)
+        self.assertIn("no-share-was-requested-with---gpu-share",
+                      self.srun("clinfo", "-l", user=USER).stderr)
+        self.assertEqual(self.srun("true", user=USER).returncode, 0)
+
+    def test_a_job_without_them_has_no_device_node(self):
+        node = "/dev/dri/cleave-test"
+        os.makedirs(os.path.dirname(node), exist_ok=True)
+        try:
+            os.mknod(node, 0o666 | stat.S_IFCHR, os.makedev(1, 5))  # zeros without end
+        except PermissionError:
+            self.skipTest("no device node can be made here")
+        self.addCleanup(os.unlink, node)
+        os.chmod(node, 0o666)
+        for options, n_bytes in (((), "0"), (("--gres=gpu:1",), "8")):
+            result = self.srun(*options, "sh", "-c", f"head -c8 {node} | wc -c", user=USER)
+            self.assertEqual(result.stdout.strip(), n_bytes, result)
+
+    def test_a_job_with_slurm_s_own_gpus_is_left_alone(self):
+        result = self.srun("--gres=gpu:1", "sh", "-c", "env; readlink /proc/self/ns/mnt")
         self.assertNotRegex(result.stdout, "CLEAVE|OPENCL_LAYERS")
         self.assertIn(os.readlink("/proc/self/ns/mnt"), result.stdout)
-        self.assertEqual(os.listdir(CLUSTER.folder), before)
+
+    def test_a_step_of_a_job_without_them_may_ask(self):
+        job = self.submit("srun clinfo -l; srun --gpu-share=0.3 clinfo -l; srun clinfo -l",
+                          user=USER)
+        self.assertEqual(self.ends(job).count("Device #0"), 2)
+
+    def test_other_defaults(self):
+        self.addCleanup(CLUSTER.write_plugstack, NODES[0], "optional", CLUSTER.plugin_arguments)
+        # A whole device is to be had once this lease is gone.
+        self.assertTrue(wait_until(lambda: not CLUSTER.lease(SLOW, "n2"), 180))
+        for default, share in (("share:0.25", 0.25), ("whole", 1), ("share:2", None)):
+            CLUSTER.write_plugstack(NODES[0], "optional",
+                                    f"{CLUSTER.plugin_arguments} default={default}")
+            job = self.submit("clinfo -l; sleep 300", user=USER)
+            if share is None:
+                self.assertTrue(wait_until(
+                    lambda: "no-share-was" in CLUSTER.output(job)))  # noqa: B023
+                self.assertIsNone(CLUSTER.lease(job))
+            else:
+                lease = wait_until(lambda: CLUSTER.lease(job))  # noqa: B023
+                self.assertEqual(lease["share"], share)
+            CLUSTER.run("scancel", job)
+            self.assertTrue(wait_until(lambda: CLUSTER.is_clean(job)))  # noqa: B023
 
 
 class Guide(Case):

@@ -63,9 +63,31 @@ static void test_no_room(void **state)
 	assert_string_equal(comment, "a comment of thirty characters");
 }
 
+/* Fields of squeue, of 20.11, of 22.05 and of later versions. */
+static void test_gpus(void **state)
+{
+	static const struct {
+		const char *tres;
+		bool has;
+	} cases[] = {
+		{"cpu=1,node=1,billing=1,gres/gpu=1  N/A  gres:gpu:1  N/A", true},
+		{"cpu=1,node=1,billing=1             N/A  gres:gpu:1  N/A", true},
+		{"cpu=1  gres/gpu:a100=2  N/A", true},
+		{"cpu=1  N/A  cleave:20,gpu  N/A", true},
+		{"gpu:1", true},
+		{"cpu=1  N/A  gres:cleave:20  N/A", false},
+		{"cpu=1  N/A  gres:gpumem:20,gres:gpu_memory:1  N/A", false},
+		{"", false},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_int_equal(clv_slurm_has_gpus(cases[i].tres), cases[i].has);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_gpus),
 		cmocka_unit_test(test_seconds),
 		cmocka_unit_test(test_empty),
 		cmocka_unit_test(test_no_room),

@@ -14,6 +14,19 @@
 
 #include <cmocka.h>
 
+/* Of a job that has no lease. */
+static void test_no_lease(void **state)
+{
+	struct clv_slurm_recipe recipe = {.restarts = 1}, again = {.lease = "l1"};
+	char *text = NULL;
+
+	assert_int_equal(clv_slurm_recipe_write(&recipe, &text), 0);
+	assert_int_equal(clv_slurm_recipe_parse(text, &again, NULL), 0);
+	assert_string_equal(again.lease, "");
+	assert_int_equal(again.restarts, 1);
+	free(text);
+}
+
 static void test_written_and_read(void **state)
 {
 	struct clv_slurm_recipe recipe = {
@@ -75,6 +88,7 @@ static void test_no_job(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_no_lease),
 		cmocka_unit_test(test_written_and_read),
 		cmocka_unit_test(test_invalid),
 		cmocka_unit_test(test_no_job),

@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -126,6 +127,34 @@ int clv_slurm_query_exclusive(unsigned int job, struct clv_error *err)
 	if (run(words, answer) != 0)
 		return fail(words[0], answer, err);
 	return strncmp(answer, "NO", 2) == 0;
+}
+
+bool clv_slurm_has_gpus(const char *tres)
+{
+	for (const char *at = tres; (at = strstr(at, "gpu")); at += strlen("gpu")) {
+		char before = at > tres ? at[-1] : ' ', after = at[strlen("gpu")];
+
+		if (strchr(" :/,", before) && !isalnum((unsigned char)after) &&
+			after != '_')
+			return true;
+	}
+	return false;
+}
+
+/* Only fields that slurmctld has validated: a comment, a job's name or a command could
+ * pretend to have GPUs. */
+int clv_slurm_query_gpus(unsigned int job, struct clv_error *err)
+{
+	char answer[ANSWER_MAX], number[16];
+	const char *words[] = {"squeue", "-h", "-t", "all", "-O",
+		"tres-alloc:1024,tres-per-job:512,tres-per-node:512,tres-per-socket:512,"
+		"tres-per-task:512",
+		"-j", number, NULL};
+
+	snprintf(number, sizeof(number), "%u", job);
+	if (run(words, answer) != 0)
+		return fail(words[0], answer, err);
+	return clv_slurm_has_gpus(answer);
 }
 
 /* Finds the name's key in the comment; *ret_bytes is the length of the key. */

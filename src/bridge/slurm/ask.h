@@ -31,6 +31,12 @@ int clv_slurm_requeue(unsigned int job, bool hold, struct clv_error *err);
 /* Whether the job has its nodes exclusively: 1, 0, or -EIO. */
 int clv_slurm_query_exclusive(unsigned int job, struct clv_error *err);
 
+/* Whether Slurm gives the job GPUs by its own gres, of the name "gpu": 1, 0, or -EIO. */
+int clv_slurm_query_gpus(unsigned int job, struct clv_error *err);
+
+/* Whether lists of TRES as squeue prints them name such gres. */
+bool clv_slurm_has_gpus(const char *tres);
+
 /* Sets "gpu_seconds[NAME]=1.250" in the comment, in place of an earlier value of that
  * name; the rest, from users or other nodes, stays.  -ENOSPC, -ENOMEM. */
 int clv_slurm_set_seconds(

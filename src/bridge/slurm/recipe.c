@@ -15,6 +15,8 @@
 #define HEAD "cleave-slurm 1"
 #define RECIPE_MAX_BYTES (256u << 10)
 
+#define NO_LEASE "-"
+
 static const char *const kinds[_CLV_SLURM_STEP_MAX] = {
 	[CLV_SLURM_SET] = "set",
 	[CLV_SLURM_DEFAULT] = "default",
@@ -48,8 +50,9 @@ int clv_slurm_recipe_write(const struct clv_slurm_recipe *recipe, char **ret)
 
 	if (!out)
 		return -ENOMEM;
-	fprintf(out, HEAD "\nlease\t%s\nasked\t%s\nrestarts\t%u\n", recipe->lease,
-		recipe->asked, recipe->restarts);
+	fprintf(out, HEAD "\nlease\t%s\nasked\t%s\nrestarts\t%u\n",
+		recipe->lease[0] ? recipe->lease : NO_LEASE, recipe->asked,
+		recipe->restarts);
 	for (size_t i = 0; i < recipe->n_steps; i++)
 		fprintf(out, "%s\t%s\t%s\n", kinds[recipe->steps[i].kind],
 			recipe->steps[i].what, recipe->steps[i].value);
@@ -100,6 +103,8 @@ int clv_slurm_recipe_parse(
 			r = read_line(&recipe, line);
 	}
 	if (r == 0 && recipe.lease[0]) {
+		if (strcmp(recipe.lease, NO_LEASE) == 0)
+			recipe.lease[0] = '\0';
 		*ret = recipe;
 		return 0;
 	}

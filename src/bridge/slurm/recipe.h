@@ -13,6 +13,9 @@ struct clv_error;
 #define CLV_SLURM_STATE "/run/cleave-slurm"
 #define CLV_SLURM_RECIPE "recipe" /* the file in the job's folder */
 #define CLV_SLURM_GATE "lease.sock"
+/* In place of the lease's socket in a job that gets no device; there is no such file. The
+ * gate's refusal has this name. */
+#define CLV_SLURM_DENIED "no-share-was-requested-with---gpu-share"
 #define CLV_SLURM_ID_MAX 64
 #define CLV_SLURM_ASKED_MAX 256
 
@@ -32,7 +35,8 @@ struct clv_slurm_step {
 };
 
 struct clv_slurm_recipe {
-	char lease[CLV_SLURM_ID_MAX];    /* the lease's id */
+	char lease[CLV_SLURM_ID_MAX]; /* the lease's id; "": none, the job asked for none
+				       */
 	char asked[CLV_SLURM_ASKED_MAX]; /* the options of the job's first step */
 	unsigned int restarts;           /* the job's restart count at that time */
 	struct clv_slurm_step *steps;

@@ -40,7 +40,8 @@ static struct {
 	const char *cleave, *socket, *state;
 	const char *node; /* NodeName, if a machine runs several slurmd; or NULL */
 	const char *full; /* for a batch script without room: fail, requeue or hold */
-} settings = {CLV_BIN_DIR "/cleave", NULL, CLV_SLURM_STATE, NULL, "fail"};
+	const char *unrequested; /* for a job without options: "deny", or a share */
+} settings = {CLV_BIN_DIR "/cleave", NULL, CLV_SLURM_STATE, NULL, "fail", "deny"};
 
 static struct clv_slurm_wanted wanted;
 
@@ -59,6 +60,26 @@ static const char *value_of(const char *argument, const char *name)
 								     : NULL;
 }
 
+/* deny, whole, or share:FRACTION.  A value that is none of them denies. */
+static void read_default(const char *value)
+{
+	struct clv_slurm_wanted share = {};
+	struct clv_error err = {0};
+
+	settings.unrequested = "deny";
+	if (strcmp(value, "whole") == 0)
+		settings.unrequested = "100%";
+	else if (strncmp(value, "share:", strlen("share:")) == 0 &&
+		 clv_slurm_wanted_set(
+			 &share, CLV_SLURM_SHARE, strchr(value, ':') + 1, &err) == 0)
+		settings.unrequested = strchr(value, ':') + 1;
+	else if (strcmp(value, "deny") != 0)
+		slurm_error("cleave: plugstack.conf: default=%.80s: write default=deny, "
+			    "default=whole or default=share:FRACTION, as share:0.1; jobs "
+			    "without options get no device until then",
+			value);
+}
+
 static void read_settings(int argc, char **argv)
 {
 	for (int i = 0; i < argc; i++) {
@@ -74,10 +95,13 @@ static void read_settings(int argc, char **argv)
 			settings.node = value;
 		else if ((value = value_of(argv[i], "full")))
 			settings.full = value;
+		else if ((value = value_of(argv[i], "default")))
+			read_default(value);
 		else
 			slurm_error("cleave: plugstack.conf: unknown setting '%.80s': "
 				    "use cleave=PROGRAM, socket=PATH, state=FOLDER, "
-				    "node=NAME or full=fail, requeue or hold",
+				    "node=NAME, full=fail, requeue or hold, or "
+				    "default=deny, whole or share:FRACTION",
 				argv[i]);
 	}
 }
@@ -198,6 +222,19 @@ static void requeue_job(const char *job)
 		slurm_error("cleave: cannot requeue job %s: %s", job, line);
 }
 
+/* Of a job without options. */
+static void add_default(struct clv_slurm_command *command)
+{
+	bool is_denied = strcmp(settings.unrequested, "deny") == 0;
+
+	clv_slurm_command_add(command, "--unrequested");
+	clv_slurm_command_add(command, is_denied ? "deny" : "lease");
+	if (is_denied)
+		return;
+	clv_slurm_command_add(command, clv_slurm_options[CLV_SLURM_SHARE].verb_option);
+	clv_slurm_command_add(command, settings.unrequested);
+}
+
 static int join(spank_t sp, uint32_t job_id, const char *job)
 {
 	struct clv_slurm_command command = {};
@@ -221,6 +258,8 @@ static int join(spank_t sp, uint32_t job_id, const char *job)
 	clv_slurm_command_add(&command, pid);
 	clv_slurm_command_add(&command, "--restarts");
 	clv_slurm_command_add(&command, again);
+	if (!clv_slurm_wanted_any(&wanted))
+		add_default(&command);
 	for (int i = 0; i < _CLV_SLURM_WANT_MAX; i++) {
 		if (!wanted.texts[i][0])
 			continue;
@@ -249,14 +288,13 @@ int slurm_spank_init_post_opt(spank_t sp, int argc, char **argv)
 		step_id == SLURM_EXTERN_CONT)
 		return 0;
 	snprintf(job, sizeof(job), "%u", job_id);
-	if (!clv_slurm_wanted_any(&wanted) && !has_folder(job))
-		return 0;
 	join(sp, job_id, job);
 	if (step.exit_code == EXIT_NO_FIT && step_id == SLURM_BATCH_SCRIPT)
 		requeue_job(job);
 	/* As the subreaper, slurmstepd keeps daemons of tasks in the step and the lease.
 	 */
-	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	if (step.recipe.lease[0])
+		prctl(PR_SET_CHILD_SUBREAPER, 1);
 	return 0;
 }
 

@@ -244,8 +244,26 @@ static bool asks_for_another(const struct job *job, const struct clv_slurm_recip
 	return asked[0] && strcmp(asked, recipe->asked) != 0;
 }
 
+/* What a job without options gets, once for the job and node.  A job that has GPUs by
+ * Slurm's own gres is left alone. */
+static int make_unrequested(struct job *job, struct clv_slurm_recipe *recipe)
+{
+	const struct clv_slurm_settings *s = job->settings;
+	struct clv_error err;
+	int r = clv_slurm_query_gpus((unsigned int)s->job, &err);
+
+	if (r == 0 && strcmp(s->unrequested, "deny") != 0)
+		return make(job, recipe);
+	recipe->restarts = (unsigned int)s->restarts;
+	if (r == 0)
+		r = clv_slurm_recipe_deny(job->folder, recipe, &err);
+	return r < 0 ? clv_cli_fail(CLV_EXIT_FAILED, "%s", err.msg)
+		     : write_recipe(job, recipe);
+}
+
 static int begin(struct job *job)
 {
+	bool is_requested = !job->settings->unrequested;
 	_cleanup_recipe_ struct clv_slurm_recipe recipe = {};
 	struct clv_error err;
 	int r = clv_slurm_recipe_load(
@@ -262,14 +280,19 @@ static int begin(struct job *job)
 			return r;
 		r = -ENOENT;
 	}
-	if (r == 0 && asks_for_another(job, &recipe))
+	/* Earlier steps had no options. */
+	if (r == 0 && is_requested && !recipe.lease[0]) {
+		clv_slurm_recipe_clear(&recipe);
+		r = -ENOENT;
+	}
+	if (r == 0 && is_requested && asks_for_another(job, &recipe))
 		return fail_other(job, &recipe);
 	if (r < 0) {
-		r = make(job, &recipe);
+		r = is_requested ? make(job, &recipe) : make_unrequested(job, &recipe);
 		if (r)
 			return r;
 	}
-	return admit(job, &recipe);
+	return recipe.lease[0] ? admit(job, &recipe) : 0;
 }
 
 int clv_slurm_job_begin(const struct clv_slurm_settings *settings)
@@ -347,7 +370,8 @@ int clv_slurm_job_account(const struct clv_slurm_settings *s)
 	int r;
 
 	job_init(s, s->job, &job);
-	if (clv_slurm_recipe_load(s->state, (unsigned int)s->job, &recipe, NULL) < 0)
+	if (clv_slurm_recipe_load(s->state, (unsigned int)s->job, &recipe, NULL) < 0 ||
+		!recipe.lease[0])
 		return 0;
 	r = lock(&job, false);
 	if (!r)
@@ -367,12 +391,16 @@ static int release(struct job *job)
 	_cleanup_recipe_ struct clv_slurm_recipe recipe = {};
 	_cleanup_json_ json_t *lease = NULL;
 	struct clv_client_error err;
-	int r = connect_agent(job);
+	int loaded = clv_slurm_recipe_load(
+		job->settings->state, (unsigned int)job->settings->job, &recipe, NULL);
+	int r;
 
+	if (loaded == 0 && !recipe.lease[0])
+		return 0;
+	r = connect_agent(job);
 	if (r)
 		return r;
-	if (clv_slurm_recipe_load(job->settings->state, (unsigned int)job->settings->job,
-		    &recipe, NULL) < 0)
+	if (loaded < 0)
 		return release_unrecorded(job);
 	if (clv_client_lease(job->client, recipe.lease, &lease, &err) < 0)
 		return strcmp(err.code, "not_found") == 0 ? 0 : clv_cli_fail_client(&err);

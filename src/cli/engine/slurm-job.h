@@ -13,6 +13,7 @@ struct clv_slurm_settings {
 	uint64_t pid;
 	uint64_t restarts;
 	bool hold;
+	const char *unrequested; /* the job has no option of cleave: "deny" or "lease" */
 };
 
 /* The lease of a Slurm job on this node.  A job with a lease has a folder below

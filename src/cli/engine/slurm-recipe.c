@@ -17,6 +17,7 @@
 #include "cli/launch/visible.h"
 
 #include <errno.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +50,14 @@ static void add_bind(void *userdata, const char *from, const char *to)
 	add(userdata, CLV_SLURM_BIND, to, from);
 }
 
+static void add_opencl(struct filling *f, const char *socket, const char *gate_path)
+{
+	add(f, CLV_SLURM_SET, "CLEAVE_LEASE", socket);
+	add(f, CLV_SLURM_SET, "CLEAVE_IF_NO_AGENT", "closed");
+	add(f, CLV_SLURM_FIRST, "OPENCL_LAYERS", gate_path);
+	add(f, CLV_SLURM_FIRST, "OCL_ICD_LAYERS", gate_path);
+}
+
 static int add_gates(struct filling *f, const json_t *lease, const char *folder,
 	const char *gate_path, struct clv_error *err)
 {
@@ -56,10 +65,7 @@ static int add_gates(struct filling *f, const json_t *lease, const char *folder,
 		clv_preload_of(json_object_get(lease, "devices"));
 	char path[CLV_PATH_MAX + 32];
 
-	add(f, CLV_SLURM_SET, "CLEAVE_LEASE", clv_json_text(lease, "socket"));
-	add(f, CLV_SLURM_SET, "CLEAVE_IF_NO_AGENT", "closed");
-	add(f, CLV_SLURM_FIRST, "OPENCL_LAYERS", gate_path);
-	add(f, CLV_SLURM_FIRST, "OCL_ICD_LAYERS", gate_path);
+	add_opencl(f, clv_json_text(lease, "socket"), gate_path);
 	if (!gate)
 		return 0;
 	snprintf(path, sizeof(path), "%s/%s", folder, gate->gate);
@@ -99,23 +105,23 @@ static int add_devices(struct filling *f, const json_t *lease, struct clv_error 
 
 /* Links the lease's socket beside the gate, which looks there if the environment is lost.
  */
-static int link_socket(const json_t *lease, const char *path, struct clv_error *err)
+static int link_socket(const char *socket, const char *path, struct clv_error *err)
 {
 	unlink(path);
-	if (symlink(clv_json_text(lease, "socket"), path) < 0)
+	if (symlink(socket, path) < 0)
 		return clv_error_errno(err, errno, "cannot make %s", path);
 	return 0;
 }
 
-static int prepare(const json_t *lease, const char *socket_path, const char *gate_path,
-	struct filling *f, struct clv_error *err)
+/* The mounts of the task; shims: the gate to put before libraries, or NULL. */
+static int prepare(const struct clv_preload *shims, const char *socket_path,
+	const char *gate_path, struct filling *f, struct clv_error *err)
 {
 	struct clv_namespace ns;
 	int r = clv_namespace_prepare(socket_path, gate_path, "", &ns, err);
 
 	if (r == 0)
-		r = clv_namespace_add_shims(
-			&ns, clv_preload_of(json_object_get(lease, "devices")), err);
+		r = clv_namespace_add_shims(&ns, shims, err);
 	if (r < 0)
 		return r;
 	clv_namespace_each(&ns, add_bind, f);
@@ -124,29 +130,81 @@ static int prepare(const json_t *lease, const char *socket_path, const char *gat
 	return 0;
 }
 
-int clv_slurm_recipe_of(const json_t *lease, const char *folder,
-	struct clv_slurm_recipe *recipe, struct clv_error *err)
+/* The files and mounts of every recipe; ret_gate: the path of OpenCL's gate. */
+static int make_files(const char *socket, const struct clv_preload *shims,
+	const char *folder, struct filling *f, char ret_gate[CLV_PATH_MAX],
+	struct clv_error *err)
 {
-	char socket_path[CLV_PATH_MAX], gate_path[CLV_PATH_MAX];
-	struct filling f = {recipe, 0};
+	char socket_path[CLV_PATH_MAX];
 	int r;
 
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(foreign); i++)
 		unsetenv(foreign[i]);
 	umask(022);
 	snprintf(socket_path, sizeof(socket_path), "%s/" CLV_SLURM_GATE, folder);
-	r = clv_program_find_gate(gate_path, sizeof(gate_path), err);
+	r = clv_program_find_gate(ret_gate, CLV_PATH_MAX, err);
 	if (r == 0)
-		r = link_socket(lease, socket_path, err);
-	if (r == 0)
-		r = prepare(lease, socket_path, gate_path, &f, err);
+		r = link_socket(socket, socket_path, err);
+	return r < 0 ? r : prepare(shims, socket_path, ret_gate, f, err);
+}
+
+static int end_filling(const struct filling *f, struct clv_error *err)
+{
+	return f->r == 0 ? 0
+			 : clv_error_errno(err, -f->r,
+				   "cannot make the recipe of the job's tasks");
+}
+
+int clv_slurm_recipe_of(const json_t *lease, const char *folder,
+	struct clv_slurm_recipe *recipe, struct clv_error *err)
+{
+	char gate_path[CLV_PATH_MAX];
+	struct filling f = {recipe, 0};
+	int r = make_files(clv_json_text(lease, "socket"),
+		clv_preload_of(json_object_get(lease, "devices")), folder, &f, gate_path,
+		err);
+
 	if (r == 0)
 		r = add_gates(&f, lease, folder, gate_path, err);
 	if (r == 0)
 		r = add_devices(&f, lease, err);
-	if (r == 0 && f.r < 0)
-		r = clv_error_errno(
-			err, -f.r, "cannot make the recipe of the job's tasks");
+	if (r == 0)
+		r = end_filling(&f, err);
 	snprintf(recipe->lease, sizeof(recipe->lease), "%s", clv_json_text(lease, "id"));
 	return r;
+}
+
+/* Device nodes of GPUs by the names that their drivers give them: NVIDIA's (also of MIG
+ * and CUDA's memory), AMD's compute interface, and the DRM nodes of all. */
+static void cover_nodes(struct filling *f)
+{
+	static const char *const patterns[] = {"/dev/nvidia[0-9]*", "/dev/nvidiactl",
+		"/dev/nvidia-*", "/dev/nvidia-caps/*", "/dev/kfd", "/dev/dri/*"};
+	glob_t found = {0};
+
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(patterns); i++)
+		glob(patterns[i], i ? GLOB_APPEND : 0, NULL, &found);
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		struct stat st;
+
+		if (stat(found.gl_pathv[i], &st) == 0 && S_ISCHR(st.st_mode))
+			add(f, CLV_SLURM_BIND, found.gl_pathv[i], "/dev/null");
+	}
+	globfree(&found);
+}
+
+int clv_slurm_recipe_deny(
+	const char *folder, struct clv_slurm_recipe *recipe, struct clv_error *err)
+{
+	char gate_path[CLV_PATH_MAX], nowhere[CLV_PATH_MAX];
+	struct filling f = {recipe, 0};
+	int r;
+
+	snprintf(nowhere, sizeof(nowhere), "%s/" CLV_SLURM_DENIED, folder);
+	r = make_files(nowhere, NULL, folder, &f, gate_path, err);
+	if (r < 0)
+		return r;
+	add_opencl(&f, nowhere, gate_path);
+	cover_nodes(&f);
+	return end_filling(&f, err);
 }

@@ -227,6 +227,14 @@ static const struct clv_opt options[] = {
 			"/var/lib/cleave-slurm)",
 	},
 	{
+		.name = "unrequested",
+		.type = CLV_OPT_TEXT,
+		.offset = CLV_OPT_AT(struct clv_slurm_settings, unrequested),
+		.argument = "WHAT",
+		.help = "begin: the job has no option of cleave: deny, or lease (the "
+			"lease of the other options), unless it has Slurm's own GPUs",
+	},
+	{
 		.name = "hold",
 		.type = CLV_OPT_FLAG,
 		.offset = CLV_OPT_AT(struct clv_slurm_settings, hold),
