@@ -103,6 +103,13 @@ def room_of(name):
 
 # --- The build's dependencies ---
 
+def described():
+    """The words of the build's description: a test that needs a package is in a build only where the
+    package is installed."""
+    return {word for name in tree.files("meson.build")
+            for word in re.findall(r"'([\w.-]+)'", tree.read(name))}
+
+
 class Build:
     def __init__(self, folder):
         self.folder = Path(folder).resolve()

@@ -4,7 +4,6 @@
 the durations of earlier runs or the recorded ones; each room that tests contain gets some.
 
 Argument: the build's folder."""
-import re
 import sys
 from pathlib import Path
 
@@ -23,12 +22,6 @@ def offenders_of(room, of_room, choice, parallel):
         yield f"{room}: each of its {len(out)} tests takes too long"
 
 
-def named_where_they_can_be_built():
-    """The words of the build's description: a test that needs a package is there with that only."""
-    return {word for name in tree.files("meson.build")
-            for word in re.findall(r"'([\w.-]+)'", tree.read(name))}
-
-
 def main():
     build = changed.Build(sys.argv[1])
     choice = changed.Choice(build)
@@ -38,7 +31,7 @@ def main():
         by_room.setdefault(changed.room_of(name), set()).add(name)
     offenders = [offender for room, of_room in sorted(by_room.items())
                  for offender in offenders_of(room, of_room, choice, parallel)]
-    known = {t["name"] for t in build.tests} | named_where_they_can_be_built()
+    known = {t["name"] for t in build.tests} | changed.described()
     offenders += [f"{changed.DURATIONS}: there is no test {name}"
                   for name in changed.recorded() if name not in known]
     for room, tests in changed.ABOUT.items():
