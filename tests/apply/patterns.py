@@ -144,7 +144,7 @@ class Alone(Patterns):
     # The part of the lease's time for which its threads may wait: in each program, and in those
     # that submit more than a window holds.
     WAITS, WAITS_FOR_WINDOW = 0, .5
-    FILLS_A_WINDOW = ("full-legacy", "deep-beside")
+    FILLS_A_WINDOW = ("full-legacy", "deep-beside", "overlap")
 
     def alone(self, name):
         """The lease of a program that has done its work."""
