@@ -3,6 +3,7 @@
 #include "bridge/cdi/vendor.h"
 
 #include "base/cleanup.h"
+#include "base/hash.h"
 #include "base/yaml.h"
 
 #include <dirent.h>
@@ -142,11 +143,6 @@ json_t *clv_cdi_vendor_read(const char *const *folders, size_t n)
 	return specs;
 }
 
-static uint64_t mix(uint64_t sum, uint64_t value)
-{
-	return (sum ^ value) * UINT64_C(0x100000001b3);
-}
-
 static void stamp_file(const char *path, void *userdata)
 {
 	uint64_t *sum = userdata;
@@ -154,15 +150,14 @@ static void stamp_file(const char *path, void *userdata)
 
 	if (stat(path, &st) < 0)
 		return;
-	*sum = mix(*sum, st.st_ino);
-	*sum = mix(*sum, (uint64_t)st.st_size);
-	*sum = mix(*sum, (uint64_t)st.st_mtim.tv_sec);
-	*sum = mix(*sum, (uint64_t)st.st_mtim.tv_nsec);
+	*sum = clv_fnv1a(*sum, &st.st_ino, sizeof(st.st_ino));
+	*sum = clv_fnv1a(*sum, &st.st_size, sizeof(st.st_size));
+	*sum = clv_fnv1a(*sum, &st.st_mtim, sizeof(st.st_mtim));
 }
 
 uint64_t clv_cdi_vendor_stamp(const char *const *folders, size_t n)
 {
-	uint64_t sum = UINT64_C(0xcbf29ce484222325);
+	uint64_t sum = CLV_FNV1A_START;
 
 	visit(folders, n, stamp_file, &sum);
 	return sum;
