@@ -21,7 +21,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent / "integration"))
 import table  # noqa: E402
 from measured import bound  # noqa: E402
-from session import Session, Trouble, go_first  # noqa: E402
+from session import OPEN, Session, Trouble, fake_agent, go_first  # noqa: E402
 
 QUOTA = 64 << 20
 MEMORY = ["--share", "0.3", "--memory", "64M"]
@@ -523,6 +523,9 @@ CHECKS = {
     "no-lease": without("env", "-u", "CLEAVE_LEASE"),
     "wrong-lease": without("env", "CLEAVE_LEASE=/nonexistent/lease.sock"),
     "other-lease": other_lease,
+    "open-variables": without("env", *OPEN),
+    "open-empty-environment": without("env", "-i", QUIET, *OPEN),
+    "fake-agent": without(*fake_agent("named")),
     "vendors-of-own": real_vendors(keep_layer=True),
     "library-of-own": named_library,
     "dlopen-local": memory(loader=True),
