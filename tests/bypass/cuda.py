@@ -89,6 +89,7 @@ CHECKS = {
     "open-variables": memory("allocations", before=("env", *OPEN)),
     "open-empty-environment": memory("allocations", before=(*DRIVER, "env", *OPEN)),
     "fake-agent": memory("allocations", before=fake_agent("named")),
+    "fake-agent-beside": memory("allocations", before=fake_agent("beside")),
     "fake-agent-linked": memory("allocations", before=fake_agent("linked")),
     "dlopen-local": memory(loader=True),
     "dlsym-default": memory(loader=True, slow=True),

@@ -2,10 +2,11 @@
 """A program that is its own agent: each process that attaches gets the whole device, and memory
 without a limit.
 
-usage: fake.py named|linked COMMAND...
+usage: fake.py named|beside|linked COMMAND...
 
-named: CLEAVE_LEASE names the fake agent's socket.  linked: that socket is in the place of the lease's
-own.  What the device is called is learned from the lease's agent.
+named: CLEAVE_LEASE names the fake agent's socket.  beside: that socket is also beside a link to the
+gate, by which the program loads it.  linked: it is in the place of the lease's own.  What the device
+is called is learned from the lease's agent.
 """
 import array
 import ctypes
@@ -62,10 +63,25 @@ def serve(listener, real):
                                                   array.array("i", files))])
 
 
+def link_gate(folder, lease):
+    """The gate, and what it looks for beside itself."""
+    for variable in ("LD_PRELOAD", "OPENCL_LAYERS"):
+        gate = os.environ.get(variable, "").split(":")[0]
+        if "/libcleave-" in gate:
+            path = os.path.join(folder, os.path.basename(gate))
+            os.symlink(os.path.realpath(gate), path)
+            os.environ[variable] = path
+            os.environ.setdefault("LD_PRELOAD", path)
+    for name in ("drivers.real", "drivers.below", "vendors.real"):
+        os.symlink(os.path.join(lease, name), os.path.join(folder, name))
+
+
 def main():
     how, *command = sys.argv[1:]
     real = os.environ["CLEAVE_LEASE"]
-    path = os.path.join(tempfile.mkdtemp(prefix="clv-"), "s")
+    path = os.path.join(tempfile.mkdtemp(prefix="clv-"), "lease.sock")
+    if how == "beside":
+        link_gate(os.path.dirname(path), os.path.dirname(real))
     if how == "linked":
         path, real = real, f"{real}.real"
         os.rename(path, real)

@@ -153,6 +153,7 @@ CHECKS = {
     "open-variables": without(("env", *OPEN)),
     "open-empty-environment": without(lambda session: (*emptied(session), *OPEN)),
     "fake-agent": without(fake_agent("named")),
+    "fake-agent-beside": without(fake_agent("beside")),
     "absolute": by_path(False),
     "copy-of-library": by_path(True),
     "waits": share(),

@@ -29,7 +29,7 @@ OPEN = ("CLEAVE_LEASE=/nonexistent/lease.sock", "CLEAVE_IF_NO_AGENT=open")
 
 
 def fake_agent(how):
-    """The beginning of a command that is its own agent: `named` or `linked`."""
+    """The beginning of a command that is its own agent: `named`, `beside` or `linked`."""
     return (sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "fake.py"), how)
 
 

@@ -2,9 +2,11 @@
 /* Finds the lease.  Variables belong to the program, so they decide only where no lease
  * belongs to the gate.  A lease belongs to it where the socket, or a link to it, is
  *
- *  - beside this library: cleave run and Slurm's plugin make a folder for each lease;
- *  - in the folder of OpenCL's drivers, over which they mount such a folder;
- *  - where containers of a lease have it.
+ *  - in the folder of OpenCL's drivers: cleave run and Slurm's plugin make a folder for
+ *    each lease, and mount it over that one;
+ *  - where containers of a lease have it;
+ *  - beside this library, as in that folder.  The last, because a program may load a gate
+ *    by a link in a folder of its own.
  *
  * A link that leads nowhere counts too: the lease's agent may be gone. */
 #include "gate/attach/place.h"
@@ -190,13 +192,13 @@ int clv_lease_find(struct clv_lease_place *ret, struct clv_error *err)
 	const char *said = named_socket();
 
 	*ret = (struct clv_lease_place){};
-	if (find_own_folder(folder) && has_lease(folder))
-		return clv_lease_find_in(folder, ret, err);
 	if (has_lease(VENDORS))
 		return clv_lease_find_in(VENDORS, ret, err);
 	snprintf(ret->socket, sizeof(ret->socket), "%s", CLV_ATTACH_DEFAULT_SOCKET);
 	if (is_container())
 		return check_named(ret, err);
+	if (find_own_folder(folder) && has_lease(folder))
+		return clv_lease_find_in(folder, ret, err);
 	if (said)
 		snprintf(ret->socket, sizeof(ret->socket), "%s", said);
 	ret->may_be_ungated = asks_for_open();
