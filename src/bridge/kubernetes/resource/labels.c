@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "bridge/kubernetes/resource/attributes.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #define VALUE_MAX 64 /* bytes of a label's value, with the NUL */
+#define LABEL CLV_KUBE_DOMAIN "/"
 #define PATH_BYTES (CLV_KUBE_PATH_MAX + 32)
 
 /* A label's value has letters, digits, '-', '_' and '.', and a letter or digit at both
@@ -57,7 +59,8 @@ static const struct clv_kube_device *first_whole(
 	for (size_t i = 0; i < inventory->n; i++) {
 		const struct clv_kube_device *device = &inventory->items[i];
 
-		if (device->parent[0] != '\0' || !strcasestr(device->vendor, vendor))
+		if (device->parent[0] != '\0' || device->is_cpu ||
+			!strcasestr(device->vendor, vendor))
 			continue;
 		first = first ? first : device;
 		++*ret_n;
@@ -125,6 +128,52 @@ static void write_amd(FILE *out, const struct clv_kube_inventory *inventory)
 		write_label(out, "amd.com/compute-partitioning-supported", "true");
 }
 
+/* Splits "535.104.05" into ".full" and one label for each of at most three numbers. */
+static void write_version(
+	FILE *out, const char *name, const char *const parts[3], const char *version)
+{
+	char full[128], semantic[CLV_KUBE_ATTRIBUTE_MAX + 1], number[32];
+	const char *at = semantic;
+
+	if (!clv_kube_semver(version, semantic))
+		return;
+	if (parts[2]) {
+		snprintf(full, sizeof(full), "%s.full", name);
+		write_label(out, full, version);
+	}
+	for (size_t i = 0; i < 3 && parts[i]; i++) {
+		snprintf(full, sizeof(full), "%s.%s", name, parts[i]);
+		snprintf(number, sizeof(number), "%.*s", (int)strcspn(at, "."), at);
+		write_label(out, full, number);
+		at += strcspn(at, ".") + (i < 2);
+	}
+}
+
+/* What a device of any vendor is, for selectors of nodes. */
+static void write_devices(FILE *out, const struct clv_kube_settings *settings,
+	const struct clv_kube_inventory *inventory)
+{
+	static const char *const driver[3] = {"major", "minor", "revision"};
+	static const char *const two[3] = {"major", "minor"};
+	size_t n;
+	const struct clv_kube_device *device = first_whole(inventory, "", &n);
+
+	if (!device)
+		return;
+	write_number(out, LABEL "gpu.count", n);
+	write_label(out, LABEL "gpu.vendor", device->vendor);
+	write_label(out, LABEL "gpu.product", device->model);
+	write_number(out, LABEL "gpu.memory", device->memory_bytes >> 20);
+	write_number(out, LABEL "gpu.compute-units", device->compute_units);
+	if (device->architecture[0] != '\0')
+		write_label(out, LABEL "gpu.family", device->architecture);
+	write_number(out, LABEL "gpu.replicas",
+		device->is_divided ? 1 : replicas_of(settings));
+	write_version(out, LABEL "driver-version", driver, device->driver);
+	write_version(out, LABEL "cuda-version", two, device->cuda);
+	write_version(out, LABEL "gpu.compute", two, device->capability);
+}
+
 /* Labels of each resource, such as "cleave.dev/mig-1g.10gb.count". */
 static void write_resources(FILE *out, const struct clv_kube_resources *resources)
 {
@@ -153,6 +202,7 @@ char *clv_kube_labels_make(const struct clv_kube_settings *settings,
 		return NULL;
 	write_nvidia(out, settings, inventory);
 	write_amd(out, inventory);
+	write_devices(out, settings, inventory);
 	write_resources(out, resources);
 	if (fclose(out) == 0)
 		return text;
