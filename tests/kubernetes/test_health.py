@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Unhealthy devices of claims.
+"""Unhealthy devices of claims, and what users see of a claim that the node refuses.
 
 usage: test_health.py CLEAVE-KUBELET CLEAVED CLEAVE [unittest arguments]"""
 import unittest
@@ -95,6 +95,78 @@ class NoGates(NoTaints):
         self.agent.request("POST", "/v1/devices/gpu0/cordon")
         self.assertTrue(wait_until(lambda: set(self.api.devices()) == {"gpu1-1g-10gb-6"}),
                         self.log())
+
+
+class Status(CountedBed):
+    """The condition Ready of status.devices of a claim."""
+
+    def ready(self, claim):
+        """Of each device: status and message."""
+        devices = self.api.claims[("default", claim["name"])]["status"].get("devices", [])
+        return [(c["status"], c["message"]) for device in devices for c in device["conditions"]
+                if c["type"] == "Ready"]
+
+    def writes(self):
+        return sum(method == "PUT" and path.endswith("/status")
+                   for method, path in self.api.requests)
+
+    def test_refused_and_then_prepared(self):
+        whole = self.api.claim("w", ("gpu0", {"share": "90", "memory": "0"}))
+        claim = self.api.claim("c", ("gpu0", {"share": "30", "memory": "0"}))
+        self.prepared(whole)
+        self.assertEqual((self.ready(whole), self.writes()), ([], 0))
+        error = self.prepare(claim)[claim["uid"]][1]
+        self.assertIn("does not fit", error)  # kubelet's event of the pod
+        self.assertEqual(self.ready(claim), [("False", error)])
+        self.assertEqual(self.prepare(claim)[claim["uid"]][1], error)
+        self.assertEqual(self.writes(), 1)  # kubelet tries again and again
+        self.unprepare(whole)
+        self.prepared(claim)
+        ((status, _),) = self.ready(claim)
+        self.assertEqual((status, self.writes()), ("True", 2))
+        self.prepared(claim)
+        self.assertEqual(self.writes(), 2)
+
+    def test_entries_of_others_stay(self):
+        claim = self.api.claim("c", ("gpu0", {"share": "0", "memory": "0"}))
+        object_ = self.api.claims[("default", "c")]
+        other = {"request": "nic", "driver": "net.example.com", "pool": "node1", "device": "eth0"}
+        object_["status"]["allocation"]["devices"]["results"].append(other)
+        entry = {"driver": "net.example.com", "pool": "node1", "device": "eth0",
+                 "conditions": [], "networkData": {"interfaceName": "eth0"}}
+        object_["status"]["devices"] = [entry]
+        self.assertNotEqual(self.prepare(claim)[claim["uid"]][1], "")
+        first, second = object_["status"]["devices"]
+        self.assertEqual(first, entry)
+        self.assertEqual((second["driver"], second["device"]), ("gpu.cleave.dev", "gpu0"))
+
+    def test_changed_meanwhile(self):
+        """Another client has written the claim: the next attempt shows the refusal."""
+        claim = self.api.claim("c", ("gpu0", {"share": "0", "memory": "0"}))
+        self.api.full = 409
+        error = self.prepare(claim)[claim["uid"]][1]
+        self.assertEqual(self.ready(claim), [])
+        self.api.full = None
+        self.assertEqual(self.prepare(claim)[claim["uid"]][1], error)
+        self.assertEqual(self.ready(claim), [("False", error)])
+
+    def refusals(self):
+        claim = self.api.claim("c", ("gpu0", {"share": "0", "memory": "0"}))
+        errors = {self.prepare(claim)[claim["uid"]][1] for _ in range(3)}
+        self.assertEqual(len(errors), 1)
+        self.assertIn("from 1 to 100", errors.pop())
+        self.assertEqual(self.ready(claim), [])
+        self.assertEqual(self.log().count("in events of pods only"), 1)
+
+    def test_role_that_does_not_permit_it(self):
+        self.api.denied = {"resourceclaims/status"}
+        self.refusals()
+        self.assertIn("403", self.log())
+
+    def test_server_that_drops_it(self):
+        self.api.gates.discard("DRAResourceClaimDeviceStatus")
+        self.refusals()
+        self.assertIn("DRAResourceClaimDeviceStatus", self.log())
 
 
 class FullServer(CountedBed):

@@ -14,6 +14,7 @@
 #include "bridge/kubernetes/config/quantity.h"
 #include "bridge/kubernetes/lease/admin-access.h"
 #include "bridge/kubernetes/lease/claim-config.h"
+#include "bridge/kubernetes/lease/claim-status.h"
 #include "bridge/kubernetes/lease/ephemeral-partitions.h"
 #include "bridge/kubernetes/lease/modes.h"
 #include "bridge/kubernetes/lease/spec.h"
@@ -38,6 +39,7 @@ struct clv_kube_claims {
 	struct clv_kube_cluster *cluster;
 	struct clv_kube_places places;
 	struct clv_kube_server server;
+	struct clv_kube_claim_status status;
 	bool knows_server;
 	uint64_t swept_ns; /* 0: never */
 };
@@ -452,6 +454,8 @@ static int prepare(struct clv_kube_claims *claims, struct clv_kube_lease_sync *s
 	if (r < 0)
 		return r;
 	r = prepare_all(claims, sync, claim, object, err);
+	clv_kube_claim_status_show(&claims->status, claims->cluster, &claims->settings,
+		object, r < 0 ? err->msg : NULL);
 	json_decref(object);
 	return r;
 }
