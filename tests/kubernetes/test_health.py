@@ -6,7 +6,7 @@ usage: test_health.py CLEAVE-KUBELET CLEAVED CLEAVE [unittest arguments]"""
 import unittest
 
 import bed
-from api_server import GATED, check_condition, check_taint
+from api_server import GATED, check_condition, check_slice, check_taint
 from bed import wait_until
 from test_dra import MIG, CountedBed, DraBed
 
@@ -246,6 +246,30 @@ class Beta2(Beta1WithGates):
 
 class Rules(unittest.TestCase):
     """The double refuses what the API server refuses."""
+
+    def test_devices(self):
+        shared = {"allowMultipleAllocations": True}
+        for wrong in (
+                {"name": "-a-"}, {"attributes": {"a-b": {"int": 1}}},
+                {"attributes": {"a": {"version": "1.02.3"}}},
+                {"attributes": {"a": {"string": "x" * 65}}},
+                {"consumesCounters": [{"counterSet": f"s{i}", "counters": {"c": {"value": "1"}}}
+                                      for i in range(3)]},
+                {"capacity": {"c": {"value": "9", "requestPolicy": {"default": "9"}}}},
+                {**shared, "capacity": {"c": {"value": "9", "requestPolicy": {
+                    "default": "9", "validValues": ["1"]}}}},
+                {**shared, "capacity": {"c": {"value": "9", "requestPolicy": {
+                    "default": "9", "validRange": {"min": "1", "max": "9", "step": "3"}}}}}):
+            with self.subTest(wrong):
+                slice_ = {"spec": {"devices": [{"name": "gpu0", **wrong}]}}
+                self.assertIsNotNone(check_slice(slice_, 35))
+        self.assertIsNone(check_slice({"spec": {"devices": [{"name": "gpu0"}]}}, 35))
+
+    def test_devices_of_a_slice(self):
+        devices = [{"name": f"gpu{i}"} for i in range(128)]
+        self.assertIsNone(check_slice({"spec": {"devices": devices}}, 35))
+        devices[0]["taints"] = []
+        self.assertIsNotNone(check_slice({"spec": {"devices": devices}}, 35))
 
     def test_taints(self):
         good = {"key": KEY, "value": "lost", "effect": "NoExecute"}
