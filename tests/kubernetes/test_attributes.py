@@ -6,6 +6,7 @@ tree of sysfs.
 usage: test_attributes.py CLEAVE-KUBELET CLEAVED CLEAVE DOUBLES-OF-NVML [unittest arguments]"""
 import os
 import sys
+from unittest import mock
 
 import bed
 from bed import Bed, wait_until
@@ -56,6 +57,7 @@ class NvidiaNode(Described):
         node.mkdir()
         (node / "node").write_text(NODE)
         self.function("0000:3b:00.0", "pci0000:3a/0000:3a:01.0/0000:3b:00.0", numa_node="1")
+        self.tree.write("sys/class/dmi/id/product_name", "DGX H100")
         return {"CLV_NVML_DOUBLE": str(node), "LD_LIBRARY_PATH": os.path.join(DOUBLES, "r580")}
 
 
@@ -83,15 +85,22 @@ class Nvidia(NvidiaNode, DraBed):
 
 class Labels(NvidiaNode, Bed):
     def test_labels(self):
+        # Cleave-kubelet sees the same machine, as in a pod.
+        self.enterContext(mock.patch.dict(os.environ, self.agent_env))
+        self.agent.request("POST", "/v1/partitions", {"device": "gpu1", "profile": "1g.5gb"})
         self.kubelet.start()
         self.start_bridge()
+        self.kubelet.resource("cleave.dev/mig-1g.5gb")
         labels = self.labels()
         for name, value in (
                 ("gpu.count", "2"), ("gpu.vendor", "nvidia"), ("gpu.memory", "81559"),
                 ("gpu.product", "NVIDIA-H100-80GB-HBM3"), ("gpu.family", "hopper"),
                 ("gpu.compute-units", "132"), ("gpu.replicas", "100"),
                 ("gpu.compute.major", "9"), ("gpu.compute.minor", "0"),
-                ("driver-version.full", "580.82.07"), ("driver-version.major", "580"),
+                ("gpu.machine", "DGX-H100"), ("cuda-version.full", "13.0"),
+                ("gpu.compute.full", "9.0"), ("mig-1g.5gb.memory", "4864"),
+                ("mig-1g.5gb.compute-units", "14"), ("driver-version.full", "580.82.07"),
+                ("driver-version.major", "580"),
                 ("driver-version.minor", "82"), ("driver-version.revision", "7"),
                 ("cuda-version.major", "13"), ("cuda-version.minor", "0")):
             self.assertEqual(labels.get(f"cleave.dev/{name}"), value, name)

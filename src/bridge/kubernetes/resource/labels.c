@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "bridge/kubernetes/resource/attributes.h"
 
 #include <ctype.h>
@@ -128,7 +129,21 @@ static void write_amd(FILE *out, const struct clv_kube_inventory *inventory)
 		write_label(out, "amd.com/compute-partitioning-supported", "true");
 }
 
-/* Splits "535.104.05" into ".full" and one label for each of at most three numbers. */
+/* The machine's type, as GPU feature discovery reads it. */
+static void write_machine(FILE *out)
+{
+	const char *sysfs = getenv("CLEAVE_SYSFS");
+	_cleanup_free_ char *machine = NULL;
+	char path[PATH_BYTES];
+
+	snprintf(path, sizeof(path), "%s/class/dmi/id/product_name",
+		sysfs ? sysfs : "/sys");
+	if (clv_file_read_all(path, VALUE_MAX, &machine, NULL, NULL) >= 0 &&
+		isalnum((unsigned char)machine[0]))
+		write_label(out, LABEL "gpu.machine", machine);
+}
+
+/* Writes "535.104.05" as ".full" and a label for each of at most three numbers. */
 static void write_version(
 	FILE *out, const char *name, const char *const parts[3], const char *version)
 {
@@ -137,10 +152,8 @@ static void write_version(
 
 	if (!clv_kube_semver(version, semantic))
 		return;
-	if (parts[2]) {
-		snprintf(full, sizeof(full), "%s.full", name);
-		write_label(out, full, version);
-	}
+	snprintf(full, sizeof(full), "%s.full", name);
+	write_label(out, full, version);
 	for (size_t i = 0; i < 3 && parts[i]; i++) {
 		snprintf(full, sizeof(full), "%s.%s", name, parts[i]);
 		snprintf(number, sizeof(number), "%.*s", (int)strcspn(at, "."), at);
@@ -167,6 +180,7 @@ static void write_devices(FILE *out, const struct clv_kube_settings *settings,
 	write_number(out, LABEL "gpu.compute-units", device->compute_units);
 	if (device->architecture[0] != '\0')
 		write_label(out, LABEL "gpu.family", device->architecture);
+	write_machine(out);
 	write_number(out, LABEL "gpu.replicas",
 		device->is_divided ? 1 : replicas_of(settings));
 	write_version(out, LABEL "driver-version", driver, device->driver);
@@ -174,8 +188,19 @@ static void write_devices(FILE *out, const struct clv_kube_settings *settings,
 	write_version(out, LABEL "gpu.compute", two, device->capability);
 }
 
+/* Of a resource whose units are partitions, or devices: what one of them has. */
+static void write_one(
+	FILE *out, const char *resource, const struct clv_kube_device *device)
+{
+	if (!device)
+		return;
+	fprintf(out, "%s.memory=%" PRIu64 "\n", resource, device->memory_bytes >> 20);
+	fprintf(out, "%s.compute-units=%" PRIu32 "\n", resource, device->compute_units);
+}
+
 /* Labels of each resource, such as "cleave.dev/mig-1g.10gb.count". */
-static void write_resources(FILE *out, const struct clv_kube_resources *resources)
+static void write_resources(FILE *out, const struct clv_kube_inventory *inventory,
+	const struct clv_kube_resources *resources)
 {
 	for (size_t i = 0; i < resources->n; i++) {
 		const struct clv_kube_resource *resource = &resources->items[i];
@@ -185,8 +210,9 @@ static void write_resources(FILE *out, const struct clv_kube_resources *resource
 			n += resource->sources[j].n_units;
 		fprintf(out, "%s.count=%" PRIu64 "\n", resource->name, n);
 		if (resource->kind == CLV_KUBE_OF_ONE && resource->n > 0)
-			fprintf(out, "%s.memory=%" PRIu64 "\n", resource->name,
-				resource->sources[0].memory_bytes >> 20);
+			write_one(out, resource->name,
+				clv_kube_inventory_find(
+					inventory, resource->sources[0].device));
 	}
 }
 
@@ -203,7 +229,7 @@ char *clv_kube_labels_make(const struct clv_kube_settings *settings,
 	write_nvidia(out, settings, inventory);
 	write_amd(out, inventory);
 	write_devices(out, settings, inventory);
-	write_resources(out, resources);
+	write_resources(out, inventory, resources);
 	if (fclose(out) == 0)
 		return text;
 	free(text);
