@@ -60,6 +60,29 @@ def check_policy(capacity, is_shared):
     return None
 
 
+# resource/v1/types.go and v1beta2: the JSON names of the fields.
+SPEC = {"driver", "pool", "nodeName", "nodeSelector", "allNodes", "devices",
+        "perDeviceNodeSelection", "sharedCounters"}
+DEVICE = {"name", "attributes", "capacity", "consumesCounters", "nodeName", "nodeSelector",
+          "allNodes", "taints", "bindsToNode", "bindingConditions", "bindingFailureConditions",
+          "allowMultipleAllocations"}
+CAPACITY, POLICY = {"value", "requestPolicy"}, {"default", "validValues", "validRange"}
+RANGE = {"min", "max", "step"}
+
+
+def unknown_field(spec):
+    """A field that no version has: the API server would drop it and only warn."""
+    capacities = [c for d in spec.get("devices", []) for c in d.get("capacity", {}).values()]
+    policies = [c["requestPolicy"] for c in capacities if "requestPolicy" in c]
+    ranges = [p["validRange"] for p in policies if "validRange" in p]
+    for objects, known in (([spec], SPEC), (spec.get("devices", []), DEVICE),
+                           (capacities, CAPACITY), (policies, POLICY), (ranges, RANGE)):
+        for each in objects:
+            if set(each) - known:
+                return f"unknown fields: {sorted(set(each) - known)}"
+    return None
+
+
 def check_taint(taint, minor):
     """resource/validation: validateDeviceTaint; None is an effect since 1.35."""
     effects = {"NoSchedule", "NoExecute"} | ({"None"} if minor >= APART else set())
@@ -97,6 +120,8 @@ def check_slice(slice_, minor):
     is_apart = minor >= APART
     spec = slice_["spec"]
     devices, sets = spec.get("devices", []), spec.get("sharedCounters", [])
+    if unknown_field(spec):
+        return unknown_field(spec)
     is_large = any({"taints", "consumesCounters"} & set(d) for d in devices)
     if len(devices) > (MOST_DEVICES if is_large else 2 * MOST_DEVICES) or len(sets) > MOST_SETS:
         return "too many devices or counter sets"

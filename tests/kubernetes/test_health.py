@@ -250,7 +250,8 @@ class Rules(unittest.TestCase):
     def test_devices(self):
         shared = {"allowMultipleAllocations": True}
         for wrong in (
-                {"name": "-a-"}, {"attributes": {"a-b": {"int": 1}}},
+                {"name": "-a-"}, {"taint": []}, {"capacity": {"c": {"value": "9", "policy": {}}}},
+                {"attributes": {"a-b": {"int": 1}}},
                 {"attributes": {"a": {"version": "1.02.3"}}},
                 {"attributes": {"a": {"string": "x" * 65}}},
                 {"consumesCounters": [{"counterSet": f"s{i}", "counters": {"c": {"value": "1"}}}
