@@ -54,21 +54,28 @@ class TaintsOf33(Taints):
     test_agent_away = None
 
 
-class Degraded(DraBed):
+class Effects(DraBed):
     sim = """
 version: 1
 name: lab
 devices:
-  - {model: H100-80GB, count: 2, readings: [{ecc-errors: 3}, {}]}
+  - {model: H100-80GB, count: 3, readings: [{ecc-errors: 3}, {}, {lost: 1}]}
 """
 
-    def test_taint(self):
+    def test_taints(self):
         def taints():
             return {name: [(t["value"], t["effect"]) for t in device.get("taints", [])]
                     for name, device in self.api.devices().items()}
 
-        wanted = {"gpu0": [("degraded", "NoSchedule")], "gpu1": []}
+        wanted = {"gpu0": [("degraded", "NoSchedule")], "gpu1": [],
+                  "gpu2": [("lost", "NoExecute")]}
         self.assertTrue(wait_until(lambda: taints() == wanted), self.log())
+        # Each publication surveys the node, where the device is still listed.
+        version = self.api.version
+        for _ in range(5):
+            self.agent.get("/v1/node")
+        bed.pause(0.5)
+        self.assertEqual((taints(), self.api.version), (wanted, version))
 
 
 class NoTaints(DraBed):
