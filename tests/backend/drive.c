@@ -109,9 +109,10 @@ static json_t *info_to_json(const struct clv_device *info)
 	return json_pack(
 		"{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:i}",
 		"name", info->name, "uuid", info->uuid, "model", info->model, "vendor",
-		info->vendor, "driver", info->driver, "cuda", info->cuda, "architecture",
-		info->architecture, "capability", info->capability, "type", info->type,
-		"backend", info->backend, "executor", info->executor, "memory_bytes",
+		info->vendor, "driver", info->driver, "cuda", info->generation.cuda,
+		"architecture", info->generation.architecture, "capability",
+		info->generation.capability, "type", info->type, "backend", info->backend,
+		"executor", info->executor, "memory_bytes",
 		(json_int_t)info->memory_bytes, "compute_units",
 		(int)info->compute_units);
 }

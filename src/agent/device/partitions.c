@@ -94,11 +94,7 @@ static void take_device(struct clv_agent *agent, const struct clv_node_device *d
 	memcpy(whole->info.pci_address, device->pci_address,
 		sizeof(whole->info.pci_address));
 	memcpy(whole->info.visible, device->info.visible, sizeof(whole->info.visible));
-	memcpy(whole->info.cuda, device->info.cuda, sizeof(whole->info.cuda));
-	memcpy(whole->info.architecture, device->info.architecture,
-		sizeof(whole->info.architecture));
-	memcpy(whole->info.capability, device->info.capability,
-		sizeof(whole->info.capability));
+	whole->info.generation = device->info.generation;
 	whole->is_divided = is_divided(device);
 	take_partitions(agent, whole, device);
 }

@@ -83,10 +83,10 @@ static void count_units(const struct clv_kfd *kfd, struct clv_node_device *devic
 static void name_architecture(const struct clv_kfd *kfd, struct clv_node_device *device)
 {
 	const struct clv_kfd_node *node = clv_kfd_find(kfd, device->pci_address, 0);
-	char *name = device->info.architecture;
+	char *name = device->info.generation.architecture;
 
 	if (node && node->target > 0)
-		snprintf(name, sizeof(device->info.architecture), "gfx%u%x%x",
+		snprintf(name, sizeof(device->info.generation.architecture), "gfx%u%x%x",
 			node->target / 10000, node->target / 100 % 100,
 			node->target % 100);
 }

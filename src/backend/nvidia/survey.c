@@ -66,18 +66,21 @@ static uint32_t read_architecture(
 	return architecture;
 }
 
-static void read_generation(const struct clv_nvidia_library *nvml,
+static void read_generation(const struct clv_nvidia_backend *backend,
 	struct clv_nvml_device *gpu, struct clv_device *info)
 {
+	const struct clv_nvidia_library *nvml = &backend->nvml;
+	struct clv_generation *generation = &info->generation;
 	int major = 0, minor = 0;
 
-	snprintf(info->architecture, sizeof(info->architecture), "%s",
+	snprintf(generation->cuda, sizeof(generation->cuda), "%s", backend->cuda);
+	snprintf(generation->architecture, sizeof(generation->architecture), "%s",
 		clv_nvidia_type_architecture(info->model, read_architecture(nvml, gpu)));
 	if (nvml->get_capability &&
 		nvml->get_capability(gpu, &major, &minor) == CLV_NVML_SUCCESS &&
 		major > 0 && major < 100 && minor >= 0 && minor < 100)
-		snprintf(info->capability, sizeof(info->capability), "%d.%d", major,
-			minor);
+		snprintf(generation->capability, sizeof(generation->capability), "%d.%d",
+			major, minor);
 }
 
 static void read_identity(const struct clv_nvidia_backend *backend, uint32_t index,
@@ -100,8 +103,7 @@ static void read_identity(const struct clv_nvidia_backend *backend, uint32_t ind
 		snprintf(info->model, sizeof(info->model), "NVIDIA GPU");
 	if (nvml->get_memory(gpu->handle, &memory) == CLV_NVML_SUCCESS)
 		info->memory_bytes = memory.total;
-	snprintf(info->cuda, sizeof(info->cuda), "%s", backend->cuda);
-	read_generation(nvml, gpu->handle, info);
+	read_generation(backend, gpu->handle, info);
 	read_address(nvml, gpu->handle, device);
 	read_numa_node(device);
 	clv_pci_root(device->pci_address, device->pcie_root);
