@@ -149,8 +149,7 @@ CHECKS = {
     "primary-again": share(saturates=False),
     "primary-held": slow_release,
     "green-context-work": share(),
-    # It gets less than its share (docs/isolation.md, "What it does not stop").
-    "green-after-green": share(saturates=False, progress=False),
+    "green-after-green": share(saturates=False),
     "streams-crossed": share(),
     "bursts": share(seconds=3, saturates=False, slow=True),
     "work-processes": share(),

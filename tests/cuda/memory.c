@@ -161,6 +161,38 @@ static void forged(void)
 	CHECK(free_bytes() == QUOTA);
 }
 
+struct resource {
+	int type;
+	unsigned char padding[92];
+	unsigned count;
+	unsigned char room[44];
+};
+
+/* What is allocated while a green context is current is the primary one's, and ends with
+ * that. */
+static void of_green(void)
+{
+	struct resource all;
+	handle description, green, context, primary;
+	dptr a, b;
+
+	OK(cuCtxGetCurrent(&primary));
+	OK(cuDeviceGetDevResource(0, &all, 1));
+	OK(cuDevResourceGenerateDesc(&description, &all, 1));
+	OK(cuGreenCtxCreate(&green, description, 0, 1));
+	OK(cuCtxFromGreenCtx(&context, green));
+	OK(cuCtxSetCurrent(context));
+	OK(cuMemAlloc_v2(&a, 600 * MIB));
+	OK(cuCtxSetCurrent(primary));
+	OK(cuGreenCtxDestroy(green));
+	CHECK(free_bytes() == QUOTA - 600 * MIB);
+	CHECK(cuMemAlloc_v2(&b, 600 * MIB) == OUT_OF_MEMORY);
+	OK(cuDevicePrimaryCtxReset_v2(0));
+	OK(cuDevicePrimaryCtxRetain(&primary, 0));
+	OK(cuCtxSetCurrent(primary));
+	CHECK(free_bytes() == QUOTA);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -172,6 +204,7 @@ static const struct {
 	{"size", size_of_device},
 	{"contexts", contexts},
 	{"heap", heap},
+	{"of-green", of_green},
 	{"forged", forged},
 	{"async", async},
 	{"behind-work", behind_work},

@@ -732,6 +732,7 @@ static const struct pattern {
 	{ "event-of-another",    event_of_another,    2,                  1 },
 #ifndef ROCM
 	{ "context-ends",        context_ends,        3,                  0 },
+	{ "green-ends",          green_ends,          N_ROUNDS,           0 },
 	{ "graph-beside-wait",   graph_beside_wait,   2,                  0 },
 	{ "full-of-events",      full_of_events,      1,                  0 },
 	{ "full-of-frees",       full_of_frees,       2,                  0 },

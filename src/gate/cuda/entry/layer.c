@@ -3,6 +3,7 @@
 #include "gate/attach/attachment.h"
 #include "gate/cuda/context/driver.h"
 #include "gate/cuda/context/green.h"
+#include "gate/cuda/context/subcontext.h"
 #include "gate/cuda/entry/channels.h"
 #include "gate/cuda/memory/charge.h"
 #include "gate/cuda/memory/freed.h"
@@ -47,6 +48,7 @@ static void forget_parent(void)
 	clv_cuda_spilled_forget_parent();
 	clv_cuda_recall_forget_parent();
 	clv_cuda_green_forget_parent();
+	clv_cuda_subcontexts_forget_parent();
 	clv_cuda_pools_forget_parent();
 	clv_cuda_freed_forget_parent();
 	clv_cuda_heap_forget_parent();
