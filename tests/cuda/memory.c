@@ -218,6 +218,7 @@ static const struct {
 	{"outlived", outlived},
 	{"arrays", arrays},
 	{"graphs", graphs},
+	{"host-nodes", host_nodes},
 };
 
 static void stay(void)

@@ -25,6 +25,7 @@
 #include "gate/streams/copies.h"
 #include "gate/streams/driver.h"
 #include "gate/streams/graph.h"
+#include "gate/streams/host-node.h"
 #include "gate/streams/legacy.h"
 #include "gate/streams/shared-events.h"
 #include "gate/streams/stream.h"
@@ -43,6 +44,7 @@ static void forget_parent(void)
 	clv_copies_forget_parent();
 	clv_blocked_forget_parent();
 	clv_graphs_forget_parent();
+	clv_host_nodes_forget_parent();
 	clv_shared_events_forget_parent();
 	clv_cuda_channels_forget_parent();
 	clv_cuda_spilled_forget_parent();
