@@ -438,7 +438,7 @@ struct clv_copy *clv_stream_take_copy(
 
 	if ((uintptr_t)stream->stream <= 2 || atomic_load(&stream->is_for_work) ||
 		copy->n_bytes == 0 || atomic_load(&clv_n_captures) > 0 ||
-		!clv_stream_driver->is_host_device ||
+		!clv_queue_has_room(queue) || !clv_stream_driver->is_host_device ||
 		!clv_stream_driver->is_host_device(copy->to, copy->from))
 		return NULL;
 	taken = clv_copies_take(queue, copy->n_bytes);
