@@ -442,8 +442,6 @@ struct host_node {
 	void *userdata;
 };
 
-int cuGraphAddHostNode(handle *node, handle graph, const handle *dependencies, size_t n,
-	const struct host_node *params);
 int cuGraphHostNodeGetParams(handle node, struct host_node *ret);
 int cuGraphExecNodeSetParams(handle exec, handle node, void *params);
 int cuGraphExecHostNodeSetParams(
