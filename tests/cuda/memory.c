@@ -226,6 +226,41 @@ static void of_last_green(void)
 	check_new_primary();
 }
 
+static void launch_in_streams(handle function)
+{
+	uint64_t ns = 200000;
+	void *parameters[] = {&ns};
+
+	for (int i = 0; i < 16; i++) {
+		handle stream;
+
+		OK(cuStreamCreate(&stream, 1));
+		for (int k = 0; k < 5; k++)
+			OK(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, stream,
+				parameters, NULL));
+	}
+}
+
+/* The end of the context waits for its work, and leaves the thread's mode for captures.
+ */
+static void end_in_mode(void)
+{
+	int mode = 1;
+
+	OK(cuThreadExchangeStreamCaptureMode(&mode));
+	for (int round = 0; round < 20; round++) {
+		handle primary;
+
+		launch_in_streams(load_spin());
+		OK(cuDevicePrimaryCtxRelease_v2(0));
+		mode = 1;
+		OK(cuThreadExchangeStreamCaptureMode(&mode));
+		CHECK(mode == 1);
+		OK(cuDevicePrimaryCtxRetain(&primary, 0));
+		OK(cuCtxSetCurrent(primary));
+	}
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -239,6 +274,7 @@ static const struct {
 	{"heap", heap},
 	{"of-green", of_green},
 	{"of-last-green", of_last_green},
+	{"end-in-mode", end_in_mode},
 	{"forged", forged},
 	{"async", async},
 	{"behind-work", behind_work},

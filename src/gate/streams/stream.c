@@ -577,11 +577,15 @@ static void await_events(const struct clv_legacy *legacy, bool is_end)
  * complete. */
 static void drain_queues(void *context)
 {
+	struct clv_relaxation relaxation = {0};
 	struct clv_visit visit;
 
 	if (!clv_visit_begin(&visit, context))
 		return;
+	/* enter_context() keeps its mode for the helper; this is the program's thread. */
+	clv_relax_begin(&relaxation);
 	clv_queues_drain_context(context);
+	clv_relax_end(&relaxation);
 	clv_visit_end(&visit);
 }
 
