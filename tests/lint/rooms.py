@@ -143,6 +143,8 @@ ROOMS = {
     "bridge/extender": (("base", "core/*", "bridge/https", "bridge/kubernetes/config",
                          "bridge/kubernetes/apiserver"), "`cleave-extender`: the choice "
                         "of nodes for pods"),
+    "bridge/webhook": (("base", "bridge/https", "bridge/kubernetes/config"),
+                       "`cleave-webhook`: pods completed or refused when they are created"),
     "bridge/slurm": (("base",), "the SPANK plugin; code that it shares with `cleave slurm`; "
                      "the calls of Slurm's programs"),
 }
