@@ -23,14 +23,17 @@ from test_tokens import make_certificate
 
 KINDS = {
     "v1": [("serviceaccounts", "ServiceAccount", True), ("configmaps", "ConfigMap", True),
+           ("secrets", "Secret", True),
            ("services", "Service", True)],
     "monitoring.coreos.com/v1": [("servicemonitors", "ServiceMonitor", True),
                                  ("podmonitors", "PodMonitor", True)],
     "networking.k8s.io/v1": [("networkpolicies", "NetworkPolicy", True)],
-    "apps/v1": [("daemonsets", "DaemonSet", True)],
+    "apps/v1": [("daemonsets", "DaemonSet", True), ("deployments", "Deployment", True)],
+    "cert-manager.io/v1": [("certificates", "Certificate", True)],
     "rbac.authorization.k8s.io/v1": [("clusterroles", "ClusterRole", False),
                                      ("clusterrolebindings", "ClusterRoleBinding", False)],
     "admissionregistration.k8s.io/v1": [
+        ("mutatingwebhookconfigurations", "MutatingWebhookConfiguration", False),
         ("validatingadmissionpolicies", "ValidatingAdmissionPolicy", False),
         ("validatingadmissionpolicybindings", "ValidatingAdmissionPolicyBinding", False)],
     "resource.k8s.io/v1": [("deviceclasses", "DeviceClass", False)],
@@ -38,7 +41,8 @@ KINDS = {
 # The used types of k8s.io/api: their fields, as far as they are used.
 FIELDS = {
     "pod": {"serviceAccountName", "priorityClassName", "hostPID", "hostNetwork", "nodeSelector",
-            "affinity", "tolerations", "initContainers", "containers", "volumes"},
+            "affinity", "tolerations", "initContainers", "containers", "volumes",
+            "automountServiceAccountToken"},
     "container": {"name", "image", "imagePullPolicy", "command", "env", "ports",
                   "securityContext", "readinessProbe", "livenessProbe", "startupProbe",
                   "resources", "volumeMounts"},
@@ -52,8 +56,12 @@ FIELDS = {
 DRA = {"enabled": True}
 METRICS = {"tlsSecret": "tls", "tokenSecret": "viewer", "serviceMonitor": True,
            "podMonitor": True}
-EVERYTHING = {"dra": DRA, "metrics": METRICS, "networkPolicy": {"enabled": True}}
-GROUPS = ("dra", "extender", "metrics", "networkPolicy", "replicas", "resources")
+PROFILES = {"small": {"share": 25}}
+# Without a certificate of its own the chart makes another one each time.
+WEBHOOK = {"enabled": True, "tlsSecret": "tls", "caBundle": "Y2E="}
+EVERYTHING = {"dra": DRA, "metrics": METRICS, "networkPolicy": {"enabled": True},
+              "webhook": {"enabled": True}, "shareProfiles": PROFILES}
+GROUPS = ("dra", "extender", "metrics", "networkPolicy", "replicas", "resources", "webhook")
 
 
 def leaves(values, prefix=""):
@@ -83,7 +91,9 @@ def merged(values, path, value):
 
 
 class Discovery(BaseHTTPRequestHandler):
-    """The answers that kubectl needs from an API server before it checks a file."""
+    """The answers that kubectl and Helm need from an API server before they check a file, and
+    objects, by their paths."""
+    objects = {}
 
     def log_message(self, *arguments):
         pass
@@ -104,7 +114,8 @@ class Discovery(BaseHTTPRequestHandler):
         path = self.path.split("?")[0]
         known = {"/api": {"kind": "APIVersions", "versions": ["v1"]},
                  "/apis": {"kind": "APIGroupList", "apiVersion": "v1", "groups": self.groups()},
-                 "/api/v1": self.resources("v1"),
+                 "/api/v1": self.resources("v1"), **self.objects,
+                 "/version": {"major": "1", "minor": "34", "gitVersion": "v1.34.0"},
                  **{f"/apis/{group}": self.resources(group) for group in KINDS if "/" in group}}
         body = json.dumps(known.get(path, {})).encode()
         self.send_response(200 if path in known else 404)
@@ -136,14 +147,18 @@ class Chart(unittest.TestCase):
                   "memoryUnit": "1G", "debts": "tenant",
                   "replicas.name": "cleave.dev/other", "metrics.interval": "1m",
                   "imagePullPolicy": "Always",
-                  "imagePullSecrets": [{"name": "other"}]}
+                  "imagePullSecrets": [{"name": "other"}],
+                  "shareProfiles": PROFILES, "webhook.failurePolicy": "Fail",
+                  "webhook.deviceMemory": "80Gi", "webhook.largestDeviceMemory": "96Gi"}
         bases = {"dra.modes": {"dra": DRA}, "networkPolicy.from": {
             "metrics": METRICS, "networkPolicy": {"enabled": True}},
             **{f"metrics.{name}": {"metrics": METRICS}
                for name in ("port", "interval", "labels", "tlsConfig")},
             "metrics.tokenSecret": {"metrics": {"tlsSecret": "tls"}},
             **{f"metrics.{name}": {"metrics": {"tlsSecret": "tls", "tokenSecret": "viewer"}}
-               for name in ("serviceMonitor", "podMonitor")}}
+               for name in ("serviceMonitor", "podMonitor")},
+            "webhook.enabled": {"webhook": {**WEBHOOK, "enabled": False}},
+            "webhook": {"webhook": WEBHOOK}, "shareProfiles": {"webhook": WEBHOOK}}
         before = helm.template({})
         for path, value in leaves(values):
             with self.subTest(path):
@@ -157,10 +172,42 @@ class Chart(unittest.TestCase):
                               ({"memoryUnit": "1K"}, "/memoryUnit"), ({"unknown": 1}, "unknown"),
                               ({"replicas": {"count": 1}}, "/replicas/count"),
                               ({"metrics": {"podMonitor": True}}, "tlsSecret and tokenSecret"),
+                              ({"shareProfiles": {"a/b": {"share": 1}}}, "'a/b'"),
+                              ({"shareProfiles": {"a": {"share": 101}}}, "/shareProfiles/a/share"),
+                              ({"shareProfiles": {"a": {}}}, "/shareProfiles/a"),
+                              ({"webhook": {"enabled": True, "tlsSecret": "a"}}, "caBundle"),
                               ({"kubeletFolder": "var"}, "/kubeletFolder")):
             done = helm.run(["template", "cleave"], values=values)
             self.assertNotEqual(done.returncode, 0, values)
             self.assertIn(words, done.stderr)
+
+    def test_certificate_of_the_webhook(self):
+        """Made by the chart, of a Secret, or of cert-manager: the server has that of the authority
+        which the API server is told, for the name by which it calls."""
+        name = f"cleave-webhook.{helm.NAMESPACE}.svc"
+        for values, kind in (({}, "Secret"), (WEBHOOK, None),
+                             ({"issuerRef": {"name": "ca", "kind": "Issuer"}}, "Certificate")):
+            objects = documents(webhook={"enabled": True, **values})
+            made = [each for each in objects if each["kind"] in ("Secret", "Certificate")]
+            self.assertEqual([each["kind"] for each in made], [kind] if kind else [])
+            (configuration,) = [each for each in objects
+                                if each["kind"] == "MutatingWebhookConfiguration"]
+            bundle = configuration["webhooks"][0]["clientConfig"].get("caBundle")
+            pod = next(each for each in objects
+                       if each["kind"] == "Deployment")["spec"]["template"]["spec"]
+            (mounted,) = [each["secret"]["secretName"] for each in pod["volumes"]
+                          if each["name"] == "tls"]
+            self.assertEqual(mounted, values.get("tlsSecret", "cleave-webhook"))
+            if kind == "Secret":
+                self.assertEqual(bundle, made[0]["data"]["ca.crt"])
+            elif kind == "Certificate":
+                self.assertEqual(made[0]["spec"]["dnsNames"], [name])
+                self.assertEqual(made[0]["spec"]["secretName"], mounted)
+                self.assertEqual(configuration["metadata"]["annotations"], {
+                    "cert-manager.io/inject-ca-from": f"{helm.NAMESPACE}/cleave-webhook"})
+                self.assertIsNone(bundle)
+            else:
+                self.assertEqual(bundle, values["caBundle"])
 
     def test_unit_of_memory(self):
         """Without a value each node chooses it by its size."""
@@ -198,7 +245,10 @@ class Chart(unittest.TestCase):
 
     def test_each_choice(self):
         for other, kinds in (({}, 11), ({"dra": DRA}, 14), ({"extender": {"enabled": False}}, 7),
-                             (EVERYTHING, 18)):
+                             ({"webhook": {"enabled": True}}, 17),
+                             ({"webhook": WEBHOOK}, 16),
+                             ({"webhook": {"enabled": True, "issuerRef": {"name": "ca"}}}, 17),
+                             (EVERYTHING, 24)):
             objects = documents(**other)
             self.assertEqual(len(objects), kinds)
             inside = {kind for group in KINDS.values() for _, kind, is_in in group if is_in}
@@ -208,7 +258,7 @@ class Chart(unittest.TestCase):
 
     def test_fields(self):
         for each in documents(**EVERYTHING):
-            if each["kind"] != "DaemonSet":
+            if each["kind"] not in ("DaemonSet", "Deployment"):
                 continue
             pod = each["spec"]["template"]["spec"]
             self.assertLessEqual(set(pod), FIELDS["pod"])
@@ -219,7 +269,7 @@ class Chart(unittest.TestCase):
                 for mount in container.get("volumeMounts", []):
                     self.assertLessEqual(set(mount), FIELDS["mount"])
                     self.assertIn(mount["name"], volumes)
-            for toleration in pod["tolerations"]:
+            for toleration in pod.get("tolerations", []):
                 self.assertLessEqual(set(toleration), FIELDS["toleration"])
             labels = each["spec"]["template"]["metadata"]["labels"]
             self.assertEqual(each["spec"]["selector"]["matchLabels"], labels)
@@ -271,7 +321,7 @@ class Chart(unittest.TestCase):
                          {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"})
 
     def test_privileges(self):
-        for container in containers(documents(dra=DRA)):
+        for container in containers(documents(dra=DRA, webhook=WEBHOOK)):
             context = container["securityContext"]
             with self.subTest(container["name"]):
                 if container["name"] == "agent":
@@ -283,18 +333,41 @@ class Chart(unittest.TestCase):
                 self.assertEqual(context["seccompProfile"], {"type": "RuntimeDefault"})
                 self.assertNotIn("privileged", context)
 
-    def test_kubectl_takes_them(self):
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Discovery)
+    def serve(self, **objects):
+        """The address of an API server."""
+        handler = type("Handler", (Discovery,), {"objects": objects})
+        server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self.addCleanup(server.server_close)
         self.addCleanup(server.shutdown)
         threading.Thread(target=server.serve_forever, args=(.05,), daemon=True).start()
+        return f"http://127.0.0.1:{server.server_address[1]}"
+
+    def test_upgrade_keeps_the_certificate(self):
+        """And makes another one where the Secret was deleted."""
+        def rendered(server):
+            made = helm.documents({"webhook": {"enabled": True}}, "--dry-run=server",
+                                  "--disable-openapi-validation",
+                                  "--kubeconfig=/dev/null", f"--kube-apiserver={server}")
+            return [each for each in made if each["kind"] in (
+                "Secret", "MutatingWebhookConfiguration")]
+        first, configuration = rendered(self.serve())
+        path = f"/api/v1/namespaces/{helm.NAMESPACE}/secrets/cleave-webhook"
+        stored = {**first, "metadata": {
+            **first["metadata"], "labels": {"app.kubernetes.io/managed-by": "Helm"},
+            "annotations": {"meta.helm.sh/release-name": "cleave",
+                            "meta.helm.sh/release-namespace": helm.NAMESPACE}}}
+        self.assertEqual(rendered(self.serve(**{path: stored})), [first, configuration])
+        self.assertNotEqual(rendered(self.serve())[0]["data"], first["data"])
+
+    def test_kubectl_takes_them(self):
+        server = self.serve()
         answer = subprocess.run(
             [helm.KUBECTL, "--kubeconfig=/dev/null",
-             f"--server=http://127.0.0.1:{server.server_address[1]}", "apply", "--dry-run=client",
+             f"--server={server}", "apply", "--dry-run=client",
              "--validate=false", "-f", "-"], input=helm.template(EVERYTHING), capture_output=True, text=True,
             timeout=60, check=False)
         self.assertEqual(answer.returncode, 0, answer.stderr)
-        self.assertEqual(answer.stdout.count("(dry run)"), 18, answer.stdout)
+        self.assertEqual(answer.stdout.count("(dry run)"), 24, answer.stdout)
 
 
 @unittest.skipIf(helm.why_not(), helm.why_not())

@@ -57,3 +57,31 @@ tlsConfig:
 authorization:
   credentials: {name: {{ .Values.metrics.tokenSecret }}, key: token}
 {{- end }}
+
+{{- /* Whether containers request share and memory together, by all sections of settings. */}}
+{{- define "cleave.pairs" -}}
+{{- $modes := dict (include "cleave.undivided" .) true }}
+{{- if not (hasKey $modes "both") }}refused{{ else if eq (len $modes) 1 }}required{{ else }}any{{ end }}
+{{- end }}
+
+{{- define "cleave.webhookSettings" -}}
+version: 1
+pairs: {{ include "cleave.pairs" . }}
+{{- with .Values.memoryUnit }}
+memory-unit: {{ . }}
+{{- end }}
+{{- with .Values.webhook }}
+{{- with .deviceMemory }}
+device-memory: {{ . }}
+{{- end }}
+{{- with .largestDeviceMemory }}
+largest-device-memory: {{ . }}
+{{- end }}
+{{- with .runtimeClassName | default $.Values.runtimeClassName }}
+runtime-class: {{ . }}
+{{- end }}
+{{- with .schedulerName }}
+scheduler: {{ . }}
+{{- end }}
+{{- end }}
+{{- end }}
