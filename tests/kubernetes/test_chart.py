@@ -57,10 +57,13 @@ DRA = {"enabled": True}
 METRICS = {"tlsSecret": "tls", "tokenSecret": "viewer", "serviceMonitor": True,
            "podMonitor": True}
 PROFILES = {"small": {"share": 25}}
+SECTIONS = {"whole": {"undivided": "whole"},
+            "some": {"undivided": False, "names": "vendor", "deviceListStrategy": "plain",
+                     "memoryUnit": "256M", "replicas": {"name": "cleave.dev/other", "count": 4}}}
 # Without a certificate of its own the chart makes another one each time.
 WEBHOOK = {"enabled": True, "tlsSecret": "tls", "caBundle": "Y2E="}
 EVERYTHING = {"dra": DRA, "metrics": METRICS, "networkPolicy": {"enabled": True},
-              "webhook": {"enabled": True}, "shareProfiles": PROFILES}
+              "webhook": {"enabled": True}, "shareProfiles": PROFILES, "nodeSettings": SECTIONS}
 GROUPS = ("dra", "extender", "metrics", "networkPolicy", "replicas", "resources", "webhook")
 
 
@@ -148,7 +151,7 @@ class Chart(unittest.TestCase):
                   "replicas.name": "cleave.dev/other", "metrics.interval": "1m",
                   "imagePullPolicy": "Always",
                   "imagePullSecrets": [{"name": "other"}],
-                  "shareProfiles": PROFILES, "webhook.failurePolicy": "Fail",
+                  "shareProfiles": PROFILES, "nodeSettings": SECTIONS, "webhook.failurePolicy": "Fail",
                   "webhook.deviceMemory": "80Gi", "webhook.largestDeviceMemory": "96Gi"}
         bases = {"dra.modes": {"dra": DRA}, "networkPolicy.from": {
             "metrics": METRICS, "networkPolicy": {"enabled": True}},
@@ -176,6 +179,9 @@ class Chart(unittest.TestCase):
                               ({"shareProfiles": {"a": {"share": 101}}}, "/shareProfiles/a/share"),
                               ({"shareProfiles": {"a": {}}}, "/shareProfiles/a"),
                               ({"webhook": {"enabled": True, "tlsSecret": "a"}}, "caBundle"),
+                              ({"nodeSettings": {"a": {"kubelet": "/x"}}}, "/nodeSettings/a"),
+                              ({"nodeSettings": {"a": {"undivided": "half"}}},
+                               "/nodeSettings/a/undivided"),
                               ({"kubeletFolder": "var"}, "/kubeletFolder")):
             done = helm.run(["template", "cleave"], values=values)
             self.assertNotEqual(done.returncode, 0, values)
@@ -248,7 +254,8 @@ class Chart(unittest.TestCase):
                              ({"webhook": {"enabled": True}}, 17),
                              ({"webhook": WEBHOOK}, 16),
                              ({"webhook": {"enabled": True, "issuerRef": {"name": "ca"}}}, 17),
-                             (EVERYTHING, 24)):
+                             ({"nodeSettings": SECTIONS}, 12),
+                             (EVERYTHING, 25)):
             objects = documents(**other)
             self.assertEqual(len(objects), kinds)
             inside = {kind for group in KINDS.values() for _, kind, is_in in group if is_in}
@@ -367,7 +374,7 @@ class Chart(unittest.TestCase):
              "--validate=false", "-f", "-"], input=helm.template(EVERYTHING), capture_output=True, text=True,
             timeout=60, check=False)
         self.assertEqual(answer.returncode, 0, answer.stderr)
-        self.assertEqual(answer.stdout.count("(dry run)"), 24, answer.stdout)
+        self.assertEqual(answer.stdout.count("(dry run)"), 25, answer.stdout)
 
 
 @unittest.skipIf(helm.why_not(), helm.why_not())
@@ -431,22 +438,24 @@ class AgentSettings(unittest.TestCase):
 class Settings(Bed):
     """The settings in the chart, except for its paths, are those that the program reads."""
 
-    def serve(self, values):
-        """Starts cleave-kubelet with the chart's settings; returns the node once it is announced."""
+    def serve(self, values, labels=None):
+        """Starts cleave-kubelet with the chart's settings; returns once the node is announced."""
         api = ApiServer()
         self.addCleanup(api.close)
-        api.nodes["node1"] = {"metadata": {"name": "node1"}}
+        api.nodes["node1"] = {"metadata": {"name": "node1", "labels": labels or {}}}
         config = os.path.join(self.folder, "kubeconfig")
         api.kubeconfig(config)
         text = next(each["data"]["kubelet.yaml"] for each in helm.documents(values)
                     if each["kind"] == "ConfigMap")
         for name in ("/run/cleave-kubelet", "/var/run/cdi", "/var/lib/cleave-labels"):
             text = text.replace(name, self.folder)
+        text = text.replace("/etc/cleave-sections", f"{self.folder}/sections")
         path = os.path.join(self.folder, "kubelet.yaml")
         with open(path, "w", encoding="utf-8") as file:
             file.write(text.replace("dra: {modes: false}", "") + "\n".join((
                 "", f"agent: {self.agent.api}", "node: node1", f"kubeconfig: {config}")) + "\n")
-        self.kubelet.start()
+        if not self.process:
+            self.kubelet.start()
         self.log_path = os.path.join(self.folder, "bridge.log")
         with open(self.log_path, "ab") as log:
             self.process = subprocess.Popen([bed.PROGRAMS["kubelet"], "--config", path],
@@ -457,6 +466,28 @@ class Settings(Bed):
     def test_they_are_read(self):
         self.serve({"kubeletFolder": self.kubelet.folder, "dra": DRA, "labelsFolder": "/labels"})
         self.assertTrue(self.kubelet.resource("cleave.dev/gpu-share").healthy())
+
+    def sections(self, **values):
+        """Written as they are mounted."""
+        folder = os.path.join(self.folder, "sections")
+        os.mkdir(folder)
+        for name, text in next(each["data"] for each in helm.documents(values)
+                               if each["metadata"]["name"] == "cleave-sections").items():
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                file.write(text)
+
+    def test_sections(self):
+        """Each key of a section is read, and the node's label chooses one."""
+        values = {"kubeletFolder": self.kubelet.folder, "nodeSettings": SECTIONS}
+        self.sections(**values)
+        self.serve(values, {"cleave.dev/config": "whole"})
+        self.assertTrue(self.kubelet.resource("cleave.dev/gpu").healthy())
+        self.stop_bridge()
+        with self.kubelet.lock:
+            self.kubelet.registered = {}
+        self.serve(values, {"cleave.dev/config": "some"})
+        self.assertIn("the section some", self.log())
+        self.assertEqual(self.kubelet.registered, {})
 
     def test_off(self):
         """YAML 1.1 reads `off` as false, in a file of values too."""

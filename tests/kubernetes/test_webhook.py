@@ -333,6 +333,17 @@ class Chart(Case):
         self.assertIn("request one", self.denied(
             webhook, pod("a", {"limits": {SHARE: "30", LARGE: "1"}})))
 
+    def test_nodes_that_differ(self):
+        """Nothing is added or refused where only some nodes have pairs, or units differ."""
+        some = {**self.VALUES, "undivided": "share", "nodeSettings": {"a": {"undivided": "both"}}}
+        units = {**self.VALUES, "nodeSettings": {"a": {"memoryUnit": "256M"}}}
+        for values, settings in ((some, {"pairs": "any", "memory-unit": "1G"}),
+                                 (units, {"pairs": "required"})):
+            text = next(each["data"]["webhook.yaml"] for each in helm.documents(values)
+                        if each["kind"] == "ConfigMap" and "webhook.yaml" in each["data"])
+            read = yaml.safe_load(text)
+            self.assertEqual({k: read[k] for k in ("pairs", "memory-unit") if k in read}, settings)
+
     def test_what_the_API_server_is_told(self):
         """A webhook that is down holds up no pod, and what it sees is limited."""
         (webhook,) = next(each for each in helm.documents(self.VALUES)
