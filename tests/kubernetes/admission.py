@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A double of the API server's side of admission webhooks, after k8s.io/api/admission/v1 (types.go),
 k8s.io/apiserver (admission/plugin/webhook/mutating, dispatcher.go) and the checks of extended
-resources (k8s.io/kubernetes, pkg/apis/core/validation, ValidateResourceRequirements). Pods are those
-that a real kube-apiserver made (recorded/README.md), as they are before they are stored."""
+resources (k8s.io/kubernetes, pkg/apis/core/validation, ValidateResourceRequirements). Its reviews are
+one that a real kube-apiserver sent (recorded/README.md), with other pods."""
 import base64
 import copy
 import http.client
@@ -14,8 +14,8 @@ import uuid
 
 import scheduler
 
-POD = {"group": "", "version": "v1", "kind": "Pod"}
-PODS = {"group": "", "version": "v1", "resource": "pods"}
+RECORDED = scheduler.recorded("admission")
+POD = RECORDED["request"]["object"]
 
 
 class Denied(Exception):
@@ -24,11 +24,9 @@ class Denied(Exception):
 
 def pod(name, *containers, **metadata):
     """containers: the resources of each, or whole containers."""
-    made = copy.deepcopy(scheduler.POD)
-    for key in ("uid", "resourceVersion", "managedFields"):
-        made["metadata"].pop(key)
-    made["metadata"].update(name=name, namespace="ns", creationTimestamp=None, **metadata)
-    made["status"] = {}
+    made = copy.deepcopy(POD)
+    made["metadata"].update(name=name, **metadata)
+    del made["metadata"]["managedFields"]
     model = made["spec"]["containers"][0]
     made["spec"]["containers"] = [
         {**model, "name": f"c{i}", **(each if "resources" in each else {"resources": each})}
@@ -36,18 +34,11 @@ def pod(name, *containers, **metadata):
     return made
 
 
-def review(new, operation="CREATE", resource=None, **more):
-    """An AdmissionReview; the members without omitempty are in each."""
-    request = {"uid": str(uuid.uuid4()), "kind": POD, "resource": resource or PODS,
-               "requestKind": POD, "requestResource": PODS, "name": new["metadata"]["name"],
-               "namespace": "ns", "operation": operation,
-               "userInfo": {"username": "system:serviceaccount:ns:builder",
-                            "groups": ["system:serviceaccounts", "system:authenticated"]},
-               "object": {"kind": "Pod", "apiVersion": "v1", **new}, "oldObject": None,
-               "dryRun": False,
-               "options": {"kind": "CreateOptions", "apiVersion": "meta.k8s.io/v1"}}
-    return {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1",
-            "request": {**request, **more}}
+def review(new, **more):
+    """An AdmissionReview of a pod."""
+    request = {**RECORDED["request"], "uid": str(uuid.uuid4()), "name": new["metadata"]["name"],
+               "object": new, **more}
+    return {**RECORDED, "request": request}
 
 
 def patched(new, operations):
