@@ -36,6 +36,9 @@ static void choose(uint8_t byte, struct clv_webhook_settings *settings)
 	if (byte & 32) {
 		strcpy(settings->runtime_class, "nvidia");
 		strcpy(settings->scheduler, "shares");
+		strcpy(settings->classes[0].priority, "high");
+		settings->classes[0].name = "latency";
+		settings->n_classes = 1;
 	}
 }
 

@@ -172,6 +172,7 @@ class ApiServer:
         self.slices, self.claims, self.minor = {}, {}, minor
         self.bound = {}  # pods to nodes
         self.nodes = {}
+        self.pods = {}  # (namespace, name): the pod
         self.requests, self.version, self.token, self.down = [], 0, "t0ken", False
         self.is_without_claims = False
         self.lock = threading.Lock()
@@ -318,6 +319,10 @@ class Handler(BaseHTTPRequestHandler):
         elif url.path.startswith("/api/v1/nodes/"):
             with api.lock:
                 self.node(method, url.path.rpartition("/")[2], body)
+        elif method == "GET" and "/pods/" in url.path:
+            parts = url.path.split("/")
+            pod = api.pods.get((parts[4], parts[6]))
+            self.answer(200, pod) if pod else self.refuse(404, "no such pod")
         elif url.path.endswith("/binding"):
             with api.lock:
                 self.bind(url.path.split("/"), body)

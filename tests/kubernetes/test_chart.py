@@ -151,7 +151,8 @@ class Chart(unittest.TestCase):
                   "replicas.name": "cleave.dev/other", "metrics.interval": "1m",
                   "imagePullPolicy": "Always",
                   "imagePullSecrets": [{"name": "other"}],
-                  "shareProfiles": PROFILES, "nodeSettings": SECTIONS, "webhook.failurePolicy": "Fail",
+                  "shareProfiles": PROFILES, "nodeSettings": SECTIONS, "webhook.classes": {"high": "latency"},
+                  "webhook.failurePolicy": "Fail",
                   "webhook.deviceMemory": "80Gi", "webhook.largestDeviceMemory": "96Gi"}
         bases = {"dra.modes": {"dra": DRA}, "networkPolicy.from": {
             "metrics": METRICS, "networkPolicy": {"enabled": True}},
@@ -161,6 +162,7 @@ class Chart(unittest.TestCase):
             **{f"metrics.{name}": {"metrics": {"tlsSecret": "tls", "tokenSecret": "viewer"}}
                for name in ("serviceMonitor", "podMonitor")},
             "webhook.enabled": {"webhook": {**WEBHOOK, "enabled": False}},
+            "webhook.classes": {"webhook": WEBHOOK, "podClasses": True},
             "webhook": {"webhook": WEBHOOK}, "shareProfiles": {"webhook": WEBHOOK}}
         before = helm.template({})
         for path, value in leaves(values):
@@ -179,6 +181,8 @@ class Chart(unittest.TestCase):
                               ({"shareProfiles": {"a": {"share": 101}}}, "/shareProfiles/a/share"),
                               ({"shareProfiles": {"a": {}}}, "/shareProfiles/a"),
                               ({"webhook": {"enabled": True, "tlsSecret": "a"}}, "caBundle"),
+                              ({"webhook": {**WEBHOOK, "classes": {"high": "latency"}}},
+                               "podClasses"),
                               ({"nodeSettings": {"a": {"kubelet": "/x"}}}, "/nodeSettings/a"),
                               ({"nodeSettings": {"a": {"undivided": "half"}}},
                                "/nodeSettings/a/undivided"),
@@ -294,6 +298,10 @@ class Chart(unittest.TestCase):
                 each["kind"] == "ClusterRole" for rule in each["rules"]
                 for r in rule["resources"] for v in rule["verbs"]}
         self.assertEqual(bare, {("nodes", "get"), ("nodes", "patch")})
+        (pods,) = [rule for each in documents(podClasses=True)
+                   if each["metadata"]["name"] == "cleave-node" and each["kind"] == "ClusterRole"
+                   for rule in each["rules"] if rule["resources"] == ["pods"]]
+        self.assertEqual(pods["verbs"], ["get"])
 
     def test_own_node(self):
         """Where tokens tell their node, each change that the role allows is checked."""

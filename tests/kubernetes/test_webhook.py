@@ -268,7 +268,9 @@ class Chart(Case):
     """The webhook as the chart starts it, called as the chart tells the API server."""
     VALUES = {"undivided": "both", "memoryUnit": "1G", "runtimeClassName": "nvidia",
               "shareProfiles": {"small": {"share": 25}},
-              "webhook": {"enabled": True, "deviceMemory": "80Gi", "schedulerName": "shares"}}
+              "webhook": {"enabled": True, "deviceMemory": "80Gi", "schedulerName": "shares",
+                          "classes": {"high": "latency"}},
+              "podClasses": True}
 
     def serve(self, values):
         objects = {(each["kind"], each["metadata"]["name"]): each
@@ -322,6 +324,10 @@ class Chart(Case):
         self.assertEqual(self.limits(made), {SHARE: "25", LARGE: "20"})
         self.assertEqual(made["spec"]["runtimeClassName"], "nvidia")
         self.assertEqual(made["spec"]["schedulerName"], "shares")
+        new = pod("a", {"limits": {SHARE: "30"}})
+        new["spec"]["priorityClassName"] = "high"
+        self.assertEqual(create(webhook, new)["metadata"]["annotations"],
+                         {"cleave.dev/class": "latency"})
         self.assertIn("at most 100", self.denied(webhook, pod("a", {"limits": {SHARE: "101"}})))
 
     def test_without_pairs(self):

@@ -39,8 +39,11 @@ static const struct clv_webhook_settings pairs_of_unknown = {
 	.pairs = CLV_WEBHOOK_PAIRS_REQUIRED};
 static const struct clv_webhook_settings one_of_both = {
 	.pairs = CLV_WEBHOOK_PAIRS_REFUSED, .unit_bytes = GIB};
-static const struct clv_webhook_settings cluster = {
-	.runtime_class = "nvidia", .scheduler = "shares"};
+static const struct clv_webhook_settings cluster = {.runtime_class = "nvidia",
+	.scheduler = "shares",
+	.classes = {{.priority = "high", .name = "latency"},
+		{.priority = "low", .name = "batch"}},
+	.n_classes = 2};
 
 static int find(void *userdata, const char *name, struct clv_webhook_profile *ret,
 	struct clv_error *err)
@@ -385,6 +388,47 @@ static void test_cluster(void **state)
 	}
 }
 
+/* The class of a pod by its PriorityClass; NULL: it is refused. */
+static void test_classes(void **state)
+{
+	static const struct {
+		const char *metadata, *priority, *share, *class;
+	} rows[] = {
+		{"", "high", "30", "latency"},
+		{"", "low", "30", "batch"},
+		{"", "other", "30", ""},
+		{"", "", "30", ""},
+		{"", "high", "0", ""},
+		{"'annotations': {'cleave.dev/class': 'normal'}", "high", "30", "normal"},
+		{"'annotations': null", "low", "30", "batch"},
+		{"'annotations': {'cleave.dev/class': 'urgent'}", "", "30", NULL},
+	};
+
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(rows); i++) {
+		struct clv_error err = {0};
+		const char *class = "";
+		char text[512];
+		json_t *pod, *after;
+
+		snprintf(text, sizeof(text),
+			"{'metadata': {%s}, 'spec': {'priorityClassName': '%s', "
+			"'containers': [{'resources': {'limits': {'" S "': '%s'}}}]}}",
+			rows[i].metadata, rows[i].priority, rows[i].share);
+		pod = parse(text);
+		after = complete(&cluster, pod, &err);
+		assert_int_equal(after != NULL, rows[i].class != NULL);
+		if (!after)
+			assert_non_null(strstr(err.msg, "latency, normal or batch"));
+		json_unpack(json_object_get(
+				    json_object_get(after, "metadata"), "annotations"),
+			"{s:s}", "cleave.dev/class", &class);
+		if (after)
+			assert_string_equal(class, rows[i].class);
+		json_decref(after);
+		json_decref(pod);
+	}
+}
+
 /* What is no pod to be created is allowed as it is, and no review is refused. */
 static void test_reviews(void **state)
 {
@@ -510,7 +554,8 @@ static void test_settings(void **state)
 	} rows[] = {
 		{"version: 1\n", NULL},
 		{"version: 1\npairs: required\nmemory-unit: 1G\ndevice-memory: 80Gi\n"
-		 "largest-device-memory: 141Gi\nruntime-class: nvidia\nscheduler: s\n",
+		 "largest-device-memory: 141Gi\nruntime-class: nvidia\nscheduler: s\n"
+		 "classes: {high: latency, low: batch}\n",
 			NULL},
 		{"pairs: any\n", "version"},
 		{"version: 1\npairs: sometimes\n", "2:8"},
@@ -518,6 +563,8 @@ static void test_settings(void **state)
 		{"version: 1\ndevice-memory: 80Gi\nlargest-device-memory: 40Gi\n",
 			"smallest"},
 		{"version: 1\npair: any\n", "pairs"},
+		{"version: 1\nclasses: {high: urgent}\n", "2:17"},
+		{"version: 1\nclasses: high\n", "PriorityClasses"},
 	};
 	char folder[] = "/tmp/clv-webhook-XXXXXX", path[64];
 	struct clv_webhook_settings settings;
@@ -540,6 +587,9 @@ static void test_settings(void **state)
 			assert_int_equal(settings.largest_bytes, 141 * GIB);
 			assert_string_equal(settings.runtime_class, "nvidia");
 			assert_string_equal(settings.scheduler, "s");
+			assert_int_equal(settings.n_classes, 2);
+			assert_string_equal(settings.classes[1].priority, "low");
+			assert_string_equal(settings.classes[1].name, "batch");
 		}
 	}
 	unlink(path);
@@ -588,6 +638,7 @@ int main(void)
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_profiles),
 		cmocka_unit_test(test_cluster),
+		cmocka_unit_test(test_classes),
 		cmocka_unit_test(test_reviews),
 		cmocka_unit_test(test_names_in_messages),
 		cmocka_unit_test(test_profile_files),

@@ -210,6 +210,34 @@ static int complete_spec(struct pod *pod, struct clv_error *err)
 	return r;
 }
 
+/* The class by the PriorityClass, unless the pod has one. */
+static int complete_class(struct pod *pod, struct clv_error *err)
+{
+	static const char *const keys[] = {
+		"metadata", "annotations", CLV_WEBHOOK_CLASS_KEY};
+	const char *class =
+		text_of(metadata_of(pod->object, "annotations"), CLV_WEBHOOK_CLASS_KEY);
+	const char *priority =
+		text_of(json_object_get(pod->object, "spec"), "priorityClassName");
+	int r = 0;
+
+	if (class[0])
+		return clv_webhook_class_find(class)
+			       ? 0
+			       : clv_error_set(err, -EINVAL,
+					 "the annotation " CLV_WEBHOOK_CLASS_KEY
+					 " is '%.20s': latency, normal or batch is "
+					 "expected",
+					 class);
+	for (size_t i = 0; i < pod->settings->n_classes && r >= 0; i++) {
+		const struct clv_webhook_class *one = &pod->settings->classes[i];
+
+		if (strcmp(one->priority, priority) == 0)
+			r = clv_patch_set(&pod->patch, keys, 3, json_string(one->name));
+	}
+	return r < 0 ? clv_error_set(err, r, "the pod's class cannot be set") : 0;
+}
+
 static int complete(struct pod *pod, struct clv_error *err)
 {
 	int r = read_choices(pod, err);
@@ -220,7 +248,10 @@ static int complete(struct pod *pod, struct clv_error *err)
 		r = complete_list(pod, "containers", err);
 	if (r >= 0)
 		r = check_choices(pod, err);
-	return r >= 0 && pod->uses_cleave ? complete_spec(pod, err) : r;
+	if (r < 0 || !pod->uses_cleave)
+		return r;
+	r = complete_class(pod, err);
+	return r < 0 ? r : complete_spec(pod, err);
 }
 
 int clv_webhook_mutate(const struct clv_webhook_settings *settings,

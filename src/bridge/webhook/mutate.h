@@ -13,6 +13,9 @@ struct clv_error;
  * annotation also CONTAINER=NAME, separated by commas. */
 #define CLV_WEBHOOK_PROFILE_KEY "cleave.dev/share-profile"
 
+/* The annotation of a pod with the class of its leases, which cleave-kubelet reads. */
+#define CLV_WEBHOOK_CLASS_KEY "cleave.dev/class"
+
 /* What a pod lacks, as operations of JSON Patch in *ret_operations, which the caller
  * owns: an empty list for a pod that is complete, as for the result of an earlier call,
  * or that requests nothing of cleave.  -EINVAL: the pod is refused; err is a sentence

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <string.h>
 
 #define MIB (UINT64_C(1) << 20)
 
@@ -52,6 +53,44 @@ static int read_name(struct clv_yaml_value value, void *into, struct clv_error *
 	return clv_yaml_read_text(value, into, CLV_WEBHOOK_NAME_MAX, err);
 }
 
+static const char *const classes[] = {"latency", "normal", "batch"};
+
+const char *clv_webhook_class_find(const char *name)
+{
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(classes); i++) {
+		if (strcmp(classes[i], name) == 0)
+			return classes[i];
+	}
+	return NULL;
+}
+
+/* {PRIORITYCLASS: CLASS, ...} */
+static int read_classes(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	struct clv_webhook_settings *settings = into;
+
+	if (clv_yaml_kind(value) != CLV_YAML_MAP ||
+		clv_yaml_count(value) > CLV_WEBHOOK_CLASSES_MAX)
+		return clv_yaml_fail(value, err, -EINVAL,
+			"a map of at most %d names of PriorityClasses to classes is "
+			"expected",
+			CLV_WEBHOOK_CLASSES_MAX);
+	for (size_t i = 0; i < clv_yaml_count(value); i++) {
+		struct clv_webhook_class *class = &settings->classes[i];
+		int r = clv_yaml_read_text(clv_yaml_key(value, i), class->priority,
+			sizeof(class->priority), err);
+
+		if (r >= 0)
+			r = clv_yaml_read_choice(clv_yaml_at(value, i), classes,
+				CLV_ARRAY_SIZE(classes), err);
+		if (r < 0)
+			return r;
+		class->name = classes[r];
+		settings->n_classes = i + 1;
+	}
+	return 0;
+}
+
 #define AT(member) offsetof(struct clv_webhook_settings, member)
 
 static const struct clv_yaml_field fields[] = {
@@ -62,6 +101,7 @@ static const struct clv_yaml_field fields[] = {
 	{"largest-device-memory", read_bytes, false, AT(largest_bytes)},
 	{"runtime-class", read_name, false, AT(runtime_class)},
 	{"scheduler", read_name, false, AT(scheduler)},
+	{"classes", read_classes, false, 0},
 };
 
 int clv_webhook_settings_read(

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct clv_error;
@@ -18,6 +19,14 @@ enum clv_webhook_pairs {
 	_CLV_WEBHOOK_PAIRS_MAX,
 };
 
+#define CLV_WEBHOOK_CLASSES_MAX 32
+
+/* The class of leases of the pods of a PriorityClass. */
+struct clv_webhook_class {
+	char priority[CLV_WEBHOOK_NAME_MAX];
+	const char *name; /* static: "latency", "normal" or "batch" */
+};
+
 struct clv_webhook_settings {
 	enum clv_webhook_pairs pairs;
 	uint64_t unit_bytes;    /* of the resource of memory; 0: unknown */
@@ -25,7 +34,12 @@ struct clv_webhook_settings {
 	uint64_t largest_bytes; /* of the largest; 0: unknown */
 	char runtime_class[CLV_WEBHOOK_NAME_MAX]; /* for pods without one; "": none */
 	char scheduler[CLV_WEBHOOK_NAME_MAX];     /* for those of the default one; "" */
+	struct clv_webhook_class classes[CLV_WEBHOOK_CLASSES_MAX];
+	size_t n_classes;
 };
+
+/* The static text of a class of leases, or NULL. */
+const char *clv_webhook_class_find(const char *name);
 
 /* Reads a file of settings.  On error err has the line and what is wrong. */
 int clv_webhook_settings_read(

@@ -95,5 +95,11 @@ runtime-class: {{ . }}
 {{- with .schedulerName }}
 scheduler: {{ . }}
 {{- end }}
+{{- with .classes }}
+{{- if not $.Values.podClasses }}
+{{- fail "webhook.classes: the nodes read them with podClasses: true" }}
+{{- end }}
+classes: {{ . | toJson }}
+{{- end }}
 {{- end }}
 {{- end }}

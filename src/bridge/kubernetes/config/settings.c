@@ -230,6 +230,7 @@ static const struct clv_yaml_field fields[] = {
 	{"node", read_path, false, AT(node)},
 	{"kubeconfig", read_path, false, AT(kubeconfig)},
 	{"announce", read_flag, false, AT(announces)},
+	{"classes", read_flag, false, AT(has_classes)},
 	{"dra", read_dra, false, 0},
 };
 

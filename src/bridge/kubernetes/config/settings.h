@@ -63,6 +63,7 @@ struct clv_kube_settings {
 	uint32_t reconcile_ms; /* the interval of comparisons with kubelet's pods */
 	uint32_t grace_ms;     /* how long a lease that kubelet does not know is kept */
 	bool announces;        /* announce free room for cleave-extender */
+	bool has_classes;      /* leases have the class that their pod names */
 	/* Dynamic resource allocation. */
 	bool has_dra;
 	bool has_modes; /* claims may change AMD's compute modes */

@@ -13,6 +13,7 @@
 #include "bridge/kubernetes/kubelet/service.h"
 #include "bridge/kubernetes/kubelet/status.h"
 #include "bridge/kubernetes/kubelet/watch.h"
+#include "bridge/kubernetes/lease/classes.h"
 #include "bridge/kubernetes/lease/lease-sync.h"
 #include "bridge/kubernetes/resource/pair.h"
 
@@ -113,6 +114,8 @@ static int build(struct clv_kube *kube, int interrupt_fd, struct clv_error *err)
 		r = clv_kube_dra_new(kube, &kube->dra, err);
 	if (r >= 0 && kube->settings.announces)
 		r = clv_kube_announcer_new(&kube->settings, &kube->announcer, err);
+	if (r >= 0 && kube->settings.has_classes)
+		r = clv_kube_classes_new(&kube->settings, &kube->classes, err);
 	if (r >= 0)
 		r = clv_kube_watch_new(kube, &kube->watch, err);
 	if (r >= 0)
@@ -130,6 +133,7 @@ static void tear_down(struct clv_kube *kube, int interrupt_fd)
 	free(kube->plugins);
 	free(kube->resources);
 	clv_kube_announcer_free(kube->announcer);
+	clv_kube_classes_free(kube->classes);
 	clv_kube_dra_free(kube->dra);
 	clv_kube_watch_free(kube->watch);
 	clv_kube_pods_free(kube->pods);
