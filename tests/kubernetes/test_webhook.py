@@ -116,9 +116,9 @@ class Answers(Case):
                 ({SHARE: "130"}, "request at most 100, or whole devices as cleave.dev/gpu"),
                 ({SHARE: "500m"}, "half a device is 50"),
                 ({SHARE: "-3"}, "request 1 or more"),
-                ({SHARE: "30", "cleave.dev/gpu": "1"}, "put them into two containers"),
+                ({SHARE: "30", "cleave.dev/gpu": "1"}, "the containers of two pods"),
                 ({LARGE: "200"}, "the largest device has 141 GiB"),
-                ({LARGE: "1", MEMORY: "1"}, "put them into two containers")):
+                ({LARGE: "1", MEMORY: "1"}, "the containers of two pods")):
             with self.subTest(words):
                 self.assertIn(words, self.denied(self.webhook, pod("a", {"limits": resources})))
         new = pod("a", {"limits": {SHARE: "30"}, "requests": {SHARE: "20"}})
@@ -259,8 +259,10 @@ class Tls(Case):
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=60, context=context)
         self.addCleanup(connection.close)
-        connection.request("GET", "/healthz")
-        self.assertEqual(connection.getresponse().status, 200)
+        for path in ("/healthz", "/readyz"):
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            self.assertEqual((answer.status, answer.read()), (200, b"ok\n"))
 
 
 @unittest.skipIf(helm.why_not(), helm.why_not())

@@ -28,6 +28,7 @@ struct clv_server {
 	size_t body_max_bytes;
 	json_t *(*answer)(void *userdata, const char *path, const json_t *body,
 		unsigned *ret_status, struct clv_error *err);
+	bool (*is_ready)(void *userdata, char *ret_line, size_t n_bytes);
 	void *userdata;
 	unsigned port;
 };
@@ -69,6 +70,17 @@ static enum MHD_Result reply_line(
 
 	snprintf(text, sizeof(text), "%s\n", line);
 	return reply_text(connection, status, text);
+}
+
+static enum MHD_Result reply_ready(
+	const struct clv_server *server, struct MHD_Connection *connection)
+{
+	char line[512] = "ok";
+	bool is_ready = !server->is_ready ||
+			server->is_ready(server->userdata, line, sizeof(line));
+
+	return reply_line(
+		connection, is_ready ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE, line);
 }
 
 static bool is_authenticated(
@@ -144,6 +156,8 @@ static enum MHD_Result on_request(void *userdata, struct MHD_Connection *connect
 	}
 	if (strcmp(url, "/healthz") == 0)
 		return reply_text(connection, MHD_HTTP_OK, "ok\n");
+	if (strcmp(url, "/readyz") == 0)
+		return reply_ready(server, connection);
 	if (!is_authenticated(server, connection))
 		return reply_text(connection, MHD_HTTP_UNAUTHORIZED,
 			"a certificate of the client CA is required\n");
@@ -266,6 +280,7 @@ int clv_server_new(const struct clv_server_options *options, struct clv_server *
 		server->has_tls = options->certificate != NULL;
 		server->body_max_bytes = options->body_max_bytes;
 		server->answer = options->answer;
+		server->is_ready = options->is_ready;
 		server->userdata = options->userdata;
 		r = start(server, address->ai_addr, err);
 	}

@@ -26,11 +26,15 @@ struct clv_server_options {
 	 * the line of err. */
 	json_t *(*answer)(void *userdata, const char *path, const json_t *body,
 		unsigned *ret_status, struct clv_error *err);
-	void *userdata; /* of answer; borrowed */
+	/* Answers /readyz: whether requests can be answered now, and a line about it.
+	 * NULL: always.  Called by several threads. */
+	bool (*is_ready)(void *userdata, char *ret_line, size_t n_bytes);
+	void *userdata; /* of both; borrowed */
 };
 
-/* Serves in its own threads until it is freed; /healthz is answered to all.  The texts of
- * options are read only during the call.  One server of a process may have TLS. */
+/* Serves in its own threads until it is freed; /healthz and /readyz are answered to all.
+ * The texts of options are read only during the call.  One server of a process may have
+ * TLS. */
 int clv_server_new(const struct clv_server_options *options, struct clv_server **ret,
 	struct clv_error *err);
 struct clv_server *clv_server_free(struct clv_server *server);
