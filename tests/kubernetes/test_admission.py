@@ -177,7 +177,7 @@ class Admission(unittest.TestCase):
         for resources, words in (
                 ({"limits": {SHARE: "101"}}, "request at most 100, or whole devices"),
                 ({"limits": {SHARE: "0.5"}}, "half a device is 50"),
-                ({"limits": {SHARE: "30", "cleave.dev/gpu": 1}}, "put them into two containers")):
+                ({"limits": {SHARE: "30", "cleave.dev/gpu": 1}}, "the containers of two pods")):
             status, message = self.create("x", resources)
             self.assertEqual(status, 422, message)
             self.assertIn('admission webhook "pods.cleave.dev" denied the request: container c: ',

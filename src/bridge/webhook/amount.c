@@ -46,7 +46,8 @@ enum clv_webhook_kind clv_webhook_kind_of(const char *resource, uint32_t *ret_un
 		return CLV_WEBHOOK_FOREIGN;
 	if (strcmp(resource, CLV_WEBHOOK_SHARE_RESOURCE) == 0)
 		return CLV_WEBHOOK_SHARE;
-	if (strcmp(resource, DOMAIN "gpu") == 0)
+	if (strcmp(resource, DOMAIN "gpu") == 0 ||
+		strcmp(resource, DOMAIN "gpu-replica") == 0)
 		return CLV_WEBHOOK_WHOLE;
 	if (strncmp(resource, DOMAIN "mig-", strlen(DOMAIN "mig-")) == 0)
 		return CLV_WEBHOOK_MIG;

@@ -17,9 +17,9 @@ enum clv_webhook_kind {
 	CLV_WEBHOOK_FOREIGN, /* not cleave's */
 	CLV_WEBHOOK_SHARE,   /* hundredths of a device */
 	CLV_WEBHOOK_MEMORY,
-	CLV_WEBHOOK_WHOLE, /* devices */
+	CLV_WEBHOOK_WHOLE, /* devices, or replicas of them */
 	CLV_WEBHOOK_MIG,
-	CLV_WEBHOOK_PART, /* any other: partitions, replicas */
+	CLV_WEBHOOK_PART, /* any other, such as other partitions */
 };
 
 /* ret_unit_mib: of CLV_WEBHOOK_MEMORY, the unit that the name has; else 0. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What one container requests: read, completed by its profile and its pair, and checked.
- * A container that requests amounts of two leases would get the last one mounted. */
+ * A node offers the devices that it does not divide as one resource, or as share and
+ * memory, so no node has what requests two of these. */
 #include "bridge/webhook/container.h"
 
 #include "base/cleanup.h"
@@ -18,10 +19,11 @@
 
 /* The container's requests, as far as they are cleave's. */
 struct wanted {
-	uint64_t share;            /* hundredths; 0: none */
-	uint64_t memory_bytes;     /* 0: none */
-	const char *memory;        /* the name of its resource; borrowed */
-	const char *lease, *other; /* resources of the first and another lease */
+	uint64_t share;                /* hundredths; 0: none */
+	uint64_t memory_bytes;         /* 0: none */
+	const char *memory;            /* the name of its resource; borrowed */
+	const char *undivided, *other; /* resources of which a node has one; borrowed */
+	bool uses_cleave;
 };
 
 const char *clv_webhook_container_name(const struct clv_webhook_container *container)
@@ -71,18 +73,21 @@ static int add_memory(struct wanted *wanted, const char *resource, uint64_t amou
 	return 0;
 }
 
-/* Share and memory are of one lease; all other resources are leases of their own, and so
- * is memory in another unit. */
-static void note_lease(
+/* Share and memory are offered together; memory in another unit is not. */
+static void note_undivided(
 	struct wanted *wanted, enum clv_webhook_kind kind, const char *resource)
 {
-	bool is_pair = wanted->lease &&
-		       ((kind == CLV_WEBHOOK_SHARE && wanted->memory == wanted->lease) ||
-			       (kind == CLV_WEBHOOK_MEMORY && wanted->share > 0 &&
-				       !wanted->memory));
+	bool is_pair =
+		wanted->undivided &&
+		((kind == CLV_WEBHOOK_SHARE && wanted->memory == wanted->undivided) ||
+			(kind == CLV_WEBHOOK_MEMORY && wanted->share > 0 &&
+				!wanted->memory));
 
-	if (!wanted->lease)
-		wanted->lease = resource;
+	if (kind != CLV_WEBHOOK_SHARE && kind != CLV_WEBHOOK_MEMORY &&
+		kind != CLV_WEBHOOK_WHOLE)
+		return;
+	if (!wanted->undivided)
+		wanted->undivided = resource;
 	else if (!is_pair && !wanted->other)
 		wanted->other = resource;
 }
@@ -95,7 +100,8 @@ static int read_one(struct wanted *wanted, const char *resource, uint64_t amount
 
 	if (amount == 0)
 		return 0;
-	note_lease(wanted, kind, resource);
+	wanted->uses_cleave = true;
+	note_undivided(wanted, kind, resource);
 	if (kind == CLV_WEBHOOK_MIG && amount > 1)
 		return clv_error_set(err, -EINVAL,
 			"it requests %" PRIu64 " of %.64s, and a container has one MIG "
@@ -191,9 +197,9 @@ static int check(const struct clv_webhook_settings *settings, const struct wante
 
 	if (wanted->other)
 		return clv_error_set(err, -EINVAL,
-			"it requests %.64s and %.64s, and a container has one lease: "
-			"request one of them, or put them into two containers",
-			wanted->lease, wanted->other);
+			"it requests %.64s and %.64s, and a node has one of them: "
+			"request one, or put them into the containers of two pods",
+			wanted->undivided, wanted->other);
 	if (settings->pairs == CLV_WEBHOOK_PAIRS_REFUSED && wanted->share > 0 &&
 		wanted->memory)
 		return clv_error_set(err, -EINVAL,
@@ -225,8 +231,7 @@ static int set_share(struct clv_patch *patch,
 	uint64_t share, struct clv_error *err)
 {
 	wanted->share = share;
-	if (!wanted->lease)
-		wanted->lease = CLV_WEBHOOK_SHARE_RESOURCE;
+	wanted->uses_cleave = true;
 	return set(patch, container, CLV_WEBHOOK_SHARE_RESOURCE, share, err);
 }
 
@@ -239,8 +244,7 @@ static int set_memory(const struct clv_webhook_settings *settings,
 
 	clv_webhook_name_memory(settings->unit_bytes, resource);
 	wanted->memory = "memory";
-	if (!wanted->lease)
-		wanted->lease = wanted->memory;
+	wanted->uses_cleave = true;
 	wanted->memory_bytes = n * settings->unit_bytes;
 	return set(patch, container, resource, n, err);
 }
@@ -262,11 +266,11 @@ static int apply_profile(const struct clv_webhook_settings *settings,
 {
 	int r = 0;
 
-	if (wanted->lease && !wanted->share && !wanted->memory)
+	if (wanted->undivided && !wanted->share && !wanted->memory)
 		return clv_error_set(err, -EINVAL,
 			"it requests %.64s and has a share profile: leave one of them "
 			"out",
-			wanted->lease);
+			wanted->undivided);
 	if ((profile->share > 0 && wanted->share > 0 &&
 		    wanted->share != profile->share) ||
 		(profile->memory_bytes > 0 && wanted->memory &&
@@ -335,6 +339,6 @@ int clv_webhook_container_complete(const struct clv_webhook_settings *settings,
 			err, "container %.64s", clv_webhook_container_name(container));
 		return r;
 	}
-	*ret_uses_cleave = wanted.lease != NULL;
+	*ret_uses_cleave = wanted.uses_cleave;
 	return 0;
 }
