@@ -24,10 +24,15 @@ import admission
 import bed
 import cluster
 import examples
+import helm
 import scheduler
 
 WEBHOOK = os.path.abspath(sys.argv.pop(1))
 SHARE, LARGE = "cleave.dev/gpu-share", "cleave.dev/gpu-memory-1gi"
+CHART = {"podClasses": True, "networkPolicy": {"enabled": True},
+         "metrics": {"tlsSecret": "tls", "tokenSecret": "viewer"}, "shareProfiles": {"a": {"share": 1}},
+         "nodeSettings": {"whole": {"undivided": "whole"}},
+         "webhook": {"enabled": True, "classes": {"high": "latency"}}}
 QUOTAS = "/api/v1/namespaces/team-a/resourcequotas"
 EXAMPLES = os.path.join(bed.ROOT, "examples/kubernetes")
 
@@ -242,6 +247,27 @@ class Admission(unittest.TestCase):
                 self.assertLessEqual(set(missing(each, made)), {".spec.suspend"})
                 seen.add(each["kind"])
         self.assertEqual(seen, set(paths))
+
+    @unittest.skipIf(helm.why_not(), helm.why_not())
+    def test_chart(self):
+        """The API server accepts the objects of the chart, and knows all their members."""
+        self.cluster.ask("POST", "/api/v1/namespaces", {"metadata": {"name": helm.NAMESPACE}})
+        groups = {"v1": "/api/v1"}
+        seen = set()
+        for each in helm.documents(CHART, "--kube-version=1.20.2"):
+            # This API server runs without --allow-privileged, which kubeadm sets.
+            each = json.loads(json.dumps(each).replace('"privileged": true', '"privileged": false'))
+            version, kind = each["apiVersion"], each["kind"]
+            inside = f"/namespaces/{helm.NAMESPACE}" if "namespace" in each["metadata"] else ""
+            plural = kind.lower().removesuffix("y") + ("ies" if kind.endswith("y") else "s")
+            status, made = self.ask(
+                "POST", f"{groups.get(version, '/apis/' + version)}{inside}/{plural}?dryRun=All",
+                each)
+            self.assertEqual(status, 201, (kind, made))
+            self.assertEqual(missing(each, made), [], kind)
+            seen.add(kind)
+        self.assertLessEqual({"DaemonSet", "Deployment", "MutatingWebhookConfiguration", "Secret",
+                              "NetworkPolicy", "ClusterRole", "Service"}, seen)
 
     def test_webhook_away(self):
         """With the chart's policy pods are created as they are written."""
