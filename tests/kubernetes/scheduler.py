@@ -61,6 +61,12 @@ def args(wanted, nodes):
     return made
 
 
+def names_args(wanted, names):
+    """ExtenderArgs for an extender with nodeCacheCapable: true (core/extender.go, Filter)."""
+    assert {"Nodes", "NodeNames"} <= set(FILTER)
+    return dict(FILTER, Pod=wanted, Nodes=None, NodeNames=list(names))
+
+
 def binding(name, to):
     """ExtenderBindingArgs."""
     assert set(BIND) == {"PodName", "PodNamespace", "PodUID", "Node"}

@@ -232,7 +232,8 @@ class Chart(unittest.TestCase):
         self.assertEqual(roles, {
             "cleave-node": {("nodes", "get"), ("nodes", "patch"), ("resourceclaims", "get")} | {
                 ("resourceslices", verb) for verb in ("list", "create", "update", "delete")},
-            "cleave-extender": {("pods/binding", "create")}})
+            "cleave-extender": {("pods/binding", "create")} | {
+                (what, verb) for what in ("nodes", "pods") for verb in ("list", "watch")}})
         bare = {(r, v) for each in documents() if each["metadata"]["name"] == "cleave-node" and
                 each["kind"] == "ClusterRole" for rule in each["rules"]
                 for r in rule["resources"] for v in rule["verbs"]}

@@ -60,6 +60,17 @@ static enum MHD_Result reply_text(
 	return text ? reply(connection, status, text, "text/plain") : MHD_NO;
 }
 
+static enum MHD_Result reply_ready(
+	const struct clv_server *server, struct MHD_Connection *connection)
+{
+	char words[512];
+	bool is_ready = clv_extender_is_ready(
+		server->extender, clv_clock_ns(), words, sizeof(words));
+
+	return reply_text(
+		connection, is_ready ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE, words);
+}
+
 static bool is_authenticated(
 	const struct clv_server *server, struct MHD_Connection *connection)
 {
@@ -130,6 +141,8 @@ static enum MHD_Result on_request(void *userdata, struct MHD_Connection *connect
 	}
 	if (strcmp(url, "/healthz") == 0)
 		return reply_text(connection, MHD_HTTP_OK, "ok\n");
+	if (strcmp(url, "/readyz") == 0)
+		return reply_ready(server, connection);
 	if (!is_authenticated(server, connection))
 		return reply_text(connection, MHD_HTTP_UNAUTHORIZED,
 			"a certificate of the client CA is required\n");
