@@ -63,6 +63,7 @@ class WithServer(unittest.TestCase):
 
 class Case(WithServer):
     is_answering = True  # the API server, when the extender starts
+    before = []  # a program that starts the extender
 
     def setUp(self):
         super().setUp()
@@ -70,7 +71,8 @@ class Case(WithServer):
 
     def start(self, *options):
         self.process = subprocess.Popen(
-            [EXTENDER, "--listen=127.0.0.1:0", f"--kubeconfig={self.config}", *options],
+            [*self.before, EXTENDER, "--listen=127.0.0.1:0", f"--kubeconfig={self.config}",
+             *options],
             stderr=subprocess.PIPE, text=True)
         self.addCleanup(self.process.stderr.close)
         self.addCleanup(self.process.wait)

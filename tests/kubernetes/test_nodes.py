@@ -7,9 +7,11 @@ usage: test_nodes.py EXTENDER [unittest arguments]
 import json
 import os
 import random
+import subprocess
 import sys
 import unittest
 
+import helm
 import scheduler
 from bed import wait_until
 from test_extender import Case, device, node, pod
@@ -200,6 +202,18 @@ class AwayAtFirst(Follow):
         self.api.down = True
         super().start(*options)
 
+    @unittest.skipIf(helm.why_not(), helm.why_not())
+    def test_probes(self):
+        """Those of the chart: alive from the start, ready once the nodes are known."""
+        (container,) = (each for each in helm.containers(helm.documents())
+                        if each["name"] == "extender")
+        probes = {kind: container[kind]["httpGet"]["path"]
+                  for kind in ("livenessProbe", "readinessProbe")}
+        self.assertEqual({kind: self.get(path)[0] for kind, path in probes.items()},
+                         {"livenessProbe": 200, "readinessProbe": 503})
+        self.api.down = False
+        self.assertTrue(wait_until(lambda: self.get(probes["readinessProbe"])[0] == 200))
+
     def test_no_list_yet(self):
         """No answer can be right: the scheduler tries again."""
         for _ in range(2):
@@ -217,9 +231,10 @@ class AwayAtFirst(Follow):
 class Replicas(Follow):
     """Each scheduler has an extender beside it; another one takes over."""
 
-    def other(self):
+    def other(self, before=()):
         made = type(self)("run_nothing")
         made.config, made.api, made.folder = self.config, self.api, self.folder
+        made.before = before
         made.addCleanup = self.addCleanup
         Case.start(made)
         return made
@@ -250,6 +265,23 @@ class Replicas(Follow):
         self.set("n", device(300))
         for each in (self, other):
             each.sees(pod("d", (30, 0)), "n")
+
+    def test_clocks_that_differ(self):
+        """Nothing of one extender's clock reaches another: theirs differ by a day and more."""
+        ahead = ["unshare", "--time", "--monotonic", "100000"]
+        if subprocess.run([*ahead, "true"], capture_output=True, check=False).returncode:
+            self.skipTest("time namespaces need root")
+        other = self.other(ahead)
+        self.place("a", 30)
+        self.assertIn("20%", other.sees(pod("b", (30, 0)))["n"])
+        other.place("c", 20)
+        self.assertIn("0%", self.sees(pod("d", (10, 0)))["n"])
+        for each in (self, other):
+            self.assertEqual(each.filter_names(pod("d", (10, 0)), "n")[0], [])
+        self.set("n", device(0))
+        self.set("n", device(500))
+        for each in (self, other):
+            each.sees(pod("d", (50, 0)), "n")
 
     def test_restart(self):
         self.place("a", 30)

@@ -145,6 +145,63 @@ static void test_device_in_another_place(void **state)
 	(void)state;
 }
 
+static void list_pod(struct clv_places *places, const char *uid, uint64_t now_ns)
+{
+	static const struct clv_pod_resources resources = {"share", "memory", 1};
+	json_t *pod = json_pack("{s:{s:s,s:s,s:{s:s}},s:{s:s,s:[{s:s,s:{s:{s:s}}}]}}",
+		"metadata", "name", uid, "uid", uid, "annotations",
+		CLV_PLACES_POD_ANNOTATION,
+		"[{\"container\": 0, \"device\": \"\", \"milli\": 600, \"mib\": 600, "
+		"\"free\": 1000}]",
+		"spec", "nodeName", "n1", "containers", "name", "c", "resources",
+		"limits", "share", "60");
+
+	assert_non_null(pod);
+	clv_places_begin_pods(places);
+	clv_places_adopt(places, pod, &resources, now_ns);
+	clv_places_end_pods(places);
+	json_decref(pod);
+}
+
+/* A node that was away for an hour may have started the pod, as long as the API server
+ * does not know better. */
+static void test_node_that_was_away(void **state)
+{
+	const uint64_t hour_ns = UINT64_C(3600) * 1000000000;
+
+	list_pod(*state, "one", 1);
+	assert_false(fits(*state, "two", 1000, 1, hour_ns));
+	assert_int_equal(clv_places_hold(*state, "two", "n1", hour_ns, NULL), -ENOSPC);
+	assert_false(fits(*state, "two", 900, 3, hour_ns));
+	assert_true(fits(*state, "two", 900, 3, hour_ns + AT_THE_END));
+}
+
+static void test_pod_that_is_gone(void **state)
+{
+	list_pod(*state, "one", 1);
+	clv_places_forget(*state, "one");
+	assert_false(fits(*state, "two", 1000, 1, CLV_PLACES_UNHEARD_NS - 1));
+	assert_true(fits(*state, "two", 1000, 1, CLV_PLACES_UNHEARD_NS));
+}
+
+/* Another extender's pod is held as if it had been bound here. */
+static void test_adopted(void **state)
+{
+	struct clv_places *places = clv_places_new();
+
+	assert_true(fits(places, "two", 1000, 1, 0));
+	list_pod(places, "one", 1);
+	assert_false(fits(places, "two", 1000, 1, 2));
+	list_pod(places, "one", 3);
+	assert_false(fits(places, "two", 1000, 2, 4));
+	assert_false(fits(places, "two", 400, 3, 5));
+	assert_true(fits(places, "two", 1000, 4, 6));
+	list_pod(places, "one", 7);
+	assert_true(fits(places, "two", 1000, 4, 8));
+	clv_places_free(places);
+	(void)state;
+}
+
 static void test_release(void **state)
 {
 	clv_places_release(*state, "one");
@@ -164,6 +221,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_older_answer, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_release, set_up, tear_down),
 		cmocka_unit_test(test_device_in_another_place),
+		cmocka_unit_test_setup_teardown(
+			test_node_that_was_away, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_pod_that_is_gone, set_up, tear_down),
+		cmocka_unit_test(test_adopted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,12 +54,21 @@ void clv_places_recount(struct clv_places *places, struct clv_places_node *node)
 	}
 }
 
+/* A node that does not announce anything may run the pod for as long as the API server
+ * has not heard that it runs or ended. */
+static bool may_start(const struct clv_places *places, const struct clv_places_held *held)
+{
+	return !held->is_limited && places->has_pods &&
+	       clv_places_is_bound(places, held->uid);
+}
+
 void clv_places_drop_expired(struct clv_places *places, uint64_t now_ns)
 {
 	for (size_t i = places->n_held; i-- > 0;) {
 		struct clv_places_node *node;
 
-		if (places->held[i].until_ns > now_ns)
+		if (places->held[i].until_ns > now_ns ||
+			may_start(places, &places->held[i]))
 			continue;
 		node = clv_places_find_node(places, places->held[i].node);
 		drop_held(places, i);
@@ -77,7 +86,10 @@ void clv_places_limit_held(
 	for (size_t i = 0; i < places->n_held; i++) {
 		struct clv_places_held *held = &places->held[i];
 
-		if (is_of(held, node) && held->until_ns > now_ns + CLV_PLACES_HELD_NS)
+		if (!is_of(held, node))
+			continue;
+		held->is_limited = true;
+		if (held->until_ns > now_ns + CLV_PLACES_HELD_NS)
 			held->until_ns = now_ns + CLV_PLACES_HELD_NS;
 	}
 }

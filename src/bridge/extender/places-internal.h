@@ -40,6 +40,7 @@ struct clv_places_held {
 	uint64_t until_ns;
 	uint16_t then_free_milli; /* free on the device when the room was held */
 	uint8_t container;        /* index in the pod's requests */
+	bool is_limited;          /* the node has announced something since */
 };
 
 /* A pod that is bound and has not started, by a hash of its uid. */
@@ -61,6 +62,7 @@ struct clv_places {
 	struct clv_places_bound *bound; /* owned */
 	size_t n_bound;
 	uint64_t n_replaced; /* of these */
+	bool has_pods;       /* a whole list of pods was read: bound is complete */
 };
 
 /* --- table.c --- */
@@ -98,3 +100,5 @@ struct clv_places_node *clv_places_read_node(
 
 /* Records a pod as bound, so that it is not adopted.  Returns false if out of memory. */
 bool clv_places_know(struct clv_places *places, const char *uid);
+/* Whether the API server tells that the pod is bound and has not started. */
+bool clv_places_is_bound(const struct clv_places *places, const char *uid);

@@ -18,9 +18,10 @@ struct clv_error;
  * The room of a bound pod is held until the annotation includes the pod.  A pod that
  * fails is never included: its room is held for CLV_PLACES_HELD_NS after the annotation
  * has changed, in which the pod must have started or failed, or for CLV_PLACES_UNHEARD_NS
- * if it does not change: then the node may run the pod and be unable to announce it.
- * Until then a pod may be counted twice, but never zero times, so two pods never get the
- * same room.
+ * if it does not change: then the node may run the pod and be unable to announce it.  As
+ * long as the API server tells that the pod has not started, such room is held for
+ * longer. Until then a pod may be counted twice, but never zero times, so two pods never
+ * get the same room.
  *
  * An extender writes what it holds for a pod into an annotation of the pod, with the
  * binding: cleave.dev/placed: [{"container": 0, "device": "gpu0", "milli": 300,
