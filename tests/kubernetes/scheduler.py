@@ -21,7 +21,7 @@ def record(verb, request):
         file.write("\n")
 
 
-FILTER, BIND = recorded("filter"), recorded("bind")
+FILTER, FILTER_NAMES, BIND = recorded("filter"), recorded("filter-names"), recorded("bind")
 NODE, POD = FILTER["Nodes"]["items"][0], FILTER["Pod"]
 
 
@@ -63,8 +63,7 @@ def args(wanted, nodes):
 
 def names_args(wanted, names):
     """ExtenderArgs for an extender with nodeCacheCapable: true (core/extender.go, Filter)."""
-    assert {"Nodes", "NodeNames"} <= set(FILTER)
-    return dict(FILTER, Pod=wanted, Nodes=None, NodeNames=list(names))
+    return dict(FILTER_NAMES, Pod=wanted, NodeNames=list(names))
 
 
 def binding(name, to):
