@@ -72,7 +72,7 @@ class RecorderHandler(BaseHTTPRequestHandler):
         began = time.perf_counter()
         with urllib.request.urlopen(self.recorder.target + self.path, body, 60) as answer:
             data = answer.read()
-        self.recorder.took.append(time.perf_counter() - began)
+        self.recorder.took.append((self.path, json.loads(body), time.perf_counter() - began))
         self.recorder.seen.append((self.path, json.loads(body), json.loads(data)))
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
