@@ -5,8 +5,8 @@ again in each run (CLEAVE_SEED repeats one).
 A client sends what a real kube-scheduler sends (tests/kubernetes/recorded): filter with the nodes on
 which Kubernetes' own count admits the pod, prioritize with those that are left, bind to the best.
 The API server is a double in a process of its own. Its time for the binding is part of the decision.
-Where tests/kubernetes/build-cluster.sh has built them, a real kube-scheduler and API server place the
-same number of pods.
+With --all a real kube-scheduler and API server, which tests/kubernetes/build-cluster.sh builds, place
+as many pods.
 """
 import http.client
 import json
@@ -212,23 +212,30 @@ def measure_real(context, seed):
                     "cleave.dev/placed", "[]")):
                 devices = given.setdefault(pod["spec"]["nodeName"], {})
                 devices[row["device"]] = devices.get(row["device"], 0) + row["milli"]
-    context.add("extender", "kube-scheduler", "decision_p50", percentile(decisions, .5), "ms")
-    context.add("extender", "kube-scheduler", "decision_p99", percentile(decisions, .99), "ms")
-    context.add("extender", "kube-scheduler", "placed", len(decisions) / n_pods, "fraction")
-    context.add("extender", "kube-scheduler", "given_twice", count_over(given), "devices")
+    context.add("extender-all", "kube-scheduler", "decision_p50", percentile(decisions, .5), "ms")
+    context.add("extender-all", "kube-scheduler", "decision_p99", percentile(decisions, .99), "ms")
+    context.add("extender-all", "kube-scheduler", "placed", len(decisions) / n_pods, "fraction")
+    context.add("extender-all", "kube-scheduler", "given_twice", count_over(given), "devices")
+
+
+def seed_of(context, bench):
+    seed = int(os.environ.get("CLEAVE_SEED") or random.SystemRandom().randrange(1 << 32))
+    context.tell(f"bench {bench}: CLEAVE_SEED={seed}")
+    sys.path.insert(0, str(ROOT / "tests/kubernetes"))
+    return seed
 
 
 def run(context):
-    if not context.with_cleave:
+    if context.with_cleave and context.wants("names"):
+        measure_names(context, seed_of(context, "extender"))
+
+
+def run_all(context):
+    if not context.with_cleave or not context.wants("kube-scheduler"):
         return
-    seed = int(os.environ.get("CLEAVE_SEED") or random.SystemRandom().randrange(1 << 32))
-    context.tell(f"bench extender: CLEAVE_SEED={seed}")
-    sys.path.insert(0, str(ROOT / "tests/kubernetes"))
-    if context.wants("names"):
-        measure_names(context, seed)
-    if context.wants("kube-scheduler"):
-        import cluster
-        why = cluster.why_not()
-        if why:
-            raise BenchError(why)
-        measure_real(context, seed)
+    seed = seed_of(context, "extender-all")
+    import cluster
+    why = cluster.why_not()
+    if why:
+        raise BenchError(why)
+    measure_real(context, seed)

@@ -54,11 +54,13 @@ BENCHES = {
     "plan-all": plan.run_all,
     "console-all": console.run_all,
     "engines-all": engines.run_all,
+    "extender-all": extender.run_all,
 }
 # Benches whose section is on a page of its own.
 PAGES = {"place": ROOT / "docs/placement.md", "predict": ROOT / "docs/placement.md"}
 # {bench: the bench that --all adds}
-WHOLE = {"plan": "plan-all", "console": "console-all", "engines": "engines-all"}
+WHOLE = {"plan": "plan-all", "console": "console-all", "engines": "engines-all",
+         "extender": "extender-all"}
 
 
 class Context:
