@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from agent import Agent, idle_percent, percentile
+from agent import DISK_EVERY, Agent, Disk, idle_percent, percentile
 from agent_process import processor_seconds, pss_mb
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -149,14 +149,19 @@ def load(context, bench, is_over):
     context.tell(f"bench {bench}: CLEAVE_SEED={seed}")
     memory, n, began = {}, 0, time.monotonic()
     with Bridge(context) as bridge:
-        work = Load(bridge, random.Random(seed))
+        work, disk = Load(bridge, random.Random(seed)), Disk(bridge.agent.root)
         for part, name in ((.25, "memory_quarter"), (.5, "memory_half"), (1, "memory")):
             while is_over(n, time.monotonic() - began) < part:
                 work.step()
                 n += 1
+                if n % DISK_EVERY == 0:
+                    disk.write()
             memory[name] = pss_mb(bridge.process.pid)
     context.add(bench, "kubelet-load", "allocate_p50", percentile(work.took, .5), "ms")
-    context.add(bench, "kubelet-load", "allocate_p99", percentile(work.took, .99), "ms")
+    most = percentile(work.took, .99)
+    context.add(bench, "kubelet-load", "allocate_p99", most, "ms")
+    context.add(bench, "kubelet-load", "disk_p99", percentile(disk.took, .99), "ms")
+    context.add(bench, "kubelet-load", "over_disk", most - percentile(disk.took, .99), "ms")
     for name, value in memory.items():
         context.add(bench, "kubelet-load", name, value, "MB")
     context.add(bench, "kubelet-load", "growth", memory["memory"] - memory["memory_half"], "MB")
