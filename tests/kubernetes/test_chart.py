@@ -253,6 +253,52 @@ class Chart(unittest.TestCase):
         self.assertEqual(pod(affinity=own)["affinity"], own)
         self.assertNotIn("affinity", pod(gpuLabels=[]))
 
+    def test_metrics_are_reached(self):
+        """Service, monitors and network policy select the pods of the nodes, and name the port on
+        which the agent listens."""
+        values = {"metrics": {**METRICS, "port": 7799, "interval": "7s", "labels": {"for": "prom"}},
+                  "networkPolicy": {"enabled": True, "from": [{"podSelector": {}}]}}
+        objects = documents(**values)
+        of = {kind: next(each for each in objects if each["kind"] == kind)
+              for kind in ("Service", "ServiceMonitor", "PodMonitor", "NetworkPolicy")}
+        pod = next(each for each in objects if each["kind"] == "DaemonSet" and
+                   each["metadata"]["name"] == "cleave-node")["spec"]["template"]
+        agent = next(each for each in pod["spec"]["containers"] if each["name"] == "agent")
+        (port,) = agent["ports"]
+        settings = yaml.safe_load(next(each["data"]["cleaved.yaml"] for each in objects
+                                       if each["kind"] == "ConfigMap"))
+        self.assertEqual((port["containerPort"], settings["listen"]["port"]), (7799, 7799))
+
+        def selects(selector, labels):
+            return bool(selector) and selector.items() <= labels.items()
+        labels = pod["metadata"]["labels"]
+        self.assertTrue(selects(of["Service"]["spec"]["selector"], labels))
+        self.assertEqual([each["targetPort"] for each in of["Service"]["spec"]["ports"]],
+                         [port["name"]])
+        for kind, target, endpoints in (
+                ("ServiceMonitor", of["Service"]["metadata"]["labels"], "endpoints"),
+                ("PodMonitor", labels, "podMetricsEndpoints")):
+            spec = of[kind]["spec"]
+            self.assertTrue(selects(spec["selector"]["matchLabels"], target), kind)
+            (endpoint,) = spec[endpoints]
+            self.assertEqual((endpoint["port"], endpoint["interval"]), (port["name"], "7s"))
+            self.assertEqual(endpoint["authorization"]["credentials"]["name"], "viewer")
+            self.assertEqual(of[kind]["metadata"]["labels"], {"for": "prom"})
+        policy = of["NetworkPolicy"]["spec"]
+        self.assertTrue(selects(policy["podSelector"]["matchLabels"], labels))
+        (rule,) = policy["ingress"]
+        self.assertEqual([each["port"] for each in rule["ports"]], [7799])
+        self.assertEqual(rule["from"], [{"podSelector": {}}])
+        closed = next(each for each in documents(networkPolicy={"enabled": True})
+                      if each["kind"] == "NetworkPolicy")["spec"]
+        self.assertEqual((closed["policyTypes"], closed.get("ingress")), (["Ingress"], None))
+
+    def test_priority_classes(self):
+        values = {"priorityClassName": "high", "extender": {"priorityClassName": "higher"}}
+        self.assertEqual({each["metadata"]["name"]: each["spec"]["template"]["spec"].get(
+            "priorityClassName") for each in documents(**values) if each["kind"] == "DaemonSet"},
+            {"cleave-node": "high", "cleave-extender": "higher"})
+
     def test_each_choice(self):
         for other, kinds in (({}, 11), ({"dra": DRA}, 14), ({"extender": {"enabled": False}}, 7),
                              ({"webhook": {"enabled": True}}, 17),
@@ -293,7 +339,8 @@ class Chart(unittest.TestCase):
         self.assertEqual(roles, {
             "cleave-node": {("nodes", "get"), ("nodes", "patch"), ("resourceclaims", "get")} | {
                 ("resourceslices", verb) for verb in ("list", "create", "update", "delete")},
-            "cleave-extender": {("pods/binding", "create")}})
+            "cleave-extender": {("pods/binding", "create")} | {
+                (what, verb) for what in ("nodes", "pods") for verb in ("list", "watch")}})
         bare = {(r, v) for each in documents() if each["metadata"]["name"] == "cleave-node" and
                 each["kind"] == "ClusterRole" for rule in each["rules"]
                 for r in rule["resources"] for v in rule["verbs"]}
@@ -496,6 +543,15 @@ class Settings(Bed):
         self.serve(values, {"cleave.dev/config": "some"})
         self.assertIn("the section some", self.log())
         self.assertEqual(self.kubelet.registered, {})
+
+    def test_replicas(self):
+        self.serve({"undivided": "replicas", "kubeletFolder": self.kubelet.folder,
+                    "replicas": {"name": "cleave.dev/third", "count": 3}})
+        plugin = self.kubelet.resource("cleave.dev/third")
+        self.assertEqual(len(plugin.healthy()), 3 * len(self.devices()))
+        self.kubelet.admit("p", {"c": {"cleave.dev/third": 1}})
+        (lease,) = self.leases().values()
+        self.assertAlmostEqual(lease["share"], 1 / 3, places=4)
 
     def test_off(self):
         """YAML 1.1 reads `off` as false, in a file of values too."""

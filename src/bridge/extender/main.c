@@ -3,8 +3,10 @@
  * with shares of devices should run. */
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "bridge/extender/bind.h"
 #include "bridge/extender/extender.h"
+#include "bridge/extender/nodes.h"
 #include "bridge/https/server.h"
 
 #include <errno.h>
@@ -136,36 +138,51 @@ static json_t *answer(void *userdata, const char *path, const json_t *body,
 	return object;
 }
 
+static bool is_ready(void *userdata, char *ret_line, size_t n_bytes)
+{
+	return clv_extender_is_ready(userdata, clv_clock_ns(), ret_line, n_bytes);
+}
+
+static int start(struct settings *settings, struct clv_extender **extender,
+	struct clv_nodes **nodes, struct clv_server **server, struct clv_error *err)
+{
+	int r = clv_extender_binder_new(
+		settings->kubeconfig, &settings->extender.userdata, err);
+
+	if (r < 0)
+		return r;
+	settings->extender.bind = clv_extender_bind;
+	*extender = clv_extender_new(&settings->extender);
+	if (!*extender)
+		return clv_error_errno(err, ENOMEM, "cannot start");
+	settings->server.answer = answer;
+	settings->server.is_ready = is_ready;
+	settings->server.userdata = *extender;
+	r = clv_server_new(&settings->server, server, err);
+	if (r < 0)
+		return r;
+	fprintf(stderr, "cleave-extender: listens on %s port %u\n",
+		settings->server.address, clv_server_port(*server));
+	return clv_nodes_new(*extender, settings->kubeconfig, nodes, err);
+}
+
 static int serve(struct settings *settings, sigset_t *signals)
 {
-	struct clv_extender *extender;
-	struct clv_server *server;
+	struct clv_extender *extender = NULL;
+	struct clv_server *server = NULL;
+	struct clv_nodes *nodes = NULL;
 	struct clv_error err;
-	int number;
+	int number, r = start(settings, &extender, &nodes, &server, &err);
 
-	if (clv_extender_binder_new(
-		    settings->kubeconfig, &settings->extender.userdata, &err) < 0) {
+	if (r < 0)
 		fprintf(stderr, "cleave-extender: %s\n", err.msg);
-		return EXIT_FAILED;
-	}
-	settings->extender.bind = clv_extender_bind;
-	extender = clv_extender_new(&settings->extender);
-	settings->server.answer = answer;
-	settings->server.userdata = extender;
-	if (!extender || clv_server_new(&settings->server, &server, &err) < 0) {
-		fprintf(stderr, "cleave-extender: %s\n",
-			extender ? err.msg : "no memory");
-		clv_extender_free(extender);
-		clv_extender_binder_free(settings->extender.userdata);
-		return EXIT_FAILED;
-	}
-	fprintf(stderr, "cleave-extender: listens on %s port %u\n",
-		settings->server.address, clv_server_port(server));
-	sigwait(signals, &number);
+	else
+		sigwait(signals, &number);
 	clv_server_free(server);
+	clv_nodes_free(nodes);
 	clv_extender_free(extender);
 	clv_extender_binder_free(settings->extender.userdata);
-	return 0;
+	return r < 0 ? EXIT_FAILED : 0;
 }
 
 int main(int argc, char **argv)
@@ -182,6 +199,7 @@ int main(int argc, char **argv)
 	sigset_t signals;
 	int option, r = 0;
 
+	clv_log_set_level_from_env();
 	while (r == 0 && (option = getopt_long(argc, argv, "", long_options, NULL)) != -1)
 		r = take_option(&settings, option);
 	if (r == 0 && optind < argc)
