@@ -18,6 +18,19 @@ PER_ENTRY = 1000
 MEMORY = Path("/dev/shm")
 
 
+def pss_mb(pid):
+    """The memory of a process, with its part of each page that others share."""
+    for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+        if line.startswith("Pss:"):
+            return int(line.split()[1]) / 1000
+    raise BenchError("the kernel tells no PSS")
+
+
+def processor_seconds(pid):
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 class Agent:
     """cleaved on a node with n simulated devices, or on this machine's, in temporary folders."""
 
@@ -84,5 +97,4 @@ class Agent:
         raise BenchError("cleaved has ended")
 
     def processor_seconds(self):
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return processor_seconds(self.process.pid)

@@ -8,16 +8,19 @@ server are the doubles of tests/kubernetes.
 """
 import json
 import os
+import random
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-from agent import Agent, idle_percent, percentile
+from agent import DISK_EVERY, Agent, Disk, idle_percent, percentile
+from agent_process import processor_seconds, pss_mb
 
 ROOT = Path(__file__).resolve().parent.parent
 GPUS, CALLS, QUICK_CALLS = 10, 900, 100
+LOAD, QUICK_LOAD, ALIVE, SOAK_SECONDS = 20_000, 1_000, 500, 3600
 UPDATES, QUICK_UPDATES = 50, 10
 IDLE_SECONDS, QUICK_IDLE_SECONDS = 20, 3
 MEMORY = Path("/dev/shm")
@@ -56,8 +59,7 @@ class Bridge:
         self.folder.cleanup()
 
     def processor_seconds(self):
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return sum(int(field) for field in fields[11:13]) / os.sysconf("SC_CLK_TCK")
+        return processor_seconds(self.process.pid)
 
     def memory_mb(self, kind):
         status = Path(f"/proc/{self.process.pid}/status").read_text()
@@ -107,6 +109,75 @@ def measure_idle(context, bridge):
     context.add("engines", "kubelet", "resident", bridge.memory_mb("VmRSS"), "MB")
 
 
+class Load:
+    """Containers that come and go, each with a hundredth of a device."""
+
+    def __init__(self, bridge, chance):
+        self.bridge, self.chance = bridge, chance
+        self.plugin = bridge.kubelet.resource(SHARE, 60)
+        self.free, self.alive = sorted(self.plugin.healthy()), []
+        self.took, self.n_refused = [], 0
+
+    def take(self, items):
+        """An item at random, in constant time."""
+        at = self.chance.randrange(len(items))
+        items[at], items[-1] = items[-1], items[at]
+        return items.pop()
+
+    def step(self):
+        from kubelet import Refused
+        kubelet = self.bridge.kubelet
+        if len(self.alive) == ALIVE:
+            name = self.take(self.alive)
+            kubelet.delete(name)
+            self.free.append(name)
+        name = self.take(self.free)
+        try:
+            self.took.append(timed(lambda: kubelet.allocate(self.plugin, [name])))
+        except Refused:
+            self.n_refused += 1
+            self.free.append(name)
+            return
+        with kubelet.lock:
+            kubelet.pods[("default", name)] = {"c": {SHARE: [name]}}
+        self.alive.append(name)
+
+
+def load(context, bench, is_over):
+    """is_over(n, seconds): the part of the load that is done."""
+    seed = int(os.environ.get("CLEAVE_SEED") or random.SystemRandom().randrange(1 << 32))
+    context.tell(f"bench {bench}: CLEAVE_SEED={seed}")
+    memory, n, began = {}, 0, time.monotonic()
+    with Bridge(context) as bridge:
+        work, disk = Load(bridge, random.Random(seed)), Disk(bridge.agent.root)
+        for part, name in ((.25, "memory_quarter"), (.5, "memory_half"), (1, "memory")):
+            while is_over(n, time.monotonic() - began) < part:
+                work.step()
+                n += 1
+                if n % DISK_EVERY == 0:
+                    disk.write()
+            memory[name] = pss_mb(bridge.process.pid)
+    context.add(bench, "kubelet-load", "allocate_p50", percentile(work.took, .5), "ms")
+    most = percentile(work.took, .99)
+    context.add(bench, "kubelet-load", "allocate_p99", most, "ms")
+    context.add(bench, "kubelet-load", "disk_p99", percentile(disk.took, .99), "ms")
+    context.add(bench, "kubelet-load", "over_disk", most - percentile(disk.took, .99), "ms")
+    for name, value in memory.items():
+        context.add(bench, "kubelet-load", name, value, "MB")
+    context.add(bench, "kubelet-load", "growth", memory["memory"] - memory["memory_half"], "MB")
+    context.add(bench, "kubelet-load", "refused", work.n_refused, "containers")
+
+
+def measure_load(context):
+    most = QUICK_LOAD if context.quick else LOAD
+    load(context, "engines", lambda n, _: n / most)
+
+
+def run_soak(context):
+    if context.with_cleave and context.wants("kubelet-load"):
+        load(context, "engines-all", lambda _, seconds: seconds / SOAK_SECONDS)
+
+
 def measure_claims(context):
     n = QUICK_CALLS if context.quick else CALLS
     sys.path.insert(0, str(ROOT / "tests/kubernetes"))
@@ -139,7 +210,7 @@ def measure_claims(context):
     api.close()
 
 
-CASES = {"kubelet": measure_plugin, "dra": measure_claims}
+CASES = {"kubelet": measure_plugin, "kubelet-load": measure_load, "dra": measure_claims}
 
 
 def run(context):

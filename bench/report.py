@@ -247,6 +247,8 @@ def machine():
     model = re.search(r"^model name\s*:\s*(.*)$", Path("/proc/cpuinfo").read_text(), re.M)
     pocl = first_line(["dpkg-query", "-W", "-f=${Version}", "libpocl2"])
     nice = f", at nice {os.nice(0)}" if os.nice(0) else ""
+    if os.sched_getscheduler(0) in (os.SCHED_FIFO, os.SCHED_RR):
+        nice += ", at a real-time priority"
     return (f"{os.cpu_count()} cores of {model[1] if model else platform.machine()}, "
             f"Linux {platform.release()}, PoCL {pocl or 'of unknown version'}{nice}")
 

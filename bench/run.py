@@ -19,6 +19,7 @@ import console
 import cuda
 import donate
 import engines
+import extender
 import latency
 import overhead
 import place
@@ -48,14 +49,18 @@ BENCHES = {
     "predict": predict.run,
     "agent": agent.run,
     "engines": engines.run,
+    "extender": extender.run,
     "console": console.run,
     "plan-all": plan.run_all,
     "console-all": console.run_all,
+    "engines-all": engines.run_all,
+    "extender-all": extender.run_all,
 }
 # Benches whose section is on a page of its own.
 PAGES = {"place": ROOT / "docs/placement.md", "predict": ROOT / "docs/placement.md"}
 # {bench: the bench that --all adds}
-WHOLE = {"plan": "plan-all", "console": "console-all"}
+WHOLE = {"plan": "plan-all", "console": "console-all", "engines": "engines-all",
+         "extender": "extender-all"}
 
 
 class Context:

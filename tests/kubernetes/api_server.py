@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A double of the API server, for ResourceSlices and ResourceClaims, by HTTP or HTTPS. It enforces
 Kubernetes' rules for slices, as far as they are known here."""
+import copy
 import json
 import re
 import ssl
@@ -9,6 +10,8 @@ import threading
 import uuid
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
+
+from watches import Collection
 
 SLICES = re.compile(r"/apis/resource\.k8s\.io/(v1|v1beta1|v1beta2)/resourceslices(?:/(.*))?")
 MOST_DEVICES, MOST_SETS, MOST_COUNTERS = 64, 8, 32
@@ -278,8 +281,9 @@ class ApiServer:
         self.gates = set(gates)
         self.slices, self.claims, self.minor = {}, {}, minor
         self.bound = {}  # pods to nodes
-        self.nodes = {}
         self.requests, self.version, self.token, self.down = [], 0, "t0ken", False
+        self.is_closed, self.on_bind = False, lambda body: None
+        self.nodes, self.pods = Collection(self, "Node"), Collection(self, "Pod")
         self.is_without_claims = False
         self.versions = ("v1",)  # of resource.k8s.io
         self.denied = set()  # resources that the role may not change
@@ -318,6 +322,7 @@ class ApiServer:
                        "users": [{"name": "u", "user": {"token": self.token}}]}, file)
 
     def close(self):
+        self.is_closed = True
         self.server.shutdown()
         self.server.server_close()
 
@@ -432,9 +437,15 @@ class Handler(BaseHTTPRequestHandler):
         elif slices:
             with api.lock:
                 self.slices(method, slices[2] or "", parse_qs(url.query), body, slices[1])
+        elif url.path in ("/api/v1/nodes", "/api/v1/pods") and method == "GET":
+            self.collect(getattr(api, url.path.rpartition("/")[2]), parse_qs(url.query))
         elif url.path.startswith("/api/v1/nodes/"):
             with api.lock:
                 self.node(method, url.path.rpartition("/")[2], body)
+        elif method == "GET" and "/pods/" in url.path:
+            parts = url.path.split("/")
+            pod = api.pods.get((parts[4], parts[6]))
+            self.answer(200, pod) if pod else self.refuse(404, "no such pod")
         elif url.path.endswith("/binding"):
             with api.lock:
                 self.bind(url.path.split("/"), body)
@@ -455,11 +466,31 @@ class Handler(BaseHTTPRequestHandler):
         elif self.headers.get("Content-Type") != "application/merge-patch+json":
             self.refuse(415, "what kind of patch is this")
         else:
-            self.api.version += 1
+            before = copy.deepcopy(node)
             node["metadata"].setdefault("annotations", {}).update(
                 patch["metadata"]["annotations"])
-            node["metadata"]["resourceVersion"] = str(self.api.version)
+            self.api.nodes.changed(name, before)
             self.answer(200, node)
+
+    def collect(self, collection, query):
+        if query.get("watch") != ["1"]:
+            self.answer(*collection.list(query, self.headers.get("Accept")))
+            return
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        self.wfile.flush()
+        try:
+            collection.watch(query, self.headers.get("Accept"), self.write_event)
+            self.wfile.write(b"0\r\n\r\n")
+        except OSError:
+            self.close_connection = True
+
+    def write_event(self, event):
+        line = json.dumps(event).encode() + b"\n"
+        self.wfile.write(b"%x\r\n%s\r\n" % (len(line), line))
+        self.wfile.flush()
 
     def bind(self, parts, body):
         pod = (parts[4], parts[6])
@@ -470,7 +501,19 @@ class Handler(BaseHTTPRequestHandler):
             self.refuse(409, f"pod {pod[1]} is already assigned to {self.api.bound[pod]}")
         else:
             self.api.bound[pod] = body["target"]["name"]
+            self.assign(pod, body)
+            self.api.on_bind(body)
             self.answer(201, {"kind": "Status", "status": "Success"})
+
+    def assign(self, pod, body):
+        """Registry/core/pod/storage, setPodHostAndAnnotations."""
+        made = self.api.pods.get(pod)
+        if made:
+            before = copy.deepcopy(made)
+            made["spec"]["nodeName"] = body["target"]["name"]
+            made["metadata"].setdefault("annotations", {}).update(
+                body["metadata"].get("annotations", {}))
+            self.api.pods.changed(pod, before)
 
     def claim(self, method, parts, body):
         """resourceclaim/strategy.go: the status is written alone, the rest stays."""

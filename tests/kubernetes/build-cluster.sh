@@ -30,6 +30,21 @@ if [ ! -d "$tree" ]; then
 fi
 cd "$tree"
 
+# The package for JSON calls Go's iterator of maps as Go 1.17 had it.  With a later Go an API server
+# crashes, at the latest when it records the patch of a webhook for its audit.
+reflect=vendor/github.com/modern-go/reflect2
+parameters='rtype unsafe.Pointer, m unsafe.Pointer, it *hiter'
+values='type2.rtype, *(*unsafe.Pointer)(obj), \&it'
+if ! grep -qF "$parameters" "$reflect/unsafe_link.go"; then
+	sed -i -e "s/^func mapiterinit(.*/func mapiterinit($parameters)/" \
+		-e '/^type hiter struct/,/^}/s|// rest.*|rest [12]unsafe.Pointer|' \
+		"$reflect/unsafe_link.go"
+	sed -i -e '/^\treturn &UnsafeMapIterator{/i\	var it hiter' \
+		-e "/^\treturn &UnsafeMapIterator{/i\\\\tmapiterinit($values)" \
+		-e 's/hiter:      mapiterinit(.*),/hiter:      \&it,/' "$reflect/unsafe_map.go"
+	rm -f "$cache/bin/kube"*
+fi
+
 build() {
 	[ -x "$cache/bin/${1##*/}" ] && return
 	echo "build ${1##*/}"

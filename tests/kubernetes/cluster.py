@@ -8,6 +8,7 @@ import socket
 import ssl
 import subprocess
 import threading
+import time
 import urllib.error
 import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -37,10 +38,11 @@ def free_port():
 
 
 class Recorder:
-    """Passes requests on to the extender, and keeps each with its answer."""
+    """Passes requests on to the extender, and keeps each with its answer, and how many seconds
+    that took."""
 
     def __init__(self, target):
-        self.target, self.seen = target, []
+        self.target, self.seen, self.took = target, [], []
         handler = type("Handler", (RecorderHandler,), {"recorder": self})
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self.server.daemon_threads = True
@@ -67,8 +69,10 @@ class RecorderHandler(BaseHTTPRequestHandler):
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
+        began = time.perf_counter()
         with urllib.request.urlopen(self.recorder.target + self.path, body, 60) as answer:
             data = answer.read()
+        self.recorder.took.append((self.path, json.loads(body), time.perf_counter() - began))
         self.recorder.seen.append((self.path, json.loads(body), json.loads(data)))
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
@@ -87,6 +91,13 @@ class Cluster:
         self.start("etcd", ["etcd", "--data-dir", self.path("etcd"), "--listen-client-urls", etcd,
                             "--advertise-client-urls", etcd,
                             "--listen-peer-urls", f"http://127.0.0.1:{free_port()}"])
+        self.etcd = etcd
+        self.start_api_server()
+        self.context = ssl.create_default_context(cafile=self.path("api.crt"))
+        assert bed.wait_until(self.is_ready, 120), self.log("kube-apiserver")
+
+    def start_api_server(self):
+        etcd = self.etcd
         self.start("kube-apiserver", [
             f"{BIN}/kube-apiserver", f"--etcd-servers={etcd}", "--bind-address=127.0.0.1",
             f"--secure-port={self.port}", f"--tls-cert-file={self.path('api.crt')}",
@@ -98,8 +109,12 @@ class Cluster:
             "--service-cluster-ip-range=10.0.0.0/24", f"--cert-dir={self.path('certs')}",
             # No controller makes the accounts of namespaces.
             "--disable-admission-plugins=ServiceAccount"])
-        self.context = ssl.create_default_context(cafile=self.path("api.crt"))
-        assert bed.wait_until(self.is_ready, 120), self.log("kube-apiserver")
+
+    def stop_api_server(self):
+        (server,) = [each for each in self.processes if each.args[0].endswith("/kube-apiserver")
+                     and each.poll() is None]
+        server.kill()
+        server.wait()
 
     def path(self, name):
         return os.path.join(self.folder, name)
@@ -168,6 +183,14 @@ class Cluster:
         # Each new node has a taint, which the controller of nodes would remove.
         self.ask("PATCH", f"/api/v1/nodes/{name}", {"spec": {"taints": None}}, merge)
 
+    def announce(self, name, *free_milli):
+        """As cleave-kubelet does, for a node without one."""
+        devices = [{"name": f"gpu{i}", "model": "H100-80GB", "memory_mib": 81559,
+                    "free_milli": milli, "free_mib": 81559 * milli // 1000}
+                   for i, milli in enumerate(free_milli)]
+        self.ask("PATCH", f"/api/v1/nodes/{name}", {"metadata": {"annotations": {
+            "cleave.dev/devices": json.dumps(devices)}}}, "application/merge-patch+json")
+
     def add_pod(self, name, **limits):
         self.ask("POST", "/api/v1/namespaces/default/pods", {
             "metadata": {"name": name},
@@ -185,13 +208,14 @@ class Cluster:
 
     # --- kube-scheduler ---
 
-    def schedule(self, extender):
+    def schedule(self, extender, has_names=True):
         """Starts kube-scheduler with the configuration that is shipped, as its version has it."""
         with open(SCHEDULER, encoding="utf-8") as file:
             text = file.read()
         group = "kubescheduler.config.k8s.io/"
         for old, new in ((group + "v1\n", group + "v1beta1\n"),
-                         ("http://127.0.0.1:8888", extender)):
+                         ("http://127.0.0.1:8888", extender),
+                         ("nodeCacheCapable: true", f"nodeCacheCapable: {str(has_names).lower()}")):
             assert text.count(old) == 1, old
             text = text.replace(old, new)
         with open(self.path("scheduler.yaml"), "w", encoding="utf-8") as file:

@@ -39,7 +39,7 @@ def documents(values=None, *arguments):
 
 def containers(objects):
     for each in objects:
-        if each["kind"] == "DaemonSet":
+        if each["kind"] in ("DaemonSet", "Deployment"):
             pod = each["spec"]["template"]["spec"]
             yield from pod.get("initContainers", [])
             yield from pod["containers"]

@@ -135,6 +135,15 @@ class Kubelet:
         self.stop()
         self.start()
 
+    def lose_checkpoint(self):
+        """It starts with a corrupt checkpoint (devicemanager/manager.go, Start: "Continue after
+        failing to read checkpoint file"): containers go on running, and for kubelet they have no
+        ids."""
+        self.stop()
+        with self.lock:
+            self.pods, self.starts, self.inits = {}, {}, {}
+        self.start()
+
     def register(self, request):
         plugin = Plugin(self, request)
         with self.lock:

@@ -21,7 +21,7 @@ def record(verb, request):
         file.write("\n")
 
 
-FILTER, BIND = recorded("filter"), recorded("bind")
+FILTER, FILTER_NAMES, BIND = recorded("filter"), recorded("filter-names"), recorded("bind")
 NODE, POD = FILTER["Nodes"]["items"][0], FILTER["Pod"]
 
 
@@ -59,6 +59,11 @@ def args(wanted, nodes):
     made = dict(FILTER, Pod=wanted)
     made["Nodes"] = dict(FILTER["Nodes"], items=list(nodes))
     return made
+
+
+def names_args(wanted, names):
+    """ExtenderArgs for an extender with nodeCacheCapable: true (core/extender.go, Filter)."""
+    return dict(FILTER_NAMES, Pod=wanted, NodeNames=list(names))
 
 
 def binding(name, to):

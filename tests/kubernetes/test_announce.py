@@ -13,10 +13,11 @@ import sys
 import bed
 import scheduler
 from api_server import ApiServer
-from bed import Bed, wait_until
+from bed import Bed, Refused, wait_until
 
 EXTENDER = os.path.abspath(sys.argv.pop(4))
 GIB = 1 << 30
+SHARE = "cleave.dev/gpu-share"
 TWO = """version: 1
 name: lab
 devices:
@@ -79,32 +80,75 @@ class Announce(Bed):
         self.api.full = None
         self.says(700, 1000)
 
-    def test_the_extender_reads_it(self):
+    def start_extender(self, config):
+        """Returns a function that asks it."""
         extender = subprocess.Popen(
-            [EXTENDER, "--listen=127.0.0.1:0", f"--kubeconfig={self.config}"],
+            [EXTENDER, "--listen=127.0.0.1:0", f"--kubeconfig={config}"],
             stderr=subprocess.PIPE, text=True)
         self.addCleanup(extender.stderr.close)
         self.addCleanup(extender.wait)
         self.addCleanup(extender.kill)
         port = int(extender.stderr.readline().split()[-1])
+
+        def ask(path, body=None):
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+            connection.request("POST" if body else "GET", path, json.dumps(body))
+            answer = connection.getresponse()
+            text = answer.read()
+            connection.close()
+            return json.loads(text) if body else answer.status
+        self.assertTrue(wait_until(lambda: ask("/readyz") == 200))
+        return ask
+
+    @staticmethod
+    def pod(name, share):
+        return scheduler.pod(name, [scheduler.container("c", {SHARE: str(share)})])
+
+    def test_the_extender_reads_it(self):
+        """From nodes in its requests, and from the API server."""
+        ask = self.start_extender(self.config)
         self.start_bridge()
         self.keep(name="a", device="gpu0", share=.6)
         self.keep(name="b", device="gpu1", share=.5)
         self.says(400, 500)
 
         def fits(share):
-            pod = scheduler.pod("p", [scheduler.container(
-                "c", {"cleave.dev/gpu-share": str(share)})])
+            pod = self.pod("p", share)
             with self.api.lock:
                 said = self.api.nodes["node1"]["metadata"]
                 node = scheduler.node("node1", annotations=said["annotations"],
                                       version=said["resourceVersion"])
-            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-            connection.request("POST", "/filter", json.dumps(scheduler.args(pod, [node])))
-            answer = json.loads(connection.getresponse().read())
-            connection.close()
+            answer = ask("/filter", scheduler.args(pod, [node]))
+            self.assertTrue(wait_until(lambda: ask("/filter", scheduler.names_args(
+                pod, ["node1"]))["NodeNames"] == ["node1"] * len(answer["Nodes"]["items"])))
             return len(answer["Nodes"]["items"]) == 1
         self.assertEqual([fits(40), fits(50), fits(51), fits(90)], [True, True, False, False])
+
+    def test_extenders_that_do_not_know_of_each_other(self):
+        """Whatever they give, the node gives a share once, and refuses the pod that is too many."""
+        self.kubelet.start()
+        self.start_bridge()
+        self.says(1000, 1000)
+        apart = ApiServer()  # what one binds, the other one is not told
+        self.addCleanup(apart.close)
+        apart.nodes["node1"] = json.loads(json.dumps(self.api.nodes["node1"]))
+        apart.kubeconfig(self.config + "-apart")
+        for config, names in ((self.config, "ab"), (self.config + "-apart", "cd")):
+            ask = self.start_extender(config)
+            for name in names:
+                wanted = self.pod(name, 60)
+                self.assertEqual(ask("/filter", scheduler.names_args(
+                    wanted, ["node1"]))["NodeNames"], ["node1"])
+                self.assertEqual(ask("/bind", scheduler.binding(name, "node1"))["Error"], "")
+        self.kubelet.resource(SHARE)
+        for name in "ac":
+            self.kubelet.admit(name, {"c": {SHARE: 60}})
+        for name in "bd":
+            with self.assertRaises(Refused):
+                self.kubelet.admit(name, {"c": {SHARE: 60}})
+        self.check_ledger()
+        self.assertEqual(len(self.leases()), 2)
+        self.assertLessEqual(max(d["share_promised"] for d in self.devices().values()), 1)
 
 
 if __name__ == "__main__":

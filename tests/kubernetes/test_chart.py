@@ -24,14 +24,17 @@ from test_tokens import make_certificate
 
 KINDS = {
     "v1": [("serviceaccounts", "ServiceAccount", True), ("configmaps", "ConfigMap", True),
+           ("secrets", "Secret", True),
            ("services", "Service", True)],
     "monitoring.coreos.com/v1": [("servicemonitors", "ServiceMonitor", True),
                                  ("podmonitors", "PodMonitor", True)],
     "networking.k8s.io/v1": [("networkpolicies", "NetworkPolicy", True)],
-    "apps/v1": [("daemonsets", "DaemonSet", True)],
+    "apps/v1": [("daemonsets", "DaemonSet", True), ("deployments", "Deployment", True)],
+    "cert-manager.io/v1": [("certificates", "Certificate", True)],
     "rbac.authorization.k8s.io/v1": [("clusterroles", "ClusterRole", False),
                                      ("clusterrolebindings", "ClusterRoleBinding", False)],
     "admissionregistration.k8s.io/v1": [
+        ("mutatingwebhookconfigurations", "MutatingWebhookConfiguration", False),
         ("validatingadmissionpolicies", "ValidatingAdmissionPolicy", False),
         ("validatingadmissionpolicybindings", "ValidatingAdmissionPolicyBinding", False)],
     "resource.k8s.io/v1": [("deviceclasses", "DeviceClass", False)],
@@ -39,7 +42,8 @@ KINDS = {
 # The used types of k8s.io/api: their fields, as far as they are used.
 FIELDS = {
     "pod": {"serviceAccountName", "priorityClassName", "hostPID", "hostNetwork", "nodeSelector",
-            "affinity", "tolerations", "initContainers", "containers", "volumes"},
+            "affinity", "tolerations", "initContainers", "containers", "volumes",
+            "automountServiceAccountToken"},
     "container": {"name", "image", "imagePullPolicy", "command", "env", "ports",
                   "securityContext", "readinessProbe", "livenessProbe", "startupProbe",
                   "resources", "volumeMounts"},
@@ -53,8 +57,15 @@ FIELDS = {
 DRA = {"enabled": True}
 METRICS = {"tlsSecret": "tls", "tokenSecret": "viewer", "serviceMonitor": True,
            "podMonitor": True}
-EVERYTHING = {"dra": DRA, "metrics": METRICS, "networkPolicy": {"enabled": True}}
-GROUPS = ("dra", "extender", "metrics", "networkPolicy", "replicas", "resources")
+PROFILES = {"small": {"share": 25}}
+SECTIONS = {"whole": {"undivided": "whole"},
+            "some": {"undivided": False, "names": "vendor", "deviceListStrategy": "plain",
+                     "memoryUnit": "256M", "replicas": {"name": "cleave.dev/other", "count": 4}}}
+# Without a certificate of its own the chart makes another one each time.
+WEBHOOK = {"enabled": True, "tlsSecret": "tls", "caBundle": "Y2E="}
+EVERYTHING = {"dra": DRA, "metrics": METRICS, "networkPolicy": {"enabled": True},
+              "webhook": {"enabled": True}, "shareProfiles": PROFILES, "nodeSettings": SECTIONS}
+GROUPS = ("dra", "extender", "metrics", "networkPolicy", "replicas", "resources", "webhook")
 
 
 def leaves(values, prefix=""):
@@ -84,7 +95,9 @@ def merged(values, path, value):
 
 
 class Discovery(BaseHTTPRequestHandler):
-    """The answers that kubectl needs from an API server before it checks a file."""
+    """The answers that kubectl and Helm need from an API server before they check a file, and
+    objects, by their paths."""
+    objects = {}
 
     def log_message(self, *arguments):
         pass
@@ -105,7 +118,8 @@ class Discovery(BaseHTTPRequestHandler):
         path = self.path.split("?")[0]
         known = {"/api": {"kind": "APIVersions", "versions": ["v1"]},
                  "/apis": {"kind": "APIGroupList", "apiVersion": "v1", "groups": self.groups()},
-                 "/api/v1": self.resources("v1"),
+                 "/api/v1": self.resources("v1"), **self.objects,
+                 "/version": {"major": "1", "minor": "34", "gitVersion": "v1.34.0"},
                  **{f"/apis/{group}": self.resources(group) for group in KINDS if "/" in group}}
         body = json.dumps(known.get(path, {})).encode()
         self.send_response(200 if path in known else 404)
@@ -137,7 +151,10 @@ class Chart(unittest.TestCase):
                   "memoryUnit": "1G", "debts": "tenant",
                   "replicas.name": "cleave.dev/other", "metrics.interval": "1m",
                   "imagePullPolicy": "Always",
-                  "imagePullSecrets": [{"name": "other"}]}
+                  "imagePullSecrets": [{"name": "other"}],
+                  "shareProfiles": PROFILES, "nodeSettings": SECTIONS, "webhook.classes": {"high": "latency"},
+                  "webhook.failurePolicy": "Fail",
+                  "webhook.deviceMemory": "80Gi", "webhook.largestDeviceMemory": "96Gi"}
         others |= {"dra.apiVersion": "v1beta1", "dra.classes": [{"name": "whole", "type": "gpu"}]}
         bases = {"dra.modes": {"dra": DRA}, "dra.apiVersion": {"dra": DRA},
                  "dra.classes": {"dra": DRA}, "networkPolicy.from": {
@@ -146,7 +163,10 @@ class Chart(unittest.TestCase):
                for name in ("port", "interval", "labels", "tlsConfig")},
             "metrics.tokenSecret": {"metrics": {"tlsSecret": "tls"}},
             **{f"metrics.{name}": {"metrics": {"tlsSecret": "tls", "tokenSecret": "viewer"}}
-               for name in ("serviceMonitor", "podMonitor")}}
+               for name in ("serviceMonitor", "podMonitor")},
+            "webhook.enabled": {"webhook": {**WEBHOOK, "enabled": False}},
+            "webhook.classes": {"webhook": WEBHOOK, "podClasses": True},
+            "webhook": {"webhook": WEBHOOK}, "shareProfiles": {"webhook": WEBHOOK}}
         before = helm.template({})
         for path, value in leaves(values):
             with self.subTest(path):
@@ -160,10 +180,47 @@ class Chart(unittest.TestCase):
                               ({"memoryUnit": "1K"}, "/memoryUnit"), ({"unknown": 1}, "unknown"),
                               ({"replicas": {"count": 1}}, "/replicas/count"),
                               ({"metrics": {"podMonitor": True}}, "tlsSecret and tokenSecret"),
+                              ({"shareProfiles": {"a/b": {"share": 1}}}, "'a/b'"),
+                              ({"shareProfiles": {"a": {"share": 101}}}, "/shareProfiles/a/share"),
+                              ({"shareProfiles": {"a": {}}}, "/shareProfiles/a"),
+                              ({"webhook": {"enabled": True, "tlsSecret": "a"}}, "caBundle"),
+                              ({"webhook": {**WEBHOOK, "classes": {"high": "latency"}}},
+                               "podClasses"),
+                              ({"nodeSettings": {"a": {"kubelet": "/x"}}}, "/nodeSettings/a"),
+                              ({"nodeSettings": {"a": {"undivided": "half"}}},
+                               "/nodeSettings/a/undivided"),
                               ({"kubeletFolder": "var"}, "/kubeletFolder")):
             done = helm.run(["template", "cleave"], values=values)
             self.assertNotEqual(done.returncode, 0, values)
             self.assertIn(words, done.stderr)
+
+    def test_certificate_of_the_webhook(self):
+        """Made by the chart, of a Secret, or of cert-manager: the server has that of the authority
+        which the API server is told, for the name by which it calls."""
+        name = f"cleave-webhook.{helm.NAMESPACE}.svc"
+        for values, kind in (({}, "Secret"), (WEBHOOK, None),
+                             ({"issuerRef": {"name": "ca", "kind": "Issuer"}}, "Certificate")):
+            objects = documents(webhook={"enabled": True, **values})
+            made = [each for each in objects if each["kind"] in ("Secret", "Certificate")]
+            self.assertEqual([each["kind"] for each in made], [kind] if kind else [])
+            (configuration,) = [each for each in objects
+                                if each["kind"] == "MutatingWebhookConfiguration"]
+            bundle = configuration["webhooks"][0]["clientConfig"].get("caBundle")
+            pod = next(each for each in objects
+                       if each["kind"] == "Deployment")["spec"]["template"]["spec"]
+            (mounted,) = [each["secret"]["secretName"] for each in pod["volumes"]
+                          if each["name"] == "tls"]
+            self.assertEqual(mounted, values.get("tlsSecret", "cleave-webhook"))
+            if kind == "Secret":
+                self.assertEqual(bundle, made[0]["data"]["ca.crt"])
+            elif kind == "Certificate":
+                self.assertEqual(made[0]["spec"]["dnsNames"], [name])
+                self.assertEqual(made[0]["spec"]["secretName"], mounted)
+                self.assertEqual(configuration["metadata"]["annotations"], {
+                    "cert-manager.io/inject-ca-from": f"{helm.NAMESPACE}/cleave-webhook"})
+                self.assertIsNone(bundle)
+            else:
+                self.assertEqual(bundle, values["caBundle"])
 
     def test_unit_of_memory(self):
         """Without a value each node chooses it by its size."""
@@ -199,9 +256,59 @@ class Chart(unittest.TestCase):
         self.assertEqual(pod(affinity=own)["affinity"], own)
         self.assertNotIn("affinity", pod(gpuLabels=[]))
 
+    def test_metrics_are_reached(self):
+        """Service, monitors and network policy select the pods of the nodes, and name the port on
+        which the agent listens."""
+        values = {"metrics": {**METRICS, "port": 7799, "interval": "7s", "labels": {"for": "prom"}},
+                  "networkPolicy": {"enabled": True, "from": [{"podSelector": {}}]}}
+        objects = documents(**values)
+        of = {kind: next(each for each in objects if each["kind"] == kind)
+              for kind in ("Service", "ServiceMonitor", "PodMonitor", "NetworkPolicy")}
+        pod = next(each for each in objects if each["kind"] == "DaemonSet" and
+                   each["metadata"]["name"] == "cleave-node")["spec"]["template"]
+        agent = next(each for each in pod["spec"]["containers"] if each["name"] == "agent")
+        (port,) = agent["ports"]
+        settings = yaml.safe_load(next(each["data"]["cleaved.yaml"] for each in objects
+                                       if each["kind"] == "ConfigMap"))
+        self.assertEqual((port["containerPort"], settings["listen"]["port"]), (7799, 7799))
+
+        def selects(selector, labels):
+            return bool(selector) and selector.items() <= labels.items()
+        labels = pod["metadata"]["labels"]
+        self.assertTrue(selects(of["Service"]["spec"]["selector"], labels))
+        self.assertEqual([each["targetPort"] for each in of["Service"]["spec"]["ports"]],
+                         [port["name"]])
+        for kind, target, endpoints in (
+                ("ServiceMonitor", of["Service"]["metadata"]["labels"], "endpoints"),
+                ("PodMonitor", labels, "podMetricsEndpoints")):
+            spec = of[kind]["spec"]
+            self.assertTrue(selects(spec["selector"]["matchLabels"], target), kind)
+            (endpoint,) = spec[endpoints]
+            self.assertEqual((endpoint["port"], endpoint["interval"]), (port["name"], "7s"))
+            self.assertEqual(endpoint["authorization"]["credentials"]["name"], "viewer")
+            self.assertEqual(of[kind]["metadata"]["labels"], {"for": "prom"})
+        policy = of["NetworkPolicy"]["spec"]
+        self.assertTrue(selects(policy["podSelector"]["matchLabels"], labels))
+        (rule,) = policy["ingress"]
+        self.assertEqual([each["port"] for each in rule["ports"]], [7799])
+        self.assertEqual(rule["from"], [{"podSelector": {}}])
+        closed = next(each for each in documents(networkPolicy={"enabled": True})
+                      if each["kind"] == "NetworkPolicy")["spec"]
+        self.assertEqual((closed["policyTypes"], closed.get("ingress")), (["Ingress"], None))
+
+    def test_priority_classes(self):
+        values = {"priorityClassName": "high", "extender": {"priorityClassName": "higher"}}
+        self.assertEqual({each["metadata"]["name"]: each["spec"]["template"]["spec"].get(
+            "priorityClassName") for each in documents(**values) if each["kind"] == "DaemonSet"},
+            {"cleave-node": "high", "cleave-extender": "higher"})
+
     def test_each_choice(self):
         for other, kinds in (({}, 11), ({"dra": DRA}, 16), ({"extender": {"enabled": False}}, 7),
-                             (EVERYTHING, 20)):
+                             ({"webhook": {"enabled": True}}, 17),
+                             ({"webhook": WEBHOOK}, 16),
+                             ({"webhook": {"enabled": True, "issuerRef": {"name": "ca"}}}, 17),
+                             ({"nodeSettings": SECTIONS}, 12),
+                             (EVERYTHING, 27)):
             objects = documents(**other)
             self.assertEqual(len(objects), kinds)
             inside = {kind for group in KINDS.values() for _, kind, is_in in group if is_in}
@@ -211,7 +318,7 @@ class Chart(unittest.TestCase):
 
     def test_fields(self):
         for each in documents(**EVERYTHING):
-            if each["kind"] != "DaemonSet":
+            if each["kind"] not in ("DaemonSet", "Deployment"):
                 continue
             pod = each["spec"]["template"]["spec"]
             self.assertLessEqual(set(pod), FIELDS["pod"])
@@ -222,7 +329,7 @@ class Chart(unittest.TestCase):
                 for mount in container.get("volumeMounts", []):
                     self.assertLessEqual(set(mount), FIELDS["mount"])
                     self.assertIn(mount["name"], volumes)
-            for toleration in pod["tolerations"]:
+            for toleration in pod.get("tolerations", []):
                 self.assertLessEqual(set(toleration), FIELDS["toleration"])
             labels = each["spec"]["template"]["metadata"]["labels"]
             self.assertEqual(each["spec"]["selector"]["matchLabels"], labels)
@@ -237,11 +344,16 @@ class Chart(unittest.TestCase):
                             ("resourceclaims/status", "update"),
                             ("resourceclaims/driver", "associated-node:update")} | {
                 ("resourceslices", verb) for verb in ("list", "create", "update", "delete")},
-            "cleave-extender": {("pods/binding", "create")}})
+            "cleave-extender": {("pods/binding", "create")} | {
+                (what, verb) for what in ("nodes", "pods") for verb in ("list", "watch")}})
         bare = {(r, v) for each in documents() if each["metadata"]["name"] == "cleave-node" and
                 each["kind"] == "ClusterRole" for rule in each["rules"]
                 for r in rule["resources"] for v in rule["verbs"]}
         self.assertEqual(bare, {("nodes", "get"), ("nodes", "patch")})
+        (pods,) = [rule for each in documents(podClasses=True)
+                   if each["metadata"]["name"] == "cleave-node" and each["kind"] == "ClusterRole"
+                   for rule in each["rules"] if rule["resources"] == ["pods"]]
+        self.assertEqual(pods["verbs"], ["get"])
 
     def test_own_node(self):
         """Where tokens tell their node, each change that the role allows is checked."""
@@ -330,7 +442,7 @@ class Chart(unittest.TestCase):
         self.assertIn("1.32 or later", done.stderr)
 
     def test_privileges(self):
-        for container in containers(documents(dra=DRA)):
+        for container in containers(documents(dra=DRA, webhook=WEBHOOK)):
             context = container["securityContext"]
             with self.subTest(container["name"]):
                 if container["name"] == "agent":
@@ -342,18 +454,41 @@ class Chart(unittest.TestCase):
                 self.assertEqual(context["seccompProfile"], {"type": "RuntimeDefault"})
                 self.assertNotIn("privileged", context)
 
-    def test_kubectl_takes_them(self):
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Discovery)
+    def serve(self, **objects):
+        """The address of an API server."""
+        handler = type("Handler", (Discovery,), {"objects": objects})
+        server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self.addCleanup(server.server_close)
         self.addCleanup(server.shutdown)
         threading.Thread(target=server.serve_forever, args=(.05,), daemon=True).start()
+        return f"http://127.0.0.1:{server.server_address[1]}"
+
+    def test_upgrade_keeps_the_certificate(self):
+        """And makes another one where the Secret was deleted."""
+        def rendered(server):
+            made = helm.documents({"webhook": {"enabled": True}}, "--dry-run=server",
+                                  "--disable-openapi-validation",
+                                  "--kubeconfig=/dev/null", f"--kube-apiserver={server}")
+            return [each for each in made if each["kind"] in (
+                "Secret", "MutatingWebhookConfiguration")]
+        first, configuration = rendered(self.serve())
+        path = f"/api/v1/namespaces/{helm.NAMESPACE}/secrets/cleave-webhook"
+        stored = {**first, "metadata": {
+            **first["metadata"], "labels": {"app.kubernetes.io/managed-by": "Helm"},
+            "annotations": {"meta.helm.sh/release-name": "cleave",
+                            "meta.helm.sh/release-namespace": helm.NAMESPACE}}}
+        self.assertEqual(rendered(self.serve(**{path: stored})), [first, configuration])
+        self.assertNotEqual(rendered(self.serve())[0]["data"], first["data"])
+
+    def test_kubectl_takes_them(self):
+        server = self.serve()
         answer = subprocess.run(
             [helm.KUBECTL, "--kubeconfig=/dev/null",
-             f"--server=http://127.0.0.1:{server.server_address[1]}", "apply", "--dry-run=client",
+             f"--server={server}", "apply", "--dry-run=client",
              "--validate=false", "-f", "-"], input=helm.template(EVERYTHING), capture_output=True, text=True,
             timeout=60, check=False)
         self.assertEqual(answer.returncode, 0, answer.stderr)
-        self.assertEqual(answer.stdout.count("(dry run)"), 20, answer.stdout)
+        self.assertEqual(answer.stdout.count("(dry run)"), 27, answer.stdout)
 
 
 @unittest.skipIf(helm.why_not(), helm.why_not())
@@ -417,22 +552,24 @@ class AgentSettings(unittest.TestCase):
 class Settings(Bed):
     """The settings in the chart, except for its paths, are those that the program reads."""
 
-    def serve(self, values):
-        """Starts cleave-kubelet with the chart's settings; returns the node once it is announced."""
+    def serve(self, values, labels=None):
+        """Starts cleave-kubelet with the chart's settings; returns once the node is announced."""
         api = ApiServer()
         self.addCleanup(api.close)
-        api.nodes["node1"] = {"metadata": {"name": "node1"}}
+        api.nodes["node1"] = {"metadata": {"name": "node1", "labels": labels or {}}}
         config = os.path.join(self.folder, "kubeconfig")
         api.kubeconfig(config)
         text = next(each["data"]["kubelet.yaml"] for each in helm.documents(values)
                     if each["kind"] == "ConfigMap")
         for name in ("/run/cleave-kubelet", "/var/run/cdi", "/var/lib/cleave-labels"):
             text = text.replace(name, self.folder)
+        text = text.replace("/etc/cleave-sections", f"{self.folder}/sections")
         path = os.path.join(self.folder, "kubelet.yaml")
         with open(path, "w", encoding="utf-8") as file:
             file.write(re.sub("dra: .*", "", text) + "\n".join((
                 "", f"agent: {self.agent.api}", "node: node1", f"kubeconfig: {config}")) + "\n")
-        self.kubelet.start()
+        if not self.process:
+            self.kubelet.start()
         self.log_path = os.path.join(self.folder, "bridge.log")
         with open(self.log_path, "ab") as log:
             self.process = subprocess.Popen([bed.PROGRAMS["kubelet"], "--config", path],
@@ -443,6 +580,37 @@ class Settings(Bed):
     def test_they_are_read(self):
         self.serve({"kubeletFolder": self.kubelet.folder, "dra": DRA, "labelsFolder": "/labels"})
         self.assertTrue(self.kubelet.resource("cleave.dev/gpu-share").healthy())
+
+    def sections(self, **values):
+        """Written as they are mounted."""
+        folder = os.path.join(self.folder, "sections")
+        os.mkdir(folder)
+        for name, text in next(each["data"] for each in helm.documents(values)
+                               if each["metadata"]["name"] == "cleave-sections").items():
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                file.write(text)
+
+    def test_sections(self):
+        """Each key of a section is read, and the node's label chooses one."""
+        values = {"kubeletFolder": self.kubelet.folder, "nodeSettings": SECTIONS}
+        self.sections(**values)
+        self.serve(values, {"cleave.dev/config": "whole"})
+        self.assertTrue(self.kubelet.resource("cleave.dev/gpu").healthy())
+        self.stop_bridge()
+        with self.kubelet.lock:
+            self.kubelet.registered = {}
+        self.serve(values, {"cleave.dev/config": "some"})
+        self.assertIn("the section some", self.log())
+        self.assertEqual(self.kubelet.registered, {})
+
+    def test_replicas(self):
+        self.serve({"undivided": "replicas", "kubeletFolder": self.kubelet.folder,
+                    "replicas": {"name": "cleave.dev/third", "count": 3}})
+        plugin = self.kubelet.resource("cleave.dev/third")
+        self.assertEqual(len(plugin.healthy()), 3 * len(self.devices()))
+        self.kubelet.admit("p", {"c": {"cleave.dev/third": 1}})
+        (lease,) = self.leases().values()
+        self.assertAlmostEqual(lease["share"], 1 / 3, places=4)
 
     def test_off(self):
         """YAML 1.1 reads `off` as false, in a file of values too."""

@@ -19,18 +19,19 @@ import unittest
 
 import scheduler
 from api_server import ApiServer
+from bed import wait_until
 
 EXTENDER = os.path.abspath(sys.argv[1])
 GIB = 1024  # in MiB
 
 
-def device(free_milli, free_mib=None, memory_mib=80 * GIB, model="H100"):
-    return {"name": "gpu0", "model": model, "memory_mib": memory_mib, "free_milli": free_milli,
+def device(free_milli, free_mib=None, memory_mib=80 * GIB, model="H100", name="gpu0"):
+    return {"name": name, "model": model, "memory_mib": memory_mib, "free_milli": free_milli,
             "free_mib": memory_mib * free_milli // 1000 if free_mib is None else free_mib}
 
 
 def node(name, *devices):
-    return scheduler.node(name, devices)
+    return scheduler.node(name, [dict(each, name=f"gpu{i}") for i, each in enumerate(devices)])
 
 
 def container(name, share, memory, **more):
@@ -61,13 +62,17 @@ class WithServer(unittest.TestCase):
 
 
 class Case(WithServer):
+    is_answering = True  # the API server, when the extender starts
+    before = []  # a program that starts the extender
+
     def setUp(self):
         super().setUp()
         self.start()
 
     def start(self, *options):
         self.process = subprocess.Popen(
-            [EXTENDER, "--listen=127.0.0.1:0", f"--kubeconfig={self.config}", *options],
+            [*self.before, EXTENDER, "--listen=127.0.0.1:0", f"--kubeconfig={self.config}",
+             *options],
             stderr=subprocess.PIPE, text=True)
         self.addCleanup(self.process.stderr.close)
         self.addCleanup(self.process.wait)
@@ -75,6 +80,25 @@ class Case(WithServer):
         line = self.process.stderr.readline()
         self.assertIn("listens", line)
         self.port = int(line.split()[-1])
+        self.log = []
+        threading.Thread(target=self.read_log, args=(self.process.stderr,), daemon=True).start()
+        if self.is_answering:
+            self.assertTrue(wait_until(lambda: self.get("/readyz")[0] == 200), self.log)
+
+    def read_log(self, lines):
+        try:
+            self.log.extend(lines)
+        except ValueError:
+            pass  # closed
+
+    def get(self, path):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        try:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
+        finally:
+            connection.close()
 
     def post(self, path, body, raw=None):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
@@ -100,6 +124,12 @@ class Case(WithServer):
     def scores(self, wanted, *nodes):
         return {each["Host"]: each["Score"] for each in self.ask(
             "/prioritize", scheduler.args(wanted, nodes))}
+
+    def filter_names(self, wanted, *names):
+        answer = self.ask("/filter", scheduler.names_args(wanted, names))
+        self.assertEqual(answer["Error"], "")
+        self.assertIsNone(answer.get("Nodes"))
+        return answer["NodeNames"], answer["FailedNodes"]
 
     def bind(self, name, to):
         return self.ask("/bind", scheduler.binding(name, to))["Error"]
@@ -235,12 +265,6 @@ class Answers(Case):
         odd = scheduler.node("odd", [{"free_milli": -1}, 7])
         broken = scheduler.node("broken", annotations={scheduler.ANNOTATION: "{"})
         self.assertEqual(self.filter(pod("a", (10, 0)), odd, broken)[0], [])
-
-    def test_names_alone(self):
-        """What kube-scheduler sends to an extender with nodeCacheCapable: true."""
-        body = dict(scheduler.args(pod("a", (10, 0)), ()), Nodes=None, NodeNames=["n"])
-        self.assertIn("nodeCacheCapable: false", self.ask("/filter", body)["Error"])
-        self.assertEqual(self.ask("/prioritize", body), [])
 
     def test_keys_in_another_case(self):
         """A client in another language may follow the style of Kubernetes' other types."""

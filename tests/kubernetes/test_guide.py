@@ -30,7 +30,7 @@ class Guide(Bed):
     def settings_of(self, block):
         """The settings of the page, except for the machine's folders and the cluster."""
         ours = {"kubelet", "cdi", "agent", "labels", "version", "reconcile", "grace",
-                "node", "kubeconfig", "announce", "status"}
+                "node", "kubeconfig", "announce", "status", "sections", "classes"}
         return {k: v for k, v in block.items() if k not in ours}
 
     def test_settings(self):

@@ -11,6 +11,8 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import urllib.error
+import urllib.request
 
 import bed
 import cluster
@@ -72,17 +74,27 @@ class Scheduler(unittest.TestCase):
         self.assertTrue(wait_until(lambda: [d["free_milli"] for d in said()] == [free_milli]),
                         (said(), self.nodes[name].log()))
 
-    def start_scheduler(self):
+    def start_extender(self):
+        """Returns its URL."""
         extender = subprocess.Popen(
             [EXTENDER, "--listen=127.0.0.1:0", f"--kubeconfig={self.cluster.kubeconfig()}"],
             stderr=subprocess.PIPE, text=True)
         self.addCleanup(extender.stderr.close)
         self.addCleanup(extender.wait)
         self.addCleanup(extender.kill)
-        port = int(extender.stderr.readline().split()[-1])
-        self.recorder = cluster.Recorder(f"http://127.0.0.1:{port}")
+        url = f"http://127.0.0.1:{extender.stderr.readline().split()[-1]}"
+        self.assertTrue(wait_until(lambda: ask(url + "/readyz") is not None))
+        return url
+
+    def start_scheduler(self, has_names=True):
+        self.recorder = cluster.Recorder(self.start_extender())
         self.addCleanup(self.recorder.close)
-        self.cluster.schedule(self.recorder.url)
+        self.cluster.schedule(self.recorder.url, has_names)
+
+    def fits(self, extender, share, *names):
+        """The nodes that fit a pod of this size."""
+        wanted = scheduler.pod("x", [scheduler.container("c", {SHARE: str(share)})])
+        return ask(extender + "/filter", scheduler.names_args(wanted, names))["NodeNames"]
 
     def place(self, name, share, to):
         """The pod is bound to the node, and starts there."""
@@ -113,17 +125,70 @@ class Scheduler(unittest.TestCase):
         for node in self.nodes.values():
             node.check_ledger()
 
+    def check_record(self, verb, name):
+        (asked,) = self.recorder.requests("/" + verb)
+        if os.environ.get("CLEAVE_RECORD"):
+            scheduler.record(name, asked)
+        expected = scheduler.recorded(name)
+        self.assertEqual({key: type(value) for key, value in asked.items()},
+                         {key: type(value) for key, value in expected.items()})
+
     def test_recorded_requests(self):
-        """The double of kube-scheduler sends what this one sends."""
+        """The double of kube-scheduler sends what this one sends: the names of nodes."""
         self.add_node("node1", .5)
         self.add_node("node2")
         self.start_scheduler()
         self.place("a", 30, "node1")
-        for verb in ("filter", "prioritize", "bind"):
-            (asked,) = self.recorder.requests("/" + verb)
-            if os.environ.get("CLEAVE_RECORD"):
-                scheduler.record(verb, asked)
-            self.assertEqual(list(asked), list(scheduler.recorded(verb)))
+        for verb, name in (("filter", "filter-names"), ("prioritize", "prioritize-names"),
+                           ("bind", "bind")):
+            self.check_record(verb, name)
+
+    def test_recorded_nodes(self):
+        """With nodeCacheCapable: false it sends whole nodes."""
+        self.add_node("node1", .5)
+        self.add_node("node2")
+        self.start_scheduler(has_names=False)
+        self.place("a", 30, "node1")
+        for verb in ("filter", "prioritize"):
+            self.check_record(verb, verb)
+
+    def test_another_extender(self):
+        """What one has given is in the pods, from which another one knows it, and after a restart
+        of the API server, whose history is lost, each knows the nodes as they are."""
+        for name in ("node1", "node2"):
+            self.cluster.add_node(name, **{SHARE: "100"})
+        self.cluster.announce("node1", 1000)
+        self.start_scheduler()
+        other = self.start_extender()
+        self.cluster.add_pod("a", **{SHARE: "60"})
+        self.assertTrue(wait_until(lambda: self.cluster.pod("a")["spec"].get("nodeName")))
+        pod = self.cluster.pod("a")
+        self.assertIn("cleave.dev/placed", pod["metadata"]["annotations"])
+        for extender in (other, self.start_extender(), self.recorder.target):
+            self.assertTrue(wait_until(lambda e=extender: self.fits(e, 50, "node1") == []))
+            self.assertEqual(self.fits(extender, 40, "node1"), ["node1"])
+        self.cluster.stop_api_server()
+        self.assertTrue(wait_until(lambda: "s ago" in ask(other + "/readyz")))
+        self.assertEqual(self.fits(other, 40, "node1", "node2"), ["node1"])
+        self.cluster.start_api_server()
+        self.assertTrue(wait_until(self.cluster.is_ready, 120))
+        self.cluster.ask("DELETE", "/api/v1/nodes/node1")
+        self.cluster.announce("node2", 700)
+        for extender in (other, self.recorder.target):
+            self.assertTrue(wait_until(
+                lambda e=extender: self.fits(e, 70, "node1", "node2") == ["node2"]))
+            self.assertEqual(self.fits(extender, 10, "node1", "node2"), ["node2"])
+
+
+def ask(url, body=None):
+    """The answer, an object or a text; None: the extender is not ready."""
+    data = None if body is None else json.dumps(body).encode()
+    try:
+        with urllib.request.urlopen(url, data, 60) as answer:
+            text = answer.read().decode()
+    except urllib.error.HTTPError:
+        return None
+    return json.loads(text) if data else text
 
 
 if __name__ == "__main__":

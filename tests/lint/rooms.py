@@ -139,9 +139,12 @@ ROOMS = {
     "bridge/rpc": (("base",), "gRPC on an event loop: a server and a client on Unix sockets"),
     "bridge/kubernetes": (BELOW_KUBERNETES, "`cleave-kubelet`: device plugin and driver of "
                           "dynamic resource allocation: [kubernetes.md](../kubernetes.md)"),
-    "bridge/extender": (("base", "core/*", "bridge/kubernetes/config",
+    "bridge/https": (("base",), "an HTTPS server of JSON, for Kubernetes' programs"),
+    "bridge/extender": (("base", "core/*", "bridge/https", "bridge/kubernetes/config",
                          "bridge/kubernetes/apiserver"), "`cleave-extender`: the choice "
                         "of nodes for pods"),
+    "bridge/webhook": (("base", "bridge/https", "bridge/kubernetes/config"),
+                       "`cleave-webhook`: pods completed or refused when they are created"),
     "bridge/slurm": (("base",), "the SPANK plugin; code that it shares with `cleave slurm`; "
                      "the calls of Slurm's programs"),
 }

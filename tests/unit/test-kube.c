@@ -10,6 +10,7 @@
 #include "bridge/kubernetes/resource/attributes.h"
 #include "bridge/kubernetes/resource/pair.h"
 #include "bridge/kubernetes/resource/slices.h"
+#include "bridge/kubernetes/resource/taken.h"
 #include "bridge/kubernetes/resource/want.h"
 
 #include <errno.h>
@@ -320,6 +321,44 @@ static void test_preference(void **state)
 		clv_kube_prefer(&shares, ids, 14, NULL, 0, 99, NULL, indexes), 14);
 }
 
+/* Ids that a lease has come last: those that others need on one device, and those that
+ * must be there. */
+static void test_taken(void **state)
+{
+	static const char *const theirs[] = {"a::0", "a::1", "a::2", "a::3"};
+	static const char *const must[] = {"a::2"};
+	struct clv_kube_taken taken = {.resource = clv_kube_intern(shares.name)};
+	struct clv_kube_lease_want lease;
+	char texts[14][8];
+	const char *ids[14];
+	uint32_t indexes[14];
+
+	assert_int_equal(clv_kube_lease_want_make(&shares, theirs, 4, &lease, NULL), 0);
+	clv_kube_taken_add(&taken, &lease);
+	clv_kube_taken_sort(&taken);
+	name_units(texts, ids, 10, 4);
+	assert_int_equal(clv_kube_prefer_untaken(
+				 &shares, &taken, ids, 14, NULL, 0, 6, "gpu0", indexes),
+		6);
+	for (size_t i = 0; i < 6; i++) {
+		assert_int_equal(ids[indexes[i]][0], 'a');
+		assert_true(strtol(ids[indexes[i]] + 3, NULL, 10) >= 4);
+	}
+	/* With units of both devices it would be no share. */
+	assert_int_equal(clv_kube_prefer_untaken(
+				 &shares, &taken, ids, 14, NULL, 0, 8, "gpu0", indexes),
+		8);
+	for (size_t i = 0; i < 8; i++)
+		assert_int_equal(ids[indexes[i]][0], 'a');
+	assert_int_equal(clv_kube_prefer_untaken(
+				 &shares, &taken, ids, 14, must, 1, 3, NULL, indexes),
+		3);
+	assert_string_equal(ids[indexes[0]], "a::2");
+	assert_true(strtol(ids[indexes[1]] + 3, NULL, 10) >= 4);
+	clv_kube_taken_clear(&taken);
+	clv_kube_lease_want_clear(&lease);
+}
+
 /* A process that has no file left to open. */
 int __wrap_eventfd(unsigned int count, int flags);
 int __wrap_eventfd(unsigned int count, int flags)
@@ -444,6 +483,7 @@ int main(void)
 		cmocka_unit_test(test_last_pairs),
 		cmocka_unit_test(test_place),
 		cmocka_unit_test(test_preference),
+		cmocka_unit_test(test_taken),
 		cmocka_unit_test(test_no_announcer_that_cannot_end),
 	};
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Posts v1.Binding objects to the API server. */
+/* Posts v1.Binding objects to the API server, which adds their annotations to the pods.
+ */
 #include "bridge/extender/bind.h"
 
 #include "base/error.h"
+#include "bridge/extender/places.h"
 #include "bridge/kubernetes/apiserver/cluster.h"
 
 #include <errno.h>
@@ -50,12 +52,13 @@ void *clv_extender_binder_free(void *userdata)
 }
 
 int clv_extender_bind(void *userdata, const char *namespace, const char *name,
-	const char *uid, const char *node, struct clv_error *err)
+	const char *uid, const char *node, const char *placed, struct clv_error *err)
 {
 	struct binder *binder = userdata;
-	json_t *body = json_pack("{s:s,s:s,s:{s:s,s:s,s:s},s:{s:s,s:s,s:s}}",
+	json_t *body = json_pack("{s:s,s:s,s:{s:s,s:s,s:s,s:{s:s}},s:{s:s,s:s,s:s}}",
 		"apiVersion", "v1", "kind", "Binding", "metadata", "name", name,
-		"namespace", namespace, "uid", uid, "target", "apiVersion", "v1", "kind",
+		"namespace", namespace, "uid", uid, "annotations",
+		CLV_PLACES_POD_ANNOTATION, placed, "target", "apiVersion", "v1", "kind",
 		"Node", "name", node);
 	char path[640];
 	int r;

@@ -11,4 +11,4 @@ int clv_extender_binder_new(const char *kubeconfig, void **ret, struct clv_error
 void *clv_extender_binder_free(void *binder);
 
 int clv_extender_bind(void *binder, const char *namespace, const char *name,
-	const char *uid, const char *node, struct clv_error *err);
+	const char *uid, const char *node, const char *placed, struct clv_error *err);

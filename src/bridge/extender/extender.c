@@ -3,10 +3,12 @@
 #include "bridge/extender/extender.h"
 
 #include "base/cleanup.h"
+#include "base/duration.h"
 #include "base/error.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -15,8 +17,11 @@
 
 struct clv_extender {
 	struct clv_extender_options options;
-	pthread_mutex_t lock; /* protects places; not held during the call to bind */
+	pthread_mutex_t lock; /* protects what follows; not held during a call to bind */
 	struct clv_places *places;
+	bool has_nodes;    /* a whole list of nodes was read */
+	uint64_t since_ns; /* nodes are not followed since then; 0: they are */
+	char why[256];     /* the reason */
 };
 
 struct clv_extender *clv_extender_new(const struct clv_extender_options *options)
@@ -27,6 +32,7 @@ struct clv_extender *clv_extender_new(const struct clv_extender_options *options
 		return NULL;
 	extender->options = *options;
 	extender->places = clv_places_new();
+	snprintf(extender->why, sizeof(extender->why), "they have just been asked for");
 	pthread_mutex_init(&extender->lock, NULL);
 	return extender->places ? extender : clv_extender_free(extender);
 }
@@ -73,31 +79,58 @@ static const char *name_of(const json_t *node)
 
 /* The nodes of a request and the verdict on each. */
 struct question {
-	const json_t *nodes;          /* borrowed */
+	const json_t *nodes;          /* borrowed; objects or names */
+	bool has_names;               /* they are names: nodeCacheCapable: true */
 	struct clv_verdict *verdicts; /* owned */
 	size_t n;
 };
 
+static const char *node_name_of(const struct question *question, size_t i)
+{
+	const json_t *item = json_array_get(question->nodes, i);
+
+	return question->has_names ? text_of(item) : name_of(item);
+}
+
+static int find_nodes(struct clv_extender *extender, const json_t *body,
+	struct question *ret, struct clv_error *err)
+{
+	const json_t *objects = json_object_get(get_field(body, "Nodes"), "items");
+	const json_t *names = get_field(body, "NodeNames");
+	bool has_names = !json_is_array(objects) && json_is_array(names);
+
+	*ret = (struct question){
+		.nodes = has_names ? names : objects, .has_names = has_names};
+	ret->n = json_array_size(ret->nodes);
+	if (!json_is_array(ret->nodes))
+		return clv_error_set(
+			err, -EINVAL, "the scheduler sent neither nodes nor their names");
+	if (has_names && !extender->has_nodes)
+		return clv_error_set(err, -EAGAIN, "the nodes are not known yet: %.160s",
+			extender->why);
+	return 0;
+}
+
 static int judge(struct clv_extender *extender, const json_t *body, uint64_t now_ns,
 	struct question *ret, struct clv_error *err)
 {
-	const json_t *nodes = json_object_get(get_field(body, "Nodes"), "items");
 	struct clv_pod pod;
 	int r;
 
-	*ret = (struct question){.nodes = nodes, .n = json_array_size(nodes)};
-	if (!json_is_array(nodes))
-		return clv_error_set(err, -EINVAL,
-			"the scheduler sent no nodes: set nodeCacheCapable: false for "
-			"this extender, which needs the nodes' annotations");
-	r = clv_pod_read(get_field(body, "Pod"), &extender->options.resources, &pod, err);
+	pthread_mutex_lock(&extender->lock);
+	r = find_nodes(extender, body, ret, err);
+	pthread_mutex_unlock(&extender->lock);
+	if (r >= 0)
+		r = clv_pod_read(
+			get_field(body, "Pod"), &extender->options.resources, &pod, err);
 	if (r < 0)
 		return r;
 	ret->verdicts = calloc(ret->n + 1, sizeof(*ret->verdicts));
 	if (!ret->verdicts)
 		return clv_error_errno(err, ENOMEM, "cannot judge the nodes");
 	pthread_mutex_lock(&extender->lock);
-	r = clv_places_judge(extender->places, nodes, &pod, now_ns, ret->verdicts, err);
+	r = clv_places_judge(
+		extender->places, ret->nodes, &pod, now_ns, ret->verdicts, err);
 	pthread_mutex_unlock(&extender->lock);
 	return r;
 }
@@ -110,24 +143,25 @@ static json_t *filter(struct clv_extender *extender, const json_t *body, uint64_
 	struct question question;
 	struct clv_error err = {0};
 	int r = judge(extender, body, now_ns, &question, &err);
+	const char *error = r < 0 ? err.msg : "";
 
 	for (size_t i = 0; r >= 0 && i < question.n; i++) {
 		const struct clv_verdict *verdict = &question.verdicts[i];
-		json_t *node = json_array_get(question.nodes, i);
+		const char *name = node_name_of(&question, i);
 
 		if (verdict->fits)
-			json_array_append(fit, node);
+			json_array_append(fit, json_array_get(question.nodes, i));
 		else
-			json_object_set_new(
-				failed, name_of(node), json_string(verdict->reason));
+			json_object_set_new(failed, name, json_string(verdict->reason));
 		if (verdict->is_hopeless)
-			json_object_set_new(
-				hopeless, name_of(node), json_string(verdict->reason));
+			json_object_set_new(hopeless, name, json_string(verdict->reason));
 	}
 	free(question.verdicts);
+	if (question.has_names)
+		return json_pack("{s:o,s:o,s:o,s:s}", "NodeNames", fit, "FailedNodes",
+			failed, "FailedAndUnresolvableNodes", hopeless, "Error", error);
 	return json_pack("{s:{s:o},s:o,s:o,s:s}", "Nodes", "items", fit, "FailedNodes",
-		failed, "FailedAndUnresolvableNodes", hopeless, "Error",
-		r < 0 ? err.msg : "");
+		failed, "FailedAndUnresolvableNodes", hopeless, "Error", error);
 }
 
 /* Scales a score to the scheduler's range, whole numbers from 0 to BEST. */
@@ -167,8 +201,8 @@ static json_t *prioritize(
 		find_bounds(&question, &least, &most);
 	for (size_t i = 0; i < question.n; i++)
 		json_array_append_new(list,
-			json_pack("{s:s,s:i}", "Host",
-				name_of(json_array_get(question.nodes, i)), "Score",
+			json_pack("{s:s,s:i}", "Host", node_name_of(&question, i),
+				"Score",
 				r < 0 ? 0 : grade(&question.verdicts[i], least, most)));
 	free(question.verdicts);
 	return list;
@@ -192,6 +226,8 @@ static json_t *bind(struct clv_extender *extender, const json_t *body, uint64_t 
 	const char *namespace = text_of(get_field(body, "PodNamespace"));
 	const char *name = text_of(get_field(body, "PodName"));
 	struct clv_error err = {0};
+	json_t *held = NULL;
+	char *placed = NULL;
 	int r;
 
 	if (!is_name(namespace) || !is_name(name) || !is_name(node))
@@ -199,13 +235,20 @@ static json_t *bind(struct clv_extender *extender, const json_t *body, uint64_t 
 			"{s:s}", "Error", "the pod or the node has no valid name");
 	pthread_mutex_lock(&extender->lock);
 	r = clv_places_hold(extender->places, uid, node, now_ns, &err);
+	if (r >= 0)
+		held = clv_places_show_held(extender->places, uid);
 	pthread_mutex_unlock(&extender->lock);
 	if (r < 0)
 		return json_pack("{s:s}", "Error", err.msg);
-	r = options->bind(options->userdata, namespace, name, uid, node, &err);
+	placed = json_dumps(held, JSON_COMPACT);
+	r = options->bind(options->userdata, namespace, name, uid, node,
+		placed ? placed : "[]", &err);
+	free(placed);
+	json_decref(held);
 	if (r < 0) {
 		pthread_mutex_lock(&extender->lock);
 		clv_places_release(extender->places, uid);
+		clv_places_forget(extender->places, uid);
 		pthread_mutex_unlock(&extender->lock);
 	}
 	return json_pack("{s:s}", "Error", r < 0 ? err.msg : "");
@@ -229,4 +272,86 @@ json_t *clv_extender_handle(struct clv_extender *extender, const char *path,
 			return questions[i].answer(extender, body, now_ns);
 	}
 	return NULL;
+}
+
+/* --- What the API server tells --- */
+
+void clv_extender_tell_node(struct clv_extender *extender, enum clv_extender_told what,
+	const json_t *object, uint64_t now_ns)
+{
+	pthread_mutex_lock(&extender->lock);
+	switch (what) {
+	case CLV_EXTENDER_LIST_BEGINS:
+		clv_places_begin_list(extender->places);
+		break;
+	case CLV_EXTENDER_LISTED:
+		clv_places_list_node(extender->places, object, now_ns);
+		break;
+	case CLV_EXTENDER_LIST_ENDS:
+		clv_places_end_list(extender->places);
+		extender->has_nodes = true;
+		break;
+	case CLV_EXTENDER_CHANGED:
+		clv_places_change_node(extender->places, object, now_ns);
+		break;
+	case CLV_EXTENDER_DELETED:
+		clv_places_remove_node(extender->places, name_of(object));
+		break;
+	}
+	pthread_mutex_unlock(&extender->lock);
+}
+
+void clv_extender_tell_pod(struct clv_extender *extender, enum clv_extender_told what,
+	const json_t *object, uint64_t now_ns)
+{
+	const json_t *metadata = json_object_get(object, "metadata");
+
+	pthread_mutex_lock(&extender->lock);
+	switch (what) {
+	case CLV_EXTENDER_LIST_BEGINS:
+		clv_places_begin_pods(extender->places);
+		break;
+	case CLV_EXTENDER_LIST_ENDS:
+		clv_places_end_pods(extender->places);
+		break;
+	case CLV_EXTENDER_LISTED:
+	case CLV_EXTENDER_CHANGED:
+		clv_places_adopt(
+			extender->places, object, &extender->options.resources, now_ns);
+		break;
+	case CLV_EXTENDER_DELETED:
+		clv_places_forget(
+			extender->places, text_of(json_object_get(metadata, "uid")));
+		break;
+	}
+	pthread_mutex_unlock(&extender->lock);
+}
+
+void clv_extender_tell_state(
+	struct clv_extender *extender, const char *why, uint64_t now_ns)
+{
+	pthread_mutex_lock(&extender->lock);
+	extender->since_ns = why ? now_ns : 0;
+	snprintf(extender->why, sizeof(extender->why), "%s", why ? why : "");
+	pthread_mutex_unlock(&extender->lock);
+}
+
+bool clv_extender_is_ready(
+	struct clv_extender *extender, uint64_t now_ns, char *ret, size_t ret_bytes)
+{
+	bool has_nodes;
+
+	pthread_mutex_lock(&extender->lock);
+	has_nodes = extender->has_nodes;
+	if (!has_nodes)
+		snprintf(
+			ret, ret_bytes, "the nodes are not known yet: %s", extender->why);
+	else if (extender->since_ns)
+		snprintf(ret, ret_bytes, "the nodes are those of %u s ago: %s",
+			(unsigned)((now_ns - extender->since_ns) / CLV_NS_PER_S),
+			extender->why);
+	else
+		snprintf(ret, ret_bytes, "ok");
+	pthread_mutex_unlock(&extender->lock);
+	return has_nodes;
 }

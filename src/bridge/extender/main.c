@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cleave-extender: a scheduler extender, which kube-scheduler asks on which nodes pods
  * with shares of devices should run. */
+#include "base/clock.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "bridge/extender/bind.h"
 #include "bridge/extender/extender.h"
-#include "bridge/extender/server.h"
+#include "bridge/extender/nodes.h"
+#include "bridge/https/server.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <pthread.h>
 #include <signal.h>
@@ -14,6 +18,9 @@
 #include <string.h>
 
 enum { EXIT_USAGE = 64, EXIT_FAILED = 125 };
+
+#define BODY_MAX_BYTES (256u << 20) /* thousands of nodes, as whole objects */
+#define STATUS_NOT_FOUND 404u
 
 static const char usage_text[] =
 	"Usage: cleave-extender [OPTION...]\n"
@@ -60,24 +67,14 @@ static int fail_usage(const char *what)
 	return EXIT_USAGE;
 }
 
-/* Splits ADDRESS:PORT; an IPv6 address may have brackets, "[::1]:8888". */
 static int set_listen(struct settings *settings, const char *text)
 {
-	char *colon;
-
 	free(settings->listen);
 	settings->listen = strdup(text);
-	colon = settings->listen ? strrchr(settings->listen, ':') : NULL;
-	if (!colon || colon == settings->listen)
-		return fail_usage("--listen takes ADDRESS:PORT");
-	*colon = '\0';
-	settings->server.port = colon + 1;
-	settings->server.address = settings->listen;
-	if (settings->listen[0] == '[' && colon[-1] == ']') {
-		colon[-1] = '\0';
-		settings->server.address = settings->listen + 1;
-	}
-	return 0;
+	return settings->listen && clv_server_split_address(
+					   settings->listen, &settings->server) == 0
+		       ? 0
+		       : fail_usage("--listen takes ADDRESS:PORT");
 }
 
 static int set_unit(struct settings *settings, const char *text)
@@ -128,40 +125,73 @@ static int take_option(struct settings *settings, int option)
 	}
 }
 
+static json_t *answer(void *userdata, const char *path, const json_t *body,
+	unsigned *ret_status, struct clv_error *err)
+{
+	json_t *object = clv_extender_handle(userdata, path, body, clv_clock_ns());
+
+	if (!object) {
+		*ret_status = STATUS_NOT_FOUND;
+		clv_error_set(
+			err, -ENOENT, "unknown path: use /filter, /prioritize or /bind");
+	}
+	return object;
+}
+
+static bool is_ready(void *userdata, char *ret_line, size_t n_bytes)
+{
+	return clv_extender_is_ready(userdata, clv_clock_ns(), ret_line, n_bytes);
+}
+
+static int start(struct settings *settings, struct clv_extender **extender,
+	struct clv_nodes **nodes, struct clv_server **server, struct clv_error *err)
+{
+	int r = clv_extender_binder_new(
+		settings->kubeconfig, &settings->extender.userdata, err);
+
+	if (r < 0)
+		return r;
+	settings->extender.bind = clv_extender_bind;
+	*extender = clv_extender_new(&settings->extender);
+	if (!*extender)
+		return clv_error_errno(err, ENOMEM, "cannot start");
+	settings->server.answer = answer;
+	settings->server.is_ready = is_ready;
+	settings->server.userdata = *extender;
+	r = clv_server_new(&settings->server, server, err);
+	if (r < 0)
+		return r;
+	fprintf(stderr, "cleave-extender: listens on %s port %u\n",
+		settings->server.address, clv_server_port(*server));
+	return clv_nodes_new(*extender, settings->kubeconfig, nodes, err);
+}
+
 static int serve(struct settings *settings, sigset_t *signals)
 {
-	struct clv_extender *extender;
-	struct clv_server *server;
+	struct clv_extender *extender = NULL;
+	struct clv_server *server = NULL;
+	struct clv_nodes *nodes = NULL;
 	struct clv_error err;
-	int number;
+	int number, r = start(settings, &extender, &nodes, &server, &err);
 
-	if (clv_extender_binder_new(
-		    settings->kubeconfig, &settings->extender.userdata, &err) < 0) {
+	if (r < 0)
 		fprintf(stderr, "cleave-extender: %s\n", err.msg);
-		return EXIT_FAILED;
-	}
-	settings->extender.bind = clv_extender_bind;
-	extender = clv_extender_new(&settings->extender);
-	if (!extender || clv_server_new(extender, &settings->server, &server, &err) < 0) {
-		fprintf(stderr, "cleave-extender: %s\n",
-			extender ? err.msg : "no memory");
-		clv_extender_free(extender);
-		clv_extender_binder_free(settings->extender.userdata);
-		return EXIT_FAILED;
-	}
-	fprintf(stderr, "cleave-extender: listens on %s port %u\n",
-		settings->server.address, clv_server_port(server));
-	sigwait(signals, &number);
+	else
+		sigwait(signals, &number);
 	clv_server_free(server);
+	clv_nodes_free(nodes);
 	clv_extender_free(extender);
 	clv_extender_binder_free(settings->extender.userdata);
-	return 0;
+	return r < 0 ? EXIT_FAILED : 0;
 }
 
 int main(int argc, char **argv)
 {
 	struct settings settings = {
-		.server = {.address = "127.0.0.1", .port = "8888"},
+		.server = {.address = "127.0.0.1",
+			.port = "8888",
+			.danger = "have pods bound",
+			.body_max_bytes = BODY_MAX_BYTES},
 		.extender.resources = {.share = "cleave.dev/gpu-share",
 			.memory = "cleave.dev/gpu-memory",
 			.memory_unit_mib = 1},
@@ -169,6 +199,7 @@ int main(int argc, char **argv)
 	sigset_t signals;
 	int option, r = 0;
 
+	clv_log_set_level_from_env();
 	while (r == 0 && (option = getopt_long(argc, argv, "", long_options, NULL)) != -1)
 		r = take_option(&settings, option);
 	if (r == 0 && optind < argc)

@@ -18,14 +18,22 @@ struct clv_error;
  * The room of a bound pod is held until the annotation includes the pod.  A pod that
  * fails is never included: its room is held for CLV_PLACES_HELD_NS after the annotation
  * has changed, in which the pod must have started or failed, or for CLV_PLACES_UNHEARD_NS
- * if it does not change: then the node may run the pod and be unable to announce it.
- * Until then a pod may be counted twice, but never zero times, so two pods never get the
- * same room.
+ * if it does not change: then the node may run the pod and be unable to announce it.  As
+ * long as the API server tells that the pod has not started, such room is held for
+ * longer. Until then a pod may be counted twice, but never zero times, so two pods never
+ * get the same room.
+ *
+ * An extender writes what it holds for a pod into an annotation of the pod, with the
+ * binding: cleave.dev/placed: [{"container": 0, "device": "gpu0", "milli": 300,
+ *                         "mib": 24467, "free": 1000}]
+ * So the extenders beside the cluster's other schedulers, and one that has been
+ * restarted, hold the same room.
  *
  * Time is the caller's argument.  One thread at a time. */
 struct clv_places;
 
 #define CLV_PLACES_ANNOTATION "cleave.dev/devices"
+#define CLV_PLACES_POD_ANNOTATION "cleave.dev/placed"
 #define CLV_PLACES_HELD_NS (UINT64_C(30) * 1000000000)
 #define CLV_PLACES_UNHEARD_NS (UINT64_C(600) * 1000000000)
 
@@ -40,8 +48,9 @@ struct clv_verdict {
 	char reason[128]; /* if it does not fit */
 };
 
-/* Judges the pod on each node.  nodes: an array of v1.Node; verdicts: an array of the
- * same length.  -ENOMEM. */
+/* Judges the pod on each node.  nodes: an array of v1.Node, whose announcements are read,
+ * or of names of nodes that were read before; verdicts: an array of the same length.
+ * -ENOMEM. */
 int clv_places_judge(struct clv_places *places, const json_t *nodes,
 	const struct clv_pod *pod, uint64_t now_ns, struct clv_verdict *verdicts,
 	struct clv_error *err);
@@ -53,3 +62,30 @@ int clv_places_hold(struct clv_places *places, const char *uid, const char *node
 
 /* Releases the held room of a pod that could not be bound. */
 void clv_places_release(struct clv_places *places, const char *uid);
+
+/* The value of the annotation of a bound pod; the caller owns it. */
+json_t *clv_places_show_held(const struct clv_places *places, const char *uid);
+
+/* --- The API server's nodes --- */
+
+/* A node that is not listed between these two calls does not exist.  What is held on it
+ * is kept, because its kubelet may register it again. */
+void clv_places_begin_list(struct clv_places *places);
+void clv_places_list_node(
+	struct clv_places *places, const json_t *object, uint64_t now_ns);
+void clv_places_end_list(struct clv_places *places);
+
+void clv_places_change_node(
+	struct clv_places *places, const json_t *object, uint64_t now_ns);
+void clv_places_remove_node(struct clv_places *places, const char *name);
+
+/* --- The API server's pods --- */
+
+/* A bound pod that has not started: the room that another extender holds for it is held
+ * here too, once, and no more than it requests.  object: a v1.Pod. */
+void clv_places_adopt(struct clv_places *places, const json_t *object,
+	const struct clv_pod_resources *resources, uint64_t now_ns);
+/* The pod has started or ended, or is not in a list; what is held stays for its time. */
+void clv_places_forget(struct clv_places *places, const char *uid);
+void clv_places_begin_pods(struct clv_places *places);
+void clv_places_end_pods(struct clv_places *places);

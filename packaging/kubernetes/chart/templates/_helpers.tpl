@@ -1,6 +1,9 @@
 {{- /* YAML 1.1 reads `off` as false. */}}
+{{- define "cleave.undividedOf" -}}
+{{- if eq (toString .undivided) "false" }}off{{ else }}{{ .undivided }}{{ end }}
+{{- end }}
 {{- define "cleave.undivided" -}}
-{{- if eq (toString .Values.undivided) "false" }}off{{ else }}{{ .Values.undivided }}{{ end }}
+{{- include "cleave.undividedOf" .Values }}
 {{- end }}
 
 {{- /* What a pod template has in common; the argument: {of: the part of the values, root}. */}}
@@ -68,4 +71,47 @@ tlsConfig:
   {{- toYaml .Values.metrics.tlsConfig | nindent 2 }}
 authorization:
   credentials: {name: {{ .Values.metrics.tokenSecret }}, key: token}
+{{- end }}
+
+{{- /* Whether containers request share and memory together, by all sections of settings. */}}
+{{- define "cleave.pairs" -}}
+{{- $modes := dict (include "cleave.undivided" .) true }}
+{{- range .Values.nodeSettings }}
+{{- if hasKey . "undivided" }}
+{{- $_ := set $modes (include "cleave.undividedOf" .) true }}
+{{- end }}
+{{- end }}
+{{- if not (hasKey $modes "both") }}refused{{ else if eq (len $modes) 1 }}required{{ else }}any{{ end }}
+{{- end }}
+
+{{- define "cleave.webhookSettings" -}}
+version: 1
+pairs: {{ include "cleave.pairs" . }}
+{{- $units := dict (toString .Values.memoryUnit) true }}
+{{- range .Values.nodeSettings }}
+{{- with .memoryUnit }}{{ $_ := set $units . true }}{{ end }}
+{{- end }}
+{{- if and .Values.memoryUnit (eq (len $units) 1) }}
+memory-unit: {{ .Values.memoryUnit }}
+{{- end }}
+{{- with .Values.webhook }}
+{{- with .deviceMemory }}
+device-memory: {{ . }}
+{{- end }}
+{{- with .largestDeviceMemory }}
+largest-device-memory: {{ . }}
+{{- end }}
+{{- with .runtimeClassName | default $.Values.runtimeClassName }}
+runtime-class: {{ . }}
+{{- end }}
+{{- with .schedulerName }}
+scheduler: {{ . }}
+{{- end }}
+{{- with .classes }}
+{{- if not $.Values.podClasses }}
+{{- fail "webhook.classes: the nodes read them with podClasses: true" }}
+{{- end }}
+classes: {{ . | toJson }}
+{{- end }}
+{{- end }}
 {{- end }}

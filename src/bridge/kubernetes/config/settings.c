@@ -5,9 +5,11 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "base/yaml.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -215,6 +217,7 @@ static const struct clv_yaml_field fields[] = {
 	{"hook", read_path, false, AT(hook)},
 	{"driver-root", read_path, false, AT(driver_root)},
 	{"labels", read_path, false, AT(labels)},
+	{"sections", read_path, false, AT(sections)},
 	{"status", read_path, false, AT(status)},
 	{"agent", read_path, false, AT(agent)},
 	{"undivided", read_undivided, false, AT(undivided)},
@@ -227,19 +230,71 @@ static const struct clv_yaml_field fields[] = {
 	{"node", read_path, false, AT(node)},
 	{"kubeconfig", read_path, false, AT(kubeconfig)},
 	{"announce", read_flag, false, AT(announces)},
+	{"classes", read_flag, false, AT(has_classes)},
 	{"dra", read_dra, false, 0},
 };
 
-int clv_kube_settings_read(
-	const char *path, struct clv_kube_settings *settings, struct clv_error *err)
+static int read_file(const char *path, const struct clv_yaml_field *table,
+	size_t n_fields, struct clv_kube_settings *settings, struct clv_error *err)
 {
 	struct clv_yaml *yaml = NULL;
 	int r = clv_yaml_parse_file(path, &yaml, err);
 
 	if (r < 0)
 		return r;
-	r = clv_yaml_read_map(
-		clv_yaml_root(yaml), fields, CLV_ARRAY_SIZE(fields), settings, err);
+	r = clv_yaml_read_map(clv_yaml_root(yaml), table, n_fields, settings, err);
 	clv_yaml_free(yaml);
 	return r;
+}
+
+int clv_kube_settings_read(
+	const char *path, struct clv_kube_settings *settings, struct clv_error *err)
+{
+	return read_file(path, fields, CLV_ARRAY_SIZE(fields), settings, err);
+}
+
+/* --- Sections --- */
+
+static const struct clv_yaml_field section_fields[] = {
+	{"undivided", read_undivided, false, AT(undivided)},
+	{"names", read_naming, false, AT(naming)},
+	{"device-list-strategy", read_strategy, false, AT(ways)},
+	{"memory-unit", read_unit, false, AT(memory_unit_bytes)},
+	{"replicas", read_replicas, false, AT(replicas)},
+};
+
+/* Kubelet's own files in a mounted ConfigMap begin with dots. */
+static int is_section(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.';
+}
+
+static int fail_unknown(const char *folder, const char *name, struct clv_error *err)
+{
+	struct dirent **entries = NULL;
+	int n = scandir(folder, &entries, is_section, alphasort);
+	char known[256] = "";
+
+	for (int i = 0; i < n; i++) {
+		clv_text_list(known, sizeof(known), entries[i]->d_name);
+		free(entries[i]);
+	}
+	free(entries);
+	return clv_error_set(err, -ENOENT,
+		"there is no section %.64s of the settings: %s%s", name,
+		known[0] ? "there are " : "there are none", known);
+}
+
+int clv_kube_settings_read_section(
+	const char *name, struct clv_kube_settings *settings, struct clv_error *err)
+{
+	char path[CLV_KUBE_PATH_MAX + CLV_KUBE_NAME_MAX + 2];
+	int r;
+
+	snprintf(path, sizeof(path), "%s/%s", settings->sections, name);
+	if (name[0] == '.' || strchr(name, '/'))
+		return fail_unknown(settings->sections, name, err);
+	r = read_file(
+		path, section_fields, CLV_ARRAY_SIZE(section_fields), settings, err);
+	return r == -ENOENT ? fail_unknown(settings->sections, name, err) : r;
 }

@@ -52,8 +52,9 @@ struct clv_kube_settings {
 	char driver_root[CLV_KUBE_PATH_MAX]; /* of NVIDIA's driver on the host */
 	char labels[CLV_KUBE_PATH_MAX]; /* node-feature-discovery's folder; "": no labels
 					 */
-	char status[CLV_KUBE_PATH_MAX]; /* the file for probes; "": none is written */
-	char agent[CLV_KUBE_PATH_MAX];  /* the agent's socket; "": the default */
+	char sections[CLV_KUBE_PATH_MAX]; /* a folder of sections; "": none */
+	char status[CLV_KUBE_PATH_MAX];   /* the file for probes; "": none is written */
+	char agent[CLV_KUBE_PATH_MAX];    /* the agent's socket; "": the default */
 	enum clv_kube_undivided undivided;
 	enum clv_kube_naming naming;
 	unsigned ways; /* of enum clv_kube_way; 0: chosen by what the node has */
@@ -62,6 +63,7 @@ struct clv_kube_settings {
 	uint32_t reconcile_ms; /* the interval of comparisons with kubelet's pods */
 	uint32_t grace_ms;     /* how long a lease that kubelet does not know is kept */
 	bool announces;        /* announce free room for cleave-extender */
+	bool has_classes;      /* leases have the class that their pod names */
 	/* Dynamic resource allocation. */
 	bool has_dra;
 	bool has_modes; /* claims may change AMD's compute modes */
@@ -75,3 +77,8 @@ void clv_kube_settings_init(struct clv_kube_settings *settings);
 /* Reads the file over the settings.  On error err has the line and what is wrong. */
 int clv_kube_settings_read(
 	const char *path, struct clv_kube_settings *settings, struct clv_error *err);
+/* Reads the section of this name, of the folder settings->sections, over the settings: of
+ * these it may have those that nodes differ in.  -ENOENT: there is none; err says which
+ * there are. */
+int clv_kube_settings_read_section(
+	const char *name, struct clv_kube_settings *settings, struct clv_error *err);

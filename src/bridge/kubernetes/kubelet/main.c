@@ -6,12 +6,14 @@
 #include "base/log.h"
 #include "base/paths.h"
 #include "bridge/kubernetes/apiserver/announce.h"
+#include "bridge/kubernetes/apiserver/section.h"
 #include "bridge/kubernetes/kubelet/dra.h"
 #include "bridge/kubernetes/kubelet/plugin.h"
 #include "bridge/kubernetes/kubelet/pods.h"
 #include "bridge/kubernetes/kubelet/service.h"
 #include "bridge/kubernetes/kubelet/status.h"
 #include "bridge/kubernetes/kubelet/watch.h"
+#include "bridge/kubernetes/lease/classes.h"
 #include "bridge/kubernetes/lease/lease-sync.h"
 #include "bridge/kubernetes/resource/pair.h"
 
@@ -23,6 +25,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sysexits.h>
@@ -111,6 +114,8 @@ static int build(struct clv_kube *kube, int interrupt_fd, struct clv_error *err)
 		r = clv_kube_dra_new(kube, &kube->dra, err);
 	if (r >= 0 && kube->settings.announces)
 		r = clv_kube_announcer_new(&kube->settings, &kube->announcer, err);
+	if (r >= 0 && kube->settings.has_classes)
+		r = clv_kube_classes_new(&kube->settings, &kube->classes, err);
 	if (r >= 0)
 		r = clv_kube_watch_new(kube, &kube->watch, err);
 	if (r >= 0)
@@ -128,6 +133,7 @@ static void tear_down(struct clv_kube *kube, int interrupt_fd)
 	free(kube->plugins);
 	free(kube->resources);
 	clv_kube_announcer_free(kube->announcer);
+	clv_kube_classes_free(kube->classes);
 	clv_kube_dra_free(kube->dra);
 	clv_kube_watch_free(kube->watch);
 	clv_kube_pods_free(kube->pods);
@@ -139,8 +145,72 @@ static void tear_down(struct clv_kube *kube, int interrupt_fd)
 	sd_event_unref(kube->event);
 }
 
-static int serve(struct clv_kube *kube)
+/* --- The node's section of the settings --- */
+
+struct section {
+	char name[CLV_KUBE_NAME_MAX]; /* "": none */
+	struct clv_kube_section_watch *watch;
+	int changed_fd; /* an eventfd */
+	bool is_changed;
+};
+
+static int read_section(
+	struct clv_kube *kube, struct section *section, struct clv_error *err)
 {
+	int r;
+
+	if (kube->settings.sections[0] == '\0')
+		return 0;
+	r = clv_kube_section_ask(&kube->settings, section->name, err);
+	if (r < 0 || section->name[0] == '\0')
+		return r;
+	r = clv_kube_settings_read_section(section->name, &kube->settings, err);
+	if (r < 0)
+		return clv_error_prefix(err, "the node has the label %s=%s",
+			CLV_KUBE_SECTION_LABEL, section->name);
+	clv_log_info("the node has the section %s of the settings", section->name);
+	return 0;
+}
+
+static int on_changed(sd_event_source *source, int fd, uint32_t revents, void *userdata)
+{
+	struct section *section = userdata;
+
+	section->is_changed = true;
+	return sd_event_exit(sd_event_source_get_event(source), 0);
+}
+
+static int watch_section(
+	struct clv_kube *kube, struct section *section, struct clv_error *err)
+{
+	int r;
+
+	if (kube->settings.sections[0] == '\0')
+		return 0;
+	section->changed_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	r = section->changed_fd < 0
+		    ? -errno
+		    : sd_event_add_io(kube->event, NULL, section->changed_fd, EPOLLIN,
+			      on_changed, section);
+	if (r < 0)
+		return clv_error_errno(err, -r, "cannot watch the node's label");
+	return clv_kube_section_watch_new(&kube->settings, section->name,
+		section->changed_fd, &section->watch, err);
+}
+
+/* Everything that depends on the settings is made again. */
+static void restart_if_changed(const struct section *section, char **argv)
+{
+	if (!section->is_changed)
+		return;
+	clv_log_info("the node has another section of the settings: starting again");
+	execv("/proc/self/exe", argv);
+	clv_log_error(0, "cannot start again: %m");
+}
+
+static int serve(struct clv_kube *kube, char **argv)
+{
+	struct section section = {.changed_fd = -1};
 	struct clv_error err = {};
 	_cleanup_close_ int interrupt_fd = eventfd(0, EFD_CLOEXEC);
 	_cleanup_close_ int lock_fd = -1;
@@ -149,7 +219,11 @@ static int serve(struct clv_kube *kube)
 	if (r >= 0)
 		r = lock_fd = lock(kube, &err);
 	if (r >= 0)
+		r = read_section(kube, &section, &err);
+	if (r >= 0)
 		r = build(kube, interrupt_fd, &err);
+	if (r >= 0)
+		r = watch_section(kube, &section, &err);
 	if (r >= 0) {
 		sd_notify(0, "READY=1");
 		r = sd_event_loop(kube->event);
@@ -158,7 +232,11 @@ static int serve(struct clv_kube *kube)
 	}
 	if (r < 0)
 		clv_log_error(r, "%s", err.msg);
+	clv_kube_section_watch_free(section.watch);
 	tear_down(kube, interrupt_fd);
+	clv_close_fd(&section.changed_fd);
+	if (r >= 0)
+		restart_if_changed(&section, argv);
 	return r >= 0 ? 0 : r == -EALREADY ? EX_TEMPFAIL : EXIT_FAILED;
 }
 
@@ -232,5 +310,6 @@ int main(int argc, char **argv)
 	clv_kube_settings_init(&kube.settings);
 	if (read_settings(path, &kube.settings) < 0)
 		return EX_CONFIG;
-	return probe == CLV_KUBE_NO_PROBE ? serve(&kube) : answer_probe(&kube, probe);
+	return probe == CLV_KUBE_NO_PROBE ? serve(&kube, argv)
+					  : answer_probe(&kube, probe);
 }

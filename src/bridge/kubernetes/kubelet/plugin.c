@@ -47,6 +47,7 @@ struct clv_kube_plugin {
 	struct watcher *watchers;
 	struct clv_rpc_client *registering; /* during a registration, else NULL */
 	bool is_registered;
+	bool is_lost;      /* kubelet has ended its watch, and may have ended itself */
 	uint64_t since_ns; /* when kubelet began to watch */
 	unsigned pause;    /* seconds until the next attempt to register */
 	uint64_t next_ns;  /* no attempt to register before this time */
@@ -62,8 +63,10 @@ static void drop_watcher(void *userdata)
 		at = &(*at)->next;
 	*at = watcher->next;
 	/* Kubelet ended, or another plugin registered the resource. */
-	if (!watcher->plugin->watchers)
+	if (!watcher->plugin->watchers) {
+		watcher->plugin->is_lost = watcher->plugin->is_registered;
 		watcher->plugin->is_registered = false;
+	}
 	if (clv_clock_ns() > watcher->plugin->since_ns + LASTING_NS)
 		watcher->plugin->pause = PAUSE_FIRST;
 	free(watcher);
@@ -151,15 +154,20 @@ static int prefer_for(struct clv_kube_plugin *plugin,
 	_cleanup_free_ uint32_t *indexes =
 		calloc(request->n_available_device_ids + 1, sizeof(*indexes));
 
+	struct clv_kube_taken taken = {
+		.resource = clv_kube_intern(plugin->resource.name)};
+
 	response->device_ids =
 		calloc(request->n_available_device_ids + 1, sizeof(char *));
 	if (!indexes || !response->device_ids)
 		return -ENOMEM;
-	response->n_device_ids = clv_kube_prefer(&plugin->resource,
+	clv_kube_lease_sync_list_taken(plugin->kube->sync, &taken);
+	response->n_device_ids = clv_kube_prefer_untaken(&plugin->resource, &taken,
 		(const char *const *)request->available_device_ids,
 		request->n_available_device_ids,
 		(const char *const *)request->must_include_device_ids,
 		request->n_must_include_device_ids, n_wanted, near, indexes);
+	clv_kube_taken_clear(&taken);
 	for (size_t i = 0; i < response->n_device_ids; i++)
 		response->device_ids[i] = request->available_device_ids[indexes[i]];
 	return 0;
@@ -481,8 +489,14 @@ static void on_register(const struct clv_rpc_status *status, const uint8_t *data
 	if (status->code != CLV_RPC_OK)
 		clv_log_warning(0, "kubelet does not accept %s: %s",
 			plugin->resource.name, status->message);
+	else if (plugin->is_lost)
+		clv_log_warning(0,
+			"kubelet had dropped %s while it ran, and uses the plugin that "
+			"registers last: if another one serves that resource, remove it",
+			plugin->resource.name);
 	else
 		clv_log_info("registered %s", plugin->resource.name);
+	plugin->is_lost = false;
 }
 
 static int send_register(struct clv_kube_plugin *plugin, struct clv_error *err)
@@ -522,6 +536,7 @@ void clv_kube_plugin_check(struct clv_kube_plugin *plugin, bool is_there, bool i
 		plugin->pause = PAUSE_FIRST;
 		plugin->next_ns = 0;
 		plugin->is_registered = false;
+		plugin->is_lost = false;
 		plugin->registering = clv_rpc_client_free(plugin->registering);
 	}
 	if (!plugin->server || !clv_rpc_server_socket_exists(plugin->server))

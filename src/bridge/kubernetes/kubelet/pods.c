@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "bridge/kubernetes/kubelet/state.h"
 #include "bridge/kubernetes/kubelet/worker.h"
+#include "bridge/kubernetes/lease/classes.h"
 #include "bridge/kubernetes/lease/lease-sync.h"
 #include "bridge/kubernetes/pod-resources.pb-c.h"
 #include "bridge/rpc/client.h"
@@ -151,6 +152,8 @@ struct compare {
 	struct clv_kube_pods *pods;
 	struct clv_kube_lease_want *wants;
 	size_t n;
+	struct clv_kube_class_pod *classes; /* of the same leases, if they have classes */
+	size_t n_classes;
 	uint64_t asked_ns;
 	bool may_release;
 	int r;
@@ -229,6 +232,26 @@ static bool is_own(
 		       strcmp(pod->namespace_, pods->own_namespace) == 0);
 }
 
+/* The leases from the first on are the pod's. */
+static void add_classes(
+	struct compare *compare, const Podresources__V1__PodResources *pod, size_t first)
+{
+	if (!compare->pods->kube->classes)
+		return;
+	for (size_t i = first; i < compare->n; i++) {
+		struct clv_kube_class_pod *place =
+			CLV_APPEND(compare->classes, compare->n_classes);
+
+		if (!place)
+			return;
+		snprintf(place->lease, sizeof(place->lease), "%s",
+			compare->wants[i].lease);
+		snprintf(place->namespace, sizeof(place->namespace), "%s",
+			pod->namespace_);
+		snprintf(place->name, sizeof(place->name), "%s", pod->name);
+	}
+}
+
 static int read_list(struct compare *compare, const List *list)
 {
 	struct clv_kube_pods *pods = compare->pods;
@@ -239,10 +262,12 @@ static int read_list(struct compare *compare, const List *list)
 
 	for (size_t i = 0; i < list->n_pod_resources && r >= 0; i++) {
 		const Podresources__V1__PodResources *pod = list->pod_resources[i];
+		size_t first = compare->n;
 
 		has_own = has_own || is_own(pods, pod);
 		for (size_t j = 0; j < pod->n_containers && r >= 0; j++)
 			r = add_container(compare, pod->containers[j]);
+		add_classes(compare, pod, first);
 	}
 	compare->may_release =
 		has_own && compare->asked_ns > pods->kube->kubelet_since_ns + settle_ns;
@@ -262,6 +287,7 @@ static void free_compare(struct compare *compare)
 	for (size_t i = 0; i < compare->n; i++)
 		clv_kube_lease_want_clear(&compare->wants[i]);
 	free(compare->wants);
+	free(compare->classes);
 	free(compare);
 }
 
@@ -269,9 +295,15 @@ static void done_compare(struct clv_kube_job *job)
 {
 	struct compare *compare = (struct compare *)job;
 
+	struct clv_kube_classes *classes = compare->pods->kube->classes;
+
 	compare->pods->is_busy = false;
 	if (compare->r < 0)
 		clv_log_warning(0, "the ledger cannot be compared: %s", compare->err.msg);
+	/* Missing leases have been created by now. */
+	if (classes && compare->classes)
+		clv_kube_classes_list(
+			classes, CLV_TAKE(compare->classes), compare->n_classes);
 	free_compare(compare);
 }
 

@@ -9,6 +9,7 @@
 
 struct clv_error;
 struct clv_kube_announcer;
+struct clv_kube_classes;
 struct clv_kube_dra;
 struct clv_kube_pair;
 struct clv_kube_plugin;
@@ -20,7 +21,7 @@ struct clv_kube_watch;
 struct clv_kube {
 	struct clv_kube_settings settings;
 	sd_event *event;
-	struct clv_kube_lease_sync *sync; /* used by jobs in the worker only */
+	struct clv_kube_lease_sync *sync; /* used by jobs in the worker, see there */
 	struct clv_kube_worker *worker;
 	struct clv_kube_inventory inventory;
 	bool has_inventory;
@@ -33,6 +34,7 @@ struct clv_kube {
 	bool is_agent_missing;                /* it has not answered for some time */
 	struct clv_kube_dra *dra;             /* NULL: DRA is off */
 	struct clv_kube_announcer *announcer; /* NULL: announcements are off */
+	struct clv_kube_classes *classes;     /* NULL: classes of pods are off */
 	ino_t kubelet_inode;                  /* of kubelet's socket; 0: there is none */
 	uint64_t kubelet_since_ns;            /* when kubelet's socket was first seen */
 	sd_event_source *folder, *timer;

@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <jansson.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +37,8 @@ struct clv_kube_lease_sync {
 	struct clv_kube_strategy strategy;
 	struct clv_cdi_driver *driver; /* NULL: not yet */
 	unsigned ways; /* of enum clv_kube_way: the driver's entries are for these */
+	pthread_mutex_t
+		lock; /* held by the worker to change entries, by others to read */
 	struct entry *entries;
 	size_t n;
 	unsigned n_looks; /* reconciliations that may be skipped */
@@ -55,6 +58,7 @@ int clv_kube_lease_sync_new(const struct clv_kube_settings *settings, int interr
 		free(sync);
 		return r;
 	}
+	pthread_mutex_init(&sync->lock, NULL);
 	sync->settings = *settings;
 	sync->interrupt_fd = interrupt_fd;
 	sync->began_ns = clv_clock_ns();
@@ -72,6 +76,7 @@ struct clv_kube_lease_sync *clv_kube_lease_sync_free(struct clv_kube_lease_sync 
 	free(sync->entries);
 	clv_client_free(sync->client);
 	clv_cdi_driver_free(sync->driver);
+	pthread_mutex_destroy(&sync->lock);
 	free(sync);
 	return NULL;
 }
@@ -114,8 +119,23 @@ static struct entry *find(struct clv_kube_lease_sync *sync, const char *lease)
 
 static void forget(struct clv_kube_lease_sync *sync, struct entry *entry)
 {
+	pthread_mutex_lock(&sync->lock);
 	clv_kube_lease_want_clear(&entry->want);
 	*entry = sync->entries[--sync->n];
+	pthread_mutex_unlock(&sync->lock);
+}
+
+static int append(struct clv_kube_lease_sync *sync,
+	const struct clv_kube_lease_want *want, uint64_t held_ns)
+{
+	struct entry *entry;
+
+	pthread_mutex_lock(&sync->lock);
+	entry = CLV_APPEND(sync->entries, sync->n);
+	if (entry)
+		*entry = (struct entry){*want, held_ns};
+	pthread_mutex_unlock(&sync->lock);
+	return entry ? 0 : -ENOMEM;
 }
 
 static int record(struct clv_kube_lease_sync *sync,
@@ -129,16 +149,26 @@ static int record(struct clv_kube_lease_sync *sync,
 			entry->held_ns = held_ns;
 		return 0;
 	}
-	if (clv_kube_lease_want_copy(want, &copy) < 0 ||
-		!(entry = CLV_APPEND(sync->entries, sync->n)))
+	if (clv_kube_lease_want_copy(want, &copy) < 0)
 		return clv_error_errno(
 			err, ENOMEM, "cannot record lease %s", want->lease);
-	entry->want = copy;
 	/* The device of a claim is a text on the caller's stack. */
 	if (copy.units.n == 0)
-		entry->want.device = "";
-	entry->held_ns = held_ns;
-	return 0;
+		copy.device = "";
+	if (append(sync, &copy, held_ns) >= 0)
+		return 0;
+	clv_kube_lease_want_clear(&copy);
+	return clv_error_errno(err, ENOMEM, "cannot record lease %s", want->lease);
+}
+
+void clv_kube_lease_sync_list_taken(
+	struct clv_kube_lease_sync *sync, struct clv_kube_taken *taken)
+{
+	pthread_mutex_lock(&sync->lock);
+	for (size_t i = 0; i < sync->n; i++)
+		clv_kube_taken_add(taken, &sync->entries[i].want);
+	pthread_mutex_unlock(&sync->lock);
+	clv_kube_taken_sort(taken);
 }
 
 /* --- The agent's leases --- */

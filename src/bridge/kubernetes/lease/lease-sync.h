@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "bridge/kubernetes/resource/taken.h"
 #include "bridge/kubernetes/resource/want.h"
 
 #include <stdbool.h>
@@ -12,7 +13,7 @@ struct json_t;
 
 /* Reconciles the leases in the agent's ledger with the ids that kubelet allocated: each
  * container has exactly the lease that follows from its ids, and no other lease remains.
- * The worker's thread only. */
+ * The worker's thread only, except clv_kube_lease_sync_list_taken(). */
 struct clv_kube_lease_sync;
 
 /* An event on interrupt_fd, which is borrowed, ends pending calls to the agent. */
@@ -54,3 +55,8 @@ void clv_kube_lease_sync_invalidate(struct clv_kube_lease_sync *sync);
 /* Releases the lease of that name; 0 if there is none. */
 int clv_kube_lease_sync_release(
 	struct clv_kube_lease_sync *sync, const char *lease, struct clv_error *err);
+
+/* Adds the ids of taken->resource that leases of containers have, as far as they are
+ * known, and sorts them.  The loop's thread. */
+void clv_kube_lease_sync_list_taken(
+	struct clv_kube_lease_sync *sync, struct clv_kube_taken *taken);

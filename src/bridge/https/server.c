@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Serves the extender with libmicrohttpd, a thread for each connection. */
-#include "bridge/extender/server.h"
+/* Serves JSON with libmicrohttpd, a thread for each connection. */
+#include "bridge/https/server.h"
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "bridge/extender/extender.h"
+#include "bridge/https/certificate.h"
 
 #include <errno.h>
 #include <gnutls/gnutls.h>
@@ -19,14 +18,18 @@
 #include <sys/socket.h>
 
 #define PEM_MAX_BYTES (1u << 20)
-#define BODY_MAX_BYTES (256u << 20) /* thousands of nodes, as whole objects */
 #define CONNECTIONS_MAX 64u
 #define IDLE_S 30u
 
 struct clv_server {
-	struct clv_extender *extender;
 	struct MHD_Daemon *daemon;
-	char *certificate, *key, *client_ca; /* owned, PEM; or NULL */
+	bool has_tls;
+	char *client_ca; /* owned, PEM; or NULL */
+	size_t body_max_bytes;
+	json_t *(*answer)(void *userdata, const char *path, const json_t *body,
+		unsigned *ret_status, struct clv_error *err);
+	bool (*is_ready)(void *userdata, char *ret_line, size_t n_bytes);
+	void *userdata;
 	unsigned port;
 };
 
@@ -60,6 +63,26 @@ static enum MHD_Result reply_text(
 	return text ? reply(connection, status, text, "text/plain") : MHD_NO;
 }
 
+static enum MHD_Result reply_line(
+	struct MHD_Connection *connection, unsigned status, const char *line)
+{
+	char text[sizeof(((struct clv_error *)NULL)->msg) + 2];
+
+	snprintf(text, sizeof(text), "%s\n", line);
+	return reply_text(connection, status, text);
+}
+
+static enum MHD_Result reply_ready(
+	const struct clv_server *server, struct MHD_Connection *connection)
+{
+	char line[512] = "ok";
+	bool is_ready = !server->is_ready ||
+			server->is_ready(server->userdata, line, sizeof(line));
+
+	return reply_line(
+		connection, is_ready ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE, line);
+}
+
 static bool is_authenticated(
 	const struct clv_server *server, struct MHD_Connection *connection)
 {
@@ -80,27 +103,29 @@ static enum MHD_Result answer(const struct clv_server *server,
 {
 	json_t *question = json_loadb(body->data ? body->data : "", body->n_bytes,
 		JSON_REJECT_DUPLICATES, NULL);
-	json_t *object = question ? clv_extender_handle(server->extender, path, question,
-					    clv_clock_ns())
-				  : NULL;
-	char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
-	bool is_json = question != NULL;
+	unsigned status = MHD_HTTP_INTERNAL_SERVER_ERROR;
+	struct clv_error err = {0};
+	json_t *object;
+	char *text;
 
-	json_decref(object);
+	if (!question)
+		return reply_text(
+			connection, MHD_HTTP_BAD_REQUEST, "the body is not JSON\n");
+	object = server->answer(server->userdata, path, question, &status, &err);
 	json_decref(question);
-	if (text)
-		return reply(connection, MHD_HTTP_OK, text, "application/json");
-	return is_json ? reply_text(connection, MHD_HTTP_NOT_FOUND,
-				 "unknown path: use /filter, /prioritize or /bind\n")
-		       : reply_text(connection, MHD_HTTP_BAD_REQUEST,
-				 "the body is not JSON\n");
+	if (!object)
+		return reply_line(connection, status, err.msg);
+	text = json_dumps(object, JSON_COMPACT);
+	json_decref(object);
+	return text ? reply(connection, MHD_HTTP_OK, text, "application/json") : MHD_NO;
 }
 
-static bool append_body(struct body *body, const char *data, size_t n_bytes)
+static bool append_body(
+	struct body *body, size_t most_bytes, const char *data, size_t n_bytes)
 {
 	char *grown;
 
-	if (n_bytes > BODY_MAX_BYTES - body->n_bytes)
+	if (n_bytes > most_bytes - body->n_bytes)
 		return false;
 	grown = realloc(body->data, body->n_bytes + n_bytes);
 	if (!grown)
@@ -123,13 +148,16 @@ static enum MHD_Result on_request(void *userdata, struct MHD_Connection *connect
 		return *state ? MHD_YES : MHD_NO;
 	}
 	if (*n_bytes > 0) {
-		bool is_appended = append_body(body, data, *n_bytes);
+		bool is_appended =
+			append_body(body, server->body_max_bytes, data, *n_bytes);
 
 		*n_bytes = 0;
 		return is_appended ? MHD_YES : MHD_NO;
 	}
 	if (strcmp(url, "/healthz") == 0)
 		return reply_text(connection, MHD_HTTP_OK, "ok\n");
+	if (strcmp(url, "/readyz") == 0)
+		return reply_ready(server, connection);
 	if (!is_authenticated(server, connection))
 		return reply_text(connection, MHD_HTTP_UNAUTHORIZED,
 			"a certificate of the client CA is required\n");
@@ -176,10 +204,16 @@ static int check(const struct clv_server_options *options, const struct sockaddr
 			"--client-ca needs TLS: give --certificate and --key, too");
 	if (options->client_ca || is_loopback(address))
 		return 0;
-	return clv_error_set(err, -EPERM,
-		"any client that reaches %s could have pods bound: give --client-ca, or "
-		"listen on 127.0.0.1 beside the scheduler",
-		options->address);
+	if (options->danger)
+		return clv_error_set(err, -EPERM,
+			"any client that reaches %s could %s: give --client-ca, or "
+			"listen on 127.0.0.1",
+			options->address, options->danger);
+	return options->certificate
+		       ? 0
+		       : clv_error_set(err, -EPERM,
+				 "%s is not the loopback: give --certificate and --key",
+				 options->address);
 }
 
 static int find_address(const struct clv_server_options *options, struct addrinfo **ret,
@@ -202,8 +236,7 @@ static int start(
 	struct clv_server *server, const struct sockaddr *address, struct clv_error *err)
 {
 	struct MHD_OptionItem tls[] = {
-		{MHD_OPTION_HTTPS_MEM_CERT, 0, server->certificate},
-		{MHD_OPTION_HTTPS_MEM_KEY, 0, server->key},
+		{MHD_OPTION_HTTPS_CERT_CALLBACK2, 0, (void *)clv_certificate_retrieve},
 		{server->client_ca ? MHD_OPTION_HTTPS_MEM_TRUST : MHD_OPTION_END, 0,
 			server->client_ca},
 		{MHD_OPTION_END, 0, NULL},
@@ -214,22 +247,20 @@ static int start(
 
 	if (address->sa_family == AF_INET6)
 		flags |= MHD_USE_IPv6;
-	server->daemon = MHD_start_daemon(flags | (server->certificate ? MHD_USE_TLS : 0),
-		0, NULL, NULL, on_request, server, MHD_OPTION_SOCK_ADDR, address,
+	server->daemon = MHD_start_daemon(flags | (server->has_tls ? MHD_USE_TLS : 0), 0,
+		NULL, NULL, on_request, server, MHD_OPTION_SOCK_ADDR, address,
 		MHD_OPTION_NOTIFY_COMPLETED, on_end, NULL, MHD_OPTION_CONNECTION_LIMIT,
 		CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S, MHD_OPTION_ARRAY,
-		server->certificate ? tls : none, MHD_OPTION_END);
+		server->has_tls ? tls : none, MHD_OPTION_END);
 	if (!server->daemon)
-		return clv_error_set(err, -EADDRINUSE,
-			"cannot listen there: is the port in use, or do certificate and "
-			"key not match?");
+		return clv_error_set(
+			err, -EADDRINUSE, "cannot listen there: is the port in use?");
 	info = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_BIND_PORT);
 	server->port = info ? info->port : 0;
 	return 0;
 }
 
-int clv_server_new(struct clv_extender *extender,
-	const struct clv_server_options *options, struct clv_server **ret,
+int clv_server_new(const struct clv_server_options *options, struct clv_server **ret,
 	struct clv_error *err)
 {
 	struct clv_server *server = calloc(1, sizeof(*server));
@@ -240,13 +271,17 @@ int clv_server_new(struct clv_extender *extender,
 	if (r >= 0)
 		r = check(options, address->ai_addr, err);
 	if (r >= 0)
-		r = read_pem(options->certificate, &server->certificate, err);
-	if (r >= 0)
-		r = read_pem(options->key, &server->key, err);
+		r = options->certificate ? clv_certificate_serve(options->certificate,
+						   options->key, err)
+					 : 0;
 	if (r >= 0)
 		r = read_pem(options->client_ca, &server->client_ca, err);
 	if (r >= 0) {
-		server->extender = extender;
+		server->has_tls = options->certificate != NULL;
+		server->body_max_bytes = options->body_max_bytes;
+		server->answer = options->answer;
+		server->is_ready = options->is_ready;
+		server->userdata = options->userdata;
 		r = start(server, address->ai_addr, err);
 	}
 	if (address)
@@ -265,8 +300,8 @@ struct clv_server *clv_server_free(struct clv_server *server)
 		return NULL;
 	if (server->daemon)
 		MHD_stop_daemon(server->daemon);
-	free(server->certificate);
-	free(server->key);
+	if (server->has_tls)
+		clv_certificate_end();
 	free(server->client_ca);
 	free(server);
 	return NULL;
@@ -275,4 +310,20 @@ struct clv_server *clv_server_free(struct clv_server *server)
 unsigned clv_server_port(const struct clv_server *server)
 {
 	return server->port;
+}
+
+int clv_server_split_address(char *text, struct clv_server_options *options)
+{
+	char *colon = strrchr(text, ':');
+
+	if (!colon || colon == text)
+		return -EINVAL;
+	*colon = '\0';
+	options->port = colon + 1;
+	options->address = text;
+	if (text[0] == '[' && colon[-1] == ']') {
+		colon[-1] = '\0';
+		options->address = text + 1;
+	}
+	return 0;
 }
