@@ -113,17 +113,34 @@ int clv_file_write(const char *text, const char *format, ...)
 	return (size_t)written == length ? 0 : -EIO;
 }
 
+static int read_link(const char *path, char *ret, size_t ret_bytes)
+{
+	ssize_t n = readlink(path, ret, ret_bytes);
+
+	if (n < 0)
+		return -errno;
+	if ((size_t)n == ret_bytes)
+		return -EFBIG;
+	ret[n] = '\0';
+	return 0;
+}
+
+int clv_file_target(char *ret, size_t ret_bytes, const char *format, ...)
+{
+	MAKE_PATH(path, format);
+	return read_link(path, ret, ret_bytes);
+}
+
 int clv_file_link(char *ret, size_t ret_bytes, const char *format, ...)
 {
 	char target[PATH_BYTES];
 	const char *last;
-	ssize_t n;
+	int r;
 
 	MAKE_PATH(path, format);
-	n = readlink(path, target, sizeof(target) - 1);
-	if (n < 0)
-		return -errno;
-	target[n] = '\0';
+	r = read_link(path, target, sizeof(target));
+	if (r < 0)
+		return r;
 	last = strrchr(target, '/');
 	last = last ? last + 1 : target;
 	if (strlen(last) >= ret_bytes)

@@ -27,6 +27,10 @@ int clv_file_read_number(uint64_t *ret, const char *path, ...)
 int clv_file_write(const char *text, const char *path, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* A link's target. */
+int clv_file_target(char *ret, size_t ret_bytes, const char *path, ...)
+	__attribute__((format(printf, 3, 4)));
+
 /* The last component of a link's target: the name of a driver or of an IOMMU group. */
 int clv_file_link(char *ret, size_t ret_bytes, const char *path, ...)
 	__attribute__((format(printf, 3, 4)));

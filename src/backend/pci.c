@@ -53,6 +53,28 @@ int clv_pci_read(const char *address, struct clv_pci *ret)
 	return 0;
 }
 
+/* The link's target is "../../../devices/pci0000:3a/0000:3a:01.0/0000:3b:00.0". */
+void clv_pci_root(const char *address, char ret[16])
+{
+	char target[512];
+	const char *root, *last;
+	size_t length;
+
+	ret[0] = '\0';
+	if (address[0] == '\0' || clv_file_target(target, sizeof(target),
+					  "bus/pci/devices/%s", address) < 0)
+		return;
+	root = target + strspn(target, "./");
+	last = strrchr(target, '/');
+	if (strncmp(root, "devices/pci", 11) != 0 || !last ||
+		strcmp(last + 1, address) != 0)
+		return;
+	root += strlen("devices/");
+	length = strcspn(root, "/");
+	if (length < 16)
+		snprintf(ret, 16, "%.*s", (int)length, root);
+}
+
 bool clv_pci_is_gpu(const struct clv_pci *pci)
 {
 	return pci->class >> 8 == 0x03 || pci->class >> 8 == 0x12;

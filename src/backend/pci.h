@@ -26,6 +26,10 @@ struct clv_pci {
 /* -ENODEV: there is no function at that address. */
 int clv_pci_read(const char *address, struct clv_pci *ret);
 
+/* The root complex of the function at that address, "pci0000:3a", by the place of its
+ * folder in sysfs; "" if there is none.  ret: 16 bytes. */
+void clv_pci_root(const char *address, char ret[16]);
+
 /* Display controllers and processing accelerators. */
 bool clv_pci_is_gpu(const struct clv_pci *pci);
 

@@ -22,6 +22,10 @@ struct clv_error;
 #define CLV_GATE_CUDA "libcleave-cuda.so"
 #define CLV_GATE_HIP "libcleave-hip.so"
 
+/* The file beside the link to a lease's socket by which `cleave run --if-no-agent=open`
+ * allows the lease's programs to run without an agent. */
+#define CLV_LEASE_OPEN "lease.open"
+
 /* Drivers' libraries that a lease's mount namespace covers, and folders next to the gate.
  * "drivers" has the shims that programs find in place of the libraries, "drivers.real"
  * the libraries that the gate finds.  A real library that others look for in their own

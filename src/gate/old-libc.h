@@ -32,7 +32,6 @@ CLV_FIRST(dlclose);
 CLV_FIRST(dlopen);
 CLV_FIRST(pthread_create);
 CLV_FIRST(pthread_key_create);
-CLV_FIRST(pthread_mutex_timedlock);
 CLV_FIRST(pthread_mutex_trylock);
 CLV_FIRST(pthread_mutexattr_destroy);
 CLV_FIRST(pthread_mutexattr_init);

@@ -585,6 +585,29 @@ static void test_lost(void **state)
 	clv_watchdog_free(watchdog);
 }
 
+/* A device that its driver still lists, but reports as lost, is not found by a survey. */
+static void test_lost_by_its_readings(void **state)
+{
+	struct clv_watchdog *watchdog;
+
+	make_lease(false);
+	watchdog = begin_watchdog();
+	for (unsigned int i = 0; i < 3; i++) {
+		show_device();
+		world.readings.items[0].signs[CLV_SIGN_LOST] = 1;
+		clv_watchdog_tick(watchdog);
+		answer(0);
+		clv_watchdog_surveyed(watchdog);
+		assert_int_equal(clv_condition_state(gpu(0)), CLV_HEALTH_LOST);
+	}
+	assert_int_equal(world_n_events(CLV_EVENT_DEVICE_RECOVERED), 0);
+	show_device();
+	clv_watchdog_tick(watchdog);
+	answer(0);
+	assert_int_equal(clv_condition_state(gpu(0)), CLV_HEALTH_OK);
+	clv_watchdog_free(watchdog);
+}
+
 int main(void)
 {
 	static struct rows rows;
@@ -602,6 +625,7 @@ int main(void)
 	ROWS_ONE(&rows, test_hang_of_a_device);
 	ROWS_ONE(&rows, test_silence);
 	ROWS_ONE(&rows, test_lost);
+	ROWS_ONE(&rows, test_lost_by_its_readings);
 	rows_set_up(&rows, begin, end);
 	return rows_run(&rows);
 }

@@ -106,10 +106,13 @@ static json_t *vgpu_types_to_json(const struct clv_vf_state *vf)
 
 static json_t *info_to_json(const struct clv_device *info)
 {
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:i}", "name",
-		info->name, "uuid", info->uuid, "model", info->model, "vendor",
-		info->vendor, "driver", info->driver, "type", info->type, "backend",
-		info->backend, "executor", info->executor, "memory_bytes",
+	return json_pack(
+		"{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:i}",
+		"name", info->name, "uuid", info->uuid, "model", info->model, "vendor",
+		info->vendor, "driver", info->driver, "cuda", info->generation.cuda,
+		"architecture", info->generation.architecture, "capability",
+		info->generation.capability, "type", info->type, "backend", info->backend,
+		"executor", info->executor, "memory_bytes",
 		(json_int_t)info->memory_bytes, "compute_units",
 		(int)info->compute_units);
 }
@@ -120,12 +123,13 @@ static json_t *device_to_json(const struct clv_node_device *d)
 
 	for (size_t i = 0; i < d->n_partitions; i++)
 		json_array_append_new(partitions, partition_to_json(&d->partitions[i]));
-	return json_pack("{s:o, s:i, s:s, s:i, s:s, s:s, s:o, s:o, s:o, s:o}", "info",
-		info_to_json(&d->info), "index", (int)d->index, "pci_address",
-		d->pci_address, "numa_node", (int)d->numa_node, "cannot_divide",
-		d->cannot_divide, "scheme", clv_scheme_to_string(d->scheme), "mig",
-		mig_to_json(&d->mig), "vgpu_types", vgpu_types_to_json(&d->vf),
-		"partitions", partitions, "holders", holders_to_json(&d->holders));
+	return json_pack("{s:o, s:i, s:s, s:s, s:i, s:s, s:s, s:o, s:o, s:o, s:o}",
+		"info", info_to_json(&d->info), "index", (int)d->index, "pci_address",
+		d->pci_address, "pcie_root", d->pcie_root, "numa_node", (int)d->numa_node,
+		"cannot_divide", d->cannot_divide, "scheme",
+		clv_scheme_to_string(d->scheme), "mig", mig_to_json(&d->mig),
+		"vgpu_types", vgpu_types_to_json(&d->vf), "partitions", partitions,
+		"holders", holders_to_json(&d->holders));
 }
 
 static int survey(struct drive *drive, json_t *answer)

@@ -17,6 +17,12 @@ MIB = 1 << 20
 DRIVERS = ("r450", "r470", "r580")
 MIG_TYPES = ("A30-24GB", "A100-40GB", "A100-80GB", "H100-80GB", "H200-141GB",
              "RTX-PRO-6000-Blackwell-96GB")
+# Of the driver, and of the GPU: NVIDIA's release notes of CUDA, and its list of CUDA's GPUs.
+CUDA = {"r450": "11.0", "r470": "11.4", "r580": "13.0"}
+GENERATIONS = {"A30-24GB": ("ampere", "8.0"), "A100-40GB": ("ampere", "8.0"),
+               "A100-80GB": ("ampere", "8.0"), "H100-80GB": ("hopper", "9.0"),
+               "H200-141GB": ("hopper", "9.0"),
+               "RTX-PRO-6000-Blackwell-96GB": ("blackwell", "12.0")}
 AMPERE = ("A30-24GB", "A100-40GB", "A100-80GB")
 MIG_SOLVE = sys.argv[4]
 
@@ -46,6 +52,11 @@ def check_type(devices, kind, mig, driver, table):
     expect(info["vendor"] == "nvidia" and info["backend"] == "nvidia" and
            info["type"] == "gpu" and info["executor"] == "gate", info)
     expect(info["uuid"].startswith("GPU-") and info["driver"].startswith(driver[1:]), info)
+    architecture, capability = GENERATIONS[kind]
+    if driver == "r450" and kind not in AMPERE:
+        architecture = ""  # nvmlDeviceGetArchitecture is newer, and the name is not enough
+    expect((info["cuda"], info["architecture"], info["capability"]) ==
+           (CUDA[driver], architecture, capability), info)
     expect(info["compute_units"] > 0 and info["memory_bytes"] > 0, info)
     expect(device["pci_address"] == "0000:3b:00.0", device["pci_address"])
     expect(state["is_on"] == mig and not state["is_pending"], state)
@@ -88,6 +99,21 @@ def survey_without_mig():
         for device in it.survey():
             expect(not device["mig"]["is_capable"] and device["scheme"] == "none", device)
             expect("has no MIG" in device["cannot_divide"], device["cannot_divide"])
+
+
+def pcie_root():
+    """By the place of the function's folder, as Kubernetes' deviceattribute finds it."""
+    with tempfile.TemporaryDirectory() as sysfs:
+        bus = Path(sysfs, "bus/pci/devices")
+        bus.mkdir(parents=True)
+        for address, place in (("0000:3b:00.0", "pci0000:3a/0000:3a:01.0/0000:3b:00.0"),
+                               ("0001:3c:00.0", "LNXSYSTM:00/pci0001:00/0001:3c:00.0")):
+            Path(sysfs, "devices", place).mkdir(parents=True)
+            (bus / address).symlink_to(f"../../../devices/{place}")
+        with node("gpu A30-24GB pci=0000:3b:00.0\ngpu A30-24GB pci=0001:3c:00.0\n"
+                  "gpu A30-24GB pci=0002:3c:00.0", CLEAVE_SYSFS=sysfs) as it:
+            expect([d["pcie_root"] for d in it.survey()] == ["pci0000:3a", "", ""],
+                   it.survey())
 
 
 def numa_node():
@@ -475,7 +501,7 @@ def old_driver_sees_what_is_there():
         expect("compute instances are: install R460" in device["cannot_divide"], device)
 
 
-CASES = (survey_types, silent_while_off, survey_without_mig, numa_node, vgpu_host, every_place,
+CASES = (survey_types, silent_while_off, survey_without_mig, numa_node, pcie_root, vgpu_host, every_place,
          full_layouts, refused_places, parts, parts_that_fill, parts_that_fill_are_destroyed,
          holes_and_others, another_has_its_number, holders, names_of_processes, unprivileged,
          modes, mode_needs_reset, mode_in_use, modes_over_reboot, no_driver,

@@ -158,7 +158,7 @@ class Cases:
         answer = self.engine.run("clinfo", devices=self.device("other"))
         self.assertEqual(memory_of(answer), 300 * MIB)
         tried = self.engine.inside("one", "python3", "-c", ALLOCATE, str(250 * MIB))
-        self.assertIn("MEM_OBJECT_ALLOCATION_FAILURE", tried.stdout, tried.stderr)
+        self.assertIn("INVALID_BUFFER_SIZE", tried.stdout, tried.stderr)
         self.assertEqual(self.engine.inside("one", "python3", "-c", ALLOCATE,
                                             str(150 * MIB)).stdout, "has it\n")
 
@@ -173,7 +173,24 @@ class Cases:
         away = self.leases()["others"]["socket"]
         answer = self.engine.run("env", f"CLEAVE_LEASE={away}", "clinfo",
                                  devices=self.device("mine"))
-        self.assertIn("cannot connect", str(memory_of(answer)))
+        self.assertIn("CLEAVE_LEASE names", str(memory_of(answer)))
+
+    def test_the_program_does_not_choose_to_run_without_a_lease(self):
+        """Nor once its lease is gone."""
+        self.needs_exec()
+        self.reserve("chat", "--share", "0.3", "--memory", "200M")
+        self.describe()
+        self.engine.start("one", "sleep", "60", devices=self.device("chat"))
+        tries = [("env", *empty, *lease, "CLEAVE_IF_NO_AGENT=open", "clinfo")
+                 for empty in ((), ("-i",)) for lease in (("CLEAVE_LEASE=/nonexistent",), ())]
+        sizes = [memory_of(self.engine.inside("one", *each)) for each in tries]
+        self.assertEqual([size for size in sizes if isinstance(size, int)], [200 * MIB] * 2)
+        self.call("release", "chat")
+        for each in tries:
+            with self.subTest(each):
+                answer = self.engine.inside("one", *each)
+                self.assertNotIn("Global memory size", answer.stdout)
+                self.assertIn("cleave: no device for process", answer.stderr)
 
     def test_death_gives_memory_back(self):
         self.reserve("chat", "--share", "0.3", "--memory", "200M")

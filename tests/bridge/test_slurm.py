@@ -136,13 +136,14 @@ class Options(Case):
 
     def test_a_job_without_them_has_no_device(self):
         """With its environment, and without."""
-        for environment in ("env",), ("env", "-i", "PATH=/usr/bin"):
+        ask = ("CLEAVE_LEASE=/nonexistent", "CLEAVE_IF_NO_AGENT=open")
+        for environment in (("env",), ("env", "-i", "PATH=/usr/bin"), ("env", *ask),
+                            ("env", "-i", "PATH=/usr/bin", *ask)):
             result = self.srun(*environment, f"POCL_CACHE_DIR={CLUSTER.cache_of(USER)}", "clinfo",
                                "-l", user=USER)
             self.assertNotIn("Device #0", result.stdout)
-            self.assertIn("cleave: no device for process", result.stderr)
-        self.assertIn("no-share-was-requested-with---gpu-share",
-                      self.srun("clinfo", "-l", user=USER).stderr)
+            self.assertRegex(result.stderr, r"(?m)^cleave: no device for process \d+: the job has no "
+                             r"share of a device; request one with --gpu-share or --gpu-memory$")
         self.assertEqual(self.srun("true", user=USER).returncode, 0)
 
     def test_a_job_without_them_has_no_device_node(self):
@@ -178,7 +179,7 @@ class Options(Case):
             job = self.submit("clinfo -l; sleep 300", user=USER)
             if share is None:
                 self.assertTrue(wait_until(
-                    lambda: "no-share-was" in CLUSTER.output(job)))  # noqa: B023
+                    lambda: "the job has no share" in CLUSTER.output(job)))  # noqa: B023
                 self.assertIsNone(CLUSTER.lease(job))
             else:
                 lease = wait_until(lambda: CLUSTER.lease(job))  # noqa: B023

@@ -21,7 +21,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent / "integration"))
 import table  # noqa: E402
 from measured import bound  # noqa: E402
-from session import Session, Trouble, go_first  # noqa: E402
+from session import OPEN, Session, Trouble, fake_agent, go_first  # noqa: E402
 
 QUOTA = 64 << 20
 MEMORY = ["--share", "0.3", "--memory", "64M"]
@@ -166,6 +166,31 @@ def other_lease(referee, name):
 
 
 other_lease.alone = True
+
+
+def own_agent(referee, name):
+    """The program starts another agent, and itself in a lease of that."""
+    session = referee.session()
+    folders = {variable: os.path.join(session.folder, "own", sub) for variable, sub in (
+        ("XDG_RUNTIME_DIR", "run"), ("XDG_STATE_HOME", "state"), ("CLEAVE_LOCK_DIR", "locks"))}
+    for folder in folders.values():
+        os.makedirs(folder, 0o700, exist_ok=True)
+    program = session.start(MEMORY, [
+        "env", *(f"{variable}={folder}" for variable, folder in folders.items()),
+        referee.options.cleave, "run", "--share", "1", "--", *referee.way("hold")], name)
+    try:
+        program.wait_for("go")
+        until = time.monotonic() + NOTICE_SECONDS
+        while time.monotonic() < until:
+            if session.leases()[name]["uses_ungated"]:
+                return "detected", "reported by the lease's agent"
+            time.sleep(0.1)
+        return "open", "not detected"
+    finally:
+        session.end(program)
+
+
+own_agent.alone = True
 
 
 def real_vendors(keep_layer):
@@ -523,6 +548,11 @@ CHECKS = {
     "no-lease": without("env", "-u", "CLEAVE_LEASE"),
     "wrong-lease": without("env", "CLEAVE_LEASE=/nonexistent/lease.sock"),
     "other-lease": other_lease,
+    "open-variables": without("env", *OPEN),
+    "open-empty-environment": without("env", "-i", QUIET, *OPEN),
+    "fake-agent": without(*fake_agent("named")),
+    "fake-agent-beside": without(*fake_agent("beside")),
+    "own-agent": own_agent,
     "vendors-of-own": real_vendors(keep_layer=True),
     "library-of-own": named_library,
     "dlopen-local": memory(loader=True),

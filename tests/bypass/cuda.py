@@ -16,6 +16,7 @@ from cuda_checks import (DRIVER, HARDWARE, MORE_TLS, PIECE, POOL_PIECE, Referee,
                          other_lease, paid, quota_changes, share, slow_release, stall, static, swings,
                          two_gpus, yes_or_no)
 from cuda_session import Trouble, worlds
+from session import OPEN, fake_agent
 
 import sm_checks
 
@@ -85,6 +86,11 @@ CHECKS = {
     "no-lease": memory("allocations", before=("env", "-u", "CLEAVE_LEASE")),
     "wrong-lease": memory("allocations", before=("env", "CLEAVE_LEASE=/nonexistent/lease.sock")),
     "other-lease": other_lease,
+    "open-variables": memory("allocations", before=("env", *OPEN)),
+    "open-empty-environment": memory("allocations", before=(*DRIVER, "env", *OPEN)),
+    "fake-agent": memory("allocations", before=fake_agent("named")),
+    "fake-agent-beside": memory("allocations", before=fake_agent("beside")),
+    "fake-agent-linked": memory("allocations", before=fake_agent("linked")),
     "dlopen-local": memory(loader=True),
     "dlsym-default": memory(loader=True, slow=True),
     "dlsym-next": memory(loader=True),
@@ -143,8 +149,7 @@ CHECKS = {
     "primary-again": share(saturates=False),
     "primary-held": slow_release,
     "green-context-work": share(),
-    # It gets less than its share (docs/isolation.md, "What it does not stop").
-    "green-after-green": share(saturates=False, progress=False),
+    "green-after-green": share(saturates=False),
     "streams-crossed": share(),
     "bursts": share(seconds=3, saturates=False, slow=True),
     "work-processes": share(),

@@ -21,6 +21,7 @@ import sm_checks  # noqa: E402
 import table  # noqa: E402
 import worlds  # noqa: E402
 from measured import bound  # noqa: E402
+from session import OPEN, fake_agent  # noqa: E402
 
 QUOTA_MIB, CONTEXT_MIB = 1024, 1
 SHARE, SECONDS = .25, 2
@@ -65,6 +66,19 @@ def memory(way=None, before=(), n_lines=1, env=None):
 
 def emptied(session):
     return "env", "-i", f"CLV_HIP_DOUBLE={session.world.gpus}"
+
+
+def without(before):
+    """An attempt that should find no device, and a line that says why."""
+    def check(session, _):
+        program = session.way("allocations", before(session) if callable(before) else before)
+        if program.stdout.readline().startswith("took"):
+            return judge_memory(session)
+        _, err = program.communicate(timeout=60)
+        if "cleave: no device for process" not in err:
+            raise RuntimeError(err)
+        return "held", "no device"
+    return check
 
 
 def by_path(copied):
@@ -136,6 +150,10 @@ CHECKS = {
     "many-processes": memory(n_lines=4),
     "no-preload": memory("allocations", ("env", "-u", "LD_PRELOAD")),
     "empty-environment": memory("allocations", emptied),
+    "open-variables": without(("env", *OPEN)),
+    "open-empty-environment": without(lambda session: (*emptied(session), *OPEN)),
+    "fake-agent": without(fake_agent("named")),
+    "fake-agent-beside": without(fake_agent("beside")),
     "absolute": by_path(False),
     "copy-of-library": by_path(True),
     "waits": share(),

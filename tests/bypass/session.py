@@ -12,6 +12,7 @@ import signal
 import socket
 import struct
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -21,6 +22,15 @@ TICK = os.sysconf("SC_CLK_TCK")
 # Other work on the machine must not change the results, as far as priorities are allowed.  The
 # agent's thread that ends turns gives itself -15, so that it is ahead of the programs.
 PRIORITY = -10
+
+
+# By which a program asks to run without its lease, in the words of `env`.
+OPEN = ("CLEAVE_LEASE=/nonexistent/lease.sock", "CLEAVE_IF_NO_AGENT=open")
+
+
+def fake_agent(how):
+    """The beginning of a command that is its own agent: `named`, `beside` or `linked`."""
+    return (sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "fake.py"), how)
 
 
 class Trouble(Exception):

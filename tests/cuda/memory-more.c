@@ -436,3 +436,77 @@ void graphs(void)
 	CHECK(cuMemAlloc_v2(&a, 600 * MIB) == OUT_OF_MEMORY);
 	OK(cuGraphExecDestroy(exec));
 }
+
+struct host_node {
+	void (*function)(void *userdata);
+	void *userdata;
+};
+
+int cuGraphHostNodeGetParams(handle node, struct host_node *ret);
+int cuGraphExecNodeSetParams(handle exec, handle node, void *params);
+int cuGraphExecHostNodeSetParams(
+	handle exec, handle node, const struct host_node *params);
+
+#define NOT_PERMITTED 800
+#define NODE_OF_HOST 3
+
+static struct call {
+	int n, result; /* of the launch in it */
+} first_call, other_call;
+
+static handle host_nodes_context, host_nodes_kernel;
+
+static void launch_itself(void *userdata)
+{
+	uint64_t ns = 1000;
+	void *parameters[] = {&ns};
+	struct call *call = userdata;
+
+	OK(cuCtxSetCurrent(host_nodes_context));
+	call->result = cuLaunchKernel(
+		host_nodes_kernel, 1, 1, 1, 32, 1, 1, 0, (handle)2, parameters, NULL);
+	call->n++;
+}
+
+static void launch_graph(handle exec, struct call *call)
+{
+	int n = call->n;
+
+	OK(cuGraphLaunch(exec, NULL));
+	OK(cuStreamSynchronize(NULL));
+	CHECK(call->n == n + 1 && call->result == NOT_PERMITTED);
+}
+
+/* CUDA forbids functions of graphs every call.  The program gets its own functions
+ * back. */
+void host_nodes(void)
+{
+	struct host_node node = {launch_itself, &first_call},
+			 other = {launch_itself, &other_call}, found = {0};
+	struct {
+		int type, reserved[3];
+		struct host_node host;
+		uint64_t rest[28];
+	} any = {.type = NODE_OF_HOST, .host = other};
+	handle graph, exec, added;
+
+	OK(cuCtxGetCurrent(&host_nodes_context));
+	host_nodes_kernel = load_spin();
+	OK(cuGraphCreate(&graph, 0));
+	OK(cuGraphAddHostNode(&added, graph, NULL, 0, &node));
+	OK(cuGraphHostNodeGetParams(added, &found));
+	CHECK(found.function == launch_itself && found.userdata == &first_call);
+	OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	launch_graph(exec, &first_call);
+	OK(cuGraphExecHostNodeSetParams(exec, added, &other));
+	launch_graph(exec, &other_call);
+	OK(cuGraphCreate(&graph, 0));
+	OK(cuGraphAddNode(&added, graph, NULL, 0, &any));
+	OK(cuGraphHostNodeGetParams(added, &found));
+	CHECK(found.userdata == &other_call);
+	OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	launch_graph(exec, &other_call);
+	any.host = node;
+	OK(cuGraphExecNodeSetParams(exec, added, &any));
+	launch_graph(exec, &first_call);
+}

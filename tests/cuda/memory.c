@@ -161,6 +161,71 @@ static void forged(void)
 	CHECK(free_bytes() == QUOTA);
 }
 
+struct resource {
+	int type;
+	unsigned char padding[92];
+	unsigned count;
+	unsigned char room[44];
+};
+
+/* A green context that is current, with an allocation. */
+static handle allocate_in_green(void)
+{
+	struct resource all;
+	handle description, green, current;
+	dptr a;
+
+	OK(cuDeviceGetDevResource(0, &all, 1));
+	OK(cuDevResourceGenerateDesc(&description, &all, 1));
+	OK(cuGreenCtxCreate(&green, description, 0, 1));
+	OK(cuCtxFromGreenCtx(&current, green));
+	OK(cuCtxSetCurrent(current));
+	OK(cuMemAlloc_v2(&a, 600 * MIB));
+	return green;
+}
+
+static void check_new_primary(void)
+{
+	handle primary;
+
+	OK(cuDevicePrimaryCtxRetain(&primary, 0));
+	OK(cuCtxSetCurrent(primary));
+	CHECK(free_bytes() == QUOTA);
+}
+
+/* What is allocated while a green context is current is the primary one's, and ends with
+ * that. */
+static void of_green(void)
+{
+	handle green, primary;
+	dptr b;
+
+	OK(cuCtxGetCurrent(&primary));
+	green = allocate_in_green();
+	OK(cuCtxSetCurrent(primary));
+	OK(cuGreenCtxDestroy(green));
+	CHECK(free_bytes() == QUOTA - 600 * MIB);
+	CHECK(cuMemAlloc_v2(&b, 600 * MIB) == OUT_OF_MEMORY);
+	OK(cuDevicePrimaryCtxReset_v2(0));
+	check_new_primary();
+}
+
+/* The green context has the last reference to the primary one. */
+static void of_last_green(void)
+{
+	uint64_t ns = 10000000;
+	void *parameters[] = {&ns};
+	handle spin = load_spin(), green = allocate_in_green(), stream;
+
+	OK(cuGreenCtxStreamCreate(&stream, green, 1, 0));
+	OK(cuDevicePrimaryCtxRelease_v2(0));
+	CHECK(free_bytes() == QUOTA - 600 * MIB);
+	for (int i = 0; i < 3; i++)
+		OK(cuLaunchKernel(spin, 1, 1, 1, 32, 1, 1, 0, stream, parameters, NULL));
+	OK(cuGreenCtxDestroy(green));
+	check_new_primary();
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -172,6 +237,8 @@ static const struct {
 	{"size", size_of_device},
 	{"contexts", contexts},
 	{"heap", heap},
+	{"of-green", of_green},
+	{"of-last-green", of_last_green},
 	{"forged", forged},
 	{"async", async},
 	{"behind-work", behind_work},
@@ -185,6 +252,7 @@ static const struct {
 	{"outlived", outlived},
 	{"arrays", arrays},
 	{"graphs", graphs},
+	{"host-nodes", host_nodes},
 };
 
 static void stay(void)

@@ -22,3 +22,4 @@ void exports(int peer);
 
 void arrays(void);
 void graphs(void);
+void host_nodes(void);

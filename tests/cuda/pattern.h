@@ -82,5 +82,6 @@ uint32_t late_free(void);
 uint32_t full_of_frees(void);
 uint32_t allocates_beside(void);
 
-/* The pattern with destructors of threads (ends.c). */
+/* The patterns with destructors of threads, and with contexts that end (ends.c). */
 uint32_t thread_ends(void);
+uint32_t green_ends(void);

@@ -289,6 +289,33 @@ static uint32_t host_functions(void)
 	return words[1];
 }
 
+#ifndef ROCM
+/* The same with a function in a graph that is made by hand. */
+static uint32_t graph_functions(void)
+{
+	struct {
+		void (*function)(void *userdata);
+		void *userdata;
+	} asks = {ask, NULL};
+	handle a = new_stream(NON_BLOCKING), b = new_stream(NON_BLOCKING), graph, exec,
+	       node;
+	pthread_t thread;
+
+	OK(cuGraphCreate(&graph, 0));
+	OK(cuGraphAddHostNode(&node, graph, NULL, 0, &asks));
+	OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	pthread_create(&thread, NULL, launch_when_asked, NULL);
+	for (uint32_t i = 1; i <= N_ROUNDS; i++) {
+		relay(a, word(0), i, word(1), i);
+		run(b, 200000);
+		OK(cuGraphLaunch(exec, b));
+		OK(cuStreamSynchronize(a));
+	}
+	pthread_join(thread, NULL);
+	return words[1];
+}
+#endif
+
 /* The legacy stream's work completes long before one blocking stream releases another. A
  * marker placed late would wait for the first and delay the second. */
 static uint32_t legacy_and_blocking(void)
@@ -731,7 +758,9 @@ static const struct pattern {
 	{ "late-free",           late_free,           4,                  0 },
 	{ "event-of-another",    event_of_another,    2,                  1 },
 #ifndef ROCM
+	{ "graph-functions",     graph_functions,     N_ROUNDS,           0 },
 	{ "context-ends",        context_ends,        3,                  0 },
+	{ "green-ends",          green_ends,          N_ROUNDS,           0 },
 	{ "graph-beside-wait",   graph_beside_wait,   2,                  0 },
 	{ "full-of-events",      full_of_events,      1,                  0 },
 	{ "full-of-frees",       full_of_frees,       2,                  0 },

@@ -64,7 +64,7 @@ class AloneHardware(Hardware, patterns.Alone):
 
 class Beside(Cuda, patterns.Beside):
     SOME = ("early-receive", "legacy-and-blocking", "event-and-blocking", "event-and-own-streams",
-            "mixed-defaults", "overlap", "context-ends")
+            "mixed-defaults", "overlap", "context-ends", "graph-functions")
 
     def test_waits_for_outside(self):
         """Work behind the wait is not in flight, so it keeps no turn."""
@@ -73,6 +73,23 @@ class Beside(Cuda, patterns.Beside):
         for name in ("external-semaphore", "graph-of-semaphore", "event-of-another"):
             self.go_through_all((name,))
             self.assertNotIn("drain_overdue", self.agent.log(), name)
+
+    def holds_little(self):
+        """Work that stays in flight after the end of its context keeps the turn for some 0.2 s each
+        time, of which there are 12; the work itself takes 0.01 s."""
+        process = self.pattern("green-ends")
+        self.go_through(process, "green-ends")
+        lease = self.agent.get("/v1/leases/green-ends")
+        self.finish(process)
+        self.wait_for_end("green-ends")
+        self.assertEqual(lease["overdue"], 0, lease)
+        return lease["held_seconds"] < 12 * .1
+
+    def test_green_contexts_that_end(self):
+        """Their streams end with them, and no work of these stays in flight."""
+        self.begin()
+        self.tenant()
+        self.assertTrue(any(self.holds_little() for _ in range(patterns.LOOKS)))
 
     def test_a_later_lease(self):
         """Then a thread that makes no call cannot mark its own stream any more."""

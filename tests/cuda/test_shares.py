@@ -79,6 +79,28 @@ class Life(machine.Case):
             env={**self.agent.env, "LD_PRELOAD": gate, "CLEAVE_LEASE": "/nonexistent"})
         self.assertIn("cuInit(0): 100", done.stderr)
 
+    def begun_without_agent(self, *options):
+        """A program that sets the variable itself, and opens the GPU when the agent is gone."""
+        self.begin()
+        process = self.start(
+            "sh", "-c", 'echo begun; read -r _; CLEAVE_IF_NO_AGENT=open exec "$@"', "sh",
+            machine.program("cuda-tenant"), "queue", "100000", ".1",
+            options=("--share", "0.5", *options))
+        self.assertEqual(process.stdout.readline(), "begun\n")
+        self.agent.stop()
+        return process.communicate("\n", timeout=60)
+
+    def test_open_is_the_choice_of_who_starts_the_program(self):
+        out, err = self.begun_without_agent()
+        self.assertNotIn("ready", out)
+        self.assertIn("cuInit(0): 100", err)
+        self.assertRegex(err, "cleave: no device for process .*--if-no-agent=open, which it cannot")
+
+    def test_open_without_an_agent(self):
+        out, err = self.begun_without_agent("--if-no-agent=open")
+        self.assertIn("ready", out, err)
+        self.assertNotIn("no device", err)
+
     def test_a_gated_program_is_not_reported(self):
         self.begin()
         process = self.start(machine.program("cuda-tenant"), "queue", "100000", "60")

@@ -155,6 +155,9 @@ static void check_quota(const cl_icd_dispatch *table, struct object *context)
 	cl_int r = CL_SUCCESS;
 	unsigned n = 0;
 
+	/* More than CL_DEVICE_MAX_MEM_ALLOC_SIZE, which has an error of its own. */
+	CHECK(!table->clCreateBuffer((cl_context)context, 0, QUOTA + 1, NULL, &r));
+	CHECK(r == CL_INVALID_BUFFER_SIZE);
 	while (n < 64 && table->clCreateBuffer((cl_context)context, 0, piece, NULL, &r))
 		n++;
 	CHECK(n == 16 && r == CL_MEM_OBJECT_ALLOCATION_FAILURE);

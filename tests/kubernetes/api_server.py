@@ -13,11 +13,21 @@ from urllib.parse import parse_qs, urlsplit
 
 from watches import Collection
 
-SLICES = "/apis/resource.k8s.io/v1/resourceslices"
+SLICES = re.compile(r"/apis/resource\.k8s\.io/(v1|v1beta1|v1beta2)/resourceslices(?:/(.*))?")
 MOST_DEVICES, MOST_SETS, MOST_COUNTERS = 64, 8, 32
 LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 NAME = re.compile(r"([a-z0-9.-]{1,63}/)?[A-Za-z_][A-Za-z0-9_]{0,31}")  # of an attribute, a capacity
-VERSION = re.compile(r"(0|[1-9]\d*)(\.(0|[1-9]\d*)){2}([-+][0-9A-Za-z.+-]+)?")
+# resource/validation, semverRe.
+NUMBER, BUILD = r"(0|[1-9]\d*)", "[0-9a-zA-Z-]+"
+PRE = rf"({NUMBER}|\d*[a-zA-Z-][0-9a-zA-Z-]*)"
+VERSION = re.compile(rf"{NUMBER}(\.{NUMBER}){{2}}(-{PRE}(\.{PRE})*)?(\+{BUILD}(\.{BUILD})*)?")
+# apimachinery: IsQualifiedName of a label, IsValidLabelValue, ValidateConditions.
+LABEL_VALUE = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9])?")
+LABEL_NAME = re.compile(r"([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?"
+                        r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+REASON = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[-+]\d\d:\d\d)")
+APART = 35  # the minor version whose counters are in slices of their own
 
 
 def check_attribute(value):
@@ -53,7 +63,40 @@ def check_policy(capacity, is_shared):
     return None
 
 
-def check_device(device):
+# resource/v1/types.go and v1beta2: the JSON names of the fields.
+SPEC = {"driver", "pool", "nodeName", "nodeSelector", "allNodes", "devices",
+        "perDeviceNodeSelection", "sharedCounters"}
+DEVICE = {"name", "attributes", "capacity", "consumesCounters", "nodeName", "nodeSelector",
+          "allNodes", "taints", "bindsToNode", "bindingConditions", "bindingFailureConditions",
+          "allowMultipleAllocations"}
+CAPACITY, POLICY = {"value", "requestPolicy"}, {"default", "validValues", "validRange"}
+RANGE = {"min", "max", "step"}
+
+
+def unknown_field(spec):
+    """A field that no version has: the API server would drop it and only warn."""
+    capacities = [c for d in spec.get("devices", []) for c in d.get("capacity", {}).values()]
+    policies = [c["requestPolicy"] for c in capacities if "requestPolicy" in c]
+    ranges = [p["validRange"] for p in policies if "validRange" in p]
+    for objects, known in (([spec], SPEC), (spec.get("devices", []), DEVICE),
+                           (capacities, CAPACITY), (policies, POLICY), (ranges, RANGE)):
+        for each in objects:
+            if set(each) - known:
+                return f"unknown fields: {sorted(set(each) - known)}"
+    return None
+
+
+def check_taint(taint, minor):
+    """resource/validation: validateDeviceTaint; None is an effect since 1.35."""
+    effects = {"NoSchedule", "NoExecute"} | ({"None"} if minor >= APART else set())
+    if set(taint) - {"key", "value", "effect", "timeAdded"}:
+        return f"a field of a taint that is unknown: {sorted(taint)}"
+    if not LABEL_NAME.fullmatch(taint["key"]) or not LABEL_VALUE.fullmatch(taint.get("value", "")):
+        return f"the taint {taint}"
+    return None if taint["effect"] in effects else f"the effect {taint['effect']} of a taint"
+
+
+def check_device(device, minor=APART):
     attributes, capacities = device.get("attributes", {}), device.get("capacity", {})
     if len(attributes) + len(capacities) > 32:
         return "more than 32 attributes and capacities"
@@ -65,16 +108,23 @@ def check_device(device):
     if any(not 0 < len(used["counters"]) <= MOST_COUNTERS
            for used in device.get("consumesCounters", [])):
         return "too many counters of a device, or none"
+    taints = device.get("taints", [])
+    if len(taints) > (16 if minor >= APART else 4):  # DeviceTaintsMaxLength
+        return "too many taints of a device"
     found = [check_attribute(value) for value in attributes.values()] + [
+        check_taint(taint, minor) for taint in taints] + [
         check_policy(capacity, device.get("allowMultipleAllocations"))
         for capacity in capacities.values()]
     return next(filter(None, found), None)
 
 
-def check_slice(slice_, is_apart):
-    """None, or the reason why Kubernetes would refuse it."""
+def check_slice(slice_, minor):
+    """None, or the reason why Kubernetes 1.minor would refuse it."""
+    is_apart = minor >= APART
     spec = slice_["spec"]
     devices, sets = spec.get("devices", []), spec.get("sharedCounters", [])
+    if unknown_field(spec):
+        return unknown_field(spec)
     is_large = any({"taints", "consumesCounters"} & set(d) for d in devices)
     if len(devices) > (MOST_DEVICES if is_large else 2 * MOST_DEVICES) or len(sets) > MOST_SETS:
         return "too many devices or counter sets"
@@ -94,7 +144,7 @@ def check_slice(slice_, is_apart):
         if not LABEL.fullmatch(name):
             return f"{name} is no DNS label"
     for device in devices:
-        why = check_device(device)
+        why = check_device(device, minor)
         if why:
             return f"{device['name']}: {why}"
     if sum(len(used["counters"]) for d in devices
@@ -108,6 +158,62 @@ def check_slice(slice_, is_apart):
             for counter in used["counters"]:
                 if not is_apart and counter not in known[used["counterSet"]]:
                     return f"an unknown counter {counter}"
+    return None
+
+
+def unwrapped(device):
+    """A device of v1beta1, whose fields but the name are in `basic` (resource/v1beta1/types.go)."""
+    assert set(device) == {"name", "basic"}, device
+    return {"name": device["name"], **device["basic"]}
+
+
+def wrapped(slice_):
+    """The slice as v1beta1 has it."""
+    devices = [{"name": d["name"], "basic": {k: v for k, v in d.items() if k != "name"}}
+               for d in slice_["spec"].get("devices", [])]
+    return {**slice_, "spec": {**slice_["spec"], **({"devices": devices} if devices else {})}}
+
+
+def check_condition(condition):
+    """apimachinery, meta/v1/validation: ValidateCondition."""
+    if set(condition) - {"type", "status", "reason", "message", "lastTransitionTime",
+                         "observedGeneration"}:
+        return f"unknown fields of a condition: {sorted(condition)}"
+    if not LABEL_NAME.fullmatch(condition["type"]) or \
+            condition["status"] not in ("True", "False", "Unknown"):
+        return f"the condition {condition}"
+    if not TIME.fullmatch(condition["lastTransitionTime"]):
+        return f"the time {condition['lastTransitionTime']}"
+    if not REASON.fullmatch(condition["reason"]) or len(condition["message"]) > 32768:
+        return f"the reason {condition['reason']}"
+    return None
+
+
+def device_of(entry):
+    return tuple(entry.get(key) for key in ("driver", "pool", "device", "shareID"))
+
+
+def check_claim_status(claim, old):
+    """resource/validation: ValidateResourceClaimStatusUpdate and validateDeviceStatus."""
+    status = claim["status"]
+    if status.get("allocation") != old["status"].get("allocation"):
+        return "the allocation is immutable"
+    allocated = {device_of(r) for r in status["allocation"]["devices"]["results"]}
+    entries = status.get("devices", [])
+    if len({device_of(entry) for entry in entries}) != len(entries):
+        return "a device is there twice"
+    for entry in entries:
+        conditions = entry.get("conditions", [])
+        if set(entry) - {"driver", "pool", "device", "shareID", "conditions", "data",
+                         "networkData"}:
+            return f"unknown fields of a device: {sorted(entry)}"
+        if device_of(entry) not in allocated:
+            return "must be an allocated device in the claim"
+        if len(conditions) > 8 or len({c["type"] for c in conditions}) != len(conditions):
+            return "too many conditions, or one twice"
+        why = next(filter(None, map(check_condition, conditions)), None)
+        if why:
+            return why
     return None
 
 
@@ -148,7 +254,8 @@ IMMUTABLE = (lambda s: s["nodeName"], lambda s: s["driver"], lambda s: s["pool"]
 # strategy.go, dropDisabledFields): of the slice and of its devices.
 GATED = {"DRAPartitionableDevices": ({"sharedCounters"}, {"consumesCounters"}),
          "DRAConsumableCapacity": (set(), {"allowMultipleAllocations"}),
-         "DRADeviceTaints": (set(), {"taints"})}
+         "DRADeviceTaints": (set(), {"taints"}),
+         "DRAResourceClaimDeviceStatus": (set(), set())}  # status.devices of claims
 
 
 def drop_disabled(slice_, gates):
@@ -178,6 +285,9 @@ class ApiServer:
         self.is_closed, self.on_bind = False, lambda body: None
         self.nodes, self.pods = Collection(self, "Node"), Collection(self, "Pod")
         self.is_without_claims = False
+        self.versions = ("v1",)  # of resource.k8s.io
+        self.denied = set()  # resources that the role may not change
+        self.full = None  # the status of each write, as 500 where etcd has no space
         self.lock = threading.Lock()
         handler = type("Handler", (Handler,), {"api": self})
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
@@ -260,6 +370,7 @@ class ApiServer:
             made.append(result)
         self.claims[(namespace, name)] = {
             "metadata": {"name": name, "namespace": namespace, "uid": uid,
+                         "resourceVersion": str(len(self.claims)),
                          "finalizers": ["resource.kubernetes.io/delete-protection"]},
             "spec": {"devices": {"requests": [{"name": result["request"]} for result in made]}},
             "status": {"reservedFor": [{"resource": "pods", "name": name, "uid": uid}],
@@ -311,15 +422,21 @@ class Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(length)) if length else None
         url = urlsplit(self.path)
         api.requests.append((method, url.path))
-        if api.down:
+        slices = SLICES.fullmatch(url.path)
+        if api.full and method != "GET" and "dryRun" not in url.query:
+            self.refuse(api.full, "etcdserver: mvcc: database space exceeded")
+        elif api.down:
             self.refuse(503, "not now")
         elif self.headers.get("Authorization") != f"Bearer {api.token}":
             self.refuse(401, "who are you")
         elif url.path == "/version":
             self.answer(200, {"major": "1", "minor": api.minor})
-        elif url.path.startswith(SLICES):
+        elif url.path.startswith("/apis/resource.k8s.io/") and \
+                url.path.split("/")[3] not in api.versions:
+            self.send_error(404, "404 page not found")  # not JSON, as for any unknown path
+        elif slices:
             with api.lock:
-                self.slices(method, url.path[len(SLICES) + 1:], parse_qs(url.query), body)
+                self.slices(method, slices[2] or "", parse_qs(url.query), body, slices[1])
         elif url.path in ("/api/v1/nodes", "/api/v1/pods") and method == "GET":
             self.collect(getattr(api, url.path.rpartition("/")[2]), parse_qs(url.query))
         elif url.path.startswith("/api/v1/nodes/"):
@@ -331,9 +448,8 @@ class Handler(BaseHTTPRequestHandler):
         elif "/resourceclaims/" in url.path and api.is_without_claims:
             self.send_error(404, "404 page not found")  # not JSON, as for any unknown path
         elif "/resourceclaims/" in url.path:
-            parts = url.path.split("/")
-            claim = api.claims.get((parts[5], parts[7]))
-            self.answer(200, claim) if claim else self.refuse(404, "no such claim")
+            with api.lock:
+                self.claim(method, url.path.split("/"), body)
         else:
             self.refuse(404, "no such path")
 
@@ -395,12 +511,46 @@ class Handler(BaseHTTPRequestHandler):
                 body["metadata"].get("annotations", {}))
             self.api.pods.changed(pod, before)
 
-    def slices(self, method, name, query, body):
+    def claim(self, method, parts, body):
+        """resourceclaim/strategy.go: the status is written alone, the rest stays."""
         api = self.api
+        claim = api.claims.get((parts[5], parts[7]))
+        if not claim:
+            self.refuse(404, "no such claim")
+        elif method == "GET":
+            self.answer(200, claim)
+        elif parts[8:] != ["status"] or method != "PUT":
+            self.refuse(405, "the server does not allow this method on the requested resource")
+        elif "resourceclaims/status" in api.denied:
+            self.refuse(403, 'cannot update resource "resourceclaims/status"')
+        elif (body["apiVersion"], body["kind"]) != (f"resource.k8s.io/{parts[3]}", "ResourceClaim"):
+            self.refuse(400, "the object provided is unrecognized")
+        elif body["metadata"].get("resourceVersion") != claim["metadata"]["resourceVersion"]:
+            self.refuse(409, "the object has been modified")
+        else:
+            self.store_status(claim, body)
+
+    def store_status(self, claim, body):
+        api = self.api
+        if "DRAResourceClaimDeviceStatus" not in api.gates and not claim["status"].get("devices"):
+            body["status"].pop("devices", None)
+        why = check_claim_status(body, claim)
+        if why:
+            self.refuse(422, why)
+            return
+        api.version += 1
+        claim["status"] = body["status"]
+        claim["metadata"]["resourceVersion"] = f"s{api.version}"
+        self.answer(200, claim)
+
+    def slices(self, method, name, query, body, version):
+        """Slices are stored as v1 has them."""
+        api = self.api
+        shown = wrapped if version == "v1beta1" else lambda slice_: slice_
         if method == "GET":
             wanted = dict(part.split("=") for part in query["fieldSelector"][0].split(","))
             self.answer(200, {"items": [
-                s for s in api.slices.values() if s["spec"]["driver"] == wanted["spec.driver"]
+                shown(s) for s in api.slices.values() if s["spec"]["driver"] == wanted["spec.driver"]
                 and s["spec"]["nodeName"] == wanted["spec.nodeName"]]})
             return
         if method == "DELETE":
@@ -409,8 +559,10 @@ class Handler(BaseHTTPRequestHandler):
             else:
                 self.refuse(404, "no such slice")
             return
+        if version == "v1beta1":
+            body["spec"]["devices"] = [unwrapped(d) for d in body["spec"].get("devices", [])]
         drop_disabled(body, api.gates)
-        why = check_slice(body, int(api.minor.rstrip("+")) >= 35)
+        why = check_slice(body, int(api.minor.rstrip("+")))
         old = api.slices.get(body["metadata"]["name"])
         if why:
             self.refuse(422, why)
@@ -422,12 +574,15 @@ class Handler(BaseHTTPRequestHandler):
         elif old and any(part(old["spec"]) != part(body["spec"]) for part in IMMUTABLE):
             self.refuse(422, "nodeName, driver and pool.name are immutable")
         elif "All" in query.get("dryRun", ()):
-            self.answer(200, body)
+            self.answer(200, shown(body))
         else:
             api.version += 1
             body["metadata"]["resourceVersion"] = str(api.version)
+            for device in body["spec"].get("devices", []):
+                for taint in device.get("taints", []):  # SetDefaults_DeviceTaint
+                    taint.setdefault("timeAdded", "2026-01-02T03:04:05Z")
             api.slices[body["metadata"]["name"]] = body
-            self.answer(200, body)
+            self.answer(200, shown(body))
 
     def do_GET(self):
         self.handle_one("GET")

@@ -69,6 +69,17 @@ class Announce(Bed):
         self.api.down = False
         self.says(1000, 1000)
 
+    def test_a_server_without_space(self):
+        """Etcd is full: what has changed meanwhile is announced when it is not any more."""
+        self.start_bridge()
+        self.says(1000, 1000)
+        self.api.full = 500
+        self.keep(name="a", device="gpu0", share=.3, memory_bytes=10 * GIB)
+        self.assertTrue(wait_until(lambda: "database space exceeded" in self.log()))
+        self.assertEqual([each["free_milli"] for each in self.said()], [1000, 1000])
+        self.api.full = None
+        self.says(700, 1000)
+
     def start_extender(self, config):
         """Returns a function that asks it."""
         extender = subprocess.Popen(

@@ -6,6 +6,7 @@ usage: test_chart.py KUBELET CLEAVED CLEAVE [unittest arguments]
 """
 import json
 import os
+import re
 import subprocess
 import tempfile
 import threading
@@ -137,7 +138,9 @@ class Chart(unittest.TestCase):
                   "replicas.name": "cleave.dev/other", "metrics.interval": "1m",
                   "imagePullPolicy": "Always",
                   "imagePullSecrets": [{"name": "other"}]}
-        bases = {"dra.modes": {"dra": DRA}, "networkPolicy.from": {
+        others |= {"dra.apiVersion": "v1beta1", "dra.classes": [{"name": "whole", "type": "gpu"}]}
+        bases = {"dra.modes": {"dra": DRA}, "dra.apiVersion": {"dra": DRA},
+                 "dra.classes": {"dra": DRA}, "networkPolicy.from": {
             "metrics": METRICS, "networkPolicy": {"enabled": True}},
             **{f"metrics.{name}": {"metrics": METRICS}
                for name in ("port", "interval", "labels", "tlsConfig")},
@@ -243,8 +246,8 @@ class Chart(unittest.TestCase):
             {"cleave-node": "high", "cleave-extender": "higher"})
 
     def test_each_choice(self):
-        for other, kinds in (({}, 11), ({"dra": DRA}, 14), ({"extender": {"enabled": False}}, 7),
-                             (EVERYTHING, 18)):
+        for other, kinds in (({}, 11), ({"dra": DRA}, 16), ({"extender": {"enabled": False}}, 7),
+                             (EVERYTHING, 20)):
             objects = documents(**other)
             self.assertEqual(len(objects), kinds)
             inside = {kind for group in KINDS.values() for _, kind, is_in in group if is_in}
@@ -276,7 +279,9 @@ class Chart(unittest.TestCase):
                                             for r in rule["resources"] for v in rule["verbs"]}
                  for each in documents(dra=DRA) if each["kind"] == "ClusterRole"}
         self.assertEqual(roles, {
-            "cleave-node": {("nodes", "get"), ("nodes", "patch"), ("resourceclaims", "get")} | {
+            "cleave-node": {("nodes", "get"), ("nodes", "patch"), ("resourceclaims", "get"),
+                            ("resourceclaims/status", "update"),
+                            ("resourceclaims/driver", "associated-node:update")} | {
                 ("resourceslices", verb) for verb in ("list", "create", "update", "delete")},
             "cleave-extender": {("pods/binding", "create")} | {
                 (what, verb) for what in ("nodes", "pods") for verb in ("list", "watch")}})
@@ -302,7 +307,8 @@ class Chart(unittest.TestCase):
         (role,) = (each for each in objects if each["metadata"]["name"] == "cleave-node" and
                    each["kind"] == "ClusterRole")
         for rule in role["rules"]:
-            for verb in set(rule["verbs"]) - {"get", "list"}:
+            # The API server checks the node of this one itself.
+            for verb in set(rule["verbs"]) - {"get", "list", "associated-node:update"}:
                 self.assertIn((rule["resources"][0], verb), checked)
         for spec in policies.values():
             (condition,) = spec["matchConditions"]
@@ -313,9 +319,62 @@ class Chart(unittest.TestCase):
         for part in ("spec", "metadata.labels", "metadata.finalizers", "metadata.ownerReferences"):
             self.assertIn(f"object.{part}", said)
             self.assertIn(f"oldObject.{part}", said)
-        older = helm.documents({"dra": DRA}, "--kube-version=1.29.0")
+        said = json.dumps(policies["cleave-node-claims"])
+        for part in ("allocation", "reservedFor", "devices"):
+            self.assertIn(f"object.status.{part}", said)
+            self.assertIn(f"oldObject.status.{part}", said)
+        older = helm.documents({}, "--kube-version=1.29.0")
         self.assertFalse({each["kind"] for each in older} &
                          {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"})
+
+    def classes(self, version, *classes, **dra):
+        """(the API's version, the spec) of each DeviceClass, by its name."""
+        objects = helm.documents({"dra": {**DRA, "classes": list(classes), **dra}},
+                                 f"--kube-version={version}")
+        settings = next(each["data"]["kubelet.yaml"] for each in objects
+                        if each["kind"] == "ConfigMap")
+        found = {each["metadata"]["name"]: (each["apiVersion"], each["spec"])
+                 for each in objects if each["kind"] == "DeviceClass"}
+        self.assertEqual({api for api, _ in found.values()}, {
+            f"resource.k8s.io/{yaml.safe_load(settings)['dra']['version']}"})
+        return found
+
+    def test_classes(self):
+        """Of the version that the cluster has, with the fields that it knows."""
+        mig = {"name": "mig.cleave.dev", "type": "mig", "profile": "1g.10gb",
+               "extendedResourceName": "nvidia.com/mig-1g.10gb"}
+        whole = {"name": "whole", "type": "gpu"}
+        for version, api, name in (("1.36.0", "v1", True), ("1.34.2", "v1", True),
+                                   ("1.33.1", "v1beta2", False), ("1.32.0", "v1beta1", False)):
+            found = self.classes(version, mig, whole)
+            self.assertEqual(set(found), {"gpu.cleave.dev", "mig.cleave.dev", "whole"})
+            self.assertEqual(found["whole"][0], f"resource.k8s.io/{api}")
+            self.assertEqual("extendedResourceName" in found["mig.cleave.dev"][1], name)
+            for _, spec in found.values():
+                self.assertLessEqual(set(spec), {"selectors", "extendedResourceName"})
+                (selector,) = spec["selectors"]
+                self.assertIn('device.driver == "gpu.cleave.dev"', selector["cel"]["expression"])
+        (selector,) = found["mig.cleave.dev"][1]["selectors"]
+        for part in ('.type == "mig"', '.profile == "1g.10gb"', "has("):
+            self.assertIn(part, selector["cel"]["expression"])
+        (selector,) = found["whole"][1]["selectors"]
+        self.assertNotIn("profile", selector["cel"]["expression"])
+        self.assertEqual(self.classes("1.34.0", apiVersion="v1beta1")["gpu.cleave.dev"][0],
+                         "resource.k8s.io/v1beta1")
+
+    def test_classes_that_are_refused(self):
+        for wrong, words in (({"name": "A", "type": "gpu"}, "/name"), ({"name": "a"}, "type"),
+                             ({"name": "a", "type": "share"}, "/type"),
+                             ({"name": "a", "type": "gpu", "extendedResourceName": "gpu"},
+                              "/extendedResourceName"),
+                             ({"name": "a", "type": "gpu",
+                               "extendedResourceName": "x.kubernetes.io/gpu"},
+                              "/extendedResourceName")):
+            done = helm.run(["template", "cleave"], values={"dra": {**DRA, "classes": [wrong]}})
+            self.assertNotEqual(done.returncode, 0, wrong)
+            self.assertIn(words, done.stderr)
+        done = helm.run(["template", "cleave"], "--kube-version=1.31.0", values={"dra": DRA})
+        self.assertIn("1.32 or later", done.stderr)
 
     def test_privileges(self):
         for container in containers(documents(dra=DRA)):
@@ -341,7 +400,7 @@ class Chart(unittest.TestCase):
              "--validate=false", "-f", "-"], input=helm.template(EVERYTHING), capture_output=True, text=True,
             timeout=60, check=False)
         self.assertEqual(answer.returncode, 0, answer.stderr)
-        self.assertEqual(answer.stdout.count("(dry run)"), 18, answer.stdout)
+        self.assertEqual(answer.stdout.count("(dry run)"), 20, answer.stdout)
 
 
 @unittest.skipIf(helm.why_not(), helm.why_not())
@@ -418,7 +477,7 @@ class Settings(Bed):
             text = text.replace(name, self.folder)
         path = os.path.join(self.folder, "kubelet.yaml")
         with open(path, "w", encoding="utf-8") as file:
-            file.write(text.replace("dra: {modes: false}", "") + "\n".join((
+            file.write(re.sub("dra: .*", "", text) + "\n".join((
                 "", f"agent: {self.agent.api}", "node: node1", f"kubeconfig: {config}")) + "\n")
         self.kubelet.start()
         self.log_path = os.path.join(self.folder, "bridge.log")

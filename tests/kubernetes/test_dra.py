@@ -13,7 +13,7 @@ import unittest
 
 import bed
 import grpc
-from api_server import GATED, ApiServer, amount, check_slice, share_id
+from api_server import GATED, ApiServer, amount, share_id
 from bed import Bed, wait_until
 from kubelet import MODULES
 
@@ -38,14 +38,16 @@ class DraBed(Bed):
     def setUp(self):
         super().setUp()
         self.kubelet.start()
-        self.api = ApiServer(self.folder if self.with_tls else None, self.minor,
-                             self.gates)
+        self.api = self.make_server()
         self.addCleanup(self.api.close)
         self.config = os.path.join(self.folder, "kubeconfig")
         self.api.kubeconfig(self.config, self.with_tls)
         self.start_driver()
         self.assertTrue(wait_until(self.api.is_whole), self.log())
         self.assertIsNone(self.api.fault_of_pool())
+
+    def make_server(self):
+        return ApiServer(self.folder if self.with_tls else None, self.minor, self.gates)
 
     def start_driver(self, **more):
         """more: keys of the section dra."""
@@ -289,14 +291,6 @@ class Mig(DraBed):
         self.assertEqual(versions, {n: s["metadata"]["resourceVersion"]
                                     for n, s in self.api.slices.items()})
 
-    def test_unhealthy_is_not_published(self):
-        self.agent.request("POST", "/v1/devices/gpu0/cordon")
-        self.assertTrue(wait_until(
-            lambda: self.api.devices() and "gpu0-1g-10gb-0" not in self.api.devices()))
-        self.assertIn("gpu1-1g-10gb-0", self.api.devices())
-        self.agent.request("POST", "/v1/devices/gpu0/uncordon")
-        self.assertTrue(wait_until(lambda: "gpu0-1g-10gb-0" in self.api.devices()))
-
     def test_sockets_come_back(self):
         os.unlink(self.registry)
         self.assertTrue(wait_until(lambda: os.path.exists(self.registry)))
@@ -415,6 +409,55 @@ class Forgotten(DraBed):
         for _ in range(4):
             self.look_again()
         self.assertEqual(len(self.claimed()), 1, self.log())
+
+
+    def set_age(self, seconds):
+        """Of the records of claims, by the node's clock."""
+        folder = os.path.join(self.kubelet.folder, "plugins/gpu.cleave.dev/claims")
+        for name in os.listdir(folder):
+            then = time.time() - seconds
+            os.utime(os.path.join(folder, name), (then, then))
+
+    def test_clock_that_was_set_back(self):
+        """By an hour: the claims of before are checked all the same."""
+        claim = self.api.claim("c", ("gpu0-1g-10gb-0", None))
+        self.prepared(claim)
+        del self.api.claims[("default", "c")]
+        for _ in range(3):
+            self.set_age(-3600)
+            self.look_again()
+        self.assertTrue(wait_until(lambda: not self.claimed()), self.log())
+
+    def test_clock_that_was_set_forward(self):
+        claim = self.api.claim("c", ("gpu0-1g-10gb-0", None))
+        self.prepared(claim)
+        for _ in range(3):
+            self.set_age(3600)
+            self.look_again()
+        self.assertEqual(len(self.claimed()), 1, self.log())
+
+    def test_node_that_comes_back_after_an_hour(self):
+        """Its pods are elsewhere by then, one of their claims under the same name; one is still its
+        own."""
+        moved, again, stays = (self.api.claim(name, (f"gpu0-1g-10gb-{i}", None))
+                               for i, name in enumerate(("moved", "again", "stays")))
+        for claim in (moved, again, stays):
+            self.prepared(claim)
+        self.stop_bridge(signal.SIGKILL)
+        self.set_age(3600)
+        self.api.claim("moved", ("gpu0-1g-10gb-0", None), pool="node2")
+        new = self.api.claim("again", ("gpu0-1g-10gb-1", None))
+        new["uid"] = self.api.claims[("default", "again")]["metadata"]["uid"] = \
+            "12345678-1234-4567-89ab-0123456789ab"
+        self.start_driver()
+        self.assertEqual(self.prepared(stays)[0].device_name, "gpu0-1g-10gb-2")
+        # The claim of before still has the place, until kubelet or the next looks release it.
+        self.assertEqual(self.unprepare(again), {again["uid"]: ""})
+        self.assertEqual(self.prepared(new)[0].device_name, "gpu0-1g-10gb-1")
+        for _ in range(3):
+            self.look_again()
+        wanted = {f"dra-{claim['uid']}-0" for claim in (stays, new)}
+        self.assertTrue(wait_until(lambda: set(self.claimed()) == wanted), self.log())
 
 
 class Apart(DraBed):
@@ -710,34 +753,6 @@ class Configured(DraBed):
         self.assertEqual(len(self.claimed()), 1)
         self.assertEqual(self.unprepare(admin), {admin["uid"]: ""})
         self.assertEqual(len(self.claimed()), 1)
-
-
-class Rules(unittest.TestCase):
-    """The double of the API server refuses what the API server refuses."""
-
-    def test_devices(self):
-        shared = {"allowMultipleAllocations": True}
-        for wrong in (
-                {"name": "-a-"}, {"attributes": {"a-b": {"int": 1}}},
-                {"attributes": {"a": {"version": "1.02.3"}}},
-                {"attributes": {"a": {"string": "x" * 65}}},
-                {"consumesCounters": [{"counterSet": f"s{i}", "counters": {"c": {"value": "1"}}}
-                                      for i in range(3)]},
-                {"capacity": {"c": {"value": "9", "requestPolicy": {"default": "9"}}}},
-                {**shared, "capacity": {"c": {"value": "9", "requestPolicy": {
-                    "default": "9", "validValues": ["1"]}}}},
-                {**shared, "capacity": {"c": {"value": "9", "requestPolicy": {
-                    "default": "9", "validRange": {"min": "1", "max": "9", "step": "3"}}}}}):
-            with self.subTest(wrong):
-                slice_ = {"spec": {"devices": [{"name": "gpu0", **wrong}]}}
-                self.assertIsNotNone(check_slice(slice_, True))
-        self.assertIsNone(check_slice({"spec": {"devices": [{"name": "gpu0"}]}}, True))
-
-    def test_devices_of_a_slice(self):
-        devices = [{"name": f"gpu{i}"} for i in range(128)]
-        self.assertIsNone(check_slice({"spec": {"devices": devices}}, True))
-        devices[0]["taints"] = []
-        self.assertIsNotNone(check_slice({"spec": {"devices": devices}}, True))
 
 
 class NoCluster(unittest.TestCase):

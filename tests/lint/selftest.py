@@ -154,6 +154,8 @@ class Rules(unittest.TestCase):
 
     def test_source(self):
         self.assertEqual(len(source.check_header("x.c", "int x;\n")), 1)
+        self.assertEqual(len(source.check_name("docs/x.md.orig")), 1)
+        self.assertEqual(source.check_name("docs/x.md"), [])
         self.assertEqual(len(source.check_lengths("x.c", "\t" * 11 + "abc\n")), 1)
         self.assertEqual(source.check_lengths("x.c", "\t" * 11 + "ab\n"), [])
         self.assertEqual(len(source.check_lengths("x.c", "\n" * 801)), 1)

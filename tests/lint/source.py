@@ -25,6 +25,14 @@ FORBIDDEN = re.compile("|".join(
     rf"\b{w}\b" if w.isalpha() else rf"(?<!\w){re.escape(w)}" for w in WORDS))
 
 
+LEFT_BEHIND = (".orig", ".rej", ".bak", "~")
+
+
+def check_name(name):
+    """A copy that an editor or a merge leaves beside a file."""
+    return [f"{name}: a copy left behind: remove it"] if name.endswith(LEFT_BEHIND) else []
+
+
 def is_source(name):
     return name.endswith(SOURCES) or name in tree.SCRIPTS
 
@@ -78,7 +86,7 @@ def main():
         text = tree.read(name)
         if "/corpus/" in name or "/regression/" in name:
             continue  # inputs for fuzzers have no form
-        wrong += check_text(name, text)
+        wrong += check_name(name) + check_text(name, text)
         if is_source(name):
             wrong += check_header(name, text) + check_lengths(name, text)
             wrong += check_locks(name, text)

@@ -29,6 +29,7 @@ LEAST_QUOTA = 16 << 20  # of programs that take nothing
 # reserve, and of a processor's memory it counts a part alone.
 STAYS_FREE = {"hashcat": 960 << 20}
 PYTHON = "/usr/bin/python3"
+STARPU = "/usr/lib/x86_64-linux-gnu/starpu/examples"
 # What the quota or the clock may change in what a program prints.
 MEMORY_LINES = re.compile(r"mem|alloc|timer|version|\bsize\b", re.I)
 NUMBER = re.compile(r"\d+(\.\d+)?")
@@ -49,6 +50,11 @@ def last_line(text):
     return lines[-1:]
 
 
+def passed(text):
+    """CLBlast's counts for each routine: tests that passed, were skipped, failed."""
+    return re.findall(r"^ +(\d+ test\(s\) \w+)", text, re.M)
+
+
 def cracked(text):
     return re.findall(r"^[0-9a-f]{32}:\S+$", text, re.M)
 
@@ -63,6 +69,12 @@ PROGRAMS = {
                  "--opencl-device-types", "1", "e26026b73cdc3b59012c318ba26b5518", "?l?l?l?l"],
                 cracked, {}, 280),
     "pyopencl": ([PYTHON, str(HERE / "array.py")], last_line, {}, 120),
+    # Small matrices: a routine of its own for each precision and layout, many short kernels.
+    "clblast": (["clblast_test_xaxpy", "-alpha", "1", "-n", "64"], passed, {}, 240),
+    # A runtime that schedules tasks on the device by events and callbacks, in several threads.
+    "starpu": ([f"{STARPU}/block"], last_line,
+               {"STARPU_NCPU": "0", "STARPU_OPENCL_ON_CPUS": "1", "STARPU_OPENCL_ONLY_ON_CPUS": "1",
+                "STARPU_SILENT": "1", "STARPU_HOME": "{run}"}, 120),
     "opencv": ([PYTHON, str(HERE / "image.py")], last_line,
                {"OPENCV_OPENCL_DEVICE": ":CPU:0"}, 120),
 }
@@ -74,7 +86,7 @@ def missing(name):
     if module:
         done = subprocess.run([PYTHON, "-c", f"import {module}"], capture_output=True)
         return f"{PYTHON} has no {module}" if done.returncode else None
-    return None if shutil.which(name) else f"{name} is not installed"
+    return None if shutil.which(PROGRAMS[name][0][0]) else f"{name} is not installed"
 
 
 class UnixConnection(http.client.HTTPConnection):
@@ -128,7 +140,9 @@ def run(session, options, command, name, seconds):
 
 def try_program(session, neighbour_program, name):
     command, result, environment, seconds = PROGRAMS[name]
-    session.environment.update(environment)
+    run_folder = session.environment["XDG_RUNTIME_DIR"]
+    session.environment.update({key: value.format(run=run_folder)
+                                for key, value in environment.items()})
     done = subprocess.run(command, env=session.environment, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           timeout=seconds)

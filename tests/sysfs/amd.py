@@ -31,13 +31,13 @@ def gpu(tree, address="0000:05:00.0", ids="1002:74a1", **files):
 
 
 def node(tree, number, gpu_id, location, render, unique_id, simds=1216, dies=8,
-         memory=192 * GIB):
+         memory=192 * GIB, target=90402):
     folder = f"sys/class/kfd/kfd/topology/nodes/{number}"
     tree.write(f"{folder}/gpu_id", gpu_id)
     tree.write(f"{folder}/properties", "\n".join((
         "cpu_cores_count 0", f"simd_count {simds}", "simd_per_cu 4",
         f"location_id {location}", "domain 0", f"drm_render_minor {render}",
-        f"unique_id {unique_id}", f"num_xcc {dies}")))
+        f"unique_id {unique_id}", f"num_xcc {dies}", f"gfx_target_version {target}")))
     tree.write(f"{folder}/mem_banks/0/properties", f"heap_type 1\nsize_in_bytes {memory}")
 
 
@@ -72,6 +72,7 @@ def whole_gpu():
                                      "executor", "pci_address", "hive", "numa_node")],
                 ["", "amd", "6.12.12", "gpu", "amd", "gate", "0000:05:00.0", "", 1],
                 "what it is")
+    check.equal(device["architecture"], "gfx942", "architecture")
     check.equal(device["memory_bytes"], 192 * GIB, "memory")
     check.equal(device["compute_units"], 304, "compute units")
     check.equal(device["scheme"], "none", "scheme")
@@ -81,6 +82,16 @@ def whole_gpu():
         "memory": ["NPS1"], "requested_memory": [],
         "compute_available": ["SPX", "DPX", "QPX", "CPX"],
         "memory_available": ["NPS1", "NPS2", "NPS4"]}, "modes")
+
+
+def architectures():
+    """After the names of LLVM's AMDGPU processors."""
+    for target, name in ((90010, "gfx90a"), (90500, "gfx950"), (110000, "gfx1100"),
+                         (120001, "gfx1201"), (0, "")):
+        with Tree() as tree:
+            gpu(tree)
+            node(tree, 1, 1001, 0x500, 128, 0x466450b96fbde849, target=target)
+            check.equal(one(tree)["architecture"], name, f"architecture of {target}")
 
 
 def partitioned(unique, location):
@@ -243,6 +254,7 @@ def changes():
 whole_gpu()
 partitioned(True, lambda i: 0x500 | i)
 partitioned(False, lambda i: 0x500 | i << 28)
+architectures()
 without_kfd()
 models()
 incapable()

@@ -203,6 +203,7 @@ static void show_device_in(const struct clv_node_device *device)
 	open_item();
 	show_info(&device->info);
 	number("index", device->index);
+	text("architecture", device->info.generation.architecture);
 	text("pci_address", device->pci_address);
 	text("hive", device->hive);
 	number("numa_node", device->numa_node);

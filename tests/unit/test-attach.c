@@ -142,10 +142,13 @@ static void test_attached(void **state)
  */
 static void test_incomplete_reply(void **state)
 {
+	struct clv_lease_place place;
 	struct clv_error err = {0};
 	struct clv_view *view = NULL;
 	pthread_t thread;
 	size_t n_files;
+
+	assert_int_equal(clv_lease_find(&place, &err), 0);
 
 	sent = (struct clv_attach_reply){
 		.magic = CLV_ATTACH_MAGIC, .version = CLV_ATTACH_VERSION, .slot = 7};
@@ -154,7 +157,8 @@ static void test_incomplete_reply(void **state)
 	n_files = count_files();
 	n_sent_fds = CLV_ATTACH_FDS - 1;
 	assert_int_equal(pthread_create(&thread, NULL, answer, NULL), 0);
-	assert_int_equal(attach_once(CLV_ATTACH_API_OPENCL, NULL, &view, &err), -EPROTO);
+	assert_int_equal(
+		attach_once(&place, CLV_ATTACH_API_OPENCL, NULL, &view, &err), -EPROTO);
 	pthread_join(thread, NULL);
 	n_sent_fds = CLV_ATTACH_FDS;
 	assert_null(view);
@@ -351,6 +355,26 @@ static void test_replies_of_before(void **state)
 	believe("reply-first", false);
 }
 
+/* `open` is for where there is no agent. */
+static void test_a_refusal_is_not_the_lack_of_an_agent(void **state)
+{
+	struct clv_view *view = NULL;
+	pthread_t thread;
+
+	n_sent = read_recorded("refusal", &sent, sizeof(sent));
+	setenv(CLV_ATTACH_ENV_IF_NO_AGENT, "open", 1);
+	assert_int_equal(pthread_create(&thread, NULL, answer, NULL), 0);
+	assert_int_equal(
+		clv_attach(CLV_ATTACH_API_OPENCL, NULL, true, &view), CLV_REFUSED);
+	pthread_join(thread, NULL);
+	close(listener);
+	assert_int_equal(
+		clv_attach(CLV_ATTACH_API_OPENCL, NULL, true, &view), CLV_UNGATED);
+	listener = clv_socket_listen(path, SOCK_SEQPACKET, 0600, NULL);
+	assert_true(listener >= 0);
+	unsetenv(CLV_ATTACH_ENV_IF_NO_AGENT);
+}
+
 static int set_up(void **state)
 {
 	char folder[] = "/tmp/cleave-attach-XXXXXX";
@@ -381,6 +405,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_continued),
 		cmocka_unit_test(test_hello_as_before),
 		cmocka_unit_test(test_replies_of_before),
+		cmocka_unit_test(test_a_refusal_is_not_the_lack_of_an_agent),
 	};
 
 	recorded_path = argc > 1 ? argv[1] : "";

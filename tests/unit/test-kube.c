@@ -7,7 +7,9 @@
 #include "bridge/kubernetes/lease/claim-config.h"
 #include "bridge/kubernetes/lease/spec.h"
 #include "bridge/kubernetes/lease/strategy.h"
+#include "bridge/kubernetes/resource/attributes.h"
 #include "bridge/kubernetes/resource/pair.h"
+#include "bridge/kubernetes/resource/slices.h"
 #include "bridge/kubernetes/resource/taken.h"
 #include "bridge/kubernetes/resource/want.h"
 
@@ -59,6 +61,89 @@ static void test_quantities(void **state)
 	}
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_int_equal(clv_kube_parse_quantity(bad[i], &value), -EINVAL);
+}
+
+static void test_semantic_versions(void **state)
+{
+	static const struct {
+		const char *text, *version;
+	} good[] = {{"535.104.05", "535.104.5"}, {"12.2", "12.2.0"}, {"9.0", "9.0.0"},
+		{"6.1.0-18-amd64", "6.1.0"}, {"3.1+debian Linux", "3.1.0"},
+		{"32.0.15.6094", "32.0.15"}, {"007", "7.0.0"}, {"5.", "5.0.0"},
+		{"999999999.0.0", "999999999.0.0"}};
+	static const char *const bad[] = {
+		"", "simulated", "v1.2.3", ".1", "-1.0", "1234567890.0", "1.1234567890"};
+	char version[CLV_KUBE_ATTRIBUTE_MAX + 1];
+
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		assert_true(clv_kube_semver(good[i].text, version));
+		assert_string_equal(version, good[i].version);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_false(clv_kube_semver(bad[i], version));
+}
+
+static void test_attributes(void **state)
+{
+	json_t *attributes = json_object(),
+	       *device = json_pack("{s:s,s:s,s:s,s:i,s:s,s:s}", "model",
+		       "a model whose name is longer than the sixty-four bytes that a "
+		       "text may have",
+		       "driver", "simulated", "architecture", "", "numa_node", -1,
+		       "pci_address", "0000:3b:00.0", "pcie_root", "pci0000:3a");
+	const char *model;
+
+	clv_kube_attributes_add_device(attributes, device);
+	model = json_string_value(
+		json_object_get(json_object_get(attributes, "model"), "string"));
+	assert_int_equal(strlen(model), 64);
+	assert_int_equal(json_object_size(attributes), 3);
+	json_decref(attributes);
+	json_decref(device);
+}
+
+/* Pods are evicted from a device on which nothing runs any more, and from no other. */
+static void test_taints(void **state)
+{
+	static const struct {
+		const char *state, *effect;
+	} rows[] = {{"", NULL}, {"cordoned", "NoSchedule"}, {"degraded", "NoSchedule"},
+		{"unknown", "NoSchedule"}, {"lost", "NoExecute"}};
+	struct clv_kube_device device = {.name = "gpu0"};
+	const struct clv_kube_inventory inventory = {.items = &device, .n = 1};
+	struct clv_kube_settings settings = {.undivided = CLV_KUBE_WHOLE};
+	json_t *node = json_pack("{s:[{s:s,s:i}]}", "devices", "name", "gpu0",
+		       "memory_bytes", 1 << 30),
+	       *specs, *one, *taint;
+
+	for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
+		const size_t row = i / 2;
+		const struct clv_kube_server server = {
+			CLV_KUBE_COUNTERS_APART, i % 2 == 0};
+		struct clv_kube_places places = {};
+
+		device.is_healthy = !rows[row].effect;
+		snprintf(device.state, sizeof(device.state), "%s", rows[row].state);
+		assert_int_equal(clv_kube_slices_make(node, &inventory, &settings, server,
+					 &places, &specs, NULL),
+			0);
+		one = json_array_get(
+			json_object_get(json_array_get(specs, 0), "devices"), 0);
+		assert_int_equal(one != NULL, server.has_taints || device.is_healthy);
+		taint = json_array_get(json_object_get(one, "taints"), 0);
+		assert_int_equal(taint != NULL, one && !device.is_healthy);
+		if (taint) {
+			assert_string_equal(
+				json_string_value(json_object_get(taint, "effect")),
+				rows[row].effect);
+			assert_string_equal(
+				json_string_value(json_object_get(taint, "value")),
+				rows[row].state);
+		}
+		json_decref(specs);
+		clv_kube_places_clear(&places);
+	}
+	json_decref(node);
 }
 
 static void test_base64(void **state)
@@ -385,6 +470,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_quantities),
+		cmocka_unit_test(test_semantic_versions),
+		cmocka_unit_test(test_attributes),
+		cmocka_unit_test(test_taints),
 		cmocka_unit_test(test_claim_config),
 		cmocka_unit_test(test_spec_of_a_device),
 		cmocka_unit_test(test_strategies),

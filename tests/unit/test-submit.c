@@ -602,7 +602,7 @@ static void test_refused_release_of_a_user_event(void **state)
 
 /* A thread that has the lock of the queue's order, each time when it is told to. */
 static sem_t may_lock, has_locked, may_unlock, has_unlocked;
-static int n_locked_steps; /* of waits for the lock */
+static int n_reads; /* of the clock: one before a wait, and one after each step of it */
 static uint64_t order_ns;
 static bool unlocks_at_the_end;
 
@@ -630,28 +630,25 @@ static void *lock_in_a_callback(void *record)
 /* Time passes only in waits for the lock, of which each is as long as a wait may be. */
 static int read_clock(clockid_t clock, struct timespec *ret)
 {
-	*ret = (struct timespec){0};
-	if (clock == CLOCK_REALTIME) {
-		n_locked_steps++;
-		order_ns += CLV_NS_PER_S;
-		return 0;
-	}
-	ret->tv_sec = (time_t)(order_ns / CLV_NS_PER_S);
+	assert_int_equal(clock, CLOCK_MONOTONIC);
+	*ret = (struct timespec){.tv_sec = (time_t)(order_ns / CLV_NS_PER_S)};
+	n_reads++;
 	if (order_ns > 0 && unlocks_at_the_end) {
 		unlocks_at_the_end = false;
 		sem_post(&may_unlock);
 		sem_wait(&has_unlocked);
 	}
+	order_ns += CLV_NS_PER_S;
 	return 0;
 }
 
 /* How many steps a wait for the lock takes, which is in vain. */
 static int wait_in_vain(struct clv_queue *record)
 {
-	n_locked_steps = 0;
+	n_reads = 0;
 	order_ns = 0;
 	assert_false(clv_cl_queue_lock_order(record));
-	return n_locked_steps;
+	return n_reads - 1;
 }
 
 static struct clv_queue *begin_locking(pthread_t *ret, void *(*run)(void *record))

@@ -91,6 +91,7 @@ void clv_condition_update(struct clv_agent *agent, struct clv_agent_device *devi
 	clv_reading_clear(&condition->reading);
 	condition->reading = *reading;
 	*reading = (struct clv_reading){0};
+	condition->is_missing = false;
 	if (clv_health_update(&condition->health, &condition->reading))
 		report_change(agent, device, before);
 	report_program_errors(agent, device);
@@ -99,6 +100,7 @@ void clv_condition_update(struct clv_agent *agent, struct clv_agent_device *devi
 void clv_condition_set_missing(
 	struct clv_agent *agent, struct clv_agent_device *device, enum clv_sign sign)
 {
+	bool was_missing = device->condition && device->condition->is_missing;
 	struct clv_reading reading;
 
 	clv_reading_begin(&reading, device->info.uuid);
@@ -108,13 +110,15 @@ void clv_condition_set_missing(
 			sizeof(reading.signs));
 	reading.signs[sign] = 1;
 	clv_condition_update(agent, device, &reading);
+	if (device->condition)
+		device->condition->is_missing = sign == CLV_SIGN_LOST || was_missing;
 }
 
 void clv_condition_set_found(struct clv_agent *agent, struct clv_agent_device *device)
 {
 	struct clv_reading reading;
 
-	if (!device->condition || device->condition->reading.signs[CLV_SIGN_LOST] == 0)
+	if (!device->condition || !device->condition->is_missing)
 		return;
 	clv_reading_begin(&reading, device->info.uuid);
 	clv_condition_update(agent, device, &reading);

@@ -15,6 +15,7 @@ struct clv_condition {
 	struct clv_reading reading; /* the last one; empty if the device was missed */
 	struct clv_health health;
 	uint64_t since_real_ns; /* of the current health; 0: since the agent's start */
+	bool is_missing; /* the driver did not show the device when last surveyed */
 };
 
 /* Takes over a reading of the device, with its processes; the caller's is empty
@@ -27,7 +28,8 @@ void clv_condition_update(struct clv_agent *agent, struct clv_agent_device *devi
 void clv_condition_set_missing(
 	struct clv_agent *agent, struct clv_agent_device *device, enum clv_sign sign);
 
-/* The driver shows the device: clears CLV_SIGN_LOST, until a reading sets it again. */
+/* The driver shows the device: it is not missing any more.  A device that its driver
+ * lists, and whose readings say that it is lost, stays so. */
 void clv_condition_set_found(struct clv_agent *agent, struct clv_agent_device *device);
 
 /* Whether a lease has not given the whole device, or a part of it, back for

@@ -40,6 +40,9 @@ static const struct {
 	TEXT("address", address),
 	TEXT("visible", visible),
 	TEXT("pci_address", pci_address),
+	TEXT("cuda_version", generation.cuda),
+	TEXT("architecture", generation.architecture),
+	TEXT("compute_capability", generation.capability),
 };
 
 json_t *clv_device_to_json(const struct clv_device *device)

@@ -94,6 +94,7 @@ static void take_device(struct clv_agent *agent, const struct clv_node_device *d
 	memcpy(whole->info.pci_address, device->pci_address,
 		sizeof(whole->info.pci_address));
 	memcpy(whole->info.visible, device->info.visible, sizeof(whole->info.visible));
+	whole->info.generation = device->info.generation;
 	whole->is_divided = is_divided(device);
 	take_partitions(agent, whole, device);
 }

@@ -122,6 +122,7 @@ static void remove_namespace(int fd)
 		{"vendors", "cleave.icd"},
 		{"vendors", CLV_GATE_OPENCL},
 		{"vendors", CLV_ATTACH_SOCKET_NAME},
+		{"vendors", CLV_LEASE_OPEN},
 		{"vendors", "vendors.real"},
 		{"vendors.real", "chosen.icd"},
 		{CLV_DRIVERS, CLV_DRIVER_CUDA},
@@ -151,6 +152,7 @@ static void remove_namespace(int fd)
 	unlinkat(fd, CLV_GATE_OPENCL, 0);
 	unlinkat(fd, CLV_GATE_CUDA, 0);
 	unlinkat(fd, CLV_GATE_HIP, 0);
+	unlinkat(fd, CLV_LEASE_OPEN, 0);
 }
 
 void clv_lease_remove_folder(const struct clv_lease *lease)

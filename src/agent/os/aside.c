@@ -120,7 +120,7 @@ static void serve(int agent_fd)
 	}
 }
 
-/* Of the child that closes sockets with what was sent to them. */
+/* Of the child that closes sockets with what was sent to them, and says so of each. */
 static void serve_ends(int agent_fd)
 {
 	size_t n_files = 1;
@@ -134,18 +134,30 @@ static void serve_ends(int agent_fd)
 			close_all(&files);
 		if (n_files == 1)
 			close(socket_fd);
+		clv_socket_send(agent_fd, "", 1, NULL, 0);
 		n_files = 1;
 	}
 }
 
 /* The agent. */
 
+#define TENANT_BYTES 64
+
 struct killed {
 	pid_t pid;
-	char tenant[64];
+	char tenant[TENANT_BYTES];
+};
+
+/* Whose socket the closer has, for each that it has not closed, the oldest first. */
+struct owner {
+	char tenant[TENANT_BYTES];
 };
 
 static struct clv_helper shared, closer;
+static struct {
+	struct owner *items;
+	size_t n;
+} owners;
 static struct {
 	struct killed *items;
 	size_t n;
@@ -249,27 +261,70 @@ static bool has_unread(int socket_fd)
 	       (ioctl(socket_fd, FIONREAD, &n_bytes) == 0 && n_bytes > 0);
 }
 
-static bool pass_to_closer(int socket_fd)
+static bool have_closer(void)
 {
-	if (closer.pid == 0) {
-		if (clv_helper_start(&closer, "closer", serve_ends) < 0)
-			return false;
-		fcntl(closer.fd, F_SETFL, O_NONBLOCK);
-	}
-	return clv_socket_send(closer.fd, "", 1, &socket_fd, 1) >= 0;
+	if (closer.pid != 0)
+		return true;
+	if (clv_helper_start(&closer, "closer", serve_ends) < 0)
+		return false;
+	fcntl(closer.fd, F_SETFL, O_NONBLOCK);
+	owners.n = 0;
+	return true;
+}
+
+static void note_closed(void)
+{
+	size_t n = 0;
+	char byte;
+
+	while (n < owners.n &&
+		clv_socket_receive(closer.fd, &byte, sizeof(byte), NULL, NULL) > 0)
+		n++;
+	owners.n -= n;
+	if (n > 0)
+		memmove(owners.items, owners.items + n, owners.n * sizeof(*owners.items));
+}
+
+static bool pass_to_closer(const char *tenant, int socket_fd)
+{
+	struct owner *owner;
+
+	if (!have_closer())
+		return false;
+	note_closed();
+	owner = CLV_APPEND(owners.items, owners.n);
+	if (!owner)
+		return false;
+	snprintf(owner->tenant, sizeof(owner->tenant), "%s", tenant);
+	if (clv_socket_send(closer.fd, "", 1, &socket_fd, 1) >= 0)
+		return true;
+	owners.n--;
+	return false;
+}
+
+/* The queue is full behind a file that keeps the child, or the child was killed.  What it
+ * has not closed the kernel closes.  False: the tenant whose file it is has too many such
+ * children. */
+static bool replace_closer(void)
+{
+	struct owner keeper = {{0}};
+
+	if (closer.pid == 0)
+		return false;
+	if (owners.n > 0)
+		keeper = owners.items[0];
+	if (count_killed(keeper.tenant) >= KILLED_MAX)
+		return false;
+	stop(&closer, keeper.tenant);
+	return true;
 }
 
 void clv_aside_close(const char *tenant, int socket_fd)
 {
-	bool is_passed;
-
 	shutdown(socket_fd, SHUT_RD);
-	is_passed = !has_unread(socket_fd) || pass_to_closer(socket_fd);
-	/* Its queue is full behind a file that keeps it, or it was killed. */
-	if (!is_passed && closer.pid != 0 && count_killed(tenant) < KILLED_MAX) {
-		stop(&closer, tenant);
-		pass_to_closer(socket_fd);
-	}
+	if (has_unread(socket_fd) && !pass_to_closer(tenant, socket_fd) &&
+		replace_closer())
+		pass_to_closer(tenant, socket_fd);
 	close(socket_fd);
 }
 

@@ -78,6 +78,19 @@ static void count_units(const struct clv_kfd *kfd, struct clv_node_device *devic
 		device->info.compute_units = units;
 }
 
+/* KFD's 90402 is major version 9, minor 4, stepping 2 in decimal; compilers call it
+ * gfx942, with hexadecimal minor version and stepping: 90010 is gfx90a. */
+static void name_architecture(const struct clv_kfd *kfd, struct clv_node_device *device)
+{
+	const struct clv_kfd_node *node = clv_kfd_find(kfd, device->pci_address, 0);
+	char *name = device->info.generation.architecture;
+
+	if (node && node->target > 0)
+		snprintf(name, sizeof(device->info.generation.architecture), "gfx%u%x%x",
+			node->target / 10000, node->target / 100 % 100,
+			node->target % 100);
+}
+
 /* Parses "SPX, DPX, CPX" into a mask; unknown modes are ignored. */
 static uint32_t parse_modes(char *text, uint32_t (*parse)(const char *))
 {
@@ -193,10 +206,12 @@ int clv_amd_read_device(struct clv_amd_backend *backend, const struct clv_pci *p
 	read_info(pci, device->xcp.model, product, &device->info);
 	snprintf(device->pci_address, sizeof(device->pci_address), "%s", pci->address);
 	device->numa_node = pci->numa_node;
+	clv_pci_root(pci->address, device->pcie_root);
 	read_text(pci, "xgmi_hive_info/xgmi_hive_id", device->hive, sizeof(device->hive));
 	if (strcmp(device->hive, "0") == 0)
 		device->hive[0] = '\0';
 	count_units(&scene->kfd, device);
+	name_architecture(&scene->kfd, device);
 	read_modes(pci, is_virtual, device);
 	device->xcp.requested_memory = clv_amd_requested(backend, device);
 	r = clv_amd_add_holders(scene, device);

@@ -71,6 +71,7 @@ static int add_node(struct clv_kfd *kfd, const char *name)
 		.location = (uint32_t)property(text, "location_id"),
 		.render_minor = (uint32_t)property(text, "drm_render_minor"),
 		.dies = (uint32_t)property(text, "num_xcc"),
+		.target = (uint32_t)property(text, "gfx_target_version"),
 		.unique_id = property(text, "unique_id"),
 		.memory_bytes = read_memory(name),
 	};

@@ -17,6 +17,7 @@ struct clv_kfd_node {
 	uint32_t render_minor; /* 0: not known */
 	uint32_t compute_units;
 	uint32_t dies;
+	uint32_t target; /* gfx_target_version: 90402 for gfx942; 0: not known */
 	uint64_t memory_bytes;
 	uint64_t unique_id; /* 0: not known */
 };

@@ -16,14 +16,15 @@
 /* clang-format off */
 static const struct {
 	uint32_t architecture;
-	uint32_t cores;
-} multiprocessors[] = {
-	{ CLV_NVML_VOLTA,      64 },
-	{ CLV_NVML_TURING,     64 },
-	{ CLV_NVML_AMPERE,    128 },
-	{ CLV_NVML_ADA,       128 },
-	{ CLV_NVML_HOPPER,    128 },
-	{ CLV_NVML_BLACKWELL, 128 },
+	uint32_t cores; /* of a multiprocessor */
+	const char *name;
+} architectures[] = {
+	{ CLV_NVML_VOLTA,      64, "volta" },
+	{ CLV_NVML_TURING,     64, "turing" },
+	{ CLV_NVML_AMPERE,    128, "ampere" },
+	{ CLV_NVML_ADA,       128, "ada-lovelace" },
+	{ CLV_NVML_HOPPER,    128, "hopper" },
+	{ CLV_NVML_BLACKWELL, 128, "blackwell" },
 };
 
 /* A suffix matches the end of a name. */
@@ -110,11 +111,22 @@ uint32_t clv_nvidia_type_cores(const char *name, uint32_t architecture)
 {
 	if (is_ga100(name))
 		return GA100_CORES;
-	for (size_t i = 0; i < CLV_ARRAY_SIZE(multiprocessors); i++) {
-		if (multiprocessors[i].architecture == architecture)
-			return multiprocessors[i].cores;
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(architectures); i++) {
+		if (architectures[i].architecture == architecture)
+			return architectures[i].cores;
 	}
 	return 0;
+}
+
+const char *clv_nvidia_type_architecture(const char *name, uint32_t architecture)
+{
+	if (clv_nvidia_type_is_ampere(name, architecture))
+		architecture = CLV_NVML_AMPERE;
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(architectures); i++) {
+		if (architectures[i].architecture == architecture)
+			return architectures[i].name;
+	}
+	return "";
 }
 
 uint32_t clv_nvidia_type_attributes(const char *profile)

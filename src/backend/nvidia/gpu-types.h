@@ -15,6 +15,9 @@ const struct clv_mig_model *clv_nvidia_type_find(const char *name, uint64_t memo
  * then the name decides. */
 bool clv_nvidia_type_is_ampere(const char *name, uint32_t architecture);
 
+/* The name of the architecture, "hopper"; "" if it is not known.  Static. */
+const char *clv_nvidia_type_architecture(const char *name, uint32_t architecture);
+
 /* The cores (as the driver counts them) of one multiprocessor; 0: not known. */
 uint32_t clv_nvidia_type_cores(const char *name, uint32_t architecture);
 

@@ -7,6 +7,7 @@
 #include "base/error.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +26,19 @@ static void look_up(
 		ret->code = CLV_NVML_NO_DATA;
 }
 
+/* The driver reports 12020 for CUDA 12.2. */
+static void read_cuda_version(struct clv_nvidia_backend *backend)
+{
+	const struct clv_nvidia_library *nvml = &backend->nvml;
+	int version = 0;
+
+	backend->cuda[0] = '\0';
+	if (nvml->get_cuda_version &&
+		nvml->get_cuda_version(&version) == CLV_NVML_SUCCESS && version > 0)
+		snprintf(backend->cuda, sizeof(backend->cuda), "%d.%d", version / 1000,
+			version % 1000 / 10);
+}
+
 int clv_nvidia_handles_start(struct clv_nvidia_backend *backend, struct clv_error *err)
 {
 	const struct clv_nvidia_library *nvml = &backend->nvml;
@@ -36,10 +50,11 @@ int clv_nvidia_handles_start(struct clv_nvidia_backend *backend, struct clv_erro
 	if (code != CLV_NVML_SUCCESS)
 		return clv_nvidia_error(nvml, code, err, "cannot use NVIDIA's driver");
 	backend->is_started = true;
-	/* The version is only displayed, so a failure is not fatal. */
+	/* The versions are only displayed, so a failure is not fatal. */
 	if (nvml->get_driver_version(backend->driver, sizeof(backend->driver)) !=
 		CLV_NVML_SUCCESS)
 		backend->driver[0] = '\0';
+	read_cuda_version(backend);
 	return 0;
 }
 

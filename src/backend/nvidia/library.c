@@ -56,6 +56,8 @@ static const struct symbol symbols[] = {
 
 	{ CLV_NVIDIA_PARTS, AT(create_compute_instance), "nvmlGpuInstanceCreateComputeInstanceWithPlacement" },
 
+	{ CLV_NVIDIA_OPTIONAL, AT(get_cuda_version), "nvmlSystemGetCudaDriverVersion_v2", "nvmlSystemGetCudaDriverVersion" },
+	{ CLV_NVIDIA_OPTIONAL, AT(get_capability), "nvmlDeviceGetCudaComputeCapability" },
 	{ CLV_NVIDIA_OPTIONAL, AT(get_architecture), "nvmlDeviceGetArchitecture" },
 	{ CLV_NVIDIA_OPTIONAL, AT(get_core_count), "nvmlDeviceGetNumGpuCores" },
 	{ CLV_NVIDIA_OPTIONAL, AT(get_gpu_profile_versioned), "nvmlDeviceGetGpuInstanceProfileInfoV" },

@@ -23,6 +23,7 @@ struct clv_nvidia_backend {
 	struct clv_nvidia_library nvml;
 	bool is_started; /* NVML is initialised; false after a failed restart */
 	char driver[CLV_NVML_DRIVER_VERSION_BYTES];
+	char cuda[16]; /* the newest CUDA of the driver: "12.2"; "": not known */
 	uint32_t n_vain_restarts;    /* restarts of NVML that revealed no MIG device */
 	struct clv_nvidia_gpu *gpus; /* by index */
 	uint32_t n_gpus;

@@ -11,6 +11,7 @@
 #include "backend/nvidia/model.h"
 #include "backend/nvidia/partitions.h"
 #include "backend/nvidia/vgpu.h"
+#include "backend/pci.h"
 #include "base/error.h"
 
 #include <errno.h>
@@ -54,6 +55,34 @@ static void read_numa_node(struct clv_node_device *device)
 	fclose(file);
 }
 
+static uint32_t read_architecture(
+	const struct clv_nvidia_library *nvml, struct clv_nvml_device *gpu)
+{
+	uint32_t architecture = 0;
+
+	if (!nvml->get_architecture ||
+		nvml->get_architecture(gpu, &architecture) != CLV_NVML_SUCCESS)
+		return 0;
+	return architecture;
+}
+
+static void read_generation(const struct clv_nvidia_backend *backend,
+	struct clv_nvml_device *gpu, struct clv_device *info)
+{
+	const struct clv_nvidia_library *nvml = &backend->nvml;
+	struct clv_generation *generation = &info->generation;
+	int major = 0, minor = 0;
+
+	snprintf(generation->cuda, sizeof(generation->cuda), "%s", backend->cuda);
+	snprintf(generation->architecture, sizeof(generation->architecture), "%s",
+		clv_nvidia_type_architecture(info->model, read_architecture(nvml, gpu)));
+	if (nvml->get_capability &&
+		nvml->get_capability(gpu, &major, &minor) == CLV_NVML_SUCCESS &&
+		major > 0 && major < 100 && minor >= 0 && minor < 100)
+		snprintf(generation->capability, sizeof(generation->capability), "%d.%d",
+			major, minor);
+}
+
 static void read_identity(const struct clv_nvidia_backend *backend, uint32_t index,
 	struct clv_node_device *device)
 {
@@ -74,19 +103,10 @@ static void read_identity(const struct clv_nvidia_backend *backend, uint32_t ind
 		snprintf(info->model, sizeof(info->model), "NVIDIA GPU");
 	if (nvml->get_memory(gpu->handle, &memory) == CLV_NVML_SUCCESS)
 		info->memory_bytes = memory.total;
+	read_generation(backend, gpu->handle, info);
 	read_address(nvml, gpu->handle, device);
 	read_numa_node(device);
-}
-
-static uint32_t read_architecture(
-	const struct clv_nvidia_library *nvml, struct clv_nvml_device *gpu)
-{
-	uint32_t architecture = 0;
-
-	if (!nvml->get_architecture ||
-		nvml->get_architecture(gpu, &architecture) != CLV_NVML_SUCCESS)
-		return 0;
-	return architecture;
+	clv_pci_root(device->pci_address, device->pcie_root);
 }
 
 /* The largest profile has all that a GPU in MIG mode can give. */

@@ -176,6 +176,7 @@ int clv_sriov_read_device(struct clv_sriov_backend *backend, const struct clv_pc
 	device->info.backend = "sriov";
 	snprintf(device->pci_address, sizeof(device->pci_address), "%s", pci->address);
 	device->numa_node = pci->numa_node;
+	clv_pci_root(pci->address, device->pcie_root);
 	read_memory(pci, &device->info);
 	read_abilities(pci, &device->vf);
 	if (!device->vf.is_capable)

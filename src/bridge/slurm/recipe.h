@@ -13,8 +13,8 @@ struct clv_error;
 #define CLV_SLURM_STATE "/run/cleave-slurm"
 #define CLV_SLURM_RECIPE "recipe" /* the file in the job's folder */
 #define CLV_SLURM_GATE "lease.sock"
-/* In place of the lease's socket in a job that gets no device; there is no such file. The
- * gate's refusal has this name. */
+/* In place of the lease's socket in a job that gets no device: a text, which is the
+ * reason in the gate's refusal. */
 #define CLV_SLURM_DENIED "no-share-was-requested-with---gpu-share"
 #define CLV_SLURM_ID_MAX 64
 #define CLV_SLURM_ASKED_MAX 256

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/paths.h"
 #include "bridge/slurm/recipe.h"
 #include "cli/frame/cli.h"
@@ -193,6 +194,19 @@ static void cover_nodes(struct filling *f)
 	globfree(&found);
 }
 
+/* The gate, in programs of any user, shows the text as the reason. */
+static int write_denial(const char *path, struct clv_error *err)
+{
+	int r = clv_file_replace(path,
+		"the job has no share of a device; request one with --gpu-share or "
+		"--gpu-memory\n",
+		err);
+
+	if (r == 0 && chmod(path, 0644) < 0)
+		r = clv_error_errno(err, errno, "cannot make %s readable", path);
+	return r;
+}
+
 int clv_slurm_recipe_deny(
 	const char *folder, struct clv_slurm_recipe *recipe, struct clv_error *err)
 {
@@ -202,6 +216,8 @@ int clv_slurm_recipe_deny(
 
 	snprintf(nowhere, sizeof(nowhere), "%s/" CLV_SLURM_DENIED, folder);
 	r = make_files(nowhere, NULL, folder, &f, gate_path, err);
+	if (r == 0)
+		r = write_denial(nowhere, err);
 	if (r < 0)
 		return r;
 	add_opencl(&f, nowhere, gate_path);

@@ -103,18 +103,23 @@ static int create_lease(struct run *run, struct clv_client *client)
 		client, &run->settings->request.wait, run->signal_fd, &run->lease);
 }
 
+static bool allows_open(const struct run *run)
+{
+	const char *said = run->settings->if_no_agent;
+
+	return said && strcmp(said, "open") == 0;
+}
+
 static int get_lease(struct run *run)
 {
 	struct clv_client_options options =
 		clv_cli_options(&run->settings->request.common, true);
-	const char *if_no_agent = run->settings->if_no_agent;
 	_cleanup_client_ struct clv_client *client = NULL;
 	struct clv_client_error err;
 
 	options.interrupt_fd = run->signal_fd;
 	if (clv_client_new(&options, &client, &err) < 0) {
-		if (strcmp(err.code, "unreachable") == 0 && if_no_agent &&
-			strcmp(if_no_agent, "open") == 0) {
+		if (strcmp(err.code, "unreachable") == 0 && allows_open(run)) {
 			clv_cli_fail(0, "%s; running without a share, as asked", err.msg);
 			return 0;
 		}
@@ -149,6 +154,8 @@ static int prepare_namespace(struct run *run)
 		return 0;
 	if (clv_namespace_prepare(clv_json_text(run->lease, "socket"), run->gate_path,
 		    run->loader.own_folder, &run->ns, &err) < 0)
+		return clv_cli_fail(CLV_EXIT_FAILED, "%s", err.msg);
+	if (allows_open(run) && clv_namespace_allow_open(&run->ns, &err) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "%s", err.msg);
 	if (!run->settings->allow_ungated &&
 		clv_namespace_add_shims(&run->ns,

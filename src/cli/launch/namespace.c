@@ -256,6 +256,20 @@ int clv_namespace_prepare(const char *lease_socket, const char *gate_path,
 	return find_original(ret, err);
 }
 
+/* The gate finds its lease in either folder. */
+int clv_namespace_allow_open(const struct clv_namespace *ns, struct clv_error *err)
+{
+	const char *const folders[] = {ns->folder, ns->vendors};
+	char path[CLV_PATH_MAX + 32];
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < CLV_ARRAY_SIZE(folders); i++) {
+		snprintf(path, sizeof(path), "%s/" CLV_LEASE_OPEN, folders[i]);
+		r = write_file(path, "cleave run --if-no-agent=open\n", err);
+	}
+	return r;
+}
+
 /* Links the shim of the needed library beside the libraries that need it, so that they
  * find the shim in their own folder. */
 static int link_needed(
@@ -471,12 +485,14 @@ void clv_namespace_remove(struct clv_namespace *ns)
 		"vendors/cleave.icd",
 		"vendors/" CLV_GATE_OPENCL,
 		"vendors/lease.sock",
+		"vendors/" CLV_LEASE_OPEN,
 		"vendors/vendors.real",
 		"vendors.real/chosen.icd",
 		(CLV_DRIVERS_REAL "/" CLV_DRIVER_HSA),
 		CLV_GATE_OPENCL,
 		CLV_GATE_CUDA,
 		CLV_GATE_HIP,
+		CLV_LEASE_OPEN,
 	};
 	static const char *const folders[] = {"vendors", "vendors.real", CLV_DRIVERS,
 		CLV_DRIVERS_REAL, CLV_DRIVERS_BELOW};

@@ -35,6 +35,10 @@ struct clv_namespace {
 int clv_namespace_prepare(const char *lease_socket, const char *gate_path,
 	const char *own_folder, struct clv_namespace *ret, struct clv_error *err);
 
+/* Allows the lease's programs to run without a limit where they find no agent: those in
+ * whose environment CLEAVE_IF_NO_AGENT=open. */
+int clv_namespace_allow_open(const struct clv_namespace *ns, struct clv_error *err);
+
 /* Creates shims for the libraries of preload, so that their gate is loaded even without
  * LD_PRELOAD; preload may be NULL. */
 int clv_namespace_add_shims(struct clv_namespace *ns, const struct clv_preload *preload,

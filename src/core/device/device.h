@@ -14,13 +14,21 @@ struct clv_device_locator {
 	uint32_t ordinal; /* among the platform's devices of all types */
 };
 
+/* What programs must be compiled for; each is "" if it is not known. */
+struct clv_generation {
+	char cuda[16];         /* the newest CUDA of the driver: "12.2" */
+	char architecture[24]; /* "hopper", "gfx942" */
+	char capability[8];    /* CUDA's compute capability: "9.0" */
+};
+
 struct clv_device {
 	char name[72]; /* "gpu0"; of a partition, "gpu0/1g.10gb@4" */
 	char uuid[96];
 	char model[CLV_DEVICE_TEXT_MAX];
 	char vendor[CLV_DEVICE_TEXT_MAX];
 	char driver[CLV_DEVICE_TEXT_MAX]; /* version */
-	char type[16];                    /* "gpu", "cpu", "accelerator" */
+	struct clv_generation generation;
+	char type[16];        /* "gpu", "cpu", "accelerator" */
 	char visible[16];     /* the number by which programs select it; "": its UUID */
 	const char *backend;  /* static: "opencl" */
 	const char *executor; /* static: "gate", "hardware", "none" */

@@ -155,6 +155,7 @@ struct clv_node_device {
 	struct clv_device info;
 	uint32_t index;       /* in the driver's order */
 	char pci_address[16]; /* "0000:3b:00.0" or "" */
+	char pcie_root[16];   /* its root complex, "pci0000:3a"; "": not known */
 	char hive[24];        /* AMD: devices of a hive change NPS together; "": none */
 	int32_t numa_node;    /* -1: not known */
 	/* why it has no scheme, and what to use instead */

@@ -9,9 +9,9 @@
 #include "base/proc.h"
 #include "base/socket.h"
 #include "gate/attach/heartbeat.h"
+#include "gate/attach/place.h"
 #include "gate/process/view.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -51,38 +51,6 @@ static int move_high(int fd)
 		return fd;
 	close(fd);
 	return high;
-}
-
-/* Finds the lease's socket: named by the environment, else beside this library (cleave
- * run creates a folder per lease with a link to it, for children whose environment was
- * cleared), else at the path that containers have. */
-static void find_socket(char ret[4096])
-{
-	const char *said = getenv(CLV_ATTACH_ENV);
-	const char *slash;
-	char link[1];
-	Dl_info self;
-
-	if (said && said[0]) {
-		snprintf(ret, 4096, "%s", said);
-		return;
-	}
-	if (dladdr((void *)(uintptr_t)clv_attach, &self) && self.dli_fname) {
-		slash = strrchr(self.dli_fname, '/');
-		snprintf(ret, 4096, "%.*s/%s", slash ? (int)(slash - self.dli_fname) : 1,
-			slash ? self.dli_fname : ".", CLV_ATTACH_SOCKET_NAME);
-		/* The link's target may be inaccessible to this user. */
-		if (access(ret, F_OK) == 0 || readlink(ret, link, sizeof(link)) > 0)
-			return;
-	}
-	snprintf(ret, 4096, "%s", CLV_ATTACH_DEFAULT_SOCKET);
-}
-
-static bool may_run_ungated(void)
-{
-	const char *said = getenv(CLV_ATTACH_ENV_IF_NO_AGENT);
-
-	return said && strcmp(said, "open") == 0;
 }
 
 static bool is_file(int fd, uint64_t device, uint64_t inode)
@@ -340,20 +308,18 @@ static int build_view(struct clv_view *view, const struct clv_attach_reply *repl
 	return 0;
 }
 
-static int attach_once(uint32_t api, const struct clv_view *old, struct clv_view **ret,
-	struct clv_error *err)
+static int attach_once(const struct clv_lease_place *place, uint32_t api,
+	const struct clv_view *old, struct clv_view **ret, struct clv_error *err)
 {
 	struct clv_attach_reply reply = {0};
 	_cleanup_free_ struct clv_view *view = calloc(1, sizeof(*view));
 	int fds[CLV_ATTACH_FDS];
 	uint64_t asked_ns;
-	char path[4096];
 	int fd, r;
 
 	if (!view)
 		return clv_error_errno(err, ENOMEM, "cannot attach");
-	find_socket(path);
-	fd = clv_socket_connect(path, SOCK_SEQPACKET, ATTACH_TIMEOUT_MS, err);
+	fd = clv_socket_connect(place->socket, SOCK_SEQPACKET, ATTACH_TIMEOUT_MS, err);
 	if (fd == -EMFILE)
 		return fail_files(err);
 	if (fd == -EACCES)
@@ -378,14 +344,14 @@ static int attach_once(uint32_t api, const struct clv_view *old, struct clv_view
 /* Retries for a while if the agent ends before it answers: a user's own agent that is
  * stopped or hangs is ended by the program that starts its successor (client/silent.h,
  * cli/launch/guard.h), which soon has the lease. */
-static int attach(uint32_t api, const struct clv_view *old, struct clv_view **ret,
-	struct clv_error *err)
+static int attach(const struct clv_lease_place *place, uint32_t api,
+	const struct clv_view *old, struct clv_view **ret, struct clv_error *err)
 {
 	static const struct timespec pause = {.tv_nsec = 50 * CLV_NS_PER_MS};
 	uint64_t until_ns = 0;
 
 	for (;;) {
-		int r = attach_once(api, old, ret, err);
+		int r = attach_once(place, api, old, ret, err);
 
 		if (r == -ECONNRESET && until_ns == 0)
 			until_ns = clv_clock_ns() + SUCCESSOR_NS;
@@ -398,14 +364,25 @@ static int attach(uint32_t api, const struct clv_view *old, struct clv_view **re
 
 void clv_attach_report_refused(const char *why, const char *remedy)
 {
-	fprintf(stderr, "cleave: no device for process %d: %s; %s\n", (int)getpid(), why,
-		remedy);
+	fprintf(stderr, "cleave: no device for process %d: %s%s%s\n", (int)getpid(), why,
+		remedy ? "; " : "", remedy ? remedy : "");
 }
 
-/* A lease belongs to one user: a process of another user is refused, because it could be
- * traced by that user's other processes. */
-static const char *find_remedy(int r)
+/* Whether there is no agent, or none that answers.  One that refuses is there. */
+static bool is_absent(int r)
 {
+	return r == -ENOENT || r == -ENOTDIR || r == -ECONNREFUSED || r == -ECONNRESET ||
+	       r == -EBUSY || r == -ETIMEDOUT || r == -EAGAIN;
+}
+
+/* NULL: the reason has it.  A lease belongs to one user: a process of another user is
+ * refused, because it could be traced by that user's other processes. */
+static const char *find_remedy(const struct clv_lease_place *place, int r)
+{
+	if (r == -ENODEV)
+		return NULL;
+	if (r == -EPERM)
+		return "unset the variable, with which no program leaves its lease";
 	if (r == -EACCES)
 		return "if the program changes its user, do that first and start cleave "
 		       "run as that user";
@@ -414,6 +391,10 @@ static const char *find_remedy(int r)
 	if (r == -EBUSY || r == -ETIMEDOUT)
 		return "continue the agent (kill -CONT) or restart it, and start the "
 		       "program again";
+	if (place->is_known)
+		return "start the agent and the program again, or allow the program to "
+		       "run without a lease with cleave run --if-no-agent=open, which it "
+		       "cannot do itself";
 	return "start the program with cleave run, or allow it to run without a lease "
 	       "with --if-no-agent=open";
 }
@@ -421,15 +402,18 @@ static const char *find_remedy(int r)
 enum clv_attachment clv_attach(
 	uint32_t api, const struct clv_view *old, bool quiet, struct clv_view **ret)
 {
+	struct clv_lease_place place;
 	struct clv_error err = {0};
-	int r = attach(api, old, ret, &err);
+	int r = clv_lease_find(&place, &err);
 
 	if (r >= 0)
+		r = attach(&place, api, old, ret, &err);
+	if (r >= 0)
 		return CLV_ATTACHED;
-	if (may_run_ungated())
+	if (place.may_be_ungated && is_absent(r))
 		return CLV_UNGATED;
 	if (!quiet)
-		clv_attach_report_refused(err.msg, find_remedy(r));
+		clv_attach_report_refused(err.msg, find_remedy(&place, r));
 	return CLV_REFUSED;
 }
 

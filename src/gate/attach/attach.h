@@ -16,7 +16,7 @@ enum clv_attachment {
 enum clv_attachment clv_attach(
 	uint32_t api, const struct clv_view *old, bool quiet, struct clv_view **ret);
 
-/* Prints the line on stderr for a program that gets no device. */
+/* Prints the line on stderr for a program that gets no device.  remedy may be NULL. */
 void clv_attach_report_refused(const char *why, const char *remedy);
 
 /* Whether the view's doorbell and report page descriptors are still open and

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "gate/streams/host-node.h"
-
 #include "gate/window/costs.h"
 
 #include <stddef.h>
@@ -18,7 +16,6 @@ enum {
 	CLV_HIP_NOT_SUPPORTED = 801,
 };
 
-#define CLV_HIP_NODE_HOST 3
 #define CLV_HIP_NODE_SEMAPHORE_WAIT 9     /* since ROCm 6, which has such nodes */
 #define CLV_HIP_SEMAPHORE_VALUE_BYTES 136 /* size of hipExternalSemaphoreWaitParams */
 
@@ -34,15 +31,6 @@ enum {
 /* A flag and a status of hipGetProcAddress. */
 #define CLV_HIP_PROC_PER_THREAD UINT64_C(2)
 #define CLV_HIP_PROC_SYMBOL_NOT_FOUND 1
-
-/* hipGraphNodeParams */
-struct clv_hip_node {
-	int type, reserved[3];
-	union {
-		struct clv_host_node host;
-		uint64_t room[30];
-	};
-};
 
 struct clv_hip_dim3 {
 	uint32_t x, y, z;

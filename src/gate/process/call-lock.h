@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,8 +11,8 @@
  * that call any more.  The lock is recursive, because a driver may run callbacks inside
  * of its calls. */
 struct clv_call_lock {
-	pthread_mutex_t mutex;
-	uint32_t depth; /* guarded by the mutex */
+	_Atomic uint32_t word; /* a futex with priority inheritance */
+	uint32_t depth;        /* guarded by the lock */
 	/* Who has the lock, by number, and the holder for whom no thread waits. */
 	_Atomic uint32_t holder, waived;
 };

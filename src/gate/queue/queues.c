@@ -135,8 +135,7 @@ static void note_next(struct clv_queue *queue, uint64_t packed, uint64_t kind)
 	atomic_compare_exchange_strong(&queue->unmarked_kind, &none, kind);
 }
 
-/* All that was submitted before a marker, or a wait, is complete. */
-static void note_others_done(struct clv_queue *queue, uint64_t n)
+void clv_queue_others_done(struct clv_queue *queue, uint64_t n)
 {
 	uint64_t before = atomic_load(&queue->n_others_done);
 
@@ -393,9 +392,9 @@ static uint64_t n_places(const struct clv_queue *queue)
 	       atomic_load(&queue->n_markers) + (atomic_load(&queue->n_others) - n_done);
 }
 
-void clv_queue_count_others(struct clv_queue *queue, uint32_t n)
+uint64_t clv_queue_count_others(struct clv_queue *queue, uint32_t n)
 {
-	atomic_fetch_add(&queue->n_others, n);
+	return atomic_fetch_add(&queue->n_others, n) + n;
 }
 
 bool clv_queue_has_room(const struct clv_queue *queue)
@@ -436,7 +435,7 @@ bool clv_queue_may_block(struct clv_queue *queue)
 		return false;
 	if (!is_idle(queue))
 		return true;
-	note_others_done(queue, n_others);
+	clv_queue_others_done(queue, n_others);
 	return false;
 }
 
@@ -607,7 +606,7 @@ void clv_marker_book(const struct clv_marker *marker)
 	struct clv_queue *queue = marker->queue;
 
 	clv_gate.api->queues->release_event(queue, marker->event);
-	note_others_done(queue, marker->n_others);
+	clv_queue_others_done(queue, marker->n_others);
 	if (!marker->is_parked)
 		book(queue, marker);
 	if (drop_marker(queue)) {
@@ -761,7 +760,7 @@ void clv_custody_book(const struct clv_custody *custody)
 
 	if (!queue)
 		return;
-	note_others_done(queue, custody->n_others);
+	clv_queue_others_done(queue, custody->n_others);
 	atomic_store_explicit(&queue->sync_style, 1, memory_order_relaxed);
 	if (CLV_FLIGHT_COUNT(custody->packed) > 0) {
 		/* Work behind incomplete markers did not begin when it was submitted, so

@@ -41,9 +41,11 @@ bool clv_queue_mark(struct clv_queue *queue);
  * when this returns. */
 bool clv_queue_mark_at_once(struct clv_queue *queue);
 
-/* Counts commands of the program that are no work and take places in the driver's queue
- * all the same. */
-void clv_queue_count_others(struct clv_queue *queue, uint32_t n);
+/* Counts commands that are no work and take places in the driver's queue all the same.
+ * Returns how many have been counted now. */
+uint64_t clv_queue_count_others(struct clv_queue *queue, uint32_t n);
+/* The first n of these are complete: those before a marker, a wait or a copy that is. */
+void clv_queue_others_done(struct clv_queue *queue, uint64_t n);
 
 /* Whether the driver's queue has so many places left that the gate may take some for
  * events that it can do without. */

@@ -19,7 +19,7 @@ _Atomic uint32_t clv_n_captures;
 struct capture {
 	struct capture *next;
 	const void *handle;
-	void *context;
+	void *context, *subcontext;
 	bool shuts_legacy;
 };
 
@@ -57,7 +57,9 @@ static void add(struct capture *capture)
 
 static bool is_of(const struct capture *capture, const void *handle, const void *context)
 {
-	return context ? capture->context == context : capture->handle == handle;
+	if (!context)
+		return capture->handle == handle;
+	return capture->context == context || capture->subcontext == context;
 }
 
 /* Removes one capture of the stream, or all of the context. */
@@ -118,6 +120,16 @@ bool clv_stream_is_capturing(void *stream, bool is_per_thread)
 	       status != CLV_STREAM_CAPTURE_NONE;
 }
 
+static void *subcontext_of(void *stream)
+{
+	struct clv_stream_subcontext found;
+
+	return clv_stream_driver->subcontext_of &&
+			       clv_stream_driver->subcontext_of(stream, NULL, &found)
+		       ? found.context
+		       : NULL;
+}
+
 int clv_capture_begin(void *stream, bool is_per_thread, const void **ret_handle)
 {
 	struct capture *capture;
@@ -129,8 +141,10 @@ int clv_capture_begin(void *stream, bool is_per_thread, const void **ret_handle)
 	if (!capture)
 		return CLV_STREAM_OUT_OF_MEMORY;
 	*capture = (struct capture){.handle = *ret_handle};
-	if (*ret_handle == stream)
+	if (*ret_handle == stream) {
 		capture->context = clv_stream_driver->context_of(stream);
+		capture->subcontext = subcontext_of(stream);
+	}
 	if (!capture->context)
 		capture->context = clv_context();
 	if (!stream && is_per_thread)

@@ -4,6 +4,8 @@
 
 #include "gate/process/lock.h"
 #include "gate/process/queue-record.h"
+#include "gate/queue/queues.h"
+#include "gate/queue/table.h"
 #include "gate/streams/capture.h"
 #include "gate/streams/context.h"
 #include "gate/streams/driver.h"
@@ -11,6 +13,8 @@
 /* 8 ms of a bus of 8 GB/s. */
 #define BYTES_MAX (UINT64_C(64) << 20)
 #define COPIES_MAX 64
+
+#define PLACES_OF_COPY 2 /* the copy and the event */
 
 enum state {
 	FREE,
@@ -20,10 +24,10 @@ enum state {
 
 struct clv_copy {
 	_Atomic uint32_t state;
-	/* Only compared: the record may have been reused. */
-	const struct clv_queue *queue;
+	struct clv_queue *queue;
 	void *context, *event; /* the event is kept with the place */
 	uint64_t n_bytes;
+	uint64_t n_others; /* what the queue has counted up to the event */
 };
 
 /* The lock protects scans of several places; only the end of a context blocks on it. */
@@ -58,14 +62,25 @@ static void leave(struct entered *entered)
 	clv_relax_end(&entered->relaxation);
 }
 
+/* A copy in the account is a user of the queue's record. */
+static void make_free(struct clv_copy *copy)
+{
+	struct clv_queue *queue = copy->queue;
+
+	atomic_store(&copy->state, FREE);
+	clv_table_unuse(queue);
+}
+
 static void poll_copy(struct clv_copy *copy)
 {
 	struct entered entered;
 
 	if (!enter(&entered, copy->context))
 		return;
-	if (clv_stream_driver->query(copy->event) != CLV_STREAM_NOT_READY)
-		atomic_store(&copy->state, FREE);
+	if (clv_stream_driver->query(copy->event) != CLV_STREAM_NOT_READY) {
+		clv_queue_others_done(copy->queue, copy->n_others);
+		make_free(copy);
+	}
 	leave(&entered);
 }
 
@@ -106,7 +121,7 @@ static void drop_event(struct clv_copy *copy)
 	copy->event = NULL;
 }
 
-static struct clv_copy *take(const struct clv_queue *queue, uint64_t n_bytes)
+static struct clv_copy *take(struct clv_queue *queue, uint64_t n_bytes)
 {
 	struct clv_copy *copy = find_place(queue->context, n_bytes);
 
@@ -121,11 +136,13 @@ static struct clv_copy *take(const struct clv_queue *queue, uint64_t n_bytes)
 	copy->queue = queue;
 	copy->context = queue->context;
 	copy->n_bytes = n_bytes;
+	copy->n_others = clv_queue_count_others(queue, PLACES_OF_COPY);
+	clv_table_use(queue);
 	atomic_store(&copy->state, TAKEN);
 	return copy;
 }
 
-struct clv_copy *clv_copies_take(const struct clv_queue *queue, uint64_t n_bytes)
+struct clv_copy *clv_copies_take(struct clv_queue *queue, uint64_t n_bytes)
 {
 	struct clv_copy *copy;
 
@@ -138,7 +155,7 @@ struct clv_copy *clv_copies_take(const struct clv_queue *queue, uint64_t n_bytes
 
 void clv_copies_return(struct clv_copy *copy)
 {
-	atomic_store(&copy->state, FREE);
+	make_free(copy);
 }
 
 static bool record(struct clv_copy *copy, void *stream)
@@ -160,7 +177,10 @@ bool clv_copies_mark(struct clv_copy *copy, void *stream)
 		is_marked = record(copy, stream);
 		leave(&entered);
 	}
-	atomic_store(&copy->state, is_marked ? OUT : FREE);
+	if (is_marked)
+		atomic_store(&copy->state, OUT);
+	else
+		make_free(copy);
 	return is_marked;
 }
 
@@ -189,7 +209,8 @@ void clv_copies_end_with(const void *context, bool has_gone)
 		if (!has_gone)
 			drop_event(copy);
 		copy->event = copy->context = NULL;
-		atomic_store(&copy->state, FREE);
+		if (atomic_load(&copy->state) == OUT)
+			make_free(copy);
 	}
 	pthread_mutex_unlock(&account.lock);
 }

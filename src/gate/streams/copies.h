@@ -23,8 +23,9 @@ struct clv_stream_copy {
 /* A copy in the account. */
 struct clv_copy;
 
-/* Reserves room before the driver's call.  NULL: there is none. */
-struct clv_copy *clv_copies_take(const struct clv_queue *queue, uint64_t n_bytes);
+/* Reserves room before the driver's call, and counts the places in the stream that the
+ * copy and its event take.  NULL: there is none. */
+struct clv_copy *clv_copies_take(struct clv_queue *queue, uint64_t n_bytes);
 
 /* Releases the room of a copy that the driver refused. */
 void clv_copies_return(struct clv_copy *copy);

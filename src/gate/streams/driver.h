@@ -37,6 +37,12 @@ struct clv_stream_graphs {
 	int (*wait)(void *semaphores, void *values, uint32_t n, void *stream);
 };
 
+/* What may end before a context, with its streams: one of CUDA's green contexts.  It is a
+ * context with default streams of its own, and another one has its events. */
+struct clv_stream_subcontext {
+	void *context, *whole;
+};
+
 struct clv_stream_driver {
 	void *legacy; /* the handle of a context's default stream */
 	/* The result of a call inside a callback; CLV_STREAM_SUCCESS: the call is
@@ -47,6 +53,10 @@ struct clv_stream_driver {
 	int (*wait_for_context)(void); /* for all work of the current context */
 	/* The context of a stream that has a handle.  NULL: the driver does not tell. */
 	void *(*context_of)(void *stream);
+	/* Finds the subcontext of a stream that has a handle, or which is this context.
+	 * False: it is in none.  NULL: the API has none. */
+	bool (*subcontext_of)(
+		void *stream, void *context, struct clv_stream_subcontext *ret);
 	/* is_within: whether kernels in the stream keep to the lease's limit in space
 	 * (gate/attach/sm.h); NULL: all do.  report_unlimited: reports a stream whose
 	 * kernels do not. */

@@ -78,6 +78,36 @@ struct clv_host_node clv_host_node_unwrap(const struct clv_host_node *node)
 				     : *node;
 }
 
+void *clv_host_node_params(struct clv_host_node *room, void *params)
+{
+	if (!params)
+		return NULL;
+	*room = clv_host_node_wrap(params);
+	return room;
+}
+
+void *clv_graph_node_params(struct clv_graph_node *room, void *params)
+{
+	const struct clv_graph_node *node = params;
+
+	if (!node || node->type != CLV_GRAPH_NODE_HOST)
+		return params;
+	*room = *node;
+	room->host = clv_host_node_wrap(&node->host);
+	return room;
+}
+
+void clv_host_node_found(struct clv_host_node *params)
+{
+	*params = clv_host_node_unwrap(params);
+}
+
+void clv_graph_node_found(struct clv_graph_node *params)
+{
+	if (params->type == CLV_GRAPH_NODE_HOST)
+		clv_host_node_found(&params->host);
+}
+
 void clv_host_nodes_forget_parent(void)
 {
 	begin_lock();

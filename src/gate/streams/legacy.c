@@ -60,6 +60,13 @@ struct clv_legacy *clv_legacy_of(void *context)
 	return made;
 }
 
+void *clv_legacy_take_aside(const void *context)
+{
+	struct clv_legacy *legacy = find(context);
+
+	return legacy ? atomic_exchange(&legacy->aside, NULL) : NULL;
+}
+
 void clv_legacy_forget(const void *context)
 {
 	struct clv_legacy *legacy = find(context);

@@ -39,6 +39,10 @@ struct clv_legacy {
 /* Finds or creates the state of a context.  NULL: no memory. */
 struct clv_legacy *clv_legacy_of(void *context);
 
+/* The gate's own stream of a context which ends without it, for the caller to destroy.
+ * NULL: there is none. */
+void *clv_legacy_take_aside(const void *context);
+
 /* The context was destroyed; a new one may get its address. */
 void clv_legacy_forget(const void *context);
 void clv_legacy_forget_parent(void);

@@ -32,8 +32,12 @@ struct stream {
 	pthread_t owner;         /* of a per-thread stream: its thread */
 	bool is_per_thread;
 	bool is_blocking; /* the stream and the legacy stream wait for each other */
-	struct clv_legacy *legacy;
-	_Atomic bool is_within; /* keeps to the limit in space, or was reported */
+	/* whole: what has the gate's events of the stream.  subcontext: what the stream
+	 * ends with; the same where it is in no subcontext. */
+	void *whole, *subcontext;
+	struct clv_legacy *legacy; /* of the subcontext */
+	struct clv_legacy *events; /* of the whole */
+	_Atomic bool is_within;    /* keeps to the limit in space, or was reported */
 	/* is_for_work: it has had other work than copies.  had_uncounted: some of its
 	 * copies were not counted. */
 	_Atomic bool is_for_work, had_uncounted;
@@ -133,9 +137,24 @@ static bool is_legacy(const struct stream *stream)
 	return stream->stream == clv_stream_driver->legacy;
 }
 
+static void find_subcontext(struct stream *stream, void *handle)
+{
+	struct clv_stream_subcontext found;
+
+	stream->whole = stream->subcontext = stream->common.context;
+	if (clv_stream_driver->subcontext_of &&
+		clv_stream_driver->subcontext_of(handle, stream->whole, &found)) {
+		stream->whole = found.whole;
+		stream->subcontext = found.context;
+	}
+	stream->legacy = clv_legacy_of(stream->subcontext);
+	stream->events = clv_legacy_of(stream->whole);
+}
+
 static void begin_queue(struct clv_queue *queue)
 {
 	struct stream *stream = stream_of(queue);
+	void *handle = NULL;
 
 	clv_lock_init(&stream->spare_lock, PTHREAD_MUTEX_NORMAL);
 	clv_blocked_begin(&stream->stand);
@@ -148,8 +167,8 @@ static void begin_queue(struct clv_queue *queue)
 		stream->stream = clv_stream_driver->legacy;
 		queue->context = (char *)queue->handle - 1;
 	} else {
-		stream->stream = (void *)queue->handle;
-		queue->context = clv_stream_driver->context_of(stream->stream);
+		stream->stream = handle = (void *)queue->handle;
+		queue->context = clv_stream_driver->context_of(handle);
 		/* The most likely one. */
 		if (!queue->context)
 			queue->context = clv_context();
@@ -157,7 +176,7 @@ static void begin_queue(struct clv_queue *queue)
 	stream->is_blocking =
 		stream->is_per_thread ||
 		(!is_legacy(stream) && clv_stream_driver->is_blocking(stream->stream));
-	stream->legacy = clv_legacy_of(queue->context);
+	find_subcontext(stream, handle);
 	atomic_store(&stream->is_within, keeps_within(stream->stream));
 }
 
@@ -243,8 +262,8 @@ static void *mark(struct clv_queue *queue)
 		event = event ? record_context(stream) : record(stream);
 		clv_visit_end(&visit);
 	}
-	if (event && stream->legacy)
-		atomic_fetch_add(&stream->legacy->n_events, 1);
+	if (event && stream->events)
+		atomic_fetch_add(&stream->events->n_events, 1);
 	return event;
 }
 
@@ -265,9 +284,9 @@ void clv_streams_mark_own(void)
 
 static bool is_drained(struct clv_queue *queue)
 {
-	const struct clv_legacy *legacy = stream_of(queue)->legacy;
+	const struct clv_legacy *events = stream_of(queue)->events;
 
-	return legacy && atomic_load(&legacy->is_drained);
+	return events && atomic_load(&events->is_drained);
 }
 
 static bool is_of_capture(int result)
@@ -287,10 +306,12 @@ static bool note_result(int result)
 
 static void wait_for_event(struct clv_queue *queue, void *event)
 {
+	bool is_of_context = event == queue->context;
+
 	if (is_drained(queue))
 		return;
-	enter_context(queue->context);
-	if (event == queue->context)
+	enter_context(is_of_context ? queue->context : stream_of(queue)->whole);
+	if (is_of_context)
 		clv_stream_driver->wait_for_context();
 	else
 		note_result(clv_stream_driver->wait(event));
@@ -307,7 +328,7 @@ static bool is_complete(struct clv_queue *queue, void *event)
 		wait_for_event(queue, event);
 		return true;
 	}
-	enter_context(queue->context);
+	enter_context(stream_of(queue)->whole);
 	return note_result(clv_stream_driver->query(event));
 }
 
@@ -316,7 +337,7 @@ static bool is_complete_aside(struct clv_queue *queue, void *event)
 	struct clv_visit visit;
 	bool is_it;
 
-	if (event == queue->context || !clv_visit_begin(&visit, queue->context))
+	if (event == queue->context || !clv_visit_begin(&visit, stream_of(queue)->whole))
 		return false;
 	is_it = is_drained(queue) || note_result(clv_stream_driver->query(event));
 	clv_visit_end(&visit);
@@ -335,8 +356,8 @@ static void release_event(struct clv_queue *queue, void *event)
 
 	if (event != queue->context && !keep_spare(stream, event))
 		clv_stream_driver->destroy(event);
-	if (stream->legacy)
-		atomic_fetch_sub(&stream->legacy->n_events, 1);
+	if (stream->events)
+		atomic_fetch_sub(&stream->events->n_events, 1);
 }
 
 /* Whether no capture forbids use of the stream: one of its own, or, for the legacy
@@ -417,7 +438,7 @@ struct clv_copy *clv_stream_take_copy(
 
 	if ((uintptr_t)stream->stream <= 2 || atomic_load(&stream->is_for_work) ||
 		copy->n_bytes == 0 || atomic_load(&clv_n_captures) > 0 ||
-		!clv_stream_driver->is_host_device ||
+		!clv_queue_has_room(queue) || !clv_stream_driver->is_host_device ||
 		!clv_stream_driver->is_host_device(copy->to, copy->from))
 		return NULL;
 	taken = clv_copies_take(queue, copy->n_bytes);
@@ -506,13 +527,20 @@ static bool await_context(void *context)
 	return r == CLV_STREAM_SUCCESS;
 }
 
+static bool is_in(const struct clv_queue *queue, const void *context)
+{
+	const struct stream *stream = (const struct stream *)queue;
+
+	return stream->subcontext == context || stream->whole == context;
+}
+
 static void for_each_of(const void *context, void (*act)(struct clv_queue *queue))
 {
 	struct clv_table_walk walk = {0};
 	struct clv_queue *queue;
 
 	while ((queue = clv_table_next(&walk))) {
-		if (queue->context == context)
+		if (is_in(queue, context))
 			act(queue);
 	}
 }
@@ -544,6 +572,19 @@ static void await_events(const struct clv_legacy *legacy, bool is_end)
 		nanosleep(&pause, NULL);
 }
 
+/* The helper may wait for a kernel of another context, which may wait for what this
+ * thread does next.  These waits return at once, because all work of this context is
+ * complete. */
+static void drain_queues(void *context)
+{
+	struct clv_visit visit;
+
+	if (!clv_visit_begin(&visit, context))
+		return;
+	clv_queues_drain_context(context);
+	clv_visit_end(&visit);
+}
+
 void clv_streams_drain(void *context, bool is_end)
 {
 	struct clv_legacy *legacy = clv_legacy_of(context);
@@ -557,10 +598,7 @@ void clv_streams_drain(void *context, bool is_end)
 			atomic_store(&legacy->is_drained, 1);
 		}
 		clv_helper_wake();
-		/* The helper may wait for a kernel of another context, which may wait for
-		 * what this thread does next.  These waits return at once, because all
-		 * work of this context is complete. */
-		clv_queues_drain_context(context);
+		drain_queues(context);
 	}
 	if (legacy)
 		await_events(legacy, is_end);
@@ -573,6 +611,20 @@ void clv_streams_undo_drain(void *context)
 
 	if (legacy)
 		atomic_store(&legacy->is_drained, 0);
+}
+
+void clv_streams_end_with(
+	const void *subcontext, void (*end)(void *stream, bool has_handle))
+{
+	struct clv_table_walk walk = {0};
+	struct clv_queue *queue;
+
+	while ((queue = clv_table_next(&walk))) {
+		const struct stream *stream = stream_of(queue);
+
+		if (stream->subcontext == subcontext)
+			end((void *)queue->handle, stream->stream == queue->handle);
+	}
 }
 
 void clv_streams_forget(const void *context)

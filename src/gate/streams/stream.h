@@ -51,5 +51,10 @@ int clv_stream_destroy(int (*destroy)(void *stream), void *stream);
 void clv_streams_drain(void *context, bool is_end);
 void clv_streams_undo_drain(void *context);
 
+/* A subcontext is about to end (driver.h): calls end for each of its streams, with the
+ * key of its queue (handle.h), which is the driver's handle if it has one. */
+void clv_streams_end_with(
+	const void *subcontext, void (*end)(void *stream, bool has_handle));
+
 /* The context was destroyed, and its streams with it. */
 void clv_streams_forget(const void *context);

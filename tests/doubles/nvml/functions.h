@@ -16,6 +16,7 @@
 #define DNV_SINCE_450(F) \
 	F(nvmlShutdown, (void), ()) \
 	F(nvmlSystemGetDriverVersion, (char *version, uint32_t bytes), (version, bytes)) \
+	F(nvmlSystemGetCudaDriverVersion_v2, (int *version), (version)) \
 	F(nvmlDeviceGetCount_v2, (uint32_t *count), (count)) \
 	F(nvmlDeviceGetHandleByIndex_v2, (uint32_t index, struct dnv_handle **ret), (index, ret)) \
 	F(nvmlDeviceGetHandleByUUID, (const char *uuid, struct dnv_handle **ret), (uuid, ret)) \

@@ -78,6 +78,12 @@ export interface Device {
   vendor: string;
   /* version of the driver */
   driver: string;
+  /* newest CUDA of its driver; empty: not known */
+  cuda_version?: string;
+  /* hopper, gfx942; empty: not known */
+  architecture?: string;
+  /* CUDA's, as 9.0; empty: not known */
+  compute_capability?: string;
   /* gpu, cpu or accelerator */
   type: string;
   backend: string;
@@ -393,12 +399,20 @@ export interface NodeDevice {
   model: string;
   vendor: string;
   driver: string;
+  /* newest CUDA of its driver; empty: not known */
+  cuda_version?: string;
+  /* hopper, gfx942; empty: not known */
+  architecture?: string;
+  /* CUDA's, as 9.0; empty: not known */
+  compute_capability?: string;
   type: string;
   visible?: string;
   memory_bytes: number;
   compute_units: number;
   index?: number;
   pci_address: string;
+  /* its root complex, as pci0000:3a; empty: not known */
+  pcie_root?: string;
   hive: string;
   /* of the processors near it, or -1 */
   numa_node: number;

@@ -47,6 +47,18 @@ imagePullPolicy: {{ .Values.imagePullPolicy }}
     request.userInfo.extra["authentication.kubernetes.io/node-name"][0] : ""
 {{- end }}
 
+{{- /* The version of resource.k8s.io: 1.34 has v1, 1.33 v1beta2, 1.32 v1beta1. */}}
+{{- define "cleave.resourceApi" -}}
+{{- $cluster := .Capabilities.KubeVersion.Version }}
+{{- if semverCompare "<1.32-0" $cluster }}
+{{- fail (printf "dra needs Kubernetes 1.32 or later, and this is %s" $cluster) }}
+{{- end }}
+{{- if .Values.dra.apiVersion }}{{ .Values.dra.apiVersion }}
+{{- else if semverCompare ">=1.34-0" $cluster }}v1
+{{- else if semverCompare ">=1.33-0" $cluster }}v1beta2
+{{- else }}v1beta1{{ end }}
+{{- end }}
+
 {{- define "cleave.scrape" -}}
 port: api
 path: /metrics

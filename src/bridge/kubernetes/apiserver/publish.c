@@ -159,6 +159,22 @@ static bool are_current(const struct publication *p)
 	return true;
 }
 
+/* In v1beta1 all but the name of a device is in "basic". */
+static void wrap_devices(json_t *spec)
+{
+	json_t *devices = json_object_get(spec, "devices"), *device;
+	size_t i;
+
+	json_array_foreach (devices, i, device) {
+		json_t *basic = json_copy(device);
+
+		json_object_del(basic, "name");
+		json_array_set_new(devices, i,
+			json_pack("{s:O,s:o}", "name", json_object_get(device, "name"),
+				"basic", basic));
+	}
+}
+
 static json_t *make_slice(const struct publication *p, size_t i, const json_t *old)
 {
 	json_t *spec = json_deep_copy(json_array_get(p->specs, i)), *slice;
@@ -168,6 +184,8 @@ static json_t *make_slice(const struct publication *p, size_t i, const json_t *o
 
 	make_name(p, i, name);
 	make_checksum(spec, checksum);
+	if (strcmp(p->settings->version, "v1beta1") == 0)
+		wrap_devices(spec);
 	snprintf(api, sizeof(api), "resource.k8s.io/%s", p->settings->version);
 	json_object_set_new(spec, "driver", json_string(p->settings->driver));
 	json_object_set_new(spec, "nodeName", json_string(p->settings->node));
@@ -208,35 +226,58 @@ static int write_slice(
 	return r;
 }
 
-static bool has_counters(const json_t *spec)
-{
-	const json_t *device = json_array_get(json_object_get(spec, "devices"), 0);
+/* What the API server drops silently where a feature gate is off, for devices of a slice.
+ * Without counters the scheduler would allocate places that exclude each other, and
+ * without taints devices that are unhealthy. */
+static const char *const gated[_CLV_KUBE_GATED_MAX] = {
+	[CLV_KUBE_GATED_COUNTERS] = "consumesCounters",
+	[CLV_KUBE_GATED_TAINTS] = "taints",
+};
 
-	return json_object_get(device, "consumesCounters") != NULL;
+static bool has(const json_t *spec, const char *key)
+{
+	const json_t *devices = json_object_get(spec, "devices"), *device;
+	size_t i;
+
+	json_array_foreach (devices, i, device) {
+		const json_t *basic = json_object_get(device, "basic");
+
+		if (json_array_size(json_object_get(basic ? basic : device, key)) > 0)
+			return true;
+	}
+	return false;
 }
 
-/* Without the feature gate DRAPartitionableDevices (alpha until 1.35) the API server
- * drops counters silently, and the scheduler would allocate places that exclude each
- * other. */
-static int check_counters(const struct publication *p, struct clv_error *err)
+/* Tests each key once, by a dry run with the first slice that has it. */
+static int check_gates(
+	const struct publication *p, unsigned *ret_lost, struct clv_error *err)
 {
-	json_t *answer = NULL;
-	size_t i = 0, n = json_array_size(p->specs);
-	bool are_kept;
-	int r;
+	unsigned tested = 0;
 
-	while (i < n && !has_counters(json_array_get(p->specs, i)))
-		i++;
-	if (i == n)
-		return 0;
-	r = write_slice(p, i, &answer, err);
-	if (r < 0)
-		return r;
-	are_kept = has_counters(json_object_get(answer, "spec"));
-	json_decref(answer);
-	return are_kept ? 0
-			: clv_error_set(err, -EOPNOTSUPP,
-				  "the API server drops the counters of devices");
+	*ret_lost = 0;
+	for (size_t i = 0; i < json_array_size(p->specs); i++) {
+		const json_t *spec = json_array_get(p->specs, i);
+		json_t *answer = NULL;
+		unsigned asked = 0;
+		int r;
+
+		for (unsigned k = 0; k < _CLV_KUBE_GATED_MAX; k++)
+			asked |= (unsigned)has(spec, gated[k]) << k;
+		if ((asked & ~tested) == 0)
+			continue;
+		r = write_slice(p, i, &answer, err);
+		if (r < 0)
+			return r;
+		for (unsigned k = 0; k < _CLV_KUBE_GATED_MAX; k++) {
+			if (!has(json_object_get(answer, "spec"), gated[k]))
+				*ret_lost |= asked & 1u << k;
+		}
+		tested |= asked;
+		json_decref(answer);
+	}
+	return *ret_lost == 0 ? 0
+			      : clv_error_set(err, -EOPNOTSUPP,
+					"the API server drops fields of devices");
 }
 
 static bool is_wanted(const struct publication *p, const char *name)
@@ -275,7 +316,7 @@ static int remove_others(const struct publication *p, struct clv_error *err)
 
 int clv_kube_publish(struct clv_kube_cluster *cluster,
 	const struct clv_kube_settings *settings, const struct json_t *specs,
-	struct clv_error *err)
+	unsigned *ret_lost, struct clv_error *err)
 {
 	struct publication p = {.cluster = cluster, .settings = settings, .specs = specs};
 	const json_t *slice;
@@ -293,7 +334,7 @@ int clv_kube_publish(struct clv_kube_cluster *cluster,
 	p.generation++;
 	r = find_owner(&p, err);
 	if (r >= 0)
-		r = check_counters(&p, err);
+		r = check_gates(&p, ret_lost, err);
 	for (i = 0; i < json_array_size(specs) && r >= 0; i++)
 		r = write_slice(&p, i, NULL, err);
 	if (r >= 0)

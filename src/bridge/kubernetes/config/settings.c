@@ -179,7 +179,7 @@ static int read_driver(struct clv_yaml_value value, void *into, struct clv_error
 
 static int read_api(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
-	static const char *const names[] = {"v1", "v1beta2"};
+	static const char *const names[] = {"v1", "v1beta2", "v1beta1"};
 	int r = clv_yaml_read_choice(value, names, CLV_ARRAY_SIZE(names), err);
 
 	if (r >= 0)

@@ -150,6 +150,7 @@ static void report_missing(struct clv_kube_watch *watch, const char *why)
 	gone.n = now->n;
 	for (size_t i = 0; i < gone.n; i++) {
 		gone.items[i].is_healthy = false;
+		snprintf(gone.items[i].state, sizeof(gone.items[i].state), "unknown");
 		snprintf(gone.items[i].why, sizeof(gone.items[i].why),
 			"the agent does not answer");
 	}

@@ -14,6 +14,7 @@
 #include "bridge/kubernetes/config/quantity.h"
 #include "bridge/kubernetes/lease/admin-access.h"
 #include "bridge/kubernetes/lease/claim-config.h"
+#include "bridge/kubernetes/lease/claim-status.h"
 #include "bridge/kubernetes/lease/ephemeral-partitions.h"
 #include "bridge/kubernetes/lease/modes.h"
 #include "bridge/kubernetes/lease/spec.h"
@@ -37,7 +38,8 @@ struct clv_kube_claims {
 	struct clv_kube_settings settings;
 	struct clv_kube_cluster *cluster;
 	struct clv_kube_places places;
-	enum clv_kube_counters counters; /* of the API server */
+	struct clv_kube_server server;
+	struct clv_kube_claim_status status;
 	bool knows_server;
 	uint64_t swept_ns; /* 0: never */
 };
@@ -98,7 +100,7 @@ static int find_all(struct clv_kube_claims *claims, const json_t *node,
 	for (size_t i = 0; i < well.n; i++)
 		well.items[i].is_healthy = true;
 	r = clv_kube_slices_make(
-		node, &well, &claims->settings, claims->counters, ret, &specs, err);
+		node, &well, &claims->settings, claims->server, ret, &specs, err);
 	json_decref(specs);
 	clv_kube_inventory_clear(&well);
 	return r;
@@ -120,7 +122,7 @@ static int describe(struct clv_kube_claims *claims, struct clv_kube_lease_sync *
 	r = clv_client_node(client, &node, &failure);
 	if (r < 0)
 		return clv_error_set(err, r, "%s", failure.msg);
-	r = clv_kube_slices_make(node, inventory, &claims->settings, claims->counters,
+	r = clv_kube_slices_make(node, inventory, &claims->settings, claims->server,
 		&places, ret_specs, err);
 	if (r >= 0 && ret_all)
 		find_all(claims, node, inventory, ret_all, err);
@@ -422,16 +424,13 @@ static size_t count_ours(const struct clv_kube_claims *claims, const json_t *obj
 	return n;
 }
 
-static int prepare(struct clv_kube_claims *claims, struct clv_kube_lease_sync *sync,
-	struct clv_kube_claim *claim, struct clv_error *err)
+static int prepare_all(struct clv_kube_claims *claims, struct clv_kube_lease_sync *sync,
+	struct clv_kube_claim *claim, const json_t *object, struct clv_error *err)
 {
 	const json_t *results, *result;
-	json_t *object = NULL;
 	size_t i;
-	int r = fetch(claims, claim, &object, err);
+	int r = 0;
 
-	if (r < 0)
-		return r;
 	results = allocated(object, "results");
 	if (!json_is_array(results))
 		r = clv_error_set(err, -EINVAL, "the claim %s/%s is not allocated",
@@ -443,6 +442,20 @@ static int prepare(struct clv_kube_claims *claims, struct clv_kube_lease_sync *s
 			r = prepare_result(claims, sync, claim, result,
 				allocated(object, "config"), err);
 	}
+	return r;
+}
+
+static int prepare(struct clv_kube_claims *claims, struct clv_kube_lease_sync *sync,
+	struct clv_kube_claim *claim, struct clv_error *err)
+{
+	json_t *object = NULL;
+	int r = fetch(claims, claim, &object, err);
+
+	if (r < 0)
+		return r;
+	r = prepare_all(claims, sync, claim, object, err);
+	clv_kube_claim_status_show(&claims->status, claims->cluster, &claims->settings,
+		object, r < 0 ? err->msg : NULL);
 	json_decref(object);
 	return r;
 }
@@ -622,24 +635,47 @@ static int find_server(struct clv_kube_claims *claims, struct clv_error *err)
 
 	if (r < 0)
 		return r;
-	claims->counters = is_apart ? CLV_KUBE_COUNTERS_APART : CLV_KUBE_COUNTERS_BESIDE;
+	claims->server = (struct clv_kube_server){
+		is_apart ? CLV_KUBE_COUNTERS_APART : CLV_KUBE_COUNTERS_BESIDE, true};
 	claims->knows_server = true;
 	return 0;
 }
 
 static int describe_and_publish(struct clv_kube_claims *claims,
 	struct clv_kube_lease_sync *sync, const struct clv_kube_inventory *inventory,
-	struct clv_kube_places *ret_all, struct clv_error *err)
+	struct clv_kube_places *ret_all, unsigned *ret_lost, struct clv_error *err)
 {
 	json_t *specs = NULL;
-	int r = describe(claims, sync, inventory, ret_all, &specs, err);
+	int r;
 
+	clv_kube_places_clear(ret_all);
+	*ret_lost = 0;
+	r = describe(claims, sync, inventory, ret_all, &specs, err);
 	if (r >= 0)
-		r = clv_kube_publish(claims->cluster, &claims->settings, specs, err);
+		r = clv_kube_publish(
+			claims->cluster, &claims->settings, specs, ret_lost, err);
 	if (r > 0)
 		clv_log_info("published %zu slices", json_array_size(specs));
 	json_decref(specs);
 	return r;
+}
+
+/* Does without the fields that the API server drops. */
+static void adapt(struct clv_kube_claims *claims, unsigned lost)
+{
+	if (lost & 1u << CLV_KUBE_GATED_COUNTERS) {
+		clv_log_warning(0,
+			"the API server drops the counters of devices: only partitions "
+			"that exist can be claimed; enable DRAPartitionableDevices and "
+			"restart cleave-kubelet");
+		claims->server.counters = CLV_KUBE_COUNTERS_NONE;
+	}
+	if (lost & 1u << CLV_KUBE_GATED_TAINTS) {
+		clv_log_info("the API server drops the taints of devices, so unhealthy "
+			     "devices are left out; to have taints enable "
+			     "DRADeviceTaints and restart cleave-kubelet");
+		claims->server.has_taints = false;
+	}
 }
 
 int clv_kube_claims_publish(struct clv_kube_claims *claims,
@@ -647,6 +683,7 @@ int clv_kube_claims_publish(struct clv_kube_claims *claims,
 	struct clv_kube_places *ret_all, struct clv_error *err)
 {
 	struct clv_client *client;
+	unsigned lost = 0;
 	int r = clv_kube_lease_sync_client(sync, &client, err);
 
 	if (r < 0)
@@ -655,15 +692,12 @@ int clv_kube_claims_publish(struct clv_kube_claims *claims,
 	if (!claims->knows_server)
 		r = find_server(claims, err);
 	if (r >= 0)
-		r = describe_and_publish(claims, sync, inventory, ret_all, err);
-	if (r == -EOPNOTSUPP) {
-		clv_log_warning(0,
-			"%s: only partitions that exist can be claimed; enable "
-			"DRAPartitionableDevices and restart cleave-kubelet",
-			err->msg);
-		claims->counters = CLV_KUBE_COUNTERS_NONE;
-		clv_kube_places_clear(ret_all);
-		r = describe_and_publish(claims, sync, inventory, ret_all, err);
+		r = describe_and_publish(claims, sync, inventory, ret_all, &lost, err);
+	/* Other slices may have other fields. */
+	for (unsigned i = 0; r == -EOPNOTSUPP && lost != 0 && i < _CLV_KUBE_GATED_MAX;
+		i++) {
+		adapt(claims, lost);
+		r = describe_and_publish(claims, sync, inventory, ret_all, &lost, err);
 	}
 	return r < 0 ? r : 0;
 }

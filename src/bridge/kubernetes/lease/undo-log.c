@@ -89,7 +89,7 @@ uint64_t clv_kube_undo_age_ms(
 		return 0;
 	then_ms = (uint64_t)st.st_mtim.tv_sec * MS_PER_S +
 		  (uint64_t)st.st_mtim.tv_nsec / CLV_NS_PER_MS;
-	return now_ms > then_ms ? now_ms - then_ms : 0;
+	return now_ms >= then_ms ? now_ms - then_ms : UINT64_MAX;
 }
 
 /* A temporary file of an interrupted clv_file_replace(): the thing was not created yet.

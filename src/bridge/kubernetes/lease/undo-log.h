@@ -24,7 +24,8 @@ bool clv_kube_undo_exists(
 void clv_kube_undo_remove(
 	const struct clv_kube_settings *settings, const char *folder, const char *name);
 
-/* The age of the entry; 0 if there is none. */
+/* The age of the entry by the node's clock; 0 if there is none.  UINT64_MAX: it is of the
+ * future, because the clock was set back; without that it would stay new for as long. */
 uint64_t clv_kube_undo_age_ms(
 	const struct clv_kube_settings *settings, const char *folder, const char *name);
 

@@ -27,10 +27,14 @@ static void read_health(const json_t *object, struct clv_kube_device *device)
 		json_string_value(json_array_get(json_object_get(health, "reasons"), 0));
 
 	device->is_healthy = !state || strcmp(state, "ok") == 0;
-	if (!device->is_healthy)
+	if (!device->is_healthy) {
+		snprintf(device->state, sizeof(device->state), "%s", state);
 		snprintf(device->why, sizeof(device->why), "%s: %s", state,
 			reason ? reason : "no reason is known");
+	}
 	if (json_is_true(json_object_get(object, "cordoned"))) {
+		if (device->is_healthy)
+			snprintf(device->state, sizeof(device->state), "cordoned");
 		device->is_healthy = false;
 		snprintf(device->why, sizeof(device->why), "the device is cordoned");
 	}
@@ -40,6 +44,7 @@ static void read_device(const json_t *object, struct clv_kube_device *device)
 {
 	const json_t *partition = json_object_get(object, "partition");
 	const json_t *numa = json_object_get(object, "numa_node");
+	const char *type = json_string_value(json_object_get(object, "type"));
 
 	READ_TEXT(object, "name", device->name);
 	READ_TEXT(object, "uuid", device->uuid);
@@ -47,6 +52,9 @@ static void read_device(const json_t *object, struct clv_kube_device *device)
 	READ_TEXT(object, "model", device->model);
 	READ_TEXT(object, "vendor", device->vendor);
 	READ_TEXT(object, "driver", device->driver);
+	READ_TEXT(object, "cuda_version", device->cuda);
+	READ_TEXT(object, "architecture", device->architecture);
+	READ_TEXT(object, "compute_capability", device->capability);
 	READ_TEXT(partition, "scheme", device->scheme);
 	READ_TEXT(partition, "profile", device->profile);
 	device->memory_bytes =
@@ -55,6 +63,7 @@ static void read_device(const json_t *object, struct clv_kube_device *device)
 		(uint32_t)json_integer_value(json_object_get(object, "compute_units"));
 	device->numa_node =
 		json_is_integer(numa) ? (int32_t)json_integer_value(numa) : -1;
+	device->is_cpu = type && strcmp(type, "cpu") == 0;
 	device->is_divided = json_is_true(json_object_get(object, "divided"));
 	read_health(object, device);
 }
@@ -71,6 +80,7 @@ static void spread_health(struct clv_kube_inventory *inventory)
 			if (whole->is_healthy || strcmp(whole->name, part->parent) != 0)
 				continue;
 			part->is_healthy = false;
+			memcpy(part->state, whole->state, sizeof(part->state));
 			memcpy(part->why, whole->why, sizeof(part->why));
 		}
 	}

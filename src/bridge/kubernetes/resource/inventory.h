@@ -21,14 +21,22 @@ struct clv_kube_device {
 	char model[128];
 	char vendor[64];
 	char driver[64];
-	char scheme[8]; /* of a partition */
+	char cuda[16];         /* of the agent's "cuda_version"; this and the next two may
+				* be "" */
+	char architecture[24]; /* "hopper" */
+	char capability[8];    /* "9.0" */
+	char scheme[8];        /* of a partition */
 	char profile[40];
 	uint64_t memory_bytes;
 	uint32_t compute_units;
 	int32_t numa_node; /* -1: not known */
+	bool is_cpu;       /* the processor, as OpenCL shows it */
 	bool is_divided;   /* only its partitions can be used */
 	bool is_healthy;
-	char why[160]; /* the reason if it is not healthy */
+	/* If it is not healthy: "cordoned", "degraded", "lost", or "unknown" while the
+	 * agent does not answer; and the reason. */
+	char state[16];
+	char why[160];
 };
 
 struct clv_kube_inventory {

@@ -4,6 +4,8 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/file.h"
+#include "bridge/kubernetes/resource/attributes.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -15,6 +17,7 @@
 #include <unistd.h>
 
 #define VALUE_MAX 64 /* bytes of a label's value, with the NUL */
+#define LABEL CLV_KUBE_DOMAIN "/"
 #define PATH_BYTES (CLV_KUBE_PATH_MAX + 32)
 
 /* A label's value has letters, digits, '-', '_' and '.', and a letter or digit at both
@@ -57,7 +60,8 @@ static const struct clv_kube_device *first_whole(
 	for (size_t i = 0; i < inventory->n; i++) {
 		const struct clv_kube_device *device = &inventory->items[i];
 
-		if (device->parent[0] != '\0' || !strcasestr(device->vendor, vendor))
+		if (device->parent[0] != '\0' || device->is_cpu ||
+			!strcasestr(device->vendor, vendor))
 			continue;
 		first = first ? first : device;
 		++*ret_n;
@@ -125,8 +129,78 @@ static void write_amd(FILE *out, const struct clv_kube_inventory *inventory)
 		write_label(out, "amd.com/compute-partitioning-supported", "true");
 }
 
+/* The machine's type, as GPU feature discovery reads it. */
+static void write_machine(FILE *out)
+{
+	const char *sysfs = getenv("CLEAVE_SYSFS");
+	_cleanup_free_ char *machine = NULL;
+	char path[PATH_BYTES];
+
+	snprintf(path, sizeof(path), "%s/class/dmi/id/product_name",
+		sysfs ? sysfs : "/sys");
+	if (clv_file_read_all(path, VALUE_MAX, &machine, NULL, NULL) >= 0 &&
+		isalnum((unsigned char)machine[0]))
+		write_label(out, LABEL "gpu.machine", machine);
+}
+
+/* Writes "535.104.05" as ".full" and a label for each of at most three numbers. */
+static void write_version(
+	FILE *out, const char *name, const char *const parts[3], const char *version)
+{
+	char full[128], semantic[CLV_KUBE_ATTRIBUTE_MAX + 1], number[32];
+	const char *at = semantic;
+
+	if (!clv_kube_semver(version, semantic))
+		return;
+	snprintf(full, sizeof(full), "%s.full", name);
+	write_label(out, full, version);
+	for (size_t i = 0; i < 3 && parts[i]; i++) {
+		snprintf(full, sizeof(full), "%s.%s", name, parts[i]);
+		snprintf(number, sizeof(number), "%.*s", (int)strcspn(at, "."), at);
+		write_label(out, full, number);
+		at += strcspn(at, ".") + (i < 2);
+	}
+}
+
+/* What a device of any vendor is, for selectors of nodes. */
+static void write_devices(FILE *out, const struct clv_kube_settings *settings,
+	const struct clv_kube_inventory *inventory)
+{
+	static const char *const driver[3] = {"major", "minor", "revision"};
+	static const char *const two[3] = {"major", "minor"};
+	size_t n;
+	const struct clv_kube_device *device = first_whole(inventory, "", &n);
+
+	if (!device)
+		return;
+	write_number(out, LABEL "gpu.count", n);
+	write_label(out, LABEL "gpu.vendor", device->vendor);
+	write_label(out, LABEL "gpu.product", device->model);
+	write_number(out, LABEL "gpu.memory", device->memory_bytes >> 20);
+	write_number(out, LABEL "gpu.compute-units", device->compute_units);
+	if (device->architecture[0] != '\0')
+		write_label(out, LABEL "gpu.family", device->architecture);
+	write_machine(out);
+	write_number(out, LABEL "gpu.replicas",
+		device->is_divided ? 1 : replicas_of(settings));
+	write_version(out, LABEL "driver-version", driver, device->driver);
+	write_version(out, LABEL "cuda-version", two, device->cuda);
+	write_version(out, LABEL "gpu.compute", two, device->capability);
+}
+
+/* Of a resource whose units are partitions, or devices: what one of them has. */
+static void write_one(
+	FILE *out, const char *resource, const struct clv_kube_device *device)
+{
+	if (!device)
+		return;
+	fprintf(out, "%s.memory=%" PRIu64 "\n", resource, device->memory_bytes >> 20);
+	fprintf(out, "%s.compute-units=%" PRIu32 "\n", resource, device->compute_units);
+}
+
 /* Labels of each resource, such as "cleave.dev/mig-1g.10gb.count". */
-static void write_resources(FILE *out, const struct clv_kube_resources *resources)
+static void write_resources(FILE *out, const struct clv_kube_inventory *inventory,
+	const struct clv_kube_resources *resources)
 {
 	for (size_t i = 0; i < resources->n; i++) {
 		const struct clv_kube_resource *resource = &resources->items[i];
@@ -136,8 +210,9 @@ static void write_resources(FILE *out, const struct clv_kube_resources *resource
 			n += resource->sources[j].n_units;
 		fprintf(out, "%s.count=%" PRIu64 "\n", resource->name, n);
 		if (resource->kind == CLV_KUBE_OF_ONE && resource->n > 0)
-			fprintf(out, "%s.memory=%" PRIu64 "\n", resource->name,
-				resource->sources[0].memory_bytes >> 20);
+			write_one(out, resource->name,
+				clv_kube_inventory_find(
+					inventory, resource->sources[0].device));
 	}
 }
 
@@ -153,7 +228,8 @@ char *clv_kube_labels_make(const struct clv_kube_settings *settings,
 		return NULL;
 	write_nvidia(out, settings, inventory);
 	write_amd(out, inventory);
-	write_resources(out, resources);
+	write_devices(out, settings, inventory);
+	write_resources(out, inventory, resources);
 	if (fclose(out) == 0)
 		return text;
 	free(text);

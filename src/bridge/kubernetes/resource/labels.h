@@ -6,8 +6,9 @@
 
 struct clv_error;
 
-/* Writes labels of the node to a file for node-feature-discovery, with the names that GPU
- * feature discovery uses.  Does nothing if settings.labels is "". */
+/* Writes labels of the node to a file for node-feature-discovery: with names of cleave,
+ * and with those of the vendors' tools that existing pods select nodes by.  Does nothing
+ * if settings.labels is "". */
 int clv_kube_labels_write(const struct clv_kube_settings *settings,
 	const struct clv_kube_inventory *inventory,
 	const struct clv_kube_resources *resources, struct clv_error *err);

@@ -9,7 +9,7 @@
 struct clv_kube_maker {
 	const struct clv_kube_inventory *inventory;
 	const struct clv_kube_settings *settings;
-	enum clv_kube_counters counters;
+	struct clv_kube_server server;
 	struct clv_kube_places places;
 	struct json_t *specs, /* complete slices */
 		*sets;        /* sets of counters for the next separate slice */
@@ -24,8 +24,9 @@ struct json_t *clv_kube_slice_value(uint64_t number);
 struct clv_kube_place *clv_kube_slice_place(struct clv_kube_maker *maker,
 	const char *device, const char *profile, uint32_t start);
 /* Makes the slice's device for the place. */
-struct json_t *clv_kube_slice_device(const struct clv_kube_place *place,
-	const struct json_t *device, const char *type, const char *uuid);
+struct json_t *clv_kube_slice_device(const struct clv_kube_maker *maker,
+	const struct clv_kube_place *place, const struct json_t *device, const char *type,
+	const char *uuid);
 
 /* Sets the counters of device that the slice's device `one` consumes.  Takes ownership of
  * counters. */

@@ -123,7 +123,7 @@ static int add_partition(struct clv_kube_maker *maker, const json_t *device,
 	place->memory_bytes =
 		(uint64_t)json_integer_value(json_object_get(device, "memory_bytes")) /
 		mode->n;
-	one = clv_kube_slice_device(place, device, "xcp", "");
+	one = clv_kube_slice_device(maker, place, device, "xcp", "");
 	clv_kube_slice_consume(one, device, make_consumed(modes, at, number));
 	json_array_append_new(devices, one);
 	return 0;

@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "bridge/kubernetes/resource/attributes.h"
 #include "bridge/kubernetes/resource/resource.h"
 #include "bridge/kubernetes/resource/slices-internal.h"
 
@@ -20,7 +21,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ATTRIBUTE_MAX 64
 #define COMPUTE "compute-slices"
 
 static const char *text_of(const json_t *object, const char *key)
@@ -71,39 +71,42 @@ json_t *clv_kube_slice_value(uint64_t number)
 	return json_pack("{s:s}", "value", text);
 }
 
-static void add_text(json_t *attributes, const char *name, const char *text)
-{
-	char cut[ATTRIBUTE_MAX + 1];
-
-	snprintf(cut, sizeof(cut), "%s", text);
-	if (cut[0] != '\0')
-		json_object_set_new(attributes, name, json_pack("{s:s}", "string", cut));
-}
-
 static json_t *make_attributes(
 	const json_t *device, const char *type, const char *profile, const char *uuid)
 {
 	json_t *attributes = json_object();
 
-	add_text(attributes, "type", type);
-	add_text(attributes, "model", text_of(device, "model"));
-	add_text(attributes, "vendor", text_of(device, "vendor"));
-	add_text(attributes, "parent", profile[0] != '\0' ? text_of(device, "name") : "");
-	add_text(attributes, "profile", profile);
-	add_text(attributes, "uuid", uuid);
-	if (number_of(device, "numa_node") >= 0 &&
-		json_is_integer(json_object_get(device, "numa_node")))
-		json_object_set_new(attributes, "numaNode",
-			json_pack("{s:I}", "int", number_of(device, "numa_node")));
+	clv_kube_attribute_add(attributes, "type", type);
+	clv_kube_attribute_add(
+		attributes, "parent", profile[0] != '\0' ? text_of(device, "name") : "");
+	clv_kube_attribute_add(attributes, "profile", profile);
+	clv_kube_attribute_add(attributes, "uuid", uuid);
+	clv_kube_attributes_add_device(attributes, device);
 	return attributes;
 }
 
-json_t *clv_kube_slice_device(const struct clv_kube_place *place, const json_t *device,
-	const char *type, const char *uuid)
+/* A lost device is empty anyway; on others running pods go on. */
+static json_t *make_taints(const struct clv_kube_device *device)
 {
-	return json_pack("{s:s,s:o,s:{s:o}}", "name", place->name, "attributes",
+	bool is_lost = strcmp(device->state, "lost") == 0;
+
+	return json_pack("[{s:s,s:s,s:s}]", "key", CLV_KUBE_TAINT, "value", device->state,
+		"effect", is_lost ? "NoExecute" : "NoSchedule");
+}
+
+json_t *clv_kube_slice_device(const struct clv_kube_maker *maker,
+	const struct clv_kube_place *place, const json_t *device, const char *type,
+	const char *uuid)
+{
+	const struct clv_kube_device *known =
+		clv_kube_inventory_find(maker->inventory, text_of(device, "name"));
+	json_t *one = json_pack("{s:s,s:o,s:{s:o}}", "name", place->name, "attributes",
 		make_attributes(device, type, place->profile, uuid), "capacity", "memory",
 		clv_kube_slice_value(place->memory_bytes));
+
+	if (known && !known->is_healthy)
+		json_object_set_new(one, "taints", make_taints(known));
+	return one;
 }
 
 /* --- Counters --- */
@@ -150,7 +153,7 @@ void clv_kube_slice_end(struct clv_kube_maker *maker, const json_t *device,
 
 	name_set(device, name);
 	set = json_pack("{s:s,s:o}", "name", name, "counters", counters);
-	if (maker->counters == CLV_KUBE_COUNTERS_APART)
+	if (maker->server.counters == CLV_KUBE_COUNTERS_APART)
 		add_set(maker, set);
 	else
 		json_object_set_new(spec, "sharedCounters", json_pack("[o]", set));
@@ -221,7 +224,7 @@ static int add_instance(struct clv_kube_maker *maker, const json_t *device,
 		count_slice(counters, start + i);
 	count(counters, COMPUTE, (uint64_t)number_of(profile, "slices"));
 	count_limit(counters, profile, 1);
-	one = clv_kube_slice_device(place, device, "mig", "");
+	one = clv_kube_slice_device(maker, place, device, "mig", "");
 	clv_kube_slice_consume(one, device, counters);
 	json_array_append_new(devices, one);
 	return 0;
@@ -268,6 +271,7 @@ static void add_plain(struct clv_kube_maker *maker, json_t *device)
 static int add_partitions(struct clv_kube_maker *maker, const json_t *device)
 {
 	const json_t *partitions = json_object_get(device, "partitions"), *partition;
+	const char *scheme = text_of(device, "scheme");
 	size_t i;
 
 	json_array_foreach (partitions, i, partition) {
@@ -275,13 +279,18 @@ static int add_partitions(struct clv_kube_maker *maker, const json_t *device)
 		struct clv_kube_place *place =
 			clv_kube_slice_place(maker, text_of(device, "name"), profile,
 				(uint32_t)number_of(partition, "start"));
+		json_t *one;
 
 		if (!place)
 			return -ENOMEM;
 		place->memory_bytes = (uint64_t)number_of(partition, "memory_bytes");
-		add_plain(maker,
-			clv_kube_slice_device(place, device, text_of(device, "scheme"),
-				text_of(partition, "uuid")));
+		one = clv_kube_slice_device(
+			maker, place, device, scheme, text_of(partition, "uuid"));
+		if (strcmp(scheme, "vf") == 0) /* it has an address of its own */
+			clv_kube_attribute_add(json_object_get(one, "attributes"),
+				"resource.kubernetes.io/pciBusID",
+				text_of(partition, "address"));
+		add_plain(maker, one);
 	}
 	return 0;
 }
@@ -338,7 +347,7 @@ static int add_whole(struct clv_kube_maker *maker, const json_t *device)
 		return -ENOMEM;
 	place->memory_bytes = (uint64_t)number_of(device, "memory_bytes");
 	place->is_shared = undivided != CLV_KUBE_WHOLE;
-	one = clv_kube_slice_device(place, device, "gpu", text_of(device, "uuid"));
+	one = clv_kube_slice_device(maker, place, device, "gpu", text_of(device, "uuid"));
 	if (place->is_shared)
 		share(one, undivided, place->memory_bytes);
 	add_plain(maker, one);
@@ -347,20 +356,21 @@ static int add_whole(struct clv_kube_maker *maker, const json_t *device)
 
 /* --- The node --- */
 
-static bool is_healthy(const struct clv_kube_maker *maker, const char *name)
+/* Without taints an unhealthy device is left out, so that no new claim gets it. */
+static bool is_published(const struct clv_kube_maker *maker, const char *name)
 {
 	const struct clv_kube_device *device =
 		clv_kube_inventory_find(maker->inventory, name);
 
-	return device && device->is_healthy;
+	return device && (device->is_healthy || maker->server.has_taints);
 }
 
 static int add_device(struct clv_kube_maker *maker, const json_t *device)
 {
 	const json_t *mig = json_object_get(device, "mig");
-	bool has_counters = maker->counters != CLV_KUBE_COUNTERS_NONE;
+	bool has_counters = maker->server.counters != CLV_KUBE_COUNTERS_NONE;
 
-	if (!is_healthy(maker, text_of(device, "name")))
+	if (!is_published(maker, text_of(device, "name")))
 		return 0;
 	if (json_is_true(json_object_get(mig, "on")) &&
 		json_is_object(json_object_get(mig, "model")))
@@ -376,12 +386,12 @@ static int add_device(struct clv_kube_maker *maker, const json_t *device)
 
 int clv_kube_slices_make(const struct json_t *node,
 	const struct clv_kube_inventory *inventory,
-	const struct clv_kube_settings *settings, enum clv_kube_counters counters,
+	const struct clv_kube_settings *settings, struct clv_kube_server server,
 	struct clv_kube_places *ret_places, struct json_t **ret_specs,
 	struct clv_error *err)
 {
 	struct clv_kube_maker maker = {
-		inventory, settings, counters, {}, json_array(), NULL, json_array()};
+		inventory, settings, server, {}, json_array(), NULL, json_array()};
 	const json_t *devices = json_object_get(node, "devices"), *device;
 	size_t i;
 	int r = 0;

@@ -25,6 +25,15 @@ enum clv_kube_counters {
 	CLV_KUBE_COUNTERS_NONE,   /* it drops them: only partitions that exist */
 };
 
+/* What the API server keeps of a slice. */
+struct clv_kube_server {
+	enum clv_kube_counters counters;
+	bool has_taints; /* of devices */
+};
+
+/* The taint of the devices of an unhealthy GPU; its value is the state. */
+#define CLV_KUBE_TAINT CLV_KUBE_DOMAIN "/health"
+
 /* The place on the node that a device of a slice stands for. */
 struct clv_kube_place {
 	char name[CLV_KUBE_DRA_NAME_MAX]; /* of the slice's device */
@@ -44,11 +53,12 @@ struct clv_kube_places {
 };
 
 /* Makes the places and slices of the node (an object of the agent's API); devices that
- * the inventory has as unhealthy are left out.  The caller owns *ret_places and
- * *ret_specs, a list of slices' specs without driver, pool and node.  -ENOMEM. */
+ * the inventory has as unhealthy have a taint, or are left out.  The caller owns
+ * *ret_places and *ret_specs, a list of slices' specs without driver, pool and node.
+ * -ENOMEM. */
 int clv_kube_slices_make(const struct json_t *node,
 	const struct clv_kube_inventory *inventory,
-	const struct clv_kube_settings *settings, enum clv_kube_counters counters,
+	const struct clv_kube_settings *settings, struct clv_kube_server server,
 	struct clv_kube_places *ret_places, struct json_t **ret_specs,
 	struct clv_error *err);
 void clv_kube_places_clear(struct clv_kube_places *places);

@@ -5,6 +5,7 @@
 #include "gate/cuda/context/green.h"
 #include "gate/cuda/context/library.h"
 #include "gate/cuda/context/part.h"
+#include "gate/cuda/context/subcontext.h"
 #include "gate/streams/driver.h"
 
 static int get_context(void **ret)
@@ -21,6 +22,17 @@ static int set_context(void *context)
 static int wait_for_context(void)
 {
 	return clv_cuda.cuCtxSynchronize();
+}
+
+static bool subcontext_of(void *stream, void *context, struct clv_stream_subcontext *ret)
+{
+	struct clv_cuda_subcontext found;
+
+	if (stream ? !clv_cuda_subcontext_of_stream(stream, &found)
+		   : !clv_cuda_subcontext_of_context(context, &found))
+		return false;
+	*ret = (struct clv_stream_subcontext){found.context, found.primary};
+	return true;
 }
 
 static bool is_blocking(void *stream)
@@ -143,6 +155,7 @@ const struct clv_stream_driver clv_cuda_stream_driver = {
 	.set_context = set_context,
 	.wait_for_context = wait_for_context,
 	.context_of = clv_cuda_context_of,
+	.subcontext_of = subcontext_of,
 	.is_within = clv_cuda_part_applies_to,
 	.report_unlimited = clv_cuda_green_report_outside,
 	.is_blocking = is_blocking,

@@ -9,6 +9,7 @@
 #include "gate/cuda/context/library.h"
 #include "gate/cuda/context/part.h"
 #include "gate/cuda/context/primary.h"
+#include "gate/cuda/context/subcontext.h"
 #include "gate/streams/legacy.h"
 
 #include <pthread.h>
@@ -114,10 +115,13 @@ bool clv_cuda_green_contains(void *stream)
 
 void *clv_cuda_context_of(void *stream)
 {
+	struct clv_cuda_subcontext subcontext;
 	void *context = NULL;
 
 	if (clv_cuda_green_contains(stream))
 		return clv_cuda_primary(CLV_CUDA_PART_DEVICE);
+	if (clv_cuda_subcontext_of_stream(stream, &subcontext))
+		return subcontext.primary;
 	clv_cuda.cuStreamGetCtx(stream, &context);
 	return context;
 }

@@ -7,8 +7,8 @@
  * call.  NULL: there is no limit, or the driver creates no green context. */
 void *clv_cuda_green(void);
 
-/* The context of a stream as the program knows it: the primary one for streams in the
- * green context. */
+/* The context that has a stream's events: the primary one for streams in any green
+ * context. */
 void *clv_cuda_context_of(void *stream);
 
 /* Whether the stream is in the green context. */

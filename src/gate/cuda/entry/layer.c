@@ -3,6 +3,7 @@
 #include "gate/attach/attachment.h"
 #include "gate/cuda/context/driver.h"
 #include "gate/cuda/context/green.h"
+#include "gate/cuda/context/subcontext.h"
 #include "gate/cuda/entry/channels.h"
 #include "gate/cuda/memory/charge.h"
 #include "gate/cuda/memory/freed.h"
@@ -24,6 +25,7 @@
 #include "gate/streams/copies.h"
 #include "gate/streams/driver.h"
 #include "gate/streams/graph.h"
+#include "gate/streams/host-node.h"
 #include "gate/streams/legacy.h"
 #include "gate/streams/shared-events.h"
 #include "gate/streams/stream.h"
@@ -42,11 +44,13 @@ static void forget_parent(void)
 	clv_copies_forget_parent();
 	clv_blocked_forget_parent();
 	clv_graphs_forget_parent();
+	clv_host_nodes_forget_parent();
 	clv_shared_events_forget_parent();
 	clv_cuda_channels_forget_parent();
 	clv_cuda_spilled_forget_parent();
 	clv_cuda_recall_forget_parent();
 	clv_cuda_green_forget_parent();
+	clv_cuda_subcontexts_forget_parent();
 	clv_cuda_pools_forget_parent();
 	clv_cuda_freed_forget_parent();
 	clv_cuda_heap_forget_parent();

@@ -3,6 +3,7 @@
 #include "gate/cuda/memory/charge.h"
 
 #include "gate/cuda/context/library.h"
+#include "gate/cuda/context/subcontext.h"
 #include "gate/cuda/memory/freed.h"
 #include "gate/cuda/memory/pool.h"
 #include "gate/memory/charges.h"
@@ -74,7 +75,7 @@ bool clv_cuda_try_charge(uint64_t n_bytes, struct clv_charge *ret)
 	*ret = clv_charge_try(n_bytes);
 	if (ret->refused && clv_cuda_memory_settle())
 		*ret = clv_charge_try(n_bytes);
-	ret->owner = clv_context();
+	ret->owner = clv_cuda_memory_context(clv_context());
 	return !ret->refused;
 }
 

@@ -6,6 +6,7 @@
 
 #include "gate/cuda/context/green.h"
 #include "gate/cuda/context/library.h"
+#include "gate/cuda/context/subcontext.h"
 #include "gate/memory/charges.h"
 #include "gate/queue/queues.h"
 #include "gate/queue/table.h"
@@ -69,8 +70,8 @@ static void *record(void *stream, void *context)
 	return NULL;
 }
 
-/* The stream's context, which need not be the current one.  For streams of the gate's
- * green context that is the primary one, with whose end the charge ends. */
+/* The stream's context, which need not be the current one.  For streams of a green
+ * context that is the primary one, with whose end the charge ends. */
 static void *context_of(void *stream)
 {
 	void *context = has_name(stream) ? clv_cuda_context_of(stream) : NULL;
@@ -298,7 +299,7 @@ bool clv_cuda_freed_await(struct clv_charge *charge, void *stream)
 			return false;
 		}
 	}
-	charge->owner = freed->context;
+	charge->owner = clv_cuda_memory_context(freed->context);
 	pthread_mutex_lock(&lock);
 	clv_charge_pointer(charge, key_of(freed));
 	reap_relaxed(false);

@@ -6,6 +6,7 @@
 #include "gate/cuda/memory/heap.h"
 
 #include "gate/cuda/context/library.h"
+#include "gate/cuda/context/subcontext.h"
 #include "gate/cuda/memory/charge.h"
 #include "gate/memory/charges.h"
 #include "gate/memory/ledger.h"
@@ -83,7 +84,7 @@ int clv_own_cuCtxSetLimit(clv_fn_cuCtxSetLimit *real, int limit, size_t value)
 	if (!context || (limit != CLV_CUDA_LIMIT_PRINTF && limit != CLV_CUDA_LIMIT_HEAP))
 		return real(limit, value);
 	pthread_mutex_lock(&lock);
-	r = set_limit(real, context, limit, value);
+	r = set_limit(real, clv_cuda_memory_context(context), limit, value);
 	pthread_mutex_unlock(&lock);
 	return r;
 }

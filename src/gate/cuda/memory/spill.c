@@ -3,6 +3,7 @@
 #include "gate/cuda/memory/spill.h"
 
 #include "gate/cuda/context/library.h"
+#include "gate/cuda/context/subcontext.h"
 #include "gate/cuda/memory/charge.h"
 #include "gate/memory/charges.h"
 #include "gate/memory/ledger.h"
@@ -104,8 +105,9 @@ int clv_cuda_spill(void *dptr, size_t n_bytes, uint32_t flags)
 	record = malloc(sizeof(*record));
 	if (!record)
 		return CLV_CUDA_OUT_OF_MEMORY;
-	*record =
-		(struct record){.memory = {.n_bytes = n_bytes, .context = clv_context()}};
+	*record = (struct record){
+		.memory = {.n_bytes = n_bytes,
+			.context = clv_cuda_memory_context(clv_context())}};
 	get_device(&record->memory.device);
 	pthread_rwlock_wrlock(&hint_lock);
 	r = allocate(record, flags, dptr);

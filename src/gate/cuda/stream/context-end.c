@@ -6,14 +6,18 @@
 #include "gate/cuda/context/library.h"
 #include "gate/cuda/context/part.h"
 #include "gate/cuda/context/primary.h"
+#include "gate/cuda/context/subcontext.h"
+#include "gate/cuda/memory/freed.h"
 #include "gate/cuda/memory/spill.h"
 #include "gate/memory/charges.h"
 #include "gate/streams/handle.h"
+#include "gate/streams/legacy.h"
 #include "gate/streams/stream.h"
 #include "gate/window/threads.h"
 
 static void forget_context(const void *context)
 {
+	clv_cuda_subcontexts_drop(context);
 	clv_streams_forget(context);
 	clv_charges_drop(context);
 }
@@ -46,18 +50,10 @@ int clv_own_cuCtxDestroy_v2(clv_fn_cuCtxDestroy_v2 *real, void *context)
 	return end_context(real, context);
 }
 
-/* with_streams: also if streams of the gate's green context are left. */
-static int end_primary(int (*end)(int device), int device, bool with_streams)
+/* Before and after a call that may end the primary context.  with_streams: also if
+ * streams of the gate's green context are left. */
+static void leave_primary(void *context, bool with_streams)
 {
-	void *context = clv_cuda_primary(device);
-	bool is_gone;
-	int r;
-
-	/* The gate does not see every reference to the primary context, and the program
-	 * may go on using these streams by one of them.  If there is none, the context
-	 * ends with the last of the streams. */
-	if (!with_streams && clv_cuda_green_is_used())
-		return end(device);
 	if (context) {
 		clv_cuda_spilled_leave_context(context);
 		clv_streams_drain(context, false);
@@ -65,13 +61,30 @@ static int end_primary(int (*end)(int device), int device, bool with_streams)
 	/* The green context would keep the primary one alive; and does so if another
 	 * thread has created a stream in it. */
 	clv_cuda_green_end(with_streams);
-	r = end(device);
-	is_gone = r == CLV_CUDA_SUCCESS && !clv_cuda_primary_is_active(device);
+}
+
+static int left_primary(void *context, int device, int result)
+{
+	bool is_gone = result == CLV_CUDA_SUCCESS && !clv_cuda_primary_is_active(device);
+
 	if (context)
 		clv_cuda_spilled_left_context(context, is_gone);
 	if (context && is_gone)
 		forget_context(context);
-	return r;
+	return result;
+}
+
+static int end_primary(int (*end)(int device), int device, bool with_streams)
+{
+	void *context = clv_cuda_primary(device);
+
+	/* The gate does not see every reference to the primary context, and the program
+	 * may go on using these streams by one of them.  If there is none, the context
+	 * ends with the last of the streams. */
+	if (!with_streams && clv_cuda_green_is_used())
+		return end(device);
+	leave_primary(context, with_streams);
+	return left_primary(context, device, end(device));
 }
 
 /* The program's references to the primary context, by device.  Devices with higher
@@ -151,4 +164,72 @@ int clv_own_cuDevicePrimaryCtxRelease_v2(
 	clv_fn_cuDevicePrimaryCtxRelease_v2 *real, int device)
 {
 	return release_primary(real, device);
+}
+
+/* The program's green contexts. */
+
+int clv_own_cuGreenCtxCreate(clv_fn_cuGreenCtxCreate *real, void *ret, void *description,
+	int device, uint32_t flags)
+{
+	void **green = ret;
+	int r;
+
+	if (!clv_gate_helper_is_ready())
+		return CLV_CUDA_OUT_OF_MEMORY;
+	r = real(ret, description, device, flags);
+	if (r != CLV_CUDA_SUCCESS || clv_cuda_subcontext_made(*green, device))
+		return r;
+	clv_cuda.cuGreenCtxDestroy(*green);
+	*green = NULL;
+	return CLV_CUDA_OUT_OF_MEMORY;
+}
+
+/* The last marker of the stream is an event of the primary context's. */
+static void end_stream(void *stream, bool has_handle)
+{
+	if (has_handle)
+		clv_cuda_freed_end_stream(stream);
+	clv_stream_end(stream);
+}
+
+static void destroy_aside(const void *context)
+{
+	void *stream = clv_legacy_take_aside(context);
+
+	if (stream)
+		clv_cuda.cuStreamDestroy_v2(stream);
+}
+
+/* The primary context ends with the last of the references to it, of which the program's
+ * green contexts have some. */
+static bool may_end_primary(int device)
+{
+	return device >= 0 && device < MAX_COUNTED &&
+	       atomic_load(&n_retained[device]) <= 0 && !clv_cuda_green_is_used();
+}
+
+/* The streams keep their handles, which are of no use any more but to be destroyed, so
+ * their queues end here.  Whether the driver waits for their work, it does not tell: each
+ * gets a last marker, and nothing is waited for.  Memory that was allocated while the
+ * context was current is the primary one's. */
+int clv_own_cuGreenCtxDestroy(clv_fn_cuGreenCtxDestroy *real, void *green)
+{
+	struct clv_cuda_subcontext ends;
+	bool may_end;
+	int r;
+
+	if (!clv_cuda_subcontext_withdraw(green, &ends))
+		return real(green);
+	clv_streams_end_with(ends.context, end_stream);
+	destroy_aside(ends.context);
+	clv_stream_forget_context();
+	may_end = may_end_primary(ends.device);
+	if (may_end)
+		leave_primary(ends.primary, false);
+	r = real(green);
+	if (r == CLV_CUDA_SUCCESS)
+		clv_streams_forget(ends.context);
+	else
+		clv_cuda_subcontext_put_back(&ends);
+	return may_end ? left_primary(ends.primary, ends.device, r) : r;
 }

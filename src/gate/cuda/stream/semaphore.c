@@ -32,16 +32,6 @@ int clv_own_cuGraphExecExternalSemaphoresWaitNodeSetParams(
 	return r;
 }
 
-int clv_own_cuGraphExecNodeSetParams(
-	clv_fn_cuGraphExecNodeSetParams *real, void *exec, void *node, void *params)
-{
-	int r = real(exec, node, params);
-
-	if (r == CLV_CUDA_SUCCESS)
-		clv_graph_node_set(exec, node, params);
-	return r;
-}
-
 static int note_update(int result, void *exec, void *graph)
 {
 	if (result == CLV_CUDA_SUCCESS)

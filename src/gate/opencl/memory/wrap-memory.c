@@ -6,16 +6,26 @@
  */
 #include "base/cleanup.h"
 #include "gate/memory/charges.h"
+#include "gate/memory/ledger.h"
 #include "gate/opencl/device/devices.h"
 #include "gate/opencl/dispatch/real.h"
 #include "gate/opencl/dispatch/vendors.h"
 #include "gate/opencl/dispatch/wrap.h"
 #include "gate/opencl/memory/objects.h"
 
-static cl_mem refuse(cl_int *error)
+static cl_mem refuse(cl_int code, cl_int *error)
 {
-	*error = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+	*error = code;
 	return NULL;
+}
+
+/* The error for an object over the quota.  OpenCL has an error of its own for a buffer
+ * that is larger than CL_DEVICE_MAX_MEM_ALLOC_SIZE, which the gate shows to be at most
+ * the quota. */
+static cl_int error_of_refused(uint64_t n_bytes, cl_int too_large)
+{
+	return n_bytes > clv_ledger_quota_bytes() ? too_large
+						  : CL_MEM_OBJECT_ALLOCATION_FAILURE;
 }
 
 /* Over quota.  For a size above the driver's own maximum the driver's error is the right
@@ -26,7 +36,7 @@ static cl_mem drop(cl_mem object, cl_int *error)
 	if (*error != CL_SUCCESS || !object)
 		return NULL;
 	clv_real.clReleaseMemObject(object);
-	return refuse(error);
+	return refuse(CL_MEM_OBJECT_ALLOCATION_FAILURE, error);
 }
 
 /* Checks that the object calls the gate, before any call is made by it.  If it does not,
@@ -53,8 +63,9 @@ static cl_mem return_checked(cl_mem object, cl_int *error, cl_int *ret_error)
 	return return_object(object, *error, ret_error);
 }
 
-/* If there is an error, the driver's return value is no object. */
-#define CHARGED(n_bytes, correct, context, call)                                        \
+/* If there is an error, the driver's return value is no object.  too_large: the error for
+ * a size above the quota. */
+#define CHARGED(n_bytes, correct, too_large, context, call)                             \
 	({                                                                              \
 		struct clv_charge charge_ = clv_charge_take(clv_object_bytes(n_bytes)); \
 		cl_int error = CL_SUCCESS;                                              \
@@ -70,7 +81,8 @@ static cl_mem return_checked(cl_mem object, cl_int *error, cl_int *ret_error)
 			object_ = (call);                                               \
 			object_ = drop(object_, &error);                                \
 		} else {                                                                \
-			object_ = refuse(&error);                                       \
+			object_ = refuse(                                               \
+				error_of_refused((n_bytes), (too_large)), &error);      \
 		}                                                                       \
 		return_object(object_, error, ret_error);                               \
 	})
@@ -78,7 +90,7 @@ static cl_mem return_checked(cl_mem object, cl_int *error, cl_int *ret_error)
 static cl_mem CL_API_CALL wrap_clCreateBuffer(
 	cl_context context, cl_mem_flags flags, size_t n, void *host, cl_int *ret_error)
 {
-	return CHARGED(n, false, context,
+	return CHARGED(n, false, CL_INVALID_BUFFER_SIZE, context,
 		clv_real.clCreateBuffer(context, flags, n, host, &error));
 }
 
@@ -86,7 +98,7 @@ static cl_mem CL_API_CALL wrap_clCreateBufferWithProperties(cl_context context,
 	const cl_mem_properties *properties, cl_mem_flags flags, size_t n, void *host,
 	cl_int *ret_error)
 {
-	return CHARGED(n, false, context,
+	return CHARGED(n, false, CL_INVALID_BUFFER_SIZE, context,
 		clv_real.clCreateBufferWithProperties(
 			context, properties, flags, n, host, &error));
 }
@@ -179,7 +191,8 @@ static cl_mem CL_API_CALL wrap_clCreateImage(cl_context context, cl_mem_flags fl
 		return return_checked(
 			clv_real.clCreateImage(context, flags, format, desc, host, &r),
 			&r, ret_error);
-	return CHARGED(image_bytes(format, desc), true, context,
+	return CHARGED(image_bytes(format, desc), true, CL_MEM_OBJECT_ALLOCATION_FAILURE,
+		context,
 		clv_real.clCreateImage(context, flags, format, desc, host, &error));
 }
 
@@ -194,7 +207,8 @@ static cl_mem CL_API_CALL wrap_clCreateImageWithProperties(cl_context context,
 		return return_checked(clv_real.clCreateImageWithProperties(context,
 					      properties, flags, format, desc, host, &r),
 			&r, ret_error);
-	return CHARGED(image_bytes(format, desc), true, context,
+	return CHARGED(image_bytes(format, desc), true, CL_MEM_OBJECT_ALLOCATION_FAILURE,
+		context,
 		clv_real.clCreateImageWithProperties(
 			context, properties, flags, format, desc, host, &error));
 }
@@ -203,7 +217,8 @@ static cl_mem CL_API_CALL wrap_clCreateImage2D(cl_context context, cl_mem_flags 
 	const cl_image_format *format, size_t width, size_t height, size_t row,
 	void *host, cl_int *ret_error)
 {
-	return CHARGED(element_bytes(format) * width * height, true, context,
+	return CHARGED(element_bytes(format) * width * height, true,
+		CL_MEM_OBJECT_ALLOCATION_FAILURE, context,
 		clv_real.clCreateImage2D(
 			context, flags, format, width, height, row, host, &error));
 }
@@ -212,7 +227,8 @@ static cl_mem CL_API_CALL wrap_clCreateImage3D(cl_context context, cl_mem_flags 
 	const cl_image_format *format, size_t width, size_t height, size_t depth,
 	size_t row, size_t slice, void *host, cl_int *ret_error)
 {
-	return CHARGED(element_bytes(format) * width * height * depth, true, context,
+	return CHARGED(element_bytes(format) * width * height * depth, true,
+		CL_MEM_OBJECT_ALLOCATION_FAILURE, context,
 		clv_real.clCreateImage3D(context, flags, format, width, height, depth,
 			row, slice, host, &error));
 }
@@ -221,7 +237,8 @@ static cl_mem CL_API_CALL wrap_clCreatePipe(cl_context context, cl_mem_flags fla
 	cl_uint packet_bytes, cl_uint n_packets, const cl_pipe_properties *properties,
 	cl_int *ret_error)
 {
-	return CHARGED((uint64_t)packet_bytes * n_packets, false, context,
+	return CHARGED((uint64_t)packet_bytes * n_packets, false,
+		CL_MEM_OBJECT_ALLOCATION_FAILURE, context,
 		clv_real.clCreatePipe(
 			context, flags, packet_bytes, n_packets, properties, &error));
 }

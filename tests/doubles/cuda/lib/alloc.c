@@ -97,7 +97,7 @@ static int free_block(uint64_t address, bool is_host)
 	if (dcu_capture_is_unsafe())
 		return DCU_CAPTURE_UNSUPPORTED;
 	if (block.ctx->magic == DCU_IS_CTX)
-		dcu_ctx_await(block.ctx);
+		dcu_ctx_await_whole(block.ctx);
 	if (!dcu_block_remove(address, &block))
 		return DCU_INVALID_VALUE;
 	if (block.kind == DCU_BLOCK_DEVICE)

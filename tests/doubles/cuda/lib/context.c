@@ -59,9 +59,14 @@ int dcu_ctx_new(struct device *device, uint32_t units, struct ctx **ret)
 	return ctx->legacy.slot < 0 ? DCU_OUT_OF_MEMORY : 0;
 }
 
-bool dcu_ctx_is_related(const struct ctx *a, const struct ctx *b)
+struct ctx *dcu_ctx_whole(struct ctx *ctx)
 {
-	return (a->primary ? a->primary : a) == (b->primary ? b->primary : b);
+	return ctx && ctx->primary ? ctx->primary : ctx;
+}
+
+bool dcu_ctx_is_related(struct ctx *a, struct ctx *b)
+{
+	return dcu_ctx_whole(a) == dcu_ctx_whole(b);
 }
 
 static struct place tail_of(const struct stream *s)
@@ -91,6 +96,13 @@ int dcu_ctx_await(struct ctx *ctx)
 	for (size_t i = 0; i < n && !r; i++)
 		r = dgp_await(all[i].slot, all[i].seq);
 	return r;
+}
+
+int dcu_ctx_await_whole(struct ctx *ctx)
+{
+	int r = dcu_ctx_await(ctx);
+
+	return r || !ctx->is_primary ? r : dcu_green_await(ctx->device);
 }
 
 /* A larger heap takes device memory at once. */
@@ -354,13 +366,12 @@ int dcu_cuCtxSynchronize(void)
 		return r;
 	if (!ctx)
 		return DCU_INVALID_CONTEXT;
-	r = dcu_ctx_await(ctx);
-	return r || !ctx->is_primary ? r : dcu_green_await(ctx->device);
+	return dcu_ctx_await_whole(ctx);
 }
 
 int dcu_cuCtxGetLimit(size_t *ret, int limit)
 {
-	struct ctx *ctx = dcu_current();
+	struct ctx *ctx = dcu_ctx_whole(dcu_current());
 
 	if (!ctx)
 		return DCU_INVALID_CONTEXT;
@@ -372,7 +383,7 @@ int dcu_cuCtxGetLimit(size_t *ret, int limit)
 
 int dcu_cuCtxSetLimit(int limit, size_t value)
 {
-	struct ctx *ctx = dcu_current();
+	struct ctx *ctx = dcu_ctx_whole(dcu_current());
 
 	if (!ctx)
 		return DCU_INVALID_CONTEXT;

@@ -91,9 +91,8 @@ int dcu_cuStreamGetCtx_v2(
 
 	if (!s)
 		return r;
-	if (s->green)
-		*ret_green = s->green;
-	*ret = s->green ? NULL : s->ctx;
+	*ret_green = s->green;
+	*ret = dcu_ctx_whole(s->ctx);
 	return 0;
 }
 

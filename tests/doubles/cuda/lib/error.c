@@ -44,6 +44,7 @@ static const struct { int code; const char *name, *text; } errors[] = {
 	{ 907, "CUDA_ERROR_CAPTURED_EVENT",          "operation not permitted on an event last recorded in a capturing stream" },
 	{ 908, "CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD", "attempt to terminate a thread-local capture sequence from another thread" },
 	{ 910, "CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE", "the graph update was not performed because it included changes which violated constraints specific to instantiated graph update" },
+	{ 917, "CUDA_ERROR_STREAM_DETACHED",         "operation not permitted while the stream is detached" },
 	{ 999, "CUDA_ERROR_UNKNOWN",                 "unknown error" },
 };
 /* clang-format on */

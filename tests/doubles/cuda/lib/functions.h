@@ -285,7 +285,10 @@
 	X(cuLibraryLoadData, cuLibraryLoadData, cuLibraryLoadData, 12000, NO, LATER, P8(struct module **, const void *, int *, void **, unsigned, int *, void **, unsigned), A8)
 
 #define DCU_PARAMS(X) \
+	X(cuGraphAddHostNode, cuGraphAddHostNode, cuGraphAddHostNode, 10000, NO, LATER, P5(struct node **, struct graph *, struct node *const*, size_t, const struct host_params *), A5) \
 	X(cuGraphExecEventRecordNodeSetEvent, cuGraphExecEventRecordNodeSetEvent, cuGraphExecEventRecordNodeSetEvent, 11010, NO, LATER, P3(struct exec *, struct node *, struct event *), A3) \
+	X(cuGraphExecHostNodeSetParams, cuGraphExecHostNodeSetParams, cuGraphExecHostNodeSetParams, 10020, NO, LATER, P3(struct exec *, struct node *, const struct host_params *), A3) \
+	X(cuGraphHostNodeGetParams, cuGraphHostNodeGetParams, cuGraphHostNodeGetParams, 10000, NO, LATER, P2(struct node *, struct host_params *), A2) \
 	X(cuGraphMemsetNodeGetParams, cuGraphMemsetNodeGetParams, cuGraphMemsetNodeGetParams, 10000, NO, LATER, P2(struct node *, struct set_params *), A2) \
 	X(cuGraphMemsetNodeSetParams, cuGraphMemsetNodeSetParams, cuGraphMemsetNodeSetParams, 10000, NO, LATER, P2(struct node *, const struct set_params *), A2) \
 	X(cuGraphRetainUserObject, cuGraphRetainUserObject, cuGraphRetainUserObject, 11030, NO, LATER, P4(struct graph *, struct object *, unsigned, unsigned), A4) \

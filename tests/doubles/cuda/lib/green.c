@@ -193,16 +193,11 @@ int dcu_cuCtxFromGreenCtx(struct ctx **ret, struct green *g)
 int dcu_cuGreenCtxStreamCreate(
 	struct stream **ret, struct green *g, unsigned flags, int priority)
 {
-	int r;
-
 	if (!is_green(g))
 		return DCU_INVALID_CONTEXT;
 	if (!ret || flags != DCU_STREAM_NON_BLOCKING)
 		return DCU_INVALID_VALUE;
-	r = dcu_stream_open(g->ctx, flags, priority, ret);
-	if (!r)
-		(*ret)->green = g;
-	return r;
+	return dcu_stream_open(g->ctx, flags, priority, ret);
 }
 
 int dcu_cuStreamGetGreenCtx(struct stream *handle, struct green **ret)

@@ -81,7 +81,7 @@ static void touch(struct block *block, void *user)
 void dcu_managed_touch(struct ctx *ctx)
 {
 	if (n_managed)
-		dcu_blocks_each(touch, ctx);
+		dcu_blocks_each(touch, dcu_ctx_whole(ctx));
 }
 
 static void stay_at_host(struct block *block)

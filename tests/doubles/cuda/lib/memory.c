@@ -67,6 +67,7 @@ bool dcu_block_add(const struct block *block)
 		}
 		memmove(blocks + i + 1, blocks + i, (n_blocks - i) * sizeof(*blocks));
 		blocks[i] = *block;
+		blocks[i].ctx = dcu_ctx_whole(block->ctx);
 		n_blocks++;
 	}
 	pthread_rwlock_unlock(&lock);

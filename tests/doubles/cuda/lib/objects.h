@@ -127,9 +127,13 @@ struct stream *dcu_stream(struct stream *handle, int *ret);
 /* A context with this many multiprocessors; 0: all that the process has. */
 int dcu_ctx_new(struct device *device, uint32_t units, struct ctx **ret);
 /* The same context, or one is the other's green context. */
-bool dcu_ctx_is_related(const struct ctx *a, const struct ctx *b);
+bool dcu_ctx_is_related(struct ctx *a, struct ctx *b);
+/* The primary one of a green context; any other one itself. */
+struct ctx *dcu_ctx_whole(struct ctx *ctx);
 void dcu_ctx_end(struct ctx *ctx);
 int dcu_ctx_await(struct ctx *ctx);
+/* The same, and for the green contexts of a primary one. */
+int dcu_ctx_await_whole(struct ctx *ctx);
 /* Adds the last commands of its streams to n others; returns the new number. */
 size_t dcu_ctx_tails(struct ctx *ctx, struct place ret[DGP_SLOTS], size_t n);
 int dcu_primary(struct device *device, struct ctx **ret);

@@ -28,6 +28,36 @@ int dcu_cuGraphMemsetNodeSetParams(struct node *node, const struct set_params *v
 	return dcu_node_set(node, &p);
 }
 
+int dcu_cuGraphAddHostNode(struct node **ret, struct graph *graph,
+	struct node *const *after, size_t n, const struct host_params *params)
+{
+	struct node_params p = {.type = DCU_NODE_HOST};
+
+	if (!params)
+		return DCU_INVALID_VALUE;
+	p.host = *params;
+	return dcu_node_add(graph, after, n, &p, ret);
+}
+
+int dcu_cuGraphHostNodeGetParams(struct node *node, struct host_params *ret)
+{
+	if (!is_of(node, DCU_NODE_HOST) || !ret)
+		return DCU_INVALID_VALUE;
+	*ret = node->params.host;
+	return 0;
+}
+
+int dcu_cuGraphExecHostNodeSetParams(
+	struct exec *e, struct node *node, const struct host_params *params)
+{
+	struct node_params p = {.type = DCU_NODE_HOST};
+
+	if (!params)
+		return DCU_INVALID_VALUE;
+	p.host = *params;
+	return dcu_cuGraphExecNodeSetParams(e, node, &p);
+}
+
 int dcu_cuGraphExternalSemaphoresWaitNodeGetParams(
 	struct node *node, struct semaphores_params *ret)
 {

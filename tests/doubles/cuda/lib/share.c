@@ -191,7 +191,7 @@ int dcu_cuIpcCloseMemHandle(uint64_t address)
 		block.kind != DCU_BLOCK_FOREIGN)
 		return DCU_INVALID_VALUE;
 	if (block.ctx->magic == DCU_IS_CTX)
-		dcu_ctx_await(block.ctx);
+		dcu_ctx_await_whole(block.ctx);
 	if (dcu_block_remove(address, &block)) {
 		dcu_foreign_unmap(&block);
 		if (block.number)

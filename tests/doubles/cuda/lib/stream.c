@@ -23,6 +23,7 @@ int dcu_stream_open(struct ctx *ctx, unsigned flags, int priority, struct stream
 	*s = (struct stream){.magic = DCU_IS_STREAM,
 		.ctx = ctx,
 		.flags = flags,
+		.green = ctx->legacy.green,
 		.priority = priority < GREATEST ? GREATEST
 			    : priority > 0      ? 0
 						: priority,
@@ -58,6 +59,17 @@ static struct stream *own_stream(struct ctx *ctx, int *ret)
 	return NULL;
 }
 
+/* The stream of a green context that was destroyed: CUDA 13.1 lets only its end pass. */
+static bool is_detached(const struct stream *s)
+{
+	return s->magic == DCU_IS_STREAM && s->green && s->ctx->magic != DCU_IS_CTX;
+}
+
+static int detached(void)
+{
+	return dcu_version < 13010 ? DCU_CONTEXT_IS_DESTROYED : DCU_STREAM_DETACHED;
+}
+
 struct stream *dcu_stream(struct stream *handle, int *ret)
 {
 	struct ctx *ctx = dcu_current();
@@ -74,7 +86,7 @@ struct stream *dcu_stream(struct stream *handle, int *ret)
 		return &ctx->legacy;
 	if (handle->magic == DCU_IS_STREAM && handle->ctx->magic == DCU_IS_CTX)
 		return handle;
-	*ret = DCU_INVALID_HANDLE;
+	*ret = is_detached(handle) ? detached() : DCU_INVALID_HANDLE;
 	return NULL;
 }
 
@@ -106,8 +118,11 @@ int dcu_cuStreamDestroy_v2(struct stream *stream)
 	struct stream **at;
 
 	if ((uintptr_t)stream <= DCU_STREAM_IS_PER_THREAD ||
-		stream->magic != DCU_IS_STREAM || stream == &stream->ctx->legacy ||
-		stream->ctx->magic != DCU_IS_CTX)
+		stream->magic != DCU_IS_STREAM || stream == &stream->ctx->legacy)
+		return DCU_INVALID_HANDLE;
+	if (is_detached(stream) && dcu_version < 13010)
+		return DCU_CONTEXT_IS_DESTROYED;
+	if (stream->ctx->magic != DCU_IS_CTX && !is_detached(stream))
 		return DCU_INVALID_HANDLE;
 	pthread_mutex_lock(&stream->ctx->lock);
 	for (at = &stream->ctx->streams; *at && *at != stream; at = &(*at)->next)

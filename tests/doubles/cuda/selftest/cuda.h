@@ -186,6 +186,8 @@ int cuGreenCtxStreamCreate(handle *stream, handle green, unsigned flags, int pri
 int cuCtxRecordEvent(handle ctx, handle event);
 int cuCtxFromGreenCtx(handle *ctx, handle green);
 
+int cuGraphAddHostNode(
+	handle *node, handle graph, const handle *after, size_t n, const void *params);
 int cuGraphAddMemsetNode(handle *node, handle graph, const handle *after, size_t n,
 	const void *params, handle ctx);
 int cuGraphMemsetNodeGetParams(handle node, void *params);

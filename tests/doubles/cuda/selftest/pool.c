@@ -322,6 +322,7 @@ static void green(void)
 	} whole, parts[4], rest;
 	handle desc, ctx, g, s;
 	unsigned n = 4;
+	dptr p;
 
 	begin();
 	OK(cuDeviceGetDevResource(0, &whole, 1));
@@ -336,8 +337,17 @@ static void green(void)
 	launch(kernel("ms1"), s, 0, 0);
 	OK(cuStreamSynchronize(s));
 	CHECK(stat_of("process", "run_ns") == 1000000 * 1000LL / (64 * 1000 / 132));
+	OK(cuCtxPushCurrent_v2(ctx));
+	OK(cuMemAlloc_v2(&p, 10 * MIB));
+	OK(cuCtxPopCurrent_v2(NULL));
+	launch(kernel("ms1"), s, 0, 0);
 	OK(cuGreenCtxDestroy(g));
-	CHECK(stat_of("gpu 0", "used") == (long long)(300 * MIB));
+	/* The memory is the primary context's, and the stream is left, of no use. */
+	CHECK(stat_of("gpu 0", "used") == (long long)(310 * MIB));
+	CHECK(stat_of("process", "run_ns") == 2 * (1000000 * 1000LL / (64 * 1000 / 132)));
+	IS(709, cuStreamQuery(s));
+	IS(709, cuStreamDestroy_v2(s));
+	OK(cuMemFree_v2(p));
 }
 
 /* Several operations at once, in both forms of such calls. */
