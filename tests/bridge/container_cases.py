@@ -168,8 +168,8 @@ class Cases:
         self.describe()
         listing = self.engine.run("find", "/run/cleave", self.folder,
                                   devices=self.device("mine"))
-        self.assertEqual([path for path in listing.stdout.split() if path != self.folder],
-                         ["/run/cleave", "/run/cleave/lease.sock"])
+        self.assertEqual(sorted(path for path in listing.stdout.split() if path != self.folder),
+                         ["/run/cleave", "/run/cleave/devices", "/run/cleave/lease.sock"])
         away = self.leases()["others"]["socket"]
         answer = self.engine.run("env", f"CLEAVE_LEASE={away}", "clinfo",
                                  devices=self.device("mine"))
