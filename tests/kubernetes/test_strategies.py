@@ -10,11 +10,13 @@ from api_server import ApiServer
 from bed import Bed, wait_until
 
 SHARE, MEMORY = "cleave.dev/gpu-share", "cleave.dev/gpu-memory-1gi"
+MIG = "cleave.dev/mig-1g.10gb"
 VARIABLES = {"CLEAVE_LEASE": "/run/cleave/lease.sock",
              "OPENCL_LAYERS": "/usr/lib/cleave/libcleave-opencl.so",
              "OCL_ICD_LAYERS": "/usr/lib/cleave/libcleave-opencl.so",
              "NVIDIA_VISIBLE_DEVICES": "void"}
 PLACES = {"/run/cleave", "/usr/lib/cleave", "/etc/ld.so.preload"}
+LEASES = "/run/cleave-leases/"
 
 
 class Strategies(Bed):
@@ -37,7 +39,7 @@ class Strategies(Bed):
         self.assertEqual(bool(envs), bool(mounts))
         self.assertIn(names, ([], [bed.CDI + lease]))
         self.assertIn(annotations, ({}, {f"cdi.k8s.io/cleave.dev_{lease}": bed.CDI + lease}))
-        self.assertIn(set(mounts), (set(), PLACES))
+        self.assertIn(set(mounts), (set(), PLACES | {LEASES + lease}))
         self.assertTrue(all(mount.read_only for mount in mounts.values()))
         return [bool(part) for part in (names, annotations, mounts)]
 
@@ -105,10 +107,36 @@ class Strategies(Bed):
             self.kubelet.resource(SHARE)
             names = self.kubelet.admit(str(pod), {"c": {SHARE: 20, MEMORY: 8}})["c"]
             envs, annotations, mounts, _ = self.kubelet.answer(str(pod), "c")
-            self.assertEqual((envs, set(mounts)), (VARIABLES, PLACES))
             self.assertEqual(list(annotations.values()), names)
             self.assertEqual(len(names), 1)
+            place = LEASES + names[0].removeprefix(bed.CDI)
+            self.assertEqual((envs, set(mounts)), (VARIABLES, PLACES | {place}))
             self.assertIn(names[0].removeprefix(bed.CDI), self.leases())
+
+
+class TwoResources(Bed):
+    """Of one container, which so has two leases."""
+    sim = """
+version: 1
+name: lab
+devices:
+  - {model: H100-80GB}
+  - {model: H100-80GB, at-start: {mig: on, instances: [{profile: 1g.10gb, start: 0}]}}
+"""
+
+    def test_both_folders(self):
+        self.kubelet.start()
+        self.start_bridge(**{"device-list-strategy": "plain"})
+        for name in (SHARE, MIG):
+            self.kubelet.resource(name)
+        self.kubelet.admit("p", {"c": {SHARE: 30, MIG: 1}})
+        self.kubelet.start_container("p", "c")
+        mounts = self.kubelet.answer("p", "c")[2]
+        self.assertEqual({place.removeprefix(LEASES): os.path.realpath(mounts[place].host_path)
+                          for place in mounts if place.startswith(LEASES)},
+                         {name: os.path.dirname(lease["socket"])
+                          for name, lease in self.leases().items()})
+        self.assertEqual(len(self.leases()), 2)
 
 
 if __name__ == "__main__":

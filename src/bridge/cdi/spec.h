@@ -17,8 +17,12 @@ struct clv_error;
 #define CLV_CDI_NAME_MAX 192
 
 /* Paths in the container. */
-#define CLV_CDI_SOCKET_FOLDER "/run/cleave"
+#define CLV_CDI_SOCKET_FOLDER "/run/cleave" /* of one lease */
 #define CLV_CDI_GATES "/usr/lib/cleave"
+
+/* The first argument of the hook; the second is the lease's list of preloaded libraries.
+ */
+#define CLV_CDI_HOOK "cleave-cdi-hook"
 
 /* NVIDIA's runtime adds no GPU to the container. */
 #define CLV_CDI_NO_VENDOR "NVIDIA_VISIBLE_DEVICES=void"
