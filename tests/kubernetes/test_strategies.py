@@ -4,13 +4,18 @@
 
 usage: test_strategies.py CLEAVE-KUBELET CLEAVED CLEAVE [unittest arguments]"""
 import os
+import sys
 
+import amd
 import bed
 from api_server import ApiServer
-from bed import Bed, wait_until
+from bed import Bed, Refused, wait_until
+
+sys.path.insert(0, os.path.join(bed.ROOT, "tests/sysfs"))
+from trees import Tree  # noqa: E402
 
 SHARE, MEMORY = "cleave.dev/gpu-share", "cleave.dev/gpu-memory-1gi"
-MIG = "cleave.dev/mig-1g.10gb"
+MIG, CPX = "cleave.dev/mig-1g.10gb", "cleave.dev/cpx-nps4"
 VARIABLES = {"CLEAVE_LEASE": "/run/cleave/lease.sock",
              "OPENCL_LAYERS": "/usr/lib/cleave/libcleave-opencl.so",
              "OCL_ICD_LAYERS": "/usr/lib/cleave/libcleave-opencl.so",
@@ -137,6 +142,30 @@ devices:
                          {name: os.path.dirname(lease["socket"])
                           for name, lease in self.leases().items()})
         self.assertEqual(len(self.leases()), 2)
+
+
+class TwoVendors(Bed):
+    """A processor and AMD's partitions: containers can have the gates of one of them."""
+
+    def setUp(self):
+        tree = self.enterContext(Tree())
+        self.agent_env, self.root = amd.add_partitions(tree), amd.add_nodes(tree)
+        super().setUp()
+
+    def test_container_with_both(self):
+        self.kubelet.start()
+        self.start_bridge(**{"device-list-strategy": "plain", "driver-root": self.root})
+        for name in (SHARE, CPX):
+            self.kubelet.resource(name)
+        for pod, resources in (("p", {SHARE: 10}), ("q", {CPX: 1})):
+            self.kubelet.admit(pod, {"c": resources})
+            self.kubelet.start_container(pod, "c")
+        self.assertEqual({lease["devices"][0]["backend"] for lease in self.leases().values()},
+                         {"amd", "opencl"})
+        self.kubelet.admit("r", {"c": {SHARE: 10, CPX: 1}})
+        with self.assertRaisesRegex(Refused, "container c has .*, of devices whose gates cannot be "
+                                    "loaded together"):
+            self.kubelet.start_container("r", "c")
 
 
 if __name__ == "__main__":

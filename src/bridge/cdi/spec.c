@@ -82,16 +82,20 @@ static json_t *mount(const char *from, const char *to)
 		"options", "rbind", "ro", "nosuid", "nodev");
 }
 
+const char *clv_cdi_preload(const char *backend)
+{
+	size_t i = 0;
+
+	while (preloads[i].backend[0] && strcmp(preloads[i].backend, backend) != 0)
+		i++;
+	return preloads[i].list;
+}
+
 static const char *preload_of(const json_t *lease)
 {
 	const json_t *device = json_array_get(json_object_get(lease, "devices"), 0);
 
-	for (size_t i = 0;; i++) {
-		const char *backend = preloads[i].backend;
-
-		if (!backend[0] || strcmp(backend, text_of(device, "backend")) == 0)
-			return preloads[i].list;
-	}
+	return clv_cdi_preload(text_of(device, "backend"));
 }
 
 /* Mounts of one lease: the folder of its socket, and /etc/ld.so.preload, which loads the

@@ -34,6 +34,10 @@ struct clv_cdi_host {
 	struct clv_cdi_driver *driver; /* borrowed */
 };
 
+/* The name of the list of libraries that are preloaded into the programs of a lease of a
+ * device of this backend.  A container has one such list.  Static. */
+const char *clv_cdi_preload(const char *backend);
+
 /* Whether a container can be given this lease (an object of the API): it is kept and
  * active, and admits any process that reaches its socket. */
 bool clv_cdi_is_eligible(const json_t *lease);
