@@ -17,6 +17,7 @@ sys.path[1:1] = [os.path.join(HERE, "..", name) for name in ("kubernetes", "appl
 import bed  # noqa: E402
 import gpus  # noqa: E402
 import podman  # noqa: E402
+from test_dra import DraBed  # noqa: E402
 import worlds  # noqa: E402
 
 BUILD = os.path.abspath(sys.argv.pop(4))
@@ -61,7 +62,7 @@ class Bed(bed.Bed):
 
     def remove_specs(self):
         for name in os.listdir(SPECS) if os.path.isdir(SPECS) else ():
-            if name.startswith(("cleave-k8s-", "cleave-root-")):
+            if name.startswith(("cleave-k8s-", "cleave-root-", "cleave-dra-")):
                 os.unlink(os.path.join(SPECS, name))
 
     def make_proc(self):
@@ -295,6 +296,26 @@ class SeveralLeases(LeaseBed):
                 ran = self.run_inside("env", *variables, sys.executable, "-c", SIZES,
                                       devices=self.devices)
                 self.assertEqual((ran.returncode, ran.stdout.strip()), (0, sizes), ran.stderr)
+
+
+class AdminAccess(DraBed, LeaseBed):
+    """A claim of an administrator, beside a lease of the same GPU."""
+
+    def start_bridge(self, **settings):
+        self.make_driver()
+        self.make_nodes()
+        super().start_bridge(**{"driver-root": self.root, **settings})
+
+    def test_whole_device(self):
+        self.generate()
+        claim = self.api.claim("a", ("gpu0", {"share": "0", "memory": "1Gi"}), admin=True)
+        (device,) = self.prepared(claim)
+        ran = self.run_inside(sys.executable, "-c", SIZES, devices=device.cdi_device_ids)
+        self.assertEqual(int(ran.stdout), self.gpu["memory_bytes"] >> 30, ran.stderr)
+        self.check_quota(("cleave.dev/gpu=one",))
+        self.assertEqual(self.claimed(), {})
+        self.unprepare(claim)
+        self.assertNotEqual(self.run_inside("true", devices=device.cdi_device_ids).returncode, 0)
 
 
 if __name__ == "__main__":
