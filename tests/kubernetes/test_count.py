@@ -74,6 +74,46 @@ devices:
         self.unprepare(claim)
         self.assertEqual(self.claimed(), {})
 
+    def test_limits(self):
+        """A lease of several devices has none: what is limited has a lease for each device."""
+        config = {"requests": [], "opaque": {"driver": "gpu.cleave.dev", "parameters": {
+            "apiVersion": "gpu.cleave.dev/v1", "kind": "LeaseConfig", "class": "latency"}}}
+        for limits, n_leases in (({}, 1), ({"cap": 1}, 2)):
+            config["opaque"]["parameters"].update(limits)
+            claim = self.claim("gpu0", "gpu1", config=[config])
+            self.prepared(claim)
+            self.assertEqual([lease["class"] for lease in self.claimed().values()],
+                             ["latency"] * n_leases)
+            self.unprepare(claim)
+
+
+class CountOfAll(DraBed):
+    """Devices that claims share are whole where a claim consumes all of them."""
+    sim = "version: 1\nname: lab\ndevices:\n  - {model: H100-80GB, count: 2}\n"
+
+    def shapes(self, *consumed):
+        claim = self.api.claim("c", *((f"gpu{i}", each) for i, each in enumerate(consumed)))
+        for result in self.api.claims[("default", "c")]["status"]["allocation"]["devices"][
+                "results"]:
+            result["request"] = "r"
+        self.prepared(claim)
+        shapes = sorted((len(lease["devices"]), lease["share"]) for lease in self.claimed().values())
+        self.unprepare(claim)
+        self.assertEqual(self.claimed(), {})
+        return shapes
+
+    def test_amounts(self):
+        memory = str(self.devices()["gpu0"]["memory_bytes"])
+        for amounts, shapes in (
+                ([{"share": "100", "memory": "0"}] * 2, [(2, 1)]),
+                ([{"share": "0", "memory": memory}] * 2, [(2, 1)]),
+                ([{"share": "100", "memory": memory}] * 2, [(2, 1)]),
+                ([{"share": "100", "memory": "0"}, {"share": "50", "memory": "0"}],
+                 [(1, .5), (1, 1)]),
+                ([{"share": "50", "memory": memory}] * 2, [(1, .5)] * 2)):
+            with self.subTest(amounts):
+                self.assertEqual(self.shapes(*amounts), shapes)
+
 
 if __name__ == "__main__":
     bed.main()

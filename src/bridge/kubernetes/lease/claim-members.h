@@ -18,8 +18,20 @@ struct clv_kube_members {
 	const struct json_t *results[CLV_KUBE_RESULTS_MAX]; /* borrowed */
 	struct clv_kube_place places[CLV_KUBE_RESULTS_MAX];
 	size_t n;
-	bool is_admin; /* adminAccess: no lease */
+	bool is_admin;                         /* adminAccess: no lease */
+	struct clv_kube_lease_options options; /* of their request */
 };
+
+/* What a claim gets of a place.  0: in proportion to the other one. */
+struct clv_kube_amount {
+	uint32_t share_ppm;
+	uint64_t memory_bytes;
+};
+
+/* Reads how much of its place the result consumes.  -EINVAL. */
+int clv_kube_members_amount(const struct json_t *result,
+	const struct clv_kube_place *place, struct clv_kube_amount *ret,
+	struct clv_error *err);
 
 /* Adds a result of the same request, with its place; false: it needs a lease of its own.
  */

@@ -11,7 +11,6 @@
 #include "base/units.h"
 #include "bridge/kubernetes/apiserver/cluster.h"
 #include "bridge/kubernetes/apiserver/publish.h"
-#include "bridge/kubernetes/config/quantity.h"
 #include "bridge/kubernetes/lease/admin-access.h"
 #include "bridge/kubernetes/lease/claim-config.h"
 #include "bridge/kubernetes/lease/claim-members.h"
@@ -182,30 +181,6 @@ static int name_lease(const struct clv_kube_claim *claim, size_t i,
 	return 0;
 }
 
-static int size_share(const struct clv_kube_place *place, const json_t *consumed,
-	struct clv_kube_lease_want *want, struct clv_error *err)
-{
-	const char *share = text_of(consumed, "share");
-	const char *memory = text_of(consumed, "memory");
-	uint64_t hundredths = CLV_KUBE_HUNDREDTHS, bytes = 0;
-
-	if (place->is_shared && memory[0] != '\0' &&
-		clv_kube_parse_quantity(memory, &bytes) < 0)
-		return clv_error_set(err, -EINVAL,
-			"the claim's memory '%.40s' is not a quantity", memory);
-	/* 0: in proportion to the memory. */
-	if (place->is_shared && share[0] != '\0' &&
-		(clv_kube_parse_quantity(share, &hundredths) < 0 ||
-			(hundredths == 0 && bytes == 0) ||
-			hundredths > CLV_KUBE_HUNDREDTHS))
-		return clv_error_set(err, -EINVAL,
-			"the claim's share of %.40s hundredths is not from 1 to 100",
-			share);
-	want->share_ppm = (uint32_t)(hundredths * (CLV_PPM / CLV_KUBE_HUNDREDTHS));
-	want->memory_bytes = bytes;
-	return 0;
-}
-
 /* Creates the partition, and then the lease on it. */
 static int make_and_hold(struct clv_kube_claims *claims, struct clv_kube_lease_sync *sync,
 	const struct clv_kube_place *place, const struct clv_kube_lease_want *want,
@@ -248,9 +223,10 @@ static bool may_join(const struct clv_kube_members *members, const json_t *resul
 
 /* Takes the first result that is not taken yet, and those that join it. */
 static int take_members(struct clv_kube_claims *claims, struct clv_kube_lease_sync *sync,
-	const json_t *results, bool is_taken[CLV_KUBE_RESULTS_MAX],
+	const json_t *results, const json_t *config, bool is_taken[CLV_KUBE_RESULTS_MAX],
 	struct clv_kube_members *ret, struct clv_error *err)
 {
+	const char *driver = claims->settings.driver;
 	const json_t *result;
 	size_t i;
 
@@ -262,6 +238,9 @@ static int take_members(struct clv_kube_claims *claims, struct clv_kube_lease_sy
 		if (is_taken[i] || !is_ours(claims, result) || !may_join(ret, result))
 			continue;
 		r = find_place(claims, sync, text_of(result, "device"), &place, err);
+		if (r >= 0 && ret->n == 0)
+			r = clv_kube_claim_config_read(config, driver,
+				text_of(result, "request"), &ret->options, err);
 		if (r < 0)
 			return r;
 		is_taken[i] = clv_kube_members_join(ret, result, place);
@@ -292,20 +271,22 @@ static int hold(struct clv_kube_claims *claims, struct clv_kube_lease_sync *sync
 }
 
 static int hold_lease(struct clv_kube_claims *claims, struct clv_kube_lease_sync *sync,
-	const struct clv_kube_members *members, const char *name, const json_t *config,
-	struct clv_error *err)
+	const struct clv_kube_members *members, const char *name, struct clv_error *err)
 {
-	const json_t *first = members->results[0];
-	struct clv_kube_lease_options options;
-	struct clv_kube_lease_want want = {.options = &options};
-	int r = clv_kube_claim_config_read(config, claims->settings.driver,
-		text_of(first, "request"), &options, err);
+	struct clv_kube_amount amount = {.share_ppm = CLV_PPM};
+	struct clv_kube_lease_want want = {.options = &members->options};
+	int r = 0;
 
+	/* Several devices are whole. */
+	if (members->n == 1)
+		r = clv_kube_members_amount(
+			members->results[0], &members->places[0], &amount, err);
+	if (r < 0)
+		return r;
 	snprintf(want.lease, sizeof(want.lease), "%s", name);
-	if (r >= 0)
-		r = size_share(&members->places[0],
-			json_object_get(first, "consumedCapacity"), &want, err);
-	return r < 0 ? r : hold(claims, sync, members, &want, err);
+	want.share_ppm = amount.share_ppm;
+	want.memory_bytes = amount.memory_bytes;
+	return hold(claims, sync, members, &want, err);
 }
 
 static int open_result(struct clv_kube_claims *claims, struct clv_kube_lease_sync *sync,
@@ -344,8 +325,7 @@ static int record_device(struct clv_kube_claim *claim, const json_t *result,
  * only: a container gets all devices of a request. */
 static int prepare_members(struct clv_kube_claims *claims,
 	struct clv_kube_lease_sync *sync, struct clv_kube_claim *claim, size_t number,
-	const struct clv_kube_members *members, const json_t *config,
-	struct clv_error *err)
+	const struct clv_kube_members *members, struct clv_error *err)
 {
 	char name[CLV_KUBE_LEASE_MAX], cdi[CLV_KUBE_NAME_MAX + 32];
 	int r = name_lease(claim, number, name, err);
@@ -356,7 +336,7 @@ static int prepare_members(struct clv_kube_claims *claims,
 	if (members->is_admin)
 		r = open_result(claims, sync, &members->places[0], name, cdi, err);
 	else
-		r = hold_lease(claims, sync, members, name, config, err);
+		r = hold_lease(claims, sync, members, name, err);
 	for (size_t i = 0; r >= 0 && i < members->n; i++)
 		r = record_device(claim, members->results[i], members->places[i].name,
 			i == 0 ? cdi : "", err);
@@ -376,11 +356,12 @@ static int prepare_results(struct clv_kube_claims *claims,
 			"allocates",
 			CLV_KUBE_RESULTS_MAX);
 	for (size_t number = 0;; number++) {
-		int r = take_members(claims, sync, results, is_taken, &members, err);
+		int r = take_members(
+			claims, sync, results, config, is_taken, &members, err);
 
 		if (r < 0 || members.n == 0)
 			return r;
-		r = prepare_members(claims, sync, claim, number, &members, config, err);
+		r = prepare_members(claims, sync, claim, number, &members, err);
 		if (r < 0)
 			return r;
 	}

@@ -348,7 +348,7 @@ static int add_whole(struct clv_kube_maker *maker, const json_t *device)
 		return -ENOMEM;
 	place->memory_bytes = (uint64_t)number_of(device, "memory_bytes");
 	place->is_shared = undivided != CLV_KUBE_WHOLE;
-	place->is_joinable = !place->is_shared;
+	place->is_joinable = true;
 	one = clv_kube_slice_device(maker, place, device, "gpu", text_of(device, "uuid"));
 	if (place->is_shared)
 		share(one, undivided, place->memory_bytes);
