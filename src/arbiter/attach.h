@@ -34,6 +34,9 @@
 #define CLV_ATTACH_ENV_IF_NO_AGENT "CLEAVE_IF_NO_AGENT" /* "open": run ungated */
 #define CLV_ATTACH_DEFAULT_SOCKET "/run/cleave/lease.sock"
 #define CLV_ATTACH_SOCKET_NAME "lease.sock"
+/* Beside the socket, if any process that reaches it may attach: the lease's devices in
+ * its order, a line "BACKEND UUID" for each. */
+#define CLV_ATTACH_DEVICES_NAME "devices"
 
 enum clv_attach_api {
 	CLV_ATTACH_API_OPENCL = 1,

@@ -12,6 +12,10 @@ struct clv_error;
 #define CLV_PATH_SYSTEM_STATE "/var/lib/cleave"
 #define CLV_PATH_SYSTEM_LOCKS "/run/cleave/locks" /* of the system's agent */
 #define CLV_PATH_LOCKS "/run/lock"                /* of users' agents */
+/* In a container: the folder of its lease, and one with a folder for each of its leases,
+ * named after it. */
+#define CLV_PATH_LEASE "/run/cleave"
+#define CLV_PATH_LEASES "/run/cleave-leases"
 #define CLV_PATH_MAX 4096
 
 /* File names of the gates. */

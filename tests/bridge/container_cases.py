@@ -168,8 +168,8 @@ class Cases:
         self.describe()
         listing = self.engine.run("find", "/run/cleave", self.folder,
                                   devices=self.device("mine"))
-        self.assertEqual([path for path in listing.stdout.split() if path != self.folder],
-                         ["/run/cleave", "/run/cleave/lease.sock"])
+        self.assertEqual(sorted(path for path in listing.stdout.split() if path != self.folder),
+                         ["/run/cleave", "/run/cleave/devices", "/run/cleave/lease.sock"])
         away = self.leases()["others"]["socket"]
         answer = self.engine.run("env", f"CLEAVE_LEASE={away}", "clinfo",
                                  devices=self.device("mine"))
@@ -191,6 +191,27 @@ class Cases:
                 answer = self.engine.inside("one", *each)
                 self.assertNotIn("Global memory size", answer.stdout)
                 self.assertIn("cleave: no device for process", answer.stderr)
+
+    def test_two_leases(self):
+        """A program uses one of them: the first by name, or the one that it names."""
+        self.reserve("chat", "--share", "0.3", "--memory", "200M")
+        self.reserve("other", "--share", "0.3", "--memory", "300M")
+        self.describe()
+        names = self.device("chat") + self.device("other")
+        of_other = "CLEAVE_LEASE=/run/cleave-leases/other/lease.sock"
+        for devices in (names, names[::-1]):
+            for program, quota in ((["clinfo"], 200), (["env", "-i", "clinfo"], 200),
+                                   (["env", of_other, "clinfo"], 300)):
+                with self.subTest(devices=devices, program=program):
+                    answer = self.engine.run(*program, devices=devices)
+                    self.assertEqual(memory_of(answer), quota * MIB)
+        of_its_own = ("mkdir /run/cleave-leases/a; touch /run/cleave-leases/a/lease.sock; "
+                      "exec clinfo")
+        answer = self.engine.run("sh", "-c", of_its_own, devices=names)
+        self.assertEqual(memory_of(answer), 200 * MIB)
+        tried = self.engine.run("env", of_other, "python3", "-c", ALLOCATE, str(350 * MIB),
+                                devices=names)
+        self.assertIn("INVALID_BUFFER_SIZE", tried.stdout, tried.stderr)
 
     def test_death_gives_memory_back(self):
         self.reserve("chat", "--share", "0.3", "--memory", "200M")

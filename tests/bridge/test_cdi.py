@@ -36,7 +36,8 @@ class Specification(Machine):
         self.assertEqual([each["name"] for each in spec["devices"]], ["chat"])
         mounts = {each["containerPath"]: each["hostPath"]
                   for each in spec["devices"][0]["containerEdits"]["mounts"]}
-        self.assertEqual(mounts["/run/cleave"], os.path.dirname(chat["socket"]))
+        for place in ("/run/cleave", "/run/cleave-leases/chat"):
+            self.assertEqual(mounts[place], os.path.dirname(chat["socket"]))
         self.assertIn("NVIDIA_VISIBLE_DEVICES=void", spec["containerEdits"]["env"])
         self.reserve("7b", "--share", "0.1")
         self.assertEqual(self.spec()["cdiVersion"], "0.5.0", "names that begin with a digit")
@@ -145,6 +146,25 @@ class Containers(container_cases.Cases, ContainerCase):
             answer = self.engine.run("true", devices=self.device("chat"), rootfs=image)
             self.assertNotEqual(answer.returncode, 0)
             self.assertIn(words, answer.stderr)
+
+    def test_leases_of_several_vendors(self):
+        """The container could have the gates of one of them only."""
+        for name in ("chat", "other"):
+            self.reserve(name, "--share", "0.3")
+        self.describe()
+        with open(self.file(), encoding="utf-8") as file:
+            spec = json.load(file)
+        (hook,) = spec["devices"][0]["containerEdits"]["hooks"]
+        self.assertEqual(hook["args"], ["cleave-cdi-hook", "preload-opencl"])
+        hook["args"][1] = "preload-hip"
+        with open(self.file(), "w", encoding="utf-8") as file:
+            json.dump(spec, file)
+        for name in ("chat", "other"):
+            self.assertEqual(self.engine.run("true", devices=self.device(name)).returncode, 0)
+        answer = self.engine.run("true", devices=self.device("chat") + self.device("other"))
+        self.assertNotEqual(answer.returncode, 0)
+        self.assertIn("has leases whose programs load different gates (preload-hip and "
+                      "preload-opencl)", answer.stderr)
 
     def build_old_loaders(self):
         """A folder of what an image would bring: a program that is a loader without layers itself,

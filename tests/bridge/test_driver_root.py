@@ -17,6 +17,7 @@ sys.path[1:1] = [os.path.join(HERE, "..", name) for name in ("kubernetes", "appl
 import bed  # noqa: E402
 import gpus  # noqa: E402
 import podman  # noqa: E402
+from test_dra import DraBed  # noqa: E402
 import worlds  # noqa: E402
 
 BUILD = os.path.abspath(sys.argv.pop(4))
@@ -39,18 +40,20 @@ class Bed(bed.Bed):
     """A machine with a GPU of the doubles, whose driver is below a root of its own."""
     settings = {"cdi": SPECS, "gates": GATES, "hook": HOOK, "undivided": "memory",
                 "memory-unit": "1G"}
+    node = "gpu H100-80GB"
 
     def setUp(self):
         why = podman.why_not()
         if why:
             self.skipTest(why)
-        self.world = self.enterContext(worlds.Nvml("gpu H100-80GB"))
+        self.world = self.enterContext(worlds.Nvml(self.node))
         self.agent_env = self.world.environment()
         super().setUp()
         self.world.put("cuda", "version 12090")
         player = gpus.Player(worlds.built("tests/doubles/cuda/cuda-double-gpu"), self.world.folder)
         self.addCleanup(player.close)
-        (self.gpu,) = (d for d in self.agent.get("/v1/devices")["items"] if d["vendor"] == "nvidia")
+        self.gpus = [d for d in self.agent.get("/v1/devices")["items"] if d["vendor"] == "nvidia"]
+        self.gpu = self.gpus[0]
         self.root = os.path.join(self.folder, "root")
         self.make_proc()
         self.podman = podman.Podman()
@@ -59,16 +62,17 @@ class Bed(bed.Bed):
 
     def remove_specs(self):
         for name in os.listdir(SPECS) if os.path.isdir(SPECS) else ():
-            if name.startswith(("cleave-k8s-", "cleave-root-")):
+            if name.startswith(("cleave-k8s-", "cleave-root-", "cleave-dra-")):
                 os.unlink(os.path.join(SPECS, name))
 
     def make_proc(self):
         """What NVIDIA's kernel module shows of the GPU, for the programs of the test."""
-        gpu = os.path.join(self.folder, "proc/driver/nvidia/gpus/0000:01:00.0")
-        os.makedirs(gpu)
-        with open(os.path.join(gpu, "information"), "w", encoding="utf-8") as file:
-            file.write(f"Model: \t\t NVIDIA H100\nGPU UUID: \t {self.gpu['uuid']}\n"
-                       "Device Minor: \t 0\n")
+        for i, gpu in enumerate(self.gpus):
+            folder = os.path.join(self.folder, f"proc/driver/nvidia/gpus/0000:0{i + 1}:00.0")
+            os.makedirs(folder)
+            with open(os.path.join(folder, "information"), "w", encoding="utf-8") as file:
+                file.write(f"Model: \t\t NVIDIA H100\nGPU UUID: \t {gpu['uuid']}\n"
+                           f"Device Minor: \t {i}\n")
         os.environ["CLEAVE_PROCFS"] = os.path.join(self.folder, "proc")
         self.addCleanup(os.environ.pop, "CLEAVE_PROCFS")
 
@@ -172,11 +176,14 @@ class Pods(Bed):
         bed.wait_until(lambda: not self.leases())
 
 
-class Leases(Bed):
+class LeaseBed(Bed):
+    leases = (("one", "gpu0", "1G"),)
+
     def generate(self, code=0):
-        """Writes the CDI file of a lease of 1 GiB, and returns its entry."""
-        for words in (("reserve", "--name", "one", "--device", "gpu0", "--share", "0.5",
-                       "--memory", "1G", "--admit", "socket"),
+        """Writes the CDI file of the leases, and returns their entries."""
+        for words in (*(("reserve", "--name", name, "--device", device, "--share", "0.5",
+                         "--memory", memory, "--admit", "socket")
+                        for name, device, memory in self.leases),
                       ("cdi", "--driver-root", self.root, "--to",
                        os.path.join(SPECS, f"cleave-root-{os.getpid()}.json"), "generate")):
             ran = subprocess.run([bed.PROGRAMS["cleave"], words[0], "--socket", self.agent.api,
@@ -188,6 +195,8 @@ class Leases(Bed):
             self.spec = json.load(file)
         return [each["containerEdits"] for each in self.spec["devices"]]
 
+
+class Leases(LeaseBed):
     def test_libraries_where_loaders_look(self):
         """Each at the name by which it is loaded, in the folders that need no cache."""
         self.make_driver("usr/lib/x86_64-linux-gnu/nvidia/current")
@@ -248,6 +257,65 @@ containerEdits:
     def test_lease_without_a_node_is_left_out(self):
         self.assertEqual(self.generate(), [])
         self.assertIn("left out: 1; gpu0 has no device node", self.told)
+
+
+SIZES = """
+import ctypes
+cuda = ctypes.CDLL("libcuda.so.1")
+cuda.cuInit(0)
+n, total = ctypes.c_int(), ctypes.c_size_t()
+cuda.cuDeviceGetCount(ctypes.byref(n))
+for device in range(n.value):
+    assert cuda.cuDeviceTotalMem_v2(ctypes.byref(total), device) == 0
+    print(total.value >> 30)
+"""
+
+
+class SeveralLeases(LeaseBed):
+    """In one container: a process uses one of them, and sees its device alone."""
+    node = "gpu H100-80GB\ngpu H100-80GB"
+    leases = (("two", "gpu1", "2G"), ("one", "gpu0", "1G"))
+    devices = ("cleave.dev/gpu=two", "cleave.dev/gpu=one")
+
+    def setUp(self):
+        super().setUp()
+        self.make_driver()
+        self.make_nodes()
+        make_node(os.path.join(self.root, "dev/nvidia1"), 1)
+
+    def test_which_lease(self):
+        self.generate()
+        for said, sizes in (({}, "1"), ({"CUDA_VISIBLE_DEVICES": "0"}, "1"),
+                            ({"CUDA_VISIBLE_DEVICES": "1"}, "2"),
+                            ({"CUDA_VISIBLE_DEVICES": "1,0"}, "2"),
+                            ({"CUDA_VISIBLE_DEVICES": self.gpus[1]["uuid"]}, "2"),
+                            ({"CUDA_VISIBLE_DEVICES": "2"}, ""),
+                            ({"CLEAVE_LEASE": "/run/cleave-leases/two/lease.sock"}, "2")):
+            variables = [f"{name}={value}" for name, value in said.items()]
+            with self.subTest(said):
+                ran = self.run_inside("env", *variables, sys.executable, "-c", SIZES,
+                                      devices=self.devices)
+                self.assertEqual((ran.returncode, ran.stdout.strip()), (0, sizes), ran.stderr)
+
+
+class AdminAccess(DraBed, LeaseBed):
+    """A claim of an administrator, beside a lease of the same GPU."""
+
+    def start_bridge(self, **settings):
+        self.make_driver()
+        self.make_nodes()
+        super().start_bridge(**{"driver-root": self.root, **settings})
+
+    def test_whole_device(self):
+        self.generate()
+        claim = self.api.claim("a", ("gpu0", {"share": "0", "memory": "1Gi"}), admin=True)
+        (device,) = self.prepared(claim)
+        ran = self.run_inside(sys.executable, "-c", SIZES, devices=device.cdi_device_ids)
+        self.assertEqual(int(ran.stdout), self.gpu["memory_bytes"] >> 30, ran.stderr)
+        self.check_quota(("cleave.dev/gpu=one",))
+        self.assertEqual(self.claimed(), {})
+        self.unprepare(claim)
+        self.assertNotEqual(self.run_inside("true", devices=device.cdi_device_ids).returncode, 0)
 
 
 if __name__ == "__main__":

@@ -85,6 +85,24 @@ class Containers(Bed):
         (lease,) = self.leases().values()
         self.assertEqual(self.memory(names, *self.options()), lease["memory_bytes"])
 
+    def test_two_leases(self):
+        """The program uses the first by name, or the one that it names, also without CDI."""
+        options, names = [], []
+        for pod, share in (("p", 10), ("q", 40)):
+            names += self.kubelet.admit(pod, {"c": {SHARE: share}})["c"]
+            options += podman.options_of(self.kubelet.answer(pod, "c"))
+        # What is the same for both, and the place of one lease, which kubelet gives once.
+        of_one = {option.split(":")[1]: option for option in options if ":/run/cleave:" in option}
+        options = [*{option for option in options if ":/run/cleave:" not in option},
+                   *of_one.values()]
+        memory = {name: lease["memory_bytes"] for name, lease in self.leases().items()}
+        self.assertEqual(len(set(memory.values())), 2)
+        for devices, parts in ((names, ()), ((), options), (names, options)):
+            self.assertEqual(self.memory(devices, *parts), memory[min(memory)])
+        for name, n_bytes in memory.items():
+            socket = f"--env=CLEAVE_LEASE=/run/cleave-leases/{name}/lease.sock"
+            self.assertEqual(self.memory((), *options, socket), n_bytes)
+
 
 if __name__ == "__main__":
     bed.main()

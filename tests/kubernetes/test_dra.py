@@ -594,6 +594,18 @@ devices:
         bed.pause(0.5)
         self.assertEqual(self.mode("gpu2"), "CPX")
 
+    def test_several_partitions(self):
+        claim = self.api.claim("c", ("gpu0-cpx-nps1-3", None), ("gpu1-cpx-nps1-5", None))
+        for result in self.api.claims[("default", "c")]["status"]["allocation"]["devices"][
+                "results"]:
+            result["request"] = "r"
+        self.prepared(claim)
+        (lease,) = self.claimed().values()
+        self.assertEqual([d["name"] for d in lease["devices"]],
+                         ["gpu0/CPX/NPS1@3", "gpu1/CPX/NPS1@5"])
+        self.unprepare(claim)
+        self.assertEqual((self.mode(), self.mode("gpu1"), self.claimed()), ("SPX", "SPX", {}))
+
     def test_killed_at_any_moment(self):
         chance = random.Random(3)
         claim = self.api.claim("c", ("gpu0-cpx-nps1-7", None), ("gpu1-dpx-nps1-1", None))

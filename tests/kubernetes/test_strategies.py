@@ -4,17 +4,24 @@
 
 usage: test_strategies.py CLEAVE-KUBELET CLEAVED CLEAVE [unittest arguments]"""
 import os
+import sys
 
+import amd
 import bed
 from api_server import ApiServer
-from bed import Bed, wait_until
+from bed import Bed, Refused, wait_until
+
+sys.path.insert(0, os.path.join(bed.ROOT, "tests/sysfs"))
+from trees import Tree  # noqa: E402
 
 SHARE, MEMORY = "cleave.dev/gpu-share", "cleave.dev/gpu-memory-1gi"
+MIG, CPX = "cleave.dev/mig-1g.10gb", "cleave.dev/cpx-nps4"
 VARIABLES = {"CLEAVE_LEASE": "/run/cleave/lease.sock",
              "OPENCL_LAYERS": "/usr/lib/cleave/libcleave-opencl.so",
              "OCL_ICD_LAYERS": "/usr/lib/cleave/libcleave-opencl.so",
              "NVIDIA_VISIBLE_DEVICES": "void"}
 PLACES = {"/run/cleave", "/usr/lib/cleave", "/etc/ld.so.preload"}
+LEASES = "/run/cleave-leases/"
 
 
 class Strategies(Bed):
@@ -37,7 +44,7 @@ class Strategies(Bed):
         self.assertEqual(bool(envs), bool(mounts))
         self.assertIn(names, ([], [bed.CDI + lease]))
         self.assertIn(annotations, ({}, {f"cdi.k8s.io/cleave.dev_{lease}": bed.CDI + lease}))
-        self.assertIn(set(mounts), (set(), PLACES))
+        self.assertIn(set(mounts), (set(), PLACES | {LEASES + lease}))
         self.assertTrue(all(mount.read_only for mount in mounts.values()))
         return [bool(part) for part in (names, annotations, mounts)]
 
@@ -105,10 +112,60 @@ class Strategies(Bed):
             self.kubelet.resource(SHARE)
             names = self.kubelet.admit(str(pod), {"c": {SHARE: 20, MEMORY: 8}})["c"]
             envs, annotations, mounts, _ = self.kubelet.answer(str(pod), "c")
-            self.assertEqual((envs, set(mounts)), (VARIABLES, PLACES))
             self.assertEqual(list(annotations.values()), names)
             self.assertEqual(len(names), 1)
+            place = LEASES + names[0].removeprefix(bed.CDI)
+            self.assertEqual((envs, set(mounts)), (VARIABLES, PLACES | {place}))
             self.assertIn(names[0].removeprefix(bed.CDI), self.leases())
+
+
+class TwoResources(Bed):
+    """Of one container, which so has two leases."""
+    sim = """
+version: 1
+name: lab
+devices:
+  - {model: H100-80GB}
+  - {model: H100-80GB, at-start: {mig: on, instances: [{profile: 1g.10gb, start: 0}]}}
+"""
+
+    def test_both_folders(self):
+        self.kubelet.start()
+        self.start_bridge(**{"device-list-strategy": "plain"})
+        for name in (SHARE, MIG):
+            self.kubelet.resource(name)
+        self.kubelet.admit("p", {"c": {SHARE: 30, MIG: 1}})
+        self.kubelet.start_container("p", "c")
+        mounts = self.kubelet.answer("p", "c")[2]
+        self.assertEqual({place.removeprefix(LEASES): os.path.realpath(mounts[place].host_path)
+                          for place in mounts if place.startswith(LEASES)},
+                         {name: os.path.dirname(lease["socket"])
+                          for name, lease in self.leases().items()})
+        self.assertEqual(len(self.leases()), 2)
+
+
+class TwoVendors(Bed):
+    """A processor and AMD's partitions: containers can have the gates of one of them."""
+
+    def setUp(self):
+        tree = self.enterContext(Tree())
+        self.agent_env, self.root = amd.add_partitions(tree), amd.add_nodes(tree)
+        super().setUp()
+
+    def test_container_with_both(self):
+        self.kubelet.start()
+        self.start_bridge(**{"device-list-strategy": "plain", "driver-root": self.root})
+        for name in (SHARE, CPX):
+            self.kubelet.resource(name)
+        for pod, resources in (("p", {SHARE: 10}), ("q", {CPX: 1})):
+            self.kubelet.admit(pod, {"c": resources})
+            self.kubelet.start_container(pod, "c")
+        self.assertEqual({lease["devices"][0]["backend"] for lease in self.leases().values()},
+                         {"amd", "opencl"})
+        self.kubelet.admit("r", {"c": {SHARE: 10, CPX: 1}})
+        with self.assertRaisesRegex(Refused, "container c has .*, of devices whose gates cannot be "
+                                    "loaded together"):
+            self.kubelet.start_container("r", "c")
 
 
 if __name__ == "__main__":

@@ -148,7 +148,7 @@ static void test_incomplete_reply(void **state)
 	pthread_t thread;
 	size_t n_files;
 
-	assert_int_equal(clv_lease_find(&place, &err), 0);
+	assert_int_equal(clv_lease_find(CLV_ATTACH_API_OPENCL, &place, &err), 0);
 
 	sent = (struct clv_attach_reply){
 		.magic = CLV_ATTACH_MAGIC, .version = CLV_ATTACH_VERSION, .slot = 7};

@@ -2,6 +2,7 @@
 /* Where a gate finds its lease, and what the program's variables can change about it. */
 #include "gate/attach/place.h"
 
+#include "arbiter/attach.h"
 #include "base/error.h"
 #include "base/paths.h"
 
@@ -161,13 +162,13 @@ static void test_without_a_lease(void **state)
 
 	setenv("CLEAVE_LEASE", "/nonexistent", 1);
 	setenv("CLEAVE_IF_NO_AGENT", "open", 1);
-	assert_int_equal(clv_lease_find(&place, &err), 0);
+	assert_int_equal(clv_lease_find(CLV_ATTACH_API_OPENCL, &place, &err), 0);
 	assert_false(place.is_known);
 	assert_true(place.may_be_ungated);
 	assert_string_equal(place.socket, "/nonexistent");
 	unsetenv("CLEAVE_LEASE");
 	unsetenv("CLEAVE_IF_NO_AGENT");
-	assert_int_equal(clv_lease_find(&place, &err), 0);
+	assert_int_equal(clv_lease_find(CLV_ATTACH_API_OPENCL, &place, &err), 0);
 	assert_false(place.may_be_ungated);
 	assert_string_equal(place.socket, "/run/cleave/lease.sock");
 }

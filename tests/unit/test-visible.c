@@ -63,7 +63,7 @@ static void test_lists(void **state)
 		else
 			unsetenv("CUDA_VISIBLE_DEVICES");
 		unsetenv(CLV_VISIBLE_SET);
-		clv_visible_choose("CUDA_VISIBLE_DEVICES", rows[i].lease);
+		clv_visible_choose("CUDA_VISIBLE_DEVICES", rows[i].lease, 0);
 		assert_string_equal(getenv("CUDA_VISIBLE_DEVICES"), rows[i].left);
 	}
 }
@@ -74,7 +74,7 @@ static void test_again(void **state)
 	unsetenv(CLV_VISIBLE_SET);
 	setenv("CUDA_VISIBLE_DEVICES", "1", 1);
 	for (int i = 0; i < 2; i++)
-		clv_visible_choose("CUDA_VISIBLE_DEVICES", MIG_A "," MIG_B);
+		clv_visible_choose("CUDA_VISIBLE_DEVICES", MIG_A "," MIG_B, 0);
 	assert_string_equal(getenv("CUDA_VISIBLE_DEVICES"), MIG_B);
 }
 
@@ -86,16 +86,38 @@ static void test_other_numbers(void **state)
 	setenv("ROCR_VISIBLE_DEVICES", "9", 1);
 	setenv(CLV_VISIBLE_SET, "9", 1);
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(numbers); i++) {
-		clv_visible_choose("ROCR_VISIBLE_DEVICES", numbers[i]);
+		clv_visible_choose("ROCR_VISIBLE_DEVICES", numbers[i], 0);
 		assert_string_equal(getenv("ROCR_VISIBLE_DEVICES"), numbers[i]);
 	}
 	/* The program's own list restricts the lease's, and adds nothing. */
 	setenv("ROCR_VISIBLE_DEVICES", "31", 1);
-	clv_visible_choose("ROCR_VISIBLE_DEVICES", "30,31");
+	clv_visible_choose("ROCR_VISIBLE_DEVICES", "30,31", 0);
 	assert_string_equal(getenv("ROCR_VISIBLE_DEVICES"), "31");
 	setenv("ROCR_VISIBLE_DEVICES", "9", 1);
-	clv_visible_choose("ROCR_VISIBLE_DEVICES", "30,31");
+	clv_visible_choose("ROCR_VISIBLE_DEVICES", "30,31", 0);
 	assert_string_equal(getenv("ROCR_VISIBLE_DEVICES"), "");
+}
+
+/* The lease is the second of a container with two others' devices before its own. */
+static void test_numbers_of_the_container(void **state)
+{
+	static const struct {
+		const char *said, *left;
+	} numbers[] = {
+		{"2", MIG_A},
+		{"3,2", MIG_B "," MIG_A},
+		{"2,0", MIG_A},
+		{"0", ""},
+		{"4", ""},
+		{MIG_B, MIG_B},
+	};
+
+	unsetenv(CLV_VISIBLE_SET);
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(numbers); i++) {
+		setenv("CUDA_VISIBLE_DEVICES", numbers[i].said, 1);
+		clv_visible_choose("CUDA_VISIBLE_DEVICES", MIG_A "," MIG_B, 2);
+		assert_string_equal(getenv("CUDA_VISIBLE_DEVICES"), numbers[i].left);
+	}
 }
 
 int main(void)
@@ -104,6 +126,7 @@ int main(void)
 		cmocka_unit_test(test_lists),
 		cmocka_unit_test(test_again),
 		cmocka_unit_test(test_other_numbers),
+		cmocka_unit_test(test_numbers_of_the_container),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

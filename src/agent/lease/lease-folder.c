@@ -5,6 +5,8 @@
  * A folder that an earlier version gave to a tenant is taken back before it is changed:
  * there a name may become a symbolic link at any moment (TOCTOU). */
 #include "agent/lease/lease.h"
+
+#include "agent/device/devices.h"
 #include "agent/record/agent.h"
 #include "arbiter/attach.h"
 #include "base/cleanup.h"
@@ -76,6 +78,48 @@ static int make_door(const struct clv_lease *lease)
 	return 0;
 }
 
+static int put(int folder, const char *name, const char *text, size_t n_bytes)
+{
+	_cleanup_close_ int fd = openat(folder, name,
+		O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, n_bytes) != (ssize_t)n_bytes)
+		return -EIO;
+	return fchmod(fd, 0644) < 0 ? -errno : 0;
+}
+
+/* Writes beside the socket which devices the lease has: by that a gate chooses one of
+ * the leases of its container.  A gate may be reading the file of an earlier agent. */
+static int put_devices(const struct clv_lease *lease)
+{
+	_cleanup_close_ int fd = open_folder(lease);
+	char text[CLV_ATTACH_DEVICES_BYTES];
+	const struct clv_agent_device *device;
+	size_t used = 0;
+	int r;
+
+	if (fd < 0)
+		return -errno;
+	for (size_t i = 0; (device = clv_lease_device(lease, i)); i++) {
+		size_t room = sizeof(text) - used;
+		int n = snprintf(text + used, room, "%s %s\n", device->info.backend,
+			device->info.uuid);
+
+		if (n < 0 || (size_t)n >= room)
+			break;
+		used += (size_t)n;
+	}
+	r = put(fd, DOOR "/" CLV_ATTACH_DEVICES_NAME ".new", text, used);
+	if (r < 0)
+		return r;
+	return renameat(fd, DOOR "/" CLV_ATTACH_DEVICES_NAME ".new", fd,
+		       DOOR "/" CLV_ATTACH_DEVICES_NAME) < 0
+		       ? -errno
+		       : 0;
+}
+
 int clv_lease_make_folder(const struct clv_lease *lease, struct clv_error *err)
 {
 	char path[CLV_FOLDER_MAX + 64];
@@ -94,6 +138,8 @@ int clv_lease_make_folder(const struct clv_lease *lease, struct clv_error *err)
 	r = take_back(lease);
 	if (r >= 0 && has_door(lease))
 		r = make_door(lease);
+	if (r >= 0 && has_door(lease))
+		r = put_devices(lease);
 	return r < 0 ? clv_error_errno(err, -r, "cannot use %s", path) : 0;
 }
 
@@ -166,6 +212,7 @@ void clv_lease_remove_folder(const struct clv_lease *lease)
 	if (fd >= 0) {
 		unlinkat(fd, CLV_ATTACH_SOCKET_NAME, 0);
 		unlinkat(fd, DOOR "/" CLV_ATTACH_SOCKET_NAME, 0);
+		unlinkat(fd, DOOR "/" CLV_ATTACH_DEVICES_NAME, 0);
 		unlinkat(fd, DOOR, AT_REMOVEDIR);
 		remove_namespace(fd);
 	}

@@ -92,34 +92,79 @@ static void read_environment(const json_t *config, struct environment *ret)
 	}
 }
 
-static int find_root(
-	const char *state, size_t n_bytes, struct environment *ret, struct clv_error *err)
+/* Each lease has its hook, with the list that its programs preload.  The container has
+ * one such list, that of its last lease. */
+static int check_lists(const json_t *config, struct clv_error *err)
 {
-	json_t *container = json_loadb(state, n_bytes, 0, NULL), *config = NULL;
+	const json_t *hooks =
+		json_object_get(json_object_get(config, "hooks"), "createContainer");
+	const char *first = NULL;
+	const json_t *hook;
+	size_t i;
+
+	json_array_foreach (hooks, i, hook) {
+		const json_t *args = json_object_get(hook, "args");
+		const char *name = json_string_value(json_array_get(args, 0));
+		const char *list = json_string_value(json_array_get(args, 1));
+
+		if (!name || !list || strcmp(name, CLV_CDI_HOOK) != 0)
+			continue;
+		if (first && strcmp(first, list) != 0)
+			return clv_error_set(err, -EXDEV,
+				"the container has leases whose programs load different "
+				"gates (%.40s and %.40s), and could load those of one "
+				"lease only, so the others' would run without limits: "
+				"give it leases of devices of one vendor",
+				first, list);
+		first = list;
+	}
+	return 0;
+}
+
+static json_t *load_config(const json_t *container)
+{
 	const char *bundle = json_string_value(json_object_get(container, "bundle"));
-	const char *path;
+	char name[CLV_PATH_MAX];
+
+	if (!bundle)
+		return NULL;
+	snprintf(name, sizeof(name), "%s/config.json", bundle);
+	return json_load_file(name, 0, NULL);
+}
+
+static int open_root(const json_t *container, const json_t *config, struct clv_error *err)
+{
+	const char *bundle = json_string_value(json_object_get(container, "bundle"));
+	const char *path = json_string_value(
+		json_object_get(json_object_get(config, "root"), "path"));
 	char name[CLV_PATH_MAX];
 	int fd = -1;
 
-	if (bundle) {
-		snprintf(name, sizeof(name), "%s/config.json", bundle);
-		config = json_load_file(name, 0, NULL);
-	}
-	path = json_string_value(
-		json_object_get(json_object_get(config, "root"), "path"));
 	if (path) {
 		snprintf(name, sizeof(name), "%s%s%s", path[0] == '/' ? "" : bundle,
 			path[0] == '/' ? "" : "/", path);
 		fd = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	}
-	read_environment(config, ret);
-	json_decref(container);
-	json_decref(config);
 	return fd >= 0 ? fd
 		       : clv_error_set(err, -EINVAL,
 				 "standard input does not name the container's root: "
 				 "this "
 				 "program is a createContainer hook for OCI runtimes");
+}
+
+/* Reads the container's configuration.  Returns a descriptor of its root. */
+static int find_root(
+	const char *state, size_t n_bytes, struct environment *ret, struct clv_error *err)
+{
+	json_t *container = json_loadb(state, n_bytes, 0, NULL);
+	json_t *config = load_config(container);
+	_cleanup_close_ int root = open_root(container, config, err);
+	int r = root < 0 ? root : check_lists(config, err);
+
+	read_environment(config, ret);
+	json_decref(container);
+	json_decref(config);
+	return r < 0 ? r : CLV_TAKE_FD(root);
 }
 
 static int newest_in(const char *text, size_t n_bytes)

@@ -82,45 +82,53 @@ static json_t *mount(const char *from, const char *to)
 		"options", "rbind", "ro", "nosuid", "nodev");
 }
 
+const char *clv_cdi_preload(const char *backend)
+{
+	size_t i = 0;
+
+	while (preloads[i].backend[0] && strcmp(preloads[i].backend, backend) != 0)
+		i++;
+	return preloads[i].list;
+}
+
 static const char *preload_of(const json_t *lease)
 {
 	const json_t *device = json_array_get(json_object_get(lease, "devices"), 0);
 
-	for (size_t i = 0;; i++) {
-		const char *backend = preloads[i].backend;
-
-		if (!backend[0] || strcmp(backend, text_of(device, "backend")) == 0)
-			return preloads[i].list;
-	}
+	return clv_cdi_preload(text_of(device, "backend"));
 }
 
 /* Mounts of one lease: the folder of its socket, and /etc/ld.so.preload, which loads the
- * gates independent of the environment. */
-static json_t *mounts_of(const json_t *lease, const struct clv_cdi_host *host)
+ * gates independent of the environment.  The folder is there twice, because a container
+ * may have several leases, of which only one can be in the first place. */
+static json_t *mounts_of(
+	const json_t *lease, const char *name, const struct clv_cdi_host *host)
 {
 	const char *socket = text_of(lease, "socket"), *slash = strrchr(socket, '/');
 	json_t *mounts = json_array();
-	char path[CLV_PATH_MAX + 32];
+	char path[CLV_PATH_MAX + 32], place[sizeof(CLV_PATH_LEASES) + CLV_CDI_NAME_MAX];
 
 	snprintf(path, sizeof(path), "%.*s", slash ? (int)(slash - socket) : 0, socket);
+	snprintf(place, sizeof(place), CLV_PATH_LEASES "/%s", name);
 	json_array_append_new(mounts, mount(path, CLV_CDI_SOCKET_FOLDER));
+	json_array_append_new(mounts, mount(path, place));
 	snprintf(path, sizeof(path), "%s/%s", host->gates, preload_of(lease));
 	json_array_append_new(mounts, mount(path, "/etc/ld.so.preload"));
 	return mounts;
 }
 
 /* The vendor's hooks are before cleave's, which covers what they may have mounted. */
-static int make_edits(const json_t *lease, const struct clv_cdi_host *host, json_t **ret,
-	struct clv_error *err)
+static int make_edits(const json_t *lease, const char *name,
+	const struct clv_cdi_host *host, json_t **ret, struct clv_error *err)
 {
 	json_t *edits = NULL, *own;
 	int r = clv_cdi_driver_edits(host->driver, lease, &edits, err);
 
 	if (r < 0)
 		return r;
-	own = json_pack("{s:o,s:[{s:s,s:s,s:[s]}]}", "mounts", mounts_of(lease, host),
-		"hooks", "hookName", "createContainer", "path", host->hook, "args",
-		"cleave-cdi-hook");
+	own = json_pack("{s:o,s:[{s:s,s:s,s:[s,s]}]}", "mounts",
+		mounts_of(lease, name, host), "hooks", "hookName", "createContainer",
+		"path", host->hook, "args", CLV_CDI_HOOK, preload_of(lease));
 	clv_cdi_append(edits, own);
 	json_decref(own);
 	*ret = edits;
@@ -208,7 +216,7 @@ int clv_cdi_spec(const json_t *leases, const struct clv_cdi_host *host, json_t *
 		if (!clv_cdi_is_eligible(lease))
 			continue;
 		clv_cdi_name(leases, lease, name);
-		if (make_edits(lease, host, &edits, err) < 0)
+		if (make_edits(lease, name, host, &edits, err) < 0)
 			n_left_out++;
 		else
 			json_array_append_new(

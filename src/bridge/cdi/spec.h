@@ -17,8 +17,12 @@ struct clv_error;
 #define CLV_CDI_NAME_MAX 192
 
 /* Paths in the container. */
-#define CLV_CDI_SOCKET_FOLDER "/run/cleave"
+#define CLV_CDI_SOCKET_FOLDER "/run/cleave" /* of one lease */
 #define CLV_CDI_GATES "/usr/lib/cleave"
+
+/* The first argument of the hook; the second is the lease's list of preloaded libraries.
+ */
+#define CLV_CDI_HOOK "cleave-cdi-hook"
 
 /* NVIDIA's runtime adds no GPU to the container. */
 #define CLV_CDI_NO_VENDOR "NVIDIA_VISIBLE_DEVICES=void"
@@ -29,6 +33,10 @@ struct clv_cdi_host {
 	const char *hook;              /* cleave-cdi-hook */
 	struct clv_cdi_driver *driver; /* borrowed */
 };
+
+/* The name of the list of libraries that are preloaded into the programs of a lease of a
+ * device of this backend.  A container has one such list.  Static. */
+const char *clv_cdi_preload(const char *backend);
 
 /* Whether a container can be given this lease (an object of the API): it is kept and
  * active, and admits any process that reaches its socket. */

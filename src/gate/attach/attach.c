@@ -335,6 +335,7 @@ static int attach_once(const struct clv_lease_place *place, uint32_t api,
 		close(fd);
 		return r;
 	}
+	view->n_before = place->n_before;
 	clv_heartbeat_set_clock(view, asked_ns);
 
 	*ret = CLV_TAKE(view);
@@ -404,7 +405,7 @@ enum clv_attachment clv_attach(
 {
 	struct clv_lease_place place;
 	struct clv_error err = {0};
-	int r = clv_lease_find(&place, &err);
+	int r = clv_lease_find(api, &place, &err);
 
 	if (r >= 0)
 		r = attach(&place, api, old, ret, &err);

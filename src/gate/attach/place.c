@@ -4,7 +4,7 @@
  *
  *  - in the folder of OpenCL's drivers: cleave run and Slurm's plugin make a folder for
  *    each lease, and mount it over that one;
- *  - where containers of a lease have it;
+ *  - where containers have their lease, or several, of which it is one;
  *  - beside this library, as in that folder.  The last, because a program may load a gate
  *    by a link in a folder of its own.
  *
@@ -186,7 +186,24 @@ static bool is_container(void)
 	return strstr(list, "/libcleave-") != NULL;
 }
 
-int clv_lease_find(struct clv_lease_place *ret, struct clv_error *err)
+/* The path that all containers have in the environment names none of several leases. */
+static int find_in_container(
+	uint32_t api, struct clv_lease_place *ret, struct clv_error *err)
+{
+	const char *said = named_socket();
+	const struct clv_lease_choice choice = {.folder = CLV_PATH_LEASES,
+		.usual = CLV_PATH_LEASE,
+		.named = said,
+		.api = api};
+
+	ret->is_known = true;
+	if (clv_lease_choose_once(&choice, ret->socket, &ret->n_before) &&
+		(!said || strcmp(said, CLV_ATTACH_DEFAULT_SOCKET) == 0))
+		return 0;
+	return check_named(ret, err);
+}
+
+int clv_lease_find(uint32_t api, struct clv_lease_place *ret, struct clv_error *err)
 {
 	char folder[CLV_LEASE_PLACE_MAX];
 	const char *said = named_socket();
@@ -196,7 +213,7 @@ int clv_lease_find(struct clv_lease_place *ret, struct clv_error *err)
 		return clv_lease_find_in(VENDORS, ret, err);
 	snprintf(ret->socket, sizeof(ret->socket), "%s", CLV_ATTACH_DEFAULT_SOCKET);
 	if (is_container())
-		return check_named(ret, err);
+		return find_in_container(api, ret, err);
 	if (find_own_folder(folder) && has_lease(folder))
 		return clv_lease_find_in(folder, ret, err);
 	if (said)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "gate/attach/choose-lease.h"
+
 #include <stdbool.h>
+#include <stdint.h>
 
 struct clv_error;
-
-/* Room for paths: a gate's thread may have a small stack. */
-#define CLV_LEASE_PLACE_MAX 1024
 
 /* Where the process's lease is, and whether the process may run without it. */
 struct clv_lease_place {
@@ -17,12 +17,13 @@ struct clv_lease_place {
 	bool is_known;
 	/* Where no agent answers, the process may use the device without a limit. */
 	bool may_be_ungated;
+	uint32_t n_before; /* devices in the container's leases before this one */
 };
 
 /* Returns 0, and otherwise fills in what is known.  -EPERM: CLEAVE_LEASE names a socket
  * other than that of the lease.  -ENODEV: the program was started without a lease on
  * purpose; the message has the reason and what would work.  Any thread. */
-int clv_lease_find(struct clv_lease_place *ret, struct clv_error *err);
+int clv_lease_find(uint32_t api, struct clv_lease_place *ret, struct clv_error *err);
 
 /* The same for the lease whose socket, or link to it, is in this folder.  *ret is zeroed
  * before. */

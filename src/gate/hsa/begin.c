@@ -40,7 +40,7 @@ int clv_own_hsa_init(clv_fn_hsa_init *real)
 	/* The real hsa_init reads the environment. */
 	if (view) {
 		clv_visible_choose("ROCR_VISIBLE_DEVICES",
-			view->devices[0] ? view->devices : view->model);
+			view->devices[0] ? view->devices : view->model, view->n_before);
 		clv_hsa_units_begin();
 		refuse_tools();
 	}

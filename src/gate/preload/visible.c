@@ -17,7 +17,7 @@
 struct devices {
 	const char *items[DEVICES_MAX];
 	bool is_shown[DEVICES_MAX];
-	uint32_t n;
+	uint32_t n, n_before;
 };
 
 static size_t item_length(const char *item)
@@ -37,13 +37,13 @@ static struct devices read_devices(const char *rest)
 	return devices;
 }
 
-/* Finds a device by its number in the lease, as the driver writes it. */
+/* Finds a device by its number, as the driver writes it. */
 static uint32_t find_by_number(const struct devices *devices, const char *entry, size_t n)
 {
-	char digits[4];
+	char digits[16];
 
 	for (uint32_t i = 0; i < devices->n; i++) {
-		snprintf(digits, sizeof(digits), "%u", i);
+		snprintf(digits, sizeof(digits), "%u", i + devices->n_before);
 		if (strlen(digits) == n && strncmp(digits, entry, n) == 0)
 			return i;
 	}
@@ -98,7 +98,7 @@ static void set(const char *variable, const char *list)
 	(libcs ? libcs : setenv)(variable, list, 1);
 }
 
-void clv_visible_choose(const char *variable, const char *names)
+void clv_visible_choose(const char *variable, const char *names, uint32_t n_before)
 {
 	struct devices devices = read_devices(names);
 	const char *said = getenv(variable), *told = getenv(CLV_VISIBLE_SET);
@@ -107,6 +107,7 @@ void clv_visible_choose(const char *variable, const char *names)
 	bool is_own = said && (!told || strcmp(said, told) != 0);
 	char *list = calloc(1, strlen(names) + 1);
 
+	devices.n_before = n_before;
 	if (devices.n > 0 && list) {
 		choose_devices(&devices, is_own ? said : names, list);
 		if (!said || strcmp(said, list) != 0)

@@ -41,6 +41,8 @@ struct clv_view {
 	char model[128];
 	char devices[CLV_ATTACH_DEVICES_BYTES]; /* all UUIDs; "": an older agent */
 	uint32_t ordinal;
+	uint32_t
+		n_before; /* gate/attach/choose-lease.h; 0: the container has one lease */
 	/* The state of the limit in space that was reported to the agent:
 	 * gate/attach/sm.h. */
 	_Atomic uint32_t sm_state, sm_count;

@@ -330,26 +330,40 @@ static void allocate(
 	v1beta1__allocate_request__free_unpacked(request, NULL);
 }
 
-/* The lease for the container's share and memory is known, or cannot be.  The lease of an
- * init container, which kubelet does not list, is created by the call for its share. */
+/* Kubelet lists no such container, as for each init container.  The lease of a pair is
+ * created by the call for the share. */
+static void hold_unlisted(struct hold *hold, const struct clv_error *err)
+{
+	struct clv_kube_plugin *plugin = hold->plugin;
+	bool is_memory = plugin->resource.kind == CLV_KUBE_OF_MEMORY;
+
+	if (!is_of_pair(plugin)) {
+		submit_hold(hold);
+		return;
+	}
+	if (!clv_kube_pair_recall(plugin->kube->pair, &hold->want, is_memory)) {
+		hold->r = err->code;
+		hold->err = *err;
+		finish_hold(hold);
+	} else if (is_memory)
+		finish_hold(hold);
+	else
+		submit_hold(hold);
+}
+
+/* The container's lease is known, or cannot be. */
 static void on_container(
 	struct clv_kube_lease_want *want, const struct clv_error *err, void *userdata)
 {
 	struct hold *hold = userdata;
-	struct clv_kube_plugin *plugin = hold->plugin;
-	bool is_memory = plugin->resource.kind == CLV_KUBE_OF_MEMORY;
 
 	if (!hold->call) {
 		clv_kube_lease_want_clear(&hold->want);
 		free(hold);
 		return;
 	}
-	if (err && err->code == -ENOENT &&
-		clv_kube_pair_recall(plugin->kube->pair, &hold->want, is_memory)) {
-		if (is_memory)
-			finish_hold(hold);
-		else
-			submit_hold(hold);
+	if (err && err->code == -ENOENT) {
+		hold_unlisted(hold, err);
 		return;
 	}
 	if (err) {
@@ -379,7 +393,7 @@ static void pre_start(
 			&hold->want, &hold->err);
 		if (hold->r < 0)
 			finish_hold(hold);
-		else if (!is_of_pair(plugin))
+		else if (!is_of_pair(plugin) && !clv_kube_pods_may_conflict(plugin->kube))
 			submit_hold(hold);
 		else
 			clv_kube_pods_find(plugin->kube->pods, plugin->resource.name,

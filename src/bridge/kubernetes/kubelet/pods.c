@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "bridge/cdi/spec.h"
 #include "bridge/kubernetes/kubelet/state.h"
 #include "bridge/kubernetes/kubelet/worker.h"
 #include "bridge/kubernetes/lease/classes.h"
@@ -105,6 +106,16 @@ static const struct clv_kube_resource *resource_of_kind(
 	return NULL;
 }
 
+static const struct clv_kube_resource *resource_of_name(
+	const struct clv_kube *kube, const char *name)
+{
+	for (size_t i = 0; i < kube->n_plugins; i++) {
+		if (strcmp(kube->resources[i]->name, name) == 0)
+			return kube->resources[i];
+	}
+	return NULL;
+}
+
 /* Returns 1 and the lease for share and memory, or 0 if the container has neither. */
 static int pair_of(const struct clv_kube *kube, const Container *container,
 	struct clv_kube_lease_want *ret, struct clv_error *err)
@@ -170,15 +181,6 @@ static int add_want(struct compare *compare, struct clv_kube_lease_want *want)
 	return 0;
 }
 
-static bool is_served(const struct clv_kube *kube, const char *resource)
-{
-	for (size_t i = 0; i < kube->n_plugins; i++) {
-		if (strcmp(kube->resources[i]->name, resource) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* Adds leases of resources that are no longer served, because their names come from
  * earlier settings: such leases stay until their containers end. */
 static int add_former(struct compare *compare, const Container *container)
@@ -191,7 +193,7 @@ static int add_former(struct compare *compare, const Container *container)
 		struct clv_kube_lease_want want;
 
 		if (devices->n_device_ids == 0 ||
-			is_served(compare->pods->kube, devices->resource_name))
+			resource_of_name(compare->pods->kube, devices->resource_name))
 			continue;
 		if (strstr(devices->device_ids[0], "::"))
 			former.kind = CLV_KUBE_OF_SHARE;
@@ -327,32 +329,106 @@ static void begin_compare(struct clv_kube_pods *pods, const List *list, uint64_t
 /* --- Search --- */
 
 /* Whether the container's ids of the resource make the lease of that name. */
-static bool has_lease(const struct clv_kube *kube, const Container *container,
-	const struct question *question)
+static bool has_lease(const Container *container,
+	const struct clv_kube_resource *resource, const char *lease)
 {
 	struct clv_kube_lease_want want = {};
-	bool has = false;
+	bool has = want_of(container, resource, &want, NULL) > 0 &&
+		   strcmp(want.lease, lease) == 0;
 
-	for (size_t i = 0; i < kube->n_plugins && !has; i++) {
-		if (strcmp(kube->resources[i]->name, question->resource) != 0 ||
-			want_of(container, kube->resources[i], &want, NULL) <= 0)
-			continue;
-		has = strcmp(want.lease, question->lease) == 0;
-		clv_kube_lease_want_clear(&want);
-	}
+	clv_kube_lease_want_clear(&want);
 	return has;
+}
+
+static const char *preload_of(const struct clv_kube *kube, const char *name)
+{
+	const struct clv_kube_device *device =
+		clv_kube_inventory_find(&kube->inventory, name);
+
+	return device ? clv_cdi_preload(device->backend) : NULL;
+}
+
+bool clv_kube_pods_may_conflict(const struct clv_kube *kube)
+{
+	const char *first = NULL;
+
+	for (size_t i = 0; i < kube->inventory.n; i++) {
+		const char *list = clv_cdi_preload(kube->inventory.items[i].backend);
+
+		if (first && strcmp(first, list) != 0)
+			return true;
+		first = list;
+	}
+	return false;
+}
+
+/* The list of libraries that a lease of the container's ids preloads; NULL: the container
+ * has no such ids, or their device is unknown. */
+static const char *preload_for(const struct clv_kube *kube, const Container *container,
+	const struct clv_kube_resource *resource)
+{
+	struct clv_kube_lease_want want = {};
+	char device[CLV_KUBE_NAME_MAX];
+
+	if (want_of(container, resource, &want, NULL) <= 0)
+		return NULL;
+	snprintf(device, sizeof(device), "%.*s", (int)strcspn(want.device, ","),
+		want.device);
+	clv_kube_lease_want_clear(&want);
+	return preload_of(kube, device);
+}
+
+/* The mounts of one lease's list would replace those of the other's. */
+static int check_preloads(
+	const struct clv_kube *kube, const Container *container, struct clv_error *err)
+{
+	const struct clv_kube_resource *first = NULL;
+	const char *first_list = NULL;
+
+	for (size_t i = 0; i < kube->n_plugins; i++) {
+		const char *list = preload_for(kube, container, kube->resources[i]);
+
+		if (!list)
+			continue;
+		if (first && strcmp(first_list, list) != 0)
+			return clv_error_set(err, -EXDEV,
+				"container %.80s has %s and %s, of devices whose gates "
+				"cannot be loaded together, so it would be without "
+				"limits on one of them: request devices of one vendor",
+				container->name, first->name, kube->resources[i]->name);
+		first = kube->resources[i];
+		first_list = list;
+	}
+	return 0;
+}
+
+static int lease_of(const struct clv_kube *kube, const Container *container,
+	const struct clv_kube_resource *resource, struct clv_kube_lease_want *ret,
+	struct clv_error *err)
+{
+	int r = check_preloads(kube, container, err);
+
+	if (r < 0)
+		return r;
+	return is_in_pair(kube, resource) ? pair_of(kube, container, ret, err)
+					  : want_of(container, resource, ret, err);
 }
 
 static int find_lease(const struct clv_kube *kube, const List *list,
 	const struct question *question, struct clv_kube_lease_want *ret,
 	struct clv_error *err)
 {
-	for (size_t i = 0; i < list->n_pod_resources; i++) {
+	const struct clv_kube_resource *resource =
+		resource_of_name(kube, question->resource);
+
+	for (size_t i = 0; resource && i < list->n_pod_resources; i++) {
 		const Podresources__V1__PodResources *pod = list->pod_resources[i];
 
 		for (size_t j = 0; j < pod->n_containers; j++) {
-			if (has_lease(kube, pod->containers[j], question))
-				return pair_of(kube, pod->containers[j], ret, err);
+			const Container *container = pod->containers[j];
+
+			if (has_lease(container, resource, question->lease))
+				return lease_of(kube, container, resource, ret, err);
 		}
 	}
 	return clv_error_set(err, -ENOENT,

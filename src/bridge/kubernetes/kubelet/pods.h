@@ -3,6 +3,8 @@
 
 #include "bridge/kubernetes/resource/want.h"
 
+#include <stdbool.h>
+
 struct clv_error;
 struct clv_kube;
 
@@ -19,10 +21,15 @@ struct clv_kube_pods *clv_kube_pods_free(struct clv_kube_pods *pods);
 /* Compares with the ledger now instead of at the end of the interval. */
 void clv_kube_pods_reconcile_now(struct clv_kube_pods *pods);
 
+/* Whether a container of this node may have leases whose gates cannot be loaded together.
+ */
+bool clv_kube_pods_may_conflict(const struct clv_kube *kube);
+
 /* Finds the container whose ids of the resource make the lease of that name, and calls
- * on_container with the lease for its share and memory, which the callback may take, or
- * with err (else NULL).  -ENOENT: kubelet lists no such container, as for each init
- * container.  The callback may run before the function returns. */
+ * on_container with that lease, for a share or memory with the other of the two, which
+ * the callback may take, or with err (else NULL).  -ENOENT: kubelet lists no such
+ * container, as for each init container; -EXDEV: the container has leases whose gates
+ * cannot be loaded together.  The callback may run before the function returns. */
 typedef void (*clv_kube_on_container)(
 	struct clv_kube_lease_want *want, const struct clv_error *err, void *userdata);
 void clv_kube_pods_find(struct clv_kube_pods *pods, const char *resource,

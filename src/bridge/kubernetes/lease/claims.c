@@ -11,9 +11,9 @@
 #include "base/units.h"
 #include "bridge/kubernetes/apiserver/cluster.h"
 #include "bridge/kubernetes/apiserver/publish.h"
-#include "bridge/kubernetes/config/quantity.h"
 #include "bridge/kubernetes/lease/admin-access.h"
 #include "bridge/kubernetes/lease/claim-config.h"
+#include "bridge/kubernetes/lease/claim-members.h"
 #include "bridge/kubernetes/lease/claim-status.h"
 #include "bridge/kubernetes/lease/ephemeral-partitions.h"
 #include "bridge/kubernetes/lease/modes.h"
@@ -181,30 +181,6 @@ static int name_lease(const struct clv_kube_claim *claim, size_t i,
 	return 0;
 }
 
-static int size_share(const struct clv_kube_place *place, const json_t *consumed,
-	struct clv_kube_lease_want *want, struct clv_error *err)
-{
-	const char *share = text_of(consumed, "share");
-	const char *memory = text_of(consumed, "memory");
-	uint64_t hundredths = CLV_KUBE_HUNDREDTHS, bytes = 0;
-
-	if (place->is_shared && memory[0] != '\0' &&
-		clv_kube_parse_quantity(memory, &bytes) < 0)
-		return clv_error_set(err, -EINVAL,
-			"the claim's memory '%.40s' is not a quantity", memory);
-	/* 0: in proportion to the memory. */
-	if (place->is_shared && share[0] != '\0' &&
-		(clv_kube_parse_quantity(share, &hundredths) < 0 ||
-			(hundredths == 0 && bytes == 0) ||
-			hundredths > CLV_KUBE_HUNDREDTHS))
-		return clv_error_set(err, -EINVAL,
-			"the claim's share of %.40s hundredths is not from 1 to 100",
-			share);
-	want->share_ppm = (uint32_t)(hundredths * (CLV_PPM / CLV_KUBE_HUNDREDTHS));
-	want->memory_bytes = bytes;
-	return 0;
-}
-
 /* Creates the partition, and then the lease on it. */
 static int make_and_hold(struct clv_kube_claims *claims, struct clv_kube_lease_sync *sync,
 	const struct clv_kube_place *place, const struct clv_kube_lease_want *want,
@@ -230,42 +206,87 @@ static int set_mode(struct clv_kube_claims *claims, struct clv_kube_lease_sync *
 			       place->profile, err);
 }
 
+/* --- What gets one lease --- */
+
+/* A claim may have devices of several drivers and nodes. */
+static bool is_ours(const struct clv_kube_claims *claims, const json_t *result)
+{
+	return strcmp(text_of(result, "driver"), claims->settings.driver) == 0 &&
+	       strcmp(text_of(result, "pool"), claims->settings.node) == 0;
+}
+
+static bool may_join(const struct clv_kube_members *members, const json_t *result)
+{
+	return members->n == 0 || strcmp(text_of(members->results[0], "request"),
+					  text_of(result, "request")) == 0;
+}
+
+/* Takes the first result that is not taken yet, and those that join it. */
+static int take_members(struct clv_kube_claims *claims, struct clv_kube_lease_sync *sync,
+	const json_t *results, const json_t *config, bool is_taken[CLV_KUBE_RESULTS_MAX],
+	struct clv_kube_members *ret, struct clv_error *err)
+{
+	const char *driver = claims->settings.driver;
+	const json_t *result;
+	size_t i;
+
+	*ret = (struct clv_kube_members){};
+	json_array_foreach (results, i, result) {
+		const struct clv_kube_place *place;
+		int r;
+
+		if (is_taken[i] || !is_ours(claims, result) || !may_join(ret, result))
+			continue;
+		r = find_place(claims, sync, text_of(result, "device"), &place, err);
+		if (r >= 0 && ret->n == 0)
+			r = clv_kube_claim_config_read(config, driver,
+				text_of(result, "request"), &ret->options, err);
+		if (r < 0)
+			return r;
+		is_taken[i] = clv_kube_members_join(ret, result, place);
+	}
+	return 0;
+}
+
 static int hold(struct clv_kube_claims *claims, struct clv_kube_lease_sync *sync,
-	const struct clv_kube_place *place, struct clv_kube_lease_want *want,
+	const struct clv_kube_members *members, struct clv_kube_lease_want *want,
 	struct clv_error *err)
 {
-	char device[160];
-	int r = place->is_mode ? set_mode(claims, sync, place, err) : 0;
+	const struct clv_kube_place *first = &members->places[0];
+	char devices[CLV_KUBE_DEVICES_MAX];
+	int r = clv_kube_members_name(members, devices, err);
 
+	for (size_t i = 0; r >= 0 && i < members->n; i++) {
+		if (members->places[i].is_mode)
+			r = set_mode(claims, sync, &members->places[i], err);
+	}
 	if (r < 0)
 		return r;
-	if (place->profile[0] == '\0' || (place->is_mode && !place->is_divided))
-		snprintf(device, sizeof(device), "%s", place->device);
-	else
-		snprintf(device, sizeof(device), "%s/%s@%" PRIu32, place->device,
-			place->profile, place->start);
-	want->device = device;
+	want->device = devices;
 	r = clv_kube_lease_sync_hold(sync, want, false, err);
-	if (r == -ENODEV && place->is_made)
-		r = make_and_hold(claims, sync, place, want, err);
+	if (r == -ENODEV && first->is_made)
+		r = make_and_hold(claims, sync, first, want, err);
 	want->device = "";
 	return r;
 }
 
-static int lease_result(struct clv_kube_claims *claims, struct clv_kube_lease_sync *sync,
-	const struct clv_kube_place *place, const char *name, const json_t *result,
-	const json_t *config, struct clv_error *err)
+static int hold_lease(struct clv_kube_claims *claims, struct clv_kube_lease_sync *sync,
+	const struct clv_kube_members *members, const char *name, struct clv_error *err)
 {
-	struct clv_kube_lease_options options;
-	struct clv_kube_lease_want want = {.options = &options};
-	int r = clv_kube_claim_config_read(config, claims->settings.driver,
-		text_of(result, "request"), &options, err);
+	struct clv_kube_amount amount = {.share_ppm = CLV_PPM};
+	struct clv_kube_lease_want want = {.options = &members->options};
+	int r = 0;
 
+	/* Several devices are whole. */
+	if (members->n == 1)
+		r = clv_kube_members_amount(
+			members->results[0], &members->places[0], &amount, err);
+	if (r < 0)
+		return r;
 	snprintf(want.lease, sizeof(want.lease), "%s", name);
-	if (r >= 0)
-		r = size_share(
-			place, json_object_get(result, "consumedCapacity"), &want, err);
-	return r < 0 ? r : hold(claims, sync, place, &want, err);
+	want.share_ppm = amount.share_ppm;
+	want.memory_bytes = amount.memory_bytes;
+	return hold(claims, sync, members, &want, err);
 }
 
 static int open_result(struct clv_kube_claims *claims, struct clv_kube_lease_sync *sync,
@@ -280,29 +301,12 @@ static int open_result(struct clv_kube_claims *claims, struct clv_kube_lease_syn
 			       name, ret_cdi, err);
 }
 
-static int prepare_result(struct clv_kube_claims *claims,
-	struct clv_kube_lease_sync *sync, struct clv_kube_claim *claim,
-	const json_t *result, const json_t *config, struct clv_error *err)
+static int record_device(struct clv_kube_claim *claim, const json_t *result,
+	const char *device, const char *cdi, struct clv_error *err)
 {
-	bool is_admin = json_is_true(json_object_get(result, "adminAccess"));
+	struct clv_kube_prepared *prepared = CLV_APPEND(claim->prepared, claim->n);
 	const char *request = text_of(result, "request");
-	char name[CLV_KUBE_LEASE_MAX], cdi[CLV_KUBE_NAME_MAX + 32];
-	const struct clv_kube_place *place;
-	struct clv_kube_prepared *prepared;
-	int r = find_place(claims, sync, text_of(result, "device"), &place, err);
 
-	if (r >= 0)
-		r = name_lease(claim, claim->n, name, err);
-	if (r < 0)
-		return r;
-	clv_kube_spec_name(name, cdi);
-	if (is_admin)
-		r = open_result(claims, sync, place, name, cdi, err);
-	else
-		r = lease_result(claims, sync, place, name, result, config, err);
-	if (r < 0)
-		return r;
-	prepared = CLV_APPEND(claim->prepared, claim->n);
 	if (!prepared)
 		return clv_error_errno(err, ENOMEM, "cannot record a device");
 	/* "a/b" is the alternative b of the request a.  Containers refer to a, and
@@ -310,11 +314,57 @@ static int prepare_result(struct clv_kube_claims *claims,
 	snprintf(prepared->request, sizeof(prepared->request), "%.*s",
 		(int)strcspn(request, "/"), request);
 	snprintf(prepared->pool, sizeof(prepared->pool), "%s", text_of(result, "pool"));
-	snprintf(prepared->device, sizeof(prepared->device), "%s", place->name);
+	snprintf(prepared->device, sizeof(prepared->device), "%s", device);
 	snprintf(prepared->share_id, sizeof(prepared->share_id), "%s",
 		text_of(result, "shareID"));
-	memcpy(prepared->cdi, cdi, sizeof(prepared->cdi));
+	snprintf(prepared->cdi, sizeof(prepared->cdi), "%s", cdi);
 	return 0;
+}
+
+/* The CDI device is that of the lease, so it is reported with the lease's first device
+ * only: a container gets all devices of a request. */
+static int prepare_members(struct clv_kube_claims *claims,
+	struct clv_kube_lease_sync *sync, struct clv_kube_claim *claim, size_t number,
+	const struct clv_kube_members *members, struct clv_error *err)
+{
+	char name[CLV_KUBE_LEASE_MAX], cdi[CLV_KUBE_NAME_MAX + 32];
+	int r = name_lease(claim, number, name, err);
+
+	if (r < 0)
+		return r;
+	clv_kube_spec_name(name, cdi);
+	if (members->is_admin)
+		r = open_result(claims, sync, &members->places[0], name, cdi, err);
+	else
+		r = hold_lease(claims, sync, members, name, err);
+	for (size_t i = 0; r >= 0 && i < members->n; i++)
+		r = record_device(claim, members->results[i], members->places[i].name,
+			i == 0 ? cdi : "", err);
+	return r;
+}
+
+static int prepare_results(struct clv_kube_claims *claims,
+	struct clv_kube_lease_sync *sync, struct clv_kube_claim *claim,
+	const json_t *results, const json_t *config, struct clv_error *err)
+{
+	bool is_taken[CLV_KUBE_RESULTS_MAX] = {};
+	struct clv_kube_members members;
+
+	if (json_array_size(results) > CLV_KUBE_RESULTS_MAX)
+		return clv_error_set(err, -E2BIG,
+			"the claim has more than %d devices, which Kubernetes never "
+			"allocates",
+			CLV_KUBE_RESULTS_MAX);
+	for (size_t number = 0;; number++) {
+		int r = take_members(
+			claims, sync, results, config, is_taken, &members, err);
+
+		if (r < 0 || members.n == 0)
+			return r;
+		r = prepare_members(claims, sync, claim, number, &members, err);
+		if (r < 0)
+			return r;
+	}
 }
 
 /* Whether the name can be a component of a path of the API server. */
@@ -398,13 +448,6 @@ static int record_claim(struct clv_kube_claims *claims,
 	return write_note(claims, claim, (unsigned int)n, false, err);
 }
 
-/* A claim may have devices of several drivers and nodes. */
-static bool is_ours(const struct clv_kube_claims *claims, const json_t *result)
-{
-	return strcmp(text_of(result, "driver"), claims->settings.driver) == 0 &&
-	       strcmp(text_of(result, "pool"), claims->settings.node) == 0;
-}
-
 /* "results" or "config" of the claim's allocation. */
 static const json_t *allocated(const json_t *object, const char *key)
 {
@@ -427,21 +470,17 @@ static size_t count_ours(const struct clv_kube_claims *claims, const json_t *obj
 static int prepare_all(struct clv_kube_claims *claims, struct clv_kube_lease_sync *sync,
 	struct clv_kube_claim *claim, const json_t *object, struct clv_error *err)
 {
-	const json_t *results, *result;
-	size_t i;
+	const json_t *results = allocated(object, "results");
 	int r = 0;
 
-	results = allocated(object, "results");
 	if (!json_is_array(results))
 		r = clv_error_set(err, -EINVAL, "the claim %s/%s is not allocated",
 			claim->namespace, claim->name);
 	if (r >= 0)
 		r = record_claim(claims, claim, count_ours(claims, object), err);
-	json_array_foreach (results, i, result) {
-		if (r >= 0 && is_ours(claims, result))
-			r = prepare_result(claims, sync, claim, result,
-				allocated(object, "config"), err);
-	}
+	if (r >= 0)
+		r = prepare_results(
+			claims, sync, claim, results, allocated(object, "config"), err);
 	return r;
 }
 
@@ -500,23 +539,39 @@ static int count_leases(struct clv_kube_claims *claims, struct clv_client *clien
 	return 0;
 }
 
+/* Destroys what was created of the device for the claim, and restores its mode. */
+static int release_device(struct clv_kube_claims *claims, struct clv_client *client,
+	const char *device, struct clv_error *err)
+{
+	char whole[80];
+	int r = strchr(device, '/') ? clv_kube_ephemeral_destroy(
+					      &claims->settings, client, device, err)
+				    : 0;
+
+	snprintf(whole, sizeof(whole), "%.*s", (int)strcspn(device, "/"), device);
+	if (r >= 0 && whole[0] != '\0')
+		clv_kube_mode_restore(&claims->settings, client, whole);
+	return r;
+}
+
 static int release_lease(struct clv_kube_claims *claims, struct clv_kube_lease_sync *sync,
 	struct clv_client *client, const char *lease, struct clv_error *err)
 {
 	struct clv_client_error failure;
-	char device[80] = "";
+	const json_t *devices, *device;
 	json_t *object = NULL;
-	int r = clv_client_lease(client, lease, &object, &failure);
+	size_t i;
+	int r;
 
-	if (r >= 0)
-		snprintf(device, sizeof(device), "%s", text_of(object, "device"));
-	json_decref(object);
+	if (clv_client_lease(client, lease, &object, &failure) < 0)
+		object = NULL;
+	devices = json_object_get(object, "devices");
 	r = clv_kube_lease_sync_release(sync, lease, err);
-	if (r >= 0 && strchr(device, '/'))
-		r = clv_kube_ephemeral_destroy(&claims->settings, client, device, err);
-	device[strcspn(device, "/")] = '\0';
-	if (r >= 0 && device[0] != '\0')
-		clv_kube_mode_restore(&claims->settings, client, device);
+	json_array_foreach (devices, i, device) {
+		if (r >= 0)
+			r = release_device(claims, client, text_of(device, "name"), err);
+	}
+	json_decref(object);
 	return r;
 }
 

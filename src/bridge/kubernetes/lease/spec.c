@@ -171,6 +171,13 @@ static void cover_vendors(
 	append_mount(mounts, path, CLV_CDI_GATES "/vendors.real");
 }
 
+/* Both places of the lease's folder in the container. */
+static bool is_lease_folder(const char *path)
+{
+	return strcmp(path, CLV_CDI_SOCKET_FOLDER) == 0 ||
+	       strncmp(path, CLV_PATH_LEASES "/", strlen(CLV_PATH_LEASES "/")) == 0;
+}
+
 static json_t *make_plain(
 	const struct clv_kube_settings *settings, const char *lease, const json_t *mounts)
 {
@@ -187,8 +194,7 @@ static json_t *make_plain(
 		if (strncmp(to, VENDORS "/", strlen(VENDORS "/")) == 0)
 			cover_vendors(settings, plain, from);
 		else
-			append_mount(plain,
-				strcmp(to, CLV_CDI_SOCKET_FOLDER) == 0 ? link : from, to);
+			append_mount(plain, is_lease_folder(to) ? link : from, to);
 	}
 	return plain;
 }

@@ -51,6 +51,7 @@ static void read_device(const json_t *object, struct clv_kube_device *device)
 	READ_TEXT(object, "parent", device->parent);
 	READ_TEXT(object, "model", device->model);
 	READ_TEXT(object, "vendor", device->vendor);
+	READ_TEXT(object, "backend", device->backend);
 	READ_TEXT(object, "driver", device->driver);
 	READ_TEXT(object, "cuda_version", device->cuda);
 	READ_TEXT(object, "architecture", device->architecture);

@@ -20,6 +20,7 @@ struct clv_kube_device {
 	char parent[72]; /* the device of a partition; "" for a device */
 	char model[128];
 	char vendor[64];
+	char backend[16];
 	char driver[64];
 	char cuda[16];         /* of the agent's "cuda_version"; this and the next two may
 				* be "" */

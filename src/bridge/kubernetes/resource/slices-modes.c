@@ -120,6 +120,7 @@ static int add_partition(struct clv_kube_maker *maker, const json_t *device,
 		return -ENOMEM;
 	place->is_mode = true;
 	place->is_divided = mode->n > 1;
+	place->is_joinable = true;
 	place->memory_bytes =
 		(uint64_t)json_integer_value(json_object_get(device, "memory_bytes")) /
 		mode->n;

@@ -284,6 +284,7 @@ static int add_partitions(struct clv_kube_maker *maker, const json_t *device)
 		if (!place)
 			return -ENOMEM;
 		place->memory_bytes = (uint64_t)number_of(partition, "memory_bytes");
+		place->is_joinable = strcmp(scheme, "xcp") == 0;
 		one = clv_kube_slice_device(
 			maker, place, device, scheme, text_of(partition, "uuid"));
 		if (strcmp(scheme, "vf") == 0) /* it has an address of its own */
@@ -347,6 +348,7 @@ static int add_whole(struct clv_kube_maker *maker, const json_t *device)
 		return -ENOMEM;
 	place->memory_bytes = (uint64_t)number_of(device, "memory_bytes");
 	place->is_shared = undivided != CLV_KUBE_WHOLE;
+	place->is_joinable = true;
 	one = clv_kube_slice_device(maker, place, device, "gpu", text_of(device, "uuid"));
 	if (place->is_shared)
 		share(one, undivided, place->memory_bytes);

@@ -44,6 +44,9 @@ struct clv_kube_place {
 	bool is_mode;    /* the GPU's mode is changed to the profile when it is claimed */
 	bool is_divided; /* with is_mode: that mode has more than one partition */
 	bool is_shared;  /* several claims can have shares of the device */
+	/* A program can use it with others like it, so one lease can have them whole: a
+	 * device, or a partition of AMD. */
+	bool is_joinable;
 	uint64_t memory_bytes;
 };
 

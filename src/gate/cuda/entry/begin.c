@@ -17,7 +17,7 @@ int clv_own_cuInit(clv_fn_cuInit *real, uint32_t flags)
 	/* The real cuInit reads the environment. */
 	if (view)
 		clv_visible_choose("CUDA_VISIBLE_DEVICES",
-			view->devices[0] ? view->devices : view->model);
+			view->devices[0] ? view->devices : view->model, view->n_before);
 	clv_cuda_part_begin();
 	return real(flags);
 }
