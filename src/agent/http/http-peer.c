@@ -198,25 +198,23 @@ static void uncount(struct clv_http_peer *peer)
 	peer->is_counted = false;
 }
 
-/* Counts a connection that is closed for a limit; an event tells it once a minute. */
+/* Counts a connection that is closed for a limit; an event reports it once a minute.  It
+ * names a user or an address, so tenants do not see it. */
 static void report(
 	struct clv_http_peer *peer, enum clv_counted_limit limit, const char *why)
 {
 	struct clv_http_peers *peers = peer->peers;
 	uint64_t now_ns = clv_clock_ns();
+	char user[32];
 
 	peers->agent->counters->limited[limit]++;
 	peers->n_since++;
 	if (peers->event_ns > 0 && now_ns - peers->event_ns < EVENT_NS)
 		return;
-	if (peer->server->is_unix)
-		clv_events_emit(peers->agent, CLV_EVENT_CONNECTIONS_LIMITED,
-			"%" PRIu64 " closed, last one of user %u: %s", peers->n_since,
-			peer->process.uid, why);
-	else
-		clv_events_emit(peers->agent, CLV_EVENT_CONNECTIONS_LIMITED,
-			"%" PRIu64 " closed, last one of %s: %s", peers->n_since,
-			peer->from, why);
+	snprintf(user, sizeof(user), "user %u", peer->process.uid);
+	clv_events_emit_for_owner(peers->agent, CLV_EVENT_CONNECTIONS_LIMITED, geteuid(),
+		NULL, "%" PRIu64 " closed, last one of %s: %s", peers->n_since,
+		peer->server->is_unix ? user : peer->from, why);
 	peers->event_ns = now_ns;
 	peers->n_since = 0;
 }
