@@ -18,6 +18,7 @@
 #include "gate/window/costs.h"
 #include "gate/window/flight.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -124,6 +125,8 @@ static bool place_marker(struct clv_queue *queue)
 		.kind = atomic_exchange(&queue->unmarked_kind, 0),
 	};
 
+	/* The caller has the queue's mark_lock. */
+	assert(clv_gate_thread.n_marking > 0);
 	marker.is_mixed = marker.kind == CLV_COST_MIXED;
 	if (CLV_FLIGHT_COUNT(marker.packed) == 0)
 		return false;
@@ -174,6 +177,7 @@ static bool lock_to_mark(struct clv_queue *queue)
 
 static void unlock_marked(struct clv_queue *queue)
 {
+	assert(clv_gate_thread.n_marking > 0);
 	clv_gate_thread.n_marking--;
 	pthread_mutex_unlock(&queue->mark_lock);
 }
