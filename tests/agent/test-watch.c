@@ -234,7 +234,7 @@ static void test_quota(void **state)
 		world.now_ns += CLV_NS_PER_S;
 	}
 	assert_string_equal(events, row->events);
-	assert_int_equal(lease->truth.is_throttled, row->is_throttled);
+	assert_int_equal(lease->observed.is_throttled, row->is_throttled);
 	if (!row->is_detached)
 		assert_int_equal(world_enforced(lease)->cap_ppm,
 			row->is_throttled ? 5 * PERCENT : 0);
@@ -433,7 +433,7 @@ static void test_hang(void **state)
 
 	for (size_t i = 0; row->seconds[i]; i++) {
 		note(lease, row->seconds[i]);
-		stuck[i] = lease->truth.is_stuck ? '1' : '0';
+		stuck[i] = lease->observed.is_stuck ? '1' : '0';
 		world.now_ns += CLV_NS_PER_S;
 	}
 	assert_string_equal(stuck, row->stuck);
@@ -526,12 +526,12 @@ static void test_hang_of_a_device(void **state)
 	struct clv_lease *lease = make_lease(true);
 	struct clv_watchdog *watchdog = begin_watchdog();
 
-	lease->truth.is_stuck = true;
+	lease->observed.is_stuck = true;
 	clv_watchdog_tick(watchdog);
 	assert_int_equal(clv_condition_state(gpu(0)), CLV_HEALTH_DEGRADED);
 	clv_watchdog_tick(watchdog);
 	assert_int_equal(world_n_events(CLV_EVENT_DEVICE_DEGRADED), 1);
-	lease->truth.is_stuck = false;
+	lease->observed.is_stuck = false;
 	clv_watchdog_tick(watchdog);
 	assert_int_equal(clv_condition_state(gpu(0)), CLV_HEALTH_OK);
 	assert_int_equal(world_n_events(CLV_EVENT_DEVICE_RECOVERED), 1);

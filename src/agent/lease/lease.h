@@ -177,7 +177,7 @@ struct clv_lease {
 	/* The last process for which no heir was found, and when. */
 	struct clv_process_id heirless;
 	uint64_t heirless_ns;
-	struct clv_lease_observed truth;
+	struct clv_lease_observed observed;
 	struct clv_kernel_quota *kernel_quota; /* NULL: the kernel enforces none */
 	/* What ended processes have left: agent/lease/outlived.h.  The last is what stays
 	 * until the lease ends. */

@@ -29,7 +29,7 @@ static bool has_gate(const struct clv_agent_device *device)
 
 static double take_held(struct clv_lease *lease, uint64_t now_ns)
 {
-	struct clv_lease_work *work = &lease->truth.work;
+	struct clv_lease_work *work = &lease->observed.work;
 	struct clv_arbiter_sample sample;
 	double held = NAN;
 
@@ -49,7 +49,7 @@ static void blend(double *mean, double value)
 
 static void report(struct clv_lease *lease)
 {
-	struct clv_lease_work *work = &lease->truth.work;
+	struct clv_lease_work *work = &lease->observed.work;
 	bool is_ended = lease->agent->settings->past_gate == CLV_WATCH_END;
 
 	work->bypasses_gate = true;
@@ -62,7 +62,7 @@ static void report(struct clv_lease *lease)
 
 static void act(struct clv_lease *lease, struct clv_sightings *sightings, uint64_t now_ns)
 {
-	struct clv_lease_work *work = &lease->truth.work;
+	struct clv_lease_work *work = &lease->observed.work;
 
 	if (work->over_ns == 0)
 		work->over_ns = now_ns;
@@ -77,7 +77,7 @@ static void act(struct clv_lease *lease, struct clv_sightings *sightings, uint64
 void clv_bypass_check(struct clv_lease *lease, const struct clv_sightings_total *total,
 	struct clv_sightings *sightings)
 {
-	struct clv_lease_work *work = &lease->truth.work;
+	struct clv_lease_work *work = &lease->observed.work;
 	uint64_t now_ns = clv_clock_ns();
 	double held;
 
@@ -103,5 +103,5 @@ void clv_bypass_check(struct clv_lease *lease, const struct clv_sightings_total 
 
 void clv_bypass_forget(struct clv_lease *lease)
 {
-	lease->truth.work = (struct clv_lease_work){0};
+	lease->observed.work = (struct clv_lease_work){0};
 }

@@ -35,9 +35,9 @@ static void throttle(struct clv_lease *lease, bool is_wanted)
 {
 	struct clv_share share;
 
-	if (!lease->arbiter_lease || lease->truth.is_throttled == is_wanted)
+	if (!lease->arbiter_lease || lease->observed.is_throttled == is_wanted)
 		return;
-	lease->truth.is_throttled = is_wanted;
+	lease->observed.is_throttled = is_wanted;
 	share = clv_lease_enforced_share(lease);
 	clv_arbiter_update(lease->device->arbiter, lease->arbiter_lease, &share);
 }
@@ -61,9 +61,9 @@ static void report_over(struct clv_lease *lease)
 {
 	char held[32], quota[32];
 
-	clv_units_format_bytes(lease->truth.memory_bytes, held);
+	clv_units_format_bytes(lease->observed.memory_bytes, held);
 	clv_units_format_bytes(lease->record.share.memory_bytes, quota);
-	lease->truth.is_over = true;
+	lease->observed.is_over = true;
 	clv_lease_emit(lease, CLV_EVENT_LEASE_OVER_QUOTA,
 		"the driver reports that it holds %s, with a quota of %s: %s", held,
 		quota, policy_text(lease));
@@ -72,14 +72,14 @@ static void report_over(struct clv_lease *lease)
 static void act_on_over(const struct pass *pass, struct clv_lease *lease)
 {
 	const struct clv_config *settings = pass->agent->settings;
-	struct clv_lease_observed *truth = &lease->truth;
+	struct clv_lease_observed *observed = &lease->observed;
 
-	truth->within_ns = 0;
-	if (truth->over_ns == 0)
-		truth->over_ns = pass->now_ns;
-	if (pass->now_ns - truth->over_ns < settings->grace_ns)
+	observed->within_ns = 0;
+	if (observed->over_ns == 0)
+		observed->over_ns = pass->now_ns;
+	if (pass->now_ns - observed->over_ns < settings->grace_ns)
 		return;
-	if (!truth->is_over)
+	if (!observed->is_over)
 		report_over(lease);
 	if (settings->over_quota == CLV_WATCH_THROTTLE)
 		throttle(lease, true);
@@ -89,16 +89,16 @@ static void act_on_over(const struct pass *pass, struct clv_lease *lease)
 
 static void act_on_within(const struct pass *pass, struct clv_lease *lease)
 {
-	struct clv_lease_observed *truth = &lease->truth;
+	struct clv_lease_observed *observed = &lease->observed;
 
-	truth->over_ns = 0;
-	if (!truth->is_over)
+	observed->over_ns = 0;
+	if (!observed->is_over)
 		return;
-	if (truth->within_ns == 0)
-		truth->within_ns = pass->now_ns;
-	if (pass->now_ns - truth->within_ns < pass->agent->settings->grace_ns)
+	if (observed->within_ns == 0)
+		observed->within_ns = pass->now_ns;
+	if (pass->now_ns - observed->within_ns < pass->agent->settings->grace_ns)
 		return;
-	truth->is_over = false;
+	observed->is_over = false;
 	throttle(lease, false);
 	clv_lease_emit(lease, CLV_EVENT_LEASE_WITHIN_QUOTA,
 		"the driver reports that it is within its quota again");
@@ -107,14 +107,14 @@ static void act_on_within(const struct pass *pass, struct clv_lease *lease)
 static void check_memory(const struct pass *pass, struct clv_lease *lease,
 	const struct clv_sightings_total *total)
 {
-	struct clv_lease_observed *truth = &lease->truth;
+	struct clv_lease_observed *observed = &lease->observed;
 	uint64_t allowed_bytes = lease->record.share.memory_bytes +
 				 total->n * pass->agent->settings->tolerance_bytes;
 
 	clv_overhead_take(lease, total);
-	truth->is_known = total->memory_bytes != CLV_READING_UNKNOWN;
-	truth->memory_bytes = total->memory_bytes;
-	if (truth->is_known && truth->memory_bytes > allowed_bytes)
+	observed->is_known = total->memory_bytes != CLV_READING_UNKNOWN;
+	observed->memory_bytes = total->memory_bytes;
+	if (observed->is_known && observed->memory_bytes > allowed_bytes)
 		act_on_over(pass, lease);
 	else
 		act_on_within(pass, lease);
@@ -246,11 +246,12 @@ static bool check_leases(const struct pass *pass, const struct clv_agent_device 
 
 		for (size_t j = 0; clv_devices_root(part) == device && j < part->n_leases;
 			j++) {
-			const struct clv_lease_observed *truth = &part->leases[j]->truth;
+			const struct clv_lease_observed *observed =
+				&part->leases[j]->observed;
 
 			check_lease(pass, part->leases[j]);
-			is_any |= truth->is_known || truth->work.is_known ||
-				  truth->is_over || truth->over_ns > 0;
+			is_any |= observed->is_known || observed->work.is_known ||
+				  observed->is_over || observed->over_ns > 0;
 		}
 	}
 	return is_any;

@@ -114,25 +114,26 @@ static bool is_any_lost(const struct clv_agent *agent)
 void clv_watchdog_add_sample(
 	struct clv_lease *lease, const struct clv_arbiter_sample *sample)
 {
-	struct clv_lease_observed *truth = &lease->truth;
+	struct clv_lease_observed *observed = &lease->observed;
 	uint64_t now_ns = clv_clock_ns();
 
-	truth->noted_bytes = sample->memory_used_bytes - sample->memory_overhead_bytes;
-	if (!sample->in_flight || sample->done != truth->done ||
-		truth->progress_ns == 0) {
-		truth->done = sample->done;
-		truth->overdue = sample->overdue;
-		truth->progress_ns = now_ns;
+	observed->noted_bytes = sample->memory_used_bytes - sample->memory_overhead_bytes;
+	if (!sample->in_flight || sample->done != observed->done ||
+		observed->progress_ns == 0) {
+		observed->done = sample->done;
+		observed->overdue = sample->overdue;
+		observed->progress_ns = now_ns;
 	}
 	/* Long work is no hang unless other leases wait: then it is overdue. */
-	truth->is_stuck = sample->overdue > truth->overdue &&
-			  now_ns - truth->progress_ns >= lease->agent->settings->hang_ns;
+	observed->is_stuck =
+		sample->overdue > observed->overdue &&
+		now_ns - observed->progress_ns >= lease->agent->settings->hang_ns;
 }
 
 static bool has_stuck(const struct clv_agent_device *device)
 {
 	for (size_t i = 0; device->arbiter && i < device->n_leases; i++) {
-		if (device->leases[i]->truth.is_stuck)
+		if (device->leases[i]->observed.is_stuck)
 			return true;
 	}
 	return false;
