@@ -49,7 +49,8 @@ struct clv_attached {
 	 * compute units. */
 	enum clv_attach_sm sm;
 	uint32_t sm_count;
-	/* Recorded for agent/lease/heirs.h, at noted_ns, with the memory in the record.
+	/* Recorded for agent/lease/shared-vm.h, at noted_ns, with the memory in the
+	 * record.
 	 */
 	struct clv_process_id *ancestors;
 	size_t n_ancestors;
@@ -171,12 +172,12 @@ struct clv_lease {
 	uint32_t n_ticks_unknown;
 	bool is_not_preempted;
 	/* Time spent on lookups in the second since looks_since_ns:
-	 * agent/lease/heirs.h. */
+	 * agent/lease/shared-vm.h. */
 	uint64_t looks_since_ns, looks_ns;
 	struct clv_lookup_cache *seen; /* the cache of these lookups; owned */
-	/* The last process for which no heir was found, and when. */
-	struct clv_process_id heirless;
-	uint64_t heirless_ns;
+	/* The last process for which no sharer was found, and when. */
+	struct clv_process_id without_sharer;
+	uint64_t without_sharer_ns;
 	struct clv_lease_observed observed;
 	struct clv_kernel_quota *kernel_quota; /* NULL: the kernel enforces none */
 	/* What ended processes have left: agent/lease/outlived.h.  The last is what stays
