@@ -14,7 +14,7 @@
 #include "agent/lease/holder.h"
 #include "agent/lease/lease-arbiter.h"
 #include "agent/lease/lease.h"
-#include "agent/lease/outlived.h"
+#include "agent/lease/orphaned-memory.h"
 #include "agent/lease/sm.h"
 #include "agent/os/aside.h"
 #include "agent/os/poll.h"
@@ -414,7 +414,7 @@ static bool on_message(struct connection *connection)
 		clv_sm_record_state(connection->process, &message.sm);
 	else if (got == sizeof(message.exports) &&
 		 message.magic == CLV_ATTACH_EXPORTS_MAGIC && n_fds > 0)
-		clv_outlived_record(connection->process, fd);
+		clv_orphaned_memory_record(connection->process, fd);
 	else if (is_threads_message(&message.threads, got))
 		clv_executor_record_threads(
 			connection->process, message.threads.tids, message.threads.n);

@@ -6,7 +6,7 @@
 
 #include "agent/device/devices.h"
 #include "agent/event/events.h"
-#include "agent/lease/outlived.h"
+#include "agent/lease/orphaned-memory.h"
 #include "agent/lease/shared-vm.h"
 #include "agent/os/page-search.h"
 #include "agent/record/agent.h"
@@ -43,7 +43,7 @@ struct clv_attached *clv_attached_free(struct clv_attached *process)
 	TAILQ_REMOVE(&process->lease->processes, process, entry);
 	process->lease->n_processes--;
 	clv_watch_free(process->watch);
-	clv_outlived_forget_process(process);
+	clv_orphaned_memory_forget_process(process);
 	free(process->ancestors);
 	free(process);
 	return NULL;
@@ -60,7 +60,7 @@ static void drop(struct clv_attached *process, const char *how)
 
 	if (process->read_rest)
 		process->read_rest(process);
-	clv_outlived_inherit(process);
+	clv_orphaned_memory_inherit(process);
 	if (process->has_slot && lease->arbiter_lease)
 		clv_arbiter_close_slot(lease->device->arbiter, lease->arbiter_lease,
 			process->record.slot);
@@ -388,7 +388,7 @@ void clv_attached_check(struct clv_lease *lease)
 	struct last_check last = {0};
 	uint64_t now_ns = clv_clock_ns();
 
-	clv_outlived_check(lease);
+	clv_orphaned_memory_check(lease);
 	while (process) {
 		struct clv_attached *next = TAILQ_NEXT(process, entry);
 

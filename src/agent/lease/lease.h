@@ -55,8 +55,8 @@ struct clv_attached {
 	struct clv_process_id *ancestors;
 	size_t n_ancestors;
 	uint64_t noted_ns;
-	struct clv_outlived
-		*exported; /* agent/lease/outlived.h; NULL: it exports no memory */
+	struct clv_orphaned_memory
+		*exported; /* agent/lease/orphaned-memory.h; NULL: it exports no memory */
 	/* While it has no connection: when its mappings are checked next; the interval
 	 * doubles. */
 	uint64_t look_at_ns, look_interval_ns;
@@ -180,13 +180,13 @@ struct clv_lease {
 	uint64_t without_sharer_ns;
 	struct clv_lease_observed observed;
 	struct clv_kernel_quota *kernel_quota; /* NULL: the kernel enforces none */
-	/* What ended processes have left: agent/lease/outlived.h.  The last is what stays
-	 * until the lease ends. */
-	TAILQ_HEAD(, clv_outlived) outlived;
-	uint32_t n_outlived;
-	uint64_t outlived_look_at_ns;
+	/* What ended processes have left: agent/lease/orphaned-memory.h.  The last is
+	 * what stays until the lease ends. */
+	TAILQ_HEAD(, clv_orphaned_memory) orphaned;
+	uint32_t n_orphaned;
+	uint64_t orphaned_look_at_ns;
 	struct clv_aside aside;
-	pid_t outlived_reader; /* a child that hangs, or 0 */
+	pid_t orphaned_reader; /* a child that hangs, or 0 */
 	uint64_t lasting_bytes;
 	/* agent/api/show/lease-changes.h; 0: it was in no list yet. */
 	uint64_t seen_hash, seen_revision;
