@@ -35,7 +35,7 @@ struct clv_lease *clv_lease_free(struct clv_lease *lease)
 	if (!lease)
 		return NULL;
 	clv_gate_server_free(lease->gate);
-	clv_aside_end(&lease->aside, lease->record.tenant);
+	clv_fd_filter_end(&lease->fd_filter, lease->record.tenant);
 	while (!TAILQ_EMPTY(&lease->processes))
 		clv_attached_free(TAILQ_FIRST(&lease->processes));
 	clv_orphaned_memory_forget(lease);

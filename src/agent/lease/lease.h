@@ -4,7 +4,7 @@
  * and its descriptions for people. */
 #pragma once
 
-#include "agent/os/aside.h"
+#include "agent/os/fd-filter.h"
 #include "agent/record/event-record.h"
 #include "agent/record/lease-record.h"
 #include "agent/record/usage-counters.h"
@@ -185,7 +185,7 @@ struct clv_lease {
 	TAILQ_HEAD(, clv_orphaned_memory) orphaned;
 	uint32_t n_orphaned;
 	uint64_t orphaned_look_at_ns;
-	struct clv_aside aside;
+	struct clv_fd_filter fd_filter;
 	pid_t orphaned_reader; /* a child that hangs, or 0 */
 	uint64_t lasting_bytes;
 	/* agent/api/show/lease-changes.h; 0: it was in no list yet. */
