@@ -47,7 +47,7 @@ static int maps_page(const struct clv_lease *lease, pid_t pid, bool any_lease)
 
 	if (!any_lease && lease_page(lease, &st) < 0)
 		return 1;
-	return clv_slow_looks_find_page(&lease->agent->slow_looks, lease->record.id,
+	return clv_scan_budget_find_page(&lease->agent->scan_budget, lease->record.id,
 		lease->record.tenant, pid, any_lease ? NULL : &st);
 }
 

@@ -245,7 +245,7 @@ static void note_slow(struct clv_ungated *ungated, struct clv_lease *lease, pid_
 {
 	uint64_t now_ns = clv_clock_ns();
 
-	clv_slow_looks_note(&ungated->agent->slow_looks, lease->record.id,
+	clv_scan_budget_note(&ungated->agent->scan_budget, lease->record.id,
 		lease->record.tenant, now_ns - began_ns, now_ns);
 	if (lease->observed.unread_until_s > 0)
 		return; /* the event was emitted before */
@@ -352,7 +352,7 @@ static bool look_at(struct clv_ungated *ungated, struct tick *tick, size_t at)
 	tick->n_sizes++;
 	lease->observed.n_sizes++;
 	if (!is_due(ungated, process, vm_bytes) ||
-		!clv_slow_looks_allow(&ungated->agent->slow_looks, lease->record.id,
+		!clv_scan_budget_allow(&ungated->agent->scan_budget, lease->record.id,
 			lease->record.tenant, clv_clock_ns()))
 		return true;
 	process->vm_bytes = vm_bytes;
