@@ -376,8 +376,8 @@ static int attach_once(uint32_t api, const struct clv_view *old, struct clv_view
 }
 
 /* Retries for a while if the agent ends before it answers: a user's own agent that is
- * stopped or hangs is ended by the program that starts its successor (client/silent.h,
- * cli/launch/guard.h), which soon has the lease. */
+ * stopped or hangs is ended by the program that starts its successor
+ * (client/unresponsive.h, cli/launch/guard.h), which soon has the lease. */
 static int attach(uint32_t api, const struct clv_view *old, struct clv_view **ret,
 	struct clv_error *err)
 {
