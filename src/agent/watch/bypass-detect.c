@@ -60,7 +60,8 @@ static void report(struct clv_lease *lease)
 		is_ended ? "its processes are ended" : "it is only reported");
 }
 
-static void act(struct clv_lease *lease, struct clv_sightings *sightings, uint64_t now_ns)
+static void act(
+	struct clv_lease *lease, struct clv_driver_processes *processes, uint64_t now_ns)
 {
 	struct clv_lease_work *work = &lease->observed.work;
 
@@ -71,11 +72,12 @@ static void act(struct clv_lease *lease, struct clv_sightings *sightings, uint64
 	if (!work->bypasses_gate)
 		report(lease);
 	if (lease->agent->settings->past_gate == CLV_WATCH_END)
-		clv_sightings_end(sightings, lease, now_ns);
+		clv_driver_processes_end(processes, lease, now_ns);
 }
 
-void clv_bypass_check(struct clv_lease *lease, const struct clv_sightings_total *total,
-	struct clv_sightings *sightings)
+void clv_bypass_check(struct clv_lease *lease,
+	const struct clv_driver_processes_total *total,
+	struct clv_driver_processes *processes)
 {
 	struct clv_lease_work *work = &lease->observed.work;
 	uint64_t now_ns = clv_clock_ns();
@@ -91,7 +93,7 @@ void clv_bypass_check(struct clv_lease *lease, const struct clv_sightings_total 
 	blend(&work->mean_utilization, total->utilization);
 	blend(&work->mean_held, held);
 	if (work->mean_utilization > work->mean_held + TOLERATED) {
-		act(lease, sightings, now_ns);
+		act(lease, processes, now_ns);
 		return;
 	}
 	work->over_ns = 0;

@@ -7,11 +7,11 @@
 
 #include "agent/device/devices.h"
 #include "agent/record/agent.h"
-#include "agent/watch/sightings.h"
+#include "agent/watch/driver-processes.h"
 #include "arbiter/arbiter.h"
 
 static uint64_t difference(
-	const struct clv_lease *lease, const struct clv_sightings_total *total)
+	const struct clv_lease *lease, const struct clv_driver_processes_total *total)
 {
 	struct clv_arbiter_sample now;
 	uint64_t ledger_bytes = lease->observed.noted_bytes, now_bytes;
@@ -26,7 +26,8 @@ static uint64_t difference(
 						  : 0;
 }
 
-void clv_overhead_take(struct clv_lease *lease, const struct clv_sightings_total *total)
+void clv_overhead_take(
+	struct clv_lease *lease, const struct clv_driver_processes_total *total)
 {
 	struct clv_lease_observed *observed = &lease->observed;
 	uint64_t least_bytes = UINT64_MAX;

@@ -23,7 +23,7 @@
 
 struct clv_watchdog {
 	struct clv_agent *agent;
-	struct clv_sightings sightings;
+	struct clv_driver_processes processes;
 	struct clv_ungated *ungated;
 	unsigned int n_ticks;
 	unsigned int n_hurried; /* of the next ticks at which to sample in any case */
@@ -42,11 +42,11 @@ static void take_reading(struct clv_watchdog *watchdog, const struct clv_reading
 	if (!device || device->parent)
 		return;
 	if (reading->has_processes) {
-		clv_sightings_take(&watchdog->sightings, agent, device, reading);
-		clv_enforce(agent, device, &watchdog->sightings,
+		clv_driver_processes_take(&watchdog->processes, agent, device, reading);
+		clv_enforce(agent, device, &watchdog->processes,
 			reading->has_mean_utilization);
 	}
-	/* The sightings keep the processes, the condition the rest. */
+	/* Processes are kept here, and the condition keeps the rest. */
 	copy.processes = NULL;
 	copy.n_processes = 0;
 	clv_condition_update(agent, device, &copy);
@@ -187,9 +187,10 @@ void clv_watchdog_sample_soon(struct clv_watchdog *watchdog)
 	watchdog->n_hurried = CLV_OVERHEADS + 1;
 }
 
-const struct clv_sightings *clv_watchdog_sightings(const struct clv_watchdog *watchdog)
+const struct clv_driver_processes *clv_watchdog_processes(
+	const struct clv_watchdog *watchdog)
 {
-	return &watchdog->sightings;
+	return &watchdog->processes;
 }
 
 int clv_watchdog_new(
@@ -214,7 +215,7 @@ struct clv_watchdog *clv_watchdog_free(struct clv_watchdog *watchdog)
 		return NULL;
 	clv_hardware_cancel(watchdog->agent->hardware, watchdog);
 	clv_ungated_free(watchdog->ungated);
-	free(watchdog->sightings.items);
+	free(watchdog->processes.items);
 	free(watchdog);
 	return NULL;
 }

@@ -234,13 +234,13 @@ static double get_health(const struct source *source)
 
 static double get_without_lease(const struct source *source)
 {
-	const struct clv_sightings *sightings =
-		clv_watchdog_sightings(source->agent->watchdog);
+	const struct clv_driver_processes *processes =
+		clv_watchdog_processes(source->agent->watchdog);
 	uint32_t n = 0;
 
-	for (size_t i = 0; i < sightings->n; i++)
-		n += sightings->items[i].device == source->device &&
-		     sightings->items[i].kind != CLV_SIGHTING_LEASED;
+	for (size_t i = 0; i < processes->n; i++)
+		n += processes->items[i].device == source->device &&
+		     processes->items[i].kind != CLV_DRIVER_PROCESS_LEASED;
 	return n;
 }
 
