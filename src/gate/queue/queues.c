@@ -155,7 +155,8 @@ static bool can_have_markers(const struct clv_queue *queue)
 	const struct clv_queue_ops *ops = clv_gate.api->queues;
 
 	return !atomic_load(&queue->released) && atomic_load(&queue->n_held) == 0 &&
-	       !atomic_load(&queue->stands) && (!ops->can_mark || ops->can_mark(queue));
+	       !atomic_load(&queue->is_blocked) &&
+	       (!ops->can_mark || ops->can_mark(queue));
 }
 
 static bool can_be_marked(const struct clv_queue *queue)
