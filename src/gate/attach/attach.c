@@ -181,8 +181,8 @@ static bool stays_stopped(struct agent *agent)
 	return agent->stopped_ns >= STOPPED_TIMEOUT_MS * CLV_NS_PER_MS;
 }
 
-/* A new program cannot run while the agent is stopped or hangs, so its user is told what
- * it waits for. */
+/* A new program cannot run while the agent is stopped or hangs, so its user is informed
+ * of what it waits for. */
 static void warn_late(const struct agent *agent)
 {
 	bool stopped = is_stopped(agent);
