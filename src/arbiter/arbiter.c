@@ -485,7 +485,7 @@ void clv_arbiter_close_slot(
 static void publish_overhead(const struct clv_arbiter_lease *lease)
 {
 	atomic_store(&lease->pages.control->memory_overhead_bytes,
-		lease->overhead_bytes + lease->outlived_bytes);
+		lease->overhead_bytes + lease->orphaned_bytes);
 }
 
 void clv_arbiter_set_overhead(
@@ -496,11 +496,11 @@ void clv_arbiter_set_overhead(
 	publish_overhead(lease);
 }
 
-void clv_arbiter_set_outlived(
+void clv_arbiter_set_orphaned(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t n_bytes)
 {
 	(void)arbiter;
-	lease->outlived_bytes = n_bytes;
+	lease->orphaned_bytes = n_bytes;
 	publish_overhead(lease);
 }
 

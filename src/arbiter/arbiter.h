@@ -82,7 +82,7 @@ void clv_arbiter_set_overhead(
 
 /* Sets the memory that ended processes of the lease have left on the device; it counts in
  * the quota as well, and in the overhead that a sample has. */
-void clv_arbiter_set_outlived(
+void clv_arbiter_set_orphaned(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t n_bytes);
 
 /* Sets how work of this device is stopped before it is complete when a turn ends.  With

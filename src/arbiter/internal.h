@@ -32,8 +32,8 @@ struct clv_arbiter_lease {
 	uint32_t policy_lease;
 	uint64_t open_slots[CLV_SLOTS / 64];
 	uint32_t n_slots;
-	/* As set by clv_arbiter_set_overhead() and clv_arbiter_set_outlived(). */
-	uint64_t overhead_bytes, outlived_bytes;
+	/* As set by clv_arbiter_set_overhead() and clv_arbiter_set_orphaned(). */
+	uint64_t overhead_bytes, orphaned_bytes;
 	bool beacon_held;
 	bool removed;
 	bool rung;

@@ -125,7 +125,7 @@ struct clv_slot_turn {
 	_Atomic uint64_t n_starts;
 	/* How many objects the process has created and freed that an agent must know to
 	 * stop its work before it is complete (attach.h).  Incremented before the device
-	 * can get work through the object, so an agent that was told of fewer knows that
+	 * can get work through the object, so an agent that knows fewer concludes that
 	 * it must wait for the work instead.  UINT64_MAX: the process does not know all
 	 * of its objects itself.  0: none yet, or a gate that does not report them. */
 	_Atomic uint64_t n_changes;

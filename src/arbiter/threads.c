@@ -33,12 +33,12 @@ struct clv_threads {
 	bool do_compute; /* observed once, and kept */
 	uint64_t seen_ns, seen_process_ns, seen_threads_ns;
 	/* halted_ns, process_ns: the time and the process's processor time when the
-	 * threads were told to halt.  looked_ns, threads_ns: the time and the threads'
-	 * processor time when the process's was first seen to have grown since; looked_ns
-	 * 0: not yet. */
+	 * threads were signalled to halt.  looked_ns, threads_ns: the time and the
+	 * threads' processor time when the process's was first seen to have grown since;
+	 * looked_ns 0: not yet. */
 	uint64_t halted_ns, process_ns;
 	uint64_t looked_ns, threads_ns;
-	/* When the threads last ran on although they were told to halt; 0: never. */
+	/* When the threads last ran on although they were signalled to halt; 0: never. */
 	uint64_t ran_on_ns;
 	int32_t tids[];
 };

@@ -7,6 +7,7 @@
 #include "client/error.h"
 #include "client/transport.h"
 
+#include <assert.h>
 #include <cleave.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -91,6 +92,8 @@ int clv_call(struct clv_client *client, const struct clv_call *call, json_t **re
 	};
 	int r = clv_url_check(&call->url, err);
 
+	assert(call->method && call->url.text[0] == '/');
+	assert(!(call->body && call->text));
 	if (r < 0)
 		return r;
 	if (call->body && !dumped)

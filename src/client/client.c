@@ -6,9 +6,9 @@
 #include "client/connection.h"
 #include "client/error.h"
 #include "client/locate.h"
-#include "client/silent.h"
 #include "client/start.h"
 #include "client/transport.h"
+#include "client/unresponsive.h"
 
 #include <cleave.h>
 #include <errno.h>
@@ -30,7 +30,8 @@ static const uint32_t version_timeouts_ms[] = {1000, 1000, 8000};
 static int ask_version(struct clv_client *client, const char *socket_path, bool may_end,
 	json_t **ret, struct clv_client_error *err)
 {
-	_cleanup_silent_ struct clv_silent silent = {.socket_path = socket_path,
+	_cleanup_unresponsive_ struct clv_unresponsive silent = {
+		.socket_path = socket_path,
 		.may_end = may_end,
 		.interrupt_fd = client->interrupt_fd,
 		.pidfd = -1};
@@ -41,13 +42,13 @@ static int ask_version(struct clv_client *client, const char *socket_path, bool 
 		struct clv_call call = {
 			.method = "GET", .timeout_ms = version_timeouts_ms[i]};
 
-		if (i > 0 && (r = clv_silent_check(&silent, err)) < 0)
+		if (i > 0 && (r = clv_unresponsive_check(&silent, err)) < 0)
 			break;
 		clv_url_path(&call.url, "/v1/version");
 		r = clv_call(client, &call, ret, err);
 	}
 	if (r == -ETIMEDOUT) {
-		int verdict = clv_silent_check_last(&silent, err);
+		int verdict = clv_unresponsive_check_last(&silent, err);
 
 		r = verdict < 0 ? verdict : r;
 	}

@@ -16,7 +16,7 @@ struct clv_rm_client {
 	uint32_t handle;
 	int fd;
 	bool is_used;
-	/* The receiver was told of an object of this client and has its file. */
+	/* The receiver knows an object of this client and has its file. */
 	bool is_reported;
 };
 
@@ -40,7 +40,7 @@ struct clv_rm_node {
 	bool is_reported;
 };
 
-/* An object that the receiver was told of and that has been freed. */
+/* A reported object that has been freed. */
 struct clv_rm_freed {
 	STAILQ_ENTRY(clv_rm_freed) entry;
 	uint32_t client, handle;
@@ -57,11 +57,11 @@ struct clv_rm_channels {
 	size_t n_objects, n_groups;
 	uint64_t n_changes;
 	/* All objects in the order in which they were created, so that parents come
-	 * before their children; those before first_untold have been told. */
+	 * before their children; those before first_unreported were reported. */
 	TAILQ_HEAD(, clv_rm_node) nodes;
-	struct clv_rm_node *first_untold;
+	struct clv_rm_node *first_unreported;
 	STAILQ_HEAD(, clv_rm_freed) freed;
-	size_t n_told; /* how many of n_objects have been told */
+	size_t n_reported; /* of n_objects */
 };
 
 struct clv_rm_node *clv_rm_table_find(
@@ -72,6 +72,6 @@ struct clv_rm_node *clv_rm_table_find(
 void clv_rm_reporting_add(struct clv_rm_channels *channels, struct clv_rm_node *node);
 void clv_rm_reporting_drop(struct clv_rm_channels *channels, struct clv_rm_node *node);
 
-/* The handle was freed, and with it an object that had been told. */
+/* The handle was freed, and with it a reported object. */
 void clv_rm_reporting_free(
 	struct clv_rm_channels *channels, uint32_t client, uint32_t handle);

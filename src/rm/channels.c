@@ -224,7 +224,7 @@ static bool drop_client(struct clv_rm_channels *channels, uint32_t handle)
  * there was any. */
 static bool drop_tree(struct clv_rm_channels *channels, uint32_t client, uint32_t handle)
 {
-	size_t n_before = channels->n_objects, n_told = channels->n_told;
+	size_t n_before = channels->n_objects, n_reported = channels->n_reported;
 	struct clv_rm_device *device = find_device(channels, client, handle);
 	struct clv_rm_node *node;
 
@@ -236,7 +236,7 @@ static bool drop_tree(struct clv_rm_channels *channels, uint32_t client, uint32_
 		drop_group(channels, node);
 		drop_if_empty(device);
 	}
-	if (channels->n_told < n_told)
+	if (channels->n_reported < n_reported)
 		clv_rm_reporting_free(channels, client, handle);
 	return channels->n_objects < n_before;
 }

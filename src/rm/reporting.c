@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tracks which of a process's objects another process was told of.  Freed handles are
- * told first, then the objects that exist, in the order of their creation: a receiver
- * that is told of an object drops what it had under that handle, and its children. */
+/* Tracks which of a process's objects were reported to another process.  Freed handles
+ * are reported first, then the objects that exist, in the order of their creation: a
+ * receiver of an object drops what it had under that handle, and its children. */
 #include "rm/channels-internal.h"
 
 #include <stdlib.h>
@@ -9,19 +9,19 @@
 void clv_rm_reporting_add(struct clv_rm_channels *channels, struct clv_rm_node *node)
 {
 	TAILQ_INSERT_TAIL(&channels->nodes, node, in_order);
-	if (!channels->first_untold)
-		channels->first_untold = node;
+	if (!channels->first_unreported)
+		channels->first_unreported = node;
 }
 
 void clv_rm_reporting_drop(struct clv_rm_channels *channels, struct clv_rm_node *node)
 {
-	if (channels->first_untold == node)
-		channels->first_untold = TAILQ_NEXT(node, in_order);
+	if (channels->first_unreported == node)
+		channels->first_unreported = TAILQ_NEXT(node, in_order);
 	TAILQ_REMOVE(&channels->nodes, node, in_order);
-	channels->n_told -= node->is_reported;
+	channels->n_reported -= node->is_reported;
 }
 
-/* There are never more of these records than objects that had been told. */
+/* There are never more of these records than objects that had been reported. */
 void clv_rm_reporting_free(
 	struct clv_rm_channels *channels, uint32_t client, uint32_t handle)
 {
@@ -44,7 +44,7 @@ bool clv_rm_channels_next_untold(const struct clv_rm_channels *channels,
 	struct clv_rm_object *ret, int *ret_fd, bool *ret_is_last)
 {
 	const struct clv_rm_freed *freed = STAILQ_FIRST(&channels->freed);
-	const struct clv_rm_node *node = channels->first_untold;
+	const struct clv_rm_node *node = channels->first_unreported;
 
 	if (freed) {
 		*ret = (struct clv_rm_object){
@@ -69,16 +69,16 @@ static void forget_freed(struct clv_rm_channels *channels)
 
 void clv_rm_channels_note_told(struct clv_rm_channels *channels)
 {
-	struct clv_rm_node *node = channels->first_untold;
+	struct clv_rm_node *node = channels->first_unreported;
 
 	if (!STAILQ_EMPTY(&channels->freed)) {
 		forget_freed(channels);
 		return;
 	}
-	channels->first_untold = TAILQ_NEXT(node, in_order);
+	channels->first_unreported = TAILQ_NEXT(node, in_order);
 	node->is_reported = true;
 	node->device->client->is_reported = true;
-	channels->n_told++;
+	channels->n_reported++;
 }
 
 void clv_rm_channels_untell(struct clv_rm_channels *channels)
@@ -89,8 +89,8 @@ void clv_rm_channels_untell(struct clv_rm_channels *channels)
 		forget_freed(channels);
 	TAILQ_FOREACH(node, &channels->nodes, in_order)
 	node->is_reported = false;
-	channels->first_untold = TAILQ_FIRST(&channels->nodes);
+	channels->first_unreported = TAILQ_FIRST(&channels->nodes);
 	for (size_t i = 0; i < CLV_RM_CLIENTS_MAX; i++)
 		channels->clients[i].is_reported = false;
-	channels->n_told = 0;
+	channels->n_reported = 0;
 }

@@ -9,8 +9,8 @@
 #include "agent/lease/attached.h"
 #include "agent/lease/debts.h"
 #include "agent/lease/executor.h"
-#include "agent/lease/heirs.h"
 #include "agent/lease/kernel-quota.h"
+#include "agent/lease/shared-vm.h"
 #include "agent/os/processes.h"
 #include "agent/store/store.h"
 #include "base/array.h"
@@ -211,28 +211,28 @@ int __wrap_clv_watch_signal(const struct clv_watch *watch, int signal_number)
 	return 0;
 }
 
-DOUBLE(clv_heirs_record);
-DOUBLE(clv_heirs_find);
-DOUBLE(clv_heirs_has_page);
+DOUBLE(clv_shared_vm_record);
+DOUBLE(clv_shared_vm_find);
+DOUBLE(clv_shared_vm_has_page);
 
-void __wrap_clv_heirs_record(struct clv_attached *process)
+void __wrap_clv_shared_vm_record(struct clv_attached *process)
 {
 }
 
-enum clv_lookup __wrap_clv_heirs_find(
+enum clv_lookup __wrap_clv_shared_vm_find(
 	const struct clv_attached *process, struct clv_process_id *ret)
 {
 	static const enum clv_lookup answers[] = {
-		[WORLD_HEIR_NO] = CLV_ANSWER_NO,
-		[WORLD_HEIR_UNKNOWN] = CLV_ANSWER_UNKNOWN,
-		[WORLD_HEIR_YES] = CLV_ANSWER_YES,
+		[WORLD_SHARER_NO] = CLV_ANSWER_NO,
+		[WORLD_SHARER_UNKNOWN] = CLV_ANSWER_UNKNOWN,
+		[WORLD_SHARER_YES] = CLV_ANSWER_YES,
 	};
 
-	*ret = world.heir_id;
-	return answers[world.heir];
+	*ret = world.sharer_id;
+	return answers[world.sharer];
 }
 
-enum clv_lookup __wrap_clv_heirs_has_page(const struct clv_attached *process)
+enum clv_lookup __wrap_clv_shared_vm_has_page(const struct clv_attached *process)
 {
 	return CLV_ANSWER_YES;
 }

@@ -645,22 +645,22 @@ static void test_clock(void **state)
 
 /* --- Processes that share the memory of one that ended --- */
 
-struct heir_row {
+struct sharer_row {
 	const char *name;
-	int heir;
+	int sharer;
 	size_t n_leases; /* after the end of the process of a lease without a holder */
-	int n_kills;     /* of the heir */
+	int n_kills;     /* of the sharer */
 };
 
-static const struct heir_row heirs[] = {
-	{"nobody has its memory", WORLD_HEIR_NO, 0, 0},
-	{"nobody knows", WORLD_HEIR_UNKNOWN, 1, 0},
-	{"a child has it, and is ended too", WORLD_HEIR_YES, 1, 1},
+static const struct sharer_row sharers[] = {
+	{"nobody has its memory", WORLD_SHARER_NO, 0, 0},
+	{"nobody knows", WORLD_SHARER_UNKNOWN, 1, 0},
+	{"a child has it, and is ended too", WORLD_SHARER_YES, 1, 1},
 };
 
-static void test_heir(void **state)
+static void test_sharer(void **state)
 {
-	const struct heir_row *row = *state;
+	const struct sharer_row *row = *state;
 	struct clv_lease *lease;
 
 	begin();
@@ -670,13 +670,13 @@ static void test_heir(void **state)
 	world_attach(lease, PID(2));
 	world_kill(HOLDER);
 	clv_force_end(lease);
-	world.heir = row->heir;
-	world.heir_id = world_find_process(PID(3))->id;
+	world.sharer = row->sharer;
+	world.sharer_id = world_find_process(PID(3))->id;
 	world_kill(PID(2));
 	world_turn();
 	assert_int_equal(world.agent.n_leases, row->n_leases);
 	assert_int_equal(world_find_process(PID(3))->n_kills, row->n_kills);
-	world.heir = WORLD_HEIR_NO;
+	world.sharer = WORLD_SHARER_NO;
 	world_kill(PID(3));
 	if (row->n_leases > 0)
 		clv_attached_check(lease);
@@ -694,7 +694,7 @@ int main(void)
 	ROWS_ADD(&rows, overcommits, test_overcommit);
 	ROWS_ADD(&rows, closed, test_closed);
 	ROWS_ADD(&rows, resizes, test_resize);
-	ROWS_ADD(&rows, heirs, test_heir);
+	ROWS_ADD(&rows, sharers, test_sharer);
 	ROWS_ADD(&rows, clock_rows, test_clock);
 	ROWS_ONE(&rows, test_creation);
 	ROWS_ONE(&rows, test_no_loop);

@@ -110,21 +110,21 @@ static void test_beside_a_crowd(void **state)
 	tick(3);
 	is_mapped = true;
 	tick(2);
-	assert_int_not_equal(other->truth.ungated, 0);
-	assert_int_equal(crowd->truth.ungated, 0);
+	assert_int_not_equal(other->observed.ungated, 0);
+	assert_int_equal(crowd->observed.ungated, 0);
 }
 
 static void test_the_crowd_is_bounded(void **state)
 {
 	tick(3);
-	assert_int_equal(crowd->truth.n_checked, CLV_DESCENDANTS_OF_LEASE);
-	assert_true(crowd->truth.is_crowded);
-	assert_int_equal(other->truth.n_checked, 1);
-	assert_false(other->truth.is_crowded);
+	assert_int_equal(crowd->observed.n_checked, CLV_DESCENDANTS_OF_LEASE);
+	assert_true(crowd->observed.is_crowded);
+	assert_int_equal(other->observed.n_checked, 1);
+	assert_false(other->observed.is_crowded);
 	n_crowd = 0;
 	tick(CLV_DESCENDANTS_OF_LEASE);
-	assert_int_equal(crowd->truth.n_checked, 0);
-	assert_int_equal(other->truth.n_checked, 1);
+	assert_int_equal(crowd->observed.n_checked, 0);
+	assert_int_equal(other->observed.n_checked, 1);
 }
 
 /* What other leases leave of a tick is for the crowd. */
@@ -144,7 +144,7 @@ static void test_mappings_that_cannot_be_read(void **state)
 	assert_int_equal(n_checks, 1);
 	is_mapped = true;
 	tick(2);
-	assert_int_not_equal(other->truth.ungated, 0);
+	assert_int_not_equal(other->observed.ungated, 0);
 	tick(12);
 	assert_int_equal(n_checks, 2);
 	is_unreadable = false;
@@ -183,7 +183,7 @@ static void test_new_processes(void **state)
 		pid_t child;
 
 		ungated = clv_ungated_free(ungated);
-		crowd->truth.n_checked = other->truth.n_checked = 0;
+		crowd->observed.n_checked = other->observed.n_checked = 0;
 		ungated = clv_ungated_new(&world.agent);
 		newest = rows[i].before;
 		tick(1);
@@ -192,7 +192,7 @@ static void test_new_processes(void **state)
 		tick(rows[i].n_ticks);
 		kill(child, SIGKILL);
 		waitpid(child, NULL, 0);
-		assert_int_equal(other->truth.n_checked, rows[i].n_checked);
+		assert_int_equal(other->observed.n_checked, rows[i].n_checked);
 	}
 }
 

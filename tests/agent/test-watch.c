@@ -9,8 +9,8 @@
 #include "agent/ledger/force.h"
 #include "agent/ledger/ledger.h"
 #include "agent/ledger/lifecycle.h"
+#include "agent/watch/driver-processes.h"
 #include "agent/watch/enforce.h"
-#include "agent/watch/sightings.h"
 #include "agent/watch/watchdog.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -29,13 +29,13 @@
 #define STEPS_MAX 16
 #define MIB (UINT64_C(1) << 20)
 
-static struct clv_sightings sightings;
+static struct clv_driver_processes processes;
 
 static int begin(void **state)
 {
 	int r = world_begin(state);
 
-	sightings = (struct clv_sightings){0};
+	processes = (struct clv_driver_processes){0};
 	world.settings.grace_ns = GRACE_S * CLV_NS_PER_S;
 	world.settings.tolerance_bytes = 100 * MIB;
 	world.settings.hang_ns = 3 * CLV_NS_PER_S;
@@ -45,7 +45,7 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-	free(sightings.items);
+	free(processes.items);
 	clv_readings_clear(&world.readings);
 	return world_end(state);
 }
@@ -84,8 +84,8 @@ static void take(size_t device, pid_t pid, uint64_t memory_bytes, double utiliza
 		clv_reading_add_process(&reading, (uint32_t)pid, memory_bytes, "");
 		clv_reading_set_utilization(&reading, (uint32_t)pid, "", utilization);
 	}
-	clv_sightings_take(&sightings, &world.agent, gpu(device), &reading);
-	clv_enforce(&world.agent, gpu(device), &sightings, !isnan(utilization));
+	clv_driver_processes_take(&processes, &world.agent, gpu(device), &reading);
+	clv_enforce(&world.agent, gpu(device), &processes, !isnan(utilization));
 	clv_reading_clear(&reading);
 }
 
@@ -115,26 +115,27 @@ struct whose_row {
 	bool is_seen_before; /* seen as a descendant of the holder of an active lease */
 	bool has_ended;      /* the lease has ended */
 	bool is_attached;
-	enum clv_sighting_kind kind;
+	enum clv_driver_process_kind kind;
 };
 
 static const struct whose_row whose[] = {
-	{"of a lease on the device", 0, PROCESS, .kind = CLV_SIGHTING_LEASED},
-	{"of a lease on another device", 1, PROCESS, .kind = CLV_SIGHTING_MISPLACED},
+	{"of a lease on the device", 0, PROCESS, .kind = CLV_DRIVER_PROCESS_LEASED},
+	{"of a lease on another device", 1, PROCESS,
+		.kind = CLV_DRIVER_PROCESS_MISPLACED},
 	{"of a lease that waits", 0, PROCESS, .is_queued = true,
-		.kind = CLV_SIGHTING_MISPLACED},
-	{"the holder itself", 0, HOLDER, .kind = CLV_SIGHTING_LEASED},
-	{"of no lease", 0, STRANGER, .kind = CLV_SIGHTING_UNLEASED},
+		.kind = CLV_DRIVER_PROCESS_MISPLACED},
+	{"the holder itself", 0, HOLDER, .kind = CLV_DRIVER_PROCESS_LEASED},
+	{"of no lease", 0, STRANGER, .kind = CLV_DRIVER_PROCESS_UNLEASED},
 	{"it left its holder, and was seen before", 0, PROCESS, .has_left = true,
-		.is_seen_before = true, .kind = CLV_SIGHTING_LEASED},
+		.is_seen_before = true, .kind = CLV_DRIVER_PROCESS_LEASED},
 	{"it left its holder, and was not", 0, PROCESS, .has_left = true,
-		.kind = CLV_SIGHTING_UNLEASED},
+		.kind = CLV_DRIVER_PROCESS_UNLEASED},
 	{"it left its holder, and is attached", 0, PROCESS, .has_left = true,
-		.is_attached = true, .kind = CLV_SIGHTING_LEASED},
+		.is_attached = true, .kind = CLV_DRIVER_PROCESS_LEASED},
 	{"its lease has ended", 0, PROCESS, .is_seen_before = true, .has_ended = true,
-		.kind = CLV_SIGHTING_LEFT_OVER},
+		.kind = CLV_DRIVER_PROCESS_LEFT_OVER},
 	{"its lease had ended when it was seen", 0, PROCESS, .has_ended = true,
-		.kind = CLV_SIGHTING_UNLEASED},
+		.kind = CLV_DRIVER_PROCESS_UNLEASED},
 };
 
 static void test_whose(void **state)
@@ -152,24 +153,24 @@ static void test_whose(void **state)
 	take(row->device, row->pid, GIB, NAN);
 	if (!row->has_ended)
 		lease->record.is_queued = false;
-	assert_int_equal(sightings.n, 1);
-	assert_int_equal(sightings.items[0].kind, row->kind);
-	assert_int_equal(
-		sightings.items[0].lease[0] != '\0', row->kind != CLV_SIGHTING_UNLEASED);
+	assert_int_equal(processes.n, 1);
+	assert_int_equal(processes.items[0].kind, row->kind);
+	assert_int_equal(processes.items[0].lease[0] != '\0',
+		row->kind != CLV_DRIVER_PROCESS_UNLEASED);
 	take(row->device, 0, 0, NAN);
-	assert_int_equal(sightings.n, 0);
+	assert_int_equal(processes.n, 0);
 }
 
-/* A reading of one device does not change the sightings of another. */
+/* A reading of one device does not change the processes of another. */
 static void test_other_device_stays(void **state)
 {
 	make_lease(false);
 	take(0, PROCESS, GIB, NAN);
 	take(1, STRANGER, GIB, NAN);
-	assert_int_equal(sightings.n, 2);
+	assert_int_equal(processes.n, 2);
 	take(1, 0, 0, NAN);
-	assert_int_equal(sightings.n, 1);
-	assert_int_equal(sightings.items[0].id.pid, PROCESS);
+	assert_int_equal(processes.n, 1);
+	assert_int_equal(processes.items[0].id.pid, PROCESS);
 }
 
 /* --- Over a quota --- */
@@ -234,7 +235,7 @@ static void test_quota(void **state)
 		world.now_ns += CLV_NS_PER_S;
 	}
 	assert_string_equal(events, row->events);
-	assert_int_equal(lease->truth.is_throttled, row->is_throttled);
+	assert_int_equal(lease->observed.is_throttled, row->is_throttled);
 	if (!row->is_detached)
 		assert_int_equal(world_enforced(lease)->cap_ppm,
 			row->is_throttled ? 5 * PERCENT : 0);
@@ -433,7 +434,7 @@ static void test_hang(void **state)
 
 	for (size_t i = 0; row->seconds[i]; i++) {
 		note(lease, row->seconds[i]);
-		stuck[i] = lease->truth.is_stuck ? '1' : '0';
+		stuck[i] = lease->observed.is_stuck ? '1' : '0';
 		world.now_ns += CLV_NS_PER_S;
 	}
 	assert_string_equal(stuck, row->stuck);
@@ -526,12 +527,12 @@ static void test_hang_of_a_device(void **state)
 	struct clv_lease *lease = make_lease(true);
 	struct clv_watchdog *watchdog = begin_watchdog();
 
-	lease->truth.is_stuck = true;
+	lease->observed.is_stuck = true;
 	clv_watchdog_tick(watchdog);
 	assert_int_equal(clv_condition_state(gpu(0)), CLV_HEALTH_DEGRADED);
 	clv_watchdog_tick(watchdog);
 	assert_int_equal(world_n_events(CLV_EVENT_DEVICE_DEGRADED), 1);
-	lease->truth.is_stuck = false;
+	lease->observed.is_stuck = false;
 	clv_watchdog_tick(watchdog);
 	assert_int_equal(clv_condition_state(gpu(0)), CLV_HEALTH_OK);
 	assert_int_equal(world_n_events(CLV_EVENT_DEVICE_RECOVERED), 1);

@@ -91,8 +91,8 @@ struct world {
 	bool no_gate, no_commit, no_watch;
 	const char *locked_uuid;       /* another agent has this device */
 	unsigned int allocations_left; /* of arrays; 0: no bound; 1: the next one fails */
-	enum { WORLD_HEIR_NO, WORLD_HEIR_UNKNOWN, WORLD_HEIR_YES } heir;
-	struct clv_process_id heir_id;
+	enum { WORLD_SHARER_NO, WORLD_SHARER_UNKNOWN, WORLD_SHARER_YES } sharer;
+	struct clv_process_id sharer_id;
 };
 extern struct world world;
 

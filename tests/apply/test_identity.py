@@ -196,6 +196,9 @@ class Names(IdentityCase):
         for order in ((2, 1, 0), (1,), (2,), (0, 1, 2)):
             self.again(agent, world, gpus(*order))
             self.assertEqual(self.names(agent), {UUIDS[i]: f"gpu{i}" for i in order})
+            # They are listed by their names, in whatever order the drivers show them.
+            self.assertEqual([d["name"] for d in agent.get("/v1/devices")["items"]],
+                             sorted(f"gpu{i}" for i in order))
         # An added one gets a number that none had.
         self.again(agent, world, gpus(3, 2))
         self.assertEqual(self.names(agent), {UUIDS[3]: "gpu3", UUIDS[2]: "gpu2"})

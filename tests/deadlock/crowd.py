@@ -18,9 +18,10 @@ from measured import bound  # noqa: E402
 
 PROCESSES = 24
 SECONDS = 8
-# A few kernels and the delays of a busy machine. One kernel of each process is 1.44 s where that is
-# measured, and 6 s where more is allowed.
-KERNEL_SECONDS, MOST_SECONDS = bound((0.06, 0.7), (0.25, 3))
+# A few kernels complete while the victim waits for one, and not one of each process. Where time is
+# measured that is 1.44 s. In the check a kernel is long against the delays of a busy machine.
+KERNEL_SECONDS, MOST_SECONDS = bound((0.06, 0.7), (0.25, None))
+MOST_KERNELS = PROCESSES // 2
 VICTIM_SHARE, CROWD_SHARE = 0.7, 0.2
 # Of the victim's promise; the victim is one process of 25.
 LEAST_OF_SHARE = bound(0.8, 0.5)
@@ -53,17 +54,20 @@ def main():
         return victims / max(victims + crowds, 1e-9)
 
     try:
-        victim = start("victim", VICTIM_SHARE, program, "1000", str(SECONDS))
+        counted = os.path.join(folder, "count")
+        victim = start("victim", VICTIM_SHARE, program, "1000", str(SECONDS), counted)
         assert victim.stdout.readline() == "go\n"
-        one = f"{program} {KERNEL_SECONDS * 1e6:.0f} {SECONDS + 1} >/dev/null &"
+        one = f"{program} {KERNEL_SECONDS * 1e6:.0f} {SECONDS + 1} {counted} >/dev/null &"
         crowd = start("crowd", CROWD_SHARE, "sh", "-c", one * PROCESSES + " wait")
         time.sleep(1)
         part, least = part_of_victim(), LEAST_OF_SHARE * VICTIM_SHARE
-        worst = float(victim.communicate(timeout=120)[0])
+        worst, kernels = victim.communicate(timeout=120)[0].split()
         crowd.communicate(timeout=120)
-        print(f"the victim waited {worst:.3f} s at most, {MOST_SECONDS} s are allowed")
+        print(f"the victim waited {worst} s at most, and for {kernels} kernels of others, of which "
+              f"{MOST_KERNELS} are allowed")
         print(f"it held {part:.3f} of what was held; at least {least:.3f} is its own")
-        sys.exit(worst > MOST_SECONDS or part < least or victim.returncode or crowd.returncode)
+        sys.exit(int(kernels) > MOST_KERNELS or part < least or victim.returncode or
+                 crowd.returncode or (MOST_SECONDS and float(worst) > MOST_SECONDS))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

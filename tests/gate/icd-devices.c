@@ -2,7 +2,7 @@
 /* Which devices a program finds by each call: the lease's, and its parts. */
 #include "icd.h"
 
-#include "base/made-uuid.h"
+#include "base/uuid.h"
 
 #include <CL/cl_ext.h>
 #include <CL/cl_gl.h>

@@ -53,9 +53,9 @@ def run_in_terminal(command, env, columns=80, rows=24, keys=(), seconds=60):
     """Runs a command on a terminal of its own; keys are (text to wait for, bytes or a function
     that returns them)."""
     pid, fd = pty.fork()
-    if pid == 0:
+    if pid == 0:  # which asks for the size as soon as it runs
+        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("4H", rows, columns, 0, 0))
         os.execvpe(command[0], command, env)
-    fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("4H", rows, columns, 0, 0))
     output, seen, until, keys = b"", 0, time.monotonic() + seconds, list(keys)
     while time.monotonic() < until:
         readable, _, _ = select.select([fd], [], [], 0.02)

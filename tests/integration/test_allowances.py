@@ -80,6 +80,19 @@ class Allowances(TenantsCase):
         self.release("games", "b")
         self.assertEqual(self.state("d"), "active")
 
+    def test_a_reload_that_raises_it(self):
+        """What waits for its tenant's allowance is granted by the reload, in order."""
+        self.get("games", share=1, name="a", device="gpu0")
+        self.get("games", share=0.5, name="b", device="gpu1")
+        for name, device in (("c", "gpu1"), ("d", "gpu1"), ("e", "gpu2")):
+            self.get("games", share=0.5, name=name, device=device, wait=True)
+        self.assertEqual([self.state(name) for name in "cde"], ["queued"] * 3)
+        for tenants, states in (([{"user": "games", "share": 2}], ["active", "queued", "queued"]),
+                                ([], ["active", "queued", "active"])):  # gpu1 has no room
+            self.write("settings.yaml", {"version": 1, "tenants": tenants})
+            self.assertEqual(self.ask("root", "POST", "/v1/reload").status, 204)
+            self.assertEqual([self.state(name) for name in "cde"], states)
+
     def test_classes_and_profiles(self):
         self.problem(self.want("daemon", share=0.1, **{"class": "latency"}), 403, "not_permitted",
                      "latency", "normal", "batch")

@@ -409,7 +409,7 @@ class Attach(Case):
         self.assertTrue(wait_until(lambda: not self.leases()))
 
     def test_many_end_at_once(self):
-        """Each of them might have an heir among the children of the others' ancestors."""
+        """Each of them might have a sharer among the children of the others' ancestors."""
         holder, lease = self.start_lease()
         begin = self.agent.cpu_seconds()
         children = [holder.do("attach_in_child", socket=lease["socket"])[0] for _ in range(300)]

@@ -77,18 +77,19 @@ class Crowded(Case):
         holder.do("spawn", command=[sys.executable, "-c", text, str(ready), *arguments])
 
     def check_answers(self):
-        """The long waits of requests, one after the other, are a small part of the time."""
+        """Few of the requests, one after the other, wait for long."""
         self.assertTrue(wait_until(
             lambda: len(list(self.folder.glob("ready-*"))) == self.n_ready))
-        end, waited = time.monotonic() + SECONDS, 0
+        end, waits = time.monotonic() + SECONDS, []
         while time.monotonic() < end:
             begin = time.monotonic()
             self.agent.get("/v1/version")
-            wait = time.monotonic() - begin
-            waited += wait if wait > .05 else 0
+            waits.append(time.monotonic() - begin)
             time.sleep(.005)
-        # An agent that reads all of it answers nothing for longer than SECONDS.
-        self.assertLess(waited, bound(3, SECONDS))
+        long = [wait for wait in waits if wait > .05]
+        # Where an agent reads all of it, requests wait for seconds, and few are answered.
+        self.assertLessEqual(len(long), len(waits) / 20)
+        self.assertLess(sum(long), bound(3, float("inf")))
 
     def test_processes_that_never_attached(self):
         holder = self.holder()

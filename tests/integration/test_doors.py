@@ -692,6 +692,11 @@ class Connections(WebCase):
         events = self.agent.events("connections_limited")
         self.assertEqual(len(events), 1, events)
         self.assertIn("127.0.0.1", events[0]["message"])
+        self.assertEqual(self.seen_by(early), events)
+
+    def seen_by(self, client):
+        return [event for event in client.get("/v1/events?limit=10000")["items"]
+                if event["type"] == "connections_limited"]
 
     def test_many_addresses(self):
         for i in range(2, 10):
@@ -751,6 +756,10 @@ class Connections(WebCase):
         for user in ("nobody", "root"):
             self.assertEqual(self.client(user).send("GET", "/v1/version").status, 200)
         self.assertGreater(self.limited("server"), 0)
+        # The event names a user: other users do not see it.
+        self.assertEqual(self.seen_by(self.client("nobody")), [])
+        event, = self.seen_by(self.client())
+        self.assertRegex(event["message"], r"^\d+ closed, last one of user \d+: ")
 
     @unittest.skipUnless(os.geteuid() == 0, "needs root to be several users")
     def test_users(self):

@@ -383,28 +383,29 @@ static void test_file_of_maps(void **state)
 	munmap(map, 4096);
 }
 
-/* Searches for the heir of a process that has ended, which had the addresses of this one.
- * The reader is stopped: the first search of mappings fails, and the next ones do not. */
-static pid_t find_heir(pid_t reader, uint64_t page)
+/* Searches for the sharer of a process that has ended, which had the addresses of this
+ * one. The reader is stopped: the first search of mappings fails, and the next ones do
+ * not. */
+static pid_t find_sharer(pid_t reader, uint64_t page)
 {
 	struct clv_page_user user = {.id = {.pid = 0x3fffffff}, .page = page};
-	struct clv_process_id heir = {.pid = 0};
+	struct clv_process_id sharer = {.pid = 0};
 	bool is_found;
 
 	assert_int_equal(clv_process_read_layout(getpid(), &user.layout), 0);
 	clv_page_exclude(reader);
 	kill(reader, SIGSTOP);
-	is_found = clv_page_find_heir(&user, &heir);
+	is_found = clv_page_find_sharer(&user, &sharer);
 	clv_page_forget_all();
-	return is_found ? heir.pid : 0;
+	return is_found ? sharer.pid : 0;
 }
 
-/* A process whose mappings cannot be read may be the heir, so its memory stays charged.
+/* A process whose mappings cannot be read may be the sharer, so its memory stays charged.
  */
-static void test_heir_that_cannot_be_read(void **state)
+static void test_sharer_that_cannot_be_read(void **state)
 {
 	int fd = memfd_create("cleave-report", MFD_CLOEXEC);
-	pid_t reader, unreadable, heir;
+	pid_t reader, unreadable, sharer;
 	struct stat st;
 	void *map;
 
@@ -413,17 +414,17 @@ static void test_heir_that_cannot_be_read(void **state)
 	clv_maps_report(getpid());
 	reader = the_child();
 	unreadable = start_sleeper();
-	assert_int_equal(find_heir(reader, st.st_ino), unreadable);
+	assert_int_equal(find_sharer(reader, st.st_ino), unreadable);
 	clv_maps_report(getpid());
 	end(unreadable);
 	reader = the_child();
 	unreadable = start_sleeper();
 	map = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
-	heir = start_sleeper();
+	sharer = start_sleeper();
 	munmap(map, 4096);
-	assert_int_equal(find_heir(reader, st.st_ino), heir);
+	assert_int_equal(find_sharer(reader, st.st_ino), sharer);
 	end(unreadable);
-	end(heir);
+	end(sharer);
 	close(fd);
 }
 
@@ -525,7 +526,7 @@ int main(void)
 		cmocka_unit_test(test_maps_that_take_long),
 		cmocka_unit_test(test_maps_of_others),
 		cmocka_unit_test(test_file_of_maps),
-		cmocka_unit_test(test_heir_that_cannot_be_read),
+		cmocka_unit_test(test_sharer_that_cannot_be_read),
 		cmocka_unit_test(test_watch),
 		cmocka_unit_test(test_device_lock),
 		cmocka_unit_test(test_device_lock_of_users),

@@ -73,7 +73,7 @@ static bool is_complete(struct clv_queue *queue, void *event)
 	return !goes_on;
 }
 
-static bool stands(struct clv_queue *queue, bool *ret_went_on)
+static bool is_blocked(struct clv_queue *queue, bool *ret_went_on)
 {
 	return false;
 }
@@ -108,7 +108,7 @@ static const struct clv_queue_ops ops = {
 	.may_block = may_block,
 	.is_complete = is_complete,
 	.is_idle = is_idle,
-	.stands = stands,
+	.is_blocked = is_blocked,
 };
 static const struct clv_gate_api api = {.queues = &ops};
 

@@ -9,7 +9,7 @@
 #include "agent/ledger/force.h"
 #include "agent/ledger/ledger.h"
 #include "agent/record/agent.h"
-#include "agent/watch/sightings.h"
+#include "agent/watch/driver-processes.h"
 #include "agent/watch/watchdog.h"
 #include "base/error.h"
 
@@ -32,8 +32,9 @@ static json_t *render(const struct clv_request *request, struct clv_agent_device
 	json_t *object = clv_render_device(request->agent, device);
 
 	json_object_set_new(object, "processes",
-		clv_sightings_render(clv_watchdog_sightings(request->agent->watchdog),
-			device, &request->caller));
+		clv_driver_processes_render(
+			clv_watchdog_processes(request->agent->watchdog), device,
+			&request->caller));
 	return object;
 }
 

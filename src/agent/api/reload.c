@@ -10,6 +10,7 @@
 #include "agent/event/events.h"
 #include "agent/http/http.h"
 #include "agent/http/problem.h"
+#include "agent/ledger/lifecycle.h"
 #include "agent/record/agent.h"
 #include "agent/record/notify.h"
 #include "base/cleanup.h"
@@ -98,6 +99,9 @@ static int apply(struct clv_agent *agent, struct clv_read_settings *settings,
 	agent->settings = settings->config;
 	settings->config = NULL;
 	agent->n_reloads++;
+	/* The new allowances may permit leases that wait. */
+	agent->ranked_ns = 0;
+	clv_lifecycle_serve_all(agent->lifecycle);
 	/* What the former secret has opened ends. */
 	if (is_viewer_replaced)
 		clv_http_wake(agent->http, ~0u);

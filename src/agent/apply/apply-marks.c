@@ -123,7 +123,7 @@ static void close_new_on(struct clv_agent *agent, const struct clv_layout_rule *
 }
 
 /* Partitions that the operation has created, an earlier agent in its name too, or that a
- * driver has placed elsewhere than it was told. */
+ * driver has placed elsewhere than requested. */
 static void close_new(struct clv_agent *agent, const struct clv_operation *op)
 {
 	const struct clv_node *node = clv_hardware_node(agent->hardware);

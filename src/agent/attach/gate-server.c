@@ -14,9 +14,9 @@
 #include "agent/lease/holder.h"
 #include "agent/lease/lease-arbiter.h"
 #include "agent/lease/lease.h"
-#include "agent/lease/outlived.h"
+#include "agent/lease/orphaned-memory.h"
 #include "agent/lease/sm.h"
-#include "agent/os/aside.h"
+#include "agent/os/fd-filter.h"
 #include "agent/os/poll.h"
 #include "agent/record/agent.h"
 #include "agent/record/notify.h"
@@ -81,7 +81,7 @@ static struct connection *connection_free(struct connection *connection)
 		server->n_unattached--;
 	sd_event_source_disable_unref(connection->io);
 	sd_event_source_disable_unref(connection->timer);
-	clv_aside_close(server->lease->record.tenant, connection->fd);
+	clv_fd_filter_close(server->lease->record.tenant, connection->fd);
 	free(connection);
 	resume_accepting(server);
 	return NULL;
@@ -329,8 +329,8 @@ static ssize_t receive(const struct connection *connection, void *data, size_t r
 {
 	struct clv_lease *lease = connection->server->lease;
 
-	return clv_aside_receive(&lease->aside, lease->record.tenant, connection->fd,
-		data, room_bytes, ret_fd, ret_n_fds);
+	return clv_fd_filter_receive(&lease->fd_filter, lease->record.tenant,
+		connection->fd, data, room_bytes, ret_fd, ret_n_fds);
 }
 
 static void on_hello(struct connection *connection)
@@ -414,7 +414,7 @@ static bool on_message(struct connection *connection)
 		clv_sm_record_state(connection->process, &message.sm);
 	else if (got == sizeof(message.exports) &&
 		 message.magic == CLV_ATTACH_EXPORTS_MAGIC && n_fds > 0)
-		clv_outlived_record(connection->process, fd);
+		clv_orphaned_memory_record(connection->process, fd);
 	else if (is_threads_message(&message.threads, got))
 		clv_executor_record_threads(
 			connection->process, message.threads.tids, message.threads.n);

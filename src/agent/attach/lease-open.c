@@ -6,7 +6,7 @@
 #include "agent/lease/attached.h"
 #include "agent/lease/holder.h"
 #include "agent/lease/kernel-quota.h"
-#include "agent/lease/outlived.h"
+#include "agent/lease/orphaned-memory.h"
 #include "agent/os/owner.h"
 #include "agent/record/agent.h"
 
@@ -26,7 +26,7 @@ struct clv_lease *clv_lease_new(struct clv_agent *agent, struct clv_agent_device
 	lease->owner = clv_owner_of(record->tenant, record->uid);
 	lease->account = clv_owner_account(record->tenant, lease->owner);
 	TAILQ_INIT(&lease->processes);
-	TAILQ_INIT(&lease->outlived);
+	TAILQ_INIT(&lease->orphaned);
 	return lease;
 }
 
@@ -35,10 +35,10 @@ struct clv_lease *clv_lease_free(struct clv_lease *lease)
 	if (!lease)
 		return NULL;
 	clv_gate_server_free(lease->gate);
-	clv_aside_end(&lease->aside, lease->record.tenant);
+	clv_fd_filter_end(&lease->fd_filter, lease->record.tenant);
 	while (!TAILQ_EMPTY(&lease->processes))
 		clv_attached_free(TAILQ_FIRST(&lease->processes));
-	clv_outlived_forget(lease);
+	clv_orphaned_memory_forget(lease);
 	clv_holder_forget(lease);
 	free(lease->others);
 	free(lease->seen);

@@ -117,7 +117,34 @@ const json_t *clv_devices_problems(const struct clv_devices *devices)
 	return devices->problems;
 }
 
-static struct clv_agent_device *append(
+/* Whether both are names with a number behind the same letters, and the first has the
+ * larger one. */
+static bool is_numbered_after(const char *a, const char *b)
+{
+	size_t n = strcspn(a, "0123456789");
+
+	return a[n] != '\0' && strncmp(a, b, n) == 0 && strverscmp(a, b) > 0;
+}
+
+/* Names are older than the order in which drivers show their devices now: whole devices
+ * are listed by the numbers in their names. */
+static void insert(struct clv_devices *devices, struct clv_agent_device *device)
+{
+	size_t at = 0;
+
+	while (at < devices->n_items &&
+		(device->info.parent[0] != '\0' ||
+			devices->items[at]->info.parent[0] != '\0' ||
+			!is_numbered_after(
+				devices->items[at]->info.name, device->info.name)))
+		at++;
+	memmove(&devices->items[at + 1], &devices->items[at],
+		(devices->n_items - at) * sizeof(struct clv_agent_device *));
+	devices->items[at] = device;
+	devices->n_items++;
+}
+
+static struct clv_agent_device *add_new(
 	struct clv_devices *devices, const struct clv_device *info)
 {
 	bool is_whole = info->parent[0] == '\0';
@@ -135,7 +162,7 @@ static struct clv_agent_device *append(
 	memmove(device->info.name, name, strlen(name) + 1);
 	device->lock_fd = -1;
 	device->numa_node = device->io_die = -1;
-	devices->items[devices->n_items++] = device;
+	insert(devices, device);
 	return device;
 }
 
@@ -151,7 +178,7 @@ struct clv_agent_device *clv_devices_add(
 {
 	struct clv_agent_device *device = clv_devices_find(devices, info->uuid);
 
-	return device ? device : append(devices, info);
+	return device ? device : add_new(devices, info);
 }
 
 static int type_rank(const char *type)
@@ -204,7 +231,7 @@ static void take_device(struct clv_devices *devices, const struct clv_device *in
 	if (device)
 		complete(devices, device, info);
 	else
-		device = append(devices, info);
+		device = add_new(devices, info);
 	if (device)
 		device->is_present = true;
 }
@@ -452,7 +479,7 @@ struct clv_agent_device *clv_devices_restore(
 		return NULL;
 	device = clv_devices_find(devices, info.uuid);
 	if (!device)
-		device = append(devices, &info);
+		device = add_new(devices, &info);
 	if (device && info.parent[0] != '\0' && !device->parent)
 		device->parent = clv_devices_find(devices, info.parent);
 	if (!device)

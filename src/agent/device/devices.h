@@ -66,6 +66,7 @@ void clv_devices_take_held(struct clv_devices *devices);
  * answered. */
 bool clv_devices_is_pending(const struct clv_devices *devices);
 
+/* All, with partitions; whole devices in the order of the numbers in their names. */
 size_t clv_devices_count(const struct clv_devices *devices);
 struct clv_agent_device *clv_devices_at(const struct clv_devices *devices, size_t at);
 /* Looks up a device by name or UUID, of several with the name one that is present; NULL:

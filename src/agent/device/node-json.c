@@ -17,22 +17,25 @@
 
 #define PROFILES_MAX 64u
 
-#define FIELDS(table) table, CLV_ARRAY_SIZE(table)
-#define TEXT(type, key, member) CLV_JSON_FIELD(type, key, CLV_JSON_TEXT, member)
-#define BOOL(type, key, member) CLV_JSON_FIELD(type, key, CLV_JSON_BOOL, member)
-#define U8(type, key, member) CLV_JSON_FIELD(type, key, CLV_JSON_U8, member)
-#define U16(type, key, member) CLV_JSON_FIELD(type, key, CLV_JSON_U16, member)
-#define U32(type, key, member) CLV_JSON_FIELD(type, key, CLV_JSON_U32, member)
-#define I32(type, key, member) CLV_JSON_FIELD(type, key, CLV_JSON_I32, member)
-#define U64(type, key, member) CLV_JSON_FIELD(type, key, CLV_JSON_U64, member)
+#define TEXT(type, key, ...) CLV_JSON_FIELD(type, key, CLV_JSON_TEXT, __VA_ARGS__)
+#define BOOL(type, key, ...) CLV_JSON_FIELD(type, key, CLV_JSON_BOOL, __VA_ARGS__)
+#define U8(type, key, ...) CLV_JSON_FIELD(type, key, CLV_JSON_U8, __VA_ARGS__)
+#define U16(type, key, ...) CLV_JSON_FIELD(type, key, CLV_JSON_U16, __VA_ARGS__)
+#define U32(type, key, ...) CLV_JSON_FIELD(type, key, CLV_JSON_U32, __VA_ARGS__)
+#define I32(type, key, ...) CLV_JSON_FIELD(type, key, CLV_JSON_I32, __VA_ARGS__)
+#define U64(type, key, ...) CLV_JSON_FIELD(type, key, CLV_JSON_U64, __VA_ARGS__)
 
-static const struct clv_json_field holder_fields[] = {
-	TEXT(struct clv_holder, "text", text),
-	TEXT(struct clv_holder, "lease", lease),
-	U32(struct clv_holder, "pid", pid),
+/* clang-format off */
+#define TABLE(rows) {rows, CLV_ARRAY_SIZE(rows)}
+
+static const struct clv_json_field holder_rows[] = {
+	TEXT(struct clv_holder, "text", text, "for people"),
+	TEXT(struct clv_holder, "lease", lease, "empty: it is no lease"),
+	U32(struct clv_holder, "pid", pid, "0: it is no process"),
 };
+const struct clv_json_table clv_holder_members = TABLE(holder_rows);
 
-static const struct clv_json_field partition_fields[] = {
+static const struct clv_json_field partition_rows[] = {
 	TEXT(struct clv_partition, "name", name),
 	TEXT(struct clv_partition, "profile", profile),
 	TEXT(struct clv_partition, "uuid", uuid),
@@ -43,25 +46,28 @@ static const struct clv_json_field partition_fields[] = {
 	U32(struct clv_partition, "size", size),
 	U32(struct clv_partition, "compute_units", compute_units),
 	U64(struct clv_partition, "memory_bytes", memory_bytes),
-	I32(struct clv_partition, "numa_node", numa_node),
-	I32(struct clv_partition, "memory_part", memory_part),
-	BOOL(struct clv_partition, "half_made", is_incomplete),
+	I32(struct clv_partition, "numa_node", numa_node, "of the processors near it, or -1"),
+	I32(struct clv_partition, "memory_part", memory_part, "AMD: its part of a divided memory, or -1"),
+	BOOL(struct clv_partition, "half_made", is_incomplete, "without a compute instance"),
 };
+const struct clv_json_table clv_partition_members = TABLE(partition_rows);
 
-static const struct clv_json_field mig_fields[] = {
+static const struct clv_json_field mig_rows[] = {
 	BOOL(struct clv_mig_state, "on", is_on),
 	BOOL(struct clv_mig_state, "pending", is_pending),
 	BOOL(struct clv_mig_state, "needs_reset", needs_reset),
 	BOOL(struct clv_mig_state, "cannot_reset", cannot_reset),
 	BOOL(struct clv_mig_state, "lost_at_reboot", is_lost_at_reboot),
 };
+const struct clv_json_table clv_mig_state_members = TABLE(mig_rows);
 
-static const struct clv_json_field model_fields[] = {
+static const struct clv_json_field model_rows[] = {
 	U8(struct clv_mig_model, "grid", grid),
 	U8(struct clv_mig_model, "slices", slices),
 };
+const struct clv_json_table clv_mig_model_members = TABLE(model_rows);
 
-static const struct clv_json_field profile_fields[] = {
+static const struct clv_json_field profile_rows[] = {
 	U32(struct clv_mig_profile, "driver_id", driver_id),
 	U32(struct clv_mig_profile, "memory_mib", memory_mib),
 	U32(struct clv_mig_profile, "attributes", attributes),
@@ -76,16 +82,18 @@ static const struct clv_json_field profile_fields[] = {
 	U8(struct clv_mig_profile, "jpeg_engines", engines.jpeg),
 	U8(struct clv_mig_profile, "optical_flow_engines", engines.optical_flow),
 };
+const struct clv_json_table clv_mig_profile_members = TABLE(profile_rows);
 
-static const struct clv_json_field xcp_fields[] = {
+static const struct clv_json_field xcp_rows[] = {
 	U32(struct clv_xcp_state, "dies", dies),
 	U32(struct clv_xcp_state, "memory", memory),
 	U32(struct clv_xcp_state, "requested_memory", requested_memory),
 	U32(struct clv_xcp_state, "compute_available", compute_available),
 	U32(struct clv_xcp_state, "memory_available", memory_available),
 };
+const struct clv_json_table clv_xcp_state_members = TABLE(xcp_rows);
 
-static const struct clv_json_field quota_fields[] = {
+static const struct clv_json_field quota_rows[] = {
 	U64(struct clv_vf_quota, "memory_bytes", memory_bytes),
 	U32(struct clv_vf_quota, "exec_quantum_ms", exec_quantum_ms),
 	U32(struct clv_vf_quota, "preempt_timeout_us", preempt_timeout_us),
@@ -95,23 +103,26 @@ static const struct clv_json_field quota_fields[] = {
 	TEXT(struct clv_vf_quota, "type", type),
 	TEXT(struct clv_vf_quota, "driver", driver),
 };
+const struct clv_json_table clv_vf_quota_members = TABLE(quota_rows);
 
-static const struct clv_json_field function_fields[] = {
+static const struct clv_json_field function_rows[] = {
 	U32(struct clv_vf, "number", number),
 	TEXT(struct clv_vf, "address", address),
 	TEXT(struct clv_vf, "driver", driver),
 	I32(struct clv_vf, "iommu_group", iommu_group),
 	U32(struct clv_vf, "group_others", n_group_others),
 };
+const struct clv_json_table clv_vf_members = TABLE(function_rows);
 
-static const struct clv_json_field type_fields[] = {
+static const struct clv_json_field type_rows[] = {
 	TEXT(struct clv_vgpu_type, "id", id),
 	TEXT(struct clv_vgpu_type, "name", name),
 	U64(struct clv_vgpu_type, "memory_bytes", memory_bytes),
 	U32(struct clv_vgpu_type, "max_instances", max_instances),
 };
+const struct clv_json_table clv_vgpu_type_members = TABLE(type_rows);
 
-static const struct clv_json_field vf_fields[] = {
+static const struct clv_json_field vf_rows[] = {
 	BOOL(struct clv_vf_state, "capable", is_capable),
 	TEXT(struct clv_vf_state, "why_not", why_not),
 	U32(struct clv_vf_state, "total", total),
@@ -119,30 +130,32 @@ static const struct clv_json_field vf_fields[] = {
 	BOOL(struct clv_vf_state, "has_all_types", has_all_types),
 	BOOL(struct clv_vf_state, "mixed", is_mixed),
 };
+const struct clv_json_table clv_vf_state_members = TABLE(vf_rows);
 
-static const struct clv_json_field device_fields[] = {
+static const struct clv_json_field device_rows[] = {
 	TEXT(struct clv_node_device, "name", info.name),
 	TEXT(struct clv_node_device, "uuid", info.uuid),
 	TEXT(struct clv_node_device, "model", info.model),
 	TEXT(struct clv_node_device, "vendor", info.vendor),
 	TEXT(struct clv_node_device, "driver", info.driver),
-	TEXT(struct clv_node_device, "cuda_version", info.generation.cuda),
-	TEXT(struct clv_node_device, "architecture", info.generation.architecture),
-	TEXT(struct clv_node_device, "compute_capability", info.generation.capability),
+	TEXT(struct clv_node_device, "cuda_version", info.generation.cuda, "newest CUDA of its driver; empty: not known"),
+	TEXT(struct clv_node_device, "architecture", info.generation.architecture, "hopper, gfx942; empty: not known"),
+	TEXT(struct clv_node_device, "compute_capability", info.generation.capability, "CUDA's, as 9.0; empty: not known"),
 	TEXT(struct clv_node_device, "type", info.type),
 	TEXT(struct clv_node_device, "visible", info.visible),
 	U64(struct clv_node_device, "memory_bytes", info.memory_bytes),
 	U32(struct clv_node_device, "compute_units", info.compute_units),
 	U32(struct clv_node_device, "index", index),
 	TEXT(struct clv_node_device, "pci_address", pci_address),
-	TEXT(struct clv_node_device, "pcie_root", pcie_root),
+	TEXT(struct clv_node_device, "pcie_root", pcie_root, "its root complex, as pci0000:3a; empty: not known"),
 	TEXT(struct clv_node_device, "hive", hive),
-	I32(struct clv_node_device, "numa_node", numa_node),
+	I32(struct clv_node_device, "numa_node", numa_node, "of the processors near it, or -1"),
 	BOOL(struct clv_node_device, "mig_absent", mig.is_absent),
-	TEXT(struct clv_node_device, "cannot_divide", cannot_divide),
+	TEXT(struct clv_node_device, "cannot_divide", cannot_divide, "where there is no scheme: why, and what to use instead"),
 };
+const struct clv_json_table clv_node_device_members = TABLE(device_rows);
 
-static const struct clv_json_field step_fields[] = {
+static const struct clv_json_field step_rows[] = {
 	U32(struct clv_step, "device", device),
 	U32(struct clv_step, "needs", needs),
 	U32(struct clv_step, "value", value),
@@ -155,15 +168,16 @@ static const struct clv_json_field step_fields[] = {
 	TEXT(struct clv_step, "cpus", cpus),
 	TEXT(struct clv_step, "why", why),
 };
+static const struct clv_json_table step_members = TABLE(step_rows);
+/* clang-format on */
 
 /* To JSON. */
 
-static json_t *to_json(
-	const struct clv_json_field *fields, size_t n_fields, const void *from)
+static json_t *to_json(const struct clv_json_table *table, const void *from)
 {
 	json_t *object = json_object();
 
-	clv_json_write(object, fields, n_fields, from);
+	clv_json_write(object, table, from);
 	return object;
 }
 
@@ -173,14 +187,14 @@ json_t *clv_holders_to_json(const struct clv_holders *holders)
 
 	for (size_t i = 0; i < holders->n; i++)
 		json_array_append_new(
-			array, to_json(FIELDS(holder_fields), &holders->items[i]));
+			array, to_json(&clv_holder_members, &holders->items[i]));
 	return array;
 }
 
 static json_t *partition_to_json(
 	const struct clv_node_device *device, const struct clv_partition *partition)
 {
-	json_t *object = to_json(FIELDS(partition_fields), partition);
+	json_t *object = to_json(&clv_partition_members, partition);
 	json_t *parts = json_array();
 	int32_t io_die = clv_partition_io_die(device, partition);
 
@@ -203,13 +217,13 @@ static json_t *model_to_json(const struct clv_mig_model *model)
 	object = json_object();
 	profiles = json_array();
 	clv_json_set_text(object, "name", model->name);
-	clv_json_write(object, FIELDS(model_fields), model);
+	clv_json_write(object, &clv_mig_model_members, model);
 	for (size_t i = 0; i < model->n_profiles; i++) {
 		const struct clv_mig_profile *profile = &model->profiles[i];
 		json_t *item = json_object(), *starts = json_array();
 
 		clv_json_set_text(item, "name", profile->name);
-		clv_json_write(item, FIELDS(profile_fields), profile);
+		clv_json_write(item, &clv_mig_profile_members, profile);
 		for (uint8_t s = 0; s < profile->n_starts; s++)
 			json_array_append_new(starts, json_integer(profile->starts[s]));
 		json_object_set_new(item, "starts", starts);
@@ -225,7 +239,7 @@ static json_t *mig_to_json(const struct clv_mig_state *mig)
 
 	if (!mig->is_capable)
 		return json_null();
-	object = to_json(FIELDS(mig_fields), mig);
+	object = to_json(&clv_mig_state_members, mig);
 	json_object_set_new(object, "model", model_to_json(mig->model));
 	return object;
 }
@@ -236,7 +250,7 @@ static json_t *xcp_to_json(const struct clv_xcp_state *xcp)
 
 	if (!xcp->is_capable)
 		return json_null();
-	object = to_json(FIELDS(xcp_fields), xcp);
+	object = to_json(&clv_xcp_state_members, xcp);
 	json_object_set_new(
 		object, "compute", json_string(clv_compute_mode_to_string(xcp->compute)));
 	clv_json_set_text(object, "model", xcp->model ? xcp->model->name : "");
@@ -245,18 +259,18 @@ static json_t *xcp_to_json(const struct clv_xcp_state *xcp)
 
 static json_t *quota_to_json(const struct clv_vf_quota *quota)
 {
-	return to_json(FIELDS(quota_fields), quota);
+	return to_json(&clv_vf_quota_members, quota);
 }
 
 static json_t *vf_to_json(const struct clv_vf_state *vf)
 {
-	json_t *object = to_json(FIELDS(vf_fields), vf);
+	json_t *object = to_json(&clv_vf_state_members, vf);
 	json_t *items = json_array(), *types = json_array();
 
 	json_object_set_new(object, "framework",
 		json_string(clv_vf_framework_to_string(vf->framework)));
 	for (size_t i = 0; i < vf->n; i++) {
-		json_t *item = to_json(FIELDS(function_fields), &vf->items[i]);
+		json_t *item = to_json(&clv_vf_members, &vf->items[i]);
 
 		json_object_set_new(item, "quota", quota_to_json(&vf->items[i].quota));
 		json_object_set_new(
@@ -264,7 +278,8 @@ static json_t *vf_to_json(const struct clv_vf_state *vf)
 		json_array_append_new(items, item);
 	}
 	for (size_t i = 0; i < vf->n_types; i++)
-		json_array_append_new(types, to_json(FIELDS(type_fields), &vf->types[i]));
+		json_array_append_new(
+			types, to_json(&clv_vgpu_type_members, &vf->types[i]));
 	json_object_set_new(object, "functions", items);
 	json_object_set_new(object, "types", types);
 	return object;
@@ -284,7 +299,7 @@ static json_t *cores_to_json(const struct clv_cores_state *cores)
 
 json_t *clv_node_device_to_json(const struct clv_node_device *device)
 {
-	json_t *object = to_json(FIELDS(device_fields), device);
+	json_t *object = to_json(&clv_node_device_members, device);
 	json_t *partitions = json_array();
 
 	clv_json_set_text(object, "backend", device->info.backend);
@@ -319,7 +334,7 @@ json_t *clv_node_to_json(const struct clv_node *node)
 
 json_t *clv_step_to_json(const struct clv_step *step)
 {
-	json_t *object = to_json(FIELDS(step_fields), step);
+	json_t *object = to_json(&step_members, step);
 
 	clv_json_set_text(object, "kind", clv_step_kind_to_string(step->kind));
 	json_object_set_new(object, "quota", quota_to_json(&step->quota));
@@ -336,7 +351,7 @@ static int read_holders(
 
 	json_array_foreach (array, i, item) {
 		struct clv_holder *holder = clv_holders_add(ret);
-		int r = holder ? clv_json_read(item, FIELDS(holder_fields), holder, err)
+		int r = holder ? clv_json_read(item, &clv_holder_members, holder, err)
 			       : -ENOMEM;
 
 		if (r < 0)
@@ -354,7 +369,7 @@ static int read_partition(
 
 	if (!ret)
 		return -ENOMEM;
-	r = clv_json_read(json, FIELDS(partition_fields), ret, err);
+	r = clv_json_read(json, &clv_partition_members, ret, err);
 	if (r >= 0)
 		r = read_holders(json_object_get(json, "holders"), &ret->holders, err);
 	json_array_foreach (json_object_get(json, "parts"), i, item) {
@@ -375,7 +390,7 @@ static int read_profile(
 		return clv_error_set(err, -EINVAL, "a MIG profile is invalid");
 	json_array_foreach (starts, i, start)
 		ret->starts[ret->n_starts++] = (uint8_t)json_integer_value(start);
-	return clv_json_read(json, FIELDS(profile_fields), ret, err);
+	return clv_json_read(json, &clv_mig_profile_members, ret, err);
 }
 
 /* The names belong to the JSON until the model is copied. */
@@ -391,7 +406,7 @@ static int read_model(
 	if (!json_is_object(json))
 		return 0;
 	model.name = json_string_value(json_object_get(json, "name"));
-	r = clv_json_read(json, FIELDS(model_fields), &model, err);
+	r = clv_json_read(json, &clv_mig_model_members, &model, err);
 	if (!model.name)
 		r = clv_error_set(err, -EINVAL, "a MIG model has no name");
 	json_array_foreach (json_object_get(json, "profiles"), i, item) {
@@ -412,7 +427,7 @@ static int read_mig(const json_t *json, struct clv_mig_state *ret, struct clv_er
 	if (!json_is_object(json))
 		return 0;
 	ret->is_capable = true;
-	r = clv_json_read(json, FIELDS(mig_fields), ret, err);
+	r = clv_json_read(json, &clv_mig_state_members, ret, err);
 	return r < 0 ? r : read_model(json_object_get(json, "model"), ret, err);
 }
 
@@ -428,17 +443,17 @@ static int read_xcp(const json_t *json, struct clv_xcp_state *ret, struct clv_er
 	if (ret->compute == _CLV_COMPUTE_MODE_INVALID)
 		return clv_error_set(err, -EINVAL, "a compute mode is unknown");
 	ret->model = clv_xcp_model_find(model ? model : "");
-	return clv_json_read(json, FIELDS(xcp_fields), ret, err);
+	return clv_json_read(json, &clv_xcp_state_members, ret, err);
 }
 
 static int read_function(
 	const json_t *json, struct clv_vf_state *ret, struct clv_error *err)
 {
 	struct clv_vf *vf = CLV_APPEND(ret->items, ret->n);
-	int r = vf ? clv_json_read(json, FIELDS(function_fields), vf, err) : -ENOMEM;
+	int r = vf ? clv_json_read(json, &clv_vf_members, vf, err) : -ENOMEM;
 
 	if (r >= 0)
-		r = clv_json_read(json_object_get(json, "quota"), FIELDS(quota_fields),
+		r = clv_json_read(json_object_get(json, "quota"), &clv_vf_quota_members,
 			&vf->quota, err);
 	if (r >= 0)
 		r = read_holders(json_object_get(json, "holders"), &vf->holders, err);
@@ -450,7 +465,7 @@ static int read_vf(const json_t *json, struct clv_vf_state *ret, struct clv_erro
 	const char *framework = json_string_value(json_object_get(json, "framework"));
 	const json_t *item;
 	size_t i;
-	int r = clv_json_read(json, FIELDS(vf_fields), ret, err);
+	int r = clv_json_read(json, &clv_vf_state_members, ret, err);
 
 	ret->framework = clv_vf_framework_from_string(framework ? framework : "");
 	if (r >= 0 && ret->framework == _CLV_VF_FRAMEWORK_INVALID)
@@ -464,7 +479,7 @@ static int read_vf(const json_t *json, struct clv_vf_state *ret, struct clv_erro
 		struct clv_vgpu_type *type = CLV_APPEND(ret->types, ret->n_types);
 
 		if (r >= 0)
-			r = type ? clv_json_read(item, FIELDS(type_fields), type, err)
+			r = type ? clv_json_read(item, &clv_vgpu_type_members, type, err)
 				 : -ENOMEM;
 	}
 	return r;
@@ -524,7 +539,7 @@ static int read_device(
 	const char *scheme = json_string_value(json_object_get(json, "scheme"));
 	const json_t *item;
 	size_t i;
-	int r = clv_json_read(json, FIELDS(device_fields), ret, err);
+	int r = clv_json_read(json, &clv_node_device_members, ret, err);
 
 	ret->info.backend = clv_node_backend_name(
 		json_string_value(json_object_get(json, "backend")));
@@ -597,10 +612,10 @@ int clv_step_from_json(const json_t *json, struct clv_step *ret, struct clv_erro
 {
 	const char *kind = json_string_value(json_object_get(json, "kind"));
 	struct clv_step step = {0};
-	int r = clv_json_read(json, FIELDS(step_fields), &step, err);
+	int r = clv_json_read(json, &step_members, &step, err);
 
 	if (r >= 0)
-		r = clv_json_read(json_object_get(json, "quota"), FIELDS(quota_fields),
+		r = clv_json_read(json_object_get(json, "quota"), &clv_vf_quota_members,
 			&step.quota, err);
 	step.kind = clv_step_kind_from_string(kind ? kind : "");
 	if (r >= 0 && step.kind == _CLV_STEP_KIND_INVALID)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "agent/os/json-fields.h"
 #include "core/device/node.h"
 #include "core/plan/plan.h"
 
@@ -10,6 +11,12 @@ struct clv_error;
 
 /* Converts nodes and the steps of plans to JSON and back, for the protocol between agent
  * and worker, and for the API. */
+
+/* The members of each object that JSON has as they are, for the API's schemas too. */
+extern const struct clv_json_table clv_holder_members, clv_partition_members,
+	clv_mig_state_members, clv_mig_model_members, clv_mig_profile_members,
+	clv_xcp_state_members, clv_vf_quota_members, clv_vf_members,
+	clv_vgpu_type_members, clv_vf_state_members, clv_node_device_members;
 
 json_t *clv_node_device_to_json(const struct clv_node_device *device);
 /* Reads into a zeroed or cleared struct, which is cleared on failure.  -EINVAL, -ENOMEM.

@@ -21,6 +21,7 @@
 #include "base/clock.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -39,6 +40,8 @@
 #define EVENT_NS (60 * CLV_NS_PER_S)
 #define REQUEST_MAX_NS (60 * CLV_NS_PER_S)
 #define SWEEP_US (5 * UINT64_C(1000000))
+/* Less than the time after which libmicrohttpd ends a connection that is silent. */
+#define LINE_MAX_NS (50 * CLV_NS_PER_S)
 
 struct clv_http_peers {
 	struct clv_agent *agent;
@@ -49,7 +52,10 @@ struct clv_http_peers {
 	unsigned int limit;
 	uint64_t event_ns; /* when an event was last published; 0: never */
 	uint64_t n_since;  /* connections closed since then */
+	uint64_t n_runs;   /* of the servers */
 };
+
+static struct clv_http_peers *current; /* of the process; NULL: none */
 
 static int on_sweep(sd_event_source *source, uint64_t now_us, void *userdata)
 {
@@ -93,6 +99,7 @@ struct clv_http_peers *clv_http_peers_new(struct clv_agent *agent)
 		sd_event_add_time_relative(agent->event, &peers->timer, CLOCK_MONOTONIC,
 			SWEEP_US, 0, on_sweep, peers) < 0)
 		return clv_http_peers_free(peers);
+	current = peers;
 	return peers;
 }
 
@@ -100,6 +107,7 @@ struct clv_http_peers *clv_http_peers_free(struct clv_http_peers *peers)
 {
 	if (!peers)
 		return NULL;
+	current = NULL;
 	sd_event_source_disable_unref(peers->timer);
 	clv_quota_free(peers->quota);
 	clv_quota_free(peers->addresses);
@@ -198,25 +206,23 @@ static void uncount(struct clv_http_peer *peer)
 	peer->is_counted = false;
 }
 
-/* Counts a connection that is closed for a limit; an event tells it once a minute. */
+/* Counts a connection that is closed for a limit; an event reports it once a minute.  It
+ * names a user or an address, so tenants do not see it. */
 static void report(
 	struct clv_http_peer *peer, enum clv_counted_limit limit, const char *why)
 {
 	struct clv_http_peers *peers = peer->peers;
 	uint64_t now_ns = clv_clock_ns();
+	char user[32];
 
 	peers->agent->counters->limited[limit]++;
 	peers->n_since++;
 	if (peers->event_ns > 0 && now_ns - peers->event_ns < EVENT_NS)
 		return;
-	if (peer->server->is_unix)
-		clv_events_emit(peers->agent, CLV_EVENT_CONNECTIONS_LIMITED,
-			"%" PRIu64 " closed, last one of user %u: %s", peers->n_since,
-			peer->process.uid, why);
-	else
-		clv_events_emit(peers->agent, CLV_EVENT_CONNECTIONS_LIMITED,
-			"%" PRIu64 " closed, last one of %s: %s", peers->n_since,
-			peer->from, why);
+	snprintf(user, sizeof(user), "user %u", peer->process.uid);
+	clv_events_emit_for_owner(peers->agent, CLV_EVENT_CONNECTIONS_LIMITED, geteuid(),
+		NULL, "%" PRIu64 " closed, last one of %s: %s", peers->n_since,
+		peer->server->is_unix ? user : peer->from, why);
 	peers->event_ns = now_ns;
 	peers->n_since = 0;
 }
@@ -389,6 +395,40 @@ struct clv_http_peer *clv_http_peer_free(struct clv_http_peer *peer)
 
 void clv_http_peer_set_busy(struct clv_http_peer *peer, bool is_busy)
 {
-	if (peer)
-		peer->since_ns = is_busy ? 0 : clv_clock_ns();
+	if (!peer)
+		return;
+	peer->since_ns = is_busy ? 0 : clv_clock_ns();
+	peer->ended_run = peer->peers->n_runs;
+}
+
+void clv_http_peers_note_run(struct clv_http_peers *peers)
+{
+	peers->n_runs++;
+}
+
+/* The client is there, and has ended nothing itself. */
+static bool is_open(int fd)
+{
+	char byte;
+	ssize_t n = recv(fd, &byte, sizeof(byte), MSG_PEEK | MSG_DONTWAIT);
+
+	return n > 0 || (n < 0 && errno == EAGAIN);
+}
+
+bool clv_http_peer_lacks_answer(int fd)
+{
+	const struct clv_http_peer *peer = NULL;
+
+	if (!current || !is_open(fd))
+		return false;
+	TAILQ_FOREACH(peer, &current->all, entry)
+	{
+		if (peer->fd == fd)
+			break;
+	}
+	/* A connection may end with its last answer. */
+	return peer && peer->is_counted && !peer->has_begun && peer->since_ns > 0 &&
+	       peer->ended_run != current->n_runs && !peer->server->has_tls &&
+	       !clv_http_is_stopping(peer->server->http) &&
+	       clv_clock_ns() - peer->since_ns < LINE_MAX_NS;
 }

@@ -6,8 +6,8 @@
 
 #include "agent/device/devices.h"
 #include "agent/event/events.h"
-#include "agent/lease/heirs.h"
-#include "agent/lease/outlived.h"
+#include "agent/lease/orphaned-memory.h"
+#include "agent/lease/shared-vm.h"
 #include "agent/os/page-search.h"
 #include "agent/record/agent.h"
 #include "agent/record/notify.h"
@@ -43,7 +43,7 @@ struct clv_attached *clv_attached_free(struct clv_attached *process)
 	TAILQ_REMOVE(&process->lease->processes, process, entry);
 	process->lease->n_processes--;
 	clv_watch_free(process->watch);
-	clv_outlived_forget_process(process);
+	clv_orphaned_memory_forget_process(process);
 	free(process->ancestors);
 	free(process);
 	return NULL;
@@ -60,7 +60,7 @@ static void drop(struct clv_attached *process, const char *how)
 
 	if (process->read_rest)
 		process->read_rest(process);
-	clv_outlived_inherit(process);
+	clv_orphaned_memory_inherit(process);
 	if (process->has_slot && lease->arbiter_lease)
 		clv_arbiter_close_slot(lease->device->arbiter, lease->arbiter_lease,
 			process->record.slot);
@@ -89,7 +89,7 @@ static void say_inherited(
 		(int)process->record.id.pid, (int)before->id.pid, process->record.slot);
 }
 
-/* Replaces the row of the former process in the state file by that of its heir. */
+/* Replaces the row of the former process in the state file by that of its sharer. */
 static void replace_record(
 	struct clv_attached *process, const struct clv_process_record *before)
 {
@@ -105,14 +105,14 @@ static void replace_record(
 	say_inherited(process, before);
 }
 
-/* Gives the entry of a process that ended to its heir: the slot with its charges, and the
- * watch.  The heir has the same gate code but no connection: the gate's helper thread
- * ended with the process. */
-static bool hand_over(struct clv_attached *process, const struct clv_process_id *heir)
+/* Gives the entry of a process that ended to its sharer: the slot with its charges, and
+ * the watch.  The sharer has the same gate code but no connection: the gate's helper
+ * thread ended with the process. */
+static bool hand_over(struct clv_attached *process, const struct clv_process_id *sharer)
 {
 	struct clv_lease *lease = process->lease;
 	struct clv_process_record before = process->record;
-	int pidfd = clv_process_open(heir);
+	int pidfd = clv_process_open(sharer);
 	struct clv_watch *watch;
 
 	if (pidfd < 0 ||
@@ -120,27 +120,28 @@ static bool hand_over(struct clv_attached *process, const struct clv_process_id 
 		return false;
 	clv_watch_free(process->watch);
 	process->watch = watch;
-	process->record.id = *heir;
+	process->record.id = *sharer;
 	process->is_connected = false;
-	clv_heirs_record(process);
+	clv_shared_vm_record(process);
 	replace_record(process, &before);
 	return true;
 }
 
-/* A process has an entry for each API that it uses; all go to the heir. */
-static bool hand_over_all(struct clv_attached *process, const struct clv_process_id *heir)
+/* A process has an entry for each API that it uses; all go to the sharer. */
+static bool hand_over_all(
+	struct clv_attached *process, const struct clv_process_id *sharer)
 {
 	struct clv_process_id before = process->record.id;
 	bool is_dead = clv_watch_is_dead(process->watch);
 	struct clv_attached *other;
 
-	if (!hand_over(process, heir))
+	if (!hand_over(process, sharer))
 		return false;
 	TAILQ_FOREACH(other, &process->lease->processes, entry)
 	{
 		if (is_same(&other->record.id, &before) && other->has_slot &&
 			(is_dead || !other->is_connected))
-			hand_over(other, heir);
+			hand_over(other, sharer);
 	}
 	return true;
 }
@@ -149,12 +150,12 @@ static bool hand_over_all(struct clv_attached *process, const struct clv_process
  * former memory the entry stays. */
 static void leave(struct clv_attached *process, const char *how)
 {
-	struct clv_process_id heir;
-	enum clv_lookup answer = clv_heirs_find(process, &heir);
+	struct clv_process_id sharer;
+	enum clv_lookup answer = clv_shared_vm_find(process, &sharer);
 
 	if (answer == CLV_ANSWER_UNKNOWN)
 		return;
-	if (answer == CLV_ANSWER_NO || !hand_over_all(process, &heir))
+	if (answer == CLV_ANSWER_NO || !hand_over_all(process, &sharer))
 		drop(process, how);
 	else if (process->lease->is_ending)
 		clv_watch_signal(process->watch, SIGKILL);
@@ -184,7 +185,7 @@ static struct clv_attached *add(struct clv_lease *lease,
 		clv_error_errno(err, -r, "cannot watch a process");
 		return NULL;
 	}
-	clv_heirs_record(process);
+	clv_shared_vm_record(process);
 	TAILQ_INSERT_TAIL(&lease->processes, process, entry);
 	lease->n_processes++;
 	return process;
@@ -192,16 +193,16 @@ static struct clv_attached *add(struct clv_lease *lease,
 
 /* The process left its memory to another while there was no agent: that one has its slot
  * now.  Returns 0, -ENOMEM, or -ESRCH: it has ended since. */
-static int adopt_heir(struct clv_lease *lease, const struct clv_process_record *before,
-	const struct clv_process_id *heir)
+static int adopt_sharer(struct clv_lease *lease, const struct clv_process_record *before,
+	const struct clv_process_id *sharer)
 {
 	struct clv_process_record record = *before;
-	int pidfd = clv_process_open(heir);
+	int pidfd = clv_process_open(sharer);
 	struct clv_attached *process;
 
 	if (pidfd < 0)
 		return -ESRCH;
-	record.id = *heir;
+	record.id = *sharer;
 	process = add(lease, &record, pidfd, NULL);
 	if (!process)
 		return -ENOMEM;
@@ -213,9 +214,10 @@ int clv_attached_adopt(struct clv_lease *lease, const struct clv_process_record 
 {
 	const struct clv_page_user user = {
 		.id = record->id, .layout = record->layout, .page = record->page};
-	struct clv_process_id heir;
-	int r = clv_page_find_heir(&user, &heir) ? adopt_heir(lease, record, &heir)
-						 : -ESRCH;
+	struct clv_process_id sharer;
+	int r = clv_page_find_sharer(&user, &sharer)
+			? adopt_sharer(lease, record, &sharer)
+			: -ESRCH;
 	int pidfd;
 
 	if (r != -ESRCH)
@@ -251,7 +253,7 @@ static struct clv_attached *find_earlier(
 		} else if (!is_checked) {
 			/* All its entries have one address space: check once. */
 			is_checked = true;
-			if (clv_heirs_has_page(process) == CLV_ANSWER_NO)
+			if (clv_shared_vm_has_page(process) == CLV_ANSWER_NO)
 				lost = process;
 		}
 	}
@@ -301,7 +303,7 @@ static void record_again(struct clv_attached *process)
 {
 	uint64_t before = process->record.page;
 
-	clv_heirs_record(process);
+	clv_shared_vm_record(process);
 	if (process->record.page != before)
 		store_record(process);
 }
@@ -370,7 +372,7 @@ static bool has_left_pages(
 		last->is_reattached != process->is_reattached)
 		*last = (struct last_check){.id = process->record.id,
 			.is_reattached = process->is_reattached,
-			.answer = clv_heirs_has_page(process)};
+			.answer = clv_shared_vm_has_page(process)};
 	if (last->answer == CLV_ANSWER_UNKNOWN)
 		return false;
 	process->look_interval_ns = 2 * process->look_interval_ns + CHECK_FIRST_NS;
@@ -386,7 +388,7 @@ void clv_attached_check(struct clv_lease *lease)
 	struct last_check last = {0};
 	uint64_t now_ns = clv_clock_ns();
 
-	clv_outlived_check(lease);
+	clv_orphaned_memory_check(lease);
 	while (process) {
 		struct clv_attached *next = TAILQ_NEXT(process, entry);
 

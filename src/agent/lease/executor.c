@@ -6,9 +6,9 @@
 
 #include "agent/config/config.h"
 #include "agent/device/devices.h"
-#include "agent/device/numbering.h"
 #include "agent/event/events.h"
 #include "agent/lease/attached.h"
+#include "agent/lease/numbering.h"
 #include "agent/os/child.h"
 #include "agent/os/stat.h"
 #include "agent/record/agent.h"

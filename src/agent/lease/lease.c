@@ -118,7 +118,7 @@ struct clv_share clv_lease_enforced_share(const struct clv_lease *lease)
 	 * quota. */
 	if (lease->n_others > 0)
 		share.memory_bytes = UINT64_MAX;
-	if (!lease->truth.is_throttled)
+	if (!lease->observed.is_throttled)
 		return share;
 	if (cap_ppm < THROTTLED_LEAST_PPM)
 		cap_ppm = THROTTLED_LEAST_PPM;

@@ -4,7 +4,7 @@
  * and its descriptions for people. */
 #pragma once
 
-#include "agent/os/aside.h"
+#include "agent/os/fd-filter.h"
 #include "agent/record/event-record.h"
 #include "agent/record/lease-record.h"
 #include "agent/record/usage-counters.h"
@@ -49,13 +49,14 @@ struct clv_attached {
 	 * compute units. */
 	enum clv_attach_sm sm;
 	uint32_t sm_count;
-	/* Recorded for agent/lease/heirs.h, at noted_ns, with the memory in the record.
+	/* Recorded for agent/lease/shared-vm.h, at noted_ns, with the memory in the
+	 * record.
 	 */
 	struct clv_process_id *ancestors;
 	size_t n_ancestors;
 	uint64_t noted_ns;
-	struct clv_outlived
-		*exported; /* agent/lease/outlived.h; NULL: it exports no memory */
+	struct clv_orphaned_memory
+		*exported; /* agent/lease/orphaned-memory.h; NULL: it exports no memory */
 	/* While it has no connection: when its mappings are checked next; the interval
 	 * doubles. */
 	uint64_t look_at_ns, look_interval_ns;
@@ -171,21 +172,21 @@ struct clv_lease {
 	uint32_t n_ticks_unknown;
 	bool is_not_preempted;
 	/* Time spent on lookups in the second since looks_since_ns:
-	 * agent/lease/heirs.h. */
+	 * agent/lease/shared-vm.h. */
 	uint64_t looks_since_ns, looks_ns;
 	struct clv_lookup_cache *seen; /* the cache of these lookups; owned */
-	/* The last process for which no heir was found, and when. */
-	struct clv_process_id heirless;
-	uint64_t heirless_ns;
-	struct clv_lease_observed truth;
+	/* The last process for which no sharer was found, and when. */
+	struct clv_process_id without_sharer;
+	uint64_t without_sharer_ns;
+	struct clv_lease_observed observed;
 	struct clv_kernel_quota *kernel_quota; /* NULL: the kernel enforces none */
-	/* What ended processes have left: agent/lease/outlived.h.  The last is what stays
-	 * until the lease ends. */
-	TAILQ_HEAD(, clv_outlived) outlived;
-	uint32_t n_outlived;
-	uint64_t outlived_look_at_ns;
-	struct clv_aside aside;
-	pid_t outlived_reader; /* a child that hangs, or 0 */
+	/* What ended processes have left: agent/lease/orphaned-memory.h.  The last is
+	 * what stays until the lease ends. */
+	TAILQ_HEAD(, clv_orphaned_memory) orphaned;
+	uint32_t n_orphaned;
+	uint64_t orphaned_look_at_ns;
+	struct clv_fd_filter fd_filter;
+	pid_t orphaned_reader; /* a child that hangs, or 0 */
 	uint64_t lasting_bytes;
 	/* agent/api/show/lease-changes.h; 0: it was in no list yet. */
 	uint64_t seen_hash, seen_revision;

@@ -47,7 +47,8 @@ void clv_lifecycle_end(
 void clv_lifecycle_serve(
 	struct clv_lifecycle *lifecycle, struct clv_agent_device *device);
 
-/* The same for all devices: after devices or partitions were added or changed. */
+/* The same for all devices: after devices or partitions were added or changed, or the
+ * settings. */
 void clv_lifecycle_serve_all(struct clv_lifecycle *lifecycle);
 /* The user database has answered: leases that waited for that may be admitted. */
 void clv_lifecycle_find_users(struct clv_lifecycle *lifecycle);

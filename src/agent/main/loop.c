@@ -272,7 +272,7 @@ static void on_interrupt(int number)
  * and waits as long as the tenant has set, which a signal ends.  So a timer sends some to
  * a loop that has been busy for long: one for each message that a socket's buffer can
  * hold.  Then it stops, because an agent that hangs is known by its sleep
- * (client/silent.c). */
+ * (client/unresponsive.c). */
 static int serve_events(sd_event *event)
 {
 	static const struct itimerval busy = {{0, 2000}, {0, 2000}};

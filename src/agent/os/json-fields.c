@@ -53,11 +53,10 @@ static json_int_t get_number(enum clv_json_type type, const void *from)
 	return type == CLV_JSON_I32 ? value.i32 : (json_int_t)value.u64;
 }
 
-void clv_json_write(json_t *object, const struct clv_json_field *fields, size_t n_fields,
-	const void *from)
+void clv_json_write(json_t *object, const struct clv_json_table *table, const void *from)
 {
-	for (size_t i = 0; i < n_fields; i++) {
-		const struct clv_json_field *field = &fields[i];
+	for (size_t i = 0; i < table->n; i++) {
+		const struct clv_json_field *field = &table->rows[i];
 		const char *member = (const char *)from + field->offset;
 
 		if (field->type == CLV_JSON_TEXT)
@@ -103,15 +102,17 @@ static bool read_field(
 	return json_is_boolean(value);
 }
 
-int clv_json_read(const json_t *object, const struct clv_json_field *fields,
-	size_t n_fields, void *into, struct clv_error *err)
+int clv_json_read(const json_t *object, const struct clv_json_table *table, void *into,
+	struct clv_error *err)
 {
-	for (size_t i = 0; i < n_fields; i++) {
-		if (!read_field(json_object_get(object, fields[i].key), &fields[i],
-			    (char *)into + fields[i].offset))
+	for (size_t i = 0; i < table->n; i++) {
+		const struct clv_json_field *field = &table->rows[i];
+
+		if (!read_field(json_object_get(object, field->key), field,
+			    (char *)into + field->offset))
 			return clv_error_set(err, -EINVAL,
 				"%s is missing, of the wrong type or out of range",
-				fields[i].key);
+				field->key);
 	}
 	return 0;
 }

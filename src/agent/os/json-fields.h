@@ -23,11 +23,19 @@ struct clv_json_field {
 	const char *key;
 	enum clv_json_type type;
 	size_t offset, room; /* of the member, in bytes */
+	const char *about;   /* in the API's schema; NULL: the key suffices */
 };
 
-#define CLV_JSON_FIELD(type, key, kind, member)                                   \
-	{                                                                         \
-		key, kind, offsetof(type, member), sizeof(((type *)NULL)->member) \
+/* The members of an object that JSON has as they are. */
+struct clv_json_table {
+	const struct clv_json_field *rows;
+	size_t n;
+};
+
+#define CLV_JSON_FIELD(type, key, kind, member, ...)                               \
+	{                                                                          \
+		key, kind, offsetof(type, member), sizeof(((type *)NULL)->member), \
+			__VA_ARGS__                                                \
 	}
 
 /* Drivers have been seen to return text that is not UTF-8: its non-ASCII bytes become
@@ -35,10 +43,9 @@ struct clv_json_field {
 json_t *clv_json_text(const char *text);
 void clv_json_set_text(json_t *object, const char *key, const char *text);
 
-void clv_json_write(json_t *object, const struct clv_json_field *fields, size_t n_fields,
-	const void *from);
+void clv_json_write(json_t *object, const struct clv_json_table *table, const void *from);
 
 /* Reads all fields into a struct; other keys are ignored.  -EINVAL: a field is missing,
  * has another type or is out of range. */
-int clv_json_read(const json_t *object, const struct clv_json_field *fields,
-	size_t n_fields, void *into, struct clv_error *err);
+int clv_json_read(const json_t *object, const struct clv_json_table *table, void *into,
+	struct clv_error *err);

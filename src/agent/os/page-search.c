@@ -170,7 +170,7 @@ static int has_memory_of(const struct seen *seen, const struct clv_page_user *us
 	return r > 0 || r == -EAGAIN ? r : 0;
 }
 
-bool clv_page_find_heir(const struct clv_page_user *user, struct clv_process_id *ret)
+bool clv_page_find_sharer(const struct clv_page_user *user, struct clv_process_id *ret)
 {
 	uint64_t counted_ns = clv_clock_ns();
 	bool is_found = false;

@@ -18,11 +18,11 @@ struct clv_page_user {
  * unless another surely has the page: what the memory is charged stays charged until that
  * can be checked. The first call lists the machine's processes; that list is kept until
  * clv_page_forget_all(), and bounds the time of all searches together. */
-bool clv_page_find_heir(const struct clv_page_user *user, struct clv_process_id *ret);
+bool clv_page_find_sharer(const struct clv_page_user *user, struct clv_process_id *ret);
 void clv_page_forget_all(void);
 
-/* A process with a record of its own is no heir: a child of fork() that has attached has
- * the same addresses and page as its parent.  Kept until clv_page_forget_all(). */
+/* A process with a record of its own is no sharer: a child of fork() that has attached
+ * has the same addresses and page as its parent.  Kept until clv_page_forget_all(). */
 void clv_page_exclude(pid_t pid);
 
 /* Whether the process maps the page.  True if unknown. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "agent/os/slow-looks.h"
+#include "agent/os/scan-budget.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -99,6 +99,6 @@ struct clv_agent {
 	struct clv_usage_book *usage;
 	struct clv_history *history;
 	struct clv_watchdog *watchdog;
-	struct clv_slow_looks slow_looks;
+	struct clv_scan_budget scan_budget;
 	uint64_t started_real_ns;
 };

@@ -29,7 +29,7 @@ static bool has_gate(const struct clv_agent_device *device)
 
 static double take_held(struct clv_lease *lease, uint64_t now_ns)
 {
-	struct clv_lease_work *work = &lease->truth.work;
+	struct clv_lease_work *work = &lease->observed.work;
 	struct clv_arbiter_sample sample;
 	double held = NAN;
 
@@ -49,7 +49,7 @@ static void blend(double *mean, double value)
 
 static void report(struct clv_lease *lease)
 {
-	struct clv_lease_work *work = &lease->truth.work;
+	struct clv_lease_work *work = &lease->observed.work;
 	bool is_ended = lease->agent->settings->past_gate == CLV_WATCH_END;
 
 	work->bypasses_gate = true;
@@ -60,9 +60,10 @@ static void report(struct clv_lease *lease)
 		is_ended ? "its processes are ended" : "it is only reported");
 }
 
-static void act(struct clv_lease *lease, struct clv_sightings *sightings, uint64_t now_ns)
+static void act(
+	struct clv_lease *lease, struct clv_driver_processes *processes, uint64_t now_ns)
 {
-	struct clv_lease_work *work = &lease->truth.work;
+	struct clv_lease_work *work = &lease->observed.work;
 
 	if (work->over_ns == 0)
 		work->over_ns = now_ns;
@@ -71,13 +72,14 @@ static void act(struct clv_lease *lease, struct clv_sightings *sightings, uint64
 	if (!work->bypasses_gate)
 		report(lease);
 	if (lease->agent->settings->past_gate == CLV_WATCH_END)
-		clv_sightings_end(sightings, lease, now_ns);
+		clv_driver_processes_end(processes, lease, now_ns);
 }
 
-void clv_bypass_check(struct clv_lease *lease, const struct clv_sightings_total *total,
-	struct clv_sightings *sightings)
+void clv_bypass_check(struct clv_lease *lease,
+	const struct clv_driver_processes_total *total,
+	struct clv_driver_processes *processes)
 {
-	struct clv_lease_work *work = &lease->truth.work;
+	struct clv_lease_work *work = &lease->observed.work;
 	uint64_t now_ns = clv_clock_ns();
 	double held;
 
@@ -91,7 +93,7 @@ void clv_bypass_check(struct clv_lease *lease, const struct clv_sightings_total 
 	blend(&work->mean_utilization, total->utilization);
 	blend(&work->mean_held, held);
 	if (work->mean_utilization > work->mean_held + TOLERATED) {
-		act(lease, sightings, now_ns);
+		act(lease, processes, now_ns);
 		return;
 	}
 	work->over_ns = 0;
@@ -103,5 +105,5 @@ void clv_bypass_check(struct clv_lease *lease, const struct clv_sightings_total 
 
 void clv_bypass_forget(struct clv_lease *lease)
 {
-	lease->truth.work = (struct clv_lease_work){0};
+	lease->observed.work = (struct clv_lease_work){0};
 }

@@ -48,14 +48,14 @@ static uint32_t *link_to(struct clv_descendants *descendants, size_t at)
 static bool has_room(const struct clv_descendants *descendants, struct clv_lease *lease)
 {
 	if (descendants->n < PROCESSES_MAX &&
-		lease->truth.n_checked < CLV_DESCENDANTS_OF_LEASE)
+		lease->observed.n_checked < CLV_DESCENDANTS_OF_LEASE)
 		return true;
-	if (!lease->truth.is_crowded)
+	if (!lease->observed.is_crowded)
 		clv_lease_emit(lease, CLV_EVENT_PROCESSES_UNCHECKED,
 			"it has more than %u processes: the others are not checked for "
 			"APIs without a gate",
-			lease->truth.n_checked);
-	lease->truth.is_crowded = true;
+			lease->observed.n_checked);
+	lease->observed.is_crowded = true;
 	return false;
 }
 
@@ -80,7 +80,7 @@ static struct clv_descendant *find_or_add(struct clv_descendants *descendants,
 		.id = *id, .next = *head_of(descendants, id->pid)};
 	snprintf(item->lease, sizeof(item->lease), "%s", lease->record.id);
 	*head_of(descendants, id->pid) = (uint32_t)descendants->n;
-	lease->truth.n_checked++;
+	lease->observed.n_checked++;
 	return item;
 }
 
@@ -253,7 +253,7 @@ void clv_descendants_remove(struct clv_descendants *descendants, size_t at)
 	size_t last = descendants->n - 1;
 
 	if (lease)
-		lease->truth.n_checked--;
+		lease->observed.n_checked--;
 	*link_to(descendants, at) = descendants->items[at].next;
 	if (at != last) {
 		*link_to(descendants, last) = (uint32_t)at + 1;

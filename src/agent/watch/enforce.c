@@ -24,7 +24,7 @@
 
 struct pass {
 	struct clv_agent *agent;
-	struct clv_sightings *sightings;
+	struct clv_driver_processes *processes;
 	uint64_t now_ns;
 	bool has_mean_utilization;
 };
@@ -35,9 +35,9 @@ static void throttle(struct clv_lease *lease, bool is_wanted)
 {
 	struct clv_share share;
 
-	if (!lease->arbiter_lease || lease->truth.is_throttled == is_wanted)
+	if (!lease->arbiter_lease || lease->observed.is_throttled == is_wanted)
 		return;
-	lease->truth.is_throttled = is_wanted;
+	lease->observed.is_throttled = is_wanted;
 	share = clv_lease_enforced_share(lease);
 	clv_arbiter_update(lease->device->arbiter, lease->arbiter_lease, &share);
 }
@@ -61,9 +61,9 @@ static void report_over(struct clv_lease *lease)
 {
 	char held[32], quota[32];
 
-	clv_units_format_bytes(lease->truth.memory_bytes, held);
+	clv_units_format_bytes(lease->observed.memory_bytes, held);
 	clv_units_format_bytes(lease->record.share.memory_bytes, quota);
-	lease->truth.is_over = true;
+	lease->observed.is_over = true;
 	clv_lease_emit(lease, CLV_EVENT_LEASE_OVER_QUOTA,
 		"the driver reports that it holds %s, with a quota of %s: %s", held,
 		quota, policy_text(lease));
@@ -72,49 +72,49 @@ static void report_over(struct clv_lease *lease)
 static void act_on_over(const struct pass *pass, struct clv_lease *lease)
 {
 	const struct clv_config *settings = pass->agent->settings;
-	struct clv_lease_observed *truth = &lease->truth;
+	struct clv_lease_observed *observed = &lease->observed;
 
-	truth->within_ns = 0;
-	if (truth->over_ns == 0)
-		truth->over_ns = pass->now_ns;
-	if (pass->now_ns - truth->over_ns < settings->grace_ns)
+	observed->within_ns = 0;
+	if (observed->over_ns == 0)
+		observed->over_ns = pass->now_ns;
+	if (pass->now_ns - observed->over_ns < settings->grace_ns)
 		return;
-	if (!truth->is_over)
+	if (!observed->is_over)
 		report_over(lease);
 	if (settings->over_quota == CLV_WATCH_THROTTLE)
 		throttle(lease, true);
 	if (settings->over_quota == CLV_WATCH_END)
-		clv_sightings_end(pass->sightings, lease, pass->now_ns);
+		clv_driver_processes_end(pass->processes, lease, pass->now_ns);
 }
 
 static void act_on_within(const struct pass *pass, struct clv_lease *lease)
 {
-	struct clv_lease_observed *truth = &lease->truth;
+	struct clv_lease_observed *observed = &lease->observed;
 
-	truth->over_ns = 0;
-	if (!truth->is_over)
+	observed->over_ns = 0;
+	if (!observed->is_over)
 		return;
-	if (truth->within_ns == 0)
-		truth->within_ns = pass->now_ns;
-	if (pass->now_ns - truth->within_ns < pass->agent->settings->grace_ns)
+	if (observed->within_ns == 0)
+		observed->within_ns = pass->now_ns;
+	if (pass->now_ns - observed->within_ns < pass->agent->settings->grace_ns)
 		return;
-	truth->is_over = false;
+	observed->is_over = false;
 	throttle(lease, false);
 	clv_lease_emit(lease, CLV_EVENT_LEASE_WITHIN_QUOTA,
 		"the driver reports that it is within its quota again");
 }
 
 static void check_memory(const struct pass *pass, struct clv_lease *lease,
-	const struct clv_sightings_total *total)
+	const struct clv_driver_processes_total *total)
 {
-	struct clv_lease_observed *truth = &lease->truth;
+	struct clv_lease_observed *observed = &lease->observed;
 	uint64_t allowed_bytes = lease->record.share.memory_bytes +
 				 total->n * pass->agent->settings->tolerance_bytes;
 
 	clv_overhead_take(lease, total);
-	truth->is_known = total->memory_bytes != CLV_READING_UNKNOWN;
-	truth->memory_bytes = total->memory_bytes;
-	if (truth->is_known && truth->memory_bytes > allowed_bytes)
+	observed->is_known = total->memory_bytes != CLV_READING_UNKNOWN;
+	observed->memory_bytes = total->memory_bytes;
+	if (observed->is_known && observed->memory_bytes > allowed_bytes)
 		act_on_over(pass, lease);
 	else
 		act_on_within(pass, lease);
@@ -123,14 +123,14 @@ static void check_memory(const struct pass *pass, struct clv_lease *lease,
 /* A lease on several devices has them whole and no quota. */
 static void check_lease(const struct pass *pass, struct clv_lease *lease)
 {
-	struct clv_sightings_total total;
+	struct clv_driver_processes_total total;
 
 	if (lease->record.is_queued || lease->n_others > 0)
 		return;
-	clv_sightings_sum(pass->sightings, lease, &total);
+	clv_driver_processes_sum(pass->processes, lease, &total);
 	check_memory(pass, lease, &total);
 	if (pass->has_mean_utilization)
-		clv_bypass_check(lease, &total, pass->sightings);
+		clv_bypass_check(lease, &total, pass->processes);
 	else
 		clv_bypass_forget(lease);
 }
@@ -161,15 +161,15 @@ static bool is_ignored(const struct clv_config *settings, pid_t pid)
 	return false;
 }
 
-static void explain(const struct clv_sighting *sighting, char *ret, size_t ret_bytes)
+static void explain(const struct clv_driver_process *entry, char *ret, size_t ret_bytes)
 {
-	switch (sighting->kind) {
-	case CLV_SIGHTING_MISPLACED:
+	switch (entry->kind) {
+	case CLV_DRIVER_PROCESS_MISPLACED:
 		snprintf(ret, ret_bytes, "its lease %s is on another device",
-			sighting->lease_name);
+			entry->lease_name);
 		break;
-	case CLV_SIGHTING_LEFT_OVER:
-		snprintf(ret, ret_bytes, "its lease %s has ended", sighting->lease_name);
+	case CLV_DRIVER_PROCESS_LEFT_OVER:
+		snprintf(ret, ret_bytes, "its lease %s has ended", entry->lease_name);
 		break;
 	default:
 		snprintf(ret, ret_bytes, "it is in no lease: start it with cleave run");
@@ -178,58 +178,59 @@ static void explain(const struct clv_sighting *sighting, char *ret, size_t ret_b
 
 /* Whose process it is: the tenant of its lease, else as a caller.  One of an unknown user
  * is shown to admins. */
-static uid_t owner_of(const struct clv_agent *agent, const struct clv_sighting *sighting)
+static uid_t owner_of(
+	const struct clv_agent *agent, const struct clv_driver_process *entry)
 {
 	const char *cgroup;
 
-	if (sighting->kind != CLV_SIGHTING_UNLEASED)
-		return sighting->lease_owner;
-	cgroup = clv_caller_cgroup_tenant(agent, &sighting->id);
+	if (entry->kind != CLV_DRIVER_PROCESS_UNLEASED)
+		return entry->lease_owner;
+	cgroup = clv_caller_cgroup_tenant(agent, &entry->id);
 	if (cgroup)
-		return clv_owner_of(cgroup, sighting->uid);
-	return sighting->uid == CLV_CALLER_NO_UID ? 0 : sighting->uid;
+		return clv_owner_of(cgroup, entry->uid);
+	return entry->uid == CLV_CALLER_NO_UID ? 0 : entry->uid;
 }
 
-static void report_stranger(struct clv_agent *agent, struct clv_sighting *sighting)
+static void report_stranger(struct clv_agent *agent, struct clv_driver_process *entry)
 {
 	char what[160], why[120], held[32] = "unknown memory", busy[48] = "";
 
-	clv_sighting_describe(sighting, what, sizeof(what));
-	explain(sighting, why, sizeof(why));
-	if (sighting->memory_bytes != CLV_READING_UNKNOWN)
-		clv_units_format_bytes(sighting->memory_bytes, held);
-	if (sighting->utilization > 0)
+	clv_driver_process_describe(entry, what, sizeof(what));
+	explain(entry, why, sizeof(why));
+	if (entry->memory_bytes != CLV_READING_UNKNOWN)
+		clv_units_format_bytes(entry->memory_bytes, held);
+	if (entry->utilization > 0)
 		snprintf(busy, sizeof(busy), " and %.0f %% of its compute",
-			100 * sighting->utilization);
-	sighting->is_reported = true;
+			100 * entry->utilization);
+	entry->is_reported = true;
 	clv_events_emit_for_owner(agent, CLV_EVENT_PROCESS_WITHOUT_LEASE,
-		owner_of(agent, sighting), sighting->device->info.name,
+		owner_of(agent, entry), entry->device->info.name,
 		"%s uses it with %s%s: %s", what, held, busy, why);
 }
 
-static void check_stranger(const struct pass *pass, struct clv_sighting *sighting)
+static void check_stranger(const struct pass *pass, struct clv_driver_process *entry)
 {
 	const struct clv_config *settings = pass->agent->settings;
 
-	if (sighting->kind == CLV_SIGHTING_LEASED ||
-		is_ignored(settings, sighting->id.pid) ||
-		clv_process_has_ancestor(sighting->id.pid, is_self, NULL) ||
-		pass->now_ns - sighting->first_ns < settings->grace_ns)
+	if (entry->kind == CLV_DRIVER_PROCESS_LEASED ||
+		is_ignored(settings, entry->id.pid) ||
+		clv_process_has_ancestor(entry->id.pid, is_self, NULL) ||
+		pass->now_ns - entry->first_ns < settings->grace_ns)
 		return;
-	if (!sighting->is_reported)
-		report_stranger(pass->agent, sighting);
+	if (!entry->is_reported)
+		report_stranger(pass->agent, entry);
 	/* A process that is not known to be a tenant's may be the system's: never end
 	 * it. */
 	if (settings->no_lease == CLV_WATCH_END &&
-		sighting->kind != CLV_SIGHTING_UNLEASED)
-		clv_sighting_end(sighting, pass->now_ns);
+		entry->kind != CLV_DRIVER_PROCESS_UNLEASED)
+		clv_driver_process_end(entry, pass->now_ns);
 }
 
-static bool has_sightings(
-	const struct clv_sightings *sightings, const struct clv_agent_device *device)
+static bool has_processes(const struct clv_driver_processes *processes,
+	const struct clv_agent_device *device)
 {
-	for (size_t i = 0; i < sightings->n; i++) {
-		if (clv_devices_root(sightings->items[i].device) == device)
+	for (size_t i = 0; i < processes->n; i++) {
+		if (clv_devices_root(processes->items[i].device) == device)
 			return true;
 	}
 	return false;
@@ -246,31 +247,32 @@ static bool check_leases(const struct pass *pass, const struct clv_agent_device 
 
 		for (size_t j = 0; clv_devices_root(part) == device && j < part->n_leases;
 			j++) {
-			const struct clv_lease_observed *truth = &part->leases[j]->truth;
+			const struct clv_lease_observed *observed =
+				&part->leases[j]->observed;
 
 			check_lease(pass, part->leases[j]);
-			is_any |= truth->is_known || truth->work.is_known ||
-				  truth->is_over || truth->over_ns > 0;
+			is_any |= observed->is_known || observed->work.is_known ||
+				  observed->is_over || observed->over_ns > 0;
 		}
 	}
 	return is_any;
 }
 
 void clv_enforce(struct clv_agent *agent, struct clv_agent_device *device,
-	struct clv_sightings *sightings, bool has_mean_utilization)
+	struct clv_driver_processes *processes, bool has_mean_utilization)
 {
 	struct pass pass = {.agent = agent,
-		.sightings = sightings,
+		.processes = processes,
 		.now_ns = clv_clock_ns(),
 		.has_mean_utilization = has_mean_utilization};
 
 	assert(!device->parent);
 	/* Skip a device that had no process before and has none now: it may have ten
 	 * thousand leases. */
-	if (device->is_enforced || has_sightings(sightings, device))
+	if (device->is_enforced || has_processes(processes, device))
 		device->is_enforced = check_leases(&pass, device);
-	for (size_t i = 0; i < sightings->n; i++) {
-		if (clv_devices_root(sightings->items[i].device) == device)
-			check_stranger(&pass, &sightings->items[i]);
+	for (size_t i = 0; i < processes->n; i++) {
+		if (clv_devices_root(processes->items[i].device) == device)
+			check_stranger(&pass, &processes->items[i]);
 	}
 }

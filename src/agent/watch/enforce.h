@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "agent/watch/sightings.h"
+#include "agent/watch/driver-processes.h"
 
 struct clv_agent;
 struct clv_agent_device;
@@ -12,4 +12,4 @@ struct clv_lease;
  * only reported. has_mean_utilization: whether the reading has utilizations over time.
  * Loop thread only. */
 void clv_enforce(struct clv_agent *agent, struct clv_agent_device *device,
-	struct clv_sightings *sightings, bool has_mean_utilization);
+	struct clv_driver_processes *processes, bool has_mean_utilization);

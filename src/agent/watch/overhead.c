@@ -7,14 +7,14 @@
 
 #include "agent/device/devices.h"
 #include "agent/record/agent.h"
-#include "agent/watch/sightings.h"
+#include "agent/watch/driver-processes.h"
 #include "arbiter/arbiter.h"
 
 static uint64_t difference(
-	const struct clv_lease *lease, const struct clv_sightings_total *total)
+	const struct clv_lease *lease, const struct clv_driver_processes_total *total)
 {
 	struct clv_arbiter_sample now;
-	uint64_t ledger_bytes = lease->truth.noted_bytes, now_bytes;
+	uint64_t ledger_bytes = lease->observed.noted_bytes, now_bytes;
 
 	if (total->memory_bytes == CLV_READING_UNKNOWN)
 		return 0;
@@ -26,17 +26,19 @@ static uint64_t difference(
 						  : 0;
 }
 
-void clv_overhead_take(struct clv_lease *lease, const struct clv_sightings_total *total)
+void clv_overhead_take(
+	struct clv_lease *lease, const struct clv_driver_processes_total *total)
 {
-	struct clv_lease_observed *truth = &lease->truth;
+	struct clv_lease_observed *observed = &lease->observed;
 	uint64_t least_bytes = UINT64_MAX;
 
 	if (!lease->arbiter_lease)
 		return;
-	truth->overheads[truth->n_overheads++ % CLV_OVERHEADS] = difference(lease, total);
+	observed->overheads[observed->n_overheads++ % CLV_OVERHEADS] =
+		difference(lease, total);
 	for (size_t i = 0; i < CLV_OVERHEADS; i++) {
-		if (truth->overheads[i] < least_bytes)
-			least_bytes = truth->overheads[i];
+		if (observed->overheads[i] < least_bytes)
+			least_bytes = observed->overheads[i];
 	}
 	clv_arbiter_set_overhead(
 		lease->device->arbiter, lease->arbiter_lease, least_bytes);

@@ -209,9 +209,9 @@ static const char *outcome_text(const struct clv_lease *lease, bool is_sure)
 
 static void report(struct clv_lease *lease, pid_t pid, const struct found *found)
 {
-	uint32_t apis = (found->sure | found->unsure) & ~lease->truth.ungated;
+	uint32_t apis = (found->sure | found->unsure) & ~lease->observed.ungated;
 
-	lease->truth.ungated |= apis;
+	lease->observed.ungated |= apis;
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(libraries); i++) {
 		uint32_t bit = bit_of(i);
 
@@ -232,12 +232,12 @@ static void report(struct clv_lease *lease, pid_t pid, const struct found *found
 static void leave_unread(
 	const struct clv_ungated *ungated, struct clv_lease *lease, pid_t pid)
 {
-	if (lease->truth.unread_until_s == 0)
+	if (lease->observed.unread_until_s == 0)
 		clv_lease_emit(lease, CLV_EVENT_PROCESSES_UNCHECKED,
 			"the mappings of process %d cannot be read in time: it is not "
 			"checked for APIs without a gate while that lasts",
 			(int)pid);
-	lease->truth.unread_until_s = ungated->now_s + LAST_S;
+	lease->observed.unread_until_s = ungated->now_s + LAST_S;
 }
 
 static void note_slow(struct clv_ungated *ungated, struct clv_lease *lease, pid_t pid,
@@ -245,15 +245,15 @@ static void note_slow(struct clv_ungated *ungated, struct clv_lease *lease, pid_
 {
 	uint64_t now_ns = clv_clock_ns();
 
-	clv_slow_looks_note(&ungated->agent->slow_looks, lease->record.id,
+	clv_scan_budget_note(&ungated->agent->scan_budget, lease->record.id,
 		lease->record.tenant, now_ns - began_ns, now_ns);
-	if (lease->truth.unread_until_s > 0)
+	if (lease->observed.unread_until_s > 0)
 		return; /* the event was emitted before */
 	clv_lease_emit(lease, CLV_EVENT_PROCESSES_UNCHECKED,
 		"the mappings of process %d take long to read: the processes of the "
 		"lease are checked less often for APIs without a gate",
 		(int)pid);
-	lease->truth.unread_until_s = ungated->now_s;
+	lease->observed.unread_until_s = ungated->now_s;
 }
 
 static void check_process(struct clv_ungated *ungated, size_t at, struct clv_lease *lease)
@@ -265,7 +265,7 @@ static void check_process(struct clv_ungated *ungated, size_t at, struct clv_lea
 	bool is_watched;
 	int r;
 
-	if (lease->truth.unread_until_s > ungated->now_s)
+	if (lease->observed.unread_until_s > ungated->now_s)
 		return;
 	r = read_mapped(process->id.pid, &mapped);
 	if (r == -EAGAIN)
@@ -317,13 +317,14 @@ static bool is_spent(const struct tick *tick)
 /* Whether the lease's part of the tick is used up. */
 static bool is_used_up(const struct clv_ungated *ungated, struct clv_lease *lease)
 {
-	struct clv_lease_observed *truth = &lease->truth;
+	struct clv_lease_observed *observed = &lease->observed;
 
-	if (truth->looked_s != ungated->now_s) {
-		truth->looked_s = ungated->now_s;
-		truth->n_sizes = truth->n_checks = 0;
+	if (observed->looked_s != ungated->now_s) {
+		observed->looked_s = ungated->now_s;
+		observed->n_sizes = observed->n_checks = 0;
 	}
-	return truth->n_sizes == SIZES_OF_LEASE || truth->n_checks == CHECKS_OF_LEASE;
+	return observed->n_sizes == SIZES_OF_LEASE ||
+	       observed->n_checks == CHECKS_OF_LEASE;
 }
 
 /* False: the process is gone, and another one has its place. */
@@ -349,15 +350,15 @@ static bool look_at(struct clv_ungated *ungated, struct tick *tick, size_t at)
 	}
 	process->looked_s = ungated->now_s;
 	tick->n_sizes++;
-	lease->truth.n_sizes++;
+	lease->observed.n_sizes++;
 	if (!is_due(ungated, process, vm_bytes) ||
-		!clv_slow_looks_allow(&ungated->agent->slow_looks, lease->record.id,
+		!clv_scan_budget_allow(&ungated->agent->scan_budget, lease->record.id,
 			lease->record.tenant, clv_clock_ns()))
 		return true;
 	process->vm_bytes = vm_bytes;
 	check_process(ungated, at, lease);
 	tick->n_checks++;
-	lease->truth.n_checks++;
+	lease->observed.n_checks++;
 	return true;
 }
 

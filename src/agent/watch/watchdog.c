@@ -23,7 +23,7 @@
 
 struct clv_watchdog {
 	struct clv_agent *agent;
-	struct clv_sightings sightings;
+	struct clv_driver_processes processes;
 	struct clv_ungated *ungated;
 	unsigned int n_ticks;
 	unsigned int n_hurried; /* of the next ticks at which to sample in any case */
@@ -42,11 +42,11 @@ static void take_reading(struct clv_watchdog *watchdog, const struct clv_reading
 	if (!device || device->parent)
 		return;
 	if (reading->has_processes) {
-		clv_sightings_take(&watchdog->sightings, agent, device, reading);
-		clv_enforce(agent, device, &watchdog->sightings,
+		clv_driver_processes_take(&watchdog->processes, agent, device, reading);
+		clv_enforce(agent, device, &watchdog->processes,
 			reading->has_mean_utilization);
 	}
-	/* The sightings keep the processes, the condition the rest. */
+	/* Processes are kept here, and the condition keeps the rest. */
 	copy.processes = NULL;
 	copy.n_processes = 0;
 	clv_condition_update(agent, device, &copy);
@@ -114,25 +114,26 @@ static bool is_any_lost(const struct clv_agent *agent)
 void clv_watchdog_add_sample(
 	struct clv_lease *lease, const struct clv_arbiter_sample *sample)
 {
-	struct clv_lease_observed *truth = &lease->truth;
+	struct clv_lease_observed *observed = &lease->observed;
 	uint64_t now_ns = clv_clock_ns();
 
-	truth->noted_bytes = sample->memory_used_bytes - sample->memory_overhead_bytes;
-	if (!sample->in_flight || sample->done != truth->done ||
-		truth->progress_ns == 0) {
-		truth->done = sample->done;
-		truth->overdue = sample->overdue;
-		truth->progress_ns = now_ns;
+	observed->noted_bytes = sample->memory_used_bytes - sample->memory_overhead_bytes;
+	if (!sample->in_flight || sample->done != observed->done ||
+		observed->progress_ns == 0) {
+		observed->done = sample->done;
+		observed->overdue = sample->overdue;
+		observed->progress_ns = now_ns;
 	}
 	/* Long work is no hang unless other leases wait: then it is overdue. */
-	truth->is_stuck = sample->overdue > truth->overdue &&
-			  now_ns - truth->progress_ns >= lease->agent->settings->hang_ns;
+	observed->is_stuck =
+		sample->overdue > observed->overdue &&
+		now_ns - observed->progress_ns >= lease->agent->settings->hang_ns;
 }
 
 static bool has_stuck(const struct clv_agent_device *device)
 {
 	for (size_t i = 0; device->arbiter && i < device->n_leases; i++) {
-		if (device->leases[i]->truth.is_stuck)
+		if (device->leases[i]->observed.is_stuck)
 			return true;
 	}
 	return false;
@@ -186,9 +187,10 @@ void clv_watchdog_sample_soon(struct clv_watchdog *watchdog)
 	watchdog->n_hurried = CLV_OVERHEADS + 1;
 }
 
-const struct clv_sightings *clv_watchdog_sightings(const struct clv_watchdog *watchdog)
+const struct clv_driver_processes *clv_watchdog_processes(
+	const struct clv_watchdog *watchdog)
 {
-	return &watchdog->sightings;
+	return &watchdog->processes;
 }
 
 int clv_watchdog_new(
@@ -213,7 +215,7 @@ struct clv_watchdog *clv_watchdog_free(struct clv_watchdog *watchdog)
 		return NULL;
 	clv_hardware_cancel(watchdog->agent->hardware, watchdog);
 	clv_ungated_free(watchdog->ungated);
-	free(watchdog->sightings.items);
+	free(watchdog->processes.items);
 	free(watchdog);
 	return NULL;
 }

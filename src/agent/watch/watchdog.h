@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "agent/watch/sightings.h"
+#include "agent/watch/driver-processes.h"
 
 struct clv_agent;
 struct clv_error;
@@ -30,4 +30,5 @@ void clv_watchdog_add_sample(
 void clv_watchdog_surveyed(struct clv_watchdog *watchdog);
 
 /* Borrowed. */
-const struct clv_sightings *clv_watchdog_sightings(const struct clv_watchdog *watchdog);
+const struct clv_driver_processes *clv_watchdog_processes(
+	const struct clv_watchdog *watchdog);

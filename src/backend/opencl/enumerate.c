@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/made-uuid.h"
+#include "base/uuid.h"
 
 #include <CL/cl_ext.h>
 #include <errno.h>

@@ -118,7 +118,7 @@ static bool is_idle(struct clv_guard *guard, const struct clv_proc *proc)
 /* Whether an agent that was started on demand seems to be stopped or to hang, at two
  * checks in a row; a single check could meet a session that is stopped and continued as a
  * whole.  The starter calls the agent, and kills it if it will not answer
- * (client/silent.h). */
+ * (client/unresponsive.h). */
 static bool is_suspect(struct clv_guard *guard)
 {
 	struct clv_proc proc;

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "core/fleet/fleet.h"
 
+#include <assert.h>
 #include <errno.h>
 
 /* The size by which the clustering policy distinguishes leases. */
@@ -55,6 +56,7 @@ void clv_fleet_node_changed(struct clv_fleet *fleet, uint32_t number)
 	struct clv_fleet_node *node = &fleet->nodes[number];
 	struct clv_fleet_log *log = &fleet->log;
 
+	assert(number < fleet->n_nodes);
 	node->free_milli = 0;
 	node->largest_milli = 0;
 	node->n_whole = 0;
@@ -82,6 +84,7 @@ void clv_fleet_put_partition(struct clv_fleet *fleet, uint32_t number, uint8_t p
 	struct clv_mig_instance instance = {.profile = profile, .start = start};
 	struct clv_mig_set *set = &fleet->sets[number];
 
+	assert(device->scheme > 0 && device->scheme <= fleet->n_schemes);
 	if (is_put)
 		clv_mig_set_put(model, set, instance);
 	else
@@ -98,10 +101,12 @@ static void add_to_device(struct clv_fleet *fleet, uint32_t number,
 	struct clv_fleet_device *device = &fleet->devices[number];
 	uint16_t before = device->free_milli;
 
+	assert(sign > 0 || device->n_leases[lease->class] > 0);
 	if (lease->profile) {
 		clv_fleet_put_partition(
 			fleet, number, lease->profile - 1, lease->start, sign > 0);
 	} else {
+		assert(sign < 0 || device->free_milli >= lease->milli);
 		device->free_milli = (uint16_t)(device->free_milli - sign * lease->milli);
 		if (device->memory_mib)
 			device->free_mib -= (uint32_t)sign * lease->device_mib;

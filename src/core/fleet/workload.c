@@ -3,6 +3,7 @@
 #include "core/fleet/workload.h"
 #include "core/fleet/fleet.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,8 +101,12 @@ int clv_workload_add(struct clv_workload *workload,
 		.scheme = request->scheme,
 		.profile = request->profile,
 	};
-	int r = grow(workload);
+	int r;
 	uint32_t *slot;
+
+	/* Not after clv_workload_cut(). */
+	assert(workload->slots || workload->n_shapes == 0);
+	r = grow(workload);
 
 	if (r < 0)
 		return r;

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/text.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,6 +137,7 @@ enum clv_mig_obstacle clv_mig_set_add(const struct clv_mig_model *model,
 {
 	const struct clv_mig_profile *profile = &model->profiles[instance.profile];
 
+	assert(instance.profile < model->n_profiles);
 	if (!has_start(profile, instance.start))
 		return CLV_MIG_NO_SUCH_START;
 	if (set->units & units_of(profile, instance.start))
@@ -156,6 +158,8 @@ void clv_mig_set_put(const struct clv_mig_model *model, struct clv_mig_set *set,
 {
 	const struct clv_mig_profile *profile = &model->profiles[instance.profile];
 
+	assert(instance.profile < model->n_profiles);
+	assert(instance.start + profile->size <= model->grid);
 	set->units |= units_of(profile, instance.start);
 	set->slices += profile->slices;
 	count_media(set, profile, 1);
@@ -167,6 +171,7 @@ void clv_mig_set_remove(const struct clv_mig_model *model, struct clv_mig_set *s
 {
 	const struct clv_mig_profile *profile = &model->profiles[instance.profile];
 
+	assert(instance.profile < model->n_profiles && set->counts[instance.profile] > 0);
 	set->units &= (uint16_t)~units_of(profile, instance.start);
 	set->slices -= profile->slices;
 	count_media(set, profile, -1);

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "core/plan/plan-internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -22,6 +23,7 @@ struct clv_step *clv_planner_step(
 {
 	struct clv_step *step = CLV_APPEND(planner->plan->steps, planner->plan->n_steps);
 
+	assert(device < planner->node->n_devices);
 	if (!step) {
 		planner->is_out_of_memory = true;
 		step = &planner->spare;
@@ -36,6 +38,7 @@ void clv_planner_affect(
 {
 	size_t n_words = planner->node->n_devices / BITS + 1;
 
+	assert(device < planner->node->n_devices);
 	if (!step->affected)
 		step->affected = calloc(n_words, sizeof(*step->affected));
 	if (!step->affected)

@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +47,8 @@ void clv_advise_sort(struct clv_advise_use *use)
 
 uint32_t clv_advise_percentile(const struct clv_advise_use *use, unsigned percent)
 {
+	assert(percent <= 100);
+	assert(use->n == 0 || use->wanted_ppm[0] <= use->wanted_ppm[use->n - 1]);
 	return use->n > 0 ? use->wanted_ppm[(use->n - 1) * percent / 100] : 0;
 }
 

@@ -5,6 +5,8 @@
 
 #include "base/units.h"
 
+#include <assert.h>
+
 static uint32_t min_u32(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;
@@ -137,8 +139,10 @@ void clv_range_fit(struct clv_range_member *members, size_t n, uint64_t room_ppm
 {
 	uint32_t level_ppm = CLV_PPM;
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		assert(members[i].range.least_ppm <= members[i].range.most_ppm);
 		members[i].to_ppm = clamp(&members[i].range, members[i].share_ppm);
+	}
 	if (sum_shares(members, n) > room_ppm)
 		level_ppm = find_level(members, n, claim_of, room_ppm);
 	for (size_t i = 0; i < n; i++)

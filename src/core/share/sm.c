@@ -4,6 +4,8 @@
 
 #include "base/units.h"
 
+#include <assert.h>
+
 static uint32_t least(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;
@@ -38,6 +40,7 @@ uint32_t clv_sm_place(const struct clv_sm *others, size_t n_others, uint32_t ppm
 	struct clv_sm best = {.ppm = ppm};
 	uint64_t least_ppm = in_common(others, n_others, &best);
 
+	assert(ppm <= CLV_PPM);
 	/* The best start is 0, the end of another part, or where the part ends with the
 	 * device. */
 	for (size_t i = 0; i <= n_others; i++) {
@@ -66,8 +69,10 @@ struct clv_sm_part clv_sm_count(
 	const struct clv_sm *sm, uint32_t n_units, const struct clv_sm_steps *steps)
 {
 	struct clv_sm_part part = {0};
-	uint32_t step = steps->step, n_whole = n_units / step * step;
+	uint32_t step = steps->step, n_whole;
 
+	assert(step > 0);
+	n_whole = n_units / step * step;
 	if (sm->ppm == 0)
 		return part;
 	part.count = least(most(counted(sm->ppm, n_units, step), steps->least), n_whole);

@@ -149,8 +149,8 @@ static bool stays_stopped(struct agent *agent)
 	return agent->stopped_ns >= STOPPED_TIMEOUT_MS * CLV_NS_PER_MS;
 }
 
-/* A new program cannot run while the agent is stopped or hangs, so its user is told what
- * it waits for. */
+/* A new program cannot run while the agent is stopped or hangs, so its user is informed
+ * of what it waits for. */
 static void warn_late(const struct agent *agent)
 {
 	bool stopped = is_stopped(agent);
@@ -343,8 +343,8 @@ static int attach_once(const struct clv_lease_place *place, uint32_t api,
 }
 
 /* Retries for a while if the agent ends before it answers: a user's own agent that is
- * stopped or hangs is ended by the program that starts its successor (client/silent.h,
- * cli/launch/guard.h), which soon has the lease. */
+ * stopped or hangs is ended by the program that starts its successor
+ * (client/unresponsive.h, cli/launch/guard.h), which soon has the lease. */
 static int attach(const struct clv_lease_place *place, uint32_t api,
 	const struct clv_view *old, struct clv_view **ret, struct clv_error *err)
 {

@@ -38,7 +38,7 @@ static bool is_empty(const struct mask *mask)
 }
 
 /* False: there is no limit, or none that can be applied, because the agent does not know
- * the units; the agent is told so. */
+ * the units; the agent is notified. */
 static bool get_limit(struct clv_sm_limit *ret)
 {
 	*ret = clv_sm_limit_get();

@@ -7,6 +7,7 @@
 #include "gate/memory/ledger.h"
 #include "gate/process/view.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #define N_BUCKETS 1024
@@ -66,6 +67,7 @@ static void give_back(uint64_t n_bytes, uint32_t epoch, bool spilled)
 
 void clv_charge_undo(const struct clv_charge *charge)
 {
+	assert(!(charge->charged && charge->refused));
 	if (charge->charged)
 		give_back(charge->n_bytes, charge->epoch, charge->spilled);
 }
@@ -79,6 +81,7 @@ void clv_charge_pointer(const struct clv_charge *charge, const void *address)
 {
 	struct charge_record *record;
 
+	assert(!(charge->charged && charge->refused));
 	if (!charge->charged)
 		return;
 	record = malloc(sizeof(*record));

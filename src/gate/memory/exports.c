@@ -26,7 +26,7 @@
 static _Atomic int instance_fd = -1;
 static uint32_t n_instances;
 /* The agent that has the instance. */
-static _Atomic(const struct clv_view *) told;
+static _Atomic(const struct clv_view *) notified;
 
 static int duplicate_high(int fd)
 {
@@ -55,26 +55,26 @@ static bool make_instance(void)
 		return false;
 	}
 	n_instances++;
-	atomic_store(&told, NULL);
+	atomic_store(&notified, NULL);
 	atomic_store(&instance_fd, duplicate_high(fd));
 	return true;
 }
 
-/* An agent that is gone has a successor, which is told when this process attaches to
+/* An agent that is gone has a successor, which is notified when this process attaches to
  * it. */
 static bool tell(const struct clv_view *view)
 {
 	const struct clv_attach_exports message = {.magic = CLV_ATTACH_EXPORTS_MAGIC};
 	int fd = atomic_load(&instance_fd);
 
-	if (atomic_load(&told) == view)
+	if (atomic_load(&notified) == view)
 		return true;
 	if (!clv_attach_tell(view, &message, sizeof(message), &fd)) {
 		clv_attach_wait_for_room(view, ROOM_TIMEOUT_MS);
 		if (!clv_attach_tell(view, &message, sizeof(message), &fd))
 			return clv_gate_agent_is_dead(view);
 	}
-	atomic_store(&told, view);
+	atomic_store(&notified, view);
 	return true;
 }
 
@@ -153,5 +153,5 @@ void clv_exports_forget_parent(void)
 	if (is_intact(fd))
 		close(fd);
 	n_instances++;
-	atomic_store(&told, NULL);
+	atomic_store(&notified, NULL);
 }

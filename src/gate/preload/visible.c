@@ -101,10 +101,10 @@ static void set(const char *variable, const char *list)
 void clv_visible_choose(const char *variable, const char *names, uint32_t n_before)
 {
 	struct devices devices = read_devices(names);
-	const char *said = getenv(variable), *told = getenv(CLV_VISIBLE_SET);
+	const char *said = getenv(variable), *former = getenv(CLV_VISIBLE_SET);
 	/* A value that was set for the program before a renumbering is not the program's
 	 * own restriction. */
-	bool is_own = said && (!told || strcmp(said, told) != 0);
+	bool is_own = said && (!former || strcmp(said, former) != 0);
 	char *list = calloc(1, strlen(names) + 1);
 
 	devices.n_before = n_before;
@@ -114,7 +114,7 @@ void clv_visible_choose(const char *variable, const char *names, uint32_t n_befo
 			set(variable, list);
 		/* The variable is never added: the environment would be reallocated while
 		 * other threads read it. */
-		if (!is_own && told && strcmp(told, list) != 0)
+		if (!is_own && former && strcmp(former, list) != 0)
 			set(CLV_VISIBLE_SET, list);
 	}
 	free(list);

@@ -88,9 +88,9 @@ struct clv_queue {
 	/* Commands never take the fast path: out_of_order or has_held. */
 	_Atomic uint32_t is_never_quick;
 
-	/* The queue is blocked (queue_ops.stands): its work is not in flight, and is
+	/* The queue is blocked (queue_ops.is_blocked): its work is not in flight, and is
 	 * counted in `parked` as far as it has no marker. */
-	_Atomic uint32_t stands;
+	_Atomic uint32_t is_blocked;
 	_Atomic uint64_t parked;
 	/* When a batch of the queue was last seen complete: the next one cannot have
 	 * started to run before. */
@@ -177,5 +177,5 @@ struct clv_queue_ops {
 	/* Whether the queue is blocked until the program, or something outside the
 	 * process, lets it continue.  *ret_went_on: it has continued since the last call,
 	 * and may have done some of its work. */
-	bool (*stands)(struct clv_queue *queue, bool *ret_went_on);
+	bool (*is_blocked)(struct clv_queue *queue, bool *ret_went_on);
 };

@@ -66,7 +66,7 @@ static void take_back_marker(struct clv_marker *marker)
 static void resume(struct clv_queue *queue)
 {
 	queue->blocked_since_ns = 0;
-	if (!atomic_load(&queue->stands))
+	if (!atomic_load(&queue->is_blocked))
 		return;
 	for (uint32_t i = 0; i < clv_parked.n_polled; i++) {
 		if (polled.list[i].queue == queue && polled.list[i].is_parked)
@@ -81,7 +81,7 @@ static void park(struct clv_queue *queue)
 {
 	uint64_t packed;
 
-	if (!atomic_exchange(&queue->stands, 1))
+	if (!atomic_exchange(&queue->is_blocked, 1))
 		atomic_fetch_add(&clv_parked.n_standing, 1);
 	atomic_store(&queue->quick_limit, 0);
 	for (uint32_t i = 0; i < clv_parked.n_polled; i++) {
@@ -101,12 +101,12 @@ static void park(struct clv_queue *queue)
 
 static void poll_unreleased(struct clv_queue *queue)
 {
-	bool went_on = false, stands = ops()->stands(queue, &went_on);
+	bool went_on = false, is_blocked = ops()->is_blocked(queue, &went_on);
 	uint64_t now_ns = clv_clock_ns();
 
-	if (!stands || went_on)
+	if (!is_blocked || went_on)
 		resume(queue);
-	if (!stands)
+	if (!is_blocked)
 		return;
 	if (queue->blocked_since_ns == 0)
 		queue->blocked_since_ns = now_ns;

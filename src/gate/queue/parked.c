@@ -32,7 +32,7 @@ void clv_parked_take_back(struct clv_queue *queue)
 {
 	uint64_t packed = atomic_exchange(&queue->parked, 0);
 
-	if (atomic_exchange(&queue->stands, 0))
+	if (atomic_exchange(&queue->is_blocked, 0))
 		atomic_fetch_sub(&clv_parked.n_standing, 1);
 	clv_parked_resume(packed);
 	if (CLV_FLIGHT_COUNT(packed) == 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Queues and their markers.  A marker is the gate's own event behind a batch of the
- * program's commands; it is followed by a flush where a driver does not start unflushed
- * work. */
+/* Queues, and when their commands get markers.  A marker is the gate's own event behind a
+ * batch of the program's commands; it is followed by a flush where a driver does not
+ * start unflushed work.  completion.c books the complete ones. */
 #include "gate/queue/queues.h"
 
 #include "gate/process/hot.h"
@@ -11,14 +11,14 @@
 #include "gate/process/thread.h"
 #include "gate/process/view.h"
 #include "gate/queue/booking.h"
-#include "gate/queue/custody.h"
 #include "gate/queue/markers.h"
 #include "gate/queue/parked.h"
-#include "gate/queue/samples.h"
+#include "gate/queue/queues-internal.h"
 #include "gate/queue/table.h"
 #include "gate/window/costs.h"
 #include "gate/window/flight.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -41,18 +41,7 @@ static void abandon(uint64_t packed)
 		clv_flight_leave(packed);
 }
 
-/* Takes the unmarked work: it gets a marker now, or a thread waits for it. */
-static uint64_t take_unmarked(struct clv_queue *queue)
-{
-	uint64_t packed = atomic_exchange(&queue->backlog.unmarked, 0);
-
-	clv_backlog_await(&queue->backlog, packed);
-	return packed;
-}
-
-/* Undoes take_unmarked(), for a queue that may have been released meanwhile: no later
- * marker covers its work. */
-static void put_back_unmarked(struct clv_queue *queue, uint64_t packed)
+void clv_queue_put_back_unmarked(struct clv_queue *queue, uint64_t packed)
 {
 	clv_queue_note_kind(queue, CLV_COST_MIXED);
 	atomic_fetch_add(&queue->backlog.unmarked, packed);
@@ -74,7 +63,7 @@ static void forget_marker(struct clv_queue *queue, const struct clv_marker *mark
 	clv_gate.api->queues->release_event(queue, marker->event);
 	if (clv_gate.api->queues->unmark)
 		clv_gate.api->queues->unmark(queue);
-	put_back_unmarked(queue, marker->packed);
+	clv_queue_put_back_unmarked(queue, marker->packed);
 }
 
 /* A callback inside the vendor's call for a marker may have released the queue. */
@@ -92,15 +81,6 @@ static void add_marker(struct clv_queue *queue)
 		atomic_fetch_add(&clv_gate.n_busy_queues, 1);
 }
 
-/* Returns whether it was the last. */
-static bool drop_marker(struct clv_queue *queue)
-{
-	if (atomic_fetch_sub(&queue->n_markers, 1) != 1)
-		return false;
-	atomic_fetch_sub(&clv_gate.n_busy_queues, 1);
-	return true;
-}
-
 /* A driver that refuses a marker may accept the next one, which covers the same work.
  * One that never does, as after a fault of the device, would leave the lease busy for
  * ever: after this many refusals the work counts as complete. */
@@ -110,7 +90,7 @@ static bool drop_marker(struct clv_queue *queue)
 static void note_refused(struct clv_queue *queue, uint64_t packed)
 {
 	if (++queue->n_refused < REFUSALS_MAX)
-		put_back_unmarked(queue, packed);
+		clv_queue_put_back_unmarked(queue, packed);
 	else
 		abandon_awaited(queue, packed);
 }
@@ -149,11 +129,13 @@ static bool place_marker(struct clv_queue *queue)
 	struct clv_marker marker = {
 		.queue = queue,
 		.n_others = atomic_load(&queue->n_others),
-		.packed = take_unmarked(queue),
+		.packed = clv_queue_take_unmarked(queue),
 		.since_ns = atomic_load(&queue->unmarked_since_ns),
 		.kind = atomic_exchange(&queue->unmarked_kind, 0),
 	};
 
+	/* The caller has the queue's mark_lock. */
+	assert(clv_gate_thread.n_marking > 0);
 	marker.is_mixed = marker.kind == CLV_COST_MIXED;
 	if (CLV_FLIGHT_COUNT(marker.packed) == 0)
 		return false;
@@ -168,7 +150,7 @@ static bool place_marker(struct clv_queue *queue)
 	add_marker(queue);
 	atomic_store(&queue->unflushed, 0);
 	if (!clv_markers_push(&marker)) {
-		drop_marker(queue);
+		clv_queue_drop_marker(queue);
 		forget_marker(queue, &marker);
 		clv_table_unuse(queue);
 		return false;
@@ -182,7 +164,8 @@ static bool can_have_markers(const struct clv_queue *queue)
 	const struct clv_queue_ops *ops = clv_gate.api->queues;
 
 	return !atomic_load(&queue->released) && atomic_load(&queue->n_held) == 0 &&
-	       !atomic_load(&queue->stands) && (!ops->can_mark || ops->can_mark(queue));
+	       !atomic_load(&queue->is_blocked) &&
+	       (!ops->can_mark || ops->can_mark(queue));
 }
 
 static bool can_be_marked(const struct clv_queue *queue)
@@ -204,11 +187,12 @@ static bool lock_to_mark(struct clv_queue *queue)
 
 static void unlock_marked(struct clv_queue *queue)
 {
+	assert(clv_gate_thread.n_marking > 0);
 	clv_gate_thread.n_marking--;
 	pthread_mutex_unlock(&queue->mark_lock);
 }
 
-static void flush(struct clv_queue *queue)
+void clv_queue_flush(struct clv_queue *queue)
 {
 	if (!lock_to_mark(queue))
 		return;
@@ -229,7 +213,7 @@ static bool is_alone(struct clv_queue *queue)
 /* A command in queue B may wait for one in queue A that was never flushed; the marker
  * behind it would then never complete.  It can only wait for commands submitted earlier,
  * so flushing now is enough. */
-static void flush_others(struct clv_queue *marked)
+void clv_queue_flush_others(struct clv_queue *marked)
 {
 	struct clv_table_walk walk = {0};
 	struct clv_queue *queue;
@@ -238,13 +222,13 @@ static void flush_others(struct clv_queue *marked)
 		return;
 	while ((queue = clv_table_next(&walk))) {
 		if (queue != marked && atomic_exchange(&queue->unflushed, 0))
-			flush(queue);
+			clv_queue_flush(queue);
 	}
 }
 
 static void follow_up(struct clv_queue *marked)
 {
-	flush_others(marked);
+	clv_queue_flush_others(marked);
 	clv_helper_start();
 	clv_helper_wake();
 }
@@ -362,24 +346,6 @@ void clv_queue_forget(struct clv_queue *queue)
 	pthread_mutex_unlock(&queue->mark_lock);
 	if (is_first)
 		clv_table_remove(queue);
-}
-
-/* When the last marker is complete, the tail behind it gets one at once if another lease
- * may be waiting for this process to drain, if it fills a marker, or if one was left
- * out. */
-static void mark_if_contended(struct clv_queue *queue)
-{
-	const struct clv_view *view = clv_gate_current_view();
-	enum clv_phase phase;
-
-	if (!view || clv_queue_may_block(queue))
-		return;
-	phase = CLV_PHASE_OF(atomic_load(&view->control->phase));
-	if (phase == CLV_PHASE_CLOSED || atomic_load(&queue->wants_marker) ||
-		clv_flight_fills_marker(view, atomic_load(&queue->backlog.unmarked)) ||
-		(phase == CLV_PHASE_GRANTED && !atomic_load(&queue->sync_style) &&
-			!clv_flight_end_is_known() && clv_flight_may_mark_tail()))
-		clv_queue_mark(queue);
 }
 
 /* How many places of the driver's queue are taken, at most. */
@@ -564,236 +530,11 @@ void clv_queue_mark_with_event(
 	clv_backlog_await(&queue->backlog, packed);
 	add_marker(queue);
 	if (!clv_markers_push(&marker)) {
-		drop_marker(queue);
+		clv_queue_drop_marker(queue);
 		forget_marker(queue, &marker);
 		clv_table_unuse(queue);
 		return;
 	}
 	clv_helper_start();
 	clv_helper_wake();
-}
-
-/* Removes completed commands from those of unknown duration.  Each of these has a marker
- * of its own, as far as possible, so a batch of several kinds mostly has one of them. */
-static void leave_unknown(struct clv_queue *queue, uint64_t packed, bool is_mixed)
-{
-	uint32_t n = CLV_FLIGHT_NS(packed) == 0 ? (uint32_t)CLV_FLIGHT_COUNT(packed)
-						: is_mixed;
-	uint32_t before = atomic_load(&queue->backlog.n_unknown);
-
-	while (n > 0 && !atomic_compare_exchange_weak(&queue->backlog.n_unknown, &before,
-				before > n ? before - n : 0))
-		;
-}
-
-/* Books complete work that was in flight. */
-static void book(struct clv_queue *queue, const struct clv_marker *done)
-{
-	uint64_t now_ns = done->done_ns ? done->done_ns : clv_clock_ns();
-
-	clv_samples_learn(queue, done, now_ns);
-	atomic_store(&queue->backlog.progress_ns, now_ns);
-	atomic_fetch_sub(&queue->backlog.awaited, done->packed);
-	leave_unknown(queue, done->packed, done->is_mixed);
-	if (CLV_FLIGHT_COUNT(clv_backlog_in_flight(&queue->backlog)) == 0) {
-		atomic_store(&queue->backlog.longest_ns, 0);
-		clv_samples_drop(queue);
-	}
-}
-
-void clv_marker_book(const struct clv_marker *marker)
-{
-	struct clv_queue *queue = marker->queue;
-
-	clv_gate.api->queues->release_event(queue, marker->event);
-	clv_queue_others_done(queue, marker->n_others);
-	if (!marker->is_parked)
-		book(queue, marker);
-	if (drop_marker(queue)) {
-		if (CLV_FLIGHT_COUNT(atomic_load(&queue->backlog.unmarked)) == 0)
-			atomic_store(&queue->quick_limit, 0);
-		mark_if_contended(queue);
-	}
-	if (!marker->is_parked)
-		clv_flight_leave(marker->packed);
-	clv_table_unuse(queue);
-}
-
-/* The queue for whose marker the helper waits. */
-static _Atomic(const struct clv_queue *) waited_for;
-
-/* A wait that is shorter found the marker complete. */
-#define FOUND_COMPLETE_NS (20 * CLV_NS_PER_US)
-
-bool clv_queues_wait_for_oldest(void)
-{
-	struct clv_marker marker;
-	uint64_t before_ns;
-
-	if (!clv_marker_pop(&marker))
-		return false;
-
-	if (marker.flush_first) {
-		flush_others(marker.queue);
-		flush(marker.queue);
-	}
-	atomic_store(&waited_for, marker.queue);
-	before_ns = clv_clock_ns();
-	clv_gate.api->queues->wait_for_event(marker.queue, marker.event);
-	marker.done_ns = clv_clock_ns();
-	marker.is_late = marker.done_ns - before_ns < FOUND_COMPLETE_NS;
-	marker.alone_ns = marker.done_ns - before_ns;
-	atomic_store(&waited_for, NULL);
-	clv_marker_book(&marker);
-	return true;
-}
-
-/* The most markers that are removed from the ring at once. */
-#define TAKEN_MAX 16
-
-/* The time at which these are booked is not that of their completion, so they update no
- * estimate. */
-static void book_taken(struct clv_marker *taken, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		taken[i].kind = 0;
-		taken[i].is_late = true;
-		clv_marker_book(&taken[i]);
-	}
-}
-
-static void book_before(const struct clv_queue *queue, uint64_t before)
-{
-	const struct clv_marker_filter filter = {.queue = queue, .before = before};
-	struct clv_marker taken[TAKEN_MAX];
-	size_t n;
-
-	do {
-		n = clv_markers_take(&filter, taken, TAKEN_MAX);
-		book_taken(taken, n);
-	} while (n == TAKEN_MAX);
-}
-
-/* Books markers that a thread found complete.  If it has just found the first of them
- * incomplete the time is that of the last one's completion. */
-static void book_found(struct clv_marker *found, size_t n, bool is_sharp)
-{
-	for (size_t i = 0; i < n; i++) {
-		found[i].is_late = !is_sharp || i + 1 < n;
-		clv_marker_book(&found[i]);
-	}
-}
-
-/* Twice as long as between the looks of a thread that waits for room. */
-#define SHARP_LOOK_NS (500 * CLV_NS_PER_US)
-
-bool clv_queues_look_aside(struct clv_backlog *backlog)
-{
-	struct clv_queue *queue = backlog ? clv_queue_of_backlog(backlog) : NULL;
-	const struct clv_queue *other = atomic_load(&waited_for);
-	struct clv_marker_filter filter = {.queue = queue, .before = UINT64_MAX};
-	struct clv_marker found[TAKEN_MAX], marker;
-	bool is_incomplete = false, is_sharp;
-	size_t n = 0;
-
-	if (!queue || !other || other == queue ||
-		!clv_gate.api->queues->is_complete_aside)
-		return false;
-	is_sharp = clv_clock_ns() - atomic_load(&queue->looked_ns) < SHARP_LOOK_NS;
-	while (n < TAKEN_MAX && !is_incomplete &&
-		clv_markers_take(&filter, &marker, 1) > 0) {
-		is_incomplete =
-			!clv_gate.api->queues->is_complete_aside(queue, marker.event) &&
-			clv_markers_put_first(&marker);
-		if (!is_incomplete)
-			found[n++] = marker;
-	}
-	atomic_store(&queue->looked_ns, is_incomplete ? clv_clock_ns() : 0);
-	book_found(found, n, is_sharp);
-	return is_incomplete || n == TAKEN_MAX;
-}
-
-void clv_queues_drain_context(const void *context)
-{
-	/* Other threads may continue to submit. */
-	const struct clv_marker_filter filter = {
-		.context = context, .before = clv_markers_serial()};
-	struct clv_marker marker;
-
-	while (clv_markers_take(&filter, &marker, 1) > 0) {
-		clv_gate.api->queues->wait_for_event(marker.queue, marker.event);
-		book_taken(&marker, 1);
-	}
-}
-
-struct clv_custody clv_custody_take(struct clv_queue *queue)
-{
-	struct clv_custody custody = {0};
-
-	/* The queue may be released while the program waits for one of its events. */
-	if (!queue || !clv_table_try_use(queue))
-		return custody;
-	custody.queue = queue;
-	custody.n_others = atomic_load(&queue->n_others);
-	if (atomic_load(&queue->n_markers) > 0)
-		custody.before = clv_markers_serial();
-	/* The call that waits flushes. */
-	atomic_store(&queue->unflushed, 0);
-	if (atomic_load(&queue->n_held) > 0)
-		return custody;
-	/* A queue may be blocked and the wait take arbitrarily long: then a marker is
-	 * needed. */
-	if (clv_markers_must_poll()) {
-		clv_queue_mark(queue);
-		return custody;
-	}
-	atomic_store(&queue->quick_limit, 0);
-	custody.packed = take_unmarked(queue);
-	custody.since_ns = atomic_load(&queue->unmarked_since_ns);
-	custody.kind = atomic_exchange(&queue->unmarked_kind, 0);
-	return custody;
-}
-
-void clv_custody_book(const struct clv_custody *custody)
-{
-	struct clv_queue *queue = custody->queue;
-
-	if (!queue)
-		return;
-	clv_queue_others_done(queue, custody->n_others);
-	atomic_store_explicit(&queue->sync_style, 1, memory_order_relaxed);
-	if (CLV_FLIGHT_COUNT(custody->packed) > 0) {
-		/* Work behind incomplete markers did not begin when it was submitted, so
-		 * its time is not learned. */
-		const struct clv_marker done = {
-			.packed = custody->packed,
-			.since_ns = custody->since_ns,
-			.kind = custody->before > 0 ? 0 : custody->kind,
-			.is_mixed = custody->kind == CLV_COST_MIXED,
-		};
-
-		book(queue, &done);
-		clv_flight_leave(custody->packed);
-	}
-	if (custody->before > 0)
-		book_before(queue, custody->before);
-	clv_table_unuse(queue);
-}
-
-void clv_custody_return(const struct clv_custody *custody)
-{
-	struct clv_queue *queue = custody->queue;
-
-	if (!queue)
-		return;
-	if (CLV_FLIGHT_COUNT(custody->packed) > 0)
-		put_back_unmarked(queue, custody->packed);
-	clv_table_unuse(queue);
-}
-
-void clv_queues_forget(void)
-{
-	atomic_store(&waited_for, NULL);
-	clv_markers_forget();
-	clv_table_forget();
 }

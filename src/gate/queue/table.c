@@ -7,6 +7,7 @@
 #include "gate/process/queue-record.h"
 #include "gate/process/state.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -230,7 +231,10 @@ bool clv_table_try_use(struct clv_queue *queue)
 
 void clv_table_unuse(struct clv_queue *queue)
 {
-	if (atomic_fetch_sub(&queue->n_uses, 1) != 1)
+	uint32_t n = atomic_fetch_sub(&queue->n_uses, 1);
+
+	assert(n > 0);
+	if (n != 1)
 		return;
 	pthread_mutex_lock(&change_lock);
 	queue->next_free = free_records;

@@ -36,7 +36,7 @@ bool clv_may_stand(void)
 	return atomic_load(&n_waits) > 0 || atomic_load(&functions) % LOSS > 0;
 }
 
-bool clv_any_stands(void)
+bool clv_any_is_blocked(void)
 {
 	return atomic_load(&n_roots) > 0;
 }
@@ -114,7 +114,7 @@ bool clv_blocked_look(struct clv_blocked *stand, struct clv_queue *queue,
 		for_event = stand->first->is_for_event;
 	set_root(stand, since_ns > 0 || (at_wait && !for_event));
 	pthread_mutex_unlock(&stand->lock);
-	return stand->is_root || (at_wait && clv_any_stands());
+	return stand->is_root || (at_wait && clv_any_is_blocked());
 }
 
 void clv_blocked_forget_parent(void)
@@ -182,7 +182,7 @@ void clv_blocked_function_end(const struct clv_blocked_function *function)
 		break;
 	}
 	clv_blocked_function_refused(function);
-	if (function->serial > 0 && clv_any_stands())
+	if (function->serial > 0 && clv_any_is_blocked())
 		clv_helper_wake();
 }
 

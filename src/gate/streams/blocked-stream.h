@@ -28,10 +28,10 @@ void clv_blocked_end(struct clv_blocked *stand, struct clv_queue *queue);
 bool clv_blocked_look(struct clv_blocked *stand, struct clv_queue *queue,
 	bool (*is_complete)(struct clv_queue *queue, void *event), bool *ret_went_on);
 
-/* may_block: whether any stream may be blocked.  any_stands: whether one was seen blocked
- * for a reason of its own. */
+/* may_block: whether any stream may be blocked.  any_is_blocked: whether one was seen
+ * blocked for a reason of its own. */
 bool clv_may_stand(void);
-bool clv_any_stands(void);
+bool clv_any_is_blocked(void);
 void clv_blocked_forget_parent(void);
 
 /* A wait of a stream.  take_place reserves a place for it, which must be returned unless

@@ -323,7 +323,7 @@ static bool is_complete(struct clv_queue *queue, void *event)
 	if (is_drained(queue))
 		return true;
 	if (event == queue->context) {
-		if (clv_any_stands())
+		if (clv_any_is_blocked())
 			return false;
 		wait_for_event(queue, event);
 		return true;
@@ -344,7 +344,7 @@ static bool is_complete_aside(struct clv_queue *queue, void *event)
 	return is_it;
 }
 
-static bool stands(struct clv_queue *queue, bool *ret_went_on)
+static bool is_blocked(struct clv_queue *queue, bool *ret_went_on)
 {
 	return clv_blocked_look(
 		&stream_of(queue)->stand, queue, is_complete, ret_went_on);
@@ -483,7 +483,7 @@ const struct clv_queue_ops clv_stream_queue_ops = {
 	.is_complete = is_complete,
 	.is_complete_aside = is_complete_aside,
 	.is_idle = is_idle,
-	.stands = stands,
+	.is_blocked = is_blocked,
 };
 
 /* The end of a stream, and of a context. */

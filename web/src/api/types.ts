@@ -316,7 +316,6 @@ export interface VgpuType {
 export type Scheme = "none" | "mig" | "xcp" | "vf" | "cores";
 
 export interface MigProfile {
-  name: string;
   driver_id?: number;
   memory_mib?: number;
   attributes?: number;
@@ -330,13 +329,14 @@ export interface MigProfile {
   encoders?: number;
   jpeg_engines?: number;
   optical_flow_engines?: number;
+  name: string;
   starts?: number[];
 }
 
 export interface MigModel {
-  name?: string;
   grid: number;
   slices: number;
+  name?: string;
   profiles?: MigProfile[];
 }
 

@@ -2,6 +2,8 @@
 /* The schemas of the API's objects. */
 #include "agent/api/object/schemas.h"
 
+#include "agent/device/node-json.h"
+#include "agent/os/json-fields.h"
 #include "agent/record/device-fields.h"
 #include "agent/record/event-fields.h"
 #include "agent/record/lease-fields.h"
@@ -154,26 +156,7 @@ static const struct clv_schema_field history[] = {
 	{"rows", "[[number]?]", "null: nothing is known of that moment"},
 };
 
-static const struct clv_schema_field holder[] = {
-	{"text", "string", "for people"},
-	{"lease", "string", "empty: it is no lease"},
-	{"pid", "integer", "0: it is no process"},
-};
-
 static const struct clv_schema_field node_partition[] = {
-	{"name", "string", NULL},
-	{"profile", "string", NULL},
-	{"uuid", "string", NULL},
-	{"visible", "string", NULL},
-	{"address", "string", NULL},
-	{"driver_id", "integer", NULL},
-	{"start", "integer", NULL},
-	{"size", "integer", NULL},
-	{"compute_units", "integer", NULL},
-	{"memory_bytes", "integer", NULL},
-	{"numa_node", "integer", "of the processors near it, or -1"},
-	{"memory_part", "integer", "AMD: its part of a divided memory, or -1"},
-	{"half_made", "boolean", "without a compute instance"},
 	{"holders", "[Holder]", NULL},
 	{"parts", "[NodePartition]", "its compute instances"},
 	{"engines", "Engines?", NULL},
@@ -182,108 +165,35 @@ static const struct clv_schema_field node_partition[] = {
 
 static const struct clv_schema_field mig_profile[] = {
 	{"name", "string", NULL},
-	{"driver_id", "integer", NULL},
-	{"memory_mib", "integer", NULL},
-	{"attributes", "integer", NULL},
-	{"multiprocessors", "integer", NULL},
-	{"nvml_index", "integer", NULL},
-	{"slices", "integer", NULL},
-	{"size", "integer", NULL},
-	{"max_instances", "integer", NULL},
-	{"copy_engines", "integer", NULL},
-	{"decoders", "integer", NULL},
-	{"encoders", "integer", NULL},
-	{"jpeg_engines", "integer", NULL},
-	{"optical_flow_engines", "integer", NULL},
 	{"starts", "[integer]", NULL},
 };
 
 static const struct clv_schema_field mig_model[] = {
 	{"name", "string", NULL},
-	{"grid", "integer", NULL},
-	{"slices", "integer", NULL},
 	{"profiles", "[MigProfile]", NULL},
 };
 
 static const struct clv_schema_field mig_state[] = {
-	{"on", "boolean", NULL},
-	{"pending", "boolean", NULL},
-	{"needs_reset", "boolean", NULL},
-	{"cannot_reset", "boolean", NULL},
-	{"lost_at_reboot", "boolean", NULL},
 	{"model", "MigModel?", "null: not known"},
 };
 
 static const struct clv_schema_field xcp_state[] = {
-	{"dies", "integer", NULL},
-	{"memory", "integer", NULL},
-	{"requested_memory", "integer", NULL},
-	{"compute_available", "integer", NULL},
-	{"memory_available", "integer", NULL},
 	{"compute", "string", NULL},
 	{"model", "string", NULL},
 };
 
-static const struct clv_schema_field vf_quota[] = {
-	{"memory_bytes", "integer", NULL},
-	{"exec_quantum_ms", "integer", NULL},
-	{"preempt_timeout_us", "integer", NULL},
-	{"contexts", "integer", NULL},
-	{"doorbells", "integer", NULL},
-	{"priority", "string", NULL},
-	{"type", "string", NULL},
-	{"driver", "string", NULL},
-};
-
 static const struct clv_schema_field virtual_function[] = {
-	{"number", "integer", NULL},
-	{"address", "string", NULL},
-	{"driver", "string", NULL},
-	{"iommu_group", "integer", NULL},
-	{"group_others", "integer", NULL},
 	{"quota", "VfQuota", NULL},
 	{"holders", "[Holder]", NULL},
 };
 
-static const struct clv_schema_field vgpu_type[] = {
-	{"id", "string", NULL},
-	{"name", "string", NULL},
-	{"memory_bytes", "integer", NULL},
-	{"max_instances", "integer", NULL},
-};
-
 static const struct clv_schema_field vf_state[] = {
-	{"capable", "boolean", NULL},
-	{"why_not", "string", NULL},
-	{"total", "integer", NULL},
-	{"counts", "integer", NULL},
-	{"has_all_types", "boolean", NULL},
-	{"mixed", "boolean", NULL},
 	{"framework", "string", NULL},
 	{"functions", "[VirtualFunction]", NULL},
 	{"types", "[VgpuType]", NULL},
 };
 
 static const struct clv_schema_field node_device[] = {
-	{"name", "string", NULL},
-	{"uuid", "string", NULL},
-	{"model", "string", NULL},
-	{"vendor", "string", NULL},
-	{"driver", "string", NULL},
-	{"cuda_version", "string", "newest CUDA of its driver; empty: not known"},
-	{"architecture", "string", "hopper, gfx942; empty: not known"},
-	{"compute_capability", "string", "CUDA's, as 9.0; empty: not known"},
-	{"type", "string", NULL},
-	{"visible", "string", NULL},
-	{"memory_bytes", "integer", NULL},
-	{"compute_units", "integer", NULL},
-	{"index", "integer", NULL},
-	{"pci_address", "string", NULL},
-	{"pcie_root", "string", "its root complex, as pci0000:3a; empty: not known"},
-	{"hive", "string", NULL},
-	{"numa_node", "integer", "of the processors near it, or -1"},
-	{"mig_absent", "boolean", NULL},
-	{"cannot_divide", "string", "where there is no scheme: why, and what to use instead"},
 	{"backend", "string", NULL},
 	{"scheme", "none|mig|xcp|vf|cores", NULL},
 	{"mig", "MigState?", NULL},
@@ -485,7 +395,7 @@ static const struct clv_schema schemas[] = {
 	{"Event", .table = &clv_event_fields},
 	{"Health", ALL(health)},
 	{"History", ALL(history)},
-	{"Holder", ALL(holder)},
+	{"Holder", .members = &clv_holder_members},
 	{"HolderRequest", ALL(holder_request)},
 	{"Layout", FIELDS(layout), 1},
 	{"Lease", .table = &clv_lease_fields},
@@ -494,14 +404,15 @@ static const struct clv_schema schemas[] = {
 	{"LeaseList", ALL(lease_list)},
 	{"LeaseRequest", .table = &clv_lease_fields, .by = CLV_FIELD_CREATE},
 	{"LeftDevice", ALL(left_device)},
-	{"MigModel", ALL(mig_model)},
-	{"MigProfile", ALL(mig_profile)},
-	{"MigState", ALL(mig_state)},
+	{"MigModel", ALL(mig_model), .members = &clv_mig_model_members},
+	{"MigProfile", ALL(mig_profile), .members = &clv_mig_profile_members},
+	{"MigState", ALL(mig_state), .members = &clv_mig_state_members},
 	{"NewToken", FIELDS(token_secret), .table = &clv_token_fields},
 	{"Node", ALL(node)},
 	{"NodeAddress", ALL(node_address)},
-	{"NodeDevice", ALL(node_device)},
-	{"NodePartition", FIELDS(node_partition), CLV_ARRAY_SIZE(node_partition) - 1},
+	{"NodeDevice", ALL(node_device), .members = &clv_node_device_members},
+	{"NodePartition", FIELDS(node_partition), CLV_ARRAY_SIZE(node_partition) - 1,
+		.members = &clv_partition_members},
 	{"Obstacle", ALL(obstacle)},
 	{"Operation", FIELDS(operation), CLV_ARRAY_SIZE(operation) - 1},
 	{"Partition", .table = &clv_partition_fields},
@@ -525,13 +436,13 @@ static const struct clv_schema schemas[] = {
 	{"TokenRequest", .n_required = 2, .table = &clv_token_fields,
 		.by = CLV_FIELD_CREATE},
 	{"Version", ALL(version)},
-	{"VfQuota", ALL(vf_quota)},
-	{"VfState", ALL(vf_state)},
-	{"VgpuType", ALL(vgpu_type)},
-	{"VirtualFunction", ALL(virtual_function)},
+	{"VfQuota", .members = &clv_vf_quota_members},
+	{"VfState", ALL(vf_state), .members = &clv_vf_state_members},
+	{"VgpuType", .members = &clv_vgpu_type_members},
+	{"VirtualFunction", ALL(virtual_function), .members = &clv_vf_members},
 	{"WantedDevice", ALL(wanted_device)},
 	{"WantedStep", ALL(wanted_step)},
-	{"XcpState", ALL(xcp_state)},
+	{"XcpState", ALL(xcp_state), .members = &clv_xcp_state_members},
 };
 /* clang-format on */
 
@@ -570,12 +481,24 @@ static bool asked_at(const struct clv_field_table *table, unsigned int by, size_
 	return false;
 }
 
-static size_t count_shown(const struct clv_field_table *table)
+static struct clv_schema_field of_member(const struct clv_json_field *member)
+{
+	const char *type = member->type == CLV_JSON_TEXT   ? "string"
+			   : member->type == CLV_JSON_BOOL ? "boolean"
+							   : "integer";
+
+	return (struct clv_schema_field){member->key, type, member->about};
+}
+
+/* How many fields of an answer are from a table. */
+static size_t count_shown(const struct clv_schema *schema)
 {
 	struct clv_schema_field field;
 	size_t n = 0;
 
-	while (shown_at(table, n, &field))
+	if (schema->members)
+		return schema->members->n;
+	while (schema->table && !schema->by && shown_at(schema->table, n, &field))
 		n++;
 	return n;
 }
@@ -583,11 +506,17 @@ static size_t count_shown(const struct clv_field_table *table)
 bool clv_schema_at(const struct clv_schema *schema, size_t at,
 	struct clv_schema_field *ret, bool *ret_is_required)
 {
-	size_t n_shown = schema->table && !schema->by ? count_shown(schema->table) : 0;
+	size_t n_shown = count_shown(schema);
 
-	*ret_is_required = at < schema->n_required || at < n_shown;
-	if (schema->by)
+	if (schema->by) {
+		*ret_is_required = at < schema->n_required;
 		return asked_at(schema->table, schema->by, at, ret);
+	}
+	*ret_is_required = at < n_shown + schema->n_required;
+	if (at < n_shown && schema->members) {
+		*ret = of_member(&schema->members->rows[at]);
+		return true;
+	}
 	if (at < n_shown)
 		return shown_at(schema->table, at, ret);
 	if (at - n_shown < schema->n_fields)

@@ -6,9 +6,11 @@
 #include <stddef.h>
 
 struct clv_field_table;
+struct clv_json_table;
 
 /* The schemas of the API's objects: fields that are listed here, and those of the tables
- * of fields of agent/record.  Tests check every answer against them. */
+ * of fields of agent/record and of members of agent/device/node-json.h.  Tests check
+ * every answer against them. */
 
 struct clv_schema_field {
 	const char *name;
@@ -21,12 +23,13 @@ struct clv_schema_field {
 
 struct clv_schema {
 	const char *name;
-	const struct clv_schema_field *fields; /* after those of the table */
+	const struct clv_schema_field *fields; /* after those of a table */
 	size_t n_fields;
-	/* The first n_required fields are always present, and all that the table
-	 * shows. */
+	/* The first n_required of fields (of a request: of its fields) are always
+	 * present, and all that a table shows. */
 	size_t n_required;
 	const struct clv_field_table *table;
+	const struct clv_json_table *members;
 	/* For a request: its fields of the table, CLV_FIELD_*; 0: for an answer. */
 	unsigned int by;
 };

@@ -98,18 +98,18 @@ int clv_lease_changes_since(const struct clv_lease_changes *changes, const char 
  * record and of the sample. */
 static uint64_t hash_rest(const struct clv_lease *lease, uint64_t hash)
 {
-	const struct clv_lease_observed *truth = &lease->truth;
+	const struct clv_lease_observed *observed = &lease->observed;
 	const struct clv_agent_device *device;
 	const struct clv_attached *process;
 	uint64_t values[] = {
 		clv_queue_position(lease),
-		truth->is_known ? truth->memory_bytes : UINT64_MAX,
-		truth->work.is_known ? (uint64_t)(truth->work.utilization * CLV_PPM)
-				     : UINT64_MAX,
-		truth->is_over,
-		truth->work.bypasses_gate,
-		truth->is_throttled,
-		truth->ungated,
+		observed->is_known ? observed->memory_bytes : UINT64_MAX,
+		observed->work.is_known ? (uint64_t)(observed->work.utilization * CLV_PPM)
+					: UINT64_MAX,
+		observed->is_over,
+		observed->work.bypasses_gate,
+		observed->is_throttled,
+		observed->ungated,
 		clv_kernel_quota_is_enforced(lease),
 		(uint64_t)(clv_lease_share_used(lease) * CLV_PPM),
 	};

@@ -234,33 +234,33 @@ static double get_health(const struct source *source)
 
 static double get_without_lease(const struct source *source)
 {
-	const struct clv_sightings *sightings =
-		clv_watchdog_sightings(source->agent->watchdog);
+	const struct clv_driver_processes *processes =
+		clv_watchdog_processes(source->agent->watchdog);
 	uint32_t n = 0;
 
-	for (size_t i = 0; i < sightings->n; i++)
-		n += sightings->items[i].device == source->device &&
-		     sightings->items[i].kind != CLV_SIGHTING_LEASED;
+	for (size_t i = 0; i < processes->n; i++)
+		n += processes->items[i].device == source->device &&
+		     processes->items[i].kind != CLV_DRIVER_PROCESS_LEASED;
 	return n;
 }
 
 static double get_lease_driver_memory(const struct source *source)
 {
-	const struct clv_lease_observed *truth = &source->lease->truth;
+	const struct clv_lease_observed *observed = &source->lease->observed;
 
-	return truth->is_known ? (double)truth->memory_bytes : NAN;
+	return observed->is_known ? (double)observed->memory_bytes : NAN;
 }
 
 static double get_lease_driver_utilization(const struct source *source)
 {
-	const struct clv_lease_work *work = &source->lease->truth.work;
+	const struct clv_lease_work *work = &source->lease->observed.work;
 
 	return work->is_known ? work->utilization : NAN;
 }
 
 static double get_past_gate(const struct source *source)
 {
-	const struct clv_lease_work *work = &source->lease->truth.work;
+	const struct clv_lease_work *work = &source->lease->observed.work;
 
 	return work->is_known ? work->bypasses_gate : NAN;
 }
@@ -269,7 +269,7 @@ static double get_memory_overhead(const struct source *source)
 {
 	struct clv_arbiter_sample sample;
 
-	if (!source->lease->truth.is_known)
+	if (!source->lease->observed.is_known)
 		return NAN;
 	clv_lease_sample(source->lease, &sample);
 	return (double)sample.memory_overhead_bytes;
@@ -277,14 +277,14 @@ static double get_memory_overhead(const struct source *source)
 
 static double get_over_quota(const struct source *source)
 {
-	const struct clv_lease_observed *truth = &source->lease->truth;
+	const struct clv_lease_observed *observed = &source->lease->observed;
 
-	return truth->is_known ? truth->is_over : NAN;
+	return observed->is_known ? observed->is_over : NAN;
 }
 
 static double get_ungated(const struct source *source)
 {
-	return source->lease->truth.ungated ? 1 : NAN;
+	return source->lease->observed.ungated ? 1 : NAN;
 }
 
 static double get_leases(const struct source *source)
@@ -610,8 +610,8 @@ static bool has_worked(const struct clv_lease *lease)
 
 static bool is_observed(const struct clv_lease *lease)
 {
-	return lease->truth.is_known || lease->truth.work.is_known ||
-	       lease->truth.ungated;
+	return lease->observed.is_known || lease->observed.work.is_known ||
+	       lease->observed.ungated;
 }
 
 /* Leases without memory for them are left out. */

@@ -132,38 +132,39 @@ static json_t *show_processes(const void *object)
 
 static json_t *show_driver_memory(const void *object)
 {
-	const struct clv_lease_observed *truth =
-		&((const struct clv_lease *)object)->truth;
+	const struct clv_lease_observed *observed =
+		&((const struct clv_lease *)object)->observed;
 
-	return truth->is_known ? clv_show_number(truth->memory_bytes) : json_null();
+	return observed->is_known ? clv_show_number(observed->memory_bytes) : json_null();
 }
 
 static json_t *show_driver_utilization(const void *object)
 {
 	const struct clv_lease *lease = object;
-	const struct clv_lease_work *work = &lease->truth.work;
+	const struct clv_lease_work *work = &lease->observed.work;
 
 	return work->is_known ? json_real(work->utilization) : json_null();
 }
 
 static json_t *show_over_quota(const void *object)
 {
-	return json_boolean(((const struct clv_lease *)object)->truth.is_over);
+	return json_boolean(((const struct clv_lease *)object)->observed.is_over);
 }
 
 static json_t *show_past_gate(const void *object)
 {
-	return json_boolean(((const struct clv_lease *)object)->truth.work.bypasses_gate);
+	return json_boolean(
+		((const struct clv_lease *)object)->observed.work.bypasses_gate);
 }
 
 static json_t *show_throttled(const void *object)
 {
-	return json_boolean(((const struct clv_lease *)object)->truth.is_throttled);
+	return json_boolean(((const struct clv_lease *)object)->observed.is_throttled);
 }
 
 static json_t *show_uses_ungated(const void *object)
 {
-	return clv_ungated_to_json(((const struct clv_lease *)object)->truth.ungated);
+	return clv_ungated_to_json(((const struct clv_lease *)object)->observed.ungated);
 }
 
 static json_t *show_socket(const void *object)

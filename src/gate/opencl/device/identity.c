@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gate/opencl/device/identity.h"
 
-#include "base/made-uuid.h"
+#include "base/uuid.h"
 #include "gate/opencl/dispatch/real.h"
 
 #include <CL/cl_ext.h>

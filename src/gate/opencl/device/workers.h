@@ -4,7 +4,7 @@
 #include <CL/cl.h>
 
 /* The threads of this process in which a driver computes whose device is the processor.
- * The agent is told of them, and stops them wherever they are when a turn ends: by a
+ * The agent gets their ids, and stops them wherever they are when a turn ends: by a
  * signal, in whose handler they wait until the lease has its next turn, or the agent is
  * dead or silent.  A thread that needs a lock of a stopped thread waits too; the gate
  * needs no such lock to continue. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds out whether an agent that does not answer is stopped or hangs, and ends it. */
-#include "client/silent.h"
+#include "client/unresponsive.h"
 
 #include "base/clock.h"
 #include "base/socket.h"
@@ -22,7 +22,7 @@
 #define ENDLESS_NS (1 * CLV_NS_PER_S)
 
 /* Finds the process that listens on the socket; false if it is not visible from here. */
-static bool find_process(struct clv_silent *silent)
+static bool find_process(struct clv_unresponsive *silent)
 {
 	_cleanup_close_ int fd = clv_socket_connect(
 		silent->socket_path, SOCK_STREAM, CONNECT_TIMEOUT_MS, NULL);
@@ -40,8 +40,8 @@ static bool find_process(struct clv_silent *silent)
 	return silent->pidfd >= 0;
 }
 
-static int fail_kill(const struct clv_silent *silent, const char *what, const char *why,
-	struct clv_client_error *err)
+static int fail_kill(const struct clv_unresponsive *silent, const char *what,
+	const char *why, struct clv_client_error *err)
 {
 	return clv_client_fail(err, -EBUSY, "unreachable",
 		"the agent on %s (process %d) %s, and cannot be ended: %s",
@@ -49,8 +49,8 @@ static int fail_kill(const struct clv_silent *silent, const char *what, const ch
 }
 
 /* Kills the agent and waits for its end, which frees its locks for the next agent. */
-static int end_process(
-	const struct clv_silent *silent, const char *what, struct clv_client_error *err)
+static int end_process(const struct clv_unresponsive *silent, const char *what,
+	struct clv_client_error *err)
 {
 	struct pollfd fds[] = {{.fd = silent->pidfd, .events = POLLIN},
 		{.fd = silent->interrupt_fd > 0 ? silent->interrupt_fd : -1,
@@ -70,7 +70,8 @@ static int end_process(
 		"it waits for a disk or a driver, and ends when that has answered", err);
 }
 
-static int fail_stopped(const struct clv_silent *silent, struct clv_client_error *err)
+static int fail_stopped(
+	const struct clv_unresponsive *silent, struct clv_client_error *err)
 {
 	return clv_client_fail(err, -ETIMEDOUT, "unreachable",
 		"the agent on %s (process %d) is %s: continue it (kill -CONT %d), or "
@@ -82,14 +83,15 @@ static int fail_stopped(const struct clv_silent *silent, struct clv_client_error
 
 /* Whether the agent slept since the last check although a call waits in its socket: it
  * hangs, unless one of its threads waits for a disk, which will answer. */
-static bool has_slept(const struct clv_silent *silent, const struct clv_proc *before)
+static bool has_slept(
+	const struct clv_unresponsive *silent, const struct clv_proc *before)
 {
 	return before->state == 'S' && silent->before.state == 'S' &&
 	       before->n_switches == silent->before.n_switches &&
 	       !clv_proc_waits_for_disk(silent->pid);
 }
 
-int clv_silent_check(struct clv_silent *silent, struct clv_client_error *err)
+int clv_unresponsive_check(struct clv_unresponsive *silent, struct clv_client_error *err)
 {
 	bool is_first = silent->pidfd < 0;
 	struct clv_proc before = silent->before;
@@ -112,20 +114,21 @@ int clv_silent_check(struct clv_silent *silent, struct clv_client_error *err)
 
 /* Whether the agent's main thread is in a loop without an end.  One that serves other
  * calls waits now and then: for the next one, or for its disk. */
-static bool is_in_endless_loop(const struct clv_silent *silent)
+static bool is_in_endless_loop(const struct clv_unresponsive *silent)
 {
 	return silent->before.state == 'R' &&
 	       silent->before.n_waits == silent->first_waits &&
 	       clv_proc_ran_ns(silent->pid) - silent->first_ran_ns >= ENDLESS_NS;
 }
 
-int clv_silent_check_last(struct clv_silent *silent, struct clv_client_error *err)
+int clv_unresponsive_check_last(
+	struct clv_unresponsive *silent, struct clv_client_error *err)
 {
 	int r;
 
 	if (silent->pidfd < 0)
 		return 0;
-	r = clv_silent_check(silent, err);
+	r = clv_unresponsive_check(silent, err);
 	if (r == 0 && silent->may_end && is_in_endless_loop(silent))
 		r = end_process(silent, "hangs", err);
 	return r;

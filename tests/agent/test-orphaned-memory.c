@@ -3,7 +3,7 @@
  * their files are read, which tenants may make long. */
 #include "rows.h"
 
-#include "agent/lease/outlived.h"
+#include "agent/lease/orphaned-memory.h"
 #include "agent/os/exported.h"
 #include "base/clock.h"
 #include "base/watched.h"
@@ -19,7 +19,7 @@ static uint64_t left_bytes, look_ns, charged_bytes;
 extern __typeof__(clv_watched_is_list) __wrap_clv_watched_is_list;
 extern __typeof__(clv_exported_sum) __wrap_clv_exported_sum;
 extern __typeof__(clv_arbiter_slot_memory) __wrap_clv_arbiter_slot_memory;
-extern __typeof__(clv_arbiter_set_outlived) __wrap_clv_arbiter_set_outlived;
+extern __typeof__(clv_arbiter_set_orphaned) __wrap_clv_arbiter_set_orphaned;
 
 bool __wrap_clv_watched_is_list(int fd)
 {
@@ -43,7 +43,7 @@ uint64_t __wrap_clv_arbiter_slot_memory(
 	return 2 * GIB;
 }
 
-void __wrap_clv_arbiter_set_outlived(
+void __wrap_clv_arbiter_set_orphaned(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t n_bytes)
 {
 	charged_bytes = n_bytes;
@@ -61,7 +61,7 @@ static struct clv_lease *begin(void)
 		int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
 		world_process(PID(i), 1);
-		clv_outlived_record(world_attach(lease, PID(i)), fd);
+		clv_orphaned_memory_record(world_attach(lease, PID(i)), fd);
 		close(fd);
 	}
 	return lease;
@@ -77,7 +77,7 @@ static void pass(struct clv_lease *lease, unsigned int seconds)
 {
 	for (unsigned int i = 0; i < seconds; i++) {
 		world_pass_s(1);
-		clv_outlived_check(lease);
+		clv_orphaned_memory_check(lease);
 	}
 }
 
@@ -109,7 +109,7 @@ static void test_long_lists(void **state)
 	assert_int_equal(charged_bytes, GIB + (N_PROCESSES - 1) * 2 * GIB);
 	pass(lease, 10 * 101);
 	assert_in_range(n_looks, 5, 12);
-	assert_int_equal(lease->n_outlived, N_PROCESSES);
+	assert_int_equal(lease->n_orphaned, N_PROCESSES);
 }
 
 /* A process sends so many lists, each again and again. */
@@ -126,7 +126,7 @@ static struct clv_lease *begin_with_lists(unsigned int n)
 		int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
 		for (int k = 0; k < 3; k++)
-			clv_outlived_record(process, fd);
+			clv_orphaned_memory_record(process, fd);
 		close(fd);
 	}
 	return lease;
@@ -139,7 +139,7 @@ static void test_many_lists(void **state)
 	left_bytes = look_ns = charged_bytes = 0;
 	world_kill(PID(1));
 	pass(lease, 2);
-	assert_int_equal(lease->n_outlived, 0);
+	assert_int_equal(lease->n_orphaned, 0);
 	assert_int_equal(charged_bytes, 0);
 }
 

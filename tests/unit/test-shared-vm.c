@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Heirs of a process that ended, with each answer of the reader of mappings. */
-#include "agent/lease/heirs.h"
+/* Sharers of a process that ended, with each answer of the reader of mappings. */
+#include "agent/lease/shared-vm.h"
 #include "agent/os/maps.h"
 #include "agent/record/agent.h"
 #include "arbiter/arbiter.h"
@@ -25,7 +25,8 @@ static struct clv_agent agent;
 static struct clv_lease lease;
 static struct clv_attached gone;
 static struct clv_process_id self;
-static struct clv_process_id heir; /* a child of fork(): with this process's addresses */
+static struct clv_process_id
+	sharer; /* a child of fork(): with this process's addresses */
 static int page_fd;
 static int answer; /* of the reader */
 
@@ -45,12 +46,12 @@ void __wrap_clv_arbiter_get_fds(
 
 static int begin(void **state)
 {
-	heir.pid = fork();
-	if (heir.pid == 0) {
+	sharer.pid = fork();
+	if (sharer.pid == 0) {
 		pause();
 		_exit(0);
 	}
-	assert_int_equal(clv_process_read(heir.pid, NULL, &heir.start_ticks), 0);
+	assert_int_equal(clv_process_read(sharer.pid, NULL, &sharer.start_ticks), 0);
 	self.pid = getpid();
 	assert_int_equal(clv_process_read(self.pid, NULL, &self.start_ticks), 0);
 	page_fd = memfd_create("a page", MFD_CLOEXEC);
@@ -70,8 +71,8 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-	kill(heir.pid, SIGKILL);
-	waitpid(heir.pid, NULL, 0);
+	kill(sharer.pid, SIGKILL);
+	waitpid(sharer.pid, NULL, 0);
 	free(lease.seen);
 	close(page_fd);
 	return 0;
@@ -83,7 +84,7 @@ static enum clv_lookup find(int reader, pid_t *ret)
 	enum clv_lookup r;
 
 	answer = reader;
-	r = clv_heirs_find(&gone, &found);
+	r = clv_shared_vm_find(&gone, &found);
 	*ret = found.pid;
 	return r;
 }
@@ -93,21 +94,21 @@ static void test_known(void **state)
 	pid_t pid;
 
 	assert_int_equal(find(1, &pid), CLV_ANSWER_YES);
-	assert_int_equal(pid, heir.pid);
+	assert_int_equal(pid, sharer.pid);
 	assert_int_equal(find(0, &pid), CLV_ANSWER_NO);
-	/* No heir can come later: those that there were shared the memory before. */
+	/* No sharer can come later: those that there were shared the memory before. */
 	assert_int_equal(find(1, &pid), CLV_ANSWER_NO);
 }
 
 /* What the reader does not know is not remembered either way. */
-static void test_unknown_then_heir(void **state)
+static void test_unknown_then_sharer(void **state)
 {
 	pid_t pid;
 
 	assert_int_equal(find(-EAGAIN, &pid), CLV_ANSWER_UNKNOWN);
 	assert_int_equal(find(-EAGAIN, &pid), CLV_ANSWER_UNKNOWN);
 	assert_int_equal(find(1, &pid), CLV_ANSWER_YES);
-	assert_int_equal(pid, heir.pid);
+	assert_int_equal(pid, sharer.pid);
 }
 
 static void test_unknown_then_none(void **state)
@@ -151,7 +152,7 @@ static void test_page(void **state)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		answer = rows[i].reader;
-		assert_int_equal(clv_heirs_has_page(&gone), rows[i].expected);
+		assert_int_equal(clv_shared_vm_has_page(&gone), rows[i].expected);
 	}
 }
 
@@ -159,7 +160,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_known, begin, end),
-		cmocka_unit_test_setup_teardown(test_unknown_then_heir, begin, end),
+		cmocka_unit_test_setup_teardown(test_unknown_then_sharer, begin, end),
 		cmocka_unit_test_setup_teardown(test_unknown_then_none, begin, end),
 		cmocka_unit_test_setup_teardown(test_not_permitted, begin, end),
 		cmocka_unit_test_setup_teardown(test_time_is_used_up, begin, end),

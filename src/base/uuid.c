@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/made-uuid.h"
+#include "base/uuid.h"
 
 #include "base/hash.h"
 #include <stdio.h>

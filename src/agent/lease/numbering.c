@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Translation of thread ids between PID namespaces, by /proc. */
-#include "agent/device/numbering.h"
+#include "agent/lease/numbering.h"
 
 #include <dirent.h>
 #include <stdio.h>

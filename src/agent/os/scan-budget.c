@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/os/slow-looks.h"
+#include "agent/os/scan-budget.h"
 
 #include "agent/os/maps.h"
 #include "base/clock.h"
@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Slow looks take at most this part of the time.  The first ones take more, because most
- * processes that are slow once are fast at the next look. */
+/* Slow scans take at most this part of the time.  The first ones take more, because most
+ * processes that are slow once are fast at the next scan. */
 #define PART 100
 #define FIRST_PART 20
 #define RECENT_NS (60 * CLV_NS_PER_S)
@@ -18,11 +18,11 @@
 #define KEPT_NS (600 * CLV_NS_PER_S)
 
 /* ret_n_slow: how many places are taken. */
-static bool is_slow(const struct clv_slow_group *group, const char *name, uint64_t now_ns,
+static bool is_slow(const struct clv_scan_group *group, const char *name, uint64_t now_ns,
 	unsigned int *ret_n_slow)
 {
 	*ret_n_slow = 0;
-	for (size_t i = 0; i < CLV_SLOW_PLACES; i++) {
+	for (size_t i = 0; i < CLV_SCAN_PLACES; i++) {
 		if (group->places[i].until_ns <= now_ns)
 			continue;
 		if (strcmp(group->places[i].name, name) == 0)
@@ -32,7 +32,7 @@ static bool is_slow(const struct clv_slow_group *group, const char *name, uint64
 	return false;
 }
 
-bool clv_slow_looks_allow(const struct clv_slow_looks *slow, const char *lease,
+bool clv_scan_budget_allow(const struct clv_scan_budget *slow, const char *lease,
 	const char *tenant, uint64_t now_ns)
 {
 	unsigned int n_slow;
@@ -42,17 +42,17 @@ bool clv_slow_looks_allow(const struct clv_slow_looks *slow, const char *lease,
 	/* While all places are taken it is not known that further tenants are fast. */
 	return now_ns >= slow->tenants.next_ns ||
 	       (!is_slow(&slow->tenants, tenant, now_ns, &n_slow) &&
-		       n_slow < CLV_SLOW_PLACES);
+		       n_slow < CLV_SCAN_PLACES);
 }
 
 /* The name's place, or a free one.  NULL: all are taken. */
-static struct clv_slow_place *place_of(
-	struct clv_slow_group *group, const char *name, uint64_t now_ns)
+static struct clv_scan_place *place_of(
+	struct clv_scan_group *group, const char *name, uint64_t now_ns)
 {
-	struct clv_slow_place *is_free = NULL;
+	struct clv_scan_place *is_free = NULL;
 
-	for (size_t i = 0; i < CLV_SLOW_PLACES; i++) {
-		struct clv_slow_place *place = &group->places[i];
+	for (size_t i = 0; i < CLV_SCAN_PLACES; i++) {
+		struct clv_scan_place *place = &group->places[i];
 
 		if (strcmp(place->name, name) == 0)
 			return place;
@@ -62,9 +62,9 @@ static struct clv_slow_place *place_of(
 	return is_free;
 }
 
-static void keep(struct clv_slow_group *group, const char *name, uint64_t now_ns)
+static void keep(struct clv_scan_group *group, const char *name, uint64_t now_ns)
 {
-	struct clv_slow_place *place = place_of(group, name, now_ns);
+	struct clv_scan_place *place = place_of(group, name, now_ns);
 
 	if (!place)
 		return;
@@ -72,7 +72,7 @@ static void keep(struct clv_slow_group *group, const char *name, uint64_t now_ns
 	snprintf(place->name, sizeof(place->name), "%s", name);
 }
 
-static void charge(struct clv_slow_group *group, uint64_t took_ns, uint64_t now_ns)
+static void charge(struct clv_scan_group *group, uint64_t took_ns, uint64_t now_ns)
 {
 	group->part = now_ns < group->next_ns + RECENT_NS ? group->part + FIRST_PART : 0;
 	if (group->part < FIRST_PART || group->next_ns == 0)
@@ -82,7 +82,7 @@ static void charge(struct clv_slow_group *group, uint64_t took_ns, uint64_t now_
 	group->next_ns = now_ns + group->part * took_ns;
 }
 
-void clv_slow_looks_note(struct clv_slow_looks *slow, const char *lease,
+void clv_scan_budget_note(struct clv_scan_budget *slow, const char *lease,
 	const char *tenant, uint64_t took_ns, uint64_t now_ns)
 {
 	unsigned int n_slow;
@@ -95,17 +95,17 @@ void clv_slow_looks_note(struct clv_slow_looks *slow, const char *lease,
 	keep(&slow->tenants, tenant, now_ns);
 }
 
-int clv_slow_looks_find_page(struct clv_slow_looks *slow, const char *lease,
+int clv_scan_budget_find_page(struct clv_scan_budget *slow, const char *lease,
 	const char *tenant, pid_t pid, const struct stat *page)
 {
 	uint64_t began_ns = clv_clock_ns(), now_ns;
 	int r;
 
-	if (!clv_slow_looks_allow(slow, lease, tenant, began_ns))
+	if (!clv_scan_budget_allow(slow, lease, tenant, began_ns))
 		return -EAGAIN;
 	r = page ? clv_maps_file(pid, page->st_dev, page->st_ino) : clv_maps_report(pid);
 	now_ns = clv_clock_ns();
 	if (clv_maps_was_slow())
-		clv_slow_looks_note(slow, lease, tenant, now_ns - began_ns, now_ns);
+		clv_scan_budget_note(slow, lease, tenant, now_ns - began_ns, now_ns);
 	return r;
 }

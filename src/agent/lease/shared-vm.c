@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lookups of report pages and of heirs in /proc, with a bound on their time for each
+/* Lookups of report pages and of sharers in /proc, with a bound on their time for each
  * lease. */
-#include "agent/lease/heirs.h"
+#include "agent/lease/shared-vm.h"
 
 #include "agent/record/agent.h"
 #include "arbiter/arbiter.h"
@@ -47,11 +47,11 @@ static int maps_page(const struct clv_lease *lease, pid_t pid, bool any_lease)
 
 	if (!any_lease && lease_page(lease, &st) < 0)
 		return 1;
-	return clv_slow_looks_find_page(&lease->agent->slow_looks, lease->record.id,
+	return clv_scan_budget_find_page(&lease->agent->scan_budget, lease->record.id,
 		lease->record.tenant, pid, any_lease ? NULL : &st);
 }
 
-enum clv_lookup clv_heirs_has_page(const struct clv_attached *process)
+enum clv_lookup clv_shared_vm_has_page(const struct clv_attached *process)
 {
 	struct clv_lease *lease = process->lease;
 	uint64_t began_ns = clv_clock_ns();
@@ -122,9 +122,9 @@ static struct seen *find_cached(struct clv_lease *lease, pid_t pid)
 	return NULL;
 }
 
-/* Heirs. */
+/* Sharers. */
 
-void clv_heirs_record(struct clv_attached *process)
+void clv_shared_vm_record(struct clv_attached *process)
 {
 	struct clv_process_id ancestors[CLV_ANCESTORS_MAX];
 	pid_t pid = process->record.id.pid;
@@ -162,7 +162,7 @@ static bool is_attached(const struct clv_lease *lease, pid_t pid)
 }
 
 /* Reads a candidate's layout.  A process that is attached to the lease, and the agent,
- * which may be a child of init too, cannot be an heir. */
+ * which may be a child of init too, cannot be a sharer. */
 static void examine(const struct clv_lease *lease, struct seen *seen)
 {
 	seen->looked_ns = clv_clock_ns();
@@ -170,8 +170,8 @@ static void examine(const struct clv_lease *lease, struct seen *seen)
 			    clv_process_read_layout(seen->pid, &seen->layout) < 0;
 }
 
-/* An heir has its program and stack at the same addresses and maps the page. */
-static enum clv_lookup is_heir(const struct clv_attached *of, struct seen *seen)
+/* A sharer has its program and stack at the same addresses and maps the page. */
+static enum clv_lookup is_sharer(const struct clv_attached *of, struct seen *seen)
 {
 	int r;
 
@@ -187,7 +187,7 @@ static enum clv_lookup is_heir(const struct clv_attached *of, struct seen *seen)
 	return r > 0 ? CLV_ANSWER_YES : CLV_ANSWER_NO;
 }
 
-/* Charges the time so far to the lease; false: an heir is found, or the lease's time is
+/* Charges the time so far to the lease; false: a sharer is found, or the lease's time is
  * used up. */
 static bool may_continue(struct search *search)
 {
@@ -204,7 +204,7 @@ static bool may_continue(struct search *search)
 static void check_candidate(struct search *search, pid_t pid)
 {
 	struct seen *kept = find_cached(search->of->lease, pid), uncached = {.pid = pid};
-	enum clv_lookup answer = is_heir(search->of, kept ? kept : &uncached);
+	enum clv_lookup answer = is_sharer(search->of, kept ? kept : &uncached);
 
 	if (answer == CLV_ANSWER_YES &&
 		clv_process_read(pid, NULL, &search->id.start_ticks) < 0)
@@ -250,31 +250,31 @@ static void check_children(struct search *search, const struct clv_process_id *p
 }
 
 /* A process may have several entries with one address space: search once for all. */
-static bool is_heirless(const struct clv_attached *process)
+static bool is_without_sharer(const struct clv_attached *process)
 {
 	const struct clv_lease *lease = process->lease;
 
-	return lease->heirless.pid == process->record.id.pid &&
-	       lease->heirless.start_ticks == process->record.id.start_ticks &&
-	       lease->heirless_ns > process->noted_ns;
+	return lease->without_sharer.pid == process->record.id.pid &&
+	       lease->without_sharer.start_ticks == process->record.id.start_ticks &&
+	       lease->without_sharer_ns > process->noted_ns;
 }
 
 /* The child of a process that ended was reparented to the nearest ancestor that is a
  * subreaper, or to init. */
-enum clv_lookup clv_heirs_find(
+enum clv_lookup clv_shared_vm_find(
 	const struct clv_attached *process, struct clv_process_id *ret)
 {
 	struct search search = {.of = process, .counted_ns = clv_clock_ns()};
 
-	if (!process->has_slot || is_heirless(process))
+	if (!process->has_slot || is_without_sharer(process))
 		return CLV_ANSWER_NO;
 	check_children(&search, &process->record.id);
 	for (size_t i = 0; i < process->n_ancestors && may_continue(&search); i++)
 		check_children(&search, &process->ancestors[i]);
 	*ret = search.id;
 	if (search.answer == CLV_ANSWER_NO) {
-		process->lease->heirless = process->record.id;
-		process->lease->heirless_ns = clv_clock_ns();
+		process->lease->without_sharer = process->record.id;
+		process->lease->without_sharer_ns = clv_clock_ns();
 	}
 	return search.answer;
 }

@@ -10,14 +10,14 @@ struct clv_lease;
 
 /* The process sent an epoll instance that watches its exported files (fd is borrowed, and
  * may be of any kind). */
-void clv_outlived_record(struct clv_attached *process, int fd);
+void clv_orphaned_memory_record(struct clv_attached *process, int fd);
 
 /* The process has ended: what of its memory still exists is charged to the lease.  Call
  * before its slot is cleared, so that the quota has no room for it in between. */
-void clv_outlived_inherit(struct clv_attached *process);
+void clv_orphaned_memory_inherit(struct clv_attached *process);
 
 /* Drops what exists no longer.  Call once a second. */
-void clv_outlived_check(struct clv_lease *lease);
+void clv_orphaned_memory_check(struct clv_lease *lease);
 
-void clv_outlived_forget(struct clv_lease *lease);
-void clv_outlived_forget_process(struct clv_attached *process);
+void clv_orphaned_memory_forget(struct clv_lease *lease);
+void clv_orphaned_memory_forget_process(struct clv_attached *process);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/os/aside.h"
+#include "agent/os/fd-filter.h"
 
 #include "agent/os/poll.h"
 #include "agent/os/stat.h"
@@ -187,34 +187,34 @@ static unsigned int count_killed(const char *tenant)
 	return n;
 }
 
-void clv_aside_end(struct clv_aside *aside, const char *tenant)
+void clv_fd_filter_end(struct clv_fd_filter *filter, const char *tenant)
 {
-	if (aside->child.pid != 0)
-		stop(&aside->child, tenant);
+	if (filter->child.pid != 0)
+		stop(&filter->child, tenant);
 }
 
-static bool is_closing(struct clv_aside *aside, const char *tenant)
+static bool is_closing(struct clv_fd_filter *filter, const char *tenant)
 {
-	struct pollfd end = {.fd = aside->child.fd, .events = POLLIN};
+	struct pollfd end = {.fd = filter->child.fd, .events = POLLIN};
 	char byte;
 
-	if (!aside->is_closing)
+	if (!filter->is_closing)
 		return false;
 	if (clv_poll(&end, 0) == 0)
 		return true;
-	aside->is_closing = false;
+	filter->is_closing = false;
 	if (clv_socket_receive(end.fd, &byte, sizeof(byte), NULL, NULL) <= 0)
-		stop(&aside->child, tenant);
+		stop(&filter->child, tenant);
 	return false;
 }
 
 /* NULL: there is none now. */
-static struct clv_helper *find_child(struct clv_aside *aside, const char *tenant)
+static struct clv_helper *find_child(struct clv_fd_filter *filter, const char *tenant)
 {
-	if (is_closing(aside, tenant) || count_killed(tenant) >= KILLED_MAX)
+	if (is_closing(filter, tenant) || count_killed(tenant) >= KILLED_MAX)
 		return NULL;
-	if (aside->child.pid != 0)
-		return &aside->child;
+	if (filter->child.pid != 0)
+		return &filter->child;
 	if (shared.pid == 0 && clv_helper_start(&shared, "files", serve) < 0)
 		return NULL;
 	return &shared;
@@ -232,13 +232,13 @@ static bool ask(const struct clv_helper *child, int socket_fd, bool *ret_passes,
 		       child->fd, ret_passes, sizeof(*ret_passes), ret_fd, ret_n_fds) > 0;
 }
 
-static void keep(struct clv_aside *aside, struct clv_helper *child)
+static void keep(struct clv_fd_filter *filter, struct clv_helper *child)
 {
 	if (child == &shared) {
-		aside->child = shared;
+		filter->child = shared;
 		shared.pid = 0;
 	}
-	aside->is_closing = true;
+	filter->is_closing = true;
 }
 
 /* The kernel discards the files of a message that is received without room for any, and
@@ -319,7 +319,7 @@ static bool replace_closer(void)
 	return true;
 }
 
-void clv_aside_close(const char *tenant, int socket_fd)
+void clv_fd_filter_close(const char *tenant, int socket_fd)
 {
 	shutdown(socket_fd, SHUT_RD);
 	if (has_unread(socket_fd) && !pass_to_closer(tenant, socket_fd) &&
@@ -328,8 +328,8 @@ void clv_aside_close(const char *tenant, int socket_fd)
 	close(socket_fd);
 }
 
-ssize_t clv_aside_receive(struct clv_aside *aside, const char *tenant, int socket_fd,
-	void *data, size_t room_bytes, int *ret_fd, size_t *ret_n_fds)
+ssize_t clv_fd_filter_receive(struct clv_fd_filter *filter, const char *tenant,
+	int socket_fd, void *data, size_t room_bytes, int *ret_fd, size_t *ret_n_fds)
 {
 	struct clv_helper *child;
 	bool passes = true;
@@ -339,7 +339,7 @@ ssize_t clv_aside_receive(struct clv_aside *aside, const char *tenant, int socke
 	if (!carries_files(socket_fd))
 		return clv_socket_receive(socket_fd, data, room_bytes, NULL, NULL);
 	/* A child that was killed is replaced once. */
-	for (int i = 0; i < 2 && (child = find_child(aside, tenant)); i++) {
+	for (int i = 0; i < 2 && (child = find_child(filter, tenant)); i++) {
 		got = clv_socket_peek(socket_fd, data, room_bytes, NULL, NULL);
 		if (ask(child, socket_fd, &passes, ret_fd, ret_n_fds))
 			break;
@@ -347,7 +347,7 @@ ssize_t clv_aside_receive(struct clv_aside *aside, const char *tenant, int socke
 		stop(child, tenant);
 	}
 	if (!passes) {
-		keep(aside, child);
+		keep(filter, child);
 		return got;
 	}
 	return clv_socket_receive(socket_fd, data, room_bytes, NULL, NULL);
