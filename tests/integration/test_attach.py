@@ -13,7 +13,7 @@ import sys
 import time
 import unittest
 
-import silent
+import fuse_file
 from cli_sandbox import is_alive, state_of
 from harness import (DEVICES_BYTES, HELLO, HERE, MAGIC, NO_SLOT, REPLY, Case, UnixConnection,
                      attach, main, wait_until)
@@ -318,12 +318,12 @@ class Attach(Case):
             self.assertEqual(s.recv(1024), b"")
             s.close()
 
-    @unittest.skipUnless(silent.is_possible(), "needs root and /dev/fuse")
+    @unittest.skipUnless(fuse_file.is_possible(), "needs root and /dev/fuse")
     def test_files_that_do_not_close(self):
         """A file system that does not answer keeps a child of the agent, and neither the agent nor
         the files of other leases."""
         exporters = {name: self.start_exporter(name) for name in "abc"}
-        file = silent.File()
+        file = fuse_file.File()
         self.addCleanup(file.end)
         for n in range(12):
             self.send_files(exporters["a"][1]["socket"], [file.fd] * (1 + n % 3), 1)
@@ -343,11 +343,11 @@ class Attach(Case):
         self.check_export("a", exporters["a"][0])
         self.assertEqual(len(self.helpers("cleaved-files")), 2)
 
-    @unittest.skipUnless(silent.is_possible(), "needs root and /dev/fuse")
+    @unittest.skipUnless(fuse_file.is_possible(), "needs root and /dev/fuse")
     def test_files_of_ended_leases_that_do_not_close(self):
         """A tenant does not get more children of the agent by ending its leases."""
         holder = self.holder()
-        file = silent.File()  # no process can be started until it answers
+        file = fuse_file.File()  # no process can be started until it answers
         self.addCleanup(file.end)
         for n in range(20):
             self.send_files(holder.lease(share=.1, name="a")["socket"], [file.fd], 1)
