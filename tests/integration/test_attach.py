@@ -131,6 +131,7 @@ class Attach(Case):
         leases = [self.start_lease(name=name, share=.1)[1]["socket"] for name in "abcd"]
         self.send_files(leases[0], [page], 1)
         children = self.helpers("cleaved-files")
+        own = list(children)  # the one for all leases becomes a lease's own, and is replaced
         for lease, files in zip(leases[1:], ([page, page], [long], [0])):
             self.send_files(lease, files, 5)
             self.assertEqual(self.helpers("cleaved-files"), children)
@@ -139,9 +140,12 @@ class Attach(Case):
             before, children = children, self.helpers("cleaved-files")
             self.assertEqual(len(children - before), 1)
             self.assertLess(before, children)
+            own += children - before
         self.agent.request("DELETE", "/v1/leases/b")
-        # A killed child is there until the kernel has ended it.
-        self.assertTrue(wait_until(lambda: len(children - self.helpers("cleaved-files")) == 1))
+        # A killed child is there until the kernel has ended it.  The one for all leases may have
+        # been replaced on a busy machine.
+        self.assertTrue(wait_until(lambda: own[0] not in self.helpers("cleaved-files")))
+        self.assertLessEqual(set(own[1:3]), self.helpers("cleaved-files"))
 
     def test_child_that_is_killed(self):
         """Also when it has been asked: no file is lost."""
