@@ -9,7 +9,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
 
-import silent  # noqa: E402
+import fuse_file  # noqa: E402
 
 HELLO = struct.pack("=8I", 0x43564c43, 1, 2, 1, 0xffffffff, 0, 0, 0)
 OBJECT = struct.Struct("=8I")
@@ -31,7 +31,7 @@ def attach():
 
 def tell_of_silent_file(lease):
     """Any process that asks for its attributes may wait for ever for the answer."""
-    file = silent.File()
+    file = fuse_file.File()
     for handle in range(5000, 5020):
         tell(lease, handle, GROUP, file.fd)
         attach().close()
@@ -50,7 +50,7 @@ def main():
     for size in (1, 31, 33, 4096):
         lease.sendmsg([b"x" * size], [(socket.SOL_SOCKET, socket.SCM_RIGHTS,
                                        array.array("i", [null, out, null]))])
-    if silent.is_possible():
+    if fuse_file.is_possible():
         tell_of_silent_file(lease)
     return 0
 

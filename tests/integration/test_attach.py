@@ -13,7 +13,7 @@ import sys
 import time
 import unittest
 
-import silent
+import fuse_file
 from cli_sandbox import is_alive, state_of
 from harness import (DEVICES_BYTES, HELLO, HERE, MAGIC, NO_SLOT, REPLY, Case, UnixConnection,
                      attach, main, wait_until)
@@ -131,6 +131,7 @@ class Attach(Case):
         leases = [self.start_lease(name=name, share=.1)[1]["socket"] for name in "abcd"]
         self.send_files(leases[0], [page], 1)
         children = self.helpers("cleaved-files")
+        own = list(children)  # the one for all leases becomes a lease's own, and is replaced
         for lease, files in zip(leases[1:], ([page, page], [long], [0])):
             self.send_files(lease, files, 5)
             self.assertEqual(self.helpers("cleaved-files"), children)
@@ -139,9 +140,12 @@ class Attach(Case):
             before, children = children, self.helpers("cleaved-files")
             self.assertEqual(len(children - before), 1)
             self.assertLess(before, children)
+            own += children - before
         self.agent.request("DELETE", "/v1/leases/b")
-        # A killed child is there until the kernel has ended it.
-        self.assertTrue(wait_until(lambda: len(children - self.helpers("cleaved-files")) == 1))
+        # A killed child is there until the kernel has ended it.  The one for all leases may have
+        # been replaced on a busy machine.
+        self.assertTrue(wait_until(lambda: own[0] not in self.helpers("cleaved-files")))
+        self.assertLessEqual(set(own[1:3]), self.helpers("cleaved-files"))
 
     def test_child_that_is_killed(self):
         """Also when it has been asked: no file is lost."""
@@ -318,12 +322,12 @@ class Attach(Case):
             self.assertEqual(s.recv(1024), b"")
             s.close()
 
-    @unittest.skipUnless(silent.is_possible(), "needs root and /dev/fuse")
+    @unittest.skipUnless(fuse_file.is_possible(), "needs root and /dev/fuse")
     def test_files_that_do_not_close(self):
         """A file system that does not answer keeps a child of the agent, and neither the agent nor
         the files of other leases."""
         exporters = {name: self.start_exporter(name) for name in "abc"}
-        file = silent.File()
+        file = fuse_file.File()
         self.addCleanup(file.end)
         for n in range(12):
             self.send_files(exporters["a"][1]["socket"], [file.fd] * (1 + n % 3), 1)
@@ -343,11 +347,11 @@ class Attach(Case):
         self.check_export("a", exporters["a"][0])
         self.assertEqual(len(self.helpers("cleaved-files")), 2)
 
-    @unittest.skipUnless(silent.is_possible(), "needs root and /dev/fuse")
+    @unittest.skipUnless(fuse_file.is_possible(), "needs root and /dev/fuse")
     def test_files_of_ended_leases_that_do_not_close(self):
         """A tenant does not get more children of the agent by ending its leases."""
         holder = self.holder()
-        file = silent.File()  # no process can be started until it answers
+        file = fuse_file.File()  # no process can be started until it answers
         self.addCleanup(file.end)
         for n in range(20):
             self.send_files(holder.lease(share=.1, name="a")["socket"], [file.fd], 1)

@@ -32,7 +32,7 @@ class File:
         self.is_silent = True
         self.lock = threading.Lock()
         libc = ctypes.CDLL(None, use_errno=True)
-        if libc.mount(b"silent", path.encode(), b"fuse", 0,
+        if libc.mount(b"fuse_file", path.encode(), b"fuse", 0,
                       f"fd={self.device},rootmode=100666,user_id=0,group_id=0".encode()):
             raise OSError(ctypes.get_errno(), "mount")
         threading.Thread(target=self.serve, daemon=True).start()
