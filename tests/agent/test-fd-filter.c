@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The child that closes tenants' sockets hangs in a file: the tenant whose file it is has
  * to account for it, and not the one whose socket finds the child's queue full. */
-#include "agent/os/aside.h"
+#include "agent/os/fd-filter.h"
 
 #include "base/socket.h"
 
@@ -74,7 +74,7 @@ static void close_one(const char *tenant)
 	assert_return_code(
 		socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
 	assert_return_code(clv_socket_send(ends[1], "", 1, NULL, 0), 0);
-	clv_aside_close(tenant, ends[0]);
+	clv_fd_filter_close(tenant, ends[0]);
 	close(ends[1]);
 }
 
@@ -107,7 +107,7 @@ static void close_until_replaced(const char *tenant)
  * once, and no child is started. */
 static bool is_refused_children(const char *tenant)
 {
-	struct clv_aside aside = {0};
+	struct clv_fd_filter filter = {0};
 	int ends[2], file = open("/dev/null", O_RDONLY | O_CLOEXEC), got_fd;
 	int before = n_started;
 	size_t n_fds;
@@ -117,7 +117,8 @@ static bool is_refused_children(const char *tenant)
 		socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
 	assert_return_code(clv_socket_send(ends[1], "", 1, &file, 1), 0);
 	close(file);
-	clv_aside_receive(&aside, tenant, ends[0], &byte, sizeof(byte), &got_fd, &n_fds);
+	clv_fd_filter_receive(
+		&filter, tenant, ends[0], &byte, sizeof(byte), &got_fd, &n_fds);
 	close(ends[0]);
 	close(ends[1]);
 	return n_started == before;
