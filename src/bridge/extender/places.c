@@ -402,7 +402,8 @@ static void explain_misfit(const struct node *node, const struct clv_pod *pod,
 			most_mib = node->devices[i].free_mib;
 	}
 	snprintf(ret, ret_bytes,
-		"no single device has %u%% and %u MiB free (most: %u%%, and %u MiB)",
+		"no single device has %u hundredths and %u MiB free (most: %u "
+		"hundredths, and %u MiB)",
 		request->milli / 10, request->device_mib, most_milli / 10, most_mib);
 }
 
