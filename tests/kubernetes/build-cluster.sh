@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Builds kube-apiserver, kube-scheduler and kubelet 1.20 for the test kubernetes-scheduler, from
-# Debian's source package, into ~/.cache/cleave/kubernetes.  It takes 2 GB there and, on two
-# cores, up to an hour.  Packages that it needs: golang-1.19-go, etcd-server, dpkg-dev.
+# Builds the programs of Kubernetes 1.20 for the tests kubernetes-scheduler and kubernetes-cluster,
+# from Debian's source package, into ~/.cache/cleave/kubernetes.  It takes 2 GB there and, on two
+# cores, up to an hour.  Packages that it needs: golang-1.19-go, dpkg-dev; the first test also needs
+# etcd-server, the other one debootstrap.
 set -eu
 
 fail() {
@@ -21,9 +22,12 @@ tree=$GOPATH/src/k8s.io/kubernetes
 mkdir -p "$cache/bin" "${tree%/*}"
 
 if [ ! -d "$tree" ]; then
-	apt-cache showsrc kubernetes 2>/dev/null | grep -q . ||
-		fail "apt knows no source of kubernetes: add a deb-src line of Debian 12 to its sources"
-	(cd "$cache" && apt-get source --download-only kubernetes)
+	# A list of sources of its own, because few machines have one of Debian 12's.
+	mkdir -p "$cache/lists"
+	echo "deb-src http://deb.debian.org/debian bookworm main" >"$cache/sources.list"
+	set -- -qq -o "Dir::Etc::SourceList=$cache/sources.list" -o Dir::Etc::SourceParts=- \
+		-o "Dir::State::Lists=$cache/lists"
+	(cd "$cache" && apt-get "$@" update && apt-get "$@" source --download-only kubernetes)
 	mkdir -p "$cache/new"
 	tar -xzf "$cache"/kubernetes_*.orig.tar.gz -C "$cache/new" --strip-components=1
 	mv "$cache/new" "$tree"
@@ -45,10 +49,14 @@ if ! grep -qF "$parameters" "$reflect/unsafe_link.go"; then
 	rm -f "$cache/bin/kube"*
 fi
 
+# The version that a release has, which nodes and the API server report.
+version=k8s.io/kubernetes/vendor/k8s.io/component-base/version
+flags="-X $version.gitVersion=v1.20.2 -X $version.gitMajor=1 -X $version.gitMinor=20"
+
 build() {
 	[ -x "$cache/bin/${1##*/}" ] && return
 	echo "build ${1##*/}"
-	nice -n 10 "$go" build -tags providerless -o "$cache/bin/" "$1"
+	nice -n 10 "$go" build -tags providerless -ldflags "$flags" -o "$cache/bin/" "$1"
 }
 
 build ./cmd/kube-scheduler
@@ -65,4 +73,5 @@ if [ ! -e "$generated" ]; then
 		-h vendor/k8s.io/code-generator/hack/boilerplate.go.txt -r /dev/null
 fi
 build ./cmd/kube-apiserver
+build ./cmd/kube-controller-manager
 build ./cmd/kubelet

@@ -82,33 +82,40 @@ class RecorderHandler(BaseHTTPRequestHandler):
 
 
 class Cluster:
+    ADDRESS, PORT = "127.0.0.1", None
+    TOKENS = (f"{TOKEN},admin,admin,system:masters",)
+    # Of the API server.  No controller makes the accounts of namespaces.
+    MORE = ("--authorization-mode=AlwaysAllow", "--disable-admission-plugins=ServiceAccount")
+
     def __init__(self, folder):
         self.folder, self.processes = folder, []
         self.config = self.path("kubeconfig")
         self.make_keys()
-        self.port = free_port()
+        self.port = self.PORT or free_port()
+        self.start_control_plane()
+        self.context = ssl.create_default_context(cafile=self.path("api.crt"))
+        assert bed.wait_until(self.is_ready, 120), self.log("kube-apiserver")
+
+    def start_control_plane(self):
         etcd = f"http://127.0.0.1:{free_port()}"
         self.start("etcd", ["etcd", "--data-dir", self.path("etcd"), "--listen-client-urls", etcd,
                             "--advertise-client-urls", etcd,
                             "--listen-peer-urls", f"http://127.0.0.1:{free_port()}"])
         self.etcd = etcd
         self.start_api_server()
-        self.context = ssl.create_default_context(cafile=self.path("api.crt"))
-        assert bed.wait_until(self.is_ready, 120), self.log("kube-apiserver")
 
     def start_api_server(self):
         etcd = self.etcd
         self.start("kube-apiserver", [
-            f"{BIN}/kube-apiserver", f"--etcd-servers={etcd}", "--bind-address=127.0.0.1",
+            f"{BIN}/kube-apiserver", f"--etcd-servers={etcd}", f"--bind-address={self.ADDRESS}",
             f"--secure-port={self.port}", f"--tls-cert-file={self.path('api.crt')}",
             f"--tls-private-key-file={self.path('api.key')}",
-            f"--token-auth-file={self.path('tokens')}", "--authorization-mode=AlwaysAllow",
-            "--service-account-issuer=https://127.0.0.1",
+            f"--token-auth-file={self.path('tokens')}",
+            f"--service-account-issuer=https://{self.ADDRESS}",
             f"--service-account-key-file={self.path('api.key')}",
             f"--service-account-signing-key-file={self.path('api.key')}",
             "--service-cluster-ip-range=10.0.0.0/24", f"--cert-dir={self.path('certs')}",
-            # No controller makes the accounts of namespaces.
-            "--disable-admission-plugins=ServiceAccount"])
+            *self.MORE])
 
     def stop_api_server(self):
         (server,) = [each for each in self.processes if each.args[0].endswith("/kube-apiserver")
@@ -121,11 +128,12 @@ class Cluster:
 
     def make_keys(self):
         subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1",
-                        "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1",
+                        "-subj", f"/CN={self.ADDRESS}",
+                        "-addext", f"subjectAltName=IP:{self.ADDRESS}",
                         "-keyout", self.path("api.key"), "-out", self.path("api.crt")],
                        check=True, capture_output=True)
         with open(self.path("tokens"), "w", encoding="ascii") as file:
-            file.write(f"{TOKEN},admin,admin,system:masters\n")
+            file.writelines(line + "\n" for line in self.TOKENS)
 
     def start(self, name, arguments):
         with open(self.path(name + ".log"), "wb") as log:
@@ -143,24 +151,28 @@ class Cluster:
 
     # --- The API server ---
 
-    def kubeconfig(self):
-        with open(self.config, "w", encoding="utf-8") as file:
+    def kubeconfig(self, token=TOKEN, path=None):
+        path = path or self.config
+        with open(path, "w", encoding="utf-8") as file:
             json.dump({"apiVersion": "v1", "kind": "Config", "current-context": "here",
                        "contexts": [{"name": "here", "context": {"cluster": "c", "user": "u"}}],
                        "clusters": [{"name": "c", "cluster": {
-                           "server": f"https://127.0.0.1:{self.port}",
+                           "server": f"https://{self.ADDRESS}:{self.port}",
                            "certificate-authority": self.path("api.crt")}}],
-                       "users": [{"name": "u", "user": {"token": TOKEN}}]}, file)
-        return self.config
+                       "users": [{"name": "u", "user": {"token": token}}]}, file)
+        return path
 
     def ask(self, method, path, body=None, kind="application/json"):
+        text = self.ask_for_text(method, path, body, kind)
+        return json.loads(text) if text.startswith("{") else text
+
+    def ask_for_text(self, method, path, body=None, kind="application/json"):
         request = urllib.request.Request(
-            f"https://127.0.0.1:{self.port}{path}", method=method,
+            f"https://{self.ADDRESS}:{self.port}{path}", method=method,
             data=None if body is None else json.dumps(body).encode(),
             headers={"Authorization": f"Bearer {TOKEN}", "Content-Type": kind})
-        with urllib.request.urlopen(request, timeout=60, context=self.context) as answer:
-            text = answer.read()
-        return json.loads(text) if text.startswith(b"{") else text.decode()
+        with urllib.request.urlopen(request, timeout=600, context=self.context) as answer:
+            return answer.read().decode()
 
     def is_ready(self):
         try:

@@ -185,7 +185,8 @@ static void explain_misfit(const struct clv_places_node *node, const struct clv_
 			most_mib = left->free_mib;
 	}
 	snprintf(ret, ret_bytes,
-		"no single device has %u%% and %u MiB free (most: %u%%, and %u MiB)",
+		"no single device has %u hundredths and %u MiB free (most: %u "
+		"hundredths, and %u MiB)",
 		request->milli / 10, request->device_mib, most_milli / 10, most_mib);
 }
 
