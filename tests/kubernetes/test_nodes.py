@@ -53,7 +53,7 @@ class Names(Follow):
         self.set("whole", device(1000))
         names = ("n", "full", "whole", "unknown")
         failed = self.sees(pod("a", (50, 0)), "n", "whole", among=names)
-        self.assertIn("10%", failed["full"])
+        self.assertIn("most: 10 hundredths", failed["full"])
         self.assertIn("has not told", failed["unknown"])
         scores = {each["Host"]: each["Score"] for each in self.ask(
             "/prioritize", scheduler.names_args(pod("a", (50, 0)), names))}
@@ -258,9 +258,9 @@ class Replicas(Follow):
     def test_each_knows_what_the_other_has_bound(self):
         other = self.other()
         self.place("a", 30)
-        self.assertIn("20%", other.sees(pod("b", (30, 0)))["n"])
+        self.assertIn("most: 20 hundredths", other.sees(pod("b", (30, 0)))["n"])
         other.place("c", 20)
-        self.assertIn("0%", self.sees(pod("d", (10, 0)))["n"])
+        self.assertIn("most: 0 hundredths", self.sees(pod("d", (10, 0)))["n"])
         self.set("n", device(0))
         self.set("n", device(300))
         for each in (self, other):
@@ -273,9 +273,9 @@ class Replicas(Follow):
             self.skipTest("time namespaces need root")
         other = self.other(ahead)
         self.place("a", 30)
-        self.assertIn("20%", other.sees(pod("b", (30, 0)))["n"])
+        self.assertIn("most: 20 hundredths", other.sees(pod("b", (30, 0)))["n"])
         other.place("c", 20)
-        self.assertIn("0%", self.sees(pod("d", (10, 0)))["n"])
+        self.assertIn("most: 0 hundredths", self.sees(pod("d", (10, 0)))["n"])
         for each in (self, other):
             self.assertEqual(each.filter_names(pod("d", (10, 0)), "n")[0], [])
         self.set("n", device(0))
@@ -288,7 +288,7 @@ class Replicas(Follow):
         self.process.kill()
         self.process.wait()
         again = self.other()
-        self.assertIn("20%", again.sees(pod("b", (30, 0)))["n"])
+        self.assertIn("most: 20 hundredths", again.sees(pod("b", (30, 0)))["n"])
 
     def test_adopted_once(self):
         """A later change of the pod does not take the room again that the node has announced."""
@@ -313,7 +313,7 @@ class Replicas(Follow):
             {"container": 1, "device": "gpu0", "milli": 500, "mib": 40960, "free": 500},
             {"container": -1, "device": "gpu0"}, 7, {}])}
         self.api.pods[("ns", "mine")] = made
-        self.assertIn("40%", self.sees(pod("b", (50, 0)))["n"])
+        self.assertIn("most: 40 hundredths", self.sees(pod("b", (50, 0)))["n"])
         self.sees(pod("b", (40, 0)), "n")
         broken = self.add_pod("broken", (10, 0), nodeName="n")
         broken["metadata"]["annotations"] = {"cleave.dev/placed": "{"}
