@@ -141,10 +141,16 @@ LOOKS = 3
 
 
 class Alone(Patterns):
-    # The part of the lease's time for which its threads may wait: in each program, and in those
-    # that submit more than a window holds.
-    WAITS, WAITS_FOR_WINDOW = 0, .5
+    # The part of the lease's time for which its threads may wait: in each program, in those that
+    # submit more than a window holds, and in those that do so before any of it can complete.
+    WAITS, WAITS_FOR_WINDOW, WAITS_UNTIL_DEBT = 0, .5, 1
     FILLS_A_WINDOW = ("full-legacy", "deep-beside", "overlap")
+    FILLS_IT_AT_ONCE = ("full-of-launches",)
+
+    def may_wait(self, name):
+        if name in self.FILLS_IT_AT_ONCE:
+            return self.WAITS_UNTIL_DEBT
+        return self.WAITS_FOR_WINDOW if name in self.FILLS_A_WINDOW else self.WAITS
 
     def alone(self, name):
         """The lease of a program that has done its work."""
@@ -159,7 +165,7 @@ class Alone(Patterns):
         """By the ledger: the lease has one turn, in which its threads do not wait in line."""
         self.begin()
         for name in self.names():
-            part = self.WAITS_FOR_WINDOW if name in self.FILLS_A_WINDOW else self.WAITS
+            part = self.may_wait(name)
             with self.subTest(name):
                 for _ in range(LOOKS):
                     lease = self.alone(name)

@@ -717,6 +717,27 @@ static uint32_t full_of_events(void)
 	OK(cuStreamSynchronize(stream));
 	return words[0];
 }
+
+/* The same with launches alone, each of which may get a marker. */
+static void fill_with_launches(handle stream, uint32_t n, uint32_t value)
+{
+	uint64_t ns = 1000;
+	void *parameters[] = {&ns};
+
+	await_word(stream, word(0), value);
+	for (uint32_t i = 2; i < n; i++)
+		OK(cuLaunchKernel(
+			run_kernel, i, value, 1, 32, 1, 1, 0, stream, parameters, NULL));
+	words[0] = value;
+	OK(cuStreamSynchronize(stream));
+}
+
+static uint32_t full_of_launches(void)
+{
+	fill_with_launches(new_stream(NON_BLOCKING), 550, 1);
+	fill_with_launches(PER_THREAD, 550, 2);
+	return words[0];
+}
 #endif
 
 static const struct pattern {
@@ -763,6 +784,7 @@ static const struct pattern {
 	{ "green-ends",          green_ends,          N_ROUNDS,           0 },
 	{ "graph-beside-wait",   graph_beside_wait,   2,                  0 },
 	{ "full-of-events",      full_of_events,      1,                  0 },
+	{ "full-of-launches",    full_of_launches,    2,                  0 },
 	{ "full-of-frees",       full_of_frees,       2,                  0 },
 	{ "allocates-beside",    allocates_beside,    1,                  0 },
 #endif

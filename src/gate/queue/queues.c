@@ -13,6 +13,7 @@
 #include "gate/queue/booking.h"
 #include "gate/queue/markers.h"
 #include "gate/queue/parked.h"
+#include "gate/queue/places.h"
 #include "gate/queue/queues-internal.h"
 #include "gate/queue/table.h"
 #include "gate/window/costs.h"
@@ -113,15 +114,6 @@ static void note_next(struct clv_queue *queue, uint64_t packed, uint64_t kind)
 	}
 	atomic_store(&queue->unmarked_since_ns, clv_clock_ns());
 	atomic_compare_exchange_strong(&queue->unmarked_kind, &none, kind);
-}
-
-void clv_queue_others_done(struct clv_queue *queue, uint64_t n)
-{
-	uint64_t before = atomic_load(&queue->n_others_done);
-
-	while (before < n &&
-		!atomic_compare_exchange_weak(&queue->n_others_done, &before, n))
-		;
 }
 
 static bool place_marker(struct clv_queue *queue)
@@ -348,34 +340,6 @@ void clv_queue_forget(struct clv_queue *queue)
 		clv_table_remove(queue);
 }
 
-/* How many places of the driver's queue are taken, at most. */
-static uint64_t n_places(const struct clv_queue *queue)
-{
-	uint64_t n_done = atomic_load(&queue->n_others_done);
-
-	return CLV_FLIGHT_COUNT(clv_backlog_in_flight(&queue->backlog)) +
-	       CLV_FLIGHT_COUNT(atomic_load(&queue->parked)) +
-	       atomic_load(&queue->n_markers) + (atomic_load(&queue->n_others) - n_done);
-}
-
-uint64_t clv_queue_count_others(struct clv_queue *queue, uint32_t n)
-{
-	return atomic_fetch_add(&queue->n_others, n) + n;
-}
-
-bool clv_queue_has_room(const struct clv_queue *queue)
-{
-	return n_places(queue) < clv_gate.api->queues->depth / 2;
-}
-
-bool clv_queue_is_nearly_full(const struct clv_queue *queue)
-{
-	uint32_t depth = clv_gate.api->queues->depth;
-
-	return depth > 0 && atomic_load(&queue->n_markers) > 0 &&
-	       n_places(queue) >= depth;
-}
-
 /* Another thread that has the lock may be in a driver call that blocks. */
 static bool is_idle(struct clv_queue *queue)
 {
@@ -397,7 +361,7 @@ bool clv_queue_may_block(struct clv_queue *queue)
 	uint32_t depth = clv_gate.api->queues->depth;
 	uint64_t n_others = atomic_load(&queue->n_others);
 
-	if (depth == 0 || n_places(queue) < depth)
+	if (depth == 0 || clv_queue_n_places(queue) < depth)
 		return false;
 	if (!is_idle(queue))
 		return true;
@@ -504,7 +468,8 @@ void clv_queue_book(struct clv_queue *queue, const struct clv_view *view, uint64
 	unmarked = clv_queue_submitted(queue, event, packed);
 	/* Before the marker, which may complete at once and close the fast path again. */
 	set_quick_limit(queue, ns);
-	if (ops->marks_at_once && ops->marks_at_once(queue, phase))
+	if (ops->marks_at_once && ops->marks_at_once(queue, phase) &&
+		clv_queue_may_mark_at_once(queue))
 		clv_queue_mark_at_once(queue);
 	else if (CLV_FLIGHT_NS(packed) == 0 || fills_marker(queue, phase, ns, unmarked) ||
 		 clv_flight_wants_marker_now(view, atomic_load(&queue->n_markers),

@@ -7,6 +7,7 @@
 #include "gate/process/state.h"
 #include "gate/process/view.h"
 #include "gate/queue/booking.h"
+#include "gate/queue/places.h"
 #include "gate/window/costs.h"
 #include "gate/window/flight.h"
 
@@ -40,20 +41,6 @@ bool clv_queue_mark(struct clv_queue *queue);
 /* The same, however many markers are out.  If another thread is placing one, it is placed
  * when this returns. */
 bool clv_queue_mark_at_once(struct clv_queue *queue);
-
-/* Counts commands that are no work and take places in the driver's queue all the same.
- * Returns how many have been counted now. */
-uint64_t clv_queue_count_others(struct clv_queue *queue, uint32_t n);
-/* The first n of these are complete: those before a marker, a wait or a copy that is. */
-void clv_queue_others_done(struct clv_queue *queue, uint64_t n);
-
-/* Whether the driver's queue has so many places left that the gate may take some for
- * events that it can do without. */
-bool clv_queue_has_room(const struct clv_queue *queue);
-
-/* Whether a marker is out and another could block this thread.  Then the one that is out
- * is booked first, and the tail gets another behind it. */
-bool clv_queue_is_nearly_full(const struct clv_queue *queue);
 
 /* For a thread that is not the one that fills the queue: whether any marker could block
  * it. */
