@@ -224,7 +224,7 @@ class Names(IdentityCase):
 class Before(IdentityCase):
     """A layout that the version before has kept: with the devices as its user selected them."""
 
-    def left(self, text, *order, is_applied):
+    def left(self, text, *order, is_applied, unfinished=None):
         world = self.world(gpus(0, 1, 2))
         agent = self.start(world)
         if is_applied:
@@ -242,6 +242,10 @@ class Before(IdentityCase):
             for column in ("code", "stack", "page"):
                 db.execute(f"ALTER TABLE processes DROP COLUMN {column}")
             db.execute("INSERT OR REPLACE INTO layout(id,text) VALUES(1,?)", [text])
+            if unfinished:
+                db.execute("INSERT INTO journal(id,what,state,error,uid,started_ns,step,n_steps,target,"
+                           "before,keeps_layout,for_lease) VALUES('o0123456789abcdef','create',"
+                           "'running','',0,1,0,1,?,?,0,0)", [unfinished, unfinished])
         db.close()
         if order:
             world.put("node", gpus(*order))
@@ -270,6 +274,18 @@ class Before(IdentityCase):
             self.assertIn("cleave export --wanted | cleave apply -", event["message"])
             agent.done(wanted(f"uuid: {UUIDS[2]}"))
             self.assertEqual(self.applied_again(agent), {UUIDS[2]: "applied"})
+
+    def test_behind_an_operation_that_is_resumed(self):
+        """It is tried for two minutes, as its device is gone: the layout is not said to be applied."""
+        agent = self.left(wanted(BY_NAME), is_applied=True,
+                          unfinished=wanted("uuid: GPU-ffffffff-1111-2222-3333-444444444444"))
+        self.assertEqual(agent.last()["ended_at"], None)
+        self.assertEqual([each["state"] for each in self.kept(agent).values()], ["pending"])
+        self.assertIn("cleave_layout_devices_waiting 1\n", worlds.metrics(agent))
+        self.assertRegex(worlds.cleave(agent, "doctor").stdout, r"(?m)^layout +warning .*earlier version")
+        diff = worlds.cleave(agent, "diff")
+        self.assertEqual(diff.returncode, 1, diff.stderr)
+        self.assertRegex(diff.stdout, r"\A! .*pending: an earlier version")
 
 
 if __name__ == "__main__":

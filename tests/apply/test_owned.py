@@ -251,6 +251,34 @@ class Again(OwnedCase):
         self.assertIn("cleave_layout_devices_waiting 0\n", worlds.metrics(agent))
         self.assertEqual(worlds.cleave(agent, "diff").returncode, 0)
 
+    def test_an_operation_that_waits(self):
+        """One operation is under way at a time, so the devices that a reboot has undone are reported."""
+        world, agent = self.begin()
+        agent.start()
+        self.assertTrue(wait_until(lambda: set(self.states(agent).values()) == {"applied"}),
+                        agent.log())
+        place = int(self.names(agent)[0].rpartition("@")[2])
+        world.put("processes", f"{os.getpid()} 0 {self.instance(world, 0, place)} 0 4096")
+        wanted = layout("select: {index: [0, 1]}, mig: on, partitions: "
+                        "[{profile: 2g.20gb, start: [0]}]")
+        operation = agent.apply(wanted, "on_busy=wait")
+        path = f"/v1/operations/{operation['id']}"
+        self.assertTrue(wait_until(lambda: agent.get(path)["state"] == "waiting"))
+        agent.stop(signal.SIGKILL)
+        world.control("reboot")
+        world.put("processes", f"{os.getpid()} 0 - - 4096")
+        agent.start()
+        self.assertTrue(wait_until(lambda: agent.get(path)["state"] == "waiting"))
+        self.assertTrue(wait_until(lambda: self.states(agent) ==
+                                   {"gpu0": "busy", "gpu1": "busy"}), self.states(agent))
+        why, = (each["why"] for each in self.kept(agent).values() if each["name"] == "gpu1")
+        self.assertIn(operation["id"], why)
+        self.assertIn("cleave_layout_devices_waiting 2\n", worlds.metrics(agent))
+        self.assertRegex(worlds.cleave(agent, "doctor").stdout, r"(?m)^layout +warning .*gpu1")
+        world.put("processes", "")
+        self.ends(agent.wait(operation), "done")
+        self.assertEqual(self.names(agent), ["gpu0/2g.20gb@0", "gpu1/2g.20gb@0"])
+
     def test_one_that_fails(self):
         """The other device is applied, and the first is tried again."""
         world, agent = self.begin()

@@ -83,6 +83,14 @@ struct clv_reapply {
 
 static void look(struct clv_reapply *reapply);
 
+/* An operation that waits, maybe for days, has not changed anything yet. */
+static bool is_changing(const struct clv_apply *apply)
+{
+	const struct clv_operation *last = TAILQ_LAST(&apply->operations, operation_list);
+
+	return clv_apply_is_busy(apply) && last->state != WAITING;
+}
+
 static void drop_items(struct clv_reapply *reapply)
 {
 	for (size_t i = 0; i < reapply->n_items; i++) {
@@ -98,6 +106,14 @@ static int on_timer(sd_event_source *source, uint64_t now_us, void *userdata)
 {
 	look(userdata);
 	return 0;
+}
+
+/* The end of an operation comes back to this, and it may begin to wait before. */
+static void look_later(struct clv_reapply *reapply)
+{
+	reapply->timer = sd_event_source_disable_unref(reapply->timer);
+	sd_event_add_time_relative(reapply->apply->agent->event, &reapply->timer,
+		CLOCK_MONOTONIC, CLV_NS_PER_S / CLV_NS_PER_US, 0, on_timer, reapply);
 }
 
 /* Looks again when the first of the waiting devices is due, or in a minute. */
@@ -306,7 +322,7 @@ void clv_reapply_compare(struct clv_reapply *reapply)
 	struct clv_node *node;
 
 	/* An operation's steps change the node one after the other. */
-	if (clv_apply_is_busy(reapply->apply))
+	if (is_changing(reapply->apply))
 		return;
 	node = clv_holders_node(reapply->apply->agent);
 	for (size_t i = 0; i < reapply->n_items; i++) {
@@ -447,7 +463,8 @@ static void apply_next(struct clv_reapply *reapply)
 			continue;
 		reapply->at = i;
 		if (start_operation(reapply, item, node, &err) < 0)
-			wait_more(reapply, item, STUCK, err.msg);
+			wait_more(reapply, item, err.code == -EBUSY ? BUSY : STUCK,
+				err.msg);
 		else
 			item->state = APPLYING;
 	}
@@ -480,9 +497,10 @@ static void on_surveyed(void *userdata, const struct clv_error *err)
 	struct clv_error why = *err;
 
 	reapply->is_asking = false;
-	/* Another operation began meanwhile: its end comes back to this. */
-	if (clv_apply_is_busy(reapply->apply))
+	if (is_changing(reapply->apply)) {
+		look_later(reapply);
 		return;
+	}
 	if (!reapply->resolved && err->code == 0)
 		resolve_old(reapply, clv_holders_node(reapply->apply->agent));
 	reapply->has_looked = true;
@@ -500,8 +518,12 @@ static void on_surveyed(void *userdata, const struct clv_error *err)
 static void look(struct clv_reapply *reapply)
 {
 	reapply->timer = sd_event_source_disable_unref(reapply->timer);
-	if (!reapply->text || reapply->is_asking || clv_apply_is_busy(reapply->apply))
+	if (!reapply->text || reapply->is_asking)
 		return;
+	if (is_changing(reapply->apply)) {
+		look_later(reapply);
+		return;
+	}
 	reapply->is_asking = true;
 	clv_hardware_survey_for(reapply->apply->agent->hardware, on_surveyed, reapply);
 }
@@ -574,7 +596,7 @@ bool clv_reapply_is_active(const struct clv_reapply *reapply)
 
 size_t clv_reapply_n_waiting(const struct clv_reapply *reapply)
 {
-	size_t n = reapply->text && !reapply->resolved && reapply->has_looked;
+	size_t n = reapply->text && !reapply->resolved;
 
 	for (size_t i = 0; i < reapply->n_items; i++)
 		n += reapply->items[i].state != APPLIED;
@@ -598,11 +620,19 @@ json_t *clv_reapply_to_json(const struct clv_reapply *reapply)
 
 	for (size_t i = 0; i < reapply->n_items; i++)
 		json_array_append_new(array, item_to_json(reapply, &reapply->items[i]));
-	if (reapply->why[0] != '\0') {
+	if (reapply->text && !reapply->resolved &&
+		(reapply->why[0] != '\0' || !reapply->has_looked)) {
 		json_t *json = json_pack("{s:s,s:s,s:s,s:[]}", "name", "", "uuid", "",
-			"state", clv_reapply_states[UNRESOLVED], "steps");
+			"state",
+			clv_reapply_states[reapply->has_looked ? UNRESOLVED : PENDING],
+			"steps");
 
-		clv_json_set_text(json, "why", reapply->why);
+		clv_json_set_text(json, "why",
+			reapply->has_looked
+				? reapply->why
+				: "an earlier version has kept the layout, and its "
+				  "devices are not known yet: they are looked at "
+				  "after the operation that is under way");
 		json_array_append_new(array, json);
 	}
 	return array;
@@ -619,6 +649,7 @@ static const struct clv_marks *marks_at(const void *userdata, size_t i)
 void clv_reapply_begin(struct clv_reapply *reapply)
 {
 	struct clv_store *store = clv_state_get(reapply->apply->agent, NULL);
+	struct clv_error err = {0};
 	char *resolved = NULL;
 
 	if (!store || clv_store_get_layout(store, &reapply->text, &resolved, NULL) < 0)
@@ -627,6 +658,9 @@ void clv_reapply_begin(struct clv_reapply *reapply)
 		reapply->resolved = resolved;
 	else
 		free(resolved);
+	/* They are shown before the first look, which may have to wait. */
+	if (reapply->resolved && list_devices(reapply, &err) < 0)
+		clv_log_warning(0, "%s", err.msg);
 	look(reapply);
 }
 
