@@ -168,6 +168,19 @@ int clv_file_read_regular(const char *path, size_t most_bytes, char **ret,
 	return read_path(path, true, most_bytes, ret, ret_bytes, err);
 }
 
+int clv_file_check_writers(const char *path, struct clv_error *err)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return clv_error_errno(err, errno, "cannot open %s", path);
+	if (st.st_mode & S_IWOTH)
+		return clv_error_set(err, -EPERM,
+			"every user of this machine can change %.80s: chmod o-w %.80s",
+			path, path);
+	return 0;
+}
+
 int clv_file_check_secret(const char *path, struct clv_error *err)
 {
 	struct stat st;

@@ -24,6 +24,9 @@ int clv_file_read_regular(const char *path, size_t most_bytes, char **ret,
 /* Whether the file can be a secret: -EPERM if every user can read or write it. */
 int clv_file_check_secret(const char *path, struct clv_error *err);
 
+/* Whether only some users can change the file: -EPERM if every user can. */
+int clv_file_check_writers(const char *path, struct clv_error *err);
+
 /* Takes an exclusive lock on the file "PATH.lock", which is created if necessary, and
  * waits until it is free.  Closing *ret_fd releases the lock. */
 int clv_file_lock(const char *path, int *ret_fd, struct clv_error *err);

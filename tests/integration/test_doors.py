@@ -322,6 +322,31 @@ class Settings(unittest.TestCase):
             if bad:
                 self.assertRegex(done.stderr, r"\A[^\n]*%s[^\n]*chmod o= %s\n\Z" % (bad, bad))
 
+    def test_settings_that_every_user_can_change(self):
+        """One could name himself an admin there, for the next start or reload."""
+        self.write("admins: [root]")
+        agent = Agent(arguments=["--sim", os.path.join(EXAMPLES, "dgx-a100.yaml"), "--config",
+                                 self.path])
+        self.addCleanup(agent.close)
+        agent.start()
+        client = Client(agent.api)
+        self.addCleanup(client.close)
+        for mode in (0o602, 0o666):
+            os.chmod(self.path, mode)
+            for arguments in (["--check"], ["--foreground", "--runtime-dir", self.folder + "/run",
+                                             "--state-dir", self.folder + "/state"]):
+                done = self.run_agent(*arguments)
+                self.assertEqual(done.returncode, 78, done.stderr)
+                self.assertRegex(done.stderr, r"\A[^\n]*every user[^\n]*%s: chmod o-w %s\n\Z"
+                                 % (self.path, self.path))
+            answer = client.send("POST", "/v1/reload")
+            self.assertEqual(answer.status, 400)
+            self.assertIn("chmod o-w", answer.text.decode())
+        for mode in (0o644, 0o664):
+            os.chmod(self.path, mode)
+            self.assertEqual(self.run_agent("--check").returncode, 0)
+            self.assertEqual(client.send("POST", "/v1/reload").status, 204)
+
     def test_users_that_do_not_exist(self):
         """An agent starts while the user database is away, and a reload takes the file."""
         for text in ("admins: [no-such-user]", "viewers: [root, 'user:no-such-user', '12345']"):

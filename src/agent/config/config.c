@@ -705,6 +705,9 @@ int clv_config_read(const char *path, bool must_exist, struct clv_yaml_mistakes 
 	if (!must_exist && access(path, F_OK) < 0 && errno == ENOENT)
 		return 0;
 	r = clv_file_read_regular(path, CLV_YAML_MAX_BYTES, &data, &n_bytes, err);
+	/* Who can change the settings can be an admin. */
+	if (r >= 0)
+		r = clv_file_check_writers(path, err);
 	if (r >= 0)
 		r = clv_yaml_parse(data, n_bytes, path, &yaml, err);
 	if (r >= 0) {
