@@ -50,6 +50,12 @@ class Allowances(TenantsCase):
          "classes": ["normal", "batch"]},
         {"share": 0.25, "leases": 1}]}
 
+    def test_uids_without_an_entry(self):
+        """The database is not asked in which groups a user named 54321 is, and the first request not
+        refused until it answers."""
+        for uid in range(54321, 54325):
+            self.get(uid, share=0.1)
+
     def test_share(self):
         self.problem(self.want("nobody", share=0.3), 403, "not_permitted", "0.3", "0.25")
         self.problem(self.want("nobody", share=0.3, wait=True), 403, "not_permitted")

@@ -391,6 +391,19 @@ int clv_users_by_name(const char *name, struct clv_user *ret)
 	return answer(&wanted, ret);
 }
 
+/* Whether it is the name of a tenant that is no user, or the number of a uid that has
+ * no entry: the database has no groups of them. */
+static bool is_no_user(const char *name)
+{
+	struct entry wanted = {.user.uid = (uid_t)strtoul(name, NULL, 10)};
+	const struct entry *entry;
+
+	if (name[strspn(name, "0123456789")] != '\0')
+		return name[0] == '@';
+	entry = find(&wanted);
+	return entry && entry->known_ns > 0 && entry->code == -ENOENT;
+}
+
 int clv_users_is_in(const char *name, gid_t primary, gid_t group)
 {
 	struct entry wanted = {.is_by_name = true};
@@ -398,6 +411,8 @@ int clv_users_is_in(const char *name, gid_t primary, gid_t group)
 
 	if (primary == group)
 		return 1;
+	if (is_no_user(name))
+		return 0;
 	snprintf(wanted.user.name, sizeof(wanted.user.name), "%s", name);
 	entry = get(&wanted);
 	if (entry && entry->known_ns == 0)
