@@ -410,6 +410,18 @@ class Examples(WithAgent):
             file.write("version: 1\ndevices: [{select: {index: 0}, shares: [%s]}]\n" % text)
         return path
 
+    def test_output_that_cannot_be_written(self):
+        """The secret of a token is not shown again."""
+        self.on("dgx-a100", "devices")
+        for arguments in (["token", "create", "lost"], ["backup"], ["completion", "bash"],
+                          ["help", "run"]):
+            with self.subTest(arguments), open("/dev/full", "w") as full:
+                done = subprocess.run([Paths.cleave, "--sim", self.folder + "/dgx-a100.yaml",
+                                       *arguments], env=self.env, stdin=subprocess.DEVNULL,
+                                      stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+                self.assertEqual(done.returncode, 125, done.stderr)
+                self.assertRegex(done.stderr, r"cleave: cannot write [^\n]*: No space left on device\n\Z")
+
     def test_backup(self):
         """Its restoration undoes later changes; the replaced state file is kept beside."""
         node = "dgx-a100"

@@ -54,7 +54,7 @@ static int run_verb(const struct clv_verb *verb, const struct clv_common *before
 	return verb->run(settings, argc - first, argv + first);
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	const struct clv_verb *root = clv_cleave_table.root, *verb;
 	struct clv_root_settings settings = {};
@@ -84,4 +84,14 @@ int main(int argc, char **argv)
 		return fail_verb(argv[first]);
 
 	return run_verb(verb, &settings.common, argc - first, argv + first);
+}
+
+int main(int argc, char **argv)
+{
+	int code = run(argc, argv);
+
+	/* As the secret of a token, which is shown once. */
+	if (code == CLV_EXIT_OK && (ferror(stdout) || fflush(stdout) < 0))
+		code = clv_cli_fail(CLV_EXIT_FAILED, "cannot write the output: %m");
+	return code;
 }
