@@ -67,6 +67,11 @@ void relay(handle stream, dptr at, uint32_t value, dptr out, uint32_t out_value)
  * writes word 2 after 30 ms. */
 void store_behind_wait(handle waiting, handle other, uint32_t n);
 
+/* The patterns that fill a stream (full.c), and the kernel of run(). */
+extern handle run_kernel;
+uint32_t full_of_events(void);
+uint32_t full_of_launches(void);
+
 /* The patterns of two processes (siblings.c). */
 uint32_t processes(void);
 uint32_t late_process(void);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Metrics as text in both formats, compared byte by byte. */
-#include "agent/os/exposition.h"
+#include "agent/api/show/exposition.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

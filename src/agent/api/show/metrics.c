@@ -6,6 +6,7 @@
 #include "agent/api/show/metrics.h"
 
 #include "agent/api/object/route.h"
+#include "agent/api/show/exposition.h"
 #include "agent/api/show/readiness.h"
 #include "agent/apply/apply.h"
 #include "agent/apply/reapply.h"
@@ -18,7 +19,6 @@
 #include "agent/lease/debts.h"
 #include "agent/ledger/ledger.h"
 #include "agent/os/bucket.h"
-#include "agent/os/exposition.h"
 #include "agent/os/self.h"
 #include "agent/record/agent.h"
 #include "agent/store/state.h"

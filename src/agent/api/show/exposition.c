@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes metrics in the text formats of Prometheus and OpenMetrics. */
-#include "agent/os/exposition.h"
+#include "agent/api/show/exposition.h"
 
 #include "base/cleanup.h"
 
