@@ -288,7 +288,7 @@ class Shares(Case):
             f"srun -Q {drive(large)}; echo two; {drive(small, HOLD_SECONDS)} &\n"
             f"srun -Q --overlap {drive(small, 2)}; wait\n",
             "-n1", "--gpu-share=0.2", "--gpu-memory=300M", user=USER)
-        self.assertRegex(self.ends(job), r"\Aalloc 0\nalloc 0\nover\nalloc -4\ntwo\n"
+        self.assertRegex(self.ends(job), r"\Aalloc 0\nalloc 0\nover\nalloc -61\ntwo\n"
                          r"alloc (0\nalloc -4|-4\nalloc 0)\n\Z")
 
     def test_steps_on_both_nodes(self):
