@@ -93,6 +93,21 @@ static void answer(int kind, int code)
 		question.done(question.userdata, &err);
 }
 
+/* An operation that waits and the kept layout ask at the same moment. */
+static void answer_both(void)
+{
+	struct world_question first = world.questions[0], second = world.questions[1];
+	struct clv_error err = {0};
+
+	assert_int_equal(world.n_questions, 2);
+	assert_int_equal(first.kind, WORLD_ASK);
+	assert_int_equal(second.kind, WORLD_ASK);
+	world.n_questions = 0;
+	show_again();
+	first.done(first.userdata, &err);
+	second.done(second.userdata, &err);
+}
+
 void next_agent(void)
 {
 	struct clv_error err = {0};
@@ -145,6 +160,9 @@ void happens(char letter)
 	case 's':
 	case 'S':
 		answer(WORLD_ASK, letter == 's' ? 0 : -EIO);
+		break;
+	case 'b':
+		answer_both();
 		break;
 	case '+':
 	case '-':

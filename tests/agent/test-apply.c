@@ -391,7 +391,7 @@ static void test_again_behind_a_wait(void **state)
 	assert_false(clv_reapply_is_active(world.agent.reapply));
 	happens('r');
 	happens('w');
-	happens('s');
+	happens('b');
 	happens('+');
 	assert_int_equal(last()->state, DONE);
 	assert_int_equal(clv_reapply_n_waiting(world.agent.reapply), 0);

@@ -75,6 +75,12 @@ static bool lock_until(struct clv_call_lock *lock, uint64_t until_ns)
 	return try_lock(lock);
 }
 
+static bool is_waived(struct clv_call_lock *lock, uint32_t *ret_holder)
+{
+	*ret_holder = atomic_load(&lock->holder);
+	return *ret_holder == atomic_load(&lock->waived);
+}
+
 /* The holder may unlock just as a thread gives up: then the number is no longer that of
  * the next holder, for whom all wait again. */
 static bool wait_or_waive(struct clv_call_lock *lock)
@@ -82,14 +88,15 @@ static bool wait_or_waive(struct clv_call_lock *lock)
 	uint64_t since_ns, now_ns;
 	uint32_t holder;
 
+	if (is_waived(lock, &holder))
+		return false;
 	since_ns = now_ns = clv_clock_ns();
 	do {
-		holder = atomic_load(&lock->holder);
-		if (holder == atomic_load(&lock->waived))
-			return false;
 		if (lock_until(lock, now_ns + STEP_NS))
 			return true;
 		now_ns = clv_clock_ns();
+		if (is_waived(lock, &holder))
+			return false;
 	} while (now_ns - since_ns < WAIT_NS);
 	atomic_store(&lock->waived, holder);
 	return false;

@@ -103,7 +103,7 @@ test("devices that cannot be divided say why, and what to use", async () => {
 
   await visit(page, "devices/gpu9");
   await page.locator(".badge", { hasText: "Cannot be divided" }).waitFor();
-  assert.match(await page.innerText("main"), /has no MIG and no virtual functions here: use shares/);
+  await page.getByText("has no MIG and no virtual functions here: use shares").first().waitFor();
   await visit(page, "divide");
   assert.equal(await page.getByRole("checkbox", { name: /^gpu9/ }).isDisabled(), true);
   await page.getByRole("button", { name: "2 × AMD Instinct MI300X" }).click();
