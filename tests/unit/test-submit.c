@@ -602,7 +602,7 @@ static void test_refused_release_of_a_user_event(void **state)
 
 /* A thread that has the lock of the queue's order, each time when it is told to. */
 static sem_t may_lock, has_locked, may_unlock, has_unlocked;
-static int n_reads; /* of the clock: one before a wait, and one after each step of it */
+static int n_reads; /* of the clock: one before a wait, one after each step, or none */
 static uint64_t order_ns;
 static bool unlocks_at_the_end;
 
@@ -648,7 +648,7 @@ static int wait_in_vain(struct clv_queue *record)
 	n_reads = 0;
 	order_ns = 0;
 	assert_false(clv_cl_queue_lock_order(record));
-	return n_reads - 1;
+	return n_reads > 0 ? n_reads - 1 : 0;
 }
 
 static struct clv_queue *begin_locking(pthread_t *ret, void *(*run)(void *record))

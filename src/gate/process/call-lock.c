@@ -92,11 +92,11 @@ static bool wait_or_waive(struct clv_call_lock *lock)
 		return false;
 	since_ns = now_ns = clv_clock_ns();
 	do {
+		if (is_waived(lock, &holder))
+			return false;
 		if (lock_until(lock, now_ns + STEP_NS))
 			return true;
 		now_ns = clv_clock_ns();
-		if (is_waived(lock, &holder))
-			return false;
 	} while (now_ns - since_ns < WAIT_NS);
 	atomic_store(&lock->waived, holder);
 	return false;
