@@ -375,3 +375,17 @@ void clv_kube_cluster_interrupt(struct clv_kube_cluster *cluster)
 {
 	atomic_store(&cluster->is_interrupted, true);
 }
+
+int clv_kube_cluster_get_node(
+	const struct clv_kube_settings *settings, json_t **ret, struct clv_error *err)
+{
+	struct clv_kube_cluster *cluster = NULL;
+	char path[CLV_KUBE_PATH_MAX + 32];
+	int r = clv_kube_cluster_new(settings, &cluster, err);
+
+	snprintf(path, sizeof(path), "/api/v1/nodes/%s", settings->node);
+	if (r >= 0)
+		r = clv_kube_cluster_request(cluster, "GET", path, NULL, ret, err);
+	clv_kube_cluster_free(cluster);
+	return r;
+}

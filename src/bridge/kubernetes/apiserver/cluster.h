@@ -23,6 +23,11 @@ int clv_kube_cluster_request(struct clv_kube_cluster *cluster, const char *metho
 	const char *path, const struct json_t *body, struct json_t **ret,
 	struct clv_error *err);
 
+/* Reads the node's own object, by a connection of its own.  The caller owns *ret.  Errors
+ * as above. */
+int clv_kube_cluster_get_node(const struct clv_kube_settings *settings,
+	struct json_t **ret, struct clv_error *err);
+
 /* Takes one event of a watch, or NULL once the server has taken the watch.  event is
  * borrowed.  A negative value ends the watch. */
 typedef int (*clv_kube_event_fn)(

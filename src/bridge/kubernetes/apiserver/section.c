@@ -31,16 +31,10 @@ struct clv_kube_section_watch {
 static int ask(const struct clv_kube_settings *settings, char ret[CLV_KUBE_NAME_MAX],
 	struct clv_error *err)
 {
-	struct clv_kube_cluster *cluster = NULL;
-	char path[CLV_KUBE_PATH_MAX + 32];
 	const char *name = "";
 	json_t *node = NULL;
-	int r = clv_kube_cluster_new(settings, &cluster, err);
+	int r = clv_kube_cluster_get_node(settings, &node, err);
 
-	snprintf(path, sizeof(path), "/api/v1/nodes/%s", settings->node);
-	if (r >= 0)
-		r = clv_kube_cluster_request(cluster, "GET", path, NULL, &node, err);
-	clv_kube_cluster_free(cluster);
 	if (r < 0)
 		return r;
 	json_unpack(node, "{s:{s:{s:s}}}", "metadata", "labels", CLV_KUBE_SECTION_LABEL,

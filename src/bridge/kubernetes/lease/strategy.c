@@ -65,16 +65,10 @@ unsigned clv_kube_strategy_choose(const char *kubelet, const char *runtime)
 static int ask_node(const struct clv_kube_settings *settings, unsigned *ret_ways,
 	char *ret_why, size_t n_bytes, struct clv_error *err)
 {
-	struct clv_kube_cluster *cluster = NULL;
 	const char *kubelet = NULL, *runtime = NULL;
-	char path[CLV_KUBE_PATH_MAX + 32];
 	json_t *node = NULL;
-	int r = clv_kube_cluster_new(settings, &cluster, err);
+	int r = clv_kube_cluster_get_node(settings, &node, err);
 
-	snprintf(path, sizeof(path), "/api/v1/nodes/%s", settings->node);
-	if (r >= 0)
-		r = clv_kube_cluster_request(cluster, "GET", path, NULL, &node, err);
-	clv_kube_cluster_free(cluster);
 	if (r < 0)
 		return r;
 	json_unpack(node, "{s:{s:{s?s,s?s}}}", "status", "nodeInfo", "kubeletVersion",
