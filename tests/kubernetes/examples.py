@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The objects of examples/kubernetes, and the types of other projects that they have.
 
-The types are their fields, as far as they are used, read from the definitions (CRDs) that the
-projects publish: of Kueue config/components/crd/bases (v1beta2), of Volcano config/crd/volcano/bases,
-of KEDA config/crd/bases. A dict is an object with these members, of which those with a * are required;
-a list has items of one type; a tuple is a choice; a function reads a value."""
+The types are their fields, as far as they are used. Those of KEDA, of Volcano's Queue and of Kueue's
+ResourceFlavor are from the definitions (CRDs) that the projects publish; those of Kueue's queues
+(v1beta2) and of Volcano's Job are from examples that they publish. A dict is an object with these
+members, of which those with a * are required; a list has items of one type; a tuple is a choice; a
+function reads a value."""
 import os
 import re
 
