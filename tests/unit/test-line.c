@@ -275,6 +275,36 @@ static void test_a_long_command_alone(void **state)
 	assert_true(ns >= 1000 * MS);
 }
 
+/* A program fills a queue behind a command that waits for the program, beside a lease
+ * that has the device. */
+static void test_many_behind_one_that_waits(void **state)
+{
+	struct clv_backlog backlog = {.progress_ns = clv_clock_ns()};
+	uint64_t since_ns = now_ns, ns;
+
+	clv_flight_enter_as_debt(&view, CLV_FLIGHT_PACK(0));
+	backlog.awaited = CLV_FLIGHT_PACK(0);
+	for (int i = 0; i < 1000; i++) {
+		assert_false(enter_behind(&backlog, keep_running, &ns));
+		clv_flight_enter_as_debt(&view, CLV_FLIGHT_PACK(0));
+		backlog.awaited += CLV_FLIGHT_PACK(0);
+	}
+	assert_true(now_ns - since_ns < 2 * CLV_NS_PER_S);
+}
+
+/* Other queues' commands do not enter one after the other without a look. */
+static void test_many_beside_one_that_waits(void **state)
+{
+	uint64_t since_ns = now_ns, ns;
+
+	clv_flight_enter_as_debt(&view, CLV_FLIGHT_PACK(0));
+	for (int i = 0; i < 100; i++) {
+		assert_false(enter_beside(keep_running, &ns));
+		clv_flight_enter_as_debt(&view, CLV_FLIGHT_PACK(0));
+	}
+	assert_true(now_ns - since_ns >= 2 * CLV_NS_PER_S);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -286,6 +316,8 @@ int main(void)
 		cmocka_unit_test_setup(test_another_always_overruns, begin),
 		cmocka_unit_test_setup(test_a_full_window_alone, begin),
 		cmocka_unit_test_setup(test_a_long_command_alone, begin),
+		cmocka_unit_test_setup(test_many_behind_one_that_waits, begin),
+		cmocka_unit_test_setup(test_many_beside_one_that_waits, begin),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -578,6 +578,16 @@ static bool has_waited_for_others(
 	       line->beside_others_ns > BESIDE_OTHERS_NS;
 }
 
+/* Whether a command would be behind stalled work of its own queue.  Many may be, so they
+ * do not wait for as long as between two looks each: none can run before that work goes
+ * on. */
+static bool is_behind_stalled(
+	const struct clv_view *view, const struct clv_backlog *backlog)
+{
+	return CLV_FLIGHT_COUNT(clv_backlog_in_flight(backlog)) > 0 &&
+	       is_process_stalled(view);
+}
+
 /* Waits until the phase word changes; only the beginning of a turn wakes this thread at
  * once.  Rings first, also if it rang before, since its own increment of `entered` in a
  * failed try may have kept the lease from draining.  While work is in flight it need not
@@ -632,6 +642,8 @@ static bool wait_once(struct clv_line *line, struct clv_backlog *backlog)
 			return false;
 		wait_for_window(line, backlog);
 	} else if (!clv_gate_agent_is_dead(view)) {
+		if (!line->is_patient && is_behind_stalled(view, backlog))
+			return false;
 		set_in_line(line, true);
 		return wait_for_turn(line, view, word);
 	}
