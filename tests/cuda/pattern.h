@@ -71,6 +71,8 @@ void store_behind_wait(handle waiting, handle other, uint32_t n);
 extern handle run_kernel;
 uint32_t full_of_events(void);
 uint32_t full_of_launches(void);
+uint32_t full_of_copies(void);
+uint32_t full_of_waits(void);
 
 /* The patterns of two processes (siblings.c). */
 uint32_t processes(void);

@@ -742,6 +742,8 @@ static const struct pattern {
 	{ "graph-beside-wait",   graph_beside_wait,   2,                  0 },
 	{ "full-of-events",      full_of_events,      1,                  0 },
 	{ "full-of-launches",    full_of_launches,    2,                  0 },
+	{ "full-of-copies",      full_of_copies,      2,                  0 },
+	{ "full-of-waits",       full_of_waits,       1,                  0 },
 	{ "full-of-frees",       full_of_frees,       2,                  0 },
 	{ "allocates-beside",    allocates_beside,    1,                  0 },
 #endif

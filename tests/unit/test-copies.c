@@ -12,13 +12,16 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 #define N_COPIES 64 /* that the account has room for */
+#define N_OF_QUEUE 16
+#define N_QUEUES (N_COPIES / N_OF_QUEUE)
 #define MIB (UINT64_C(1) << 20)
 
-static struct clv_queue first, second;
+static struct clv_queue queues[N_QUEUES], another;
 static int n_events, query_result, record_result;
 
 static int make_event(void **ret, unsigned int flags)
@@ -79,6 +82,11 @@ uint64_t clv_queue_count_others(struct clv_queue *queue, uint32_t n)
 	return atomic_fetch_add(&queue->n_others, n) + n;
 }
 
+uint32_t clv_queue_copies_max(void)
+{
+	return N_OF_QUEUE;
+}
+
 void clv_queue_others_done(struct clv_queue *queue, uint64_t n)
 {
 	if (n > atomic_load(&queue->n_others_done))
@@ -99,7 +107,8 @@ static int begin(void **state)
 {
 	(void)state;
 	clv_copies_forget_parent();
-	first = second = (struct clv_queue){0};
+	memset(queues, 0, sizeof(queues));
+	another = (struct clv_queue){0};
 	n_events = 0;
 	query_result = CLV_STREAM_NOT_READY;
 	record_result = CLV_STREAM_SUCCESS;
@@ -113,63 +122,82 @@ static bool copy(struct clv_queue *queue)
 	return taken && clv_copies_mark(taken, queue);
 }
 
-static void fill(struct clv_queue *queue)
+static void fill_queue(struct clv_queue *queue)
 {
-	for (int i = 0; i < N_COPIES; i++)
+	for (int i = 0; i < N_OF_QUEUE; i++)
 		assert_true(copy(queue));
+}
+
+static void fill_account(void)
+{
+	for (int i = 0; i < N_QUEUES; i++)
+		fill_queue(&queues[i]);
 }
 
 /* Each takes one place for itself and one for its event. */
 static void take_places(void **state)
 {
 	(void)state;
-	fill(&first);
-	assert_int_equal(first.n_others, 2 * N_COPIES);
-	assert_int_equal(first.n_others_done, 0);
-	assert_int_equal(first.n_uses, N_COPIES);
+	fill_queue(&queues[0]);
+	assert_int_equal(queues[0].n_others, 2 * N_OF_QUEUE);
+	assert_int_equal(queues[0].n_others_done, 0);
+	assert_int_equal(queues[0].n_uses, N_OF_QUEUE);
 }
 
 static void give_places_back(void **state)
 {
 	(void)state;
-	fill(&first);
-	assert_false(copy(&second));
+	fill_account();
+	assert_false(copy(&another));
 	query_result = CLV_STREAM_SUCCESS;
-	assert_true(copy(&first));
-	assert_int_equal(first.n_others, 2 * (N_COPIES + 1));
-	assert_int_equal(first.n_others_done, 2 * N_COPIES);
-	assert_int_equal(first.n_uses, 1);
+	assert_true(copy(&queues[0]));
+	assert_int_equal(queues[0].n_others, 2 * (N_OF_QUEUE + 1));
+	assert_int_equal(queues[0].n_others_done, 2 * N_OF_QUEUE);
+	assert_int_equal(queues[0].n_uses, 1);
+}
+
+/* A program may fill a queue with copies, and events behind all of them would take the
+ * places of others. */
+static void are_few_of_a_queue(void **state)
+{
+	(void)state;
+	fill_queue(&queues[0]);
+	assert_false(copy(&queues[0]));
+	assert_int_equal(queues[0].n_others, 2 * N_OF_QUEUE);
+	assert_true(copy(&queues[1]));
+	query_result = CLV_STREAM_SUCCESS;
+	assert_true(copy(&queues[0]));
 }
 
 static void refused_ones_are_gone(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 2 * N_COPIES; i++)
-		clv_copies_return(clv_copies_take(&first, 1));
+		clv_copies_return(clv_copies_take(&another, 1));
 	record_result = CLV_STREAM_OUT_OF_MEMORY;
 	for (int i = 0; i < 2 * N_COPIES; i++)
-		assert_false(copy(&first));
-	assert_int_equal(first.n_uses, 0);
-	assert_false(clv_copies_are_out(&first));
+		assert_false(copy(&another));
+	assert_int_equal(another.n_uses, 0);
+	assert_false(clv_copies_are_out(&another));
 }
 
 static void end_with_their_context(void **state)
 {
 	(void)state;
-	fill(&first);
+	fill_account();
 	clv_copies_end_with(NULL, true);
-	assert_int_equal(first.n_uses, 0);
-	assert_false(clv_copies_are_out(&first));
-	fill(&first);
+	assert_int_equal(queues[0].n_uses, 0);
+	assert_false(clv_copies_are_out(&queues[0]));
+	fill_account();
 }
 
 static void are_bounded_in_bytes(void **state)
 {
 	(void)state;
-	assert_null(clv_copies_take(&first, 65 * MIB));
-	assert_non_null(clv_copies_take(&first, 40 * MIB));
-	assert_null(clv_copies_take(&second, 25 * MIB));
-	assert_non_null(clv_copies_take(&second, 24 * MIB));
+	assert_null(clv_copies_take(&another, 65 * MIB));
+	assert_non_null(clv_copies_take(&another, 40 * MIB));
+	assert_null(clv_copies_take(&queues[0], 25 * MIB));
+	assert_non_null(clv_copies_take(&queues[0], 24 * MIB));
 }
 
 int main(void)
@@ -177,6 +205,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(take_places, begin),
 		cmocka_unit_test_setup(give_places_back, begin),
+		cmocka_unit_test_setup(are_few_of_a_queue, begin),
 		cmocka_unit_test_setup(refused_ones_are_gone, begin),
 		cmocka_unit_test_setup(end_with_their_context, begin),
 		cmocka_unit_test_setup(are_bounded_in_bytes, begin),

@@ -33,11 +33,24 @@ bool clv_queue_has_room(const struct clv_queue *queue)
 	return clv_queue_n_places(queue) < clv_gate.api->queues->depth / 2;
 }
 
-/* Markers that are out take at most these parts of the places, so that they leave nearly
- * all to a program that fills a queue behind a command which waits for the program. Those
- * that are to be placed at once may be more. */
+/* The gate's events that are out take at most these parts of the places, so that they
+ * leave nearly all to a program that fills a queue behind a command which waits for the
+ * program: those around waits, those behind copies, and markers.  Markers that are to be
+ * placed at once may be more. */
+#define PART_OF_WAITS 32 /* with two events each */
+#define PART_OF_COPIES 64
 #define PART_OF_MARKERS 64
 #define PART_OF_MARKERS_AT_ONCE 8
+
+uint32_t clv_queue_waits_max(void)
+{
+	return clv_gate.api->queues->depth / PART_OF_WAITS;
+}
+
+uint32_t clv_queue_copies_max(void)
+{
+	return clv_gate.api->queues->depth / PART_OF_COPIES;
+}
 
 static bool has_markers(const struct clv_queue *queue, uint32_t part)
 {

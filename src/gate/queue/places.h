@@ -22,6 +22,11 @@ void clv_queue_others_done(struct clv_queue *queue, uint64_t n);
  * events that it can do without. */
 bool clv_queue_has_room(const struct clv_queue *queue);
 
+/* How many waits of a queue may have events of the gate's around them at once, and how
+ * many copies one behind them. */
+uint32_t clv_queue_waits_max(void);
+uint32_t clv_queue_copies_max(void);
+
 /* Whether a marker is out and another could block this thread, or one that submits later.
  * Then the one that is out is booked first, and the tail gets another behind it. */
 bool clv_queue_is_nearly_full(const struct clv_queue *queue);

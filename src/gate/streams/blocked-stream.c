@@ -52,7 +52,6 @@ static void free_wait(struct clv_blocked_wait *wait, struct clv_queue *queue)
 	clv_gate.api->queues->release_event(queue, wait->before);
 	clv_gate.api->queues->release_event(queue, wait->behind);
 	free(wait);
-	atomic_fetch_sub(&n_waits, 1);
 }
 
 /* With the lock held. */
@@ -64,6 +63,7 @@ static void drop_first(struct clv_blocked *stand, struct clv_queue *queue)
 	if (!stand->first)
 		stand->last = NULL;
 	free_wait(wait, queue);
+	clv_blocked_return_place(stand);
 }
 
 static void set_root(struct clv_blocked *stand, bool is_root)
@@ -128,13 +128,16 @@ void clv_blocked_forget_parent(void)
 
 /* Waits. */
 
-bool clv_blocked_take_place(void)
+bool clv_blocked_take_place(struct clv_blocked *stand, uint32_t most)
 {
-	return atomic_fetch_add(&n_waits, 1) < MAX_WAITS;
+	bool is_room = atomic_fetch_add(&stand->n_waits, 1) < most;
+
+	return atomic_fetch_add(&n_waits, 1) < MAX_WAITS && is_room;
 }
 
-void clv_blocked_return_place(void)
+void clv_blocked_return_place(struct clv_blocked *stand)
 {
+	atomic_fetch_sub(&stand->n_waits, 1);
 	atomic_fetch_sub(&n_waits, 1);
 }
 

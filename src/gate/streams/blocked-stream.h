@@ -16,6 +16,7 @@ struct clv_queue;
 struct clv_blocked {
 	pthread_mutex_t lock;
 	struct clv_blocked_wait *first, *last;
+	_Atomic uint32_t n_waits;
 	uint64_t serial; /* unique among all streams ever */
 	/* Used by the helper only: when the function that was seen running began, and
 	 * whether the stream is blocked for a reason of its own. */
@@ -35,14 +36,14 @@ bool clv_any_is_blocked(void);
 void clv_blocked_forget_parent(void);
 
 /* A wait of a stream.  take_place reserves a place for it, which must be returned unless
- * the wait is added; false: there are too many. */
+ * the wait is added; false: there are too many, of all streams or `most` of this one. */
 struct clv_blocked_wait {
 	struct clv_blocked_wait *next;
 	void *before, *behind; /* events before and behind the wait */
 	bool is_for_event;
 };
-bool clv_blocked_take_place(void);
-void clv_blocked_return_place(void);
+bool clv_blocked_take_place(struct clv_blocked *stand, uint32_t most);
+void clv_blocked_return_place(struct clv_blocked *stand);
 void clv_blocked_add(struct clv_blocked *stand, struct clv_blocked_wait *wait);
 
 /* A function of the program that the stream will call: expected, then run, or refused by

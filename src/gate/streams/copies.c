@@ -95,23 +95,33 @@ static void poll_copies(const struct clv_queue *queue)
 	}
 }
 
-/* Finds a free place, preferably with an event of the context, else without an event.
- * NULL: there is no room. */
-static struct clv_copy *find_place(const void *context, uint64_t n_bytes)
+/* Whether a free place is better than the best one so far: preferably it has an event of
+ * the context, else none. */
+static bool is_better(
+	const struct clv_copy *copy, const struct clv_copy *best, const void *context)
+{
+	return !best || copy->context == context ||
+	       (best->event && best->context != context && !copy->event);
+}
+
+/* NULL: there is no room. */
+static struct clv_copy *find_place(const struct clv_queue *queue, uint64_t n_bytes)
 {
 	struct clv_copy *best = NULL;
 	uint64_t sum = n_bytes;
+	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < COPIES_MAX; i++) {
 		struct clv_copy *copy = &account.copies[i];
 
-		if (atomic_load(&copy->state) != FREE)
+		if (atomic_load(&copy->state) != FREE) {
 			sum += copy->n_bytes;
-		else if (!best || copy->context == context ||
-			 (best->event && best->context != context && !copy->event))
+			n += copy->queue == queue;
+		} else if (is_better(copy, best, queue->context)) {
 			best = copy;
+		}
 	}
-	return sum <= BYTES_MAX ? best : NULL;
+	return sum <= BYTES_MAX && n < clv_queue_copies_max() ? best : NULL;
 }
 
 static void drop_event(struct clv_copy *copy)
@@ -123,11 +133,11 @@ static void drop_event(struct clv_copy *copy)
 
 static struct clv_copy *take(struct clv_queue *queue, uint64_t n_bytes)
 {
-	struct clv_copy *copy = find_place(queue->context, n_bytes);
+	struct clv_copy *copy = find_place(queue, n_bytes);
 
 	if (!copy) {
 		poll_copies(NULL);
-		copy = find_place(queue->context, n_bytes);
+		copy = find_place(queue, n_bytes);
 	}
 	if (!copy)
 		return NULL;

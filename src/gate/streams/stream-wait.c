@@ -35,6 +35,7 @@ struct clv_blocked_waiting clv_blocked_waiting_begin(
 	void *stream, bool is_per_thread, bool is_for_event)
 {
 	struct clv_blocked_waiting waiting = {.is_for_event = is_for_event};
+	struct clv_blocked *stand;
 
 	waiting.queue = queue_of(stream, is_per_thread);
 	if (!waiting.queue)
@@ -44,13 +45,14 @@ struct clv_blocked_waiting clv_blocked_waiting_begin(
 		waiting.queue = NULL;
 		return waiting;
 	}
-	if (clv_blocked_take_place()) {
+	stand = clv_stream_stand_of(waiting.queue);
+	if (clv_blocked_take_place(stand, clv_queue_waits_max())) {
 		clv_streams_mark_own();
 		clv_queue_mark_own(waiting.queue);
 		waiting.before = clv_stream_queue_ops.mark(waiting.queue);
 	}
 	if (!waiting.before) {
-		clv_blocked_return_place();
+		clv_blocked_return_place(stand);
 		waiting.queue = NULL;
 	}
 	return waiting;
@@ -59,17 +61,19 @@ struct clv_blocked_waiting clv_blocked_waiting_begin(
 int clv_blocked_waiting_end(const struct clv_blocked_waiting *waiting, int result)
 {
 	struct clv_blocked_wait *wait;
+	struct clv_blocked *stand;
 	void *behind = NULL;
 
 	if (!waiting->queue)
 		return result;
+	stand = clv_stream_stand_of(waiting->queue);
 	wait = calloc(1, sizeof(*wait));
 	if (wait && result == CLV_STREAM_SUCCESS)
 		behind = clv_stream_queue_ops.mark(waiting->queue);
 	if (!behind) {
 		clv_stream_queue_ops.release_event(waiting->queue, waiting->before);
 		free(wait);
-		clv_blocked_return_place();
+		clv_blocked_return_place(stand);
 		return result;
 	}
 	clv_queue_count_others(waiting->queue, N_EVENTS);
@@ -78,7 +82,7 @@ int clv_blocked_waiting_end(const struct clv_blocked_waiting *waiting, int resul
 		.behind = behind,
 		.is_for_event = waiting->is_for_event,
 	};
-	clv_blocked_add(clv_stream_stand_of(waiting->queue), wait);
+	clv_blocked_add(stand, wait);
 	clv_helper_wake();
 	return result;
 }
