@@ -20,7 +20,7 @@ int cuMemAdvise(dptr address, size_t bytes, int advice, int device);
 int cuMemAdvise_v2(dptr address, size_t bytes, int advice, struct location location);
 int cuDevicePrimaryCtxReset_v2(int device);
 
-static handle spin;
+static handle spin, main_context;
 
 size_t free_bytes(void)
 {
@@ -33,11 +33,9 @@ size_t free_bytes(void)
 
 static void begin(void)
 {
-	handle context;
-
 	OK(cuInit(0));
-	OK(cuDevicePrimaryCtxRetain(&context, 0));
-	OK(cuCtxSetCurrent(context));
+	OK(cuDevicePrimaryCtxRetain(&main_context, 0));
+	OK(cuCtxSetCurrent(main_context));
 	spin = load_spin();
 }
 
@@ -186,6 +184,80 @@ static void changed_batch(void)
 	atomic_store(&is_over, true);
 	pthread_join(thread, NULL);
 	launch(100000);
+}
+
+/* A prefetch into a full stream returns once the program, which allocates meanwhile, has
+ * let the stream go on. */
+static handle full;
+
+static void *prefetch_into_full(void *memory)
+{
+	handle event;
+
+	OK(cuCtxSetCurrent(main_context));
+	OK(cuEventCreate(&event, 2));
+	for (int i = 0; i < 1000; i++)
+		OK(cuEventRecord(event, full));
+	for (int i = 0; i < 40; i++)
+		OK(cuMemPrefetchAsync(*(dptr *)memory, MIB, 0, full));
+	return NULL;
+}
+
+static void beside_a_hint(void)
+{
+	volatile uint32_t *word;
+	pthread_t thread;
+	void *p;
+	dptr mine;
+
+	OK(cuMemHostAlloc(&p, sizeof(*word), 0));
+	word = p;
+	*word = 0;
+	OK(cuStreamCreate(&full, 1));
+	OK(cuMemAllocManaged(&mine, 600 * MIB, 1));
+	OK(cuStreamWaitValue32_v2(full, (dptr)(uintptr_t)p, 1, 0));
+	CHECK(pthread_create(&thread, NULL, prefetch_into_full, &mine) == 0);
+	usleep(300000);
+	is_memory(allocate(600 * MIB), 600 * MIB);
+	*word = 1;
+	pthread_join(thread, NULL);
+	OK(cuStreamSynchronize(full));
+	launch(100000);
+}
+
+/* The same with a batch, which may be for any memory: the allocation is refused. */
+static void *prefetch_batches(void *memory)
+{
+	static const uint64_t device = 1;
+	size_t size = MIB, index = 0;
+
+	OK(cuCtxSetCurrent(main_context));
+	for (int i = 0; i < 1100; i++)
+		OK(cuMemPrefetchBatchAsync(memory, &size, 1, (void *)(uintptr_t)&device,
+			&index, 1, 0, full));
+	return NULL;
+}
+
+static void beside_a_batch(void)
+{
+	volatile uint32_t *word;
+	pthread_t thread;
+	void *p;
+	dptr mine, none;
+
+	OK(cuMemHostAlloc(&p, sizeof(*word), 0));
+	word = p;
+	*word = 0;
+	OK(cuStreamCreate(&full, 1));
+	OK(cuMemAllocManaged(&mine, 600 * MIB, 1));
+	OK(cuStreamWaitValue32_v2(full, (dptr)(uintptr_t)p, 1, 0));
+	CHECK(pthread_create(&thread, NULL, prefetch_batches, &mine) == 0);
+	usleep(300000);
+	CHECK(cuMemAlloc_v2(&none, 600 * MIB) == OUT_OF_MEMORY);
+	*word = 1;
+	pthread_join(thread, NULL);
+	OK(cuStreamSynchronize(full));
+	is_memory(allocate(600 * MIB), 600 * MIB);
 }
 
 static void wait_for_free(size_t n_bytes)
@@ -358,6 +430,8 @@ static const struct {
 	{"hints", hints},
 	{"is-not-freed", is_not_freed},
 	{"changed-batch", changed_batch},
+	{"beside-a-hint", beside_a_hint},
+	{"beside-a-batch", beside_a_batch},
 	{"comes-back", comes_back},
 	{"is-freed-on-its-way", is_freed_on_its_way},
 	{"processes", processes},

@@ -31,7 +31,8 @@ class Spill(machine.Case):
         """None ever has more of the device than its quota, and the context."""
         self.begin()
         for name, peak in (("beyond", 1024), ("freed", 600), ("managed", 600), ("pitch", 600),
-                           ("hints", 600), ("is-not-freed", 600), ("comes-back", 900),
+                           ("hints", 600), ("beside-a-hint", 600), ("beside-a-batch", 600),
+                           ("is-not-freed", 600), ("comes-back", 900),
                            ("is-freed-on-its-way", 1024 + CONTEXT_MIB)):
             with self.subTest(name):
                 before = self.peaks()

@@ -101,7 +101,7 @@ class Hook:
         self.stream = words.get("stream", stream)
         self.kind = words.get("kind", "0")
         self.blocking = "blocking" in words
-        self.unless = words.get("unless")
+        self.hint = (words.get("hint") or "").strip("()")
         self.across = words.get("across")
         self.is_launch = "launch" in words
         self.is_kernel = re.match(r"KERNEL\(|clv_\w+_launch_kind\(", self.kind)
@@ -193,15 +193,15 @@ def let_pass(hook):
 
 
 def do_nothing(hook):
-    if hook.unless:
-        yield f"\tif (CLV_UNLIKELY({hook.unless}))\n\t\treturn 0;"
+    if hook.hint:
+        yield f"\tif (CLV_UNLIKELY(clv_cuda_is_spilled({hook.hint})))\n\t\treturn 0;"
 
 
 def gate_wrapper(hook):
     name, per_thread = hook.library.name, str(hook.per_thread).lower()
     call = f"clv_{name}.{hook.symbol}({hook.passed()})"
-    if hook.unless:
-        call = f"CLV_UNLESS({hook.unless}, {call})"
+    if hook.hint:
+        call = f"CLV_UNLESS_SPILLED({hook.hint}, {call})"
     begin, last = "clv_stream_submission_begin", str(hook.blocking).lower()
     if hook.is_kernel:
         begin = "clv_stream_launch_begin"

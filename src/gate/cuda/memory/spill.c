@@ -2,6 +2,7 @@
 /* The records of spilled memory, and the hints of the program for it (spill.h). */
 #include "gate/cuda/memory/spill.h"
 
+#include "base/clock.h"
 #include "gate/cuda/context/library.h"
 #include "gate/cuda/context/subcontext.h"
 #include "gate/cuda/memory/charge.h"
@@ -12,6 +13,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 struct record {
 	struct record *next;
@@ -22,9 +25,6 @@ struct record {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct record *records;
-/* Held for reading between the test of a hint's range and the driver's call, so that
- * nothing is spilled there meanwhile.  Taken before `lock`. */
-static pthread_rwlock_t hint_lock = PTHREAD_RWLOCK_INITIALIZER;
 static _Atomic uint32_t n_spilled;
 /* The context of the memory that is being brought back; NULL: none is.  Written with both
  * locks held. */
@@ -34,6 +34,100 @@ static pthread_mutex_t recall_lock = PTHREAD_MUTEX_INITIALIZER;
 bool clv_cuda_spilled_any(void)
 {
 	return atomic_load_explicit(&n_spilled, memory_order_relaxed) > 0;
+}
+
+/* A hint and an allocation that spills exclude each other, and neither waits for long: a
+ * prefetch into a full stream may return only once the program has allocated something.
+ *
+ * No hint begins while memory is being spilled, which takes a few calls of the driver.
+ * After these calls it is known whether a hint for the range was under way meanwhile;
+ * that is not so in a correct program, which has the address from then on only.  A batch
+ * may be for any range, so its end is awaited first, for as long as a hint waits; to free
+ * the memory afterwards would wait for the device. */
+#define WAIT_NS (100 * CLV_NS_PER_MS)
+#define LOOK_NS (100 * CLV_NS_PER_US)
+#define HINTS_MAX 64
+
+struct clv_cuda_hint {
+	uint64_t address;
+	size_t n_bytes;
+	bool is_used;
+	uint64_t ended; /* its number among those that have ended; 0: it is under way */
+};
+
+/* Guarded by `lock`. */
+static struct clv_cuda_hint hints[HINTS_MAX];
+static uint32_t n_spilling;
+static uint64_t n_ended;
+
+static bool overlap(uint64_t a, size_t a_bytes, uint64_t b, size_t b_bytes)
+{
+	return a < b + b_bytes && a + a_bytes > b;
+}
+
+/* The functions below are called with the lock held. */
+
+/* Releases the lock meanwhile. */
+static void wait_while(bool (*is_so)(void))
+{
+	const struct timespec pause = {.tv_nsec = LOOK_NS};
+	uint64_t since_ns = clv_clock_ns();
+
+	while (is_so() && clv_clock_ns() - since_ns < WAIT_NS) {
+		pthread_mutex_unlock(&lock);
+		nanosleep(&pause, NULL);
+		pthread_mutex_lock(&lock);
+	}
+}
+
+static bool is_after(const struct clv_cuda_hint *hint, uint64_t since)
+{
+	return hint->is_used && (hint->ended == 0 || hint->ended > since);
+}
+
+/* Whether a hint for the range is under way, or has ended since. */
+static bool is_hinted(const struct clv_cuda_spilled *memory, uint64_t since)
+{
+	for (size_t i = 0; i < HINTS_MAX; i++) {
+		if (is_after(&hints[i], since) &&
+			overlap(hints[i].address, hints[i].n_bytes, memory->address,
+				memory->n_bytes))
+			return true;
+	}
+	return false;
+}
+
+static bool is_batch_under_way(void)
+{
+	for (size_t i = 0; i < HINTS_MAX; i++) {
+		if (is_after(&hints[i], n_ended) && hints[i].n_bytes == SIZE_MAX)
+			return true;
+	}
+	return false;
+}
+
+/* False: a batch is under way.  *ret_since: the number of the last hint that has ended.
+ */
+static bool begin_spilling(uint64_t *ret_since)
+{
+	bool may_spill;
+
+	pthread_mutex_lock(&lock);
+	n_spilling++;
+	wait_while(is_batch_under_way);
+	may_spill = !is_batch_under_way();
+	*ret_since = n_ended;
+	pthread_mutex_unlock(&lock);
+	return may_spill;
+}
+
+static void end_spilling(void)
+{
+	pthread_mutex_lock(&lock);
+	n_spilling--;
+	for (size_t i = 0; i < HINTS_MAX && n_spilling == 0; i++)
+		hints[i].is_used = is_after(&hints[i], n_ended);
+	pthread_mutex_unlock(&lock);
 }
 
 /* Without concurrent access all managed memory moves to the device with each kernel. */
@@ -75,29 +169,43 @@ static int stay_at_host(const struct clv_cuda_spilled *memory)
 		       : r;
 }
 
-static int allocate(struct record *record, uint32_t flags, uint64_t *ret_address)
+/* False: a hint for the range was under way. */
+static bool add_record(struct record *record, uint64_t since)
+{
+	bool is_added;
+
+	pthread_mutex_lock(&lock);
+	is_added = !is_hinted(&record->memory, since);
+	if (is_added) {
+		record->next = records;
+		records = record;
+		atomic_fetch_add(&n_spilled, 1);
+	}
+	pthread_mutex_unlock(&lock);
+	return is_added;
+}
+
+static int allocate(
+	struct record *record, uint32_t flags, uint64_t since, uint64_t *ret_address)
 {
 	int r = clv_cuda.cuMemAllocManaged(
 		&record->memory.address, record->memory.n_bytes, flags);
 
 	if (r != CLV_CUDA_SUCCESS)
 		return r;
-	if (stay_at_host(&record->memory) != CLV_CUDA_SUCCESS) {
+	if (stay_at_host(&record->memory) != CLV_CUDA_SUCCESS ||
+		!add_record(record, since)) {
 		clv_cuda.cuMemFree_v2(record->memory.address);
 		return CLV_CUDA_OUT_OF_MEMORY;
 	}
 	*ret_address = record->memory.address;
-	pthread_mutex_lock(&lock);
-	record->next = records;
-	records = record;
-	atomic_fetch_add(&n_spilled, 1);
-	pthread_mutex_unlock(&lock);
 	return r;
 }
 
 int clv_cuda_spill(void *dptr, size_t n_bytes, uint32_t flags)
 {
 	struct record *record;
+	uint64_t since;
 	int r;
 
 	if (!dptr || n_bytes == 0)
@@ -109,59 +217,88 @@ int clv_cuda_spill(void *dptr, size_t n_bytes, uint32_t flags)
 		.memory = {.n_bytes = n_bytes,
 			.context = clv_cuda_memory_context(clv_context())}};
 	get_device(&record->memory.device);
-	pthread_rwlock_wrlock(&hint_lock);
-	r = allocate(record, flags, dptr);
-	pthread_rwlock_unlock(&hint_lock);
+	r = begin_spilling(&since) ? allocate(record, flags, since, dptr)
+				   : CLV_CUDA_OUT_OF_MEMORY;
+	end_spilling();
 	if (r != CLV_CUDA_SUCCESS)
 		free(record);
 	return r;
 }
 
-/* Hints. */
+/* Hints of the program. */
 
-void clv_cuda_hint_begin(void)
+/* With the lock held. */
+static bool find_spilled(uint64_t address, size_t n_bytes)
 {
-	pthread_rwlock_rdlock(&hint_lock);
-}
+	const struct record *record = records;
 
-void clv_cuda_hint_end(void)
-{
-	pthread_rwlock_unlock(&hint_lock);
-}
-
-static bool touches(const struct record *record, uint64_t address, size_t n_bytes)
-{
-	return !record->is_back &&
-	       address < record->memory.address + record->memory.n_bytes &&
-	       address + n_bytes > record->memory.address;
+	while (record &&
+		(record->is_back || !overlap(record->memory.address,
+					    record->memory.n_bytes, address, n_bytes)))
+		record = record->next;
+	return record;
 }
 
 bool clv_cuda_is_spilled(uint64_t address, size_t n_bytes)
 {
-	const struct record *record;
+	bool is_it;
 
 	if (!clv_cuda_spilled_any())
 		return false;
 	pthread_mutex_lock(&lock);
-	record = records;
-	while (record && !touches(record, address, n_bytes))
-		record = record->next;
+	is_it = find_spilled(address, n_bytes);
 	pthread_mutex_unlock(&lock);
-	return record;
+	return is_it;
+}
+
+static bool is_spilling(void)
+{
+	return n_spilling > 0;
+}
+
+/* NULL: too many are under way.  With the lock held. */
+static struct clv_cuda_hint *find_free_hint(void)
+{
+	for (size_t i = 0; i < HINTS_MAX; i++) {
+		if (!hints[i].is_used)
+			return &hints[i];
+	}
+	return NULL;
+}
+
+/* A hint that cannot be tested is not passed on: it only tells the driver what may be
+ * faster. */
+bool clv_cuda_hint_begin(uint64_t address, size_t n_bytes, struct clv_cuda_hint **ret)
+{
+	*ret = NULL;
+	pthread_mutex_lock(&lock);
+	wait_while(is_spilling);
+	if (!is_spilling() && !find_spilled(address, n_bytes))
+		*ret = find_free_hint();
+	if (*ret)
+		**ret = (struct clv_cuda_hint){address, n_bytes, true, 0};
+	pthread_mutex_unlock(&lock);
+	return *ret;
+}
+
+void clv_cuda_hint_end(struct clv_cuda_hint *hint)
+{
+	pthread_mutex_lock(&lock);
+	hint->ended = ++n_ended;
+	hint->is_used = is_spilling();
+	pthread_mutex_unlock(&lock);
 }
 
 int clv_own_cuMemAdvise(
 	clv_fn_cuMemAdvise *real, uint64_t dev_ptr, size_t count, int advice, int device)
 {
-	return CLV_UNLESS(clv_cuda_is_spilled(dev_ptr, count),
-		real(dev_ptr, count, advice, device));
+	return CLV_UNLESS_SPILLED(dev_ptr, count, real(dev_ptr, count, advice, device));
 }
 
 int clv_own_cuMemAdvise_v2(clv_fn_cuMemAdvise_v2 *real, uint64_t dev_ptr, size_t count,
 	int advice, struct clv_cuda_location location)
 {
-	return CLV_UNLESS(clv_cuda_is_spilled(dev_ptr, count),
-		real(dev_ptr, count, advice, location));
+	return CLV_UNLESS_SPILLED(dev_ptr, count, real(dev_ptr, count, advice, location));
 }
 
 /* Ends. */
@@ -264,8 +401,9 @@ void clv_cuda_spilled_forget_parent(void)
 {
 	pthread_mutex_init(&lock, NULL);
 	pthread_mutex_init(&recall_lock, NULL);
-	pthread_rwlock_init(&hint_lock, NULL);
 	recalled_context = NULL;
+	memset(hints, 0, sizeof(hints));
+	n_spilling = 0;
 	records = NULL;
 	atomic_store(&n_spilled, 0);
 }

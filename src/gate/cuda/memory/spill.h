@@ -18,24 +18,25 @@ bool clv_cuda_charge_or_spill(uint64_t n_bytes, struct clv_charge *ret);
 int clv_cuda_spill(void *dptr, size_t n_bytes, uint32_t flags);
 
 /* Whether any of the range is spilled.  Hints that would move such memory to the device,
- * or keep a copy there, are not passed on.  Of batches none is passed on while anything
- * is spilled, because the program's arrays may have changed when the driver reads them.
- */
+ * or keep a copy there, are not passed on.  The range of a batch is all memory, because
+ * the program's arrays may have changed when the driver reads them. */
 bool clv_cuda_is_spilled(uint64_t address, size_t n_bytes);
 
-/* Makes the call unless the memory is spilled.  Nothing is spilled between the test and
- * the call. */
-#define CLV_UNLESS(is_spilled, call)    \
-	({                              \
-		int done_ = 0;          \
-		clv_cuda_hint_begin();  \
-		if (!(is_spilled))      \
-			done_ = (call); \
-		clv_cuda_hint_end();    \
-		done_;                  \
+/* Makes the call, which is a hint for the range, unless any of that is spilled.  Nothing
+ * is spilled there between the test and the end of the call. */
+#define CLV_UNLESS_SPILLED(address, n_bytes, call)                       \
+	({                                                               \
+		struct clv_cuda_hint *hint_;                             \
+		int done_ = 0;                                           \
+		if (clv_cuda_hint_begin((address), (n_bytes), &hint_)) { \
+			done_ = (call);                                  \
+			clv_cuda_hint_end(hint_);                        \
+		}                                                        \
+		done_;                                                   \
 	})
-void clv_cuda_hint_begin(void);
-void clv_cuda_hint_end(void);
+struct clv_cuda_hint;
+bool clv_cuda_hint_begin(uint64_t address, size_t n_bytes, struct clv_cuda_hint **ret);
+void clv_cuda_hint_end(struct clv_cuda_hint *hint);
 
 /* Before spilled memory is freed (leave), and after it (left), with whether it is gone or
  * the driver refused; the same for all spilled memory of a context.  These wait for
