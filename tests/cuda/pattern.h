@@ -61,6 +61,7 @@ void begin(void);
 void run(handle stream, uint64_t ns);
 void store(handle stream, dptr at, uint32_t value);
 void await_word(handle stream, dptr at, uint32_t value);
+void again(handle stream); /* launches its graph again, three times */
 void relay(handle stream, dptr at, uint32_t value, dptr out, uint32_t out_value);
 
 /* A stream waits for word 2 to be n, stores n in word 1, and is waited for; the other
@@ -73,6 +74,11 @@ uint32_t full_of_events(void);
 uint32_t full_of_launches(void);
 uint32_t full_of_copies(void);
 uint32_t full_of_waits(void);
+
+/* The patterns whose graphs change or decide (graph-patterns.c). */
+uint32_t updated_graphs(void);
+uint32_t conditional_graphs(void);
+uint32_t relaunched_graphs(void);
 
 /* The patterns of two processes (siblings.c). */
 uint32_t processes(void);

@@ -19,10 +19,15 @@ static const char image[] = "cleave-double-module\n"
 			    "kernel await await 20000 units 1\n"
 			    "kernel relay relay 20000 units 1\n"
 			    "kernel serve serve 20000 units 1\n"
-			    "kernel store store 20000 units 1\n";
+			    "kernel store store 20000 units 1\n"
+#ifndef ROCM
+			    "kernel again relaunch 3 100000\n"
+#endif
+	;
 
 handle run_kernel;
-static handle fresh_kernel, await_kernel, relay_kernel, serve_kernel, store_kernel;
+static handle fresh_kernel, await_kernel, relay_kernel, serve_kernel, store_kernel,
+	again_kernel;
 volatile uint32_t *words;
 handle context;
 
@@ -52,6 +57,9 @@ void begin(void)
 	relay_kernel = function(module, "relay");
 	serve_kernel = function(module, "serve");
 	store_kernel = function(module, "store");
+#ifndef ROCM
+	OK(cuModuleGetFunction(&again_kernel, module, "again"));
+#endif
 	OK(cuMemHostAlloc(&p, N_WORDS * sizeof(uint32_t), 0));
 	words = p;
 	memset(p, 0, N_WORDS * sizeof(uint32_t));
@@ -88,6 +96,11 @@ void store(handle stream, dptr at, uint32_t value)
 	void *parameters[] = {&at, &value};
 
 	launch(store_kernel, stream, parameters);
+}
+
+void again(handle stream)
+{
+	launch(again_kernel, stream, NULL);
 }
 
 /* Teaches the gate's estimate that the kernel takes long. */
@@ -734,9 +747,12 @@ static const struct pattern {
 	{ "graph-of-semaphore",  graph_of_semaphore,  2,                  0 },
 #endif
 	{ "late-free",           late_free,           4,                  0 },
+	{ "updated-graphs",      updated_graphs,      3 * N_ROUNDS,       0 },
 	{ "event-of-another",    event_of_another,    2,                  1 },
 #ifndef ROCM
 	{ "graph-functions",     graph_functions,     N_ROUNDS,           0 },
+	{ "conditional-graphs",  conditional_graphs,  4,                  0 },
+	{ "relaunched-graphs",   relaunched_graphs,   4,                  0 },
 	{ "context-ends",        context_ends,        3,                  0 },
 	{ "green-ends",          green_ends,          N_ROUNDS,           0 },
 	{ "graph-beside-wait",   graph_beside_wait,   2,                  0 },

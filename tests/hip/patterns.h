@@ -77,6 +77,10 @@ int hipGraphExecExternalSemaphoresWaitNodeSetParams(
 	handle exec, handle node, const struct semaphores *waits);
 #endif
 
+int hipGraphDestroy(handle graph);
+int hipGraphExecDestroy(handle exec);
+int hipGraphExecUpdate(handle exec, handle graph, handle *node, int *result);
+
 #define AT(p) ((void *)(uintptr_t)(p))
 
 #define cuInit(flags) hipInit(flags)
@@ -103,6 +107,10 @@ int hipGraphExecExternalSemaphoresWaitNodeSetParams(
 #define cuStreamEndCapture(stream, graph) hipStreamEndCapture(stream, graph)
 #define cuGraphInstantiateWithFlags(exec, graph, flags) \
 	hipGraphInstantiate(exec, graph, NULL, NULL, flags)
+#define cuGraphDestroy(graph) hipGraphDestroy(graph)
+#define cuGraphExecDestroy(exec) hipGraphExecDestroy(exec)
+#define cuGraphExecUpdate_v2(exec, graph, update) \
+	hipGraphExecUpdate(exec, graph, &(update)->node, &(update)->result)
 #define cuGraphLaunch(exec, stream) hipGraphLaunch(exec, stream)
 #define cuGraphCreate(graph, flags) hipGraphCreate(graph, flags)
 #define cuGraphAddChildGraphNode(...) hipGraphAddChildGraphNode(__VA_ARGS__)
