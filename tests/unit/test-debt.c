@@ -355,14 +355,16 @@ static void alone(void)
 static void test_a_thousand_of_unknown_length_alone(void **state)
 {
 	static const struct {
-		uint64_t each_ns;
+		uint64_t each_ns, first_since_ns;
 		unsigned n;
-	} rows[] = {{0, 50}, {100 * US, 1024}, {900 * US, 1024}, {20 * MS, 50},
-		{300 * MS, 4}, {3 * S, 1}};
+	} rows[] = {{0, 0, 1000}, {0, 1 * MS, 125}, {0, 20 * MS, 50}, {100 * US, 0, 1024},
+		{900 * US, 0, 1024}, {20 * MS, 0, 50}, {300 * MS, 0, 4}, {3 * S, 0, 1}};
 
 	alone();
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(rows); i++) {
-		struct clv_backlog queue = {.progress_ns = now_ns}, other = queue;
+		struct clv_backlog queue = {
+			.progress_ns = now_ns - rows[i].first_since_ns};
+		struct clv_backlog other = {.progress_ns = now_ns};
 
 		atomic_store(&queue.each_ns, rows[i].each_ns);
 		assert_int_equal(submit_many(&queue, 1024), rows[i].n);
@@ -375,7 +377,7 @@ static void test_a_thousand_of_unknown_length_alone(void **state)
 /* The first to complete says what the others take, that are in flight already. */
 static void test_the_first_completion_opens_the_window(void **state)
 {
-	struct clv_backlog queue = {.progress_ns = now_ns};
+	struct clv_backlog queue = {.progress_ns = now_ns - 20 * MS};
 
 	alone();
 	assert_int_equal(submit_many(&queue, 1024), 50);

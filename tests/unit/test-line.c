@@ -305,6 +305,37 @@ static void test_many_beside_one_that_waits(void **state)
 	assert_true(now_ns - since_ns >= 2 * CLV_NS_PER_S);
 }
 
+/* Of a queue that is alone, whose commands are all of unknown duration: whether another
+ * one may enter where the first of so many was submitted so long ago. */
+static bool may_enter_alone(uint64_t n, uint64_t since_ns)
+{
+	struct clv_backlog backlog = {
+		.awaited = n * CLV_FLIGHT_PACK(0),
+		.n_unknown = (uint32_t)n,
+		.progress_ns = clv_clock_ns() - since_ns,
+	};
+
+	control.phase = CLV_PHASE_WORD(1, CLV_PHASE_OPEN);
+	control.window_ns = CLV_NS_PER_S;
+	return clv_flight_try(&backlog, CLV_FLIGHT_PACK(0));
+}
+
+/* A program submits a hundred short commands before the first can be complete, because a
+ * long one of another queue is before it. */
+static void test_unknown_ones_at_first(void **state)
+{
+	assert_true(may_enter_alone(100, MS / 2));
+	assert_true(may_enter_alone(100, MS));
+	assert_false(may_enter_alone(1000, 0));
+}
+
+static void test_unknown_ones_that_may_be_long(void **state)
+{
+	assert_true(may_enter_alone(49, 2000 * MS));
+	assert_false(may_enter_alone(50, 3 * MS));
+	assert_false(may_enter_alone(200, MS));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -316,6 +347,8 @@ int main(void)
 		cmocka_unit_test_setup(test_another_always_overruns, begin),
 		cmocka_unit_test_setup(test_a_full_window_alone, begin),
 		cmocka_unit_test_setup(test_a_long_command_alone, begin),
+		cmocka_unit_test_setup(test_unknown_ones_at_first, begin),
+		cmocka_unit_test_setup(test_unknown_ones_that_may_be_long, begin),
 		cmocka_unit_test_setup(test_many_behind_one_that_waits, begin),
 		cmocka_unit_test_setup(test_many_beside_one_that_waits, begin),
 	};

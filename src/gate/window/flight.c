@@ -54,8 +54,12 @@
 #define BESIDE_OTHERS_NS (100 * CLV_NS_PER_MS)
 
 /* What a command of unknown duration is assumed to take in a queue of which none has
- * completed yet, where no lease has to wait for its end: 50 of them are a window. */
-#define ASSUMED_NS (20 * CLV_NS_PER_MS)
+ * completed yet, where no lease has to wait for its end: so many times as long as the
+ * first has been there, because at its begin nothing tells that it is long; and these at
+ * least and at most, of which 1,000 and 50 are a window. */
+#define ASSUMED_TIMES 8
+#define ASSUMED_NS_MIN (1 * CLV_NS_PER_MS)
+#define ASSUMED_NS_MAX (20 * CLV_NS_PER_MS)
 #define UNKNOWN_NS_MAX (16 * CLV_NS_PER_S)
 
 static bool has_device(const struct clv_view *view, enum clv_phase phase)
@@ -87,6 +91,16 @@ static uint64_t left_of(const struct clv_backlog *backlog)
 	return flight - (ran_ns << CLV_FLIGHT_COUNT_BITS);
 }
 
+static uint64_t assumed_of(const struct clv_backlog *backlog)
+{
+	uint64_t now_ns = clv_clock_ns(), since_ns = atomic_load(&backlog->progress_ns);
+	uint64_t ns = now_ns > since_ns ? ASSUMED_TIMES * (now_ns - since_ns) : 0;
+
+	if (ns > ASSUMED_NS_MAX)
+		ns = ASSUMED_NS_MAX;
+	return ns < ASSUMED_NS_MIN ? ASSUMED_NS_MIN : ns;
+}
+
 /* The assumed time of the queue's commands of unknown duration, packed: what its other
  * commands took, as soon as one has completed.  So a program that submits a thousand
  * commands at once waits for the first of them, and then for none, unless together they
@@ -97,7 +111,9 @@ static uint64_t unknown_of(const struct clv_backlog *backlog)
 	uint64_t each_ns = atomic_load(&backlog->each_ns), ns;
 	uint64_t count = CLV_FLIGHT_COUNT(clv_backlog_in_flight(backlog));
 
-	ns = (n < count ? n : count) * (each_ns > 0 ? each_ns : ASSUMED_NS);
+	if (n > count)
+		n = count;
+	ns = n > 0 ? n * (each_ns > 0 ? each_ns : assumed_of(backlog)) : 0;
 	return (ns < UNKNOWN_NS_MAX ? ns : UNKNOWN_NS_MAX) << CLV_FLIGHT_COUNT_BITS;
 }
 
