@@ -747,6 +747,9 @@ static const struct pattern {
 	{ "graph-of-semaphore",  graph_of_semaphore,  2,                  0 },
 #endif
 	{ "late-free",           late_free,           4,                  0 },
+	{ "full-of-events",      full_of_events,      1,                  0 },
+	{ "full-of-launches",    full_of_launches,    2,                  0 },
+	{ "full-of-waits",       full_of_waits,       1,                  0 },
 	{ "updated-graphs",      updated_graphs,      3 * N_ROUNDS,       0 },
 	{ "event-of-another",    event_of_another,    2,                  1 },
 #ifndef ROCM
@@ -756,10 +759,7 @@ static const struct pattern {
 	{ "context-ends",        context_ends,        3,                  0 },
 	{ "green-ends",          green_ends,          N_ROUNDS,           0 },
 	{ "graph-beside-wait",   graph_beside_wait,   2,                  0 },
-	{ "full-of-events",      full_of_events,      1,                  0 },
-	{ "full-of-launches",    full_of_launches,    2,                  0 },
 	{ "full-of-copies",      full_of_copies,      2,                  0 },
-	{ "full-of-waits",       full_of_waits,       1,                  0 },
 	{ "full-of-frees",       full_of_frees,       2,                  0 },
 	{ "allocates-beside",    allocates_beside,    1,                  0 },
 #endif

@@ -7,6 +7,7 @@
 #include "gate/queue/queues.h"
 #include "gate/streams/handle.h"
 #include "gate/streams/stream-wait.h"
+#include "gate/streams/stream.h"
 #include "gate/streams/submit.h"
 #include "gate/window/costs.h"
 
@@ -38,6 +39,7 @@ int clv_own_hipWaitExternalSemaphoresAsync(clv_fn_hipWaitExternalSemaphoresAsync
 	struct clv_blocked_waiting waiting =
 		clv_blocked_waiting_begin(stream, false, false);
 
+	clv_stream_count_others(stream, false, 1);
 	return clv_blocked_waiting_end(&waiting, real(semaphores, values, count, stream));
 }
 

@@ -8,6 +8,7 @@
 #include "gate/streams/legacy.h"
 #include "gate/streams/shared-events.h"
 #include "gate/streams/stream-wait.h"
+#include "gate/streams/stream.h"
 
 int clv_own_hipStreamSynchronize(
 	clv_fn_hipStreamSynchronize *real, bool is_per_thread, void *stream)
@@ -56,6 +57,7 @@ int clv_own_hipStreamWaitEvent(clv_fn_hipStreamWaitEvent *real, bool is_per_thre
 	bool is_outside = clv_shared_event_is(event);
 
 	clv_legacy_before_wait(stream, is_per_thread);
+	clv_stream_count_others(stream, is_per_thread, 1);
 	if (is_outside || clv_may_stand())
 		waiting = clv_blocked_waiting_begin(stream, is_per_thread, !is_outside);
 	return clv_blocked_waiting_end(&waiting, real(stream, event, flags));
@@ -93,6 +95,7 @@ int clv_own_hipStreamWaitValue32(clv_fn_hipStreamWaitValue32 *real, void *stream
 	struct clv_blocked_waiting waiting =
 		clv_blocked_waiting_begin(stream, false, false);
 
+	clv_stream_count_others(stream, false, 1);
 	return clv_blocked_waiting_end(&waiting, real(stream, word, value, flags, mask));
 }
 
@@ -102,6 +105,7 @@ int clv_own_hipStreamWaitValue64(clv_fn_hipStreamWaitValue64 *real, void *stream
 	struct clv_blocked_waiting waiting =
 		clv_blocked_waiting_begin(stream, false, false);
 
+	clv_stream_count_others(stream, false, 1);
 	return clv_blocked_waiting_end(&waiting, real(stream, word, value, flags, mask));
 }
 
@@ -110,7 +114,38 @@ int clv_own_hipStreamBatchMemOp(clv_fn_hipStreamBatchMemOp *real, void *stream,
 {
 	struct clv_blocked_waiting waiting = {0};
 
+	clv_stream_count_others(stream, false, 1);
 	if (clv_blocked_has_wait(operations, count))
 		waiting = clv_blocked_waiting_begin(stream, false, false);
 	return clv_blocked_waiting_end(&waiting, real(stream, count, operations, flags));
+}
+
+/* Commands that are no work, and take places in the stream. */
+
+int clv_own_hipEventRecord(
+	clv_fn_hipEventRecord *real, bool is_per_thread, void *event, void *stream)
+{
+	clv_stream_count_others(stream, is_per_thread, 1);
+	return real(event, stream);
+}
+
+int clv_own_hipEventRecordWithFlags(
+	clv_fn_hipEventRecordWithFlags *real, void *event, void *stream, uint32_t flags)
+{
+	clv_stream_count_others(stream, false, 1);
+	return real(event, stream, flags);
+}
+
+int clv_own_hipStreamWriteValue32(clv_fn_hipStreamWriteValue32 *real, void *stream,
+	void *word, uint32_t value, uint32_t flags)
+{
+	clv_stream_count_others(stream, false, 1);
+	return real(stream, word, value, flags);
+}
+
+int clv_own_hipStreamWriteValue64(clv_fn_hipStreamWriteValue64 *real, void *stream,
+	void *word, uint64_t value, uint32_t flags)
+{
+	clv_stream_count_others(stream, false, 1);
+	return real(stream, word, value, flags);
 }
