@@ -141,9 +141,10 @@ LOOKS = 3
 
 
 class Alone(Patterns):
-    # The part of the lease's time for which its threads may wait: in each program, in those that
-    # submit more than a window holds, and in those that do so before any of it can complete.
-    WAITS, WAITS_FOR_WINDOW, WAITS_UNTIL_DEBT = 0, .5, 1
+    # The part of the lease's time for which its threads may wait: in each program, where a thread
+    # may yield once to one that records a marker; in those that submit more than a window holds,
+    # and in those that do so before any of it can complete.
+    WAITS, WAITS_FOR_WINDOW, WAITS_UNTIL_DEBT = .001, .5, 1
     FILLS_A_WINDOW = ("full-legacy", "deep-beside", "overlap", "full-of-copies")
     FILLS_IT_AT_ONCE = ("full-of-launches", "full-of-waits")
 

@@ -58,7 +58,7 @@ void begin(void)
 	serve_kernel = function(module, "serve");
 	store_kernel = function(module, "store");
 #ifndef ROCM
-	OK(cuModuleGetFunction(&again_kernel, module, "again"));
+	again_kernel = function(module, "again");
 #endif
 	OK(cuMemHostAlloc(&p, N_WORDS * sizeof(uint32_t), 0));
 	words = p;
