@@ -251,6 +251,26 @@ class Defrag(Case):
              "to": "node 0: 0"},
             {"for": "training", "do": "place", "to": "node 1: 0,1"}])
 
+    def test_each_step_fits(self):
+        """A lease that makes place for another one moves before it."""
+        nodes = self.file("nodes.yaml", "version: 1\nnodes:\n"
+                          "  - {model: A, count: 3, cpus: 8, memory: 8Gi, devices: 1}\n")
+        wanted = self.file("wanted.yaml", "version: 1\nplaced:\n"
+                           "  - {name: a, node: 0, on: [0], share: 0.7}\n"
+                           "  - {name: b, node: 1, on: [0], share: 0.4}\n"
+                           "  - {name: c, node: 1, on: [0], share: 0.2, fixed: yes}\n"
+                           "  - {name: e, node: 2, on: [0], share: 0.6, fixed: yes}\n"
+                           "requests:\n  - {name: d, share: 0.9}\n")
+        free = {"node 0: 0": 0.3, "node 1: 0": 0.4, "node 2: 0": 0.4}
+        share = {"a": 0.7, "b": 0.4}
+        items = self.items("defrag", nodes, wanted)
+        self.assertEqual([item["do"] for item in items], ["move"] * 2 + ["place"])
+        for item in items[:-1]:
+            free[item["from"]] += share[item["lease"]]
+            free[item["to"]] -= share[item["lease"]]
+            self.assertGreaterEqual(free[item["to"]], -1e-9, items)
+        self.assertGreaterEqual(free[items[-1]["to"]], 0.9 - 1e-9)
+
     def test_what_is_fixed_stays(self):
         text = self.CROWDED.read_text().replace("share: 0.3", "fixed: yes, share: 0.3")
         items = self.items("defrag", self.NODES, self.file("fixed.yaml", text), code=75)

@@ -13,6 +13,7 @@
 #include "cli/frame/output.h"
 #include "core/fleet/fleet.h"
 #include "core/fleet/workload.h"
+#include "core/place/order.h"
 #include "core/place/place.h"
 #include "core/place/policy.h"
 #include "core/place/repack.h"
@@ -30,6 +31,8 @@ struct defrag {
 	struct clv_place_request wanted[CLV_LIVE_KINDS_MAX];
 	unsigned n_wanted;
 	struct clv_repack_plan plan; /* for chosen, with the fewest moves */
+	struct clv_repack_step steps[CLV_REPACK_STEPS_MAX];
+	int n_steps;
 	const struct clv_place_request
 		*chosen; /* one of wanted; NULL: nothing was found */
 	bool may_restart, gave_up;
@@ -179,14 +182,30 @@ static json_t *place_text(const struct defrag *defrag,
 	return json_string(text);
 }
 
-static void add_move(struct defrag *defrag, const struct clv_repack_move *move)
-{
-	const struct clv_live_item *item = &defrag->live.items[move->lease];
-	json_t *row =
-		json_pack("{s:s, s:o, s:o}", "do", item->lease ? "restart" : "make anew",
-			"from", place_text(defrag, &move->request, &move->from), "to",
-			place_text(defrag, &move->request, &move->to));
+/* What a step means for a lease, and for an instance without a holder. */
+static const struct {
+	const char *lease, *instance;
+	bool leaves, arrives;
+} steps[] = {
+	[CLV_REPACK_MOVE] = {"restart", "make anew", true, true},
+	[CLV_REPACK_ASIDE] = {"restart aside", "make anew", true, true},
+	[CLV_REPACK_END] = {"end", "destroy", true, false},
+	[CLV_REPACK_BEGIN] = {"begin", "create", false, true},
+};
 
+static void add_step(struct defrag *defrag, const struct clv_repack_step *step)
+{
+	const struct clv_repack_move *move = &defrag->plan.moves[step->move];
+	const struct clv_live_item *item = &defrag->live.items[move->lease];
+	json_t *row = json_pack("{s:s}", "do",
+		item->lease ? steps[step->how].lease : steps[step->how].instance);
+
+	if (steps[step->how].leaves)
+		json_object_set_new(
+			row, "from", place_text(defrag, &move->request, &step->from));
+	if (steps[step->how].arrives)
+		json_object_set_new(
+			row, "to", place_text(defrag, &move->request, &step->to));
 	if (item->lease) {
 		json_object_set_new(
 			row, "lease", json_string(clv_json_text(item->lease, "name")));
@@ -231,9 +250,9 @@ static void print_instructions(const struct defrag *defrag)
 	if (n_restarts > 0)
 		clv_output_line(stderr,
 			"cleave: nothing was changed, and no running "
-			"program's memory can be moved: end each of these "
-			"leases first, then start its program again with "
-			"the device under TO as --device");
+			"program's memory can be moved: in this order, end "
+			"each lease, then start its program again with the "
+			"device under TO as --device");
 	if (n_restarts < defrag->plan.n_moves)
 		clv_output_line(stderr,
 			"cleave: the instances to make anew have no holder: use cleave "
@@ -246,8 +265,8 @@ static int show(const struct clv_defrag_settings *settings, struct defrag *defra
 
 	defrag->items = json_array();
 	list = json_pack("{s:o}", "items", defrag->items);
-	for (unsigned i = 0; defrag->chosen && i < defrag->plan.n_moves; i++)
-		add_move(defrag, &defrag->plan.moves[i]);
+	for (int i = 0; defrag->chosen && i < defrag->n_steps; i++)
+		add_step(defrag, &defrag->steps[i]);
 	if (defrag->chosen)
 		json_array_append_new(defrag->items,
 			json_pack("{s:s, s:o}", "do", "place", "to",
@@ -299,6 +318,13 @@ static int find_and_show(
 	if (make_placer(defrag, &err) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "%s", err.msg);
 	search_least_disruptive(defrag, most);
+	if (defrag->chosen) {
+		r = clv_repack_order(defrag->live.fleet, &defrag->plan, defrag->steps);
+		if (r < 0)
+			return clv_cli_fail(CLV_EXIT_FAILED,
+				"the moves cannot be put in order: %s", strerror(-r));
+		defrag->n_steps = r;
+	}
 	return show(settings, defrag);
 }
 

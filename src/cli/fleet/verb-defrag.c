@@ -11,6 +11,7 @@
 #include "cli/frame/output.h"
 #include "core/fleet/fleet.h"
 #include "core/fleet/workload.h"
+#include "core/place/order.h"
 #include "core/place/place.h"
 #include "core/place/policy.h"
 #include "core/place/repack.h"
@@ -124,9 +125,33 @@ static void add_row(struct state *state, const struct clv_plan_entry *wanted,
 	json_array_append_new(state->items, row);
 }
 
-/* Lists the moves, and updates by_lease, since moved leases have new numbers. */
-static void record_moves(struct state *state, const struct clv_repack_plan *before,
-	const struct clv_repack_plan *after, const struct clv_plan_entry *wanted)
+/* Lists the steps in their order. */
+static void add_steps(struct state *state, const struct clv_repack_plan *plan,
+	const struct clv_repack_step *steps, int n, const struct clv_plan_entry *wanted)
+{
+	static const char *const words[] = {
+		[CLV_REPACK_MOVE] = "move",
+		[CLV_REPACK_ASIDE] = "move aside",
+		[CLV_REPACK_END] = "end",
+		[CLV_REPACK_BEGIN] = "begin",
+	};
+
+	for (int i = 0; i < n; i++) {
+		const struct clv_repack_step *step = &steps[i];
+		const struct clv_repack_move *move = &plan->moves[step->move];
+		bool leaves = step->how != CLV_REPACK_BEGIN;
+		bool arrives = step->how != CLV_REPACK_END;
+
+		add_row(state, wanted, words[step->how],
+			name_of(state->by_lease[move->lease]),
+			leaves ? place_text(&move->request, &step->from) : NULL,
+			arrives ? place_text(&move->request, &step->to) : NULL);
+	}
+}
+
+/* Updates by_lease, since moved leases have new numbers. */
+static void follow_moves(struct state *state, const struct clv_repack_plan *before,
+	const struct clv_repack_plan *after)
 {
 	const struct clv_plan_entry *moved[CLV_REPACK_MOVES_MAX] = {NULL};
 
@@ -134,14 +159,8 @@ static void record_moves(struct state *state, const struct clv_repack_plan *befo
 		moved[i] = state->by_lease[before->moves[i].lease];
 		state->by_lease[before->moves[i].lease] = NULL;
 	}
-	for (unsigned i = 0; i < after->n_moves; i++) {
-		const struct clv_repack_move *move = &after->moves[i];
-
-		state->by_lease[move->lease] = moved[i];
-		add_row(state, wanted, "move", name_of(moved[i]),
-			place_text(&move->request, &move->from),
-			place_text(&move->request, &move->to));
-	}
+	for (unsigned i = 0; i < after->n_moves; i++)
+		state->by_lease[after->moves[i].lease] = moved[i];
 }
 
 /* Makes room for a request and places it.  Returns 1, or 0 if it cannot fit. */
@@ -153,21 +172,26 @@ static int make_room(
 		.userdata = state,
 		.most_moves = most,
 	};
+	struct clv_repack_step steps[CLV_REPACK_STEPS_MAX];
 	struct clv_repack_plan plan = {0}, done;
 	uint32_t lease;
+	int n_steps = 0;
 	int r = wanted->is_of_no_model ? -ENOSPC
 				       : clv_repack_find(state->fleet, state->placer,
 						 &wanted->request, &options, &plan);
 
-	done = plan;
 	if (r == 0)
+		r = n_steps = clv_repack_order(state->fleet, &plan, steps);
+	done = plan;
+	if (r >= 0)
 		r = clv_repack_apply(state->fleet, &wanted->request, &done, &lease);
 	if (r < 0) {
 		add_row(state, wanted, r == -EAGAIN ? "give up searching" : "cannot fit",
 			NULL, NULL, NULL);
 		return 0;
 	}
-	record_moves(state, &plan, &done, wanted);
+	add_steps(state, &plan, steps, n_steps, wanted);
+	follow_moves(state, &plan, &done);
 	add_row(state, wanted, "place", NULL, NULL,
 		place_text(&wanted->request, &done.at));
 	return 1;
