@@ -232,6 +232,18 @@ class Fit(Case):
         self.assertEqual(items, [{"request": 1, "fits": "no",
                                   "missing": "free devices on one node"}])
 
+    def test_gangs_all_or_none(self):
+        """Twelve devices on ten nodes of one: none of the gang is placed, and others are."""
+        nodes = self.file("nodes.csv", "sn,cpu_milli,memory_mib,gpu\n" + "".join(
+            f"n{i},8000,8192,1\n" for i in range(10)))
+        wanted = "version: 1\nrequests:\n  - {gang: %d, devices: 1}\n  - {count: 3, share: 0.5}\n"
+        items = self.items("fit", nodes, self.file("many.yaml", wanted % 12), code=75)
+        self.assertEqual([item["fits"] for item in items], ["no"] * 12 + ["yes"] * 3)
+        self.assertEqual({item.get("missing") for item in items[:12]},
+                         {"room for all of its gang at once"})
+        items = self.items("fit", nodes, self.file("few.yaml", wanted % 8))
+        self.assertEqual([item["fits"] for item in items], ["yes"] * 11)
+
     def test_what_is_missing(self):
         wanted = self.file("wanted.yaml", "version: 1\nrequests:\n"
                            "  - {cpus: 200, devices: 1}\n  - {devices: 1, models: [T4]}\n"

@@ -31,7 +31,10 @@ struct fit_settings {
 struct wanted {
 	struct clv_trace_item item;
 	size_t number; /* in the file, from 1 */
+	size_t gang;   /* number of the first of its gang, or its own */
+	uint64_t weight;
 	struct clv_place_at at;
+	uint32_t lease;
 	bool is_placed;
 };
 
@@ -78,7 +81,10 @@ static int read_wants(const char *path, struct clv_fleet *fleet, struct wants *r
 			break;
 		}
 		ret->items = grown;
-		grown[ret->n] = (struct wanted){.item = item, .number = ret->n + 1};
+		grown[ret->n] = (struct wanted){
+			.item = item, .number = ret->n + 1, .gang = ret->n + 1};
+		if (ret->n > 0 && item.gang && item.gang == grown[ret->n - 1].item.gang)
+			grown[ret->n].gang = grown[ret->n - 1].gang;
 		ret->n++;
 		r = 0;
 	}
@@ -97,46 +103,92 @@ static uint64_t weight_of(const struct clv_fleet *fleet, const struct wanted *wa
 	       (request->device_mib & 0xfffffffffu);
 }
 
-static void sort_wants(const struct clv_fleet *fleet, struct wants *wants)
+/* The largest first; a gang together, and by its largest member. */
+static int compare_wants(const void *a, const void *b)
 {
-	for (size_t i = 1; i < wants->n; i++) {
-		struct wanted wanted = wants->items[i];
-		size_t at = i;
+	const struct wanted *one = a, *other = b;
 
-		for (; at > 0 && weight_of(fleet, &wants->items[at - 1]) <
-					 weight_of(fleet, &wanted);
-			at--)
-			wants->items[at] = wants->items[at - 1];
-		wants->items[at] = wanted;
-	}
+	if (one->weight != other->weight)
+		return one->weight > other->weight ? -1 : 1;
+	if (one->gang != other->gang)
+		return one->gang < other->gang ? -1 : 1;
+	return one->number < other->number ? -1 : one->number > other->number;
 }
 
-static int place_all(struct clv_fleet *fleet, const struct clv_place_policy *policy,
-	struct wants *wants, struct clv_error *err)
+static void sort_wants(const struct clv_fleet *fleet, struct wants *wants)
+{
+	struct wanted *items = wants->items;
+
+	for (size_t i = 0, first = 0; i < wants->n; i++) {
+		if (items[i].gang != items[first].gang)
+			first = i;
+		items[i].weight = weight_of(fleet, &items[i]);
+		for (size_t k = first; k < i; k++) {
+			if (items[k].weight < items[i].weight)
+				items[k].weight = items[i].weight;
+			else
+				items[i].weight = items[k].weight;
+		}
+	}
+	if (wants->n > 0)
+		qsort(items, wants->n, sizeof(*items), compare_wants);
+}
+
+static bool place_one(
+	struct clv_fleet *fleet, struct clv_placer *placer, struct wanted *wanted)
+{
+	return !wanted->item.is_of_no_model &&
+	       clv_placer_find(placer, &wanted->item.request, &wanted->at) == 0 &&
+	       clv_fleet_take(
+		       fleet, &wanted->item.request, &wanted->at, &wanted->lease) == 0;
+}
+
+/* Places all requests of a gang, or none of them. */
+static void place_gang(
+	struct clv_fleet *fleet, struct clv_placer *placer, struct wanted *gang, size_t n)
+{
+	size_t n_placed = 0;
+
+	while (n_placed < n && place_one(fleet, placer, &gang[n_placed]))
+		n_placed++;
+	for (size_t i = 0; i < n; i++)
+		gang[i].is_placed = n_placed == n;
+	if (n_placed == n)
+		return;
+	while (n_placed > 0)
+		clv_fleet_release(fleet, gang[--n_placed].lease);
+}
+
+static int make_placer(struct clv_fleet *fleet, const struct clv_place_policy *policy,
+	const struct wants *wants, struct clv_placer **ret, struct clv_error *err)
 {
 	struct clv_workload workload = {0};
-	struct clv_placer *placer = NULL;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < wants->n; i++)
 		r = clv_workload_add(&workload, &wants->items[i].item.request, 1);
 	clv_workload_cut(&workload, 100);
 	if (r == 0)
-		r = clv_placer_new(fleet, policy, &workload, NULL, &placer, err);
+		r = clv_placer_new(fleet, policy, &workload, NULL, ret, err);
 	else
 		clv_error_errno(err, -r, "placing requests");
-	for (size_t i = 0; r == 0 && i < wants->n; i++) {
-		struct wanted *wanted = &wants->items[i];
-		uint32_t lease;
+	clv_workload_done(&workload);
+	return r;
+}
 
-		wanted->is_placed = !wanted->item.is_of_no_model &&
-				    clv_placer_find(placer, &wanted->item.request,
-					    &wanted->at) == 0 &&
-				    clv_fleet_take(fleet, &wanted->item.request,
-					    &wanted->at, &lease) == 0;
+static int place_all(struct clv_fleet *fleet, const struct clv_place_policy *policy,
+	struct wants *wants, struct clv_error *err)
+{
+	struct clv_placer *placer = NULL;
+	int r = make_placer(fleet, policy, wants, &placer, err);
+
+	for (size_t i = 0, n; r == 0 && i < wants->n; i += n) {
+		for (n = 1; i + n < wants->n &&
+			    wants->items[i + n].gang == wants->items[i].gang;)
+			n++;
+		place_gang(fleet, placer, &wants->items[i], n);
 	}
 	clv_placer_free(placer);
-	clv_workload_done(&workload);
 	return r;
 }
 
@@ -171,19 +223,30 @@ static const struct {
 	{ease_device_memory, "memory on devices with free compute"},
 };
 
-/* The first shortage without which the request would fit a node. */
+static bool fits_a_node(
+	const struct clv_fleet *fleet, const struct clv_place_request *request)
+{
+	for (uint32_t i = 0; i < fleet->n_nodes; i++) {
+		if (clv_fit_node(fleet, &fleet->nodes[i], request))
+			return true;
+	}
+	return false;
+}
+
+/* The first shortage without which the request would fit a node.  One that fits a node as
+ * it is belongs to a gang. */
 static const char *missing_for(const struct clv_fleet *fleet, const struct wanted *wanted)
 {
 	if (wanted->item.is_of_no_model)
 		return "no node has one of its models";
+	if (fits_a_node(fleet, &wanted->item.request))
+		return "room for all of its gang at once";
 	for (size_t k = 0; k < CLV_ARRAY_SIZE(shortages); k++) {
 		struct clv_place_request eased = wanted->item.request;
 
 		shortages[k].ease(&eased);
-		for (uint32_t i = 0; i < fleet->n_nodes; i++) {
-			if (clv_fit_node(fleet, &fleet->nodes[i], &eased))
-				return shortages[k].text;
-		}
+		if (fits_a_node(fleet, &eased))
+			return shortages[k].text;
 	}
 	return "free devices on one node";
 }
