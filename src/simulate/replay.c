@@ -171,7 +171,7 @@ static int settle(struct clv_replay *replay, const struct clv_trace_item *items,
 	uint32_t *ret_leases)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (items[i].is_of_no_model)
+		if (items[i].is_of_no_model || items[i].is_too_large)
 			return -ENOSPC;
 		if (n > 1)
 			replay->requests[i] = items[i].request;
@@ -185,7 +185,7 @@ static void refuse(struct clv_replay *replay, const struct clv_trace_item *item)
 	replay->counts.refused++;
 	if (item->is_of_no_model)
 		replay->counts.of_no_model++;
-	else if (is_too_large(replay, &item->request))
+	else if (item->is_too_large || is_too_large(replay, &item->request))
 		replay->counts.too_large++;
 }
 

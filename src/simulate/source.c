@@ -5,8 +5,9 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/units.h"
 #include "core/fleet/fleet.h"
-#include "simulate/plan-file.h"
+#include "simulate/files/plan-file.h"
 #include "simulate/trace.h"
 
 #include <errno.h>
@@ -20,33 +21,40 @@ struct clv_source {
 	const struct clv_fleet *fleet;
 	struct clv_source_options options;
 	uint64_t random_state;
-	/* A CSV. */
+	uint64_t mig_state; /* of its own, so that the arrivals are the same */
+	/* A file of rows. */
 	FILE *file;
-	struct clv_trace csv;
+	struct clv_trace rows;
+	struct clv_trace_skips skips;
 	/* YAML: the position in the list, and how many arrivals of the entry were
 	 * returned. */
 	struct clv_plan_trace plan;
 	size_t at;
 	uint64_t n_told;
 	double now_s; /* time of the generator */
-	/* A gang in YAML: the item that is repeated, and how often. */
+	/* The item that is repeated, and how often. */
 	struct clv_trace_item member;
 	uint64_t n_members_left;
 	uint32_t last_gang;
-	/* Filling: the whole trace in random order. */
+	/* The whole trace: sorted by arrival, or for filling in random order. */
 	struct clv_trace_item *items;
 	size_t n_items;
 	uint64_t filled_milli;
 };
 
 /* splitmix64 */
-static uint64_t draw(struct clv_source *source)
+static uint64_t draw_from(uint64_t *state)
 {
-	uint64_t x = source->random_state += UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t x = *state += UINT64_C(0x9e3779b97f4a7c15);
 
 	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
 	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
 	return x ^ x >> 31;
+}
+
+static uint64_t draw(struct clv_source *source)
+{
+	return draw_from(&source->random_state);
 }
 
 /* Uniform in [0, 1). */
@@ -55,10 +63,14 @@ static double draw_part(struct clv_source *source)
 	return (double)(draw(source) >> 11) / (double)(UINT64_C(1) << 53);
 }
 
-static int next_of_csv(
+static int next_of_rows(
 	struct clv_source *source, struct clv_trace_item *ret, struct clv_error *err)
 {
-	return clv_trace_next(&source->csv, ret, err);
+	int r = clv_trace_next(&source->rows, ret, err);
+
+	if (r == 0 && source->options.skips && !source->options.was_read)
+		*source->options.skips = source->skips;
+	return r;
 }
 
 static struct clv_trace_item item_of(const struct clv_plan_entry *entry)
@@ -68,19 +80,25 @@ static struct clv_trace_item item_of(const struct clv_plan_entry *entry)
 		.arrives_s = (int64_t)(entry->at_ns / CLV_NS_PER_S),
 		.stays_s = entry->for_ns ? (int64_t)(entry->for_ns / CLV_NS_PER_S)
 					 : CLV_TRACE_FOREVER,
+		.gang = entry->n_gang > 0,
+		.n_alike = entry->n_gang ? (uint32_t)entry->n_gang : 1,
+		.priority = entry->priority,
 		.is_of_no_model = entry->is_of_no_model,
 	};
 }
 
-/* Makes the item the first of a gang; clv_source_next() repeats it for the others. */
-static void begin_gang(struct clv_source *source, const struct clv_plan_entry *entry,
-	struct clv_trace_item *item)
+/* Lets an item that stands for several be repeated by clv_source_next(), as a gang unless
+ * there are too many. */
+static void begin_gang(struct clv_source *source, struct clv_trace_item *item)
 {
-	if (entry->n_gang == 0)
+	bool is_gang = item->n_alike > 1 || (item->gang && !source->file);
+
+	if (!is_gang)
 		return;
-	item->gang = ++source->last_gang;
+	item->gang = item->n_alike <= CLV_TRACE_GANG_MAX ? ++source->last_gang : 0;
+	source->n_members_left = item->n_alike - 1;
+	item->n_alike = 1;
 	source->member = *item;
-	source->n_members_left = entry->n_gang - 1;
 }
 
 static int next_of_list(
@@ -93,7 +111,6 @@ static int next_of_list(
 		if (source->n_told < entry->count) {
 			source->n_told++;
 			*ret = item_of(entry);
-			begin_gang(source, entry, ret);
 			return 1;
 		}
 		source->n_told = 0;
@@ -137,7 +154,6 @@ static int next_of_mix(
 	*ret = item_of(&plan->entries[i]);
 	ret->arrives_s = (int64_t)source->now_s;
 	ret->stays_s = draw_life(source);
-	begin_gang(source, &plan->entries[i], ret);
 	return 1;
 }
 
@@ -159,7 +175,17 @@ static int next_of_fill(
 	return 1;
 }
 
-/* Reads all arrivals of the source and shuffles them by the seed. */
+static int next_of_items(
+	struct clv_source *source, struct clv_trace_item *ret, struct clv_error *err)
+{
+	(void)err;
+	if (source->at == source->n_items)
+		return 0;
+	*ret = source->items[source->at++];
+	return 1;
+}
+
+/* Reads all arrivals of the source. */
 static int gather(struct clv_source *source, struct clv_error *err)
 {
 	size_t room = 0;
@@ -171,11 +197,6 @@ static int gather(struct clv_source *source, struct clv_error *err)
 		r = source->next(source, &item, err);
 		if (r <= 0)
 			break;
-		if (item.gang)
-			return clv_error_set(err, -EINVAL,
-				"a fleet is filled up with single requests: the trace "
-				"has "
-				"gangs");
 		if (source->n_items == room) {
 			struct clv_trace_item *grown;
 
@@ -188,6 +209,22 @@ static int gather(struct clv_source *source, struct clv_error *err)
 		}
 		source->items[source->n_items++] = item;
 	}
+	source->at = 0;
+	return r;
+}
+
+/* For filling: shuffles the arrivals by the seed. */
+static int shuffle(struct clv_source *source, struct clv_error *err)
+{
+	int r = gather(source, err);
+
+	for (size_t i = 0; r == 0 && i < source->n_items; i++) {
+		if (source->items[i].gang || source->items[i].n_alike > 1)
+			return clv_error_set(err, -EINVAL,
+				"a fleet is filled up with single requests: the trace "
+				"has "
+				"gangs");
+	}
 	for (size_t i = source->n_items; i > 1; i--) {
 		size_t other = draw(source) % i;
 		struct clv_trace_item swap = source->items[i - 1];
@@ -195,45 +232,114 @@ static int gather(struct clv_source *source, struct clv_error *err)
 		source->items[i - 1] = source->items[other];
 		source->items[other] = swap;
 	}
-	source->at = 0;
 	source->next = next_of_fill;
 	return r;
 }
 
-static bool is_csv(const char *path)
+/* Of equal times, the gang that was read first; its requests stay together. */
+static int compare_items(const void *a, const void *b)
 {
-	size_t length = strlen(path);
+	const struct clv_trace_item *one = a, *other = b;
 
-	return length > 4 && strcmp(path + length - 4, ".csv") == 0;
+	if (one->arrives_s != other->arrives_s)
+		return one->arrives_s < other->arrives_s ? -1 : 1;
+	return one->number < other->number ? -1 : one->number > other->number;
 }
 
-int clv_source_read_fleet(
-	const char *path, struct clv_fleet *fleet, struct clv_error *err)
+/* For formats that are published in no order. */
+static int sort(struct clv_source *source, struct clv_error *err)
 {
-	FILE *file;
+	int r = gather(source, err);
+
+	for (size_t i = 0; i < source->n_items; i++)
+		source->items[i].number = i;
+	if (r == 0 && source->n_items > 0)
+		qsort(source->items, source->n_items, sizeof(*source->items),
+			compare_items);
+	source->next = next_of_items;
+	return r;
+}
+
+static bool ends_in(const char *path, const char *end)
+{
+	size_t length = strlen(path), end_length = strlen(end);
+
+	return length > end_length && strcmp(path + length - end_length, end) == 0;
+}
+
+/* Whether a file is one of rows: CSV by its name or its first line, or Philly's JSON. */
+static bool has_rows(const char *path)
+{
+	char line[256] = "", *at = line;
+	FILE *file = ends_in(path, ".csv") ? NULL : fopen(path, "re");
+
+	if (!file)
+		return ends_in(path, ".csv");
+	if (!fgets(line, sizeof(line), file))
+		line[0] = '\0';
+	fclose(file);
+	if (strncmp(at, "\xef\xbb\xbf", 3) == 0)
+		at += 3;
+	return at[0] == '[' || (strchr(at, ',') && !strpbrk(at, ":#{"));
+}
+
+/* Opens the file with the header of FILE.csv; NULL if there is none. */
+static FILE *open_header(const char *path)
+{
+	char name[4096];
+	int length = (int)strlen(path) - 4;
+
+	if (!ends_in(path, ".csv") || snprintf(name, sizeof(name), "%.*s.header", length,
+					      path) >= (int)sizeof(name))
+		return NULL;
+	return fopen(name, "re");
+}
+
+int clv_source_read_fleet(const char *path, struct clv_fleet *fleet,
+	struct clv_node_notes *notes, struct clv_error *err)
+{
+	FILE *file, *header;
 	int r;
 
-	if (!is_csv(path))
-		return clv_plan_read_fleet(path, fleet, err);
+	if (!has_rows(path))
+		return clv_plan_read_fleet(path, fleet, notes, err);
 	file = fopen(path, "re");
 	if (!file)
 		return clv_error_errno(err, errno, "%.200s", path);
-	r = clv_trace_read_fleet(file, path, fleet, err);
+	header = open_header(path);
+	r = clv_trace_read_nodes(file, path, header, fleet, notes, err);
+	if (header)
+		fclose(header);
 	fclose(file);
 	return r;
 }
 
-static int open_csv(struct clv_source *source, const char *path, struct clv_error *err)
+static int open_rows(struct clv_source *source, const char *path, struct clv_error *err)
 {
+	const struct clv_source_options *options = &source->options;
+	FILE *header;
 	int r;
 
 	source->file = fopen(path, "re");
 	if (!source->file)
 		return clv_error_errno(err, errno, "%.200s", path);
-	r = clv_trace_begin(&source->csv, source->file, path, source->fleet, err);
-	source->csv.is_timed = source->options.is_timed;
-	source->csv.was_read = source->options.was_read;
-	source->next = next_of_csv;
+	header = open_header(path);
+	r = clv_trace_begin_headed(
+		&source->rows, source->file, path, header, source->fleet, err);
+	if (header)
+		fclose(header);
+	source->rows.is_timed = options->is_timed;
+	source->rows.was_read = options->was_read;
+	if (options->skips) {
+		source->skips = *options->skips;
+		source->rows.skips = &source->skips;
+	}
+	if (options->was_read)
+		source->skips.tell = NULL;
+	source->next = next_of_rows;
+	if (r == 0 && options->is_timed && options->fill_milli == 0 &&
+		!clv_trace_is_sorted(&source->rows))
+		r = sort(source, err);
 	return r;
 }
 
@@ -261,9 +367,10 @@ int clv_source_open(const char *path, const struct clv_fleet *fleet,
 	source->fleet = fleet;
 	source->options = *options;
 	source->random_state = options->seed;
-	r = is_csv(path) ? open_csv(source, path, err) : open_plan(source, path, err);
+	source->mig_state = ~options->seed;
+	r = has_rows(path) ? open_rows(source, path, err) : open_plan(source, path, err);
 	if (r == 0 && options->fill_milli > 0)
-		r = gather(source, err);
+		r = shuffle(source, err);
 	if (r < 0) {
 		clv_source_close(source);
 		return r;
@@ -284,13 +391,65 @@ int clv_source_take_placed(
 	return clv_plan_take_placed(&source->plan, fleet, NULL, NULL, err);
 }
 
+/* The smallest instance of the fleet's first kind that has as much compute and memory as
+ * a share; -1 if there is none. */
+static int instance_for(
+	const struct clv_fleet *fleet, const struct clv_place_request *request)
+{
+	const struct clv_mig_model *model = fleet->schemes[0].model;
+	uint32_t best_milli = UINT32_MAX;
+	int best = -1;
+
+	for (unsigned i = 0; i < model->n_profiles; i++) {
+		uint32_t milli = clv_fleet_profile_milli(fleet, 1, (uint8_t)(i + 1));
+		uint32_t slices = model->profiles[i].slices;
+
+		if (slices * CLV_PLACE_WHOLE < request->milli * model->slices ||
+			milli >= best_milli ||
+			(model->profiles[i].memory_mib &&
+				model->profiles[i].memory_mib < request->device_mib))
+			continue;
+		best_milli = milli;
+		best = (int)i;
+	}
+	return best;
+}
+
+/* What if a part of the shares were MIG instances. */
+static void put_in_mig(struct clv_source *source, struct clv_place_request *request)
+{
+	int profile;
+
+	if (source->fleet->n_schemes == 0 || request->n_devices != 1 ||
+		request->profile || request->milli >= CLV_PLACE_WHOLE ||
+		draw_from(&source->mig_state) % CLV_PPM >= source->options.mig_ppm)
+		return;
+	profile = instance_for(source->fleet, request);
+	if (profile < 0)
+		return;
+	request->scheme = 1;
+	request->profile = (uint8_t)(profile + 1);
+	request->milli = 0;
+	request->device_mib = 0;
+	request->models = CLV_PLACE_ANY_MODEL;
+}
+
 int clv_source_next(
 	struct clv_source *source, struct clv_trace_item *ret, struct clv_error *err)
 {
-	if (source->n_members_left == 0)
-		return source->next(source, ret, err);
-	source->n_members_left--;
-	*ret = source->member;
+	int r;
+
+	if (source->n_members_left > 0) {
+		source->n_members_left--;
+		*ret = source->member;
+		return 1;
+	}
+	r = source->next(source, ret, err);
+	if (r <= 0)
+		return r;
+	if (source->options.mig_ppm > 0)
+		put_in_mig(source, &ret->request);
+	begin_gang(source, ret);
 	return 1;
 }
 
@@ -299,7 +458,7 @@ struct clv_source *clv_source_close(struct clv_source *source)
 	if (!source)
 		return NULL;
 	if (source->file) {
-		clv_trace_end(&source->csv);
+		clv_trace_end(&source->rows);
 		fclose(source->file);
 	}
 	clv_plan_trace_done(&source->plan);

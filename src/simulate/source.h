@@ -6,9 +6,12 @@
 
 struct clv_error;
 struct clv_fleet;
+struct clv_node_notes;
 struct clv_trace_item;
+struct clv_trace_skips;
 
-/* Sources of arrivals: a CSV file that is read incrementally, a list, or a generator.
+/* Sources of arrivals: a file of rows that is read incrementally, or sorted in memory if
+ * its format is published in no order, a list, or a generator.
  * Sources are independent of each other, so several can be used in parallel, each by one
  * thread. */
 
@@ -25,13 +28,22 @@ struct clv_source_options {
 	 * and then again at random, until this many thousandths of the compute of the
 	 * fleet are requested.  The whole trace is kept in memory then. */
 	uint32_t fill_milli;
+	/* Not 0: this part of the shares of one device, in parts per million, is drawn by
+	 * the seed and becomes the smallest MIG instance that has as much. */
+	uint32_t mig_ppm;
+	/* Borrowed; NULL: the first row that is wrong is an error.  Counted in the
+	 * reading in which was_read is false. */
+	struct clv_trace_skips *skips;
 };
 
-/* Reads a fleet: CSV if the name ends in ".csv", else YAML. */
-int clv_source_read_fleet(
-	const char *path, struct clv_fleet *fleet, struct clv_error *err);
+/* Reads a fleet, and what else its file says of the nodes into notes, which may be NULL.
+ * A file is CSV if its name ends in ".csv" or its first line looks so, else YAML.  The
+ * header of FILE.csv may be in FILE.header, as PAI-2020 is published. */
+int clv_source_read_fleet(const char *path, struct clv_fleet *fleet,
+	struct clv_node_notes *notes, struct clv_error *err);
 
-/* path: likewise.  The fleet is borrowed; only its models and size are used. */
+/* path: likewise, or Philly's JSON.  The fleet is borrowed; only its models and size are
+ * used. */
 int clv_source_open(const char *path, const struct clv_fleet *fleet,
 	const struct clv_source_options *options, struct clv_source **ret,
 	struct clv_error *err);

@@ -1,65 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The two kinds of file as tables of columns.  The names of columns are those of openb's
- * trace; what it lacks (memory of devices, classes, groups, other times) has additional
- * columns. */
+/* Rows of files as nodes of a fleet and as requests to it. */
 #include "simulate/trace.h"
 
-#include "simulate/names.h"
+#include "simulate/files/names.h"
 
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "core/fleet/fleet.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
-
-struct node_row {
-	const char *name, *model;
-	uint32_t cpu_milli, memory_mib, n_devices, device_mib, n_numa;
-};
-
-#define AT(member) offsetof(struct node_row, member)
-/* clang-format off */
-static const struct clv_csv_column node_columns[] = {
-	{"sn",         clv_csv_read_text, AT(name),       true},
-	{"cpu_milli",  clv_csv_read_u32,  AT(cpu_milli),  true},
-	{"memory_mib", clv_csv_read_u32,  AT(memory_mib), true},
-	{"gpu",        clv_csv_read_u32,  AT(n_devices),  true},
-	{"model",      clv_csv_read_text, AT(model),      false},
-	{"gpu_mib",    clv_csv_read_u32,  AT(device_mib), false},
-	{"numa",       clv_csv_read_u32,  AT(n_numa),     false},
-};
-/* clang-format on */
-#undef AT
-
-struct pod_row {
-	const char *name, *models, *class, *rule;
-	uint32_t cpu_milli, memory_mib, n_devices, milli, device_mib, group, gang;
-	uint64_t created_s, deleted_s, arrives_s, stays_s;
-};
-
-#define UNSET UINT64_MAX
-#define AT(member) offsetof(struct pod_row, member)
-/* clang-format off */
-static const struct clv_csv_column pod_columns[] = {
-	{"name",          clv_csv_read_text, AT(name),       true},
-	{"cpu_milli",     clv_csv_read_u32,  AT(cpu_milli),  true},
-	{"memory_mib",    clv_csv_read_u32,  AT(memory_mib), true},
-	{"num_gpu",       clv_csv_read_u32,  AT(n_devices),  true},
-	{"gpu_milli",     clv_csv_read_u32,  AT(milli),      true},
-	{"gpu_spec",      clv_csv_read_text, AT(models),     false},
-	{"gpu_mib",       clv_csv_read_u32,  AT(device_mib), false},
-	{"class",         clv_csv_read_text, AT(class),      false},
-	{"group",         clv_csv_read_u32,  AT(group),      false},
-	{"rule",          clv_csv_read_text, AT(rule),       false},
-	{"gang",          clv_csv_read_u32,  AT(gang),       false},
-	{"creation_time", clv_csv_read_u64,  AT(created_s),  false},
-	{"deletion_time", clv_csv_read_u64,  AT(deleted_s),  false},
-	{"arrives_s",     clv_csv_read_u64,  AT(arrives_s),  false},
-	{"stays_s",       clv_csv_read_u64,  AT(stays_s),    false},
-};
-/* clang-format on */
-#undef AT
 
 static const char *const rules[_CLV_PLACE_RULE_MAX] = {
 	[CLV_PLACE_FREE] = "free",
@@ -68,22 +19,11 @@ static const char *const rules[_CLV_PLACE_RULE_MAX] = {
 	[CLV_PLACE_SPREAD] = "spread",
 };
 
-/* The column of a value in the current row, for messages. */
-static unsigned column_of(
-	const struct clv_csv *csv, const struct clv_csv_map *map, const char *name)
-{
-	for (unsigned i = 0; i < map->n_columns; i++) {
-		if (map->at[i] >= 0 && strcmp(map->columns[i].name, name) == 0)
-			return csv->fields[map->at[i]].column;
-	}
-	return 1;
-}
-
 static int fail_name(const struct clv_csv *csv, const struct clv_csv_map *map,
 	const char *name, struct clv_error *err)
 {
-	return clv_csv_fail(csv, column_of(csv, map, map->columns[0].name), err, -EINVAL,
-		"the name '%.60s' appears twice", name);
+	return clv_csv_fail(csv, clv_csv_column_of(csv, map, map->columns[0].name), err,
+		-EINVAL, "the name '%.60s' appears twice", name);
 }
 
 static int check_name(const struct clv_csv *csv, struct clv_names *names,
@@ -97,7 +37,8 @@ static int check_name(const struct clv_csv *csv, struct clv_names *names,
 }
 
 static int add_node(const struct clv_csv *csv, const struct clv_csv_map *map,
-	const struct node_row *row, struct clv_fleet *fleet, struct clv_error *err)
+	const struct clv_node_format *format, const struct clv_node_row *row,
+	struct clv_fleet *fleet, struct clv_error *err)
 {
 	struct clv_fleet_node_spec spec = {
 		.model = row->model ? row->model : "",
@@ -111,65 +52,152 @@ static int add_node(const struct clv_csv *csv, const struct clv_csv_map *map,
 	int r;
 
 	if (row->n_devices > CLV_PLACE_DEVICES_MAX || row->n_numa > CLV_PLACE_DEVICES_MAX)
-		return clv_csv_fail(csv, column_of(csv, map, "gpu"), err, -EINVAL,
-			"a node has at most %d devices", CLV_PLACE_DEVICES_MAX);
+		return clv_csv_fail(csv, clv_csv_column_of(csv, map, format->devices),
+			err, -EINVAL, "a node has at most %d devices",
+			CLV_PLACE_DEVICES_MAX);
 	r = clv_fleet_add_node(fleet, &spec, &why);
 	if (r < 0)
-		return clv_csv_fail(
-			csv, column_of(csv, map, "model"), err, r, "%.300s", why.msg);
+		return clv_csv_fail(csv, clv_csv_column_of(csv, map, "model"), err, r,
+			"%.300s", why.msg);
 	return 0;
 }
 
-static int read_header(struct clv_csv *csv, const struct clv_csv_column *columns,
-	unsigned n_columns, struct clv_csv_map *ret, struct clv_error *err)
+/* Reads a header, from the file itself if it has one; the file is at its first row
+ * then. */
+static int read_header(
+	struct clv_csv *csv, FILE *file, FILE *header, struct clv_error *err)
 {
-	int r = clv_csv_next(csv, err);
+	int r;
 
+	clv_csv_init(csv, header ? header : file, csv->name);
+	r = clv_csv_next(csv, err);
 	if (r == 0)
 		return clv_csv_fail(csv, 1, err, -EINVAL, "the file is empty");
-	return r < 0 ? r : clv_csv_map(csv, columns, n_columns, ret, err);
+	return r < 0 ? r : 0;
+}
+
+/* After the header was read and its columns are known. */
+static void begin_rows(struct clv_csv *csv, FILE *file, const FILE *header)
+{
+	if (header)
+		clv_csv_init(csv, file, csv->name);
+}
+
+struct nodes {
+	struct clv_csv csv;
+	struct clv_csv_map map;
+	const struct clv_node_format *format;
+	struct clv_names names;
+};
+
+static int read_node(struct nodes *nodes, struct clv_fleet *fleet,
+	struct clv_node_notes *notes, struct clv_error *err)
+{
+	struct clv_node_row row;
+	struct clv_error why = {0};
+	int r = nodes->format->read(&nodes->csv, &nodes->map, &row, err);
+
+	if (r == 0)
+		r = check_name(&nodes->csv, &nodes->names, &nodes->map, row.name, err);
+	if (r == 0)
+		r = add_node(&nodes->csv, &nodes->map, nodes->format, &row, fleet, err);
+	if (r < 0 || !notes || clv_node_notes_add(notes, row.price, row.rack, &why) == 0)
+		return r;
+	return clv_csv_fail(&nodes->csv,
+		clv_csv_column_of(&nodes->csv, &nodes->map, "rack"), err, why.code,
+		"%.300s", why.msg);
+}
+
+int clv_trace_read_nodes(FILE *file, const char *name, FILE *header,
+	struct clv_fleet *fleet, struct clv_node_notes *notes, struct clv_error *err)
+{
+	struct nodes nodes = {.csv.name = name};
+	int r = read_header(&nodes.csv, file, header, err);
+
+	nodes.format = clv_node_format_of(&nodes.csv);
+	if (r == 0)
+		r = clv_csv_map(&nodes.csv, nodes.format->columns,
+			nodes.format->n_columns, &nodes.map, err);
+	begin_rows(&nodes.csv, file, header);
+	while (r == 0) {
+		r = clv_csv_next(&nodes.csv, err);
+		if (r <= 0)
+			break;
+		r = read_node(&nodes, fleet, notes, err);
+	}
+	clv_names_done(&nodes.names);
+	if (r == 0 && fleet->n_nodes == 0)
+		return clv_csv_fail(
+			&nodes.csv, 1, err, -EINVAL, "the fleet has no nodes");
+	return r;
 }
 
 int clv_trace_read_fleet(
 	FILE *file, const char *name, struct clv_fleet *fleet, struct clv_error *err)
 {
-	struct clv_names names = {0};
-	struct clv_csv_map map;
-	struct clv_csv csv;
-	int r;
+	return clv_trace_read_nodes(file, name, NULL, fleet, NULL, err);
+}
 
-	clv_csv_init(&csv, file, name);
-	r = read_header(&csv, node_columns, CLV_ARRAY_SIZE(node_columns), &map, err);
-	while (r >= 0) {
-		struct node_row row = {0};
+/* Whether a file is Philly's JSON; it is at its beginning again then, or at the bracket
+ * after a byte order mark. */
+static bool is_json(FILE *file)
+{
+	int c = getc(file);
 
-		r = clv_csv_next(&csv, err);
-		if (r <= 0)
-			break;
-		r = clv_csv_read(&csv, &map, &row, err);
-		if (r == 0)
-			r = check_name(&csv, &names, &map, row.name, err);
-		if (r == 0)
-			r = add_node(&csv, &map, &row, fleet, err);
+	if (c == 0xef) {
+		bool is_marked = getc(file) == 0xbb && getc(file) == 0xbf;
+
+		c = getc(file);
+		if (!is_marked || c != '[')
+			rewind(file);
+		else
+			ungetc(c, file);
+		return is_marked && c == '[';
 	}
-	clv_names_done(&names);
-	if (r == 0 && fleet->n_nodes == 0)
-		return clv_csv_fail(&csv, 1, err, -EINVAL, "the fleet has no nodes");
+	if (c != EOF)
+		ungetc(c, file);
+	return c == '[';
+}
+
+static int begin_csv(
+	struct clv_trace *trace, FILE *file, FILE *header, struct clv_error *err)
+{
+	int r = read_header(&trace->csv, file, header, err);
+
+	if (r < 0)
+		return r;
+	trace->format = clv_row_format_of(&trace->csv);
+	r = clv_csv_map(&trace->csv, trace->format->columns, trace->format->n_columns,
+		&trace->map, err);
+	begin_rows(&trace->csv, file, header);
 	return r;
 }
 
-int clv_trace_begin(struct clv_trace *trace, FILE *file, const char *name,
-	const struct clv_fleet *fleet, struct clv_error *err)
+int clv_trace_begin_headed(struct clv_trace *trace, FILE *file, const char *name,
+	FILE *header, const struct clv_fleet *fleet, struct clv_error *err)
 {
 	clv_csv_init(&trace->csv, file, name);
+	clv_philly_init(&trace->philly, file, name);
+	trace->format = NULL;
 	trace->repeats = (struct clv_repeats){0};
 	trace->fleet = fleet;
 	trace->latest_s = 0;
 	trace->gang = trace->n_in_gang = 0;
 	trace->is_timed = false;
 	trace->was_read = false;
-	return read_header(
-		&trace->csv, pod_columns, CLV_ARRAY_SIZE(pod_columns), &trace->map, err);
+	trace->skips = NULL;
+	return is_json(file) ? 0 : begin_csv(trace, file, header, err);
+}
+
+int clv_trace_begin(struct clv_trace *trace, FILE *file, const char *name,
+	const struct clv_fleet *fleet, struct clv_error *err)
+{
+	return clv_trace_begin_headed(trace, file, name, NULL, fleet, err);
+}
+
+bool clv_trace_is_sorted(const struct clv_trace *trace)
+{
+	return trace->format && trace->format->is_sorted;
 }
 
 /* Reads a list "A|B" of models into a bitmap of those that the fleet has.  Returns false
@@ -195,26 +223,40 @@ static bool read_models(const struct clv_fleet *fleet, const char *text, uint64_
 	return *ret != CLV_PLACE_ANY_MODEL;
 }
 
-static int read_words(const struct clv_trace *trace, const struct pod_row *row,
+/* Sets an error at a column of the current row. */
+static int fail_at(const struct clv_trace *trace, const char *column,
+	struct clv_error *err, const char *text)
+{
+	const struct clv_philly *philly = &trace->philly;
+
+	if (!trace->format)
+		return clv_error_set(err, -EINVAL, "%.200s:%llu:1: %s", philly->name,
+			(unsigned long long)philly->job_line, text);
+	return clv_csv_fail(&trace->csv,
+		clv_csv_column_of(&trace->csv, &trace->map, column), err, -EINVAL, "%s",
+		text);
+}
+
+static int read_words(const struct clv_trace *trace, const struct clv_row *row,
 	struct clv_place_request *request, struct clv_error *err)
 {
+	char text[128];
+
 	request->class = CLV_CLASS_NORMAL;
 	if (row->class) {
 		enum clv_class class = clv_class_from_string(row->class);
 
+		snprintf(text, sizeof(text),
+			"'%.40s' is no class: latency, normal or batch", row->class);
 		if (class < 0)
-			return clv_csv_fail(&trace->csv,
-				column_of(&trace->csv, &trace->map, "class"), err,
-				-EINVAL, "'%.40s' is no class: latency, normal or batch",
-				row->class);
+			return fail_at(trace, "class", err, text);
 		request->class = class;
 	}
 	for (unsigned i = 0; row->rule; i++) {
+		snprintf(text, sizeof(text),
+			"'%.40s' is no rule: free, together, apart or spread", row->rule);
 		if (i == _CLV_PLACE_RULE_MAX)
-			return clv_csv_fail(&trace->csv,
-				column_of(&trace->csv, &trace->map, "rule"), err, -EINVAL,
-				"'%.40s' is no rule: free, together, apart or spread",
-				row->rule);
+			return fail_at(trace, "rule", err, text);
 		request->rule = (enum clv_place_rule)i;
 		if (strcmp(row->rule, rules[i]) == 0)
 			break;
@@ -222,76 +264,54 @@ static int read_words(const struct clv_trace *trace, const struct pod_row *row,
 	return 0;
 }
 
-/* In openb, tasks of several devices use whole ones, and some tasks of one device state
- * more than a whole one. */
-static int make_request(const struct clv_trace *trace, const struct pod_row *row,
-	struct clv_place_request *request, struct clv_error *err)
+/* A request that no node could ever have is no mistake of the file. */
+static int make_request(const struct clv_trace *trace, const struct clv_row *row,
+	struct clv_trace_item *item, struct clv_error *err)
 {
-	uint32_t milli = row->milli < CLV_PLACE_WHOLE ? row->milli : CLV_PLACE_WHOLE;
+	struct clv_place_request *request = &item->request;
+	uint32_t n = row->n_devices;
 	struct clv_error why = {0};
-	int r;
 
-	if (row->n_devices > CLV_PLACE_DEVICES_MAX)
-		return clv_csv_fail(&trace->csv,
-			column_of(&trace->csv, &trace->map, "num_gpu"), err, -EINVAL,
-			"%u devices: a node has at most %d", row->n_devices,
-			CLV_PLACE_DEVICES_MAX);
+	item->is_too_large = n > CLV_PLACE_DEVICES_MAX;
 	request->cpu_milli = row->cpu_milli;
 	request->memory_mib = row->memory_mib;
 	request->device_mib = row->device_mib;
-	request->n_devices = (uint8_t)row->n_devices;
-	request->milli = row->n_devices ? (uint16_t)milli : 0;
+	request->n_devices = item->is_too_large ? CLV_PLACE_DEVICES_MAX : (uint8_t)n;
+	request->milli = n ? (uint16_t)row->milli : 0;
 	request->group = row->group;
-	r = clv_fleet_check(trace->fleet, request, &why);
-	if (r < 0)
-		return clv_csv_fail(&trace->csv,
-			column_of(&trace->csv, &trace->map, "num_gpu"), err, r, "%.300s",
-			why.msg);
+	if (clv_fleet_check(trace->fleet, request, &why) < 0)
+		return fail_at(trace, "num_gpu", err, why.msg);
 	return read_words(trace, row, request, err);
 }
 
-/* arrives_s and stays_s take precedence over the times of openb. */
-static int read_times(struct clv_trace *trace, const struct pod_row *row,
+static int set_times(struct clv_trace *trace, const struct clv_row *row,
 	struct clv_trace_item *item, struct clv_error *err)
 {
-	bool is_ours = row->arrives_s != UNSET;
-	uint64_t arrives_s = is_ours                   ? row->arrives_s
-			     : row->created_s != UNSET ? row->created_s
-						       : 0;
-
-	item->arrives_s = (int64_t)arrives_s;
-	item->stays_s = CLV_TRACE_FOREVER;
-	if (row->stays_s != UNSET)
-		item->stays_s = (int64_t)row->stays_s;
-	else if (!is_ours && row->deleted_s != UNSET && row->deleted_s >= arrives_s)
-		item->stays_s = (int64_t)(row->deleted_s - arrives_s);
-	else if (!is_ours && row->deleted_s != UNSET)
-		return clv_csv_fail(&trace->csv,
-			column_of(&trace->csv, &trace->map, "deletion_time"), err,
-			-EINVAL, "it ends before it begins");
-	if (trace->is_timed && item->arrives_s < trace->latest_s)
-		return clv_csv_fail(&trace->csv,
-			column_of(&trace->csv, &trace->map,
-				is_ours ? "arrives_s" : "creation_time"),
-			err, -EINVAL,
-			"it arrives before the one above: sort the file by arrival");
-	trace->latest_s = item->arrives_s;
-	return 0;
+	item->arrives_s = row->arrives_s == CLV_ROW_UNSET ? 0 : (int64_t)row->arrives_s;
+	item->stays_s =
+		row->stays_s == CLV_ROW_UNSET ? CLV_TRACE_FOREVER : (int64_t)row->stays_s;
+	if (!clv_trace_is_sorted(trace) || !trace->is_timed ||
+		item->arrives_s >= trace->latest_s) {
+		trace->latest_s = item->arrives_s;
+		return 0;
+	}
+	return fail_at(trace,
+		clv_csv_column_of(&trace->csv, &trace->map, "arrives_s") > 1
+			? "arrives_s"
+			: "creation_time",
+		err, "it arrives before the one above: sort the file by arrival");
 }
 
-static int next_row(struct clv_trace *trace, struct pod_row *ret, struct clv_error *err)
+static int next_row(struct clv_trace *trace, struct clv_row *ret, struct clv_error *err)
 {
-	int r = clv_csv_next(&trace->csv, err);
+	int r;
 
-	*ret = (struct pod_row){
-		.created_s = UNSET,
-		.deleted_s = UNSET,
-		.arrives_s = UNSET,
-		.stays_s = UNSET,
-	};
+	if (!trace->format)
+		return clv_philly_next(&trace->philly, ret, err);
+	r = clv_csv_next(&trace->csv, err);
 	if (r <= 0)
 		return r;
-	r = clv_csv_read(&trace->csv, &trace->map, ret, err);
+	r = trace->format->read(&trace->csv, &trace->map, ret, err);
 	return r < 0 ? r : 1;
 }
 
@@ -299,15 +319,14 @@ static int next_row(struct clv_trace *trace, struct pod_row *ret, struct clv_err
 static int confirm_names(struct clv_trace *trace, struct clv_error *err)
 {
 	struct clv_csv *csv = &trace->csv;
-	struct pod_row row;
+	struct clv_row row;
 	int r;
 
 	if (fseeko(csv->file, 0, SEEK_SET) < 0)
 		return clv_error_set(err, -EINVAL,
 			"%.200s: the names must be read twice, so it must be a file",
 			csv->name);
-	clv_csv_init(csv, csv->file, csv->name);
-	r = read_header(csv, pod_columns, CLV_ARRAY_SIZE(pod_columns), &trace->map, err);
+	r = begin_csv(trace, csv->file, NULL, err);
 	while (r >= 0 && (r = next_row(trace, &row, err)) > 0) {
 		r = clv_repeats_check_again(&trace->repeats, row.name);
 		if (r < 0)
@@ -327,6 +346,8 @@ static int end_of_rows(struct clv_trace *trace, struct clv_error *err)
 	if (r > 0)
 		r = confirm_names(trace, err);
 	trace->was_read = true;
+	if (trace->skips)
+		trace->skips->n_left_out = trace->philly.n_left_out;
 	return r;
 }
 
@@ -337,45 +358,78 @@ static int count_gang(struct clv_trace *trace, uint32_t gang, struct clv_error *
 	trace->gang = gang;
 	if (trace->n_in_gang <= CLV_TRACE_GANG_MAX)
 		return 0;
-	return clv_csv_fail(&trace->csv, column_of(&trace->csv, &trace->map, "gang"), err,
-		-EINVAL, "a gang has at most %d requests", CLV_TRACE_GANG_MAX);
+	return fail_at(trace, "gang", err, "a gang has at most 1024 requests");
 }
+
+static_assert(CLV_TRACE_GANG_MAX == 1024, "count_gang() says how many");
 
 static int keep_name(struct clv_trace *trace, const char *name, struct clv_error *err)
 {
-	int r = trace->was_read ? 0 : clv_repeats_add(&trace->repeats, name);
+	bool is_kept = trace->format && trace->format->has_names && !trace->was_read &&
+		       !(trace->skips && trace->skips->is_on);
+	int r = is_kept ? clv_repeats_add(&trace->repeats, name) : 0;
 
 	return r < 0 ? clv_error_errno(err, -r, "%.200s", trace->csv.name) : 0;
+}
+
+/* Returns 1, 0 at the end of the file, or the error of the row. */
+static int next_item(
+	struct clv_trace *trace, struct clv_trace_item *ret, struct clv_error *err)
+{
+	struct clv_trace_item item = {0};
+	struct clv_row row;
+	int r = next_row(trace, &row, err);
+
+	if (r <= 0)
+		return r;
+	r = keep_name(trace, row.name, err);
+	if (r == 0)
+		r = count_gang(trace, row.gang, err);
+	if (r == 0)
+		r = make_request(trace, &row, &item, err);
+	if (r == 0)
+		r = set_times(trace, &row, &item, err);
+	if (r < 0)
+		return r;
+	if (row.models && row.models[0])
+		item.is_of_no_model =
+			!read_models(trace->fleet, row.models, &item.request.models);
+	item.gang = row.gang;
+	item.n_alike = row.n_alike;
+	item.priority = row.priority;
+	*ret = item;
+	return 1;
+}
+
+/* Counts a row that is wrong.  Returns whether reading goes on. */
+static bool skip(struct clv_trace *trace, int r, const struct clv_error *why)
+{
+	struct clv_trace_skips *skips = trace->skips;
+
+	if (!skips || !skips->is_on || (r != -EINVAL && r != -ERANGE))
+		return false;
+	skips->n_wrong++;
+	if (skips->tell)
+		skips->tell(skips->userdata, why);
+	return true;
 }
 
 int clv_trace_next(
 	struct clv_trace *trace, struct clv_trace_item *ret, struct clv_error *err)
 {
-	struct pod_row row;
-	struct clv_trace_item item = {0};
-	int r = next_row(trace, &row, err);
+	struct clv_error why = {0};
+	int r;
 
-	if (r == 0)
-		return end_of_rows(trace, err);
-	if (r > 0)
-		r = keep_name(trace, row.name, err);
-	if (r == 0)
-		r = count_gang(trace, row.gang, err);
-	if (r == 0)
-		r = make_request(trace, &row, &item.request, err);
-	if (r == 0)
-		r = read_times(trace, &row, &item, err);
-	if (r < 0)
-		return r;
-	if (row.models)
-		item.is_of_no_model =
-			!read_models(trace->fleet, row.models, &item.request.models);
-	item.gang = row.gang;
-	*ret = item;
-	return 1;
+	do
+		r = next_item(trace, ret, &why);
+	while (r < 0 && skip(trace, r, &why));
+	if (r < 0 && err)
+		*err = why;
+	return r == 0 ? end_of_rows(trace, err) : r;
 }
 
 void clv_trace_end(struct clv_trace *trace)
 {
 	clv_repeats_done(&trace->repeats);
+	clv_philly_done(&trace->philly);
 }

@@ -51,7 +51,7 @@ AGENT = (
     ("api", "the routes and their handlers, idempotency, the audit"),
     ("main", "start, the loop, adoption, the one-second tick"),
 )
-BELOW_CLI = ("base", "core/*", "import", "simulate", "client", "bridge/cdi", "bridge/systemd",
+BELOW_CLI = ("base", "core/*", "import", "simulate/*", "client", "bridge/cdi", "bridge/systemd",
              "bridge/slurm")
 CLI = (
     ("frame", "options, help, output, errors, signals"),
@@ -102,8 +102,9 @@ ROOMS = {
     "core": (("base",), "rules without I/O, clock or threads"),
     "rm": (("base",), "NVIDIA's resource manager: channel groups seen in a process's ioctls, "
            "stopped and resumed"),
-    "simulate": (("base", "core/*", "arbiter/policy"), "traces and fleets read from files, "
-                 "their replay and its figures; a prediction of programs together on a device"),
+    "simulate": (("base", "core/*", "arbiter/policy", "simulate/files"), "replays of traces and "
+                 "their figures; a prediction of programs together on a device"),
+    "simulate/files": (("base", "core/*"), "fleets and traces as files: CSV, JSON, YAML"),
     "arbiter": (("base", "core/*", "rm", "arbiter/policy"), "the lease pages, the attach messages, "
                 "the thread that grants turns"),
     "arbiter/policy": (("base", "core/*"), "the choice of the next lease: EEVDF, caps, debts"),

@@ -70,7 +70,7 @@ int clv_scenario_read_fleet(const char *path, struct clv_fleet **ret)
 
 	if (!fleet)
 		return clv_cli_fail(CLV_EXIT_FAILED, "out of memory");
-	if (clv_source_read_fleet(path, fleet, &err) < 0)
+	if (clv_source_read_fleet(path, fleet, NULL, &err) < 0)
 		return clv_cli_fail(CLV_EXIT_BAD_FILE, "%s", err.msg);
 	*ret = CLV_TAKE(fleet);
 	return 0;

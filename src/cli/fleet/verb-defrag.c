@@ -15,7 +15,7 @@
 #include "core/place/place.h"
 #include "core/place/policy.h"
 #include "core/place/repack.h"
-#include "simulate/plan-file.h"
+#include "simulate/files/plan-file.h"
 
 #include <errno.h>
 #include <stdio.h>

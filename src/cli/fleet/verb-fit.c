@@ -137,7 +137,7 @@ static void sort_wants(const struct clv_fleet *fleet, struct wants *wants)
 static bool place_one(
 	struct clv_fleet *fleet, struct clv_placer *placer, struct wanted *wanted)
 {
-	return !wanted->item.is_of_no_model &&
+	return !wanted->item.is_of_no_model && !wanted->item.is_too_large &&
 	       clv_placer_find(placer, &wanted->item.request, &wanted->at) == 0 &&
 	       clv_fleet_take(
 		       fleet, &wanted->item.request, &wanted->at, &wanted->lease) == 0;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fleets in YAML. */
-#include "simulate/plan-file.h"
+#include "simulate/files/plan-file.h"
 
 #include "core/gpu/gpu.h"
-#include "simulate/plan-read.h"
+#include "simulate/files/nodes.h"
+#include "simulate/files/plan-read.h"
 
 #include "base/error.h"
 #include "core/fleet/fleet.h"
@@ -12,8 +13,9 @@
 #include <stddef.h>
 
 struct node_entry {
-	char model[64];
+	char model[64], rack[64];
 	uint64_t count;
+	double price;
 	uint32_t cpu_milli, memory_mib, device_mib;
 	uint8_t n_devices, n_numa;
 	bool is_mig;
@@ -30,6 +32,8 @@ static const struct clv_yaml_field node_fields[] = {
 	{"device_memory", clv_plan_read_mib,   false, AT(device_mib)},
 	{"numa",          clv_plan_read_small, false, AT(n_numa)},
 	{"mig",           clv_plan_read_flag,   false, AT(is_mig)},
+	{"price",         clv_plan_read_decimal, false, AT(price)},
+	{"rack",          clv_plan_read_name,   false, AT(rack)},
 };
 /* clang-format on */
 #undef AT
@@ -51,10 +55,16 @@ static int scheme_of(struct clv_fleet *fleet, const char *model)
 	return added < 0 ? added : added + 1;
 }
 
+struct fleet_document {
+	struct clv_fleet *fleet;
+	struct clv_node_notes *notes;
+};
+
 static int read_node(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
 	struct node_entry entry = {.count = 1};
-	struct clv_fleet *fleet = into;
+	const struct fleet_document *document = into;
+	struct clv_fleet *fleet = document->fleet;
 	struct clv_fleet_node_spec spec;
 	int r = clv_yaml_read_map(
 		value, node_fields, CLV_ARRAY_SIZE(node_fields), &entry, err);
@@ -76,29 +86,30 @@ static int read_node(struct clv_yaml_value value, void *into, struct clv_error *
 		.n_numa = entry.n_numa,
 		.scheme = (uint8_t)scheme,
 	};
-	for (uint64_t i = 0; r == 0 && i < entry.count; i++)
+	for (uint64_t i = 0; r == 0 && i < entry.count; i++) {
 		r = clv_fleet_add_node(fleet, &spec, err);
+		if (r == 0 && document->notes)
+			r = clv_node_notes_add(
+				document->notes, entry.price, entry.rack, err);
+	}
 	return r < 0 ? clv_yaml_prefix_position(value, err) : 0;
 }
 
 static int read_nodes(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
-	return clv_yaml_read_list(value, read_node, *(struct clv_fleet **)into, err);
+	return clv_yaml_read_list(value, read_node, into, err);
 }
-
-struct fleet_document {
-	struct clv_fleet *fleet;
-};
 
 static const struct clv_yaml_field fleet_fields[] = {
 	{"version", clv_plan_read_version, true, 0},
-	{"nodes", read_nodes, true, offsetof(struct fleet_document, fleet)},
+	{"nodes", read_nodes, true, 0},
 };
 
-int clv_plan_read_fleet(const char *path, struct clv_fleet *fleet, struct clv_error *err)
+int clv_plan_read_fleet(const char *path, struct clv_fleet *fleet,
+	struct clv_node_notes *notes, struct clv_error *err)
 {
 	_cleanup_yaml_ struct clv_yaml *yaml = NULL;
-	struct fleet_document document = {.fleet = fleet};
+	struct fleet_document document = {.fleet = fleet, .notes = notes};
 	int r = clv_yaml_parse_file(path, &yaml, err);
 
 	if (r == 0)

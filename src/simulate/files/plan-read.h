@@ -22,6 +22,8 @@ int clv_plan_read_mib(struct clv_yaml_value value, void *into, struct clv_error 
 int clv_plan_read_share(struct clv_yaml_value value, void *into, struct clv_error *err);
 /* uint64_t */
 int clv_plan_read_ns(struct clv_yaml_value value, void *into, struct clv_error *err);
+/* double, not negative */
+int clv_plan_read_decimal(struct clv_yaml_value value, void *into, struct clv_error *err);
 /* char[64] */
 int clv_plan_read_name(struct clv_yaml_value value, void *into, struct clv_error *err);
 /* bool */

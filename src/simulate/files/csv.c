@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Comma-separated values: lines, fields, and columns by name. */
-#include "simulate/csv.h"
+#include "simulate/files/csv.h"
 
 #include "base/error.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <time.h>
+
+static_assert(CLV_CSV_LINE_MAX == 16384, "the message of read_line() says the length");
 
 void clv_csv_init(struct clv_csv *csv, FILE *file, const char *name)
 {
@@ -29,6 +36,20 @@ int clv_csv_fail(const struct clv_csv *csv, unsigned column, struct clv_error *e
 		   : code;
 }
 
+/* The byte order mark that some programs write before the first line. */
+static const char mark[] = {'\xef', '\xbb', '\xbf'};
+
+static int fail_line(
+	struct clv_csv *csv, unsigned n, const char *what, struct clv_error *err)
+{
+	int c;
+
+	/* The caller may go on with the next line. */
+	while ((c = getc_unlocked(csv->file)) != EOF && c != '\n')
+		;
+	return clv_csv_fail(csv, n + 1, err, -EINVAL, "%s", what);
+}
+
 /* Reads one line into csv->text.  Returns 1, 0 at the end, or an error. */
 static int read_line(struct clv_csv *csv, struct clv_error *err)
 {
@@ -38,13 +59,14 @@ static int read_line(struct clv_csv *csv, struct clv_error *err)
 	csv->line++;
 	while ((c = getc_unlocked(csv->file)) != EOF && c != '\n') {
 		if (c == '\0')
-			return clv_csv_fail(csv, n + 1, err, -EINVAL,
-				"a NUL byte: the file is not text");
+			return fail_line(csv, n, "a NUL byte: the file is not text", err);
 		if (n == sizeof(csv->text) - 1)
-			return clv_csv_fail(csv, n + 1, err, -EINVAL,
-				"a line has at most %zu characters",
-				sizeof(csv->text) - 1);
+			return fail_line(
+				csv, n, "a line has at most 16383 characters", err);
 		csv->text[n++] = (char)c;
+		if (csv->line == 1 && n == sizeof(mark) &&
+			memcmp(csv->text, mark, n) == 0)
+			n = 0;
 	}
 	if (c == EOF && ferror(csv->file))
 		return clv_error_errno(err, EIO, "%.200s", csv->name);
@@ -115,12 +137,31 @@ int clv_csv_next(struct clv_csv *csv, struct clv_error *err)
 	return split(csv, err);
 }
 
+/* Whether a field of the header is this name; blanks around it do not count. */
+static bool is_name(const char *text, const char *name)
+{
+	size_t length = strlen(name);
+
+	text += strspn(text, " ");
+	return strncmp(text, name, length) == 0 &&
+	       text[length + strspn(text + length, " ")] == '\0';
+}
+
+bool clv_csv_has(const struct clv_csv *csv, const char *name)
+{
+	for (unsigned i = 0; i < csv->n_fields; i++) {
+		if (is_name(csv->fields[i].text, name))
+			return true;
+	}
+	return false;
+}
+
 static int find_column(
 	const struct clv_csv *csv, const char *name, int *ret, struct clv_error *err)
 {
 	*ret = -1;
 	for (unsigned i = 0; i < csv->n_fields; i++) {
-		if (strcmp(csv->fields[i].text, name) != 0)
+		if (!is_name(csv->fields[i].text, name))
 			continue;
 		if (*ret >= 0)
 			return clv_csv_fail(csv, csv->fields[i].column, err, -EINVAL,
@@ -173,6 +214,17 @@ int clv_csv_read(const struct clv_csv *csv, const struct clv_csv_map *map, void 
 	return 0;
 }
 
+unsigned clv_csv_column_of(
+	const struct clv_csv *csv, const struct clv_csv_map *map, const char *name)
+{
+	for (unsigned i = 0; i < map->n_columns; i++) {
+		if (map->at[i] >= 0 && (unsigned)map->at[i] < csv->n_fields &&
+			strcmp(map->columns[i].name, name) == 0)
+			return csv->fields[map->at[i]].column;
+	}
+	return 1;
+}
+
 static int read_number(const struct clv_csv *csv, const struct clv_csv_field *field,
 	uint64_t most, uint64_t *ret, struct clv_error *err)
 {
@@ -217,4 +269,47 @@ int clv_csv_read_text(const struct clv_csv *csv, const struct clv_csv_field *fie
 	(void)csv, (void)err;
 	*(const char **)into = field->text;
 	return 0;
+}
+
+int clv_csv_read_decimal(const struct clv_csv *csv, const struct clv_csv_field *field,
+	void *into, struct clv_error *err)
+{
+	double number;
+	char *end;
+
+	if (strcasecmp(field->text, "nan") == 0)
+		return 0;
+	number = strtod(field->text, &end);
+	if (end == field->text || *end || !isfinite(number))
+		return clv_csv_fail(csv, field->column, err, -EINVAL,
+			"'%.40s' is no number", field->text);
+	if (number < 0)
+		return clv_csv_fail(csv, field->column, err, -EINVAL,
+			"'%.40s' is less than 0", field->text);
+	if (number > INT32_MAX)
+		return clv_csv_fail(csv, field->column, err, -ERANGE,
+			"'%.40s' is more than %d", field->text, INT32_MAX);
+	*(double *)into = number;
+	return 0;
+}
+
+bool clv_csv_parse_date(const char *text, uint64_t *ret_s)
+{
+	struct tm date = {0};
+	const char *end = strptime(text, "%Y-%m-%d %H:%M:%S", &date);
+	time_t time_s = end && !*end ? timegm(&date) : -1;
+
+	if (time_s < 0)
+		return false;
+	*ret_s = (uint64_t)time_s;
+	return true;
+}
+
+int clv_csv_read_date(const struct clv_csv *csv, const struct clv_csv_field *field,
+	void *into, struct clv_error *err)
+{
+	if (clv_csv_parse_date(field->text, into))
+		return 0;
+	return clv_csv_fail(csv, field->column, err, -EINVAL,
+		"'%.40s' is no time as 2020-06-09 18:41:01", field->text);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Readers of single values of fleets and traces in YAML. */
-#include "simulate/plan-read.h"
+#include "simulate/files/plan-read.h"
 
 #include "base/error.h"
 #include "base/units.h"
@@ -8,6 +8,8 @@
 #include "core/fleet/request.h"
 
 #include <errno.h>
+#include <math.h>
+#include <stdlib.h>
 
 #define MIB (UINT64_C(1) << 20)
 #define COUNT_MAX 1000000
@@ -82,6 +84,19 @@ int clv_plan_read_ns(struct clv_yaml_value value, void *into, struct clv_error *
 {
 	if (clv_units_parse_duration(clv_yaml_text(value), into, err) < 0)
 		return clv_yaml_prefix_position(value, err);
+	return 0;
+}
+
+int clv_plan_read_decimal(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	const char *text = clv_yaml_text(value);
+	char *end;
+	double number = strtod(text, &end);
+
+	if (end == text || *end || !isfinite(number) || number < 0)
+		return clv_yaml_fail(value, err, -EINVAL,
+			"'%.40s' is no number from 0 on, as 2.5", text);
+	*(double *)into = number;
 	return 0;
 }
 

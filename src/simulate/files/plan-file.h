@@ -2,7 +2,8 @@
 #pragma once
 
 #include "core/fleet/fleet.h"
-#include "simulate/trace.h"
+
+struct clv_node_notes;
 
 /* Fleets and traces in YAML; docs/placement.md describes the format.  A trace is a list
  * of requests, or a mix from which a generator draws them. */
@@ -20,6 +21,7 @@ struct clv_plan_entry {
 	uint64_t at_ns, for_ns; /* of a list; for_ns 0: forever */
 	uint64_t count;         /* of a list: how many; of a mix: its weight */
 	uint64_t n_gang;        /* size of the gang, placed all or none; 0: no gang */
+	uint32_t priority;
 	bool is_of_no_model;
 	char name[64];
 	size_t number; /* index in its list */
@@ -39,8 +41,10 @@ struct clv_plan_trace {
 	enum clv_plan_life life;
 };
 
-/* Adds the nodes of the document.  -EINVAL with line and column. */
-int clv_plan_read_fleet(const char *path, struct clv_fleet *fleet, struct clv_error *err);
+/* Adds the nodes of the document, and what else it says of them to notes, which may be
+ * NULL.  -EINVAL with line and column. */
+int clv_plan_read_fleet(const char *path, struct clv_fleet *fleet,
+	struct clv_node_notes *notes, struct clv_error *err);
 /* Reads a trace, which clv_plan_trace_done() frees.  A list is sorted by arrival. */
 int clv_plan_read_trace(const char *path, const struct clv_fleet *fleet,
 	struct clv_plan_trace *ret, struct clv_error *err);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Traces in YAML. */
-#include "simulate/plan-file.h"
+#include "simulate/files/plan-file.h"
 
-#include "simulate/names.h"
-#include "simulate/plan-read.h"
+#include "simulate/files/names.h"
+#include "simulate/files/plan-read.h"
+#include "simulate/files/rows.h"
 
 #include "base/array.h"
 #include "base/error.h"
@@ -64,6 +65,7 @@ static const struct clv_yaml_field entry_fields[] = {
 	{"share",         clv_plan_read_share,  false, AT(entry.request.milli)},
 	{"profile",       clv_plan_read_name,   false, AT(profile)},
 	{"class",         clv_plan_read_name,   false, AT(class)},
+	{"priority",      clv_plan_read_index,  false, AT(entry.priority)},
 	{"models",        read_models,          false, 0},
 	{"at",            clv_plan_read_ns,     false, AT(entry.at_ns)},
 	{"for",           clv_plan_read_ns,     false, AT(entry.for_ns)},

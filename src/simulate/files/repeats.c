@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds duplicate names by 44 bits of a hash, stored in chunks by bucket. */
-#include "simulate/repeats.h"
+#include "simulate/files/repeats.h"
 
 #include "base/cleanup.h"
-#include "simulate/names.h"
+#include "simulate/files/names.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -8,8 +9,9 @@
 struct clv_error;
 
 /* Reads comma-separated values one row at a time.  A field may be quoted, with "" for a
- * quote in it; no field has a line break.  Errors begin with NAME:LINE:COLUMN.  Embedded
- * in its owner; not thread-safe. */
+ * quote in it; no field has a line break.  A byte order mark and a carriage return at the
+ * end of a line do not count.  After an error of a row the next one can be read.  Errors
+ * begin with NAME:LINE:COLUMN.  Embedded in its owner; not thread-safe. */
 
 #define CLV_CSV_FIELDS_MAX 64
 #define CLV_CSV_LINE_MAX 16384
@@ -64,7 +66,13 @@ int clv_csv_map(const struct clv_csv *csv, const struct clv_csv_column *columns,
 int clv_csv_read(const struct clv_csv *csv, const struct clv_csv_map *map, void *into,
 	struct clv_error *err);
 
-/* Readers.  Numbers are integers and not negative. */
+/* Whether the current row, the header, has the column. */
+bool clv_csv_has(const struct clv_csv *csv, const char *name);
+/* The column of a value of the current row, for messages; 1 if the row has none. */
+unsigned clv_csv_column_of(
+	const struct clv_csv *csv, const struct clv_csv_map *map, const char *name);
+
+/* Readers.  Numbers are not negative, and integers unless it says otherwise. */
 int clv_csv_read_u64(const struct clv_csv *csv, const struct clv_csv_field *field,
 	void *into, struct clv_error *err);
 int clv_csv_read_u32(const struct clv_csv *csv, const struct clv_csv_field *field,
@@ -72,3 +80,10 @@ int clv_csv_read_u32(const struct clv_csv *csv, const struct clv_csv_field *fiel
 /* A const char *, valid until the next row. */
 int clv_csv_read_text(const struct clv_csv *csv, const struct clv_csv_field *field,
 	void *into, struct clv_error *err);
+/* A double; "NaN" is no value. */
+int clv_csv_read_decimal(const struct clv_csv *csv, const struct clv_csv_field *field,
+	void *into, struct clv_error *err);
+/* "2020-06-09 18:41:01" as seconds since 1970, a uint64_t, as if it were UTC. */
+int clv_csv_read_date(const struct clv_csv *csv, const struct clv_csv_field *field,
+	void *into, struct clv_error *err);
+bool clv_csv_parse_date(const char *text, uint64_t *ret_s);

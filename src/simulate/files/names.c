@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A hash table of 64-bit hashes with linear probing. */
-#include "simulate/names.h"
+#include "simulate/files/names.h"
 
 #include "base/hash.h"
 #include <errno.h>
