@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Maximum number of moves for one request. */
 #define FOLLOWED_MAX 16
@@ -115,6 +116,61 @@ bool clv_departures_take(
 		return true;
 	}
 	return false;
+}
+
+bool clv_departures_peek(struct clv_departures *departures, int64_t *ret_s)
+{
+	struct clv_departure stale;
+
+	while (departures->n > 0) {
+		const struct clv_departure *first = &departures->items[0];
+
+		*ret_s = first->at_s;
+		if (departures->ends[first->lease] == first->at_s)
+			return true;
+		take_first(departures, first->at_s, &stale);
+	}
+	return false;
+}
+
+int64_t clv_departures_cancel(struct clv_departures *departures, uint32_t lease)
+{
+	int64_t at_s = CLV_DEPARTURES_NEVER;
+
+	if (lease < departures->n_leases) {
+		at_s = departures->ends[lease];
+		departures->ends[lease] = CLV_DEPARTURES_NEVER;
+	}
+	return at_s;
+}
+
+void clv_departures_restore(
+	struct clv_departures *departures, uint32_t lease, int64_t at_s)
+{
+	departures->ends[lease] = at_s;
+}
+
+int clv_departures_copy(
+	const struct clv_departures *departures, struct clv_departures *ret)
+{
+	size_t n = departures->n, n_leases = departures->n_leases;
+
+	*ret = (struct clv_departures){
+		.items = calloc(n + 1, sizeof(*ret->items)),
+		.ends = calloc(n_leases + 1, sizeof(*ret->ends)),
+		.n = n,
+		.room = n + 1,
+		.n_leases = departures->n_leases,
+	};
+	if (!ret->items || !ret->ends) {
+		clv_departures_done(ret);
+		return -ENOMEM;
+	}
+	if (n > 0)
+		memcpy(ret->items, departures->items, n * sizeof(*ret->items));
+	if (n_leases > 0)
+		memcpy(ret->ends, departures->ends, n_leases * sizeof(*ret->ends));
+	return 0;
 }
 
 void clv_departures_done(struct clv_departures *departures)

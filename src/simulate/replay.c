@@ -5,15 +5,20 @@
 #include "base/error.h"
 #include "core/fleet/fleet-fit.h"
 #include "core/fleet/fleet.h"
+#include "core/place/admit.h"
 #include "core/place/frag.h"
+#include "core/place/pick.h"
 #include "core/place/place.h"
 #include "core/place/policy.h"
+#include "simulate/busy.h"
+#include "simulate/queue.h"
 #include "simulate/settle.h"
 #include "simulate/trace.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct clv_replay {
 	struct clv_fleet *fleet;
@@ -22,6 +27,10 @@ struct clv_replay {
 	struct clv_placer *placer;
 	struct clv_departures departures;
 	struct clv_settle settle;
+	struct clv_queue *queue; /* NULL: what does not fit is refused */
+	uint64_t n_refused;      /* without those that the queue gave up */
+	struct clv_admit admit;
+	bool is_admitting;
 	/* The gang that is being collected. */
 	struct clv_trace_item *gang;
 	struct clv_place_request *requests;
@@ -30,7 +39,7 @@ struct clv_replay {
 	bool is_timed;
 	struct clv_replay_counts counts;
 	struct clv_replay_point curve[CLV_REPLAY_POINTS];
-	int64_t now_s;
+	struct clv_busy busy;
 	int64_t first_s, last_s; /* of a curve over time; equal: the curve is over load */
 };
 
@@ -75,6 +84,7 @@ struct clv_replay *clv_replay_free(struct clv_replay *replay)
 {
 	if (!replay)
 		return NULL;
+	clv_queue_free(replay->queue);
 	clv_placer_free(replay->placer);
 	clv_frag_free(replay->frag);
 	clv_fleet_free(replay->empty);
@@ -87,13 +97,28 @@ struct clv_replay *clv_replay_free(struct clv_replay *replay)
 	return NULL;
 }
 
-static void pass_time(struct clv_replay *replay, int64_t now_s)
+void clv_replay_admit(struct clv_replay *replay)
 {
-	if (now_s <= replay->now_s)
-		return;
-	replay->counts.busy_device_s += (double)replay->fleet->held_milli /
-					CLV_PLACE_WHOLE * (double)(now_s - replay->now_s);
-	replay->now_s = now_s;
+	replay->is_admitting = true;
+}
+
+int clv_replay_use_queue(
+	struct clv_replay *replay, const struct clv_queue_options *options)
+{
+	struct clv_queue_world world = {
+		.fleet = replay->fleet,
+		.placer = replay->placer,
+		.departures = &replay->departures,
+		.busy = &replay->busy,
+	};
+
+	replay->queue = clv_queue_new(&world, options);
+	return replay->queue ? 0 : -ENOMEM;
+}
+
+struct clv_queue *clv_replay_queue(struct clv_replay *replay)
+{
+	return replay->queue;
 }
 
 static void depart_until(struct clv_replay *replay, int64_t until_s)
@@ -101,10 +126,38 @@ static void depart_until(struct clv_replay *replay, int64_t until_s)
 	struct clv_departure departure;
 
 	while (clv_departures_take(&replay->departures, until_s, &departure)) {
-		pass_time(replay, departure.at_s);
+		clv_busy_pass(&replay->busy, replay->fleet, departure.at_s);
 		clv_fleet_release(replay->fleet, departure.lease);
 		replay->counts.departed++;
 	}
+}
+
+/* Takes over what the queue has counted. */
+static void count_queue(struct clv_replay *replay)
+{
+	const struct clv_queue_counts *queued = clv_queue_counts(replay->queue);
+	struct clv_replay_counts *counts = &replay->counts;
+
+	counts->placed = queued->requests_started;
+	counts->placed_milli = queued->milli_started;
+	counts->refused = replay->n_refused + queued->requests_given_up;
+	counts->departed = queued->departed;
+	counts->gangs_placed = queued->gangs_started;
+}
+
+/* Lets time pass until an arrival. */
+static int pass_until(struct clv_replay *replay, int64_t now_s)
+{
+	int r = 0;
+
+	if (replay->queue)
+		r = clv_queue_advance(replay->queue, now_s);
+	else
+		depart_until(replay, now_s);
+	clv_busy_pass(&replay->busy, replay->fleet, now_s);
+	replay->counts.busy_device_s = replay->busy.device_s;
+	replay->counts.busy_until_last_s = replay->busy.device_s;
+	return r;
 }
 
 static bool is_too_large(
@@ -139,7 +192,7 @@ static double percent_of(const struct clv_replay *replay)
 	if (replay->first_s == replay->last_s)
 		return round(100 * (double)replay->counts.arrived_milli /
 			     (double)replay->fleet->milli);
-	return round(100 * (double)(replay->now_s - replay->first_s) /
+	return round(100 * (double)(replay->busy.now_s - replay->first_s) /
 		     (double)(replay->last_s - replay->first_s));
 }
 
@@ -166,7 +219,26 @@ static void add_point(struct clv_replay *replay)
 		((double)replay->fleet->held_milli / milli - point->allocated) / point->n;
 }
 
-/* Also -ENOSPC if the fleet has no model for one of them. */
+/* Whether all of them are worth their cost; those that stay forever are not judged. */
+static bool admit(struct clv_replay *replay, const struct clv_trace_item *items, size_t n)
+{
+	bool is_worth = true;
+
+	for (size_t i = 0; replay->is_admitting && i < n; i++) {
+		uint32_t milli =
+			clv_fleet_request_milli(replay->fleet, &items[i].request);
+
+		if (items[i].stays_s == CLV_TRACE_FOREVER)
+			continue;
+		clv_admit_record(&replay->admit, milli, items[i].stays_s);
+		is_worth &= clv_admit_is_worth(
+			&replay->admit, replay->fleet, milli, items[i].stays_s);
+	}
+	return is_worth;
+}
+
+/* Also -ENOSPC if the fleet has no model for one of them, and -EPERM if they are not
+ * worth their cost. */
 static int settle(struct clv_replay *replay, const struct clv_trace_item *items, size_t n,
 	uint32_t *ret_leases)
 {
@@ -176,6 +248,8 @@ static int settle(struct clv_replay *replay, const struct clv_trace_item *items,
 		if (n > 1)
 			replay->requests[i] = items[i].request;
 	}
+	if (!admit(replay, items, n))
+		return -EPERM;
 	return clv_settle(&replay->settle, n > 1 ? replay->requests : &items->request, n,
 		ret_leases);
 }
@@ -183,10 +257,63 @@ static int settle(struct clv_replay *replay, const struct clv_trace_item *items,
 static void refuse(struct clv_replay *replay, const struct clv_trace_item *item)
 {
 	replay->counts.refused++;
+	replay->n_refused++;
 	if (item->is_of_no_model)
 		replay->counts.of_no_model++;
 	else if (item->is_too_large || is_too_large(replay, &item->request))
 		replay->counts.too_large++;
+}
+
+/* Whether all of them together fit the fleet when it is empty. */
+static bool fits_empty(struct clv_replay *replay, const struct clv_trace_item *items,
+	size_t n, uint32_t *leases)
+{
+	struct clv_fleet *empty = replay->empty;
+	size_t n_placed = 0;
+	uint32_t node = 0;
+
+	while (n_placed < n && node < empty->n_nodes) {
+		const struct clv_place_request *request = &items[n_placed].request;
+		struct clv_place_at at = {.node = node};
+
+		if (items[n_placed].is_of_no_model || items[n_placed].is_too_large)
+			break;
+		if (!clv_fit_node(empty, &empty->nodes[node], request)) {
+			node++;
+			continue;
+		}
+		clv_pick_devices(
+			empty, &empty->nodes[node], request, CLV_PICK_TIGHTEST, &at);
+		if (clv_fleet_take(empty, request, &at, &leases[n_placed]) < 0)
+			break;
+		n_placed++;
+		/* An equal request fits no node before this one. */
+		if (n_placed < n &&
+			memcmp(&items[n_placed].request, request, sizeof(*request)) != 0)
+			node = 0;
+	}
+	for (size_t i = n_placed; i-- > 0;)
+		clv_fleet_release(empty, leases[i]);
+	return n_placed == n;
+}
+
+/* A job that could never start is refused, because others would wait for it. */
+static int play_queued(struct clv_replay *replay, const struct clv_trace_item *items,
+	size_t n, uint32_t *leases)
+{
+	bool fits = fits_empty(replay, items, n, leases);
+	int r = fits ? clv_queue_arrive(replay->queue, items, n, replay->busy.now_s) : 0;
+
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		replay->counts.arrived++;
+		replay->counts.arrived_milli +=
+			clv_fleet_request_milli(replay->fleet, &items[i].request);
+		if (!fits)
+			refuse(replay, &items[i]);
+		add_point(replay);
+	}
+	count_queue(replay);
+	return r;
 }
 
 static int book(struct clv_replay *replay, const struct clv_trace_item *item,
@@ -207,14 +334,13 @@ static int play(struct clv_replay *replay, const struct clv_trace_item *items, s
 {
 	struct clv_replay_counts *counts = &replay->counts;
 	int64_t now_s = items[n - 1].arrives_s;
-	int r, settled;
+	int r = replay->is_timed ? pass_until(replay, now_s) : 0, settled;
 
-	if (replay->is_timed) {
-		depart_until(replay, now_s);
-		pass_time(replay, now_s);
-	}
+	if (r < 0 || replay->queue)
+		return r < 0 ? r : play_queued(replay, items, n, leases);
 	settled = settle(replay, items, n, leases);
 	r = settled == -ENOMEM ? -ENOMEM : 0;
+	counts->not_admitted += settled == -EPERM ? n : 0;
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		counts->arrived++;
 		counts->arrived_milli +=
@@ -241,7 +367,8 @@ static int play_gang(struct clv_replay *replay)
 	replay->n_gang = 0;
 	r = play(replay, replay->gang, n, replay->leases);
 	replay->counts.gangs++;
-	replay->counts.gangs_placed += replay->counts.placed > placed;
+	if (!replay->queue)
+		replay->counts.gangs_placed += replay->counts.placed > placed;
 	return r;
 }
 
@@ -282,8 +409,13 @@ int clv_replay_finish(struct clv_replay *replay)
 {
 	int r = play_gang(replay);
 
-	if (r == 0)
+	if (r == 0 && replay->queue)
+		r = clv_queue_finish(replay->queue);
+	else if (r == 0)
 		depart_until(replay, INT64_MAX - 1);
+	if (replay->queue)
+		count_queue(replay);
+	replay->counts.busy_device_s = replay->busy.device_s;
 	return r;
 }
 

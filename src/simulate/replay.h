@@ -8,12 +8,15 @@
 struct clv_error;
 struct clv_fleet;
 struct clv_place_policy;
+struct clv_queue;
+struct clv_queue_options;
 struct clv_trace_item;
 struct clv_workload;
 
 /* Replays arrivals on a fleet with one policy: what was placed, what was refused and why,
  * and the curves of it over the load that arrived.  What does not fit when it arrives is
- * dropped, as in the published experiments.  Each replay belongs to one thread. */
+ * dropped, as in the published experiments, or waits in a queue.  Each replay belongs to
+ * one thread. */
 
 /* A curve has a point for each percent of the compute of the fleet that was requested,
  * unless it is one over time. */
@@ -28,14 +31,17 @@ struct clv_replay_point {
 
 struct clv_replay_counts {
 	uint64_t arrived, placed;
-	uint64_t refused;     /* all, including the next two: */
-	uint64_t of_no_model; /* the fleet has none of the models */
-	uint64_t too_large;   /* for every node, were it empty */
+	uint64_t refused;      /* all, including the next three: */
+	uint64_t of_no_model;  /* the fleet has none of the models */
+	uint64_t too_large;    /* for every node, were it empty */
+	uint64_t not_admitted; /* not worth their cost */
 	uint64_t departed;
 	uint64_t gangs, gangs_placed; /* their requests are counted above */
 	uint64_t moved;               /* leases moved to make room for others */
 	uint64_t arrived_milli, placed_milli;
-	double busy_device_s; /* with times: devices held, integrated over time */
+	/* With times: devices held, integrated over time, until the end and until the
+	 * last arrival. */
+	double busy_device_s, busy_until_last_s;
 };
 
 struct clv_replay;
@@ -52,6 +58,14 @@ struct clv_replay *clv_replay_free(struct clv_replay *replay);
 void clv_replay_over_time(struct clv_replay *replay, int64_t first_s, int64_t last_s);
 /* If a request or a gang does not fit, at most this many leases are moved for it. */
 void clv_replay_allow_moves(struct clv_replay *replay, unsigned most_moves);
+/* Refuses requests of known duration that are not worth their cost. */
+void clv_replay_admit(struct clv_replay *replay);
+/* Lets requests wait, with the times of the items.  No lease is moved then.  Returns 0 or
+ * -ENOMEM. */
+int clv_replay_use_queue(
+	struct clv_replay *replay, const struct clv_queue_options *options);
+/* NULL: there is none. */
+struct clv_queue *clv_replay_queue(struct clv_replay *replay);
 /* Plays one arrival, after the departures that are due before it.  is_timed: the times of
  * the item are used.  A gang is played when its last request is known: with the next
  * arrival, or at the end.  Returns 0, also if the request was refused, or -ENOMEM. */

@@ -48,6 +48,20 @@ int clv_runs_learn(
 	return 0;
 }
 
+static int set_up(const struct clv_runs *runs, struct clv_run *run)
+{
+	int r = 0;
+
+	clv_replay_allow_moves(run->replay, runs->most_moves);
+	if (runs->admits)
+		clv_replay_admit(run->replay);
+	if (runs->options.is_timed)
+		clv_replay_over_time(run->replay, runs->first_s, runs->last_s);
+	if (runs->queue.order != CLV_QUEUE_NONE)
+		r = clv_replay_use_queue(run->replay, &runs->queue);
+	return r < 0 ? clv_error_errno(&run->err, -r, "cannot replay the trace") : 0;
+}
+
 static int play(struct clv_runs *runs, struct clv_run *run)
 {
 	struct clv_source *source = NULL;
@@ -60,17 +74,19 @@ static int play(struct clv_runs *runs, struct clv_run *run)
 		r = clv_source_open(runs->trace_path, clv_replay_fleet(run->replay),
 			&runs->options, &source, &run->err);
 	if (r == 0)
-		clv_replay_allow_moves(run->replay, runs->most_moves);
-	if (r == 0 && runs->options.is_timed)
-		clv_replay_over_time(run->replay, runs->first_s, runs->last_s);
-	while (r == 0 && (r = clv_source_next(source, &item, &run->err)) > 0) {
+		r = set_up(runs, run);
+	while (r == 0 && !run->gave_up &&
+		(r = clv_source_next(source, &item, &run->err)) > 0) {
 		r = clv_replay_arrive(run->replay, &item, runs->options.is_timed);
 		if (r < 0)
 			clv_error_errno(&run->err, -r, "cannot replay the trace");
+		run->gave_up =
+			runs->n_refused_ends > 0 &&
+			clv_replay_counts(run->replay)->refused >= runs->n_refused_ends;
 		atomic_fetch_add_explicit(&runs->n_done, 1, memory_order_relaxed);
 	}
 	clv_source_close(source);
-	if (r == 0)
+	if (r == 0 && !run->gave_up)
 		r = clv_replay_finish(run->replay);
 	return r;
 }

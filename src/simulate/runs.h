@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "core/fleet/workload.h"
+#include "simulate/queue.h"
 #include "simulate/source.h"
 
 #include <stdatomic.h>
@@ -23,6 +24,7 @@ struct clv_run {
 	struct clv_replay *replay; /* NULL if it failed */
 	struct clv_error err;      /* why it failed */
 	int result;
+	bool gave_up; /* n_refused_ends were refused; the replay did not end */
 };
 
 struct clv_runs {
@@ -31,6 +33,9 @@ struct clv_runs {
 	struct clv_run *runs;
 	size_t n_runs;
 	unsigned most_moves; /* leases moved for a request that does not fit; 0: none */
+	bool admits;         /* what is not worth its cost is refused */
+	struct clv_queue_options queue; /* CLV_QUEUE_NONE: nothing waits */
+	uint64_t n_refused_ends; /* a run ends when so many are refused; 0: never */
 	/* Arrivals played in all runs together, for a progress bar; readable by any
 	 * thread. */
 	_Atomic uint64_t n_done;

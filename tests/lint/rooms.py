@@ -103,7 +103,7 @@ ROOMS = {
     "rm": (("base",), "NVIDIA's resource manager: channel groups seen in a process's ioctls, "
            "stopped and resumed"),
     "simulate": (("base", "core/*", "arbiter/policy", "simulate/files"), "replays of traces and "
-                 "their figures; a prediction of programs together on a device"),
+                 "their figures; queues; a prediction of programs together on a device"),
     "simulate/files": (("base", "core/*"), "fleets and traces as files: CSV, JSON, YAML"),
     "arbiter": (("base", "core/*", "rm", "arbiter/policy"), "the lease pages, the attach messages, "
                 "the thread that grants turns"),
