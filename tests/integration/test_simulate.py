@@ -88,12 +88,12 @@ class Simulate(Case):
                          "  - {name: b, gang: 2, devices: 1}\n")
         for budget, placed, moved in ((0, 8, None), (2, 10, 2)):
             row, = self.items("simulate", nodes, pods, "-p", "worst-fit",
-                              *(("--defrag", budget) if budget else ()))
+                              *(("--moves", budget) if budget else ()))
             self.assertEqual((row["placed"], row.get("moved")), (placed, moved))
         done = cleave("simulate", nodes, pods, "--fill", 100)
         self.assertEqual((done.returncode, done.stdout), (78, ""))
         self.assertIn("the trace has gangs", done.stderr)
-        done = cleave("simulate", nodes, pods, "--defrag", 9)
+        done = cleave("simulate", nodes, pods, "--moves", 9)
         self.assertEqual(done.returncode, 64)
 
     def test_who_stays_beyond_the_end_of_time(self):
@@ -128,39 +128,76 @@ class Simulate(Case):
         self.assertLess({"first-fit", "best-fit", "fgd", "balance"}, names)
 
     def test_capacity(self):
+        """The nodes that are found accept the part that was asked for, and one node less does not."""
         nodes = self.file("nodes.csv", NODES)
         pods = self.file("pods.csv", "name,cpu_milli,memory_mib,num_gpu,gpu_milli\n" + "".join(
             f"p{i},1000,1024,1,1000\n" for i in range(100)))
         rows = self.items("simulate", nodes, pods, "--accept", "97%")
-        self.assertEqual([(row["model"], row["nodes"]) for row in rows], [("A", 25), ("B", 25)])
-        self.assertEqual(rows[0]["accepted"], 1)
-        counts = [point["nodes"] for point in rows[0]["curve"]]
-        self.assertEqual(counts, sorted(counts))
-        few, _ = self.items("simulate", nodes, pods, "--accept", "97%", "--most-nodes", 10)
-        self.assertEqual((few["nodes"], few["accepted"]), (None, 0.4))
-        # On a terminal each number of nodes that is tried is shown.
+        self.assertEqual(sum(row["nodes"] for row in rows), 25)
+        few = cleave("simulate", nodes, pods, "--accept", "97%", "--most-nodes", 10)
+        self.assertEqual((few.returncode, few.stdout), (75, ""))
+        self.assertIn("at most 80.00 % can be placed", few.stderr)
+        # On a terminal each replay is shown.
         _, text = run_in_terminal([CLEAVE, "simulate", nodes, pods, "--accept", "97%"],
                                   {**os.environ, "TERM": "xterm"})
-        for model in "AB":
-            self.assertRegex(text, f"Nodes with {model}: trying 25, \\d+ %")
+        self.assertRegex(text, "replay \\d+, \\d+ %; the lowest cost so far: ")
+        self.assertIn("accepted 100.00 % at a cost of 100", text)
+
+    def test_capacity_by_prices(self):
+        """The cheapest nodes of several kinds together: B where A will not do, and processors for
+        what finds none beside the devices of B."""
+        kinds = self.file("kinds.yaml", "version: 1\nnodes:\n"
+                          "  - {model: A, cpus: 16, memory: 64Gi, devices: 2, price: 2}\n"
+                          "  - {model: B, cpus: 64, memory: 256Gi, devices: 8, price: 10}\n"
+                          "  - {model: none, cpus: 64, memory: 256Gi, devices: 0, price: 1}\n")
+        wanted = self.file("wanted.yaml", "version: 1\nrequests:\n"
+                           "  - {count: 20, devices: 1, cpus: 1}\n"
+                           "  - {count: 3, devices: 8, cpus: 8}\n"
+                           "  - {count: 10, cpus: 32}\n")
+        rows = self.items("simulate", kinds, wanted, "--accept", "100%")
+        self.assertEqual([(row["model"], row["nodes"], row["cost"]) for row in rows],
+                         [("A", 10, 20), ("B", 3, 30), ("none", 4, 4)])
+
+    def test_capacity_is_the_cheapest(self):
+        """Ten nodes with the cheapest devices cost 70; each fleet of less than 65 refuses some."""
+        kinds = self.file("kinds.yaml", "version: 1\nnodes:\n"
+                          "  - {model: A, cpus: 12, memory: 64Gi, devices: 2, price: 2}\n"
+                          "  - {model: B, cpus: 24, memory: 64Gi, devices: 4, price: 4}\n"
+                          "  - {model: C, cpus: 48, memory: 64Gi, devices: 8, price: 7}\n")
+        wanted = self.file("wanted.yaml", "version: 1\nrequests:\n"
+                           "  - {count: 12, devices: 4, cpus: 8}\n  - {count: 3, devices: 1, cpus: 1}\n"
+                           "  - {count: 1, devices: 4, cpus: 4}\n  - {count: 13, devices: 1, cpus: 2}\n"
+                           "  - {count: 9, share: 0.4, cpus: 2}\n")
+        rows = self.items("simulate", kinds, wanted, "--accept", "100%")
+        self.assertEqual([row["nodes"] for row in rows], [1, 0, 9])
+
+    def test_capacity_with_a_queue(self):
+        """Where requests may wait, fewer nodes are enough."""
+        nodes = self.file("nodes.csv", NODES)
+        pods = self.file("pods.csv", "name,cpu_milli,memory_mib,num_gpu,gpu_milli,arrives_s,stays_s\n"
+                         + "".join(f"p{i},1000,1024,4,1000,0,100\n" for i in range(8)))
+        for more, n in (((), 8), (("--queue", "fifo", "--wait", "100s"), 4),
+                        (("--queue", "fifo"), 1)):
+            rows = self.items("simulate", nodes, pods, "--times", "--accept", "100%", *more)
+            self.assertEqual(sum(row["nodes"] for row in rows), n)
 
     def test_capacity_that_no_number_has(self):
-        """Requests that fit on no node of a kind end its search at once: the rest is what any
-        number accepts."""
+        """Requests that fit on no node of any kind end the search: the rest is what any number
+        accepts."""
         nodes = self.file("nodes.csv", NODES)
         pods = self.file("pods.csv", "name,cpu_milli,memory_mib,num_gpu,gpu_milli\n" + "".join(
             f"p{i},1000,1024,{1 if i % 4 else 64},1000\n" for i in range(100)))
-        for row in self.items("simulate", nodes, pods, "--accept", "97%"):
-            self.assertEqual((row["nodes"], row["accepted"]), (None, 0.75))
-            self.assertEqual(len(row["curve"]), 1)
-        for row in self.items("simulate", nodes, pods, "--accept", "75%"):
-            self.assertEqual((row["nodes"], row["accepted"]), (19, 0.75))
+        done = cleave("simulate", nodes, pods, "--accept", "97%")
+        self.assertEqual((done.returncode, done.stdout), (75, ""))
+        self.assertIn("accept 97.00 %: at most 75.00 % can be placed", done.stderr)
+        rows = self.items("simulate", nodes, pods, "--accept", "75%")
+        self.assertEqual(sum(row["nodes"] for row in rows), 19)
 
     def test_progress_without_a_terminal(self):
         """A line now and then, here of a trace of ten million requests."""
         long = self.file("long.yaml", WEEK.read_text().replace("per_hour: 40", "per_hour: 400")
                          .replace("until: 7d", "until: 1000d"))
-        for more, said in ((["--accept", "99%"], rb"cleave: nodes with \S+: trying 1, \d+ %\n"),
+        for more, said in ((["--accept", "99%"], rb"cleave: replay \d+, \d+ %; the lowest cost so far: 0\n"),
                            (["-p", "fgd"], rb"cleave: \d+ % of the trace is played\n")):
             with self.subTest(said), subprocess.Popen(
                     [CLEAVE, "simulate", FLEET, long, "--times", *more],
@@ -189,6 +226,137 @@ class Simulate(Case):
         few, many = peak(100_000), peak(600_000)
         print(f"{(many - few) / 500_000:.1f} bytes a row")
         self.assertLess(many - few, 8 * 500_000)
+
+    def test_queues(self):
+        """Waiting and completion times by each order, and the mean of what is allocated."""
+        nodes = self.file("nodes.csv", "sn,cpu_milli,memory_mib,gpu\na,64000,262144,2\n")
+        pods = self.file("pods.csv", "name,cpu_milli,memory_mib,num_gpu,gpu_milli,arrives_s,stays_s,"
+                         "priority\na,1,1,1,1000,0,10,1\nb,1,1,2,1000,1,10,1\nc,1,1,1,1000,2,5,1\n"
+                         "d,1,1,1,1000,4,20,7\n")
+        for order, waits, preempted in (("fifo", [0, 9, 16, 18], None),
+                                        ("backfill", [0, 0, 9, 16], None),
+                                        ("priority", [0, 0, 23, 32], None)):
+            row, = self.items("simulate", nodes, pods, "-p", "best-fit", "--queue", order)
+            self.assertEqual(row["placed"], 4)
+            self.assertAlmostEqual(row["wait_mean_s"], sum(waits) / 4, msg=order)
+            self.assertEqual((row["wait_p50_s"], row["wait_p99_s"]), (waits[1], waits[3]))
+            self.assertAlmostEqual(row["completion_mean_s"], (sum(waits) + 45) / 4)
+            self.assertEqual(row.get("preempted"), preempted)
+        row, = self.items("simulate", nodes, pods, "-p", "best-fit", "--queue", "fifo",
+                          "--wait", "17s")
+        self.assertEqual((row["placed"], row["given_up"]), (3, 1))
+        # One of two devices is in use until the last arrival.
+        row, = self.items("simulate", nodes, pods, "-p", "best-fit", "--queue", "fifo")
+        self.assertEqual(row["allocated_mean"], 0.5)
+        for words, message in ((("--queue", "fifo", "--moves", 1), "leave out --fill, --moves"),
+                               (("--wait", "1h"), "add --queue")):
+            done = cleave("simulate", nodes, pods, *words)
+            self.assertEqual(done.returncode, 64)
+            self.assertIn(message, done.stderr)
+
+    def test_admission(self):
+        """Of requests whose duration is known, a large and long one is refused when little is
+        free, by every policy."""
+        nodes = self.file("nodes.csv", NODES)
+        pods = self.file("pods.csv", "name,cpu_milli,memory_mib,num_gpu,gpu_milli,arrives_s,stays_s\n"
+                         + "".join(f"p{i},1,1,1,1000,{i},{20}\n" for i in range(7))
+                         + "large,1,1,1,1000,8,9000\nsmall,1,1,1,1000,9,1\n")
+        for row in self.items("simulate", nodes, pods, "--times", "-p", "fgd,first-fit,balance",
+                              "--admit"):
+            self.assertEqual((row["placed"], row["not_admitted"]), (8, 1), row["policy"])
+        for row in self.items("simulate", nodes, pods, "--times", "-p", "fgd"):
+            self.assertEqual((row["placed"], row.get("not_admitted")), (8, None))
+
+    def test_what_if(self):
+        fleet = self.file("fleet.yaml", "version: 1\nnodes:\n"
+                          "  - {model: A, count: 2, cpus: 8, memory: 64Gi, devices: 4, rack: r1}\n"
+                          "  - {model: B, count: 3, cpus: 8, memory: 64Gi, devices: 2, rack: r2}\n")
+        wanted = self.file("wanted.yaml", "version: 1\nrequests: [{count: 40, devices: 1}]\n")
+        for words, devices in (((), 14), (("--lose", "rack=r1"), 6), (("--lose", "0,3-4"), 6),
+                               (("--lose", "0,rack=r2"), 4), (("--add", "B=3"), 20),
+                               (("--add", "A=1,B=1", "--lose", "5"), 16)):
+            row, = self.items("simulate", fleet, wanted, "-p", "fgd", *words)
+            self.assertEqual(row["placed"], devices, words)
+        for words, message in ((("--lose", "rack=r7"), "no node of the fleet is in rack 'r7'"),
+                               (("--lose", "4-5"), "'4-5' is no node or range of nodes from 0 to 4"),
+                               (("--lose", "x"), "'x' is no node"),
+                               (("--add", "C=2"), "no node has the model 'C'"),
+                               (("--add", "B"), "'B' is no MODEL=COUNT")):
+            done = cleave("simulate", fleet, wanted, *words)
+            self.assertEqual((done.returncode, done.stdout), (64, ""))
+            self.assertIn(message, done.stderr)
+
+    def test_what_if_in_mig(self):
+        """Half of the shares become instances; the others, and what is whole, stay."""
+        fleet = self.file("fleet.yaml", "version: 1\nnodes:\n"
+                          "  - {model: A100-80GB, cpus: 99, memory: 64Gi, devices: 8, mig: on}\n")
+        wanted = self.file("wanted.yaml", "version: 1\nrequests: [{count: 40, share: 0.25}]\n")
+        row, = self.items("simulate", fleet, wanted, "-p", "fgd")
+        self.assertEqual(row["placed"], 0)
+        row, = self.items("simulate", fleet, wanted, "-p", "fgd", "--in-mig", "100%")
+        self.assertEqual(row["placed"], 24)
+        row, = self.items("simulate", fleet, wanted, "-p", "fgd", "--in-mig", "50%")
+        self.assertTrue(10 <= row["placed"] <= 24, row["placed"])
+        done = cleave("simulate", self.file("nodes.csv", NODES), wanted, "--in-mig", "50%")
+        self.assertEqual(done.returncode, 78)
+        self.assertIn("no node is divided by MIG", done.stderr)
+
+    def test_published_traces(self):
+        """Files as they are published: PAI's rows come in no order and its header apart, Philly's
+        jobs as JSON, and their machines likewise."""
+        self.file("pai_machine_spec.header", "machine,gpu_type,cap_cpu,cap_mem,cap_gpu\n")
+        machines = self.file("pai_machine_spec.csv", "m1,T4,96,512,2\nm2,CPU,96,512,0\n")
+        self.file("pai_task_table.header", "job_name,task_name,inst_num,status,start_time,end_time,"
+                  "plan_cpu,plan_mem,plan_gpu,gpu_type\n")
+        tasks = self.file("pai_task_table.csv",
+                          "j2,worker,2.0,Terminated,50.0,90.0,600.0,29.296875,50.0,T4\n"
+                          "j1,tensorflow,1.0,Terminated,10.0,40.0,600.0,29.296875,100.0,T4\n"
+                          "j1,ps,1.0,Terminated,10.0,40.0,600.0,29.296875,,CPU\n"
+                          "j3,worker,1.0,Failed,95.0,96.0,100.0,1.0,25.0,V100\n")
+        row, = self.items("simulate", machines, tasks, "--times", "-p", "fgd")
+        self.assertEqual((row["arrived"], row["placed"], row["of_no_model"], row["gangs_placed"]),
+                         (5, 4, 1, 1))
+        machines = self.file("cluster_machine_list",
+                             "machineId,number of GPUs, single GPU mem\nm31,8, 24GB\nm32,8, 24GB\n")
+        attempt = {"start_time": "2017-10-07 01:12:09", "end_time": "2017-10-07 01:13:23",
+                   "detail": [{"ip": "m31", "gpus": ["gpu0"] * 8}, {"ip": "m32", "gpus": ["gpu0"] * 8}]}
+        jobs = [{"status": "Pass", "vc": "ee9e8c", "jobid": "2", "attempts": [attempt],
+                 "submitted_time": "2017-10-07 01:11:39", "user": "ce2f4c"},
+                {"status": "Killed", "vc": "ee9e8c", "jobid": "1", "attempts": [],
+                 "submitted_time": "2017-10-07 00:11:39", "user": "ce2f4c"}]
+        log = self.file("cluster_job_log", json.dumps(jobs, indent=4))
+        done = cleave("simulate", machines, log, "--queue", "backfill", "-p", "fgd", "-o", "json")
+        self.assertEqual(done.stderr, "cleave: 1 jobs have no attempt or no start in the file, and were "
+                         "left out\n")
+        row, = json.loads(done.stdout)["items"]
+        self.assertEqual((row["arrived"], row["placed"], row["completion_mean_s"]), (2, 2, 74))
+        helios = self.file("cluster_log.csv", "\ufeffjob_id,user,vc,gpu_num,cpu_num,node_num,state,"
+                           "submit_time,start_time,end_time,duration,queue\r\n"
+                           "1425511,uXBbc,vcJkd,1,1,1,COMPLETED,2020-06-09 18:41:01,"
+                           "2020-06-09 18:41:01,2020-06-10 04:55:09,36848,0\r\n"
+                           "1425513,uzqls,vcpDC,2048,1,2,CANCELLED,2020-06-09 18:41:28,"
+                           "2020-06-09 18:41:28,2020-06-17 14:15:21,675233,0\r\n")
+        row, = self.items("simulate", self.file("nodes.csv", NODES), helios, "--times", "-p", "fgd")
+        self.assertEqual((row["arrived"], row["placed"], row["too_large"]), (3, 1, 2))
+
+    def test_rows_that_are_wrong_are_skipped(self):
+        nodes = self.file("nodes.csv", NODES)
+        pods = self.file("bad.csv", PODS + "u,1,-5,1,1,,15,\nv,4000,1024,1,1000,,11,\n"
+                         "w,4000,1024,1,1000,,16,\n" + "x\n" * 20)
+        done = cleave("simulate", nodes, pods, "--times")
+        self.assertEqual((done.returncode, done.stdout), (78, ""))
+        self.assertIn("bad.csv:7:5: '-5' is less than 0", done.stderr)
+        done = cleave("simulate", nodes, pods, "--times", "--skip-bad", "-p", "fgd,balance", "-o",
+                      "json")
+        self.assertEqual(done.returncode, 0)
+        lines = done.stderr.splitlines()
+        self.assertEqual(len(lines), 11)
+        self.assertIn("skipped: ", lines[0])
+        self.assertIn("bad.csv:7:5: '-5' is less than 0", lines[0])
+        self.assertIn("bad.csv:8:21: it arrives before the one above", lines[1])
+        self.assertIn("22 rows were wrong, and were skipped", lines[10])
+        for row in json.loads(done.stdout)["items"]:
+            self.assertEqual((row["arrived"], row["placed"]), (6, 3))
 
     def test_wrong_files_say_where(self):
         nodes, bad = self.file("nodes.csv", NODES), self.file("bad.csv", PODS + "p,1,1,1,1,,,\n")

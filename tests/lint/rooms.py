@@ -104,6 +104,8 @@ ROOMS = {
            "stopped and resumed"),
     "simulate": (("base", "core/*", "arbiter/policy", "simulate/files"), "replays of traces and "
                  "their figures; queues; a prediction of programs together on a device"),
+    "simulate/capacity": (("base", "core/*", "simulate", "simulate/files"), "the cheapest fleet "
+                          "for a trace"),
     "simulate/files": (("base", "core/*"), "fleets and traces as files: CSV, JSON, YAML"),
     "arbiter": (("base", "core/*", "rm", "arbiter/policy"), "the lease pages, the attach messages, "
                 "the thread that grants turns"),

@@ -9,6 +9,8 @@
 #include "cli/frame/output.h"
 #include "cli/frame/terminal.h"
 #include "core/place/policy.h"
+#include "simulate/capacity/capacity.h"
+#include "simulate/files/nodes.h"
 #include "simulate/source.h"
 
 #include <stdarg.h>
@@ -63,17 +65,124 @@ int clv_scenario_policies(const char *text, const char *usual,
 	return n;
 }
 
-int clv_scenario_read_fleet(const char *path, struct clv_fleet **ret)
+int clv_scenario_read_nodes(
+	const char *path, struct clv_fleet **ret, struct clv_node_notes *notes)
 {
 	_cleanup_fleet_ struct clv_fleet *fleet = clv_fleet_new();
 	struct clv_error err;
 
 	if (!fleet)
 		return clv_cli_fail(CLV_EXIT_FAILED, "out of memory");
-	if (clv_source_read_fleet(path, fleet, NULL, &err) < 0)
+	if (clv_source_read_fleet(path, fleet, notes, &err) < 0)
 		return clv_cli_fail(CLV_EXIT_BAD_FILE, "%s", err.msg);
 	*ret = CLV_TAKE(fleet);
 	return 0;
+}
+
+int clv_scenario_read_fleet(const char *path, struct clv_fleet **ret)
+{
+	return clv_scenario_read_nodes(path, ret, NULL);
+}
+
+static int lose_rack(
+	struct clv_fleet *fleet, const struct clv_node_notes *notes, const char *rack)
+{
+	bool is_found = false;
+
+	for (size_t i = 0; i < notes->n; i++) {
+		if (strcmp(notes->items[i].rack, rack) != 0)
+			continue;
+		clv_fleet_lose_node(fleet, (uint32_t)i, NULL, NULL);
+		is_found = true;
+	}
+	if (is_found && *rack)
+		return 0;
+	return clv_cli_fail(
+		CLV_EXIT_USAGE, "--lose: no node of the fleet is in rack '%.40s'", rack);
+}
+
+static int lose_range(struct clv_fleet *fleet, const char *text)
+{
+	unsigned first, last;
+	int n = 0, n_first = 0;
+
+	if (sscanf(text, "%u%n-%u%n", &first, &n_first, &last, &n) < 2)
+		last = first = n_first && !text[n_first] ? first : UINT32_MAX;
+	else if (text[n])
+		last = UINT32_MAX;
+	if (last >= fleet->n_nodes || first > last)
+		return clv_cli_fail(CLV_EXIT_USAGE,
+			"--lose: '%.40s' is no node or range of nodes from 0 to %u, and "
+			"no "
+			"rack=NAME",
+			text, fleet->n_nodes - 1);
+	for (; first <= last; first++)
+		clv_fleet_lose_node(fleet, first, NULL, NULL);
+	return 0;
+}
+
+int clv_scenario_lose(
+	struct clv_fleet *fleet, const struct clv_node_notes *notes, const char *list)
+{
+	char words[256], *rest = words, *word;
+	int r = 0;
+
+	if (strlen(list) >= sizeof(words))
+		return clv_cli_fail(CLV_EXIT_USAGE, "--lose: the list is too long");
+	memcpy(words, list, strlen(list) + 1);
+	while (r == 0 && (word = strsep(&rest, ",")))
+		r = strncmp(word, "rack=", 5) == 0 ? lose_rack(fleet, notes, word + 5)
+						   : lose_range(fleet, word);
+	return r;
+}
+
+/* Adds nodes as the first one of the model. */
+static int add_nodes(struct clv_fleet *fleet, struct clv_node_notes *notes,
+	const char *model, unsigned n)
+{
+	int wanted = clv_fleet_find_model(fleet, model);
+	struct clv_error err;
+	uint32_t like = 0;
+	int r = 0;
+
+	while (like < fleet->n_nodes && fleet->nodes[like].model != wanted)
+		like++;
+	if (wanted < 0 || like == fleet->n_nodes)
+		return clv_cli_fail(
+			CLV_EXIT_USAGE, "--add: no node has the model '%.40s'", model);
+	for (; r == 0 && n > 0; n--) {
+		struct clv_fleet_node_spec spec = clv_capacity_spec_of(fleet, like);
+
+		r = clv_fleet_add_node(fleet, &spec, &err);
+		if (r == 0)
+			r = clv_node_notes_add(
+				notes, notes->items[like].price, NULL, &err);
+	}
+	return r < 0 ? clv_cli_fail(CLV_EXIT_FAILED, "--add: %s", err.msg) : 0;
+}
+
+int clv_scenario_add(
+	struct clv_fleet *fleet, struct clv_node_notes *notes, const char *list)
+{
+	char words[256], *rest = words, *word;
+	int r = 0;
+
+	if (strlen(list) >= sizeof(words))
+		return clv_cli_fail(CLV_EXIT_USAGE, "--add: the list is too long");
+	memcpy(words, list, strlen(list) + 1);
+	while (r == 0 && (word = strsep(&rest, ","))) {
+		char *count = strrchr(word, '=');
+		unsigned n = 0;
+		int end = 0;
+
+		if (!count || sscanf(count, "=%6u%n", &n, &end) < 1 || count[end] ||
+			n == 0)
+			return clv_cli_fail(CLV_EXIT_USAGE,
+				"--add: '%.40s' is no MODEL=COUNT, as L40S=10", word);
+		*count = '\0';
+		r = add_nodes(fleet, notes, word, n);
+	}
+	return r;
 }
 
 void clv_scenario_note(const char *format, ...)

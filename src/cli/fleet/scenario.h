@@ -6,6 +6,7 @@
 
 /* Shared by the verbs about fleets that files describe. */
 
+struct clv_node_notes;
 struct clv_place_policy;
 
 #define CLV_SCENARIO_POLICIES_MAX 16
@@ -17,6 +18,17 @@ int clv_scenario_policies(const char *text, const char *usual,
 
 /* Returns 0, or an exit code after printing the error.  The caller frees *ret. */
 int clv_scenario_read_fleet(const char *path, struct clv_fleet **ret);
+
+/* The same, with what else the file says of the nodes. */
+int clv_scenario_read_nodes(
+	const char *path, struct clv_fleet **ret, struct clv_node_notes *notes);
+
+/* What if: the nodes of a list are lost ("0-15,rack=r7"), or nodes are added
+ * ("L40S=10").  Returns 0, or an exit code after printing the error. */
+int clv_scenario_lose(
+	struct clv_fleet *fleet, const struct clv_node_notes *notes, const char *list);
+int clv_scenario_add(
+	struct clv_fleet *fleet, struct clv_node_notes *notes, const char *list);
 
 /* Shows progress on stderr: on a terminal a bar, elsewhere a line every few seconds. part
  * is 0..1, or negative to clear the bar. */

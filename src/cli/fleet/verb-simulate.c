@@ -1,24 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cleave simulate: replays a trace on a fleet under several policies, or finds how many
- * nodes the trace needs.  It talks to no agent. */
+/* cleave simulate: replays a trace on a fleet under several policies, or finds which
+ * nodes the trace needs (capacity-view.c).  It talks to no agent. */
 #include "cli/frame/verbs.h"
 
+#include "base/clock.h"
+#include "base/error.h"
 #include "base/units.h"
+#include "cli/fleet/capacity-view.h"
 #include "cli/fleet/scenario.h"
 #include "cli/frame/cells.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/output.h"
-#include "cli/frame/terminal.h"
 #include "core/fleet/fleet.h"
 #include "core/place/policy.h"
 #include "core/place/repack.h"
-#include "simulate/capacity.h"
 #include "simulate/chart.h"
+#include "simulate/files/nodes.h"
+#include "simulate/queue.h"
 #include "simulate/replay.h"
 #include "simulate/runs.h"
+#include "simulate/trace.h"
 
-#include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct simulate_settings {
@@ -27,16 +32,19 @@ struct simulate_settings {
 	const char *svg;
 	uint64_t seed;
 	uint64_t fill_percent;
-	uint64_t most_nodes;
 	uint64_t most_moves;
-	uint32_t accept_ppm;
-	bool times;
+	struct clv_capacity_settings capacity;
+	const char *queue;
+	uint64_t most_wait_ns;
+	const char *lose, *add;
+	uint32_t mig_ppm;
+	bool times, admit, skip_bad;
 };
 
-#define KINDS_MAX 32
-#define MOST_NODES 100000
 /* The largest value of --fill. */
 #define MOST_FILL 200
+/* Rows that are wrong and shown; the others are counted. */
+#define MOST_TOLD 10
 
 /* --- policies side by side --- */
 
@@ -64,6 +72,45 @@ static void cell_gangs(const json_t *row, char ret[CLV_CELL_MAX])
 			clv_json_number(row, "gangs"));
 }
 
+static void cell_mean(const json_t *row, char ret[CLV_CELL_MAX])
+{
+	ret[0] = '\0';
+	if (json_object_get(row, "allocated_mean"))
+		snprintf(ret, CLV_CELL_MAX, "%.2f %%",
+			100 * clv_json_number(row, "allocated_mean"));
+}
+
+/* A duration in the largest unit of which it has one; "" if the row has none. */
+static void cell_time(const json_t *row, const char *key, char ret[CLV_CELL_MAX])
+{
+	static const struct {
+		const char *unit;
+		double seconds;
+	} units[] = {{"d", 86400}, {"h", 3600}, {"m", 60}, {"s", 1}};
+	double seconds = clv_json_number(row, key);
+	unsigned i = 0;
+
+	ret[0] = '\0';
+	if (!json_object_get(row, key))
+		return;
+	while (i < CLV_ARRAY_SIZE(units) - 1 && seconds < units[i].seconds)
+		i++;
+	snprintf(ret, CLV_CELL_MAX, "%.*f%s", i < CLV_ARRAY_SIZE(units) - 1,
+		seconds / units[i].seconds, units[i].unit);
+}
+
+#define CELL_TIME(name, key)                                        \
+	static void name(const json_t *row, char ret[CLV_CELL_MAX]) \
+	{                                                           \
+		cell_time(row, key, ret);                           \
+	}
+CELL_TIME(cell_wait, "wait_mean_s")
+CELL_TIME(cell_wait_p50, "wait_p50_s")
+CELL_TIME(cell_wait_p99, "wait_p99_s")
+CELL_TIME(cell_end, "completion_mean_s")
+CELL_TIME(cell_end_p50, "completion_p50_s")
+CELL_TIME(cell_end_p99, "completion_p99_s")
+
 static const struct clv_column columns[] = {
 	/* clang-format off */
 	/* header       cell            right  fit    rank   rare   key */
@@ -71,12 +118,21 @@ static const struct clv_column columns[] = {
 	{ "ARRIVED",    NULL,           true,  WHOLE, 2,     false, "arrived" },
 	{ "ACCEPTED",   cell_accepted,  true,  WHOLE, 0,     false, NULL },
 	{ "ALLOCATED",  cell_allocated, true,  WHOLE, 0,     false, NULL },
+	{ "MEAN",       cell_mean,      true,  WHOLE, 1,     true,  NULL },
 	{ "STRANDED",   cell_stranded,  true,  WHOLE, 1,     false, NULL },
 	{ "IN USE",     NULL,           true,  WHOLE, 1,     false, "devices_in_use" },
 	{ "TOO LARGE",  NULL,           true,  WHOLE, 3,     false, "too_large" },
 	{ "NO MODEL",   NULL,           true,  WHOLE, 3,     false, "of_no_model" },
 	{ "GANGS",      cell_gangs,     true,  WHOLE, 1,     true,  NULL },
 	{ "MOVED",      NULL,           true,  WHOLE, 1,     true,  "moved" },
+	{ "DECLINED",   NULL,           true,  WHOLE, 1,     true,  "not_admitted" },
+	{ "WAIT",       cell_wait,      true,  WHOLE, 0,     true,  NULL },
+	{ "WAIT P50",   cell_wait_p50,  true,  WHOLE, 2,     true,  NULL },
+	{ "WAIT P99",   cell_wait_p99,  true,  WHOLE, 0,     true,  NULL },
+	{ "DONE",       cell_end,       true,  WHOLE, 1,     true,  NULL },
+	{ "DONE P50",   cell_end_p50,   true,  WHOLE, 2,     true,  NULL },
+	{ "DONE P99",   cell_end_p99,   true,  WHOLE, 1,     true,  NULL },
+	{ "PREEMPTED",  NULL,           true,  WHOLE, 1,     true,  "preempted" },
 	/* clang-format on */
 };
 
@@ -115,18 +171,66 @@ static const struct clv_replay_point *fullest(const struct clv_replay_point *poi
 	return best;
 }
 
-/* Adds the members that only some replays have. */
-static void add_rare(json_t *row, const struct clv_replay_counts *counts, bool may_move)
+static void add_times(json_t *row, const char *what, struct clv_queue_times times)
 {
+	static const char *const names[] = {"mean", "p50", "p99"};
+	double values[] = {times.mean_s, (double)times.p50_s, (double)times.p99_s};
+	char key[32];
+
+	for (unsigned i = 0; times.n > 0 && i < CLV_ARRAY_SIZE(names); i++) {
+		snprintf(key, sizeof(key), "%s_%s_s", what, names[i]);
+		json_object_set_new(row, key, json_real(values[i]));
+	}
+}
+
+static void add_queue(json_t *row, struct clv_queue *queue)
+{
+	const struct clv_queue_counts *counts = clv_queue_counts(queue);
+
+	add_times(row, "wait", clv_queue_waits(queue));
+	add_times(row, "completion", clv_queue_completions(queue));
+	json_object_set_new(
+		row, "given_up", json_integer((json_int_t)counts->requests_given_up));
+	if (counts->preempted == 0)
+		return;
+	json_object_set_new(
+		row, "preempted", json_integer((json_int_t)counts->preempted));
+	json_object_set_new(
+		row, "lost_device_hours", json_real(counts->lost_device_s / 3600));
+}
+
+/* The part of the fleet that was allocated, from the first arrival to the last one. */
+static void add_mean(json_t *row, const struct clv_runs *runs, const struct clv_run *run)
+{
+	double devices = (double)clv_replay_fleet(run->replay)->milli / 1000;
+	double span_s = (double)(runs->last_s - runs->first_s);
+
+	if (runs->options.is_timed && span_s > 0 && devices > 0)
+		json_object_set_new(row, "allocated_mean",
+			json_real(clv_replay_counts(run->replay)->busy_until_last_s /
+				  span_s / devices));
+}
+
+/* Adds the members that only some replays have. */
+static void add_rare(json_t *row, const struct clv_runs *runs, const struct clv_run *run)
+{
+	const struct clv_replay_counts *counts = clv_replay_counts(run->replay);
+
 	if (counts->gangs > 0) {
 		json_object_set_new(
 			row, "gangs", json_integer((json_int_t)counts->gangs));
 		json_object_set_new(row, "gangs_placed",
 			json_integer((json_int_t)counts->gangs_placed));
 	}
-	if (may_move)
+	if (runs->most_moves > 0)
 		json_object_set_new(
 			row, "moved", json_integer((json_int_t)counts->moved));
+	if (runs->admits)
+		json_object_set_new(row, "not_admitted",
+			json_integer((json_int_t)counts->not_admitted));
+	add_mean(row, runs, run);
+	if (clv_replay_queue(run->replay))
+		add_queue(row, clv_replay_queue(run->replay));
 }
 
 static json_t *row_of(const struct clv_run *run, const struct clv_runs *runs)
@@ -147,7 +251,7 @@ static json_t *row_of(const struct clv_run *run, const struct clv_runs *runs)
 		counts->busy_device_s / 3600, "curve",
 		curve_of(points, runs->options.is_timed ? "time" : "load"));
 
-	add_rare(row, counts, runs->most_moves > 0);
+	add_rare(row, runs, run);
 	return row;
 }
 
@@ -186,6 +290,27 @@ static int show_runs(
 	return settings->svg ? write_svg(settings->svg, runs) : CLV_EXIT_OK;
 }
 
+/* Says which of the first rows are wrong. */
+static void tell_skip(void *userdata, const struct clv_error *why)
+{
+	unsigned *n_told = userdata;
+
+	if (++*n_told <= MOST_TOLD)
+		clv_cli_fail(0, "skipped: %s", why->msg);
+}
+
+static void tell_skips(const struct clv_trace_skips *skips)
+{
+	if (skips->n_wrong > 0)
+		clv_cli_fail(0, "%" PRIu64 " rows were wrong, and were skipped",
+			skips->n_wrong);
+	if (skips->n_left_out > 0)
+		clv_cli_fail(0,
+			"%" PRIu64 " jobs have no attempt or no start in the file, and "
+			"were left out",
+			skips->n_left_out);
+}
+
 static int compare_policies(const struct simulate_settings *settings,
 	struct clv_runs *runs, const struct clv_fleet *fleet)
 {
@@ -193,140 +318,89 @@ static int compare_policies(const struct simulate_settings *settings,
 
 	if (clv_runs_learn(runs, fleet, &err) < 0)
 		return clv_cli_fail(CLV_EXIT_BAD_FILE, "%s", err.msg);
+	tell_skips(runs->options.skips);
 	if (clv_runs_play(runs, clv_scenario_progress, NULL, &err) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "%s", err.msg);
 	clv_scenario_progress(NULL, -1);
 	return show_runs(settings, runs);
 }
 
-/* --- how many nodes --- */
-
-static void cell_nodes(const json_t *row, char ret[CLV_CELL_MAX])
-{
-	if (json_is_null(json_object_get(row, "nodes")))
-		snprintf(ret, CLV_CELL_MAX, "none suffices");
-	else
-		snprintf(ret, CLV_CELL_MAX, "%.0f", clv_json_number(row, "nodes"));
-}
-
-static void cell_cpus(const json_t *row, char ret[CLV_CELL_MAX])
-{
-	snprintf(ret, CLV_CELL_MAX, "%g", clv_json_number(row, "cpus"));
-}
-
-static const struct clv_column capacity_columns[] = {
-	/* clang-format off */
-	/* header     cell           right  fit    rank   rare   key */
-	{ "MODEL",    NULL,          false, WHOLE, 0,     false, "model" },
-	{ "EACH",     NULL,          true,  WHOLE, 0,     false, "devices_each" },
-	{ "CPUS",     cell_cpus,     true,  WHOLE, 1,     false, NULL },
-	{ "NODES",    cell_nodes,    true,  WHOLE, 0,     false, NULL },
-	{ "DEVICES",  NULL,          true,  WHOLE, 0,     false, "devices" },
-	{ "ACCEPTED", cell_accepted, true,  WHOLE, 0,     false, NULL },
-	/* clang-format on */
-};
-
-static const struct clv_listing capacity_listing = {
-	.columns = capacity_columns,
-	.n_columns = CLV_ARRAY_SIZE(capacity_columns),
-	.name_key = "model",
-	.none = "the fleet has no node with devices",
-};
-
-static json_t *capacity_row(
-	const struct clv_fleet_node_spec *kind, const struct clv_capacity *capacity)
-{
-	double accepted = capacity->most_accepted;
-	json_t *curve = json_array();
-
-	for (unsigned i = 0; i < capacity->n_points; i++) {
-		if (capacity->points[i].n_nodes == capacity->n_nodes)
-			accepted = capacity->points[i].accepted;
-		json_array_append_new(curve,
-			json_pack("{s:i, s:f}", "nodes", (int)capacity->points[i].n_nodes,
-				"accepted", capacity->points[i].accepted));
-	}
-	return json_pack("{s:s, s:f, s:i, s:o, s:o, s:f, s:o}", "model", kind->model,
-		"cpus", kind->cpu_milli / 1000.0, "devices_each", (int)kind->n_devices,
-		"nodes",
-		capacity->n_nodes ? json_integer(capacity->n_nodes) : json_null(),
-		"devices",
-		capacity->n_nodes
-			? json_integer((json_int_t)capacity->n_nodes * kind->n_devices)
-			: json_null(),
-		"accepted", accepted, "curve", curve);
-}
-
-/* How many numbers of nodes will be tried is not known before. */
-static void show_trial(void *userdata, uint32_t n_nodes, double part)
-{
-	const struct clv_fleet_node_spec *kind = userdata;
-
-	double percent = part < 1 ? 100 * part : 100;
-
-	if (clv_terminal_is_live(stderr))
-		fprintf(stderr, "\r\033[KNodes with %s: trying %u, %.0f %%", kind->model,
-			n_nodes, percent);
-	else
-		clv_scenario_note("nodes with %s: trying %u, %.0f %%", kind->model,
-			n_nodes, percent);
-}
-
-static int find_capacity(const struct simulate_settings *settings,
-	const struct clv_runs *runs, const struct clv_fleet *fleet)
-{
-	uint32_t most = settings->most_nodes && settings->most_nodes < MOST_NODES
-				? (uint32_t)settings->most_nodes
-				: MOST_NODES;
-	struct clv_fleet_node_spec kinds[KINDS_MAX];
-	size_t n_kinds = clv_capacity_kinds(fleet, kinds, KINDS_MAX);
-	json_t *items = json_array();
-	_cleanup_json_ json_t *list = json_pack("{s:o}", "items", items);
-
-	for (size_t i = 0; i < n_kinds; i++) {
-		struct clv_capacity_search search = {
-			.runs = runs,
-			.policy = runs->runs[0].policy,
-			.kind = &kinds[i],
-			.accepted = settings->accept_ppm / (double)CLV_PPM,
-			.most_nodes = most,
-			.trying = show_trial,
-			.userdata = &kinds[i],
-		};
-		struct clv_capacity capacity;
-		struct clv_error err;
-		int r = clv_capacity_find(&search, &capacity, &err);
-
-		clv_scenario_progress(NULL, -1);
-		if (r < 0)
-			return clv_cli_fail(CLV_EXIT_BAD_FILE, "%s", err.msg);
-		json_array_append_new(items, capacity_row(&kinds[i], &capacity));
-	}
-	if (clv_output_list(&capacity_listing, settings->common.output, list) < 0)
-		return clv_cli_fail(CLV_EXIT_FAILED, "cannot write the result: %m");
-	return CLV_EXIT_OK;
-}
-
 /* --- the verb --- */
 
 static int check_settings(const struct simulate_settings *settings)
 {
-	if (settings->accept_ppm && settings->fill_percent)
+	if (settings->capacity.accept_ppm && settings->fill_percent)
 		return clv_cli_fail(CLV_EXIT_USAGE, "--accept finds the size of a fleet, "
 						    "--fill fills the given one: use one "
 						    "of them");
-	if (settings->accept_ppm && settings->svg)
+	if (settings->capacity.accept_ppm && settings->svg)
 		return clv_cli_fail(
 			CLV_EXIT_USAGE, "--svg draws policies: leave out --accept");
 	if (settings->times && settings->fill_percent)
 		return clv_cli_fail(
 			CLV_EXIT_USAGE, "--fill draws a random order: leave out --times");
 	if (settings->most_moves > CLV_REPACK_MOVES_MAX)
-		return clv_cli_fail(CLV_EXIT_USAGE, "--defrag takes at most %d",
-			CLV_REPACK_MOVES_MAX);
+		return clv_cli_fail(
+			CLV_EXIT_USAGE, "--moves takes at most %d", CLV_REPACK_MOVES_MAX);
 	if (settings->fill_percent > MOST_FILL)
 		return clv_cli_fail(CLV_EXIT_USAGE, "--fill takes at most %d", MOST_FILL);
+	if (settings->queue &&
+		(settings->fill_percent || settings->most_moves || settings->admit))
+		return clv_cli_fail(CLV_EXIT_USAGE,
+			"in a queue requests wait at their times: leave out --fill, "
+			"--moves and --admit");
+	if (settings->most_wait_ns && !settings->queue)
+		return clv_cli_fail(
+			CLV_EXIT_USAGE, "--wait limits the time in a queue: add --queue");
 	return 0;
+}
+
+static struct clv_queue_options queue_of(const struct simulate_settings *settings)
+{
+	struct clv_queue_options queue = {
+		.order = CLV_QUEUE_NONE,
+		.most_wait_s = (int64_t)(settings->most_wait_ns / CLV_NS_PER_S),
+	};
+
+	for (unsigned i = 0; settings->queue && i < _CLV_QUEUE_MAX; i++) {
+		if (strcmp(settings->queue, clv_queue_orders[i]) == 0)
+			queue.order = (enum clv_queue_order)i;
+	}
+	return queue;
+}
+
+/* Reads the fleet and changes it as the options want. */
+static int read_fleet(const struct simulate_settings *settings, const char *path,
+	struct clv_fleet **ret, struct clv_node_notes *notes)
+{
+	int r = clv_scenario_read_nodes(path, ret, notes);
+
+	if (r == 0 && settings->add)
+		r = clv_scenario_add(*ret, notes, settings->add);
+	if (r == 0 && settings->lose)
+		r = clv_scenario_lose(*ret, notes, settings->lose);
+	if (r == 0 && settings->mig_ppm && (*ret)->n_schemes == 0)
+		r = clv_cli_fail(CLV_EXIT_BAD_FILE,
+			"%.200s: no node is divided by MIG, so no request can be put "
+			"there: add 'mig: on' to some",
+			path);
+	return r;
+}
+
+static int simulate(const struct simulate_settings *settings, struct clv_runs *runs,
+	const struct clv_place_policy *const *policies, const struct clv_fleet *fleet,
+	const struct clv_node_notes *notes)
+{
+	for (size_t i = 0; i < runs->n_runs; i++) {
+		runs->runs[i].policy = policies[i];
+		runs->runs[i].fleet = clv_fleet_copy(fleet);
+		if (!runs->runs[i].fleet)
+			return clv_cli_fail(CLV_EXIT_FAILED, "out of memory");
+	}
+	if (!settings->capacity.accept_ppm)
+		return compare_policies(settings, runs, fleet);
+	return clv_capacity_show(
+		&settings->capacity, settings->common.output, runs, fleet, notes);
 }
 
 static int run_simulate(const void *userdata, int argc, char **argv)
@@ -335,39 +409,43 @@ static int run_simulate(const void *userdata, int argc, char **argv)
 	const struct clv_place_policy *policies[CLV_SCENARIO_POLICIES_MAX];
 	struct clv_run items[CLV_SCENARIO_POLICIES_MAX] = {0};
 	_cleanup_fleet_ struct clv_fleet *fleet = NULL;
-	struct clv_runs runs = {.trace_path = argv[1], .runs = items};
+	struct clv_node_notes notes = {0};
+	unsigned n_told = 0;
+	struct clv_trace_skips skips = {
+		.is_on = settings->skip_bad, .tell = tell_skip, .userdata = &n_told};
+	struct clv_runs runs = {.trace_path = argv[1],
+		.runs = items,
+		.most_moves = (unsigned)settings->most_moves,
+		.admits = settings->admit,
+		.queue = queue_of(settings)};
 	int r = check_settings(settings), n;
 
 	(void)argc;
 	if (r)
 		return r;
 	n = clv_scenario_policies(settings->policies,
-		settings->accept_ppm ? "balance" : "first-fit,best-fit,fgd,balance",
+		settings->capacity.accept_ppm ? "balance"
+					      : "first-fit,best-fit,fgd,balance",
 		policies);
 	if (n < 0)
 		return -n;
-	r = clv_scenario_read_fleet(argv[0], &fleet);
-	if (r)
-		return r;
 	runs.options = (struct clv_source_options){
 		.seed = settings->seed,
-		.is_timed = settings->times,
+		.is_timed = settings->times || settings->queue,
 		.fill_milli = (uint32_t)settings->fill_percent * 10,
+		.mig_ppm = settings->mig_ppm,
+		.skips = &skips,
 	};
 	runs.n_runs = (size_t)n;
-	runs.most_moves = (unsigned)settings->most_moves;
-	for (int i = 0; i < n; i++) {
-		items[i].policy = policies[i];
-		items[i].fleet = clv_fleet_copy(fleet);
-		if (!items[i].fleet)
-			r = clv_cli_fail(CLV_EXIT_FAILED, "out of memory");
-	}
+	r = read_fleet(settings, argv[0], &fleet, &notes);
 	if (r == 0)
-		r = settings->accept_ppm ? find_capacity(settings, &runs, fleet)
-					 : compare_policies(settings, &runs, fleet);
+		r = simulate(settings, &runs, policies, fleet, &notes);
 	clv_runs_done(&runs);
+	free(notes.items);
 	return r;
 }
+
+static const char *const queue_choices[] = {"fifo", "backfill", "priority", NULL};
 
 static const struct clv_opt options[] = {
 	CLV_OPT_HELP,
@@ -402,12 +480,68 @@ static const struct clv_opt options[] = {
 			"the fleet's compute has been requested",
 	},
 	{
-		.name = "defrag",
+		.name = "moves",
 		.type = CLV_OPT_POSITIVE,
 		.offset = CLV_OPT_AT(struct simulate_settings, most_moves),
 		.argument = "COUNT",
 		.help = "If a request does not fit, move at most COUNT leases for it (at "
 			"most 8; default none)",
+	},
+	{
+		.name = "admit",
+		.type = CLV_OPT_FLAG,
+		.offset = CLV_OPT_AT(struct simulate_settings, admit),
+		.help = "Refuse requests that are large and long when little is free, so "
+			"that more are accepted in all",
+	},
+	{
+		.name = "queue",
+		.type = CLV_OPT_CHOICE,
+		.offset = CLV_OPT_AT(struct simulate_settings, queue),
+		.argument = "fifo|backfill|priority",
+		.choices = queue_choices,
+		.help = "Let requests wait, with --times: fifo, backfill (later ones "
+			"start "
+			"where that does not delay the first one), or priority (others "
+			"start over for the higher one)",
+	},
+	{
+		.name = "wait",
+		.type = CLV_OPT_DURATION,
+		.offset = CLV_OPT_AT(struct simulate_settings, most_wait_ns),
+		.argument = "TIME",
+		.help = "With --queue: refuse what has waited longer, as 4h",
+	},
+	{
+		.name = "skip-bad",
+		.type = CLV_OPT_FLAG,
+		.offset = CLV_OPT_AT(struct simulate_settings, skip_bad),
+		.help = "Go on after a row of the trace that is wrong, and say how many "
+			"there were",
+	},
+	{
+		.name = "lose",
+		.type = CLV_OPT_TEXT,
+		.offset = CLV_OPT_AT(struct simulate_settings, lose),
+		.argument = "NODES",
+		.help = "Without these nodes: numbers, ranges and racks, as "
+			"0-15,rack=r7",
+	},
+	{
+		.name = "add",
+		.type = CLV_OPT_TEXT,
+		.offset = CLV_OPT_AT(struct simulate_settings, add),
+		.argument = "MODEL=COUNT",
+		.help = "With so many more nodes as the fleet's first one of this model, "
+			"as L40S=10",
+	},
+	{
+		.name = "in-mig",
+		.type = CLV_OPT_FRACTION,
+		.offset = CLV_OPT_AT(struct simulate_settings, mig_ppm),
+		.argument = "FRACTION",
+		.help = "Draw this part of the shares, by the seed, and request MIG "
+			"instances instead",
 	},
 	{
 		.name = "svg",
@@ -420,17 +554,27 @@ static const struct clv_opt options[] = {
 	{
 		.name = "accept",
 		.type = CLV_OPT_FRACTION,
-		.offset = CLV_OPT_AT(struct simulate_settings, accept_ppm),
+		.offset = CLV_OPT_AT(struct simulate_settings, capacity.accept_ppm),
 		.argument = "FRACTION",
-		.help = "For each kind of node in the fleet, find how many of it alone "
-			"accept this part of the trace, as 99%",
+		.help = "Find the cheapest nodes, of the kinds in the fleet, that accept "
+			"this part of the trace, as 99%",
 	},
 	{
 		.name = "most-nodes",
 		.type = CLV_OPT_POSITIVE,
-		.offset = CLV_OPT_AT(struct simulate_settings, most_nodes),
+		.offset = CLV_OPT_AT(struct simulate_settings, capacity.most_nodes),
 		.argument = "COUNT",
-		.help = "With --accept: give up at this number (default and most 100000)",
+		.help = "With --accept: so many nodes of a kind at most (default and "
+			"most "
+			"100000)",
+	},
+	{
+		.name = "trials",
+		.type = CLV_OPT_POSITIVE,
+		.offset = CLV_OPT_AT(struct simulate_settings, capacity.most_trials),
+		.argument = "COUNT",
+		.help = "With --accept: replay the trace about so many times at most "
+			"(default 200)",
 	},
 };
 
@@ -438,9 +582,11 @@ const struct clv_verb clv_verb_simulate = {
 	.name = "simulate",
 	.arguments = "FLEET TRACE",
 	.summary = "replay a trace of requests on a fleet, under several policies",
-	.about = "FLEET and TRACE are files, CSV by the end of their name or else YAML. "
-		 "A request that does not fit on arrival is refused. The figures are "
-		 "of the moment when the most was allocated.",
+	.about = "FLEET and TRACE are files in YAML or CSV, or published traces of "
+		 "clusters. A request that does not fit on arrival is refused, or waits "
+		 "with "
+		 "--queue. The figures are of the moment when the most was allocated; "
+		 "MEAN is the mean over time.",
 	.settings_bytes = sizeof(struct simulate_settings),
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),
