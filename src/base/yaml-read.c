@@ -36,6 +36,15 @@ static int fail_with_key(struct clv_yaml_value key, const struct clv_yaml_field 
 		clv_yaml_text(key), known);
 }
 
+static bool matches(const char *key, const char *text)
+{
+	size_t n = strlen(key);
+
+	if (n > 0 && key[n - 1] == '*')
+		return strncmp(key, text, n - 1) == 0;
+	return strcmp(key, text) == 0;
+}
+
 static int read_pair(struct clv_yaml_value map, size_t at,
 	const struct clv_yaml_field *fields, size_t n_fields, void *into,
 	struct clv_error *err)
@@ -43,7 +52,7 @@ static int read_pair(struct clv_yaml_value map, size_t at,
 	const char *text = clv_yaml_text(clv_yaml_key(map, at));
 
 	for (size_t i = 0; i < n_fields; i++) {
-		if (strcmp(fields[i].key, text) == 0)
+		if (matches(fields[i].key, text))
 			return fields[i].read(clv_yaml_at(map, at),
 				(char *)into + fields[i].offset, err);
 	}

@@ -385,6 +385,60 @@ struct clv_yaml *clv_yaml_free(struct clv_yaml *yaml)
 	return NULL;
 }
 
+/* Marks the nodes, by index from 1, that are keys. */
+static void mark_keys(const yaml_document_t *document, bool *is_key)
+{
+	for (const yaml_node_t *node = document->nodes.start; node < document->nodes.top;
+		node++) {
+		if (node->type != YAML_MAPPING_NODE)
+			continue;
+		for (const yaml_node_pair_t *pair = node->data.mapping.pairs.start;
+			pair < node->data.mapping.pairs.top; pair++)
+			is_key[pair->key] = true;
+	}
+}
+
+/* libyaml allocates texts by malloc and releases them by free. */
+static void set_text(yaml_node_t *node, char *text)
+{
+	free(node->data.scalar.value);
+	node->data.scalar.value = (yaml_char_t *)text;
+	node->data.scalar.length = strlen(text);
+	node->data.scalar.style = YAML_DOUBLE_QUOTED_SCALAR_STYLE;
+}
+
+int clv_yaml_replace_texts(struct clv_yaml *yaml,
+	int (*replace)(struct clv_yaml_value value, void *userdata, char **ret,
+		struct clv_error *err),
+	void *userdata, struct clv_error *err)
+{
+	int n = (int)(yaml->document.nodes.top - yaml->document.nodes.start);
+	_cleanup_free_ bool *is_key = calloc((size_t)n + 1, sizeof(bool));
+	size_t n_bytes = 0;
+	int r = 0;
+
+	if (!is_key)
+		return clv_error_errno(err, ENOMEM, "cannot read %s", yaml->name);
+	mark_keys(&yaml->document, is_key);
+	for (int i = 1; i <= n && r >= 0; i++) {
+		struct clv_yaml_value value = {yaml, i};
+		char *text = NULL;
+
+		if (is_key[i] || clv_yaml_kind(value) != CLV_YAML_TEXT)
+			continue;
+		r = replace(value, userdata, &text, err);
+		if (r >= 0 && text)
+			n_bytes += strlen(text);
+		if (n_bytes > CLV_YAML_MAX_BYTES)
+			r = clv_yaml_fail(value, err, -E2BIG,
+				"the replaced texts exceed %u bytes", CLV_YAML_MAX_BYTES);
+		if (r >= 0 && text)
+			set_text(node_of(value), CLV_TAKE(text));
+		free(text);
+	}
+	return r;
+}
+
 void clv_yaml_set_mistakes(struct clv_yaml *yaml, struct clv_yaml_mistakes *mistakes)
 {
 	yaml->mistakes = mistakes;

@@ -36,6 +36,16 @@ enum clv_yaml_kind {
 	CLV_YAML_MAP,
 };
 
+/* Replaces texts of a document before it is read.  replace is called for each scalar that
+ * is not a key; what it stores in *ret, allocated by malloc, takes the place of the text
+ * and is a text even if it is empty.  NULL leaves the scalar as it is.  -E2BIG if the new
+ * texts together exceed CLV_YAML_MAX_BYTES. */
+struct clv_yaml_value;
+int clv_yaml_replace_texts(struct clv_yaml *yaml,
+	int (*replace)(struct clv_yaml_value value, void *userdata, char **ret,
+		struct clv_error *err),
+	void *userdata, struct clv_error *err);
+
 /* A value in a document, valid as long as the document.  Passed by value. */
 struct clv_yaml_value {
 	const struct clv_yaml *yaml;
@@ -81,7 +91,9 @@ struct clv_yaml_mistakes {
 void clv_yaml_set_mistakes(struct clv_yaml *yaml, struct clv_yaml_mistakes *mistakes);
 struct clv_yaml_mistakes *clv_yaml_mistakes(struct clv_yaml_value value);
 
-/* One key of a map and the function that reads its value.  Tables of these are static. */
+/* One key of a map and the function that reads its value.  Tables of these are static.  A
+ * key that ends in '*' stands for all keys with that beginning that no row before it has.
+ */
 struct clv_yaml_field {
 	const char *key;
 	int (*read)(struct clv_yaml_value value, void *into, struct clv_error *err);

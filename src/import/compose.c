@@ -11,6 +11,7 @@
 #include "import/cloud.h"
 #include "import/import.h"
 #include "import/mig.h"
+#include "import/slicing.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -18,103 +19,53 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define INTEGRATIONS "x-internal-integrations"
 #define TOP "top" /* --select top */
 
 struct slicing {
 	struct clv_import_job *job;
 	struct clv_yaml_value place;
-	char type[96]; /* of the instance */
-	struct clv_yaml_value type_at;
-	uint32_t replicas; /* 0: unset */
-	struct clv_yaml_value replicas_at;
-	bool has_profile;
-	struct clv_import_profile profile;
-	struct clv_yaml_value profile_at;
+	struct clv_slicing of;
 	const struct clv_gpu *gpu; /* NULL: an unknown type */
 	unsigned n_gpus;
-};
-
-/* --- Reading --- */
-
-static int read_type(struct clv_yaml_value value, void *into, struct clv_error *err)
-{
-	struct slicing *slicing = into;
-
-	slicing->type_at = value;
-	return clv_yaml_read_text(value, slicing->type, sizeof(slicing->type), err);
-}
-
-static int read_replicas(struct clv_yaml_value value, void *into, struct clv_error *err)
-{
-	struct slicing *slicing = into;
-	uint64_t replicas;
-	int r = clv_yaml_read_number(value, 1, CLV_IMPORT_NUMBER_MAX, &replicas, err);
-
-	if (r < 0)
-		return r;
-	slicing->replicas = (uint32_t)replicas;
-	slicing->replicas_at = value;
-	return 0;
-}
-
-static int read_profile(struct clv_yaml_value value, void *into, struct clv_error *err)
-{
-	struct slicing *slicing = into;
-	int r = clv_import_parse_profile(
-		value, clv_yaml_text(value), &slicing->profile, err);
-
-	slicing->has_profile = true;
-	slicing->profile_at = value;
-	if (r < 0 || slicing->profile.part == 0)
-		return r;
-	return clv_yaml_fail(value, err, -EINVAL,
-		"a whole GPU instance is expected here: take %s", slicing->profile.name);
-}
-
-static const struct clv_yaml_field slicing_fields[] = {
-	{"instanceType", read_type, true},
-	{"timeSlicingReplicas", read_replicas, false},
-	{"migProfile", read_profile, false},
 };
 
 /* --- Which GPU --- */
 
 static int fail_with_type(const struct slicing *slicing, struct clv_error *err)
 {
-	const char *nearest = clv_cloud_suggest(slicing->type);
+	const char *nearest = clv_cloud_suggest(slicing->of.type);
 
 	if (nearest)
-		return clv_yaml_fail(slicing->type_at, err, -EINVAL,
+		return clv_yaml_fail(slicing->of.type_at, err, -EINVAL,
 			"the instance type '%.60s' is unknown, and so is how many %s "
 			"its GPUs hold: did you mean '%s'?",
-			slicing->type, slicing->profile.name, nearest);
-	return clv_yaml_fail(slicing->type_at, err, -EINVAL,
+			slicing->of.type, slicing->of.profile.name, nearest);
+	return clv_yaml_fail(slicing->of.type_at, err, -EINVAL,
 		"the instance type '%.60s' is unknown, and so is how many %s its GPUs "
 		"hold: use a known one (docs/import.md), or write the layout by hand",
-		slicing->type, slicing->profile.name);
+		slicing->of.type, slicing->of.profile.name);
 }
 
 static int find_gpu(struct slicing *slicing, struct clv_error *err)
 {
-	slicing->gpu = clv_cloud_find(slicing->type, &slicing->n_gpus);
+	slicing->gpu = clv_cloud_find(slicing->of.type, &slicing->n_gpus);
 	if (slicing->gpu)
 		return 0;
-	if (slicing->has_profile)
+	if (slicing->of.has_profile)
 		return fail_with_type(slicing, err);
-	return clv_import_remark(slicing->job, slicing->type_at, err,
+	return clv_import_remark(slicing->job, slicing->of.type_at, err,
 		"the instance type '%.60s' is unknown: the shares are of every NVIDIA "
 		"GPU of the node, set the rule's select if that is wrong",
-		slicing->type);
+		slicing->of.type);
 }
 
 static int fail_without_mig(const struct slicing *slicing, struct clv_error *err)
 {
 	bool is_amd = slicing->gpu->vendor == CLV_GPU_AMD;
 
-	return clv_yaml_fail(slicing->profile_at, err, -EINVAL,
+	return clv_yaml_fail(slicing->of.profile_at, err, -EINVAL,
 		"%s has %u x %s, which MIG cannot divide: leave migProfile out and %s",
-		slicing->type, slicing->n_gpus, clv_gpu_label(slicing->gpu),
+		slicing->of.type, slicing->n_gpus, clv_gpu_label(slicing->gpu),
 		is_amd ? "set compute-mode in the layout (SPX to CPX)"
 		       : "use timeSlicingReplicas, or an instance type with A100, H100 "
 			 "or newer");
@@ -131,21 +82,21 @@ static int count_partitions(
 	int profile;
 
 	if (!slicing->gpu->mig)
-		return clv_yaml_fail(slicing->profile_at, err, -EINVAL,
+		return clv_yaml_fail(slicing->of.profile_at, err, -EINVAL,
 			"cleave has no table of what %s can be divided into: write the "
 			"layout by hand, with the profiles that its driver lists",
 			clv_gpu_label(slicing->gpu));
 	model = slicing->gpu->mig;
-	profile = clv_mig_profile_find(model, slicing->profile.name, err);
+	profile = clv_mig_profile_find(model, slicing->of.profile.name, err);
 	if (profile < 0) {
-		clv_error_prefix(err, "%s has %u x %s", slicing->type, slicing->n_gpus,
+		clv_error_prefix(err, "%s has %u x %s", slicing->of.type, slicing->n_gpus,
 			clv_gpu_label(slicing->gpu));
-		clv_yaml_prefix_position(slicing->profile_at, err);
+		clv_yaml_prefix_position(slicing->of.profile_at, err);
 		return profile;
 	}
 	row->count = clv_mig_set_capacity(model, &empty, (uint8_t)profile);
-	row->place = slicing->profile_at;
-	memcpy(row->profile, slicing->profile.name, sizeof(row->profile));
+	row->place = slicing->of.profile_at;
+	memcpy(row->profile, slicing->of.profile.name, sizeof(row->profile));
 	return 0;
 }
 
@@ -158,7 +109,7 @@ static int add_partitions(const struct slicing *slicing, struct clv_layout_rule 
 	if (r >= 0)
 		r = clv_import_add_rows(rule, &row, 1, err);
 	if (r >= 0)
-		rule->partitions[0].shares.n_equal = slicing->replicas;
+		rule->partitions[0].shares.n_equal = slicing->of.replicas;
 	return r;
 }
 
@@ -172,31 +123,26 @@ static int add_rule(struct slicing *slicing, struct clv_error *err)
 
 	if (r < 0)
 		return r;
-	if (slicing->has_profile)
+	if (slicing->of.has_profile)
 		r = add_partitions(slicing, rule, err);
 	else
-		rule->shares.n_equal = slicing->replicas;
-	if (r < 0 || slicing->replicas < 2)
+		rule->shares.n_equal = slicing->of.replicas;
+	if (r < 0 || slicing->of.replicas < 2)
 		return r;
 	return clv_import_remark_time_slices(
-		slicing->job, slicing->replicas_at, slicing->replicas, err);
+		slicing->job, slicing->of.replicas_at, slicing->of.replicas, err);
 }
 
 static int read_slicing(
 	struct clv_import_job *job, struct clv_yaml_value value, struct clv_error *err)
 {
 	struct slicing slicing = {.job = job, .place = value};
-	int r = clv_yaml_read_map(
-		value, slicing_fields, CLV_ARRAY_SIZE(slicing_fields), &slicing, err);
+	int r = clv_slicing_read(value, &slicing.of, err);
 
 	if (r < 0)
 		return r;
-	if (slicing.replicas == 0 && !slicing.has_profile)
-		return clv_yaml_fail(value, err, -EINVAL,
-			"the GPUs are neither shared nor divided: set "
-			"timeSlicingReplicas, migProfile or both");
 	r = find_gpu(&slicing, err);
-	if (r >= 0 && slicing.has_profile && !slicing.gpu->has_mig)
+	if (r >= 0 && slicing.of.has_profile && !slicing.gpu->has_mig)
 		r = fail_without_mig(&slicing, err);
 	return r < 0 ? r : add_rule(&slicing, err);
 }
@@ -221,12 +167,10 @@ static bool has_place(const struct places *places, struct clv_yaml_value value)
 static int note_place(struct places *places, const char *name, struct clv_yaml_value of,
 	struct clv_error *err)
 {
-	struct clv_yaml_value integrations, value;
+	struct clv_yaml_value value;
 	struct clv_import_choice *choice;
 
-	if (!clv_yaml_find(of, INTEGRATIONS, &integrations) ||
-		!clv_yaml_find(integrations, "multiTenantGpu", &value) ||
-		has_place(places, value))
+	if (!clv_slicing_find(of, &value) || has_place(places, value))
 		return 0;
 	choice = CLV_APPEND(places->items, places->n);
 	if (!choice)
@@ -294,9 +238,8 @@ int clv_import_compose(
 		r = read_services(job, &places, services, err);
 	if (r >= 0 && places.n == 0)
 		r = clv_yaml_fail(root, err, -EINVAL,
-			"no GPU is shared here: %s.multiTenantGpu is neither at the top "
-			"nor in a service",
-			INTEGRATIONS);
+			"no GPU is shared here: " CLV_SLICING_KEY " is neither at the "
+			"top nor in a service");
 	if (r >= 0)
 		r = clv_import_choose(places.items, places.n, job->options->select,
 			"service", root, &chosen, err);

@@ -543,6 +543,63 @@ static void test_printable(void **state)
 	}
 }
 
+static int replace_text(
+	struct clv_yaml_value value, void *userdata, char **ret, struct clv_error *err)
+{
+	const char *text = clv_yaml_text(value);
+
+	if (strcmp(text, "bad") == 0)
+		return clv_yaml_fail(value, err, -EINVAL, "this one");
+	if (text[0] == 'x')
+		*ret = strdup(userdata);
+	return 0;
+}
+
+/* Values are replaced, keys are not; an empty text stays a text. */
+static void test_replaced_texts(void **state)
+{
+	static const char text[] = "x: [x, y, &a xx, *a]\nz: {b: x}\n";
+	struct clv_error err = {0};
+	struct clv_yaml_value found;
+	struct clv_yaml *yaml;
+
+	assert_int_equal(clv_yaml_parse(text, strlen(text), "f", &yaml, &err), 0);
+	assert_int_equal(clv_yaml_replace_texts(yaml, replace_text, (void *)"", &err), 0);
+	assert_true(clv_yaml_find(clv_yaml_root(yaml), "x", &found));
+	assert_int_equal(clv_yaml_kind(clv_yaml_item(found, 0)), CLV_YAML_TEXT);
+	assert_string_equal(clv_yaml_text(clv_yaml_item(found, 0)), "");
+	assert_string_equal(clv_yaml_text(clv_yaml_item(found, 1)), "y");
+	assert_string_equal(clv_yaml_text(clv_yaml_item(found, 3)), "");
+	clv_yaml_free(yaml);
+	assert_int_equal(clv_yaml_parse("a: bad", 6, "f", &yaml, &err), 0);
+	assert_int_equal(
+		clv_yaml_replace_texts(yaml, replace_text, (void *)"", &err), -EINVAL);
+	assert_string_equal(err.msg, "f:1:4: this one");
+	clv_yaml_free(yaml);
+}
+
+static int take_prefixed(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	++*(int *)into;
+	return 0;
+}
+
+static void test_keys_by_their_beginning(void **state)
+{
+	static const struct clv_yaml_field prefixed[] = {{"x-*", take_prefixed}};
+	struct clv_error err = {0};
+	struct clv_yaml *yaml;
+	int n = 0;
+
+	assert_int_equal(
+		clv_yaml_parse("{x-: 1, x-a: 2, b: 3}", 21, "f", &yaml, &err), 0);
+	assert_int_equal(
+		clv_yaml_read_map(clv_yaml_root(yaml), prefixed, 1, &n, &err), -EINVAL);
+	assert_int_equal(n, 2);
+	assert_non_null(strstr(err.msg, "f:1:17: unknown key 'b'"));
+	clv_yaml_free(yaml);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -557,6 +614,8 @@ int main(void)
 		cmocka_unit_test(test_bad_values),
 		cmocka_unit_test(test_good_values),
 		cmocka_unit_test(test_printable),
+		cmocka_unit_test(test_replaced_texts),
+		cmocka_unit_test(test_keys_by_their_beginning),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
