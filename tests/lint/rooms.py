@@ -120,6 +120,8 @@ ROOMS = {
                     "[sim.md](../sim.md)"),
     "backend/sriov": (("base", "core/*", "backend"), "virtual functions and vGPUs through sysfs"),
     "import": (("base", "core/*"), "other tools' files, read into a layout: [import.md](../import.md)"),
+    "service": (("base", "core/*", "import"), "compose files, read into services"),
+    "service/scale": (("base", "core/*", "service"), "when replicas of services start and stop"),
     "agent": (BELOW_AGENT, "`cleaved`"),
     "gate": (("base", *PAGES), "binding to older C libraries"),
     "gate/preload": (("base",), "what preloaded gates have in common: hooked libraries, and the "
