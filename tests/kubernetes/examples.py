@@ -46,6 +46,10 @@ def template(value):
         set(each) <= {"name", "image", "resources", "command", "env"} for each in containers)
 
 
+# Of autoscaling/v2 (HorizontalPodAutoscalerBehavior), which KEDA has, too.
+RULES = {"stabilizationWindowSeconds": number, "selectPolicy": ("Max", "Min", "Disabled"),
+         "policies": [{"type*": ("Pods", "Percent"), "value*": number, "periodSeconds*": number}]}
+BEHAVIOR = {"scaleUp": RULES, "scaleDown": RULES}
 SELECTOR = {"matchLabels": texts, "matchExpressions": [
     {"key*": text, "operator*": ("In", "NotIn", "Exists", "DoesNotExist"), "values": [text]}]}
 TYPES = {
@@ -72,7 +76,9 @@ TYPES = {
         "minReplicaCount": number, "maxReplicaCount": number, "idleReplicaCount": number,
         "cooldownPeriod": number, "pollingInterval": number, "triggers*": [
             {"type*": text, "name": text, "metricType": ("Value", "AverageValue", "Utilization"),
-             "metadata*": texts, "authenticationRef": {"name*": text, "kind": text}}]},
+             "metadata*": texts, "authenticationRef": {"name*": text, "kind": text}}],
+        "advanced": {"restoreToOriginalReplicaCount": flag, "horizontalPodAutoscalerConfig": {
+            "name": text, "behavior": BEHAVIOR}}},
 }
 
 

@@ -51,8 +51,8 @@ AGENT = (
     ("api", "the routes and their handlers, idempotency, the audit"),
     ("main", "start, the loop, adoption, the one-second tick"),
 )
-BELOW_CLI = ("base", "core/*", "import", "simulate/*", "client", "bridge/cdi", "bridge/systemd",
-             "bridge/slurm")
+BELOW_CLI = ("base", "core/*", "import", "simulate/*", "client", "service",
+             "service/kubernetes", "bridge/cdi", "bridge/systemd", "bridge/slurm", "bridge/services")
 CLI = (
     ("frame", "options, help, output, errors, signals"),
     ("shim", "the shared object that takes the place of a driver's library in a lease"),
@@ -62,6 +62,7 @@ CLI = (
     ("fleet", "simulation, fitting, defragmentation"),
     ("admin", "doctor, audit, backup, events, tokens"),
     ("engine", "Slurm, containers, systemd"),
+    ("services", "the verbs for services of compose files"),
     ("main", "`main.c`, help and completion"),
 )
 GATE = (
@@ -122,6 +123,7 @@ ROOMS = {
     "import": (("base", "core/*"), "other tools' files, read into a layout: [import.md](../import.md)"),
     "service": (("base", "core/*", "import"), "compose files, read into services"),
     "service/scale": (("base", "core/*", "service"), "when replicas of services start and stop"),
+    "service/kubernetes": (("base", "core/*", "service"), "services as manifests of Kubernetes"),
     "agent": (BELOW_AGENT, "`cleaved`"),
     "gate": (("base", *PAGES), "binding to older C libraries"),
     "gate/preload": (("base",), "what preloaded gates have in common: hooked libraries, and the "
@@ -141,6 +143,8 @@ ROOMS = {
     "bridge/cdi": (("base", "core/*", "client"), "leases as devices of containers, with what "
                    "drivers add: [containers.md](../containers.md)"),
     "bridge/systemd": (("base",), "services in leases"),
+    "bridge/services": (("base", "core/*", "service", "service/scale", "client", "bridge/cdi"),
+                        "`cleave-services`: replicas of services in containers, behind a proxy"),
     "bridge/rpc": (("base",), "gRPC on an event loop: a server and a client on Unix sockets"),
     "bridge/kubernetes": (BELOW_KUBERNETES, "`cleave-kubelet`: device plugin and driver of "
                           "dynamic resource allocation: [kubernetes.md](../kubernetes.md)"),

@@ -31,6 +31,7 @@ static const struct clv_verb *const verbs[] = {
 	&clv_verb_cdi,
 	&clv_verb_systemd,
 	&clv_verb_slurm,
+	&clv_verb_up,
 	&clv_verb_events,
 	&clv_verb_tenants,
 	&clv_verb_token,

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The folder of a project.  A file is replaced as a whole, so that a supervisor that is
+ * killed at any point finds a complete one. */
+#include "bridge/services/project.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/file.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define COMPOSE "compose.yaml"
+#define ORIGIN "origin.json"
+#define PREVIOUS "previous"
+
+int clv_projects_folder(char ret[CLV_PATH_MAX / 2], struct clv_error *err)
+{
+	const char *chosen = getenv(CLV_PROJECT_ENV);
+	char state[CLV_PATH_MAX / 2 - 16] = CLV_PATH_SYSTEM_STATE;
+	int r = 0;
+
+	if (chosen && chosen[0]) {
+		snprintf(ret, CLV_PATH_MAX / 2, "%s", chosen);
+		return 0;
+	}
+	if (geteuid() != 0)
+		r = clv_path_user_state(true, state, sizeof(state), err);
+	snprintf(ret, CLV_PATH_MAX / 2, "%s/services", state);
+	return r;
+}
+
+int clv_project_find(const char *name, struct clv_project *ret, struct clv_error *err)
+{
+	char folder[CLV_PATH_MAX / 2], made[CLV_SERVICE_NAME_MAX];
+	int r = clv_projects_folder(folder, err);
+
+	if (r < 0)
+		return r;
+	if (!clv_service_project_name(name, made) || strcmp(made, name) != 0)
+		return clv_error_set(err, -EINVAL,
+			"'%.60s' is no name of a project: lower-case letters, digits, "
+			"'_' "
+			"and '-', at most %d of them",
+			name, CLV_SERVICE_NAME_MAX - 1);
+	strcpy(ret->name, made);
+	snprintf(ret->folder, sizeof(ret->folder), "%s/%s", folder, made);
+	return 0;
+}
+
+void clv_project_path(
+	const struct clv_project *project, const char *name, char ret[CLV_PATH_MAX])
+{
+	snprintf(ret, CLV_PATH_MAX, "%s/%s", project->folder, name);
+}
+
+/* --- Variables --- */
+
+static const char *get_recorded(void *userdata, const char *name)
+{
+	return json_string_value(json_object_get(userdata, name));
+}
+
+static const char *get_and_record(void *userdata, const char *name)
+{
+	struct clv_project_variables *v = userdata;
+	const char *value = getenv(name);
+
+	if (!value)
+		value = json_string_value(json_object_get(v->dotenv, name));
+	json_object_set_new(
+		v->project->variables, name, value ? json_string(value) : json_null());
+	return value;
+}
+
+/* A line of .env: NAME=VALUE, with quotes around the value or not. */
+static void read_line(json_t *into, char *line)
+{
+	char *equal = strchr(line, '='), *value;
+	size_t n;
+
+	while (isspace((unsigned char)*line))
+		line++;
+	if (!equal || *line == '#')
+		return;
+	*equal = '\0';
+	if (strncmp(line, "export ", 7) == 0)
+		line += 7;
+	value = equal + 1;
+	n = strlen(value);
+	while (n > 0 && isspace((unsigned char)value[n - 1]))
+		value[--n] = '\0';
+	if (n >= 2 && (value[0] == '"' || value[0] == '\'') && value[n - 1] == value[0]) {
+		value[n - 1] = '\0';
+		value++;
+	}
+	json_object_set_new(into, line, json_string(value));
+}
+
+static json_t *read_dotenv(const char *text)
+{
+	_cleanup_free_ char *copy = text ? strdup(text) : NULL;
+	json_t *made = json_object();
+	char *rest = copy, *line;
+
+	while (rest && (line = strsep(&rest, "\n")))
+		read_line(made, line);
+	return made;
+}
+
+void clv_project_record(struct clv_project_variables *ret, struct clv_project *project,
+	const char *dotenv)
+{
+	if (!project->variables)
+		project->variables = json_object();
+	ret->project = project;
+	ret->dotenv = read_dotenv(dotenv);
+	ret->variables = (struct clv_variables){get_and_record, ret};
+}
+
+void clv_project_end_record(struct clv_project_variables *variables)
+{
+	json_decref(variables->dotenv);
+	variables->dotenv = NULL;
+}
+
+/* --- The kept file --- */
+
+static int read_origin(
+	struct clv_project *project, const char *path, struct clv_error *err)
+{
+	json_error_t why;
+	json_t *origin = json_load_file(path, 0, &why);
+	const char *file = json_string_value(json_object_get(origin, "file"));
+	const char *folder = json_string_value(json_object_get(origin, "folder"));
+	json_t *variables = json_object_get(origin, "variables");
+	int r = 0;
+
+	if (!file || !folder || !json_is_object(variables)) {
+		r = clv_error_set(err, -EINVAL, "%s cannot be read: %s", path,
+			origin ? "members are missing" : why.text);
+	} else {
+		snprintf(project->file, sizeof(project->file), "%s", file);
+		snprintf(project->origin, sizeof(project->origin), "%s", folder);
+		json_decref(project->variables);
+		project->variables = json_incref(variables);
+	}
+	json_decref(origin);
+	return r;
+}
+
+/* The folder inside the project's: "" or "/previous". */
+static int load(struct clv_project *project, const char *inside, struct clv_services *ret,
+	struct clv_error *err)
+{
+	char path[CLV_PATH_MAX], origin[CLV_PATH_MAX];
+	struct clv_variables variables;
+	struct clv_yaml *document;
+	int r;
+
+	snprintf(path, sizeof(path), "%s%s/" COMPOSE, project->folder, inside);
+	snprintf(origin, sizeof(origin), "%s%s/" ORIGIN, project->folder, inside);
+	free(project->text);
+	project->text = NULL;
+	r = clv_file_read_all(path, CLV_YAML_MAX_BYTES, &project->text, NULL, err);
+	if (r >= 0)
+		r = read_origin(project, origin, err);
+	if (r >= 0)
+		r = clv_yaml_parse(project->text, strlen(project->text), project->file,
+			&document, err);
+	if (r < 0)
+		return r;
+	variables = (struct clv_variables){get_recorded, project->variables};
+	r = clv_services_read(document, project->name, &variables, ret, err);
+	/* The variables are needed while the file is read only. */
+	ret->variables = NULL;
+	if (r >= 0)
+		strcpy(ret->project, project->name);
+	return r;
+}
+
+int clv_project_load(
+	struct clv_project *project, struct clv_services *ret, struct clv_error *err)
+{
+	return load(project, "", ret, err);
+}
+
+int clv_project_load_previous(
+	struct clv_project *project, struct clv_services *ret, struct clv_error *err)
+{
+	return load(project, "/" PREVIOUS, ret, err);
+}
+
+static void move_to_previous(const struct clv_project *project)
+{
+	static const char *const names[] = {COMPOSE, ORIGIN};
+	char folder[CLV_PATH_MAX], from[CLV_PATH_MAX], to[CLV_PATH_MAX];
+
+	clv_project_path(project, PREVIOUS, folder);
+	mkdir(folder, 0700);
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(names); i++) {
+		_cleanup_free_ char *text = NULL;
+
+		clv_project_path(project, names[i], from);
+		snprintf(to, sizeof(to), "%.*s/%s", CLV_PATH_MAX - 64, folder, names[i]);
+		if (clv_file_read_all(from, 2 * CLV_YAML_MAX_BYTES, &text, NULL, NULL) >=
+			0)
+			clv_file_replace(to, text, NULL);
+	}
+}
+
+int clv_project_keep(struct clv_project *project, struct clv_error *err)
+{
+	json_t *origin = json_pack("{s:s, s:s, s:O}", "file", project->file, "folder",
+		project->origin, "variables", project->variables);
+	_cleanup_free_ char *text = origin ? json_dumps(origin, JSON_INDENT(2)) : NULL;
+	char path[CLV_PATH_MAX];
+	int r = clv_path_make(project->folder, 0700, err);
+
+	json_decref(origin);
+	if (r >= 0 && !text)
+		r = clv_error_errno(err, ENOMEM, "cannot keep the file");
+	if (r < 0)
+		return r;
+	move_to_previous(project);
+	clv_project_path(project, ORIGIN, path);
+	r = clv_file_replace(path, text, err);
+	clv_project_path(project, COMPOSE, path);
+	return r < 0 ? r : clv_file_replace(path, project->text, err);
+}
+
+static int remove_folder(const char *path, struct clv_error *err)
+{
+	DIR *folder = opendir(path);
+	int r = 0;
+
+	if (!folder)
+		return errno == ENOENT
+			       ? 0
+			       : clv_error_errno(err, errno, "cannot open %s", path);
+	for (struct dirent *entry; r >= 0 && (entry = readdir(folder));) {
+		char inner[CLV_PATH_MAX];
+
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
+		snprintf(inner, sizeof(inner), "%s/%s", path, entry->d_name);
+		if (unlink(inner) == 0)
+			continue;
+		r = errno == EISDIR || errno == EPERM
+			    ? remove_folder(inner, err)
+			    : clv_error_errno(err, errno, "cannot remove %s", inner);
+	}
+	closedir(folder);
+	if (r >= 0 && rmdir(path) < 0)
+		r = clv_error_errno(err, errno, "cannot remove %s", path);
+	return r;
+}
+
+void clv_project_forget_previous(const struct clv_project *project)
+{
+	char path[CLV_PATH_MAX];
+
+	clv_project_path(project, PREVIOUS, path);
+	remove_folder(path, NULL);
+}
+
+int clv_project_remove(const struct clv_project *project, struct clv_error *err)
+{
+	return remove_folder(project->folder, err);
+}
+
+void clv_project_clear(struct clv_project *project)
+{
+	json_decref(project->variables);
+	free(project->text);
+	project->variables = NULL;
+	project->text = NULL;
+}

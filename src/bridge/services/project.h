@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/paths.h"
+#include "service/service.h"
+
+#include <jansson.h>
+
+struct clv_error;
+
+/* A project: the services of one compose file, and the folder with what their supervisor
+ * needs to find them again.  The folder has
+ *
+ *   compose.yaml  the file, as it was given to `cleave up`
+ *   origin.json   {"file", "folder", "variables"}: where it was, and the variables that
+ * it uses, by which it is read again previous/     both of the generation before, while
+ * an update is not complete control.sock  the supervisor's, see control.h events.jsonl
+ * decisions, an object on each line proxy.cfg, proxy.sock, proxy.pid, 503.http the
+ * proxy's lock          held by the supervisor */
+
+#define CLV_PROJECT_ENV "CLEAVE_SERVICES_DIR"
+
+struct clv_project {
+	char name[CLV_SERVICE_NAME_MAX];
+	char folder[CLV_PATH_MAX / 2];
+	char origin[CLV_PATH_MAX / 2]; /* the folder of relative paths in the file */
+	char file[CLV_PATH_MAX];       /* where the file was */
+	json_t *variables;             /* by name; null: unset */
+	char *text;                    /* of the file */
+};
+
+/* The folder of all projects: CLEAVE_SERVICES_DIR, for root /var/lib/cleave/services,
+ * else cleave/services in the user's state folder. */
+int clv_projects_folder(char ret[CLV_PATH_MAX / 2], struct clv_error *err);
+
+/* Sets name and folder; the folder need not exist. */
+int clv_project_find(const char *name, struct clv_project *ret, struct clv_error *err);
+
+/* A path in the project's folder. */
+void clv_project_path(
+	const struct clv_project *project, const char *name, char ret[CLV_PATH_MAX]);
+
+/* Reads the kept file.  -ENOENT: there is none. */
+int clv_project_load(
+	struct clv_project *project, struct clv_services *ret, struct clv_error *err);
+/* The same for the generation before. */
+int clv_project_load_previous(
+	struct clv_project *project, struct clv_services *ret, struct clv_error *err);
+
+/* Keeps text, file, origin and variables; what was kept becomes the generation before. */
+int clv_project_keep(struct clv_project *project, struct clv_error *err);
+/* Forgets the generation before. */
+void clv_project_forget_previous(const struct clv_project *project);
+
+/* Removes the folder with all that is in it. */
+int clv_project_remove(const struct clv_project *project, struct clv_error *err);
+
+/* Releases what the project owns. */
+void clv_project_clear(struct clv_project *project);
+
+/* Variables that are looked up in the environment, then in a text of lines NAME=VALUE
+ * (.env), and recorded in project->variables. */
+struct clv_project_variables {
+	struct clv_variables variables; /* for clv_services_read() */
+	struct clv_project *project;
+	json_t *dotenv; /* of the file .env, or NULL */
+};
+void clv_project_record(struct clv_project_variables *ret, struct clv_project *project,
+	const char *dotenv);
+void clv_project_end_record(struct clv_project_variables *variables);
