@@ -28,7 +28,7 @@ CORE = (
     ("fleet", "the nodes of a fleet, the free part of each, the holders of the rest"),
     ("place", "placement of requests in a fleet: policies, placer, repacking"),
 )
-BELOW_AGENT = ("base", "core/*", "arbiter/*", "backend/*", "import", "rm")
+BELOW_AGENT = ("base", "tls", "core/*", "arbiter/*", "backend/*", "import", "rm")
 AGENT = (
     ("os", "processes, users, descriptors, texts of protocols"),
     ("record", "records that rooms exchange: the state's, notices, `struct clv_agent`"),
@@ -100,6 +100,7 @@ KUBERNETES = (
 )
 ROOMS = {
     "base": ((), "errors, cleanup, log, units, paths, sockets, futexes, time"),
+    "tls": ((), "the certificate and key of a server"),
     "core": (("base",), "rules without I/O, clock or threads"),
     "rm": (("base",), "NVIDIA's resource manager: channel groups seen in a process's ioctls, "
            "stopped and resumed"),
@@ -148,7 +149,8 @@ ROOMS = {
     "bridge/rpc": (("base",), "gRPC on an event loop: a server and a client on Unix sockets"),
     "bridge/kubernetes": (BELOW_KUBERNETES, "`cleave-kubelet`: device plugin and driver of "
                           "dynamic resource allocation: [kubernetes.md](../kubernetes.md)"),
-    "bridge/https": (("base",), "an HTTPS server of JSON, for Kubernetes' programs"),
+    "bridge/https": (("base", "tls"), "an HTTPS server of JSON, for Kubernetes' programs, and what "
+                     "these have in common"),
     "bridge/extender": (("base", "core/*", "bridge/https", "bridge/kubernetes/config",
                          "bridge/kubernetes/apiserver"), "`cleave-extender`: the choice "
                         "of nodes for pods"),

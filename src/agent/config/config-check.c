@@ -7,9 +7,9 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/yaml.h"
+#include "tls/pair.h"
 
 #include <errno.h>
-#include <gnutls/gnutls.h>
 #include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,19 +117,11 @@ int clv_config_read_tls(const struct clv_config *config, char **ret_certificate,
 static int check_tls(const struct clv_config *config, struct clv_error *err)
 {
 	_cleanup_free_ char *certificate = NULL, *key = NULL;
-	gnutls_certificate_credentials_t credentials;
 	int r = clv_config_read_tls(config, &certificate, &key, err);
 
 	if (r < 0 || !certificate)
 		return r;
-	if (gnutls_certificate_allocate_credentials(&credentials) < 0)
-		return clv_error_errno(err, ENOMEM, "cannot check the certificate");
-	r = gnutls_certificate_set_x509_key_mem(credentials,
-		&(gnutls_datum_t){
-			(unsigned char *)certificate, (unsigned int)strlen(certificate)},
-		&(gnutls_datum_t){(unsigned char *)key, (unsigned int)strlen(key)},
-		GNUTLS_X509_FMT_PEM);
-	gnutls_certificate_free_credentials(credentials);
+	r = clv_tls_pair_check(&(struct clv_tls_pair){certificate, key});
 	return r >= 0 ? clv_file_check_secret(config->key, err)
 		      : clv_error_set(err, -EINVAL,
 				"cannot use %s with %s (%s): certificate and key must be "

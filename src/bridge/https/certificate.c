@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "tls/pair.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -14,7 +15,6 @@
 #include <sys/stat.h>
 
 #define PEM_MAX_BYTES (1u << 20)
-#define CHAIN_MAX 16u
 
 /* What tells that a file is another one.  Kubelet changes the files of a Secret by a
  * link, so their inodes change. */
@@ -48,29 +48,15 @@ static bool is_same(const struct stamp *a, const struct stamp *b)
 	       a->changed.tv_nsec == b->changed.tv_nsec;
 }
 
-static gnutls_datum_t to_datum(char *text)
+static int check(const char *certificate, const char *key, struct clv_error *err)
 {
-	return (gnutls_datum_t){(unsigned char *)text, (unsigned int)strlen(text)};
-}
+	int r = clv_tls_pair_check(&(struct clv_tls_pair){certificate, key});
 
-/* Whether GnuTLS takes the two, and they belong together. */
-static int check(char *certificate, char *key, struct clv_error *err)
-{
-	gnutls_datum_t texts[2] = {to_datum(certificate), to_datum(key)};
-	gnutls_certificate_credentials_t credentials;
-	int r;
-
-	if (gnutls_certificate_allocate_credentials(&credentials) < 0)
-		return clv_error_errno(err, ENOMEM, "cannot check the certificate");
-	r = gnutls_certificate_set_x509_key_mem(
-		credentials, &texts[0], &texts[1], GNUTLS_X509_FMT_PEM);
-	gnutls_certificate_free_credentials(credentials);
-	if (r < 0)
-		return clv_error_set(err, -EINVAL,
-			"the certificate cannot be used: %s (files in PEM are needed, "
-			"and the key of the certificate)",
-			gnutls_strerror(r));
-	return 0;
+	return r < 0 ? clv_error_set(err, -EINVAL,
+			       "the certificate cannot be used: %s (files in PEM are "
+			       "needed, and the key of the certificate)",
+			       gnutls_strerror(r))
+		     : 0;
 }
 
 /* With the lock held. */
@@ -134,46 +120,6 @@ void clv_certificate_end(void)
 	pthread_mutex_unlock(&current.lock);
 }
 
-static gnutls_privkey_t parse_key(char *pem)
-{
-	gnutls_datum_t text = to_datum(pem);
-	gnutls_privkey_t key;
-
-	if (gnutls_privkey_init(&key) < 0)
-		return NULL;
-	if (gnutls_privkey_import_x509_raw(key, &text, GNUTLS_X509_FMT_PEM, NULL, 0) >= 0)
-		return key;
-	gnutls_privkey_deinit(key);
-	return NULL;
-}
-
-/* GnuTLS frees both. */
-static int parse(char *certificate, char *key, gnutls_pcert_st **ret_chain,
-	unsigned int *ret_n_chain, gnutls_privkey_t *ret_key)
-{
-	gnutls_datum_t text = to_datum(certificate);
-	gnutls_pcert_st *chain = gnutls_calloc(CHAIN_MAX, sizeof(*chain));
-	unsigned int n = CHAIN_MAX;
-
-	if (!chain)
-		return -1;
-	if (gnutls_pcert_list_import_x509_raw(chain, &n, &text, GNUTLS_X509_FMT_PEM, 0) <
-		0) {
-		gnutls_free(chain);
-		return -1;
-	}
-	*ret_key = parse_key(key);
-	if (!*ret_key) {
-		for (unsigned int i = 0; i < n; i++)
-			gnutls_pcert_deinit(&chain[i]);
-		gnutls_free(chain);
-		return -1;
-	}
-	*ret_chain = chain;
-	*ret_n_chain = n;
-	return 0;
-}
-
 int clv_certificate_retrieve(gnutls_session_t session,
 	const struct gnutls_cert_retr_st *info, gnutls_pcert_st **ret_chain,
 	unsigned int *ret_n_chain, gnutls_ocsp_data_st **ret_ocsp,
@@ -184,14 +130,10 @@ int clv_certificate_retrieve(gnutls_session_t session,
 	pthread_mutex_lock(&current.lock);
 	if (current.certificate) {
 		load_if_changed();
-		r = parse(current.certificate, current.key, ret_chain, ret_n_chain,
-			ret_key);
+		r = clv_tls_pair_give(
+			&(struct clv_tls_pair){current.certificate, current.key},
+			ret_chain, ret_n_chain, ret_ocsp, ret_n_ocsp, ret_key, ret_flags);
 	}
 	pthread_mutex_unlock(&current.lock);
-	if (r < 0)
-		return r;
-	*ret_ocsp = NULL;
-	*ret_n_ocsp = 0;
-	*ret_flags |= GNUTLS_CERT_RETR_DEINIT_ALL;
-	return 0;
+	return r;
 }
