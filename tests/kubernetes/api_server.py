@@ -467,8 +467,8 @@ class Handler(BaseHTTPRequestHandler):
             self.refuse(415, "what kind of patch is this")
         else:
             before = copy.deepcopy(node)
-            node["metadata"].setdefault("annotations", {}).update(
-                patch["metadata"]["annotations"])
+            for kind, values in patch["metadata"].items():
+                node["metadata"].setdefault(kind, {}).update(values)
             self.api.nodes.changed(name, before)
             self.answer(200, node)
 

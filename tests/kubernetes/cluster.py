@@ -220,8 +220,9 @@ class Cluster:
 
     # --- kube-scheduler ---
 
-    def schedule(self, extender, has_names=True):
-        """Starts kube-scheduler with the configuration that is shipped, as its version has it."""
+    def schedule(self, extender, has_names=True, port=0):
+        """Starts kube-scheduler with the configuration that is shipped, as its version has it.  port:
+        of its metrics; 0: none."""
         with open(SCHEDULER, encoding="utf-8") as file:
             text = file.read()
         group = "kubescheduler.config.k8s.io/"
@@ -233,5 +234,5 @@ class Cluster:
         with open(self.path("scheduler.yaml"), "w", encoding="utf-8") as file:
             file.write(text + "leaderElection: {leaderElect: false}\n"
                               f"clientConnection: {{kubeconfig: {self.kubeconfig()}}}\n")
-        self.start("kube-scheduler", [f"{BIN}/kube-scheduler", "--port=0", "--secure-port=0",
+        self.start("kube-scheduler", [f"{BIN}/kube-scheduler", f"--port={port}", "--secure-port=0",
                                       "--config", self.path("scheduler.yaml")])

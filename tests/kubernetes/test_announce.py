@@ -46,6 +46,10 @@ class Announce(Bed):
             lambda: [each["free_milli"] for each in self.said()] == list(free_milli)),
             (self.said(), self.log()))
 
+    def says_in_all(self, free_milli):
+        self.assertTrue(wait_until(lambda: sum(
+            each["free_milli"] for each in self.said()) == free_milli), (self.said(), self.log()))
+
     def keep(self, **wanted):
         status, lease = self.agent.request("POST", "/v1/leases", {"keep": True, **wanted})
         self.assertEqual(status, 201, lease)
@@ -61,6 +65,72 @@ class Announce(Bed):
         self.says(700)
         self.agent.request("DELETE", "/v1/leases/a")
         self.says(1000)
+
+    def test_the_room_of_a_deleted_pod(self):
+        """It is announced while the lease waits for its grace; without it only the pod after that
+        ends the lease."""
+        self.kubelet.start()
+        self.start_bridge(grace="1h")
+        self.kubelet.resource(SHARE)
+        for name in ("a", "b"):
+            self.kubelet.admit(name, {"c": {SHARE: 60}})
+            self.kubelet.start_container(name, "c")
+        self.says(400, 400)
+        self.kubelet.delete("a")
+        self.says_in_all(1400)
+        self.assertEqual(len(self.leases()), 2)
+        self.kubelet.admit("c", {"c": {SHARE: 90}})
+        self.says_in_all(500)
+        self.assertEqual(sorted(lease["share"] for lease in self.leases().values()), [.6, .9])
+
+    def test_what_a_restarted_kubelet_does_not_list(self):
+        """It lists a pod late: the pod's room is not free."""
+        self.kubelet.start()
+        self.start_bridge(grace="1h")
+        self.kubelet.resource(SHARE)
+        self.kubelet.admit("a", {"c": {SHARE: 60}})
+        self.kubelet.start_container("a", "c")
+        self.says_in_all(1400)
+        self.kubelet.stop()
+        self.kubelet.hidden.add(("default", "a"))
+        self.kubelet.start()
+        self.kubelet.resource(SHARE)
+        before = self.kubelet.n_lists
+        self.assertTrue(wait_until(lambda: self.kubelet.n_lists > before + 50))
+        self.says_in_all(1400)
+
+    def marks(self):
+        """When room was freed, as a label and as an annotation."""
+        metadata = self.api.nodes["node1"]["metadata"]
+        return [metadata.get(kind, {}).get("cleave.dev/freed")
+                for kind in ("labels", "annotations")]
+
+    def test_schedulers_are_woken(self):
+        """By an annotation, and those before 1.28 by a label: after the room was announced, and
+        only where it has grown."""
+        for version, is_label in (("v1.20.2", True), ("v1.27.3-gke.1", True), ("v1.28.0", False)):
+            with self.subTest(version):
+                self.api.nodes["node1"] = {"metadata": {"name": "node1"}, "status": {
+                    "nodeInfo": {"kubeletVersion": version}}}
+                self.start_bridge()
+                self.assertTrue(wait_until(lambda: any(self.marks())))
+                before = self.marks()
+                self.assertEqual([bool(mark) for mark in before], [is_label, not is_label])
+                self.keep(name="a", device="gpu0", share=.3)
+                self.says(700, 1000)
+                n_patches = len(self.patches())
+                self.keep(name="b", device="gpu1", share=.3)
+                self.says(700, 700)
+                self.assertEqual(self.marks(), before)
+                self.assertEqual(len(self.patches()), n_patches + 1)
+                for name in "ab":
+                    self.agent.request("DELETE", f"/v1/leases/{name}")
+                self.assertTrue(wait_until(lambda before=before: self.marks() != before))
+                self.says(1000, 1000)
+                self.stop_bridge()
+
+    def patches(self):
+        return [path for method, path in self.api.requests if method == "PATCH"]
 
     def test_a_server_that_is_away(self):
         self.api.down = True

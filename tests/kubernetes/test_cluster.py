@@ -21,8 +21,6 @@ import harness  # noqa: E402
 import measured  # noqa: E402
 
 BUILD, WORKER = map(os.path.abspath, sys.argv[1:3])
-OURS = f"/apis/apps/v1/namespaces/{helm.NAMESPACE}/daemonsets/"
-OUR_PODS = f"/api/v1/namespaces/{helm.NAMESPACE}/pods"
 
 
 class Cluster(unittest.TestCase):
@@ -33,38 +31,7 @@ class Cluster(unittest.TestCase):
             raise unittest.SkipTest(why)
         cls.cluster = WholeCluster(("0.1.0", "0.1.1"), BUILD, WORKER)
         cls.addClassCleanup(cls.cluster.close)
-        cls.cluster.kubectl("create", "namespace", helm.NAMESPACE)
-        cls.cluster.kubectl("label", "node", NAME, "cleave.dev/node=true",
-                            "node-role.kubernetes.io/control-plane=")
-        cls.deploy("0.1.0")
-
-    @classmethod
-    def deploy(cls, tag):
-        """As docs/kubernetes.md has it for a pipeline without Helm."""
-        objects = helm.template({"image": f"cleave:{tag}"}, "--kube-version=1.20.2")
-        cls.cluster.kubectl("apply", "-f", "-", input=objects)
-        for name in ("cleave-node", "cleave-extender"):
-            wait_until(lambda name=name: cls.is_rolled_out(name))
-            assert cls.is_rolled_out(name), cls.state_of_ours()
-        assert wait_until(lambda: cls.shares() == 100), cls.state_of_ours()
-
-    @classmethod
-    def is_rolled_out(cls, name):
-        made = cls.cluster.ask("GET", OURS + name)
-        status = made["status"]
-        return (status.get("observedGeneration") == made["metadata"]["generation"]
-                and status.get("updatedNumberScheduled") == status.get("numberReady") == 1)
-
-    @classmethod
-    def state_of_ours(cls):
-        pods = cls.cluster.ask("GET", OUR_PODS)["items"]
-        events = cls.cluster.ask("GET", f"/api/v1/namespaces/{helm.NAMESPACE}/events")["items"]
-        return json.dumps([[each["status"] for each in pods],
-                           [each["message"] for each in events]], indent=1)
-
-    @classmethod
-    def shares(cls):
-        return int(cls.cluster.node_object()["status"]["allocatable"].get(SHARE, 0))
+        cls.cluster.deploy("0.1.0")
 
     def setUp(self):
         self.addCleanup(self.remove_pods)
@@ -151,6 +118,27 @@ class Cluster(unittest.TestCase):
         self.cluster.wait_for_phase("third", "Running")
         self.progress("third")
 
+    def test_room_of_a_deleted_pod(self):
+        """The extender keeps a pod waiting that Kubernetes would bind; when the lease of a deleted
+        pod is not needed any more, the node has the scheduler try again, which would otherwise do so
+        after a minute."""
+        self.start("small", 50)
+        self.start("other", 40)
+        self.cluster.run("third", 50, "worker", "run", "100000")
+        self.waits("third", f"Insufficient {SHARE}")
+        tried, marks = self.cluster.tries(), self.mark()
+        self.cluster.delete("small")
+        self.cluster.wait_for_phase("third", "Running")
+        self.progress("third")
+        now = self.cluster.tries()
+        self.assertEqual(now["UnschedulableTimeout"], tried["UnschedulableTimeout"])
+        self.assertGreater(now["NodeLabelChange"], tried["NodeLabelChange"])
+        self.assertGreater(self.mark(), marks)
+
+    def mark(self):
+        """When free room last grew."""
+        return int(self.cluster.node_object()["metadata"]["labels"].get("cleave.dev/freed", 0))
+
     def test_extender_refuses(self):
         """Kubernetes counts 100 hundredths on the node; the extender knows what is free."""
         self.reserve(.5)
@@ -182,13 +170,9 @@ class Cluster(unittest.TestCase):
         return sum(device["free_milli"] for device in json.loads(said))
 
     def in_agent(self, *words):
-        (pod,) = self.our_pods("cleave-node")
+        (pod,) = self.cluster.our_pods("cleave-node")
         return self.cluster.kubectl("exec", "-n", helm.NAMESPACE, pod["metadata"]["name"], "-c",
                                     "agent", "--", *words)
-
-    def our_pods(self, name):
-        return [each for each in self.cluster.ask("GET", OUR_PODS)["items"]
-                if each["metadata"]["name"].startswith(name)]
 
     # --- Restarts ---
 
@@ -213,20 +197,20 @@ class Cluster(unittest.TestCase):
 
     def kill_container(self, name):
         def restarts():
-            (pod,) = self.our_pods("cleave-node")
+            (pod,) = self.cluster.our_pods("cleave-node")
             return {each["name"]: each["restartCount"]
                     for each in pod["status"]["containerStatuses"]}
         before = restarts()[name]
         program = {"kubelet": "cleave-kubelet", "agent": "cleaved"}[name]
         self.cluster.must("pkill", "-KILL", "-o", "-x", program)
         self.assertTrue(wait_until(lambda: restarts()[name] > before))
-        self.assertTrue(wait_until(lambda: self.is_rolled_out("cleave-node")))
+        self.assertTrue(wait_until(lambda: self.cluster.is_rolled_out("cleave-node")))
 
     def check_again(self, name, leases):
         """The pod goes on in its lease, and another one can start."""
         self.progress(name)
         self.assertEqual(set(self.leases()), leases)
-        self.assertTrue(wait_until(lambda: self.shares() == 100
+        self.assertTrue(wait_until(lambda: self.cluster.shares() == 100
                                    and self.announced_milli() == 700))
         self.check_quota(20, self.fill("after", 20))
         self.progress(name)
@@ -236,8 +220,8 @@ class Cluster(unittest.TestCase):
         """A new image of the DaemonSet: programs run on in their leases."""
         self.start("before", 30)
         leases = set(self.leases())
-        self.deploy("0.1.1")
-        self.addCleanup(self.deploy, "0.1.0")
+        self.cluster.deploy("0.1.1")
+        self.addCleanup(self.cluster.deploy, "0.1.0")
         self.assertEqual(self.in_agent("cat", "/etc/tag"), "0.1.1")
         self.check_again("before", leases)
 
@@ -249,7 +233,7 @@ class Cluster(unittest.TestCase):
         self.addCleanup(self.cluster.kubectl, "uncordon", NAME)
         self.assertTrue(self.cluster.is_gone("drained"))
         self.assertTrue(wait_until(lambda: not self.leases()), self.leases())
-        self.assertTrue(self.is_rolled_out("cleave-node"))
+        self.assertTrue(self.cluster.is_rolled_out("cleave-node"))
 
     def test_init_containers(self):
         """They have the device one after the other, so each may have all of it."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A whole cluster of one node: the control plane of cluster.py with access control, a controller
 manager, containerd and kubelet, all in a machine of its own (node.py)."""
+import collections
 import ctypes
 import json
 import os
@@ -8,6 +9,7 @@ import subprocess
 import tempfile
 import time
 import urllib.error
+import urllib.request
 
 import bed
 import cluster
@@ -21,8 +23,11 @@ CLONE_NEWNET = 0x40000000
 PATIENCE_S = 1200
 WORK = "docker.io/library/work:1"
 SOCKET = "/run/containerd/containerd.sock"
+SCHEDULER_PORT = 10251
 SHARE = "cleave.dev/gpu-share"
 PODS = "/api/v1/namespaces/default/pods"
+OURS = f"/apis/apps/v1/namespaces/{helm.NAMESPACE}/daemonsets/"
+OUR_PODS = f"/api/v1/namespaces/{helm.NAMESPACE}/pods"
 PROGRAMS = ("kube-apiserver", "kube-scheduler", "kube-controller-manager", "kubelet")
 CONTAINERD = f"""version = 2
 [plugins."io.containerd.grpc.v1.cri"]
@@ -150,7 +155,7 @@ class WholeCluster(cluster.Cluster):
             "--leader-elect=false", "--port=0", "--secure-port=0",
             f"--service-account-private-key-file={self.path('api.key')}",
             f"--root-ca-file={self.path('api.crt')}"])
-        self.schedule("http://127.0.0.1:8888")
+        self.schedule("http://127.0.0.1:8888", port=SCHEDULER_PORT)
         with open(self.path("kubelet.json"), "w", encoding="utf-8") as file:
             json.dump({**KUBELET, "cgroupRoot": "/" + self.node.group}, file)
         self.kubeconfig("kubelet", self.path("kubelet.kubeconfig"))
@@ -177,6 +182,18 @@ class WholeCluster(cluster.Cluster):
         with self.network:
             return super().ask_for_text(method, path, body, kind)
 
+    def tries(self):
+        """How often each event had the scheduler try a pod again."""
+        with self.network:
+            url = f"http://127.0.0.1:{SCHEDULER_PORT}/metrics"
+            with urllib.request.urlopen(url, timeout=600) as answer:
+                lines = answer.read().decode().splitlines()
+        counts = collections.Counter()
+        for line in lines:
+            if line.startswith("scheduler_queue_incoming_pods_total{"):
+                counts[line.split('event="')[1].split('"')[0]] += float(line.split()[-1])
+        return counts
+
     def find(self, path):
         """None: there is no such object."""
         try:
@@ -199,6 +216,40 @@ class WholeCluster(cluster.Cluster):
 
     def kubectl(self, *words, **more):
         return self.must(helm.KUBECTL, f"--kubeconfig={self.config}", *words, **more)
+
+    # --- cleave ---
+
+    def deploy(self, tag):
+        """The chart with the image of this tag, as docs/kubernetes.md has it for a pipeline without
+        Helm."""
+        if not self.find(f"/api/v1/namespaces/{helm.NAMESPACE}"):
+            self.kubectl("create", "namespace", helm.NAMESPACE)
+            self.kubectl("label", "node", NAME, "cleave.dev/node=true",
+                         "node-role.kubernetes.io/control-plane=")
+        objects = helm.template({"image": f"cleave:{tag}"}, "--kube-version=1.20.2")
+        self.kubectl("apply", "-f", "-", input=objects)
+        for name in ("cleave-node", "cleave-extender"):
+            wait_until(lambda name=name: self.is_rolled_out(name))
+            assert self.is_rolled_out(name), self.state_of_ours()
+        assert wait_until(lambda: self.shares() == 100), self.state_of_ours()
+
+    def is_rolled_out(self, name):
+        made = self.ask("GET", OURS + name)
+        status = made["status"]
+        return (status.get("observedGeneration") == made["metadata"]["generation"]
+                and status.get("updatedNumberScheduled") == status.get("numberReady") == 1)
+
+    def our_pods(self, name):
+        return [each for each in self.ask("GET", OUR_PODS)["items"]
+                if each["metadata"]["name"].startswith(name)]
+
+    def state_of_ours(self):
+        events = self.ask("GET", f"/api/v1/namespaces/{helm.NAMESPACE}/events")["items"]
+        return json.dumps([[each["status"] for each in self.our_pods("")],
+                           [each["message"] for each in events]], indent=1)
+
+    def shares(self):
+        return int(self.node_object()["status"]["allocatable"].get(SHARE, 0))
 
     # --- Pods ---
 

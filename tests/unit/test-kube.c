@@ -370,12 +370,54 @@ int __wrap_eventfd(unsigned int count, int flags)
 static void test_no_announcer_that_cannot_end(void **state)
 {
 	static const struct clv_kube_settings settings = {.kubeconfig = "/nonexistent"};
+	static const struct clv_kube_announcer_options options = {0};
 	struct clv_kube_announcer *announcer = NULL;
 	struct clv_error err = {0};
 
-	assert_int_equal(clv_kube_announcer_new(&settings, &announcer, &err), -EMFILE);
+	assert_int_equal(
+		clv_kube_announcer_new(&settings, &options, &announcer, &err), -EMFILE);
 	assert_int_equal(err.code, -EMFILE);
 	assert_null(announcer);
+}
+
+static json_t *lease_on(const char *name, const char *device, size_t n_processes)
+{
+	json_t *processes = json_array();
+
+	while (n_processes-- > 0)
+		json_array_append_new(processes, json_object());
+	return json_pack("{s:s,s:s,s:f,s:I,s:[{s:s}],s:o}", "name", name, "device",
+		device, "share", .3, "memory_bytes", (json_int_t)30 << 20, "devices",
+		"name", device, "processes", processes);
+}
+
+/* The room of leases that kubelet does not list any more is announced, unless they have
+ * processes. */
+static void test_announcement(void **state)
+{
+	json_t *devices = json_pack("{s:[{s:s,s:s,s:n,s:{s:s},s:I,s:I,s:f}]}", "items",
+		"name", "gpu0", "model", "m", "parent", "health", "state", "ok",
+		"memory_bytes", (json_int_t)100 << 20, "memory_promised_bytes",
+		(json_int_t)95 << 20, "share_promised", .95);
+	json_t *leases = json_pack("{s:[o,o,o,o]}", "items", lease_on("a", "gpu0", 0),
+		lease_on("b", "gpu0", 1), lease_on("c", "gpu1", 0),
+		lease_on("d", "gpu0", 0));
+	json_t *unlisted = json_pack("{s:b,s:b,s:b,s:b}", "a", 1, "b", 1, "c", 1, "e", 1);
+	char *before = clv_kube_announcement(devices, NULL, NULL);
+	char *after = clv_kube_announcement(devices, leases, unlisted);
+
+	assert_non_null(strstr(before, "\"free_milli\":50,\"free_mib\":5}"));
+	assert_non_null(strstr(after, "\"free_milli\":350,\"free_mib\":35}"));
+	assert_true(clv_kube_announcement_grows(before, after));
+	assert_false(clv_kube_announcement_grows(after, before));
+	assert_false(clv_kube_announcement_grows(after, after));
+	assert_true(clv_kube_announcement_grows("[]", before));
+	assert_false(clv_kube_announcement_grows(before, "[]"));
+	free(before);
+	free(after);
+	json_decref(devices);
+	json_decref(leases);
+	json_decref(unlisted);
 }
 
 static void test_claim_config(void **state)
@@ -485,6 +527,7 @@ int main(void)
 		cmocka_unit_test(test_preference),
 		cmocka_unit_test(test_taken),
 		cmocka_unit_test(test_no_announcer_that_cannot_end),
+		cmocka_unit_test(test_announcement),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

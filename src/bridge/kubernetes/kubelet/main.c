@@ -94,6 +94,20 @@ static int watch_signals(struct clv_kube *kube)
 	return r;
 }
 
+static struct json_t *list_unlisted(void *userdata)
+{
+	return clv_kube_lease_sync_list_unlisted(userdata);
+}
+
+static int build_announcer(struct clv_kube *kube, struct clv_error *err)
+{
+	const struct clv_kube_announcer_options options = {list_unlisted, kube->sync};
+
+	return kube->settings.announces ? clv_kube_announcer_new(&kube->settings,
+						  &options, &kube->announcer, err)
+					: 0;
+}
+
 static int build(struct clv_kube *kube, int interrupt_fd, struct clv_error *err)
 {
 	int r = sd_event_new(&kube->event);
@@ -112,8 +126,8 @@ static int build(struct clv_kube *kube, int interrupt_fd, struct clv_error *err)
 		r = clv_kube_pods_new(kube, &kube->pods, err);
 	if (r >= 0 && kube->settings.has_dra)
 		r = clv_kube_dra_new(kube, &kube->dra, err);
-	if (r >= 0 && kube->settings.announces)
-		r = clv_kube_announcer_new(&kube->settings, &kube->announcer, err);
+	if (r >= 0)
+		r = build_announcer(kube, err);
 	if (r >= 0 && kube->settings.has_classes)
 		r = clv_kube_classes_new(&kube->settings, &kube->classes, err);
 	if (r >= 0)

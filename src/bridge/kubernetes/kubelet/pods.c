@@ -22,8 +22,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define LIST_TIMEOUT_MS 5000u
+/* Where free room is announced, pods wait for that of a container that has ended. */
+#define ANNOUNCED_MS 2000u
 #define SETTLE_GRACES 3
 
 typedef Podresources__V1__ListPodResourcesResponse List;
@@ -44,7 +47,11 @@ struct clv_kube_pods {
 	struct clv_kube *kube;
 	sd_event_source *timer;
 	struct question *questions;
-	bool is_busy;                         /* a comparison is queued or running */
+	bool is_busy;            /* a comparison is queued or running */
+	uint64_t compared_ns;    /* when the last whole one began; 0: never */
+	ino_t inode;             /* of the API's socket; 0: not known */
+	struct timespec changed; /* the same file system gives inodes again */
+	uint64_t since_ns;       /* when that socket was first seen */
 	const char *own_name, *own_namespace; /* of this pod; NULL: not in a pod */
 };
 
@@ -165,8 +172,9 @@ struct compare {
 	size_t n;
 	struct clv_kube_class_pod *classes; /* of the same leases, if they have classes */
 	size_t n_classes;
-	uint64_t asked_ns;
+	uint64_t asked_ns, kubelet_since_ns;
 	bool may_release;
+	bool is_whole; /* else only leases whose containers have ended are noted */
 	int r;
 	struct clv_error err;
 };
@@ -272,16 +280,22 @@ static int read_list(struct compare *compare, const List *list)
 		add_classes(compare, pod, first);
 	}
 	compare->may_release =
-		has_own && compare->asked_ns > pods->kube->kubelet_since_ns + settle_ns;
+		has_own && compare->asked_ns > compare->kubelet_since_ns + settle_ns;
 	return r;
 }
 
 static void run_compare(struct clv_kube_job *job, struct clv_kube_lease_sync *sync)
 {
 	struct compare *compare = (struct compare *)job;
+	const struct clv_kube_list list = {.wants = compare->wants,
+		.n = compare->n,
+		.asked_ns = compare->asked_ns,
+		.kubelet_since_ns = compare->kubelet_since_ns,
+		.may_release = compare->may_release};
 
-	compare->r = clv_kube_lease_sync_reconcile(sync, compare->wants, compare->n,
-		compare->asked_ns, compare->may_release, &compare->err);
+	clv_kube_lease_sync_note(sync, &list);
+	if (compare->is_whole)
+		compare->r = clv_kube_lease_sync_reconcile(sync, &list, &compare->err);
 }
 
 static void free_compare(struct compare *compare)
@@ -309,6 +323,36 @@ static void done_compare(struct clv_kube_job *job)
 	free_compare(compare);
 }
 
+/* A kubelet that starts serves this API before that for plugins, and lists no devices
+ * meanwhile.  To be called after its answer: as long as the socket is the former one, so
+ * is the kubelet. */
+static uint64_t find_start_of_kubelet(struct clv_kube_pods *pods)
+{
+	uint64_t since_ns = pods->kube->kubelet_since_ns;
+	char path[CLV_KUBE_SOCKET_MAX];
+	struct stat file = {};
+
+	clv_kube_path(pods->kube, "pod-resources/kubelet.sock", path);
+	if (stat(path, &file) < 0 || file.st_ino != pods->inode ||
+		memcmp(&file.st_ctim, &pods->changed, sizeof(pods->changed)) != 0)
+		pods->since_ns = clv_clock_ns();
+	pods->inode = file.st_ino;
+	pods->changed = file.st_ctim;
+	return since_ns > pods->since_ns ? since_ns : pods->since_ns;
+}
+
+/* A whole comparison calls the agent, and calls of kubelet wait for it. */
+static bool is_whole_due(struct clv_kube_pods *pods, uint64_t asked_ns)
+{
+	uint64_t interval_ns = pods->kube->settings.reconcile_ms * CLV_NS_PER_MS;
+
+	if (pods->compared_ns != 0 &&
+		asked_ns + CLV_NS_PER_MS < pods->compared_ns + interval_ns)
+		return false;
+	pods->compared_ns = asked_ns;
+	return true;
+}
+
 static void begin_compare(struct clv_kube_pods *pods, const List *list, uint64_t asked_ns)
 {
 	struct compare *compare = calloc(1, sizeof(*compare));
@@ -317,7 +361,9 @@ static void begin_compare(struct clv_kube_pods *pods, const List *list, uint64_t
 		return;
 	*compare = (struct compare){.job = {.run = run_compare, .done = done_compare},
 		.pods = pods,
-		.asked_ns = asked_ns};
+		.asked_ns = asked_ns,
+		.kubelet_since_ns = find_start_of_kubelet(pods),
+		.is_whole = is_whole_due(pods, asked_ns)};
 	if (read_list(compare, list) < 0) {
 		free_compare(compare);
 		return;
@@ -535,6 +581,15 @@ void clv_kube_pods_find(struct clv_kube_pods *pods, const char *resource,
 	snprintf(question->lease, sizeof(question->lease), "%s", lease);
 }
 
+static uint64_t interval_us(const struct clv_kube_settings *settings)
+{
+	uint64_t ms = settings->announces && settings->reconcile_ms > ANNOUNCED_MS
+			      ? ANNOUNCED_MS
+			      : settings->reconcile_ms;
+
+	return ms * 1000;
+}
+
 static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 {
 	struct clv_kube_pods *pods = userdata;
@@ -542,8 +597,7 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 
 	if (!pods->is_busy && pods->kube->n_plugins > 0 && !ask(pods, &err))
 		clv_log_debug("%s", err.msg);
-	sd_event_source_set_time_relative(
-		source, pods->kube->settings.reconcile_ms * UINT64_C(1000));
+	sd_event_source_set_time_relative(source, interval_us(&pods->kube->settings));
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
@@ -582,6 +636,7 @@ struct clv_kube_pods *clv_kube_pods_free(struct clv_kube_pods *pods)
 
 void clv_kube_pods_reconcile_now(struct clv_kube_pods *pods)
 {
+	pods->compared_ns = 0;
 	sd_event_source_set_time_relative(pods->timer, 0);
 	sd_event_source_set_enabled(pods->timer, SD_EVENT_ONESHOT);
 }

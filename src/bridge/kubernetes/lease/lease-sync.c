@@ -27,7 +27,9 @@
 
 struct entry {
 	struct clv_kube_lease_want want;
-	uint64_t held_ns; /* when kubelet last requested or listed it */
+	uint64_t held_ns;   /* when kubelet last requested or listed it */
+	uint64_t listed_ns; /* when kubelet last listed its container; 0: never */
+	bool is_unlisted;   /* and a later list lacks it */
 };
 
 struct clv_kube_lease_sync {
@@ -133,7 +135,7 @@ static int append(struct clv_kube_lease_sync *sync,
 	pthread_mutex_lock(&sync->lock);
 	entry = CLV_APPEND(sync->entries, sync->n);
 	if (entry)
-		*entry = (struct entry){*want, held_ns};
+		*entry = (struct entry){.want = *want, .held_ns = held_ns};
 	pthread_mutex_unlock(&sync->lock);
 	return entry ? 0 : -ENOMEM;
 }
@@ -144,11 +146,14 @@ static int record(struct clv_kube_lease_sync *sync,
 	struct entry *entry = find(sync, want->lease);
 	struct clv_kube_lease_want copy;
 
-	if (entry) {
-		if (entry->held_ns < held_ns)
-			entry->held_ns = held_ns;
-		return 0;
+	if (entry && entry->held_ns < held_ns) {
+		pthread_mutex_lock(&sync->lock);
+		entry->held_ns = held_ns;
+		entry->is_unlisted = false;
+		pthread_mutex_unlock(&sync->lock);
 	}
+	if (entry)
+		return 0;
 	if (clv_kube_lease_want_copy(want, &copy) < 0)
 		return clv_error_errno(
 			err, ENOMEM, "cannot record lease %s", want->lease);
@@ -169,6 +174,22 @@ void clv_kube_lease_sync_list_taken(
 		clv_kube_taken_add(taken, &sync->entries[i].want);
 	pthread_mutex_unlock(&sync->lock);
 	clv_kube_taken_sort(taken);
+}
+
+json_t *clv_kube_lease_sync_list_unlisted(struct clv_kube_lease_sync *sync)
+{
+	json_t *names = NULL;
+
+	pthread_mutex_lock(&sync->lock);
+	for (size_t i = 0; i < sync->n; i++) {
+		if (!sync->entries[i].is_unlisted)
+			continue;
+		if (!names)
+			names = json_object();
+		json_object_set_new(names, sync->entries[i].want.lease, json_true());
+	}
+	pthread_mutex_unlock(&sync->lock);
+	return names;
 }
 
 /* --- The agent's leases --- */
@@ -538,18 +559,48 @@ static int reconcile_wants(struct clv_kube_lease_sync *sync, const json_t *lease
 	return n_failed;
 }
 
-/* Whether no container has had the lease for the grace period.  Kubelet does not list
- * init containers, but gives their units to the containers behind them: as long as it
- * lists one of these, the lease is needed until such a container is started. */
+/* Whether a container of the list has units of the lease.  Kubelet does not list init
+ * containers, but gives their units to the containers behind them. */
+static bool is_shared(const struct entry *entry, const struct clv_kube_lease_want *wants,
+	size_t n_wants)
+{
+	for (size_t i = 0; i < n_wants; i++) {
+		if (clv_kube_lease_want_overlaps(&entry->want, &wants[i]))
+			return true;
+	}
+	return false;
+}
+
+/* A kubelet that has just started lists only some of its containers, so only what the
+ * same kubelet has listed before can have ended. */
+void clv_kube_lease_sync_note(
+	struct clv_kube_lease_sync *sync, const struct clv_kube_list *list)
+{
+	pthread_mutex_lock(&sync->lock);
+	for (size_t i = 0; i < sync->n; i++) {
+		struct entry *entry = &sync->entries[i];
+		bool is_listed = has_number(list->wants, list->n, entry->want.number);
+
+		if (is_listed)
+			entry->listed_ns = list->asked_ns;
+		entry->is_unlisted = !is_listed &&
+				     entry->listed_ns > list->kubelet_since_ns &&
+				     list->asked_ns > entry->held_ns &&
+				     !is_shared(entry, list->wants, list->n);
+	}
+	pthread_mutex_unlock(&sync->lock);
+}
+
+/* Whether no container has had the lease for the grace period.  As long as kubelet lists
+ * a container with units of it, the lease of an init container is needed until such a
+ * container is started. */
 static bool is_stale(struct clv_kube_lease_sync *sync, const char *lease,
 	const struct clv_kube_lease_want *wants, size_t n_wants, uint64_t asked_ns)
 {
 	struct entry *entry = find(sync, lease);
 	uint64_t held_ns = entry ? entry->held_ns : sync->began_ns;
 
-	for (size_t i = 0; i < n_wants && entry; i++) {
-		if (!clv_kube_lease_want_overlaps(&entry->want, &wants[i]))
-			continue;
+	if (entry && is_shared(entry, wants, n_wants)) {
 		entry->held_ns = held_ns > asked_ns ? held_ns : asked_ns;
 		return false;
 	}
@@ -598,15 +649,15 @@ static bool has_entry(const char *lease, const void *userdata)
 }
 
 int clv_kube_lease_sync_reconcile(struct clv_kube_lease_sync *sync,
-	const struct clv_kube_lease_want *wants, size_t n_wants, uint64_t asked_ns,
-	bool may_release, struct clv_error *err)
+	const struct clv_kube_list *list, struct clv_error *err)
 {
+	uint64_t asked_ns = list->asked_ns;
 	struct clv_client_error failure;
 	struct clv_client *client;
 	json_t *leases = NULL;
 	int n_failed, r;
 
-	if (sync->n_looks > 0 && is_settled(sync, wants, n_wants)) {
+	if (sync->n_looks > 0 && is_settled(sync, list->wants, list->n)) {
 		sync->n_looks--;
 		return 0;
 	}
@@ -616,10 +667,10 @@ int clv_kube_lease_sync_reconcile(struct clv_kube_lease_sync *sync,
 	r = clv_client_leases(client, &leases, &failure);
 	if (r < 0)
 		return clv_error_set(err, r, "%s", failure.msg);
-	n_failed = reconcile_wants(sync, leases, wants, n_wants, asked_ns, err);
-	n_failed += release_stale(
-		sync, leases, wants, n_wants, may_release ? asked_ns : 0, err);
-	if (may_release &&
+	n_failed = reconcile_wants(sync, leases, list->wants, list->n, asked_ns, err);
+	n_failed += release_stale(sync, leases, list->wants, list->n,
+		list->may_release ? asked_ns : 0, err);
+	if (list->may_release &&
 		asked_ns > sync->began_ns + sync->settings.grace_ms * CLV_NS_PER_MS)
 		clv_kube_spec_sweep(&sync->settings, has_entry, sync);
 	json_decref(leases);

@@ -13,7 +13,7 @@ struct json_t;
 
 /* Reconciles the leases in the agent's ledger with the ids that kubelet allocated: each
  * container has exactly the lease that follows from its ids, and no other lease remains.
- * The worker's thread only, except clv_kube_lease_sync_list_taken(). */
+ * The worker's thread only, except the two functions that list something. */
 struct clv_kube_lease_sync;
 
 /* An event on interrupt_fd, which is borrowed, ends pending calls to the agent. */
@@ -40,13 +40,24 @@ int clv_kube_lease_sync_hold(struct clv_kube_lease_sync *sync,
 int clv_kube_lease_sync_deliver(struct clv_kube_lease_sync *sync, const char *lease,
 	unsigned *ret_ways, struct json_t **ret_edits, struct clv_error *err);
 
-/* Creates missing leases and, with may_release, releases those of no container.  wants is
- * kubelet's list, requested at asked_ns.  A lease that is not in it keeps its units: it
- * is newer than the list, or that of an init container.  Returns the number of leases
- * that could not be reconciled. */
+/* The leases that kubelet's list of containers needs. */
+struct clv_kube_list {
+	const struct clv_kube_lease_want *wants; /* borrowed */
+	size_t n;
+	uint64_t asked_ns;         /* when the list was requested */
+	uint64_t kubelet_since_ns; /* when kubelet was started, as far as is known */
+	bool may_release;          /* leases that are not in the list */
+};
+
+/* Notes which leases' containers are in the list.  The agent is not asked. */
+void clv_kube_lease_sync_note(
+	struct clv_kube_lease_sync *sync, const struct clv_kube_list *list);
+
+/* Creates missing leases and, with may_release, releases those of no container.  A lease
+ * that is not in the list keeps its units: it is newer than the list, or that of an init
+ * container.  Returns the number of leases that could not be reconciled. */
 int clv_kube_lease_sync_reconcile(struct clv_kube_lease_sync *sync,
-	const struct clv_kube_lease_want *wants, size_t n_wants, uint64_t asked_ns,
-	bool may_release, struct clv_error *err);
+	const struct clv_kube_list *list, struct clv_error *err);
 
 /* The agent's leases may have changed, as after its restart: the next reconciliation
  * reads them even if kubelet's list has not changed. */
@@ -55,6 +66,11 @@ void clv_kube_lease_sync_invalidate(struct clv_kube_lease_sync *sync);
 /* Releases the lease of that name; 0 if there is none. */
 int clv_kube_lease_sync_release(
 	struct clv_kube_lease_sync *sync, const char *lease, struct clv_error *err);
+
+/* The names of the leases whose containers kubelet has listed and does not list any more,
+ * as keys of a new object: kubelet gives their ids to other containers, although the
+ * leases stay for the grace period.  NULL: there is none.  Any thread. */
+struct json_t *clv_kube_lease_sync_list_unlisted(struct clv_kube_lease_sync *sync);
 
 /* Adds the ids of taken->resource that leases of containers have, as far as they are
  * known, and sorts them.  The loop's thread. */
