@@ -1,48 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prepares and unprepares resource claims as leases, records them in the undo log, and
- * releases claims that kubelet forgot. */
+/* Prepares resource claims as leases. */
 #include "bridge/kubernetes/lease/claims.h"
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/error.h"
-#include "base/log.h"
 #include "base/units.h"
 #include "bridge/kubernetes/apiserver/cluster.h"
-#include "bridge/kubernetes/apiserver/publish.h"
 #include "bridge/kubernetes/lease/admin-access.h"
 #include "bridge/kubernetes/lease/claim-config.h"
 #include "bridge/kubernetes/lease/claim-members.h"
 #include "bridge/kubernetes/lease/claim-status.h"
+#include "bridge/kubernetes/lease/claims-internal.h"
 #include "bridge/kubernetes/lease/ephemeral-partitions.h"
 #include "bridge/kubernetes/lease/modes.h"
 #include "bridge/kubernetes/lease/spec.h"
-#include "bridge/kubernetes/lease/undo-log.h"
 #include "bridge/kubernetes/resource/slices.h"
 
 #include <cleave.h>
 #include <ctype.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define PREFIX "dra-"
-#define NOTES "claims" /* folder of the undo log; a file for each uid */
-#define LEASES_MAX 64u /* of a claim: Kubernetes allocates 32 devices at most */
-
-struct clv_kube_claims {
-	struct clv_kube_settings settings;
-	struct clv_kube_cluster *cluster;
-	struct clv_kube_places places;
-	struct clv_kube_server server;
-	struct clv_kube_claim_status status;
-	bool knows_server;
-	uint64_t swept_ns; /* 0: never */
-};
 
 int clv_kube_claims_new(const struct clv_kube_settings *settings,
 	struct clv_kube_claims **ret, struct clv_error *err)
@@ -82,95 +65,9 @@ void clv_kube_claim_clear(struct clv_kube_claim *claim)
 	*claim = (struct clv_kube_claim){};
 }
 
-/* --- Places of the node --- */
-
-/* Finds the places of all devices, also of unhealthy ones. */
-static int find_all(struct clv_kube_claims *claims, const json_t *node,
-	const struct clv_kube_inventory *inventory, struct clv_kube_places *ret,
-	struct clv_error *err)
-{
-	struct clv_kube_inventory well = {.n = inventory->n};
-	json_t *specs = NULL;
-	int r;
-
-	well.items = calloc(well.n + 1, sizeof(*well.items));
-	if (!well.items)
-		return clv_error_errno(err, ENOMEM, "cannot describe the node");
-	memcpy(well.items, inventory->items, well.n * sizeof(*well.items));
-	for (size_t i = 0; i < well.n; i++)
-		well.items[i].is_healthy = true;
-	r = clv_kube_slices_make(
-		node, &well, &claims->settings, claims->server, ret, &specs, err);
-	json_decref(specs);
-	clv_kube_inventory_clear(&well);
-	return r;
-}
-
-/* ret_all may be NULL. */
-static int describe(struct clv_kube_claims *claims, struct clv_kube_lease_sync *sync,
-	const struct clv_kube_inventory *inventory, struct clv_kube_places *ret_all,
-	json_t **ret_specs, struct clv_error *err)
-{
-	struct clv_client_error failure;
-	struct clv_client *client;
-	struct clv_kube_places places;
-	json_t *node = NULL;
-	int r = clv_kube_lease_sync_client(sync, &client, err);
-
-	if (r < 0)
-		return r;
-	r = clv_client_node(client, &node, &failure);
-	if (r < 0)
-		return clv_error_set(err, r, "%s", failure.msg);
-	r = clv_kube_slices_make(node, inventory, &claims->settings, claims->server,
-		&places, ret_specs, err);
-	if (r >= 0 && ret_all)
-		find_all(claims, node, inventory, ret_all, err);
-	json_decref(node);
-	if (r < 0)
-		return r;
-	clv_kube_places_clear(&claims->places);
-	claims->places = places;
-	return 0;
-}
-
-static int find_place(struct clv_kube_claims *claims, struct clv_kube_lease_sync *sync,
-	const char *name, const struct clv_kube_place **ret, struct clv_error *err)
-{
-	struct clv_kube_inventory inventory = {};
-	struct clv_client *client;
-	json_t *specs = NULL;
-	int r = 0;
-
-	*ret = clv_kube_places_find(&claims->places, name);
-	if (*ret)
-		return 0;
-	/* The cache is empty after a start and stale after a change of the node. */
-	r = clv_kube_lease_sync_client(sync, &client, err);
-	if (r >= 0)
-		r = clv_kube_inventory_fetch(client, &inventory, err);
-	if (r >= 0)
-		r = describe(claims, sync, &inventory, NULL, &specs, err);
-	json_decref(specs);
-	clv_kube_inventory_clear(&inventory);
-	if (r < 0)
-		return r;
-	*ret = clv_kube_places_find(&claims->places, name);
-	return *ret ? 0
-		    : clv_error_set(
-			      err, -ENODEV, "this node has no device %.80s now", name);
-}
-
 /* --- Leases of a claim --- */
 
-static const char *text_of(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-
-	return text ? text : "";
-}
-
-static int name_lease(const struct clv_kube_claim *claim, size_t i,
+int clv_kube_claims_name_lease(const struct clv_kube_claim *claim, size_t i,
 	char ret[CLV_KUBE_LEASE_MAX], struct clv_error *err)
 {
 	int n = snprintf(ret, CLV_KUBE_LEASE_MAX, PREFIX "%s-%zu", claim->uid, i);
@@ -211,14 +108,16 @@ static int set_mode(struct clv_kube_claims *claims, struct clv_kube_lease_sync *
 /* A claim may have devices of several drivers and nodes. */
 static bool is_ours(const struct clv_kube_claims *claims, const json_t *result)
 {
-	return strcmp(text_of(result, "driver"), claims->settings.driver) == 0 &&
-	       strcmp(text_of(result, "pool"), claims->settings.node) == 0;
+	return strcmp(clv_kube_claims_text(result, "driver"), claims->settings.driver) ==
+		       0 &&
+	       strcmp(clv_kube_claims_text(result, "pool"), claims->settings.node) == 0;
 }
 
 static bool may_join(const struct clv_kube_members *members, const json_t *result)
 {
-	return members->n == 0 || strcmp(text_of(members->results[0], "request"),
-					  text_of(result, "request")) == 0;
+	return members->n == 0 ||
+	       strcmp(clv_kube_claims_text(members->results[0], "request"),
+		       clv_kube_claims_text(result, "request")) == 0;
 }
 
 /* Takes the first result that is not taken yet, and those that join it. */
@@ -237,10 +136,12 @@ static int take_members(struct clv_kube_claims *claims, struct clv_kube_lease_sy
 
 		if (is_taken[i] || !is_ours(claims, result) || !may_join(ret, result))
 			continue;
-		r = find_place(claims, sync, text_of(result, "device"), &place, err);
+		r = clv_kube_claims_find_place(claims, sync,
+			clv_kube_claims_text(result, "device"), &place, err);
 		if (r >= 0 && ret->n == 0)
 			r = clv_kube_claim_config_read(config, driver,
-				text_of(result, "request"), &ret->options, err);
+				clv_kube_claims_text(result, "request"), &ret->options,
+				err);
 		if (r < 0)
 			return r;
 		is_taken[i] = clv_kube_members_join(ret, result, place);
@@ -305,7 +206,7 @@ static int record_device(struct clv_kube_claim *claim, const json_t *result,
 	const char *device, const char *cdi, struct clv_error *err)
 {
 	struct clv_kube_prepared *prepared = CLV_APPEND(claim->prepared, claim->n);
-	const char *request = text_of(result, "request");
+	const char *request = clv_kube_claims_text(result, "request");
 
 	if (!prepared)
 		return clv_error_errno(err, ENOMEM, "cannot record a device");
@@ -313,10 +214,11 @@ static int record_device(struct clv_kube_claim *claim, const json_t *result,
 	 * kubelet compares the whole name. */
 	snprintf(prepared->request, sizeof(prepared->request), "%.*s",
 		(int)strcspn(request, "/"), request);
-	snprintf(prepared->pool, sizeof(prepared->pool), "%s", text_of(result, "pool"));
+	snprintf(prepared->pool, sizeof(prepared->pool), "%s",
+		clv_kube_claims_text(result, "pool"));
 	snprintf(prepared->device, sizeof(prepared->device), "%s", device);
 	snprintf(prepared->share_id, sizeof(prepared->share_id), "%s",
-		text_of(result, "shareID"));
+		clv_kube_claims_text(result, "shareID"));
 	snprintf(prepared->cdi, sizeof(prepared->cdi), "%s", cdi);
 	return 0;
 }
@@ -328,7 +230,7 @@ static int prepare_members(struct clv_kube_claims *claims,
 	const struct clv_kube_members *members, struct clv_error *err)
 {
 	char name[CLV_KUBE_LEASE_MAX], cdi[CLV_KUBE_NAME_MAX + 32];
-	int r = name_lease(claim, number, name, err);
+	int r = clv_kube_claims_name_lease(claim, number, name, err);
 
 	if (r < 0)
 		return r;
@@ -378,8 +280,8 @@ static bool is_name(const char *text)
 	return text[0] != '\0' && strcmp(text, ".") != 0 && strcmp(text, "..") != 0;
 }
 
-static int fetch(struct clv_kube_claims *claims, const struct clv_kube_claim *claim,
-	json_t **ret, struct clv_error *err)
+int clv_kube_claims_fetch(struct clv_kube_claims *claims,
+	const struct clv_kube_claim *claim, json_t **ret, struct clv_error *err)
 {
 	char path[1024];
 	json_t *object = NULL;
@@ -395,8 +297,8 @@ static int fetch(struct clv_kube_claims *claims, const struct clv_kube_claim *cl
 	r = clv_kube_cluster_request(claims->cluster, "GET", path, NULL, &object, err);
 	if (r < 0)
 		return r;
-	if (strcmp(text_of(json_object_get(object, "metadata"), "uid"), claim->uid) !=
-		0) {
+	if (strcmp(clv_kube_claims_text(json_object_get(object, "metadata"), "uid"),
+		    claim->uid) != 0) {
 		json_decref(object);
 		return clv_error_set(err, -ENOENT,
 			"the claim %s/%s was replaced by another one", claim->namespace,
@@ -404,48 +306,6 @@ static int fetch(struct clv_kube_claims *claims, const struct clv_kube_claim *cl
 	}
 	*ret = object;
 	return 0;
-}
-
-/* An entry of the undo log: the claim, the number of its leases, and whether the last
- * check found that the claim no longer exists. */
-struct note {
-	char namespace[CLV_KUBE_UNDO_MAX], name[CLV_KUBE_UNDO_MAX];
-	unsigned int n;
-	bool is_gone;
-};
-
-static int write_note(struct clv_kube_claims *claims, const struct clv_kube_claim *claim,
-	unsigned int n, bool is_gone, struct clv_error *err)
-{
-	char text[CLV_KUBE_UNDO_MAX];
-
-	snprintf(text, sizeof(text), "%.300s/%.300s %u%s", claim->namespace, claim->name,
-		n, is_gone ? " gone" : "");
-	return clv_kube_undo_write(&claims->settings, NOTES, claim->uid, text, err);
-}
-
-static bool parse_note(const char *text, struct note *ret)
-{
-	char gone[8] = "";
-
-	*ret = (struct note){};
-	if (sscanf(text, "%639[^/]/%639s %u %7s", ret->namespace, ret->name, &ret->n,
-		    gone) < 3)
-		return false;
-	ret->is_gone = strcmp(gone, "gone") == 0;
-	return true;
-}
-
-/* Records the claim before it gets its first lease. */
-static int record_claim(struct clv_kube_claims *claims,
-	const struct clv_kube_claim *claim, size_t n, struct clv_error *err)
-{
-	char lease[CLV_KUBE_LEASE_MAX];
-	int r = name_lease(claim, 0, lease, err);
-
-	if (r < 0 || clv_kube_undo_exists(&claims->settings, NOTES, claim->uid))
-		return r;
-	return write_note(claims, claim, (unsigned int)n, false, err);
 }
 
 /* "results" or "config" of the claim's allocation. */
@@ -457,7 +317,8 @@ static const json_t *allocated(const json_t *object, const char *key)
 	return json_object_get(json_object_get(allocation, "devices"), key);
 }
 
-static size_t count_ours(const struct clv_kube_claims *claims, const json_t *object)
+size_t clv_kube_claims_count_ours(
+	const struct clv_kube_claims *claims, const json_t *object)
 {
 	const json_t *result;
 	size_t i, n = 0;
@@ -477,7 +338,8 @@ static int prepare_all(struct clv_kube_claims *claims, struct clv_kube_lease_syn
 		r = clv_error_set(err, -EINVAL, "the claim %s/%s is not allocated",
 			claim->namespace, claim->name);
 	if (r >= 0)
-		r = record_claim(claims, claim, count_ours(claims, object), err);
+		r = clv_kube_claims_record(
+			claims, claim, clv_kube_claims_count_ours(claims, object), err);
 	if (r >= 0)
 		r = prepare_results(
 			claims, sync, claim, results, allocated(object, "config"), err);
@@ -488,7 +350,7 @@ static int prepare(struct clv_kube_claims *claims, struct clv_kube_lease_sync *s
 	struct clv_kube_claim *claim, struct clv_error *err)
 {
 	json_t *object = NULL;
-	int r = fetch(claims, claim, &object, err);
+	int r = clv_kube_claims_fetch(claims, claim, &object, err);
 
 	if (r < 0)
 		return r;
@@ -503,256 +365,4 @@ void clv_kube_claims_prepare(struct clv_kube_claims *claims,
 	struct clv_kube_lease_sync *sync, struct clv_kube_claim *claim)
 {
 	claim->r = prepare(claims, sync, claim, &claim->err);
-}
-
-/* --- Release --- */
-
-/* The number of the claim's leases: from the undo log, because a lease in the middle may
- * have been released by another client; without an entry, up to the first missing one. */
-static int count_leases(struct clv_kube_claims *claims, struct clv_client *client,
-	const struct clv_kube_claim *claim, size_t *ret, struct clv_error *err)
-{
-	_cleanup_free_ char *text =
-		clv_kube_undo_read(&claims->settings, NOTES, claim->uid);
-	struct clv_client_error failure;
-	char lease[CLV_KUBE_LEASE_MAX];
-	struct note note = {};
-	int r = 0;
-
-	if (text && parse_note(text, &note) && note.n <= LEASES_MAX) {
-		*ret = note.n;
-		return name_lease(claim, 0, lease, err);
-	}
-	for (*ret = 0; *ret < LEASES_MAX; ++*ret) {
-		json_t *object = NULL;
-
-		r = name_lease(claim, *ret, lease, err);
-		if (r < 0)
-			return r;
-		r = clv_client_lease(client, lease, &object, &failure);
-		json_decref(object);
-		if (r < 0 && strcmp(failure.code, "not_found") == 0)
-			return 0;
-		if (r < 0)
-			return clv_error_set(err, r, "%s", failure.msg);
-	}
-	return 0;
-}
-
-/* Destroys what was created of the device for the claim, and restores its mode. */
-static int release_device(struct clv_kube_claims *claims, struct clv_client *client,
-	const char *device, struct clv_error *err)
-{
-	char whole[80];
-	int r = strchr(device, '/') ? clv_kube_ephemeral_destroy(
-					      &claims->settings, client, device, err)
-				    : 0;
-
-	snprintf(whole, sizeof(whole), "%.*s", (int)strcspn(device, "/"), device);
-	if (r >= 0 && whole[0] != '\0')
-		clv_kube_mode_restore(&claims->settings, client, whole);
-	return r;
-}
-
-static int release_lease(struct clv_kube_claims *claims, struct clv_kube_lease_sync *sync,
-	struct clv_client *client, const char *lease, struct clv_error *err)
-{
-	struct clv_client_error failure;
-	const json_t *devices, *device;
-	json_t *object = NULL;
-	size_t i;
-	int r;
-
-	if (clv_client_lease(client, lease, &object, &failure) < 0)
-		object = NULL;
-	devices = json_object_get(object, "devices");
-	r = clv_kube_lease_sync_release(sync, lease, err);
-	json_array_foreach (devices, i, device) {
-		if (r >= 0)
-			r = release_device(claims, client, text_of(device, "name"), err);
-	}
-	json_decref(object);
-	return r;
-}
-
-static int unprepare(struct clv_kube_claims *claims, struct clv_kube_lease_sync *sync,
-	const struct clv_kube_claim *claim, struct clv_error *err)
-{
-	char lease[CLV_KUBE_LEASE_MAX];
-	struct clv_client *client;
-	size_t n = 0;
-	int r = clv_kube_lease_sync_client(sync, &client, err);
-
-	if (r >= 0)
-		r = count_leases(claims, client, claim, &n, err);
-	/* The CDI file of a lease whose release was interrupted. */
-	if (r >= 0 && name_lease(claim, n, lease, err) >= 0)
-		clv_kube_spec_remove(&claims->settings, lease);
-	while (r >= 0 && n > 0) {
-		r = name_lease(claim, --n, lease, err);
-		if (r >= 0)
-			r = release_lease(claims, sync, client, lease, err);
-	}
-	if (r >= 0)
-		clv_kube_undo_remove(&claims->settings, NOTES, claim->uid);
-	return r;
-}
-
-void clv_kube_claims_unprepare(struct clv_kube_claims *claims,
-	struct clv_kube_lease_sync *sync, struct clv_kube_claim *claim)
-{
-	claim->r = unprepare(claims, sync, claim, &claim->err);
-}
-
-/* --- Garbage collection --- */
-
-/* Releases what could not be released before, and claims that kubelet forgot, because it
- * was stopped before it stored them or lost its state (kubernetes/kubernetes issue
- * 116411). The API server is asked about each claim at intervals; a claim that it does
- * not know is marked as gone, and released if the next check finds the same. */
-
-#define LOOK_GRACES 30 /* checks every ten minutes with the default grace */
-
-struct sweep {
-	struct clv_kube_claims *claims;
-	struct clv_kube_lease_sync *sync;
-	bool is_over;
-};
-
-static void release_claim(struct sweep *sweep, const struct clv_kube_claim *claim)
-{
-	struct clv_error err = {};
-
-	if (unprepare(sweep->claims, sweep->sync, claim, &err) < 0)
-		clv_log_warning(0, "cannot release claim %s/%s, which is gone: %s",
-			claim->namespace, claim->name, err.msg);
-	else
-		clv_log_info("claim %s/%s is gone: its leases are released",
-			claim->namespace, claim->name);
-}
-
-static void check_claim(
-	struct sweep *sweep, const struct clv_kube_claim *claim, const struct note *was)
-{
-	struct clv_error err = {};
-	json_t *object = NULL;
-	int r = fetch(sweep->claims, claim, &object, &err);
-	bool is_gone = r == -ENOENT || (r >= 0 && count_ours(sweep->claims, object) == 0);
-
-	json_decref(object);
-	/* Without an answer of the API server any claim may exist, so the sweep ends. */
-	if (r < 0 && r != -ENOENT)
-		sweep->is_over = r != -EINVAL;
-	else if (is_gone && was->is_gone)
-		release_claim(sweep, claim);
-	else if (write_note(sweep->claims, claim, was->n, is_gone, &err) < 0)
-		clv_log_warning(0, "%s", err.msg);
-}
-
-/* Checks a claim whose entry is old enough; each check rewrites the entry. */
-static void check_entry(const char *uid, const char *text, void *userdata)
-{
-	char id[CLV_KUBE_UNDO_MAX];
-	struct note note;
-	const struct clv_kube_claim claim = {
-		.uid = id, .namespace = note.namespace, .name = note.name};
-	struct sweep *sweep = userdata;
-	const struct clv_kube_settings *settings = &sweep->claims->settings;
-	uint64_t age_ms = clv_kube_undo_age_ms(settings, NOTES, uid);
-
-	snprintf(id, sizeof(id), "%s", uid);
-	if (!sweep->is_over && parse_note(text, &note) &&
-		age_ms >= (note.is_gone ? 1 : LOOK_GRACES) * (uint64_t)settings->grace_ms)
-		check_claim(sweep, &claim, &note);
-}
-
-static void sweep(struct clv_kube_claims *claims, struct clv_kube_lease_sync *sync,
-	struct clv_client *client)
-{
-	uint64_t now_ns = clv_clock_ns();
-	struct sweep state = {.claims = claims, .sync = sync};
-
-	if (claims->swept_ns != 0 &&
-		now_ns - claims->swept_ns < claims->settings.grace_ms * CLV_NS_PER_MS)
-		return;
-	claims->swept_ns = now_ns;
-	clv_kube_ephemeral_sweep(&claims->settings, client);
-	clv_kube_modes_sweep(&claims->settings, client);
-	clv_kube_undo_each(&claims->settings, NOTES, check_entry, &state);
-}
-
-/* --- Slices --- */
-
-static int find_server(struct clv_kube_claims *claims, struct clv_error *err)
-{
-	bool is_apart = false;
-	int r = clv_kube_publish_separates_counters(claims->cluster, &is_apart, err);
-
-	if (r < 0)
-		return r;
-	claims->server = (struct clv_kube_server){
-		is_apart ? CLV_KUBE_COUNTERS_APART : CLV_KUBE_COUNTERS_BESIDE, true};
-	claims->knows_server = true;
-	return 0;
-}
-
-static int describe_and_publish(struct clv_kube_claims *claims,
-	struct clv_kube_lease_sync *sync, const struct clv_kube_inventory *inventory,
-	struct clv_kube_places *ret_all, unsigned *ret_lost, struct clv_error *err)
-{
-	json_t *specs = NULL;
-	int r;
-
-	clv_kube_places_clear(ret_all);
-	*ret_lost = 0;
-	r = describe(claims, sync, inventory, ret_all, &specs, err);
-	if (r >= 0)
-		r = clv_kube_publish(
-			claims->cluster, &claims->settings, specs, ret_lost, err);
-	if (r > 0)
-		clv_log_info("published %zu slices", json_array_size(specs));
-	json_decref(specs);
-	return r;
-}
-
-/* Does without the fields that the API server drops. */
-static void adapt(struct clv_kube_claims *claims, unsigned lost)
-{
-	if (lost & 1u << CLV_KUBE_GATED_COUNTERS) {
-		clv_log_warning(0,
-			"the API server drops the counters of devices: only partitions "
-			"that exist can be claimed; enable DRAPartitionableDevices and "
-			"restart cleave-kubelet");
-		claims->server.counters = CLV_KUBE_COUNTERS_NONE;
-	}
-	if (lost & 1u << CLV_KUBE_GATED_TAINTS) {
-		clv_log_info("the API server drops the taints of devices, so unhealthy "
-			     "devices are left out; to have taints enable "
-			     "DRADeviceTaints and restart cleave-kubelet");
-		claims->server.has_taints = false;
-	}
-}
-
-int clv_kube_claims_publish(struct clv_kube_claims *claims,
-	struct clv_kube_lease_sync *sync, const struct clv_kube_inventory *inventory,
-	struct clv_kube_places *ret_all, struct clv_error *err)
-{
-	struct clv_client *client;
-	unsigned lost = 0;
-	int r = clv_kube_lease_sync_client(sync, &client, err);
-
-	if (r < 0)
-		return r;
-	sweep(claims, sync, client);
-	if (!claims->knows_server)
-		r = find_server(claims, err);
-	if (r >= 0)
-		r = describe_and_publish(claims, sync, inventory, ret_all, &lost, err);
-	/* Other slices may have other fields. */
-	for (unsigned i = 0; r == -EOPNOTSUPP && lost != 0 && i < _CLV_KUBE_GATED_MAX;
-		i++) {
-		adapt(claims, lost);
-		r = describe_and_publish(claims, sync, inventory, ret_all, &lost, err);
-	}
-	return r < 0 ? r : 0;
 }
