@@ -143,7 +143,8 @@ class Cluster(unittest.TestCase):
         """Kubernetes counts 100 hundredths on the node; the extender knows what is free."""
         self.reserve(.5)
         self.cluster.run("large", 60, "true")
-        self.waits("large", "no single device has 60 hundredths and")
+        self.waits("large", "no single device has 60 hundredths of its compute and memory free "
+                   "(most: 50 hundredths, and ")
 
     def test_node_refuses(self):
         """A pod that no scheduler has placed: the node refuses it, with the reason."""
@@ -152,7 +153,8 @@ class Cluster(unittest.TestCase):
         self.cluster.wait_for_phase("large", "Failed")
         status = self.cluster.pod("large")["status"]
         self.assertEqual(status["reason"], "UnexpectedAdmissionError")
-        self.assertIn("share 0.6 does not fit on gpu0 now: 0.5 of it is left", status["message"])
+        self.assertIn("share 0.6 does not fit on gpu0 now: 0.5 of it is left; ask for less, or "
+                      "create the pod again when others have ended", status["message"])
         self.assertIn("UnexpectedAdmissionError",
                       [what for what, why in self.cluster.events("large")
                        if why in status["message"]])

@@ -119,7 +119,7 @@ class Scheduler(unittest.TestCase):
         self.cluster.add_pod("c", **{SHARE: "60"})
         # Kubernetes' own count admits the pod on each node.
         self.assertTrue(wait_until(lambda: any(
-            "no single device has 60 hundredths and" in why for why in self.cluster.reasons("c"))),
+            "no single device has 60 hundredths of" in why for why in self.cluster.reasons("c"))),
             (self.cluster.reasons("c"), self.cluster.log("kube-scheduler")))
         self.assertNotIn("nodeName", self.cluster.pod("c")["spec"])
         for node in self.nodes.values():

@@ -5,6 +5,7 @@
 #include "bridge/kubernetes/apiserver/kubeconfig.h"
 #include "bridge/kubernetes/config/quantity.h"
 #include "bridge/kubernetes/lease/claim-config.h"
+#include "bridge/kubernetes/lease/refusal.h"
 #include "bridge/kubernetes/lease/spec.h"
 #include "bridge/kubernetes/lease/strategy.h"
 #include "bridge/kubernetes/resource/attributes.h"
@@ -420,6 +421,39 @@ static void test_announcement(void **state)
 	json_decref(unlisted);
 }
 
+/* Without advice for the command line. */
+static void test_refusals(void **state)
+{
+	static const struct {
+		const char *agent, *shown;
+	} rows[] = {
+		{"share 0.6 does not fit on gpu0 now: 0.5 of it is left; ask for less, "
+		 "wait with --wait, or see its holders with cleave ps",
+			"share 0.6 does not fit on gpu0 now: 0.5 of it is left"},
+		{"2 alike are wanted and 1 are free now: wait with --wait, or see who "
+		 "holds them with cleave ps",
+			"2 alike are wanted and 1 are free now"},
+		{"3 leases wait already for gpu0: join the queue with --wait",
+			"3 leases wait already for gpu0"},
+		{"there is no device gpu7: cleave devices lists the devices",
+			"there is no device gpu7"},
+		{"gpu0 is cordoned: a fan is broken",
+			"gpu0 is cordoned: a fan is broken"},
+		{"see --help", "see --help"},
+		{"", ""},
+	};
+	struct clv_error err;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		assert_int_equal(clv_kube_refuse(-EBUSY, rows[i].agent, &err), -EBUSY);
+		assert_string_equal(err.msg, rows[i].shown);
+	}
+	clv_kube_refuse_room(-EBUSY, rows[1].agent, true, &err);
+	assert_string_equal(err.msg,
+		"2 alike are wanted and 1 are free now; ask for less, or wait until "
+		"others have ended");
+}
+
 static void test_claim_config(void **state)
 {
 	static const char text[] =
@@ -528,6 +562,7 @@ int main(void)
 		cmocka_unit_test(test_taken),
 		cmocka_unit_test(test_no_announcer_that_cannot_end),
 		cmocka_unit_test(test_announcement),
+		cmocka_unit_test(test_refusals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

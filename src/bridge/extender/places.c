@@ -164,30 +164,60 @@ static void find_seats(const struct judge *judge, const struct clv_places_node *
 	}
 }
 
+/* The most that is free on one device of the node, of each separately. */
+struct most {
+	unsigned hundredths, mib, memory_hundredths;
+};
+
+static void raise_to(unsigned *most, unsigned value)
+{
+	if (*most < value)
+		*most = value;
+}
+
+static struct most find_most(const struct clv_places_node *node)
+{
+	struct most most = {0};
+
+	for (size_t i = 0; i < node->n; i++) {
+		const struct clv_single *left = &node->devices[i].left;
+
+		raise_to(&most.hundredths, left->free_milli / 10u);
+		raise_to(&most.mib, left->free_mib);
+		if (left->memory_mib > 0)
+			raise_to(&most.memory_hundredths,
+				(unsigned)(UINT64_C(100) * left->free_mib /
+					   left->memory_mib));
+	}
+	return most;
+}
+
+/* A request for share or memory alone gets as much of the other. */
 static void explain_misfit(const struct clv_places_node *node, const struct clv_pod *pod,
 	const struct seats *seats, char *ret, size_t ret_bytes)
 {
 	const struct clv_place_request *request = &pod->requests[seats->n];
-	uint16_t most_milli = 0;
-	uint32_t most_mib = 0;
+	unsigned hundredths = request->milli / 10u;
+	struct most most = find_most(node);
 
-	if (node->n == 0) {
+	if (node->n == 0)
 		snprintf(ret, ret_bytes,
 			"no device of the node takes shares of cleave now");
-		return;
-	}
-	for (size_t i = 0; i < node->n; i++) {
-		const struct clv_single *left = &node->devices[i].left;
-
-		if (left->free_milli > most_milli)
-			most_milli = left->free_milli;
-		if (left->free_mib > most_mib)
-			most_mib = left->free_mib;
-	}
-	snprintf(ret, ret_bytes,
-		"no single device has %u hundredths and %u MiB free (most: %u "
-		"hundredths, and %u MiB)",
-		request->milli / 10, request->device_mib, most_milli / 10, most_mib);
+	else if (request->device_mib == 0)
+		snprintf(ret, ret_bytes,
+			"no single device has %u hundredths of its compute and memory "
+			"free (most: %u hundredths, and %u of memory)",
+			hundredths, most.hundredths, most.memory_hundredths);
+	else if (request->milli == 0)
+		snprintf(ret, ret_bytes,
+			"no single device has %u MiB and as much of its compute free "
+			"(most: %u MiB, and %u hundredths)",
+			request->device_mib, most.mib, most.hundredths);
+	else
+		snprintf(ret, ret_bytes,
+			"no single device has %u hundredths and %u MiB free (most: %u "
+			"hundredths, and %u MiB)",
+			hundredths, request->device_mib, most.hundredths, most.mib);
 }
 
 static void remember(struct clv_places *places, const struct clv_pod *pod)

@@ -3,6 +3,7 @@
 #include "bridge/kubernetes/lease/admin-access.h"
 
 #include "base/error.h"
+#include "bridge/kubernetes/lease/refusal.h"
 #include "bridge/kubernetes/lease/spec.h"
 
 #include <cleave.h>
@@ -41,7 +42,7 @@ int clv_kube_admin_access(const struct clv_kube_settings *settings,
 
 	ret_cdi[0] = '\0';
 	if (r < 0)
-		return clv_error_set(err, r, "%s", failure.msg);
+		return clv_kube_refuse(r, failure.msg, err);
 	found = find_device(devices, device);
 	json_decref(devices);
 	if (!found)

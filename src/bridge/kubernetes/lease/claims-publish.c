@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "bridge/kubernetes/apiserver/publish.h"
 #include "bridge/kubernetes/lease/claims.h"
+#include "bridge/kubernetes/lease/refusal.h"
 
 #include <cleave.h>
 #include <errno.h>
@@ -52,7 +53,7 @@ static int describe(struct clv_kube_claims *claims, struct clv_kube_lease_sync *
 		return r;
 	r = clv_client_node(client, &node, &failure);
 	if (r < 0)
-		return clv_error_set(err, r, "%s", failure.msg);
+		return clv_kube_refuse(r, failure.msg, err);
 	r = clv_kube_slices_make(node, inventory, &claims->settings, claims->server,
 		&places, ret_specs, err);
 	if (r >= 0 && ret_all)

@@ -9,6 +9,7 @@
 #include "bridge/kubernetes/lease/claims.h"
 #include "bridge/kubernetes/lease/ephemeral-partitions.h"
 #include "bridge/kubernetes/lease/modes.h"
+#include "bridge/kubernetes/lease/refusal.h"
 #include "bridge/kubernetes/lease/spec.h"
 #include "bridge/kubernetes/lease/undo-log.h"
 
@@ -91,7 +92,7 @@ static int count_leases(struct clv_kube_claims *claims, struct clv_client *clien
 		if (r < 0 && strcmp(failure.code, "not_found") == 0)
 			return 0;
 		if (r < 0)
-			return clv_error_set(err, r, "%s", failure.msg);
+			return clv_kube_refuse(r, failure.msg, err);
 	}
 	return 0;
 }

@@ -14,6 +14,7 @@
 #include "bridge/kubernetes/lease/claims-internal.h"
 #include "bridge/kubernetes/lease/ephemeral-partitions.h"
 #include "bridge/kubernetes/lease/modes.h"
+#include "bridge/kubernetes/lease/refusal.h"
 #include "bridge/kubernetes/lease/spec.h"
 #include "bridge/kubernetes/resource/slices.h"
 

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "bridge/kubernetes/lease/refusal.h"
 #include "bridge/kubernetes/lease/undo-log.h"
 
 #include <cleave.h>
@@ -38,7 +39,7 @@ int clv_kube_ephemeral_wait(
 				detail ? detail : "the operation failed");
 		else if (clv_client_operation_wait(
 				 client, id, revision, WAIT_MS, &next, &failure) < 0)
-			r = clv_error_set(err, failure.error, "%s", failure.msg);
+			r = clv_kube_refuse(failure.error, failure.msg, err);
 		if (r < 0) {
 			json_decref(operation);
 			return r;
@@ -70,7 +71,7 @@ int clv_kube_ephemeral_create(const struct clv_kube_settings *settings,
 		return r;
 	r = clv_client_partition_create(client, &request, &operation, &failure);
 	if (r < 0)
-		clv_error_set(err, r, "%s", failure.msg);
+		clv_kube_refuse(r, failure.msg, err);
 	else
 		r = clv_kube_ephemeral_wait(client, operation, err);
 	/* The record is kept if the agent's answer was lost: the partition may exist. */
@@ -91,7 +92,7 @@ int clv_kube_ephemeral_destroy(const struct clv_kube_settings *settings,
 	r = clv_client_partition_destroy(client, partition, &operation, &failure);
 	if (r < 0 && strcmp(failure.code, "not_found") != 0 &&
 		strcmp(failure.code, "no_such_device") != 0)
-		return clv_error_set(err, -EAGAIN, "%s", failure.msg);
+		return clv_kube_refuse(-EAGAIN, failure.msg, err);
 	if (r >= 0)
 		r = clv_kube_ephemeral_wait(client, operation, err);
 	else

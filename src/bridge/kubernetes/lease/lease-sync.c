@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "bridge/cdi/driver.h"
+#include "bridge/kubernetes/lease/refusal.h"
 #include "bridge/kubernetes/lease/spec.h"
 #include "bridge/kubernetes/lease/strategy.h"
 
@@ -206,7 +207,7 @@ int clv_kube_lease_sync_release(
 		return r;
 	r = clv_client_lease_release(client, lease, false, &failure);
 	if (r < 0 && strcmp(failure.code, "not_found") != 0)
-		return clv_error_set(err, -EAGAIN, "%s", failure.msg);
+		return clv_kube_refuse(-EAGAIN, failure.msg, err);
 	clv_kube_spec_remove(&sync->settings, lease);
 	entry = find(sync, lease);
 	if (entry)
@@ -334,7 +335,7 @@ static int look_up(struct clv_kube_lease_sync *sync,
 	if (r < 0)
 		return strcmp(failure.code, "not_found") == 0
 			       ? 0
-			       : clv_error_set(err, r, "%s", failure.msg);
+			       : clv_kube_refuse(r, failure.msg, err);
 	if (!is_new && is_as_wanted(lease, want)) {
 		*ret = lease;
 		return 1;
@@ -365,8 +366,8 @@ static int find_or_create(struct clv_kube_lease_sync *sync,
 		r = create(client, want, ret, &failure);
 	}
 	if (r < 0 && strcmp(failure.code, "does_not_fit") == 0)
-		r = -EBUSY;
-	return r < 0 ? clv_error_set(err, r, "%s", failure.msg) : 0;
+		return clv_kube_refuse_room(-EBUSY, failure.msg, want->units.n == 0, err);
+	return r < 0 ? clv_kube_refuse(r, failure.msg, err) : 0;
 }
 
 /* --- What containers get --- */

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "bridge/kubernetes/lease/ephemeral-partitions.h"
+#include "bridge/kubernetes/lease/refusal.h"
 #include "bridge/kubernetes/lease/undo-log.h"
 #include "core/gpu/xcp.h"
 
@@ -42,7 +43,7 @@ static int profile_now(struct clv_client *client, const char *device,
 	int r = clv_client_node(client, &node, &failure);
 
 	if (r < 0)
-		return clv_error_set(err, r, "%s", failure.msg);
+		return clv_kube_refuse(r, failure.msg, err);
 	xcp = json_object_get(find_device(node, device), "xcp");
 	compute = json_string_value(json_object_get(xcp, "compute"));
 	memory = clv_memory_mode_to_string(
@@ -66,7 +67,7 @@ static int change(struct clv_client *client, const char *device, const char *pro
 	int r = clv_client_partition_create(client, &request, &operation, &failure);
 
 	if (r < 0)
-		return clv_error_set(err, -EAGAIN, "%s", failure.msg);
+		return clv_kube_refuse(-EAGAIN, failure.msg, err);
 	return clv_kube_ephemeral_wait(client, operation, err);
 }
 
