@@ -41,24 +41,23 @@ def resources(value):
 class Examples(unittest.TestCase):
     def test_types_of_other_projects(self):
         seen = set()
-        for each in examples.objects():
-            type_ = examples.TYPES.get((each["apiVersion"], each["kind"]))
-            if type_:
-                self.assertIsNone(examples.fault(each["spec"], type_), each)
-                self.assertLessEqual(set(each), {"apiVersion", "kind", "metadata", "spec"})
-                seen.add((each["apiVersion"], each["kind"]))
+        for name, value in examples.parts():
+            self.assertIsNone(examples.fault(value, examples.TYPES[name]), name)
+            seen.add(name)
         self.assertEqual(seen, set(examples.TYPES))
 
     def test_faults_are_found(self):
         """The check of types refuses what the API server would refuse."""
         (queue,) = [each["spec"] for each in examples.objects("volcano.yaml")
                     if each["kind"] == "Queue"]
-        type_ = examples.TYPES["scheduling.volcano.sh/v1beta1", "Queue"]
+        type_ = examples.TYPES["scheduling.volcano.sh/v1beta1 Queue"]
         for wrong, words in (({"weights": 1}, "unknown"), ({"weight": "1"}, "weight"),
                              ({"capability": {"cpu": "many"}}, "capability")):
             self.assertIn(words, examples.fault({**queue, **wrong}, type_))
-        scaled = examples.TYPES["keda.sh/v1alpha1", "ScaledObject"]
+        scaled = examples.TYPES["keda.sh/v1alpha1 ScaledObject"]
         self.assertIn("triggers is missing", examples.fault({"scaleTargetRef": {"name": "a"}}, scaled))
+        flavor = examples.TYPES["kueue.x-k8s.io/v1beta2 ClusterQueue"]
+        self.assertIn("is none of", examples.fault({"stopPolicy": "Halt"}, flavor))
 
     def test_resources_are_cleaves(self):
         for name in examples.files():
