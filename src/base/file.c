@@ -61,19 +61,22 @@ static int write_out(int fd, const char *text, const char *name, struct clv_erro
 		text += n;
 		n_left -= (size_t)n;
 	}
-	if (fsync(fd) < 0)
-		return clv_error_errno(err, errno, "cannot write %s", name);
 	return 0;
 }
 
-static int write_new(const char *name, const char *text, struct clv_error *err)
+static int write_new(
+	const char *name, const char *text, bool is_durable, struct clv_error *err)
 {
 	_cleanup_close_ int fd =
 		open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	int r;
 
 	if (fd < 0)
 		return clv_error_errno(err, errno, "cannot write %s", name);
-	return write_out(fd, text, name, err);
+	r = write_out(fd, text, name, err);
+	if (r >= 0 && is_durable && fsync(fd) < 0)
+		r = clv_error_errno(err, errno, "cannot write %s", name);
+	return r;
 }
 
 /* A rename is durable only after fsync() of the folder. */
@@ -92,18 +95,29 @@ static int sync_folder(const char *path, struct clv_error *err)
 	return 0;
 }
 
-int clv_file_replace(const char *path, const char *text, struct clv_error *err)
+static int replace(
+	const char *path, const char *text, bool is_durable, struct clv_error *err)
 {
 	char name[CLV_PATH_MAX];
 	int r = make_name(path, ".new", name, err);
 
 	if (r >= 0)
-		r = write_new(name, text, err);
+		r = write_new(name, text, is_durable, err);
 	if (r < 0)
 		return r;
 	if (rename(name, path) < 0)
 		return clv_error_errno(err, errno, "cannot write %s", path);
-	return sync_folder(path, err);
+	return is_durable ? sync_folder(path, err) : 0;
+}
+
+int clv_file_replace(const char *path, const char *text, struct clv_error *err)
+{
+	return replace(path, text, true, err);
+}
+
+int clv_file_replace_unsynced(const char *path, const char *text, struct clv_error *err)
+{
+	return replace(path, text, false, err);
 }
 
 static int read_open(

@@ -9,6 +9,9 @@ struct clv_error;
  * the machine the file has the old or the new content.  Concurrent writers must exclude
  * each other (clv_file_lock()).  Returns 0 or a negative errno. */
 int clv_file_replace(const char *path, const char *text, struct clv_error *err);
+/* The same without a wait for the disk: after a crash of the machine the file may have
+ * any content. */
+int clv_file_replace_unsynced(const char *path, const char *text, struct clv_error *err);
 
 /* Reads a whole file of at most most_bytes bytes and appends a NUL; the caller frees
  * *ret.  ret_bytes may be NULL.  Returns 0, -EFBIG if the file is larger, or the negative

@@ -56,7 +56,9 @@ static int write_spec(const struct clv_kube_settings *settings, const char *name
 	if (is_there(path, text))
 		return 0;
 	r = clv_path_make(settings->cdi, 0755, err);
-	return r < 0 ? r : clv_file_replace(path, text, err);
+	/* It is written again before a container starts, so calls of kubelet do not wait
+	 * for the disk. */
+	return r < 0 ? r : clv_file_replace_unsynced(path, text, err);
 }
 
 int clv_kube_spec_write(const struct clv_kube_settings *settings,
