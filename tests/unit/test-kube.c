@@ -9,10 +9,10 @@
 #include "bridge/kubernetes/lease/spec.h"
 #include "bridge/kubernetes/lease/strategy.h"
 #include "bridge/kubernetes/resource/attributes.h"
+#include "bridge/kubernetes/resource/desired.h"
 #include "bridge/kubernetes/resource/pair.h"
 #include "bridge/kubernetes/resource/slices.h"
 #include "bridge/kubernetes/resource/taken.h"
-#include "bridge/kubernetes/resource/want.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -170,54 +170,54 @@ static void test_names(void **state)
 	static const char *const same[] = {"a::1", "a::2", "a::3"};
 	static const char *const other[] = {"a::1", "a::2", "a::4"};
 	static const char *const apart[] = {"b::1", "b::2", "b::3"};
-	struct clv_kube_lease_want w[4];
+	struct clv_kube_desired w[4];
 
-	assert_int_equal(clv_kube_lease_want_make(&shares, one, 3, &w[0], NULL), 0);
-	assert_int_equal(clv_kube_lease_want_make(&shares, same, 3, &w[1], NULL), 0);
-	assert_int_equal(clv_kube_lease_want_make(&shares, other, 3, &w[2], NULL), 0);
-	assert_int_equal(clv_kube_lease_want_make(&shares, apart, 3, &w[3], NULL), 0);
+	assert_int_equal(clv_kube_desired_make(&shares, one, 3, &w[0], NULL), 0);
+	assert_int_equal(clv_kube_desired_make(&shares, same, 3, &w[1], NULL), 0);
+	assert_int_equal(clv_kube_desired_make(&shares, other, 3, &w[2], NULL), 0);
+	assert_int_equal(clv_kube_desired_make(&shares, apart, 3, &w[3], NULL), 0);
 	assert_string_equal(w[0].lease, w[1].lease);
 	assert_string_not_equal(w[0].lease, w[2].lease);
 	assert_int_equal(w[0].share_ppm, 30000);
-	assert_true(clv_kube_lease_want_overlaps(&w[0], &w[2]));
-	assert_false(clv_kube_lease_want_overlaps(&w[0], &w[3]));
+	assert_true(clv_kube_desired_overlaps(&w[0], &w[2]));
+	assert_false(clv_kube_desired_overlaps(&w[0], &w[3]));
 	for (size_t i = 0; i < 4; i++)
-		clv_kube_lease_want_clear(&w[i]);
+		clv_kube_desired_clear(&w[i]);
 }
 
 static void test_wrong_ids(void **state)
 {
 	static const char *const wrong[][2] = {{"a::1", "b::1"}, {"a::1", "a::1"},
 		{"a::1", "a::x"}, {"a::1", "a"}, {"a::1", "a::100"}, {"c::1", "c::2"}};
-	struct clv_kube_lease_want want;
+	struct clv_kube_desired desired;
 	struct clv_error err;
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		assert_true(
-			clv_kube_lease_want_make(&shares, wrong[i], 2, &want, &err) < 0);
+			clv_kube_desired_make(&shares, wrong[i], 2, &desired, &err) < 0);
 		assert_true(err.msg[0] != '\0');
 	}
 	/* The device is not known, but the name is. */
 	assert_int_equal(
-		clv_kube_lease_want_identify(&shares, wrong[5], 2, &want, NULL), 0);
-	assert_string_equal(want.device, "");
-	clv_kube_lease_want_clear(&want);
+		clv_kube_desired_identify(&shares, wrong[5], 2, &desired, NULL), 0);
+	assert_string_equal(desired.device, "");
+	clv_kube_desired_clear(&desired);
 }
 
-static struct clv_kube_lease_want make(
+static struct clv_kube_desired make(
 	const struct clv_kube_resource *resource, const char *id)
 {
-	struct clv_kube_lease_want want;
+	struct clv_kube_desired desired;
 
-	assert_int_equal(clv_kube_lease_want_make(resource, &id, 1, &want, NULL), 0);
-	return want;
+	assert_int_equal(clv_kube_desired_make(resource, &id, 1, &desired, NULL), 0);
+	return desired;
 }
 
 static void test_pairs(void **state)
 {
-	struct clv_kube_lease_want share = make(&shares, "a::1"),
-				   bytes = make(&memory, "a::7");
-	struct clv_kube_lease_want both;
+	struct clv_kube_desired share = make(&shares, "a::1"),
+				bytes = make(&memory, "a::7");
+	struct clv_kube_desired both;
 	struct clv_kube_pair pair = {};
 
 	assert_int_equal(clv_kube_pair_take(&pair, &bytes, true, &both, NULL), 0);
@@ -226,12 +226,12 @@ static void test_pairs(void **state)
 	assert_int_equal(clv_kube_pair_take(&pair, &share, false, &both, NULL), 1);
 	assert_int_equal(both.share_ppm, 10000);
 	assert_int_equal(both.memory_bytes, 1 << 20);
-	clv_kube_lease_want_clear(&both);
+	clv_kube_desired_clear(&both);
 	share = make(&shares, "a::1");
 	assert_true(clv_kube_pair_recall(&pair, &share, false));
 	assert_int_equal(share.memory_bytes, 1 << 20);
 	assert_false(clv_kube_pair_recall(&pair, &share, true));
-	clv_kube_lease_want_clear(&share);
+	clv_kube_desired_clear(&share);
 	share = make(&shares, "a::1");
 	bytes = make(&memory, "b::7");
 	assert_int_equal(clv_kube_pair_take(&pair, &share, false, &both, NULL), 0);
@@ -244,7 +244,7 @@ static void test_pairs(void **state)
 static void test_last_pairs(void **state)
 {
 	struct clv_kube_pair pair = {};
-	struct clv_kube_lease_want both, share, bytes;
+	struct clv_kube_desired both, share, bytes;
 	char id[16];
 
 	for (unsigned i = 0; i < CLV_KUBE_PAIRS_MAX + 1; i++) {
@@ -254,11 +254,11 @@ static void test_last_pairs(void **state)
 		assert_int_equal(
 			clv_kube_pair_take(&pair, &share, false, &both, NULL), 0);
 		assert_int_equal(clv_kube_pair_take(&pair, &bytes, true, &both, NULL), 1);
-		clv_kube_lease_want_clear(&both);
+		clv_kube_desired_clear(&both);
 		share = make(&shares, "a::99");
 		assert_int_equal(clv_kube_pair_recall(&pair, &share, false),
 			i < CLV_KUBE_PAIRS_MAX);
-		clv_kube_lease_want_clear(&share);
+		clv_kube_desired_clear(&share);
 	}
 }
 
@@ -329,12 +329,12 @@ static void test_taken(void **state)
 	static const char *const theirs[] = {"a::0", "a::1", "a::2", "a::3"};
 	static const char *const must[] = {"a::2"};
 	struct clv_kube_taken taken = {.resource = clv_kube_intern(shares.name)};
-	struct clv_kube_lease_want lease;
+	struct clv_kube_desired lease;
 	char texts[14][8];
 	const char *ids[14];
 	uint32_t indexes[14];
 
-	assert_int_equal(clv_kube_lease_want_make(&shares, theirs, 4, &lease, NULL), 0);
+	assert_int_equal(clv_kube_desired_make(&shares, theirs, 4, &lease, NULL), 0);
 	clv_kube_taken_add(&taken, &lease);
 	clv_kube_taken_sort(&taken);
 	name_units(texts, ids, 10, 4);
@@ -357,7 +357,7 @@ static void test_taken(void **state)
 	assert_string_equal(ids[indexes[0]], "a::2");
 	assert_true(strtol(ids[indexes[1]] + 3, NULL, 10) >= 4);
 	clv_kube_taken_clear(&taken);
-	clv_kube_lease_want_clear(&lease);
+	clv_kube_desired_clear(&lease);
 }
 
 /* A process that has no file left to open. */

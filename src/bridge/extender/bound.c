@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define BOUND_MOST 16384u
@@ -37,6 +38,7 @@ bool clv_places_know(struct clv_places *places, const char *uid)
 	struct clv_places_bound *bound = find_bound(places, uid);
 
 	/* Without permission to watch pods the table would grow. */
+	assert(places->n_bound <= BOUND_MOST);
 	if (!bound && places->n_bound == BOUND_MOST)
 		bound = &places->bound[places->n_replaced++ % BOUND_MOST];
 	if (!bound)

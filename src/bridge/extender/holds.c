@@ -4,12 +4,14 @@
 
 #include "base/array.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static void drop_held(struct clv_places *places, size_t at)
 {
+	assert(at < places->n_held);
 	places->held[at] = places->held[--places->n_held];
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -32,12 +33,14 @@ struct clv_rpc_call *clv_rpc_call_new(
 
 static void forget_request(struct clv_rpc_call *call)
 {
+	assert(call->connection->n_request_bytes >= call->reader.room);
 	call->connection->n_request_bytes -= call->reader.room;
 	clv_rpc_reader_clear(&call->reader);
 }
 
 void clv_rpc_call_free(struct clv_rpc_call *call)
 {
+	assert(!call->next || call->next->previous == call);
 	if (call->next)
 		call->next->previous = call->previous;
 	if (call->previous)

@@ -17,6 +17,7 @@
 #include "bridge/rpc/client.h"
 #include "bridge/rpc/server.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <jansson.h>
@@ -59,8 +60,10 @@ static void drop_watcher(void *userdata)
 {
 	struct watcher *watcher = userdata, **at = &watcher->plugin->watchers;
 
-	while (*at != watcher)
+	while (*at != watcher) {
+		assert(*at);
 		at = &(*at)->next;
+	}
 	*at = watcher->next;
 	/* Kubelet ended, or another plugin registered the resource. */
 	if (!watcher->plugin->watchers) {
@@ -218,7 +221,7 @@ struct hold {
 	struct clv_kube_job job;
 	struct clv_kube_plugin *plugin;
 	struct clv_rpc_call *call; /* NULL: kubelet ended the call */
-	struct clv_kube_lease_want want;
+	struct clv_kube_desired desired;
 	bool is_allocate;               /* else PreStartContainer */
 	char lease[CLV_KUBE_LEASE_MAX]; /* the lease that the answer gives; "": none */
 	unsigned ways;                  /* by which parts of the answer */
@@ -262,7 +265,7 @@ static void finish_hold(struct hold *hold)
 	else if (hold->call)
 		clv_kube_answer(hold->call, &empty.base);
 	json_decref(hold->edits);
-	clv_kube_lease_want_clear(&hold->want);
+	clv_kube_desired_clear(&hold->desired);
 	free(hold);
 }
 
@@ -271,7 +274,7 @@ static void run_hold(struct clv_kube_job *job, struct clv_kube_lease_sync *sync)
 	struct hold *hold = (struct hold *)job;
 
 	hold->r = clv_kube_lease_sync_hold(
-		sync, &hold->want, hold->is_allocate, &hold->err);
+		sync, &hold->desired, hold->is_allocate, &hold->err);
 	if (hold->r >= 0 && hold->is_allocate)
 		hold->r = clv_kube_lease_sync_deliver(
 			sync, hold->lease, &hold->ways, &hold->edits, &hold->err);
@@ -282,7 +285,7 @@ static void done_hold(struct clv_kube_job *job)
 	finish_hold((struct hold *)job);
 }
 
-/* To be called once hold->want is complete. */
+/* To be called once hold->desired is complete. */
 static void submit_hold(struct hold *hold)
 {
 	hold->job.run = run_hold;
@@ -294,21 +297,21 @@ static void allocate_ids(struct hold *hold, const V1beta1__ContainerAllocateRequ
 {
 	struct clv_kube_plugin *plugin = hold->plugin;
 	bool is_memory = plugin->resource.kind == CLV_KUBE_OF_MEMORY;
-	struct clv_kube_lease_want want;
+	struct clv_kube_desired desired;
 
-	hold->r = clv_kube_lease_want_make(&plugin->resource,
-		(const char *const *)ids->devices_ids, ids->n_devices_ids, &want,
+	hold->r = clv_kube_desired_make(&plugin->resource,
+		(const char *const *)ids->devices_ids, ids->n_devices_ids, &desired,
 		&hold->err);
 	if (hold->r >= 0 && !is_of_pair(plugin))
-		hold->want = want;
+		hold->desired = desired;
 	else if (hold->r >= 0)
-		hold->r = clv_kube_pair_take(
-			plugin->kube->pair, &want, is_memory, &hold->want, &hold->err);
-	if (hold->r < 0 || hold->want.units.n == 0) {
+		hold->r = clv_kube_pair_take(plugin->kube->pair, &desired, is_memory,
+			&hold->desired, &hold->err);
+	if (hold->r < 0 || hold->desired.units.n == 0) {
 		finish_hold(hold);
 		return;
 	}
-	memcpy(hold->lease, hold->want.lease, sizeof(hold->lease));
+	memcpy(hold->lease, hold->desired.lease, sizeof(hold->lease));
 	clv_rpc_on_end(hold->call, forget_call, hold);
 	submit_hold(hold);
 }
@@ -341,7 +344,7 @@ static void hold_unlisted(struct hold *hold, const struct clv_error *err)
 		submit_hold(hold);
 		return;
 	}
-	if (!clv_kube_pair_recall(plugin->kube->pair, &hold->want, is_memory)) {
+	if (!clv_kube_pair_recall(plugin->kube->pair, &hold->desired, is_memory)) {
 		hold->r = err->code;
 		hold->err = *err;
 		finish_hold(hold);
@@ -353,12 +356,12 @@ static void hold_unlisted(struct hold *hold, const struct clv_error *err)
 
 /* The container's lease is known, or cannot be. */
 static void on_container(
-	struct clv_kube_lease_want *want, const struct clv_error *err, void *userdata)
+	struct clv_kube_desired *desired, const struct clv_error *err, void *userdata)
 {
 	struct hold *hold = userdata;
 
 	if (!hold->call) {
-		clv_kube_lease_want_clear(&hold->want);
+		clv_kube_desired_clear(&hold->desired);
 		free(hold);
 		return;
 	}
@@ -372,9 +375,9 @@ static void on_container(
 		finish_hold(hold);
 		return;
 	}
-	clv_kube_lease_want_clear(&hold->want);
-	hold->want = *want;
-	*want = (struct clv_kube_lease_want){};
+	clv_kube_desired_clear(&hold->desired);
+	hold->desired = *desired;
+	*desired = (struct clv_kube_desired){};
 	submit_hold(hold);
 }
 
@@ -388,16 +391,16 @@ static void pre_start(
 
 	if (hold) {
 		clv_rpc_on_end(call, forget_call, hold);
-		hold->r = clv_kube_lease_want_make(&plugin->resource,
+		hold->r = clv_kube_desired_make(&plugin->resource,
 			(const char *const *)request->devices_ids, request->n_devices_ids,
-			&hold->want, &hold->err);
+			&hold->desired, &hold->err);
 		if (hold->r < 0)
 			finish_hold(hold);
 		else if (!is_of_pair(plugin) && !clv_kube_pods_may_conflict(plugin->kube))
 			submit_hold(hold);
 		else
 			clv_kube_pods_find(plugin->kube->pods, plugin->resource.name,
-				hold->want.lease, on_container, hold);
+				hold->desired.lease, on_container, hold);
 	}
 	if (request)
 		v1beta1__pre_start_container_request__free_unpacked(request, NULL);

@@ -18,6 +18,7 @@
 #include "bridge/kubernetes/pod-resources.pb-c.h"
 #include "bridge/rpc/client.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,8 +87,9 @@ static int gather(
 }
 
 /* Returns 1 and the lease, or 0 if the container has no id of the resource. */
-static int want_of(const Container *container, const struct clv_kube_resource *resource,
-	struct clv_kube_lease_want *ret, struct clv_error *err)
+static int desired_of(const Container *container,
+	const struct clv_kube_resource *resource, struct clv_kube_desired *ret,
+	struct clv_error *err)
 {
 	_cleanup_free_ char **ids = NULL;
 	size_t n = 0;
@@ -97,7 +99,7 @@ static int want_of(const Container *container, const struct clv_kube_resource *r
 		return clv_error_errno(err, -r, "cannot read what containers have");
 	if (n == 0)
 		return 0;
-	r = clv_kube_lease_want_identify(resource, (const char *const *)ids, n, ret, err);
+	r = clv_kube_desired_identify(resource, (const char *const *)ids, n, ret, err);
 	return r < 0 ? r : 1;
 }
 
@@ -125,16 +127,16 @@ static const struct clv_kube_resource *resource_of_name(
 
 /* Returns 1 and the lease for share and memory, or 0 if the container has neither. */
 static int pair_of(const struct clv_kube *kube, const Container *container,
-	struct clv_kube_lease_want *ret, struct clv_error *err)
+	struct clv_kube_desired *ret, struct clv_error *err)
 {
 	const struct clv_kube_resource *shares =
 		resource_of_kind(kube, CLV_KUBE_OF_SHARE);
 	const struct clv_kube_resource *memories =
 		resource_of_kind(kube, CLV_KUBE_OF_MEMORY);
-	struct clv_kube_lease_want share = {}, memory = {};
-	int has_share = shares ? want_of(container, shares, &share, err) : 0;
+	struct clv_kube_desired share = {}, memory = {};
+	int has_share = shares ? desired_of(container, shares, &share, err) : 0;
 	int has_memory = memories && has_share >= 0
-				 ? want_of(container, memories, &memory, err)
+				 ? desired_of(container, memories, &memory, err)
 				 : 0;
 	int r = has_share < 0 ? has_share : has_memory < 0 ? has_memory : 0;
 
@@ -144,14 +146,14 @@ static int pair_of(const struct clv_kube *kube, const Container *container,
 			container->name, has_share ? shares->name : memories->name,
 			has_share ? memories->name : shares->name);
 	else if (r >= 0 && has_share)
-		r = clv_kube_lease_want_join(&share, &memory, err);
+		r = clv_kube_desired_join(&share, &memory, err);
 	if (r >= 0 && has_share) {
 		*ret = share;
-		share = (struct clv_kube_lease_want){};
+		share = (struct clv_kube_desired){};
 		r = 1;
 	}
-	clv_kube_lease_want_clear(&share);
-	clv_kube_lease_want_clear(&memory);
+	clv_kube_desired_clear(&share);
+	clv_kube_desired_clear(&memory);
 	return r;
 }
 
@@ -168,7 +170,7 @@ static bool is_in_pair(
 struct compare {
 	struct clv_kube_job job;
 	struct clv_kube_pods *pods;
-	struct clv_kube_lease_want *wants;
+	struct clv_kube_desired *desired_leases;
 	size_t n;
 	struct clv_kube_class_pod *classes; /* of the same leases, if they have classes */
 	size_t n_classes;
@@ -179,13 +181,13 @@ struct compare {
 	struct clv_error err;
 };
 
-static int add_want(struct compare *compare, struct clv_kube_lease_want *want)
+static int add_desired(struct compare *compare, struct clv_kube_desired *desired)
 {
-	struct clv_kube_lease_want *place = CLV_APPEND(compare->wants, compare->n);
+	struct clv_kube_desired *place = CLV_APPEND(compare->desired_leases, compare->n);
 
 	if (!place)
 		return -ENOMEM;
-	*place = *want;
+	*place = *desired;
 	return 0;
 }
 
@@ -198,7 +200,7 @@ static int add_former(struct compare *compare, const Container *container)
 	for (size_t i = 0; i < container->n_devices && r >= 0; i++) {
 		const Podresources__V1__ContainerDevices *devices = container->devices[i];
 		struct clv_kube_resource former = {.kind = CLV_KUBE_OF_ONE};
-		struct clv_kube_lease_want want;
+		struct clv_kube_desired desired;
 
 		if (devices->n_device_ids == 0 ||
 			resource_of_name(compare->pods->kube, devices->resource_name))
@@ -206,8 +208,8 @@ static int add_former(struct compare *compare, const Container *container)
 		if (strstr(devices->device_ids[0], "::"))
 			former.kind = CLV_KUBE_OF_SHARE;
 		snprintf(former.name, sizeof(former.name), "%s", devices->resource_name);
-		if (want_of(container, &former, &want, NULL) > 0)
-			r = add_want(compare, &want);
+		if (desired_of(container, &former, &desired, NULL) > 0)
+			r = add_desired(compare, &desired);
 	}
 	return r;
 }
@@ -218,18 +220,18 @@ static int add_container(struct compare *compare, const Container *container)
 {
 	const struct clv_kube *kube = compare->pods->kube;
 	struct clv_error err = {};
-	struct clv_kube_lease_want want;
+	struct clv_kube_desired desired;
 	int r = 0;
 
 	if (kube->settings.undivided == CLV_KUBE_BOTH &&
-		pair_of(kube, container, &want, &err) > 0)
-		r = add_want(compare, &want);
+		pair_of(kube, container, &desired, &err) > 0)
+		r = add_desired(compare, &desired);
 	for (size_t i = 0; i < kube->n_plugins && r >= 0; i++) {
 		const struct clv_kube_resource *resource = kube->resources[i];
 
 		if (!is_in_pair(kube, resource) &&
-			want_of(container, resource, &want, &err) > 0)
-			r = add_want(compare, &want);
+			desired_of(container, resource, &desired, &err) > 0)
+			r = add_desired(compare, &desired);
 	}
 	return r < 0 ? r : add_former(compare, container);
 }
@@ -255,7 +257,7 @@ static void add_classes(
 		if (!place)
 			return;
 		snprintf(place->lease, sizeof(place->lease), "%s",
-			compare->wants[i].lease);
+			compare->desired_leases[i].lease);
 		snprintf(place->namespace, sizeof(place->namespace), "%s",
 			pod->namespace_);
 		snprintf(place->name, sizeof(place->name), "%s", pod->name);
@@ -287,7 +289,7 @@ static int read_list(struct compare *compare, const List *list)
 static void run_compare(struct clv_kube_job *job, struct clv_kube_lease_sync *sync)
 {
 	struct compare *compare = (struct compare *)job;
-	const struct clv_kube_list list = {.wants = compare->wants,
+	const struct clv_kube_list list = {.desired_leases = compare->desired_leases,
 		.n = compare->n,
 		.asked_ns = compare->asked_ns,
 		.kubelet_since_ns = compare->kubelet_since_ns,
@@ -301,8 +303,8 @@ static void run_compare(struct clv_kube_job *job, struct clv_kube_lease_sync *sy
 static void free_compare(struct compare *compare)
 {
 	for (size_t i = 0; i < compare->n; i++)
-		clv_kube_lease_want_clear(&compare->wants[i]);
-	free(compare->wants);
+		clv_kube_desired_clear(&compare->desired_leases[i]);
+	free(compare->desired_leases);
 	free(compare->classes);
 	free(compare);
 }
@@ -378,11 +380,11 @@ static void begin_compare(struct clv_kube_pods *pods, const List *list, uint64_t
 static bool has_lease(const Container *container,
 	const struct clv_kube_resource *resource, const char *lease)
 {
-	struct clv_kube_lease_want want = {};
-	bool has = want_of(container, resource, &want, NULL) > 0 &&
-		   strcmp(want.lease, lease) == 0;
+	struct clv_kube_desired desired = {};
+	bool has = desired_of(container, resource, &desired, NULL) > 0 &&
+		   strcmp(desired.lease, lease) == 0;
 
-	clv_kube_lease_want_clear(&want);
+	clv_kube_desired_clear(&desired);
 	return has;
 }
 
@@ -413,14 +415,14 @@ bool clv_kube_pods_may_conflict(const struct clv_kube *kube)
 static const char *preload_for(const struct clv_kube *kube, const Container *container,
 	const struct clv_kube_resource *resource)
 {
-	struct clv_kube_lease_want want = {};
+	struct clv_kube_desired desired = {};
 	char device[CLV_KUBE_NAME_MAX];
 
-	if (want_of(container, resource, &want, NULL) <= 0)
+	if (desired_of(container, resource, &desired, NULL) <= 0)
 		return NULL;
-	snprintf(device, sizeof(device), "%.*s", (int)strcspn(want.device, ","),
-		want.device);
-	clv_kube_lease_want_clear(&want);
+	snprintf(device, sizeof(device), "%.*s", (int)strcspn(desired.device, ","),
+		desired.device);
+	clv_kube_desired_clear(&desired);
 	return preload_of(kube, device);
 }
 
@@ -449,7 +451,7 @@ static int check_preloads(
 }
 
 static int lease_of(const struct clv_kube *kube, const Container *container,
-	const struct clv_kube_resource *resource, struct clv_kube_lease_want *ret,
+	const struct clv_kube_resource *resource, struct clv_kube_desired *ret,
 	struct clv_error *err)
 {
 	int r = check_preloads(kube, container, err);
@@ -457,11 +459,11 @@ static int lease_of(const struct clv_kube *kube, const Container *container,
 	if (r < 0)
 		return r;
 	return is_in_pair(kube, resource) ? pair_of(kube, container, ret, err)
-					  : want_of(container, resource, ret, err);
+					  : desired_of(container, resource, ret, err);
 }
 
 static int find_lease(const struct clv_kube *kube, const List *list,
-	const struct question *question, struct clv_kube_lease_want *ret,
+	const struct question *question, struct clv_kube_desired *ret,
 	struct clv_error *err)
 {
 	const struct clv_kube_resource *resource =
@@ -487,18 +489,18 @@ static int find_lease(const struct clv_kube *kube, const List *list,
 static void answer_question(
 	struct question *question, const List *list, const struct clv_rpc_status *status)
 {
-	struct clv_kube_lease_want want = {};
+	struct clv_kube_desired desired = {};
 	struct clv_error err = {};
 	int r;
 
 	if (list)
-		r = find_lease(question->pods->kube, list, question, &want, &err);
+		r = find_lease(question->pods->kube, list, question, &desired, &err);
 	else
 		r = clv_error_set(&err, -EAGAIN,
 			"kubelet's pod-resources API does not answer: %s",
 			status->message);
-	question->on_container(&want, r < 0 ? &err : NULL, question->userdata);
-	clv_kube_lease_want_clear(&want);
+	question->on_container(&desired, r < 0 ? &err : NULL, question->userdata);
+	clv_kube_desired_clear(&desired);
 }
 
 /* --- Requests --- */
@@ -507,8 +509,10 @@ static void free_question(struct question *question)
 {
 	struct question **at = &question->pods->questions;
 
-	while (*at != question)
+	while (*at != question) {
+		assert(*at);
 		at = &(*at)->next;
+	}
 	*at = question->next;
 	clv_rpc_client_free(question->client);
 	free(question);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "bridge/kubernetes/resource/want.h"
+#include "bridge/kubernetes/resource/desired.h"
 
 #include <stdbool.h>
 
@@ -31,6 +31,6 @@ bool clv_kube_pods_may_conflict(const struct clv_kube *kube);
  * container, as for each init container; -EXDEV: the container has leases whose gates
  * cannot be loaded together.  The callback may run before the function returns. */
 typedef void (*clv_kube_on_container)(
-	struct clv_kube_lease_want *want, const struct clv_error *err, void *userdata);
+	struct clv_kube_desired *desired, const struct clv_error *err, void *userdata);
 void clv_kube_pods_find(struct clv_kube_pods *pods, const char *resource,
 	const char *lease, clv_kube_on_container on_container, void *userdata);

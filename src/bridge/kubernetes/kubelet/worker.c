@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -162,7 +163,9 @@ struct clv_kube_worker *clv_kube_worker_free(struct clv_kube_worker *worker)
 
 void clv_kube_worker_submit(struct clv_kube_worker *worker, struct clv_kube_job *job)
 {
+	assert(job->run && job->done);
 	pthread_mutex_lock(&worker->lock);
+	assert(!worker->is_ending);
 	append(&worker->waiting, job);
 	pthread_cond_signal(&worker->changed);
 	pthread_mutex_unlock(&worker->lock);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "bridge/kubernetes/resource/desired.h"
 #include "bridge/kubernetes/resource/slices.h"
-#include "bridge/kubernetes/resource/want.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "bridge/kubernetes/lease/claim-status.h"
+#include "bridge/kubernetes/resource/desired.h"
 #include "bridge/kubernetes/resource/slices.h"
-#include "bridge/kubernetes/resource/want.h"
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -81,7 +81,7 @@ int clv_kube_claims_name_lease(const struct clv_kube_claim *claim, size_t i,
 
 /* Creates the partition, and then the lease on it. */
 static int make_and_hold(struct clv_kube_claims *claims, struct clv_kube_lease_sync *sync,
-	const struct clv_kube_place *place, const struct clv_kube_lease_want *want,
+	const struct clv_kube_place *place, const struct clv_kube_desired *desired,
 	struct clv_error *err)
 {
 	struct clv_client *client;
@@ -90,7 +90,7 @@ static int make_and_hold(struct clv_kube_claims *claims, struct clv_kube_lease_s
 	if (r >= 0)
 		r = clv_kube_ephemeral_create(&claims->settings, client, place->device,
 			place->profile, place->start, err);
-	return r < 0 ? r : clv_kube_lease_sync_hold(sync, want, false, err);
+	return r < 0 ? r : clv_kube_lease_sync_hold(sync, desired, false, err);
 }
 
 static int set_mode(struct clv_kube_claims *claims, struct clv_kube_lease_sync *sync,
@@ -151,7 +151,7 @@ static int take_members(struct clv_kube_claims *claims, struct clv_kube_lease_sy
 }
 
 static int hold(struct clv_kube_claims *claims, struct clv_kube_lease_sync *sync,
-	const struct clv_kube_members *members, struct clv_kube_lease_want *want,
+	const struct clv_kube_members *members, struct clv_kube_desired *desired,
 	struct clv_error *err)
 {
 	const struct clv_kube_place *first = &members->places[0];
@@ -164,11 +164,11 @@ static int hold(struct clv_kube_claims *claims, struct clv_kube_lease_sync *sync
 	}
 	if (r < 0)
 		return r;
-	want->device = devices;
-	r = clv_kube_lease_sync_hold(sync, want, false, err);
+	desired->device = devices;
+	r = clv_kube_lease_sync_hold(sync, desired, false, err);
 	if (r == -ENODEV && first->is_made)
-		r = make_and_hold(claims, sync, first, want, err);
-	want->device = "";
+		r = make_and_hold(claims, sync, first, desired, err);
+	desired->device = "";
 	return r;
 }
 
@@ -176,7 +176,7 @@ static int hold_lease(struct clv_kube_claims *claims, struct clv_kube_lease_sync
 	const struct clv_kube_members *members, const char *name, struct clv_error *err)
 {
 	struct clv_kube_amount amount = {.share_ppm = CLV_PPM};
-	struct clv_kube_lease_want want = {.options = &members->options};
+	struct clv_kube_desired desired = {.options = &members->options};
 	int r = 0;
 
 	/* Several devices are whole. */
@@ -185,10 +185,10 @@ static int hold_lease(struct clv_kube_claims *claims, struct clv_kube_lease_sync
 			members->results[0], &members->places[0], &amount, err);
 	if (r < 0)
 		return r;
-	snprintf(want.lease, sizeof(want.lease), "%s", name);
-	want.share_ppm = amount.share_ppm;
-	want.memory_bytes = amount.memory_bytes;
-	return hold(claims, sync, members, &want, err);
+	snprintf(desired.lease, sizeof(desired.lease), "%s", name);
+	desired.share_ppm = amount.share_ppm;
+	desired.memory_bytes = amount.memory_bytes;
+	return hold(claims, sync, members, &desired, err);
 }
 
 static int open_result(struct clv_kube_claims *claims, struct clv_kube_lease_sync *sync,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "bridge/kubernetes/resource/want.h"
+#include "bridge/kubernetes/resource/desired.h"
 
 struct clv_error;
 

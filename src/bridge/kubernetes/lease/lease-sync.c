@@ -15,6 +15,7 @@
 #include "bridge/kubernetes/lease/spec.h"
 #include "bridge/kubernetes/lease/strategy.h"
 
+#include <assert.h>
 #include <cleave.h>
 #include <errno.h>
 #include <jansson.h>
@@ -27,7 +28,7 @@
 #define CLV_KUBE_LIST_MAX 65 /* names of devices: one more than the agent accepts */
 
 struct entry {
-	struct clv_kube_lease_want want;
+	struct clv_kube_desired desired;
 	uint64_t held_ns;   /* when kubelet last requested or listed it */
 	uint64_t listed_ns; /* when kubelet last listed its container; 0: never */
 	bool is_unlisted;   /* and a later list lacks it */
@@ -75,7 +76,7 @@ struct clv_kube_lease_sync *clv_kube_lease_sync_free(struct clv_kube_lease_sync 
 		return NULL;
 
 	for (size_t i = 0; i < sync->n; i++)
-		clv_kube_lease_want_clear(&sync->entries[i].want);
+		clv_kube_desired_clear(&sync->entries[i].desired);
 	free(sync->entries);
 	clv_client_free(sync->client);
 	clv_cdi_driver_free(sync->driver);
@@ -114,7 +115,7 @@ int clv_kube_lease_sync_client(
 static struct entry *find(struct clv_kube_lease_sync *sync, const char *lease)
 {
 	for (size_t i = 0; i < sync->n; i++) {
-		if (strcmp(sync->entries[i].want.lease, lease) == 0)
+		if (strcmp(sync->entries[i].desired.lease, lease) == 0)
 			return &sync->entries[i];
 	}
 	return NULL;
@@ -122,30 +123,32 @@ static struct entry *find(struct clv_kube_lease_sync *sync, const char *lease)
 
 static void forget(struct clv_kube_lease_sync *sync, struct entry *entry)
 {
+	assert(entry >= sync->entries && entry < sync->entries + sync->n);
 	pthread_mutex_lock(&sync->lock);
-	clv_kube_lease_want_clear(&entry->want);
+	clv_kube_desired_clear(&entry->desired);
 	*entry = sync->entries[--sync->n];
 	pthread_mutex_unlock(&sync->lock);
 }
 
 static int append(struct clv_kube_lease_sync *sync,
-	const struct clv_kube_lease_want *want, uint64_t held_ns)
+	const struct clv_kube_desired *desired, uint64_t held_ns)
 {
 	struct entry *entry;
 
+	assert(!find(sync, desired->lease)); /* a lease has one entry */
 	pthread_mutex_lock(&sync->lock);
 	entry = CLV_APPEND(sync->entries, sync->n);
 	if (entry)
-		*entry = (struct entry){.want = *want, .held_ns = held_ns};
+		*entry = (struct entry){.desired = *desired, .held_ns = held_ns};
 	pthread_mutex_unlock(&sync->lock);
 	return entry ? 0 : -ENOMEM;
 }
 
 static int record(struct clv_kube_lease_sync *sync,
-	const struct clv_kube_lease_want *want, uint64_t held_ns, struct clv_error *err)
+	const struct clv_kube_desired *desired, uint64_t held_ns, struct clv_error *err)
 {
-	struct entry *entry = find(sync, want->lease);
-	struct clv_kube_lease_want copy;
+	struct entry *entry = find(sync, desired->lease);
+	struct clv_kube_desired copy;
 
 	if (entry && entry->held_ns < held_ns) {
 		pthread_mutex_lock(&sync->lock);
@@ -155,16 +158,16 @@ static int record(struct clv_kube_lease_sync *sync,
 	}
 	if (entry)
 		return 0;
-	if (clv_kube_lease_want_copy(want, &copy) < 0)
+	if (clv_kube_desired_copy(desired, &copy) < 0)
 		return clv_error_errno(
-			err, ENOMEM, "cannot record lease %s", want->lease);
+			err, ENOMEM, "cannot record lease %s", desired->lease);
 	/* The device of a claim is a text on the caller's stack. */
 	if (copy.units.n == 0)
 		copy.device = "";
 	if (append(sync, &copy, held_ns) >= 0)
 		return 0;
-	clv_kube_lease_want_clear(&copy);
-	return clv_error_errno(err, ENOMEM, "cannot record lease %s", want->lease);
+	clv_kube_desired_clear(&copy);
+	return clv_error_errno(err, ENOMEM, "cannot record lease %s", desired->lease);
 }
 
 void clv_kube_lease_sync_list_taken(
@@ -172,7 +175,7 @@ void clv_kube_lease_sync_list_taken(
 {
 	pthread_mutex_lock(&sync->lock);
 	for (size_t i = 0; i < sync->n; i++)
-		clv_kube_taken_add(taken, &sync->entries[i].want);
+		clv_kube_taken_add(taken, &sync->entries[i].desired);
 	pthread_mutex_unlock(&sync->lock);
 	clv_kube_taken_sort(taken);
 }
@@ -187,7 +190,7 @@ json_t *clv_kube_lease_sync_list_unlisted(struct clv_kube_lease_sync *sync)
 			continue;
 		if (!names)
 			names = json_object();
-		json_object_set_new(names, sync->entries[i].want.lease, json_true());
+		json_object_set_new(names, sync->entries[i].desired.lease, json_true());
 	}
 	pthread_mutex_unlock(&sync->lock);
 	return names;
@@ -216,17 +219,17 @@ int clv_kube_lease_sync_release(
 }
 
 static int release_overlapping(struct clv_kube_lease_sync *sync,
-	const struct clv_kube_lease_want *want, bool with_itself, struct clv_error *err)
+	const struct clv_kube_desired *desired, bool with_itself, struct clv_error *err)
 {
 	for (size_t i = sync->n; i-- > 0;) {
 		struct entry *entry = &sync->entries[i];
 		int r;
 
-		if (strcmp(entry->want.lease, want->lease) == 0
+		if (strcmp(entry->desired.lease, desired->lease) == 0
 				? !with_itself
-				: !clv_kube_lease_want_overlaps(&entry->want, want))
+				: !clv_kube_desired_overlaps(&entry->desired, desired))
 			continue;
-		r = clv_kube_lease_sync_release(sync, entry->want.lease, err);
+		r = clv_kube_lease_sync_release(sync, entry->desired.lease, err);
 		if (r < 0)
 			return clv_error_prefix(
 				err, "ids that kubelet has allocated again");
@@ -234,14 +237,14 @@ static int release_overlapping(struct clv_kube_lease_sync *sync,
 	return 0;
 }
 
-static bool is_same_share(const json_t *lease, const struct clv_kube_lease_want *want)
+static bool is_same_share(const json_t *lease, const struct clv_kube_desired *desired)
 {
 	double share = json_number_value(json_object_get(lease, "share"));
 	json_int_t memory = json_integer_value(json_object_get(lease, "memory_bytes"));
 
-	if (want->share_ppm && (uint32_t)(share * CLV_PPM + 0.5) != want->share_ppm)
+	if (desired->share_ppm && (uint32_t)(share * CLV_PPM + 0.5) != desired->share_ppm)
 		return false;
-	return want->memory_bytes == 0 || (uint64_t)memory == want->memory_bytes;
+	return desired->memory_bytes == 0 || (uint64_t)memory == desired->memory_bytes;
 }
 
 /* Whether the lease has the devices of the list and no other. */
@@ -267,10 +270,10 @@ static bool has_devices(const json_t *lease, const char *names)
 }
 
 /* Whether an existing lease is kept and has the wanted devices and size. */
-static bool is_as_wanted(const json_t *lease, const struct clv_kube_lease_want *want)
+static bool is_as_wanted(const json_t *lease, const struct clv_kube_desired *desired)
 {
 	return json_is_true(json_object_get(lease, "kept")) &&
-	       has_devices(lease, want->device) && is_same_share(lease, want);
+	       has_devices(lease, desired->device) && is_same_share(lease, desired);
 }
 
 /* Splits names in place. */
@@ -295,78 +298,80 @@ static void add_options(const struct clv_kube_lease_options *options,
 	request->spill_bytes = options->spill_bytes;
 }
 
-static int create(struct clv_client *client, const struct clv_kube_lease_want *want,
+static int create(struct clv_client *client, const struct clv_kube_desired *desired,
 	json_t **ret, struct clv_client_error *failure)
 {
 	struct clv_client_lease_request request = {
-		.name = want->lease,
-		.command = want->units.resource ? want->units.resource : want->device,
-		.memory_bytes = want->memory_bytes,
+		.name = desired->lease,
+		.command = desired->units.resource ? desired->units.resource
+						   : desired->device,
+		.memory_bytes = desired->memory_bytes,
 		.keep = true,
 		.admit = "socket",
 	};
 	const char *devices[CLV_KUBE_LIST_MAX];
 	char names[CLV_KUBE_DEVICES_MAX];
 
-	snprintf(names, sizeof(names), "%s", want->device);
+	snprintf(names, sizeof(names), "%s", desired->device);
 	request.n_devices = split(names, devices);
 	request.devices = devices;
 	/* Several devices are always whole, so a request for them has no share. */
 	if (request.n_devices < 2) {
 		request.n_devices = 0;
-		request.device = want->device;
-		request.share_ppm = want->share_ppm;
+		request.device = desired->device;
+		request.share_ppm = desired->share_ppm;
 	}
-	if (want->options)
-		add_options(want->options, &request);
+	if (desired->options)
+		add_options(desired->options, &request);
 	return clv_client_lease_create(client, &request, ret, failure);
 }
 
 /* Returns 1 and the lease if it exists as wanted, or 0 if there is none.  A lease that
  * differs, for example from an earlier configuration, is released. */
 static int look_up(struct clv_kube_lease_sync *sync,
-	const struct clv_kube_lease_want *want, bool is_new, json_t **ret,
+	const struct clv_kube_desired *desired, bool is_new, json_t **ret,
 	struct clv_error *err)
 {
 	struct clv_client_error failure;
 	json_t *lease = NULL;
-	int r = clv_client_lease(sync->client, want->lease, &lease, &failure);
+	int r = clv_client_lease(sync->client, desired->lease, &lease, &failure);
 
 	if (r < 0)
 		return strcmp(failure.code, "not_found") == 0
 			       ? 0
 			       : clv_kube_refuse(r, failure.msg, err);
-	if (!is_new && is_as_wanted(lease, want)) {
+	if (!is_new && is_as_wanted(lease, desired)) {
 		*ret = lease;
 		return 1;
 	}
 	json_decref(lease);
-	return clv_kube_lease_sync_release(sync, want->lease, err);
+	return clv_kube_lease_sync_release(sync, desired->lease, err);
 }
 
 /* Creates the lease or finds it.  A lease with an entry probably exists, so it is looked
  * up first; any other is created first. */
 static int find_or_create(struct clv_kube_lease_sync *sync,
-	const struct clv_kube_lease_want *want, bool is_new, json_t **ret,
+	const struct clv_kube_desired *desired, bool is_new, json_t **ret,
 	struct clv_error *err)
 {
 	struct clv_client_error failure;
 	struct clv_client *client;
 	int r = clv_kube_lease_sync_client(sync, &client, err);
 
-	if (r >= 0 && find(sync, want->lease))
-		r = look_up(sync, want, is_new, ret, err);
+	if (r >= 0 && find(sync, desired->lease))
+		r = look_up(sync, desired, is_new, ret, err);
 	if (r != 0)
 		return r;
-	r = create(client, want, ret, &failure);
+	r = create(client, desired, ret, &failure);
 	if (r < 0 && strcmp(failure.code, "name_in_use") == 0) {
-		r = look_up(sync, want, is_new, ret, err);
+		r = look_up(sync, desired, is_new, ret, err);
 		if (r != 0)
 			return r;
-		r = create(client, want, ret, &failure);
+		r = create(client, desired, ret, &failure);
 	}
 	if (r < 0 && strcmp(failure.code, "does_not_fit") == 0)
-		return clv_kube_refuse_room(-EBUSY, failure.msg, want->units.n == 0, err);
+		return clv_kube_refuse_room(
+			-EBUSY, failure.msg, desired->units.n == 0, err);
 	return r < 0 ? clv_kube_refuse(r, failure.msg, err) : 0;
 }
 
@@ -413,17 +418,17 @@ int clv_kube_lease_sync_deliver(struct clv_kube_lease_sync *sync, const char *le
 }
 
 int clv_kube_lease_sync_hold(struct clv_kube_lease_sync *sync,
-	const struct clv_kube_lease_want *want, bool is_new, struct clv_error *err)
+	const struct clv_kube_desired *desired, bool is_new, struct clv_error *err)
 {
 	json_t *lease = NULL;
-	int r = release_overlapping(sync, want, is_new, err);
+	int r = release_overlapping(sync, desired, is_new, err);
 
 	if (r >= 0)
-		r = find_or_create(sync, want, is_new, &lease, err);
+		r = find_or_create(sync, desired, is_new, &lease, err);
 	if (r >= 0)
 		r = write_spec(sync, lease, err);
 	if (r >= 0)
-		r = record(sync, want, clv_clock_ns(), err);
+		r = record(sync, desired, clv_clock_ns(), err);
 	json_decref(lease);
 	return r;
 }
@@ -434,10 +439,11 @@ int clv_kube_lease_sync_hold(struct clv_kube_lease_sync *sync,
  */
 #define LOOKS_MOST 30u
 
-static bool has_number(const struct clv_kube_lease_want *wants, size_t n, uint64_t number)
+static bool has_number(
+	const struct clv_kube_desired *desired_leases, size_t n, uint64_t number)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (wants[i].number == number)
+		if (desired_leases[i].number == number)
 			return true;
 	}
 	return false;
@@ -446,7 +452,7 @@ static bool has_number(const struct clv_kube_lease_want *wants, size_t n, uint64
 static bool has_entry_of(const struct clv_kube_lease_sync *sync, uint64_t number)
 {
 	for (size_t i = 0; i < sync->n; i++) {
-		if (sync->entries[i].want.number == number)
+		if (sync->entries[i].desired.number == number)
 			return true;
 	}
 	return false;
@@ -455,27 +461,28 @@ static bool has_entry_of(const struct clv_kube_lease_sync *sync, uint64_t number
 /* Whether each container has an entry and each entry a container: then the agent's leases
  * need not be read. */
 static bool is_settled(const struct clv_kube_lease_sync *sync,
-	const struct clv_kube_lease_want *wants, size_t n_wants)
+	const struct clv_kube_desired *desired_leases, size_t n_desired)
 {
-	for (size_t i = 0; i < n_wants; i++) {
-		if (!has_entry_of(sync, wants[i].number))
+	for (size_t i = 0; i < n_desired; i++) {
+		if (!has_entry_of(sync, desired_leases[i].number))
 			return false;
 	}
 	for (size_t i = 0; i < sync->n; i++) {
 		/* Entries of claims have the number 0. */
-		if (sync->entries[i].want.number != 0 &&
-			!has_number(wants, n_wants, sync->entries[i].want.number))
+		if (sync->entries[i].desired.number != 0 &&
+			!has_number(desired_leases, n_desired,
+				sync->entries[i].desired.number))
 			return false;
 	}
 	return true;
 }
 
-static const struct clv_kube_lease_want *find_want(
-	const struct clv_kube_lease_want *wants, size_t n, const char *lease)
+static const struct clv_kube_desired *find_desired(
+	const struct clv_kube_desired *desired_leases, size_t n, const char *lease)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (strcmp(wants[i].lease, lease) == 0)
-			return &wants[i];
+		if (strcmp(desired_leases[i].lease, lease) == 0)
+			return &desired_leases[i];
 	}
 	return NULL;
 }
@@ -497,63 +504,63 @@ static const json_t *find_lease(const json_t *leases, const char *name)
 /* A lease that exists and is as wanted, or whose device does not exist now, is left
  * alone.
  */
-static bool is_in_order(const json_t *leases, const struct clv_kube_lease_want *want)
+static bool is_in_order(const json_t *leases, const struct clv_kube_desired *desired)
 {
-	const json_t *lease = find_lease(leases, want->lease);
+	const json_t *lease = find_lease(leases, desired->lease);
 
-	return want->device[0] == '\0' || (lease && is_as_wanted(lease, want));
+	return desired->device[0] == '\0' || (lease && is_as_wanted(lease, desired));
 }
 
 static int keep(struct clv_kube_lease_sync *sync, const json_t *leases,
-	const struct clv_kube_lease_want *want, uint64_t asked_ns, struct clv_error *err)
+	const struct clv_kube_desired *desired, uint64_t asked_ns, struct clv_error *err)
 {
 	int r = 0;
 
-	if (want->device[0] != '\0')
-		r = write_spec(sync, find_lease(leases, want->lease), err);
-	return r < 0 ? r : record(sync, want, asked_ns, err);
+	if (desired->device[0] != '\0')
+		r = write_spec(sync, find_lease(leases, desired->lease), err);
+	return r < 0 ? r : record(sync, desired, asked_ns, err);
 }
 
 /* Whether units of the lease belong to another container, which was allocated or started
  * later: the list is older than that, or the container is an init container, which
- * kubelet does not list, and the want is of a container behind it. */
+ * kubelet does not list, and the desired lease is of a container behind it. */
 static bool is_outdated(
-	const struct clv_kube_lease_sync *sync, const struct clv_kube_lease_want *want)
+	const struct clv_kube_lease_sync *sync, const struct clv_kube_desired *desired)
 {
 	for (size_t i = 0; i < sync->n; i++) {
 		const struct entry *entry = &sync->entries[i];
 
-		if (strcmp(entry->want.lease, want->lease) != 0 &&
-			clv_kube_lease_want_overlaps(&entry->want, want))
+		if (strcmp(entry->desired.lease, desired->lease) != 0 &&
+			clv_kube_desired_overlaps(&entry->desired, desired))
 			return true;
 	}
 	return false;
 }
 
-/* Returns the number of wants that could not be reconciled.  Those in order come first:
+/* Returns the number of leases that could not be reconciled.  Those in order come first:
  * the creation of another one releases leases that have its units. */
-static int reconcile_wants(struct clv_kube_lease_sync *sync, const json_t *leases,
-	const struct clv_kube_lease_want *wants, size_t n_wants, uint64_t asked_ns,
-	struct clv_error *err)
+static int reconcile_desired(struct clv_kube_lease_sync *sync, const json_t *leases,
+	const struct clv_kube_desired *desired_leases, size_t n_desired,
+	uint64_t asked_ns, struct clv_error *err)
 {
 	int n_failed = 0;
 
-	for (size_t i = 0; i < 2 * n_wants; i++) {
-		const struct clv_kube_lease_want *want = &wants[i % n_wants];
-		bool is_first = i < n_wants;
+	for (size_t i = 0; i < 2 * n_desired; i++) {
+		const struct clv_kube_desired *desired = &desired_leases[i % n_desired];
+		bool is_first = i < n_desired;
 		struct clv_error why = {};
 		int r = 0;
 
-		if (is_in_order(leases, want) != is_first)
+		if (is_in_order(leases, desired) != is_first)
 			continue;
 		if (is_first)
-			r = keep(sync, leases, want, asked_ns, &why);
-		else if (!is_outdated(sync, want))
-			r = clv_kube_lease_sync_hold(sync, want, false, &why);
+			r = keep(sync, leases, desired, asked_ns, &why);
+		else if (!is_outdated(sync, desired))
+			r = clv_kube_lease_sync_hold(sync, desired, false, &why);
 		if (r >= 0)
 			continue;
-		clv_log_warning(
-			0, "%s of %s: %s", want->lease, want->units.resource, why.msg);
+		clv_log_warning(0, "%s of %s: %s", desired->lease,
+			desired->units.resource, why.msg);
 		*err = why;
 		n_failed++;
 	}
@@ -562,11 +569,11 @@ static int reconcile_wants(struct clv_kube_lease_sync *sync, const json_t *lease
 
 /* Whether a container of the list has units of the lease.  Kubelet does not list init
  * containers, but gives their units to the containers behind them. */
-static bool is_shared(const struct entry *entry, const struct clv_kube_lease_want *wants,
-	size_t n_wants)
+static bool is_shared(const struct entry *entry,
+	const struct clv_kube_desired *desired_leases, size_t n_desired)
 {
-	for (size_t i = 0; i < n_wants; i++) {
-		if (clv_kube_lease_want_overlaps(&entry->want, &wants[i]))
+	for (size_t i = 0; i < n_desired; i++) {
+		if (clv_kube_desired_overlaps(&entry->desired, &desired_leases[i]))
 			return true;
 	}
 	return false;
@@ -580,14 +587,15 @@ void clv_kube_lease_sync_note(
 	pthread_mutex_lock(&sync->lock);
 	for (size_t i = 0; i < sync->n; i++) {
 		struct entry *entry = &sync->entries[i];
-		bool is_listed = has_number(list->wants, list->n, entry->want.number);
+		bool is_listed =
+			has_number(list->desired_leases, list->n, entry->desired.number);
 
 		if (is_listed)
 			entry->listed_ns = list->asked_ns;
 		entry->is_unlisted = !is_listed &&
 				     entry->listed_ns > list->kubelet_since_ns &&
 				     list->asked_ns > entry->held_ns &&
-				     !is_shared(entry, list->wants, list->n);
+				     !is_shared(entry, list->desired_leases, list->n);
 	}
 	pthread_mutex_unlock(&sync->lock);
 }
@@ -596,12 +604,13 @@ void clv_kube_lease_sync_note(
  * a container with units of it, the lease of an init container is needed until such a
  * container is started. */
 static bool is_stale(struct clv_kube_lease_sync *sync, const char *lease,
-	const struct clv_kube_lease_want *wants, size_t n_wants, uint64_t asked_ns)
+	const struct clv_kube_desired *desired_leases, size_t n_desired,
+	uint64_t asked_ns)
 {
 	struct entry *entry = find(sync, lease);
 	uint64_t held_ns = entry ? entry->held_ns : sync->began_ns;
 
-	if (entry && is_shared(entry, wants, n_wants)) {
+	if (entry && is_shared(entry, desired_leases, n_desired)) {
 		entry->held_ns = held_ns > asked_ns ? held_ns : asked_ns;
 		return false;
 	}
@@ -616,8 +625,8 @@ static bool is_ours(const json_t *lease, const char *name)
 
 /* Returns the number of kept leases without a container that remain. */
 static int release_stale(struct clv_kube_lease_sync *sync, const json_t *leases,
-	const struct clv_kube_lease_want *wants, size_t n_wants, uint64_t asked_ns,
-	struct clv_error *err)
+	const struct clv_kube_desired *desired_leases, size_t n_desired,
+	uint64_t asked_ns, struct clv_error *err)
 {
 	const json_t *items = json_object_get(leases, "items"), *lease;
 	int n_left = 0;
@@ -626,9 +635,10 @@ static int release_stale(struct clv_kube_lease_sync *sync, const json_t *leases,
 	json_array_foreach (items, i, lease) {
 		const char *name = json_string_value(json_object_get(lease, "name"));
 
-		if (!is_ours(lease, name) || find_want(wants, n_wants, name))
+		if (!is_ours(lease, name) ||
+			find_desired(desired_leases, n_desired, name))
 			continue;
-		if (!is_stale(sync, name, wants, n_wants, asked_ns) ||
+		if (!is_stale(sync, name, desired_leases, n_desired, asked_ns) ||
 			clv_kube_lease_sync_release(sync, name, err) < 0)
 			n_left++;
 		else
@@ -643,7 +653,7 @@ static bool has_entry(const char *lease, const void *userdata)
 	const struct clv_kube_lease_sync *sync = userdata;
 
 	for (size_t i = 0; i < sync->n; i++) {
-		if (strcmp(sync->entries[i].want.lease, lease) == 0)
+		if (strcmp(sync->entries[i].desired.lease, lease) == 0)
 			return true;
 	}
 	return false;
@@ -658,7 +668,7 @@ int clv_kube_lease_sync_reconcile(struct clv_kube_lease_sync *sync,
 	json_t *leases = NULL;
 	int n_failed, r;
 
-	if (sync->n_looks > 0 && is_settled(sync, list->wants, list->n)) {
+	if (sync->n_looks > 0 && is_settled(sync, list->desired_leases, list->n)) {
 		sync->n_looks--;
 		return 0;
 	}
@@ -668,8 +678,9 @@ int clv_kube_lease_sync_reconcile(struct clv_kube_lease_sync *sync,
 	r = clv_client_leases(client, &leases, &failure);
 	if (r < 0)
 		return clv_error_set(err, r, "%s", failure.msg);
-	n_failed = reconcile_wants(sync, leases, list->wants, list->n, asked_ns, err);
-	n_failed += release_stale(sync, leases, list->wants, list->n,
+	n_failed = reconcile_desired(
+		sync, leases, list->desired_leases, list->n, asked_ns, err);
+	n_failed += release_stale(sync, leases, list->desired_leases, list->n,
 		list->may_release ? asked_ns : 0, err);
 	if (list->may_release &&
 		asked_ns > sync->began_ns + sync->settings.grace_ms * CLV_NS_PER_MS)

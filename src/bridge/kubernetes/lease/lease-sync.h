@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "bridge/kubernetes/resource/desired.h"
 #include "bridge/kubernetes/resource/taken.h"
-#include "bridge/kubernetes/resource/want.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,7 +32,7 @@ const struct clv_kube_settings *clv_kube_lease_sync_settings(
  * With is_new the container is new: an existing lease of that name belongs to an earlier
  * container and is replaced. */
 int clv_kube_lease_sync_hold(struct clv_kube_lease_sync *sync,
-	const struct clv_kube_lease_want *want, bool is_new, struct clv_error *err);
+	const struct clv_kube_desired *desired, bool is_new, struct clv_error *err);
 
 /* What kubelet is to be told of a lease that is held: flags of enum clv_kube_way in
  * *ret_ways and, with CLV_KUBE_BY_MOUNTS, CDI's containerEdits in *ret_edits, which the
@@ -42,7 +42,7 @@ int clv_kube_lease_sync_deliver(struct clv_kube_lease_sync *sync, const char *le
 
 /* The leases that kubelet's list of containers needs. */
 struct clv_kube_list {
-	const struct clv_kube_lease_want *wants; /* borrowed */
+	const struct clv_kube_desired *desired_leases; /* borrowed */
 	size_t n;
 	uint64_t asked_ns;         /* when the list was requested */
 	uint64_t kubelet_since_ns; /* when kubelet was started, as far as is known */

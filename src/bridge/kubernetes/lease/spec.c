@@ -9,7 +9,7 @@
 #include "bridge/cdi/driver.h"
 #include "bridge/cdi/spec.h"
 #include "bridge/cdi/vendor.h"
-#include "bridge/kubernetes/resource/want.h"
+#include "bridge/kubernetes/resource/desired.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -8,7 +8,7 @@ static void remember(struct clv_kube_pair *pair, const struct clv_kube_paired *o
 }
 
 bool clv_kube_pair_recall(const struct clv_kube_pair *pair,
-	struct clv_kube_lease_want *want, bool is_memory)
+	struct clv_kube_desired *desired, bool is_memory)
 {
 	size_t n = pair->n < CLV_KUBE_PAIRS_MAX ? pair->n : CLV_KUBE_PAIRS_MAX;
 
@@ -16,42 +16,42 @@ bool clv_kube_pair_recall(const struct clv_kube_pair *pair,
 		const struct clv_kube_paired *one =
 			&pair->last[(pair->n - i) % CLV_KUBE_PAIRS_MAX];
 
-		if (want->number != (is_memory ? one->memory : one->share))
+		if (desired->number != (is_memory ? one->memory : one->share))
 			continue;
 		if (!is_memory)
-			want->memory_bytes = one->memory_bytes;
+			desired->memory_bytes = one->memory_bytes;
 		return true;
 	}
 	return false;
 }
 
-int clv_kube_pair_take(struct clv_kube_pair *pair, struct clv_kube_lease_want *want,
-	bool is_memory, struct clv_kube_lease_want *ret, struct clv_error *err)
+int clv_kube_pair_take(struct clv_kube_pair *pair, struct clv_kube_desired *desired,
+	bool is_memory, struct clv_kube_desired *ret, struct clv_error *err)
 {
-	struct clv_kube_lease_want *share = is_memory ? &pair->first : want;
-	struct clv_kube_lease_want *memory = is_memory ? want : &pair->first;
+	struct clv_kube_desired *share = is_memory ? &pair->first : desired;
+	struct clv_kube_desired *memory = is_memory ? desired : &pair->first;
 	struct clv_kube_paired both;
 	int r;
 
 	/* After two calls of the same kind, the first one's container has no other. */
 	if (!pair->has_first || pair->is_memory == is_memory) {
 		clv_kube_pair_clear(pair);
-		pair->first = *want;
+		pair->first = *desired;
 		pair->has_first = true;
 		pair->is_memory = is_memory;
-		*want = (struct clv_kube_lease_want){};
+		*desired = (struct clv_kube_desired){};
 		return 0;
 	}
 	both = (struct clv_kube_paired){
 		share->number, memory->number, memory->memory_bytes};
-	r = clv_kube_lease_want_join(share, memory, err);
+	r = clv_kube_desired_join(share, memory, err);
 	if (r >= 0) {
 		remember(pair, &both);
 		*ret = *share;
-		*share = (struct clv_kube_lease_want){};
+		*share = (struct clv_kube_desired){};
 	}
 	clv_kube_pair_clear(pair);
-	clv_kube_lease_want_clear(want);
+	clv_kube_desired_clear(desired);
 	return r < 0 ? r : 1;
 }
 
@@ -63,6 +63,6 @@ const char *clv_kube_pair_device(const struct clv_kube_pair *pair, bool is_memor
 
 void clv_kube_pair_clear(struct clv_kube_pair *pair)
 {
-	clv_kube_lease_want_clear(&pair->first);
+	clv_kube_desired_clear(&pair->first);
 	pair->has_first = false;
 }

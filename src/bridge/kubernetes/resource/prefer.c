@@ -4,7 +4,7 @@
  * of that resource (compute or memory) stands for the other, too.  Replicas are spread or
  * packed, and partitions go to devices whose other partitions are in use. */
 #include "base/cleanup.h"
-#include "bridge/kubernetes/resource/want.h"
+#include "bridge/kubernetes/resource/desired.h"
 #include "core/fleet/fleet.h"
 #include "core/place/singles.h"
 

@@ -35,10 +35,10 @@ static void add_units(struct clv_kube_taken *taken, const struct clv_kube_units 
 }
 
 void clv_kube_taken_add(
-	struct clv_kube_taken *taken, const struct clv_kube_lease_want *want)
+	struct clv_kube_taken *taken, const struct clv_kube_desired *desired)
 {
-	add_units(taken, &want->units);
-	add_units(taken, &want->memory);
+	add_units(taken, &desired->units);
+	add_units(taken, &desired->memory);
 }
 
 void clv_kube_taken_sort(struct clv_kube_taken *taken)

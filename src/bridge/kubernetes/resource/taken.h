@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "bridge/kubernetes/resource/want.h"
+#include "bridge/kubernetes/resource/desired.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@ struct clv_kube_taken {
 
 /* Adds the lease's units of the resource. */
 void clv_kube_taken_add(
-	struct clv_kube_taken *taken, const struct clv_kube_lease_want *want);
+	struct clv_kube_taken *taken, const struct clv_kube_desired *desired);
 /* To be called once all are added. */
 void clv_kube_taken_sort(struct clv_kube_taken *taken);
 void clv_kube_taken_clear(struct clv_kube_taken *taken);

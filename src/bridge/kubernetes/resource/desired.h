@@ -31,7 +31,8 @@ struct clv_kube_lease_options {
 	uint64_t spill_bytes;
 };
 
-struct clv_kube_lease_want {
+/* The lease that a container or a claim is to have. */
+struct clv_kube_desired {
 	char lease[CLV_KUBE_LEASE_MAX];
 	uint64_t number; /* the hash in the lease's name */
 	/* A unit belongs to at most one existing lease. */
@@ -41,7 +42,7 @@ struct clv_kube_lease_want {
 	const char *device;
 	uint32_t share_ppm;    /* 0: in proportion to the memory */
 	uint64_t memory_bytes; /* 0: in proportion to the share */
-	/* Borrowed, of a new lease; NULL: none.  A copy of the want has none. */
+	/* Borrowed, of a new lease; NULL: none.  A copy has none. */
 	const struct clv_kube_lease_options *options;
 };
 
@@ -50,26 +51,26 @@ const char *clv_kube_intern(const char *text);
 
 /* Makes the lease of the ids.  -EINVAL: malformed ids, or units of several devices;
  * -ENODEV: the device does not exist now.  The message is for the author of the pod. */
-int clv_kube_lease_want_make(const struct clv_kube_resource *resource,
-	const char *const *ids, size_t n_ids, struct clv_kube_lease_want *ret,
+int clv_kube_desired_make(const struct clv_kube_resource *resource,
+	const char *const *ids, size_t n_ids, struct clv_kube_desired *ret,
 	struct clv_error *err);
 /* The same, but the device need not exist: then device is "", and only the lease's name
  * is known. */
-int clv_kube_lease_want_identify(const struct clv_kube_resource *resource,
-	const char *const *ids, size_t n_ids, struct clv_kube_lease_want *ret,
+int clv_kube_desired_identify(const struct clv_kube_resource *resource,
+	const char *const *ids, size_t n_ids, struct clv_kube_desired *ret,
 	struct clv_error *err);
 /* Joins the lease of a share and that of memory into share; takes ownership of memory's
  * units.  -EBUSY: they are on different devices. */
-int clv_kube_lease_want_join(struct clv_kube_lease_want *share,
-	struct clv_kube_lease_want *memory, struct clv_error *err);
+int clv_kube_desired_join(struct clv_kube_desired *share, struct clv_kube_desired *memory,
+	struct clv_error *err);
 /* Makes a deep copy.  -ENOMEM. */
-int clv_kube_lease_want_copy(
-	const struct clv_kube_lease_want *want, struct clv_kube_lease_want *ret);
-void clv_kube_lease_want_clear(struct clv_kube_lease_want *want);
+int clv_kube_desired_copy(
+	const struct clv_kube_desired *desired, struct clv_kube_desired *ret);
+void clv_kube_desired_clear(struct clv_kube_desired *desired);
 
 /* Whether they have a unit in common. */
-bool clv_kube_lease_want_overlaps(
-	const struct clv_kube_lease_want *a, const struct clv_kube_lease_want *b);
+bool clv_kube_desired_overlaps(
+	const struct clv_kube_desired *a, const struct clv_kube_desired *b);
 
 /* Chooses the ids that a container should get: of shares and memory, units of the device
  * that core/place chooses; of partitions, those of devices in use.  Stores at most

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Derives leases from kubelet's ids: name, device and size. */
-#include "bridge/kubernetes/resource/want.h"
+#include "bridge/kubernetes/resource/desired.h"
 
 #include "base/cleanup.h"
 #include "base/crc32.h"
@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/units.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -37,16 +38,17 @@ const char *clv_kube_intern(const char *text)
 	return one->text;
 }
 
-static void name_lease(struct clv_kube_lease_want *want)
+static void name_lease(struct clv_kube_desired *desired)
 {
 	uint64_t sum = CLV_FNV1A_START;
 
-	sum = clv_fnv1a(sum, want->units.resource, strlen(want->units.resource) + 1);
-	sum = clv_fnv1a(sum, want->units.key, strlen(want->units.key) + 1);
-	sum = clv_fnv1a(sum, want->units.numbers, want->units.n * sizeof(uint32_t));
-	want->number = sum;
-	snprintf(want->lease, sizeof(want->lease), CLV_KUBE_LEASE_PREFIX "%016" PRIx64,
-		sum);
+	sum = clv_fnv1a(
+		sum, desired->units.resource, strlen(desired->units.resource) + 1);
+	sum = clv_fnv1a(sum, desired->units.key, strlen(desired->units.key) + 1);
+	sum = clv_fnv1a(sum, desired->units.numbers, desired->units.n * sizeof(uint32_t));
+	desired->number = sum;
+	snprintf(desired->lease, sizeof(desired->lease),
+		CLV_KUBE_LEASE_PREFIX "%016" PRIx64, sum);
 }
 
 static int compare_numbers(const void *a, const void *b)
@@ -115,17 +117,17 @@ static int read_ids(const struct clv_kube_resource *resource, const char *const 
 		       : clv_error_errno(err, ENOMEM, "cannot note %s", resource->name);
 }
 
-static void size_lease(struct clv_kube_lease_want *want,
+static void size_lease(struct clv_kube_desired *desired,
 	const struct clv_kube_resource *resource, const struct clv_kube_source *source)
 {
-	uint64_t n = want->units.n;
+	uint64_t n = desired->units.n;
 
 	if (resource->kind == CLV_KUBE_OF_MEMORY)
-		want->memory_bytes = n * resource->unit_bytes;
+		desired->memory_bytes = n * resource->unit_bytes;
 	else if (resource->kind == CLV_KUBE_OF_ONE)
-		want->share_ppm = CLV_PPM;
+		desired->share_ppm = CLV_PPM;
 	else
-		want->share_ppm = (uint32_t)(n * CLV_PPM / source->n_units);
+		desired->share_ppm = (uint32_t)(n * CLV_PPM / source->n_units);
 }
 
 /* The names of the ids' devices, with commas; "": one of them does not exist. */
@@ -147,66 +149,67 @@ static const char *name_devices(
 }
 
 /* Sets the device and the size of the lease. */
-static void find_device(struct clv_kube_lease_want *want,
+static void find_device(struct clv_kube_desired *desired,
 	const struct clv_kube_resource *resource, const char *const *ids, size_t n_ids)
 {
 	const struct clv_kube_source *source;
 
-	want->device = "";
+	desired->device = "";
 	if (resource->kind == CLV_KUBE_OF_ONE) {
-		want->device = name_devices(resource, ids, n_ids);
-		size_lease(want, resource, NULL);
+		desired->device = name_devices(resource, ids, n_ids);
+		size_lease(desired, resource, NULL);
 		return;
 	}
-	source = clv_kube_find_key(resource, want->units.key);
-	if (!source || want->units.numbers[n_ids - 1] >= source->n_units)
+	assert(desired->units.n == n_ids);
+	source = clv_kube_find_key(resource, desired->units.key);
+	if (!source || desired->units.numbers[n_ids - 1] >= source->n_units)
 		return;
-	want->device = clv_kube_intern(source->device);
-	size_lease(want, resource, source);
+	desired->device = clv_kube_intern(source->device);
+	size_lease(desired, resource, source);
 }
 
-int clv_kube_lease_want_identify(const struct clv_kube_resource *resource,
-	const char *const *ids, size_t n_ids, struct clv_kube_lease_want *ret,
+int clv_kube_desired_identify(const struct clv_kube_resource *resource,
+	const char *const *ids, size_t n_ids, struct clv_kube_desired *ret,
 	struct clv_error *err)
 {
-	struct clv_kube_lease_want want = {};
+	struct clv_kube_desired desired = {};
 	int r;
 
 	if (n_ids == 0)
 		return clv_error_set(err, -EINVAL, "no ids of %s", resource->name);
-	want.units.numbers = calloc(n_ids, sizeof(uint32_t));
-	if (!want.units.numbers)
+	desired.units.numbers = calloc(n_ids, sizeof(uint32_t));
+	if (!desired.units.numbers)
 		return clv_error_errno(err, ENOMEM, "cannot note %s", resource->name);
-	r = read_ids(resource, ids, n_ids, &want.units, err);
+	r = read_ids(resource, ids, n_ids, &desired.units, err);
 	if (r < 0) {
-		clv_kube_lease_want_clear(&want);
+		clv_kube_desired_clear(&desired);
 		return r;
 	}
-	find_device(&want, resource, ids, n_ids);
-	if (!want.device) {
-		clv_kube_lease_want_clear(&want);
+	find_device(&desired, resource, ids, n_ids);
+	if (!desired.device) {
+		clv_kube_desired_clear(&desired);
 		return clv_error_errno(err, ENOMEM, "cannot note %s", resource->name);
 	}
-	name_lease(&want);
-	*ret = want;
+	name_lease(&desired);
+	*ret = desired;
 	return 0;
 }
 
-int clv_kube_lease_want_make(const struct clv_kube_resource *resource,
-	const char *const *ids, size_t n_ids, struct clv_kube_lease_want *ret,
+int clv_kube_desired_make(const struct clv_kube_resource *resource,
+	const char *const *ids, size_t n_ids, struct clv_kube_desired *ret,
 	struct clv_error *err)
 {
-	int r = clv_kube_lease_want_identify(resource, ids, n_ids, ret, err);
+	int r = clv_kube_desired_identify(resource, ids, n_ids, ret, err);
 
 	if (r < 0 || ret->device[0] != '\0')
 		return r;
-	clv_kube_lease_want_clear(ret);
+	clv_kube_desired_clear(ret);
 	return clv_error_set(
 		err, -ENODEV, "%s has no %.80s at present", resource->name, ids[0]);
 }
 
-int clv_kube_lease_want_join(struct clv_kube_lease_want *share,
-	struct clv_kube_lease_want *memory, struct clv_error *err)
+int clv_kube_desired_join(struct clv_kube_desired *share, struct clv_kube_desired *memory,
+	struct clv_error *err)
 {
 	if (strcmp(share->device, memory->device) != 0)
 		return clv_error_set(err, -EBUSY,
@@ -234,10 +237,10 @@ static int copy_units(struct clv_kube_units *units)
 	return numbers ? 0 : -ENOMEM;
 }
 
-int clv_kube_lease_want_copy(
-	const struct clv_kube_lease_want *want, struct clv_kube_lease_want *ret)
+int clv_kube_desired_copy(
+	const struct clv_kube_desired *desired, struct clv_kube_desired *ret)
 {
-	struct clv_kube_lease_want copy = *want;
+	struct clv_kube_desired copy = *desired;
 
 	if (copy_units(&copy.units) < 0)
 		return -ENOMEM;
@@ -250,11 +253,11 @@ int clv_kube_lease_want_copy(
 	return 0;
 }
 
-void clv_kube_lease_want_clear(struct clv_kube_lease_want *want)
+void clv_kube_desired_clear(struct clv_kube_desired *desired)
 {
-	free(want->units.numbers);
-	free(want->memory.numbers);
-	want->units = want->memory = (struct clv_kube_units){};
+	free(desired->units.numbers);
+	free(desired->memory.numbers);
+	desired->units = desired->memory = (struct clv_kube_units){};
 }
 
 static bool overlap(const struct clv_kube_units *a, const struct clv_kube_units *b)
@@ -275,8 +278,8 @@ static bool overlap(const struct clv_kube_units *a, const struct clv_kube_units 
 	return false;
 }
 
-bool clv_kube_lease_want_overlaps(
-	const struct clv_kube_lease_want *a, const struct clv_kube_lease_want *b)
+bool clv_kube_desired_overlaps(
+	const struct clv_kube_desired *a, const struct clv_kube_desired *b)
 {
 	return overlap(&a->units, &b->units) || overlap(&a->memory, &b->memory);
 }
