@@ -20,7 +20,7 @@ from agent_process import processor_seconds, pss_mb
 
 ROOT = Path(__file__).resolve().parent.parent
 GPUS, CALLS, QUICK_CALLS = 10, 900, 100
-LOAD, QUICK_LOAD, ALIVE, SOAK_SECONDS = 20_000, 1_000, 500, 3600
+LOAD, QUICK_LOAD, ALIVE = 20_000, 1_000, 500
 UPDATES, QUICK_UPDATES = 50, 10
 IDLE_SECONDS, QUICK_IDLE_SECONDS = 20, 3
 MEMORY = Path("/dev/shm")
@@ -175,7 +175,7 @@ def measure_load(context):
 
 def run_soak(context):
     if context.with_cleave and context.wants("kubelet-load"):
-        load(context, "engines-all", lambda _, seconds: seconds / SOAK_SECONDS)
+        load(context, "engines-all", lambda _, seconds: seconds / (60 * context.minutes))
 
 
 def measure_claims(context):

@@ -31,6 +31,8 @@ def start_ms(cluster, *options):
 
 
 def run(context):
+    if not context.wants("slurm-start"):
+        return
     slurm_bed.PROGRAMS.update(
         cleave=str(context.build / "src/cli/cleave"), cleaved=str(context.build / "src/agent/cleaved"),
         plugin=str(context.build / "src/bridge/slurm/spank_cleave.so"),

@@ -149,6 +149,7 @@ class Report:
         self.asserting = asserting
         self.out = out
         self.results = []
+        self.left_out = set()  # benches that this machine cannot run
 
     def add(self, bench, case, metric, value, unit, on="", peer=None, noise=0.0):
         target = self.targets.get((bench, case, metric))
@@ -187,7 +188,8 @@ class Report:
         """Adds a failure for each row of these benches that has no result."""
         seen = {(r.bench, r.case, r.metric) for r in self.results}
         for key, target in self.targets.items():
-            wanted = key[0] in benches and (only_case is None or key[1] == only_case)
+            wanted = (key[0] in benches and key[0] not in self.left_out and
+                      (only_case is None or key[1] == only_case))
             if not wanted or key in seen or not self.asserting:
                 continue
             result = Result(*key, math.nan, UNKNOWN_UNIT, str(target), False,

@@ -24,6 +24,7 @@ import latency
 import overhead
 import place
 import plan
+import pods
 import predict
 import report
 import scale
@@ -50,6 +51,7 @@ BENCHES = {
     "agent": agent.run,
     "engines": engines.run,
     "extender": extender.run,
+    "pods": pods.run,
     "console": console.run,
     "plan-all": plan.run_all,
     "console-all": console.run_all,
@@ -74,6 +76,7 @@ class Context:
         self.peer = options.peer
         self.peer_settings = options.peer_set
         self.writes_docs = bool(options.write_docs)
+        self.minutes = options.minutes
         self.results = results
         self.company, self.noise = company.Company(), 0.0
 
@@ -90,6 +93,11 @@ class Context:
         if part is not None:
             self.noise = part
         self.results.add(bench, case, metric, value, unit, on, peer, self.noise)
+
+    def leave_out(self, bench, why):
+        """The machine lacks what the bench needs: its rows have no result, and none is missed."""
+        self.tell(f"bench {bench} is left out: {why}")
+        self.results.left_out.add(bench)
 
     @staticmethod
     def tell(text):
@@ -117,6 +125,8 @@ def parse_arguments(arguments):
                         "times the times")
     parser.add_argument("--all", action="store_true",
                         help="also the benches that run completely what the tests sample: hours")
+    parser.add_argument("--minutes", type=float, default=60, metavar="N",
+                        help="of the load of engines-all (default: %(default)s)")
     parser.add_argument("--peer", type=Path, metavar="LIB",
                         help="for cuda: also run the programs with this library preloaded in place "
                         "of the gate, and show that in another column")

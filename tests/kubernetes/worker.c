@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The program of the pods of test_cluster.py: plain OpenCL.
  *
- * usage: worker fill | run SECONDS
+ * usage: worker fill | first | run SECONDS
  *
  * fill: allocates until an error, at most twice the device's memory.
+ * first: runs one kernel, and prints when it began and when that was complete, by the
+ * machine's clock.
  * run: runs kernels, and prints each second how many it has submitted. */
 #include "../../bench/ocl.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* All pods run kernels of the same length, so their numbers compare. */
 enum { PIECE_BYTES = 16 << 20, LOOPS = 5000, IN_FLIGHT = 2 };
@@ -32,6 +35,27 @@ static int fill(void)
 	}
 	printf("{\"memory\": %" PRIu64 ", \"allocated\": %" PRIu64 ", \"error\": %d}\n",
 		(uint64_t)memory, allocated, (int)r);
+	return 0;
+}
+
+static uint64_t real_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static int first(void)
+{
+	uint64_t began = real_ns();
+	struct bench_ocl ocl;
+
+	bench_ocl_open(&ocl, 0);
+	bench_ocl_submit(&ocl, 1, NULL);
+	if (clFinish(ocl.queue))
+		bench_die("clFinish", 0);
+	printf("{\"began\": %" PRIu64 ", \"ns\": %" PRIu64 "}\n", began, real_ns());
 	return 0;
 }
 
@@ -72,8 +96,10 @@ int main(int argc, char **argv)
 {
 	if (argc == 2 && !strcmp(argv[1], "fill"))
 		return fill();
+	if (argc == 2 && !strcmp(argv[1], "first"))
+		return first();
 	if (argc == 3 && !strcmp(argv[1], "run"))
 		return run(atoi(argv[2]));
-	fputs("usage: worker fill | run SECONDS\n", stderr);
+	fputs("usage: worker fill | first | run SECONDS\n", stderr);
 	return 64;
 }
