@@ -231,8 +231,8 @@ static int write_node(struct clv_kube_announcer *announcer, const char *kind,
 	snprintf(path, sizeof(path), "/api/v1/nodes/%s", announcer->settings.node);
 	r = clv_kube_cluster_request(announcer->cluster, "PATCH", path, body, &node, err);
 	json_decref(body);
-	json_unpack(node, "{s:{s:{s:s}}}", "status", "nodeInfo", "kubeletVersion",
-		&version);
+	json_unpack(
+		node, "{s:{s:{s:s}}}", "status", "nodeInfo", "kubeletVersion", &version);
 	sscanf(version, "v1.%3d", &announcer->minor);
 	json_decref(node);
 	return r;
