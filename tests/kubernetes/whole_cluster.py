@@ -273,7 +273,18 @@ class WholeCluster(cluster.Cluster):
         return self.find(f"{PODS}/{name}") is None
 
     def said(self, name, container="c"):
-        return self.ask_for_text("GET", f"{PODS}/{name}/log?container={container}")
+        """A kubelet that has just started does not know its pods for a moment."""
+        path = f"{PODS}/{name}/log?container={container}"
+
+        def ask():
+            try:
+                return [self.ask_for_text("GET", path)]
+            except urllib.error.HTTPError as error:
+                if error.code != 404 or not self.find(f"{PODS}/{name}"):
+                    raise
+                return None
+        (text,) = wait_until(ask)
+        return text
 
     def events(self, name):
         """[(reason, message)]"""
