@@ -20,6 +20,7 @@
 #include <sys/eventfd.h>
 
 #define EVERY_MS 2000
+#define MARK_MS 500 /* from an announcement of more room to the mark */
 /* The annotation is written again after this time, in case another client changed it. */
 #define ANYWAY_NS (60 * CLV_NS_PER_S)
 #define ANNOTATION "cleave.dev/devices"
@@ -239,7 +240,7 @@ static int write_node(struct clv_kube_announcer *announcer, const char *kind,
 }
 
 /* A scheduler that is woken by the announcement itself may ask an extender that has not
- * read it yet.  So the mark is written one period later. */
+ * read it yet.  So the mark is written after it. */
 static int mark(struct clv_kube_announcer *announcer, struct clv_error *err)
 {
 	bool is_old = announcer->minor != 0 && announcer->minor < FIRST_BY_ANNOTATIONS;
@@ -293,10 +294,13 @@ static void *work(void *userdata)
 {
 	struct clv_kube_announcer *announcer = userdata;
 	struct pollfd end = {.fd = announcer->end_fd, .events = POLLIN};
+	int pause_ms;
 
-	do
+	do {
 		announce(announcer);
-	while (poll(&end, 1, EVERY_MS) <= 0);
+		pause_ms = announcer->has_grown && !announcer->is_failing ? MARK_MS
+									  : EVERY_MS;
+	} while (poll(&end, 1, pause_ms) <= 0);
 	return NULL;
 }
 
