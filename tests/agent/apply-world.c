@@ -7,7 +7,7 @@
 
 #include "agent/apply/apply-internal.h"
 #include "agent/apply/apply.h"
-#include "agent/apply/reapply.h"
+#include "agent/layout/reapply.h"
 #include "agent/store/state.h"
 #include "base/error.h"
 

@@ -5,8 +5,8 @@
 #include "world.h"
 
 #include "agent/apply/apply-internal.h"
-#include "agent/apply/ephemeral-partitions.h"
-#include "agent/apply/reapply.h"
+#include "agent/layout/ephemeral-partitions.h"
+#include "agent/layout/reapply.h"
 #include "agent/store/state.h"
 #include "agent/store/store.h"
 

@@ -8,8 +8,8 @@
 
 #include "agent/apply/apply-internal.h"
 #include "agent/apply/apply.h"
-#include "agent/apply/ephemeral-partitions.h"
-#include "agent/apply/reapply.h"
+#include "agent/layout/ephemeral-partitions.h"
+#include "agent/layout/reapply.h"
 #include "agent/record/notify.h"
 #include "agent/store/state.h"
 #include "agent/store/store.h"

@@ -18,9 +18,9 @@
 
 #include "agent/apply/apply-internal.h"
 #include "agent/apply/apply.h"
-#include "agent/apply/ephemeral-partitions.h"
-#include "agent/apply/reapply.h"
 #include "agent/device/partitions.h"
+#include "agent/layout/ephemeral-partitions.h"
+#include "agent/layout/reapply.h"
 #include "agent/ledger/ledger.h"
 #include "agent/ledger/lifecycle.h"
 #include "agent/record/notify.h"

@@ -2,7 +2,7 @@
 /* The choices that the schemas list are those that the code has names for, each once. */
 #include "agent/api/object/schemas.h"
 #include "agent/apply/apply-internal.h"
-#include "agent/apply/reapply.h"
+#include "agent/layout/reapply.h"
 #include "agent/record/lease-record.h"
 #include "agent/record/scope.h"
 #include "core/device/health.h"

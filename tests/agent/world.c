@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "world.h"
 
-#include "agent/apply/ephemeral-partitions.h"
 #include "agent/attach/lease-open.h"
 #include "agent/device/condition.h"
 #include "agent/event/counters.h"
 #include "agent/event/events.h"
 #include "agent/identity/names.h"
+#include "agent/layout/ephemeral-partitions.h"
 #include "agent/lease/attached.h"
 #include "agent/lease/holder.h"
 #include "agent/lease/lease-arbiter.h"

@@ -3,7 +3,7 @@
  * step ('s'); the rest is JSON. */
 #include "fuzz.h"
 
-#include "agent/device/node-json.h"
+#include "agent/driver/node-json.h"
 #include "base/error.h"
 
 static void check_error(int r, const struct clv_error *err)

@@ -33,15 +33,18 @@ IMPORT = re.compile(r"^\s*(?:import|from)\s+(\w+)", re.M)
 # Tests of whole programs that are about a room; other tests of programs with that room come later.
 ABOUT = {
     "agent/os": ("test_cgroups",),
+    "agent/user": ("test_fairness", "test_access"),
     "agent/store": ("test_agent", "crash-cases"),
     "agent/auth": ("test_access", "test_tokens"),
     "agent/http": ("test_fairness", "test_hostile", "test_api"),
+    "agent/driver": ("partitions",),
     "agent/device": ("partitions", "test_renumbering"),
     "agent/lease": ("test_attach", "test_kept", "test_debts"),
     "agent/ledger": ("cli-placing", "cli-several", "test_allowances"),
     "agent/watch": ("watchdog", "test_ungated"),
     "agent/history": ("test_history",),
     "agent/apply": ("apply-journal", "apply-sim"),
+    "agent/layout": ("apply-journal", "apply-sim"),
     "agent/api/show": ("metrics", "test_fields", "test_api"),
     "agent/api": ("test_api", "test_openapi", "metrics"),
     "agent/main": ("test_agent",),

@@ -30,7 +30,8 @@ CORE = (
 )
 BELOW_AGENT = ("base", "tls", "core/*", "arbiter/*", "backend/*", "import", "rm")
 AGENT = (
-    ("os", "processes, users, descriptors, texts of protocols"),
+    ("os", "processes, descriptors, texts of protocols"),
+    ("user", "users, their subordinate uids, and what each of them may use"),
     ("record", "records that rooms exchange: the state's, notices, `struct clv_agent`"),
     ("store", "the state file: SQLite, the journal of operations, the handle"),
     ("config", "settings, options, folders, the daemon"),
@@ -38,13 +39,15 @@ AGENT = (
     ("auth", "identity of callers: users, tokens"),
     ("http", "HTTP: connections, bodies, waiting, problem documents"),
     ("identity", "the names of devices, by UUID"),
-    ("device", "devices, partitions, the worker that calls the drivers"),
+    ("driver", "the child processes that call the drivers, and their answers as JSON"),
+    ("device", "the devices and partitions of the node, and their state"),
     ("lease", "one lease: its processes, its executor, its account"),
     ("attach", "the socket of a lease: who attaches, what gates send"),
     ("ledger", "all leases: the table, promises, placing, the queue, their lifecycle"),
     ("watch", "the watchdog: the drivers' reports compared with the ledger"),
     ("history", "use over time: counters, rows, the file"),
     ("apply", "operations: layouts applied step by step"),
+    ("layout", "the kept layout, applied again; partitions for leases; what layouts can have"),
     ("api/object", "schemas of the API's objects"),
     ("api/request", "strict parsing of request bodies"),
     ("api/show", "objects as JSON, metrics, readiness"),

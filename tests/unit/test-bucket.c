@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/os/bucket.h"
+#include "agent/user/bucket.h"
 
 #include "base/clock.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/os/fair.h"
+#include "agent/user/fair.h"
 
 #include "base/clock.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/os/subids.h"
+#include "agent/user/subids.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

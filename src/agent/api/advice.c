@@ -4,11 +4,11 @@
  * bounded, because reading an hour of seconds of a busy lease takes a fraction of a
  * millisecond. */
 #include "agent/api/api.h"
-#include "agent/apply/profiles.h"
 #include "agent/device/devices.h"
 #include "agent/device/hardware.h"
 #include "agent/history/history-file.h"
 #include "agent/history/history.h"
+#include "agent/layout/profiles.h"
 #include "agent/ledger/holders.h"
 #include "agent/ledger/ledger.h"
 #include "agent/record/agent.h"

@@ -5,10 +5,10 @@
 #include "agent/api/request/request.h"
 #include "agent/api/show/lease-changes.h"
 #include "agent/api/show/render.h"
-#include "agent/apply/ephemeral-partitions.h"
 #include "agent/device/devices.h"
 #include "agent/device/hardware.h"
 #include "agent/http/problem.h"
+#include "agent/layout/ephemeral-partitions.h"
 #include "agent/lease/attached.h"
 #include "agent/lease/holder.h"
 #include "agent/ledger/force.h"
@@ -16,8 +16,8 @@
 #include "agent/ledger/lifecycle.h"
 #include "agent/ledger/placing.h"
 #include "agent/ledger/queue.h"
-#include "agent/os/users.h"
 #include "agent/record/agent.h"
+#include "agent/user/users.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -75,7 +75,7 @@ struct clv_apply {
 	TAILQ_HEAD(operation_list, clv_operation)
 	operations; /* oldest first; only the last may be under way */
 	size_t n_operations;
-	/* Of agent/apply/reapply.h, which is above this; NULL: there is none.  ended: an
+	/* Of agent/layout/reapply.h, which is above this; NULL: there is none.  ended: an
 	 * operation has ended; marks: what the i-th device is about to be changed for,
 	 * NULL behind the last. */
 	void (*ended)(void *userdata, const struct clv_operation *op);

@@ -8,7 +8,7 @@
 #include "agent/apply/apply-internal.h"
 #include "agent/device/devices.h"
 #include "agent/device/hardware.h"
-#include "agent/device/plan-json.h"
+#include "agent/driver/plan-json.h"
 #include "agent/event/counters.h"
 #include "agent/event/events.h"
 #include "agent/http/problem.h"

@@ -7,8 +7,8 @@
 #include "agent/lease/holder.h"
 #include "agent/lease/kernel-quota.h"
 #include "agent/lease/orphaned-memory.h"
-#include "agent/os/owner.h"
 #include "agent/record/agent.h"
+#include "agent/user/owner.h"
 
 #include <assert.h>
 #include <stdlib.h>

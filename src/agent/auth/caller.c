@@ -2,10 +2,10 @@
 #include "agent/auth/caller.h"
 
 #include "agent/config/config.h"
-#include "agent/os/owner.h"
 #include "agent/os/processes.h"
-#include "agent/os/users.h"
 #include "agent/record/agent.h"
+#include "agent/user/owner.h"
+#include "agent/user/users.h"
 #include "base/error.h"
 
 #include <errno.h>

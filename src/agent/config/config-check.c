@@ -2,7 +2,7 @@
 /* Compares settings with the machine: they may be well-formed and still not usable. */
 #include "agent/config/config.h"
 
-#include "agent/os/users.h"
+#include "agent/user/users.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/file.h"

@@ -2,7 +2,7 @@
 /* Who is whom by the settings: look-ups by user, group and cgroup. */
 #include "agent/config/config.h"
 
-#include "agent/os/users.h"
+#include "agent/user/users.h"
 
 #include <errno.h>
 #include <fnmatch.h>

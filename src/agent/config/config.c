@@ -2,7 +2,7 @@
 /* Reads the settings file by tables of its keys.  docs/agent.md documents them. */
 #include "agent/config/config.h"
 
-#include "agent/os/owner.h"
+#include "agent/user/owner.h"
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"

@@ -6,9 +6,9 @@
 #include "agent/device/devices.h"
 
 #include "agent/device/device-cache.h"
-#include "agent/device/device-json.h"
 #include "agent/device/device-lock.h"
-#include "agent/device/probe.h"
+#include "agent/driver/device-json.h"
+#include "agent/driver/probe.h"
 #include "agent/identity/names.h"
 #include "agent/record/agent.h"
 #include "agent/record/notify.h"

@@ -4,8 +4,8 @@
 #include "agent/device/hardware.h"
 
 #include "agent/device/devices.h"
-#include "agent/device/node-json.h"
-#include "agent/device/reading-json.h"
+#include "agent/driver/node-json.h"
+#include "agent/driver/reading-json.h"
 #include "agent/identity/names.h"
 #include "agent/record/agent.h"
 #include "agent/record/notify.h"

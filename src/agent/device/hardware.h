@@ -10,7 +10,7 @@
 struct clv_agent;
 struct clv_error;
 
-/* The agent's side of the worker (agent/device/worker.h): a queue of questions.  A worker
+/* The agent's side of the worker (agent/driver/worker.h): a queue of questions.  A worker
  * is started for the first one and runs until it hangs, crashes or is idle for a minute.
  * Loop thread only. */
 struct clv_hardware;

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "agent/http/http.h"
-#include "agent/os/fair.h"
 #include "agent/os/processes.h"
+#include "agent/user/fair.h"
 
 #include <gnutls/abstract.h>
 #include <microhttpd.h>

@@ -14,10 +14,10 @@
 #include "agent/config/config.h"
 #include "agent/event/counters.h"
 #include "agent/event/events.h"
-#include "agent/os/bucket.h"
-#include "agent/os/owner.h"
 #include "agent/os/quota.h"
 #include "agent/record/agent.h"
+#include "agent/user/bucket.h"
+#include "agent/user/owner.h"
 #include "base/clock.h"
 
 #include <arpa/inet.h>

@@ -5,11 +5,11 @@
 
 #include "agent/auth/caller.h"
 #include "agent/lease/lease.h"
-#include "agent/os/owner.h"
 #include "agent/record/agent.h"
 #include "agent/record/notify.h"
 #include "agent/store/state.h"
 #include "agent/store/store.h"
+#include "agent/user/owner.h"
 #include "base/error.h"
 
 #include <assert.h>

@@ -3,8 +3,8 @@
  * position. */
 #include "agent/lease/lease-store.h"
 
-#include "agent/device/device-json.h"
 #include "agent/device/devices.h"
+#include "agent/driver/device-json.h"
 #include "agent/lease/lease.h"
 #include "agent/record/agent.h"
 #include "agent/store/state.h"

@@ -5,8 +5,8 @@
 #include "agent/auth/caller.h"
 #include "agent/device/devices.h"
 #include "agent/lease/lease-index.h"
-#include "agent/os/owner.h"
 #include "agent/record/agent.h"
+#include "agent/user/owner.h"
 #include "base/array.h"
 #include "base/error.h"
 

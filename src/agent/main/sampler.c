@@ -4,12 +4,12 @@
 #include "agent/main/sampler.h"
 
 #include "agent/api/idempotency.h"
-#include "agent/apply/ephemeral-partitions.h"
 #include "agent/device/devices.h"
 #include "agent/event/counters.h"
 #include "agent/event/events.h"
 #include "agent/history/history.h"
 #include "agent/history/usage.h"
+#include "agent/layout/ephemeral-partitions.h"
 #include "agent/lease/affinity.h"
 #include "agent/lease/attached.h"
 #include "agent/lease/debts.h"

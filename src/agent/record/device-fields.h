@@ -5,7 +5,7 @@
 
 /* The fields of a device (schema "Device"), and of the partition that a program is
  * started in ("Partition").  The record of both is struct clv_device; the state file
- * stores it as JSON, by the table in agent/device/device-json.c. */
+ * stores it as JSON, by the table in agent/driver/device-json.c. */
 extern const struct clv_field_table clv_device_fields;
 extern const struct clv_field_table clv_partition_fields;
 

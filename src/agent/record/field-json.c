@@ -2,9 +2,9 @@
 /* Objects of the API as JSON, by the tables of their fields. */
 #include "agent/record/field-json.h"
 
-#include "agent/os/owner.h"
 #include "agent/record/lease-record.h"
 #include "agent/record/scope.h"
+#include "agent/user/owner.h"
 #include "base/clock.h"
 #include "base/units.h"
 

@@ -2,7 +2,7 @@
 /* The schemas of the API's objects. */
 #include "agent/api/object/schemas.h"
 
-#include "agent/device/node-json.h"
+#include "agent/driver/node-json.h"
 #include "agent/os/json-fields.h"
 #include "agent/record/device-fields.h"
 #include "agent/record/event-fields.h"

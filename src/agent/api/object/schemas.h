@@ -9,7 +9,7 @@ struct clv_field_table;
 struct clv_json_table;
 
 /* The schemas of the API's objects: fields that are listed here, and those of the tables
- * of fields of agent/record and of members of agent/device/node-json.h.  Tests check
+ * of fields of agent/record and of members of agent/driver/node-json.h.  Tests check
  * every answer against them. */
 
 struct clv_schema_field {

@@ -2,9 +2,9 @@
 /* Enumerates devices in a child, which is this program executed again, so that drivers
  * can reach neither the agent's threads nor its descriptors.  The child answers with JSON
  * on a pipe and is killed when it takes too long. */
-#include "agent/device/probe.h"
+#include "agent/driver/probe.h"
 
-#include "agent/device/device-json.h"
+#include "agent/driver/device-json.h"
 #include "agent/os/child.h"
 #include "backend/backend.h"
 #include "base/cleanup.h"

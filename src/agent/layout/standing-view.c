@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Standing shares for users: what a plan changes in them, and the current ones as a part
  * of an exported layout. */
-#include "agent/apply/standing-view.h"
+#include "agent/layout/standing-view.h"
 
 #include "agent/device/devices.h"
 #include "agent/ledger/ledger.h"

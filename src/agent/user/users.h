@@ -18,7 +18,7 @@ struct clv_user {
 	uid_t uid;
 	gid_t gid;
 	/* Who has what this one has: the user itself, or for a uid without an entry that
-	 * is one of a user's subordinate uids (agent/os/subids.h) that user. */
+	 * is one of a user's subordinate uids (agent/user/subids.h) that user. */
 	uid_t account;
 	char name[CLV_USER_NAME_MAX];
 };

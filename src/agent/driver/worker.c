@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The worker's side of the protocol in worker.h: finds the devices of all backends and
  * calls the backends' functions. */
-#include "agent/device/worker.h"
+#include "agent/driver/worker.h"
 
-#include "agent/device/node-json.h"
-#include "agent/device/reading-json.h"
+#include "agent/driver/node-json.h"
+#include "agent/driver/reading-json.h"
 #include "backend/backend.h"
 #include "base/array.h"
 #include "base/cleanup.h"

@@ -2,9 +2,9 @@
 /* A cache of users in the loop's thread, and the thread that looks them up.  That thread
  * may hang in the database for good: it shares two lists with the loop and nothing else,
  * and an agent that ends leaves it behind. */
-#include "agent/os/users.h"
+#include "agent/user/users.h"
 
-#include "agent/os/subids.h"
+#include "agent/user/subids.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"

@@ -2,7 +2,7 @@
 /* Token buckets in a table of fixed size, so that an attacker with many keys uses no more
  * memory: the key that was seen longest ago makes room.  What it could gain by that, the
  * bucket for all keys limits. */
-#include "agent/os/bucket.h"
+#include "agent/user/bucket.h"
 
 #include "base/hash.h"
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Readings of devices as JSON, between the worker and the agent. */
-#include "agent/device/reading-json.h"
+#include "agent/driver/reading-json.h"
 
 #include "base/array.h"
 #include "base/cleanup.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/os/owner.h"
+#include "agent/user/owner.h"
 
-#include "agent/os/users.h"
+#include "agent/user/users.h"
 
 #include <errno.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The profiles of a device, for GET /v1/profiles. */
-#include "agent/apply/profiles.h"
+#include "agent/layout/profiles.h"
 
 #include "agent/os/engines.h"
 

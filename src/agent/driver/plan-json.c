@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/device/plan-json.h"
+#include "agent/driver/plan-json.h"
 
-#include "agent/device/node-json.h"
+#include "agent/driver/node-json.h"
 #include "base/cleanup.h"
 #include "base/units.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Converts devices to JSON and back, by one table of members. */
-#include "agent/device/device-json.h"
+#include "agent/driver/device-json.h"
 
-#include "agent/device/node-json.h"
+#include "agent/driver/node-json.h"
 #include "agent/os/json-fields.h"
 #include "base/cleanup.h"
 #include "base/error.h"

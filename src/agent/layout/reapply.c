@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The state of each device of the kept layout, and the operations that apply it, one
  * device after the other. */
-#include "agent/apply/reapply.h"
+#include "agent/layout/reapply.h"
 
 #include "agent/apply/apply-internal.h"
 #include "agent/apply/apply-marks.h"
-#include "agent/apply/ephemeral-partitions.h"
 #include "agent/config/config.h"
 #include "agent/device/hardware.h"
 #include "agent/event/events.h"
 #include "agent/http/problem.h"
 #include "agent/identity/names.h"
+#include "agent/layout/ephemeral-partitions.h"
 #include "agent/ledger/holders.h"
 #include "agent/ledger/standing.h"
 #include "agent/os/json-fields.h"

@@ -24,5 +24,5 @@ uid_t clv_owner_account(const char *tenant, uid_t owner);
 void clv_owner_account_name(const char *tenant, uid_t owner, char *ret, size_t ret_bytes);
 
 /* The user's name, or the uid in digits if the user database does not have it, or has not
- * answered yet (agent/os/users.h). */
+ * answered yet (agent/user/users.h). */
 void clv_owner_name(uid_t uid, char *ret, size_t ret_bytes);

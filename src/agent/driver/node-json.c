@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Nodes, devices and steps as JSON, by tables of members and by functions for the rest.
  */
-#include "agent/device/node-json.h"
+#include "agent/driver/node-json.h"
 
 #include "agent/os/engines.h"
 #include "agent/os/json-fields.h"

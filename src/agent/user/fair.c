@@ -2,7 +2,7 @@
 /* An account is a bucket that work fills and that drains in time, at a tenth of the rate.
  * One that is nearly empty passes the queue; of those with work in the queue the one that
  * is the least full is served next. */
-#include "agent/os/fair.h"
+#include "agent/user/fair.h"
 
 #include "base/clock.h"
 

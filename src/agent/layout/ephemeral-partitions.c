@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Creates partitions for leases, and destroys them afterwards. */
-#include "agent/apply/ephemeral-partitions.h"
+#include "agent/layout/ephemeral-partitions.h"
 
 #include "agent/apply/apply.h"
 #include "agent/device/devices.h"
