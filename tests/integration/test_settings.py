@@ -69,6 +69,15 @@ MISTAKES = [
     ("nodes: [{url: 'http://b'}]", [(2, "'name' is missing")]),
     ("nodes:\n- {name: a, url: 'javascript:alert(1)'}\n- {name: b, url: 'https://'}",
      [(3, "write https://HOST:PORT"), (4, "write https://HOST:PORT")]),
+    ("nodes:\n- {name: a, url: 'http://b:99999'}\n- {name: c, url: 'http://d:0'}\n"
+     "- {name: e, url: 'http://f:'}\n- {name: g, url: 'http://[::1]x'}\n- {name: h, url: 'http://:80'}",
+     [(line, "from 1 to 65535") for line in range(3, 8)]),
+    ("nodes:\n- {name: a, url: 'http://b'}\n- {name: c, url: 'http://d'}\n- {name: a, url: 'http://e'}",
+     [(5, "two nodes have the name 'a'")]),
+    ("origins: ['http://a:99999']", [(2, "from 1 to 65535")]),
+    ("tenants:\n" + "".join("- {cgroup: %s, name: a%d}\n" % (path, i) for i, path in enumerate(
+        ("/a/../b", "/..", "/./a", "/a//b", "/a/"))),
+     [(line, "the path of no cgroup") for line in range(3, 8)]),
     ("origins: ['*', 'javascript:1', 'https://a/b', 'https:///', 'http://a*']",
      [(2, "'*' is no origin"), (2, "'javascript:1'"), (2, "'https://a/b'"), (2, "'https:///'"),
       (2, "'http://a*'")]),
@@ -124,9 +133,10 @@ class Settings(unittest.TestCase):
     def test_check_of_what_is_right(self):
         self.write("listen: {port: 7780}\nadmins: [root, '12345']\n"
                    "origins: ['https://a', 'http://[::1]:7780']\n"
-                   "nodes: [{name: a, url: 'https://a:7780'}]\n"
+                   "nodes: [{name: a, url: 'https://a:7780'}, {name: b, url: 'http://[::1]/x'}]\n"
                    "tenants:\n- {user: root, share: 0.5, profiles: [1g.10gb, 1g.5gb+me, 3g.999gb-me.all, "
-                   "1c.3g.20gb, CPX/NPS4, 'vf:8', 'cores:2']}\n- {group: root}\n- {share: 2}")
+                   "1c.3g.20gb, CPX/NPS4, 'vf:8', 'cores:2']}\n- {group: root}\n"
+                   "- {cgroup: '/a.../.b/*', name: c}\n- {share: 2}")
         for more in ((), ("--system",)):
             done = self.run_agent("--check", *more)
             self.assertEqual((done.returncode, done.stderr), (0, ""))

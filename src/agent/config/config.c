@@ -187,9 +187,30 @@ static int read_group(struct clv_yaml_value value, void *into, struct clv_error 
 	return set_who(value, clv_yaml_text(value), true, into, err);
 }
 
+/* Whether a part of the path is "", "." or "..", which no cgroup is called. */
+static bool has_no_name(const char *path)
+{
+	for (const char *part = path; part && part[1] != '\0';
+		part = strchr(part + 1, '/')) {
+		size_t length = strcspn(part + 1, "/");
+
+		if (length == 0 || (length <= 2 && strspn(part + 1, ".") == length))
+			return true;
+	}
+	return path[0] != '\0' && path[1] != '\0' && path[strlen(path) - 1] == '/';
+}
+
 static int read_cgroup(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
-	return read_path(value, ((struct clv_config_subject *)into)->cgroup, err);
+	char *cgroup = ((struct clv_config_subject *)into)->cgroup;
+	int r = read_path(value, cgroup, err);
+
+	if (r >= 0 && has_no_name(cgroup))
+		return clv_yaml_fail(value, err, -EINVAL,
+			"'%.100s' is the path of no cgroup: write it as /proc/PID/cgroup "
+			"does, without '.', '..', and a '/' too many",
+			cgroup);
+	return r;
 }
 
 /* The name is stored behind a sign with which no user's name begins. */
@@ -437,6 +458,27 @@ static int read_listen(struct clv_yaml_value value, void *into, struct clv_error
 	return 0;
 }
 
+/* Whether this begins with HOST or HOST:PORT, up to a path.  An IPv6 address is in
+ * brackets. */
+static bool is_authority(const char *text)
+{
+	size_t length = strcspn(text, "/?#");
+	const char *bracket = text[0] == '[' ? memchr(text, ']', length) : NULL;
+	size_t n_host = bracket ? (size_t)(bracket - text) + 1 : strcspn(text, ":/?#");
+	const char *port = text + n_host + 1;
+	unsigned long number;
+	char *end;
+
+	if (n_host == 0 || memchr(text, '@', length))
+		return false;
+	if (n_host == length)
+		return true;
+	if (text[n_host] != ':' || *port < '0' || *port > '9')
+		return false;
+	number = strtoul(port, &end, 10);
+	return end == text + length && number >= 1 && number <= PORT_MAX;
+}
+
 /* The host of a URL of HTTP, with what follows it; NULL: it is none. */
 static const char *host_of(const char *url)
 {
@@ -445,8 +487,7 @@ static const char *host_of(const char *url)
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(schemes); i++) {
 		size_t length = strlen(schemes[i]);
 
-		if (strncmp(url, schemes[i], length) == 0 && url[length] != '\0' &&
-			url[length] != '/')
+		if (strncmp(url, schemes[i], length) == 0 && is_authority(url + length))
 			return url + length;
 	}
 	return NULL;
@@ -458,7 +499,8 @@ static int read_url(struct clv_yaml_value value, void *into, struct clv_error *e
 
 	if (r >= 0 && !host_of(into))
 		return clv_yaml_fail(value, err, -EINVAL,
-			"'%.80s' is no address of an agent: write https://HOST:PORT",
+			"'%.80s' is no address of an agent: write https://HOST:PORT, "
+			"with a port from 1 to 65535",
 			(const char *)into);
 	return r;
 }
@@ -472,7 +514,7 @@ static int read_one_origin(struct clv_yaml_value value, char *into, struct clv_e
 	if (r >= 0 && (!host || strpbrk(host, "/?#@*")))
 		return clv_yaml_fail(value, err, -EINVAL,
 			"'%.80s' is no origin, so no page has it: write "
-			"https://HOST or https://HOST:PORT",
+			"https://HOST or https://HOST:PORT, with a port from 1 to 65535",
 			into);
 	return r;
 }
@@ -505,8 +547,15 @@ static int read_node(struct clv_yaml_value value, void *into, struct clv_error *
 {
 	struct clv_config *config = into;
 	struct clv_config_node *node = CLV_APPEND(config->nodes, config->n_nodes);
+	int r = node ? MAP(node_fields, value, node, err) : no_memory(value, err);
 
-	return node ? MAP(node_fields, value, node, err) : no_memory(value, err);
+	for (size_t i = 0; r >= 0 && i + 1 < config->n_nodes; i++) {
+		if (strcmp(config->nodes[i].name, node->name) == 0)
+			r = clv_yaml_fail(value, err, -EINVAL,
+				"two nodes have the name '%s': give one of them another",
+				node->name);
+	}
+	return r;
 }
 
 static int read_nodes(struct clv_yaml_value value, void *into, struct clv_error *err)
