@@ -6,11 +6,19 @@
 #include "cli/frame/output.h"
 #include "cli/frame/table.h"
 
+#include "base/clock.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
 #define PAGE_EVENTS 500
 #define FOLLOW_WAIT_MS 30000
+/* How long an agent that has gone away is looked for, and how often. */
+#define AGENT_TIMEOUT_NS (30 * CLV_NS_PER_S)
+#define AGENT_PAUSE_MS 250
 
 struct events_settings {
 	struct clv_common common;
@@ -74,25 +82,39 @@ static const struct clv_listing listing = {
 	.none = "no events yet",
 };
 
-/* Appends all events after *after_id, and advances it. */
-static int read_all(struct clv_client *client, uint64_t *after_id, json_t *into,
+/* The last event that was read, or the one that --after names. */
+struct place {
+	uint64_t id;
+	char time[40]; /* "": it was not read */
+};
+
+static void advance(struct place *place, const json_t *items)
+{
+	const json_t *last = json_array_get(items, json_array_size(items) - 1);
+
+	if (!last)
+		return;
+	place->id = clv_json_bytes(last, "id");
+	snprintf(place->time, sizeof(place->time), "%s", clv_json_text(last, "time"));
+}
+
+/* Appends all events after the place, and advances it. */
+static int read_all(struct clv_client *client, struct place *place, json_t *into,
 	struct clv_client_error *err)
 {
 	for (;;) {
 		_cleanup_json_ json_t *page = NULL;
-		json_t *items, *last;
-		int r = clv_client_events(client, *after_id, 0, PAGE_EVENTS, &page, err);
+		uint64_t before = place->id;
+		json_t *items;
+		int r = clv_client_events(client, before, 0, PAGE_EVENTS, &page, err);
 
 		if (r < 0)
 			return r;
 		items = json_object_get(page, "items");
-		if (json_array_size(items) == 0)
-			return 0;
 		json_array_extend(into, items);
-		last = json_array_get(items, json_array_size(items) - 1);
-		if (clv_json_bytes(last, "id") <= *after_id)
+		advance(place, items);
+		if (place->id <= before)
 			return 0;
-		*after_id = clv_json_bytes(last, "id");
 	}
 }
 
@@ -116,26 +138,78 @@ static int print_items(const struct events_settings *settings, const json_t *ite
 	return CLV_EXIT_OK;
 }
 
+static bool is_gone(int r)
+{
+	return r == -ECONNREFUSED || r == -ECONNRESET;
+}
+
+/* The next agent goes on with the numbers of events, unless it has another state file. */
+static int check_numbers(
+	struct clv_client *client, struct place *place, struct clv_client_error *err)
+{
+	_cleanup_json_ json_t *page = NULL;
+	const json_t *event;
+	int r;
+
+	if (!place->time[0])
+		return 0;
+	r = clv_client_events(client, place->id - 1, 0, 1, &page, err);
+	if (r < 0)
+		return r;
+	event = json_array_get(json_object_get(page, "items"), 0);
+	if (event && (clv_json_bytes(event, "id") != place->id ||
+			     strcmp(clv_json_text(event, "time"), place->time) == 0))
+		return 0;
+	clv_cli_fail(0, "the agent has another state than before: its events are printed "
+			"from the first one on");
+	*place = (struct place){0};
+	return 0;
+}
+
+static int reconnect(
+	struct clv_client *client, struct place *place, struct clv_client_error *err)
+{
+	int r = clv_client_reconnect(client, err);
+
+	return r < 0 ? r : check_numbers(client, place, err);
+}
+
+/* Connects to the agent's successor.  Returns 0, or an exit code. */
+static int find_agent(struct clv_client *client, struct place *place)
+{
+	uint64_t until_ns = clv_clock_ns() + AGENT_TIMEOUT_NS;
+	struct clv_client_error err;
+	int r;
+
+	clv_cli_fail(0, "the agent went away: looking for it again");
+	while (is_gone(r = reconnect(client, place, &err)) && clv_clock_ns() < until_ns)
+		poll(NULL, 0, AGENT_PAUSE_MS);
+	if (r >= 0)
+		return 0;
+	return clv_cli_fail(clv_cli_exit_code(err.code),
+		"%s; to go on behind the last event: cleave events -f --after=%" PRIu64,
+		err.msg, place->id);
+}
+
 static int follow(const struct events_settings *settings, struct clv_client *client,
-	uint64_t after_id, struct clv_table_state *state)
+	struct place *place, struct clv_table_state *state)
 {
 	struct clv_client_error err;
 
 	for (;;) {
 		_cleanup_json_ json_t *page = NULL;
-		json_t *items;
-		int r;
+		int r = clv_client_events(
+			client, place->id, FOLLOW_WAIT_MS, PAGE_EVENTS, &page, &err);
 
-		if (clv_client_events(client, after_id, FOLLOW_WAIT_MS, PAGE_EVENTS,
-			    &page, &err) < 0)
+		if (r < 0 && !is_gone(r))
 			return clv_cli_fail_client(&err);
-		items = json_object_get(page, "items");
-		r = print_items(settings, items, state);
+		if (r < 0)
+			r = find_agent(client, place);
+		else
+			r = print_items(settings, json_object_get(page, "items"), state);
 		if (r)
 			return r;
-		if (json_array_size(items) > 0)
-			after_id = clv_json_bytes(
-				json_array_get(items, json_array_size(items) - 1), "id");
+		advance(place, json_object_get(page, "items"));
 	}
 }
 
@@ -144,7 +218,7 @@ static int run_events(const void *userdata, int argc, char **argv)
 	const struct events_settings *settings = userdata;
 	_cleanup_client_ struct clv_client *client = NULL;
 	_cleanup_json_ json_t *list = json_object();
-	uint64_t after_id = settings->after_id;
+	struct place place = {.id = settings->after_id};
 	struct clv_table_state state = {0};
 	struct clv_client_error err;
 	json_t *items = json_array();
@@ -154,13 +228,13 @@ static int run_events(const void *userdata, int argc, char **argv)
 	if (r)
 		return r;
 	if (settings->follow && !settings->n_lines)
-		return follow(settings, client, after_id, &state);
-	if (read_all(client, &after_id, items, &err) < 0)
+		return follow(settings, client, &place, &state);
+	if (read_all(client, &place, items, &err) < 0)
 		return clv_cli_fail_client(&err);
 	keep_last(items, settings->n_lines);
 	if (settings->follow) {
 		r = print_items(settings, items, &state);
-		return r ? r : follow(settings, client, after_id, &state);
+		return r ? r : follow(settings, client, &place, &state);
 	}
 	if (clv_output_list(&listing, settings->common.output, list) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "cannot write the events: %m");
@@ -174,8 +248,10 @@ static const struct clv_opt options[] = {
 		.letter = 'f',
 		.type = CLV_OPT_FLAG,
 		.offset = CLV_OPT_AT(struct events_settings, follow),
-		.help = "Keep printing events as they come, until interrupted; JSON is "
-			"then one object per line",
+		.help = "Keep printing events as they come, until interrupted, also "
+			"those "
+			"of the next agent after a restart; JSON is then one object per "
+			"line",
 	},
 	{
 		.name = "lines",
