@@ -338,6 +338,14 @@ class Reload(WebCase):
         self.assertEqual(self.reload(self.settings_of()).status, 204)
 
     @unittest.skipUnless(os.geteuid() == 0, "needs root to be several users")
+    def test_tenants_do_not_see_what_the_file_says(self):
+        self.by_signal("version: 1\nwach: {secret-name: 1}", "settings_refused")
+        events = self.client("nobody").get("/v1/events?limit=10000")["items"]
+        self.assertIn("agent_started", {event["type"] for event in events})
+        self.assertFalse({event["type"] for event in events} &
+                         {"settings_refused", "settings_reloaded"})
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root to be several users")
     def test_roles(self):
         client = self.client("nobody")
         self.assertEqual(client.send("POST", "/v1/reload").status, 403)

@@ -20,6 +20,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define WAIT_MS 10000u
 
@@ -114,12 +115,13 @@ static void end(struct clv_reload *reload, const struct clv_error *err)
 
 	reload->error = *err;
 	reload->n_ended = reload->n_begun;
+	/* The message quotes the file, which tenants may not read. */
 	if (err->code < 0)
-		clv_events_emit(agent, CLV_EVENT_SETTINGS_REFUSED,
-			"the settings in force stay: %.200s", err->msg);
+		clv_events_emit_for_owner(agent, CLV_EVENT_SETTINGS_REFUSED, geteuid(),
+			NULL, "the settings in force stay: %.200s", err->msg);
 	else
-		clv_events_emit(agent, CLV_EVENT_SETTINGS_RELOADED, "%.200s",
-			agent->settings->path);
+		clv_events_emit_for_owner(agent, CLV_EVENT_SETTINGS_RELOADED, geteuid(),
+			NULL, "%.200s", agent->settings->path);
 	clv_notify_changed(agent->notify, CLV_TOPIC_LEASES);
 }
 
