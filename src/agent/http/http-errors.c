@@ -18,8 +18,6 @@
 typedef enum MHD_Result (*queue_fn)(struct MHD_Connection *connection,
 	unsigned int status, struct MHD_Response *response);
 
-typedef int (*shutdown_fn)(int fd, int how);
-
 static const struct {
 	unsigned int status;
 	int code;
@@ -86,72 +84,32 @@ static bool has_bad_length(struct MHD_Connection *connection)
 	return length != NULL;
 }
 
-/* To be freed; NULL: out of memory. */
-static char *write_answer(unsigned int status, int code, const char *why)
-{
-	_cleanup_free_ char *body = write_problem(code, why);
-	char *text = NULL;
-
-	if (!body || asprintf(&text,
-			     "HTTP/1.1 %u %s\r\nConnection: close\r\n"
-			     "Content-Type: application/problem+json\r\n"
-			     "Cache-Control: no-store\r\nContent-Length: %zu\r\n\r\n%s",
-			     status, MHD_get_reason_phrase_for(status), strlen(body),
-			     body) < 0)
-		return NULL;
-	return text;
-}
-
-static void send_answer(int fd, const char *text)
-{
-	(void)send(fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT);
-}
-
 /* Past libmicrohttpd, which has sent all earlier answers and closes the connection now.
  */
 static void send_problem(
 	struct MHD_Connection *connection, unsigned int status, int code, const char *why)
 {
 	const union MHD_ConnectionInfo *info;
-	_cleanup_free_ char *text = write_answer(status, code, why);
+	_cleanup_free_ char *body = write_problem(code, why), *text = NULL;
+	int n = body ? asprintf(&text,
+			       "HTTP/1.1 %u %s\r\nConnection: close\r\n"
+			       "Content-Type: application/problem+json\r\n"
+			       "Cache-Control: no-store\r\nContent-Length: %zu\r\n\r\n%s",
+			       status, MHD_get_reason_phrase_for(status), strlen(body),
+			       body)
+		     : -1;
 
-	if (!text)
+	if (n < 0)
 		return;
 	info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
 	if (info) {
-		(void)gnutls_record_send(info->tls_session, text, strlen(text));
+		(void)gnutls_record_send(info->tls_session, text, (size_t)n);
 		return;
 	}
 	info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 	if (info)
-		send_answer(info->connect_fd, text);
-}
-
-static void note_refused(struct MHD_Connection *connection)
-{
-	const union MHD_ConnectionInfo *info =
-		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-	struct clv_http_peer *peer = info ? info->socket_context : NULL;
-
-	if (peer)
-		peer->has_begun = true;
-}
-
-/* libmicrohttpd 0.9 closes the connection of a request line that begins with a space, or
- * has none, without an answer, and calls nothing but this before.  So the function takes
- * the place of libc's, as the next one does of libmicrohttpd's. */
-__attribute__((visibility("default"))) int shutdown(int fd, int how)
-{
-	shutdown_fn next = (shutdown_fn)dlsym(RTLD_NEXT, "shutdown");
-	_cleanup_free_ char *text = NULL;
-
-	if (how == SHUT_WR && clv_http_peer_lacks_answer(fd))
-		text = write_answer(MHD_HTTP_BAD_REQUEST, -EINVAL,
-			"the request line does not begin with a method and a space: "
-			"send METHOD TARGET HTTP/1.1");
-	if (text)
-		send_answer(fd, text);
-	return next ? next(fd, how) : -1;
+		(void)send(
+			info->connect_fd, text, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 /* Called by libmicrohttpd alone.  MHD_NO: it closes the connection. */
@@ -167,7 +125,6 @@ __attribute__((visibility("default"))) enum MHD_Result MHD_queue_response(
 		i++;
 	if (i == CLV_ARRAY_SIZE(errors))
 		return MHD_NO;
-	note_refused(connection);
 	if (has_bad_length(connection)) {
 		send_problem(connection, status, errors[i].code, errors[i].why);
 		return MHD_NO;

@@ -39,17 +39,13 @@ struct clv_http_peer {
 	bool is_trusted;         /* over the network: has presented a valid token */
 	const char *version_at;  /* where the version of the current request begins */
 	bool has_cut_parameters; /* of the current request */
-	bool has_begun;     /* the current request has reached the agent, or is refused */
-	uint64_t since_ns;  /* waits for a request since then; 0: a request runs */
-	uint64_t ended_run; /* of the servers, in which the last request ended; 0: none */
+	uint64_t since_ns;       /* waits for a request since then; 0: a request runs */
 	char from[64];
 };
 
 /* All connections, limited by user and by the time until a request is complete. */
 struct clv_http_peers *clv_http_peers_new(struct clv_agent *agent);
 struct clv_http_peers *clv_http_peers_free(struct clv_http_peers *peers);
-/* To be called before the servers run. */
-void clv_http_peers_note_run(struct clv_http_peers *peers);
 /* The most connections that one server may have. */
 unsigned int clv_http_peers_limit(const struct clv_http_peers *peers);
 
@@ -65,9 +61,6 @@ bool clv_http_peer_trust(struct clv_http_peer *peer, const char *token);
  * connection for its user once that is known.  False: as above, for the user. */
 bool clv_http_peer_refresh(struct clv_http_peer *peer);
 void clv_http_peer_set_busy(struct clv_http_peer *peer, bool is_busy);
-/* To be asked when libmicrohttpd ends a connection: whether it does so in the place of an
- * answer, to a request line that it shows the agent nothing of. */
-bool clv_http_peer_lacks_answer(int fd);
 
 /* A request with the server's own state. */
 struct clv_exchange {

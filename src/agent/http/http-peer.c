@@ -21,7 +21,6 @@
 #include "base/clock.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -40,8 +39,6 @@
 #define EVENT_NS (60 * CLV_NS_PER_S)
 #define REQUEST_MAX_NS (60 * CLV_NS_PER_S)
 #define SWEEP_US (5 * UINT64_C(1000000))
-/* Less than the time after which libmicrohttpd ends a connection that is silent. */
-#define LINE_MAX_NS (50 * CLV_NS_PER_S)
 
 struct clv_http_peers {
 	struct clv_agent *agent;
@@ -52,10 +49,7 @@ struct clv_http_peers {
 	unsigned int limit;
 	uint64_t event_ns; /* when an event was last published; 0: never */
 	uint64_t n_since;  /* connections closed since then */
-	uint64_t n_runs;   /* of the servers */
 };
-
-static struct clv_http_peers *current; /* of the process; NULL: none */
 
 static int on_sweep(sd_event_source *source, uint64_t now_us, void *userdata)
 {
@@ -99,7 +93,6 @@ struct clv_http_peers *clv_http_peers_new(struct clv_agent *agent)
 		sd_event_add_time_relative(agent->event, &peers->timer, CLOCK_MONOTONIC,
 			SWEEP_US, 0, on_sweep, peers) < 0)
 		return clv_http_peers_free(peers);
-	current = peers;
 	return peers;
 }
 
@@ -107,7 +100,6 @@ struct clv_http_peers *clv_http_peers_free(struct clv_http_peers *peers)
 {
 	if (!peers)
 		return NULL;
-	current = NULL;
 	sd_event_source_disable_unref(peers->timer);
 	clv_quota_free(peers->quota);
 	clv_quota_free(peers->addresses);
@@ -395,40 +387,6 @@ struct clv_http_peer *clv_http_peer_free(struct clv_http_peer *peer)
 
 void clv_http_peer_set_busy(struct clv_http_peer *peer, bool is_busy)
 {
-	if (!peer)
-		return;
-	peer->since_ns = is_busy ? 0 : clv_clock_ns();
-	peer->ended_run = peer->peers->n_runs;
-}
-
-void clv_http_peers_note_run(struct clv_http_peers *peers)
-{
-	peers->n_runs++;
-}
-
-/* The client is there, and has ended nothing itself. */
-static bool is_open(int fd)
-{
-	char byte;
-	ssize_t n = recv(fd, &byte, sizeof(byte), MSG_PEEK | MSG_DONTWAIT);
-
-	return n > 0 || (n < 0 && errno == EAGAIN);
-}
-
-bool clv_http_peer_lacks_answer(int fd)
-{
-	const struct clv_http_peer *peer = NULL;
-
-	if (!current || !is_open(fd))
-		return false;
-	TAILQ_FOREACH(peer, &current->all, entry)
-	{
-		if (peer->fd == fd)
-			break;
-	}
-	/* A connection may end with its last answer. */
-	return peer && peer->is_counted && !peer->has_begun && peer->since_ns > 0 &&
-	       peer->ended_run != current->n_runs && !peer->server->has_tls &&
-	       !clv_http_is_stopping(peer->server->http) &&
-	       clv_clock_ns() - peer->since_ns < LINE_MAX_NS;
+	if (peer)
+		peer->since_ns = is_busy ? 0 : clv_clock_ns();
 }

@@ -143,7 +143,6 @@ static void run(struct clv_http *http)
 {
 	http->has_resumed = false;
 	http->has_run_one = false;
-	clv_http_peers_note_run(http->peers);
 	for (size_t i = 0; i < http->n_servers; i++)
 		MHD_run(http->servers[i].daemon);
 	arm_timer(http);
@@ -513,14 +512,13 @@ static int fd_of(struct MHD_Connection *connection)
 static struct clv_exchange *begin(struct clv_http *http,
 	struct MHD_Connection *connection, const char *url, const char *method)
 {
-	struct clv_http_peer *peer = peer_of(connection);
+	const struct clv_http_peer *peer = peer_of(connection);
 	int fd = fd_of(connection);
 	struct clv_exchange *exchange =
 		fd >= 0 && peer && peer->is_counted ? calloc(1, sizeof(*exchange)) : NULL;
 
 	if (!exchange)
 		return NULL;
-	peer->has_begun = true;
 	exchange->http = http;
 	exchange->request = (struct clv_request){
 		.agent = http->agent,
@@ -588,7 +586,6 @@ static void on_completed(void *userdata, struct MHD_Connection *connection, void
 	*state = NULL;
 	if (!exchange)
 		return;
-	peer_of(connection)->has_begun = false;
 	clv_http_peer_set_busy(peer_of(connection), false);
 	if (exchange->is_suspended)
 		unlist(exchange);
