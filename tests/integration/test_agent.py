@@ -317,6 +317,60 @@ class Drivers(unittest.TestCase):
         self.check(agent, "10 s")
 
 
+class RemovedState(unittest.TestCase):
+    """The state file is removed under the agent: what it granted then, no next agent would know."""
+
+    def setUp(self):
+        self.agent = Agent()
+        self.addCleanup(self.agent.close)
+        self.agent.start()
+        self.addCleanup(self.end)
+        self.file = os.path.join(self.agent.state, "cleaved.db")
+        self.before = self.create(201)["id"]
+
+    def end(self):
+        if self.agent.process.poll() is None:
+            self.agent.stop()
+
+    def create(self, status):
+        got, answer = self.agent.request("POST", "/v1/leases", {"share": 0.01, "keep": True})
+        self.assertEqual(got, status, answer)
+        return answer
+
+    def check_refused(self):
+        self.assertIn("removed or replaced", self.create(500)["detail"])
+        self.assertEqual(self.agent.request("POST", "/v1/tokens",
+                                            {"name": "x", "scope": "viewer"})[0], 500)
+        self.assertTrue(wait_until(lambda: self.agent.request("GET", "/readyz")[0] == 503))
+        event = self.agent.events("state_removed")[-1]
+        self.assertIn("cleave restore", event["message"])
+
+    def test_it_is_put_back(self):
+        for ending in ("", "-wal"):
+            os.rename(self.file + ending, self.file + ".away")
+            self.check_refused()
+            os.rename(self.file + ".away", self.file + ending)
+            self.assertTrue(wait_until(lambda: self.agent.request("GET", "/readyz")[0] == 200))
+            self.create(201)
+        self.assertEqual(len(self.agent.events("state_removed")), 2)
+
+    def test_another_file_is_in_its_place(self):
+        shutil.copy(self.file, self.file + ".copy")
+        os.rename(self.file + ".copy", self.file)
+        self.check_refused()
+
+    def test_its_state_is_saved(self):
+        os.unlink(self.file)
+        self.check_refused()
+        status, backup = self.agent.request("POST", "/v1/backup")
+        self.assertEqual(status, 201, backup)
+        self.agent.stop()
+        os.rename(backup["path"], self.file)
+        self.agent.start()
+        self.assertEqual([lease["id"] for lease in self.agent.get("/v1/leases")["items"]],
+                         [self.before])
+
+
 @unittest.skipUnless(os.geteuid() == 0, "needs root to mount a tmpfs")
 class FullDisk(unittest.TestCase):
     def setUp(self):

@@ -21,6 +21,8 @@
 #include "base/error.h"
 #include "base/log.h"
 
+#include <unistd.h>
+
 /* Retries to open a file that could not be opened at the start, and reads what the start
  * would have read. */
 static void reopen(struct clv_agent *agent)
@@ -82,10 +84,26 @@ static int rewrite(struct clv_agent *agent)
 	return r;
 }
 
+/* A file that was removed or replaced is no state: once it is back, all is written. */
+static void check_place(struct clv_agent *agent)
+{
+	struct clv_error err = {0};
+	bool was_lost = agent->state->is_lost;
+
+	agent->state->is_lost = clv_store_check_place(agent->state->store, &err) < 0;
+	if (!agent->state->is_lost || was_lost)
+		return;
+	clv_state_set_stale(agent, &err);
+	clv_events_emit_for_owner(agent, CLV_EVENT_STATE_REMOVED, geteuid(), NULL, "%s",
+		agent->state->problem);
+}
+
 void clv_repair_state(struct clv_agent *agent)
 {
 	if (!agent->state->store)
 		reopen(agent);
+	if (agent->state->store && !agent->state->is_copy)
+		check_place(agent);
 	if (!agent->state->store || !agent->state->is_stale)
 		return;
 	if (rewrite(agent) < 0)

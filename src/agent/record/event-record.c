@@ -40,6 +40,7 @@ static const char *const type_names[_CLV_EVENT_TYPE_MAX] = {
 	[CLV_EVENT_SETTINGS_RELOADED] = "settings_reloaded",
 	[CLV_EVENT_SETTINGS_REFUSED] = "settings_refused",
 	[CLV_EVENT_CONNECTIONS_LIMITED] = "connections_limited",
+	[CLV_EVENT_STATE_REMOVED] = "state_removed",
 };
 
 const char *clv_event_type_to_string(enum clv_event_type type)

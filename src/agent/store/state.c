@@ -85,7 +85,7 @@ int clv_state_open(struct clv_agent *agent, struct clv_error *err)
 	if (r >= 0)
 		return 0;
 	state->code = r == -ENOSPC ? -ENOSPC : -EIO;
-	snprintf(state->problem, sizeof(state->problem), "%.255s", problem.msg);
+	snprintf(state->problem, sizeof(state->problem), "%s", problem.msg);
 	clv_log_warning(r, "new leases are refused: %s", problem.msg);
 	/* The leases in a file that another agent has open are that agent's. */
 	if (r != -EBUSY && open_copy(agent) >= 0)
@@ -139,8 +139,7 @@ void clv_state_set_stale(struct clv_agent *agent, const struct clv_error *err)
 		clv_log_warning(0,
 			"the state file misses changes and is rewritten later: %s",
 			err->msg);
-	snprintf(
-		agent->state->problem, sizeof(agent->state->problem), "%.255s", err->msg);
+	snprintf(agent->state->problem, sizeof(agent->state->problem), "%s", err->msg);
 	agent->state->n_errors++;
 	agent->state->is_stale = true;
 }

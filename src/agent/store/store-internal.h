@@ -4,6 +4,7 @@
 #include "agent/store/store.h"
 
 #include <sqlite3.h>
+#include <sys/types.h>
 
 /* Shared by the files of the store. */
 
@@ -46,7 +47,8 @@ struct clv_store {
 	uint64_t n_added;  /* of users with a bound, since it was last enforced */
 	bool is_relaxed;   /* synchronous=NORMAL at present */
 	bool in_transaction;
-	bool is_full; /* a change found no room, and the log was not shortened since */
+	bool is_full;    /* a change found no room, and the log was not shortened since */
+	ino_t log_inode; /* of the write-ahead log; 0: there is none */
 };
 
 /* Converts an SQLite result into -ENOSPC, -EBUSY or -EIO, sets *err and returns the code.
@@ -55,6 +57,9 @@ int clv_store_error(struct clv_error *err, sqlite3 *db, int code, const char *do
 
 /* Upgrades the tables from the version before this one, in a transaction. */
 int clv_store_upgrade(struct clv_store *store, int version, struct clv_error *err);
+
+/* The inode of the write-ahead log at its path; 0: there is none. */
+ino_t clv_store_log_inode(const struct clv_store *store);
 
 /* relaxed: commits are not synced, for rows that need not survive a crash of the machine.
  * No effect within a transaction, where SQLite cannot change this. */

@@ -20,6 +20,29 @@ int clv_store_prepare(struct clv_store *store, const char *sql, const char *doin
 	return r == SQLITE_OK ? 0 : clv_store_error(err, store->db, r, doing);
 }
 
+ino_t clv_store_log_inode(const struct clv_store *store)
+{
+	struct stat st;
+	const char *path = sqlite3_db_filename(store->db, "main");
+
+	path = path && path[0] ? sqlite3_filename_wal(path) : NULL;
+	return path && stat(path, &st) == 0 ? st.st_ino : 0;
+}
+
+int clv_store_check_place(const struct clv_store *store, struct clv_error *err)
+{
+	int has_moved = 0;
+
+	sqlite3_file_control(store->db, "main", SQLITE_FCNTL_HAS_MOVED, &has_moved);
+	if (!has_moved && clv_store_log_inode(store) == store->log_inode)
+		return 0;
+	return clv_error_set(err, -EIO,
+		"%.110s, or its -wal, was removed or replaced: put it back, or run "
+		"cleave "
+		"backup, stop the agent, and run cleave restore with that copy",
+		sqlite3_db_filename(store->db, "main"));
+}
+
 int clv_store_prepare_owned(struct clv_store *store, char *sql, const char *doing,
 	sqlite3_stmt **ret, struct clv_error *err)
 {
@@ -33,9 +56,13 @@ int clv_store_prepare_owned(struct clv_store *store, char *sql, const char *doin
 int clv_store_finish(struct clv_store *store, sqlite3_stmt *query, const char *doing,
 	struct clv_error *err)
 {
-	int r = sqlite3_step(query);
+	bool is_lost = !store->in_transaction && !store->is_relaxed &&
+		       clv_store_check_place(store, err) < 0;
+	int r = is_lost ? SQLITE_DONE : sqlite3_step(query);
 
 	sqlite3_finalize(query);
+	if (is_lost)
+		return -EIO;
 	return r == SQLITE_DONE ? 0 : clv_store_error(err, store->db, r, doing);
 }
 

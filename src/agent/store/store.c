@@ -237,6 +237,7 @@ int clv_store_open(const char *path, struct clv_store **ret, struct clv_error *e
 		clv_store_free(store);
 		return r;
 	}
+	store->log_inode = clv_store_log_inode(store);
 	clv_store_log_watch(store);
 	*ret = store;
 	return 0;
@@ -289,12 +290,14 @@ static int finish(struct clv_store *store, enum statement which, const char *doi
 	struct clv_error *err)
 {
 	sqlite3_stmt *query = store->prepared[which];
-	int r = sqlite3_step(query);
+	int r = 0, step = SQLITE_DONE;
 
-	if (r != SQLITE_DONE)
-		r = clv_store_error(err, store->db, r, doing);
-	else
-		r = 0;
+	if (!store->in_transaction && !store->is_relaxed)
+		r = clv_store_check_place(store, err);
+	if (r >= 0)
+		step = sqlite3_step(query);
+	if (step != SQLITE_DONE)
+		r = clv_store_error(err, store->db, step, doing);
 	sqlite3_reset(query);
 	sqlite3_clear_bindings(query);
 	store->is_full |= r == -ENOSPC;
@@ -630,7 +633,9 @@ int clv_store_begin(struct clv_store *store, bool relaxed, struct clv_error *err
 	int r;
 
 	clv_store_set_relaxed(store, relaxed);
-	r = run(store, "BEGIN IMMEDIATE", "cannot write the state", err);
+	r = relaxed ? 0 : clv_store_check_place(store, err);
+	if (r >= 0)
+		r = run(store, "BEGIN IMMEDIATE", "cannot write the state", err);
 	if (r >= 0)
 		store->in_transaction = true;
 	return r;

@@ -25,6 +25,11 @@ int clv_store_version(void);
 int clv_store_open(const char *path, struct clv_store **ret, struct clv_error *err);
 struct clv_store *clv_store_free(struct clv_store *store);
 
+/* -EIO: the file, or its write-ahead log, was removed or replaced, so that another agent
+ * would not find what is written.  Then nothing is written that survives a restart of the
+ * machine; copies can still be made. */
+int clv_store_check_place(const struct clv_store *store, struct clv_error *err);
+
 /* Writes a consistent copy of the state to path, which must not exist. */
 int clv_store_copy(struct clv_store *store, const char *path, struct clv_error *err);
 /* Copies a file of unknown origin to "to", which is replaced.  -EBADMSG: it is not a

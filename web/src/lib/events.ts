@@ -27,6 +27,7 @@ const TYPES: Record<string, [string, Tone]> = {
   settings_reloaded: ["settings read again", "good"],
   settings_refused: ["new settings refused", "trouble"],
   connections_limited: ["too many connections", "warning"],
+  state_removed: ["state file removed", "trouble"],
   sm_not_held: ["limit of multiprocessors not enforced", "warning"],
   memory_refused: ["memory refused", "warning"],
   drain_overdue: ["device not given back in time", "trouble"],
