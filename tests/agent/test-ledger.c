@@ -38,9 +38,9 @@ static const struct search_row searches[] = {
 	{"a viewer sees another's by name", CAROL, CLV_SCOPE_VIEWER, "his", BOB, 0},
 	{"an admin's own first", ALICE, CLV_SCOPE_ADMIN, "both", ALICE, 0},
 	{"of two others neither", CAROL, CLV_SCOPE_ADMIN, "both", 0, -EINVAL},
-	{"nobody in particular by name", 0, CLV_SCOPE_TENANT, "train", ALICE, 0},
-	{"nobody in particular by id", 0, CLV_SCOPE_TENANT, "id his", BOB, 0},
-	{"nobody in particular of two", 0, CLV_SCOPE_TENANT, "both", 0, -EINVAL},
+	{"any tenant, by name", 0, CLV_SCOPE_TENANT, "train", ALICE, 0},
+	{"any tenant, by id", 0, CLV_SCOPE_TENANT, "id his", BOB, 0},
+	{"any tenant, one of two", 0, CLV_SCOPE_TENANT, "both", 0, -EINVAL},
 	{"none of that name", CAROL, CLV_SCOPE_ADMIN, "none", 0, -ENOENT},
 	{"none at all for a tenant", CAROL, CLV_SCOPE_TENANT, "train", 0, -ENOENT},
 };

@@ -653,8 +653,8 @@ struct sharer_row {
 };
 
 static const struct sharer_row sharers[] = {
-	{"nobody has its memory", WORLD_SHARER_NO, 0, 0},
-	{"nobody knows", WORLD_SHARER_UNKNOWN, 1, 0},
+	{"no process has its memory", WORLD_SHARER_NO, 0, 0},
+	{"it cannot be found out", WORLD_SHARER_UNKNOWN, 1, 0},
 	{"a child has it, and is ended too", WORLD_SHARER_YES, 1, 1},
 };
 

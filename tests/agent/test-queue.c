@@ -31,7 +31,7 @@ struct order_row {
 
 /* clang-format off */
 static const struct order_row orders[] = {
-	{"nobody waits",
+	{"no lease waits",
 		{{'A', ALICE, 50, "0"}}, {"", ""}, ""},
 	{"one user's in the order in which they came",
 		{{'a', ALICE, 90, "0"}, {'b', ALICE, 10, "0"}}, {"a", ""}, "12"},

@@ -59,7 +59,7 @@ static const struct check_row checks[] = {
 	{"one that waits is no lease yet", ALICE, {.leases = 3}, false, 1, 0, 0, "", 0},
 	{"as many leases as allowed", ALICE, {.leases = 2}, false, 1, 0, 0, "", -EBUSY},
 	{"another's leases do not count", BOB, MOST(20), false, 10, 0, 0, "", 0},
-	{"somebody who has nothing", CAROL, MOST(10), false, 10, 0, 0, "", 0},
+	{"a user who has nothing", CAROL, MOST(10), false, 10, 0, 0, "", 0},
 	{"a class", CAROL, {.classes = 1u << CLV_CLASS_BATCH}, false, 1, 0, CLV_CLASS_BATCH, "",
 		0},
 	{"a class that is not allowed", CAROL, {.classes = 1u << CLV_CLASS_BATCH}, false, 1, 0,
@@ -81,7 +81,7 @@ static void test_check(void **state)
 	struct clv_share wanted = {.compute_ppm = row->percent * PERCENT,
 		.memory_bytes = row->memory_bytes,
 		.class = row->class};
-	struct clv_tenant who = {row->owner, row->owner, "somebody"};
+	struct clv_tenant who = {row->owner, row->owner, "a user"};
 	struct clv_lease *single = make_leases();
 	struct clv_error err = {0};
 
@@ -160,7 +160,7 @@ static void test_use_of_several_devices(void **state)
 static int count_of(uid_t uid)
 {
 	return clv_tenants_check_count(
-		&world.agent, (struct clv_tenant){uid, uid, "somebody"}, NULL);
+		&world.agent, (struct clv_tenant){uid, uid, "a user"}, NULL);
 }
 
 /* Independently of the settings the number of leases of a user is limited, queued ones

@@ -108,7 +108,7 @@ int main(void) {{
             run.stdin.close()
             self.assertEqual(run.wait(60), 0)
 
-    def test_agent_of_somebody_that_is_stopped(self):
+    def test_agent_of_another_user_that_is_stopped(self):
         """An agent that was not started on demand is not ended: it is reported at once."""
         self.env["CLEAVE_AGENT"] = "/no/such"
         agent = subprocess.Popen([sys.executable, DOUBLE], env=self.env)

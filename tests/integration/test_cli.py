@@ -136,7 +136,7 @@ class WithoutAgent(Sandbox):
     def test_not_a_socket(self):
         self.assert_refused(self.cleave("ps", "--socket=/etc/passwd"), 69, "not a socket")
 
-    def test_runtime_folder_of_somebody_else(self):
+    def test_runtime_folder_of_another_user(self):
         if os.getuid() != 0 or os.path.exists(SYSTEM_SOCKET):
             self.skipTest("needs root and no system agent")
         os.mkdir(os.path.join(self.folder, "cleave"), 0o700)
@@ -600,7 +600,7 @@ class WithDouble(Sandbox, AgentTests):
                 self.assert_refused(result, 75 if words else 77, problem.split()[1], *words)
                 self.assertEqual("submit" in result.stderr, bool(words))
 
-    def test_socket_of_somebody_else(self):
+    def test_socket_of_another_user(self):
         if os.getuid() != 0:
             self.skipTest("needs root")
         os.chown(self.env["CLEAVE_SOCKET"], 12345, -1)

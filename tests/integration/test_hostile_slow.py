@@ -9,7 +9,7 @@ from test_hostile import HostileCase
 
 
 class Slow(HostileCase):
-    def test_nobody_dawdles_for_ever(self):
+    def test_slow_clients_are_closed(self):
         """However small the parts of a request, and whatever the client sends."""
         slow = [self.open(tcp=i % 2) for i in range(4)]
         slow[0].sendall(b"GET /v1/version HTTP/1.1\r\nX-A: ")

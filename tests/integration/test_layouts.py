@@ -80,7 +80,7 @@ class Plans(WithDouble):
         self.assertRegex(result.stderr, r"\Acleave: the layout cannot be applied now: "
                          r"gpu0/1g.10gb@0 is held by lease train of bob, and 1 more; .*wait\n\Z")
 
-    def test_blocked_by_nobody_known(self):
+    def test_blocked_by_an_unknown_holder(self):
         self.write(plan=plan(CREATE, obstacles=[dict(OBSTACLE, partition="", holders=[])]))
         result = self.cleave("plan", self.layout)
         self.assertEqual(result.returncode, 75)

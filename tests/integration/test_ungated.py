@@ -70,7 +70,7 @@ class OpenCL(Ungated):
         self.assertTrue(ruler.is_within("opencl", lease["id"], measuring["id"], 2),
                         self.agent.events("ungated_api"))
 
-    def test_the_gate_is_mapped_and_nobody_attaches(self):
+    def test_the_gate_is_mapped_and_no_process_attaches(self):
         """As with a loader that opens a layer and does not use it."""
         holder = self.holder()
         lease = holder.lease(share=.5)
@@ -83,7 +83,7 @@ class OpenCL(Ungated):
             "uses opencl, not attached: its share is not enforced there, unless its gate shows "
             "it no device"), event)
 
-    def test_a_grandchild_that_nobody_knows(self):
+    def test_an_unattached_grandchild(self):
         """In a root file system of its own, and outside its parent's process tree."""
         if os.geteuid() != 0:
             self.skipTest("needs root to change it")

@@ -79,7 +79,7 @@ static void test_the_least_served_is_next(void **state)
 	clv_fair_free(fair);
 }
 
-static void test_nobody_passes_its_own_work(void **state)
+static void test_own_work_counts_first(void **state)
 {
 	struct clv_fair *fair = clv_fair_new();
 	struct clv_fair_item item = {0};
@@ -101,7 +101,7 @@ int main(void)
 		cmocka_unit_test(test_who_uses_much_waits_until_it_has_drained),
 		cmocka_unit_test(test_long_use_counts_for_a_second),
 		cmocka_unit_test(test_the_least_served_is_next),
-		cmocka_unit_test(test_nobody_passes_its_own_work),
+		cmocka_unit_test(test_own_work_counts_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
