@@ -101,6 +101,7 @@ struct clv_client_layout {
 	size_t n_bytes;
 	const char *name;    /* "layout.yaml" */
 	const char *on_busy; /* "fail", "wait", "list"; NULL: as the layout says */
+	bool only;           /* forget what earlier layouts say of other devices */
 };
 
 struct clv_client_partition_request {
@@ -177,7 +178,7 @@ int clv_client_node(
 	struct clv_client *client, struct json_t **ret, struct clv_client_error *err);
 
 /* The steps from the current node to the layout, and the obstacles.  Changes nothing;
- * on_busy is ignored. */
+ * on_busy and only are ignored. */
 int clv_client_plan(struct clv_client *client, const struct clv_client_layout *layout,
 	struct json_t **ret, struct clv_client_error *err);
 

@@ -27,6 +27,7 @@ static int send_layout(struct clv_client *client, const char *path,
 	clv_url_path(&call.url, path);
 	clv_url_query(&call.url, "name", layout->name);
 	clv_url_query(&call.url, "on_busy", layout->on_busy);
+	clv_url_query(&call.url, "only", layout->only ? "true" : NULL);
 	return clv_call(client, &call, ret, err);
 }
 
@@ -36,6 +37,7 @@ int clv_client_plan(struct clv_client *client, const struct clv_client_layout *l
 	struct clv_client_layout asked = *layout;
 
 	asked.on_busy = NULL;
+	asked.only = false;
 	return send_layout(client, "/v1/plan", &asked, ret, err);
 }
 

@@ -29,18 +29,17 @@ uint64_t explore_hash_number(uint64_t hash, uint64_t number)
 	return explore_hash_text(hash, text);
 }
 
-static uint64_t hash_operation(uint64_t hash)
+static int hash_journal(void *userdata, const struct clv_journal *journal)
 {
-	const struct clv_operation *op = explore_last();
-	struct clv_journal journal = {0};
-	int r = clv_store_get_journal(world.agent.state->store, &journal, NULL);
+	uint64_t *hash = userdata;
 
-	hash = explore_hash_number(hash, r >= 0);
-	free((char *)journal.target);
-	free((char *)journal.before);
-	free((char *)journal.written);
-	if (!op)
-		return explore_hash_number(hash, 99);
+	*hash = explore_hash_text(*hash, journal->state);
+	*hash = explore_hash_number(*hash, journal->target[0] != '\0');
+	return 0;
+}
+
+static uint64_t hash_operation(uint64_t hash, const struct clv_operation *op)
+{
 	hash = explore_hash_number(hash, op->state);
 	hash = explore_hash_number(hash, op->is_resumed + 2 * (op->before != NULL) +
 						 4 * (op->timer != NULL) +
@@ -52,6 +51,19 @@ static uint64_t hash_operation(uint64_t hash)
 	for (size_t i = 0; i < op->n_stages; i++)
 		hash = explore_hash_text(hash, op->stages[i].text);
 	return hash;
+}
+
+/* Those that are under way, and the last one. */
+static uint64_t hash_operations(uint64_t hash)
+{
+	const struct clv_operation *op;
+
+	clv_store_read_journal(world.agent.state->store, hash_journal, &hash, NULL);
+	for (size_t i = 0; (op = clv_apply_at(world.agent.apply, i)); i++) {
+		if (op == explore_last() || !clv_operation_has_ended(op))
+			hash = hash_operation(hash, op);
+	}
+	return explore_hash_number(hash, explore_last() != NULL);
 }
 
 static uint64_t hash_reapply(uint64_t hash)
@@ -85,7 +97,7 @@ static uint64_t hash_devices(uint64_t hash)
 
 uint64_t explore_hash_agent(uint64_t hash)
 {
-	hash = hash_operation(hash);
+	hash = hash_operations(hash);
 	hash = hash_reapply(hash);
 	hash = hash_devices(hash);
 	return explore_hash_number(

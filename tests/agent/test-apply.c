@@ -23,15 +23,18 @@
 
 /* --- What must be so in each state --- */
 
+static int count_journal(void *userdata, const struct clv_journal *journal)
+{
+	++*(size_t *)userdata;
+	return 0;
+}
+
 static bool has_journal(void)
 {
-	struct clv_journal journal = {0};
-	int r = clv_store_get_journal(world.agent.state->store, &journal, NULL);
+	size_t n = 0;
 
-	free((char *)journal.target);
-	free((char *)journal.before);
-	free((char *)journal.written);
-	return r >= 0;
+	clv_store_read_journal(world.agent.state->store, count_journal, &n, NULL);
+	return n > 0;
 }
 
 static int count_text(void *userdata, const char *text)
@@ -66,9 +69,9 @@ static void check_state(const struct clv_operation *op, bool had_full_disk, bool
 		assert_true(part->is_changing);
 	if (has_ended)
 		assert_false(part->is_changing || part->parent->is_changing);
+	/* What was accepted is recorded until its end. */
 	if (!had_full_disk)
-		assert_int_equal(has_journal(),
-			!has_ended && (op->state != SURVEYING || op->is_resumed));
+		assert_int_equal(has_journal(), !has_ended);
 	/* The operation waits for the drivers or for a timer, or has ended. */
 	if (!has_ended || !had_full_disk)
 		assert_int_equal(is_asked() || op->timer != NULL, !has_ended);
@@ -89,8 +92,7 @@ static void check_end(const struct clv_operation *op, const struct row *row)
 		(op->state == DONE && op->before != NULL) +
 			(strchr(row->happens, 'D') != NULL));
 	if (!had_full_disk)
-		assert_int_equal(n_ended(),
-			op->before != NULL || strchr(row->states, 'W') != NULL);
+		assert_int_equal(n_ended(), 1);
 }
 
 static size_t n_partitions(void)
@@ -103,6 +105,7 @@ static struct clv_operation *start(const struct row *row)
 	struct clv_apply_request request = {.what = "apply l.yaml",
 		.layout_name = "l.yaml",
 		.keeps_layout = true,
+		.is_acknowledged = true,
 		.has_on_busy = true,
 		.on_busy = row->waits ? CLV_ON_BUSY_WAIT : CLV_ON_BUSY_FAIL};
 	struct clv_operation *op = NULL;
@@ -266,25 +269,81 @@ static void test_end_is_recorded_later(void **state)
 	assert_null(last());
 }
 
-/* Nor is it recorded while another is under way, whose record would end with it. */
-static void test_end_is_recorded_behind_another(void **state)
+/* It is recorded before another operation begins: a next agent would go on with the first
+ * one, after the second. */
+static void test_end_is_recorded_before_another(void **state)
 {
 	const struct row two = {"", EMPTY, WANT_TWO, .waits = false};
 	const struct row one = {"", EMPTY, WANT_ONE, .waits = false};
+	struct clv_apply_request request = {.what = "second"};
+	struct clv_operation *op;
+	struct clv_error err;
 
 	start(&two);
-	for (const char *p = "sd+s+D"; *p; p++)
+	for (const char *p = "sd+s+"; *p; p++)
 		happens(*p);
+	assert_int_equal(
+		clv_apply_start(world.agent.apply, &request, &op, &err), -ENOSPC);
+	happens('D');
 	clv_node_clear(node());
 	start(&one);
+	assert_int_equal(n_ended(), 1);
 	happens('s');
 	happens('W');
-	assert_true(has_journal());
-	assert_int_equal(n_ended(), 0);
 	happens('+');
-	happens('W');
 	assert_false(has_journal());
 	assert_int_equal(n_ended(), 2);
+}
+
+/* One partition more is recorded when it is accepted, with all that makes it. */
+static void test_edit_is_accepted(void **state)
+{
+	struct clv_apply_request request = {
+		.what = "edit", .count = 1, .start = 4, .is_acknowledged = true};
+	struct clv_operation *op;
+
+	snprintf(request.device, sizeof(request.device), "gpu0");
+	snprintf(request.profile, sizeof(request.profile), "1g.5gb");
+	plan_node(ONE, node());
+	assert_int_equal(clv_apply_start(world.agent.apply, &request, &op, NULL), 0);
+	next_agent();
+	happens('s');
+	happens('+');
+	assert_string_equal(clv_operation_created(last()), "gpu0/1g.5gb@4");
+}
+
+#define BY_INDEX "- {select: {index: 0}, partitions: [{profile: 1g.5gb, start: [0]}]}"
+
+/* Which device an index meant is recorded when the layout is accepted. */
+static void test_index_is_recorded(void **state)
+{
+	const struct row row = {
+		"", "A100-40GB on name=gpu1 uuid=GPU-b", BY_INDEX, .waits = false};
+
+	start(&row);
+	clv_node_clear(node());
+	plan_node("A100-40GB on name=gpu0 uuid=GPU-a\nA100-40GB on name=gpu1 uuid=GPU-b",
+		node());
+	next_agent();
+	happens('s');
+	happens('+');
+	assert_int_equal(last()->state, DONE);
+	assert_int_equal(node()->devices[0].n_partitions, 0);
+	assert_int_equal(node()->devices[1].n_partitions, 1);
+}
+
+/* It is not guessed if the drivers had not answered then. */
+static void test_index_is_not_guessed(void **state)
+{
+	const struct row row = {"", "", BY_INDEX, .waits = false};
+
+	start(&row);
+	plan_node(EMPTY, node());
+	next_agent();
+	assert_int_equal(last()->state, FAILED);
+	assert_non_null(strstr(last()->error.msg, "by index"));
+	assert_int_equal(n_ended(), 1);
+	assert_int_equal(world.n_questions, 0);
 }
 
 /* The next agent applies a layout again, and destroys nothing. */
@@ -388,10 +447,12 @@ static void test_again_behind_a_wait(void **state)
 	assert_true(clv_reapply_is_active(world.agent.reapply));
 	happens('s');
 	assert_int_equal(last()->state, WAITING);
+	happens('w');
+	happens('b');
 	assert_false(clv_reapply_is_active(world.agent.reapply));
 	happens('r');
 	happens('w');
-	happens('b');
+	happens('s');
 	happens('+');
 	assert_int_equal(last()->state, DONE);
 	assert_int_equal(clv_reapply_n_waiting(world.agent.reapply), 0);
@@ -635,7 +696,10 @@ int main(void)
 	ROWS_ONE(&rows, test_wrong_text);
 	ROWS_ONE(&rows, test_so_many_are_remembered);
 	ROWS_ONE(&rows, test_end_is_recorded_later);
-	ROWS_ONE(&rows, test_end_is_recorded_behind_another);
+	ROWS_ONE(&rows, test_end_is_recorded_before_another);
+	ROWS_ONE(&rows, test_edit_is_accepted);
+	ROWS_ONE(&rows, test_index_is_recorded);
+	ROWS_ONE(&rows, test_index_is_not_guessed);
 	ROWS_ONE(&rows, test_again);
 	ROWS_ONE(&rows, test_again_waits);
 	ROWS_ONE(&rows, test_old_layout_is_resolved_later);

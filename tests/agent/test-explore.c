@@ -13,6 +13,7 @@
  * beside a partition that is free, and no partition of the layout goes with a lease. */
 #include "../unit/plan-world.h"
 #include "explore-hash.h"
+#include "explore-model.h"
 #include "explore-said.h"
 #include "rows.h"
 
@@ -36,41 +37,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define N_GPUS 2
-#define N_STARTS 2
-#define PROFILE "1g.5gb"
 #define LEASES_MAX 2
 #define DEPTH_MAX 16
 #define SETTLE_ROUNDS 48
+#define LONGEST_ROUNDS                                                   \
+	800 /* an operation that waits looks twice a second, for minutes \
+	     */
 #define STATES_MAX (UINT32_C(1) << 20)
 #define SEEN_SIZE (2 * STATES_MAX)
 
 /* --- The model --- */
-
-struct model {
-	bool is_there[N_GPUS][N_STARTS];
-	bool is_lost[N_GPUS];
-	bool is_used; /* gpu0/1g.5gb@0, by a program that cleave does not know */
-	/* When the operation began. */
-	bool before[N_GPUS][N_STARTS];
-	bool is_kept; /* the layout was applied, so the next agents apply it again */
-	bool is_made; /* gpu0/1g.5gb@0 was made for a lease */
-	unsigned int n_processes;
-};
-static struct model model;
 
 /* The leases that were placed on the way to a state. */
 #define PLACED_MAX (2 * DEPTH_MAX)
 static char placed[PLACED_MAX][CLV_LEASE_ID_MAX];
 static unsigned int n_placed;
 
-static bool target[N_GPUS][N_STARTS]; /* of the layout */
-#define RULES                                                                      \
-	"version: 1\n"                                                             \
-	"on-busy: %s\n"                                                            \
-	"devices:\n"                                                               \
-	"- {select: {name: gpu0}, partitions: [{profile: 1g.5gb, start: [%s]}]}\n" \
-	"- {select: {name: gpu1}, partitions: [{profile: 1g.5gb, start: [0]}]}\n"
+#define RULES           \
+	"version: 1\n"  \
+	"on-busy: %s\n" \
+	"devices:\n"    \
+	"- {select: {name: gpu0}, partitions: [{profile: 1g.5gb, start: [%s]}]}\n"
+#define RULE_1 "- {select: {name: gpu1}, partitions: [{profile: 1g.5gb, start: [0]}]}\n"
+#define KEPT           \
+	"version: 1\n" \
+	"devices:\n"   \
+	"- {select: {uuid: GPU-1}, partitions: [{profile: 1g.5gb, start: [0]}]}\n"
 
 /* --- Paths, and states that were seen --- */
 
@@ -109,6 +101,7 @@ struct exploration {
 };
 static struct exploration exploration;
 
+static bool is_beside; /* of the scenario */
 static unsigned char path[DEPTH_MAX];
 static unsigned int n_path;
 
@@ -120,7 +113,7 @@ static void print_path(const char *what)
 	fputc('\n', stderr);
 }
 
-static void must(bool is_so, const char *what)
+void explore_must(bool is_so, const char *what)
 {
 	if (is_so)
 		return;
@@ -148,44 +141,6 @@ static struct clv_node *view(void)
 	return clv_hardware_node(world.agent.hardware);
 }
 
-static struct clv_agent_device *device_of(unsigned int gpu, unsigned int start)
-{
-	char name[32];
-
-	snprintf(name, sizeof(name), "gpu%u/" PROFILE "@%u", gpu, start);
-	return clv_devices_find(world.agent.devices, name);
-}
-
-static struct clv_lease *lease_on(unsigned int gpu, unsigned int start)
-{
-	struct clv_agent_device *device = device_of(gpu, start);
-
-	for (size_t i = 0; device && i < device->n_leases; i++) {
-		if (!device->leases[i]->record.is_queued)
-			return device->leases[i];
-	}
-	return NULL;
-}
-
-static void describe(char *ret, size_t ret_bytes)
-{
-	size_t n = 0;
-
-	for (unsigned int gpu = 0; gpu < N_GPUS; gpu++) {
-		if (model.is_lost[gpu])
-			continue;
-		n += (size_t)snprintf(ret + n, ret_bytes - n,
-			"A100-40GB on name=gpu%u uuid=GPU-%u memory=40G", gpu, gpu);
-		for (unsigned int start = 0; start < N_STARTS; start++) {
-			if (model.is_there[gpu][start])
-				n += (size_t)snprintf(ret + n, ret_bytes - n,
-					" " PROFILE "@%u%s", start,
-					gpu + start == 0 && model.is_used ? "!x" : "");
-		}
-		n += (size_t)snprintf(ret + n, ret_bytes - n, "\n");
-	}
-}
-
 /* What hardware.c and the subscribers do when an answer has come.  The node of a failed
  * survey is empty. */
 static void read_node(bool has_failed)
@@ -193,7 +148,7 @@ static void read_node(bool has_failed)
 	char text[512] = "";
 
 	if (!has_failed)
-		describe(text, sizeof(text));
+		model_describe(text, sizeof(text));
 	clv_node_clear(view());
 	plan_node(text, view());
 	if (has_failed)
@@ -212,50 +167,6 @@ static void read_node(bool has_failed)
 	clv_lifecycle_serve_all(world.agent.lifecycle);
 }
 
-static unsigned int gpu_of(const struct world_question *question)
-{
-	return question->uuid[4] == '1';
-}
-
-/* A partition that goes with its lease is none that a layout is rolled back to. */
-static void note_step(unsigned int gpu, unsigned int start)
-{
-	if (model.is_made && !explore_last()->request.keeps_layout)
-		model.before[gpu][start] = model.is_there[gpu][start];
-}
-
-/* Carries out a step on the model.  0, or the driver's error. */
-static int do_step(const struct world_question *question)
-{
-	const struct clv_step *step = &question->step;
-	unsigned int gpu = gpu_of(question), start = step->start;
-	const char *at = strchr(step->partition, '@');
-	bool *is_there;
-
-	if (step->kind == CLV_STEP_DESTROY && at)
-		start = (unsigned int)strtoul(at + 1, NULL, 10);
-	must(start < N_STARTS, "a step beside the layout");
-	is_there = &model.is_there[gpu][start];
-	if (model.is_lost[gpu])
-		return -ENODEV;
-	if (step->kind == CLV_STEP_CREATE) {
-		if (*is_there)
-			return -ENOSPC;
-		*is_there = true;
-		note_step(gpu, start);
-		return 0;
-	}
-	must(step->kind == CLV_STEP_DESTROY, "a step of no kind that the layout needs");
-	if (!*is_there)
-		return -ENODEV;
-	if (gpu + start == 0 && model.is_used)
-		return -EBUSY;
-	must(!lease_on(gpu, start), "a partition is destroyed that has a lease");
-	*is_there = false;
-	note_step(gpu, start);
-	return 0;
-}
-
 static struct world_question take_question(void)
 {
 	struct world_question question = world.questions[0];
@@ -268,14 +179,13 @@ static struct world_question take_question(void)
 
 static void answer(enum event event)
 {
-	const struct clv_operation *op = explore_last();
+	const struct clv_operation *op = explore_begun();
 	struct world_question question = take_question();
-	bool was_begun = op && op->before && op->state < DONE;
 	struct clv_error err = {0};
 	int r = 0;
 
 	if (question.kind == WORLD_STEP && event != REFUSE)
-		r = do_step(&question);
+		r = model_do_step(&question);
 	if (event == REFUSE)
 		r = -EIO;
 	if (event == LATE)
@@ -286,8 +196,7 @@ static void answer(enum event event)
 		read_node(r < 0);
 	if (question.done)
 		question.done(question.userdata, &err);
-	must(!was_begun || question.kind == WORLD_STEP || r == 0 ||
-			explore_last()->state < DONE,
+	explore_must(!op || question.kind == WORLD_STEP || r == 0 || op->state < DONE,
 		"one survey that fails ends an operation that has begun");
 }
 
@@ -302,7 +211,8 @@ static void begin_agent(void)
 {
 	struct clv_error err = {0};
 
-	must(clv_apply_new(&world.agent, &world.agent.apply, &err) >= 0 &&
+	explore_must(
+		clv_apply_new(&world.agent, &world.agent.apply, &err) >= 0 &&
 			clv_reapply_new(&world.agent, &world.agent.reapply, &err) >= 0,
 		err.msg);
 }
@@ -333,17 +243,23 @@ static size_t n_leases(void)
 	return world.agent.n_leases;
 }
 
-/* No lease is placed on what the operation changes, and none on what is not there. */
+static bool is_closed(
+	const struct clv_operation *op, unsigned int gpu, unsigned int start)
+{
+	return op && op->state != SURVEYING && op->state < DONE &&
+	       clv_operation_selects(op, gpu ? "GPU-1" : "GPU-0") &&
+	       !(model.before[gpu][start] && target[gpu][start]);
+}
+
+/* No lease is placed on what an operation changes, and none on what is not there. */
 static void check_place(const struct clv_lease *lease)
 {
-	const struct clv_operation *op = explore_last();
-
 	for (unsigned int gpu = 0; gpu < N_GPUS; gpu++) {
 		for (unsigned int start = 0; start < N_STARTS; start++) {
-			if (lease->device != device_of(gpu, start))
+			if (lease->device != model_device(gpu, start))
 				continue;
-			must(op == NULL || op->state == SURVEYING || op->state >= DONE ||
-					(model.before[gpu][start] && target[gpu][start]),
+			explore_must(!is_closed(explore_last(), gpu, start) &&
+					     !is_closed(explore_user(), gpu, start),
 				"a lease is placed on a partition of an operation");
 		}
 	}
@@ -363,7 +279,7 @@ static void check_new_places(void)
 		if (is_known)
 			continue;
 		check_place(lease);
-		must(n_placed < PLACED_MAX, "more leases than a path can have");
+		explore_must(n_placed < PLACED_MAX, "more leases than a path can have");
 		snprintf(placed[n_placed++], sizeof(placed[0]), "%s", lease->record.id);
 	}
 }
@@ -456,11 +372,17 @@ static bool can_happen(enum event event)
 	}
 }
 
+/* Whether the user's operation has begun, and has not ended. */
+static bool has_begun(void)
+{
+	return explore_begun() && explore_begun() == explore_user();
+}
+
 /* An operation that had begun goes on, or back to what was before it. */
 static void reboot(void)
 {
 	memset(model.is_there, 0, sizeof(model.is_there));
-	if (!explore_last() || !explore_last()->before || explore_last()->state >= DONE)
+	if (!has_begun())
 		memset(model.before, 0, sizeof(model.before));
 	model.is_used = false;
 	end_processes();
@@ -469,16 +391,26 @@ static void reboot(void)
 
 static void note_end(void)
 {
-	const struct clv_operation *op = explore_last();
+	const struct clv_operation *op = explore_user();
 
-	model.is_kept |= op && op->state == DONE && op->request.keeps_layout;
+	for (unsigned int gpu = 0; gpu < N_GPUS && op; gpu++)
+		model.is_kept[gpu] |= op->state == DONE &&
+				      clv_operation_selects(op, gpu ? "GPU-1" : "GPU-0");
+}
+
+static void note_begin(bool had_begun)
+{
+	if (!had_begun && has_begun())
+		memcpy(model.before, model.is_there, sizeof(model.before));
 }
 
 static void happen(enum event event)
 {
+	bool had_begun = has_begun();
+
 	switch (event) {
 	case KILL_LATE:
-		do_step(&world.questions[0]);
+		model_do_step(&world.questions[0]);
 		next_agent();
 		break;
 	case KILL:
@@ -506,6 +438,7 @@ static void happen(enum event event)
 	default:
 		answer(event);
 	}
+	note_begin(had_begun);
 	note_end();
 	check_new_places();
 	world_check();
@@ -520,40 +453,45 @@ static bool is_said(unsigned int gpu)
 	return model.is_lost[gpu] || explore_is_waited_for(gpu) || explore_is_left(gpu);
 }
 
-static bool is_as(unsigned int gpu, const bool wanted[N_GPUS][N_STARTS])
-{
-	return memcmp(model.is_there[gpu], wanted[gpu], sizeof(model.is_there[gpu])) == 0;
-}
-
 static void check_layout(void)
 {
-	const struct clv_operation *op = explore_last();
+	const struct clv_operation *op = explore_user();
 
 	for (unsigned int gpu = 0; gpu < N_GPUS; gpu++) {
-		if (is_said(gpu))
+		if (is_said(gpu) || explore_waits(gpu))
 			continue;
-		must(is_as(gpu, target) || (!model.is_kept && is_as(gpu, model.before)),
+		explore_must(
+			model_is_as(gpu, target) ||
+				(!model.is_kept[gpu] && model_is_as(gpu, model.before)),
 			"a GPU is half-way, and nothing says so");
-		if (op && op->state == ROLLED_BACK && !op->request.is_again)
-			must(is_as(gpu, model.before), "an operation is not rolled back");
+		if (op && op->state == ROLLED_BACK)
+			explore_must(model_is_as(gpu, model.before),
+				"an operation is not rolled back");
 	}
+}
+
+/* An operation that waits for one GPU keeps no other from the layout that is kept. */
+static void check_beside(void)
+{
+	explore_must(!is_beside || model.is_lost[1] || model_is_as(1, target),
+		"the kept layout is not applied beside an operation that waits");
 }
 
 /* An agent whose first survey failed knows of no partition until the next one. */
 static bool is_free(unsigned int gpu, unsigned int start)
 {
-	const struct clv_agent_device *device = device_of(gpu, start);
+	const struct clv_agent_device *device = model_device(gpu, start);
 
 	return model.is_there[gpu][start] && !model.is_lost[gpu] &&
-	       !(gpu + start == 0 && model.is_used) && !lease_on(gpu, start) && device &&
-	       device->is_present && !device->is_changing;
+	       !(gpu + start == 0 && model.is_used) && !model_lease_on(gpu, start) &&
+	       device && device->is_present && !device->is_changing;
 }
 
 static void check_queue(void)
 {
 	for (unsigned int gpu = 0; gpu < N_GPUS; gpu++) {
 		for (unsigned int start = 0; start < N_STARTS; start++)
-			must(world.agent.n_queued == 0 || !is_free(gpu, start),
+			explore_must(world.agent.n_queued == 0 || !is_free(gpu, start),
 				"a lease waits beside a free partition");
 	}
 }
@@ -562,7 +500,7 @@ static void check_queue(void)
  * for a lease goes with it, if no layout has it. */
 static void check_made(void)
 {
-	const struct clv_agent_device *device = device_of(0, 0);
+	const struct clv_agent_device *device = model_device(0, 0);
 	bool was_there = model.is_there[0][0];
 	bool is_in_use = model.is_used || clv_apply_is_busy(world.agent.apply) ||
 			 (device && device->n_leases > 0);
@@ -572,9 +510,10 @@ static void check_made(void)
 		while (world.n_questions > 0)
 			answer(ANSWER);
 	}
-	must(!was_there || !model.is_kept || model.is_there[0][0],
+	explore_must(!was_there || !model.is_kept[0] || model.is_there[0][0],
 		"a partition of the layout goes with a lease");
-	must(!model.is_made || model.is_kept || is_in_use || !model.is_there[0][0],
+	explore_must(
+		!model.is_made || model.is_kept[0] || is_in_use || !model.is_there[0][0],
 		"a partition that was made for a lease stays");
 }
 
@@ -582,7 +521,11 @@ static void check_made(void)
  * waiting. */
 static void settle(void)
 {
-	for (unsigned int i = 0; i < SETTLE_ROUNDS; i++) {
+	for (unsigned int i = 0; i < LONGEST_ROUNDS; i++) {
+		bool had_begun = has_begun();
+
+		if (i >= SETTLE_ROUNDS && explore_is_at_rest())
+			break;
 		if (world.n_questions > 0)
 			answer(ANSWER);
 		else if (view()->n_problems > 0)
@@ -591,15 +534,15 @@ static void settle(void)
 			pass_time();
 		else
 			break;
+		note_begin(had_begun);
 		note_end();
 		check_new_places();
 	}
 	world_check();
-	must(!explore_last() || explore_last()->state >= DONE ||
-			explore_last()->state == WAITING,
-		"an operation does not end");
-	if (!explore_last() || explore_last()->state >= DONE)
-		check_layout();
+	explore_must(explore_user() || explore_has_past(), "an operation is lost");
+	explore_must(explore_is_at_rest(), "an operation does not end");
+	check_layout();
+	check_beside();
 	check_queue();
 	check_made();
 }
@@ -611,13 +554,14 @@ static uint64_t hash_state(void)
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
 	char text[512] = "";
 
-	describe(text, sizeof(text));
+	model_describe(text, sizeof(text));
 	hash = explore_hash_text(hash, text);
 	for (unsigned int i = 0; i < N_GPUS * N_STARTS; i++)
 		hash = explore_hash_number(
 			hash, model.before[i / N_STARTS][i % N_STARTS]);
 	hash = explore_hash_number(
-		hash, explore_has_failed_before() + 2 * model.is_kept +
+		hash, explore_has_failed_before() + 2 * model.is_kept[0] +
+			      8 * model.is_kept[1] +
 			      4 * clv_ephemeral_is_on(world.agent.ephemeral, "gpu0"));
 	for (size_t i = 0; i < view()->n_devices; i++) {
 		for (size_t j = 0; j < view()->devices[i].n_partitions; j++)
@@ -641,20 +585,38 @@ static uint64_t hash_state(void)
 struct scenario {
 	const char *name;
 	const char *on_busy;
-	bool keeps; /* what is there, made for a lease; the layout adds another */
+	bool keeps;     /* what is there, made for a lease; the layout adds another */
+	bool is_beside; /* it waits, for gpu0 alone; another is kept for gpu1 */
 };
 
 static const struct scenario scenarios[] = {
-	{"a layout fails where it is in the way", "fail", false},
-	{"a layout waits for what is in the way", "wait", false},
-	{"a layout adds a partition", "fail", true},
+	{"a layout fails where it is in the way", "fail", false, false},
+	{"a layout waits for what is in the way", "wait", false, false},
+	{"a layout adds a partition", "fail", true, false},
+	{"a layout waits beside the kept one of another device", "wait", false, true},
 };
+
+/* The user's operation waits, and the kept layout is about to be applied. */
+static void begin_beside(void)
+{
+	struct clv_error err = {0};
+
+	explore_must(
+		clv_store_put_layout(world.agent.state->store, KEPT, KEPT, &err) >= 0,
+		err.msg);
+	model.is_kept[1] = true;
+	answer(ANSWER);
+	explore_must(explore_user()->state == WAITING, "the operation does not wait");
+	clv_reapply_begin(world.agent.reapply);
+}
 
 /* Begins a world in which the layout has just been requested. */
 static void begin(const struct scenario *scenario)
 {
-	struct clv_apply_request request = {
-		.what = "apply l.yaml", .layout_name = "l.yaml", .keeps_layout = true};
+	struct clv_apply_request request = {.what = "apply l.yaml",
+		.layout_name = "l.yaml",
+		.keeps_layout = true,
+		.is_acknowledged = true};
 	struct clv_operation *op = NULL;
 	struct clv_error err = {0};
 	char layout[512];
@@ -666,17 +628,21 @@ static void begin(const struct scenario *scenario)
 	if (scenario->keeps)
 		clv_ephemeral_add(world.agent.ephemeral, "gpu0/" PROFILE "@0", false);
 	n_placed = 0;
-	model = (struct model){
-		.is_there = {{true, false}, {false, false}}, .is_made = scenario->keeps};
+	is_beside = scenario->is_beside;
+	model = (struct model){.is_there = {{true, false}, {false, false}},
+		.is_made = scenario->keeps,
+		.is_used = is_beside};
 	memcpy(model.before, model.is_there, sizeof(model.before));
 	target[0][0] = scenario->keeps;
 	target[0][1] = target[1][0] = true;
 	read_node(false);
-	snprintf(layout, sizeof(layout), RULES, scenario->on_busy,
-		scenario->keeps ? "0, 1" : "1");
+	snprintf(layout, sizeof(layout), RULES "%s", scenario->on_busy,
+		scenario->keeps ? "0, 1" : "1", is_beside ? "" : RULE_1);
 	request.layout = layout;
 	if (clv_apply_start(world.agent.apply, &request, &op, &err) < 0)
 		fail_msg("%s", err.msg);
+	if (is_beside)
+		begin_beside();
 }
 
 static void end(void)
@@ -741,12 +707,14 @@ static void explore_level(const struct scenario *scenario, size_t from, size_t t
 
 static void test_every_order(void **state)
 {
+	const struct scenario *scenario = *state;
 	const char *depth_text = getenv("CLEAVE_DEPTH");
 	unsigned long depth = depth_text ? strtoul(depth_text, NULL, 10) : 3;
 	size_t from = 0, to;
 
 	assert_in_range(depth, 2, DEPTH_MAX);
-	depth -= ((const struct scenario *)*state)->keeps; /* it is like the first */
+	/* They are like the first, and like the second behind its first event. */
+	depth -= scenario->keeps || scenario->is_beside;
 	exploration = (struct exploration){
 		.seen = calloc(SEEN_SIZE, sizeof(*exploration.seen)),
 		.states = calloc(STATES_MAX, sizeof(*exploration.states)),

@@ -265,14 +265,16 @@ static struct clv_journal journal_of(unsigned int v)
 		.keeps_layout = true,
 		.target = "to",
 		.before = "from",
-		.written = "as written"};
+		.written = "as written",
+		.request = "{\"only\":true}"};
 }
 
 static void write_journal(FILE *to, const struct clv_journal *j)
 {
-	fprintf(to, "%s %s %s %s %u %" PRIu64 " %u %u %d %d %s %s %s\n", j->id, j->what,
-		j->state, j->error, j->uid, j->started_real_ns, j->step, j->n_steps,
-		j->is_for_lease, j->keeps_layout, j->target, j->before, j->written);
+	fprintf(to, "%s %s %s %s %u %" PRIu64 " %u %u %d %d %s %s %s %s\n", j->id,
+		j->what, j->state, j->error, j->uid, j->started_real_ns, j->step,
+		j->n_steps, j->is_for_lease, j->keeps_layout, j->target, j->before,
+		j->written, j->request);
 }
 
 static int put_journal(struct clv_store *store, unsigned int v)
@@ -290,17 +292,15 @@ static int take_out_journal(struct clv_store *store)
 	return clv_store_put_journal(store, &journal, NULL);
 }
 
+static int on_journal(void *userdata, const struct clv_journal *journal)
+{
+	write_journal(userdata, journal);
+	return 0;
+}
+
 static void read_journal(struct clv_store *store, FILE *to)
 {
-	struct clv_journal journal = {0};
-	int r = clv_store_get_journal(store, &journal, NULL);
-
-	assert_true(r == 0 || r == -ENOENT);
-	if (r == 0)
-		write_journal(to, &journal);
-	free((char *)journal.target);
-	free((char *)journal.before);
-	free((char *)journal.written);
+	assert_int_equal(clv_store_read_journal(store, on_journal, to, NULL), 0);
 }
 
 static void expect_journal(FILE *to, unsigned int v)

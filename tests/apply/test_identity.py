@@ -235,6 +235,7 @@ class Before(IdentityCase):
             db.executescript("DROP TABLE names; ALTER TABLE layout DROP COLUMN resolved;"
                              "ALTER TABLE audit DROP COLUMN by_admin;"
                              "ALTER TABLE journal DROP COLUMN written; DELETE FROM journal;"
+                             "ALTER TABLE journal DROP COLUMN request;"
                              "PRAGMA user_version=9;")
             for column in ("may_move", "asked_device", "asked_profile", "asked_ppm", "asked_bytes",
                            "ends_boot_ns"):

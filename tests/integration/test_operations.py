@@ -568,7 +568,7 @@ class Examples(WithAgent):
                 self.assertEqual((result.returncode, len(result.stdout.splitlines())),
                                  (0, n_lines), result)
 
-    def test_nobody_new_while_it_waits(self):
+    def test_no_new_lease_while_it_waits(self):
         """Otherwise it might wait forever."""
         part = "gpu0/3g.71gb@4"
         self.on("hgx-h200", "partition", "create", "gpu0", "1g.18gb", "--start=3")
@@ -587,8 +587,9 @@ class Examples(WithAgent):
         for arguments in (["--device", "gpu0/1g.18gb@0"], ["--device", "gpu1"]):
             result = self.on("hgx-h200", "run", *arguments, "--share=0.1", "true")
             self.assertEqual(result.returncode, 0, result.stderr)
-        self.assert_refused(self.on("hgx-h200", "partition", "create", "gpu1", "1g.18gb"), 75,
-                            "another change is under way", "cleave apply --follow o")
+        self.assert_refused(self.on("hgx-h200", "partition", "create", "gpu0", "1g.18gb"), 75,
+                            "another change of gpu0 waits", "cleave apply --follow o")
+        self.assertEqual(self.on("hgx-h200", "partition", "create", "gpu1", "1g.18gb").returncode, 0)
         process.send_signal(signal.SIGINT)
         self.assertIn("the wait was ended", process.communicate(timeout=60)[1])
         result = self.on("hgx-h200", "run", "--device", part, "--share=0.1", "true")

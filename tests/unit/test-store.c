@@ -404,6 +404,7 @@ static void test_earlier_schema(void **state)
 		"DROP TABLE names",
 		"ALTER TABLE layout DROP COLUMN resolved",
 		"ALTER TABLE journal DROP COLUMN written",
+		"ALTER TABLE journal DROP COLUMN request",
 		"DROP TABLE debts",
 		"DROP TABLE holders",
 		"ALTER TABLE standing DROP COLUMN least_ppm",
@@ -452,8 +453,10 @@ static void test_schema_13(void **state)
 
 	clv_store_free(store);
 	assert_int_equal(sqlite3_open(place->path, &db), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(db, "ALTER TABLE audit DROP COLUMN by_admin", NULL,
-				 NULL, NULL),
+	assert_int_equal(sqlite3_exec(db,
+				 "ALTER TABLE audit DROP COLUMN by_admin;"
+				 "ALTER TABLE journal DROP COLUMN request",
+				 NULL, NULL, NULL),
 		SQLITE_OK);
 	sqlite3_exec(db, "PRAGMA user_version=13", NULL, NULL, NULL);
 	sqlite3_close(db);

@@ -137,7 +137,11 @@ static int start(struct clv_request *request, const struct clv_apply_request *wa
 	struct clv_operation *op;
 	int r;
 
-	if (clv_reapply_is_active(request->agent->reapply) && !request->is_late)
+	/* A new agent asks the drivers, and then applies the kept layout. */
+	if ((clv_hardware_last_survey(request->agent->hardware) <
+			    request->agent->first_survey ||
+		    clv_reapply_is_active(request->agent->reapply)) &&
+		!request->is_late)
 		return clv_request_wait(request, CLV_TOPIC_HARDWARE, SURVEY_WAIT_MS);
 	r = clv_apply_start(apply, wanted, &op, err);
 	if (r < 0)
@@ -163,15 +167,30 @@ static int read_on_busy(const struct clv_request *request,
 	return 0;
 }
 
+static int read_flag(const struct clv_request *request, const char *name, bool *ret,
+	struct clv_error *err)
+{
+	const char *text = clv_request_argument(request, name);
+
+	*ret = text && strcmp(text, "true") == 0;
+	if (text && !*ret && strcmp(text, "false") != 0)
+		return clv_error_set(err, -EINVAL, "%s must be true or false", name);
+	return 0;
+}
+
 static int apply(struct clv_request *request, struct clv_error *err)
 {
 	struct clv_apply_request wanted = {
 		.uid = request->caller.uid,
 		.layout_name = layout_name(request),
 		.keeps_layout = true,
+		.is_acknowledged = true,
 	};
 	char *text;
 	int r = read_on_busy(request, &wanted, err);
+
+	if (r >= 0)
+		r = read_flag(request, "only", &wanted.forgets_others, err);
 
 	if (r < 0)
 		return r;
@@ -337,21 +356,11 @@ static int plan_partition(struct clv_request *request,
 	return r < 0 ? err->code : 0;
 }
 
-static int read_dry_run(
-	const struct clv_request *request, bool *ret, struct clv_error *err)
-{
-	const char *text = clv_request_argument(request, "dry_run");
-
-	*ret = text && strcmp(text, "true") == 0;
-	if (text && !*ret && strcmp(text, "false") != 0)
-		return clv_error_set(err, -EINVAL, "dry_run must be true or false");
-	return 0;
-}
-
 int clv_api_post_partition(
 	struct clv_request *request, const char *argument, struct clv_error *err)
 {
-	struct clv_apply_request wanted = {.uid = request->caller.uid};
+	struct clv_apply_request wanted = {
+		.uid = request->caller.uid, .is_acknowledged = true};
 	json_t *body = json_loadb(
 		request->body, request->n_body_bytes, JSON_REJECT_DUPLICATES, NULL);
 	bool is_dry = false;
@@ -360,7 +369,7 @@ int clv_api_post_partition(
 	if (!json_is_object(body))
 		r = clv_error_set(err, -EINVAL, "the body must be a JSON object");
 	if (r >= 0)
-		r = read_dry_run(request, &is_dry, err);
+		r = read_flag(request, "dry_run", &is_dry, err);
 	if (r >= 0)
 		r = read_partition(body, &wanted, err);
 	if (r >= 0)
@@ -373,7 +382,8 @@ int clv_api_post_partition(
 int clv_api_delete_partition(
 	struct clv_request *request, const char *argument, struct clv_error *err)
 {
-	struct clv_apply_request wanted = {.uid = request->caller.uid};
+	struct clv_apply_request wanted = {
+		.uid = request->caller.uid, .is_acknowledged = true};
 	const char *name = clv_request_argument(request, "name");
 
 	if (!name || name[0] == '\0' || strlen(name) >= sizeof(wanted.partition) ||

@@ -290,17 +290,6 @@ void clv_back_describe(const struct clv_operation *op, char *ret, size_t ret_byt
 	}
 }
 
-static int move_rule(struct clv_layout *to, struct clv_layout_rule *rule)
-{
-	struct clv_layout_rule *slot = clv_layout_add_rule(to);
-
-	if (!slot)
-		return -ENOMEM;
-	*slot = *rule;
-	*rule = (struct clv_layout_rule){0};
-	return 0;
-}
-
 /* Moves the rules of modes for devices that no rule of `to` selects. */
 static int move_modes(struct clv_layout *to, struct clv_layout *from,
 	const struct clv_node *node, const int32_t *rule_of)
@@ -315,7 +304,7 @@ static int move_modes(struct clv_layout *to, struct clv_layout *from,
 				: NULL;
 
 		if (device && rule_of[device - node->devices] < 0)
-			r = move_rule(to, rule);
+			r = clv_operation_move_rule(to, rule);
 	}
 	return r;
 }

@@ -32,7 +32,7 @@ int clv_operation_claim(struct clv_operation *op, const struct clv_plan *plan,
 		r = clv_devices_claim(devices, device, err);
 		if (r < 0)
 			return r;
-		device->has_operation = true;
+		device->has_operation = op->has_claimed = true;
 	}
 	return 0;
 }
@@ -41,6 +41,7 @@ void clv_operation_unclaim(struct clv_operation *op)
 {
 	struct clv_devices *devices = op->apply->agent->devices;
 
+	op->has_claimed = false;
 	for (size_t i = 0; i < clv_devices_count(devices); i++) {
 		struct clv_agent_device *device = clv_devices_at(devices, i);
 

@@ -50,6 +50,9 @@ struct clv_operation {
 	 * partition.  target and before have devices by UUID only; target: NULL until the
 	 * node is known; before: the state to roll back to, NULL until the first step. */
 	char *written, *target, *before;
+	/* The target by the survey before that of this operation, for the next agent;
+	 * NULL: there is none. */
+	char *expected;
 	struct clv_layout layout; /* as target, once there is one */
 	struct stage *stages;     /* the steps; `at` is the current one */
 	size_t n_stages, at;
@@ -64,16 +67,21 @@ struct clv_operation {
 	bool may_pass;     /* of the last plan: some were left as gone or in use */
 	json_t *left_json; /* the same at the end, with the steps; or NULL */
 	uint32_t asked_memory;
+	bool has_claimed;     /* locks of devices; one operation has them at a time */
 	bool is_recorded;     /* the journal has it */
+	enum state recorded;  /* in this state */
 	bool is_resumed;      /* begun by an earlier agent */
 	unsigned int n_tries; /* in vain, since it last went on */
-	sd_event_source *timer;
+	/* At the end: the kept layout with this one in it, as a text to show and with
+	 * devices by UUID; NULL: this layout is not kept. */
+	char *kept_text, *kept;
+	sd_event_source *timer; /* behind the end: it is still to be recorded */
 };
 
 struct clv_apply {
 	struct clv_agent *agent;
 	TAILQ_HEAD(operation_list, clv_operation)
-	operations; /* oldest first; only the last may be under way */
+	operations; /* oldest first */
 	size_t n_operations;
 	/* Of agent/layout/reapply.h, which is above this; NULL: there is none.  ended: an
 	 * operation has ended; marks: what the i-th device is about to be changed for,
@@ -83,7 +91,8 @@ struct clv_apply {
 	void *userdata;
 };
 
-/* The number of operations that are kept, here and in the journal. */
+/* The number of operations that are kept once they have ended, here and in the journal.
+ */
 #define CLV_OPERATIONS_KEPT 32u
 
 /* Adds an operation, owned by apply; the oldest may be freed.  NULL without memory. */
@@ -98,6 +107,35 @@ void clv_operation_fail(struct clv_operation *op, const struct clv_error *why);
 int clv_operation_claim(struct clv_operation *op, const struct clv_plan *plan,
 	const struct clv_node *node, struct clv_error *err);
 void clv_operation_unclaim(struct clv_operation *op);
+
+/* apply-journal.c.  A step that cannot be recorded is not begun, unless it leads back: a
+ * full disk leaves no device incomplete.  Until the disk has room, a next agent goes on
+ * with the last that was recorded. */
+int clv_operation_write(struct clv_operation *op, struct clv_error *err);
+/* Records a new operation if its caller is told that it is accepted, with the key of the
+ * request. */
+int clv_operation_accept(struct clv_operation *op, struct clv_error *err);
+/* Records the end, now or when the disk has room. */
+void clv_operation_write_end(struct clv_operation *op);
+/* Sets what the journal has of the request, besides the layout. */
+void clv_operation_take_request(struct clv_apply_request *request, const char *json);
+
+/* apply-others.c.  Whether the operation waits, and neither it nor an earlier agent has
+ * begun its steps. */
+bool clv_operation_only_waits(const struct clv_operation *op);
+/* Whether another operation has begun its steps: it ends first. */
+bool clv_operation_is_behind(const struct clv_operation *op);
+/* -EBUSY: the operation would change a device of another that is under way. */
+int clv_operation_check_others(const struct clv_operation *op,
+	const struct clv_node *node, struct clv_error *err);
+
+/* apply-kept.c.  Replaces the kept layout on the devices of the operation, and stores
+ * it. */
+int clv_operation_keep(struct clv_operation *op, struct clv_error *err);
+/* Whether the layout has the device; a resolved one. */
+bool clv_operation_selects(const struct clv_operation *op, const char *identity);
+/* Moves the rule to the end of the layout.  -ENOMEM */
+int clv_operation_move_rule(struct clv_layout *to, struct clv_layout_rule *rule);
 
 /* The names of the states, by enum state. */
 extern const char *const clv_operation_states[_STATE_MAX];

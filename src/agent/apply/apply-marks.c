@@ -161,7 +161,7 @@ static void close_for(struct clv_agent *agent, const struct clv_operation *op)
 void clv_marks_update(struct clv_apply *apply)
 {
 	struct clv_agent *agent = apply->agent;
-	const struct clv_operation *op = TAILQ_LAST(&apply->operations, operation_list);
+	const struct clv_operation *op;
 	const struct clv_marks *marks;
 
 	for (size_t i = 0; i < clv_devices_count(agent->devices); i++) {
@@ -170,8 +170,11 @@ void clv_marks_update(struct clv_apply *apply)
 		device->was_changing = device->is_changing;
 		device->is_changing = false;
 	}
-	if (op && !clv_operation_has_ended(op))
-		close_for(agent, op);
+	TAILQ_FOREACH(op, &apply->operations, entry)
+	{
+		if (!clv_operation_has_ended(op))
+			close_for(agent, op);
+	}
 	for (size_t i = 0; apply->marks && (marks = apply->marks(apply->userdata, i));
 		i++)
 		close_marked(agent, marks);

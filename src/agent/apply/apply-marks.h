@@ -27,7 +27,7 @@ void clv_marks_take(struct clv_marks *marks, const struct clv_plan *plan,
 	const struct clv_node *node);
 void clv_marks_clear(struct clv_marks *marks);
 
-/* Sets clv_agent_device.is_changing of all devices, by the operation under way and by the
- * devices on which the kept layout is about to be applied, and serves the queues of those
- * that are open again. */
+/* Sets clv_agent_device.is_changing of all devices, by the operations under way and by
+ * the devices on which the kept layout is about to be applied, and serves the queues of
+ * those that are open again. */
 void clv_marks_update(struct clv_apply *apply);

@@ -3,6 +3,7 @@
 #include "agent/apply/apply-back.h"
 #include "agent/apply/apply-internal.h"
 #include "agent/device/hardware.h"
+#include "agent/ledger/holders.h"
 #include "agent/record/agent.h"
 #include "agent/store/state.h"
 #include "base/clock.h"
@@ -25,14 +26,31 @@ static void free_operation(struct clv_operation *op)
 	free(op->stages);
 	free(op->target);
 	free(op->written);
+	free(op->expected);
 	free(op->before);
+	free(op->kept_text);
+	free(op->kept);
 	free(op);
+}
+
+/* Only those that have ended are forgotten. */
+static void drop_oldest(struct clv_apply *apply)
+{
+	struct clv_operation *op = TAILQ_FIRST(&apply->operations);
+
+	while (op && !clv_operation_has_ended(op))
+		op = TAILQ_NEXT(op, entry);
+	if (!op)
+		return;
+	TAILQ_REMOVE(&apply->operations, op, entry);
+	apply->n_operations--;
+	free_operation(op);
 }
 
 struct clv_operation *clv_operation_add(
 	struct clv_apply *apply, const struct clv_apply_request *request)
 {
-	struct clv_operation *op = calloc(1, sizeof(*op)), *oldest;
+	struct clv_operation *op = calloc(1, sizeof(*op));
 
 	if (!op)
 		return NULL;
@@ -44,20 +62,38 @@ struct clv_operation *clv_operation_add(
 	clv_lease_make_id(op->id);
 	op->id[0] = 'o';
 	TAILQ_INSERT_TAIL(&apply->operations, op, entry);
-	if (++apply->n_operations > CLV_OPERATIONS_KEPT) {
-		oldest = TAILQ_FIRST(&apply->operations);
-		TAILQ_REMOVE(&apply->operations, oldest, entry);
-		apply->n_operations--;
-		free_operation(oldest);
-	}
+	if (++apply->n_operations > CLV_OPERATIONS_KEPT)
+		drop_oldest(apply);
 	return op;
 }
 
 bool clv_apply_is_busy(const struct clv_apply *apply)
 {
-	const struct clv_operation *last = TAILQ_LAST(&apply->operations, operation_list);
+	const struct clv_operation *op;
 
-	return last && !clv_operation_has_ended(last);
+	TAILQ_FOREACH(op, &apply->operations, entry)
+	{
+		if (!clv_operation_has_ended(op))
+			return true;
+	}
+	return false;
+}
+
+static const struct clv_operation *find_changing(const struct clv_apply *apply)
+{
+	const struct clv_operation *op;
+
+	TAILQ_FOREACH(op, &apply->operations, entry)
+	{
+		if (!clv_operation_has_ended(op) && !clv_operation_only_waits(op))
+			return op;
+	}
+	return NULL;
+}
+
+bool clv_apply_is_changing(const struct clv_apply *apply)
+{
+	return find_changing(apply) != NULL;
 }
 
 static int take_layout(struct clv_operation *op, const struct clv_apply_request *request,
@@ -76,6 +112,9 @@ static int take_layout(struct clv_operation *op, const struct clv_apply_request 
 	/* No user has confirmed what would be destroyed, so nothing is. */
 	for (size_t i = 0; i < op->layout.n_rules && request->is_again; i++)
 		op->layout.rules[i].preserve = true;
+	/* The kept layout is tried again later, without an operation that waits. */
+	if (request->is_again)
+		op->layout.on_busy = CLV_ON_BUSY_FAIL;
 	op->written = strdup(request->layout);
 	return op->written ? 0 : clv_error_errno(err, ENOMEM, "cannot apply");
 }
@@ -83,14 +122,15 @@ static int take_layout(struct clv_operation *op, const struct clv_apply_request 
 int clv_apply_start(struct clv_apply *apply, const struct clv_apply_request *request,
 	struct clv_operation **ret, struct clv_error *err)
 {
+	const struct clv_operation *changing = find_changing(apply);
 	struct clv_operation *op;
 	int r;
 
-	if (clv_apply_is_busy(apply))
+	if (changing)
 		return clv_error_set(err, -EBUSY,
 			"another change is under way: wait for its end with cleave apply "
 			"--follow %s, and try again",
-			TAILQ_LAST(&apply->operations, operation_list)->id);
+			changing->id);
 	/* An operation that an earlier agent left unfinished may be in the file. */
 	if (!clv_state_get(apply->agent, err))
 		return err->code;
@@ -98,6 +138,10 @@ int clv_apply_start(struct clv_apply *apply, const struct clv_apply_request *req
 	if (!op)
 		return clv_error_errno(err, ENOMEM, "cannot apply");
 	r = take_layout(op, request, err);
+	if (r >= 0)
+		r = clv_operation_check_others(op, clv_holders_node(apply->agent), err);
+	if (r >= 0)
+		r = clv_operation_accept(op, err);
 	if (r < 0) {
 		TAILQ_REMOVE(&apply->operations, op, entry);
 		apply->n_operations--;

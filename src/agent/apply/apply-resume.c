@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operations at the start of the agent: resumes what an earlier agent left unfinished,
- * and then applies the last layout again. */
+/* Operations at the start of the agent: resumes what an earlier agent left unfinished. */
 #include "agent/apply/apply-internal.h"
 
 #include "agent/apply/apply-back.h"
@@ -8,6 +7,7 @@
 #include "agent/record/agent.h"
 #include "agent/store/state.h"
 #include "agent/store/store.h"
+#include "base/array.h"
 #include "base/log.h"
 
 #include <errno.h>
@@ -17,27 +17,62 @@
 
 static void take_journal(struct clv_operation *op, const struct clv_journal *journal)
 {
+	for (int i = 0; i < _STATE_MAX; i++) {
+		if (strcmp(journal->state, clv_operation_states[i]) == 0)
+			op->recorded = (enum state)i;
+	}
 	snprintf(op->id, sizeof(op->id), "%s", journal->id);
 	op->is_resumed = op->is_recorded = true;
 	op->started_real_ns = journal->started_real_ns;
-	op->target = strdup(journal->target);
-	if (strcmp(journal->state, clv_operation_states[WAITING]) != 0)
+	if (journal->target[0] != '\0')
+		op->target = strdup(journal->target);
+	if (op->recorded == RUNNING || op->recorded == ROLLING_BACK)
 		op->before = strdup(journal->before);
 	if (journal->written[0] != '\0')
 		op->written = strdup(journal->written);
-	if (strcmp(journal->state, clv_operation_states[ROLLING_BACK]) != 0)
+	if (op->recorded != ROLLING_BACK)
 		return;
 	op->state = ROLLING_BACK;
 	clv_error_set(&op->error, -EIO, "%s", journal->error);
+}
+
+/* Names stay with their devices; which one an index meant is not known any more. */
+static int check_selectors(const struct clv_layout *layout, struct clv_error *err)
+{
+	for (size_t i = 0; i < layout->n_rules; i++) {
+		if (layout->rules[i].select.n_indexes > 0)
+			return clv_error_set(err, -EIO,
+				"the agent ended before it had recorded which devices "
+				"the layout selects by index: nothing was changed, apply "
+				"the layout again");
+	}
+	return 0;
+}
+
+/* A layout that was accepted, and not more. */
+static int read_written(struct clv_operation *op, struct clv_error *err)
+{
+	int r = clv_layout_parse(
+		op->written, strlen(op->written), "layout", &op->layout, err);
+
+	if (r >= 0 && op->request.has_on_busy)
+		op->layout.on_busy = op->request.on_busy;
+	return r < 0 ? r : check_selectors(&op->layout, err);
 }
 
 /* The target of an earlier version may select devices by their order or names, which may
  * be others by now. */
 static int read_target(struct clv_operation *op, struct clv_error *err)
 {
-	int r = clv_layout_parse(
-		op->target, strlen(op->target), "the journal", &op->layout, err);
+	int r;
 
+	if (!op->target && op->before)
+		return clv_error_set(
+			err, -EIO, "the journal has been changed: it has no target");
+	if (!op->target)
+		return op->written ? read_written(op, err) : 0;
+	r = clv_layout_parse(
+		op->target, strlen(op->target), "the journal", &op->layout, err);
 	if (r >= 0 && !clv_layout_is_resolved(&op->layout))
 		r = clv_error_set(err, -EIO,
 			"it was begun by an earlier version, which has not recorded the "
@@ -45,8 +80,24 @@ static int read_target(struct clv_operation *op, struct clv_error *err)
 	return r;
 }
 
+static void emit_resumed(
+	const struct clv_operation *op, const struct clv_journal *journal)
+{
+	struct clv_agent *agent = op->apply->agent;
+
+	if (op->before)
+		clv_events_emit(agent, CLV_EVENT_APPLY_RESUMED,
+			"%s: resumed after step %u of %u", journal->what, journal->step,
+			journal->n_steps);
+	else
+		clv_events_emit(agent, CLV_EVENT_APPLY_RESUMED, "%s: %s", journal->what,
+			op->recorded == WAITING
+				? "it waits again"
+				: "it was accepted before, and begins now");
+}
+
 /* A target that this version cannot use is rolled back. */
-static void resume(struct clv_apply *apply, struct clv_journal *journal)
+static void resume(struct clv_apply *apply, const struct clv_journal *journal)
 {
 	struct clv_apply_request request = {
 		.uid = journal->uid,
@@ -58,19 +109,14 @@ static void resume(struct clv_apply *apply, struct clv_journal *journal)
 	int r;
 
 	snprintf(request.what, sizeof(request.what), "%s", journal->what);
+	clv_operation_take_request(&request, journal->request);
 	op = clv_operation_add(apply, &request);
 	if (!op) {
 		clv_log_error(0, "out of memory: %s is not resumed", journal->what);
 		return;
 	}
 	take_journal(op, journal);
-	if (op->before)
-		clv_events_emit(apply->agent, CLV_EVENT_APPLY_RESUMED,
-			"%s: resumed after step %u of %u", journal->what, journal->step,
-			journal->n_steps);
-	else
-		clv_events_emit(apply->agent, CLV_EVENT_APPLY_RESUMED,
-			"%s: it waits again", journal->what);
+	emit_resumed(op, journal);
 	r = read_target(op, &err);
 	clv_layout_parse(journal->before, strlen(journal->before), "the journal",
 		&op->former, NULL);
@@ -81,18 +127,79 @@ static void resume(struct clv_apply *apply, struct clv_journal *journal)
 		clv_operation_survey(op);
 }
 
+struct unfinished {
+	struct clv_journal *items;
+	size_t n;
+};
+
+static int add_unfinished(void *userdata, const struct clv_journal *journal)
+{
+	struct unfinished *unfinished = userdata;
+	struct clv_journal *item = CLV_APPEND(unfinished->items, unfinished->n);
+
+	if (!item)
+		return -ENOMEM;
+	*item = *journal;
+	item->target = strdup(journal->target);
+	item->before = strdup(journal->before);
+	item->written = strdup(journal->written);
+	item->request = strdup(journal->request);
+	return item->target && item->before && item->written && item->request ? 0
+									      : -ENOMEM;
+}
+
+static bool is_begun(const struct clv_journal *journal)
+{
+	return strcmp(journal->state, clv_operation_states[RUNNING]) == 0 ||
+	       strcmp(journal->state, clv_operation_states[ROLLING_BACK]) == 0;
+}
+
+/* Only one operation carries out steps at a time.  An older one that seems to is one
+ * whose end an earlier version could not write. */
+static void end_older(struct clv_store *store, const struct unfinished *unfinished)
+{
+	bool is_older = false;
+
+	for (size_t i = unfinished->n; i-- > 0;) {
+		struct clv_journal *journal = &unfinished->items[i];
+		struct clv_error err = {0};
+
+		if (is_begun(journal) && is_older) {
+			snprintf(journal->state, sizeof(journal->state), "%s",
+				clv_operation_states[FAILED]);
+			if (clv_store_put_journal(store, journal, &err) < 0)
+				clv_log_warning(0, "%s", err.msg);
+		}
+		is_older = is_older || is_begun(journal);
+	}
+}
+
 void clv_apply_resume(struct clv_apply *apply)
 {
 	struct clv_store *store = clv_state_get(apply->agent, NULL);
-	struct clv_journal journal = {0};
+	struct unfinished unfinished = {0};
+	struct clv_error err = {0};
+	int r;
 
 	if (!store)
 		return;
-	if (clv_store_get_journal(store, &journal, NULL) >= 0)
-		resume(apply, &journal);
-	free((char *)journal.target);
-	free((char *)journal.before);
-	free((char *)journal.written);
+	r = clv_store_read_journal(store, add_unfinished, &unfinished, &err);
+	if (r < 0)
+		clv_log_error(0, "no operation is resumed: %s",
+			err.code ? err.msg : "out of memory");
+	else
+		end_older(store, &unfinished);
+	for (size_t i = 0; i < unfinished.n; i++) {
+		struct clv_journal *journal = &unfinished.items[i];
+
+		if (r >= 0 && strcmp(journal->state, clv_operation_states[FAILED]) != 0)
+			resume(apply, journal);
+		free((char *)journal->target);
+		free((char *)journal->before);
+		free((char *)journal->written);
+		free((char *)journal->request);
+	}
+	free(unfinished.items);
 }
 
 struct past {

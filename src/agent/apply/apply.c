@@ -17,8 +17,6 @@
 #include "agent/ledger/standing.h"
 #include "agent/record/agent.h"
 #include "agent/record/notify.h"
-#include "agent/store/state.h"
-#include "agent/store/store.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -33,7 +31,6 @@
 #include <sys/queue.h>
 
 #define WAIT_US 500000u
-#define UNWRITTEN_US 5000000u
 /* Each wait before a further try is twice as long as the one before it: two minutes. */
 #define TRIES_MAX 8u
 
@@ -61,79 +58,6 @@ static void note_change(struct clv_operation *op)
 {
 	op->revision++;
 	publish_change(op);
-}
-
-/* Writes the journal.  A step that cannot be recorded is not begun, unless it leads back:
- * a full disk leaves no device incomplete.  Until the disk has room, a next agent goes on
- * with the last that was recorded. */
-static int write_journal(struct clv_operation *op, struct clv_error *err)
-{
-	struct clv_store *store = clv_state_get(op->apply->agent, err);
-	struct clv_journal journal = {
-		.uid = op->request.uid,
-		.started_real_ns = op->started_real_ns,
-		.step = (uint32_t)op->at,
-		.n_steps = (uint32_t)op->n_stages,
-		.target = op->target,
-		.before = op->before,
-		.written = op->written,
-		.keeps_layout = op->request.keeps_layout,
-		.is_for_lease = op->request.is_for_lease,
-	};
-
-	if (!store)
-		return err->code;
-	snprintf(journal.id, sizeof(journal.id), "%s", op->id);
-	snprintf(journal.what, sizeof(journal.what), "%s", op->request.what);
-	snprintf(journal.state, sizeof(journal.state), "%s",
-		clv_operation_states[op->state]);
-	snprintf(journal.error, sizeof(journal.error), "%s", op->error.msg);
-	if (clv_store_put_journal(store, &journal, err) < 0)
-		return err->code;
-	op->is_recorded = true;
-	return 0;
-}
-
-/* Records the end, with the operation's JSON for callers of a later agent. */
-static int write_end(struct clv_operation *op, struct clv_error *err)
-{
-	struct clv_store *store = clv_state_get(op->apply->agent, err);
-	json_t *json = clv_operation_to_json(op);
-	char *text = json_dumps(json, JSON_COMPACT);
-	int r = store ? clv_store_begin(store, false, err) : err->code;
-
-	json_decref(json);
-	/* In one transaction: an end without its JSON could never be shown. */
-	if (r >= 0)
-		r = write_journal(op, err);
-	if (r >= 0 && text)
-		r = clv_store_end_journal(store, op->id, text, CLV_OPERATIONS_KEPT, err);
-	if (r >= 0)
-		r = clv_store_commit(store, err);
-	if (r < 0 && store)
-		clv_store_rollback(store);
-	free(text);
-	return r;
-}
-
-static void write_end_later(struct clv_operation *op);
-
-/* The record of another operation that is under way would end with this one. */
-static int on_unwritten(sd_event_source *source, uint64_t now_us, void *userdata)
-{
-	struct clv_operation *op = userdata;
-	struct clv_error err = {0};
-
-	op->timer = sd_event_source_disable_unref(op->timer);
-	if (clv_apply_is_busy(op->apply) || write_end(op, &err) < 0)
-		write_end_later(op);
-	return 0;
-}
-
-static void write_end_later(struct clv_operation *op)
-{
-	sd_event_add_time_relative(op->apply->agent->event, &op->timer, CLOCK_MONOTONIC,
-		UNWRITTEN_US, 0, on_unwritten, op);
 }
 
 static const enum clv_event_type end_events[_STATE_MAX] = {
@@ -167,7 +91,6 @@ static void emit_end(struct clv_operation *op, enum clv_event_type type)
 static void end(struct clv_operation *op, enum state state)
 {
 	bool was_begun = op->before != NULL;
-	struct clv_error err = {0};
 
 	assert(state >= DONE && !clv_operation_has_ended(op));
 	op->state = state;
@@ -176,11 +99,10 @@ static void end(struct clv_operation *op, enum state state)
 	count_end(op);
 	op->timer = sd_event_source_disable_unref(op->timer);
 	clv_marks_update(op->apply);
-	clv_operation_unclaim(op);
-	if ((was_begun || op->is_recorded) && write_end(op, &err) < 0) {
-		clv_log_warning(0, "%s", err.msg);
-		write_end_later(op);
-	}
+	if (op->has_claimed)
+		clv_operation_unclaim(op);
+	if (was_begun || op->is_recorded)
+		clv_operation_write_end(op);
 	if (was_begun || state != DONE)
 		clv_log_info("%s: %s%s%s", op->request.what, clv_operation_states[state],
 			op->error.code ? ": " : "", op->error.msg);
@@ -298,6 +220,25 @@ static bool try_again(struct clv_operation *op, const struct clv_error *why)
 	return true;
 }
 
+/* An operation that an earlier agent has begun, and that has changed nothing yet, only
+ * waits, and lets others begin.  A memory mode that was asked for is not shown. */
+static void forget_begin(struct clv_operation *op, const struct clv_node *node)
+{
+	_cleanup_free_ char *now = NULL;
+	struct clv_layout layout = {0};
+	bool is_as_before = op->before && op->asked_memory == 0 &&
+			    clv_layout_of_node(node, &layout, NULL) >= 0 &&
+			    clv_layout_write(&layout, &now, NULL) >= 0 &&
+			    strcmp(now, op->before) == 0;
+
+	clv_layout_clear(&layout);
+	if (!is_as_before)
+		return;
+	free(op->before);
+	op->before = NULL;
+	clv_layout_clear(&op->former);
+}
+
 static void block(struct clv_operation *op, const struct clv_plan *plan,
 	const struct clv_node *node)
 {
@@ -310,6 +251,7 @@ static void block(struct clv_operation *op, const struct clv_plan *plan,
 	json_decref(op->obstacles);
 	op->obstacles = clv_plan_obstacles_to_json(plan, node);
 	if (op->layout.on_busy == CLV_ON_BUSY_WAIT) {
+		forget_begin(op, node);
 		clv_marks_take(&op->marks, plan, node);
 		clv_marks_update(op->apply);
 		wait_for_holders(op);
@@ -395,6 +337,43 @@ static bool leaves_too_early(struct clv_operation *op, size_t n_left)
 	return try_again(op, &why);
 }
 
+static int make_plan(struct clv_operation *op, const struct clv_node *node,
+	struct clv_plan *plan, struct clv_error *err)
+{
+	int r = 0;
+
+	if (op->state == ROLLING_BACK)
+		return clv_back_plan(op, node, plan, err);
+	r = set_target(op, node, err);
+	if (r >= 0 && op->before)
+		return clv_apply_plan_resumed(op->target, op->before, node, plan, err);
+	if (r >= 0)
+		r = clv_plan_make(node, &op->layout, plan, err);
+	if (r >= 0)
+		r = clv_standing_check(node, plan, op->layout.name, err);
+	if (r >= 0)
+		r = clv_standing_add_obstacles(op->apply->agent, plan, err);
+	return r;
+}
+
+/* Whether a resumed operation may find its devices later. */
+static bool may_find_more(const struct clv_operation *op, const struct clv_node *node)
+{
+	return op->state != ROLLING_BACK && !is_new(op) &&
+	       (!op->target || !clv_back_shows_all(node, &op->layout));
+}
+
+/* A driver that is reloaded, or a hive, can extend the plan to devices of an operation
+ * that waits. */
+static int check_new(struct clv_operation *op, const struct clv_plan *plan,
+	const struct clv_node *node, struct clv_error *err)
+{
+	if (!is_new(op))
+		return 0;
+	clv_marks_take(&op->marks, plan, node);
+	return clv_operation_check_others(op, node, err);
+}
+
 /* Plans from what the hardware shows now, and begins, waits or fails. */
 static void plan_now(struct clv_operation *op)
 {
@@ -402,26 +381,14 @@ static void plan_now(struct clv_operation *op)
 	size_t n_left = op->n_left;
 	struct clv_plan plan = {0};
 	struct clv_error err = {0};
-	int r = 0;
 
-	if (op->state != ROLLING_BACK)
-		r = set_target(op, node, &err);
-	if (r >= 0 && op->state == ROLLING_BACK)
-		r = clv_back_plan(op, node, &plan, &err);
-	else if (r >= 0 && op->before)
-		r = clv_apply_plan_resumed(op->target, op->before, node, &plan, &err);
-	else if (r >= 0)
-		r = clv_plan_make(node, &op->layout, &plan, &err);
-	if (r >= 0 && !op->before)
-		r = clv_standing_check(node, &plan, op->layout.name, &err);
-	if (r >= 0 && !op->before)
-		r = clv_standing_add_obstacles(op->apply->agent, &plan, &err);
-	if (r < 0) {
+	if (make_plan(op, node, &plan, &err) < 0) {
 		clv_node_add_problems(node, &err);
-		if (op->state == ROLLING_BACK || is_new(op) ||
-			clv_back_shows_all(node, &op->layout) || !try_again(op, &err))
+		if (!may_find_more(op, node) || !try_again(op, &err))
 			fail_with_layout(op, &err);
-	} else if (leaves_too_early(op, n_left))
+	} else if (check_new(op, &plan, node, &err) < 0)
+		clv_operation_fail(op, &err);
+	else if (leaves_too_early(op, n_left))
 		op->n_left = n_left;
 	else if (plan.n_obstacles > 0)
 		block(op, &plan, node);
@@ -436,7 +403,9 @@ static void on_surveyed(void *userdata, const struct clv_error *err)
 
 	if (clv_operation_has_ended(op))
 		return;
-	if (err->code == 0)
+	if (clv_operation_is_behind(op))
+		ask_later(op, WAIT_US);
+	else if (err->code == 0)
 		plan_now(op);
 	else if (is_new(op) || !try_again(op, err))
 		clv_operation_fail(op, err);
@@ -460,7 +429,13 @@ static void ask_later(struct clv_operation *op, uint64_t after_us)
 		after_us, 0, on_wait, op);
 }
 
-/* A wait that cannot be recorded ends with the agent. */
+/* One that has begun stays recorded as such. */
+static bool is_wait_recorded(const struct clv_operation *op)
+{
+	return op->is_recorded && (op->recorded == WAITING || op->before);
+}
+
+/* If the wait cannot be recorded, the next agent selects the devices again. */
 static void wait_for_holders(struct clv_operation *op)
 {
 	bool has_changed = op->state != WAITING || op->n_tries > 0;
@@ -469,7 +444,7 @@ static void wait_for_holders(struct clv_operation *op)
 	op->state = WAITING;
 	op->n_tries = 0;
 	op->error = (struct clv_error){0};
-	if (!op->is_recorded && write_journal(op, &err) < 0 && has_changed)
+	if (!is_wait_recorded(op) && clv_operation_write(op, &err) < 0 && has_changed)
 		clv_log_warning(0, "%s", err.msg);
 	ask_later(op, WAIT_US);
 	if (has_changed)
@@ -489,7 +464,7 @@ static void roll_back(struct clv_operation *op, const struct clv_error *why)
 	op->error = *why;
 	op->state = ROLLING_BACK;
 	op->timer = sd_event_source_disable_unref(op->timer);
-	if (write_journal(op, &err) < 0)
+	if (clv_operation_write(op, &err) < 0)
 		clv_log_warning(0, "%s", err.msg);
 	note_change(op);
 	clv_operation_survey(op);
@@ -600,7 +575,6 @@ static void succeed(struct clv_operation *op)
 {
 	struct clv_agent *agent = op->apply->agent;
 	struct clv_error err = {0};
-	struct clv_store *store;
 
 	if (op->state == ROLLING_BACK) {
 		end_rolling_back(op);
@@ -615,11 +589,7 @@ static void succeed(struct clv_operation *op)
 		return;
 	}
 	keep_partitions(op);
-	store = clv_state_get(agent, &err);
-	if (!store || (op->request.keeps_layout &&
-			      clv_store_put_layout(store,
-				      op->written ? op->written : op->target, op->target,
-				      &err) < 0))
+	if (op->request.keeps_layout && clv_operation_keep(op, &err) < 0)
 		clv_log_warning(0,
 			"%s: the layout will not be applied again after a restart",
 			err.msg);
@@ -707,7 +677,7 @@ static void run_next(struct clv_operation *op)
 		succeed(op);
 		return;
 	}
-	if (write_journal(op, &err) < 0 && op->state != ROLLING_BACK) {
+	if (clv_operation_write(op, &err) < 0 && op->state != ROLLING_BACK) {
 		roll_back(op, &err);
 		return;
 	}

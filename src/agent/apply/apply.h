@@ -11,11 +11,12 @@
 struct clv_agent;
 struct clv_error;
 
-/* Operations: changes of the node's partitions, one at a time.  An operation surveys the
- * drivers, makes a plan, waits for holders if the layout says so, carries out step after
- * step, and rolls back when a step fails.  The journal is written before each step.  If
- * the agent dies, the next one plans again from what the hardware shows, towards the same
- * end.  Loop thread only. */
+/* Operations: changes of the node's partitions.  An operation surveys the drivers, makes
+ * a plan, waits for holders if the layout says so, carries out step after step, and rolls
+ * back when a step fails.  One carries out steps at a time; those that wait have devices
+ * of their own.  The journal is written when an operation is accepted and before each
+ * step.  If the agent dies, the next one plans again from what the hardware shows,
+ * towards the same end.  Loop thread only. */
 struct clv_apply;
 
 struct clv_operation;
@@ -35,21 +36,24 @@ struct clv_apply_request {
 	uint32_t count;
 	int32_t start;
 	char partition[CLV_PARTITION_NAME_MAX]; /* to destroy; "": create */
-	bool keeps_layout; /* apply the layout again whenever an agent starts */
+	bool keeps_layout;   /* apply the layout again whenever an agent starts */
+	bool forgets_others; /* and no more what earlier layouts say of other devices */
 	bool is_again;     /* this is that application, to one device: destroy nothing */
 	bool turns_off;    /* turn MIG off with the last partition of the device */
 	bool is_for_lease; /* the partition is destroyed when its lease ends */
+	bool is_acknowledged; /* its caller is told before it begins: it is recorded */
 };
 
 int clv_apply_new(struct clv_agent *agent, struct clv_apply **ret, struct clv_error *err);
 struct clv_apply *clv_apply_free(struct clv_apply *apply);
 
-/* Call once the state file is open: resumes an operation that an earlier agent left
+/* Call once the state file is open: resumes the operations that an earlier agent left
  * unfinished. */
 void clv_apply_resume(struct clv_apply *apply);
 
-/* Starts an operation; *ret is owned by apply.  -EBUSY while another is under way, -EIO
- * or -ENOSPC without a state file, or the error of parsing the layout. */
+/* Starts an operation; *ret is owned by apply.  -EBUSY while another is under way, unless
+ * that only waits and has other devices; -EIO or -ENOSPC if it cannot be recorded; or the
+ * error of parsing the layout. */
 int clv_apply_start(struct clv_apply *apply, const struct clv_apply_request *request,
 	struct clv_operation **ret, struct clv_error *err);
 
@@ -68,6 +72,8 @@ struct clv_operation *clv_apply_at(struct clv_apply *apply, size_t i);
 json_t *clv_apply_past(struct clv_apply *apply);
 /* Whether an operation is under way. */
 bool clv_apply_is_busy(const struct clv_apply *apply);
+/* Whether one is under way that does not just wait: no other can be started. */
+bool clv_apply_is_changing(const struct clv_apply *apply);
 
 const char *clv_operation_id(const struct clv_operation *operation);
 /* Grows with every change of the operation. */

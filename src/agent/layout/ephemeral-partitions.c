@@ -296,7 +296,7 @@ void clv_ephemeral_tick(struct clv_ephemeral *ephemeral)
 {
 	const struct clv_node *node = clv_hardware_node(ephemeral->agent->hardware);
 
-	if (clv_apply_is_busy(ephemeral->agent->apply) ||
+	if (clv_apply_is_changing(ephemeral->agent->apply) ||
 		clv_hardware_awaits_devices(ephemeral->agent) ||
 		clv_hardware_last_survey(ephemeral->agent->hardware) <
 			ephemeral->agent->first_survey)

@@ -75,31 +75,50 @@ struct clv_reapply {
 	char why[512];  /* why it cannot be resolved, or "" */
 	struct item *items;
 	size_t n_items;
-	const struct clv_operation *op; /* of the item `at`; NULL: none */
-	size_t at;
+	const struct clv_operation *op; /* that applies it to a device; NULL: none */
+	char at[96];                    /* the UUID of that device */
 	bool is_asking, has_looked;
 	sd_event_source *timer;
 };
 
 static void look(struct clv_reapply *reapply);
 
-/* An operation that waits, maybe for days, has not changed anything yet. */
+/* An operation that waits, maybe for days, changes nothing meanwhile. */
 static bool is_changing(const struct clv_apply *apply)
 {
-	const struct clv_operation *last = TAILQ_LAST(&apply->operations, operation_list);
+	const struct clv_operation *op;
 
-	return clv_apply_is_busy(apply) && last->state != WAITING;
+	TAILQ_FOREACH(op, &apply->operations, entry)
+	{
+		if (!clv_operation_has_ended(op) && op->state != WAITING)
+			return true;
+	}
+	return false;
+}
+
+static void free_items(struct item *items, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		json_decref(items[i].steps);
+		clv_marks_clear(&items[i].marks);
+	}
+	free(items);
 }
 
 static void drop_items(struct clv_reapply *reapply)
 {
-	for (size_t i = 0; i < reapply->n_items; i++) {
-		json_decref(reapply->items[i].steps);
-		clv_marks_clear(&reapply->items[i].marks);
-	}
-	free(reapply->items);
+	free_items(reapply->items, reapply->n_items);
 	reapply->items = NULL;
 	reapply->n_items = 0;
+}
+
+static struct item *find_item(struct item *items, size_t n, const char *uuid)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(items[i].uuid, uuid) == 0)
+			return &items[i];
+	}
+	return NULL;
 }
 
 static int on_timer(sd_event_source *source, uint64_t now_us, void *userdata)
@@ -190,9 +209,9 @@ static bool is_in_unit(void *userdata, const char *identity)
 		       strcmp(device->hive, unit->device->hive) == 0);
 }
 
-#define GONE_WHY                                                                        \
-	"it is gone, or its driver does not show it: see the kernel's log, or apply a " \
-	"layout without it"
+#define GONE_WHY                                                                       \
+	"it is gone, or its driver does not show it: see the kernel's log; to forget " \
+	"it, apply cleave export --wanted without it, with cleave apply --only"
 
 /* The layout for one device and those that change with it. */
 static int read_unit(const struct clv_reapply *reapply, struct unit *unit, bool destroys,
@@ -400,27 +419,42 @@ static void resolve_old(struct clv_reapply *reapply, const struct clv_node *node
 
 /* --- One device after the other --- */
 
+static int add_item(struct clv_reapply *reapply, const char *uuid, struct item *known)
+{
+	struct item *item = CLV_APPEND(reapply->items, reapply->n_items);
+
+	if (!item)
+		return -ENOMEM;
+	if (known) {
+		*item = *known;
+		known->steps = NULL;
+		known->marks = (struct clv_marks){0};
+	}
+	snprintf(item->uuid, sizeof(item->uuid), "%s", uuid);
+	return 0;
+}
+
+/* Devices that were listed before keep their state. */
 static int list_devices(struct clv_reapply *reapply, struct clv_error *err)
 {
+	struct item *known = reapply->items;
+	size_t n_known = reapply->n_items;
 	struct clv_layout layout = {0};
 	int r = clv_layout_parse(
 		reapply->resolved, strlen(reapply->resolved), LAYOUT_NAME, &layout, err);
 
-	drop_items(reapply);
+	reapply->items = NULL;
+	reapply->n_items = 0;
 	for (size_t i = 0; i < layout.n_rules && r >= 0; i++) {
 		const struct clv_selector *select = &layout.rules[i].select;
 
-		for (size_t j = 0; j < select->n_names && r >= 0; j++) {
-			struct item *item = CLV_APPEND(reapply->items, reapply->n_items);
-
-			if (!item)
-				r = clv_error_errno(
-					err, ENOMEM, "cannot apply the layout again");
-			else
-				snprintf(item->uuid, sizeof(item->uuid), "%s",
-					select->names[j]);
-		}
+		for (size_t j = 0; j < select->n_names && r >= 0; j++)
+			r = add_item(reapply, select->names[j],
+				find_item(known, n_known, select->names[j]));
+		if (r < 0)
+			clv_error_errno(err, -r, "cannot apply the layout again");
 	}
+	free_items(known, n_known);
 	clv_layout_clear(&layout);
 	return r;
 }
@@ -461,7 +495,7 @@ static void apply_next(struct clv_reapply *reapply)
 
 		if (item->state != PENDING)
 			continue;
-		reapply->at = i;
+		snprintf(reapply->at, sizeof(reapply->at), "%s", item->uuid);
 		if (start_operation(reapply, item, node, &err) < 0)
 			wait_more(reapply, item, err.code == -EBUSY ? BUSY : STUCK,
 				err.msg);
@@ -528,40 +562,54 @@ static void look(struct clv_reapply *reapply)
 	clv_hardware_survey_for(reapply->apply->agent->hardware, on_surveyed, reapply);
 }
 
-/* A layout that was just applied is applied on all of its devices. */
-static void take_applied(struct clv_reapply *reapply, const struct clv_operation *op)
+static void set_applied(struct item *item)
 {
-	struct clv_error err = {0};
-
-	free(reapply->text);
-	free(reapply->resolved);
-	reapply->text = strdup(op->written ? op->written : op->target);
-	reapply->resolved = strdup(op->target);
-	reapply->why[0] = '\0';
-	reapply->has_looked = true;
-	if (!reapply->text || !reapply->resolved || list_devices(reapply, &err) < 0) {
-		clv_log_warning(0, "out of memory: the state of the layout is not shown");
-		drop_items(reapply);
-	}
-	for (size_t i = 0; i < reapply->n_items; i++)
-		reapply->items[i].state = APPLIED;
-}
-
-static void take_end(struct clv_reapply *reapply, const struct clv_operation *op)
-{
-	struct item *item = &reapply->items[reapply->at];
-
-	reapply->op = NULL;
-	clv_marks_clear(&item->marks);
-	if (op->state != DONE) {
-		wait_more(reapply, item, op->error.code == -CLV_E_IN_USE ? BUSY : STUCK,
-			op->error.msg);
-		return;
-	}
 	item->state = APPLIED;
 	item->why[0] = '\0';
 	json_decref(item->steps);
 	item->steps = NULL;
+	clv_marks_clear(&item->marks);
+}
+
+/* A layout that was just applied is applied on all of its devices; those that only
+ * earlier layouts have are as they were. */
+static void take_applied(struct clv_reapply *reapply, const struct clv_operation *op)
+{
+	struct clv_error err = {0};
+
+	reapply->has_looked = reapply->has_looked || !reapply->text;
+	free(reapply->text);
+	free(reapply->resolved);
+	reapply->text = op->kept_text ? strdup(op->kept_text) : NULL;
+	reapply->resolved = op->kept ? strdup(op->kept) : NULL;
+	reapply->why[0] = '\0';
+	if (!reapply->text || !reapply->resolved || list_devices(reapply, &err) < 0) {
+		clv_log_warning(0, "out of memory: the state of the layout is not shown");
+		drop_items(reapply);
+	}
+	for (size_t i = 0; i < reapply->n_items; i++) {
+		if (clv_operation_selects(op, reapply->items[i].uuid))
+			set_applied(&reapply->items[i]);
+	}
+}
+
+/* The device may not be in the layout any more. */
+static void take_end(struct clv_reapply *reapply, const struct clv_operation *op)
+{
+	struct item *item = find_item(reapply->items, reapply->n_items, reapply->at);
+
+	reapply->op = NULL;
+	if (!item)
+		return;
+	clv_marks_clear(&item->marks);
+	if (op->state == DONE)
+		set_applied(item);
+	else
+		wait_more(reapply, item,
+			op->error.code == -CLV_E_IN_USE || op->error.code == -EBUSY
+				? BUSY
+				: STUCK,
+			op->error.msg);
 }
 
 static void on_ended(void *userdata, const struct clv_operation *op)
@@ -579,13 +627,22 @@ static void on_ended(void *userdata, const struct clv_operation *op)
 		schedule(reapply, clv_reapply_is_active(reapply));
 }
 
+/* Whether an operation that an earlier agent has begun waits for two minutes. */
+static bool is_behind_a_wait(const struct clv_apply *apply)
+{
+	const struct clv_operation *op;
+
+	TAILQ_FOREACH(op, &apply->operations, entry)
+	{
+		if (op->state == WAITING && op->before)
+			return true;
+	}
+	return false;
+}
+
 bool clv_reapply_is_active(const struct clv_reapply *reapply)
 {
-	const struct clv_operation *last =
-		TAILQ_LAST(&reapply->apply->operations, operation_list);
-
-	/* An operation may wait for hours. */
-	if (!reapply->text || (last && last->state == WAITING))
+	if (!reapply->text || is_behind_a_wait(reapply->apply))
 		return false;
 	for (size_t i = 0; i < reapply->n_items; i++) {
 		if (reapply->items[i].state <= APPLYING)

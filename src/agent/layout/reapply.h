@@ -6,11 +6,11 @@
 #include <jansson.h>
 #include <stddef.h>
 
-/* The layout that was last applied, which is applied again when an agent starts: on each
- * device by itself, as soon as the device is there and nothing that uses it is in the
- * way, and without destroying anything.  A device for which it waits is looked at again
- * after a second, then after twice as long each time, up to a minute.  Loop thread only.
- */
+/* The kept layout has for each device what was last applied to it.  It is applied again
+ * when an agent starts: on each device by itself, as soon as the device is there and
+ * nothing that uses it is in the way, and without destroying anything.  A device for
+ * which it waits is looked at again after a second, then after twice as long each time,
+ * up to a minute.  Loop thread only. */
 struct clv_reapply;
 
 /* Hears of the operations of agent->apply, which it must not outlive. */

@@ -14,24 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define UNFINISHED "('waiting','running','rolling_back')"
-
-/* Only one operation runs at a time.  Another unfinished one in the journal is one whose
- * end could not be written: it is marked as failed, or it would be resumed after this
- * one. */
-static int end_others(
-	struct clv_store *store, const char *id, const char *doing, struct clv_error *err)
-{
-	sqlite3_stmt *query;
-	int r = clv_store_prepare(store,
-		"UPDATE journal SET state='failed' WHERE id<>?1 AND state IN " UNFINISHED,
-		doing, &query, err);
-
-	if (r < 0)
-		return r;
-	clv_store_bind_text(query, 1, id);
-	return clv_store_finish(store, query, doing, err);
-}
+#define UNFINISHED "('surveying','waiting','running','rolling_back')"
 
 int clv_store_put_journal(
 	struct clv_store *store, const struct clv_journal *journal, struct clv_error *err)
@@ -40,9 +23,9 @@ int clv_store_put_journal(
 	sqlite3_stmt *query;
 	int r = clv_store_prepare(store,
 		"INSERT INTO journal(id,what,state,error,uid,started_ns,step,n_steps,"
-		"target,before,keeps_layout,for_lease,written) VALUES(?1,?2,?3,?4,?5,?6,"
-		"?7,?8,?9,?10,?11,?12,?13) ON CONFLICT(id) DO UPDATE SET state=?3,"
-		"error=?4,step=?7,n_steps=?8,before=?10",
+		"target,before,keeps_layout,for_lease,written,request) VALUES(?1,?2,?3,"
+		"?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14) ON CONFLICT(id) DO UPDATE SET "
+		"state=?3,error=?4,step=?7,n_steps=?8,target=?9,before=?10",
 		doing, &query, err);
 
 	if (r < 0)
@@ -60,8 +43,8 @@ int clv_store_put_journal(
 	sqlite3_bind_int(query, 11, journal->keeps_layout);
 	sqlite3_bind_int(query, 12, journal->is_for_lease);
 	clv_store_bind_text(query, 13, journal->written);
-	r = clv_store_finish(store, query, doing, err);
-	return r < 0 ? r : end_others(store, journal->id, doing, err);
+	clv_store_bind_text(query, 14, journal->request);
+	return clv_store_finish(store, query, doing, err);
 }
 
 static int set_json(struct clv_store *store, const char *id, const char *json,
@@ -121,11 +104,12 @@ static void read_journal(sqlite3_stmt *row, struct clv_journal *ret)
 		.started_real_ns = (uint64_t)sqlite3_column_int64(row, 5),
 		.step = (uint32_t)sqlite3_column_int64(row, 6),
 		.n_steps = (uint32_t)sqlite3_column_int64(row, 7),
-		.target = strdup(clv_store_text(row, 8)),
-		.before = strdup(clv_store_text(row, 9)),
+		.target = clv_store_text(row, 8),
+		.before = clv_store_text(row, 9),
 		.keeps_layout = sqlite3_column_int(row, 10) != 0,
 		.is_for_lease = sqlite3_column_int(row, 11) != 0,
-		.written = strdup(clv_store_text(row, 12)),
+		.written = clv_store_text(row, 12),
+		.request = clv_store_text(row, 13),
 	};
 	snprintf(ret->id, sizeof(ret->id), "%s", clv_store_text(row, 0));
 	snprintf(ret->what, sizeof(ret->what), "%s", clv_store_text(row, 1));
@@ -133,32 +117,29 @@ static void read_journal(sqlite3_stmt *row, struct clv_journal *ret)
 	snprintf(ret->error, sizeof(ret->error), "%s", clv_store_text(row, 3));
 }
 
-int clv_store_get_journal(
-	struct clv_store *store, struct clv_journal *ret, struct clv_error *err)
+int clv_store_read_journal(struct clv_store *store, clv_store_journal_fn callback,
+	void *userdata, struct clv_error *err)
 {
 	static const char doing[] = "cannot read the journal";
 	sqlite3_stmt *query;
+	int step = SQLITE_DONE;
+	/* An id that no agent has written could not be found again to end its row. */
 	int r = clv_store_prepare(store,
 		"SELECT id,what,state,error,uid,started_ns,step,n_steps,target,before,"
-		"keeps_layout,for_lease,written FROM journal WHERE state IN " UNFINISHED
-		" ORDER BY started_ns DESC LIMIT 1",
+		"keeps_layout,for_lease,written,request FROM journal WHERE state "
+		"IN " UNFINISHED " AND typeof(id)='text' AND length(CAST(id AS BLOB))<24 "
+		"ORDER BY started_ns",
 		doing, &query, err);
 
 	if (r < 0)
 		return r;
-	r = sqlite3_step(query);
-	if (r == SQLITE_ROW) {
-		read_journal(query, ret);
-		r = ret->target && ret->before && ret->written
-			    ? 0
-			    : clv_error_errno(err, ENOMEM, doing);
-	} else if (r == SQLITE_DONE) {
-		r = clv_error_set(err, -ENOENT, "no operation is unfinished");
-	} else {
-		r = clv_store_error(err, store->db, r, doing);
+	while (r >= 0 && (step = sqlite3_step(query)) == SQLITE_ROW) {
+		struct clv_journal journal;
+
+		read_journal(query, &journal);
+		r = callback(userdata, &journal);
 	}
-	sqlite3_finalize(query);
-	return r;
+	return clv_store_finish_rows(store, query, step, r, doing, err);
 }
 
 int clv_store_put_layout(struct clv_store *store, const char *text, const char *resolved,

@@ -100,10 +100,13 @@ static const char schema_13[] = "";
 static const char schema_14[] =
 	"ALTER TABLE audit ADD COLUMN by_admin INTEGER DEFAULT 1;";
 
+/* request: what an operation was asked for, besides its layout. */
+static const char schema_15[] = "ALTER TABLE journal ADD COLUMN request TEXT DEFAULT '';";
+
 /* Entry v - 1 upgrades version v - 1 to version v. */
 static const char *const schemas[] = {schema_1, schema_2, schema_3, schema_4, schema_5,
 	schema_6, schema_7, schema_8, schema_9, schema_10, schema_11, schema_12,
-	schema_13, schema_14};
+	schema_13, schema_14, schema_15};
 
 int clv_store_version(void)
 {

@@ -85,12 +85,13 @@ int clv_store_put_device(struct clv_store *store, const char *uuid, const char *
 int clv_store_get_device(struct clv_store *store, const char *uuid, char *ret,
 	size_t ret_bytes, struct clv_error *err);
 
-/* The journal of an operation, written before and after each step, from which the next
- * agent resumes the operation or rolls it back. */
+/* The journal of an operation, written when the operation is accepted, before and after
+ * each step, from which the next agent resumes the operation or rolls it back. */
 struct clv_journal {
 	char id[24];
 	char what[128];
-	char state[16]; /* "running" or "rolling_back"; any other state is final */
+	/* "surveying", "waiting", "running" or "rolling_back"; any other is final. */
+	char state[16];
 	char error[512];
 	uid_t uid;
 	uint64_t started_real_ns;
@@ -102,6 +103,7 @@ struct clv_journal {
 	const char *target;
 	const char *before;
 	const char *written; /* the target as its user wrote it; "": no user wrote one */
+	const char *request; /* the rest of the request as JSON; "": there is none */
 };
 int clv_store_put_journal(struct clv_store *store, const struct clv_journal *journal,
 	struct clv_error *err);
@@ -112,14 +114,15 @@ int clv_store_end_journal(struct clv_store *store, const char *id, const char *j
 /* The operations that have ended, oldest first. */
 int clv_store_read_ended(struct clv_store *store, clv_store_text_fn callback,
 	void *userdata, struct clv_error *err);
-/* The operation that has not ended.  -ENOENT: there is none.  The caller frees the texts.
- */
-int clv_store_get_journal(
-	struct clv_store *store, struct clv_journal *ret, struct clv_error *err);
+/* The operations that have not ended, oldest first.  Their texts are valid during the
+ * callback only, which must not write to the store. */
+typedef int (*clv_store_journal_fn)(void *userdata, const struct clv_journal *journal);
+int clv_store_read_journal(struct clv_store *store, clv_store_journal_fn callback,
+	void *userdata, struct clv_error *err);
 
-/* The layout that was last applied: as its user wrote it, and with its devices by UUID
- * ("" where an earlier version has stored it). "" as text deletes it.  The caller frees
- * the texts; ret_resolved may be NULL.  -ENOENT: there is none. */
+/* The kept layout: as its user wrote it, and with its devices by UUID ("" where an
+ * earlier version has stored it).  "" as text deletes it.  The caller frees the texts;
+ * ret_resolved may be NULL.  -ENOENT: there is none. */
 int clv_store_put_layout(struct clv_store *store, const char *text, const char *resolved,
 	struct clv_error *err);
 int clv_store_get_layout(struct clv_store *store, char **ret_text, char **ret_resolved,

@@ -176,7 +176,7 @@ static void describe_waiting(const json_t *device, char *ret, size_t ret_bytes)
 		clv_json_text(device, "why"));
 }
 
-/* Whether the layout that was last applied is applied now, on each device. */
+/* Whether the kept layout is applied now, on each device. */
 static void ask_layout(struct clv_client *client, struct clv_finding *ret)
 {
 	_cleanup_json_ json_t *wanted = NULL;
@@ -198,13 +198,12 @@ static void ask_layout(struct clv_client *client, struct clv_finding *ret)
 	}
 	if (n_waiting == 0)
 		clv_finding_set(ret, CLV_VERDICT_OK, "",
-			"the last one is applied on its %zu device%s", n,
+			"the kept one is applied on its %zu device%s", n,
 			n == 1 ? "" : "s");
 	else
 		clv_finding_set(ret, CLV_VERDICT_WARN,
 			"see cleave diff; end the holders that it names, or apply a "
-			"layout "
-			"without the device",
+			"layout without the device with cleave apply --only",
 			"%s", waiting);
 }
 

@@ -34,7 +34,7 @@ int clv_plan_show(const struct clv_plan_settings *settings, const json_t *plan);
 /* Prints the steps as additions, removals and changes.  0 or an exit code. */
 int clv_plan_show_difference(const struct clv_common *common, const json_t *plan);
 
-/* Prints the devices on which the layout that was last applied is not applied, and the
+/* Prints the devices on which the kept layout is not applied, and the
  * steps that wait. *ret_n: how many devices.  0 or an exit code. */
 int clv_plan_show_wanted(
 	const struct clv_common *common, const json_t *wanted, size_t *ret_n);

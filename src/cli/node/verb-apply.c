@@ -21,6 +21,7 @@ struct apply_settings {
 	const char *on_busy;
 	const char *operation;
 	bool dry_run;
+	bool only;
 	bool yes;
 };
 
@@ -121,6 +122,7 @@ static int start(struct apply *apply, const struct clv_input *input, json_t **re
 		.n_bytes = input->n_bytes,
 		.name = input->name,
 		.on_busy = apply->settings->on_busy,
+		.only = apply->settings->only,
 	};
 	struct clv_client_error err;
 
@@ -213,6 +215,13 @@ static const struct clv_opt options[] = {
 		.help = "What to do if a partition or device that must change is in use: "
 			"fail, wait until its holders have ended, or list all holders "
 			"and fail; by default as the layout says",
+	},
+	{
+		.name = "only",
+		.type = CLV_OPT_FLAG,
+		.offset = CLV_OPT_AT(struct apply_settings, only),
+		.help = "Keep this layout alone: forget what earlier layouts say of "
+			"devices that it does not select",
 	},
 	{
 		.name = "follow",

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* Without a file: the layout that was last applied, as far as it is not applied now. */
+/* Without a file: the kept layout, as far as it is not applied now. */
 static int compare_wanted(const struct clv_common *settings)
 {
 	_cleanup_client_ struct clv_client *client = NULL;
@@ -36,7 +36,7 @@ static int compare_wanted(const struct clv_common *settings)
 		&(struct clv_input){
 			.text = (char *)(uintptr_t)clv_json_text(wanted, "resolved"),
 			.n_bytes = strlen(clv_json_text(wanted, "resolved")),
-			.name = "the layout that was last applied"},
+			.name = "the kept layout"},
 		&plan);
 	if (!r)
 		r = clv_plan_show_difference(settings, plan);
@@ -74,8 +74,9 @@ const struct clv_verb clv_verb_diff = {
 	.about = "Prints + for a partition that the node lacks, - for one that the "
 		 "layout does not want, ~ for any other change, and the same for "
 		 "standing shares. Without a file the "
-		 "layout is the one that was last applied, and ! is printed for a "
-		 "device where it is not applied. Exits with 0 if the node matches the "
+		 "layout is the kept one, of what was last applied to each device, and ! "
+		 "is printed for a device where it is not applied. Exits with 0 if the "
+		 "node matches the "
 		 "layout, with 1 if it differs.",
 	.settings_bytes = sizeof(struct clv_common),
 	.options = options,

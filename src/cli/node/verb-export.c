@@ -43,7 +43,8 @@ static const struct clv_opt options[] = {
 		.letter = 'w',
 		.type = CLV_OPT_FLAG,
 		.offset = CLV_OPT_AT(struct export_settings, wanted),
-		.help = "Print the layout that was last applied, instead of the node",
+		.help = "Print the kept layout, of what was last applied to each "
+			"device, instead of the node",
 	},
 	CLV_OPT_HELP,
 	CLV_OPT_OUTPUT_LAYOUT,

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Operations on different devices beside each other, and the kept layout of all of them
+ * (apply-rows.h has the letters of events). */
+#include "../unit/plan-world.h"
+#include "apply-world.h"
+#include "rows.h"
+
+#include "agent/apply/apply-internal.h"
+#include "agent/apply/apply.h"
+#include "agent/layout/reapply.h"
+#include "agent/store/state.h"
+#include "agent/store/store.h"
+#include "base/cleanup.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define FREE_AND(second) \
+	"A100-40GB on name=gpu0 uuid=GPU-a\nA100-40GB on name=gpu1 uuid=GPU-b" second
+#define USED_AND(second)                                                        \
+	"A100-40GB on name=gpu0 uuid=GPU-a 1g.5gb@0!a\nA100-40GB on name=gpu1 " \
+	"uuid=GPU-b" second
+#define RULE(name, starts)                                                            \
+	"- {select: {name: " name "}, partitions: [{profile: 1g.5gb, start: [" starts \
+	"]}]}"
+#define FIRST RULE("gpu0", "0")
+#define SECOND RULE("gpu1", "0")
+#define NOTHING "- {select: {name: gpu0}, partitions: []}"
+
+static void see(const char *text)
+{
+	clv_node_clear(node());
+	plan_node(text, node());
+}
+
+static int try_apply(const char *rule, bool waits, bool only, struct clv_operation **ret)
+{
+	struct clv_apply_request request = {.what = "apply l.yaml",
+		.layout_name = "l.yaml",
+		.keeps_layout = true,
+		.is_acknowledged = true,
+		.forgets_others = only,
+		.has_on_busy = true,
+		.on_busy = waits ? CLV_ON_BUSY_WAIT : CLV_ON_BUSY_FAIL};
+	char layout[256];
+
+	snprintf(layout, sizeof(layout), "version: 1\ndevices:\n%s\n", rule);
+	request.layout = layout;
+	return clv_apply_start(world.agent.apply, &request, ret, NULL);
+}
+
+static struct clv_operation *apply(const char *rule, bool waits)
+{
+	struct clv_operation *op = NULL;
+
+	assert_int_equal(try_apply(rule, waits, false, &op), 0);
+	return op;
+}
+
+static void happen_all(const char *letters)
+{
+	for (; *letters; letters++)
+		happens(*letters);
+}
+
+static int count_journal(void *userdata, const struct clv_journal *journal)
+{
+	++*(size_t *)userdata;
+	return 0;
+}
+
+static size_t n_journal(void)
+{
+	size_t n = 0;
+
+	clv_store_read_journal(world.agent.state->store, count_journal, &n, NULL);
+	return n;
+}
+
+static size_t n_partitions(size_t device)
+{
+	return node()->devices[device].n_partitions;
+}
+
+/* Whether the kept layout is listed for the device, in this state. */
+static bool is_listed(const char *uuid, const char *state)
+{
+	json_t *devices = clv_reapply_to_json(world.agent.reapply), *device;
+	bool is = false;
+	size_t i;
+
+	json_array_foreach (devices, i, device) {
+		if (strcmp(json_string_value(json_object_get(device, "uuid")), uuid) == 0)
+			is = strcmp(json_string_value(json_object_get(device, "state")),
+				     state) == 0;
+	}
+	json_decref(devices);
+	return is;
+}
+
+/* --- One that waits --- */
+
+static void test_another_device_is_divided(void **state)
+{
+	struct clv_operation *waiting, *other;
+
+	see(USED_AND(""));
+	waiting = apply(NOTHING, true);
+	happens('s');
+	assert_int_equal(waiting->state, WAITING);
+	other = apply(SECOND, false);
+	happen_all("s+");
+	assert_int_equal(other->state, DONE);
+	assert_int_equal(waiting->state, WAITING);
+	assert_int_equal(n_journal(), 1);
+	happen_all("rws+");
+	assert_int_equal(waiting->state, DONE);
+	assert_int_equal(n_partitions(0), 0);
+	assert_int_equal(n_partitions(1), 1);
+}
+
+static void test_the_same_device_is_not(void **state)
+{
+	struct clv_apply_request edit = {.what = "edit", .start = -1};
+	struct clv_operation *waiting, *op;
+
+	see(USED_AND(""));
+	waiting = apply(NOTHING, true);
+	happens('s');
+	assert_int_equal(try_apply(FIRST, false, false, &op), -EBUSY);
+	assert_int_equal(try_apply("- {select: {vendor: nvidia}, partitions: []}", false,
+				 false, &op),
+		-EBUSY);
+	snprintf(edit.partition, sizeof(edit.partition), "gpu0/1g.5gb@0");
+	assert_int_equal(clv_apply_start(world.agent.apply, &edit, &op, NULL), -EBUSY);
+	snprintf(edit.partition, sizeof(edit.partition), "gpu1/1g.5gb@0");
+	assert_int_equal(clv_apply_start(world.agent.apply, &edit, &op, NULL), 0);
+	assert_int_equal(waiting->state, WAITING);
+}
+
+/* The driver's reload ends the work on all of its devices. */
+static void test_nor_one_that_a_reload_affects(void **state)
+{
+	struct clv_operation *waiting, *op;
+
+	see("MI300X name=gpu0 uuid=GPU-a offers=NPS1,NPS4 asked=NPS1 !a\n"
+	    "MI300X name=gpu1 uuid=GPU-b offers=NPS1,NPS4 asked=NPS1");
+	waiting =
+		apply("- {select: {name: gpu0}, partitions: [{profile: CPX/NPS1, count: "
+		      "8}]}",
+			true);
+	happens('s');
+	assert_int_equal(waiting->state, WAITING);
+	op = apply(
+		"- {select: {name: gpu1}, partitions: [{profile: CPX/NPS4, count: 8}]}",
+		false);
+	happens('s');
+	assert_int_equal(op->state, FAILED);
+	assert_int_equal(op->error.code, -EBUSY);
+}
+
+/* A roll-back restores the whole node, so the steps of one operation come after those of
+ * the other. */
+static void test_steps_are_not_mixed(void **state)
+{
+	struct clv_operation *waiting, *other;
+
+	see(USED_AND(""));
+	waiting = apply(NOTHING, true);
+	happens('s');
+	other = apply(RULE("gpu1", "0, 1"), false);
+	happens('s');
+	assert_int_equal(other->state, RUNNING);
+	plan_end_lease(node(), "a");
+	happens('+');
+	assert_int_equal(world.n_questions, 1); /* the second step */
+	world_pass_s(1);
+	assert_int_equal(world.n_questions, 2);
+	world.questions[1].done(world.questions[1].userdata, &(struct clv_error){0});
+	world.n_questions = 1;
+	assert_int_equal(waiting->state, WAITING);
+	assert_int_equal(n_partitions(0), 1);
+	happens('+');
+	assert_int_equal(other->state, DONE);
+	happen_all("ws+");
+	assert_int_equal(waiting->state, DONE);
+}
+
+static void test_the_next_agent_waits_for_both(void **state)
+{
+	struct clv_operation *op;
+
+	see(USED_AND(" 1g.5gb@0!b"));
+	apply(NOTHING, true);
+	happens('s');
+	apply("- {select: {name: gpu1}, partitions: []}", true);
+	happens('s');
+	assert_int_equal(n_journal(), 2);
+	next_agent();
+	happens('b');
+	for (size_t i = 0; i < 2; i++) {
+		op = clv_apply_at(world.agent.apply, i);
+		assert_int_equal(op->state, WAITING);
+	}
+	plan_end_lease(node(), "b");
+	happens('w');
+	happens('b');
+	happens('+');
+	assert_int_equal(n_partitions(0), 1);
+	assert_int_equal(n_partitions(1), 0);
+	assert_int_equal(n_journal(), 1);
+}
+
+/* One that the agent before had begun, and that has changed nothing, waits like one that
+ * has not begun. */
+static void test_the_next_agent_has_not_begun(void **state)
+{
+	struct clv_operation *waiting, *other;
+
+	see("A100-40GB on name=gpu0 uuid=GPU-a 1g.5gb@0\nA100-40GB on name=gpu1 "
+	    "uuid=GPU-b");
+	waiting = apply(NOTHING, true);
+	happens('s');
+	assert_int_equal(waiting->state, RUNNING);
+	next_agent();
+	happen_all("hs");
+	waiting = last();
+	assert_int_equal(waiting->state, WAITING);
+	other = apply(SECOND, false);
+	happen_all("s+");
+	assert_int_equal(other->state, DONE);
+	next_agent();
+	happens('s');
+	assert_int_equal(last()->state, WAITING);
+}
+
+/* --- The kept layout --- */
+
+static void test_it_is_applied_again_beside(void **state)
+{
+	see(USED_AND(""));
+	apply(SECOND, false);
+	happen_all("s+");
+	apply(NOTHING, true);
+	happens('s');
+	see(USED_AND("")); /* a restart has undone it */
+	next_agent();
+	happen_all("swbs+");
+	assert_int_equal(n_partitions(1), 1);
+	assert_true(is_listed("GPU-b", "applied"));
+	assert_int_equal(n_journal(), 1);
+}
+
+static void test_a_layout_of_another_device_is_added(void **state)
+{
+	see(FREE_AND(""));
+	apply(FIRST, false);
+	happen_all("s+");
+	apply(SECOND, false);
+	happen_all("s+");
+	assert_true(is_listed("GPU-a", "applied"));
+	assert_true(is_listed("GPU-b", "applied"));
+	see(FREE_AND(""));
+	clv_reapply_compare(world.agent.reapply);
+	assert_true(is_listed("GPU-a", "changed"));
+	next_agent();
+	happens('s');
+	happen_all("s+wss+");
+	assert_int_equal(n_partitions(0), 1);
+	assert_int_equal(n_partitions(1), 1);
+}
+
+static void test_the_last_one_counts(void **state)
+{
+	see(FREE_AND(""));
+	apply(FIRST, false);
+	happen_all("s+");
+	apply(SECOND, false);
+	happen_all("s+");
+	apply(NOTHING, false);
+	happen_all("s+");
+	see(FREE_AND(""));
+	next_agent();
+	happens('s');
+	happen_all("s+");
+	assert_int_equal(n_partitions(0), 0);
+	assert_int_equal(n_partitions(1), 1);
+	assert_int_equal(clv_reapply_n_waiting(world.agent.reapply), 0);
+}
+
+/* A device that is gone stays in the kept layout until a layout is to be the only one. */
+static void test_only_one(void **state)
+{
+	struct clv_operation *op;
+
+	see(FREE_AND(""));
+	apply(FIRST, false);
+	happen_all("s+");
+	see("A100-40GB on name=gpu1 uuid=GPU-b");
+	apply(SECOND, false);
+	happen_all("s+");
+	next_agent();
+	happens('s');
+	assert_true(is_listed("GPU-a", "gone"));
+	assert_int_equal(try_apply(SECOND, false, true, &op), 0);
+	happens('s');
+	assert_int_equal(op->state, DONE);
+	assert_false(is_listed("GPU-a", "gone"));
+	assert_int_equal(clv_reapply_n_waiting(world.agent.reapply), 0);
+}
+
+int main(void)
+{
+	static struct rows rows;
+
+	ROWS_ONE(&rows, test_another_device_is_divided);
+	ROWS_ONE(&rows, test_the_same_device_is_not);
+	ROWS_ONE(&rows, test_nor_one_that_a_reload_affects);
+	ROWS_ONE(&rows, test_steps_are_not_mixed);
+	ROWS_ONE(&rows, test_the_next_agent_waits_for_both);
+	ROWS_ONE(&rows, test_the_next_agent_has_not_begun);
+	ROWS_ONE(&rows, test_it_is_applied_again_beside);
+	ROWS_ONE(&rows, test_a_layout_of_another_device_is_added);
+	ROWS_ONE(&rows, test_the_last_one_counts);
+	ROWS_ONE(&rows, test_only_one);
+	rows_set_up(&rows, apply_begin, apply_end);
+	return rows_run(&rows);
+}
