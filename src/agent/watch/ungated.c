@@ -110,7 +110,8 @@ json_t *clv_ungated_to_json(uint32_t apis)
 {
 	json_t *array = json_array();
 
-	for (size_t i = 0; i < CLV_ARRAY_SIZE(libraries); i++) {
+	/* Mostly there are none, and each lease of a list is shown by this. */
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(libraries) && apis != 0; i++) {
 		if (!(apis & bit_of(i)))
 			continue;
 		json_array_append_new(array, json_string(libraries[i].api));
