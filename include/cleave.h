@@ -82,6 +82,9 @@ struct clv_client_lease_request {
 	const char *admit; /* with keep: "holders" (the default) or "socket" */
 	bool has_user;     /* with keep, for admins: user owns the lease */
 	uint32_t user;
+	/* With keep, for admins: "vm:UUID", the virtual machine that gets a whole
+	 * partition or device. */
+	const char *holder;
 };
 
 struct clv_client_lease_change {

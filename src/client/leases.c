@@ -134,6 +134,7 @@ int clv_client_lease_create(struct clv_client *client,
 	clv_call_set_fraction(body, "sm", request->sm_ppm);
 	clv_call_set_flag(body, "keep", request->keep);
 	clv_call_set_text(body, "admit", request->admit);
+	clv_call_set_text(body, "holder", request->holder);
 	if (request->has_user)
 		json_object_set_new(body, "user", json_integer(request->user));
 	return clv_call(client, &call, ret, err);

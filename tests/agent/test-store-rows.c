@@ -42,6 +42,7 @@ static struct clv_lease_record lease_of(unsigned int v)
 		.holder = {4242, STORE_LARGE + 30},
 		.is_kept = true,
 		.admit = CLV_ADMIT_SOCKET,
+		.vm = "vm:1",
 		.held_ns = v,
 		.throttled_ns = 10 + v,
 		.turns = 20 + v,
@@ -52,8 +53,9 @@ static struct clv_lease_record lease_of(unsigned int v)
 
 static void write_lease(FILE *to, const struct clv_lease_record *r)
 {
-	fprintf(to, "%s %s %s %s %s %s %s %u %u ", r->id, r->name, r->tenant, r->command,
-		r->device_uuid, r->standing, r->boot_id, r->uid, r->gid);
+	fprintf(to, "%s %s %s %s %s %s %s %s %u %u ", r->id, r->name, r->tenant,
+		r->command, r->device_uuid, r->standing, r->boot_id, r->vm, r->uid,
+		r->gid);
 	fprintf(to, "%u %u %" PRIu64 " %d %u %u %" PRIu64 " %u %u ", r->share.compute_ppm,
 		r->share.cap_ppm, r->share.memory_bytes, (int)r->share.class,
 		r->share.range.least_ppm, r->share.range.most_ppm, r->share.spill_bytes,

@@ -4,9 +4,11 @@ may attach.
 
 usage: as harness.py says
 """
+import contextlib
 import json
 import os
 import signal
+import sqlite3
 import time
 
 from harness import NOBODY, Case, SystemCase, attach, main, wait_until
@@ -113,6 +115,72 @@ class Kept(Case):
         self.assertEqual(len(self.leases()), 1)
 
 
+MACHINE = "vm:6d5f8a2c-9b1e-4c38-8f57-0a1b2c3d4e5f"
+
+
+class Machines(Case):
+    """Leases of virtual machines."""
+
+    def keep(self, **wanted):
+        status, lease = self.agent.request("POST", "/v1/leases", {
+            "holder": MACHINE, "keep": True, "command": "B\u00fcro 1", **wanted})
+        self.assertEqual(status, 201, lease)
+        return lease
+
+    def test_it_has_all(self):
+        lease = self.keep()
+        self.assertEqual((lease["holder"], lease["share"], lease["kept"], lease["expires_at"]),
+                         (MACHINE, 1, True, None))
+        device, = [each for each in self.agent.get("/v1/node")["devices"]
+                   if each["name"] == lease["device"]]
+        self.assertIn("virtual machine B\u00fcro 1", [each["text"] for each in device["holders"]])
+        for more in ({}, {"overcommit": True}, {"wait": False, "overcommit": True}):
+            self.refused(self.agent.request("POST", "/v1/leases", {"share": .1, **more}), 409,
+                         "does_not_fit", "virtual machine B\u00fcro 1", "cleave unassign")
+        self.refused(self.agent.request("POST", "/v1/leases", {"holder": MACHINE, "keep": True}),
+                     409, "does_not_fit", "virtual machine")
+
+    def test_only_its_release_ends_it(self):
+        lease = self.keep(name="a")
+        url = f"/v1/leases/{lease['id']}"
+        self.refused(self.agent.request("DELETE", url), 409, "in_use", "cleave unassign")
+        self.refused(self.agent.request("PATCH", url, {"share": .5}), 400, "bad_request", "whole")
+        self.refused(self.agent.request("POST", f"{url}/holders", {"pid": os.getpid()}), 403,
+                     "not_permitted", "virtual machine")
+        drain = f"/v1/devices/{lease['device']}/drain?force=true"
+        self.assertEqual(self.agent.request("POST", drain, {})[0], 202)
+        self.assertEqual(self.lease("a")["id"], lease["id"])
+        self.assertEqual(self.agent.request("DELETE", f"{url}?force=true")[0], 204)
+        self.assertEqual(self.leases(), [])
+
+    def test_no_overcommitted_device(self):
+        """Where a lease is, no machine comes."""
+        status, _ = self.agent.request("POST", "/v1/leases", {"share": .1, "keep": True})
+        self.assertEqual(status, 201)
+        self.refused(self.agent.request("POST", "/v1/leases", {"holder": MACHINE, "keep": True}),
+                     409, "does_not_fit")
+
+    def test_it_outlives_the_boot(self):
+        lease = self.keep(name="a")
+        self.agent.stop()
+        with contextlib.closing(sqlite3.connect(
+                os.path.join(self.agent.state, "cleaved.db"))) as state, state:
+            self.assertEqual(state.execute("UPDATE leases SET boot_id='before'").rowcount, 1)
+        self.agent.start()
+        self.assertEqual((self.lease("a")["id"], self.lease("a")["holder"]),
+                         (lease["id"], MACHINE))
+
+    def test_wrong_requests(self):
+        post = lambda **body: self.agent.request("POST", "/v1/leases", body)
+        for holder in ("", "vm:", "vm:x", MACHINE.upper(), MACHINE[3:], MACHINE + "0", 1, "pod:x"):
+            self.refused(post(holder=holder, keep=True), 400, "bad_request", "holder")
+        self.refused(post(holder=MACHINE), 400, "bad_request", "keep")
+        for more in ({"share": .5}, {"memory_bytes": 1 << 30}, {"time": 60}, {"wait": True},
+                     {"overcommit": True}, {"cap": .5}, {"sm": .5}, {"class": "batch"}):
+            self.refused(post(holder=MACHINE, keep=True, **more), 400, "bad_request", "whole")
+        self.assertEqual(self.leases(), [])
+
+
 class Others(SystemCase):
     """Other users, and actions that only an admin may do."""
 
@@ -131,7 +199,7 @@ class Others(SystemCase):
         self.refused(join(user, other.pid), 403, "not_permitted", str(other.pid))
         self.assertEqual(join(user, user.pid)[0], 200)
         self.assertEqual(user.do("attach", socket=lease["socket"])["status"], 0)
-        for more in ({"user": 0}, {"admit": "socket"}):
+        for more in ({"user": 0}, {"admit": "socket"}, {"holder": MACHINE, "share": 1}):
             self.refused(user.request("POST", "/v1/leases", {
                 "share": .1, "keep": True, **more}), 403, "not_permitted", "admin")
         self.assertEqual(other.request("DELETE", "/v1/leases/a?force=true")[0], 404)

@@ -458,6 +458,7 @@ static void test_schema_13(void **state)
 				 "ALTER TABLE journal DROP COLUMN request",
 				 NULL, NULL, NULL),
 		SQLITE_OK);
+	drop_columns_since(db, 14);
 	sqlite3_exec(db, "PRAGMA user_version=13", NULL, NULL, NULL);
 	sqlite3_close(db);
 

@@ -218,6 +218,10 @@ static int find_owner(struct clv_request *request, const struct clv_lease_reques
 		return clv_error_set(err, -EPERM,
 			"only an admin may make a lease that admits by its socket: ask "
 			"an admin, or start an agent of your own");
+	if (wanted->vm[0] != '\0' && request->caller.scope != CLV_SCOPE_ADMIN)
+		return clv_error_set(err, -EPERM,
+			"only an admin may make a lease of a virtual machine: ask an "
+			"admin");
 	if (wanted->has_user)
 		return find_user(request, wanted->user, ret, ret_caller, err);
 	r = clv_process_of_socket(request->fd, ret, &pidfd, err);
@@ -316,6 +320,11 @@ int clv_api_post_holder(
 	if (awaits_number(request, lease))
 		return clv_request_wait(request, CLV_TOPIC_DEVICES, DEVICES_WAIT_MS);
 	r = clv_request_parse_holder(request->body, request->n_body_bytes, &pid, err);
+	if (r >= 0 && lease->record.vm[0] != '\0')
+		r = clv_error_set(err, -EPERM,
+			"the lease %s is that of a virtual machine, which no program of "
+			"the node may join: request another",
+			lease->record.name);
 	if (r >= 0 && lease->is_ending)
 		r = clv_error_set(err, -EPERM,
 			"the lease %s is being ended: request another",
@@ -360,6 +369,13 @@ int clv_api_delete_lease(
 		return request->is_first_run ? err->code : 0;
 	if (request->is_first_run)
 		snprintf(request->note, sizeof(request->note), "%s", lease->record.id);
+	if (lease->record.vm[0] != '\0' && !force)
+		return clv_error_set(err, -CLV_E_IN_USE,
+			"the lease %s is that of the virtual machine %.100s: take it "
+			"back "
+			"with cleave unassign, or release it with --force where that "
+			"machine is gone",
+			lease->record.name, lease->record.command);
 	/* A program that has just ended is no reason to refuse. */
 	if (!force && !request->is_late && clv_attached_have_ended(lease))
 		return clv_request_wait(

@@ -51,7 +51,9 @@ static struct clv_lease *find_below(
 
 	TAILQ_FOREACH(lease, clv_ledger_leases(agent->ledger), entry)
 	{
-		if (clv_lease_is_below(lease, device) && !lease->is_ending)
+		/* A virtual machine keeps its partition. */
+		if (clv_lease_is_below(lease, device) && !lease->is_ending &&
+			lease->record.vm[0] == '\0')
 			return lease;
 	}
 	return NULL;

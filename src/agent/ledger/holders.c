@@ -6,6 +6,7 @@
 #include "agent/device/hardware.h"
 #include "agent/lease/lease.h"
 #include "agent/record/agent.h"
+#include "base/text.h"
 #include "core/device/node.h"
 
 #include <stdio.h>
@@ -30,8 +31,13 @@ static void add_lease(struct clv_holders *holders, const struct clv_lease *lease
 		return;
 	holder->is_ours = true;
 	snprintf(holder->lease, sizeof(holder->lease), "%s", lease->record.id);
-	snprintf(holder->text, sizeof(holder->text), "lease %.32s of %.32s",
-		lease->record.name, lease->record.tenant);
+	if (lease->record.vm[0] != '\0')
+		snprintf(holder->text, sizeof(holder->text), "virtual machine %.60s",
+			lease->record.command);
+	else
+		snprintf(holder->text, sizeof(holder->text), "lease %.32s of %.32s",
+			lease->record.name, lease->record.tenant);
+	clv_text_make_printable(holder->text); /* a name may have been cut */
 	holder->pid = (uint32_t)lease->record.holder.pid;
 }
 

@@ -17,6 +17,7 @@
 #include "agent/lease/kernel-quota.h"
 #include "agent/lease/lease-index.h"
 #include "agent/lease/lease-store.h"
+#include "agent/lease/machine.h"
 #include "agent/lease/sm.h"
 #include "agent/lease/time-limit.h"
 #include "agent/ledger/demand.h"
@@ -459,6 +460,7 @@ static bool fits_now(const struct clv_lifecycle *lifecycle, const struct clv_lea
 			clv_devices_root(device)->is_changing ||
 			clv_devices_root(device)->is_cordoned ||
 			clv_condition_state(device) == CLV_HEALTH_LOST ||
+			clv_machine_check(device, NULL) < 0 ||
 			clv_hardware_is_renumbering_device(lifecycle->agent, device))
 			return false;
 		clv_promises_add_up(
@@ -629,6 +631,11 @@ static int check_growth(const struct clv_lifecycle *lifecycle,
 			"the lease %s has each of its %zu devices whole and cannot be "
 			"resized: release it and request another",
 			lease->record.name, lease->n_others + 1);
+	if (lease->record.vm[0] != '\0')
+		return clv_error_set(err, -EINVAL,
+			"the virtual machine %.100s has the whole of %s: take it back "
+			"with cleave unassign",
+			lease->record.command, info->name);
 	if (lease->record.is_queued)
 		return 0;
 	/* Shrinking is always allowed, also on an overcommitted device. */

@@ -9,6 +9,7 @@
 #include "agent/device/devices.h"
 #include "agent/device/hardware.h"
 #include "agent/lease/lease.h"
+#include "agent/lease/machine.h"
 #include "agent/lease/sm.h"
 #include "agent/ledger/ledger.h"
 #include "agent/ledger/placing-internal.h"
@@ -50,8 +51,10 @@ int clv_placing_try(struct clv_agent *agent, const struct clv_agent_device *devi
 	struct clv_error *err)
 {
 	uint32_t n_queued = overcommit ? 0 : clv_queue_count(agent, device);
-	int r;
+	int r = clv_machine_check(device, err);
 
+	if (r < 0)
+		return r;
 	clv_promises_add_up(agent, device, NULL, "", ret_promised);
 	if (n_queued > 0)
 		return clv_error_set(err, -EBUSY,
@@ -339,6 +342,7 @@ bool clv_placing_fits_elsewhere(const struct clv_lease *lease,
 
 	if (!asked->may_move || !is_permitted(device, &names) ||
 		clv_hardware_is_renumbering_device(lease->agent, device) ||
+		clv_machine_check(device, NULL) < 0 ||
 		clv_sm_check(&device->info, record->sm.ppm, NULL) < 0 ||
 		!set_share(lease, device, ret) ||
 		clv_placing_check_spill(&device->info, ret->share.spill_bytes, NULL) < 0)

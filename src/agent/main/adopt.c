@@ -249,7 +249,8 @@ static int adopt(struct clv_agent *agent, struct records *records,
 	struct clv_lease *lease;
 	int r = 0;
 
-	if (strcmp(record->boot_id, records->boot_id) != 0)
+	/* A virtual machine gets its partition again before it starts. */
+	if (strcmp(record->boot_id, records->boot_id) != 0 && record->vm[0] == '\0')
 		return clv_error_set(
 			err, -ESRCH, "the machine has been restarted since then");
 	device = find_first(agent, records, record->device_uuid, err);

@@ -84,6 +84,13 @@ static const struct clv_field rows[] = {
 		RECORD(ADMIT, admit), KEPT("admit", 8),
 		ASKED_INTO(21, CREATE, "holders|socket", "with keep: which processes may attach",
 			ADMIT, admit, .passes = true)},
+	{"holder", "string?",
+		"the virtual machine that holds a kept lease, as vm:UUID; null: none",
+		RECORD(TEXT, vm), KEPT("holder", 15),
+		ASKED_INTO(23, CREATE, "string",
+			"with keep, for admins: vm:UUID, a virtual machine, which gets a "
+			"whole partition or device",
+			TEXT, vm, .passes = true)},
 	{"command", "string", RECORD(TEXT, command), KEPT("command", 1),
 		ASKED_INTO(7, CREATE, "string", "for display", TEXT, command, .passes = true)},
 	{"share_range", "ShareRange?", "the bounds between which the agent moves the share",

@@ -16,6 +16,7 @@ struct clv_error;
 #define CLV_LEASE_NAME_MAX 64
 #define CLV_LEASE_COMMAND_MAX 256
 #define CLV_LEASE_DEVICES_MAX 64u
+#define CLV_LEASE_HOLDER_MAX 48 /* "vm:" and a UUID */
 
 /* Which processes may attach to a lease. */
 enum clv_admit {
@@ -60,6 +61,9 @@ struct clv_lease_record {
 	struct clv_process_id holder; /* that requested the lease; none if is_kept */
 	bool is_kept;                 /* ends when it is released, not with a process */
 	enum clv_admit admit;
+	/* "vm:UUID", the virtual machine that holds a kept lease; "": none.  Only its
+	 * release ends such a lease, and it outlives a restart of the node. */
+	char vm[CLV_LEASE_HOLDER_MAX];
 	/* Totals of earlier agents' time. */
 	uint64_t held_ns, throttled_ns, turns, revocations, overdue;
 };

@@ -32,6 +32,8 @@ struct clv_lease_request {
 	bool is_same_device; /* all devices are partitions of the same device */
 	bool keep;           /* the lease ends when it is released */
 	enum clv_admit admit;
-	bool has_user; /* user is the owner, instead of the caller */
+	char vm[CLV_LEASE_HOLDER_MAX]; /* "vm:UUID": for this virtual machine, with keep
+					*/
+	bool has_user;                 /* user is the owner, instead of the caller */
 	uid_t user;
 };

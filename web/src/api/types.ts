@@ -209,6 +209,8 @@ export interface Lease {
   kept: boolean;
   /* which processes may attach: holders and their descendants, or all that reach its socket */
   admit?: "holders" | "socket";
+  /* the virtual machine that holds a kept lease, as vm:UUID; null: none */
+  holder?: string | null;
   command: string;
   /* the bounds between which the agent moves the share */
   share_range?: Range | null;

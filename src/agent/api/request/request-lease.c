@@ -209,6 +209,34 @@ static int take_admit(
 	return 0;
 }
 
+/* "vm:" and a UUID of lower-case digits, as libvirt writes it. */
+static bool is_machine(const char *text)
+{
+	static const char form[] = "vm:xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+
+	if (strlen(text) != sizeof(form) - 1)
+		return false;
+	for (size_t i = 0; form[i]; i++) {
+		bool is_digit = strchr("0123456789abcdef", text[i]) != NULL;
+
+		if (form[i] == 'x' ? !is_digit : text[i] != form[i])
+			return false;
+	}
+	return true;
+}
+
+static int take_holder(
+	struct clv_lease_request *request, const json_t *value, struct clv_error *err)
+{
+	int r = clv_take_text("holder", value, request->vm, sizeof(request->vm), err);
+
+	if (r >= 0 && !is_machine(request->vm))
+		return clv_error_set(err, -EINVAL,
+			"holder must be \"vm:\" and the UUID of a virtual machine, in "
+			"lower case");
+	return r;
+}
+
 static int take_user(
 	struct clv_lease_request *request, const json_t *value, struct clv_error *err)
 {
@@ -241,6 +269,7 @@ static const struct {
 	{"class", take_class},
 	{"sm", take_sm},
 	{"admit", take_admit},
+	{"holder", take_holder},
 	{"user", take_user},
 };
 

@@ -105,6 +105,31 @@ static int check_several(struct clv_lease_request *request, struct clv_error *er
 	return 0;
 }
 
+/* A virtual machine has a partition or device to itself: no program of the node shares
+ * it, and no time ends it. */
+static int check_machine(struct clv_lease_request *request, struct clv_error *err)
+{
+	const struct clv_share_request *share = &request->share;
+
+	if (request->vm[0] == '\0')
+		return 0;
+	if (!request->keep || request->admit != CLV_ADMIT_HOLDERS)
+		return clv_error_set(err, -EINVAL,
+			"a lease of a virtual machine admits no program, and stays until "
+			"it is released: add \"keep\": true and leave out admit");
+	if ((request->has_share && share->compute_ppm != CLV_PPM) || request->has_range ||
+		request->has_cap || request->has_memory || request->has_spill ||
+		request->has_class || request->in[0] != '\0' || request->is_isolated ||
+		request->count > 1 || request->overcommit || request->sm_ppm ||
+		request->time_s || request->wait)
+		return clv_error_set(err, -EINVAL,
+			"a virtual machine has a whole partition or device: give only "
+			"device or profile, name and command with holder");
+	request->share.compute_ppm = CLV_PPM;
+	request->has_share = true;
+	return 0;
+}
+
 int clv_request_parse_lease(const char *data, size_t n_bytes,
 	struct clv_lease_request *ret, struct clv_error *err)
 {
@@ -115,6 +140,8 @@ int clv_request_parse_lease(const char *data, size_t n_bytes,
 		r = settle_devices(&request, err);
 	if (r >= 0)
 		r = check_several(&request, err);
+	if (r >= 0)
+		r = check_machine(&request, err);
 	if (r < 0)
 		return r;
 	if (request.in[0] != '\0' &&

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+struct clv_agent_device;
+struct clv_error;
+
+/* -EBUSY: a virtual machine has the device or partition; even a lease that may overcommit
+ * does not go there. */
+int clv_machine_check(const struct clv_agent_device *device, struct clv_error *err);
