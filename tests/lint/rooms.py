@@ -101,6 +101,10 @@ KUBERNETES = (
     ("kubelet", "the event loop: the device plugins, the DRA driver, pod-resources, the worker "
      "thread, `main.c`"),
 )
+LIBVIRT = (
+    ("domain", "the XML of virtual machines; leases, machines and partitions compared; the choice "
+     "of partitions"),
+)
 ROOMS = {
     "base": ((), "errors, cleanup, log, units, paths, sockets, futexes, time"),
     "tls": ((), "the certificate and key of a server"),
@@ -161,9 +165,10 @@ ROOMS = {
                        "`cleave-webhook`: pods completed or refused when they are created"),
     "bridge/slurm": (("base",), "the SPANK plugin; code that it shares with `cleave slurm`; "
                      "the calls of Slurm's programs"),
+    "bridge/libvirt": (("base",), "virtual machines with partitions"),
 }
 LAYERED = {"core": CORE, "agent": AGENT, "cli": CLI, "gate": GATE, "gate/cuda": CUDA,
-           "gate/opencl": OPENCL, "bridge/kubernetes": KUBERNETES}
+           "gate/opencl": OPENCL, "bridge/kubernetes": KUBERNETES, "bridge/libvirt": LIBVIRT}
 # In the others each file is in one of the rooms.
 WITH_FILES = ("gate",)
 for _top, _rooms in LAYERED.items():

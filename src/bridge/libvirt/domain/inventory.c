@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the agent's objects.  A member that is missing or of another type is empty: the
+ * agent may be of another version. */
+#include "bridge/libvirt/domain/inventory.h"
+
+#include "base/array.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "";
+}
+
+const char *clv_vm_of_holder(const char *holder)
+{
+	static const char prefix[] = CLV_VM_HOLDER_PREFIX;
+	size_t n = sizeof(prefix) - 1;
+
+	return strncmp(holder, prefix, n) == 0 &&
+			       strlen(holder + n) == CLV_VM_UUID_MAX - 1
+		       ? holder + n
+		       : NULL;
+}
+
+static enum clv_vm_means means_of(const char *framework)
+{
+	static const struct {
+		const char *framework;
+		enum clv_vm_means means;
+	} frameworks[] = {
+		{"vgpu-vfio", CLV_VM_VENDOR},
+		{"vgpu-mdev", CLV_VM_MDEV},
+	};
+
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(frameworks); i++) {
+		if (strcmp(frameworks[i].framework, framework) == 0)
+			return frameworks[i].means;
+	}
+	return CLV_VM_PCI;
+}
+
+/* The function in the list of the device's state that has the partition's address. */
+static const json_t *find_function(const json_t *vf, const char *address)
+{
+	const json_t *function;
+	size_t i;
+
+	json_array_foreach (json_object_get(vf, "functions"), i, function) {
+		if (strcmp(text_of(function, "address"), address) == 0)
+			return function;
+	}
+	return NULL;
+}
+
+/* What VFIO would refuse, before a machine is changed. */
+static void explain(struct clv_vm_partition *partition, const json_t *function)
+{
+	const json_t *group = json_object_get(function, "iommu_group");
+
+	if (partition->means == CLV_VM_VENDOR &&
+		text_of(json_object_get(function, "quota"), "type")[0] == '\0')
+		snprintf(partition->why_not, sizeof(partition->why_not),
+			"it has no vGPU type yet: give it one with a layout");
+	else if (partition->means == CLV_VM_MDEV && partition->address[0] == '\0')
+		snprintf(partition->why_not, sizeof(partition->why_not),
+			"it has no mdev yet: give it a vGPU type with a layout");
+	else if (partition->means == CLV_VM_PCI && json_is_integer(group) &&
+		 json_integer_value(group) < 0)
+		snprintf(partition->why_not, sizeof(partition->why_not),
+			"it is in no IOMMU group: turn the IOMMU on in the firmware and "
+			"the kernel");
+}
+
+static int add_partition(struct clv_vm_inventory *inventory, const json_t *device,
+	const json_t *json, enum clv_vm_means means)
+{
+	struct clv_vm_partition *partition =
+		CLV_APPEND(inventory->partitions, inventory->n_partitions);
+	const json_t *holders = json_object_get(json, "holders");
+	json_int_t bytes = json_integer_value(json_object_get(json, "memory_bytes"));
+	const char *address = text_of(json, "address");
+
+	if (!partition)
+		return -ENOMEM;
+	partition->means = means;
+	partition->memory_bytes = bytes > 0 ? (uint64_t)bytes : 0;
+	snprintf(partition->name, sizeof(partition->name), "%s", text_of(json, "name"));
+	snprintf(partition->profile, sizeof(partition->profile), "%s",
+		text_of(json, "profile"));
+	snprintf(partition->address, sizeof(partition->address), "%s",
+		means == CLV_VM_MDEV ? text_of(json, "uuid") : address);
+	snprintf(partition->device, sizeof(partition->device), "%s",
+		text_of(device, "name"));
+	partition->is_held = json_array_size(holders) > 0;
+	snprintf(partition->holder, sizeof(partition->holder), "%s",
+		text_of(json_array_get(holders, 0), "text"));
+	explain(partition, find_function(json_object_get(device, "vf"), address));
+	return 0;
+}
+
+static int read_partitions(struct clv_vm_inventory *inventory, const json_t *node)
+{
+	const json_t *device, *partition;
+	size_t i, k;
+	int r = 0;
+
+	json_array_foreach (json_object_get(node, "devices"), i, device) {
+		const char *framework =
+			text_of(json_object_get(device, "vf"), "framework");
+
+		if (strcmp(text_of(device, "scheme"), "vf") != 0)
+			continue;
+		json_array_foreach (json_object_get(device, "partitions"), k, partition) {
+			if (r == 0)
+				r = add_partition(inventory, device, partition,
+					means_of(framework));
+		}
+	}
+	return r;
+}
+
+static int add_lease(struct clv_vm_inventory *inventory, const json_t *json)
+{
+	const char *vm = clv_vm_of_holder(text_of(json, "holder"));
+	struct clv_vm_lease *lease;
+
+	if (!vm)
+		return 0;
+	lease = CLV_APPEND(inventory->leases, inventory->n_leases);
+	if (!lease)
+		return -ENOMEM;
+	snprintf(lease->id, sizeof(lease->id), "%s", text_of(json, "id"));
+	snprintf(lease->vm, sizeof(lease->vm), "%s", vm);
+	snprintf(lease->partition, sizeof(lease->partition), "%s",
+		text_of(json, "device"));
+	snprintf(lease->command, sizeof(lease->command), "%s", text_of(json, "command"));
+	return 0;
+}
+
+/* A GPU that is cordoned takes no new lease. */
+static void mark_cordoned(struct clv_vm_inventory *inventory, const json_t *devices)
+{
+	const json_t *device;
+	size_t i;
+
+	json_array_foreach (json_object_get(devices, "items"), i, device) {
+		if (!json_is_true(json_object_get(device, "cordoned")))
+			continue;
+		for (size_t k = 0; k < inventory->n_partitions; k++) {
+			struct clv_vm_partition *partition = &inventory->partitions[k];
+
+			if (strcmp(partition->device, text_of(device, "name")) == 0)
+				snprintf(partition->why_not, sizeof(partition->why_not),
+					"%.60s is cordoned", partition->device);
+		}
+	}
+}
+
+int clv_vm_inventory_read(const json_t *node, const json_t *devices, const json_t *leases,
+	struct clv_vm_inventory *ret)
+{
+	const json_t *lease;
+	size_t i;
+	int r;
+
+	*ret = (struct clv_vm_inventory){0};
+	snprintf(ret->node, sizeof(ret->node), "%s", text_of(node, "name"));
+	r = read_partitions(ret, node);
+	mark_cordoned(ret, devices);
+	json_array_foreach (json_object_get(leases, "items"), i, lease) {
+		if (r == 0)
+			r = add_lease(ret, lease);
+	}
+	return r;
+}
+
+void clv_vm_inventory_clear(struct clv_vm_inventory *inventory)
+{
+	free(inventory->partitions);
+	free(inventory->leases);
+	*inventory = (struct clv_vm_inventory){0};
+}
+
+const struct clv_vm_partition *clv_vm_find_partition(
+	const struct clv_vm_inventory *inventory, const char *name)
+{
+	for (size_t i = 0; i < inventory->n_partitions; i++) {
+		if (strcmp(inventory->partitions[i].name, name) == 0)
+			return &inventory->partitions[i];
+	}
+	return NULL;
+}
+
+const struct clv_vm_partition *clv_vm_partition_at(
+	const struct clv_vm_inventory *inventory, const char *address)
+{
+	for (size_t i = 0; address[0] && i < inventory->n_partitions; i++) {
+		if (strcmp(inventory->partitions[i].address, address) == 0)
+			return &inventory->partitions[i];
+	}
+	return NULL;
+}
+
+const struct clv_vm_lease *clv_vm_lease_by_id(
+	const struct clv_vm_inventory *inventory, const char *id)
+{
+	for (size_t i = 0; i < inventory->n_leases; i++) {
+		if (strcmp(inventory->leases[i].id, id) == 0)
+			return &inventory->leases[i];
+	}
+	return NULL;
+}
+
+const struct clv_vm_lease *clv_vm_lease_on(
+	const struct clv_vm_inventory *inventory, const char *partition)
+{
+	for (size_t i = 0; i < inventory->n_leases; i++) {
+		if (strcmp(inventory->leases[i].partition, partition) == 0)
+			return &inventory->leases[i];
+	}
+	return NULL;
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The agent's objects, read: partitions by each framework, and leases of machines. */
+#include "bridge/libvirt/domain/inventory.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define UUID "6d5f8a2c-9b1e-4c38-8f57-0a1b2c3d4e5f"
+
+static const char node_text[] =
+	"{\"name\": \"host1\", \"devices\": ["
+	" {\"name\": \"gpu0\", \"scheme\": \"none\", \"vf\": {\"framework\": \"pci\"}},"
+	" {\"name\": \"gpu1\", \"scheme\": \"mig\", \"partitions\": [{\"name\": \"x\"}]},"
+	" {\"name\": \"gpu2\", \"scheme\": \"vf\", \"vf\": {\"framework\": \"xe\","
+	"   \"functions\": [{\"address\": \"0000:01:00.1\", \"iommu_group\": 7},"
+	"                 {\"address\": \"0000:01:00.2\", \"iommu_group\": -1}]},"
+	"  \"partitions\": [{\"name\": \"gpu2/vf:2@1\", \"profile\": \"vf:2\","
+	"    \"address\": \"0000:01:00.1\", \"memory_bytes\": 1024,"
+	"    \"holders\": [{\"text\": \"virtual machine a\"}]},"
+	"   {\"name\": \"gpu2/vf:2@2\", \"profile\": \"vf:2\","
+	"    \"address\": \"0000:01:00.2\", \"memory_bytes\": 1024, \"holders\": []}]},"
+	" {\"name\": \"gpu3\", \"scheme\": \"vf\", \"vf\": {\"framework\": \"vgpu-vfio\","
+	"   \"functions\": [{\"address\": \"0000:02:00.1\","
+	"     \"quota\": {\"type\": \"NVIDIA L40S-4Q\"}},"
+	"    {\"address\": \"0000:02:00.2\", \"quota\": {\"type\": \"\"}}]},"
+	"  \"partitions\": [{\"name\": \"gpu3/vf:2@1\", \"address\": \"0000:02:00.1\"},"
+	"   {\"name\": \"gpu3/vf:2@2\", \"address\": \"0000:02:00.2\"}]},"
+	" {\"name\": \"gpu4\", \"scheme\": \"vf\", \"vf\": {\"framework\": "
+	"\"vgpu-mdev\"},"
+	"  \"partitions\": [{\"name\": \"gpu4/vf:2@1\", \"address\": \"0000:03:00.1\","
+	"    \"uuid\": \"" UUID "\"},"
+	"   {\"name\": \"gpu4/vf:2@2\", \"address\": \"0000:03:00.2\", \"uuid\": \"\"}]}"
+	"]}";
+static const char leases_text[] =
+	"{\"items\": ["
+	" {\"id\": \"l1\", \"device\": \"gpu0\", \"holder\": null},"
+	" {\"id\": \"l2\", \"device\": \"gpu2/vf:2@1\", \"command\": \"a\","
+	"  \"holder\": \"vm:" UUID "\"},"
+	" {\"id\": \"l3\", \"device\": \"gpu0\", \"holder\": \"vm:short\"},"
+	" {\"id\": \"l4\", \"device\": \"gpu0\"}]}";
+
+static void test_read(void **state)
+{
+	_cleanup_inventory_ struct clv_vm_inventory inventory = {0};
+	json_t *node = json_loads(node_text, 0, NULL);
+	json_t *leases = json_loads(leases_text, 0, NULL);
+	const struct clv_vm_partition *p;
+
+	assert_true(node && leases);
+	assert_int_equal(clv_vm_inventory_read(node, NULL, leases, &inventory), 0);
+	json_decref(node);
+	json_decref(leases);
+	assert_string_equal(inventory.node, "host1");
+	assert_int_equal(inventory.n_partitions, 6);
+	p = &inventory.partitions[0];
+	assert_string_equal(p->name, "gpu2/vf:2@1");
+	assert_string_equal(p->device, "gpu2");
+	assert_string_equal(p->address, "0000:01:00.1");
+	assert_int_equal(p->means, CLV_VM_PCI);
+	assert_int_equal(p->memory_bytes, 1024);
+	assert_true(p->is_held && p->why_not[0] == '\0');
+	assert_string_equal(p->holder, "virtual machine a");
+	assert_true(!p[1].is_held && strstr(p[1].why_not, "IOMMU"));
+	assert_int_equal(p[2].means, CLV_VM_VENDOR);
+	assert_string_equal(p[2].why_not, "");
+	assert_non_null(strstr(p[3].why_not, "vGPU type"));
+	assert_int_equal(p[4].means, CLV_VM_MDEV);
+	assert_string_equal(p[4].address, UUID);
+	assert_non_null(strstr(p[5].why_not, "mdev"));
+
+	assert_int_equal(inventory.n_leases, 1);
+	assert_string_equal(inventory.leases[0].id, "l2");
+	assert_string_equal(inventory.leases[0].vm, UUID);
+	assert_ptr_equal(clv_vm_find_partition(&inventory, "gpu2/vf:2@1"), p);
+	assert_ptr_equal(clv_vm_partition_at(&inventory, UUID), p + 4);
+	assert_null(clv_vm_partition_at(&inventory, ""));
+	assert_ptr_equal(clv_vm_lease_by_id(&inventory, "l2"), inventory.leases);
+	assert_ptr_equal(clv_vm_lease_on(&inventory, "gpu2/vf:2@1"), inventory.leases);
+	assert_null(clv_vm_lease_on(&inventory, "gpu2/vf:2@2"));
+}
+
+static void test_cordoned(void **state)
+{
+	_cleanup_inventory_ struct clv_vm_inventory inventory = {0};
+	json_t *node = json_loads(node_text, 0, NULL);
+	json_t *devices = json_pack("{s:[{s:s,s:b},{s:s,s:b}]}", "items", "name", "gpu2",
+		"cordoned", 0, "name", "gpu3", "cordoned", 1);
+
+	assert_int_equal(clv_vm_inventory_read(node, devices, NULL, &inventory), 0);
+	assert_string_equal(inventory.partitions[0].why_not, "");
+	assert_string_equal(inventory.partitions[2].why_not, "gpu3 is cordoned");
+	json_decref(node);
+	json_decref(devices);
+}
+
+/* Members of other types are as if they were missing. */
+static void test_other_types(void **state)
+{
+	static const char *const texts[] = {"{}", "[]", "1", "{\"devices\": 1}",
+		"{\"devices\": [1, {\"scheme\": \"vf\", \"partitions\": [1, {\"name\": "
+		"2}]}]}"};
+
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(texts); i++) {
+		_cleanup_inventory_ struct clv_vm_inventory inventory = {0};
+		json_t *node = json_loads(texts[i], JSON_DECODE_ANY, NULL);
+
+		assert_int_equal(clv_vm_inventory_read(node, node, node, &inventory), 0);
+		assert_int_equal(inventory.n_leases, 0);
+		json_decref(node);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_read),
+		cmocka_unit_test(test_cordoned),
+		cmocka_unit_test(test_other_types),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
