@@ -55,6 +55,8 @@ ABOUT = {
     "cli/fleet": ("simulate",),
     "cli/admin": ("cli", "cli-double", "cli-agent", "cli-several", "cli-placing"),
     "cli/engine": ("systemd-drop-ins", "cdi-specification"),
+    "cli/vm": ("libvirt-list", "libvirt-assign", "libvirt-differences"),
+    "bridge/libvirt/host": ("libvirt-list", "libvirt-assign", "libvirt-differences"),
     "gate/opencl": ("icd", "opencl-patterns-double"),
     "gate/cuda": ("cuda-gate", "cuda-life"),
     "gate/hip": ("hip-gate-6", "hip-life-6"),

@@ -55,7 +55,8 @@ AGENT = (
     ("main", "start, the loop, adoption, the one-second tick"),
 )
 BELOW_CLI = ("base", "core/*", "import", "simulate/*", "client", "service",
-             "service/kubernetes", "bridge/cdi", "bridge/systemd", "bridge/slurm", "bridge/services")
+             "service/kubernetes", "bridge/cdi", "bridge/systemd", "bridge/slurm", "bridge/services",
+             "bridge/libvirt/*")
 CLI = (
     ("frame", "options, help, output, errors, signals"),
     ("shim", "the shared object that takes the place of a driver's library in a lease"),
@@ -66,6 +67,7 @@ CLI = (
     ("admin", "doctor, audit, backup, events, tokens"),
     ("engine", "Slurm, containers, systemd"),
     ("services", "the verbs for services of compose files"),
+    ("vm", "`cleave-vms`: partitions of virtual machines"),
     ("main", "`main.c`, help and completion"),
 )
 GATE = (
@@ -104,6 +106,7 @@ KUBERNETES = (
 LIBVIRT = (
     ("domain", "the XML of virtual machines; leases, machines and partitions compared; the choice "
      "of partitions"),
+    ("host", "connections to libvirt and what they change"),
 )
 ROOMS = {
     "base": ((), "errors, cleanup, log, units, paths, sockets, futexes, time"),

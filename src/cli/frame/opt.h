@@ -62,6 +62,7 @@ enum clv_complete {
 	CLV_COMPLETE_PROGRAM,
 	CLV_COMPLETE_VERB,
 	CLV_COMPLETE_SHELL,
+	CLV_COMPLETE_VM,
 };
 
 struct clv_opt {
@@ -99,6 +100,9 @@ struct clv_verb {
 	enum clv_complete completes;
 	bool is_wrapper; /* options end at the first argument */
 	bool is_hidden;
+	/* The program that carries the verb out, in place of run; it is installed beside
+	 * cleave or in PATH, or not at all. */
+	const char *program;
 	/* Returns the exit code.  settings is the verb's own struct; argv has the
 	 * arguments that are not options. */
 	int (*run)(const void *settings, int argc, char **argv);

@@ -3,6 +3,7 @@
 #include "cli/main/table.h"
 
 #include "cli/frame/cli.h"
+#include "cli/frame/run.h"
 #include "cli/frame/verbs.h"
 
 static const struct clv_verb *const verbs[] = {
@@ -32,6 +33,9 @@ static const struct clv_verb *const verbs[] = {
 	&clv_verb_systemd,
 	&clv_verb_slurm,
 	&clv_verb_up,
+	&clv_verb_vms,
+	&clv_verb_assign,
+	&clv_verb_unassign,
 	&clv_verb_events,
 	&clv_verb_tenants,
 	&clv_verb_token,

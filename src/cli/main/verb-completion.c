@@ -11,6 +11,7 @@
 
 #define ASK_LEASES "cleave ps -o name 2>/dev/null"
 #define ASK_DEVICES "cleave devices -o name 2>/dev/null"
+#define ASK_VMS "cleave vms -o name 2>/dev/null"
 #define ASK_PARTITIONS "cleave partition list -o name 2>/dev/null"
 #define PARTITION_WORDS "create destroy list"
 
@@ -59,6 +60,9 @@ static void print_bash_words(enum clv_complete completes, const char *const *cho
 		break;
 	case CLV_COMPLETE_SHELL:
 		printf("-W 'bash zsh fish'");
+		break;
+	case CLV_COMPLETE_VM:
+		printf("-W \"$(%s)\"", ASK_VMS);
 		break;
 	case CLV_COMPLETE_NOTHING:
 		printf("-W ''");
@@ -165,6 +169,9 @@ static void print_zsh_action(enum clv_complete completes, const char *const *cho
 	case CLV_COMPLETE_SHELL:
 		printf("(bash zsh fish)");
 		break;
+	case CLV_COMPLETE_VM:
+		printf("_cleave_vms");
+		break;
 	case CLV_COMPLETE_NOTHING:
 		printf(" ");
 		break;
@@ -222,8 +229,9 @@ static void print_zsh(void)
 	       "_cleave_devices() { compadd -- ${(f)\"$(%s)\"} }\n"
 	       "_cleave_partitions() { compadd -- " PARTITION_WORDS
 	       " ${(f)\"$(%s; %s)\"} }\n"
+	       "_cleave_vms() { compadd -- ${(f)\"$(%s)\"} }\n"
 	       "_cleave_verbs() {\n\tlocal -a verbs=(\n",
-		ASK_LEASES, ASK_DEVICES, ASK_DEVICES, ASK_PARTITIONS);
+		ASK_LEASES, ASK_DEVICES, ASK_DEVICES, ASK_PARTITIONS, ASK_VMS);
 	for (size_t i = 0; i < clv_verb_table()->n; i++) {
 		printf("\t\t'%s:", clv_verb_table()->items[i]->name);
 		print_quoted(clv_verb_table()->items[i]->summary, true);
@@ -274,6 +282,9 @@ static void print_fish_words(enum clv_complete completes, const char *const *cho
 		break;
 	case CLV_COMPLETE_SHELL:
 		printf(" -xa 'bash zsh fish'");
+		break;
+	case CLV_COMPLETE_VM:
+		printf(" -xa '(%s)'", ASK_VMS);
 		break;
 	case CLV_COMPLETE_NOTHING:
 		printf(" -x");

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct clv_error;
+struct clv_vm_guest;
+struct clv_vm_host;
+struct clv_vm_note;
+
+/* Changes of one domain.  Errors are libvirt's: -ENOENT, the domain is gone;
+ * -ECONNREFUSED, libvirt is; -EPERM; -ENOTSUP; -EIO. */
+
+/* Gives the domain the function that the XML describes: in its persistent XML, and if
+ * live in the running domain too.  Both or neither. */
+int clv_vm_attach(const struct clv_vm_host *host, const struct clv_vm_guest *guest,
+	const char *hostdev_xml, bool live, struct clv_error *err);
+
+/* Takes the function with the alias out of the persistent XML. */
+int clv_vm_detach(const struct clv_vm_host *host, const struct clv_vm_guest *guest,
+	const char *alias, struct clv_error *err);
+
+/* Takes it out of the running domain, and waits until the guest has released it.
+ * -ETIMEDOUT: it does not. */
+int clv_vm_detach_live(const struct clv_vm_host *host, const struct clv_vm_guest *guest,
+	const char *alias, int timeout_ms, struct clv_error *err);
+
+/* Replaces cleave's metadata in the persistent and in the running domain. */
+int clv_vm_set_metadata(const struct clv_vm_host *host, const struct clv_vm_guest *guest,
+	const struct clv_vm_note *notes, size_t n_notes, bool shuts_down,
+	struct clv_error *err);
+
+/* Sets the 64-bit window of the persistent XML. */
+int clv_vm_set_window(const struct clv_vm_host *host, const struct clv_vm_guest *guest,
+	uint64_t bytes, struct clv_error *err);
+
+/* Asks the guest to shut down and waits until it is off.  force: turns it off after that
+ * time.  -ETIMEDOUT: it does not shut down. */
+int clv_vm_stop(const struct clv_vm_host *host, const struct clv_vm_guest *guest,
+	int timeout_ms, bool force, struct clv_error *err);
+int clv_vm_start(const struct clv_vm_host *host, const struct clv_vm_guest *guest,
+	struct clv_error *err);
+
+/* The 64-bit addresses that the functions of these PCI addresses need, from sysfs; those
+ * that do not exist need none. */
+uint64_t clv_vm_window_of(const char *const *addresses, size_t n);

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Connections to libvirt daemons. */
+#include "bridge/libvirt/host/host.h"
+
+#include "base/array.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "bridge/libvirt/host/host-internal.h"
+
+#include <errno.h>
+#include <libvirt/virterror.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct {
+	virErrorNumber number;
+	int code;
+} codes[] = {
+	{VIR_ERR_NO_DOMAIN, -ENOENT},
+	{VIR_ERR_ACCESS_DENIED, -EPERM},
+	{VIR_ERR_AUTH_FAILED, -EPERM},
+	{VIR_ERR_AUTH_CANCELLED, -EPERM},
+	{VIR_ERR_AUTH_UNAVAILABLE, -EPERM},
+	{VIR_ERR_OPERATION_DENIED, -EPERM},
+	{VIR_ERR_NO_SUPPORT, -ENOTSUP},
+	{VIR_ERR_OPERATION_UNSUPPORTED, -ENOTSUP},
+	{VIR_ERR_CONFIG_UNSUPPORTED, -ENOTSUP},
+	{VIR_ERR_NO_CONNECT, -ECONNREFUSED},
+	{VIR_ERR_INVALID_CONN, -ECONNREFUSED},
+	{VIR_ERR_RPC, -ECONNREFUSED},
+};
+
+static int code_of(const virError *error)
+{
+	for (size_t i = 0; error && i < CLV_ARRAY_SIZE(codes); i++) {
+		if ((int)codes[i].number == error->code)
+			return codes[i].code;
+	}
+	/* A socket that is closed is an error of the system. */
+	if (error && error->domain == VIR_FROM_RPC)
+		return -ECONNREFUSED;
+	return -EIO;
+}
+
+int clv_vm_fail(struct clv_error *err, const char *format, ...)
+{
+	const virError *error = virGetLastError();
+	char what[256], text[256];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(what, sizeof(what), format, args);
+	va_end(args);
+	snprintf(text, sizeof(text), "%s",
+		error && error->message ? error->message : "no reason was given");
+	clv_text_make_printable(text);
+	return clv_error_set(err, code_of(error), "%s: %s", what, text);
+}
+
+static void add_problem(struct clv_vm_host *host, const struct clv_error *why)
+{
+	char(*slot)[512] = CLV_APPEND(host->problems, host->n_problems);
+
+	if (slot)
+		snprintf(*slot, sizeof(*slot), "%.511s", why->msg);
+	host->is_cut_off = true;
+}
+
+const char *clv_vm_host_problem(const struct clv_vm_host *host, size_t at)
+{
+	return at < host->n_problems ? host->problems[at] : NULL;
+}
+
+static void explain(struct clv_error *why)
+{
+	size_t used = strlen(why->msg);
+
+	snprintf(why->msg + used, sizeof(why->msg) - used,
+		"; start libvirtd, or name another with --connect");
+}
+
+static void connect_to(struct clv_vm_host *host, const char *uri)
+{
+	virConnect *connection = virConnectOpenAuth(uri, NULL, 0);
+	struct clv_vm_link *link;
+	struct clv_error why;
+
+	if (!connection) {
+		clv_vm_fail(&why, "libvirt at %.100s does not answer", uri);
+		explain(&why);
+		add_problem(host, &why);
+		return;
+	}
+	link = CLV_APPEND(host->links, host->n_links);
+	if (!link) {
+		virConnectClose(connection);
+		host->is_cut_off = true;
+		return;
+	}
+	link->connection = connection;
+	link->uri = strdup(uri);
+	link->name = virConnectGetHostname(connection);
+}
+
+/* libvirt's own messages would be on stderr beside those of cleave. */
+static void ignore_error(void *userdata, virError *error)
+{
+}
+
+int clv_vm_host_open(const char *uris, struct clv_vm_host **ret, struct clv_error *err)
+{
+	struct clv_vm_host *host = calloc(1, sizeof(*host));
+	_cleanup_free_ char *copy = strdup(uris);
+	char *rest = copy, *uri;
+
+	if (!host || !copy) {
+		free(host);
+		return clv_error_errno(err, ENOMEM, "cannot connect to libvirt");
+	}
+	virSetErrorFunc(NULL, ignore_error);
+	virEventRegisterDefaultImpl();
+	while ((uri = strsep(&rest, ","))) {
+		if (uri[0])
+			connect_to(host, uri);
+	}
+	if (host->n_links > 0) {
+		*ret = host;
+		return 0;
+	}
+	clv_error_set(err, -ECONNREFUSED, "%s",
+		host->n_problems > 0 ? host->problems[0]
+				     : "no URI of a libvirt is given");
+	clv_vm_host_free(host);
+	return -ECONNREFUSED;
+}
+
+struct clv_vm_host *clv_vm_host_free(struct clv_vm_host *host)
+{
+	if (!host)
+		return NULL;
+	for (size_t i = 0; i < host->n_links; i++) {
+		virConnectClose(host->links[i].connection);
+		free(host->links[i].uri);
+		free(host->links[i].name);
+	}
+	free(host->links);
+	free(host->problems);
+	free(host);
+	return NULL;
+}
+
+virDomain *clv_vm_look_up(const struct clv_vm_host *host,
+	const struct clv_vm_guest *guest, struct clv_error *err)
+{
+	virDomain *domain = NULL;
+
+	for (size_t i = 0; i < host->n_links && !domain; i++) {
+		if (strcmp(host->links[i].uri, guest->uri) == 0)
+			domain = virDomainLookupByUUIDString(
+				host->links[i].connection, guest->config.uuid);
+	}
+	if (!domain)
+		clv_vm_fail(err, "the virtual machine %.100s cannot be found again",
+			guest->config.name);
+	return domain;
+}
+
+/* --- The list --- */
+
+static const char *state_to_string(int state)
+{
+	static const char *const names[] = {
+		[VIR_DOMAIN_NOSTATE] = "unknown",
+		[VIR_DOMAIN_RUNNING] = "running",
+		[VIR_DOMAIN_BLOCKED] = "running",
+		[VIR_DOMAIN_PAUSED] = "paused",
+		[VIR_DOMAIN_SHUTDOWN] = "stopping",
+		[VIR_DOMAIN_SHUTOFF] = "off",
+		[VIR_DOMAIN_CRASHED] = "crashed",
+		[VIR_DOMAIN_PMSUSPENDED] = "suspended",
+	};
+
+	return state >= 0 && (size_t)state < CLV_ARRAY_SIZE(names) ? names[state]
+								   : "unknown";
+}
+
+static int read_xml(virDomain *domain, unsigned int flags, struct clv_vm_domain *ret,
+	struct clv_error *err)
+{
+	_cleanup_free_ char *xml = virDomainGetXMLDesc(domain, flags);
+	int r;
+
+	if (!xml)
+		return clv_vm_fail(err, "the XML of the virtual machine %.100s",
+			virDomainGetName(domain));
+	r = clv_vm_domain_parse(xml, strlen(xml), ret, err);
+	if (r < 0)
+		clv_error_prefix(err, "the XML of the virtual machine %.100s",
+			virDomainGetName(domain));
+	return r;
+}
+
+static int read_guest(virDomain *domain, struct clv_vm_guest *ret, struct clv_error *err)
+{
+	int state = VIR_DOMAIN_SHUTOFF, reason, r = 0;
+
+	ret->is_running = virDomainGetID(domain) != (unsigned int)-1;
+	if (ret->is_running && virDomainGetState(domain, &state, &reason, 0) < 0)
+		state = VIR_DOMAIN_NOSTATE;
+	snprintf(ret->state, sizeof(ret->state), "%s", state_to_string(state));
+	r = read_xml(domain, ret->is_persistent ? VIR_DOMAIN_XML_INACTIVE : 0,
+		&ret->config, err);
+	if (r >= 0 && ret->is_running)
+		r = read_xml(domain, 0, &ret->live, err);
+	return r;
+}
+
+static int add_domain(struct clv_vm_host *host, const struct clv_vm_link *link,
+	virDomain *domain, bool is_persistent, struct clv_vm_guests *guests)
+{
+	struct clv_vm_guest guest = {
+		.uri = link->uri, .host = link->name, .is_persistent = is_persistent};
+	struct clv_error why = {0};
+	struct clv_vm_guest *slot;
+	int r = read_guest(domain, &guest, &why);
+
+	if (r < 0) {
+		clv_vm_guest_clear(&guest);
+		/* It was undefined, or ended, since it was listed. */
+		if (r != -ENOENT)
+			add_problem(host, &why);
+		return 0;
+	}
+	slot = CLV_APPEND(guests->items, guests->n);
+	if (!slot) {
+		clv_vm_guest_clear(&guest);
+		return -ENOMEM;
+	}
+	*slot = guest;
+	return 0;
+}
+
+static int list_of(struct clv_vm_host *host, const struct clv_vm_link *link,
+	bool is_persistent, struct clv_vm_guests *guests)
+{
+	virDomain **domains = NULL;
+	int r = 0, n = virConnectListAllDomains(link->connection, &domains,
+			   is_persistent ? VIR_CONNECT_LIST_DOMAINS_PERSISTENT
+					 : VIR_CONNECT_LIST_DOMAINS_TRANSIENT);
+
+	if (n < 0) {
+		struct clv_error why;
+
+		clv_vm_fail(&why, "the virtual machines of %.100s", link->uri);
+		add_problem(host, &why);
+		return 0;
+	}
+	for (int i = 0; i < n; i++) {
+		if (r == 0)
+			r = add_domain(host, link, domains[i], is_persistent, guests);
+		virDomainFree(domains[i]);
+	}
+	free(domains);
+	return r;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct clv_vm_guest *first = a, *second = b;
+
+	return strcmp(first->config.name, second->config.name);
+}
+
+int clv_vm_host_list(
+	struct clv_vm_host *host, struct clv_vm_guests *ret, struct clv_error *err)
+{
+	int r = 0;
+
+	*ret = (struct clv_vm_guests){0};
+	for (size_t i = 0; i < host->n_links && r == 0; i++) {
+		r = list_of(host, &host->links[i], true, ret);
+		if (r == 0)
+			r = list_of(host, &host->links[i], false, ret);
+	}
+	if (r < 0)
+		return clv_error_errno(err, -r, "cannot list virtual machines");
+	if (ret->n > 0)
+		qsort(ret->items, ret->n, sizeof(*ret->items), by_name);
+	ret->is_complete = !host->is_cut_off;
+	return 0;
+}
+
+void clv_vm_guests_clear(struct clv_vm_guests *guests)
+{
+	for (size_t i = 0; i < guests->n; i++)
+		clv_vm_guest_clear(&guests->items[i]);
+	free(guests->items);
+	*guests = (struct clv_vm_guests){0};
+}
+
+bool clv_vm_host_is_local(const struct clv_vm_guest *guest)
+{
+	char own[256] = "";
+
+	gethostname(own, sizeof(own) - 1);
+	/* libvirt may give the name with its domain. */
+	return !guest->host || strncmp(own, guest->host, strcspn(own, ".")) == 0;
+}

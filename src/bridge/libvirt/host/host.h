@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/cleanup.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct clv_error;
+struct clv_vm_guest;
+
+/* Connections to libvirt.  One thread; events are handled only while a function of
+ * host/change.h waits for one. */
+struct clv_vm_host;
+
+#define CLV_VM_URI "qemu:///system"
+
+/* Connects to the libvirt of each URI; uris is separated by commas.  One that does not
+ * answer is a problem, and the others are used.  -ECONNREFUSED: none answers. */
+int clv_vm_host_open(const char *uris, struct clv_vm_host **ret, struct clv_error *err);
+struct clv_vm_host *clv_vm_host_free(struct clv_vm_host *host);
+CLV_DEFINE_CLEANUP(struct clv_vm_host *, clv_vm_host_free)
+#define _cleanup_host_ CLV_CLEANUP(clv_vm_host_freep)
+
+/* Why domains are missing, a line each; NULL behind the last.  Borrowed. */
+const char *clv_vm_host_problem(const struct clv_vm_host *host, size_t at);
+
+struct clv_vm_guests {
+	struct clv_vm_guest *items; /* owned; they borrow from the host */
+	size_t n;
+	bool is_complete; /* all libvirts answered */
+};
+
+/* All domains.  One that libvirt gives no XML for, or whose XML cannot be parsed, is left
+ * out and is a problem; the list is not complete then.  -ENOMEM. */
+int clv_vm_host_list(
+	struct clv_vm_host *host, struct clv_vm_guests *ret, struct clv_error *err);
+void clv_vm_guests_clear(struct clv_vm_guests *guests);
+#define _cleanup_guests_ CLV_CLEANUP(clv_vm_guests_clear)
+
+/* Whether the guest is on this machine, where the partitions of its agent are. */
+bool clv_vm_host_is_local(const struct clv_vm_guest *guest);

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* How long a running virtual machine has to release a function. */
+#define CLV_VM_DETACH_MS 10000
+
+/* What cleave-vms runs: settings are those of cli/vm/vm.h.  Each returns an exit code. */
+int clv_vm_run_list(const void *settings, int argc, char **argv);
+int clv_vm_run_assign(const void *settings, int argc, char **argv);
+int clv_vm_run_unassign(const void *settings, int argc, char **argv);
+int clv_vm_run_hook(const void *settings, int argc, char **argv);
+int clv_vm_run_offline(const void *settings, int argc, char **argv);
