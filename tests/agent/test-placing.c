@@ -25,7 +25,8 @@
  *   numbered  its number is read again                locked another agent has it
  *   amd cpu   other than NVIDIA's                     numa=1   near=1  of the partition
  *   big       twice the memory                        set    25 % are set aside: "train"
- *   taken     and are in a lease
+ *   taken     and are in a lease           machine   a virtual machine has it
+ *   unknown   its memory is not known
  */
 struct row {
 	const char *name;
@@ -95,6 +96,17 @@ static const struct row rows_of_one[] = {
 		"profile=1g.10gb 100%", "gpu1/1g.10gb@0"},
 	{"not a partition of a device that is about to change", "/1g.10gb@0 changing; /1g.10gb@0",
 		"profile=1g.10gb 100%", "gpu1/1g.10gb@0"},
+
+	{"not where a virtual machine is", "machine;", "50%", "gpu1"},
+	{"not there by name either", "machine", "50% device=gpu0", "virtual machine m has gpu0",
+		-EBUSY},
+	{"not even one that overcommits", "machine", "50% overcommit", "virtual machine m has gpu0",
+		-EBUSY},
+	{"no machine where a lease is", "used=10;", "100% vm", "gpu1"},
+	{"only a machine where the memory is not known", "unknown", "50%", "is not known", -ENODEV},
+	{"memory that is not known, by name", "unknown;", "50% device=gpu0", "cleave assign",
+		-ENODEV},
+	{"a machine there", "unknown", "100% vm", "gpu0"},
 
 	{"a limit in space on AMD", "cpu; amd", "50% sm", "gpu1"},
 	{"a limit in space where nothing holds it", "cpu", "50% sm", "enforces sm", -EINVAL},
@@ -196,6 +208,15 @@ static void take_aside(struct clv_agent_device *device)
 	world_lease(device, &(struct world_lease){"taken", BOB, 25, .standing = name});
 }
 
+static void take_by_machine(struct clv_agent_device *device)
+{
+	struct clv_lease *lease = world_lease(
+		device, &(struct world_lease){"m", BOB, 100, .is_kept = true});
+
+	snprintf(lease->record.vm, sizeof(lease->record.vm), "vm:1");
+	snprintf(lease->record.command, sizeof(lease->record.command), "m");
+}
+
 static void add_part(struct clv_agent_device *device, const char *word)
 {
 	struct clv_agent_device *part;
@@ -264,6 +285,10 @@ static void set_word(struct clv_agent_device *device, const char *word)
 		set_aside(device);
 	else if (strcmp(word, "taken") == 0)
 		take_aside(device);
+	else if (strcmp(word, "machine") == 0)
+		take_by_machine(device);
+	else if (strcmp(word, "unknown") == 0)
+		device->info.memory_bytes = 0;
 	else
 		set_flag(device, word);
 }
@@ -307,6 +332,8 @@ static void set_request(struct clv_lease_request *request, const char *word)
 		request->overcommit = true;
 	else if (strcmp(word, "same") == 0)
 		request->is_same_device = true;
+	else if (strcmp(word, "vm") == 0)
+		snprintf(request->vm, sizeof(request->vm), "vm:2");
 	else if (strcmp(word, "sm") == 0)
 		request->sm_ppm = 50 * PERCENT;
 	else if (strcmp(word, "spill") == 0)

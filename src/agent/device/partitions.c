@@ -6,6 +6,7 @@
 #include "agent/device/devices.h"
 #include "agent/record/agent.h"
 #include "base/log.h"
+#include "core/device/vgpu.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -42,14 +43,26 @@ static void make_info(const struct clv_agent_device *whole,
 	ret->compute_units = partition->compute_units;
 }
 
+/* No program can use an incomplete partition, or one without memory.  A virtual machine
+ * can use a function whose memory its driver does not report; a vGPU without a type is
+ * none. */
+static bool is_usable(
+	const struct clv_node_device *device, const struct clv_partition *partition)
+{
+	if (partition->is_incomplete)
+		return false;
+	return partition->memory_bytes > 0 ||
+	       (device->scheme == CLV_SCHEME_VF &&
+		       !clv_vgpu_has_types(device->vf.framework));
+}
+
 static void take_partition(struct clv_agent *agent, struct clv_agent_device *whole,
 	const struct clv_node_device *device, const struct clv_partition *partition)
 {
 	struct clv_agent_device *part;
 	struct clv_device info;
 
-	/* Programs cannot use an incomplete partition, or one without memory. */
-	if (partition->is_incomplete || partition->memory_bytes == 0)
+	if (!is_usable(device, partition))
 		return;
 	make_info(whole, device, partition, &info);
 	part = clv_devices_add(agent->devices, &info);

@@ -21,3 +21,14 @@ int clv_machine_check(const struct clv_agent_device *device, struct clv_error *e
 	}
 	return 0;
 }
+
+int clv_machine_check_memory(const struct clv_agent_device *device, struct clv_error *err)
+{
+	if (device->info.memory_bytes > 0)
+		return 0;
+	return clv_error_set(err, -ENODEV,
+		"the memory of %s is not known, so programs cannot share it: assign it "
+		"to "
+		"a virtual machine with cleave assign",
+		device->info.name);
+}

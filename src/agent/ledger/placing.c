@@ -87,6 +87,8 @@ static int consider(struct clv_agent *agent, struct clv_agent_device *device,
 	int r = clv_sm_check(&device->info, request->sm_ppm, err);
 
 	*ret = (struct clv_placing_option){.device = device};
+	if (r >= 0 && request->vm[0] == '\0')
+		r = clv_machine_check_memory(device, err);
 	if (r >= 0)
 		r = clv_share_resolve(
 			&request->share, device->info.memory_bytes, &ret->share, err);
@@ -343,6 +345,7 @@ bool clv_placing_fits_elsewhere(const struct clv_lease *lease,
 	if (!asked->may_move || !is_permitted(device, &names) ||
 		clv_hardware_is_renumbering_device(lease->agent, device) ||
 		clv_machine_check(device, NULL) < 0 ||
+		clv_machine_check_memory(device, NULL) < 0 ||
 		clv_sm_check(&device->info, record->sm.ppm, NULL) < 0 ||
 		!set_share(lease, device, ret) ||
 		clv_placing_check_spill(&device->info, ret->share.spill_bytes, NULL) < 0)
@@ -377,6 +380,8 @@ static int take_standing(struct clv_agent *agent, const struct clv_standing_shar
 			"now",
 			share->name);
 	r = clv_sm_check(&device->info, request->sm_ppm, err);
+	if (r >= 0)
+		r = clv_machine_check_memory(device, err);
 	if (r < 0)
 		return r;
 	ret->device = device;
