@@ -245,8 +245,7 @@ static int attach_by_restart(
 	int r;
 
 	clv_output_line(stderr,
-		"%s: %s; it is shut down, and started again with its partition",
-		one->guest->config.name, err->msg);
+		"%s; it is shut down, and started again with its partition", err->msg);
 	r = clv_vm_stop(host, one->guest, clv_vm_session_timeout_ms(settings->timeout_ns),
 		settings->force, err);
 	if (r < 0)

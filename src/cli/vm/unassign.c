@@ -70,8 +70,7 @@ static int stop(struct unassign *unassign, const struct clv_vm_guest *guest,
 	const struct clv_unassign_settings *settings = unassign->settings;
 
 	clv_output_line(stderr,
-		"%s: %s; it is shut down, and started again without its partition",
-		guest->config.name, err->msg);
+		"%s; it is shut down, and started again without its partition", err->msg);
 	return clv_vm_stop(unassign->session.host, guest,
 		clv_vm_session_timeout_ms(settings->timeout_ns), settings->force, err);
 }
