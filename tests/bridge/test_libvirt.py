@@ -116,6 +116,18 @@ class List(Case):
         self.assertIn("web", done.stdout)
         self.assertIn("/none does not answer", done.stderr)
 
+    def test_gpus(self):
+        number = self.libvirt.define("web")
+        self.ok("assign", "gpu0/vf:4@2", "web")
+        gpus = self.cleave.json("vms", "--gpus", "-c", "qemu+unix:///system?socket=/none")["items"]
+        self.assertEqual([(each["name"], each["status"], each["count"]) for each in gpus],
+                         [("gpu0", "partitioned", 4), ("gpu1", "partitioned", 4),
+                          ("gpu2", "partitioned", 2)])
+        self.assertEqual([each["vm"] for each in gpus[0]["partitions"]], [None, number, None, None])
+        table = self.ok("vms", "--gpus").stdout
+        self.assertRegex(table, r"gpu0 +partitioned +15.9G +11.8G +4 +1-16 ")
+        self.assertRegex(table, r"  gpu0/vf:4@2 .* web +0000:11:00.2")
+
     def test_libvirt_away(self):
         self.refused(UNREACHABLE, ["vms", "-c", "qemu+unix:///system?socket=/none"],
                      "does not answer", "start libvirtd")

@@ -242,8 +242,11 @@ int clv_vm_run_list(const void *userdata, int argc, char **argv)
 {
 	const struct clv_vms_settings *settings = userdata;
 	_cleanup_session_ struct clv_vm_session session = {0};
-	int result = 0, r = clv_vm_session_begin(&settings->vm, &session);
+	int result = 0, r;
 
+	if (settings->gpus)
+		return clv_vm_run_gpus(&settings->vm.common);
+	r = clv_vm_session_begin(&settings->vm, &session);
 	if (!r && settings->repair) {
 		result = repair(&session);
 		r = clv_vm_session_refresh(&session);

@@ -36,6 +36,13 @@ static const char *const offline_choices[] = {"shutdown", "none", NULL};
 static const struct clv_opt vms_options[] = {
 	OPT_CONNECT,
 	{
+		.name = "gpus",
+		.type = CLV_OPT_FLAG,
+		.offset = CLV_OPT_AT(struct clv_vms_settings, gpus),
+		.help = "List the GPUs instead, whether they can be assigned, and their "
+			"partitions; needs no libvirt",
+	},
+	{
 		.name = "repair",
 		.type = CLV_OPT_FLAG,
 		.offset = CLV_OPT_AT(struct clv_vms_settings, repair),

@@ -15,7 +15,7 @@ struct clv_vm_settings {
 
 struct clv_vms_settings {
 	struct clv_vm_settings vm;
-	bool repair;
+	bool gpus, repair;
 };
 
 struct clv_assign_settings {

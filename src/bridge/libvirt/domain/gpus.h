@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <jansson.h>
+
+/* The GPUs of a node as their administrator divides them among virtual machines.
+ *
+ * node: GET /v1/node; leases: GET /v1/leases.  Returns an array, which the caller owns;
+ * of each GPU "name", "uuid", "model", "pci_address", "status", "why", "memory_bytes",
+ * "free_bytes" (of partitions that no holder has), "encoders", "decoders" (null: not
+ * known), "counts" (that it may be divided into), "count", and "partitions": of each
+ * "name", "profile", "address", "memory_bytes", "encoders", "decoders", "vm" and
+ * "vm_name" (null: it has none).
+ *
+ * status is "whole": ready for assignment as a whole; "partitioned": it can be divided
+ * into virtual functions; "sriov_off": it could, and its driver or firmware does not do
+ * it; "none".  why has the reason of the last two. */
+json_t *clv_vm_gpus(const json_t *node, const json_t *leases);
+
+/* A status as text for people. */
+const char *clv_vm_gpu_status_text(const char *status);

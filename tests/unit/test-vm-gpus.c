@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The status of GPUs for virtual machines, and their partitions. */
+#include "bridge/libvirt/domain/gpus.h"
+
+#include "base/cleanup.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define UUID "6d5f8a2c-9b1e-4c38-8f57-0a1b2c3d4e5f"
+#define PCI "\"pci_address\": \"0000:3b:00.0\", "
+
+static const struct {
+	const char *device, *status, *why; /* why: a part of it; NULL: none */
+} rows[] = {
+	{PCI "\"scheme\": \"none\"", "whole", NULL},
+	{PCI "\"scheme\": \"none\", \"vf\": {\"total\": 0, \"capable\": false}", "whole",
+		NULL},
+	{PCI "\"scheme\": \"none\", \"vf\": {\"total\": 4, \"capable\": true}",
+		"partitioned", NULL},
+	{PCI "\"scheme\": \"vf\", \"vf\": {\"total\": 4, \"capable\": true}",
+		"partitioned", NULL},
+	{PCI "\"scheme\": \"none\", \"vf\": {\"total\": 4, \"capable\": false, "
+	     "\"why_not\": \"its driver offers none\"}",
+		"sriov_off", "its driver offers none"},
+	{PCI "\"scheme\": \"mig\"", "none", "divided"},
+	{PCI "\"scheme\": \"none\", \"holders\": [{\"text\": \"lease train of bob\"}]",
+		"none", "lease train of bob"},
+	{"\"scheme\": \"none\"", "none", "no PCI device"},
+};
+
+static json_t *gpus_of(const char *device, const char *leases_text)
+{
+	json_t *node = json_pack("{s:[o]}", "devices", json_loads(device, 0, NULL));
+	json_t *leases = json_loads(leases_text, 0, NULL);
+	json_t *gpus;
+
+	assert_true(node && leases);
+	gpus = clv_vm_gpus(node, leases);
+	json_decref(node);
+	json_decref(leases);
+	return gpus;
+}
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	return json_string_value(json_object_get(object, key));
+}
+
+static void test_status(void **state)
+{
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(rows); i++) {
+		char text[512];
+		json_t *gpus, *gpu;
+
+		snprintf(text, sizeof(text),
+			"{\"name\": \"gpu0\", \"type\": \"gpu\", %s}", rows[i].device);
+		gpus = gpus_of(text, "{}");
+		gpu = json_array_get(gpus, 0);
+		assert_string_equal(text_of(gpu, "status"), rows[i].status);
+		assert_true(clv_vm_gpu_status_text(rows[i].status)[0] != '\0');
+		if (rows[i].why)
+			assert_non_null(strstr(text_of(gpu, "why"), rows[i].why));
+		else
+			assert_true(json_is_null(json_object_get(gpu, "why")));
+		json_decref(gpus);
+	}
+}
+
+static void test_details(void **state)
+{
+	json_t *gpus = gpus_of(
+		"{\"name\": \"gpu0\", \"type\": \"gpu\", " PCI
+		"\"scheme\": \"vf\", \"memory_bytes\": 100,"
+		" \"engines\": {\"encode\": 3, \"decode\": null},"
+		" \"vf\": {\"total\": 8, \"counts\": 138, \"capable\": true},"
+		" \"partitions\": [{\"name\": \"gpu0/vf:2@1\", \"profile\": \"vf:2\","
+		"   \"address\": \"0000:3b:00.1\", \"memory_bytes\": 40,"
+		"   \"holders\": [{\"text\": \"virtual machine a\"}]},"
+		"  {\"name\": \"gpu0/vf:2@2\", \"memory_bytes\": 40, \"holders\": []}]}",
+		"{\"items\": [{\"device\": \"gpu0/vf:2@1\", \"command\": \"a\","
+		"  \"holder\": \"vm:" UUID "\"}, {\"device\": \"gpu0/vf:2@2\"}]}");
+	const json_t *gpu = json_array_get(gpus, 0);
+	const json_t *partitions = json_object_get(gpu, "partitions");
+	char *counts = json_dumps(json_object_get(gpu, "counts"), JSON_COMPACT);
+
+	assert_string_equal(counts, "[2,4,8]");
+	free(counts);
+	assert_int_equal(json_integer_value(json_object_get(gpu, "count")), 2);
+	assert_int_equal(json_integer_value(json_object_get(gpu, "free_bytes")), 40);
+	assert_int_equal(json_integer_value(json_object_get(gpu, "encoders")), 3);
+	assert_true(json_is_null(json_object_get(gpu, "decoders")));
+	assert_string_equal(text_of(json_array_get(partitions, 0), "vm"), UUID);
+	assert_string_equal(text_of(json_array_get(partitions, 0), "vm_name"), "a");
+	assert_true(json_is_null(json_object_get(json_array_get(partitions, 1), "vm")));
+	json_decref(gpus);
+}
+
+static void test_no_processor(void **state)
+{
+	json_t *gpus = gpus_of("{\"name\": \"cpu0\", \"type\": \"cpu\"}", "{}");
+
+	assert_int_equal(json_array_size(gpus), 0);
+	json_decref(gpus);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_status),
+		cmocka_unit_test(test_details),
+		cmocka_unit_test(test_no_processor),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
