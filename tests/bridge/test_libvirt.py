@@ -10,14 +10,17 @@ import re
 import shutil
 import signal
 import socket
+import statistics
 import subprocess
 import sys
 import threading
+import time
 import unittest
 
 import guide
 import libvirt_bed
 from libvirt_bed import PROGRAMS, Cleave, Libvirt, Node, hostdev
+from measured import measured
 
 NODE = """version: 1
 name: host1
@@ -522,6 +525,38 @@ class Offline(Case):
         self.assertEqual((done.returncode, done.stderr), (0, "web is shut down\n"))
         self.assertEqual([self.libvirt.state(name) for name in ("web", "b", "plain")],
                          ["shut off", "running", "running"])
+
+
+@measured
+class Numbers(Case):
+    """500 virtual machines; medians, without the time that virsh takes for the same."""
+
+    N, LIST_S, ASSIGN_S, REPEATS = 500, .3, .2, 7
+
+    def setUp(self):
+        for i in range(self.N):
+            self.libvirt.define(f"vm{i}")
+
+    def seconds(self, run, after=lambda: None):
+        found = []
+        for _ in range(self.REPEATS):
+            begin = time.monotonic()
+            run()
+            found.append(time.monotonic() - begin)
+            after()
+        return statistics.median(found)
+
+    def test_list(self):
+        self.assertLessEqual(self.seconds(lambda: self.ok("vms")), self.LIST_S)
+
+    def test_assign(self):
+        path = self.libvirt.write("hostdev.xml", hostdev("0000:99:00.1"))
+        own = self.seconds(
+            lambda: self.libvirt.virsh("attach-device", "vm1", path, "--config"),
+            lambda: self.libvirt.virsh("detach-device", "vm1", path, "--config"))
+        assign = self.seconds(lambda: self.ok("assign", "--profile=vf:4", "vm0"),
+                              lambda: self.ok("unassign", "vm0"))
+        self.assertLessEqual(assign - own, self.ASSIGN_S)
 
 
 class Guide(unittest.TestCase):

@@ -340,21 +340,21 @@ static int note_all(struct assign *assign)
 	return result;
 }
 
+/* note_all() has read the leases. */
 static int show(struct assign *assign)
 {
 	_cleanup_free_ char(*copies)[CLV_VM_UUID_MAX] =
 		calloc(assign->n_guests, CLV_VM_UUID_MAX);
 	_cleanup_free_ const char **uuids = calloc(assign->n_guests, sizeof(*uuids));
-	int r;
 
 	if (!copies || !uuids)
 		return clv_cli_fail(CLV_EXIT_FAILED, "out of memory");
 	for (size_t i = 0; i < assign->n_guests; i++) {
 		memcpy(copies[i], assign->guests[i]->config.uuid, CLV_VM_UUID_MAX);
 		uuids[i] = copies[i];
+		clv_vm_session_reread_guest(&assign->session, uuids[i]);
 	}
-	r = clv_vm_session_refresh(&assign->session);
-	return r ? r : clv_vm_session_show(&assign->session, uuids, assign->n_guests);
+	return clv_vm_session_show(&assign->session, uuids, assign->n_guests);
 }
 
 static void end(struct assign *assign)

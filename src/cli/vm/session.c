@@ -76,6 +76,17 @@ int clv_vm_session_refresh(struct clv_vm_session *session)
 	return 0;
 }
 
+void clv_vm_session_reread_guest(struct clv_vm_session *session, const char *uuid)
+{
+	struct clv_error ignored;
+
+	for (size_t i = 0; i < session->guests.n; i++) {
+		if (strcmp(session->guests.items[i].config.uuid, uuid) == 0)
+			clv_vm_host_reread(
+				session->host, &session->guests.items[i], &ignored);
+	}
+}
+
 static const char *uris_of(const struct clv_vm_settings *settings)
 {
 	const char *uri = getenv("LIBVIRT_DEFAULT_URI");

@@ -28,6 +28,9 @@ void clv_vm_session_end(struct clv_vm_session *session);
 /* Reads both lists again; pointers into them are void. */
 int clv_vm_session_refresh(struct clv_vm_session *session);
 
+/* Reads one virtual machine again, of the same UUID; errors are left to the next list. */
+void clv_vm_session_reread_guest(struct clv_vm_session *session, const char *uuid);
+
 /* Reads the agent's list again. */
 int clv_vm_session_reread(struct clv_vm_session *session);
 

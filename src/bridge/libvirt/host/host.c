@@ -218,6 +218,23 @@ static int read_guest(virDomain *domain, struct clv_vm_guest *ret, struct clv_er
 	return r;
 }
 
+int clv_vm_host_reread(
+	const struct clv_vm_host *host, struct clv_vm_guest *guest, struct clv_error *err)
+{
+	virDomain *domain = clv_vm_look_up(host, guest, err);
+	struct clv_vm_guest now = {.uri = guest->uri,
+		.host = guest->host,
+		.is_persistent = guest->is_persistent};
+	int r = domain ? read_guest(domain, &now, err) : err->code;
+
+	if (domain)
+		virDomainFree(domain);
+	clv_vm_guest_clear(r < 0 ? &now : guest);
+	if (r >= 0)
+		*guest = now;
+	return r;
+}
+
 static int add_domain(struct clv_vm_host *host, const struct clv_vm_link *link,
 	virDomain *domain, bool is_persistent, struct clv_vm_guests *guests)
 {

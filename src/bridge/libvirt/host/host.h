@@ -35,6 +35,10 @@ struct clv_vm_guests {
  * out and is a problem; the list is not complete then.  -ENOMEM. */
 int clv_vm_host_list(
 	struct clv_vm_host *host, struct clv_vm_guests *ret, struct clv_error *err);
+/* Reads one of them again.  Errors as those of host/change.h, or -EBADMSG; the guest is
+ * unchanged then. */
+int clv_vm_host_reread(const struct clv_vm_host *host, struct clv_vm_guest *guest,
+	struct clv_error *err);
 void clv_vm_guests_clear(struct clv_vm_guests *guests);
 #define _cleanup_guests_ CLV_CLEANUP(clv_vm_guests_clear)
 
