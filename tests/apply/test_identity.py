@@ -238,7 +238,7 @@ class Before(IdentityCase):
                              "ALTER TABLE journal DROP COLUMN request;"
                              "PRAGMA user_version=9;")
             for column in ("may_move", "asked_device", "asked_profile", "asked_ppm", "asked_bytes",
-                           "ends_boot_ns"):
+                           "ends_boot_ns", "holder"):
                 db.execute(f"ALTER TABLE leases DROP COLUMN {column}")
             for column in ("code", "stack", "page"):
                 db.execute(f"ALTER TABLE processes DROP COLUMN {column}")
