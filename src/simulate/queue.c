@@ -4,8 +4,8 @@
 
 #include "core/place/place.h"
 #include "core/place/repack.h"
-#include "simulate/departures.h"
 #include "simulate/busy.h"
+#include "simulate/departures.h"
 #include "simulate/queue-internal.h"
 #include "simulate/trace.h"
 
