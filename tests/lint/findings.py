@@ -18,7 +18,7 @@ import tree
 TABLE = "tests/findings.tsv"
 NUMBERS = "tests/findings-numbers.tsv"
 HEAD = ["area", "number", "what", "test", "row"]
-AREAS = ("opencl", "cuda", "partitions", "agent", "kubernetes")
+AREAS = ("opencl", "cuda", "partitions", "agent", "kubernetes", "placement")
 NUMBER = re.compile(r"\d+[a-z]?")
 CASE = re.compile(r"([A-Z]\w*)\.(test_\w+)")
 SELECTOR = re.compile(r"[A-Z]\w*(\.test_\w+)?")
