@@ -16,47 +16,50 @@ import yaml
 import bed
 import cluster
 import examples
-from examples import BEHAVIOR, flag, number, quantity, text, texts
 
 CLEAVE = os.path.abspath(sys.argv.pop(1))
 # The types, as far as they are used: k8s.io/api, core/v1, apps/v1, batch/v1, autoscaling/v2.
-PROBE = {"exec": {"command": [text]}, "tcpSocket": {"port*": number}, "periodSeconds": number,
-         "timeoutSeconds": number, "failureThreshold": number}
+# Of HorizontalPodAutoscalerBehavior, which KEDA has, too.
+RULES = {"stabilizationWindowSeconds": "number", "selectPolicy": "Max|Min|Disabled",
+         "policies": [{"type*": "Pods|Percent", "value*": "number", "periodSeconds*": "number"}]}
+BEHAVIOR = {"scaleUp": RULES, "scaleDown": RULES}
+PROBE = {"exec": {"command": ["text"]}, "tcpSocket": {"port*": "number"}, "periodSeconds": "number",
+         "timeoutSeconds": "number", "failureThreshold": "number"}
 CONTAINER = {
-    "name*": text, "image*": text, "command": [text], "args": [text],
-    "env": [{"name*": text, "value": text}],
-    "envFrom": [{"configMapRef": {"name*": text, "optional": flag}}],
-    "ports": [{"containerPort*": number}], "readinessProbe": PROBE, "livenessProbe": PROBE,
-    "startupProbe": PROBE, "workingDir": text,
-    "resources": {"limits": examples.amounts, "requests": examples.amounts},
-    "securityContext": {"runAsUser": number, "runAsGroup": number},
-    "volumeMounts": [{"name*": text, "mountPath*": text, "readOnly": flag}]}
-TEMPLATE = {"metadata*": {"labels*": texts, "annotations": texts}, "spec*": {
-    "containers*": [CONTAINER], "terminationGracePeriodSeconds": number,
-    "restartPolicy": ("Always", "OnFailure", "Never"), "volumes": [
-        {"name*": text, "emptyDir": {}, "hostPath": {"path*": text},
-         "persistentVolumeClaim": {"claimName*": text}}]}}
-TARGET = {"apiVersion": text, "kind*": text, "name*": text}
+    "name*": "text", "image*": "text", "command": ["text"], "args": ["text"],
+    "env": [{"name*": "text", "value": "text"}],
+    "envFrom": [{"configMapRef": {"name*": "text", "optional": "flag"}}],
+    "ports": [{"containerPort*": "number"}], "readinessProbe": PROBE, "livenessProbe": PROBE,
+    "startupProbe": PROBE, "workingDir": "text",
+    "resources": {"limits": "amounts", "requests": "amounts"},
+    "securityContext": {"runAsUser": "number", "runAsGroup": "number"},
+    "volumeMounts": [{"name*": "text", "mountPath*": "text", "readOnly": "flag"}]}
+TEMPLATE = {"metadata*": {"labels*": "texts", "annotations": "texts"}, "spec*": {
+    "containers*": [CONTAINER], "terminationGracePeriodSeconds": "number",
+    "restartPolicy": "Always|OnFailure|Never", "volumes": [
+        {"name*": "text", "emptyDir": {}, "hostPath": {"path*": "text"},
+         "persistentVolumeClaim": {"claimName*": "text"}}]}}
+TARGET = {"apiVersion": "text", "kind*": "text", "name*": "text"}
 TYPES = {
     ("apps/v1", "Deployment"): {
-        "replicas": number, "selector*": {"matchLabels*": texts}, "template*": TEMPLATE, "strategy": {
-            "type": ("RollingUpdate",), "rollingUpdate": {"maxSurge": number, "maxUnavailable": number}}},
-    ("batch/v1", "Job"): {"template*": TEMPLATE, "backoffLimit": number, "completions": number,
-                          "parallelism": number},
-    ("v1", "Service"): {"selector": texts, "ports": [
-        {"name": text, "port*": number, "targetPort": number}]},
+        "replicas": "number", "selector*": {"matchLabels*": "texts"}, "template*": TEMPLATE, "strategy": {
+            "type": "RollingUpdate", "rollingUpdate": {"maxSurge": "number", "maxUnavailable": "number"}}},
+    ("batch/v1", "Job"): {"template*": TEMPLATE, "backoffLimit": "number", "completions": "number",
+                          "parallelism": "number"},
+    ("v1", "Service"): {"selector": "texts", "ports": [
+        {"name": "text", "port*": "number", "targetPort": "number"}]},
     ("v1", "PersistentVolumeClaim"): {
-        "accessModes": [("ReadWriteMany",)], "resources": {"requests": {"storage": quantity}}},
+        "accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "quantity"}}},
     ("autoscaling/v2", "HorizontalPodAutoscaler"): {
-        "scaleTargetRef*": TARGET, "minReplicas": number, "maxReplicas*": number, "behavior": BEHAVIOR,
-        "metrics": [{"type*": ("External",), "external": {
-            "metric*": {"name*": text}, "target*": {"type*": ("Value",), "value": quantity}}}]},
+        "scaleTargetRef*": TARGET, "minReplicas": "number", "maxReplicas*": "number", "behavior": BEHAVIOR,
+        "metrics": [{"type*": "External", "external": {
+            "metric*": {"name*": "text"}, "target*": {"type*": "Value", "value": "quantity"}}}]},
     # kedacore/http-add-on, docs/ref, http_scaled_object.md
     ("http.keda.sh/v1alpha1", "HTTPScaledObject"): {
-        "hosts": [text], "pathPrefixes": [text], "scaledownPeriod": number,
-        "scaleTargetRef*": {**TARGET, "service*": text, "port": number},
-        "replicas": {"min": number, "max": number}},
-    ("keda.sh/v1alpha1", "ScaledObject"): examples.TYPES["keda.sh/v1alpha1", "ScaledObject"],
+        "hosts": ["text"], "pathPrefixes": ["text"], "scaledownPeriod": "number",
+        "scaleTargetRef*": {**TARGET, "service*": "text", "port": "number"},
+        "replicas": {"min": "number", "max": "number"}},
+    ("keda.sh/v1alpha1", "ScaledObject"): examples.TYPES["keda.sh/v1alpha1 ScaledObject"],
 }
 REFERENCE = os.path.join(bed.ROOT, "tests/fuzz/corpus/services/reference")
 EVERYTHING = """
