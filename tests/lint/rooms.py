@@ -65,7 +65,7 @@ CLI = (
     ("node", "the verbs for devices, partitions and layouts"),
     ("fleet", "simulation, fitting, defragmentation"),
     ("admin", "doctor, audit, backup, events, tokens"),
-    ("engine", "Slurm, containers, systemd"),
+    ("engine", "Slurm, containers, systemd, pools of devices"),
     ("services", "the verbs for services of compose files"),
     ("vm", "`cleave-vms`: partitions of virtual machines"),
     ("main", "`main.c`, help and completion"),

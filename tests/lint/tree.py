@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-SCRIPTS = ("dev", ".ci/run", "packaging/debian/cleave-agent.postrm")
+SCRIPTS = ("dev", ".ci/run", "packaging/debian/cleave-agent.postrm", "packaging/pacemaker/functions",
+           "packaging/pacemaker/gpu", "packaging/pacemaker/pool")
 
 COMMENT = r"/\*.*?\*/"
 STRING = r'"(?:\\.|[^"\\\n])*"|' + r"'(?:\\.|[^'\\\n])*'"

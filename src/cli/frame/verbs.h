@@ -30,6 +30,7 @@ extern const struct clv_verb clv_verb_profile;
 extern const struct clv_verb clv_verb_cdi;
 extern const struct clv_verb clv_verb_systemd;
 extern const struct clv_verb clv_verb_slurm;
+extern const struct clv_verb clv_verb_pool;
 extern const struct clv_verb clv_verb_up;
 extern const struct clv_verb clv_verb_vms;
 extern const struct clv_verb clv_verb_assign;

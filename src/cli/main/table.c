@@ -32,6 +32,7 @@ static const struct clv_verb *const verbs[] = {
 	&clv_verb_cdi,
 	&clv_verb_systemd,
 	&clv_verb_slurm,
+	&clv_verb_pool,
 	&clv_verb_up,
 	&clv_verb_vms,
 	&clv_verb_assign,
