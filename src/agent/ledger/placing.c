@@ -19,6 +19,7 @@
 #include "agent/record/agent.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/units.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -380,7 +381,8 @@ static int take_standing(struct clv_agent *agent, const struct clv_standing_shar
 			"now",
 			share->name);
 	r = clv_sm_check(&device->info, request->sm_ppm, err);
-	if (r >= 0)
+	/* Who has all of a device needs no quota. */
+	if (r >= 0 && share->share.compute_ppm < CLV_PPM)
 		r = clv_machine_check_memory(device, err);
 	if (r < 0)
 		return r;
