@@ -4,6 +4,7 @@
  * since the start is checked as well. */
 #include "cli/frame/verbs.h"
 
+#include "cli/admin/checks-vm.h"
 #include "cli/admin/checks.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/output.h"
@@ -118,6 +119,15 @@ static void ask_devices(struct clv_client *client, struct clv_finding *ret)
 			"the agent found no device");
 }
 
+static void ask_iommu(struct clv_client *client, struct clv_finding *ret)
+{
+	_cleanup_json_ json_t *node = NULL;
+
+	if (client)
+		clv_client_node(client, &node, NULL);
+	clv_check_iommu(node, ret);
+}
+
 /* Appends "gpu0 (NVIDIA X): text". */
 static void remark_on(const json_t *device, const char *text, char *ret, size_t ret_bytes)
 {
@@ -226,6 +236,8 @@ static bool fill_report(const struct clv_common *settings, json_t *items)
 	add(items, "devices", "at least one device is needed", &finding);
 	ask_drivers(client, &finding);
 	add(items, "drivers", "devices of a driver that fails are missing", &finding);
+	ask_iommu(client, &finding);
+	add(items, "iommu", "virtual machines can be given virtual functions", &finding);
 	ask_state(client, &finding);
 	is_able = is_able && finding.verdict != CLV_VERDICT_FAIL;
 	add(items, "state", "a new lease is written before it is granted", &finding);
