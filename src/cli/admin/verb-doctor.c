@@ -176,14 +176,16 @@ static void ask_drivers(struct clv_client *client, struct clv_finding *ret)
 
 static void describe_waiting(const json_t *device, char *ret, size_t ret_bytes)
 {
+	const char *why = clv_json_text(device, "why");
 	size_t used = strlen(ret);
 
+	/* While it is applied there is nothing to explain. */
 	snprintf(ret + used, ret_bytes - used, "%s%.20s%s%.60s%s: %.200s",
 		used ? "; " : "", clv_json_text(device, "name"),
 		clv_json_text(device, "name")[0] ? " (" : "",
 		clv_json_text(device, "uuid"),
 		clv_json_text(device, "name")[0] ? ")" : "",
-		clv_json_text(device, "why"));
+		why[0] ? why : clv_json_text(device, "state"));
 }
 
 /* Whether the kept layout is applied now, on each device. */
