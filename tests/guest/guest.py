@@ -22,6 +22,39 @@ NVME = ("pcie-root-port,slot=1,id=rp1", "nvme-subsys,id=subsys0",
         "sriov_vi_flexible=4,max_ioqpairs=10,msix_qsize=6")
 # Of the guest's own Debian.
 NOT_COPIED = ("libc.so", "libm.so", "libdl.so", "libpthread.so", "librt.so", "ld-linux")
+# What it defines stays over boots.
+LIBVIRT = """set -e
+mkdir -p /var/log/libvirt/qemu /var/lib/libvirt /opt/libvirt
+[ -e /opt/libvirt/qemu.conf ] || {
+	cp -a /etc/libvirt/. /opt/libvirt
+	cat >>/opt/libvirt/qemu.conf <<-'END'
+	stdio_handler = "file"
+	security_driver = "none"
+	user = "root"
+	group = "root"
+	cgroup_controllers = []
+	namespaces = []
+	END
+}
+mount --bind /opt/libvirt /etc/libvirt
+modprobe vfio-pci
+useradd --system libvirt-qemu
+libvirtd --daemon
+until virsh -c qemu:///system list; do sleep 1; done
+"""
+# A machine without an operating system: its firmware finds nothing to boot.
+DOMAIN = """<domain type='qemu'>
+  <name>{name}</name>
+  <memory unit='MiB'>64</memory>
+  <os><type arch='x86_64' machine='q35'>hvm</type></os>
+  <features><acpi/></features>
+  <devices>
+    <emulator>/usr/bin/qemu-system-x86_64</emulator>
+    <controller type='usb' model='none'/>
+    <memballoon model='none'/>
+  </devices>
+</domain>
+"""
 # Answers each line, a command in base64, with a line: its exit code and its output.
 SERVE = r"""#!/bin/sh
 export LD_LIBRARY_PATH=/opt/lib PATH=/opt/bin:$PATH

@@ -10,42 +10,17 @@ from pathlib import Path
 
 import debian
 import machine
-from guest import Guest
+from guest import DOMAIN, LIBVIRT, Guest
 
 SKIP = 77
 AGENTS = Path(__file__).resolve().parent.parent.parent / "packaging/pacemaker"
 DEVICE = "0000:01:00.0"
 CONFIG = "/run/cleave/pacemaker/vm1.xml"
-# Without an operating system: its firmware finds nothing to boot.
-DOMAIN = """<domain type='qemu'>
-  <name>vm1</name>
-  <memory unit='MiB'>64</memory>
-  <os><type arch='x86_64' machine='q35'>hvm</type></os>
-  <features><acpi/></features>
-  <devices>
-    <emulator>/usr/bin/qemu-system-x86_64</emulator>
-    <controller type='usb' model='none'/>
-    <memballoon model='none'/>
-  </devices>
-</domain>
-"""
 START = """set -e
 mkdir -p /usr/lib/ocf/resource.d/cleave /usr/lib/ocf/lib/cleave /run/resource-agents
 cp /opt/ocf/functions /usr/lib/ocf/lib/cleave/
 cp /opt/ocf/gpu /usr/lib/ocf/resource.d/cleave/
-cat >>/etc/libvirt/qemu.conf <<'END'
-stdio_handler = "file"
-security_driver = "none"
-user = "root"
-group = "root"
-cgroup_controllers = []
-namespaces = []
-END
 cleaved --system --state-dir=/opt/state
-modprobe vfio-pci
-useradd --system libvirt-qemu
-mkdir -p /var/log/libvirt/qemu /var/lib/libvirt
-libvirtd --daemon
 """
 AGENT = ("OCF_ROOT=/usr/lib/ocf OCF_RESOURCE_INSTANCE=vm1-gpu OCF_RESKEY_pool=whole "
          f"OCF_RESKEY_lease=vm1 OCF_RESKEY_template=/opt/vm1.xml OCF_RESKEY_config={CONFIG} "
@@ -57,9 +32,10 @@ class Machine(unittest.TestCase):
 
     def setUp(self):
         agents = {f"ocf/{name}": (AGENTS / name).read_text() for name in ("gpu", "functions")}
-        self.guest = Guest(self.PROGRAMS, {"vm1.xml": DOMAIN, **agents})
+        self.guest = Guest(self.PROGRAMS, {"vm1.xml": DOMAIN.format(name="vm1"), **agents})
         self.addCleanup(self.guest.close)
         self.guest.boot()
+        self.guest.run(LIBVIRT)
         self.guest.run(START)
         self.guest.until("cleave devices -o yaml | grep 'capable: true'")
 
@@ -78,7 +54,6 @@ class Machine(unittest.TestCase):
         guest.run(f"{AGENT} monitor", 7)
         guest.run(f"{AGENT} start")
         self.assertEqual(self.member(), ("assigned", "vm1", ""))
-        guest.until("virsh -c qemu:///system list")
         guest.run(f"virsh -c qemu:///system create {CONFIG}")
         # libvirt's machine has it, and it is still the lease's.
         self.assertIn("<address domain='0x0000' bus='0x01' slot='0x00' function='0x0'/>",
