@@ -3,54 +3,33 @@
  * has counts, line 2 the rows of the trace in order of arrival, line 3 the rows of the
  * fleet in the order in which ties are broken.  Prints one JSON object; a separate run
  * reads the clock around each decision. */
+#include "place-input.h"
+#include "place-published.h"
+
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "core/fleet/fleet.h"
-#include "core/fleet/workload.h"
 #include "core/place/place.h"
 #include "core/place/policy.h"
 #include "simulate/replay.h"
-#include "simulate/trace.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct input {
+	struct place_input read;
 	struct clv_fleet *fleet; /* in the order in which ties are broken */
-	struct clv_trace_item *items;
-	size_t n_items;
 	uint32_t *arrivals;
 	size_t n_arrivals;
-	struct clv_workload workload;
 };
-
-static int fail(const char *what)
-{
-	fprintf(stderr, "place-replay: %s\n", what);
-	return 1;
-}
 
 static void must(int r, const struct clv_error *err)
 {
-	if (r >= 0)
-		return;
-	fprintf(stderr, "place-replay: %s\n", err->msg);
-	exit(1);
-}
-
-static FILE *open_or_die(const char *path)
-{
-	FILE *file = fopen(path, "r");
-
-	if (!file) {
-		fprintf(stderr, "place-replay: %s: %s\n", path, strerror(errno));
-		exit(1);
-	}
-	return file;
+	if (r < 0)
+		place_die(err->msg);
 }
 
 static uint32_t *read_numbers(FILE *file, size_t n)
@@ -59,89 +38,28 @@ static uint32_t *read_numbers(FILE *file, size_t n)
 
 	for (size_t i = 0; numbers && i < n; i++) {
 		if (fscanf(file, "%" SCNu32, &numbers[i]) != 1)
-			exit(fail("the order ends early"));
+			place_die("the order ends early");
 	}
 	return numbers;
 }
 
-/* A copy of the fleet with its nodes in another order. */
-static struct clv_fleet *ordered(
-	const struct clv_fleet *fleet, const uint32_t *order, size_t n)
-{
-	struct clv_fleet *ret = clv_fleet_new();
-	struct clv_error err = {0};
-
-	for (size_t i = 0; i < n; i++) {
-		const struct clv_fleet_node *node;
-
-		if (order[i] >= fleet->n_nodes)
-			exit(fail("the order names a node that there is not"));
-		node = &fleet->nodes[order[i]];
-		must(clv_fleet_add_node(ret,
-			     &(struct clv_fleet_node_spec){
-				     .model = fleet->models[node->model],
-				     .cpu_milli = node->cpu_milli,
-				     .memory_mib = node->memory_mib,
-				     .n_devices = node->n_devices,
-			     },
-			     &err),
-			&err);
-	}
-	return ret;
-}
-
-static void read_trace(const char *path, struct input *input)
-{
-	_cleanup_free_ struct clv_trace *trace = calloc(1, sizeof(*trace));
-	FILE *file = open_or_die(path);
-	struct clv_error err = {0};
-	size_t room = 0;
-	int r;
-
-	must(clv_trace_begin(trace, file, path, input->fleet, &err), &err);
-	for (;;) {
-		struct clv_trace_item item;
-
-		r = clv_trace_next(trace, &item, &err);
-		must(r, &err);
-		if (r == 0)
-			break;
-		if (input->n_items == room) {
-			room = room ? 2 * room : 1024;
-			input->items = reallocarray(input->items, room, sizeof(item));
-			if (!input->items)
-				exit(fail("out of memory"));
-		}
-		input->items[input->n_items++] = item;
-		if (clv_workload_add(&input->workload, &item.request, 1) < 0)
-			exit(fail("out of memory"));
-	}
-	clv_workload_cut(&input->workload, 95);
-	clv_trace_end(trace);
-	fclose(file);
-}
-
 static void read_input(char **paths, struct input *input)
 {
-	FILE *nodes = open_or_die(paths[0]), *order = open_or_die(paths[2]);
-	struct clv_fleet *fleet = clv_fleet_new();
+	FILE *order = fopen(paths[2], "r");
 	_cleanup_free_ uint32_t *ties = NULL;
-	struct clv_error err = {0};
 	size_t n_ties;
 
-	must(clv_trace_read_fleet(nodes, paths[0], fleet, &err), &err);
-	if (fscanf(order, "%zu %zu", &input->n_arrivals, &n_ties) != 2)
-		exit(fail("the order has no counts"));
+	place_input_read(paths[0], paths[1], &input->read);
+	place_published_begin(paths[1], &input->read);
+	if (!order || fscanf(order, "%zu %zu", &input->n_arrivals, &n_ties) != 2)
+		place_die("the order has no counts");
 	input->arrivals = read_numbers(order, input->n_arrivals);
 	ties = read_numbers(order, n_ties);
-	input->fleet = ordered(fleet, ties, n_ties);
-	clv_fleet_free(fleet);
-	read_trace(paths[1], input);
+	input->fleet = place_input_ordered(input->read.fleet, ties, n_ties);
 	for (size_t i = 0; i < input->n_arrivals; i++) {
-		if (input->arrivals[i] >= input->n_items)
-			exit(fail("the order names a row that there is not"));
+		if (input->arrivals[i] >= input->read.n_items)
+			place_die("the order names a row that there is not");
 	}
-	fclose(nodes);
 	fclose(order);
 }
 
@@ -151,8 +69,8 @@ static struct clv_replay *replay_of(
 	struct clv_error err = {0};
 	struct clv_replay *replay = NULL;
 
-	must(clv_replay_new(clv_fleet_copy(input->fleet), policy, &input->workload, 1,
-		     &replay, &err),
+	must(clv_replay_new(clv_fleet_copy(input->fleet), policy, &input->read.workload,
+		     1, &replay, &err),
 		&err);
 	return replay;
 }
@@ -176,10 +94,12 @@ static void time_decisions(
 	struct clv_error err = {0};
 
 	if (!fleet || !took_ns)
-		exit(fail("out of memory"));
-	must(clv_placer_new(fleet, policy, &input->workload, NULL, &placer, &err), &err);
+		place_die("out of memory");
+	must(clv_placer_new(fleet, policy, &input->read.workload, NULL, &placer, &err),
+		&err);
 	for (size_t i = 0; i < n; i++) {
-		const struct clv_trace_item *item = &input->items[input->arrivals[i]];
+		const struct clv_trace_item *item =
+			&input->read.items[input->arrivals[i]];
 		uint64_t from_ns = clv_clock_ns();
 		uint32_t lease;
 
@@ -222,6 +142,8 @@ int main(int argc, char **argv)
 	struct input input = {0};
 	struct clv_replay *replay;
 
+	if (argc == 5 && strcmp(argv[4], place_published_fgd.name) == 0)
+		policy = &place_published_fgd;
 	if (!policy) {
 		fprintf(stderr, "usage: place-replay NODES TRACE ORDER POLICY\n");
 		return 64;
@@ -229,8 +151,9 @@ int main(int argc, char **argv)
 	read_input(argv + 1, &input);
 	replay = replay_of(&input, policy);
 	for (size_t i = 0; i < input.n_arrivals; i++) {
-		if (clv_replay_arrive(replay, &input.items[input.arrivals[i]], false) < 0)
-			return fail("out of memory");
+		if (clv_replay_arrive(
+			    replay, &input.read.items[input.arrivals[i]], false) < 0)
+			place_die("out of memory");
 	}
 	printf("{\"policy\": \"%s\", \"arrived\": %zu, \"refused\": %" PRIu64,
 		policy->name, input.n_arrivals, clv_replay_counts(replay)->refused);
@@ -238,9 +161,8 @@ int main(int argc, char **argv)
 	print_curve(replay);
 	printf("}\n");
 	clv_replay_free(replay);
-	clv_workload_done(&input.workload);
 	clv_fleet_free(input.fleet);
-	free(input.items);
+	place_input_done(&input.read);
 	free(input.arrivals);
 	return 0;
 }

@@ -22,8 +22,9 @@ from tenants import BenchError
 ROOT = Path(__file__).resolve().parent.parent
 # cleave's names of the policies, and their names in the published table.
 PUBLISHED = {"best-fit": "05-BestFit", "packing": "04-GpuPacking", "dot-product": "02-DotProd",
-             "clustering": "03-GpuClustering", "fgd": "06-FGD"}
+             "clustering": "03-GpuClustering", "published-fgd": "06-FGD"}
 OURS, BASE = "balance", "fgd"
+EXACT = "published-fgd"  # fgd with the arithmetic of the published program
 CHARTED = "random,dot-product,clustering,packing,best-fit,fgd,balance"
 FIRST_SEED = 42  # of the published list of ten
 TUNED = (42, 43, 44)  # seeds of the default trace by which the policy balance was chosen
@@ -114,12 +115,13 @@ def reproduce(context, replays):
             abs(round(replays.allocated("default", seed, ours, 130), 2)
                 - by_seed[theirs][seed - FIRST_SEED])
             for seed in replays.seeds("default")]
-        context.add("place", "replay-default", ours, max(differences), "%")
+        context.add("place", "replay-default", ours.removeprefix("published-"),
+                    max(differences), "%")
     means = published_means(replays.openb)
     for trace in replays.traces():
         if trace == "default":
             continue
-        mean = statistics.mean(replays.allocated(trace, seed, BASE, 130)
+        mean = statistics.mean(replays.allocated(trace, seed, EXACT, 130)
                                for seed in replays.seeds(trace))
         context.add("place", f"replay-{trace}", BASE, abs(mean - means[trace]), "%")
 
