@@ -5,16 +5,20 @@
  * - what the request strands for the workload, as FGD measures it;
  * - what it puts out of balance: processors are counted as the devices that the workload
  *   would use them with, and what a node has left of one and not of the other is useless;
- * - what it takes from requests that accept few models only, by how scarce the model is.
+ * - what it takes from requests that accept few models only, by how scarce the model is;
+ * - the room that it takes from requests that few nodes can take, by the probability that
+ *   there is too little of it (room.h).
  *
- * There are no weights, because all three are devices lost, and no parameters, because
- * all figures come from the fleet and the workload.  Costs that differ by less than a
- * fiftieth of a device count as equal, so that of many good nodes the first is filled. */
+ * There are no weights, because all four are devices lost, except that the second and
+ * third count for as long as they last: in full while no lease ends.  Costs that differ
+ * by less than a fiftieth of a device count as equal, so that of many good nodes the
+ * first is filled. */
 #include "core/place/policy.h"
 
 #include "core/fleet/fleet.h"
 #include "core/place/frag.h"
 #include "core/place/prices.h"
+#include "core/place/room.h"
 
 #include <stdlib.h>
 
@@ -28,36 +32,69 @@ static int64_t out_of_balance(
 	return each ? llabs(cpu_milli * CLV_PLACE_WHOLE / each - milli) : 0;
 }
 
-static int64_t gain_of(const struct clv_place_view *view,
+/* The part of the gain that does not depend on the devices. */
+static int64_t gain_on_node(const struct clv_place_view *view,
 	const struct clv_fleet_node *node, const struct clv_place_request *request,
-	int64_t least_stranded)
+	int64_t milli)
 {
-	int64_t milli = clv_fleet_request_milli(view->fleet, request);
-	int64_t gain = least_stranded / clv_frag_weight(view->frag);
+	int64_t gain = out_of_balance(view, node->free_cpu_milli, node->free_milli);
 
-	gain += out_of_balance(view, node->free_cpu_milli, node->free_milli);
 	gain -= out_of_balance(view, (int64_t)node->free_cpu_milli - request->cpu_milli,
 		node->free_milli - milli);
-	return gain - milli * view->prices->wanted[node->model] / CLV_PLACE_WHOLE;
+	gain -= milli * view->prices->wanted[node->model] / CLV_PLACE_WHOLE;
+	return view->room ? gain * view->room->weight / 10 : gain;
 }
 
-static unsigned best_of(const struct clv_frag_option *options, unsigned n)
+static int64_t room_taken(const struct clv_place_view *view,
+	const struct clv_fleet_node *node, const struct clv_place_request *request,
+	uint64_t devices)
 {
-	unsigned best = 0;
+	struct clv_room_use use = {
+		.cpu_milli = request->cpu_milli,
+		.memory_mib = request->memory_mib,
+		.milli = (uint32_t)request->milli * request->n_devices,
+	};
 
-	for (unsigned i = 1; i < n; i++) {
-		if (options[i].gain > options[best].gain)
-			best = i;
+	for (uint64_t left = devices; left; left &= left - 1) {
+		const struct clv_fleet_device *device =
+			&view->fleet->devices[node->first_device +
+					      (uint32_t)__builtin_ctzll(left)];
+
+		use.n_whole += device->free_milli == CLV_PLACE_WHOLE;
 	}
-	return best;
+	return clv_room_cost(view->room, view->fleet, node, &use);
+}
+
+/* Finds the place with the highest gain on the node. */
+static int64_t find_best(const struct clv_place_view *view,
+	const struct clv_fleet_node *node, const struct clv_place_request *request,
+	struct clv_place_at *ret_at)
+{
+	struct clv_frag_option options[CLV_FRAG_OPTIONS_MAX];
+	unsigned n = clv_frag_options(view->frag, view->fleet, node, request, options);
+	int64_t milli = clv_fleet_request_milli(view->fleet, request);
+	bool has_room = view->room && view->room->n_priced > 0 && !request->profile;
+	int64_t most = INT64_MIN;
+
+	for (unsigned i = 0; i < n; i++) {
+		int64_t gain = options[i].gain / clv_frag_weight(view->frag);
+
+		if (has_room)
+			gain -= room_taken(view, node, request, options[i].devices);
+		if (gain <= most)
+			continue;
+		most = gain;
+		ret_at->devices = options[i].devices;
+		ret_at->start = options[i].start;
+	}
+	return most + gain_on_node(view, node, request, milli);
 }
 
 int32_t clv_place_score_balance(const struct clv_place_view *view,
 	const struct clv_fleet_node *node, const struct clv_place_request *request)
 {
-	struct clv_frag_option options[CLV_FRAG_OPTIONS_MAX];
-	unsigned n = clv_frag_options(view->frag, view->fleet, node, request, options);
-	int64_t gain = gain_of(view, node, request, options[best_of(options, n)].gain);
+	struct clv_place_at at;
+	int64_t gain = find_best(view, node, request, &at);
 
 	/* Rounds towards minus infinity. */
 	return (int32_t)((gain - (gain < 0 ? STEP_MILLI - 1 : 0)) / STEP_MILLI);
@@ -67,10 +104,5 @@ void clv_place_choose_balance(const struct clv_place_view *view,
 	const struct clv_fleet_node *node, const struct clv_place_request *request,
 	struct clv_place_at *ret_at)
 {
-	struct clv_frag_option options[CLV_FRAG_OPTIONS_MAX];
-	unsigned n = clv_frag_options(view->frag, view->fleet, node, request, options);
-	unsigned best = best_of(options, n);
-
-	ret_at->devices = options[best].devices;
-	ret_at->start = options[best].start;
+	find_best(view, node, request, ret_at);
 }

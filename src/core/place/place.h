@@ -10,11 +10,14 @@ struct clv_frag;
 struct clv_place_at;
 struct clv_place_policy;
 struct clv_place_request;
+struct clv_place_view;
 struct clv_workload;
 
 /* A placer finds places in a fleet by a policy.  It caches the scores of recently
  * requested shapes and updates them from the log of the fleet, so that a decision
- * evaluates only what changed since the last one for that shape.
+ * evaluates only what changed since the last one for that shape.  A policy may also
+ * follow the requests that clv_placer_place() places or refuses, so that a decision
+ * depends on those before it.
  *
  * The fleet is borrowed and may change between calls in any way, through other placers
  * too, except that nodes must not be added.  Not thread-safe; the fleet must not change
@@ -23,7 +26,8 @@ struct clv_placer;
 
 struct clv_placer_options {
 	uint64_t seed;          /* for policies that draw at random */
-	size_t most_kept_bytes; /* for cached scores, at least 4 MiB; 0: 90 per device */
+	size_t most_kept_bytes; /* for cached scores, at least 256 KiB; 0: 60 per device
+				 */
 };
 
 /* workload: the expected requests, copied if the policy learns from them; otherwise it
@@ -50,5 +54,7 @@ int clv_placer_place(struct clv_placer *placer, const struct clv_place_request *
 struct clv_fleet *clv_placer_fleet(const struct clv_placer *placer);
 /* The fragmentation measure of its workload; NULL if the policy does not learn. */
 const struct clv_frag *clv_placer_frag(const struct clv_placer *placer);
+/* What its scores depend on, as of its last decision. */
+const struct clv_place_view *clv_placer_view(const struct clv_placer *placer);
 /* Its size in memory, in bytes, without the fleet. */
 size_t clv_placer_bytes(const struct clv_placer *placer);

@@ -7,6 +7,7 @@
 #include "core/fleet/fleet-fit.h"
 #include "core/place/prices.h"
 #include "core/place/ranking.h"
+#include "core/place/room.h"
 
 #include "base/error.h"
 #include "core/fleet/fleet.h"
@@ -17,8 +18,8 @@
 #include <stdlib.h>
 
 /* Memory for cached scores by default. */
-#define KEPT_BYTES_MIN (UINT64_C(4) << 20)
-#define KEPT_BYTES_PER_DEVICE 90
+#define KEPT_BYTES_MIN (UINT64_C(256) << 10)
+#define KEPT_BYTES_PER_DEVICE 60
 #define RANKINGS_MIN 4
 #define RANKINGS_MAX 512
 #define N_SLOTS (4 * RANKINGS_MAX)
@@ -29,6 +30,8 @@ struct clv_placer {
 	struct clv_place_view view;
 	struct clv_frag *frag;
 	struct clv_place_prices prices;
+	struct clv_room room;
+	uint64_t n_followed; /* changes of the prices */
 	struct clv_ranking *rankings;
 	unsigned n_rankings, most_rankings;
 	/* by hash of a shape: 1 + index of a ranking that may be of that shape */
@@ -57,6 +60,11 @@ static int learn(struct clv_placer *placer, const struct clv_workload *workload)
 	clv_place_prices_init(&placer->prices, placer->fleet, workload);
 	placer->view.frag = placer->frag;
 	placer->view.prices = &placer->prices;
+	if (!placer->policy->keeps_room)
+		return 0;
+	if (clv_room_init(&placer->room, placer->fleet, workload) < 0)
+		return -ENOMEM;
+	placer->view.room = &placer->room;
 	return 0;
 }
 
@@ -98,6 +106,7 @@ struct clv_placer *clv_placer_free(struct clv_placer *placer)
 		clv_ranking_done(&placer->rankings[i]);
 	free(placer->rankings);
 	clv_frag_free(placer->frag);
+	clv_room_done(&placer->room);
 	free(placer);
 	return NULL;
 }
@@ -112,10 +121,16 @@ const struct clv_frag *clv_placer_frag(const struct clv_placer *placer)
 	return placer->frag;
 }
 
+const struct clv_place_view *clv_placer_view(const struct clv_placer *placer)
+{
+	return &placer->view;
+}
+
 size_t clv_placer_bytes(const struct clv_placer *placer)
 {
 	return sizeof(*placer) + placer->most_rankings * sizeof(*placer->rankings) +
-	       placer->n_rankings * clv_ranking_bytes(placer->fleet);
+	       placer->n_rankings * clv_ranking_bytes(placer->fleet) +
+	       (placer->view.room ? clv_room_bytes(placer->fleet) : 0);
 }
 
 static unsigned hash_of(const struct clv_place_request *shape)
@@ -236,6 +251,18 @@ static void choose(const struct clv_placer *placer,
 		clv_pick_devices(placer->fleet, node, request, placer->policy->pick, at);
 }
 
+/* Scores that are cached hold for one version of the view. */
+static void follow(struct clv_placer *placer)
+{
+	uint64_t n_chosen = placer->room.n_chosen;
+
+	clv_room_update(&placer->room, placer->fleet);
+	if (placer->room.n_chosen != n_chosen &&
+		clv_place_prices_follow(&placer->prices, placer->fleet, &placer->room))
+		placer->n_followed++;
+	placer->view.version = placer->room.version + placer->n_followed;
+}
+
 int clv_placer_find(struct clv_placer *placer, const struct clv_place_request *request,
 	struct clv_place_at *ret_at)
 {
@@ -250,6 +277,8 @@ int clv_placer_find(struct clv_placer *placer, const struct clv_place_request *r
 	if (!ranking)
 		return -ENOMEM;
 	ranking->used = ++placer->view.n_decisions;
+	if (placer->view.room)
+		follow(placer);
 	clv_ranking_update(ranking, &placer->view, placer->policy);
 	if (request->group && request->rule != CLV_PLACE_FREE)
 		at.node = best_in_group(placer, ranking, request);
@@ -266,11 +295,14 @@ int clv_placer_find_each(struct clv_placer *placer,
 	const struct clv_place_request *requests, struct clv_place_at *ret_at)
 {
 	const struct clv_fleet *fleet = placer->fleet;
+	const struct clv_room *room = placer->view.room;
 	struct clv_place_at best = {.node = CLV_FLEET_NONE};
 	unsigned best_dies = 0;
 	int32_t best_score = 0;
 
 	placer->view.n_decisions++;
+	/* Room is counted for requests that are the same on every node. */
+	placer->view.room = NULL;
 	for (uint32_t i = 0; i < fleet->n_nodes; i++) {
 		const struct clv_fleet_node *node = &fleet->nodes[i];
 		struct clv_place_at at = {.node = i};
@@ -293,6 +325,7 @@ int clv_placer_find_each(struct clv_placer *placer,
 		best_score = score;
 		best_dies = n_dies;
 	}
+	placer->view.room = room;
 	if (best.node == CLV_FLEET_NONE)
 		return -ENOSPC;
 	*ret_at = best;
@@ -303,7 +336,12 @@ int clv_placer_place(struct clv_placer *placer, const struct clv_place_request *
 	uint32_t *ret_lease)
 {
 	struct clv_place_at at;
-	int r = clv_placer_find(placer, request, &at);
+	int r;
 
+	if (placer->view.room)
+		clv_room_come(&placer->room, placer->fleet, request);
+	r = clv_placer_find(placer, request, &at);
+	if (r == 0 && placer->view.room)
+		clv_room_placed(&placer->room);
 	return r < 0 ? r : clv_fleet_take(placer->fleet, request, &at, ret_lease);
 }

@@ -12,14 +12,17 @@ struct clv_frag;
 struct clv_place_at;
 struct clv_place_prices;
 struct clv_place_request;
+struct clv_room;
 
 /* What a score may depend on besides the node and the request.  Borrowed. */
 struct clv_place_view {
 	const struct clv_fleet *fleet;
 	const struct clv_frag *frag;           /* NULL unless the policy is_learned */
 	const struct clv_place_prices *prices; /* likewise */
+	const struct clv_room *room;           /* NULL unless the policy keeps_room */
 	uint64_t seed;
 	uint64_t n_decisions; /* decisions so far */
+	uint64_t version;     /* of all that scores depend on besides node and request */
 };
 
 struct clv_place_policy {
@@ -35,6 +38,7 @@ struct clv_place_policy {
 		const struct clv_place_request *request, struct clv_place_at *ret_at);
 	enum clv_pick pick;
 	bool is_learned;     /* needs a workload */
+	bool keeps_room;     /* follows what comes, and what there is room for */
 	bool is_uncacheable; /* scores hold for one decision and are not cached */
 };
 

@@ -13,5 +13,12 @@ struct clv_place_prices {
 	uint32_t wanted[CLV_PLACE_MODELS_MAX];
 };
 
+struct clv_room;
+
 void clv_place_prices_init(struct clv_place_prices *prices, const struct clv_fleet *fleet,
 	const struct clv_workload *workload);
+
+/* Follows the requests that came; small differences are left.  Returns whether anything
+ * changed. */
+bool clv_place_prices_follow(struct clv_place_prices *prices,
+	const struct clv_fleet *fleet, const struct clv_room *room);

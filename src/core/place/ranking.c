@@ -154,6 +154,7 @@ void clv_ranking_update(struct clv_ranking *ranking, const struct clv_place_view
 	const struct clv_fleet_log *log = &view->fleet->log;
 
 	if (!ranking->is_filled || policy->is_uncacheable ||
+		ranking->version != view->version ||
 		log->n_changes - ranking->n_seen > log->mask) {
 		fill(ranking, view, policy);
 	} else {
@@ -165,6 +166,7 @@ void clv_ranking_update(struct clv_ranking *ranking, const struct clv_place_view
 		}
 	}
 	ranking->n_seen = log->n_changes;
+	ranking->version = view->version;
 }
 
 uint32_t clv_ranking_top(const struct clv_ranking *ranking, const struct clv_fleet *fleet)

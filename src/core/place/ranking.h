@@ -15,6 +15,7 @@ struct clv_ranking {
 	int32_t *best;                  /* by block */
 	uint64_t n_seen;                /* changes of the log that are included */
 	uint64_t used;                  /* last use, in decisions of the owner */
+	uint64_t version;               /* of the costs that the scores include */
 	bool is_filled;
 };
 
