@@ -14,7 +14,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "core/place/pick.h"
-#include "simulate/csv.h"
+#include "simulate/files/csv.h"
 
 #include <math.h>
 #include <stdio.h>
