@@ -10,7 +10,7 @@
 #include "core/place/admit.h"
 #include "core/place/place.h"
 #include "core/place/policy.h"
-#include "core/place/repack.h"
+#include "core/repack/repack.h"
 
 #include <errno.h>
 #include <math.h>

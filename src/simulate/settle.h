@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/fleet/fleet.h"
-#include "core/place/repack.h"
+#include "core/repack/repack.h"
 #include "simulate/departures.h"
 
 /* Places requests of a replay, single ones or a gang, and moves other leases if they do

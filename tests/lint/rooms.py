@@ -26,7 +26,8 @@ CORE = (
     ("layout", "layouts: parsed, written, matched to devices"),
     ("plan", "the steps from the current state of a node to its layout"),
     ("fleet", "the nodes of a fleet, the free part of each, the holders of the rest"),
-    ("place", "placement of requests in a fleet: policies, placer, repacking"),
+    ("place", "placement of requests in a fleet: policies and the placer"),
+    ("repack", "moves of leases that make room for a request, and their order"),
 )
 BELOW_AGENT = ("base", "tls", "core/*", "arbiter/*", "backend/*", "import", "rm")
 AGENT = (

@@ -4,9 +4,9 @@
 #include "place-world.h"
 
 #include "core/fleet/fleet.h"
-#include "core/place/order.h"
 #include "core/place/place.h"
 #include "core/place/policy.h"
+#include "core/repack/order.h"
 
 #include <errno.h>
 #include <setjmp.h>

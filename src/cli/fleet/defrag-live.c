@@ -13,10 +13,10 @@
 #include "cli/frame/output.h"
 #include "core/fleet/fleet.h"
 #include "core/fleet/workload.h"
-#include "core/place/order.h"
 #include "core/place/place.h"
 #include "core/place/policy.h"
-#include "core/place/repack.h"
+#include "core/repack/order.h"
+#include "core/repack/repack.h"
 
 #include <errno.h>
 #include <stdio.h>

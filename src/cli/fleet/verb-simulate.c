@@ -13,7 +13,7 @@
 #include "cli/frame/output.h"
 #include "core/fleet/fleet.h"
 #include "core/place/policy.h"
-#include "core/place/repack.h"
+#include "core/repack/repack.h"
 #include "simulate/chart.h"
 #include "simulate/files/nodes.h"
 #include "simulate/queue.h"

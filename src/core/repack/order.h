@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "core/place/repack.h"
+#include "core/repack/repack.h"
 
 /* The moves of a plan as steps that can be carried out one after the other: at each step
  * the lease leaves its place, and then the next one has room for it. */

@@ -3,7 +3,7 @@
  * free, so each of the at most 256 sets of moves is examined once.  If no order works,
  * the moves are a circle: sets of leases, the smallest first, leave their places before
  * all others.  With all of them gone every order works. */
-#include "core/place/order.h"
+#include "core/repack/order.h"
 
 #include "core/fleet/fleet-fit.h"
 #include "core/fleet/fleet.h"

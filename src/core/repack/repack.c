@@ -4,7 +4,7 @@
  * the fleet itself and keeps a journal of takes and releases, which is undone in reverse
  * order.  Numbers of leases are reused in the reverse order of their release, so every
  * lease gets its own number back. */
-#include "core/place/repack.h"
+#include "core/repack/repack.h"
 
 #include "core/fleet/fleet-fit.h"
 #include "core/fleet/fleet.h"
