@@ -119,8 +119,8 @@ static void test_bad(void **state)
 		"<network><name>a</name><uuid>" UUID "</uuid></network>",
 		"<domain><name>a</name><uuid>1</uuid></domain>",
 		"<domain><uuid>" UUID "</uuid></domain>",
-		"<!DOCTYPE d [<!ENTITY a SYSTEM "
-		"'file:///etc/passwd'>]><domain>&b;</domain>"};
+		("<!DOCTYPE d [<!ENTITY a SYSTEM "
+		 "'file:///etc/passwd'>]><domain>&b;</domain>")};
 
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(texts); i++) {
 		_cleanup_domain_ struct clv_vm_domain domain = {0};
