@@ -101,8 +101,8 @@ static void test_cordoned(void **state)
 static void test_other_types(void **state)
 {
 	static const char *const texts[] = {"{}", "[]", "1", "{\"devices\": 1}",
-		"{\"devices\": [1, {\"scheme\": \"vf\", \"partitions\": [1, {\"name\": "
-		"2}]}]}"};
+		("{\"devices\": [1, {\"scheme\": \"vf\", \"partitions\": [1, {\"name\": "
+		 "2}]}]}")};
 
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(texts); i++) {
 		_cleanup_inventory_ struct clv_vm_inventory inventory = {0};
