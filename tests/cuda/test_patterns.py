@@ -64,7 +64,8 @@ class AloneHardware(Hardware, patterns.Alone):
 
 class Beside(Cuda, patterns.Beside):
     SOME = ("early-receive", "legacy-and-blocking", "event-and-blocking", "event-and-own-streams",
-            "mixed-defaults", "overlap", "context-ends", "graph-functions")
+            "mixed-defaults", "overlap", "context-ends", "graph-functions", "full-of-launches",
+            "full-of-copies", "full-of-waits")
 
     def test_waits_for_outside(self):
         """Work behind the wait is not in flight, so it keeps no turn."""

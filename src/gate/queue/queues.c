@@ -390,7 +390,7 @@ bool clv_queues_mark_tails(bool lingering)
 		/* The program does not wait for its own work. */
 		if (lingering)
 			atomic_store(&queue->sync_style, 0);
-		placed |= clv_queue_mark(queue);
+		placed |= clv_queue_mark_own(queue);
 	}
 	return placed;
 }
