@@ -39,7 +39,7 @@ struct clv_maps_found {
  * the file; -EAGAIN: it could not be read now, and the caller knows nothing. */
 int clv_maps_search(const struct clv_maps_search *search, struct clv_maps_found *ret);
 
-/* Whether the last search failed, or took 10 ms of a processor or more. */
+/* Whether the last search failed, or took 10 ms of a processor or more twice in a row. */
 bool clv_maps_was_slow(void);
 
 /* Makes lines that map the file the ones that are searched for. */
