@@ -54,7 +54,7 @@ ABOUT = {
     "cli/node": ("cli-layouts", "cli-operations"),
     "cli/fleet": ("simulate",),
     "cli/admin": ("cli", "cli-double", "cli-agent", "cli-several", "cli-placing"),
-    "cli/engine": ("systemd-drop-ins", "cdi-specification"),
+    "cli/engine": ("systemd-drop-ins", "cdi-specification", "compose-provider"),
     "cli/vm": ("libvirt-list", "libvirt-assign", "libvirt-differences"),
     "bridge/libvirt/host": ("libvirt-list", "libvirt-assign", "libvirt-differences"),
     "gate/opencl": ("icd", "opencl-patterns-double"),

@@ -64,7 +64,10 @@ def make_base(folder, include, release=None):
         return
     shutil.rmtree(folder, ignore_errors=True)
     more = [f"--include={','.join(include)}"] if include else []
-    subprocess.run(["debootstrap", "--variant=minbase", *more, release, folder], check=True,
+    words = [release, folder]
+    if not Path("/usr/share/debootstrap/scripts", release).exists():  # newer than debootstrap
+        words += ["http://deb.debian.org/debian", "sid"]
+    subprocess.run(["debootstrap", "--variant=minbase", *more, *words], check=True,
                    stdin=subprocess.DEVNULL)
     marker.write_text(wanted)
 

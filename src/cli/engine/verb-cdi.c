@@ -2,27 +2,18 @@
 /* cleave cdi: describes leases as CDI devices, for container runtimes. */
 #include "cli/frame/verbs.h"
 
-#include "base/error.h"
-#include "base/file.h"
-#include "base/paths.h"
-#include "bridge/cdi/driver.h"
-#include "bridge/cdi/reserve.h"
-#include "bridge/cdi/spec.h"
+#include "cli/engine/cdi-file.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/output.h"
 #include "cli/frame/signals.h"
-#include "cli/launch/program.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
-#define SPECS "/var/run/cdi"
-#define DEFAULT_FILE SPECS "/cleave.json"
 #define WAIT_MS 60000
 #define AGENT_PAUSE_MS 500
-#define HOOK "cleave-cdi-hook"
 
 struct cdi_settings {
 	struct clv_common common;
@@ -30,137 +21,28 @@ struct cdi_settings {
 	bool reserve;
 };
 
-struct host {
-	char gates[CLV_PATH_MAX], hook[CLV_PATH_MAX + 32];
-	struct clv_cdi_host paths;
-	struct clv_error left_out; /* why leases are left out, as it was printed last */
-};
-
-static void forget_host(struct host *host)
-{
-	clv_cdi_driver_free(host->paths.driver);
-}
-
-/* Finds the gates, and the hook beside them or in a build tree. */
-static int find_host(const struct cdi_settings *settings, struct host *ret)
-{
-	static const char *const places[] = {"", "/../bridge/cdi"};
-	const char *root = settings->driver_root ? settings->driver_root : "/";
-	struct clv_cdi_driver *driver = NULL;
-	struct clv_error err;
-
-	if (clv_program_find_gate(ret->gates, sizeof(ret->gates), &err) < 0 ||
-		clv_cdi_driver_new(root, SPECS, &driver, &err) < 0)
-		return clv_cli_fail(CLV_EXIT_FAILED, "%s", err.msg);
-	ret->paths.driver = driver;
-	*strrchr(ret->gates, '/') = '\0';
-	for (size_t i = 0; i < CLV_ARRAY_SIZE(places); i++) {
-		char path[CLV_PATH_MAX + 64], real[CLV_PATH_MAX];
-
-		snprintf(path, sizeof(path), "%s%s/" HOOK, ret->gates, places[i]);
-		if (!realpath(path, real) || access(real, X_OK) < 0)
-			continue;
-		snprintf(ret->hook, sizeof(ret->hook), "%s", real);
-		ret->paths.gates = ret->gates;
-		ret->paths.hook = ret->hook;
-		return 0;
-	}
-	return clv_cli_fail(CLV_EXIT_FAILED,
-		"%s is not beside the gates in %s: install cleave completely", HOOK,
-		ret->gates);
-}
-
-/* Makes the specification, which the caller frees; NULL with *err set. */
-static char *make_text(const struct cdi_settings *settings, struct clv_client *client,
-	struct host *host, struct clv_client_error *err)
-{
-	_cleanup_json_ json_t *leases = NULL, *spec = NULL;
-	struct clv_error why = {};
-	char *text = NULL;
-	int r;
-
-	if (settings->reserve && clv_cdi_reserve(client, err) < 0)
-		return NULL;
-	if (clv_client_leases(client, &leases, err) < 0)
-		return NULL;
-	r = clv_cdi_spec(json_object_get(leases, "items"), &host->paths, &spec, &why);
-	if (r > 0 && strcmp(why.msg, host->left_out.msg) != 0)
-		clv_output_line(
-			stderr, "cleave: leases that are left out: %d; %s", r, why.msg);
-	host->left_out = why;
-	if (r >= 0)
-		text = json_dumps(spec, JSON_INDENT(2));
-	if (!text)
-		snprintf(err->msg, sizeof(err->msg), "no memory for the specification");
-	return text;
-}
-
-static int write_file(const char *path, const char *text)
-{
-	char folder[CLV_PATH_MAX];
-	const char *slash = strrchr(path, '/');
-	struct clv_error err;
-	int r = 0;
-
-	if (slash && slash > path) {
-		snprintf(folder, sizeof(folder), "%.*s", (int)(slash - path), path);
-		r = clv_path_make(folder, 0755, &err);
-	}
-	if (r >= 0)
-		r = clv_file_replace(path, text, &err);
-	return r < 0 ? clv_cli_fail(CLV_EXIT_FAILED, "%s", err.msg) : 0;
-}
-
 static int run_generate(const struct cdi_settings *settings)
 {
 	_cleanup_client_ struct clv_client *client = NULL;
-	_cleanup_free_ char *text = NULL;
+	CLV_CLEANUP(clv_cdi_file_free)
+	struct clv_cdi_file file = {.path = settings->to, .reserves = settings->reserve};
 	struct clv_client_error err = {0};
-	CLV_CLEANUP(forget_host) struct host host = {};
-	int r = find_host(settings, &host);
+	int r = clv_cdi_file_init(&file, settings->driver_root);
 
 	if (!r)
 		r = clv_cli_connect(&settings->common, true, &client);
 	if (r)
 		return r;
-	text = make_text(settings, client, &host, &err);
-	if (!text)
-		return clv_cli_fail_client(&err);
-	if (settings->to)
-		return write_file(settings->to, text);
-	printf("%s\n", text);
-	return CLV_EXIT_OK;
+	r = clv_cdi_file_update(&file, client, &err);
+	return r < 0 ? clv_cli_fail_client(&err) : r;
 }
 
 struct watch {
-	const struct cdi_settings *settings;
-	const char *path;
-	struct host host;
+	struct clv_cdi_file file;
 	struct clv_client *client;
-	char *written; /* NULL: not yet */
 	uint64_t after_id;
 	int signal_fd;
 };
-
-/* Writes the file if it has changed.  Returns 0, an exit code after printing why the file
- * cannot be written, or -1 with *err set if the agent did not answer. */
-static int bring_up_to_date(struct watch *watch, struct clv_client_error *err)
-{
-	char *text = make_text(watch->settings, watch->client, &watch->host, err);
-	int r = 0;
-
-	if (!text)
-		return -1;
-	if (!watch->written || strcmp(watch->written, text) != 0) {
-		r = write_file(watch->path, text);
-		clv_output_line(stderr, "cleave: %s %s", watch->path,
-			watch->written ? "was updated" : "was written");
-		free(watch->written);
-		watch->written = CLV_TAKE(text);
-	}
-	free(text);
-	return r;
-}
 
 /* Waits for events and keeps the id of the last one; -1 if the agent did not answer. */
 static int wait_for_events(struct watch *watch, struct clv_client_error *err)
@@ -194,7 +76,7 @@ static int follow(struct watch *watch)
 	while (!is_told_to_end(watch, 0)) {
 		struct clv_client_error err = {0};
 
-		r = bring_up_to_date(watch, &err);
+		r = clv_cdi_file_update(&watch->file, watch->client, &err);
 		if (r > 0)
 			return r;
 		if (r == 0)
@@ -219,13 +101,14 @@ static int follow(struct watch *watch)
 static int run_watch(const struct cdi_settings *settings)
 {
 	struct clv_client_options options = clv_cli_options(&settings->common, true);
-	struct watch watch = {
-		.settings = settings, .path = settings->to ? settings->to : DEFAULT_FILE};
+	struct watch watch = {.file = {.path = settings->to ? settings->to : CLV_CDI_FILE,
+				      .reserves = settings->reserve,
+				      .says_changes = true}};
 	struct clv_client_error err;
-	int r = find_host(settings, &watch.host);
+	int r = clv_cdi_file_init(&watch.file, settings->driver_root);
 
 	if (r) {
-		forget_host(&watch.host);
+		clv_cdi_file_free(&watch.file);
 		return r;
 	}
 	watch.signal_fd = clv_signals_watch(NULL);
@@ -238,8 +121,7 @@ static int run_watch(const struct cdi_settings *settings)
 	else
 		r = follow(&watch);
 	clv_client_free(watch.client);
-	forget_host(&watch.host);
-	free(watch.written);
+	clv_cdi_file_free(&watch.file);
 	close(watch.signal_fd);
 	return r;
 }

@@ -34,6 +34,13 @@ static const struct {
 	/* clang-format on */
 };
 
+static void (*print_error)(const char *line);
+
+void clv_cli_print_errors_by(void (*print)(const char *line))
+{
+	print_error = print;
+}
+
 int clv_cli_fail(int exit_code, const char *format, ...)
 {
 	char line[1200];
@@ -45,7 +52,10 @@ int clv_cli_fail(int exit_code, const char *format, ...)
 	/* The message may quote text from another process. */
 	clv_terminal_sanitize(line);
 	fflush(stdout);
-	fprintf(stderr, "cleave: %s\n", line);
+	if (print_error)
+		print_error(line);
+	else
+		fprintf(stderr, "cleave: %s\n", line);
 	return exit_code;
 }
 

@@ -29,6 +29,9 @@ enum clv_exit {
  * CLV_EXIT_FAILED for an unknown code. */
 int clv_cli_exit_code(const char *code);
 
+/* Errors are printed by this function; NULL: as below. */
+void clv_cli_print_errors_by(void (*print)(const char *line));
+
 /* Prints "cleave: ..." on stderr; returns exit_code. */
 int clv_cli_fail(int exit_code, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -100,6 +100,9 @@ struct clv_verb {
 	enum clv_complete completes;
 	bool is_wrapper; /* options end at the first argument */
 	bool is_hidden;
+	/* Prints an error's line, without a prefix, in place of standard error; for a
+	 * verb that another program calls.  NULL: standard error. */
+	void (*print_error)(const char *line);
 	/* The program that carries the verb out, in place of run; it is installed beside
 	 * cleave or in PATH, or not at all. */
 	const char *program;

@@ -89,6 +89,7 @@ static int run_verb(const struct clv_verb *verb, const struct clv_common *before
 	if (!settings)
 		return clv_cli_fail(CLV_EXIT_FAILED, "out of memory");
 	*settings = *before;
+	clv_cli_print_errors_by(verb->print_error);
 	if (clv_opt_parse(verb, argc, argv, settings, &first, &err) < 0)
 		return clv_cli_fail(CLV_EXIT_USAGE, "%s", err.msg);
 	if (settings->help) {

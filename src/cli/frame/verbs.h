@@ -28,6 +28,7 @@ extern const struct clv_verb clv_verb_defrag;
 extern const struct clv_verb clv_verb_advise;
 extern const struct clv_verb clv_verb_profile;
 extern const struct clv_verb clv_verb_cdi;
+extern const struct clv_verb clv_verb_compose;
 extern const struct clv_verb clv_verb_systemd;
 extern const struct clv_verb clv_verb_slurm;
 extern const struct clv_verb clv_verb_pool;

@@ -30,6 +30,7 @@ static const struct clv_verb *const verbs[] = {
 	&clv_verb_advise,
 	&clv_verb_profile,
 	&clv_verb_cdi,
+	&clv_verb_compose,
 	&clv_verb_systemd,
 	&clv_verb_slurm,
 	&clv_verb_pool,
