@@ -12,6 +12,8 @@
 
 /* Shared by the files of the HTTP server. */
 
+#define CLV_LISTENERS_MAX 2u
+
 /* A listening socket with its libmicrohttpd daemon. */
 struct clv_server {
 	struct clv_http *http;
@@ -23,6 +25,25 @@ struct clv_server {
 	unsigned int n_peers; /* open connections */
 	unsigned int
 		n_untrusted; /* of these, over the network and without a valid token */
+};
+
+struct clv_http {
+	struct clv_agent *agent;
+	const struct clv_http_handler *handler;
+	struct clv_server servers[CLV_LISTENERS_MAX];
+	size_t n_servers;
+	sd_event_source *timer;
+	TAILQ_HEAD(, clv_exchange) waiting;
+	size_t n_waiting;
+	struct clv_fair *fair;
+	sd_event_source *turns; /* enabled while requests wait for their turn */
+	bool has_run_one;       /* without a turn, since the servers were last called */
+	struct clv_http_peers *peers;
+	bool is_stopping;
+	bool has_resumed; /* a connection that no server has looked at since */
+	/* Requests without a valid token since the last line of the log about them. */
+	unsigned int n_unauthenticated;
+	uint64_t unauthenticated_logged_ns; /* 0: never */
 };
 
 /* The peer of a connection, identified when the connection is accepted. */
@@ -61,6 +82,8 @@ bool clv_http_peer_trust(struct clv_http_peer *peer, const char *token);
  * connection for its user once that is known.  False: as above, for the user. */
 bool clv_http_peer_refresh(struct clv_http_peer *peer);
 void clv_http_peer_set_busy(struct clv_http_peer *peer, bool is_busy);
+/* The peer of a connection, borrowed; NULL: there was no memory for it. */
+struct clv_http_peer *clv_http_peer_of(struct MHD_Connection *connection);
 
 /* A request with the server's own state. */
 struct clv_exchange {
@@ -113,8 +136,27 @@ enum MHD_Result clv_exchange_refuse(
 /* Suspends the connection until a topic is published, the deadline passes or the client
  * hangs up. */
 void clv_exchange_suspend(struct clv_exchange *exchange);
+/* Takes a suspended exchange out of the list in which it waits. */
+void clv_exchange_unlist(struct clv_exchange *exchange);
+/* Whether a request that is identified, or refused, can be answered now.  False: it is
+ * suspended until its turn. */
+bool clv_exchange_has_turn(struct clv_exchange *exchange);
 /* The exchange has kept the loop busy since then. */
 void clv_exchange_charge(const struct clv_exchange *exchange, uint64_t since_ns);
+/* Adds the timer and the deferred event of waiting requests to the agent's loop: 0 or
+ * -errno. */
+int clv_http_add_sources(struct clv_http *http);
+/* Runs the servers, and sets the timer. */
+void clv_http_run(struct clv_http *http);
+/* Resumes the request whose turn it is, if any waits for one. */
+void clv_http_resume_next_turn(struct clv_http *http);
+
+/* Identifies the caller, in the first run or when its user is known: 0, -EINPROGRESS or
+ * an error. */
+int clv_exchange_admit(struct clv_exchange *exchange, struct clv_error *err);
+/* Logs callers without a valid token, at most once in ten seconds. */
+void clv_http_note_unauthenticated(
+	struct clv_http *http, const char *from, const char *why);
 /* Checks the caller of a long request again: its token may have expired meanwhile. */
 int clv_http_check_caller(const struct clv_request *request, struct clv_error *err);
 bool clv_http_is_stopping(const struct clv_http *http);
