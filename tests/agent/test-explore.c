@@ -23,7 +23,7 @@
 #include "agent/layout/ephemeral-partitions.h"
 #include "agent/layout/reapply.h"
 #include "agent/ledger/ledger.h"
-#include "agent/ledger/lifecycle.h"
+#include "agent/lifecycle/lifecycle.h"
 #include "agent/record/notify.h"
 #include "agent/store/state.h"
 #include "agent/store/store.h"

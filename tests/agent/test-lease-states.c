@@ -3,9 +3,9 @@
 #include "rows.h"
 
 #include "agent/lease/holder.h"
-#include "agent/ledger/force.h"
 #include "agent/ledger/ledger.h"
-#include "agent/ledger/lifecycle.h"
+#include "agent/lifecycle/force.h"
+#include "agent/lifecycle/lifecycle.h"
 #include "base/clock.h"
 
 #include <stdio.h>

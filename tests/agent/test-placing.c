@@ -3,10 +3,10 @@
 #include "rows.h"
 
 #include "agent/device/condition.h"
-#include "agent/ledger/demand.h"
 #include "agent/ledger/ledger.h"
-#include "agent/ledger/placing.h"
 #include "agent/ledger/standing.h"
+#include "agent/placing/demand.h"
+#include "agent/placing/placing.h"
 #include "agent/store/state.h"
 #include "agent/store/store.h"
 #include "base/error.h"

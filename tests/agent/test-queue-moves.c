@@ -3,11 +3,11 @@
  * and whom they may pass. */
 #include "rows.h"
 
-#include "agent/ledger/force.h"
 #include "agent/ledger/ledger.h"
-#include "agent/ledger/lifecycle.h"
 #include "agent/ledger/queue.h"
 #include "agent/ledger/standing.h"
+#include "agent/lifecycle/force.h"
+#include "agent/lifecycle/lifecycle.h"
 #include "agent/record/notify.h"
 #include "agent/store/state.h"
 #include "agent/store/store.h"

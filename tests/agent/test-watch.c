@@ -6,9 +6,9 @@
 
 #include "agent/device/condition.h"
 #include "agent/lease/holder.h"
-#include "agent/ledger/force.h"
 #include "agent/ledger/ledger.h"
-#include "agent/ledger/lifecycle.h"
+#include "agent/lifecycle/force.h"
+#include "agent/lifecycle/lifecycle.h"
 #include "agent/watch/driver-processes.h"
 #include "agent/watch/enforce.h"
 #include "agent/watch/watchdog.h"

@@ -44,7 +44,9 @@ AGENT = (
     ("device", "the devices and partitions of the node, and their state"),
     ("lease", "one lease: its processes, its executor, its account"),
     ("attach", "the socket of a lease: who attaches, what gates send"),
-    ("ledger", "all leases: the table, promises, placing, the queue, their lifecycle"),
+    ("ledger", "the table of all leases; sums over it: promises, allowances, the queue's order"),
+    ("placing", "the devices for a request"),
+    ("lifecycle", "leases from request to end: admission, the queue, resizing"),
     ("watch", "the watchdog: the drivers' reports compared with the ledger"),
     ("history", "use over time: counters, rows, the file"),
     ("apply", "operations: layouts applied step by step"),
@@ -52,7 +54,9 @@ AGENT = (
     ("api/object", "schemas of the API's objects"),
     ("api/request", "strict parsing of request bodies"),
     ("api/show", "objects as JSON, metrics, readiness"),
-    ("api", "the routes and their handlers, idempotency, the audit"),
+    ("api/handler", "the handlers of the routes, a file for each kind of object"),
+    ("api/console", "the web console's files"),
+    ("api", "the table of routes and the way of a request through it: idempotency, the audit"),
     ("main", "start, the loop, adoption, the one-second tick"),
 )
 BELOW_CLI = ("base", "core/*", "import", "simulate/*", "client", "service",
@@ -209,8 +213,8 @@ def lines_by_room():
 
 def uses_text(room):
     uses = ROOMS[room][0]
-    top, _, name = room.rpartition("/")
-    if name in dict(LAYERED.get(top, ())):
+    top = max((top for top in LAYERED if room.startswith(top + "/")), key=len, default=None)
+    if top and room.removeprefix(f"{top}/") in dict(LAYERED[top]):
         lower = [use.removeprefix(f"{top}/") for use in uses if use.startswith(f"{top}/")]
         return f"as `{top}`, and {lower[-1]} and below" if lower else f"as `{top}`"
     if set(GATE_ROOMS) <= set(uses):

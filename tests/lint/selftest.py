@@ -29,7 +29,7 @@ class Rules(unittest.TestCase):
         for room, included, allowed in (
                 ("gate", "arbiter/page.h", True), ("gate", "arbiter/policy/policy.h", False),
                 ("gate", "core/share/share.h", False), ("core", "base/error.h", True),
-                ("base", "core/share/share.h", False), ("cli", "agent/api/api.h", False),
+                ("base", "core/share/share.h", False), ("cli", "agent/api/handler/api.h", False),
                 ("agent/lease", "arbiter/arbiter.h", True),
                 ("agent/lease", "core/plan/plan.h", True), ("agent", "corelib/x.h", False),
                 ("core/plan", "core/gpu/mig.h", True), ("core/gpu", "core/plan/plan.h", False),

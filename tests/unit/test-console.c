@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The console's files as a browser gets them. The table here is the test's own; the one
  * built into cleaved is checked too, whatever its contents. */
-#include "agent/api/api-console.h"
-#include "agent/api/console-files.h"
+#include "agent/api/console/api-console.h"
+#include "agent/api/console/console-files.h"
 #include "agent/http/problem.h"
 #include "base/cleanup.h"
 #include "base/error.h"

@@ -2,7 +2,7 @@
 /* Writes the audit, and its route. */
 #include "agent/api/audit.h"
 
-#include "agent/api/api.h"
+#include "agent/api/handler/api.h"
 #include "agent/http/problem.h"
 #include "agent/ledger/tenants.h"
 #include "agent/os/json-fields.h"

@@ -3,7 +3,7 @@
  * the request created. */
 #include "agent/api/idempotency.h"
 
-#include "agent/api/api.h"
+#include "agent/api/handler/api.h"
 #include "agent/api/show/render.h"
 #include "agent/apply/apply.h"
 #include "agent/auth/tokens.h"

@@ -3,8 +3,9 @@
  * file of their own. */
 #include "agent/api/routes.h"
 
-#include "agent/api/api.h"
 #include "agent/api/audit.h"
+#include "agent/api/console/api-page.h"
+#include "agent/api/handler/api.h"
 #include "agent/api/idempotency.h"
 #include "agent/api/redact.h"
 #include "agent/api/show/metrics.h"

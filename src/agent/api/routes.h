@@ -2,7 +2,7 @@
 /* The API's table of routes. */
 #pragma once
 
-#include "agent/api/api.h"
+#include "agent/api/handler/api.h"
 
 extern const struct clv_route_table clv_api_routes;
 

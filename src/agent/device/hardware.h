@@ -42,7 +42,8 @@ void clv_hardware_survey_for(
 void clv_hardware_step(struct clv_hardware *hardware, const char *uuid,
 	const struct clv_step *step, clv_hardware_fn done, void *userdata);
 /* Whether a step, queued or carried out, may have changed the numbers by which programs
- * identify devices, and no survey has read them since: see agent/ledger/renumbering.h. */
+ * identify devices, and no survey has read them since: see agent/lifecycle/renumbering.h.
+ */
 bool clv_hardware_is_renumbering(const struct clv_hardware *hardware);
 /* The same for one device: false if programs do not identify it by number. */
 struct clv_agent_device;

@@ -13,7 +13,7 @@
 #include "agent/lease/holder.h"
 #include "agent/lease/lease-arbiter.h"
 #include "agent/ledger/ledger.h"
-#include "agent/ledger/lifecycle.h"
+#include "agent/lifecycle/lifecycle.h"
 #include "agent/os/page-search.h"
 #include "agent/record/agent.h"
 #include "agent/store/state.h"

@@ -4,7 +4,7 @@
 #include "agent/main/loop.h"
 
 #include "agent/api/audit.h"
-#include "agent/api/reload.h"
+#include "agent/api/handler/reload.h"
 #include "agent/api/routes.h"
 #include "agent/api/show/lease-changes.h"
 #include "agent/apply/apply.h"
@@ -24,8 +24,8 @@
 #include "agent/layout/reapply.h"
 #include "agent/lease/executor.h"
 #include "agent/ledger/ledger.h"
-#include "agent/ledger/lifecycle.h"
 #include "agent/ledger/standing.h"
+#include "agent/lifecycle/lifecycle.h"
 #include "agent/main/adopt.h"
 #include "agent/main/api-socket.h"
 #include "agent/main/idle.h"

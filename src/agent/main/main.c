@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cleaved, the agent: one per machine (--system) or one per user. */
-#include "agent/api/backup.h"
+#include "agent/api/handler/backup.h"
 #include "agent/config/config.h"
 #include "agent/config/daemon.h"
 #include "agent/config/options.h"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the built console as a C source: the table of src/agent/api/console-files.h, each file
+"""Writes the built console as a C source: the table of console-files.h, each file
 packed once, here, so that the agent never packs.  Without the folder the table is empty.
 
 Arguments: the folder, the source to write, its depfile."""
@@ -16,7 +16,7 @@ PER_LINE = 20
 
 HEAD = """/* SPDX-License-Identifier: Apache-2.0 */
 /* Written by console-files.py. */
-#include "agent/api/console-files.h"
+#include "agent/api/console/console-files.h"
 """
 
 

@@ -4,9 +4,9 @@
  * decompress.  The content security policy is set here too: the page runs no script and
  * loads nothing that is not in this table, and connects to this agent and to those that
  * its administrator has listed. */
-#include "agent/api/api-console.h"
+#include "agent/api/console/api-console.h"
 
-#include "agent/api/console-files.h"
+#include "agent/api/console/console-files.h"
 #include "agent/http/problem.h"
 #include "base/error.h"
 

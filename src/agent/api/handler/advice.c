@@ -3,7 +3,7 @@
  * once for an answer, however often others are compared with it; the number of leases is
  * bounded, because reading an hour of seconds of a busy lease takes a fraction of a
  * millisecond. */
-#include "agent/api/api.h"
+#include "agent/api/handler/api.h"
 #include "agent/device/devices.h"
 #include "agent/device/hardware.h"
 #include "agent/history/history-file.h"

@@ -48,11 +48,6 @@ CLV_HANDLER(clv_api_post_token);
 CLV_HANDLER(clv_api_delete_token);
 CLV_HANDLER(clv_api_whoami);
 
-/* Whether the path is one of the web console, "/" or below "/console", and the handler of
- * these; the console is not part of the API. */
-bool clv_api_is_page(const char *path);
-int clv_api_serve_page(struct clv_request *request, struct clv_error *err);
-
 /* Reads the parameter wait_ms; 0 without one. */
 int clv_api_get_wait(
 	struct clv_request *request, uint64_t *ret_ms, struct clv_error *err);

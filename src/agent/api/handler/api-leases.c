@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The routes of leases.  Access is decided by the caller's owner and scope; everything
  * else by the ledger. */
-#include "agent/api/api.h"
+#include "agent/api/handler/api.h"
 #include "agent/api/request/request.h"
 #include "agent/api/show/lease-changes.h"
 #include "agent/api/show/render.h"
@@ -11,11 +11,11 @@
 #include "agent/layout/ephemeral-partitions.h"
 #include "agent/lease/attached.h"
 #include "agent/lease/holder.h"
-#include "agent/ledger/force.h"
 #include "agent/ledger/ledger.h"
-#include "agent/ledger/lifecycle.h"
-#include "agent/ledger/placing.h"
 #include "agent/ledger/queue.h"
+#include "agent/lifecycle/force.h"
+#include "agent/lifecycle/lifecycle.h"
+#include "agent/placing/placing.h"
 #include "agent/record/agent.h"
 #include "agent/user/users.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A ring of the most recent requests. */
-#include "agent/ledger/demand.h"
+#include "agent/placing/demand.h"
 
 #include "agent/device/devices.h"
 #include "agent/lease/lease.h"

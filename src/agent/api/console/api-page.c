@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The web console over HTTP: its files, and the list of agents whose nodes it shows. */
-#include "agent/api/api-console.h"
-#include "agent/api/api.h"
-#include "agent/api/console-files.h"
+#include "agent/api/console/api-page.h"
+
+#include "agent/api/console/api-console.h"
+#include "agent/api/console/console-files.h"
+#include "agent/api/handler/api.h"
 #include "agent/config/config.h"
 #include "agent/record/agent.h"
 #include "base/cleanup.h"

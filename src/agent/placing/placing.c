@@ -3,7 +3,7 @@
  * those with room.  Leases that are queued on a device go first, so a request that would
  * fit now is queued behind them.  Overcommitting requests pass the queue, because they
  * take nothing that is promised. */
-#include "agent/ledger/placing.h"
+#include "agent/placing/placing.h"
 
 #include "agent/device/condition.h"
 #include "agent/device/devices.h"
@@ -12,10 +12,10 @@
 #include "agent/lease/machine.h"
 #include "agent/lease/sm.h"
 #include "agent/ledger/ledger.h"
-#include "agent/ledger/placing-internal.h"
 #include "agent/ledger/promises.h"
 #include "agent/ledger/queue.h"
 #include "agent/ledger/standing.h"
+#include "agent/placing/placing-internal.h"
 #include "agent/record/agent.h"
 #include "base/cleanup.h"
 #include "base/error.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The routes of events: a list with a long poll for the first one, and a stream. */
-#include "agent/api/api.h"
+#include "agent/api/handler/api.h"
 #include "agent/api/request/request.h"
 #include "agent/api/show/render.h"
 #include "agent/event/events.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ends leases by force: SIGTERM to their processes, and SIGKILL after a time. */
-#include "agent/ledger/force.h"
+#include "agent/lifecycle/force.h"
 
 #include "agent/lease/attached.h"
 #include "agent/lease/lease.h"
 #include "agent/lease/time-limit.h"
 #include "agent/ledger/ledger.h"
-#include "agent/ledger/lifecycle.h"
+#include "agent/lifecycle/lifecycle.h"
 #include "agent/record/agent.h"
 #include "base/clock.h"
 

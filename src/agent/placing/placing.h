@@ -30,7 +30,7 @@ int clv_placing_choose(struct clv_agent *agent, const struct clv_lease_request *
 	struct clv_placing *ret, struct clv_error *err);
 
 /* Whether a device that the request may go to has no known number now
- * (agent/ledger/renumbering.h), so that the request should wait. */
+ * (agent/lifecycle/renumbering.h), so that the request should wait. */
 bool clv_placing_awaits_numbers(
 	const struct clv_agent *agent, const struct clv_lease_request *request);
 

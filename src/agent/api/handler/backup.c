@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Backups of the state file: made by a running agent, restored while none runs. */
-#include "agent/api/backup.h"
+#include "agent/api/handler/backup.h"
 
-#include "agent/api/api.h"
+#include "agent/api/handler/api.h"
 #include "agent/config/daemon.h"
 #include "agent/os/json-fields.h"
 #include "agent/record/agent.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The routes of partitions: the node, plans, layouts, profiles, operations and shares. */
-#include "agent/api/api.h"
+#include "agent/api/handler/api.h"
 #include "agent/api/request/request.h"
 #include "agent/api/show/render.h"
 #include "agent/apply/apply-edit.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The routes of the caller's identity, tenants and tokens. */
-#include "agent/api/api.h"
+#include "agent/api/handler/api.h"
 #include "agent/api/request/request.h"
 #include "agent/auth/tokens.h"
 #include "agent/ledger/tenants.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The routes of devices: listing, cordon, drain, uncordon. */
-#include "agent/api/api.h"
+#include "agent/api/handler/api.h"
 #include "agent/api/show/render.h"
 #include "agent/device/condition.h"
 #include "agent/device/cordons.h"
 #include "agent/device/devices.h"
 #include "agent/device/hardware.h"
-#include "agent/ledger/force.h"
 #include "agent/ledger/ledger.h"
+#include "agent/lifecycle/force.h"
 #include "agent/record/agent.h"
 #include "agent/watch/driver-processes.h"
 #include "agent/watch/watchdog.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The route of the OpenAPI document, which needs no token: so it is generated once and
  * kept. */
-#include "agent/api/api.h"
+#include "agent/api/handler/api.h"
 #include "agent/api/object/openapi.h"
 #include "agent/os/digest.h"
 #include "agent/record/agent.h"

@@ -2,7 +2,7 @@
 /* The route of the history.  A month of minutes is forty thousand rows: the answer is
  * written as text directly, which keeps the loop busy for a shorter time than JSON
  * objects would. */
-#include "agent/api/api.h"
+#include "agent/api/handler/api.h"
 #include "agent/device/devices.h"
 #include "agent/history/history-file.h"
 #include "agent/history/history-time.h"

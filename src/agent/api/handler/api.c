@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parameters and answers that several routes have. */
-#include "agent/api/api.h"
+#include "agent/api/handler/api.h"
 
 #include "agent/api/request/request.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "agent/ledger/placing.h"
+#include "agent/placing/placing.h"
 #include "core/share/admission.h"
 
 /* Declarations that the files of placing share. */

@@ -2,7 +2,7 @@
 /* Leases from request to end: admission, the queue of each device, resizing, and ending
  * (holder dead and no process attached).  A change is written to the state file before it
  * takes effect, so that a full disk refuses it cleanly; nothing refuses an end. */
-#include "agent/ledger/lifecycle.h"
+#include "agent/lifecycle/lifecycle.h"
 
 #include "agent/attach/gate-server.h"
 #include "agent/attach/lease-open.h"
@@ -20,15 +20,15 @@
 #include "agent/lease/machine.h"
 #include "agent/lease/sm.h"
 #include "agent/lease/time-limit.h"
-#include "agent/ledger/demand.h"
 #include "agent/ledger/ledger.h"
 #include "agent/ledger/naming.h"
-#include "agent/ledger/placing.h"
 #include "agent/ledger/promises.h"
 #include "agent/ledger/queue.h"
 #include "agent/ledger/ranges.h"
 #include "agent/ledger/standing.h"
 #include "agent/ledger/tenants.h"
+#include "agent/placing/demand.h"
+#include "agent/placing/placing.h"
 #include "agent/record/agent.h"
 #include "agent/record/lease-fields.h"
 #include "agent/record/notify.h"

@@ -3,7 +3,7 @@
  * near to each other as possible; core/place chooses where there is a choice
  * (placing-best.c).  Partitions are taken from several devices only if one device does
  * not have enough. */
-#include "agent/ledger/placing-internal.h"
+#include "agent/placing/placing-internal.h"
 
 #include "agent/device/devices.h"
 #include "agent/record/agent.h"

@@ -2,15 +2,15 @@
 /* Settings that change while the agent runs.  All of them are read where they are used,
  * so a reload replaces the whole; the table has those that cannot change after the
  * start. */
-#include "agent/api/reload.h"
+#include "agent/api/handler/reload.h"
 
-#include "agent/api/api.h"
+#include "agent/api/handler/api.h"
 #include "agent/config/config.h"
 #include "agent/config/reread.h"
 #include "agent/event/events.h"
 #include "agent/http/http.h"
 #include "agent/http/problem.h"
-#include "agent/ledger/lifecycle.h"
+#include "agent/lifecycle/lifecycle.h"
 #include "agent/record/agent.h"
 #include "agent/record/notify.h"
 #include "base/cleanup.h"

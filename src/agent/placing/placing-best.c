@@ -4,10 +4,10 @@
  * one lease may have together (whole devices that are alike; one device's partitions of
  * one profile) are a node.  Whether a share fits is decided by admission with exact
  * figures; the thousandths and MiB here, rounded down, only rank the options. */
-#include "agent/ledger/placing-internal.h"
+#include "agent/placing/placing-internal.h"
 
 #include "agent/device/devices.h"
-#include "agent/ledger/demand.h"
+#include "agent/placing/demand.h"
 #include "agent/record/agent.h"
 #include "base/cleanup.h"
 #include "base/units.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Resumes what waited for device numbers. */
-#include "agent/ledger/renumbering.h"
+#include "agent/lifecycle/renumbering.h"
 
 #include "agent/attach/gate-server.h"
 #include "agent/device/devices.h"
 #include "agent/device/hardware.h"
 #include "agent/lease/lease.h"
 #include "agent/ledger/ledger.h"
-#include "agent/ledger/lifecycle.h"
+#include "agent/lifecycle/lifecycle.h"
 #include "agent/record/agent.h"
 
 void clv_renumbering_ended(struct clv_agent *agent)
