@@ -51,25 +51,7 @@ static const struct clv_verb *const verbs[] = {
 	&clv_verb_help,
 };
 
-static const struct clv_opt root_options[] = {
-	CLV_OPT_HELP,
-	{
-		.name = "version",
-		.type = CLV_OPT_FLAG,
-		.offset = CLV_OPT_AT(struct clv_root_settings, version),
-		.help = "Show the version and exit",
-	},
-	{
-		.name = "sim",
-		.type = CLV_OPT_TEXT,
-		.offset = CLV_OPT_COMMON(sim),
-		.argument = "FILE",
-		.completes = CLV_COMPLETE_FILE,
-		.help = "Use the simulated node that this file describes instead of the "
-			"real one",
-	},
-	CLV_OPT_SOCKET,
-};
+static const struct clv_opt root_options[] = {CLV_OPT_ROOT};
 
 static const struct clv_verb root = {
 	.name = "",

@@ -58,23 +58,7 @@ static const struct clv_verb offline = {
 };
 
 /* The options before the verb, as cleave passes them on. */
-static const struct clv_opt root_options[] = {
-	CLV_OPT_HELP,
-	{
-		.name = "version",
-		.type = CLV_OPT_FLAG,
-		.offset = CLV_OPT_AT(struct clv_root_settings, version),
-		.help = "Show the version and exit",
-	},
-	{
-		.name = "sim",
-		.type = CLV_OPT_TEXT,
-		.offset = CLV_OPT_COMMON(sim),
-		.argument = "FILE",
-		.help = "Use the simulated node that this file describes",
-	},
-	CLV_OPT_SOCKET,
-};
+static const struct clv_opt root_options[] = {CLV_OPT_ROOT};
 
 static const struct clv_verb root = {
 	.name = "",
