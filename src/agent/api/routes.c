@@ -62,7 +62,7 @@ static bool wants_open_metrics(const struct clv_request *request)
 	return accept && strstr(accept, "application/openmetrics-text");
 }
 
-int clv_api_get_metrics(
+static int get_metrics(
 	struct clv_request *request, const char *argument, struct clv_error *err)
 {
 	bool is_open = wants_open_metrics(request);
@@ -81,7 +81,7 @@ static const struct clv_route routes[] = {
 		"whether the agent answers", NULL, NULL, NULL, 200},
 	{"GET", "/readyz", get_ready, CLV_MAY_ALL, NULL,
 		"whether the agent can grant leases", NULL, NULL, "Readiness", 200},
-	{"GET", "/metrics", clv_api_get_metrics, CLV_MAY_LOOK, NULL,
+	{"GET", "/metrics", get_metrics, CLV_MAY_LOOK, NULL,
 		"metrics, for Prometheus", NULL, NULL, "text/plain", 200},
 	{"GET", "/openapi.json", clv_api_get_openapi, CLV_MAY_ALL, NULL,
 		"this API, as OpenAPI describes it", NULL, NULL, "object", 200},

@@ -147,13 +147,11 @@ static void start_hardware(struct clv_agent *agent)
 	clv_hardware_flush(agent->hardware);
 }
 
-static int build(struct clv_agent *agent, struct clv_error *err)
+/* What the rooms use: notices, the state file, counters. */
+static int build_base(struct clv_agent *agent, struct clv_error *err)
 {
-	int r;
+	int r = clv_notify_new(&agent->notify, err);
 
-	agent->started_real_ns = clv_clock_real_ns();
-	set_environment(agent);
-	r = clv_notify_new(&agent->notify, err);
 	if (r >= 0)
 		r = watch_signals(agent, err);
 	if (r >= 0)
@@ -174,7 +172,13 @@ static int build(struct clv_agent *agent, struct clv_error *err)
 	if (!agent->counters || !agent->refusals || !agent->tenant_changes ||
 		!agent->usage || !agent->history || !agent->changes)
 		return clv_error_errno(err, ENOMEM, "cannot start the agent");
-	r = clv_service_new(agent, &agent->service, err);
+	return 0;
+}
+
+static int build_rooms(struct clv_agent *agent, struct clv_error *err)
+{
+	int r = clv_service_new(agent, &agent->service, err);
+
 	if (r >= 0)
 		r = clv_events_new(agent, &agent->events, err);
 	if (r >= 0)
@@ -195,12 +199,12 @@ static int build(struct clv_agent *agent, struct clv_error *err)
 		r = clv_ephemeral_new(agent, &agent->ephemeral, err);
 	if (r >= 0)
 		r = clv_apply_new(agent, &agent->apply, err);
-	if (r >= 0)
-		r = clv_reapply_new(agent, &agent->reapply, err);
-	if (r < 0)
-		return r;
-	clv_events_emit(agent, CLV_EVENT_AGENT_STARTED, "cleaved %s, process %d",
-		CLV_VERSION, (int)getpid());
+	return r < 0 ? r : clv_reapply_new(agent, &agent->reapply, err);
+}
+
+/* Takes over what an earlier agent has left: leases, cordons, operations, the layout. */
+static void take_over(struct clv_agent *agent)
+{
 	start_hardware(agent);
 	clv_devices_refresh(agent->devices);
 	clv_adopt_all(agent);
@@ -209,6 +213,22 @@ static int build(struct clv_agent *agent, struct clv_error *err)
 	clv_devices_claim_all(agent->devices);
 	clv_apply_resume(agent->apply);
 	clv_reapply_begin(agent->reapply);
+}
+
+static int build(struct clv_agent *agent, struct clv_error *err)
+{
+	int r;
+
+	agent->started_real_ns = clv_clock_real_ns();
+	set_environment(agent);
+	r = build_base(agent, err);
+	if (r >= 0)
+		r = build_rooms(agent, err);
+	if (r < 0)
+		return r;
+	clv_events_emit(agent, CLV_EVENT_AGENT_STARTED, "cleaved %s, process %d",
+		CLV_VERSION, (int)getpid());
+	take_over(agent);
 	r = clv_reload_new(agent, &agent->reload, err);
 	if (r >= 0)
 		r = serve(agent, err);
@@ -216,9 +236,7 @@ static int build(struct clv_agent *agent, struct clv_error *err)
 		r = clv_idle_new(agent, &agent->idle, err);
 	if (r >= 0)
 		r = clv_watchdog_new(agent, &agent->watchdog, err);
-	if (r >= 0)
-		r = clv_sampler_new(agent, &agent->sampler, err);
-	return r;
+	return r < 0 ? r : clv_sampler_new(agent, &agent->sampler, err);
 }
 
 static void tear_down(struct clv_agent *agent)

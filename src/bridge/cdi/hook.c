@@ -25,7 +25,6 @@
 #include <unistd.h>
 
 #define VENDORS "etc/OpenCL/vendors"
-#define CONFIG_MAX_BYTES (16u << 20)
 #define GLIBC "GLIBC_2."
 
 /* Symbolic links are resolved inside the image. */

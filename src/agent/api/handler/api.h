@@ -21,7 +21,6 @@ CLV_HANDLER(clv_api_get_events);
 CLV_HANDLER(clv_api_stream_events);
 CLV_HANDLER(clv_api_get_advice);
 CLV_HANDLER(clv_api_get_history);
-CLV_HANDLER(clv_api_get_metrics);
 CLV_HANDLER(clv_api_get_leases);
 CLV_HANDLER(clv_api_post_lease);
 CLV_HANDLER(clv_api_get_lease);
