@@ -71,7 +71,8 @@ static int on_end(sd_event_source *source, const siginfo_t *info, void *userdata
 	struct clv_child *child = userdata;
 	struct clv_child_end end = {0};
 
-	/* Freed before its end; the source, which reaps it, is the last of it. */
+	/* A child that was freed before its end: only this event source, which reaps it,
+	 * is left. */
 	if (!child)
 		return sd_event_source_set_floating(source, false);
 	child->pid = 0;
@@ -126,8 +127,8 @@ static int start(struct clv_child *child, sd_event *event, const char *path,
 	if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
 		return -errno;
 	child->fd = fds[0];
-	/* The child's end blocks: its writes must wait for the agent instead of failing.
-	 */
+	/* The child's end of the pipe is blocking: its writes must wait for the agent
+	 * instead of failing. */
 	fcntl(fds[1], F_SETFL, 0);
 	r = spawn(child, path, arguments, fds[1]);
 	close(fds[1]);

@@ -51,7 +51,7 @@ void clv_exported_close(struct clv_exported *exported)
 struct files {
 	uint64_t *items;
 	size_t n;
-	uint64_t uncounted_bytes; /* of those for which there was no memory */
+	uint64_t uncounted_bytes; /* files for which there was no memory */
 };
 
 static void add_file(uint64_t data, void *userdata)
@@ -72,7 +72,8 @@ static int compare(const void *a, const void *b)
 	return one < other ? -1 : one > other;
 }
 
-/* Several files may be of the same memory, and several instances may watch a file. */
+/* Several files may be of the same memory, and several epoll instances may watch one
+ * file. */
 static uint64_t sum(struct files *files)
 {
 	uint64_t n_bytes = files->uncounted_bytes;
@@ -116,7 +117,7 @@ static bool has_ended(pid_t child, int how)
 	return child == 0 || waitpid(child, NULL, how) != 0;
 }
 
-/* Takes over the descriptor. */
+/* Reads the answer of the child and closes the descriptor. */
 static bool receive(int from_fd, uint64_t *ret_bytes)
 {
 	uint64_t n_bytes;
@@ -143,7 +144,7 @@ bool clv_exported_sum(
 		answer(exported, ends[1]);
 	close(ends[1]);
 	end.fd = ends[0];
-	/* Without a child it is the end of the pipe. */
+	/* If fork() has failed, this is the end of the pipe. */
 	has_answered = clv_poll(&end, ANSWER_MS) > 0;
 	if (*reader > 0)
 		kill(*reader, SIGKILL);

@@ -5,7 +5,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* A process sends another list where its program closed the first one. */
+/* A process sends another list if its program has closed the descriptor of the first one.
+ */
 #define CLV_EXPORTED_LISTS 4u
 
 /* The epoll instances with which a gate lists its exported files (arbiter/attach.h). */
@@ -15,15 +16,16 @@ struct clv_exported {
 	bool is_partial; /* there were more */
 };
 
-/* Adds a list, unless it is known.  Takes the descriptor over. */
+/* Adds a list, unless it was added before.  The descriptor is taken in every case. */
 void clv_exported_add(struct clv_exported *exported, int fd);
 void clv_exported_close(struct clv_exported *exported);
 
-/* Reads how much memory the listed files have; what several files have counts once.
- * False: not all lists are known, or can be read now, and *ret_bytes is unchanged.
+/* Sums the memory of the listed files; memory that several files have counts once.
+ * False: not all lists are known, or one cannot be read now, and *ret_bytes is unchanged.
  *
- * A child reads, because another process that has the list may keep its lock, as by
- * adding a file that does not answer.  *reader: 0, or the child of an earlier call that
- * hangs; while it does nothing is read. */
+ * The lists are read by a child process, because another process that has a list can keep
+ * the lock of the epoll instance, for example while it adds a file that does not answer.
+ * *reader: 0, or the child of an earlier call that hangs; as long as that child exists
+ * nothing is read. */
 bool clv_exported_sum(
 	const struct clv_exported *exported, pid_t *reader, uint64_t *ret_bytes);

@@ -17,11 +17,12 @@
 #include <unistd.h>
 
 #define NVIDIA_MAJOR 195u /* Documentation/admin-guide/devices.txt */
-/* More than a page's.  The memory of a long file takes time to free. */
+/* More than a report page has.  The memory of a long file takes time to free. */
 #define MEMFD_MAX_BYTES (UINT64_C(1) << 20)
-/* The child answers before anything of it may hang. */
+/* The child answers before it closes a file, which may block. */
 #define ANSWER_MS 10000
-/* Children of ended leases of one tenant that the kernel does not let end. */
+/* Killed children of one tenant that have not ended yet, because a file system keeps them
+ * in the kernel. */
 #define KILLED_MAX 16u
 #define FILES_MAX 253 /* of a message: SCM_MAX_FD of the kernel */
 
@@ -56,7 +57,7 @@ static ssize_t take(int socket_fd, struct files *ret)
 	return got;
 }
 
-/* A TCP socket whose end its owner lets the kernel await ends at once. */
+/* With SO_LINGER off, close() of a TCP socket does not wait for its peer. */
 static void close_all(struct files *files)
 {
 	static const struct linger off;
@@ -82,9 +83,9 @@ static bool is_harmless(int fd)
 	       (fcntl(fd, F_GET_SEALS) >= 0 && file.stx_size <= MEMFD_MAX_BYTES);
 }
 
-/* The agent takes a message whose file is harmless from the socket itself, so that
- * nothing is lost with a child that is killed.  Another message the child takes, so that
- * it closes the file last. */
+/* The agent itself receives a message whose file is harmless, so that no message is lost
+ * with a child that is killed.  The child receives any other message, and so holds the
+ * last descriptor of its file. */
 static void answer(int agent_fd, int socket_fd)
 {
 	int files[CLV_SOCKET_FDS_MAX];
@@ -120,7 +121,8 @@ static void serve(int agent_fd)
 	}
 }
 
-/* Of the child that closes sockets with what was sent to them, and says so of each. */
+/* The loop of the child that closes sockets with the files that were sent to them, and
+ * reports each one that it has closed. */
 static void serve_ends(int agent_fd)
 {
 	size_t n_files = 1;
@@ -148,7 +150,8 @@ struct killed {
 	char tenant[TENANT_BYTES];
 };
 
-/* Whose socket the closer has, for each that it has not closed, the oldest first. */
+/* The tenants of the sockets that the closing child has not closed yet, the oldest first.
+ */
 struct owner {
 	char tenant[TENANT_BYTES];
 };
@@ -208,7 +211,7 @@ static bool is_closing(struct clv_fd_filter *filter, const char *tenant)
 	return false;
 }
 
-/* NULL: there is none now. */
+/* NULL: no child can be used now. */
 static struct clv_helper *find_child(struct clv_fd_filter *filter, const char *tenant)
 {
 	if (is_closing(filter, tenant) || count_killed(tenant) >= KILLED_MAX)
@@ -241,8 +244,7 @@ static void keep(struct clv_fd_filter *filter, struct clv_helper *child)
 	filter->is_closing = true;
 }
 
-/* The kernel discards the files of a message that is received without room for any, and
- * says so. */
+/* Receives without room for files: the kernel then discards them and sets MSG_CTRUNC. */
 static bool carries_files(int socket_fd)
 {
 	char byte;
@@ -302,9 +304,9 @@ static bool pass_to_closer(const char *tenant, int socket_fd)
 	return false;
 }
 
-/* The queue is full behind a file that keeps the child, or the child was killed.  What it
- * has not closed the kernel closes.  False: the tenant whose file it is has too many such
- * children. */
+/* The queue is full behind a file that blocks the child, or the child was killed.  The
+ * kernel closes what the child has not closed.  False: the tenant of that file has too
+ * many such children. */
 static bool replace_closer(void)
 {
 	struct owner keeper = {{0}};

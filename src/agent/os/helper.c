@@ -53,8 +53,8 @@ const char *clv_helper_read_stat(pid_t pid, char *buffer, size_t room_bytes)
 	return end ? end + 2 : NULL;
 }
 
-/* ps shows what the child is, and not a second agent: writes over the arguments, whose
- * addresses are the fields 48 and 49 of the stat file. */
+/* Overwrites the arguments, whose addresses are the fields 48 and 49 of the stat file, so
+ * that ps shows the purpose of the child and not a second agent. */
 static void take_name(const char *name)
 {
 	char text[32], buffer[1024];
@@ -84,7 +84,8 @@ _Noreturn static void run(int fd, pid_t agent, const char *name, void (*serve)(i
 
 	clv_helper_close_all_but(kept, CLV_ARRAY_SIZE(kept));
 	take_name(name);
-	/* A child that hangs does not notice the end of its agent by the socket. */
+	/* A child that hangs would not notice the end of the socket when its agent ends.
+	 */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() == agent)
 		serve(fd);

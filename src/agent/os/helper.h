@@ -5,16 +5,17 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Children of the agent that live on, and answer requests over a socket.  What a tenant
- * can make hang is done in one, which the agent kills and replaces.  Loop thread only. */
+/* Child processes of the agent that answer requests over a socket until the agent ends.
+ * Calls that a tenant can block are made in such a child, which the agent can kill and
+ * replace.  Loop thread only. */
 
 struct clv_helper {
-	pid_t pid; /* 0: there is none */
-	int fd;    /* of the agent's end of the socket (SOCK_SEQPACKET) */
+	pid_t pid; /* 0: no child runs */
+	int fd;    /* the agent's end of the socket (SOCK_SEQPACKET) */
 };
 
 /* In a child: closes all descriptors but these, which are sorted.  A child that hangs
- * must keep no lock and no connection of the agent's. */
+ * must not hold a lock or a connection of the agent. */
 void clv_helper_close_all_but(int *kept, uint32_t n);
 
 /* Starts a child that ps shows as cleaved-NAME, and that ends with the agent, or when
@@ -23,13 +24,13 @@ void clv_helper_close_all_but(int *kept, uint32_t n);
  * or a negative errno. */
 int clv_helper_start(struct clv_helper *helper, const char *name, void (*serve)(int fd));
 
-/* Kills the child.  Returns 0, or the child if the kernel does not let it end yet; it has
- * to be reaped later. */
+/* Kills the child.  Returns 0, or its pid if it has not ended yet; the caller reaps it
+ * later. */
 pid_t clv_helper_stop(struct clv_helper *helper);
 
 /* Reaps the killed child if it has ended by now. */
 bool clv_helper_has_ended(pid_t pid);
 
-/* The process's stat file behind the name, which may have any characters: its state is
- * the first.  NULL: it is gone. */
+/* The fields of the process's stat file after the name, which may contain any character;
+ * the first is the state.  NULL: there is no such process. */
 const char *clv_helper_read_stat(pid_t pid, char *buffer, size_t room_bytes);

@@ -46,7 +46,8 @@ static json_int_t get_number(enum clv_json_type type, const void *from)
 {
 	union {
 		int32_t i32;
-		uint64_t u64; /* little-endian: narrower types are its first bytes */
+		uint64_t u64; /* little-endian: a narrower type is the first bytes of this
+			       */
 	} value = {.u64 = 0};
 
 	memcpy(&value, from, numbers[type].n_bytes);

@@ -23,10 +23,10 @@ struct clv_json_field {
 	const char *key;
 	enum clv_json_type type;
 	size_t offset, room; /* of the member, in bytes */
-	const char *about;   /* in the API's schema; NULL: the key suffices */
+	const char *about;   /* for the schema of the API; NULL: the key suffices */
 };
 
-/* The members of an object that JSON has as they are. */
+/* The members of an object that have the same names and values in JSON. */
 struct clv_json_table {
 	const struct clv_json_field *rows;
 	size_t n;
@@ -38,8 +38,7 @@ struct clv_json_table {
 			__VA_ARGS__                                                \
 	}
 
-/* Drivers have been seen to return text that is not UTF-8: its non-ASCII bytes become
- * '?'. */
+/* Drivers sometimes return text that is not UTF-8: its non-ASCII bytes become '?'. */
 json_t *clv_json_text(const char *text);
 void clv_json_set_text(json_t *object, const char *key, const char *text);
 

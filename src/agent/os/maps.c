@@ -20,7 +20,7 @@
 #define SLOW_NS (10 * CLV_NS_PER_MS)
 
 struct reply {
-	uint32_t number; /* of the request */
+	uint32_t number; /* bytes of the request */
 	int r;
 	uint64_t texts;
 };
@@ -32,7 +32,7 @@ struct request {
 
 /* The child. */
 
-/* name: the mapped file's; NULL: none. */
+/* name: of the mapped file; NULL: the line has none. */
 static bool has_text(const struct clv_maps_search *search, const char *line,
 	const char *name, uint32_t i)
 {
@@ -72,7 +72,7 @@ static bool take_line(const struct clv_maps_search *search, char *line,
 }
 
 /* The kernel returns whole lines.  The rest of a line that is longer than the buffer is
- * parsed as another line, which changes nothing: it is the end of a file's name. */
+ * parsed as a line of its own, which does no harm: it is the end of a file name. */
 static int read_lines(
 	int fd, const struct clv_maps_search *search, struct reply *reply, int *ret_fd)
 {
@@ -140,9 +140,9 @@ static void serve(int fd)
 static struct {
 	struct clv_helper helper;
 	uint32_t number;
-	/* Killed children.  One that the kernel does not let end keeps its place. */
+	/* Killed children.  One that has not ended yet keeps its entry. */
 	pid_t killed[4];
-	bool was_slow; /* the last search */
+	bool was_slow; /* of the last search */
 } child;
 
 static pid_t *find_place(void)
@@ -178,8 +178,8 @@ static void stop(void)
 		*place = killed;
 }
 
-/* The processor time that the child has used, which is little while others use the
- * processors.  UINT64_MAX: unknown. */
+/* The processor time that the child has used, which stays small while the processors are
+ * busy with other work.  UINT64_MAX: unknown. */
 static uint64_t used_ns(void)
 {
 	struct timespec used;
@@ -191,8 +191,8 @@ static uint64_t used_ns(void)
 	return (uint64_t)used.tv_sec * CLV_NS_PER_S + (uint64_t)used.tv_nsec;
 }
 
-/* A child that runs, or waits for a processor, is not one that hangs.  But a process may
- * have mappings that take long to read. */
+/* A child that runs, or waits for a processor, does not hang.  But the mappings of a
+ * process may take long to read. */
 static bool may_go_on(uint64_t began_ns, uint64_t began_used_ns)
 {
 	char buffer[256];
@@ -219,7 +219,7 @@ static int await_reply(uint64_t began_used_ns, struct reply *ret, int *ret_fd)
 			clv_poll(&readable, 0) == 0)
 			return -ETIMEDOUT;
 		if (!(readable.revents & (POLLIN | POLLHUP)))
-			continue; /* a signal, or it may go on */
+			continue; /* a signal arrived, or the child may continue */
 		if (clv_socket_receive(child.helper.fd, ret, sizeof(*ret), ret_fd,
 			    &n_files) != (ssize_t)sizeof(*ret))
 			return -EIO;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looks in /proc for the memory of processes of an earlier agent. */
+/* Searches /proc for the memory of processes of an earlier agent. */
 #include "agent/os/page-search.h"
 
 #include "agent/os/maps.h"
@@ -20,11 +20,13 @@
 #include <unistd.h>
 
 #define PAGE_NAME "/memfd:cleave-report"
-/* A process makes its tables as long as it likes. */
+/* A process can make its tables in /proc as long as it likes, so this much of them is
+ * read. */
 #define FDS_MAX 4096
 #define SEARCH_NS (1 * CLV_NS_PER_S)
 
-/* The least address of code or stack.  The kernel shows less to whom it shows none. */
+/* The least address of code or stack.  The kernel shows smaller values to a process that
+ * may not read them. */
 #define ADDRESS_MIN 4096
 
 struct seen {
@@ -42,7 +44,7 @@ static struct {
 	uint64_t spent_ns;
 } all;
 
-static uint64_t waited_ns; /* in this agent, for searches that failed */
+static uint64_t waited_ns; /* time that failed searches have taken in this agent */
 
 static void list_all(void)
 {
@@ -90,7 +92,7 @@ static bool is_excluded(pid_t pid)
 	return false;
 }
 
-/* The device of all files that memfd_create() makes. */
+/* The device number of all files that memfd_create() makes. */
 static bool find_device(dev_t *ret)
 {
 	_cleanup_close_ int fd = memfd_create("cleave-probe", MFD_CLOEXEC);
@@ -102,8 +104,8 @@ static bool find_device(dev_t *ret)
 	return true;
 }
 
-/* A search as clv_maps_search(), as long as those that failed have not taken SEARCH_NS
- * together: any number of processes may keep theirs from being read. */
+/* As clv_maps_search(), until the failed searches have taken SEARCH_NS together: any
+ * number of processes may prevent that their mappings are read. */
 static int search_maps(
 	pid_t pid, uint64_t page, bool wants_file, struct clv_maps_found *ret)
 {
@@ -195,8 +197,8 @@ bool clv_page_find_sharer(const struct clv_page_user *user, struct clv_process_i
 	return is_found;
 }
 
-/* Looks at nothing but the file's own data: another file that is named like a page may be
- * on a file system that never answers. */
+/* Reads only the metadata of the file itself: another file with the name of a report page
+ * may be on a file system that never answers. */
 static bool is_page(const char *path, uint64_t page)
 {
 	char target[64];
@@ -212,8 +214,8 @@ static bool is_page(const char *path, uint64_t page)
 	       found.stx_dev_minor == minor(device);
 }
 
-/* The process may put another file there at any moment (TOCTOU), so the file that was
- * checked is the one that is opened: O_PATH asks no file system. */
+/* The process may replace the file at any moment (TOCTOU), so the file that was checked
+ * is the one that is opened: O_PATH does not call the file system. */
 static int open_known_if_page(int known, uint64_t page)
 {
 	char own[40];
@@ -241,8 +243,8 @@ static int open_mapped(pid_t pid, uint64_t page)
 	return fd;
 }
 
-/* From the process's descriptors or, if it has closed them, from its mappings, which the
- * kernel opens only for a privileged agent. */
+/* Opens the page by a descriptor of the process or, if the process has closed it, by its
+ * mapping, which the kernel opens only for a privileged agent. */
 int clv_page_open(pid_t pid, uint64_t page)
 {
 	char path[128];

@@ -4,7 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 
-/* As poll(), of one file, which no signal ends: a timer sends some to the loop
+/* As poll() for one file, without EINTR: a timer sends signals to the loop
  * (agent/main/loop.c). */
 static inline int clv_poll(struct pollfd *file, int timeout_ms)
 {

@@ -170,8 +170,8 @@ int clv_process_cgroup(const struct clv_process_id *id, char ret[CLV_CGROUP_MAX]
 	}
 	if (file)
 		fclose(file);
-	/* The pid may have been reused before the file was opened: the start time tells.
-	 */
+	/* The pid may have been reused before the file was opened, which the start time
+	 * shows. */
 	if (clv_process_read(id->pid, NULL, &start_ticks) < 0 ||
 		start_ticks != id->start_ticks)
 		return -ESRCH;
@@ -315,7 +315,7 @@ size_t clv_process_ancestors(pid_t pid, struct clv_process_id *ret, size_t room)
 
 void clv_process_boot_id(char ret[40])
 {
-	static char known[40]; /* read once, and not for each new lease */
+	static char known[40]; /* read once for all leases */
 
 	if (known[0] == '\0') {
 		_cleanup_close_ int fd =

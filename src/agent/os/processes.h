@@ -25,8 +25,8 @@ struct clv_peer {
  * no such process. */
 int clv_process_read(pid_t pid, pid_t *ret_parent, uint64_t *ret_start_ticks);
 
-/* The pid that the kernel has given last, to a process or to a thread: as long as it
- * stays there is no new process.  -ESRCH: it is not known. */
+/* The last pid that the kernel has assigned, to a process or a thread: as long as it is
+ * the same there is no new process.  -ESRCH: unknown. */
 int clv_process_newest(pid_t *ret);
 
 /* The size of the process's address space, which grows when it maps a library.  -ESRCH:
@@ -73,8 +73,8 @@ struct clv_process_layout {
 };
 int clv_process_read_layout(pid_t pid, struct clv_process_layout *ret);
 
-/* The kernel's boot id, 36 characters, or "".  Start times mean nothing without it.  For
- * the main thread. */
+/* The kernel's boot id, 36 characters, or "": start times of two boots cannot be
+ * compared.  For the main thread. */
 void clv_process_boot_id(char ret[40]);
 
 /* Calls back once, when the process has ended.  clv_watch_new() takes the pidfd also when

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counts by user.  A plain array, because few users have something open at a time. */
+/* Counts for each user.  A plain array, because few users have open connections at a
+ * time. */
 #include "agent/os/quota.h"
 
 #include "base/cleanup.h"

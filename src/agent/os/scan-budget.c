@@ -14,10 +14,11 @@
 #define PART 100
 #define FIRST_PART 20
 #define RECENT_NS (60 * CLV_NS_PER_S)
-/* How long a lease, a tenant's other leases, and its next ones are taken for as slow. */
+/* For this time a lease, the other leases of its tenant, and later ones of the tenant are
+ * taken to be slow. */
 #define KEPT_NS (600 * CLV_NS_PER_S)
 
-/* ret_n_slow: how many places are taken. */
+/* ret_n_slow: the number of used entries. */
 static bool is_slow(const struct clv_scan_group *group, const char *name, uint64_t now_ns,
 	unsigned int *ret_n_slow)
 {
@@ -39,13 +40,13 @@ bool clv_scan_budget_allow(const struct clv_scan_budget *slow, const char *lease
 
 	if (is_slow(&slow->leases, lease, now_ns, &n_slow))
 		return now_ns >= slow->leases.next_ns;
-	/* While all places are taken it is not known that further tenants are fast. */
+	/* While all entries are used, further tenants are not known to be fast. */
 	return now_ns >= slow->tenants.next_ns ||
 	       (!is_slow(&slow->tenants, tenant, now_ns, &n_slow) &&
 		       n_slow < CLV_SCAN_PLACES);
 }
 
-/* The name's place, or a free one.  NULL: all are taken. */
+/* The entry of the name, or an unused one.  NULL: all are used. */
 static struct clv_scan_place *place_of(
 	struct clv_scan_group *group, const char *name, uint64_t now_ns)
 {

@@ -25,7 +25,7 @@ static uint64_t read_resident(void)
 	return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Linux 6.2 and later have the number as the size of the folder. */
+/* From Linux 6.2 on the size of the folder is the number of descriptors. */
 static uint32_t count_fds(void)
 {
 	const struct dirent *entry;
@@ -41,7 +41,7 @@ static uint32_t count_fds(void)
 	while ((entry = readdir(folder)))
 		n += entry->d_name[0] != '.';
 	closedir(folder);
-	return n - 1; /* not the descriptor of the folder itself */
+	return n - 1; /* without the descriptor of the folder itself */
 }
 
 void clv_self_read(struct clv_self *ret)

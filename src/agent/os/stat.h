@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-/* Reads what the kernel itself knows of a file, by its path or, with an empty path, by
- * its descriptor.  stat() asks the file system, and a tenant's (FUSE) may never answer.
- * False: there is no such file. */
+/* Reads the metadata that the kernel has cached for a file, by path or, with an empty
+ * path, by descriptor.  stat() calls the file system, and one of a tenant (FUSE) may
+ * never answer.  False: there is no such file. */
 static inline bool clv_stat_known(int fd, const char *path, struct statx *ret)
 {
 	return statx(fd, path, AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO,

@@ -4,15 +4,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Parsing of what libmicrohttpd leaves to its caller.  Pure functions; the input is
+/* Parsing that libmicrohttpd leaves to its caller.  Pure functions; the input is
  * untrusted. */
 
 /* Decodes percent-encoding in a path or a query, in place; returns the new length.  "%00"
  * stays as it is, because a NUL would cut the text. */
 size_t clv_wire_unescape(char *text);
 
-/* Whether a path matches a route such as "/v1/leases/{lease}".  argument gets the path's
- * part in place of the braces; "" for a route without braces. */
+/* Whether a path matches a route such as "/v1/leases/{lease}".  argument gets the part of
+ * the path in the place of the braces; "" for a route without braces. */
 bool clv_wire_match(
 	const char *route, const char *path, char *argument, size_t argument_bytes);
 
