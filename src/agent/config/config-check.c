@@ -43,8 +43,8 @@ static void take(struct check *check, unsigned int line, int r)
 		clv_config_note(check->mistakes, check->err);
 }
 
-/* A user without an entry in the database is called by the uid.  A mistake that is
- * reported only: an agent takes such settings, because the database may not have
+/* A user without an entry in the database may be named by uid.  An unknown name is
+ * reported, but an agent accepts such settings, because the database may not have
  * answered. */
 static void check_user(struct check *check, const struct clv_config_subject *who)
 {

@@ -91,8 +91,8 @@ int clv_config_read_listen(struct clv_yaml_value value, void *into, struct clv_e
 	return 0;
 }
 
-/* Whether this begins with HOST or HOST:PORT, up to a path.  An IPv6 address is in
- * brackets. */
+/* Whether the text begins with HOST or HOST:PORT, and a path, a query or nothing
+ * follows.  An IPv6 address is in brackets. */
 static bool is_authority(const char *text)
 {
 	size_t length = strcspn(text, "/?#");
@@ -112,7 +112,7 @@ static bool is_authority(const char *text)
 	return end == text + length && number >= 1 && number <= PORT_MAX;
 }
 
-/* The host of a URL of HTTP, with what follows it; NULL: it is none. */
+/* The host of an HTTP URL, and the text after it; NULL: the text is no such URL. */
 static const char *host_of(const char *url)
 {
 	static const char *const schemes[] = {"https://", "http://"};
@@ -138,7 +138,7 @@ static int read_url(struct clv_yaml_value value, void *into, struct clv_error *e
 	return r;
 }
 
-/* As browsers send it. */
+/* An origin in the form in which browsers send it. */
 static int read_one_origin(struct clv_yaml_value value, char *into, struct clv_error *err)
 {
 	int r = clv_config_read_text(value, into, err);

@@ -102,7 +102,7 @@ static int read_group(struct clv_yaml_value value, void *into, struct clv_error 
 	return set_who(value, clv_yaml_text(value), true, into, err);
 }
 
-/* Whether a part of the path is "", "." or "..", which no cgroup is called. */
+/* Whether a part of the path is empty, "." or "..": no cgroup has such a name. */
 static bool has_no_name(const char *path)
 {
 	for (const char *part = path; part && part[1] != '\0';
@@ -128,7 +128,7 @@ static int read_cgroup(struct clv_yaml_value value, void *into, struct clv_error
 	return r;
 }
 
-/* The name is stored behind a sign with which no user's name begins. */
+/* The name is stored with a prefix character, with which no user name begins. */
 static int read_tenant_name(
 	struct clv_yaml_value value, void *into, struct clv_error *err)
 {
@@ -254,8 +254,8 @@ static bool is_same(
 	return one->is_group == other->is_group && strcmp(one->name, other->name) == 0;
 }
 
-/* The first entry that matches applies, so one behind another for the same tenants, or
- * for all others, never does. */
+/* The first entry that matches applies, so an entry after one for the same tenants, or
+ * after the one for all others, never applies. */
 static int check_reached(const struct clv_config *config, struct clv_yaml_value value,
 	struct clv_error *err)
 {

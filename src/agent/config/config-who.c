@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who is whom by the settings: look-ups by user, group and cgroup. */
+/* Look-ups in the settings by user, group and cgroup. */
 #include "agent/config/config.h"
 
 #include "agent/user/users.h"
@@ -12,7 +12,7 @@
 
 #define GROUP_MAX_BYTES ((size_t)16 << 20)
 
-/* getgrnam_r() needs room for all members of the group, who may be many. */
+/* getgrnam_r() needs room for all members of the group, which can be many. */
 bool clv_config_find_group(const char *name, gid_t *ret)
 {
 	struct group entry, *found = NULL;

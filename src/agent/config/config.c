@@ -249,7 +249,7 @@ int clv_config_read(const char *path, bool must_exist, struct clv_yaml_mistakes 
 	if (!must_exist && access(path, F_OK) < 0 && errno == ENOENT)
 		return 0;
 	r = clv_file_read_regular(path, CLV_YAML_MAX_BYTES, &data, &n_bytes, err);
-	/* Who can change the settings can be an admin. */
+	/* A user who can change the settings can make itself an admin. */
 	if (r >= 0)
 		r = clv_file_check_writers(path, err);
 	if (r >= 0)

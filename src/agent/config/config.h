@@ -47,7 +47,7 @@ enum clv_watch_policy {
 	_CLV_WATCH_MAX,
 };
 
-/* What ends a turn whose work has not ended by itself. */
+/* How a turn ends when its work is not complete. */
 enum clv_executor_choice {
 	CLV_EXECUTOR_AUTO, /* on GPUs the hardware, if the driver can stop running work */
 	CLV_EXECUTOR_CPU,  /* the same, and on CPUs signals stop the computing threads */

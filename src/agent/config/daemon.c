@@ -194,7 +194,7 @@ static int find_system_locks(struct clv_agent_config *config, struct clv_error *
 	if (config->locks[0] == '\0')
 		snprintf(config->locks, sizeof(config->locks), "%s",
 			CLV_PATH_SYSTEM_LOCKS);
-	/* That it cannot be created is reported when a device is locked. */
+	/* A failure is reported when a device is locked. */
 	if (clv_path_make(config->locks, 0755, NULL) < 0)
 		return 0;
 	return check_folder(config->locks, "lock-dir", err);
@@ -260,7 +260,7 @@ int clv_daemon_find_folders(struct clv_agent_config *config, struct clv_error *e
 			true, config->state, sizeof(config->state), &problem);
 	else
 		r = clv_path_make(config->state, 0700, &problem);
-	/* Not an error yet: requests for leases fail with the reason. */
+	/* No error here: requests for leases fail with the reason. */
 	if (r < 0)
 		clv_log_warning(0, "%s", problem.msg);
 	return check_state(config, err);

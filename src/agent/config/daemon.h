@@ -6,10 +6,10 @@ struct clv_config;
 struct clv_error;
 struct clv_yaml_mistakes;
 
-/* Startup of the daemon, and how it reports that it is ready. */
+/* Startup of the daemon, and its report that it is ready. */
 
-/* Raises the limit of open files to the hard limit.  -EMFILE: that is too low for an
- * agent. */
+/* Raises the limit of open files to the hard limit.  -EMFILE: the hard limit is too low
+ * for an agent. */
 int clv_daemon_raise_files(struct clv_error *err);
 
 /* Closes descriptors inherited from the parent, except those that the options name,

@@ -103,7 +103,7 @@ static int on_done(sd_event_source *source, int fd, uint32_t events, void *userd
 
 	sd_event_source_set_enabled(source, SD_EVENT_OFF);
 	reread->job->settings = (struct clv_read_settings){0};
-	/* It may free the reread. */
+	/* The callback may free the reread. */
 	reread->on_read(reread->userdata, &settings);
 	return 0;
 }

@@ -8,8 +8,8 @@
 struct clv_agent_config;
 struct clv_config;
 
-/* Reads the settings file and its certificate while the agent runs.  A thread does it,
- * because the user database (for groups) and a network's file system may answer late or
+/* Reads the settings file and its certificate while the agent runs.  A thread reads them,
+ * because the user database (for groups) and a network file system may answer late or
  * never.  Loop thread only. */
 
 /* What was read.  r < 0: err says why, and the pointers are NULL. */
@@ -28,5 +28,6 @@ int clv_reread_new(sd_event *event, const struct clv_agent_config *options,
 	void (*on_read)(void *userdata, struct clv_read_settings *settings),
 	void *userdata, struct clv_reread **ret, struct clv_error *err);
 
-/* A thread that still reads is left behind.  Accepts NULL; returns NULL. */
+/* Does not wait for a thread that still reads: the thread frees what it has.  Accepts
+ * NULL; returns NULL. */
 struct clv_reread *clv_reread_free(struct clv_reread *reread);

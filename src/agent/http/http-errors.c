@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The answers that libmicrohttpd makes itself, to requests that it cannot parse: pages of
- * HTML, for which it has no option.  It queues them by its own public function, through
- * the table of dynamic symbols, so the function here takes the place of that one. */
+/* Replaces the answers that libmicrohttpd makes itself, to requests that it cannot parse:
+ * pages of HTML, which no option changes.  libmicrohttpd queues them by its own public
+ * function, through the table of dynamic symbols, so the function here is called in its
+ * place. */
 #include "agent/http/http-internal.h"
 
 #include "agent/http/problem.h"
@@ -84,8 +85,8 @@ static bool has_bad_length(struct MHD_Connection *connection)
 	return length != NULL;
 }
 
-/* Past libmicrohttpd, which has sent all earlier answers and closes the connection now.
- */
+/* Written to the socket directly: libmicrohttpd has sent all earlier answers and closes
+ * the connection now. */
 static void send_problem(
 	struct MHD_Connection *connection, unsigned int status, int code, const char *why)
 {

@@ -40,7 +40,7 @@ struct clv_http {
 	bool has_run_one;       /* without a turn, since the servers were last called */
 	struct clv_http_peers *peers;
 	bool is_stopping;
-	bool has_resumed; /* a connection that no server has looked at since */
+	bool has_resumed; /* a connection that no server has handled since */
 	/* Requests without a valid token since the last line of the log about them. */
 	unsigned int n_unauthenticated;
 	uint64_t unauthenticated_logged_ns; /* 0: never */
@@ -54,8 +54,9 @@ struct clv_http_peer {
 	int fd;
 	struct clv_peer process; /* of a Unix socket */
 	char cgroup_tenant[64];  /* of the process's cgroup; "": none */
-	unsigned int n_reloads;  /* the settings that this is of, see struct clv_agent */
-	uid_t counted_as;        /* the account, or a number for address or token */
+	unsigned int n_reloads; /* number of the settings from which cgroup_tenant is, see
+				   struct clv_agent */
+	uid_t counted_as;       /* the account, or a number for address or token */
 	bool is_counted;
 	bool is_trusted;         /* over the network: has presented a valid token */
 	const char *version_at;  /* where the version of the current request begins */

@@ -298,7 +298,8 @@ static bool is_admitted(struct clv_http_peer *peer)
 		report(peer, CLV_COUNTED_OF_USER, "the user has too many");
 		return false;
 	}
-	/* Who is not known yet must not keep out others who are not. */
+	/* A connection whose user is not known yet must not displace another such
+	 * connection. */
 	return evict(peer, &peer->counted_as,
 		       server->is_unix ? CLV_COUNTED_OF_USER : CLV_COUNTED_OF_ADDRESS,
 		       server->is_unix ? "users who are not known yet have too many"

@@ -19,7 +19,7 @@
 #define VERSION_BYTES 8u /* "HTTP/1.1" */
 #define LINE_END_BYTES 2u
 
-/* A walk through the headers in the order in which they came. */
+/* An iteration over the headers in the order in which they came. */
 struct walk {
 	const char *next;   /* where the next header begins if all lines end with CRLF */
 	const char *fault;  /* NULL: none so far */

@@ -150,8 +150,8 @@ void clv_http_wake(struct clv_http *http, unsigned int topics)
 	}
 }
 
-/* libmicrohttpd does not poll a suspended connection, so the request of a client that
- * hangs up would wait on. */
+/* libmicrohttpd does not poll a suspended connection, so it would not notice that the
+ * client has hung up. */
 static int on_hangup(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
 	struct clv_exchange *exchange = userdata;

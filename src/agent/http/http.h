@@ -37,7 +37,7 @@ struct clv_request {
 	bool is_too_large; /* the body exceeded the limit and is incomplete */
 	bool is_first_run; /* false: it runs again after a wait */
 	bool is_late;      /* the time of its wait is over */
-	char note[64];     /* for the handler, kept from run to run */
+	char note[64];     /* for the handler, kept between its runs */
 	uint64_t number;   /* the same */
 	size_t route;      /* number of the route; CLV_REQUEST_NO_ROUTE: none matches */
 	uint64_t busy_ns;  /* time in the handler, in all runs */
@@ -79,8 +79,8 @@ void clv_request_set_header(struct clv_request *request, const char *name,
  * topics is published, or wait_ms after the first call. */
 int clv_request_wait(struct clv_request *request, unsigned int topics, uint64_t wait_ms);
 
-/* For a request whose user is not known yet: waits for the user database, -EINPROGRESS,
- * or when it has been silent for too long an error. */
+/* For a request whose user is not known yet: waits for the user database and returns
+ * -EINPROGRESS, or an error when the database has not answered for too long. */
 int clv_http_await_user(struct clv_request *request, struct clv_error *err);
 
 /* The interpreter of requests.  handle returns 0 with status and answer set, -EINPROGRESS

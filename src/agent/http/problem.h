@@ -5,15 +5,15 @@
 
 #include <jansson.h>
 
-/* Maps the errors of functions to errors of the API, by one table.  The following codes
- * of errno stand for errors without a code of errno. */
+/* Maps the errors of functions to errors of the API, by one table.  The codes below stand
+ * for errors that errno has no code for. */
 #define CLV_E_METHOD EOPNOTSUPP /* the path exists, but not with this method */
 #define CLV_E_IN_USE EADDRINUSE
 #define CLV_E_LENGTH ENODATA /* the request must announce the length of its body */
 #define CLV_E_LONG_TARGET EOVERFLOW
 #define CLV_E_LARGE_HEADER EFBIG
 #define CLV_E_VERSION EPROTONOSUPPORT
-#define CLV_E_UNAVAILABLE EHOSTDOWN /* something that the agent needs does not answer */
+#define CLV_E_UNAVAILABLE EHOSTDOWN /* a service that the agent needs does not answer */
 #define CLV_E_CHANGED ESTALE        /* the object has changed since the caller read it */
 
 /* The code by which programs recognise an error: "does_not_fit". */

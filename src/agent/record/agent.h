@@ -78,12 +78,13 @@ struct clv_agent {
 	struct clv_demand *demand;
 	struct clv_ephemeral *ephemeral;
 	struct clv_tokens *tokens;
-	uint64_t first_survey; /* made at start; it finds the partitions */
+	uint64_t first_survey; /* created at the start; finds the partitions */
 	struct clv_holder_watches *watches;
 	struct clv_ledger *ledger;
 	struct clv_lifecycle *lifecycle;
 	size_t n_leases, n_queued, n_expiring; /* of the ledger */
-	bool awaits_users;  /* a queued lease does, whose tenant's groups are not known */
+	bool awaits_users; /* whether the tenant of a queued lease has groups that are not
+			      known */
 	uint64_t ranked_ns; /* when the queues were last ranked; 0: they must be again */
 	LIST_HEAD(, clv_lease) in_use; /* leases that a process has attached to */
 	uint64_t n_changes;            /* of promises and of in_use */
@@ -94,7 +95,7 @@ struct clv_agent {
 	struct clv_sampler *sampler;
 	struct clv_service *service; /* NULL: no service manager */
 	struct clv_counters *counters;
-	/* They limit what the audit and the log have of them. */
+	/* Limit the rows of the audit and the lines of the log. */
 	struct clv_buckets *refusals, *tenant_changes;
 	struct clv_usage_book *usage;
 	struct clv_history *history;

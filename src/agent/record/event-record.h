@@ -60,6 +60,6 @@ struct clv_event {
 	char lease[24]; /* its id; "": of no lease */
 	char name[64];  /* of the lease */
 	char device[72];
-	uid_t uid; /* who sees it, or CLV_EVENT_NO_OWNER: all */
+	uid_t uid; /* the owner who sees the event, or CLV_EVENT_NO_OWNER: all callers */
 	char message[256];
 };

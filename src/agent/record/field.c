@@ -93,7 +93,7 @@ uint64_t clv_field_hash(const void *bytes, size_t n_bytes, uint64_t hash)
 	return hash;
 }
 
-/* With the end, so that two texts side by side cannot be taken for two others. */
+/* With the final NUL, so that two texts in succession cannot equal two others. */
 uint64_t clv_field_hash_text(const char *text, uint64_t hash)
 {
 	return clv_field_hash(text, strlen(text) + 1, hash);

@@ -76,7 +76,7 @@ struct clv_field {
 	const char *column; /* in the state file; NULL: not stored */
 	uint8_t since;      /* the first version of the state file with the column */
 	bool changes;       /* updates of a row write the column too */
-	bool drifts;        /* follows the clock, which is no change of the object */
+	bool drifts; /* changes with time alone, which is no change of the object */
 	struct clv_field_request asked;
 };
 
