@@ -58,11 +58,10 @@ static unsigned int gpu_of(const struct world_question *question)
 }
 
 /* What the agent does by itself is none of what the user's layout is rolled back from. */
-static void note_step(unsigned int gpu, unsigned int start)
+static void note_step(
+	const struct clv_operation *op, unsigned int gpu, unsigned int start)
 {
-	const struct clv_operation *op = explore_begun();
-
-	if (op && !op->request.keeps_layout)
+	if (!op->request.keeps_layout)
 		model.before[gpu][start] = model.is_there[gpu][start];
 }
 
@@ -83,7 +82,7 @@ int model_do_step(const struct world_question *question)
 		if (*is_there)
 			return -ENOSPC;
 		*is_there = true;
-		note_step(gpu, start);
+		note_step(question->userdata, gpu, start);
 		return 0;
 	}
 	explore_must(step->kind == CLV_STEP_DESTROY,
@@ -95,7 +94,7 @@ int model_do_step(const struct world_question *question)
 	explore_must(
 		!model_lease_on(gpu, start), "a partition is destroyed that has a lease");
 	*is_there = false;
-	note_step(gpu, start);
+	note_step(question->userdata, gpu, start);
 	return 0;
 }
 

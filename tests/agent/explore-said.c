@@ -54,6 +54,18 @@ static bool is_moving(const struct clv_operation *op)
 	return op->state < DONE && (op->state != WAITING || op->n_tries > 0);
 }
 
+const struct clv_operation *explore_user_of(unsigned int gpu)
+{
+	const struct clv_operation *op = NULL, *next;
+
+	for (size_t i = 0; (next = clv_apply_at(world.agent.apply, i)); i++) {
+		if (is_users(next) &&
+			clv_operation_selects(next, gpu ? "GPU-1" : "GPU-0"))
+			op = next;
+	}
+	return op;
+}
+
 bool explore_is_at_rest(void)
 {
 	return !find(is_moving);

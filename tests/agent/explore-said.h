@@ -7,10 +7,11 @@ struct clv_operation;
 
 /* What the agent of the exploration says of its operations. */
 
-/* The last operation of this agent; the last one of a user; the one that has begun its
- * steps.  NULL: none. */
+/* The last operation of this agent; the last one of a user, of all and of those that have
+ * the GPU; the last one that has begun its steps.  NULL: none. */
 const struct clv_operation *explore_last(void);
 const struct clv_operation *explore_user(void);
+const struct clv_operation *explore_user_of(unsigned int gpu);
 const struct clv_operation *explore_begun(void);
 /* Whether an operation under way waits for a device. */
 bool explore_waits(unsigned int gpu);

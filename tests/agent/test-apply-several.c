@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operations on different devices beside each other, and the kept layout of all of them
  * (apply-rows.h has the letters of events). */
+#include "../unit/plan-apply.h"
 #include "../unit/plan-world.h"
 #include "apply-world.h"
 #include "rows.h"
@@ -62,6 +63,46 @@ static void happen_all(const char *letters)
 {
 	for (; *letters; letters++)
 		happens(*letters);
+}
+
+static void remove_question(size_t i)
+{
+	world.n_questions--;
+	memmove(world.questions + i, world.questions + i + 1,
+		(world.n_questions - i) * sizeof(world.questions[0]));
+}
+
+/* Answers the step of the operation; what others ask stays asked. */
+static void answer_step_of(const struct clv_operation *op, int code)
+{
+	struct world_question question;
+	struct clv_error err = {0};
+	size_t i = 0;
+
+	while (i < world.n_questions && world.questions[i].userdata != op)
+		i++;
+	assert_true(i < world.n_questions);
+	question = world.questions[i];
+	assert_int_equal(question.kind, WORLD_STEP);
+	remove_question(i);
+	if (code == 0)
+		assert_null(plan_apply(node(), &question.step));
+	else
+		clv_error_set(&err, code, "the driver says no");
+	question.done(question.userdata, &err);
+}
+
+/* Answers the last question, a survey. */
+static void answer_survey(int code)
+{
+	struct world_question question = world.questions[world.n_questions - 1];
+	struct clv_error err = {0};
+
+	assert_int_equal(question.kind, WORLD_ASK);
+	world.n_questions--;
+	if (code != 0)
+		clv_error_set(&err, code, "the driver says no");
+	question.done(question.userdata, &err);
 }
 
 static int count_journal(void *userdata, const struct clv_journal *journal)
@@ -160,31 +201,156 @@ static void test_nor_one_that_a_reload_affects(void **state)
 	assert_int_equal(op->error.code, -EBUSY);
 }
 
-/* A roll-back restores the whole node, so the steps of one operation come after those of
- * the other. */
-static void test_steps_are_not_mixed(void **state)
-{
-	struct clv_operation *waiting, *other;
+/* --- One that carries out steps --- */
 
-	see(USED_AND(""));
-	waiting = apply(NOTHING, true);
+static void test_steps_of_another_device(void **state)
+{
+	struct clv_operation *first, *second;
+
+	see(FREE_AND(""));
+	first = apply(RULE("gpu0", "0, 1"), false);
 	happens('s');
-	other = apply(RULE("gpu1", "0, 1"), false);
+	second = apply(SECOND, false);
+	assert_int_equal(first->state, RUNNING);
+	answer_survey(0);
+	assert_int_equal(second->state, RUNNING);
+	assert_int_equal(n_journal(), 2);
+	answer_step_of(second, 0);
+	assert_int_equal(second->state, DONE);
+	answer_step_of(first, 0);
+	answer_step_of(first, 0);
+	assert_int_equal(first->state, DONE);
+	assert_int_equal(n_partitions(0), 2);
+	assert_int_equal(n_partitions(1), 1);
+	assert_true(is_listed("GPU-a", "applied"));
+	assert_true(is_listed("GPU-b", "applied"));
+}
+
+static void test_steps_of_the_same_device(void **state)
+{
+	struct clv_operation *op;
+
+	see(FREE_AND(""));
+	apply(RULE("gpu0", "0, 1"), false);
+	assert_int_equal(try_apply(NOTHING, false, false, &op), -EBUSY);
 	happens('s');
-	assert_int_equal(other->state, RUNNING);
-	plan_end_lease(node(), "a");
+	assert_int_equal(try_apply(NOTHING, false, false, &op), -EBUSY);
 	happens('+');
-	assert_int_equal(world.n_questions, 1); /* the second step */
-	world_pass_s(1);
+	assert_int_equal(try_apply(NOTHING, true, false, &op), -EBUSY);
+}
+
+/* What a roll-back restores was before that operation, on its devices. */
+static void test_a_roll_back_leaves_other_devices(void **state)
+{
+	struct clv_operation *first, *second;
+
+	see(FREE_AND(""));
+	first = apply(RULE("gpu0", "0, 1"), false);
+	happens('s');
+	second = apply(SECOND, false);
+	answer_survey(0);
+	answer_step_of(second, 0);
+	answer_step_of(first, 0);
+	answer_step_of(first, -EIO);
+	assert_int_equal(first->state, ROLLING_BACK);
+	happen_all("s+");
+	assert_int_equal(first->state, ROLLED_BACK);
+	assert_int_equal(second->state, DONE);
+	assert_int_equal(n_partitions(0), 0);
+	assert_int_equal(n_partitions(1), 1);
+}
+
+/* A survey of one operation that fails hides the devices of the others. */
+static void test_a_failed_survey_beside_the_last_step(void **state)
+{
+	struct clv_operation *first, *second;
+
+	see(FREE_AND(""));
+	first = apply(FIRST, false);
+	happens('s');
+	second = apply(SECOND, false);
 	assert_int_equal(world.n_questions, 2);
-	world.questions[1].done(world.questions[1].userdata, &(struct clv_error){0});
-	world.n_questions = 1;
-	assert_int_equal(waiting->state, WAITING);
-	assert_int_equal(n_partitions(0), 1);
-	happens('+');
+	see("");
+	answer_survey(-EIO);
+	assert_int_equal(second->state, FAILED);
+	world.questions[0].done(world.questions[0].userdata, &(struct clv_error){0});
+	remove_question(0);
+	see("A100-40GB on name=gpu0 uuid=GPU-a 1g.5gb@0\nA100-40GB on name=gpu1 "
+	    "uuid=GPU-b");
+	assert_int_equal(first->state, RUNNING);
+	happens('s');
+	assert_int_equal(first->state, DONE);
+}
+
+static void test_the_next_agent_goes_on_with_both(void **state)
+{
+	struct clv_operation *op;
+
+	see(FREE_AND(""));
+	apply(RULE("gpu0", "0, 1"), false);
+	happens('s');
+	apply(RULE("gpu1", "0, 1"), false);
+	answer_survey(0);
+	answer_step_of(last(), 0);
+	next_agent();
+	assert_int_equal(n_journal(), 2);
+	happens('b');
+	for (size_t i = 0; i < 2; i++) {
+		op = clv_apply_at(world.agent.apply, i);
+		assert_int_equal(op->state, RUNNING);
+	}
+	answer_step_of(op, -EIO);
+	assert_int_equal(op->state, ROLLING_BACK);
+	op = clv_apply_at(world.agent.apply, 0);
+	answer_step_of(op, 0);
+	answer_step_of(op, 0);
+	assert_int_equal(op->state, DONE);
+	happen_all("s+");
+	assert_int_equal(last()->state, ROLLED_BACK);
+	assert_int_equal(n_partitions(0), 2);
+	assert_int_equal(n_partitions(1), 0);
+	assert_int_equal(n_journal(), 0);
+}
+
+/* An operation that an earlier agent has begun waits for minutes for what has gone. */
+static void test_beside_one_that_is_resumed(void **state)
+{
+	struct clv_operation *resumed, *other;
+
+	see(FREE_AND(""));
+	apply(RULE("gpu0", "0, 1"), false);
+	happen_all("s+");
+	next_agent();
+	see("A100-40GB on name=gpu1 uuid=GPU-b");
+	happens('s');
+	resumed = last();
+	assert_int_equal(resumed->state, WAITING);
+	assert_non_null(resumed->before);
+	other = apply(SECOND, false);
+	happen_all("s+");
 	assert_int_equal(other->state, DONE);
+	see(FREE_AND(" 1g.5gb@0"));
 	happen_all("ws+");
-	assert_int_equal(waiting->state, DONE);
+	happens('+');
+	assert_int_equal(resumed->state, DONE);
+	assert_int_equal(n_partitions(1), 1);
+}
+
+/* The kept layout of another device, too. */
+static void test_the_kept_layout_beside_one_that_is_resumed(void **state)
+{
+	see(FREE_AND(""));
+	apply(SECOND, false);
+	happen_all("s+");
+	apply(RULE("gpu0", "0, 1"), false);
+	happen_all("s+");
+	next_agent();
+	see("A100-40GB on name=gpu1 uuid=GPU-b");
+	happens('s');
+	assert_int_equal(last()->state, WAITING);
+	happen_all("wbs+");
+	assert_int_equal(n_partitions(0), 1); /* of gpu1, the only one that is shown */
+	assert_true(is_listed("GPU-b", "applied"));
 }
 
 static void test_the_next_agent_waits_for_both(void **state)
@@ -317,7 +483,13 @@ int main(void)
 	ROWS_ONE(&rows, test_another_device_is_divided);
 	ROWS_ONE(&rows, test_the_same_device_is_not);
 	ROWS_ONE(&rows, test_nor_one_that_a_reload_affects);
-	ROWS_ONE(&rows, test_steps_are_not_mixed);
+	ROWS_ONE(&rows, test_steps_of_another_device);
+	ROWS_ONE(&rows, test_steps_of_the_same_device);
+	ROWS_ONE(&rows, test_a_roll_back_leaves_other_devices);
+	ROWS_ONE(&rows, test_a_failed_survey_beside_the_last_step);
+	ROWS_ONE(&rows, test_the_next_agent_goes_on_with_both);
+	ROWS_ONE(&rows, test_beside_one_that_is_resumed);
+	ROWS_ONE(&rows, test_the_kept_layout_beside_one_that_is_resumed);
 	ROWS_ONE(&rows, test_the_next_agent_waits_for_both);
 	ROWS_ONE(&rows, test_the_next_agent_has_not_begun);
 	ROWS_ONE(&rows, test_it_is_applied_again_beside);

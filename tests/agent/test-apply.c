@@ -208,10 +208,11 @@ static void test_claims_what_a_reload_affects(void **state)
 
 /* --- Several operations --- */
 
-static void test_one_at_a_time(void **state)
+static void test_one_of_a_device_at_a_time(void **state)
 {
 	const struct row row = {"", EMPTY, WANT_ONE, .waits = false};
-	struct clv_apply_request request = {.what = "second"};
+	struct clv_apply_request request = {
+		.what = "second", .partition = "gpu0/1g.5gb@0", .start = -1};
 	struct clv_operation *op, *first = start(&row);
 
 	assert_int_equal(clv_apply_start(world.agent.apply, &request, &op, NULL), -EBUSY);
@@ -692,7 +693,7 @@ int main(void)
 	ROWS_ADD(&rows, kept_rows, test_kept);
 	ROWS_ADD(&rows, changed_rows, test_changed);
 	ROWS_ONE(&rows, test_claims_what_a_reload_affects);
-	ROWS_ONE(&rows, test_one_at_a_time);
+	ROWS_ONE(&rows, test_one_of_a_device_at_a_time);
 	ROWS_ONE(&rows, test_wrong_text);
 	ROWS_ONE(&rows, test_so_many_are_remembered);
 	ROWS_ONE(&rows, test_end_is_recorded_later);

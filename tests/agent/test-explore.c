@@ -53,6 +53,9 @@
 static char placed[PLACED_MAX][CLV_LEASE_ID_MAX];
 static unsigned int n_placed;
 
+#define HEAD           \
+	"version: 1\n" \
+	"devices:\n"
 #define RULES           \
 	"version: 1\n"  \
 	"on-busy: %s\n" \
@@ -259,7 +262,7 @@ static void check_place(const struct clv_lease *lease)
 			if (lease->device != model_device(gpu, start))
 				continue;
 			explore_must(!is_closed(explore_last(), gpu, start) &&
-					     !is_closed(explore_user(), gpu, start),
+					     !is_closed(explore_user_of(gpu), gpu, start),
 				"a lease is placed on a partition of an operation");
 		}
 	}
@@ -372,18 +375,22 @@ static bool can_happen(enum event event)
 	}
 }
 
-/* Whether the user's operation has begun, and has not ended. */
-static bool has_begun(void)
+/* Whether the user's operation on the GPU has begun, and has not ended. */
+static bool has_begun(unsigned int gpu)
 {
-	return explore_begun() && explore_begun() == explore_user();
+	const struct clv_operation *op = explore_user_of(gpu);
+
+	return op && op->before && op->state < DONE;
 }
 
 /* An operation that had begun goes on, or back to what was before it. */
 static void reboot(void)
 {
 	memset(model.is_there, 0, sizeof(model.is_there));
-	if (!has_begun())
-		memset(model.before, 0, sizeof(model.before));
+	for (unsigned int gpu = 0; gpu < N_GPUS; gpu++) {
+		if (!has_begun(gpu))
+			memset(model.before[gpu], 0, sizeof(model.before[gpu]));
+	}
 	model.is_used = false;
 	end_processes();
 	next_agent();
@@ -391,22 +398,38 @@ static void reboot(void)
 
 static void note_end(void)
 {
-	const struct clv_operation *op = explore_user();
+	for (unsigned int gpu = 0; gpu < N_GPUS; gpu++) {
+		const struct clv_operation *op = explore_user_of(gpu);
 
-	for (unsigned int gpu = 0; gpu < N_GPUS && op; gpu++)
-		model.is_kept[gpu] |= op->state == DONE &&
-				      clv_operation_selects(op, gpu ? "GPU-1" : "GPU-0");
+		model.is_kept[gpu] |= op && op->state == DONE;
+	}
 }
 
-static void note_begin(bool had_begun)
+struct begun {
+	bool is[N_GPUS];
+};
+
+static struct begun list_begun(void)
 {
-	if (!had_begun && has_begun())
-		memcpy(model.before, model.is_there, sizeof(model.before));
+	struct begun begun;
+
+	for (unsigned int gpu = 0; gpu < N_GPUS; gpu++)
+		begun.is[gpu] = has_begun(gpu);
+	return begun;
+}
+
+static void note_begin(struct begun before)
+{
+	for (unsigned int gpu = 0; gpu < N_GPUS; gpu++) {
+		if (!before.is[gpu] && has_begun(gpu))
+			memcpy(model.before[gpu], model.is_there[gpu],
+				sizeof(model.before[gpu]));
+	}
 }
 
 static void happen(enum event event)
 {
-	bool had_begun = has_begun();
+	struct begun had_begun = list_begun();
 
 	switch (event) {
 	case KILL_LATE:
@@ -455,9 +478,9 @@ static bool is_said(unsigned int gpu)
 
 static void check_layout(void)
 {
-	const struct clv_operation *op = explore_user();
-
 	for (unsigned int gpu = 0; gpu < N_GPUS; gpu++) {
+		const struct clv_operation *op = explore_user_of(gpu);
+
 		if (is_said(gpu) || explore_waits(gpu))
 			continue;
 		explore_must(
@@ -522,7 +545,7 @@ static void check_made(void)
 static void settle(void)
 {
 	for (unsigned int i = 0; i < LONGEST_ROUNDS; i++) {
-		bool had_begun = has_begun();
+		struct begun had_begun = list_begun();
 
 		if (i >= SETTLE_ROUNDS && explore_is_at_rest())
 			break;
@@ -587,13 +610,16 @@ struct scenario {
 	const char *on_busy;
 	bool keeps;     /* what is there, made for a lease; the layout adds another */
 	bool is_beside; /* it waits, for gpu0 alone; another is kept for gpu1 */
+	bool is_split;  /* one for each GPU, both at the same time */
 };
 
 static const struct scenario scenarios[] = {
-	{"a layout fails where it is in the way", "fail", false, false},
-	{"a layout waits for what is in the way", "wait", false, false},
-	{"a layout adds a partition", "fail", true, false},
-	{"a layout waits beside the kept one of another device", "wait", false, true},
+	{"a layout fails where it is in the way", "fail", false, false, false},
+	{"a layout waits for what is in the way", "wait", false, false, false},
+	{"a layout adds a partition", "fail", true, false, false},
+	{"a layout waits beside the kept one of another device", "wait", false, true,
+		false},
+	{"layouts of two devices", "wait", false, false, true},
 };
 
 /* The user's operation waits, and the kept layout is about to be applied. */
@@ -610,15 +636,23 @@ static void begin_beside(void)
 	clv_reapply_begin(world.agent.reapply);
 }
 
-/* Begins a world in which the layout has just been requested. */
-static void begin(const struct scenario *scenario)
+static void apply(const char *layout)
 {
 	struct clv_apply_request request = {.what = "apply l.yaml",
+		.layout = layout,
 		.layout_name = "l.yaml",
 		.keeps_layout = true,
 		.is_acknowledged = true};
 	struct clv_operation *op = NULL;
 	struct clv_error err = {0};
+
+	if (clv_apply_start(world.agent.apply, &request, &op, &err) < 0)
+		fail_msg("%s", err.msg);
+}
+
+/* Begins a world in which the layout has just been requested. */
+static void begin(const struct scenario *scenario)
+{
 	char layout[512];
 
 	assert_int_equal(world_begin(NULL), 0);
@@ -637,10 +671,11 @@ static void begin(const struct scenario *scenario)
 	target[0][1] = target[1][0] = true;
 	read_node(false);
 	snprintf(layout, sizeof(layout), RULES "%s", scenario->on_busy,
-		scenario->keeps ? "0, 1" : "1", is_beside ? "" : RULE_1);
-	request.layout = layout;
-	if (clv_apply_start(world.agent.apply, &request, &op, &err) < 0)
-		fail_msg("%s", err.msg);
+		scenario->keeps ? "0, 1" : "1",
+		is_beside || scenario->is_split ? "" : RULE_1);
+	apply(layout);
+	if (scenario->is_split)
+		apply(HEAD RULE_1);
 	if (is_beside)
 		begin_beside();
 }

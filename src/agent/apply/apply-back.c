@@ -37,6 +37,43 @@ bool clv_back_shows_all(const struct clv_node *node, const struct clv_layout *la
 	return true;
 }
 
+struct of {
+	const struct clv_operation *op;
+	const struct clv_node *node;
+	const bool *is_touched;
+};
+
+static bool is_of(void *userdata, const char *identity)
+{
+	const struct of *of = userdata;
+	const struct clv_node_device *device = clv_node_find(of->node, identity);
+	const struct clv_layout *former = &of->op->former;
+
+	if (!of->op->before)
+		return device && of->is_touched[device - of->node->devices];
+	for (size_t i = 0; i < former->n_rules; i++) {
+		if (strcmp(former->rules[i].select.names[0], identity) == 0)
+			return true;
+	}
+	return false;
+}
+
+int clv_back_read(const struct clv_operation *op, const struct clv_node *node,
+	struct clv_layout *ret, struct clv_error *err)
+{
+	_cleanup_free_ bool *is_touched = calloc(node->n_devices + 1, sizeof(bool));
+	struct of of = {op, node, is_touched};
+	int r;
+
+	if (!is_touched)
+		return clv_error_errno(err, ENOMEM, "cannot apply");
+	clv_operation_touch(op, node, is_touched);
+	r = clv_layout_of_node(node, ret, err);
+	if (r >= 0)
+		clv_layout_keep(ret, is_of, &of);
+	return r;
+}
+
 static bool is_left(const struct clv_operation *op, const char *uuid)
 {
 	for (size_t i = 0; i < op->n_left; i++) {

@@ -13,6 +13,10 @@
 struct clv_error;
 struct clv_operation;
 
+/* The current state of the devices of the operation, as a layout; once it has begun, of
+ * those that op->before has. */
+int clv_back_read(const struct clv_operation *op, const struct clv_node *node,
+	struct clv_layout *ret, struct clv_error *err);
 /* The plan by which as many devices as possible are put back to op->before.  The others
  * are added to op->left: they are gone, in use, or nothing leads back. */
 int clv_back_plan(struct clv_operation *op, const struct clv_node *node,

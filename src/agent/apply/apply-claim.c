@@ -32,7 +32,8 @@ int clv_operation_claim(struct clv_operation *op, const struct clv_plan *plan,
 		r = clv_devices_claim(devices, device, err);
 		if (r < 0)
 			return r;
-		device->has_operation = op->has_claimed = true;
+		device->operation = op;
+		op->has_claimed = true;
 	}
 	return 0;
 }
@@ -45,9 +46,9 @@ void clv_operation_unclaim(struct clv_operation *op)
 	for (size_t i = 0; i < clv_devices_count(devices); i++) {
 		struct clv_agent_device *device = clv_devices_at(devices, i);
 
-		if (!device->has_operation)
+		if (device->operation != op)
 			continue;
-		device->has_operation = false;
+		device->operation = NULL;
 		clv_devices_unclaim(devices, device);
 	}
 }

@@ -48,7 +48,8 @@ struct clv_operation {
 	uint64_t started_real_ns, ended_real_ns;
 	/* Layouts as text.  written: as its user wrote it, NULL for a change of one
 	 * partition.  target and before have devices by UUID only; target: NULL until the
-	 * node is known; before: the state to roll back to, NULL until the first step. */
+	 * node is known; before: the state of its devices to roll back to, NULL until the
+	 * first step. */
 	char *written, *target, *before;
 	/* The target by the survey before that of this operation, for the next agent;
 	 * NULL: there is none. */
@@ -67,7 +68,7 @@ struct clv_operation {
 	bool may_pass;     /* of the last plan: some were left as gone or in use */
 	json_t *left_json; /* the same at the end, with the steps; or NULL */
 	uint32_t asked_memory;
-	bool has_claimed;     /* locks of devices; one operation has them at a time */
+	bool has_claimed;     /* locks of devices */
 	bool is_recorded;     /* the journal has it */
 	enum state recorded;  /* in this state */
 	bool is_resumed;      /* begun by an earlier agent */
@@ -120,11 +121,13 @@ void clv_operation_write_end(struct clv_operation *op);
 /* Sets what the journal has of the request, besides the layout. */
 void clv_operation_take_request(struct clv_apply_request *request, const char *json);
 
-/* apply-others.c.  Whether the operation waits, and neither it nor an earlier agent has
- * begun its steps. */
-bool clv_operation_only_waits(const struct clv_operation *op);
-/* Whether another operation has begun its steps: it ends first. */
-bool clv_operation_is_behind(const struct clv_operation *op);
+/* apply-others.c.  Adds the devices that the operation changes, affects or would restore;
+ * one that is not resolved yet has what its selectors match. */
+void clv_operation_touch(
+	const struct clv_operation *op, const struct clv_node *node, bool *is_touched);
+/* Whether another operation that has begun its steps has a device of it: that one ends
+ * first. */
+bool clv_operation_is_behind(const struct clv_operation *op, const struct clv_node *node);
 /* -EBUSY: the operation would change a device of another that is under way. */
 int clv_operation_check_others(const struct clv_operation *op,
 	const struct clv_node *node, struct clv_error *err);

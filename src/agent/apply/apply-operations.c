@@ -79,23 +79,6 @@ bool clv_apply_is_busy(const struct clv_apply *apply)
 	return false;
 }
 
-static const struct clv_operation *find_changing(const struct clv_apply *apply)
-{
-	const struct clv_operation *op;
-
-	TAILQ_FOREACH(op, &apply->operations, entry)
-	{
-		if (!clv_operation_has_ended(op) && !clv_operation_only_waits(op))
-			return op;
-	}
-	return NULL;
-}
-
-bool clv_apply_is_changing(const struct clv_apply *apply)
-{
-	return find_changing(apply) != NULL;
-}
-
 static int take_layout(struct clv_operation *op, const struct clv_apply_request *request,
 	struct clv_error *err)
 {
@@ -122,15 +105,9 @@ static int take_layout(struct clv_operation *op, const struct clv_apply_request 
 int clv_apply_start(struct clv_apply *apply, const struct clv_apply_request *request,
 	struct clv_operation **ret, struct clv_error *err)
 {
-	const struct clv_operation *changing = find_changing(apply);
 	struct clv_operation *op;
 	int r;
 
-	if (changing)
-		return clv_error_set(err, -EBUSY,
-			"another change is under way: wait for its end with cleave apply "
-			"--follow %s, and try again",
-			changing->id);
 	/* An operation that an earlier agent left unfinished may be in the file. */
 	if (!clv_state_get(apply->agent, err))
 		return err->code;

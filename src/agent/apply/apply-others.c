@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operations beside others.  One that waits for holders, maybe for days, and has changed
- * nothing, leaves the other devices to others; once an operation has begun its steps, all
- * others wait for its end, because a roll-back restores the whole node. */
+/* Operations beside others.  One changes and restores its own devices only, so that those
+ * of different devices go on beside each other.  Of two with a device in common the later
+ * is refused, or waits for the end of the earlier. */
 #include "agent/apply/apply-internal.h"
 
 #include "base/cleanup.h"
@@ -11,21 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool clv_operation_only_waits(const struct clv_operation *op)
+/* Whether it waits for holders, maybe for days, and has changed nothing. */
+static bool only_waits(const struct clv_operation *op)
 {
 	return op->state == WAITING && !op->before;
-}
-
-bool clv_operation_is_behind(const struct clv_operation *op)
-{
-	const struct clv_operation *other;
-
-	TAILQ_FOREACH(other, &op->apply->operations, entry)
-	{
-		if (other != op && !clv_operation_has_ended(other) && other->before)
-			return true;
-	}
-	return false;
 }
 
 /* Devices of a hive change their memory mode together. */
@@ -60,7 +49,7 @@ static void touch_selected(
 	}
 }
 
-static void touch_all_of(
+void clv_operation_touch(
 	const struct clv_operation *op, const struct clv_node *node, bool *is_touched)
 {
 	const char *partition = op->request.partition;
@@ -70,43 +59,89 @@ static void touch_all_of(
 	touch(node, clv_node_find(node, device), is_touched);
 	touch(node, clv_node_find(node, op->request.device), is_touched);
 	touch_selected(&op->layout, node, is_touched);
+	touch_selected(&op->former, node, is_touched);
 	for (size_t i = 0; i < op->marks.n; i++)
 		touch(node, clv_node_find(node, op->marks.items[i].uuid), is_touched);
 }
 
-static int check_other(const struct clv_operation *other, const struct clv_node *node,
-	const bool *is_mine, struct clv_error *err)
+/* The first device of both; NULL: they have none in common, or there is no memory. */
+static const struct clv_node_device *find_common(const struct clv_operation *op,
+	const struct clv_operation *other, const struct clv_node *node)
 {
+	_cleanup_free_ bool *is_mine = calloc(node->n_devices + 1, sizeof(*is_mine));
 	_cleanup_free_ bool *is_others = calloc(node->n_devices + 1, sizeof(*is_others));
 
-	if (!is_others)
-		return clv_error_errno(err, ENOMEM, "cannot apply");
-	touch_all_of(other, node, is_others);
+	if (!is_mine || !is_others)
+		return NULL;
+	clv_operation_touch(op, node, is_mine);
+	clv_operation_touch(other, node, is_others);
 	for (size_t i = 0; i < node->n_devices; i++) {
 		if (is_mine[i] && is_others[i])
-			return clv_error_set(err, -EBUSY,
-				"another change of %s waits for what is in its way: wait "
-				"for its end with cleave apply --follow %s, and try "
-				"again",
-				node->devices[i].info.name, other->id);
+			return &node->devices[i];
 	}
-	return 0;
+	return NULL;
+}
+
+/* A driver that shows no device, or has not been asked, tells nothing of what others
+ * have. */
+static int check_other(const struct clv_operation *op, const struct clv_operation *other,
+	const struct clv_node *node, struct clv_error *err)
+{
+	const struct clv_node_device *common = find_common(op, other, node);
+
+	if (!common && (node->n_devices > 0 || only_waits(other)))
+		return 0;
+	return clv_error_set(err, -EBUSY,
+		"another change%s%s %s: wait for its end with cleave apply --follow %s, "
+		"and try again",
+		common ? " of " : "", common ? common->info.name : "",
+		other->state == WAITING ? "waits for what is in its way" : "is under way",
+		other->id);
 }
 
 int clv_operation_check_others(const struct clv_operation *op,
 	const struct clv_node *node, struct clv_error *err)
 {
-	_cleanup_free_ bool *is_mine = calloc(node->n_devices + 1, sizeof(*is_mine));
 	const struct clv_operation *other;
 	int r = 0;
 
-	if (!is_mine)
-		return clv_error_errno(err, ENOMEM, "cannot apply");
-	touch_all_of(op, node, is_mine);
 	TAILQ_FOREACH(other, &op->apply->operations, entry)
 	{
 		if (r >= 0 && other != op && !clv_operation_has_ended(other))
-			r = check_other(other, node, is_mine, err);
+			r = check_other(op, other, node, err);
 	}
 	return r;
+}
+
+/* What the hardware shows may extend the plans of two that have begun to the same
+ * devices: the later one waits. */
+bool clv_operation_is_behind(const struct clv_operation *op, const struct clv_node *node)
+{
+	const struct clv_operation *other;
+	bool is_earlier = true;
+
+	TAILQ_FOREACH(other, &op->apply->operations, entry)
+	{
+		if (other == op)
+			is_earlier = false;
+		else if (!clv_operation_has_ended(other) && other->before &&
+			 (is_earlier || !op->before) && find_common(op, other, node))
+			return true;
+	}
+	return false;
+}
+
+bool clv_apply_changes(
+	const struct clv_apply *apply, const struct clv_node *node, const char *device)
+{
+	_cleanup_free_ bool *is_touched = calloc(node->n_devices + 1, sizeof(bool));
+	const struct clv_node_device *found = clv_node_find(node, device);
+	const struct clv_operation *op;
+
+	TAILQ_FOREACH(op, &apply->operations, entry)
+	{
+		if (is_touched && !clv_operation_has_ended(op) && !only_waits(op))
+			clv_operation_touch(op, node, is_touched);
+	}
+	return found && (!is_touched || is_touched[found - node->devices]);
 }

@@ -154,23 +154,57 @@ static bool is_begun(const struct clv_journal *journal)
 	       strcmp(journal->state, clv_operation_states[ROLLING_BACK]) == 0;
 }
 
-/* Only one operation carries out steps at a time.  An older one that seems to is one
- * whose end an earlier version could not write. */
+/* Whether the operations have a device in common. */
+static bool share_device(const struct clv_layout *a, const struct clv_layout *b)
+{
+	for (size_t i = 0; i < a->n_rules * b->n_rules; i++) {
+		const struct clv_selector *one = &a->rules[i / b->n_rules].select;
+		const struct clv_selector *other = &b->rules[i % b->n_rules].select;
+
+		if (one->n_names > 0 && other->n_names > 0 &&
+			strcmp(one->names[0], other->names[0]) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool meet(const struct clv_journal *a, const struct clv_journal *b)
+{
+	struct clv_layout one = {0}, other = {0};
+	bool do_meet;
+
+	clv_layout_parse(a->before, strlen(a->before), "the journal", &one, NULL);
+	clv_layout_parse(b->before, strlen(b->before), "the journal", &other, NULL);
+	do_meet = share_device(&one, &other);
+	clv_layout_clear(&one);
+	clv_layout_clear(&other);
+	return do_meet;
+}
+
+static bool is_replaced(const struct unfinished *unfinished, size_t at)
+{
+	for (size_t i = at + 1; i < unfinished->n; i++) {
+		if (is_begun(&unfinished->items[i]) &&
+			meet(&unfinished->items[at], &unfinished->items[i]))
+			return true;
+	}
+	return false;
+}
+
+/* Operations that carry out steps have devices of their own.  An older one that has
+ * those of another is one whose end an earlier version could not write. */
 static void end_older(struct clv_store *store, const struct unfinished *unfinished)
 {
-	bool is_older = false;
-
-	for (size_t i = unfinished->n; i-- > 0;) {
+	for (size_t i = 0; i < unfinished->n; i++) {
 		struct clv_journal *journal = &unfinished->items[i];
 		struct clv_error err = {0};
 
-		if (is_begun(journal) && is_older) {
-			snprintf(journal->state, sizeof(journal->state), "%s",
-				clv_operation_states[FAILED]);
-			if (clv_store_put_journal(store, journal, &err) < 0)
-				clv_log_warning(0, "%s", err.msg);
-		}
-		is_older = is_older || is_begun(journal);
+		if (!is_begun(journal) || !is_replaced(unfinished, i))
+			continue;
+		snprintf(journal->state, sizeof(journal->state), "%s",
+			clv_operation_states[FAILED]);
+		if (clv_store_put_journal(store, journal, &err) < 0)
+			clv_log_warning(0, "%s", err.msg);
 	}
 }
 

@@ -178,7 +178,7 @@ static int make_stages(struct clv_operation *op, const struct clv_plan *plan,
 	return 0;
 }
 
-/* Keeps the node's state as a layout, to roll back to. */
+/* Keeps the state of its devices as a layout, to roll back to. */
 static int keep_before(
 	struct clv_operation *op, const struct clv_node *node, struct clv_error *err)
 {
@@ -187,7 +187,7 @@ static int keep_before(
 
 	if (op->before)
 		return 0;
-	r = clv_layout_of_node(node, &layout, err);
+	r = clv_back_read(op, node, &layout, err);
 	if (r < 0)
 		return r;
 	r = clv_layout_write(&layout, &op->before, err);
@@ -227,7 +227,7 @@ static void forget_begin(struct clv_operation *op, const struct clv_node *node)
 	_cleanup_free_ char *now = NULL;
 	struct clv_layout layout = {0};
 	bool is_as_before = op->before && op->asked_memory == 0 &&
-			    clv_layout_of_node(node, &layout, NULL) >= 0 &&
+			    clv_back_read(op, node, &layout, NULL) >= 0 &&
 			    clv_layout_write(&layout, &now, NULL) >= 0 &&
 			    strcmp(now, op->before) == 0;
 
@@ -252,7 +252,6 @@ static void block(struct clv_operation *op, const struct clv_plan *plan,
 	op->obstacles = clv_plan_obstacles_to_json(plan, node);
 	if (op->layout.on_busy == CLV_ON_BUSY_WAIT) {
 		forget_begin(op, node);
-		clv_marks_take(&op->marks, plan, node);
 		clv_marks_update(op->apply);
 		wait_for_holders(op);
 		return;
@@ -286,7 +285,6 @@ static void begin(struct clv_operation *op, const struct clv_plan *plan,
 		op->state = RUNNING;
 		op->error = (struct clv_error){0};
 	}
-	clv_marks_take(&op->marks, plan, node);
 	clv_marks_update(op->apply);
 	note_change(op);
 	run_next(op);
@@ -363,15 +361,22 @@ static bool may_find_more(const struct clv_operation *op, const struct clv_node 
 	       (!op->target || !clv_back_shows_all(node, &op->layout));
 }
 
-/* A driver that is reloaded, or a hive, can extend the plan to devices of an operation
- * that waits. */
-static int check_new(struct clv_operation *op, const struct clv_plan *plan,
-	const struct clv_node *node, struct clv_error *err)
+/* A driver that is reloaded, or a hive, can extend the plan to devices of another
+ * operation. */
+static void carry_out(struct clv_operation *op, const struct clv_plan *plan,
+	const struct clv_node *node)
 {
-	if (!is_new(op))
-		return 0;
+	struct clv_error err = {0};
+
 	clv_marks_take(&op->marks, plan, node);
-	return clv_operation_check_others(op, node, err);
+	if (is_new(op) && clv_operation_check_others(op, node, &err) < 0)
+		clv_operation_fail(op, &err);
+	else if (clv_operation_is_behind(op, node))
+		ask_later(op, WAIT_US);
+	else if (plan->n_obstacles > 0)
+		block(op, plan, node);
+	else
+		begin(op, plan, node);
 }
 
 /* Plans from what the hardware shows now, and begins, waits or fails. */
@@ -386,14 +391,10 @@ static void plan_now(struct clv_operation *op)
 		clv_node_add_problems(node, &err);
 		if (!may_find_more(op, node) || !try_again(op, &err))
 			fail_with_layout(op, &err);
-	} else if (check_new(op, &plan, node, &err) < 0)
-		clv_operation_fail(op, &err);
-	else if (leaves_too_early(op, n_left))
+	} else if (leaves_too_early(op, n_left))
 		op->n_left = n_left;
-	else if (plan.n_obstacles > 0)
-		block(op, &plan, node);
 	else
-		begin(op, &plan, node);
+		carry_out(op, &plan, node);
 	clv_plan_clear(&plan);
 }
 
@@ -403,7 +404,7 @@ static void on_surveyed(void *userdata, const struct clv_error *err)
 
 	if (clv_operation_has_ended(op))
 		return;
-	if (clv_operation_is_behind(op))
+	if (clv_operation_is_behind(op, clv_holders_node(op->apply->agent)))
 		ask_later(op, WAIT_US);
 	else if (err->code == 0)
 		plan_now(op);
@@ -576,10 +577,6 @@ static void succeed(struct clv_operation *op)
 	struct clv_agent *agent = op->apply->agent;
 	struct clv_error err = {0};
 
-	if (op->state == ROLLING_BACK) {
-		end_rolling_back(op);
-		return;
-	}
 	if (op->request.keeps_layout && set_aside(op, &err) < 0) {
 		/* Without a step there is nothing to roll back. */
 		if (op->before)
@@ -599,6 +596,31 @@ static void succeed(struct clv_operation *op)
 			&(struct clv_notice){.type = CLV_NOTICE_PARTITION_MADE,
 				.name = clv_operation_created(op),
 				.turned_on = turned_on(op)});
+}
+
+static void on_shown(void *userdata, const struct clv_error *err)
+{
+	struct clv_operation *op = userdata;
+
+	if (err->code != 0)
+		roll_back(op, err);
+	else
+		succeed(op);
+}
+
+/* A survey for another operation that failed since the last step has hidden all devices.
+ */
+static void end_steps(struct clv_operation *op)
+{
+	struct clv_agent *agent = op->apply->agent;
+
+	if (op->state == ROLLING_BACK)
+		end_rolling_back(op);
+	else if (op->n_stages > 0 &&
+		 !clv_back_shows_all(clv_holders_node(agent), &op->layout))
+		clv_hardware_survey_for(agent->hardware, on_shown, op);
+	else
+		succeed(op);
 }
 
 /* Records which memory mode may be pending in the driver: after a refusal none, after
@@ -674,7 +696,7 @@ static void run_next(struct clv_operation *op)
 	while (op->at < op->n_stages && is_done_already(op, &op->stages[op->at]))
 		op->at++;
 	if (op->at == op->n_stages) {
-		succeed(op);
+		end_steps(op);
 		return;
 	}
 	if (clv_operation_write(op, &err) < 0 && op->state != ROLLING_BACK) {

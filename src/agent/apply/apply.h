@@ -10,13 +10,14 @@
 
 struct clv_agent;
 struct clv_error;
+struct clv_node;
 
 /* Operations: changes of the node's partitions.  An operation surveys the drivers, makes
  * a plan, waits for holders if the layout says so, carries out step after step, and rolls
- * back when a step fails.  One carries out steps at a time; those that wait have devices
- * of their own.  The journal is written when an operation is accepted and before each
- * step.  If the agent dies, the next one plans again from what the hardware shows,
- * towards the same end.  Loop thread only. */
+ * back when a step fails.  Each that is under way has devices of its own.  The journal is
+ * written when an operation is accepted and before each step.  If the agent dies, the
+ * next one plans again from what the hardware shows, towards the same end.  Loop thread
+ * only. */
 struct clv_apply;
 
 struct clv_operation;
@@ -51,9 +52,9 @@ struct clv_apply *clv_apply_free(struct clv_apply *apply);
  * unfinished. */
 void clv_apply_resume(struct clv_apply *apply);
 
-/* Starts an operation; *ret is owned by apply.  -EBUSY while another is under way, unless
- * that only waits and has other devices; -EIO or -ENOSPC if it cannot be recorded; or the
- * error of parsing the layout. */
+/* Starts an operation; *ret is owned by apply.  -EBUSY while another of its devices is
+ * under way; -EIO or -ENOSPC if it cannot be recorded; or the error of parsing the
+ * layout. */
 int clv_apply_start(struct clv_apply *apply, const struct clv_apply_request *request,
 	struct clv_operation **ret, struct clv_error *err);
 
@@ -72,8 +73,9 @@ struct clv_operation *clv_apply_at(struct clv_apply *apply, size_t i);
 json_t *clv_apply_past(struct clv_apply *apply);
 /* Whether an operation is under way. */
 bool clv_apply_is_busy(const struct clv_apply *apply);
-/* Whether one is under way that does not just wait: no other can be started. */
-bool clv_apply_is_changing(const struct clv_apply *apply);
+/* Whether one is under way that has the device and does not just wait. */
+bool clv_apply_changes(
+	const struct clv_apply *apply, const struct clv_node *node, const char *device);
 
 const char *clv_operation_id(const struct clv_operation *operation);
 /* Grows with every change of the operation. */

@@ -490,7 +490,7 @@ struct clv_agent_device *clv_devices_restore(
 static bool is_needed(
 	const struct clv_devices *devices, const struct clv_agent_device *root)
 {
-	if (root->n_leases > 0 || root->has_operation)
+	if (root->n_leases > 0 || root->operation)
 		return true;
 	for (size_t i = 0; i < devices->n_items; i++) {
 		struct clv_agent_device *part = devices->items[i];

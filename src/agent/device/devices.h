@@ -40,10 +40,10 @@ struct clv_agent_device {
 	bool is_enforced; /* the last readings said something about its leases */
 	struct clv_condition *condition; /* of a whole device; NULL: unknown */
 	bool has_stored_debts;           /* see agent/lease/debts.h */
-	bool is_changing;   /* an operation will change it: it takes no new lease */
-	bool was_changing;  /* scratch: before the last update */
-	bool has_operation; /* an operation that changes it needs its lock */
-	uint32_t n_ranked;  /* scratch number of the queue's ranking */
+	bool is_changing;  /* an operation will change it: it takes no new lease */
+	bool was_changing; /* scratch: before the last update */
+	const struct clv_operation *operation; /* that changes it and needs its lock */
+	uint32_t n_ranked;                     /* scratch number of the queue's ranking */
 };
 
 /* All devices, and the probe that finds them: a child process asks the drivers, with a

@@ -267,13 +267,29 @@ enum place {
 	THERE,
 };
 
+static void name_of_device(const struct item *item, char ret[CLV_PARTITION_NAME_MAX])
+{
+	snprintf(ret, CLV_PARTITION_NAME_MAX, "%.*s", (int)strcspn(item->name, "/"),
+		item->name);
+}
+
+/* A roll-back may bring back what an operation has destroyed. */
+static bool is_changing(const struct clv_ephemeral *ephemeral, const struct item *item,
+	const struct clv_node *node)
+{
+	char name[CLV_PARTITION_NAME_MAX];
+
+	name_of_device(item, name);
+	return clv_apply_changes(ephemeral->agent->apply, node, name);
+}
+
 /* Partitions for leases are instances of MIG or sets of processors. */
 static enum place find_place(const struct clv_node *node, const struct item *item)
 {
 	const struct clv_node_device *device;
 	char name[CLV_PARTITION_NAME_MAX];
 
-	snprintf(name, sizeof(name), "%.*s", (int)strcspn(item->name, "/"), item->name);
+	name_of_device(item, name);
 	device = clv_node_find(node, name);
 	if (!device || !(device->mig.is_capable || device->cores.is_capable))
 		return UNKNOWN;
@@ -296,8 +312,7 @@ void clv_ephemeral_tick(struct clv_ephemeral *ephemeral)
 {
 	const struct clv_node *node = clv_hardware_node(ephemeral->agent->hardware);
 
-	if (clv_apply_is_changing(ephemeral->agent->apply) ||
-		clv_hardware_awaits_devices(ephemeral->agent) ||
+	if (clv_hardware_awaits_devices(ephemeral->agent) ||
 		clv_hardware_last_survey(ephemeral->agent->hardware) <
 			ephemeral->agent->first_survey)
 		return;
@@ -307,6 +322,8 @@ void clv_ephemeral_tick(struct clv_ephemeral *ephemeral)
 
 		if (has_lease(ephemeral, item)) {
 			item->n_wait = item->n_tries = 0;
+		} else if (is_changing(ephemeral, item, node)) {
+			continue;
 		} else if (place == GONE) {
 			remove_item(ephemeral, item);
 			return;

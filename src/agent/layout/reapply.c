@@ -627,22 +627,9 @@ static void on_ended(void *userdata, const struct clv_operation *op)
 		schedule(reapply, clv_reapply_is_active(reapply));
 }
 
-/* Whether an operation that an earlier agent has begun waits for two minutes. */
-static bool is_behind_a_wait(const struct clv_apply *apply)
-{
-	const struct clv_operation *op;
-
-	TAILQ_FOREACH(op, &apply->operations, entry)
-	{
-		if (op->state == WAITING && op->before)
-			return true;
-	}
-	return false;
-}
-
 bool clv_reapply_is_active(const struct clv_reapply *reapply)
 {
-	if (!reapply->text || is_behind_a_wait(reapply->apply))
+	if (!reapply->text)
 		return false;
 	for (size_t i = 0; i < reapply->n_items; i++) {
 		if (reapply->items[i].state <= APPLYING)
