@@ -4,6 +4,7 @@
 #include "rows.h"
 
 #include "agent/attach/lease-open.h"
+#include "agent/event/events.h"
 #include "agent/lease/attached.h"
 #include "agent/lease/holder.h"
 #include "agent/ledger/ledger.h"
@@ -685,6 +686,28 @@ static void test_sharer(void **state)
 	world_check();
 }
 
+static int note_id(void *userdata, const struct clv_event *event)
+{
+	*(uint64_t *)userdata = event->id;
+	return 0;
+}
+
+/* Otherwise the next agent gives the number to another event, if this one is killed. */
+static void test_what_was_read_is_recorded(void **state)
+{
+	uint64_t read = 0, recorded = 0;
+
+	begin();
+	create(40, ALICE, false);
+	assert_int_equal(clv_events_read(world.agent.events, 0, 100, true, 0, note_id,
+				 &read, NULL),
+		0);
+	assert_int_equal(
+		clv_store_last_event(world.agent.state->store, &recorded, NULL), 0);
+	assert_int_not_equal(read, 0);
+	assert_int_equal(recorded, read);
+}
+
 int main(void)
 {
 	static struct rows rows;
@@ -712,5 +735,6 @@ int main(void)
 	ROWS_ONE(&rows, test_force_on_a_device);
 	ROWS_ONE(&rows, test_force_on_parts);
 	ROWS_ONE(&rows, test_time_is_over);
+	ROWS_ONE(&rows, test_what_was_read_is_recorded);
 	return rows_run(&rows);
 }

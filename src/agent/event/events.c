@@ -298,9 +298,14 @@ int clv_events_read(struct clv_events *events, uint64_t after, uint64_t limit, i
 	void *userdata, struct clv_error *err)
 {
 	struct counted counted = {callback, userdata, 0};
-	struct clv_store *store = clv_state_get(events->agent, NULL);
+	struct clv_store *store;
 	int r = 0;
 
+	/* If this agent is killed, no other event may get the number of one that was
+	 * read. */
+	if (!events->is_failing)
+		clv_events_flush(events);
+	store = clv_state_get(events->agent, NULL);
 	if (store && after < events->last_id)
 		r = clv_store_read_events(
 			store, after, limit, all, uid, count, &counted, err);

@@ -57,7 +57,8 @@ uint64_t clv_events_last_id(const struct clv_events *events);
 /* Writes the pending events.  If that fails they stay in memory. */
 void clv_events_flush(struct clv_events *events);
 
-/* As clv_store_read_events(), with the pending events. */
+/* As clv_store_read_events(), with the pending events, which are written before they are
+ * read, if they can be. */
 int clv_events_read(struct clv_events *events, uint64_t after, uint64_t limit, int all,
 	uid_t uid, int (*callback)(void *userdata, const struct clv_event *event),
 	void *userdata, struct clv_error *err);
