@@ -67,13 +67,15 @@ interface Picked {
   preserve: boolean;
   vgpu_type: string;
   on_busy: "fail" | "wait";
+  /* The agent keeps this layout alone, and none of earlier ones for other devices. */
+  only: boolean;
   /* Make the devices whole again; otherwise an empty choice requests nothing. */
   isWhole: boolean;
 }
 
 const NOTHING: Picked = {
   scheme: "none", counts: {}, shares: 0, preserve: false, vgpu_type: "", on_busy: "fail",
-  isWhole: false,
+  only: false, isWhole: false,
 };
 
 function wishOf(chosen: DeviceView[], picked: Picked): Wish | null {
@@ -109,6 +111,11 @@ function Options({ picked, set }: { picked: Picked; set: (more: Partial<Picked>)
       <SelectField label="If something that has to change is in use" value={picked.on_busy}
         onChange={(value) => set({ on_busy: value as "fail" | "wait" })}
         options={[["fail", "Change nothing"], ["wait", "Wait until its holders have ended"]]} />
+      <label class="check">
+        <input type="checkbox" checked={picked.only}
+          onChange={(event) => set({ only: event.currentTarget.checked })} />
+        Forget what earlier layouts say of other devices
+      </label>
     </div>
   );
 }
@@ -116,11 +123,12 @@ function Options({ picked, set }: { picked: Picked; set: (more: Partial<Picked>)
 function useApply(onEnd: () => void) {
   const session = useSession();
   const [operation, setOperation] = useState<Operation | null>(null);
-  const apply = async ({ text, tag }: Planned, what: string) => {
+  const apply = async ({ text, tag }: Planned, what: string, only: boolean) => {
+    const query = `name=${LAYOUT_NAME}${only ? "&only=true" : ""}`;
     const begun = tag
-      ? await session.agent.ask<Operation>(`/v1/layout?name=${LAYOUT_NAME}`,
+      ? await session.agent.ask<Operation>(`/v1/layout?${query}`,
         { method: "PUT", yaml: text, tag })
-      : await session.agent.ask<Operation>(`/v1/apply?name=${LAYOUT_NAME}`,
+      : await session.agent.ask<Operation>(`/v1/apply?${query}`,
         { method: "POST", yaml: text });
     setOperation(begun);
     /* The dialog closes here; the page shows the progress. */
@@ -155,11 +163,12 @@ function Divide({ views, profiles, wanted }: {
   const { operation, apply } = useApply(() => setPicked({ ...NOTHING, scheme }));
   const what = picked.isWhole ? `Make ${names(selected)} whole` : `Divide ${names(selected)}`;
   const isCurrent = planned !== null && planned.text === text;
-  const canApply = isAdmin && isCurrent && planned.plan !== null && planned.plan.steps.length > 0 &&
+  const canApply = isAdmin && isCurrent && planned.plan !== null &&
+    (planned.plan.steps.length > 0 || now.only) &&
     (planned.plan.obstacles.length === 0 || now.on_busy === "wait");
 
   /* The plan is stale if another client divided the node meanwhile. */
-  const applyPlan = (plan: Planned) => apply(plan, what).catch((cause) => {
+  const applyPlan = (plan: Planned) => apply(plan, what, now.only).catch((cause) => {
     if (Problem.of(cause).status !== 412) throw cause;
     setRound(round + 1);
     throw new Problem(412, "precondition_failed", "The division of this node has changed since " +
@@ -211,6 +220,8 @@ function Divide({ views, profiles, wanted }: {
           onClose={() => setAsking(false)} onConfirm={() => applyPlan(planned)}>
           <p class="hint">{count(planned.plan.steps.length, "step")} with {SCHEME_WORDS[scheme]}. If
             one fails, what was there before is put back.</p>
+          {now.only && <p class="hint">What earlier layouts say of other devices is forgotten: they
+            stay as they are, and are not divided again after a restart.</p>}
         </Confirm>
       )}
     </>

@@ -95,6 +95,38 @@ devices:
   assertNoTroubles();
 });
 
+test("what earlier layouts say of other devices is kept, or forgotten", async () => {
+  const dgx = await agent("dgx-a100");
+  const wanted = async () => {
+    const { devices } = await dgx.json<{ devices: { name: string }[] }>("/v1/layout?of=wanted");
+    return devices.map((each) => each.name).sort();
+  };
+  await dgx.apply("version: 1\ndevices:\n  - {select: {name: gpu1}, partitions: [{profile: 7g.40gb}]}\n");
+  const page = await begin(dgx, "divide?device=gpu0");
+  await more(page, "3g.20gb").click();
+  await page.getByRole("button", { name: "Apply" }).click();
+  const first = page.getByRole("dialog");
+  assert.doesNotMatch(await first.innerText(), /forgotten/);
+  await first.getByRole("button", { name: "Apply" }).click();
+  await page.getByText("Divide gpu0: done, 2 steps.").waitFor();
+  assert.deepEqual(await wanted(), ["gpu0", "gpu1"]);
+
+  /* The device is as it is to be: the layout is applied to forget the other one. */
+  await page.getByLabel("Forget what earlier layouts say of other devices").check();
+  await more(page, "3g.20gb").click();
+  await page.getByText("The devices are divided like that already.").waitFor();
+  await assertAccessible(page, "a layout that is to be the only one");
+  await page.getByRole("button", { name: "Apply" }).click();
+  const second = page.getByRole("dialog");
+  assert.match(await second.innerText(), /What earlier layouts say of other devices is forgotten/);
+  await second.getByRole("button", { name: "Apply" }).click();
+  await page.getByText("Divide gpu0: done, 0 steps.").waitFor();
+  assert.deepEqual(await wanted(), ["gpu0"]);
+  assert.deepEqual(await profilesOn(dgx, "gpu1"), ["7g.40gb"], "no other device is changed");
+  await page.context().close();
+  assertNoTroubles();
+});
+
 test("a plan that was overtaken is not applied", async () => {
   const dgx = await agent("dgx-a100");
   const page = await begin(dgx, "divide?device=gpu0");
