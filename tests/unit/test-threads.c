@@ -15,11 +15,19 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #define PATIENCE_NS (60 * CLV_NS_PER_S)
+
+/* What a thread that is mostly idle does: enough to be noticed, and an eighth of the time
+ * only if the machine takes its processor away for far longer than it computes. */
+#define IDLE_PAUSE_US 40000
+#define IDLE_WORK_NS (1 * CLV_NS_PER_MS)
+#define LOOPS_PER_LOOK 4
+#define LOOKS 10
 
 static _Atomic uint32_t is_halted, is_over;
 
@@ -36,6 +44,23 @@ static void on_halt(int number, siginfo_t *info, void *context)
 		usleep(1000);
 }
 
+static uint64_t own_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * CLV_NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+static void idle(void)
+{
+	uint64_t until_ns = own_ns() + IDLE_WORK_NS;
+
+	usleep(IDLE_PAUSE_US);
+	while (own_ns() < until_ns)
+		;
+}
+
 static void *work(void *userdata)
 {
 	struct worker *worker = userdata;
@@ -48,7 +73,7 @@ static void *work(void *userdata)
 	atomic_store(&worker->tid, (int32_t)syscall(SYS_gettid));
 	while (!atomic_load(&is_over)) {
 		if (worker->is_idle)
-			usleep(1000);
+			idle();
 		atomic_fetch_add(&worker->n_loops, 1);
 	}
 	return NULL;
@@ -139,6 +164,19 @@ static void test_running_threads_are_found(void **state)
 	clv_threads_free(threads);
 }
 
+/* The looks are as far apart as the idle thread's own progress makes them. */
+static void never_comes_to_obey(struct worker *idle, struct clv_threads *threads)
+{
+	for (int i = 0; i < LOOKS; i++) {
+		uint64_t n_loops = atomic_load(&idle->n_loops) + LOOPS_PER_LOOK;
+
+		assert_false(clv_threads_can_be_halted(threads));
+		while (atomic_load(&idle->n_loops) < n_loops)
+			usleep(IDLE_PAUSE_US);
+	}
+	assert_false(clv_threads_can_be_halted(threads));
+}
+
 /* Only computing threads are stopped. */
 static void test_other_threads_are_left_alone(void **state)
 {
@@ -148,10 +186,7 @@ static void test_other_threads_are_left_alone(void **state)
 	start(&named);
 	start(&worker);
 	threads = threads_of(&named);
-	for (int i = 0; i < 100; i++) {
-		assert_false(clv_threads_can_be_halted(threads));
-		usleep(2000);
-	}
+	never_comes_to_obey(&named, threads);
 	finish(&named);
 	finish(&worker);
 	clv_threads_free(threads);
@@ -191,10 +226,7 @@ static void test_starved_thread_computes(void **state)
 	start(&worker);
 	hog = starve(&worker);
 	threads = threads_of(&named);
-	for (int i = 0; i < 300; i++) {
-		assert_false(clv_threads_can_be_halted(threads));
-		usleep(2000);
-	}
+	never_comes_to_obey(&named, threads);
 	kill(hog, SIGKILL);
 	waitpid(hog, NULL, 0);
 	finish(&named);
