@@ -39,7 +39,7 @@ static void fill_with_launches(handle stream, uint32_t n, uint32_t value)
 uint32_t full_of_launches(void)
 {
 	fill_with_launches(new_stream(NON_BLOCKING), 950, 1);
-	fill_with_launches(PER_THREAD, 850, 2);
+	fill_with_launches(PER_THREAD, 950, 2);
 	return words[0];
 }
 

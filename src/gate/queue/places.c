@@ -35,12 +35,10 @@ bool clv_queue_has_room(const struct clv_queue *queue)
 
 /* The gate's events that are out take at most these parts of the places, so that they
  * leave nearly all to a program that fills a queue behind a command which waits for the
- * program: those around waits, those behind copies, and markers.  Markers that are to be
- * placed at once may be more. */
+ * program: those around waits, those behind copies, and markers. */
 #define PART_OF_WAITS 32 /* with two events each */
 #define PART_OF_COPIES 64
 #define PART_OF_MARKERS 64
-#define PART_OF_MARKERS_AT_ONCE 8
 
 uint32_t clv_queue_waits_max(void)
 {
@@ -52,11 +50,11 @@ uint32_t clv_queue_copies_max(void)
 	return clv_gate.api->queues->depth / PART_OF_COPIES;
 }
 
-static bool has_markers(const struct clv_queue *queue, uint32_t part)
+static bool has_all_markers(const struct clv_queue *queue)
 {
 	uint32_t depth = clv_gate.api->queues->depth;
 
-	return depth > 0 && atomic_load(&queue->n_markers) >= depth / part;
+	return depth > 0 && atomic_load(&queue->n_markers) >= depth / PART_OF_MARKERS;
 }
 
 bool clv_queue_is_nearly_full(const struct clv_queue *queue)
@@ -64,11 +62,5 @@ bool clv_queue_is_nearly_full(const struct clv_queue *queue)
 	uint32_t depth = clv_gate.api->queues->depth;
 
 	return depth > 0 && atomic_load(&queue->n_markers) > 0 &&
-	       (has_markers(queue, PART_OF_MARKERS) ||
-		       clv_queue_n_places(queue) >= depth);
-}
-
-bool clv_queue_may_mark_at_once(const struct clv_queue *queue)
-{
-	return !has_markers(queue, PART_OF_MARKERS_AT_ONCE);
+	       (has_all_markers(queue) || clv_queue_n_places(queue) >= depth);
 }

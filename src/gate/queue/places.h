@@ -30,6 +30,3 @@ uint32_t clv_queue_copies_max(void);
 /* Whether a marker is out and another could block this thread, or one that submits later.
  * Then the one that is out is booked first, and the tail gets another behind it. */
 bool clv_queue_is_nearly_full(const struct clv_queue *queue);
-
-/* Whether a marker that is to be placed behind each command may be. */
-bool clv_queue_may_mark_at_once(const struct clv_queue *queue);

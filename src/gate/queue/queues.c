@@ -369,12 +369,18 @@ bool clv_queue_may_block(struct clv_queue *queue)
 	return false;
 }
 
-bool clv_queue_mark_own(struct clv_queue *queue)
+static bool mark_unless_full(
+	struct clv_queue *queue, bool (*mark_it)(struct clv_queue *queue))
 {
 	if (!clv_queue_is_nearly_full(queue))
-		return clv_queue_mark(queue);
+		return mark_it(queue);
 	atomic_store(&queue->wants_marker, 1);
 	return false;
+}
+
+bool clv_queue_mark_own(struct clv_queue *queue)
+{
+	return mark_unless_full(queue, clv_queue_mark);
 }
 
 bool clv_queues_mark_tails(bool lingering)
@@ -468,9 +474,8 @@ void clv_queue_book(struct clv_queue *queue, const struct clv_view *view, uint64
 	unmarked = clv_queue_submitted(queue, event, packed);
 	/* Before the marker, which may complete at once and close the fast path again. */
 	set_quick_limit(queue, ns);
-	if (ops->marks_at_once && ops->marks_at_once(queue, phase) &&
-		clv_queue_may_mark_at_once(queue))
-		clv_queue_mark_at_once(queue);
+	if (ops->marks_at_once && ops->marks_at_once(queue, phase))
+		mark_unless_full(queue, clv_queue_mark_at_once);
 	else if (CLV_FLIGHT_NS(packed) == 0 || fills_marker(queue, phase, ns, unmarked) ||
 		 clv_flight_wants_marker_now(view, atomic_load(&queue->n_markers),
 			 atomic_load(&queue->sync_style)))
