@@ -42,6 +42,19 @@ static void test_batch_that_took_far_longer(void **state)
 	assert_int_equal(clv_cost_estimate(key), 17 * CLV_NS_PER_MS);
 }
 
+/* Alone a queue is not held back for long after one batch of long ones. */
+static void test_calm(void **state)
+{
+	uint64_t key = learn_short(0x5000);
+
+	clv_cost_learn(key, 60 * 17 * CLV_NS_PER_MS, 60);
+	for (int i = 0; i < 50; i++) {
+		clv_cost_calm(key);
+		clv_cost_learn(key, SHORT_NS, 1);
+	}
+	assert_true(clv_cost_estimate(key) < 2 * SHORT_NS);
+}
+
 /* A delay of 6 ms of the machine must not raise the estimate. */
 static void test_late_wake_up(void **state)
 {
@@ -68,6 +81,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_steady),
 		cmocka_unit_test(test_batch_that_took_far_longer),
+		cmocka_unit_test(test_calm),
 		cmocka_unit_test(test_late_wake_up),
 		cmocka_unit_test(test_raised_above_a_mean),
 	};

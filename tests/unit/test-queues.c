@@ -8,6 +8,7 @@
 #include "gate/queue/markers.h"
 #include "gate/queue/parked.h"
 #include "gate/queue/queues.h"
+#include "gate/queue/samples.h"
 #include "gate/queue/table.h"
 
 #include <pthread.h>
@@ -25,6 +26,8 @@
 
 #define PACKED CLV_FLIGHT_PACK(1000)
 #define DEPTH 100000
+#define SHORT_NS (50 * CLV_NS_PER_US)
+#define LONG_NS (17 * CLV_NS_PER_MS)
 
 /* A vendor whose events are complete when they are awaited. */
 
@@ -732,6 +735,46 @@ static void test_the_only_other_queue_is_flushed(void **state)
 
 #define TEST(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
+/* n commands of this kind took each_ns one after the other. */
+static void sample(struct clv_queue *queue, uint64_t kind, uint64_t n, uint64_t each_ns)
+{
+	static uint64_t now_ns = CLV_NS_PER_S;
+	const struct clv_marker done = {
+		.queue = queue, .packed = n * PACKED, .since_ns = now_ns, .kind = kind};
+
+	now_ns += n * each_ns;
+	clv_samples_learn(queue, &done, now_ns);
+}
+
+static uint64_t estimate_after_long_ones(enum clv_phase phase, uint64_t kind)
+{
+	struct clv_queue *queue = submit(1);
+
+	book_all();
+	atomic_store(&control.phase, phase);
+	for (int i = 0; i < 20; i++)
+		sample(queue, kind, 10, SHORT_NS);
+	sample(queue, kind, 60, LONG_NS);
+	assert_int_equal(clv_cost_estimate(kind), LONG_NS);
+	for (int i = 0; i < 50; i++)
+		sample(queue, kind, 1, SHORT_NS);
+	atomic_store(&control.phase, 0);
+	clv_queue_release(handle(1));
+	return clv_cost_estimate(kind);
+}
+
+/* Far longer than expected: beside others that is the estimate for two seconds, alone
+ * only until others are seen. */
+static void test_far_longer_than_expected(void **state)
+{
+	const uint64_t beside = 7 * CLV_COST_MULTIPLIER | 1,
+		       alone = 9 * CLV_COST_MULTIPLIER | 1;
+
+	assert_int_equal(estimate_after_long_ones(CLV_PHASE_GRANTED, beside), LONG_NS);
+	assert_true(estimate_after_long_ones(CLV_PHASE_OPEN, alone) < 2 * SHORT_NS);
+	check_all_complete();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -762,6 +805,7 @@ int main(void)
 		TEST(test_a_long_command_behind_short_ones),
 		TEST(test_a_new_kind_behind_a_known_one),
 		TEST(test_no_priority_inversion),
+		cmocka_unit_test(test_far_longer_than_expected),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

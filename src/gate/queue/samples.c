@@ -5,6 +5,7 @@
 
 #include "gate/process/profile.h"
 #include "gate/process/queue-record.h"
+#include "gate/process/view.h"
 #include "gate/window/costs.h"
 #include "gate/window/flight.h"
 
@@ -85,6 +86,23 @@ static void learn_behind(struct clv_queue *queue, const struct clv_marker *done,
 		clv_cost_raise(done->kind, alone_ns / count);
 }
 
+/* A lease that attaches waits for what is in flight, as for all work that is there
+ * already. */
+static bool is_lease_alone(void)
+{
+	const struct clv_view *view = clv_gate_current_view();
+
+	return view &&
+	       CLV_PHASE_OF(atomic_load(&view->control->phase)) == CLV_PHASE_OPEN;
+}
+
+static void learn_single(uint64_t kind, uint64_t took_ns, uint64_t n)
+{
+	if (is_lease_alone())
+		clv_cost_calm(kind);
+	clv_cost_learn(kind, took_ns, n);
+}
+
 /* The commands of `done` and n_late before them took took_ns. */
 static void learn_sample(struct clv_queue *queue, const struct clv_marker *done,
 	uint64_t took_ns, uint64_t n_late)
@@ -97,7 +115,7 @@ static void learn_sample(struct clv_queue *queue, const struct clv_marker *done,
 	else if (n_late > 0)
 		learn_behind(queue, done, took_ns, n_late);
 	else if (is_single(done->kind))
-		clv_cost_learn(done->kind, took_ns, count);
+		learn_single(done->kind, took_ns, count);
 }
 
 /* Since when the commands that have no estimate yet ran; 0: not known.  The first of them

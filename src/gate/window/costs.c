@@ -101,6 +101,17 @@ void clv_cost_learn(uint64_t key, uint64_t took_ns, uint64_t n)
 		learn_one(atomic_load(&aliases[place].lasting_key), took_ns, n);
 }
 
+void clv_cost_calm(uint64_t key)
+{
+	size_t place = place_of(key);
+
+	atomic_store(&surprised_until_ns[place], 0);
+	if (atomic_load(&aliases[place].key) == key)
+		atomic_store(&surprised_until_ns[place_of(
+				     atomic_load(&aliases[place].lasting_key))],
+			0);
+}
+
 /* As many kinds as have a mean in common (CLV_KINDS_TOGETHER): a delay of the machine
  * raises no more. */
 #define RAISE_RATIO 8

@@ -71,6 +71,11 @@ static inline __attribute__((always_inline)) uint64_t clv_cost_estimate(uint64_t
 /* Updates the estimate: n commands of this kind took took_ns one after the other. */
 void clv_cost_learn(uint64_t key, uint64_t took_ns, uint64_t n);
 
+/* While no other lease waits for what is in flight: if commands of this kind took far
+ * longer than expected, the estimate follows later ones at once, not only after two
+ * seconds. */
+void clv_cost_calm(uint64_t key);
+
 /* Raises the estimate to at least this: a command of this kind took that long alone, and
  * what was learned before may be the mean of commands of several kinds. */
 void clv_cost_raise(uint64_t key, uint64_t least_ns);
