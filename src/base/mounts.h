@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
+
 struct clv_error;
 
-/* Bind mounts that are visible only in the mount namespace that the caller has just
+/* Mounts that are visible only in the mount namespace that the caller has just
  * created with unshare(). */
 
 /* Makes all mounts slaves: later mounts outside still appear inside, but not the other
@@ -14,10 +16,12 @@ int clv_mounts_make_slaves(struct clv_error *err);
 
 /* One bind mount.  It must be created before unshare(): folder_fd is the folder of `to`
  * in the old namespace, by which clv_bind_mount() sees whether its mount has propagated
- * there.  Paths are absolute and borrowed. */
+ * there.  Paths are absolute and borrowed.  is_copy: not `from` itself is mounted, but a
+ * copy of its links and small files in memory, which is read-only. */
 struct clv_bind {
 	const char *from, *to;
 	int folder_fd;
+	bool is_copy;
 };
 
 struct clv_bind clv_bind_open(const char *from, const char *to);

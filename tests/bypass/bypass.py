@@ -552,6 +552,7 @@ CHECKS = {
     "open-empty-environment": without("env", "-i", QUIET, *OPEN),
     "fake-agent": without(*fake_agent("named")),
     "fake-agent-beside": without(*fake_agent("beside")),
+    "fake-agent-in-vendors": without(*fake_agent("vendors")),
     "own-agent": own_agent,
     "vendors-of-own": real_vendors(keep_layer=True),
     "library-of-own": named_library,

@@ -90,6 +90,7 @@ CHECKS = {
     "open-empty-environment": memory("allocations", before=(*DRIVER, "env", *OPEN)),
     "fake-agent": memory("allocations", before=fake_agent("named")),
     "fake-agent-beside": memory("allocations", before=fake_agent("beside")),
+    "fake-agent-in-vendors": memory("allocations", before=fake_agent("vendors")),
     "fake-agent-linked": memory("allocations", before=fake_agent("linked")),
     "dlopen-local": memory(loader=True),
     "dlsym-default": memory(loader=True, slow=True),

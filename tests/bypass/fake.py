@@ -2,11 +2,12 @@
 """A program that is its own agent: each process that attaches gets the whole device, and memory
 without a limit.
 
-usage: fake.py named|beside|linked COMMAND...
+usage: fake.py named|beside|linked|vendors COMMAND...
 
 named: CLEAVE_LEASE names the fake agent's socket.  beside: that socket is also beside a link to the
-gate, by which the program loads it.  linked: it is in the place of the lease's own.  What the device
-is called is learned from the lease's agent.
+gate, by which the program loads it.  linked: it is in the place of the lease's own.  vendors: it is
+in the place of the link to that, in the drivers' folder and in the folder that is mounted there.
+What the device is called is learned from the lease's agent.
 """
 import array
 import ctypes
@@ -20,6 +21,7 @@ import tempfile
 HELLO_BYTES, REPLY_BYTES = 32, 4632
 CONTROL_BYTES, REPORT_BYTES = 4096, 65536 + 8192 + 32768
 PR_SET_PDEATHSIG = 1
+VENDORS = "/etc/OpenCL/vendors"
 OPEN = 1 << 2 | 1  # the first turn, which no other lease ends
 FOR_EVER_NS = 10 ** 9
 
@@ -76,6 +78,17 @@ def link_gate(folder, lease):
         os.symlink(os.path.join(lease, name), os.path.join(folder, name))
 
 
+def replace_link(path):
+    """Puts a link to the path where the gate looks for the lease."""
+    for folder in (VENDORS, f"{os.path.realpath(f'{VENDORS}/vendors.real')}/../vendors"):
+        link = os.path.join(folder, "lease.sock")
+        try:
+            os.unlink(link)
+            os.symlink(path, link)
+        except OSError as error:
+            print(f"# {link}: {error.strerror}", file=sys.stderr)
+
+
 def main():
     how, *command = sys.argv[1:]
     real = os.environ["CLEAVE_LEASE"]
@@ -85,6 +98,8 @@ def main():
     if how == "linked":
         path, real = real, f"{real}.real"
         os.rename(path, real)
+    if how == "vendors":
+        replace_link(path)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     listener.bind(path)
     listener.listen()

@@ -358,6 +358,15 @@ static void add_bind(struct binds *binds, const char *from, const char *to)
 	binds->items[binds->n++] = clv_bind_open(from, to);
 }
 
+/* Programs of the lease belong to the user whose files these are.  In a copy that only
+ * their namespace has they can put nothing in the place of the lease's socket. */
+static void add_vendors(
+	struct binds *binds, const struct clv_namespace *ns, const char *to)
+{
+	add_bind(binds, ns->vendors, to);
+	binds->items[binds->n - 1].is_copy = true;
+}
+
 static void close_binds(struct binds *binds)
 {
 	while (binds->n > 0)
@@ -377,10 +386,9 @@ static void list_binds(const struct clv_namespace *ns, struct binds *binds)
 {
 	if (ns->original[0])
 		add_bind(binds, ns->original, ns->vendors_real);
-	if (is_mounted())
-		add_bind(binds, ns->vendors, SYSTEM_VENDORS);
+	add_vendors(binds, ns, vendors_folder(ns));
 	if (ns->own[0])
-		add_bind(binds, ns->vendors, ns->own);
+		add_vendors(binds, ns, ns->own);
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(ns->mounts); i++)
 		add_mounts(binds, &ns->mounts[i]);
 }
@@ -391,8 +399,12 @@ void clv_namespace_each(const struct clv_namespace *ns,
 	struct binds binds = {};
 
 	list_binds(ns, &binds);
-	for (size_t i = 0; i < binds.n; i++)
-		each(userdata, binds.items[i].from, binds.items[i].to);
+	/* The files are not the tenant's where others mount them: a folder need not be
+	 * covered with a copy of itself. */
+	for (size_t i = 0; i < binds.n; i++) {
+		if (binds.items[i].from != binds.items[i].to)
+			each(userdata, binds.items[i].from, binds.items[i].to);
+	}
 	close_binds(&binds);
 }
 

@@ -11,10 +11,10 @@ struct clv_error;
 /* The mount namespace that enforces the share on a program without its environment.
  *
  * A program finds its devices through /etc/OpenCL/vendors, or the folder that its own
- * loader has instead, whatever its environment.  In its mount namespace that folder is
- * the lease's, with one entry: the gate, which loads
- * the vendors' libraries from the original folder.  Shims cover the libraries that
- * programs load by name.  The files are created before the fork, the mounts in the child.
+ * loader has instead, whatever its environment.  In its mount namespace that folder is a
+ * copy of the lease's, read-only, with one entry: the gate, which loads the vendors'
+ * libraries from the original folder.  Shims cover the libraries that programs load by
+ * name.  The files are created before the fork, the mounts in the child.
  */
 struct clv_namespace {
 	char folder[CLV_NAMESPACE_PATH_MAX / 2];   /* the lease's, or the user's own */
