@@ -37,9 +37,11 @@ class Cluster(unittest.TestCase):
         self.addCleanup(self.remove_pods)
 
     def remove_pods(self):
-        """No test leaves a lease."""
+        """No test leaves a pod or a lease: the room of a pod is announced before its object is
+        gone, whose name the next test may need."""
         for pod in self.cluster.ask("GET", PODS)["items"]:
             self.cluster.delete(pod["metadata"]["name"])
+        self.assertTrue(wait_until(lambda: not self.cluster.ask("GET", PODS)["items"]))
         wait_until(lambda: not self.leases() and self.announced_milli() == 1000)
         self.assertEqual((self.leases(), self.announced_milli()), ({}, 1000))
 
