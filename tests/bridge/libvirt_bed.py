@@ -140,13 +140,17 @@ class Libvirt:
     def answers(self):
         return self.virsh("version", check=False)[0] == 0
 
-    def restart(self):
-        """The daemon alone: its virtual machines stay."""
-        before = self.number()
+    def signal(self, name):
+        """To the daemon alone: its virtual machines stay."""
         with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children",
                   encoding="ascii") as file:
             first = file.read().strip()
-        subprocess.run(["nsenter", "-t", first, "-m", "-p", "kill", before], check=True)
+        subprocess.run(["nsenter", "-t", first, "-m", "-p", "kill", f"-{name}", self.number()],
+                       check=True)
+
+    def restart(self):
+        before = self.number()
+        self.signal("TERM")
         assert wait_until(lambda: self.number() not in ("", before)), self.log()
         self.wait()
 
@@ -233,6 +237,11 @@ class Cleave:
 
     def __init__(self, api, uri):
         self.env = dict(os.environ, CLEAVE_SOCKET=api, LIBVIRT_DEFAULT_URI=uri, LC_ALL="C.UTF-8")
+
+    def start(self, *words):
+        return subprocess.Popen([PROGRAMS["cleave"], *words], stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                env=self.env)
 
     def run(self, *words, env=None, **more):
         return subprocess.run([PROGRAMS["cleave"], *words], capture_output=True, text=True,

@@ -559,6 +559,42 @@ class Numbers(Case):
         self.assertLessEqual(assign - own, self.ASSIGN_S)
 
 
+class Hung(Case):
+    """A daemon that accepts connections and does not answer."""
+
+    def ended(self, process, *texts):
+        """It says why on one line, and releases what it took."""
+        _, said = process.communicate(timeout=300)
+        self.assertEqual(process.returncode, UNREACHABLE, said)
+        for text in texts:
+            self.assertIn(text, said)
+        return said.splitlines()
+
+    def test_verbs_end(self):
+        """Those that begin, and one that waits for a shutdown."""
+        self.libvirt.define("web")
+        self.libvirt.virsh("start", "web")
+        waits = self.cleave.start("assign", "--profile=vf:4", "--restart", "--timeout=1h", "web")
+        self.assertIn("it is shut down", waits.stderr.readline())
+        self.libvirt.signal("STOP")
+        try:
+            begins = [self.cleave.start("vms"), self.cleave.start("unassign", "web"),
+                      self.cleave.start("vms", "-c", f"{self.libvirt.uri},test:///default")]
+            for process in begins[:2]:
+                lines = self.ended(process, "said nothing for 30 s", "start libvirtd")
+                self.assertEqual(len(lines), 1)
+            seen, said = begins[2].communicate(timeout=300)
+            self.assertEqual((begins[2].returncode, "test" in seen), (0, True), said)
+            self.assertIn("said nothing for 30 s", said)
+            lines = self.ended(waits, "went away while web was changed", "start libvirtd")
+        finally:
+            self.libvirt.signal("CONT")
+        self.assertEqual(self.node.leases(), [])
+        self.assertEqual(self.libvirt.state("web"), "running")
+        self.assertNotIn("hostdev", self.libvirt.xml("web", "--inactive"))
+        self.assertEqual(self.differences(), [])
+
+
 class Guide(unittest.TestCase):
     """docs/vms.md on the node that it names."""
 

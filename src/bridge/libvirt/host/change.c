@@ -62,27 +62,23 @@ int clv_vm_detach_live(const struct clv_vm_host *host, const struct clv_vm_guest
 	const char *alias, int timeout_ms, struct clv_error *err)
 {
 	_cleanup_vir_domain_ virDomain *domain = clv_vm_look_up(host, guest, err);
-	struct clv_vm_wait wait;
+	_cleanup_wait_ struct clv_vm_wait *wait = NULL;
 	int r;
 
 	if (!domain)
 		return err->code;
-	r = clv_vm_wait_begin(&wait, domain, alias, err);
-	if (r < 0)
-		return r;
-	if (virDomainDetachDeviceAlias(domain, alias, VIR_DOMAIN_AFFECT_LIVE) < 0) {
-		r = clv_vm_fail(err, "libvirt does not detach it from %.100s",
+	wait = clv_vm_wait_begin(domain, alias, err);
+	if (!wait)
+		return err->code;
+	if (virDomainDetachDeviceAlias(domain, alias, VIR_DOMAIN_AFFECT_LIVE) < 0)
+		return clv_vm_fail(err, "libvirt does not detach it from %.100s",
 			guest->config.name);
-		clv_vm_wait_end(&wait);
-		return r;
-	}
-	r = clv_vm_wait_for(&wait, timeout_ms);
+	r = clv_vm_wait_for(wait, timeout_ms);
 	if (r == -ETIMEDOUT)
 		clv_error_set(err, r, "%.100s does not release its partition",
 			guest->config.name);
 	else if (r < 0)
 		fail_lost(guest, err);
-	clv_vm_wait_end(&wait);
 	return r;
 }
 
@@ -158,16 +154,15 @@ int clv_vm_stop(const struct clv_vm_host *host, const struct clv_vm_guest *guest
 	int timeout_ms, bool force, struct clv_error *err)
 {
 	_cleanup_vir_domain_ virDomain *domain = clv_vm_look_up(host, guest, err);
-	struct clv_vm_wait wait;
+	_cleanup_wait_ struct clv_vm_wait *wait = NULL;
 	int r;
 
 	if (!domain)
 		return err->code;
-	r = clv_vm_wait_begin(&wait, domain, NULL, err);
-	if (r < 0)
-		return r;
-	r = shut_down(domain, guest, &wait, timeout_ms, err);
-	clv_vm_wait_end(&wait);
+	wait = clv_vm_wait_begin(domain, NULL, err);
+	if (!wait)
+		return err->code;
+	r = shut_down(domain, guest, wait, timeout_ms, err);
 	if (r < 0 && force)
 		return turn_off(domain, guest, err);
 	if (r == -ECONNREFUSED)

@@ -4,61 +4,14 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "base/text.h"
 #include "bridge/libvirt/host/host-internal.h"
 
 #include <errno.h>
 #include <libvirt/virterror.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static const struct {
-	virErrorNumber number;
-	int code;
-} codes[] = {
-	{VIR_ERR_NO_DOMAIN, -ENOENT},
-	{VIR_ERR_ACCESS_DENIED, -EPERM},
-	{VIR_ERR_AUTH_FAILED, -EPERM},
-	{VIR_ERR_AUTH_CANCELLED, -EPERM},
-	{VIR_ERR_AUTH_UNAVAILABLE, -EPERM},
-	{VIR_ERR_OPERATION_DENIED, -EPERM},
-	{VIR_ERR_NO_SUPPORT, -ENOTSUP},
-	{VIR_ERR_OPERATION_UNSUPPORTED, -ENOTSUP},
-	{VIR_ERR_CONFIG_UNSUPPORTED, -ENOTSUP},
-	{VIR_ERR_NO_CONNECT, -ECONNREFUSED},
-	{VIR_ERR_INVALID_CONN, -ECONNREFUSED},
-	{VIR_ERR_RPC, -ECONNREFUSED},
-};
-
-static int code_of(const virError *error)
-{
-	for (size_t i = 0; error && i < CLV_ARRAY_SIZE(codes); i++) {
-		if ((int)codes[i].number == error->code)
-			return codes[i].code;
-	}
-	/* A socket that is closed is an error of the system. */
-	if (error && error->domain == VIR_FROM_RPC)
-		return -ECONNREFUSED;
-	return -EIO;
-}
-
-int clv_vm_fail(struct clv_error *err, const char *format, ...)
-{
-	const virError *error = virGetLastError();
-	char what[256], text[256];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(what, sizeof(what), format, args);
-	va_end(args);
-	snprintf(text, sizeof(text), "%s",
-		error && error->message ? error->message : "no reason was given");
-	clv_text_make_printable(text);
-	return clv_error_set(err, code_of(error), "%s: %s", what, text);
-}
 
 static void add_problem(struct clv_vm_host *host, const struct clv_error *why)
 {
@@ -84,12 +37,11 @@ static void explain(struct clv_error *why)
 
 static void connect_to(struct clv_vm_host *host, const char *uri)
 {
-	virConnect *connection = virConnectOpenAuth(uri, NULL, 0);
+	struct clv_error why = {0};
+	virConnect *connection = clv_vm_open(uri, &why);
 	struct clv_vm_link *link;
-	struct clv_error why;
 
 	if (!connection) {
-		clv_vm_fail(&why, "libvirt at %.100s does not answer", uri);
 		explain(&why);
 		add_problem(host, &why);
 		return;
@@ -121,7 +73,7 @@ int clv_vm_host_open(const char *uris, struct clv_vm_host **ret, struct clv_erro
 		return clv_error_errno(err, ENOMEM, "cannot connect to libvirt");
 	}
 	virSetErrorFunc(NULL, ignore_error);
-	virEventRegisterDefaultImpl();
+	clv_vm_loop_start();
 	while ((uri = strsep(&rest, ","))) {
 		if (uri[0])
 			connect_to(host, uri);

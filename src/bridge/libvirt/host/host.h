@@ -9,8 +9,8 @@
 struct clv_error;
 struct clv_vm_guest;
 
-/* Connections to libvirt.  One thread; events are handled only while a function of
- * host/change.h waits for one. */
+/* Connections to libvirt, for one thread of the caller's.  libvirt's event loop has a
+ * thread of its own.  No call waits more than 30 s for a daemon that hangs. */
 struct clv_vm_host;
 
 #define CLV_VM_URI "qemu:///system"
