@@ -166,7 +166,10 @@ class Assign(Case):
         self.assertEqual(vm["offline_action"], "shutdown")
         self.assertEqual([each["name"] for each in vm["partitions"]], ["gpu0/vf:4@2"])
         self.assertEqual(self.differences(), [])
-        self.assertIn("virtual machine web", self.ok("partition", "list").stdout)
+        for words in (("partition", "list"), ("devices",), ("ps",)):
+            self.assertRegex(self.ok(*words).stdout, r"(?m)gpu0/vf:4@2 .*virtual machine web\b")
+        gpu = self.cleave.json("devices")["items"][0]
+        self.assertEqual((gpu["assignable"], gpu["why_not_assignable"]), ("partitioned", None))
 
     def test_several(self):
         for name in NAMES:

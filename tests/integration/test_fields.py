@@ -33,8 +33,8 @@ INTERFACES = ("Advice", "AdvicePart", "Allowance", "AuditEvent", "AuditWho", "Ca
               "LeaseDevice", "LeftDevice", "MigModel", "MigProfile", "MigState", "NewToken", "Node",
               "NodeAddress", "NodeDevice", "NodePartition", "Obstacle", "Operation", "Partition",
               "Plan", "PlanDevice", "PlanShare", "PlanStep", "Problem", "Process", "Profile",
-              "ShareChange", "ShareRange", "SmLimit", "Stage", "Tenant", "Version", "VfQuota",
-              "VfState", "VgpuType", "VirtualFunction", "XcpState")
+              "ShareChange", "ShareRange", "SmLimit", "Stage", "StandingShare", "Tenant", "Version",
+              "VfQuota", "VfState", "VgpuType", "VirtualFunction", "XcpState")
 # Interfaces of no schema of their own: what lists have around their items.
 OTHERS = {"ListOf", "Devices", "LeaseList"}
 ALIASES = {("latency", "normal", "batch"): "LeaseClass", ("admin", "tenant", "viewer"): "Scope",

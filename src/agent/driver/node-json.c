@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "core/device/assignable.h"
 #include "core/gpu/gpu.h"
 
 #include <errno.h>
@@ -297,6 +298,17 @@ static json_t *cores_to_json(const struct clv_cores_state *cores)
 	return array;
 }
 
+static void put_assignable(json_t *object, const struct clv_node_device *device)
+{
+	const char *why;
+	enum clv_assignable assignable = clv_assignable_of(device, &why);
+
+	json_object_set_new(
+		object, "assignable", json_string(clv_assignable_to_string(assignable)));
+	json_object_set_new(
+		object, "why_not_assignable", why ? json_string(why) : json_null());
+}
+
 json_t *clv_node_device_to_json(const struct clv_node_device *device)
 {
 	json_t *object = to_json(&clv_node_device_members, device);
@@ -314,6 +326,7 @@ json_t *clv_node_device_to_json(const struct clv_node_device *device)
 	json_object_set_new(object, "partitions", partitions);
 	json_object_set_new(object, "holders", clv_holders_to_json(&device->holders));
 	clv_engines_add(device, object);
+	put_assignable(object, device);
 	return object;
 }
 

@@ -102,7 +102,10 @@ static void cell_age(const json_t *row, char ret[CLV_CELL_MAX])
 
 static void cell_command(const json_t *row, char ret[CLV_CELL_MAX])
 {
-	snprintf(ret, CLV_CELL_MAX, "%s", clv_json_text(row, "command"));
+	bool is_machine = clv_json_text(row, "holder")[0] != '\0';
+
+	snprintf(ret, CLV_CELL_MAX, "%s%s", is_machine ? "virtual machine " : "",
+		clv_json_text(row, "command"));
 }
 
 static void cell_sm(const json_t *row, char ret[CLV_CELL_MAX])

@@ -70,9 +70,26 @@ static bool has_functions_off(const json_t *row)
 	       clv_json_number(vf, "total") > 0;
 }
 
+/* The virtual machine that has it, in the agent's words; NULL: none. */
+static const char *machine_of(const json_t *row)
+{
+	json_t *holder;
+	size_t i;
+
+	json_array_foreach (json_object_get(row, "holders"), i, holder) {
+		const char *text = clv_json_text(holder, "text");
+
+		if (strncmp(text, "virtual machine ", strlen("virtual machine ")) == 0)
+			return text;
+	}
+	return NULL;
+}
+
 static void cell_state(const json_t *row, char ret[CLV_CELL_MAX])
 {
 	ret[0] = '\0';
+	if (machine_of(row))
+		clv_text_list(ret, CLV_CELL_MAX, machine_of(row));
 	if (health_of(row)[0])
 		clv_text_list(ret, CLV_CELL_MAX, health_of(row));
 	if (clv_json_flag(row, "cordoned"))
@@ -161,7 +178,8 @@ static json_t *find_device(const json_t *items, const char *name)
  * be divided, and not shared, are only in the node and are added too. */
 static void add_partitions(json_t *items, const json_t *node)
 {
-	static const char *const keys[] = {"scheme", "partitions", "vf"};
+	static const char *const keys[] = {"scheme", "partitions", "vf", "holders",
+		"assignable", "why_not_assignable"};
 	json_t *of_node, *device;
 	size_t i;
 

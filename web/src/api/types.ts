@@ -431,6 +431,26 @@ export interface NodeDevice {
   partitions: Partition[];
   holders: Holder[];
   engines?: Engines | null;
+  /* to virtual machines: as a whole; in partitions; capable of those, SR-IOV off */
+  assignable?: "whole" | "partitioned" | "sriov_off" | "none";
+  /* the reason of sriov_off and of none */
+  why_not_assignable?: string | null;
+}
+
+export interface StandingShare {
+  /* the argument of cleave run --in */
+  name: string;
+  /* null: it is not present */
+  device: string | null;
+  share: number;
+  share_range?: Range | null;
+  cap?: number | null;
+  memory_bytes: number;
+  class?: LeaseClass;
+  /* the lease that is in it; null: it is free, or another tenant's */
+  lease: string | null;
+  /* a lease is in it, whoever's */
+  in_use: boolean;
 }
 
 export interface Node {

@@ -203,6 +203,9 @@ static const struct clv_schema_field node_device[] = {
 	{"partitions", "[NodePartition]", NULL},
 	{"holders", "[Holder]", NULL},
 	{"engines", "Engines?", NULL},
+	{"assignable", "whole|partitioned|sriov_off|none",
+		"to virtual machines: as a whole; in partitions; capable of those, SR-IOV off"},
+	{"why_not_assignable", "string?", "the reason of sriov_off and of none"},
 };
 
 static const struct clv_schema_field node[] = {

@@ -8,10 +8,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#define WHOLE "whole"
-#define PARTITIONED "partitioned"
-#define SRIOV_OFF "sriov_off"
-#define NONE "none"
 #define COUNTS_MAX 64
 
 const char *clv_vm_gpu_status_text(const char *status)
@@ -19,10 +15,10 @@ const char *clv_vm_gpu_status_text(const char *status)
 	static const struct {
 		const char *status, *text;
 	} texts[] = {
-		{WHOLE, "ready for whole-GPU assignment"},
-		{PARTITIONED, "partitioned"},
-		{SRIOV_OFF, "capable, SR-IOV off"},
-		{NONE, "not assignable"},
+		{"whole", "ready for whole-GPU assignment"},
+		{"partitioned", "partitioned"},
+		{"sriov_off", "capable, SR-IOV off"},
+		{"none", "not assignable"},
 	};
 
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(texts); i++) {
@@ -44,38 +40,6 @@ static uint64_t number_of(const json_t *object, const char *key)
 	json_int_t value = json_integer_value(json_object_get(object, key));
 
 	return value > 0 ? (uint64_t)value : 0;
-}
-
-/* Why the GPU cannot be given to a machine as a whole; NULL: it can. */
-static const char *why_not_whole(const json_t *device)
-{
-	if (text_of(device, "pci_address")[0] == '\0')
-		return "it is no PCI device";
-	if (strcmp(text_of(device, "scheme"), "none") != 0)
-		return "it is divided for programs of this host: make it whole with a "
-		       "layout";
-	if (json_array_size(json_object_get(device, "holders")) > 0)
-		return text_of(
-			json_array_get(json_object_get(device, "holders"), 0), "text");
-	return NULL;
-}
-
-static const char *find_status(const json_t *device, const char **ret_why)
-{
-	const json_t *vf = json_object_get(device, "vf");
-	bool is_capable = json_is_true(json_object_get(vf, "capable"));
-
-	*ret_why = NULL;
-	if (strcmp(text_of(device, "scheme"), "vf") == 0)
-		return PARTITIONED;
-	*ret_why = why_not_whole(device);
-	if (is_capable && !*ret_why)
-		return PARTITIONED;
-	if (number_of(vf, "total") > 0 && !is_capable) {
-		*ret_why = text_of(vf, "why_not");
-		return SRIOV_OFF;
-	}
-	return *ret_why ? NONE : WHOLE;
 }
 
 /* The numbers of functions that the driver allows; without a list of its own all up to
@@ -161,11 +125,12 @@ static void put_partitions(json_t *gpu, const json_t *device, const json_t *leas
 
 static json_t *gpu_to_json(const json_t *device, const json_t *leases)
 {
-	const char *why, *status = find_status(device, &why);
+	const char *why =
+		json_string_value(json_object_get(device, "why_not_assignable"));
 	json_t *gpu = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s?, s:I, s:o}", "name",
 		text_of(device, "name"), "uuid", text_of(device, "uuid"), "model",
 		text_of(device, "model"), "pci_address", text_of(device, "pci_address"),
-		"status", status, "why", why, "memory_bytes",
+		"status", text_of(device, "assignable"), "why", why, "memory_bytes",
 		(json_int_t)number_of(device, "memory_bytes"), "counts",
 		list_counts(json_object_get(device, "vf")));
 

@@ -12,10 +12,8 @@
  * "name", "profile", "address", "memory_bytes", "encoders", "decoders", "vm" and
  * "vm_name" (null: it has none).
  *
- * status is "whole": ready for assignment as a whole; "partitioned": it can be divided
- * into virtual functions; "sriov_off": it could, and its driver or firmware does not do
- * it; "none".  why has the reason of the last two. */
+ * status and why are the agent's "assignable" and its reason. */
 json_t *clv_vm_gpus(const json_t *node, const json_t *leases);
 
-/* A status as text for people. */
+/* A status as text for people; "" for one of a newer agent. */
 const char *clv_vm_gpu_status_text(const char *status);
