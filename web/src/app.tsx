@@ -11,6 +11,7 @@ import { DividePage } from "./pages/divide";
 import { Events } from "./pages/events";
 import { LeasePage } from "./pages/lease";
 import { Leases } from "./pages/leases";
+import { Machines } from "./pages/machines";
 import { Nodes } from "./pages/nodes";
 import { Overview } from "./pages/overview";
 import { Partitions } from "./pages/partitions";
@@ -51,6 +52,7 @@ function Content({ route, sessions, session, onChoose }: {
   case "partitions": return <Partitions />;
   case "divide": return <DividePage wanted={query.get("device") ?? undefined} />;
   case "leases": return argument ? <LeasePage id={argument} /> : <Leases />;
+  case "machines": return <Machines />;
   case "advice": return <Advice />;
   case "events": return <Events tab={argument} text={query.get("text") ?? ""} />;
   case "tenants": return <Tenants />;

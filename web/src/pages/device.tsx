@@ -3,6 +3,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Device as DeviceObject, Lease } from "../api/types";
 import { bytes, count, names, percent } from "../lib/format";
+import { holderText } from "../lib/machines";
 import { type DeviceView, memoryPromisedOf, promisedOf, usedOf } from "../lib/model";
 import { choicesOf } from "../lib/configure";
 import { celsius, energy, enginesLine, watts } from "../lib/readings";
@@ -40,7 +41,7 @@ const WORDS: Record<Act, { title: string; done: string; lines: (view: DeviceView
     lines: (view) => [`${view.name} takes no new leases. Its leases may end by themselves.`,
       view.leases.length + view.slots.flatMap((slot) => slot.leases).length > 0
         ? `On it now: ${names([...view.leases, ...view.slots.flatMap((slot) => slot.leases)]
-          .map((lease) => `${lease.name} of ${lease.tenant}`))}.`
+          .map(holderText))}.`
         : "No lease is on it now."],
   },
   forget: {

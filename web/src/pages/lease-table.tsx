@@ -11,6 +11,7 @@ import { type Column, Table } from "../ui/table";
 export function LeaseState({ lease }: { lease: Lease }) {
   if (lease.state === "queued")
     return <Badge icon="wait" tone="warn">{`Queued, place ${lease.queue_position ?? "?"}`}</Badge>;
+  if (lease.holder) return <Badge icon="screen" tone="accent">Virtual machine</Badge>;
   /* A lease that is alone holds the device all the time, computing or not. */
   if (lease.holding && lease.share_used > 0.005)
     return <Badge icon="ok" tone="good">Working</Badge>;

@@ -3,6 +3,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Device, Lease } from "../api/types";
 import { bytes, bytesOf, clock, count, date, duration, percent, since } from "../lib/format";
+import { machineText } from "../lib/machines";
 import { Seen } from "../lib/series";
 import { rangeText } from "../lib/share";
 import { findingsOf } from "../lib/troubles";
@@ -22,7 +23,8 @@ function factsOf(lease: Lease): [string, string][] {
     ["Id", lease.id],
     ["Tenant", lease.tenant],
     ["Device", lease.devices.map((each) => each.name).join(", ") || lease.device],
-    ["Program", lease.kept ? "kept until it is released" : `${lease.command}, pid ${lease.holder_pid}`],
+    ["Program", lease.holder ? machineText(lease)
+      : lease.kept ? "kept until it is released" : `${lease.command}, pid ${lease.holder_pid}`],
     ["Class", lease.class],
     ["Cap", lease.cap === null ? "none" : percent(lease.cap)],
     ["Began", `${clock(lease.created_at)}, ${since(lease.created_at)} ago`],

@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import type { Operation } from "../api/types";
 import { byDestroying, holdersOf } from "../lib/disturbed";
 import { bytes } from "../lib/format";
+import { holderText } from "../lib/machines";
 import type { DeviceView, Slot } from "../lib/model";
 import { Badge } from "../ui/badge";
 import { Confirm } from "../ui/dialog";
@@ -29,7 +30,7 @@ function Holders({ slot }: { slot: Slot }) {
   return (
     <span class="holders">
       {slot.leases.map((lease) => (
-        <a key={lease.id} href={href("leases", lease.id)}>{lease.name} of {lease.tenant}</a>
+        <a key={lease.id} href={href("leases", lease.id)}>{holderText(lease)}</a>
       ))}
       {held.map((holder) => <span key={holder.text}>{holder.text}</span>)}
     </span>

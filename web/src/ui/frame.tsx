@@ -10,6 +10,7 @@ const PAGES: [string, string, IconName][] = [
   ["overview", "Overview", "overview"],
   ["devices", "Devices", "devices"],
   ["partitions", "Partitions", "partitions"],
+  ["machines", "Virtual machines", "screen"],
   ["leases", "Leases", "leases"],
   ["advice", "Advice", "advice"],
   ["events", "Events", "events"],
