@@ -19,3 +19,17 @@ def block(name, kind):
     """The first block of this kind: a file that the reader is to write."""
     with open(os.path.join(DOCS, name), encoding="utf-8") as file:
         return re.search(rf"^```{kind}\n(.*?)^```", file.read(), re.M | re.S)[1]
+
+
+def transcript(name):
+    """(command, lines of its output that the guide shows), of lines that begin with "$ "; "..."
+    stands for lines that are left out."""
+    with open(os.path.join(DOCS, name), encoding="utf-8") as file:
+        blocks = BLOCK.findall(file.read())
+    found = []
+    for text in blocks:
+        if text.startswith("$ "):
+            for part in re.split(r"^\$ ", text, flags=re.M)[1:]:
+                command, *lines = part.splitlines()
+                found.append((command, [line for line in lines if line != "..."]))
+    return found

@@ -6,8 +6,13 @@ usage: test_pools.py CLEAVE CLEAVED [TEST...]
 """
 import json
 import os
+import shlex
+import sys
 
-from partition_sandbox import WithAgent, run_tests
+from partition_sandbox import HERE, WithAgent, run_tests
+
+sys.path.insert(0, os.path.join(HERE, "../bridge"))
+import guide  # noqa: E402 (it is over there)
 
 NODE = """version: 1
 name: lab
@@ -22,7 +27,7 @@ devices:
 """
 
 
-class Pools(WithAgent):
+class WithPools(WithAgent):
     def setUp(self):
         super().setUp()
         with open(os.path.join(self.folder, "lab.yaml"), "w") as file:
@@ -40,6 +45,8 @@ class Pools(WithAgent):
     def list(self, *words, node="lab"):
         return json.loads(self.pool("list", *words, "-o", "json", node=node).stdout)
 
+
+class Pools(WithPools):
     def test_created_changed_and_removed(self):
         created = self.pool("create", "l40s", "gpu0", "gpu1").stdout
         self.assertRegex(created, r"(?m)^l40s +gpu0 +NVIDIA L40S +45.0G +0000:3b:00.0 +available$")
@@ -152,6 +159,29 @@ class Pools(WithAgent):
         self.assertEqual([each["state"] for each in items], ["assigned"] + ["available"] * 3)
         self.assertTrue(all(each["address"] for each in items))
         self.assertIn("is a partition", self.on("flex170", "pool", "remove", "quarter").stderr)
+
+
+class Guide(WithPools):
+    """docs/pools.md, on the node of these tests."""
+
+    def test_commands(self):
+        shown = guide.transcript("pools.md")
+        self.assertEqual(len(shown), 7)
+        for command, lines in shown:
+            program, *words = shlex.split(command)
+            self.assertEqual(program, "cleave")
+            done = self.on("lab", *words)
+            self.assertEqual(done.returncode, 0, (command, done.stderr))
+            for line in lines:
+                self.assertIn(line, done.stdout.splitlines(), command)
+
+    def test_layout(self):
+        path = os.path.join(self.folder, "layout.yaml")
+        with open(path, "w") as file:
+            file.write(guide.block("pools.md", "yaml"))
+        done = self.on("lab", "apply", "-y", path)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.members(), [("l40s", f"gpu{i}", "available", "") for i in range(3)])
 
 
 if __name__ == "__main__":
