@@ -562,6 +562,40 @@ class Numbers(Case):
         self.assertLessEqual(assign - own, self.ASSIGN_S)
 
 
+class Calls(Case):
+    """How many calls of libvirt's daemon the verbs make, by the log of its library."""
+
+    CALL = re.compile(r"RPC_CLIENT_MSG_TX_QUEUE.* type=0 ")
+
+    def calls(self, *words):
+        path = os.path.join(self.libvirt.folder, "calls.log")
+        self.ok(*words, env={"LIBVIRT_LOG_OUTPUTS": f"1:file:{path}",
+                             "LIBVIRT_LOG_FILTERS": "1:rpc.netclient"})
+        with open(path, encoding="utf-8") as file:
+            found = len(self.CALL.findall(file.read()))
+        os.unlink(path)
+        return found
+
+    def of_all(self):
+        return [self.calls(*words) for words in (
+            ("vms",), ("assign", "--profile=vf:4", "vm0"), ("unassign", "vm0"))]
+
+    def test_one_for_each_machine(self):
+        """Two more for one that runs; an assignment reads again only what it changed."""
+        for i in range(3):
+            self.libvirt.define(f"vm{i}")
+        few = self.of_all()
+        for i in range(3, 13):
+            self.libvirt.define(f"vm{i}")
+        many = self.of_all()
+        self.assertEqual([b - a for a, b in zip(few, many)], [10, 10, 10])
+        listing, assigning, _ = few
+        self.assertLessEqual(listing - 3, 9)
+        self.assertLessEqual(assigning - listing, 7)
+        self.libvirt.virsh("start", "vm1")
+        self.assertEqual(self.calls("vms") - many[0], 2)
+
+
 class Hung(Case):
     """A daemon that accepts connections and does not answer."""
 
