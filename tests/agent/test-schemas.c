@@ -5,6 +5,7 @@
 #include "agent/layout/reapply.h"
 #include "agent/record/lease-record.h"
 #include "agent/record/scope.h"
+#include "core/device/assignable.h"
 #include "core/device/health.h"
 #include "core/device/node.h"
 #include "core/layout/layout.h"
@@ -28,6 +29,8 @@
 	}
 NAMES(class_name, _CLV_CLASS_MAX, clv_class_to_string((enum clv_class)i))
 NAMES(scope_name, _CLV_SCOPE_MAX, clv_scope_to_string((enum clv_scope)i))
+NAMES(assignable_name, _CLV_ASSIGNABLE_MAX,
+	clv_assignable_to_string((enum clv_assignable)i))
 NAMES(admit_name, _CLV_ADMIT_MAX, clv_admit_to_string((enum clv_admit)i))
 NAMES(advice_name, _CLV_ADVICE_MAX, clv_advice_kind_to_string((enum clv_advice_kind)i))
 NAMES(health_name, _CLV_HEALTH_STATE_MAX,
@@ -56,6 +59,7 @@ static const struct {
 	{NULL, "scope", scope_name},
 	{NULL, "admit", admit_name},
 	{"NodeDevice", "scheme", any_scheme_name},
+	{"NodeDevice", "assignable", assignable_name},
 	{NULL, "scheme", scheme_name},
 	{"Advice", "kind", advice_name},
 	{"Advice", "confidence", confidence_name},
