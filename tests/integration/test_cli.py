@@ -29,8 +29,8 @@ from cli_sandbox import (SYSTEM_SOCKET, Paths, Sandbox, StartedOnDemand, hang_up
 HERE = os.path.dirname(os.path.abspath(__file__))
 DOUBLE = os.path.join(HERE, "api_double.py")
 VERBS = ("devices run reserve ps top set release profiles partition plan apply diff export import "
-         "cordon drain uncordon simulate fit defrag advise profile cdi systemd slurm pool up vms "
-         "assign unassign events tenants token audit reload backup restore doctor version "
+         "cordon drain uncordon simulate fit defrag serve-plan models-plan advise profile cdi systemd slurm "
+         "pool up vms assign unassign events tenants token audit reload backup restore doctor version "
          "completion help").split()
 
 

@@ -17,7 +17,7 @@ CODE_BLOCK = re.compile(r"^```.*?^```", re.S | re.M)
 CODE = re.compile(r"^```.*?^```|`[^`\n]+`", re.S | re.M)
 DEV = re.compile(r"\./dev ([a-z]+)")
 WORDS = r"((?: +--?[a-z][a-z-]*(?:[= ][^\s`-]\S*)?)*)"
-CLEAVE = re.compile(r"(?:^|[`$|;(] *)cleave ([a-z]+)" + WORDS, re.M)
+CLEAVE = re.compile(r"(?:^|[`$|;(] *)cleave ([a-z]+(?:-[a-z]+)*)" + WORDS, re.M)
 FILE = re.compile(r"`([\w./-]+\.(?:c|h|py|tsv|build))`")
 SPAN = re.compile(r"`([^`\n]+)`")
 PATH = re.compile(r"(?<![\w./~$-])[\w-]+(?:/[\w.*-]+)+")
@@ -40,7 +40,7 @@ def help_of(cleave, *verb):
 def cleave_verbs(cleave):
     text = help_of(cleave).split("\nVerbs:\n")[1]
     return {m[1]: set(OPTION.findall(help_of(cleave, m[1]))) | {"--help"}
-            for m in re.finditer(r"^  ([a-z]+)(?: |$)", text, re.M)}
+            for m in re.finditer(r"^  ([a-z-]+)(?: |$)", text, re.M)}
 
 
 def anchors_of(text):
@@ -110,7 +110,7 @@ def check_commands(name, text, dev, cleave):
 
 def check_pages(verbs, text):
     """Each verb has a man page, and meson builds it."""
-    names = set(re.findall(r"'([a-z]+)'", re.search(r"man_verbs = \[(.*?)\]", text, re.S)[1]))
+    names = set(re.findall(r"'([a-z-]+)'", re.search(r"man_verbs = \[(.*?)\]", text, re.S)[1]))
     return [f"man/meson.build: man_verbs has no '{verb}', so its page is not built"
             for verb in sorted(set(verbs) - names)]
 

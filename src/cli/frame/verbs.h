@@ -43,6 +43,8 @@ extern const struct clv_verb clv_verb_audit;
 extern const struct clv_verb clv_verb_backup;
 extern const struct clv_verb clv_verb_reload;
 extern const struct clv_verb clv_verb_restore;
+extern const struct clv_verb clv_verb_serve_plan;
+extern const struct clv_verb clv_verb_models_plan;
 extern const struct clv_verb clv_verb_doctor;
 extern const struct clv_verb clv_verb_version;
 extern const struct clv_verb clv_verb_completion;

@@ -27,6 +27,8 @@ static const struct clv_verb *const verbs[] = {
 	&clv_verb_simulate,
 	&clv_verb_fit,
 	&clv_verb_defrag,
+	&clv_verb_serve_plan,
+	&clv_verb_models_plan,
 	&clv_verb_advise,
 	&clv_verb_profile,
 	&clv_verb_cdi,

@@ -21,6 +21,7 @@
 #define CUTS_MAX 4096
 
 const uint8_t clv_serve_slices[_CLV_SERVE_SIZES] = {1, 2, 3, 4, 7};
+const uint8_t clv_serve_units[_CLV_SERVE_SIZES] = {1, 2, 4, 4, 8};
 
 struct cut {
 	uint16_t n[_CLV_SERVE_SIZES];
@@ -29,6 +30,7 @@ struct cut {
 struct cuts {
 	struct cut items[CUTS_MAX];
 	unsigned n;
+	bool is_cut_off; /* there are more */
 };
 
 /* A table of dynamic programming: the state is the counts of 7g, 4g, 3g and 2g as one
@@ -90,6 +92,8 @@ static void cut_further(const struct clv_serve_service *service, struct cut *cut
 	if (rate <= 1e-9) {
 		if (ret->n < CUTS_MAX)
 			ret->items[ret->n++] = *cut;
+		else
+			ret->is_cut_off = true;
 		return;
 	}
 	if (size < 0)
@@ -112,6 +116,7 @@ static void find_cuts(
 	struct cut cut = {0};
 
 	ret->n = 0;
+	ret->is_cut_off = false;
 	cut_further(service, &cut, CLV_SERVE_7G, service->rate, (int)most_slices, ret);
 }
 
@@ -212,16 +217,18 @@ static void trace_back(const struct table *table, const struct cuts *cuts,
 	}
 }
 
-/* Finds cuts that fit on n_gpus GPUs; -ENOSPC if there are none. */
+/* Finds cuts that fit on plan->n_gpus GPUs; -ENOSPC if there are none. */
 static int cut_for(const struct clv_serve_service *services, size_t n_services,
-	const unsigned *least, unsigned spare, unsigned n_gpus, struct cut *ret)
+	const unsigned *least, unsigned spare, struct clv_serve_plan *plan,
+	struct cut *ret)
 {
 	_cleanup_free_ struct cuts *cuts = calloc(n_services + 1, sizeof(*cuts));
 	struct table table = {0};
-	int r = cuts ? table_init(&table, n_gpus, n_services) : -ENOMEM;
+	int r = cuts ? table_init(&table, plan->n_gpus, n_services) : -ENOMEM;
 
 	for (size_t i = 0; r == 0 && i < n_services; i++) {
 		find_cuts(&services[i], least[i] + spare, &cuts[i]);
+		plan->is_exact = plan->is_exact && !cuts[i].is_cut_off;
 		r = add_service(&table, i, &cuts[i]);
 	}
 	for (size_t state = 0; r == 0 && state < table.n_states; state++) {
@@ -242,14 +249,13 @@ struct part {
 
 static bool put(struct part *part, unsigned size, uint8_t *ret_start)
 {
-	/* Units of the grid by size: a 3g takes as many as a 4g. */
-	static const uint8_t units[_CLV_SERVE_SIZES] = {1, 2, 4, 4, 8};
+	uint8_t units = clv_serve_units[size];
 
-	if (part->units < units[size] || part->slices < clv_serve_slices[size])
+	if (part->units < units || part->slices < clv_serve_slices[size])
 		return false;
 	*ret_start = part->start;
-	part->start = (uint8_t)(part->start + units[size]);
-	part->units = (uint8_t)(part->units - units[size]);
+	part->start = (uint8_t)(part->start + units);
+	part->units = (uint8_t)(part->units - units);
 	part->slices = (uint8_t)(part->slices - clv_serve_slices[size]);
 	return true;
 }
@@ -325,7 +331,7 @@ int clv_serve_plan(const struct clv_serve_service *services, size_t n_services,
 	struct clv_serve_plan *ret)
 {
 	unsigned least[CLV_SERVE_SERVICES_MAX], sum = 0;
-	struct clv_serve_plan plan = {0};
+	struct clv_serve_plan plan = {.is_exact = true};
 	_cleanup_free_ struct cut *cuts = calloc(n_services + 1, sizeof(*cuts));
 	int r = -ENOSPC;
 
@@ -342,7 +348,7 @@ int clv_serve_plan(const struct clv_serve_service *services, size_t n_services,
 	plan.n_gpus = (sum + GPU_SLICES - 1) / GPU_SLICES;
 	for (; r == -ENOSPC && plan.n_gpus <= CLV_SERVE_GPUS_MAX; plan.n_gpus++) {
 		r = cut_for(services, n_services, least, GPU_SLICES * plan.n_gpus - sum,
-			plan.n_gpus, cuts);
+			&plan, cuts);
 		if (r == 0)
 			break;
 	}

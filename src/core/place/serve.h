@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* Plans the fewest GPUs that serve given rates of requests: the MIG instances of each
  * service and their places.  For GPUs of seven compute slices on a grid of eight (A100,
  * H100 and later).  Exact if each service has at most 4,096 combinations of instances
- * that waste no more than a GPU. */
+ * that waste no more than a GPU; of more, the first ones are considered. */
 
 /* Sizes of instances in compute slices. */
 enum {
@@ -20,6 +21,8 @@ enum {
 };
 
 extern const uint8_t clv_serve_slices[_CLV_SERVE_SIZES];
+/* Units of the grid that each takes: a 3g as many as a 4g. */
+extern const uint8_t clv_serve_units[_CLV_SERVE_SIZES];
 
 #define CLV_SERVE_GPUS_MAX 32
 #define CLV_SERVE_SERVICES_MAX 256
@@ -41,6 +44,7 @@ struct clv_serve_plan {
 	struct clv_serve_instance *instances; /* freed by the caller */
 	size_t n_instances;
 	unsigned n_gpus;
+	bool is_exact; /* no plan needs fewer GPUs */
 };
 
 /* Returns 0; -ERANGE: no instance can serve a service, or more than CLV_SERVE_GPUS_MAX
