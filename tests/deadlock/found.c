@@ -158,10 +158,7 @@ static void compete(void)
 	keep_busy();
 }
 
-static const struct {
-	const char *name;
-	void (*run)(void);
-} cases[] = {
+static const struct named_case cases[] = {
 	{"cbcontext", cbcontext},
 	{"memdtor", memdtor},
 	{"forkfirst", forkfirst},
@@ -169,21 +166,7 @@ static const struct {
 	{"competitor", compete},
 };
 
-#define N_CASES (sizeof(cases) / sizeof(cases[0]))
-
 int main(int argc, char **argv)
 {
-	EXPECT(argc == 2);
-	if (strcmp(argv[1], "list") == 0) {
-		for (size_t i = 0; i + 1 < N_CASES; i++)
-			puts(cases[i].name);
-		return 0;
-	}
-	for (size_t i = 0; i < N_CASES; i++) {
-		if (strcmp(argv[1], cases[i].name) == 0) {
-			cases[i].run();
-			return 0;
-		}
-	}
-	return 64;
+	return run_case(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
 }

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* What these programs share: one device, and a kernel that takes time. */
@@ -110,4 +111,30 @@ static inline void keep_busy(void)
 			launch(queue, 500, 0, NULL, NULL);
 		CHECK(clFinish(queue));
 	}
+}
+
+/* A case of a program, by its name. */
+struct named_case {
+	const char *name;
+	void (*run)(void);
+};
+
+/* main() of a program with cases: the argument is the name of one, or "list", which
+ * prints the names of all but the last one, the competitor. */
+static inline int run_case(
+	const struct named_case *cases, size_t n_cases, int argc, char **argv)
+{
+	EXPECT(argc == 2);
+	if (strcmp(argv[1], "list") == 0) {
+		for (size_t i = 0; i + 1 < n_cases; i++)
+			puts(cases[i].name);
+		return 0;
+	}
+	for (size_t i = 0; i < n_cases; i++) {
+		if (strcmp(argv[1], cases[i].name) == 0) {
+			cases[i].run();
+			return 0;
+		}
+	}
+	return 64;
 }

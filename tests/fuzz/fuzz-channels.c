@@ -8,7 +8,6 @@
 #include "rm/abi.h"
 #include "rm/channels.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -16,18 +15,6 @@
 #include <unistd.h>
 
 #define OBJECTS_MAX 4096
-
-static int count_open(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	int n = 0;
-
-	CLV_MUST(dir);
-	while (readdir(dir))
-		n++;
-	closedir(dir);
-	return n;
-}
 
 /* Few handles, so that they collide. */
 static struct clv_rm_object take_object(struct clv_fuzz_input *input, uint8_t what)
@@ -114,7 +101,7 @@ static void check_same(struct clv_rm_channels *a, struct clv_rm_channels *b)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 {
 	struct clv_fuzz_input input = {data, n_bytes};
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC), before = count_open();
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC), before = clv_fuzz_count_open();
 	struct clv_rm_channels *own = clv_rm_channels_new(false);
 	struct clv_rm_channels *told = clv_rm_channels_new(true);
 
@@ -142,7 +129,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 	clv_rm_channels_restore(told);
 	clv_rm_channels_free(own);
 	clv_rm_channels_free(told);
-	CLV_MUST(count_open() == before);
+	CLV_MUST(clv_fuzz_count_open() == before);
 	close(null);
 	return 0;
 }

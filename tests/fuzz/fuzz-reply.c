@@ -6,8 +6,6 @@
 
 #include "gate/attach/attach.c"
 
-#include <dirent.h>
-
 /* Not part of what is tested. */
 static int make_page(size_t n_bytes)
 {
@@ -15,18 +13,6 @@ static int make_page(size_t n_bytes)
 
 	CLV_MUST(fd >= 0 && ftruncate(fd, (off_t)n_bytes) == 0);
 	return fd;
-}
-
-static int count_open(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	int n = 0;
-
-	CLV_MUST(dir);
-	while (readdir(dir))
-		n++;
-	closedir(dir);
-	return n;
 }
 
 static void drop_view(struct clv_view *view)
@@ -66,7 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 
 	if (n_bytes < 2)
 		return 0;
-	n_before = count_open();
+	n_before = clv_fuzz_count_open();
 	CLV_MUST(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0);
 	answer(pair[1], data[0], data + 1, n_bytes - 1);
 	shutdown(pair[1], SHUT_WR);
@@ -78,6 +64,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 		close(pair[0]);
 	}
 	close(pair[1]);
-	CLV_MUST(count_open() == n_before);
+	CLV_MUST(clv_fuzz_count_open() == n_before);
 	return 0;
 }

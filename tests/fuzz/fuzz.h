@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <dirent.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -33,6 +34,19 @@ static inline uint64_t clv_fuzz_take(struct clv_fuzz_input *input, size_t n_byte
 	input->data += n_bytes;
 	input->n_left -= n_bytes;
 	return value;
+}
+
+/* The number of open descriptors, with those of the search itself. */
+static inline int clv_fuzz_count_open(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int n = 0;
+
+	CLV_MUST(dir);
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n;
 }
 
 /* Returns a copy that ends in a NUL, so that sanitizers see a read past the end. Caller
