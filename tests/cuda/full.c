@@ -84,7 +84,7 @@ uint32_t full_of_waits(void)
 	OK(cuEventRecord(event, other));
 	for (int i = 0; i < 200; i++)
 		OK(cuStreamWaitEvent(stream, event, 0));
-	for (uint32_t i = 2; i < 700; i++)
+	for (uint32_t i = 2; i < 770; i++)
 		OK(cuLaunchKernel(
 			run_kernel, i, 1, 1, 32, 1, 1, 0, stream, parameters, NULL));
 	words[0] = 1;

@@ -36,7 +36,7 @@ bool clv_queue_has_room(const struct clv_queue *queue)
 /* The gate's events that are out take at most these parts of the places, so that they
  * leave nearly all to a program that fills a queue behind a command which waits for the
  * program: those around waits, those behind copies, and markers. */
-#define PART_OF_WAITS 32 /* with two events each */
+#define PART_OF_WAITS 64 /* with two events each */
 #define PART_OF_COPIES 64
 #define PART_OF_MARKERS 64
 
