@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A control plane of real programs: Debian's etcd, and the kube-apiserver and kube-scheduler that
-build-cluster.sh makes. There is no kubelet: nodes are objects that a test makes."""
+build-cluster.sh makes, or those of another version in the folder that CLEAVE_KUBERNETES names.
+There is no kubelet: nodes are objects that a test makes."""
+import functools
 import json
 import os
 import shutil
@@ -16,7 +18,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import bed
 
 CACHE = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-BIN = os.path.join(CACHE, "cleave", "kubernetes", "bin")
+BIN = (os.environ.get("CLEAVE_KUBERNETES")
+       or os.path.join(CACHE, "cleave", "kubernetes", "bin"))
 TOKEN = "t0ken"
 SCHEDULER = os.path.join(bed.ROOT, "packaging/kubernetes/scheduler.yaml")
 
@@ -29,6 +32,14 @@ def why_not():
     if not shutil.which("etcd"):
         return "there is no etcd: install Debian's package etcd-server"
     return None
+
+
+@functools.cache
+def minor():
+    """n of the programs' version 1.n."""
+    said = subprocess.run([os.path.join(BIN, "kube-apiserver"), "--version"], capture_output=True,
+                          text=True, check=True).stdout
+    return int(said.split(".")[1])
 
 
 def free_port():
@@ -225,8 +236,8 @@ class Cluster:
         of its metrics; 0: none."""
         with open(SCHEDULER, encoding="utf-8") as file:
             text = file.read()
-        group = "kubescheduler.config.k8s.io/"
-        for old, new in ((group + "v1\n", group + "v1beta1\n"),
+        group, is_old = "kubescheduler.config.k8s.io/", minor() < 25
+        for old, new in ((group + "v1\n", group + ("v1beta1\n" if is_old else "v1\n")),
                          ("http://127.0.0.1:8888", extender),
                          ("nodeCacheCapable: true", f"nodeCacheCapable: {str(has_names).lower()}")):
             assert text.count(old) == 1, old
@@ -234,5 +245,7 @@ class Cluster:
         with open(self.path("scheduler.yaml"), "w", encoding="utf-8") as file:
             file.write(text + "leaderElection: {leaderElect: false}\n"
                               f"clientConnection: {{kubeconfig: {self.kubeconfig()}}}\n")
-        self.start("kube-scheduler", [f"{BIN}/kube-scheduler", f"--port={port}", "--secure-port=0",
+        ports = ([f"--port={port}", "--secure-port=0"] if is_old else
+                 [f"--secure-port={port}", "--authorization-always-allow-paths=/metrics"])
+        self.start("kube-scheduler", [f"{BIN}/kube-scheduler", *ports,
                                       "--config", self.path("scheduler.yaml")])

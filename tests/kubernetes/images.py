@@ -10,6 +10,7 @@ import sys
 import tarfile
 
 import bed
+import cluster
 
 sys.path.insert(0, os.path.join(bed.ROOT, "tests/bridge"))
 import engine_root  # noqa: E402
@@ -17,6 +18,7 @@ import engine_root  # noqa: E402
 sys.path.insert(0, os.path.join(bed.ROOT, "tests/packaging"))
 import root as roots  # noqa: E402
 
+FOLDER = os.path.join(cluster.CACHE, "cleave/kubernetes/node")
 LIBDIR = "lib/x86_64-linux-gnu"
 # Of the node; images do not have them.
 FOR_NODES = ("etcd-server", "containerd", "runc", "containernetworking-plugins", "iproute2",
@@ -29,15 +31,20 @@ LEFT_OUT = (*engine_root.NOT_IN_IMAGE, "./usr/bin/etcd*", "./usr/lib/cni", "./us
             "./var/lib/dpkg", "./usr/share/locale")
 
 
-def make_base(folder):
-    """The root of a node, and the first layer of images, if they are not there yet."""
-    os.makedirs(folder, exist_ok=True)
-    base, layer = os.path.join(folder, "bookworm"), os.path.join(folder, "bookworm.tar")
+def make_base(release):
+    """The root of a node, of this release of Debian, and the first layer of images, of Debian 12, if
+    they are not there yet."""
+    os.makedirs(FOLDER, exist_ok=True)
+    base, layer = os.path.join(FOLDER, "bookworm"), os.path.join(FOLDER, "bookworm.tar")
     roots.make_base(base, sorted({*FOR_NODES, *FOR_IMAGES}), "bookworm")
     if not os.path.exists(layer):
         pack(base, layer + ".new", *(f"--exclude={each}" for each in LEFT_OUT))
         os.rename(layer + ".new", layer)
-    return base, layer
+    if release == "bookworm":
+        return base, layer
+    newer = os.path.join(FOLDER, release)
+    roots.make_base(newer, sorted(FOR_NODES), release)
+    return newer, layer
 
 
 def pack(folder, path, *options):

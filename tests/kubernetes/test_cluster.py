@@ -6,24 +6,18 @@ from kubectl to kernels of PoCL.
 usage: test_cluster.py BUILD WORKER [unittest arguments]"""
 import json
 import os
-import sys
 import time
 import unittest
 
-import bed
-import helm
+import cluster_case
+import measured
 import whole_cluster
+from cluster_case import BUILD, WORKER, ClusterCase
 from node import NAME
-from whole_cluster import PODS, SHARE, WholeCluster, wait_until
-
-sys.path.insert(0, os.path.join(helm.TREE, "tests/integration"))
-import harness  # noqa: E402
-import measured  # noqa: E402
-
-BUILD, WORKER = map(os.path.abspath, sys.argv[1:3])
+from whole_cluster import SHARE, WholeCluster, wait_until
 
 
-class Cluster(unittest.TestCase):
+class Cluster(ClusterCase):
     @classmethod
     def setUpClass(cls):
         why = whole_cluster.why_not()
@@ -33,71 +27,7 @@ class Cluster(unittest.TestCase):
         cls.addClassCleanup(cls.cluster.close)
         cls.cluster.deploy("0.1.0")
 
-    def setUp(self):
-        self.addCleanup(self.remove_pods)
-
-    def remove_pods(self):
-        """No test leaves a pod or a lease: the room of a pod is announced before its object is
-        gone, whose name the next test may need."""
-        for pod in self.cluster.ask("GET", PODS)["items"]:
-            self.cluster.delete(pod["metadata"]["name"])
-        self.assertTrue(wait_until(lambda: not self.cluster.ask("GET", PODS)["items"]))
-        wait_until(lambda: not self.leases() and self.announced_milli() == 1000)
-        self.assertEqual((self.leases(), self.announced_milli()), ({}, 1000))
-
-    def leases(self):
-        """The node's, but those that are no pod's."""
-        return {lease["name"]: lease for lease in self.agent("/v1/leases?limit=10000")["items"]
-                if lease["name"].startswith(bed.PREFIX)}
-
-    def agent(self, url):
-        status, answer = harness.request(
-            f"/proc/{self.cluster.node.pid}/root/run/cleave/api.sock", "GET", url)
-        self.assertEqual(status, 200, answer)
-        return answer
-
     # --- Pods ---
-
-    def start(self, name, share, **spec):
-        """A pod that computes until it is deleted."""
-        self.cluster.run(name, share, "worker", "run", "100000", **spec)
-        self.cluster.wait_for_phase(name, "Running")
-        self.progress(name)
-
-    def kernels(self, name):
-        """By its last whole line."""
-        lines = [line for line in self.cluster.said(name).splitlines() if line.endswith("}")]
-        return json.loads(lines[-1])["kernels"] if lines else 0
-
-    def progress(self, name):
-        """It computes."""
-        before = self.kernels(name)
-        self.assertTrue(wait_until(lambda: self.kernels(name) > before),
-                        (self.cluster.pod(name)["status"], self.cluster.events(name)))
-
-    def waits(self, name, reason):
-        """It waits for a node, and its events say why."""
-        self.assertTrue(wait_until(lambda: any(
-            what == "FailedScheduling" and reason in why
-            for what, why in self.cluster.events(name))), self.cluster.events(name))
-        self.assertEqual(self.cluster.phase(name), "Pending")
-
-    def fill(self, name, share):
-        """What a program sees of memory, and gets."""
-        self.cluster.run(name, share, "worker", "fill")
-        self.assertEqual(self.cluster.wait_for_phase(name, "Succeeded", "Failed"), "Succeeded",
-                         self.cluster.said(name))
-        return json.loads(self.cluster.said(name))
-
-    def memory_of(self, share):
-        (device,) = self.agent("/v1/devices")["items"]
-        return device["memory_bytes"] * share // 100
-
-    def check_quota(self, share, saw):
-        self.assertAlmostEqual(saw["memory"], self.memory_of(share), delta=64 << 20)
-        self.assertLessEqual(saw["allocated"], saw["memory"])
-        self.assertGreater(saw["allocated"], saw["memory"] * .9)
-        self.assertNotEqual(saw["error"], 0)
 
     def test_memory(self):
         """A program in a pod sees its part of the memory, and gets no more."""
@@ -134,12 +64,14 @@ class Cluster(unittest.TestCase):
         self.progress("third")
         now = self.cluster.tries()
         self.assertEqual(now["UnschedulableTimeout"], tried["UnschedulableTimeout"])
-        self.assertGreater(now["NodeLabelChange"], tried["NodeLabelChange"])
+        changed = [sum(each[name] for name in whole_cluster.MARKED) for each in (tried, now)]
+        self.assertGreater(changed[1], changed[0], now)
         self.assertGreater(self.mark(), marks)
 
     def mark(self):
         """When free room last grew."""
-        return int(self.cluster.node_object()["metadata"]["labels"].get("cleave.dev/freed", 0))
+        about = self.cluster.node_object()["metadata"]
+        return int({**about["labels"], **about["annotations"]}.get("cleave.dev/freed", 0))
 
     def test_extender_refuses(self):
         """Kubernetes counts 100 hundredths on the node; the extender knows what is free."""
@@ -161,23 +93,6 @@ class Cluster(unittest.TestCase):
                       [what for what, why in self.cluster.events("large")
                        if why in status["message"]])
 
-    def reserve(self, share):
-        """By hand, for what is not a pod."""
-        self.in_agent("cleave", "reserve", "--name", "used", "--share", str(share))
-        self.addCleanup(self.in_agent, "cleave", "release", "used")
-        free = round(1000 * (1 - share))
-        self.assertTrue(wait_until(lambda: self.announced_milli() == free))
-
-    def announced_milli(self):
-        """What the node says to the extender."""
-        said = self.cluster.node_object()["metadata"]["annotations"]["cleave.dev/devices"]
-        return sum(device["free_milli"] for device in json.loads(said))
-
-    def in_agent(self, *words):
-        (pod,) = self.cluster.our_pods("cleave-node")
-        return self.cluster.kubectl("exec", "-n", helm.NAMESPACE, pod["metadata"]["name"], "-c",
-                                    "agent", "--", *words)
-
     # --- Restarts ---
 
     def test_kubelet_restarts(self):
@@ -198,17 +113,6 @@ class Cluster(unittest.TestCase):
         leases = set(self.leases())
         self.kill_container("agent")
         self.check_again("before", leases)
-
-    def kill_container(self, name):
-        def restarts():
-            (pod,) = self.cluster.our_pods("cleave-node")
-            return {each["name"]: each["restartCount"]
-                    for each in pod["status"]["containerStatuses"]}
-        before = restarts()[name]
-        program = {"kubelet": "cleave-kubelet", "agent": "cleaved"}[name]
-        self.cluster.must("pkill", "-KILL", "-o", "-x", program)
-        self.assertTrue(wait_until(lambda: restarts()[name] > before))
-        self.assertTrue(wait_until(lambda: self.cluster.is_rolled_out("cleave-node")))
 
     def check_again(self, name, leases):
         """The pod goes on in its lease, and another one can start."""
@@ -269,4 +173,4 @@ class Cluster(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
+    cluster_case.main()

@@ -5,6 +5,7 @@ import collections
 import ctypes
 import json
 import os
+import ssl
 import subprocess
 import tempfile
 import time
@@ -24,8 +25,11 @@ PATIENCE_S = 1200
 WORK = "docker.io/library/work:1"
 SOCKET = "/run/containerd/containerd.sock"
 SCHEDULER_PORT = 10251
+# What schedulers call the change of the node by which they try a pod again.
+MARKED = ("NodeLabelChange", "UpdateNodeAnnotation")
 SHARE = "cleave.dev/gpu-share"
 PODS = "/api/v1/namespaces/default/pods"
+CLAIMS_API = "/apis/resource.k8s.io/v1"
 OURS = f"/apis/apps/v1/namespaces/{helm.NAMESPACE}/daemonsets/"
 OUR_PODS = f"/api/v1/namespaces/{helm.NAMESPACE}/pods"
 PROGRAMS = ("kube-apiserver", "kube-scheduler", "kube-controller-manager", "kubelet")
@@ -33,6 +37,7 @@ CONTAINERD = f"""version = 2
 [plugins."io.containerd.grpc.v1.cri"]
   sandbox_image = "{WORK}"
   restrict_oom_score_adj = true
+  enable_cdi = true
 [plugins."io.containerd.grpc.v1.cri".cni]
   bin_dir = "/usr/lib/cni"
 """
@@ -49,6 +54,8 @@ KUBELET = {
     "makeIPTablesUtilChains": False, "evictionHard": {**NEVER, "memory.available": "1Mi"},
     "imageGCHighThresholdPercent": 100, "maxPods": 250, "hairpinMode": "none",
     "nodeStatusUpdateFrequency": "2s", "registryPullQPS": 0, "eventRecordQPS": 0}
+# Of kubelets that read CDI; their nodes have Debian 13, whose containerd reads CDI, too.
+KUBELET_WITH_CDI = {**KUBELET, "failCgroupV1": False}
 
 
 def wait_until(condition):
@@ -93,12 +100,14 @@ class WholeCluster(cluster.Cluster):
     ADDRESS, PORT = ADDRESS, 443
     TOKENS = (*cluster.Cluster.TOKENS, f'kubelet,system:node:{NAME},kubelet,"system:nodes"')
     MORE = ("--authorization-mode=Node,RBAC", "--enable-admission-plugins=NodeRestriction",
-            "--allow-privileged=true")
+            "--allow-privileged=true", "--kubelet-preferred-address-types=InternalIP")
 
     def __init__(self, tags, build, worker):
         """tags: of cleave's image."""
         folder = tempfile.mkdtemp(prefix="cleave-cluster-", dir="/var/tmp")
-        base, layer = images.make_base(os.path.join(os.path.dirname(cluster.BIN), "node"))
+        has_cdi = cluster.minor() >= 29
+        self.settings = KUBELET_WITH_CDI if has_cdi else KUBELET
+        base, layer = images.make_base("trixie" if has_cdi else "bookworm")
         self.node = Node(base, os.path.join(folder, "state"),
                          [folder, cluster.BIN, helm.CACHE])
         self.network = Network(self.node.pid)
@@ -152,19 +161,21 @@ class WholeCluster(cluster.Cluster):
     def start_rest(self):
         self.start("kube-controller-manager", [
             f"{cluster.BIN}/kube-controller-manager", f"--kubeconfig={self.kubeconfig()}",
-            "--leader-elect=false", "--port=0", "--secure-port=0",
+            "--leader-elect=false", *(["--port=0"] if cluster.minor() < 24 else []),
+            "--secure-port=0",
             f"--service-account-private-key-file={self.path('api.key')}",
             f"--root-ca-file={self.path('api.crt')}"])
         self.schedule("http://127.0.0.1:8888", port=SCHEDULER_PORT)
         with open(self.path("kubelet.json"), "w", encoding="utf-8") as file:
-            json.dump({**KUBELET, "cgroupRoot": "/" + self.node.group}, file)
+            json.dump({**self.settings, "cgroupRoot": "/" + self.node.group}, file)
         self.kubeconfig("kubelet", self.path("kubelet.kubeconfig"))
         self.start_kubelet()
 
     def start_kubelet(self):
         self.start("kubelet", [
             f"{cluster.BIN}/kubelet", f"--config={self.path('kubelet.json')}",
-            f"--kubeconfig={self.path('kubelet.kubeconfig')}", "--container-runtime=remote",
+            f"--kubeconfig={self.path('kubelet.kubeconfig')}",
+            *(["--container-runtime=remote"] if cluster.minor() < 24 else []),
             f"--container-runtime-endpoint=unix://{SOCKET}", f"--hostname-override={NAME}",
             f"--node-ip={ADDRESS}"])
         self.node.until("kubelet", lambda: self.is_node_ready() and self.answers())
@@ -184,10 +195,11 @@ class WholeCluster(cluster.Cluster):
 
     def tries(self):
         """How often each event had the scheduler try a pod again."""
-        with self.network:
-            url = f"http://127.0.0.1:{SCHEDULER_PORT}/metrics"
-            with urllib.request.urlopen(url, timeout=600) as answer:
-                lines = answer.read().decode().splitlines()
+        scheme = "http" if cluster.minor() < 25 else "https"
+        url = f"{scheme}://127.0.0.1:{SCHEDULER_PORT}/metrics"
+        anyone = ssl._create_unverified_context()  # the scheduler made its certificate itself
+        with self.network, urllib.request.urlopen(url, timeout=600, context=anyone) as answer:
+            lines = answer.read().decode().splitlines()
         counts = collections.Counter()
         for line in lines:
             if line.startswith("scheduler_queue_incoming_pods_total{"):
@@ -219,19 +231,21 @@ class WholeCluster(cluster.Cluster):
 
     # --- cleave ---
 
-    def deploy(self, tag):
+    def deploy(self, tag, **values):
         """The chart with the image of this tag, as docs/kubernetes.md has it for a pipeline without
         Helm."""
         if not self.find(f"/api/v1/namespaces/{helm.NAMESPACE}"):
             self.kubectl("create", "namespace", helm.NAMESPACE)
             self.kubectl("label", "node", NAME, "cleave.dev/node=true",
                          "node-role.kubernetes.io/control-plane=")
-        objects = helm.template({"image": f"cleave:{tag}"}, "--kube-version=1.20.2")
+        objects = helm.template({"image": f"cleave:{tag}", **values},
+                                f"--kube-version=1.{cluster.minor()}.2")
         self.kubectl("apply", "-f", "-", input=objects)
         for name in ("cleave-node", "cleave-extender"):
             wait_until(lambda name=name: self.is_rolled_out(name))
             assert self.is_rolled_out(name), self.state_of_ours()
-        assert wait_until(lambda: self.shares() == 100), self.state_of_ours()
+        offers = self.devices if values.get("dra") else lambda: self.shares() == 100
+        assert wait_until(offers), self.state_of_ours()
 
     def is_rolled_out(self, name):
         made = self.ask("GET", OURS + name)
@@ -251,17 +265,24 @@ class WholeCluster(cluster.Cluster):
     def shares(self):
         return int(self.node_object()["status"]["allocatable"].get(SHARE, 0))
 
+    def devices(self):
+        """Those of claims that the node publishes."""
+        return [device for each in self.ask("GET", f"{CLAIMS_API}/resourceslices")["items"]
+                for device in each["spec"].get("devices", [])]
+
     # --- Pods ---
 
     def run(self, name, share, *command, **spec):
+        self.run_with({"limits": {SHARE: str(share)} if share else {}}, name, *command, **spec)
+
+    def run_with(self, resources, name, *command, **spec):
         """Creates a pod with one container."""
-        limits = {SHARE: str(share)} if share else {}
         self.ask("POST", PODS, {
             "metadata": {"name": name},
             "spec": {"restartPolicy": "Never", "terminationGracePeriodSeconds": 1,
                      "dnsPolicy": "Default", "containers": [
                          {"name": "c", "image": "work:1", "command": list(command),
-                          "resources": {"limits": limits}}], **spec}})
+                          "resources": resources}], **spec}})
 
     def phase(self, name):
         return self.pod(name)["status"].get("phase")
