@@ -267,6 +267,17 @@ class Assign(Case):
         self.assertEqual(self.libvirt.virsh("domid", "web")[1], before)
         self.assertEqual(self.node.leases(), [])
 
+    def test_its_end_is_noticed(self):
+        """A wait for a shutdown ends with the machine, not with the time that it may take."""
+        self.libvirt.define("web")
+        self.libvirt.virsh("start", "web")
+        waits = self.cleave.start("assign", "--profile=vf:4", "--restart", "--timeout=1h", "web")
+        self.assertIn("it is shut down", waits.stderr.readline())
+        self.libvirt.virsh("destroy", "web")
+        _, said = waits.communicate(timeout=300)
+        self.assertIn("does not start", said)
+        self.assertEqual((self.node.leases(), self.libvirt.state("web")), ([], "running"))
+
     def test_a_transient_machine(self):
         path = self.libvirt.write("domain.xml", libvirt_bed.DOMAIN.format(
             name="short", uuid="11111111-2222-4333-8444-555555555555", devices="", machine="q35"))
