@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "core/fleet/fleet.h"
 #include "simulate/files/plan-file.h"
+#include "simulate/files/snapshot.h"
 #include "simulate/trace.h"
 
 #include <errno.h>
@@ -298,11 +299,16 @@ static FILE *open_header(const char *path)
 int clv_source_read_fleet(const char *path, struct clv_fleet *fleet,
 	struct clv_node_notes *notes, struct clv_error *err)
 {
+	_cleanup_snapshot_ struct clv_snapshot *snapshot = NULL;
 	FILE *file, *header;
 	int r;
 
-	if (!has_rows(path))
-		return clv_plan_read_fleet(path, fleet, notes, err);
+	if (!has_rows(path)) {
+		r = clv_snapshot_open(path, &snapshot, err);
+		if (r == 0)
+			return clv_plan_read_fleet(path, fleet, notes, err);
+		return r < 0 ? r : clv_snapshot_add_nodes(snapshot, fleet, notes, err);
+	}
 	file = fopen(path, "re");
 	if (!file)
 		return clv_error_errno(err, errno, "%.200s", path);
@@ -345,7 +351,14 @@ static int open_rows(struct clv_source *source, const char *path, struct clv_err
 
 static int open_plan(struct clv_source *source, const char *path, struct clv_error *err)
 {
-	int r = clv_plan_read_trace(path, source->fleet, &source->plan, err);
+	_cleanup_snapshot_ struct clv_snapshot *snapshot = NULL;
+	int r = clv_snapshot_open(path, &snapshot, err);
+
+	if (r == 0)
+		r = clv_plan_read_trace(path, source->fleet, &source->plan, err);
+	else if (r > 0)
+		r = clv_snapshot_read_trace(snapshot, source->fleet,
+			source->options.has_placed, &source->plan, err);
 
 	source->next = source->plan.per_hour > 0 ? next_of_mix : next_of_list;
 	if (r == 0 && source->plan.n_placed > 0 && !source->options.has_placed)
@@ -383,6 +396,15 @@ bool clv_source_is_timed(const struct clv_source *source)
 {
 	return source->options.is_timed ||
 	       (source->plan.per_hour > 0 && source->options.fill_milli == 0);
+}
+
+int clv_source_take_running(
+	const char *path, struct clv_fleet *fleet, struct clv_error *err)
+{
+	_cleanup_snapshot_ struct clv_snapshot *snapshot = NULL;
+	int r = has_rows(path) ? 0 : clv_snapshot_open(path, &snapshot, err);
+
+	return r <= 0 ? r : clv_snapshot_take_running(snapshot, fleet, err);
 }
 
 int clv_source_take_placed(

@@ -37,19 +37,25 @@ struct clv_source_options {
 };
 
 /* Reads a fleet, and what else its file says of the nodes into notes, which may be NULL.
- * A file is CSV if its name ends in ".csv" or its first line looks so, else YAML.  The
- * header of FILE.csv may be in FILE.header, as PAI-2020 is published. */
+ * A file is CSV if its name ends in ".csv" or its first line looks so, a snapshot of a
+ * cluster if it is JSON in one of the formats of simulate/files/snapshot.h, else YAML.
+ * The header of FILE.csv may be in FILE.header, as PAI-2020 is published. */
 int clv_source_read_fleet(const char *path, struct clv_fleet *fleet,
 	struct clv_node_notes *notes, struct clv_error *err);
 
-/* path: likewise, or Philly's JSON.  The fleet is borrowed; only its models and size are
- * used. */
+/* path: likewise, or Philly's JSON.  Of a snapshot, all pods and jobs are arrivals that
+ * have not ended; with has_placed, those that wait.  The fleet is borrowed; only its
+ * models and size are used. */
 int clv_source_open(const char *path, const struct clv_fleet *fleet,
 	const struct clv_source_options *options, struct clv_source **ret,
 	struct clv_error *err);
 /* Whether arrivals and departures are at their times: by the options, or because a
  * generator draws them (except where the fleet is filled). */
 bool clv_source_is_timed(const struct clv_source *source);
+/* If path, from which the fleet was read, is a snapshot: takes what runs there, see
+ * clv_snapshot_take_running(). */
+int clv_source_take_running(
+	const char *path, struct clv_fleet *fleet, struct clv_error *err);
 /* Takes the places in the fleet that the file lists as placed: see
  * clv_plan_take_placed(). */
 int clv_source_take_placed(

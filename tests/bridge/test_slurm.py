@@ -3,6 +3,7 @@
 
 usage: test_slurm.py CLEAVE CLEAVED PLUGIN TENANT [unittest arguments]
 """
+import json
 import os
 import re
 import signal
@@ -422,6 +423,33 @@ class NoRoom(Case):
         for job in jobs:
             self.assertIn("in\n", self.ends(job))
             self.assertEqual(CLUSTER.job(job)["Restarts"], "0")
+
+
+class Snapshots(Case):
+    def show(self, program):
+        """scontrol has the option since 23.02."""
+        path = os.path.join(CLUSTER.work, f"{program}.json")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(CLUSTER.ask(program, "--json"))
+        return path
+
+    def test_a_cluster_is_a_fleet_and_its_requests(self):
+        """Each node has one GPU and eight processors, and the first one's GPU is held."""
+        running = self.submit("sleep 300", "--gres=gpu:1")
+        CLUSTER.running(running)
+        waiting = self.submit("true", "--gres=gpu:1", "-c", "2")
+        nodes, jobs = self.show("sinfo"), self.show("squeue")
+        CLUSTER.ask("scancel", running)
+        CLUSTER.ask("scancel", waiting)
+        done = CLUSTER.run(PROGRAMS["cleave"], "fit", nodes, jobs, "-o", "json")
+        self.assertEqual(done.returncode, 0, done)
+        row, = json.loads(done.stdout)["items"]
+        self.assertEqual((row["fits"], row["node"], row["model"], row["devices"]),
+                         ("yes", 1, "gpu", "0"))
+        done = CLUSTER.run(PROGRAMS["cleave"], "simulate", nodes, jobs, "-p", "fgd", "-o", "json")
+        row, = json.loads(done.stdout)["items"]
+        # The job that another test leaves until it has timed out may be a third one.
+        self.assertIn((row["arrived"], row["placed"]), ((2, 2), (3, 3)))
 
 
 class Ends(Case):

@@ -84,6 +84,16 @@ int clv_scenario_read_fleet(const char *path, struct clv_fleet **ret)
 	return clv_scenario_read_nodes(path, ret, NULL);
 }
 
+int clv_scenario_read_in_use(const char *path, struct clv_fleet **ret)
+{
+	int r = clv_scenario_read_fleet(path, ret);
+	struct clv_error err;
+
+	if (r == 0 && clv_source_take_running(path, *ret, &err) < 0)
+		return clv_cli_fail(CLV_EXIT_BAD_FILE, "%s", err.msg);
+	return r;
+}
+
 static int lose_rack(
 	struct clv_fleet *fleet, const struct clv_node_notes *notes, const char *rack)
 {

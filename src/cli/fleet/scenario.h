@@ -19,7 +19,10 @@ int clv_scenario_policies(const char *text, const char *usual,
 /* Returns 0, or an exit code after printing the error.  The caller frees *ret. */
 int clv_scenario_read_fleet(const char *path, struct clv_fleet **ret);
 
-/* The same, with what else the file says of the nodes. */
+/* The same; what runs on the nodes of a snapshot has its places. */
+int clv_scenario_read_in_use(const char *path, struct clv_fleet **ret);
+
+/* The first, with what else the file says of the nodes. */
 int clv_scenario_read_nodes(
 	const char *path, struct clv_fleet **ret, struct clv_node_notes *notes);
 

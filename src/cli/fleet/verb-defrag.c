@@ -216,7 +216,7 @@ static int begin(struct state *state, char **argv)
 {
 	uint64_t n_leases;
 	struct clv_error err;
-	int r = clv_scenario_read_fleet(argv[0], &state->fleet);
+	int r = clv_scenario_read_in_use(argv[0], &state->fleet);
 
 	if (r)
 		return r;
@@ -226,7 +226,8 @@ static int begin(struct state *state, char **argv)
 		return clv_cli_fail(CLV_EXIT_BAD_FILE,
 			"%.200s: a mix is for cleave simulate: list the requests instead",
 			argv[1]);
-	n_leases = state->trace.n_placed;
+	/* What runs on the nodes of a snapshot has no entry, and stays. */
+	n_leases = state->fleet->n_held + state->trace.n_placed;
 	for (size_t i = 0; i < state->trace.n_entries; i++) {
 		if (state->trace.entries[i].n_gang > 0)
 			return clv_cli_fail(CLV_EXIT_BAD_FILE,

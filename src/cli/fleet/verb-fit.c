@@ -313,7 +313,7 @@ static int run_fit(const void *userdata, int argc, char **argv)
 	n = clv_scenario_policies(settings->policies, "balance", policies);
 	if (n < 0)
 		return -n;
-	r = clv_scenario_read_fleet(argv[0], &fleet);
+	r = clv_scenario_read_in_use(argv[0], &fleet);
 	if (r)
 		return r;
 	if (read_wants(argv[1], fleet, &wants, &err) < 0) {
