@@ -8,6 +8,7 @@
 #include "core/fleet/workload.h"
 #include "core/gpu/gpu.h"
 #include "core/place/admit.h"
+#include "core/place/frag.h"
 #include "core/place/place.h"
 #include "core/place/policy.h"
 #include "core/repack/repack.h"
@@ -16,6 +17,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define N_GPUS 100
 #define N_SLOTS 6000
@@ -23,6 +25,29 @@
 #define SEEDS_MAX 5
 #define N_PROFILES 6
 #define MOST_TRIES 1000000
+
+/* Untruncated, and of equally good places the GPU with the least free: FGD at its best,
+ * because the published truncation costs acceptance on MIG. */
+static int32_t score_fine(const struct clv_place_view *view,
+	const struct clv_fleet_node *node, const struct clv_place_request *request)
+{
+	struct clv_frag_option options[CLV_FRAG_OPTIONS_MAX];
+	unsigned n = clv_frag_options(view->frag, view->fleet, node, request, options);
+	int64_t most = options[0].gain;
+
+	for (unsigned i = 1; i < n; i++)
+		most = options[i].gain > most ? options[i].gain : most;
+	most = most * 100 / clv_frag_weight(view->frag);
+	return (int32_t)(most * 1024 - node->free_milli);
+}
+
+static const struct clv_place_policy fgd_fine = {
+	.name = "fgd-fine",
+	.help = "fgd without truncation",
+	.score = score_fine,
+	.choose = clv_place_choose_balance,
+	.is_learned = true,
+};
 
 /* clang-format off */
 static const char *const profiles[N_PROFILES] = {
@@ -33,14 +58,15 @@ static const struct { const char *name; unsigned parts[N_PROFILES]; } mixes[] = 
 	{"skew-big",   {5, 10, 10, 20, 25, 30}},
 	{"bimodal",    {30, 15, 5, 5, 15, 30}},
 };
-static const struct way { const char *name, *policy; unsigned most_moves; bool has_admit; } ways[] = {
-	{"first-fit",           "first-fit", 0, false},
-	{"best-fit",            "best-fit",  0, false},
-	{"fgd",                 "fgd",       0, false},
-	{"balance",             "balance",   0, false},
-	{"balance-moves",       "balance",   2, false},
-	{"balance-admit",       "balance",   0, true},
-	{"balance-admit-moves", "balance",   2, true},
+/* "pool": units of the grids count, and their places do not. */
+static const struct { const char *name; bool has_all_ways; } policies[] = {
+	{"first-fit", false}, {"best-fit", false}, {"fgd", true}, {"fgd-fine", true},
+	{"balance", true}, {"pool", true}};
+static const struct way { const char *suffix; unsigned most_moves; bool has_admit; } ways[] = {
+	{"",             0, false},
+	{"-moves",       2, false},
+	{"-admit",       0, true},
+	{"-admit-moves", 2, true},
 };
 /* clang-format on */
 
@@ -55,6 +81,9 @@ struct world {
 	struct clv_admit admit;
 	int64_t *ends; /* by lease: the slot in which it ends; 0: no such lease */
 	uint32_t n_ends;
+	bool is_pool;
+	uint32_t *sizes;       /* of a pool: by lease, in thousandths of a GPU */
+	struct clv_fleet pool; /* its sums alone */
 	struct tally tally;
 };
 
@@ -87,6 +116,13 @@ static struct clv_place_request request_of(
 		.n_devices = 1, .scheme = 1, .profile = (uint8_t)(found + 1)};
 }
 
+static const struct clv_place_policy *policy_of(const char *name)
+{
+	if (strcmp(name, fgd_fine.name) == 0)
+		return &fgd_fine;
+	return clv_place_policy_find(strcmp(name, "pool") == 0 ? "first-fit" : name);
+}
+
 static void world_begin(struct world *world, const unsigned *parts, const char *policy)
 {
 	struct clv_fleet_scheme scheme = {.model = clv_mig_model_find("A100-80GB")};
@@ -106,12 +142,15 @@ static void world_begin(struct world *world, const unsigned *parts, const char *
 		must(clv_workload_add(&workload, &request, parts[i]) == 0);
 	}
 	clv_workload_cut(&workload, 100);
-	must(clv_placer_new(world->fleet, clv_place_policy_find(policy), &workload, NULL,
+	must(clv_placer_new(world->fleet, policy_of(policy), &workload, NULL,
 		     &world->placer, NULL) == 0);
+	world->is_pool = strcmp(policy, "pool") == 0;
+	world->pool.milli = world->fleet->milli;
 	clv_workload_done(&workload);
 	world->n_ends = N_GPUS * 16;
 	world->ends = calloc(world->n_ends, sizeof(*world->ends));
-	must(world->ends);
+	world->sizes = calloc(world->n_ends, sizeof(*world->sizes));
+	must(world->ends && world->sizes);
 }
 
 static void world_end(struct world *world)
@@ -119,13 +158,22 @@ static void world_end(struct world *world)
 	clv_placer_free(world->placer);
 	clv_fleet_free(world->fleet);
 	free(world->ends);
+	free(world->sizes);
+}
+
+static const struct clv_fleet *fleet_of(const struct world *world)
+{
+	return world->is_pool ? &world->pool : world->fleet;
 }
 
 static void depart(struct world *world, int64_t now)
 {
 	for (uint32_t i = 0; i < world->n_ends; i++) {
 		if (world->ends[i] > 0 && world->ends[i] <= now) {
-			must(clv_fleet_release(world->fleet, i) == 0);
+			if (world->is_pool)
+				world->pool.held_milli -= world->sizes[i];
+			else
+				must(clv_fleet_release(world->fleet, i) == 0);
 			world->ends[i] = 0;
 		}
 	}
@@ -166,6 +214,20 @@ static int place(struct world *world, const struct way *way,
 	return r;
 }
 
+static int place_in_pool(struct world *world, uint32_t milli, uint32_t *ret_lease)
+{
+	uint32_t lease = 0;
+
+	if (world->pool.held_milli + milli > world->pool.milli)
+		return -ENOSPC;
+	while (world->ends[lease] > 0)
+		lease++;
+	world->pool.held_milli += milli;
+	world->sizes[lease] = milli;
+	*ret_lease = lease;
+	return 0;
+}
+
 static void arrive(struct world *world, const struct way *way, unsigned profile,
 	int64_t now, int64_t life)
 {
@@ -175,8 +237,9 @@ static void arrive(struct world *world, const struct way *way, unsigned profile,
 
 	clv_admit_record(&world->admit, milli, life);
 	if (!way->has_admit ||
-		clv_admit_is_worth(&world->admit, world->fleet, milli, life))
-		is_taken = place(world, way, &request, &lease) == 0;
+		clv_admit_is_worth(&world->admit, fleet_of(world), milli, life))
+		is_taken = (world->is_pool ? place_in_pool(world, milli, &lease)
+					   : place(world, way, &request, &lease)) == 0;
 	if (is_taken)
 		world->ends[lease] = now + life;
 	if (now < N_WARM)
@@ -184,7 +247,7 @@ static void arrive(struct world *world, const struct way *way, unsigned profile,
 	world->tally.arrived++;
 	world->tally.accepted += is_taken;
 	world->tally.held +=
-		(double)world->fleet->held_milli / (double)world->fleet->milli;
+		(double)fleet_of(world)->held_milli / (double)world->fleet->milli;
 }
 
 static void run(
@@ -212,7 +275,8 @@ static void run(
 	}
 }
 
-static void measure(const struct way *way, unsigned mix, double load, unsigned n_seeds)
+static void measure(const char *policy, const struct way *way, unsigned mix, double load,
+	unsigned n_seeds)
 {
 	struct tally sum = {0};
 
@@ -220,7 +284,7 @@ static void measure(const struct way *way, unsigned mix, double load, unsigned n
 		struct world world;
 
 		random_state = seed * UINT64_C(0x9e3779b97f4a7c15);
-		world_begin(&world, mixes[mix].parts, way->policy);
+		world_begin(&world, mixes[mix].parts, policy);
 		run(&world, way, mixes[mix].parts, load);
 		sum.arrived += world.tally.arrived;
 		sum.accepted += world.tally.accepted;
@@ -228,9 +292,9 @@ static void measure(const struct way *way, unsigned mix, double load, unsigned n
 		sum.held += world.tally.held;
 		world_end(&world);
 	}
-	printf("{\"load\": %.1f, \"mix\": \"%s\", \"way\": \"%s\", \"accepted\": %.3f, "
+	printf("{\"load\": %.1f, \"mix\": \"%s\", \"way\": \"%s%s\", \"accepted\": %.3f, "
 	       "\"held\": %.3f, \"moves_per_hundred\": %.2f}\n",
-		load, mixes[mix].name, way->name,
+		load, mixes[mix].name, policy, way->suffix,
 		100 * (double)sum.accepted / (double)sum.arrived,
 		100 * sum.held / (double)sum.arrived,
 		100 * (double)sum.moved / (double)(n_seeds * N_SLOTS));
@@ -247,8 +311,12 @@ int main(int argc, char **argv)
 		return 64;
 	}
 	for (unsigned mix = 0; mix < CLV_ARRAY_SIZE(mixes); mix++) {
-		for (size_t way = 0; way < CLV_ARRAY_SIZE(ways); way++)
-			measure(&ways[way], mix, load, n_seeds);
+		for (size_t i = 0; i < CLV_ARRAY_SIZE(policies); i++) {
+			size_t n = policies[i].has_all_ways ? CLV_ARRAY_SIZE(ways) : 1;
+
+			for (size_t way = 0; way < n; way++)
+				measure(policies[i].name, &ways[way], mix, load, n_seeds);
+		}
 	}
 	return 0;
 }

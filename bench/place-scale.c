@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The cost of a decision by the size of the fleet: nodes of the kinds of the openb trace,
  * in its proportions, with five devices each on average, filled to 98 % with the trace's
- * own mix and kept there by departures.  Prints one JSON object per size. */
+ * own mix and kept there by departures.  The mix has 96 shapes of request, or with
+ * "diverse" as many as there are requests: processors, memory and shares are drawn.
+ * Prints one JSON object per size. */
 #include "random.h"
 
 #include "base/cleanup.h"
@@ -61,6 +63,18 @@ static struct clv_fleet *fleet_of(unsigned n_nodes)
 	return fleet;
 }
 
+static bool is_diverse;
+
+/* Nearly no two requests are equal. */
+static void vary(struct clv_place_request *request)
+{
+	request->cpu_milli =
+		request->cpu_milli / 2 + bench_random_below(request->cpu_milli);
+	request->memory_mib = request->cpu_milli + bench_random_below(65536);
+	if (request->n_devices == 1 && request->milli < CLV_PLACE_WHOLE)
+		request->milli = (uint16_t)(50 + bench_random_below(900));
+}
+
 static struct clv_place_request request_of_mix(void)
 {
 	struct clv_place_request request = {.class = CLV_CLASS_NORMAL};
@@ -78,6 +92,8 @@ static struct clv_place_request request_of_mix(void)
 	if (request.n_devices > 1)
 		request.cpu_milli *= request.n_devices;
 	request.memory_mib = request.cpu_milli * 2;
+	if (is_diverse)
+		vary(&request);
 	return request;
 }
 
@@ -142,12 +158,13 @@ static void measure(unsigned n_nodes, const struct clv_place_policy *policy)
 		sum_ns += times.took_ns[i];
 	qsort(times.took_ns, times.n, sizeof(*times.took_ns), compare);
 	bytes = clv_fleet_bytes(fleet) + clv_placer_bytes(placer);
-	printf("{\"policy\": \"%s\", \"nodes\": %u, \"devices\": %u, \"decisions\": %zu, "
+	printf("{\"policy\": \"%s\", \"shapes\": \"%s\", \"nodes\": %u, \"devices\": %u, "
+	       "\"decisions\": %zu, "
 	       "\"mean_us\": %.3f, \"p50_us\": %.3f, \"p99_us\": %.3f, "
 	       "\"bytes_per_device\": %.1f, \"allocated\": %.4f}\n",
-		policy->name, n_nodes, fleet->n_devices, times.n,
-		(double)sum_ns / (double)times.n / 1e3, times.took_ns[times.n / 2] / 1e3,
-		times.took_ns[times.n * 99 / 100] / 1e3,
+		policy->name, is_diverse ? "diverse" : "repeated", n_nodes,
+		fleet->n_devices, times.n, (double)sum_ns / (double)times.n / 1e3,
+		times.took_ns[times.n / 2] / 1e3, times.took_ns[times.n * 99 / 100] / 1e3,
 		(double)bytes / (double)fleet->n_devices,
 		(double)fleet->held_milli / (double)fleet->milli);
 	fflush(stdout);
@@ -160,13 +177,14 @@ static void measure(unsigned n_nodes, const struct clv_place_policy *policy)
 int main(int argc, char **argv)
 {
 	const struct clv_place_policy *policy =
-		argc > 2 ? clv_place_policy_find(argv[1]) : NULL;
+		argc > 3 ? clv_place_policy_find(argv[1]) : NULL;
 
 	if (!policy) {
-		fprintf(stderr, "usage: place-scale POLICY NODES...\n");
+		fprintf(stderr, "usage: place-scale POLICY repeated|diverse NODES...\n");
 		return 64;
 	}
-	for (int i = 2; i < argc; i++)
+	is_diverse = strcmp(argv[2], "diverse") == 0;
+	for (int i = 3; i < argc; i++)
 		measure((unsigned)strtoul(argv[i], NULL, 10), policy);
 	return 0;
 }
