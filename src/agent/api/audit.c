@@ -26,7 +26,7 @@
 static const struct clv_bucket_rule refusals_of_each = {10, 4 * CLV_NS_PER_S};
 static const struct clv_bucket_rule refusals_of_all = {30, CLV_NS_PER_S};
 
-/* A tenant's own leases cost it nothing either. */
+/* Changes of its own leases cost a tenant nothing, as refused attempts do. */
 static const struct clv_bucket_rule changes_of_each = {500, CLV_NS_PER_S / 5};
 static const struct clv_bucket_rule changes_of_all = {2000, CLV_NS_PER_S / 20};
 

@@ -196,7 +196,7 @@ static void rank_if_stale(struct clv_agent *agent)
 	agent->ranked_ns = now_ns;
 }
 
-/* What waits for a standing share takes nothing that others could have. */
+/* A lease that waits for a standing share takes no room that other leases could have. */
 static bool delays_others(const struct clv_lease *lease)
 {
 	return lease->record.is_queued && lease->queue_key != UINT64_MAX &&

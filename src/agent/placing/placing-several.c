@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Schemes whose partitions are of no use together. */
+/* Schemes of whose partitions a program can use only one. */
 static const struct {
 	const char *scheme, *why;
 } alone[] = {

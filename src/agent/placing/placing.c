@@ -356,7 +356,7 @@ bool clv_placing_fits_elsewhere(const struct clv_lease *lease,
 		       device->info.name, record->overcommit, NULL) >= 0;
 }
 
-/* Gives the request a standing share as it is; a limit in space may be added. */
+/* Gives a standing share to the request unchanged; a limit in space may be added. */
 static int take_standing(struct clv_agent *agent, const struct clv_standing_share *share,
 	const struct clv_lease_request *request, struct clv_placing *ret,
 	struct clv_error *err)
@@ -381,7 +381,7 @@ static int take_standing(struct clv_agent *agent, const struct clv_standing_shar
 			"now",
 			share->name);
 	r = clv_sm_check(&device->info, request->sm_ppm, err);
-	/* Who has all of a device needs no quota. */
+	/* A lease that has a whole device needs no quota. */
 	if (r >= 0 && share->share.compute_ppm < CLV_PPM)
 		r = clv_machine_check_memory(device, err);
 	if (r < 0)

@@ -18,12 +18,13 @@ struct clv_state {
 	struct clv_store *store; /* NULL: it cannot be opened; code and problem say why */
 	bool is_copy;            /* store is a copy, to be read at the start only */
 	bool is_stale;           /* a write failed: the whole ledger has to be written */
-	bool is_lost;            /* it was removed or replaced: nothing is granted */
-	unsigned int n_waits;    /* calls of clv_state_reopen() */
+	bool is_lost;         /* the file was removed or replaced: nothing is granted */
+	unsigned int n_waits; /* calls of clv_state_reopen() */
 	int code;
 	char problem[512]; /* why it cannot be opened, or a write failed */
 	uint64_t n_errors; /* failed writes */
-	struct clv_key_record current_key; /* of the request that the loop handles now */
+	struct clv_key_record current_key; /* idempotency key of the request that the loop
+					      handles now */
 };
 
 /* The path of the state file. */

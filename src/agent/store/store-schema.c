@@ -96,7 +96,7 @@ static const char schema_12[] =
 /* Version 13 has only columns of leases. */
 static const char schema_13[] = "";
 
-/* by_admin: of earlier entries it is not known, so they are kept as admins' are. */
+/* by_admin: unknown for earlier entries, which are kept as those of admins are. */
 static const char schema_14[] =
 	"ALTER TABLE audit ADD COLUMN by_admin INTEGER DEFAULT 1;";
 

@@ -32,8 +32,8 @@ int clv_store_check_place(const struct clv_store *store, struct clv_error *err);
 
 /* Writes a consistent copy of the state to path, which must not exist. */
 int clv_store_copy(struct clv_store *store, const char *path, struct clv_error *err);
-/* Copies a file of unknown origin to "to", which is replaced.  -EBADMSG: it is not a
- * sound state of this or an earlier version. */
+/* Copies a file that may not be a state file to "to", which is replaced.  -EBADMSG: it is
+ * not a valid state of this or an earlier version. */
 int clv_store_check_copy(const char *from, const char *to, struct clv_error *err);
 
 int clv_store_put_lease(struct clv_store *store, const struct clv_lease_record *lease,

@@ -75,7 +75,7 @@ static int compare(const void *a, const void *b)
 	return one < other ? -1 : one > other;
 }
 
-/* The memory that it had for half of the time. */
+/* Half of the observed seconds used at most this much. */
 static uint64_t median(uint64_t *bytes, size_t n)
 {
 	if (n == 0)

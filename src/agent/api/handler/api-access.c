@@ -23,7 +23,7 @@ int clv_api_whoami(
 	const struct clv_caller *caller = &request->caller;
 	char node[256] = "";
 	json_t *object = json_object();
-	/* The one in the settings has no record. */
+	/* The viewer token of the settings has no record. */
 	json_t *token = clv_tokens_show(request->agent->tokens, caller->token);
 
 	gethostname(node, sizeof(node) - 1);

@@ -78,12 +78,12 @@ static int check_fixed(const struct clv_config *before, const struct clv_config 
 
 struct clv_reload {
 	struct clv_agent *agent;
-	struct clv_reread *reread;          /* NULL: nothing is read now */
+	struct clv_reread *reread;          /* NULL: no file is read now */
 	uint64_t n_asked, n_begun, n_ended; /* of the requests */
 	struct clv_error error;             /* of the last one that ended; code 0: none */
 };
 
-/* Takes what it uses out of settings. */
+/* Takes the members that it uses out of settings. */
 static int apply(struct clv_agent *agent, struct clv_read_settings *settings,
 	struct clv_error *err)
 {
@@ -103,7 +103,7 @@ static int apply(struct clv_agent *agent, struct clv_read_settings *settings,
 	/* The new allowances may permit leases that wait. */
 	agent->ranked_ns = 0;
 	clv_lifecycle_serve_all(agent->lifecycle);
-	/* What the former secret has opened ends. */
+	/* Streams and waiting requests with the former secret end. */
 	if (is_viewer_replaced)
 		clv_http_wake(agent->http, ~0u);
 	return 0;

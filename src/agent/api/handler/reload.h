@@ -15,6 +15,6 @@ int clv_reload_new(
 	struct clv_agent *agent, struct clv_reload **ret, struct clv_error *err);
 struct clv_reload *clv_reload_free(struct clv_reload *reload);
 
-/* Returns at once, with a number of this reload; the files are read in a thread, and
- * after one that is read now. */
+/* Returns at once, with a number of this reload.  A thread reads the files, after those
+ * of a reload that is in progress. */
 uint64_t clv_reload_begin(struct clv_reload *reload);
