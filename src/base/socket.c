@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
@@ -108,6 +109,7 @@ int clv_socket_send(
 	union fd_room room = {0};
 	ssize_t sent;
 
+	assert(n_fds <= CLV_SOCKET_FDS_MAX);
 	if (n_fds > 0) {
 		message.msg_control = room.bytes;
 		message.msg_controllen = CMSG_SPACE(sizeof(int) * n_fds);

@@ -2,6 +2,7 @@
 /* Untrusted text: UTF-8, printable characters, lists. */
 #include "base/text.h"
 
+#include <assert.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -62,5 +63,6 @@ void clv_text_list(char *list, size_t list_bytes, const char *item)
 {
 	size_t used = strlen(list);
 
+	assert(used < list_bytes);
 	snprintf(list + used, list_bytes - used, "%s%s", used > 0 ? ", " : "", item);
 }

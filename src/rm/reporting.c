@@ -4,6 +4,7 @@
  * receiver of an object drops what it had under that handle, and its children. */
 #include "rm/channels-internal.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 void clv_rm_reporting_add(struct clv_rm_channels *channels, struct clv_rm_node *node)
@@ -18,6 +19,7 @@ void clv_rm_reporting_drop(struct clv_rm_channels *channels, struct clv_rm_node 
 	if (channels->first_unreported == node)
 		channels->first_unreported = TAILQ_NEXT(node, in_order);
 	TAILQ_REMOVE(&channels->nodes, node, in_order);
+	assert(channels->n_reported >= node->is_reported);
 	channels->n_reported -= node->is_reported;
 }
 
