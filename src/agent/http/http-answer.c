@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define REAL_DIGITS 12
 #define STREAM_BLOCK_BYTES 16384u
 
 static ssize_t read_stream(void *userdata, uint64_t position, char *room, size_t n_bytes)
@@ -38,8 +37,7 @@ static ssize_t read_stream(void *userdata, uint64_t position, char *room, size_t
 
 static struct MHD_Response *make_json(struct clv_request *request)
 {
-	char *text = json_dumps(
-		request->answer, JSON_COMPACT | JSON_REAL_PRECISION(REAL_DIGITS));
+	char *text = json_dumps(request->answer, CLV_ANSWER_FLAGS);
 
 	return text ? MHD_create_response_from_buffer(
 			      strlen(text), text, MHD_RESPMEM_MUST_FREE)

@@ -63,6 +63,9 @@ struct clv_request {
 	size_t n_headers;
 };
 
+/* How an answer of JSON is written. */
+#define CLV_ANSWER_FLAGS (JSON_COMPACT | JSON_REAL_PRECISION(12))
+
 /* A query argument, or a header of the request; NULL: there is none. */
 const char *clv_request_argument(const struct clv_request *request, const char *name);
 const char *clv_request_header(const struct clv_request *request, const char *name);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The routes of devices: listing, cordon, drain, uncordon. */
 #include "agent/api/handler/api.h"
+#include "agent/api/show/item-list.h"
 #include "agent/api/show/render.h"
 #include "agent/device/condition.h"
 #include "agent/device/cordons.h"
@@ -42,25 +43,23 @@ int clv_api_get_devices(
 	struct clv_request *request, const char *argument, struct clv_error *err)
 {
 	struct clv_agent *agent = request->agent;
-	json_t *items;
+	struct clv_item_list items = {0};
 
 	if (request->is_first_run)
 		clv_devices_refresh(agent->devices);
 	if (clv_hardware_awaits_devices(agent) && !request->is_late)
 		return clv_request_wait(request, CLV_TOPIC_DEVICES, DEVICES_WAIT_MS);
 
-	items = json_array();
 	for (size_t i = 0; i < clv_devices_count(agent->devices); i++) {
 		struct clv_agent_device *device = clv_devices_at(agent->devices, i);
 
 		if (is_shown(device))
-			json_array_append_new(items, render(request, device));
+			clv_item_list_add(&items, render(request, device));
 	}
-	request->status = 200;
-	request->answer = clv_api_list(items, 0);
-	json_object_set_new(request->answer, "problems",
-		json_deep_copy(clv_devices_problems(agent->devices)));
-	return 0;
+	return clv_item_list_answer(&items,
+		json_pack("{s:n,s:o}", "next", "problems",
+			json_deep_copy(clv_devices_problems(agent->devices))),
+		request, err);
 }
 
 /* Reads the body: {"reason": "driver update"}, or empty. */

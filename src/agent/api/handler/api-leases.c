@@ -3,6 +3,7 @@
  * else by the ledger. */
 #include "agent/api/handler/api.h"
 #include "agent/api/request/request.h"
+#include "agent/api/show/item-list.h"
 #include "agent/api/show/lease-changes.h"
 #include "agent/api/show/render.h"
 #include "agent/device/devices.h"
@@ -85,21 +86,19 @@ static bool matches(const struct filter *filter, const struct clv_lease *lease)
 }
 
 /* A list of all leases has what its next request needs to ask for changes only. */
-static json_t *list_to_json(const struct clv_request *request, json_t *items,
-	uint64_t next, const struct filter *filter)
+static json_t *rest_to_json(
+	const struct clv_request *request, uint64_t next, const struct filter *filter)
 {
 	const struct clv_lease_changes *changes = request->agent->changes;
-	json_t *answer = clv_api_list(items, next);
 	char revision[CLV_REVISION_MAX];
+	json_t *ended = filter->since ? clv_lease_changes_list_ended(
+						changes, filter->since, &request->caller)
+				      : json_array();
 
 	clv_lease_changes_revision(changes, revision);
-	json_object_set_new(answer, "revision", json_string(revision));
-	json_object_set_new(answer, "whole", json_boolean(filter->since == 0));
-	json_object_set_new(answer, "ended",
-		filter->since ? clv_lease_changes_list_ended(
-					changes, filter->since, &request->caller)
-			      : json_array());
-	return answer;
+	return json_pack("{s:o,s:s,s:b,s:o}", "next",
+		next ? json_integer((json_int_t)next) : json_null(), "revision", revision,
+		"whole", filter->since == 0, "ended", ended);
 }
 
 int clv_api_get_leases(
@@ -107,8 +106,8 @@ int clv_api_get_leases(
 {
 	struct clv_lease_changes *changes = request->agent->changes;
 	struct clv_lease *lease;
+	struct clv_item_list items = {0};
 	uint64_t last = 0;
-	json_t *items;
 	struct filter filter;
 	struct clv_page page;
 	int r = clv_api_get_page(request, PAGE, &page, err);
@@ -117,23 +116,21 @@ int clv_api_get_leases(
 		r = read_filter(request, &filter, err);
 	if (r < 0)
 		return r;
-	items = json_array();
 	TAILQ_FOREACH(lease, clv_ledger_leases(request->agent->ledger), entry)
 	{
 		if (lease->sequence <= page.after ||
 			!clv_caller_sees(&request->caller, lease->owner) ||
 			!matches(&filter, lease))
 			continue;
-		if (json_array_size(items) == page.limit)
+		if (items.n == page.limit)
 			break;
 		if (clv_lease_changes_see(changes, lease) <= filter.since)
 			continue;
 		last = lease->sequence;
-		json_array_append_new(items, clv_render_lease(lease));
+		clv_item_list_add(&items, clv_render_lease(lease));
 	}
-	request->status = 200;
-	request->answer = list_to_json(request, items, lease ? last : 0, &filter);
-	return 0;
+	return clv_item_list_answer(
+		&items, rest_to_json(request, lease ? last : 0, &filter), request, err);
 }
 
 static int wants_queued(struct clv_request *request, bool *ret, struct clv_error *err)
