@@ -25,6 +25,7 @@
 
 #include <cmocka.h>
 
+#define LONG_ENOUGH 600 /* pages of the log, and more */
 #define LONG 10000
 #define LOG_MAX_BYTES (48u << 20)
 
@@ -351,6 +352,40 @@ static void test_long_log(void **state)
 	clv_store_free(store);
 }
 
+static off_t log_bytes(const struct place *place)
+{
+	char log[128];
+	struct stat st;
+
+	snprintf(log, sizeof(log), "%s-wal", place->path);
+	assert_int_equal(stat(log, &st), 0);
+	return st.st_size;
+}
+
+/* The sync of a file that has grown takes longer. */
+static void test_log_grows_in_steps(void **state)
+{
+	struct clv_lease_record lease = make_lease("l1");
+	struct clv_store *store = open_store(*state);
+	unsigned int n = 0, n_grown = 0;
+	off_t before;
+
+	clv_store_put_lease(store, &lease, NULL);
+	for (int i = 0; i < LONG_ENOUGH; i++) {
+		struct clv_process_record process = {{i, 100}, 3, 5};
+
+		before = log_bytes(*state);
+		assert_int_equal(clv_store_put_process(store, "l1", &process, NULL), 0);
+		n_grown += i >= LONG_ENOUGH / 2 && log_bytes(*state) != before;
+	}
+	assert_in_range(n_grown, 1, LONG_ENOUGH / 2 / 50);
+	clv_store_free(store);
+	store = open_store(*state);
+	clv_store_read_processes(store, "l1", count_process, &n, NULL);
+	assert_int_equal(n, LONG_ENOUGH);
+	clv_store_free(store);
+}
+
 /* Another agent is another process, which opened the file before this one. */
 static void test_one_at_a_time(void **state)
 {
@@ -590,6 +625,7 @@ int main(void)
 		TEST(test_rollback),
 		TEST(test_survives_a_kill),
 		TEST(test_long_log),
+		TEST(test_log_grows_in_steps),
 		TEST(test_one_at_a_time),
 		TEST(test_earlier_schema),
 		TEST(test_schema_13),

@@ -3,7 +3,11 @@
  * that makes the log long enough, and that request would wait for a thousand pages and
  * two flushes of the disk.  So a thread checkpoints in parallel with commits, over a
  * connection of its own.  The next commit copies the few pages that were added meanwhile,
- * so that the log restarts and does not grow for as long as something writes. */
+ * so that the log restarts and does not grow for as long as something writes.
+ *
+ * A sync of a file that has grown waits for the file system's journal, too: 1.9 ms and
+ * not 0.3 (medians of the commits of 2,000 leases).  So the log is extended by zeros from
+ * time to time, which SQLite takes for its end, and most commits write over them. */
 #include "agent/store/store-internal.h"
 
 #include "base/clock.h"
@@ -29,6 +33,11 @@
 #define LONGEST_PAGES 8000
 #define STEP_PAGES 1000
 #define WAIT_NS (100 * CLV_NS_PER_MS)
+/* A log of this length is extended, by so many pages. */
+#define EXTENDED_PAGES 128
+#define MORE_PAGES 256
+/* A page in the log has a header. */
+#define LOG_PAGE_BYTES (PAGE_BYTES + 24u)
 
 struct clv_store_log {
 	char *path;
@@ -180,6 +189,30 @@ static bool is_cramped(sqlite3 *db, int n_pages)
 	return (uint64_t)n_pages > n_room / PART_OF_ROOM;
 }
 
+/* Whether a commit of usual size would make the log's file grow. */
+static bool is_used_up(sqlite3_file *file, int n_pages, sqlite3_int64 *n_bytes)
+{
+	return file && file->pMethods &&
+	       file->pMethods->xFileSize(file, n_bytes) == SQLITE_OK &&
+	       *n_bytes < (sqlite3_int64)(n_pages + FIRST_PAGES) * LOG_PAGE_BYTES;
+}
+
+/* What cannot be written is left out. */
+static void extend(struct clv_store *store, int n_pages)
+{
+	static const char zeros[16 * PAGE_BYTES];
+	sqlite3_file *file = NULL;
+	sqlite3_int64 n_bytes;
+	int r = sqlite3_file_control(
+		store->db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file);
+
+	if (r != SQLITE_OK || !is_used_up(file, n_pages, &n_bytes))
+		return;
+	for (unsigned int i = 0; i < MORE_PAGES / 16 && r == SQLITE_OK; i++)
+		r = file->pMethods->xWrite(file, zeros, (int)sizeof(zeros),
+			n_bytes + (sqlite3_int64)(i * sizeof(zeros)));
+}
+
 /* Runs after each commit.  SQLite restarts the log at the next commit if all of it is
  * copied. */
 static int on_commit(void *userdata, sqlite3 *db, const char *name, int n_pages)
@@ -189,6 +222,9 @@ static int on_commit(void *userdata, sqlite3 *db, const char *name, int n_pages)
 	if (n_pages < LONG_PAGES) {
 		if (is_cramped(db, n_pages))
 			clv_store_log_shorten(store);
+		else if (n_pages >= EXTENDED_PAGES &&
+			 !is_cramped(db, n_pages + MORE_PAGES))
+			extend(store, n_pages);
 		return SQLITE_OK;
 	}
 	if (!store->log)
