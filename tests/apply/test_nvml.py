@@ -140,6 +140,23 @@ class Mig(Case):
             else:
                 self.refused((status, answer), 409, "another change of gpu0 is under way")
 
+    def test_two_devices_at_once(self):
+        """Neither is refused because of the other, and each ends as its layout says."""
+        world = self.world()
+        agent = self.start(world)
+        for profiles in (("1g.5gb", "1g.10gb"), ("2g.10gb", "2g.20gb"), ("3g.20gb", "3g.40gb")):
+            texts = [layout(f"select: {{index: {i}}}, mig: on, partitions: "
+                            f"[{{profile: {profile}}}]") for i, profile in enumerate(profiles)]
+            with concurrent.futures.ThreadPoolExecutor(2) as pool:
+                answers = list(pool.map(
+                    lambda text: agent.request("POST", "/v1/apply", text), texts))
+            self.assertEqual([status for status, _ in answers], [202, 202], answers)
+            for _, answer in answers:
+                self.ends(agent.wait(answer), "done")
+            self.assertEqual([[part["profile"] for part in device["partitions"]]
+                              for device in agent.node()["devices"][:2]],
+                             [[profile] for profile in profiles])
+
     def test_leases_against_apply(self):
         """The first one wins; no lease loses a partition that it has."""
         world = self.world("gpu A100-40GB mig=on")
