@@ -23,6 +23,11 @@ WHOLE = "cleave.dev/whole"
 DRA = {"enabled": True, "classes": [
     {"name": "whole.cleave.dev", "type": "gpu", "extendedResourceName": WHOLE}]}
 
+MIG = """version: 1
+name: node1
+devices: [{model: A100-80GB, at-start: {mig: on}}]
+"""
+
 
 def why_not():
     why = whole_cluster.why_not()
@@ -258,6 +263,54 @@ class Claims(ClaimCase):
                 self.cluster.wait_for_phase(name, "Succeeded")
             for name in names:
                 self.cluster.delete(name)
+
+
+class Partitions(ClaimCase):
+    """MIG instances of a simulated GPU, which exist as long as their claims."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        space = f"--namespace={helm.NAMESPACE}"
+        cls.cluster.kubectl("patch", "configmap", "cleave", space, "--type=merge", "--patch",
+                            json.dumps({"data": {"node.yaml": MIG}}))
+        cls.cluster.kubectl("patch", "daemonset", "cleave-node", space, "--patch", json.dumps(
+            {"spec": {"template": {"spec": {"containers": [{"name": "agent", "command": [
+                "cleaved", "--system", "--foreground", "--sim=/etc/cleave/node.yaml"]}]}}}}))
+        assert wait_until(lambda: cls.cluster.is_rolled_out("cleave-node") and any(
+            "-3g-" in each["name"] for each in cls.cluster.devices()))
+
+    def run_instance(self, name, profile):
+        self.run_claim(name, {"selectors": [{"cel": {"expression":
+            'device.attributes["gpu.cleave.dev"].?profile.orValue("") == ' f'"{profile}"'}}]},
+                       "sleep", "infinity")
+
+    def instances(self):
+        return sorted(part["profile"] for device in self.agent("/v1/node")["devices"]
+                      for part in device["partitions"])
+
+    def test_counters(self):
+        """The scheduler gives what the hardware can do, and no more."""
+        for name in ("one", "two"):
+            self.run_instance(name, "3g.40gb")
+            self.cluster.wait_for_phase(name, "Running")
+        self.assertEqual(self.instances(), ["3g.40gb", "3g.40gb"])
+        for name, profile in (("third", "3g.40gb"), ("small", "1g.10gb")):
+            self.run_instance(name, profile)
+            self.waits(name, "cannot allocate all claims")
+        self.cluster.delete("one")
+        self.assertTrue(wait_until(lambda: "Running" in map(self.cluster.phase, ("third", "small"))))
+        self.assertLessEqual(set(self.instances()), {"3g.40gb", "1g.10gb"})
+
+    def test_nothing_is_left(self):
+        names = [f"small-{i}" for i in range(7)]
+        for name in names:
+            self.run_instance(name, "1g.10gb")
+        for name in names:
+            self.cluster.wait_for_phase(name, "Running")
+        self.assertEqual(self.instances(), 7 * ["1g.10gb"])
+        self.delete_pods()
+        self.assertTrue(wait_until(lambda: not self.instances()), self.instances())
 
 
 if __name__ == "__main__":
