@@ -118,6 +118,15 @@ class Mig(DraBed):
             "v1alpha1.DRAResourceHealth"])
         self.assertTrue(os.path.exists(self.info.endpoint))
 
+    def test_ends_while_it_publishes(self):
+        """What the last job would be followed by is not begun."""
+        with self.api.lock:
+            self.dial()
+            self.dial()
+            self.process.send_signal(signal.SIGTERM)
+            time.sleep(.5)
+        self.assertEqual(self.process.wait(60), 0, self.log())
+
     def test_kubelets_of_before(self):
         """The same messages, of a service with another name."""
         claim = self.api.claim("c", ("gpu0-2g-20gb-2", None))

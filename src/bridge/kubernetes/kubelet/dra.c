@@ -368,7 +368,7 @@ void clv_kube_dra_publish(struct clv_kube_dra *dra)
 
 	clv_kube_health_send(dra->health);
 	dra->is_stale = dra->is_publishing;
-	if (dra->is_publishing || !dra->kube->has_inventory)
+	if (dra->is_publishing || !dra->kube->has_inventory || !dra->kube->worker)
 		return;
 	job = calloc(1, sizeof(*job));
 	if (!job || !(job->inventory.items = calloc(now->n + 1, sizeof(*now->items)))) {

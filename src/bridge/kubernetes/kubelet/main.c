@@ -141,7 +141,8 @@ static void tear_down(struct clv_kube *kube, int interrupt_fd)
 {
 	clv_kube_kubelet_unwatch(kube);
 	eventfd_write(interrupt_fd, 1);
-	kube->worker = clv_kube_worker_free(kube->worker);
+	/* The last jobs begin no others: without a worker there are none. */
+	clv_kube_worker_free(CLV_TAKE(kube->worker));
 	for (size_t i = 0; i < kube->n_plugins; i++)
 		clv_kube_plugin_free(kube->plugins[i]);
 	free(kube->plugins);

@@ -22,7 +22,7 @@ struct clv_kube {
 	struct clv_kube_settings settings;
 	sd_event *event;
 	struct clv_kube_lease_sync *sync; /* used by jobs in the worker, see there */
-	struct clv_kube_worker *worker;
+	struct clv_kube_worker *worker; /* NULL once the program ends: no job is begun */
 	struct clv_kube_inventory inventory;
 	bool has_inventory;
 	struct clv_kube_plugin **plugins; /* owned; one for each resource */

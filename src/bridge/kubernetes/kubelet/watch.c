@@ -205,7 +205,7 @@ void clv_kube_watch_refresh(struct clv_kube_watch *watch)
 	struct refresh *refresh;
 
 	watch->is_stale = watch->refresh != NULL;
-	if (watch->refresh)
+	if (watch->refresh || !watch->kube->worker)
 		return;
 	refresh = calloc(1, sizeof(*refresh));
 	if (!refresh)
