@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "bridge/cdi/driver.h"
+#include "bridge/cdi/host.h"
 #include "bridge/cdi/reserve.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/output.h"
@@ -18,18 +19,14 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#define HOOK "cleave-cdi-hook"
-
 void clv_cdi_file_free(struct clv_cdi_file *file)
 {
 	clv_cdi_driver_free(file->host.driver);
 	free(file->written);
 }
 
-/* The hook is beside the gates, or in its folder of a build tree. */
 int clv_cdi_file_init(struct clv_cdi_file *file, const char *driver_root)
 {
-	static const char *const places[] = {"", "/../bridge/cdi"};
 	struct clv_cdi_driver *driver = NULL;
 	struct clv_error err;
 
@@ -39,20 +36,11 @@ int clv_cdi_file_init(struct clv_cdi_file *file, const char *driver_root)
 		return clv_cli_fail(CLV_EXIT_FAILED, "%s", err.msg);
 	file->host.driver = driver;
 	*strrchr(file->gates, '/') = '\0';
-	for (size_t i = 0; i < CLV_ARRAY_SIZE(places); i++) {
-		char path[CLV_PATH_MAX + 64], real[CLV_PATH_MAX];
-
-		snprintf(path, sizeof(path), "%s%s/" HOOK, file->gates, places[i]);
-		if (!realpath(path, real) || access(real, X_OK) < 0)
-			continue;
-		snprintf(file->hook, sizeof(file->hook), "%s", real);
-		file->host.gates = file->gates;
-		file->host.hook = file->hook;
-		return 0;
-	}
-	return clv_cli_fail(CLV_EXIT_FAILED,
-		"%s is not beside the gates in %s: install cleave completely", HOOK,
-		file->gates);
+	if (clv_cdi_find_hook(file->gates, file->hook, &err) < 0)
+		return clv_cli_fail(CLV_EXIT_FAILED, "%s", err.msg);
+	file->host.gates = file->gates;
+	file->host.hook = file->hook;
+	return 0;
 }
 
 /* Makes the specification, which the caller frees; NULL with *err set. */

@@ -19,7 +19,7 @@ struct clv_cdi_file {
 	bool reserves;     /* first makes the leases of clv_cdi_reserve() */
 	bool says_changes; /* on standard error */
 	/* Set by clv_cdi_file_init(). */
-	char gates[CLV_PATH_MAX], hook[CLV_PATH_MAX + 32];
+	char gates[CLV_PATH_MAX], hook[CLV_PATH_MAX];
 	struct clv_cdi_host host;
 	struct clv_error left_out; /* why leases are left out, as it was printed last */
 	char *written;             /* NULL: nothing yet */
