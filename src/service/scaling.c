@@ -123,19 +123,6 @@ static int read_kept(struct clv_yaml_value value, void *into, struct clv_error *
 	return read_amount(value, 0, CLV_SERVICE_REPLICAS_MAX, &scaling->n_kept, err);
 }
 
-static int read_sleep(struct clv_yaml_value value, void *into, struct clv_error *err)
-{
-	static const char *const names[_CLV_SERVICE_SLEEP_MAX] = {
-		[CLV_SERVICE_SLEEP_STOPPED] = "stopped",
-		[CLV_SERVICE_SLEEP_FROZEN] = "frozen",
-	};
-	int r = clv_yaml_read_choice(value, names, CLV_ARRAY_SIZE(names), err);
-
-	if (r >= 0)
-		((struct clv_service_scaling *)into)->sleep = (enum clv_service_sleep)r;
-	return r < 0 ? r : 0;
-}
-
 static int read_wake(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
 	return clv_service_read_duration(
@@ -149,7 +136,6 @@ static int read_serverless(struct clv_yaml_value value, void *into, struct clv_e
 		{"targetPort", read_target},
 		{"minimumNodesInPool", read_kept},
 		/* cleave's own */
-		{"x-cleave-sleep", read_sleep},
 		{"x-cleave-wake-timeout", read_wake},
 	};
 	struct clv_service *service = into;

@@ -71,7 +71,7 @@ struct clv_service_dependency {
 	size_t service; /* its index, after clv_services_read() */
 };
 
-/* A test of the container's own; HTTP and TCP are checked by the proxy in any case. */
+/* A test of the container's own. */
 struct clv_service_health {
 	struct clv_service_texts test; /* none: no test */
 	uint64_t interval_ns, timeout_ns, start_period_ns;
@@ -97,12 +97,6 @@ struct clv_service_device {
 	char device[64];
 };
 
-enum clv_service_sleep {
-	CLV_SERVICE_SLEEP_STOPPED, /* the container and its lease are gone */
-	CLV_SERVICE_SLEEP_FROZEN,  /* the container is frozen and keeps its memory */
-	_CLV_SERVICE_SLEEP_MAX,
-};
-
 struct clv_service_scaling {
 	uint32_t min_replicas, max_replicas;
 	uint32_t idle_ppm; /* of the promised compute: below it a service is idle */
@@ -111,8 +105,7 @@ struct clv_service_scaling {
 	bool stops;                /* an idle service stops, a request starts it */
 	uint32_t n_kept;           /* replicas that an idle service keeps */
 	uint16_t target_port;      /* whose requests start it; 0: the first port */
-	enum clv_service_sleep sleep;
-	uint64_t wake_timeout_ns; /* how long the first request waits at most */
+	uint64_t wake_timeout_ns;  /* how long the first request waits at most */
 };
 
 struct clv_service_limits {
