@@ -60,8 +60,8 @@ AGENT = (
     ("main", "start, the loop, adoption, the one-second tick"),
 )
 BELOW_CLI = ("base", "core/*", "import", "simulate/*", "client", "service",
-             "service/kubernetes", "bridge/cdi", "bridge/systemd", "bridge/slurm", "bridge/services",
-             "bridge/libvirt/*")
+             "service/kubernetes", "bridge/cdi", "bridge/systemd", "bridge/slurm",
+             "bridge/services/project", "bridge/libvirt/*")
 CLI = (
     ("frame", "options, help, output, errors, signals"),
     ("shim", "the shared object that takes the place of a driver's library in a lease"),
@@ -112,6 +112,11 @@ LIBVIRT = (
     ("domain", "the XML of virtual machines; leases, machines and partitions compared; the choice "
      "of partitions"),
     ("host", "connections to libvirt and what they change"),
+)
+SERVICES = (
+    ("project", "the folder of a project, and the asking side of its supervisor's socket"),
+    ("engine", "what the supervisor calls: podman, leases as its devices, HAProxy"),
+    ("supervisor", "`cleave-services`: replicas, services, what is kept and found again"),
 )
 ROOMS = {
     "base": ((), "errors, cleanup, log, units, paths, sockets, futexes, time"),
@@ -176,7 +181,8 @@ ROOMS = {
     "bridge/libvirt": (("base",), "virtual machines with partitions"),
 }
 LAYERED = {"core": CORE, "agent": AGENT, "cli": CLI, "gate": GATE, "gate/cuda": CUDA,
-           "gate/opencl": OPENCL, "bridge/kubernetes": KUBERNETES, "bridge/libvirt": LIBVIRT}
+           "gate/opencl": OPENCL, "bridge/kubernetes": KUBERNETES, "bridge/libvirt": LIBVIRT,
+           "bridge/services": SERVICES}
 # In the others each file is in one of the rooms.
 WITH_FILES = ("gate",)
 for _top, _rooms in LAYERED.items():

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "bridge/services/project.h"
+#include "bridge/services/project/project.h"
 #include "service/service.h"
 
 /* Compose files that a user names, with the variables of the environment and of the file

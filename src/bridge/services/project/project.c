@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The folder of a project.  A file is replaced as a whole, so that a supervisor that is
  * killed at any point finds a complete one. */
-#include "bridge/services/project.h"
+#include "bridge/services/project/project.h"
 
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -214,6 +214,22 @@ static void move_to_previous(const struct clv_project *project)
 	}
 }
 
+/* Whether an update to the kept file was undone. */
+static bool is_given_up(const struct clv_project *project)
+{
+	char path[CLV_PATH_MAX];
+	json_t *state, *service;
+	const char *name;
+	bool found = false;
+
+	clv_project_path(project, CLV_PROJECT_STATE, path);
+	state = json_load_file(path, 0, NULL);
+	json_object_foreach (json_object_get(state, "services"), name, service)
+		found = found || json_object_get(service, "undone");
+	json_decref(state);
+	return found;
+}
+
 int clv_project_keep(struct clv_project *project, struct clv_error *err)
 {
 	json_t *origin = json_pack("{s:s, s:s, s:O}", "file", project->file, "folder",
@@ -227,7 +243,8 @@ int clv_project_keep(struct clv_project *project, struct clv_error *err)
 		r = clv_error_errno(err, ENOMEM, "cannot keep the file");
 	if (r < 0)
 		return r;
-	move_to_previous(project);
+	if (!is_given_up(project))
+		move_to_previous(project);
 	clv_project_path(project, ORIGIN, path);
 	r = clv_file_replace(path, text, err);
 	clv_project_path(project, COMPOSE, path);
@@ -259,14 +276,6 @@ static int remove_folder(const char *path, struct clv_error *err)
 	if (r >= 0 && rmdir(path) < 0)
 		r = clv_error_errno(err, errno, "cannot remove %s", path);
 	return r;
-}
-
-void clv_project_forget_previous(const struct clv_project *project)
-{
-	char path[CLV_PATH_MAX];
-
-	clv_project_path(project, PREVIOUS, path);
-	remove_folder(path, NULL);
 }
 
 int clv_project_remove(const struct clv_project *project, struct clv_error *err)

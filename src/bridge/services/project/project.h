@@ -9,16 +9,16 @@
 struct clv_error;
 
 /* A project: the services of one compose file, and the folder with what their supervisor
- * needs to find them again.  The folder has
- *
- *   compose.yaml  the file, as it was given to `cleave up`
- *   origin.json   {"file", "folder", "variables"}: where it was, and the variables that
- * it uses, by which it is read again previous/     both of the generation before, while
- * an update is not complete control.sock  the supervisor's, see control.h events.jsonl
- * decisions, an object on each line proxy.cfg, proxy.sock, proxy.pid, 503.http the
- * proxy's lock          held by the supervisor */
+ * needs to find them again.  compose.yaml is the file, as it was given to `cleave up`;
+ * origin.json is {"file", "folder", "variables"}: where it was, and the variables that it
+ * uses, by which it is read again; previous/ has both of the generation before.
+ * state.json is what the supervisor keeps for the next one (supervisor/state.c),
+ * control.sock is the supervisor's (control.h), events.jsonl has its decisions, an object
+ * on each line, and it holds lock.  SERVICE.cfg, SERVICE.sock, SERVICE.pid and 503.http
+ * are the proxies'. */
 
 #define CLV_PROJECT_ENV "CLEAVE_SERVICES_DIR"
+#define CLV_PROJECT_STATE "state.json"
 
 struct clv_project {
 	char name[CLV_SERVICE_NAME_MAX];
@@ -47,11 +47,9 @@ int clv_project_load(
 int clv_project_load_previous(
 	struct clv_project *project, struct clv_services *ret, struct clv_error *err);
 
-/* Keeps text, file, origin and variables; what was kept becomes the generation before. */
+/* Keeps text, file, origin and variables; what was kept becomes the generation before,
+ * unless it was given up. */
 int clv_project_keep(struct clv_project *project, struct clv_error *err);
-/* Forgets the generation before. */
-void clv_project_forget_previous(const struct clv_project *project);
-
 /* Removes the folder with all that is in it. */
 int clv_project_remove(const struct clv_project *project, struct clv_error *err);
 

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "service/service.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct clv_error;
+
+/* The container engine: podman's command line, as users have configured it.  cleave runs
+ * no container itself. */
+
+#define CLV_ENGINE_NAME_MAX 128
+#define CLV_ENGINE_LABEL "dev.cleave."
+
+/* Words of a command.  The caller frees them with clv_engine_free(). */
+typedef char **clv_argv;
+clv_argv clv_engine_free(clv_argv argv);
+
+/* A container that is to run. */
+struct clv_engine_container {
+	const struct clv_service *service;
+	const char *name;
+	unsigned slot;
+	const char *device; /* of CDI: "cleave.dev/service=NAME"; NULL: none */
+	const char *folder; /* of relative paths */
+};
+
+/* Commands; NULL: out of memory. */
+clv_argv clv_engine_run(const struct clv_engine_container *container);
+clv_argv clv_engine_inspect(const char *name);
+clv_argv clv_engine_stop(const char *name, uint64_t grace_ns);
+clv_argv clv_engine_exec(const char *name, const struct clv_service_texts *program);
+
+/* What the output of clv_engine_inspect() says. */
+struct clv_engine_state {
+	bool is_running; /* also paused, by a user */
+	pid_t pid;
+	int exit_code;
+	char address[64]; /* where its ports are; "" : it has none */
+};
+int clv_engine_read_state(
+	const char *output, struct clv_engine_state *ret, struct clv_error *err);
+
+/* A container of a project that exists. */
+struct clv_engine_found {
+	char name[CLV_ENGINE_NAME_MAX];
+	char service[CLV_SERVICE_NAME_MAX];
+	uint64_t generation;
+	unsigned slot;
+	bool is_running;
+};
+
+/* Asks podman for a project's containers, and waits for the answer.  The caller frees
+ * *ret. */
+int clv_engine_list(const char *project, struct clv_engine_found **ret, size_t *ret_n,
+	struct clv_error *err);
+
+/* The last line that its program wrote, for people, or "". */
+void clv_engine_last_words(const char *name, char ret[160]);
+
+/* Removes a container, running or not, and waits. */
+int clv_engine_remove(const char *name, struct clv_error *err);

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Leases of replicas, through libcleave and CDI. */
+#include "bridge/services/engine/leases.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/paths.h"
+#include "bridge/cdi/driver.h"
+#include "bridge/cdi/host.h"
+#include "bridge/cdi/spec.h"
+
+#include <cleave.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SPECS "/var/run/cdi"
+
+struct clv_leases {
+	char project[CLV_SERVICE_NAME_MAX];
+	char command[CLV_SERVICE_NAME_MAX + 32]; /* by which its leases are recognized */
+	char socket[CLV_PATH_MAX];
+	char specification[CLV_PATH_MAX];
+	struct clv_client *client;
+	struct clv_cdi_driver *driver;
+	json_t *items; /* of the last look */
+};
+
+int clv_leases_new(const char *project, const char *socket, struct clv_leases **ret,
+	struct clv_error *err)
+{
+	struct clv_leases *leases = calloc(1, sizeof(*leases));
+
+	if (!leases)
+		return clv_error_errno(err, ENOMEM, "cannot start");
+	snprintf(leases->project, sizeof(leases->project), "%s", project);
+	snprintf(leases->command, sizeof(leases->command), "cleave up %s", project);
+	snprintf(leases->socket, sizeof(leases->socket), "%s", socket ? socket : "");
+	snprintf(leases->specification, sizeof(leases->specification),
+		SPECS "/cleave-services-%s.json", project);
+	*ret = leases;
+	return 0;
+}
+
+struct clv_leases *clv_leases_free(struct clv_leases *leases)
+{
+	if (!leases)
+		return NULL;
+	clv_client_free(leases->client);
+	clv_cdi_driver_free(leases->driver);
+	json_decref(leases->items);
+	free(leases);
+	return NULL;
+}
+
+static void take_error(struct clv_error *err, const struct clv_client_error *from)
+{
+	clv_error_set(err, from->error < 0 ? from->error : -EIO, "%.500s", from->msg);
+}
+
+static int connect_agent(struct clv_leases *leases, struct clv_error *err)
+{
+	const struct clv_client_options options = {
+		.socket_path = leases->socket[0] ? leases->socket : NULL,
+		.start_agent = true,
+	};
+	struct clv_client_error why = {0};
+
+	if (leases->client)
+		return 0;
+	if (clv_client_new(&options, &leases->client, &why) < 0) {
+		leases->client = NULL;
+		take_error(err, &why);
+		return -ECONNREFUSED;
+	}
+	return 0;
+}
+
+/* The agent was started again: the next call connects. */
+static void check_connection(
+	struct clv_leases *leases, const struct clv_client_error *why)
+{
+	if (strcmp(why->code, "unreachable") == 0)
+		leases->client = clv_client_free(leases->client);
+}
+
+static struct clv_client_lease_request request_of(const struct clv_leases *leases,
+	const struct clv_service *service, const char *name, bool may_wait)
+{
+	const struct clv_service_device *device = &service->device;
+
+	return (struct clv_client_lease_request){
+		.name = name,
+		.device = device->device[0] ? device->device : NULL,
+		.profile = device->profile[0] ? device->profile : NULL,
+		.isolation = device->isolation[0] ? device->isolation : NULL,
+		.class_name = device->class_name[0] ? device->class_name : NULL,
+		.command = leases->command,
+		.share_ppm = device->share_ppm,
+		.share_most_ppm = device->share_most_ppm,
+		.memory_bytes = device->memory_bytes,
+		.wait = may_wait,
+		.keep = true,
+		.admit = "socket",
+	};
+}
+
+static enum clv_lease_result result_of(const json_t *lease)
+{
+	const char *state = json_string_value(json_object_get(lease, "state"));
+
+	return state && strcmp(state, "active") == 0 ? CLV_LEASE_GIVEN : CLV_LEASE_QUEUED;
+}
+
+enum clv_lease_result clv_leases_give(struct clv_leases *leases,
+	const struct clv_service *service, const char *name, bool may_wait,
+	struct clv_error *err)
+{
+	struct clv_client_lease_request request =
+		request_of(leases, service, name, may_wait);
+	struct clv_client_error why = {0};
+	enum clv_lease_result result;
+	json_t *lease = NULL;
+
+	if (connect_agent(leases, err) < 0)
+		return CLV_LEASE_REFUSED;
+	if (clv_client_lease(leases->client, name, &lease, NULL) < 0 &&
+		clv_client_lease_create(leases->client, &request, &lease, &why) < 0) {
+		check_connection(leases, &why);
+		take_error(err, &why);
+		return strcmp(why.code, "does_not_fit") == 0 ? CLV_LEASE_NO_ROOM
+							     : CLV_LEASE_REFUSED;
+	}
+	result = result_of(lease);
+	json_decref(lease);
+	return result;
+}
+
+int clv_leases_end(struct clv_leases *leases, const char *name, struct clv_error *err)
+{
+	struct clv_client_error why = {0};
+	int r = connect_agent(leases, err);
+
+	if (r < 0)
+		return r;
+	if (clv_client_lease_release(leases->client, name, true, &why) >= 0 ||
+		strcmp(why.code, "not_found") == 0)
+		return 0;
+	check_connection(leases, &why);
+	take_error(err, &why);
+	return -EIO;
+}
+
+static bool is_ours(const struct clv_leases *leases, const json_t *lease)
+{
+	const char *command = json_string_value(json_object_get(lease, "command"));
+
+	return command && strcmp(command, leases->command) == 0;
+}
+
+int clv_leases_look(struct clv_leases *leases, struct clv_error *err)
+{
+	struct clv_client_error why = {0};
+	json_t *list = NULL, *item, *ours;
+	size_t i;
+	int r = connect_agent(leases, err);
+
+	if (r < 0)
+		return r;
+	if (clv_client_leases(leases->client, &list, &why) < 0) {
+		check_connection(leases, &why);
+		take_error(err, &why);
+		return -EIO;
+	}
+	ours = json_array();
+	json_array_foreach (json_object_get(list, "items"), i, item) {
+		if (is_ours(leases, item))
+			json_array_append(ours, item);
+	}
+	json_decref(list);
+	json_decref(leases->items);
+	leases->items = ours;
+	return 0;
+}
+
+const json_t *clv_leases_find(const struct clv_leases *leases, const char *name)
+{
+	json_t *item;
+	size_t i;
+
+	json_array_foreach (leases->items, i, item) {
+		const char *its = json_string_value(json_object_get(item, "name"));
+
+		if (its && strcmp(its, name) == 0)
+			return item;
+	}
+	return NULL;
+}
+
+size_t clv_leases_names(
+	const struct clv_leases *leases, const char **ret_names, size_t room)
+{
+	size_t n = 0, i;
+	json_t *item;
+
+	json_array_foreach (leases->items, i, item) {
+		const char *name = json_string_value(json_object_get(item, "name"));
+
+		if (name && n < room)
+			ret_names[n++] = name;
+	}
+	return n;
+}
+
+/* The gates are where they were installed, or where CLEAVE_GATE_DIR says. */
+static int describe(struct clv_leases *leases, json_t **ret, struct clv_error *err)
+{
+	const char *gates = getenv("CLEAVE_GATE_DIR");
+	char hook[CLV_PATH_MAX];
+	struct clv_cdi_host host = {
+		.gates = gates && gates[0] ? gates : CLV_GATE_DIR,
+		.hook = hook,
+	};
+	int r = clv_cdi_find_hook(host.gates, hook, err);
+
+	if (r >= 0 && !leases->driver)
+		r = clv_cdi_driver_new("/", SPECS, &leases->driver, err);
+	host.driver = leases->driver;
+	return r < 0 ? r : clv_cdi_spec(leases->items, &host, ret, err);
+}
+
+int clv_leases_describe(struct clv_leases *leases, struct clv_error *err)
+{
+	_cleanup_free_ char *text = NULL;
+	json_t *made = NULL;
+	int r = describe(leases, &made, err);
+
+	/* More than 0: a device of a lease has no node, and its container would not run.
+	 */
+	if (r != 0) {
+		json_decref(made);
+		return r < 0 ? r : -ENODEV;
+	}
+	/* Of a kind of its own: another file, of `cleave cdi watch`, may have the same
+	 * leases as cleave.dev/gpu. */
+	json_object_set_new(made, "kind", json_string(CLV_LEASES_KIND));
+	text = json_dumps(made, JSON_INDENT(2));
+	json_decref(made);
+	if (!text)
+		return clv_error_errno(err, ENOMEM, "cannot describe the leases");
+	r = clv_path_make(SPECS, 0755, err);
+	return r < 0 ? r : clv_file_replace(leases->specification, text, err);
+}
+
+void clv_leases_forget(const struct clv_leases *leases)
+{
+	unlink(leases->specification);
+}

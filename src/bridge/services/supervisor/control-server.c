@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The answering side of control.sock. */
+#include "bridge/services/supervisor/supervisor.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/socket.h"
+#include "base/units.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define REQUEST_MAX_BYTES 4096
+#define PATIENCE_MS 1000
+
+/* --- Status --- */
+
+static json_t *show_replica(const struct clv_replica *replica)
+{
+	char generation[20];
+
+	snprintf(generation, sizeof(generation), "%016" PRIx64, replica->generation);
+	return json_pack("{s:s, s:s, s:s, s:s, s:i, s:b, s:s}", "name", replica->name,
+		"state", clv_replica_phase_to_string(replica->phase), "address",
+		replica->address, "generation", generation, "in_flight",
+		(int)replica->unit->figures.of_slot[replica->slot], "lease",
+		clv_unit_of_generation(replica->unit, replica->generation)
+			->device.is_given,
+		"why", replica->why);
+}
+
+static json_t *show_ports(const struct clv_service *service)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < service->n_ports; i++)
+		json_array_append_new(list, json_integer(service->ports[i].published));
+	return list;
+}
+
+/* Its lease waits in the agent's queue. */
+static bool is_queued(const struct clv_unit *unit)
+{
+	for (size_t i = 0; i < CLV_PROXY_SLOTS_MAX; i++) {
+		if (unit->replicas[i] && unit->replicas[i]->phase == CLV_PHASE_QUEUED)
+			return true;
+	}
+	return false;
+}
+
+/* "ready": as many replicas as wanted, of the wanted generation.  "failing", "no room":
+ * it is tried again.  "failed": it is not. */
+static const char *state_of(const struct clv_unit *unit)
+{
+	static const char *const idle_states[_CLV_SCALER_STATE_MAX] = {
+		[CLV_SCALER_AWAKE] = "ready",
+		[CLV_SCALER_ASLEEP] = "asleep",
+		[CLV_SCALER_OFF] = "off",
+	};
+
+	if (unit->is_removed || unit->of->is_ending)
+		return "removed";
+	if (unit->is_complete)
+		return "complete";
+	if (!clv_unit_is_busy(unit))
+		return idle_states[unit->scaler.state];
+	if (unit->scaler.wanted == 0)
+		return "stopping";
+	if (unit->no_room_until_ns || is_queued(unit))
+		return "no room";
+	if (unit->proxy_fault[0])
+		return "failing";
+	if (unit->backoff.n_failures)
+		return unit->service->restart == CLV_SERVICE_RESTART_NEVER ? "failed"
+									   : "failing";
+	return "starting";
+}
+
+static json_t *show_unit(const struct clv_unit *unit)
+{
+	json_t *replicas = json_array();
+	char why[160];
+
+	for (size_t i = 0; i < CLV_PROXY_SLOTS_MAX; i++) {
+		if (unit->replicas[i])
+			json_array_append_new(replicas, show_replica(unit->replicas[i]));
+	}
+	if (unit->is_complete)
+		strcpy(why, "its program ended with exit code 0");
+	else
+		clv_scaler_explain(&unit->scaler, &unit->scaling, why);
+	return json_pack("{s:s, s:s, s:i, s:i, s:i, s:i, s:o, s:f, s:I, s:i, s:b, s:b, "
+			 "s:s, s:s, s:o}",
+		"name", unit->service->name, "state", state_of(unit), "wanted",
+		(int)unit->scaler.wanted, "ready", (int)clv_unit_n_serving(unit),
+		"min_replicas", (int)unit->scaling.min_replicas, "max_replicas",
+		(int)unit->scaling.max_replicas, "ports", show_ports(unit->service),
+		"use", (double)unit->use_ppm / CLV_PPM, "requests",
+		(json_int_t)unit->figures.n_requests, "in_flight",
+		(int)unit->figures.n_in_flight, "asleep",
+		unit->scaler.state == CLV_SCALER_ASLEEP, "undone", unit->is_undone, "why",
+		why, "failure", unit->proxy_fault[0] ? unit->proxy_fault : unit->why,
+		"replicas", replicas);
+}
+
+static json_t *show_status(const struct clv_supervisor *supervisor, const json_t *request)
+{
+	json_int_t after = json_integer_value(json_object_get(request, "after"));
+	json_t *services = json_array();
+
+	for (size_t i = 0; i < supervisor->n_units; i++)
+		json_array_append_new(services, show_unit(supervisor->units[i]));
+	return json_pack("{s:s, s:s, s:o, s:o}", "project", supervisor->project.name,
+		"file", supervisor->project.file, "services", services, "events",
+		clv_supervisor_events(supervisor, after > 0 ? (uint64_t)after : 0));
+}
+
+/* --- Requests --- */
+
+static json_t *refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+static json_t *refuse(const char *format, ...)
+{
+	char text[512];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	return json_pack("{s:s}", "error", text);
+}
+
+static json_t *set_replicas(struct clv_supervisor *supervisor, const json_t *request)
+{
+	const char *name = json_string_value(json_object_get(request, "service"));
+	json_int_t n = json_integer_value(json_object_get(request, "replicas"));
+	struct clv_unit *unit = clv_supervisor_find(supervisor, name ? name : "");
+
+	if (!unit || unit->is_removed)
+		return refuse("there is no service '%.60s' in %s", name ? name : "",
+			supervisor->project.name);
+	if (n < 0 || n > unit->scaling.max_replicas)
+		return refuse("%s can have 0 to %u replicas: set %s to have more", name,
+			unit->scaling.max_replicas,
+			unit->service->autoscaling.yaml ? "maxReplicas"
+							: "deploy.replicas");
+	unit->backoff = (struct clv_backoff){0};
+	clv_unit_set(unit, (uint32_t)n, clv_clock_ns());
+	clv_supervisor_say(supervisor, unit, "scaled", "to %d, by cleave scale", (int)n);
+	clv_supervisor_hurry(supervisor);
+	return json_object();
+}
+
+static json_t *reload(struct clv_supervisor *supervisor, const json_t *request)
+{
+	struct clv_error err;
+
+	if (supervisor->is_ending)
+		return refuse("%s is being ended", supervisor->project.name);
+	if (clv_supervisor_reload(supervisor, &err) < 0)
+		return refuse("%s", err.msg);
+	return json_object();
+}
+
+static json_t *go_down(struct clv_supervisor *supervisor, const json_t *request)
+{
+	struct clv_error err;
+
+	if (!supervisor->is_ending)
+		clv_supervisor_say(supervisor, NULL, "down", "by cleave down");
+	supervisor->is_ending = true;
+	/* The next supervisor goes on with it. */
+	if (clv_supervisor_keep(supervisor, &err) < 0)
+		clv_log_warning(0, "%s", err.msg);
+	clv_supervisor_hurry(supervisor);
+	return json_object();
+}
+
+static json_t *status(struct clv_supervisor *supervisor, const json_t *request)
+{
+	return show_status(supervisor, request);
+}
+
+static json_t *answer(struct clv_supervisor *supervisor, const char *text)
+{
+	static const struct {
+		const char *name;
+		json_t *(*act)(struct clv_supervisor *supervisor, const json_t *request);
+	} acts[] = {
+		{"status", status},
+		{"reload", reload},
+		{"scale", set_replicas},
+		{"down", go_down},
+	};
+	json_t *request = json_loads(text, 0, NULL), *made = NULL;
+	const char *what = json_string_value(json_object_get(request, "do"));
+
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(acts) && what && !made; i++) {
+		if (strcmp(acts[i].name, what) == 0)
+			made = acts[i].act(supervisor, request);
+	}
+	json_decref(request);
+	return made ? made : refuse("the supervisor does not know this request");
+}
+
+/* --- Connections --- */
+
+static void write_all(int fd, const char *text)
+{
+	size_t n = strlen(text);
+
+	while (n > 0) {
+		struct pollfd wait = {.fd = fd, .events = POLLOUT};
+		ssize_t written;
+
+		if (poll(&wait, 1, PATIENCE_MS) != 1)
+			return;
+		written = send(fd, text, n, MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (written <= 0)
+			return;
+		text += written;
+		n -= (size_t)written;
+	}
+}
+
+/* Requests are one line, written at once by a client of the same user: a client that does
+ * not is left. */
+static int on_connection(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+	struct clv_supervisor *supervisor = userdata;
+	_cleanup_close_ int client = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
+	struct pollfd wait = {.fd = client, .events = POLLIN};
+	char request[REQUEST_MAX_BYTES];
+	_cleanup_free_ char *text = NULL;
+	json_t *made;
+	ssize_t n;
+
+	if (client < 0 || poll(&wait, 1, PATIENCE_MS) != 1)
+		return 0;
+	n = recv(client, request, sizeof(request) - 1, 0);
+	if (n <= 0)
+		return 0;
+	request[n] = '\0';
+	made = answer(supervisor, request);
+	text = json_dumps(made, JSON_COMPACT);
+	json_decref(made);
+	if (text)
+		write_all(client, text);
+	return 0;
+}
+
+int clv_supervisor_listen(struct clv_supervisor *supervisor, struct clv_error *err)
+{
+	char path[CLV_PATH_MAX];
+	int r;
+
+	clv_project_path(&supervisor->project, "control.sock", path);
+	supervisor->control_fd = clv_socket_listen(path, SOCK_STREAM, 0600, err);
+	if (supervisor->control_fd < 0)
+		return supervisor->control_fd;
+	r = sd_event_add_io(supervisor->event, NULL, supervisor->control_fd, POLLIN,
+		on_connection, supervisor);
+	return r < 0 ? clv_error_errno(err, -r, "cannot listen on %s", path) : 0;
+}

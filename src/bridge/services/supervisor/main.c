@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cleave-services: the supervisor of a project of services. */
+#include "bridge/services/supervisor/supervisor.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/units.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <systemd/sd-daemon.h>
+
+enum { EXIT_USAGE = 64, EXIT_BUSY = 75, EXIT_BAD_FILE = 78, EXIT_FAILED = 125 };
+
+static const char usage_text[] =
+	"Usage: cleave-services [OPTION...] PROJECT\n"
+	"Keeps the services of a project running that cleave up has kept.\n\n"
+	"  --socket=PATH  the agent's socket\n"
+	"  --fresh        start services that could be asleep\n"
+	"  --down         end all services, also without their file\n"
+	"  --help, --version\n";
+
+static const struct option long_options[] = {
+	{"socket", required_argument, NULL, 's'},
+	{"fresh", no_argument, NULL, 'f'},
+	{"down", no_argument, NULL, 'd'},
+	{"help", no_argument, NULL, 'h'},
+	{"version", no_argument, NULL, 'v'},
+	{NULL, 0, NULL, 0},
+};
+
+struct arguments {
+	const char *project, *socket;
+	bool is_fresh, is_down;
+};
+
+static int fail_usage(const char *what)
+{
+	fprintf(stderr, "cleave-services: %s: see --help\n", what);
+	return EXIT_USAGE;
+}
+
+/* Returns 0, an exit code, or -1 to exit with 0. */
+static int parse(int argc, char **argv, struct arguments *ret)
+{
+	for (int option;
+		(option = getopt_long(argc, argv, "", long_options, NULL)) >= 0;) {
+		if (option == 's')
+			ret->socket = optarg;
+		else if (option == 'f')
+			ret->is_fresh = true;
+		else if (option == 'd')
+			ret->is_down = true;
+		else if (option == 'h' || option == 'v')
+			return fputs(option == 'h' ? usage_text
+						   : "cleave-services " CLV_VERSION "\n",
+				       stdout) < 0
+				       ? EXIT_FAILED
+				       : -1;
+		else
+			return EXIT_USAGE;
+	}
+	if (argc - optind != 1)
+		return fail_usage("name one project");
+	ret->project = argv[optind];
+	return 0;
+}
+
+/* One supervisor for each project.  The lock is the process's, so that its death ends it;
+ * programs that it starts do not have it. */
+static int take_lock(const struct clv_project *project)
+{
+	char path[CLV_PATH_MAX];
+	int fd;
+
+	clv_project_path(project, "lock", path);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+		return 0;
+	if (fd >= 0 && errno == EWOULDBLOCK) {
+		fprintf(stderr, "cleave-services: a supervisor of %s runs already\n",
+			project->name);
+		return EXIT_BUSY;
+	}
+	fprintf(stderr, "cleave-services: cannot lock %s: %m\n", path);
+	return fd < 0 && errno == ENOENT ? EXIT_BAD_FILE : EXIT_FAILED;
+}
+
+/* CLEAVE_SERVICES_MINUTE: what the file calls a minute, for tests. */
+static uint64_t read_minute(void)
+{
+	const char *text = getenv("CLEAVE_SERVICES_MINUTE");
+	uint64_t ns = 60 * CLV_NS_PER_S;
+
+	if (text && clv_units_parse_duration(text, &ns, NULL) < 0)
+		clv_log_warning(0, "CLEAVE_SERVICES_MINUTE is no duration: %.40s", text);
+	return ns;
+}
+
+/* Users' paths may lack the folder of HAProxy. */
+static void complete_path(void)
+{
+	const char *path = getenv("PATH");
+	char made[4096];
+
+	snprintf(made, sizeof(made), "%s%s/usr/sbin:/usr/bin:/bin", path ? path : "",
+		path ? ":" : "");
+	setenv("PATH", made, 1);
+}
+
+static int run(struct clv_supervisor *supervisor, const struct arguments *arguments)
+{
+	struct clv_error err;
+	sigset_t signals;
+	int r;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &signals, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	r = sd_event_new(&supervisor->event);
+	if (r >= 0)
+		r = sd_event_add_signal(supervisor->event, NULL, SIGTERM, NULL, NULL);
+	if (r >= 0)
+		r = sd_event_add_signal(supervisor->event, NULL, SIGINT, NULL, NULL);
+	if (r < 0)
+		return clv_error_errno(&err, -r, "cannot start");
+	if (clv_leases_new(supervisor->project.name, arguments->socket,
+		    &supervisor->leases, &err) < 0 ||
+		clv_supervisor_start(supervisor, arguments->is_fresh, &err) < 0 ||
+		clv_supervisor_listen(supervisor, &err) < 0) {
+		clv_log_error(0, "%s", err.msg);
+		return EXIT_FAILED;
+	}
+	sd_notify(0, "READY=1");
+	sd_event_loop(supervisor->event);
+	return 0;
+}
+
+static bool none(void *userdata, const char *service)
+{
+	return false;
+}
+
+/* After `cleave down` nothing is left of the project.  What could not be removed is tried
+ * again by the next one. */
+static int end_project(struct clv_supervisor *supervisor)
+{
+	struct clv_error err;
+
+	for (size_t i = 0; i < supervisor->n_units; i++)
+		clv_unit_end_proxy(supervisor->units[i]);
+	clv_proxy_sweep(&supervisor->project, none, NULL);
+	clv_supervisor_sweep(supervisor);
+	if (supervisor->n_left > 0) {
+		clv_log_error(0,
+			"%zu containers or leases of %s stay: cleave down tries again",
+			supervisor->n_left, supervisor->project.name);
+		return EXIT_FAILED;
+	}
+	clv_leases_forget(supervisor->leases);
+	if (clv_project_remove(&supervisor->project, &err) >= 0)
+		return 0;
+	clv_log_error(0, "%s", err.msg);
+	return EXIT_FAILED;
+}
+
+int main(int argc, char **argv)
+{
+	struct clv_supervisor supervisor = {.control_fd = -1};
+	struct arguments arguments = {0};
+	struct clv_error err;
+	int r = parse(argc, argv, &arguments);
+
+	if (r)
+		return r > 0 ? r : 0;
+	clv_log_set_level(LOG_INFO);
+	clv_log_set_level_from_env();
+	if (clv_project_find(arguments.project, &supervisor.project, &err) < 0)
+		return fail_usage(err.msg);
+	r = take_lock(&supervisor.project);
+	if (r)
+		return r;
+	complete_path();
+	supervisor.minute_ns = read_minute();
+	supervisor.is_ending = arguments.is_down;
+	r = run(&supervisor, &arguments);
+	if (r == 0 && supervisor.is_ending)
+		r = end_project(&supervisor);
+	clv_supervisor_clear(&supervisor);
+	sd_event_unref(supervisor.event);
+	return r < 0 ? EXIT_FAILED : r;
+}

@@ -1,0 +1,550 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The life of a replica: lease, container, ready, drained, removed.  Each step is begun
+ * here and ends in a callback of the engine's command; nothing waits. */
+#include "bridge/services/supervisor/supervisor.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define READY_WITHIN_NS (600 * CLV_NS_PER_S)
+#define DRAINED_WITHIN_NS (300 * CLV_NS_PER_S)
+#define NO_ROOM_PAUSE_NS (2 * CLV_NS_PER_S)
+#define FIRST_TESTS_EVERY_NS (CLV_NS_PER_S / 2)
+#define CONNECT_MS 200
+
+static void set_phase(struct clv_replica *replica, enum clv_replica_phase phase)
+{
+	replica->phase = phase;
+	replica->since_ns = clv_clock_ns();
+	clv_supervisor_hurry(replica->unit->of);
+}
+
+const char *clv_replica_phase_to_string(enum clv_replica_phase phase)
+{
+	static const char *const names[] = {
+		[CLV_PHASE_QUEUED] = "queued",
+		[CLV_PHASE_CREATING] = "creating",
+		[CLV_PHASE_WARMING] = "starting",
+		[CLV_PHASE_SERVING] = "ready",
+		[CLV_PHASE_ENDED] = "ended",
+		[CLV_PHASE_DRAINING] = "draining",
+		[CLV_PHASE_REMOVING] = "removing",
+	};
+
+	return names[phase];
+}
+
+static const struct clv_service *service_of(const struct clv_replica *replica)
+{
+	return clv_unit_of_generation(replica->unit, replica->generation);
+}
+
+/* --- The end of one --- */
+
+static void forget_process(struct clv_replica *replica)
+{
+	replica->death = sd_event_source_disable_unref(replica->death);
+	if (replica->pidfd >= 0)
+		close(replica->pidfd);
+	replica->pidfd = -1;
+}
+
+/* Of the last one requests wait for the next. */
+static void leave_proxy(const struct clv_replica *replica)
+{
+	struct clv_unit *unit = replica->unit;
+	struct clv_error err;
+
+	if (!clv_proxy_is_running(unit->proxy))
+		return;
+	if (clv_proxy_end_server(unit->proxy, unit->service, replica->slot,
+		    clv_unit_n_serving(unit) == 1 && unit->scaler.wanted > 0, &err) < 0)
+		clv_log_debug("%s: %s", replica->name, err.msg);
+}
+
+/* It ended or failed, for this reason. */
+static void end(struct clv_replica *replica, bool has_failed, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void end(struct clv_replica *replica, bool has_failed, const char *format, ...)
+{
+	struct clv_unit *unit = replica->unit;
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(replica->why, sizeof(replica->why), format, args);
+	va_end(args);
+	if (replica->phase == CLV_PHASE_SERVING)
+		leave_proxy(replica);
+	replica->test = clv_job_free(replica->test);
+	replica->has_failed = has_failed;
+	set_phase(replica, CLV_PHASE_ENDED);
+	if (!has_failed)
+		return;
+	clv_backoff_fail(&unit->backoff, clv_clock_ns());
+	snprintf(unit->why, sizeof(unit->why), "%s: %s", replica->name, replica->why);
+	clv_supervisor_say(unit->of, unit, "a replica failed",
+		"%s: %s; the next one in %u s", replica->name, replica->why,
+		(unsigned)((unit->backoff.until_ns - clv_clock_ns()) / CLV_NS_PER_S + 1));
+}
+
+void clv_replica_free(struct clv_replica *replica)
+{
+	if (!replica)
+		return;
+	replica->unit->replicas[replica->slot] = NULL;
+	clv_job_free(replica->job);
+	clv_job_free(replica->test);
+	forget_process(replica);
+	free(replica);
+}
+
+static void on_removed(void *userdata, int code, const char *output, const char *why)
+{
+	struct clv_replica *replica = userdata;
+	struct clv_supervisor *supervisor = replica->unit->of;
+	struct clv_error err;
+
+	replica->job = NULL;
+	if (code != 0) {
+		clv_error_set(&err, -EIO, "%.400s", why);
+		clv_supervisor_leave(supervisor, replica->unit, "a container stays",
+			replica->name, &err);
+	}
+	if (service_of(replica)->device.is_given &&
+		clv_leases_end(supervisor->leases, replica->name, &err) < 0)
+		clv_supervisor_leave(
+			supervisor, replica->unit, "a lease stays", replica->name, &err);
+	clv_replica_free(replica);
+	clv_supervisor_hurry(supervisor);
+}
+
+void clv_replica_remove(struct clv_replica *replica)
+{
+	const struct clv_service *service = service_of(replica);
+	clv_argv argv;
+	struct clv_error err;
+
+	clv_job_free(replica->job);
+	replica->job = NULL;
+	replica->test = clv_job_free(replica->test);
+	forget_process(replica);
+	argv = clv_engine_stop(replica->name, service->stop_grace_ns);
+	replica->job = argv ? clv_job_start(replica->unit->of->event, argv, on_removed,
+				      replica, &err)
+			    : NULL;
+	clv_engine_free(argv);
+	set_phase(replica, CLV_PHASE_REMOVING);
+	if (!replica->job)
+		on_removed(replica, 1, "", "the engine cannot be started");
+}
+
+void clv_replica_drain(struct clv_replica *replica)
+{
+	if (replica->phase == CLV_PHASE_SERVING)
+		leave_proxy(replica);
+	replica->test = clv_job_free(replica->test);
+	set_phase(replica, CLV_PHASE_DRAINING);
+}
+
+/* --- The start of one --- */
+
+static void on_exit_known(void *userdata, int code, const char *output, const char *why)
+{
+	struct clv_replica *replica = userdata;
+	const struct clv_service *service = service_of(replica);
+	struct clv_engine_state state = {.exit_code = -1};
+	char words[160];
+
+	replica->job = NULL;
+	if (code == 0)
+		clv_engine_read_state(output, &state, NULL);
+	if (state.exit_code == 0 && service->restart != CLV_SERVICE_RESTART_ALWAYS) {
+		replica->unit->is_complete = true;
+		if (service->device.is_given)
+			clv_leases_end(replica->unit->of->leases, replica->name, NULL);
+		clv_supervisor_say(replica->unit->of, replica->unit, "complete",
+			"%s ended with exit code 0", replica->name);
+		end(replica, false, "it ended with exit code 0");
+		return;
+	}
+	clv_engine_last_words(replica->name, words);
+	end(replica, true, "its program ended with exit code %d%s%s", state.exit_code,
+		words[0] ? ": " : "", words);
+}
+
+/* Asks for the exit code, unless the container is being removed. */
+static void ask_exit(struct clv_replica *replica)
+{
+	clv_argv argv = clv_engine_inspect(replica->name);
+
+	if (replica->phase == CLV_PHASE_SERVING)
+		leave_proxy(replica);
+	clv_job_free(replica->job);
+	replica->job = argv ? clv_job_start(replica->unit->of->event, argv, on_exit_known,
+				      replica, NULL)
+			    : NULL;
+	clv_engine_free(argv);
+	if (!replica->job)
+		end(replica, true, "its program ended");
+}
+
+static int on_death(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+	struct clv_replica *replica = userdata;
+
+	forget_process(replica);
+	if (replica->phase == CLV_PHASE_WARMING || replica->phase == CLV_PHASE_SERVING)
+		ask_exit(replica);
+	return 0;
+}
+
+/* Watches the container's first process. */
+static bool watch_process(struct clv_replica *replica)
+{
+	replica->pidfd = (int)syscall(SYS_pidfd_open, replica->pid, 0);
+	return replica->pidfd >= 0 &&
+	       sd_event_add_io(replica->unit->of->event, &replica->death, replica->pidfd,
+		       POLLIN, on_death, replica) >= 0;
+}
+
+static void take_state(struct clv_replica *replica, const struct clv_engine_state *state)
+{
+	const struct clv_service *service = service_of(replica);
+
+	replica->pid = state->pid;
+	strcpy(replica->address, state->address);
+	if (!state->is_running || !watch_process(replica)) {
+		ask_exit(replica);
+		return;
+	}
+	if (service->n_ports && !replica->address[0]) {
+		end(replica, true,
+			"its container has no address: the engine's default "
+			"network has to be a bridge or the host's");
+		return;
+	}
+	set_phase(replica, CLV_PHASE_WARMING);
+}
+
+static void on_inspected(void *userdata, int code, const char *output, const char *why)
+{
+	struct clv_replica *replica = userdata;
+	struct clv_engine_state state;
+	struct clv_error err;
+
+	replica->job = NULL;
+	if (code != 0)
+		end(replica, true, "%.200s", why);
+	else if (clv_engine_read_state(output, &state, &err) < 0)
+		end(replica, true, "%.200s", err.msg);
+	else
+		take_state(replica, &state);
+}
+
+static void inspect(struct clv_replica *replica)
+{
+	clv_argv argv = clv_engine_inspect(replica->name);
+
+	replica->job = argv ? clv_job_start(replica->unit->of->event, argv, on_inspected,
+				      replica, NULL)
+			    : NULL;
+	clv_engine_free(argv);
+	if (!replica->job)
+		end(replica, true, "the engine cannot be started");
+}
+
+static void on_created(void *userdata, int code, const char *output, const char *why)
+{
+	struct clv_replica *replica = userdata;
+
+	replica->job = NULL;
+	if (code != 0)
+		end(replica, true, "podman run: %.200s", why);
+	else
+		inspect(replica);
+}
+
+static void create(struct clv_replica *replica)
+{
+	const struct clv_service *service = service_of(replica);
+	char device[CLV_ENGINE_NAME_MAX + 32];
+	struct clv_engine_container container = {
+		.service = service,
+		.name = replica->name,
+		.slot = replica->slot,
+		.folder = replica->unit->of->project.origin,
+	};
+	struct clv_error err;
+	clv_argv argv;
+
+	if (service->device.is_given) {
+		snprintf(device, sizeof(device), CLV_LEASES_KIND "=%s", replica->name);
+		container.device = device;
+		if (clv_leases_look(replica->unit->of->leases, &err) < 0 ||
+			clv_leases_describe(replica->unit->of->leases, &err) < 0) {
+			end(replica, true, "%.200s", err.msg);
+			return;
+		}
+	}
+	set_phase(replica, CLV_PHASE_CREATING);
+	argv = clv_engine_run(&container);
+	replica->job = argv ? clv_job_start(replica->unit->of->event, argv, on_created,
+				      replica, &err)
+			    : NULL;
+	clv_engine_free(argv);
+	if (!replica->job)
+		end(replica, true, "%s", argv ? err.msg : "out of memory");
+}
+
+static struct clv_replica *new_replica(
+	struct clv_unit *unit, unsigned slot, uint64_t generation)
+{
+	struct clv_replica *replica = calloc(1, sizeof(*replica));
+
+	if (!replica)
+		return NULL;
+	replica->unit = unit;
+	replica->slot = slot;
+	replica->generation = generation;
+	replica->pidfd = -1;
+	snprintf(replica->name, sizeof(replica->name), "%s-%s-%u", unit->of->project.name,
+		unit->service->name, slot + 1);
+	unit->replicas[slot] = replica;
+	return replica;
+}
+
+static void have_no_room(struct clv_replica *replica, const char *why)
+{
+	struct clv_unit *unit = replica->unit;
+
+	if (strcmp(unit->why, why) != 0 || !unit->no_room_until_ns)
+		clv_supervisor_say(unit->of, unit, "no room", "%s", why);
+	snprintf(unit->why, sizeof(unit->why), "%s", why);
+	unit->no_room_until_ns = clv_clock_ns() + NO_ROOM_PAUSE_NS;
+	clv_replica_free(replica);
+}
+
+/* A service without any replica waits in the agent's queue; one more replica of others
+ * does not, so that an update or the scaler can do without it. */
+static void get_lease(struct clv_replica *replica)
+{
+	struct clv_unit *unit = replica->unit;
+	bool may_wait = clv_unit_n_serving(unit) == 0;
+	struct clv_error err;
+
+	switch (clv_leases_give(
+		unit->of->leases, service_of(replica), replica->name, may_wait, &err)) {
+	case CLV_LEASE_GIVEN:
+		unit->no_room_until_ns = 0;
+		create(replica);
+		return;
+	case CLV_LEASE_QUEUED:
+		if (replica->since_ns == 0)
+			clv_supervisor_say(unit->of, unit, "queued",
+				"%s waits for room on a device", replica->name);
+		snprintf(unit->why, sizeof(unit->why), "%s waits for room on a device",
+			replica->name);
+		set_phase(replica, CLV_PHASE_QUEUED);
+		return;
+	case CLV_LEASE_NO_ROOM:
+		have_no_room(replica, err.msg);
+		return;
+	case CLV_LEASE_REFUSED:
+		end(replica, true, "its lease is refused: %.200s", err.msg);
+		return;
+	}
+}
+
+void clv_replica_start(struct clv_unit *unit, unsigned slot, uint64_t generation)
+{
+	struct clv_replica *replica = new_replica(unit, slot, generation);
+
+	if (!replica)
+		return;
+	if (service_of(replica)->device.is_given)
+		get_lease(replica);
+	else
+		create(replica);
+}
+
+/* At the supervisor's start, which waits for the answer. */
+void clv_replica_adopt(struct clv_unit *unit, const struct clv_engine_found *found)
+{
+	struct clv_replica *replica = new_replica(unit, found->slot, found->generation);
+	clv_argv argv = clv_engine_inspect(found->name);
+	_cleanup_free_ char *output = NULL;
+	struct clv_engine_state state;
+	struct clv_error err;
+
+	if (replica && argv && clv_job_call(argv, &output, &err) >= 0 &&
+		clv_engine_read_state(output, &state, &err) >= 0) {
+		strcpy(replica->name, found->name);
+		take_state(replica, &state);
+	} else if (replica) {
+		end(replica, true, "%.200s", argv ? err.msg : "out of memory");
+	}
+	clv_engine_free(argv);
+}
+
+/* --- Ready --- */
+
+static bool accepts(const char *address, uint16_t port)
+{
+	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(port)};
+	_cleanup_close_ int fd =
+		socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	struct pollfd wait = {.fd = fd, .events = POLLOUT};
+	int error = 0;
+	socklen_t n_bytes = sizeof(error);
+
+	if (fd < 0 || inet_pton(AF_INET, address, &to.sin_addr) != 1)
+		return false;
+	if (connect(fd, (struct sockaddr *)&to, sizeof(to)) == 0)
+		return true;
+	return errno == EINPROGRESS && poll(&wait, 1, CONNECT_MS) == 1 &&
+	       getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &n_bytes) == 0 && error == 0;
+}
+
+static void serve(struct clv_replica *replica)
+{
+	struct clv_unit *unit = replica->unit;
+	unsigned ms = (unsigned)((clv_clock_ns() - replica->since_ns) / CLV_NS_PER_MS);
+	struct clv_error err;
+
+	/* A proxy that does not run starts with it. */
+	if (clv_proxy_is_running(unit->proxy) &&
+		(clv_proxy_set_server(unit->proxy, unit->service, replica->slot,
+			 replica->address, &err) < 0 ||
+			clv_proxy_end_hold(unit->proxy, unit->service, &err) < 0)) {
+		/* It is tried again by the next tick. */
+		clv_log_debug("%s: %s", replica->name, err.msg);
+		return;
+	}
+	set_phase(replica, CLV_PHASE_SERVING);
+	clv_supervisor_say(unit->of, unit, "a replica is ready",
+		"%s, %u ms after its start", replica->name, ms);
+}
+
+/* A health check may succeed before the port is open. */
+static void serve_if_open(struct clv_replica *replica, uint64_t now_ns)
+{
+	const struct clv_service *service = service_of(replica);
+
+	if (service->n_ports == 0 || accepts(replica->address, service->ports[0].target))
+		serve(replica);
+	else if (now_ns - replica->since_ns > READY_WITHIN_NS)
+		end(replica, true, "its port %u accepts no connection",
+			service->ports[0].target);
+}
+
+static void on_tested(void *userdata, int code, const char *output, const char *why)
+{
+	struct clv_replica *replica = userdata;
+	const struct clv_service_health *health = &service_of(replica)->health;
+	bool is_early = clv_clock_ns() - replica->since_ns < health->start_period_ns &&
+			replica->phase == CLV_PHASE_WARMING;
+
+	replica->test = NULL;
+	if (code == 0) {
+		replica->n_test_failures = 0;
+		replica->is_healthy = true;
+		clv_supervisor_hurry(replica->unit->of);
+		return;
+	}
+	if (is_early || ++replica->n_test_failures < health->n_retries)
+		return;
+	end(replica, true, "its health check failed %u times: %.150s",
+		replica->n_test_failures, *why ? why : "without a word");
+}
+
+static void test(struct clv_replica *replica, uint64_t now_ns)
+{
+	const struct clv_service_health *health = &service_of(replica)->health;
+	uint64_t every_ns = health->interval_ns;
+	clv_argv argv;
+
+	if (replica->phase == CLV_PHASE_WARMING && every_ns > FIRST_TESTS_EVERY_NS)
+		every_ns = FIRST_TESTS_EVERY_NS;
+	if (replica->test && now_ns - replica->tested_ns > health->timeout_ns) {
+		clv_job_free(replica->test);
+		on_tested(replica, 1, "", "it did not end in time");
+		return;
+	}
+	if (replica->test || now_ns - replica->tested_ns < every_ns)
+		return;
+	replica->tested_ns = now_ns;
+	argv = clv_engine_exec(replica->name, &health->test);
+	replica->test = argv ? clv_job_start(replica->unit->of->event, argv, on_tested,
+				       replica, NULL)
+			     : NULL;
+	clv_engine_free(argv);
+}
+
+static void warm(struct clv_replica *replica, uint64_t now_ns)
+{
+	if (service_of(replica)->health.test.n && !replica->is_healthy)
+		test(replica, now_ns);
+	else
+		serve_if_open(replica, now_ns);
+}
+
+void clv_replica_tick(struct clv_replica *replica, uint64_t now_ns)
+{
+	switch (replica->phase) {
+	case CLV_PHASE_QUEUED:
+		get_lease(replica);
+		return;
+	case CLV_PHASE_WARMING:
+		if (!replica->job)
+			warm(replica, now_ns);
+		return;
+	case CLV_PHASE_SERVING:
+		clv_backoff_succeed(&replica->unit->backoff, now_ns - replica->since_ns);
+		if (service_of(replica)->health.test.n)
+			test(replica, now_ns);
+		return;
+	default:
+		return;
+	}
+}
+
+struct clv_rollout_replica clv_replica_view(
+	const struct clv_replica *replica, uint64_t now_ns)
+{
+	static const enum clv_replica_state states[] = {
+		[CLV_PHASE_QUEUED] = CLV_REPLICA_STARTING,
+		[CLV_PHASE_CREATING] = CLV_REPLICA_STARTING,
+		[CLV_PHASE_WARMING] = CLV_REPLICA_STARTING,
+		[CLV_PHASE_SERVING] = CLV_REPLICA_READY,
+		[CLV_PHASE_ENDED] = CLV_REPLICA_FAILED,
+		[CLV_PHASE_DRAINING] = CLV_REPLICA_DRAINING,
+		[CLV_PHASE_REMOVING] = CLV_REPLICA_DRAINING,
+	};
+	uint64_t lasts_ns = now_ns - replica->since_ns;
+	bool is_empty = replica->unit->figures.of_slot[replica->slot] == 0 &&
+			replica->unit->of->looked_ns > replica->since_ns &&
+			!clv_proxy_is_resting(replica->unit->proxy);
+
+	return (struct clv_rollout_replica){
+		.state = states[replica->phase],
+		.generation = replica->generation,
+		.is_drained = replica->phase == CLV_PHASE_DRAINING &&
+			      (is_empty || lasts_ns > DRAINED_WITHIN_NS ||
+				      service_of(replica)->n_ports == 0),
+	};
+}
