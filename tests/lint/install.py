@@ -12,7 +12,8 @@ from pathlib import Path
 import tree
 
 ALWAYS = ("bin/cleave", "bin/cleaved", "include/cleave.h", "lib/systemd/system/cleaved.service",
-          "lib/systemd/system/cleaved.socket", "lib/systemd/user/cleaved.service",
+          "lib/systemd/system/cleaved.socket", "lib/systemd/system/cleave-up@.service", "bin/cleave-services",
+          "lib/systemd/user/cleaved.service",
           "lib/systemd/user/cleaved.socket", "lib/sysusers.d/cleave.conf",
           "lib/tmpfiles.d/cleave.conf", "lib/ocf/resource.d/cleave/gpu",
           "lib/ocf/resource.d/cleave/pool", "lib/ocf/lib/cleave/functions",
