@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Follows a supervisor until what was asked for is there. */
+#include "cli/services/follow-up.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "bridge/services/project/control.h"
+#include "bridge/services/project/project.h"
+#include "cli/frame/cli.h"
+#include "cli/frame/output.h"
+#include "cli/services/projects.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+#define POLL_MS 150
+/* A service that fails, or that has no room, is looked at for so many times: the next try
+ * may do. */
+#define LOOKS_MAX 20u
+
+static void pause_briefly(void)
+{
+	const struct timespec pause = {.tv_nsec = POLL_MS * 1000000};
+
+	nanosleep(&pause, NULL);
+}
+
+void clv_print_events(const json_t *events)
+{
+	json_t *event;
+	size_t i;
+
+	json_array_foreach (events, i, event) {
+		const char *service = clv_json_text(event, "service");
+
+		clv_output_line(stdout, "%s%s%s: %s", service, *service ? ": " : "",
+			clv_json_text(event, "what"), clv_json_text(event, "why"));
+	}
+	fflush(stdout);
+}
+
+/* Prints the new events of a status and returns the last id. */
+static json_int_t print_new(const json_t *status, json_int_t after)
+{
+	const json_t *events = json_object_get(status, "events");
+	const json_t *last = json_array_get(events, json_array_size(events) - 1);
+
+	clv_print_events(events);
+	return last ? json_integer_value(json_object_get(last, "id")) : after;
+}
+
+static json_t *ask_status(json_int_t after)
+{
+	return json_pack("{s:s, s:I}", "do", "status", "after", after);
+}
+
+json_int_t clv_last_event(const struct clv_project *project)
+{
+	_cleanup_json_ json_t *status = NULL;
+	const json_t *events;
+
+	if (clv_control_ask(project, ask_status(0), &status, NULL) < 0)
+		return 0;
+	events = json_object_get(status, "events");
+	return json_integer_value(json_object_get(
+		json_array_get(events, json_array_size(events) - 1), "id"));
+}
+
+/* What all services together are: the worst of them. */
+enum outcome { DONE, WAITS, NO_ROOM, FAILING, FAILED };
+
+static enum outcome outcome_of(const json_t *service)
+{
+	static const struct {
+		const char *state;
+		enum outcome outcome;
+	} states[] = {
+		{"ready", DONE},
+		{"asleep", DONE},
+		{"off", DONE},
+		{"complete", DONE},
+		{"no room", NO_ROOM},
+		{"failing", FAILING},
+		{"failed", FAILED},
+	};
+	const char *state = clv_json_text(service, "state");
+
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(states); i++) {
+		if (strcmp(states[i].state, state) == 0)
+			return states[i].outcome;
+	}
+	return WAITS;
+}
+
+static enum outcome worst(const json_t *status)
+{
+	enum outcome found = DONE;
+	json_t *service;
+	size_t i;
+
+	json_array_foreach (json_object_get(status, "services"), i, service) {
+		enum outcome its = outcome_of(service);
+
+		if (its > found)
+			found = its;
+	}
+	return found;
+}
+
+static int report(const struct clv_project *project, const json_t *status, int code)
+{
+	json_t *service;
+	size_t i;
+
+	json_array_foreach (json_object_get(status, "services"), i, service) {
+		bool is_undone = clv_json_flag(service, "undone");
+
+		if (!is_undone && outcome_of(service) == DONE)
+			continue;
+		code = clv_cli_fail(code ? code : CLV_EXIT_FAILED, "%s: %s: %s",
+			clv_json_text(service, "name"),
+			is_undone ? "the update was undone"
+				  : clv_json_text(service, "state"),
+			clv_json_text(service, "failure"));
+	}
+	return code;
+}
+
+int clv_follow_up(const struct clv_project *project, json_int_t after)
+{
+	unsigned n_bad = 0;
+
+	for (;; pause_briefly()) {
+		_cleanup_json_ json_t *status = NULL;
+		struct clv_error err;
+		enum outcome outcome;
+
+		if (clv_control_ask(project, ask_status(after), &status, &err) < 0)
+			return clv_cli_fail(CLV_EXIT_FAILED,
+				"the supervisor of %s ended: see supervisor.log in %s",
+				project->name, project->folder);
+		after = print_new(status, after);
+		outcome = worst(status);
+		n_bad = outcome == NO_ROOM || outcome == FAILING ? n_bad + 1 : 0;
+		if (outcome == DONE)
+			return report(project, status, CLV_EXIT_OK);
+		if (outcome == FAILED || n_bad > LOOKS_MAX)
+			return report(project, status,
+				outcome == NO_ROOM ? CLV_EXIT_NO_FIT : CLV_EXIT_FAILED);
+	}
+}
+
+/* Nothing is left, or its supervisor has ended, and its lock with it. */
+static bool is_over(const struct clv_project *project)
+{
+	char path[CLV_PATH_MAX];
+	_cleanup_close_ int fd = -1;
+
+	if (access(project->folder, F_OK) < 0)
+		return true;
+	clv_project_path(project, "lock", path);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
+}
+
+int clv_follow_down(const struct clv_project *project, json_int_t after)
+{
+	for (unsigned n_silent = 0; n_silent <= LOOKS_MAX && !is_over(project);) {
+		_cleanup_json_ json_t *status = NULL;
+
+		if (clv_control_ask(project, ask_status(after), &status, NULL) >= 0) {
+			after = print_new(status, after);
+			n_silent = 0;
+		} else {
+			/* It removes the folder, the lock too. */
+			n_silent++;
+		}
+		pause_briefly();
+	}
+	return access(project->folder, F_OK) < 0
+		       ? CLV_EXIT_OK
+		       : clv_projects_fail(project, "is not down");
+}

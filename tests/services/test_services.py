@@ -1,0 +1,467 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Services of compose files: real podman, HAProxy and agent, programs that compute on PoCL.
+
+usage: test_services.py CLEAVE CLEAVED GATES [unittest arguments]
+"""
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import unittest
+
+import bed
+from bed import Bed, Load, free_port
+
+bed.PROGRAMS.update(zip(("cleave", "cleaved", "gates"), map(os.path.abspath, sys.argv[1:4])))
+del sys.argv[1:4]
+WHY_NOT = bed.why_not()
+SHARE = {"share": 0.25, "memory": "100M"}
+
+
+class Services(Bed):
+    def ready(self, name="web"):
+        return [each for each in self.status()[name]["replicas"] if each["state"] == "ready"]
+
+    def kill(self, container):
+        """kill -9 of its first process."""
+        pid = int(self.engine("inspect", container, "--format={{.State.Pid}}"))
+        self.assertGreater(pid, 1, "its container runs")
+        os.kill(pid, signal.SIGKILL)
+
+    def start(self, verb, *words):
+        made = subprocess.Popen([bed.PROGRAMS["cleave"], verb, "--socket", self.socket, *words],
+                                env=self.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(made.wait)
+        self.addCleanup(made.kill)
+        return made
+
+    def kept(self, name):
+        return os.path.join(self.folder, "services", self.name, name)
+
+    def assert_down(self, port):
+        self.assertEqual(self.containers(), [])
+        self.assertEqual(json.loads(self.cleave("ps", "-o", "json").stdout)["items"], [])
+        self.assertFalse(os.path.exists(self.kept("")))
+        with self.assertRaises(ConnectionRefusedError):
+            self.get(port)
+
+    def said(self):
+        return self.cleave("services", self.name, "--why", code=None).stdout
+
+
+@unittest.skipIf(WHY_NOT, WHY_NOT)
+class Files(Services):
+    """What files say, and mistakes in them."""
+
+    def test_up_and_down(self):
+        port = free_port()
+        done = self.up(web=self.service(port, environment={"VERSION": "1", "DEVICE": "1"},
+                                        **{"x-cleave": SHARE}))
+        self.assertIn("web: a replica is ready", done.stdout)
+        answer = self.who(port)
+        self.assertEqual(answer["version"], "1")
+        self.assertEqual(answer["memory"], 100 << 20, "the lease's quota is the device's memory")
+        self.assertEqual(self.containers(), [f"{self.name}-web-1"])
+        (lease,) = json.loads(self.cleave("ps", "-o", "json").stdout)["items"]
+        self.assertEqual((lease["name"], lease["share"]), (f"{self.name}-web-1", .25))
+        self.assertEqual(self.status()["web"]["state"], "ready")
+        self.assertIn("started 1", self.cleave("logs", f"{self.name}/web").stdout)
+        self.cleave("down", self.name)
+        self.assertEqual(self.containers(), [])
+        self.assertEqual(json.loads(self.cleave("ps", "-o", "json").stdout)["items"], [])
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "services", self.name)))
+        with self.assertRaises(ConnectionRefusedError):
+            self.get(port)
+
+    def test_dependencies(self):
+        """One after another, and a program that ends is not started again."""
+        port = free_port()
+        self.up(web=self.service(port, depends_on={
+            "prepare": {"condition": "service_completed_successfully"},
+            "model": {"condition": "service_healthy"}}),
+            prepare=self.service(command=["sh", "-c", "sleep 1"], restart="no"),
+            model=self.service(healthcheck={"test": ["CMD", "test", "-e", "/tmp/ready"], "interval": "1s",
+                                            "start_period": "1m"},
+                               command=["sh", "-c", "sleep 1; touch /tmp/ready; sleep 1000"]))
+        events = self.events()
+        order = [events.index(each) for each in ("prepare: complete", "web: a replica is ready")]
+        self.assertLess(order[0], order[1])
+        self.assertLess(events.index("model: a replica is ready"), order[1])
+        self.assertEqual({name: each["state"] for name, each in self.status().items()},
+                         {"web": "ready", "model": "ready", "prepare": "complete"})
+        os.kill(self.supervisor(), signal.SIGKILL)
+        self.cleave("up", os.path.join(self.folder, "compose.yaml"))
+        self.assertEqual(self.status()["prepare"]["state"], "complete")
+
+    def test_file_without_a_service(self):
+        """Its replicas end, others stay; so does what has another port."""
+        one, two = free_port(), free_port()
+        self.up(a=self.service(one), b=self.service(two))
+        a = [each["name"] for each in self.status()["a"]["replicas"]]
+        self.up(a=self.service(two))
+        self.assertEqual(self.who(two)["version"], "")
+        self.wait_until(lambda: self.containers() == a, "the end of b")
+        with self.assertRaises(ConnectionRefusedError):
+            self.get(one)
+
+    def test_two_at_once(self):
+        port = free_port()
+        path = self.file(web=self.service(port))
+        both = [self.start("up", path) for _ in range(2)]
+        codes = sorted(each.wait(120) for each in both)
+        self.assertIn(codes, ([0, 0], [0, 75]))
+        self.assertEqual(len(self.containers()), 1)
+
+    def test_mistakes(self):
+        taken = free_port()
+        for service, words in (
+                ({"image": "localhost/none:1", "pull_policy": "never"}, "podman run"),
+                (self.service(command=["/no/program"]), "podman run"),
+                (self.service(taken, healthcheck={"test": ["CMD", "false"], "retries": 2}),
+                 "its health check failed 2 times"),
+                (self.service(**{"x-cleave": {"share": .5, "profile": "1g.5gb"}}), "its lease is refused")):
+            with self.subTest(words):
+                done = self.up(web=service, code=125)
+                self.assertIn(words, done.stderr)
+                self.cleave("down", self.name)
+
+    def test_crash_loop(self):
+        done = self.up(web=self.service(free_port(), environment={"FAILS": "1"}), code=125)
+        self.assertIn("web: failing:", done.stderr)
+        self.assertIn("exit code 3", done.stderr)
+        self.assertEqual(self.status()["web"]["state"], "failing")
+        self.cleave("down", self.name)
+        self.assertEqual(self.containers(), [])
+
+    def test_port_that_is_taken(self):
+        """It is reported, and opened once it is free."""
+        with socket.socket() as other:
+            other.bind(("127.0.0.1", 0))
+            other.listen()
+            port = other.getsockname()[1]
+            done = self.up(web=self.service(port), code=125)
+            self.assertIn(f"web: failing: cannot open port {port}: Address already in use", done.stderr)
+        self.wait_until(lambda: self.status()["web"]["state"] == "ready", "the port")
+        self.assertEqual(self.who(port)["version"], "")
+
+    def test_no_room(self):
+        """A service waits in the agent's queue, and starts when another one ends."""
+        keys = {"x-cleave": {"share": .6}}
+        done = self.up(code=75, a=self.service(**keys), b=self.service(**keys))
+        self.assertIn(f"b: no room: {self.name}-b-1 waits for room on a device", done.stderr)
+        self.assertEqual(self.containers(), [f"{self.name}-a-1"])
+        self.up(b=self.service(**keys))
+        self.assertEqual(self.containers(), [f"{self.name}-b-1"])
+
+    def test_agent_away(self):
+        port = free_port()
+        self.up(web=self.service(port, **{"x-cleave": SHARE}))
+        self.stop_agent(signal.SIGKILL)
+        self.assertEqual(self.who(port)["version"], "")
+        self.start_agent()
+        self.cleave("scale", "web=0")
+        self.assertEqual(self.containers(), [])
+        self.assertEqual(json.loads(self.cleave("ps", "-o", "json").stdout)["items"], [])
+        self.assertEqual(self.status()["web"]["state"], "off")
+        self.assertEqual(self.get(port)[0], 503)
+
+
+@unittest.skipIf(WHY_NOT, WHY_NOT)
+class Front(Services):
+    """No request fails."""
+
+    def test_replicas_come_and_go(self):
+        """Under load, with connections that stay and new ones, and no request fails."""
+        port = free_port()
+        web = self.service(port, deploy={"replicas": 2})
+        self.up(web=web)
+        loads = [Load(port), Load(port, keep_alive=True)]
+        for n in (1, 2, 1):
+            self.cleave("scale", f"web={n}")
+            self.assertEqual(len(self.ready()), n)
+        for load in loads:
+            self.assertEqual(load.end().failures, [])
+            self.assertGreater(load.n, 20)
+        self.assertIn("cleave scale", self.events())
+        done = self.cleave("scale", "web=3", code=125)
+        self.assertIn("web can have 0 to 2 replicas: set deploy.replicas", done.stderr)
+
+    def test_kill_a_replica(self):
+        port = free_port()
+        self.up(web=self.service(port, deploy={"replicas": 2}))
+        load = Load(port)
+        for n in (1, 2):
+            self.kill(self.containers()[0])
+            self.wait_until(lambda: self.events().count("ended with exit code 137") == n, "its end")
+            self.wait_until(lambda: len(self.ready()) == 2, "two replicas")
+        self.assertEqual(load.end().failures, [])
+
+    def test_kill_the_only_replica(self):
+        """Requests wait in the proxy for the next one."""
+        port = free_port()
+        self.up(web=self.service(port))
+        loads = [Load(port), Load(port, keep_alive=True)]
+        self.kill(self.containers()[0])
+        self.wait_until(lambda: self.events().count("a replica is ready") == 2, "the next one")
+        self.wait_until(lambda: self.status()["web"]["ready"] == 1, "the next one")
+        self.who(port)
+        for load in loads:
+            self.assertEqual(load.end().failures, [], self.events())
+
+    def test_kill_the_proxy(self):
+        port = free_port()
+        self.up(web=self.service(port))
+        with open(os.path.join(self.folder, "services", self.name, "web.pid"), encoding="utf-8") as file:
+            os.kill(int(file.read()), signal.SIGKILL)
+        self.wait_until(lambda: "it is started again" in self.events(), "the event")
+        self.assertEqual(self.who(port)["version"], "")
+        self.assertEqual(len(self.containers()), 1)
+
+    def test_streams_end_before_a_replica_does(self):
+        port = free_port()
+        self.up(web=self.service(port, environment={"VERSION": "1"}))
+        stream = Load(port, path="/wait?ms=3000")
+        self.wait_until(lambda: self.status()["web"]["in_flight"] > 0, "a request")
+        stream.stops = True
+        self.up(web=self.service(port, environment={"VERSION": "2"}))
+        self.assertEqual(stream.end().failures, [])
+        self.assertEqual(stream.versions, ["1"])
+
+
+@unittest.skipIf(WHY_NOT, WHY_NOT)
+class Updates(Services):
+    def test_rolling_update(self):
+        for order in ("start-first", "stop-first"):
+            with self.subTest(order):
+                port = free_port()
+                keys = {"deploy": {"replicas": 2, "update_config": {"order": order}},
+                        "x-cleave": {"share": .2}}
+                self.up(web=self.service(port, environment={"VERSION": "1"}, **keys))
+                load = Load(port)
+                self.up(web=self.service(port, environment={"VERSION": "2"}, **keys))
+                self.assertEqual(self.who(port)["version"], "2")
+                self.assertEqual({each["generation"] for each in self.ready()},
+                                 {self.ready()[0]["generation"]})
+                self.assertEqual(len(self.containers()), 2)
+                self.assertEqual(load.end().failures, [])
+                self.assertEqual(load.versions[0], "1")
+                self.cleave("down", self.name)
+
+    def test_update_that_fails(self):
+        port = free_port()
+        self.up(web=self.service(port, environment={"VERSION": "1"}))
+        load = Load(port)
+        done = self.up(web=self.service(port, environment={"VERSION": "2", "FAILS": "1"}), code=125)
+        self.assertIn("the update was undone", done.stderr)
+        self.assertIn("exit code 3: started 2", done.stderr)
+        self.assertEqual(load.end().failures, [])
+        self.assertEqual(load.versions, ["1"])
+        self.assertEqual(len(self.containers()), 1)
+        # The next one is tried again.
+        self.up(web=self.service(port, environment={"VERSION": "3"}))
+        self.assertEqual(self.who(port)["version"], "3")
+
+    def test_no_room_for_an_update(self):
+        """The old replica gives its lease to the new one."""
+        port = free_port()
+        self.up(web=self.service(port, environment={"VERSION": "1"}, **{"x-cleave": {"share": .6}}))
+        done = self.up(web=self.service(port, environment={"VERSION": "2"}, **{"x-cleave": {"share": .6}}))
+        self.assertIn("no room", done.stdout)
+        self.assertEqual(self.who(port)["version"], "2")
+
+    def test_supervisor_after_an_update_that_failed(self):
+        """What was given up is not tried again, and what is undone next is undone to what ran."""
+        port = free_port()
+        self.up(web=self.service(port, environment={"VERSION": "1"}))
+        before = self.containers()
+        for version in ("2", "3"):
+            self.up(web=self.service(port, environment={"VERSION": version, "FAILS": "1"}), code=125)
+            os.kill(self.supervisor(), signal.SIGKILL)
+            self.supervise()
+            self.wait_until(lambda: self.status().get("web", {}).get("state") == "ready", "the supervisor")
+            self.assertTrue(self.status()["web"]["undone"])
+            self.assertNotIn("a replica failed", self.events())
+            self.assertEqual(self.containers(), before)
+            self.assertEqual(self.who(port)["version"], "1")
+
+
+@unittest.skipIf(WHY_NOT, WHY_NOT)
+class Kills(Services):
+    """A supervisor that is killed, and the end of projects."""
+
+    def test_kill_the_supervisor(self):
+        port = free_port()
+        web = self.service(port, deploy={"replicas": 2}, **{"x-cleave": {"share": .2}})
+        self.up(web=web)
+        before = self.containers()
+        load = Load(port)
+        os.kill(self.supervisor(), signal.SIGKILL)
+        self.assertEqual(self.who(port)["version"], "")
+        done = self.cleave("scale", "web=1", code=69)
+        self.assertIn("no supervisor", done.stderr)
+        # In the middle of an update.
+        self.up(web=web)
+        self.assertEqual(self.containers(), before)
+        path = self.file(web={**web, "environment": {"VERSION": "2"}})
+        update = self.start("up", path)
+        self.wait_until(lambda: len(self.containers()) == 3, "a third replica")
+        os.kill(self.supervisor(), signal.SIGKILL)
+        update.wait(120)
+        self.cleave("up", path)
+        self.assertEqual(self.who(port)["version"], "2")
+        self.assertEqual(len(self.containers()), 2)
+        self.assertEqual(load.end().failures, [])
+        os.kill(self.supervisor(), signal.SIGKILL)
+        self.cleave("down", self.name)
+        self.assertEqual(self.containers(), [])
+
+    def test_kill_after_each_event(self):
+        """Wherever an update is interrupted, the next supervisor completes it, and nothing is left."""
+        port = free_port()
+        keys = {"x-cleave": {"share": .2}}
+        self.up(web=self.service(port, environment={"VERSION": "0"}, **keys))
+        load = Load(port)
+        for i in (1, 2):
+            before = self.said().count("\n")
+            path = self.file(web=self.service(port, environment={"VERSION": str(i)}, **keys))
+            update = self.start("up", path)
+            self.wait_until(lambda: self.said().count("\n") >= before + i, "an event")
+            os.kill(self.supervisor(), signal.SIGKILL)
+            update.wait(120)
+            self.supervise()
+            self.wait_until(lambda: self.status().get("web", {}).get("state") == "ready", "the supervisor")
+            self.assertEqual(self.who(port)["version"], str(i))
+            self.assertEqual(len(self.containers()), 1)
+            self.assertEqual(len(json.loads(self.cleave("ps", "-o", "json").stdout)["items"]), 1)
+        self.assertEqual(load.end().failures, [])
+
+    def test_numbers_outlive_the_supervisor(self):
+        port = free_port()
+        self.up(web=self.service(port, deploy={"replicas": 2}))
+        for n, state in ((1, "ready"), (0, "off")):
+            self.cleave("scale", f"web={n}")
+            before = self.containers()
+            os.kill(self.supervisor(), signal.SIGKILL)
+            self.supervise()
+            self.wait_until(lambda: self.status().get("web", {}).get("state") == state, state)
+            self.assertEqual((self.containers(), self.status()["web"]["wanted"]), (before, n))
+        self.cleave("up", os.path.join(self.folder, "compose.yaml"))
+        self.assertEqual(len(self.ready()), 2, "the file's number again")
+
+    def test_service_that_is_removed_without_a_supervisor(self):
+        one, two = free_port(), free_port()
+        self.up(a=self.service(one), b=self.service(two))
+        os.kill(self.supervisor(), signal.SIGKILL)
+        self.up(a=self.service(one))
+        self.assertEqual(self.containers(), [f"{self.name}-a-1"])
+        self.who(one)
+        with self.assertRaises(ConnectionRefusedError):
+            self.get(two)
+
+    def test_down_without_the_file(self):
+        port = free_port()
+        self.up(web=self.service(port, **{"x-cleave": SHARE}))
+        os.kill(self.supervisor(), signal.SIGKILL)
+        with open(self.kept("compose.yaml"), "w", encoding="utf-8") as file:
+            file.write("services: [")
+        self.cleave("down", self.name)
+        self.assert_down(port)
+
+    def test_down_that_is_interrupted(self):
+        """The next supervisor goes on with it."""
+        port = free_port()
+        self.up(web=self.service(port, stop_grace_period="5s", **{"x-cleave": SHARE}))
+        down = self.start("down", self.name)
+        self.wait_until(lambda: "down: by cleave down" in self.said(), "the event")
+        os.kill(self.supervisor(), signal.SIGKILL)
+        self.assertNotEqual(down.wait(120), 0)
+        supervisor = self.supervise()
+        self.assertEqual(supervisor.wait(120), 0)
+        self.assert_down(port)
+
+    def test_down_says_what_stays(self):
+        port = free_port()
+        self.up(web=self.service(port))
+        program = os.path.join(self.folder, "bin/podman")
+        with open(program, encoding="utf-8") as file:
+            works = file.read()
+        self.write("bin/podman", works.replace("\n", '\ncase "$1" in rm) echo no >&2; exit 1;; esac\n', 1))
+        done = self.cleave("down", self.name, code=125)
+        self.assertIn("1 containers or leases", done.stderr)
+        self.write("bin/podman", works)
+        self.cleave("down", self.name)
+        self.assert_down(port)
+
+
+@unittest.skipIf(WHY_NOT, WHY_NOT)
+class Sleep(Bed):
+    SCALING = {"autoscaling": {"minReplicas": 1, "maxReplicas": 2, "idleMinutesBeforeScalingDown": 3,
+                               "overUtilizedMinutesBeforeScalingUp": 2},
+               "serverlessConfiguration": {"enableAutoStop": True, "targetPort": 8080}}
+
+    def asleep(self):
+        return self.status()["web"]["state"] == "asleep" and not self.containers()
+
+    def sleeper(self, port, **keys):
+        return self.service(port, **{"x-omnistrate-capabilities": self.SCALING, "x-cleave": SHARE, **keys})
+
+    def test_sleep_and_wake(self):
+        port = free_port()
+        self.up(web=self.sleeper(port))
+        for _ in range(2):
+            self.wait_until(self.asleep, "sleep")
+            self.assertEqual(json.loads(self.cleave("ps", "-o", "json").stdout)["items"], [])
+            # The first request waits, and so do those beside it.
+            loads = [Load(port) for _ in range(5)]
+            for load in loads:
+                load.stops = True
+            for load in loads:
+                self.assertEqual((load.end().failures, load.n), ([], 1))
+        self.assertIn("a request came while it was asleep", self.events())
+        self.assertIn("no request came for 3 s", self.events())
+
+    def test_health_before_the_port(self):
+        """A health check that succeeds while the program still starts lets no request in."""
+        port = free_port()
+        self.up(web=self.sleeper(port, healthcheck={"test": ["CMD", "true"]}, command=[
+            "sh", "-c", "sleep 3; exec python3 /srv/replica.py"]))
+        self.wait_until(self.asleep, "sleep")
+        self.assertEqual(self.who(port)["version"], "")
+
+    def test_supervisor_of_a_sleeper(self):
+        port = free_port()
+        self.up(web=self.sleeper(port))
+        self.wait_until(self.asleep, "sleep")
+        os.kill(self.supervisor(), signal.SIGKILL)
+        supervisor = self.supervise()
+        self.wait_until(lambda: self.status().get("web", {}).get("state") == "asleep", "the supervisor")
+        self.assertEqual(self.containers(), [])
+        self.assertEqual(self.who(port)["version"], "")
+        self.assertIsNone(supervisor.poll())
+
+    def test_wake_that_fails(self):
+        port = free_port()
+        scaling = json.loads(json.dumps(self.SCALING))
+        scaling["serverlessConfiguration"]["x-cleave-wake-timeout"] = "2s"
+        self.up(web=self.sleeper(port, **{"x-omnistrate-capabilities": scaling}))
+        self.wait_until(self.asleep, "sleep")
+        self.engine("rmi", "--force", bed.IMAGE)
+        status, headers, body = self.get(port)
+        self.assertEqual((status, headers["retry-after"]), (503, "5"), body)
+        self.assertIn("no replica became ready within 2 s", self.events())
+
+    def test_scaled_by_use(self):
+        port = free_port()
+        self.up(web=self.sleeper(port, environment={"DEVICE": "1"}, **{"x-cleave": {"share": .3}}))
+        loads = [Load(port, "/compute?ms=200") for _ in range(4)]
+        self.wait_until(lambda: self.status()["web"]["ready"] == 2, "a second replica", 120)
+        for load in loads:
+            self.assertEqual(load.end().failures, [])
+        self.assertIn("its use was 80 % or more for 2 s", self.events())
+        self.wait_until(self.asleep, "sleep")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[1:]])
