@@ -23,97 +23,11 @@
 #include <cmocka.h>
 
 #include "inversion.h"
+#include "queue-vendor.h"
 
 #define PACKED CLV_FLIGHT_PACK(1000)
-#define DEPTH 100000
 #define SHORT_NS (50 * CLV_NS_PER_US)
 #define LONG_NS (17 * CLV_NS_PER_MS)
-
-/* A vendor whose events are complete when they are awaited. */
-
-static uint32_t n_refusals;
-
-static void (*in_mark)(void);
-
-static void *mark(struct clv_queue *queue)
-{
-	if (in_mark)
-		in_mark();
-	if (n_refusals == 0)
-		return malloc(1);
-	n_refusals--;
-	return NULL;
-}
-
-static uint32_t n_slow; /* the next ones are awaited for 5 ms each */
-
-static void wait_for_event(struct clv_queue *queue, void *event)
-{
-	const struct timespec pause = {.tv_nsec = 5 * CLV_NS_PER_MS};
-
-	assert_non_null(event);
-	if (n_slow > 0) {
-		n_slow--;
-		nanosleep(&pause, NULL);
-	}
-}
-
-static void release_event(struct clv_queue *queue, void *event)
-{
-	free(event);
-}
-
-/* Whether a stream may be blocked; none is, and they continue for now. */
-static bool is_asked, goes_on;
-
-static bool may_block(void)
-{
-	return is_asked;
-}
-
-static bool is_complete(struct clv_queue *queue, void *event)
-{
-	return !goes_on;
-}
-
-static bool is_blocked(struct clv_queue *queue, bool *ret_went_on)
-{
-	return false;
-}
-
-static bool is_empty;
-
-static bool is_idle(struct clv_queue *queue)
-{
-	return is_empty;
-}
-
-static const struct clv_queue *flushed; /* the last */
-
-static void flush(struct clv_queue *queue)
-{
-	flushed = queue;
-}
-
-static void begin_queue(struct clv_queue *queue)
-{
-	queue->context = queue;
-}
-
-static const struct clv_queue_ops ops = {
-	.record_bytes = sizeof(struct clv_queue),
-	.depth = DEPTH,
-	.begin = begin_queue,
-	.mark = mark,
-	.flush = flush,
-	.wait_for_event = wait_for_event,
-	.release_event = release_event,
-	.may_block = may_block,
-	.is_complete = is_complete,
-	.is_idle = is_idle,
-	.is_blocked = is_blocked,
-};
-static const struct clv_gate_api api = {.queues = &ops};
 
 /* No memory for more than a few hundred markers. */
 
@@ -607,24 +521,6 @@ static void test_unknown_are_counted_until_they_are_complete(void **state)
 
 #define KIND UINT64_C(0x1234567890abcdef)
 
-/* A helper that was not scheduled finds three complete at once, one of which it had
- * waited for: they took a third of that time each, and not next to none. */
-static void test_what_is_noticed_late_is_not_short(void **state)
-{
-	struct clv_queue *queue = clv_queue_find(handle(1));
-
-	for (unsigned k = 0; k < 4; k++) {
-		enter(CLV_FLIGHT_PACK(0));
-		clv_queue_book(queue, &view, KIND, NULL, CLV_FLIGHT_PACK(0));
-	}
-	n_slow = 1;
-	for (unsigned k = 0; k < 3; k++)
-		clv_queues_wait_for_marker();
-	n_slow = 1;
-	clv_queues_wait_for_marker();
-	assert_true(clv_cost_estimate(KIND) >= 5 * CLV_NS_PER_MS / 3);
-}
-
 /* The table of estimates has a place of its own for each. */
 static uint64_t kind_of(unsigned k)
 {
@@ -635,6 +531,28 @@ static void book_unknown(struct clv_queue *queue, uint64_t kind)
 {
 	enter(CLV_FLIGHT_PACK(0));
 	clv_queue_book(queue, &view, kind, NULL, CLV_FLIGHT_PACK(0));
+}
+
+/* Waits for four markers, the last of which takes long. */
+static void wait_for_four(void)
+{
+	for (unsigned k = 0; k < 3; k++)
+		clv_queues_wait_for_marker();
+	n_slow = 1;
+	clv_queues_wait_for_marker();
+}
+
+/* A helper that was not scheduled finds three complete at once, one of which it had
+ * waited for: they took a third of that time each, and not next to none. */
+static void test_what_is_noticed_late_is_not_short(void **state)
+{
+	struct clv_queue *queue = clv_queue_find(handle(1));
+
+	for (unsigned k = 0; k < 4; k++)
+		book_unknown(queue, KIND);
+	n_slow = 1;
+	wait_for_four();
+	assert_true(clv_cost_estimate(KIND) >= 5 * CLV_NS_PER_MS / 3);
 }
 
 /* Each of them is learned, although none was waited for alone. */
@@ -670,10 +588,7 @@ static void test_a_long_command_behind_short_ones(void **state)
 	clv_cost_forget();
 	for (unsigned k = 0; k < 4; k++)
 		book_unknown(queue, kind_of(k));
-	for (unsigned k = 0; k < 3; k++)
-		clv_queues_wait_for_marker();
-	n_slow = 1;
-	clv_queues_wait_for_marker();
+	wait_for_four();
 	assert_true(clv_cost_estimate(kind_of(3)) >= 4 * CLV_NS_PER_MS);
 	assert_true(clv_cost_estimate(kind_of(0)) < 1 * CLV_NS_PER_MS);
 }
@@ -746,8 +661,9 @@ static void sample(struct clv_queue *queue, uint64_t kind, uint64_t n, uint64_t 
 	clv_samples_learn(queue, &done, now_ns);
 }
 
-static uint64_t estimate_after_long_ones(enum clv_phase phase, uint64_t kind)
+static uint64_t estimate_after_long_ones(enum clv_phase phase, uint64_t n)
 {
+	uint64_t kind = n * CLV_COST_MULTIPLIER | 1;
 	struct clv_queue *queue = submit(1);
 
 	book_all();
@@ -767,11 +683,8 @@ static uint64_t estimate_after_long_ones(enum clv_phase phase, uint64_t kind)
  * only until others are seen. */
 static void test_far_longer_than_expected(void **state)
 {
-	const uint64_t beside = 7 * CLV_COST_MULTIPLIER | 1,
-		       alone = 9 * CLV_COST_MULTIPLIER | 1;
-
-	assert_int_equal(estimate_after_long_ones(CLV_PHASE_GRANTED, beside), LONG_NS);
-	assert_true(estimate_after_long_ones(CLV_PHASE_OPEN, alone) < 2 * SHORT_NS);
+	assert_int_equal(estimate_after_long_ones(CLV_PHASE_GRANTED, 7), LONG_NS);
+	assert_true(estimate_after_long_ones(CLV_PHASE_OPEN, 9) < 2 * SHORT_NS);
 	check_all_complete();
 }
 

@@ -92,8 +92,7 @@ static bool is_lease_alone(void)
 {
 	const struct clv_view *view = clv_gate_current_view();
 
-	return view &&
-	       CLV_PHASE_OF(atomic_load(&view->control->phase)) == CLV_PHASE_OPEN;
+	return view && CLV_PHASE_OF(atomic_load(&view->control->phase)) == CLV_PHASE_OPEN;
 }
 
 static void learn_single(uint64_t kind, uint64_t took_ns, uint64_t n)
