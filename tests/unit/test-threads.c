@@ -26,8 +26,8 @@
  * only if the machine takes its processor away for far longer than it computes. */
 #define IDLE_PAUSE_US 40000
 #define IDLE_WORK_NS (1 * CLV_NS_PER_MS)
-#define LOOPS_PER_LOOK 4
-#define LOOKS 10
+#define LOOPS_PER_LOOK 2
+#define LOOKS 5
 
 static _Atomic uint32_t is_halted, is_over;
 
@@ -192,10 +192,11 @@ static void test_other_threads_are_left_alone(void **state)
 	clv_threads_free(threads);
 }
 
+static const struct sched_param no_priority;
+
 /* One processor for the thread and a process that leaves it almost no time. */
 static pid_t starve(const struct worker *worker)
 {
-	const struct sched_param none = {0};
 	pid_t hog;
 	cpu_set_t one;
 
@@ -204,7 +205,8 @@ static pid_t starve(const struct worker *worker)
 	assert_int_equal(
 		sched_setaffinity(atomic_load(&worker->tid), sizeof(one), &one), 0);
 	assert_int_equal(
-		sched_setscheduler(atomic_load(&worker->tid), SCHED_IDLE, &none), 0);
+		sched_setscheduler(atomic_load(&worker->tid), SCHED_IDLE, &no_priority),
+		0);
 	hog = fork();
 	assert_true(hog >= 0);
 	if (hog == 0) {
@@ -229,6 +231,9 @@ static void test_starved_thread_computes(void **state)
 	never_comes_to_obey(&named, threads);
 	kill(hog, SIGKILL);
 	waitpid(hog, NULL, 0);
+	assert_int_equal(
+		sched_setscheduler(atomic_load(&worker.tid), SCHED_OTHER, &no_priority),
+		0);
 	finish(&named);
 	finish(&worker);
 	clv_threads_free(threads);
