@@ -28,6 +28,7 @@ import pods
 import predict
 import report
 import scale
+import services
 import shares
 import throughput
 from tenants import BenchError
@@ -52,6 +53,7 @@ BENCHES = {
     "engines": engines.run,
     "extender": extender.run,
     "pods": pods.run,
+    "services": services.run,
     "console": console.run,
     "plan-all": plan.run_all,
     "console-all": console.run_all,
