@@ -135,6 +135,59 @@ class Files(Services):
         self.cleave("down", self.name)
         self.assertEqual(self.containers(), [])
 
+    def test_words_that_are_cut(self):
+        """The last words of a program are cut inside of a character."""
+        done = self.up(web=self.service(command=["sh", "-c", "printf 'é%.0s' $$(seq 200); echo; exit 3"]),
+                       code=125)
+        self.assertIn("web: failing:", done.stderr)
+        self.assertIn("exit code 3: éé", self.events())
+        self.assertEqual(self.status()["web"]["state"], "failing")
+
+    def test_variables(self):
+        """They reach the program as they are, and are not on the command line of the engine."""
+        port = free_port()
+        values = ("  # 'a' = \"b\" $c ", "two\nlines", "")
+        for value in values:
+            self.up(web=self.service(port, environment={"VERSION": value.replace("$", "$$")}))
+            self.assertEqual(self.who(port)["version"], value)
+        made = self.engine("inspect", self.containers()[0], "--format={{.Config.CreateCommand}}")
+        self.assertNotIn("--env=", made)
+
+    def test_one_that_has_ended_stays_so(self):
+        """A supervisor that comes after its end does not run it again."""
+        runs = self.write("runs", "")
+        service = self.service(command=["sh", "-c", "echo once >> /root/runs"], restart="no")
+        service["volumes"].append(f"{runs}:/root/runs")
+        self.up(job=service)
+        self.wait_until(lambda: self.status()["job"]["state"] == "complete", "its end")
+        for _ in range(2):
+            os.kill(self.supervisor(), signal.SIGKILL)
+            self.supervise()
+            self.wait_until(lambda: self.status().get("job", {}).get("state") == "complete",
+                            "the supervisor")
+        with open(runs, encoding="utf-8") as file:
+            self.assertEqual(file.read(), "once\n")
+
+    def test_names_of_others(self):
+        """A container and a lease with the names of a replica's stay as they are."""
+        name = f"{self.name}-web-1"
+        self.engine("run", "--detach", f"--name={name}",
+                    *(f"--volume={each}" for each in self.service()["volumes"]), bed.IMAGE,
+                    "sleep", "1000")
+        before = self.engine("inspect", name, "--format={{.Id}}")
+        self.up(web=self.service(), code=125)
+        self.assertEqual(self.engine("inspect", name, "--format={{.Id}}"), before)
+        self.cleave("down", self.name, code=None)
+        self.assertEqual(self.engine("inspect", name, "--format={{.Id}}"), before)
+        self.engine("rm", "--force", "--time=0", name)
+        self.cleave("down", self.name, code=None)
+        subprocess.run([bed.PROGRAMS["cleave"], "reserve", "--socket", self.socket, "--name", name,
+                        "--share", ".1"], env=self.env, check=True, stdout=subprocess.DEVNULL)
+        done = self.up(web=self.service(**{"x-cleave": SHARE}), code=125)
+        self.assertIn("that is not of this project", done.stderr)
+        self.cleave("down", self.name)
+        self.assertIn(name, self.cleave("ps").stdout)
+
     def test_port_that_is_taken(self):
         """It is reported, and opened once it is free."""
         with socket.socket() as other:
@@ -451,6 +504,18 @@ class Sleep(Bed):
         status, headers, body = self.get(port)
         self.assertEqual((status, headers["retry-after"]), (503, "5"), body)
         self.assertIn("no replica became ready within 2 s", self.events())
+
+    def test_wake_that_is_late(self):
+        """After requests were refused, the next ones wait again, and the service is ready in the end."""
+        port = free_port()
+        scaling = json.loads(json.dumps(self.SCALING))
+        scaling["serverlessConfiguration"]["x-cleave-wake-timeout"] = "2s"
+        self.up(web=self.sleeper(port, command=["sh", "-c", "sleep 8; exec python3 /srv/replica.py"],
+                                 **{"x-omnistrate-capabilities": scaling}))
+        self.wait_until(self.asleep, "sleep")
+        self.assertEqual(self.get(port)[0], 503)
+        self.wait_until(lambda: self.get(port)[0] == 200, "an answer")
+        self.assertEqual(self.status()["web"]["state"], "ready")
 
     def test_scaled_by_use(self):
         port = free_port()

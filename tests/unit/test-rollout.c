@@ -264,9 +264,13 @@ static void test_backoff(void **state)
 		now_ns = backoff.until_ns;
 		pause_s *= 2;
 	}
-	clv_backoff_succeed(&backoff, 59 * CLV_NS_PER_S);
+	clv_backoff_succeed(&backoff, now_ns, now_ns + 59 * CLV_NS_PER_S);
 	assert_int_equal(backoff.n_failures, 20);
-	clv_backoff_succeed(&backoff, 60 * CLV_NS_PER_S);
+	/* A replica that is older than the last failure of another one. */
+	clv_backoff_fail(&backoff, now_ns);
+	clv_backoff_succeed(&backoff, 0, now_ns + 59 * CLV_NS_PER_S);
+	assert_int_equal(backoff.n_failures, 21);
+	clv_backoff_succeed(&backoff, 0, now_ns + 60 * CLV_NS_PER_S);
 	assert_int_equal(backoff.n_failures, 0);
 }
 

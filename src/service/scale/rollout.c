@@ -222,11 +222,14 @@ void clv_backoff_fail(struct clv_backoff *backoff, uint64_t now_ns)
 				    : LONGEST_NS;
 
 	backoff->n_failures++;
+	backoff->failed_ns = now_ns;
 	backoff->until_ns = now_ns + (pause_ns < LONGEST_NS ? pause_ns : LONGEST_NS);
 }
 
-void clv_backoff_succeed(struct clv_backoff *backoff, uint64_t lasted_ns)
+void clv_backoff_succeed(struct clv_backoff *backoff, uint64_t since_ns, uint64_t now_ns)
 {
-	if (lasted_ns >= LASTS_NS)
+	if (since_ns < backoff->failed_ns)
+		since_ns = backoff->failed_ns;
+	if (now_ns >= since_ns + LASTS_NS)
 		*backoff = (struct clv_backoff){0};
 }

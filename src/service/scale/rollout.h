@@ -69,10 +69,11 @@ const char *clv_replica_state_to_string(enum clv_replica_state state);
  * failure, then twice as long after each, up to 5 minutes. */
 struct clv_backoff {
 	uint32_t n_failures;
+	uint64_t failed_ns; /* the last time */
 	uint64_t until_ns;
 };
 
 void clv_backoff_fail(struct clv_backoff *backoff, uint64_t now_ns);
-/* A replica has been ready for lasted_ns: a minute of that ends the memory of failures.
- */
-void clv_backoff_succeed(struct clv_backoff *backoff, uint64_t lasted_ns);
+/* A replica has been ready since then: a minute of that in which none has failed ends the
+ * memory of failures. */
+void clv_backoff_succeed(struct clv_backoff *backoff, uint64_t since_ns, uint64_t now_ns);

@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/duration.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/paths.h"
 #include "base/text.h"
 #include "bridge/services/engine/job.h"
@@ -110,6 +111,13 @@ static bool exists(const char *path)
 	return access(path, F_OK) == 0;
 }
 
+/* The engine reads the file by lines of at most 64 KiB. */
+static bool fits_line(const struct clv_service_variable *variable)
+{
+	return !strpbrk(variable->value, "\r\n") &&
+	       strlen(variable->name) + strlen(variable->value) < 60000;
+}
+
 static void add_environment(
 	struct words *words, const struct clv_engine_container *container)
 {
@@ -126,9 +134,30 @@ static void add_environment(
 		if (file->is_required || exists(path))
 			add(words, "--env-file=%s", path);
 	}
-	for (size_t i = 0; i < service->n_variables; i++)
-		add(words, "--env=%s=%s", service->variables[i].name,
-			service->variables[i].value);
+	add(words, "--env-file=%s", container->environment);
+	for (size_t i = 0; i < service->n_variables; i++) {
+		if (!fits_line(&service->variables[i]))
+			add(words, "--env=%s=%s", service->variables[i].name,
+				service->variables[i].value);
+	}
+}
+
+int clv_engine_write_environment(
+	const struct clv_engine_container *container, struct clv_error *err)
+{
+	const struct clv_service *service = container->service;
+	_cleanup_free_ char *text = NULL;
+	size_t n_bytes;
+	FILE *to = open_memstream(&text, &n_bytes);
+
+	for (size_t i = 0; to && i < service->n_variables; i++) {
+		if (fits_line(&service->variables[i]))
+			fprintf(to, "%s=%s\n", service->variables[i].name,
+				service->variables[i].value);
+	}
+	if (!to || fclose(to) != 0)
+		return clv_error_errno(err, ENOMEM, "cannot write the variables");
+	return clv_file_replace_unsynced(container->environment, text, err);
 }
 
 static void add_entrypoint(struct words *words, const struct clv_service *service)
@@ -180,7 +209,6 @@ clv_argv clv_engine_run(const struct clv_engine_container *container)
 	add(&words, ENGINE);
 	add(&words, "run");
 	add(&words, "--detach");
-	add(&words, "--replace");
 	add(&words, "--name=%s", container->name);
 	add_labels(&words, container);
 	if (container->device)
@@ -349,6 +377,7 @@ void clv_engine_last_words(const char *name, char ret[160])
 	output[strcspn(output, "\n")] = '\0';
 	clv_text_make_printable(output);
 	snprintf(ret, 160, "%s", output);
+	clv_text_make_printable(ret); /* a character may be cut */
 }
 
 int clv_engine_remove(const char *name, struct clv_error *err)

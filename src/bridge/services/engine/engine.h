@@ -27,7 +27,14 @@ struct clv_engine_container {
 	unsigned slot;
 	const char *device; /* of CDI: "cleave.dev/service=NAME"; NULL: none */
 	const char *folder; /* of relative paths */
+	/* A file that clv_engine_write_environment() has written. */
+	const char *environment;
 };
+
+/* Writes the service's variables to the file, which only its owner reads: all users of
+ * the machine can read a command line. */
+int clv_engine_write_environment(
+	const struct clv_engine_container *container, struct clv_error *err);
 
 /* Commands; NULL: out of memory. */
 clv_argv clv_engine_run(const struct clv_engine_container *container);

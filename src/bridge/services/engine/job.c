@@ -76,22 +76,29 @@ static int spawn(char *const *argv, int output_fd, int error_fd,
 	return pid < 0 ? errno : 0;
 }
 
-static int open_output(void)
+/* A file in memory that takes no more, and the program that writes more has an error: a
+ * container chooses how much its health check writes. */
+static int open_output(size_t max_bytes)
 {
-	return memfd_create("cleave-output", MFD_CLOEXEC);
+	int fd = memfd_create("cleave-output", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (fd >= 0 && (ftruncate(fd, (off_t)max_bytes) < 0 ||
+			       fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK) < 0)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
 }
 
 /* The caller frees it; NULL: out of memory. */
 static char *read_output(int fd, size_t max_bytes)
 {
-	off_t end = lseek(fd, 0, SEEK_END);
-	size_t n_bytes = end > 0 ? (size_t)end : 0;
-	char *text;
+	off_t written = lseek(fd, 0, SEEK_CUR);
+	size_t n_bytes =
+		written > 0 && (size_t)written < max_bytes ? (size_t)written : max_bytes;
+	char *text = malloc(n_bytes + 1);
 	ssize_t n;
 
-	if (n_bytes > max_bytes)
-		n_bytes = max_bytes;
-	text = malloc(n_bytes + 1);
 	if (!text)
 		return NULL;
 	n = pread(fd, text, n_bytes, 0);
@@ -164,8 +171,8 @@ struct clv_job *clv_job_start(struct sd_event *event, char *const *argv,
 	}
 	job->on_end = on_end;
 	job->userdata = userdata;
-	job->output_fd = open_output();
-	job->error_fd = open_output();
+	job->output_fd = open_output(OUTPUT_MAX_BYTES);
+	job->error_fd = open_output(OUTPUT_MAX_BYTES);
 	r = spawn(argv, job->output_fd, job->error_fd, &(struct inherited){}, &job->pid);
 	if (r == 0)
 		r = -sd_event_add_child(
@@ -202,7 +209,8 @@ int clv_job_call(char *const *argv, char **ret_output, struct clv_error *err)
 int clv_job_call_with(char *const *argv, const int *fds, size_t n, int first_fd,
 	char **ret_output, struct clv_error *err)
 {
-	_cleanup_close_ int output_fd = open_output(), error_fd = open_output();
+	_cleanup_close_ int output_fd = open_output(CALL_MAX_BYTES);
+	_cleanup_close_ int error_fd = open_output(OUTPUT_MAX_BYTES);
 	_cleanup_free_ char *why = NULL;
 	int status = 0, code;
 	pid_t pid;

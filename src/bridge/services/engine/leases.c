@@ -114,6 +114,13 @@ static enum clv_lease_result result_of(const json_t *lease)
 	return state && strcmp(state, "active") == 0 ? CLV_LEASE_GIVEN : CLV_LEASE_QUEUED;
 }
 
+static bool is_ours(const struct clv_leases *leases, const json_t *lease)
+{
+	const char *command = json_string_value(json_object_get(lease, "command"));
+
+	return command && strcmp(command, leases->command) == 0;
+}
+
 enum clv_lease_result clv_leases_give(struct clv_leases *leases,
 	const struct clv_service *service, const char *name, bool may_wait,
 	struct clv_error *err)
@@ -134,6 +141,13 @@ enum clv_lease_result clv_leases_give(struct clv_leases *leases,
 							     : CLV_LEASE_REFUSED;
 	}
 	result = result_of(lease);
+	if (!is_ours(leases, lease)) {
+		clv_error_set(err, -EEXIST,
+			"a lease %s exists that is not of this project: release it, or "
+			"give the service another name",
+			name);
+		result = CLV_LEASE_REFUSED;
+	}
 	json_decref(lease);
 	return result;
 }
@@ -142,22 +156,23 @@ int clv_leases_end(struct clv_leases *leases, const char *name, struct clv_error
 {
 	struct clv_client_error why = {0};
 	int r = connect_agent(leases, err);
+	json_t *lease = NULL;
+	bool is_other;
 
 	if (r < 0)
 		return r;
-	if (clv_client_lease_release(leases->client, name, true, &why) >= 0 ||
-		strcmp(why.code, "not_found") == 0)
+	r = clv_client_lease(leases->client, name, &lease, &why);
+	is_other = r >= 0 && !is_ours(leases, lease);
+	json_decref(lease);
+	if (is_other)
+		return 0;
+	if (r >= 0)
+		r = clv_client_lease_release(leases->client, name, true, &why);
+	if (r >= 0 || strcmp(why.code, "not_found") == 0)
 		return 0;
 	check_connection(leases, &why);
 	take_error(err, &why);
 	return -EIO;
-}
-
-static bool is_ours(const struct clv_leases *leases, const json_t *lease)
-{
-	const char *command = json_string_value(json_object_get(lease, "command"));
-
-	return command && strcmp(command, leases->command) == 0;
 }
 
 int clv_leases_look(struct clv_leases *leases, struct clv_error *err)

@@ -6,8 +6,11 @@
 #include "base/file.h"
 #include "service/service.h"
 
+#include <grp.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define SHAPE "# shape "
 /* Also the seconds that a request waits for a replica where the last one has ended. */
@@ -58,6 +61,16 @@ bool clv_proxy_config_has_shape(const char *path, const char *shape)
 	       text[sizeof(SHAPE) - 1 + n] == '\n';
 }
 
+/* It has its sockets already and needs no rights: the user of HAProxy's package, if the
+ * supervisor is root. */
+static void write_user(FILE *to)
+{
+	if (geteuid() != 0)
+		return;
+	fprintf(to, "\tuser %s\n", getpwnam("haproxy") ? "haproxy" : "nobody");
+	fprintf(to, "\tgroup %s\n", getgrnam("haproxy") ? "haproxy" : "nogroup");
+}
+
 static void write_global(FILE *to, const struct clv_proxy_config *config)
 {
 	fprintf(to,
@@ -66,20 +79,22 @@ static void write_global(FILE *to, const struct clv_proxy_config *config)
 		      "\tnbthread 1\n"
 		      "\tstats socket %s mode 600 level admin\n"
 		      "\tstats timeout 1m\n"
-		      "\tmaxconn %u\n"
-		      "defaults\n"
-		      "\ttimeout connect 5s\n"
-		      "\ttimeout http-request 1m\n"
-		      "\ttimeout http-keep-alive 10s\n"
-		      "\ttimeout queue 1m\n"
-		      "\ttimeout client 1h\n"
-		      "\ttimeout server 1h\n"
-		      "\ttimeout tunnel 24h\n"
-		      "\toption redispatch 1\n"
-		      "\tretries %u\n"
-		      "\terrorfile 503 %s\n",
-		config->shape, config->socket, config->n_connections, RETRIES,
-		config->refusal);
+		      "\tmaxconn %u\n",
+		config->shape, config->socket, config->n_connections);
+	write_user(to);
+	fprintf(to,
+		"defaults\n"
+		"\ttimeout connect 5s\n"
+		"\ttimeout http-request 1m\n"
+		"\ttimeout http-keep-alive 10s\n"
+		"\ttimeout queue 1m\n"
+		"\ttimeout client 1h\n"
+		"\ttimeout server 1h\n"
+		"\ttimeout tunnel 24h\n"
+		"\toption redispatch 1\n"
+		"\tretries %u\n"
+		"\terrorfile 503 %s\n",
+		RETRIES, config->refusal);
 }
 
 /* Requests that may be repeated are, where a replica ends while it has them.  A

@@ -132,7 +132,13 @@ static char *read_answer(int fd)
 		}
 		text = grown;
 		got = read(fd, text + n, 16384);
-		if (got <= 0)
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0) {
+			free(text);
+			return NULL;
+		}
+		if (got == 0)
 			break;
 		n += (size_t)got;
 	}
@@ -652,6 +658,8 @@ int clv_proxy_read(
 
 	if (!answer)
 		return -EIO;
+	if (answer[0] != '#')
+		return clv_error_set(err, -EIO, "the proxy shows no figures");
 	*ret = (struct clv_proxy_figures){0};
 	line = strsep(&rest, "\n");
 	columns = find_columns(line);

@@ -18,6 +18,9 @@
 #include <sys/file.h>
 #include <systemd/sd-daemon.h>
 
+#define LOCK_TRIES 20u
+#define LOCK_PAUSE_US 100000
+
 enum { EXIT_USAGE = 64, EXIT_BUSY = 75, EXIT_BAD_FILE = 78, EXIT_FAILED = 125 };
 
 static const char usage_text[] =
@@ -79,10 +82,15 @@ static int parse(int argc, char **argv, struct arguments *ret)
 static int take_lock(const struct clv_project *project)
 {
 	char path[CLV_PATH_MAX];
+	unsigned int n_tries = 0;
 	int fd;
 
 	clv_project_path(project, "lock", path);
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	/* A supervisor that was killed has it for another moment. */
+	while (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK &&
+		n_tries++ < LOCK_TRIES)
+		usleep(LOCK_PAUSE_US);
 	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
 		return 0;
 	if (fd >= 0 && errno == EWOULDBLOCK) {

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/text.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -88,6 +89,7 @@ static void end(struct clv_replica *replica, bool has_failed, const char *format
 	va_start(args, format);
 	vsnprintf(replica->why, sizeof(replica->why), format, args);
 	va_end(args);
+	clv_text_make_printable(replica->why); /* a character may be cut */
 	if (replica->phase == CLV_PHASE_SERVING)
 		leave_proxy(replica);
 	replica->test = clv_job_free(replica->test);
@@ -143,6 +145,10 @@ void clv_replica_remove(struct clv_replica *replica)
 	replica->job = NULL;
 	replica->test = clv_job_free(replica->test);
 	forget_process(replica);
+	if (replica->is_others) {
+		on_removed(replica, 0, "", "");
+		return;
+	}
 	argv = clv_engine_stop(replica->name, service->stop_grace_ns);
 	replica->job = argv ? clv_job_start(replica->unit->of->event, argv, on_removed,
 				      replica, &err)
@@ -268,12 +274,29 @@ static void inspect(struct clv_replica *replica)
 		end(replica, true, "the engine cannot be started");
 }
 
+static void path_of_environment(const struct clv_replica *replica, char ret[CLV_PATH_MAX])
+{
+	char name[CLV_ENGINE_NAME_MAX + 8];
+
+	snprintf(name, sizeof(name), "%s.env", replica->name);
+	clv_project_path(&replica->unit->of->project, name, ret);
+}
+
 static void on_created(void *userdata, int code, const char *output, const char *why)
 {
 	struct clv_replica *replica = userdata;
+	char environment[CLV_PATH_MAX];
 
 	replica->job = NULL;
-	if (code != 0)
+	path_of_environment(replica, environment);
+	unlink(environment);
+	replica->is_others = code != 0 && strstr(why, "already in use");
+	if (replica->is_others)
+		end(replica, true,
+			"a container %s exists that is not of this project: remove or "
+			"rename it",
+			replica->name);
+	else if (code != 0)
 		end(replica, true, "podman run: %.200s", why);
 	else
 		inspect(replica);
@@ -282,12 +305,13 @@ static void on_created(void *userdata, int code, const char *output, const char 
 static void create(struct clv_replica *replica)
 {
 	const struct clv_service *service = service_of(replica);
-	char device[CLV_ENGINE_NAME_MAX + 32];
+	char device[CLV_ENGINE_NAME_MAX + 32], environment[CLV_PATH_MAX];
 	struct clv_engine_container container = {
 		.service = service,
 		.name = replica->name,
 		.slot = replica->slot,
 		.folder = replica->unit->of->project.origin,
+		.environment = environment,
 	};
 	struct clv_error err;
 	clv_argv argv;
@@ -302,6 +326,11 @@ static void create(struct clv_replica *replica)
 		}
 	}
 	set_phase(replica, CLV_PHASE_CREATING);
+	path_of_environment(replica, environment);
+	if (clv_engine_write_environment(&container, &err) < 0) {
+		end(replica, true, "%.200s", err.msg);
+		return;
+	}
 	argv = clv_engine_run(&container);
 	replica->job = argv ? clv_job_start(replica->unit->of->event, argv, on_created,
 				      replica, &err)
@@ -335,6 +364,7 @@ static void have_no_room(struct clv_replica *replica, const char *why)
 	if (strcmp(unit->why, why) != 0 || !unit->no_room_until_ns)
 		clv_supervisor_say(unit->of, unit, "no room", "%s", why);
 	snprintf(unit->why, sizeof(unit->why), "%s", why);
+	clv_text_make_printable(unit->why);
 	unit->no_room_until_ns = clv_clock_ns() + NO_ROOM_PAUSE_NS;
 	clv_replica_free(replica);
 }
@@ -394,6 +424,8 @@ void clv_replica_adopt(struct clv_unit *unit, const struct clv_engine_found *fou
 	if (replica && argv && clv_job_call(argv, &output, &err) >= 0 &&
 		clv_engine_read_state(output, &state, &err) >= 0) {
 		strcpy(replica->name, found->name);
+		/* One that has ended stays so until its exit code is known. */
+		replica->phase = CLV_PHASE_CREATING;
 		take_state(replica, &state);
 	} else if (replica) {
 		end(replica, true, "%.200s", argv ? err.msg : "out of memory");
@@ -514,7 +546,7 @@ void clv_replica_tick(struct clv_replica *replica, uint64_t now_ns)
 			warm(replica, now_ns);
 		return;
 	case CLV_PHASE_SERVING:
-		clv_backoff_succeed(&replica->unit->backoff, now_ns - replica->since_ns);
+		clv_backoff_succeed(&replica->unit->backoff, replica->since_ns, now_ns);
 		if (service_of(replica)->health.test.n)
 			test(replica, now_ns);
 		return;
@@ -537,7 +569,7 @@ struct clv_rollout_replica clv_replica_view(
 	};
 	uint64_t lasts_ns = now_ns - replica->since_ns;
 	bool is_empty = replica->unit->figures.of_slot[replica->slot] == 0 &&
-			replica->unit->of->looked_ns > replica->since_ns &&
+			replica->unit->looked_ns > replica->since_ns &&
 			!clv_proxy_is_resting(replica->unit->proxy);
 
 	return (struct clv_rollout_replica){

@@ -46,6 +46,7 @@ struct clv_replica {
 	uint64_t tested_ns;   /* the last test's begin */
 	uint32_t n_test_failures;
 	bool has_failed; /* it ended before it was ready, or unasked */
+	bool is_others;  /* the container of its name is not of the project */
 	bool is_healthy; /* a health check has succeeded, before it was ready */
 	char why[256];   /* it ended */
 };
@@ -59,6 +60,7 @@ struct clv_unit {
 	struct clv_scaler scaler;
 	struct clv_rollout rollout;
 	struct clv_backoff backoff;
+	uint64_t looked_ns;                                /* the figures are of then */
 	struct clv_replica *replicas[CLV_PROXY_SLOTS_MAX]; /* by slot */
 	struct clv_proxy_figures figures;
 	uint32_t use_ppm;

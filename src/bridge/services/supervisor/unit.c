@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/text.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -23,6 +24,7 @@ static void say_fault(
 	if (strncmp(unit->proxy_fault, err->msg, sizeof(unit->proxy_fault) - 1) == 0)
 		return;
 	snprintf(unit->proxy_fault, sizeof(unit->proxy_fault), "%s", err->msg);
+	clv_text_make_printable(unit->proxy_fault);
 	clv_supervisor_say(unit->of, unit, what, "%s", err->msg);
 }
 
@@ -140,13 +142,29 @@ static void run_proxy(struct clv_unit *unit)
 		clv_proxy_get_pidfd(unit->proxy), POLLIN, on_proxy_death, unit);
 }
 
+/* Returns whether a time in which requests were refused is over without a replica: the
+ * proxy, which refuses, ends then. */
+static bool end_refusal(struct clv_unit *unit, uint64_t now_ns)
+{
+	bool is_over = now_ns >= unit->refuse_until_ns, serves;
+
+	if (!unit->refuse_until_ns)
+		return false;
+	serves = clv_unit_n_serving(unit) > 0;
+	if (is_over || serves)
+		unit->refuse_until_ns = 0;
+	return is_over && !serves;
+}
+
 /* Without a ready replica connections wait: in the proxy if it runs, which tries again
  * for a time, else in the kernel, each at most wake_timeout_ns longer than the first of
  * them; then they are let in, and the proxy answers 503. */
 static void keep_ports(struct clv_unit *unit, uint64_t now_ns)
 {
+	bool has_refused = end_refusal(unit, now_ns);
 	bool is_off = unit->scaler.state == CLV_SCALER_OFF || unit->is_complete;
-	bool is_kept = unit->scaler.state == CLV_SCALER_AWAKE && unit->proxy_death;
+	bool is_kept = unit->scaler.state == CLV_SCALER_AWAKE && unit->proxy_death &&
+		       !has_refused;
 	bool waits = has_waiting(unit);
 	struct clv_error err;
 
@@ -162,7 +180,6 @@ static void keep_ports(struct clv_unit *unit, uint64_t now_ns)
 			clv_log_debug("%s: %s", unit->service->name, err.msg);
 		return;
 	}
-	unit->refuse_until_ns = 0;
 	rest(unit);
 	if (!waits)
 		unit->waiting_since_ns = 0;
@@ -186,6 +203,8 @@ void clv_unit_look(struct clv_unit *unit)
 	if (clv_proxy_is_running(unit->proxy) &&
 		clv_proxy_read(unit->proxy, &unit->figures, &err) < 0)
 		clv_log_debug("%s: %s", unit->service->name, err.msg);
+	else
+		unit->looked_ns = clv_clock_ns();
 }
 
 void clv_unit_close(struct clv_unit *unit)
