@@ -28,11 +28,11 @@ static const struct {
 	{PCI, CLV_SCHEME_VF, 4, true, "", NULL, "partitioned", NULL},
 	/* Its functions are held one by one. */
 	{PCI, CLV_SCHEME_VF, 4, true, "", "lease train of bob", "partitioned", NULL},
-	{PCI, CLV_SCHEME_NONE, 4, true, "", "lease train of bob", "none", "lease train of bob"},
+	{PCI, CLV_SCHEME_NONE, 4, true, "", "lease train of bob", "none", "it is in use"},
 	{PCI, CLV_SCHEME_NONE, 4, false, "its driver offers none", NULL, "sriov_off",
 		"its driver offers none"},
 	{PCI, CLV_SCHEME_MIG, 0, false, "", NULL, "none", "divided for programs"},
-	{PCI, CLV_SCHEME_NONE, 0, false, "", "lease train of bob", "none", "lease train of bob"},
+	{PCI, CLV_SCHEME_NONE, 0, false, "", "lease train of bob", "none", "it is in use"},
 	{"", CLV_SCHEME_NONE, 0, false, "", NULL, "none", "no PCI device"},
 	/* clang-format on */
 };

@@ -15,7 +15,10 @@ static const char *why_not_whole(const struct clv_node_device *device)
 	if (device->scheme != CLV_SCHEME_NONE)
 		return "it is divided for programs of this host: make it whole with a "
 		       "layout";
-	return device->holders.n > 0 ? device->holders.items[0].text : NULL;
+	/* Tenants read this: it names no holder. */
+	return device->holders.n > 0
+		       ? "it is in use: end the leases and the programs on it"
+		       : NULL;
 }
 
 enum clv_assignable clv_assignable_of(
