@@ -6,8 +6,10 @@ docs/extension.md and pkg/compose/plugins.go say.  test_engines.py has the real 
 
 usage: test_compose.py CLEAVE CLEAVED GATES [unittest arguments]
 """
+import glob
 import json
 import os
+import signal
 import subprocess
 import sys
 import unittest
@@ -72,7 +74,7 @@ class Provider(container_cases.ContainerCase):
         return os.path.join(SPECS, f"cleave-compose-{os.getpid()}.json")
 
     def forget_specs(self):
-        lock = os.path.join(SPECS, "." + os.path.basename(self.file()) + ".lock")
+        lock = os.path.join(SPECS, os.path.basename(self.file()) + ".lock")
         for path in (self.file(), lock):
             if os.path.exists(path):
                 os.unlink(path)
@@ -83,6 +85,15 @@ class Provider(container_cases.ContainerCase):
 
     def up(self, service="gpu", **options):
         return self.compose.run("up", service, to=self.file(), **options)
+
+    def end_agents_of(self, folder):
+        for path in glob.glob("/proc/[0-9]*/environ"):
+            try:
+                with open(path, "rb") as file:
+                    if f"HOME={folder}\0".encode() in file.read():
+                        os.kill(int(path.split("/")[2]), signal.SIGKILL)
+            except OSError:  # it is gone, or not to be read
+                pass
 
     def listed(self):
         with open(self.file(), encoding="utf-8") as file:
@@ -124,6 +135,27 @@ class Provider(container_cases.ContainerCase):
         self.call("reserve", "--name", "mine", "--share", "0.1")
         with self.assertRaisesRegex(Refused, "lease mine is not one of containers"):
             self.up(share="0.1", name="mine")
+
+    def test_a_user_who_may_not_read_the_file(self):
+        """Leases of others are in it: root's cleave cdi watch writes it.  The user has an agent of
+        the own."""
+        os.chmod(self.folder, 0o755)
+        folder = os.path.join(self.folder, "nobody")
+        os.mkdir(folder)
+        os.chown(folder, 65534, 65534)
+        os.makedirs(SPECS, exist_ok=True)
+        with open(self.file(), "w", encoding="utf-8") as file:
+            file.write("{}")
+        os.chmod(self.file(), 0o600)
+        self.addCleanup(self.end_agents_of, folder)
+        ran = subprocess.run(
+            ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", CLEAVE, "compose",
+             "--project-name=shop", "up", "--share=0.1", f"--to={self.file()}", "gpu"],
+            env=dict(self.env, HOME=folder, XDG_RUNTIME_DIR=folder, XDG_STATE_HOME=folder),
+            stdout=subprocess.PIPE, text=True, timeout=60, check=False)
+        messages = [json.loads(line) for line in ran.stdout.splitlines()]
+        self.assertEqual([each["type"] for each in messages], ["info", "setenv", "setenv"], messages)
+        self.assertIn("cleave cdi watch", messages[0]["message"])
 
     def test_what_is_refused(self):
         """With a reason that Compose shows."""

@@ -11,12 +11,9 @@
 #include "cli/frame/output.h"
 #include "cli/launch/program.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 void clv_cdi_file_free(struct clv_cdi_file *file)
@@ -68,24 +65,21 @@ static char *make_text(struct clv_cdi_file *file, struct clv_client *client,
 	return text;
 }
 
-/* Creates the folder of the file if it is missing, and locks a file beside it until
- * *ret_fd is closed.  Not the folder itself: other users could lock that one. */
+/* Creates the folder of the file if it is missing. */
 static int lock(const char *path, int *ret_fd)
 {
-	char folder[CLV_PATH_MAX] = "./", name[CLV_PATH_MAX + 16];
+	char folder[CLV_PATH_MAX];
 	const char *slash = strrchr(path, '/');
 	struct clv_error err;
+	int r = 0;
 
-	if (slash)
-		snprintf(folder, sizeof(folder), "%.*s", (int)(slash - path + 1), path);
-	if (clv_path_make(folder, 0755, &err) < 0)
-		return clv_cli_fail(CLV_EXIT_FAILED, "%s", err.msg);
-	snprintf(name, sizeof(name), "%s.%s.lock", folder, slash ? slash + 1 : path);
-	*ret_fd = open(name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (*ret_fd < 0 || flock(*ret_fd, LOCK_EX) < 0)
-		return clv_cli_fail(CLV_EXIT_FAILED, "cannot write %s: its lock %s: %s",
-			path, name, strerror(errno));
-	return 0;
+	if (slash && slash > path) {
+		snprintf(folder, sizeof(folder), "%.*s", (int)(slash - path), path);
+		r = clv_path_make(folder, 0755, &err);
+	}
+	if (r >= 0)
+		r = clv_file_lock(path, ret_fd, &err);
+	return r < 0 ? clv_cli_fail(CLV_EXIT_FAILED, "%s", err.msg) : 0;
 }
 
 static int write_text(const struct clv_cdi_file *file, const char *text)

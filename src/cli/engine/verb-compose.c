@@ -29,6 +29,7 @@ struct compose_settings {
 	struct clv_lease_settings request;
 	const char *project;
 	const char *to;
+	const char *driver_root;
 };
 
 struct provider {
@@ -144,9 +145,16 @@ static bool is_listed(const char *path, const char *name)
 	return false;
 }
 
-/* A user who cannot write the file leaves that to `cleave cdi watch`. */
+/* A user who cannot write the file leaves that to `cleave cdi watch`.  One who cannot
+ * read it either, because it names the leases of others, is told: the container's start
+ * fails if nothing describes the lease. */
 static int await_watch(const char *path, const char *name)
 {
+	if (access(path, R_OK) < 0 && errno == EACCES) {
+		say("info", "the lease is described to containers by cleave cdi watch, "
+			    "which has to run as root");
+		return 0;
+	}
 	for (int i = 0; i < WATCH_TRIES; i++) {
 		if (is_listed(path, name))
 			return 0;
@@ -175,7 +183,7 @@ static int write_spec(struct provider *provider)
 	CLV_CLEANUP(clv_cdi_file_free)
 	struct clv_cdi_file file = {.path = to ? to : CLV_CDI_FILE};
 	struct clv_client_error err = {0};
-	int r = clv_cdi_file_init(&file, NULL);
+	int r = clv_cdi_file_init(&file, provider->settings->driver_root);
 
 	if (!r)
 		r = clv_cdi_file_update(&file, provider->client, &err);
@@ -193,7 +201,7 @@ static int up(struct provider *provider)
 		r = may_write(to) ? write_spec(provider)
 				  : await_watch(to, provider->name);
 	/* With the same name in two tenants the devices have other names. */
-	if (!r && !is_listed(to, provider->name))
+	if (!r && access(to, R_OK) == 0 && !is_listed(to, provider->name))
 		r = clv_cli_fail(CLV_EXIT_USAGE,
 			"lease %s is not in %s under its name: another tenant has a "
 			"lease of that name, so give the service another --name",
@@ -291,6 +299,15 @@ static const struct clv_opt options[] = {
 		.completes = CLV_COMPLETE_FILE,
 		.help = "Describe the leases for container runtimes in this file; by "
 			"default " CLV_CDI_FILE,
+	},
+	{
+		.name = "driver-root",
+		.type = CLV_OPT_TEXT,
+		.offset = CLV_OPT_AT(struct compose_settings, driver_root),
+		.argument = "FOLDER",
+		.completes = CLV_COMPLETE_FILE,
+		.help = "Take NVIDIA's libraries from below this folder, as cleave cdi "
+			"watch does with the same option; by default /",
 	},
 	CLV_LEASE_OPTIONS,
 	CLV_OPT_LEASE_TIME(struct clv_lease_settings,
