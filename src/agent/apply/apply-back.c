@@ -52,7 +52,8 @@ static bool is_of(void *userdata, const char *identity)
 	if (!of->op->before)
 		return device && of->is_touched[device - of->node->devices];
 	for (size_t i = 0; i < former->n_rules; i++) {
-		if (strcmp(former->rules[i].select.names[0], identity) == 0)
+		if (former->rules[i].select.n_names > 0 &&
+			strcmp(former->rules[i].select.names[0], identity) == 0)
 			return true;
 	}
 	return false;

@@ -187,11 +187,13 @@ static uint64_t mib_of(const char *text)
 /* "cpu=8,mem=32G,node=2,billing=8,gres/gpu=4,gres/gpu:a100=4" */
 static void read_tres(const char *text, struct clv_snapshot_load *ret)
 {
+	uint64_t n_all = 0, n_typed = 0;
+
 	for (; *text; text = end_of(text) + (*end_of(text) == ',')) {
 		const char *value = strchr(text, '=');
 
 		if (!value)
-			return;
+			break;
 		value++;
 		if (strncmp(text, "cpu=", 4) == 0) {
 			ret->cpu_milli = 1000 * strtoul(value, NULL, 10);
@@ -199,13 +201,16 @@ static void read_tres(const char *text, struct clv_snapshot_load *ret)
 			ret->memory_mib = mib_of(value);
 		} else if (strncmp(text, "node=", 5) == 0) {
 			ret->n_nodes = strtoul(value, NULL, 10);
-		} else if (strncmp(text, "gres/gpu", 8) == 0) {
-			ret->n_devices = strtoul(value, NULL, 10);
-			if (text[8] == ':')
+		} else if (strncmp(text, "gres/gpu=", 9) == 0) {
+			n_all = strtoul(value, NULL, 10);
+		} else if (strncmp(text, "gres/gpu:", 9) == 0) {
+			n_typed += strtoul(value, NULL, 10);
+			if (ret->model[0] == '\0')
 				copy_type(ret->model, text + 9,
 					(size_t)(value - 1 - (text + 9)));
 		}
 	}
+	ret->n_devices = n_all ? n_all : n_typed;
 }
 
 static uint64_t part_of(uint64_t sum, uint64_t n)
