@@ -74,6 +74,9 @@ static void a_wait_flushes_its_own_queue_only(void)
 	first = rig_keep_run(&rig, a, 0, NULL);
 	second = rig_keep_run(&rig, b, 0, first);
 	CHECK(pthread_create(&waiter, NULL, wait_for, second) == 0);
+	/* The thread may wait for a processor first. */
+	for (int i = 0; i < 6000 && status_of(second) == CL_QUEUED; i++)
+		nap_ms(10);
 	nap_ms(NAP_MS);
 	CHECK(status_of(first) == CL_QUEUED);
 	CHECK(status_of(second) == CL_SUBMITTED);
