@@ -221,6 +221,20 @@ class Files(Services):
         self.assertEqual(self.get(port)[0], 503)
 
 
+    def test_down_without_the_agent(self):
+        """Leases that are not known may stay, and the next down finds them."""
+        port = free_port()
+        self.up(web=self.service(port, **{"x-cleave": SHARE}))
+        os.kill(self.supervisor(), signal.SIGKILL)
+        self.stop_agent(signal.SIGKILL)
+        self.kill(self.containers()[0])
+        done = self.cleave("down", self.name, code=125)
+        self.assertIn("1 containers or leases", done.stderr)
+        self.start_agent()
+        self.cleave("down", self.name)
+        self.assert_down(port)
+
+
 @unittest.skipIf(WHY_NOT, WHY_NOT)
 class Front(Services):
     """No request fails."""

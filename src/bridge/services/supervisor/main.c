@@ -150,7 +150,8 @@ static int run(struct clv_supervisor *supervisor, const struct arguments *argume
 		clv_log_error(0, "%s", err.msg);
 		return EXIT_FAILED;
 	}
-	sd_notify(0, "READY=1");
+	/* Programs that it starts do not have the variable. */
+	sd_notify(1, "READY=1");
 	sd_event_loop(supervisor->event);
 	return 0;
 }

@@ -399,6 +399,16 @@ int clv_supervisor_reload(struct clv_supervisor *supervisor, struct clv_error *e
 	return 0;
 }
 
+/* Also where the project's file could not be read. */
+static bool may_have_leases(const struct clv_supervisor *supervisor)
+{
+	for (size_t i = 0; i < supervisor->n_units; i++) {
+		if (supervisor->units[i]->service->device.is_given)
+			return true;
+	}
+	return supervisor->n_units == 0;
+}
+
 void clv_supervisor_sweep(struct clv_supervisor *supervisor)
 {
 	_cleanup_free_ struct clv_engine_found *found = NULL;
@@ -415,7 +425,7 @@ void clv_supervisor_sweep(struct clv_supervisor *supervisor)
 				found[i].name, &err);
 	}
 	if (!end_leases(supervisor))
-		supervisor->n_left += n_before;
+		supervisor->n_left += n_before + may_have_leases(supervisor);
 }
 
 void clv_supervisor_clear(struct clv_supervisor *supervisor)
