@@ -45,7 +45,7 @@ test("virtual machines, GPUs for them and pools are shown in the words of the co
   const gpus = page.getByRole("region", { name: "GPUs" });
   assert.match(await gpus.getByRole("row", { name: /^gpu0/ }).innerText(), /Partitioned.*4\s+1-16/s);
   assert.match(await gpus.getByRole("row", { name: /^gpu1/ }).innerText(),
-    /Not assignable.*lease render of root/s);
+    /Not assignable.*it is in use/s);
   const pools = page.getByRole("region", { name: "Pools" });
   assert.match(await pools.innerText(), /flex: 0 available/);
   assert.match(await pools.getByRole("row", { name: /gpu1/ }).innerText(), /flex.*Assigned.*render/s);
