@@ -4,10 +4,12 @@ killed, what cleave adds to the start of a replica that a request wakes, and wha
 sleep cost.
 
 Podman, HAProxy, the agent and the programs are those of tests/services, which has the settings."""
+import contextlib
 import http.client
 import os
 import random
 import signal
+import socket
 import statistics
 import sys
 import time
@@ -190,10 +192,20 @@ def programs_of(one):
     return sorted(pids | set(descendants(one.supervisor())))
 
 
+def free_ports(n):
+    """Different ones."""
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(n)]
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [one.getsockname()[1] for one in sockets]
+
+
 def measure_sleepers(context, machines):
     n = QUICK_SLEEPERS if context.quick else SLEEPERS
+    ports = free_ports(n * len(machines))
     for one in machines:
-        services = {f"s{i}": one.service(bed.free_port(), **{"x-omnistrate-capabilities": {
+        services = {f"s{i}": one.service(ports.pop(), **{"x-omnistrate-capabilities": {
             **SLEEPS, "autoscaling": {"minReplicas": 0, "maxReplicas": 1}}}) for i in range(n)}
         one.up(**services)
         one.wait_until(lambda one=one: all(each["state"] == "asleep" for each in one.status().values()),
