@@ -51,7 +51,9 @@ static void test_quantities(void **state)
 		const char *text;
 		uint64_t value;
 	} good[] = {{"0", 0}, {"30", 30}, {"8Gi", UINT64_C(8) << 30}, {"1.5k", 1500},
-		{"250m", 1}, {"1e3", 1000}, {"80Gi", UINT64_C(80) << 30}};
+		{"250m", 1}, {"1e3", 1000}, {"80Gi", UINT64_C(80) << 30},
+		{"1Pi", UINT64_C(1) << 50}, {"2E", UINT64_C(2000000000000000000)},
+		{"1500000n", 1}, {"1e-3", 1}};
 	static const char *const bad[] = {
 		"", "x", "-1", "1Pi ", "nan", "inf", "0x10", "1 Gi", "Gi", "1e30", "+1"};
 	uint64_t value;

@@ -6,6 +6,7 @@
 #include "simulate/files/csv.h"
 
 #include "base/cleanup.h"
+#include "base/quantity.h"
 #include "core/fleet/request.h"
 
 #include <stdlib.h>
@@ -28,39 +29,15 @@ struct amounts {
 	double of[_RESOURCES]; /* MEMORY in bytes */
 };
 
-static const struct {
-	const char *text;
-	double factor;
-} suffixes[] = {
-	{"", 1},
-	{"m", 1e-3},
-	{"k", 1e3},
-	{"M", 1e6},
-	{"G", 1e9},
-	{"T", 1e12},
-	{"Ki", 0x1p10},
-	{"Mi", 0x1p20},
-	{"Gi", 0x1p30},
-	{"Ti", 0x1p40},
-};
-
 /* A quantity, as "500m" and "32Gi"; 0 for what is none. */
 static double quantity_of(const json_t *value)
 {
 	const char *text = json_string_value(value);
-	double number;
-	char *end;
+	double number = text ? 0 : json_number_value(value);
 
-	if (!text)
-		return json_number_value(value);
-	if (strspn(text, "0123456789.eE+mkMGTKi") != strlen(text))
+	if (text && clv_quantity_parse(text, &number) < 0)
 		return 0;
-	number = strtod(text, &end);
-	for (size_t i = 0; i < CLV_ARRAY_SIZE(suffixes); i++) {
-		if (strcmp(end, suffixes[i].text) == 0)
-			return number * suffixes[i].factor;
-	}
-	return 0;
+	return number > 0 ? number : 0;
 }
 
 static struct amounts amounts_of(const json_t *resources)
