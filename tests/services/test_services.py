@@ -448,6 +448,27 @@ class Kills(Services):
         self.assertEqual(supervisor.wait(120), 0)
         self.assert_down(port)
 
+    def test_removal_that_fails_at_first(self):
+        """The engine is asked again, and the lease stays as long as the container does."""
+        port = free_port()
+        web = self.service(port, deploy={"replicas": 2}, **{"x-cleave": {"share": .2}})
+        self.up(web=web)
+        program = os.path.join(self.folder, "bin/podman")
+        with open(program, encoding="utf-8") as file:
+            works = file.read()
+        self.write("bin/podman", works.replace("\n", '\ncase "$1" in rm) echo busy >&2; exit 1;; esac\n', 1))
+        scaled = subprocess.Popen([bed.PROGRAMS["cleave"], "scale", "web=1"], env=self.env,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(scaled.wait)
+        self.addCleanup(scaled.kill)
+        self.wait_until(lambda: "busy; it is tried again" in self.said(), "the event")
+        self.assertEqual(len(self.containers()), 2)
+        self.assertEqual(len(json.loads(self.cleave("ps", "-o", "json").stdout)["items"]), 2)
+        self.write("bin/podman", works)
+        scaled.wait(120)
+        self.wait_until(lambda: len(self.containers()) == 1, "the removal")
+        self.assertEqual(len(json.loads(self.cleave("ps", "-o", "json").stdout)["items"]), 1)
+
     def test_down_says_what_stays(self):
         port = free_port()
         self.up(web=self.service(port))

@@ -236,7 +236,22 @@ clv_argv clv_engine_inspect(const char *name)
 }
 
 /* Ends the programs in their time, then removes the container. */
-clv_argv clv_engine_stop(const char *name, uint64_t grace_ns)
+/* A name in podman's filters is a regular expression. */
+static void add_name_filter(struct words *words, const char *name)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t n_bytes;
+	FILE *to = open_memstream(&text, &n_bytes);
+
+	for (const char *p = name; to && *p; p++)
+		fprintf(to, *p == '.' ? "[%c]" : "%c", *p);
+	if (!to || fclose(to) != 0)
+		words->has_failed = true;
+	else
+		add(words, "--filter=name=^%s$", text);
+}
+
+clv_argv clv_engine_stop(const char *project, const char *name, uint64_t grace_ns)
 {
 	struct words words = {0};
 
@@ -246,7 +261,8 @@ clv_argv clv_engine_stop(const char *name, uint64_t grace_ns)
 	add(&words, "--ignore");
 	add(&words, "--volumes");
 	add(&words, "--time=%" PRIu64, grace_ns / CLV_NS_PER_S);
-	add(&words, "%s", name);
+	add_name_filter(&words, name);
+	add(&words, "--filter=label=" CLV_ENGINE_LABEL "project=%s", project);
 	return finish(&words);
 }
 
@@ -380,9 +396,9 @@ void clv_engine_last_words(const char *name, char ret[160])
 	clv_text_make_printable(ret); /* a character may be cut */
 }
 
-int clv_engine_remove(const char *name, struct clv_error *err)
+int clv_engine_remove(const char *project, const char *name, struct clv_error *err)
 {
-	clv_argv argv = clv_engine_stop(name, 0);
+	clv_argv argv = clv_engine_stop(project, name, 0);
 	int r = argv ? clv_job_call(argv, NULL, err)
 		     : clv_error_errno(err, ENOMEM, "cannot remove %s", name);
 

@@ -39,7 +39,8 @@ int clv_engine_write_environment(
 /* Commands; NULL: out of memory. */
 clv_argv clv_engine_run(const struct clv_engine_container *container);
 clv_argv clv_engine_inspect(const char *name);
-clv_argv clv_engine_stop(const char *name, uint64_t grace_ns);
+/* Stops and removes the project's container of this name; another one stays. */
+clv_argv clv_engine_stop(const char *project, const char *name, uint64_t grace_ns);
 clv_argv clv_engine_exec(const char *name, const struct clv_service_texts *program);
 
 /* What the output of clv_engine_inspect() says. */
@@ -70,4 +71,4 @@ int clv_engine_list(const char *project, struct clv_engine_found **ret, size_t *
 void clv_engine_last_words(const char *name, char ret[160]);
 
 /* Removes a container, running or not, and waits. */
-int clv_engine_remove(const char *name, struct clv_error *err);
+int clv_engine_remove(const char *project, const char *name, struct clv_error *err);

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/socket.h"
+#include "base/text.h"
 #include "base/units.h"
 
 #include <errno.h>
@@ -135,6 +136,7 @@ static json_t *refuse(const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
+	clv_text_make_printable(text); /* a character may be cut */
 	return json_pack("{s:s}", "error", text);
 }
 

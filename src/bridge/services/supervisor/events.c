@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/text.h"
 
 #include <fcntl.h>
 #include <stdarg.h>
@@ -45,6 +46,7 @@ void clv_supervisor_say(struct clv_supervisor *supervisor, const struct clv_unit
 	va_start(args, format);
 	vsnprintf(why, sizeof(why), format, args);
 	va_end(args);
+	clv_text_make_printable(why); /* a character may be cut */
 	clv_clock_format_rfc3339(clv_clock_real_ns(), time);
 	event = &supervisor->events[supervisor->n_events++ % CLV_EVENTS_KEPT];
 	json_decref(event->object);

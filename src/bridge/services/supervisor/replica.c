@@ -26,6 +26,8 @@
 #define NO_ROOM_PAUSE_NS (2 * CLV_NS_PER_S)
 #define FIRST_TESTS_EVERY_NS (CLV_NS_PER_S / 2)
 #define CONNECT_MS 200
+#define REMOVE_AGAIN_NS (2 * CLV_NS_PER_S)
+#define REMOVALS_AT_END 5u
 
 static void set_phase(struct clv_replica *replica, enum clv_replica_phase phase)
 {
@@ -115,6 +117,13 @@ void clv_replica_free(struct clv_replica *replica)
 	free(replica);
 }
 
+/* The engine refuses for a moment what it still works on.  At the end of the project it
+ * is asked a few times, else until it succeeds: the lease is held by what runs. */
+static bool may_try_again(const struct clv_replica *replica)
+{
+	return !replica->unit->of->is_ending || replica->n_removals < REMOVALS_AT_END;
+}
+
 static void on_removed(void *userdata, int code, const char *output, const char *why)
 {
 	struct clv_replica *replica = userdata;
@@ -122,6 +131,13 @@ static void on_removed(void *userdata, int code, const char *output, const char 
 	struct clv_error err;
 
 	replica->job = NULL;
+	if (code != 0 && may_try_again(replica)) {
+		if (replica->n_removals++ == 0)
+			clv_supervisor_say(supervisor, replica->unit, "a container stays",
+				"%s: %.300s; it is tried again", replica->name, why);
+		set_phase(replica, CLV_PHASE_REMOVING);
+		return;
+	}
 	if (code != 0) {
 		clv_error_set(&err, -EIO, "%.400s", why);
 		clv_supervisor_leave(supervisor, replica->unit, "a container stays",
@@ -145,11 +161,8 @@ void clv_replica_remove(struct clv_replica *replica)
 	replica->job = NULL;
 	replica->test = clv_job_free(replica->test);
 	forget_process(replica);
-	if (replica->is_others) {
-		on_removed(replica, 0, "", "");
-		return;
-	}
-	argv = clv_engine_stop(replica->name, service->stop_grace_ns);
+	argv = clv_engine_stop(
+		replica->unit->of->project.name, replica->name, service->stop_grace_ns);
 	replica->job = argv ? clv_job_start(replica->unit->of->event, argv, on_removed,
 				      replica, &err)
 			    : NULL;
@@ -290,8 +303,7 @@ static void on_created(void *userdata, int code, const char *output, const char 
 	replica->job = NULL;
 	path_of_environment(replica, environment);
 	unlink(environment);
-	replica->is_others = code != 0 && strstr(why, "already in use");
-	if (replica->is_others)
+	if (code != 0 && strstr(why, "already in use"))
 		end(replica, true,
 			"a container %s exists that is not of this project: remove or "
 			"rename it",
@@ -544,6 +556,10 @@ void clv_replica_tick(struct clv_replica *replica, uint64_t now_ns)
 	case CLV_PHASE_WARMING:
 		if (!replica->job)
 			warm(replica, now_ns);
+		return;
+	case CLV_PHASE_REMOVING:
+		if (!replica->job && now_ns - replica->since_ns >= REMOVE_AGAIN_NS)
+			clv_replica_remove(replica);
 		return;
 	case CLV_PHASE_SERVING:
 		clv_backoff_succeed(&replica->unit->backoff, replica->since_ns, now_ns);

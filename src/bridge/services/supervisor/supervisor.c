@@ -240,7 +240,7 @@ static void adopt(struct clv_supervisor *supervisor, const struct clv_engine_fou
 		clv_replica_adopt(unit, found);
 		return;
 	}
-	if (clv_engine_remove(found->name, &err) < 0)
+	if (clv_engine_remove(supervisor->project.name, found->name, &err) < 0)
 		clv_supervisor_leave(
 			supervisor, NULL, "a container stays", found->name, &err);
 }
@@ -420,7 +420,7 @@ void clv_supervisor_sweep(struct clv_supervisor *supervisor)
 		clv_supervisor_leave(supervisor, NULL, "containers are not known",
 			supervisor->project.name, &err);
 	for (size_t i = 0; i < n; i++) {
-		if (clv_engine_remove(found[i].name, &err) < 0)
+		if (clv_engine_remove(supervisor->project.name, found[i].name, &err) < 0)
 			clv_supervisor_leave(supervisor, NULL, "a container stays",
 				found[i].name, &err);
 	}

@@ -45,10 +45,10 @@ struct clv_replica {
 	uint64_t since_ns;    /* in the phase */
 	uint64_t tested_ns;   /* the last test's begin */
 	uint32_t n_test_failures;
-	bool has_failed; /* it ended before it was ready, or unasked */
-	bool is_others;  /* the container of its name is not of the project */
-	bool is_healthy; /* a health check has succeeded, before it was ready */
-	char why[256];   /* it ended */
+	uint32_t n_removals; /* that failed */
+	bool has_failed;     /* it ended before it was ready, or unasked */
+	bool is_healthy;     /* a health check has succeeded, before it was ready */
+	char why[256];       /* it ended */
 };
 
 /* A service of the project. */
