@@ -96,18 +96,28 @@ static int copy_entries(DIR *from, const char *path)
 	return r;
 }
 
-static int mount_copy(const char *path, const char *to)
+/* The mount may have propagated to others, so a copy that failed does not stay. */
+static int fill_copy(DIR *from, const char *to)
 {
-	DIR *from = opendir(path);
-	int r = 0;
+	int r = copy_entries(from, to);
 
-	if (!from || mount("cleave", to, "tmpfs", COPY_FLAGS, COPY_OPTIONS) < 0)
-		r = -errno;
-	if (r == 0)
-		r = copy_entries(from, to);
 	if (r == 0 && mount(NULL, to, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | COPY_FLAGS,
 			      NULL) < 0)
 		r = -errno;
+	if (r < 0)
+		umount2(to, MNT_DETACH);
+	return r;
+}
+
+static int mount_copy(const char *path, const char *to)
+{
+	DIR *from = opendir(path);
+	int r = from ? 0 : -errno;
+
+	if (r == 0 && mount("cleave", to, "tmpfs", COPY_FLAGS, COPY_OPTIONS) < 0)
+		r = -errno;
+	else if (r == 0)
+		r = fill_copy(from, to);
 	if (from)
 		closedir(from);
 	return r;

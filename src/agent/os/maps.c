@@ -20,7 +20,7 @@
 #define SLOW_NS (10 * CLV_NS_PER_MS)
 
 struct reply {
-	uint32_t number; /* bytes of the request */
+	uint32_t number; /* that of the request */
 	int r;
 	uint64_t texts;
 };
