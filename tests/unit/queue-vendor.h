@@ -48,7 +48,8 @@ static void release_event(struct clv_queue *queue, void *event)
 	free(event);
 }
 
-/* Whether a stream may be blocked; none is, and they continue for now. */
+/* is_asked: whether a stream may be blocked, which none is; goes_on: no event is complete
+ * yet. */
 static bool is_asked, goes_on;
 
 static bool may_block(void)

@@ -393,7 +393,6 @@ void clv_engine_last_words(const char *name, char ret[160])
 	output[strcspn(output, "\n")] = '\0';
 	clv_text_make_printable(output);
 	snprintf(ret, 160, "%s", output);
-	clv_text_make_printable(ret); /* a character may be cut */
 }
 
 int clv_engine_remove(const char *project, const char *name, struct clv_error *err)

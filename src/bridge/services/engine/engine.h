@@ -67,7 +67,8 @@ struct clv_engine_found {
 int clv_engine_list(const char *project, struct clv_engine_found **ret, size_t *ret_n,
 	struct clv_error *err);
 
-/* The last line that its program wrote, for people, or "". */
+/* The beginning of the last line that its program wrote, for people, or ""; the last
+ * character may be cut. */
 void clv_engine_last_words(const char *name, char ret[160]);
 
 /* Removes a container, running or not, and waits. */
