@@ -16,6 +16,9 @@ from harness import Agent, Case, main, wait_until, writable_cgroups
 from measured import bound
 
 KERNEL_S = 0.3
+# Of an attacker whose debt, even on a machine that stalls for many seconds, is not paid before it
+# is read: a share of .1 pays the debt of one command in 2.5 s, this one in 25 s.
+SLOW_SHARE = 0.01
 CGROUPS = writable_cgroups() if os.geteuid() == 0 else None
 
 
@@ -27,13 +30,13 @@ class Bed(Case):
         victim.do("stand_in_line", threads=1)
         return victim
 
-    def start_attacker(self, cgroup=None):
+    def start_attacker(self, cgroup=None, share=0.1):
         attacker = self.holder()
         if cgroup:
             os.makedirs(cgroup, exist_ok=True)
             with open(f"{cgroup}/cgroup.procs", "w", encoding="ascii") as file:
                 file.write(str(attacker.pid))
-        lease = attacker.lease(share=0.1, memory_bytes=1 << 20, name="attacker")
+        lease = attacker.lease(share=share, memory_bytes=1 << 20, name="attacker")
         attacker.do("attach", socket=lease["socket"])
         return attacker
 
@@ -56,35 +59,31 @@ class Bed(Case):
     def owed(self):
         return self.agent.get("/v1/devices")["items"][0]["debt_seconds"]
 
-    def indebt(self, cgroup=None, victim=None):
-        """Ends a lease in debt; returns the debt, which stays with the tenant. A victim that is given
-        is served, and the debt paid, only until then."""
-        attacker = self.start_attacker(cgroup)
+    def indebt(self, cgroup=None, share=0.1):
+        """Ends a lease in debt, which stays with the tenant.  While the victim is served or is the
+        last that held the device, the debt is paid at the rate of the attacker's share."""
+        attacker = self.start_attacker(cgroup, share)
         self.run_kernel(attacker)
-        # The victim is served until this is read, which pays a part of the debt.
-        owes = -self.lease("attacker")["lag_seconds"]
-        self.assertGreater(owes, KERNEL_S / 20)
-        if victim:
-            victim.do("stand_in_line", threads=0)
+        self.assertLess(self.lease("attacker")["lag_seconds"], -KERNEL_S / 20)
         self.leave(attacker)
-        return owes
 
 
 class Debts(Bed):
     def test_next_lease_takes_over(self):
         self.start_victim()
         self.assertEqual(self.owed(), 0)
-        self.indebt()
+        self.indebt(share=SLOW_SHARE)
         self.assertGreater(self.owed(), KERNEL_S / 20)
-        self.start_attacker()
+        self.start_attacker(share=SLOW_SHARE)
         shown = self.lease("attacker")
         self.assertEqual(shown["turns"], 0)
         self.assertLess(shown["lag_seconds"], -KERNEL_S / 20)
-        self.assertGreater(shown["tenant_debt_seconds"], KERNEL_S / 20)
+        owes = shown["tenant_debt_seconds"]
+        self.assertGreater(owes, KERNEL_S / 20)
         self.assertEqual(self.owed(), 0)
-        # The victim is served the time that it is owed, and then the debt is 0.
+        # The victim is served the time that it is owed.
         self.assertTrue(wait_until(
-            lambda: self.lease("attacker")["tenant_debt_seconds"] == 0, 60))
+            lambda: self.lease("attacker")["tenant_debt_seconds"] < owes - KERNEL_S / 60, 60))
 
     def test_fresh_leases(self):
         """One command per lease, again and again, beside a victim with a promise of .8."""
@@ -108,14 +107,13 @@ class Debts(Bed):
     def test_over_agents(self):
         for how in (signal.SIGTERM, signal.SIGKILL):
             victim = self.start_victim()
-            self.indebt(victim=victim)
+            self.indebt(share=SLOW_SHARE)
             self.agent.stop(how)
             self.assertEqual(self.state("SELECT weight_ppm FROM debts WHERE debt_ns>0"),
-                             [(100000,)])
+                             [(SLOW_SHARE * 1_000_000,)])
             self.agent.start()
-            self.start_attacker()
-            shown = self.lease("attacker")
-            self.assertLess(shown["lag_seconds"], -KERNEL_S / 20)
+            self.start_attacker(share=SLOW_SHARE)
+            self.assertLess(self.lease("attacker")["lag_seconds"], -KERNEL_S / 20)
             for holder in self.holders:
                 if holder.process.poll() is None:
                     holder.kill()
@@ -167,11 +165,11 @@ class Accounts(Bed):
                     json.dump({"version": 1, "debts": setting}, file)
                 self.agent.arguments = ["--config", settings]
                 self.agent.start()
-                victim = self.start_victim()
-                self.indebt(f"{pods[0]}/a", victim)
-                self.start_attacker(cgroup)
-                self.assertEqual(self.lease("attacker")["lag_seconds"] < -KERNEL_S / 20,
-                                 takes, (setting, cgroup))
+                self.start_victim()
+                self.indebt(f"{pods[0]}/a", SLOW_SHARE)
+                self.start_attacker(cgroup, SLOW_SHARE)
+                lag_s = self.lease("attacker")["lag_seconds"]
+                self.assertEqual(lag_s < -KERNEL_S / 20, takes, (setting, cgroup, lag_s))
 
 
 if __name__ == "__main__":
