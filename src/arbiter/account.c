@@ -81,8 +81,9 @@ uint64_t clv_account_reported_busy_ns(
 	return busy.sum_ns;
 }
 
-/* Without contention an idle holder keeps the device but does not use it.  The account
- * then has its own report of busy time, bounded by the clock. */
+/* Without contention an idle holder keeps the device but does not use it: that time is no
+ * service, and pays no debt of other leases.  The account then has the holder's own
+ * report of busy time, bounded by the clock. */
 static uint64_t relaxed_held_ns(
 	struct clv_arbiter_lease *lease, uint64_t elapsed_ns, uint64_t now_ns)
 {
@@ -142,7 +143,7 @@ static void refund_waits(
 void clv_account_charge_holder(struct clv_arbiter *arbiter, uint64_t now_ns)
 {
 	struct clv_arbiter_lease *lease = arbiter->holder;
-	uint64_t elapsed;
+	uint64_t elapsed, held;
 
 	if (!lease || now_ns <= lease->charged_until_ns)
 		return;
@@ -151,11 +152,11 @@ void clv_account_charge_holder(struct clv_arbiter *arbiter, uint64_t now_ns)
 		clv_handover_charged_ns(arbiter, lease, lease->charged_until_ns, now_ns);
 	elapsed = without_hand_over(lease, elapsed);
 	lease->charged_until_ns = now_ns;
-	clv_policy_charge(arbiter->policy, lease->policy_lease, elapsed, now_ns);
-	refund_waits(arbiter, lease, elapsed);
-	lease->account.held_ns += clv_lease_is_relaxed(lease)
-					  ? relaxed_held_ns(lease, elapsed, now_ns)
-					  : elapsed;
+	held = clv_lease_is_relaxed(lease) ? relaxed_held_ns(lease, elapsed, now_ns)
+					   : elapsed;
+	clv_policy_charge(arbiter->policy, lease->policy_lease, held, now_ns);
+	refund_waits(arbiter, lease, held);
+	lease->account.held_ns += held;
 }
 
 /* Held time since the lease was last seen without work: what began and ended meanwhile,

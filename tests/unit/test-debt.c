@@ -30,6 +30,7 @@ static struct clv_arbiter_lease *debtor, *neighbour;
 static uint64_t heard_at_ns, step_at_ns, deaf_until_ns;
 static unsigned n_rings;
 static uint64_t held_before_ns;
+static bool neighbour_rests;
 
 /* The functions of the gate that flight.c calls. */
 
@@ -96,14 +97,20 @@ static struct clv_slot *slot_of(const struct clv_arbiter_lease *lease)
 	return &lease->pages.report->slots[0];
 }
 
-/* The other lease: submits whenever its gate is open. */
+/* The other lease: submits whenever its gate is open, unless it rests. */
 static void step_other(void)
 {
 	struct clv_slot *slot = slot_of(neighbour);
 	bool is_open = neighbour->phase != CLV_PHASE_CLOSED;
 
-	atomic_store(&slot->waiting, !is_open);
-	atomic_store(&slot->entered, atomic_load(&slot->done) + is_open);
+	if (slot->entered == slot->done && is_open && !neighbour_rests)
+		atomic_store(&slot->busy_since_ns, now_ns);
+	if (slot->entered != slot->done && (!is_open || neighbour_rests))
+		atomic_fetch_add(
+			&slot->busy_ns, now_ns - atomic_load(&slot->busy_since_ns));
+	atomic_store(&slot->waiting, !is_open && !neighbour_rests);
+	atomic_store(
+		&slot->entered, atomic_load(&slot->done) + (is_open && !neighbour_rests));
 	neighbour->rung = true;
 }
 
@@ -157,6 +164,7 @@ static int begin(void **state)
 	atomic_store(&forkless.view, &view);
 	heard_at_ns = step_at_ns = now_ns;
 	deaf_until_ns = 0;
+	neighbour_rests = false;
 	have_a_turn();
 	n_rings = 0;
 	held_before_ns = debtor->account.held_ns;
@@ -291,6 +299,52 @@ static void test_debt_survives_the_process(void **state)
 	assert_in_range(charged_ns(), 100 * MS, 101 * MS);
 }
 
+static void overrun_a_turn(uint64_t ns)
+{
+	struct clv_slot *slot = slot_of(debtor);
+
+	atomic_store(&slot->waiting, 1);
+	clv_attach_ring(&view);
+	while (debtor->phase == CLV_PHASE_CLOSED)
+		pass(TICK_NS);
+	atomic_fetch_add(&slot->entered, 1);
+	atomic_store(&slot->waiting, 0);
+	pass(ns);
+	atomic_fetch_add(&slot->done, 1);
+	clv_attach_ring(&view);
+	pass(MS);
+	assert_int_equal(debtor->phase, CLV_PHASE_CLOSED);
+}
+
+static int64_t debt_ns(void)
+{
+	struct clv_arbiter_sample sample;
+
+	clv_arbiter_sample(&device.arbiter, debtor, &sample);
+	return -sample.lag_ns;
+}
+
+/* A debt is paid by the time for which others are served, not by time in which a lease
+ * holds a device that no process uses. */
+static void test_idle_time_pays_no_debt(void **state)
+{
+	int64_t owes_ns;
+
+	overrun_a_turn(300 * MS);
+	neighbour_rests = true;
+	step();
+	owes_ns = debt_ns();
+	assert_in_range(owes_ns, 100 * MS, 200 * MS);
+	assert_int_equal(neighbour->phase, CLV_PHASE_SHARED);
+	pass(10 * S);
+	assert_in_range(debt_ns(), owes_ns - MS, owes_ns);
+	neighbour_rests = false;
+	step();
+	pass(100 * MS);
+	assert_int_equal(neighbour->phase, CLV_PHASE_SHARED);
+	assert_in_range(debt_ns(), owes_ns - 52 * MS, owes_ns - 48 * MS);
+}
+
 /* A lease is charged at most the time that has passed, and not for time without an
  * agent. */
 static void test_charge_is_bounded(void **state)
@@ -405,6 +459,7 @@ int main(void)
 			test_charged_at_the_next_sample, begin, end),
 		cmocka_unit_test_setup_teardown(
 			test_debt_survives_the_process, begin, end),
+		cmocka_unit_test_setup_teardown(test_idle_time_pays_no_debt, begin, end),
 		cmocka_unit_test_setup_teardown(test_charge_is_bounded, begin, end),
 		cmocka_unit_test_setup_teardown(
 			test_one_command_of_each_queue_while_the_agent_is_silent, begin,
