@@ -213,6 +213,13 @@ uint64_t clv_handover_wait_ns(
 	return clv_clock_bound_ns(lease->wake_ns, 0, arbiter->handover.late_ns);
 }
 
+void clv_handover_note_wakes(struct clv_arbiter *arbiter, uint64_t now_ns)
+{
+	if (clv_policy_request_ns(arbiter->policy, CLV_CLASS_NORMAL) >
+		clv_policy_slice_ns(CLV_CLASS_NORMAL))
+		clv_policy_stretch(arbiter->policy, stretch_percent(arbiter, now_ns));
+}
+
 void clv_handover_measure(struct clv_arbiter *arbiter, uint64_t now_ns)
 {
 	struct clv_arbiter_lease *lease = arbiter->holder;

@@ -36,6 +36,10 @@ uint64_t clv_handover_wait_ns(
 /* The holder was closed: measures the hand-over at the beginning of its turn. */
 void clv_handover_measure(struct clv_arbiter *arbiter, uint64_t now_ns);
 
+/* Leases woke up.  Turns that were long for few leases are as short as the present number
+ * needs at once, and not only after the next measured hand-over. */
+void clv_handover_note_wakes(struct clv_arbiter *arbiter, uint64_t now_ns);
+
 /* The closed holder has drained: the device is idle until the next lease submits. */
 void clv_handover_vacate(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns);

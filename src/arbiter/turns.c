@@ -494,12 +494,17 @@ static bool has_news(const struct clv_arbiter_lease *lease)
 
 static void wake_leases(struct clv_arbiter *arbiter, uint64_t now_ns)
 {
+	bool have_woken = false;
+
 	for (struct clv_arbiter_lease *l = arbiter->leases; l; l = l->next) {
 		l->woke = has_news(l) && l != arbiter->holder &&
 			  note_wake(arbiter, l, now_ns);
+		have_woken |= l->woke;
 		l->has_rung = l->rung;
 		l->rung = false;
 	}
+	if (have_woken)
+		clv_handover_note_wakes(arbiter, now_ns);
 	for (struct clv_arbiter_lease *l = arbiter->leases; l; l = l->next) {
 		if (l->woke && l != arbiter->holder && arbiter->holder &&
 			!arbiter->closing)

@@ -10,15 +10,17 @@
 
 #include <cmocka.h>
 
-static struct clv_arbiter_lease *add(struct clv_arbiter *arbiter, uint64_t now_ns)
+struct clv_arbiter_lease *clv_arbiter_world_add(
+	struct clv_arbiter_world *world, unsigned n, uint64_t now_ns)
 {
+	struct clv_arbiter *arbiter = &world->arbiter;
 	struct clv_arbiter_lease *lease = calloc(1, sizeof(*lease));
 	struct clv_policy_params params;
 	uint32_t slot;
 
 	assert_non_null(lease);
 	lease->share = (struct clv_share){
-		.compute_ppm = CLV_PPM / 2, .memory_bytes = 1, .class = CLV_CLASS_NORMAL};
+		.compute_ppm = CLV_PPM / n, .memory_bytes = 1, .class = CLV_CLASS_NORMAL};
 	params = (struct clv_policy_params){
 		.weight_ppm = lease->share.compute_ppm, .class = lease->share.class};
 	lease->drain_timeout_ns = arbiter->config.drain_timeout_ns;
@@ -42,14 +44,17 @@ void clv_arbiter_world_make(struct clv_arbiter_world *world, uint64_t now_ns)
 	world->arbiter.policy = clv_policy_new();
 	assert_non_null(world->arbiter.policy);
 	for (size_t i = 0; i < 2; i++)
-		world->leases[i] = add(&world->arbiter, now_ns);
+		world->leases[i] = clv_arbiter_world_add(world, 2, now_ns);
 }
 
 void clv_arbiter_world_drop(struct clv_arbiter_world *world)
 {
-	for (size_t i = 0; i < 2; i++) {
-		clv_pages_done(&world->leases[i]->pages);
-		free(world->leases[i]);
+	struct clv_arbiter_lease *lease;
+
+	while ((lease = world->arbiter.leases)) {
+		world->arbiter.leases = lease->next;
+		clv_pages_done(&lease->pages);
+		free(lease);
 	}
 	clv_policy_free(world->arbiter.policy);
 	pthread_mutex_destroy(&world->arbiter.lock);

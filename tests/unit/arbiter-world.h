@@ -11,5 +11,9 @@ struct clv_arbiter_world {
 	struct clv_arbiter_lease *leases[2];
 };
 
+/* Adds a lease of 1 / n of the device. */
+struct clv_arbiter_lease *clv_arbiter_world_add(
+	struct clv_arbiter_world *world, unsigned n, uint64_t now_ns);
+
 void clv_arbiter_world_make(struct clv_arbiter_world *world, uint64_t now_ns);
 void clv_arbiter_world_drop(struct clv_arbiter_world *world);

@@ -517,6 +517,34 @@ static void test_turns_grow_with_cost(void **state)
 	assert_int_equal(turn_ns(), 8 * MS);
 }
 
+/* Of few leases turns are long.  When others wake, theirs are short, and also those whose
+ * requests were made before. */
+static void test_turns_shrink_when_leases_wake(void **state)
+{
+	struct clv_arbiter_lease *holder;
+
+	take_turns(100, 500 * US);
+	assert_int_equal(turn_ns(), 16 * MS);
+	for (int i = 0; i < 6; i++) {
+		struct clv_arbiter_lease *lease =
+			clv_arbiter_world_add(&world, 8, now_ns);
+
+		atomic_store(&slot_of(lease)->waiting, 1);
+		lease->rung = true;
+	}
+	step();
+	assert_int_equal(turn_ns(), 8 * MS);
+	for (int i = 0; i < 8; i++) {
+		holder = world.arbiter.holder;
+		submit(holder, UINT64_MAX - now_ns);
+		assert_true(i == 0 || deadline_of(holder) <= now_ns + 10 * MS);
+		now_ns = deadline_of(holder);
+		atomic_store(&slot_of(holder)->waiting, 1);
+		complete(holder);
+		step();
+	}
+}
+
 static void test_turns_stay_short_for_latency(void **state)
 {
 	b->share.class = CLV_CLASS_LATENCY;
@@ -609,6 +637,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_thread_behind_debt, begin, end),
 		cmocka_unit_test_setup_teardown(test_absence_is_not_overdue, begin, end),
 		cmocka_unit_test_setup_teardown(test_turns_grow_with_cost, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_turns_shrink_when_leases_wake, begin, end),
 		cmocka_unit_test_setup_teardown(
 			test_turns_stay_short_for_latency, begin, end),
 		cmocka_unit_test_setup_teardown(test_cap_of_waiting_program, begin, end),

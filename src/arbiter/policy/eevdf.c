@@ -709,9 +709,14 @@ uint64_t clv_eevdf_turn_ns(const struct clv_eevdf *eevdf, uint32_t id)
 	const struct clv_eevdf_entity *entity = &eevdf->entities[id];
 	uint64_t quicker_ns = quicker_in_ns(eevdf, entity);
 	uint64_t unrivalled = unrivalled_ns(eevdf, entity);
+	uint64_t request_ns = clv_eevdf_request_ns(eevdf, entity->class);
+	uint64_t most_ns = request_ns + request_ns / LEAST_REST_PART;
 	uint64_t turn_ns =
 		scaled_to_ns((entity->vdeadline - entity->vtime) * entity->weight_ppm);
 
+	/* The request may be from a time of longer ones. */
+	if (turn_ns > most_ns)
+		turn_ns = most_ns;
 	if (turn_ns > quicker_ns)
 		turn_ns = quicker_ns;
 	if (turn_ns < unrivalled)
