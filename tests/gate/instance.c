@@ -16,6 +16,7 @@
 #define clv_line_wait OWN(clv_line_wait)
 #define clv_line_end OWN(clv_line_end)
 #define clv_flight_may_mark_tail OWN(clv_flight_may_mark_tail)
+#define clv_flight_has_waited_for_others OWN(clv_flight_has_waited_for_others)
 #define clv_flight_is_stalled OWN(clv_flight_is_stalled)
 #define clv_flight_note_forced OWN(clv_flight_note_forced)
 #define clv_flight_was_forced OWN(clv_flight_was_forced)

@@ -32,7 +32,7 @@ struct clv_wiped_on_fork *clv_wiped_on_fork = &forkless;
 static struct clv_cl_queue queues[N_QUEUES];
 static uintptr_t last_event;
 static uint64_t room; /* for this many commands */
-static bool is_stalled;
+static bool is_stalled, has_waited;
 static unsigned n_forced, n_wakes;
 static cl_event last_turnstile, let_go[MAX_COMMANDS * 40];
 static size_t n_let_go;
@@ -97,6 +97,12 @@ bool clv_flight_try(const struct clv_backlog *backlog, uint64_t packed)
 	return true;
 }
 
+bool clv_flight_has_waited_for_others(const struct clv_view *of,
+	const struct clv_backlog *backlog, uint64_t *beside_since_ns)
+{
+	return has_waited;
+}
+
 bool clv_flight_is_stalled(const struct clv_view *of, const struct clv_backlog *backlog)
 {
 	return is_stalled;
@@ -122,7 +128,7 @@ static int set_up(void **state)
 		queues[i].common.out_of_order = i % 2;
 	room = 0;
 	n_let_go = n_forced = n_wakes = 0;
-	is_stalled = false;
+	is_stalled = has_waited = false;
 	return 0;
 }
 
@@ -239,7 +245,7 @@ static bool expect_go_in(struct command *command, uint64_t *left, bool *is_stuck
 	}
 	*is_stuck = true;
 	command->is_program = false;
-	return is_first && is_stalled;
+	return is_first && (is_stalled || has_waited);
 }
 
 static bool expect_let_go(void)
@@ -409,9 +415,10 @@ static void step(void)
 	case 6:
 		room = random_below(4);
 		is_stalled = random_below(16) == 0;
+		has_waited = random_below(32) == 0;
 		check_let_go();
 		room = 0;
-		is_stalled = false;
+		is_stalled = has_waited = false;
 		break;
 	default:
 		check_look();

@@ -238,6 +238,31 @@ static void test_another_always_overruns(void **state)
 	report.turns[1].ends_ns = UINT64_MAX;
 	enter_beside(overrun, &ns);
 	assert_true(ns < OPENS_AFTER_NS);
+	enter_behind(NULL, overrun, &ns);
+	assert_true(ns < OPENS_AFTER_NS);
+}
+
+/* Nor a command that no thread waits with. */
+static void test_held_while_another_always_overruns(void **state)
+{
+	struct clv_backlog backlog = {0};
+	uint64_t since_ns = 0, started_ns = now_ns;
+
+	control.phase = CLV_PHASE_WORD(1, CLV_PHASE_SHARED);
+	report.slots[1].entered = 1;
+	report.turns[1].ends_ns = UINT64_MAX;
+	while (!clv_flight_has_waited_for_others(&view, &backlog, &since_ns)) {
+		now_ns += MS;
+		overrun();
+		assert_false(clv_flight_try(&backlog, 0));
+		assert_true(now_ns < started_ns + OPENS_AFTER_NS);
+	}
+	assert_true(now_ns > started_ns + 50 * MS);
+	/* A closed gate is a wait for the turn. */
+	control.phase = CLV_PHASE_WORD(2, CLV_PHASE_CLOSED);
+	assert_false(clv_flight_has_waited_for_others(&view, &backlog, &since_ns));
+	control.phase = CLV_PHASE_WORD(3, CLV_PHASE_SHARED);
+	assert_false(clv_flight_has_waited_for_others(&view, &backlog, &since_ns));
 }
 
 /* The queue of a lease that is alone has a window full of work, of which nothing is
@@ -345,6 +370,7 @@ int main(void)
 		cmocka_unit_test_setup(test_drained, begin),
 		cmocka_unit_test_setup(test_silent_agent_of_preemptible_work, begin),
 		cmocka_unit_test_setup(test_another_always_overruns, begin),
+		cmocka_unit_test_setup(test_held_while_another_always_overruns, begin),
 		cmocka_unit_test_setup(test_a_full_window_alone, begin),
 		cmocka_unit_test_setup(test_a_long_command_alone, begin),
 		cmocka_unit_test_setup(test_unknown_ones_at_first, begin),

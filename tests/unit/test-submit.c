@@ -272,6 +272,12 @@ bool clv_line_wait(struct clv_line *line, struct clv_backlog *backlog)
 	return false;
 }
 
+bool clv_flight_has_waited_for_others(const struct clv_view *of,
+	const struct clv_backlog *backlog, uint64_t *beside_since_ns)
+{
+	return false;
+}
+
 bool clv_flight_is_stalled(const struct clv_view *of, const struct clv_backlog *backlog)
 {
 	return false;

@@ -71,8 +71,9 @@ struct clv_deferred {
 	bool waits_for_all; /* for everything before it in its queue */
 	bool in_call;       /* the driver's call has not returned */
 	bool let_go;
-	bool in_batch;      /* let go, but its turnstile is not set yet */
-	uint32_t n_keeping; /* obstacles, and 1 for its queue; 0: ready */
+	bool in_batch;            /* let go, but its turnstile is not set yet */
+	uint64_t beside_since_ns; /* clv_flight_has_waited_for_others() */
+	uint32_t n_keeping;       /* obstacles, and 1 for its queue; 0: ready */
 	uint32_t n_waits;
 	struct wait waits[];
 };
@@ -696,16 +697,20 @@ void clv_deferred_enqueued(struct clv_deferred *held, cl_event event)
 /* Whether the first command of the line is in flight now.  Commands in flight may be
  * waiting for it: a kernel for what another one writes, or a submission that was under
  * way when the first command of its queue was held.  Then nothing in flight is completed,
- * so the first command enters and is charged. */
+ * so the first command enters and is charged.  So may other processes of the lease, which
+ * may have work in flight without end. */
 static bool try_enter(struct clv_deferred *held, bool *ret_is_stuck)
 {
+	const struct clv_backlog *backlog = &held->command.queue->backlog;
 	uint64_t packed = held->command.packed;
 	struct clv_view *view = clv_gate_current_view();
 
-	if (clv_flight_try(&held->command.queue->backlog, packed))
+	if (clv_flight_try(backlog, packed))
 		return true;
 	*ret_is_stuck = true;
-	if (!view || !clv_flight_is_stalled(view, &held->command.queue->backlog))
+	if (!view || (!clv_flight_has_waited_for_others(
+			      view, backlog, &held->beside_since_ns) &&
+			     !clv_flight_is_stalled(view, backlog)))
 		return false;
 	clv_flight_note_forced();
 	clv_flight_enter_as_debt(view, packed);
