@@ -105,6 +105,16 @@ class Beside(Cuda, patterns.Beside):
         self.assertEqual(lease["overdue"], 0, lease)
 
 
+class Failed(Cuda, patterns.Patterns):
+    """A kernel of a context has failed, so that the driver refuses the wait for that context."""
+
+    def test_context_that_ends(self):
+        self.begin()
+        self.tenant()
+        self.world.put("cuda-faults", "cuCtxSynchronize 2 719")
+        self.go_through_all(("context-ends",))
+
+
 class BesideFlood(Cuda, patterns.Patterns):
     """The other lease never waits for its work, so the device is never free."""
 

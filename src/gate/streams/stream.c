@@ -596,7 +596,8 @@ void clv_streams_drain(void *context, bool is_end)
 	if (is_end)
 		clv_copies_end_with(context, false);
 	for_each_of(context, mark_rest);
-	if (legacy && await_context(context)) {
+	/* The driver refuses the wait after a failed kernel, which ended all work. */
+	if (legacy && (await_context(context) || is_end)) {
 		if (is_end) {
 			for_each_of(context, end_stand);
 			atomic_store(&legacy->is_drained, 1);
