@@ -67,11 +67,11 @@ static bool is_blocked(struct clv_queue *queue, bool *ret_went_on)
 	return false;
 }
 
-static bool is_empty;
+static enum clv_queue_rest rest; /* of each queue */
 
-static bool is_idle(struct clv_queue *queue)
+static enum clv_queue_rest ask_rest(struct clv_queue *queue)
 {
-	return is_empty;
+	return rest;
 }
 
 static const struct clv_queue *flushed; /* the last */
@@ -96,7 +96,7 @@ static const struct clv_queue_ops ops = {
 	.release_event = release_event,
 	.may_block = may_block,
 	.is_complete = is_complete,
-	.is_idle = is_idle,
+	.ask_rest = ask_rest,
 	.is_blocked = is_blocked,
 };
 static const struct clv_gate_api api = {.queues = &ops};

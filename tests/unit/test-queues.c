@@ -154,7 +154,8 @@ static int begin(void **state)
 	clv_gate_thread.last_queue = &clv_no_queue;
 	in_wake = in_leave = NULL;
 	n_refusals = 0;
-	is_asked = goes_on = no_memory = is_empty = false;
+	is_asked = goes_on = no_memory = false;
+	rest = CLV_QUEUE_BUSY;
 	return 0;
 }
 
@@ -263,9 +264,13 @@ static void test_full_of_others(void **state)
 	book_all();
 	assert_int_equal(n_in_flight(), 1);
 	assert_false(clv_queues_mark_tails(false));
-	is_empty = true;
+	/* A queue that cannot be asked has no more room by that. */
+	rest = CLV_QUEUE_UNASKED;
+	assert_false(clv_queue_may_block(queue));
+	assert_true(clv_queue_n_places(queue) >= DEPTH);
+	rest = CLV_QUEUE_EMPTY;
 	assert_true(clv_queues_mark_tails(false));
-	is_empty = false;
+	rest = CLV_QUEUE_BUSY;
 	check_all_complete();
 	/* What was before a marker or a wait is not there any more. */
 	submit(1);

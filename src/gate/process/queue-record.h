@@ -134,6 +134,13 @@ static inline struct clv_queue *clv_queue_of_backlog(struct clv_backlog *backlog
 				    offsetof(struct clv_queue, backlog));
 }
 
+/* What a driver has of a queue. */
+enum clv_queue_rest {
+	CLV_QUEUE_BUSY,    /* something, or it cannot be asked now */
+	CLV_QUEUE_EMPTY,   /* nothing */
+	CLV_QUEUE_UNASKED, /* not known; a marker takes no place of the queue */
+};
+
 /* The operations on queues that the API's gate implements. */
 struct clv_queue_ops {
 	size_t record_bytes; /* of a record: a struct clv_queue and the API's own data */
@@ -171,9 +178,8 @@ struct clv_queue_ops {
 	/* The same, on a thread of the program, whose state is preserved.  NULL: not
 	 * possible. */
 	bool (*is_complete_aside)(struct clv_queue *queue, void *event);
-	/* Whether the driver has nothing of the queue; false where it cannot be asked.
-	 * NULL: it never can. */
-	bool (*is_idle)(struct clv_queue *queue);
+	/* What the driver has of the queue.  NULL: it cannot be asked. */
+	enum clv_queue_rest (*ask_rest)(struct clv_queue *queue);
 	/* Whether the queue is blocked until the program, or something outside the
 	 * process, lets it continue.  *ret_went_on: it has continued since the last call,
 	 * and may have done some of its work. */

@@ -341,32 +341,34 @@ void clv_queue_forget(struct clv_queue *queue)
 }
 
 /* Another thread that has the lock may be in a driver call that blocks. */
-static bool is_idle(struct clv_queue *queue)
+static enum clv_queue_rest ask_rest(struct clv_queue *queue)
 {
-	bool is_it = false;
+	enum clv_queue_rest rest = CLV_QUEUE_BUSY;
 
-	if (!clv_gate.api->queues->is_idle)
-		return atomic_load(&queue->n_markers) == 0;
+	if (!clv_gate.api->queues->ask_rest)
+		return atomic_load(&queue->n_markers) == 0 ? CLV_QUEUE_EMPTY
+							   : CLV_QUEUE_BUSY;
 	if (pthread_mutex_trylock(&queue->mark_lock) != 0)
-		return false;
+		return CLV_QUEUE_BUSY;
 	clv_gate_thread.n_marking++;
 	if (!atomic_load(&queue->released))
-		is_it = clv_gate.api->queues->is_idle(queue);
+		rest = clv_gate.api->queues->ask_rest(queue);
 	unlock_marked(queue);
-	return is_it;
+	return rest;
 }
 
 bool clv_queue_may_block(struct clv_queue *queue)
 {
 	uint32_t depth = clv_gate.api->queues->depth;
 	uint64_t n_others = atomic_load(&queue->n_others);
+	enum clv_queue_rest rest;
 
 	if (depth == 0 || clv_queue_n_places(queue) < depth)
 		return false;
-	if (!is_idle(queue))
-		return true;
-	clv_queue_others_done(queue, n_others);
-	return false;
+	rest = ask_rest(queue);
+	if (rest == CLV_QUEUE_EMPTY)
+		clv_queue_others_done(queue, n_others);
+	return rest == CLV_QUEUE_BUSY;
 }
 
 static bool mark_unless_full(

@@ -390,7 +390,7 @@ static bool can_mark(const struct clv_queue *queue)
 
 /* Not asked during a capture, which the question may end.  What marks a stream that is
  * out of reach takes no place in it. */
-static bool is_idle(struct clv_queue *queue)
+static enum clv_queue_rest ask_rest(struct clv_queue *queue)
 {
 	struct stream *stream = stream_of(queue);
 	struct clv_relaxation relaxation = {0};
@@ -398,16 +398,17 @@ static bool is_idle(struct clv_queue *queue)
 	int r;
 
 	if (is_out_of_reach(stream))
-		return true;
+		return CLV_QUEUE_UNASKED;
 	if (!clv_stream_driver->query_stream)
-		return atomic_load(&queue->n_markers) == 0;
+		return atomic_load(&queue->n_markers) == 0 ? CLV_QUEUE_EMPTY
+							   : CLV_QUEUE_BUSY;
 	if (atomic_load(&clv_n_captures) > 0 || !clv_visit_begin(&visit, queue->context))
-		return false;
+		return CLV_QUEUE_BUSY;
 	clv_relax_begin(&relaxation);
 	r = clv_stream_driver->query_stream(stream->stream);
 	clv_relax_end(&relaxation);
 	clv_visit_end(&visit);
-	return r == CLV_STREAM_SUCCESS;
+	return r == CLV_STREAM_SUCCESS ? CLV_QUEUE_EMPTY : CLV_QUEUE_BUSY;
 }
 
 void clv_stream_count_others(void *stream, bool is_per_thread, uint32_t n)
@@ -482,7 +483,7 @@ const struct clv_queue_ops clv_stream_queue_ops = {
 	.may_block = clv_may_stand,
 	.is_complete = is_complete,
 	.is_complete_aside = is_complete_aside,
-	.is_idle = is_idle,
+	.ask_rest = ask_rest,
 	.is_blocked = is_blocked,
 };
 

@@ -11,6 +11,7 @@
 #include "gate/streams/capture.h"
 #include "gate/streams/driver.h"
 #include "gate/streams/handle.h"
+#include "gate/streams/host-node.h"
 #include "gate/streams/stream-wait.h"
 
 #include <stdlib.h>
@@ -45,7 +46,7 @@ int clv_stream_wait_end(const struct clv_custody *custody, int result)
 	return result;
 }
 
-/* Callbacks.  In a graph a function runs repeatedly, so its record is kept. */
+/* Callbacks. */
 
 struct host_function {
 	void (*function)(void *userdata);
@@ -65,22 +66,15 @@ static void end_function(const struct clv_blocked_function *noted)
 	clv_gate_callback_end();
 }
 
-static void run_in_graph(void *userdata)
-{
-	const struct host_function *call = userdata;
-
-	begin_function(&call->noted);
-	call->function(call->userdata);
-	end_function(&call->noted);
-}
-
 static void run_once(void *ticket)
 {
 	struct host_function *call = clv_ticket_take(ticket);
 
 	if (!call)
 		return;
-	run_in_graph(call);
+	begin_function(&call->noted);
+	call->function(call->userdata);
+	end_function(&call->noted);
 	free(call);
 }
 
@@ -99,14 +93,14 @@ static int finish_submission(
 	return result;
 }
 
+/* In a graph the function runs repeatedly. */
 static int submit_to_graph(int (*submit)(void *stream, void *function, void *userdata),
-	void *stream, struct host_function *call)
+	void *stream, void *function, void *userdata)
 {
-	int r = submit(stream, (void *)(uintptr_t)run_in_graph, call);
+	struct clv_host_node node = {(void (*)(void *))(uintptr_t)function, userdata};
 
-	if (r != CLV_STREAM_SUCCESS)
-		free(call);
-	return r;
+	node = clv_host_node_wrap(&node);
+	return submit(stream, (void *)(uintptr_t)node.function, node.userdata);
 }
 
 int clv_stream_host_function(int (*submit)(void *stream, void *function, void *userdata),
@@ -118,14 +112,13 @@ int clv_stream_host_function(int (*submit)(void *stream, void *function, void *u
 
 	if (clv_gate_thread.callback_depth > 0 && clv_stream_driver->in_callback)
 		return clv_stream_driver->in_callback;
+	if (function && clv_stream_is_capturing(stream, is_per_thread))
+		return submit_to_graph(submit, stream, function, userdata);
 	call = function ? malloc(sizeof(*call)) : NULL;
 	if (!call)
 		return submit(stream, function, userdata);
 	call->function = (void (*)(void *))(uintptr_t)function;
 	call->userdata = userdata;
-	call->noted = (struct clv_blocked_function){0};
-	if (clv_stream_is_capturing(stream, is_per_thread))
-		return submit_to_graph(submit, stream, call);
 	ticket = clv_ticket_new(call);
 	if (!ticket) {
 		free(call);

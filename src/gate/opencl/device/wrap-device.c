@@ -409,12 +409,16 @@ static cl_context CL_API_CALL wrap_clCreateContextFromType(
 {
 	bool refused;
 	struct clv_view *view = clv_gate_view(&refused);
-	cl_device_id device;
+	cl_platform_id platform;
+	cl_device_id device = NULL;
 
 	if (!view && !refused)
 		return clv_real.clCreateContextFromType(
 			properties, type, function, userdata, ret_error);
-	device = refused ? NULL : lease_device(view, platform_of(properties));
+	if (!refused) {
+		platform = platform_of(properties);
+		device = lease_device(view, platform ? platform : lease_platform(view));
+	}
 	if (!device || !is_of_type(device, type))
 		return refuse_context(CL_DEVICE_NOT_FOUND, ret_error);
 	return create_context(properties, 1, &device, function, userdata, ret_error);
