@@ -572,26 +572,22 @@ static uint64_t window_wait_ns(struct clv_backlog *backlog)
 								   : OTHERS_WAIT_NS;
 }
 
-/* Whether a command has no other of its queue before it; without a queue, none of its
- * process.  It waits only for other processes of the lease (would_overrun_with_others()),
- * or without an agent for other queues. */
+/* Whether no command of the queue (NULL: of the process) is before it.  Then it waits
+ * only for other processes of the lease, or without an agent for other queues. */
 static bool is_beside_others(const struct clv_backlog *backlog)
 {
-	uint64_t flight =
-		backlog ? clv_backlog_in_flight(backlog) : atomic_load(&clv_gate.flight);
-
-	return CLV_FLIGHT_COUNT(flight) == 0;
+	return CLV_FLIGHT_COUNT(backlog ? clv_backlog_in_flight(backlog)
+					: atomic_load(&clv_gate.flight)) == 0;
 }
 
 static void wait_for_window(struct clv_line *line, struct clv_backlog *backlog)
 {
-	bool waits_for_others = is_beside_others(backlog);
-	uint64_t since_ns = clv_clock_ns();
+	uint64_t since_ns = is_beside_others(backlog) ? clv_clock_ns() : UINT64_MAX;
 
 	clv_gate.api->mark_tails(false);
 	clv_futex_wait(
 		&clv_gate.flight_sequence, line->sequence, window_wait_ns(backlog));
-	if (waits_for_others)
+	if (since_ns < UINT64_MAX)
 		line->beside_others_ns += clv_clock_ns() - since_ns;
 }
 
@@ -605,14 +601,12 @@ static bool has_waited_for_others(
 bool clv_flight_has_waited_for_others(const struct clv_view *view,
 	const struct clv_backlog *backlog, uint64_t *beside_since_ns)
 {
-	if (!is_beside_others(backlog) ||
-		!is_open(view, CLV_PHASE_OF(atomic_load(&view->control->phase)))) {
-		*beside_since_ns = 0;
-		return false;
-	}
-	if (*beside_since_ns == 0)
-		*beside_since_ns = clv_clock_ns();
-	return clv_clock_ns() - *beside_since_ns > BESIDE_OTHERS_NS;
+	uint64_t now_ns = clv_clock_ns();
+
+	if (*beside_since_ns == 0 || !is_beside_others(backlog) ||
+		!is_open(view, CLV_PHASE_OF(atomic_load(&view->control->phase))))
+		*beside_since_ns = now_ns;
+	return now_ns - *beside_since_ns > BESIDE_OTHERS_NS;
 }
 
 /* Whether a command would be behind stalled work of its own queue.  Many may be, so they
