@@ -158,7 +158,7 @@ static const struct clv_service_refusal service_refusals[] = {
 	{"mem_reservation", "set deploy.resources.reservations.memory"},
 	{"cpus", "set deploy.resources.limits.cpus"},
 	{"pids_limit", "set deploy.resources.limits.pids"},
-	{"links", "services reach each other by their published ports"},
+	{"links", "services reach each other by their names"},
 	{"tmpfs", BY_IMAGE},
 	{"sysctls", BY_IMAGE},
 	{"ulimits", "set the limits of containers in containers.conf"},

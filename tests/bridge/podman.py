@@ -69,7 +69,8 @@ class Podman:
     def close(self):
         for name in self.started:
             self.call("rm", "--force", "--time=0", name)
-        self.call("system", "reset", "--force")
+        # It removes networks, too: none of the machine's.
+        self.call("--network-config-dir", self.folder, "system", "reset", "--force")
         subprocess.run(["umount", "--lazy", os.path.join(self.folder, "root", "overlay")],
                        stderr=subprocess.DEVNULL, check=False)
         shutil.rmtree(self.folder, ignore_errors=True)

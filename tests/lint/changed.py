@@ -60,7 +60,7 @@ ABOUT = {
     "cli/engine": ("systemd-drop-ins", "cdi-specification", "compose-provider"),
     "cli/services": ("services-sample", "services-files", "services-kills"),
     "bridge/services/project": ("services-sample", "services-kills", "services-files"),
-    "bridge/services/engine": ("services-sample", "services-front", "services-files"),
+    "bridge/services/engine": ("services-sample", "services-front", "services-files", "services-names"),
     "bridge/services/supervisor": ("services-sample", "services-front", "services-kills", "services-updates",
                                    "services-sleep"),
     "cli/vm": ("libvirt-list", "libvirt-assign", "libvirt-differences"),

@@ -179,6 +179,8 @@ class Bed(unittest.TestCase):
             done = self.cleave("down", self.name, code=None)
             if done.returncode:
                 print(done.stdout, done.stderr, file=sys.stderr)
+        subprocess.run(["podman", "network", "rm", "--force", f"cleave-{self.name}"], env=self.env,
+                       capture_output=True, check=False)
         for path in glob.glob(os.path.join(self.folder, "services", self.name, "*.pid")):
             with open(path, encoding="utf-8") as file:
                 os.kill(int(file.read()), signal.SIGKILL)

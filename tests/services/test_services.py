@@ -41,6 +41,14 @@ class Services(Bed):
     def kept(self, name):
         return os.path.join(self.folder, "services", self.name, name)
 
+    def refuse(self, verb, words):
+        """The engine refuses this verb until the returned function is called."""
+        with open(os.path.join(self.folder, "bin/podman"), encoding="utf-8") as file:
+            works = file.read()
+        refusal = f'\ncase "$1" in {verb}) echo {words} >&2; exit 1;; esac\n'
+        self.write("bin/podman", works.replace("\n", refusal, 1))
+        return lambda: self.write("bin/podman", works)
+
     def assert_down(self, port):
         self.assertEqual(self.containers(), [])
         self.assertEqual(json.loads(self.cleave("ps", "-o", "json").stdout)["items"], [])
@@ -234,6 +242,62 @@ class Files(Services):
         self.start_agent()
         self.cleave("down", self.name)
         self.assert_down(port)
+
+
+@unittest.skipIf(WHY_NOT, WHY_NOT)
+class Names(Services):
+    """Services of a project find each other by their names."""
+
+    FETCH = "import urllib.request as r; print(r.urlopen('http://db:8080/', timeout=60).read().decode())"
+
+    def fetch(self):
+        """What web gets from db."""
+        return json.loads(self.engine("exec", f"{self.name}-web-1", "python3", "-c", self.FETCH))
+
+    def test_web_and_db(self):
+        """From the first line of a program on, and after db has another address."""
+        db = self.service(environment={"VERSION": "1"}, healthcheck={
+            "test": ["CMD", "python3", "-c", "import socket; socket.create_connection(('127.0.0.1', 8080))"]})
+        web = self.service(command=["sh", "-c", "getent hosts db && exec python3 /srv/replica.py"],
+                           depends_on={"db": {"condition": "service_healthy"}})
+        self.up(web=web, db=db)
+        self.assertEqual(self.fetch()["version"], "1")
+        before = self.containers()
+        self.up(web=web, db={**db, "environment": {"VERSION": "2"}})
+        self.assertIn(f"{self.name}-web-1", before)
+        self.wait_until(lambda: self.fetch()["version"] == "2", "the new address")
+        hosts = self.engine("exec", f"{self.name}-web-1", "cat", "/etc/hosts")
+        self.assertEqual(hosts.count("\tdb") + hosts.count(" db"), 1, hosts)
+        self.assertIn(f"cleave-{self.name}", self.networks())
+        self.cleave("down", self.name)
+        self.assertNotIn(f"cleave-{self.name}", self.networks())
+
+    def test_after_another_supervisor(self):
+        self.up(web=self.service(), db=self.service(environment={"VERSION": "1"}))
+        os.kill(self.supervisor(), signal.SIGKILL)
+        self.kill(f"{self.name}-db-1")
+        self.supervise()
+        self.wait_until(lambda: self.status().get("db", {}).get("state") == "ready", "the supervisor")
+        self.assertEqual(self.fetch()["version"], "1")
+
+    def test_names_of_another_project(self):
+        other = f"{self.name}b"
+        path = self.write("other.yaml", json.dumps({"name": other, "services": {"db": self.service()}}))
+        self.cleave("up", path)
+        self.addCleanup(self.cleave, "down", other, code=None)
+        self.up(web=self.service())
+        self.engine("exec", f"{self.name}-web-1", "getent", "hosts", "db", code=2)
+        self.engine("exec", f"{self.name}-web-1", "getent", "hosts", "web")
+
+    def test_without_a_network(self):
+        """Where the engine makes none there is an event, and names are those in the default network."""
+        self.addCleanup(self.refuse("network", "no networks here"))
+        done = self.up(web=self.service(), db=self.service(environment={"VERSION": "1"}))
+        self.assertIn("no network of its own: podman network: no networks here", done.stdout)
+        self.assertEqual(self.fetch()["version"], "1")
+
+    def networks(self):
+        return self.engine("network", "ls", "--format={{.Name}}").split()
 
 
 @unittest.skipIf(WHY_NOT, WHY_NOT)
@@ -454,10 +518,7 @@ class Kills(Services):
         port = free_port()
         web = self.service(port, deploy={"replicas": 2}, **{"x-cleave": {"share": .2}})
         self.up(web=web)
-        program = os.path.join(self.folder, "bin/podman")
-        with open(program, encoding="utf-8") as file:
-            works = file.read()
-        self.write("bin/podman", works.replace("\n", '\ncase "$1" in rm) echo busy >&2; exit 1;; esac\n', 1))
+        mend = self.refuse("rm", "busy")
         scaled = subprocess.Popen([bed.PROGRAMS["cleave"], "scale", "web=1"], env=self.env,
                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(scaled.wait)
@@ -465,7 +526,7 @@ class Kills(Services):
         self.wait_until(lambda: "busy; it is tried again" in self.said(), "the event")
         self.assertEqual(len(self.containers()), 2)
         self.assertEqual(len(json.loads(self.cleave("ps", "-o", "json").stdout)["items"]), 2)
-        self.write("bin/podman", works)
+        mend()
         scaled.wait(120)
         self.wait_until(lambda: len(self.containers()) == 1, "the removal")
         self.assertEqual(len(json.loads(self.cleave("ps", "-o", "json").stdout)["items"]), 1)
@@ -473,13 +534,10 @@ class Kills(Services):
     def test_down_says_what_stays(self):
         port = free_port()
         self.up(web=self.service(port))
-        program = os.path.join(self.folder, "bin/podman")
-        with open(program, encoding="utf-8") as file:
-            works = file.read()
-        self.write("bin/podman", works.replace("\n", '\ncase "$1" in rm) echo no >&2; exit 1;; esac\n', 1))
+        mend = self.refuse("rm", "no")
         done = self.cleave("down", self.name, code=125)
         self.assertIn("1 containers or leases", done.stderr)
-        self.write("bin/podman", works)
+        mend()
         self.cleave("down", self.name)
         self.assert_down(port)
 

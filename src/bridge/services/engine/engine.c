@@ -201,6 +201,19 @@ static void add_options(struct words *words, const struct clv_service *service)
 		add(words, "--init");
 }
 
+/* The names of services are in the container's file before its program starts. */
+static void add_network(struct words *words, const struct clv_engine_container *container)
+{
+	const char *line = container->names;
+	char address[64], name[CLV_SERVICE_NAME_MAX];
+
+	if (container->network)
+		add(words, "--network=%s", container->network);
+	for (; line && sscanf(line, "%63s %47s", address, name) == 2;
+		line = strchr(line, '\n') + 1)
+		add(words, "--add-host=%s:%s", name, address);
+}
+
 clv_argv clv_engine_run(const struct clv_engine_container *container)
 {
 	const struct clv_service *service = container->service;
@@ -211,6 +224,7 @@ clv_argv clv_engine_run(const struct clv_engine_container *container)
 	add(&words, "--detach");
 	add(&words, "--name=%s", container->name);
 	add_labels(&words, container);
+	add_network(&words, container);
 	if (container->device)
 		add(&words, "--device=%s", container->device);
 	add_environment(&words, container);
@@ -235,7 +249,6 @@ clv_argv clv_engine_inspect(const char *name)
 	return finish(&words);
 }
 
-/* Ends the programs in their time, then removes the container. */
 /* A name in podman's filters is a regular expression. */
 static void add_name_filter(struct words *words, const char *name)
 {
@@ -287,8 +300,8 @@ static const char *text_at(const json_t *object, const char *key)
 	return text ? text : "";
 }
 
-/* The address in the default network, or in the first other one; that of the machine for
- * a container without a network of its own. */
+/* The address in the project's network, else in the first one; that of the machine for a
+ * container without a network of its own. */
 static void read_address(const json_t *container, char ret[64])
 {
 	const json_t *settings = json_object_get(container, "NetworkSettings");
@@ -300,10 +313,20 @@ static void read_address(const json_t *container, char ret[64])
 	if (strcmp(mode, "host") == 0)
 		address = "127.0.0.1";
 	json_object_foreach (json_object_get(settings, "Networks"), key, network) {
-		if (!*address)
+		if (!*address ||
+			strncmp(key, CLV_ENGINE_NETWORK, strlen(CLV_ENGINE_NETWORK)) == 0)
 			address = text_at(network, "IPAddress");
 	}
 	snprintf(ret, 64, "%s", address);
+}
+
+/* Not the machine's own file, which the engine may be told to use. */
+static void read_hosts(const json_t *container, char ret[CLV_PATH_MAX])
+{
+	const char *path = text_at(container, "HostsPath");
+	bool is_own = strcmp(path, "/etc/hosts") != 0 && strlen(path) < CLV_PATH_MAX;
+
+	strcpy(ret, is_own ? path : "");
 }
 
 int clv_engine_read_state(
@@ -327,6 +350,7 @@ int clv_engine_read_state(
 		.exit_code = (int)json_integer_value(json_object_get(state, "ExitCode")),
 	};
 	read_address(container, ret->address);
+	read_hosts(container, ret->hosts);
 	json_decref(list);
 	return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "base/paths.h"
 #include "service/service.h"
 
 #include <stdbool.h>
@@ -29,7 +30,17 @@ struct clv_engine_container {
 	const char *folder; /* of relative paths */
 	/* A file that clv_engine_write_environment() has written. */
 	const char *environment;
+	const char *network; /* NULL: the engine's default */
+	/* Lines "ADDRESS NAME" of the services that it can look up. */
+	const char *names;
 };
+
+/* The network of a project, CLV_ENGINE_NETWORK with its name, is made if it does not
+ * exist.  Waits for the engine. */
+#define CLV_ENGINE_NETWORK "cleave-"
+int clv_engine_make_network(const char *project, struct clv_error *err);
+/* A network of that name which is not the project's stays. */
+int clv_engine_remove_network(const char *project, struct clv_error *err);
 
 /* Writes the service's variables to the file, which only its owner reads: all users of
  * the machine can read a command line. */
@@ -49,9 +60,17 @@ struct clv_engine_state {
 	pid_t pid;
 	int exit_code;
 	char address[64]; /* where its ports are; "" : it has none */
+	/* The file that is its /etc/hosts; "": none that may be changed. */
+	char hosts[CLV_PATH_MAX];
 };
 int clv_engine_read_state(
 	const char *output, struct clv_engine_state *ret, struct clv_error *err);
+
+/* Gives the names of a project's services, lines "ADDRESS NAME", to a container that
+ * runs: other lines of the file stay.  is_service says whether a name is a service's. */
+int clv_engine_write_names(const char *hosts, const char *names,
+	bool (*is_service)(void *userdata, const char *name), void *userdata,
+	struct clv_error *err);
 
 /* A container of a project that exists. */
 struct clv_engine_found {

@@ -114,6 +114,7 @@ void clv_replica_free(struct clv_replica *replica)
 	clv_job_free(replica->job);
 	clv_job_free(replica->test);
 	forget_process(replica);
+	free(replica->hosts);
 	free(replica);
 }
 
@@ -247,6 +248,8 @@ static void take_state(struct clv_replica *replica, const struct clv_engine_stat
 
 	replica->pid = state->pid;
 	strcpy(replica->address, state->address);
+	free(replica->hosts);
+	replica->hosts = state->hosts[0] ? strdup(state->hosts) : NULL;
 	if (!state->is_running || !watch_process(replica)) {
 		ask_exit(replica);
 		return;
@@ -317,13 +320,18 @@ static void on_created(void *userdata, int code, const char *output, const char 
 static void create(struct clv_replica *replica)
 {
 	const struct clv_service *service = service_of(replica);
+	struct clv_supervisor *supervisor = replica->unit->of;
+	_cleanup_free_ char *names = clv_supervisor_names(supervisor);
 	char device[CLV_ENGINE_NAME_MAX + 32], environment[CLV_PATH_MAX];
+	char network[CLV_ENGINE_NAME_MAX];
 	struct clv_engine_container container = {
 		.service = service,
 		.name = replica->name,
 		.slot = replica->slot,
-		.folder = replica->unit->of->project.origin,
+		.folder = supervisor->project.origin,
 		.environment = environment,
+		.network = supervisor->has_network ? network : NULL,
+		.names = names,
 	};
 	struct clv_error err;
 	clv_argv argv;
@@ -331,22 +339,24 @@ static void create(struct clv_replica *replica)
 	if (service->device.is_given) {
 		snprintf(device, sizeof(device), CLV_LEASES_KIND "=%s", replica->name);
 		container.device = device;
-		if (clv_leases_look(replica->unit->of->leases, &err) < 0 ||
-			clv_leases_describe(replica->unit->of->leases, &err) < 0) {
+		if (clv_leases_look(supervisor->leases, &err) < 0 ||
+			clv_leases_describe(supervisor->leases, &err) < 0) {
 			end(replica, true, "%.200s", err.msg);
 			return;
 		}
 	}
 	set_phase(replica, CLV_PHASE_CREATING);
+	snprintf(network, sizeof(network), CLV_ENGINE_NETWORK "%s",
+		supervisor->project.name);
 	path_of_environment(replica, environment);
 	if (clv_engine_write_environment(&container, &err) < 0) {
 		end(replica, true, "%.200s", err.msg);
 		return;
 	}
 	argv = clv_engine_run(&container);
-	replica->job = argv ? clv_job_start(replica->unit->of->event, argv, on_created,
-				      replica, &err)
-			    : NULL;
+	replica->job =
+		argv ? clv_job_start(supervisor->event, argv, on_created, replica, &err)
+		     : NULL;
 	clv_engine_free(argv);
 	if (!replica->job)
 		end(replica, true, "%s", argv ? err.msg : "out of memory");

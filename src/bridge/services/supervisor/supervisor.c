@@ -215,6 +215,7 @@ static int on_tick(sd_event_source *source, uint64_t at_us, void *userdata)
 	for (size_t i = 0; i < supervisor->n_units; i++)
 		clv_unit_tick(supervisor->units[i], now_ns, is_look);
 	drop_removed(supervisor);
+	clv_supervisor_tell_names(supervisor);
 	if (clv_supervisor_keep(supervisor, &err) < 0)
 		clv_log_warning(0, "%s", err.msg);
 	if (is_down(supervisor))
@@ -353,6 +354,20 @@ static void bind_all(struct clv_supervisor *supervisor)
 	}
 }
 
+/* Without it, replicas are in the engine's default network. */
+static void make_network(struct clv_supervisor *supervisor)
+{
+	struct clv_error err;
+
+	if (supervisor->is_ending)
+		return;
+	supervisor->has_network =
+		clv_engine_make_network(supervisor->project.name, &err) >= 0;
+	if (!supervisor->has_network)
+		clv_supervisor_say(
+			supervisor, NULL, "no network of its own", "%s", err.msg);
+}
+
 int clv_supervisor_start(
 	struct clv_supervisor *supervisor, bool fresh, struct clv_error *err)
 {
@@ -372,6 +387,7 @@ int clv_supervisor_start(
 		r = clv_engine_list(supervisor->project.name, &found, &n_found, err);
 	if (r < 0)
 		return r;
+	make_network(supervisor);
 	for (size_t i = 0; i < n_found; i++)
 		adopt(supervisor, &found[i]);
 	end_leases(supervisor);
@@ -424,6 +440,9 @@ void clv_supervisor_sweep(struct clv_supervisor *supervisor)
 			clv_supervisor_leave(supervisor, NULL, "a container stays",
 				found[i].name, &err);
 	}
+	if (clv_engine_remove_network(supervisor->project.name, &err) < 0)
+		clv_supervisor_leave(supervisor, NULL, "a network stays",
+			supervisor->project.name, &err);
 	if (!end_leases(supervisor))
 		supervisor->n_left += n_before + may_have_leases(supervisor);
 }
@@ -443,5 +462,6 @@ void clv_supervisor_clear(struct clv_supervisor *supervisor)
 	clv_supervisor_forget_events(supervisor);
 	json_decref(supervisor->recalled);
 	free(supervisor->kept);
+	free(supervisor->names);
 	clv_project_clear(&supervisor->project);
 }

@@ -37,6 +37,8 @@ struct clv_replica {
 	enum clv_replica_phase phase;
 	char name[CLV_ENGINE_NAME_MAX]; /* of the container and the lease */
 	char address[64];
+	char *hosts;       /* its /etc/hosts, or NULL */
+	uint64_t names_id; /* that the file has */
 	pid_t pid;
 	sd_event_source *death; /* of the container's first process */
 	int pidfd;
@@ -100,10 +102,13 @@ struct clv_supervisor {
 	struct clv_event events[CLV_EVENTS_KEPT]; /* a ring by id */
 	uint64_t n_events;
 	int control_fd;
-	bool is_ending;   /* down: no replica is wanted */
-	size_t n_left;    /* containers and leases that could not be removed */
-	char *kept;       /* state.json, as it was written last */
-	json_t *recalled; /* that of the supervisor before, or NULL */
+	bool has_network;  /* of its own */
+	char *names;       /* of the services, as containers know them */
+	uint64_t names_id; /* of this text */
+	bool is_ending;    /* down: no replica is wanted */
+	size_t n_left;     /* containers and leases that could not be removed */
+	char *kept;        /* state.json, as it was written last */
+	json_t *recalled;  /* that of the supervisor before, or NULL */
 };
 
 /* --- members.c --- */
@@ -119,6 +124,14 @@ void clv_supervisor_leave(struct clv_supervisor *supervisor, const struct clv_un
 const struct clv_service *clv_unit_of_generation(
 	const struct clv_unit *unit, uint64_t generation);
 uint32_t clv_unit_n_serving(const struct clv_unit *unit);
+
+/* --- names.c --- */
+
+/* Lines "ADDRESS NAME" of the services that run.  The caller frees it; NULL: out of
+ * memory. */
+char *clv_supervisor_names(const struct clv_supervisor *supervisor);
+/* Gives the containers that run the names, if these have changed. */
+void clv_supervisor_tell_names(struct clv_supervisor *supervisor);
 
 /* --- events.c --- */
 
