@@ -208,6 +208,21 @@ class Files(Services):
         self.wait_until(lambda: self.status()["web"]["state"] == "ready", "the port")
         self.assertEqual(self.who(port)["version"], "")
 
+    def test_port_that_is_taken_before_another(self):
+        """The ports after it stay the service's."""
+        a, b = free_port(), free_port()
+        with socket.socket() as other:
+            other.bind(("127.0.0.1", 0))
+            other.listen()
+            taken = other.getsockname()[1]
+            ports = [f"127.0.0.1:{each}:8080" for each in (a, taken, b)]
+            self.up(web={**self.service(), "ports": [ports[0], ports[2]]})
+            done = self.up(web={**self.service(), "ports": ports}, code=125)
+            self.assertIn(f"cannot open port {taken}: Address already in use", done.stderr)
+        self.wait_until(lambda: self.status()["web"]["state"] == "ready", "the ports")
+        for port in (a, taken, b):
+            self.assertEqual(self.who(port)["version"], "")
+
     def test_no_room(self):
         """A service waits in the agent's queue, and starts when another one ends."""
         keys = {"x-cleave": {"share": .6}}

@@ -540,8 +540,14 @@ int clv_proxy_bind(
 	if (n == 0 && is_alive(proxy))
 		n = take_sockets(proxy, fds);
 	proxy->n_listeners = 0;
-	for (size_t i = 0; i < service->n_ports && r >= 0; i++)
-		r = bind_port(proxy, &service->ports[i], fds, n, err);
+	/* Those after a port that is taken are opened, too: a HAProxy that runs has them,
+	 * and nobody else could. */
+	for (size_t i = 0; i < service->n_ports; i++) {
+		int its =
+			bind_port(proxy, &service->ports[i], fds, n, r < 0 ? NULL : err);
+
+		r = r < 0 ? r : its;
+	}
 	for (size_t i = 0; i < n; i++) {
 		if (fds[i] >= 0)
 			close(fds[i]);
