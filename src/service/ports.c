@@ -8,6 +8,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -198,14 +199,37 @@ static int fail_volume(struct clv_yaml_value value, struct clv_error *err)
 		clv_yaml_text(value));
 }
 
+/* "~" and "~/..." are the caller's home. */
+static int expand_home(struct clv_service *service, struct clv_yaml_value value,
+	struct clv_service_volume *volume, struct clv_error *err)
+{
+	const struct clv_variables *variables = service->file->variables;
+	const char *home = variables->get(variables->userdata, "HOME");
+	_cleanup_free_ char *path = NULL;
+
+	if ((volume->source[1] && volume->source[1] != '/') || !home || home[0] != '/')
+		return clv_yaml_fail(value, err, -EINVAL,
+			"'%.60s' is no path here: write an absolute path",
+			volume->source);
+	if (asprintf(&path, "%s%s", home, volume->source + 1) < 0)
+		return clv_service_no_memory(value, err);
+	volume->source = clv_service_own(service->file, path, strlen(path));
+	return volume->source ? 0 : clv_service_no_memory(value, err);
+}
+
 /* A named volume is one of the file's. */
 static int check_volume(struct clv_service *service, struct clv_yaml_value value,
-	const struct clv_service_volume *volume, struct clv_error *err)
+	struct clv_service_volume *volume, struct clv_error *err)
 {
 	const struct clv_service_texts *known = &service->file->volumes;
 	struct clv_service_volume *added;
 	bool is_known = !volume->source || volume->is_path;
+	int r = volume->is_path && volume->source && volume->source[0] == '~'
+			? expand_home(service, value, volume, err)
+			: 0;
 
+	if (r < 0)
+		return r;
 	for (size_t i = 0; i < known->n && !is_known; i++)
 		is_known = strcmp(known->items[i], volume->source) == 0;
 	if (!is_known)

@@ -223,10 +223,10 @@ class Bed(unittest.TestCase):
                     return int(words[4])
         return None
 
-    def supervise(self):
+    def supervise(self, *options):
         """As systemd starts it."""
         program = os.path.join(os.path.dirname(PROGRAMS["cleave"]), "../bridge/services/cleave-services")
-        made = subprocess.Popen([program, f"--socket={self.socket}", self.name], env=self.env,
+        made = subprocess.Popen([program, f"--socket={self.socket}", *options, self.name], env=self.env,
                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(made.wait)
         self.addCleanup(made.kill)
@@ -260,3 +260,42 @@ class Bed(unittest.TestCase):
 
     def containers(self):
         return sorted(self.engine("ps", "--all", "--format={{.Names}}").split())
+
+
+class Services(Bed):
+    def ready(self, name="web"):
+        return [each for each in self.status()[name]["replicas"] if each["state"] == "ready"]
+
+    def kill(self, container):
+        """kill -9 of its first process."""
+        pid = int(self.engine("inspect", container, "--format={{.State.Pid}}"))
+        self.assertGreater(pid, 1, "its container runs")
+        os.kill(pid, signal.SIGKILL)
+
+    def start(self, verb, *words):
+        made = subprocess.Popen([PROGRAMS["cleave"], verb, "--socket", self.socket, *words],
+                                env=self.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(made.wait)
+        self.addCleanup(made.kill)
+        return made
+
+    def kept(self, name):
+        return os.path.join(self.folder, "services", self.name, name)
+
+    def refuse(self, verb, words):
+        """The engine refuses this verb until the returned function is called."""
+        with open(os.path.join(self.folder, "bin/podman"), encoding="utf-8") as file:
+            works = file.read()
+        refusal = f'\ncase "$1" in {verb}) echo {words} >&2; exit 1;; esac\n'
+        self.write("bin/podman", works.replace("\n", refusal, 1))
+        return lambda: self.write("bin/podman", works)
+
+    def assert_down(self, port):
+        self.assertEqual(self.containers(), [])
+        self.assertEqual(json.loads(self.cleave("ps", "-o", "json").stdout)["items"], [])
+        self.assertFalse(os.path.exists(self.kept("")))
+        with self.assertRaises(ConnectionRefusedError):
+            self.get(port)
+
+    def said(self):
+        return self.cleave("services", self.name, "--why", code=None).stdout

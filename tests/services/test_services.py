@@ -13,51 +13,12 @@ import time
 import unittest
 
 import bed
-from bed import Bed, Load, free_port
+from bed import Bed, Load, Services, free_port
 
 bed.PROGRAMS.update(zip(("cleave", "cleaved", "gates"), map(os.path.abspath, sys.argv[1:4])))
 del sys.argv[1:4]
 WHY_NOT = bed.why_not()
 SHARE = {"share": 0.25, "memory": "100M"}
-
-
-class Services(Bed):
-    def ready(self, name="web"):
-        return [each for each in self.status()[name]["replicas"] if each["state"] == "ready"]
-
-    def kill(self, container):
-        """kill -9 of its first process."""
-        pid = int(self.engine("inspect", container, "--format={{.State.Pid}}"))
-        self.assertGreater(pid, 1, "its container runs")
-        os.kill(pid, signal.SIGKILL)
-
-    def start(self, verb, *words):
-        made = subprocess.Popen([bed.PROGRAMS["cleave"], verb, "--socket", self.socket, *words],
-                                env=self.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.addCleanup(made.wait)
-        self.addCleanup(made.kill)
-        return made
-
-    def kept(self, name):
-        return os.path.join(self.folder, "services", self.name, name)
-
-    def refuse(self, verb, words):
-        """The engine refuses this verb until the returned function is called."""
-        with open(os.path.join(self.folder, "bin/podman"), encoding="utf-8") as file:
-            works = file.read()
-        refusal = f'\ncase "$1" in {verb}) echo {words} >&2; exit 1;; esac\n'
-        self.write("bin/podman", works.replace("\n", refusal, 1))
-        return lambda: self.write("bin/podman", works)
-
-    def assert_down(self, port):
-        self.assertEqual(self.containers(), [])
-        self.assertEqual(json.loads(self.cleave("ps", "-o", "json").stdout)["items"], [])
-        self.assertFalse(os.path.exists(self.kept("")))
-        with self.assertRaises(ConnectionRefusedError):
-            self.get(port)
-
-    def said(self):
-        return self.cleave("services", self.name, "--why", code=None).stdout
 
 
 @unittest.skipIf(WHY_NOT, WHY_NOT)
@@ -257,62 +218,6 @@ class Files(Services):
         self.start_agent()
         self.cleave("down", self.name)
         self.assert_down(port)
-
-
-@unittest.skipIf(WHY_NOT, WHY_NOT)
-class Names(Services):
-    """Services of a project find each other by their names."""
-
-    FETCH = "import urllib.request as r; print(r.urlopen('http://db:8080/', timeout=60).read().decode())"
-
-    def fetch(self):
-        """What web gets from db."""
-        return json.loads(self.engine("exec", f"{self.name}-web-1", "python3", "-c", self.FETCH))
-
-    def test_web_and_db(self):
-        """From the first line of a program on, and after db has another address."""
-        db = self.service(environment={"VERSION": "1"}, healthcheck={
-            "test": ["CMD", "python3", "-c", "import socket; socket.create_connection(('127.0.0.1', 8080))"]})
-        web = self.service(command=["sh", "-c", "getent hosts db && exec python3 /srv/replica.py"],
-                           depends_on={"db": {"condition": "service_healthy"}})
-        self.up(web=web, db=db)
-        self.assertEqual(self.fetch()["version"], "1")
-        before = self.containers()
-        self.up(web=web, db={**db, "environment": {"VERSION": "2"}})
-        self.assertIn(f"{self.name}-web-1", before)
-        self.wait_until(lambda: self.fetch()["version"] == "2", "the new address")
-        hosts = self.engine("exec", f"{self.name}-web-1", "cat", "/etc/hosts")
-        self.assertEqual(hosts.count("\tdb") + hosts.count(" db"), 1, hosts)
-        self.assertIn(f"cleave-{self.name}", self.networks())
-        self.cleave("down", self.name)
-        self.assertNotIn(f"cleave-{self.name}", self.networks())
-
-    def test_after_another_supervisor(self):
-        self.up(web=self.service(), db=self.service(environment={"VERSION": "1"}))
-        os.kill(self.supervisor(), signal.SIGKILL)
-        self.kill(f"{self.name}-db-1")
-        self.supervise()
-        self.wait_until(lambda: self.status().get("db", {}).get("state") == "ready", "the supervisor")
-        self.assertEqual(self.fetch()["version"], "1")
-
-    def test_names_of_another_project(self):
-        other = f"{self.name}b"
-        path = self.write("other.yaml", json.dumps({"name": other, "services": {"db": self.service()}}))
-        self.cleave("up", path)
-        self.addCleanup(self.cleave, "down", other, code=None)
-        self.up(web=self.service())
-        self.engine("exec", f"{self.name}-web-1", "getent", "hosts", "db", code=2)
-        self.engine("exec", f"{self.name}-web-1", "getent", "hosts", "web")
-
-    def test_without_a_network(self):
-        """Where the engine makes none there is an event, and names are those in the default network."""
-        self.addCleanup(self.refuse("network", "no networks here"))
-        done = self.up(web=self.service(), db=self.service(environment={"VERSION": "1"}))
-        self.assertIn("no network of its own: podman network: no networks here", done.stdout)
-        self.assertEqual(self.fetch()["version"], "1")
-
-    def networks(self):
-        return self.engine("network", "ls", "--format={{.Name}}").split()
 
 
 @unittest.skipIf(WHY_NOT, WHY_NOT)

@@ -12,6 +12,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,12 +82,22 @@ static void set_gates(void)
 	setenv("CLEAVE_GATE_DIR", gate, 1);
 }
 
-/* In the second child: leaves the caller's session and terminal. */
+static void make_absolute(const char *variable)
+{
+	const char *value = getenv(variable);
+	char path[PATH_MAX];
+
+	if (value && realpath(value, path))
+		setenv(variable, path, 1);
+}
+
+/* In the child: leaves the caller's session, terminal, folder and descriptors, which may
+ * be locks and pipes that others wait for. */
 static void become(
 	const struct clv_project *project, const char *socket, const char *option)
 {
 	char program[CLV_PATH_MAX], log[CLV_PATH_MAX], of[CLV_PATH_MAX + 16];
-	char *argv[6] = {program};
+	char *argv[6] = {program}, path[PATH_MAX];
 	int n = 1, fd;
 
 	find_supervisor(program);
@@ -101,6 +112,13 @@ static void become(
 		dup2(fd, 1);
 		dup2(fd, 2);
 	}
+	close_range(3, ~0U, 0);
+	make_absolute(CLV_PROJECT_ENV);
+	make_absolute("CLEAVE_SOCKET");
+	if (socket && realpath(socket, path))
+		socket = path;
+	if (chdir("/") < 0)
+		dprintf(2, "cannot leave the folder: %s\n", strerror(errno));
 	if (socket) {
 		snprintf(of, sizeof(of), "--socket=%s", socket);
 		argv[n++] = of;

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/paths.h"
-#include "base/text.h"
+#include "bridge/services/engine/exec.h"
 #include "bridge/services/engine/job.h"
 
 #include <errno.h>
@@ -118,6 +118,21 @@ static bool fits_line(const struct clv_service_variable *variable)
 	       strlen(variable->name) + strlen(variable->value) < 60000;
 }
 
+/* podman reads this option as a line of CSV. */
+static void add_env_file(struct words *words, const char *path)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t n_bytes;
+	FILE *to = open_memstream(&text, &n_bytes);
+
+	for (; to && *path; path++)
+		fprintf(to, *path == '"' ? "\"%c" : "%c", *path);
+	if (!to || fclose(to) != 0)
+		words->has_failed = true;
+	else
+		add(words, "--env-file=\"%s\"", text);
+}
+
 static void add_environment(
 	struct words *words, const struct clv_engine_container *container)
 {
@@ -132,9 +147,9 @@ static void add_environment(
 			is_absolute ? "" : container->folder, is_absolute ? "" : "/",
 			file->path);
 		if (file->is_required || exists(path))
-			add(words, "--env-file=%s", path);
+			add_env_file(words, path);
 	}
-	add(words, "--env-file=%s", container->environment);
+	add_env_file(words, container->environment);
 	for (size_t i = 0; i < service->n_variables; i++) {
 		if (!fits_line(&service->variables[i]))
 			add(words, "--env=%s=%s", service->variables[i].name,
@@ -285,9 +300,22 @@ clv_argv clv_engine_exec(const char *name, const struct clv_service_texts *progr
 
 	add(&words, ENGINE);
 	add(&words, "exec");
+	add(&words, "--env=" CLV_ENGINE_EXEC_MARK "=%s", name);
 	add(&words, "%s", name);
 	for (size_t i = 0; i < program->n; i++)
 		add(&words, "%s", program->items[i]);
+	return finish(&words);
+}
+
+clv_argv clv_engine_last_line(const char *name)
+{
+	struct words words = {0};
+
+	add(&words, "sh");
+	add(&words, "-c");
+	add(&words, "exec timeout 5 " ENGINE " logs --tail=1 \"$1\" 2>&1");
+	add(&words, "sh");
+	add(&words, "%s", name);
 	return finish(&words);
 }
 
@@ -394,7 +422,7 @@ int clv_engine_list(const char *project, struct clv_engine_found **ret, size_t *
 		json_decref(list);
 		free(found);
 		return clv_error_set(
-			err, -EINVAL, "podman's list of containers cannot be read");
+			err, -EIO, "podman's list of containers cannot be read");
 	}
 	json_array_foreach (list, i, item)
 		read_found(item, &found[i]);
@@ -402,21 +430,6 @@ int clv_engine_list(const char *project, struct clv_engine_found **ret, size_t *
 	*ret_n = json_array_size(list);
 	json_decref(list);
 	return 0;
-}
-
-void clv_engine_last_words(const char *name, char ret[160])
-{
-	char *const argv[] = {(char *)"sh", (char *)"-c",
-		(char *)ENGINE " logs --tail=1 \"$1\" 2>&1", (char *)"sh", (char *)name,
-		NULL};
-	_cleanup_free_ char *output = NULL;
-
-	ret[0] = '\0';
-	if (clv_job_call(argv, &output, NULL) < 0)
-		return;
-	output[strcspn(output, "\n")] = '\0';
-	clv_text_make_printable(output);
-	snprintf(ret, 160, "%s", output);
 }
 
 int clv_engine_remove(const char *project, const char *name, struct clv_error *err)

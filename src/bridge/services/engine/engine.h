@@ -53,6 +53,8 @@ clv_argv clv_engine_inspect(const char *name);
 /* Stops and removes the project's container of this name; another one stays. */
 clv_argv clv_engine_stop(const char *project, const char *name, uint64_t grace_ns);
 clv_argv clv_engine_exec(const char *name, const struct clv_service_texts *program);
+/* Its last line, with what is written to standard error, within 5 s. */
+clv_argv clv_engine_last_line(const char *name);
 
 /* What the output of clv_engine_inspect() says. */
 struct clv_engine_state {
@@ -85,10 +87,6 @@ struct clv_engine_found {
  * *ret. */
 int clv_engine_list(const char *project, struct clv_engine_found **ret, size_t *ret_n,
 	struct clv_error *err);
-
-/* The beginning of the last line that its program wrote, for people, or ""; the last
- * character may be cut. */
-void clv_engine_last_words(const char *name, char ret[160]);
 
 /* Removes a container, running or not, and waits. */
 int clv_engine_remove(const char *project, const char *name, struct clv_error *err);

@@ -7,21 +7,26 @@
 #include "base/error.h"
 #include "base/text.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <systemd/sd-event.h>
 #include <unistd.h>
 
 #define OUTPUT_MAX_BYTES (64u << 10)
 #define NOT_STARTED 127
+#define INHERITED_MAX 64
 #define CALL_MAX_BYTES (4u << 20)
+#define CALL_MAX_MS 120000
 
 struct clv_job {
 	sd_event_source *child;
@@ -37,6 +42,23 @@ struct inherited {
 	size_t n;
 	int first;
 };
+
+/* In the child.  Copies above all places first: one of the descriptors may have the place
+ * of another. */
+static void inherit(const struct inherited *inherited)
+{
+	int last = inherited->first + (int)inherited->n;
+	int copies[INHERITED_MAX];
+
+	for (size_t i = 0; i < inherited->n; i++)
+		copies[i] = fcntl(inherited->fds[i], F_DUPFD_CLOEXEC, last);
+	for (size_t i = 0; i < inherited->n; i++) {
+		if (dup2(copies[i], inherited->first + (int)i) >= 0)
+			continue;
+		dprintf(2, "cannot pass a socket on: %s\n", strerror(errno));
+		_exit(NOT_STARTED);
+	}
+}
 
 /* In the child.  Of its own group, so that a signal to the supervisor's does not reach
  * it; it ends with the supervisor, whose successor would not know of it.  What it has put
@@ -57,8 +79,7 @@ static void become(char *const *argv, int output_fd, int error_fd,
 	dup2(input_fd, 0);
 	dup2(output_fd, 1);
 	dup2(error_fd, 2);
-	for (size_t i = 0; i < inherited->n; i++)
-		dup2(inherited->fds[i], inherited->first + (int)i);
+	inherit(inherited);
 	execvp(argv[0], argv);
 	dprintf(2, "cannot start %s: %s\n", argv[0], strerror(errno));
 	_exit(NOT_STARTED);
@@ -201,6 +222,15 @@ struct clv_job *clv_job_free(struct clv_job *job)
 	return NULL;
 }
 
+/* All services wait for it. */
+static bool ends_in_time(pid_t pid)
+{
+	_cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	struct pollfd wait = {.fd = pidfd, .events = POLLIN};
+
+	return pidfd < 0 || poll(&wait, 1, CALL_MAX_MS) != 0;
+}
+
 int clv_job_call(char *const *argv, char **ret_output, struct clv_error *err)
 {
 	return clv_job_call_with(argv, NULL, 0, 0, ret_output, err);
@@ -215,10 +245,13 @@ int clv_job_call_with(char *const *argv, const int *fds, size_t n, int first_fd,
 	int status = 0, code;
 	pid_t pid;
 
+	assert(n <= INHERITED_MAX);
 	code = spawn(
 		argv, output_fd, error_fd, &(struct inherited){fds, n, first_fd}, &pid);
 	if (code != 0)
 		return clv_error_errno(err, code, "cannot start %s", argv[0]);
+	if (!ends_in_time(pid))
+		kill(pid, SIGKILL);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		continue;
 	code = code_of(status);

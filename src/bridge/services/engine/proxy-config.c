@@ -71,16 +71,30 @@ static void write_user(FILE *to)
 	fprintf(to, "\tgroup %s\n", getgrnam("haproxy") ? "haproxy" : "nogroup");
 }
 
+/* Paths may have what its language takes for something else. */
+static void write_quoted(FILE *to, const char *path)
+{
+	fputc('"', to);
+	for (; *path; path++) {
+		if (strchr("\"\\$", *path))
+			fputc('\\', to);
+		fputc(*path, to);
+	}
+	fputc('"', to);
+}
+
 static void write_global(FILE *to, const struct clv_proxy_config *config)
 {
 	fprintf(to,
 		SHAPE "%s\n"
 		      "global\n"
 		      "\tnbthread 1\n"
-		      "\tstats socket %s mode 600 level admin\n"
 		      "\tstats timeout 1m\n"
-		      "\tmaxconn %u\n",
-		config->shape, config->socket, config->n_connections);
+		      "\tmaxconn %u\n"
+		      "\tstats socket ",
+		config->shape, config->n_connections);
+	write_quoted(to, config->socket);
+	fputs(" mode 600 level admin\n", to);
 	write_user(to);
 	fprintf(to,
 		"defaults\n"
@@ -93,8 +107,10 @@ static void write_global(FILE *to, const struct clv_proxy_config *config)
 		"\ttimeout tunnel 24h\n"
 		"\toption redispatch 1\n"
 		"\tretries %u\n"
-		"\terrorfile 503 %s\n",
-		RETRIES, config->refusal);
+		"\terrorfile 503 ",
+		RETRIES);
+	write_quoted(to, config->refusal);
+	fputc('\n', to);
 }
 
 /* Requests that may be repeated are, where a replica ends while it has them.  A

@@ -540,8 +540,8 @@ int clv_proxy_bind(
 	if (n == 0 && is_alive(proxy))
 		n = take_sockets(proxy, fds);
 	proxy->n_listeners = 0;
-	/* Those after a port that is taken are opened, too: a HAProxy that runs has them,
-	 * and nobody else could. */
+	/* Those after a port that is taken are opened, too: the HAProxy that runs has
+	 * them already, and they could not be opened later. */
 	for (size_t i = 0; i < service->n_ports; i++) {
 		int its =
 			bind_port(proxy, &service->ports[i], fds, n, r < 0 ? NULL : err);

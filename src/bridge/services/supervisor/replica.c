@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "bridge/services/engine/exec.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -25,7 +26,8 @@
 #define DRAINED_WITHIN_NS (300 * CLV_NS_PER_S)
 #define NO_ROOM_PAUSE_NS (2 * CLV_NS_PER_S)
 #define FIRST_TESTS_EVERY_NS (CLV_NS_PER_S / 2)
-#define CONNECT_MS 200
+#define CONNECT_WITHIN_NS CLV_NS_PER_S
+#define WORDS_MAX_BYTES 160
 #define REMOVE_AGAIN_NS (2 * CLV_NS_PER_S)
 #define REMOVALS_AT_END 5u
 
@@ -64,6 +66,13 @@ static void forget_process(struct clv_replica *replica)
 	if (replica->pidfd >= 0)
 		close(replica->pidfd);
 	replica->pidfd = -1;
+}
+
+static void end_probe(struct clv_replica *replica)
+{
+	if (replica->probe_fd >= 0)
+		close(replica->probe_fd);
+	replica->probe_fd = -1;
 }
 
 /* Of the last one requests wait for the next. */
@@ -114,6 +123,7 @@ void clv_replica_free(struct clv_replica *replica)
 	clv_job_free(replica->job);
 	clv_job_free(replica->test);
 	forget_process(replica);
+	end_probe(replica);
 	free(replica->hosts);
 	free(replica);
 }
@@ -144,7 +154,7 @@ static void on_removed(void *userdata, int code, const char *output, const char 
 		clv_supervisor_leave(supervisor, replica->unit, "a container stays",
 			replica->name, &err);
 	}
-	if (service_of(replica)->device.is_given &&
+	if (replica->has_lease &&
 		clv_leases_end(supervisor->leases, replica->name, &err) < 0)
 		clv_supervisor_leave(
 			supervisor, replica->unit, "a lease stays", replica->name, &err);
@@ -183,28 +193,52 @@ void clv_replica_drain(struct clv_replica *replica)
 
 /* --- The start of one --- */
 
+static void on_words(void *userdata, int code, const char *output, const char *why)
+{
+	struct clv_replica *replica = userdata;
+	int n_bytes = (int)strcspn(output, "\n");
+
+	replica->job = NULL;
+	if (code != 0)
+		n_bytes = 0;
+	end(replica, true, "its program ended with exit code %d%s%.*s",
+		replica->exit_code, n_bytes ? ": " : "",
+		n_bytes < WORDS_MAX_BYTES ? n_bytes : WORDS_MAX_BYTES, output);
+}
+
+/* Asks for the last line that its program wrote, for people. */
+static void ask_words(struct clv_replica *replica)
+{
+	clv_argv argv = clv_engine_last_line(replica->name);
+
+	replica->job = argv ? clv_job_start(replica->unit->of->event, argv, on_words,
+				      replica, NULL)
+			    : NULL;
+	clv_engine_free(argv);
+	if (!replica->job)
+		on_words(replica, 1, "", "");
+}
+
 static void on_exit_known(void *userdata, int code, const char *output, const char *why)
 {
 	struct clv_replica *replica = userdata;
 	const struct clv_service *service = service_of(replica);
 	struct clv_engine_state state = {.exit_code = -1};
-	char words[160];
 
 	replica->job = NULL;
 	if (code == 0)
 		clv_engine_read_state(output, &state, NULL);
 	if (state.exit_code == 0 && service->restart != CLV_SERVICE_RESTART_ALWAYS) {
 		replica->unit->is_complete = true;
-		if (service->device.is_given)
+		if (replica->has_lease)
 			clv_leases_end(replica->unit->of->leases, replica->name, NULL);
 		clv_supervisor_say(replica->unit->of, replica->unit, "complete",
 			"%s ended with exit code 0", replica->name);
 		end(replica, false, "it ended with exit code 0");
 		return;
 	}
-	clv_engine_last_words(replica->name, words);
-	end(replica, true, "its program ended with exit code %d%s%s", state.exit_code,
-		words[0] ? ": " : "", words);
+	replica->exit_code = state.exit_code;
+	ask_words(replica);
 }
 
 /* Asks for the exit code, unless the container is being removed. */
@@ -215,6 +249,7 @@ static void ask_exit(struct clv_replica *replica)
 	if (replica->phase == CLV_PHASE_SERVING)
 		leave_proxy(replica);
 	clv_job_free(replica->job);
+	replica->test = clv_job_free(replica->test);
 	replica->job = argv ? clv_job_start(replica->unit->of->event, argv, on_exit_known,
 				      replica, NULL)
 			    : NULL;
@@ -373,6 +408,8 @@ static struct clv_replica *new_replica(
 	replica->slot = slot;
 	replica->generation = generation;
 	replica->pidfd = -1;
+	replica->probe_fd = -1;
+	replica->has_lease = service_of(replica)->device.is_given;
 	snprintf(replica->name, sizeof(replica->name), "%s-%s-%u", unit->of->project.name,
 		unit->service->name, slot + 1);
 	unit->replicas[slot] = replica;
@@ -457,21 +494,38 @@ void clv_replica_adopt(struct clv_unit *unit, const struct clv_engine_found *fou
 
 /* --- Ready --- */
 
-static bool accepts(const char *address, uint16_t port)
+static void start_probe(struct clv_replica *replica, uint16_t port)
 {
 	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(port)};
-	_cleanup_close_ int fd =
+
+	replica->probe_fd =
 		socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	struct pollfd wait = {.fd = fd, .events = POLLOUT};
+	replica->probed_ns = clv_clock_ns();
+	if (inet_pton(AF_INET, replica->address, &to.sin_addr) != 1 ||
+		(connect(replica->probe_fd, (struct sockaddr *)&to, sizeof(to)) < 0 &&
+			errno != EINPROGRESS))
+		end_probe(replica);
+}
+
+/* Whether a connection to its port is there; it is not waited for. */
+static bool accepts(struct clv_replica *replica, uint16_t port, uint64_t now_ns)
+{
+	struct pollfd wait = {.events = POLLOUT};
 	int error = 0;
 	socklen_t n_bytes = sizeof(error);
+	bool is_done;
 
-	if (fd < 0 || inet_pton(AF_INET, address, &to.sin_addr) != 1)
+	if (replica->probe_fd < 0)
+		start_probe(replica, port);
+	wait.fd = replica->probe_fd;
+	is_done = replica->probe_fd >= 0 && poll(&wait, 1, 0) == 1;
+	if (!is_done && now_ns < replica->probed_ns + CONNECT_WITHIN_NS)
 		return false;
-	if (connect(fd, (struct sockaddr *)&to, sizeof(to)) == 0)
-		return true;
-	return errno == EINPROGRESS && poll(&wait, 1, CONNECT_MS) == 1 &&
-	       getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &n_bytes) == 0 && error == 0;
+	is_done = is_done &&
+		  getsockopt(wait.fd, SOL_SOCKET, SO_ERROR, &error, &n_bytes) == 0 &&
+		  error == 0;
+	end_probe(replica);
+	return is_done;
 }
 
 static void serve(struct clv_replica *replica)
@@ -499,7 +553,7 @@ static void serve_if_open(struct clv_replica *replica, uint64_t now_ns)
 {
 	const struct clv_service *service = service_of(replica);
 
-	if (service->n_ports == 0 || accepts(replica->address, service->ports[0].target))
+	if (service->n_ports == 0 || accepts(replica, service->ports[0].target, now_ns))
 		serve(replica);
 	else if (now_ns - replica->since_ns > READY_WITHIN_NS)
 		end(replica, true, "its port %u accepts no connection",
@@ -536,11 +590,17 @@ static void test(struct clv_replica *replica, uint64_t now_ns)
 		every_ns = FIRST_TESTS_EVERY_NS;
 	if (replica->test && now_ns - replica->tested_ns > health->timeout_ns) {
 		clv_job_free(replica->test);
+		clv_engine_end_exec(replica->name);
+		replica->has_stray = true;
 		on_tested(replica, 1, "", "it did not end in time");
 		return;
 	}
 	if (replica->test || now_ns - replica->tested_ns < every_ns)
 		return;
+	/* The engine was ended before it had started the program. */
+	if (replica->has_stray)
+		clv_engine_end_exec(replica->name);
+	replica->has_stray = false;
 	replica->tested_ns = now_ns;
 	argv = clv_engine_exec(replica->name, &health->test);
 	replica->test = argv ? clv_job_start(replica->unit->of->event, argv, on_tested,
@@ -573,7 +633,7 @@ void clv_replica_tick(struct clv_replica *replica, uint64_t now_ns)
 		return;
 	case CLV_PHASE_SERVING:
 		clv_backoff_succeed(&replica->unit->backoff, replica->since_ns, now_ns);
-		if (service_of(replica)->health.test.n)
+		if (service_of(replica)->health.test.n && !replica->job)
 			test(replica, now_ns);
 		return;
 	default:

@@ -183,13 +183,17 @@ static void drop_removed(struct clv_supervisor *supervisor)
 	supervisor->n_units = n;
 }
 
-static bool is_busy(const struct clv_supervisor *supervisor)
+/* The time until the next tick. */
+static uint64_t pause_of(const struct clv_supervisor *supervisor, uint64_t now_ns)
 {
+	uint64_t next_ns = now_ns + LOOK_EVERY_NS;
+
 	for (size_t i = 0; i < supervisor->n_units; i++) {
-		if (clv_unit_is_busy(supervisor->units[i]))
-			return true;
+		uint64_t its = clv_unit_next_ns(supervisor->units[i], now_ns);
+
+		next_ns = its < next_ns ? its : next_ns;
 	}
-	return false;
+	return next_ns > now_ns + BUSY_TICK_NS ? next_ns - now_ns : BUSY_TICK_NS;
 }
 
 static bool is_down(const struct clv_supervisor *supervisor)
@@ -206,7 +210,7 @@ static int on_tick(sd_event_source *source, uint64_t at_us, void *userdata)
 	struct clv_supervisor *supervisor = userdata;
 	uint64_t now_ns = clv_clock_ns();
 	bool is_look = now_ns - supervisor->looked_ns >= LOOK_EVERY_NS ||
-		       (is_busy(supervisor) &&
+		       (pause_of(supervisor, now_ns) == BUSY_TICK_NS &&
 			       now_ns - supervisor->looked_ns >= LOOK_EVERY_NS / 5);
 	struct clv_error err;
 
@@ -220,8 +224,8 @@ static int on_tick(sd_event_source *source, uint64_t at_us, void *userdata)
 		clv_log_warning(0, "%s", err.msg);
 	if (is_down(supervisor))
 		return sd_event_exit(supervisor->event, 0);
-	sd_event_source_set_time_relative(source,
-		(is_busy(supervisor) ? BUSY_TICK_NS : LOOK_EVERY_NS) / CLV_NS_PER_US);
+	sd_event_source_set_time_relative(
+		source, pause_of(supervisor, now_ns) / CLV_NS_PER_US);
 	sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 	return 0;
 }
@@ -246,8 +250,8 @@ static void adopt(struct clv_supervisor *supervisor, const struct clv_engine_fou
 			supervisor, NULL, "a container stays", found->name, &err);
 }
 
-/* Leases without a container are of replicas that never started.  Returns whether the
- * agent knows them. */
+/* Leases without a container are of replicas that never started; others have one.
+ * Returns whether the agent knows them. */
 static bool end_leases(struct clv_supervisor *supervisor)
 {
 	const char *names[CLV_SERVICES_MAX * 4];
@@ -265,10 +269,12 @@ static bool end_leases(struct clv_supervisor *supervisor)
 
 		for (size_t j = 0; j < supervisor->n_units && !is_used; j++) {
 			for (size_t k = 0; k < CLV_PROXY_SLOTS_MAX && !is_used; k++) {
-				const struct clv_replica *replica =
+				struct clv_replica *replica =
 					supervisor->units[j]->replicas[k];
 
 				is_used = replica && strcmp(replica->name, names[i]) == 0;
+				if (is_used)
+					replica->has_lease = true;
 			}
 		}
 		if (!is_used && clv_leases_end(supervisor->leases, names[i], &err) < 0)
@@ -440,7 +446,9 @@ void clv_supervisor_sweep(struct clv_supervisor *supervisor)
 			clv_supervisor_leave(supervisor, NULL, "a container stays",
 				found[i].name, &err);
 	}
-	if (clv_engine_remove_network(supervisor->project.name, &err) < 0)
+	/* A container that stays is in it. */
+	if (supervisor->n_left == 0 &&
+		clv_engine_remove_network(supervisor->project.name, &err) < 0)
 		clv_supervisor_leave(supervisor, NULL, "a network stays",
 			supervisor->project.name, &err);
 	if (!end_leases(supervisor))

@@ -47,7 +47,12 @@ struct clv_replica {
 	uint64_t since_ns;    /* in the phase */
 	uint64_t tested_ns;   /* the last test's begin */
 	uint32_t n_test_failures;
+	bool has_stray;      /* a test that did not end in time may go on */
+	int exit_code;       /* while its last words are asked for */
+	int probe_fd;        /* connects to its port, or -1 */
+	uint64_t probed_ns;  /* since then */
 	uint32_t n_removals; /* that failed */
+	bool has_lease;      /* has had one */
 	bool has_failed;     /* it ended before it was ready, or unasked */
 	bool is_healthy;     /* a health check has succeeded, before it was ready */
 	char why[256];       /* it ended */
@@ -106,7 +111,7 @@ struct clv_supervisor {
 	char *names;       /* of the services, as containers know them */
 	uint64_t names_id; /* of this text */
 	bool is_ending;    /* down: no replica is wanted */
-	size_t n_left;     /* containers and leases that could not be removed */
+	size_t n_left;     /* what could not be removed */
 	char *kept;        /* state.json, as it was written last */
 	json_t *recalled;  /* that of the supervisor before, or NULL */
 };
@@ -165,6 +170,9 @@ const char *clv_replica_phase_to_string(enum clv_replica_phase phase);
 void clv_unit_tick(struct clv_unit *unit, uint64_t now_ns, bool is_look);
 /* Whether something is in progress, so that the next tick comes soon. */
 bool clv_unit_is_busy(const struct clv_unit *unit);
+/* When its next step can come, if nothing else happens: now_ns, or later where it waits
+ * for a time. */
+uint64_t clv_unit_next_ns(const struct clv_unit *unit, uint64_t now_ns);
 /* Opens its ports, and those of a changed file. */
 void clv_unit_bind(struct clv_unit *unit);
 /* Asks the proxy for figures. */

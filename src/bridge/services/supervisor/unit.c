@@ -15,6 +15,8 @@
 
 /* For which connections that waited too long are let in, to be answered by 503. */
 #define REFUSE_NS (CLV_NS_PER_S / 2)
+/* The agent is asked whether a lease has left its queue. */
+#define QUEUE_EVERY_NS (CLV_NS_PER_S / 4)
 
 /* --- Ports --- */
 
@@ -371,6 +373,12 @@ static void carry_out(struct clv_unit *unit, struct clv_rollout_step step,
 	}
 }
 
+static bool may_start(const struct clv_unit *unit, uint64_t now_ns)
+{
+	return now_ns >= unit->backoff.until_ns && now_ns >= unit->no_room_until_ns &&
+	       !has_given_up(unit) && has_dependencies(unit);
+}
+
 static void roll(struct clv_unit *unit, uint64_t now_ns)
 {
 	struct clv_rollout_replica views[CLV_PROXY_SLOTS_MAX];
@@ -390,8 +398,7 @@ static void roll(struct clv_unit *unit, uint64_t now_ns)
 		replicas[look.n] = unit->replicas[i];
 		views[look.n++] = clv_replica_view(unit->replicas[i], now_ns);
 	}
-	look.may_start = now_ns >= unit->backoff.until_ns && look.has_room &&
-			 !has_given_up(unit) && has_dependencies(unit);
+	look.may_start = may_start(unit, now_ns);
 	/* An update without room may stop an old replica all the same. */
 	if (!look.has_room && clv_rollout_is_updating(&unit->rollout, &look))
 		look.may_start = now_ns >= unit->backoff.until_ns;
@@ -433,4 +440,44 @@ bool clv_unit_is_busy(const struct clv_unit *unit)
 	}
 	return n != wanted || unit->waiting_since_ns || unit->refuse_until_ns ||
 	       (wanted && unit->service->n_ports && !unit->proxy_death);
+}
+
+/* Whether nothing is in progress: all its replicas are ready, and none of an earlier
+ * generation, or wait in the agent's queue, of which *ret_is_queued tells. */
+static bool is_settled(const struct clv_unit *unit, bool *ret_is_queued)
+{
+	*ret_is_queued = false;
+	for (size_t i = 0; i < CLV_PROXY_SLOTS_MAX; i++) {
+		const struct clv_replica *replica = unit->replicas[i];
+
+		if (replica && replica->phase == CLV_PHASE_QUEUED)
+			*ret_is_queued = true;
+		else if (replica &&
+			 (replica->phase != CLV_PHASE_SERVING ||
+				 replica->generation != unit->rollout.generation))
+			return false;
+	}
+	return true;
+}
+
+uint64_t clv_unit_next_ns(const struct clv_unit *unit, uint64_t now_ns)
+{
+	bool waits = unit->waiting_since_ns || unit->refuse_until_ns, is_queued;
+	uint64_t until_ns = unit->backoff.until_ns > unit->no_room_until_ns
+				    ? unit->backoff.until_ns
+				    : unit->no_room_until_ns;
+
+	if (!clv_unit_is_busy(unit))
+		return UINT64_MAX;
+	if (waits || !is_settled(unit, &is_queued) || unit->of->is_ending ||
+		unit->is_removed)
+		return now_ns;
+	if (is_queued)
+		return now_ns + QUEUE_EVERY_NS;
+	/* What it waits for hurries the supervisor, or is looked for by each look: what
+	 * it depends on, a user, a port. */
+	if (has_given_up(unit) || !has_dependencies(unit) ||
+		(unit->service->n_ports && !clv_proxy_is_bound(unit->proxy)))
+		return UINT64_MAX;
+	return until_ns > now_ns ? until_ns : now_ns;
 }
