@@ -5,6 +5,7 @@ usage: test_services.py CLEAVE CLEAVED GATES [unittest arguments]
 """
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -158,6 +159,41 @@ class Files(Services):
         self.cleave("down", self.name)
         self.assertIn(name, self.cleave("ps").stdout)
 
+    def test_paths(self):
+        """The caller's home, characters that have a meaning elsewhere, and names that are too long."""
+        port = free_port()
+        services = os.path.join(self.folder, "a # \"b\" \\c" + 20 * "d")
+        self.env["HOME"], self.env["CLEAVE_SERVICES_DIR"] = self.folder, services
+        web = self.service(port)
+        web["volumes"].append("~/home:/root/home:ro")
+        self.write("home", "here")
+        self.up(web=web)
+        self.assertEqual(self.who(port)["version"], "")
+        self.assertEqual(self.engine("exec", f"{self.name}-web-1", "cat", "/root/home"), "here")
+        self.cleave("down", self.name)
+        web["volumes"][-1] = "~other/home:/root/home"
+        self.assertIn("'~other/home' is no path here", self.up(web=web, code=78).stderr)
+        long = "w" * 47
+        self.assertIn(f"{long}: the names of project and service",
+                      self.up(code=78, **{long: self.service(port)}).stderr)
+        folder = os.path.join(self.folder, "a:b")
+        os.mkdir(folder)
+        web["volumes"][-1] = "./data:/data"
+        path = self.write("a:b/compose.yaml", json.dumps({"name": self.name, "services": {"web": web}}))
+        self.assertIn("a folder with ':' in its name", self.cleave("up", path, code=78).stderr)
+
+    def test_supervisor_leaves_its_caller(self):
+        read_end, write_end = os.pipe()
+        self.addCleanup(os.close, read_end)
+        done = subprocess.run([bed.PROGRAMS["cleave"], "up", "--socket", "cleave/api.sock",
+                               self.file(web=self.service(free_port()))], cwd=self.folder,
+                              env={**self.env, "CLEAVE_SERVICES_DIR": "services"}, pass_fds=[write_end],
+                              stdout=subprocess.DEVNULL, timeout=300, check=False)
+        os.close(write_end)
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual(select.select([read_end], [], [], 0)[0], [read_end], "nobody writes to it")
+        self.assertEqual(os.readlink(f"/proc/{self.supervisor()}/cwd"), "/")
+
     def test_port_that_is_taken(self):
         """It is reported, and opened once it is free."""
         with socket.socket() as other:
@@ -214,7 +250,7 @@ class Files(Services):
         self.stop_agent(signal.SIGKILL)
         self.kill(self.containers()[0])
         done = self.cleave("down", self.name, code=125)
-        self.assertIn("1 containers or leases", done.stderr)
+        self.assertIn("1 containers, networks or leases", done.stderr)
         self.start_agent()
         self.cleave("down", self.name)
         self.assert_down(port)
@@ -389,6 +425,37 @@ class Kills(Services):
             self.assertEqual(len(json.loads(self.cleave("ps", "-o", "json").stdout)["items"]), 1)
         self.assertEqual(load.end().failures, [])
 
+    def test_same_file_again(self):
+        """In the middle of an update it leaves the generation before what it was."""
+        port = free_port()
+        self.up(web=self.service(port, environment={"VERSION": "1"}))
+        path = self.file(web=self.service(port, environment={"VERSION": "2"}, healthcheck={
+            "test": ["CMD", "false"], "interval": "1s", "retries": 2, "start_period": "15s"}))
+        for n in (1, 2):
+            update = self.start("up", path)
+            self.wait_until(lambda: self.said().count("the file was read") == n, "the file")
+            update.kill()
+            update.wait()
+        self.wait_until(lambda: len(self.containers()) == 2, "a second replica")
+        os.kill(self.supervisor(), signal.SIGKILL)
+        self.supervise()
+        self.wait_until(lambda: "the update is undone" in self.said(), "the end of the update")
+        self.wait_until(lambda: len(self.containers()) == 1, "the end of the new one")
+        self.assertEqual(self.who(port)["version"], "1")
+
+    def test_two_updates_in_a_row(self):
+        """Also of a generation that is no longer known the leases end."""
+        port = free_port()
+        keys = {"x-cleave": {"share": .2}}
+        self.up(web=self.service(port, **keys))
+        update = self.start("up", self.file(web=self.service(port, environment={"NEVER": "1"}, **keys)))
+        self.wait_until(lambda: len(self.containers()) == 2, "a second replica")
+        update.kill()
+        update.wait()
+        self.up(web=self.service(port, environment={"VERSION": "3"}))
+        self.assertEqual(self.who(port)["version"], "3")
+        self.assertEqual(json.loads(self.cleave("ps", "-o", "json").stdout)["items"], [])
+
     def test_numbers_outlive_the_supervisor(self):
         port = free_port()
         self.up(web=self.service(port, deploy={"replicas": 2}))
@@ -416,7 +483,7 @@ class Kills(Services):
         port = free_port()
         self.up(web=self.service(port, **{"x-cleave": SHARE}))
         os.kill(self.supervisor(), signal.SIGKILL)
-        with open(self.kept("compose.yaml"), "w", encoding="utf-8") as file:
+        with open(self.kept("kept.json"), "w", encoding="utf-8") as file:
             file.write("services: [")
         self.cleave("down", self.name)
         self.assert_down(port)
@@ -432,6 +499,50 @@ class Kills(Services):
         supervisor = self.supervise()
         self.assertEqual(supervisor.wait(120), 0)
         self.assert_down(port)
+
+    def test_up_after_a_down_that_is_interrupted(self):
+        """The end comes first, and then the services start."""
+        port = free_port()
+        self.up(web=self.service(port, stop_grace_period="5s", **{"x-cleave": SHARE}))
+        down = self.start("down", self.name)
+        self.wait_until(lambda: "down: by cleave down" in self.said(), "the event")
+        os.kill(self.supervisor(), signal.SIGKILL)
+        down.wait(120)
+        self.up(web=self.service(port, environment={"VERSION": "2"}))
+        self.assertEqual(self.who(port)["version"], "2")
+        self.assertEqual(json.loads(self.cleave("ps", "-o", "json").stdout)["items"], [])
+
+    def test_up_during_down(self):
+        port = free_port()
+        self.up(web=self.service(port, command=["sh", "-c", "trap '' TERM; python3 /srv/replica.py & wait"],
+                                 stop_grace_period="3s"))
+        down = self.start("down", self.name)
+        self.wait_until(lambda: "down: by cleave down" in self.said(), "the event")
+        self.up(web=self.service(port, environment={"VERSION": "2"}))
+        self.assertEqual(down.wait(120), 0)
+        self.assertEqual(self.who(port)["version"], "2")
+
+    def test_supervisor_that_waits(self):
+        """As the unit: it takes over from that of cleave up, and ends with the project."""
+        port = free_port()
+        self.up(web=self.service(port))
+        first = self.supervisor()
+        waiting = self.supervise("--wait")
+        os.kill(first, signal.SIGKILL)
+        self.wait_until(lambda: self.status().get("web", {}).get("state") == "ready", "the supervisor")
+        self.assertEqual(self.supervisor(), waiting.pid)
+        another = self.supervise("--wait")
+        self.cleave("down", self.name)
+        self.assertEqual((waiting.wait(120), another.wait(120)), (0, 0))
+        self.assert_down(port)
+
+    def test_kept_file_with_a_mistake(self):
+        self.up(web=self.service())
+        os.kill(self.supervisor(), signal.SIGKILL)
+        for text in ("{", "{}"):
+            with open(self.kept("kept.json"), "w", encoding="utf-8") as file:
+                file.write(text)
+            self.assertEqual(self.supervise().wait(120), 78)
 
     def test_removal_that_fails_at_first(self):
         """The engine is asked again, and the lease stays as long as the container does."""
@@ -456,7 +567,7 @@ class Kills(Services):
         self.up(web=self.service(port))
         mend = self.refuse("rm", "no")
         done = self.cleave("down", self.name, code=125)
-        self.assertIn("1 containers or leases", done.stderr)
+        self.assertIn("1 containers, networks or leases", done.stderr)
         mend()
         self.cleave("down", self.name)
         self.assert_down(port)

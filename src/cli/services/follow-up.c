@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,6 +23,7 @@
 /* A service that fails, or that has no room, is looked at for so many times: the next try
  * may do. */
 #define LOOKS_MAX 20u
+#define SILENT_LOOKS_MAX 200u
 
 static void pause_briefly(void)
 {
@@ -155,13 +157,23 @@ int clv_follow_up(const struct clv_project *project, json_int_t after)
 	}
 }
 
+/* Whether the folder is gone; a project that was started since has another one. */
+static bool is_gone(const struct clv_project *project, int folder)
+{
+	struct stat before, now;
+
+	return folder < 0 || stat(project->folder, &now) < 0 ||
+	       fstat(folder, &before) < 0 || now.st_ino != before.st_ino ||
+	       now.st_dev != before.st_dev;
+}
+
 /* Nothing is left, or its supervisor has ended, and its lock with it. */
-static bool is_over(const struct clv_project *project)
+static bool is_over(const struct clv_project *project, int folder)
 {
 	char path[CLV_PATH_MAX];
 	_cleanup_close_ int fd = -1;
 
-	if (access(project->folder, F_OK) < 0)
+	if (is_gone(project, folder))
 		return true;
 	clv_project_path(project, "lock", path);
 	fd = open(path, O_RDWR | O_CLOEXEC);
@@ -170,19 +182,22 @@ static bool is_over(const struct clv_project *project)
 
 int clv_follow_down(const struct clv_project *project, json_int_t after)
 {
-	for (unsigned n_silent = 0; n_silent <= LOOKS_MAX && !is_over(project);) {
+	_cleanup_close_ int folder =
+		open(project->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	for (unsigned n_silent = 0;
+		n_silent <= SILENT_LOOKS_MAX && !is_over(project, folder);) {
 		_cleanup_json_ json_t *status = NULL;
 
 		if (clv_control_ask(project, ask_status(after), &status, NULL) >= 0) {
 			after = print_new(status, after);
 			n_silent = 0;
 		} else {
-			/* It removes the folder, the lock too. */
+			/* It removes the folder, and may wait for a `cleave up`. */
 			n_silent++;
 		}
 		pause_briefly();
 	}
-	return access(project->folder, F_OK) < 0
-		       ? CLV_EXIT_OK
-		       : clv_projects_fail(project, "is not down");
+	return is_gone(project, folder) ? CLV_EXIT_OK
+					: clv_projects_fail(project, "is not down");
 }

@@ -15,9 +15,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define COMPOSE "compose.yaml"
-#define ORIGIN "origin.json"
-#define PREVIOUS "previous"
+#define PREVIOUS "previous.json"
+/* JSON may need six bytes for one of the file's. */
+#define KEPT_MAX_BYTES (8u * CLV_YAML_MAX_BYTES)
 
 int clv_projects_folder(char ret[CLV_PATH_MAX / 2], struct clv_error *err)
 {
@@ -131,45 +131,56 @@ void clv_project_end_record(struct clv_project_variables *variables)
 
 /* --- The kept file --- */
 
-static int read_origin(
-	struct clv_project *project, const char *path, struct clv_error *err)
-{
-	json_error_t why;
-	json_t *origin = json_load_file(path, 0, &why);
-	const char *file = json_string_value(json_object_get(origin, "file"));
-	const char *folder = json_string_value(json_object_get(origin, "folder"));
-	json_t *variables = json_object_get(origin, "variables");
-	int r = 0;
-
-	if (!file || !folder || !json_is_object(variables)) {
-		r = clv_error_set(err, -EINVAL, "%s cannot be read: %s", path,
-			origin ? "members are missing" : why.text);
-	} else {
-		snprintf(project->file, sizeof(project->file), "%s", file);
-		snprintf(project->origin, sizeof(project->origin), "%s", folder);
-		json_decref(project->variables);
-		project->variables = json_incref(variables);
-	}
-	json_decref(origin);
-	return r;
-}
-
-/* The folder inside the project's: "" or "/previous". */
-static int load(struct clv_project *project, const char *inside, struct clv_services *ret,
+static int read_kept(const struct clv_project *project, const char *name, json_t **ret,
 	struct clv_error *err)
 {
-	char path[CLV_PATH_MAX], origin[CLV_PATH_MAX];
-	struct clv_variables variables;
-	struct clv_yaml *document;
+	char path[CLV_PATH_MAX];
+	_cleanup_free_ char *text = NULL;
+	json_error_t why;
 	int r;
 
-	snprintf(path, sizeof(path), "%s%s/" COMPOSE, project->folder, inside);
-	snprintf(origin, sizeof(origin), "%s%s/" ORIGIN, project->folder, inside);
+	clv_project_path(project, name, path);
+	r = clv_file_read_all(path, KEPT_MAX_BYTES, &text, NULL, err);
+	if (r < 0)
+		return r;
+	*ret = json_loads(text, 0, &why);
+	return *ret ? 0
+		    : clv_error_set(
+			      err, -EINVAL, "%s cannot be read: %s", path, why.text);
+}
+
+static int take_kept(struct clv_project *project, const json_t *kept, const char *name,
+	struct clv_error *err)
+{
+	const char *file = json_string_value(json_object_get(kept, "file"));
+	const char *folder = json_string_value(json_object_get(kept, "folder"));
+	const char *text = json_string_value(json_object_get(kept, "text"));
+	json_t *variables = json_object_get(kept, "variables");
+
+	if (!file || !folder || !text || !json_is_object(variables))
+		return clv_error_set(err, -EINVAL,
+			"%s/%s cannot be read: members are missing", project->folder,
+			name);
+	snprintf(project->file, sizeof(project->file), "%s", file);
+	snprintf(project->origin, sizeof(project->origin), "%s", folder);
+	json_decref(project->variables);
+	project->variables = json_incref(variables);
 	free(project->text);
-	project->text = NULL;
-	r = clv_file_read_all(path, CLV_YAML_MAX_BYTES, &project->text, NULL, err);
+	project->text = strdup(text);
+	return project->text ? 0 : clv_error_errno(err, ENOMEM, "cannot read the file");
+}
+
+static int load(struct clv_project *project, const char *name, struct clv_services *ret,
+	struct clv_error *err)
+{
+	struct clv_variables variables;
+	struct clv_yaml *document;
+	json_t *kept = NULL;
+	int r = read_kept(project, name, &kept, err);
+
 	if (r >= 0)
-		r = read_origin(project, origin, err);
+		r = take_kept(project, kept, name, err);
+	json_decref(kept);
 	if (r >= 0)
 		r = clv_yaml_parse(project->text, strlen(project->text), project->file,
 			&document, err);
@@ -187,31 +198,13 @@ static int load(struct clv_project *project, const char *inside, struct clv_serv
 int clv_project_load(
 	struct clv_project *project, struct clv_services *ret, struct clv_error *err)
 {
-	return load(project, "", ret, err);
+	return load(project, CLV_PROJECT_KEPT, ret, err);
 }
 
 int clv_project_load_previous(
 	struct clv_project *project, struct clv_services *ret, struct clv_error *err)
 {
-	return load(project, "/" PREVIOUS, ret, err);
-}
-
-static void move_to_previous(const struct clv_project *project)
-{
-	static const char *const names[] = {COMPOSE, ORIGIN};
-	char folder[CLV_PATH_MAX], from[CLV_PATH_MAX], to[CLV_PATH_MAX];
-
-	clv_project_path(project, PREVIOUS, folder);
-	mkdir(folder, 0700);
-	for (size_t i = 0; i < CLV_ARRAY_SIZE(names); i++) {
-		_cleanup_free_ char *text = NULL;
-
-		clv_project_path(project, names[i], from);
-		snprintf(to, sizeof(to), "%.*s/%s", CLV_PATH_MAX - 64, folder, names[i]);
-		if (clv_file_read_all(from, 2 * CLV_YAML_MAX_BYTES, &text, NULL, NULL) >=
-			0)
-			clv_file_replace(to, text, NULL);
-	}
+	return load(project, PREVIOUS, ret, err);
 }
 
 /* Whether an update to the kept file was undone. */
@@ -230,25 +223,38 @@ static bool is_given_up(const struct clv_project *project)
 	return found;
 }
 
+/* The caller frees it; NULL: out of memory, or a path is no UTF-8. */
+static char *write_kept(const struct clv_project *project)
+{
+	json_t *made = json_pack("{s:s, s:s, s:O, s:s}", "file", project->file, "folder",
+		project->origin, "variables", project->variables, "text", project->text);
+	char *text = made ? json_dumps(made, JSON_INDENT(2)) : NULL;
+
+	json_decref(made);
+	return text;
+}
+
 int clv_project_keep(struct clv_project *project, struct clv_error *err)
 {
-	json_t *origin = json_pack("{s:s, s:s, s:O}", "file", project->file, "folder",
-		project->origin, "variables", project->variables);
-	_cleanup_free_ char *text = origin ? json_dumps(origin, JSON_INDENT(2)) : NULL;
-	char path[CLV_PATH_MAX];
+	_cleanup_free_ char *text = write_kept(project), *before = NULL;
+	char path[CLV_PATH_MAX], previous[CLV_PATH_MAX];
 	int r = clv_path_make(project->folder, 0700, err);
 
-	json_decref(origin);
 	if (r >= 0 && !text)
-		r = clv_error_errno(err, ENOMEM, "cannot keep the file");
+		r = clv_error_set(err, -EINVAL,
+			"cannot keep the file: its path or text is no UTF-8: %s",
+			project->origin);
 	if (r < 0)
 		return r;
-	if (!is_given_up(project))
-		move_to_previous(project);
-	clv_project_path(project, ORIGIN, path);
-	r = clv_file_replace(path, text, err);
-	clv_project_path(project, COMPOSE, path);
-	return r < 0 ? r : clv_file_replace(path, project->text, err);
+	clv_project_path(project, CLV_PROJECT_KEPT, path);
+	clv_project_path(project, PREVIOUS, previous);
+	clv_file_read_all(path, KEPT_MAX_BYTES, &before, NULL, NULL);
+	/* Once more the same, perhaps in the middle of the update to it. */
+	if (before && strcmp(before, text) == 0)
+		return 0;
+	if (before && !is_given_up(project))
+		r = clv_file_replace(previous, before, err);
+	return r < 0 ? r : clv_file_replace(path, text, err);
 }
 
 static int remove_folder(const char *path, struct clv_error *err)
@@ -278,9 +284,36 @@ static int remove_folder(const char *path, struct clv_error *err)
 	return r;
 }
 
+/* Renamed first: a project of this name that starts meanwhile has a folder of its own. */
 int clv_project_remove(const struct clv_project *project, struct clv_error *err)
 {
-	return remove_folder(project->folder, err);
+	const char *slash = strrchr(project->folder, '/');
+	char away[CLV_PATH_MAX];
+	int r;
+
+	snprintf(away, sizeof(away), "%.*s/.%s", (int)(slash - project->folder),
+		project->folder, project->name);
+	r = remove_folder(away, err);
+	if (r < 0)
+		return r;
+	if (rename(project->folder, away) < 0)
+		return errno == ENOENT ? 0
+				       : clv_error_errno(err, errno, "cannot remove %s",
+						 project->folder);
+	return remove_folder(away, err);
+}
+
+bool clv_project_is_ending(const struct clv_project *project)
+{
+	char path[CLV_PATH_MAX];
+	json_t *state;
+	bool is_ending;
+
+	clv_project_path(project, CLV_PROJECT_STATE, path);
+	state = json_load_file(path, 0, NULL);
+	is_ending = json_is_true(json_object_get(state, "ending"));
+	json_decref(state);
+	return is_ending;
 }
 
 void clv_project_clear(struct clv_project *project)

@@ -9,16 +9,19 @@
 struct clv_error;
 
 /* A project: the services of one compose file, and the folder with what their supervisor
- * needs to find them again.  compose.yaml is the file, as it was given to `cleave up`;
- * origin.json is {"file", "folder", "variables"}: where it was, and the variables that it
- * uses, by which it is read again; previous/ has both of the generation before.
- * state.json is what the supervisor keeps for the next one (supervisor/state.c),
- * control.sock is the supervisor's (control.h), events.jsonl has its decisions, an object
- * on each line, and it holds lock.  SERVICE.cfg, SERVICE.sock, SERVICE.pid and 503.http
- * are the proxies'. */
+ * needs to find them again.  kept.json is {"file", "folder", "variables", "text"}: the
+ * file as it was given to `cleave up`, where it was, and the variables that it uses, by
+ * which it is read again; previous.json is that of the generation before. state.json is
+ * what the supervisor keeps for the next one (supervisor/state.c), control.sock is the
+ * supervisor's (control.h), events.jsonl has its decisions, an object on each line, and
+ * it holds lock.  SERVICE.cfg, SERVICE.sock, SERVICE.pid and 503.http are the proxies'.
+ */
 
 #define CLV_PROJECT_ENV "CLEAVE_SERVICES_DIR"
 #define CLV_PROJECT_STATE "state.json"
+#define CLV_PROJECT_KEPT "kept.json"
+/* One `cleave up` at a time; the end of the project takes it, too. */
+#define CLV_PROJECT_UP_LOCK "up.lock"
 
 struct clv_project {
 	char name[CLV_SERVICE_NAME_MAX];
@@ -50,6 +53,8 @@ int clv_project_load_previous(
 /* Keeps text, file, origin and variables; what was kept becomes the generation before,
  * unless it was given up. */
 int clv_project_keep(struct clv_project *project, struct clv_error *err);
+/* Whether `cleave down` has begun, also where its supervisor was killed since. */
+bool clv_project_is_ending(const struct clv_project *project);
 /* Removes the folder with all that is in it. */
 int clv_project_remove(const struct clv_project *project, struct clv_error *err);
 
