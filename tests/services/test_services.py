@@ -66,6 +66,33 @@ class Files(Services):
         self.cleave("up", os.path.join(self.folder, "compose.yaml"))
         self.assertEqual(self.status()["prepare"]["state"], "complete")
 
+    def test_plan(self):
+        """It says what up then does, and changes nothing."""
+        a, c = self.service(free_port()), self.service(deploy={"replicas": 2})
+
+        def plan(**services):
+            done = self.cleave("up", "--plan", self.file(**services))
+            rows = [line.split() for line in done.stdout.splitlines()]
+            self.assertEqual(rows[0], ["SERVICE", "ACTION", "NOW", "REPLICAS", "PORTS"])
+            return {row[0]: tuple(row[1:4]) for row in rows[1:]}
+        self.assertEqual(plan(a=a, c=c), {"a": ("create", "-", "1"), "c": ("create", "-", "2")})
+        self.assertFalse(os.path.exists(self.kept("")))
+        self.up(a=a, b=self.service(), c=c)
+        before = self.containers()
+        self.assertEqual(plan(a=a, b=self.service(), c=c), {
+            "a": ("keep", "1", "1"), "b": ("keep", "1", "1"), "c": ("keep", "2", "2")})
+        changed = {"a": {**a, "environment": {"VERSION": "2"}}, "c": {**c, "deploy": {"replicas": 1}},
+                   "d": self.service()}
+        self.assertEqual(plan(**changed), {
+            "a": ("replace", "1", "1"), "b": ("remove", "1", "0"), "c": ("scale", "2", "1"),
+            "d": ("create", "-", "1")})
+        self.assertEqual(self.containers(), before)
+        self.up(**changed)
+        self.wait_until(lambda: len(self.containers()) == 3, "the end of b and c-2")
+        self.assertEqual({each[0] for each in plan(**changed).values()}, {"keep"})
+        done = self.cleave("up", "--plan", "--to", "kubernetes", self.file(**changed), code=64)
+        self.assertIn("leave out --to", done.stderr)
+
     def test_file_without_a_service(self):
         """Its replicas end, others stay; so does what has another port."""
         one, two = free_port(), free_port()

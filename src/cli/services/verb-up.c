@@ -9,6 +9,7 @@
 #include "cli/frame/yaml-out.h"
 #include "cli/services/compose-file.h"
 #include "cli/services/follow-up.h"
+#include "cli/services/plan.h"
 #include "cli/services/projects.h"
 #include "service/kubernetes/objects.h"
 
@@ -27,6 +28,7 @@ struct up_settings {
 	struct clv_common common;
 	const char *project;
 	const char *to;
+	bool plan;
 };
 
 static const char *const targets[] = {"kubernetes", NULL};
@@ -185,8 +187,8 @@ static int run_services(const struct up_settings *settings, struct clv_compose_f
 	if (clv_project_find(file->services.project, project, &err) < 0)
 		return clv_cli_fail(CLV_EXIT_USAGE, "%s", err.msg);
 	r = check_services(file);
-	if (r)
-		return r;
+	if (r || settings->plan)
+		return r ? r : clv_services_plan(file);
 	lock = enter_project(settings, project);
 	return lock < 0 ? -lock : bring_up(settings, project);
 }
@@ -200,6 +202,9 @@ static int run_up(const void *userdata, int argc, char **argv)
 
 	if (r)
 		return r;
+	if (settings->to && settings->plan)
+		return clv_cli_fail(CLV_EXIT_USAGE,
+			"--plan is about services that run here: leave out --to");
 	return settings->to ? print_manifests(&file) : run_services(settings, &file);
 }
 
@@ -220,6 +225,12 @@ static const struct clv_opt options[] = {
 		.argument = "ENGINE",
 		.choices = targets,
 		.help = "Print manifests for this engine instead of running the services",
+	},
+	{
+		.name = "plan",
+		.type = CLV_OPT_FLAG,
+		.offset = CLV_OPT_AT(struct up_settings, plan),
+		.help = "Print what would be done with each service, and change nothing",
 	},
 	CLV_OPT_HELP,
 	CLV_OPT_SOCKET,
