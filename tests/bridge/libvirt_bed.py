@@ -52,7 +52,9 @@ done
 mkdir -p /etc/libvirt/hooks/qemu.d
 cp {folder}/qemu.conf /etc/libvirt/
 [ ! -e {folder}/hook ] || cp {folder}/hook /etc/libvirt/hooks/qemu.d/cleave
-while {libvirtd} -f {folder}/libvirtd.conf -p {folder}/libvirtd.pid; do :; done
+while {libvirtd} -f {folder}/libvirtd.conf -p {folder}/libvirtd.pid; do
+	while [ -e {folder}/hold ]; do sleep .1; done
+done
 """
 DOMAIN = """<domain type='qemu'>
   <name>{name}</name>
@@ -140,13 +142,26 @@ class Libvirt:
     def answers(self):
         return self.virsh("version", check=False)[0] == 0
 
-    def signal(self, name):
-        """To the daemon alone: its virtual machines stay."""
+    def inside(self, *words):
+        """Runs a command in the namespaces."""
         with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children",
                   encoding="ascii") as file:
             first = file.read().strip()
-        subprocess.run(["nsenter", "-t", first, "-m", "-p", "kill", f"-{name}", self.number()],
-                       check=True)
+        subprocess.run(["nsenter", "-t", first, "-m", "-p", *words], check=True)
+
+    def signal(self, name):
+        """To the daemon alone: its virtual machines stay."""
+        self.inside("kill", f"-{name}", self.number())
+
+    def stop(self):
+        """Ends the daemon, until go_on()."""
+        self.write("hold", "")
+        self.signal("TERM")
+        assert wait_until(lambda: not self.answers()), self.log()
+
+    def go_on(self):
+        os.unlink(os.path.join(self.folder, "hold"))
+        self.wait()
 
     def restart(self):
         before = self.number()
@@ -176,13 +191,21 @@ class Libvirt:
         assert not check or done.returncode == 0, (words, done.stderr)
         return done.returncode, done.stdout + done.stderr
 
-    def define(self, name, devices="", machine="q35"):
-        """The new domain's UUID."""
-        number = str(uuid.uuid4())
+    def define(self, name, devices="", machine="q35", number=None):
+        """The domain's UUID; a new one, unless it is given."""
+        number = number or str(uuid.uuid4())
         xml = DOMAIN.format(name=name.replace("&", "&amp;").replace("<", "&lt;"), uuid=number,
                             devices=devices, machine=machine)
         self.virsh("define", self.write("domain.xml", xml))
         return number
+
+    def kill(self, name):
+        """Its emulator, as if the machine had crashed."""
+        self.inside("sh", "-c", f"kill -KILL $(cat /run/libvirt/qemu/{name}.pid)")
+
+    def forget(self, name):
+        """Its definition, while the daemon is not there."""
+        self.inside("rm", f"/etc/libvirt/qemu/{name}.xml")
 
     def xml(self, name, *words):
         return self.virsh("dumpxml", *words, name)[1]

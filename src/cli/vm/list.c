@@ -244,6 +244,11 @@ int clv_vm_run_list(const void *userdata, int argc, char **argv)
 	_cleanup_session_ struct clv_vm_session session = {0};
 	int result = 0, r;
 
+	if (settings->follow + settings->gpus + settings->repair > 1)
+		return clv_cli_fail(CLV_EXIT_USAGE,
+			"--follow, --gpus and --repair exclude one another: give one");
+	if (settings->follow)
+		return clv_vm_run_follow(settings);
 	if (settings->gpus)
 		return clv_vm_run_gpus(&settings->vm.common);
 	r = clv_vm_session_begin(&settings->vm, &session);

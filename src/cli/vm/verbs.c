@@ -36,6 +36,15 @@ static const char *const offline_choices[] = {"shutdown", "none", NULL};
 static const struct clv_opt vms_options[] = {
 	OPT_CONNECT,
 	{
+		.name = "follow",
+		.letter = 'f',
+		.type = CLV_OPT_FLAG,
+		.offset = CLV_OPT_AT(struct clv_vms_settings, follow),
+		.help = "Print what happens to the virtual machines and their partitions "
+			"as it happens, until interrupted; JSON is then one object per "
+			"line",
+	},
+	{
 		.name = "gpus",
 		.type = CLV_OPT_FLAG,
 		.offset = CLV_OPT_AT(struct clv_vms_settings, gpus),

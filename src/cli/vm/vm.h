@@ -15,7 +15,7 @@ struct clv_vm_settings {
 
 struct clv_vms_settings {
 	struct clv_vm_settings vm;
-	bool gpus, repair;
+	bool follow, gpus, repair;
 };
 
 struct clv_assign_settings {

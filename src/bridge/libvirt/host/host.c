@@ -187,6 +187,45 @@ int clv_vm_host_reread(
 	return r;
 }
 
+/* The link with the domain; NULL: see err.  The caller frees the domain. */
+static const struct clv_vm_link *find_domain(const struct clv_vm_host *host,
+	const char *uri, const char *uuid, virDomain **ret, struct clv_error *err)
+{
+	for (size_t i = 0; i < host->n_links; i++) {
+		const struct clv_vm_link *link = &host->links[i];
+
+		if (strcmp(link->uri, uri) != 0)
+			continue;
+		*ret = virDomainLookupByUUIDString(link->connection, uuid);
+		if (*ret)
+			return link;
+		clv_vm_fail(err, "the virtual machine %.40s cannot be found", uuid);
+		return NULL;
+	}
+	clv_error_set(err, -ENOENT, "there is no connection to %.100s", uri);
+	return NULL;
+}
+
+int clv_vm_host_read(const struct clv_vm_host *host, const char *uri, const char *uuid,
+	struct clv_vm_guest *ret, struct clv_error *err)
+{
+	virDomain *domain;
+	const struct clv_vm_link *link = find_domain(host, uri, uuid, &domain, err);
+	int r;
+
+	*ret = (struct clv_vm_guest){0};
+	if (!link)
+		return err->code;
+	ret->uri = link->uri;
+	ret->host = link->name;
+	ret->is_persistent = virDomainIsPersistent(domain) == 1;
+	r = read_guest(domain, ret, err);
+	virDomainFree(domain);
+	if (r < 0)
+		clv_vm_guest_clear(ret);
+	return r;
+}
+
 static int add_domain(struct clv_vm_host *host, const struct clv_vm_link *link,
 	virDomain *domain, bool is_persistent, struct clv_vm_guests *guests)
 {
@@ -259,6 +298,33 @@ int clv_vm_host_list(
 	if (ret->n > 0)
 		qsort(ret->items, ret->n, sizeof(*ret->items), by_name);
 	ret->is_complete = !host->is_cut_off;
+	return 0;
+}
+
+size_t clv_vm_host_count(const struct clv_vm_host *host)
+{
+	return host->n_links;
+}
+
+int clv_vm_host_list_of(struct clv_vm_host *host, const char *uri,
+	struct clv_vm_guests *ret, struct clv_error *err)
+{
+	size_t n_problems = host->n_problems;
+	int r = 0;
+
+	*ret = (struct clv_vm_guests){0};
+	for (size_t i = 0; i < host->n_links && r == 0; i++) {
+		const struct clv_vm_link *link = &host->links[i];
+
+		if (strcmp(link->uri, uri) != 0)
+			continue;
+		r = list_of(host, link, true, ret);
+		if (r == 0)
+			r = list_of(host, link, false, ret);
+	}
+	if (r < 0)
+		return clv_error_errno(err, -r, "cannot list virtual machines");
+	ret->is_complete = host->n_problems == n_problems;
 	return 0;
 }
 

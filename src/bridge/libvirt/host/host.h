@@ -35,10 +35,18 @@ struct clv_vm_guests {
  * out and is a problem; the list is not complete then.  -ENOMEM. */
 int clv_vm_host_list(
 	struct clv_vm_host *host, struct clv_vm_guests *ret, struct clv_error *err);
+/* Those of one URI, in any order; is_complete: it answered, and all were read. */
+int clv_vm_host_list_of(struct clv_vm_host *host, const char *uri,
+	struct clv_vm_guests *ret, struct clv_error *err);
+/* How many libvirts there are connections to. */
+size_t clv_vm_host_count(const struct clv_vm_host *host);
 /* Reads one of them again.  Errors as those of host/change.h, or -EBADMSG; the guest is
  * unchanged then. */
 int clv_vm_host_reread(const struct clv_vm_host *host, struct clv_vm_guest *guest,
 	struct clv_error *err);
+/* Reads the domain of this UUID at this URI; errors as above.  The caller clears *ret. */
+int clv_vm_host_read(const struct clv_vm_host *host, const char *uri, const char *uuid,
+	struct clv_vm_guest *ret, struct clv_error *err);
 void clv_vm_guests_clear(struct clv_vm_guests *guests);
 #define _cleanup_guests_ CLV_CLEANUP(clv_vm_guests_clear)
 
