@@ -261,6 +261,65 @@ static void test_hole(void **state)
 	assert_null(text);
 }
 
+static const struct clv_vm_hostdev *exchanged(const char *lease, const char *to_lease,
+	enum clv_vm_means means, const char *address, struct clv_vm_domain *ret)
+{
+	const struct clv_vm_exchange exchange = {lease, to_lease, means, address};
+	struct clv_error err = {0};
+	char *after = NULL;
+
+	assert_int_equal(
+		clv_vm_domain_exchange(xml, strlen(xml), &exchange, 1, &after, &err), 0);
+	assert_non_null(strstr(after, "<driver name=\"vfio\"/>"));
+	assert_non_null(strstr(after, "type=\"pci\" domain=\"0x0000\" bus=\"0x05\""));
+	assert_int_equal(clv_vm_domain_parse(after, strlen(after), ret, &err), 0);
+	free(after);
+	assert_null(clv_vm_find_lease(ret, lease));
+	assert_int_equal(ret->n_hostdevs, 2);
+	assert_string_equal(ret->hostdevs[1].address, MDEV);
+	return clv_vm_find_lease(ret, to_lease);
+}
+
+/* Only its source, its alias and who binds it are others. */
+static void test_exchange(void **state)
+{
+	_cleanup_domain_ struct clv_vm_domain plain = {0}, vendor = {0};
+	const struct clv_vm_hostdev *hostdev =
+		exchanged("l0123", "l7", CLV_VM_PCI, "0001:a0:1f.7", &plain);
+
+	assert_non_null(hostdev);
+	assert_string_equal(hostdev->address, "0001:a0:1f.7");
+	assert_true(hostdev->is_managed);
+	hostdev = exchanged("l0123", "l8", CLV_VM_VENDOR, "0000:3c:00.2", &vendor);
+	assert_non_null(hostdev);
+	assert_string_equal(hostdev->address, "0000:3c:00.2");
+	assert_false(hostdev->is_managed);
+}
+
+static void test_bad_exchange(void **state)
+{
+	static const struct {
+		struct clv_vm_exchange exchange;
+		int code;
+	} rows[] = {
+		{{"l99", "l7", CLV_VM_PCI, "0000:3c:00.2"}, -ENOENT},
+		{{"l0123", "l7", CLV_VM_PCI, "3c:00.2"}, -EINVAL},
+		{{"l0123", "l'7", CLV_VM_PCI, "0000:3c:00.2"}, -EINVAL},
+		{{"l0123", "l7", CLV_VM_MDEV, "0000:3c:00.2"}, -EINVAL},
+	};
+
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(rows); i++) {
+		struct clv_error err = {0};
+		char *after = NULL;
+
+		assert_int_equal(clv_vm_domain_exchange(xml, strlen(xml),
+					 &rows[i].exchange, 1, &after, &err),
+			rows[i].code);
+		assert_null(after);
+		assert_true(err.msg[0] != '\0');
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -273,6 +332,8 @@ int main(void)
 		cmocka_unit_test(test_write_bad_hostdev),
 		cmocka_unit_test(test_metadata),
 		cmocka_unit_test(test_hole),
+		cmocka_unit_test(test_exchange),
+		cmocka_unit_test(test_bad_exchange),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -44,6 +44,7 @@ static const struct clv_verb *const verbs[] = {
 	&clv_verb_vms,
 	&clv_verb_assign,
 	&clv_verb_unassign,
+	&clv_verb_vm,
 	&clv_verb_events,
 	&clv_verb_tenants,
 	&clv_verb_token,

@@ -13,5 +13,6 @@ int clv_vm_run_gpus(const struct clv_common *common);
 int clv_vm_run_list(const void *settings, int argc, char **argv);
 int clv_vm_run_assign(const void *settings, int argc, char **argv);
 int clv_vm_run_unassign(const void *settings, int argc, char **argv);
+int clv_vm_run_vm(const void *settings, int argc, char **argv);
 int clv_vm_run_hook(const void *settings, int argc, char **argv);
 int clv_vm_run_offline(const void *settings, int argc, char **argv);

@@ -88,8 +88,9 @@ int main(int argc, char **argv)
 	const struct clv_verb assign = carry_out(&clv_verb_assign, clv_vm_run_assign);
 	const struct clv_verb unassign =
 		carry_out(&clv_verb_unassign, clv_vm_run_unassign);
+	const struct clv_verb vm = carry_out(&clv_verb_vm, clv_vm_run_vm);
 	const struct clv_verb *const verbs[] = {
-		&vms, &assign, &unassign, &hook, &offline};
+		&vms, &assign, &unassign, &vm, &hook, &offline};
 	const struct clv_verb_table table = {&root, verbs, CLV_ARRAY_SIZE(verbs)};
 
 	return clv_run(&table, argc, argv);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables of cleave vms, cleave assign and cleave unassign. */
+/* The tables of cleave vms, assign, unassign and vm. */
 #include "cli/frame/verbs.h"
 #include "base/cleanup.h"
 #include "cli/vm/vm.h"
@@ -194,6 +194,50 @@ const struct clv_verb clv_verb_unassign = {
 	.n_options = CLV_ARRAY_SIZE(unassign_options),
 	.min_arguments = 0,
 	.max_arguments = -1,
+	.completes = CLV_COMPLETE_VM,
+	.program = CLV_VM_PROGRAM,
+};
+
+static const struct clv_opt vm_options[] = {
+	{
+		.name = "to",
+		.type = CLV_OPT_TEXT,
+		.offset = CLV_OPT_AT(struct clv_vm_move_settings, to),
+		.argument = "URI",
+		.help = "The URI of the libvirt of HOST (default: "
+			"qemu+ssh://HOST/system)",
+	},
+	{
+		.name = "to-socket",
+		.type = CLV_OPT_TEXT,
+		.offset = CLV_OPT_AT(struct clv_vm_move_settings, to_socket),
+		.argument = "PATH",
+		.completes = CLV_COMPLETE_FILE,
+		.help = "Use the agent of HOST on this socket, instead of one that ssh "
+			"forwards",
+	},
+	OPT_TIMEOUT(struct clv_vm_move_settings),
+	OPT_FORCE(struct clv_vm_move_settings),
+	CLV_OPT_YES(struct clv_vm_move_settings),
+	OPT_CONNECT,
+	CLV_OPT_HELP,
+	CLV_OPT_OUTPUT,
+	CLV_OPT_SOCKET,
+};
+
+const struct clv_verb clv_verb_vm = {
+	.name = "vm",
+	.arguments = "move VM HOST",
+	.summary = "move a virtual machine with its partitions to another host",
+	.about = "Leases equal partitions on HOST, shuts the virtual machine down if it "
+		 "runs, defines it there with them, starts it again, and releases its "
+		 "partitions here. What is to happen is shown first; if a step fails, "
+		 "those before it are undone.",
+	.settings_bytes = sizeof(struct clv_vm_move_settings),
+	.options = vm_options,
+	.n_options = CLV_ARRAY_SIZE(vm_options),
+	.min_arguments = 3,
+	.max_arguments = 3,
 	.completes = CLV_COMPLETE_VM,
 	.program = CLV_VM_PROGRAM,
 };

@@ -29,6 +29,13 @@ struct clv_assign_settings {
 	bool all, more, restart, force;
 };
 
+struct clv_vm_move_settings {
+	struct clv_vm_settings vm;
+	const char *to, *to_socket;
+	uint64_t timeout_ns;
+	bool force, yes;
+};
+
 struct clv_unassign_settings {
 	struct clv_vm_settings vm;
 	uint64_t timeout_ns;

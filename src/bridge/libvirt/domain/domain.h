@@ -89,6 +89,21 @@ int clv_vm_hostdev_write(enum clv_vm_means means, const char *address, const cha
 char *clv_vm_metadata_write(
 	const struct clv_vm_note *notes, size_t n_notes, bool shuts_down);
 
+/* Another function in the place of that of a lease. */
+struct clv_vm_exchange {
+	const char *lease;    /* that it is for, as the domain's XML has it */
+	const char *to_lease; /* that it becomes one for */
+	enum clv_vm_means means;
+	const char *to_address; /* as clv_vm_hostdev_write() takes it */
+};
+
+/* The XML with other functions of the host, at the same addresses in the guest; what is
+ * not exchanged stays as it is.  The caller frees *ret. -ENOENT: it has no function for a
+ * lease; -EBADMSG, -EINVAL, -ENOMEM. */
+int clv_vm_domain_exchange(const char *xml, size_t n_bytes,
+	const struct clv_vm_exchange *exchanges, size_t n, char **ret,
+	struct clv_error *err);
+
 /* The XML with a 64-bit window of so many bytes, rounded up to KiB; 0: without one.  The
  * caller frees *ret. -EBADMSG, -ENOTSUP: it has no PCI root. */
 int clv_vm_domain_set_hole(const char *xml, size_t n_bytes, uint64_t hole_bytes,

@@ -97,6 +97,8 @@ static int add_partition(struct clv_vm_inventory *inventory, const json_t *devic
 		means == CLV_VM_MDEV ? text_of(json, "uuid") : address);
 	snprintf(partition->device, sizeof(partition->device), "%s",
 		text_of(device, "name"));
+	snprintf(partition->model, sizeof(partition->model), "%s",
+		text_of(device, "model"));
 	partition->is_held = json_array_size(holders) > 0;
 	snprintf(partition->holder, sizeof(partition->holder), "%s",
 		text_of(json_array_get(holders, 0), "text"));

@@ -18,6 +18,7 @@ struct clv_vm_partition {
 	bool is_held;      /* a lease or process has it */
 	char holder[100];  /* the first of those, for people; "" */
 	char why_not[128]; /* why no machine can have it; "" */
+	char model[80];    /* the GPU's */
 };
 
 struct clv_vm_lease {

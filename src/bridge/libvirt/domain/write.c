@@ -112,6 +112,82 @@ char *clv_vm_metadata_write(
 	return text;
 }
 
+static int dump(xmlDoc *doc, char **ret, struct clv_error *err)
+{
+	xmlChar *text = NULL;
+	int n;
+
+	xmlDocDumpMemory(doc, &text, &n);
+	*ret = text ? strdup((const char *)text) : NULL;
+	xmlFree(text);
+	return *ret ? 0 : clv_error_errno(err, ENOMEM, "cannot write XML");
+}
+
+static xmlNode *find_hostdev(const xmlDoc *doc, const char *lease)
+{
+	const xmlNode *devices = clv_xml_child(xmlDocGetRootElement(doc), "devices");
+	const xmlNode *node = clv_xml_child(devices, "hostdev");
+	char alias[CLV_VM_ALIAS_MAX];
+
+	snprintf(alias, sizeof(alias), CLV_VM_ALIAS_PREFIX "%s", lease);
+	while (node && !clv_xml_is(clv_xml_child(node, "alias"), "name", alias))
+		node = clv_xml_next(node, "hostdev");
+	return (xmlNode *)node;
+}
+
+/* Puts a copy of the child of that name in the place of the node's own. */
+static void replace_child(xmlNode *node, const xmlNode *from, const char *name)
+{
+	xmlNode *old = (xmlNode *)clv_xml_child(node, name);
+	xmlNode *copy =
+		xmlDocCopyNode((xmlNode *)clv_xml_child(from, name), node->doc, 1);
+
+	if (!old || !copy) {
+		xmlFreeNode(copy);
+		return;
+	}
+	xmlReplaceNode(old, copy);
+	xmlFreeNode(old);
+}
+
+static int exchange(
+	xmlDoc *doc, const struct clv_vm_exchange *exchange, struct clv_error *err)
+{
+	_cleanup_xml_doc_ xmlDoc *other = NULL;
+	char xml[CLV_VM_HOSTDEV_MAX];
+	xmlNode *node = find_hostdev(doc, exchange->lease), *from;
+	int r = clv_vm_hostdev_write(
+		exchange->means, exchange->to_address, exchange->to_lease, xml, err);
+
+	if (r >= 0)
+		r = clv_xml_parse(xml, strlen(xml), &other, err);
+	if (r < 0)
+		return r;
+	from = xmlDocGetRootElement(other);
+	if (!node || !clv_xml_child(node, "source"))
+		return clv_error_set(err, -ENOENT,
+			"the virtual machine has no function for its lease %.24s: "
+			"cleave vms --repair puts it back",
+			exchange->lease);
+	xmlSetProp(node, (const xmlChar *)"managed",
+		(const xmlChar *)(exchange->means == CLV_VM_PCI ? "yes" : "no"));
+	replace_child(node, from, "source");
+	replace_child(node, from, "alias");
+	return 0;
+}
+
+int clv_vm_domain_exchange(const char *xml, size_t n_bytes,
+	const struct clv_vm_exchange *exchanges, size_t n, char **ret,
+	struct clv_error *err)
+{
+	_cleanup_xml_doc_ xmlDoc *doc = NULL;
+	int r = clv_xml_parse(xml, n_bytes, &doc, err);
+
+	for (size_t i = 0; i < n && r >= 0; i++)
+		r = exchange(doc, &exchanges[i], err);
+	return r < 0 ? r : dump(doc, ret, err);
+}
+
 static void set_hole(xmlNode *controller, uint64_t hole_bytes)
 {
 	xmlNode *hole = (xmlNode *)clv_xml_child(controller, "pcihole64");
@@ -134,8 +210,7 @@ int clv_vm_domain_set_hole(const char *xml, size_t n_bytes, uint64_t hole_bytes,
 {
 	_cleanup_xml_doc_ xmlDoc *doc = NULL;
 	const xmlNode *controller;
-	xmlChar *text = NULL;
-	int n, r = clv_xml_parse(xml, n_bytes, &doc, err);
+	int r = clv_xml_parse(xml, n_bytes, &doc, err);
 
 	if (r < 0)
 		return r;
@@ -146,10 +221,5 @@ int clv_vm_domain_set_hole(const char *xml, size_t n_bytes, uint64_t hole_bytes,
 			"the virtual machine has no PCI root, so its 64-bit window "
 			"cannot be set: use the machine type q35 or pc");
 	set_hole((xmlNode *)controller, hole_bytes);
-	xmlDocDumpMemory(doc, &text, &n);
-	if (!text)
-		return clv_error_errno(err, ENOMEM, "cannot write XML");
-	*ret = strdup((const char *)text);
-	xmlFree(text);
-	return *ret ? 0 : clv_error_errno(err, ENOMEM, "cannot write XML");
+	return dump(doc, ret, err);
 }

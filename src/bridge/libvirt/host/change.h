@@ -43,6 +43,27 @@ int clv_vm_stop(const struct clv_vm_host *host, const struct clv_vm_guest *guest
 int clv_vm_start(const struct clv_vm_host *host, const struct clv_vm_guest *guest,
 	struct clv_error *err);
 
+/* The persistent XML with its secrets, as clv_vm_define() takes it.  The caller frees
+ * *ret. */
+int clv_vm_read_definition(const struct clv_vm_host *host,
+	const struct clv_vm_guest *guest, char **ret, struct clv_error *err);
+/* Defines a domain at the host's first libvirt. */
+int clv_vm_define(const struct clv_vm_host *host, const char *xml, struct clv_error *err);
+/* -EBUSY: it runs.  The file of its firmware's variables stays. */
+int clv_vm_undefine(const struct clv_vm_host *host, const struct clv_vm_guest *guest,
+	struct clv_error *err);
+
+/* Whether it starts with its host. */
+int clv_vm_get_autostart(const struct clv_vm_host *host, const struct clv_vm_guest *guest,
+	bool *ret, struct clv_error *err);
+int clv_vm_set_autostart(const struct clv_vm_host *host, const struct clv_vm_guest *guest,
+	bool is_wanted, struct clv_error *err);
+
+/* -EBUSY, with the reason: something of it stays behind when it is undefined, such as its
+ * saved memory. */
+int clv_vm_check_movable(const struct clv_vm_host *host, const struct clv_vm_guest *guest,
+	struct clv_error *err);
+
 /* The 64-bit addresses that the functions of these PCI addresses need, from sysfs; those
  * that do not exist need none. */
 uint64_t clv_vm_window_of(const char *const *addresses, size_t n);

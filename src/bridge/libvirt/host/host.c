@@ -306,6 +306,16 @@ size_t clv_vm_host_count(const struct clv_vm_host *host)
 	return host->n_links;
 }
 
+const char *clv_vm_host_uri(const struct clv_vm_host *host)
+{
+	return host->links[0].uri;
+}
+
+const char *clv_vm_host_name(const struct clv_vm_host *host)
+{
+	return host->links[0].name;
+}
+
 int clv_vm_host_list_of(struct clv_vm_host *host, const char *uri,
 	struct clv_vm_guests *ret, struct clv_error *err)
 {

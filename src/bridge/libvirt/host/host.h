@@ -38,6 +38,10 @@ int clv_vm_host_list(
 /* Those of one URI, in any order; is_complete: it answered, and all were read. */
 int clv_vm_host_list_of(struct clv_vm_host *host, const char *uri,
 	struct clv_vm_guests *ret, struct clv_error *err);
+/* The first of its libvirts: the URI, and the name of the machine, NULL if it gives none.
+ * Borrowed. */
+const char *clv_vm_host_uri(const struct clv_vm_host *host);
+const char *clv_vm_host_name(const struct clv_vm_host *host);
 /* How many libvirts there are connections to. */
 size_t clv_vm_host_count(const struct clv_vm_host *host);
 /* Reads one of them again.  Errors as those of host/change.h, or -EBADMSG; the guest is
