@@ -11,6 +11,7 @@
 #include "agent/lease/executor.h"
 #include "agent/lease/kernel-quota.h"
 #include "agent/lease/shared-vm.h"
+#include "agent/os/pci-driver.h"
 #include "agent/os/processes.h"
 #include "agent/store/store.h"
 #include "base/array.h"
@@ -311,6 +312,7 @@ DOUBLE(clv_hardware_survey_for);
 DOUBLE(clv_hardware_step);
 DOUBLE(clv_hardware_sample);
 DOUBLE(clv_hardware_readings);
+DOUBLE(clv_pci_is_passed);
 DOUBLE(clv_hardware_survey);
 DOUBLE(clv_hardware_last_survey);
 DOUBLE(clv_hardware_cancel);
@@ -356,6 +358,11 @@ const struct clv_readings *__wrap_clv_hardware_readings(
 	const struct clv_hardware *hardware)
 {
 	return &world.readings;
+}
+
+bool __wrap_clv_pci_is_passed(const char *address)
+{
+	return world.passed_address && strcmp(world.passed_address, address) == 0;
 }
 
 uint64_t __wrap_clv_hardware_survey(struct clv_hardware *hardware)

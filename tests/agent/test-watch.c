@@ -14,6 +14,7 @@
 #include "agent/watch/watchdog.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/units.h"
 #include "core/device/reading.h"
 
 #include <errno.h>
@@ -609,6 +610,89 @@ static void test_lost_by_its_readings(void **state)
 	clv_watchdog_free(watchdog);
 }
 
+/* A machine that has the device by its lease takes it from its driver, and gives it back:
+ * it is not lost, and is searched for when VFIO's driver leaves it. */
+struct passed_row {
+	const char *name;
+	bool is_kept, is_vm;
+	uint32_t compute_ppm;
+	bool is_passed;
+	enum clv_health_state state;
+};
+
+static const struct passed_row passed_rows[] = {
+	{"by a virtual machine", true, true, CLV_PPM, true, CLV_HEALTH_OK},
+	{"by a member of a pool", true, false, CLV_PPM, true, CLV_HEALTH_OK},
+	{"by a program", false, false, CLV_PPM, true, CLV_HEALTH_LOST},
+	{"with others", true, false, CLV_PPM / 2, true, CLV_HEALTH_LOST},
+	{"without VFIO", true, true, CLV_PPM, false, CLV_HEALTH_LOST},
+};
+
+static struct clv_watchdog *begin_passed(const struct passed_row *row)
+{
+	struct clv_lease *lease = make_lease(false);
+	struct clv_watchdog *watchdog = begin_watchdog();
+
+	lease->record.is_kept = row->is_kept;
+	snprintf(lease->record.vm, sizeof(lease->record.vm), "%s",
+		row->is_vm ? "vm:11111111-2222-4333-8444-555555555555" : "");
+	lease->record.share.compute_ppm = row->compute_ppm;
+	snprintf(gpu(0)->info.pci_address, sizeof(gpu(0)->info.pci_address),
+		"0000:3b:00.0");
+	world.passed_address = row->is_passed ? "0000:3b:00.0" : NULL;
+	show_device();
+	clv_watchdog_tick(watchdog);
+	answer(0);
+	return watchdog;
+}
+
+static void test_passed(void **state)
+{
+	const struct passed_row *row = *state;
+	struct clv_watchdog *watchdog = begin_passed(row);
+
+	world.readings.items[0].signs[CLV_SIGN_LOST] = 1;
+	clv_watchdog_tick(watchdog);
+	answer(0);
+	assert_int_equal(clv_condition_state(gpu(0)), row->state);
+	gpu(0)->is_present = false;
+	clv_watchdog_surveyed(watchdog);
+	assert_int_equal(clv_condition_state(gpu(0)), row->state);
+	assert_int_equal(world_n_events(CLV_EVENT_DEVICE_LOST),
+		row->state == CLV_HEALTH_LOST ? 1 : 0);
+	clv_watchdog_free(watchdog);
+}
+
+static void test_passed_and_back(void **state)
+{
+	struct clv_watchdog *watchdog = begin_passed(&passed_rows[0]);
+	uint64_t n_before;
+
+	/* The survey came between the loss and VFIO's driver. */
+	world.passed_address = NULL;
+	gpu(0)->is_present = false;
+	clv_watchdog_surveyed(watchdog);
+	assert_int_equal(clv_condition_state(gpu(0)), CLV_HEALTH_LOST);
+	world.passed_address = "0000:3b:00.0";
+	clv_watchdog_tick(watchdog);
+	answer(-EIO);
+	assert_int_equal(clv_condition_state(gpu(0)), CLV_HEALTH_OK);
+	n_before = world.n_surveys;
+	clv_watchdog_tick(watchdog);
+	answer(-EIO);
+	assert_int_equal(world.n_surveys, n_before);
+	world.passed_address = NULL;
+	clv_watchdog_tick(watchdog);
+	answer(-EIO);
+	assert_int_equal(world.n_surveys, n_before + 1);
+	gpu(0)->is_present = true;
+	clv_watchdog_surveyed(watchdog);
+	clv_watchdog_tick(watchdog);
+	answer(-EIO);
+	assert_int_equal(world.n_surveys, n_before + 1);
+	clv_watchdog_free(watchdog);
+}
+
 int main(void)
 {
 	static struct rows rows;
@@ -627,6 +711,8 @@ int main(void)
 	ROWS_ONE(&rows, test_silence);
 	ROWS_ONE(&rows, test_lost);
 	ROWS_ONE(&rows, test_lost_by_its_readings);
+	ROWS_ADD(&rows, passed_rows, test_passed);
+	ROWS_ONE(&rows, test_passed_and_back);
 	rows_set_up(&rows, begin, end);
 	return rows_run(&rows);
 }

@@ -87,6 +87,7 @@ struct world {
 	/* Current numbers: leases that are open to gates, and leases of arbiters. */
 	int n_gates, n_arbiter_leases;
 	unsigned int n_resumed;
+	const char *passed_address; /* the function that VFIO's driver has; NULL: none */
 	/* What the doubles refuse while this is set. */
 	bool no_gate, no_commit, no_watch;
 	const char *locked_uuid;       /* another agent has this device */

@@ -8,12 +8,14 @@
 #include "agent/device/hardware.h"
 #include "agent/lease/executor.h"
 #include "agent/ledger/ledger.h"
+#include "agent/os/pci-driver.h"
 #include "agent/record/agent.h"
 #include "agent/watch/enforce.h"
 #include "agent/watch/ungated.h"
 #include "arbiter/arbiter.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/units.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -30,6 +32,52 @@ struct clv_watchdog {
 	/* No driver reports anything: no sampling until the next survey. */
 	bool is_silent;
 };
+
+/* A machine that has the whole of a device takes it from its driver, which then does not
+ * see it: such a device is not lost. */
+
+static bool has_whole(const struct clv_lease_record *record)
+{
+	return record->is_kept && !record->is_queued &&
+	       (record->vm[0] != '\0' || record->share.compute_ppm == CLV_PPM);
+}
+
+static bool is_passed(const struct clv_agent_device *device)
+{
+	for (size_t i = 0; i < device->n_leases; i++) {
+		if (has_whole(&device->leases[i]->record))
+			return clv_pci_is_passed(device->info.pci_address);
+	}
+	return false;
+}
+
+static void set_passed(struct clv_agent *agent, struct clv_agent_device *device)
+{
+	struct clv_reading reading;
+
+	clv_reading_begin(&reading, device->info.uuid);
+	clv_condition_update(agent, device, &reading);
+}
+
+/* Between its driver's loss and VFIO's gain it is lost for a moment.  Returns whether one
+ * is with its driver again, which the next survey shows. */
+static bool update_passed(struct clv_agent *agent)
+{
+	bool is_back = false;
+
+	for (size_t i = 0; i < clv_devices_count(agent->devices); i++) {
+		struct clv_agent_device *device = clv_devices_at(agent->devices, i);
+		bool is_lost = clv_condition_state(device) == CLV_HEALTH_LOST;
+
+		if (device->parent || !device->condition)
+			continue;
+		if (is_lost && is_passed(device))
+			set_passed(agent, device);
+		else if (!is_lost && !device->is_present && !is_passed(device))
+			is_back = true;
+	}
+	return is_back;
+}
 
 /* Readings. */
 
@@ -49,6 +97,8 @@ static void take_reading(struct clv_watchdog *watchdog, const struct clv_reading
 	/* Processes are kept here, and the condition keeps the rest. */
 	copy.processes = NULL;
 	copy.n_processes = 0;
+	if (copy.signs[CLV_SIGN_LOST] && is_passed(device))
+		copy.signs[CLV_SIGN_LOST] = 0;
 	clv_condition_update(agent, device, &copy);
 }
 
@@ -93,6 +143,8 @@ void clv_watchdog_surveyed(struct clv_watchdog *watchdog)
 			continue;
 		if (device->is_present)
 			clv_condition_set_found(agent, device);
+		else if (is_passed(device))
+			set_passed(agent, device);
 		else
 			clv_condition_set_missing(agent, device, CLV_SIGN_LOST);
 	}
@@ -163,14 +215,15 @@ void clv_watchdog_tick(struct clv_watchdog *watchdog)
 {
 	struct clv_agent *agent = watchdog->agent;
 	uint32_t every_s = agent->settings->watch_every_s;
-	bool is_due;
+	bool is_due, is_back;
 
 	watchdog->n_ticks++;
 	clv_ungated_tick(watchdog->ungated);
 	for (size_t i = 0; i < clv_devices_count(agent->devices); i++)
 		clv_executor_tick(clv_devices_at(agent->devices, i));
 	update_hangs(agent);
-	if (watchdog->n_ticks % SURVEY_EVERY == 0 && is_any_lost(agent))
+	is_back = update_passed(agent);
+	if (is_back || (watchdog->n_ticks % SURVEY_EVERY == 0 && is_any_lost(agent)))
 		clv_hardware_survey(agent->hardware);
 	if (every_s == 0)
 		return;

@@ -21,11 +21,13 @@
 /* A little more than the drivers' own timeout. */
 #define DEVICES_WAIT_MS 15000u
 
-/* A device that was present and is lost stays in the list, with its health. */
+/* A device that was present and is lost stays in the list, with its health, and one that
+ * a virtual machine has, with its lease. */
 static bool is_shown(const struct clv_agent_device *device)
 {
 	return device->is_present ||
-	       (!device->parent && clv_condition_state(device) == CLV_HEALTH_LOST);
+	       (!device->parent && (clv_condition_state(device) == CLV_HEALTH_LOST ||
+					   device->n_leases > 0));
 }
 
 static json_t *render(const struct clv_request *request, struct clv_agent_device *device)
