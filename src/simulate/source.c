@@ -296,18 +296,31 @@ static FILE *open_header(const char *path)
 	return fopen(name, "re");
 }
 
-int clv_source_read_fleet(const char *path, struct clv_fleet *fleet,
-	struct clv_node_notes *notes, struct clv_error *err)
+int clv_source_read_snapshot(
+	const char *path, struct clv_snapshot **ret, struct clv_error *err)
 {
-	_cleanup_snapshot_ struct clv_snapshot *snapshot = NULL;
+	int r;
+
+	*ret = NULL;
+	r = has_rows(path) ? 0 : clv_snapshot_open(path, ret, err);
+	return r < 0 ? r : 0;
+}
+
+int clv_source_read_fleet(const char *path, struct clv_fleet *fleet,
+	struct clv_node_notes *notes, struct clv_snapshot **ret_snapshot,
+	struct clv_snapshot_odd *odd, struct clv_error *err)
+{
 	FILE *file, *header;
 	int r;
 
+	*ret_snapshot = NULL;
 	if (!has_rows(path)) {
-		r = clv_snapshot_open(path, &snapshot, err);
+		r = clv_snapshot_open(path, ret_snapshot, err);
 		if (r == 0)
 			return clv_plan_read_fleet(path, fleet, notes, err);
-		return r < 0 ? r : clv_snapshot_add_nodes(snapshot, fleet, notes, err);
+		return r < 0 ? r
+			     : clv_snapshot_add_nodes(
+				       *ret_snapshot, fleet, notes, odd, err);
 	}
 	file = fopen(path, "re");
 	if (!file)
@@ -349,16 +362,29 @@ static int open_rows(struct clv_source *source, const char *path, struct clv_err
 	return r;
 }
 
+static int read_snapshot(struct clv_source *source, const struct clv_snapshot *snapshot,
+	struct clv_error *err)
+{
+	const struct clv_source_options *options = &source->options;
+	struct clv_snapshot_odd odd = {0};
+	int r = clv_snapshot_read_trace(
+		snapshot, source->fleet, options->has_placed, &source->plan, &odd, err);
+
+	if (options->odd && !options->was_read)
+		*options->odd = odd;
+	return r;
+}
+
 static int open_plan(struct clv_source *source, const char *path, struct clv_error *err)
 {
-	_cleanup_snapshot_ struct clv_snapshot *snapshot = NULL;
-	int r = clv_snapshot_open(path, &snapshot, err);
+	_cleanup_snapshot_ struct clv_snapshot *own = NULL;
+	const struct clv_snapshot *snapshot = source->options.snapshot;
+	int r = snapshot ? 1 : clv_snapshot_open(path, &own, err);
 
 	if (r == 0)
 		r = clv_plan_read_trace(path, source->fleet, &source->plan, err);
 	else if (r > 0)
-		r = clv_snapshot_read_trace(snapshot, source->fleet,
-			source->options.has_placed, &source->plan, err);
+		r = read_snapshot(source, snapshot ? snapshot : own, err);
 
 	source->next = source->plan.per_hour > 0 ? next_of_mix : next_of_list;
 	if (r == 0 && source->plan.n_placed > 0 && !source->options.has_placed)
@@ -381,7 +407,8 @@ int clv_source_open(const char *path, const struct clv_fleet *fleet,
 	source->options = *options;
 	source->random_state = options->seed;
 	source->mig_state = ~options->seed;
-	r = has_rows(path) ? open_rows(source, path, err) : open_plan(source, path, err);
+	r = !options->snapshot && has_rows(path) ? open_rows(source, path, err)
+						 : open_plan(source, path, err);
 	if (r == 0 && options->fill_milli > 0)
 		r = shuffle(source, err);
 	if (r < 0) {
@@ -396,15 +423,6 @@ bool clv_source_is_timed(const struct clv_source *source)
 {
 	return source->options.is_timed ||
 	       (source->plan.per_hour > 0 && source->options.fill_milli == 0);
-}
-
-int clv_source_take_running(
-	const char *path, struct clv_fleet *fleet, struct clv_error *err)
-{
-	_cleanup_snapshot_ struct clv_snapshot *snapshot = NULL;
-	int r = has_rows(path) ? 0 : clv_snapshot_open(path, &snapshot, err);
-
-	return r <= 0 ? r : clv_snapshot_take_running(snapshot, fleet, err);
 }
 
 int clv_source_take_placed(

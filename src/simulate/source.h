@@ -7,6 +7,8 @@
 struct clv_error;
 struct clv_fleet;
 struct clv_node_notes;
+struct clv_snapshot;
+struct clv_snapshot_odd;
 struct clv_trace_item;
 struct clv_trace_skips;
 
@@ -34,14 +36,26 @@ struct clv_source_options {
 	/* Borrowed; NULL: the first row that is wrong is an error.  Counted in the
 	 * reading in which was_read is false. */
 	struct clv_trace_skips *skips;
+	/* Borrowed; not NULL: what the file is, so that it is parsed once. */
+	const struct clv_snapshot *snapshot;
+	/* Borrowed; NULL: not told.  Filled in the same reading as skips. */
+	struct clv_snapshot_odd *odd;
 };
 
+/* The snapshot that a file is, which the caller closes; NULL if it is something else.
+ * -EINVAL, -ENOMEM. */
+int clv_source_read_snapshot(
+	const char *path, struct clv_snapshot **ret, struct clv_error *err);
+
 /* Reads a fleet, and what else its file says of the nodes into notes, which may be NULL.
+ * If the file is a snapshot, it is stored in *ret_snapshot, which the caller closes, also
+ * on failure, and what cannot be a node is added to odd.
  * A file is CSV if its name ends in ".csv" or its first line looks so, a snapshot of a
  * cluster if it is JSON in one of the formats of simulate/files/snapshot.h, else YAML.
  * The header of FILE.csv may be in FILE.header, as PAI-2020 is published. */
 int clv_source_read_fleet(const char *path, struct clv_fleet *fleet,
-	struct clv_node_notes *notes, struct clv_error *err);
+	struct clv_node_notes *notes, struct clv_snapshot **ret_snapshot,
+	struct clv_snapshot_odd *odd, struct clv_error *err);
 
 /* path: likewise, or Philly's JSON.  Of a snapshot, all pods and jobs are arrivals that
  * have not ended; with has_placed, those that wait.  The fleet is borrowed; only its
@@ -52,10 +66,6 @@ int clv_source_open(const char *path, const struct clv_fleet *fleet,
 /* Whether arrivals and departures are at their times: by the options, or because a
  * generator draws them (except where the fleet is filled). */
 bool clv_source_is_timed(const struct clv_source *source);
-/* If path, from which the fleet was read, is a snapshot: takes what runs there, see
- * clv_snapshot_take_running(). */
-int clv_source_take_running(
-	const char *path, struct clv_fleet *fleet, struct clv_error *err);
 /* Takes the places in the fleet that the file lists as placed: see
  * clv_plan_take_placed(). */
 int clv_source_take_placed(

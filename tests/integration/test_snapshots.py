@@ -15,8 +15,8 @@ from pathlib import Path
 CLEAVE = "cleave"
 
 
-def cleave(*words):
-    return subprocess.run([CLEAVE, *map(str, words)], capture_output=True, text=True,
+def cleave(*words, text=None):
+    return subprocess.run([CLEAVE, *map(str, words)], capture_output=True, text=True, input=text,
                           timeout=120, check=False)
 
 
@@ -188,6 +188,64 @@ class Kubernetes(Case):
                       {"items": [node("n", {"cpu": "a lot", "memory": "-5", "nvidia.com/gpu": "1e300"})]}):
             self.assertIn(cleave("fit", self.file("c.json", wrong), good).returncode, (75, 78))
 
+    def test_odd_items_are_left_out(self):
+        """A node of time slices (8 devices in 10 each), and a pod that wants more than a node can
+        have: the others are read, and their places stay those of their names."""
+        items = [node("sliced", {**SIZE, "nvidia.com/gpu": "80"}, A100),
+                 node("a", {**SIZE, "nvidia.com/gpu": "4"}, A100),
+                 pod("on-sliced", gpus(9), "sliced"), pod("on-a", gpus(3), "a"),
+                 pod("huge", gpus(65)), pod("vast", gpus(70)), pod("fits", gpus(1))]
+        path = self.file("c.json", {"kind": "List", "items": items})
+        done = cleave("fit", path, path, "-o", "json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        row, = json.loads(done.stdout)["items"]
+        self.assertEqual((row["node"], row["devices"]), (0, "3"))
+        self.assertEqual(done.stderr.splitlines(), [
+            f"cleave: {path}: 1 left out: node 'sliced' has more than 64 devices",
+            f"cleave: {path}: 2 left out: 'huge' wants more than 64 devices of a node, or more than "
+            "1024 nodes, and others"])
+        done = cleave("simulate", path, path, "-p", "fgd,best-fit", "-o", "json")
+        self.assertEqual([row["arrived"] for row in json.loads(done.stdout)["items"]], [3, 3])
+        self.assertEqual(done.stderr.count("left out"), 2)
+        wanted = self.file("w.yaml", "version: 1\nrequests:\n  - {devices: 1}\n")
+        done = cleave("defrag", path, wanted, "-o", "json")
+        self.assertEqual([row["to"] for row in json.loads(done.stdout)["items"]], ["node 0: 3"])
+
+    def test_pipes(self):
+        """Standard input and the files of <(...) can be read once, and are a fleet, and a trace that
+        every policy plays."""
+        fleet = self.cluster(pod("one", gpus(3), "a"), pod("wide", gpus(2)), pod("more", gpus(2)))
+        wanted = self.file("w.yaml", "version: 1\nrequests:\n  - {devices: 1, count: 3}\n")
+        columns = "name,cpu_milli,memory_mib,num_gpu,gpu_milli\n"
+        for words, text in (
+                (("fit", "-", wanted), fleet.read_text()), (("fit", fleet, "-"), wanted.read_text()),
+                (("fit", fleet, "-"), columns + "a,1,1,1,1000\n"),
+                (("simulate", fleet, "-"), fleet.read_text()),
+                (("simulate", fleet, "-", "--accept", "90%"), columns + "a,1,1,1,1000\n"),
+                (("defrag", "-", wanted), fleet.read_text())):
+            with self.subTest(words=words):
+                at = words.index("-")
+                path = self.file("same", text)
+                expected = cleave(*words[:at], path, *words[at + 1:], "-o", "json")
+                self.assertEqual(expected.returncode, 0, expected.stderr)
+                done = cleave(*words, "-o", "json", text=text)
+                self.assertEqual((done.returncode, done.stdout), (0, expected.stdout), done.stderr)
+        for words in (("bash", "-c", f"{CLEAVE} fit - {wanted} < {fleet}"), (CLEAVE, "fit", fleet, wanted)):
+            self.assertEqual(subprocess.run(words, capture_output=True, timeout=120,
+                                            check=False).returncode, 0)
+        script = f"exec {CLEAVE} simulate <(cat {fleet}) <(cat {fleet}) -p fgd,packing -o json"
+        done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=120,
+                              check=True)
+        self.assertEqual([row["arrived"] for row in json.loads(done.stdout)["items"]], [3, 3])
+
+    def test_numbers_beyond_bounds(self):
+        """They count as the most that is possible, not as what is left of their bits."""
+        for text in ("1e300", "1e999", "-5", "18446744073709551616"):
+            items = [node("n", {"cpu": text, "memory": text, "nvidia.com/gpu": "2"})]
+            path = self.file("c.json", {"kind": "List", "items": items})
+            wanted = self.file("w.yaml", "version: 1\nrequests:\n  - {devices: 1, cpus: 1, memory: 1Gi}\n")
+            self.assertEqual(cleave("fit", path, wanted).returncode, 75 if text == "-5" else 0, text)
+
     def test_json_of_our_own_is_no_snapshot(self):
         fleet = self.file("f.json", {"version": 1, "nodes": [
             {"model": "A", "cpus": 8, "memory": "8Gi", "devices": 2}]})
@@ -283,6 +341,18 @@ class Slurm(Case):
         nodes[1]["gres_used"] = "gpu:a100:1(IDX:0)"
         self.assertEqual(self.places(self.nodes(*nodes), self.jobs(job), 75),
                          ["room for all of its gang at once"] * 3)
+
+    def test_odd_jobs_are_left_out(self):
+        """Of more nodes than a gang can have, and with numbers that were never set."""
+        unset = 2**64 - 1
+        fleet = self.nodes(self.node("n1", "gpu:2", alloc_idle_cpus=unset))
+        jobs = self.jobs(self.job("vast", "cpu=2000,node=2000,gres/gpu=2000"),
+                         self.job("fits", "cpu=1,node=1,gres/gpu=1", nice=unset, time_limit=unset),
+                         self.job("many", "node=1,gres/gpu=18446744073709551615"))
+        done = cleave("fit", fleet, jobs, "-o", "json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len(json.loads(done.stdout)["items"]), 1)
+        self.assertIn("jobs.json: 2 left out: 'vast' wants more than", done.stderr)
 
     def test_simulate_with_a_queue(self):
         """Times of submission and limits of time, in minutes; priorities."""

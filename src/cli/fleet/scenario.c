@@ -11,16 +11,25 @@
 #include "core/place/policy.h"
 #include "simulate/capacity/capacity.h"
 #include "simulate/files/nodes.h"
+#include "simulate/files/snapshot.h"
 #include "simulate/source.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define BAR_WIDTH 40
 /* Logs of jobs keep each line: there are few, and none of a short run. */
 #define NOTE_EVERY_NS (3 * CLV_NS_PER_S)
+/* Of a pipe, so that one without an end does not fill the memory. */
+#define STREAM_MAX_BYTES (UINT64_C(2) << 30)
 
 static int fail_policy(const char *name)
 {
@@ -65,32 +74,108 @@ int clv_scenario_policies(const char *text, const char *usual,
 	return n;
 }
 
-int clv_scenario_read_nodes(
-	const char *path, struct clv_fleet **ret, struct clv_node_notes *notes)
+/* Copies the stream into a file in memory and returns its descriptor, which stays open,
+ * or -errno. */
+static int copy_stream(int from)
+{
+	_cleanup_close_ int fd = memfd_create("cleave-input", MFD_CLOEXEC);
+	char data[1 << 16];
+
+	if (fd < 0)
+		return -errno;
+	for (uint64_t n_bytes = 0;;) {
+		ssize_t n = read(from, data, sizeof(data));
+
+		if (n > 0 && (n_bytes += (uint64_t)n) > STREAM_MAX_BYTES)
+			return -EFBIG;
+		if (n == 0)
+			return CLV_TAKE_FD(fd);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		for (ssize_t at = 0, done; at < n; at += done) {
+			done = write(fd, data + at, (size_t)(n - at));
+			if (done < 0)
+				return -errno;
+		}
+	}
+}
+
+static int keep_file(char **word)
+{
+	bool is_stdin = strcmp(*word, "-") == 0;
+	struct stat status;
+	int from, fd;
+
+	/* A file that is missing has its error where it is read. */
+	if (is_stdin ? fstat(0, &status) < 0 : stat(*word, &status) < 0)
+		return 0;
+	if (!is_stdin && !S_ISFIFO(status.st_mode))
+		return 0;
+	from = is_stdin ? 0 : open(*word, O_RDONLY | O_CLOEXEC);
+	fd = from < 0 ? -errno : copy_stream(from);
+	if (from > 0)
+		close(from);
+	if (fd < 0)
+		return clv_cli_fail(CLV_EXIT_BAD_FILE, "cannot read %.200s: %s", *word,
+			strerror(-fd));
+	if (asprintf(word, "/dev/fd/%d", fd) < 0)
+		return clv_cli_fail(CLV_EXIT_FAILED, "out of memory");
+	return 0;
+}
+
+int clv_scenario_keep_files(int argc, char **argv)
+{
+	int r = 0;
+
+	for (int i = 0; r == 0 && i < argc; i++)
+		r = keep_file(&argv[i]);
+	return r;
+}
+
+void clv_scenario_tell_odd(const char *path, const struct clv_snapshot_odd *odd)
+{
+	if (odd->n > 0)
+		clv_cli_fail(0, "%.200s: %" PRIu64 " left out: %s%s", path, odd->n,
+			odd->first, odd->n > 1 ? ", and others" : "");
+}
+
+static int read_nodes(const char *path, struct clv_fleet **ret,
+	struct clv_node_notes *notes, struct clv_snapshot **ret_snapshot)
 {
 	_cleanup_fleet_ struct clv_fleet *fleet = clv_fleet_new();
+	struct clv_snapshot_odd odd = {0};
 	struct clv_error err;
 
 	if (!fleet)
 		return clv_cli_fail(CLV_EXIT_FAILED, "out of memory");
-	if (clv_source_read_fleet(path, fleet, notes, &err) < 0)
+	if (clv_source_read_fleet(path, fleet, notes, ret_snapshot, &odd, &err) < 0)
 		return clv_cli_fail(CLV_EXIT_BAD_FILE, "%s", err.msg);
+	clv_scenario_tell_odd(path, &odd);
 	*ret = CLV_TAKE(fleet);
 	return 0;
 }
 
-int clv_scenario_read_fleet(const char *path, struct clv_fleet **ret)
+int clv_scenario_read_nodes(
+	const char *path, struct clv_fleet **ret, struct clv_node_notes *notes)
 {
-	return clv_scenario_read_nodes(path, ret, NULL);
+	_cleanup_snapshot_ struct clv_snapshot *snapshot = NULL;
+
+	return read_nodes(path, ret, notes, &snapshot);
 }
 
-int clv_scenario_read_in_use(const char *path, struct clv_fleet **ret)
+int clv_scenario_read_in_use(
+	const char *path, struct clv_fleet **ret, struct clv_snapshot **ret_snapshot)
 {
-	int r = clv_scenario_read_fleet(path, ret);
+	_cleanup_snapshot_ struct clv_snapshot *snapshot = NULL;
+	int r = read_nodes(path, ret, NULL, &snapshot);
 	struct clv_error err;
 
-	if (r == 0 && clv_source_take_running(path, *ret, &err) < 0)
-		return clv_cli_fail(CLV_EXIT_BAD_FILE, "%s", err.msg);
+	if (r == 0 && snapshot && clv_snapshot_take_running(snapshot, *ret, &err) < 0)
+		r = clv_cli_fail(CLV_EXIT_BAD_FILE, "%s", err.msg);
+	if (ret_snapshot)
+		*ret_snapshot = CLV_TAKE(snapshot);
 	return r;
 }
 

@@ -8,6 +8,8 @@
 
 struct clv_node_notes;
 struct clv_place_policy;
+struct clv_snapshot;
+struct clv_snapshot_odd;
 
 #define CLV_SCENARIO_POLICIES_MAX 16
 
@@ -16,15 +18,23 @@ struct clv_place_policy;
 int clv_scenario_policies(const char *text, const char *usual,
 	const struct clv_place_policy *ret[CLV_SCENARIO_POLICIES_MAX]);
 
-/* Returns 0, or an exit code after printing the error.  The caller frees *ret. */
-int clv_scenario_read_fleet(const char *path, struct clv_fleet **ret);
+/* Files may be pipes and "-", standard input: these are copied into memory, and the words
+ * replaced by paths that can be read more than once.  Returns 0, or an exit code after
+ * printing the error. */
+int clv_scenario_keep_files(int argc, char **argv);
 
-/* The same; what runs on the nodes of a snapshot has its places. */
-int clv_scenario_read_in_use(const char *path, struct clv_fleet **ret);
-
-/* The first, with what else the file says of the nodes. */
+/* Reads the nodes, and what else the file says of them.  Returns 0, or an exit code after
+ * printing the error.  The caller frees *ret. */
 int clv_scenario_read_nodes(
 	const char *path, struct clv_fleet **ret, struct clv_node_notes *notes);
+
+/* The same; what runs on the nodes of a snapshot has its places.  The caller closes
+ * *ret_snapshot, which is NULL if the file is no snapshot; NULL: it is not wanted. */
+int clv_scenario_read_in_use(
+	const char *path, struct clv_fleet **ret, struct clv_snapshot **ret_snapshot);
+
+/* Says on stderr what was left out of a snapshot. */
+void clv_scenario_tell_odd(const char *path, const struct clv_snapshot_odd *odd);
 
 /* What if: the nodes of a list are lost ("0-15,rack=r7"), or nodes are added
  * ("L40S=10").  Returns 0, or an exit code after printing the error. */

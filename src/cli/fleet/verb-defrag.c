@@ -216,8 +216,10 @@ static int begin(struct state *state, char **argv)
 {
 	uint64_t n_leases;
 	struct clv_error err;
-	int r = clv_scenario_read_in_use(argv[0], &state->fleet);
+	int r = clv_scenario_keep_files(2, argv);
 
+	if (r == 0)
+		r = clv_scenario_read_in_use(argv[0], &state->fleet, NULL);
 	if (r)
 		return r;
 	if (clv_plan_read_trace(argv[1], state->fleet, &state->trace, &err) < 0)

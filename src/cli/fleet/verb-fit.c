@@ -14,6 +14,7 @@
 #include "core/fleet/workload.h"
 #include "core/place/place.h"
 #include "core/place/policy.h"
+#include "simulate/files/snapshot.h"
 #include "simulate/source.h"
 #include "simulate/trace.h"
 
@@ -62,10 +63,13 @@ static const struct clv_listing listing = {
 	.name_key = "request",
 };
 
-static int read_wants(const char *path, struct clv_fleet *fleet, struct wants *ret,
-	struct clv_error *err)
+/* snapshot: what the file is, or NULL: it is to be read. */
+static int read_wants(const char *path, const struct clv_snapshot *snapshot,
+	struct clv_fleet *fleet, struct wants *ret, struct clv_error *err)
 {
-	struct clv_source_options options = {.has_placed = true};
+	struct clv_snapshot_odd odd = {0};
+	struct clv_source_options options = {
+		.has_placed = true, .snapshot = snapshot, .odd = &odd};
 	struct clv_source *source = NULL;
 	struct clv_trace_item item;
 	int r = clv_source_open(path, fleet, &options, &source, err);
@@ -89,6 +93,8 @@ static int read_wants(const char *path, struct clv_fleet *fleet, struct wants *r
 		r = 0;
 	}
 	clv_source_close(source);
+	if (r == 0)
+		clv_scenario_tell_odd(path, &odd);
 	return r;
 }
 
@@ -300,6 +306,7 @@ static int run_fit(const void *userdata, int argc, char **argv)
 	const struct fit_settings *settings = userdata;
 	const struct clv_place_policy *policies[CLV_SCENARIO_POLICIES_MAX];
 	_cleanup_fleet_ struct clv_fleet *fleet = NULL;
+	_cleanup_snapshot_ struct clv_snapshot *snapshot = NULL;
 	struct wants wants = {0};
 	struct clv_error err;
 	int n, r;
@@ -313,10 +320,13 @@ static int run_fit(const void *userdata, int argc, char **argv)
 	n = clv_scenario_policies(settings->policies, "balance", policies);
 	if (n < 0)
 		return -n;
-	r = clv_scenario_read_in_use(argv[0], &fleet);
+	r = clv_scenario_keep_files(argc, argv);
+	if (r == 0)
+		r = clv_scenario_read_in_use(argv[0], &fleet, &snapshot);
 	if (r)
 		return r;
-	if (read_wants(argv[1], fleet, &wants, &err) < 0) {
+	if (read_wants(argv[1], strcmp(argv[0], argv[1]) == 0 ? snapshot : NULL, fleet,
+		    &wants, &err) < 0) {
 		r = clv_cli_fail(CLV_EXIT_BAD_FILE, "%s", err.msg);
 	} else {
 		sort_wants(fleet, &wants);

@@ -16,6 +16,7 @@
 #include "core/repack/repack.h"
 #include "simulate/chart.h"
 #include "simulate/files/nodes.h"
+#include "simulate/files/snapshot.h"
 #include "simulate/queue.h"
 #include "simulate/replay.h"
 #include "simulate/runs.h"
@@ -299,8 +300,11 @@ static void tell_skip(void *userdata, const struct clv_error *why)
 		clv_cli_fail(0, "skipped: %s", why->msg);
 }
 
-static void tell_skips(const struct clv_trace_skips *skips)
+static void tell_skips(const struct clv_runs *runs)
 {
+	const struct clv_trace_skips *skips = runs->options.skips;
+
+	clv_scenario_tell_odd(runs->trace_path, runs->options.odd);
 	if (skips->n_wrong > 0)
 		clv_cli_fail(0, "%" PRIu64 " rows were wrong, and were skipped",
 			skips->n_wrong);
@@ -318,7 +322,7 @@ static int compare_policies(const struct simulate_settings *settings,
 
 	if (clv_runs_learn(runs, fleet, &err) < 0)
 		return clv_cli_fail(CLV_EXIT_BAD_FILE, "%s", err.msg);
-	tell_skips(runs->options.skips);
+	tell_skips(runs);
 	if (clv_runs_play(runs, clv_scenario_progress, NULL, &err) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "%s", err.msg);
 	clv_scenario_progress(NULL, -1);
@@ -387,10 +391,22 @@ static int read_fleet(const struct simulate_settings *settings, const char *path
 	return r;
 }
 
+/* A trace that is a snapshot is parsed once for all runs. */
+static int read_snapshot(const char *path, struct clv_snapshot **ret)
+{
+	struct clv_error err;
+
+	if (clv_source_read_snapshot(path, ret, &err) < 0)
+		return clv_cli_fail(CLV_EXIT_BAD_FILE, "%s", err.msg);
+	return 0;
+}
+
 static int simulate(const struct simulate_settings *settings, struct clv_runs *runs,
 	const struct clv_place_policy *const *policies, const struct clv_fleet *fleet,
 	const struct clv_node_notes *notes)
 {
+	int r;
+
 	for (size_t i = 0; i < runs->n_runs; i++) {
 		runs->runs[i].policy = policies[i];
 		runs->runs[i].fleet = clv_fleet_copy(fleet);
@@ -399,8 +415,10 @@ static int simulate(const struct simulate_settings *settings, struct clv_runs *r
 	}
 	if (!settings->capacity.accept_ppm)
 		return compare_policies(settings, runs, fleet);
-	return clv_capacity_show(
+	r = clv_capacity_show(
 		&settings->capacity, settings->common.output, runs, fleet, notes);
+	tell_skips(runs);
+	return r;
 }
 
 static int run_simulate(const void *userdata, int argc, char **argv)
@@ -409,18 +427,18 @@ static int run_simulate(const void *userdata, int argc, char **argv)
 	const struct clv_place_policy *policies[CLV_SCENARIO_POLICIES_MAX];
 	struct clv_run items[CLV_SCENARIO_POLICIES_MAX] = {0};
 	_cleanup_fleet_ struct clv_fleet *fleet = NULL;
+	_cleanup_snapshot_ struct clv_snapshot *snapshot = NULL;
+	struct clv_snapshot_odd odd = {0};
 	struct clv_node_notes notes = {0};
 	unsigned n_told = 0;
 	struct clv_trace_skips skips = {
 		.is_on = settings->skip_bad, .tell = tell_skip, .userdata = &n_told};
-	struct clv_runs runs = {.trace_path = argv[1],
-		.runs = items,
+	struct clv_runs runs = {.runs = items,
 		.most_moves = (unsigned)settings->most_moves,
 		.admits = settings->admit,
 		.queue = queue_of(settings)};
 	int r = check_settings(settings), n;
 
-	(void)argc;
 	if (r)
 		return r;
 	n = clv_scenario_policies(settings->policies,
@@ -435,9 +453,16 @@ static int run_simulate(const void *userdata, int argc, char **argv)
 		.fill_milli = (uint32_t)settings->fill_percent * 10,
 		.mig_ppm = settings->mig_ppm,
 		.skips = &skips,
+		.odd = &odd,
 	};
 	runs.n_runs = (size_t)n;
-	r = read_fleet(settings, argv[0], &fleet, &notes);
+	r = clv_scenario_keep_files(argc, argv);
+	runs.trace_path = argv[1];
+	if (r == 0)
+		r = read_fleet(settings, argv[0], &fleet, &notes);
+	if (r == 0)
+		r = read_snapshot(argv[1], &snapshot);
+	runs.options.snapshot = snapshot;
 	if (r == 0)
 		r = simulate(settings, &runs, policies, fleet, &notes);
 	clv_runs_done(&runs);

@@ -22,7 +22,7 @@ struct clv_snapshot_load {
 	uint64_t devices;            /* bitmap of those that it holds; 0: not known */
 	uint64_t n_nodes;            /* needs as much on each of so many nodes */
 	uint64_t arrives_s, stays_s; /* stays_s 0: not known */
-	uint32_t priority;
+	uint64_t priority;
 	bool is_waiting;
 };
 
@@ -38,6 +38,11 @@ struct clv_snapshot_format {
 };
 
 extern const struct clv_snapshot_format clv_snapshot_kubernetes, clv_snapshot_slurm;
+
+/* A number of a document as a count: 0 if it is negative or none, and at most
+ * CLV_SNAPSHOT_MOST, so that a thousand of it is no overflow. */
+#define CLV_SNAPSHOT_MOST UINT64_C(9000000000000000)
+uint64_t clv_snapshot_count(double number);
 
 /* The text of a key; "" if there is none. */
 const char *clv_snapshot_text(const json_t *object, const char *key);

@@ -9,6 +9,7 @@
 #include "base/quantity.h"
 #include "core/fleet/request.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,10 +98,10 @@ static bool read_node(const json_t *item, struct clv_snapshot_node *ret)
 		return false;
 	*ret = (struct clv_snapshot_node){
 		.name = clv_snapshot_text(metadata, "name"),
-		.cpu_milli = (uint64_t)(has.of[CPU] * 1000),
-		.memory_mib = (uint64_t)(has.of[MEMORY] / MIB),
-		.n_devices = (uint64_t)(has.of[WHOLE] > 0 ? has.of[WHOLE]
-							  : has.of[SHARE] / 100),
+		.cpu_milli = clv_snapshot_count(has.of[CPU] * 1000),
+		.memory_mib = clv_snapshot_count(has.of[MEMORY] / MIB),
+		.n_devices = clv_snapshot_count(
+			has.of[WHOLE] > 0 ? has.of[WHOLE] : has.of[SHARE] / 100),
 		.device_mib = strtoul(
 			label_of(labels, memories, CLV_ARRAY_SIZE(memories)), NULL, 10),
 	};
@@ -179,18 +180,18 @@ static bool read_load(const json_t *item, struct clv_snapshot_load *ret)
 	*ret = (struct clv_snapshot_load){
 		.name = clv_snapshot_text(metadata, "name"),
 		.node = clv_snapshot_text(spec, "nodeName"),
-		.cpu_milli = (uint64_t)(wants.of[CPU] * 1000 + 0.5),
-		.memory_mib = (uint64_t)((wants.of[MEMORY] + MIB - 1) / MIB),
-		.n_devices = (uint64_t)wants.of[WHOLE],
+		.cpu_milli = clv_snapshot_count(wants.of[CPU] * 1000 + 0.5),
+		.memory_mib = clv_snapshot_count((wants.of[MEMORY] + MIB - 1) / MIB),
+		.n_devices = clv_snapshot_count(wants.of[WHOLE]),
 		.milli = CLV_PLACE_WHOLE,
 		.n_nodes = 1,
 		.arrives_s = seconds_of(clv_snapshot_text(metadata, "creationTimestamp")),
 	};
-	if (ret->n_devices == 0 && wants.of[SHARE] > 0) {
-		ret->n_devices =
-			wants.of[SHARE] > 100 ? (uint64_t)(wants.of[SHARE] / 100) : 1;
-		ret->milli = wants.of[SHARE] > 100 ? CLV_PLACE_WHOLE
-						   : (uint64_t)(wants.of[SHARE] * 10);
+	if (ret->n_devices == 0 && wants.of[SHARE] > 100) {
+		ret->n_devices = clv_snapshot_count(wants.of[SHARE] / 100);
+	} else if (ret->n_devices == 0 && wants.of[SHARE] > 0) {
+		ret->n_devices = 1;
+		ret->milli = clv_snapshot_count(ceil(wants.of[SHARE] * 10));
 	}
 	ret->is_waiting = !ret->node[0];
 	model = label_of(json_object_get(spec, "nodeSelector"), products,

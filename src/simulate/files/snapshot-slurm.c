@@ -7,11 +7,14 @@
 #include "core/fleet/request.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #define DEVICES_MAX 64
+/* Of one entry of a list, so that sums of lists are no overflow. */
+#define COUNT_MAX UINT64_C(1000000000)
 
 static uint64_t number_of(const json_t *object, const char *key)
 {
@@ -23,7 +26,8 @@ static uint64_t number_of(const json_t *object, const char *key)
 				? NULL
 				: json_object_get(value, "number");
 	number = json_number_value(value);
-	return number > 0 && number < 9e15 ? (uint64_t)number : 0;
+	/* Unset values of 64 bits are large. */
+	return number < (double)CLV_SNAPSHOT_MOST ? clv_snapshot_count(number) : 0;
 }
 
 static bool has_word(const json_t *value, const char *word)
@@ -49,6 +53,22 @@ static bool is_in_state(const json_t *node, const char *const *words, size_t n)
 			return true;
 	}
 	return false;
+}
+
+static uint64_t count_of(const char *text, char **ret_end)
+{
+	uint64_t n = strtoul(text, ret_end, 10);
+
+	return n < COUNT_MAX ? n : COUNT_MAX;
+}
+
+static uint64_t times(uint64_t n, uint64_t each)
+{
+	uint64_t product;
+
+	return !__builtin_mul_overflow(n, each, &product) && product < CLV_SNAPSHOT_MOST
+		       ? product
+		       : CLV_SNAPSHOT_MOST;
 }
 
 /* GPUs of one type in a text as "gpu:a100:4(S:0-1),gpu:t4:2,shard:8". */
@@ -102,7 +122,7 @@ static struct gres read_gres(const char *text)
 		gres.type_length = text[0] == '(' ? 0 : length;
 		text += length + 1;
 	}
-	gres.n = strtoul(text, &end, 10);
+	gres.n = count_of(text, &end);
 	gres.devices = indices_of(end);
 	return gres;
 }
@@ -181,7 +201,7 @@ static uint64_t mib_of(const char *text)
 	double number = strtod(text, &end);
 
 	number *= *end == 'K' ? 0x1p-10 : *end == 'G' ? 0x1p10 : *end == 'T' ? 0x1p20 : 1;
-	return number > 0 && number < 9e15 ? (uint64_t)(number + 0.999) : 0;
+	return clv_snapshot_count(ceil(number));
 }
 
 /* "cpu=8,mem=32G,node=2,billing=8,gres/gpu=4,gres/gpu:a100=4" */
@@ -196,15 +216,15 @@ static void read_tres(const char *text, struct clv_snapshot_load *ret)
 			break;
 		value++;
 		if (strncmp(text, "cpu=", 4) == 0) {
-			ret->cpu_milli = 1000 * strtoul(value, NULL, 10);
+			ret->cpu_milli = 1000 * count_of(value, NULL);
 		} else if (strncmp(text, "mem=", 4) == 0) {
 			ret->memory_mib = mib_of(value);
 		} else if (strncmp(text, "node=", 5) == 0) {
-			ret->n_nodes = strtoul(value, NULL, 10);
+			ret->n_nodes = count_of(value, NULL);
 		} else if (strncmp(text, "gres/gpu=", 9) == 0) {
-			n_all = strtoul(value, NULL, 10);
+			n_all = count_of(value, NULL);
 		} else if (strncmp(text, "gres/gpu:", 9) == 0) {
-			n_typed += strtoul(value, NULL, 10);
+			n_typed += count_of(value, NULL);
 			if (ret->model[0] == '\0')
 				copy_type(ret->model, text + 9,
 					(size_t)(value - 1 - (text + 9)));
@@ -225,12 +245,12 @@ static void read_options(const json_t *job, struct clv_snapshot_load *ret)
 {
 	static const char *const keys[] = {
 		"tres_per_node", "tres_per_job", "tres_per_task"};
-	const uint64_t times[] = {ret->n_nodes, 1, number_of(job, "tasks")};
+	const uint64_t each[] = {ret->n_nodes, 1, number_of(job, "tasks")};
 
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(keys) && ret->n_devices == 0; i++) {
 		struct gres gres = gres_of(clv_snapshot_text(job, keys[i]));
 
-		ret->n_devices = gres.n * (times[i] ? times[i] : 1);
+		ret->n_devices = times(gres.n, each[i] ? each[i] : 1);
 		copy_type(ret->model, gres.type, gres.type_length);
 	}
 }
@@ -259,7 +279,7 @@ static bool read_load(const json_t *item, struct clv_snapshot_load *ret)
 		.is_waiting = is_waiting,
 		.arrives_s = number_of(item, "submit_time"),
 		.stays_s = 60 * number_of(item, "time_limit"),
-		.priority = (uint32_t)number_of(item, "priority"),
+		.priority = number_of(item, "priority"),
 	};
 	read_tres(clv_snapshot_text(item, "tres_req_str"), ret);
 	if (ret->n_nodes == 0)

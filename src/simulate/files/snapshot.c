@@ -14,6 +14,7 @@
 #include "core/fleet/fleet.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,9 +24,17 @@
 
 struct clv_snapshot {
 	json_t *root;
-	char *name; /* of the file, for messages */
+	json_t *numbers; /* of the nodes in the fleet, by name; NULL: not yet added */
+	char *name;      /* of the file, for messages */
 	const struct clv_snapshot_format *format;
 };
+
+uint64_t clv_snapshot_count(double number)
+{
+	if (!(number > 0))
+		return 0;
+	return number < (double)CLV_SNAPSHOT_MOST ? (uint64_t)number : CLV_SNAPSHOT_MOST;
+}
 
 const char *clv_snapshot_text(const json_t *object, const char *key)
 {
@@ -82,27 +91,37 @@ static int new_snapshot(
 	return 1;
 }
 
+int clv_snapshot_read(
+	FILE *file, const char *name, struct clv_snapshot **ret, struct clv_error *err)
+{
+	json_t *root;
+	json_error_t where;
+
+	*ret = NULL;
+	if (!is_object(file))
+		return 0;
+	/* Some versions of Slurm print unset numbers as 2^64 - 1. */
+	root = json_loadf(file, JSON_DECODE_INT_AS_REAL, &where);
+	if (root)
+		return new_snapshot(name, root, ret, err);
+	/* A flow map of YAML begins likewise; its reader has better messages. */
+	if (where.line <= 1)
+		return 0;
+	return clv_error_set(err, -EINVAL, "%.200s:%d:%d: %.200s", name, where.line,
+		where.column > 0 ? where.column : 1, where.text);
+}
+
 int clv_snapshot_open(const char *path, struct clv_snapshot **ret, struct clv_error *err)
 {
 	FILE *file = strcmp(path, "-") == 0 ? NULL : fopen(path, "re");
-	json_t *root = NULL;
-	json_error_t where;
-	bool is_json;
+	int r;
 
 	*ret = NULL;
 	if (!file)
 		return 0;
-	is_json = is_object(file);
-	if (is_json)
-		root = json_loadf(file, 0, &where);
+	r = clv_snapshot_read(file, path, ret, err);
 	fclose(file);
-	if (root)
-		return new_snapshot(path, root, ret, err);
-	/* A flow map of YAML begins likewise; its reader has better messages. */
-	if (!is_json || where.line <= 1)
-		return 0;
-	return clv_error_set(err, -EINVAL, "%.200s:%d:%d: %.200s", path, where.line,
-		where.column > 0 ? where.column : 1, where.text);
+	return r;
 }
 
 struct clv_snapshot *clv_snapshot_close(struct clv_snapshot *snapshot)
@@ -110,6 +129,7 @@ struct clv_snapshot *clv_snapshot_close(struct clv_snapshot *snapshot)
 	if (!snapshot)
 		return NULL;
 	json_decref(snapshot->root);
+	json_decref(snapshot->numbers);
 	free(snapshot->name);
 	free(snapshot);
 	return NULL;
@@ -125,9 +145,23 @@ static uint32_t bounded(uint64_t number)
 	return number < INT32_MAX ? (uint32_t)number : INT32_MAX;
 }
 
-static int add_node(const struct clv_snapshot *snapshot,
-	const struct clv_snapshot_node *node, struct clv_fleet *fleet,
-	struct clv_node_notes *notes, struct clv_error *err)
+static void leave_out(struct clv_snapshot_odd *odd, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void leave_out(struct clv_snapshot_odd *odd, const char *format, ...)
+{
+	va_list args;
+
+	if (odd->n++ > 0)
+		return;
+	va_start(args, format);
+	vsnprintf(odd->first, sizeof(odd->first), format, args);
+	va_end(args);
+}
+
+/* Returns 1; 0 if a fleet cannot have the node; or -ENOMEM. */
+static int add_node(const struct clv_snapshot_node *node, struct clv_fleet *fleet,
+	struct clv_node_notes *notes, struct clv_snapshot_odd *odd)
 {
 	char model[32];
 	struct clv_error why = {0};
@@ -140,57 +174,64 @@ static int add_node(const struct clv_snapshot *snapshot,
 	};
 	int r;
 
-	if (node->n_devices > CLV_PLACE_DEVICES_MAX)
-		return clv_error_set(err, -EINVAL,
-			"%.200s: node '%.60s' has more than %d devices", snapshot->name,
-			node->name, CLV_PLACE_DEVICES_MAX);
+	if (node->n_devices > CLV_PLACE_DEVICES_MAX) {
+		leave_out(odd, "node '%.60s' has more than %d devices", node->name,
+			CLV_PLACE_DEVICES_MAX);
+		return 0;
+	}
 	snprintf(model, sizeof(model), "%.31s",
 		node->n_devices == 0 ? "none"
 		: *node->model       ? node->model
 				     : "gpu");
 	r = clv_fleet_add_node(fleet, &spec, &why);
+	if (r < 0 && r != -ENOMEM) {
+		leave_out(odd, "node '%.60s': %.80s", node->name, why.msg);
+		return 0;
+	}
 	if (r == 0 && notes)
 		r = clv_node_notes_add(notes, 0, NULL, &why);
-	return r < 0 ? clv_error_set(err, r, "%.200s: node '%.60s': %.200s",
-			       snapshot->name, node->name, why.msg)
-		     : 0;
+	return r < 0 ? -ENOMEM : 1;
 }
 
-int clv_snapshot_add_nodes(const struct clv_snapshot *snapshot, struct clv_fleet *fleet,
-	struct clv_node_notes *notes, struct clv_error *err)
+/* Adds a node and notes its number; -ENOMEM. */
+static int add_numbered(struct clv_snapshot *snapshot,
+	const struct clv_snapshot_node *node, struct clv_fleet *fleet,
+	struct clv_node_notes *notes, struct clv_snapshot_odd *odd)
+{
+	int r = add_node(node, fleet, notes, odd);
+
+	if (r <= 0)
+		return r;
+	return json_object_set_new(snapshot->numbers, node->name,
+		       json_integer(fleet->n_nodes - 1)) < 0
+		       ? -ENOMEM
+		       : 0;
+}
+
+int clv_snapshot_add_nodes(struct clv_snapshot *snapshot, struct clv_fleet *fleet,
+	struct clv_node_notes *notes, struct clv_snapshot_odd *odd, struct clv_error *err)
 {
 	const struct clv_snapshot_format *format = snapshot->format;
 	const json_t *item;
 	size_t i;
-	int r = 0;
+	int r;
 
+	json_decref(snapshot->numbers);
+	snapshot->numbers = json_object();
+	r = snapshot->numbers ? 0 : -ENOMEM;
 	json_array_foreach (array_of(snapshot, format->nodes), i, item) {
 		struct clv_snapshot_node node;
 
 		if (r == 0 && format->read_node(item, &node))
-			r = add_node(snapshot, &node, fleet, notes, err);
+			r = add_numbered(snapshot, &node, fleet, notes, odd);
 	}
-	if (r == 0 && fleet->n_nodes == 0)
+	if (r < 0)
+		return clv_error_errno(err, -r, "%.200s", snapshot->name);
+	if (fleet->n_nodes == 0)
 		return clv_error_set(err, -EINVAL,
-			"%.200s: it has no node that accepts work", snapshot->name);
-	return r;
-}
-
-/* Fills a map from the names of the nodes to their numbers in the fleet. */
-static json_t *number_nodes(const struct clv_snapshot *snapshot)
-{
-	json_t *numbers = json_object();
-	const json_t *item;
-	size_t i;
-	json_int_t n = 0;
-
-	json_array_foreach (array_of(snapshot, snapshot->format->nodes), i, item) {
-		struct clv_snapshot_node node;
-
-		if (snapshot->format->read_node(item, &node))
-			json_object_set_new(numbers, node.name, json_integer(n++));
-	}
-	return numbers;
+			"%.200s: it has no node that accepts work%s%s", snapshot->name,
+			odd->n ? ": " : "", odd->n ? odd->first : "");
+	return 0;
 }
 
 /* The first n devices of a bitmap. */
@@ -241,10 +282,9 @@ int clv_snapshot_take_running(const struct clv_snapshot *snapshot,
 	struct clv_fleet *fleet, struct clv_error *err)
 {
 	const struct clv_snapshot_format *format = snapshot->format;
-	json_t *numbers = number_nodes(snapshot);
 	const json_t *item;
 	size_t i;
-	int r = numbers ? 0 : -ENOMEM;
+	int r = 0;
 
 	json_array_foreach (array_of(snapshot, format->running), i, item) {
 		struct clv_snapshot_load load;
@@ -252,11 +292,10 @@ int clv_snapshot_take_running(const struct clv_snapshot *snapshot,
 
 		if (r < 0 || !format->read_running(item, &load))
 			continue;
-		number = json_object_get(numbers, load.node);
+		number = json_object_get(snapshot->numbers, load.node);
 		if (number && json_integer_value(number) < fleet->n_nodes)
 			r = take(fleet, (uint32_t)json_integer_value(number), &load);
 	}
-	json_decref(numbers);
 	return r < 0 ? clv_error_errno(err, -r, "%.200s", snapshot->name) : 0;
 }
 
@@ -265,21 +304,23 @@ static uint64_t ns_of(uint64_t seconds)
 	return (seconds < SECONDS_MAX ? seconds : SECONDS_MAX) * CLV_NS_PER_S;
 }
 
-static int add_entry(const struct clv_snapshot *snapshot, const struct clv_fleet *fleet,
-	const struct clv_snapshot_load *load, struct clv_plan_trace *trace,
-	struct clv_error *err)
+static int add_entry(const struct clv_fleet *fleet, const struct clv_snapshot_load *load,
+	struct clv_plan_trace *trace, struct clv_snapshot_odd *odd)
 {
-	struct clv_plan_entry *entry = CLV_APPEND(trace->entries, trace->n_entries);
 	int model = *load->model ? clv_fleet_find_model(fleet, load->model) : -1;
+	struct clv_plan_entry *entry;
 
+	if (load->n_devices > CLV_PLACE_DEVICES_MAX ||
+		load->n_nodes > CLV_TRACE_GANG_MAX) {
+		leave_out(odd,
+			"'%.60s' wants more than %d devices of a node, or more than %d "
+			"nodes",
+			load->name, CLV_PLACE_DEVICES_MAX, CLV_TRACE_GANG_MAX);
+		return 0;
+	}
+	entry = CLV_APPEND(trace->entries, trace->n_entries);
 	if (!entry)
-		return clv_error_errno(err, ENOMEM, "%.200s", snapshot->name);
-	if (load->n_devices > CLV_PLACE_DEVICES_MAX || load->n_nodes > CLV_TRACE_GANG_MAX)
-		return clv_error_set(err, -EINVAL,
-			"%.200s: '%.60s' wants more than %d devices of a node, or more "
-			"than %d nodes",
-			snapshot->name, load->name, CLV_PLACE_DEVICES_MAX,
-			CLV_TRACE_GANG_MAX);
+		return -ENOMEM;
 	*entry = (struct clv_plan_entry){
 		.request = {.cpu_milli = bounded(load->cpu_milli),
 			.memory_mib = bounded(load->memory_mib),
@@ -291,7 +332,8 @@ static int add_entry(const struct clv_snapshot *snapshot, const struct clv_fleet
 		.for_ns = ns_of(load->stays_s),
 		.count = 1,
 		.n_gang = load->n_nodes > 1 ? load->n_nodes : 0,
-		.priority = load->priority,
+		.priority = load->priority < UINT32_MAX ? (uint32_t)load->priority
+							: UINT32_MAX,
 		.is_of_no_model = *load->model && load->n_devices && model < 0,
 		.number = trace->n_entries - 1,
 	};
@@ -310,7 +352,7 @@ static int compare_entries(const void *a, const void *b)
 
 int clv_snapshot_read_trace(const struct clv_snapshot *snapshot,
 	const struct clv_fleet *fleet, bool is_waiting_only, struct clv_plan_trace *ret,
-	struct clv_error *err)
+	struct clv_snapshot_odd *odd, struct clv_error *err)
 {
 	const struct clv_snapshot_format *format = snapshot->format;
 	struct clv_plan_trace trace = {0};
@@ -323,11 +365,14 @@ int clv_snapshot_read_trace(const struct clv_snapshot *snapshot,
 
 		if (r == 0 && format->read_load(item, &load) &&
 			(load.is_waiting || !is_waiting_only))
-			r = add_entry(snapshot, fleet, &load, &trace, err);
+			r = add_entry(fleet, &load, &trace, odd);
 	}
-	if (r == 0 && trace.n_entries == 0)
-		r = clv_error_set(err, -EINVAL, "%.200s: no pod or job %s",
-			snapshot->name, is_waiting_only ? "waits" : "is in it");
+	if (r < 0)
+		clv_error_errno(err, -r, "%.200s", snapshot->name);
+	else if (trace.n_entries == 0)
+		r = clv_error_set(err, -EINVAL, "%.200s: no pod or job %s%s%s",
+			snapshot->name, is_waiting_only ? "waits" : "is in it",
+			odd->n ? ": " : "", odd->n ? odd->first : "");
 	if (r < 0) {
 		clv_plan_trace_done(&trace);
 		return r;
