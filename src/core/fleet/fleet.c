@@ -208,12 +208,15 @@ static int grow_beside(void **items, size_t item_bytes, uint32_t room)
 static int make_room(struct clv_fleet *fleet, uint32_t n_devices)
 {
 	uint32_t room_before = fleet->room_nodes, room_devices = fleet->room_devices;
+	/* A node without devices has a place among them, too: an address in no array is
+	 * undefined. */
+	uint32_t end = fleet->n_devices + (n_devices ? n_devices : 1);
 	int r = clv_fleet_grow((void **)&fleet->nodes, &fleet->room_nodes,
 		sizeof(*fleet->nodes), fleet->n_nodes + 1);
 
 	if (r == 0)
 		r = clv_fleet_grow((void **)&fleet->devices, &fleet->room_devices,
-			sizeof(*fleet->devices), fleet->n_devices + n_devices);
+			sizeof(*fleet->devices), end);
 	if (r == 0 && room_devices != fleet->room_devices)
 		r = grow_beside(
 			(void **)&fleet->sets, sizeof(*fleet->sets), fleet->room_devices);
