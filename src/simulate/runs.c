@@ -27,8 +27,10 @@ int clv_runs_learn(
 
 	runs->workload = (struct clv_workload){0};
 	runs->n_arrivals = 0;
-	if (r == 0)
+	if (r == 0) {
 		runs->options.is_timed = clv_source_is_timed(source);
+		runs->is_drawn = clv_source_is_drawn(source);
+	}
 	while (r == 0 && (r = clv_source_next(source, &item, err)) > 0) {
 		if (runs->n_arrivals++ == 0)
 			runs->first_s = item.arrives_s;

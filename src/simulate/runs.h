@@ -39,6 +39,7 @@ struct clv_runs {
 	/* Arrivals played in all runs together, for a progress bar; readable by any
 	 * thread. */
 	_Atomic uint64_t n_done;
+	bool is_drawn; /* another seed gives other arrivals; set by clv_runs_learn() */
 	uint64_t n_arrivals;     /* of one run; set by clv_runs_learn() */
 	int64_t first_s, last_s; /* first and last arrival, likewise */
 	struct clv_workload workload;

@@ -425,6 +425,12 @@ bool clv_source_is_timed(const struct clv_source *source)
 	       (source->plan.per_hour > 0 && source->options.fill_milli == 0);
 }
 
+bool clv_source_is_drawn(const struct clv_source *source)
+{
+	return source->plan.per_hour > 0 || source->options.fill_milli > 0 ||
+	       source->options.mig_ppm > 0;
+}
+
 int clv_source_take_placed(
 	struct clv_source *source, struct clv_fleet *fleet, struct clv_error *err)
 {

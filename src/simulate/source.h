@@ -66,6 +66,8 @@ int clv_source_open(const char *path, const struct clv_fleet *fleet,
 /* Whether arrivals and departures are at their times: by the options, or because a
  * generator draws them (except where the fleet is filled). */
 bool clv_source_is_timed(const struct clv_source *source);
+/* Whether arrivals depend on the seed. */
+bool clv_source_is_drawn(const struct clv_source *source);
 /* Takes the places in the fleet that the file lists as placed: see
  * clv_plan_take_placed(). */
 int clv_source_take_placed(

@@ -113,6 +113,39 @@ class Simulate(Case):
         words = ("simulate", FLEET, WEEK, "-p", "balance")
         self.assertEqual(self.items(*words), self.items(*words, "--times"))
 
+    def test_draws(self):
+        """The figures are those of the seeds one after the other, with their extremes as bounds."""
+        words = "simulate", FLEET, WEEK, "-p", "balance,first-fit"
+        rows = self.items(*words, "--draws", 4, "--seed", 7)
+        alone = [self.items(*words, "--seed", seed) for seed in range(7, 11)]
+        for row, policy in zip(rows, zip(*alone)):
+            self.assertEqual((row["policy"], row["draws"], row["first_seed"], row["last_seed"]),
+                             (policy[0]["policy"], 4, 7, 10))
+            self.assertAlmostEqual(row["inside"], 3 / 5)
+            for key in "accepted", "allocated", "allocated_mean", "stranded":
+                values = [draw[key] for draw in policy]
+                self.assertLess(min(values), max(values))
+                self.assertAlmostEqual(row[key], sum(values) / 4)
+                self.assertEqual((row[key + "_from"], row[key + "_to"]), (min(values), max(values)))
+            self.assertEqual(row["best"], sum(
+                draw["allocated_mean"] == max(each["allocated_mean"] for each in all_of_draw)
+                for draw, all_of_draw in zip(policy, alone)))
+        done = cleave(*words, "--draws", 19, "--fill", 90)
+        self.assertIn("seeds 0 to 18; one more draw is in an interval with a probability of 90 % or more",
+                      done.stdout)
+        waits, = self.items("simulate", FLEET, WEEK, "-p", "fgd", "--queue", "fifo", "--draws", 2)
+        self.assertLessEqual(waits["wait_mean_s_from"], waits["wait_mean_s_to"])
+
+    def test_draws_of_what_is_not_drawn(self):
+        files = self.file("nodes.csv", NODES), self.file("pods.csv", PODS)
+        for words, said in ((("--draws", 3), "nothing is drawn here"), (("--draws", 1), "takes 2 or more"),
+                            (("--draws", 5000), "is not from 1 to 4096"),
+                            (("--draws", 3, "--accept", "90%"), "leave out --accept")):
+            done = cleave("simulate", *files, *words)
+            self.assertEqual((done.returncode, done.stdout), (64, ""))
+            self.assertIn(said, done.stderr)
+        self.assertEqual(len(self.items("simulate", *files, "-p", "random", "--draws", 3)), 1)
+
     def test_policies_side_by_side_and_alone_agree(self):
         words = ("simulate", FLEET, WEEK, "--fill", 120, "-p")
         together = self.items(*words, "best-fit,fgd,balance")

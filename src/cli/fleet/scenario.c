@@ -280,6 +280,20 @@ int clv_scenario_add(
 	return r;
 }
 
+void clv_scenario_time_text(double seconds, char ret[16])
+{
+	static const struct {
+		const char *unit;
+		double seconds;
+	} units[] = {{"d", 86400}, {"h", 3600}, {"m", 60}, {"s", 1}};
+	unsigned i = 0;
+
+	while (i < CLV_ARRAY_SIZE(units) - 1 && seconds < units[i].seconds)
+		i++;
+	snprintf(ret, 16, "%.*f%s", i < CLV_ARRAY_SIZE(units) - 1,
+		seconds / units[i].seconds, units[i].unit);
+}
+
 void clv_scenario_note(const char *format, ...)
 {
 	static uint64_t last_ns; /* the first line comes that long after the start */

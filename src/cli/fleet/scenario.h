@@ -43,6 +43,9 @@ int clv_scenario_lose(
 int clv_scenario_add(
 	struct clv_fleet *fleet, struct clv_node_notes *notes, const char *list);
 
+/* A duration in the largest unit of which it has one, as "1.5h". */
+void clv_scenario_time_text(double seconds, char ret[16]);
+
 /* Shows progress on stderr: on a terminal a bar, elsewhere a line every few seconds. part
  * is 0..1, or negative to clear the bar. */
 void clv_scenario_progress(void *userdata, double part);

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "cli/fleet/capacity-view.h"
+#include "cli/fleet/draws.h"
 #include "cli/fleet/scenario.h"
 #include "cli/frame/cells.h"
 #include "cli/frame/cli.h"
@@ -22,6 +23,7 @@
 #include "simulate/runs.h"
 #include "simulate/trace.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,6 +41,7 @@ struct simulate_settings {
 	uint64_t most_wait_ns;
 	const char *lose, *add;
 	uint32_t mig_ppm;
+	uint64_t n_draws;
 	bool times, admit, skip_bad;
 };
 
@@ -81,23 +84,12 @@ static void cell_mean(const json_t *row, char ret[CLV_CELL_MAX])
 			100 * clv_json_number(row, "allocated_mean"));
 }
 
-/* A duration in the largest unit of which it has one; "" if the row has none. */
+/* "" if the row has none. */
 static void cell_time(const json_t *row, const char *key, char ret[CLV_CELL_MAX])
 {
-	static const struct {
-		const char *unit;
-		double seconds;
-	} units[] = {{"d", 86400}, {"h", 3600}, {"m", 60}, {"s", 1}};
-	double seconds = clv_json_number(row, key);
-	unsigned i = 0;
-
 	ret[0] = '\0';
-	if (!json_object_get(row, key))
-		return;
-	while (i < CLV_ARRAY_SIZE(units) - 1 && seconds < units[i].seconds)
-		i++;
-	snprintf(ret, CLV_CELL_MAX, "%.*f%s", i < CLV_ARRAY_SIZE(units) - 1,
-		seconds / units[i].seconds, units[i].unit);
+	if (json_object_get(row, key))
+		clv_scenario_time_text(clv_json_number(row, key), ret);
 }
 
 #define CELL_TIME(name, key)                                        \
@@ -329,6 +321,88 @@ static int compare_policies(const struct simulate_settings *settings,
 	return show_runs(settings, runs);
 }
 
+/* --- several draws --- */
+
+struct drawing {
+	size_t at, n;
+};
+
+static void show_drawing(void *userdata, double part)
+{
+	const struct drawing *drawing = userdata;
+
+	clv_scenario_progress(
+		NULL, ((double)drawing->at + (part < 1 ? part : 1)) / (double)drawing->n);
+}
+
+static bool is_drawn(const struct clv_runs *runs)
+{
+	bool is_random = runs->is_drawn;
+
+	/* The scores of random are drawn, those of others can be kept. */
+	for (size_t i = 0; i < runs->n_runs; i++)
+		is_random |= runs->runs[i].policy->is_uncacheable;
+	return is_random;
+}
+
+/* Plays one draw of all policies and appends their rows to by_policy.  Returns 0, or an
+ * exit code after printing the error. */
+static int draw_once(struct clv_runs *runs, const struct clv_fleet *fleet,
+	struct drawing *drawing, json_t *by_policy)
+{
+	struct clv_error err;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < runs->n_runs; i++) {
+		runs->runs[i].fleet = clv_fleet_copy(fleet);
+		r = runs->runs[i].fleet ? 0 : -ENOMEM;
+	}
+	if (r < 0)
+		return clv_cli_fail(CLV_EXIT_FAILED, "out of memory");
+	if (clv_runs_learn(runs, fleet, &err) < 0)
+		return clv_cli_fail(CLV_EXIT_BAD_FILE, "%s", err.msg);
+	if (drawing->at == 0)
+		tell_skips(runs);
+	if (!is_drawn(runs))
+		return clv_cli_fail(CLV_EXIT_USAGE,
+			"nothing is drawn here, so all draws are equal: --draws is for "
+			"--fill, --in-mig, a mix of requests per_hour and the policy "
+			"random");
+	if (clv_runs_play(runs, show_drawing, drawing, &err) < 0)
+		return clv_cli_fail(CLV_EXIT_FAILED, "%s", err.msg);
+	for (size_t i = 0; i < runs->n_runs; i++)
+		json_array_append_new(
+			json_array_get(by_policy, i), row_of(&runs->runs[i], runs));
+	return 0;
+}
+
+/* Leaves only what is in for the next draw. */
+static void drop_draw(struct clv_runs *runs)
+{
+	clv_runs_done(runs);
+	for (size_t i = 0; i < runs->n_runs; i++)
+		runs->runs[i] = (struct clv_run){.policy = runs->runs[i].policy};
+	atomic_store(&runs->n_done, 0);
+	runs->options.seed++;
+}
+
+static int draw_all(const struct simulate_settings *settings, struct clv_runs *runs,
+	const struct clv_fleet *fleet)
+{
+	struct drawing drawing = {.n = settings->n_draws};
+	_cleanup_json_ json_t *by_policy = json_array();
+	int r = 0;
+
+	for (size_t i = 0; i < runs->n_runs; i++)
+		json_array_append_new(by_policy, json_array());
+	for (; r == 0 && drawing.at < drawing.n; drawing.at++) {
+		r = draw_once(runs, fleet, &drawing, by_policy);
+		drop_draw(runs);
+	}
+	clv_scenario_progress(NULL, -1);
+	return r ? r : clv_draws_show(settings->common.output, by_policy, settings->seed);
+}
+
 /* --- the verb --- */
 
 static int check_settings(const struct simulate_settings *settings)
@@ -340,6 +414,13 @@ static int check_settings(const struct simulate_settings *settings)
 	if (settings->capacity.accept_ppm && settings->svg)
 		return clv_cli_fail(
 			CLV_EXIT_USAGE, "--svg draws policies: leave out --accept");
+	if (settings->n_draws && (settings->capacity.accept_ppm || settings->svg))
+		return clv_cli_fail(CLV_EXIT_USAGE,
+			"--draws compares policies: leave out --accept and --svg");
+	if (settings->n_draws == 1)
+		return clv_cli_fail(CLV_EXIT_USAGE,
+			"--draws takes 2 or more: of one draw nothing follows for the "
+			"next");
 	if (settings->times && settings->fill_percent)
 		return clv_cli_fail(
 			CLV_EXIT_USAGE, "--fill draws a random order: leave out --times");
@@ -407,8 +488,11 @@ static int simulate(const struct simulate_settings *settings, struct clv_runs *r
 {
 	int r;
 
-	for (size_t i = 0; i < runs->n_runs; i++) {
+	for (size_t i = 0; i < runs->n_runs; i++)
 		runs->runs[i].policy = policies[i];
+	if (settings->n_draws)
+		return draw_all(settings, runs, fleet);
+	for (size_t i = 0; i < runs->n_runs; i++) {
 		runs->runs[i].fleet = clv_fleet_copy(fleet);
 		if (!runs->runs[i].fleet)
 			return clv_cli_fail(CLV_EXIT_FAILED, "out of memory");
@@ -567,6 +651,14 @@ static const struct clv_opt options[] = {
 		.argument = "FRACTION",
 		.help = "Draw this part of the shares, by the seed, and request MIG "
 			"instances instead",
+	},
+	{
+		.name = "draws",
+		.type = CLV_OPT_POSITIVE,
+		.offset = CLV_OPT_AT(struct simulate_settings, n_draws),
+		.argument = "COUNT",
+		.help = "Draw so many times, with this seed and those after it, and say "
+			"between which figures one more draw is (19 or more: with 90 %)",
 	},
 	{
 		.name = "svg",
