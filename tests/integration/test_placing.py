@@ -195,6 +195,7 @@ class Placing(WithAgent):
         self.assertIn("sleep", result.stdout)
         for words, arguments in (("no request is given", ()), ("name both files", ("x.yaml",)),
                                  ("leave out --share", ("a.yaml", "b.yaml", "--share", "1")),
+                                 ("--keep and --apply", ("a.yaml", "b.yaml", "--apply")),
                                  ("at most 8", ("--share", "1", "--moves", "9")),
                                  ("whole devices", ("--count", "2", "--share", "1"))):
             with self.subTest(arguments):
@@ -216,6 +217,40 @@ class Placing(WithAgent):
         self.assertEqual(moves[1]["to"], "gpu0/7g.80gb@0")
         self.defrag("mixed", "--profile", "7g.80gb", "--moves", "1", "--keep", "chat", code=75)
         self.assertEqual(self.defrag("mixed", "--profile", "3g.40gb")[0]["do"], "place")
+
+    def partitions(self, node):
+        result = self.on(node, "partition", "list", "-o", "json")
+        return sorted(row["name"] for row in json.loads(result.stdout)["items"])
+
+    def test_defrag_apply(self):
+        """Unused instances are moved and the requested one is created; where a program would
+        have to restart, nothing is."""
+        for device, profile in (("gpu0", "1g.10gb"), ("gpu1", "1g.10gb"), ("gpu1", "2g.20gb")):
+            result = self.on("mixed", "partition", "create", device, profile)
+            self.assertEqual(result.returncode, 0, result.stderr)
+        self.start("mixed", "--name", "chat", "--device", "gpu0/1g.10gb@6", "--share", "1")
+        before = self.partitions("mixed")
+        result = self.on("mixed", "defrag", "--profile", "7g.80gb", "--apply")
+        self.assertEqual((result.returncode, self.partitions("mixed")), (64, before))
+        self.assertIn("2 unused instances would be destroyed", result.stderr)
+        result = self.on("mixed", "defrag", "--profile", "7g.80gb", "--moves", "1", "--apply", "--yes")
+        self.assertEqual(result.returncode, 75)
+        self.assertIn("nothing was changed: the plan restarts programs", result.stderr)
+        self.assertEqual(self.partitions("mixed"), before)
+        plan = self.defrag("mixed", "--profile", "7g.80gb")
+        self.assertEqual(self.partitions("mixed"), before)
+        result = self.on("mixed", "defrag", "--profile", "7g.80gb", "--apply", "--yes")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(self.partitions("mixed"),
+                         sorted(["gpu0/1g.10gb@6", *(row["to"] for row in plan)]))
+        self.assertEqual([lease["name"] for lease in self.leases("mixed")], ["chat"])
+        # What fits already is created; a share has nothing to be created.
+        result = self.on("mixed", "defrag", "--profile", "1g.10gb", "--apply", "-o", "json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn(json.loads(result.stdout)["items"][0]["to"], self.partitions("mixed"))
+        now = self.partitions("mixed")
+        self.assertEqual(self.on("dgx-a100", "defrag", "--share", "0.5", "--apply").returncode, 0)
+        self.assertEqual(self.partitions("mixed"), now)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/units.h"
+#include "cli/fleet/defrag-apply.h"
 #include "cli/fleet/live-fleet.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/output.h"
@@ -255,8 +256,10 @@ static void print_instructions(const struct defrag *defrag)
 			"device under TO as --device");
 	if (n_restarts < defrag->plan.n_moves)
 		clv_output_line(stderr,
-			"cleave: the instances to make anew have no holder: use cleave "
-			"partition destroy, then create with --start, or a layout");
+			"cleave: the instances to make anew have no holder: %s",
+			n_restarts > 0 ? "use cleave partition destroy, then create "
+					 "with --start, or a layout"
+				       : "--apply does so");
 }
 
 static int show(const struct clv_defrag_settings *settings, struct defrag *defrag)
@@ -277,9 +280,14 @@ static int show(const struct clv_defrag_settings *settings, struct defrag *defra
 				defrag->gave_up ? "give up searching" : "cannot fit"));
 	if (clv_output_list(&listing, settings->common.output, list) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "cannot write the result: %m");
-	if (defrag->chosen && !clv_output_is_data(settings->common.output))
+	if (!defrag->chosen)
+		return CLV_EXIT_NO_FIT;
+	if (settings->apply)
+		return clv_defrag_apply(&settings->common, settings->yes, defrag->items,
+			defrag->chosen->profile != 0);
+	if (!clv_output_is_data(settings->common.output))
 		print_instructions(defrag);
-	return defrag->chosen ? CLV_EXIT_OK : CLV_EXIT_NO_FIT;
+	return CLV_EXIT_OK;
 }
 
 /* A profile alone requests a new instance, if a GPU has this profile. */

@@ -11,8 +11,10 @@ struct clv_defrag_settings {
 	uint64_t count;
 	uint64_t most_moves;
 	struct clv_opt_share share;
+	bool apply, yes;
 };
 
 /* cleave defrag without files: proposes at most `most` moves of leases on an agent's node
- * that make the request of the options fit.  Changes nothing.  Returns an exit code. */
+ * that make the request of the options fit; with apply it carries them out, if that
+ * restarts no program.  Returns an exit code. */
 int clv_defrag_live(const struct clv_defrag_settings *settings, unsigned most);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cleave defrag: proposes moves of leases that make requests fit, on a fleet that files
- * describe or on an agent's node (defrag-live.c).  It moves nothing. */
+ * describe or on an agent's node (defrag-live.c).  With --apply it moves
+ * unused instances (defrag-apply.c); a program is never moved. */
 #include "cli/frame/verbs.h"
 
 #include "base/error.h"
@@ -252,7 +253,8 @@ static int begin(struct state *state, char **argv)
 static int check_words(const struct clv_defrag_settings *settings, int argc)
 {
 	bool is_request = settings->share.ppm || settings->memory_bytes ||
-			  settings->profile || settings->count || settings->keep;
+			  settings->profile || settings->count || settings->keep ||
+			  settings->apply;
 
 	if (settings->most_moves > CLV_REPACK_MOVES_MAX)
 		return clv_cli_fail(
@@ -264,7 +266,7 @@ static int check_words(const struct clv_defrag_settings *settings, int argc)
 	if (argc > 0 && is_request)
 		return clv_cli_fail(CLV_EXIT_USAGE,
 			"the files have the requests and the leases that stay: leave out "
-			"--share, --memory, --profile, --count and --keep");
+			"--share, --memory, --profile, --count, --keep and --apply");
 	if (settings->count > CLV_PLACE_DEVICES_MAX ||
 		(settings->count && (settings->share.ppm || settings->memory_bytes)))
 		return clv_cli_fail(CLV_EXIT_USAGE,
@@ -332,6 +334,15 @@ static const struct clv_opt options[] = {
 		.help = "Move at most COUNT leases for each request (default 4, at most "
 			"8)",
 	},
+	{
+		.name = "apply",
+		.type = CLV_OPT_FLAG,
+		.offset = CLV_OPT_AT(struct clv_defrag_settings, apply),
+		.help = "Without files: make unused instances anew as proposed, and "
+			"create the requested one; if a program would have to restart, "
+			"change nothing",
+	},
+	CLV_OPT_YES(struct clv_defrag_settings),
 	CLV_OPT_HELP,
 	CLV_OPT_OUTPUT,
 	CLV_OPT_SOCKET,
@@ -343,9 +354,9 @@ const struct clv_verb clv_verb_defrag = {
 	.summary = "propose the fewest moves of leases that make requests fit",
 	.about = "Without files, the options are a request for an agent's node. FLEET is "
 		 "a file as for cleave simulate. WANTED, in YAML, lists under placed the "
-		 "leases on the fleet, and under requests what is to fit. Nothing is "
-		 "moved: the output is a proposal. The exit code is 75 if a request "
-		 "cannot be made to fit.",
+		 "leases on the fleet, and under requests what is to fit. Without "
+		 "--apply nothing is moved: the output is a proposal. The exit code is "
+		 "75 if a request cannot be made to fit.",
 	.settings_bytes = sizeof(struct clv_defrag_settings),
 	.options = options,
 	.n_options = CLV_ARRAY_SIZE(options),

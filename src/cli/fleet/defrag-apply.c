@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Carries out the rows of cleave defrag on an agent's node.  Instances without a holder
+ * are destroyed and created; a program is never ended, because only its owner knows
+ * whether it may be. */
+#include "cli/fleet/defrag-apply.h"
+
+#include "base/cleanup.h"
+#include "cli/frame/cli.h"
+#include "cli/frame/output.h"
+#include "cli/node/change.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int finish(struct clv_change *change, json_t **operation)
+{
+	int r = clv_change_follow(change, operation);
+
+	return clv_output_is_data(change->common->output)
+		       ? r
+		       : clv_change_report(change, *operation, r);
+}
+
+static int destroy(struct clv_change *change, const char *name)
+{
+	_cleanup_json_ json_t *operation = NULL;
+	struct clv_client_error err;
+
+	if (clv_client_partition_destroy(change->client, name, &operation, &err) < 0)
+		return clv_change_fail_start(change, &err);
+	return finish(change, &operation);
+}
+
+/* place: "gpu0/1g.10gb@4" */
+static int create(struct clv_change *change, const char *place)
+{
+	_cleanup_free_ char *device = strdup(place);
+	char *profile = device ? strchr(device, '/') : NULL;
+	char *start = profile ? strrchr(profile, '@') : NULL;
+	struct clv_client_partition_request request = {.has_start = true, .count = 1};
+	_cleanup_json_ json_t *operation = NULL;
+	struct clv_client_error err;
+
+	if (!start)
+		return clv_cli_fail(CLV_EXIT_FAILED, "'%.80s' cannot be created", place);
+	*profile++ = *start++ = '\0';
+	request.device = device;
+	request.profile = profile;
+	request.start = (uint32_t)strtoul(start, NULL, 10);
+	if (clv_client_partition_create(change->client, &request, &operation, &err) < 0)
+		return clv_change_fail_start(change, &err);
+	return finish(change, &operation);
+}
+
+/* The last row is the request's own place. */
+static int apply_row(
+	struct clv_change *change, const json_t *row, bool is_last, bool makes_instance)
+{
+	const char *from = clv_json_text(row, "from"), *to = clv_json_text(row, "to");
+	int r = *from ? destroy(change, from) : 0;
+
+	if (r == 0 && *to && (!is_last || makes_instance))
+		r = create(change, to);
+	return r;
+}
+
+static size_t count_with(const json_t *rows, const char *key)
+{
+	const json_t *row;
+	size_t i, n = 0;
+
+	json_array_foreach (rows, i, row)
+		n += json_object_get(row, key) != NULL;
+	return n;
+}
+
+int clv_defrag_apply(const struct clv_common *common, bool is_confirmed,
+	const json_t *rows, bool makes_instance)
+{
+	_cleanup_change_ struct clv_change change = {.signal_fd = -1};
+	size_t n = json_array_size(rows), n_leases = count_with(rows, "lease"),
+	       n_destroyed = count_with(rows, "from");
+	char loss[64];
+	int r = 0;
+
+	if (n_leases > 0)
+		return clv_cli_fail(CLV_EXIT_NO_FIT,
+			"nothing was changed: the plan restarts programs, and --apply "
+			"makes only unused instances anew: follow the rows, or allow "
+			"more --moves");
+	if (n == 1 && !makes_instance)
+		return CLV_EXIT_OK;
+	r = clv_change_begin(common, is_confirmed, &change);
+	snprintf(loss, sizeof(loss), "%zu unused instance%s would be destroyed",
+		n_destroyed, n_destroyed == 1 ? "" : "s");
+	if (r == 0)
+		r = clv_change_confirm(&change, "Apply?", n_destroyed > 0 ? loss : NULL);
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = apply_row(
+			&change, json_array_get(rows, i), i == n - 1, makes_instance);
+	return r;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+
+struct clv_common;
+
+/* Carries out rows of a plan that fits, in their order: what is at `from` is destroyed,
+ * and created at `to`.  The last row is the place of the request, an instance of its
+ * own with makes_instance.  If a row is about a lease, nothing is changed.  Asks on a
+ * terminal, unless is_confirmed; elsewhere what would be destroyed needs is_confirmed.
+ * Returns an exit code. */
+int clv_defrag_apply(const struct clv_common *common, bool is_confirmed,
+	const json_t *rows, bool makes_instance);
