@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Real containers, by Debian's podman and runc, on the machine's own files: no image is
 pulled.  What a container changes lies on an overlay and goes with it."""
+import fcntl
 import os
 import shutil
 import subprocess
@@ -31,6 +32,14 @@ AS_A_MOUNT = ('mount --rbind / "$0" && mount --make-rslave "$0" && exec chroot "
 def has_mounted_root():
     with open("/proc/self/mountinfo", encoding="utf-8") as mounts:
         return any(line.split()[4] == "/" for line in mounts)
+
+
+def hold_specs(case, folder):
+    """podman refuses a device that two files describe: one test at a time writes files there."""
+    os.makedirs(folder, exist_ok=True)
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    case.addCleanup(os.close, fd)
+    fcntl.flock(fd, fcntl.LOCK_EX)
 
 
 def why_not():

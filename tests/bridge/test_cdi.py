@@ -97,6 +97,7 @@ class ContainerCase(container_cases.ContainerCase):
     exec_works = podman_here.has_mounted_root()
 
     def make_engine(self):
+        podman_here.hold_specs(self, SPECS)
         self.addCleanup(self.forget_specs)
         return podman_here.Podman()
 

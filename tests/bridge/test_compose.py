@@ -67,6 +67,7 @@ class Compose:
 @unittest.skipIf(WHY_NOT, WHY_NOT)
 class Provider(container_cases.ContainerCase):
     def make_engine(self):
+        podman_here.hold_specs(self, SPECS)
         self.addCleanup(self.forget_specs)
         return podman_here.Podman()
 
