@@ -52,8 +52,6 @@ int clv_placer_place(struct clv_placer *placer, const struct clv_place_request *
 	uint32_t *ret_lease);
 
 struct clv_fleet *clv_placer_fleet(const struct clv_placer *placer);
-/* The fragmentation measure of its workload; NULL if the policy does not learn. */
-const struct clv_frag *clv_placer_frag(const struct clv_placer *placer);
 /* What its scores depend on, as of its last decision. */
 const struct clv_place_view *clv_placer_view(const struct clv_placer *placer);
 /* Its size in memory, in bytes, without the fleet. */

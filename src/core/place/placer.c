@@ -116,11 +116,6 @@ struct clv_fleet *clv_placer_fleet(const struct clv_placer *placer)
 	return placer->fleet;
 }
 
-const struct clv_frag *clv_placer_frag(const struct clv_placer *placer)
-{
-	return placer->frag;
-}
-
 const struct clv_place_view *clv_placer_view(const struct clv_placer *placer)
 {
 	return &placer->view;

@@ -198,18 +198,6 @@ bool clv_rollout_is_updating(
 	return n_old(&v) > 0;
 }
 
-const char *clv_replica_state_to_string(enum clv_replica_state state)
-{
-	static const char *const names[_CLV_REPLICA_STATE_MAX] = {
-		[CLV_REPLICA_STARTING] = "starting",
-		[CLV_REPLICA_READY] = "ready",
-		[CLV_REPLICA_FAILED] = "failed",
-		[CLV_REPLICA_DRAINING] = "draining",
-	};
-
-	return names[state];
-}
-
 #define FIRST_NS CLV_NS_PER_S
 #define DOUBLINGS_MAX 9u
 #define LONGEST_NS (300 * CLV_NS_PER_S)

@@ -13,7 +13,6 @@ enum clv_replica_state {
 	CLV_REPLICA_READY,
 	CLV_REPLICA_FAILED,   /* ended, or never became healthy */
 	CLV_REPLICA_DRAINING, /* gets no new requests */
-	_CLV_REPLICA_STATE_MAX,
 };
 
 struct clv_rollout_replica {
@@ -61,9 +60,6 @@ struct clv_rollout_step clv_rollout_next(
 /* Whether replicas are of another generation than the wanted one. */
 bool clv_rollout_is_updating(
 	const struct clv_rollout *rollout, const struct clv_rollout_look *look);
-
-/* "starting", "ready", "failed", "draining" */
-const char *clv_replica_state_to_string(enum clv_replica_state state);
 
 /* The pause before a service whose replicas fail starts the next one: 1 s after the first
  * failure, then twice as long after each, up to 5 minutes. */

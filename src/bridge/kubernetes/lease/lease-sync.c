@@ -85,12 +85,6 @@ struct clv_kube_lease_sync *clv_kube_lease_sync_free(struct clv_kube_lease_sync 
 	return NULL;
 }
 
-const struct clv_kube_settings *clv_kube_lease_sync_settings(
-	const struct clv_kube_lease_sync *sync)
-{
-	return &sync->settings;
-}
-
 int clv_kube_lease_sync_client(
 	struct clv_kube_lease_sync *sync, struct clv_client **ret, struct clv_error *err)
 {

@@ -25,8 +25,6 @@ struct clv_kube_lease_sync *clv_kube_lease_sync_free(struct clv_kube_lease_sync 
 /* The connected client of the agent, for other calls.  Borrowed. */
 int clv_kube_lease_sync_client(
 	struct clv_kube_lease_sync *sync, struct clv_client **ret, struct clv_error *err);
-const struct clv_kube_settings *clv_kube_lease_sync_settings(
-	const struct clv_kube_lease_sync *sync);
 
 /* Creates the lease unless it exists, and releases leases that have one of its units.
  * With is_new the container is new: an existing lease of that name belongs to an earlier
