@@ -308,13 +308,16 @@ class Leases(Case):
         self.assertEqual([item["name"] for item in got[0]["items"]], ["once"])
 
     def test_many_waiters_do_not_block(self):
+        last = self.agent.events()[-1]["id"]
         waiters = [threading.Thread(target=self.agent.get, args=(
-            f"/v1/events?after=999999&wait_ms={5000 + i}",)) for i in range(100)]
+            f"/v1/events?after={last}&wait_ms={500000 + i}",), kwargs={"timeout": 300})
+            for i in range(100)]
         for waiter in waiters:
             waiter.start()
         time.sleep(0.3)
         self.agent.get("/v1/version")
         self.assertTrue(all(waiter.is_alive() for waiter in waiters))
+        self.holder().lease(share=0.1)
         for waiter in waiters:
             waiter.join(60)
             self.assertFalse(waiter.is_alive())

@@ -163,10 +163,21 @@ class Tokens(TcpCase):
             "POST", "/v1/tokens", "access_token=" + secret,
             {"Content-Type": "application/x-www-form-urlencoded"}), 401, "unauthenticated")
 
+    def brief(self, opens):
+        """What a client with a brief token opens, and the token's seconds: more each time that the
+        token had expired before, on a busy machine."""
+        for seconds in (1, 10, 60):
+            client = self.over_tcp(self.token("viewer", expires_in=seconds))
+            answer = opens(client)
+            if answer.status != 401:
+                break
+        self.assertEqual(answer.status, 200)
+        return client, answer, seconds
+
     def test_expiry(self):
-        client = self.over_tcp(self.token("viewer", expires_in=1))
-        client.get("/v1/version")
-        self.assertTrue(wait_until(lambda: client.send("GET", "/v1/version").status == 401, 3))
+        client, _, seconds = self.brief(lambda client: client.send("GET", "/v1/version"))
+        self.assertTrue(wait_until(lambda: client.send("GET", "/v1/version").status == 401,
+                                   2 * seconds))
         self.problem(client.send("GET", "/v1/version"), 401, "unauthenticated", "expired")
         self.assertEqual(client.send("GET", "/healthz").status, 200)
 
@@ -189,14 +200,17 @@ class Tokens(TcpCase):
         self.assertEqual(poll.getresponse().status, 401)
 
     def test_a_stream_ends_with_its_token(self):
-        client = self.over_tcp(self.token("viewer", expires_in=1))
-        connection = client.open()
-        connection.request("GET", "/v1/events/stream",
-                           headers={"Authorization": "Bearer " + client.token})
-        answer = connection.getresponse()
-        time.sleep(1.1)
+        connections = []
+
+        def open_stream(client):
+            connections.append(client.open())
+            connections[-1].request("GET", "/v1/events/stream",
+                                    headers={"Authorization": "Bearer " + client.token})
+            return connections[-1].getresponse()
+        _, answer, seconds = self.brief(open_stream)
+        time.sleep(seconds + .1)
         self.client().send("POST", "/v1/devices/gpu1/cordon")
-        self.assertEqual(answer.read(), b"")
+        self.assertNotIn(b"device_cordoned", answer.read())
 
     def test_whose_user_is_gone(self):
         secret = self.token("tenant", tenant="games")

@@ -26,10 +26,11 @@ instance = ctypes.c_void_p()
 result = loader.vkCreateInstance(ctypes.byref(info), None, ctypes.byref(instance))
 time.sleep(600 if result == 0 else 0)
 """
-# Makes the loader map the drivers after a delay, and stays.  May make a file when it has.
+# Makes the loader map the drivers when a file exists, and stays.  May make a file when it has.
 OPENCL = """
-import ctypes, sys, time
-time.sleep(float(sys.argv[1]))
+import ctypes, os, sys, time
+while not os.path.exists(sys.argv[1]):
+    time.sleep(.1)
 n = ctypes.c_uint()
 ctypes.CDLL("libOpenCL.so.1").clGetPlatformIDs(0, None, ctypes.byref(n))
 if len(sys.argv) > 2:
@@ -38,6 +39,14 @@ time.sleep(600)
 """
 
 class Ungated(Case):
+    def setUp(self):
+        super().setUp()
+        self.start_file = os.path.join(self.agent.folder, "start")
+
+    def let_start(self):
+        with open(self.start_file, "w", encoding="ascii"):
+            pass
+
     def uses(self, lease):
         return self.lease(lease["id"])["uses_ungated"]
 
@@ -47,9 +56,10 @@ class OpenCL(Ungated):
         holder, other = self.holder(), self.holder()
         lease, neighbour = holder.lease(share=.5), other.lease(share=.2)
         # The agent knows the process long before it maps the driver.
-        program = holder.do("spawn", command=[sys.executable, "-c", OPENCL, "8"])
+        program = holder.do("spawn", command=[sys.executable, "-c", OPENCL, self.start_file])
         time.sleep(6)
         self.assertEqual(self.uses(lease), [])
+        self.let_start()
         self.assertTrue(wait_until(lambda: self.uses(lease), 10), self.agent.log())
         self.assertEqual(self.uses(lease), ["opencl"])
         event, = self.agent.events("ungated_api")
@@ -65,7 +75,9 @@ class OpenCL(Ungated):
         measuring, lease = holder.lease(share=.05), other.lease(share=.05)
         holder.do("spawn", command=[sys.executable, "-c", RULER, ruler.folder])
         mapped = os.path.join(self.agent.folder, "mapped")
-        other.do("spawn", command=[sys.executable, "-c", OPENCL, "3", mapped])
+        other.do("spawn", command=[sys.executable, "-c", OPENCL, self.start_file, mapped])
+        time.sleep(3)
+        self.let_start()
         self.assertTrue(wait_until(lambda: os.path.exists(mapped)))
         self.assertTrue(ruler.is_within("opencl", lease["id"], measuring["id"], 2),
                         self.agent.events("ungated_api"))
@@ -76,7 +88,7 @@ class OpenCL(Ungated):
         lease = holder.lease(share=.5)
         gate = os.path.join(self.agent.folder, "libcleave-opencl.so")
         subprocess.run(["gcc", "-shared", "-x", "c", "/dev/null", "-o", gate], check=True)
-        holder.do("spawn", command=["env", f"LD_PRELOAD={gate}", sys.executable, "-c", OPENCL, "0"])
+        holder.do("spawn", command=["env", f"LD_PRELOAD={gate}", sys.executable, "-c", OPENCL, "/"])
         self.assertTrue(wait_until(lambda: self.uses(lease), 10), self.agent.log())
         event, = self.agent.events("ungated_api")
         self.assertTrue(event["message"].endswith(
@@ -92,7 +104,7 @@ class OpenCL(Ungated):
         root = os.path.join(self.agent.folder, "root")
         script = f"mkdir {root} && mount --rbind / {root} && mount -t tmpfs none {root}/mnt && " \
                  f"mkdir {root}/mnt/r && mount --rbind / {root}/mnt/r && " \
-                 f"(chroot {root}/mnt/r {sys.executable} -c '{OPENCL}' 0 & wait)"
+                 f"(chroot {root}/mnt/r {sys.executable} -c '{OPENCL}' / & wait)"
         holder.do("spawn", command=["unshare", "--mount", "sh", "-c", script])
         self.assertTrue(wait_until(lambda: self.uses(lease), 10), self.agent.log())
 
@@ -110,7 +122,7 @@ class Ending(Ungated):
         """A lease that is alone on its device is not ended."""
         holder = self.holder()
         lease = holder.lease(share=.5)
-        script = f"{sys.executable} -c '{OPENCL}' 0; echo $? >{self.agent.folder}/code"
+        script = f"{sys.executable} -c '{OPENCL}' /; echo $? >{self.agent.folder}/code"
         holder.do("spawn", command=["sh", "-c", script])
         code = os.path.join(self.agent.folder, "code")
         self.assertTrue(wait_until(lambda: os.path.exists(code) and os.path.getsize(code), 20))
@@ -149,11 +161,14 @@ class Vulkan(Ungated):
         """Also the child of a thread: the agent searches the tree repeatedly."""
         holder = self.holder()
         lease = holder.lease(share=.5)
-        late = f"import subprocess, sys, threading, time; time.sleep(3)\n" \
+        late = f"import os, subprocess, sys, threading, time\n" \
+               f"while not os.path.exists({self.start_file!r}): time.sleep(.1)\n" \
                f"run = lambda: subprocess.run([sys.executable, '-c', {VULKAN!r}])\n" \
                f"threading.Thread(target=run).start()"
         holder.do("spawn", command=[sys.executable, "-c", late])
+        time.sleep(3)
         self.assertEqual(self.uses(lease), [])
+        self.let_start()
         self.assertTrue(wait_until(lambda: self.uses(lease), 25), self.agent.log())
 
     def test_no_file_of_that_name_alone(self):
