@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -80,6 +81,7 @@ int clv_command_run(const char *const *argv, char *ret_said, size_t said_bytes)
 	int status = 0, r;
 	pid_t pid = -1;
 
+	assert(argv[0] && said_bytes > 0);
 	ret_said[0] = '\0';
 	if (fd < 0)
 		return -errno;

@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,6 +131,7 @@ static const char *const conditions[_CLV_SERVICE_CONDITION_MAX] = {
 
 const char *clv_service_condition_to_string(enum clv_service_condition condition)
 {
+	assert(condition < _CLV_SERVICE_CONDITION_MAX);
 	return conditions[condition];
 }
 

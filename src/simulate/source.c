@@ -11,6 +11,7 @@
 #include "simulate/files/snapshot.h"
 #include "simulate/trace.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -164,6 +165,7 @@ static int next_of_fill(
 	uint64_t wanted = source->fleet->milli / 1000 * source->options.fill_milli;
 
 	(void)err;
+	assert(source->at <= source->n_items);
 	if (source->n_items == 0 || source->filled_milli >= wanted)
 		return 0;
 	*ret = source->at < source->n_items

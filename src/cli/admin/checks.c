@@ -13,6 +13,7 @@
 #include "cli/launch/preloads.h"
 #include "cli/launch/program.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -48,6 +49,7 @@ const char *clv_verdict_to_string(enum clv_verdict verdict)
 		[CLV_VERDICT_FAIL] = "fail",
 	};
 
+	assert(verdict < _CLV_VERDICT_MAX);
 	return names[verdict];
 }
 

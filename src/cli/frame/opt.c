@@ -10,6 +10,7 @@
 #include "base/suggest.h"
 #include "base/units.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -153,6 +154,7 @@ size_t clv_opt_bytes(enum clv_opt_type type)
 		[CLV_OPT_PLACE] = sizeof(struct clv_opt_place),
 	};
 
+	assert(type < _CLV_OPT_MAX);
 	return bytes[type];
 }
 

@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/duration.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -270,5 +271,6 @@ const char *clv_scaler_state_to_string(enum clv_scaler_state state)
 		[CLV_SCALER_OFF] = "off",
 	};
 
+	assert(state < _CLV_SCALER_STATE_MAX);
 	return names[state];
 }
