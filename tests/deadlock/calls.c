@@ -6,6 +6,7 @@
  * usage: calls list | competitor | CASE */
 #include "program.h"
 
+#include <CL/cl_ext.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -171,6 +172,46 @@ static void forked_beside_threads(void)
 	CHECK(clReleaseEvent(inherited));
 }
 
+static void *find_extension(const char *name)
+{
+	void *function = clGetExtensionFunctionAddressForPlatform(platform, name);
+
+	if (!function)
+		fprintf(stderr, "%s is not found\n", name);
+	EXPECT(function);
+	return function;
+}
+
+/* Programs with unified memory call these without a look at what they have found. */
+static void unified_memory(void)
+{
+	clSharedMemAllocINTEL_fn allocate;
+	clMemFreeINTEL_fn release_memory;
+	clGetMemAllocInfoINTEL_fn query;
+	clEnqueueMemAdviseINTEL_fn advise;
+	cl_unified_shared_memory_type_intel type;
+	cl_event before, advised;
+	void *memory;
+	cl_int r;
+
+	begin();
+	allocate = find_extension("clSharedMemAllocINTEL");
+	release_memory = find_extension("clMemFreeINTEL");
+	query = find_extension("clGetMemAllocInfoINTEL");
+	advise = find_extension("clEnqueueMemAdviseINTEL");
+	memory = allocate(context, device, NULL, 4096, 0, &r);
+	CHECK(r);
+	CHECK(query(context, memory, CL_MEM_ALLOC_TYPE_INTEL, sizeof(type), &type, NULL));
+	EXPECT(type == CL_MEM_TYPE_SHARED_INTEL);
+	EXPECT(advise(queue, NULL, 4096, 0, 0, NULL, NULL) == CL_INVALID_VALUE);
+	launch(queue, 100, 0, NULL, &before);
+	CHECK(advise(queue, memory, 4096, 0, 1, &before, &advised));
+	CHECK(clWaitForEvents(1, &advised));
+	CHECK(clReleaseEvent(advised));
+	CHECK(clReleaseEvent(before));
+	CHECK(release_memory(context, memory));
+}
+
 static void compete(void)
 {
 	open_device();
@@ -182,6 +223,7 @@ static const struct named_case cases[] = {
 	{"submitted_beside_copy", submitted_beside_copy},
 	{"released_while_it_is_set", released_while_it_is_set},
 	{"forked_beside_threads", forked_beside_threads},
+	{"unified_memory", unified_memory},
 	{"competitor", compete},
 };
 

@@ -293,6 +293,27 @@ static void test_function_of_an_extension(void **state)
 	in_process(function_of_an_extension, true, 0, 0);
 }
 
+/* A function that the gate does not know, and whose name says that it allocates. */
+static void function_of_the_future(void)
+{
+	void *(*by_name)(const char *) = dlsym(library, "clGetExtensionFunctionAddress");
+	char said[512] = "";
+	int ends[2];
+
+	(void)the_platform();
+	CHECK(pipe(ends) == 0 && dup2(ends[1], STDERR_FILENO) >= 0);
+	CHECK(!by_name("clCreateFutureEXT"));
+	CHECK(!by_name("clCreateFutureEXT"));
+	CHECK(read(ends[0], said, sizeof(said) - 1) > 0);
+	CHECK(strstr(said, "cleave: clCreateFutureEXT is not found: "));
+	CHECK(strchr(said, '\n') == said + strlen(said) - 1);
+}
+
+static void test_function_of_the_future(void **state)
+{
+	in_process(function_of_the_future, true, 0, 0);
+}
+
 /* As cleave run hands over the drivers of OCL_ICD_FILENAMES. */
 static void test_drivers_of_the_environment(void **state)
 {
@@ -625,6 +646,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_table_in_place),
 		cmocka_unit_test(test_table_at_the_edge),
 		cmocka_unit_test(test_function_of_an_extension),
+		cmocka_unit_test(test_function_of_the_future),
 		cmocka_unit_test(test_drivers_of_the_environment),
 		cmocka_unit_test(test_late),
 		cmocka_unit_test(test_workers),

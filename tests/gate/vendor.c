@@ -368,7 +368,8 @@ void *clGetExtensionFunctionAddress(const char *name)
 #endif
 	if (strcmp(name, "clGetDeviceIDsFromVendor") == 0)
 		return (void *)(uintptr_t)get_devices;
-	if (strcmp(name, "clCreateCommandQueueWithPropertiesKHR") == 0)
+	if (strcmp(name, "clCreateCommandQueueWithPropertiesKHR") == 0 ||
+		strcmp(name, "clCreateFutureEXT") == 0)
 		return (void *)(uintptr_t)create_queue;
 	return NULL;
 }

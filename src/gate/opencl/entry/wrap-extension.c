@@ -17,6 +17,7 @@
 #include <CL/cl_ext.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 /* The driver's functions behind the wrappers, set when the program looks them up. */
@@ -29,6 +30,7 @@ static struct {
 	_Atomic(void *) enqueue_memcpy;
 	_Atomic(void *) enqueue_memfill;
 	_Atomic(void *) enqueue_migrate;
+	_Atomic(void *) enqueue_advise;
 } vendor;
 
 /* Intel's unified shared memory: CL/cl_ext_intel.h, cl_intel_unified_shared_memory. */
@@ -186,6 +188,26 @@ static cl_int CL_API_CALL wrap_clEnqueueMigrateMemINTEL(cl_command_queue queue,
 				     submission.wait_list, submission.event));
 }
 
+/* The advice may make the driver move the memory. */
+static cl_int CL_API_CALL wrap_clEnqueueMemAdviseINTEL(cl_command_queue queue,
+	const void *at, size_t n, cl_mem_advice_intel advice, cl_uint n_waits,
+	const cl_event *wait_list, cl_event *event)
+{
+	cl_int(CL_API_CALL * real)(cl_command_queue, const void *, size_t,
+		cl_mem_advice_intel, cl_uint, const cl_event *, cl_event *) =
+		atomic_load(&vendor.enqueue_advise);
+	struct clv_submission submission;
+	cl_int r = clv_submission_begin(&submission, queue,
+		clv_cost_key_bytes(CLV_COST_MIGRATE, n), false, n_waits, wait_list,
+		event);
+
+	if (r != CL_SUCCESS)
+		return r;
+	return clv_submission_end(
+		&submission, real(queue, at, n, advice, submission.n_waits,
+				     submission.wait_list, submission.event));
+}
+
 static const struct {
 	const char *name;
 	void *wrapper;
@@ -200,6 +222,7 @@ static const struct {
 	{ "clEnqueueMemcpyINTEL",      wrap_clEnqueueMemcpyINTEL,      &vendor.enqueue_memcpy },
 	{ "clEnqueueMemFillINTEL",     wrap_clEnqueueMemFillINTEL,     &vendor.enqueue_memfill },
 	{ "clEnqueueMigrateMemINTEL",  wrap_clEnqueueMigrateMemINTEL,  &vendor.enqueue_migrate },
+	{ "clEnqueueMemAdviseINTEL",   wrap_clEnqueueMemAdviseINTEL,   &vendor.enqueue_advise },
 	/* clang-format on */
 };
 
@@ -223,6 +246,7 @@ static const struct {
 
 /* Graphics sharing passes memory and work between APIs.  Both are counted elsewhere. */
 static const char *const harmless[] = {
+	"clGetMemAllocInfo",
 	"clEnqueueAcquire",
 	"clEnqueueRelease",
 	"clCreateFrom",
@@ -254,6 +278,19 @@ static bool must_be_refused(const char *name)
 		return false;
 	return strstr(name, "Alloc") ||
 	       has_prefix_of(name, suspicious, CLV_ARRAY_SIZE(suspicious));
+}
+
+static void report(const char *name)
+{
+	static atomic_flag is_said = ATOMIC_FLAG_INIT;
+
+	if (!atomic_flag_test_and_set(&is_said))
+		fprintf(stderr,
+			"cleave: %s is not found: the OpenCL driver has it, but this "
+			"version of cleave does not know the function and cannot limit "
+			"it; install a newer cleave, or use programs that do without "
+			"it\n",
+			name);
 }
 
 static size_t find_core(const char *name)
@@ -311,7 +348,10 @@ void *clv_opencl_lookup(const char *name, void *found)
 		atomic_store(extensions[i].vendor, found);
 		return extensions[i].wrapper;
 	}
-	return must_be_refused(name) ? NULL : found;
+	if (!must_be_refused(name))
+		return found;
+	report(name);
+	return NULL;
 }
 
 static void *CL_API_CALL wrap_clGetExtensionFunctionAddress(const char *name)
