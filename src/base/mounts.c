@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "base/paths.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -58,75 +57,56 @@ static bool is_seen_outside(const struct clv_bind *bind)
 	       inside.st_dev == outside.st_dev && inside.st_ino == outside.st_ino;
 }
 
-#define COPY_OPTIONS "mode=755,size=256k,nr_inodes=64"
-#define COPY_FLAGS (MS_NOSUID | MS_NODEV)
-#define COPIED_MAX (CLV_PATH_MAX + 64)
+#define MEMORY_OPTIONS "mode=755,size=256k,nr_inodes=64"
+#define MEMORY_FLAGS (MS_NOSUID | MS_NODEV)
 
-/* 0 or -errno, as copy_entries() and mount_copy(). */
-static int copy_entry(int from, int to, const char *name)
+/* 0 or -errno, as make_entries() and mount_memory(). */
+static int make_entry(int folder, const struct clv_mount_entry *entry)
 {
-	_cleanup_close_ int in = -1, out = -1;
-	char content[COPIED_MAX];
-	ssize_t n = readlinkat(from, name, content, sizeof(content) - 1);
+	size_t n_bytes = strlen(entry->text);
+	_cleanup_close_ int fd = -1;
 
-	if (n >= 0) {
-		content[n] = '\0';
-		return symlinkat(content, to, name) < 0 ? -errno : 0;
-	}
-	in = openat(from, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	n = in < 0 ? -1 : read(in, content, sizeof(content));
-	if (n < 0)
+	if (entry->is_link)
+		return symlinkat(entry->text, folder, entry->name) < 0 ? -errno : 0;
+	fd = openat(folder, entry->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	if (fd < 0)
 		return -errno;
-	out = openat(to, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-	if (out < 0 || write(out, content, (size_t)n) != n || fchmod(out, 0644) < 0)
+	errno = ENOSPC; /* a short write sets no errno */
+	if (write(fd, entry->text, n_bytes) != (ssize_t)n_bytes || fchmod(fd, 0644) < 0)
 		return -errno;
 	return 0;
 }
 
-static int copy_entries(DIR *from, const char *path)
+static int make_entries(const struct clv_bind *bind)
 {
-	_cleanup_close_ int to = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	const struct dirent *entry;
-	int r = to < 0 ? -errno : 0;
+	_cleanup_close_ int folder = open(bind->to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int r = folder < 0 ? -errno : 0;
 
-	while (r == 0 && (entry = readdir(from))) {
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			r = copy_entry(dirfd(from), to, entry->d_name);
-	}
+	for (size_t i = 0; r == 0 && i < bind->n_entries; i++)
+		r = make_entry(folder, &bind->entries[i]);
 	return r;
 }
 
-/* The mount may have propagated to others, so a copy that failed does not stay. */
-static int fill_copy(DIR *from, const char *to)
+/* The mount may have propagated to others, so one that cannot be filled does not stay. */
+static int mount_memory(const struct clv_bind *bind)
 {
-	int r = copy_entries(from, to);
+	int r;
 
-	if (r == 0 && mount(NULL, to, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | COPY_FLAGS,
-			      NULL) < 0)
+	if (mount("cleave", bind->to, "tmpfs", MEMORY_FLAGS, MEMORY_OPTIONS) < 0)
+		return -errno;
+	r = make_entries(bind);
+	if (r == 0 && mount(NULL, bind->to, NULL,
+			      MS_REMOUNT | MS_BIND | MS_RDONLY | MEMORY_FLAGS, NULL) < 0)
 		r = -errno;
 	if (r < 0)
-		umount2(to, MNT_DETACH);
-	return r;
-}
-
-static int mount_copy(const char *path, const char *to)
-{
-	DIR *from = opendir(path);
-	int r = from ? 0 : -errno;
-
-	if (r == 0 && mount("cleave", to, "tmpfs", COPY_FLAGS, COPY_OPTIONS) < 0)
-		r = -errno;
-	else if (r == 0)
-		r = fill_copy(from, to);
-	if (from)
-		closedir(from);
+		umount2(bind->to, MNT_DETACH);
 	return r;
 }
 
 static int mount_one(const struct clv_bind *bind)
 {
-	if (bind->is_copy)
-		return mount_copy(bind->from, bind->to);
+	if (bind->n_entries > 0)
+		return mount_memory(bind);
 	return mount(bind->from, bind->to, NULL, MS_BIND | MS_REC, NULL) < 0 ? -errno : 0;
 }
 

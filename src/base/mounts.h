@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct clv_error;
 
@@ -14,14 +15,21 @@ struct clv_error;
  * mount has propagated. */
 int clv_mounts_make_slaves(struct clv_error *err);
 
+/* An entry of a folder in memory: a link to the text, or a file that has it. */
+struct clv_mount_entry {
+	const char *name, *text;
+	bool is_link;
+};
+
 /* One bind mount.  It must be created before unshare(): folder_fd is the folder of `to`
  * in the old namespace, by which clv_bind_mount() sees whether its mount has propagated
- * there.  Paths are absolute and borrowed.  is_copy: not `from` itself is mounted, but a
- * copy of its links and small files in memory, which is read-only. */
+ * there.  Paths and entries are borrowed, paths absolute.  With entries not `from` itself
+ * is mounted, but a folder in memory that has them and is read-only. */
 struct clv_bind {
 	const char *from, *to;
 	int folder_fd;
-	bool is_copy;
+	const struct clv_mount_entry *entries;
+	size_t n_entries;
 };
 
 struct clv_bind clv_bind_open(const char *from, const char *to);

@@ -149,6 +149,18 @@ def without(*before):
     return check
 
 
+def second_program(referee, name):
+    """The first program of a lease prepares it for the second one, which should find no device."""
+    commands = [fake_agent("now"), [*fake_agent("later"), *referee.way("buffer")]]
+    lines = referee.session().in_sequence(MEMORY, commands, name)
+    if "no-device" in lines:
+        return "held", "no device"
+    return judge_memory(lines)
+
+
+second_program.alone = True
+
+
 def other_lease(referee, name):
     """With the socket of a lease that has more."""
     session = referee.session()
@@ -553,6 +565,7 @@ CHECKS = {
     "fake-agent": without(*fake_agent("named")),
     "fake-agent-beside": without(*fake_agent("beside")),
     "fake-agent-in-vendors": without(*fake_agent("vendors")),
+    "fake-agent-by-another": second_program,
     "own-agent": own_agent,
     "vendors-of-own": real_vendors(keep_layer=True),
     "library-of-own": named_library,

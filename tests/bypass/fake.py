@@ -2,11 +2,13 @@
 """A program that is its own agent: each process that attaches gets the whole device, and memory
 without a limit.
 
-usage: fake.py named|beside|linked|vendors COMMAND...
+usage: fake.py named|beside|linked|vendors|later COMMAND...
+       fake.py now
 
 named: CLEAVE_LEASE names the fake agent's socket.  beside: that socket is also beside a link to the
 gate, by which the program loads it.  linked: it is in the place of the lease's own.  vendors: it is
 in the place of the link to that, in the drivers' folder and in the folder that is mounted there.
+now, later: the same by two programs of one lease, of which the first puts the link there.
 What the device is called is learned from the lease's agent.
 """
 import array
@@ -83,7 +85,8 @@ def replace_link(path):
     for folder in (VENDORS, f"{os.path.realpath(f'{VENDORS}/vendors.real')}/../vendors"):
         link = os.path.join(folder, "lease.sock")
         try:
-            os.unlink(link)
+            if os.path.lexists(link):
+                os.unlink(link)
             os.symlink(path, link)
         except OSError as error:
             print(f"# {link}: {error.strerror}", file=sys.stderr)
@@ -92,14 +95,19 @@ def replace_link(path):
 def main():
     how, *command = sys.argv[1:]
     real = os.environ["CLEAVE_LEASE"]
-    path = os.path.join(tempfile.mkdtemp(prefix="clv-"), "lease.sock")
+    if how in ("now", "later"):
+        path = os.path.join(os.environ["XDG_RUNTIME_DIR"], "fake.sock")
+    else:
+        path = os.path.join(tempfile.mkdtemp(prefix="clv-"), "lease.sock")
     if how == "beside":
         link_gate(os.path.dirname(path), os.path.dirname(real))
     if how == "linked":
         path, real = real, f"{real}.real"
         os.rename(path, real)
-    if how == "vendors":
+    if how in ("vendors", "now"):
         replace_link(path)
+    if how == "now":
+        return
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     listener.bind(path)
     listener.listen()

@@ -29,7 +29,7 @@ OPEN = ("CLEAVE_LEASE=/nonexistent/lease.sock", "CLEAVE_IF_NO_AGENT=open")
 
 
 def fake_agent(how):
-    """The beginning of a command that is its own agent: `named`, `beside` or `linked`."""
+    """The beginning of a command that is its own agent, as fake.py has them."""
     return (sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "fake.py"), how)
 
 
@@ -91,11 +91,12 @@ class Child:
 
 
 class Program(Child):
-    """A command under `cleave run`."""
+    """A command under `cleave run`; without options, in the lease of that name."""
 
     def __init__(self, session, options, command, name):
-        super().__init__(name, [session.cleave, "run", *options, "--name", name, "--",
-                                *map(str, command)], session.environment)
+        where = [*options, "--name", name] if options else ["--lease", name]
+        super().__init__(name, [session.cleave, "run", *where, "--", *map(str, command)],
+                         session.environment)
 
     def line(self, seconds):
         try:
@@ -198,6 +199,22 @@ class Session:
             return program.finish(seconds)
         finally:
             self.end(program)
+
+    def in_sequence(self, options, commands, name, seconds=60):
+        """All lines of the last of several commands, which follow each other in one lease."""
+        self.change("reserve", "--name", name, *options)
+        try:
+            for command in commands:
+                lines = Program(self, [], command, name).finish(seconds)
+            return lines
+        finally:
+            self.change("release", name)
+
+    def change(self, *arguments):
+        done = subprocess.run([self.cleave, *arguments], env=self.environment,
+                              capture_output=True, text=True, timeout=60)
+        if done.returncode:
+            raise Trouble(f"cleave {arguments[0]}: {done.stderr.strip()}")
 
     def items(self, verb):
         done = subprocess.run([self.cleave, verb, "-o", "json"], env=self.environment,

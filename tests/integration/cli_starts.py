@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `cleave run` reports instead of starting a program that no gate could limit."""
+"""What `cleave run` reports instead of starting a program that no gate could limit, and what a
+program sees of its lease."""
 import json
 import os
 import subprocess
@@ -161,3 +162,19 @@ class Starts:
                          if each["check"] == "mount-namespace")
             self.assertEqual(found["verdict"], "warning")
             self.assertIn(words, found["remedy"])
+
+    def test_programs_cannot_change_what_later_ones_see(self):
+        """What the first program of a lease puts into the lease's folder of drivers, or into the
+        place of what is there, the next one does not see."""
+        if not self.isolation()[0] or not os.path.isdir("/etc/OpenCL/vendors"):
+            self.skipTest("no mount namespace, or no vendors")
+        see = "cd /etc/OpenCL/vendors; ls; cat cleave.icd; readlink lease.sock libcleave-opencl.so"
+        plant = (f'{see}; cd "$(readlink /etc/OpenCL/vendors/vendors.real)/../vendors"; mkdir folder; '
+                 "for name in lease.sock libcleave-opencl.so cleave.icd lease.open; do "
+                 "ln -sfn /tmp/elsewhere $name; done")
+        self.assertEqual(self.cleave("reserve", "-s.1", "--name=kept").returncode, 0)
+        first = self.cleave("run", "--lease=kept", "sh", "-c", plant)
+        self.assertEqual((first.returncode, first.stderr), (0, ""))
+        later = self.cleave("run", "--lease=kept", "sh", "-c", see)
+        self.assertEqual((later.returncode, later.stderr, later.stdout), (0, "", first.stdout))
+        self.assertEqual(self.cleave("release", "kept").returncode, 0)

@@ -125,10 +125,10 @@ static int prepare(const struct clv_preload *shims, const char *socket_path,
 		r = clv_namespace_add_shims(&ns, shims, err);
 	if (r < 0)
 		return r;
-	clv_namespace_each(&ns, add_bind, f);
+	r = clv_namespace_each(&ns, add_bind, f, err);
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(ns.mounts); i++)
 		clv_bind_mounts_done(&ns.mounts[i]);
-	return 0;
+	return r;
 }
 
 /* The files and mounts of every recipe; ret_gate: the path of OpenCL's gate. */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Enforces the share on programs that drop their environment: in the program's mount
- * namespace the folder of OpenCL vendors has one entry, the gate, and the original folder
- * is mounted beside the gate.  The vendors' libraries themselves stay visible: a program
- * that opens one by its path bypasses the loader and the gate. */
+ * namespace the folder of OpenCL vendors has one driver, the gate, and the original
+ * folder is mounted beside the gate.  The vendors' libraries themselves stay visible: a
+ * program that opens one by its path bypasses the loader and the gate. */
 #include "cli/launch/namespace.h"
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/mounts.h"
@@ -25,6 +26,8 @@
 
 #define SYSTEM_VENDORS "/etc/OpenCL/vendors"
 #define ICD_NAME "cleave.icd"
+#define OPEN_TEXT "cleave run --if-no-agent=open\n"
+#define ENTRIES_MAX 5
 #define APPARMOR_SETTING "/proc/sys/kernel/apparmor_restrict_unprivileged_userns"
 #define APPARMOR_PROFILE "/etc/apparmor.d/cleave"
 
@@ -186,21 +189,6 @@ static int link_gates(const char *folder, const char *gate_path, struct clv_erro
 	return 0;
 }
 
-/* Links everything that the gate looks for beside itself into the folder that is mounted
- * over the system's.  No other user can enter the lease's folder: a gate in it would be
- * out of reach for a program that changes its user, and could not report why there is no
- * device.  Other users cannot follow the links. */
-static int link_lease(const struct clv_namespace *ns, const char *gate_path,
-	const char *lease_socket, struct clv_error *err)
-{
-	int r = make_link(gate_path, ns->vendors, CLV_GATE_OPENCL, err);
-
-	if (r == 0)
-		r = make_link(
-			lease_socket, ns->vendors, strrchr(lease_socket, '/') + 1, err);
-	return r < 0 ? r : make_link(ns->vendors_real, ns->vendors, "vendors.real", err);
-}
-
 /* If the system has no such folder, nothing is mounted, and a variable names the lease's
  * folder. */
 static bool is_mounted(void)
@@ -227,10 +215,10 @@ static void take_own_folder(struct clv_namespace *ns, const char *folder)
 int clv_namespace_prepare(const char *lease_socket, const char *gate_path,
 	const char *own_folder, struct clv_namespace *ret, struct clv_error *err)
 {
-	char path[CLV_PATH_MAX + 32], line[CLV_PATH_MAX + 64];
 	int r;
 
-	*ret = (struct clv_namespace){};
+	*ret = (struct clv_namespace){
+		.lease_socket = lease_socket, .gate_path = gate_path};
 	take_own_folder(ret, own_folder);
 	r = choose_folder(lease_socket, ret, err);
 	if (r < 0)
@@ -243,31 +231,21 @@ int clv_namespace_prepare(const char *lease_socket, const char *gate_path,
 		r = make_folder(ret->vendors_real, err);
 	if (r == 0)
 		r = link_gates(ret->folder, gate_path, err);
-	if (r == 0)
-		r = link_lease(ret, gate_path, lease_socket, err);
 	if (r < 0)
 		return r;
-	snprintf(line, sizeof(line), "%s/" CLV_GATE_OPENCL "\n", vendors_folder(ret));
-	snprintf(path, sizeof(path), "%s/%s", ret->vendors, ICD_NAME);
-	r = write_file(path, line, err);
-	if (r < 0)
-		return r;
-
+	snprintf(ret->icd, sizeof(ret->icd), "%s/" CLV_GATE_OPENCL "\n",
+		vendors_folder(ret));
 	return find_original(ret, err);
 }
 
-/* The gate finds its lease in either folder. */
-int clv_namespace_allow_open(const struct clv_namespace *ns, struct clv_error *err)
+/* The gate finds its lease in the folder of drivers or in that of the lease. */
+int clv_namespace_allow_open(struct clv_namespace *ns, struct clv_error *err)
 {
-	const char *const folders[] = {ns->folder, ns->vendors};
 	char path[CLV_PATH_MAX + 32];
-	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < CLV_ARRAY_SIZE(folders); i++) {
-		snprintf(path, sizeof(path), "%s/" CLV_LEASE_OPEN, folders[i]);
-		r = write_file(path, "cleave run --if-no-agent=open\n", err);
-	}
-	return r;
+	ns->allows_open = true;
+	snprintf(path, sizeof(path), "%s/" CLV_LEASE_OPEN, ns->folder);
+	return write_file(path, OPEN_TEXT, err);
 }
 
 /* Links the shim of the needed library beside the libraries that need it, so that they
@@ -348,9 +326,29 @@ static int enter_mount_namespace(struct clv_error *err)
 	return r < 0 ? r : clv_mounts_make_slaves(err);
 }
 
+/* Everything that the gate looks for beside itself.  No other user can enter the lease's
+ * folder: a gate in it would be out of reach for a program that changes its user, and
+ * could not report why there is no device.  Other users cannot follow the links. */
+static size_t list_entries(
+	const struct clv_namespace *ns, struct clv_mount_entry ret[ENTRIES_MAX])
+{
+	const struct clv_mount_entry entries[] = {
+		{ICD_NAME, ns->icd, false},
+		{CLV_GATE_OPENCL, ns->gate_path, true},
+		{strrchr(ns->lease_socket, '/') + 1, ns->lease_socket, true},
+		{"vendors.real", ns->vendors_real, true},
+		{CLV_LEASE_OPEN, OPEN_TEXT, false},
+	};
+
+	static_assert(CLV_ARRAY_SIZE(entries) == ENTRIES_MAX, "ret has room");
+	memcpy(ret, entries, sizeof(entries));
+	return ENTRIES_MAX - (ns->allows_open ? 0 : 1);
+}
+
 struct binds {
 	struct clv_bind items[3 + CLV_PRELOAD_LIBRARIES_MAX * (1 + CLV_BIND_MOUNTS_MAX)];
 	size_t n;
+	struct clv_mount_entry entries[ENTRIES_MAX];
 };
 
 static void add_bind(struct binds *binds, const char *from, const char *to)
@@ -358,13 +356,17 @@ static void add_bind(struct binds *binds, const char *from, const char *to)
 	binds->items[binds->n++] = clv_bind_open(from, to);
 }
 
-/* Programs of the lease belong to the user whose files these are.  In a copy that only
- * their namespace has they can put nothing in the place of the lease's socket. */
+/* Programs of the lease belong to the user whose files the lease's folder has.  In a
+ * folder in memory that only their namespace has they can put nothing in the place of the
+ * lease's socket, neither for themselves nor for later programs. */
 static void add_vendors(
 	struct binds *binds, const struct clv_namespace *ns, const char *to)
 {
+	struct clv_bind *bind = &binds->items[binds->n];
+
 	add_bind(binds, ns->vendors, to);
-	binds->items[binds->n - 1].is_copy = true;
+	bind->entries = binds->entries;
+	bind->n_entries = list_entries(ns, binds->entries);
 }
 
 static void close_binds(struct binds *binds)
@@ -393,19 +395,41 @@ static void list_binds(const struct clv_namespace *ns, struct binds *binds)
 		add_mounts(binds, &ns->mounts[i]);
 }
 
-void clv_namespace_each(const struct clv_namespace *ns,
-	void (*each)(void *userdata, const char *from, const char *to), void *userdata)
+static int write_vendors(const struct clv_namespace *ns, struct clv_error *err)
+{
+	struct clv_mount_entry entries[ENTRIES_MAX];
+	size_t n = list_entries(ns, entries);
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		char path[CLV_PATH_MAX + 64];
+
+		snprintf(path, sizeof(path), "%s/%s", ns->vendors, entries[i].name);
+		r = entries[i].is_link ? make_link(entries[i].text, ns->vendors,
+						 entries[i].name, err)
+				       : write_file(path, entries[i].text, err);
+	}
+	return r;
+}
+
+int clv_namespace_each(const struct clv_namespace *ns,
+	void (*each)(void *userdata, const char *from, const char *to), void *userdata,
+	struct clv_error *err)
 {
 	struct binds binds = {};
+	int r = write_vendors(ns, err);
 
+	if (r < 0)
+		return r;
 	list_binds(ns, &binds);
 	/* The files are not the tenant's where others mount them: a folder need not be
-	 * covered with a copy of itself. */
+	 * covered with itself. */
 	for (size_t i = 0; i < binds.n; i++) {
 		if (binds.items[i].from != binds.items[i].to)
 			each(userdata, binds.items[i].from, binds.items[i].to);
 	}
 	close_binds(&binds);
+	return 0;
 }
 
 /* Whether AppArmor allows user namespaces only to programs with a profile, as Ubuntu's
@@ -494,11 +518,6 @@ int clv_namespace_try(struct clv_error *err)
 void clv_namespace_remove(struct clv_namespace *ns)
 {
 	static const char *const files[] = {
-		"vendors/cleave.icd",
-		"vendors/" CLV_GATE_OPENCL,
-		"vendors/lease.sock",
-		"vendors/" CLV_LEASE_OPEN,
-		"vendors/vendors.real",
 		"vendors.real/chosen.icd",
 		(CLV_DRIVERS_REAL "/" CLV_DRIVER_HSA),
 		CLV_GATE_OPENCL,

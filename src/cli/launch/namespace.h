@@ -11,8 +11,8 @@ struct clv_error;
 /* The mount namespace that enforces the share on a program without its environment.
  *
  * A program finds its devices through /etc/OpenCL/vendors, or the folder that its own
- * loader has instead, whatever its environment.  In its mount namespace that folder is a
- * copy of the lease's, read-only, with one entry: the gate, which loads the vendors'
+ * loader has instead, whatever its environment.  In its mount namespace that folder is
+ * made in memory, read-only, with one driver: the gate, which loads the vendors'
  * libraries from the original folder.  Shims cover the libraries that programs load by
  * name.  The files are created before the fork, the mounts in the child.
  */
@@ -25,19 +25,24 @@ struct clv_namespace {
 						      its entries were written there */
 	/* The folder of the program's own loader, which is covered too; "": none. */
 	char own[CLV_NAMESPACE_PATH_MAX];
+	/* What `vendors` has, beside a link to vendors_real. */
+	char icd[CLV_NAMESPACE_PATH_MAX + 32];
+	const char *lease_socket, *gate_path; /* borrowed */
+	bool allows_open;
 	/* Set by clv_namespace_add_shims(). */
 	struct clv_bind_mounts mounts[CLV_PRELOAD_LIBRARIES_MAX];
 };
 
 /* Creates the files in the folder of the lease's socket, or in one of the user's own.
- * gate_path is absolute; own_folder: an existing folder, other than the system's, where
- * the program's loader looks for drivers; "": none. */
+ * gate_path is absolute; it and lease_socket stay borrowed.  own_folder: an existing
+ * folder, other than the system's, where the program's loader looks for drivers; "":
+ * none. */
 int clv_namespace_prepare(const char *lease_socket, const char *gate_path,
 	const char *own_folder, struct clv_namespace *ret, struct clv_error *err);
 
 /* Allows the lease's programs to run without a limit where they find no agent: those in
  * whose environment CLEAVE_IF_NO_AGENT=open. */
-int clv_namespace_allow_open(const struct clv_namespace *ns, struct clv_error *err);
+int clv_namespace_allow_open(struct clv_namespace *ns, struct clv_error *err);
 
 /* Creates shims for the libraries of preload, so that their gate is loaded even without
  * LD_PRELOAD; preload may be NULL. */
@@ -48,9 +53,11 @@ int clv_namespace_add_shims(struct clv_namespace *ns, const struct clv_preload *
  * a remedy in *err, if the system does not allow it. */
 int clv_namespace_enter(const struct clv_namespace *ns, struct clv_error *err);
 
-/* Calls each with every mount, in the order in which they have to be made. */
-void clv_namespace_each(const struct clv_namespace *ns,
-	void (*each)(void *userdata, const char *from, const char *to), void *userdata);
+/* For others who make the mounts: writes the folder that the program sees, and calls each
+ * with every mount, in the order in which they have to be made. */
+int clv_namespace_each(const struct clv_namespace *ns,
+	void (*each)(void *userdata, const char *from, const char *to), void *userdata,
+	struct clv_error *err);
 
 /* Tests in a child process whether the system allows the namespace.  0 or -errno. */
 int clv_namespace_try(struct clv_error *err);
