@@ -27,7 +27,9 @@ static int make_name(const char *path, const char *ending, char ret[CLV_PATH_MAX
 	return 0;
 }
 
-int clv_file_lock(const char *path, int *ret_fd, struct clv_error *err)
+/* Opens the file and applies flock() to it; -EAGAIN only with LOCK_NB. */
+static int open_lock(
+	const char *path, int flags, int operation, int *ret_fd, struct clv_error *err)
 {
 	_cleanup_close_ int fd = -1;
 	char name[CLV_PATH_MAX];
@@ -36,15 +38,33 @@ int clv_file_lock(const char *path, int *ret_fd, struct clv_error *err)
 	r = make_name(path, ".lock", name, err);
 	if (r < 0)
 		return r;
-	fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	fd = open(name, flags | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return clv_error_errno(err, errno, "cannot open %s", name);
-	while ((r = flock(fd, LOCK_EX)) < 0 && errno == EINTR)
+	while ((r = flock(fd, operation)) < 0 && errno == EINTR)
 		;
 	if (r < 0)
 		return clv_error_errno(err, errno, "cannot lock %s", name);
 	*ret_fd = CLV_TAKE_FD(fd);
 	return 0;
+}
+
+int clv_file_lock(const char *path, int *ret_fd, struct clv_error *err)
+{
+	return open_lock(path, O_RDWR | O_CREAT, LOCK_EX, ret_fd, err);
+}
+
+int clv_file_try_lock(const char *path, int *ret_fd, struct clv_error *err)
+{
+	return open_lock(path, O_RDWR | O_CREAT, LOCK_EX | LOCK_NB, ret_fd, err);
+}
+
+bool clv_file_is_locked(const char *path)
+{
+	_cleanup_close_ int fd = -1;
+	struct clv_error err;
+
+	return open_lock(path, O_RDONLY, LOCK_SH | LOCK_NB, &fd, &err) == -EAGAIN;
 }
 
 static int write_out(int fd, const char *text, const char *name, struct clv_error *err)

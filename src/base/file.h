@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct clv_error;
@@ -33,3 +34,7 @@ int clv_file_check_writers(const char *path, struct clv_error *err);
 /* Takes an exclusive lock on the file "PATH.lock", which is created if necessary, and
  * waits until it is free.  Closing *ret_fd releases the lock. */
 int clv_file_lock(const char *path, int *ret_fd, struct clv_error *err);
+/* The same without the wait: -EAGAIN if another holds it. */
+int clv_file_try_lock(const char *path, int *ret_fd, struct clv_error *err);
+/* Whether someone holds that lock; false if the caller may not know. */
+bool clv_file_is_locked(const char *path);

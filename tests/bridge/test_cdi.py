@@ -3,6 +3,8 @@
 
 usage: test_cdi.py CLEAVE CLEAVED GATES [unittest arguments]
 """
+import fcntl
+import glob
 import json
 import os
 import re
@@ -55,36 +57,110 @@ class Specification(Machine):
         self.assertTrue(all(name.startswith("gpu0-cores-1-") for name in names), names)
         self.assertEqual([each["name"] for each in self.spec("--reserve")["devices"]], names)
 
-    def test_watch_keeps_it_true(self):
-        path = os.path.join(self.folder, "specs", "cleave.json")
-        watch = subprocess.Popen([CLEAVE, "cdi", "watch", "--socket", self.socket, "--to", path],
-                                 env=self.env, stderr=subprocess.PIPE, text=True)
+    def path(self):
+        return os.path.join(self.folder, "specs", "cleave.json")
+
+    def watch(self, **env):
+        watch = subprocess.Popen(
+            [CLEAVE, "cdi", "watch", "--socket", self.socket, "--to", self.path()],
+            env={**self.env, **env}, stderr=subprocess.PIPE, text=True)
         self.addCleanup(watch.stderr.close)
         self.addCleanup(watch.wait)
-        self.addCleanup(watch.terminate)
+        self.addCleanup(watch.kill)
+        return watch
 
-        def shows(*names):
-            until = time.monotonic() + 60
-            while time.monotonic() < until:
-                try:
-                    with open(path, encoding="utf-8") as file:
-                        if [e["name"] for e in json.load(file)["devices"]] == list(names):
-                            return True
-                except FileNotFoundError:
-                    pass
-                time.sleep(.02)
-            return False
-        self.assertTrue(shows())
+    def shows(self, *names):
+        until = time.monotonic() + 60
+        while time.monotonic() < until:
+            try:
+                with open(self.path(), encoding="utf-8") as file:
+                    if [e["name"] for e in json.load(file)["devices"]] == list(names):
+                        return True
+            except FileNotFoundError:
+                pass
+            time.sleep(.02)
+        return False
+
+    def test_watch_keeps_it_true(self):
+        watch = self.watch()
+        self.assertTrue(self.shows())
         self.reserve("a", "--share", "0.1")
-        self.assertTrue(shows("a"))
+        self.assertTrue(self.shows("a"))
         self.stop_agent(signal.SIGKILL)
         self.start_agent()
         self.reserve("b", "--share", "0.1")
-        self.assertTrue(shows("a", "b"))
+        self.assertTrue(self.shows("a", "b"))
         self.call("release", "a")
-        self.assertTrue(shows("b"))
+        self.assertTrue(self.shows("b"))
         watch.terminate()
         self.assertEqual(watch.wait(60), 0)
+
+    def test_watch_writes_what_others_changed(self):
+        self.watch()
+        self.assertTrue(self.shows())
+        with open(self.path(), encoding="utf-8") as file:
+            empty = file.read()
+        self.reserve("a", "--share", "0.1")
+        self.assertTrue(self.shows("a"))
+        with open(self.path(), "w", encoding="utf-8") as file:
+            file.write(empty)
+        self.call("reserve", "--name", "not-this", "--share", "0.1")  # the text stays the same
+        self.assertTrue(self.shows("a"))
+
+    def test_watch_that_waits_for_another_is_ended(self):
+        watch = self.watch()
+        self.assertTrue(self.shows())
+        with open(self.path() + ".lock", "w", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self.reserve("a", "--share", "0.1")
+            for _ in range(100):  # it opens the lock again for each try
+                if f"{os.path.basename(self.path())}.lock" in open_files(watch.pid):
+                    break
+                time.sleep(.02)
+            watch.terminate()
+            self.assertEqual(watch.wait(60), 0)
+        self.assertTrue(self.shows())
+
+    def test_one_watch_of_a_file(self):
+        self.watch()
+        self.assertTrue(self.shows())
+        second = self.watch()
+        self.assertEqual(second.wait(60), 75)
+        self.assertIn("another 'cleave cdi watch' keeps", second.stderr.read())
+
+    def test_compose_leaves_the_file_to_watch(self):
+        """That one may have other settings: here gates in another folder."""
+        other = os.path.join(self.folder, "other")
+        os.mkdir(other)
+        for path in (*glob.glob(f"{GATES}/libcleave-*.so"), f"{GATES}/../bridge/cdi/cleave-cdi-hook"):
+            shutil.copy(path, other)
+        self.watch(CLEAVE_GATE_DIR=other)
+        self.assertTrue(self.shows())
+        for name in ("a", "b", "c"):
+            self.call("compose", "--project-name=shop", "up", "--share=0.1",
+                      f"--to={self.path()}", name)
+            self.assertEqual(self.hosts("/usr/lib/cleave"), {other})
+        self.call("compose", "--project-name=shop", "down", f"--to={self.path()}", "a")
+        self.assertTrue(self.shows("shop-b", "shop-c"))
+        self.assertEqual(self.hosts("/usr/lib/cleave"), {other})
+
+    def hosts(self, place):
+        """The folders of the machine that are mounted there."""
+        with open(self.path(), encoding="utf-8") as file:
+            spec = json.load(file)
+        edits = [spec["containerEdits"], *(each["containerEdits"] for each in spec["devices"])]
+        return {mount["hostPath"] for each in edits for mount in each.get("mounts", ())
+                if mount["containerPath"] == place}
+
+
+def open_files(pid):
+    folder, names = f"/proc/{pid}/fd", set()
+    for each in os.listdir(folder):
+        try:
+            names.add(os.path.basename(os.readlink(os.path.join(folder, each))))
+        except FileNotFoundError:
+            pass
+    return names
 
 
 WHY_NOT = podman_here.why_not()

@@ -6,6 +6,7 @@ docs/extension.md and pkg/compose/plugins.go say.  test_engines.py has the real 
 
 usage: test_compose.py CLEAVE CLEAVED GATES [unittest arguments]
 """
+import fcntl
 import glob
 import json
 import os
@@ -19,6 +20,7 @@ import podman as podman_here
 from container_cases import CLEAVE, MIB
 
 SPECS = "/etc/cdi"
+NOBODY = 65534
 WHY_NOT = podman_here.why_not()
 
 
@@ -75,8 +77,7 @@ class Provider(container_cases.ContainerCase):
         return os.path.join(SPECS, f"cleave-compose-{os.getpid()}.json")
 
     def forget_specs(self):
-        lock = os.path.join(SPECS, os.path.basename(self.file()) + ".lock")
-        for path in (self.file(), lock):
+        for path in (self.file(), self.file() + ".lock", self.file() + ".watch.lock"):
             if os.path.exists(path):
                 os.unlink(path)
 
@@ -137,26 +138,52 @@ class Provider(container_cases.ContainerCase):
         with self.assertRaisesRegex(Refused, "lease mine is not one of containers"):
             self.up(share="0.1", name="mine")
 
-    def test_a_user_who_may_not_read_the_file(self):
-        """Leases of others are in it: root's cleave cdi watch writes it.  The user has an agent of
-        the own."""
+    def up_of_nobody(self, file):
+        """With an agent of the user's own."""
         os.chmod(self.folder, 0o755)
         folder = os.path.join(self.folder, "nobody")
         os.mkdir(folder)
-        os.chown(folder, 65534, 65534)
-        os.makedirs(SPECS, exist_ok=True)
-        with open(self.file(), "w", encoding="utf-8") as file:
-            file.write("{}")
-        os.chmod(self.file(), 0o600)
+        os.chown(folder, NOBODY, NOBODY)
         self.addCleanup(self.end_agents_of, folder)
         ran = subprocess.run(
-            ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", CLEAVE, "compose",
-             "--project-name=shop", "up", "--share=0.1", f"--to={self.file()}", "gpu"],
+            ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", CLEAVE,
+             "compose", "--project-name=shop", "up", "--share=0.1", f"--to={file}", "gpu"],
             env=dict(self.env, HOME=folder, XDG_RUNTIME_DIR=folder, XDG_STATE_HOME=folder),
             stdout=subprocess.PIPE, text=True, timeout=60, check=False)
         messages = [json.loads(line) for line in ran.stdout.splitlines()]
         self.assertEqual([each["type"] for each in messages], ["info", "setenv", "setenv"], messages)
         self.assertIn("cleave cdi watch", messages[0]["message"])
+
+    def test_a_user_who_may_not_read_the_file(self):
+        """Leases of others are in it: root's cleave cdi watch writes it."""
+        os.makedirs(SPECS, exist_ok=True)
+        with open(self.file(), "w", encoding="utf-8") as file:
+            file.write("{}")
+        os.chmod(self.file(), 0o600)
+        self.up_of_nobody(self.file())
+
+    def test_a_user_who_may_write_the_folder_only(self):
+        """The file and its lock are root's."""
+        folder = os.path.join(self.folder, "shared")
+        os.mkdir(folder)
+        os.chmod(folder, 0o777)
+        file = os.path.join(folder, "cleave.json")
+        self.call("cdi", "generate", "--to", file)
+        self.up_of_nobody(file)
+
+    def test_an_entry_of_a_lease_that_ended(self):
+        """It has the name, and leads to a folder that is gone."""
+        self.up(share="0.1")
+        with open(self.file(), encoding="utf-8") as file:
+            old = file.read()
+        self.compose.run("down", "gpu", to=self.file())
+        with open(self.file(), "w", encoding="utf-8") as file:
+            file.write(old)
+        with open(self.file() + ".watch.lock", "w", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # a watch that does nothing
+            with self.assertRaisesRegex(Refused, "does not list lease shop-gpu"):
+                self.up(share="0.1")
+        self.up(share="0.1")
 
     def test_what_is_refused(self):
         """With a reason that Compose shows."""

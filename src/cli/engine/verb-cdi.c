@@ -2,6 +2,7 @@
 /* cleave cdi: describes leases as CDI devices, for container runtimes. */
 #include "cli/frame/verbs.h"
 
+#include "base/cleanup.h"
 #include "cli/engine/cdi-file.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/output.h"
@@ -88,8 +89,7 @@ static int follow(struct watch *watch)
 		if (err.error == -EINTR)
 			break;
 		if (!is_silent)
-			clv_output_line(
-				stderr, "cleave: %s; waiting for the agent", err.msg);
+			clv_output_line(stderr, "cleave: %s; trying again", err.msg);
 		is_silent = true;
 		if (is_told_to_end(watch, AGENT_PAUSE_MS))
 			break;
@@ -98,31 +98,40 @@ static int follow(struct watch *watch)
 	return CLV_EXIT_OK;
 }
 
-static int run_watch(const struct cdi_settings *settings)
+static int run_until_told(struct watch *watch, const struct cdi_settings *settings)
 {
 	struct clv_client_options options = clv_cli_options(&settings->common, true);
-	struct watch watch = {.file = {.path = settings->to ? settings->to : CLV_CDI_FILE,
-				      .reserves = settings->reserve,
-				      .says_changes = true}};
 	struct clv_client_error err;
-	int r = clv_cdi_file_init(&watch.file, settings->driver_root);
+	int r;
 
-	if (r) {
-		clv_cdi_file_free(&watch.file);
-		return r;
-	}
-	watch.signal_fd = clv_signals_watch(NULL);
-	if (watch.signal_fd < 0)
+	watch->signal_fd = clv_signals_watch(NULL);
+	if (watch->signal_fd < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "cannot watch signals: %s",
-			strerror(-watch.signal_fd));
-	options.interrupt_fd = watch.signal_fd;
-	if (clv_client_new(&options, &watch.client, &err) < 0)
+			strerror(-watch->signal_fd));
+	options.interrupt_fd = watch->file.interrupt_fd = watch->signal_fd;
+	if (clv_client_new(&options, &watch->client, &err) < 0)
 		r = clv_cli_fail_client(&err);
 	else
-		r = follow(&watch);
-	clv_client_free(watch.client);
+		r = follow(watch);
+	clv_client_free(watch->client);
+	close(watch->signal_fd);
+	return r;
+}
+
+static int run_watch(const struct cdi_settings *settings)
+{
+	const char *path = settings->to ? settings->to : CLV_CDI_FILE;
+	struct watch watch = {.file = {.path = path,
+				      .reserves = settings->reserve,
+				      .says_changes = true}};
+	_cleanup_close_ int watch_fd = -1;
+	int r = clv_cdi_file_init(&watch.file, settings->driver_root);
+
+	if (!r)
+		r = clv_cdi_file_begin_watch(path, &watch_fd);
+	if (!r)
+		r = run_until_told(&watch, settings);
 	clv_cdi_file_free(&watch.file);
-	close(watch.signal_fd);
 	return r;
 }
 

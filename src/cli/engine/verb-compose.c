@@ -11,6 +11,9 @@
  * misspelt one is refused here. */
 #include "cli/frame/verbs.h"
 
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/file.h"
 #include "cli/engine/cdi-file.h"
 #include "cli/frame/cli.h"
 #include "cli/launch/lease-request.h"
@@ -22,7 +25,7 @@
 #include <unistd.h>
 
 #define NAME_MAX_BYTES 160
-#define WATCH_TRIES 50 /* with a pause of WATCH_PAUSE_US each */
+#define WATCH_TRIES 100 /* with a pause of WATCH_PAUSE_US each */
 #define WATCH_PAUSE_US 100000
 
 struct compose_settings {
@@ -36,6 +39,7 @@ struct provider {
 	const struct compose_settings *settings;
 	char name[NAME_MAX_BYTES]; /* of the lease */
 	struct clv_client *client;
+	json_t *lease; /* set by `up` */
 };
 
 /* Messages to Compose. */
@@ -114,7 +118,7 @@ static int change(struct provider *provider, json_t **ret, struct clv_client_err
 /* Compose calls `up` again for a project that is running. */
 static int have_lease(struct provider *provider)
 {
-	_cleanup_json_ json_t *lease = NULL, *changed = NULL;
+	_cleanup_json_ json_t *lease = NULL;
 	struct clv_client_error err = {0};
 	int r = clv_client_lease(provider->client, provider->name, &lease, &err);
 
@@ -124,31 +128,51 @@ static int have_lease(struct provider *provider)
 			"--admit=socket): give the service another --name",
 			provider->name);
 	if (r >= 0)
-		r = change(provider, &changed, &err);
+		r = change(provider, &provider->lease, &err);
 	else if (strcmp(err.code, "not_found") == 0)
-		r = create(provider, &changed, &err);
+		r = create(provider, &provider->lease, &err);
 	return r < 0 ? clv_cli_fail_named(provider->name, &err) : 0;
 }
 
 /* The file for container runtimes. */
 
-static bool is_listed(const char *path, const char *name)
+/* Whether a device is the lease of that socket, whose folder it mounts. */
+static bool is_of_socket(const json_t *device, const char *socket)
 {
-	_cleanup_json_ json_t *spec = json_load_file(path, 0, NULL);
-	const json_t *device;
-	size_t i;
+	const json_t *edits = json_object_get(device, "containerEdits"), *mount;
+	const char *slash = strrchr(socket, '/');
+	size_t n = slash ? (size_t)(slash - socket) : 0, i;
 
-	json_array_foreach (json_object_get(spec, "devices"), i, device) {
-		if (strcmp(clv_json_text(device, "name"), name) == 0)
+	json_array_foreach (json_object_get(edits, "mounts"), i, mount) {
+		const char *from = clv_json_text(mount, "hostPath");
+
+		if (n > 0 && strlen(from) == n && memcmp(from, socket, n) == 0)
 			return true;
 	}
 	return false;
 }
 
-/* A user who cannot write the file leaves that to `cleave cdi watch`.  One who cannot
- * read it either, because it names the leases of others, is told: the container's start
- * fails if nothing describes the lease. */
-static int await_watch(const char *path, const char *name)
+/* An entry of that name may be of a lease that has ended. */
+static bool is_listed(const char *path, const struct provider *provider)
+{
+	_cleanup_json_ json_t *spec = json_load_file(path, 0, NULL);
+	const char *socket = clv_json_text(provider->lease, "socket");
+	const json_t *device;
+	size_t i;
+
+	json_array_foreach (json_object_get(spec, "devices"), i, device) {
+		if (strcmp(clv_json_text(device, "name"), provider->name) == 0 &&
+			is_of_socket(device, socket))
+			return true;
+	}
+	return false;
+}
+
+/* The file is left to `cleave cdi watch` where one runs, which may take the libraries
+ * from another root, and by a user who cannot write it.  One who cannot read it either,
+ * because it names the leases of others, is told: the container's start fails if nothing
+ * describes the lease. */
+static int await_watch(const char *path, const struct provider *provider)
 {
 	if (access(path, R_OK) < 0 && errno == EACCES) {
 		say("info", "the lease is described to containers by cleave cdi watch, "
@@ -156,25 +180,33 @@ static int await_watch(const char *path, const char *name)
 		return 0;
 	}
 	for (int i = 0; i < WATCH_TRIES; i++) {
-		if (is_listed(path, name))
+		if (is_listed(path, provider))
 			return 0;
 		usleep(WATCH_PAUSE_US);
 	}
+	if (clv_cdi_file_is_watched(path))
+		return clv_cli_fail(CLV_EXIT_FAILED,
+			"'cleave cdi watch' keeps %s up to date and does not list lease "
+			"%s: see what it says, or give a file of your own (option to)",
+			path, provider->name);
 	return clv_cli_fail(CLV_EXIT_NOT_PERMITTED,
 		"%s does not list lease %s, and you may not write it: start "
 		"'cleave cdi watch' as root, or give a file of your own (option to)",
-		path, name);
+		path, provider->name);
 }
 
+/* A missing folder is made. */
 static bool may_write(const char *path)
 {
-	char folder[CLV_PATH_MAX];
-	const char *slash = strrchr(path, '/');
+	_cleanup_close_ int fd = -1;
+	struct clv_error err;
 
-	if (!slash || geteuid() == 0)
-		return true;
-	snprintf(folder, sizeof(folder), "%.*s", (int)(slash - path + 1), path);
-	return access(folder, W_OK) == 0 || errno == ENOENT;
+	return clv_file_try_lock(path, &fd, &err) != -EACCES;
+}
+
+static bool is_left_to_watch(const char *path)
+{
+	return !may_write(path) || clv_cdi_file_is_watched(path);
 }
 
 static int write_spec(struct provider *provider)
@@ -198,10 +230,10 @@ static int up(struct provider *provider)
 	int r = have_lease(provider);
 
 	if (!r)
-		r = may_write(to) ? write_spec(provider)
-				  : await_watch(to, provider->name);
+		r = is_left_to_watch(to) ? await_watch(to, provider)
+					 : write_spec(provider);
 	/* With the same name in two tenants the devices have other names. */
-	if (!r && access(to, R_OK) == 0 && !is_listed(to, provider->name))
+	if (!r && access(to, R_OK) == 0 && !is_listed(to, provider))
 		r = clv_cli_fail(CLV_EXIT_USAGE,
 			"lease %s is not in %s under its name: another tenant has a "
 			"lease of that name, so give the service another --name",
@@ -221,7 +253,7 @@ static int down(struct provider *provider)
 	if (clv_client_lease_release(provider->client, provider->name, false, &err) < 0 &&
 		strcmp(err.code, "not_found") != 0)
 		return clv_cli_fail_named(provider->name, &err);
-	return may_write(to) ? write_spec(provider) : 0;
+	return is_left_to_watch(to) ? 0 : write_spec(provider);
 }
 
 static const struct call {
@@ -280,7 +312,10 @@ static int run_compose(const void *userdata, int argc, char **argv)
 	if (!r)
 		r = clv_cli_connect(&settings->request.common, true, &client);
 	provider.client = client;
-	return r ? r : call->run(&provider);
+	if (!r)
+		r = call->run(&provider);
+	clv_json_free(provider.lease);
+	return r;
 }
 
 static const struct clv_opt options[] = {
