@@ -105,6 +105,20 @@ static void answer_survey(int code)
 	question.done(question.userdata, &err);
 }
 
+static void answer_all_surveys(void)
+{
+	for (size_t i = 0; i < world.n_questions;) {
+		struct world_question question = world.questions[i];
+
+		if (question.kind != WORLD_ASK) {
+			i++;
+			continue;
+		}
+		remove_question(i);
+		question.done(question.userdata, &(struct clv_error){0});
+	}
+}
+
 static int count_journal(void *userdata, const struct clv_journal *journal)
 {
 	++*(size_t *)userdata;
@@ -260,6 +274,67 @@ static void test_a_roll_back_leaves_other_devices(void **state)
 	assert_int_equal(n_partitions(1), 1);
 }
 
+#define MI300X_A(modes) "MI300X name=gpu0 uuid=GPU-a offers=NPS1,NPS4 " modes "\n"
+#define MI300X_B "MI300X name=gpu1 uuid=GPU-b offers=NPS1,NPS4 asked=NPS1"
+#define CPX(name) \
+	"- {select: {name: " name "}, partitions: [{profile: CPX/NPS1, count: 8}]}"
+
+static size_t n_asked_by(const struct clv_operation *op)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < world.n_questions; i++)
+		n += world.questions[i].userdata == op;
+	return n;
+}
+
+/* Its way back can need the reload of a driver that its way there did not: the steps of
+ * the later one on the driver's other devices end first. */
+static void test_a_way_back_waits_for_the_steps_of_the_later(void **state)
+{
+	struct clv_operation *first, *second;
+
+	see(MI300X_A("asked=NPS1") MI300X_B);
+	first = apply(CPX("gpu0"), false);
+	happens('s');
+	second = apply(CPX("gpu1"), false);
+	answer_survey(0);
+	assert_int_equal(first->state, RUNNING);
+	assert_int_equal(second->state, RUNNING);
+	see(MI300X_A("CPX/NPS4 asked=NPS4") MI300X_B);
+	answer_step_of(first, -EIO);
+	answer_survey(0);
+	assert_int_equal(first->state, ROLLING_BACK);
+	assert_int_equal(n_asked_by(first), 0);
+	answer_step_of(second, 0);
+	assert_int_equal(second->state, DONE);
+	happen_all("ws+");
+	assert_int_equal(n_asked_by(first), 1);
+}
+
+/* Both ways back: the later one waits. */
+static void test_of_two_ways_back_the_earlier_goes_first(void **state)
+{
+	struct clv_operation *first, *second;
+
+	see(MI300X_A("asked=NPS1") MI300X_B);
+	first = apply(CPX("gpu0"), false);
+	happens('s');
+	second = apply(CPX("gpu1"), false);
+	answer_survey(0);
+	see(MI300X_A("CPX/NPS4 asked=NPS4") MI300X_B);
+	answer_step_of(first, -EIO);
+	answer_survey(0);
+	answer_step_of(second, -EIO);
+	answer_survey(0);
+	assert_int_equal(second->state, ROLLING_BACK);
+	happens('w');
+	answer_all_surveys();
+	assert_int_equal(n_asked_by(second), 0);
+	assert_int_equal(n_asked_by(first), 1);
+	assert_int_equal(world.questions[0].kind, WORLD_STEP);
+}
+
 /* A survey of one operation that fails hides the devices of the others. */
 static void test_a_failed_survey_beside_the_last_step(void **state)
 {
@@ -334,6 +409,27 @@ static void test_beside_one_that_is_resumed(void **state)
 	happens('+');
 	assert_int_equal(resumed->state, DONE);
 	assert_int_equal(n_partitions(1), 1);
+}
+
+/* A device that was not shown as a change of it was accepted. */
+static void test_a_change_of_what_one_that_is_resumed_has(void **state)
+{
+	struct clv_operation *resumed, *other;
+
+	see(FREE_AND(""));
+	apply(RULE("gpu0", "0, 1"), false);
+	happen_all("s+");
+	next_agent();
+	see("A100-40GB on name=gpu1 uuid=GPU-b");
+	happens('s');
+	resumed = last();
+	assert_int_equal(resumed->state, WAITING);
+	other = apply(NOTHING, false);
+	see(FREE_AND(""));
+	happens('s');
+	assert_int_equal(other->state, FAILED);
+	assert_int_equal(other->error.code, -EBUSY);
+	assert_int_equal(resumed->state, WAITING);
 }
 
 /* The kept layout of another device, too. */
@@ -486,9 +582,12 @@ int main(void)
 	ROWS_ONE(&rows, test_steps_of_another_device);
 	ROWS_ONE(&rows, test_steps_of_the_same_device);
 	ROWS_ONE(&rows, test_a_roll_back_leaves_other_devices);
+	ROWS_ONE(&rows, test_a_way_back_waits_for_the_steps_of_the_later);
+	ROWS_ONE(&rows, test_of_two_ways_back_the_earlier_goes_first);
 	ROWS_ONE(&rows, test_a_failed_survey_beside_the_last_step);
 	ROWS_ONE(&rows, test_the_next_agent_goes_on_with_both);
 	ROWS_ONE(&rows, test_beside_one_that_is_resumed);
+	ROWS_ONE(&rows, test_a_change_of_what_one_that_is_resumed_has);
 	ROWS_ONE(&rows, test_the_kept_layout_beside_one_that_is_resumed);
 	ROWS_ONE(&rows, test_the_next_agent_waits_for_both);
 	ROWS_ONE(&rows, test_the_next_agent_has_not_begun);

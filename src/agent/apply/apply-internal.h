@@ -69,6 +69,7 @@ struct clv_operation {
 	json_t *left_json; /* the same at the end, with the steps; or NULL */
 	uint32_t asked_memory;
 	bool has_claimed;     /* locks of devices */
+	bool has_steps;       /* is carrying steps out, until it plans again */
 	bool is_recorded;     /* the journal has it */
 	enum state recorded;  /* in this state */
 	bool is_resumed;      /* begun by an earlier agent */

@@ -30,15 +30,16 @@ static void touch(const struct clv_node *node, const struct clv_node_device *dev
 	}
 }
 
-/* A resolved layout may name a device that is gone, so that it matches nothing. */
+/* A resolved layout may name a device that is gone, so that it matches nothing.  Without
+ * memory it is taken to have all devices. */
 static void touch_selected(
 	const struct clv_layout *layout, const struct clv_node *node, bool *is_touched)
 {
 	_cleanup_free_ int32_t *rule_of = calloc(node->n_devices + 1, sizeof(*rule_of));
 	bool is_matched = rule_of && clv_layout_match(layout, node, rule_of, NULL) >= 0;
 
-	for (size_t i = 0; i < node->n_devices && is_matched; i++) {
-		if (rule_of[i] >= 0)
+	for (size_t i = 0; i < node->n_devices; i++) {
+		if (!rule_of || (is_matched && rule_of[i] >= 0))
 			touch(node, &node->devices[i], is_touched);
 	}
 	for (size_t i = 0; i < layout->n_rules && !is_matched; i++) {
@@ -64,22 +65,23 @@ void clv_operation_touch(
 		touch(node, clv_node_find(node, op->marks.items[i].uuid), is_touched);
 }
 
-/* The first device of both; NULL: they have none in common, or there is no memory. */
-static const struct clv_node_device *find_common(const struct clv_operation *op,
-	const struct clv_operation *other, const struct clv_node *node)
+/* *ret is the first device of both; NULL: they have none in common.  0 or -ENOMEM. */
+static int find_common(const struct clv_operation *op, const struct clv_operation *other,
+	const struct clv_node *node, const struct clv_node_device **ret)
 {
 	_cleanup_free_ bool *is_mine = calloc(node->n_devices + 1, sizeof(*is_mine));
 	_cleanup_free_ bool *is_others = calloc(node->n_devices + 1, sizeof(*is_others));
 
+	*ret = NULL;
 	if (!is_mine || !is_others)
-		return NULL;
+		return -ENOMEM;
 	clv_operation_touch(op, node, is_mine);
 	clv_operation_touch(other, node, is_others);
-	for (size_t i = 0; i < node->n_devices; i++) {
+	for (size_t i = 0; i < node->n_devices && !*ret; i++) {
 		if (is_mine[i] && is_others[i])
-			return &node->devices[i];
+			*ret = &node->devices[i];
 	}
-	return NULL;
+	return 0;
 }
 
 /* A driver that shows no device, or has not been asked, tells nothing of what others
@@ -87,8 +89,10 @@ static const struct clv_node_device *find_common(const struct clv_operation *op,
 static int check_other(const struct clv_operation *op, const struct clv_operation *other,
 	const struct clv_node *node, struct clv_error *err)
 {
-	const struct clv_node_device *common = find_common(op, other, node);
+	const struct clv_node_device *common;
 
+	if (find_common(op, other, node, &common) < 0)
+		return clv_error_errno(err, ENOMEM, "cannot compare two changes");
 	if (!common && (node->n_devices > 0 || only_waits(other)))
 		return 0;
 	return clv_error_set(err, -EBUSY,
@@ -113,8 +117,17 @@ int clv_operation_check_others(const struct clv_operation *op,
 	return r;
 }
 
+/* Without memory it is taken to have one. */
+static bool has_common(const struct clv_operation *op, const struct clv_operation *other,
+	const struct clv_node *node)
+{
+	const struct clv_node_device *common;
+
+	return find_common(op, other, node, &common) < 0 || common;
+}
+
 /* What the hardware shows may extend the plans of two that have begun to the same
- * devices: the later one waits. */
+ * devices: the later one waits, and the earlier one for steps of the later. */
 bool clv_operation_is_behind(const struct clv_operation *op, const struct clv_node *node)
 {
 	const struct clv_operation *other;
@@ -125,7 +138,8 @@ bool clv_operation_is_behind(const struct clv_operation *op, const struct clv_no
 		if (other == op)
 			is_earlier = false;
 		else if (!clv_operation_has_ended(other) && other->before &&
-			 (is_earlier || !op->before) && find_common(op, other, node))
+			 (is_earlier || other->has_steps || !op->before) &&
+			 has_common(op, other, node))
 			return true;
 	}
 	return false;

@@ -285,6 +285,7 @@ static void begin(struct clv_operation *op, const struct clv_plan *plan,
 		op->state = RUNNING;
 		op->error = (struct clv_error){0};
 	}
+	op->has_steps = true;
 	clv_marks_update(op->apply);
 	note_change(op);
 	run_next(op);
@@ -404,7 +405,9 @@ static void on_surveyed(void *userdata, const struct clv_error *err)
 
 	if (clv_operation_has_ended(op))
 		return;
-	if (clv_operation_is_behind(op, clv_holders_node(op->apply->agent)))
+	/* A new one is refused, not kept waiting: carry_out(). */
+	if (!is_new(op) &&
+		clv_operation_is_behind(op, clv_holders_node(op->apply->agent)))
 		ask_later(op, WAIT_US);
 	else if (err->code == 0)
 		plan_now(op);
@@ -414,6 +417,7 @@ static void on_surveyed(void *userdata, const struct clv_error *err)
 
 void clv_operation_survey(struct clv_operation *op)
 {
+	op->has_steps = false;
 	clv_hardware_survey_for(op->apply->agent->hardware, on_surveyed, op);
 }
 
