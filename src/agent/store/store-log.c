@@ -177,16 +177,20 @@ void clv_store_log_shorten(struct clv_store *store)
 	store->is_full = false;
 }
 
-/* Whether the log takes too much of a small disk. */
-static bool is_cramped(sqlite3 *db, int n_pages)
+/* What is free on the disk, in pages; without an answer, or need of one, all. */
+static uint64_t find_room(sqlite3 *db, int n_pages)
 {
 	struct statvfs room;
-	uint64_t n_room;
 
 	if (n_pages < FIRST_PAGES || statvfs(sqlite3_db_filename(db, "main"), &room) < 0)
-		return false;
-	n_room = (uint64_t)room.f_bavail * room.f_frsize / PAGE_BYTES + (uint64_t)n_pages;
-	return (uint64_t)n_pages > n_room / PART_OF_ROOM;
+		return UINT64_MAX / 2;
+	return (uint64_t)room.f_bavail * room.f_frsize / PAGE_BYTES;
+}
+
+/* Whether a log of this length takes too much of a small disk. */
+static bool is_cramped(uint64_t n_free, int n_pages)
+{
+	return (uint64_t)n_pages > (n_free + (uint64_t)n_pages) / PART_OF_ROOM;
 }
 
 /* Whether a commit of usual size would make the log's file grow. */
@@ -213,6 +217,17 @@ static void extend(struct clv_store *store, int n_pages)
 			n_bytes + (sqlite3_int64)(i * sizeof(zeros)));
 }
 
+/* The file system may be a remote one, so it is asked once. */
+static void shorten_or_extend(struct clv_store *store, int n_pages)
+{
+	uint64_t n_free = find_room(store->db, n_pages);
+
+	if (is_cramped(n_free, n_pages))
+		clv_store_log_shorten(store);
+	else if (n_pages >= EXTENDED_PAGES && !is_cramped(n_free, n_pages + MORE_PAGES))
+		extend(store, n_pages);
+}
+
 /* Runs after each commit.  SQLite restarts the log at the next commit if all of it is
  * copied. */
 static int on_commit(void *userdata, sqlite3 *db, const char *name, int n_pages)
@@ -220,11 +235,7 @@ static int on_commit(void *userdata, sqlite3 *db, const char *name, int n_pages)
 	struct clv_store *store = userdata;
 
 	if (n_pages < LONG_PAGES) {
-		if (is_cramped(db, n_pages))
-			clv_store_log_shorten(store);
-		else if (n_pages >= EXTENDED_PAGES &&
-			 !is_cramped(db, n_pages + MORE_PAGES))
-			extend(store, n_pages);
+		shorten_or_extend(store, n_pages);
 		return SQLITE_OK;
 	}
 	if (!store->log)
