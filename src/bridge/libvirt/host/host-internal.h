@@ -6,6 +6,7 @@
 
 #include <libvirt/libvirt.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <time.h>
 
 /* Shared by the files of this room. */
@@ -36,8 +37,9 @@ virDomain *clv_vm_look_up(const struct clv_vm_host *host,
 	const struct clv_vm_guest *guest, struct clv_error *err);
 
 /* Starts the thread of libvirt's event loop, once for the process: it handles events, and
- * notices a daemon that hangs, also while another thread waits for libvirt's answer. */
-void clv_vm_loop_start(void);
+ * notices a daemon that hangs, also while another thread waits for libvirt's answer.
+ * False: it cannot be started. */
+bool clv_vm_loop_start(void);
 
 /* For timed waits until a moment of the monotonic clock, that in so many milliseconds. */
 void clv_vm_cond_init(pthread_cond_t *ret);

@@ -73,7 +73,12 @@ int clv_vm_host_open(const char *uris, struct clv_vm_host **ret, struct clv_erro
 		return clv_error_errno(err, ENOMEM, "cannot connect to libvirt");
 	}
 	virSetErrorFunc(NULL, ignore_error);
-	clv_vm_loop_start();
+	if (!clv_vm_loop_start()) {
+		free(host);
+		return clv_error_set(err, -EAGAIN,
+			"cannot start the thread that waits for libvirt: end other "
+			"programs, or raise the limit of threads");
+	}
 	while ((uri = strsep(&rest, ","))) {
 		if (uri[0])
 			connect_to(host, uri);
@@ -109,6 +114,7 @@ virDomain *clv_vm_look_up(const struct clv_vm_host *host,
 {
 	virDomain *domain = NULL;
 
+	virResetLastError();
 	for (size_t i = 0; i < host->n_links && !domain; i++) {
 		if (strcmp(host->links[i].uri, guest->uri) == 0)
 			domain = virDomainLookupByUUIDString(

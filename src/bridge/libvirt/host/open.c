@@ -11,12 +11,14 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define OPEN_S 30
 /* A daemon that has not answered six times in a row, so after 30 s, ends the connection.
  */
 #define KEEPALIVE_S 5
 #define KEEPALIVE_COUNT 5
+#define LOOP_PAUSE_US 100000
 
 /* Between the caller and the thread that opens; the last of the two frees it. */
 struct opening {
@@ -28,28 +30,35 @@ struct opening {
 	bool is_over, is_abandoned;
 };
 
+/* What fails may pass, as a lack of memory does. */
 static void *run_loop(void *userdata)
 {
 	clv_thread_block_signals();
-	while (virEventRunDefaultImpl() == 0)
-		;
+	for (;;) {
+		if (virEventRunDefaultImpl() < 0)
+			usleep(LOOP_PAUSE_US);
+	}
 	return NULL;
 }
+
+static bool has_loop;
 
 static void start_loop(void)
 {
 	pthread_t thread;
 
-	if (virEventRegisterDefaultImpl() == 0 &&
-		pthread_create(&thread, NULL, run_loop, NULL) == 0)
+	has_loop = virEventRegisterDefaultImpl() == 0 &&
+		   pthread_create(&thread, NULL, run_loop, NULL) == 0;
+	if (has_loop)
 		pthread_detach(thread);
 }
 
-void clv_vm_loop_start(void)
+bool clv_vm_loop_start(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 	pthread_once(&once, start_loop);
+	return has_loop;
 }
 
 void clv_vm_cond_init(pthread_cond_t *ret)
