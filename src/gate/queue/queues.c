@@ -377,7 +377,8 @@ static bool mark_unless_full(
 	if (!clv_queue_is_nearly_full(queue))
 		return mark_it(queue);
 	atomic_store(&queue->wants_marker, 1);
-	return false;
+	/* The last one may have been booked before this wish was there to be seen. */
+	return atomic_load(&queue->n_markers) == 0 && mark_it(queue);
 }
 
 bool clv_queue_mark_own(struct clv_queue *queue)
