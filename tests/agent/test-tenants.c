@@ -2,12 +2,16 @@
 /* What tenants have, and whether one more lease is within their allowance. */
 #include "rows.h"
 
+#include "agent/api/show/item-list.h"
+#include "agent/http/http.h"
 #include "agent/ledger/ledger.h"
 #include "agent/ledger/tenants.h"
+#include "base/array.h"
 #include "base/error.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -247,6 +251,31 @@ static void test_figures(void **state)
 	json_decref(items);
 }
 
+/* Of a list that is made text item by item, as of an answer. */
+static void test_holders_in_lists(void **state)
+{
+	static const enum clv_scope scopes[] = {CLV_SCOPE_TENANT, CLV_SCOPE_ADMIN};
+	const char *id = make_leases()->record.id;
+
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(scopes); i++) {
+		struct clv_request request = {
+			.agent = &world.agent, .caller = world_caller(BOB)};
+		struct clv_item_list list = {0};
+		json_t *item = json_pack("{s:[{s:s,s:i,s:s}]}", "holders", "lease", id,
+			"pid", 1, "text", "lease a of alice");
+
+		request.caller.scope = scopes[i];
+		clv_item_list_add(&list, &request, item);
+		assert_int_equal(clv_item_list_answer(&list, json_pack("{s:n}", "next"),
+					 &request, NULL),
+			0);
+		assert_int_equal(
+			memmem(request.text, request.n_bytes, "alice", 5) != NULL,
+			scopes[i] == CLV_SCOPE_ADMIN);
+		free(request.text);
+	}
+}
+
 int main(void)
 {
 	static struct rows rows;
@@ -258,5 +287,6 @@ int main(void)
 	ROWS_ONE(&rows, test_use_of_several_devices);
 	ROWS_ONE(&rows, test_count);
 	ROWS_ONE(&rows, test_figures);
+	ROWS_ONE(&rows, test_holders_in_lists);
 	return rows_run(&rows);
 }

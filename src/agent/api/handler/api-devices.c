@@ -56,7 +56,7 @@ int clv_api_get_devices(
 		struct clv_agent_device *device = clv_devices_at(agent->devices, i);
 
 		if (is_shown(device))
-			clv_item_list_add(&items, render(request, device));
+			clv_item_list_add(&items, request, render(request, device));
 	}
 	return clv_item_list_answer(&items,
 		json_pack("{s:n,s:o}", "next", "problems",

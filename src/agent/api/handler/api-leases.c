@@ -127,7 +127,7 @@ int clv_api_get_leases(
 		if (clv_lease_changes_see(changes, lease) <= filter.since)
 			continue;
 		last = lease->sequence;
-		clv_item_list_add(&items, clv_render_lease(lease));
+		clv_item_list_add(&items, request, clv_render_lease(lease));
 	}
 	return clv_item_list_answer(
 		&items, rest_to_json(request, lease ? last : 0, &filter), request, err);

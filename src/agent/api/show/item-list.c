@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/api/show/item-list.h"
 
+#include "agent/api/show/redact.h"
 #include "agent/http/http.h"
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -35,10 +36,13 @@ static void append_text(struct clv_item_list *list, const char *text)
 	append(list, text, strlen(text));
 }
 
-void clv_item_list_add(struct clv_item_list *list, json_t *item)
+void clv_item_list_add(
+	struct clv_item_list *list, const struct clv_request *request, json_t *item)
 {
-	_cleanup_free_ char *text = json_dumps(item, CLV_ANSWER_FLAGS);
+	_cleanup_free_ char *text = NULL;
 
+	item = clv_redact_item(request, item);
+	text = json_dumps(item, CLV_ANSWER_FLAGS);
 	json_decref(item);
 	append_text(list, list->n++ > 0 ? "," : HEAD);
 	if (text)

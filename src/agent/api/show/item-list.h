@@ -19,8 +19,9 @@ struct clv_item_list {
 	bool has_failed; /* out of memory */
 };
 
-/* Appends the item, which is taken. */
-void clv_item_list_add(struct clv_item_list *list, json_t *item);
+/* Appends the item, which is taken, as the request's caller may see it. */
+void clv_item_list_add(
+	struct clv_item_list *list, const struct clv_request *request, json_t *item);
 
 /* Makes {"items": [...], MEMBERS OF rest} the answer of the request, with status 200.
  * Takes `rest`, which has at least one member, and leaves the list empty.  -ENOMEM */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Nodes, plans, layouts and operations are rendered the same for all callers; this
  * removes from an answer to a tenant what a tenant may not see. */
-#include "agent/api/redact.h"
+#include "agent/api/show/redact.h"
 
 #include "agent/http/http.h"
 #include "agent/ledger/ledger.h"
@@ -83,15 +83,20 @@ static void redact_value(const struct clv_request *request, json_t *value)
 		redact_value(request, member);
 }
 
-void clv_redact_others(struct clv_request *request)
+/* The item may share values with the operation that it shows. */
+json_t *clv_redact_item(const struct clv_request *request, json_t *item)
 {
 	json_t *copy;
 
-	if (request->caller.scope != CLV_SCOPE_TENANT || !request->answer)
-		return;
-	/* The answer may share values with the operation that it shows. */
-	copy = json_deep_copy(request->answer);
-	json_decref(request->answer);
-	request->answer = copy;
-	redact_value(request, request->answer);
+	if (request->caller.scope != CLV_SCOPE_TENANT || !item)
+		return item;
+	copy = json_deep_copy(item);
+	json_decref(item);
+	redact_value(request, copy);
+	return copy;
+}
+
+void clv_redact_others(struct clv_request *request)
+{
+	request->answer = clv_redact_item(request, request->answer);
 }
