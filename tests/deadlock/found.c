@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Programs of users: contexts that come and go in a callback, destructors of memory that
- * submit, a child that is the first to use the device, and a thread of low priority that
- * shares the gate with one that computes.
+ * submit, a child that is the first to use the device, a thread of low priority that
+ * shares the gate with one that computes, and memory that takes the place of memory that
+ * was released.
  *
  * usage: found list | competitor | CASE */
 #include "program.h"
@@ -152,6 +153,40 @@ static void prioinv(void)
 	EXPECT(pthread_join(thread, NULL) == 0);
 }
 
+static void CL_CALLBACK linger(cl_event event, cl_int status, void *userdata)
+{
+	EXPECT(sem_post(&is_done) == 0);
+	usleep(20000);
+}
+
+/* A driver's thread may tell of a command's end before it lets go of the command's
+ * memory. The program then allocates in the place of what it has released. */
+static void replaced(void)
+{
+	cl_ulong quota;
+	cl_event event;
+	cl_mem buffer;
+	char zero = 0;
+	cl_int r;
+
+	begin();
+	EXPECT(sem_init(&is_done, 0, 0) == 0);
+	CHECK(clGetDeviceInfo(
+		device, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof(quota), &quota, NULL));
+	for (int i = 0; i < 3; i++) {
+		buffer = clCreateBuffer(
+			context, CL_MEM_READ_WRITE, quota / 10 * 6, NULL, &r);
+		CHECK(r);
+		CHECK(clEnqueueFillBuffer(
+			queue, buffer, &zero, 1, 0, 4096, 0, NULL, &event));
+		CHECK(clSetEventCallback(event, CL_COMPLETE, linger, NULL));
+		CHECK(clFlush(queue));
+		EXPECT(sem_wait(&is_done) == 0);
+		CHECK(clReleaseEvent(event));
+		CHECK(clReleaseMemObject(buffer));
+	}
+}
+
 static void compete(void)
 {
 	open_device();
@@ -163,6 +198,7 @@ static const struct named_case cases[] = {
 	{"memdtor", memdtor},
 	{"forkfirst", forkfirst},
 	{"prioinv", prioinv},
+	{"replaced", replaced},
 	{"competitor", compete},
 };
 

@@ -64,7 +64,7 @@ static void *alloc_for_device(device_alloc_function real, cl_context context,
 	cl_device_id device, const cl_bitfield *properties, size_t n, cl_uint alignment,
 	cl_int *ret_error)
 {
-	struct clv_charge charge = clv_charge_take(clv_object_bytes(n));
+	struct clv_charge charge = clv_object_charge(clv_object_bytes(n));
 	cl_int error = CL_SUCCESS;
 	void *address;
 
@@ -94,7 +94,7 @@ static void *CL_API_CALL wrap_clSharedMemAllocINTEL(cl_context context,
 static void *CL_API_CALL wrap_clHostMemAllocINTEL(cl_context context,
 	const cl_bitfield *properties, size_t n, cl_uint alignment, cl_int *ret_error)
 {
-	struct clv_charge charge = clv_charge_take(clv_object_bytes(n));
+	struct clv_charge charge = clv_object_charge(clv_object_bytes(n));
 	host_alloc_function real = (host_alloc_function)atomic_load(&vendor.host_alloc);
 	cl_int error = CL_SUCCESS;
 	void *address;

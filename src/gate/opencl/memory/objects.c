@@ -2,20 +2,73 @@
 /* Charges of memory objects, which end in the object's destructor callback. */
 #include "gate/opencl/memory/objects.h"
 
+#include "base/clock.h"
+#include "base/units.h"
 #include "gate/memory/charges.h"
 #include "gate/memory/ledger.h"
 #include "gate/opencl/dispatch/real.h"
+#include "gate/process/state.h"
+#include "gate/process/thread.h"
 #include "gate/process/tickets.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
 
 #define RECORD_BYTES 1088
 #define EXACT_BYTES ((uint64_t)64 << 10) /* from here on records are not charged */
+
+#define AWAIT_NS (100 * CLV_NS_PER_MS)
+#define LOOK_NS (500 * CLV_NS_PER_US)
 
 struct charge_record {
 	uint64_t n_bytes;
 	uint32_t epoch;
 };
+
+/* Releases of objects by the program; and their number when the driver was awaited in
+ * vain. */
+static _Atomic uint32_t n_releases, n_awaited;
+
+cl_int clv_object_release(cl_mem object)
+{
+	cl_int r = clv_real.clReleaseMemObject(object);
+
+	if (r == CL_SUCCESS)
+		atomic_fetch_add(&n_releases, 1);
+	return r;
+}
+
+/* Drivers have a command's objects for some time after its end: PoCL during its
+ * callbacks, and 7.1 for milliseconds after a finish. */
+static struct clv_charge await_room(uint64_t n_bytes)
+{
+	const struct timespec pause = {.tv_nsec = LOOK_NS};
+	uint64_t until_ns = clv_clock_ns() + AWAIT_NS;
+	struct clv_charge charge;
+
+	do {
+		nanosleep(&pause, NULL);
+		charge = clv_charge_try(n_bytes);
+	} while (charge.refused && clv_clock_ns() < until_ns);
+	return charge;
+}
+
+struct clv_charge clv_object_charge(uint64_t n_bytes)
+{
+	struct clv_charge charge = clv_charge_try(n_bytes);
+	uint32_t n = atomic_load(&n_releases);
+
+	if (charge.refused && n_bytes <= clv_ledger_quota_bytes() &&
+		n != atomic_load(&n_awaited) && clv_gate_thread.callback_depth == 0) {
+		charge = await_room(n_bytes);
+		if (charge.refused)
+			atomic_store(&n_awaited, n);
+	}
+	if (charge.refused)
+		clv_ledger_count_refusal();
+	return charge;
+}
 
 static void CL_CALLBACK object_is_gone(cl_mem object, void *ticket)
 {

@@ -16,6 +16,14 @@
  * the quota do fit. */
 uint64_t clv_object_bytes(uint64_t n_bytes);
 
+/* As clv_charge_take().  If there is no room, and the program has released objects since
+ * that was last in vain, it waits for the driver to let go of them, 100 ms at most; not
+ * in a callback, for which the driver may wait. */
+struct clv_charge clv_object_charge(uint64_t n_bytes);
+
+/* Releases a reference of the program's. */
+cl_int clv_object_release(cl_mem object);
+
 /* Attaches the charge to the object (NULL: the call failed).  With `correct` the charge
  * is first set to the size that the driver reports, which may be over quota.  Returns the
  * object; or NULL with *error set, and the object is released. */

@@ -65,26 +65,27 @@ static cl_mem return_checked(cl_mem object, cl_int *error, cl_int *ret_error)
 
 /* If there is an error, the driver's return value is no object.  too_large: the error for
  * a size above the quota. */
-#define CHARGED(n_bytes, correct, too_large, context, call)                             \
-	({                                                                              \
-		struct clv_charge charge_ = clv_charge_take(clv_object_bytes(n_bytes)); \
-		cl_int error = CL_SUCCESS;                                              \
-		cl_mem object_;                                                         \
-                                                                                        \
-		if (!charge_.refused) {                                                 \
-			object_ = (call);                                               \
-			object_ = check_object(object_, &error);                        \
-			object_ = clv_charge_settle(&charge_,                           \
-				error == CL_SUCCESS ? object_ : NULL, (correct),        \
-				&error);                                                \
-		} else if ((n_bytes) > clv_device_max_allocation_bytes(context)) {      \
-			object_ = (call);                                               \
-			object_ = drop(object_, &error);                                \
-		} else {                                                                \
-			object_ = refuse(                                               \
-				error_of_refused((n_bytes), (too_large)), &error);      \
-		}                                                                       \
-		return_object(object_, error, ret_error);                               \
+#define CHARGED(n_bytes, correct, too_large, context, call)                        \
+	({                                                                         \
+		struct clv_charge charge_ =                                        \
+			clv_object_charge(clv_object_bytes(n_bytes));              \
+		cl_int error = CL_SUCCESS;                                         \
+		cl_mem object_;                                                    \
+                                                                                   \
+		if (!charge_.refused) {                                            \
+			object_ = (call);                                          \
+			object_ = check_object(object_, &error);                   \
+			object_ = clv_charge_settle(&charge_,                      \
+				error == CL_SUCCESS ? object_ : NULL, (correct),   \
+				&error);                                           \
+		} else if ((n_bytes) > clv_device_max_allocation_bytes(context)) { \
+			object_ = (call);                                          \
+			object_ = drop(object_, &error);                           \
+		} else {                                                           \
+			object_ = refuse(                                          \
+				error_of_refused((n_bytes), (too_large)), &error); \
+		}                                                                  \
+		return_object(object_, error, ret_error);                          \
 	})
 
 static cl_mem CL_API_CALL wrap_clCreateBuffer(
@@ -243,6 +244,11 @@ static cl_mem CL_API_CALL wrap_clCreatePipe(cl_context context, cl_mem_flags fla
 			context, flags, packet_bytes, n_packets, properties, &error));
 }
 
+static cl_int CL_API_CALL wrap_clReleaseMemObject(cl_mem object)
+{
+	return clv_object_release(object);
+}
+
 #define WRAP(function) table->function = wrap_##function
 
 void clv_opencl_wrap_memory(cl_icd_dispatch *table)
@@ -254,4 +260,5 @@ void clv_opencl_wrap_memory(cl_icd_dispatch *table)
 	WRAP(clCreateImage2D);
 	WRAP(clCreateImage3D);
 	WRAP(clCreatePipe);
+	WRAP(clReleaseMemObject);
 }

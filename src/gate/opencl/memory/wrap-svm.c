@@ -13,7 +13,7 @@
 static void *CL_API_CALL wrap_clSVMAlloc(
 	cl_context context, cl_svm_mem_flags flags, size_t n, cl_uint alignment)
 {
-	struct clv_charge charge = clv_charge_take(clv_object_bytes(n));
+	struct clv_charge charge = clv_object_charge(clv_object_bytes(n));
 	void *address;
 
 	if (charge.refused)
