@@ -91,7 +91,8 @@ struct clv_attach_object {
 	uint32_t reserved;
 	/* With this message the agent knows all objects up to this n_changes (page.h); 0:
 	 * more messages follow, or a gate that does not report it.  A client of 0: no
-	 * object was created or freed. */
+	 * object was created or freed.  Both 0: the gate has put the process's channels
+	 * back on the device, because it saw no heartbeat. */
 	uint64_t as_of;
 };
 

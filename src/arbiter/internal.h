@@ -21,6 +21,10 @@ struct clv_preempt_process {
 	 * the n_changes of the report page; 0: it does not. */
 	uint64_t as_of, behind_since_ns;
 	bool has_lost;
+	/* off_at_ns: when the process was last taken off.  is_put_back: its gate has put
+	 * it back since. */
+	uint64_t off_at_ns;
+	bool is_put_back;
 	/* For a device that is the processor; NULL: the process named no threads. */
 	struct clv_threads *threads;
 };

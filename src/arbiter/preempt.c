@@ -96,6 +96,10 @@ int clv_preempt_note(struct clv_arbiter *arbiter, struct clv_arbiter_lease *leas
 
 	if (!process)
 		return -ENOMEM;
+	if (object->client == 0 && as_of == 0) {
+		process->is_put_back = process->off_by != CLV_RM_BY_NOTHING;
+		return 0;
+	}
 	r = note(lease, process, fd, object);
 	if (r == 0 && lease->is_stopped && process->off_by != CLV_RM_BY_NOTHING)
 		r = take_off(arbiter, process, object);
@@ -266,6 +270,8 @@ static bool switch_off(struct clv_arbiter *arbiter, struct clv_preempt_process *
 
 	if (halts_threads(arbiter))
 		return process->threads && clv_threads_halt(process->threads);
+	process->is_put_back = false;
+	process->off_at_ns = clv_clock_ns();
 	status = clv_rm_channels_switch(process->channels, arbiter->method, false);
 	process->off_by = arbiter->method;
 	if (status == 0) {
@@ -336,8 +342,16 @@ static bool is_long_behind(
 	       now_ns - process->behind_since_ns >= VERIFY_NS;
 }
 
+/* A gate that says so all the time occupies the arbiter no more than any other. */
+static bool is_to_take_off_again(
+	const struct clv_preempt_process *process, uint64_t now_ns)
+{
+	return process->is_put_back && now_ns >= process->off_at_ns + VERIFY_NS;
+}
+
 /* The same for channels.  Those of a process that was idle when the others were stopped
- * are still on, and are taken off now. */
+ * are still on, and are taken off now; and those that the gate put back because the
+ * arbiter did not run for a while. */
 static bool verify_channels(struct clv_arbiter *arbiter,
 	const struct clv_arbiter_lease *lease, uint32_t slot, uint64_t now_ns)
 {
@@ -345,7 +359,8 @@ static bool verify_channels(struct clv_arbiter *arbiter,
 
 	if (!has_work(lease, slot))
 		return true;
-	if (process && process->off_by != CLV_RM_BY_NOTHING)
+	if (process && process->off_by != CLV_RM_BY_NOTHING &&
+		!is_to_take_off_again(process, now_ns))
 		return !process->has_lost && !is_long_behind(lease, slot, now_ns);
 	return is_known(arbiter, lease, slot) && switch_off(arbiter, process);
 }
@@ -423,6 +438,7 @@ void clv_preempt_resume(struct clv_arbiter *arbiter, struct clv_arbiter_lease *l
 
 		if (status == 0) {
 			process->off_by = CLV_RM_BY_NOTHING;
+			process->is_put_back = false;
 		} else {
 			/* Unlike a refusal to stop, this cannot be a race: counts as
 			 * permanent. */

@@ -227,10 +227,10 @@ class Fallback(Case):
 
 
 class Life(Case):
-    def two_tenants(self, policy=""):
+    def two_tenants(self, policy="", neighbours=100_000):
         """The second is stopped for most of the time."""
         self.begin_machine(policy=policy)
-        return self.launch_all((.95, "queue", 100_000), (.05, "queue", LONG))
+        return self.launch_all((.95, "queue", neighbours), (.05, "queue", LONG))
 
     def test_without_an_agent_all_go_on(self):
         self.go_on_without_an_agent("")
@@ -246,9 +246,20 @@ class Life(Case):
         self.agent.start()
 
     def assert_goes_on(self, neighbour, still):
-        """No lease delays it: otherwise it would have a twentieth."""
+        """Neither delays the other: otherwise one would have a twentieth, or nothing."""
         time.sleep(.2)
-        self.assertGreater(self.parts([still, neighbour], 1)[0], bound(.3, .15))
+        self.assertGreater(min(self.parts([still, neighbour], 1)), bound(.3, .15))
+
+    def test_a_stopped_agent(self):
+        """What was off the GPU goes on, and only until the agent continues. Meanwhile each queue
+        has one command at a time, so both have long ones."""
+        neighbour, still = self.two_tenants(neighbours=LONG)
+        self.agent.process.send_signal(signal.SIGSTOP)
+        try:
+            self.assert_goes_on(neighbour, still)
+        finally:
+            self.agent.process.send_signal(signal.SIGCONT)
+        self.assert_parts([.95, .05], [neighbour, still])
 
     def test_the_next_agent_takes_up(self):
         self.begin_machine()

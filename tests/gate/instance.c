@@ -22,6 +22,7 @@
 #define clv_flight_was_forced OWN(clv_flight_was_forced)
 #define clv_flight_wants_marker_now OWN(clv_flight_wants_marker_now)
 #define clv_flight_report_idle OWN(clv_flight_report_idle)
+#define clv_heartbeat_has_ended OWN(clv_heartbeat_has_ended)
 #define clv_heartbeat_look OWN(clv_heartbeat_look)
 #define clv_heartbeat_is_silent OWN(clv_heartbeat_is_silent)
 #define clv_heartbeat_set_clock OWN(clv_heartbeat_set_clock)

@@ -157,6 +157,21 @@ static void test_silence(void **state)
 	assert_int_equal(error_ns(), 0);
 }
 
+/* Where no heartbeat is due, other threads must not take the agent to be stopped. */
+static void test_silence_of_one_thread(void **state)
+{
+	attach(MS);
+	look_after(0);
+	beat();
+	assert_false(look_after(25 * MS));
+	agent_ns += S;
+	assert_false(clv_heartbeat_has_ended(&heartbeat, &view));
+	assert_true(clv_heartbeat_has_ended(&heartbeat, &view));
+	assert_false(clv_heartbeat_is_silent(&view));
+	assert_true(look_after(0));
+	assert_true(clv_heartbeat_is_silent(&view));
+}
+
 /* A gate's thread that was delayed for long, or that checks very often. */
 static void test_late_and_restless_threads(void **state)
 {
@@ -253,6 +268,7 @@ int main(void)
 		cmocka_unit_test_setup(test_jumps, begin),
 		cmocka_unit_test_setup(test_agent_that_says_not, begin),
 		cmocka_unit_test_setup(test_silence, begin),
+		cmocka_unit_test_setup(test_silence_of_one_thread, begin),
 		cmocka_unit_test_setup(test_late_and_restless_threads, begin),
 		cmocka_unit_test_setup(test_absent_arbiter, begin),
 		cmocka_unit_test_setup(test_absence_seen_by_sample, begin),

@@ -49,7 +49,7 @@ static void note_beat(struct clv_heartbeat *heartbeat, struct clv_view *view,
 	heartbeat->n_looks = 0;
 }
 
-bool clv_heartbeat_look(struct clv_heartbeat *heartbeat, struct clv_view *view)
+bool clv_heartbeat_has_ended(struct clv_heartbeat *heartbeat, struct clv_view *view)
 {
 	uint64_t beat_ns = atomic_load(&view->control->heartbeat_ns);
 	uint64_t now_ns = clv_clock_ns();
@@ -58,10 +58,15 @@ bool clv_heartbeat_look(struct clv_heartbeat *heartbeat, struct clv_view *view)
 	if (is_new)
 		note_beat(heartbeat, view, beat_ns, now_ns);
 	heartbeat->looked_ns = now_ns;
-	if (is_new || beat_ns == 0 || ++heartbeat->n_looks < SILENT_LOOKS ||
-		now_ns - heartbeat->since_ns < SILENT_NS)
+	return !is_new && beat_ns != 0 && ++heartbeat->n_looks >= SILENT_LOOKS &&
+	       now_ns - heartbeat->since_ns >= SILENT_NS;
+}
+
+bool clv_heartbeat_look(struct clv_heartbeat *heartbeat, struct clv_view *view)
+{
+	if (!clv_heartbeat_has_ended(heartbeat, view))
 		return false;
-	atomic_store(&view->silent_beat_ns, beat_ns);
+	atomic_store(&view->silent_beat_ns, heartbeat->beat_ns);
 	return true;
 }
 

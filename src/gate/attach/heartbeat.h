@@ -40,6 +40,10 @@ struct clv_heartbeat {
  * silent for so long that it is taken to be stopped. */
 bool clv_heartbeat_look(struct clv_heartbeat *heartbeat, struct clv_view *view);
 
+/* The same for a thread that does not know whether a heartbeat is due: tells no other
+ * thread of the silence. */
+bool clv_heartbeat_has_ended(struct clv_heartbeat *heartbeat, struct clv_view *view);
+
 /* Sets the view's clock at the attach: asked_ns was read before the request, to which the
  * agent replies after writing a heartbeat. */
 void clv_heartbeat_set_clock(struct clv_view *view, uint64_t asked_ns);

@@ -3,13 +3,15 @@
  * them in the library's ioctls and tells the agent, with the file by which they were
  * created, so that the agent can stop running work at the end of a turn.  If the agent
  * does not read, the gate tells it later; the report page has the number of changes, and
- * an agent that knows of fewer stops nothing.  If the agent dies while channels are
- * stopped, the guard puts them back, because without an agent the process runs on. */
+ * an agent that knows of fewer stops nothing.  If the agent dies or falls silent while
+ * channels are stopped, the guard puts them back, because without an agent the process
+ * runs on. */
 #include "gate/cuda/entry/channels.h"
 
 #include "base/clock.h"
 #include "gate/attach/attach.h"
 #include "gate/attach/attachment.h"
+#include "gate/attach/heartbeat.h"
 #include "gate/preload/libc.h"
 #include "gate/process/hot.h"
 #include "gate/process/thread.h"
@@ -18,13 +20,14 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <poll.h>
 #include <stdarg.h>
 #include <sys/ioctl.h>
 #include <time.h>
 
 #define EXPORTED __attribute__((visibility("default")))
-#define SEEK_NS (20 * CLV_NS_PER_MS)
+/* The guard's interval.  With what clv_heartbeat_has_ended() needs, channels are back
+ * within 100 ms. */
+#define LOOK_NS (20 * CLV_NS_PER_MS)
 #define RETRY_NS (5 * CLV_NS_PER_MS)
 #define ROOM_MS 100
 
@@ -135,23 +138,21 @@ static void tell_soon(struct clv_view *view)
 
 /* The guard thread. */
 
-static void wait_for_end(const struct clv_view *view)
+static void pause_look(void)
 {
-	struct pollfd end = {.fd = view->socket_fd, .events = POLLRDHUP};
+	const struct timespec pause = {.tv_nsec = LOOK_NS};
 
-	while (clv_attach_is_intact(view) && poll(&end, 1, -1) < 0 && errno == EINTR)
-		;
+	nanosleep(&pause, NULL);
 }
 
 static struct clv_view *wait_for_next(const struct clv_view *view)
 {
-	struct timespec pause = {.tv_nsec = SEEK_NS};
 	struct clv_view *next;
 
 	while (!(next = clv_gate_current_view()) || next == view) {
 		if (next)
 			clv_gate_seek_agent(next);
-		nanosleep(&pause, NULL);
+		pause_look();
 	}
 	return next;
 }
@@ -164,6 +165,47 @@ static void put_back(void)
 	pthread_mutex_unlock(&own.lock);
 }
 
+/* An agent that continues takes the channels off again if it stopped them, even if it did
+ * that after the guard's look and before the guard put them back. */
+static bool tell_put_back(const struct clv_view *view)
+{
+	static const struct clv_rm_object nothing;
+	bool is_told;
+
+	pthread_mutex_lock(&own.lock);
+	is_told = tell(view, &nothing, 0, NULL);
+	pthread_mutex_unlock(&own.lock);
+	return is_told;
+}
+
+/* Channels are stopped only outside of the lease's turns, while a heartbeat is due.  If
+ * none is due, because all of the lease is idle, putting back changes nothing. */
+static bool may_be_left_off(struct clv_heartbeat *heartbeat, struct clv_view *view)
+{
+	return CLV_PHASE_OF(atomic_load(&view->control->phase)) == CLV_PHASE_CLOSED &&
+	       clv_heartbeat_has_ended(heartbeat, view);
+}
+
+/* Returns when the agent is dead or the view replaced.  Uses no descriptor to see that:
+ * the program may close those. */
+static void watch(struct clv_view *view)
+{
+	struct clv_heartbeat heartbeat = {0};
+	bool is_back = false, is_told = true;
+
+	while (clv_gate_current_view() == view && !clv_gate_agent_is_dead(view)) {
+		pause_look();
+		if (!may_be_left_off(&heartbeat, view)) {
+			is_back = false;
+		} else if (!is_back) {
+			put_back();
+			is_back = true;
+			is_told = false;
+		}
+		is_told = is_told || tell_put_back(view);
+	}
+}
+
 /* The guard is a thread of its own, because the helper and the program's threads may be
  * waiting for work that was stopped. */
 static void *guard(void *userdata)
@@ -171,8 +213,9 @@ static void *guard(void *userdata)
 	struct clv_view *view = userdata;
 
 	for (;;) {
-		wait_for_end(view);
-		put_back();
+		watch(view);
+		if (clv_gate_agent_is_dead(view))
+			put_back();
 		view = wait_for_next(view);
 		pthread_mutex_lock(&own.lock);
 		tell_soon(view);
