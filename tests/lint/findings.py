@@ -22,6 +22,7 @@ AREAS = ("opencl", "cuda", "partitions", "agent", "kubernetes", "placement")
 NUMBER = re.compile(r"\d+[a-z]?")
 CASE = re.compile(r"([A-Z]\w*)\.(test_\w+)")
 SELECTOR = re.compile(r"[A-Z]\w*(\.test_\w+)?")
+ALWAYS = re.compile(r"^(?:ALWAYS|IN_EACH_SAMPLE) = \((.*?)\)$", re.M | re.S)
 
 
 def defines(text, name):
@@ -52,12 +53,14 @@ def has(texts, row):
 
 
 def runs(selectors, row):
-    """Whether the arguments of a unittest program choose this method.  Without its class it is not
-    known."""
+    """Whether the arguments of a unittest program choose this method, or what a sample always has
+    includes this row of a table.  A method without its class is not known; a row runs where a
+    whole class is chosen."""
     case = CASE.fullmatch(row)
-    if not case:
-        return not selectors or not row.startswith("test_")
-    return not selectors or bool({row, case[1]} & set(selectors))
+    if case or not selectors:
+        return not selectors or bool({row, case[1]} & set(selectors))
+    whole = [each for each in selectors if SELECTOR.fullmatch(each) and "." not in each]
+    return row in selectors or (bool(whole) and not row.startswith("test_"))
 
 
 def fault(row, tests, sources, selectors):
@@ -116,7 +119,13 @@ class Build:
         return [tree.read(name) for name in sorted(self.names_of(test))]
 
     def selectors(self, test):
-        return [word for word in self.tests[test]["cmd"] if SELECTOR.fullmatch(word)]
+        """The arguments that choose tests; of a sample what it has whatever the seed."""
+        words = self.tests[test]["cmd"]
+        if "--sample" not in words:
+            return [word for word in words if SELECTOR.fullmatch(word)]
+        script = Path(next(word for word in words if word.endswith(".py")))
+        return [row for always in ALWAYS.findall(script.read_text(encoding="utf-8"))
+                for row in re.findall(r'"([^"]+)"', always)] or ["-"]
 
 
 def main():

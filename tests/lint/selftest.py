@@ -134,6 +134,11 @@ class Rules(unittest.TestCase):
                                    lambda name: chosen.get(name, []))
             self.assertEqual(bool(found), wrong, (test, row, found))
         self.assertFalse(findings.runs(["C", "A.test_b"], "A.test_a"))
+        # Rows of a table: of a sample, and those that a whole class goes through.
+        self.assertTrue(findings.runs(["own-way"], "own-way"))
+        self.assertFalse(findings.runs(["own-way"], "other-way"))
+        self.assertTrue(findings.runs(["C"], "own-way"))
+        self.assertFalse(findings.runs(["C.test_some"], "own-way"))
         listed = [["cuda", "1 2a 2b", "2b"]]
         for numbers, n_wrong in ((["1", "2a"], 0), (["1"], 1), (["1", "2a", "2b"], 1), (["1", "2a", "3"], 1)):
             wrong = findings.incomplete(listed, [["cuda", number] for number in numbers])
