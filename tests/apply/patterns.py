@@ -236,5 +236,8 @@ class Disturbed(Patterns):
     def test_some(self):
         self.disturb(self.start_again, self.SOME)
 
+    def test_some_stopped(self):
+        self.disturb(self.stop, self.SOME)
+
     def test_some_without_an_agent(self):
         self.disturb(self.kill, self.SOME, self.begin_again)

@@ -167,11 +167,11 @@ class Late(Cuda, patterns.Patterns):
 
 
 class Disturbed(Cuda, patterns.Disturbed):
-    SOME = ("early-receive",)
+    SOME = ("early-receive", "event-and-blocking", "overlap")
 
 
 class DisturbedHardware(Hardware, patterns.Disturbed):
-    SOME = ("early-receive",)
+    SOME = ("early-receive", "event-and-blocking", "overlap")
 
     def tenant(self):
         super().tenant()

@@ -37,7 +37,7 @@ class Beside(Hip, patterns.Beside):
 
 
 class Disturbed(Hip, patterns.Disturbed):
-    SOME = ("early-receive",)
+    SOME = ("early-receive", "event-and-blocking", "overlap")
 
 
 if __name__ == "__main__":
