@@ -23,7 +23,7 @@ class Case:
     def __init__(self, build, use_double):
         self.world = World(build, use_double)
         self.world.start_agent()
-        self.neighbour = self.start("neighbour", ["kernel=500", "seed=3", "watches=1"])
+        self.neighbour = self.start("neighbour", ["kernel=500", "seed=3"])
         self.neighbour.wait_running(20)
         self.neighbour.account.forgive()
         self.subject = None

@@ -4,7 +4,7 @@
  * (tenant.h) and shares no code with cleave.
  *
  * usage: tenant ACCOUNT [kernel=US] [depth=N] [max=BYTES] [quota=BYTES] [seed=N]
- *                       [children=N] [submits=0|1] [watches=0|1] */
+ *                       [children=N] [submits=0|1] */
 #include "tenant.h"
 
 #include <CL/cl.h>
@@ -325,20 +325,6 @@ static void *run_queue(void *userdata)
 	return NULL;
 }
 
-/* Measures how late a sleeping thread wakes, as a reference without the gate. */
-static void *run_clock(void *userdata)
-{
-	for (;;) {
-		uint64_t due = now_ns() + 1000 * (uint64_t)PAUSE_US, now;
-
-		pause_us(PAUSE_US);
-		now = now_ns();
-		if (now > due && now - due > atomic_load(&account->max_late_ns))
-			atomic_store(&account->max_late_ns, now - due);
-	}
-	return NULL;
-}
-
 static void start(void *(*run)(void *))
 {
 	pthread_t thread;
@@ -370,7 +356,6 @@ static const struct {
 	{"seed", &options.seed},
 	{"children", &options.n_children},
 	{"submits", &options.submits},
-	{"watches", &options.watches},
 };
 
 static void parse(int argc, char **argv)
@@ -428,8 +413,6 @@ int main(int argc, char **argv)
 	else
 		atomic_store(&account->state, STATE_RUNNING);
 	start(run_allocations);
-	if (options.watches)
-		start(run_clock);
 	for (;;) {
 		enum act act = (enum act)atomic_load(&account->act);
 

@@ -50,9 +50,8 @@ struct account {
 	_Atomic uint64_t acted;     /* from the tenant: number of acts carried out */
 	_Atomic uint64_t child;     /* PID of its last child */
 	_Atomic uint64_t child_code;
-	_Atomic uint64_t hold;        /* from the runner: submit nothing */
-	_Atomic uint64_t held;        /* it submits nothing, and nothing is in flight */
-	_Atomic uint64_t max_late_ns; /* how late a sleeping thread woke at most */
+	_Atomic uint64_t hold; /* from the runner: submit nothing */
+	_Atomic uint64_t held; /* it submits nothing, and nothing is in flight */
 };
 
 struct options {
@@ -65,7 +64,6 @@ struct options {
 	uint64_t seed;
 	uint64_t n_children; /* of the same lease */
 	uint64_t submits;    /* 0: holds memory and never submits */
-	uint64_t watches;    /* 1: measures how late a sleeping thread wakes */
 };
 
 extern struct account *account;

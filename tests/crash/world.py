@@ -22,7 +22,7 @@ from measured import MEASURES, bound  # noqa: E402
 
 WORDS = ("state pid held_bytes stage pending_bytes submitted completed last_completion_ns "
          "max_stall_ns error wrong verified freeze frozen n_allocations n_refused act acted "
-         "child child_code hold held max_late_ns").split()
+         "child child_code hold held").split()
 RUNNING, FAILED = 1, 2
 ALLOCATING = 1
 ACTS = {name: number for number, name in enumerate(
@@ -110,7 +110,6 @@ class Account:
 
     def forgive(self):
         self.put("max_stall_ns", 0)
-        self.put("max_late_ns", 0)
 
     def freeze(self):
         self.put("freeze", 1)
