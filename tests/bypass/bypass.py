@@ -591,6 +591,7 @@ CHECKS = {
     "bursts": share(saturates=False),
     "no-flush": share(),
     "many-queues": share(),
+    "refused-markers": share(saturates=False),
     "many-threads": share(),
     "work-processes": share(),
     "work-unseen": share("env", "-i", QUIET, way="deep"),

@@ -6,7 +6,9 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -319,6 +321,58 @@ static void enqueue_tasks(void)
 	clFinish(only);
 }
 
+/* Takes what is left of this thread's memory; returns the blocks, each of which has the
+ * next one. */
+static void **take_all_memory(void)
+{
+	void **blocks = NULL, **block;
+
+	for (size_t n_bytes = 1 << 20; n_bytes >= sizeof(*blocks); n_bytes /= 2) {
+		while ((block = malloc(n_bytes))) {
+			*block = (void *)blocks;
+			blocks = block;
+		}
+	}
+	return blocks;
+}
+
+static void give_back(void **blocks)
+{
+	while (blocks) {
+		void **next = *blocks;
+
+		free((void *)blocks);
+		blocks = next;
+	}
+}
+
+/* Has the gate learn that the kernels are short, so that they get no marker at once. */
+static void seem_short(void)
+{
+	submit(SHORT_US, 1000);
+	clFinish(only);
+}
+
+/* Releases a queue in which a kernel runs, while the driver has no memory for an event
+ * behind it. */
+static void release_without_memory(void)
+{
+	cl_command_queue queue = way_queue(&device, 0);
+	struct rlimit before, none;
+	void **blocks;
+
+	way_submit(&device, queue, SHORT_US, 0, NULL, NULL);
+	way_submit(&device, queue, LONGER_US, 0, NULL, NULL);
+	getrlimit(RLIMIT_AS, &before);
+	none = before;
+	none.rlim_cur = 0;
+	setrlimit(RLIMIT_AS, &none);
+	blocks = take_all_memory();
+	clReleaseCommandQueue(queue);
+	setrlimit(RLIMIT_AS, &before);
+	give_back(blocks);
+}
+
 static const struct {
 	const char *name;
 	void (*prepare)(void), (*round)(void);
@@ -342,6 +396,7 @@ static const struct {
 	{"native-submits", open_beside, submit_natively},
 	{"copies", make_buffers, copy},
 	{"tasks", make_task, enqueue_tasks},
+	{"refused-markers", seem_short, release_without_memory},
 };
 
 static const struct {

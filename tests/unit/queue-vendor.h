@@ -30,6 +30,13 @@ static void *mark(struct clv_queue *queue)
 	return NULL;
 }
 
+static bool has_no_end;
+
+static void *mark_end(struct clv_queue *queue)
+{
+	return has_no_end ? NULL : malloc(1);
+}
+
 static uint32_t n_slow; /* the next ones are awaited for 5 ms each */
 
 static void wait_for_event(struct clv_queue *queue, void *event)
@@ -91,6 +98,7 @@ static const struct clv_queue_ops ops = {
 	.depth = DEPTH,
 	.begin = begin_queue,
 	.mark = mark,
+	.mark_end = mark_end,
 	.flush = flush,
 	.wait_for_event = wait_for_event,
 	.release_event = release_event,

@@ -154,7 +154,7 @@ static int begin(void **state)
 	clv_gate_thread.last_queue = &clv_no_queue;
 	in_wake = in_leave = NULL;
 	n_refusals = 0;
-	is_asked = goes_on = no_memory = false;
+	is_asked = goes_on = no_memory = has_no_end = false;
 	rest = CLV_QUEUE_BUSY;
 	return 0;
 }
@@ -483,11 +483,25 @@ static void test_callback_releases_the_marked_queue(void **state)
 	check_all_complete();
 }
 
-/* As after a device failure. */
+/* As where the program leaves the driver no memory. */
 static void test_always_refused(void **state)
 {
 	submit(1);
 	n_refusals = 1000;
+	for (int i = 0; i < 100; i++)
+		assert_false(clv_queue_mark(clv_queue_find(handle(1))));
+	assert_int_equal(n_in_flight(), 1);
+	clv_queue_release(handle(1));
+	assert_int_equal(n_in_flight(), 1);
+	check_all_complete();
+}
+
+/* As after a device failure. */
+static void test_even_the_end_is_refused(void **state)
+{
+	submit(1);
+	n_refusals = 1000;
+	has_no_end = true;
 	clv_queue_release(handle(1));
 	assert_int_equal(n_in_flight(), 0);
 }
@@ -717,6 +731,7 @@ int main(void)
 		TEST(test_callback_in_the_last_marker),
 		TEST(test_callback_releases_the_marked_queue),
 		TEST(test_always_refused),
+		TEST(test_even_the_end_is_refused),
 		TEST(test_unknown_are_counted_until_they_are_complete),
 		TEST(test_what_is_noticed_late_is_not_short),
 		TEST(test_kinds_that_are_noticed_together),

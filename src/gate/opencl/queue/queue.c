@@ -112,6 +112,21 @@ static void *mark(struct clv_queue *queue)
 	return marker;
 }
 
+/* In the place of a marker: the end of all work of the queue. */
+static char end_of_queue;
+
+/* Takes no memory of the driver's. */
+static void *mark_end(struct clv_queue *queue)
+{
+	struct clv_cl_queue *own = clv_cl_queue(queue);
+
+	if (own->runs_in_caller ||
+		clv_real.clRetainCommandQueue(handle_of(queue)) != CL_SUCCESS)
+		return NULL;
+	own->kept = handle_of(queue);
+	return &end_of_queue;
+}
+
 static void unmark(struct clv_queue *queue)
 {
 	clv_event_list_note_gap(&clv_cl_queue(queue)->events);
@@ -200,6 +215,11 @@ static void wait_for_event(struct clv_queue *queue, void *event)
 	const struct timespec pause = {.tv_nsec = POLL_NS};
 	cl_int status = CL_QUEUED;
 
+	/* If this fails the device does, and nothing of the queue runs any more. */
+	if (event == &end_of_queue) {
+		clv_real.clFinish(clv_cl_queue(queue)->kept);
+		return;
+	}
 	if (!clv_cl_queue(queue)->runs_in_caller) {
 		/* A driver that cannot wait has not said that the work is complete. */
 		if (!clv_event_marker_wait(event)) {
@@ -216,13 +236,16 @@ static void wait_for_event(struct clv_queue *queue, void *event)
 
 static void release_event(struct clv_queue *queue, void *event)
 {
-	clv_event_marker_release(&clv_cl_queue(queue)->events, event);
+	if (event == &end_of_queue)
+		clv_real.clReleaseCommandQueue(clv_cl_queue(queue)->kept);
+	else
+		clv_event_marker_release(&clv_cl_queue(queue)->events, event);
 }
 
 static bool is_complete_aside(struct clv_queue *queue, void *event)
 {
 	(void)queue;
-	return clv_event_marker_is_complete(event);
+	return event != &end_of_queue && clv_event_marker_is_complete(event);
 }
 
 const struct clv_queue_ops clv_cl_queue_ops = {
@@ -230,6 +253,7 @@ const struct clv_queue_ops clv_cl_queue_ops = {
 	.begin = begin_queue,
 	.end = end_queue,
 	.mark = mark,
+	.mark_end = mark_end,
 	.unmark = unmark,
 	.flush = flush,
 	.wait_for_event = wait_for_event,

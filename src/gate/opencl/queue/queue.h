@@ -31,6 +31,9 @@ struct clv_cl_queue {
 	bool forgets_flushed;
 	/* The driver computes in the thread that waits, and allows no second one. */
 	bool runs_in_caller;
+	/* The gate's reference to a queue that the program has released and whose work
+	 * has no marker. */
+	cl_command_queue kept;
 };
 
 static inline struct clv_cl_queue *clv_cl_queue(struct clv_queue *queue)
