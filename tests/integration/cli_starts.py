@@ -163,6 +163,10 @@ class Starts:
             self.assertEqual(found["verdict"], "warning")
             self.assertIn(words, found["remedy"])
 
+
+class StartsInLease:
+    """Starts in a lease that exists, which the double has not."""
+
     def test_programs_cannot_change_what_later_ones_see(self):
         """What the first program of a lease puts into the lease's folder of drivers, or into the
         place of what is there, the next one does not see."""

@@ -667,7 +667,7 @@ class OnDemand(cli_agents.Agents, StartedOnDemand, Sandbox):
         self.assertEqual(len(self.pids()), 2)
 
 
-class WithAgent(Sandbox, AgentTests):
+class WithAgent(cli_starts.StartsInLease, Sandbox, AgentTests):
     """The same tests with cleaved."""
 
     def setUp(self):

@@ -486,11 +486,29 @@ static void test_callback_releases_the_marked_queue(void **state)
 /* As where the program leaves the driver no memory. */
 static void test_always_refused(void **state)
 {
+	struct clv_queue *queue = submit(1);
+
+	n_refusals = 1000;
+	for (int i = 0; i < 15; i++)
+		assert_false(clv_queue_mark(queue));
+	assert_int_equal(n_in_flight(), 1);
+	/* The end of the queue is awaited, and from then on at the first refusal. */
+	assert_true(clv_queue_mark(queue));
+	assert_int_equal(n_in_flight(), 1);
+	book_all();
+	assert_int_equal(n_in_flight(), 0);
+	submit(1);
+	assert_true(clv_queue_mark(queue));
+	submit(1);
+	clv_queue_release(handle(1));
+	assert_int_equal(n_in_flight(), 2);
+	check_all_complete();
+}
+
+static void test_refused_until_the_release(void **state)
+{
 	submit(1);
 	n_refusals = 1000;
-	for (int i = 0; i < 100; i++)
-		assert_false(clv_queue_mark(clv_queue_find(handle(1))));
-	assert_int_equal(n_in_flight(), 1);
 	clv_queue_release(handle(1));
 	assert_int_equal(n_in_flight(), 1);
 	check_all_complete();
@@ -499,9 +517,14 @@ static void test_always_refused(void **state)
 /* As after a device failure. */
 static void test_even_the_end_is_refused(void **state)
 {
-	submit(1);
+	struct clv_queue *queue = submit(1);
+
 	n_refusals = 1000;
 	has_no_end = true;
+	for (int i = 0; i < 16; i++)
+		assert_false(clv_queue_mark(queue));
+	assert_int_equal(n_in_flight(), 0);
+	submit(1);
 	clv_queue_release(handle(1));
 	assert_int_equal(n_in_flight(), 0);
 }
@@ -731,6 +754,7 @@ int main(void)
 		TEST(test_callback_in_the_last_marker),
 		TEST(test_callback_releases_the_marked_queue),
 		TEST(test_always_refused),
+		TEST(test_refused_until_the_release),
 		TEST(test_even_the_end_is_refused),
 		TEST(test_unknown_are_counted_until_they_are_complete),
 		TEST(test_what_is_noticed_late_is_not_short),

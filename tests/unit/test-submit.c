@@ -273,7 +273,7 @@ bool clv_line_wait(struct clv_line *line, struct clv_backlog *backlog)
 }
 
 bool clv_flight_has_waited_for_others(const struct clv_view *of,
-	const struct clv_backlog *backlog, uint64_t *beside_since_ns)
+	const struct clv_backlog *backlog, struct clv_beside_others *beside)
 {
 	return false;
 }

@@ -83,15 +83,27 @@ static void add_marker(struct clv_queue *queue)
 }
 
 /* A driver that refuses a marker may accept the next one, which covers the same work.
- * After this many refusals the last work of a queue gets the end of the queue for a
- * marker.  Where the API has none, a driver that never accepts one, as after a fault of
- * the device, would leave the lease busy for ever: then the work counts as complete. */
+ * After this many refusals the end of the queue's work is the marker.  Where that cannot
+ * be awaited, a driver that never accepts a marker, as after a fault of the device, would
+ * leave the lease busy for ever: then the work counts as complete. */
 #define REFUSALS_MAX 16
 
-/* With the queue's mark_lock held, as note_next() and place_marker(). */
+/* With the queue's mark_lock held, as note_next() and place_marker().  NULL: refused. */
+static void *make_marker(struct clv_queue *queue)
+{
+	const struct clv_queue_ops *ops = clv_gate.api->queues;
+	void *event = ops->mark(queue);
+
+	if (event)
+		queue->n_refused = 0;
+	else if (++queue->n_refused >= REFUSALS_MAX && ops->mark_end)
+		event = ops->mark_end(queue);
+	return event;
+}
+
 static void note_refused(struct clv_queue *queue, uint64_t packed)
 {
-	if (++queue->n_refused < REFUSALS_MAX || clv_gate.api->queues->mark_end)
+	if (queue->n_refused < REFUSALS_MAX)
 		clv_queue_put_back_unmarked(queue, packed);
 	else
 		abandon_awaited(queue, packed);
@@ -117,7 +129,7 @@ static void note_next(struct clv_queue *queue, uint64_t packed, uint64_t kind)
 	atomic_compare_exchange_strong(&queue->unmarked_kind, &none, kind);
 }
 
-static bool place(struct clv_queue *queue, void *(*mark)(struct clv_queue *queue))
+static bool place_marker(struct clv_queue *queue)
 {
 	struct clv_marker marker = {
 		.queue = queue,
@@ -132,12 +144,11 @@ static bool place(struct clv_queue *queue, void *(*mark)(struct clv_queue *queue
 	marker.is_mixed = marker.kind == CLV_COST_MIXED;
 	if (CLV_FLIGHT_COUNT(marker.packed) == 0)
 		return false;
-	marker.event = mark(queue);
+	marker.event = make_marker(queue);
 	if (!marker.event) {
 		note_refused(queue, marker.packed);
 		return false;
 	}
-	queue->n_refused = 0;
 	atomic_store(&queue->wants_marker, 0);
 	note_next(queue, marker.packed, marker.kind);
 	add_marker(queue);
@@ -150,11 +161,6 @@ static bool place(struct clv_queue *queue, void *(*mark)(struct clv_queue *queue
 	}
 	flush_unlocked(queue);
 	return true;
-}
-
-static bool place_marker(struct clv_queue *queue)
-{
-	return place(queue, clv_gate.api->queues->mark);
 }
 
 static bool can_have_markers(const struct clv_queue *queue)
@@ -291,15 +297,13 @@ void clv_queue_unhold(struct clv_queue *queue)
 /* Retries, because no later marker will cover the work if the driver refuses this one. */
 static bool place_last_marker(struct clv_queue *queue)
 {
-	void *(*mark_end)(struct clv_queue * queue) = clv_gate.api->queues->mark_end;
-
 	for (int i = 0; i < REFUSALS_MAX && can_have_markers(queue); i++) {
 		if (place_marker(queue))
 			return true;
 		if (CLV_FLIGHT_COUNT(atomic_load(&queue->backlog.unmarked)) == 0)
 			break;
 	}
-	return mark_end && can_have_markers(queue) && place(queue, mark_end);
+	return false;
 }
 
 /* After this no thread uses the handle: after the program's release it may be invalid. */

@@ -574,8 +574,7 @@ static void await_events(const struct clv_legacy *legacy, bool is_end)
 }
 
 /* The helper may wait for a kernel of another context, which may wait for what this
- * thread does next.  These waits return at once, because all work of this context is
- * complete. */
+ * thread does next.  After a wait for this context these waits return at once. */
 static void drain_queues(void *context)
 {
 	struct clv_relaxation relaxation = {0};
@@ -597,13 +596,16 @@ void clv_streams_drain(void *context, bool is_end)
 	if (is_end)
 		clv_copies_end_with(context, false);
 	for_each_of(context, mark_rest);
-	/* The driver refuses the wait after a failed kernel, which ended all work. */
-	if (legacy && (await_context(context) || is_end)) {
+	if (legacy && await_context(context)) {
 		if (is_end) {
 			for_each_of(context, end_stand);
 			atomic_store(&legacy->is_drained, 1);
 		}
 		clv_helper_wake();
+		drain_queues(context);
+	} else if (legacy && is_end) {
+		/* The driver refuses the wait during a capture, and after a kernel has
+		 * failed.  It still tells of each event. */
 		drain_queues(context);
 	}
 	if (legacy)

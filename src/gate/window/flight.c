@@ -50,7 +50,8 @@
  * is not longer than the second value. */
 #define UNDRAINED_NS (1 * CLV_NS_PER_S)
 #define UNDRAINED_WORK_NS_MAX (4 * CLV_NS_PER_S)
-/* The most time for which it waits, over all turns, for other processes of its lease. */
+/* The most time for which it waits, over all turns, for other processes of its lease:
+ * they may always have work, and they may be waiting for this thread. */
 #define BESIDE_OTHERS_NS (100 * CLV_NS_PER_MS)
 
 /* What a command of unknown duration is assumed to take in a queue of which none has
@@ -572,12 +573,12 @@ static uint64_t window_wait_ns(struct clv_backlog *backlog)
 								   : OTHERS_WAIT_NS;
 }
 
-/* Whether no command of the queue (NULL: of the process) is before it.  Then it waits
- * only for other processes of the lease, or without an agent for other queues. */
+/* Whether no command of the queue is before it.  Then it waits only for other processes
+ * of the lease, as a command without a queue does, or without an agent for other queues.
+ */
 static bool is_beside_others(const struct clv_backlog *backlog)
 {
-	return CLV_FLIGHT_COUNT(backlog ? clv_backlog_in_flight(backlog)
-					: atomic_load(&clv_gate.flight)) == 0;
+	return !backlog || CLV_FLIGHT_COUNT(clv_backlog_in_flight(backlog)) == 0;
 }
 
 static void wait_for_window(struct clv_line *line, struct clv_backlog *backlog)
@@ -591,22 +592,17 @@ static void wait_for_window(struct clv_line *line, struct clv_backlog *backlog)
 		line->beside_others_ns += clv_clock_ns() - since_ns;
 }
 
-/* The others may always have such work, and they may be waiting for this thread. */
-static bool has_waited_for_others(
-	const struct clv_line *line, const struct clv_backlog *backlog)
-{
-	return is_beside_others(backlog) && line->beside_others_ns > BESIDE_OTHERS_NS;
-}
-
 bool clv_flight_has_waited_for_others(const struct clv_view *view,
-	const struct clv_backlog *backlog, uint64_t *beside_since_ns)
+	const struct clv_backlog *backlog, struct clv_beside_others *beside)
 {
 	uint64_t now_ns = clv_clock_ns();
+	bool waits = is_beside_others(backlog) &&
+		     is_open(view, CLV_PHASE_OF(atomic_load(&view->control->phase)));
 
-	if (*beside_since_ns == 0 || !is_beside_others(backlog) ||
-		!is_open(view, CLV_PHASE_OF(atomic_load(&view->control->phase))))
-		*beside_since_ns = now_ns;
-	return now_ns - *beside_since_ns > BESIDE_OTHERS_NS;
+	if (waits && beside->seen_ns > 0)
+		beside->sum_ns += now_ns - beside->seen_ns;
+	beside->seen_ns = waits ? now_ns : 0;
+	return waits && beside->sum_ns > BESIDE_OTHERS_NS;
 }
 
 /* Whether a command would be behind stalled work of its own queue.  Many may be, so they
@@ -667,9 +663,10 @@ static bool wait_once(struct clv_line *line, struct clv_backlog *backlog)
 		set_in_line(line, false);
 		line->undrained_since_ns = 0;
 		if (is_hopeless(line) ||
-			(!line->is_patient &&
-				(is_queue_stalled(view, backlog) ||
-					has_waited_for_others(line, backlog))))
+			(!line->is_patient && (is_queue_stalled(view, backlog) ||
+						      (is_beside_others(backlog) &&
+							      line->beside_others_ns >
+								      BESIDE_OTHERS_NS))))
 			return false;
 		wait_for_window(line, backlog);
 	} else if (!clv_gate_agent_is_dead(view)) {

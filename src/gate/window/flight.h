@@ -114,11 +114,17 @@ bool clv_line_wait(struct clv_line *line, struct clv_backlog *backlog);
 bool clv_flight_is_stalled(
 	const struct clv_view *view, const struct clv_backlog *backlog);
 
-/* Of a held command that found no room: whether it has waited for other processes of the
- * lease for as long as a thread would, and so may enter as debt.  *beside_since_ns is the
- * command's own, initially 0, and changed by each call. */
+/* For how long a held command has waited in open gates for other processes of the lease;
+ * initially 0. */
+struct clv_beside_others {
+	uint64_t seen_ns; /* when it last did; 0: not at the last look */
+	uint64_t sum_ns;
+};
+
+/* Of a held command that found no room: whether it has waited for other processes for as
+ * long as a thread would, and so may enter as debt.  To be called at each look. */
 bool clv_flight_has_waited_for_others(const struct clv_view *view,
-	const struct clv_backlog *backlog, uint64_t *beside_since_ns);
+	const struct clv_backlog *backlog, struct clv_beside_others *beside);
 
 /* Work that was in flight when a command entered for lack of progress may have waited for
  * that command: its duration must not be learned, since it would make the next wait

@@ -22,11 +22,24 @@ static void forget_context(const void *context)
 	clv_charges_drop(context);
 }
 
+/* Devices with higher numbers are not counted. */
+#define MAX_COUNTED 64
+
+static bool is_primary(const void *context)
+{
+	for (int device = 0; device < MAX_COUNTED; device++) {
+		if (clv_cuda_primary(device) == context)
+			return true;
+	}
+	return false;
+}
+
+/* The driver destroys no primary context here, so its work goes on. */
 static int end_context(int (*destroy)(void *context), void *context)
 {
 	int r;
 
-	if (!context)
+	if (!context || is_primary(context))
 		return destroy(context);
 	clv_cuda_spilled_leave_context(context);
 	clv_streams_drain(context, true);
@@ -87,10 +100,7 @@ static int end_primary(int (*end)(int device), int device, bool with_streams)
 	return left_primary(context, device, end(device));
 }
 
-/* The program's references to the primary context, by device.  Devices with higher
- * numbers are not counted. */
-#define MAX_COUNTED 64
-
+/* The program's references to the primary context, by device. */
 static _Atomic int32_t n_retained[MAX_COUNTED];
 
 int clv_own_cuDevicePrimaryCtxRetain(

@@ -26,16 +26,18 @@ struct charge_record {
 	uint32_t epoch;
 };
 
-/* Releases of objects by the program; and their number when the driver was awaited in
- * vain. */
-static _Atomic uint32_t n_releases, n_awaited;
+/* Releases by the program after which the driver still had the object; and their number
+ * when it was awaited in vain. */
+static _Atomic uint32_t n_left, n_awaited;
+static __thread uint32_t n_gone; /* objects whose destructors this thread has run */
 
 cl_int clv_object_release(cl_mem object)
 {
+	uint32_t n = n_gone;
 	cl_int r = clv_real.clReleaseMemObject(object);
 
-	if (r == CL_SUCCESS)
-		atomic_fetch_add(&n_releases, 1);
+	if (r == CL_SUCCESS && n == n_gone)
+		atomic_fetch_add(&n_left, 1);
 	return r;
 }
 
@@ -57,7 +59,7 @@ static struct clv_charge await_room(uint64_t n_bytes)
 struct clv_charge clv_object_charge(uint64_t n_bytes)
 {
 	struct clv_charge charge = clv_charge_try(n_bytes);
-	uint32_t n = atomic_load(&n_releases);
+	uint32_t n = atomic_load(&n_left);
 
 	if (charge.refused && n_bytes <= clv_ledger_quota_bytes() &&
 		n != atomic_load(&n_awaited) && clv_gate_thread.callback_depth == 0) {
@@ -78,6 +80,7 @@ static void CL_CALLBACK object_is_gone(cl_mem object, void *ticket)
 	if (!record)
 		return;
 	clv_ledger_release(record->n_bytes, record->epoch);
+	n_gone++;
 	free(record);
 }
 

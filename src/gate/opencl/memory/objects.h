@@ -16,9 +16,10 @@
  * the quota do fit. */
 uint64_t clv_object_bytes(uint64_t n_bytes);
 
-/* As clv_charge_take().  If there is no room, and the program has released objects since
- * that was last in vain, it waits for the driver to let go of them, 100 ms at most; not
- * in a callback, for which the driver may wait. */
+/* As clv_charge_take().  If there is no room, and the program has released objects that
+ * the driver still had then, and has since this wait was last in vain, it waits for the
+ * driver to release them, 100 ms at most; not in a callback, for which the driver may
+ * wait. */
 struct clv_charge clv_object_charge(uint64_t n_bytes);
 
 /* Releases a reference of the program's. */

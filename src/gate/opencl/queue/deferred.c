@@ -71,9 +71,9 @@ struct clv_deferred {
 	bool waits_for_all; /* for everything before it in its queue */
 	bool in_call;       /* the driver's call has not returned */
 	bool let_go;
-	bool in_batch;            /* let go, but its turnstile is not set yet */
-	uint64_t beside_since_ns; /* clv_flight_has_waited_for_others() */
-	uint32_t n_keeping;       /* obstacles, and 1 for its queue; 0: ready */
+	bool in_batch; /* let go, but its turnstile is not set yet */
+	struct clv_beside_others beside;
+	uint32_t n_keeping; /* obstacles, and 1 for its queue; 0: ready */
 	uint32_t n_waits;
 	struct wait waits[];
 };
@@ -708,8 +708,7 @@ static bool try_enter(struct clv_deferred *held, bool *ret_is_stuck)
 	if (clv_flight_try(backlog, packed))
 		return true;
 	*ret_is_stuck = true;
-	if (!view || (!clv_flight_has_waited_for_others(
-			      view, backlog, &held->beside_since_ns) &&
+	if (!view || (!clv_flight_has_waited_for_others(view, backlog, &held->beside) &&
 			     !clv_flight_is_stalled(view, backlog)))
 		return false;
 	clv_flight_note_forced();

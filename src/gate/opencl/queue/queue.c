@@ -210,6 +210,14 @@ cl_int clv_cl_queue_finish(struct clv_queue *queue)
 	return r;
 }
 
+/* The program may have released the queue. */
+static void finish_kept(const struct clv_cl_queue *own)
+{
+	if (own->forgets_flushed)
+		clv_real.clEnqueueMarkerWithWaitList(own->kept, 0, NULL, NULL);
+	clv_real.clFinish(own->kept);
+}
+
 static void wait_for_event(struct clv_queue *queue, void *event)
 {
 	const struct timespec pause = {.tv_nsec = POLL_NS};
@@ -217,7 +225,7 @@ static void wait_for_event(struct clv_queue *queue, void *event)
 
 	/* If this fails the device does, and nothing of the queue runs any more. */
 	if (event == &end_of_queue) {
-		clv_real.clFinish(clv_cl_queue(queue)->kept);
+		finish_kept(clv_cl_queue(queue));
 		return;
 	}
 	if (!clv_cl_queue(queue)->runs_in_caller) {
