@@ -28,6 +28,9 @@
 /* The guard's interval.  With what clv_heartbeat_has_ended() needs, channels are back
  * within 100 ms. */
 #define LOOK_NS (20 * CLV_NS_PER_MS)
+/* Of a process that had no work for so many looks. */
+#define N_LOOKS_IDLE 50
+#define IDLE_LOOK_NS (100 * CLV_NS_PER_MS)
 #define RETRY_NS (5 * CLV_NS_PER_MS)
 #define ROOM_MS 100
 
@@ -138,9 +141,9 @@ static void tell_soon(struct clv_view *view)
 
 /* The guard thread. */
 
-static void pause_look(void)
+static void pause_look(uint64_t ns)
 {
-	const struct timespec pause = {.tv_nsec = LOOK_NS};
+	const struct timespec pause = {.tv_nsec = (long)ns};
 
 	nanosleep(&pause, NULL);
 }
@@ -152,7 +155,7 @@ static struct clv_view *wait_for_next(const struct clv_view *view)
 	while (!(next = clv_gate_current_view()) || next == view) {
 		if (next)
 			clv_gate_seek_agent(next);
-		pause_look();
+		pause_look(LOOK_NS);
 	}
 	return next;
 }
@@ -178,11 +181,17 @@ static bool tell_put_back(const struct clv_view *view)
 	return is_told;
 }
 
-/* Channels are stopped only outside of the lease's turns, while a heartbeat is due.  If
- * none is due, because all of the lease is idle, putting back changes nothing. */
+static bool has_work(const struct clv_view *view)
+{
+	return atomic_load(&view->slot->done) != atomic_load(&view->slot->entered);
+}
+
+/* Channels are stopped only outside of the lease's turns, while their process has work
+ * and a heartbeat is due. */
 static bool may_be_left_off(struct clv_heartbeat *heartbeat, struct clv_view *view)
 {
-	return CLV_PHASE_OF(atomic_load(&view->control->phase)) == CLV_PHASE_CLOSED &&
+	return has_work(view) &&
+	       CLV_PHASE_OF(atomic_load(&view->control->phase)) == CLV_PHASE_CLOSED &&
 	       clv_heartbeat_has_ended(heartbeat, view);
 }
 
@@ -192,9 +201,11 @@ static void watch(struct clv_view *view)
 {
 	struct clv_heartbeat heartbeat = {0};
 	bool is_back = false, is_told = true;
+	unsigned n_idle = 0;
 
 	while (clv_gate_current_view() == view && !clv_gate_agent_is_dead(view)) {
-		pause_look();
+		n_idle = has_work(view) ? 0 : n_idle + 1;
+		pause_look(n_idle < N_LOOKS_IDLE ? LOOK_NS : IDLE_LOOK_NS);
 		if (!may_be_left_off(&heartbeat, view)) {
 			is_back = false;
 		} else if (!is_back) {
