@@ -505,6 +505,18 @@ static void test_always_refused(void **state)
 	check_all_complete();
 }
 
+static void test_refused_until_the_release_of_a_held_one(void **state)
+{
+	struct clv_queue *queue = submit(1);
+
+	n_refusals = 1000;
+	clv_queue_hold(queue);
+	clv_queue_release(handle(1));
+	assert_int_equal(n_in_flight(), 1);
+	clv_queue_unhold(queue);
+	check_all_complete();
+}
+
 static void test_refused_until_the_release(void **state)
 {
 	submit(1);
@@ -755,6 +767,7 @@ int main(void)
 		TEST(test_callback_releases_the_marked_queue),
 		TEST(test_always_refused),
 		TEST(test_refused_until_the_release),
+		TEST(test_refused_until_the_release_of_a_held_one),
 		TEST(test_even_the_end_is_refused),
 		TEST(test_unknown_are_counted_until_they_are_complete),
 		TEST(test_what_is_noticed_late_is_not_short),

@@ -272,12 +272,25 @@ void clv_queue_mark_before(struct clv_queue *queue, uint64_t kind, uint64_t pack
 		clv_queue_mark(queue);
 }
 
+/* Before a release, and before a command is held.  Retries, because no later marker will
+ * cover the work if the driver refuses this one. */
+static bool place_last_marker(struct clv_queue *queue)
+{
+	for (int i = 0; i < REFUSALS_MAX && can_have_markers(queue); i++) {
+		if (place_marker(queue))
+			return true;
+		if (CLV_FLIGHT_COUNT(atomic_load(&queue->backlog.unmarked)) == 0)
+			break;
+	}
+	return false;
+}
+
 void clv_queue_hold(struct clv_queue *queue)
 {
 	bool locked = lock_to_mark(queue), placed = false;
 
-	if (locked && can_have_markers(queue))
-		placed = place_marker(queue);
+	if (locked)
+		placed = place_last_marker(queue);
 	clv_queue_set_held(queue);
 	clv_table_use(queue);
 	atomic_fetch_add(&queue->n_held, 1);
@@ -292,18 +305,6 @@ void clv_queue_unhold(struct clv_queue *queue)
 	if (atomic_fetch_sub(&queue->n_held, 1) == 1)
 		clv_queue_mark(queue);
 	clv_table_unuse(queue);
-}
-
-/* Retries, because no later marker will cover the work if the driver refuses this one. */
-static bool place_last_marker(struct clv_queue *queue)
-{
-	for (int i = 0; i < REFUSALS_MAX && can_have_markers(queue); i++) {
-		if (place_marker(queue))
-			return true;
-		if (CLV_FLIGHT_COUNT(atomic_load(&queue->backlog.unmarked)) == 0)
-			break;
-	}
-	return false;
 }
 
 /* After this no thread uses the handle: after the program's release it may be invalid. */
