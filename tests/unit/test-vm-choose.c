@@ -105,6 +105,22 @@ static void test_sizes_match(void **state)
 	expect(&(struct clv_vm_inventory){0}, W(0), machines, 1, -ENOENT, "cleave apply");
 }
 
+/* The partition whose GPU is no other; none is ruled out for the next choice. */
+static void test_model(void **state)
+{
+	struct clv_vm_partition two[] = {partitions[1], partitions[2]};
+	const struct clv_vm_inventory both = {.partitions = two, .n_partitions = 2};
+
+	strcpy(two[0].model, "A");
+	strcpy(two[1].model, "B");
+	expect(&both, W(.profile = "vf:2", .model = "A"), machines, 1, 0, "gpu0/vf:2@2 ");
+	expect(&both, W(.profile = "vf:2", .model = "B"), machines, 1, 0, "gpu1/vf:2@1 ");
+	expect(&both, W(.profile = "vf:2", .model = "C"), machines, 1, -EBUSY,
+		"A is another GPU than C");
+	expect(&both, W(.profile = "vf:2", .model = "A", .means = CLV_VM_MDEV), machines,
+		1, -EBUSY, "free");
+}
+
 static void test_named(void **state)
 {
 	expect(&inventory, W(.partition = "gpu0/vf:2@2"), machines, 1, 0, "gpu0/vf:2@2 ");
@@ -127,6 +143,7 @@ int main(void)
 		cmocka_unit_test(test_one_for_each),
 		cmocka_unit_test(test_all_or_none),
 		cmocka_unit_test(test_sizes_match),
+		cmocka_unit_test(test_model),
 		cmocka_unit_test(test_named),
 	};
 

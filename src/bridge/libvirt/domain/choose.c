@@ -27,12 +27,21 @@ static bool is_of_size(
 	return wish->memory_bytes == 0 || partition->memory_bytes == wish->memory_bytes;
 }
 
+/* A guest's driver knows its GPU: another model, or another way to give it, is none. */
+static bool is_of_model(
+	const struct clv_vm_partition *partition, const struct clv_vm_wish *wish)
+{
+	return !wish->model || (strcmp(partition->model, wish->model) == 0 &&
+				       partition->means == wish->means);
+}
+
 static bool is_free(const struct choice *choice, size_t at)
 {
 	const struct clv_vm_partition *partition = &choice->inventory->partitions[at];
 
 	return !partition->is_held && partition->why_not[0] == '\0' &&
-	       !choice->is_taken[at] && is_of_size(partition, choice->wish);
+	       !choice->is_taken[at] && is_of_size(partition, choice->wish) &&
+	       is_of_model(partition, choice->wish);
 }
 
 /* "vf:4 (3 GiB), vf:16 (1 GiB)": the sizes that there are, each once. */
@@ -147,11 +156,21 @@ static int fail_few(const struct choice *choice, size_t n_wanted, size_t n_found
 {
 	const struct clv_vm_inventory *inventory = choice->inventory;
 	const char *why = NULL;
+	char other[160];
 
 	for (size_t i = 0; i < inventory->n_partitions && !why; i++) {
-		if (!inventory->partitions[i].is_held &&
-			inventory->partitions[i].why_not[0])
-			why = inventory->partitions[i].why_not;
+		const struct clv_vm_partition *partition = &inventory->partitions[i];
+
+		if (partition->is_held)
+			continue;
+		if (partition->why_not[0])
+			why = partition->why_not;
+		else if (is_of_size(partition, choice->wish) &&
+			 !is_of_model(partition, choice->wish))
+			why = other;
+		if (why == other)
+			snprintf(other, sizeof(other), "%.40s is another GPU than %.40s",
+				partition->model, choice->wish->model);
 	}
 	return clv_error_set(err, -EBUSY,
 		"%zu partition%s needed and %zu free%s%s: assign fewer, take others back "

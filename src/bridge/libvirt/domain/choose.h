@@ -11,8 +11,10 @@ struct clv_vm_wish {
 	const char *partition; /* this one; NULL: by the members below */
 	const char *profile;   /* NULL: not given */
 	uint64_t memory_bytes; /* of each partition, exactly; 0: not given */
-	uint32_t count;        /* for each machine; 0 is 1 */
-	bool more;             /* also a machine that has one */
+	const char *model;     /* of the GPU, exactly, and by these means; NULL: any */
+	enum clv_vm_means means;
+	uint32_t count; /* for each machine; 0 is 1 */
+	bool more;      /* also a machine that has one */
 };
 
 /* A machine that is to get partitions. */
