@@ -320,6 +320,55 @@ static void test_bad_exchange(void **state)
 	}
 }
 
+static void expect_belongings(
+	const char *os, const char *devices, const struct clv_vm_belongings *expected)
+{
+	struct clv_vm_belongings got;
+	struct clv_error err = {0};
+	char text[1024];
+	int n = snprintf(text, sizeof(text),
+		"<domain><os%s</os><devices>%s</devices></domain>", os, devices);
+
+	assert_int_equal(clv_vm_domain_belongings(text, (size_t)n, &got, &err), 0);
+	assert_int_equal(got.has_tpm, expected->has_tpm);
+	assert_int_equal(got.has_variables, expected->has_variables);
+	assert_string_equal(got.variables, expected->variables);
+	assert_string_equal(got.disks, expected->disks);
+	assert_int_equal(got.n_hostdevs, expected->n_hostdevs);
+}
+
+#define B(...) (&(struct clv_vm_belongings){__VA_ARGS__})
+
+static void test_belongings(void **state)
+{
+	struct clv_vm_belongings got;
+	struct clv_error err = {0};
+
+	expect_belongings(">", "", B(.has_tpm = false));
+	expect_belongings(
+		">", "<tpm><backend type='emulator'/></tpm>", B(.has_tpm = true));
+	expect_belongings(">",
+		"<disk device='cdrom'/><disk><source file='/a'/></disk>"
+		"<disk><source dev='/dev/b'/></disk><disk><source name='pool/c'/></disk>",
+		B(.disks = "/a, /dev/b, pool/c"));
+	expect_belongings(
+		">", "<filesystem><source dir='/srv'/></filesystem>", B(.disks = "/srv"));
+	expect_belongings(">",
+		"<hostdev type='usb'/><hostdev type='pci'/><interface type='hostdev'/>"
+		"<interface type='network'/>",
+		B(.n_hostdevs = 3));
+	expect_belongings(" firmware='efi'>", "", B(.has_variables = true));
+	expect_belongings(
+		"><loader type='pflash'>/x</loader>", "", B(.has_variables = true));
+	expect_belongings("><loader type='pflash' stateless='yes'>/x</loader>", "",
+		B(.has_variables = false));
+	expect_belongings("><nvram>/v.fd</nvram>", "",
+		B(.has_variables = true, .variables = "/v.fd"));
+	expect_belongings("><nvram type='file'><source file='/v.fd'/></nvram>", "",
+		B(.has_variables = true, .variables = "/v.fd"));
+	assert_int_equal(clv_vm_domain_belongings("", 0, &got, &err), -EBADMSG);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -334,6 +383,7 @@ int main(void)
 		cmocka_unit_test(test_hole),
 		cmocka_unit_test(test_exchange),
 		cmocka_unit_test(test_bad_exchange),
+		cmocka_unit_test(test_belongings),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

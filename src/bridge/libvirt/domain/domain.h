@@ -104,6 +104,19 @@ int clv_vm_domain_exchange(const char *xml, size_t n_bytes,
 	const struct clv_vm_exchange *exchanges, size_t n, char **ret,
 	struct clv_error *err);
 
+/* What a domain has besides its definition. */
+struct clv_vm_belongings {
+	size_t n_hostdevs;   /* of any kind, those of partitions too */
+	bool has_tpm;        /* emulated or of the host, where its state is */
+	bool has_variables;  /* of its firmware, in a file */
+	char variables[256]; /* that file; "": libvirt chooses its place */
+	char disks[512];     /* and folders, for people: "/a.qcow2, /dev/vg/b" */
+};
+
+/* -EBADMSG, -ENOMEM. */
+int clv_vm_domain_belongings(const char *xml, size_t n_bytes,
+	struct clv_vm_belongings *ret, struct clv_error *err);
+
 /* The XML with a 64-bit window of so many bytes, rounded up to KiB; 0: without one.  The
  * caller frees *ret. -EBADMSG, -ENOTSUP: it has no PCI root. */
 int clv_vm_domain_set_hole(const char *xml, size_t n_bytes, uint64_t hole_bytes,
