@@ -240,14 +240,15 @@ static int attach_by_restart(
 	struct assign *assign, struct one *one, struct clv_error *err)
 {
 	const struct clv_assign_settings *settings = assign->settings;
+	const struct clv_vm_stop_options stop =
+		clv_vm_session_stop_options(settings->timeout_ns, settings->force);
 	struct clv_vm_host *host = assign->session.host;
 	struct clv_error ignored;
 	int r;
 
 	clv_output_line(stderr,
 		"%s; it is shut down, and started again with its partition", err->msg);
-	r = clv_vm_stop(host, one->guest, clv_vm_session_timeout_ms(settings->timeout_ns),
-		settings->force, err);
+	r = clv_vm_stop(host, one->guest, &stop, err);
 	if (r < 0)
 		return r;
 	one->is_live = false;

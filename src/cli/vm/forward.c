@@ -3,6 +3,7 @@
 
 #include "base/paths.h"
 #include "cli/frame/cli.h"
+#include "cli/vm/ssh.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -17,10 +18,11 @@
 /* ssh may ask for a password or about the host's key; it ends with this program. */
 static void run_ssh(const char *host, const char *sockets)
 {
+	const char *words[] = {"ssh", "-NT", "-o", "ExitOnForwardFailure=yes", "-o",
+		"ConnectTimeout=30", "-L", sockets, "--", host};
+
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	execlp("ssh", "ssh", "-NT", "-o", "ExitOnForwardFailure=yes", "-o",
-		"ConnectTimeout=30", "-L", sockets, "--", host, (char *)NULL);
-	_exit(CLV_EXIT_NOT_FOUND);
+	_exit(clv_vm_ssh_become(CLV_ARRAY_SIZE(words), (char **)words));
 }
 
 /* Until ssh listens, or has ended. */
@@ -39,26 +41,32 @@ static int wait_for(struct clv_vm_forward *forward, const char *host)
 	return 0;
 }
 
-int clv_vm_forward_begin(const char *host, struct clv_vm_forward *ret)
+int clv_vm_forward_prepare(struct clv_vm_forward *ret)
 {
-	char sockets[96];
-
-	*ret = (struct clv_vm_forward){.folder = "/tmp/cleave-ssh-XXXXXX"};
+	*ret = (struct clv_vm_forward){.folder = CLV_VM_SSH_FOLDER "XXXXXX"};
 	if (!mkdtemp(ret->folder)) {
 		ret->folder[0] = '\0';
 		return clv_cli_fail(CLV_EXIT_FAILED, "cannot make a folder in /tmp: %m");
 	}
-	snprintf(ret->socket, sizeof(ret->socket), "%s/api.sock", ret->folder);
+	return clv_vm_ssh_begin(ret->folder);
+}
+
+int clv_vm_forward_begin(const char *host, struct clv_vm_forward *forward)
+{
+	char sockets[96];
+
+	snprintf(
+		forward->socket, sizeof(forward->socket), "%s/api.sock", forward->folder);
 	snprintf(sockets, sizeof(sockets), "%s:" CLV_PATH_SYSTEM_RUNTIME "/api.sock",
-		ret->socket);
-	ret->pid = fork();
-	if (ret->pid == 0)
+		forward->socket);
+	forward->pid = fork();
+	if (forward->pid == 0)
 		run_ssh(host, sockets);
-	if (ret->pid < 0) {
-		ret->pid = 0;
+	if (forward->pid < 0) {
+		forward->pid = 0;
 		return clv_cli_fail(CLV_EXIT_FAILED, "cannot start ssh: %m");
 	}
-	return wait_for(ret, host);
+	return wait_for(forward, host);
 }
 
 void clv_vm_forward_end(struct clv_vm_forward *forward)
@@ -68,7 +76,9 @@ void clv_vm_forward_end(struct clv_vm_forward *forward)
 		waitpid(forward->pid, NULL, 0);
 	}
 	if (forward->folder[0]) {
-		unlink(forward->socket);
+		clv_vm_ssh_end(forward->folder);
+		if (forward->socket[0])
+			unlink(forward->socket);
 		rmdir(forward->folder);
 	}
 	*forward = (struct clv_vm_forward){0};

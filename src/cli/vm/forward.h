@@ -10,11 +10,14 @@
 struct clv_vm_forward {
 	pid_t pid;
 	char folder[32];
-	char socket[48];
+	char socket[48]; /* "" before clv_vm_forward_begin() */
 };
 
-/* Returns 0, or an exit code after printing the error.  The caller calls
- * clv_vm_forward_end() in both cases. */
-int clv_vm_forward_begin(const char *host, struct clv_vm_forward *ret);
+/* Makes the folder, in which libvirt finds the ssh of cli/vm/ssh.h.  Returns 0, or an
+ * exit code after printing the error.  The caller calls clv_vm_forward_end() in both
+ * cases. */
+int clv_vm_forward_prepare(struct clv_vm_forward *ret);
+/* Starts ssh; a prepared one.  Returns as above. */
+int clv_vm_forward_begin(const char *host, struct clv_vm_forward *forward);
 void clv_vm_forward_end(struct clv_vm_forward *forward);
 #define _cleanup_forward_ CLV_CLEANUP(clv_vm_forward_end)

@@ -7,6 +7,7 @@
 #include "cli/frame/verb-table.h"
 #include "cli/frame/verbs.h"
 #include "cli/vm/actions.h"
+#include "cli/vm/ssh.h"
 #include "cli/vm/vm.h"
 
 static const struct clv_opt hook_options[] = {CLV_OPT_HELP, CLV_OPT_SOCKET};
@@ -93,5 +94,7 @@ int main(int argc, char **argv)
 		&vms, &assign, &unassign, &vm, &hook, &offline};
 	const struct clv_verb_table table = {&root, verbs, CLV_ARRAY_SIZE(verbs)};
 
+	if (argc > 0 && clv_vm_ssh_is_wanted(argv[0]))
+		return clv_vm_ssh_become(argc, argv);
 	return clv_run(&table, argc, argv);
 }

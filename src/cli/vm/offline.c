@@ -3,7 +3,6 @@
  * were assigned partitions with --offline-action=shutdown.  libvirt-guests would save
  * them to disk, which a machine with a function of the host does not allow. */
 #include "base/error.h"
-#include "bridge/libvirt/host/change.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/output.h"
 #include "cli/vm/actions.h"
@@ -14,6 +13,8 @@
 int clv_vm_run_offline(const void *userdata, int argc, char **argv)
 {
 	const struct clv_unassign_settings *settings = userdata;
+	const struct clv_vm_stop_options stop =
+		clv_vm_session_stop_options(settings->timeout_ns, settings->force);
 	_cleanup_session_ struct clv_vm_session session = {0};
 	int result = 0, r = clv_vm_session_begin(&settings->vm, &session);
 
@@ -26,9 +27,7 @@ int clv_vm_run_offline(const void *userdata, int argc, char **argv)
 			clv_vm_count_partitions(&guest->config) == 0)
 			continue;
 		clv_output_line(stderr, "%s is shut down", guest->config.name);
-		if (clv_vm_stop(session.host, guest,
-			    clv_vm_session_timeout_ms(settings->timeout_ns),
-			    settings->force, &err) < 0)
+		if (clv_vm_stop(session.host, guest, &stop, &err) < 0)
 			result = clv_vm_session_fail(&err);
 	}
 	return r ? r : result;

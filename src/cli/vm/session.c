@@ -3,7 +3,6 @@
 #include "cli/vm/session.h"
 
 #include "base/error.h"
-#include "bridge/libvirt/host/change.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/output.h"
 
@@ -39,11 +38,17 @@ int clv_vm_session_fail(const struct clv_error *err)
 	return clv_cli_fail(exit_code, "%s", err->msg);
 }
 
-int clv_vm_session_timeout_ms(uint64_t timeout_ns)
+struct clv_vm_stop_options clv_vm_session_stop_options(uint64_t timeout_ns, bool force)
 {
 	uint64_t ms = timeout_ns / 1000000;
 
-	return ms == 0 ? STOP_MS : ms > INT32_MAX ? INT32_MAX : (int)ms;
+	return (struct clv_vm_stop_options){
+		.timeout_ms = ms == 0          ? STOP_MS
+			      : ms > INT32_MAX ? INT32_MAX
+					       : (int)ms,
+		.force = force,
+		.interrupt_fd = -1,
+	};
 }
 
 int clv_vm_session_reread(struct clv_vm_session *session)

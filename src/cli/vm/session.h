@@ -2,6 +2,7 @@
 #pragma once
 
 #include "bridge/libvirt/domain/compare.h"
+#include "bridge/libvirt/host/change.h"
 #include "bridge/libvirt/host/host.h"
 #include "cli/vm/vm.h"
 
@@ -42,8 +43,9 @@ const struct clv_vm_guest *clv_vm_session_find(
 /* Prints the problems of libvirt's connections on stderr. */
 void clv_vm_session_print_problems(const struct clv_vm_session *session);
 
-/* The milliseconds of --timeout; its default for 0. */
-int clv_vm_session_timeout_ms(uint64_t timeout_ns);
+/* What --timeout, with its default for 0, and --force say; no descriptor interrupts it.
+ */
+struct clv_vm_stop_options clv_vm_session_stop_options(uint64_t timeout_ns, bool force);
 
 /* Prints an error of the bridge; returns its exit code. */
 int clv_vm_session_fail(const struct clv_error *err);

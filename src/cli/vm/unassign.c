@@ -68,11 +68,12 @@ static int stop(struct unassign *unassign, const struct clv_vm_guest *guest,
 	struct clv_error *err)
 {
 	const struct clv_unassign_settings *settings = unassign->settings;
+	const struct clv_vm_stop_options stop_options =
+		clv_vm_session_stop_options(settings->timeout_ns, settings->force);
 
 	clv_output_line(stderr,
 		"%s; it is shut down, and started again without its partition", err->msg);
-	return clv_vm_stop(unassign->session.host, guest,
-		clv_vm_session_timeout_ms(settings->timeout_ns), settings->force, err);
+	return clv_vm_stop(unassign->session.host, guest, &stop_options, err);
 }
 
 static int unassign_one(struct unassign *unassign, const struct clv_vm_guest *guest)

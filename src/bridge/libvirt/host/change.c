@@ -73,7 +73,7 @@ int clv_vm_detach_live(const struct clv_vm_host *host, const struct clv_vm_guest
 	if (virDomainDetachDeviceAlias(domain, alias, VIR_DOMAIN_AFFECT_LIVE) < 0)
 		return clv_vm_fail(err, "libvirt does not detach it from %.100s",
 			guest->config.name);
-	r = clv_vm_wait_for(wait, timeout_ms);
+	r = clv_vm_wait_for(wait, timeout_ms, -1);
 	if (r == -ETIMEDOUT)
 		clv_error_set(err, r, "%.100s does not release its partition",
 			guest->config.name);
@@ -141,17 +141,18 @@ static int turn_off(
 
 /* It may shut down by itself between two calls. */
 static int shut_down(virDomain *domain, const struct clv_vm_guest *guest,
-	struct clv_vm_wait *wait, int timeout_ms, struct clv_error *err)
+	struct clv_vm_wait *wait, const struct clv_vm_stop_options *stop,
+	struct clv_error *err)
 {
 	if (virDomainShutdown(domain) < 0) {
 		clv_vm_fail(err, "%.100s cannot be shut down", guest->config.name);
 		return virDomainIsActive(domain) == 0 ? 0 : err->code;
 	}
-	return clv_vm_wait_for(wait, timeout_ms);
+	return clv_vm_wait_for(wait, stop->timeout_ms, stop->interrupt_fd);
 }
 
 int clv_vm_stop(const struct clv_vm_host *host, const struct clv_vm_guest *guest,
-	int timeout_ms, bool force, struct clv_error *err)
+	const struct clv_vm_stop_options *stop, struct clv_error *err)
 {
 	_cleanup_vir_domain_ virDomain *domain = clv_vm_look_up(host, guest, err);
 	_cleanup_wait_ struct clv_vm_wait *wait = NULL;
@@ -162,8 +163,11 @@ int clv_vm_stop(const struct clv_vm_host *host, const struct clv_vm_guest *guest
 	wait = clv_vm_wait_begin(domain, NULL, err);
 	if (!wait)
 		return err->code;
-	r = shut_down(domain, guest, wait, timeout_ms, err);
-	if (r < 0 && force)
+	r = shut_down(domain, guest, wait, stop, err);
+	if (r == -EINTR)
+		return clv_error_set(err, r, "interrupted while %.100s shuts down",
+			guest->config.name);
+	if (r < 0 && stop->force)
 		return turn_off(domain, guest, err);
 	if (r == -ECONNREFUSED)
 		return fail_lost(guest, err);
@@ -171,7 +175,7 @@ int clv_vm_stop(const struct clv_vm_host *host, const struct clv_vm_guest *guest
 		return clv_error_set(err, r,
 			"%.100s does not shut down in %d s: shut it down inside, give a "
 			"longer --timeout, or add --force to turn it off",
-			guest->config.name, timeout_ms / 1000);
+			guest->config.name, stop->timeout_ms / 1000);
 	return r;
 }
 

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 struct clv_error;
+struct clv_vm_belongings;
 struct clv_vm_guest;
 struct clv_vm_host;
 struct clv_vm_note;
@@ -36,10 +37,17 @@ int clv_vm_set_metadata(const struct clv_vm_host *host, const struct clv_vm_gues
 int clv_vm_set_window(const struct clv_vm_host *host, const struct clv_vm_guest *guest,
 	uint64_t bytes, struct clv_error *err);
 
-/* Asks the guest to shut down and waits until it is off.  force: turns it off after that
- * time.  -ETIMEDOUT: it does not shut down. */
+/* How a guest is stopped. */
+struct clv_vm_stop_options {
+	int timeout_ms;
+	bool force;       /* turn it off after that time */
+	int interrupt_fd; /* ends the wait when it can be read; -1: none */
+};
+
+/* Asks the guest to shut down and waits until it is off.  -ETIMEDOUT: it does not shut
+ * down; -EINTR: the wait was interrupted.  In both cases it may still do so. */
 int clv_vm_stop(const struct clv_vm_host *host, const struct clv_vm_guest *guest,
-	int timeout_ms, bool force, struct clv_error *err);
+	const struct clv_vm_stop_options *stop, struct clv_error *err);
 int clv_vm_start(const struct clv_vm_host *host, const struct clv_vm_guest *guest,
 	struct clv_error *err);
 
@@ -47,9 +55,11 @@ int clv_vm_start(const struct clv_vm_host *host, const struct clv_vm_guest *gues
  * *ret. */
 int clv_vm_read_definition(const struct clv_vm_host *host,
 	const struct clv_vm_guest *guest, char **ret, struct clv_error *err);
-/* Defines a domain at the host's first libvirt. */
-int clv_vm_define(const struct clv_vm_host *host, const char *xml, struct clv_error *err);
-/* -EBUSY: it runs.  The file of its firmware's variables stays. */
+/* Defines the guest at its libvirt, guest->uri. */
+int clv_vm_define(const struct clv_vm_host *host, const struct clv_vm_guest *guest,
+	const char *xml, struct clv_error *err);
+/* -EBUSY: it runs.  The file of its firmware's variables stays, and the state of its TPM
+ * where libvirt can keep it (8.9). */
 int clv_vm_undefine(const struct clv_vm_host *host, const struct clv_vm_guest *guest,
 	struct clv_error *err);
 
@@ -59,10 +69,23 @@ int clv_vm_get_autostart(const struct clv_vm_host *host, const struct clv_vm_gue
 int clv_vm_set_autostart(const struct clv_vm_host *host, const struct clv_vm_guest *guest,
 	bool is_wanted, struct clv_error *err);
 
-/* -EBUSY, with the reason: something of it stays behind when it is undefined, such as its
- * saved memory. */
+/* What a libvirt has of a guest. */
+enum clv_vm_presence {
+	CLV_VM_ABSENT, /* it is not defined */
+	CLV_VM_OFF,
+	CLV_VM_RUNS,
+};
+
+/* Asks for it, over a new connection if the one before was lost; a guest that is just
+ * being started is waited for.  An error: it is not known. */
+int clv_vm_find_presence(struct clv_vm_host *host, const struct clv_vm_guest *guest,
+	enum clv_vm_presence *ret, struct clv_error *err);
+
+/* -EBUSY or -ENOTSUP, with the reason: something of it would stay behind or be lost when
+ * it is undefined, such as its saved memory or the state of a TPM.  ret is for the rest,
+ * which both hosts have to reach. */
 int clv_vm_check_movable(const struct clv_vm_host *host, const struct clv_vm_guest *guest,
-	struct clv_error *err);
+	struct clv_vm_belongings *ret, struct clv_error *err);
 
 /* The 64-bit addresses that the functions of these PCI addresses need, from sysfs; those
  * that do not exist need none. */

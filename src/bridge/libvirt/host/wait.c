@@ -6,12 +6,15 @@
 #include "bridge/libvirt/host/host-internal.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define CALLBACKS 3
+/* How late an interrupt is noticed. */
+#define SLICE_MS 100
 
 struct clv_vm_wait {
 	/* The caller's, and one for each callback, which may run while it is removed. */
@@ -148,7 +151,8 @@ struct clv_vm_wait *clv_vm_wait_begin(
 	return CLV_TAKE(wait);
 }
 
-int clv_vm_wait_for(struct clv_vm_wait *wait, int timeout_ms)
+/* -EAGAIN: nothing came in that time. */
+static int wait_once(struct clv_vm_wait *wait, int timeout_ms)
 {
 	struct timespec until = clv_vm_deadline(timeout_ms);
 	int r = 0;
@@ -156,9 +160,26 @@ int clv_vm_wait_for(struct clv_vm_wait *wait, int timeout_ms)
 	pthread_mutex_lock(&wait->lock);
 	while (!wait->is_over && !wait->is_refused && !wait->is_lost && r == 0)
 		r = pthread_cond_timedwait(&wait->is_changed, &wait->lock, &until);
-	r = wait->is_over ? 0 : wait->is_lost ? -ECONNREFUSED : -ETIMEDOUT;
+	r = wait->is_over      ? 0
+	    : wait->is_lost    ? -ECONNREFUSED
+	    : wait->is_refused ? -ETIMEDOUT
+			       : -EAGAIN;
 	pthread_mutex_unlock(&wait->lock);
 	return r;
+}
+
+/* A condition and a descriptor cannot be waited for together. */
+int clv_vm_wait_for(struct clv_vm_wait *wait, int timeout_ms, int interrupt_fd)
+{
+	struct pollfd interrupt = {.fd = interrupt_fd, .events = POLLIN};
+	int slice_ms = interrupt_fd < 0 ? timeout_ms : SLICE_MS, r = -EAGAIN;
+
+	for (int left_ms = timeout_ms; r == -EAGAIN && left_ms > 0; left_ms -= slice_ms) {
+		r = wait_once(wait, left_ms < slice_ms ? left_ms : slice_ms);
+		if (r == -EAGAIN && interrupt_fd >= 0 && poll(&interrupt, 1, 0) > 0)
+			r = -EINTR;
+	}
+	return r == -EAGAIN ? -ETIMEDOUT : r;
 }
 
 struct clv_vm_wait *clv_vm_wait_end(struct clv_vm_wait *wait)

@@ -16,8 +16,8 @@ struct clv_vm_wait;
 struct clv_vm_wait *clv_vm_wait_begin(
 	virDomain *domain, const char *alias, struct clv_error *err);
 /* 0: the event came; -ETIMEDOUT: it did not, or the guest refuses; -ECONNREFUSED: libvirt
- * went away. */
-int clv_vm_wait_for(struct clv_vm_wait *wait, int timeout_ms);
+ * went away; -EINTR: interrupt_fd can be read, which -1 never can. */
+int clv_vm_wait_for(struct clv_vm_wait *wait, int timeout_ms, int interrupt_fd);
 struct clv_vm_wait *clv_vm_wait_end(struct clv_vm_wait *wait);
 CLV_DEFINE_CLEANUP(struct clv_vm_wait *, clv_vm_wait_end)
 #define _cleanup_wait_ CLV_CLEANUP(clv_vm_wait_endp)
