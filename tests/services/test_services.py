@@ -150,6 +150,21 @@ class Files(Services):
             self.assertEqual(self.who(port)["version"], value)
         made = self.engine("inspect", self.containers()[0], "--format={{.Config.CreateCommand}}")
         self.assertNotIn("--env=", made)
+        # As podman of each version reads it.
+        self.assertIn(f" --env-file={self.kept(self.name + '-web-1.env')} ", made)
+
+    def test_files_of_variables(self):
+        """The last of several files counts, and then the service's own; one may be absent."""
+        files = ["a, \"b\".env", "c.env", {"path": "none.env", "required": False}]
+        self.write(files[0], "FIRST=1\nVERSION=1")
+        self.write(files[1], "# no variable\nVERSION=2\nOTHER=2\n")
+        web = self.service(env_file=files, environment={"OTHER": "3"})
+        self.up(web=web)
+        got = self.engine("exec", f"{self.name}-web-1", "sh", "-c", "echo $FIRST $VERSION $OTHER")
+        self.assertEqual(got, "1 2 3\n")
+        web["env_file"].append("none.env")
+        done = self.up(web=web, code=125)
+        self.assertIn("none.env: No such file or directory", done.stderr)
 
     def test_one_that_has_ended_stays_so(self):
         """A supervisor that comes after its end does not run it again."""
@@ -189,7 +204,7 @@ class Files(Services):
     def test_paths(self):
         """The caller's home, characters that have a meaning elsewhere, and names that are too long."""
         port = free_port()
-        services = os.path.join(self.folder, "a # \"b\" \\c" + 20 * "d")
+        services = os.path.join(self.folder, "a # 'b' \\c" + 20 * "d")
         self.env["HOME"], self.env["CLEAVE_SERVICES_DIR"] = self.folder, services
         web = self.service(port)
         web["volumes"].append("~/home:/root/home:ro")
@@ -208,6 +223,10 @@ class Files(Services):
         web["volumes"][-1] = "./data:/data"
         path = self.write("a:b/compose.yaml", json.dumps({"name": self.name, "services": {"web": web}}))
         self.assertIn("a folder with ':' in its name", self.cleave("up", path, code=78).stderr)
+        for name in ("a,b", 'a"b'):
+            done = self.cleave("up", path, code=64,
+                               env={"CLEAVE_SERVICES_DIR": os.path.join(self.folder, name)})
+            self.assertIn("set CLEAVE_SERVICES_DIR to another folder", done.stderr)
 
     def test_supervisor_leaves_its_caller(self):
         read_end, write_end = os.pipe()

@@ -20,6 +20,7 @@
 #include <string.h>
 
 #define ENGINE "podman"
+#define ENV_FILE_MAX_BYTES (1u << 20)
 
 /* --- Words --- */
 
@@ -106,11 +107,6 @@ static void add_volumes(struct words *words, const struct clv_engine_container *
 	}
 }
 
-static bool exists(const char *path)
-{
-	return access(path, F_OK) == 0;
-}
-
 /* The engine reads the file by lines of at most 64 KiB. */
 static bool fits_line(const struct clv_service_variable *variable)
 {
@@ -118,38 +114,14 @@ static bool fits_line(const struct clv_service_variable *variable)
 	       strlen(variable->name) + strlen(variable->value) < 60000;
 }
 
-/* podman reads this option as a line of CSV. */
-static void add_env_file(struct words *words, const char *path)
-{
-	_cleanup_free_ char *text = NULL;
-	size_t n_bytes;
-	FILE *to = open_memstream(&text, &n_bytes);
-
-	for (; to && *path; path++)
-		fprintf(to, *path == '"' ? "\"%c" : "%c", *path);
-	if (!to || fclose(to) != 0)
-		words->has_failed = true;
-	else
-		add(words, "--env-file=\"%s\"", text);
-}
-
+/* podman before 5.0 reads the option as a line of CSV, later ones as the path: the path
+ * is to have no character that CSV knows (CLV_PROJECT_PATH_REFUSED). */
 static void add_environment(
 	struct words *words, const struct clv_engine_container *container)
 {
 	const struct clv_service *service = container->service;
 
-	for (size_t i = 0; i < service->n_env_files; i++) {
-		const struct clv_service_env_file *file = &service->env_files[i];
-		bool is_absolute = file->path[0] == '/';
-		char path[CLV_PATH_MAX];
-
-		snprintf(path, sizeof(path), "%s%s%s",
-			is_absolute ? "" : container->folder, is_absolute ? "" : "/",
-			file->path);
-		if (file->is_required || exists(path))
-			add_env_file(words, path);
-	}
-	add_env_file(words, container->environment);
+	add(words, "--env-file=%s", container->environment);
 	for (size_t i = 0; i < service->n_variables; i++) {
 		if (!fits_line(&service->variables[i]))
 			add(words, "--env=%s=%s", service->variables[i].name,
@@ -157,22 +129,52 @@ static void add_environment(
 	}
 }
 
-int clv_engine_write_environment(
-	const struct clv_engine_container *container, struct clv_error *err)
+static int copy_env_file(FILE *to, const struct clv_engine_container *container,
+	const struct clv_service_env_file *file, struct clv_error *err)
+{
+	bool is_absolute = file->path[0] == '/';
+	_cleanup_free_ char *text = NULL;
+	char path[CLV_PATH_MAX];
+	int r;
+
+	snprintf(path, sizeof(path), "%s%s%s", is_absolute ? "" : container->folder,
+		is_absolute ? "" : "/", file->path);
+	r = clv_file_read_all(path, ENV_FILE_MAX_BYTES, &text, NULL, err);
+	if (r == -ENOENT && !file->is_required)
+		return 0;
+	if (r >= 0)
+		fprintf(to, "%s\n", text);
+	return r;
+}
+
+/* Of several lines with a name the last one counts. */
+static int write_variables(
+	FILE *to, const struct clv_engine_container *container, struct clv_error *err)
 {
 	const struct clv_service *service = container->service;
-	_cleanup_free_ char *text = NULL;
-	size_t n_bytes;
-	FILE *to = open_memstream(&text, &n_bytes);
+	int r = 0;
 
-	for (size_t i = 0; to && i < service->n_variables; i++) {
+	for (size_t i = 0; i < service->n_env_files && r >= 0; i++)
+		r = copy_env_file(to, container, &service->env_files[i], err);
+	for (size_t i = 0; i < service->n_variables && r >= 0; i++) {
 		if (fits_line(&service->variables[i]))
 			fprintf(to, "%s=%s\n", service->variables[i].name,
 				service->variables[i].value);
 	}
+	return r;
+}
+
+int clv_engine_write_environment(
+	const struct clv_engine_container *container, struct clv_error *err)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t n_bytes;
+	FILE *to = open_memstream(&text, &n_bytes);
+	int r = to ? write_variables(to, container, err) : 0;
+
 	if (!to || fclose(to) != 0)
 		return clv_error_errno(err, ENOMEM, "cannot write the variables");
-	return clv_file_replace_unsynced(container->environment, text, err);
+	return r < 0 ? r : clv_file_replace_unsynced(container->environment, text, err);
 }
 
 static void add_entrypoint(struct words *words, const struct clv_service *service)

@@ -42,8 +42,8 @@ int clv_engine_make_network(const char *project, struct clv_error *err);
 /* A network of that name which is not the project's stays. */
 int clv_engine_remove_network(const char *project, struct clv_error *err);
 
-/* Writes the service's variables to the file, which only its owner reads: all users of
- * the machine can read a command line. */
+/* Writes the service's variables to the file, those of its env_file first.  Only its
+ * owner reads it: all users of the machine can read a command line. */
 int clv_engine_write_environment(
 	const struct clv_engine_container *container, struct clv_error *err);
 

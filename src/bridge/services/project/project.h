@@ -20,6 +20,8 @@ struct clv_error;
 #define CLV_PROJECT_ENV "CLEAVE_SERVICES_DIR"
 #define CLV_PROJECT_STATE "state.json"
 #define CLV_PROJECT_KEPT "kept.json"
+/* podman before 5.0 takes them for more than a part of a file's path. */
+#define CLV_PROJECT_PATH_REFUSED ",\"\n"
 /* One `cleave up` at a time; the end of the project takes it, too. */
 #define CLV_PROJECT_UP_LOCK "up.lock"
 
