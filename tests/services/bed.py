@@ -8,7 +8,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tarfile
@@ -18,7 +17,7 @@ import time
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "../bridge"))
+sys.path[:0] = [os.path.join(HERE, "../bridge"), os.path.join(HERE, "../integration")]
 import podman as podman_here  # noqa: E402
 
 IMAGE = "localhost/replica:1"
@@ -43,12 +42,6 @@ def why_not():
     if not os.path.exists("/usr/lib/cni/bridge"):
         return "containers have no network: containernetworking-plugins is not installed"
     return podman_here.why_not()
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 def make_image(path):
@@ -198,7 +191,8 @@ class Bed(unittest.TestCase):
         """A service of the image; keys replace what it has."""
         made = {"image": IMAGE, "command": ["python3", "/srv/replica.py"],
                 "volumes": [f"{HERE}:/srv:ro", *(f"{each}:{each}:ro" for each in PROGRAM_FOLDERS)],
-                "stop_grace_period": "1s", **keys}
+                # Its program, the first process, ignores SIGTERM.
+                "stop_grace_period": "0s", **keys}
         if port:
             made["ports"] = [f"127.0.0.1:{port}:8080"]
         return made

@@ -12,7 +12,8 @@ import time
 import unittest
 
 import bed
-from bed import Services, free_port
+from bed import Services
+from ports import free_port
 
 bed.PROGRAMS.update(zip(("cleave", "cleaved", "gates"), map(os.path.abspath, sys.argv[1:4])))
 del sys.argv[1:4]
