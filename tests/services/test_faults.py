@@ -13,7 +13,7 @@ import sys
 import unittest
 
 import bed
-from bed import Services
+from bed import Load, Services
 from ports import free_port
 
 bed.PROGRAMS.update(zip(("cleave", "cleaved", "gates"), map(os.path.abspath, sys.argv[1:4])))
@@ -97,6 +97,25 @@ class Faults(Services):
         self.wait_until(lambda: self.status()["web"]["state"] == "ready", "the ports")
         for port in (a, taken, b):
             self.assertEqual(self.who(port)["version"], "")
+
+    def test_port_of_a_service_that_ends(self):
+        """Another one has it before the last answer of the first, which is not cut off."""
+        one, two = free_port(), free_port()
+        self.up(a=self.service(one), b=self.service(two))
+        answer = Load(two, path="/wait?ms=6000")
+        self.wait_until(lambda: self.status()["b"]["in_flight"] > 0, "a request")
+        answer.stops = True
+        up = self.start("up", self.file(a=self.service(two, environment={"VERSION": "2"})))
+
+        def has_it():
+            try:
+                return self.who(two)["version"] == "2"
+            except ConnectionRefusedError:
+                return False
+        self.wait_until(has_it, "the port")
+        self.assertIn(f"{self.name}-b-1", self.containers())
+        self.assertEqual(answer.end().failures, [])
+        self.assertEqual(up.wait(120), 0)
 
     def test_no_room(self):
         """A service waits in the agent's queue, and starts when another one ends."""

@@ -57,6 +57,16 @@ static bool is_queued(const struct clv_unit *unit)
 	return false;
 }
 
+/* A port that is not open may be that of a service which ends. */
+static bool has_removed(const struct clv_supervisor *supervisor)
+{
+	for (size_t i = 0; i < supervisor->n_units; i++) {
+		if (supervisor->units[i]->is_removed)
+			return true;
+	}
+	return false;
+}
+
 /* "ready": as many replicas as wanted, of the wanted generation.  "failing", "no room":
  * it is tried again.  "failed": it is not. */
 static const char *state_of(const struct clv_unit *unit)
@@ -77,7 +87,7 @@ static const char *state_of(const struct clv_unit *unit)
 		return "stopping";
 	if (unit->no_room_until_ns || is_queued(unit))
 		return "no room";
-	if (unit->proxy_fault[0])
+	if (unit->proxy_fault[0] && !has_removed(unit->of))
 		return "failing";
 	if (unit->backoff.n_failures)
 		return unit->service->restart == CLV_SERVICE_RESTART_NEVER ? "failed"

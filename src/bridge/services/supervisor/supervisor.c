@@ -341,9 +341,19 @@ static bool is_present(void *userdata, const char *service)
 	return clv_supervisor_find(userdata, service) != NULL;
 }
 
+/* Ports of services that end are free for others; what they still answer goes on. */
+static void close_removed(struct clv_supervisor *supervisor)
+{
+	for (size_t i = 0; i < supervisor->n_units; i++) {
+		if (supervisor->units[i]->is_removed)
+			clv_unit_close(supervisor->units[i]);
+	}
+}
+
 /* Ports that another service gives up are opened by the next look. */
 static void bind_all(struct clv_supervisor *supervisor)
 {
+	close_removed(supervisor);
 	for (size_t i = 0; i < supervisor->n_units; i++) {
 		struct clv_unit *unit = supervisor->units[i];
 

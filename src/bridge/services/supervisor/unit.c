@@ -89,13 +89,18 @@ static const char *address_of(void *userdata, unsigned slot)
 	return replica && replica->phase == CLV_PHASE_SERVING ? replica->address : NULL;
 }
 
+static void forget_requests(struct clv_unit *unit)
+{
+	memset(unit->figures.of_slot, 0, sizeof(unit->figures.of_slot));
+	unit->figures.n_in_flight = 0;
+}
+
 static void rest(struct clv_unit *unit)
 {
 	unit->proxy_death = sd_event_source_disable_unref(unit->proxy_death);
 	if (clv_proxy_is_running(unit->proxy))
 		clv_proxy_rest(unit->proxy);
-	memset(unit->figures.of_slot, 0, sizeof(unit->figures.of_slot));
-	unit->figures.n_in_flight = 0;
+	forget_requests(unit);
 }
 
 static int on_proxy_death(
@@ -200,7 +205,8 @@ void clv_unit_look(struct clv_unit *unit)
 {
 	struct clv_error err;
 
-	if (!clv_proxy_is_bound(unit->proxy) && unit->service->n_ports)
+	if (!clv_proxy_is_bound(unit->proxy) && unit->service->n_ports &&
+		!unit->is_removed)
 		clv_unit_bind(unit);
 	if (clv_proxy_is_running(unit->proxy) &&
 		clv_proxy_read(unit->proxy, &unit->figures, &err) < 0)
@@ -214,6 +220,7 @@ void clv_unit_close(struct clv_unit *unit)
 	forget_arrivals(unit);
 	unit->proxy_death = sd_event_source_disable_unref(unit->proxy_death);
 	clv_proxy_close(unit->proxy);
+	forget_requests(unit);
 }
 
 void clv_unit_end_proxy(struct clv_unit *unit)
