@@ -287,6 +287,23 @@ class Updates(Services):
         self.up(web=self.service(port, environment={"VERSION": "3"}))
         self.assertEqual(self.who(port)["version"], "3")
 
+    def test_update_that_fails_at_first(self):
+        """The same file again, whose failure had a cause outside of it; also the next supervisor keeps it."""
+        port, data = free_port(), os.path.join(self.folder, "data")
+        os.mkdir(data)
+        self.up(web=self.service(port, environment={"VERSION": "1"}))
+        web = self.service(port, environment={"VERSION": "2"}, command=[
+            "sh", "-c", "test -e /root/ready && exec python3 /srv/replica.py"])
+        web["volumes"].append(f"{data}:/root:ro")
+        self.up(web=web, code=125)
+        self.write("data/ready", "")
+        self.up(web=web)
+        self.assertEqual(self.who(port)["version"], "2")
+        os.kill(self.supervisor(), signal.SIGKILL)
+        self.supervise()
+        self.wait_until(lambda: self.status().get("web", {}).get("state") == "ready", "the supervisor")
+        self.assertEqual(self.who(port)["version"], "2")
+
     def test_no_room_for_an_update(self):
         """The old replica gives its lease to the new one."""
         port = free_port()

@@ -72,9 +72,10 @@ static int take_service(
 		/* After an update that was undone, that before it. */
 		unit->previous = clv_unit_of_generation(unit, unit->rollout.generation);
 		unit->is_complete = false;
-		unit->is_undone = false;
 		unit->backoff = (struct clv_backoff){0};
 	}
+	/* An update that was undone is tried again, also to the same file. */
+	unit->is_undone = false;
 	unit->service = service;
 	unit->is_removed = false;
 	take_scaling(unit);
