@@ -278,9 +278,13 @@ class Services(Bed):
 
     def refuse(self, verb, words):
         """The engine refuses this verb until the returned function is called."""
+        return self.slow_down(verb, f"echo {words} >&2; exit 1")
+
+    def slow_down(self, verb, commands):
+        """The engine runs commands of the shell before this verb, as long."""
         with open(os.path.join(self.folder, "bin/podman"), encoding="utf-8") as file:
             works = file.read()
-        refusal = f'\ncase "$1" in {verb}) echo {words} >&2; exit 1;; esac\n'
+        refusal = f'\ncase "$1" in {verb}) {commands};; esac\n'
         self.write("bin/podman", works.replace("\n", refusal, 1))
         return lambda: self.write("bin/podman", works)
 

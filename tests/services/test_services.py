@@ -489,6 +489,19 @@ class Kills(Services):
         self.assertEqual((waiting.wait(120), another.wait(120)), (0, 0))
         self.assert_down(port)
 
+    def test_up_while_another_starts(self):
+        """The unit takes over from one that was killed, with the file before: it reads the new one."""
+        port = free_port()
+        self.up(web=self.service(port, environment={"VERSION": "1"}))
+        self.supervise("--wait")
+        asked = os.path.join(self.folder, "asked")
+        mend = self.slow_down("ps", f"touch {asked}; sleep 3")
+        os.kill(self.supervisor(), signal.SIGKILL)
+        self.wait_until(lambda: os.path.exists(asked), "the one that waited")
+        self.up(web=self.service(port, environment={"VERSION": "2"}))
+        mend()
+        self.assertEqual(self.who(port)["version"], "2")
+
     def test_kept_file_with_a_mistake(self):
         self.up(web=self.service())
         os.kill(self.supervisor(), signal.SIGKILL)

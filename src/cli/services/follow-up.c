@@ -3,6 +3,7 @@
 #include "cli/services/follow-up.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "bridge/services/project/control.h"
 #include "bridge/services/project/project.h"
@@ -23,7 +24,8 @@
 /* A service that fails, or that has no room, is looked at for so many times: the next try
  * may do. */
 #define LOOKS_MAX 20u
-#define SILENT_LOOKS_MAX 200u
+/* For a supervisor that does not answer. */
+#define PATIENCE_NS (120 * CLV_NS_PER_S)
 
 static void pause_briefly(void)
 {
@@ -142,10 +144,14 @@ int clv_follow_up(const struct clv_project *project, json_int_t after)
 		struct clv_error err;
 		enum outcome outcome;
 
-		if (clv_control_ask(project, ask_status(after), &status, &err) < 0)
+		int r = clv_control_ask(project, ask_status(after), &status, &err);
+
+		if (r < 0)
 			return clv_cli_fail(CLV_EXIT_FAILED,
-				"the supervisor of %s ended: see supervisor.log in %s",
-				project->name, project->folder);
+				"the supervisor of %s %s: see supervisor.log in %s",
+				project->name,
+				r == -ECONNREFUSED ? "ended" : "does not answer",
+				project->folder);
 		after = print_new(status, after);
 		outcome = worst(status);
 		n_bad = outcome == NO_ROOM || outcome == FAILING ? n_bad + 1 : 0;
@@ -185,18 +191,22 @@ int clv_follow_down(const struct clv_project *project, json_int_t after)
 	_cleanup_close_ int folder =
 		open(project->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	for (unsigned n_silent = 0;
-		n_silent <= SILENT_LOOKS_MAX && !is_over(project, folder);) {
+	uint64_t answered_ns = clv_clock_ns();
+	json_int_t pid = clv_projects_pid(project);
+
+	for (; !is_over(project, folder); pause_briefly()) {
 		_cleanup_json_ json_t *status = NULL;
 
 		if (clv_control_ask(project, ask_status(after), &status, NULL) >= 0) {
 			after = print_new(status, after);
-			n_silent = 0;
-		} else {
-			/* It removes the folder, and may wait for a `cleave up`. */
-			n_silent++;
+			answered_ns = clv_clock_ns();
+		} else if (clv_clock_ns() - answered_ns > PATIENCE_NS) {
+			/* One that removes the folder may wait for a `cleave up`. */
+			return clv_cli_fail(CLV_EXIT_FAILED,
+				"%s is not down: its supervisor (process %d) does not "
+				"answer: kill it, and try again",
+				project->name, (int)pid);
 		}
-		pause_briefly();
 	}
 	return is_gone(project, folder) ? CLV_EXIT_OK
 					: clv_projects_fail(project, "is not down");

@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "bridge/services/project/control.h"
 #include "cli/frame/cli.h"
@@ -16,13 +17,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #define SUPERVISOR "cleave-services"
 #define POLL_MS 50
-#define START_MS 60000
+#define START_NS (60 * CLV_NS_PER_S)
 
 static int fail_control(const struct clv_project *project, int r, struct clv_error *err)
 {
@@ -40,10 +42,19 @@ int clv_projects_ask(const struct clv_project *project, json_t *request, json_t 
 	return r < 0 ? fail_control(project, r, &err) : 0;
 }
 
+pid_t clv_projects_pid(const struct clv_project *project)
+{
+	_cleanup_json_ json_t *status = NULL;
+
+	if (clv_control_ask(project, json_pack("{s:s}", "do", "status"), &status, NULL) <
+		0)
+		return 0;
+	return (pid_t)json_integer_value(json_object_get(status, "pid"));
+}
+
 bool clv_projects_is_running(const struct clv_project *project)
 {
-	return clv_control_ask(project, json_pack("{s:s}", "do", "status"), NULL, NULL) >=
-	       0;
+	return clv_projects_pid(project) > 0;
 }
 
 /* --- Starting --- */
@@ -146,25 +157,48 @@ int clv_projects_fail(const struct clv_project *project, const char *what)
 		line[0] ? line : "its supervisor wrote nothing");
 }
 
+static bool is_locked(const struct clv_project *project)
+{
+	char path[CLV_PATH_MAX];
+	_cleanup_close_ int fd = -1;
+
+	clv_project_path(project, "lock", path);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0;
+}
+
+/* One that another command or the unit started may have read what was kept before. */
+static int tell_other(const struct clv_project *project, const char *option)
+{
+	const char *what = strcmp(option, "--down") == 0 ? "down" : "reload";
+
+	return clv_projects_ask(project, json_pack("{s:s}", "do", what), NULL);
+}
+
 int clv_projects_start(
 	const struct clv_project *project, const char *socket, const char *option)
 {
 	const struct timespec pause = {.tv_nsec = POLL_MS * 1000000};
-	pid_t pid = fork(), ended = 0;
+	uint64_t until_ns = clv_clock_ns() + START_NS;
+	pid_t pid = fork(), ended = 0, running;
 
 	if (pid < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "cannot start a program: %m");
 	if (pid == 0)
 		become(project, socket, option);
-	for (int ms = 0; ms < START_MS && ended == 0; ms += POLL_MS) {
-		if (clv_projects_is_running(project))
+	do {
+		running = clv_projects_pid(project);
+		if (running == pid)
 			return 0;
+		if (running > 0)
+			return tell_other(project, option);
 		nanosleep(&pause, NULL);
-		ended = waitpid(pid, NULL, WNOHANG);
-	}
-	/* Another command may have started it; one that ends a project may have done so.
-	 */
-	return clv_projects_is_running(project) || access(project->folder, F_OK) < 0
+		ended = ended ? ended : waitpid(pid, NULL, WNOHANG);
+		/* The other one, whose lock ended it, may still be starting. */
+	} while (clv_clock_ns() < until_ns &&
+		 (ended == 0 || (access(project->folder, F_OK) == 0 && is_locked(project))));
+	/* One that ends a project may have done so. */
+	return access(project->folder, F_OK) < 0
 		       ? 0
 		       : clv_projects_fail(project, "has no supervisor");
 }

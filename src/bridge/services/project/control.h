@@ -9,7 +9,7 @@ struct clv_project;
 /* How a supervisor is asked: control.sock in the project's folder takes a JSON object on
  * one line, and answers with one.  A request has "do":
  *
- *   status  {"after"}: the services, and the events with a higher id
+ *   status  {"after"}: its pid, the services, and the events with a higher id
  *   reload  reads the kept file again
  *   scale   {"service", "replicas"}
  *   down    ends all replicas, then the supervisor
