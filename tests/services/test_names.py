@@ -72,6 +72,18 @@ class Names(Services):
         self.assertIn("no network of its own: podman network: no networks here", done.stdout)
         self.assertEqual(self.fetch()["version"], "1")
 
+    def test_network_that_was_removed(self):
+        """As podman network prune does with that of a project of which nothing runs."""
+        self.up(web=self.service(), db=self.service(environment={"VERSION": "1"}))
+        for name in ("web", "db"):
+            self.cleave("scale", f"{name}=0")
+        self.engine("network", "rm", f"cleave-{self.name}")
+        for name in ("db", "web"):
+            self.cleave("scale", f"{name}=1")
+        self.assertEqual(self.fetch()["version"], "1")
+        self.assertNotIn("a replica failed", self.events())
+        self.assertIn(f"cleave-{self.name}", self.networks())
+
     def networks(self):
         return self.engine("network", "ls", "--format={{.Name}}").split()
 

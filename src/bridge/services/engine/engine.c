@@ -231,6 +231,19 @@ static void add_network(struct words *words, const struct clv_engine_container *
 		add(words, "--add-host=%s:%s", name, address);
 }
 
+clv_argv clv_engine_create_network(const char *project)
+{
+	struct words words = {0};
+
+	add(&words, ENGINE);
+	add(&words, "network");
+	add(&words, "create");
+	add(&words, "--disable-dns");
+	add(&words, "--label=" CLV_ENGINE_LABEL "project=%s", project);
+	add(&words, CLV_ENGINE_NETWORK "%s", project);
+	return finish(&words);
+}
+
 clv_argv clv_engine_run(const struct clv_engine_container *container)
 {
 	const struct clv_service *service = container->service;

@@ -48,6 +48,8 @@ int clv_engine_write_environment(
 	const struct clv_engine_container *container, struct clv_error *err);
 
 /* Commands; NULL: out of memory. */
+/* Fails if the network exists. */
+clv_argv clv_engine_create_network(const char *project);
 clv_argv clv_engine_run(const struct clv_engine_container *container);
 clv_argv clv_engine_inspect(const char *name);
 /* Stops and removes the project's container of this name; another one stays. */

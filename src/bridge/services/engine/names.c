@@ -37,16 +37,16 @@ static int has_network(const char *project, struct clv_error *err)
 
 int clv_engine_make_network(const char *project, struct clv_error *err)
 {
-	char name[CLV_ENGINE_NAME_MAX], label[CLV_SERVICE_NAME_MAX + 64];
-	char *const argv[] = {(char *)"podman", (char *)"network", (char *)"create",
-		(char *)"--disable-dns", label, name, NULL};
 	int r = has_network(project, err);
+	clv_argv argv;
 
 	if (r != 0)
 		return r < 0 ? r : 0;
-	snprintf(name, sizeof(name), CLV_ENGINE_NETWORK "%s", project);
-	snprintf(label, sizeof(label), "--label=" CLV_ENGINE_LABEL "project=%s", project);
-	return clv_job_call(argv, NULL, err);
+	argv = clv_engine_create_network(project);
+	r = argv ? clv_job_call(argv, NULL, err)
+		 : clv_error_errno(err, ENOMEM, "cannot make a network");
+	clv_engine_free(argv);
+	return r;
 }
 
 int clv_engine_remove_network(const char *project, struct clv_error *err)

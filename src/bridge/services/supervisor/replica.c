@@ -333,6 +333,39 @@ static void path_of_environment(const struct clv_replica *replica, char ret[CLV_
 	clv_project_path(&replica->unit->of->project, name, ret);
 }
 
+static void create(struct clv_replica *replica);
+
+static void on_network(void *userdata, int code, const char *output, const char *why)
+{
+	struct clv_replica *replica = userdata;
+	char reason[sizeof(replica->why)];
+
+	replica->job = NULL;
+	strcpy(reason, replica->why);
+	if (code == 0 && replica->phase == CLV_PHASE_CREATING)
+		create(replica);
+	else
+		end(replica, true, "%s", reason);
+}
+
+/* A network that no container is in goes with `podman network prune`: if it can be made
+ * again, it was missing. */
+static void fail_run(struct clv_replica *replica, const char *why)
+{
+	struct clv_supervisor *supervisor = replica->unit->of;
+	clv_argv argv = supervisor->has_network
+				? clv_engine_create_network(supervisor->project.name)
+				: NULL;
+
+	snprintf(replica->why, sizeof(replica->why), "podman run: %.200s", why);
+	replica->job = argv ? clv_job_start(supervisor->event, argv, on_network, replica,
+				      NULL)
+			    : NULL;
+	clv_engine_free(argv);
+	if (!replica->job)
+		on_network(replica, 1, "", "");
+}
+
 static void on_created(void *userdata, int code, const char *output, const char *why)
 {
 	struct clv_replica *replica = userdata;
@@ -347,7 +380,7 @@ static void on_created(void *userdata, int code, const char *output, const char 
 			"rename it",
 			replica->name);
 	else if (code != 0)
-		end(replica, true, "podman run: %.200s", why);
+		fail_run(replica, why);
 	else
 		inspect(replica);
 }

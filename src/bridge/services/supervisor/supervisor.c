@@ -425,6 +425,8 @@ int clv_supervisor_reload(struct clv_supervisor *supervisor, struct clv_error *e
 
 	if (r < 0)
 		return r;
+	if (!supervisor->has_network)
+		make_network(supervisor);
 	bind_all(supervisor);
 	clv_supervisor_say(
 		supervisor, NULL, "the file was read", "%s", supervisor->project.file);
