@@ -90,6 +90,13 @@ class Files(Services):
         self.up(**changed)
         self.wait_until(lambda: len(self.containers()) == 3, "the end of b and c-2")
         self.assertEqual({each[0] for each in plan(**changed).values()}, {"keep"})
+        os.kill(self.supervisor(), signal.SIGKILL)
+        more = {**changed, "c": {**c, "deploy": {"replicas": 2}}}
+        self.assertEqual(plan(**more)["c"], ("scale", "-", "2"))
+        with open(self.kept("kept.json"), "w", encoding="utf-8") as file:
+            file.write("{")
+        done = self.cleave("up", "--plan", self.file(**more), code=78)
+        self.assertIn("what runs is not known:", done.stderr)
         done = self.cleave("up", "--plan", "--to", "kubernetes", self.file(**changed), code=64)
         self.assertIn("leave out --to", done.stderr)
 

@@ -3,11 +3,13 @@
 #include "cli/services/plan.h"
 
 #include "base/cleanup.h"
+#include "base/error.h"
 #include "bridge/services/project/control.h"
 #include "cli/frame/cells.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/output.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -106,8 +108,10 @@ static const char *action_of(
 	if (kept->generation != service->generation ||
 		has_others(status, service->generation))
 		return "replace";
-	return status && n_wanted(service, status) !=
-				       (size_t)clv_json_number(status, "wanted")
+	/* Without a supervisor that answers, the kept number. */
+	return n_wanted(service, status) !=
+			       (status ? (size_t)clv_json_number(status, "wanted")
+				       : kept->n_replicas)
 		       ? "scale"
 		       : "keep";
 }
@@ -167,17 +171,27 @@ static json_t *make_rows(
 
 /* A project that is being ended leaves nothing; one that was never started has no file.
  */
-static void look(const struct clv_project *project, struct present *ret)
+static int look(const struct clv_project *project, struct present *ret)
 {
 	struct clv_project kept = *project;
+	struct clv_error err;
+	int r;
 
+	if (clv_project_is_ending(project)) {
+		fprintf(stderr, "cleave: %s is being ended: its services start then\n",
+			project->name);
+		return 0;
+	}
 	kept.text = NULL;
 	kept.variables = NULL;
-	if (!clv_project_is_ending(project) &&
-		clv_project_load(&kept, &ret->kept, NULL) >= 0)
+	r = clv_project_load(&kept, &ret->kept, &err);
+	clv_project_clear(&kept);
+	if (r >= 0)
 		clv_control_ask(
 			project, json_pack("{s:s}", "do", "status"), &ret->status, NULL);
-	clv_project_clear(&kept);
+	return r >= 0 || r == -ENOENT ? 0
+				      : clv_cli_fail(CLV_EXIT_BAD_FILE,
+						"what runs is not known: %s", err.msg);
 }
 
 int clv_services_plan(const struct clv_compose_file *file)
@@ -186,7 +200,9 @@ int clv_services_plan(const struct clv_compose_file *file)
 	_cleanup_json_ json_t *list = NULL;
 	int r;
 
-	look(&file->project, &present);
+	r = look(&file->project, &present);
+	if (r)
+		return r;
 	list = json_pack("{s:o}", "items", make_rows(&present, &file->services));
 	r = clv_output_list(&listing, NULL, list);
 	json_decref(present.status);
