@@ -196,7 +196,8 @@ int clv_projects_start(
 		ended = ended ? ended : waitpid(pid, NULL, WNOHANG);
 		/* The other one, whose lock ended it, may still be starting. */
 	} while (clv_clock_ns() < until_ns &&
-		 (ended == 0 || (access(project->folder, F_OK) == 0 && is_locked(project))));
+		 (ended == 0 ||
+			 (access(project->folder, F_OK) == 0 && is_locked(project))));
 	/* One that ends a project may have done so. */
 	return access(project->folder, F_OK) < 0
 		       ? 0

@@ -174,8 +174,8 @@ static int check_services(const struct clv_compose_file *file)
 
 	if (strpbrk(file->project.folder, CLV_PROJECT_PATH_REFUSED))
 		return clv_cli_fail(CLV_EXIT_USAGE,
-			"podman cannot read files in %s, whose name has ',' or '\"': set "
-			CLV_PROJECT_ENV " to another folder",
+			"podman cannot read files in %s, whose name has ',' or '\"': "
+			"set " CLV_PROJECT_ENV " to another folder",
 			file->project.folder);
 	for (size_t i = 0; i < file->services.n && !r; i++)
 		r = check_service(&file->project, &file->services.items[i]);

@@ -55,7 +55,8 @@ static void inherit(const struct inherited *inherited)
 	for (size_t i = 0; i < inherited->n; i++) {
 		if (dup2(copies[i], inherited->first + (int)i) >= 0)
 			continue;
-		dprintf(2, "cannot pass a socket on: %s\n", strerror(errno));
+		dprintf(2, "cannot pass on descriptor %d: %s\n", inherited->fds[i],
+			strerror(errno));
 		_exit(NOT_STARTED);
 	}
 }
@@ -243,6 +244,7 @@ int clv_job_call_with(char *const *argv, const int *fds, size_t n, int first_fd,
 	_cleanup_close_ int error_fd = open_output(OUTPUT_MAX_BYTES);
 	_cleanup_free_ char *why = NULL;
 	int status = 0, code;
+	bool is_late;
 	pid_t pid;
 
 	assert(n <= INHERITED_MAX);
@@ -250,7 +252,9 @@ int clv_job_call_with(char *const *argv, const int *fds, size_t n, int first_fd,
 		argv, output_fd, error_fd, &(struct inherited){fds, n, first_fd}, &pid);
 	if (code != 0)
 		return clv_error_errno(err, code, "cannot start %s", argv[0]);
-	if (!ends_in_time(pid))
+	is_late = !ends_in_time(pid);
+	/* With what it has started, as plugins of the network. */
+	if (is_late && kill(-pid, SIGKILL) < 0)
 		kill(pid, SIGKILL);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		continue;
@@ -262,6 +266,9 @@ int clv_job_call_with(char *const *argv, const int *fds, size_t n, int first_fd,
 			       ? clv_error_errno(err, ENOMEM, "%s", argv[0])
 			       : 0;
 	}
+	if (is_late)
+		return clv_error_set(err, -ETIMEDOUT,
+			"%s %s did not end within two minutes", argv[0], argv[1]);
 	why = read_output(error_fd, OUTPUT_MAX_BYTES);
 	if (why)
 		last_line(why);

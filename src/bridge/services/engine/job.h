@@ -22,7 +22,8 @@ struct clv_job *clv_job_start(struct sd_event *event, char *const *argv,
 struct clv_job *clv_job_free(struct clv_job *job);
 
 /* Runs a program and waits for its end, two minutes at most.  The caller frees
- * *ret_output.  Returns 0, or -EIO with what the program wrote to standard error. */
+ * *ret_output.  Returns 0, -ETIMEDOUT, or -EIO with what the program wrote to standard
+ * error. */
 int clv_job_call(char *const *argv, char **ret_output, struct clv_error *err);
 
 /* The same for a program that inherits n descriptors, at most 64, as first_fd and the

@@ -130,7 +130,8 @@ static json_t *show_status(const struct clv_supervisor *supervisor, const json_t
 	for (size_t i = 0; i < supervisor->n_units; i++)
 		json_array_append_new(services, show_unit(supervisor->units[i]));
 	return json_pack("{s:s, s:i, s:s, s:o, s:o}", "project", supervisor->project.name,
-		"pid", (int)getpid(), "file", supervisor->project.file, "services", services, "events",
+		"pid", (int)getpid(), "file", supervisor->project.file, "services",
+		services, "events",
 		clv_supervisor_events(supervisor, after > 0 ? (uint64_t)after : 0));
 }
 

@@ -291,8 +291,8 @@ static void take_state(struct clv_replica *replica, const struct clv_engine_stat
 	}
 	if (service->n_ports && !replica->address[0]) {
 		end(replica, true,
-			"its container has no address: the engine's default "
-			"network has to be a bridge or the host's");
+			"its container has no address: the network that it is in "
+			"has to be a bridge or the host's");
 		return;
 	}
 	set_phase(replica, CLV_PHASE_WARMING);
@@ -358,9 +358,9 @@ static void fail_run(struct clv_replica *replica, const char *why)
 				: NULL;
 
 	snprintf(replica->why, sizeof(replica->why), "podman run: %.200s", why);
-	replica->job = argv ? clv_job_start(supervisor->event, argv, on_network, replica,
-				      NULL)
-			    : NULL;
+	replica->job =
+		argv ? clv_job_start(supervisor->event, argv, on_network, replica, NULL)
+		     : NULL;
 	clv_engine_free(argv);
 	if (!replica->job)
 		on_network(replica, 1, "", "");
