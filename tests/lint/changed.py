@@ -59,7 +59,7 @@ ABOUT = {
     "cli/admin": ("cli", "cli-double", "cli-agent", "cli-several", "cli-placing"),
     "cli/engine": ("systemd-drop-ins", "cdi-specification", "compose-provider"),
     "cli/services": ("services-sample", "services-files", "services-faults", "services-kills"),
-    "bridge/services/project": ("services-sample", "services-kills", "services-files"),
+    "bridge/services/project": ("services-sample", "services-faults", "services-files"),
     "bridge/services/engine": ("services-sample", "services-front", "services-files", "services-names",
                                 "services-hangs"),
     "bridge/services/supervisor": ("services-sample", "services-front", "services-kills", "services-updates",

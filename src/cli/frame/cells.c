@@ -18,10 +18,13 @@ void clv_cell_percent(double fraction, char ret[CLV_CELL_MAX])
 	snprintf(ret, CLV_CELL_MAX, is_whole ? "%.0f%%" : "%.1f%%", percent);
 }
 
+/* What a lease that computes owes from one turn to the next is less. */
+#define LEAST_DEBT_S 0.1
+
 void clv_cell_debt(double seconds, char ret[CLV_CELL_MAX])
 {
 	ret[0] = '\0';
-	if (seconds >= 0.01)
+	if (seconds >= LEAST_DEBT_S)
 		snprintf(ret, CLV_CELL_MAX, "%.2f s", seconds);
 }
 

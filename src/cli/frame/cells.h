@@ -14,7 +14,7 @@ void clv_cell_percent(double fraction, char ret[CLV_CELL_MAX]);
 /* "512M", "1.5G": binary units, rounded. */
 void clv_cell_bytes(uint64_t bytes, char ret[CLV_CELL_MAX]);
 
-/* Seconds of device time as "0.25 s"; "" below a hundredth of a second. */
+/* Seconds of device time as "0.25 s"; "" below a tenth of a second. */
 void clv_cell_debt(double seconds, char ret[CLV_CELL_MAX]);
 
 /* Joins the strings and numbers of an array, as "idle, reset"; "..." replaces items that
