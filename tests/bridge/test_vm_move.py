@@ -282,6 +282,19 @@ class Move(Case):
         self.assertTrue(stderr.endswith("Büro 1 was not moved: what was done is undone\n"), stderr)
         self.assertEqual(self.libvirt.state("Büro 1"), "running")
 
+    def test_lease_that_went_meanwhile(self):
+        """While the machine shuts down, its leases there are those of no machine."""
+        self.started()
+        process = self.cleave.start(*self.words("--yes", "--timeout=10m"))
+        self.addCleanup(process.kill)
+        self.assertTrue(wait_until(self.node2.leases))
+        self.cleave2.run("vms", "--repair")
+        self.assertEqual(self.node2.leases(), [])
+        self.libvirt.virsh("destroy", "Büro 1")
+        code, stderr = self.result(process)
+        self.assertIn("the lease of gpu2/vf:4@1 on host2 was released meanwhile: try again", stderr)
+        self.ends_off_here(code, stderr)
+
     def test_interrupt_of_the_group(self):
         """As the terminal sends it, also to ssh: the way back stays open."""
         process = self.begin()

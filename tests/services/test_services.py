@@ -143,6 +143,8 @@ class Files(Services):
         web["env_file"].append("none.env")
         done = self.up(web=web, code=125)
         self.assertIn("none.env: No such file or directory", done.stderr)
+        os.mkfifo(os.path.join(self.folder, "none.env"))
+        self.assertIn("none.env", self.up(web=web, code=125).stderr)
 
     def test_one_that_has_ended_stays_so(self):
         """A supervisor that comes after its end does not run it again."""

@@ -193,7 +193,10 @@ int clv_follow_down(const struct clv_project *project, json_int_t after)
 
 	uint64_t answered_ns = clv_clock_ns();
 	json_int_t pid = clv_projects_pid(project);
+	char process[32] = "";
 
+	if (pid > 0)
+		snprintf(process, sizeof(process), " (process %d)", (int)pid);
 	for (; !is_over(project, folder); pause_briefly()) {
 		_cleanup_json_ json_t *status = NULL;
 
@@ -203,9 +206,10 @@ int clv_follow_down(const struct clv_project *project, json_int_t after)
 		} else if (clv_clock_ns() - answered_ns > PATIENCE_NS) {
 			/* One that removes the folder may wait for a `cleave up`. */
 			return clv_cli_fail(CLV_EXIT_FAILED,
-				"%s is not down: its supervisor (process %d) does not "
-				"answer: kill it, and try again",
-				project->name, (int)pid);
+				"%s is not down: its supervisor%s does not answer: let a "
+				"'cleave up' of it end, or kill the supervisor, and try "
+				"again",
+				project->name, process);
 		}
 	}
 	return is_gone(project, folder) ? CLV_EXIT_OK

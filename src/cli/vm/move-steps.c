@@ -98,11 +98,33 @@ static int define_there(struct clv_vm_move *move, struct clv_error *err)
 	return clv_vm_define(move->there.host, &move->moved, move->moved_definition, err);
 }
 
+static bool is_leased_there(const struct clv_vm_move *move, const char *id)
+{
+	const struct clv_vm_inventory *inventory = &move->there.inventory;
+
+	for (size_t i = 0; i < inventory->n_leases; i++) {
+		if (strcmp(inventory->leases[i].id, id) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* While the machine was not defined there, cleave vms --repair may have released its
+ * leases. */
 static int note_there(struct clv_vm_move *move, struct clv_error *err)
 {
 	if (clv_vm_session_reread(&move->there))
 		return clv_error_set(
 			err, -ECONNREFUSED, "the agent of %.100s went away", move->host);
+	for (size_t i = 0; i < move->n_pairs; i++) {
+		const struct clv_vm_pair *pair = &move->pairs[i];
+
+		if (!is_leased_there(move, pair->there.id))
+			return clv_error_set(err, -EBUSY,
+				"the lease of %.100s on %.100s was released meanwhile: "
+				"try again",
+				pair->chosen.name, move->host);
+	}
 	return clv_vm_session_note(
 		&move->there, &move->moved, move->guest->config.shuts_down, err);
 }
@@ -135,6 +157,7 @@ static int start_there(struct clv_vm_move *move, struct clv_error *err)
 
 	if (!move->guest->is_running)
 		return 0;
+	move->is_starting = true;
 	r = clv_vm_start(move->there.host, &move->moved, err);
 	if (r < 0 &&
 		clv_vm_find_presence(move->there.host, &move->moved, &presence, &why) >=

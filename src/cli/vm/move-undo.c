@@ -9,8 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A step of the way back: 0 to go on, else what could not be undone was printed. */
-typedef int step(struct clv_vm_move *move);
+/* The steps of the way back return 0, or print what could not be undone. */
 
 /* The error of a step, and then what is left and how to go on by hand. */
 static int fail(
@@ -32,7 +31,7 @@ static int check_there(struct clv_vm_move *move)
 	struct clv_error err = {0};
 	char left[256];
 
-	if (!move->is_defining)
+	if (!move->is_starting)
 		return 0;
 	if (clv_vm_find_presence(move->there.host, &move->moved, &presence, &err) < 0) {
 		snprintf(left, sizeof(left),
@@ -60,13 +59,22 @@ static int define_here(struct clv_vm_move *move)
 	r = clv_vm_find_presence(move->here.host, move->guest, &presence, &err);
 	if (r >= 0)
 		r = clv_vm_define(move->here.host, move->guest, move->definition, &err);
-	if (r >= 0 && move->is_autostarted)
-		r = clv_vm_set_autostart(move->here.host, move->guest, true, &err);
 	if (r >= 0)
 		return 0;
 	snprintf(left, sizeof(left), "%.100s keeps its definition and partitions",
 		move->host);
 	return fail(move, &err, left);
+}
+
+/* Not before it is known to be undefined there: the next boot here would start it. */
+static int autostart_here(struct clv_vm_move *move)
+{
+	struct clv_error err = {0};
+
+	if (!move->is_undefining || !move->is_autostarted ||
+		clv_vm_set_autostart(move->here.host, move->guest, true, &err) >= 0)
+		return 0;
+	return fail(move, &err, "it does not start with this host any more");
 }
 
 /* A start whose answer was lost may still be carried out; after the domain is gone it
@@ -90,8 +98,11 @@ static int undefine_there(struct clv_vm_move *move)
 	if (r >= 0 && presence == CLV_VM_ABSENT)
 		return 0;
 	snprintf(left, sizeof(left),
-		"%.100s still has its definition and partitions; do not start it here "
-		"before it is undefined there",
+		move->is_starting
+			? "%.100s still has its definition and partitions; do not start "
+			  "it here before it is undefined there"
+			: "%.100s may still have its definition and partitions; undefine "
+			  "it there",
 		move->host);
 	return fail(move, r < 0 ? &err : NULL, left);
 }
@@ -140,15 +151,15 @@ static int start_here(struct clv_vm_move *move)
 
 int clv_vm_move_undo(struct clv_vm_move *move, int exit_code)
 {
-	/* Nothing goes on after one of these that fails. */
-	static step *const conditions[] = {check_there, define_here, undefine_there};
 	bool is_undone;
 
-	for (size_t i = 0; i < CLV_ARRAY_SIZE(conditions); i++) {
-		if (conditions[i](move))
-			return CLV_EXIT_FAILED;
-	}
-	is_undone = !release_there(move);
+	if (check_there(move) || define_here(move))
+		return CLV_EXIT_FAILED;
+	is_undone = !undefine_there(move);
+	if (!is_undone && move->is_starting)
+		return CLV_EXIT_FAILED;
+	is_undone = !autostart_here(move) && is_undone;
+	is_undone = is_undone && !release_there(move);
 	is_undone = !start_here(move) && is_undone;
 	if (!is_undone)
 		return CLV_EXIT_FAILED;

@@ -31,7 +31,7 @@ struct clv_vm_move {
 	bool is_autostarted;
 	/* What was begun; whether it was done is asked again on the way back, because an
 	 * answer may be lost. */
-	bool is_leasing, is_defining, is_undefining;
+	bool is_leasing, is_defining, is_undefining, is_starting;
 	bool is_asked; /* to shut down, which it may do later */
 };
 

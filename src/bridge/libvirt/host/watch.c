@@ -147,14 +147,16 @@ static const struct {
 	{VIR_DOMAIN_EVENT_ID_METADATA_CHANGE, VIR_DOMAIN_EVENT_CALLBACK(on_metadata)},
 };
 
-/* A connection without a close callback, as one without a daemon, is not lost. */
+/* A connection without a close callback, as one without a daemon, is not lost.  libvirt
+ * then answers success all the same, also to a second callback, and keeps none. */
 static void follow_connection(struct source *source)
 {
 	virConnect *connection = source->link->connection;
 
 	atomic_fetch_add(&source->watch->n_references, 1);
 	if (virConnectRegisterCloseCallback(connection, on_lost, source, unref_source) <
-		0)
+			0 ||
+		virConnectRegisterCloseCallback(connection, on_lost, source, NULL) == 0)
 		unref_source(source);
 	/* It may have been lost before. */
 	else if (virConnectIsAlive(connection) == 0)

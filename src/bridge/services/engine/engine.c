@@ -139,7 +139,7 @@ static int copy_env_file(FILE *to, const struct clv_engine_container *container,
 
 	snprintf(path, sizeof(path), "%s%s%s", is_absolute ? "" : container->folder,
 		is_absolute ? "" : "/", file->path);
-	r = clv_file_read_all(path, ENV_FILE_MAX_BYTES, &text, NULL, err);
+	r = clv_file_read_regular(path, ENV_FILE_MAX_BYTES, &text, NULL, err);
 	if (r == -ENOENT && !file->is_required)
 		return 0;
 	if (r >= 0)

@@ -30,7 +30,7 @@
 #define LOOK_NS (20 * CLV_NS_PER_MS)
 /* Of a process that had no work for so many looks. */
 #define N_LOOKS_IDLE 50
-#define IDLE_LOOK_NS (100 * CLV_NS_PER_MS)
+#define IDLE_LOOK_NS (40 * CLV_NS_PER_MS)
 #define RETRY_NS (5 * CLV_NS_PER_MS)
 #define ROOM_MS 100
 
@@ -186,13 +186,16 @@ static bool has_work(const struct clv_view *view)
 	return atomic_load(&view->slot->done) != atomic_load(&view->slot->entered);
 }
 
-/* Channels are stopped only outside of the lease's turns, while their process has work
- * and a heartbeat is due. */
-static bool may_be_left_off(struct clv_heartbeat *heartbeat, struct clv_view *view)
+/* Channels are stopped only outside of the lease's turns, while a heartbeat is due, and
+ * only of a process that had work when its turn ended or later. */
+static bool may_be_left_off(
+	struct clv_heartbeat *heartbeat, struct clv_view *view, bool *had_work)
 {
-	return has_work(view) &&
-	       CLV_PHASE_OF(atomic_load(&view->control->phase)) == CLV_PHASE_CLOSED &&
-	       clv_heartbeat_has_ended(heartbeat, view);
+	bool is_closed =
+		CLV_PHASE_OF(atomic_load(&view->control->phase)) == CLV_PHASE_CLOSED;
+
+	*had_work = has_work(view) || (is_closed && *had_work);
+	return is_closed && *had_work && clv_heartbeat_has_ended(heartbeat, view);
 }
 
 /* Returns when the agent is dead or the view replaced.  Uses no descriptor to see that:
@@ -200,13 +203,13 @@ static bool may_be_left_off(struct clv_heartbeat *heartbeat, struct clv_view *vi
 static void watch(struct clv_view *view)
 {
 	struct clv_heartbeat heartbeat = {0};
-	bool is_back = false, is_told = true;
+	bool is_back = false, is_told = true, had_work = false;
 	unsigned n_idle = 0;
 
 	while (clv_gate_current_view() == view && !clv_gate_agent_is_dead(view)) {
 		n_idle = has_work(view) ? 0 : n_idle + 1;
 		pause_look(n_idle < N_LOOKS_IDLE ? LOOK_NS : IDLE_LOOK_NS);
-		if (!may_be_left_off(&heartbeat, view)) {
+		if (!may_be_left_off(&heartbeat, view, &had_work)) {
 			is_back = false;
 		} else if (!is_back) {
 			put_back();

@@ -25,10 +25,13 @@ static void forget_context(const void *context)
 /* Devices with higher numbers are not counted. */
 #define MAX_COUNTED 64
 
+/* By device, as the program got them; NULL: it has none. */
+static _Atomic(void *) primaries[MAX_COUNTED];
+
 static bool is_primary(const void *context)
 {
 	for (int device = 0; device < MAX_COUNTED; device++) {
-		if (clv_cuda_primary(device) == context)
+		if (atomic_load(&primaries[device]) == context)
 			return true;
 	}
 	return false;
@@ -39,8 +42,14 @@ static int end_context(int (*destroy)(void *context), void *context)
 {
 	int r;
 
-	if (!context || is_primary(context))
+	if (!context)
 		return destroy(context);
+	if (is_primary(context)) {
+		r = destroy(context);
+		if (r == CLV_CUDA_SUCCESS)
+			forget_context(context);
+		return r;
+	}
 	clv_cuda_spilled_leave_context(context);
 	clv_streams_drain(context, true);
 	clv_stream_forget_context();
@@ -82,6 +91,8 @@ static int left_primary(void *context, int device, int result)
 
 	if (context)
 		clv_cuda_spilled_left_context(context, is_gone);
+	if (is_gone && device >= 0 && device < MAX_COUNTED)
+		atomic_store(&primaries[device], NULL);
 	if (context && is_gone)
 		forget_context(context);
 	return result;
@@ -111,8 +122,10 @@ int clv_own_cuDevicePrimaryCtxRetain(
 	if (!clv_gate_helper_is_ready())
 		return CLV_CUDA_OUT_OF_MEMORY;
 	r = real(pctx, device);
-	if (r == CLV_CUDA_SUCCESS && device >= 0 && device < MAX_COUNTED)
+	if (r == CLV_CUDA_SUCCESS && device >= 0 && device < MAX_COUNTED) {
+		atomic_store(&primaries[device], *(void **)pctx);
 		atomic_fetch_add(&n_retained[device], 1);
+	}
 	return r;
 }
 

@@ -3,6 +3,8 @@
  * flush, because nothing obliges a driver to start work that was never flushed. */
 #include "gate/opencl/queue/queue.h"
 
+#include "base/clock.h"
+#include "base/units.h"
 #include "gate/opencl/dispatch/real.h"
 #include "gate/process/queue-record.h"
 #include "gate/process/state.h"
@@ -12,6 +14,7 @@
 #include <time.h>
 
 #define POLL_NS 1000000
+#define FINISH_NS (10 * CLV_NS_PER_S)
 
 static cl_command_queue handle_of(const struct clv_queue *queue)
 {
@@ -210,12 +213,23 @@ cl_int clv_cl_queue_finish(struct clv_queue *queue)
 	return r;
 }
 
-/* The program may have released the queue. */
+/* The program may have released the queue.  For want of memory it is tried again; if it
+ * fails otherwise the device does, and nothing of the queue runs any more. */
 static void finish_kept(const struct clv_cl_queue *own)
 {
-	if (own->forgets_flushed)
-		clv_real.clEnqueueMarkerWithWaitList(own->kept, 0, NULL, NULL);
-	clv_real.clFinish(own->kept);
+	const struct timespec pause = {.tv_nsec = POLL_NS};
+	uint64_t until_ns = clv_clock_ns() + FINISH_NS;
+	cl_int marked = CL_SUCCESS, r;
+
+	do {
+		if (own->forgets_flushed)
+			marked = clv_real.clEnqueueMarkerWithWaitList(
+				own->kept, 0, NULL, NULL);
+		r = clv_real.clFinish(own->kept);
+		if (marked != CL_OUT_OF_HOST_MEMORY && r != CL_OUT_OF_HOST_MEMORY)
+			return;
+		nanosleep(&pause, NULL);
+	} while (clv_clock_ns() < until_ns);
 }
 
 static void wait_for_event(struct clv_queue *queue, void *event)
@@ -223,7 +237,6 @@ static void wait_for_event(struct clv_queue *queue, void *event)
 	const struct timespec pause = {.tv_nsec = POLL_NS};
 	cl_int status = CL_QUEUED;
 
-	/* If this fails the device does, and nothing of the queue runs any more. */
 	if (event == &end_of_queue) {
 		finish_kept(clv_cl_queue(queue));
 		return;
