@@ -617,6 +617,34 @@ static void test_pick_changes_nothing(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+/* Four leases have made requests of 16 ms when four others wake, and requests are of 8 ms
+ * again: none waits while the others have two turns each. */
+static void test_long_requests_of_before(void **state)
+{
+	struct clv_policy_params params = {
+		.weight_ppm = CLV_PPM / 8, .class = CLV_CLASS_NORMAL};
+	uint64_t now_ns = CLV_NS_PER_S, since_ns[8];
+	uint32_t id;
+
+	clv_policy_stretch(policy, 200);
+	for (uint32_t i = 0; i < 8; i++) {
+		if (i == 4)
+			clv_policy_stretch(policy, 100);
+		assert_int_equal(clv_policy_add(policy, &params, now_ns, &id), 0);
+		assert_int_equal(id, i);
+		clv_policy_wake(policy, id, now_ns);
+		since_ns[i] = now_ns;
+	}
+	for (int i = 0; i < 64; i++) {
+		struct clv_policy_decision next = clv_policy_pick(policy, now_ns);
+
+		assert_true(now_ns - since_ns[next.lease] <= 8 * 10 * CLV_NS_PER_MS);
+		now_ns += next.slice_ns;
+		clv_policy_charge(policy, next.lease, next.slice_ns, now_ns);
+		since_ns[next.lease] = now_ns;
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -628,6 +656,7 @@ int main(void)
 		TEST(test_earliest_deadline_wins),
 		TEST(test_a_lease_ahead_is_not_eligible),
 		TEST(test_no_turn_below_its_worth),
+		TEST(test_long_requests_of_before),
 		TEST(test_preemption),
 		TEST(test_preemption_is_by_deadline),
 		TEST(test_debt_survives_sleep),

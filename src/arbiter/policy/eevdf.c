@@ -519,6 +519,24 @@ static __int128 request_within_slice(const struct clv_eevdf *eevdf,
 	return (scaled < most ? scaled : most) / entity->weight_ppm;
 }
 
+/* A request that is longer than those of others leaves the lease waiting while each of
+ * them has two turns. */
+void clv_eevdf_shorten_request(struct clv_eevdf *eevdf, uint32_t id)
+{
+	struct clv_eevdf_entity *entity = &eevdf->entities[id];
+	__int128 slice = virtual_slice(eevdf, entity);
+	__int128 most = slice + slice / LEAST_REST_PART;
+
+	if (entity->queue == CLV_EEVDF_OUT) {
+		if (entity->request > most)
+			entity->request = slice;
+	} else if (entity->vdeadline - entity->vtime > most) {
+		entity->vdeadline = entity->vtime + slice;
+		if (is_runnable(entity))
+			enqueue_runnable(eevdf, entity);
+	}
+}
+
 /* Takes the lease out of the sums while its weight changes, and keeps its lag and the
  * rest of its request in device time. */
 static void resize(struct clv_eevdf *eevdf, struct clv_eevdf_entity *entity,

@@ -109,6 +109,9 @@ uint64_t clv_eevdf_slice_ns(enum clv_class class);
 /* The present length of a class's requests. */
 uint64_t clv_eevdf_request_ns(const struct clv_eevdf *eevdf, enum clv_class class);
 
+/* Cuts what is left of a request that is longer than the present length allows. */
+void clv_eevdf_shorten_request(struct clv_eevdf *eevdf, uint32_t id);
+
 /* How long the turn of the id that find_next returned should be. */
 uint64_t clv_eevdf_turn_ns(const struct clv_eevdf *eevdf, uint32_t id);
 

@@ -374,7 +374,13 @@ int64_t clv_policy_lag_ns(const struct clv_policy *policy, uint32_t id)
 
 void clv_policy_stretch(struct clv_policy *policy, uint32_t percent)
 {
+	bool shrinks = percent < policy->eevdf.stretch_percent;
+
 	policy->eevdf.stretch_percent = percent;
+	for (uint32_t id = 0; shrinks && id < policy->n_leases; id++) {
+		if (policy->leases[id].used)
+			clv_eevdf_shorten_request(&policy->eevdf, id);
+	}
 }
 
 uint64_t clv_policy_request_ns(const struct clv_policy *policy, enum clv_class class)

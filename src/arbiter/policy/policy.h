@@ -124,7 +124,7 @@ int clv_policy_restore_debt(
 	struct clv_policy *policy, const struct clv_policy_debt *debt);
 
 /* Sets the length of the requests of the classes normal and batch, in percent of their
- * usual length; initially 100. */
+ * usual length; initially 100.  Longer ones that were made before are cut. */
 void clv_policy_stretch(struct clv_policy *policy, uint32_t percent);
 /* The present length of a class's requests. */
 uint64_t clv_policy_request_ns(const struct clv_policy *policy, enum clv_class class);
