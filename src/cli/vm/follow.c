@@ -23,10 +23,15 @@
 #define LOST_PAUSE_MS 250
 #define AWAY "while libvirt was away"
 
+/* A libvirt that is back may show a machine that has ended as running for a moment, and
+ * sends no event when it notices: its machines are compared again after so long. */
+#define SETTLE_NS (10 * CLV_NS_PER_S)
+
 /* A libvirt that went away. */
 struct lost {
 	const char *uri;
 	uint64_t until_ns; /* 0: it is not looked for any more */
+	bool is_back;
 };
 
 struct follow {
@@ -230,26 +235,27 @@ static int update(struct follow *follow, const struct clv_vm_event *event)
 	return r;
 }
 
-static bool is_lost(const struct follow *follow, const char *uri)
+static struct lost *find_lost(const struct follow *follow, const char *uri)
 {
 	for (size_t i = 0; i < follow->n_lost; i++) {
 		if (strcmp(follow->lost[i].uri, uri) == 0)
-			return true;
+			return &follow->lost[i];
 	}
-	return false;
+	return NULL;
 }
 
 static int lose(struct follow *follow, const struct clv_vm_event *event)
 {
-	struct lost *lost;
+	struct lost *lost = find_lost(follow, event->uri);
 
 	/* libvirt may report it twice. */
-	if (is_lost(follow, event->uri))
+	if (lost && !lost->is_back)
 		return 0;
-	lost = CLV_APPEND(follow->lost, follow->n_lost);
+	if (!lost)
+		lost = CLV_APPEND(follow->lost, follow->n_lost);
 	if (!lost)
 		return clv_cli_fail(CLV_EXIT_FAILED, "out of memory");
-	*lost = (struct lost){event->uri, clv_clock_ns() + LOST_NS};
+	*lost = (struct lost){event->uri, clv_clock_ns() + LOST_NS, false};
 	return print(follow, event, NULL);
 }
 
@@ -344,23 +350,38 @@ static int compare(struct follow *follow, const char *uri, struct clv_vm_guests 
 	return r;
 }
 
+/* Not an error if it has gone away again, which is an event. */
+static int compare_again(struct follow *follow, const char *uri)
+{
+	_cleanup_guests_ struct clv_vm_guests guests = {0};
+	struct clv_error err = {0};
+
+	if (clv_vm_host_list_of(follow->session.host, uri, &guests, &err) < 0)
+		return 0;
+	return compare(follow, uri, &guests);
+}
+
 static int regain(struct follow *follow, struct lost *lost)
 {
 	const struct clv_vm_event event = {.real_ns = clv_clock_real_ns(),
 		.type = "reconnected",
 		.reason = "",
 		.uri = lost->uri};
-	_cleanup_guests_ struct clv_vm_guests guests = {0};
-	struct clv_error err = {0};
-	int r;
+	int r = print(follow, &event, NULL);
 
+	lost->is_back = true;
+	lost->until_ns = clv_clock_ns() + SETTLE_NS;
+	return r ? r : compare_again(follow, event.uri);
+}
+
+static int settle(struct follow *follow, struct lost *lost)
+{
+	const char *uri = lost->uri;
+
+	if (clv_clock_ns() < lost->until_ns)
+		return 0;
 	*lost = follow->lost[--follow->n_lost];
-	r = print(follow, &event, NULL);
-	if (r)
-		return r;
-	if (clv_vm_host_list_of(follow->session.host, event.uri, &guests, &err) < 0)
-		return clv_vm_session_fail(&err);
-	return compare(follow, event.uri, &guests);
+	return compare_again(follow, uri);
 }
 
 /* The others are followed on; without any the command ends. */
@@ -386,7 +407,9 @@ static int look_for_lost(struct follow *follow)
 
 		if (lost->until_ns == 0)
 			continue;
-		if (clv_vm_watch_reconnect(follow->watch, lost->uri, &err) >= 0)
+		if (lost->is_back)
+			r = settle(follow, lost);
+		else if (clv_vm_watch_reconnect(follow->watch, lost->uri, &err) >= 0)
 			r = regain(follow, lost);
 		else if (clv_clock_ns() >= lost->until_ns)
 			r = give_up(follow, lost, &err);
