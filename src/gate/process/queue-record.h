@@ -163,8 +163,8 @@ struct clv_queue_ops {
 	/* Records an event behind everything submitted to the queue.  NULL: that
 	 * failed. */
 	void *(*mark)(struct clv_queue *queue);
-	/* The same where the driver has refused all events, for a queue to which nothing
-	 * more is submitted.  NULL: not possible. */
+	/* The same where the driver refuses all events: the end of all work of the queue,
+	 * also of what is submitted until then.  NULL: not possible. */
 	void *(*mark_end)(struct clv_queue *queue);
 	/* The queue's last marker is released without having been waited for, so the next
 	 * one must cover the same work; NULL: each marker does. */

@@ -288,8 +288,7 @@ static void report(const char *name)
 		fprintf(stderr,
 			"cleave: %s is not found: the OpenCL driver has it, but this "
 			"version of cleave does not know the function and cannot limit "
-			"it; install a newer cleave, or use programs that do without "
-			"it\n",
+			"it; a program that needs it runs with a newer cleave\n",
 			name);
 }
 

@@ -31,8 +31,8 @@ struct clv_cl_queue {
 	bool forgets_flushed;
 	/* The driver computes in the thread that waits, and allows no second one. */
 	bool runs_in_caller;
-	/* The gate's reference to a queue that the program has released and whose work
-	 * has no marker. */
+	/* The queue, while the gate holds references to it: one for each end of its work
+	 * that is a marker, because the program may release the queue meanwhile. */
 	cl_command_queue kept;
 };
 
