@@ -26,6 +26,8 @@
 #define STRETCH_PERCENT_MAX 200
 /* The limit for the turns of all other leases together, which a lease waits for. */
 #define ROUND_NS (56 * CLV_NS_PER_MS)
+/* Work that goes on for so long after a turn makes the turns longer by itself. */
+#define LONG_DRAIN_NS (4 * CLV_NS_PER_MS)
 
 #define LINGER_NS_MAX CLV_NS_PER_MS
 /* An announced end beyond this is ignored. */
@@ -172,6 +174,16 @@ bool clv_handover_end(
 	return has_left;
 }
 
+/* Longer turns would move the parts of a single second further from the shares, or delay
+ * requests. */
+static bool needs_short_turns(const struct clv_arbiter *arbiter,
+	const struct clv_arbiter_lease *lease, uint64_t now_ns)
+{
+	return lease->share.class == CLV_CLASS_LATENCY ||
+	       clv_publish_wakes_often(arbiter, lease, now_ns) ||
+	       lease->usual_drain_ns > LONG_DRAIN_NS;
+}
+
 /* By how much turns are stretched to lose less to hand-overs, as long as no attached
  * lease needs short ones. */
 static uint32_t stretch_percent(const struct clv_arbiter *arbiter, uint64_t now_ns)
@@ -184,8 +196,7 @@ static uint32_t stretch_percent(const struct clv_arbiter *arbiter, uint64_t now_
 	for (struct clv_arbiter_lease *l = arbiter->leases; l; l = l->next) {
 		if (l->n_slots == 0)
 			continue;
-		if (l->share.class == CLV_CLASS_LATENCY ||
-			clv_publish_wakes_often(arbiter, l, now_ns))
+		if (needs_short_turns(arbiter, l, now_ns))
 			return 100;
 		n += clv_policy_is_awake(arbiter->policy, l->policy_lease);
 	}

@@ -545,6 +545,28 @@ static void test_turns_shrink_when_leases_wake(void **state)
 	}
 }
 
+/* The end of a kernel of 20 ms is late by more than a request is long. */
+static void test_turns_stay_short_with_long_kernels(void **state)
+{
+	take_turns(100, 500 * US);
+	assert_int_equal(turn_ns(), 16 * MS);
+	for (int i = 0; i < 4; i++) {
+		struct clv_arbiter_lease *holder = world.arbiter.holder;
+
+		submit(holder, UINT64_MAX - now_ns);
+		now_ns = deadline_of(holder);
+		atomic_store(&slot_of(holder)->waiting, 1);
+		step();
+		now_ns += i % 2 * 10 * MS;
+		complete(holder);
+		step();
+	}
+	assert_int_equal(turn_ns(), 8 * MS);
+	/* The lease has short kernels again. */
+	take_turns(40, 500 * US);
+	assert_int_equal(turn_ns(), 16 * MS);
+}
+
 static void test_turns_stay_short_for_latency(void **state)
 {
 	b->share.class = CLV_CLASS_LATENCY;
@@ -639,6 +661,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_turns_grow_with_cost, begin, end),
 		cmocka_unit_test_setup_teardown(
 			test_turns_shrink_when_leases_wake, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_turns_stay_short_with_long_kernels, begin, end),
 		cmocka_unit_test_setup_teardown(
 			test_turns_stay_short_for_latency, begin, end),
 		cmocka_unit_test_setup_teardown(test_cap_of_waiting_program, begin, end),

@@ -158,10 +158,11 @@ static double worst_second(struct world *w, uint64_t end_ns)
 	return seconds.worst;
 }
 
-/* The row `mixed` of the bench of shares without any noise of a machine: kernels of 50
- * us, 1 ms and 20 ms, as much time in each. */
+/* The rows `mixed` and `mixed-beside` of the bench of shares without any noise of a
+ * machine: kernels of 50 us, 1 ms and 20 ms, as much time in each, or one length for each
+ * lease. */
 static double worst_mixed_second(
-	uint32_t stretch_percent, uint64_t seed, uint64_t length_ns)
+	bool is_beside, uint32_t stretch_percent, uint64_t seed, uint64_t length_ns)
 {
 	static const uint64_t kernels_ns[] = {50 * US, MS, 20 * MS};
 	static const uint32_t weights[] = {200000, 500000, 300000};
@@ -171,10 +172,15 @@ static double worst_mixed_second(
 	world_init(&w, "mixed", seed);
 	clv_policy_stretch(w.policy, stretch_percent);
 	for (int i = 0; i < 3; i++) {
-		struct tenant t = busy(weights[i], 20 * MS);
+		struct tenant t = busy(weights[i], kernels_ns[is_beside ? i : 2]);
 
-		t.kernels_ns = kernels_ns;
-		t.n_kernels = 3;
+		if (!is_beside) {
+			t.kernels_ns = kernels_ns;
+			t.n_kernels = 3;
+		} else {
+			/* Kernels of one length are off by a tenth. */
+			t.min_kernel_ns = t.max_kernel_ns - t.max_kernel_ns / 10;
+		}
 		world_add(&w, &t);
 	}
 	run_until(&w, S);
@@ -183,24 +189,30 @@ static double worst_mixed_second(
 	return worst;
 }
 
-static void run_mixed(uint32_t stretch_percent, double limit)
+static void run_mixed(bool is_beside, uint32_t stretch_percent, double limit)
 {
-	double worst = worst_mixed_second(stretch_percent, 1, 1000 * S), sum = 0;
+	double worst = worst_mixed_second(is_beside, stretch_percent, 1, 1000 * S);
+	double sum = 0;
 
 	for (uint64_t seed = 1; seed <= 100; seed++)
-		sum += worst_mixed_second(stretch_percent, seed, 10 * S);
-	print_message(
-		"# mixed, requests of %u ms: the worst second of 1000 is off by %.2f "
-		"points, that of 10 by %.2f on average\n",
-		8 * stretch_percent / 100, worst, sum / 100);
+		sum += worst_mixed_second(is_beside, stretch_percent, seed, 10 * S);
+	print_message("# mixed%s, requests of %u ms: the worst second of 1000 is off by "
+		      "%.2f points, that of 10 by %.2f on average\n",
+		is_beside ? "-beside" : "", 8 * stretch_percent / 100, worst, sum / 100);
 	if (worst > limit)
 		fail_msg("%.2f points are more than %.2f", worst, limit);
 }
 
 static void test_seconds_of_mixed_kernels(void **state)
 {
-	run_mixed(100, 3);
-	run_mixed(200, 4);
+	run_mixed(false, 100, 3);
+	run_mixed(false, 200, 4);
+}
+
+static void test_seconds_of_mixed_leases(void **state)
+{
+	run_mixed(true, 100, 3);
+	run_mixed(true, 200, 4);
 }
 
 /* A program that sleeps after every long kernel, for any time, gets no more than one that
@@ -746,6 +758,7 @@ int main(void)
 		cmocka_unit_test(test_idle_share_splits_by_weight),
 		cmocka_unit_test(test_equal_ones_take_turns),
 		cmocka_unit_test(test_seconds_of_mixed_kernels),
+		cmocka_unit_test(test_seconds_of_mixed_leases),
 		cmocka_unit_test(test_sleep_does_not_cancel_a_debt),
 		cmocka_unit_test(test_naps_gain_nothing),
 		cmocka_unit_test(test_return_gets_no_monopoly),
