@@ -24,6 +24,7 @@ static const struct {
 	const char *memory;
 	const char *expected; /* "gpu0 1g.5gb"; "": none */
 	int code;
+	bool is_changing; /* the first device */
 } rows[] = {
 	/* clang-format off */
 	{"A100-40GB on", "4G", "gpu0 1g.5gb"},
@@ -38,6 +39,8 @@ static const struct {
 	{"CPU cores=3 memory=4G", "4G", "", -ENODEV},
 	{"CPU cores=3 memory=4G\nA100-40GB on 7g.40gb@0!a", "4G", "", -EBUSY},
 	{"A100-40GB on 7g.40gb@0!a\nCPU cores=3 memory=4G", "4G", "", -EBUSY},
+	{"A100-40GB on\nA100-40GB", "4G", "gpu1 1g.5gb", 0, true},
+	{"A100-40GB on", "4G", "", -EBUSY, true},
 	/* clang-format on */
 };
 
@@ -47,13 +50,14 @@ static void test_fitting(void **state)
 		struct clv_fitting fitting = {0};
 		struct clv_error err = {0};
 		char text[64] = "";
+		const bool is_changing[2] = {rows[i].is_changing};
 		struct clv_node node;
 		uint64_t bytes;
 		int r;
 
 		plan_node(rows[i].node, &node);
 		assert_int_equal(clv_units_parse_bytes(rows[i].memory, &bytes, NULL), 0);
-		r = clv_fitting_find(&node, "", bytes, &fitting, &err);
+		r = clv_fitting_find(&node, is_changing, "", bytes, &fitting, &err);
 		if (r == 0)
 			snprintf(text, sizeof(text), "gpu%u %s", fitting.device,
 				fitting.profile);

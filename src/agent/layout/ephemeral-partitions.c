@@ -13,6 +13,7 @@
 #include "agent/store/state.h"
 #include "agent/store/store.h"
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/units.h"
@@ -122,6 +123,23 @@ static void request_all_of(struct clv_lease_request *wanted, const char *name)
 	wanted->has_memory = false;
 }
 
+/* Finds a partition on a device that no operation is changing: another operation on it
+ * would be refused. */
+static int find_fitting(const struct clv_ephemeral *ephemeral,
+	const struct clv_node *node, const struct clv_lease_request *wanted,
+	struct clv_fitting *ret, struct clv_error *err)
+{
+	_cleanup_free_ bool *is_changing = calloc(node->n_devices + 1, sizeof(bool));
+
+	if (!is_changing)
+		return clv_error_errno(err, ENOMEM, "cannot find room for a partition");
+	for (uint32_t i = 0; i < node->n_devices; i++)
+		is_changing[i] = clv_apply_changes(
+			ephemeral->agent->apply, node, node->devices[i].info.name);
+	return clv_fitting_find(
+		node, is_changing, wanted->device, wanted->share.memory_bytes, ret, err);
+}
+
 static int start(struct clv_ephemeral *ephemeral, struct clv_request *http,
 	const struct clv_lease_request *wanted, struct clv_error *err)
 {
@@ -135,8 +153,7 @@ static int start(struct clv_ephemeral *ephemeral, struct clv_request *http,
 	};
 	struct clv_operation *op;
 	struct clv_fitting fitting;
-	int r = clv_fitting_find(
-		node, wanted->device, wanted->share.memory_bytes, &fitting, err);
+	int r = find_fitting(ephemeral, node, wanted, &fitting, err);
 
 	if (r < 0)
 		return r;

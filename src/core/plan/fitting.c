@@ -18,7 +18,8 @@ struct search {
 	bool is_best_divided;
 	unsigned best_lost;      /* open placements that the best one takes */
 	bool is_found, could_be; /* could_be: it would fit if what is in use ended */
-	bool is_cordoned;        /* a cordoned device was skipped */
+	/* Such devices were skipped. */
+	bool is_cordoned, is_changing;
 };
 
 static bool is_better(const struct search *s, const struct clv_fitting *fitting,
@@ -131,6 +132,13 @@ static int fail(const struct search *s, struct clv_error *err)
 	char size[32];
 
 	clv_units_format_bytes(s->wanted_bytes, size);
+	if (s->is_changing)
+		return clv_error_set(err, -EBUSY,
+			"no room for a partition of %s beside the operations that are "
+			"changing devices now: see cleave operations, and try again "
+			"after "
+			"these",
+			size);
 	if (s->could_be)
 		return clv_error_set(err, -EBUSY,
 			"no room for a partition of %s now: see cleave profiles for what "
@@ -147,8 +155,9 @@ static int fail(const struct search *s, struct clv_error *err)
 		size);
 }
 
-int clv_fitting_find(const struct clv_node *node, const char *device,
-	uint64_t memory_bytes, struct clv_fitting *ret, struct clv_error *err)
+int clv_fitting_find(const struct clv_node *node, const bool *is_changing,
+	const char *device, uint64_t memory_bytes, struct clv_fitting *ret,
+	struct clv_error *err)
 {
 	struct search s = {.wanted_bytes = memory_bytes};
 
@@ -160,6 +169,10 @@ int clv_fitting_find(const struct clv_node *node, const char *device,
 			continue;
 		if (at->is_cordoned) {
 			s.is_cordoned = true;
+			continue;
+		}
+		if (is_changing && is_changing[i]) {
+			s.is_changing = true;
 			continue;
 		}
 		if (at->mig.is_capable)
