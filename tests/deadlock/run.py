@@ -22,7 +22,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "bypass"))
 import vendors  # noqa: E402
 
-LIMIT_SECONDS = 30
+LIMIT_SECONDS = 60
 RUNS = 4
 SKIPPED = 77
 # Faults and limits of a driver without the gate.
