@@ -4,14 +4,17 @@
 #include "base/histogram.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 /* Metrics as text, in Prometheus' text format or as OpenMetrics, which adds unit and end
- * lines and names the families of counters and infos without their suffix. */
+ * lines and names the families of counters and infos without their suffix.  Zero but for
+ * is_open_metrics at the beginning; clv_exposition_end() gives the text. */
 struct clv_exposition {
-	FILE *out;
 	bool is_open_metrics;
+	bool is_lost; /* memory was short: there is no text */
+	char *text;
+	size_t n_bytes, n_room;
 	/* Cache: the bounds of histograms as text, for bounds_scale. */
 	double bounds_scale;
 	char bounds[CLV_HISTOGRAM_BOUNDS][24];
@@ -55,4 +58,6 @@ void clv_exposition_value(struct clv_exposition *to, const struct clv_family *fa
 void clv_exposition_histogram(struct clv_exposition *to, const struct clv_family *family,
 	const struct clv_labels *labels, const uint64_t *counts, uint64_t sum,
 	double scale);
-void clv_exposition_end(struct clv_exposition *to);
+/* Returns the text, which ends with a NUL and which the caller frees; NULL: out of
+ * memory. */
+char *clv_exposition_end(struct clv_exposition *to, size_t *ret_n_bytes);

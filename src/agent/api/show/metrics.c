@@ -713,21 +713,12 @@ char *clv_metrics_to_text(
 {
 	struct source source = {.agent = agent};
 	struct clv_exposition to = {.is_open_metrics = is_open_metrics};
-	char *text = NULL;
 
-	to.out = open_memstream(&text, ret_n_bytes);
-	if (!to.out)
-		return NULL;
 	clv_self_read(&source.self);
 	clv_history_get_state(agent->history, &source.history);
 	find_shown(&source);
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(metrics); i++)
 		write_metric(&to, &metrics[i], &source);
 	free_shown(&source);
-	clv_exposition_end(&to);
-	if (fclose(to.out) != 0) {
-		free(text);
-		return NULL;
-	}
-	return text;
+	return clv_exposition_end(&to, ret_n_bytes);
 }
