@@ -181,7 +181,8 @@ class Cluster:
         request = urllib.request.Request(
             f"https://{self.ADDRESS}:{self.port}{path}", method=method,
             data=None if body is None else json.dumps(body).encode(),
-            headers={"Authorization": f"Bearer {TOKEN}", "Content-Type": kind})
+            headers={"Authorization": f"Bearer {TOKEN}", "Content-Type": kind,
+                     "Accept": kind if body is None else "application/json"})
         with urllib.request.urlopen(request, timeout=600, context=self.context) as answer:
             return answer.read().decode()
 

@@ -43,7 +43,9 @@ devices:
         self.kubelet.admit(pod["metadata"]["name"], {"c": wanted})
 
 
-class Scheduler(unittest.TestCase):
+class Case(unittest.TestCase):
+    """A cluster with the extender and the scheduler."""
+
     def setUp(self):
         why = cluster.why_not()
         if why:
@@ -105,6 +107,8 @@ class Scheduler(unittest.TestCase):
                          (self.cluster.reasons(name), self.cluster.log("kube-scheduler")))
         self.nodes[to].admit(pod)
 
+
+class Scheduler(Case):
     def test_pods_are_placed(self):
         """By the room of single devices: to a node that has it, of these to the one that becomes
         full; and a pod for which none has it waits, with the reason."""
