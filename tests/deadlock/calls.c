@@ -212,6 +212,52 @@ static void unified_memory(void)
 	CHECK(release_memory(context, memory));
 }
 
+/* The headers may lack it. */
+typedef cl_command_buffer_khr(CL_API_CALL *remap_fn)(cl_command_buffer_khr buffer,
+	cl_bool automatic, cl_uint n_queues, const cl_command_queue *queues,
+	cl_uint n_handles, const cl_mutable_command_khr *handles,
+	cl_mutable_command_khr *ret_handles, cl_int *ret_error);
+
+/* A copy of a command buffer for another queue is submitted to that queue where the
+ * program names none. */
+static void remapped_command_buffer(void)
+{
+	clCreateCommandBufferKHR_fn create;
+	clFinalizeCommandBufferKHR_fn finalize;
+	clEnqueueCommandBufferKHR_fn enqueue;
+	clReleaseCommandBufferKHR_fn drop;
+	remap_fn remap;
+	cl_command_buffer_khr buffer, copy;
+	cl_command_queue other;
+	cl_int r;
+
+	begin();
+	create = find_extension("clCreateCommandBufferKHR");
+	finalize = find_extension("clFinalizeCommandBufferKHR");
+	enqueue = find_extension("clEnqueueCommandBufferKHR");
+	drop = find_extension("clReleaseCommandBufferKHR");
+	remap = find_extension("clRemapCommandBufferKHR");
+	other = open_queue(0);
+	buffer = create(1, &queue, NULL, &r);
+	CHECK(r);
+	EXPECT(!remap(buffer, CL_FALSE, 1, &other, 0, NULL, NULL, &r));
+	EXPECT(r == CL_INVALID_OPERATION);
+	EXPECT(!remap(buffer, CL_FALSE, 0, NULL, 0, NULL, NULL, NULL));
+	CHECK(finalize(buffer));
+	copy = remap(buffer, CL_FALSE, 1, &other, 0, NULL, NULL, &r);
+	CHECK(r);
+	CHECK(drop(buffer));
+	for (int i = 0; i < 10; i++) {
+		CHECK(enqueue(0, NULL, copy, 0, NULL, NULL));
+		CHECK(clFinish(other));
+	}
+	CHECK(enqueue(1, &queue, copy, 0, NULL, NULL));
+	CHECK(clFinish(queue));
+	CHECK(clReleaseCommandQueue(other));
+	CHECK(drop(copy));
+	EXPECT(enqueue(0, NULL, copy, 0, NULL, NULL) == CL_INVALID_COMMAND_BUFFER_KHR);
+}
+
 static void compete(void)
 {
 	open_device();
@@ -224,6 +270,7 @@ static const struct named_case cases[] = {
 	{"released_while_it_is_set", released_while_it_is_set},
 	{"forked_beside_threads", forked_beside_threads},
 	{"unified_memory", unified_memory},
+	{"remapped_command_buffer", remapped_command_buffer},
 	{"competitor", compete},
 };
 

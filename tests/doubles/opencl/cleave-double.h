@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-#include <CL/cl.h>
+#include <CL/cl_ext.h>
 #include <stdint.h>
 
 /* What a test may know of the OpenCL double: the environment variables that it reads when
@@ -44,3 +44,10 @@ struct cleave_double_stats {
 /* clGetExtensionFunctionAddressForPlatform(platform, CLEAVE_DOUBLE_STATS_FN). */
 #define CLEAVE_DOUBLE_STATS_FN "clGetDoubleStatsCLEAVE"
 typedef cl_int(CL_API_CALL *clGetDoubleStatsCLEAVE_fn)(struct cleave_double_stats *ret);
+
+/* Headers of 2023 have it, as a beta extension, or not at all. */
+typedef cl_command_buffer_khr(CL_API_CALL *clRemapCommandBufferKHR_fn)(
+	cl_command_buffer_khr buffer, cl_bool automatic, cl_uint n_queues,
+	const cl_command_queue *queues, cl_uint n_handles,
+	const cl_mutable_command_khr *handles, cl_mutable_command_khr *ret_handles,
+	cl_int *errcode_ret);

@@ -9,7 +9,8 @@
 #include <string.h>
 
 /* cl_khr_command_buffer: recorded commands that run as one, in the order of recording,
- * which satisfies any sync points.  One queue a buffer, no mutable commands. */
+ * which satisfies any sync points.  One queue a buffer, no mutable commands.  And
+ * cl_khr_command_buffer_multi_device's copy of a command buffer for another queue. */
 
 static bool readable(cl_command_buffer_khr b)
 {
@@ -265,6 +266,49 @@ cl_int CL_API_CALL dcl_clCommandFillBufferKHR(cl_command_buffer_khr b, cl_comman
 	memcpy(step->u.fill.pattern, pattern, pattern_bytes);
 	dcl_cmd_use(step, mem);
 	return CL_SUCCESS;
+}
+
+static bool copy_steps(cl_command_buffer_khr from, cl_command_buffer_khr to)
+{
+	for (const struct dcl_cmd *step = from->steps; step; step = step->next) {
+		struct dcl_cmd *copy = record(to, NULL);
+
+		if (!copy)
+			return false;
+		copy->op = step->op;
+		copy->kernel_ns = step->kernel_ns;
+		copy->u = step->u;
+		for (uint32_t i = 0; i < step->n_mems; i++)
+			dcl_cmd_use(copy, step->mems[i]);
+	}
+	return true;
+}
+
+cl_command_buffer_khr CL_API_CALL dcl_clRemapCommandBufferKHR(cl_command_buffer_khr from,
+	cl_bool automatic, cl_uint n_queues, const cl_command_queue *queues,
+	cl_uint n_handles, const cl_mutable_command_khr *handles,
+	cl_mutable_command_khr *ret_handles, cl_int *errcode_ret)
+{
+	cl_command_buffer_khr b;
+	cl_int rc;
+
+	if (!readable(from))
+		return dcl_fail(errcode_ret, CL_INVALID_COMMAND_BUFFER_KHR);
+	if (automatic || n_handles > 0 || handles || ret_handles)
+		return dcl_fail(errcode_ret, CL_INVALID_VALUE);
+	if (from->state == CL_COMMAND_BUFFER_STATE_RECORDING_KHR)
+		return dcl_fail(errcode_ret, CL_INVALID_OPERATION);
+	b = dcl_clCreateCommandBufferKHR(
+		n_queues, queues, from->props_bytes ? from->props : NULL, &rc);
+	if (!b)
+		return dcl_fail(errcode_ret, rc);
+	if (!copy_steps(from, b)) {
+		dcl_clReleaseCommandBufferKHR(b);
+		return dcl_fail(errcode_ret, CL_OUT_OF_HOST_MEMORY);
+	}
+	b->state = CL_COMMAND_BUFFER_STATE_EXECUTABLE_KHR;
+	dcl_set_error(errcode_ret, CL_SUCCESS);
+	return b;
 }
 
 static const void *info_state(const void *object, size_t *bytes, void *scratch)

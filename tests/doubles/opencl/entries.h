@@ -65,7 +65,7 @@
 	X(clRetainCommandBufferKHR) X(clReleaseCommandBufferKHR) \
 	X(clEnqueueCommandBufferKHR) X(clCommandBarrierWithWaitListKHR) \
 	X(clCommandCopyBufferKHR) X(clCommandFillBufferKHR) X(clCommandNDRangeKernelKHR) \
-	X(clGetCommandBufferInfoKHR) \
+	X(clGetCommandBufferInfoKHR) X(clRemapCommandBufferKHR) \
 	X(clHostMemAllocINTEL) X(clDeviceMemAllocINTEL) X(clSharedMemAllocINTEL) \
 	X(clMemFreeINTEL) X(clMemBlockingFreeINTEL) X(clGetMemAllocInfoINTEL) \
 	X(clSetKernelArgMemPointerINTEL) X(clEnqueueMemFillINTEL) X(clEnqueueMemcpyINTEL) \

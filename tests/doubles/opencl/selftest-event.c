@@ -194,11 +194,12 @@ static void command_buffers_run_as_one(void)
 	clFinalizeCommandBufferKHR_fn finalize;
 	clEnqueueCommandBufferKHR_fn enqueue;
 	clReleaseCommandBufferKHR_fn release;
+	clRemapCommandBufferKHR_fn remap;
 	clCommandNDRangeKernelKHR_fn kernel;
 	clCommandFillBufferKHR_fn fill;
-	cl_command_buffer_khr buffer;
+	cl_command_buffer_khr buffer, copy;
 	cl_sync_point_khr point;
-	cl_command_queue q;
+	cl_command_queue q, other;
 	cl_uint us = 2000, pattern = 9, value = 0;
 	cl_event event;
 	size_t one = 1;
@@ -214,9 +215,11 @@ static void command_buffers_run_as_one(void)
 		(clEnqueueCommandBufferKHR_fn)by_name(&rig, "clEnqueueCommandBufferKHR");
 	release =
 		(clReleaseCommandBufferKHR_fn)by_name(&rig, "clReleaseCommandBufferKHR");
+	remap = (clRemapCommandBufferKHR_fn)by_name(&rig, "clRemapCommandBufferKHR");
 	kernel = (clCommandNDRangeKernelKHR_fn)by_name(&rig, "clCommandNDRangeKernelKHR");
 	fill = (clCommandFillBufferKHR_fn)by_name(&rig, "clCommandFillBufferKHR");
 	q = rig_keep_queue(&rig, CL_QUEUE_PROFILING_ENABLE);
+	other = rig_keep_queue(&rig, 0);
 	mem = clCreateBuffer(rig.context, CL_MEM_READ_WRITE, 16, NULL, &rc);
 	OK(rc);
 	buffer = create(1, &q, NULL, &rc);
@@ -228,6 +231,8 @@ static void command_buffers_run_as_one(void)
 	OK(fill(buffer, NULL, mem, &pattern, 4, 0, 16, 1, &point, NULL, NULL));
 	/* The buffer holds its objects. */
 	CHECK_CL(CL_INVALID_OPERATION, enqueue(0, NULL, buffer, 0, NULL, NULL));
+	CHECK(!remap(buffer, CL_FALSE, 1, &other, 0, NULL, NULL, &rc) &&
+		rc == CL_INVALID_OPERATION);
 	OK(finalize(buffer));
 	OK(enqueue(0, NULL, buffer, 0, NULL, &event));
 	CHECK_CL(CL_INVALID_OPERATION, enqueue(0, NULL, buffer, 0, NULL, NULL));
@@ -241,7 +246,16 @@ static void command_buffers_run_as_one(void)
 	CHECK(value == 9);
 	OK(clReleaseEvent(event));
 	OK(enqueue(0, NULL, buffer, 0, NULL, NULL));
+	OK(clFinish(q));
+	copy = remap(buffer, CL_FALSE, 1, &other, 0, NULL, NULL, &rc);
+	OK(rc);
 	OK(release(buffer));
+	value = 0;
+	OK(clEnqueueWriteBuffer(other, mem, CL_FALSE, 12, 4, &value, 0, NULL, NULL));
+	OK(enqueue(0, NULL, copy, 0, NULL, NULL));
+	OK(clEnqueueReadBuffer(other, mem, CL_TRUE, 12, 4, &value, 0, NULL, NULL));
+	CHECK(value == 9);
+	OK(release(copy));
 	OK(clReleaseMemObject(mem));
 	rig_done(&rig);
 }

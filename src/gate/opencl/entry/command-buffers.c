@@ -31,8 +31,15 @@ static struct recording *buckets[N_BUCKETS];
 
 /* The driver's functions, set when the program looks them up. */
 static struct {
-	_Atomic(void *) create, retain, release, enqueue;
+	_Atomic(void *) create, remap, retain, release, enqueue;
 } vendor;
+
+/* cl_khr_command_buffer_multi_device, which the headers may lack: copies a command buffer
+ * for other queues. */
+typedef cl_command_buffer_khr(CL_API_CALL *remap_fn)(cl_command_buffer_khr buffer,
+	cl_bool automatic, cl_uint n_queues, const cl_command_queue *queues,
+	cl_uint n_handles, const cl_mutable_command_khr *handles,
+	cl_mutable_command_khr *ret_handles, cl_int *ret_error);
 
 /* Under the lock.  Returns the link to the record, or to NULL if there is none. */
 static struct recording **find(cl_command_buffer_khr buffer)
@@ -82,6 +89,24 @@ static void drop_queues(const struct recording *recording)
 		clv_queue_release(recording->queues[i]);
 }
 
+/* Takes the record, which is NULL for want of memory, and the driver's answer. */
+static cl_command_buffer_khr begin_record(struct recording *recording,
+	cl_command_buffer_khr buffer, const cl_command_queue *queues, cl_int error,
+	cl_int *ret_error)
+{
+	if (ret_error)
+		*ret_error = error;
+	if (!buffer || error != CL_SUCCESS) {
+		free(recording);
+		return NULL;
+	}
+	recording->buffer = buffer;
+	memcpy(recording->queues, queues, recording->n_queues * sizeof(queues[0]));
+	keep_queues(recording);
+	insert(recording);
+	return buffer;
+}
+
 static cl_command_buffer_khr CL_API_CALL wrap_clCreateCommandBufferKHR(cl_uint n_queues,
 	const cl_command_queue *queues,
 	const cl_command_buffer_properties_khr *properties, cl_int *ret_error)
@@ -94,17 +119,24 @@ static cl_command_buffer_khr CL_API_CALL wrap_clCreateCommandBufferKHR(cl_uint n
 
 	if (recording)
 		buffer = real(n_queues, queues, properties, &error);
-	if (ret_error)
-		*ret_error = error;
-	if (!buffer || error != CL_SUCCESS) {
-		free(recording);
-		return NULL;
-	}
-	recording->buffer = buffer;
-	memcpy(recording->queues, queues, n_queues * sizeof(queues[0]));
-	keep_queues(recording);
-	insert(recording);
-	return buffer;
+	return begin_record(recording, buffer, queues, error, ret_error);
+}
+
+static cl_command_buffer_khr CL_API_CALL wrap_clRemapCommandBufferKHR(
+	cl_command_buffer_khr from, cl_bool automatic, cl_uint n_queues,
+	const cl_command_queue *queues, cl_uint n_handles,
+	const cl_mutable_command_khr *handles, cl_mutable_command_khr *ret_handles,
+	cl_int *ret_error)
+{
+	remap_fn real = (remap_fn)atomic_load(&vendor.remap);
+	struct recording *recording = allocate(n_queues, queues);
+	cl_int error = CL_OUT_OF_HOST_MEMORY;
+	cl_command_buffer_khr buffer = NULL;
+
+	if (recording)
+		buffer = real(from, automatic, n_queues, queues, n_handles, handles,
+			ret_handles, &error);
+	return begin_record(recording, buffer, queues, error, ret_error);
 }
 
 static void count_reference(cl_command_buffer_khr buffer)
@@ -214,6 +246,7 @@ void *clv_command_buffer_wrapper(const char *name, void *found)
 	} wrappers[] = {
 		/* clang-format off */
 		{ "clCreateCommandBufferKHR",  wrap_clCreateCommandBufferKHR,  &vendor.create },
+		{ "clRemapCommandBufferKHR",   wrap_clRemapCommandBufferKHR,   &vendor.remap },
 		{ "clRetainCommandBufferKHR",  wrap_clRetainCommandBufferKHR,  &vendor.retain },
 		{ "clReleaseCommandBufferKHR", wrap_clReleaseCommandBufferKHR, &vendor.release },
 		{ "clEnqueueCommandBufferKHR", wrap_clEnqueueCommandBufferKHR, &vendor.enqueue },
