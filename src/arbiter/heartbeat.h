@@ -11,11 +11,15 @@
  * read with the arbiter's lock held. */
 void clv_heartbeat_publish(struct clv_arbiter *arbiter, uint64_t now_ns);
 
+/* Publishes the present time if the last heartbeat is CLV_HEARTBEAT_NS old.  To be called
+ * again and again within a step that may take longer than gates wait for one. */
+void clv_heartbeat_keep(struct clv_arbiter *arbiter);
+
 /* When the next heartbeat is due; UINT64_MAX while no turn is granted and no thread
  * waits. */
 uint64_t clv_heartbeat_due_ns(const struct clv_arbiter *arbiter, uint64_t now_ns);
 
-/* Call before anything is charged.  If a step was due and is very late, the gates have
- * opened by themselves meanwhile: that time is charged to no lease, and no timeout runs
- * in it. */
+/* Call before anything is charged.  If a step was due and is very late, and no heartbeat
+ * was published meanwhile, the gates have opened by themselves: that time is charged to
+ * no lease, and no timeout runs in it. */
 void clv_heartbeat_note_absence(struct clv_arbiter *arbiter, uint64_t now_ns);

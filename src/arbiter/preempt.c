@@ -3,6 +3,7 @@
  * (the threads of a device that is the processor). */
 #include "arbiter/preempt.h"
 
+#include "arbiter/heartbeat.h"
 #include "arbiter/threads.h"
 #include "base/array.h"
 #include "base/clock.h"
@@ -264,6 +265,18 @@ static bool set_halted(const struct clv_arbiter_lease *lease, bool is_halted)
 	return true;
 }
 
+static void note_call(void *arbiter)
+{
+	clv_heartbeat_keep(arbiter);
+}
+
+static uint32_t switch_channels(struct clv_arbiter *arbiter,
+	struct clv_preempt_process *process, enum clv_rm_method method, bool on)
+{
+	clv_rm_channels_call_after(process->channels, note_call, arbiter);
+	return clv_rm_channels_switch(process->channels, method, on);
+}
+
 static bool switch_off(struct clv_arbiter *arbiter, struct clv_preempt_process *process)
 {
 	uint32_t status;
@@ -272,7 +285,7 @@ static bool switch_off(struct clv_arbiter *arbiter, struct clv_preempt_process *
 		return process->threads && clv_threads_halt(process->threads);
 	process->is_put_back = false;
 	process->off_at_ns = clv_clock_ns();
-	status = clv_rm_channels_switch(process->channels, arbiter->method, false);
+	status = switch_channels(arbiter, process, arbiter->method, false);
 	process->off_by = arbiter->method;
 	if (status == 0) {
 		arbiter->n_refusals = 0;
@@ -434,7 +447,7 @@ void clv_preempt_resume(struct clv_arbiter *arbiter, struct clv_arbiter_lease *l
 
 		if (process->threads)
 			clv_threads_resume(process->threads);
-		status = clv_rm_channels_switch(process->channels, process->off_by, true);
+		status = switch_channels(arbiter, process, process->off_by, true);
 
 		if (status == 0) {
 			process->off_by = CLV_RM_BY_NOTHING;

@@ -49,6 +49,8 @@ struct clv_rm_freed {
 struct clv_rm_channels {
 	bool keeps_files;
 	bool is_complete;
+	void (*after)(void *userdata); /* NULL: nothing is called after a driver call */
+	void *after_userdata;
 	uint64_t multiplier; /* the hash's multiplier; odd */
 	struct clv_rm_client clients[CLV_RM_CLIENTS_MAX];
 	LIST_HEAD(, clv_rm_device) devices;

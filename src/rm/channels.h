@@ -82,7 +82,12 @@ void clv_rm_channels_untell(struct clv_rm_channels *channels);
 uint32_t clv_rm_channels_switch(
 	const struct clv_rm_channels *channels, enum clv_rm_method method, bool on);
 
-/* The same for one noted object, if the method switches objects of its kind. */
+/* From then on a switch calls after(userdata) after each of its driver calls: those of
+ * many groups take tens of milliseconds together. */
+void clv_rm_channels_call_after(
+	struct clv_rm_channels *channels, void (*after)(void *userdata), void *userdata);
+
+/* A switch of one noted object, if the method switches objects of its kind. */
 uint32_t clv_rm_channels_switch_one(const struct clv_rm_channels *channels,
 	const struct clv_rm_object *object, enum clv_rm_method method, bool on);
 

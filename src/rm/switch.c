@@ -23,6 +23,12 @@ static void keep_first(uint32_t *first, uint32_t status)
 
 /* Method: channels. */
 
+static void note_call(const struct clv_rm_channels *channels)
+{
+	if (channels->after)
+		channels->after(channels->after_userdata);
+}
+
 static uint32_t flush(
 	const struct clv_rm_device *device, struct clv_rm_disable_channels *request)
 {
@@ -44,7 +50,8 @@ static void put_in(
 }
 
 /* Switches all channels of a device with as few calls as possible. */
-static uint32_t switch_device(const struct clv_rm_device *device, bool on)
+static uint32_t switch_device(const struct clv_rm_channels *channels,
+	const struct clv_rm_device *device, bool on)
 {
 	struct clv_rm_disable_channels request = {.disable = !on};
 	const struct clv_rm_node *channel;
@@ -53,10 +60,13 @@ static uint32_t switch_device(const struct clv_rm_device *device, bool on)
 	LIST_FOREACH(channel, &device->channels, on_device)
 	{
 		put_in(&channel->object, &request);
-		if (request.n_channels == CLV_RM_CHANNELS_AT_ONCE)
+		if (request.n_channels == CLV_RM_CHANNELS_AT_ONCE) {
 			keep_first(&first, flush(device, &request));
+			note_call(channels);
+		}
 	}
 	keep_first(&first, flush(device, &request));
+	note_call(channels);
 	return first;
 }
 
@@ -66,7 +76,7 @@ static uint32_t switch_channels(const struct clv_rm_channels *channels, bool on)
 	uint32_t first = CLV_RM_OK;
 
 	LIST_FOREACH(device, &channels->devices, entry)
-	keep_first(&first, switch_device(device, on));
+	keep_first(&first, switch_device(channels, device, on));
 	return first;
 }
 
@@ -99,7 +109,10 @@ static uint32_t for_all_groups(
 	LIST_FOREACH(device, &channels->devices, entry)
 	{
 		LIST_FOREACH(group, &device->groups, on_device)
-		keep_first(&first, act(target_of(group), value));
+		{
+			keep_first(&first, act(target_of(group), value));
+			note_call(channels);
+		}
 	}
 	return first;
 }
@@ -117,6 +130,13 @@ uint32_t clv_rm_channels_switch(
 	default:
 		return CLV_RM_OK;
 	}
+}
+
+void clv_rm_channels_call_after(
+	struct clv_rm_channels *channels, void (*after)(void *userdata), void *userdata)
+{
+	channels->after = after;
+	channels->after_userdata = userdata;
 }
 
 uint32_t clv_rm_channels_switch_one(const struct clv_rm_channels *channels,

@@ -2,6 +2,7 @@
 /* The cost of stopping and resuming a lease, for all reports of its processes: in steps
  * (basic blocks) and in driver calls, during which the arbiter serves no other lease.
  * Also: whose work the arbiter waits for, because not all of its channels are known. */
+#include "arbiter/heartbeat.h"
 #include "arbiter/preempt.h"
 #include "base/clock.h"
 #include "rm/abi.h"
@@ -26,6 +27,29 @@ static unsigned n_calls;
 static struct clv_arbiter_world device;
 static struct clv_arbiter_lease *lease;
 
+/* A clock that only driver calls advance, each by call_ns; 0: the machine's clock. */
+static uint64_t virtual_ns, call_ns, longest_silence_ns;
+
+static int read_virtual(clockid_t clock, struct timespec *ret)
+{
+	ret->tv_sec = (time_t)(virtual_ns / CLV_NS_PER_S);
+	ret->tv_nsec = (long)(virtual_ns % CLV_NS_PER_S);
+	return 0;
+}
+
+static void pass_a_call(void)
+{
+	uint64_t silence_ns;
+
+	if (call_ns == 0)
+		return;
+	virtual_ns += call_ns;
+	silence_ns =
+		virtual_ns - atomic_load(&device.leases[1]->pages.control->heartbeat_ns);
+	if (silence_ns > longest_silence_ns)
+		longest_silence_ns = silence_ns;
+}
+
 /* Called by the compiler's instrumentation. */
 void __sanitizer_cov_trace_pc(void);
 void __sanitizer_cov_trace_pc(void)
@@ -45,6 +69,7 @@ int __wrap_ioctl(int fd, unsigned long request, struct call *call)
 {
 	call->status = 0;
 	n_calls++;
+	pass_a_call();
 	return 0;
 }
 
@@ -324,6 +349,32 @@ static void test_too_many_groups(void **state)
 	assert_int_equal(n_calls, 0);
 }
 
+/* A driver that takes 400 us for a call: gates take an agent that is silent for 48 ms to
+ * be stopped, and the arbiter counts that time as its absence. */
+static void test_heartbeat_of_long_switches(void **state)
+{
+	clv_vdso_clock_fn read = atomic_load(&clv_clock_read);
+
+	device.arbiter.method = CLV_RM_BY_GROUPS;
+	add_process(0, 3);
+	for (uint32_t i = 1; i < CLV_PREEMPT_CALLS_MAX / 2; i++)
+		assert_int_equal(note(0, 10, 1000 + i, CLV_RM_CLASS_GROUP), 0);
+	virtual_ns = CLV_NS_PER_S;
+	call_ns = 400000;
+	longest_silence_ns = 0;
+	atomic_store(&clv_clock_read, read_virtual);
+	clv_heartbeat_publish(&device.arbiter, virtual_ns);
+	device.arbiter.due_ns = virtual_ns + CLV_HEARTBEAT_NS;
+	lease->charged_until_ns = virtual_ns;
+	assert_true(switch_both_ways());
+	clv_heartbeat_note_absence(&device.arbiter, virtual_ns);
+	atomic_store(&clv_clock_read, read);
+	call_ns = 0;
+	assert_true(virtual_ns > CLV_NS_PER_S + 10 * CLV_HEARTBEAT_NS);
+	assert_in_range(longest_silence_ns, 1, CLV_HEARTBEAT_NS + 2 * 400000);
+	assert_int_equal(lease->charged_until_ns, CLV_NS_PER_S);
+}
+
 /* While the lease is stopped, only new channels are stopped. */
 static void test_new_channels_while_stopped(void **state)
 {
@@ -348,6 +399,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_many_processes, begin, end),
 		cmocka_unit_test_setup_teardown(test_too_many_processes, begin, end),
 		cmocka_unit_test_setup_teardown(test_too_many_groups, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_heartbeat_of_long_switches, begin, end),
 		cmocka_unit_test_setup_teardown(test_incomplete_report, begin, end),
 		cmocka_unit_test_setup_teardown(
 			test_incomplete_report_of_an_idle_process, begin, end),
