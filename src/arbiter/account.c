@@ -83,15 +83,32 @@ uint64_t clv_account_reported_busy_ns(
 
 /* Without contention an idle holder keeps the device but does not use it: that time is no
  * service, and pays no debt of other leases.  The account then has the holder's own
- * report of busy time, bounded by the clock. */
+ * report of busy time, bounded by the clock.
+ *
+ * A gate takes the time of a command that ends out of busy_since_ns before it adds it to
+ * busy_ns.  Between the two less is reported than was before: the next charge has the
+ * rest. */
 static uint64_t relaxed_held_ns(
 	struct clv_arbiter_lease *lease, uint64_t elapsed_ns, uint64_t now_ns)
 {
-	uint64_t busy = clv_account_reported_busy_ns(lease, now_ns);
-	uint64_t delta = busy > lease->busy_seen_ns ? busy - lease->busy_seen_ns : 0;
+	uint64_t busy = clv_account_reported_busy_ns(lease, now_ns), delta;
 
+	elapsed_ns += lease->busy_unread_ns;
+	lease->busy_unread_ns = busy < lease->busy_seen_ns ? elapsed_ns : 0;
+	if (busy < lease->busy_seen_ns)
+		return 0;
+	delta = busy - lease->busy_seen_ns;
 	lease->busy_seen_ns = busy;
-	return delta < elapsed_ns ? delta : elapsed_ns;
+	return clv_clock_bound_ns(delta, 0, elapsed_ns);
+}
+
+static uint64_t held_ns(
+	struct clv_arbiter_lease *lease, uint64_t elapsed_ns, uint64_t now_ns)
+{
+	if (clv_lease_is_relaxed(lease))
+		return relaxed_held_ns(lease, elapsed_ns, now_ns);
+	lease->busy_unread_ns = 0;
+	return elapsed_ns;
 }
 
 /* The hand-over between two leases is charged to neither: otherwise a lease with short
@@ -152,8 +169,7 @@ void clv_account_charge_holder(struct clv_arbiter *arbiter, uint64_t now_ns)
 		clv_handover_charged_ns(arbiter, lease, lease->charged_until_ns, now_ns);
 	elapsed = without_hand_over(lease, elapsed);
 	lease->charged_until_ns = now_ns;
-	held = clv_lease_is_relaxed(lease) ? relaxed_held_ns(lease, elapsed, now_ns)
-					   : elapsed;
+	held = held_ns(lease, elapsed, now_ns);
 	clv_policy_charge(arbiter->policy, lease->policy_lease, held, now_ns);
 	refund_waits(arbiter, lease, held);
 	lease->account.held_ns += held;

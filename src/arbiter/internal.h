@@ -58,7 +58,8 @@ struct clv_arbiter_lease {
 	uint64_t done_ns;
 	/* Since when it has work in flight; UINT64_MAX: it has none. */
 	uint64_t began_ns;
-	uint64_t busy_seen_ns;
+	/* The busy time that is charged; and the time since it was read in full. */
+	uint64_t busy_seen_ns, busy_unread_ns;
 	uint64_t starts_seen;
 
 	/* The present turn. */

@@ -443,6 +443,33 @@ static void test_the_first_completion_opens_the_window(void **state)
 	clv_flight_leave((49 + 900) * CLV_FLIGHT_PACK(0));
 }
 
+/* A command of the holder that nobody competes with ends while its time is read: the time
+ * is no longer in flight, and not yet in the sum. */
+static void test_read_as_a_command_ends(void **state)
+{
+	struct clv_slot *slot = slot_of(neighbour);
+	uint64_t since_ns, ended_ns, held_ns;
+
+	pass(S);
+	assert_int_equal(neighbour->phase, CLV_PHASE_SHARED);
+	since_ns = atomic_load(&slot->busy_since_ns);
+	clv_turns_charge(&device.arbiter, now_ns);
+	held_ns = neighbour->account.held_ns;
+	now_ns += 100 * MS;
+	ended_ns = now_ns;
+	atomic_store(&slot->busy_since_ns, ended_ns);
+	clv_turns_charge(&device.arbiter, now_ns);
+	assert_int_equal(neighbour->account.held_ns, held_ns);
+	atomic_fetch_add(&slot->busy_ns, ended_ns - since_ns);
+	atomic_store(&slot->done, atomic_load(&slot->entered));
+	now_ns += 10 * MS;
+	clv_turns_charge(&device.arbiter, now_ns);
+	assert_int_equal(neighbour->account.held_ns, held_ns + 100 * MS);
+	now_ns += S;
+	clv_turns_charge(&device.arbiter, now_ns);
+	assert_int_equal(neighbour->account.held_ns, held_ns + 100 * MS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -461,6 +488,7 @@ int main(void)
 			test_debt_survives_the_process, begin, end),
 		cmocka_unit_test_setup_teardown(test_idle_time_pays_no_debt, begin, end),
 		cmocka_unit_test_setup_teardown(test_charge_is_bounded, begin, end),
+		cmocka_unit_test_setup_teardown(test_read_as_a_command_ends, begin, end),
 		cmocka_unit_test_setup_teardown(
 			test_one_command_of_each_queue_while_the_agent_is_silent, begin,
 			end),
