@@ -246,8 +246,9 @@ def taken(referee, program, seconds):
     return (own / max(own + others, 1e-9), held[program.name] / max(total, 1e-9))
 
 
-def share(*before, seconds=2.0, slow=6.0, saturates=True, way=None):
-    """An attempt to use more than its share, beside another tenant that is always busy."""
+def share(*before, seconds=2.0, slow=6.0, saturates=True, way=None, says=None):
+    """An attempt to use more than its share, beside another tenant that is always busy.  Without the
+    line that it says, it has not tried what it is about."""
     def check(referee, name):
         session = referee.session()
         referee.have_neighbour()
@@ -258,6 +259,8 @@ def share(*before, seconds=2.0, slow=6.0, saturates=True, way=None):
             by_time, by_account = taken(referee, program, length)
         finally:
             session.end(program)
+        if says and says not in program.lines:
+            raise Trouble(f"it did not say '{says}'")
         facts = f"{by_time:.3f} of the processor time, {by_account:.3f} held, of {SHARE}"
         if max(by_time, by_account) > SHARE + TOLERANCE:
             return "open", facts
@@ -591,7 +594,7 @@ CHECKS = {
     "bursts": share(saturates=False),
     "no-flush": share(),
     "many-queues": share(),
-    "refused-markers": share(saturates=False),
+    "refused-markers": share(saturates=False, says="refused"),
     "many-threads": share(),
     "work-processes": share(),
     "work-unseen": share("env", "-i", QUIET, way="deep"),

@@ -354,12 +354,15 @@ static void seem_short(void)
 }
 
 /* Releases a queue in which a kernel runs, while the driver has no memory for an event
- * behind it. */
+ * behind it.  Says when the driver refuses one for the first time. */
 static void release_without_memory(void)
 {
 	cl_command_queue queue = way_queue(&device, 0);
+	static bool is_said;
 	struct rlimit before, none;
+	cl_event marker;
 	void **blocks;
+	cl_int r;
 
 	way_submit(&device, queue, SHORT_US, 0, NULL, NULL);
 	way_submit(&device, queue, LONGER_US, 0, NULL, NULL);
@@ -368,9 +371,15 @@ static void release_without_memory(void)
 	none.rlim_cur = 0;
 	setrlimit(RLIMIT_AS, &none);
 	blocks = take_all_memory();
+	r = clEnqueueMarkerWithWaitList(only, 0, NULL, &marker);
 	clReleaseCommandQueue(queue);
 	setrlimit(RLIMIT_AS, &before);
 	give_back(blocks);
+	if (r == CL_SUCCESS)
+		clReleaseEvent(marker);
+	else if (!is_said)
+		way_say("refused\n");
+	is_said |= r != CL_SUCCESS;
 }
 
 static const struct {
