@@ -180,16 +180,9 @@ def other_lease(referee, name):
 other_lease.alone = True
 
 
-def own_agent(referee, name):
-    """The program starts another agent, and itself in a lease of that."""
-    session = referee.session()
-    folders = {variable: os.path.join(session.folder, "own", sub) for variable, sub in (
-        ("XDG_RUNTIME_DIR", "run"), ("XDG_STATE_HOME", "state"), ("CLEAVE_LOCK_DIR", "locks"))}
-    for folder in folders.values():
-        os.makedirs(folder, 0o700, exist_ok=True)
-    program = session.start(MEMORY, [
-        "env", *(f"{variable}={folder}" for variable, folder in folders.items()),
-        referee.options.cleave, "run", "--share", "1", "--", *referee.way("hold")], name)
+def reported(session, command, name):
+    """An attempt to use the device without its lease, which the lease's agent should report."""
+    program = session.start(MEMORY, command, name)
     try:
         program.wait_for("go")
         until = time.monotonic() + NOTICE_SECONDS
@@ -202,7 +195,40 @@ def own_agent(referee, name):
         session.end(program)
 
 
+def own_agent(referee, name):
+    """The program starts another agent, and itself in a lease of that."""
+    session = referee.session()
+    folders = {variable: os.path.join(session.folder, "own", sub) for variable, sub in (
+        ("XDG_RUNTIME_DIR", "run"), ("XDG_STATE_HOME", "state"), ("CLEAVE_LOCK_DIR", "locks"))}
+    for folder in folders.values():
+        os.makedirs(folder, 0o700, exist_ok=True)
+    return reported(session, [
+        "env", *(f"{variable}={folder}" for variable, folder in folders.items()),
+        referee.options.cleave, "run", "--share", "1", "--", *referee.way("hold")], name)
+
+
 own_agent.alone = True
+
+
+def linked_agent(referee, name):
+    """Another agent's socket in the place of the lease's own."""
+    return reported(referee.session(), [*fake_agent("linked"), *referee.way("hold")], name)
+
+
+linked_agent.alone = True
+
+
+def overmount(referee, name):
+    """A user's program covers the drivers' folder in namespaces of its own."""
+    if subprocess.run(["unshare", "-Urm", "true"], capture_output=True, check=False).returncode:
+        raise Skipped("namespaces of users are not allowed here")
+    script = ('mount --bind "$(dirname "$CLEAVE_LEASE")/vendors.real" /etc/OpenCL/vendors && '
+              f'exec env -i {QUIET} "$@"')
+    command = ["unshare", "-Urm", "sh", "-c", script, "sh", *referee.way("hold")]
+    return reported(referee.session(), command, name)
+
+
+overmount.alone = True
 
 
 def real_vendors(keep_layer):
@@ -569,6 +595,7 @@ CHECKS = {
     "fake-agent-beside": without(*fake_agent("beside")),
     "fake-agent-in-vendors": without(*fake_agent("vendors")),
     "fake-agent-by-another": second_program,
+    "fake-agent-linked": linked_agent,
     "own-agent": own_agent,
     "vendors-of-own": real_vendors(keep_layer=True),
     "library-of-own": named_library,
@@ -619,6 +646,7 @@ CHECKS = {
     "vendors-and-no-layers": real_vendors(keep_layer=False),
     "no-namespace": memory("env", "-i", QUIET, way="buffer", options=["--no-namespace"]),
     "umount": only_root(memory()),
+    "overmount": overmount,
     "vendor-library": memory(loader=True),
     "vendor-table": memory(loader=True),
     "tables-by-kind": memory(kind="tables", way="buffer"),

@@ -25,6 +25,7 @@ from session import OPEN, fake_agent  # noqa: E402
 
 QUOTA_MIB, CONTEXT_MIB = 1024, 1
 SHARE, SECONDS = .25, 2
+NOTICE, NOTICE_SECONDS = ("lease_over_quota", "lease_past_gate", "ungated_api"), 15
 TOLERATED = bound(.04, .17)  # without a gate it would have half
 OPTIONS = ("--share", str(SHARE), "--memory", f"{QUOTA_MIB}M")
 LIBRARY = "libamdhip64.so.6"
@@ -35,7 +36,8 @@ class Session(machine.Case):
         pass
 
     def open(self):
-        self.begin(hip=f"context-mib {CONTEXT_MIB}\ndevice-mb-s 1000")
+        self.begin(hip=f"context-mib {CONTEXT_MIB}\ndevice-mb-s 1000",
+                   config="version: 1\nwatch: {every: 1s, grace: 1s}\n")
 
     def way(self, name, before=(), env=None):
         return self.start(*before, worlds.built("tests/bypass/bypass-hip"), name, options=OPTIONS,
@@ -79,6 +81,20 @@ def without(before):
             raise RuntimeError(err)
         return "held", "no device"
     return check
+
+
+def linked_agent(session, _):
+    """Another agent's socket in the place of the lease's own."""
+    program = session.way("allocations", fake_agent("linked"))
+    if not program.stdout.readline().startswith("took"):
+        raise RuntimeError(program.communicate(timeout=60))
+    until = time.monotonic() + NOTICE_SECONDS
+    while time.monotonic() < until:
+        for kind in NOTICE:
+            if session.agent.events(kind):
+                return "detected", kind
+        time.sleep(.1)
+    return judge_memory(session)
 
 
 def by_path(copied):
@@ -154,6 +170,8 @@ CHECKS = {
     "open-empty-environment": without(lambda session: (*emptied(session), *OPEN)),
     "fake-agent": without(fake_agent("named")),
     "fake-agent-beside": without(fake_agent("beside")),
+    "fake-agent-in-vendors": without(fake_agent("vendors")),
+    "fake-agent-linked": linked_agent,
     "absolute": by_path(False),
     "copy-of-library": by_path(True),
     "waits": share(),
