@@ -95,6 +95,43 @@ static int destroy_nothing(char **arguments)
 	}
 }
 
+/* The driver refuses the wait for a context in a capture that is not relaxed, and never
+ * destroys the primary context: its work goes on and must not count as complete. */
+static int destroy_primary_in_capture(char **arguments)
+{
+	handle context;
+
+	gpu_open();
+	OK(cuCtxGetCurrent(&context));
+	train(spin, KERNEL_NS);
+	OK(cuStreamBeginCapture_v2(new_stream(), 0));
+	way_say("go\n");
+	for (;;) {
+		for (int i = 0; i < 20; i++)
+			launch(NULL, 4 * KERNEL_NS);
+		if (cuCtxDestroy_v2(context) == 0)
+			way_die("cuCtxDestroy of the primary context", 0);
+	}
+}
+
+/* A context of the program's own ends after its work, for which the gate has to wait in
+ * another way then. */
+static int destroy_in_capture(char **arguments)
+{
+	handle context;
+
+	gpu_open();
+	train(spin, KERNEL_NS);
+	way_say("go\n");
+	for (;;) {
+		OK(cuCtxCreate_v2(&context, 0, 0));
+		OK(cuStreamBeginCapture_v2(new_stream(), 0));
+		for (int i = 0; i < 20; i++)
+			launch(NULL, 4 * KERNEL_NS);
+		OK(cuCtxDestroy_v2(context));
+	}
+}
+
 static void *capture_for_ever(void *userdata)
 {
 	handle stream, graph;
@@ -220,6 +257,8 @@ const struct way way_counts[] = {
 	{"let-go-in-capture", let_go_in_capture},
 	{"let-go", let_go},
 	{"destroy-nothing", destroy_nothing},
+	{"destroy-primary-in-capture", destroy_primary_in_capture},
+	{"destroy-in-capture", destroy_in_capture},
 	{"beside-captures", beside_captures},
 	{"joined-and-destroyed", joined_and_destroyed},
 	{"several-at-once", several_at_once},
