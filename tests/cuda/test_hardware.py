@@ -112,13 +112,30 @@ class Executor(Case):
         self.assert_parts([.3, .7], pids)
 
 
-    def test_groups_of_older_drivers(self):
-        """The structure has two bytes instead of three."""
-        if not machine.knows("driver"):
-            self.skipTest("the double has one version of the resource manager")
-        self.begin_machine(policy=f"{DISABLE_CHANNELS} {NOT_SUPPORTED}", words="driver 570\n")
-        pids = self.launch_all((.3, "queue", LONG), (.7, "queue", 100_000), word="by groups")
-        self.assert_parts([.3, .7], pids)
+    def by_groups_of(self, drivers):
+        """Each context has four groups; the structure of a call has two bytes before 575, then
+        three."""
+        for driver in drivers:
+            with self.subTest(driver):
+                self.begin_machine(policy=f"{DISABLE_CHANNELS} {NOT_SUPPORTED}",
+                                   words=f"driver {driver}\ncompute-groups 4\n")
+                pids = self.launch_all((.3, "queue", LONG), (.7, "queue", 100_000), word="by groups")
+                self.assert_parts([.3, .7], pids)
+                self.doCleanups()
+
+    def test_groups_of_the_oldest_and_the_newest_driver(self):
+        self.by_groups_of((535, 595))
+
+    def test_groups_of_other_drivers(self):
+        self.by_groups_of((550, 565, 570, 575, 590))
+
+    def test_channels_of_all_drivers(self):
+        """The executor takes over tenants whose contexts have four groups each."""
+        for driver in (535, 550, 565, 570, 575, 580, 590, 595):
+            with self.subTest(driver):
+                self.begin_machine(words=f"driver {driver}\ncompute-groups 4\n")
+                self.launch_all((.3, "queue", LONG), (.7, "queue", 100_000), word="by channels")
+                self.doCleanups()
 
     def test_by_time_slices(self):
         """A driver that cannot stop work, and divides the GPU by time slices."""
