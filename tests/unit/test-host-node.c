@@ -13,6 +13,14 @@
 #include <cmocka.h>
 
 static int n_calls;
+static uint64_t n_steps;
+
+/* Called by the compiler's instrumentation. */
+void __sanitizer_cov_trace_pc(void);
+void __sanitizer_cov_trace_pc(void)
+{
+	n_steps++;
+}
 
 static void called(void *userdata)
 {
@@ -50,11 +58,35 @@ static void has_one_record(void **state)
 	assert_true(clv_host_node_unwrap(&node).function == called);
 }
 
+/* A program may capture a function with new data for each of its steps. */
+static void stays_fast(void **state)
+{
+	const uint64_t n = 1 << 18;
+	char *data = (char *)&n_calls;
+
+	(void)state;
+	n_steps = 0;
+	for (uint64_t i = 0; i < n; i++) {
+		struct clv_host_node node = {called, data + 8 * i};
+
+		assert_true(clv_host_node_wrap(&node).function != called);
+	}
+	assert_in_range(n_steps, n, 64 * n);
+	for (uint64_t i = 0; i < n; i += n / 64) {
+		struct clv_host_node node = {called, data + 8 * i};
+		struct clv_host_node wrapped = clv_host_node_wrap(&node);
+
+		assert_ptr_equal(clv_host_node_wrap(&node).userdata, wrapped.userdata);
+		assert_ptr_equal(clv_host_node_unwrap(&wrapped).userdata, node.userdata);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(runs_as_callback),
 		cmocka_unit_test(has_one_record),
+		cmocka_unit_test(stays_fast),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

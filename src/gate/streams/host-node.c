@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#define N_BUCKETS 256
+#define FIRST_BITS 8
 
 struct record {
 	struct record *next;
@@ -18,7 +18,13 @@ struct record {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct record *buckets[N_BUCKETS];
+static struct record *first[1 << FIRST_BITS];
+/* A hash's first n_bits are its bucket. */
+static struct {
+	struct record **buckets;
+	unsigned n_bits;
+	size_t n;
+} table = {first, FIRST_BITS, 0};
 
 __attribute__((constructor)) static void begin_lock(void)
 {
@@ -39,14 +45,46 @@ static struct record **bucket_of(const struct clv_host_node *node)
 	uint64_t key = (uint64_t)(uintptr_t)node->userdata ^
 		       (uint64_t)(uintptr_t)node->function << 17;
 
-	return &buckets[key * UINT64_C(0x9e3779b97f4a7c15) >> 56];
+	return &table.buckets[key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - table.n_bits)];
+}
+
+/* With the lock held.  Without memory the chains become longer instead.  In a child that
+ * is forked meanwhile, chains end early, and a pair may get a second record. */
+static void grow(void)
+{
+	struct record **old = table.buckets, **buckets;
+	size_t n_old = (size_t)1 << table.n_bits;
+
+	if (table.n < 2 * n_old)
+		return;
+	buckets = calloc(2 * n_old, sizeof(struct record *));
+	if (!buckets)
+		return;
+	table.buckets = buckets;
+	table.n_bits++;
+	for (size_t i = 0; i < n_old; i++) {
+		struct record *record, *next;
+
+		for (record = old[i]; record; record = next) {
+			struct record **bucket = bucket_of(&record->node);
+
+			next = record->next;
+			record->next = *bucket;
+			*bucket = record;
+		}
+	}
+	if (old != first)
+		free(old);
 }
 
 /* With the lock held. */
 static struct record *find_or_add(const struct clv_host_node *node)
 {
-	struct record **bucket = bucket_of(node), *record = *bucket;
+	struct record **bucket, *record;
 
+	grow();
+	bucket = bucket_of(node);
+	record = *bucket;
 	while (record && (record->node.function != node->function ||
 				 record->node.userdata != node->userdata))
 		record = record->next;
@@ -57,6 +95,7 @@ static struct record *find_or_add(const struct clv_host_node *node)
 		return NULL;
 	*record = (struct record){*bucket, *node};
 	*bucket = record;
+	table.n++;
 	return record;
 }
 
