@@ -106,13 +106,20 @@ class Beside(Cuda, patterns.Beside):
 
 
 class Failed(Cuda, patterns.Patterns):
-    """A kernel of a context has failed, so that the driver refuses the wait for that context."""
+    """The driver refuses the wait for a context, as after a kernel that failed.  Here all its kernels
+    run on: they are in flight and are charged until they have ended."""
 
     def test_context_that_ends(self):
         self.begin()
         self.tenant()
         self.world.put("cuda-faults", "cuCtxSynchronize 2 719")
-        self.go_through_all(("context-ends",))
+        process = self.pattern("context-ends")
+        self.go_through(process, "context-ends")
+        lease = self.agent.get("/v1/leases/context-ends")
+        ran = self.world.stats()[1][lease["processes"][0]["pid"]]["run_ns"] / 1e9
+        self.assertGreater(ran, 0)
+        self.assertGreater(min(lease["busy_seconds"], lease["held_seconds"]), .8 * ran, lease)
+        self.finish(process)
 
 
 class BesideFlood(Cuda, patterns.Patterns):

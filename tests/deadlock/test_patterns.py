@@ -83,9 +83,10 @@ class Case(gpus.Case):
 
 
 class Alone(Case, patterns.Alone):
-    # A command waits in line for microseconds behind what the gate holds itself, and as long as
-    # the first turn takes to begin.
-    WAITS = .5
+    # A command waits in line for microseconds behind what the gate holds itself; where the program
+    # lasts for milliseconds only, that is a large part.
+    WAITS, WAITS_FOR_WINDOW = .05, .5
+    FILLS_A_WINDOW = ("callbacks", "threads", "two-contexts")
 
     def test_more_workers_than_processors(self):
         """PoCL ends a program whose workers it cannot place on separate processors."""
