@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "core/place/place.h"
-#include "core/repack/repack.h"
+#include "core/repack/gang.h"
 #include "simulate/departures.h"
 
 #include <errno.h>

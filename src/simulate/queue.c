@@ -3,7 +3,7 @@
 #include "simulate/queue.h"
 
 #include "core/place/place.h"
-#include "core/repack/repack.h"
+#include "core/repack/gang.h"
 #include "simulate/busy.h"
 #include "simulate/departures.h"
 #include "simulate/queue-internal.h"

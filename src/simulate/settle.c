@@ -3,6 +3,7 @@
 #include "simulate/settle.h"
 #include "core/fleet/fleet.h"
 #include "core/place/place.h"
+#include "core/repack/gang.h"
 
 #include <errno.h>
 
@@ -16,6 +17,7 @@ struct moved {
 };
 
 struct gang {
+	struct clv_settle *settle;
 	struct moved moved[CLV_REPACK_MOVES_MAX];
 	unsigned n_moved, n_moves_left;
 };
@@ -41,9 +43,10 @@ static int follow(struct clv_settle *settle, const struct clv_repack_plan *befor
 	return clv_departures_follow(settle->departures, from, to, before->n_moves);
 }
 
-static int make_room(struct clv_settle *settle, struct gang *gang,
-	const struct clv_place_request *request, size_t member, uint32_t *leases)
+static int make_room(struct gang *gang, const struct clv_place_request *request,
+	size_t member, uint32_t *leases)
 {
+	struct clv_settle *settle = gang->settle;
 	struct clv_repack_options options = {
 		.most_moves = gang->n_moves_left, .most_tries = MOST_TRIES};
 	struct moved *moved = &gang->moved[gang->n_moved];
@@ -61,20 +64,23 @@ static int make_room(struct clv_settle *settle, struct gang *gang,
 	return follow(settle, &found, &moved->plan, leases, member);
 }
 
-static int place(struct clv_settle *settle, struct gang *gang,
-	const struct clv_place_request *request, size_t member, uint32_t *leases)
+static int place(void *userdata, const struct clv_place_request *request, size_t member,
+	uint32_t *leases)
 {
-	int r = clv_placer_place(settle->placer, request, &leases[member]);
+	struct gang *gang = userdata;
+	int r = clv_placer_place(gang->settle->placer, request, &leases[member]);
 
 	if (r != -ENOSPC || gang->n_moves_left == 0)
 		return r;
-	return make_room(settle, gang, request, member, leases);
+	return make_room(gang, request, member, leases);
 }
 
 /* Undoes the placements in reverse order, so that each finds the fleet as it left it. */
-static void roll_back(
-	struct clv_settle *settle, struct gang *gang, uint32_t *leases, size_t n)
+static void take_back(void *userdata, uint32_t *leases, size_t n)
 {
+	struct gang *gang = userdata;
+	struct clv_settle *settle = gang->settle;
+
 	while (n-- > 0) {
 		struct clv_repack_plan applied;
 		struct moved *moved;
@@ -84,6 +90,7 @@ static void roll_back(
 			continue;
 		}
 		moved = &gang->moved[--gang->n_moved];
+		gang->n_moves_left += moved->plan.n_moves;
 		applied = moved->plan;
 		clv_repack_undo(settle->fleet, &moved->plan, leases[n]);
 		follow(settle, &applied, &moved->plan, leases, n);
@@ -93,16 +100,11 @@ static void roll_back(
 int clv_settle(struct clv_settle *settle, const struct clv_place_request *requests,
 	size_t n, uint32_t *ret_leases)
 {
-	struct gang gang = {.n_moves_left = settle->most_moves};
+	static const struct clv_gang_steps steps = {
+		.place = place, .take_back = take_back};
+	struct gang gang = {.settle = settle, .n_moves_left = settle->most_moves};
+	int r = clv_gang_place(requests, n, &steps, &gang, ret_leases);
 
-	for (size_t i = 0; i < n; i++) {
-		int r = place(settle, &gang, &requests[i], i, ret_leases);
-
-		if (r == 0)
-			continue;
-		roll_back(settle, &gang, ret_leases, i);
-		return r;
-	}
 	settle->n_moved += settle->most_moves - gang.n_moves_left;
-	return 0;
+	return r;
 }

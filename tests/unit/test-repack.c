@@ -6,6 +6,7 @@
 #include "core/fleet/fleet.h"
 #include "core/place/place.h"
 #include "core/place/policy.h"
+#include "core/repack/gang.h"
 #include "core/repack/repack.h"
 
 #include <errno.h>

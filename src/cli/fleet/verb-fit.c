@@ -14,6 +14,7 @@
 #include "core/fleet/workload.h"
 #include "core/place/place.h"
 #include "core/place/policy.h"
+#include "core/repack/gang.h"
 #include "simulate/files/snapshot.h"
 #include "simulate/source.h"
 #include "simulate/trace.h"
@@ -35,7 +36,6 @@ struct wanted {
 	size_t gang;   /* number of the first of its gang, or its own */
 	uint64_t weight;
 	struct clv_place_at at;
-	uint32_t lease;
 	bool is_placed;
 };
 
@@ -140,29 +140,36 @@ static void sort_wants(const struct clv_fleet *fleet, struct wants *wants)
 		qsort(items, wants->n, sizeof(*items), compare_wants);
 }
 
-static bool place_one(
-	struct clv_fleet *fleet, struct clv_placer *placer, struct wanted *wanted)
+/* Where the lease went. */
+static struct clv_place_at place_of(const struct clv_fleet *fleet, uint32_t number)
 {
-	return !wanted->item.is_of_no_model && !wanted->item.is_too_large &&
-	       clv_placer_find(placer, &wanted->item.request, &wanted->at) == 0 &&
-	       clv_fleet_take(
-		       fleet, &wanted->item.request, &wanted->at, &wanted->lease) == 0;
+	const struct clv_fleet_lease *lease = &fleet->leases[number];
+
+	return (struct clv_place_at){
+		.devices = lease->devices, .node = lease->node, .start = lease->start};
 }
 
-/* Places all requests of a gang, or none of them. */
-static void place_gang(
+/* Places all requests of a gang, or none of them.  Returns 0, also if they do not fit, or
+ * -ENOMEM. */
+static int place_gang(
 	struct clv_fleet *fleet, struct clv_placer *placer, struct wanted *gang, size_t n)
 {
-	size_t n_placed = 0;
+	_cleanup_free_ struct clv_place_request *requests = calloc(n, sizeof(*requests));
+	_cleanup_free_ uint32_t *leases = calloc(n, sizeof(*leases));
+	int r = requests && leases ? 0 : -ENOMEM;
 
-	while (n_placed < n && place_one(fleet, placer, &gang[n_placed]))
-		n_placed++;
-	for (size_t i = 0; i < n; i++)
-		gang[i].is_placed = n_placed == n;
-	if (n_placed == n)
-		return;
-	while (n_placed > 0)
-		clv_fleet_release(fleet, gang[--n_placed].lease);
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		if (gang[i].item.is_of_no_model || gang[i].item.is_too_large)
+			return 0;
+		requests[i] = gang[i].item.request;
+	}
+	if (r == 0)
+		r = clv_place_gang(placer, requests, n, leases);
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		gang[i].at = place_of(fleet, leases[i]);
+		gang[i].is_placed = true;
+	}
+	return r == -ENOMEM ? r : 0;
 }
 
 static int make_placer(struct clv_fleet *fleet, const struct clv_place_policy *policy,
@@ -192,7 +199,9 @@ static int place_all(struct clv_fleet *fleet, const struct clv_place_policy *pol
 		for (n = 1; i + n < wants->n &&
 			    wants->items[i + n].gang == wants->items[i].gang;)
 			n++;
-		place_gang(fleet, placer, &wants->items[i], n);
+		r = place_gang(fleet, placer, &wants->items[i], n);
+		if (r < 0)
+			clv_error_errno(err, -r, "placing requests");
 	}
 	clv_placer_free(placer);
 	return r;

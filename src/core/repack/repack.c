@@ -439,18 +439,3 @@ void clv_repack_undo(
 		clv_fleet_take(fleet, &plan->moves[i].request, &plan->moves[i].from,
 			&plan->moves[i].lease);
 }
-
-int clv_place_gang(struct clv_placer *placer, const struct clv_place_request *requests,
-	size_t n, uint32_t *ret_leases)
-{
-	for (size_t i = 0; i < n; i++) {
-		int r = clv_placer_place(placer, &requests[i], &ret_leases[i]);
-
-		if (r == 0)
-			continue;
-		while (i-- > 0)
-			clv_fleet_release(clv_placer_fleet(placer), ret_leases[i]);
-		return r;
-	}
-	return 0;
-}

@@ -4,8 +4,7 @@
 #include "core/fleet/fleet.h"
 #include "core/place/place.h"
 
-/* Finds the fewest movable leases to move so that a request fits.  Also places several
- * requests all or none. */
+/* Finds the fewest movable leases to move so that a request fits. */
 
 #define CLV_REPACK_MOVES_MAX 8
 
@@ -47,10 +46,6 @@ int clv_repack_apply(struct clv_fleet *fleet, const struct clv_place_request *re
  * leases return, again with new numbers. */
 void clv_repack_undo(
 	struct clv_fleet *fleet, struct clv_repack_plan *plan, uint32_t lease);
-
-/* Places all requests or none; -ENOSPC leaves the fleet unchanged. */
-int clv_place_gang(struct clv_placer *placer, const struct clv_place_request *requests,
-	size_t n, uint32_t *ret_leases);
 
 /* The request that recreates the lease, restricted to its current model. */
 struct clv_place_request clv_repack_request_of(
