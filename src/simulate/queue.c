@@ -168,6 +168,9 @@ static int begin(struct clv_queue *queue, struct clv_queue_job *job)
 	job->has_started = true;
 	counts->started++;
 	counts->gangs_started += job->is_gang;
+	counts->gangs_in_one_rack +=
+		job->is_gang &&
+		clv_gang_is_in_one_rack(queue->world.fleet, job->leases, job->n);
 	counts->requests_started += job->n;
 	for (uint32_t i = 0; i < job->n; i++)
 		counts->milli_started +=

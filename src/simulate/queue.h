@@ -32,6 +32,7 @@ struct clv_queue_options {
 
 struct clv_queue_counts {
 	uint64_t started, gangs_started; /* jobs; requests are counted below */
+	uint64_t gangs_in_one_rack;      /* of those started */
 	uint64_t requests_started, requests_given_up, departed;
 	uint64_t milli_started;
 	uint64_t preempted;   /* times that a job had to start over */

@@ -10,6 +10,7 @@
 #include "core/place/pick.h"
 #include "core/place/place.h"
 #include "core/place/policy.h"
+#include "core/repack/gang.h"
 #include "simulate/busy.h"
 #include "simulate/queue.h"
 #include "simulate/settle.h"
@@ -143,6 +144,7 @@ static void count_queue(struct clv_replay *replay)
 	counts->refused = replay->n_refused + queued->requests_given_up;
 	counts->departed = queued->departed;
 	counts->gangs_placed = queued->gangs_started;
+	counts->gangs_in_one_rack = queued->gangs_in_one_rack;
 }
 
 /* Lets time pass until an arrival. */
@@ -264,37 +266,67 @@ static void refuse(struct clv_replay *replay, const struct clv_trace_item *item)
 		replay->counts.too_large++;
 }
 
+/* Places requests on the empty fleet, each on the first node that it fits. */
+struct first_fit {
+	struct clv_fleet *empty;
+	struct clv_place_request last;
+	uint32_t node;
+};
+
+static bool is_free_for(const struct clv_fleet *empty, uint32_t node,
+	const struct clv_place_request *request)
+{
+	return clv_fit_node(empty, &empty->nodes[node], request) &&
+	       (request->rule != CLV_PLACE_APART || request->group == 0 ||
+		       clv_fit_count_group(empty, node, request->group) == 0);
+}
+
+static int place_first_fit(void *userdata, const struct clv_place_request *request,
+	size_t member, uint32_t *leases)
+{
+	struct first_fit *first = userdata;
+	const struct clv_fleet *empty = first->empty;
+	struct clv_place_at at;
+
+	/* An equal request fits no node before the one of the last. */
+	if (member == 0 || memcmp(&first->last, request, sizeof(*request)) != 0)
+		first->node = 0;
+	first->last = *request;
+	while (first->node < empty->n_nodes && !is_free_for(empty, first->node, request))
+		first->node++;
+	if (first->node == empty->n_nodes)
+		return -ENOSPC;
+	at.node = first->node;
+	clv_pick_devices(
+		empty, &empty->nodes[first->node], request, CLV_PICK_TIGHTEST, &at);
+	return clv_fleet_take(first->empty, request, &at, &leases[member]);
+}
+
+static void release_first_fit(void *userdata, uint32_t *leases, size_t n)
+{
+	while (n-- > 0)
+		clv_fleet_release(((struct first_fit *)userdata)->empty, leases[n]);
+}
+
 /* Whether all of them together fit the fleet when it is empty. */
 static bool fits_empty(struct clv_replay *replay, const struct clv_trace_item *items,
 	size_t n, uint32_t *leases)
 {
-	struct clv_fleet *empty = replay->empty;
-	size_t n_placed = 0;
-	uint32_t node = 0;
+	static const struct clv_gang_steps steps = {
+		.place = place_first_fit, .take_back = release_first_fit};
+	struct first_fit first = {.empty = replay->empty};
 
-	while (n_placed < n && node < empty->n_nodes) {
-		const struct clv_place_request *request = &items[n_placed].request;
-		struct clv_place_at at = {.node = node};
-
-		if (items[n_placed].is_of_no_model || items[n_placed].is_too_large)
-			break;
-		if (!clv_fit_node(empty, &empty->nodes[node], request)) {
-			node++;
-			continue;
-		}
-		clv_pick_devices(
-			empty, &empty->nodes[node], request, CLV_PICK_TIGHTEST, &at);
-		if (clv_fleet_take(empty, request, &at, &leases[n_placed]) < 0)
-			break;
-		n_placed++;
-		/* An equal request fits no node before this one. */
-		if (n_placed < n &&
-			memcmp(&items[n_placed].request, request, sizeof(*request)) != 0)
-			node = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (items[i].is_of_no_model || items[i].is_too_large)
+			return false;
+		if (n > 1)
+			replay->requests[i] = items[i].request;
 	}
-	for (size_t i = n_placed; i-- > 0;)
-		clv_fleet_release(empty, leases[i]);
-	return n_placed == n;
+	if (clv_gang_place(replay->empty, n > 1 ? replay->requests : &items->request, n,
+		    &steps, &first, leases) < 0)
+		return false;
+	release_first_fit(&first, leases, n);
+	return true;
 }
 
 /* A job that could never start is refused, because others would wait for it. */
@@ -341,6 +373,8 @@ static int play(struct clv_replay *replay, const struct clv_trace_item *items, s
 	settled = settle(replay, items, n, leases);
 	r = settled == -ENOMEM ? -ENOMEM : 0;
 	counts->not_admitted += settled == -EPERM ? n : 0;
+	counts->gangs_in_one_rack += settled == 0 && items[0].gang &&
+				     clv_gang_is_in_one_rack(replay->fleet, leases, n);
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		counts->arrived++;
 		counts->arrived_milli +=

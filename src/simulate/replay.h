@@ -37,6 +37,7 @@ struct clv_replay_counts {
 	uint64_t not_admitted; /* not worth their cost */
 	uint64_t departed;
 	uint64_t gangs, gangs_placed; /* their requests are counted above */
+	uint64_t gangs_in_one_rack;   /* of those placed */
 	uint64_t moved;               /* leases moved to make room for others */
 	uint64_t arrived_milli, placed_milli;
 	/* With times: devices held, integrated over time, until the end and until the

@@ -70,7 +70,9 @@ static int place(void *userdata, const struct clv_place_request *request, size_t
 	struct gang *gang = userdata;
 	int r = clv_placer_place(gang->settle->placer, request, &leases[member]);
 
-	if (r != -ENOSPC || gang->n_moves_left == 0)
+	/* Moves know a rack, but no other rule for the group. */
+	if (r != -ENOSPC || gang->n_moves_left == 0 ||
+		(request->group && request->rule != CLV_PLACE_FREE && !request->rack))
 		return r;
 	return make_room(gang, request, member, leases);
 }
@@ -103,7 +105,7 @@ int clv_settle(struct clv_settle *settle, const struct clv_place_request *reques
 	static const struct clv_gang_steps steps = {
 		.place = place, .take_back = take_back};
 	struct gang gang = {.settle = settle, .n_moves_left = settle->most_moves};
-	int r = clv_gang_place(requests, n, &steps, &gang, ret_leases);
+	int r = clv_gang_place(settle->fleet, requests, n, &steps, &gang, ret_leases);
 
 	settle->n_moved += settle->most_moves - gang.n_moves_left;
 	return r;

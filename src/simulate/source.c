@@ -38,6 +38,7 @@ struct clv_source {
 	struct clv_trace_item member;
 	uint64_t n_members_left;
 	uint32_t last_gang;
+	uint32_t told_gang, n_gangs; /* the last one that was returned, and how many */
 	/* The whole trace: sorted by arrival, or for filling in random order. */
 	struct clv_trace_item *items;
 	size_t n_items;
@@ -482,6 +483,20 @@ static void put_in_mig(struct clv_source *source, struct clv_place_request *requ
 	request->models = CLV_PLACE_ANY_MODEL;
 }
 
+/* The requests of a gang with a rule are a group, unless the file says which. */
+static int tell(struct clv_source *source, struct clv_trace_item *item)
+{
+	struct clv_place_request *request = &item->request;
+
+	source->n_gangs += item->gang && item->gang != source->told_gang;
+	source->told_gang = item->gang;
+	if (item->gang && request->rule == CLV_PLACE_FREE)
+		request->rule = source->options.gang_rule;
+	if (item->gang && request->rule != CLV_PLACE_FREE && request->group == 0)
+		request->group = CLV_TRACE_OWN_GROUPS | source->n_gangs;
+	return 1;
+}
+
 int clv_source_next(
 	struct clv_source *source, struct clv_trace_item *ret, struct clv_error *err)
 {
@@ -490,7 +505,7 @@ int clv_source_next(
 	if (source->n_members_left > 0) {
 		source->n_members_left--;
 		*ret = source->member;
-		return 1;
+		return tell(source, ret);
 	}
 	r = source->next(source, ret, err);
 	if (r <= 0)
@@ -498,7 +513,7 @@ int clv_source_next(
 	if (source->options.mig_ppm > 0)
 		put_in_mig(source, &ret->request);
 	begin_gang(source, ret);
-	return 1;
+	return tell(source, ret);
 }
 
 struct clv_source *clv_source_close(struct clv_source *source)

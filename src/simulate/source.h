@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "core/fleet/request.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -33,6 +35,8 @@ struct clv_source_options {
 	/* Not 0: this part of the shares of one device, in parts per million, is drawn by
 	 * the seed and becomes the smallest MIG instance that has as much. */
 	uint32_t mig_ppm;
+	/* Of gangs that have no rule of their own. */
+	enum clv_place_rule gang_rule;
 	/* Borrowed; NULL: the first row that is wrong is an error.  Counted in the
 	 * reading in which was_read is false. */
 	struct clv_trace_skips *skips;

@@ -12,13 +12,6 @@
 #include <errno.h>
 #include <string.h>
 
-static const char *const rules[_CLV_PLACE_RULE_MAX] = {
-	[CLV_PLACE_FREE] = "free",
-	[CLV_PLACE_TOGETHER] = "together",
-	[CLV_PLACE_APART] = "apart",
-	[CLV_PLACE_SPREAD] = "spread",
-};
-
 static int fail_name(const struct clv_csv *csv, const struct clv_csv_map *map,
 	const char *name, struct clv_error *err)
 {
@@ -42,6 +35,7 @@ static int add_node(const struct clv_csv *csv, const struct clv_csv_map *map,
 {
 	struct clv_fleet_node_spec spec = {
 		.model = row->model ? row->model : "",
+		.rack = row->rack,
 		.cpu_milli = row->cpu_milli,
 		.memory_mib = row->memory_mib,
 		.device_mib = row->device_mib,
@@ -51,6 +45,10 @@ static int add_node(const struct clv_csv *csv, const struct clv_csv_map *map,
 	struct clv_error why = {0};
 	int r;
 
+	if (row->rack && strlen(row->rack) >= CLV_FLEET_RACK_MAX)
+		return clv_csv_fail(csv, clv_csv_column_of(csv, map, "rack"), err,
+			-EINVAL, "a rack's name has at most %d characters",
+			CLV_FLEET_RACK_MAX - 1);
 	if (row->n_devices > CLV_PLACE_DEVICES_MAX || row->n_numa > CLV_PLACE_DEVICES_MAX)
 		return clv_csv_fail(csv, clv_csv_column_of(csv, map, format->devices),
 			err, -EINVAL, "a node has at most %d devices",
@@ -94,18 +92,13 @@ static int read_node(struct nodes *nodes, struct clv_fleet *fleet,
 	struct clv_node_notes *notes, struct clv_error *err)
 {
 	struct clv_node_row row;
-	struct clv_error why = {0};
 	int r = nodes->format->read(&nodes->csv, &nodes->map, &row, err);
 
 	if (r == 0)
 		r = check_name(&nodes->csv, &nodes->names, &nodes->map, row.name, err);
 	if (r == 0)
 		r = add_node(&nodes->csv, &nodes->map, nodes->format, &row, fleet, err);
-	if (r < 0 || !notes || clv_node_notes_add(notes, row.price, row.rack, &why) == 0)
-		return r;
-	return clv_csv_fail(&nodes->csv,
-		clv_csv_column_of(&nodes->csv, &nodes->map, "rack"), err, why.code,
-		"%.300s", why.msg);
+	return r == 0 && notes ? clv_node_notes_add(notes, row.price, err) : r;
 }
 
 int clv_trace_read_nodes(FILE *file, const char *name, FILE *header,
@@ -237,6 +230,22 @@ static int fail_at(const struct clv_trace *trace, const char *column,
 		text);
 }
 
+static int read_rule(const struct clv_trace *trace, const char *name,
+	struct clv_place_request *request, struct clv_error *err)
+{
+	int rule = clv_row_find_rule(name);
+	char text[128];
+
+	snprintf(text, sizeof(text),
+		"'%.40s' is no rule: free, together, apart, spread or one-rack", name);
+	if (rule < 0)
+		return fail_at(trace, "rule", err, text);
+	if (rule == CLV_PLACE_ONE_RACK && trace->fleet->n_racks == 0)
+		return fail_at(trace, "rule", err, CLV_ROW_NO_RACKS);
+	request->rule = (enum clv_place_rule)rule;
+	return 0;
+}
+
 static int read_words(const struct clv_trace *trace, const struct clv_row *row,
 	struct clv_place_request *request, struct clv_error *err)
 {
@@ -252,16 +261,7 @@ static int read_words(const struct clv_trace *trace, const struct clv_row *row,
 			return fail_at(trace, "class", err, text);
 		request->class = class;
 	}
-	for (unsigned i = 0; row->rule; i++) {
-		snprintf(text, sizeof(text),
-			"'%.40s' is no rule: free, together, apart or spread", row->rule);
-		if (i == _CLV_PLACE_RULE_MAX)
-			return fail_at(trace, "rule", err, text);
-		request->rule = (enum clv_place_rule)i;
-		if (strcmp(row->rule, rules[i]) == 0)
-			break;
-	}
-	return 0;
+	return row->rule ? read_rule(trace, row->rule, request, err) : 0;
 }
 
 /* A request that no node could ever have is no mistake of the file. */

@@ -23,6 +23,8 @@ int clv_trace_read_fleet(
 	FILE *file, const char *name, struct clv_fleet *fleet, struct clv_error *err);
 
 #define CLV_TRACE_FOREVER INT64_MAX
+/* Numbers of groups from this one on are those of gangs: a file has none of them. */
+#define CLV_TRACE_OWN_GROUPS (UINT32_C(1) << 31)
 
 /* One arrival. */
 struct clv_trace_item {

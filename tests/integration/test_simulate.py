@@ -319,6 +319,62 @@ class Simulate(Case):
             self.assertEqual((done.returncode, done.stdout), (64, ""))
             self.assertIn(message, done.stderr)
 
+    def test_gangs_in_one_rack(self):
+        """Gangs with the rule, or all of them by an option, are in one rack, with moves and in a
+        queue too; one that no rack could have is refused and holds up no other."""
+        fleet = self.file("racks.yaml", "version: 1\nnodes:\n" + "".join(
+            f"  - {{model: A, count: 1, cpus: 8, memory: 64Gi, devices: 2{rack}}}\n"
+            for rack in ("", ", rack: r1", ", rack: r2", ", rack: r1", ", rack: r2", "")))
+        gang = "{{gang: {}, devices: 1, for: 10s{}}}"
+        ruled, free = gang.format(4, ", rule: one-rack"), gang.format(4, "")
+        large = gang.format(5, ", rule: one-rack")
+
+        def play(requests, *words):
+            trace = self.file("gangs.yaml", f"version: 1\nrequests: [{requests}]\n")
+            row, = self.items("simulate", fleet, trace, "-p", "first-fit", *words)
+            return row["gangs_placed"], row["gangs_in_one_rack"]
+        self.assertEqual(play(f"{free}, {free}, {free}"), (3, 0))
+        self.assertEqual(play(f"{ruled}, {ruled}, {ruled}"), (2, 2))
+        self.assertEqual(play(f"{ruled}, {ruled}, {ruled}", "--moves", 2), (2, 2))
+        self.assertEqual(play(f"{free}, {free}, {free}", "--gangs", "one-rack"), (2, 2))
+        for queue in "fifo", "backfill", "priority":
+            self.assertEqual(play(f"{large}, {ruled}, {ruled}, {ruled}", "--queue", queue), (3, 3))
+        rows = self.file("gangs.csv", "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gang,rule\n" + "".join(
+            f"p{i},1,1,1,1000,{i // 4 + 1},one-rack\n" for i in range(8)))
+        row, = self.items("simulate", fleet, rows, "-p", "balance")
+        self.assertEqual((row["placed"], row["gangs_in_one_rack"]), (8, 2))
+
+    def test_racks_that_are_wrong(self):
+        bare = self.file("bare.yaml", "version: 1\nnodes:\n"
+                         "  - {model: A, cpus: 8, memory: 64Gi, devices: 4}\n")
+        racks = self.file("racks.yaml", "version: 1\nnodes:\n"
+                          "  - {model: A, cpus: 8, memory: 64Gi, devices: 4, rack: r1}\n")
+        gang = self.file("gang.yaml", "version: 1\nrequests: [{gang: 2, devices: 1, rule: one-rack}]\n")
+        rule = self.file("rule.yaml", "version: 1\nrequests: [{gang: 2, rule: one-row}]\n")
+        single = self.file("single.yaml", "version: 1\nrequests: [{devices: 1, rule: apart}]\n")
+        rows = self.file("rows.csv", "name,cpu_milli,memory_mib,num_gpu,gpu_milli,group,rule\n"
+                         "p1,1,1,1,1000,1,one-rack\n")
+        group = self.file("group.csv", "name,cpu_milli,memory_mib,num_gpu,gpu_milli,group\n"
+                          "p1,1,1,1,1000,2147483648\n")
+        for words, code, message in (
+                ((bare, gang), 78, "gang.yaml:2:12: the rule one-rack needs a fleet with racks"),
+                ((racks, rule), 78, "'one-row' is no rule: free, together"),
+                ((racks, single), 78, "say how many with 'gang'"),
+                ((bare, rows), 78, "rows.csv:2:17: the rule one-rack needs a fleet with racks"),
+                ((racks, group), 78, "group.csv:2:15: '2147483648' is more than 2147483647"),
+                ((bare, gang, "--gangs", "one-rack"), 78, "no node has a rack"),
+                ((racks, gang, "--gangs", "one-rack", "--accept", "9%"), 64, "leave out --gangs"),
+                ((racks, gang, "--gangs", "one-row"), 64, "one-rack")):
+            done = cleave("simulate", *words)
+            self.assertEqual((done.returncode, done.stdout), (code, ""), done.stderr)
+            self.assertIn(message, done.stderr)
+        done = cleave("fit", racks, gang)
+        self.assertEqual(done.returncode, 0)
+        done = cleave("fit", self.file("apart.yaml", "version: 1\nnodes:\n" + "".join(
+            f"  - {{model: A, cpus: 8, memory: 64Gi, devices: 1, rack: r{i}}}\n" for i in range(4))), gang)
+        self.assertEqual(done.returncode, 75)
+        self.assertIn("room for all of its gang", done.stdout)
+
     def test_what_if_in_mig(self):
         """Half of the shares become instances; the others, and what is whole, stay."""
         fleet = self.file("fleet.yaml", "version: 1\nnodes:\n"

@@ -159,6 +159,36 @@ static void test_rules_of_groups(void **state)
 	}
 }
 
+/* Leases of a group that come one by one stay in the rack of the first; a node without a
+ * rack is in none. */
+static void test_one_rack(void **state)
+{
+	static const char *const racks[] = {"", "r1", "r2", "r1"};
+	struct clv_place_request request = {
+		.milli = 1000, .n_devices = 3, .rule = CLV_PLACE_ONE_RACK, .group = 7};
+	struct clv_fleet *fleet = clv_fleet_new();
+	struct clv_placer *placer;
+
+	for (unsigned i = 0; i < 4; i++) {
+		struct clv_fleet_node_spec spec = four_devices;
+
+		spec.rack = racks[i];
+		place_add_nodes(fleet, 1, spec);
+	}
+	assert_int_equal(fleet->n_racks, 2);
+	assert_int_equal(fleet->nodes[0].rack, 0);
+	assert_int_equal(clv_fleet_find_rack(fleet, "r2"), 2);
+	assert_int_equal(clv_fleet_find_rack(fleet, "r3"), 0);
+	placer = placer_of(fleet, "first-fit");
+	assert_int_equal(place(fleet, placer, &request).node, 1);
+	assert_int_equal(place(fleet, placer, &request).node, 3);
+	assert_int_equal(place(fleet, placer, &request).node, CLV_FLEET_NONE);
+	request.group = 8;
+	assert_int_equal(place(fleet, placer, &request).node, 2);
+	clv_placer_free(placer);
+	clv_fleet_free(fleet);
+}
+
 static void test_together_does_not_leave(void **state)
 {
 	struct clv_place_request request = {
@@ -379,6 +409,7 @@ int main(void)
 		cmocka_unit_test(test_where_the_second_goes),
 		cmocka_unit_test(test_scarce_models_are_kept),
 		cmocka_unit_test(test_rules_of_groups),
+		cmocka_unit_test(test_one_rack),
 		cmocka_unit_test(test_together_does_not_leave),
 		cmocka_unit_test(test_alone_in_class),
 		cmocka_unit_test(test_classes_are_part_of_the_state),

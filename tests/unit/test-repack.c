@@ -252,6 +252,85 @@ static void test_gang(void **state)
 	clv_fleet_free(fleet);
 }
 
+/* Three racks with two, three and four free devices, and one node in none. */
+static struct clv_fleet *three_racks(void)
+{
+	static const char *const racks[] = {
+		NULL, "r1", "r2", "r2", "r3", "r3", "r1", "r2"};
+	static const unsigned n_free[] = {2, 1, 1, 1, 2, 2, 1, 1};
+	struct clv_fleet *fleet = clv_fleet_new();
+	struct clv_place_request whole = {.milli = 1000, .n_devices = 1};
+
+	for (uint32_t i = 0; i < 8; i++) {
+		struct clv_fleet_node_spec spec = two_devices;
+		struct clv_place_at at = {.node = i, .devices = 1};
+		uint32_t lease;
+
+		spec.rack = racks[i];
+		place_add_nodes(fleet, 1, spec);
+		if (n_free[i] == 1)
+			assert_int_equal(clv_fleet_take(fleet, &whole, &at, &lease), 0);
+	}
+	return fleet;
+}
+
+/* Each gang goes to the rack with the least room that suffices, or nowhere. */
+static void test_gang_in_one_rack(void **state)
+{
+	static const struct {
+		uint32_t n;
+		int result, rack;
+	} rows[] = {{2, 0, 1}, {3, 0, 2}, {4, 0, 3}, {5, -ENOSPC, 0}};
+
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct clv_fleet *fleet = three_racks();
+		struct clv_placer *placer = placer_of(fleet);
+		struct clv_place_request gang[5];
+		uint32_t leases[5], n_held = fleet->n_held;
+
+		for (unsigned k = 0; k < 5; k++)
+			gang[k] = (struct clv_place_request){.milli = 1000,
+				.n_devices = 1,
+				.rule = CLV_PLACE_ONE_RACK};
+		assert_int_equal(
+			clv_place_gang(placer, gang, rows[i].n, leases), rows[i].result);
+		if (rows[i].result == 0) {
+			assert_true(clv_gang_is_in_one_rack(fleet, leases, rows[i].n));
+			assert_int_equal(fleet->nodes[fleet->leases[leases[0]].node].rack,
+				rows[i].rack);
+		}
+		assert_int_equal(
+			fleet->n_held, n_held + (rows[i].result == 0 ? rows[i].n : 0));
+		check_audit(fleet);
+		clv_placer_free(placer);
+		clv_fleet_free(fleet);
+	}
+}
+
+/* Two gangs of one group share the rack of the first, and a lost node has no room. */
+static void test_gangs_of_a_group(void **state)
+{
+	struct clv_fleet *fleet = three_racks();
+	struct clv_placer *placer = placer_of(fleet);
+	struct clv_place_request gang[2];
+	uint32_t leases[4];
+
+	for (unsigned k = 0; k < 2; k++)
+		gang[k] = (struct clv_place_request){.milli = 1000,
+			.n_devices = 1,
+			.rule = CLV_PLACE_ONE_RACK,
+			.group = 7};
+	assert_int_equal(clv_fleet_lose_node(fleet, 1, NULL, NULL), 0);
+	assert_int_equal(clv_place_gang(placer, gang, 2, leases), 0);
+	assert_int_equal(fleet->nodes[fleet->leases[leases[0]].node].rack, 2);
+	assert_int_equal(clv_place_gang(placer, gang, 2, leases + 2), -ENOSPC);
+	gang[0].group = gang[1].group = 8;
+	assert_int_equal(clv_place_gang(placer, gang, 2, leases + 2), 0);
+	assert_false(clv_gang_is_in_one_rack(fleet, leases, 4));
+	clv_placer_free(placer);
+	clv_fleet_free(fleet);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -260,6 +339,8 @@ int main(void)
 		cmocka_unit_test(test_fewest_by_brute_force),
 		cmocka_unit_test(test_plans_hold),
 		cmocka_unit_test(test_gang),
+		cmocka_unit_test(test_gang_in_one_rack),
+		cmocka_unit_test(test_gangs_of_a_group),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

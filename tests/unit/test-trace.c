@@ -159,7 +159,7 @@ static void test_wrong_traces(void **state)
 		{"name,cpu_milli,memory_mib,num_gpu,gpu_milli,class\np,1,1,1,1,fast\n",
 			"pods.csv:2:11: 'fast' is no class: latency, normal or batch"},
 		{"name,cpu_milli,memory_mib,num_gpu,gpu_milli,rule\np,1,1,1,1,near\n",
-			"pods.csv:2:11: 'near' is no rule: free, together, apart or spread"},
+			"pods.csv:2:11: 'near' is no rule: free, together, apart, spread or one-rack"},
 		{"name,cpu_milli,memory_mib,num_gpu,gpu_milli,creation_time,deletion_time\n"
 			"p,1,1,1,1,5,4\n", "pods.csv:2:13: it ends before it begins"},
 	};

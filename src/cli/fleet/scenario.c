@@ -179,21 +179,18 @@ int clv_scenario_read_in_use(
 	return r;
 }
 
-static int lose_rack(
-	struct clv_fleet *fleet, const struct clv_node_notes *notes, const char *rack)
+static int lose_rack(struct clv_fleet *fleet, const char *name)
 {
-	bool is_found = false;
+	uint16_t rack = *name ? clv_fleet_find_rack(fleet, name) : 0;
 
-	for (size_t i = 0; i < notes->n; i++) {
-		if (strcmp(notes->items[i].rack, rack) != 0)
-			continue;
-		clv_fleet_lose_node(fleet, (uint32_t)i, NULL, NULL);
-		is_found = true;
+	for (uint32_t i = 0; rack && i < fleet->n_nodes; i++) {
+		if (fleet->nodes[i].rack == rack)
+			clv_fleet_lose_node(fleet, i, NULL, NULL);
 	}
-	if (is_found && *rack)
+	if (rack)
 		return 0;
 	return clv_cli_fail(
-		CLV_EXIT_USAGE, "--lose: no node of the fleet is in rack '%.40s'", rack);
+		CLV_EXIT_USAGE, "--lose: no node of the fleet is in rack '%.40s'", name);
 }
 
 static int lose_range(struct clv_fleet *fleet, const char *text)
@@ -216,8 +213,7 @@ static int lose_range(struct clv_fleet *fleet, const char *text)
 	return 0;
 }
 
-int clv_scenario_lose(
-	struct clv_fleet *fleet, const struct clv_node_notes *notes, const char *list)
+int clv_scenario_lose(struct clv_fleet *fleet, const char *list)
 {
 	char words[256], *rest = words, *word;
 	int r = 0;
@@ -226,7 +222,7 @@ int clv_scenario_lose(
 		return clv_cli_fail(CLV_EXIT_USAGE, "--lose: the list is too long");
 	memcpy(words, list, strlen(list) + 1);
 	while (r == 0 && (word = strsep(&rest, ",")))
-		r = strncmp(word, "rack=", 5) == 0 ? lose_rack(fleet, notes, word + 5)
+		r = strncmp(word, "rack=", 5) == 0 ? lose_rack(fleet, word + 5)
 						   : lose_range(fleet, word);
 	return r;
 }
@@ -250,8 +246,7 @@ static int add_nodes(struct clv_fleet *fleet, struct clv_node_notes *notes,
 
 		r = clv_fleet_add_node(fleet, &spec, &err);
 		if (r == 0)
-			r = clv_node_notes_add(
-				notes, notes->items[like].price, NULL, &err);
+			r = clv_node_notes_add(notes, notes->items[like].price, &err);
 	}
 	return r < 0 ? clv_cli_fail(CLV_EXIT_FAILED, "--add: %s", err.msg) : 0;
 }

@@ -38,8 +38,7 @@ void clv_scenario_tell_odd(const char *path, const struct clv_snapshot_odd *odd)
 
 /* What if: the nodes of a list are lost ("0-15,rack=r7"), or nodes are added
  * ("L40S=10").  Returns 0, or an exit code after printing the error. */
-int clv_scenario_lose(
-	struct clv_fleet *fleet, const struct clv_node_notes *notes, const char *list);
+int clv_scenario_lose(struct clv_fleet *fleet, const char *list);
 int clv_scenario_add(
 	struct clv_fleet *fleet, struct clv_node_notes *notes, const char *list);
 

@@ -37,7 +37,7 @@ struct simulate_settings {
 	uint64_t fill_percent;
 	uint64_t most_moves;
 	struct clv_capacity_settings capacity;
-	const char *queue;
+	const char *queue, *gang_rule;
 	uint64_t most_wait_ns;
 	const char *lose, *add;
 	uint32_t mig_ppm;
@@ -74,6 +74,15 @@ static void cell_gangs(const json_t *row, char ret[CLV_CELL_MAX])
 		snprintf(ret, CLV_CELL_MAX, "%.0f of %.0f",
 			clv_json_number(row, "gangs_placed"),
 			clv_json_number(row, "gangs"));
+}
+
+static void cell_one_rack(const json_t *row, char ret[CLV_CELL_MAX])
+{
+	ret[0] = '\0';
+	if (json_object_get(row, "gangs_in_one_rack"))
+		snprintf(ret, CLV_CELL_MAX, "%.0f of %.0f",
+			clv_json_number(row, "gangs_in_one_rack"),
+			clv_json_number(row, "gangs_placed"));
 }
 
 static void cell_mean(const json_t *row, char ret[CLV_CELL_MAX])
@@ -117,6 +126,7 @@ static const struct clv_column columns[] = {
 	{ "TOO LARGE",  NULL,           true,  WHOLE, 3,     false, "too_large" },
 	{ "NO MODEL",   NULL,           true,  WHOLE, 3,     false, "of_no_model" },
 	{ "GANGS",      cell_gangs,     true,  WHOLE, 1,     true,  NULL },
+	{ "ONE RACK",   cell_one_rack,  true,  WHOLE, 2,     true,  NULL },
 	{ "MOVED",      NULL,           true,  WHOLE, 1,     true,  "moved" },
 	{ "DECLINED",   NULL,           true,  WHOLE, 1,     true,  "not_admitted" },
 	{ "WAIT",       cell_wait,      true,  WHOLE, 0,     true,  NULL },
@@ -214,6 +224,9 @@ static void add_rare(json_t *row, const struct clv_runs *runs, const struct clv_
 			row, "gangs", json_integer((json_int_t)counts->gangs));
 		json_object_set_new(row, "gangs_placed",
 			json_integer((json_int_t)counts->gangs_placed));
+		if (clv_replay_fleet(run->replay)->n_racks > 0)
+			json_object_set_new(row, "gangs_in_one_rack",
+				json_integer((json_int_t)counts->gangs_in_one_rack));
 	}
 	if (runs->most_moves > 0)
 		json_object_set_new(
@@ -421,6 +434,10 @@ static int check_settings(const struct simulate_settings *settings)
 		return clv_cli_fail(CLV_EXIT_USAGE,
 			"--draws takes 2 or more: of one draw nothing follows for the "
 			"next");
+	if (settings->capacity.accept_ppm && settings->gang_rule)
+		return clv_cli_fail(CLV_EXIT_USAGE,
+			"--accept counts nodes and does not put them into racks: leave "
+			"out --gangs");
 	if (settings->times && settings->fill_percent)
 		return clv_cli_fail(
 			CLV_EXIT_USAGE, "--fill draws a random order: leave out --times");
@@ -463,11 +480,16 @@ static int read_fleet(const struct simulate_settings *settings, const char *path
 	if (r == 0 && settings->add)
 		r = clv_scenario_add(*ret, notes, settings->add);
 	if (r == 0 && settings->lose)
-		r = clv_scenario_lose(*ret, notes, settings->lose);
+		r = clv_scenario_lose(*ret, settings->lose);
 	if (r == 0 && settings->mig_ppm && (*ret)->n_schemes == 0)
 		r = clv_cli_fail(CLV_EXIT_BAD_FILE,
 			"%.200s: no node is divided by MIG, so no request can be put "
 			"there: add 'mig: on' to some",
+			path);
+	if (r == 0 && settings->gang_rule && (*ret)->n_racks == 0)
+		r = clv_cli_fail(CLV_EXIT_BAD_FILE,
+			"%.200s: no node has a rack, so no gang can be in one: add "
+			"'rack' to the nodes",
 			path);
 	return r;
 }
@@ -536,6 +558,7 @@ static int run_simulate(const void *userdata, int argc, char **argv)
 		.is_timed = settings->times || settings->queue,
 		.fill_milli = (uint32_t)settings->fill_percent * 10,
 		.mig_ppm = settings->mig_ppm,
+		.gang_rule = settings->gang_rule ? CLV_PLACE_ONE_RACK : CLV_PLACE_FREE,
 		.skips = &skips,
 		.odd = &odd,
 	};
@@ -554,6 +577,7 @@ static int run_simulate(const void *userdata, int argc, char **argv)
 	return r;
 }
 
+static const char *const gang_choices[] = {"one-rack", NULL};
 static const char *const queue_choices[] = {"fifo", "backfill", "priority", NULL};
 
 static const struct clv_opt options[] = {
@@ -620,6 +644,14 @@ static const struct clv_opt options[] = {
 		.offset = CLV_OPT_AT(struct simulate_settings, most_wait_ns),
 		.argument = "TIME",
 		.help = "With --queue: refuse what has waited longer, as 4h",
+	},
+	{
+		.name = "gangs",
+		.type = CLV_OPT_CHOICE,
+		.offset = CLV_OPT_AT(struct simulate_settings, gang_rule),
+		.argument = "one-rack",
+		.choices = gang_choices,
+		.help = "Place each gang that has no rule of its own in one rack",
 	},
 	{
 		.name = "skip-bad",

@@ -132,6 +132,7 @@ bool clv_fit_node(const struct clv_fleet *fleet, const struct clv_fleet_node *no
 {
 	if (node->free_cpu_milli < request->cpu_milli ||
 		node->free_memory_mib < request->memory_mib || node->is_lost ||
+		(request->rack && request->rack != node->rack) ||
 		(request->models && !(request->models >> node->model & 1)))
 		return false;
 	if (request->n_devices == 0)
@@ -148,6 +149,15 @@ bool clv_fit_node(const struct clv_fleet *fleet, const struct clv_fleet_node *no
 			return node->n_whole >= request->n_devices;
 	}
 	return clv_fit_devices(fleet, node, request) != 0;
+}
+
+uint32_t clv_fit_home_of_group(const struct clv_fleet *fleet, uint32_t group)
+{
+	for (uint32_t i = 0; i < fleet->n_leases; i++) {
+		if (fleet->leases[i].is_held && fleet->leases[i].group == group)
+			return fleet->leases[i].node;
+	}
+	return CLV_FLEET_NONE;
 }
 
 uint32_t clv_fit_count_group(const struct clv_fleet *fleet, uint32_t node, uint32_t group)

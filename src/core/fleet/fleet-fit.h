@@ -17,6 +17,9 @@ bool clv_fit_start(const struct clv_fleet *fleet, uint32_t device,
 bool clv_fit_node(const struct clv_fleet *fleet, const struct clv_fleet_node *node,
 	const struct clv_place_request *request);
 
+/* The node of a lease of the group, or CLV_FLEET_NONE. */
+uint32_t clv_fit_home_of_group(const struct clv_fleet *fleet, uint32_t group);
+
 uint32_t clv_fit_count_group(
 	const struct clv_fleet *fleet, uint32_t node, uint32_t group);
 

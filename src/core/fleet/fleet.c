@@ -34,6 +34,7 @@ struct clv_fleet *clv_fleet_free(struct clv_fleet *fleet)
 	free(fleet->leases);
 	free(fleet->schemes);
 	free(fleet->models);
+	free(fleet->racks);
 	free(fleet->log.nodes);
 	free(fleet->log.last);
 	free(fleet);
@@ -106,6 +107,8 @@ struct clv_fleet *clv_fleet_copy(const struct clv_fleet *fleet)
 		fleet->schemes, fleet->n_schemes * sizeof(*fleet->schemes), &is_failed);
 	copy->models = copy_of(
 		fleet->models, fleet->n_models * sizeof(*fleet->models), &is_failed);
+	copy->racks = copy_of(
+		fleet->racks, fleet->room_racks * sizeof(*fleet->racks), &is_failed);
 	if (is_failed || copy_log(copy, fleet) < 0)
 		return clv_fleet_free(copy);
 	return copy;
@@ -120,6 +123,7 @@ size_t clv_fleet_bytes(const struct clv_fleet *fleet)
 					     (fleet->sets ? sizeof(*fleet->sets) : 0) +
 					     (fleet->dies ? sizeof(*fleet->dies) : 0)) +
 	       fleet->room_leases * sizeof(*fleet->leases) +
+	       fleet->room_racks * sizeof(*fleet->racks) +
 	       fleet->room_nodes * sizeof(*fleet->log.last) +
 	       n_ring * sizeof(*fleet->log.nodes);
 }
@@ -165,6 +169,36 @@ int clv_fleet_model(struct clv_fleet *fleet, const char *name)
 	memset(grown[fleet->n_models], 0, sizeof(*grown));
 	memcpy(grown[fleet->n_models], name, strlen(name));
 	return (int)fleet->n_models++;
+}
+
+/* From the last one on: the nodes of a rack mostly follow each other. */
+uint16_t clv_fleet_find_rack(const struct clv_fleet *fleet, const char *name)
+{
+	uint32_t number = fleet->n_racks;
+
+	while (number > 0 && strcmp(fleet->racks[number - 1], name) != 0)
+		number--;
+	return (uint16_t)number;
+}
+
+/* Sets the number of a rack, which is added if it is new; 0 without a name. */
+static int number_rack(struct clv_fleet *fleet, const char *name, uint16_t *ret)
+{
+	int r = 0;
+
+	*ret = name && *name ? clv_fleet_find_rack(fleet, name) : 0;
+	if (*ret || !name || !*name)
+		return 0;
+	if (fleet->n_racks == UINT16_MAX)
+		return -ENOSPC;
+	r = clv_fleet_grow((void **)&fleet->racks, &fleet->room_racks,
+		sizeof(*fleet->racks), fleet->n_racks + 1);
+	if (r < 0)
+		return r;
+	memset(fleet->racks[fleet->n_racks], 0, sizeof(*fleet->racks));
+	memcpy(fleet->racks[fleet->n_racks], name, strlen(name));
+	*ret = (uint16_t)++fleet->n_racks;
+	return 0;
 }
 
 /* The ring holds twice as many changes as there are nodes.  A placer that is further
@@ -235,6 +269,10 @@ static int check_spec(const struct clv_fleet *fleet,
 		return clv_error_set(err, -EINVAL,
 			"a node has at most %d devices, not %u", CLV_PLACE_DEVICES_MAX,
 			spec->n_devices);
+	if (spec->rack && strlen(spec->rack) >= CLV_FLEET_RACK_MAX)
+		return clv_error_set(err, -EINVAL,
+			"a rack's name has at most %d characters",
+			CLV_FLEET_RACK_MAX - 1);
 	if (spec->scheme > fleet->n_schemes)
 		return clv_error_set(err, -EINVAL, "the fleet has %u schemes, not %u",
 			fleet->n_schemes, spec->scheme);
@@ -267,6 +305,7 @@ int clv_fleet_add_node(struct clv_fleet *fleet, const struct clv_fleet_node_spec
 	struct clv_error *err)
 {
 	int r = check_spec(fleet, spec, err), model;
+	uint16_t rack;
 
 	if (r < 0)
 		return r;
@@ -284,6 +323,8 @@ int clv_fleet_add_node(struct clv_fleet *fleet, const struct clv_fleet_node_spec
 			"no room for the model '%s': at most %d, of 31 characters each",
 			spec->model, CLV_PLACE_MODELS_MAX);
 	r = make_room(fleet, spec->n_devices);
+	if (r == 0)
+		r = number_rack(fleet, spec->rack, &rack);
 	if (r < 0)
 		return clv_error_errno(err, -r, "cannot add a node");
 
@@ -296,6 +337,7 @@ int clv_fleet_add_node(struct clv_fleet *fleet, const struct clv_fleet_node_spec
 		.first_lease = CLV_FLEET_NONE,
 		.n_devices = spec->n_devices,
 		.model = (uint8_t)model,
+		.rack = rack,
 	};
 	add_devices(fleet, spec);
 	fleet->log.last[fleet->n_nodes] = 0;

@@ -16,6 +16,8 @@ struct clv_error;
  * other. */
 
 #define CLV_FLEET_NONE UINT32_MAX
+/* With the 0 at the end. */
+#define CLV_FLEET_RACK_MAX 32
 
 /* How a device is divided in hardware: MIG, compute partitions, virtual functions. */
 struct clv_fleet_scheme {
@@ -51,6 +53,7 @@ struct clv_fleet_node {
 	uint8_t model;
 	bool is_lost;
 	uint16_t n_leases[CLV_FLEET_SIZES];
+	uint16_t rack; /* 1 + its index in the fleet; 0: unknown */
 };
 
 /* 40 bytes. */
@@ -83,8 +86,9 @@ struct clv_fleet {
 	struct clv_fleet_lease *leases;
 	struct clv_fleet_scheme *schemes;
 	char (*models)[32];
-	uint32_t n_nodes, n_devices, n_leases, n_schemes, n_models;
-	uint32_t room_nodes, room_devices, room_leases;
+	char (*racks)[CLV_FLEET_RACK_MAX];
+	uint32_t n_nodes, n_devices, n_leases, n_schemes, n_models, n_racks;
+	uint32_t room_nodes, room_devices, room_leases, room_racks;
 	uint32_t first_free_lease, n_held;
 	/* compute of all devices, and the part of it that leases hold */
 	uint64_t milli, held_milli;
@@ -94,6 +98,7 @@ struct clv_fleet {
 /* A node to be added. */
 struct clv_fleet_node_spec {
 	const char *model;
+	const char *rack; /* NULL or "": unknown */
 	uint32_t cpu_milli, memory_mib;
 	uint32_t device_mib; /* memory of each device; 0: unknown */
 	uint8_t n_devices;
@@ -135,6 +140,9 @@ int clv_fleet_add_scheme(struct clv_fleet *fleet, const struct clv_fleet_scheme 
 int clv_fleet_model(struct clv_fleet *fleet, const char *name);
 /* Returns -1 if the fleet does not have the model. */
 int clv_fleet_find_model(const struct clv_fleet *fleet, const char *name);
+/* Returns the number that the rack has in its nodes, or 0 if the fleet has none of that
+ * name. */
+uint16_t clv_fleet_find_rack(const struct clv_fleet *fleet, const char *name);
 /* Nodes are added before the first placer is created.  Of equally good nodes the one that
  * was added first is used. */
 int clv_fleet_add_node(struct clv_fleet *fleet, const struct clv_fleet_node_spec *spec,

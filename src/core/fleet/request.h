@@ -22,6 +22,7 @@ enum clv_place_rule {
 	CLV_PLACE_TOGETHER, /* all of the group on one node */
 	CLV_PLACE_APART,    /* no two of the group on one node */
 	CLV_PLACE_SPREAD,   /* on a node with the fewest of the group */
+	CLV_PLACE_ONE_RACK, /* all of the group in one rack */
 	_CLV_PLACE_RULE_MAX,
 };
 
@@ -40,4 +41,5 @@ struct clv_place_request {
 	/* The fields below do not affect the score of a node. */
 	enum clv_place_rule rule;
 	uint32_t group; /* 0: none */
+	uint16_t rack;  /* on nodes of this rack only; 0: of any */
 };

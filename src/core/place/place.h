@@ -17,7 +17,8 @@ struct clv_workload;
  * requested shapes and updates them from the log of the fleet, so that a decision
  * evaluates only what changed since the last one for that shape.  A policy may also
  * follow the requests that clv_placer_place() places or refuses, so that a decision
- * depends on those before it.
+ * depends on those before it.  A request with a rack is one of several tries, and is not
+ * followed.
  *
  * The fleet is borrowed and may change between calls in any way, through other placers
  * too, except that nodes must not be added.  Not thread-safe; the fleet must not change

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Updates the ranking of the request's shape and takes its top.  A request with a rule
- * for its group looks through all nodes of the ranking instead, because groups change
- * with every lease. */
+ * for its group, or for one rack, looks through all nodes of the ranking instead, because
+ * groups change with every lease. */
 #include "core/place/place.h"
 
 #include "core/fleet/fleet-fit.h"
@@ -183,6 +183,10 @@ static bool suits_group(const struct clv_fleet *fleet, uint32_t node,
 	switch (request->rule) {
 	case CLV_PLACE_TOGETHER:
 		return home == CLV_FLEET_NONE || home == node;
+	case CLV_PLACE_ONE_RACK:
+		return fleet->nodes[node].rack > 0 &&
+		       (home == CLV_FLEET_NONE ||
+			       fleet->nodes[home].rack == fleet->nodes[node].rack);
 	case CLV_PLACE_APART:
 	case CLV_PLACE_SPREAD:
 		return clv_fit_count_group(fleet, node, request->group) <= most;
@@ -191,22 +195,14 @@ static bool suits_group(const struct clv_fleet *fleet, uint32_t node,
 	}
 }
 
-/* The node of a group whose leases stay together. */
-static uint32_t home_of(const struct clv_fleet *fleet, uint32_t group)
-{
-	for (uint32_t i = 0; i < fleet->n_leases; i++) {
-		if (fleet->leases[i].is_held && fleet->leases[i].group == group)
-			return fleet->leases[i].node;
-	}
-	return CLV_FLEET_NONE;
-}
-
 static uint32_t best_in_group(const struct clv_placer *placer,
 	const struct clv_ranking *ranking, const struct clv_place_request *request)
 {
 	const struct clv_fleet *fleet = placer->fleet;
-	uint32_t home = request->rule == CLV_PLACE_TOGETHER
-				? home_of(fleet, request->group)
+	bool has_home = request->rule == CLV_PLACE_TOGETHER ||
+			request->rule == CLV_PLACE_ONE_RACK;
+	uint32_t home = has_home && request->group
+				? clv_fit_home_of_group(fleet, request->group)
 				: CLV_FLEET_NONE;
 	uint32_t least = 0, best = CLV_FLEET_NONE;
 
@@ -222,6 +218,7 @@ static uint32_t best_in_group(const struct clv_placer *placer,
 	}
 	for (uint32_t i = 0; i < fleet->n_nodes; i++) {
 		if (ranking->scores[i] == CLV_RANKING_UNFIT ||
+			(request->rack && request->rack != fleet->nodes[i].rack) ||
 			(best != CLV_FLEET_NONE &&
 				ranking->scores[i] <= ranking->scores[best]))
 			continue;
@@ -275,7 +272,7 @@ int clv_placer_find(struct clv_placer *placer, const struct clv_place_request *r
 	if (placer->view.room)
 		follow(placer);
 	clv_ranking_update(ranking, &placer->view, placer->policy);
-	if (request->group && request->rule != CLV_PLACE_FREE)
+	if (request->rack || (request->group && request->rule != CLV_PLACE_FREE))
 		at.node = best_in_group(placer, ranking, request);
 	else
 		at.node = clv_ranking_top(ranking, placer->fleet);
@@ -330,13 +327,14 @@ int clv_placer_find_each(struct clv_placer *placer,
 int clv_placer_place(struct clv_placer *placer, const struct clv_place_request *request,
 	uint32_t *ret_lease)
 {
+	bool is_followed = placer->view.room && !request->rack;
 	struct clv_place_at at;
 	int r;
 
-	if (placer->view.room)
+	if (is_followed)
 		clv_room_come(&placer->room, placer->fleet, request);
 	r = clv_placer_find(placer, request, &at);
-	if (r == 0 && placer->view.room)
+	if (r == 0 && is_followed)
 		clv_room_placed(&placer->room);
 	return r < 0 ? r : clv_fleet_take(placer->fleet, request, &at, ret_lease);
 }

@@ -17,6 +17,7 @@ struct clv_place_request clv_ranking_shape(const struct clv_place_request *reque
 
 	shape.rule = CLV_PLACE_FREE;
 	shape.group = 0;
+	shape.rack = 0;
 	if (!shape.alone_in_class)
 		shape.class = CLV_CLASS_NORMAL;
 	return shape;

@@ -10,7 +10,7 @@
 #define CLV_RANKING_UNFIT INT32_MIN
 
 struct clv_ranking {
-	struct clv_place_request shape; /* rule and group are left empty */
+	struct clv_place_request shape; /* rule, group and rack are left empty */
 	int32_t *scores;                /* by node */
 	int32_t *best;                  /* by block */
 	uint64_t n_seen;                /* changes of the log that are included */

@@ -19,11 +19,18 @@ struct clv_gang_steps {
 	void (*take_back)(void *userdata, uint32_t *leases, size_t n);
 };
 
-/* Returns 0 and the leases; or the error of a request, -ENOSPC if it has no room, and
- * nothing is placed. */
-int clv_gang_place(const struct clv_place_request *requests, size_t n,
+/* Several requests with the rule CLV_PLACE_ONE_RACK go to the rack of their group; if
+ * that has no lease yet, each rack with enough free compute is tried, the one with the
+ * least first, so that others stay free for larger gangs.  Returns 0 and the leases; or
+ * the error of a request, -ENOSPC if it has no room, and nothing is placed; -ENOMEM. */
+int clv_gang_place(const struct clv_fleet *fleet,
+	const struct clv_place_request *requests, size_t n,
 	const struct clv_gang_steps *steps, void *userdata, uint32_t *ret_leases);
 
 /* The same with clv_placer_place(). */
 int clv_place_gang(struct clv_placer *placer, const struct clv_place_request *requests,
 	size_t n, uint32_t *ret_leases);
+
+/* Whether the leases are on nodes of one rack. */
+bool clv_gang_is_in_one_rack(
+	const struct clv_fleet *fleet, const uint32_t *leases, size_t n);

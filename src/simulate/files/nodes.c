@@ -11,21 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-int clv_node_notes_add(struct clv_node_notes *notes, double price, const char *rack,
-	struct clv_error *err)
+int clv_node_notes_add(struct clv_node_notes *notes, double price, struct clv_error *err)
 {
-	struct clv_node_note *note;
+	struct clv_node_note *note = CLV_APPEND(notes->items, notes->n);
 
-	if (rack && strlen(rack) >= sizeof(note->rack))
-		return clv_error_set(err, -EINVAL,
-			"a rack's name has at most %zu characters",
-			sizeof(note->rack) - 1);
-	note = CLV_APPEND(notes->items, notes->n);
 	if (!note)
 		return clv_error_errno(err, ENOMEM, "cannot read the fleet");
 	note->price = price;
-	if (rack)
-		memcpy(note->rack, rack, strlen(rack) + 1);
 	return 0;
 }
 

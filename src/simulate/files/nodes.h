@@ -6,12 +6,9 @@
 /* The rows of fleets in CSV: openb's with additional columns, the machines of PAI-2020
  * and those of Philly. */
 
-#define CLV_NODE_RACK_MAX 32
-
 /* What a fleet's file says of a node and a fleet does not keep. */
 struct clv_node_note {
 	double price; /* for an hour, in any currency; 0: not known */
-	char rack[CLV_NODE_RACK_MAX];
 };
 
 /* By node.  Zeroed: empty. */
@@ -20,10 +17,8 @@ struct clv_node_notes {
 	size_t n;
 };
 
-/* Adds the note of the next node.  rack: may be NULL.  Returns 0, -ENOMEM, or -EINVAL if
- * the rack's name is too long. */
-int clv_node_notes_add(struct clv_node_notes *notes, double price, const char *rack,
-	struct clv_error *err);
+/* Adds the note of the next node.  Returns 0 or -ENOMEM. */
+int clv_node_notes_add(struct clv_node_notes *notes, double price, struct clv_error *err);
 
 struct clv_node_row {
 	/* Valid until the next row. */

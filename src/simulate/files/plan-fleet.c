@@ -79,6 +79,7 @@ static int read_node(struct clv_yaml_value value, void *into, struct clv_error *
 			"'%.40s' is no model whose MIG profiles are known", entry.model);
 	spec = (struct clv_fleet_node_spec){
 		.model = entry.model,
+		.rack = entry.rack,
 		.cpu_milli = entry.cpu_milli,
 		.memory_mib = entry.memory_mib,
 		.device_mib = entry.device_mib,
@@ -89,8 +90,7 @@ static int read_node(struct clv_yaml_value value, void *into, struct clv_error *
 	for (uint64_t i = 0; r == 0 && i < entry.count; i++) {
 		r = clv_fleet_add_node(fleet, &spec, err);
 		if (r == 0 && document->notes)
-			r = clv_node_notes_add(
-				document->notes, entry.price, entry.rack, err);
+			r = clv_node_notes_add(document->notes, entry.price, err);
 	}
 	return r < 0 ? clv_yaml_prefix_position(value, err) : 0;
 }

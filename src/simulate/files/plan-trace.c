@@ -15,7 +15,7 @@
 
 struct entry_text {
 	struct clv_plan_entry entry;
-	char profile[64], class[64];
+	char profile[64], class[64], rule[64];
 	struct clv_yaml_value models;
 	bool has_models;
 };
@@ -58,6 +58,7 @@ static const struct clv_yaml_field entry_fields[] = {
 	{"count",         clv_plan_read_u64,    false, AT(entry.count)},
 	{"weight",        clv_plan_read_u64,    false, AT(entry.count)},
 	{"gang",          read_gang,            false, AT(entry.n_gang)},
+	{"rule",          clv_plan_read_name,   false, AT(rule)},
 	{"cpus",          clv_plan_read_cpus,   false, AT(entry.request.cpu_milli)},
 	{"memory",        clv_plan_read_mib,    false, AT(entry.request.memory_mib)},
 	{"devices",       clv_plan_read_small,  false, AT(entry.request.n_devices)},
@@ -136,6 +137,25 @@ static void set_defaults(struct clv_place_request *request)
 		request->milli = 0;
 }
 
+/* The rule of a gang. */
+static int find_rule(const struct clv_fleet *fleet, struct clv_yaml_value value,
+	const char *name, struct clv_plan_entry *entry, struct clv_error *err)
+{
+	int rule = clv_row_find_rule(name);
+
+	if (rule < 0)
+		return clv_yaml_fail(value, err, -EINVAL,
+			"'%.40s' is no rule: free, together, apart, spread or one-rack",
+			name);
+	if (entry->n_gang == 0)
+		return clv_yaml_fail(value, err, -EINVAL,
+			"a rule is for the requests of a gang: say how many with 'gang'");
+	if (rule == CLV_PLACE_ONE_RACK && fleet->n_racks == 0)
+		return clv_yaml_fail(value, err, -EINVAL, CLV_ROW_NO_RACKS);
+	entry->request.rule = (enum clv_place_rule)rule;
+	return 0;
+}
+
 static int finish_entry(struct trace_reader *reader, struct clv_yaml_value value,
 	const struct entry_text *text, struct clv_plan_entry *entry,
 	struct clv_error *err)
@@ -159,6 +179,8 @@ static int finish_entry(struct trace_reader *reader, struct clv_yaml_value value
 	if (text->profile[0])
 		r = find_profile(
 			reader->fleet, value, text->profile, &entry->request, err);
+	if (r == 0 && text->rule[0])
+		r = find_rule(reader->fleet, value, text->rule, entry, err);
 	if (r < 0)
 		return r;
 	set_defaults(&entry->request);

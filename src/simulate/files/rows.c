@@ -4,9 +4,11 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "core/fleet/request.h"
 
 #include <errno.h>
 #include <math.h>
+#include <string.h>
 
 #define WHOLE 1000u /* thousandths of a device */
 #define MIB_OF_GIB 1024
@@ -220,4 +222,20 @@ const struct clv_row_format *clv_row_format_of(const struct clv_csv *csv)
 	while (i < CLV_ARRAY_SIZE(formats) - 1 && !clv_csv_has(csv, formats[i].sign))
 		i++;
 	return &formats[i];
+}
+
+int clv_row_find_rule(const char *name)
+{
+	static const char *const rules[_CLV_PLACE_RULE_MAX] = {
+		[CLV_PLACE_FREE] = "free",
+		[CLV_PLACE_TOGETHER] = "together",
+		[CLV_PLACE_APART] = "apart",
+		[CLV_PLACE_SPREAD] = "spread",
+		[CLV_PLACE_ONE_RACK] = "one-rack",
+	};
+	int i = _CLV_PLACE_RULE_MAX - 1;
+
+	while (i >= 0 && strcmp(rules[i], name) != 0)
+		i--;
+	return i;
 }

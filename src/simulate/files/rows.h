@@ -10,6 +10,9 @@
 /* Maximum number of requests of one gang. */
 #define CLV_TRACE_GANG_MAX 1024
 #define CLV_ROW_UNSET UINT64_MAX
+/* An error: the rule one-rack where nothing is known of racks. */
+#define CLV_ROW_NO_RACKS \
+	"the rule one-rack needs a fleet with racks: name those of its nodes"
 
 /* One row, whatever the format of the file. */
 struct clv_row {
@@ -35,6 +38,9 @@ struct clv_row_format {
 	/* Published in the order of arrival and with names that differ. */
 	bool is_sorted, has_names;
 };
+
+/* A rule for the requests of a group (enum clv_place_rule), or -1. */
+int clv_row_find_rule(const char *name);
 
 /* The format of a header, the current row; openb's if no other one is recognized. */
 const struct clv_row_format *clv_row_format_of(const struct clv_csv *csv);

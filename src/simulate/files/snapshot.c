@@ -189,7 +189,7 @@ static int add_node(const struct clv_snapshot_node *node, struct clv_fleet *flee
 		return 0;
 	}
 	if (r == 0 && notes)
-		r = clv_node_notes_add(notes, 0, NULL, &why);
+		r = clv_node_notes_add(notes, 0, &why);
 	return r < 0 ? -ENOMEM : 1;
 }
 
