@@ -288,6 +288,7 @@ static bool is_same_shape(
 	       one->device_mib == other->device_mib && one->milli == other->milli &&
 	       one->n_devices == other->n_devices && one->scheme == other->scheme &&
 	       one->profile == other->profile && one->class == other->class &&
+	       one->same_numa == other->same_numa && one->same_link == other->same_link &&
 	       one->group == 0 && other->group == 0;
 }
 

@@ -41,6 +41,7 @@ static int add_node(const struct clv_csv *csv, const struct clv_csv_map *map,
 		.device_mib = row->device_mib,
 		.n_devices = (uint8_t)row->n_devices,
 		.n_numa = (uint8_t)row->n_numa,
+		.n_linked = (uint8_t)row->n_linked,
 	};
 	struct clv_error why = {0};
 	int r;
@@ -49,7 +50,9 @@ static int add_node(const struct clv_csv *csv, const struct clv_csv_map *map,
 		return clv_csv_fail(csv, clv_csv_column_of(csv, map, "rack"), err,
 			-EINVAL, "a rack's name has at most %d characters",
 			CLV_FLEET_RACK_MAX - 1);
-	if (row->n_devices > CLV_PLACE_DEVICES_MAX || row->n_numa > CLV_PLACE_DEVICES_MAX)
+	if (row->n_devices > CLV_PLACE_DEVICES_MAX ||
+		row->n_numa > CLV_PLACE_DEVICES_MAX ||
+		row->n_linked > CLV_PLACE_DEVICES_MAX)
 		return clv_csv_fail(csv, clv_csv_column_of(csv, map, format->devices),
 			err, -EINVAL, "a node has at most %d devices",
 			CLV_PLACE_DEVICES_MAX);
@@ -279,6 +282,8 @@ static int make_request(const struct clv_trace *trace, const struct clv_row *row
 	request->n_devices = item->is_too_large ? CLV_PLACE_DEVICES_MAX : (uint8_t)n;
 	request->milli = n ? (uint16_t)row->milli : 0;
 	request->group = row->group;
+	request->same_numa = row->same_numa;
+	request->same_link = row->same_link;
 	if (clv_fleet_check(trace->fleet, request, &why) < 0)
 		return fail_at(trace, "num_gpu", err, why.msg);
 	return read_words(trace, row, request, err);

@@ -344,6 +344,30 @@ class Simulate(Case):
         row, = self.items("simulate", fleet, rows, "-p", "balance")
         self.assertEqual((row["placed"], row["gangs_in_one_rack"]), (8, 2))
 
+    def test_joined_by_nvlink(self):
+        """Threes of devices, and requests for two that NVLink joins, or on one NUMA node."""
+        nodes = "sn,cpu_milli,memory_mib,gpu,model,nvlink,numa\nn1,9000,9000,6,A,3,3\n"
+        fleets = (self.file("threes.csv", nodes),
+                  self.file("threes.yaml", "version: 1\nnodes:\n  - {model: A, cpus: 9, memory: 9Gi, "
+                            "devices: 6, nvlink: 3, numa: 3}\n"))
+        head = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,nvlink,numa\n"
+        for fleet in fleets:
+            for key, placed in (("nvlink", 2), ("numa", 3), ("rack", None)):
+                trace = self.file("two.yaml", "version: 1\nrequests: "
+                                  f"[{{count: 4, devices: 2, {key}: on}}]\n")
+                if placed is None:
+                    self.assertEqual(cleave("simulate", fleet, trace).returncode, 78)
+                    continue
+                row, = self.items("simulate", fleet, trace, "-p", "balance")
+                self.assertEqual(row["placed"], placed, key)
+            rows = self.file("two.csv", head + "a,1,1,1,1000,,\nb,1,1,4,1000,1,\nc,1,1,2,1000,1,0\n")
+            row, = self.items("simulate", fleet, rows, "-p", "first-fit")
+            self.assertEqual((row["placed"], row["too_large"]), (2, 1))
+        done = cleave("fit", fleets[1], self.file("four.yaml", "version: 1\nrequests: "
+                                                  "[{devices: 4, nvlink: on}]\n"))
+        self.assertEqual(done.returncode, 75)
+        self.assertIn("joined by NVLink", done.stdout)
+
     def test_racks_that_are_wrong(self):
         bare = self.file("bare.yaml", "version: 1\nnodes:\n"
                          "  - {model: A, cpus: 8, memory: 64Gi, devices: 4}\n")

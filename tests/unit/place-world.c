@@ -47,10 +47,10 @@ struct clv_fleet *place_fleet_mixed(unsigned n_nodes)
 		/* clang-format off */
 		static const struct clv_fleet_node_spec kinds[] = {
 			{.model = "A", .cpu_milli = 96000, .memory_mib = 400000, .n_devices = 8,
-			 .device_mib = 40960, .n_numa = 2},
+			 .device_mib = 40960, .n_numa = 2, .n_linked = 4},
 			{.model = "B", .cpu_milli = 32000, .memory_mib = 100000, .n_devices = 2},
 			{.model = "C", .cpu_milli = 64000, .memory_mib = 200000, .n_devices = 4,
-			 .device_mib = 16384},
+			 .device_mib = 16384, .n_linked = 2},
 			{.model = "A", .cpu_milli = 64000, .memory_mib = 200000, .n_devices = 4,
 			 .device_mib = 40960, .scheme = 1},
 			{.model = "D", .cpu_milli = 64000, .memory_mib = 200000},
@@ -96,6 +96,7 @@ struct clv_place_request place_random_request(const struct clv_fleet *fleet)
 	if (place_random(3) == 0)
 		request.device_mib = 1024 * place_random(20);
 	request.same_numa = place_random(8) == 0;
+	request.same_link = place_random(8) == 0;
 	request.alone_in_class = place_random(16) == 0;
 	return request;
 }

@@ -189,6 +189,59 @@ static void test_one_rack(void **state)
 	clv_fleet_free(fleet);
 }
 
+/* The devices of a request are joined by NVLink, in the smallest set that suffices, and
+ * on one NUMA node too if both are wanted. */
+static void test_joined_by_nvlink(void **state)
+{
+	/* Of the free devices of one node with eight. */
+	/* clang-format off */
+	static const struct {
+		uint8_t n_linked, n_numa, n_devices;
+		bool same_numa;
+		uint64_t used, devices; /* devices 0: it does not fit */
+	} rows[] = {
+		{0, 1, 2, false, 0,    0},
+		{1, 1, 2, false, 0,    0},
+		{0, 1, 1, false, 0,    0x01},
+		{2, 1, 2, false, 0x05, 0x30},
+		{2, 1, 3, false, 0,    0},
+		{4, 1, 2, false, 0x03, 0x0c},
+		{4, 1, 2, false, 0x0f, 0x30},
+		{4, 1, 4, false, 0x10, 0x0f},
+		{4, 1, 4, false, 0x11, 0},
+		{8, 1, 8, false, 0,    0xff},
+		{8, 2, 4, true,  0x01, 0xf0},
+		{8, 2, 5, true,  0,    0},
+	};
+	/* clang-format on */
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct clv_place_request request = {.milli = 1000,
+			.n_devices = rows[i].n_devices,
+			.same_numa = rows[i].same_numa,
+			.same_link = true};
+		struct clv_place_request whole = {.milli = 1000, .n_devices = 1};
+		struct clv_fleet_node_spec spec = {.model = "A",
+			.n_devices = 8,
+			.n_numa = rows[i].n_numa,
+			.n_linked = rows[i].n_linked};
+		struct clv_fleet *fleet = clv_fleet_new();
+		struct clv_place_at at = {0}, found;
+		struct clv_placer *placer;
+		uint32_t lease;
+
+		place_add_nodes(fleet, 1, spec);
+		for (uint64_t left = rows[i].used; left; left &= left - 1) {
+			at.devices = left & -left;
+			assert_int_equal(clv_fleet_take(fleet, &whole, &at, &lease), 0);
+		}
+		placer = placer_of(fleet, "fgd");
+		found = place(fleet, placer, &request);
+		assert_int_equal(found.node == 0 ? found.devices : 0, rows[i].devices);
+		clv_placer_free(placer);
+		clv_fleet_free(fleet);
+	}
+}
+
 static void test_together_does_not_leave(void **state)
 {
 	struct clv_place_request request = {
@@ -410,6 +463,7 @@ int main(void)
 		cmocka_unit_test(test_scarce_models_are_kept),
 		cmocka_unit_test(test_rules_of_groups),
 		cmocka_unit_test(test_one_rack),
+		cmocka_unit_test(test_joined_by_nvlink),
 		cmocka_unit_test(test_together_does_not_leave),
 		cmocka_unit_test(test_alone_in_class),
 		cmocka_unit_test(test_classes_are_part_of_the_state),

@@ -227,6 +227,11 @@ static void ease_device_memory(struct clv_place_request *request)
 	request->device_mib = 0;
 }
 
+static void ease_near(struct clv_place_request *request)
+{
+	request->same_numa = request->same_link = false;
+}
+
 /* What may be missing; ease() removes the requirement from a request. */
 static const struct {
 	void (*ease)(struct clv_place_request *request);
@@ -235,6 +240,7 @@ static const struct {
 	{ease_models, "devices of its models: others are free"},
 	{ease_cpu, "processors beside free devices"},
 	{ease_memory, "the node's memory beside free devices"},
+	{ease_near, "free devices on one NUMA node or joined by NVLink"},
 	{ease_device_memory, "memory on devices with free compute"},
 };
 

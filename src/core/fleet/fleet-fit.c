@@ -49,25 +49,39 @@ uint32_t clv_fleet_request_milli(
 	return clv_fleet_profile_milli(fleet, request->scheme, request->profile);
 }
 
-/* Restricts fitting devices to one NUMA node: of the NUMA nodes with enough devices the
- * one with the fewest, so that larger groups stay together. */
-static uint64_t one_numa(const struct clv_fleet_device *devices, uint64_t fitting, int n)
+/* Whether the request may have both devices of the node. */
+static bool are_near(const struct clv_fleet_device *devices,
+	const struct clv_fleet_node *node, const struct clv_place_request *request,
+	int one, int other)
+{
+	if (request->same_numa && devices[one].numa != devices[other].numa)
+		return false;
+	return !request->same_link ||
+	       (node->n_linked > 1 && one / node->n_linked == other / node->n_linked);
+}
+
+/* Restricts fitting devices to those of one NUMA node, or that NVLink joins: of these
+ * sets with enough devices the one with the fewest, so that larger ones stay whole. */
+static uint64_t near_each_other(const struct clv_fleet_device *devices,
+	const struct clv_fleet_node *node, const struct clv_place_request *request,
+	uint64_t fitting)
 {
 	uint64_t best = 0;
 
 	for (uint64_t left = fitting; left;) {
-		uint8_t numa = devices[__builtin_ctzll(left)].numa;
-		uint64_t same = 0;
+		int first = __builtin_ctzll(left);
+		uint64_t near = left & -left;
 
-		for (uint64_t rest = left; rest; rest &= rest - 1) {
-			if (devices[__builtin_ctzll(rest)].numa == numa)
-				same |= rest & -rest;
+		for (uint64_t rest = left & (left - 1); rest; rest &= rest - 1) {
+			if (are_near(
+				    devices, node, request, first, __builtin_ctzll(rest)))
+				near |= rest & -rest;
 		}
-		left &= ~same;
-		if (__builtin_popcountll(same) < n)
+		left &= ~near;
+		if (__builtin_popcountll(near) < request->n_devices)
 			continue;
-		if (!best || __builtin_popcountll(same) < __builtin_popcountll(best))
-			best = same;
+		if (!best || __builtin_popcountll(near) < __builtin_popcountll(best))
+			best = near;
 	}
 	return best;
 }
@@ -82,8 +96,8 @@ uint64_t clv_fit_devices(const struct clv_fleet *fleet, const struct clv_fleet_n
 		fitting |= (uint64_t)clv_fit_device(&devices[i], request) << i;
 	if (__builtin_popcountll(fitting) < request->n_devices)
 		return 0;
-	if (request->same_numa && request->n_devices > 1)
-		return one_numa(devices, fitting, request->n_devices);
+	if ((request->same_numa || request->same_link) && request->n_devices > 1)
+		return near_each_other(devices, node, request, fitting);
 	return fitting;
 }
 
@@ -142,7 +156,8 @@ bool clv_fit_node(const struct clv_fleet *fleet, const struct clv_fleet_node *no
 	if (node->largest_milli < request->milli || node->n_devices < request->n_devices)
 		return false;
 	/* Fast paths for the two most frequent kinds of request. */
-	if (request->device_mib == 0 && !request->alone_in_class && !request->same_numa) {
+	if (request->device_mib == 0 && !request->alone_in_class && !request->same_numa &&
+		!request->same_link) {
 		if (request->n_devices == 1)
 			return request->milli > 0 || node->largest_milli > 0;
 		if (request->milli == CLV_PLACE_WHOLE)

@@ -30,7 +30,8 @@ static uint64_t mix(uint64_t hash, uint64_t value)
  * at first most nodes of a fleet are equal. */
 static uint64_t state_of(const struct clv_fleet *fleet, const struct clv_fleet_node *node)
 {
-	uint64_t hash = mix(node->model + 1u, node->free_cpu_milli);
+	uint64_t hash = mix(
+		(uint64_t)node->n_linked << 8 | (node->model + 1u), node->free_cpu_milli);
 
 	for (uint32_t i = 0; i < node->n_devices; i++) {
 		const struct clv_fleet_device *device =

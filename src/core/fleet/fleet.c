@@ -338,6 +338,7 @@ int clv_fleet_add_node(struct clv_fleet *fleet, const struct clv_fleet_node_spec
 		.n_devices = spec->n_devices,
 		.model = (uint8_t)model,
 		.rack = rack,
+		.n_linked = spec->n_linked,
 	};
 	add_devices(fleet, spec);
 	fleet->log.last[fleet->n_nodes] = 0;

@@ -53,7 +53,8 @@ struct clv_fleet_node {
 	uint8_t model;
 	bool is_lost;
 	uint16_t n_leases[CLV_FLEET_SIZES];
-	uint16_t rack; /* 1 + its index in the fleet; 0: unknown */
+	uint16_t rack;    /* 1 + its index in the fleet; 0: unknown */
+	uint8_t n_linked; /* adjacent devices that NVLink joins; 0 or 1: none */
 };
 
 /* 40 bytes. */
@@ -102,8 +103,9 @@ struct clv_fleet_node_spec {
 	uint32_t cpu_milli, memory_mib;
 	uint32_t device_mib; /* memory of each device; 0: unknown */
 	uint8_t n_devices;
-	uint8_t n_numa; /* NUMA nodes with devices, equally many on each; 0: one */
-	uint8_t scheme; /* 0: shares; else 1 + index */
+	uint8_t n_numa;   /* NUMA nodes with devices, equally many on each; 0: one */
+	uint8_t n_linked; /* devices that NVLink joins, from the first one on; 0: none */
+	uint8_t scheme;   /* 0: shares; else 1 + index */
 	/* By device: 1 + the I/O die of the GPU that it is on, 0: unknown.  NULL: all
 	 * unknown. */
 	const uint8_t *dies;

@@ -8,7 +8,8 @@
 static bool is_of(const struct clv_kind *kind, const struct clv_fleet_node *node)
 {
 	return kind->model == node->model && kind->n_devices == node->n_devices &&
-	       kind->cpu_milli == node->cpu_milli && kind->memory_mib == node->memory_mib;
+	       kind->n_linked == node->n_linked && kind->cpu_milli == node->cpu_milli &&
+	       kind->memory_mib == node->memory_mib;
 }
 
 static uint32_t smaller(uint32_t one, uint32_t other)
@@ -22,6 +23,7 @@ static void join_last(struct clv_kind *last, const struct clv_fleet_node *node)
 	last->cpu_milli = smaller(last->cpu_milli, node->cpu_milli);
 	last->memory_mib = smaller(last->memory_mib, node->memory_mib);
 	last->n_devices = (uint8_t)smaller(last->n_devices, node->n_devices);
+	last->n_linked = (uint8_t)smaller(last->n_linked, node->n_linked);
 }
 
 static uint8_t add(struct clv_kinds *kinds, const struct clv_fleet_node *node)
@@ -39,6 +41,7 @@ static uint8_t add(struct clv_kinds *kinds, const struct clv_fleet_node *node)
 			.memory_mib = node->memory_mib,
 			.model = node->model,
 			.n_devices = node->n_devices,
+			.n_linked = node->n_linked,
 		};
 	}
 	kinds->items[i].n_nodes++;
@@ -72,6 +75,8 @@ uint64_t clv_kinds_for(
 		if (kind->cpu_milli >= request->cpu_milli &&
 			kind->memory_mib >= request->memory_mib &&
 			kind->n_devices >= request->n_devices &&
+			(!request->same_link || request->n_devices < 2 ||
+				kind->n_linked >= request->n_devices) &&
 			(!request->models || request->models >> kind->model & 1))
 			fitting |= UINT64_C(1) << i;
 	}

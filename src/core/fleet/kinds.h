@@ -12,7 +12,7 @@
 struct clv_kind {
 	uint32_t cpu_milli, memory_mib;
 	uint32_t n_nodes;
-	uint8_t model, n_devices;
+	uint8_t model, n_devices, n_linked;
 };
 
 struct clv_kinds {

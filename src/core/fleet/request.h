@@ -36,6 +36,7 @@ struct clv_place_request {
 	uint8_t scheme;      /* of the profile: 1 + its index in the fleet */
 	uint8_t profile; /* 1 + its index in the scheme, with n_devices 1; 0: a share */
 	bool same_numa;  /* all devices on one NUMA node */
+	bool same_link;  /* all devices joined by NVLink */
 	bool alone_in_class; /* not on a device with a lease of the same class */
 	enum clv_class class;
 	/* The fields below do not affect the score of a node. */

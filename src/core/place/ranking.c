@@ -34,6 +34,7 @@ bool clv_ranking_is_of(
 	       own->device_mib == shape->device_mib && own->milli == shape->milli &&
 	       own->n_devices == shape->n_devices && own->scheme == shape->scheme &&
 	       own->profile == shape->profile && own->same_numa == shape->same_numa &&
+	       own->same_link == shape->same_link &&
 	       own->alone_in_class == shape->alone_in_class && own->class == shape->class;
 }
 

@@ -535,7 +535,8 @@ static bool is_alike(
 	return strcmp(a->model, b->model) == 0 && a->cpu_milli == b->cpu_milli &&
 	       a->memory_mib == b->memory_mib && a->device_mib == b->device_mib &&
 	       a->n_devices == b->n_devices && a->n_numa == b->n_numa &&
-	       a->scheme == b->scheme && fabs(one->price - other->price) < 1e-9;
+	       a->n_linked == b->n_linked && a->scheme == b->scheme &&
+	       fabs(one->price - other->price) < 1e-9;
 }
 
 struct clv_fleet_node_spec clv_capacity_spec_of(
@@ -548,6 +549,7 @@ struct clv_fleet_node_spec clv_capacity_spec_of(
 		.cpu_milli = node->cpu_milli,
 		.memory_mib = node->memory_mib,
 		.n_devices = node->n_devices,
+		.n_linked = node->n_linked,
 	};
 
 	if (node->n_devices == 0)

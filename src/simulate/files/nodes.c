@@ -31,6 +31,7 @@ static const struct clv_csv_column openb_columns[] = {
 	{"model",      clv_csv_read_text,    AT(model),      false},
 	{"gpu_mib",    clv_csv_read_u32,     AT(device_mib), false},
 	{"numa",       clv_csv_read_u32,     AT(n_numa),     false},
+	{"nvlink",     clv_csv_read_u32,     AT(n_linked),   false},
 	{"price",      clv_csv_read_decimal, AT(price),      false},
 	{"rack",       clv_csv_read_text,    AT(rack),       false},
 };

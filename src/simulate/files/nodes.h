@@ -23,7 +23,7 @@ int clv_node_notes_add(struct clv_node_notes *notes, double price, struct clv_er
 struct clv_node_row {
 	/* Valid until the next row. */
 	const char *name, *model, *rack;
-	uint32_t cpu_milli, memory_mib, n_devices, device_mib, n_numa;
+	uint32_t cpu_milli, memory_mib, n_devices, device_mib, n_numa, n_linked;
 	double price;
 };
 

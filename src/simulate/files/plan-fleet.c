@@ -17,7 +17,7 @@ struct node_entry {
 	uint64_t count;
 	double price;
 	uint32_t cpu_milli, memory_mib, device_mib;
-	uint8_t n_devices, n_numa;
+	uint8_t n_devices, n_numa, n_linked;
 	bool is_mig;
 };
 
@@ -31,6 +31,7 @@ static const struct clv_yaml_field node_fields[] = {
 	{"devices",       clv_plan_read_small, true,  AT(n_devices)},
 	{"device_memory", clv_plan_read_mib,   false, AT(device_mib)},
 	{"numa",          clv_plan_read_small, false, AT(n_numa)},
+	{"nvlink",        clv_plan_read_small, false, AT(n_linked)},
 	{"mig",           clv_plan_read_flag,   false, AT(is_mig)},
 	{"price",         clv_plan_read_decimal, false, AT(price)},
 	{"rack",          clv_plan_read_name,   false, AT(rack)},
@@ -85,6 +86,7 @@ static int read_node(struct clv_yaml_value value, void *into, struct clv_error *
 		.device_mib = entry.device_mib,
 		.n_devices = entry.n_devices,
 		.n_numa = entry.n_numa,
+		.n_linked = entry.n_linked,
 		.scheme = (uint8_t)scheme,
 	};
 	for (uint64_t i = 0; r == 0 && i < entry.count; i++) {

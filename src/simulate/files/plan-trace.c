@@ -67,6 +67,8 @@ static const struct clv_yaml_field entry_fields[] = {
 	{"profile",       clv_plan_read_name,   false, AT(profile)},
 	{"class",         clv_plan_read_name,   false, AT(class)},
 	{"priority",      clv_plan_read_index,  false, AT(entry.priority)},
+	{"numa",          clv_plan_read_flag,   false, AT(entry.request.same_numa)},
+	{"nvlink",        clv_plan_read_flag,   false, AT(entry.request.same_link)},
 	{"models",        read_models,          false, 0},
 	{"at",            clv_plan_read_ns,     false, AT(entry.at_ns)},
 	{"for",           clv_plan_read_ns,     false, AT(entry.for_ns)},

@@ -44,6 +44,8 @@ static const struct clv_csv_column openb_columns[] = {
 	{"rule",          clv_csv_read_text, AT(row.rule),       false},
 	{"gang",          clv_csv_read_u32,  AT(row.gang),       false},
 	{"priority",      clv_csv_read_u32,  AT(row.priority),   false},
+	{"numa",          clv_csv_read_u32,  AT(row.same_numa),  false},
+	{"nvlink",        clv_csv_read_u32,  AT(row.same_link),  false},
 	{"creation_time", clv_csv_read_u64,  AT(created_s),      false},
 	{"deletion_time", clv_csv_read_u64,  AT(deleted_s),      false},
 	{"arrives_s",     clv_csv_read_u64,  AT(row.arrives_s),  false},

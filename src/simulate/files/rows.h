@@ -23,6 +23,7 @@ struct clv_row {
 	uint32_t cpu_milli, memory_mib, device_mib;
 	uint32_t n_devices, milli; /* milli: of each device, at most a whole one */
 	uint32_t group, gang, priority;
+	uint32_t same_numa, same_link; /* 0: they need not */
 	uint32_t n_alike; /* the row stands for so many requests, of one gang */
 	/* Or CLV_ROW_UNSET; without an arrival it is at time 0. */
 	uint64_t arrives_s, stays_s;
