@@ -14,7 +14,8 @@ struct clv_queue_job {
 	bool is_gang;
 	uint64_t number;    /* in the order of arrival */
 	uint64_t failed_at; /* ends_above() when ending others was not enough */
-	int64_t arrived_s, started_s, stays_s;
+	int64_t arrived_s, started_s;
+	int64_t stays_s; /* at the speed CLV_FLEET_SPEED */
 };
 
 /* Priorities from this one on are counted together. */

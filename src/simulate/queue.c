@@ -135,11 +135,20 @@ static int grow_holders(struct clv_queue *queue, uint32_t lease)
 	return 0;
 }
 
+/* How long the job stays on the leases that were taken for it: its slowest devices hold
+ * up the others. */
+static int64_t stay_of(const struct clv_queue *queue, const struct clv_queue_job *job)
+{
+	return clv_fleet_time_at(job->stays_s,
+		clv_fleet_speed_of(queue->world.fleet, job->leases, job->n));
+}
+
 /* Lets a job hold the leases that were taken for it. */
 static int hold(struct clv_queue *queue, struct clv_queue_job *job)
 {
 	int64_t now_s = queue->world.busy->now_s;
-	bool ends = job->stays_s < CLV_TRACE_FOREVER - now_s;
+	int64_t stays_s = stay_of(queue, job);
+	bool ends = stays_s < CLV_TRACE_FOREVER - now_s;
 	int r = 0;
 
 	for (uint32_t i = 0; r == 0 && i < job->n; i++) {
@@ -149,8 +158,8 @@ static int hold(struct clv_queue *queue, struct clv_queue_job *job)
 		queue->holders[job->leases[i]] =
 			(struct clv_queue_holder){.job = job, .member = i};
 		if (ends)
-			r = clv_departures_add(queue->world.departures,
-				now_s + job->stays_s, job->leases[i]);
+			r = clv_departures_add(
+				queue->world.departures, now_s + stays_s, job->leases[i]);
 	}
 	job->n_running = job->n;
 	job->started_s = now_s;
@@ -212,12 +221,13 @@ static bool is_on_reserved(const struct clv_queue *queue, const struct clv_queue
 static int try_backfill(struct clv_queue *queue, struct clv_queue_job *job)
 {
 	int64_t now_s = queue->world.busy->now_s;
-	bool is_short = queue->reserved_s == INT64_MAX ||
-			job->stays_s <= queue->reserved_s - now_s;
 	int r = clv_place_gang(queue->world.placer, job->requests, job->n, job->leases);
+	bool is_short;
 
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
+	is_short = queue->reserved_s == INT64_MAX ||
+		   stay_of(queue, job) <= queue->reserved_s - now_s;
 	if (!is_short && is_on_reserved(queue, job)) {
 		undo_places(queue, job);
 		return 0;

@@ -348,16 +348,19 @@ static int play_queued(struct clv_replay *replay, const struct clv_trace_item *i
 	return r;
 }
 
+/* speed: of the slowest devices of its gang. */
 static int book(struct clv_replay *replay, const struct clv_trace_item *item,
-	int64_t now_s, uint32_t lease)
+	int64_t now_s, uint32_t lease, uint32_t speed)
 {
+	int64_t stays_s = clv_fleet_time_at(item->stays_s, speed);
+
 	replay->counts.placed++;
 	replay->counts.placed_milli +=
 		clv_fleet_request_milli(replay->fleet, &item->request);
 	/* A lease that ends beyond the range of time never departs. */
-	if (!replay->is_timed || item->stays_s >= CLV_TRACE_FOREVER - now_s)
+	if (!replay->is_timed || stays_s >= CLV_TRACE_FOREVER - now_s)
 		return 0;
-	return clv_departures_add(&replay->departures, now_s + item->stays_s, lease);
+	return clv_departures_add(&replay->departures, now_s + stays_s, lease);
 }
 
 /* Plays one request or a gang. */
@@ -367,12 +370,15 @@ static int play(struct clv_replay *replay, const struct clv_trace_item *items, s
 	struct clv_replay_counts *counts = &replay->counts;
 	int64_t now_s = items[n - 1].arrives_s;
 	int r = replay->is_timed ? pass_until(replay, now_s) : 0, settled;
+	uint32_t speed = CLV_FLEET_SPEED;
 
 	if (r < 0 || replay->queue)
 		return r < 0 ? r : play_queued(replay, items, n, leases);
 	settled = settle(replay, items, n, leases);
 	r = settled == -ENOMEM ? -ENOMEM : 0;
 	counts->not_admitted += settled == -EPERM ? n : 0;
+	if (settled == 0)
+		speed = clv_fleet_speed_of(replay->fleet, leases, n);
 	counts->gangs_in_one_rack += settled == 0 && items[0].gang &&
 				     clv_gang_is_in_one_rack(replay->fleet, leases, n);
 	for (size_t i = 0; r == 0 && i < n; i++) {
@@ -382,7 +388,7 @@ static int play(struct clv_replay *replay, const struct clv_trace_item *items, s
 		if (settled < 0)
 			refuse(replay, &items[i]);
 		else
-			r = book(replay, &items[i], now_s, leases[i]);
+			r = book(replay, &items[i], now_s, leases[i], speed);
 		if (r == 0)
 			add_point(replay);
 	}

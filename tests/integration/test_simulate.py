@@ -344,6 +344,40 @@ class Simulate(Case):
         row, = self.items("simulate", fleet, rows, "-p", "balance")
         self.assertEqual((row["placed"], row["gangs_in_one_rack"]), (8, 2))
 
+    def test_speeds(self):
+        """A request takes its time by the speed of the model that it is on: in a replay, where the
+        next one then has room or not, in a queue, and where nodes are found."""
+        fleet = self.file("fleet.yaml", "version: 1\nnodes:\n" + "".join(
+            f"  - {{model: {model}, cpus: 8, memory: 64Gi, devices: 1, price: {price}}}\n"
+            for model, price in (("A", 3), ("B", 1))))
+        head = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,arrives_s,stays_s\n"
+        trace = self.file("jobs.csv", head +
+                          "p,1,1,1,1000,A,0,100\nq,1,1,1,1000,B,0,100\nr,1,1,0,0,,0,100\n"
+                          "s,1,1,1,1000,A,60,10\nt,1,1,1,1000,B,210,10\n")
+        for words, placed in ((("--times",), 4), (("--times", "--speeds", "A=2"), 5),
+                              (("--times", "--speeds", "A=2,B=0.4"), 4),
+                              (("--queue", "fifo", "--speeds", "A=2,B=0.4"), 5)):
+            row, = self.items("simulate", fleet, trace, "-p", "best-fit", *words)
+            self.assertEqual(row["placed"], placed, words)
+        # 50, 250, 100, 5, and 25 after a wait of 40 s.
+        self.assertEqual(row["completion_mean_s"], (50 + 250 + 100 + 5 + 65) / 5)
+        jobs = self.file("equal.csv", "name,cpu_milli,memory_mib,num_gpu,gpu_milli,arrives_s,stays_s\n"
+                         + "".join(f"p{i},1,1,1,1000,{i},8\n" for i in range(16)))
+        for speeds, nodes in (("A=1", {"A": 0, "B": 8}), ("B=0.5", {"A": 0, "B": 16}),
+                              ("A=4", {"A": 2, "B": 0})):
+            items = self.items("simulate", fleet, jobs, "--times", "--accept", "100%", "--speeds", speeds)
+            self.assertEqual({row["model"]: row["nodes"] for row in items}, nodes, speeds)
+        for words, message in ((("--times", "--speeds", "C=2"), "no node has the model 'C'"),
+                               (("--times", "--speeds", "A=0"), "'A=0' is no MODEL=FACTOR"),
+                               (("--times", "--speeds", "A=nan"), "'A=nan' is no MODEL=FACTOR"),
+                               (("--times", "--speeds", "A"), "'A' is no MODEL=FACTOR"),
+                               (("--times", "--speeds", "A=1e9"), "from 0.001 to 1000"),
+                               (("--speeds", "A=2"), "add --times"),
+                               (("--fill", 50, "--speeds", "A=2"), "leave out --speeds")):
+            done = cleave("simulate", fleet, trace, *words)
+            self.assertEqual((done.returncode, done.stdout), (64, ""))
+            self.assertIn(message, done.stderr)
+
     def test_joined_by_nvlink(self):
         """Threes of devices, and requests for two that NVLink joins, or on one NUMA node."""
         nodes = "sn,cpu_milli,memory_mib,gpu,model,nvlink,numa\nn1,9000,9000,6,A,3,3\n"

@@ -55,10 +55,10 @@ static struct clv_fleet *fleet_of(unsigned n_nodes)
 	return fleet;
 }
 
-static struct clv_replay *play(unsigned n_nodes, enum clv_queue_order order,
+static struct clv_replay *play_on(struct clv_fleet *fleet, enum clv_queue_order order,
 	int64_t most_wait_s, const struct job *jobs, size_t n)
 {
-	struct clv_replay *replay = replay_of(fleet_of(n_nodes), order, most_wait_s);
+	struct clv_replay *replay = replay_of(fleet, order, most_wait_s);
 
 	for (size_t i = 0; i < n; i++) {
 		struct clv_trace_item item = {
@@ -76,6 +76,12 @@ static struct clv_replay *play(unsigned n_nodes, enum clv_queue_order order,
 	assert_int_equal(clv_replay_finish(replay), 0);
 	assert_int_equal(clv_replay_fleet(replay)->held_milli, 0);
 	return replay;
+}
+
+static struct clv_replay *play(unsigned n_nodes, enum clv_queue_order order,
+	int64_t most_wait_s, const struct job *jobs, size_t n)
+{
+	return play_on(fleet_of(n_nodes), order, most_wait_s, jobs, n);
 }
 
 static void check(struct clv_replay *replay, double waits_s, double completions_s)
@@ -179,6 +185,25 @@ static void test_gangs(void **state)
 	check(replay, 0 + 9 + 37, 10 + 39 + 47);
 }
 
+/* A job lasts by the speed of its slowest devices; backfill reckons with that. */
+static void test_speeds(void **state)
+{
+	static const struct job jobs[] = {
+		{0, 10, 2, 0, 0},
+		{1, 10, 1, 0, 7},
+		{1, 20, 1, 0, 7},
+		{2, 5, 2, 0, 0},
+	};
+	struct clv_fleet *fleet = fleet_of(1);
+
+	fleet->speeds[0] = 500;
+	/* From 0 to 20, from 20 to 60, from 60 to 70. */
+	check(play_on(fleet, CLV_QUEUE_FIFO, 0, jobs, 4), 19 + 58, 20 + 59 + 68);
+	assert_true(clv_fleet_time_at(10, 300) == 34);
+	assert_true(clv_fleet_time_at(10, 2000) == 5);
+	assert_true(clv_fleet_time_at(INT64_MAX, 500) == INT64_MAX);
+}
+
 /* Jobs that stay for ever, or wait behind one. */
 static void test_endless(void **state)
 {
@@ -238,6 +263,7 @@ int main(void)
 		cmocka_unit_test(test_priority),
 		cmocka_unit_test(test_limit_of_the_wait),
 		cmocka_unit_test(test_gangs),
+		cmocka_unit_test(test_speeds),
 		cmocka_unit_test(test_endless),
 		cmocka_unit_test(test_random),
 	};

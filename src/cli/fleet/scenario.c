@@ -17,15 +17,20 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define BAR_WIDTH 40
+/* Of relative speeds; they are kept in thousandths. */
+#define SPEED_MIN 0.001
+#define SPEED_MAX 1000
 /* Logs of jobs keep each line: there are few, and none of a short run. */
 #define NOTE_EVERY_NS (3 * CLV_NS_PER_S)
 /* Of a pipe, so that one without an end does not fill the memory. */
@@ -272,6 +277,40 @@ int clv_scenario_add(
 		*count = '\0';
 		r = add_nodes(fleet, notes, word, n);
 	}
+	return r;
+}
+
+static int set_speed(struct clv_fleet *fleet, char *word)
+{
+	char *factor = strrchr(word, '='), *end = NULL;
+	double speed = factor ? strtod(factor + 1, &end) : 0;
+	int model;
+
+	if (!factor || end == factor + 1 || *end || !(speed >= SPEED_MIN) ||
+		speed > SPEED_MAX)
+		return clv_cli_fail(CLV_EXIT_USAGE,
+			"--speeds: '%.40s' is no MODEL=FACTOR from 0.001 to 1000, as "
+			"T4=0.3",
+			word);
+	*factor = '\0';
+	model = clv_fleet_find_model(fleet, word);
+	if (model < 0)
+		return clv_cli_fail(
+			CLV_EXIT_USAGE, "--speeds: no node has the model '%.40s'", word);
+	fleet->speeds[model] = (uint32_t)lround(speed * CLV_FLEET_SPEED);
+	return 0;
+}
+
+int clv_scenario_speeds(struct clv_fleet *fleet, const char *list)
+{
+	char words[1024], *rest = words, *word;
+	int r = 0;
+
+	if (strlen(list) >= sizeof(words))
+		return clv_cli_fail(CLV_EXIT_USAGE, "--speeds: the list is too long");
+	memcpy(words, list, strlen(list) + 1);
+	while (r == 0 && (word = strsep(&rest, ",")))
+		r = set_speed(fleet, word);
 	return r;
 }
 

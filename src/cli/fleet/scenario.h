@@ -42,6 +42,10 @@ int clv_scenario_lose(struct clv_fleet *fleet, const char *list);
 int clv_scenario_add(
 	struct clv_fleet *fleet, struct clv_node_notes *notes, const char *list);
 
+/* Sets the relative speeds of models ("A100=1,T4=0.3").  Returns 0, or an exit code after
+ * printing the error. */
+int clv_scenario_speeds(struct clv_fleet *fleet, const char *list);
+
 /* A duration in the largest unit of which it has one, as "1.5h". */
 void clv_scenario_time_text(double seconds, char ret[16]);
 

@@ -39,7 +39,7 @@ struct simulate_settings {
 	struct clv_capacity_settings capacity;
 	const char *queue, *gang_rule;
 	uint64_t most_wait_ns;
-	const char *lose, *add;
+	const char *lose, *add, *speeds;
 	uint32_t mig_ppm;
 	uint64_t n_draws;
 	bool times, admit, skip_bad;
@@ -328,6 +328,10 @@ static int compare_policies(const struct simulate_settings *settings,
 	if (clv_runs_learn(runs, fleet, &err) < 0)
 		return clv_cli_fail(CLV_EXIT_BAD_FILE, "%s", err.msg);
 	tell_skips(runs);
+	if (settings->speeds && !runs->options.is_timed)
+		return clv_cli_fail(CLV_EXIT_USAGE,
+			"without times nothing ends, however fast it is: add --times or "
+			"--queue to --speeds");
 	if (clv_runs_play(runs, clv_scenario_progress, NULL, &err) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "%s", err.msg);
 	clv_scenario_progress(NULL, -1);
@@ -438,6 +442,9 @@ static int check_settings(const struct simulate_settings *settings)
 		return clv_cli_fail(CLV_EXIT_USAGE,
 			"--accept counts nodes and does not put them into racks: leave "
 			"out --gangs");
+	if (settings->speeds && settings->fill_percent)
+		return clv_cli_fail(CLV_EXIT_USAGE,
+			"--fill draws an order without times: leave out --speeds");
 	if (settings->times && settings->fill_percent)
 		return clv_cli_fail(
 			CLV_EXIT_USAGE, "--fill draws a random order: leave out --times");
@@ -481,6 +488,8 @@ static int read_fleet(const struct simulate_settings *settings, const char *path
 		r = clv_scenario_add(*ret, notes, settings->add);
 	if (r == 0 && settings->lose)
 		r = clv_scenario_lose(*ret, settings->lose);
+	if (r == 0 && settings->speeds)
+		r = clv_scenario_speeds(*ret, settings->speeds);
 	if (r == 0 && settings->mig_ppm && (*ret)->n_schemes == 0)
 		r = clv_cli_fail(CLV_EXIT_BAD_FILE,
 			"%.200s: no node is divided by MIG, so no request can be put "
@@ -675,6 +684,14 @@ static const struct clv_opt options[] = {
 		.argument = "MODEL=COUNT",
 		.help = "With so many more nodes as the fleet's first one of this model, "
 			"as L40S=10",
+	},
+	{
+		.name = "speeds",
+		.type = CLV_OPT_TEXT,
+		.offset = CLV_OPT_AT(struct simulate_settings, speeds),
+		.argument = "MODEL=FACTOR[,...]",
+		.help = "Divide the duration of a request by the relative speed of the "
+			"model that it is on, as A100=1,T4=0.3 (default 1)",
 	},
 	{
 		.name = "in-mig",

@@ -184,3 +184,26 @@ uint32_t clv_fit_count_group(const struct clv_fleet *fleet, uint32_t node, uint3
 		n += fleet->leases[lease].group == group;
 	return n;
 }
+
+uint32_t clv_fleet_speed_of(
+	const struct clv_fleet *fleet, const uint32_t *leases, size_t n)
+{
+	uint32_t least = UINT32_MAX;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct clv_fleet_lease *lease = &fleet->leases[leases[i]];
+		uint32_t speed = fleet->speeds[fleet->nodes[lease->node].model];
+
+		speed = speed ? speed : CLV_FLEET_SPEED;
+		if (lease->devices && speed < least)
+			least = speed;
+	}
+	return least == UINT32_MAX ? CLV_FLEET_SPEED : least;
+}
+
+int64_t clv_fleet_time_at(int64_t time, uint32_t speed)
+{
+	if (speed == CLV_FLEET_SPEED || time > INT64_MAX / CLV_FLEET_SPEED)
+		return time;
+	return (time * CLV_FLEET_SPEED + speed - 1) / speed;
+}

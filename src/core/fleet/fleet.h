@@ -18,6 +18,8 @@ struct clv_error;
 #define CLV_FLEET_NONE UINT32_MAX
 /* With the 0 at the end. */
 #define CLV_FLEET_RACK_MAX 32
+/* The speed of a device for which none is known. */
+#define CLV_FLEET_SPEED 1000
 
 /* How a device is divided in hardware: MIG, compute partitions, virtual functions. */
 struct clv_fleet_scheme {
@@ -91,6 +93,9 @@ struct clv_fleet {
 	uint32_t n_nodes, n_devices, n_leases, n_schemes, n_models, n_racks;
 	uint32_t room_nodes, room_devices, room_leases, room_racks;
 	uint32_t first_free_lease, n_held;
+	/* By model: the relative speed of its devices, in thousandths; 0:
+	 * CLV_FLEET_SPEED. */
+	uint32_t speeds[CLV_PLACE_MODELS_MAX];
 	/* compute of all devices, and the part of it that leases hold */
 	uint64_t milli, held_milli;
 	struct clv_fleet_log log;
@@ -176,6 +181,14 @@ int clv_fleet_resize(
 int clv_fleet_lose_node(struct clv_fleet *fleet, uint32_t node,
 	void (*gone)(void *userdata, uint32_t lease), void *userdata);
 int clv_fleet_return_node(struct clv_fleet *fleet, uint32_t node);
+
+/* The speed of the slowest devices of the leases, in thousandths; CLV_FLEET_SPEED if they
+ * have no devices. */
+uint32_t clv_fleet_speed_of(
+	const struct clv_fleet *fleet, const uint32_t *leases, size_t n);
+/* How long something takes at a speed in thousandths that takes so long at
+ * CLV_FLEET_SPEED, rounded up; INT64_MAX is for ever. */
+int64_t clv_fleet_time_at(int64_t time, uint32_t speed);
 
 /* Its size in memory, in bytes. */
 size_t clv_fleet_bytes(const struct clv_fleet *fleet);

@@ -53,6 +53,20 @@ static double cost_of(const struct search *search, const struct counts *counts)
 	return cost;
 }
 
+/* Adds a model of another fleet, with its speed. */
+static int add_model(
+	struct clv_fleet *fleet, const struct clv_fleet *like, const char *name)
+{
+	int model = clv_fleet_model(fleet, name);
+	int known = clv_fleet_find_model(like, name);
+
+	if (model < 0)
+		return -ENOMEM;
+	if (known >= 0)
+		fleet->speeds[model] = like->speeds[known];
+	return 0;
+}
+
 /* A fleet with the kinds in this order; models have the same numbers in all fleets. */
 static int make_fleet(const struct search *search, const struct counts *counts,
 	const size_t *order, struct clv_fleet **ret, struct clv_error *err)
@@ -65,7 +79,7 @@ static int make_fleet(const struct search *search, const struct counts *counts,
 		r = clv_fleet_add_scheme(fleet, &asked->fleet->schemes[i]) < 0 ? -ENOMEM
 									       : 0;
 	for (size_t i = 0; r == 0 && i < asked->n_kinds; i++)
-		r = clv_fleet_model(fleet, asked->kinds[i].spec.model) < 0 ? -ENOMEM : 0;
+		r = add_model(fleet, asked->fleet, asked->kinds[i].spec.model);
 	for (size_t i = 0; r == 0 && i < asked->n_kinds; i++) {
 		size_t kind = order ? order[i] : i;
 

@@ -51,6 +51,21 @@ static uint32_t take_slot(struct measure *measure)
 	return had;
 }
 
+/* How long it stays on the slowest model of the fleet. */
+static int64_t longest_stay(
+	const struct clv_fleet *fleet, const struct clv_trace_item *item)
+{
+	int64_t longest_s = item->stays_s;
+
+	for (uint32_t i = 0; item->request.n_devices > 0 && i < fleet->n_models; i++) {
+		int64_t stays_s = clv_fleet_time_at(item->stays_s,
+			fleet->speeds[i] ? fleet->speeds[i] : CLV_FLEET_SPEED);
+
+		longest_s = stays_s > longest_s ? stays_s : longest_s;
+	}
+	return longest_s;
+}
+
 static int arrive(struct measure *measure, const struct clv_fleet *fleet,
 	const struct clv_trace_item *item, bool is_timed)
 {
@@ -59,6 +74,7 @@ static int arrive(struct measure *measure, const struct clv_fleet *fleet,
 		.cpu_milli = item->request.cpu_milli,
 		.memory_mib = item->request.memory_mib,
 	};
+	int64_t stays_s = longest_stay(fleet, item);
 	struct clv_departure departure;
 	uint32_t slot;
 
@@ -72,14 +88,13 @@ static int arrive(struct measure *measure, const struct clv_fleet *fleet,
 	measure->most.cpu_milli = fmax(measure->most.cpu_milli, measure->now.cpu_milli);
 	measure->most.memory_mib =
 		fmax(measure->most.memory_mib, measure->now.memory_mib);
-	if (!is_timed || item->stays_s >= CLV_TRACE_FOREVER - item->arrives_s)
+	if (!is_timed || stays_s >= CLV_TRACE_FOREVER - item->arrives_s)
 		return 0;
 	slot = take_slot(measure);
 	if (slot == UINT32_MAX)
 		return -ENOMEM;
 	measure->held[slot] = amount;
-	return clv_departures_add(
-		&measure->departures, item->arrives_s + item->stays_s, slot);
+	return clv_departures_add(&measure->departures, item->arrives_s + stays_s, slot);
 }
 
 int clv_demand_measure(const char *trace_path, const struct clv_fleet *fleet,
