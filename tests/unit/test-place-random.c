@@ -247,6 +247,62 @@ static void test_books_are_kept(void **state)
 	}
 }
 
+/* Places the request by the last policy after each policy has been asked for a place: all
+ * have one, or none has. */
+static void ask_all(
+	struct world *world, struct clv_placer *const *placers, unsigned *n_refused)
+{
+	struct clv_place_request request = place_random_request(world->fleet);
+	struct clv_place_at at;
+	uint32_t lease;
+	int r = clv_placer_place(world->placer, &request, &lease);
+
+	if (r == 0)
+		assert_int_equal(clv_fleet_release(world->fleet, lease), 0);
+	*n_refused += r != 0;
+	for (size_t i = 0; i < clv_place_n_policies; i++) {
+		int other = clv_placer_find(placers[i], &request, &at);
+
+		if (other != r)
+			fail_msg("%s: %d, %s: %d", world->policy->name, r,
+				clv_place_policies[i].name, other);
+	}
+	if (r == 0 && clv_placer_place(world->placer, &request, &lease) == 0)
+		world->held[world->n_held++] = lease;
+}
+
+/* In whichever state a policy has brought the fleet, no request is refused that another
+ * policy would place: room that is kept for others is given away when nothing else is
+ * free. */
+static void test_none_refuses_what_another_places(void **state)
+{
+	for (size_t i = 0; i < clv_place_n_policies; i++) {
+		struct clv_placer *placers[16];
+		unsigned n_refused = 0;
+		struct world world;
+
+		world_begin(&world, &clv_place_policies[i]);
+		assert_true(clv_place_n_policies <= 16);
+		for (size_t k = 0; k < clv_place_n_policies; k++) {
+			world.policy = &clv_place_policies[k];
+			placers[k] = placer_of(&world, world.fleet);
+		}
+		world.policy = &clv_place_policies[i];
+		for (unsigned n = 0; n < n_steps() / 10; n++) {
+			if (place_random(100) < 45)
+				release_one(&world);
+			else
+				ask_all(&world, placers, &n_refused);
+		}
+		/* Both happened. */
+		assert_true(n_refused > 20);
+		assert_true(world.n_held > 20);
+		for (size_t k = 0; k < clv_place_n_policies; k++)
+			clv_placer_free(placers[k]);
+		world_end(&world);
+	}
+}
+
 /* A fleet with the same nodes in reverse order. */
 static struct clv_fleet *reversed(const struct clv_fleet *fleet)
 {
@@ -270,6 +326,7 @@ static struct clv_fleet *reversed(const struct clv_fleet *fleet)
 				.n_devices = node->n_devices,
 				.device_mib = node->n_devices ? device->memory_mib : 0,
 				.scheme = node->n_devices ? device->scheme : 0,
+				.n_linked = node->n_linked,
 				.n_numa = node->n_devices
 						  ? (uint8_t)(1 +
 							      device[node->n_devices - 1]
@@ -336,6 +393,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_books_are_kept),
+		cmocka_unit_test(test_none_refuses_what_another_places),
 		cmocka_unit_test(test_order_decides_ties_alone),
 	};
 
