@@ -16,6 +16,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import place_chart
 import place_models
 import place_serve
 from tenants import BenchError
@@ -213,9 +214,13 @@ def load(context):
                            policies, seed, seeds)
 
     cases = [(trace, mode, seeds) for trace in LOADED for mode, seeds in LOAD_SEEDS.items()]
+    panels = {}
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         for (trace, mode, _), rows in zip(cases, pool.map(measure, cases)):
             add_load(context, f"load-{trace}", mode, [rows])
+            panels[trace, mode] = rows
+    if context.writes_docs:
+        (ROOT / "docs/placement-load.svg").write_text(place_chart.chart(panels))
     add_load(context, "load-drawn", "fill", [
         run_program(place_load, "drawn", seed + mix, "fill", policies, 1, 2)
         for mix in range(DRAWN)])
@@ -258,6 +263,20 @@ def draw(context, openb):
         stdout=subprocess.DEVNULL, timeout=1800, check=True)
 
 
+def capacity(context):
+    """The search for the cheapest nodes that accept the openb trace, of the fleet's kinds."""
+    openb = traces() / "openb"
+    begun = time.monotonic()
+    done = subprocess.run(
+        [Path(context.build) / "src/cli/cleave", "simulate",
+         openb / "openb_node_list_gpu_node.csv", openb / "openb_pod_list_default.csv",
+         "--accept", "99%", "-o", "json"], stdout=subprocess.PIPE, timeout=1800, check=True)
+    found = json.loads(done.stdout)
+    context.add("place", "capacity", "time", time.monotonic() - begun, "s")
+    context.add("place", "capacity", "cost", found["cost"], "")
+    context.add("place", "capacity", "replays", found["trials"], "")
+
+
 def replay(context):
     replays = Replays(context, traces())
     if context.writes_docs:
@@ -277,7 +296,7 @@ def models(context):
 
 # The beginnings of the case names of a part, and the function that measures it.
 PARTS = {"load": load, "nodes": scale, "diverse": scale, "mig": place_mig, "models": models,
-         "serve": serve, "replay": replay, "ours": replay, "speed": replay}
+         "capacity": capacity, "serve": serve, "replay": replay, "ours": replay, "speed": replay}
 
 
 def run(context):

@@ -14,6 +14,7 @@ import time
 import types
 import unittest
 import unittest.mock
+import xml.etree.ElementTree
 from pathlib import Path
 
 import company
@@ -25,6 +26,7 @@ import donate
 import latency
 import measure
 import overhead
+import place_chart
 import report
 import run as bench_run
 import scale
@@ -529,6 +531,33 @@ class Demonstration(unittest.TestCase):
         screen.say("   a line that is a good deal longer than forty columns are wide")
         screen.figures({"alpha": .2}, {"alpha": 2.5})
         self.assertLessEqual(max(map(len, out.getvalue().splitlines())), 40)
+
+
+class Charts(unittest.TestCase):
+    """The chart of policies over fill and over load."""
+
+    def test_marks_are_round_and_around_the_values(self):
+        for least, most, marks in ((0, 0.52, [0, .2, .4, .6]), (-9.3, 1.2, [-10, -5, 0, 5]),
+                                   (-.04, 4, [-1, 0, 1, 2, 3, 4])):
+            self.assertEqual(place_chart.ticks(least, most), marks)
+        self.assertEqual(len(place_chart.ticks(0, 0)), 2)
+
+    def test_a_panel_for_each_trace_and_mode(self):
+        rows = [{"policy": policy, "level": level, "above": above}
+                for policy, values in (("fgd", (0, 0)), ("balance", (.4, -.1)), ("<new>", (-2, 0)))
+                for level, above in zip((70, 120), values)]
+        root = xml.etree.ElementTree.fromstring(
+            place_chart.chart({("default", "fill"): rows, ("default", "steady"): rows}))
+        lines = [each.get("points") for each in root.iter() if each.tag.endswith("polyline")]
+        self.assertEqual(len(lines), 6)
+        texts = [each.text for each in root.iter() if each.tag.endswith("text")]
+        self.assertIn("<new>", texts)
+        self.assertEqual(texts.count("default: points above fgd"), 2)
+        # What loses is below what is equal.
+        height = [float(point.split(",")[1]) for line in (lines[0], lines[2])
+                  for point in line.split()]
+        self.assertGreater(height[2], height[0])
+        self.assertEqual(height[3], height[1])
 
 
 class Documents(unittest.TestCase):
