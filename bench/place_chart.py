@@ -8,6 +8,7 @@ COLOURS = {"balance": "#000000", "fgd": "#e69f00", "best-fit": "#56b4e9", "packi
 OTHER = "#999999"
 MODES = {"fill": "requested, % of the fleet", "steady": "load with departures, %"}
 WIDTH, HEIGHT = 380, 170  # of a panel
+NUMBER = 26  # the width of a number at the axis
 LEFT, TOP, GAP_X, GAP_Y, RIGHT = 60, 30, 70, 62, 110
 
 
@@ -41,7 +42,9 @@ def panel(left, top, title, label, rows):
                     f'stroke="{"#888" if mark == 0 else "#ddd"}"/>'
                     f'<text x="{left - 6}" y="{y_of(mark) + 4:.1f}" '
                     f'text-anchor="end">{mark:g}</text>')
-    for level in levels:
+    for level, after in zip(levels, [*levels[1:], float("inf")]):
+        if x_of(after) - x_of(level) < NUMBER:
+            continue
         text.append(f'<text x="{x_of(level):.1f}" y="{top + HEIGHT + 16}" '
                     f'text-anchor="middle">{level:g}</text>')
     for policy in dict.fromkeys(row["policy"] for row in rows):
