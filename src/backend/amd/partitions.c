@@ -7,6 +7,7 @@
 #include "backend/files.h"
 #include "base/cleanup.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -135,6 +136,7 @@ static int add_partition(const struct clv_amd_snapshot *scene,
 	struct clv_partition *part = clv_node_add_partition(device);
 	const char *memory = clv_memory_mode_to_string(device->xcp.memory);
 
+	assert(number < n);
 	if (!part)
 		return -ENOMEM;
 	part->start = number;

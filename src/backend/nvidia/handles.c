@@ -6,6 +6,7 @@
 #include "backend/nvidia/xids.h"
 #include "base/error.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,6 +127,7 @@ static bool is_same_gpu(const struct clv_nvidia_backend *backend, int index)
 	const struct clv_nvidia_gpu *gpu = &backend->gpus[index];
 	char uuid[CLV_NVML_UUID_BYTES] = "";
 
+	assert(index >= 0 && (uint32_t)index < backend->n_gpus);
 	return backend->nvml.get_uuid(gpu->handle, uuid, sizeof(uuid)) ==
 		       CLV_NVML_SUCCESS &&
 	       strcmp(uuid, gpu->uuid) == 0;

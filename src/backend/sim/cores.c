@@ -5,6 +5,7 @@
 #include "base/cpus.h"
 #include "base/error.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -81,6 +82,7 @@ int clv_sim_cores_destroy(const struct clv_sim_request *request, struct clv_erro
 		r = clv_sim_check_partition_idle(seen, err);
 		if (r < 0)
 			return r;
+		assert(i < state->n_sets);
 		memmove(&state->sets[i], &state->sets[i + 1],
 			(state->n_sets - i - 1) * sizeof(state->sets[0]));
 		state->n_sets--;

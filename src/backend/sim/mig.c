@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,6 +106,7 @@ int clv_sim_instance_add(const struct clv_sim_device *device, struct clv_sim_sta
 			obstacle == CLV_MIG_NO_SUCH_START ? -EINVAL : -ENOSPC,
 			"no %s at %u: %s", device->mig->profiles[instance->profile].name,
 			instance->start, clv_mig_obstacle_to_string(obstacle));
+	assert(state->n_instances < CLV_ARRAY_SIZE(state->instances));
 	state->instances[state->n_instances++] = *instance;
 	return 0;
 }
@@ -150,6 +152,7 @@ static struct clv_sim_instance *find_instance(const struct clv_sim_request *requ
 	for (size_t i = 0; i < request->seen->n_partitions; i++) {
 		if (strcmp(request->seen->partitions[i].name, name) != 0)
 			continue;
+		assert(i < request->device->state.n_instances);
 		*ret_seen = &request->seen->partitions[i];
 		return &request->device->state.instances[i];
 	}
@@ -208,6 +211,7 @@ int clv_sim_part_add(const struct clv_mig_model *model, struct clv_sim_instance 
 			obstacle == CLV_MIG_NO_SUCH_START ? -EINVAL : -ENOSPC,
 			"no %uc.%s at %u: %s", part.size, profile->name, part.start,
 			clv_mig_obstacle_to_string(obstacle));
+	assert(instance->n_parts < CLV_ARRAY_SIZE(instance->parts));
 	instance->parts[instance->n_parts++] = part;
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "core/device/vgpu.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
@@ -66,6 +67,7 @@ void clv_sim_vf_provision(struct clv_sim_device *device, uint32_t count)
 	bool has_i915 = device->vf_framework == CLV_VF_I915;
 	uint64_t memory = 0;
 
+	assert(count <= device->vf_total && device->vf_total <= CLV_SIM_VFS_MAX);
 	if (count == 0 || !(BIT(device->vf_framework) & INTEL) || is_provisioned(device))
 		return;
 	if (device->memory_bytes > MEMORY_SPARE)
