@@ -9,6 +9,7 @@
 #include "import/import.h"
 #include "import/internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -109,6 +110,7 @@ static const struct clv_mig_model *nearest_model(
 	const struct clv_mig_model *best = NULL, *model;
 	enum fit best_fit = LACKS;
 
+	assert(n > 0);
 	for (size_t i = 0; (model = clv_mig_model_at(i)); i++) {
 		enum fit fit = fit_on(model, rows, n);
 

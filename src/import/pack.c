@@ -9,6 +9,7 @@
 #include "core/gpu/mig.h"
 #include "import/internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -43,6 +44,7 @@ static bool fits_in(const struct clv_mig_model *model, uint8_t part, struct bin 
 {
 	const struct clv_mig_profile *profile = &model->profiles[part];
 
+	assert(part < model->n_profiles);
 	if (bin->n_parts == CLV_IMPORT_PARTS_MAX)
 		return false;
 	for (uint8_t i = 0; i < profile->n_starts; i++) {
@@ -59,6 +61,7 @@ static bool fits_in(const struct clv_mig_model *model, uint8_t part, struct bin 
 /* Returns false if more GPU instances are needed than any GPU has. */
 static bool put(struct packing *packing, uint8_t part)
 {
+	assert(packing->n_bins <= CLV_MIG_INSTANCES_MAX);
 	for (size_t i = 0; i < CLV_MIG_INSTANCES_MAX; i++) {
 		if (i == packing->n_bins)
 			packing->bins[packing->n_bins++] = (struct bin){0};

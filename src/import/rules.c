@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "import/import.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -137,6 +138,8 @@ int clv_import_check_overlaps(const struct clv_import_job *job, struct clv_error
 {
 	int r = 0;
 
+	/* A reader that adds a rule past clv_import_add_rule() leaves it no origin. */
+	assert(job->n_origins == job->out->layout.n_rules);
 	for (size_t i = 1; i < job->out->layout.n_rules && r >= 0; i++)
 		r = check_rule(job, i, err);
 	return r;
