@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +51,7 @@ static int find_dependencies(struct clv_service *service, struct clv_error *err)
 static bool is_ready(const struct clv_service *service, const bool *is_placed)
 {
 	for (size_t i = 0; i < service->n_dependencies; i++) {
+		assert(service->dependencies[i].service < service->file->n);
 		if (!is_placed[service->dependencies[i].service])
 			return false;
 	}
@@ -63,6 +65,7 @@ static int fail_cycle(
 
 	while (is_placed[at])
 		at++;
+	assert(at < services->n);
 	return clv_yaml_fail(services->items[at].place, err, -EINVAL,
 		"%s depends on services that depend on it: remove one of the depends_on",
 		services->items[at].name);
@@ -74,6 +77,7 @@ int clv_services_put_in_order(struct clv_services *services, struct clv_error *e
 	size_t n = 0, before;
 	int r = 0;
 
+	assert(services->n <= CLV_SERVICES_MAX);
 	for (size_t i = 0; i < services->n && r >= 0; i++)
 		r = find_dependencies(&services->items[i], err);
 	if (r < 0)

@@ -140,12 +140,15 @@ static void carry_out(struct clv_scaler *scaler, const struct view *v, enum act 
 		set_wanted(scaler, v->scaling->max_replicas, now_ns);
 		return;
 	case UP:
+		assert(scaler->wanted < v->scaling->max_replicas);
 		set_wanted(scaler, scaler->wanted + 1, now_ns);
 		return;
 	case DOWN:
+		assert(scaler->wanted > v->floor);
 		set_wanted(scaler, scaler->wanted - 1, now_ns);
 		return;
 	case SLEEP:
+		assert(v->scaling->n_kept < v->floor);
 		set_wanted(scaler, v->scaling->n_kept, now_ns);
 		scaler->state = CLV_SCALER_ASLEEP;
 		return;
@@ -258,6 +261,7 @@ void clv_scaler_explain(const struct clv_scaler *scaler,
 			scaling->idle_ppm / 10000, seconds(scaling->idle_ns));
 		return;
 	default:
+		assert(scaler->reason < _CLV_SCALER_REASON_MAX && texts[scaler->reason]);
 		snprintf(ret, 160, "%s", texts[scaler->reason]);
 		return;
 	}
