@@ -2,6 +2,7 @@
 /* A binary heap of the ends of leases, with lazy removal of stale entries. */
 #include "simulate/departures.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,6 +111,7 @@ bool clv_departures_take(
 	struct clv_departures *departures, int64_t until_s, struct clv_departure *ret)
 {
 	while (take_first(departures, until_s, ret)) {
+		assert(ret->lease < departures->n_leases);
 		if (departures->ends[ret->lease] != ret->at_s)
 			continue;
 		departures->ends[ret->lease] = CLV_DEPARTURES_NEVER;
@@ -147,6 +149,7 @@ int64_t clv_departures_cancel(struct clv_departures *departures, uint32_t lease)
 void clv_departures_restore(
 	struct clv_departures *departures, uint32_t lease, int64_t at_s)
 {
+	assert(lease < departures->n_leases);
 	departures->ends[lease] = at_s;
 }
 

@@ -9,6 +9,7 @@
 #include "core/repack/gang.h"
 #include "simulate/departures.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,7 @@ static int lift(struct clv_queue *queue, uint32_t number)
 {
 	const struct clv_fleet_lease *lease = &queue->world.fleet->leases[number];
 
+	assert(number < queue->n_holders && queue->holders[number].job);
 	if (grow(&queue->lifted, queue->n_lifted, &queue->room_lifted,
 		    sizeof(*queue->lifted)) < 0)
 		return -ENOMEM;

@@ -9,6 +9,7 @@
 #include "simulate/queue-internal.h"
 #include "simulate/trace.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,7 @@ struct clv_queue *clv_queue_new(
 {
 	struct clv_queue *queue = calloc(1, sizeof(*queue));
 
+	assert(options->order > CLV_QUEUE_NONE && options->order < _CLV_QUEUE_MAX);
 	if (!queue)
 		return NULL;
 	queue->world = *world;
@@ -431,9 +433,12 @@ static bool expire(struct clv_queue *queue)
 
 static int end_lease(struct clv_queue *queue, uint32_t lease)
 {
-	struct clv_queue_job *job = queue->holders[lease].job;
+	struct clv_queue_job *job;
 	int r = 0;
 
+	assert(lease < queue->n_holders && queue->holders[lease].job);
+	job = queue->holders[lease].job;
+	assert(job->n_running > 0);
 	queue->holders[lease].job = NULL;
 	clv_fleet_release(queue->world.fleet, lease);
 	queue->counts.departed++;
@@ -557,6 +562,7 @@ static int64_t percentile(const struct clv_queue_samples *samples, unsigned perc
 {
 	size_t rank = (samples->n * percent + 99) / 100;
 
+	assert(samples->n > 0 && rank <= samples->n);
 	return samples->values[rank > 0 ? rank - 1 : 0];
 }
 

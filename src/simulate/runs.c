@@ -10,6 +10,7 @@
 #include "simulate/replay.h"
 #include "simulate/trace.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -118,6 +119,7 @@ static void watch(struct workers *workers, void (*tick)(void *userdata, double p
 {
 	double all = (double)workers->runs->n_arrivals * (double)workers->runs->n_runs;
 
+	assert(workers->runs->n_arrivals > 0);
 	while (atomic_load(&workers->n_ended) < workers->runs->n_runs) {
 		usleep(TICK_US);
 		if (tick)

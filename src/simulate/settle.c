@@ -5,6 +5,7 @@
 #include "core/place/place.h"
 #include "core/repack/gang.h"
 
+#include <assert.h>
 #include <errno.h>
 
 /* Bound on the search for one request: a full fleet refuses many. */
@@ -55,6 +56,7 @@ static int make_room(struct gang *gang, const struct clv_place_request *request,
 
 	if (r < 0)
 		return r == -EAGAIN ? -ENOSPC : r;
+	assert(found.n_moves <= gang->n_moves_left);
 	*moved = (struct moved){.plan = found, .member = member};
 	r = clv_repack_apply(settle->fleet, request, &moved->plan, &leases[member]);
 	if (r < 0)
