@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -78,6 +79,7 @@ void clv_cell_list(const json_t *array, const char *between, char ret[CLV_CELL_M
 			snprintf(text, sizeof(text), "%s", json_string_value(item));
 		else
 			snprintf(text, sizeof(text), "%.0f", json_number_value(item));
+		assert(used < CLV_CELL_MAX);
 		if (used + strlen(text) + 8 > CLV_CELL_MAX) {
 			snprintf(ret + used, CLV_CELL_MAX - used, "%s...", between);
 			return;

@@ -220,12 +220,13 @@ static void fill_tables(const struct clv_verb *verb, struct getopt_tables *ret)
 {
 	char *letter = ret->letters;
 
+	assert(verb->n_options <= OPTIONS_MAX);
 	/* '+' stops at the first argument: the rest belongs to the program to run.
 	 * ':' makes getopt report a missing value by ':' instead of a message. */
 	if (verb->is_wrapper)
 		*letter++ = '+';
 	*letter++ = ':';
-	for (size_t i = 0; i < verb->n_options && i < OPTIONS_MAX; i++) {
+	for (size_t i = 0; i < verb->n_options; i++) {
 		const struct clv_opt *opt = &verb->options[i];
 		int has = opt->type == CLV_OPT_FLAG   ? no_argument
 			  : opt->type == CLV_OPT_WAIT ? optional_argument
@@ -279,7 +280,7 @@ static int fail_unknown(
 			verb->options[optopt - FIRST_VALUE].name,
 			verb->options[optopt - FIRST_VALUE].name);
 
-	for (size_t i = 0; i < verb->n_options && i < OPTIONS_MAX; i++)
+	for (size_t i = 0; i < verb->n_options; i++)
 		names[n_names++] = verb->options[i].name;
 	snprintf(bare, sizeof(bare), "%.*s", (int)strcspn(word + 2, "="), word + 2);
 	if (verb->name[0] && strcmp(bare, "sim") == 0)

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "cli/frame/terminal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <langinfo.h>
 #include <libsmartcols.h>
@@ -153,6 +154,7 @@ static void widen(const struct clv_listing *listing, struct layout *layout,
 	for (size_t c = 0; c < listing->n_columns && total < width; c++) {
 		size_t more = layout->wanted[c] - layout->widths[c];
 
+		assert(layout->wanted[c] >= layout->widths[c]);
 		if (layout->widths[c] == 0 || listing->columns[c].fit != fit)
 			continue;
 		if (more > width - total)

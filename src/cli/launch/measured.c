@@ -10,6 +10,7 @@
 #include "cli/frame/output.h"
 #include "core/share/advise.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,6 +88,7 @@ static void add_memory(const struct clv_measurement *measured, struct clv_advise
 
 static double seconds(const struct clv_measurement *measured)
 {
+	assert(measured->n > 0);
 	return (double)(measured->samples[measured->n - 1].time_ns -
 			measured->samples[0].time_ns) /
 	       (double)CLV_NS_PER_S;
