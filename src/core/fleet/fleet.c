@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -283,6 +284,7 @@ static void add_devices(struct clv_fleet *fleet, const struct clv_fleet_node_spe
 {
 	unsigned n_numa = spec->n_numa ? spec->n_numa : 1;
 
+	assert(fleet->n_devices + spec->n_devices <= fleet->room_devices);
 	for (unsigned i = 0; i < spec->n_devices; i++) {
 		uint32_t device = fleet->n_devices++;
 

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/text.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -57,6 +58,7 @@ static const struct {
 
 const char *clv_compute_mode_to_string(enum clv_compute_mode mode)
 {
+	assert(mode >= 0 && mode < _CLV_COMPUTE_MODE_MAX);
 	return modes[mode].name;
 }
 

@@ -3,8 +3,10 @@
  * GPU instances, on a smaller grid. */
 #include "core/plan/plan-mig.h"
 
+#include "base/cleanup.h"
 #include "base/error.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -43,6 +45,8 @@ static struct clv_mig_instance whole_instance(const struct clv_mig_model *model)
 static void add_have(
 	struct parts *parts, struct clv_mig_instance instance, uint64_t holders)
 {
+	assert(parts->n_have < CLV_ARRAY_SIZE(parts->have));
+	assert(instance.profile < parts->model->n_profiles);
 	parts->have[parts->n_have++] = (struct clv_mig_existing){
 		.instance = instance,
 		.in_use = holders != 0,
@@ -205,6 +209,7 @@ static void add_way(
 		if ((to->ends[at][i] & ~ended) == 0)
 			return;
 	}
+	assert(p->n_ways < CLV_PLAN_WAYS_MAX);
 	if (to->n_ends[at] == 0)
 		to->ends[at] = &p->ways[p->n_ways];
 	p->ways[p->n_ways++] = ended;

@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "core/device/vgpu.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,6 +32,7 @@ static const char *const kinds[_CLV_STEP_KIND_MAX] = {
 
 const char *clv_step_kind_to_string(enum clv_step_kind kind)
 {
+	assert(kind >= 0 && kind < _CLV_STEP_KIND_MAX);
 	return kinds[kind];
 }
 
@@ -177,6 +179,7 @@ void clv_step_describe(const struct clv_step *step, const struct clv_node *node,
 {
 	const char *device = node->devices[step->device].info.name;
 
+	assert(step->device < node->n_devices);
 	switch (step->kind) {
 	case CLV_STEP_DESTROY_PART:
 	case CLV_STEP_DESTROY:

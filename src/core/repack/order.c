@@ -9,6 +9,7 @@
 #include "core/fleet/fleet.h"
 #include "core/place/pick.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -31,6 +32,7 @@ struct order {
 
 static void leave(struct order *order, unsigned i)
 {
+	assert(order->now[i].lease != CLV_FLEET_NONE);
 	clv_fleet_release(order->fleet, order->now[i].lease);
 	order->now[i].lease = CLV_FLEET_NONE;
 }
@@ -119,6 +121,7 @@ static unsigned find_circle(struct order *order)
 {
 	unsigned n_sets = 1u << order->plan->n_moves;
 
+	assert(order->plan->n_moves <= CLV_REPACK_MOVES_MAX);
 	for (unsigned n = 0; n < order->plan->n_moves; n++) {
 		for (unsigned set = 0; set < n_sets; set++) {
 			if ((unsigned)__builtin_popcount(set) == n &&
