@@ -524,6 +524,24 @@ class FullDisk(unittest.TestCase):
                           self.agent.get("/v1/leases")["items"]],
                          [("running", 1), ("new", 0)])
 
+    def test_released_while_read_only(self):
+        """A lease that this agent has ended is not taken over again from the file."""
+        for name in ("ended", "stays"):
+            self.assertEqual(self.agent.request("POST", "/v1/leases", {
+                "share": 0.1, "name": name, "keep": True})[0], 201)
+        self.agent.stop(signal.SIGKILL)
+        self.remount("ro")
+        self.agent.start()
+        self.assertEqual(self.agent.request("DELETE", "/v1/leases/ended")[0], 204)
+        self.remount("rw")
+        self.assertTrue(wait_until(
+            lambda: "the state is written again" in self.agent.log()), self.agent.log())
+        for _ in range(2):
+            self.assertEqual([each["name"] for each in self.agent.get("/v1/leases")["items"]],
+                             ["stays"])
+            self.agent.stop(signal.SIGKILL)
+            self.agent.start()
+
     def test_read_only_shares_and_cordons(self):
         """They are read from a file that cannot be written, as leases are."""
         text = ("version: 1\ndevices:\n  - {select: {index: 0}, shares: "

@@ -37,7 +37,9 @@ static void reopen(struct clv_agent *agent)
 		clv_log_warning(0, "%s", err.msg);
 	clv_standing_read(agent->standing);
 	clv_ephemeral_read(agent->ephemeral);
-	clv_adopt_all(agent);
+	/* The file still has leases of the copy that have ended since. */
+	if (!agent->state->was_copied)
+		clv_adopt_all(agent);
 	clv_cordons_restore(agent);
 	clv_apply_resume(agent->apply);
 	clv_reapply_begin(agent->reapply);

@@ -89,7 +89,7 @@ int clv_state_open(struct clv_agent *agent, struct clv_error *err)
 	clv_log_warning(r, "new leases are refused: %s", problem.msg);
 	/* The leases in a file that another agent has open are that agent's. */
 	if (r != -EBUSY && open_copy(agent) >= 0)
-		state->is_copy = true;
+		state->is_copy = state->was_copied = true;
 	return 0;
 }
 

@@ -17,6 +17,7 @@ struct clv_store;
 struct clv_state {
 	struct clv_store *store; /* NULL: it cannot be opened; code and problem say why */
 	bool is_copy;            /* store is a copy, to be read at the start only */
+	bool was_copied;         /* the start has taken the leases over from a copy */
 	bool is_stale;           /* a write failed: the whole ledger has to be written */
 	bool is_lost;         /* the file was removed or replaced: nothing is granted */
 	unsigned int n_waits; /* calls of clv_state_reopen() */
