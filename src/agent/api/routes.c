@@ -219,17 +219,18 @@ static bool is_public(const struct clv_request *request)
 static int check_scope(const struct clv_request *request, const struct clv_route *route,
 	struct clv_error *err)
 {
+	const char *other = request->caller.token[0] ? "another token" : "sudo";
+
 	if (route->who == CLV_MAY_ALL || route->who & CLV_MAY(request->caller.scope))
 		return 0;
 	if (route->who == CLV_MAY_ADMIN)
 		return clv_error_set(err, -EPERM,
 			"only root, or an admin by this node's settings, may use %s %s "
-			"(%s): use sudo",
-			route->method, route->path, route->about);
-	return clv_error_set(err, -EPERM,
-		"a %s may not use %s %s (%s): use another token",
+			"(%s): use %s",
+			route->method, route->path, route->about, other);
+	return clv_error_set(err, -EPERM, "a %s may not use %s %s (%s): use %s",
 		clv_scope_to_string(request->caller.scope), route->method, route->path,
-		route->about);
+		route->about, other);
 }
 
 /* Sets the header Allow: the methods of the path. */
