@@ -3,9 +3,7 @@
 
 #include "arbiter/internal.h"
 
-/* The arbiter's heartbeat for its gates, and the detection of its own absence: an agent
- * that was stopped (SIGSTOP, a debugger, a frozen cgroup) finds turns that ended long
- * ago. */
+/* The arbiter's heartbeat for its gates. */
 
 /* Writes the time to the control pages of all attached leases.  now_ns must have been
  * read with the arbiter's lock held. */
@@ -15,11 +13,9 @@ void clv_heartbeat_publish(struct clv_arbiter *arbiter, uint64_t now_ns);
  * again and again within a step that may take longer than gates wait for one. */
 void clv_heartbeat_keep(struct clv_arbiter *arbiter);
 
+/* The oldest heartbeat of a lease with processes; UINT64_MAX: there is none. */
+uint64_t clv_heartbeat_oldest_ns(const struct clv_arbiter *arbiter);
+
 /* When the next heartbeat is due; UINT64_MAX while no turn is granted and no thread
  * waits. */
 uint64_t clv_heartbeat_due_ns(const struct clv_arbiter *arbiter, uint64_t now_ns);
-
-/* Call before anything is charged.  If a step was due and is very late, and no heartbeat
- * was published meanwhile, the gates have opened by themselves: that time is charged to
- * no lease, and no timeout runs in it. */
-void clv_heartbeat_note_absence(struct clv_arbiter *arbiter, uint64_t now_ns);

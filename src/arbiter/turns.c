@@ -3,6 +3,7 @@
  * (account.c reads and charges, publish.c writes to the gates).  It never waits; the
  * thread in arbiter.c calls it when a doorbell rings or when the time that it returned
  * has come. */
+#include "arbiter/absence.h"
 #include "arbiter/account.h"
 #include "arbiter/handover.h"
 #include "arbiter/heartbeat.h"
@@ -570,7 +571,7 @@ uint64_t clv_turns_step(struct clv_arbiter *arbiter, uint64_t now_ns)
 
 void clv_turns_charge(struct clv_arbiter *arbiter, uint64_t now_ns)
 {
-	clv_heartbeat_note_absence(arbiter, now_ns);
+	clv_absence_note(arbiter, now_ns);
 	clv_account_charge_holder(arbiter, now_ns);
 }
 

@@ -443,7 +443,7 @@ static void test_the_first_completion_opens_the_window(void **state)
 	clv_flight_leave((49 + 900) * CLV_FLIGHT_PACK(0));
 }
 
-/* A command of the holder that nobody competes with ends while its time is read: the time
+/* A command of the holder without a competitor ends while its time is read: the time
  * is no longer in flight, and not yet in the sum. */
 static void test_read_as_a_command_ends(void **state)
 {

@@ -2,6 +2,7 @@
 /* The cost of stopping and resuming a lease, for all reports of its processes: in steps
  * (basic blocks) and in driver calls, during which the arbiter serves no other lease.
  * Also: whose work the arbiter waits for, because not all of its channels are known. */
+#include "arbiter/absence.h"
 #include "arbiter/heartbeat.h"
 #include "arbiter/preempt.h"
 #include "base/clock.h"
@@ -367,7 +368,7 @@ static void test_heartbeat_of_long_switches(void **state)
 	device.arbiter.due_ns = virtual_ns + CLV_HEARTBEAT_NS;
 	lease->charged_until_ns = virtual_ns;
 	assert_true(switch_both_ways());
-	clv_heartbeat_note_absence(&device.arbiter, virtual_ns);
+	clv_absence_note(&device.arbiter, virtual_ns);
 	atomic_store(&clv_clock_read, read);
 	call_ns = 0;
 	assert_true(virtual_ns > CLV_NS_PER_S + 10 * CLV_HEARTBEAT_NS);
