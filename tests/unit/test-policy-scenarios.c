@@ -189,7 +189,8 @@ static double worst_mixed_second(
 	return worst;
 }
 
-static void run_mixed(bool is_beside, uint32_t stretch_percent, double limit)
+static void run_mixed(
+	bool is_beside, uint32_t stretch_percent, double limit, double average_limit)
 {
 	double worst = worst_mixed_second(is_beside, stretch_percent, 1, 1000 * S);
 	double sum = 0;
@@ -201,18 +202,21 @@ static void run_mixed(bool is_beside, uint32_t stretch_percent, double limit)
 		is_beside ? "-beside" : "", 8 * stretch_percent / 100, worst, sum / 100);
 	if (worst > limit)
 		fail_msg("%.2f points are more than %.2f", worst, limit);
+	if (sum / 100 > average_limit)
+		fail_msg("%.2f points on average are more than %.2f", sum / 100,
+			average_limit);
 }
 
 static void test_seconds_of_mixed_kernels(void **state)
 {
-	run_mixed(false, 100, 3);
-	run_mixed(false, 200, 4);
+	run_mixed(false, 100, 3, 2.4);
+	run_mixed(false, 200, 4, 2.85);
 }
 
 static void test_seconds_of_mixed_leases(void **state)
 {
-	run_mixed(true, 100, 3);
-	run_mixed(true, 200, 4);
+	run_mixed(true, 100, 3, 1.6);
+	run_mixed(true, 200, 4, 1.9);
 }
 
 /* A program that sleeps after every long kernel, for any time, gets no more than one that
