@@ -492,7 +492,9 @@ static int tell(struct clv_source *source, struct clv_trace_item *item)
 	source->told_gang = item->gang;
 	if (item->gang && request->rule == CLV_PLACE_FREE)
 		request->rule = source->options.gang_rule;
-	if (item->gang && request->rule != CLV_PLACE_FREE && request->group == 0)
+	/* Whether a gang has room on one node is not known before it is tried on each. */
+	if (item->gang && request->group == 0 && request->rule != CLV_PLACE_FREE &&
+		request->rule != CLV_PLACE_TOGETHER)
 		request->group = CLV_TRACE_OWN_GROUPS | source->n_gangs;
 	return 1;
 }

@@ -339,6 +339,9 @@ class Simulate(Case):
         self.assertEqual(play(f"{free}, {free}, {free}", "--gangs", "one-rack"), (2, 2))
         for queue in "fifo", "backfill", "priority":
             self.assertEqual(play(f"{large}, {ruled}, {ruled}, {ruled}", "--queue", queue), (3, 3))
+        # There are six nodes: a gang of seven delays no other job.
+        apart = gang.format(6, ", rule: apart"), gang.format(7, ", rule: apart")
+        self.assertEqual(play(f"{apart[1]}, {apart[0]}, {free}", "--queue", "fifo"), (2, 0))
         rows = self.file("gangs.csv", "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gang,rule\n" + "".join(
             f"p{i},1,1,1,1000,{i // 4 + 1},one-rack\n" for i in range(8)))
         row, = self.items("simulate", fleet, rows, "-p", "balance")
@@ -410,13 +413,15 @@ class Simulate(Case):
         gang = self.file("gang.yaml", "version: 1\nrequests: [{gang: 2, devices: 1, rule: one-rack}]\n")
         rule = self.file("rule.yaml", "version: 1\nrequests: [{gang: 2, rule: one-row}]\n")
         single = self.file("single.yaml", "version: 1\nrequests: [{devices: 1, rule: apart}]\n")
+        whole = self.file("whole.yaml", "version: 1\nrequests: [{gang: 2, rule: together}]\n")
         rows = self.file("rows.csv", "name,cpu_milli,memory_mib,num_gpu,gpu_milli,group,rule\n"
                          "p1,1,1,1,1000,1,one-rack\n")
         group = self.file("group.csv", "name,cpu_milli,memory_mib,num_gpu,gpu_milli,group\n"
                           "p1,1,1,1,1000,2147483648\n")
         for words, code, message in (
                 ((bare, gang), 78, "gang.yaml:2:12: the rule one-rack needs a fleet with racks"),
-                ((racks, rule), 78, "'one-row' is no rule: free, together"),
+                ((racks, rule), 78, "'one-row' is no rule of a gang: free, apart"),
+                ((racks, whole), 78, "a gang on one node is one request"),
                 ((racks, single), 78, "say how many with 'gang'"),
                 ((bare, rows), 78, "rows.csv:2:17: the rule one-rack needs a fleet with racks"),
                 ((racks, group), 78, "group.csv:2:15: '2147483648' is more than 2147483647"),
