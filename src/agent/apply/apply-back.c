@@ -181,7 +181,7 @@ static int check_selectors(const struct clv_layout *layout, struct clv_error *er
 	return 0;
 }
 
-/* The plan that leads back on the devices that are not left, or on one device. */
+/* Plans the roll-back of the devices that are not excluded, or of one device. */
 static int plan_once(const struct back *back, struct clv_plan *ret, struct clv_error *err)
 {
 	const char *before = back->op->before;
@@ -199,7 +199,7 @@ static int plan_once(const struct back *back, struct clv_plan *ret, struct clv_e
 	return r;
 }
 
-/* Leaves the devices on which the plan is blocked.  Returns whether there were any. */
+/* Excludes the devices on which the plan is blocked.  Returns whether there were any. */
 static bool leave_blocked(const struct back *back, const struct clv_plan *plan)
 {
 	bool is_any = false;
@@ -222,7 +222,7 @@ static bool leave_blocked(const struct back *back, const struct clv_plan *plan)
 	return is_any;
 }
 
-/* Leaves the devices for which there is no plan at all. */
+/* Excludes the devices for which there is no plan at all. */
 static bool leave_impossible(const struct back *back)
 {
 	bool is_any = false;
@@ -249,7 +249,7 @@ int clv_back_plan(struct clv_operation *op, const struct clv_node *node,
 	int r = 0;
 
 	op->may_pass = false;
-	/* Each round leaves a device or is the last. */
+	/* Each iteration excludes a device or is the last. */
 	while (is_again) {
 		clv_plan_clear(&plan);
 		r = plan_once(&back, &plan, err);
@@ -268,7 +268,7 @@ static const char *name_of(const struct clv_operation *op, const char *uuid)
 	return name ? name : uuid;
 }
 
-/* The steps that would put the device back, now that all others are done. */
+/* The steps that would restore the device, after all other steps are done. */
 static json_t *steps_left(struct clv_operation *op, const char *uuid)
 {
 	const struct clv_node *node = clv_holders_node(op->apply->agent);

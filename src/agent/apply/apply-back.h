@@ -17,18 +17,17 @@ struct clv_operation;
  * those that op->before has. */
 int clv_back_read(const struct clv_operation *op, const struct clv_node *node,
 	struct clv_layout *ret, struct clv_error *err);
-/* The plan by which as many devices as possible are put back to op->before.  The others
- * are added to op->left: they are gone, in use, or nothing leads back. */
+/* The plan that restores as many devices as possible to op->before.  The others are added
+ * to op->left: they are gone, in use, or no plan restores them. */
 int clv_back_plan(struct clv_operation *op, const struct clv_node *node,
 	struct clv_plan *ret, struct clv_error *err);
 /* Whether the node shows all devices of the resolved layout, read completely. */
 bool clv_back_shows_all(const struct clv_node *node, const struct clv_layout *layout);
-/* Leaves a device, whose step has failed, with those that change with it.  False: it was
- * left already. */
+/* Excludes a device whose step has failed, and the devices that change with it, from the
+ * roll-back: adds them to op->left.  False: the device was excluded already. */
 bool clv_back_leave(
 	struct clv_operation *op, const char *uuid, const struct clv_error *why);
-/* Adds all devices of the operation that are not left already: the node cannot be read.
- */
+/* Excludes all other devices of the operation, because the node cannot be read. */
 void clv_back_leave_all(struct clv_operation *op, const struct clv_error *why);
 /* The devices that were left, why, and what is left to do on them. */
 json_t *clv_back_left_to_json(struct clv_operation *op);

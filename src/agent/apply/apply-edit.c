@@ -75,7 +75,8 @@ static int remove_partition(const struct clv_apply_request *request,
 			strncmp(partition->profile, profile, (size_t)(at - profile)) ==
 				0 &&
 			remove_start(partition, start)) {
-			/* A line without a start would mean one anywhere. */
+			/* A line without a start would let the planner choose the place.
+			 */
 			if (partition->n_starts == 0)
 				remove_line(rule, i);
 			if (rule->n_partitions == 0 && request->turns_off)

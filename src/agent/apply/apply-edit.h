@@ -10,6 +10,6 @@
 int clv_apply_edit(const struct clv_apply_request *request, const struct clv_node *node,
 	struct clv_layout *ret, char **ret_text, struct clv_error *err);
 
-/* Removes the layout's name and line from an error: no user wrote this layout, so they
- * would mean nothing. */
+/* Removes the layout's name and line from an error: the user did not write this layout,
+ * and could not find the line. */
 void clv_apply_strip_position(const struct clv_layout *layout, struct clv_error *err);

@@ -16,7 +16,7 @@ enum state {
 	WAITING,
 	RUNNING,
 	ROLLING_BACK,
-	DONE, /* this and the later ones are ends */
+	DONE, /* this and the following states are final */
 	FAILED,
 	ROLLED_BACK,
 	_STATE_MAX,
@@ -58,26 +58,26 @@ struct clv_operation {
 	struct stage *stages;     /* the steps; `at` is the current one */
 	size_t n_stages, at;
 	json_t *obstacles;        /* of the last plan, or NULL */
-	struct clv_error error;   /* why it failed or is rolled back; code 0: it is not */
+	struct clv_error error;   /* why it failed or is rolled back; code 0: neither */
 	struct clv_layout former; /* as before */
 	struct clv_marks marks;   /* of the last plan */
 	/* What a roll-back cannot undo: devices, and a memory mode that a driver was
 	 * asked for and keeps until it is reloaded (0: none). */
 	struct left *left;
 	size_t n_left;
-	bool may_pass;     /* of the last plan: some were left as gone or in use */
-	json_t *left_json; /* the same at the end, with the steps; or NULL */
+	bool may_pass;     /* the last plan excluded devices that are gone or in use */
+	json_t *left_json; /* `left` at the end, with the steps that remain; or NULL */
 	uint32_t asked_memory;
 	bool has_claimed;     /* locks of devices */
 	bool has_steps;       /* is carrying steps out, until it plans again */
 	bool is_recorded;     /* the journal has it */
 	enum state recorded;  /* in this state */
 	bool is_resumed;      /* begun by an earlier agent */
-	unsigned int n_tries; /* in vain, since it last went on */
+	unsigned int n_tries; /* failed tries since the last progress */
 	/* At the end: the kept layout with this one in it, as a text to show and with
 	 * devices by UUID; NULL: this layout is not kept. */
 	char *kept_text, *kept;
-	sd_event_source *timer; /* behind the end: it is still to be recorded */
+	sd_event_source *timer; /* after the end: the end is not recorded yet */
 };
 
 struct clv_apply {
@@ -97,7 +97,7 @@ struct clv_apply {
  */
 #define CLV_OPERATIONS_KEPT 32u
 
-/* Adds an operation, owned by apply; the oldest may be freed.  NULL without memory. */
+/* Adds an operation, owned by apply; the oldest may be freed.  NULL if out of memory. */
 struct clv_operation *clv_operation_add(
 	struct clv_apply *apply, const struct clv_apply_request *request);
 /* Surveys the drivers, then plans and carries out. */
@@ -110,24 +110,24 @@ int clv_operation_claim(struct clv_operation *op, const struct clv_plan *plan,
 	const struct clv_node *node, struct clv_error *err);
 void clv_operation_unclaim(struct clv_operation *op);
 
-/* apply-journal.c.  A step that cannot be recorded is not begun, unless it leads back: a
- * full disk leaves no device incomplete.  Until the disk has room, a next agent goes on
- * with the last that was recorded. */
+/* apply-journal.c.  A step that cannot be recorded is not begun, unless it belongs to a
+ * roll-back, so that a full disk leaves no device incomplete.  Until the disk has room
+ * again, the next agent would resume from the last recorded state. */
 int clv_operation_write(struct clv_operation *op, struct clv_error *err);
 /* Records a new operation if its caller is told that it is accepted, with the key of the
  * request. */
 int clv_operation_accept(struct clv_operation *op, struct clv_error *err);
-/* Records the end, now or when the disk has room. */
+/* Records the end, now or as soon as the disk has room. */
 void clv_operation_write_end(struct clv_operation *op);
-/* Sets what the journal has of the request, besides the layout. */
+/* Fills in the request, except for the layout, from its JSON in the journal. */
 void clv_operation_take_request(struct clv_apply_request *request, const char *json);
 
 /* apply-others.c.  Adds the devices that the operation changes, affects or would restore;
- * one that is not resolved yet has what its selectors match. */
+ * if its layout is not resolved yet, the devices that the selectors match. */
 void clv_operation_touch(
 	const struct clv_operation *op, const struct clv_node *node, bool *is_touched);
-/* Whether another operation that has begun its steps has a device of it: that one ends
- * first. */
+/* Whether another operation, which has begun its steps, has a device in common with this
+ * one and must end before it. */
 bool clv_operation_is_behind(const struct clv_operation *op, const struct clv_node *node);
 /* -EBUSY: the operation would change a device of another that is under way. */
 int clv_operation_check_others(const struct clv_operation *op,
@@ -136,7 +136,7 @@ int clv_operation_check_others(const struct clv_operation *op,
 /* apply-kept.c.  Replaces the kept layout on the devices of the operation, and stores
  * it. */
 int clv_operation_keep(struct clv_operation *op, struct clv_error *err);
-/* Whether the layout has the device; a resolved one. */
+/* Whether the layout, which is resolved, selects the device. */
 bool clv_operation_selects(const struct clv_operation *op, const char *identity);
 /* Moves the rule to the end of the layout.  -ENOMEM */
 int clv_operation_move_rule(struct clv_layout *to, struct clv_layout_rule *rule);

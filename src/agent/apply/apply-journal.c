@@ -17,8 +17,8 @@
 
 #define UNWRITTEN_US 5000000u
 
-/* What a partition that is created or destroyed is called, and what an option of the
- * request has changed of the layout. */
+/* The request without its layout, as JSON: the partition to create or destroy, and the
+ * options that override the layout. */
 static char *request_text(const struct clv_apply_request *request)
 {
 	json_t *json =
@@ -152,8 +152,8 @@ void clv_operation_write_end(struct clv_operation *op)
 	write_end_later(op);
 }
 
-/* A next agent would go on with an operation whose end is not recorded, after one that
- * began later. */
+/* Otherwise the next agent would resume an operation whose end is not recorded, after an
+ * operation that began later. */
 static int write_former_ends(struct clv_apply *apply, struct clv_error *err)
 {
 	struct clv_operation *op;
@@ -169,8 +169,8 @@ static int write_former_ends(struct clv_apply *apply, struct clv_error *err)
 	return 0;
 }
 
-/* What an index means is known to this agent only, and may be so until its next survey.
- */
+/* Only the last survey of this agent tells which devices an index selects, so the journal
+ * gets the layout as resolved by it. */
 static void expect_target(struct clv_operation *op)
 {
 	const struct clv_node *node = clv_holders_node(op->apply->agent);

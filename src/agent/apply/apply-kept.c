@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kept layout: for each device what the last layout that has it says, so that layouts
- * of different devices do not replace each other. */
+/* The kept layout: for each device the rule of the last layout that selected it, so that
+ * layouts of different devices do not replace each other. */
 #include "agent/apply/apply-internal.h"
 
 #include "agent/record/agent.h"
@@ -58,7 +58,7 @@ static int append_rules(
 	return r;
 }
 
-/* Sets *ret to the former layout with this one in it; NULL: nothing is left of it. */
+/* Merges the operation's layout into the former one.  *ret NULL: no rule remains. */
 static int merge(
 	struct clv_operation *op, const char *former, char **ret, struct clv_error *err)
 {
@@ -77,7 +77,7 @@ static int merge(
 	return r;
 }
 
-/* One that an earlier version has kept, and that could not be resolved, is replaced. */
+/* A layout that an earlier version kept, and that could not be resolved, is replaced. */
 static int merge_with_kept(struct clv_operation *op, struct clv_store *store, char **ret,
 	struct clv_error *err)
 {

@@ -22,7 +22,8 @@ static void add(struct clv_marks *marks, const char *uuid, const char *partition
 	snprintf(mark->partition, sizeof(mark->partition), "%s", partition);
 }
 
-/* Functions come and go all at once, and a reload or reset is for the whole device. */
+/* Virtual functions are created and removed all at once, and a reload or reset affects
+ * the whole device. */
 static bool is_for_whole(const struct clv_step *step)
 {
 	return step->partition[0] == '\0' || step->needs != 0 ||
@@ -122,8 +123,8 @@ static void close_new_on(struct clv_agent *agent, const struct clv_layout_rule *
 	}
 }
 
-/* Partitions that the operation has created, an earlier agent in its name too, or that a
- * driver has placed elsewhere than requested. */
+/* Closes partitions that the operation has created, under this or an earlier agent, also
+ * those that a driver has placed elsewhere than requested. */
 static void close_new(struct clv_agent *agent, const struct clv_operation *op)
 {
 	const struct clv_node *node = clv_hardware_node(agent->hardware);

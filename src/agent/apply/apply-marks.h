@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which devices and partitions are an operation's own: closed to leases, the queue and
+/* The devices and partitions that an operation reserves: closed to leases, the queue and
  * placements from its plan until its end. */
 #pragma once
 
@@ -21,8 +21,8 @@ struct clv_marks {
 	size_t n;
 };
 
-/* Replaces the marks by those of what the plan changes, creates or destroys.  Without
- * memory some are missing, and a lease may get in the way of a step. */
+/* Replaces the marks by those of what the plan changes, creates or destroys.  If
+ * memory is lacking some are missing, and a lease may block a step. */
 void clv_marks_take(struct clv_marks *marks, const struct clv_plan *plan,
 	const struct clv_node *node);
 void clv_marks_clear(struct clv_marks *marks);

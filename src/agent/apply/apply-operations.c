@@ -33,7 +33,7 @@ static void free_operation(struct clv_operation *op)
 	free(op);
 }
 
-/* Only those that have ended are forgotten. */
+/* Only operations that have ended are dropped. */
 static void drop_oldest(struct clv_apply *apply)
 {
 	struct clv_operation *op = TAILQ_FIRST(&apply->operations);
@@ -92,7 +92,7 @@ static int take_layout(struct clv_operation *op, const struct clv_apply_request 
 		return r;
 	if (request->has_on_busy)
 		op->layout.on_busy = request->on_busy;
-	/* No user has confirmed what would be destroyed, so nothing is. */
+	/* Nothing is destroyed, because no user has confirmed what would be. */
 	for (size_t i = 0; i < op->layout.n_rules && request->is_again; i++)
 		op->layout.rules[i].preserve = true;
 	/* The kept layout is tried again later, without an operation that waits. */

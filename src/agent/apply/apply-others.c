@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operations beside others.  One changes and restores its own devices only, so that those
- * of different devices go on beside each other.  Of two with a device in common the later
- * is refused, or waits for the end of the earlier. */
+/* Concurrent operations.  An operation changes and restores its own devices only, so
+ * operations on different devices run concurrently.  Of two with a device in common the
+ * later one is refused, or waits for the end of the earlier one. */
 #include "agent/apply/apply-internal.h"
 
 #include "base/cleanup.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether it waits for holders, maybe for days, and has changed nothing. */
+/* Whether it waits for holders, possibly for days, and has changed nothing. */
 static bool only_waits(const struct clv_operation *op)
 {
 	return op->state == WAITING && !op->before;
@@ -30,8 +30,8 @@ static void touch(const struct clv_node *node, const struct clv_node_device *dev
 	}
 }
 
-/* A resolved layout may name a device that is gone, so that it matches nothing.  Without
- * memory it is taken to have all devices. */
+/* A resolved layout may name a device that is gone, so that it matches nothing.  If
+ * memory is lacking it counts as selecting all devices. */
 static void touch_selected(
 	const struct clv_layout *layout, const struct clv_node *node, bool *is_touched)
 {
@@ -65,7 +65,7 @@ void clv_operation_touch(
 		touch(node, clv_node_find(node, op->marks.items[i].uuid), is_touched);
 }
 
-/* *ret is the first device of both; NULL: they have none in common.  0 or -ENOMEM. */
+/* *ret is the first common device; NULL: there is none.  0 or -ENOMEM. */
 static int find_common(const struct clv_operation *op, const struct clv_operation *other,
 	const struct clv_node *node, const struct clv_node_device **ret)
 {
@@ -84,8 +84,8 @@ static int find_common(const struct clv_operation *op, const struct clv_operatio
 	return 0;
 }
 
-/* A driver that shows no device, or has not been asked, tells nothing of what others
- * have. */
+/* If the drivers show no device, or have not been asked, it is unknown which devices the
+ * other operations have. */
 static int check_other(const struct clv_operation *op, const struct clv_operation *other,
 	const struct clv_node *node, struct clv_error *err)
 {
@@ -117,7 +117,7 @@ int clv_operation_check_others(const struct clv_operation *op,
 	return r;
 }
 
-/* Without memory it is taken to have one. */
+/* If memory is lacking the answer is yes. */
 static bool has_common(const struct clv_operation *op, const struct clv_operation *other,
 	const struct clv_node *node)
 {
@@ -126,8 +126,8 @@ static bool has_common(const struct clv_operation *op, const struct clv_operatio
 	return find_common(op, other, node, &common) < 0 || common;
 }
 
-/* What the hardware shows may extend the plans of two that have begun to the same
- * devices: the later one waits, and the earlier one for steps of the later. */
+/* A survey may extend the plans of two operations that have begun to a common device.
+ * Then the later one waits, or the earlier one if the later is carrying out steps. */
 bool clv_operation_is_behind(const struct clv_operation *op, const struct clv_node *node)
 {
 	const struct clv_operation *other;

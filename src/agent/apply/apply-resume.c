@@ -36,7 +36,7 @@ static void take_journal(struct clv_operation *op, const struct clv_journal *jou
 	clv_error_set(&op->error, -EIO, "%s", journal->error);
 }
 
-/* Names stay with their devices; which one an index meant is not known any more. */
+/* A name still denotes its device; which device an index selected is not known. */
 static int check_selectors(const struct clv_layout *layout, struct clv_error *err)
 {
 	for (size_t i = 0; i < layout->n_rules; i++) {
@@ -49,7 +49,7 @@ static int check_selectors(const struct clv_layout *layout, struct clv_error *er
 	return 0;
 }
 
-/* A layout that was accepted, and not more. */
+/* A layout that was accepted and not begun. */
 static int read_written(struct clv_operation *op, struct clv_error *err)
 {
 	int r = clv_layout_parse(
@@ -60,8 +60,8 @@ static int read_written(struct clv_operation *op, struct clv_error *err)
 	return r < 0 ? r : check_selectors(&op->layout, err);
 }
 
-/* The target of an earlier version may select devices by their order or names, which may
- * be others by now. */
+/* The target of an earlier version may select devices by order or name, which may denote
+ * other devices by now. */
 static int read_target(struct clv_operation *op, struct clv_error *err)
 {
 	int r;
@@ -191,8 +191,8 @@ static bool is_replaced(const struct unfinished *unfinished, size_t at)
 	return false;
 }
 
-/* Operations that carry out steps have devices of their own.  An older one that has
- * those of another is one whose end an earlier version could not write. */
+/* Operations that carry out steps have no device in common.  If an older one has a device
+ * of a later one, it has ended, and an earlier version could not record the end. */
 static void end_older(struct clv_store *store, const struct unfinished *unfinished)
 {
 	for (size_t i = 0; i < unfinished->n; i++) {

@@ -31,7 +31,7 @@
 #include <sys/queue.h>
 
 #define WAIT_US 500000u
-/* Each wait before a further try is twice as long as the one before it: two minutes. */
+/* Retries back off exponentially and take two minutes in all. */
 #define TRIES_MAX 8u
 
 const char *const clv_operation_states[_STATE_MAX] = {
@@ -125,8 +125,8 @@ static void add_to_error(struct clv_operation *op, const char *more)
 
 static void roll_back(struct clv_operation *op, const struct clv_error *why);
 
-/* Before any change the operation just fails.  After one, also by an earlier agent, the
- * node is rolled back; a failure of that is reported. */
+/* An operation that has changed nothing fails.  After a change, also by an earlier agent,
+ * the node is rolled back, and a failure of the roll-back is reported. */
 void clv_operation_fail(struct clv_operation *op, const struct clv_error *why)
 {
 	char more[300];
@@ -178,7 +178,7 @@ static int make_stages(struct clv_operation *op, const struct clv_plan *plan,
 	return 0;
 }
 
-/* Keeps the state of its devices as a layout, to roll back to. */
+/* Saves the state of the operation's devices as the layout to roll back to. */
 static int keep_before(
 	struct clv_operation *op, const struct clv_node *node, struct clv_error *err)
 {
@@ -201,9 +201,9 @@ static int keep_before(
 static void wait_for_holders(struct clv_operation *op);
 static void ask_later(struct clv_operation *op, uint64_t after_us);
 
-/* What is in the way of an operation that has begun, or that has waited, may pass: a
- * driver that is being loaded, a monitor that has the device open.  False: it has not
- * passed in time. */
+/* An obstacle to an operation that has begun or has waited may be transient: a driver
+ * that is being loaded, a monitor that has the device open.  Schedules a retry; false:
+ * there were TRIES_MAX retries already. */
 static bool try_again(struct clv_operation *op, const struct clv_error *why)
 {
 	if (op->n_tries == TRIES_MAX)
@@ -220,8 +220,9 @@ static bool try_again(struct clv_operation *op, const struct clv_error *why)
 	return true;
 }
 
-/* An operation that an earlier agent has begun, and that has changed nothing yet, only
- * waits, and lets others begin.  A memory mode that was asked for is not shown. */
+/* An operation that an earlier agent has begun, and that has changed nothing yet, becomes
+ * one that waits and lets others begin.  A requested memory mode counts as a change,
+ * because the node does not show it. */
 static void forget_begin(struct clv_operation *op, const struct clv_node *node)
 {
 	_cleanup_free_ char *now = NULL;
@@ -318,14 +319,15 @@ static int set_target(
 	return r < 0 ? r : clv_layout_write(&op->layout, &op->target, err);
 }
 
-/* Whether its user waits for the first answer, and nothing was changed. */
+/* Whether its caller waits for the first answer, and nothing was changed. */
 static bool is_new(const struct clv_operation *op)
 {
 	return op->state == SURVEYING && !op->is_resumed;
 }
 
-/* Whether a plan back has left devices after the first n_left ones that it may not have
- * to leave in a while: when an agent starts, drivers and monitors are starting too. */
+/* Whether the roll-back is retried, because its plan has excluded devices, after the
+ * first n_left, that may be available soon: when an agent starts, drivers and monitors
+ * are starting too. */
 static bool leaves_too_early(struct clv_operation *op, size_t n_left)
 {
 	struct clv_error why;
@@ -405,7 +407,7 @@ static void on_surveyed(void *userdata, const struct clv_error *err)
 
 	if (clv_operation_has_ended(op))
 		return;
-	/* A new one is refused, not kept waiting: carry_out(). */
+	/* carry_out() refuses a new operation instead of letting it wait. */
 	if (!is_new(op) &&
 		clv_operation_is_behind(op, clv_holders_node(op->apply->agent)))
 		ask_later(op, WAIT_US);
@@ -434,7 +436,7 @@ static void ask_later(struct clv_operation *op, uint64_t after_us)
 		after_us, 0, on_wait, op);
 }
 
-/* One that has begun stays recorded as such. */
+/* An operation that has begun stays recorded as begun. */
 static bool is_wait_recorded(const struct clv_operation *op)
 {
 	return op->is_recorded && (op->recorded == WAITING || op->before);
@@ -553,8 +555,8 @@ static void publish_kept(const struct clv_operation *op, const char *name)
 		&(struct clv_notice){.type = CLV_NOTICE_PARTITION_KEPT, .name = name});
 }
 
-/* A partition that was made for one lease does not go with it once a layout has its
- * device, or an operation has made it again. */
+/* A partition that was created for a lease outlives the lease once a layout selects its
+ * device, or an operation has created the partition again. */
 static void keep_partitions(const struct clv_operation *op)
 {
 	struct clv_node *node = clv_holders_node(op->apply->agent);

@@ -14,10 +14,10 @@ struct clv_node;
 
 /* Operations: changes of the node's partitions.  An operation surveys the drivers, makes
  * a plan, waits for holders if the layout says so, carries out step after step, and rolls
- * back when a step fails.  Each that is under way has devices of its own.  The journal is
- * written when an operation is accepted and before each step.  If the agent dies, the
- * next one plans again from what the hardware shows, towards the same end.  Loop thread
- * only. */
+ * back when a step fails.  Operations under way have no device in common.  The journal
+ * is written when an operation is accepted and before each step.  If the agent dies, the
+ * next one plans again from the state of the hardware, towards the same target.  Loop
+ * thread only. */
 struct clv_apply;
 
 struct clv_operation;
@@ -38,10 +38,10 @@ struct clv_apply_request {
 	int32_t start;
 	char partition[CLV_PARTITION_NAME_MAX]; /* to destroy; "": create */
 	bool keeps_layout;   /* apply the layout again whenever an agent starts */
-	bool forgets_others; /* and no more what earlier layouts say of other devices */
-	bool is_again;     /* this is that application, to one device: destroy nothing */
-	bool turns_off;    /* turn MIG off with the last partition of the device */
-	bool is_for_lease; /* the partition is destroyed when its lease ends */
+	bool forgets_others; /* and drop what earlier layouts say of other devices */
+	bool is_again; /* applies the kept layout again, to one device: destroy nothing */
+	bool turns_off;       /* turn MIG off with the last partition of the device */
+	bool is_for_lease;    /* the partition is destroyed when its lease ends */
 	bool is_acknowledged; /* its caller is told before it begins: it is recorded */
 };
 
@@ -52,9 +52,9 @@ struct clv_apply *clv_apply_free(struct clv_apply *apply);
  * unfinished. */
 void clv_apply_resume(struct clv_apply *apply);
 
-/* Starts an operation; *ret is owned by apply.  -EBUSY while another of its devices is
- * under way; -EIO or -ENOSPC if it cannot be recorded; or the error of parsing the
- * layout. */
+/* Starts an operation; *ret is owned by apply.  -EBUSY while another on one of its
+ * devices is under way; -EIO or -ENOSPC if it cannot be recorded; or the error of parsing
+ * the layout. */
 int clv_apply_start(struct clv_apply *apply, const struct clv_apply_request *request,
 	struct clv_operation **ret, struct clv_error *err);
 
@@ -66,14 +66,14 @@ int clv_apply_cancel(
 /* Finds an operation of this agent, also a resumed one; NULL with -ENOENT. */
 struct clv_operation *clv_apply_find(
 	struct clv_apply *apply, const char *id, struct clv_error *err);
-/* The i-th, oldest first; NULL behind the last. */
+/* The i-th, oldest first; NULL after the last. */
 struct clv_operation *clv_apply_at(struct clv_apply *apply, size_t i);
 /* An array of the operations that ended before this agent started, oldest first; never
  * NULL. */
 json_t *clv_apply_past(struct clv_apply *apply);
 /* Whether an operation is under way. */
 bool clv_apply_is_busy(const struct clv_apply *apply);
-/* Whether one is under way that has the device and does not just wait. */
+/* Whether an operation that has the device is under way and not merely waiting. */
 bool clv_apply_changes(
 	const struct clv_apply *apply, const struct clv_node *node, const char *device);
 
