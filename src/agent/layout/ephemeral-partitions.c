@@ -28,7 +28,7 @@
  * is about to take it. */
 #define UNUSED_TICKS 10u
 #define MAKE_WAIT_MS 70000u
-/* Between two attempts to destroy one, which is longer after each. */
+/* The interval between two attempts to destroy a partition, which grows with each. */
 #define LONGEST_TICKS 600u
 
 struct item {
@@ -112,7 +112,7 @@ static const struct clv_agent_device *find_free(
 	return best;
 }
 
-/* Makes the request one for all of the partition. */
+/* Turns the request into one for the whole partition. */
 static void request_all_of(struct clv_lease_request *wanted, const char *name)
 {
 	snprintf(wanted->device, sizeof(wanted->device), "%s", name);

@@ -18,7 +18,7 @@ int clv_ephemeral_new(
 	struct clv_agent *agent, struct clv_ephemeral **ret, struct clv_error *err);
 struct clv_ephemeral *clv_ephemeral_free(struct clv_ephemeral *ephemeral);
 
-/* Reads the state file, which could not be opened before. */
+/* Reads the recorded partitions.  Call once the state file is open. */
 void clv_ephemeral_read(struct clv_ephemeral *ephemeral);
 
 /* Finds or creates a partition with the requested memory and makes the request one for

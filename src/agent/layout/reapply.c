@@ -28,17 +28,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Between two looks at a device, and between two operations that fail. */
+/* The longest interval between two checks of a device, and between two operations that
+ * fail. */
 #define LONGEST_S 60u
 #define LONGEST_FAILED_S 600u
 #define LAYOUT_NAME "the layout that was applied before"
 
 enum item_state {
-	PENDING, /* not looked at, or about to be applied */
+	PENDING, /* not checked yet, or about to be applied */
 	APPLYING,
 	APPLIED,
 	CHANGED, /* it was applied; this agent does not apply it again */
-	BUSY,    /* this and the later ones are looked at again */
+	BUSY,    /* this and the following states are checked again */
 	GONE,
 	STUCK,
 	UNRESOLVED, /* of the layout, not of a device */
@@ -64,7 +65,7 @@ struct item {
 	char why[256]; /* why it waits */
 	unsigned int n_tries;
 	uint64_t due_ns;
-	json_t *steps; /* what is to be done, as of the last look; or NULL */
+	json_t *steps; /* what is to be done, as of the last check; or NULL */
 	struct clv_marks marks;
 };
 
@@ -83,7 +84,7 @@ struct clv_reapply {
 
 static void look(struct clv_reapply *reapply);
 
-/* An operation that waits, maybe for days, changes nothing meanwhile. */
+/* An operation that waits, possibly for days, changes nothing meanwhile. */
 static bool is_changing(const struct clv_apply *apply)
 {
 	const struct clv_operation *op;
@@ -127,7 +128,7 @@ static int on_timer(sd_event_source *source, uint64_t now_us, void *userdata)
 	return 0;
 }
 
-/* The end of an operation comes back to this, and it may begin to wait before. */
+/* Polls, because an operation that begins to wait does not report it; its end does. */
 static void look_later(struct clv_reapply *reapply)
 {
 	reapply->timer = sd_event_source_disable_unref(reapply->timer);
@@ -135,7 +136,7 @@ static void look_later(struct clv_reapply *reapply)
 		CLOCK_MONOTONIC, CLV_NS_PER_S / CLV_NS_PER_US, 0, on_timer, reapply);
 }
 
-/* Looks again when the first of the waiting devices is due, or in a minute. */
+/* Checks again when the first of the waiting devices is due, or in a minute. */
 static void schedule(struct clv_reapply *reapply, bool is_soon)
 {
 	uint64_t now_ns = clv_clock_ns(), due_ns = UINT64_MAX;
@@ -146,8 +147,8 @@ static void schedule(struct clv_reapply *reapply, bool is_soon)
 		if (item->state >= BUSY && item->due_ns < due_ns)
 			due_ns = item->due_ns;
 	}
-	/* What changes without the agent is seen by a survey only, and so is a device for
-	 * which a layout could not be resolved. */
+	/* Only a survey shows what was changed without the agent, or a device for which a
+	 * layout could not be resolved. */
 	if (due_ns == UINT64_MAX &&
 		(!reapply->resolved ||
 			(reapply->n_items > 0 &&
@@ -295,7 +296,7 @@ static void look_at(struct clv_reapply *reapply, struct item *item, struct clv_n
 		wait_more(reapply, item, GONE, GONE_WHY);
 		return;
 	}
-	/* No user has confirmed what would be destroyed, so nothing is. */
+	/* Nothing is destroyed, because no user has confirmed what would be. */
 	r = read_unit(reapply, &unit, false, &layout, &err);
 	if (r >= 0)
 		r = clv_plan_make(node, &layout, &plan, &err);
@@ -571,8 +572,8 @@ static void set_applied(struct item *item)
 	clv_marks_clear(&item->marks);
 }
 
-/* A layout that was just applied is applied on all of its devices; those that only
- * earlier layouts have are as they were. */
+/* A layout that was just applied is in effect on all of its devices; devices that only
+ * earlier layouts select keep their state. */
 static void take_applied(struct clv_reapply *reapply, const struct clv_operation *op)
 {
 	struct clv_error err = {0};
@@ -702,7 +703,7 @@ void clv_reapply_begin(struct clv_reapply *reapply)
 		reapply->resolved = resolved;
 	else
 		free(resolved);
-	/* They are shown before the first look, which may have to wait. */
+	/* The devices are shown before the first check, which may have to wait. */
 	if (reapply->resolved && list_devices(reapply, &err) < 0)
 		clv_log_warning(0, "%s", err.msg);
 	look(reapply);

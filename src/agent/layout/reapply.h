@@ -9,11 +9,11 @@
 /* The kept layout has for each device what was last applied to it.  It is applied again
  * when an agent starts: on each device by itself, as soon as the device is there and
  * nothing that uses it is in the way, and without destroying anything.  A device for
- * which it waits is looked at again after a second, then after twice as long each time,
- * up to a minute.  Loop thread only. */
+ * which it waits is checked again after a second, then with exponential backoff up to a
+ * minute.  Loop thread only. */
 struct clv_reapply;
 
-/* Hears of the operations of agent->apply, which it must not outlive. */
+/* Registers for the ends of operations with agent->apply, which it must not outlive. */
 int clv_reapply_new(
 	struct clv_agent *agent, struct clv_reapply **ret, struct clv_error *err);
 struct clv_reapply *clv_reapply_free(struct clv_reapply *reapply);
@@ -21,8 +21,8 @@ struct clv_reapply *clv_reapply_free(struct clv_reapply *reapply);
 /* Reads the layout, if there is one, and begins, after a resumed operation. */
 void clv_reapply_begin(struct clv_reapply *reapply);
 
-/* Whether the first look at all devices, or an operation on one, is under way.  It is
- * over soon, so callers wait for it and do not fail with -EBUSY. */
+/* Whether the first check of all devices, or an operation on one, is under way.  Both are
+ * short, so callers wait instead of failing with -EBUSY. */
 bool clv_reapply_is_active(const struct clv_reapply *reapply);
 /* Compares the devices on which the layout was applied with it: call when the drivers
  * have shown the node. */
