@@ -28,7 +28,7 @@ struct clv_driver_process {
 	struct clv_process_id id; /* start_ticks 0: not in this /proc */
 	struct clv_agent_device *device;
 	enum clv_driver_process_kind kind;
-	char lease[CLV_LEASE_ID_MAX]; /* "": a stranger */
+	char lease[CLV_LEASE_ID_MAX]; /* "": no known lease */
 	char lease_name[CLV_LEASE_NAME_MAX];
 	uid_t lease_owner;
 	char command[32]; /* from /proc/PID/comm; printable */

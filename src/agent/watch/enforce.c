@@ -176,8 +176,8 @@ static void explain(const struct clv_driver_process *entry, char *ret, size_t re
 	}
 }
 
-/* Whose process it is: the tenant of its lease, else as a caller.  One of an unknown user
- * is shown to admins. */
+/* The owner of the process: the tenant of its lease, else the owner that it would have as
+ * a caller of the API.  A process of an unknown user is shown to admins. */
 static uid_t owner_of(
 	const struct clv_agent *agent, const struct clv_driver_process *entry)
 {

@@ -110,7 +110,7 @@ json_t *clv_ungated_to_json(uint32_t apis)
 {
 	json_t *array = json_array();
 
-	/* Mostly there are none, and each lease of a list is shown by this. */
+	/* Runs for each lease of a list, and mostly there is no such API. */
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(libraries) && apis != 0; i++) {
 		if (!(apis & bit_of(i)))
 			continue;
@@ -158,8 +158,8 @@ static int read_mapped(pid_t pid, struct mapped *ret)
 	return r;
 }
 
-/* APIs that a process surely uses without a gate, and those that it may use: a gate that
- * shows the program no device is mapped and not attached, too. */
+/* sure: APIs that the process uses without a gate.  unsure: APIs whose gate is mapped and
+ * not attached, which is so too if the gate shows the program no device. */
 struct found {
 	uint32_t sure, unsure;
 };
@@ -328,7 +328,7 @@ static bool is_used_up(const struct clv_ungated *ungated, struct clv_lease *leas
 	       observed->n_checks == CHECKS_OF_LEASE;
 }
 
-/* False: the process is gone, and another one has its place. */
+/* False: the process is gone, and another one has its index. */
 static bool look_at(struct clv_ungated *ungated, struct tick *tick, size_t at)
 {
 	struct clv_descendants *descendants = &ungated->descendants;
@@ -363,7 +363,7 @@ static bool look_at(struct clv_ungated *ungated, struct tick *tick, size_t at)
 	return true;
 }
 
-/* Looks at each process at most once, from `next` on. */
+/* Checks each process at most once, starting at `next`. */
 static void go_round(struct clv_ungated *ungated, struct tick *tick)
 {
 	struct clv_descendants *descendants = &ungated->descendants;

@@ -33,8 +33,8 @@ struct clv_watchdog {
 	bool is_silent;
 };
 
-/* A machine that has the whole of a device takes it from its driver, which then does not
- * see it: such a device is not lost. */
+/* A device that is assigned as a whole to a virtual machine is bound to VFIO, so its own
+ * driver does not show it: such a device is not lost. */
 
 static bool has_whole(const struct clv_lease_record *record)
 {
@@ -59,8 +59,8 @@ static void set_passed(struct clv_agent *agent, struct clv_agent_device *device)
 	clv_condition_update(agent, device, &reading);
 }
 
-/* Between its driver's loss and VFIO's gain it is lost for a moment.  Returns whether one
- * is with its driver again, which the next survey shows. */
+/* Between the unbinding from its driver and the binding to VFIO a device is lost for a
+ * moment.  Returns whether a device is back at its driver, so that a survey shows it. */
 static bool update_passed(struct clv_agent *agent)
 {
 	bool is_back = false;
