@@ -14,7 +14,7 @@ struct clv_process_id;
  * leases is watched once.  Loop thread only. */
 struct clv_holding;
 
-/* All watches of an agent; NULL without memory.  Free them after the leases. */
+/* All watches of an agent; NULL if out of memory.  Free them after the leases. */
 struct clv_holder_watches;
 struct clv_holder_watches *clv_holder_watches_new(void);
 struct clv_holder_watches *clv_holder_watches_free(struct clv_holder_watches *watches);

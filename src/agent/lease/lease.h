@@ -42,7 +42,8 @@ struct clv_attached {
 	bool has_sent_threads; /* its compute threads are known, from this connection */
 	/* Closes the gate's connection; set by the gate server. */
 	void (*disconnect)(struct clv_attached *process);
-	/* Reads what it has sent before its end, which may be noticed first. */
+	/* Reads what the gate sent before its connection ended: the end may be noticed
+	 * first. */
 	void (*read_rest)(struct clv_attached *process);
 	bool is_reattached; /* has attached to this agent, not only to an earlier one */
 	/* What enforces the lease's limit in space, and to how many multiprocessors or
@@ -180,7 +181,7 @@ struct clv_lease {
 	uint64_t without_sharer_ns;
 	struct clv_lease_observed observed;
 	struct clv_kernel_quota *kernel_quota; /* NULL: the kernel enforces none */
-	/* What ended processes have left: agent/lease/orphaned-memory.h.  The last is
+	/* Memory that ended processes left: agent/lease/orphaned-memory.h.  The last is
 	 * what stays until the lease ends. */
 	TAILQ_HEAD(, clv_orphaned_memory) orphaned;
 	uint32_t n_orphaned;
@@ -193,7 +194,7 @@ struct clv_lease {
 };
 TAILQ_HEAD(clv_lease_list, clv_lease);
 
-/* The lease's devices by index, 0 is the first; NULL behind the last. */
+/* The lease's devices by index, 0 is the first; NULL after the last. */
 struct clv_agent_device *clv_lease_device(const struct clv_lease *lease, size_t at);
 bool clv_lease_is_on(
 	const struct clv_lease *lease, const struct clv_agent_device *device);

@@ -11,13 +11,13 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
-/* The most instances that are kept of a lease.  What further processes leave behind stays
- * charged until the lease ends. */
+/* The maximum number of ended processes with memory that are tracked for a lease.  The
+ * memory of further ones stays charged until the lease ends. */
 #define ORPHANED_MAX 256u
 
-/* A tenant may let its lists be long, and several processes may have the same.  So all
- * looks for a lease get one part in LOOK_PART of the time, and a tick this much, beside
- * the last look.  Until it is looked at, all stays charged. */
+/* A tenant controls the length of its lists, and several processes may have the same one.
+ * So the checks for a lease take at most 1/LOOK_PART of the time, and no check begins
+ * once a tick has taken TICK_NS.  Memory stays charged until it is checked. */
 #define LOOK_PART 100u
 #define TICK_NS (10 * CLV_NS_PER_MS)
 
@@ -27,7 +27,7 @@ struct clv_orphaned_memory {
 	uint64_t n_bytes;
 };
 
-/* Reads how much still exists; where that is not possible nothing changes. */
+/* Reads how much memory still exists; on failure the last figure stays. */
 static void look(struct clv_lease *lease, struct clv_orphaned_memory *orphaned)
 {
 	uint64_t began_ns = clv_clock_ns(), took_ns;

@@ -12,11 +12,11 @@ struct clv_lease;
  * may be of any kind). */
 void clv_orphaned_memory_record(struct clv_attached *process, int fd);
 
-/* The process has ended: what of its memory still exists is charged to the lease.  Call
- * before its slot is cleared, so that the quota has no room for it in between. */
+/* Charges to the lease what still exists of the memory of a process that has ended.  Call
+ * before its slot is cleared, so that the memory is never uncharged in between. */
 void clv_orphaned_memory_inherit(struct clv_attached *process);
 
-/* Drops what exists no longer.  Call once a second. */
+/* Drops the charges of memory that no longer exists.  Call once a second. */
 void clv_orphaned_memory_check(struct clv_lease *lease);
 
 void clv_orphaned_memory_forget(struct clv_lease *lease);
