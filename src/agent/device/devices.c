@@ -126,8 +126,8 @@ static bool is_numbered_after(const char *a, const char *b)
 	return a[n] != '\0' && strncmp(a, b, n) == 0 && strverscmp(a, b) > 0;
 }
 
-/* Names are older than the order in which drivers show their devices now: whole devices
- * are listed by the numbers in their names. */
+/* Whole devices are listed by the numbers in their names, because names may be older than
+ * the order in which drivers show the devices now. */
 static void insert(struct clv_devices *devices, struct clv_agent_device *device)
 {
 	size_t at = 0;
@@ -193,7 +193,7 @@ static void add_problem(struct clv_devices *devices, const char *text)
 	json_array_append_new(devices->problems, json_string(text));
 }
 
-/* A device that was known as a divided one before the OpenCL drivers were asked lacks the
+/* A device that was known to be divided before the OpenCL drivers were asked lacks the
  * data of these drivers, and so do its partitions: copies it from info. */
 static void complete(const struct clv_devices *devices, struct clv_agent_device *device,
 	const struct clv_device *info)

@@ -155,7 +155,7 @@ static int on_exit_of_worker(
 {
 	struct clv_hardware *hw = userdata;
 
-	/* Ended by end_worker(); the source, which reaps it, is the last of it. */
+	/* end_worker() has ended it already; this event source only reaps it. */
 	if (!hw)
 		return sd_event_source_set_floating(source, false);
 	/* The children of the worker, such as modprobe, are killed with it. */
