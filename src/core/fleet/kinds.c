@@ -17,7 +17,7 @@ static uint32_t smaller(uint32_t one, uint32_t other)
 	return one < other ? one : other;
 }
 
-/* The last kind takes what finds no other. */
+/* The last kind collects the nodes that match no other. */
 static void join_last(struct clv_kind *last, const struct clv_fleet_node *node)
 {
 	last->cpu_milli = smaller(last->cpu_milli, node->cpu_milli);

@@ -4,8 +4,8 @@
 #include "core/fleet/fleet.h"
 
 /* The kinds of node of a fleet: nodes that are equal when they are empty.  Embedded in
- * its owner.  Beyond the maximum the last kind has all others, and the least of each
- * amount. */
+ * its owner.  Beyond the maximum the last kind collects all others, with the least of
+ * each amount. */
 
 #define CLV_KINDS_MAX 64
 

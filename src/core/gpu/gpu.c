@@ -164,7 +164,7 @@ static bool is_modes(const char *name)
 	       clv_memory_mode_from_string(slash + 1) > 0;
 }
 
-/* Behind the digits and the unit; NULL: the name does not go on with them. */
+/* The position after the digits and the unit; NULL: the name does not continue so. */
 static const char *skip_amount(const char *name, const char *unit)
 {
 	size_t n = strspn(name, "0123456789");

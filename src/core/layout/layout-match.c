@@ -119,7 +119,7 @@ static bool is_one_of(const struct clv_selector *select, size_t begin, size_t en
 	return false;
 }
 
-/* Whether the device is one of each key's. */
+/* Whether the device matches one name of each group. */
 static bool is_named(
 	const struct clv_selector *select, const struct clv_node_device *device)
 {

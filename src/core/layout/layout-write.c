@@ -58,7 +58,7 @@ static const char *key_of(const char *name)
 	return clv_is_pci_address(name) ? "pci" : "uuid";
 }
 
-/* The key that all of them have, or name, which takes the others too. */
+/* The key that all names have, or `name`, which accepts names of any key. */
 static const char *key_of_all(const struct clv_selector *select)
 {
 	const char *key = key_of(select->names[0]);

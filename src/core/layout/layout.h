@@ -19,11 +19,11 @@ struct clv_error;
 struct clv_selector {
 	uint32_t *indexes; /* positions, from 0, among the devices that match the rest */
 	size_t n_indexes;
-	/* Names, UUIDs and PCI addresses: of one key after the other.  A device is one
-	 * of each key's. */
+	/* Names, UUIDs and PCI addresses, grouped by key.  A device must match one entry
+	 * of each group. */
 	char (*names)[96];
 	size_t n_names;
-	size_t more_at[2]; /* where those of a second and of a third key begin */
+	size_t more_at[2]; /* where the second and the third group begin */
 	size_t n_more;
 	/* part of the name in any case, or a name of the tables */
 	char model[CLV_NODE_TEXT_MAX];
@@ -111,9 +111,9 @@ int clv_layout_add_part(struct clv_layout_partition *partition, uint32_t part);
 void clv_layout_remove_rule(struct clv_layout *layout, size_t at);
 int clv_selector_add_index(struct clv_selector *select, uint32_t index);
 int clv_selector_add_name(struct clv_selector *select, const char *name);
-/* The names that are added from here on are of another key. */
+/* Begins the group of another key, to which names are added from now on. */
 void clv_selector_begin_key(struct clv_selector *select);
-/* The end of the names of the key that begins there. */
+/* The end of the group of names that starts at index `begin`. */
 size_t clv_selector_end_of_key(const struct clv_selector *select, size_t begin);
 
 /* Parses the text form, YAML or JSON; name is used in messages.  -EINVAL, -ERANGE or
@@ -140,7 +140,8 @@ int clv_layout_match(const struct clv_layout *layout, const struct clv_node *nod
 
 /* Replaces each selector by the UUIDs (the PCI address of a device without, the name of
  * one without either) of the devices that it selects on this node; rules that select none
- * go.  The layout means the same hardware from then on.  Errors as clv_layout_match(). */
+ * are removed.  The layout means the same hardware from then on.  Errors as
+ * clv_layout_match(). */
 int clv_layout_resolve(
 	struct clv_layout *layout, const struct clv_node *node, struct clv_error *err);
 /* Whether all selectors name hardware and nothing else, as resolved ones do. */

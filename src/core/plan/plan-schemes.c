@@ -54,7 +54,7 @@ static struct clv_planned_schemes read_schemes(const struct clv_planned *at)
 	const struct clv_layout_rule *rule = at->rule;
 	struct clv_planned_schemes ret = {0};
 
-	/* A device without MIG has it off already. */
+	/* On a device without MIG it is off already. */
 	if (rule->has_mig && (rule->mig || !at->device->mig.is_absent))
 		ret.spoken |= BIT(CLV_SCHEME_MIG);
 	if (rule->has_mig && rule->mig)

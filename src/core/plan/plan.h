@@ -81,8 +81,8 @@ struct clv_plan_device {
 	uint32_t line; /* of the rule, in the layout */
 };
 
-/* A plan has at most so many standing shares: the agent checks, shows and keeps them all
- * while others wait. */
+/* The maximum number of standing shares of a plan, because the agent checks, renders and
+ * stores all of them in one iteration of its loop. */
 #define CLV_PLAN_SHARES_MAX 1024u
 
 struct clv_plan {

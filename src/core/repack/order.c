@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The order is searched on a copy of the fleet.  Which moves are done decides what is
  * free, so each of the at most 256 sets of moves is examined once.  If no order works,
- * the moves are a circle: sets of leases, the smallest first, leave their places before
- * all others.  With all of them gone every order works. */
+ * the moves form a cycle: then sets of leases, the smallest first, leave their places
+ * before all others.  With all of them gone every order works. */
 #include "core/repack/order.h"
 
 #include "core/fleet/fleet-fit.h"

@@ -8,7 +8,7 @@
 
 enum clv_repack_how {
 	CLV_REPACK_MOVE,  /* to its new place */
-	CLV_REPACK_ASIDE, /* to a spare place, because the moves are a circle */
+	CLV_REPACK_ASIDE, /* to a spare place, because the moves form a cycle */
 	CLV_REPACK_END,   /* the same where no place is spare: the lease ends ... */
 	CLV_REPACK_BEGIN, /* ... and begins again at its new place */
 };

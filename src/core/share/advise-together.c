@@ -2,7 +2,7 @@
 /* Makes the proposals for the leases of one device fit together. */
 #include "core/share/advise-together.h"
 
-/* What the growing leases ask for in addition, and what there is for them. */
+/* The sums of the proposed growth and of what the shrinking leases release for it. */
 struct room {
 	uint64_t wanted, available;
 };
@@ -15,7 +15,7 @@ static void add(struct room *room, uint64_t has, uint64_t proposed)
 		room->available += has - proposed;
 }
 
-/* The growth that is left of what is proposed. */
+/* The proposal with its growth scaled to what is available. */
 static uint64_t part_of(const struct room *room, uint64_t has, uint64_t proposed)
 {
 	unsigned __int128 growth;

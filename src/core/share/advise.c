@@ -251,7 +251,7 @@ static struct clv_advise_part enlarge(const struct analysis *analysis)
 	return part;
 }
 
-/* Says why it starves: waiting in line, its cap, or memory. */
+/* Describes why the lease is starved: waiting in line, its cap, or memory. */
 static void say_starved(const struct clv_advise_lease *lease, char *ret, size_t ret_bytes)
 {
 	const struct clv_advise_use *use = &lease->use;

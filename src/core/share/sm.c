@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Limits in space: where a part goes, and how many units it is.  No I/O, no clock. */
+/* Limits in space: position and number of units of a part.  No I/O, no clock. */
 #include "core/share/sm.h"
 
 #include "base/units.h"
