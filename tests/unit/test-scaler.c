@@ -284,6 +284,61 @@ static void test_set(void **state)
 	assert_int_equal(w.scaler.state, CLV_SCALER_ASLEEP);
 }
 
+/* Replicas above the minimum, once idle for ten seconds, as far as the others are enough.
+ */
+static void test_spare(void **state)
+{
+	struct world w = start(&usual, 4);
+	uint64_t idle_ns = 0;
+
+	pass(&w, 10, 10);
+	assert_int_equal(
+		clv_scaler_spare(&w.scaler, &w.scaling, &w.look, 10 * S, &idle_ns), 0);
+	pass(&w, 1, 10);
+	assert_int_equal(
+		clv_scaler_spare(&w.scaler, &w.scaling, &w.look, 10 * S, &idle_ns), 3);
+	assert_int_equal(idle_ns, 10 * S);
+	/* Four of 19 % are one of 76 %. */
+	pass(&w, 1, 19);
+	assert_int_equal(
+		clv_scaler_spare(&w.scaler, &w.scaling, &w.look, 10 * S, &idle_ns), 3);
+	w.scaling.over_ppm = 70 * PERCENT;
+	assert_int_equal(
+		clv_scaler_spare(&w.scaler, &w.scaling, &w.look, 10 * S, &idle_ns), 2);
+	w.look.n_ready = 3;
+	assert_int_equal(
+		clv_scaler_spare(&w.scaler, &w.scaling, &w.look, 10 * S, &idle_ns), 0);
+	clv_scaler_give_way(&w.scaler, &w.scaling, w.look.now_ns);
+	expect(&w, CLV_SCALER_AWAKE, 3, CLV_SCALER_GAVE_WAY);
+	pass(&w, 10, 50);
+	assert_int_equal(
+		clv_scaler_spare(&w.scaler, &w.scaling, &w.look, 10 * S, &idle_ns), 0);
+}
+
+/* A service that can sleep, and has no request, has no minimum but what it keeps. */
+static void test_spare_of_sleepers(void **state)
+{
+	struct world w = start_stopping();
+	uint64_t idle_ns = 0;
+
+	pass(&w, 10, 0);
+	assert_int_equal(
+		clv_scaler_spare(&w.scaler, &w.scaling, &w.look, 10 * S, &idle_ns), 1);
+	assert_int_equal(idle_ns, 10 * S);
+	w.look.n_in_flight = 1;
+	assert_int_equal(
+		clv_scaler_spare(&w.scaler, &w.scaling, &w.look, 10 * S, &idle_ns), 0);
+	w.look.n_in_flight = 0;
+	clv_scaler_give_way(&w.scaler, &w.scaling, w.look.now_ns);
+	expect(&w, CLV_SCALER_ASLEEP, 0, CLV_SCALER_GAVE_WAY);
+	assert_int_equal(
+		clv_scaler_spare(&w.scaler, &w.scaling, &w.look, 0, &idle_ns), 0);
+	/* The next request starts it. */
+	w.look.has_waiting = true;
+	pass(&w, 1, 0);
+	expect(&w, CLV_SCALER_AWAKE, 1, CLV_SCALER_REQUESTED);
+}
+
 static void test_texts(void **state)
 {
 	struct clv_scaler scaler = {0};
@@ -437,6 +492,8 @@ int main(void)
 		cmocka_unit_test(test_failing),
 		cmocka_unit_test(test_without_device),
 		cmocka_unit_test(test_set),
+		cmocka_unit_test(test_spare),
+		cmocka_unit_test(test_spare_of_sleepers),
 		cmocka_unit_test(test_texts),
 		cmocka_unit_test(test_random_traces),
 		cmocka_unit_test(test_no_flapping),

@@ -25,6 +25,11 @@ static uint32_t floor_of(const struct clv_service_scaling *scaling)
 	return scaling->min_replicas > 0 ? scaling->min_replicas : 1;
 }
 
+static bool can_sleep(const struct clv_service_scaling *scaling)
+{
+	return scaling->stops && scaling->n_kept < floor_of(scaling);
+}
+
 static bool is_requested(const struct view *v)
 {
 	return v->look->has_waiting || v->look->n_in_flight > 0 ||
@@ -33,7 +38,8 @@ static bool is_requested(const struct view *v)
 
 static bool has_lasted(const struct view *v, uint64_t since_ns, uint64_t for_ns)
 {
-	return since_ns != NEVER && v->look->now_ns - since_ns >= for_ns;
+	/* NEVER is later than any look. */
+	return v->look->now_ns >= since_ns && v->look->now_ns - since_ns >= for_ns;
 }
 
 /* --- Conditions --- */
@@ -60,7 +66,7 @@ static bool is_starting(const struct view *v)
 
 static bool is_quiet(const struct view *v)
 {
-	return v->scaling->stops && v->scaling->n_kept < v->floor && !is_requested(v) &&
+	return can_sleep(v->scaling) && !is_requested(v) &&
 	       has_lasted(v, v->scaler->since_quiet_ns, v->scaling->idle_ns);
 }
 
@@ -223,6 +229,52 @@ void clv_scaler_set(struct clv_scaler *scaler, const struct clv_service_scaling 
 		scaler->state = scaling->stops ? CLV_SCALER_ASLEEP : CLV_SCALER_OFF;
 }
 
+/* --- Giving way --- */
+
+/* The fewest replicas, above the floor, that would not be overutilized by the present
+ * use. */
+static uint32_t needed(const struct view *v)
+{
+	uint64_t use = (uint64_t)v->look->use_ppm * v->scaler->wanted;
+	uint32_t n = v->floor;
+
+	while (n < v->scaler->wanted && v->look->has_device &&
+		use >= (uint64_t)v->scaling->over_ppm * n)
+		n++;
+	return n;
+}
+
+uint32_t clv_scaler_spare(const struct clv_scaler *scaler,
+	const struct clv_service_scaling *scaling, const struct clv_scaler_look *look,
+	uint64_t after_ns, uint64_t *ret_idle_ns)
+{
+	const struct view v = {scaler, scaling, look, floor_of(scaling)};
+
+	if (scaler->state != CLV_SCALER_AWAKE || look->n_ready < scaler->wanted)
+		return 0;
+	if (can_sleep(scaling) && !is_requested(&v) &&
+		has_lasted(&v, scaler->since_quiet_ns, after_ns)) {
+		*ret_idle_ns = look->now_ns - scaler->since_quiet_ns;
+		return scaler->wanted - scaling->n_kept;
+	}
+	if (scaler->wanted <= v.floor || !has_lasted(&v, scaler->since_idle_ns, after_ns))
+		return 0;
+	*ret_idle_ns = look->now_ns - scaler->since_idle_ns;
+	return scaler->wanted - needed(&v);
+}
+
+void clv_scaler_give_way(struct clv_scaler *scaler,
+	const struct clv_service_scaling *scaling, uint64_t now_ns)
+{
+	if (scaler->wanted > floor_of(scaling)) {
+		set_wanted(scaler, scaler->wanted - 1, now_ns);
+	} else {
+		set_wanted(scaler, scaling->n_kept, now_ns);
+		scaler->state = CLV_SCALER_ASLEEP;
+	}
+	scaler->reason = CLV_SCALER_GAVE_WAY;
+}
+
 /* --- For users --- */
 
 static unsigned seconds(uint64_t ns)
@@ -243,6 +295,7 @@ static const char *const texts[_CLV_SCALER_REASON_MAX] = {
 	[CLV_SCALER_WOULD_BE_OVER] =
 		"it is idle, but with a replica fewer it would be overutilized",
 	[CLV_SCALER_SET] = "cleave scale set the number of replicas",
+	[CLV_SCALER_GAVE_WAY] = "it was idle, and gave way to another service",
 };
 
 void clv_scaler_explain(const struct clv_scaler *scaler,

@@ -35,6 +35,7 @@ enum clv_scaler_reason {
 	CLV_SCALER_WOULD_BE_OVER, /* idle, but one fewer would be overutilized */
 	CLV_SCALER_IDLE,          /* idle for idle_ns: one fewer */
 	CLV_SCALER_SET,           /* by a user */
+	CLV_SCALER_GAVE_WAY,      /* a replica of another service needs the room */
 	_CLV_SCALER_REASON_MAX,
 };
 
@@ -72,6 +73,17 @@ bool clv_scaler_step(struct clv_scaler *scaler, const struct clv_service_scaling
  * service, else off. */
 void clv_scaler_set(struct clv_scaler *scaler, const struct clv_service_scaling *scaling,
 	uint32_t n, uint64_t now_ns);
+
+/* How many of its n_ready replicas could stop for another service's: those above the
+ * minimum of a service that has been idle, or without a request where it can sleep, for
+ * after_ns up to the look.  *ret_idle_ns: for how long it has been so. */
+uint32_t clv_scaler_spare(const struct clv_scaler *scaler,
+	const struct clv_service_scaling *scaling, const struct clv_scaler_look *look,
+	uint64_t after_ns, uint64_t *ret_idle_ns);
+
+/* One of them stops: one replica fewer, or asleep. */
+void clv_scaler_give_way(struct clv_scaler *scaler,
+	const struct clv_service_scaling *scaling, uint64_t now_ns);
 
 /* A sentence for users, without a full stop. */
 void clv_scaler_explain(const struct clv_scaler *scaler,

@@ -200,6 +200,35 @@ int clv_leases_look(struct clv_leases *leases, struct clv_error *err)
 	return 0;
 }
 
+static json_t *take_items(json_t *list)
+{
+	json_t *items = json_incref(json_object_get(list, "items"));
+
+	json_decref(list);
+	return items;
+}
+
+int clv_leases_survey(struct clv_leases *leases, json_t **ret_leases,
+	json_t **ret_devices, struct clv_error *err)
+{
+	struct clv_client_error why = {0};
+	json_t *all = NULL, *devices = NULL;
+	int r = connect_agent(leases, err);
+
+	if (r < 0)
+		return r;
+	if (clv_client_leases(leases->client, &all, &why) < 0 ||
+		clv_client_devices(leases->client, &devices, &why) < 0) {
+		json_decref(all);
+		check_connection(leases, &why);
+		take_error(err, &why);
+		return -EIO;
+	}
+	*ret_leases = take_items(all);
+	*ret_devices = take_items(devices);
+	return 0;
+}
+
 const json_t *clv_leases_find(const struct clv_leases *leases, const char *name)
 {
 	json_t *item;

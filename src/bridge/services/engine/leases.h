@@ -40,6 +40,9 @@ int clv_leases_end(struct clv_leases *leases, const char *name, struct clv_error
 
 /* Reads the agent's leases again; the other calls change no list. */
 int clv_leases_look(struct clv_leases *leases, struct clv_error *err);
+/* All leases and devices of the agent, lists.  The caller owns both. */
+int clv_leases_survey(struct clv_leases *leases, json_t **ret_leases,
+	json_t **ret_devices, struct clv_error *err);
 /* Of the last look, by name; NULL: there is none.  Borrowed until the next look. */
 const json_t *clv_leases_find(const struct clv_leases *leases, const char *name);
 /* The names of the project's leases of the last look, at most room. */

@@ -8,10 +8,8 @@
 #include "base/log.h"
 #include "base/socket.h"
 #include "base/text.h"
-#include "base/units.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,119 +19,6 @@
 
 #define REQUEST_MAX_BYTES 4096
 #define PATIENCE_MS 1000
-
-/* --- Status --- */
-
-static json_t *show_replica(const struct clv_replica *replica)
-{
-	char generation[20];
-
-	snprintf(generation, sizeof(generation), "%016" PRIx64, replica->generation);
-	return json_pack("{s:s, s:s, s:s, s:s, s:i, s:b, s:s}", "name", replica->name,
-		"state", clv_replica_phase_to_string(replica->phase), "address",
-		replica->address, "generation", generation, "in_flight",
-		(int)replica->unit->figures.of_slot[replica->slot], "lease",
-		clv_unit_of_generation(replica->unit, replica->generation)
-			->device.is_given,
-		"why", replica->why);
-}
-
-static json_t *show_ports(const struct clv_service *service)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < service->n_ports; i++)
-		json_array_append_new(list, json_integer(service->ports[i].published));
-	return list;
-}
-
-/* Its lease waits in the agent's queue. */
-static bool is_queued(const struct clv_unit *unit)
-{
-	for (size_t i = 0; i < CLV_PROXY_SLOTS_MAX; i++) {
-		if (unit->replicas[i] && unit->replicas[i]->phase == CLV_PHASE_QUEUED)
-			return true;
-	}
-	return false;
-}
-
-/* A port that is not open may be that of a service which ends. */
-static bool has_removed(const struct clv_supervisor *supervisor)
-{
-	for (size_t i = 0; i < supervisor->n_units; i++) {
-		if (supervisor->units[i]->is_removed)
-			return true;
-	}
-	return false;
-}
-
-/* "ready": as many replicas as wanted, of the wanted generation.  "failing", "no room":
- * it is tried again.  "failed": it is not. */
-static const char *state_of(const struct clv_unit *unit)
-{
-	static const char *const idle_states[_CLV_SCALER_STATE_MAX] = {
-		[CLV_SCALER_AWAKE] = "ready",
-		[CLV_SCALER_ASLEEP] = "asleep",
-		[CLV_SCALER_OFF] = "off",
-	};
-
-	if (unit->is_removed || unit->of->is_ending)
-		return "removed";
-	if (unit->is_complete)
-		return "complete";
-	if (!clv_unit_is_busy(unit))
-		return idle_states[unit->scaler.state];
-	if (unit->scaler.wanted == 0)
-		return "stopping";
-	if (unit->no_room_until_ns || is_queued(unit))
-		return "no room";
-	if (unit->proxy_fault[0] && !has_removed(unit->of))
-		return "failing";
-	if (unit->backoff.n_failures)
-		return unit->service->restart == CLV_SERVICE_RESTART_NEVER ? "failed"
-									   : "failing";
-	return "starting";
-}
-
-static json_t *show_unit(const struct clv_unit *unit)
-{
-	json_t *replicas = json_array();
-	char why[160];
-
-	for (size_t i = 0; i < CLV_PROXY_SLOTS_MAX; i++) {
-		if (unit->replicas[i])
-			json_array_append_new(replicas, show_replica(unit->replicas[i]));
-	}
-	if (unit->is_complete)
-		strcpy(why, "its program ended with exit code 0");
-	else
-		clv_scaler_explain(&unit->scaler, &unit->scaling, why);
-	return json_pack("{s:s, s:s, s:i, s:i, s:i, s:i, s:o, s:f, s:I, s:i, s:b, s:b, "
-			 "s:s, s:s, s:o}",
-		"name", unit->service->name, "state", state_of(unit), "wanted",
-		(int)unit->scaler.wanted, "ready", (int)clv_unit_n_serving(unit),
-		"min_replicas", (int)unit->scaling.min_replicas, "max_replicas",
-		(int)unit->scaling.max_replicas, "ports", show_ports(unit->service),
-		"use", (double)unit->use_ppm / CLV_PPM, "requests",
-		(json_int_t)unit->figures.n_requests, "in_flight",
-		(int)unit->figures.n_in_flight, "asleep",
-		unit->scaler.state == CLV_SCALER_ASLEEP, "undone", unit->is_undone, "why",
-		why, "failure", unit->proxy_fault[0] ? unit->proxy_fault : unit->why,
-		"replicas", replicas);
-}
-
-static json_t *show_status(const struct clv_supervisor *supervisor, const json_t *request)
-{
-	json_int_t after = json_integer_value(json_object_get(request, "after"));
-	json_t *services = json_array();
-
-	for (size_t i = 0; i < supervisor->n_units; i++)
-		json_array_append_new(services, show_unit(supervisor->units[i]));
-	return json_pack("{s:s, s:i, s:s, s:o, s:o}", "project", supervisor->project.name,
-		"pid", (int)getpid(), "file", supervisor->project.file, "services",
-		services, "events",
-		clv_supervisor_events(supervisor, after > 0 ? (uint64_t)after : 0));
-}
 
 /* --- Requests --- */
 
@@ -199,7 +84,12 @@ static json_t *go_down(struct clv_supervisor *supervisor, const json_t *request)
 
 static json_t *status(struct clv_supervisor *supervisor, const json_t *request)
 {
-	return show_status(supervisor, request);
+	json_int_t after = json_integer_value(json_object_get(request, "after"));
+	json_t *made = clv_supervisor_show(supervisor);
+
+	json_object_set_new(made, "events",
+		clv_supervisor_events(supervisor, after > 0 ? (uint64_t)after : 0));
+	return made;
 }
 
 static json_t *answer(struct clv_supervisor *supervisor, const char *text)
@@ -211,6 +101,7 @@ static json_t *answer(struct clv_supervisor *supervisor, const char *text)
 		{"status", status},
 		{"reload", reload},
 		{"scale", set_replicas},
+		{"give way", clv_supervisor_give_way},
 		{"down", go_down},
 	};
 	json_t *request = json_loads(text, 0, NULL), *made = NULL;

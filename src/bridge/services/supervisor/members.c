@@ -47,3 +47,30 @@ const struct clv_service *clv_unit_of_generation(
 		return unit->previous;
 	return unit->service;
 }
+
+bool clv_replica_is_old(const struct clv_replica *replica)
+{
+	return replica->is_leaving ||
+	       replica->generation != replica->unit->rollout.generation;
+}
+
+static struct clv_replica *find_in(const struct clv_unit *unit, const char *name)
+{
+	for (size_t i = 0; i < CLV_PROXY_SLOTS_MAX; i++) {
+		struct clv_replica *replica = unit->replicas[i];
+
+		if (replica && strcmp(replica->name, name) == 0)
+			return replica;
+	}
+	return NULL;
+}
+
+struct clv_replica *clv_supervisor_find_replica(
+	const struct clv_supervisor *supervisor, const char *name)
+{
+	struct clv_replica *found = NULL;
+
+	for (size_t i = 0; i < supervisor->n_units && !found; i++)
+		found = find_in(supervisor->units[i], name);
+	return found;
+}

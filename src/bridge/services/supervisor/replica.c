@@ -461,6 +461,20 @@ static void have_no_room(struct clv_replica *replica, const char *why)
 	clv_replica_free(replica);
 }
 
+/* Whether its service wants the replica, not an update, which can do without. */
+static bool is_wanted(const struct clv_unit *unit)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < CLV_PROXY_SLOTS_MAX; i++) {
+		const struct clv_replica *replica = unit->replicas[i];
+
+		n += replica && replica->phase != CLV_PHASE_DRAINING &&
+		     replica->phase != CLV_PHASE_REMOVING;
+	}
+	return n <= unit->scaler.wanted;
+}
+
 /* A service without any replica waits in the agent's queue; one more replica of others
  * does not, so that an update or the scaler can do without it. */
 static void get_lease(struct clv_replica *replica)
@@ -473,9 +487,13 @@ static void get_lease(struct clv_replica *replica)
 		unit->of->leases, service_of(replica), replica->name, may_wait, &err)) {
 	case CLV_LEASE_GIVEN:
 		unit->no_room_until_ns = 0;
+		unit->needs_room = false;
+		unit->is_promised = false;
+		unit->giving_way[0] = '\0';
 		create(replica);
 		return;
 	case CLV_LEASE_QUEUED:
+		unit->needs_room = true;
 		if (replica->since_ns == 0)
 			clv_supervisor_say(unit->of, unit, "queued",
 				"%s waits for room on a device", replica->name);
@@ -484,6 +502,7 @@ static void get_lease(struct clv_replica *replica)
 		set_phase(replica, CLV_PHASE_QUEUED);
 		return;
 	case CLV_LEASE_NO_ROOM:
+		unit->needs_room = is_wanted(unit);
 		have_no_room(replica, err.msg);
 		return;
 	case CLV_LEASE_REFUSED:
@@ -693,7 +712,8 @@ struct clv_rollout_replica clv_replica_view(
 
 	return (struct clv_rollout_replica){
 		.state = states[replica->phase],
-		.generation = replica->generation,
+		/* No generation is 0. */
+		.generation = replica->is_leaving ? 0 : replica->generation,
 		.is_drained = replica->phase == CLV_PHASE_DRAINING &&
 			      (is_empty || lasts_ns > DRAINED_WITHIN_NS ||
 				      service_of(replica)->n_ports == 0),

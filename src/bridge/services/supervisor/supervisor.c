@@ -18,6 +18,8 @@
 #define BUSY_TICK_NS (CLV_NS_PER_S / 20)
 #define LOOK_EVERY_NS CLV_NS_PER_S
 #define MINUTE_NS (60 * CLV_NS_PER_S)
+/* Not at once: between two requests a service is idle, too. */
+#define SPARE_AFTER_NS (10 * CLV_NS_PER_S)
 
 /* --- The file --- */
 
@@ -54,6 +56,7 @@ static void take_scaling(struct clv_unit *unit)
 	unit->scaling = unit->service->scaling;
 	unit->scaling.idle_ns = scaled(unit->of, unit->scaling.idle_ns);
 	unit->scaling.over_ns = scaled(unit->of, unit->scaling.over_ns);
+	unit->spare_after_ns = scaled(unit->of, SPARE_AFTER_NS);
 }
 
 /* A unit with this service as its present one.  What is asleep stays so. */
@@ -220,6 +223,7 @@ static int on_tick(sd_event_source *source, uint64_t at_us, void *userdata)
 	for (size_t i = 0; i < supervisor->n_units; i++)
 		clv_unit_tick(supervisor->units[i], now_ns, is_look);
 	drop_removed(supervisor);
+	clv_supervisor_make_room(supervisor);
 	clv_supervisor_tell_names(supervisor);
 	if (clv_supervisor_keep(supervisor, &err) < 0)
 		clv_log_warning(0, "%s", err.msg);
@@ -470,6 +474,7 @@ void clv_supervisor_sweep(struct clv_supervisor *supervisor)
 
 void clv_supervisor_clear(struct clv_supervisor *supervisor)
 {
+	clv_round_free(supervisor->round);
 	for (size_t i = 0; i < supervisor->n_units; i++)
 		clv_unit_free(supervisor->units[i]);
 	free(supervisor->units);

@@ -53,6 +53,7 @@ struct clv_replica {
 	uint64_t probed_ns;  /* since then */
 	uint32_t n_removals; /* that failed */
 	bool has_lease;      /* has had one */
+	bool is_leaving;     /* it stops as those of an earlier generation do */
 	bool has_failed;     /* it ended before it was ready, or unasked */
 	bool is_healthy;     /* a health check has succeeded, before it was ready */
 	char why[256];       /* it ended */
@@ -72,11 +73,15 @@ struct clv_unit {
 	struct clv_proxy_figures figures;
 	uint32_t use_ppm;
 	uint64_t no_room_until_ns;
-	bool is_removed;  /* no longer in the file */
-	bool is_complete; /* its program ended, and does not restart */
-	bool is_undone;   /* its last update failed */
-	bool is_set;      /* by a user: min_replicas is not the file's */
-	char why[256];    /* the last failure */
+	uint64_t spare_after_ns; /* idle for so long it gives way */
+	bool needs_room;         /* for a replica that it wants */
+	bool is_promised;        /* others make it */
+	char giving_way[160];    /* which services make room for it, or "" */
+	bool is_removed;         /* no longer in the file */
+	bool is_complete;        /* its program ended, and does not restart */
+	bool is_undone;          /* its last update failed */
+	bool is_set;             /* by a user: min_replicas is not the file's */
+	char why[256];           /* the last failure */
 	struct clv_proxy *proxy;
 	sd_event_source *proxy_death;
 	sd_event_source *arrivals[16]; /* of connections, while it sleeps */
@@ -107,6 +112,9 @@ struct clv_supervisor {
 	struct clv_event events[CLV_EVENTS_KEPT]; /* a ring by id */
 	uint64_t n_events;
 	int control_fd;
+	struct clv_round *round; /* asks other projects for room, or NULL */
+	uint64_t round_ns;       /* the last one began */
+	size_t n_rounds;
 	bool has_network;  /* of its own */
 	char *names;       /* of the services, as containers know them */
 	uint64_t names_id; /* of this text */
@@ -129,6 +137,11 @@ void clv_supervisor_leave(struct clv_supervisor *supervisor, const struct clv_un
 const struct clv_service *clv_unit_of_generation(
 	const struct clv_unit *unit, uint64_t generation);
 uint32_t clv_unit_n_serving(const struct clv_unit *unit);
+/* Whether a replica is to be replaced, or stops. */
+bool clv_replica_is_old(const struct clv_replica *replica);
+/* The replica of this name; NULL: there is none. */
+struct clv_replica *clv_supervisor_find_replica(
+	const struct clv_supervisor *supervisor, const char *name);
 
 /* --- names.c --- */
 
@@ -177,6 +190,8 @@ uint64_t clv_unit_next_ns(const struct clv_unit *unit, uint64_t now_ns);
 void clv_unit_bind(struct clv_unit *unit);
 /* Asks the proxy for figures. */
 void clv_unit_look(struct clv_unit *unit);
+/* How many of its replicas could stop for others, and since when it is idle. */
+uint32_t clv_unit_spare(const struct clv_unit *unit, uint64_t *ret_idle_ns);
 /* Sets the number of replicas, for a user. */
 void clv_unit_set(struct clv_unit *unit, uint32_t n, uint64_t now_ns);
 /* Closes its ports; its proxy ends after its connections. */
@@ -185,6 +200,34 @@ void clv_unit_close(struct clv_unit *unit);
 void clv_unit_end_proxy(struct clv_unit *unit);
 /* Forgets it; what runs goes on. */
 void clv_unit_free(struct clv_unit *unit);
+
+/* --- status.c --- */
+
+/* The answer to "status" without events; the caller owns it. */
+json_t *clv_supervisor_show(const struct clv_supervisor *supervisor);
+
+/* --- give-way.c --- */
+
+/* Looks for idle replicas of other services, also of other projects, that could stop so
+ * that one of a service which needs room has some, and asks their supervisors for it.
+ * Returns at once; what comes of it is an event, and unit->giving_way. */
+void clv_supervisor_make_room(struct clv_supervisor *supervisor);
+/* {"leases", "for"}: these replicas stop.  Returns an answer for control.sock. */
+json_t *clv_supervisor_give_way(struct clv_supervisor *supervisor, const json_t *request);
+/* Ends the search.  Accepts NULL. */
+void clv_round_free(struct clv_round *round);
+
+/* --- peers.c --- */
+
+/* Asks the supervisor of another project, and does not wait.  on_answer is called once
+ * from the loop; answer is borrowed, NULL: it has none.  Returns NULL if none runs. */
+struct clv_peer_call *clv_peer_ask(sd_event *event, const char *project,
+	const json_t *request,
+	void (*on_answer)(void *userdata, struct clv_peer_call *call, json_t *answer),
+	void *userdata);
+const char *clv_peer_get_project(const struct clv_peer_call *call);
+/* on_answer is not called any more.  Accepts NULL. */
+void clv_peer_free(struct clv_peer_call *call);
 
 /* --- supervisor.c --- */
 

@@ -252,9 +252,9 @@ void clv_unit_set(struct clv_unit *unit, uint32_t n, uint64_t now_ns)
 	clv_scaler_set(&unit->scaler, &unit->scaling, n, now_ns);
 }
 
-static void scale(struct clv_unit *unit, uint64_t now_ns)
+static struct clv_scaler_look look_of(const struct clv_unit *unit, uint64_t now_ns)
 {
-	const struct clv_scaler_look look = {
+	return (struct clv_scaler_look){
 		.now_ns = now_ns,
 		.has_device = unit->service->device.is_given,
 		.use_ppm = unit->use_ppm,
@@ -265,6 +265,24 @@ static void scale(struct clv_unit *unit, uint64_t now_ns)
 		.is_failing = unit->backoff.n_failures > 1,
 		.n_ready = clv_unit_n_serving(unit),
 	};
+}
+
+/* Up to the last look: what came since is not known.  While it changes it gives nothing.
+ */
+uint32_t clv_unit_spare(const struct clv_unit *unit, uint64_t *ret_idle_ns)
+{
+	const struct clv_scaler_look look = look_of(unit, unit->looked_ns);
+
+	if (!unit->service->device.is_given || unit->is_removed || unit->is_complete ||
+		clv_unit_is_busy(unit))
+		return 0;
+	return clv_scaler_spare(
+		&unit->scaler, &unit->scaling, &look, unit->spare_after_ns, ret_idle_ns);
+}
+
+static void scale(struct clv_unit *unit, uint64_t now_ns)
+{
+	const struct clv_scaler_look look = look_of(unit, now_ns);
 	enum clv_scaler_state before = unit->scaler.state;
 	uint32_t wanted = unit->scaler.wanted;
 	char why[160];
@@ -440,8 +458,7 @@ bool clv_unit_is_busy(const struct clv_unit *unit)
 
 		if (!replica)
 			continue;
-		if (replica->phase != CLV_PHASE_SERVING ||
-			replica->generation != unit->rollout.generation)
+		if (replica->phase != CLV_PHASE_SERVING || clv_replica_is_old(replica))
 			return true;
 		n++;
 	}
@@ -459,9 +476,8 @@ static bool is_settled(const struct clv_unit *unit, bool *ret_is_queued)
 
 		if (replica && replica->phase == CLV_PHASE_QUEUED)
 			*ret_is_queued = true;
-		else if (replica &&
-			 (replica->phase != CLV_PHASE_SERVING ||
-				 replica->generation != unit->rollout.generation))
+		else if (replica && (replica->phase != CLV_PHASE_SERVING ||
+					    clv_replica_is_old(replica)))
 			return false;
 	}
 	return true;

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Services on a device that has no room for all of them: real podman, HAProxy and agent.
+
+usage: test_room.py CLEAVE CLEAVED GATES [unittest arguments]
+"""
+import json
+import os
+import sys
+import unittest
+
+import bed
+from bed import Load, Services
+from ports import free_port
+
+bed.PROGRAMS.update(zip(("cleave", "cleaved", "gates"), map(os.path.abspath, sys.argv[1:4])))
+del sys.argv[1:4]
+WHY_NOT = bed.why_not()
+
+
+@unittest.skipIf(WHY_NOT, WHY_NOT)
+class Room(Services):
+    """Idle services give way to those that need room."""
+
+    @staticmethod
+    def scaling(**keys):
+        """No service changes by itself for the time of a test."""
+        return {"autoscaling": {"minReplicas": 1, "maxReplicas": 2, "idleMinutesBeforeScalingDown": 10000,
+                                "overUtilizedMinutesBeforeScalingUp": 10000}, **keys}
+
+    def sleeper(self, port, version="", share=.6, timeout="1m"):
+        return self.service(port, **{
+            "environment": {"VERSION": version}, "x-cleave": {"share": share, "memory": "100M"},
+            "x-omnistrate-capabilities": self.scaling(serverlessConfiguration={
+                "enableAutoStop": True, "targetPort": 8080, "x-cleave-wake-timeout": timeout})})
+
+    def other_project(self, **services):
+        name = f"{self.name}b"
+        path = self.write("other.yaml", json.dumps({"name": name, "services": services}))
+        self.addCleanup(self.cleave, "down", name, code=None)
+        self.cleave("up", path)
+        return name
+
+    def said_by(self, project):
+        return self.cleave("services", project, "--why").stdout
+
+    def test_of_one_project(self):
+        """Of two services one has room: each gets it by a request, and no request fails."""
+        one, two = free_port(), free_port()
+        self.up(a=self.sleeper(one, "a"), b=self.sleeper(two, "b"))
+        for port, awake, asleep in ((one, "a", "b"), (two, "b", "a"), (one, "a", "b")):
+            self.assertEqual(self.who(port)["version"], awake)
+            self.wait_until(lambda: self.status()[asleep]["state"] == "asleep", "sleep")
+        said = self.said()
+        self.assertIn(f"a: gives way: {self.name}-a-1 stops for {self.name}/b, for which", said)
+        self.assertIn(f"b: others give way: {self.name}-a-1 of {self.name} is asked to stop", said)
+        self.assertEqual(len(self.containers()), 1)
+
+    def test_of_another_project(self):
+        one, two = free_port(), free_port()
+        self.up(a=self.sleeper(one, "a"))
+        other = self.other_project(b=self.sleeper(two, "b"))
+        self.assertEqual(self.who(two)["version"], "b")
+        self.assertEqual(self.status()["a"]["state"], "asleep")
+        self.assertIn(f"{self.name}-a-1 stops for {other}/b", self.said())
+        self.assertIn(f"{self.name}-a-1 of {self.name} is asked to stop", self.said_by(other))
+        self.assertEqual(self.who(one)["version"], "a")
+        self.assertIn(f"{other}-b-1 stops for {self.name}/a", self.said_by(other))
+
+    def test_one_that_is_busy_stays(self):
+        one, two = free_port(), free_port()
+        self.up(a=self.sleeper(one))
+        load = Load(one, path="/wait?ms=100")
+        self.wait_until(lambda: self.status()["a"]["in_flight"], "a request")
+        self.cleave("up", self.file(a=self.sleeper(one), b=self.sleeper(two, "b", timeout="3s")), code=75)
+        self.assertIn("no idle service could make room", self.status()["b"]["failure"])
+        self.assertEqual(self.get(two)[0], 503)
+        self.assertEqual(load.end().failures, [])
+        self.assertNotIn("gives way", self.said())
+        # Once it is idle it does.
+        self.wait_until(lambda: self.status()["b"]["state"] == "ready", "room")
+        self.assertEqual(self.who(two)["version"], "b")
+
+    def test_down_to_the_minimum(self):
+        """A replica beyond it stops, under load, and the last one does not."""
+        one, two = free_port(), free_port()
+        many = self.service(one, **{"x-cleave": {"share": .4, "memory": "100M"},
+                                    "x-omnistrate-capabilities": self.scaling()})
+        self.up(many=many)
+        self.cleave("scale", "many=2")
+        load = Load(one)
+        few = self.service(two, environment={"VERSION": "few"},
+                           **{"x-cleave": {"share": .5, "memory": "100M"}})
+        self.up(many=many, few=few)
+        self.assertEqual(self.who(two)["version"], "few")
+        self.wait_until(lambda: self.status()["many"]["state"] == "ready", "one replica")
+        self.assertEqual(len(self.containers()), 2)
+        more = {**few, "deploy": {"replicas": 2}}
+        self.up(many=many, few=more, code=75)
+        self.assertEqual(load.end().failures, [])
+        self.assertEqual(self.said().count("gives way"), 1)
+        self.assertEqual(len(self.ready("many")), 1)
+
+    def test_not_for_nothing(self):
+        """Where even all idle services would not be enough none stops."""
+        one = free_port()
+        self.up(a=self.sleeper(one, share=.3))
+        held = {"share": .6, "memory": "100M"}
+        self.up(a=self.sleeper(one, share=.3), b=self.service(**{"x-cleave": held}))
+        self.up(code=75, a=self.sleeper(one, share=.3), b=self.service(**{"x-cleave": held}),
+                c=self.service(**{"x-cleave": {"share": .5, "memory": "100M"}}))
+        self.assertNotIn("gives way", self.said())
+        self.assertEqual(self.status()["a"]["state"], "ready")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[1:]])
