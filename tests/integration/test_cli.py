@@ -30,8 +30,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 DOUBLE = os.path.join(HERE, "api_double.py")
 VERBS = ("devices run reserve ps top set release profiles partition plan apply diff export import cordon "
          "drain uncordon simulate fit defrag serve-plan models-plan advise profile cdi compose systemd "
-         "slurm pool up down services scale logs vms assign unassign vm events tenants token audit reload "
-         "backup restore doctor version completion help").split()
+         "slurm pool up down services scale move logs vms assign unassign vm events tenants token audit "
+         "reload backup restore doctor version completion help").split()
 
 
 class WithoutAgent(Sandbox):

@@ -36,6 +36,7 @@ extern const struct clv_verb clv_verb_up;
 extern const struct clv_verb clv_verb_down;
 extern const struct clv_verb clv_verb_services;
 extern const struct clv_verb clv_verb_scale;
+extern const struct clv_verb clv_verb_move;
 extern const struct clv_verb clv_verb_logs;
 extern const struct clv_verb clv_verb_vm;
 extern const struct clv_verb clv_verb_vms;

@@ -40,6 +40,7 @@ static const struct clv_verb *const verbs[] = {
 	&clv_verb_down,
 	&clv_verb_services,
 	&clv_verb_scale,
+	&clv_verb_move,
 	&clv_verb_logs,
 	&clv_verb_vms,
 	&clv_verb_assign,

@@ -2,7 +2,6 @@
 /* Finds, starts and asks supervisors of projects. */
 #include "cli/services/projects.h"
 
-#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -10,7 +9,6 @@
 #include "cli/frame/cli.h"
 #include "cli/launch/program.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -208,29 +206,10 @@ int clv_projects_start(
 
 int clv_projects_list(struct clv_project **ret, size_t *ret_n)
 {
-	char path[CLV_PATH_MAX / 2];
-	struct clv_project *items = NULL;
 	struct clv_error err;
-	size_t n = 0;
-	DIR *folder;
 
-	if (clv_projects_folder(path, &err) < 0)
+	if (clv_projects_read(ret, ret_n, &err) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "%s", err.msg);
-	folder = opendir(path);
-	for (struct dirent *entry; folder && (entry = readdir(folder));) {
-		struct clv_project found = {}, *place;
-
-		if (entry->d_name[0] == '.' ||
-			clv_project_find(entry->d_name, &found, NULL) < 0)
-			continue;
-		place = CLV_APPEND(items, n);
-		if (place)
-			*place = found;
-	}
-	if (folder)
-		closedir(folder);
-	*ret = items;
-	*ret_n = n;
 	return 0;
 }
 

@@ -122,8 +122,8 @@ static bool is_ours(const struct clv_leases *leases, const json_t *lease)
 }
 
 enum clv_lease_result clv_leases_give(struct clv_leases *leases,
-	const struct clv_service *service, const char *name, bool may_wait,
-	struct clv_error *err)
+	const struct clv_service *service, const char *name, const char *device,
+	bool may_wait, struct clv_error *err)
 {
 	struct clv_client_lease_request request =
 		request_of(leases, service, name, may_wait);
@@ -131,6 +131,8 @@ enum clv_lease_result clv_leases_give(struct clv_leases *leases,
 	enum clv_lease_result result;
 	json_t *lease = NULL;
 
+	if (device)
+		request.device = device;
 	if (connect_agent(leases, err) < 0)
 		return CLV_LEASE_REFUSED;
 	if (clv_client_lease(leases->client, name, &lease, NULL) < 0 &&

@@ -29,11 +29,11 @@ enum clv_lease_result {
 	CLV_LEASE_REFUSED, /* it never fits, or the agent does not answer: *err */
 };
 
-/* Gives a replica its lease; one of the name that exists is taken.  may_wait: it may be
- * queued. */
+/* Gives a replica its lease; one of the name that exists is taken.  device: on this one;
+ * NULL: as the service says.  may_wait: it may be queued. */
 enum clv_lease_result clv_leases_give(struct clv_leases *leases,
-	const struct clv_service *service, const char *name, bool may_wait,
-	struct clv_error *err);
+	const struct clv_service *service, const char *name, const char *device,
+	bool may_wait, struct clv_error *err);
 
 /* Ends a lease, and the programs that are still in it.  One that is gone is no error. */
 int clv_leases_end(struct clv_leases *leases, const char *name, struct clv_error *err);

@@ -12,6 +12,7 @@ struct clv_project;
  *   status  {"after"}: its pid, the services, and the events with a higher id
  *   reload  reads the kept file again
  *   scale   {"service", "replicas"}
+ *   move    {"lease", "device"}: a replica moves to another device
  *   give way {"leases", "for"}: idle replicas stop for a service that has no room
  *   down    ends all replicas, then the supervisor
  *

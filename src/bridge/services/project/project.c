@@ -3,6 +3,7 @@
  * killed at any point finds a complete one. */
 #include "bridge/services/project/project.h"
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -51,6 +52,31 @@ int clv_project_find(const char *name, struct clv_project *ret, struct clv_error
 	strcpy(ret->name, made);
 	snprintf(ret->folder, sizeof(ret->folder), "%s/%s", folder, made);
 	return 0;
+}
+
+int clv_projects_read(struct clv_project **ret, size_t *ret_n, struct clv_error *err)
+{
+	char path[CLV_PATH_MAX / 2];
+	struct clv_project *items = NULL;
+	size_t n = 0;
+	int r = clv_projects_folder(path, err);
+	DIR *folder = r < 0 ? NULL : opendir(path);
+
+	for (struct dirent *entry; folder && (entry = readdir(folder));) {
+		struct clv_project found = {}, *place;
+
+		if (entry->d_name[0] == '.' ||
+			clv_project_find(entry->d_name, &found, NULL) < 0)
+			continue;
+		place = CLV_APPEND(items, n);
+		if (place)
+			*place = found;
+	}
+	if (folder)
+		closedir(folder);
+	*ret = items;
+	*ret_n = n;
+	return r;
 }
 
 void clv_project_path(

@@ -38,6 +38,9 @@ struct clv_project {
  * else cleave/services in the user's state folder. */
 int clv_projects_folder(char ret[CLV_PATH_MAX / 2], struct clv_error *err);
 
+/* All projects that `cleave up` has kept; the caller frees *ret. */
+int clv_projects_read(struct clv_project **ret, size_t *ret_n, struct clv_error *err);
+
 /* Sets name and folder; the folder need not exist. */
 int clv_project_find(const char *name, struct clv_project *ret, struct clv_error *err);
 

@@ -101,6 +101,7 @@ static json_t *answer(struct clv_supervisor *supervisor, const char *text)
 		{"status", status},
 		{"reload", reload},
 		{"scale", set_replicas},
+		{"move", clv_supervisor_move},
 		{"give way", clv_supervisor_give_way},
 		{"down", go_down},
 	};

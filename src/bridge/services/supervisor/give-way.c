@@ -15,7 +15,6 @@
 #include "core/share/share.h"
 #include "service/scale/give-way.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -351,7 +350,8 @@ static void set_text(struct clv_unit *unit, bool is_promised, const char *text)
 
 static void on_answer(void *userdata, struct clv_peer_call *call, json_t *answer);
 
-static void ask(struct clv_round *round, const char *project, const json_t *request)
+static void ask(
+	struct clv_round *round, const struct clv_project *project, const json_t *request)
 {
 	struct clv_peer_call *call;
 
@@ -370,6 +370,7 @@ static void ask_to_stop(struct clv_round *round, const struct market *market,
 {
 	struct clv_supervisor *supervisor = round->of;
 	json_t *leases = json_array(), *request, *answer;
+	struct clv_project other = {};
 	char for_whom[2 * CLV_SERVICE_NAME_MAX];
 
 	for (size_t i = 0; i < n; i++) {
@@ -384,8 +385,8 @@ static void ask_to_stop(struct clv_round *round, const struct market *market,
 	if (strcmp(project, supervisor->project.name) == 0) {
 		answer = clv_supervisor_give_way(supervisor, request);
 		json_decref(answer);
-	} else {
-		ask(round, project, request);
+	} else if (clv_project_find(project, &other, NULL) >= 0) {
+		ask(round, &other, request);
 	}
 	json_decref(request);
 }
@@ -477,16 +478,14 @@ static int on_time(sd_event_source *source, uint64_t at_us, void *userdata)
 static void ask_all(struct clv_round *round)
 {
 	json_t *request = json_pack("{s:s, s:I}", "do", "status", "after", INT64_MAX);
-	char path[CLV_PATH_MAX / 2];
-	DIR *folder = clv_projects_folder(path, NULL) >= 0 ? opendir(path) : NULL;
+	_cleanup_free_ struct clv_project *projects = NULL;
+	size_t n = 0;
 
-	for (struct dirent *entry; folder && (entry = readdir(folder));) {
-		if (entry->d_name[0] != '.' &&
-			strcmp(entry->d_name, round->of->project.name) != 0)
-			ask(round, entry->d_name, request);
+	clv_projects_read(&projects, &n, NULL);
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(projects[i].name, round->of->project.name) != 0)
+			ask(round, &projects[i], request);
 	}
-	if (folder)
-		closedir(folder);
 	json_decref(request);
 }
 

@@ -83,25 +83,21 @@ static int send_request(int fd, const json_t *request)
 	return 0;
 }
 
-struct clv_peer_call *clv_peer_ask(sd_event *event, const char *project,
+struct clv_peer_call *clv_peer_ask(sd_event *event, const struct clv_project *project,
 	const json_t *request,
 	void (*on_answer)(void *userdata, struct clv_peer_call *call, json_t *answer),
 	void *userdata)
 {
 	struct clv_peer_call *call = calloc(1, sizeof(*call));
-	struct clv_project found = {};
 	char path[CLV_PATH_MAX];
 
 	if (!call)
 		return NULL;
-	call->fd = -1;
 	call->on_answer = on_answer;
 	call->userdata = userdata;
-	if (clv_project_find(project, &found, NULL) >= 0) {
-		strcpy(call->project, found.name);
-		clv_project_path(&found, "control.sock", path);
-		call->fd = clv_socket_connect(path, SOCK_STREAM, CONNECT_WITHIN_MS, NULL);
-	}
+	strcpy(call->project, project->name);
+	clv_project_path(project, "control.sock", path);
+	call->fd = clv_socket_connect(path, SOCK_STREAM, CONNECT_WITHIN_MS, NULL);
 	if (call->fd < 0 || send_request(call->fd, request) < 0 ||
 		sd_event_add_io(
 			event, &call->source, call->fd, EPOLLIN, on_readable, call) < 0) {

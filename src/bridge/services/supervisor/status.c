@@ -83,6 +83,20 @@ static const char *state_of(const struct clv_unit *unit)
 	return "starting";
 }
 
+static json_t *show_move(const struct clv_move *move)
+{
+	static const char *const states[] = {
+		[CLV_MOVE_NONE] = "none",
+		[CLV_MOVE_BEGUN] = "moving",
+		[CLV_MOVE_DONE] = "moved",
+		[CLV_MOVE_NO_ROOM] = "no room",
+		[CLV_MOVE_FAILED] = "failed",
+	};
+
+	return json_pack("{s:s, s:s, s:s, s:s}", "state", states[move->state], "lease",
+		move->name, "device", move->device, "why", move->why);
+}
+
 /* Why it has no room, and who makes some. */
 static void explain_failure(const struct clv_unit *unit, char *ret, size_t room)
 {
@@ -110,7 +124,7 @@ static json_t *show_unit(const struct clv_unit *unit)
 		clv_scaler_explain(&unit->scaler, &unit->scaling, why);
 	explain_failure(unit, failure, sizeof(failure));
 	return json_pack("{s:s, s:s, s:i, s:i, s:i, s:i, s:o, s:f, s:I, s:i, s:b, s:b, "
-			 "s:i, s:f, s:s, s:s, s:o}",
+			 "s:i, s:f, s:o, s:s, s:s, s:o}",
 		"name", unit->service->name, "state", state_of(unit), "wanted",
 		(int)unit->scaler.wanted, "ready", (int)clv_unit_n_serving(unit),
 		"min_replicas", (int)unit->scaling.min_replicas, "max_replicas",
@@ -120,7 +134,8 @@ static json_t *show_unit(const struct clv_unit *unit)
 		(int)unit->figures.n_in_flight, "asleep",
 		unit->scaler.state == CLV_SCALER_ASLEEP, "undone", unit->is_undone,
 		"spare", (int)n_spare, "idle_seconds", (double)idle_ns / CLV_NS_PER_S,
-		"why", waits ? failure : why, "failure", failure, "replicas", replicas);
+		"move", show_move(&unit->move), "why", waits ? failure : why, "failure",
+		failure, "replicas", replicas);
 }
 
 json_t *clv_supervisor_show(const struct clv_supervisor *supervisor)

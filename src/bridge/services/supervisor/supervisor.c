@@ -76,6 +76,8 @@ static int take_service(
 		unit->previous = clv_unit_of_generation(unit, unit->rollout.generation);
 		unit->is_complete = false;
 		unit->backoff = (struct clv_backoff){0};
+		/* All its replicas are replaced, wherever. */
+		unit->move.state = CLV_MOVE_NONE;
 	}
 	/* An update that was undone is tried again, also to the same file. */
 	unit->is_undone = false;
@@ -220,8 +222,10 @@ static int on_tick(sd_event_source *source, uint64_t at_us, void *userdata)
 
 	if (is_look)
 		look(supervisor);
-	for (size_t i = 0; i < supervisor->n_units; i++)
+	for (size_t i = 0; i < supervisor->n_units; i++) {
 		clv_unit_tick(supervisor->units[i], now_ns, is_look);
+		clv_unit_end_move(supervisor->units[i]);
+	}
 	drop_removed(supervisor);
 	clv_supervisor_make_room(supervisor);
 	clv_supervisor_tell_names(supervisor);

@@ -54,9 +54,26 @@ struct clv_replica {
 	uint32_t n_removals; /* that failed */
 	bool has_lease;      /* has had one */
 	bool is_leaving;     /* it stops as those of an earlier generation do */
+	bool is_moved;       /* it takes the place of one that moves */
 	bool has_failed;     /* it ended before it was ready, or unasked */
 	bool is_healthy;     /* a health check has succeeded, before it was ready */
 	char why[256];       /* it ended */
+};
+
+enum clv_move_state {
+	CLV_MOVE_NONE,
+	CLV_MOVE_BEGUN,
+	CLV_MOVE_DONE,
+	CLV_MOVE_NO_ROOM, /* on the device: nothing was changed */
+	CLV_MOVE_FAILED,  /* the replica stays where it is */
+};
+
+/* The last move of a replica to another device, for a user. */
+struct clv_move {
+	enum clv_move_state state;
+	char name[CLV_ENGINE_NAME_MAX]; /* the replica that goes */
+	char device[64];
+	char why[256]; /* not done */
 };
 
 /* A service of the project. */
@@ -76,12 +93,13 @@ struct clv_unit {
 	uint64_t spare_after_ns; /* idle for so long it gives way */
 	bool needs_room;         /* for a replica that it wants */
 	bool is_promised;        /* others make it */
-	char giving_way[160];    /* which services make room for it, or "" */
-	bool is_removed;         /* no longer in the file */
-	bool is_complete;        /* its program ended, and does not restart */
-	bool is_undone;          /* its last update failed */
-	bool is_set;             /* by a user: min_replicas is not the file's */
-	char why[256];           /* the last failure */
+	struct clv_move move;
+	char giving_way[160]; /* which services make room for it, or "" */
+	bool is_removed;      /* no longer in the file */
+	bool is_complete;     /* its program ended, and does not restart */
+	bool is_undone;       /* its last update failed */
+	bool is_set;          /* by a user: min_replicas is not the file's */
+	char why[256];        /* the last failure */
 	struct clv_proxy *proxy;
 	sd_event_source *proxy_death;
 	sd_event_source *arrivals[16]; /* of connections, while it sleeps */
@@ -217,11 +235,18 @@ json_t *clv_supervisor_give_way(struct clv_supervisor *supervisor, const json_t 
 /* Ends the search.  Accepts NULL. */
 void clv_round_free(struct clv_round *round);
 
+/* --- move.c --- */
+
+/* {"lease", "device"}: a replica moves.  Returns an answer for control.sock. */
+json_t *clv_supervisor_move(struct clv_supervisor *supervisor, const json_t *request);
+/* Tells of a move that is complete. */
+void clv_unit_end_move(struct clv_unit *unit);
+
 /* --- peers.c --- */
 
 /* Asks the supervisor of another project, and does not wait.  on_answer is called once
  * from the loop; answer is borrowed, NULL: it has none.  Returns NULL if none runs. */
-struct clv_peer_call *clv_peer_ask(sd_event *event, const char *project,
+struct clv_peer_call *clv_peer_ask(sd_event *event, const struct clv_project *project,
 	const json_t *request,
 	void (*on_answer)(void *userdata, struct clv_peer_call *call, json_t *answer),
 	void *userdata);

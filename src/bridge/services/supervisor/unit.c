@@ -409,12 +409,14 @@ static void roll(struct clv_unit *unit, uint64_t now_ns)
 	struct clv_rollout_replica views[CLV_PROXY_SLOTS_MAX];
 	struct clv_replica *replicas[CLV_PROXY_SLOTS_MAX];
 	bool is_ending = unit->of->is_ending || unit->is_removed;
+	/* The old replica of a move stops last, or not at all. */
+	bool is_moving = unit->move.state == CLV_MOVE_BEGUN;
 	struct clv_rollout_look look = {
 		.replicas = views,
 		.n_slots = clv_proxy_slots(unit->service),
 		.wanted = is_ending ? 0 : unit->scaler.wanted,
-		.stops_first = unit->service->stops_first,
-		.has_room = now_ns >= unit->no_room_until_ns,
+		.stops_first = unit->service->stops_first && !is_moving,
+		.has_room = now_ns >= unit->no_room_until_ns || is_moving,
 	};
 
 	for (size_t i = 0; i < CLV_PROXY_SLOTS_MAX; i++) {

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Replicas that move to another device: real podman, HAProxy and agent, and two devices of PoCL.
+
+usage: test_move.py CLEAVE CLEAVED GATES [unittest arguments]
+"""
+import json
+import os
+import signal
+import sys
+import unittest
+
+import bed
+from bed import Load, Services
+from ports import free_port
+
+bed.PROGRAMS.update(zip(("cleave", "cleaved", "gates"), map(os.path.abspath, sys.argv[1:4])))
+del sys.argv[1:4]
+WHY_NOT = bed.why_not()
+
+
+@unittest.skipIf(WHY_NOT, WHY_NOT)
+class Move(Services):
+    def start_agent(self):
+        self.env["POCL_DEVICES"] = "pthread basic"
+        super().start_agent()
+
+    def leases(self):
+        listed = json.loads(self.cleave("ps", "-o", "json").stdout)["items"]
+        return {each["name"]: each["device"] for each in listed}
+
+    def web(self, port, share=.3, n=1, **keys):
+        return self.service(port, deploy={"replicas": n},
+                            **{"x-cleave": {"share": share, "memory": "100M"}, **keys})
+
+    def other(self, device):
+        """The device that this one is not."""
+        return {"gpu0": "gpu1", "gpu1": "gpu0"}[device]
+
+    def test_move(self):
+        """Under load no request fails, and the other replica stays."""
+        port = free_port()
+        self.up(web=self.web(port, n=2))
+        before = self.leases()
+        name = sorted(before)[0]
+        loads = [Load(port), Load(port, keep_alive=True)]
+        done = self.cleave("move", name, self.other(before[name]))
+        self.assertIn(f"web: moves: {name} to {self.other(before[name])}, by cleave move", done.stdout)
+        self.assertIn(f"web: moved: {name} to", done.stdout)
+        for load in loads:
+            self.assertEqual(load.end().failures, [])
+        after = self.leases()
+        new, = set(after) - set(before)
+        self.assertEqual(after[new], self.other(before[name]))
+        self.assertEqual(set(before) - set(after), {name})
+        self.assertEqual(sorted(after), self.containers())
+        self.assertEqual(self.status()["web"]["state"], "ready")
+        self.cleave("move", new, before[name])
+        self.assertEqual(sorted(self.leases().values()), sorted(before.values()))
+
+    def test_long_requests_end_first(self):
+        port = free_port()
+        self.up(web=self.web(port, environment={"VERSION": "1"}))
+        (name, device), = self.leases().items()
+        load = Load(port, path="/wait?ms=3000")
+        self.wait_until(lambda: self.status()["web"]["in_flight"], "a request")
+        load.stops = True
+        self.cleave("move", name, self.other(device))
+        self.assertEqual((load.end().failures, load.n), ([], 1))
+
+    def test_no_room(self):
+        """The old one stays, and nothing else is changed, neither by idle services."""
+        port = free_port()
+        self.up(web=self.web(port, .6))
+        (name, device), = self.leases().items()
+        self.cleave("reserve", "--socket", self.socket, "--name", "other", "--share", ".6",
+                    "--memory", "100M", "--device", self.other(device))
+        load = Load(port)
+        done = self.cleave("move", name, self.other(device), code=75)
+        self.assertIn(f"{name} was not moved, and serves where it was:", done.stderr)
+        self.assertEqual(load.end().failures, [])
+        self.assertEqual(self.leases()[name], device)
+        self.assertEqual(self.containers(), [name])
+        self.assertEqual(self.status()["web"]["state"], "ready")
+        self.cleave("release", "--socket", self.socket, "other")
+        self.cleave("move", name, self.other(device))
+
+    def test_one_that_fails(self):
+        """A program that does not start a second time: the first one goes on."""
+        port = free_port()
+        flag = self.write("flag", "")
+        web = self.web(port, command=[
+            "sh", "-c", "test -s /root/flag && exit 4; exec python3 /srv/replica.py"])
+        web["volumes"].append(f"{flag}:/root/flag:ro")
+        self.up(web=web)
+        (name, device), = self.leases().items()
+        self.write("flag", "set")
+        load = Load(port)
+        done = self.cleave("move", name, self.other(device), code=125)
+        self.assertIn("exit code 4", done.stderr)
+        self.wait_until(lambda: self.containers() == [name], "the end of the new one")
+        self.assertEqual(self.leases(), {name: device})
+        self.assertEqual(load.end().failures, [])
+        self.assertEqual(self.status()["web"]["state"], "ready")
+
+    def test_refusals(self):
+        port = free_port()
+        self.up(web=self.web(port), plain=self.service())
+        (name, device), = self.leases().items()
+        for words, code, text in (
+                (("none", "gpu1"), 64, "no service has a replica 'none'"),
+                ((f"{self.name}-plain-1", "gpu1"), 125, "plain has no device"),
+                ((name, "gpu7"), 125, "gpu7"),
+                ((name,), 64, "")):
+            self.assertIn(text, self.cleave("move", *words, code=code).stderr)
+        self.assertEqual(self.leases(), {name: device})
+        fixed = self.web(port, **{"x-cleave": {"share": .3, "memory": "100M", "device": device}})
+        self.up(web=fixed, plain=self.service())
+        name, = self.leases()
+        self.assertIn(f"the file says 'device: {device}' for web",
+                      self.cleave("move", name, self.other(device), code=125).stderr)
+
+    def test_supervisor_that_is_killed(self):
+        """One of both stays, and requests are answered throughout."""
+        port = free_port()
+        slow = {"test": ["CMD", "sh", "-c", "sleep 2"], "interval": "5s", "timeout": "60s"}
+        self.up(web=self.web(port, healthcheck=slow))
+        (name, device), = self.leases().items()
+        load = Load(port)
+        move = self.start_move(name, self.other(device))
+        self.wait_until(lambda: len(self.containers()) == 2, "the new one")
+        os.kill(self.supervisor(), signal.SIGKILL)
+        self.assertEqual(move.wait(120), 125)
+        self.supervise()
+        self.wait_until(lambda: self.status().get("web", {}).get("state") == "ready", "the supervisor")
+        self.wait_until(lambda: len(self.containers()) == 1, "one of both")
+        self.assertEqual(sorted(self.leases()), self.containers())
+        self.assertEqual(load.end().failures, [])
+
+    def start_move(self, *words):
+        made = bed.subprocess.Popen([bed.PROGRAMS["cleave"], "move", *words], env=self.env,
+                                    stdout=bed.subprocess.DEVNULL, stderr=bed.subprocess.DEVNULL)
+        self.addCleanup(made.wait)
+        self.addCleanup(made.kill)
+        return made
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[1:]])
