@@ -21,7 +21,7 @@ WHY_NOT = bed.why_not()
 @unittest.skipIf(WHY_NOT, WHY_NOT)
 class Move(Services):
     def start_agent(self):
-        self.env["POCL_DEVICES"] = "pthread basic"
+        self.env["POCL_DEVICES"] = "basic basic"
         super().start_agent()
 
     def leases(self):
@@ -118,6 +118,32 @@ class Move(Services):
         name, = self.leases()
         self.assertIn(f"the file says 'device: {device}' for web",
                       self.cleave("move", name, self.other(device), code=125).stderr)
+
+    def test_defrag(self):
+        """It moves replicas of services, and nothing where another program would have to."""
+        ports = free_port(), free_port()
+        held = {"share": .3, "memory": "100M"}
+        self.up(a=self.web(ports[0], **{"x-cleave": {**held, "device": "gpu0"}}), b=self.web(ports[1]))
+        name = f"{self.name}-b-1"
+        if self.leases()[name] == "gpu0":
+            self.cleave("move", name, "gpu1")
+            name, = set(self.leases()) - {f"{self.name}-a-1"}
+        self.assertEqual(self.leases()[name], "gpu1")
+        load = Load(ports[1])
+        ask = ("--socket", self.socket, "--share", ".9", "--memory", "100M")
+        keep = ("--keep", f"{self.name}-a-1")
+        self.assertIn("--apply moves them", self.cleave("defrag", *ask, *keep).stderr)
+        done = self.cleave("defrag", *ask, *keep, "--apply", "--yes")
+        self.assertIn(f"b: moved: {name} to gpu0", done.stdout)
+        self.assertEqual(load.end().failures, [])
+        self.assertEqual(set(self.leases().values()), {"gpu0"})
+        self.cleave("reserve", "--socket", self.socket, "--name", "other", "--share", ".3",
+                    "--memory", "100M", "--device", "gpu1")
+        before = self.leases()
+        done = self.cleave("defrag", *ask, "--apply", "--yes", "--keep",
+                           ",".join(each for each in before if each != "other"), code=75)
+        self.assertIn("nothing was changed: the plan restarts programs", done.stderr)
+        self.assertEqual(self.leases(), before)
 
     def test_supervisor_that_is_killed(self):
         """One of both stays, and requests are answered throughout."""

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Carries out the rows of cleave defrag on an agent's node.  Instances without a holder
- * are destroyed and created; a program is never ended, because only its owner knows
- * whether it may be. */
+ * are destroyed and created, and replicas of services move, of which another one can run
+ * at first; other programs are never ended, because only their owners know whether they
+ * may be. */
 #include "cli/fleet/defrag-apply.h"
 
 #include "base/cleanup.h"
+#include "bridge/services/project/project.h"
+#include "cli/fleet/move-replica.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/output.h"
 #include "cli/node/change.h"
@@ -58,11 +61,41 @@ static int apply_row(
 	struct clv_change *change, const json_t *row, bool is_last, bool makes_instance)
 {
 	const char *from = clv_json_text(row, "from"), *to = clv_json_text(row, "to");
-	int r = *from ? destroy(change, from) : 0;
+	int r;
 
+	if (json_object_get(row, "lease"))
+		return clv_move_replica(clv_json_text(row, "lease"), to,
+			clv_output_is_data(change->common->output) ? stderr : stdout);
+	r = *from ? destroy(change, from) : 0;
 	if (r == 0 && *to && (!is_last || makes_instance))
 		r = create(change, to);
 	return r;
+}
+
+/* Whether a row about a lease is one step of a replica to another device: after two of
+ * them it would have another name. */
+static bool is_move(const json_t *rows, size_t at)
+{
+	const json_t *row = json_array_get(rows, at), *other;
+	size_t i, n = 0;
+
+	json_array_foreach (rows, i, other)
+		n += strcmp(clv_json_text(other, "lease"), clv_json_text(row, "lease")) ==
+		     0;
+	return n == 1 && strcmp(clv_json_text(row, "do"), "restart") == 0 &&
+	       strncmp(clv_json_text(row, "command"), CLV_SERVICES_COMMAND,
+		       strlen(CLV_SERVICES_COMMAND)) == 0 &&
+	       !strchr(clv_json_text(row, "to"), '/');
+}
+
+bool clv_defrag_restarts_programs(const json_t *rows)
+{
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		if (json_object_get(json_array_get(rows, i), "lease") &&
+			!is_move(rows, i))
+			return true;
+	}
+	return false;
 }
 
 static size_t count_with(const json_t *rows, const char *key)
@@ -79,16 +112,16 @@ int clv_defrag_apply(const struct clv_common *common, bool is_confirmed,
 	const json_t *rows, bool makes_instance)
 {
 	_cleanup_change_ struct clv_change change = {.signal_fd = -1};
-	size_t n = json_array_size(rows), n_leases = count_with(rows, "lease"),
-	       n_destroyed = count_with(rows, "from");
+	size_t n = json_array_size(rows), n_done = 0,
+	       n_destroyed = count_with(rows, "from") - count_with(rows, "lease");
 	char loss[64];
-	int r = 0;
+	int r;
 
-	if (n_leases > 0)
+	if (clv_defrag_restarts_programs(rows))
 		return clv_cli_fail(CLV_EXIT_NO_FIT,
 			"nothing was changed: the plan restarts programs, and --apply "
-			"makes only unused instances anew: follow the rows, or allow "
-			"more --moves");
+			"moves only replicas of services and unused instances: follow "
+			"the rows, or allow more --moves");
 	if (n == 1 && !makes_instance)
 		return CLV_EXIT_OK;
 	r = clv_change_begin(common, is_confirmed, &change);
@@ -96,8 +129,16 @@ int clv_defrag_apply(const struct clv_common *common, bool is_confirmed,
 		n_destroyed, n_destroyed == 1 ? "" : "s");
 	if (r == 0)
 		r = clv_change_confirm(&change, "Apply?", n_destroyed > 0 ? loss : NULL);
-	for (size_t i = 0; r == 0 && i < n; i++)
+	for (size_t i = 0; r == 0 && i < n; i++) {
 		r = apply_row(
 			&change, json_array_get(rows, i), i == n - 1, makes_instance);
+		n_done += r == 0;
+	}
+	if (r != 0 && n_done > 0)
+		clv_output_line(stderr,
+			"cleave: %zu of %zu rows were carried out: cleave defrag "
+			"proposes "
+			"the rest again",
+			n_done, n);
 	return r;
 }

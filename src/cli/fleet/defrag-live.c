@@ -248,7 +248,11 @@ static void print_instructions(const struct defrag *defrag)
 			defrag->live.items[defrag->plan.moves[i].lease].lease != NULL;
 	if (defrag->plan.n_moves == 0)
 		return;
-	if (n_restarts > 0)
+	if (n_restarts > 0 && !clv_defrag_restarts_programs(defrag->items))
+		clv_output_line(stderr,
+			"cleave: the leases are of replicas of services: --apply moves "
+			"them, each once another one is ready");
+	else if (n_restarts > 0)
 		clv_output_line(stderr,
 			"cleave: nothing was changed, and no running "
 			"program's memory can be moved: in this order, end "

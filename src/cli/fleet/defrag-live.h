@@ -16,5 +16,5 @@ struct clv_defrag_settings {
 
 /* cleave defrag without files: proposes at most `most` moves of leases on an agent's node
  * that make the request of the options fit; with apply it carries them out, if that
- * restarts no program.  Returns an exit code. */
+ * restarts no program but replicas of services.  Returns an exit code. */
 int clv_defrag_live(const struct clv_defrag_settings *settings, unsigned most);

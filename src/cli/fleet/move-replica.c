@@ -81,7 +81,8 @@ static const json_t *service_of(const json_t *status, const char *name)
 }
 
 /* Prints the new events of the service, and returns the last id. */
-static json_int_t print_new(const json_t *status, const char *service, json_int_t after)
+static json_int_t print_new(
+	const json_t *status, const char *service, json_int_t after, FILE *to)
 {
 	json_t *event;
 	size_t i;
@@ -89,11 +90,11 @@ static json_int_t print_new(const json_t *status, const char *service, json_int_
 	json_array_foreach (json_object_get(status, "events"), i, event) {
 		after = json_integer_value(json_object_get(event, "id"));
 		if (strcmp(clv_json_text(event, "service"), service) == 0)
-			clv_output_line(stdout, "%s: %s: %s", service,
+			clv_output_line(to, "%s: %s: %s", service,
 				clv_json_text(event, "what"),
 				clv_json_text(event, "why"));
 	}
-	fflush(stdout);
+	fflush(to);
 	return after;
 }
 
@@ -115,7 +116,7 @@ static int result_of(const json_t *service, const char *lease)
 }
 
 static int follow(const struct clv_project *project, const char *service,
-	const char *lease, json_int_t after)
+	const char *lease, json_int_t after, FILE *to)
 {
 	const struct timespec pause = {.tv_nsec = POLL_MS * 1000000};
 
@@ -130,14 +131,14 @@ static int follow(const struct clv_project *project, const char *service,
 				"became of %s",
 				project->name,
 				r == -ECONNREFUSED ? "ended" : "does not answer", lease);
-		after = print_new(status, service, after);
+		after = print_new(status, service, after, to);
 		r = result_of(service_of(status, service), lease);
 		if (r >= 0)
 			return r;
 	}
 }
 
-int clv_move_replica(const char *lease, const char *device)
+int clv_move_replica(const char *lease, const char *device, FILE *to)
 {
 	_cleanup_json_ json_t *answer = NULL, *status = NULL;
 	struct clv_project project = {};
@@ -161,5 +162,5 @@ int clv_move_replica(const char *lease, const char *device)
 	}
 	if (r < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "%s", err.msg);
-	return follow(&project, service, lease, after);
+	return follow(&project, service, lease, after, to);
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdio.h>
+
 /* Moves a replica of a service, by the name of its lease, to another device, and waits
- * until it is there: the new one is ready before the old one stops.  Prints what its
- * supervisor decides.  Returns an exit code. */
-int clv_move_replica(const char *lease, const char *device);
+ * until it is there: the new one is ready before the old one stops.  Prints to `to` what
+ * its supervisor decides.  Returns an exit code. */
+int clv_move_replica(const char *lease, const char *device, FILE *to);

@@ -8,7 +8,7 @@
 
 static int run_move(const void *userdata, int argc, char **argv)
 {
-	return clv_move_replica(argv[0], argv[1]);
+	return clv_move_replica(argv[0], argv[1], stdout);
 }
 
 static const struct clv_opt options[] = {CLV_OPT_HELP};

@@ -9,6 +9,7 @@
 #include "bridge/cdi/driver.h"
 #include "bridge/cdi/host.h"
 #include "bridge/cdi/spec.h"
+#include "bridge/services/project/project.h"
 
 #include <cleave.h>
 #include <errno.h>
@@ -36,7 +37,8 @@ int clv_leases_new(const char *project, const char *socket, struct clv_leases **
 	if (!leases)
 		return clv_error_errno(err, ENOMEM, "cannot start");
 	snprintf(leases->project, sizeof(leases->project), "%s", project);
-	snprintf(leases->command, sizeof(leases->command), "cleave up %s", project);
+	snprintf(leases->command, sizeof(leases->command), CLV_SERVICES_COMMAND "%s",
+		project);
 	snprintf(leases->socket, sizeof(leases->socket), "%s", socket ? socket : "");
 	snprintf(leases->specification, sizeof(leases->specification),
 		SPECS "/cleave-services-%s.json", project);

@@ -25,6 +25,9 @@ struct clv_error;
 /* One `cleave up` at a time; the end of the project takes it, too. */
 #define CLV_PROJECT_UP_LOCK "up.lock"
 
+/* The command of a replica's lease: this, and the project. */
+#define CLV_SERVICES_COMMAND "cleave up "
+
 struct clv_project {
 	char name[CLV_SERVICE_NAME_MAX];
 	char folder[CLV_PATH_MAX / 2];
