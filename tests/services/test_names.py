@@ -97,6 +97,10 @@ class Hangs(Services):
         web = self.service(healthcheck={
             "test": ["CMD-SHELL", "echo >> /tmp/tests; sleep 987654 & sleep 987654"], "interval": "1s",
             "timeout": "2s", "start_period": "10m"})
+        # A process of the machine is not looked at, whatever its variables are.
+        other = subprocess.Popen(["sleep", "1000"], env={"CLEAVE_CHECK": f"{self.name}-web-1"})
+        self.addCleanup(other.wait)
+        self.addCleanup(other.kill)
         self.start("up", self.file(web=web))
         container = f"{self.name}-web-1"
 
@@ -107,6 +111,7 @@ class Hangs(Services):
         self.wait_until(lambda: lines() >= 4, "four tests")
         left = subprocess.run(["pgrep", "-fxc", "sleep 987654"], capture_output=True, text=True, check=False)
         self.assertLessEqual(int(left.stdout), 2, "those of the test in progress only")
+        self.assertIsNone(other.poll())
 
     def test_engine_that_hangs(self):
         """While its last words are not there, everything else goes on."""

@@ -679,7 +679,7 @@ static void test(struct clv_replica *replica, uint64_t now_ns)
 		every_ns = FIRST_TESTS_EVERY_NS;
 	if (replica->test && now_ns - replica->tested_ns > health->timeout_ns) {
 		clv_job_free(replica->test);
-		clv_engine_end_exec(replica->name);
+		clv_engine_end_exec(replica->name, replica->pid);
 		replica->has_stray = true;
 		on_tested(replica, 1, "", "it did not end in time");
 		return;
@@ -688,7 +688,7 @@ static void test(struct clv_replica *replica, uint64_t now_ns)
 		return;
 	/* The engine was ended before it had started the program. */
 	if (replica->has_stray)
-		clv_engine_end_exec(replica->name);
+		clv_engine_end_exec(replica->name, replica->pid);
 	replica->has_stray = false;
 	replica->tested_ns = now_ns;
 	argv = clv_engine_exec(replica->name, &health->test);
