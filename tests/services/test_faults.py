@@ -98,6 +98,20 @@ class Faults(Services):
         for port in (a, taken, b):
             self.assertEqual(self.who(port)["version"], "")
 
+    def test_first_port_beside_one_that_is_taken(self):
+        """Nobody waits at a port of a service that has no proxy yet."""
+        one, taken = free_port(), free_port()
+        with socket.socket() as other:
+            other.bind(("127.0.0.1", taken))
+            other.listen()
+            self.up(web={**self.service(), "ports": [f"127.0.0.1:{each}:8080" for each in (one, taken)]},
+                    code=125)
+            with self.assertRaises(ConnectionRefusedError):
+                self.get(one, timeout=60)
+        self.wait_until(lambda: self.status()["web"]["state"] == "ready", "the ports")
+        for port in (one, taken):
+            self.assertEqual(self.who(port)["version"], "")
+
     def test_port_of_a_service_that_ends(self):
         """Another one has it before the last answer of the first, which is not cut off."""
         one, two = free_port(), free_port()

@@ -527,10 +527,36 @@ static int bind_port(struct clv_proxy *proxy, const struct clv_service_port *por
 	return 0;
 }
 
+static bool is_among(int fd, const int *fds, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (fds[i] == fd)
+			return true;
+	}
+	return false;
+}
+
+/* While no HAProxy runs, connections to ports that were opened beside one that is taken
+ * would wait without an answer: these are refused. */
+static void close_new(struct clv_proxy *proxy, const int *before, size_t n_before)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < proxy->n_listeners; i++) {
+		if (is_among(proxy->fds[i], before, n_before)) {
+			proxy->fds[n] = proxy->fds[i];
+			proxy->listeners[n++] = proxy->listeners[i];
+		} else {
+			close(proxy->fds[i]);
+		}
+	}
+	proxy->n_listeners = n;
+}
+
 int clv_proxy_bind(
 	struct clv_proxy *proxy, const struct clv_service *service, struct clv_error *err)
 {
-	int fds[LISTENERS_MAX];
+	int fds[LISTENERS_MAX], before[LISTENERS_MAX];
 	size_t n = proxy->n_listeners;
 	int r = 0;
 
@@ -539,6 +565,7 @@ int clv_proxy_bind(
 	memcpy(fds, proxy->fds, n * sizeof(fds[0]));
 	if (n == 0 && is_alive(proxy))
 		n = take_sockets(proxy, fds);
+	memcpy(before, fds, n * sizeof(fds[0]));
 	proxy->n_listeners = 0;
 	/* Those after a port that is taken are opened, too: the HAProxy that runs has
 	 * them already, and they could not be opened later. */
@@ -552,6 +579,8 @@ int clv_proxy_bind(
 		if (fds[i] >= 0)
 			close(fds[i]);
 	}
+	if (r < 0 && !is_alive(proxy))
+		close_new(proxy, before, n);
 	proxy->is_bound = r >= 0;
 	return r;
 }
