@@ -34,6 +34,7 @@ MATRIX = {
     "GET /v1/operations/{operation}": ALL, "DELETE /v1/operations/{operation}": ADMIN,
     "GET /metrics": LOOK, "GET /v1/history": ALL, "GET /v1/advice": ALL,
     "POST /v1/backup": ADMIN, "POST /v1/reload": ADMIN,
+    "GET /v1/projects": ALL, "PUT /v1/projects/{project}": CHANGE,
     "GET /v1/tenants": ALL, "GET /v1/tokens": ADMIN, "POST /v1/tokens": ADMIN,
     "DELETE /v1/tokens/{token}": ADMIN, "GET /v1/audit": LOOK,
 }
@@ -53,7 +54,7 @@ class AccessCase(WebCase):
 class Scopes(AccessCase):
     def start_asking(self, client, method, path):
         url = path
-        for word in ("{device}", "{lease}", "{operation}", "{token}"):
+        for word in ("{device}", "{lease}", "{operation}", "{project}", "{token}"):
             url = url.replace(word, "nothing")
         if path == "/v1/events/stream":
             connection = client.open()

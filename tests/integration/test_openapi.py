@@ -14,6 +14,7 @@ import urllib.parse
 import openapi
 from harness import PATIENCE_S, main, wait_until
 from measured import bound
+from test_projects import REPORT
 from web_client import WebCase
 
 REQUESTS = int(os.environ.get("CLEAVE_REQUESTS", "2000"))
@@ -137,6 +138,10 @@ class Document(ApiCase):
         self.ask("GET", "/v1/operations", status=200)
         self.ask("DELETE", url, status=200)
 
+    def use_projects(self):
+        self.ask("PUT", "/v1/projects/shop", REPORT, 204)
+        self.ask("GET", "/v1/projects", status=200)
+
     def use_the_rest(self):
         for url in ("/healthz", "/readyz", "/openapi.json", "/console/nodes.json",
                     "/v1/version", "/v1/whoami", "/v1/devices", "/v1/events?limit=3",
@@ -178,6 +183,7 @@ class Document(ApiCase):
     def test_every_answer_follows_it(self):
         self.use_leases()
         self.use_partitions()
+        self.use_projects()
         self.use_the_rest()
         self.read_stream()
         self.assertEqual({(m, p) for p, m, _ in openapi.operations(self.document)} - self.asked,

@@ -38,6 +38,7 @@ AGENT = (
     ("config", "settings, options, folders, the daemon"),
     ("event", "events and counters"),
     ("auth", "identity of callers: users, tokens"),
+    ("publish", "what supervisors of services publish of their projects"),
     ("http", "HTTP: connections, bodies, waiting, problem documents"),
     ("identity", "the names of devices, by UUID"),
     ("driver", "the child processes that call the drivers, and their answers as JSON"),

@@ -35,6 +35,7 @@
 #include "agent/main/service.h"
 #include "agent/main/subscribers.h"
 #include "agent/os/maps.h"
+#include "agent/publish/published.h"
 #include "agent/record/agent.h"
 #include "agent/record/notify.h"
 #include "agent/store/state.h"
@@ -116,6 +117,8 @@ static int serve(struct clv_agent *agent, struct clv_error *err)
 {
 	int r = clv_tokens_new(agent, &agent->tokens, err);
 
+	if (r >= 0)
+		r = clv_published_new(agent->event, &agent->published, err);
 	if (r >= 0)
 		r = clv_http_new(agent, &clv_api_handler, &agent->http, err);
 	if (r >= 0)
@@ -246,6 +249,7 @@ static void tear_down(struct clv_agent *agent)
 	agent->reload = clv_reload_free(agent->reload);
 	clv_users_stop();
 	agent->tokens = clv_tokens_free(agent->tokens);
+	agent->published = clv_published_free(agent->published);
 	agent->sampler = clv_sampler_free(agent->sampler);
 	agent->watchdog = clv_watchdog_free(agent->watchdog);
 	agent->idle = clv_idle_free(agent->idle);

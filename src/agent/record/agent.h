@@ -28,6 +28,7 @@ struct clv_lifecycle;
 struct clv_ephemeral;
 struct clv_names;
 struct clv_notify;
+struct clv_published;
 struct clv_reapply;
 struct clv_reload;
 struct clv_resurvey;
@@ -78,6 +79,7 @@ struct clv_agent {
 	struct clv_demand *demand;
 	struct clv_ephemeral *ephemeral;
 	struct clv_tokens *tokens;
+	struct clv_published *published;
 	uint64_t first_survey; /* created at the start; finds the partitions */
 	struct clv_holder_watches *watches;
 	struct clv_ledger *ledger;

@@ -707,3 +707,65 @@ export interface NodeAddress {
   name: string;
   url: string;
 }
+
+export interface Replica {
+  /* of its container, and of its lease */
+  name: string;
+  /* queued, creating, starting, ready, ended, draining or removing */
+  state: string;
+  /* it has a device */
+  lease: boolean;
+  /* requests or connections */
+  in_flight: number;
+  /* why it ended */
+  why: string;
+}
+
+export interface Service {
+  name: string;
+  /* ready, starting, stopping, asleep, off, no room, failing, failed, complete or removed */
+  state: string;
+  /* replicas */
+  wanted: number;
+  /* replicas */
+  ready: number;
+  min_replicas: number;
+  max_replicas: number;
+  /* that are published */
+  ports: number[];
+  /* of its leases' promised compute, in the last second */
+  use: number;
+  /* requests or connections */
+  in_flight: number;
+  /* since its proxy started */
+  requests: number;
+  /* it stops without requests */
+  sleeps: boolean;
+  /* why it has this number of replicas */
+  why: string;
+  /* the last one; empty: none */
+  failure: string;
+  /* how many it has; replicas may lack the last of many */
+  all_replicas: number;
+  replicas: Replica[];
+}
+
+export interface Decision {
+  id: number;
+  time: string;
+  /* empty: the project */
+  service: string;
+  what: string;
+  why: string;
+}
+
+/* The services of a compose file. */
+export interface Project {
+  number: number;
+  name: string;
+  /* whose services they are */
+  tenant: string;
+  services: Service[];
+  /* of the supervisor, the last ones, oldest first */
+  decisions: Decision[];
+}

@@ -383,6 +383,49 @@ static const struct clv_schema_field token_secret[] = {
 	{"secret", "string", "only in the answer to its creation"},
 };
 
+static const struct clv_schema_field replica[] = {
+	{"name", "string", "of its container, and of its lease"},
+	{"state", "string", "queued, creating, starting, ready, ended, draining or removing"},
+	{"lease", "boolean", "it has a device"},
+	{"in_flight", "integer", "requests or connections"},
+	{"why", "string", "why it ended"},
+};
+
+static const struct clv_schema_field service[] = {
+	{"name", "string", NULL},
+	{"state", "string", "ready, starting, stopping, asleep, off, no room, failing, failed, complete or removed"},
+	{"wanted", "integer", "replicas"},
+	{"ready", "integer", "replicas"},
+	{"min_replicas", "integer", NULL},
+	{"max_replicas", "integer", NULL},
+	{"ports", "[integer]", "that are published"},
+	{"use", "number", "of its leases' promised compute, in the last second"},
+	{"in_flight", "integer", "requests or connections"},
+	{"requests", "integer", "since its proxy started"},
+	{"sleeps", "boolean", "it stops without requests"},
+	{"why", "string", "why it has this number of replicas"},
+	{"failure", "string", "the last one; empty: none"},
+	{"all_replicas", "integer", "how many it has; replicas may lack the last of many"},
+	{"replicas", "[Replica]", NULL},
+};
+
+static const struct clv_schema_field decision[] = {
+	{"id", "integer", NULL},
+	{"time", "time", NULL},
+	{"service", "string", "empty: the project"},
+	{"what", "string", NULL},
+	{"why", "string", NULL},
+};
+
+/* The fields of the report are the last two. */
+static const struct clv_schema_field project[] = {
+	{"number", "integer", NULL},
+	{"name", "string", NULL},
+	{"tenant", "string", "whose services they are"},
+	{"services", "[Service]", NULL},
+	{"decisions", "[Decision]", "of the supervisor, the last ones, oldest first"},
+};
+
 static const struct clv_schema schemas[] = {
 	{"Advice", ALL(advice)},
 	{"AdvicePart", FIELDS(advice_part), 3},
@@ -391,6 +434,7 @@ static const struct clv_schema schemas[] = {
 	{"AuditWho", ALL(audit_who)},
 	{"Backup", ALL(backup)},
 	{"Caller", ALL(caller)},
+	{"Decision", ALL(decision)},
 	{"Device", .table = &clv_device_fields},
 	{"DeviceList", ALL(device_list)},
 	{"DriverProcess", ALL(driver_process)},
@@ -427,8 +471,12 @@ static const struct clv_schema schemas[] = {
 	{"Problem", ALL(problem)},
 	{"Process", ALL(process)},
 	{"Profile", ALL(profile)},
+	{"Project", ALL(project)},
+	{"ProjectReport", project + 3, 2, 2},
 	{"Readiness", ALL(readiness)},
 	{"Reason", FIELDS(reason), 0},
+	{"Replica", ALL(replica)},
+	{"Service", ALL(service)},
 	{"ShareChange", ALL(share_change)},
 	{"ShareRange", ALL(share_range)},
 	{"SmLimit", ALL(sm)},
