@@ -248,6 +248,12 @@ int clv_client_token_delete(
 int clv_client_tenants(
 	struct clv_client *client, struct json_t **ret, struct clv_client_error *err);
 
+/* Publishes the caller's project of services of this name: the object ProjectReport of
+ * docs/api.md.  It is there until the calling process ends.  Does not start an agent, and
+ * waits for at most two seconds. */
+int clv_client_project_publish(struct clv_client *client, const char *project,
+	const struct json_t *report, struct clv_client_error *err);
+
 /* One page; its "next" is the after_id of the next page, or null. */
 int clv_client_audit(struct clv_client *client, uint64_t after_id, struct json_t **ret,
 	struct clv_client_error *err);

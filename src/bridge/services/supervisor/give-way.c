@@ -66,7 +66,7 @@ static double number_of(const json_t *object, const char *key)
 /* --- What is there --- */
 
 /* What the tables of service/scale choose from, with the names of its leases. */
-struct market {
+struct survey {
 	struct clv_give_way room;
 	struct clv_give_way_place *places;
 	const char **devices; /* by place */
@@ -80,14 +80,14 @@ struct market {
 	json_t *all_leases, *all_devices;
 };
 
-static void clear_market(struct market *market)
+static void clear_survey(struct survey *survey)
 {
-	free(market->places);
-	free(market->devices);
-	free(market->services);
-	free(market->leases);
-	json_decref(market->all_leases);
-	json_decref(market->all_devices);
+	free(survey->places);
+	free(survey->devices);
+	free(survey->services);
+	free(survey->leases);
+	json_decref(survey->all_leases);
+	json_decref(survey->all_devices);
 }
 
 /* Whether a lease of the service may be on it. */
@@ -136,7 +136,7 @@ static uint32_t ppm_of(double part)
 	return part > 0 ? (uint32_t)(part * CLV_PPM + .5) : 0;
 }
 
-static void add_place(struct market *market, const struct clv_service_device *wanted,
+static void add_place(struct survey *survey, const struct clv_service_device *wanted,
 	const json_t *device)
 {
 	uint64_t bytes = bytes_of(device, "memory_bytes"),
@@ -147,10 +147,10 @@ static void add_place(struct market *market, const struct clv_service_device *wa
 
 	if (!suits(wanted, device) || need_of(wanted, bytes, &need) < 0)
 		return;
-	place = CLV_APPEND(market->places, market->room.n_places);
+	place = CLV_APPEND(survey->places, survey->room.n_places);
 	if (!place)
 		return;
-	market->devices[market->room.n_places - 1] = text_of(device, "name");
+	survey->devices[survey->room.n_places - 1] = text_of(device, "name");
 	*place = (struct clv_give_way_place){
 		.free_ppm = ppm < CLV_PPM ? CLV_PPM - ppm : 0,
 		.needed_ppm = need.compute_ppm,
@@ -161,17 +161,17 @@ static void add_place(struct market *market, const struct clv_service_device *wa
 
 /* Returns the lease of the agent that a replica has on one of the places; NULL: none. */
 static const json_t *find_lease(
-	const struct market *market, const char *name, size_t *ret_place)
+	const struct survey *survey, const char *name, size_t *ret_place)
 {
 	json_t *lease;
 	size_t i;
 
-	json_array_foreach (market->all_leases, i, lease) {
+	json_array_foreach (survey->all_leases, i, lease) {
 		if (strcmp(text_of(lease, "name"), name) != 0 ||
 			strcmp(text_of(lease, "state"), "active") != 0)
 			continue;
-		for (size_t k = 0; k < market->room.n_places; k++) {
-			if (strcmp(market->devices[k], text_of(lease, "device")) == 0) {
+		for (size_t k = 0; k < survey->room.n_places; k++) {
+			if (strcmp(survey->devices[k], text_of(lease, "device")) == 0) {
 				*ret_place = k;
 				return lease;
 			}
@@ -198,45 +198,45 @@ static bool leaves(const json_t *replica)
 	       strcmp(state, "draining") == 0 || strcmp(state, "removing") == 0;
 }
 
-static void add_replica(struct market *market, const char *project, const json_t *service,
+static void add_replica(struct survey *survey, const char *project, const json_t *service,
 	const json_t *replica)
 {
 	const char *name = text_of(replica, "name");
 	struct clv_give_way_lease *added;
 	size_t place;
-	const json_t *lease = find_lease(market, name, &place);
+	const json_t *lease = find_lease(survey, name, &place);
 
 	if (!lease)
 		return;
 	if (leaves(replica)) {
-		market->places[place].free_ppm += promise_of(lease);
-		market->places[place].free_bytes += bytes_of(lease, "memory_bytes");
+		survey->places[place].free_ppm += promise_of(lease);
+		survey->places[place].free_bytes += bytes_of(lease, "memory_bytes");
 		return;
 	}
-	if (market->room.n_leases == CLV_GIVE_WAY_LEASES_MAX ||
+	if (survey->room.n_leases == CLV_GIVE_WAY_LEASES_MAX ||
 		strcmp(text_of(replica, "state"), "ready") != 0)
 		return;
-	added = CLV_APPEND(market->leases, market->room.n_leases);
+	added = CLV_APPEND(survey->leases, survey->room.n_leases);
 	if (!added)
 		return;
 	*added = (struct clv_give_way_lease){
 		.place = place,
-		.service = market->n_services - 1,
+		.service = survey->n_services - 1,
 		.share_ppm = promise_of(lease),
 		.memory_bytes = bytes_of(lease, "memory_bytes"),
 	};
-	market->owners[market->room.n_leases - 1].project = project;
-	market->owners[market->room.n_leases - 1].name = name;
-	market->owners[market->room.n_leases - 1].idle_s =
+	survey->owners[survey->room.n_leases - 1].project = project;
+	survey->owners[survey->room.n_leases - 1].name = name;
+	survey->owners[survey->room.n_leases - 1].idle_s =
 		number_of(service, "idle_seconds");
 }
 
 /* The service that needs room gives none. */
-static void add_service(struct market *market, const struct clv_round *round,
+static void add_service(struct survey *survey, const struct clv_round *round,
 	const char *project, const json_t *service)
 {
 	struct clv_give_way_service *added =
-		CLV_APPEND(market->services, market->n_services);
+		CLV_APPEND(survey->services, survey->n_services);
 	bool is_same = strcmp(project, round->of->project.name) == 0 &&
 		       strcmp(text_of(service, "name"), round->service) == 0;
 	json_t *replica;
@@ -247,32 +247,32 @@ static void add_service(struct market *market, const struct clv_round *round,
 	added->n_spare = is_same ? 0 : (uint32_t)number_of(service, "spare");
 	added->idle_ns = (uint64_t)(number_of(service, "idle_seconds") * CLV_NS_PER_S);
 	json_array_foreach (json_object_get(service, "replicas"), i, replica)
-		add_replica(market, project, service, replica);
+		add_replica(survey, project, service, replica);
 }
 
-static int read_market(struct market *market, const struct clv_round *round,
+static int read_survey(struct survey *survey, const struct clv_round *round,
 	const struct clv_service_device *wanted)
 {
 	json_t *project, *service, *device;
 	struct clv_error err;
 	size_t i, j;
 
-	if (clv_leases_survey(round->of->leases, &market->all_leases,
-		    &market->all_devices, &err) < 0)
+	if (clv_leases_survey(round->of->leases, &survey->all_leases,
+		    &survey->all_devices, &err) < 0)
 		return -1;
-	market->devices = calloc(
-		json_array_size(market->all_devices) + 1, sizeof(*market->devices));
-	if (!market->devices)
+	survey->devices = calloc(
+		json_array_size(survey->all_devices) + 1, sizeof(*survey->devices));
+	if (!survey->devices)
 		return -1;
-	json_array_foreach (market->all_devices, i, device)
-		add_place(market, wanted, device);
+	json_array_foreach (survey->all_devices, i, device)
+		add_place(survey, wanted, device);
 	json_array_foreach (round->projects, i, project) {
 		json_array_foreach (json_object_get(project, "services"), j, service)
-			add_service(market, round, text_of(project, "project"), service);
+			add_service(survey, round, text_of(project, "project"), service);
 	}
-	market->room.places = market->places;
-	market->room.services = market->services;
-	market->room.leases = market->leases;
+	survey->room.places = survey->places;
+	survey->room.services = survey->services;
+	survey->room.leases = survey->leases;
 	return 0;
 }
 
@@ -365,7 +365,7 @@ static void ask(
 }
 
 /* Asks the supervisor of a project to end those of the chosen leases that are its. */
-static void ask_to_stop(struct clv_round *round, const struct market *market,
+static void ask_to_stop(struct clv_round *round, const struct survey *survey,
 	const size_t *chosen, size_t n, const char *project)
 {
 	struct clv_supervisor *supervisor = round->of;
@@ -374,9 +374,9 @@ static void ask_to_stop(struct clv_round *round, const struct market *market,
 	char for_whom[2 * CLV_SERVICE_NAME_MAX];
 
 	for (size_t i = 0; i < n; i++) {
-		if (strcmp(market->owners[chosen[i]].project, project) == 0)
+		if (strcmp(survey->owners[chosen[i]].project, project) == 0)
 			json_array_append_new(
-				leases, json_string(market->owners[chosen[i]].name));
+				leases, json_string(survey->owners[chosen[i]].name));
 	}
 	snprintf(for_whom, sizeof(for_whom), "%s/%s", supervisor->project.name,
 		round->service);
@@ -392,33 +392,33 @@ static void ask_to_stop(struct clv_round *round, const struct market *market,
 }
 
 static bool is_first_of_project(
-	const struct market *market, const size_t *chosen, size_t at)
+	const struct survey *survey, const size_t *chosen, size_t at)
 {
 	for (size_t i = 0; i < at; i++) {
-		if (strcmp(market->owners[chosen[i]].project,
-			    market->owners[chosen[at]].project) == 0)
+		if (strcmp(survey->owners[chosen[i]].project,
+			    survey->owners[chosen[at]].project) == 0)
 			return false;
 	}
 	return true;
 }
 
-static void carry_out(struct clv_round *round, const struct market *market,
+static void carry_out(struct clv_round *round, const struct survey *survey,
 	const size_t *chosen, size_t n)
 {
 	struct clv_unit *unit = unit_of(round);
 	char text[sizeof(unit->giving_way)];
 
 	for (size_t i = 0; i < n; i++) {
-		const char *project = market->owners[chosen[i]].project;
+		const char *project = survey->owners[chosen[i]].project;
 
 		clv_supervisor_say(round->of, unit, "others give way",
 			"%s of %s is asked to stop: it is idle for %u s",
-			market->owners[chosen[i]].name, project,
-			(unsigned)market->owners[chosen[i]].idle_s);
-		if (is_first_of_project(market, chosen, i))
-			ask_to_stop(round, market, chosen, n, project);
+			survey->owners[chosen[i]].name, project,
+			(unsigned)survey->owners[chosen[i]].idle_s);
+		if (is_first_of_project(survey, chosen, i))
+			ask_to_stop(round, survey, chosen, n, project);
 	}
-	snprintf(text, sizeof(text), "%s%s gives way", market->owners[chosen[0]].name,
+	snprintf(text, sizeof(text), "%s%s gives way", survey->owners[chosen[0]].name,
 		n > 1 ? " and others" : "");
 	set_text(unit, true, text);
 }
@@ -427,19 +427,19 @@ static void choose(struct clv_round *round)
 {
 	struct clv_unit *unit = unit_of(round);
 	size_t chosen[CLV_GIVE_WAY_LEASES_MAX];
-	struct market market = {};
+	struct survey survey = {};
 	int n = 0;
 
 	round->has_chosen = true;
 	forget_calls(round);
-	if (unit && read_market(&market, round, &unit->service->device) >= 0) {
-		n = clv_give_way_choose(&market.room, chosen);
+	if (unit && read_survey(&survey, round, &unit->service->device) >= 0) {
+		n = clv_give_way_choose(&survey.room, chosen);
 		if (n > 0)
-			carry_out(round, &market, chosen, (size_t)n);
+			carry_out(round, &survey, chosen, (size_t)n);
 		else if (n < 0)
 			set_text(unit, false, "no idle service could make room");
 	}
-	clear_market(&market);
+	clear_survey(&survey);
 }
 
 static void set_timer(struct clv_round *round, uint64_t after_ns)

@@ -163,6 +163,7 @@ static void complete_path(void)
 
 static int run(struct clv_supervisor *supervisor, const struct arguments *arguments)
 {
+	struct clv_publisher *publisher;
 	struct clv_error err;
 	sigset_t signals;
 	int r;
@@ -193,7 +194,9 @@ static int run(struct clv_supervisor *supervisor, const struct arguments *argume
 	}
 	/* Programs that it starts do not have the variable. */
 	sd_notify(1, "READY=1");
+	publisher = clv_publisher_new(supervisor, arguments->socket);
 	sd_event_loop(supervisor->event);
+	clv_publisher_free(publisher);
 	return 0;
 }
 
